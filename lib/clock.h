@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The only place that reads a clock; it is read once per RPC or step. */
+#ifndef LIB_CLOCK_H
+#define LIB_CLOCK_H
+
+#include <stdint.h>
+
+int64_t clock_now(void);     /* seconds since 1970, UTC */
+double clock_now_f(void);    /* the same with fraction  */
+int64_t clock_mono_ms(void); /* for budgets and durations; never goes back */
+void clock_nap_ms(int ms);   /* sleeps; a signal ends it early */
+/* "2026-11-20T23:40:57Z"; buf has room for 21 bytes. */
+const char *clock_text(int64_t t, char *buf);
+
+#endif
