@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bytes that grow by doubling; what is outgrown stays in the arena until its reset. */
+#include "lib/buf.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { FIRST = 64 };
+
+struct buf
+buf_new(struct arena *a)
+{
+	return (struct buf){ .a = a, .p = arena_alloc(a, FIRST), .cap = FIRST };
+}
+
+/* Makes room for n more bytes and the NUL. */
+static void
+buf_room(struct buf *b, size_t n)
+{
+	size_t cap = b->cap;
+	char *p;
+
+	if (n < b->cap - b->n)
+		return;
+	while (cap - b->n <= n)
+		cap = mul_or_die(cap, 2);
+	p = arena_alloc(b->a, cap);
+	memcpy(p, b->p, b->n);
+	b->p = p;
+	b->cap = cap;
+}
+
+void
+buf_put(struct buf *b, const void *p, size_t n)
+{
+	buf_room(b, n);
+	if (n > 0)
+		memcpy(b->p + b->n, p, n);
+	b->n += n;
+	b->p[b->n] = '\0';
+}
+
+void
+buf_puts(struct buf *b, const char *s)
+{
+	buf_put(b, s, strlen(s));
+}
+
+void
+buf_printf(struct buf *b, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(b->p + b->n, b->cap - b->n, fmt, ap);
+	va_end(ap);
+	assert(n >= 0);
+	if ((size_t)n >= b->cap - b->n) {
+		buf_room(b, (size_t)n);
+		va_start(ap, fmt);
+		vsnprintf(b->p + b->n, b->cap - b->n, fmt, ap);
+		va_end(ap);
+	}
+	b->n += (size_t)n;
+}
+
+/* What a byte becomes; "" drops it, NULL leaves it as it is. */
+static const char *
+escape(unsigned char c, char tmp[8])
+{
+	if (c == '<')
+		return "&lt;";
+	if (c == '&')
+		return "&amp;";
+	if (c == '\t' || c == '\n' || c == '\r' || c >= 128) {
+		snprintf(tmp, 8, "&#%u;", (unsigned)c);
+		return tmp;
+	}
+	return c < 32 ? "" : NULL;
+}
+
+void
+buf_xml(struct buf *b, const char *s)
+{
+	const char *plain = s, *as;
+	char tmp[8];
+
+	for (; *s != '\0'; s++) {
+		as = escape((unsigned char)*s, tmp);
+		if (as == NULL)
+			continue;
+		buf_put(b, plain, (size_t)(s - plain));
+		buf_puts(b, as);
+		plain = s + 1;
+	}
+	buf_put(b, plain, (size_t)(s - plain));
+}
+
+void
+buf_tag(struct buf *b, const char *tag, const char *text)
+{
+	buf_printf(b, "<%s>", tag);
+	buf_xml(b, text);
+	buf_printf(b, "</%s>\n", tag);
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Filling in a struct fail, and what each error is called and exits with. */
+#include "lib/err.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+	const char *name;
+	int exit;
+} errs[E__MAX] = {
+	[OK] = { "OK", 0 },
+	[E_BADREQ] = { "BADREQ", 1 },
+	[E_NOTFOUND] = { "NOTFOUND", 1 },
+	[E_RACE] = { "RACE", 1 },
+	[E_RETRY] = { "RETRY", 75 },
+	[E_DB] = { "DB", 69 },
+	[E_SYS] = { "SYS", 1 },
+	[E_CONFIG] = { "CONFIG", 78 },
+};
+
+/* By way of a copy: an argument may be the detail that is about to be replaced. */
+__attribute__((format(printf, 5, 0))) static enum err
+record(struct fail *f, enum err code, const char *where, const char *more,
+    const char *fmt, va_list ap)
+{
+	char text[sizeof(f->detail)];
+	int n = vsnprintf(text, sizeof(text), fmt, ap);
+
+	assert(code > OK && code < E__MAX && n >= 0);
+	if (f == NULL)
+		return code;
+	if (more != NULL && (size_t)n < sizeof(text))
+		snprintf(text + n, sizeof(text) - (size_t)n, ": %s", more);
+	f->code = code;
+	f->where = where;
+	memcpy(f->detail, text, sizeof(text));
+	return code;
+}
+
+enum err
+fail_set(struct fail *f, enum err code, const char *where, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	record(f, code, where, NULL, fmt, ap);
+	va_end(ap);
+	return code;
+}
+
+enum err
+fail_errno(struct fail *f, const char *where, const char *fmt, ...)
+{
+	char text[128];
+	const char *why = strerror_r(errno, text, sizeof(text));
+	va_list ap;
+
+	va_start(ap, fmt);
+	record(f, E_SYS, where, why, fmt, ap);
+	va_end(ap);
+	return E_SYS;
+}
+
+const char *
+err_name(enum err e)
+{
+	assert(e >= OK && e < E__MAX);
+	return errs[e].name;
+}
+
+int
+err_exit(enum err e)
+{
+	assert(e >= OK && e < E__MAX);
+	return errs[e].exit;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The log of this process: the one place with file-scope state besides proc.c, as there
+ * is one standard error too.  What a message quotes may come from anywhere, so control
+ * bytes are written as \xNN: nobody can forge a line.
+ */
+#include "lib/log.h"
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "lib/clock.h"
+
+enum { LINE_MAX_BYTES = 4096 };
+
+static struct {
+	char program[64];
+	char path[1024];
+	char prefix[256];
+	enum log_level most;
+	int fd;
+	int64_t looked_s;
+} lg = { .program = "locus", .most = LOG_INFO, .fd = STDERR_FILENO };
+
+static const char *const levels[] = {
+	[LOG_ERR] = "error",
+	[LOG_WARN] = "warning",
+	[LOG_INFO] = "info",
+	[LOG_DEBUG] = "debug",
+};
+
+/* Opens the file that path names now; without one, what was open stays in use. */
+static void
+reopen(void)
+{
+	int fd = open(lg.path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+
+	if (fd < 0)
+		return;
+	if (lg.fd != STDERR_FILENO)
+		close(lg.fd);
+	lg.fd = fd;
+}
+
+void
+log_open(const char *program, const char *path, enum log_level most)
+{
+	if (lg.fd != STDERR_FILENO)
+		close(lg.fd);
+	lg.fd = STDERR_FILENO;
+	lg.most = most;
+	lg.looked_s = 0;
+	snprintf(lg.program, sizeof(lg.program), "%s", program);
+	snprintf(lg.path, sizeof(lg.path), "%s", path == NULL ? "" : path);
+	if (lg.path[0] != '\0')
+		reopen();
+	if (lg.path[0] != '\0' && lg.fd == STDERR_FILENO)
+		log_warn("cannot open log %s: logging to standard error", lg.path);
+}
+
+void
+log_prefix(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(lg.prefix, sizeof(lg.prefix), fmt, ap);
+	va_end(ap);
+}
+
+/* After a rotation path is another file, or none: looked at once a second at most. */
+static void
+follow_rotation(int64_t now)
+{
+	struct stat named, ours;
+
+	if (lg.path[0] == '\0' || now == lg.looked_s)
+		return;
+	lg.looked_s = now;
+	if (stat(lg.path, &named) == 0 && fstat(lg.fd, &ours) == 0 &&
+	    named.st_ino == ours.st_ino && named.st_dev == ours.st_dev)
+		return;
+	reopen();
+}
+
+/* Appends text to a line, control bytes as \xNN, until the line is full. */
+static size_t
+append(char *line, size_t n, size_t room, const char *text)
+{
+	static const char hex[] = "0123456789abcdef";
+
+	for (; *text != '\0'; text++) {
+		unsigned char c = (unsigned char)*text;
+		bool raw = c >= 32 && c != 127;
+
+		if (n + (raw ? 1 : 4) > room)
+			return n;
+		if (raw) {
+			line[n++] = (char)c;
+			continue;
+		}
+		line[n++] = '\\';
+		line[n++] = 'x';
+		line[n++] = hex[c >> 4];
+		line[n++] = hex[c & 15];
+	}
+	return n;
+}
+
+void
+log_line(enum log_level level, const char *fmt, ...)
+{
+	static const char cut[] = " ...";
+	char text[LINE_MAX_BYTES], line[LINE_MAX_BYTES], when[21];
+	size_t room = sizeof(line) - sizeof(cut), n;
+	int64_t now;
+	va_list ap;
+	int head, len;
+
+	if (level > lg.most)
+		return;
+	now = clock_now();
+	head = snprintf(line, room, "%s %s[%ld] %s ", clock_text(now, when), lg.program,
+	    (long)getpid(), levels[level]);
+	va_start(ap, fmt);
+	len = vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	n = append(line, (size_t)head, room, lg.prefix);
+	if (lg.prefix[0] != '\0')
+		n = append(line, n, room, " ");
+	n = append(line, n, room, text);
+	if (len >= (int)sizeof(text) || n + 4 > room) {
+		memcpy(line + n, cut, sizeof(cut) - 1);
+		n += sizeof(cut) - 1;
+	}
+	line[n++] = '\n';
+	follow_rotation(now);
+	/* Nobody could be told that the log cannot be written. */
+	if (write(lg.fd, line, n) < 0 && lg.fd != STDERR_FILENO)
+		(void)!write(STDERR_FILENO, line, n);
+}
+
+void
+log_fail(const char *what, const struct fail *f)
+{
+	log_line(LOG_ERR, "%s: %s in %s: %s", what, err_name(f->code),
+	    f->where == NULL ? "?" : f->where, f->detail);
+}
