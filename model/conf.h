@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The project's configuration: config.xml by one table, model/conf.def.
+ * OPT(name, type, default, min, max, effect, help); the parser, config.xml(5), config.xml.sample
+ * and the checks come from it.  Every option of an upstream config.xml is known by name, so that
+ * such a file is read unchanged; what has no effect here says so.
+ */
+#ifndef MODEL_CONF_H
+#define MODEL_CONF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "lib/arena.h"
+#include "lib/err.h"
+
+struct conf_list { /* repeated elements, in order */
+	char **v;
+	size_t n;
+};
+struct conf_daemon { /* <daemons><daemon> */
+	char *cmd;  /* program and arguments; the program stands in the project's or the installed bin */
+	char *name; /* unique; default: the program, with "-2" and so on when repeated */
+	char *output;
+	bool disabled;
+};
+struct conf_task { /* <tasks><task> */
+	char *cmd, *output;
+	int64_t period_s;
+	bool disabled;
+};
+
+typedef bool conf_BOOL;
+typedef int64_t conf_INT;
+typedef double conf_DOUBLE;
+typedef char *conf_STRING; /* never NULL */
+typedef struct conf_list conf_LIST;
+typedef char *conf_IGNORED; /* known by name, no effect here */
+
+struct conf {
+#define OPT(name, type, def, min, max, effect, help) conf_##type name;
+#include "model/conf.def"
+#undef OPT
+	struct conf_daemon *daemons;
+	size_t ndaemons;
+	struct conf_task *tasks;
+	size_t ntasks;
+	char *path; /* the file that was read */
+	char hash[33]; /* MD5 of the file: part of every decision record */
+};
+
+struct conf_remark { /* what config check prints: file:line: level: text */
+	int line;
+	bool error; /* else a warning */
+	char *text;
+};
+
+/*
+ * Reads path (process lifetime: a must live as long).  Relative directories become absolute under
+ * the file's directory.  Unknown names, repeated scalars and options without effect become remarks
+ * (may be NULL); a value out of range or bad XML is E_CONFIG with file, line, element and cure.
+ */
+enum err conf_load(struct arena *, const char *path, struct conf **, struct conf_remark **, size_t *nremarks, struct fail *);
+/* The same from text; path is only for messages and relative directories. */
+enum err conf_parse(struct arena *, const char *path, const char *text, size_t n, struct conf **, struct conf_remark **, size_t *nremarks, struct fail *);
+/*
+ * Project directory: explicit (may be NULL), $LOCUS_PROJECT, $BOINC_PROJECT_DIR, or the first of . and its
+ * parents that holds config.xml.  E_CONFIG if none.
+ */
+enum err conf_find_project(struct arena *, const char *explicit_dir, char **dir, struct fail *);
+
+enum conf_type { CONF_BOOL, CONF_INT, CONF_DOUBLE, CONF_STRING, CONF_LIST, CONF_IGNORED };
+struct conf_opt {
+	const char *name;
+	enum conf_type type;
+	size_t off;
+	const char *def;
+	double min, max;
+	const char *effect; /* "scheduler", "daemons", "web", ... or "none: why" */
+	const char *help;
+};
+extern const struct conf_opt conf_opts[];
+extern const size_t conf_nopts;
+const struct conf_opt *conf_nearest(const char *name); /* by edit distance; NULL if none is near */
+void conf_print_man(void);    /* config.xml(5), mdoc, to stdout    */
+void conf_print_sample(void); /* config.xml.sample, to stdout      */
+
+/* Where things are in a project (wire.md 5, 8; ecosystem.md 6); all paths absolute. */
+char *project_path(struct arena *, const struct conf *, const char *relative); /* project_dir/relative */
+/* Fan-out (wire.md 5.7): "8a" for input_42 and 1024; "" if fanout is 0. */
+char *fanout_dir(struct arena *, const char *name, int64_t fanout);
+char *download_path(struct arena *, const struct conf *, const char *name); /* download_dir/8a/name */
+char *download_url(struct arena *, const struct conf *, const char *name);
+char *upload_path(struct arena *, const struct conf *, const char *name);
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What one RPC is answered: plain data that commit writes, render prints, explain shows.
+ */
+#ifndef MODEL_DECISION_H
+#define MODEL_DECISION_H
+
+#include "model/reasons.h"
+#include "model/request.h"
+#include "model/snapshot.h"
+
+enum report_action { REPORT_ACK_ONLY, REPORT_STORE };
+struct dec_report { /* aligned with request.reports */
+	enum report_action action;
+	bool ack;
+	int32_t expect_state, expect_outcome; /* what the update must still find */
+	int32_t outcome, validate_state;      /* new values */
+	int32_t exit_status;
+	double cpu_time, elapsed_time; /* made plausible (wire.md 3.5) */
+	int64_t result_id, workunitid;
+	const char *note; /* "late", "unknown", "already received", ... for the log */
+};
+
+enum send_how { SEND_LOST, SEND_TARGETED, SEND_HELD, SEND_WORKING_SET, SEND_SEARCHED, SEND_PLAIN };
+struct dec_send {
+	enum send_how how;
+	const struct job *job;
+	const struct app *app;
+	const struct app_version *version; /* NULL: the client's own (anonymous platform) */
+	int32_t client_version;            /* index into request.app_versions, -1 = none  */
+	size_t resource;                   /* index into request.resources                */
+	double usage;                      /* instances of that resource                  */
+	double avg_ncpus;
+	double projected_flops;            /* for <flops> and the estimate                */
+	double runtime_s;                  /* estimated, availability counted             */
+	int64_t deadline;                  /* as sent; stored with the grace period added */
+	int64_t bytes_needed, bytes_saved; /* of large files                              */
+	int64_t once;                      /* userid, -hostid, or 0 = no once rule        */
+	bool expect_in_progress;           /* a resend: the row is the host's already     */
+};
+
+struct dec_delete {
+	const char *name;
+	int64_t bytes;
+	enum file_state state; /* why */
+	bool for_space;
+};
+
+struct dec_message {
+	bool notice; /* else priority low */
+	char *text;  /* < 1024 bytes */
+};
+
+struct dec_file { /* how each considered file set ended: explain and files_no_work */
+	const struct snap_file *file;
+	enum file_state state;
+	enum reason why; /* decisive reason when nothing of it was sent */
+	size_t sent, refused;
+	bool mark_no_work; /* create files_no_work/F after the commit */
+};
+
+struct dec_skip {
+	const struct job *job;
+	enum reason why;
+};
+
+struct decision {
+	struct dec_report *reports; /* request.nreports */
+	struct dec_send *sends;
+	size_t nsends;
+	const char **aborts; /* result names: <result_abort> */
+	size_t naborts;
+	const char **aborts_if_not_started;
+	size_t naborts_if_not_started;
+	const struct job **expire; /* lost, cannot be resent: deadline set to the past */
+	size_t nexpire;
+	struct dec_delete *deletes;
+	size_t ndeletes;
+	struct dec_message *messages;
+	size_t nmessages;
+	struct dec_file *files; /* snapshot.nfiles */
+	int64_t *want; /* filesets to raise need_work for and to wait for; then decide again */
+	size_t nwant;
+	double request_delay; /* s, 0 = none */
+	bool work_wanted;     /* the request asked for work and may get some */
+	enum reason why;      /* decisive reason when work was wanted and none is sent */
+	size_t counts[WHY__MAX]; /* candidates left out, per reason */
+	struct dec_skip *skips;  /* the first of them, at most 64 */
+	size_t nskips;
+	bool resend_seen;
+	char **no_rsc_apps; /* resource types that no app of the project uses */
+	size_t nno_rsc_apps;
+	bool send_code_sign_key, key_unknown;
+	bool send_global_prefs, store_global_prefs;
+};
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reason codes, from reasons.def. */
+#ifndef MODEL_REASONS_H
+#define MODEL_REASONS_H
+
+enum reason {
+#define REASON(code, text) WHY_##code,
+#include "model/reasons.def"
+#undef REASON
+	WHY__MAX
+};
+
+const char *reason_code(enum reason); /* "USER_ONCE" */
+const char *reason_text(enum reason); /* for people */
+
+#endif

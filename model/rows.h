@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Typed rows.  One .def file per row shape, one line per column in SELECT order; from it come the
+ * struct, the column table that binds it to SQL, and the check against the live schema.
+ * Column names are those of a BOINC project's database (wire.md 9); ours are marked in schema.sql.
+ * NULL in the database is 0 or "" here.
+ */
+#ifndef MODEL_ROWS_H
+#define MODEL_ROWS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum col_type { COL_i32, COL_i64, COL_f64, COL_str };
+
+struct col {
+	const char *name;  /* column, or alias in the statement */
+	enum col_type type;
+	size_t off;
+};
+
+typedef int32_t col_i32;
+typedef int64_t col_i64;
+typedef double col_f64;
+typedef char *col_str; /* NUL-terminated, never NULL in a fetched row */
+
+#define COL(name, type) col_##type name;
+struct host {
+#include "model/host.def"
+};
+struct user {
+#include "model/user.def"
+};
+struct app {
+#include "model/app.def"
+};
+struct platform {
+#include "model/platform.def"
+};
+struct app_version {
+#include "model/app_version.def"
+};
+struct host_app_version {
+#include "model/host_app_version.def"
+};
+struct workunit {
+#include "model/workunit.def"
+};
+struct result {
+#include "model/result.def"
+};
+struct job { /* an unsent or lost result with what its workunit demands: a candidate */
+#include "model/job.def"
+};
+struct file {
+#include "model/file.def"
+};
+struct fileset {
+#include "model/fileset.def"
+};
+#undef COL
+
+/* name, then {column table, number of columns, size of a row} for each shape */
+struct row_shape {
+	const char *name;
+	const struct col *cols;
+	size_t ncols, size;
+};
+extern const struct row_shape shape_host, shape_user, shape_app, shape_platform,
+    shape_app_version, shape_host_app_version, shape_workunit, shape_result, shape_job,
+    shape_file, shape_fileset;
+
+#endif

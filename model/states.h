@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Enumerations shared with the wire and the database, from states.def. */
+#ifndef MODEL_STATES_H
+#define MODEL_STATES_H
+
+#include <stdbool.h>
+
+enum state_value { /* RESULT_UNSENT, OUTCOME_SUCCESS, VALIDATE_VALID, ... */
+#define STATE(kind, name, value, to) kind##_##name = value,
+#include "model/states.def"
+#undef STATE
+};
+
+enum state_kind {
+	KIND_RESULT,
+	KIND_OUTCOME,
+	KIND_VALIDATE,
+	KIND_ASSIMILATE,
+	KIND_FILE_DELETE,
+	KIND_CLIENT
+};
+
+/* "UNSENT" for (KIND_RESULT, 2); "?" for a value that no state has. */
+const char *state_name(enum state_kind, int value);
+/* May a row go from one state to another?  Staying is always legal. */
+bool state_may_become(enum state_kind, int from, int to);
+
+/* workunit.error_mask bits (wire.md 4.7) */
+enum {
+	WU_ERROR_COULDNT_SEND = 1,
+	WU_ERROR_TOO_MANY_ERRORS = 2,
+	WU_ERROR_TOO_MANY_SUCCESS = 4,
+	WU_ERROR_TOO_MANY_TOTAL = 8,
+	WU_ERROR_CANCELLED = 16,
+	WU_ERROR_NO_CANONICAL = 32
+};
+/* workunit.transitioner_flags */
+enum { WU_NO_TRANSITION = 1, WU_NO_NEW_RESULTS = 2 };
+/* exit statuses that the client sets (wire.md 4.8) */
+enum {
+	EXIT_UNKNOWN = -162, /* no exit_status in the report */
+	EXIT_ABORTED_BY_PROJECT = 202,
+	EXIT_ABORTED_BY_USER = 203
+};
+/* Next transition of a workunit that needs none: the largest value of BOINC's int column. */
+enum { TRANSITION_NEVER = 2147483647 };
+/*
+ * result.ready of a plain job: -(appid * 64 + workunit id mod 64) - 1, so that no fileset id is
+ * ever equal to it (hot-path.md, plain jobs in 64 shards).
+ */
+enum { READY_SHARDS = 64 };
+
+#endif
