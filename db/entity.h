@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Typed wrappers over the statements, one .c file per entity.  E_NOTFOUND: no such row.
+ */
+#ifndef DB_ENTITY_H
+#define DB_ENTITY_H
+
+#include "db/db.h"
+#include "model/decision.h"
+#include "model/request.h"
+#include "model/snapshot.h"
+
+/* --- user.c --- */
+enum err user_by_id(struct db *, struct arena *, int64_t id, struct user **, struct fail *);
+enum err user_by_authenticator(struct db *, struct arena *, const char *, struct user **, struct fail *);
+enum err user_by_email(struct db *, struct arena *, const char *, struct user **, struct fail *);
+/* Fills id; E_RACE if e-mail, name or authenticator is taken. */
+enum err user_insert(struct db *, struct user *, struct fail *);
+enum err user_set_prefs(struct db *, int64_t id, const char *global_prefs, struct fail *);
+enum err user_set_cpid(struct db *, int64_t id, const char *cpid, struct fail *);
+enum err user_set_passwd_hash(struct db *, int64_t id, const char *stored, struct fail *);
+
+/* --- host.c --- */
+enum err host_by_id(struct db *, struct arena *, int64_t id, struct host **, struct fail *);
+enum err host_by_cpid(struct db *, struct arena *, int64_t userid, const char *hashed_cpid, struct host **, struct fail *); /* newest */
+enum err host_similar(struct db *, struct arena *, const struct host *like, struct host **, struct fail *); /* wire.md 3.2 (4) */
+enum err host_insert(struct db *, struct host *, struct fail *); /* fills id */
+enum err host_save_rpc(struct db *, const struct host *, int64_t rpc_token, struct fail *);
+enum err host_token(struct db *, int64_t id, int64_t *rpc_token, struct fail *);
+enum err host_app_versions(struct db *, struct arena *, int64_t hostid, struct host_app_version **, size_t *n, struct fail *);
+enum err host_app_version_save(struct db *, const struct host_app_version *, struct fail *); /* insert or update */
+/* Held files of a host: writes only what differs from the rows (host_file). */
+enum err host_files_save(struct db *, struct arena *, int64_t hostid, const int64_t *file_ids, size_t n, int64_t now, struct fail *);
+
+/* --- catalog.c --- */
+enum err catalog_load(struct db *, struct arena *, struct catalog **, struct fail *);
+enum err app_insert(struct db *, struct app *, struct fail *);
+enum err app_version_insert(struct db *, struct app_version *, struct fail *);
+enum err platform_insert(struct db *, struct platform *, struct fail *);
+
+/* --- file.c --- */
+enum err file_insert(struct db *, struct file *, struct fail *); /* E_RACE: the name is taken */
+enum err fileset_insert(struct db *, struct fileset *, const int64_t *file_ids, size_t n, struct fail *);
+enum err fileset_by_name(struct db *, struct arena *, const char *, struct fileset **, struct fail *);
+enum err fileset_by_id(struct db *, struct arena *, int64_t, struct fileset **, struct fail *);
+enum err fileset_list(struct db *, struct arena *, int64_t appid /* 0 = all */, struct fileset **, size_t *n, struct fail *);
+enum err fileset_set_next(struct db *, int64_t id, int32_t expect_next, int32_t next, struct fail *); /* E_RACE if moved */
+enum err file_by_name(struct db *, struct arena *, const char *, struct file **, struct fail *);
+
+/* --- workunit.c --- */
+/* Columns of wu and the blob; fills id; E_RACE: the name is taken. */
+enum err workunit_insert(struct db *, struct workunit *, const char *xml_doc, struct fail *);
+enum err workunit_by_id(struct db *, struct arena *, int64_t id, struct workunit **, struct fail *);
+enum err workunit_by_name(struct db *, struct arena *, const char *, struct workunit **, struct fail *);
+enum err workunit_xml_doc(struct db *, struct arena *, int64_t id, char **, struct fail *);
+enum err workunits_due(struct db *, struct arena *, int64_t now, size_t max, struct workunit **, size_t *n, struct fail *);
+enum err workunits_to_validate(struct db *, struct arena *, int64_t appid, size_t max, struct workunit **, size_t *n, struct fail *);
+enum err workunits_to_assimilate(struct db *, struct arena *, int64_t appid, size_t max, struct workunit **, size_t *n, struct fail *);
+/* transition_time = least(it, at), transition_seq + 1; ids ascending. */
+enum err workunits_touch(struct db *, const int64_t *ids, size_t n, int64_t at, struct fail *);
+
+/* --- result.c --- */
+/* New result: UNSENT, ready set from the workunit's fileset or shard; fills id.  E_RACE: the name is taken. */
+enum err result_insert(struct db *, const struct workunit *, struct result *, const char *xml_doc_in, uint32_t random, struct fail *);
+enum err results_of_workunit(struct db *, struct arena *, int64_t workunitid, struct result **, size_t *n, struct fail *);
+enum err result_by_name(struct db *, struct arena *, const char *, struct result **, struct fail *);
+enum err result_xml_docs(struct db *, struct arena *, int64_t id, char **xml_doc_in, char **xml_doc_out, char **stderr_out, struct fail *);
+/* The claim (hot-path.md W3): expects UNSENT.  E_RACE: lost, or the once rule forbids it. */
+enum err result_claim(struct db *, const struct dec_send *, int64_t hostid, int64_t userid, int64_t now, int64_t stored_deadline, struct fail *);
+/* A resend: expects IN_PROGRESS of this host. */
+enum err result_resend(struct db *, const struct dec_send *, int64_t hostid, int64_t now, int64_t stored_deadline, struct fail *);
+/* W2: expects what dec says; E_RACE if it is no longer so. */
+enum err result_report(struct db *, const struct dec_report *, const struct rq_report *, int64_t hostid, int64_t userid, int64_t teamid, int64_t now, struct fail *);
+enum err result_expire(struct db *, int64_t id, int64_t hostid, int64_t deadline, struct fail *);
+enum err results_detach(struct db *, struct arena *, int64_t hostid, int64_t now, struct fail *); /* wire.md 3.2; leaves received_time 0 */
+
+/* --- snapshot.c: the loader, the same for scheduler, replay and explain --- */
+enum err snapshot_reported(struct db *, struct arena *, const struct request *, struct snapshot *, struct fail *);
+enum err snapshot_work(struct db *, struct arena *, const struct conf *, const struct request *, struct rng *, size_t need, struct snapshot *, struct fail *);
+/* Does an unsent result of any of these filesets exist?  One query; the waiter's look. */
+enum err filesets_ready(struct db *, const int64_t *ids, size_t n, bool *ready, struct fail *);
+
+/* --- trickle.c --- */
+enum err trickle_insert(struct db *, int64_t hostid, int64_t now, const struct rq_trickle *, struct fail *);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Web RPC replies and the master page (wire.md 7, stock-client.md 3, 4). */
+#ifndef PROTO_WEB_H
+#define PROTO_WEB_H
+
+#include "lib/buf.h"
+#include "model/conf.h"
+#include "model/snapshot.h"
+
+void web_error(struct buf *, int error_num, const char *error_msg); /* <error> document */
+void web_account(struct buf *, const char *authenticator);          /* <account_out> document */
+void web_project_config(struct buf *, const struct conf *, const struct catalog *, bool web_stopped, bool sched_stopped);
+/* Scheduler URLs of a master page, both spellings, duplicates dropped (stock-client.md 4). */
+void master_parse(struct arena *, const char *page, size_t n, char ***urls, size_t *nurls);
+
+#endif
