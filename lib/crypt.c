@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Keys and signatures by OpenSSL's EVP interface, passwords by libxcrypt.
+ * Key texts hold fixed-size numbers, most significant byte first: the tables below name
+ * them in order.  Readers take any white space between digits; writers write none but
+ * LF.
+ */
+#include "lib/crypt.h"
+
+#include <assert.h>
+#include <crypt.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <openssl/bn.h>
+#include <openssl/core_names.h>
+#include <openssl/crypto.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/param_build.h>
+#include <openssl/rand.h>
+#include <openssl/rsa.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "lib/buf.h"
+#include "lib/fs.h"
+
+enum {
+	KEY_BITS = 1024,
+	SIG_BYTES = KEY_BITS / 8,
+	MD5_TEXT = MD5_HEX - 1,
+	PRIVATE_BYTES = 3 * 128 + 5 * 64,
+	PUBLIC_BYTES = 2 * 128,
+	LINE_BYTES = 32,         /* per line of hex text    */
+	KEY_FILE_MAX = 16 << 10, /* bytes; a real one has 1.5 kB */
+	CHUNK = 64 << 10,
+	BCRYPT_COST = 10,
+};
+
+struct key {
+	EVP_PKEY *pkey;
+	bool is_private;
+};
+
+/* The numbers of a key text; a public one has the first two. */
+static const struct number {
+	const char *param;
+	int bytes;
+} numbers[] = {
+	{ OSSL_PKEY_PARAM_RSA_N, 128 },
+	{ OSSL_PKEY_PARAM_RSA_E, 128 },
+	{ OSSL_PKEY_PARAM_RSA_D, 128 },
+	{ OSSL_PKEY_PARAM_RSA_FACTOR1, 64 },
+	{ OSSL_PKEY_PARAM_RSA_FACTOR2, 64 },
+	{ OSSL_PKEY_PARAM_RSA_EXPONENT1, 64 },
+	{ OSSL_PKEY_PARAM_RSA_EXPONENT2, 64 },
+	{ OSSL_PKEY_PARAM_RSA_COEFFICIENT1, 64 },
+};
+enum { PUBLIC_NUMBERS = 2 };
+
+static const char digits[] = "0123456789abcdef";
+
+/* Records OpenSSL's last error and empties its queue. */
+static enum err
+fail_ssl(struct fail *f, enum err code, const char *what)
+{
+	char text[160];
+
+	ERR_error_string_n(ERR_peek_last_error(), text, sizeof(text));
+	ERR_clear_error();
+	return FAIL(f, code, "%s: %s", what, text);
+}
+
+static void
+to_hex(const unsigned char *p, size_t n, char *out)
+{
+	for (size_t i = 0; i < n; i++) {
+		*out++ = digits[p[i] >> 4];
+		*out++ = digits[p[i] & 15];
+	}
+	*out = '\0';
+}
+
+void
+md5_hex(const void *p, size_t n, char out[MD5_HEX])
+{
+	unsigned char md[EVP_MAX_MD_SIZE];
+	unsigned len;
+	int ok = EVP_Digest(p, n, md, &len, EVP_md5(), NULL);
+
+	assert(ok == 1 && len == 16);
+	to_hex(md, 16, out);
+}
+
+void
+md5_text(const char *s, char out[MD5_HEX])
+{
+	md5_hex(s, strlen(s), out);
+}
+
+static enum err
+md5_fd(int fd, const char *path, EVP_MD_CTX *c, int64_t *nbytes, struct fail *f)
+{
+	unsigned char chunk[CHUNK];
+	ssize_t n;
+
+	*nbytes = 0;
+	for (;;) {
+		n = read(fd, chunk, sizeof(chunk));
+		if (n == 0)
+			return OK;
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return FAIL_ERRNO(f, "reading %s", path);
+		EVP_DigestUpdate(c, chunk, (size_t)n);
+		*nbytes += n;
+	}
+}
+
+enum err
+md5_file(const char *path, char out[MD5_HEX], int64_t *nbytes, struct fail *f)
+{
+	unsigned char md[EVP_MAX_MD_SIZE];
+	int64_t size;
+	EVP_MD_CTX *c;
+	enum err e;
+	bool ok;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 && errno == ENOENT)
+		return FAIL(f, E_NOTFOUND, "opening %s: no such file", path);
+	if (fd < 0)
+		return FAIL_ERRNO(f, "opening %s", path);
+	c = EVP_MD_CTX_new();
+	ok = c != NULL && EVP_DigestInit_ex(c, EVP_md5(), NULL) == 1;
+	assert(ok);
+	e = md5_fd(fd, path, c, &size, f);
+	EVP_DigestFinal_ex(c, md, NULL);
+	EVP_MD_CTX_free(c);
+	close(fd);
+	if (e != OK)
+		return e;
+	to_hex(md, 16, out);
+	if (nbytes != NULL)
+		*nbytes = size;
+	return OK;
+}
+
+static bool
+white(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* Hex text with white space anywhere, up to a '.' or the end, into exactly n bytes. */
+static bool
+hex_read(const char *s, unsigned char *out, size_t n)
+{
+	size_t got = 0; /* digits */
+
+	for (; *s != '\0' && *s != '.'; s++) {
+		int v = OPENSSL_hexchar2int((unsigned char)*s);
+		if (white(*s))
+			continue;
+		if (v < 0 || got == 2 * n)
+			return false;
+		out[got / 2] = (unsigned char)(got % 2 == 0 ? v << 4 :
+							      out[got / 2] | v);
+		got++;
+	}
+	return got == 2 * n;
+}
+
+static void
+hex_write(struct buf *b, const unsigned char *p, size_t n)
+{
+	char line[2 * LINE_BYTES + 1];
+
+	for (size_t i = 0; i < n; i += LINE_BYTES) {
+		to_hex(p + i, n - i < LINE_BYTES ? n - i : LINE_BYTES, line);
+		buf_printf(b, "%s\n", line);
+	}
+	buf_puts(b, ".\n");
+}
+
+/* Hands the first n numbers, one behind the other at p, to OpenSSL. */
+static EVP_PKEY *
+pkey_from(const unsigned char *p, size_t n)
+{
+	OSSL_PARAM_BLD *bld = OSSL_PARAM_BLD_new();
+	EVP_PKEY_CTX *c = EVP_PKEY_CTX_new_from_name(NULL, "RSA", NULL);
+	BIGNUM *bn[N(numbers)] = { NULL };
+	OSSL_PARAM *params = NULL;
+	EVP_PKEY *pkey = NULL;
+	bool ok = bld != NULL && c != NULL;
+
+	for (size_t i = 0; ok && i < n; p += numbers[i].bytes, i++) {
+		bn[i] = BN_bin2bn(p, numbers[i].bytes, NULL);
+		ok = bn[i] != NULL &&
+		     OSSL_PARAM_BLD_push_BN(bld, numbers[i].param, bn[i]);
+	}
+	if (ok)
+		params = OSSL_PARAM_BLD_to_param(bld);
+	if (params != NULL && EVP_PKEY_fromdata_init(c) == 1 &&
+	    EVP_PKEY_fromdata(c, &pkey,
+		n > PUBLIC_NUMBERS ? EVP_PKEY_KEYPAIR : EVP_PKEY_PUBLIC_KEY,
+		params) != 1)
+		pkey = NULL;
+	for (size_t i = 0; i < N(bn); i++)
+		BN_clear_free(bn[i]);
+	OSSL_PARAM_free(params);
+	OSSL_PARAM_BLD_free(bld);
+	EVP_PKEY_CTX_free(c);
+	return pkey;
+}
+
+static enum err
+key_parse(const char *text, bool private, struct key **key, struct fail *f)
+{
+	const char *kind = private ? "private" : "public";
+	unsigned char raw[PRIVATE_BYTES];
+	EVP_PKEY *pkey;
+	char *end;
+
+	if (strtol(text, &end, 10) != KEY_BITS || !white(*end))
+		return FAIL(f, E_BADREQ, "a %s key must start with %d", kind, KEY_BITS);
+	if (!hex_read(end, raw, private ? PRIVATE_BYTES : PUBLIC_BYTES))
+		return FAIL(f, E_BADREQ, "a %s key must have %d hex digits", kind,
+		    2 * (private ? PRIVATE_BYTES : PUBLIC_BYTES));
+	pkey = pkey_from(raw, private ? N(numbers) : PUBLIC_NUMBERS);
+	OPENSSL_cleanse(raw, sizeof(raw));
+	if (pkey == NULL)
+		return fail_ssl(f, E_BADREQ, "the numbers are not an RSA key");
+	*key = calloc(1, sizeof(**key));
+	assert(*key != NULL);
+	**key = (struct key){ .pkey = pkey, .is_private = private };
+	return OK;
+}
+
+/* A damaged private key would make signatures that no client accepts: try it. */
+static enum err
+key_try(const struct key *k, struct fail *f)
+{
+	struct arena a = { 0 };
+	char md5[MD5_HEX], *sig;
+	enum err e;
+
+	md5_text("a key that signs must verify", md5);
+	e = sign_md5(&a, k, md5, &sig, f);
+	if (e == OK)
+		e = verify_md5(k, md5, sig, f);
+	arena_free(&a);
+	return e;
+}
+
+enum err
+key_parse_private(const char *text, struct key **key, struct fail *f)
+{
+	struct key *k;
+	enum err e = key_parse(text, true, &k, f);
+
+	if (e != OK)
+		return e;
+	if (key_try(k, NULL) != OK) {
+		key_free(k);
+		return FAIL(
+		    f, E_BADREQ, "a private key whose numbers do not fit together");
+	}
+	*key = k;
+	return OK;
+}
+
+enum err
+key_parse_public(const char *text, struct key **key, struct fail *f)
+{
+	return key_parse(text, false, key, f);
+}
+
+static enum err
+key_read(const char *path, bool private, struct key **key, struct fail *f)
+{
+	struct arena a = { 0 };
+	char *text;
+	enum err e = fs_read(&a, path, KEY_FILE_MAX, &text, NULL, f);
+
+	if (e == OK)
+		e = private ? key_parse_private(text, key, f) :
+		              key_parse_public(text, key, f);
+	arena_free(&a);
+	if (e != OK)
+		return FAIL(
+		    f, E_CONFIG, "key file %s: %s", path, f == NULL ? "" : f->detail);
+	return OK;
+}
+
+enum err
+key_read_private(const char *path, struct key **key, struct fail *f)
+{
+	return key_read(path, true, key, f);
+}
+
+enum err
+key_read_public(const char *path, struct key **key, struct fail *f)
+{
+	return key_read(path, false, key, f);
+}
+
+void
+key_free(struct key *k)
+{
+	if (k == NULL)
+		return;
+	EVP_PKEY_free(k->pkey);
+	free(k);
+}
+
+static bool
+key_text(struct arena *a, const EVP_PKEY *pkey, size_t n, char **text)
+{
+	unsigned char raw[PRIVATE_BYTES], *p = raw;
+	struct buf b = buf_new(a);
+
+	for (size_t i = 0; i < n; p += numbers[i].bytes, i++) {
+		BIGNUM *bn = NULL;
+		bool ok = EVP_PKEY_get_bn_param(pkey, numbers[i].param, &bn) == 1 &&
+		          BN_bn2binpad(bn, p, numbers[i].bytes) == numbers[i].bytes;
+		BN_clear_free(bn);
+		if (!ok)
+			return false;
+	}
+	buf_printf(&b, "%d\n", KEY_BITS);
+	hex_write(&b, raw, (size_t)(p - raw));
+	OPENSSL_cleanse(raw, sizeof(raw));
+	*text = b.p;
+	return true;
+}
+
+enum err
+key_make(struct arena *a, char **private_text, char **public_text, struct fail *f)
+{
+	EVP_PKEY *pkey = EVP_RSA_gen(KEY_BITS);
+	bool ok = pkey != NULL && key_text(a, pkey, N(numbers), private_text) &&
+	          key_text(a, pkey, PUBLIC_NUMBERS, public_text);
+
+	EVP_PKEY_free(pkey);
+	return ok ? OK : fail_ssl(f, E_SYS, "making a key pair");
+}
+
+static bool
+is_md5(const char *s)
+{
+	return strlen(s) == MD5_TEXT && strspn(s, digits) == MD5_TEXT;
+}
+
+enum err
+sign_md5(struct arena *a, const struct key *k, const char md5[MD5_HEX], char **sig,
+    struct fail *f)
+{
+	unsigned char raw[SIG_BYTES];
+	size_t n = sizeof(raw);
+	struct buf b = buf_new(a);
+	EVP_PKEY_CTX *c;
+	bool ok;
+
+	assert(k->is_private && is_md5(md5));
+	c = EVP_PKEY_CTX_new(k->pkey, NULL);
+	ok = c != NULL && EVP_PKEY_sign_init(c) == 1 &&
+	     EVP_PKEY_CTX_set_rsa_padding(c, RSA_PKCS1_PADDING) == 1 &&
+	     EVP_PKEY_sign(c, raw, &n, (const unsigned char *)md5, MD5_TEXT) == 1 &&
+	     n == sizeof(raw);
+	EVP_PKEY_CTX_free(c);
+	if (!ok)
+		return fail_ssl(f, E_SYS, "signing");
+	hex_write(&b, raw, n);
+	*sig = b.p;
+	return OK;
+}
+
+enum err
+sign_text(
+    struct arena *a, const struct key *k, const char *text, char **sig, struct fail *f)
+{
+	char md5[MD5_HEX];
+
+	md5_text(text, md5);
+	return sign_md5(a, k, md5, sig, f);
+}
+
+enum err
+verify_md5(
+    const struct key *k, const char md5[MD5_HEX], const char *sig, struct fail *f)
+{
+	unsigned char raw[SIG_BYTES], said[SIG_BYTES];
+	size_t n = sizeof(said);
+	EVP_PKEY_CTX *c;
+	bool ok;
+
+	if (!hex_read(sig, raw, sizeof(raw)))
+		return FAIL(
+		    f, E_BADREQ, "a signature must have %d hex digits", 2 * SIG_BYTES);
+	c = EVP_PKEY_CTX_new(k->pkey, NULL);
+	ok = c != NULL && EVP_PKEY_verify_recover_init(c) == 1 &&
+	     EVP_PKEY_CTX_set_rsa_padding(c, RSA_PKCS1_PADDING) == 1 &&
+	     EVP_PKEY_verify_recover(c, said, &n, raw, sizeof(raw)) == 1;
+	EVP_PKEY_CTX_free(c);
+	ERR_clear_error();
+	if (!ok)
+		return FAIL(f, E_BADREQ, "the signature was not made by this key");
+	if (n != MD5_TEXT || CRYPTO_memcmp(said, md5, MD5_TEXT) != 0)
+		return FAIL(f, E_BADREQ, "the signature is of something else");
+	return OK;
+}
+
+enum err
+verify_text(const struct key *k, const char *text, const char *sig, struct fail *f)
+{
+	char md5[MD5_HEX];
+
+	md5_text(text, md5);
+	return verify_md5(k, md5, sig, f);
+}
+
+void
+random_bytes(void *p, size_t n)
+{
+	assert(n <= INT_MAX);
+	if (RAND_bytes(p, (int)n) == 1)
+		return;
+	fprintf(stderr, "random_bytes: the system gives no random numbers\n");
+	abort(); /* a predictable secret would be worse */
+}
+
+void
+random_hex(char *out, size_t nhex)
+{
+	unsigned char raw[32];
+
+	for (size_t i = 0; i < nhex; i++) {
+		if (i % sizeof(raw) == 0)
+			random_bytes(raw, sizeof(raw));
+		out[i] = digits[raw[i % sizeof(raw)] & 15];
+	}
+	out[nhex] = '\0';
+}
+
+bool
+secret_equal(const char *x, const char *y)
+{
+	size_t nx = strlen(x), ny = strlen(y);
+
+	return CRYPTO_memcmp(x, y, nx < ny ? nx : ny) == 0 && nx == ny;
+}
+
+enum err
+password_hash(struct arena *a, const char *wire_hash, char **stored, struct fail *f)
+{
+	char salt[CRYPT_GENSALT_OUTPUT_SIZE], seed[16];
+	struct crypt_data data = { 0 };
+	const char *hash;
+
+	if (!is_md5(wire_hash))
+		return FAIL(
+		    f, E_BADREQ, "a password hash must be 32 lower-case hex digits");
+	random_bytes(seed, sizeof(seed));
+	if (crypt_gensalt_rn(
+		"$2y$", BCRYPT_COST, seed, sizeof(seed), salt, sizeof(salt)) == NULL)
+		return FAIL_ERRNO(f, "making a salt for bcrypt");
+	hash = crypt_r(wire_hash, salt, &data);
+	if (hash == NULL || hash[0] == '*')
+		return FAIL_ERRNO(f, "hashing a password by bcrypt");
+	*stored = arena_strdup(a, hash);
+	return OK;
+}
+
+bool
+password_check(const char *wire_hash, const char *stored)
+{
+	struct crypt_data data = { 0 };
+	const char *hash;
+
+	if (!is_md5(wire_hash))
+		return false;
+	if (stored[0] != '$')
+		return secret_equal(wire_hash, stored);
+	hash = crypt_r(wire_hash, stored, &data);
+	return hash != NULL && hash[0] != '*' && secret_equal(hash, stored);
+}

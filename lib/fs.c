@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is written appears whole: it is made under a hidden temporary name in the same
+ * directory, flushed and renamed.  Listings of directories that other programs watch
+ * must therefore skip names that begin with a dot.
+ */
+#include "lib/fs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fts.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+#include "lib/clock.h"
+
+enum { CHUNK = 64 << 10, LOCK_TRIES = 4 };
+
+/* E_NOTFOUND if errno says that the name is not there, else E_SYS. */
+static enum err
+fail_open(struct fail *f, const char *what, const char *path)
+{
+	if (errno == ENOENT || errno == ENOTDIR)
+		return FAIL(f, E_NOTFOUND, "%s %s: no such file", what, path);
+	return FAIL_ERRNO(f, "%s %s", what, path);
+}
+
+static ssize_t
+read_some(int fd, void *p, size_t n)
+{
+	ssize_t got;
+
+	do
+		got = read(fd, p, n);
+	while (got < 0 && errno == EINTR);
+	return got;
+}
+
+static bool
+write_all(int fd, const char *p, size_t n)
+{
+	while (n > 0) {
+		ssize_t put = write(fd, p, n);
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put < 0)
+			return false;
+		p += put;
+		n -= (size_t)put;
+	}
+	return true;
+}
+
+/* Reads to the end of fd; the size that stat() tells is only the first guess. */
+static enum err
+read_fd(struct arena *a, int fd, const char *path, size_t guess, size_t max, char **p,
+    size_t *n, struct fail *f)
+{
+	size_t cap = guess + 2, got = 0;
+	char *text = arena_alloc(a, cap);
+	ssize_t more;
+
+	while ((more = read_some(fd, text + got, cap - 1 - got)) > 0) {
+		got += (size_t)more;
+		if (got > max)
+			return FAIL(
+			    f, E_BADREQ, "%s: larger than %zu bytes", path, max);
+		if (got == cap - 1)
+			text = arena_grow(a, text, cap, &cap, 1);
+	}
+	if (more < 0)
+		return FAIL_ERRNO(f, "reading %s", path);
+	text[got] = '\0';
+	*p = text;
+	if (n != NULL)
+		*n = got;
+	return OK;
+}
+
+enum err
+fs_read(
+    struct arena *a, const char *path, size_t max, char **p, size_t *n, struct fail *f)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	enum err e;
+
+	if (fd < 0)
+		return fail_open(f, "opening", path);
+	if (fstat(fd, &st) < 0)
+		e = FAIL_ERRNO(f, "looking at %s", path);
+	else if (st.st_size > 0 && (size_t)st.st_size > max)
+		e = FAIL(f, E_BADREQ, "%s: larger than %zu bytes", path, max);
+	else
+		e = read_fd(a, fd, path, (size_t)st.st_size, max, p, n, f);
+	close(fd);
+	return e;
+}
+
+/* A file being made; ends in tmp_commit() or tmp_drop(). */
+struct tmp {
+	char name[PATH_MAX];
+	size_t dir_n; /* bytes of name that are the directory, with its slash */
+	int fd;
+};
+
+static enum err
+tmp_open(struct tmp *t, const char *path, struct fail *f)
+{
+	const char *slash = strrchr(path, '/');
+	int n;
+
+	t->dir_n = slash == NULL ? 0 : (size_t)(slash - path) + 1;
+	n = snprintf(t->name, sizeof(t->name), "%.*s.tmp-XXXXXX", (int)t->dir_n, path);
+	if (n < 0 || (size_t)n >= sizeof(t->name))
+		return FAIL(f, E_BADREQ, "path of %zu bytes is too long", strlen(path));
+	t->fd = mkostemp(t->name, O_CLOEXEC);
+	if (t->fd < 0)
+		return FAIL_ERRNO(f, "making a temporary file for %s", path);
+	return OK;
+}
+
+static enum err
+tmp_drop(struct tmp *t, const char *what, const char *path, struct fail *f)
+{
+	enum err e = FAIL_ERRNO(f, "%s %s", what, path);
+
+	if (t->fd >= 0)
+		close(t->fd);
+	unlink(t->name);
+	return e;
+}
+
+/* The name itself is made durable too: a rename is an entry of the directory. */
+static void
+sync_dir(struct tmp *t)
+{
+	int fd;
+
+	t->name[t->dir_n] = '\0';
+	fd = open(t->dir_n == 0 ? "." : t->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	fsync(fd);
+	close(fd);
+}
+
+static enum err
+tmp_commit(struct tmp *t, const char *path, unsigned mode, struct fail *f)
+{
+	int closed;
+
+	if (fchmod(t->fd, mode) < 0)
+		return tmp_drop(t, "setting the mode of", path, f);
+	if (fsync(t->fd) < 0)
+		return tmp_drop(t, "flushing", path, f);
+	closed = close(t->fd);
+	t->fd = -1;
+	if (closed < 0)
+		return tmp_drop(t, "closing", path, f);
+	if (rename(t->name, path) < 0)
+		return tmp_drop(t, "renaming to", path, f);
+	sync_dir(t);
+	return OK;
+}
+
+enum err
+fs_write(const char *path, const void *p, size_t n, unsigned mode, struct fail *f)
+{
+	struct tmp t;
+	enum err e = tmp_open(&t, path, f);
+
+	if (e != OK)
+		return e;
+	if (!write_all(t.fd, p, n))
+		return tmp_drop(&t, "writing", path, f);
+	return tmp_commit(&t, path, mode, f);
+}
+
+static enum err
+copy_fd(int from, const char *from_path, const char *to, unsigned mode, struct fail *f)
+{
+	struct tmp t;
+	enum err e = tmp_open(&t, to, f);
+	char chunk[CHUNK];
+	ssize_t n;
+
+	if (e != OK)
+		return e;
+	while ((n = read_some(from, chunk, sizeof(chunk))) > 0)
+		if (!write_all(t.fd, chunk, (size_t)n))
+			return tmp_drop(&t, "writing", to, f);
+	if (n < 0)
+		return tmp_drop(&t, "reading", from_path, f);
+	return tmp_commit(&t, to, mode, f);
+}
+
+enum err
+fs_copy(const char *from, const char *to, unsigned mode, struct fail *f)
+{
+	int fd = open(from, O_RDONLY | O_CLOEXEC);
+	enum err e;
+
+	if (fd < 0)
+		return fail_open(f, "opening", from);
+	e = copy_fd(fd, from, to, mode, f);
+	close(fd);
+	return e;
+}
+
+enum err
+fs_touch(const char *path, struct fail *f)
+{
+	/* The web server and the daemons may be two users of one group. */
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0664);
+
+	if (fd < 0)
+		return FAIL_ERRNO(f, "creating %s", path);
+	close(fd);
+	return OK;
+}
+
+enum err
+fs_unlink(const char *path, struct fail *f)
+{
+	if (unlink(path) < 0 && errno != ENOENT)
+		return FAIL_ERRNO(f, "removing %s", path);
+	return OK;
+}
+
+enum err
+fs_rename(const char *from, const char *to, struct fail *f)
+{
+	if (rename(from, to) == 0)
+		return OK;
+	if (errno == ENOENT && !fs_exists(from))
+		return FAIL(f, E_NOTFOUND, "renaming %s: no such file", from);
+	return FAIL_ERRNO(f, "renaming %s to %s", from, to);
+}
+
+enum err
+fs_mkdirs(const char *path, unsigned mode, struct fail *f)
+{
+	char part[PATH_MAX];
+	size_t n = strlen(path);
+	struct stat st;
+
+	if (n == 0 || n >= sizeof(part))
+		return FAIL(f, E_BADREQ, "a directory path of %zu bytes", n);
+	for (size_t i = 1; i <= n; i++) {
+		if (path[i] != '/' && path[i] != '\0')
+			continue;
+		memcpy(part, path, i);
+		part[i] = '\0';
+		if (mkdir(part, mode) < 0 && errno != EEXIST)
+			return FAIL_ERRNO(f, "making directory %s", part);
+	}
+	if (stat(path, &st) < 0)
+		return FAIL_ERRNO(f, "looking at %s", path);
+	if (!S_ISDIR(st.st_mode))
+		return FAIL(f, E_SYS, "%s is there and is not a directory", path);
+	return OK;
+}
+
+bool
+fs_exists(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0;
+}
+
+int64_t
+fs_size(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 ? (int64_t)st.st_size : -1;
+}
+
+int64_t
+fs_mtime(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 ? (int64_t)st.st_mtime : -1;
+}
+
+static int
+by_bytes(const void *x, const void *y)
+{
+	const char *const *a = x, *const *b = y;
+
+	return strcmp(*a, *b);
+}
+
+enum err
+fs_list(struct arena *a, const char *dir, size_t max, char ***names, size_t *n,
+    struct fail *f)
+{
+	DIR *d = opendir(dir);
+	size_t cap = 0, got = 0;
+	struct dirent *de = NULL;
+	char **list = NULL;
+
+	if (d == NULL)
+		return fail_open(f, "listing", dir);
+	while (got < max && (errno = 0, de = readdir(d)) != NULL) {
+		if (strcmp(de->d_name, ".") == 0 || strcmp(de->d_name, "..") == 0)
+			continue;
+		PUSH(a, list, got, cap) = arena_strdup(a, de->d_name);
+	}
+	if (got < max && errno != 0) {
+		enum err e = FAIL_ERRNO(f, "listing %s", dir);
+		closedir(d);
+		return e;
+	}
+	closedir(d);
+	if (got > 1)
+		qsort(list, got, sizeof(list[0]), by_bytes);
+	*names = list;
+	*n = got;
+	return OK;
+}
+
+static enum err
+remove_one(const FTSENT *at, struct fail *f)
+{
+	switch (at->fts_info) {
+	case FTS_D:
+		return OK; /* comes again as FTS_DP when it is empty */
+	case FTS_DP:
+		if (rmdir(at->fts_accpath) < 0 && errno != ENOENT)
+			return FAIL_ERRNO(f, "removing directory %s", at->fts_path);
+		return OK;
+	case FTS_DNR:
+	case FTS_ERR:
+	case FTS_NS:
+		if (at->fts_errno == ENOENT)
+			return OK;
+		errno = at->fts_errno;
+		return FAIL_ERRNO(f, "removing %s", at->fts_path);
+	default:
+		if (unlink(at->fts_accpath) < 0 && errno != ENOENT)
+			return FAIL_ERRNO(f, "removing %s", at->fts_path);
+		return OK;
+	}
+}
+
+enum err
+fs_rmtree(const char *path, struct fail *f)
+{
+	char root[PATH_MAX], *roots[] = { root, NULL };
+	enum err e = OK;
+	FTSENT *at;
+	FTS *tree;
+
+	if ((size_t)snprintf(root, sizeof(root), "%s", path) >= sizeof(root))
+		return FAIL(f, E_BADREQ, "path of %zu bytes is too long", strlen(path));
+	tree = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+	if (tree == NULL)
+		return FAIL_ERRNO(f, "walking %s", path);
+	while (e == OK && (at = fts_read(tree)) != NULL)
+		e = remove_one(at, f);
+	fts_close(tree);
+	return e;
+}
+
+/* Opens and locks path once; -1 with errno EWOULDBLOCK if another has it. */
+static int
+lock_once(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0664), why;
+	struct stat named, ours;
+
+	if (fd < 0)
+		return -1;
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+		/* A lock on a file that was removed meanwhile would keep nobody out. */
+		if (fstat(fd, &ours) == 0 && stat(path, &named) == 0 &&
+		    ours.st_ino == named.st_ino && ours.st_dev == named.st_dev)
+			return fd;
+		errno = EWOULDBLOCK;
+	}
+	why = errno;
+	close(fd);
+	errno = why;
+	return -1;
+}
+
+enum err
+fs_lock(const char *path, int *fd, struct fail *f)
+{
+	/* Some tries, as fs_locked() of another process holds it for a moment. */
+	for (int i = 0; i < LOCK_TRIES; i++) {
+		*fd = lock_once(path);
+		if (*fd >= 0)
+			return OK;
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return FAIL_ERRNO(f, "locking %s", path);
+		if (i + 1 < LOCK_TRIES)
+			clock_nap_ms(1);
+	}
+	return FAIL(f, E_RACE, "%s is locked by another process", path);
+}
+
+bool
+fs_locked(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool held;
+
+	if (fd < 0)
+		return false;
+	held = flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+	close(fd);
+	return held;
+}
+
+int64_t
+fs_free_bytes(const char *path)
+{
+	struct statvfs v;
+
+	if (statvfs(path, &v) < 0)
+		return -1;
+	return (int64_t)v.f_bavail * (int64_t)v.f_frsize;
+}
