@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The project's configuration: config.xml by one table, model/conf.def.
- * OPT(name, type, default, min, max, effect, help); the parser, config.xml(5), config.xml.sample
- * and the checks come from it.  Every option of an upstream config.xml is known by name, so that
- * such a file is read unchanged; what has no effect here says so.
+ * OPT(name, type, default, min, max, effect, help); the parser, config.xml(5),
+ * config.xml.sample and the checks come from it.  Every option of an upstream
+ * config.xml is known by name, so that such a file is read unchanged; what has no
+ * effect here says so.
  */
 #ifndef MODEL_CONF_H
 #define MODEL_CONF_H
@@ -19,8 +20,10 @@ struct conf_list { /* repeated elements, in order */
 	size_t n;
 };
 struct conf_daemon { /* <daemons><daemon> */
-	char *cmd;  /* program and arguments; the program stands in the project's or the installed bin */
-	char *name; /* unique; default: the program, with "-2" and so on when repeated */
+	char *cmd; /* program and arguments; the program stands in the project's or the
+	              installed bin */
+	char
+	    *name; /* unique; default: the program, with "-2" and so on when repeated */
 	char *output;
 	bool disabled;
 };
@@ -45,7 +48,7 @@ struct conf {
 	size_t ndaemons;
 	struct conf_task *tasks;
 	size_t ntasks;
-	char *path; /* the file that was read */
+	char *path;    /* the file that was read */
 	char hash[33]; /* MD5 of the file: part of every decision record */
 };
 
@@ -56,20 +59,31 @@ struct conf_remark { /* what config check prints: file:line: level: text */
 };
 
 /*
- * Reads path (process lifetime: a must live as long).  Relative directories become absolute under
- * the file's directory.  Unknown names, repeated scalars and options without effect become remarks
- * (may be NULL); a value out of range or bad XML is E_CONFIG with file, line, element and cure.
+ * Reads path (process lifetime: a must live as long).  Relative directories become
+ * absolute under the file's directory.  Unknown names, repeated scalars and options
+ * without effect become remarks (may be NULL); a value out of range or bad XML is
+ * E_CONFIG with file, line, element and cure.
  */
-enum err conf_load(struct arena *, const char *path, struct conf **, struct conf_remark **, size_t *nremarks, struct fail *);
+enum err conf_load(struct arena *, const char *path, struct conf **,
+    struct conf_remark **, size_t *nremarks, struct fail *);
 /* The same from text; path is only for messages and relative directories. */
-enum err conf_parse(struct arena *, const char *path, const char *text, size_t n, struct conf **, struct conf_remark **, size_t *nremarks, struct fail *);
+enum err conf_parse(struct arena *, const char *path, const char *text, size_t n,
+    struct conf **, struct conf_remark **, size_t *nremarks, struct fail *);
 /*
- * Project directory: explicit (may be NULL), $LOCUS_PROJECT, $BOINC_PROJECT_DIR, or the first of . and its
- * parents that holds config.xml.  E_CONFIG if none.
+ * Project directory: explicit (may be NULL), $LOCUS_PROJECT, $BOINC_PROJECT_DIR, or the
+ * first of . and its parents that holds config.xml.  E_CONFIG if none.
  */
-enum err conf_find_project(struct arena *, const char *explicit_dir, char **dir, struct fail *);
+enum err conf_find_project(
+    struct arena *, const char *explicit_dir, char **dir, struct fail *);
 
-enum conf_type { CONF_BOOL, CONF_INT, CONF_DOUBLE, CONF_STRING, CONF_LIST, CONF_IGNORED };
+enum conf_type {
+	CONF_BOOL,
+	CONF_INT,
+	CONF_DOUBLE,
+	CONF_STRING,
+	CONF_LIST,
+	CONF_IGNORED
+};
 struct conf_opt {
 	const char *name;
 	enum conf_type type;
@@ -81,15 +95,18 @@ struct conf_opt {
 };
 extern const struct conf_opt conf_opts[];
 extern const size_t conf_nopts;
-const struct conf_opt *conf_nearest(const char *name); /* by edit distance; NULL if none is near */
+const struct conf_opt *conf_nearest(
+    const char *name);        /* by edit distance; NULL if none is near */
 void conf_print_man(void);    /* config.xml(5), mdoc, to stdout    */
 void conf_print_sample(void); /* config.xml.sample, to stdout      */
 
 /* Where things are in a project (wire.md 5, 8; ecosystem.md 6); all paths absolute. */
-char *project_path(struct arena *, const struct conf *, const char *relative); /* project_dir/relative */
+char *project_path(struct arena *, const struct conf *,
+    const char *relative); /* project_dir/relative */
 /* Fan-out (wire.md 5.7): "8a" for input_42 and 1024; "" if fanout is 0. */
 char *fanout_dir(struct arena *, const char *name, int64_t fanout);
-char *download_path(struct arena *, const struct conf *, const char *name); /* download_dir/8a/name */
+char *download_path(
+    struct arena *, const struct conf *, const char *name); /* download_dir/8a/name */
 char *download_url(struct arena *, const struct conf *, const char *name);
 char *upload_path(struct arena *, const struct conf *, const char *name);
 

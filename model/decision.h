@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What one RPC is answered: plain data that commit writes, render prints, explain shows.
+ * What one RPC is answered: plain data that commit writes, render prints, explain
+ * shows.
  */
 #ifndef MODEL_DECISION_H
 #define MODEL_DECISION_H
@@ -21,22 +22,30 @@ struct dec_report { /* aligned with request.reports */
 	const char *note; /* "late", "unknown", "already received", ... for the log */
 };
 
-enum send_how { SEND_LOST, SEND_TARGETED, SEND_HELD, SEND_WORKING_SET, SEND_SEARCHED, SEND_PLAIN };
+enum send_how {
+	SEND_LOST,
+	SEND_TARGETED,
+	SEND_HELD,
+	SEND_WORKING_SET,
+	SEND_SEARCHED,
+	SEND_PLAIN
+};
 struct dec_send {
 	enum send_how how;
 	const struct job *job;
 	const struct app *app;
-	const struct app_version *version; /* NULL: the client's own (anonymous platform) */
-	int32_t client_version;            /* index into request.app_versions, -1 = none  */
-	size_t resource;                   /* index into request.resources                */
-	double usage;                      /* instances of that resource                  */
+	const struct app_version
+	    *version;           /* NULL: the client's own (anonymous platform) */
+	int32_t client_version; /* index into request.app_versions, -1 = none  */
+	size_t resource;        /* index into request.resources                */
+	double usage;           /* instances of that resource                  */
 	double avg_ncpus;
-	double projected_flops;            /* for <flops> and the estimate                */
-	double runtime_s;                  /* estimated, availability counted             */
-	int64_t deadline;                  /* as sent; stored with the grace period added */
-	int64_t bytes_needed, bytes_saved; /* of large files                              */
-	int64_t once;                      /* userid, -hostid, or 0 = no once rule        */
-	bool expect_in_progress;           /* a resend: the row is the host's already     */
+	double projected_flops; /* for <flops> and the estimate                */
+	double runtime_s;       /* estimated, availability counted             */
+	int64_t deadline;       /* as sent; stored with the grace period added */
+	int64_t bytes_needed, bytes_saved; /* of large files */
+	int64_t once;            /* userid, -hostid, or 0 = no once rule        */
+	bool expect_in_progress; /* a resend: the row is the host's already     */
 };
 
 struct dec_delete {
@@ -72,18 +81,20 @@ struct decision {
 	size_t naborts;
 	const char **aborts_if_not_started;
 	size_t naborts_if_not_started;
-	const struct job **expire; /* lost, cannot be resent: deadline set to the past */
+	const struct job *
+	    *expire; /* lost, cannot be resent: deadline set to the past */
 	size_t nexpire;
 	struct dec_delete *deletes;
 	size_t ndeletes;
 	struct dec_message *messages;
 	size_t nmessages;
 	struct dec_file *files; /* snapshot.nfiles */
-	int64_t *want; /* filesets to raise need_work for and to wait for; then decide again */
+	int64_t *want; /* filesets to raise need_work for and to wait for; then decide
+	                  again */
 	size_t nwant;
 	double request_delay; /* s, 0 = none */
 	bool work_wanted;     /* the request asked for work and may get some */
-	enum reason why;      /* decisive reason when work was wanted and none is sent */
+	enum reason why; /* decisive reason when work was wanted and none is sent */
 	size_t counts[WHY__MAX]; /* candidates left out, per reason */
 	struct dec_skip *skips;  /* the first of them, at most 64 */
 	size_t nskips;

@@ -9,7 +9,8 @@
 
 struct rp_file { /* <file_info> */
 	char *name;
-	char **urls, **upload_urls; /* a url with "file_upload_handler" counts as upload url */
+	char **urls,
+	    **upload_urls; /* a url with "file_upload_handler" counts as upload url */
 	size_t nurls, nupload_urls;
 	char *md5_cksum, *file_signature, *xml_signature;
 	double nbytes, max_nbytes; /* 0 = not given */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A scheduler request as plain data (wire.md 1): what the parser leaves and the client fills. */
+/* A scheduler request as plain data (wire.md 1): what the parser leaves and the client
+ * fills. */
 #ifndef MODEL_REQUEST_H
 #define MODEL_REQUEST_H
 
@@ -8,16 +9,18 @@
 #include <stdint.h>
 
 struct rq_resource { /* CPU is resource 0; others in the order of the request */
-	char *type;             /* "CPU", "NVIDIA", "ATI", "intel_gpu", "apple_gpu" or a generic model */
-	bool has_request;       /* a req_secs or req_instances element is present                      */
-	double req_secs;        /* instance-seconds wanted, clamped to 0 .. 28 days                    */
-	double req_instances;   /* idle instances wanted                                               */
-	double estimated_delay; /* s until an instance is free; -1 = not given                         */
-	double count;           /* instances present; CPU: p_ncpus                                     */
-	double peak_flops;      /* of one instance                                                     */
+	char *type;  /* "CPU", "NVIDIA", "ATI", "intel_gpu", "apple_gpu" or a generic
+	                model */
+	bool has_request;       /* a req_secs or req_instances element is present       */
+	double req_secs;        /* instance-seconds wanted, clamped to 0 .. 28 days	*/
+	double req_instances;   /* idle instances wanted   */
+	double estimated_delay; /* s until an instance is free; -1 = not given */
+	double count;           /* instances present; CPU: p_ncpus	   */
+	double peak_flops;      /* of one instance      */
 	double available_ram, total_ram; /* bytes */
 	char *name, *opencl_version;
-	int32_t driver_version, cuda_version, compute_capability; /* 100 * major + minor; 0 unknown */
+	int32_t driver_version, cuda_version,
+	    compute_capability; /* 100 * major + minor; 0 unknown */
 	bool have_cuda, have_cal, have_opencl;
 };
 
@@ -25,7 +28,8 @@ struct rq_file { /* an uploaded output file of a report, or a sticky file on the
 	char *name;
 	double nbytes, max_nbytes;
 	char *md5_cksum;
-	int32_t status; /* 1 present, 0 absent, 2 verify pending, < 0 error; absent element = 1 */
+	int32_t status;     /* 1 present, 0 absent, 2 verify pending, < 0 error; absent
+	                       element = 1 */
 	bool upload_failed; /* error_msg present */
 };
 
@@ -37,8 +41,9 @@ struct rq_report { /* <result>: a finished task */
 	int32_t version_num, app_version_num;
 	char *plan_class, *platform;
 	double peak_working_set_size, peak_swap_size, peak_disk_usage; /* bytes */
-	char *stderr_out; /* verbatim between the tags, at most 65535 bytes */
-	char *xml_doc_out; /* the <file_info> elements, verbatim, concatenated, at most 65535 bytes */
+	char *stderr_out;  /* verbatim between the tags, at most 65535 bytes */
+	char *xml_doc_out; /* the <file_info> elements, verbatim, concatenated, at most
+	                      65535 bytes */
 	struct rq_file *files;
 	size_t nfiles;
 };
@@ -65,22 +70,26 @@ struct rq_trickle {
 	char *xml; /* the message without the variety line */
 };
 
-struct rq_prefs { /* working preferences that scheduling looks at; 0 = unset (wire.md 1.4) */
+struct rq_prefs { /* working preferences that scheduling looks at; 0 = unset
+	             (wire.md 1.4) */
 	double mod_time, disk_max_used_gb, disk_max_used_pct, disk_min_free_gb;
-	double work_buf_min_days, ram_max_used_busy_pct, ram_max_used_idle_pct, max_ncpus_pct;
+	double work_buf_min_days, ram_max_used_busy_pct, ram_max_used_idle_pct,
+	    max_ncpus_pct;
 };
 
 struct request {
 	char *authenticator;
 	int64_t hostid, rpc_seqno;
-	int32_t core_client_major_version, core_client_minor_version, core_client_release;
+	int32_t core_client_major_version, core_client_minor_version,
+	    core_client_release;
 	int32_t version; /* 10000 * major + 100 * minor + release */
 	double resource_share_fraction, rrs_fraction, prrs_fraction; /* default 1 */
 	double duration_correction_factor;
 	int32_t allow_multiple_clients, sandbox; /* -1 = not given */
 	bool dont_send_work, client_cap_plan_class;
 	double work_req_seconds; /* legacy total, clamped to 0 .. 28 days */
-	bool has_cpu_request;    /* cpu_req_secs or cpu_req_instances is present: new style */
+	bool has_cpu_request; /* cpu_req_secs or cpu_req_instances is present: new style
+	                       */
 	double cpu_req_secs, cpu_req_instances, estimated_delay;
 	char *platform_name;
 	char **platforms; /* primary first, then alternates */
@@ -88,19 +97,24 @@ struct request {
 	char *code_sign_key; /* trimmed; NULL = the client has none */
 	bool has_working_prefs;
 	struct rq_prefs prefs;
-	char *global_prefs;     /* master preferences, raw text with tags; NULL = not sent */
+	char
+	    *global_prefs; /* master preferences, raw text with tags; NULL = not sent */
 	double global_prefs_mod_time;
 	char *global_prefs_source_email_hash, *cross_project_id;
-	/* host_info, time_stats, net_stats, disk_usage: in the columns of the host row */
+	/* host_info, time_stats, net_stats, disk_usage: in the columns of the host row
+	 */
 	struct rq_host {
 		int32_t timezone, p_ncpus;
-		char *domain_name, *ip_addr, *host_cpid, *p_vendor, *p_model, *p_features;
+		char *domain_name, *ip_addr, *host_cpid, *p_vendor, *p_model,
+		    *p_features;
 		char *os_name, *os_version, *product_name, *virtualbox_version;
-		double p_fpops, p_iops, p_membw, m_nbytes, m_cache, m_swap, d_total, d_free;
+		double p_fpops, p_iops, p_membw, m_nbytes, m_cache, m_swap, d_total,
+		    d_free;
 		double on_frac, connected_frac, active_frac, gpu_active_frac;
 		double n_bwup, n_bwdown; /* bytes/s */
 		double d_boinc_used_total, d_boinc_used_project, d_project_share;
-		bool present; /* false: a replicated trickle, leave the host row alone */
+		bool
+		    present; /* false: a replicated trickle, leave the host row alone */
 	} host;
 	struct rq_resource *resources; /* [0] is the CPU */
 	size_t nresources;

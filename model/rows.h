@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Typed rows.  One .def file per row shape, one line per column in SELECT order; from it come the
- * struct, the column table that binds it to SQL, and the check against the live schema.
- * Column names are those of a BOINC project's database (wire.md 9); ours are marked in schema.sql.
- * NULL in the database is 0 or "" here.
+ * Typed rows.  One .def file per row shape, one line per column in SELECT order; from
+ * it come the struct, the column table that binds it to SQL, and the check against the
+ * live schema. Column names are those of a BOINC project's database (wire.md 9); ours
+ * are marked in schema.sql. NULL in the database is 0 or "" here.
  */
 #ifndef MODEL_ROWS_H
 #define MODEL_ROWS_H
@@ -14,7 +14,7 @@
 enum col_type { COL_i32, COL_i64, COL_f64, COL_str };
 
 struct col {
-	const char *name;  /* column, or alias in the statement */
+	const char *name; /* column, or alias in the statement */
 	enum col_type type;
 	size_t off;
 };

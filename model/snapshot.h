@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All rows that one decision may look at, read before it; the same loader serves the scheduler,
- * replay and explain.  Plain data.
+ * All rows that one decision may look at, read before it; the same loader serves the
+ * scheduler, replay and explain.  Plain data.
  */
 #ifndef MODEL_SNAPSHOT_H
 #define MODEL_SNAPSHOT_H
@@ -28,18 +28,19 @@ enum file_state { FILE_ADVERTISED, FILE_DRAINING, FILE_EXHAUSTED, FILE_DEAD };
 struct snap_file { /* a file set that this request may be served from */
 	int64_t fileset_id;
 	char *name;
-	bool held;            /* the host has it (status present)                           */
-	bool from_working_set;/* picked for a host without work on its files                */
-	bool searched;        /* found by the deterministic search                          */
-	int64_t bytes;        /* of the whole set                                           */
-	int64_t bytes_missing;/* of it on this host: 0 if held                              */
-	bool no_work_available; /* the generator said that nothing can be made any more     */
-	bool paused;          /* the admin holds it back                                    */
-	bool has_unsent;      /* some unsent result exists, for this user or not            */
-	bool has_open_wu;     /* a workunit of it may still produce results                 */
-	bool has_any_wu;      /* it ever had one: false = never generated                   */
-	int64_t last_id;      /* largest id of this user's results of the set; 0 = none     */
-	struct job *jobs;     /* unsent candidates in increasing id                         */
+	bool held; /* the host has it (status present)                           */
+	bool from_working_set; /* picked for a host without work on its files */
+	bool searched; /* found by the deterministic search                          */
+	int64_t bytes; /* of the whole set                                           */
+	int64_t bytes_missing;  /* of it on this host: 0 if held  */
+	bool no_work_available; /* the generator said that nothing can be made any more
+	                         */
+	bool paused; /* the admin holds it back                                    */
+	bool has_unsent;  /* some unsent result exists, for this user or not  */
+	bool has_open_wu; /* a workunit of it may still produce results */
+	bool has_any_wu;  /* it ever had one: false = never generated  */
+	int64_t last_id;  /* largest id of this user's results of the set; 0 = none  */
+	struct job *jobs; /* unsent candidates in increasing id */
 	size_t njobs;
 };
 
@@ -47,18 +48,18 @@ struct snap_report { /* a reported result, aligned with request.reports */
 	bool found;
 	struct result result;
 	int64_t wu_target_nresults; /* not used for the report itself */
-	bool same_user_host; /* its host is another one of the same user */
+	bool same_user_host;        /* its host is another one of the same user */
 };
 
 struct snapshot {
 	const struct catalog *cat;
 	struct user user;
-	struct host host;       /* a new host: id 0, filled from the request */
-	bool host_new;          /* to be inserted by the commit              */
-	bool host_id_changed;   /* the reply carries <hostid>                */
-	bool detach_in_progress;/* found by similarity with nothing on it    */
+	struct host host;        /* a new host: id 0, filled from the request */
+	bool host_new;           /* to be inserted by the commit              */
+	bool host_id_changed;    /* the reply carries <hostid>                */
+	bool detach_in_progress; /* found by similarity with nothing on it    */
 	bool weak_auth;
-	char *team_name;        /* "" = none */
+	char *team_name; /* "" = none */
 	struct host_app_version *havs;
 	size_t nhavs;
 	struct snap_report *reports; /* request.nreports of them */
@@ -66,13 +67,14 @@ struct snapshot {
 	size_t nin_progress;
 	struct snap_file *files; /* in the order in which they are to be tried */
 	size_t nfiles;
-	struct job *plain;       /* candidates without a file set */
+	struct job *plain; /* candidates without a file set */
 	size_t nplain;
-	int64_t *user_wus;       /* workunits among the candidates that this user (or, by the host rule, this host) already has */
+	int64_t *user_wus; /* workunits among the candidates that this user (or, by the
+	                      host rule, this host) already has */
 	size_t nuser_wus;
-	bool wait_possible;      /* there is budget and a slot to wait for the generator */
-	bool waited;             /* this is the extra attempt */
-	struct job *lost_blobs;  /* unused unless a resend needs it */
+	bool wait_possible; /* there is budget and a slot to wait for the generator */
+	bool waited;        /* this is the extra attempt */
+	struct job *lost_blobs; /* unused unless a resend needs it */
 };
 
 #endif

@@ -42,11 +42,12 @@ enum {
 	EXIT_ABORTED_BY_PROJECT = 202,
 	EXIT_ABORTED_BY_USER = 203
 };
-/* Next transition of a workunit that needs none: the largest value of BOINC's int column. */
+/* Next transition of a workunit that needs none: the largest value of BOINC's int
+ * column. */
 enum { TRANSITION_NEVER = 2147483647 };
 /*
- * result.ready of a plain job: -(appid * 64 + workunit id mod 64) - 1, so that no fileset id is
- * ever equal to it (hot-path.md, plain jobs in 64 shards).
+ * result.ready of a plain job: -(appid * 64 + workunit id mod 64) - 1, so that no
+ * fileset id is ever equal to it (hot-path.md, plain jobs in 64 shards).
  */
 enum { READY_SHARDS = 64 };
 

@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads config.xml by the option table.  Daemons and tasks have their own few elements.
+ * A message names the file, the line, the element and what would be right.
+ */
+#include "model/conf.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <libxml/parser.h>
+#include <libxml/tree.h>
+#include "lib/crypt.h"
+#include "lib/fs.h"
+#include "lib/banned.h"
+
+enum { CONF_FILE_MAX = 4 << 20 };
+
+const struct conf_opt conf_opts[] = {
+#define OPT(name, type, def, min, max, effect, help)                                   \
+	{ #name, CONF_##type, offsetof(struct conf, name), def, min, max, effect,      \
+		help },
+#include "model/conf.def"
+#undef OPT
+};
+const size_t conf_nopts = N(conf_opts);
+
+struct parse { /* one file being read */
+	struct arena *a;
+	const char *path;
+	struct conf *cf;
+	struct conf_remark *remarks;
+	size_t nremarks, cap;
+	size_t daemons_cap, tasks_cap;
+	bool *seen; /* per option */
+	struct fail *f;
+};
+
+static void
+remark(struct parse *p, int line, bool error, char *text)
+{
+	PUSH(p->a, p->remarks, p->nremarks, p->cap) = (struct conf_remark){ line, error,
+		text };
+}
+
+static const struct conf_opt *
+opt_find(const char *name)
+{
+	for (size_t i = 0; i < conf_nopts; i++)
+		if (strcmp(conf_opts[i].name, name) == 0)
+			return &conf_opts[i];
+	return NULL;
+}
+
+/* Levenshtein distance, capped lengths; two rows suffice. */
+static size_t
+distance(const char *a, const char *b)
+{
+	enum { MOST = 64 };
+	size_t row[MOST + 1], la = strlen(a), lb = strlen(b);
+
+	if (la > MOST || lb > MOST)
+		return MOST;
+	for (size_t j = 0; j <= lb; j++)
+		row[j] = j;
+	for (size_t i = 1; i <= la; i++) {
+		size_t diagonal = row[0];
+
+		row[0] = i;
+		for (size_t j = 1; j <= lb; j++) {
+			size_t best = diagonal + (a[i - 1] != b[j - 1]);
+
+			diagonal = row[j];
+			if (row[j] + 1 < best)
+				best = row[j] + 1;
+			if (row[j - 1] + 1 < best)
+				best = row[j - 1] + 1;
+			row[j] = best;
+		}
+	}
+	return row[lb];
+}
+
+const struct conf_opt *
+conf_nearest(const char *name)
+{
+	const struct conf_opt *best = NULL;
+	size_t least = strlen(name) / 3 + 1;
+
+	for (size_t i = 0; i < conf_nopts; i++) {
+		size_t d = distance(name, conf_opts[i].name);
+
+		if (d <= least) {
+			least = d;
+			best = &conf_opts[i];
+		}
+	}
+	return best;
+}
+
+/* Stores one value; what is wrong with it, or NULL. */
+static const char *
+opt_set(struct arena *a, struct conf *cf, const struct conf_opt *o, const char *v)
+{
+	void *field = (char *)cf + o->off;
+	char *end;
+	double x;
+
+	switch (o->type) {
+	case CONF_STRING:
+		if ((double)strlen(v) > o->max || (double)strlen(v) < o->min)
+			return arena_printf(
+			    a, "its length must be %g to %g", o->min, o->max);
+		*(char **)field = arena_strdup(a, v);
+		return NULL;
+	case CONF_IGNORED:
+		*(char **)field = arena_strdup(a, v);
+		return NULL;
+	case CONF_LIST: {
+		struct conf_list *l = field;
+		char **copy = NEWN(a, char *, l->n + 1);
+
+		if (l->n > 0)
+			memcpy(copy, l->v, l->n * sizeof(*copy));
+		copy[l->n] = arena_strdup(a, v);
+		*l = (struct conf_list){ copy, l->n + 1 };
+		return NULL;
+	}
+	case CONF_BOOL:
+		if (v[0] == '\0') { /* <name/> is true */
+			*(bool *)field = true;
+			return NULL;
+		}
+		/* fallthrough */
+	case CONF_INT:
+	case CONF_DOUBLE:
+		break;
+	}
+	x = strtod(v, &end);
+	if (end == v || *end != '\0' || !isfinite(x))
+		return "it must be a number";
+	if (x < o->min || x > o->max)
+		return arena_printf(a, "it must be %g to %.0f", o->min, o->max);
+	if (o->type != CONF_DOUBLE && x != floor(x))
+		return "it must be a whole number";
+	if (o->type == CONF_BOOL)
+		*(bool *)field = x != 0;
+	else if (o->type == CONF_INT)
+		*(int64_t *)field = (int64_t)x;
+	else
+		*(double *)field = x;
+	return NULL;
+}
+
+static char *
+node_text(struct arena *a, xmlNode *n)
+{
+	xmlChar *raw = xmlNodeGetContent(n);
+	const char *s = raw == NULL ? "" : (const char *)raw;
+	size_t len;
+	char *copy;
+
+	s += strspn(s, " \t\r\n");
+	len = strlen(s);
+	while (len > 0 && strchr(" \t\r\n", s[len - 1]) != NULL)
+		len--;
+	copy = arena_memdup(a, s, len);
+	xmlFree(raw);
+	return copy;
+}
+
+static int
+node_line(const xmlNode *n)
+{
+	return (int)xmlGetLineNo((xmlNode *)(uintptr_t)n);
+}
+
+static enum err
+read_option(struct parse *p, xmlNode *n)
+{
+	const char *name = (const char *)n->name, *wrong;
+	const struct conf_opt *o = opt_find(name);
+	size_t i;
+
+	if (o == NULL) {
+		const struct conf_opt *near = conf_nearest(name);
+
+		remark(p, node_line(n), true,
+		    near == NULL ?
+			arena_printf(p->a, "unknown option <%s>", name) :
+			arena_printf(p->a, "unknown option <%s>, did you mean <%s>?",
+			    name, near->name));
+		return OK;
+	}
+	i = (size_t)(o - conf_opts);
+	if (p->seen[i] && o->type != CONF_LIST)
+		remark(p, node_line(n), false,
+		    arena_printf(p->a, "<%s> occurs again; the last one counts", name));
+	p->seen[i] = true;
+	if (strncmp(o->effect, "none", 4) == 0)
+		remark(p, node_line(n), false,
+		    arena_printf(p->a, "<%s> has no effect (%s)", name, o->effect));
+	wrong = opt_set(p->a, p->cf, o, node_text(p->a, n));
+	if (wrong != NULL)
+		return FAIL(p->f, E_CONFIG, "%s:%d: <%s>: \"%.60s\" is not valid: %s",
+		    p->path, node_line(n), name, node_text(p->a, n), wrong);
+	return OK;
+}
+
+/* Text of a child element; def if there is none. */
+static char *
+child_text(struct arena *a, xmlNode *parent, const char *name, const char *def)
+{
+	for (xmlNode *n = parent->children; n != NULL; n = n->next)
+		if (n->type == XML_ELEMENT_NODE &&
+		    strcmp((const char *)n->name, name) == 0)
+			return node_text(a, n);
+	return def == NULL ? NULL : arena_strdup(a, def);
+}
+
+static bool
+child_flag(struct arena *a, xmlNode *parent, const char *name)
+{
+	char *v = child_text(a, parent, name, "0");
+
+	return strcmp(v, "0") != 0;
+}
+
+/* "bin/work_generator --app x" gives "work_generator", and "-2" when that name is
+ * taken. */
+static char *
+daemon_name(struct parse *p, const char *cmd)
+{
+	size_t len = strcspn(cmd, " \t"), same = 1;
+	char *word = arena_memdup(p->a, cmd, len), *slash = strrchr(word, '/');
+	const char *base = slash == NULL ? word : slash + 1;
+
+	for (size_t i = 0; i < p->cf->ndaemons; i++) {
+		const char *have = p->cf->daemons[i].name;
+		size_t n = strlen(base);
+
+		if (strncmp(have, base, n) == 0 && (have[n] == '\0' || have[n] == '-'))
+			same++;
+	}
+	return same == 1 ? arena_strdup(p->a, base) :
+	                   arena_printf(p->a, "%s-%zu", base, same);
+}
+
+static enum err
+read_daemon(struct parse *p, xmlNode *n)
+{
+	struct conf_daemon d = { .cmd = child_text(p->a, n, "cmd", NULL),
+		.name = child_text(p->a, n, "name", NULL),
+		.disabled = child_flag(p->a, n, "disabled") };
+
+	if (d.cmd == NULL || d.cmd[0] == '\0')
+		return FAIL(p->f, E_CONFIG, "%s:%d: <daemon> has no <cmd>", p->path,
+		    node_line(n));
+	if (d.name == NULL)
+		d.name = daemon_name(p, d.cmd);
+	for (size_t i = 0; i < p->cf->ndaemons; i++)
+		if (strcmp(p->cf->daemons[i].name, d.name) == 0)
+			return FAIL(p->f, E_CONFIG,
+			    "%s:%d: two daemons have the name \"%s\"; give one another "
+			    "<name>",
+			    p->path, node_line(n), d.name);
+	d.output = child_text(p->a, n, "output", arena_printf(p->a, "%s.log", d.name));
+	PUSH(p->a, p->cf->daemons, p->cf->ndaemons, p->daemons_cap) = d;
+	return OK;
+}
+
+/* "5 min", "2 h"; a bare number is minutes (server.md 5.4).  -1 if it is not a period.
+ */
+static int64_t
+period_s(const char *text)
+{
+	static const struct {
+		const char *unit;
+		int64_t s;
+	} units[] = { { "month", -1 }, { "s", 1 }, { "m", 60 }, { "h", 3600 },
+		{ "d", 86400 }, { "w", 604800 } };
+	char *end;
+	double n = strtod(text, &end);
+
+	end += strspn(end, " ");
+	if (end == text || !(n > 0 && n < 1e9))
+		return -1;
+	if (*end == '\0')
+		return (int64_t)(n * 60);
+	for (size_t i = 0; i < N(units); i++)
+		if (strncmp(end, units[i].unit, strlen(units[i].unit)) == 0)
+			return units[i].s < 0 ? -1 : (int64_t)(n * (double)units[i].s);
+	return -1;
+}
+
+static enum err
+read_task(struct parse *p, xmlNode *n)
+{
+	struct conf_task t = { .cmd = child_text(p->a, n, "cmd", NULL),
+		.output = child_text(p->a, n, "output", "tasks.log"),
+		.period_s = period_s(child_text(p->a, n, "period", "")),
+		.disabled = child_flag(p->a, n, "disabled") };
+
+	if (t.cmd == NULL || t.cmd[0] == '\0' || t.period_s <= 0)
+		return FAIL(p->f, E_CONFIG,
+		    "%s:%d: a <task> needs a <cmd> and a <period> such as \"5 min\", "
+		    "\"2 h\" or \"1 d\"",
+		    p->path, node_line(n));
+	PUSH(p->a, p->cf->tasks, p->cf->ntasks, p->tasks_cap) = t;
+	return OK;
+}
+
+static enum err
+read_section(struct parse *p, xmlNode *section)
+{
+	static const struct {
+		const char *section, *element;
+		enum err (*read)(struct parse *, xmlNode *);
+	} kinds[] = { { "config", NULL, read_option },
+		{ "daemons", "daemon", read_daemon }, { "tasks", "task", read_task } };
+	const char *name = (const char *)section->name;
+
+	for (size_t i = 0; i < N(kinds); i++) {
+		if (strcmp(name, kinds[i].section) != 0)
+			continue;
+		for (xmlNode *n = section->children; n != NULL; n = n->next) {
+			enum err e = OK;
+
+			if (n->type != XML_ELEMENT_NODE)
+				continue;
+			if (kinds[i].element == NULL ||
+			    strcmp((const char *)n->name, kinds[i].element) == 0)
+				e = kinds[i].read(p, n);
+			else
+				remark(p, node_line(n), true,
+				    arena_printf(p->a, "unknown element <%s> in <%s>",
+					(const char *)n->name, name));
+			if (e != OK)
+				return e;
+		}
+		return OK;
+	}
+	remark(p, node_line(section), true,
+	    arena_printf(p->a,
+		"unknown section <%s>; there are <config>, <daemons> and <tasks>",
+		name));
+	return OK;
+}
+
+/* Relative directories count from the directory of config.xml. */
+static enum err
+resolve_dirs(struct parse *p)
+{
+	struct conf *cf = p->cf;
+	char **dirs[] = { &cf->key_dir, &cf->download_dir, &cf->upload_dir,
+		&cf->log_dir, &cf->run_dir };
+	char *slash = strrchr(p->path, '/'), here[PATH_MAX];
+	const char *base;
+
+	if (realpath(".", here) == NULL)
+		return FAIL_ERRNO(p->f, "cannot tell the working directory");
+	base = p->path[0] == '/' ?
+	           arena_memdup(p->a, p->path, (size_t)(slash - p->path)) :
+	       slash == NULL ?
+	           arena_strdup(p->a, here) :
+	           arena_printf(p->a, "%s/%.*s", here, (int)(slash - p->path), p->path);
+	if (strcmp(cf->project_dir, ".") == 0)
+		cf->project_dir = arena_strdup(p->a, base);
+	else if (cf->project_dir[0] != '/')
+		cf->project_dir = arena_printf(p->a, "%s/%s", base, cf->project_dir);
+	for (size_t i = 0; i < N(dirs); i++)
+		if ((*dirs[i])[0] != '/')
+			*dirs[i] = arena_printf(
+			    p->a, "%s/%s", cf->project_dir, *dirs[i]);
+	return OK;
+}
+
+static enum err
+read_document(struct parse *p, xmlDoc *doc)
+{
+	xmlNode *root = xmlDocGetRootElement(doc);
+	enum err e = OK;
+
+	if (root == NULL || strcmp((const char *)root->name, "boinc") != 0)
+		return FAIL(
+		    p->f, E_CONFIG, "%s: the root element must be <boinc>", p->path);
+	for (xmlNode *n = root->children; n != NULL && e == OK; n = n->next)
+		if (n->type == XML_ELEMENT_NODE)
+			e = read_section(p, n);
+	return e == OK ? resolve_dirs(p) : e;
+}
+
+enum err
+conf_parse(struct arena *a, const char *path, const char *text, size_t n,
+    struct conf **cf, struct conf_remark **remarks, size_t *nremarks, struct fail *f)
+{
+	struct parse p = { .a = a,
+		.path = path,
+		.cf = NEW(a, struct conf),
+		.seen = NEWN(a, bool, conf_nopts),
+		.f = f };
+	xmlDoc *doc;
+	enum err e;
+
+	for (size_t i = 0; i < conf_nopts; i++)
+		if (conf_opts[i].type != CONF_LIST)
+			opt_set(a, p.cf, &conf_opts[i], conf_opts[i].def);
+	p.cf->path = arena_strdup(a, path);
+	md5_hex(text, n, p.cf->hash);
+	doc = xmlReadMemory(text, (int)n, path, NULL,
+	    XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING |
+		XML_PARSE_NOBLANKS);
+	if (doc == NULL) {
+		const xmlError *x = xmlGetLastError();
+		const char *what = x == NULL || x->message == NULL ? "?" : x->message;
+
+		return FAIL(f, E_CONFIG, "%s:%d: not well-formed XML: %.*s", path,
+		    x == NULL ? 0 : x->line, (int)strcspn(what, "\n"), what);
+	}
+	e = read_document(&p, doc);
+	xmlFreeDoc(doc);
+	*cf = p.cf;
+	if (remarks != NULL) {
+		*remarks = p.remarks;
+		*nremarks = p.nremarks;
+	}
+	return e;
+}
+
+enum err
+conf_load(struct arena *a, const char *path, struct conf **cf,
+    struct conf_remark **remarks, size_t *nremarks, struct fail *f)
+{
+	char *text;
+	size_t n;
+	enum err e = fs_read(a, path, CONF_FILE_MAX, &text, &n, f);
+
+	if (e == E_NOTFOUND)
+		return FAIL(f, E_CONFIG,
+		    "%s is not there; make a project with \"locus create\" or name its "
+		    "directory with --project",
+		    path);
+	if (e != OK)
+		return e;
+	return conf_parse(a, path, text, n, cf, remarks, nremarks, f);
+}
+
+enum err
+conf_find_project(struct arena *a, const char *explicit_dir, char **dir, struct fail *f)
+{
+	const char *from = explicit_dir;
+	char at[PATH_MAX];
+
+	if (from == NULL)
+		from = getenv("LOCUS_PROJECT");
+	if (from == NULL)
+		from = getenv("BOINC_PROJECT_DIR");
+	if (realpath(from == NULL ? "." : from, at) == NULL)
+		return FAIL(f, E_CONFIG, "there is no project directory %s", from);
+	*dir = arena_strdup(a, at);
+	for (;;) {
+		char *slash;
+
+		if (fs_exists(arena_printf(a, "%s/config.xml", *dir)))
+			return OK;
+		slash = strrchr(*dir, '/');
+		if (from != NULL || slash == NULL || slash == *dir)
+			break;
+		*slash = '\0';
+	}
+	return FAIL(f, E_CONFIG,
+	    "%s holds no config.xml: it is not a project; name one with --project DIR "
+	    "or "
+	    "LOCUS_PROJECT",
+	    from == NULL ? "neither this directory nor one above" : from);
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* config.xml(5) and config.xml.sample, printed from the option table. */
+#include "model/conf.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "lib/banned.h"
+
+static const char *const type_names[] = {
+	[CONF_BOOL] = "0 or 1",
+	[CONF_INT] = "whole number",
+	[CONF_DOUBLE] = "number",
+	[CONF_STRING] = "text",
+	[CONF_LIST] = "text, repeated",
+	[CONF_IGNORED] = "anything",
+};
+
+static bool
+acts(const struct conf_opt *o)
+{
+	return strncmp(o->effect, "none", 4) != 0;
+}
+
+/* A help text starts a line of its own, so a leading dot or quote cannot be a macro. */
+static void
+man_option(const struct conf_opt *o)
+{
+	printf(".It Ic %s\n%s\n", o->name, o->help);
+	if (!acts(o))
+		printf("No effect here%s.\n", o->effect + strlen("none"));
+	if (o->type == CONF_IGNORED || o->type == CONF_LIST)
+		return;
+	printf("Type: %s", type_names[o->type]);
+	if (o->type == CONF_INT || o->type == CONF_DOUBLE)
+		printf(", %.0f to %.0f", o->min, o->max);
+	if (o->def[0] != '\0')
+		printf("; default: %s", o->def);
+	printf(".\n");
+}
+
+void
+conf_print_man(void)
+{
+	printf(
+	    ".\\\" SPDX-License-Identifier: Apache-2.0\n"
+	    ".\\\" Made from model/conf.def by \"locus config man\".\n"
+	    ".Dd November 21, 2026\n.Dt CONFIG.XML 5\n.Os\n"
+	    ".Sh NAME\n.Nm config.xml\n.Nd configuration of a Locus project\n"
+	    ".Sh DESCRIPTION\n"
+	    "The file stands in the project directory.\n"
+	    "Its root is\n.Ic boinc ,\nwith the sections\n.Ic config ,\n"
+	    ".Ic daemons\nand\n.Ic tasks .\n"
+	    "A file of a BOINC project is read unchanged: every option of it is known\n"
+	    "by name, and\n.Ql locus config check\n"
+	    "says which have no effect here, and names the nearest option for a\n"
+	    "name that nobody knows.\n"
+	    ".Pp\nA switch is written as\n.Ic <name/>\nor\n.Ic <name>1</name> .\n"
+	    ".Ss Daemons\nEach\n.Ic daemon\nhas a\n.Ic cmd\n"
+	    "(program and arguments, no shell), and may have a unique\n.Ic name ,\n"
+	    "an\n.Ic output\nfile below the log directory and the flag\n.Ic disabled "
+	    ".\n"
+	    ".Ss Tasks\nEach\n.Ic task\nhas a\n.Ic cmd\nand a\n.Ic period\n"
+	    "such as 5 min, 2 h, 1 d or 1 w.\n"
+	    ".Ss Options\n.Bl -tag -width Ds\n");
+	for (size_t i = 0; i < conf_nopts; i++)
+		man_option(&conf_opts[i]);
+	printf(".El\n.Sh SEE ALSO\n.Xr locus 1\n");
+}
+
+void
+conf_print_sample(void)
+{
+	printf(
+	    "<!-- SPDX-License-Identifier: Apache-2.0 -->\n"
+	    "<!-- Every option that has an effect, at its default.  Made from\n"
+	    "     model/conf.def by \"locus config sample\"; see config.xml(5). -->\n"
+	    "<boinc>\n<config>\n");
+	for (size_t i = 0; i < conf_nopts; i++) {
+		const struct conf_opt *o = &conf_opts[i];
+
+		if (!acts(o))
+			continue;
+		printf("    <!-- %s -->\n", o->help);
+		if (o->type == CONF_LIST)
+			printf("    <!-- <%s></%s> -->\n", o->name, o->name);
+		else
+			printf("    <%s>%s</%s>\n", o->name, o->def, o->name);
+	}
+	printf("</config>\n<daemons>\n"
+	       "    <daemon><cmd>transitioner</cmd></daemon>\n"
+	       "    <daemon><cmd>working_set_manager</cmd></daemon>\n"
+	       "    <daemon><cmd>file_deleter</cmd></daemon>\n"
+	       "</daemons>\n</boinc>\n");
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where things are in a project: directories, fan-out, URLs (wire.md 5.7). */
+#include "model/conf.h"
+
+#include <stdlib.h>
+#include "lib/crypt.h"
+#include "lib/banned.h"
+
+char *
+project_path(struct arena *a, const struct conf *cf, const char *relative)
+{
+	if (relative[0] == '/')
+		return arena_strdup(a, relative);
+	return arena_printf(a, "%s/%s", cf->project_dir, relative);
+}
+
+char *
+fanout_dir(struct arena *a, const char *name, int64_t fanout)
+{
+	char md5[MD5_HEX], part[8];
+
+	if (fanout <= 0)
+		return arena_strdup(a, "");
+	md5_text(name, md5);
+	for (size_t i = 0; i < 7;
+	     i++) /* digits 1 to 7: clients' tools skip the first */
+		part[i] = md5[i + 1];
+	part[7] = '\0';
+	return arena_printf(
+	    a, "%lx", (unsigned long)(strtoul(part, NULL, 16) % (unsigned long)fanout));
+}
+
+static char *
+place(struct arena *a, const struct conf *cf, const char *root, const char *name)
+{
+	const char *dir = fanout_dir(a, name, cf->uldl_dir_fanout);
+
+	return dir[0] == '\0' ? arena_printf(a, "%s/%s", root, name) :
+	                        arena_printf(a, "%s/%s/%s", root, dir, name);
+}
+
+char *
+download_path(struct arena *a, const struct conf *cf, const char *name)
+{
+	return place(a, cf, cf->download_dir, name);
+}
+
+char *
+download_url(struct arena *a, const struct conf *cf, const char *name)
+{
+	return place(a, cf, cf->download_url, name);
+}
+
+char *
+upload_path(struct arena *a, const struct conf *cf, const char *name)
+{
+	return place(a, cf, cf->upload_dir, name);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The column table of every row shape, from its .def file. */
+#include "model/rows.h"
+
+#include "lib/arena.h"
+#include "lib/banned.h"
+
+#define SHAPE(shape)                                                                   \
+	const struct row_shape shape_##shape = { #shape, shape##_cols,                 \
+		N(shape##_cols), sizeof(struct shape) };
+
+#define COL(column, type) { #column, COL_##type, offsetof(struct host, column) },
+static const struct col host_cols[] = {
+#include "model/host.def"
+};
+#undef COL
+#define COL(column, type) { #column, COL_##type, offsetof(struct user, column) },
+static const struct col user_cols[] = {
+#include "model/user.def"
+};
+#undef COL
+#define COL(column, type) { #column, COL_##type, offsetof(struct app, column) },
+static const struct col app_cols[] = {
+#include "model/app.def"
+};
+#undef COL
+#define COL(column, type) { #column, COL_##type, offsetof(struct platform, column) },
+static const struct col platform_cols[] = {
+#include "model/platform.def"
+};
+#undef COL
+#define COL(column, type) { #column, COL_##type, offsetof(struct app_version, column) },
+static const struct col app_version_cols[] = {
+#include "model/app_version.def"
+};
+#undef COL
+#define COL(column, type)                                                              \
+	{ #column, COL_##type, offsetof(struct host_app_version, column) },
+static const struct col host_app_version_cols[] = {
+#include "model/host_app_version.def"
+};
+#undef COL
+#define COL(column, type) { #column, COL_##type, offsetof(struct workunit, column) },
+static const struct col workunit_cols[] = {
+#include "model/workunit.def"
+};
+#undef COL
+#define COL(column, type) { #column, COL_##type, offsetof(struct result, column) },
+static const struct col result_cols[] = {
+#include "model/result.def"
+};
+#undef COL
+#define COL(column, type) { #column, COL_##type, offsetof(struct job, column) },
+static const struct col job_cols[] = {
+#include "model/job.def"
+};
+#undef COL
+#define COL(column, type) { #column, COL_##type, offsetof(struct file, column) },
+static const struct col file_cols[] = {
+#include "model/file.def"
+};
+#undef COL
+#define COL(column, type) { #column, COL_##type, offsetof(struct fileset, column) },
+static const struct col fileset_cols[] = {
+#include "model/fileset.def"
+};
+#undef COL
+
+SHAPE(host)
+SHAPE(user)
+SHAPE(app)
+SHAPE(platform)
+SHAPE(app_version)
+SHAPE(host_app_version)
+SHAPE(workunit)
+SHAPE(result)
+SHAPE(job)
+SHAPE(file)
+SHAPE(fileset)
