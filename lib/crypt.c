@@ -26,6 +26,7 @@
 #include <unistd.h>
 #include "lib/buf.h"
 #include "lib/fs.h"
+#include "lib/text.h"
 
 enum {
 	KEY_BITS = 1024,
@@ -149,12 +150,6 @@ md5_file(const char *path, char out[MD5_HEX], int64_t *nbytes, struct fail *f)
 	return OK;
 }
 
-static bool
-white(char c)
-{
-	return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 /* Hex text with white space anywhere, up to a '.' or the end, into exactly n bytes. */
 static bool
 hex_read(const char *s, unsigned char *out, size_t n)
@@ -163,7 +158,7 @@ hex_read(const char *s, unsigned char *out, size_t n)
 
 	for (; *s != '\0' && *s != '.'; s++) {
 		int v = OPENSSL_hexchar2int((unsigned char)*s);
-		if (white(*s))
+		if (text_white(*s))
 			continue;
 		if (v < 0 || got == 2 * n)
 			return false;
@@ -225,7 +220,7 @@ key_parse(const char *text, bool private, struct key **key, struct fail *f)
 	EVP_PKEY *pkey;
 	char *end;
 
-	if (strtol(text, &end, 10) != KEY_BITS || !white(*end))
+	if (strtol(text, &end, 10) != KEY_BITS || !text_white(*end))
 		return FAIL(f, E_BADREQ, "a %s key must start with %d", kind, KEY_BITS);
 	if (!hex_read(end, raw, private ? PRIVATE_BYTES : PUBLIC_BYTES))
 		return FAIL(f, E_BADREQ, "a %s key must have %d hex digits", kind,

@@ -2,17 +2,10 @@
 /* Text of URLs and query strings, by bytes and without locale. */
 #include "lib/http.h"
 
-#include <stdbool.h>
 #include <string.h>
 #include <strings.h>
 #include "lib/buf.h"
-
-static bool
-alnum(unsigned char c)
-{
-	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
-	       (c >= 'a' && c <= 'z');
-}
+#include "lib/text.h"
 
 static int
 hex_value(char c)
@@ -34,7 +27,7 @@ url_encode(struct arena *a, const char *s)
 
 	for (; *s != '\0'; s++) {
 		unsigned char c = (unsigned char)*s;
-		if (alnum(c)) {
+		if (text_alnum(*s)) {
 			*p++ = *s;
 			continue;
 		}
@@ -99,7 +92,7 @@ url_canonical(struct arena *a, const char *url)
 	struct buf b = buf_new(a);
 	size_t scheme, end;
 
-	while (*url == ' ' || *url == '\t' || *url == '\r' || *url == '\n')
+	while (text_white(*url))
 		url++;
 	end = strcspn(url, " \t\r\n");
 	scheme = scheme_len(url);
@@ -131,7 +124,7 @@ url_to_dir(struct arena *a, const char *url)
 	char *out = arena_strdup(a, rest == NULL ? url : rest + 3), *p;
 
 	for (p = out; *p != '\0'; p++)
-		if (!alnum((unsigned char)*p) && strchr("._-", *p) == NULL)
+		if (!text_alnum(*p) && strchr("._-", *p) == NULL)
 			*p = '_';
 	while (p > out && p[-1] == '_')
 		*--p = '\0';

@@ -19,6 +19,7 @@
 #include "config.h"
 #include "lib/buf.h"
 #include "lib/clock.h"
+#include "lib/text.h"
 
 enum { TICK_MAX_MS = 50, PIPE_BYTES = 64 << 10 };
 
@@ -251,12 +252,6 @@ proc_run(struct arena *a, const struct proc_run *r, int *status, char **out,
 	return e;
 }
 
-static bool
-blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
 /* Takes one word at *s; NULL if a quote is not closed. */
 static char *
 word(struct arena *a, const char **s)
@@ -264,7 +259,7 @@ word(struct arena *a, const char **s)
 	struct buf w = buf_new(a);
 	const char *p = *s;
 
-	while (*p != '\0' && !blank(*p)) {
+	while (*p != '\0' && !text_white(*p)) {
 		char quote = *p;
 		if (quote != '\'' && quote != '"') {
 			buf_put(&w, p++, 1);
@@ -288,7 +283,7 @@ proc_split(struct arena *a, const char *cmd, char ***argv, struct fail *f)
 	char **v = NULL, *w;
 
 	for (;;) {
-		while (blank(*p))
+		while (text_white(*p))
 			p++;
 		if (*p == '\0')
 			break;

@@ -6,7 +6,8 @@
  * A document is described by nested struct xml_elem tables.  A table entry is a field of the
  * enclosing row, or a child element with rows of its own.  Unknown elements are skipped with all
  * they contain.  Values out of range or not a number leave the field as it was; the last
- * occurrence of a scalar wins; non-finite numbers become 0 (wire.md 10.4).
+ * occurrence of a scalar wins; non-finite numbers become 0 (wire.md 10.4).  A field with
+ * child elements is not a value and leaves the field alone too.
  */
 #ifndef LIB_XML_H
 #define LIB_XML_H
@@ -35,12 +36,14 @@ struct xml_elem {
 	const char *name;
 	enum xml_type type;
 	size_t off;      /* of the field, embedded struct or struct xml_list in the row */
-	double min, max; /* range of numbers; max = bytes of strings, rows of lists      */
+	/* Range of numbers (both 0 = any); max = bytes of strings, rows of lists (0 = any). */
+	double min, max;
 	size_t size;                  /* XML_LIST: size of a row                         */
 	const struct xml_elem *child; /* XML_GROUP, XML_LIST: ends with name NULL        */
 	/* Called when a list row or group is complete; NULL = nothing to do. */
 	void (*done)(void *row, void *ctx);
-	size_t seen_off; /* of a bool set when the element occurs; (size_t)-1 = none     */
+	/* Of a bool set when the element occurs; 0 or XML_UNSEEN = none, so not the first. */
+	size_t seen_off;
 };
 #define XML_UNSEEN ((size_t)-1)
 

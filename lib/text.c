@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* strtoll() and strtod() with their traps closed. */
+#include "lib/text.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool
+text_white(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+bool
+text_alnum(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
+	       (c >= 'a' && c <= 'z');
+}
+
+bool
+text_i64(const char *s, int64_t lo, int64_t hi, int64_t *out)
+{
+	char *end;
+	long long v;
+
+	errno = 0;
+	v = strtoll(s, &end, 10);
+	if (end == s || *end != '\0' || errno == ERANGE || v < lo || v > hi)
+		return false;
+	*out = v;
+	return true;
+}
+
+bool
+text_f64(const char *s, double *out)
+{
+	char *end;
+	double v = strtod(s, &end);
+
+	/* Hexadecimal is C's idea of a number, not the wire's. */
+	if (end == s || strpbrk(s, "xX") != NULL)
+		return false;
+	if (*end == '#' && strspn(end + 1, "INFDQSA0123456789") == strlen(end + 1))
+		v = 0;
+	else if (*end != '\0')
+		return false;
+	*out = isfinite(v) ? v : 0;
+	return true;
+}

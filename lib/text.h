@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bytes and numbers in text, by C rules whatever the locale; no I/O. */
+#ifndef LIB_TEXT_H
+#define LIB_TEXT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+bool text_white(char); /* blank, tab, LF, VT, FF or CR */
+bool text_alnum(char); /* ASCII letter or digit        */
+
+/*
+ * The whole of s as a base 10 integer in lo..hi; white space before it is skipped, none
+ * may follow.  False, and *out as it was, if it is not one.
+ */
+bool text_i64(const char *s, int64_t lo, int64_t hi, int64_t *out);
+/*
+ * The same for a decimal number, with or without exponent.  What is not finite, in C's
+ * words or in Windows' (1.#INF00, -1.#IND00), gives 0 (wire.md 10.4).
+ */
+bool text_f64(const char *s, double *out);
+
+#endif

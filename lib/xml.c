@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A stack of open elements over libxml2's SAX2.  libxml2 wants UTF-8: bytes >= 128 go
+ * in as the characters U+0080 to U+00FF and come out as bytes again, and so do
+ * references such as &#195;.  Plain ASCII, nearly always the case, is parsed where it
+ * stands. One element is open at each level: a container (rows of its own), a field, or
+ * something unknown that is skipped with all it contains.
+ */
+#include "lib/xml.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <libxml/parser.h>
+#include <libxml/parserInternals.h>
+#include <libxml/xmlerror.h>
+#include "lib/buf.h"
+#include "lib/text.h"
+
+enum { DEPTH_MAX = 32 };
+
+/* A container that is open: what may occur in it, and where that goes. */
+struct level {
+	const struct xml_elem *table;
+	const struct xml_elem *self; /* NULL for the root */
+	void *row;
+};
+
+struct xml_reader {
+	struct arena *a;
+	void *ctx;
+	const char *root;
+	xmlParserCtxtPtr parser;
+	struct level open[DEPTH_MAX];
+	size_t nopen;                /* containers                               */
+	size_t depth;                /* elements of any kind                     */
+	size_t skip;                 /* elements below (and with) an unknown one */
+	const struct xml_elem *leaf; /* the field that is open                   */
+	bool spoiled;                /* it has child elements: not a value       */
+	struct buf text;             /* of the field; reused                     */
+	char refusal[200];           /* why, if we stopped the parser            */
+	int line;
+};
+
+/* --- text -> value --- */
+
+/* UTF-8 to one byte per character, in place; what is above U+00FF stays as it is. */
+static size_t
+to_bytes(char *p, size_t n)
+{
+	size_t out = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)p[i];
+		if ((c == 0xc2 || c == 0xc3) && i + 1 < n)
+			c = (unsigned char)(c << 6 | ((unsigned char)p[++i] & 0x3f));
+		p[out++] = (char)c;
+	}
+	return out;
+}
+
+static bool
+in_range(const struct xml_elem *e, double x)
+{
+	return (e->min == 0 && e->max == 0) || (x >= e->min && x <= e->max);
+}
+
+static void
+store_integer(const struct xml_elem *e, const char *s, char *field)
+{
+	bool wide = e->type == XML_I64;
+	int64_t v;
+
+	if (!text_i64(
+		s, wide ? INT64_MIN : INT32_MIN, wide ? INT64_MAX : INT32_MAX, &v) ||
+	    !in_range(e, (double)v))
+		return;
+	if (wide)
+		*(int64_t *)(void *)field = v;
+	else
+		*(int32_t *)(void *)field = (int32_t)v;
+}
+
+static void
+store_double(const struct xml_elem *e, const char *s, char *field)
+{
+	double v;
+
+	if (text_f64(s, &v) && in_range(e, v))
+		*(double *)(void *)field = v;
+}
+
+static void
+store_bool(const char *s, char *field)
+{
+	int64_t v = 1; /* <x/> */
+
+	if (*s == '\0' || text_i64(s, INT64_MIN, INT64_MAX, &v))
+		*(bool *)(void *)field = v != 0;
+}
+
+/* Stores the text of a field that is complete. */
+static void
+store(struct xml_reader *r, const struct xml_elem *e, void *row)
+{
+	char *s = r->text.p, *field = (char *)row + e->off;
+	size_t n = to_bytes(s, r->text.n);
+
+	while (n > 0 && text_white(s[n - 1]))
+		n--;
+	s[n] = '\0';
+	while (text_white(*s))
+		s++, n--;
+	switch (e->type) {
+	case XML_I32:
+	case XML_I64:
+		store_integer(e, s, field);
+		break;
+	case XML_F64:
+		store_double(e, s, field);
+		break;
+	case XML_BOOL:
+		store_bool(s, field);
+		break;
+	case XML_STR:
+		if (e->max == 0 || (double)n <= e->max)
+			*(char **)(void *)field = arena_memdup(r->a, s, n);
+		break;
+	case XML_GROUP:
+	case XML_LIST:
+		assert(!"a container has no text");
+	}
+}
+
+/* --- elements --- */
+
+__attribute__((format(printf, 2, 3))) static void
+refuse(struct xml_reader *r, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (r->refusal[0] != '\0')
+		return;
+	va_start(ap, fmt);
+	vsnprintf(r->refusal, sizeof(r->refusal), fmt, ap);
+	va_end(ap);
+	r->line = xmlSAX2GetLineNumber(r->parser);
+	xmlStopParser(r->parser);
+}
+
+static const struct xml_elem *
+find(const struct xml_elem *table, const char *name)
+{
+	for (; table->name != NULL; table++)
+		if (table->name[0] == name[0] && strcmp(table->name, name) == 0)
+			return table;
+	return NULL;
+}
+
+static void
+push(struct xml_reader *r, const struct xml_elem *e, const struct xml_elem *table,
+    void *row)
+{
+	assert(r->nopen < DEPTH_MAX);
+	r->open[r->nopen++] = (struct level){ .table = table, .self = e, .row = row };
+}
+
+/* The row of a new list item; NULL if the list is full. */
+static void *
+new_row(struct xml_reader *r, const struct xml_elem *e, struct xml_list *l)
+{
+	if (e->max > 0 && (double)l->n >= e->max)
+		return NULL;
+	l->rows = arena_grow(r->a, l->rows, l->n, &l->cap, e->size);
+	return (char *)l->rows + e->size * l->n++;
+}
+
+static void
+enter(struct xml_reader *r, const struct xml_elem *e)
+{
+	char *row = r->open[r->nopen - 1].row;
+
+	if (e->seen_off != 0 && e->seen_off != XML_UNSEEN)
+		*(bool *)(void *)(row + e->seen_off) = true;
+	if (e->type == XML_GROUP) {
+		push(r, e, e->child, row + e->off);
+		return;
+	}
+	if (e->type == XML_LIST) {
+		void *item = new_row(r, e, (struct xml_list *)(void *)(row + e->off));
+		if (item == NULL)
+			r->skip = 1;
+		else
+			push(r, e, e->child, item);
+		return;
+	}
+	r->leaf = e;
+	r->spoiled = false;
+	r->text.n = 0;
+	r->text.p[0] = '\0';
+}
+
+static void
+on_start(void *user, const xmlChar *local, const xmlChar *prefix, const xmlChar *uri,
+    int nns, const xmlChar **ns, int natts, int ndef, const xmlChar **atts)
+{
+	struct xml_reader *r = user;
+	const char *name = (const char *)local;
+	const struct xml_elem *e;
+
+	(void)uri, (void)nns, (void)ns, (void)natts, (void)ndef, (void)atts;
+	if (r->refusal[0] != '\0')
+		return;
+	if (++r->depth > DEPTH_MAX) {
+		refuse(r, "elements nested deeper than %d", DEPTH_MAX);
+		return;
+	}
+	if (r->depth == 1) {
+		if (prefix != NULL || strcmp(name, r->root) != 0)
+			refuse(
+			    r, "the root element is <%.60s>, not <%s>", name, r->root);
+		return;
+	}
+	if (r->skip > 0) {
+		r->skip++;
+		return;
+	}
+	e = r->leaf == NULL && prefix == NULL ?
+	        find(r->open[r->nopen - 1].table, name) :
+	        NULL;
+	if (e != NULL) {
+		enter(r, e);
+		return;
+	}
+	r->spoiled = true;
+	r->skip = 1;
+}
+
+static void
+on_end(void *user, const xmlChar *local, const xmlChar *prefix, const xmlChar *uri)
+{
+	struct xml_reader *r = user;
+	struct level *top;
+
+	(void)local, (void)prefix, (void)uri;
+	if (r->refusal[0] != '\0')
+		return;
+	r->depth--;
+	if (r->skip > 0) {
+		r->skip--;
+		return;
+	}
+	top = &r->open[r->nopen - 1];
+	if (r->leaf != NULL) {
+		if (!r->spoiled)
+			store(r, r->leaf, top->row);
+		r->leaf = NULL;
+		return;
+	}
+	r->nopen--;
+	if (top->self != NULL && top->self->done != NULL)
+		top->self->done(top->row, r->ctx);
+}
+
+static void
+on_text(void *user, const xmlChar *p, int n)
+{
+	struct xml_reader *r = user;
+
+	if (r->leaf != NULL && r->skip == 0)
+		buf_put(&r->text, p, (size_t)n);
+}
+
+static void
+on_doctype(void *user, const xmlChar *name, const xmlChar *id, const xmlChar *system_id)
+{
+	struct xml_reader *r = user;
+
+	(void)name, (void)id, (void)system_id;
+	refuse(r, "a DOCTYPE is not allowed");
+}
+
+/* libxml2 2.12 made the error const. */
+#if LIBXML_VERSION >= 21200
+#define XML_ERROR const xmlError
+#else
+#define XML_ERROR xmlError
+#endif
+
+/* The first fatal error counts; what follows is its consequence. */
+static void
+on_error(void *user, XML_ERROR *e)
+{
+	struct xml_reader *r = user;
+	size_t n;
+
+	if (e->level != XML_ERR_FATAL || r->refusal[0] != '\0')
+		return;
+	snprintf(r->refusal, sizeof(r->refusal), "%s",
+	    e->message == NULL ? "not well-formed" : e->message);
+	n = strlen(r->refusal);
+	if (n > 0 && r->refusal[n - 1] == '\n')
+		r->refusal[n - 1] = '\0';
+	r->line = e->line;
+}
+
+/* --- documents --- */
+
+static bool
+is_ascii(const char *p, size_t n)
+{
+	size_t i = 0;
+
+	for (; i + 8 <= n; i += 8) {
+		uint64_t w;
+		memcpy(&w, p + i, 8);
+		if ((w & 0x8080808080808080u) != 0)
+			return false;
+	}
+	for (; i < n; i++)
+		if ((unsigned char)p[i] >= 128)
+			return false;
+	return true;
+}
+
+static void
+put_utf8(struct buf *b, const char *p, size_t n)
+{
+	for (size_t i = 0, from = 0; i <= n; i++) {
+		unsigned char c = i < n ? (unsigned char)p[i] : 0;
+		if (i < n && c < 128)
+			continue;
+		buf_put(b, p + from, i - from);
+		from = i + 1;
+		if (i < n)
+			buf_put(b,
+			    (char[]){
+				(char)(0xc0 | c >> 6), (char)(0x80 | (c & 0x3f)) },
+			    2);
+	}
+}
+
+static enum err
+parse(struct xml_reader *r, const char *text, size_t n, struct fail *f)
+{
+	const int options = XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING |
+	                    XML_PARSE_IGNORE_ENC;
+
+	if (n > INT_MAX)
+		return FAIL(f, E_BADREQ, "XML of %zu bytes is too long", n);
+	r->text = buf_new(r->a);
+	r->parser = xmlNewParserCtxt();
+	assert(r->parser != NULL);
+	*r->parser->sax = (xmlSAXHandler){
+		.initialized = XML_SAX2_MAGIC,
+		.startElementNs = on_start,
+		.endElementNs = on_end,
+		.characters = on_text,
+		.ignorableWhitespace = on_text,
+		.cdataBlock = on_text,
+		.internalSubset = on_doctype,
+		.serror = on_error,
+	};
+	r->parser->userData = r;
+	xmlCtxtReadMemory(r->parser, text, (int)n, NULL, "UTF-8", options);
+	if (!r->parser->wellFormed && r->refusal[0] == '\0')
+		refuse(r, "not well-formed");
+	xmlFreeParserCtxt(r->parser);
+	if (r->refusal[0] == '\0')
+		return OK;
+	return FAIL(f, E_BADREQ, "line %d: %s", r->line, r->refusal);
+}
+
+enum err
+xml_parse(struct arena *a, const char *text, size_t n, const char *root,
+    const struct xml_elem *table, void *row, void *ctx, struct fail *f)
+{
+	struct xml_reader r = { .a = a, .ctx = ctx, .root = root };
+
+	push(&r, NULL, table, row);
+	if (!is_ascii(text, n)) {
+		struct buf b = buf_new(a);
+		put_utf8(&b, text, n);
+		text = b.p;
+		n = b.n;
+	}
+	return parse(&r, text, n, f);
+}
+
+enum err
+xml_parse_fragment(struct arena *a, const char *text, size_t n,
+    const struct xml_elem *table, void *row, void *ctx, struct fail *f)
+{
+	struct xml_reader r = { .a = a, .ctx = ctx, .root = "fragment" };
+	struct buf b = buf_new(a);
+
+	push(&r, NULL, table, row);
+	buf_puts(&b, "<fragment>");
+	put_utf8(&b, text, n);
+	buf_puts(&b, "</fragment>");
+	return parse(&r, b.p, b.n, f);
+}
+
+char *
+xml_between(struct arena *a, const char *text, const char *tag)
+{
+	const char *start = arena_printf(a, "<%s>", tag), *end;
+	const char *from = strstr(text, start), *to;
+
+	if (from == NULL)
+		return NULL;
+	from += strlen(start);
+	end = arena_printf(a, "</%s>", tag);
+	to = strstr(from, end);
+	return to == NULL ? NULL : arena_memdup(a, from, (size_t)(to - from));
+}
