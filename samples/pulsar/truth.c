@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a seed to the hidden signal; see truth.h. */
+#include "samples/pulsar/truth.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/rng.h"
+#include "samples/pulsar/pulsar.h"
+
+struct pulsar_truth
+pulsar_truth(uint64_t seed, uint32_t files)
+{
+	/* Away from the ends of the band, where a peak would be cut off. */
+	const double margin_hz = 0.5;
+	const double low = pulsar_hz(0) + margin_hz;
+	const double high = pulsar_hz(PULSAR_TRIALS - 1) - margin_hz;
+	struct rng r = rng_seed(seed);
+	struct pulsar_truth t;
+
+	assert(files > 0);
+	t.file = (uint32_t)rng_below(&r, files);
+	t.hz = low + rng_unit(&r) * (high - low);
+	t.phase = rng_unit(&r);
+	t.trial = (int32_t)lround(t.hz * PULSAR_PER_HZ) - PULSAR_FIRST;
+	return t;
+}
+
+void
+pulsar_name(char name[PULSAR_NAME_SIZE], uint32_t i)
+{
+	assert(i < PULSAR_MAX_FILES);
+	snprintf(name, PULSAR_NAME_SIZE, "h1_%04u.dat", i);
+}
+
+int64_t
+pulsar_number(const char *text, int64_t min, int64_t max)
+{
+	char *end;
+	long long v;
+
+	errno = 0;
+	v = strtoll(text, &end, 10);
+	if (errno != 0 || end == text || *end != '\0' || v < min || v > max)
+		return -1;
+	return v;
+}
