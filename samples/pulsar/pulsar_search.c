@@ -262,7 +262,7 @@ run(const struct job *job)
 	if ((f = fopen(path, "w")) == NULL)
 		return complain(path, strerror(errno));
 	search(&s, job, f);
-	if ((fflush(f) != 0) | (fclose(f) != 0))
+	if (fflush(f) != 0 || fclose(f) != 0)
 		return complain(path, strerror(errno));
 	/* Last of all: to the client this file means that the job is done. */
 	if ((f = fopen("boinc_finish_called", "w")) == NULL || fputs("0\n", f) < 0 ||
