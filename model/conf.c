@@ -14,6 +14,7 @@
 #include <libxml/tree.h>
 #include "lib/crypt.h"
 #include "lib/fs.h"
+#include "lib/near.h"
 #include "lib/banned.h"
 
 enum { CONF_FILE_MAX = 4 << 20 };
@@ -54,49 +55,15 @@ opt_find(const char *name)
 	return NULL;
 }
 
-/* Levenshtein distance, capped lengths; two rows suffice. */
-static size_t
-distance(const char *a, const char *b)
-{
-	enum { MOST = 64 };
-	size_t row[MOST + 1], la = strlen(a), lb = strlen(b);
-
-	if (la > MOST || lb > MOST)
-		return MOST;
-	for (size_t j = 0; j <= lb; j++)
-		row[j] = j;
-	for (size_t i = 1; i <= la; i++) {
-		size_t diagonal = row[0];
-
-		row[0] = i;
-		for (size_t j = 1; j <= lb; j++) {
-			size_t best = diagonal + (a[i - 1] != b[j - 1]);
-
-			diagonal = row[j];
-			if (row[j] + 1 < best)
-				best = row[j] + 1;
-			if (row[j - 1] + 1 < best)
-				best = row[j - 1] + 1;
-			row[j] = best;
-		}
-	}
-	return row[lb];
-}
-
 const struct conf_opt *
 conf_nearest(const char *name)
 {
 	const struct conf_opt *best = NULL;
-	size_t least = strlen(name) / 3 + 1;
+	size_t least = (size_t)-1;
 
-	for (size_t i = 0; i < conf_nopts; i++) {
-		size_t d = distance(name, conf_opts[i].name);
-
-		if (d <= least) {
-			least = d;
+	for (size_t i = 0; i < conf_nopts; i++)
+		if (near_offer(name, conf_opts[i].name, &least))
 			best = &conf_opts[i];
-		}
-	}
 	return best;
 }
 
