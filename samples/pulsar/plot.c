@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "samples/pulsar/sky.h"
+#include "lib/banned.h"
 
 enum {
 	WIDTH = 960,

@@ -3,7 +3,6 @@
  * Makes the demo's data: stretches of Gaussian noise, one of which also holds a train
  * of pulses too weak to be seen.  The seed alone decides which one, and every byte.
  */
-#include <errno.h>
 #include <getopt.h>
 #include <math.h>
 #include <stdbool.h>
@@ -13,8 +12,10 @@
 #include "lib/arena.h"
 #include "lib/fs.h"
 #include "lib/rng.h"
+#include "lib/text.h"
 #include "samples/pulsar/pulsar.h"
 #include "samples/pulsar/truth.h"
+#include "lib/banned.h"
 
 struct plan {
 	uint64_t seed;
@@ -114,16 +115,16 @@ main(int argc, char **argv)
 	int64_t seed = -1, files = 8, samples = PULSAR_SAMPLES;
 	struct fail f = { 0 };
 	struct plan p = { 0 };
-	bool truth = false;
+	bool ok = true, truth = false;
 	int c;
 
-	while ((c = getopt_long(argc, argv, "", opts, NULL)) != -1) {
+	while (ok && (c = getopt_long(argc, argv, "", opts, NULL)) != -1) {
 		if (c == 's')
-			seed = pulsar_number(optarg, 0, INT64_MAX);
+			ok = text_i64(optarg, 0, INT64_MAX, &seed);
 		else if (c == 'f')
-			files = pulsar_number(optarg, 1, PULSAR_MAX_FILES);
+			ok = text_i64(optarg, 1, PULSAR_MAX_FILES, &files);
 		else if (c == 'n')
-			samples = pulsar_number(optarg, 1000, PULSAR_MAX_SAMPLES);
+			ok = text_i64(optarg, 1000, PULSAR_MAX_SAMPLES, &samples);
 		else if (c == 'd')
 			p.dir = optarg;
 		else if (c == 't')
@@ -133,8 +134,7 @@ main(int argc, char **argv)
 		else
 			return usage();
 	}
-	if (optind != argc || seed < 0 || files < 0 || samples < 0 ||
-	    truth == (p.dir != NULL))
+	if (!ok || optind != argc || seed < 0 || truth == (p.dir != NULL))
 		return usage();
 	p.seed = (uint64_t)seed;
 	p.files = (uint32_t)files;

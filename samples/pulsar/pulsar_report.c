@@ -11,7 +11,9 @@
 #include "lib/arena.h"
 #include "lib/buf.h"
 #include "lib/fs.h"
+#include "lib/text.h"
 #include "samples/pulsar/sky.h"
+#include "lib/banned.h"
 
 enum { MAX_OUTPUTS = 100000, MAX_OUTPUT_BYTES = 1 << 16 };
 
@@ -124,13 +126,14 @@ main(int argc, char **argv)
 	struct job j = { 0 };
 	struct arena a = { 0 };
 	struct fail f = { 0 };
+	bool ok = true;
 	int c, rc;
 
-	while ((c = getopt_long(argc, argv, "", opts, NULL)) != -1) {
+	while (ok && (c = getopt_long(argc, argv, "", opts, NULL)) != -1) {
 		if (c == 's')
-			seed = pulsar_number(optarg, 0, INT64_MAX);
+			ok = text_i64(optarg, 0, INT64_MAX, &seed);
 		else if (c == 'f')
-			files = pulsar_number(optarg, 1, PULSAR_MAX_FILES);
+			ok = text_i64(optarg, 1, PULSAR_MAX_FILES, &files);
 		else if (c == 'd')
 			j.dir = optarg;
 		else if (c == 'o')
@@ -138,7 +141,7 @@ main(int argc, char **argv)
 		else
 			return usage();
 	}
-	if (optind != argc || seed < 0 || files < 0 || j.dir == NULL)
+	if (!ok || optind != argc || seed < 0 || j.dir == NULL)
 		return usage();
 	j.seed = (uint64_t)seed;
 	j.files = (uint32_t)files;

@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "samples/pulsar/pulsar.h"
+#include "lib/banned.h"
 
 enum { PHASES = 64, PHASE_SHIFT = 58 }; /* a phase is the top 6 bits of a 64-bit turn */
 

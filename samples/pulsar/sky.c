@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include "lib/banned.h"
 
 struct output {
 	struct candidate best;

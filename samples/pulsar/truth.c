@@ -3,13 +3,12 @@
 #include "samples/pulsar/truth.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "lib/rng.h"
 #include "samples/pulsar/pulsar.h"
+#include "lib/banned.h"
 
 struct pulsar_truth
 pulsar_truth(uint64_t seed, uint32_t files)
@@ -34,17 +33,4 @@ pulsar_name(char name[PULSAR_NAME_SIZE], uint32_t i)
 {
 	assert(i < PULSAR_MAX_FILES);
 	snprintf(name, PULSAR_NAME_SIZE, "h1_%04u.dat", i);
-}
-
-int64_t
-pulsar_number(const char *text, int64_t min, int64_t max)
-{
-	char *end;
-	long long v;
-
-	errno = 0;
-	v = strtoll(text, &end, 10);
-	if (errno != 0 || end == text || *end != '\0' || v < min || v > max)
-		return -1;
-	return v;
 }

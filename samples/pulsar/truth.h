@@ -22,7 +22,4 @@ struct pulsar_truth pulsar_truth(uint64_t seed, uint32_t files);
  */
 void pulsar_name(char name[PULSAR_NAME_SIZE], uint32_t i);
 
-/* A whole number of a command line in [min, max]; -1 if it is not one. */
-int64_t pulsar_number(const char *text, int64_t min, int64_t max);
-
 #endif
