@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the pulsar programs agree on: the data file, the trial frequencies, the limits
- * of an output file.  The search includes nothing else of Locus, so that it can be
+ * of an output file.  The search uses nothing else of Locus, so that it can be
  * copied out as the start of an app of one's own.
  */
 #ifndef SAMPLES_PULSAR_PULSAR_H
