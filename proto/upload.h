@@ -4,6 +4,7 @@
 #define PROTO_UPLOAD_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include "lib/buf.h"
 #include "lib/err.h"
 

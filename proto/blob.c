@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* app_version.xml_doc and what is read back from any blob. */
+#include "proto/blob.h"
+
+#include <stddef.h>
+#include <string.h>
+#include "lib/xml.h"
+#include "proto/normalise.h"
+#include "proto/xml_table.h"
+#include "lib/banned.h"
+
+enum { VERSION_BLOB_MAX = 262143, FILES_MAX = 10000, FILE_NAME_MAX = 190 };
+
+/* --- app versions --- */
+
+static void
+version_file_info(struct buf *b, const struct version_file *v)
+{
+	buf_puts(b, "<file_info>\n    ");
+	buf_tag(b, "name", v->name);
+	buf_puts(b, "    ");
+	buf_tag(b, "url", v->url);
+	if (v->executable || v->main_program)
+		buf_puts(b, "    <executable/>\n");
+	buf_printf(b, "    <file_signature>\n%s    </file_signature>\n", v->signature);
+	buf_printf(b, "    <nbytes>%lld</nbytes>\n</file_info>\n", (long long)v->nbytes);
+}
+
+static void
+version_file_ref(struct buf *b, const struct version_file *v)
+{
+	buf_puts(b, "<file_ref>\n    ");
+	buf_tag(b, "file_name", v->name);
+	if (v->open_name != NULL) {
+		buf_puts(b, "    ");
+		buf_tag(b, "open_name", v->open_name);
+	}
+	if (v->main_program)
+		buf_puts(b, "    <main_program/>\n");
+	if (v->copy_file)
+		buf_puts(b, "    <copy_file/>\n");
+	buf_puts(b, "</file_ref>\n");
+}
+
+enum err
+blob_app_version(struct arena *a, const char *app_name, int32_t version_num,
+    const char *api_version, const struct version_file *v, size_t n, char **xml_doc,
+    struct fail *f)
+{
+	struct buf b = buf_new(a);
+	size_t mains = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		mains += v[i].main_program;
+		if (v[i].signature == NULL || v[i].signature[0] == '\0')
+			return FAIL(f, E_BADREQ,
+			    "file %s has no signature: sign it with the code signing key",
+			    v[i].name);
+		version_file_info(&b, &v[i]);
+	}
+	if (mains != 1)
+		return FAIL(f, E_BADREQ,
+		    "version %d of %s has %zu main programs among %zu files, not one",
+		    version_num, app_name, mains, n);
+	buf_puts(&b, "<app_version>\n    ");
+	buf_tag(&b, "app_name", app_name);
+	buf_printf(&b, "    <version_num>%d</version_num>\n", version_num);
+	if (api_version != NULL && api_version[0] != '\0') {
+		buf_puts(&b, "    ");
+		buf_tag(&b, "api_version", api_version);
+	}
+	for (size_t i = 0; i < n; i++)
+		version_file_ref(&b, &v[i]);
+	buf_puts(&b, "</app_version>\n");
+	if (b.n > VERSION_BLOB_MAX)
+		return FAIL(f, E_BADREQ, "version %d of %s: %zu bytes of XML, at most %d",
+		    version_num, app_name, b.n, VERSION_BLOB_MAX);
+	*xml_doc = b.p;
+	return OK;
+}
+
+/* --- reading back --- */
+
+struct ref {
+	char *file_name, *open_name;
+	bool optional, no_validate;
+};
+struct blob_rows {
+	struct xml_list files, refs;
+};
+
+#include "proto/blob_files.def"
+
+enum err
+blob_files(
+    struct arena *a, const char *xml_doc, struct blob_file **out, size_t *n, struct fail *f)
+{
+	static const struct raw_rule none[] = { { 0 } };
+	struct blob_rows rows = { 0 };
+	struct normal nm;
+	struct blob_file *files;
+	struct ref *refs;
+
+	*out = NULL;
+	*n = 0;
+	if (normalise_fragment(a, xml_doc, strlen(xml_doc), "blob", none, &nm, f) != OK ||
+	    xml_parse(a, nm.text.p, nm.text.n, "blob", blob_table, &rows, NULL, f) != OK)
+		return f->code;
+	files = rows.files.rows;
+	refs = rows.refs.rows;
+	for (size_t i = 0; i < rows.files.n; i++) {
+		if (files[i].name == NULL)
+			return FAIL(f, E_BADREQ, "file_info %zu has no name", i + 1);
+		for (size_t k = 0; k < rows.refs.n; k++) {
+			if (refs[k].file_name == NULL ||
+			    strcmp(refs[k].file_name, files[i].name) != 0)
+				continue;
+			files[i].open_name = refs[k].open_name;
+			files[i].optional = refs[k].optional;
+			files[i].no_validate |= refs[k].no_validate;
+		}
+	}
+	*out = files;
+	*n = rows.files.n;
+	return OK;
+}
+
+/* --- names --- */
+
+char *
+wu_name_file(struct arena *a, const char *wu_name)
+{
+	const char *end = strstr(wu_name, "__");
+
+	return end == NULL || end == wu_name ?
+	           NULL :
+	           arena_memdup(a, wu_name, (size_t)(end - wu_name));
+}
+
+enum err
+file_name_check(const char *name, struct fail *f)
+{
+	static const struct {
+		const char *text, *why;
+	} bad[] = {
+		{ "..", "clients refuse names with \"..\"" },
+		{ "%", "clients refuse names with \"%\"" },
+		{ "/", "files of one project share one directory" },
+		{ "__", "the name of a workunit is FILE__REST: the file would end at the first \"__\"" },
+	};
+
+	if (name[0] == '\0')
+		return FAIL(f, E_BADREQ, "the file name is empty");
+	if (strlen(name) > FILE_NAME_MAX)
+		return FAIL(f, E_BADREQ, "file name \"%.40s...\": %zu bytes, at most %d", name,
+		    strlen(name), FILE_NAME_MAX);
+	for (const char *p = name; *p != '\0'; p++)
+		if ((unsigned char)*p < ' ' || *p == 127)
+			return FAIL(f, E_BADREQ, "a file name has control byte %d at %zu",
+			    (unsigned char)*p, (size_t)(p - name));
+	for (size_t i = 0; i < N(bad); i++)
+		if (strstr(name, bad[i].text) != NULL)
+			return FAIL(f, E_BADREQ, "file name \"%s\": %s", name, bad[i].why);
+	return OK;
+}

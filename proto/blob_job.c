@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * workunit.xml_doc and result.xml_doc_in from templates (wire.md 5.4, 5.5), in the layout
+ * that upstream's tools, which edit these blobs as text, know.
+ */
+#include "proto/blob.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include "proto/template.h"
+#include "proto/upload.h"
+#include "lib/banned.h"
+
+enum { BLOB_MAX = 65535 };
+
+/* --- input templates --- */
+
+struct input { /* one template being turned into a blob */
+	struct arena *a;
+	struct buf b;
+	const struct input_file *files;
+	size_t nfiles, ninfos, nrefs;
+	const char *command_line; /* instead of the template's; NULL = none */
+	bool command_line_done;
+	struct workunit *wu;
+	struct fail *f;
+};
+
+static const char *const input_what = "input template";
+
+static enum err
+refuse(struct input *in, const struct tmpl_elem *e, const char *why)
+{
+	return FAIL(in->f, E_BADREQ, "%s, line %d: <%s>: %s", input_what, e->line, e->name,
+	    why);
+}
+
+struct remote { /* a file that the template says all about */
+	char *url, *md5, *nbytes;
+};
+
+/* One child of a <file_info>. */
+static enum err
+input_file_child(struct input *in, const struct tmpl_elem *e, const struct input_file *file,
+    struct remote *r)
+{
+	if (tmpl_is(e, "number"))
+		return OK;
+	if (tmpl_is(e, "url"))
+		r->url = arena_printf(in->a, "%s%s", tmpl_value(in->a, e), file->name);
+	else if (tmpl_is(e, "md5_cksum"))
+		r->md5 = tmpl_value(in->a, e);
+	else if (tmpl_is(e, "nbytes"))
+		r->nbytes = tmpl_value(in->a, e);
+	else if (tmpl_is(e, "physical_name")) {
+		if (strcmp(tmpl_value(in->a, e), file->name) != 0)
+			return refuse(in, e, "another file was given in this place");
+	} else if (tmpl_is(e, "gzip") || tmpl_is(e, "gzipped_nbytes"))
+		return refuse(in, e, "compressed inputs are not supported; stage the file as it is");
+	else if (tmpl_is(e, "name"))
+		return refuse(in, e, "the name is that of the staged file; leave it out");
+	else
+		tmpl_copy(&in->b, e);
+	return OK;
+}
+
+static void
+line(struct buf *b, const char *tag, const char *text)
+{
+	buf_puts(b, "    ");
+	buf_tag(b, tag, text);
+}
+
+static enum err
+input_file_info(struct input *in, const struct tmpl_elem *info)
+{
+	struct tmpl t = tmpl_inside(info, input_what);
+	const struct input_file *file = &in->files[in->ninfos];
+	struct remote r = { 0 };
+	struct tmpl_elem e;
+	enum err err;
+
+	if (in->ninfos == in->nfiles)
+		return FAIL(in->f, E_BADREQ,
+		    "%s, line %d: <file_info> number %zu, but %zu input files were given",
+		    input_what, info->line, in->ninfos + 1, in->nfiles);
+	in->ninfos++;
+	buf_puts(&in->b, "<file_info>\n");
+	while ((err = tmpl_next(in->a, &t, &e, in->f)) == OK)
+		if (input_file_child(in, &e, file, &r) != OK)
+			return in->f->code;
+	if (err != E_NOTFOUND)
+		return err;
+	if (r.url == NULL && file->url == NULL)
+		return refuse(in, info, "the file has no url");
+	line(&in->b, "name", file->name);
+	line(&in->b, "url", r.url != NULL ? r.url : file->url);
+	if (r.md5 != NULL || file->md5 != NULL)
+		line(&in->b, "md5_cksum", r.md5 != NULL ? r.md5 : file->md5);
+	if (r.nbytes != NULL)
+		line(&in->b, "nbytes", r.nbytes);
+	else
+		buf_printf(&in->b, "    <nbytes>%lld</nbytes>\n", (long long)file->nbytes);
+	buf_puts(&in->b, "</file_info>\n");
+	return OK;
+}
+
+static const struct col wu_params[] = {
+#define WU(name, type) { #name, COL_##type, offsetof(struct workunit, name) },
+#include "proto/blob_wu.def"
+#undef WU
+};
+
+/* Stores the number of e in its column; E_NOTFOUND if it is no column. */
+static enum err
+input_param(struct input *in, const struct tmpl_elem *e)
+{
+	const struct col *c = wu_params, *end = c + N(wu_params);
+	char *text, *stop, *field;
+	double v;
+
+	while (c < end && !tmpl_is(e, c->name))
+		c++;
+	if (c == end)
+		return E_NOTFOUND;
+	text = tmpl_value(in->a, e);
+	v = strtod(text, &stop);
+	if (stop == text || *stop != '\0' || !isfinite(v))
+		return refuse(in, e, "not a number");
+	if (c->type != COL_f64 && (v != floor(v) || fabs(v) > INT_MAX))
+		return refuse(in, e, "not a whole number of 32 bits");
+	field = (char *)in->wu + c->off;
+	if (c->type == COL_f64)
+		*(double *)(void *)field = v;
+	else if (c->type == COL_i64)
+		*(int64_t *)(void *)field = (int64_t)v;
+	else
+		*(int32_t *)(void *)field = (int32_t)v;
+	return OK;
+}
+
+static void
+put_command_line(struct input *in, const struct tmpl_elem *e)
+{
+	const char *p = e != NULL ? e->inner : NULL;
+	size_t n = e != NULL ? e->inner_n : 0;
+
+	in->command_line_done = true;
+	buf_puts(&in->b, "<command_line>\n");
+	if (in->command_line != NULL) {
+		buf_xml(&in->b, in->command_line);
+	} else {
+		while (n > 0 && strchr(" \t\r\n", *p) != NULL)
+			p++, n--;
+		while (n > 0 && strchr(" \t\r\n", p[n - 1]) != NULL)
+			n--;
+		buf_put(&in->b, p, n);
+	}
+	buf_puts(&in->b, "\n</command_line>\n");
+}
+
+static enum err
+input_file_ref(struct input *in, const struct tmpl_elem *ref)
+{
+	struct tmpl t = tmpl_inside(ref, input_what);
+	struct tmpl_elem e;
+	enum err err;
+
+	if (in->nrefs == in->nfiles)
+		return refuse(in, ref, "more references than files");
+	buf_puts(&in->b, "<file_ref>\n");
+	line(&in->b, "file_name", in->files[in->nrefs++].name);
+	while ((err = tmpl_next(in->a, &t, &e, in->f)) == OK)
+		if (!tmpl_is(&e, "file_number") && !tmpl_is(&e, "file_name"))
+			tmpl_copy(&in->b, &e);
+	buf_puts(&in->b, "</file_ref>\n");
+	return err == E_NOTFOUND ? OK : err;
+}
+
+static enum err
+input_workunit(struct input *in, const struct tmpl_elem *wu)
+{
+	struct tmpl t = tmpl_inside(wu, input_what);
+	struct tmpl_elem e;
+	enum err err;
+
+	buf_puts(&in->b, "<workunit>\n");
+	while ((err = tmpl_next(in->a, &t, &e, in->f)) == OK) {
+		if (tmpl_is(&e, "command_line"))
+			put_command_line(in, &e);
+		else if (tmpl_is(&e, "file_ref"))
+			err = input_file_ref(in, &e);
+		else
+			err = input_param(in, &e);
+		if (err == E_NOTFOUND)
+			tmpl_copy(&in->b, &e);
+		else if (err != OK)
+			return err;
+	}
+	if (err != E_NOTFOUND)
+		return err;
+	if (in->command_line != NULL && !in->command_line_done)
+		put_command_line(in, NULL);
+	buf_puts(&in->b, "</workunit>\n");
+	return OK;
+}
+
+static enum err
+input_checks(struct input *in)
+{
+	const struct workunit *w = in->wu;
+	const struct {
+		const char *name;
+		double value;
+	} nonzero[] = {
+		{ "rsc_fpops_est", w->rsc_fpops_est },
+		{ "rsc_fpops_bound", w->rsc_fpops_bound },
+		{ "rsc_disk_bound", w->rsc_disk_bound },
+		{ "delay_bound", (double)w->delay_bound },
+		{ "target_nresults", w->target_nresults },
+		{ "max_error_results", w->max_error_results },
+		{ "max_total_results", w->max_total_results },
+		{ "max_success_results", w->max_success_results },
+	};
+
+	for (size_t i = 0; i < N(nonzero); i++)
+		if (!(nonzero[i].value > 0))
+			return FAIL(in->f, E_BADREQ, "%s: <%s> must be above 0", input_what,
+			    nonzero[i].name);
+	if (w->max_error_results > w->max_total_results ||
+	    w->max_success_results > w->max_total_results)
+		return FAIL(in->f, E_BADREQ,
+		    "%s: <max_error_results> %d and <max_success_results> %d must not be above "
+		    "<max_total_results> %d",
+		    input_what, w->max_error_results, w->max_success_results,
+		    w->max_total_results);
+	if (w->target_nresults > w->max_success_results)
+		return FAIL(in->f, E_BADREQ,
+		    "%s: <target_nresults> %d is above <max_success_results> %d", input_what,
+		    w->target_nresults, w->max_success_results);
+	return OK;
+}
+
+static enum err
+too_big(size_t n, const char *what, const char *name, struct fail *f)
+{
+	if (n <= BLOB_MAX)
+		return OK;
+	return FAIL(f, E_BADREQ, "%s of %s: %zu bytes of XML, at most %d", what,
+	    name == NULL ? "?" : name, n, BLOB_MAX);
+}
+
+enum err
+blob_workunit(struct arena *a, const char *tmpl, const struct input_file *files,
+    size_t nfiles, const char *command_line, struct workunit *wu, char **xml_doc,
+    struct fail *f)
+{
+	struct input in = { .a = a, .b = buf_new(a), .files = files, .nfiles = nfiles,
+		.command_line = command_line, .wu = wu, .f = f };
+	struct tmpl t = tmpl_text(tmpl, input_what);
+	struct tmpl_elem e;
+	size_t nwus = 0;
+	enum err err = tmpl_enter(a, &t, "input_template", f);
+
+	while (err == OK && (err = tmpl_next(a, &t, &e, f)) == OK) {
+		if (tmpl_is(&e, "file_info")) {
+			err = nwus > 0 ?
+			          refuse(&in, &e, "it must stand before <workunit>") :
+			          input_file_info(&in, &e);
+		} else if (tmpl_is(&e, "workunit")) {
+			nwus++;
+			err = input_workunit(&in, &e);
+		} else {
+			err = refuse(&in, &e, "neither <file_info> nor <workunit>");
+		}
+	}
+	if (err != E_NOTFOUND)
+		return err;
+	if (nwus != 1)
+		return FAIL(f, E_BADREQ, "%s: %zu <workunit> elements, not one", input_what, nwus);
+	if (in.ninfos != nfiles)
+		return FAIL(f, E_BADREQ, "%s: it has %zu <file_info>, but %zu input files were given",
+		    input_what, in.ninfos, nfiles);
+	if (in.nrefs != nfiles)
+		return FAIL(f, E_BADREQ, "%s: %zu <file_ref> for %zu files", input_what, in.nrefs,
+		    nfiles);
+	if (input_checks(&in) != OK || too_big(in.b.n, "workunit", wu->name, f) != OK)
+		return f->code;
+	*xml_doc = in.b.p;
+	return OK;
+}
+
+/* --- output templates --- */
+
+static const char *const output_what = "output template";
+
+struct output {
+	struct arena *a;
+	struct buf b;
+	const char *base; /* NAME_rRANDOM_ */
+	const struct key *key;
+	char **names; /* of the files so far */
+	size_t nnames, names_cap;
+	struct fail *f;
+};
+
+/* <OUTFILE_n/> gives base and n, <UPLOAD_URL/> the URL. */
+static char *
+substitute(struct arena *a, const char *tmpl, const char *base, const char *upload_url)
+{
+	static const char out[] = "<OUTFILE_", url[] = "<UPLOAD_URL/>";
+	struct buf b = buf_new(a);
+	size_t n;
+
+	while (*tmpl != '\0') {
+		n = strcspn(tmpl, "<");
+		buf_put(&b, tmpl, n);
+		tmpl += n;
+		if (strncmp(tmpl, url, sizeof(url) - 1) == 0) {
+			buf_xml(&b, upload_url);
+			tmpl += sizeof(url) - 1;
+			continue;
+		}
+		n = strncmp(tmpl, out, sizeof(out) - 1) != 0 ?
+		        0 :
+		        strspn(tmpl + sizeof(out) - 1, "0123456789");
+		if (n > 0 && strncmp(tmpl + sizeof(out) - 1 + n, "/>", 2) == 0) {
+			buf_xml(&b, base);
+			buf_put(&b, tmpl + sizeof(out) - 1, n);
+			tmpl += sizeof(out) - 1 + n + 2;
+		} else if (*tmpl != '\0') {
+			buf_put(&b, tmpl++, 1);
+		}
+	}
+	return b.p;
+}
+
+static enum err
+refuse_output(struct output *o, const struct tmpl_elem *e, const char *why)
+{
+	return FAIL(o->f, E_BADREQ, "%s, line %d: <%s>: %s", output_what, e->line, e->name,
+	    why);
+}
+
+/* The inside of e on lines of its own. */
+static void
+copy_inside(struct buf *b, const struct tmpl_elem *e)
+{
+	const char *p = e->inner;
+	size_t n = e->inner_n;
+
+	while (n > 0 && (*p == '\n' || *p == '\r'))
+		p++, n--;
+	while (n > 0 && strchr(" \t\r\n", p[n - 1]) != NULL)
+		n--;
+	buf_put(b, p, n);
+	buf_puts(b, "\n");
+}
+
+static enum err
+output_sign(struct output *o, const char *name, double max_nbytes)
+{
+	char *sig;
+
+	if (o->key == NULL)
+		return OK;
+	if (sign_text(o->a, o->key, upload_certificate_text(o->a, name, max_nbytes), &sig,
+	        o->f) != OK)
+		return o->f->code;
+	buf_printf(&o->b, "<xml_signature>\n%s</xml_signature>\n", sig);
+	return OK;
+}
+
+static enum err
+output_file_info(struct output *o, const struct tmpl_elem *info)
+{
+	struct tmpl t = tmpl_inside(info, output_what);
+	const char *name = "";
+	struct tmpl_elem e;
+	double max_nbytes = 0;
+	enum err err;
+
+	while ((err = tmpl_next(o->a, &t, &e, o->f)) == OK) {
+		if (tmpl_is(&e, "name"))
+			name = tmpl_value(o->a, &e);
+		else if (tmpl_is(&e, "max_nbytes"))
+			max_nbytes = strtod(tmpl_value(o->a, &e), NULL);
+	}
+	if (err != E_NOTFOUND)
+		return err;
+	if (strncmp(name, o->base, strlen(o->base)) != 0)
+		return refuse_output(o, info, "its <name> must be <OUTFILE_n/>, or all results share a file");
+	if (!(max_nbytes >= 1 && max_nbytes <= 9e15))
+		return refuse_output(o, info, "no <max_nbytes> above 0: clients could not upload it");
+	PUSH(o->a, o->names, o->nnames, o->names_cap) = arena_strdup(o->a, name);
+	buf_puts(&o->b, "<file_info>\n");
+	copy_inside(&o->b, info);
+	if (output_sign(o, name, floor(max_nbytes)) != OK)
+		return o->f->code;
+	buf_puts(&o->b, "</file_info>\n");
+	return OK;
+}
+
+static enum err
+output_file_ref(struct output *o, const struct tmpl_elem *ref)
+{
+	struct tmpl t = tmpl_inside(ref, output_what);
+	const char *name = "", *open_name = "";
+	struct tmpl_elem e;
+	enum err err;
+
+	while ((err = tmpl_next(o->a, &t, &e, o->f)) == OK) {
+		if (tmpl_is(&e, "file_name"))
+			name = tmpl_value(o->a, &e);
+		else if (tmpl_is(&e, "open_name"))
+			open_name = tmpl_value(o->a, &e);
+	}
+	if (err != E_NOTFOUND)
+		return err;
+	if (open_name[0] == '\0')
+		return refuse_output(o, ref, "no <open_name>");
+	for (size_t i = 0; i < o->nnames; i++)
+		if (strcmp(o->names[i], name) == 0)
+			return OK;
+	return refuse_output(o, ref, "its <file_name> is no <file_info> above");
+}
+
+static enum err
+output_result(struct output *o, const struct tmpl_elem *result)
+{
+	struct tmpl t = tmpl_inside(result, output_what);
+	struct tmpl_elem e;
+	enum err err;
+
+	while ((err = tmpl_next(o->a, &t, &e, o->f)) == OK)
+		if (tmpl_is(&e, "file_ref") && output_file_ref(o, &e) != OK)
+			return o->f->code;
+	if (err != E_NOTFOUND)
+		return err;
+	buf_puts(&o->b, "<result>\n");
+	copy_inside(&o->b, result);
+	buf_puts(&o->b, "</result>\n");
+	return OK;
+}
+
+enum err
+blob_result(struct arena *a, const char *tmpl, const char *name, uint32_t random,
+    const char *upload_url, const struct key *upload_key, char **xml_doc_in, struct fail *f)
+{
+	const char *base = arena_printf(a, "%s_r%u_", name, random & 0x7fffffffu);
+	struct output o = { .a = a, .b = buf_new(a), .base = base, .key = upload_key, .f = f };
+	struct tmpl t = tmpl_text(substitute(a, tmpl, base, upload_url), output_what);
+	struct tmpl_elem e;
+	size_t nresults = 0;
+	enum err err = tmpl_enter(a, &t, "output_template", f);
+
+	while (err == OK && (err = tmpl_next(a, &t, &e, f)) == OK) {
+		if (tmpl_is(&e, "file_info")) {
+			err = output_file_info(&o, &e);
+		} else if (tmpl_is(&e, "result")) {
+			nresults++;
+			err = output_result(&o, &e);
+		} else {
+			err = refuse_output(&o, &e, "neither <file_info> nor <result>");
+		}
+	}
+	if (err != E_NOTFOUND)
+		return err;
+	if (nresults != 1)
+		return FAIL(f, E_BADREQ, "%s: %zu <result> elements, not one", output_what,
+		    nresults);
+	if (too_big(o.b.n, "result", name, f) != OK)
+		return f->code;
+	*xml_doc_in = o.b.p;
+	return OK;
+}
+
+enum err
+blob_check_output(struct arena *a, const char *tmpl, struct fail *f)
+{
+	char *unused;
+
+	return blob_result(a, tmpl, "NAME", 0, "http://example.org/file_upload_handler", NULL,
+	    &unused, f);
+}

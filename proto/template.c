@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A walk over the child elements of a text, one level at a time. */
+#include "proto/template.h"
+
+#include <string.h>
+#include "proto/normalise.h"
+#include "lib/banned.h"
+
+enum { NAME_MAX_BYTES = 64 };
+
+static int
+lines(const char *p, const char *end)
+{
+	int n = 0;
+
+	for (; p < end; p++)
+		n += *p == '\n';
+	return n;
+}
+
+struct tmpl
+tmpl_text(const char *text, const char *what)
+{
+	return (struct tmpl){
+		.p = text, .end = text + strlen(text), .line = 1, .what = what
+	};
+}
+
+struct tmpl
+tmpl_inside(const struct tmpl_elem *e, const char *what)
+{
+	return (struct tmpl){
+		.p = e->inner,
+		.end = e->inner + e->inner_n,
+		.line = e->line + lines(e->outer, e->inner),
+		.what = what,
+	};
+}
+
+/* Steps to q, counting lines. */
+static void
+step(struct tmpl *t, const char *q)
+{
+	t->line += lines(t->p, q);
+	t->p = q;
+}
+
+static bool
+starts(const struct tmpl *t, const char *with)
+{
+	size_t n = strlen(with);
+
+	return (size_t)(t->end - t->p) >= n && memcmp(t->p, with, n) == 0;
+}
+
+static const char *
+find(const char *p, const char *end, const char *s)
+{
+	return memmem(p, (size_t)(end - p), s, strlen(s));
+}
+
+/* Over blanks, comments and the declaration. */
+static enum err
+pass(struct tmpl *t, struct fail *f)
+{
+	const char *q;
+	bool comment;
+
+	for (;;) {
+		q = t->p + strspn(t->p, " \t\r\n");
+		step(t, q < t->end ? q : t->end);
+		comment = starts(t, "<!--");
+		if (!comment && !starts(t, "<?"))
+			return OK;
+		q = find(t->p, t->end, comment ? "-->" : "?>");
+		if (q == NULL)
+			return FAIL(f, E_BADREQ, "%s, line %d: the comment has no end",
+			    t->what, t->line);
+		step(t, q + (comment ? 3 : 2));
+	}
+}
+
+/* The end tag that closes name, elements of the same name inside counted. */
+static const char *
+end_tag(struct arena *a, const char *p, const char *end, const char *name)
+{
+	const char *open = arena_printf(a, "<%s>", name);
+	const char *close = arena_printf(a, "</%s>", name);
+	const char *o, *c;
+	size_t depth = 1;
+
+	for (;;) {
+		c = find(p, end, close);
+		o = find(p, end, open);
+		if (c == NULL)
+			return NULL;
+		if (o != NULL && o < c) {
+			depth++;
+			p = o + strlen(open);
+			continue;
+		}
+		if (--depth == 0)
+			return c;
+		p = c + strlen(close);
+	}
+}
+
+enum err
+tmpl_next(struct arena *a, struct tmpl *t, struct tmpl_elem *e, struct fail *f)
+{
+	const char *q, *gt;
+	size_t n;
+
+	*e = (struct tmpl_elem){ .name = arena_strdup(a, "") };
+	if (pass(t, f) != OK)
+		return f->code;
+	if (t->p == t->end)
+		return FAIL(f, E_NOTFOUND, "%s: no more elements", t->what);
+	e->line = t->line;
+	e->outer = t->p;
+	q = t->p + 1;
+	n = *t->p == '<' ? strcspn(q, "/ \t\r\n<>") : 0;
+	gt = memchr(t->p, '>', (size_t)(t->end - t->p));
+	if (n == 0 || n > NAME_MAX_BYTES || gt == NULL)
+		return FAIL(f, E_BADREQ, "%s, line %d: \"%.*s\" is not a start tag",
+		    t->what, t->line, (int)strcspn(t->p, "\n") > 40 ? 40 : (int)strcspn(t->p, "\n"), t->p);
+	e->name = arena_memdup(a, q, n);
+	e->inner = gt + 1;
+	if (gt[-1] == '/') {
+		e->outer_n = (size_t)(e->inner - e->outer);
+		step(t, e->inner);
+		return OK;
+	}
+	if (gt != q + n)
+		return FAIL(f, E_BADREQ, "%s, line %d: <%s> has attributes; write child elements",
+		    t->what, t->line, e->name);
+	q = end_tag(a, e->inner, t->end, e->name);
+	if (q == NULL)
+		return FAIL(f, E_BADREQ, "%s, line %d: <%s> has no end tag", t->what,
+		    t->line, e->name);
+	e->inner_n = (size_t)(q - e->inner);
+	q += strlen(e->name) + 3;
+	e->outer_n = (size_t)(q - e->outer);
+	step(t, q);
+	return OK;
+}
+
+enum err
+tmpl_enter(struct arena *a, struct tmpl *t, const char *root, struct fail *f)
+{
+	struct tmpl look = *t;
+	struct tmpl_elem e;
+	enum err r = tmpl_next(a, &look, &e, f);
+
+	if (r == E_NOTFOUND)
+		return FAIL(f, E_BADREQ, "%s: it is empty", t->what);
+	if (r == OK && tmpl_is(&e, root))
+		*t = tmpl_inside(&e, t->what);
+	return r;
+}
+
+char *
+tmpl_value(struct arena *a, const struct tmpl_elem *e)
+{
+	return text_decode(a, e->inner, e->inner_n);
+}
+
+bool
+tmpl_is(const struct tmpl_elem *e, const char *name)
+{
+	return strcmp(e->name, name) == 0;
+}
+
+void
+tmpl_copy(struct buf *b, const struct tmpl_elem *e)
+{
+	buf_puts(b, "    ");
+	buf_put(b, e->outer, e->outer_n);
+	buf_puts(b, "\n");
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The header of an upload is lines of text that never end properly: elements stay open and
+ * the file's bytes follow <data>.  So it is no XML and is read line by line.
+ */
+#include "proto/upload.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "lib/xml.h"
+#include "proto/normalise.h"
+#include "lib/banned.h"
+
+static const char data_tag[] = "<data>";
+
+/* --- server --- */
+
+/* Where the data begins, or NULL; the tag ends its line. */
+static const char *
+data_start(const char *in, size_t n)
+{
+	const char *p = memmem(in, n, data_tag, sizeof(data_tag) - 1), *end = in + n;
+
+	if (p == NULL)
+		return NULL;
+	p += sizeof(data_tag) - 1;
+	if (p < end && *p == '\r')
+		p++;
+	return p < end && *p == '\n' ? p + 1 : NULL;
+}
+
+/* Text of the first <tag> in the header, decoded; NULL if there is none. */
+static char *
+text_of(struct arena *a, const char *header, const char *tag)
+{
+	char *s = xml_between(a, header, tag);
+
+	return s == NULL ? NULL : text_decode(a, s, strlen(s));
+}
+
+/* A whole number of bytes in 0 .. 2^53; false if absent or anything else. */
+static bool
+bytes_of(struct arena *a, const char *header, const char *tag, double *out)
+{
+	char *s = text_of(a, header, tag), *end;
+
+	if (s == NULL)
+		return false;
+	*out = strtod(s, &end);
+	return end != s && *end == '\0' && *out >= 0 && *out <= 0x1p53 &&
+	       *out == floor(*out);
+}
+
+static int32_t
+int_of(struct arena *a, const char *header, const char *tag)
+{
+	double v;
+
+	return bytes_of(a, header, tag, &v) && v < 10000 ? (int32_t)v : 0;
+}
+
+static enum err
+parse_data(struct arena *a, const char *header, struct upload *u, struct fail *f)
+{
+	double v;
+
+	u->kind = UPLOAD_DATA;
+	u->name = text_of(a, header, "name");
+	u->xml_signature = xml_between(a, header, "xml_signature");
+	u->md5_cksum = text_of(a, header, "md5_cksum");
+	u->has_max_nbytes = bytes_of(a, header, "max_nbytes", &u->max_nbytes);
+	u->has_nbytes = bytes_of(a, header, "nbytes", &v);
+	if (u->has_nbytes)
+		u->nbytes = (int64_t)v;
+	if (strstr(header, "<offset>") == NULL)
+		return OK;
+	if (!bytes_of(a, header, "offset", &v))
+		return FAIL(f, E_BADREQ, "the upload's <offset> is not a number of bytes");
+	u->offset = (int64_t)v;
+	return OK;
+}
+
+enum err
+upload_parse(
+    struct arena *a, const char *in, size_t n, struct upload *u, struct fail *f)
+{
+	const char *data = data_start(in, n < UPLOAD_HEADER_MAX ? n : UPLOAD_HEADER_MAX);
+	const char *header;
+
+	*u = (struct upload){ 0 };
+	if (data == NULL && n > UPLOAD_HEADER_MAX)
+		return FAIL(f, E_BADREQ, "no <data> in the first %d bytes of the upload",
+		    UPLOAD_HEADER_MAX);
+	u->header_n = data != NULL ? (size_t)(data - in) : n;
+	header = raw_copy(a, &(struct raw){ .p = in, .n = u->header_n }, n);
+	u->version = 10000 * int_of(a, header, "core_client_major_version") +
+	             100 * int_of(a, header, "core_client_minor_version") +
+	             int_of(a, header, "core_client_release");
+	if (data != NULL)
+		return parse_data(a, header, u, f);
+	if (xml_between(a, header, "get_file_size") != NULL) {
+		u->kind = UPLOAD_SIZE_QUERY;
+		u->name = text_of(a, header, "get_file_size");
+		return OK;
+	}
+	if (strstr(header, "</data_server_request>") != NULL)
+		return FAIL(f, E_BADREQ, "no command in the upload request");
+	return FAIL(f, E_RETRY, "the upload's header is not complete after %zu bytes", n);
+}
+
+void
+upload_reply(struct buf *b, int status, const char *message, int64_t file_size)
+{
+	buf_printf(b, "<data_server_reply>\n    <status>%d</status>\n", status);
+	if (message != NULL) {
+		buf_puts(b, "    <message>");
+		for (size_t i = 0; message[i] != '\0' && i < 255; i++)
+			buf_xml(b, (char[]){ message[i], '\0' });
+		buf_puts(b, "</message>\n");
+	}
+	if (file_size >= 0)
+		buf_printf(b, "    <file_size>%lld</file_size>\n", (long long)file_size);
+	buf_puts(b, "</data_server_reply>\n");
+}
+
+/* --- client --- */
+
+static void
+render_versions(struct buf *b, int32_t version)
+{
+	buf_printf(b,
+	    "<data_server_request>\n"
+	    "    <core_client_major_version>%d</core_client_major_version>\n"
+	    "    <core_client_minor_version>%d</core_client_minor_version>\n"
+	    "    <core_client_release>%d</core_client_release>\n",
+	    version / 10000, version / 100 % 100, version % 100);
+}
+
+void
+upload_render_query(struct buf *b, int32_t version, const char *name)
+{
+	render_versions(b, version);
+	buf_puts(b, "    ");
+	buf_tag(b, "get_file_size", name);
+	buf_puts(b, "</data_server_request>\n");
+}
+
+void
+upload_render_header(struct buf *b, const struct upload *u)
+{
+	render_versions(b, u->version);
+	buf_puts(b, "<file_upload>\n<file_info>\n");
+	buf_tag(b, "name", u->name);
+	buf_puts(b, "<xml_signature>");
+	if (u->xml_signature != NULL && u->xml_signature[0] != '\0') {
+		const struct raw r = { .p = u->xml_signature, .n = strlen(u->xml_signature) };
+		buf_printf(b, "\n%s", raw_trimmed(b->a, &r));
+	}
+	buf_puts(b, "</xml_signature>\n");
+	buf_printf(b, "<max_nbytes>%.0f</max_nbytes>\n</file_info>\n", u->max_nbytes);
+	buf_printf(b, "<nbytes>%lld</nbytes>\n", (long long)u->nbytes);
+	buf_tag(b, "md5_cksum", u->md5_cksum == NULL ? "" : u->md5_cksum);
+	buf_printf(b, "<offset>%lld</offset>\n<data>\n", (long long)u->offset);
+}
+
+enum err
+upload_parse_reply(struct arena *a, const char *in, size_t n, int *status,
+    int64_t *file_size, char **message, struct fail *f)
+{
+	char *text = raw_copy(a, &(struct raw){ .p = in, .n = n }, UPLOAD_HEADER_MAX);
+	char *s = text_of(a, text, "status"), *end;
+	double v;
+
+	*file_size = bytes_of(a, text, "file_size", &v) ? (int64_t)v : -1;
+	*message = text_of(a, text, "message");
+	if (s == NULL)
+		return FAIL(f, E_BADREQ, "no <status> in the upload server's reply of %zu bytes", n);
+	errno = 0;
+	*status = (int)strtol(s, &end, 10);
+	if (end == s || errno != 0)
+		return FAIL(f, E_BADREQ, "upload status \"%.20s\" is no number", s);
+	return OK;
+}
+
+char *
+upload_certificate_text(struct arena *a, const char *name, double max_nbytes)
+{
+	return arena_printf(
+	    a, "<name>%s</name><max_nbytes>%.0f</max_nbytes>", name, max_nbytes);
+}
