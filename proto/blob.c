@@ -23,7 +23,8 @@ version_file_info(struct buf *b, const struct version_file *v)
 	if (v->executable || v->main_program)
 		buf_puts(b, "    <executable/>\n");
 	buf_printf(b, "    <file_signature>\n%s    </file_signature>\n", v->signature);
-	buf_printf(b, "    <nbytes>%lld</nbytes>\n</file_info>\n", (long long)v->nbytes);
+	buf_printf(
+	    b, "    <nbytes>%lld</nbytes>\n</file_info>\n", (long long)v->nbytes);
 }
 
 static void
@@ -54,7 +55,8 @@ blob_app_version(struct arena *a, const char *app_name, int32_t version_num,
 		mains += v[i].main_program;
 		if (v[i].signature == NULL || v[i].signature[0] == '\0')
 			return FAIL(f, E_BADREQ,
-			    "file %s has no signature: sign it with the code signing key",
+			    "file %s has no signature: sign it with the code signing "
+			    "key",
 			    v[i].name);
 		version_file_info(&b, &v[i]);
 	}
@@ -73,8 +75,9 @@ blob_app_version(struct arena *a, const char *app_name, int32_t version_num,
 		version_file_ref(&b, &v[i]);
 	buf_puts(&b, "</app_version>\n");
 	if (b.n > VERSION_BLOB_MAX)
-		return FAIL(f, E_BADREQ, "version %d of %s: %zu bytes of XML, at most %d",
-		    version_num, app_name, b.n, VERSION_BLOB_MAX);
+		return FAIL(f, E_BADREQ,
+		    "version %d of %s: %zu bytes of XML, at most %d", version_num,
+		    app_name, b.n, VERSION_BLOB_MAX);
 	*xml_doc = b.p;
 	return OK;
 }
@@ -92,8 +95,8 @@ struct blob_rows {
 #include "proto/blob_files.def"
 
 enum err
-blob_files(
-    struct arena *a, const char *xml_doc, struct blob_file **out, size_t *n, struct fail *f)
+blob_files(struct arena *a, const char *xml_doc, struct blob_file **out, size_t *n,
+    struct fail *f)
 {
 	static const struct raw_rule none[] = { { 0 } };
 	struct blob_rows rows = { 0 };
@@ -103,8 +106,10 @@ blob_files(
 
 	*out = NULL;
 	*n = 0;
-	if (normalise_fragment(a, xml_doc, strlen(xml_doc), "blob", none, &nm, f) != OK ||
-	    xml_parse(a, nm.text.p, nm.text.n, "blob", blob_table, &rows, NULL, f) != OK)
+	if (normalise_fragment(a, xml_doc, strlen(xml_doc), "blob", none, &nm, f) !=
+		OK ||
+	    xml_parse(a, nm.text.p, nm.text.n, "blob", blob_table, &rows, NULL, f) !=
+		OK)
 		return f->code;
 	files = rows.files.rows;
 	refs = rows.refs.rows;
@@ -146,20 +151,24 @@ file_name_check(const char *name, struct fail *f)
 		{ "..", "clients refuse names with \"..\"" },
 		{ "%", "clients refuse names with \"%\"" },
 		{ "/", "files of one project share one directory" },
-		{ "__", "the name of a workunit is FILE__REST: the file would end at the first \"__\"" },
+		{ "__", "the name of a workunit is FILE__REST: the file would end at "
+		        "the first \"__\"" },
 	};
 
 	if (name[0] == '\0')
 		return FAIL(f, E_BADREQ, "the file name is empty");
 	if (strlen(name) > FILE_NAME_MAX)
-		return FAIL(f, E_BADREQ, "file name \"%.40s...\": %zu bytes, at most %d", name,
-		    strlen(name), FILE_NAME_MAX);
+		return FAIL(f, E_BADREQ,
+		    "file name \"%.40s...\": %zu bytes, at most %d", name, strlen(name),
+		    FILE_NAME_MAX);
 	for (const char *p = name; *p != '\0'; p++)
 		if ((unsigned char)*p < ' ' || *p == 127)
-			return FAIL(f, E_BADREQ, "a file name has control byte %d at %zu",
-			    (unsigned char)*p, (size_t)(p - name));
+			return FAIL(f, E_BADREQ,
+			    "a file name has control byte %d at %zu", (unsigned char)*p,
+			    (size_t)(p - name));
 	for (size_t i = 0; i < N(bad); i++)
 		if (strstr(name, bad[i].text) != NULL)
-			return FAIL(f, E_BADREQ, "file name \"%s\": %s", name, bad[i].why);
+			return FAIL(
+			    f, E_BADREQ, "file name \"%s\": %s", name, bad[i].why);
 	return OK;
 }

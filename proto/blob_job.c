@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * workunit.xml_doc and result.xml_doc_in from templates (wire.md 5.4, 5.5), in the layout
- * that upstream's tools, which edit these blobs as text, know.
+ * workunit.xml_doc and result.xml_doc_in from templates (wire.md 5.4, 5.5), in the
+ * layout that upstream's tools, which edit these blobs as text, know.
  */
 #include "proto/blob.h"
 
-#include <assert.h>
 #include <limits.h>
 #include <math.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
+#include "lib/text.h"
 #include "proto/template.h"
 #include "proto/upload.h"
 #include "lib/banned.h"
@@ -35,8 +34,8 @@ static const char *const input_what = "input template";
 static enum err
 refuse(struct input *in, const struct tmpl_elem *e, const char *why)
 {
-	return FAIL(in->f, E_BADREQ, "%s, line %d: <%s>: %s", input_what, e->line, e->name,
-	    why);
+	return FAIL(in->f, E_BADREQ, "%s, line %d: <%s>: %s", input_what, e->line,
+	    e->name, why);
 }
 
 struct remote { /* a file that the template says all about */
@@ -45,8 +44,8 @@ struct remote { /* a file that the template says all about */
 
 /* One child of a <file_info>. */
 static enum err
-input_file_child(struct input *in, const struct tmpl_elem *e, const struct input_file *file,
-    struct remote *r)
+input_file_child(struct input *in, const struct tmpl_elem *e,
+    const struct input_file *file, struct remote *r)
 {
 	if (tmpl_is(e, "number"))
 		return OK;
@@ -60,9 +59,11 @@ input_file_child(struct input *in, const struct tmpl_elem *e, const struct input
 		if (strcmp(tmpl_value(in->a, e), file->name) != 0)
 			return refuse(in, e, "another file was given in this place");
 	} else if (tmpl_is(e, "gzip") || tmpl_is(e, "gzipped_nbytes"))
-		return refuse(in, e, "compressed inputs are not supported; stage the file as it is");
+		return refuse(in, e,
+		    "compressed inputs are not supported; stage the file as it is");
 	else if (tmpl_is(e, "name"))
-		return refuse(in, e, "the name is that of the staged file; leave it out");
+		return refuse(
+		    in, e, "the name is that of the staged file; leave it out");
 	else
 		tmpl_copy(&in->b, e);
 	return OK;
@@ -86,7 +87,8 @@ input_file_info(struct input *in, const struct tmpl_elem *info)
 
 	if (in->ninfos == in->nfiles)
 		return FAIL(in->f, E_BADREQ,
-		    "%s, line %d: <file_info> number %zu, but %zu input files were given",
+		    "%s, line %d: <file_info> number %zu, but %zu input files were "
+		    "given",
 		    input_what, info->line, in->ninfos + 1, in->nfiles);
 	in->ninfos++;
 	buf_puts(&in->b, "<file_info>\n");
@@ -104,7 +106,8 @@ input_file_info(struct input *in, const struct tmpl_elem *info)
 	if (r.nbytes != NULL)
 		line(&in->b, "nbytes", r.nbytes);
 	else
-		buf_printf(&in->b, "    <nbytes>%lld</nbytes>\n", (long long)file->nbytes);
+		buf_printf(
+		    &in->b, "    <nbytes>%lld</nbytes>\n", (long long)file->nbytes);
 	buf_puts(&in->b, "</file_info>\n");
 	return OK;
 }
@@ -120,16 +123,14 @@ static enum err
 input_param(struct input *in, const struct tmpl_elem *e)
 {
 	const struct col *c = wu_params, *end = c + N(wu_params);
-	char *text, *stop, *field;
+	char *field;
 	double v;
 
 	while (c < end && !tmpl_is(e, c->name))
 		c++;
 	if (c == end)
 		return E_NOTFOUND;
-	text = tmpl_value(in->a, e);
-	v = strtod(text, &stop);
-	if (stop == text || *stop != '\0' || !isfinite(v))
+	if (!text_f64(tmpl_value(in->a, e), &v))
 		return refuse(in, e, "not a number");
 	if (c->type != COL_f64 && (v != floor(v) || fabs(v) > INT_MAX))
 		return refuse(in, e, "not a whole number of 32 bits");
@@ -229,19 +230,20 @@ input_checks(struct input *in)
 
 	for (size_t i = 0; i < N(nonzero); i++)
 		if (!(nonzero[i].value > 0))
-			return FAIL(in->f, E_BADREQ, "%s: <%s> must be above 0", input_what,
-			    nonzero[i].name);
+			return FAIL(in->f, E_BADREQ, "%s: <%s> must be above 0",
+			    input_what, nonzero[i].name);
 	if (w->max_error_results > w->max_total_results ||
 	    w->max_success_results > w->max_total_results)
 		return FAIL(in->f, E_BADREQ,
-		    "%s: <max_error_results> %d and <max_success_results> %d must not be above "
+		    "%s: <max_error_results> %d and <max_success_results> %d must not "
+		    "be above "
 		    "<max_total_results> %d",
 		    input_what, w->max_error_results, w->max_success_results,
 		    w->max_total_results);
 	if (w->target_nresults > w->max_success_results)
 		return FAIL(in->f, E_BADREQ,
-		    "%s: <target_nresults> %d is above <max_success_results> %d", input_what,
-		    w->target_nresults, w->max_success_results);
+		    "%s: <target_nresults> %d is above <max_success_results> %d",
+		    input_what, w->target_nresults, w->max_success_results);
 	return OK;
 }
 
@@ -259,8 +261,13 @@ blob_workunit(struct arena *a, const char *tmpl, const struct input_file *files,
     size_t nfiles, const char *command_line, struct workunit *wu, char **xml_doc,
     struct fail *f)
 {
-	struct input in = { .a = a, .b = buf_new(a), .files = files, .nfiles = nfiles,
-		.command_line = command_line, .wu = wu, .f = f };
+	struct input in = { .a = a,
+		.b = buf_new(a),
+		.files = files,
+		.nfiles = nfiles,
+		.command_line = command_line,
+		.wu = wu,
+		.f = f };
 	struct tmpl t = tmpl_text(tmpl, input_what);
 	struct tmpl_elem e;
 	size_t nwus = 0;
@@ -281,13 +288,15 @@ blob_workunit(struct arena *a, const char *tmpl, const struct input_file *files,
 	if (err != E_NOTFOUND)
 		return err;
 	if (nwus != 1)
-		return FAIL(f, E_BADREQ, "%s: %zu <workunit> elements, not one", input_what, nwus);
+		return FAIL(f, E_BADREQ, "%s: %zu <workunit> elements, not one",
+		    input_what, nwus);
 	if (in.ninfos != nfiles)
-		return FAIL(f, E_BADREQ, "%s: it has %zu <file_info>, but %zu input files were given",
+		return FAIL(f, E_BADREQ,
+		    "%s: it has %zu <file_info>, but %zu input files were given",
 		    input_what, in.ninfos, nfiles);
 	if (in.nrefs != nfiles)
-		return FAIL(f, E_BADREQ, "%s: %zu <file_ref> for %zu files", input_what, in.nrefs,
-		    nfiles);
+		return FAIL(f, E_BADREQ, "%s: %zu <file_ref> for %zu files", input_what,
+		    in.nrefs, nfiles);
 	if (input_checks(&in) != OK || too_big(in.b.n, "workunit", wu->name, f) != OK)
 		return f->code;
 	*xml_doc = in.b.p;
@@ -342,8 +351,8 @@ substitute(struct arena *a, const char *tmpl, const char *base, const char *uplo
 static enum err
 refuse_output(struct output *o, const struct tmpl_elem *e, const char *why)
 {
-	return FAIL(o->f, E_BADREQ, "%s, line %d: <%s>: %s", output_what, e->line, e->name,
-	    why);
+	return FAIL(o->f, E_BADREQ, "%s, line %d: <%s>: %s", output_what, e->line,
+	    e->name, why);
 }
 
 /* The inside of e on lines of its own. */
@@ -368,8 +377,8 @@ output_sign(struct output *o, const char *name, double max_nbytes)
 
 	if (o->key == NULL)
 		return OK;
-	if (sign_text(o->a, o->key, upload_certificate_text(o->a, name, max_nbytes), &sig,
-	        o->f) != OK)
+	if (sign_text(o->a, o->key, upload_certificate_text(o->a, name, max_nbytes),
+		&sig, o->f) != OK)
 		return o->f->code;
 	buf_printf(&o->b, "<xml_signature>\n%s</xml_signature>\n", sig);
 	return OK;
@@ -382,20 +391,23 @@ output_file_info(struct output *o, const struct tmpl_elem *info)
 	const char *name = "";
 	struct tmpl_elem e;
 	double max_nbytes = 0;
+	bool has_max = false;
 	enum err err;
 
 	while ((err = tmpl_next(o->a, &t, &e, o->f)) == OK) {
 		if (tmpl_is(&e, "name"))
 			name = tmpl_value(o->a, &e);
-		else if (tmpl_is(&e, "max_nbytes"))
-			max_nbytes = strtod(tmpl_value(o->a, &e), NULL);
+		if (tmpl_is(&e, "max_nbytes"))
+			has_max = text_f64(tmpl_value(o->a, &e), &max_nbytes);
 	}
 	if (err != E_NOTFOUND)
 		return err;
 	if (strncmp(name, o->base, strlen(o->base)) != 0)
-		return refuse_output(o, info, "its <name> must be <OUTFILE_n/>, or all results share a file");
-	if (!(max_nbytes >= 1 && max_nbytes <= 9e15))
-		return refuse_output(o, info, "no <max_nbytes> above 0: clients could not upload it");
+		return refuse_output(o, info,
+		    "its <name> must be <OUTFILE_n/>, or all results share a file");
+	if (!has_max || !(max_nbytes >= 1 && max_nbytes <= 9e15))
+		return refuse_output(
+		    o, info, "no <max_nbytes> above 0: clients could not upload it");
 	PUSH(o->a, o->names, o->nnames, o->names_cap) = arena_strdup(o->a, name);
 	buf_puts(&o->b, "<file_info>\n");
 	copy_inside(&o->b, info);
@@ -449,10 +461,13 @@ output_result(struct output *o, const struct tmpl_elem *result)
 
 enum err
 blob_result(struct arena *a, const char *tmpl, const char *name, uint32_t random,
-    const char *upload_url, const struct key *upload_key, char **xml_doc_in, struct fail *f)
+    const char *upload_url, const struct key *upload_key, char **xml_doc_in,
+    struct fail *f)
 {
 	const char *base = arena_printf(a, "%s_r%u_", name, random & 0x7fffffffu);
-	struct output o = { .a = a, .b = buf_new(a), .base = base, .key = upload_key, .f = f };
+	struct output o = {
+		.a = a, .b = buf_new(a), .base = base, .key = upload_key, .f = f
+	};
 	struct tmpl t = tmpl_text(substitute(a, tmpl, base, upload_url), output_what);
 	struct tmpl_elem e;
 	size_t nresults = 0;
@@ -471,8 +486,8 @@ blob_result(struct arena *a, const char *tmpl, const char *name, uint32_t random
 	if (err != E_NOTFOUND)
 		return err;
 	if (nresults != 1)
-		return FAIL(f, E_BADREQ, "%s: %zu <result> elements, not one", output_what,
-		    nresults);
+		return FAIL(f, E_BADREQ, "%s: %zu <result> elements, not one",
+		    output_what, nresults);
 	if (too_big(o.b.n, "result", name, f) != OK)
 		return f->code;
 	*xml_doc_in = o.b.p;
@@ -484,6 +499,6 @@ blob_check_output(struct arena *a, const char *tmpl, struct fail *f)
 {
 	char *unused;
 
-	return blob_result(a, tmpl, "NAME", 0, "http://example.org/file_upload_handler", NULL,
-	    &unused, f);
+	return blob_result(a, tmpl, "NAME", 0, "http://example.org/file_upload_handler",
+	    NULL, &unused, f);
 }

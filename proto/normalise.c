@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One pass over the bytes with a stack of open elements.  What looks like a tag is one,
- * except after text in an element that ends on the same line: names of hosts and devices
- * are sent unescaped (wire.md 10.2).  Searches that failed once are not repeated, so that
- * no input costs more than linear time.
+ * except after text in an element that ends on the same line: names of hosts and
+ * devices are sent unescaped (wire.md 10.2).  Searches that failed once are not
+ * repeated, so that no input costs more than linear time.
  */
 #include "proto/normalise.h"
 
@@ -77,8 +77,8 @@ is(const char *name, size_t n, const char *s)
 }
 
 /*
- * A reference that clients know (wire.md 0.3), p at its &: its length, and the byte that
- * it stands for.  0 if it is none.
+ * A reference that clients know (wire.md 0.3), p at its &: its length, and the byte
+ * that it stands for.  0 if it is none.
  */
 static size_t
 reference(const char *p, const char *end, unsigned char *byte)
@@ -254,7 +254,7 @@ close_tag(struct scan *s, const struct tag *t)
 	size_t d = s->depth;
 
 	while (d > 0 && !(s->stack[d - 1].n == t->n &&
-	                 memcmp(s->stack[d - 1].name, t->name, t->n) == 0))
+			    memcmp(s->stack[d - 1].name, t->name, t->n) == 0))
 		d--;
 	if (d == 0) {
 		stray(s);
@@ -313,8 +313,8 @@ cut(struct scan *s, const struct raw_rule *rule, const struct tag *t)
 	r->p = t->next;
 	r->n = (size_t)(to - t->next);
 	if (rule->use == RAW_INDEX)
-		buf_printf(&s->out->text, "<%s>%zu</%s>", rule->tag, s->out->nraws,
-		    rule->tag);
+		buf_printf(
+		    &s->out->text, "<%s>%zu</%s>", rule->tag, s->out->nraws, rule->tag);
 	s->p = to + n;
 	return true;
 }
@@ -349,7 +349,8 @@ open_tag(struct scan *s, const struct tag *t)
 
 /* --- the rest of XML --- */
 
-/* Something from s->p to the first `to`, dropped or, if CDATA, text; false if endless. */
+/* Something from s->p to the first `to`, dropped or, if CDATA, text; false if endless.
+ */
 static bool
 section(struct scan *s, const char *from, const char *to, bool *endless, bool cdata)
 {
@@ -522,8 +523,10 @@ text_decode(struct arena *a, const char *p, size_t n)
 		p++;
 	while (end > p && blank(end[-1]))
 		end--;
-	if (end - p >= 12 && starts(p, end, "<![CDATA[") && memcmp(end - 3, "]]>", 3) == 0)
-		return raw_copy(a, &(struct raw){ .p = p + 9, .n = (size_t)(end - p) - 12 }, n);
+	if (end - p >= 12 && starts(p, end, "<![CDATA[") &&
+	    memcmp(end - 3, "]]>", 3) == 0)
+		return raw_copy(
+		    a, &(struct raw){ .p = p + 9, .n = (size_t)(end - p) - 12 }, n);
 	for (; p < end; p += len) {
 		len = *p == '&' ? reference(p, end, &c) : 0;
 		if (len == 0) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tag soup in, well-formed XML out: what stands between the bytes of a client, or an old
- * blob, and lib/xml (wire.md 10.1).  Raw regions are cut out by byte search, stray & and
- * < become text, control bytes go, elements left open are closed.
+ * Tag soup in, well-formed XML out: what stands between the bytes of a client, or an
+ * old blob, and lib/xml (wire.md 10.1).  Raw regions are cut out by byte search, stray
+ * & and < become text, control bytes go, elements left open are closed.
  */
 #ifndef PROTO_NORMALISE_H
 #define PROTO_NORMALISE_H
@@ -16,7 +16,7 @@ enum raw_use {
 	RAW_INDEX, /* replaced by <tag>i</tag>, i its place in the side table from 1 */
 	RAW_SPAN,  /* parsed too; <raw>i</raw> stands before its end tag             */
 };
-struct raw_rule { /* ends with tag NULL */
+struct raw_rule {                 /* ends with tag NULL */
 	const char *tag, *parent; /* cut only as a child of parent */
 	enum raw_use use;
 };
@@ -44,7 +44,8 @@ enum err normalise(struct arena *, const char *in, size_t n, const char *root,
 enum err normalise_fragment(struct arena *, const char *in, size_t n, const char *root,
     const struct raw_rule *, struct normal *, struct fail *);
 
-/* Raw i (from 1) or NULL; copies with bytes as sent, trimmed, and decoded (wire.md 0.3). */
+/* Raw i (from 1) or NULL; copies with bytes as sent, trimmed, and decoded (wire.md
+ * 0.3). */
 const struct raw *raw_at(const struct normal *, int32_t i);
 char *raw_copy(struct arena *, const struct raw *, size_t max);
 char *raw_trimmed(struct arena *, const struct raw *);

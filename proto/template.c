@@ -123,7 +123,9 @@ tmpl_next(struct arena *a, struct tmpl *t, struct tmpl_elem *e, struct fail *f)
 	gt = memchr(t->p, '>', (size_t)(t->end - t->p));
 	if (n == 0 || n > NAME_MAX_BYTES || gt == NULL)
 		return FAIL(f, E_BADREQ, "%s, line %d: \"%.*s\" is not a start tag",
-		    t->what, t->line, (int)strcspn(t->p, "\n") > 40 ? 40 : (int)strcspn(t->p, "\n"), t->p);
+		    t->what, t->line,
+		    (int)strcspn(t->p, "\n") > 40 ? 40 : (int)strcspn(t->p, "\n"),
+		    t->p);
 	e->name = arena_memdup(a, q, n);
 	e->inner = gt + 1;
 	if (gt[-1] == '/') {
@@ -132,8 +134,9 @@ tmpl_next(struct arena *a, struct tmpl *t, struct tmpl_elem *e, struct fail *f)
 		return OK;
 	}
 	if (gt != q + n)
-		return FAIL(f, E_BADREQ, "%s, line %d: <%s> has attributes; write child elements",
-		    t->what, t->line, e->name);
+		return FAIL(f, E_BADREQ,
+		    "%s, line %d: <%s> has attributes; write child elements", t->what,
+		    t->line, e->name);
 	q = end_tag(a, e->inner, t->end, e->name);
 	if (q == NULL)
 		return FAIL(f, E_BADREQ, "%s, line %d: <%s> has no end tag", t->what,

@@ -26,8 +26,8 @@ struct tmpl { /* what is being walked, and for messages where it stands in its f
 struct tmpl tmpl_text(const char *text, const char *what);
 struct tmpl tmpl_inside(const struct tmpl_elem *, const char *what);
 /*
- * The next child element; comments and the XML declaration are passed over.  E_NOTFOUND at
- * the end, E_BADREQ: text outside of elements, a missing end tag.
+ * The next child element; comments and the XML declaration are passed over.  E_NOTFOUND
+ * at the end, E_BADREQ: text outside of elements, a missing end tag.
  */
 enum err tmpl_next(struct arena *, struct tmpl *, struct tmpl_elem *, struct fail *);
 /* Steps into the enclosing element if that is what the text begins with. */

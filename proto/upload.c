@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The header of an upload is lines of text that never end properly: elements stay open and
- * the file's bytes follow <data>.  So it is no XML and is read line by line.
+ * The header of an upload is lines of text that never end properly: elements stay open
+ * and the file's bytes follow <data>.  So it is no XML and is read line by line.
  */
 #include "proto/upload.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
+#include "lib/text.h"
 #include "lib/xml.h"
 #include "proto/normalise.h"
 #include "lib/banned.h"
@@ -44,12 +43,9 @@ text_of(struct arena *a, const char *header, const char *tag)
 static bool
 bytes_of(struct arena *a, const char *header, const char *tag, double *out)
 {
-	char *s = text_of(a, header, tag), *end;
+	char *s = text_of(a, header, tag);
 
-	if (s == NULL)
-		return false;
-	*out = strtod(s, &end);
-	return end != s && *end == '\0' && *out >= 0 && *out <= 0x1p53 &&
+	return s != NULL && text_f64(s, out) && *out >= 0 && *out <= 0x1p53 &&
 	       *out == floor(*out);
 }
 
@@ -77,7 +73,8 @@ parse_data(struct arena *a, const char *header, struct upload *u, struct fail *f
 	if (strstr(header, "<offset>") == NULL)
 		return OK;
 	if (!bytes_of(a, header, "offset", &v))
-		return FAIL(f, E_BADREQ, "the upload's <offset> is not a number of bytes");
+		return FAIL(
+		    f, E_BADREQ, "the upload's <offset> is not a number of bytes");
 	u->offset = (int64_t)v;
 	return OK;
 }
@@ -86,13 +83,14 @@ enum err
 upload_parse(
     struct arena *a, const char *in, size_t n, struct upload *u, struct fail *f)
 {
-	const char *data = data_start(in, n < UPLOAD_HEADER_MAX ? n : UPLOAD_HEADER_MAX);
+	const char *data = data_start(
+	    in, n < UPLOAD_HEADER_MAX ? n : UPLOAD_HEADER_MAX);
 	const char *header;
 
 	*u = (struct upload){ 0 };
 	if (data == NULL && n > UPLOAD_HEADER_MAX)
-		return FAIL(f, E_BADREQ, "no <data> in the first %d bytes of the upload",
-		    UPLOAD_HEADER_MAX);
+		return FAIL(f, E_BADREQ,
+		    "no <data> in the first %d bytes of the upload", UPLOAD_HEADER_MAX);
 	u->header_n = data != NULL ? (size_t)(data - in) : n;
 	header = raw_copy(a, &(struct raw){ .p = in, .n = u->header_n }, n);
 	u->version = 10000 * int_of(a, header, "core_client_major_version") +
@@ -107,7 +105,8 @@ upload_parse(
 	}
 	if (strstr(header, "</data_server_request>") != NULL)
 		return FAIL(f, E_BADREQ, "no command in the upload request");
-	return FAIL(f, E_RETRY, "the upload's header is not complete after %zu bytes", n);
+	return FAIL(
+	    f, E_RETRY, "the upload's header is not complete after %zu bytes", n);
 }
 
 void
@@ -121,7 +120,8 @@ upload_reply(struct buf *b, int status, const char *message, int64_t file_size)
 		buf_puts(b, "</message>\n");
 	}
 	if (file_size >= 0)
-		buf_printf(b, "    <file_size>%lld</file_size>\n", (long long)file_size);
+		buf_printf(
+		    b, "    <file_size>%lld</file_size>\n", (long long)file_size);
 	buf_puts(b, "</data_server_reply>\n");
 }
 
@@ -155,7 +155,8 @@ upload_render_header(struct buf *b, const struct upload *u)
 	buf_tag(b, "name", u->name);
 	buf_puts(b, "<xml_signature>");
 	if (u->xml_signature != NULL && u->xml_signature[0] != '\0') {
-		const struct raw r = { .p = u->xml_signature, .n = strlen(u->xml_signature) };
+		const struct raw r = { .p = u->xml_signature,
+			.n = strlen(u->xml_signature) };
 		buf_printf(b, "\n%s", raw_trimmed(b->a, &r));
 	}
 	buf_puts(b, "</xml_signature>\n");
@@ -170,17 +171,18 @@ upload_parse_reply(struct arena *a, const char *in, size_t n, int *status,
     int64_t *file_size, char **message, struct fail *f)
 {
 	char *text = raw_copy(a, &(struct raw){ .p = in, .n = n }, UPLOAD_HEADER_MAX);
-	char *s = text_of(a, text, "status"), *end;
+	char *s = text_of(a, text, "status");
+	int64_t value;
 	double v;
 
 	*file_size = bytes_of(a, text, "file_size", &v) ? (int64_t)v : -1;
 	*message = text_of(a, text, "message");
 	if (s == NULL)
-		return FAIL(f, E_BADREQ, "no <status> in the upload server's reply of %zu bytes", n);
-	errno = 0;
-	*status = (int)strtol(s, &end, 10);
-	if (end == s || errno != 0)
+		return FAIL(f, E_BADREQ,
+		    "no <status> in the upload server's reply of %zu bytes", n);
+	if (!text_i64(s, INT32_MIN, INT32_MAX, &value))
 		return FAIL(f, E_BADREQ, "upload status \"%.20s\" is no number", s);
+	*status = (int)value;
 	return OK;
 }
 
