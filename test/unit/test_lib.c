@@ -1,0 +1,551 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Unit tests of the small building blocks: arena, buf, err, clock, rng, log, text,
+ * http. */
+#include "test/unit/unit.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "lib/arena.h"
+#include "lib/buf.h"
+#include "lib/clock.h"
+#include "lib/err.h"
+#include "lib/fs.h"
+#include "lib/http.h"
+#include "lib/log.h"
+#include "lib/rng.h"
+#include "lib/text.h"
+#include "lib/banned.h"
+
+/* --- arena --- */
+
+START_TEST(arena_gives_zeroed_aligned_memory)
+{
+	struct arena a = { 0 };
+	size_t sizes[] = { 1, 7, 16, 17, 4000, 5000, 20000, 3 << 20 };
+
+	for (int round = 0; round < 3; round++) {
+		for (size_t i = 0; i < 50 * N(sizes); i++) {
+			size_t n = sizes[i % N(sizes)];
+			unsigned char *p = arena_alloc(&a, n);
+			ck_assert_uint_eq((uintptr_t)p % _Alignof(max_align_t), 0);
+			for (size_t j = 0; j < n; j += n / 8 + 1)
+				ck_assert_uint_eq(p[j], 0);
+			memset(p, 0xff, n);
+		}
+		ck_assert_uint_gt(a.used, 50 * (3 << 20));
+		arena_reset(&a);
+		ck_assert_uint_eq(a.used, 0);
+	}
+	arena_free(&a);
+	ck_assert_ptr_null(a.head);
+}
+END_TEST
+
+START_TEST(arena_keeps_what_it_gave)
+{
+	struct arena a = { 0 };
+	char *s[2000];
+
+	for (size_t i = 0; i < N(s); i++)
+		s[i] = arena_printf(&a, "%zu %0*zu", i, (int)(i % 300), i);
+	for (size_t i = 0; i < N(s); i++) {
+		char want[400];
+		snprintf(want, sizeof(want), "%zu %0*zu", i, (int)(i % 300), i);
+		ck_assert_str_eq(s[i], want);
+	}
+	arena_free(&a);
+}
+END_TEST
+
+START_TEST(arena_reset_keeps_one_block)
+{
+	struct arena a = { 0 };
+	void *first;
+
+	/* What a second round needs is there: no block is made, the address is the
+	 * same. */
+	for (int i = 0; i < 1000; i++)
+		arena_alloc(&a, 100);
+	arena_reset(&a);
+	first = arena_alloc(&a, 100);
+	for (int round = 0; round < 10; round++) {
+		arena_reset(&a);
+		ck_assert_ptr_eq(arena_alloc(&a, 100), first);
+	}
+	arena_free(&a);
+}
+END_TEST
+
+START_TEST(arena_strings)
+{
+	struct arena a = { 0 };
+
+	ck_assert_str_eq(arena_strdup(&a, NULL), "");
+	ck_assert_str_eq(arena_strdup(&a, "abc"), "abc");
+	ck_assert_str_eq(arena_memdup(&a, "abcdef", 3), "abc");
+	ck_assert_str_eq(arena_memdup(&a, NULL, 0), "");
+	arena_free(&a);
+}
+END_TEST
+
+START_TEST(arena_arrays_grow)
+{
+	struct arena a = { 0 };
+	int *p = NULL;
+	size_t n = 0, cap = 0;
+
+	for (int i = 0; i < 10000; i++)
+		PUSH(&a, p, n, cap) = i;
+	ck_assert_uint_eq(n, 10000);
+	for (int i = 0; i < 10000; i++)
+		ck_assert_int_eq(p[i], i);
+	arena_free(&a);
+}
+END_TEST
+
+START_TEST(arena_refuses_an_overflow)
+{
+	mul_or_die(SIZE_MAX / 2, 3);
+}
+END_TEST
+
+/* --- buf --- */
+
+static const struct {
+	const char *in, *out;
+} escapes[] = {
+	{ "", "" },
+	{ "plain > text \"'", "plain > text \"'" },
+	{ "a<b&c", "a&lt;b&amp;c" },
+	{ "Ren\xc3\xa9", "Ren&#195;&#169;" }, /* wire.md 12 */
+	{ "\t\n\r", "&#9;&#10;&#13;" },
+	{ "a\x01\x1b"
+	  "b\x7f",
+	    "ab\x7f" },
+	{ "\x80\xff", "&#128;&#255;" },
+	{ "&#38;", "&amp;#38;" },
+};
+
+START_TEST(buf_escapes_as_clients_do)
+{
+	struct arena a = { 0 };
+	struct buf b = buf_new(&a);
+
+	buf_xml(&b, escapes[_i].in);
+	ck_assert_str_eq(b.p, escapes[_i].out);
+	ck_assert_uint_eq(b.n, strlen(escapes[_i].out));
+	arena_free(&a);
+}
+END_TEST
+
+START_TEST(buf_builds)
+{
+	struct arena a = { 0 };
+	struct buf b = buf_new(&a);
+
+	ck_assert_str_eq(b.p, "");
+	buf_tag(&b, "name", "x<y");
+	ck_assert_str_eq(b.p, "<name>x&lt;y</name>\n");
+	b.n = 0;
+	for (int i = 0; i < 1000; i++)
+		buf_printf(&b, "%03d,", i);
+	ck_assert_uint_eq(b.n, 4000);
+	ck_assert_uint_eq(strlen(b.p), 4000);
+	ck_assert_str_eq(b.p + 3996, "999,");
+	buf_printf(&b, "%5000d", 7);
+	ck_assert_uint_eq(b.n, 9000);
+	buf_put(&b, "a\0b", 3);
+	ck_assert_int_eq(memcmp(b.p + 9000, "a\0b\0", 4), 0);
+	arena_free(&a);
+}
+END_TEST
+
+/* --- err --- */
+
+START_TEST(fail_records)
+{
+	struct fail f = { 0 };
+	char longer[1000];
+
+	ck_assert_int_eq(FAIL(&f, E_BADREQ, "host %d: %s", 7, "bad"), E_BADREQ);
+	ck_assert_int_eq(f.code, E_BADREQ);
+	ck_assert_str_eq(f.where, "fail_records_fn");
+	ck_assert_str_eq(f.detail, "host 7: bad");
+	ck_assert_int_eq(FAIL(&f, E_CONFIG, "file x: %s", f.detail), E_CONFIG);
+	ck_assert_str_eq(f.detail, "file x: host 7: bad");
+	errno = ENOENT;
+	ck_assert_int_eq(FAIL_ERRNO(&f, "opening %s", "y"), E_SYS);
+	ck_assert_str_eq(f.detail, "opening y: No such file or directory");
+	memset(longer, 'x', sizeof(longer));
+	longer[sizeof(longer) - 1] = '\0';
+	FAIL_ERRNO(&f, "%s", longer);
+	ck_assert_uint_eq(strlen(f.detail), sizeof(f.detail) - 1);
+	ck_assert_int_eq(FAIL(NULL, E_RACE, "nobody asks"), E_RACE);
+}
+END_TEST
+
+static const struct {
+	enum err e;
+	const char *name;
+	int exit;
+} errs[] = {
+	{ OK, "OK", 0 },
+	{ E_BADREQ, "BADREQ", 1 },
+	{ E_NOTFOUND, "NOTFOUND", 1 },
+	{ E_RACE, "RACE", 1 },
+	{ E_RETRY, "RETRY", 75 },
+	{ E_DB, "DB", 69 },
+	{ E_SYS, "SYS", 1 },
+	{ E_CONFIG, "CONFIG", 78 },
+};
+
+START_TEST(err_names_and_exits)
+{
+	ck_assert_uint_eq(N(errs), E__MAX);
+	ck_assert_str_eq(err_name(errs[_i].e), errs[_i].name);
+	ck_assert_int_eq(err_exit(errs[_i].e), errs[_i].exit);
+}
+END_TEST
+
+/* --- clock --- */
+
+static const struct {
+	int64_t t;
+	const char *text;
+} times[] = {
+	{ 0, "1970-01-01T00:00:00Z" },
+	{ 1795218057, "2026-11-20T23:40:57Z" },
+	{ 951782399, "2000-02-28T23:59:59Z" },
+	{ 4102444800, "2100-01-01T00:00:00Z" },
+	{ INT64_MAX, "-" },
+	{ 1000000000000, "-" },
+};
+
+START_TEST(clock_writes_utc)
+{
+	char buf[21];
+
+	ck_assert_str_eq(clock_text(times[_i].t, buf), times[_i].text);
+}
+END_TEST
+
+START_TEST(clocks_run)
+{
+	int64_t t = clock_now(), m = clock_mono_ms();
+
+	ck_assert_int_gt(t, 1700000000);
+	ck_assert_double_ge(clock_now_f(), (double)t);
+	clock_nap_ms(20);
+	ck_assert_int_ge(clock_mono_ms() - m, 20);
+	clock_nap_ms(0);
+	clock_nap_ms(-5);
+}
+END_TEST
+
+/* --- rng --- */
+
+START_TEST(rng_is_the_published_generator)
+{
+	/* splitmix64(0) is in its authors' page; xoshiro's first value follows from it.
+	 */
+	struct rng r = rng_seed(0), again = rng_seed(0), other = rng_seed(1);
+
+	ck_assert_uint_eq(r.s[0], 0xe220a8397b1dcdafu);
+	ck_assert_uint_eq(r.s[1], 0x6e789e6aa1b965f4u);
+	ck_assert_uint_eq(rng_next(&r), 0x99ec5f36cb75f2b4u);
+	rng_next(&again);
+	for (int i = 0; i < 100; i++)
+		ck_assert_uint_eq(rng_next(&r), rng_next(&again));
+	ck_assert_uint_ne(rng_next(&r), rng_next(&other));
+}
+END_TEST
+
+START_TEST(rng_ranges)
+{
+	struct rng r = rng_seed(42);
+	double sum = 0, sq = 0;
+	int seen[7] = { 0 };
+
+	for (int i = 0; i < 70000; i++)
+		seen[rng_below(&r, 7)]++;
+	for (size_t i = 0; i < N(seen); i++)
+		ck_assert_int_lt(abs(seen[i] - 10000), 500);
+	ck_assert_uint_eq(rng_below(&r, 1), 0);
+	for (int i = 0; i < 20000; i++) {
+		double u = rng_unit(&r), g = rng_gauss(&r);
+		ck_assert(u >= 0 && u < 1);
+		sum += g;
+		sq += g * g;
+	}
+	ck_assert_double_lt(sum / 20000 < 0 ? -sum / 20000 : sum / 20000, 0.03);
+	ck_assert_double_eq_tol(sq / 20000, 1, 0.05);
+}
+END_TEST
+
+START_TEST(rng_shuffles)
+{
+	struct wide {
+		int id;
+		char pad[97];
+	} w[50] = { 0 };
+	struct rng r = rng_seed(3);
+	int moved = 0, sum = 0;
+
+	for (int i = 0; i < 50; i++) {
+		w[i].id = i;
+		memset(w[i].pad, i, sizeof(w[i].pad));
+	}
+	rng_shuffle(&r, w, N(w), sizeof(w[0]));
+	for (int i = 0; i < 50; i++) {
+		moved += w[i].id != i;
+		sum += w[i].id;
+		ck_assert_int_eq(w[i].pad[96], w[i].id);
+	}
+	ck_assert_int_gt(moved, 40);
+	ck_assert_int_eq(sum, 49 * 50 / 2);
+	rng_shuffle(&r, w, 0, sizeof(w[0]));
+}
+END_TEST
+
+/* --- log --- */
+
+static char *
+log_of(struct arena *a, const char *path)
+{
+	char *text;
+
+	ck_assert_int_eq(fs_read(a, path, 1 << 20, &text, NULL, NULL), OK);
+	return text;
+}
+
+START_TEST(log_lines_are_single_and_cannot_be_forged)
+{
+	char dir[PATH_MAX];
+	struct arena a = { 0 };
+	char *path = arena_printf(&a, "%s/log", unit_dir(dir)), *text, huge[9000];
+	struct fail f = { .code = E_DB, .where = "db_run", .detail = "gone" };
+
+	log_open("scheduler", path, LOG_INFO);
+	log_prefix("[HOST#%d]", 7);
+	log_info("name=%s", "x\n2026-11-20T23:40:57Z scheduler[1] info forged\x1b[2J");
+	log_debug("not wanted");
+	log_fail("commit", &f);
+	log_prefix("%s", "");
+	memset(huge, 'h', sizeof(huge));
+	huge[sizeof(huge) - 1] = '\0';
+	log_warn("%s", huge);
+	log_open("x", NULL, LOG_ERR);
+	text = log_of(&a, path);
+	ck_assert_ptr_nonnull(strstr(text, " info [HOST#7] name=x\\x0a2026-"));
+	ck_assert_ptr_nonnull(strstr(text, "forged\\x1b[2J\n"));
+	ck_assert_ptr_nonnull(
+	    strstr(text, " error [HOST#7] commit: DB in db_run: gone\n"));
+	ck_assert_ptr_nonnull(strstr(text, " warning hhhh"));
+	ck_assert_ptr_null(strstr(text, "not wanted"));
+	ck_assert_str_eq(text + strlen(text) - 7, "hh ...\n");
+	ck_assert_uint_eq(strlen(strstr(strstr(text, "gone\n"), "\n") + 1), 4096);
+	fs_rmtree(dir, NULL);
+	arena_free(&a);
+}
+END_TEST
+
+START_TEST(log_follows_rotation)
+{
+	char dir[PATH_MAX];
+	struct arena a = { 0 };
+	char *path = arena_printf(&a, "%s/log", unit_dir(dir));
+	char *old = arena_printf(&a, "%s/log.1", dir);
+
+	log_open("d", path, LOG_INFO);
+	log_info("one");
+	ck_assert_int_eq(fs_rename(path, old, NULL), OK);
+	for (int i = 0; i < 100 && !fs_exists(path); i++) {
+		clock_nap_ms(100); /* looked at once a second */
+		log_info("two");
+	}
+	log_open("d", NULL, LOG_ERR);
+	ck_assert_ptr_nonnull(strstr(log_of(&a, old), " one\n"));
+	ck_assert_ptr_nonnull(strstr(log_of(&a, path), " two\n"));
+	fs_rmtree(dir, NULL);
+	arena_free(&a);
+}
+END_TEST
+
+/* --- text --- */
+
+static const struct {
+	const char *s;
+	bool ok;
+	int64_t v;
+} integers[] = {
+	{ "0", true, 0 },
+	{ "007", true, 7 }, /* base 10, never octal */
+	{ " -12", true, -12 },
+	{ "+5", true, 5 },
+	{ "100", true, 100 },
+	{ "101", false, 0 },
+	{ "0x10", false, 0 },
+	{ "1.0", false, 0 },
+	{ "5 ", false, 0 },
+	{ "", false, 0 },
+	{ " ", false, 0 },
+	{ "-", false, 0 },
+	{ "99999999999999999999", false, 0 },
+};
+
+START_TEST(text_integers)
+{
+	int64_t v = -77;
+
+	ck_assert_int_eq(text_i64(integers[_i].s, -100, 100, &v), integers[_i].ok);
+	ck_assert_int_eq(v, integers[_i].ok ? integers[_i].v : -77);
+}
+END_TEST
+
+static const struct {
+	const char *s;
+	bool ok;
+	double v;
+} doubles[] = {
+	{ "1.5e3", true, 1500 },
+	{ "-0.25", true, -0.25 },
+	{ "nan", true, 0 },
+	{ "-nan", true, 0 },
+	{ "inf", true, 0 },
+	{ "1e999", true, 0 },
+	{ "1.#INF00", true, 0 },
+	{ "-1.#IND00", true, 0 },
+	{ "1.#QNAN0", true, 0 },
+	{ "1#x", false, 0 },
+	{ "0x10", false, 0 },
+	{ "1.0abc", false, 0 },
+	{ "", false, 0 },
+	{ "abc", false, 0 },
+};
+
+START_TEST(text_doubles)
+{
+	double v = -77;
+
+	ck_assert_int_eq(text_f64(doubles[_i].s, &v), doubles[_i].ok);
+	ck_assert_double_eq(v, doubles[_i].ok ? doubles[_i].v : -77);
+}
+END_TEST
+
+/* --- http --- */
+
+static const struct {
+	const char *in, *out;
+} canonical[] = {
+	{ "http://Example.ORG/Proj", "http://example.org/Proj/" },
+	{ "HTTPS://h//a///b/", "https://h/a/b/" },
+	{ "  http://h:81/p/ \n", "http://h:81/p/" },
+	{ "http://h", "http://h/" },
+	{ "http:////h/x", "http://h/x/" },
+	{ "http://", NULL },
+	{ "ftp://h/", NULL },
+	{ "h/p", NULL },
+	{ "http://h/a b/", NULL },
+	{ "http://h/a\x01/", NULL },
+	{ "", NULL },
+};
+
+START_TEST(url_canonical_forms)
+{
+	struct arena a = { 0 };
+	char *got = url_canonical(&a, canonical[_i].in);
+
+	if (canonical[_i].out == NULL)
+		ck_assert_ptr_null(got);
+	else
+		ck_assert_pstr_eq(got, canonical[_i].out);
+	arena_free(&a);
+}
+END_TEST
+
+static const struct {
+	const char *in, *out;
+} dirs[] = {
+	{ "http://h:1/p/", "h_1_p" },
+	{ "http://127.0.0.1:9101/fakeone/", "127.0.0.1_9101_fakeone" },
+	{ "https://a-b.org/c_d/e?f", "a-b.org_c_d_e_f" },
+	{ "http://../x/", "_._x" },
+	{ "no url", "no_url" },
+};
+
+START_TEST(url_directories)
+{
+	struct arena a = { 0 };
+
+	ck_assert_str_eq(url_to_dir(&a, dirs[_i].in), dirs[_i].out);
+	arena_free(&a);
+}
+END_TEST
+
+START_TEST(url_coding)
+{
+	struct arena a = { 0 };
+	const char *raw = "a b+c/d\xc3\xa9&=%", *coded = "a%20b%2Bc%2Fd%C3%A9%26%3D%25";
+
+	ck_assert_str_eq(url_encode(&a, raw), coded);
+	ck_assert_str_eq(url_decode(&a, coded, strlen(coded)), raw);
+	ck_assert_str_eq(url_decode(&a, "a+b%2", 5), "a b%2");
+	ck_assert_str_eq(url_decode(&a, "%zz%4", 5), "%zz%4");
+	ck_assert_str_eq(url_decode(&a, "x%00%0ay%7F", 11), "xy");
+	ck_assert_str_eq(url_decode(&a, "abc%41", 3), "abc");
+	arena_free(&a);
+}
+END_TEST
+
+static const struct {
+	const char *query, *name, *value;
+} queries[] = {
+	{ "a=1&bc=x%20y&d", "bc", "x y" },
+	{ "a=1&bc=2", "b", NULL },
+	{ "a=1&a=2", "a", "1" },
+	{ "a", "a", "" },
+	{ "a=&b=2", "a", "" },
+	{ "&&b=2", "b", "2" },
+	{ "a==", "a", "=" },
+	{ "", "a", NULL },
+	{ NULL, "a", NULL },
+};
+
+START_TEST(query_values)
+{
+	struct arena a = { 0 };
+
+	ck_assert_pstr_eq(
+	    query_get(&a, queries[_i].query, queries[_i].name), queries[_i].value);
+	arena_free(&a);
+}
+END_TEST
+
+UNIT_MAIN("lib", {
+	ADD(arena_gives_zeroed_aligned_memory);
+	ADD(arena_keeps_what_it_gave);
+	ADD(arena_reset_keeps_one_block);
+	ADD(arena_strings);
+	ADD(arena_arrays_grow);
+	ADD_ABORTS(arena_refuses_an_overflow);
+	ADD_LOOP(buf_escapes_as_clients_do, N(escapes));
+	ADD(buf_builds);
+	ADD(fail_records);
+	ADD_LOOP(err_names_and_exits, N(errs));
+	ADD_LOOP(clock_writes_utc, N(times));
+	ADD(clocks_run);
+	ADD(rng_is_the_published_generator);
+	ADD(rng_ranges);
+	ADD(rng_shuffles);
+	ADD(log_lines_are_single_and_cannot_be_forged);
+	ADD(log_follows_rotation);
+	ADD_LOOP(text_integers, N(integers));
+	ADD_LOOP(text_doubles, N(doubles));
+	ADD_LOOP(url_canonical_forms, N(canonical));
+	ADD_LOOP(url_directories, N(dirs));
+	ADD(url_coding);
+	ADD_LOOP(query_values, N(queries));
+})

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Unit tests of files and child processes. */
+#include "test/unit/unit.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "lib/clock.h"
+#include "lib/fs.h"
+#include "lib/proc.h"
+#include "lib/banned.h"
+
+static struct arena a;
+static struct fail f;
+static char dir[PATH_MAX];
+
+static void
+setup(void)
+{
+	unit_dir(dir);
+}
+
+static void
+teardown(void)
+{
+	ck_assert_int_eq(fs_rmtree(dir, &f), OK);
+	ck_assert(!fs_exists(dir));
+	arena_free(&a);
+}
+
+static char *
+in_dir(const char *name)
+{
+	return arena_printf(&a, "%s/%s", dir, name);
+}
+
+/* --- files --- */
+
+START_TEST(fs_writes_and_reads)
+{
+	char *path = in_dir("x"), *text, big[200000];
+	size_t n;
+	struct stat st;
+
+	memset(big, 'b', sizeof(big));
+	ck_assert_int_eq(fs_read(&a, path, 10, &text, &n, &f), E_NOTFOUND);
+	ck_assert_int_eq(fs_write(path, "a\0b", 3, 0640, &f), OK);
+	ck_assert_int_eq(fs_read(&a, path, 3, &text, &n, &f), OK);
+	ck_assert_uint_eq(n, 3);
+	ck_assert_int_eq(memcmp(text, "a\0b\0", 4), 0);
+	ck_assert_int_eq(fs_read(&a, path, 2, &text, &n, &f), E_BADREQ);
+	ck_assert_int_eq(stat(path, &st), 0);
+	ck_assert_int_eq(st.st_mode & 07777, 0640);
+	ck_assert_int_eq(fs_write(path, big, sizeof(big), 0600, &f), OK);
+	ck_assert_int_eq(fs_read(&a, path, sizeof(big), &text, NULL, &f), OK);
+	ck_assert_int_eq(memcmp(text, big, sizeof(big)), 0);
+	ck_assert_int_eq(fs_size(path), sizeof(big));
+	ck_assert_int_eq(fs_read(&a, dir, 10000000, &text, &n, &f), E_SYS);
+	/* Files without a size of their own are read to their end. */
+	ck_assert_int_eq(fs_read(&a, "/proc/self/status", 1 << 20, &text, &n, &f), OK);
+	ck_assert_uint_gt(n, 100);
+	ck_assert_int_eq(fs_read(&a, "/proc/self/status", 10, &text, &n, &f), E_BADREQ);
+}
+END_TEST
+
+START_TEST(fs_write_is_atomic)
+{
+	/* A reader sees all of one or all of the other, whatever the moment. */
+	char *path = in_dir("x"), ones[70000], twos[50000], *text, **names;
+	size_t n, reads = 0;
+	pid_t pid;
+
+	memset(ones, '1', sizeof(ones));
+	memset(twos, '2', sizeof(twos));
+	ck_assert_int_eq(fs_write(path, ones, sizeof(ones), 0644, &f), OK);
+	pid = fork();
+	if (pid == 0) {
+		for (int i = 0; i < 40; i++) {
+			fs_write(path, i % 2 ? ones : twos,
+			    i % 2 ? sizeof(ones) : sizeof(twos), 0644, NULL);
+		}
+		_exit(0);
+	}
+	while (waitpid(pid, NULL, WNOHANG) == 0) {
+		ck_assert_int_eq(fs_read(&a, path, 1 << 20, &text, &n, &f), OK);
+		ck_assert_uint_eq(n, text[0] == '1' ? sizeof(ones) : sizeof(twos));
+		ck_assert_uint_eq(strspn(text, (char[]){ text[0], '\0' }), n);
+		arena_reset(&a);
+		reads++;
+	}
+	ck_assert_uint_gt(reads, 0);
+	/* Nothing temporary is left, not even when the target cannot be replaced. */
+	ck_assert_int_eq(fs_mkdirs(in_dir("d/sub"), 0755, &f), OK);
+	ck_assert_int_eq(fs_write(in_dir("d"), "x", 1, 0644, &f), E_SYS);
+	ck_assert_int_eq(fs_list(&a, dir, 100, &names, &n, &f), OK);
+	ck_assert_uint_eq(n, 2);
+	ck_assert_int_eq(fs_write(in_dir("none/x"), "x", 1, 0644, &f), E_SYS);
+}
+END_TEST
+
+START_TEST(fs_copies)
+{
+	char big[200000], *text;
+
+	memset(big, 'q', sizeof(big));
+	ck_assert_int_eq(fs_write(in_dir("from"), big, sizeof(big), 0600, &f), OK);
+	ck_assert_int_eq(fs_copy(in_dir("from"), in_dir("to"), 0755, &f), OK);
+	ck_assert_int_eq(fs_read(&a, in_dir("to"), sizeof(big), &text, NULL, &f), OK);
+	ck_assert_int_eq(memcmp(text, big, sizeof(big)), 0);
+	ck_assert_int_eq(fs_copy(in_dir("none"), in_dir("to"), 0755, &f), E_NOTFOUND);
+	ck_assert_int_eq(fs_size(in_dir("to")), sizeof(big));
+}
+END_TEST
+
+START_TEST(fs_small_moves)
+{
+	char *x = in_dir("x"), *y = in_dir("y");
+
+	ck_assert_int_eq(fs_size(x), -1);
+	ck_assert_int_eq(fs_mtime(x), -1);
+	ck_assert_int_eq(fs_touch(x, &f), OK);
+	ck_assert_int_eq(fs_size(x), 0);
+	ck_assert_int_ge(fs_mtime(x), clock_now() - 100);
+	ck_assert_int_eq(fs_write(x, "kept", 4, 0644, &f), OK);
+	ck_assert_int_eq(fs_touch(x, &f), OK);
+	ck_assert_int_eq(fs_size(x), 4);
+	ck_assert_int_eq(fs_rename(x, y, &f), OK);
+	ck_assert_int_eq(fs_rename(x, y, &f), E_NOTFOUND);
+	ck_assert_int_eq(fs_rename(y, in_dir("none/z"), &f), E_SYS);
+	ck_assert_int_eq(fs_unlink(y, &f), OK);
+	ck_assert_int_eq(fs_unlink(y, &f), OK);
+	ck_assert_int_eq(fs_unlink(dir, &f), E_SYS);
+	ck_assert_int_eq(fs_touch(in_dir("none/z"), &f), E_SYS);
+	ck_assert_int_gt(fs_free_bytes(dir), 0);
+	ck_assert_int_eq(fs_free_bytes(in_dir("none")), -1);
+}
+END_TEST
+
+START_TEST(fs_directories)
+{
+	char **names;
+	size_t n;
+
+	ck_assert_int_eq(fs_mkdirs(in_dir("a/b//c/"), 0755, &f), OK);
+	ck_assert_int_eq(fs_mkdirs(in_dir("a/b/c"), 0755, &f), OK);
+	ck_assert_int_eq(fs_touch(in_dir("a/file"), &f), OK);
+	ck_assert_int_eq(fs_touch(in_dir("a/.hidden"), &f), OK);
+	ck_assert_int_eq(fs_touch(in_dir("a/Z"), &f), OK);
+	ck_assert_int_eq(fs_mkdirs(in_dir("a/file"), 0755, &f), E_SYS);
+	ck_assert_int_eq(fs_mkdirs(in_dir("a/file/x"), 0755, &f), E_SYS);
+	ck_assert_int_eq(fs_mkdirs("", 0755, &f), E_BADREQ);
+	ck_assert_int_eq(fs_list(&a, in_dir("a"), 100, &names, &n, &f), OK);
+	ck_assert_uint_eq(n, 4);
+	ck_assert_str_eq(names[0], ".hidden");
+	ck_assert_str_eq(names[1], "Z");
+	ck_assert_str_eq(names[2], "b");
+	ck_assert_str_eq(names[3], "file");
+	ck_assert_int_eq(fs_list(&a, in_dir("a"), 2, &names, &n, &f), OK);
+	ck_assert_uint_eq(n, 2);
+	ck_assert_int_eq(fs_list(&a, in_dir("a/b/c"), 2, &names, &n, &f), OK);
+	ck_assert_uint_eq(n, 0);
+	ck_assert_int_eq(fs_list(&a, in_dir("none"), 2, &names, &n, &f), E_NOTFOUND);
+	ck_assert_int_eq(symlink(dir, in_dir("a/link")), 0);
+	ck_assert_int_eq(fs_rmtree(in_dir("a"), &f), OK);
+	ck_assert(
+	    !fs_exists(in_dir("a")) && fs_exists(dir)); /* links are not followed */
+	ck_assert_int_eq(fs_rmtree(in_dir("a"), &f), OK);
+}
+END_TEST
+
+START_TEST(fs_lock_keeps_others_out)
+{
+	char *path = in_dir("lock");
+	int fd, other, st;
+	pid_t pid;
+
+	ck_assert(!fs_locked(path));
+	ck_assert(!fs_exists(path));
+	ck_assert_int_eq(fs_lock(path, &fd, &f), OK);
+	ck_assert(fs_locked(path));
+	ck_assert_int_eq(fs_lock(path, &other, &f), E_RACE);
+	/* Another process: kept out, and its death frees what it had. */
+	close(fd);
+	ck_assert(!fs_locked(path));
+	pid = fork();
+	if (pid == 0) {
+		int mine;
+		if (fs_lock(path, &mine, NULL) != OK)
+			_exit(1);
+		pause();
+	}
+	for (int i = 0; i < 1000 && !fs_locked(path); i++)
+		clock_nap_ms(10);
+	ck_assert_int_eq(fs_lock(path, &fd, &f), E_RACE);
+	kill(pid, SIGKILL);
+	ck_assert_int_eq(waitpid(pid, &st, 0), pid);
+	ck_assert_int_eq(fs_lock(path, &fd, &f), OK);
+	close(fd);
+	ck_assert_int_eq(fs_lock(in_dir("none/lock"), &fd, &f), E_SYS);
+}
+END_TEST
+
+/* --- processes --- */
+
+#define SH(script) ((const char *const[]){ "sh", "-c", script, NULL })
+
+static const struct {
+	const char *script, *in;
+	size_t out_max;
+	int status;
+	const char *out;
+} runs[] = {
+	{ "echo hello", NULL, 100, 0, "hello\n" },
+	{ "cat", "through", 100, 0, "through" },
+	{ "cat", NULL, 100, 0, "" },
+	{ "true", "nobody reads this", 100, 0, "" },
+	{ "exit 3", NULL, 100, 3, "" },
+	{ "kill -9 $$", NULL, 100, 137, "" },
+	{ "echo 0123456789", NULL, 4, 0, "0123" },
+	{ "sleep 300 & echo left", NULL, 100, 0, "left\n" },
+	{ "echo $LOCUS_X $HOME", NULL, 100, 0, "added /nowhere\n" },
+	{ "pwd", NULL, 100, 0, "/\n" },
+	{ "exec >&-; sleep 0.2; exit 5", NULL, 100, 5, "" },
+};
+
+START_TEST(proc_runs)
+{
+	const char *env[] = { "LOCUS_X=added", "HOME=/nowhere", NULL };
+	struct proc_run r = {
+		.argv = SH(runs[_i].script),
+		.dir = "/",
+		.env = env,
+		.in = runs[_i].in,
+		.in_n = runs[_i].in == NULL ? 0 : strlen(runs[_i].in),
+		.out_max = runs[_i].out_max,
+		.timeout_s = 60,
+	};
+	int status = -1;
+	char *out;
+	size_t n;
+
+	ck_assert_int_eq(proc_run(&a, &r, &status, &out, &n, &f), OK);
+	ck_assert_int_eq(status, runs[_i].status);
+	ck_assert_str_eq(out, runs[_i].out);
+	ck_assert_uint_eq(n, strlen(runs[_i].out));
+	status = -1;
+	ck_assert_int_eq(proc_run(&a, &r, &status, NULL, NULL, &f), OK);
+	ck_assert_int_eq(status, runs[_i].status);
+}
+END_TEST
+
+START_TEST(proc_moves_much)
+{
+	static char in[3000000];
+	struct proc_run r = {
+		.argv = SH("cat"), .in = in, .in_n = sizeof(in), .out_max = 1 << 22
+	};
+	int status;
+	char *out;
+	size_t n;
+
+	for (size_t i = 0; i < sizeof(in); i++)
+		in[i] = (char)(i * 31);
+	ck_assert_int_eq(proc_run(&a, &r, &status, &out, &n, &f), OK);
+	ck_assert_uint_eq(n, sizeof(in));
+	ck_assert_int_eq(memcmp(in, out, n), 0);
+	r.out_max = 1000;
+	ck_assert_int_eq(proc_run(&a, &r, &status, &out, &n, &f), OK);
+	ck_assert_uint_eq(n, 1000);
+	ck_assert_int_eq(status, 0);
+}
+END_TEST
+
+START_TEST(proc_timeout_kills_the_group)
+{
+	char *pidfile = in_dir("pid"), *text;
+	const char *script = "sleep 300 & echo $! > \"$0\"; wait";
+	const char *argv[] = { "sh", "-c", script, pidfile, NULL };
+	struct proc_run r = { .argv = argv, .timeout_s = 1 };
+	int64_t start = clock_mono_ms();
+	int status, i;
+
+	ck_assert_int_eq(proc_run(&a, &r, &status, NULL, NULL, &f), E_SYS);
+	ck_assert_ptr_nonnull(strstr(f.detail, "not done after 1 s"));
+	ck_assert_int_ge(clock_mono_ms() - start, 1000);
+	ck_assert_int_eq(fs_read(&a, pidfile, 100, &text, NULL, &f), OK);
+	/* The grandchild is gone too, or will be as soon as init has seen it. */
+	for (i = 0; i < 500; i++) {
+		char *stat,
+		    *path = arena_printf(&a, "/proc/%ld/stat", strtol(text, NULL, 10));
+		if (fs_read(&a, path, 10000, &stat, NULL, &f) != OK ||
+		    strstr(stat, ") Z"))
+			break;
+		clock_nap_ms(10);
+	}
+	ck_assert_int_lt(i, 500);
+}
+END_TEST
+
+START_TEST(proc_says_what_cannot_start)
+{
+	struct proc_run r = { .argv = (const char *const[]){
+				  "no-such-program", NULL } };
+	char *out;
+	int status;
+
+	ck_assert_int_eq(proc_run(&a, &r, &status, &out, NULL, &f), E_SYS);
+	ck_assert_ptr_nonnull(strstr(f.detail, "no-such-program"));
+	r = (struct proc_run){ .argv = SH("true"), .dir = in_dir("none") };
+	ck_assert_int_eq(proc_run(&a, &r, &status, &out, NULL, &f), E_SYS);
+}
+END_TEST
+
+START_TEST(proc_spawns_into_a_log)
+{
+	char *log = in_dir("log"), *text;
+	pid_t pid;
+	int st;
+
+	ck_assert_int_eq(fs_write(log, "before\n", 7, 0644, &f), OK);
+	ck_assert_int_eq(
+	    proc_spawn(SH("pwd; echo err >&2; exit 4"), "/", log, &pid, &f), OK);
+	ck_assert_int_eq(waitpid(pid, &st, 0), pid);
+	ck_assert_int_eq(WEXITSTATUS(st), 4);
+	ck_assert_int_eq(fs_read(&a, log, 1000, &text, NULL, &f), OK);
+	ck_assert_str_eq(text, "before\n/\nerr\n");
+	ck_assert_int_eq(proc_spawn(SH("sleep 300"), NULL, NULL, &pid, &f), OK);
+	ck_assert_int_eq(getpgid(pid), pid);
+	kill(-pid, SIGTERM);
+	ck_assert_int_eq(waitpid(pid, &st, 0), pid);
+	ck_assert_int_eq(WTERMSIG(st), SIGTERM);
+}
+END_TEST
+
+START_TEST(proc_children_have_default_signals)
+{
+	pid_t pid;
+	int st;
+
+	proc_signals();
+	ck_assert_int_eq(proc_stopping, 0);
+	raise(SIGPIPE);
+	ck_assert_int_eq(
+	    proc_spawn(SH("kill -HUP $$; exit 9"), NULL, NULL, &pid, &f), OK);
+	ck_assert_int_eq(waitpid(pid, &st, 0), pid);
+	ck_assert(WIFSIGNALED(st) && WTERMSIG(st) == SIGHUP);
+	raise(SIGTERM);
+	ck_assert_int_eq(proc_stopping, SIGTERM);
+}
+END_TEST
+
+static const struct {
+	const char *cmd;
+	size_t n; /* 0 = refused */
+	const char *argv[4];
+} splits[] = {
+	{ "one", 1, { "one" } },
+	{ "  a  b\tc\n", 3, { "a", "b", "c" } },
+	{ "a 'b c' \"d 'e\"", 3, { "a", "b c", "d 'e" } },
+	{ "a'b'c\"d\"", 1, { "abcd" } },
+	{ "x '' y", 3, { "x", "", "y" } },
+	{ "a $HOME `b` \\n", 4, { "a", "$HOME", "`b`", "\\n" } },
+	{ "a 'b", 0, { 0 } },
+	{ "a \"", 0, { 0 } },
+	{ "", 0, { 0 } },
+	{ " \n ", 0, { 0 } },
+};
+
+START_TEST(proc_splits)
+{
+	char **argv = NULL;
+	enum err e = proc_split(&a, splits[_i].cmd, &argv, &f);
+
+	ck_assert_int_eq(e, splits[_i].n == 0 ? E_BADREQ : OK);
+	for (size_t i = 0; i < splits[_i].n; i++)
+		ck_assert_str_eq(argv[i], splits[_i].argv[i]);
+	ck_assert(splits[_i].n == 0 || argv[splits[_i].n] == NULL);
+}
+END_TEST
+
+UNIT_MAIN("lib_fs", {
+	tcase_add_checked_fixture(tc, setup, teardown);
+	ADD(fs_writes_and_reads);
+	ADD(fs_write_is_atomic);
+	ADD(fs_copies);
+	ADD(fs_small_moves);
+	ADD(fs_directories);
+	ADD(fs_lock_keeps_others_out);
+	ADD_LOOP(proc_runs, N(runs));
+	ADD(proc_moves_much);
+	ADD(proc_timeout_kills_the_group);
+	ADD(proc_says_what_cannot_start);
+	ADD(proc_spawns_into_a_log);
+	ADD(proc_children_have_default_signals);
+	ADD_LOOP(proc_splits, N(splits));
+})

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What every unit test program starts from: one main() and a directory to write in. */
+#ifndef TEST_UNIT_H
+#define TEST_UNIT_H
+
+#include <check.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * UNIT_MAIN("name", { ADD(test); ADD_LOOP(table_test, N(table)); })
+ * Cases are looped over a table: the test sees its index in _i.
+ */
+#define ADD(t)         tcase_add_test(tc, t)
+#define ADD_LOOP(t, n) tcase_add_loop_test(tc, t, 0, (int)(n))
+#define ADD_ABORTS(t)  tcase_add_test_raise_signal(tc, t, 6 /* SIGABRT */)
+
+#define UNIT_MAIN(name, ...)                                                           \
+	int main(void)                                                                 \
+	{                                                                              \
+		Suite *s = suite_create(name);                                         \
+		TCase *tc = tcase_create(name);                                        \
+		SRunner *sr = srunner_create(s);                                       \
+		int failed;                                                            \
+                                                                                       \
+		tcase_set_timeout(tc, 60);                                             \
+		suite_add_tcase(s, tc);                                                \
+		__VA_ARGS__                                                            \
+		srunner_run_all(sr, CK_ENV);                                           \
+		failed = srunner_ntests_failed(sr);                                    \
+		srunner_free(sr);                                                      \
+		return failed == 0 ? 0 : 1;                                            \
+	}
+
+/* A new empty directory; the test removes it by fs_rmtree(). */
+static inline char *
+unit_dir(char buf[PATH_MAX])
+{
+	const char *tmp = getenv("TMPDIR");
+
+	ck_assert_int_lt(
+	    snprintf(buf, PATH_MAX, "%s/locus-unit-XXXXXX", tmp == NULL ? "/tmp" : tmp),
+	    PATH_MAX);
+	ck_assert_ptr_nonnull(mkdtemp(buf));
+	return buf;
+}
+
+#endif
