@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+# What ./demo and ./check begin with: missing packages, and a build.  To be sourced; the
+# caller sets $source to the top of the tree and $me to its own name.
+
+say() { printf '%s: %s\n' "$me" "$*"; }
+die() { # STATUS TEXT
+	printf '%s: %s\n' "$me" "$2" >&2
+	exit "$1"
+}
+
+packages_missing() { # GROUP...
+	local group package state
+	command -v dpkg-query >/dev/null || return 0
+	while read -r group package; do
+		[[ " $* " == *" $group "* ]] || continue
+		state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)
+		[[ $state == installed ]] || echo "$package"
+	done <"$source/test/packages" | sort -u
+}
+
+# The servers of Locus are its own: those that a package brings along need not start.
+# A policy that is already there is kept.
+packages_install() { # PACKAGE...
+	local as_root='set -e
+		policy=/usr/sbin/policy-rc.d
+		if [ ! -e $policy ]; then
+			trap "rm -f $policy" EXIT
+			trap "exit 1" HUP INT TERM
+			printf "#!/bin/sh\nexit 101\n" >$policy
+			chmod 755 $policy
+		fi
+		export DEBIAN_FRONTEND=noninteractive
+		install="apt-get install -y -q --no-install-recommends"
+		$install "$@" || { apt-get update -q && $install "$@"; }'
+	if [[ $(id -u) == 0 ]]; then
+		sh -c "$as_root" sh "$@"
+	else
+		sudo sh -c "$as_root" sh "$@"
+	fi
+}
+
+packages_need() { # GROUP...
+	local missing
+	missing=$(packages_missing "$@" | tr '\n' ' ')
+	[[ -n $missing ]] || return 0
+	if [[ $(id -u) != 0 ]] && ! sudo -n true 2>/dev/null &&
+	    ! { [[ -t 0 ]] && sudo -v 2>/dev/null; }; then
+		say "these packages are missing, and this account may not install them. As root:"
+		echo "apt-get install --no-install-recommends ${missing% }"
+		exit 77
+	fi
+	say "installing ${missing% }"
+	# shellcheck disable=SC2086
+	packages_install $missing >"$log" 2>&1 || {
+		tail -n 20 "$log" >&2
+		die 1 "the packages could not be installed; the whole story is in $log"
+	}
+}
+
+# Configures and builds in DIR, out of tree, and installs into DIR/inst.  Two at once take turns.
+build() { # DIR CONFIGURE-OPTION...
+	local dir=$1
+	shift
+	[[ ! -e $source/config.status ]] ||
+		die 1 "$source is configured for building in place; run \"make distclean\" there first"
+	mkdir -p "$dir" || exit 1
+	exec 9<"$source"
+	flock 9
+	(
+		set -e
+		cd "$source"
+		# Anew whenever the build system itself is newer.
+		if [[ ! -e configure || configure -ot configure.ac || configure -ot Makefile.am ]]; then
+			autoreconf -fi
+		fi
+		cd "$dir"
+		if [[ ! -e Makefile || Makefile -ot "$source/configure" ]]; then
+			"$source/configure" -q --prefix="$dir/inst" "$@"
+		fi
+		make -s -j "$(nproc)"
+		make -s install
+	) >"$log" 2>&1 9<&- || {
+		tail -n 30 "$log" >&2
+		die 1 "the build failed; the whole story is in $log"
+	}
+	exec 9<&-
+}
