@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Old clients leave out peak FLOPS, and each vendor has its own words for memory. */
+#include "proto/coproc.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "lib/banned.h"
+
+static const char *const type_names[] = {
+	[COPROC_OTHER] = "",
+	[COPROC_NVIDIA] = "NVIDIA",
+	[COPROC_AMD] = "ATI",
+	[COPROC_INTEL] = "intel_gpu",
+	[COPROC_APPLE] = "apple_gpu",
+};
+
+/* Cores and FLOPs per clock of one multiprocessor, by compute capability up to cc. */
+static double
+nvidia_flops(const struct in_coproc *c)
+{
+	static const struct {
+		int cc;
+		double per_clock;
+	} table[] = {
+		{ 199, 8 * 3 },
+		{ 200, 32 * 2 },
+		{ 299, 48 * 2 },
+		{ 399, 192 * 2 },
+		{ 599, 128 * 2 },
+		{ 600, 64 * 2 },
+		{ 699, 128 * 2 },
+		{ 800, 64 * 2 },
+		{ 1 << 30, 128 * 2 },
+	};
+	size_t i = 0;
+
+	while (table[i].cc < c->r.compute_capability)
+		i++;
+	return c->clock_khz * 1000 * c->multiprocessors * table[i].per_clock;
+}
+
+static double
+computed_flops(const struct in_coproc *c)
+{
+	switch (c->kind) {
+	case COPROC_NVIDIA:
+		return nvidia_flops(c);
+	case COPROC_AMD:
+		return c->simds * c->wavefront * 5 * c->clock_mhz * 1e6;
+	case COPROC_INTEL:
+	case COPROC_APPLE:
+		return 8.0 * c->opencl_units * c->opencl_mhz * 1e6;
+	case COPROC_OTHER:
+		break;
+	}
+	return 0;
+}
+
+/* "1.4.1607" as 10000000 * a + 10000 * b + c, bounded to what an int32 holds. */
+static int32_t
+cal_number(const char *s)
+{
+	int a, b, c;
+
+	if (s == NULL || sscanf(s, "%3d.%3d.%4d", &a, &b, &c) != 3 || a < 0 ||
+	    a > 200 || b < 0 || c < 0)
+		return 0;
+	return 10000000 * a + 10000 * b + c;
+}
+
+static double
+clamp(double v, double lo, double hi)
+{
+	return v < lo ? lo : v > hi ? hi : v;
+}
+
+void
+coproc_complete(struct arena *a, struct in_coproc *c)
+{
+	struct rq_resource *r = &c->r;
+
+	if (c->kind != COPROC_OTHER)
+		r->type = arena_strdup(a, type_names[c->kind]);
+	if (c->cc_major > 0 && c->cc_major < 1000 && c->cc_minor >= 0 &&
+	    c->cc_minor < 100)
+		r->compute_capability = 100 * c->cc_major + c->cc_minor;
+	if (c->kind == COPROC_AMD && r->driver_version == 0)
+		r->driver_version = cal_number(c->cal_version);
+	if (r->total_ram <= 0)
+		r->total_ram = c->local_ram_mb * 1048576;
+	if (r->total_ram <= 0)
+		r->total_ram = c->opencl_ram;
+	if (r->available_ram <= 0)
+		r->available_ram = r->total_ram;
+	if (r->peak_flops == 0)
+		r->peak_flops = computed_flops(c);
+	if (!(r->peak_flops > 0) || r->peak_flops > 1e15)
+		r->peak_flops = 1e11;
+	if (!c->has_delay || r->estimated_delay < 0)
+		r->estimated_delay = -1;
+	r->count = clamp(r->count, 0, COPROC_COUNT_MAX);
+	r->req_secs = clamp(r->req_secs, 0, REQ_SECS_MAX);
+	r->req_instances = clamp(r->req_instances, 0, COPROC_COUNT_MAX);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a client says of a coprocessor, completed (wire.md 1.6). */
+#ifndef PROTO_COPROC_H
+#define PROTO_COPROC_H
+
+#include "lib/arena.h"
+#include "model/request.h"
+
+enum coproc_kind {
+	COPROC_OTHER,
+	COPROC_NVIDIA,
+	COPROC_AMD,
+	COPROC_INTEL,
+	COPROC_APPLE
+};
+struct in_coproc {
+	struct rq_resource r;
+	enum coproc_kind kind;
+	bool has_delay;
+	int32_t cc_major, cc_minor;
+	double clock_khz, multiprocessors;                /* NVIDIA       */
+	double local_ram_mb, simds, wavefront, clock_mhz; /* AMD          */
+	int32_t opencl_mhz, opencl_units;                 /* Intel, Apple */
+	double opencl_ram;
+	char *cal_version;
+};
+/*
+ * Fills type, total_ram, available_ram, compute_capability, driver_version and
+ * peak_flops where the client left them out, and bounds count and the request.
+ */
+void coproc_complete(struct arena *, struct in_coproc *);
+
+enum { COPROC_COUNT_MAX = 64 };
+#define REQ_SECS_MAX (28 * 86400.0)
+
+#endif

@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Bytes of a client -> struct request.  The tables in request.def leave rows; what
+ * follows them here joins the raw regions, sets the defaults that are not 0, and bounds
+ * what a hostile client could make large.  Every string is set: "" if not sent, except
+ * those that model/request.h says are NULL.
+ */
+#include "proto/request.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "lib/text.h"
+#include "lib/xml.h"
+#include "model/states.h"
+#include "proto/coproc.h"
+#include "proto/normalise.h"
+#include "proto/xml_table.h"
+#include "lib/banned.h"
+
+enum {
+	REPORTS_MAX = 20000,
+	REPORT_FILES_MAX = 1000,
+	FILES_MAX = 100000,
+	TASKS_MAX = 100000,
+	VERSIONS_MAX = 10000,
+	PLATFORMS_MAX = 32,
+	COPROCS_MAX = 8,
+	TRICKLES_MAX = 1000,
+	NCPUS_MAX = 4096,
+	BLOB_MAX = 65535,
+	PREFS_MAX = 65535,
+	KEY_MAX = 4095,
+};
+
+struct in_file {
+	struct rq_file r;
+	bool has_status;
+	int32_t raw, error_raw;
+};
+struct in_report {
+	struct rq_report r;
+	char *exit_status;
+	int32_t stderr_raw;
+	struct xml_list files;
+};
+struct in_other {
+	struct rq_other r;
+	bool has_app_version;
+};
+struct in_name {
+	char *name;
+};
+struct in_request {
+	struct request r;
+	struct xml_list platforms, coprocs, reports, files, app_versions, others,
+	    in_progress;
+};
+
+static void
+is_cuda(void *row, void *ctx)
+{
+	(void)ctx;
+	((struct in_coproc *)row)->kind = COPROC_NVIDIA;
+}
+
+static void
+is_ati(void *row, void *ctx)
+{
+	(void)ctx;
+	((struct in_coproc *)row)->kind = COPROC_AMD;
+}
+
+static void
+is_intel(void *row, void *ctx)
+{
+	(void)ctx;
+	((struct in_coproc *)row)->kind = COPROC_INTEL;
+}
+
+static void
+is_apple(void *row, void *ctx)
+{
+	(void)ctx;
+	((struct in_coproc *)row)->kind = COPROC_APPLE;
+}
+
+#include "proto/request.def"
+
+static const char root[] = "scheduler_request";
+static const struct raw_rule raw_rules[] = {
+	{ "code_sign_key", root, RAW_TAKE },
+	{ "global_preferences", root, RAW_TAKE },
+	{ "msg_from_host", root, RAW_TAKE },
+	{ "time_stats_log", root, RAW_TAKE },
+	{ "job_log", root, RAW_TAKE },
+	{ "client_opaque", root, RAW_TAKE },
+	{ "stderr_out", "result", RAW_INDEX },
+	{ "file_info", "result", RAW_SPAN },
+	{ "error_msg", "file_info", RAW_INDEX },
+	{ NULL, NULL, RAW_TAKE },
+};
+
+/* --- helpers --- */
+
+static void
+fill(char **s)
+{
+	static char empty[1];
+
+	if (*s == NULL)
+		*s = empty;
+}
+
+static double
+clamp(double v, double lo, double hi)
+{
+	return v < lo ? lo : v > hi ? hi : v;
+}
+
+/* --- reports --- */
+
+struct named { /* for finding names that occur twice */
+	const char *name;
+	size_t i;
+};
+
+static int
+named_order(const void *x, const void *y)
+{
+	const struct named *a = x, *b = y;
+	int d = strcmp(a->name, b->name);
+
+	return d != 0 ? d : a->i < b->i ? -1 : a->i > b->i;
+}
+
+/* Which of n reports are the first of their name; those without one are not. */
+static bool *
+first_of_name(struct arena *a, const struct in_report *in, size_t n)
+{
+	struct named *order = NEWN(a, struct named, n);
+	bool *first = NEWN(a, bool, n);
+	size_t m = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (in[i].r.name != NULL && in[i].r.name[0] != '\0')
+			order[m++] = (struct named){ in[i].r.name, i };
+	qsort(order, m, sizeof(*order), named_order);
+	for (size_t i = 0; i < m; i++)
+		first[order[i].i] = i == 0 ||
+		                    strcmp(order[i - 1].name, order[i].name) != 0;
+	return first;
+}
+
+/* Windows clients print NTSTATUS codes with or without sign: both are the same 32 bits.
+ */
+static int32_t
+exit_status(const char *text)
+{
+	int64_t v;
+
+	if (text == NULL || !text_i64(text, INT32_MIN, UINT32_MAX, &v))
+		return EXIT_UNKNOWN;
+	return (int32_t)(uint32_t)v;
+}
+
+static void
+file_finish(struct in_file *in, struct rq_file *out)
+{
+	*out = in->r;
+	if (!in->has_status)
+		out->status = 1;
+	fill(&out->md5_cksum);
+}
+
+static void
+report_files(struct arena *a, const struct normal *nm, struct in_report *in)
+{
+	struct in_file *rows = in->files.rows;
+	struct rq_report *r = &in->r;
+	struct buf doc = buf_new(a);
+	const struct raw *raw;
+
+	r->files = NEWN(a, struct rq_file, in->files.n);
+	for (size_t i = 0; i < in->files.n; i++) {
+		raw = raw_at(nm, rows[i].raw);
+		if (raw != NULL && raw->rule->use == RAW_SPAN &&
+		    doc.n + raw->n < BLOB_MAX) {
+			buf_puts(&doc, raw_copy(a, raw, raw->n));
+			buf_puts(&doc, "\n");
+		}
+		if (rows[i].r.name != NULL)
+			file_finish(&rows[i], &r->files[r->nfiles++]);
+	}
+	r->xml_doc_out = doc.p;
+}
+
+static void
+report_finish(struct arena *a, const struct normal *nm, struct in_report *in)
+{
+	struct rq_report *r = &in->r;
+	const struct raw *raw = raw_at(nm, in->stderr_raw);
+
+	r->exit_status = exit_status(in->exit_status);
+	r->stderr_out = raw == NULL ? NULL : raw_copy(a, raw, BLOB_MAX);
+	fill(&r->stderr_out);
+	fill(&r->plan_class);
+	fill(&r->platform);
+	report_files(a, nm, in);
+}
+
+static void
+reports_finish(struct arena *a, const struct normal *nm, struct in_request *in)
+{
+	struct in_report *rows = in->reports.rows;
+	bool *first = first_of_name(a, rows, in->reports.n);
+	struct request *q = &in->r;
+
+	q->reports = NEWN(a, struct rq_report, in->reports.n);
+	for (size_t i = 0; i < in->reports.n; i++) {
+		if (!first[i])
+			continue;
+		report_finish(a, nm, &rows[i]);
+		q->reports[q->nreports++] = rows[i].r;
+	}
+}
+
+/* --- other lists --- */
+
+static void
+files_finish(struct arena *a, struct in_request *in)
+{
+	struct in_file *rows = in->files.rows;
+	struct request *q = &in->r;
+
+	q->files = NEWN(a, struct rq_file, in->files.n);
+	for (size_t i = 0; i < in->files.n; i++)
+		if (rows[i].r.name != NULL && rows[i].r.name[0] != '\0')
+			file_finish(&rows[i], &q->files[q->nfiles++]);
+}
+
+static void
+versions_finish(struct in_request *in)
+{
+	struct rq_app_version *v = in->app_versions.rows;
+
+	in->r.app_versions = v;
+	in->r.napp_versions = in->app_versions.n;
+	for (size_t i = 0; i < in->app_versions.n; i++) {
+		fill(&v[i].app_name);
+		fill(&v[i].platform);
+		fill(&v[i].plan_class);
+		fill(&v[i].coproc_type);
+	}
+}
+
+static void
+tasks_finish(struct arena *a, struct in_request *in)
+{
+	struct in_other *o = in->others.rows;
+	struct rq_in_progress *p = in->in_progress.rows;
+	struct request *q = &in->r;
+
+	q->other_results = NEWN(a, struct rq_other, in->others.n);
+	for (size_t i = 0; i < in->others.n; i++) {
+		if (o[i].r.name == NULL || o[i].r.name[0] == '\0')
+			continue;
+		if (!o[i].has_app_version)
+			o[i].r.app_version = -1;
+		fill(&o[i].r.plan_class);
+		q->other_results[q->nother_results++] = o[i].r;
+	}
+	for (size_t i = 0; i < in->in_progress.n; i++)
+		fill(&p[i].name);
+	q->in_progress = p;
+	q->nin_progress = in->in_progress.n;
+}
+
+static void
+platforms_finish(struct arena *a, struct in_request *in)
+{
+	struct in_name *alt = in->platforms.rows;
+	struct request *q = &in->r;
+	size_t n = strcmp(q->platform_name, "anonymous") == 0 ? 0 : in->platforms.n;
+
+	q->platforms = NEWN(a, char *, n + 1);
+	q->platforms[q->nplatforms++] = q->platform_name;
+	for (size_t i = 0; i < n; i++)
+		if (alt[i].name != NULL && alt[i].name[0] != '\0')
+			q->platforms[q->nplatforms++] = alt[i].name;
+}
+
+static void
+resources_finish(struct arena *a, struct in_request *in)
+{
+	struct in_coproc *rows = in->coprocs.rows;
+	struct request *q = &in->r;
+	bool seen[COPROC_APPLE + 1] = { false };
+	struct rq_resource *r = NEWN(a, struct rq_resource, in->coprocs.n + 1);
+
+	q->resources = r;
+	q->nresources = 1;
+	r[0] = (struct rq_resource){
+		.type = arena_strdup(a, "CPU"),
+		.has_request = q->has_cpu_request,
+		.req_secs = q->cpu_req_secs,
+		.req_instances = q->cpu_req_instances,
+		.estimated_delay = q->estimated_delay,
+		.count = q->host.p_ncpus,
+		.peak_flops = q->host.p_fpops,
+		.name = q->host.p_model,
+	};
+	fill(&r[0].opencl_version);
+	for (size_t i = 0; i < in->coprocs.n; i++) {
+		struct in_coproc *c = &rows[i];
+		coproc_complete(a, c);
+		if (c->r.type == NULL || c->r.type[0] == '\0' ||
+		    (c->kind != COPROC_OTHER && seen[c->kind]))
+			continue;
+		seen[c->kind] = true;
+		fill(&c->r.name);
+		fill(&c->r.opencl_version);
+		r[q->nresources++] = c->r;
+	}
+}
+
+/* --- raw regions --- */
+
+/* The text without its <variety> line, which names who it is for (wire.md 1.10). */
+static struct rq_trickle
+trickle(struct arena *a, const struct raw *raw)
+{
+	char *text = raw_copy(a, raw, raw->n), *from = strstr(text, "<variety>");
+	char *to = from == NULL ? NULL : strstr(from, "</variety>");
+	struct rq_trickle t = { .variety = arena_strdup(a, ""), .xml = text };
+	char *name;
+	size_t n;
+
+	if (to == NULL)
+		return t;
+	name = from + strlen("<variety>");
+	n = (size_t)(to - name);
+	if (n <= 254)
+		t.variety = text_decode(a, name, n);
+	to += strlen("</variety>");
+	if (*to == '\n')
+		to++;
+	t.xml = arena_printf(a, "%.*s%s", (int)(from - text), text, to);
+	return t;
+}
+
+static void
+global_prefs(struct arena *a, struct request *q, const struct raw *raw)
+{
+	const char *text, *mod_time;
+
+	if (raw->n > PREFS_MAX)
+		return;
+	text = raw_trimmed(a, raw);
+	q->global_prefs = arena_printf(
+	    a, "<global_preferences>\n%s\n</global_preferences>\n", text);
+	mod_time = xml_between(a, text, "mod_time");
+	if (mod_time != NULL)
+		text_f64(text_decode(a, mod_time, strlen(mod_time)),
+		    &q->global_prefs_mod_time);
+}
+
+static void
+raw_region(struct arena *a, struct request *q, const struct raw *raw, size_t *cap)
+{
+	const char *tag = raw->rule->tag;
+
+	if (strcmp(tag, "code_sign_key") == 0) {
+		const char *key = raw->n > KEY_MAX ? "" : raw_trimmed(a, raw);
+		q->code_sign_key = key[0] == '\0' ? NULL : arena_strdup(a, key);
+	} else if (strcmp(tag, "global_preferences") == 0) {
+		global_prefs(a, q, raw);
+	} else if (strcmp(tag, "msg_from_host") == 0) {
+		if (q->ntrickles < TRICKLES_MAX)
+			PUSH(a, q->trickles, q->ntrickles, *cap) = trickle(a, raw);
+	} else if (strcmp(tag, "time_stats_log") == 0) {
+		q->time_stats_log = raw_copy(a, raw, raw->n);
+	} else if (strcmp(tag, "job_log") == 0) {
+		q->job_log = raw_copy(a, raw, raw->n);
+	} else if (strcmp(tag, "client_opaque") == 0) {
+		q->client_opaque = text_decode(a, raw->p, raw->n);
+	}
+}
+
+/* --- the whole --- */
+
+static void
+defaults(struct request *q)
+{
+	q->resource_share_fraction = q->rrs_fraction = q->prrs_fraction = 1;
+	q->duration_correction_factor = 1;
+	q->allow_multiple_clients = q->sandbox = -1;
+	q->host.p_ncpus = 1;
+}
+
+static void
+strings(struct request *q)
+{
+	char **s[] = { &q->authenticator, &q->platform_name,
+		&q->global_prefs_source_email_hash, &q->cross_project_id,
+		&q->client_brand, &q->host.domain_name, &q->host.ip_addr,
+		&q->host.host_cpid, &q->host.p_vendor, &q->host.p_model,
+		&q->host.p_features, &q->host.os_name, &q->host.os_version,
+		&q->host.product_name, &q->host.virtualbox_version };
+
+	for (size_t i = 0; i < N(s); i++)
+		fill(s[i]);
+}
+
+static void
+numbers(struct request *q)
+{
+	q->work_req_seconds = clamp(q->work_req_seconds, 0, REQ_SECS_MAX);
+	q->cpu_req_secs = clamp(q->cpu_req_secs, 0, REQ_SECS_MAX);
+	q->cpu_req_instances = clamp(q->cpu_req_instances, 0, NCPUS_MAX);
+	q->estimated_delay = clamp(q->estimated_delay, 0, REQ_SECS_MAX);
+	q->host.p_ncpus = (int32_t)clamp(q->host.p_ncpus, 1, NCPUS_MAX);
+	q->core_client_major_version = (int32_t)clamp(
+	    q->core_client_major_version, 0, 9999);
+	q->core_client_minor_version = (int32_t)clamp(
+	    q->core_client_minor_version, 0, 99);
+	q->core_client_release = (int32_t)clamp(q->core_client_release, 0, 99);
+	q->version = 10000 * q->core_client_major_version +
+	             100 * q->core_client_minor_version + q->core_client_release;
+}
+
+enum err
+request_parse(
+    struct arena *a, const char *in, size_t n, struct request **out, struct fail *f)
+{
+	struct in_request *x = NEW(a, struct in_request);
+	struct request *q = &x->r;
+	struct normal nm;
+	size_t cap = 0;
+
+	*out = NULL;
+	defaults(q);
+	if (normalise(a, in, n, root, raw_rules, &nm, f) != OK ||
+	    xml_parse(a, nm.text.p, nm.text.n, root, request_table, x, NULL, f) != OK)
+		return f->code;
+	q->repairs = nm.repairs;
+	strings(q);
+	numbers(q);
+	platforms_finish(a, x);
+	resources_finish(a, x);
+	reports_finish(a, &nm, x);
+	files_finish(a, x);
+	versions_finish(x);
+	tasks_finish(a, x);
+	for (size_t i = 0; i < nm.nraws; i++)
+		raw_region(a, q, &nm.raws[i], &cap);
+	*out = q;
+	return OK;
+}
