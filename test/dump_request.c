@@ -67,7 +67,7 @@ static void
 put_F64(struct buf *b, const char *indent, const char *name, double v)
 {
 	put_name(b, indent, name);
-	buf_printf(b, "%.17g\n", v);
+	buf_printf(b, "%.15g\n", v);
 }
 
 static void
