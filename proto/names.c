@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Open addressing, at most half full. */
+#include "proto/names.h"
+
+#include <stdint.h>
+#include <string.h>
+#include "lib/banned.h"
+
+/* The slot of s: where it is or where it goes. */
+static size_t
+find(const struct names *t, const char *s)
+{
+	uint64_t h = 14695981039346656037u; /* FNV-1a */
+	size_t i;
+
+	for (const char *p = s; *p != '\0'; p++)
+		h = (h ^ (unsigned char)*p) * 1099511628211u;
+	i = (size_t)(h ^ h >> 32) & (t->cap - 1);
+	while (t->slot[i] != NULL && strcmp(t->slot[i], s) != 0)
+		i = (i + 1) & (t->cap - 1);
+	return i;
+}
+
+static void
+grow(struct names *t)
+{
+	struct names old = *t;
+
+	t->cap = old.cap == 0 ? 64 : 2 * old.cap;
+	t->slot = NEWN(t->a, const char *, t->cap);
+	for (size_t i = 0; i < old.cap; i++)
+		if (old.slot[i] != NULL)
+			t->slot[find(t, old.slot[i])] = old.slot[i];
+}
+
+bool
+names_add(struct names *t, const char *s)
+{
+	size_t i;
+
+	if (2 * (t->n + 1) > t->cap)
+		grow(t);
+	i = find(t, s);
+	if (t->slot[i] != NULL)
+		return false;
+	t->slot[i] = s;
+	t->n++;
+	return true;
+}
+
+bool
+names_has(const struct names *t, const char *s)
+{
+	return t->cap > 0 && t->slot[find(t, s)] != NULL;
+}

@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A decision as a reply: scalars in upstream's order, then work (wire.md 2.2 to 2.6).
+ * Stored blobs go out byte for byte, with what is known only now put in at the places
+ * where upstream puts it; a file is named once however many jobs use it.
+ */
+#include "proto/reply.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include "lib/crypt.h"
+#include "lib/log.h"
+#include "lib/xml.h"
+#include "proto/names.h"
+#include "proto/reply_head.h"
+#include "lib/banned.h"
+
+enum {
+	CUDA_VERSION = 70000,        /* below: NVIDIA is called CUDA */
+	NO_RSC_APPS_VERSION = 70040, /* below: one flag per kind of processor */
+};
+
+struct out {
+	struct buf *b;
+	const struct reply_in *in;
+	int32_t client_version;
+	struct names files; /* declared in this reply */
+};
+
+/* --- account and host --- */
+
+static void
+put_user(struct out *o)
+{
+	const struct user *u = &o->in->snap->user;
+	char md5[MD5_HEX];
+
+	if (u->id == 0)
+		return;
+	buf_printf(o->b, "<userid>%" PRId64 "</userid>\n", u->id);
+	buf_tag(o->b, "user_name", u->name);
+	buf_printf(o->b,
+	    "<user_total_credit>%f</user_total_credit>\n"
+	    "<user_expavg_credit>%f</user_expavg_credit>\n"
+	    "<user_create_time>%" PRId64 "</user_create_time>\n",
+	    u->total_credit, u->expavg_credit, u->create_time);
+	md5_text(u->email_addr, md5);
+	buf_tag(o->b, "email_hash", md5);
+	buf_tag(o->b, "cross_project_id", u->cross_project_id);
+	md5_text(
+	    arena_printf(o->b->a, "%s%s", u->cross_project_id, u->email_addr), md5);
+	buf_tag(o->b, "external_cpid", md5);
+}
+
+/* Stored preferences, tags included, if they are what they should be. */
+static void
+put_prefs(struct out *o, const char *text, const char *tag)
+{
+	const char *open = arena_printf(o->b->a, "<%s>", tag);
+	const char *close = arena_printf(o->b->a, "</%s>", tag);
+	const char *p = text == NULL ? NULL : strstr(text, open), *end;
+
+	end = p == NULL ? NULL : strstr(p, close);
+	if (end == NULL)
+		return;
+	buf_put(o->b, p, (size_t)(end - p) + strlen(close));
+	buf_puts(o->b, "\n");
+}
+
+static void
+put_host(struct out *o)
+{
+	const struct snapshot *s = o->in->snap;
+	const struct host *h = &s->host;
+
+	if (s->host_id_changed && o->in->hostid > 0)
+		buf_printf(o->b, "<hostid>%" PRId64 "</hostid>\n", o->in->hostid);
+	buf_printf(o->b,
+	    "<host_total_credit>%f</host_total_credit>\n"
+	    "<host_expavg_credit>%f</host_expavg_credit>\n",
+	    h->total_credit, h->expavg_credit);
+	buf_tag(o->b, "host_venue", h->venue == NULL ? "" : h->venue);
+	buf_printf(
+	    o->b, "<host_create_time>%" PRId64 "</host_create_time>\n", h->create_time);
+	if (s->user.teamid != 0)
+		buf_printf(o->b, "<teamid>%" PRId64 "</teamid>\n", s->user.teamid);
+	buf_tag(o->b, "team_name", s->team_name == NULL ? "" : s->team_name);
+}
+
+/* --- reports and aborts --- */
+
+static void
+put_named(struct out *o, const char *element, const char *name)
+{
+	buf_printf(o->b, "<%s>\n    ", element);
+	buf_tag(o->b, "name", name);
+	buf_printf(o->b, "</%s>\n", element);
+}
+
+static void
+put_results_known(struct out *o)
+{
+	const struct decision *d = o->in->dec;
+	const struct request *q = o->in->req;
+
+	for (size_t i = 0; q != NULL && d->reports != NULL && i < q->nreports; i++)
+		if (d->reports[i].ack)
+			put_named(o, "result_ack", q->reports[i].name);
+	for (size_t i = 0; i < d->naborts; i++)
+		put_named(o, "result_abort", d->aborts[i]);
+	for (size_t i = 0; i < d->naborts_if_not_started; i++)
+		put_named(
+		    o, "result_abort_if_not_started", d->aborts_if_not_started[i]);
+}
+
+/* --- stored blobs --- */
+
+/* Bytes from p to end; of file_infos only those whose file is new in this reply. */
+static void
+put_files(struct out *o, const char *p, const char *end)
+{
+	static const char open[] = "<file_info>", close[] = "</file_info>";
+	const char *from, *to, *info;
+	char *name;
+
+	while ((from = memmem(p, (size_t)(end - p), open, sizeof(open) - 1)) != NULL &&
+	       (to = memmem(from, (size_t)(end - from), close, sizeof(close) - 1)) !=
+		   NULL) {
+		to += sizeof(close) - 1;
+		buf_put(o->b, p, (size_t)(from - p));
+		info = arena_memdup(o->b->a, from, (size_t)(to - from));
+		name = xml_between(o->b->a, info, "name");
+		if (to < end && *to == '\n')
+			to++;
+		if (name == NULL || names_add(&o->files, name))
+			buf_printf(o->b, "%s\n", info);
+		p = to;
+	}
+	buf_put(o->b, p, (size_t)(end - p));
+}
+
+struct blob { /* a stored text, cut at its element */
+	const char *text, *open, *inside, *close, *rest, *end;
+};
+
+static bool
+blob_cut(struct arena *a, const char *text, const char *tag, struct blob *x)
+{
+	const char *open = arena_printf(a, "<%s>", tag);
+	const char *close = arena_printf(a, "</%s>", tag);
+
+	x->text = text;
+	x->open = text == NULL ? NULL : strstr(text, open);
+	x->close = x->open == NULL ? NULL : strstr(x->open, close);
+	if (x->close == NULL)
+		return false;
+	x->inside = x->open + strlen(open);
+	x->inside += strspn(x->inside, "\r\n");
+	if (x->inside > x->close)
+		x->inside = x->close;
+	x->rest = x->close + strlen(close);
+	x->rest += *x->rest == '\n';
+	x->end = x->rest + strlen(x->rest);
+	return true;
+}
+
+/* The blob with head behind its start tag's line and tail before its end tag. */
+static void
+put_blob(struct out *o, const char *tag, const struct blob *x, const char *head,
+    const char *tail)
+{
+	put_files(o, x->text, x->open);
+	buf_printf(o->b, "<%s>\n%s", tag, head);
+	buf_put(o->b, x->inside, (size_t)(x->close - x->inside));
+	if (o->b->n > 0 && o->b->p[o->b->n - 1] != '\n')
+		buf_puts(o->b, "\n");
+	buf_printf(o->b, "%s</%s>\n", tail, tag);
+	put_files(o, x->rest, x->end);
+}
+
+/* --- work --- */
+
+static void
+put_app(struct out *o, const struct app *app)
+{
+	buf_puts(o->b, "<app>\n    ");
+	buf_tag(o->b, "name", app->name);
+	buf_puts(o->b, "    ");
+	buf_tag(o->b, "user_friendly_name", app->user_friendly_name);
+	buf_printf(o->b,
+	    "    <non_cpu_intensive>%d</non_cpu_intensive>\n"
+	    "    <fraction_done_exact>%d</fraction_done_exact>\n</app>\n",
+	    app->non_cpu_intensive != 0, app->fraction_done_exact != 0);
+}
+
+static const char *
+platform_name(const struct out *o, const struct app_version *v)
+{
+	const struct platform *p = catalog_platform(o->in->snap->cat, v->platformid);
+
+	return p == NULL ? "" : p->name;
+}
+
+static void
+put_coproc(struct out *o, struct buf *tail, const struct dec_send *s)
+{
+	const struct request *q = o->in->req;
+	const char *type;
+
+	if (s->resource == 0 || q == NULL || s->resource >= q->nresources)
+		return;
+	type = q->resources[s->resource].type;
+	if (strcmp(type, "NVIDIA") == 0 && o->client_version > 0 &&
+	    o->client_version < CUDA_VERSION)
+		type = "CUDA";
+	buf_puts(tail, "    <coproc>\n        ");
+	buf_tag(tail, "type", type);
+	buf_printf(tail, "        <count>%f</count>\n    </coproc>\n", s->usage);
+}
+
+static void
+put_version(struct out *o, const struct dec_send *s)
+{
+	const struct app_version *v = s->version;
+	struct buf tail = buf_new(o->b->a);
+	struct blob x;
+
+	if (!blob_cut(o->b->a, v->xml_doc, "app_version", &x)) {
+		log_err("app_version %" PRId64
+			": its xml_doc has no <app_version> element",
+		    v->id);
+		return;
+	}
+	buf_puts(&tail, "    ");
+	buf_tag(&tail, "platform", platform_name(o, v));
+	if (v->plan_class[0] != '\0') {
+		buf_puts(&tail, "    ");
+		buf_tag(&tail, "plan_class", v->plan_class);
+	}
+	buf_printf(&tail, "    <avg_ncpus>%f</avg_ncpus>\n    <flops>%f</flops>\n",
+	    s->avg_ncpus > 0 ? s->avg_ncpus : 1,
+	    s->projected_flops > 0 ? s->projected_flops : 1e9);
+	put_coproc(o, &tail, s);
+	put_blob(o, "app_version", &x, "", tail.p);
+}
+
+/* The client's own version that a job of the anonymous platform runs with; NULL if
+ * none. */
+static const struct rq_app_version *
+own_version(const struct out *o, const struct dec_send *s)
+{
+	const struct request *q = o->in->req;
+
+	return s->version != NULL || q == NULL || s->client_version < 0 ||
+	               (size_t)s->client_version >= q->napp_versions ?
+	           NULL :
+	           &q->app_versions[s->client_version];
+}
+
+static void
+put_workunit(struct out *o, const struct dec_send *s, const struct blob *x)
+{
+	const struct rq_app_version *own = own_version(o, s);
+	const struct job *j = s->job;
+	struct buf head = buf_new(o->b->a);
+	double scale = 1;
+
+	/* The client divides by its own flops, which need not be ours. */
+	if (own != NULL && own->flops > 0 && s->projected_flops > 0)
+		scale = own->flops / s->projected_flops;
+	buf_printf(&head,
+	    "    <rsc_fpops_est>%f</rsc_fpops_est>\n"
+	    "    <rsc_fpops_bound>%f</rsc_fpops_bound>\n"
+	    "    <rsc_memory_bound>%f</rsc_memory_bound>\n"
+	    "    <rsc_disk_bound>%f</rsc_disk_bound>\n    ",
+	    j->rsc_fpops_est * scale, j->rsc_fpops_bound * scale, j->rsc_memory_bound,
+	    j->rsc_disk_bound);
+	buf_tag(&head, "name", j->wu_name);
+	buf_puts(&head, "    ");
+	buf_tag(&head, "app_name", s->app->name);
+	put_blob(o, "workunit", x, head.p, "");
+}
+
+static void
+put_result(struct out *o, const struct dec_send *s, const struct blob *x)
+{
+	const struct rq_app_version *own = own_version(o, s);
+	struct buf head = buf_new(o->b->a), tail = buf_new(o->b->a);
+
+	buf_printf(&head, "    <report_deadline>%" PRId64 "</report_deadline>\n    ",
+	    s->deadline);
+	buf_tag(&head, "wu_name", s->job->wu_name);
+	buf_puts(&head, "    ");
+	buf_tag(&head, "name", s->job->name);
+	if (s->version != NULL || own != NULL) {
+		buf_puts(&tail, "    ");
+		buf_tag(&tail, "platform",
+		    own != NULL ? own->platform : platform_name(o, s->version));
+		buf_printf(&tail, "    <version_num>%d</version_num>\n    ",
+		    own != NULL ? own->version_num : s->version->version_num);
+		buf_tag(&tail, "plan_class",
+		    own != NULL ? own->plan_class : s->version->plan_class);
+	}
+	put_blob(o, "result", x, head.p, tail.p);
+}
+
+/* Does an earlier one of the sends share this app, or version? */
+static bool
+app_sent(const struct decision *d, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (d->sends[k].app->id == d->sends[i].app->id)
+			return true;
+	return false;
+}
+
+static bool
+version_sent(const struct decision *d, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (d->sends[k].version != NULL &&
+		    d->sends[k].version->id == d->sends[i].version->id)
+			return true;
+	return false;
+}
+
+static void
+put_job(struct out *o, const struct dec_send *s, struct names *workunits)
+{
+	struct blob wu, result;
+
+	if (!blob_cut(o->b->a, s->job->wu_xml_doc, "workunit", &wu) ||
+	    !blob_cut(o->b->a, s->job->xml_doc_in, "result", &result)) {
+		log_err("result %s: no <workunit> or no <result> element in the stored "
+		        "XML; "
+			"it is not sent",
+		    s->job->name);
+		return;
+	}
+	if (names_add(workunits, s->job->wu_name))
+		put_workunit(o, s, &wu);
+	put_result(o, s, &result);
+}
+
+static void
+put_work(struct out *o)
+{
+	const struct decision *d = o->in->dec;
+	struct names workunits = { .a = o->b->a };
+
+	for (size_t i = 0; i < d->nsends; i++)
+		if (!app_sent(d, i))
+			put_app(o, d->sends[i].app);
+	for (size_t i = 0; i < d->nsends; i++)
+		if (d->sends[i].version != NULL && !version_sent(d, i))
+			put_version(o, &d->sends[i]);
+	for (size_t i = 0; i < d->nsends; i++)
+		put_job(o, &d->sends[i], &workunits);
+}
+
+/* --- keys and flags --- */
+
+/*
+ * A client that has a key takes another one only with a signature by its own
+ * (stock-client.md 7), and complains about its own sent again.
+ */
+static void
+put_code_sign_key(struct out *o)
+{
+	const struct reply_keys *k = o->in->keys;
+	const char *held = o->in->req == NULL ? NULL : o->in->req->code_sign_key;
+	const char *sig = NULL;
+
+	if (!o->in->dec->send_code_sign_key || k == NULL || k->code_sign_public == NULL)
+		return;
+	if (held != NULL) {
+		if (strcmp(held, k->code_sign_public) == 0 ||
+		    k->old_key_signature == NULL)
+			return;
+		sig = k->old_key_signature(k->ctx, held, o->client_version);
+		if (sig == NULL)
+			return;
+	}
+	buf_printf(
+	    o->b, "<code_sign_key>\n%s\n</code_sign_key>\n", k->code_sign_public);
+	if (sig != NULL)
+		buf_printf(o->b,
+		    "<code_sign_key_signature>\n%s\n</code_sign_key_signature>\n", sig);
+}
+
+static bool
+has_no_apps(const struct decision *d, const char *type)
+{
+	for (size_t i = 0; i < d->nno_rsc_apps; i++)
+		if (strcmp(d->no_rsc_apps[i], type) == 0)
+			return true;
+	return false;
+}
+
+static void
+put_no_apps(struct out *o)
+{
+	static const struct {
+		const char *type, *flag;
+	} old[] = {
+		{ "CPU", "no_cpu_apps" },
+		{ "NVIDIA", "no_cuda_apps" },
+		{ "ATI", "no_ati_apps" },
+	};
+	const struct decision *d = o->in->dec;
+	const struct request *q = o->in->req;
+
+	/* All set: the client would never come back. */
+	if (q == NULL || d->nno_rsc_apps == 0 || d->nno_rsc_apps >= q->nresources)
+		return;
+	if (o->client_version > 0 && o->client_version < NO_RSC_APPS_VERSION)
+		for (size_t i = 0; i < N(old); i++)
+			buf_printf(o->b, "<%s>%d</%s>\n", old[i].flag,
+			    has_no_apps(d, old[i].type), old[i].flag);
+	for (size_t i = 0; i < d->nno_rsc_apps; i++)
+		buf_tag(o->b, "no_rsc_apps", d->no_rsc_apps[i]);
+}
+
+/* What must be in every reply to stay in force, and what ends it. */
+static void
+put_flags(struct out *o)
+{
+	const struct decision *d = o->in->dec;
+	const struct conf *cf = o->in->conf;
+
+	if (o->in->trickles_stored && o->in->req != NULL && o->in->req->ntrickles > 0)
+		buf_puts(o->b, "<message_ack/>\n");
+	if (cf->non_cpu_intensive)
+		buf_puts(o->b, "<non_cpu_intensive/>\n");
+	if (cf->strict_memory_bound)
+		buf_puts(o->b, "<strict_memory_bound/>\n");
+	for (size_t i = 0; i < d->ndeletes; i++)
+		if (!names_has(&o->files, d->deletes[i].name))
+			buf_tag(o->b, "delete_file_info", d->deletes[i].name);
+	put_no_apps(o);
+}
+
+void
+reply_render(struct buf *b, const struct reply_in *in)
+{
+	const struct decision *d = in->dec;
+	struct out o = { .b = b, .in = in, .files = { .a = b->a } };
+
+	o.client_version = in->req == NULL ? 0 : in->req->version;
+	reply_head(b, &(struct reply_head){
+			  .conf = in->conf,
+			  .client_version = o.client_version,
+			  .request_delay = d == NULL ? 0 : d->request_delay,
+			  .messages = d == NULL ? NULL : d->messages,
+			  .nmessages = d == NULL ? 0 : d->nmessages,
+		      });
+	if (d != NULL && in->snap != NULL) {
+		if (in->conf->symstore[0] != '\0')
+			buf_tag(b, "symstore", in->conf->symstore);
+		if (in->conf->next_rpc_delay > 0)
+			buf_printf(b, "<next_rpc_delay>%f</next_rpc_delay>\n",
+			    (double)in->conf->next_rpc_delay);
+		put_user(&o);
+		if (in->snap->user.id != 0 && d->send_global_prefs)
+			put_prefs(
+			    &o, in->snap->user.global_prefs, "global_preferences");
+		if (in->snap->user.id != 0)
+			put_prefs(
+			    &o, in->snap->user.project_prefs, "project_preferences");
+		put_host(&o);
+		put_results_known(&o);
+		put_work(&o);
+		put_code_sign_key(&o);
+		put_flags(&o);
+	}
+	buf_puts(b, "</scheduler_reply>\n");
+}

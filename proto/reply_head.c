@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The header, and messages in the forms that clients of all ages understand. */
+#include "proto/reply_head.h"
+
+#include <string.h>
+#include "lib/banned.h"
+
+enum {
+	SCHEDULER_VERSION =
+	    803, /* the protocol that we speak; below 507 clients ignore prefs */
+	ONE_MESSAGE_VERSION = 41900, /* up to here: one message, no line ends */
+	HIGH_VERSION = 61100,        /* up to here: "high" for "notice" */
+	TRANSLATES_VERSION = 61200,  /* from here: _("text") is translated */
+};
+
+/* --- messages --- */
+
+/* Bytes of the UTF-8 character at s; 1 for what is none. */
+static size_t
+char_len(const char *s)
+{
+	unsigned char c = (unsigned char)*s;
+	size_t n = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc2 ? 2 : 1;
+
+	for (size_t i = 1; i < n; i++)
+		if (((unsigned char)s[i] & 0xc0) != 0x80)
+			return 1;
+	return n;
+}
+
+/* Escaped text of at most MESSAGE_MAX bytes: clients measure before they decode. */
+static void
+put_message(struct buf *b, const char *priority, const char *text)
+{
+	size_t room = MESSAGE_MAX;
+
+	buf_printf(b, "<message priority=\"%s\">", priority);
+	while (*text != '\0') {
+		struct buf one = buf_new(b->a);
+		size_t n = char_len(text);
+		buf_xml(&one, arena_memdup(b->a, text, n));
+		if (one.n > room)
+			break;
+		buf_put(b, one.p, one.n);
+		room -= one.n;
+		text += n;
+	}
+	buf_puts(b, "</message>\n");
+}
+
+/* Takes the translation marks off: _("text") becomes text. */
+static char *
+unmarked(struct arena *a, const char *s)
+{
+	struct buf b = buf_new(a);
+	const char *p, *end;
+
+	while ((p = strstr(s, "_(\"")) != NULL && (end = strstr(p, "\")")) != NULL) {
+		buf_put(&b, s, (size_t)(p - s));
+		buf_put(&b, p + 3, (size_t)(end - p - 3));
+		s = end + 2;
+	}
+	buf_puts(&b, s);
+	return b.p;
+}
+
+/* All messages as one, for clients that show only the first. */
+static void
+put_joined(struct buf *b, const struct reply_head *h)
+{
+	struct buf all = buf_new(b->a);
+	bool notice = false;
+
+	for (size_t i = 0; i < h->nmessages; i++) {
+		if (i > 0)
+			buf_puts(&all, " ");
+		buf_puts(&all, unmarked(b->a, h->messages[i].text));
+		notice = notice || h->messages[i].notice;
+	}
+	for (char *p = all.p; *p != '\0'; p++)
+		if (*p == '\n' || *p == '\r')
+			*p = ' ';
+	put_message(b, notice ? "high" : "low", all.p);
+}
+
+static void
+put_messages(struct buf *b, const struct reply_head *h)
+{
+	int32_t v = h->client_version;
+
+	if (h->nmessages > 0 && v > 0 && v <= ONE_MESSAGE_VERSION) {
+		put_joined(b, h);
+		return;
+	}
+	for (size_t i = 0; i < h->nmessages; i++) {
+		const struct dec_message *m = &h->messages[i];
+		const char *text = v > 0 && v < TRANSLATES_VERSION ?
+		                       unmarked(b->a, m->text) :
+		                       m->text;
+		const char *notice = v > 0 && v <= HIGH_VERSION ? "high" : "notice";
+		put_message(b, m->notice ? notice : "low", text);
+	}
+}
+
+/* --- header --- */
+
+void
+reply_head(struct buf *b, const struct reply_head *h)
+{
+	const struct conf *cf = h->conf;
+
+	buf_printf(b, "<scheduler_reply>\n<scheduler_version>%d</scheduler_version>\n",
+	    SCHEDULER_VERSION);
+	if (h->client_version == 0 || h->client_version >= DCF_UNUSED_VERSION)
+		buf_puts(b, "<dont_use_dcf/>\n");
+	if (cf->master_url[0] != '\0')
+		buf_tag(b, "master_url", cf->master_url);
+	if (cf->ended)
+		buf_puts(b, "<ended>1</ended>\n");
+	if (h->request_delay > 0)
+		buf_printf(b, "<request_delay>%f</request_delay>\n", h->request_delay);
+	put_messages(b, h);
+	buf_tag(b, "project_name", cf->long_name);
+	if (h->project_is_down)
+		buf_puts(b, "<project_is_down/>\n");
+}
+
+void
+reply_render_refusal(struct buf *b, const struct conf *cf, int32_t client_version,
+    const char *text, bool notice, double delay_s, bool project_is_down)
+{
+	struct dec_message m = { .notice = notice, .text = arena_strdup(b->a, text) };
+
+	reply_head(b, &(struct reply_head){ .conf = cf,
+			  .client_version = client_version,
+			  .request_delay = delay_s,
+			  .messages = &m,
+			  .nmessages = text != NULL && text[0] != '\0',
+			  .project_is_down = project_is_down });
+	buf_puts(b, "</scheduler_reply>\n");
+}

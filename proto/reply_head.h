@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What all replies begin with: versions, delay, messages (wire.md 2.1). */
+#ifndef PROTO_REPLY_HEAD_H
+#define PROTO_REPLY_HEAD_H
+
+#include "proto/reply.h"
+
+enum {
+	DCF_UNUSED_VERSION = 70028, /* clients that understand <dont_use_dcf/> */
+	MESSAGE_MAX = 1023,         /* bytes that clients take; longer ones are lost */
+};
+struct reply_head {
+	const struct conf *conf;
+	int32_t client_version; /* 0 = unknown: taken as a current one */
+	double request_delay;   /* s, 0 = none */
+	const struct dec_message *messages;
+	size_t nmessages;
+	bool project_is_down;
+};
+/* From <scheduler_reply> to the end of the header. */
+void reply_head(struct buf *, const struct reply_head *);
+
+#endif
