@@ -1,8 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One connection: every statement is numbered, prepared on first use and bound by type; rows come into an arena.
- * Retry rule: E_RETRY (deadlock, lock time-out, lost connection, wsrep not ready) means roll back and start the unit of
- * work again; db_retry_nap() waits with jitter.  Matched, not changed, rows are counted (CLIENT_FOUND_ROWS).
+ * One connection: every statement is numbered, prepared on first use and bound by type;
+ * rows come into an arena.
+ *
+ * Retry rule: E_RETRY (deadlock, lock time-out, lost connection, wsrep not ready) means
+ * roll back and start the unit of work again; db_retry_nap() waits with jitter.
+ * Matched, not changed, rows are counted (CLIENT_FOUND_ROWS).
+ *
+ * Bytes: the connection speaks utf8mb4.  What clients sent has no declared encoding
+ * (wire.md 10), and a strict server refuses invalid text; so text arguments are made
+ * valid when they are bound: a byte that is not UTF-8, or a character wider than the
+ * text columns of this database take (an adopted one may be latin1), becomes "?".
+ * Columns that keep raw bytes are blobs and are bound as such, untouched.
  */
 #ifndef DB_DB_H
 #define DB_DB_H
@@ -22,36 +31,66 @@ enum stmt_id {
 	SQL__MAX
 };
 
+/* struct row_number, row_pair, ...: answers that are no whole row (shapes.def). */
+#define COL(shape, name, type) col_##type name;
+#define SHAPE(name, cols)                                                              \
+	struct row_##name {                                                            \
+		cols                                                                   \
+	};
+#include "db/shapes.def"
+#undef SHAPE
+#undef COL
+
+enum { DB_LIST_MAX = 64, DB_VARCHAR_MAX = 254, DB_NAME_MAX = 190 };
+
 struct db;
 
-/* From conf (db_host, db_user, db_passwd, db_name, or a socket path).  Checks the schema version: E_CONFIG
- * with the command to run if it is another one (any_schema skips that).  E_DB if the server is not there. */
+/*
+ * From conf (db_host, db_port, db_user, db_passwd, db_name, or db_socket); conf must
+ * live as long.  Checks the schema version: E_CONFIG with the command to run if it is
+ * another one (any_schema skips that, and any limit on the time of a statement).
+ * E_DB if the server is not there, E_CONFIG if it refuses the account or the database.
+ */
 enum err db_open(const struct conf *, bool any_schema, struct db **, struct fail *);
-void db_close(struct db *);
+void db_close(struct db *); /* NULL is fine */
 /* Is the connection usable?  Reconnects if it was lost; E_DB if that fails. */
 enum err db_ready(struct db *, struct fail *);
 
 /*
- * Runs a statement.  Arguments follow its args string: i = int64_t, f = double, s = const char * (NULL = SQL NULL),
- * I = const int64_t *, size_t (a list, padded to 1, 4, 16 or 64 by repeating the last; longer lists are cut by the
- * caller; the statement text has $LIST), S = const char *const *, size_t (a list of strings).
+ * Runs a statement.  Arguments follow its args string:
+ *   i  int64_t
+ *   f  double (not finite: 0)
+ *   s  const char *, text for a VARCHAR: made valid, cut at 254 bytes; NULL = SQL NULL
+ *   t  const char *, text for a TEXT: made valid, cut at 65535 bytes
+ *   b  const char *, raw bytes for a BLOB
+ *   R  const void *, a row of the statement's shape, all its columns (id 0: assigned)
+ *   I  const int64_t *, size_t: a list of 1 to 64, padded to 1, 4, 16 or 64 by
+ *      repeating the last; longer lists are cut by the caller; the text has $LIST
+ *   S  const char *const *, size_t: a list of strings, each as s
+ * E_RACE: a unique key is taken (db_duplicate_key).  E_BADREQ: a value does not fit its
+ * column.  E_CONFIG: a table or column is missing.
  */
-enum err db_exec(struct db *, struct fail *, int64_t *affected, enum stmt_id, ...);
+enum err db_exec(
+    struct db *, struct fail *, int64_t *affected /* or NULL */, enum stmt_id, ...);
 /* rows: an arena array of the statement's shape. */
-enum err db_query(struct db *, struct arena *, struct fail *, void **rows, size_t *n, enum stmt_id, ...);
+enum err db_query(struct db *, struct arena *, struct fail *, void **rows, size_t *n,
+    enum stmt_id, ...);
 /* One row or E_NOTFOUND. */
-enum err db_row(struct db *, struct arena *, struct fail *, void **row, enum stmt_id, ...);
+enum err db_row(
+    struct db *, struct arena *, struct fail *, void **row, enum stmt_id, ...);
 /* First column of the first row as a number; E_NOTFOUND if there is none. */
 enum err db_number(struct db *, struct fail *, int64_t *value, enum stmt_id, ...);
 int64_t db_insert_id(struct db *);
 
-enum err db_begin(struct db *, struct fail *);  /* READ COMMITTED */
-enum err db_commit(struct db *, struct fail *); /* E_RETRY with db_commit_uncertain() true: may or may not stand */
+enum err db_begin(struct db *, struct fail *); /* READ COMMITTED */
+/* E_RETRY with db_commit_uncertain() true: may or may not stand. */
+enum err db_commit(struct db *, struct fail *);
 bool db_commit_uncertain(const struct db *);
-void db_rollback(struct db *); /* always safe to call */
-void db_retry_nap(struct rng *, int attempt); /* 2, 4, 8 ... ms with jitter, at most 500 */
-bool db_duplicate_key(const struct db *); /* the last failure was a duplicate key (1062), reported as E_RACE */
+void db_rollback(struct db *);                /* always safe to call */
+void db_retry_nap(struct rng *, int attempt); /* 2, 4, 8 .. ms, jitter, at most 500 */
+/* The last failure was a duplicate key (1062), reported as E_RACE. */
+bool db_duplicate_key(const struct db *);
 
-uint64_t db_statements(const struct db *); /* counters for the log line */
+uint64_t db_statements(const struct db *); /* run so far: for the log line */
 
 #endif

@@ -11,26 +11,43 @@
 #include "model/snapshot.h"
 
 /* --- user.c --- */
-enum err user_by_id(struct db *, struct arena *, int64_t id, struct user **, struct fail *);
-enum err user_by_authenticator(struct db *, struct arena *, const char *, struct user **, struct fail *);
-enum err user_by_email(struct db *, struct arena *, const char *, struct user **, struct fail *);
-/* Fills id; E_RACE if e-mail, name or authenticator is taken. */
+enum err user_by_id(
+    struct db *, struct arena *, int64_t id, struct user **, struct fail *);
+enum err user_by_authenticator(
+    struct db *, struct arena *, const char *, struct user **, struct fail *);
+enum err user_by_email(
+    struct db *, struct arena *, const char *, struct user **, struct fail *);
+/* Fills id; E_RACE if the e-mail address or authenticator is taken; names may repeat.
+ */
 enum err user_insert(struct db *, struct user *, struct fail *);
-enum err user_set_prefs(struct db *, int64_t id, const char *global_prefs, struct fail *);
+enum err user_set_prefs(
+    struct db *, int64_t id, const char *global_prefs, struct fail *);
 enum err user_set_cpid(struct db *, int64_t id, const char *cpid, struct fail *);
-enum err user_set_passwd_hash(struct db *, int64_t id, const char *stored, struct fail *);
+enum err user_set_passwd_hash(
+    struct db *, int64_t id, const char *stored, struct fail *);
+enum err team_name(struct db *, struct arena *, int64_t id, char **name,
+    struct fail *); /* "" if there is none */
 
 /* --- host.c --- */
-enum err host_by_id(struct db *, struct arena *, int64_t id, struct host **, struct fail *);
-enum err host_by_cpid(struct db *, struct arena *, int64_t userid, const char *hashed_cpid, struct host **, struct fail *); /* newest */
-enum err host_similar(struct db *, struct arena *, const struct host *like, struct host **, struct fail *); /* wire.md 3.2 (4) */
+enum err host_by_id(
+    struct db *, struct arena *, int64_t id, struct host **, struct fail *);
+enum err host_by_cpid(struct db *, struct arena *, int64_t userid,
+    const char *hashed_cpid, struct host **, struct fail *); /* newest */
+enum err host_similar(struct db *, struct arena *, const struct host *like,
+    struct host **, struct fail *);                              /* wire.md 3.2 (4) */
 enum err host_insert(struct db *, struct host *, struct fail *); /* fills id */
-enum err host_save_rpc(struct db *, const struct host *, int64_t rpc_token, struct fail *);
+enum err host_save_rpc(
+    struct db *, const struct host *, int64_t rpc_token, struct fail *);
 enum err host_token(struct db *, int64_t id, int64_t *rpc_token, struct fail *);
-enum err host_app_versions(struct db *, struct arena *, int64_t hostid, struct host_app_version **, size_t *n, struct fail *);
-enum err host_app_version_save(struct db *, const struct host_app_version *, struct fail *); /* insert or update */
+enum err host_app_versions(struct db *, struct arena *, int64_t hostid,
+    struct host_app_version **, size_t *n, struct fail *);
+enum err host_app_version_save(
+    struct db *, const struct host_app_version *, struct fail *); /* insert or update */
+/* How many hosts asked since then (whole days). */
+enum err hosts_active(struct db *, int64_t since, int64_t *n, struct fail *);
 /* Held files of a host: writes only what differs from the rows (host_file). */
-enum err host_files_save(struct db *, struct arena *, int64_t hostid, const int64_t *file_ids, size_t n, int64_t now, struct fail *);
+enum err host_files_save(struct db *, struct arena *, int64_t hostid,
+    const int64_t *file_ids, size_t n, int64_t now, struct fail *);
 
 /* --- catalog.c --- */
 enum err catalog_load(struct db *, struct arena *, struct catalog **, struct fail *);
@@ -39,48 +56,124 @@ enum err app_version_insert(struct db *, struct app_version *, struct fail *);
 enum err platform_insert(struct db *, struct platform *, struct fail *);
 
 /* --- file.c --- */
-enum err file_insert(struct db *, struct file *, struct fail *); /* E_RACE: the name is taken */
-enum err fileset_insert(struct db *, struct fileset *, const int64_t *file_ids, size_t n, struct fail *);
-enum err fileset_by_name(struct db *, struct arena *, const char *, struct fileset **, struct fail *);
-enum err fileset_by_id(struct db *, struct arena *, int64_t, struct fileset **, struct fail *);
-enum err fileset_list(struct db *, struct arena *, int64_t appid /* 0 = all */, struct fileset **, size_t *n, struct fail *);
-enum err fileset_set_next(struct db *, int64_t id, int32_t expect_next, int32_t next, struct fail *); /* E_RACE if moved */
-enum err file_by_name(struct db *, struct arena *, const char *, struct file **, struct fail *);
+enum err file_insert(
+    struct db *, struct file *, struct fail *); /* E_RACE: the name is taken */
+enum err fileset_insert(
+    struct db *, struct fileset *, const int64_t *file_ids, size_t n, struct fail *);
+enum err fileset_by_name(
+    struct db *, struct arena *, const char *, struct fileset **, struct fail *);
+enum err fileset_by_id(
+    struct db *, struct arena *, int64_t, struct fileset **, struct fail *);
+enum err fileset_list(struct db *, struct arena *, int64_t appid /* 0 = all */,
+    struct fileset **, size_t *n, struct fail *);
+enum err fileset_set_next(struct db *, int64_t id, int32_t expect_next, int32_t next,
+    struct fail *); /* E_RACE if moved */
+enum err fileset_set_paused(struct db *, int64_t id, int32_t paused, struct fail *);
+/* Names of the files of one file set. */
+enum err fileset_files(struct db *, struct arena *, int64_t id, struct row_member **,
+    size_t *n, struct fail *);
+/* How many hosts hold each file: pairs (file id, hosts); files that none holds are left
+ * out. */
+enum err file_holders(struct db *, struct arena *, const int64_t *file_ids, size_t n,
+    struct row_pair **, size_t *npairs, struct fail *);
+enum err file_by_name(
+    struct db *, struct arena *, const char *, struct file **, struct fail *);
 
 /* --- workunit.c --- */
 /* Columns of wu and the blob; fills id; E_RACE: the name is taken. */
-enum err workunit_insert(struct db *, struct workunit *, const char *xml_doc, struct fail *);
-enum err workunit_by_id(struct db *, struct arena *, int64_t id, struct workunit **, struct fail *);
-enum err workunit_by_name(struct db *, struct arena *, const char *, struct workunit **, struct fail *);
-enum err workunit_xml_doc(struct db *, struct arena *, int64_t id, char **, struct fail *);
-enum err workunits_due(struct db *, struct arena *, int64_t now, size_t max, struct workunit **, size_t *n, struct fail *);
-enum err workunits_to_validate(struct db *, struct arena *, int64_t appid, size_t max, struct workunit **, size_t *n, struct fail *);
-enum err workunits_to_assimilate(struct db *, struct arena *, int64_t appid, size_t max, struct workunit **, size_t *n, struct fail *);
+enum err workunit_insert(
+    struct db *, struct workunit *, const char *xml_doc, struct fail *);
+enum err workunit_by_id(
+    struct db *, struct arena *, int64_t id, struct workunit **, struct fail *);
+enum err workunit_by_name(
+    struct db *, struct arena *, const char *, struct workunit **, struct fail *);
+enum err workunit_xml_doc(
+    struct db *, struct arena *, int64_t id, char **, struct fail *);
+enum err workunits_due(struct db *, struct arena *, int64_t now, size_t max,
+    struct workunit **, size_t *n, struct fail *);
+enum err workunits_to_validate(struct db *, struct arena *, int64_t appid, size_t max,
+    struct workunit **, size_t *n, struct fail *);
+enum err workunits_to_assimilate(struct db *, struct arena *, int64_t appid, size_t max,
+    struct workunit **, size_t *n, struct fail *);
 /* transition_time = least(it, at), transition_seq + 1; ids ascending. */
-enum err workunits_touch(struct db *, const int64_t *ids, size_t n, int64_t at, struct fail *);
+enum err workunits_touch(
+    struct db *, const int64_t *ids, size_t n, int64_t at, struct fail *);
 
 /* --- result.c --- */
-/* New result: UNSENT, ready set from the workunit's fileset or shard; fills id.  E_RACE: the name is taken. */
-enum err result_insert(struct db *, const struct workunit *, struct result *, const char *xml_doc_in, uint32_t random, struct fail *);
-enum err results_of_workunit(struct db *, struct arena *, int64_t workunitid, struct result **, size_t *n, struct fail *);
-enum err result_by_name(struct db *, struct arena *, const char *, struct result **, struct fail *);
-enum err result_xml_docs(struct db *, struct arena *, int64_t id, char **xml_doc_in, char **xml_doc_out, char **stderr_out, struct fail *);
-/* The claim (hot-path.md W3): expects UNSENT.  E_RACE: lost, or the once rule forbids it. */
-enum err result_claim(struct db *, const struct dec_send *, int64_t hostid, int64_t userid, int64_t now, int64_t stored_deadline, struct fail *);
+/* New result: UNSENT, ready set from the workunit's fileset or shard; fills id. E_RACE:
+ * the name is taken. */
+enum err result_insert(struct db *, const struct workunit *, struct result *,
+    const char *xml_doc_in, uint32_t random, struct fail *);
+enum err results_of_workunit(struct db *, struct arena *, int64_t workunitid,
+    struct result **, size_t *n, struct fail *);
+enum err result_by_id(
+    struct db *, struct arena *, int64_t id, struct result **, struct fail *);
+/* result.ready of an unsent result: its file set, or its shard (model/states.h). */
+int64_t result_ready(const struct workunit *);
+enum err result_by_name(
+    struct db *, struct arena *, const char *, struct result **, struct fail *);
+enum err result_xml_docs(struct db *, struct arena *, int64_t id, char **xml_doc_in,
+    char **xml_doc_out, char **stderr_out, struct fail *);
+/* The claim (hot-path.md W3): expects UNSENT.  E_RACE: lost, or the once rule forbids
+ * it. */
+enum err result_claim(struct db *, const struct dec_send *, int64_t hostid,
+    int64_t userid, int64_t now, int64_t stored_deadline, struct fail *);
 /* A resend: expects IN_PROGRESS of this host. */
-enum err result_resend(struct db *, const struct dec_send *, int64_t hostid, int64_t now, int64_t stored_deadline, struct fail *);
+enum err result_resend(struct db *, const struct dec_send *, int64_t hostid,
+    int64_t now, int64_t stored_deadline, struct fail *);
 /* W2: expects what dec says; E_RACE if it is no longer so. */
-enum err result_report(struct db *, const struct dec_report *, const struct rq_report *, int64_t hostid, int64_t userid, int64_t teamid, int64_t now, struct fail *);
-enum err result_expire(struct db *, int64_t id, int64_t hostid, int64_t deadline, struct fail *);
-enum err results_detach(struct db *, struct arena *, int64_t hostid, int64_t now, struct fail *); /* wire.md 3.2; leaves received_time 0 */
+enum err result_report(struct db *, const struct dec_report *, const struct rq_report *,
+    int64_t hostid, int64_t userid, int64_t teamid, int64_t now, struct fail *);
+enum err result_expire(
+    struct db *, int64_t id, int64_t hostid, int64_t deadline, struct fail *);
+enum err results_detach(struct db *, struct arena *, int64_t hostid, int64_t now,
+    struct fail *); /* wire.md 3.2; leaves received_time 0 */
 
-/* --- snapshot.c: the loader, the same for scheduler, replay and explain --- */
-enum err snapshot_reported(struct db *, struct arena *, const struct request *, struct snapshot *, struct fail *);
-enum err snapshot_work(struct db *, struct arena *, const struct conf *, const struct request *, struct rng *, size_t need, struct snapshot *, struct fail *);
-/* Does an unsent result of any of these filesets exist?  One query; the waiter's look. */
-enum err filesets_ready(struct db *, const int64_t *ids, size_t n, bool *ready, struct fail *);
+/* --- snapshot.c, snap_files.c: the loader, the same for scheduler, replay and explain
+ * --- Each step adds to the snapshot; the caller composes them: reported, files,
+ * (rules: order them), working_set, search, jobs, plain, user_wus.  Reads only. */
+/* In-progress jobs of snapshot.host, and the row of every reported name.  Jobs that the
+ * client neither reports nor lists (lost, if it lists at all) come with their blobs. */
+enum err snapshot_reported(struct db *, struct arena *, const struct request *,
+    struct snapshot *, struct fail *);
+/* File sets of the registered files that the request lists as present: held = the host
+ * has all of its files; names that are not registered are ignored.  Unordered, no jobs
+ * yet. */
+enum err snapshot_files(struct db *, struct arena *, const struct conf *,
+    const struct request *, struct snapshot *, struct fail *);
+/* Adds at most k seeded picks from file_working_set/ that are neither there yet nor
+ * held back. */
+enum err snapshot_working_set(struct db *, struct arena *, const struct conf *,
+    const struct request *, struct rng *, size_t k, struct snapshot *, struct fail *);
+/* Adds at most k file sets with unsent results that are not there yet, walking the ids
+ * of file sets upwards from a seeded start, once around. */
+enum err snapshot_search(struct db *, struct arena *, const struct conf *,
+    const struct request *, struct rng *, size_t k, struct snapshot *, struct fail *);
+/*
+ * Candidates of snapshot.files, in their order, from index `from` on, until 4 x need
+ * are there; what comes after stays without jobs, and its flags are the careful ones
+ * (has_unsent, has_open_wu, has_any_wu true: no delete order).  Ids increase from the
+ * last one that this user got; if there are none, ids that were skipped and are older
+ * than conf's locality_skip_release seconds are offered.
+ */
+enum err snapshot_jobs(struct db *, struct arena *, const struct conf *, size_t from,
+    size_t need, int64_t now, struct snapshot *, struct fail *);
+/* Jobs without a file set, at most 4 x need: of each app, from a seeded shard on. */
+enum err snapshot_plain(struct db *, struct arena *, struct rng *, size_t need,
+    struct snapshot *, struct fail *);
+/* Which workunits among the candidates already have a result with this once value (a
+ * user id, or minus a host id). */
+enum err snapshot_user_wus(
+    struct db *, struct arena *, int64_t once, struct snapshot *, struct fail *);
+/* Blobs and all columns of jobs by result id, in any order. */
+enum err jobs_by_ids(struct db *, struct arena *, const int64_t *ids, size_t n,
+    struct job **, size_t *njobs, struct fail *);
+/* Does an unsent result of any of these filesets exist?  The waiter's look. */
+enum err filesets_ready(
+    struct db *, const int64_t *ids, size_t n, bool *ready, struct fail *);
 
 /* --- trickle.c --- */
-enum err trickle_insert(struct db *, int64_t hostid, int64_t now, const struct rq_trickle *, struct fail *);
+enum err trickle_insert(
+    struct db *, int64_t hostid, int64_t now, const struct rq_trickle *, struct fail *);
 
 #endif

@@ -7,14 +7,19 @@
 
 enum { SCHEMA_VERSION = 1 };
 
-enum err schema_create(struct db *, struct fail *); /* empty database -> current schema */
-enum err schema_version(struct db *, int64_t *version, struct fail *); /* 0: none; a BOINC database or empty */
+enum err schema_create(
+    struct db *, struct fail *); /* empty database -> current schema */
+enum err schema_version(struct db *, int64_t *version,
+    struct fail *); /* 0: none; a BOINC database or empty */
 struct schema_remark {
 	bool error;
 	char *text; /* what is missing or costs, and what to run */
 };
-enum err schema_check(struct db *, struct arena *, struct schema_remark **, size_t *n, struct fail *);
-/* Adopts or upgrades step by step; each step is resumable and says what it does.  dry: only says. */
-enum err schema_upgrade(struct db *, struct arena *, bool dry, void (*say)(const char *), struct fail *);
+enum err schema_check(
+    struct db *, struct arena *, struct schema_remark **, size_t *n, struct fail *);
+/* Adopts or upgrades step by step; each step is resumable and says what it does.  dry:
+ * only says. */
+enum err schema_upgrade(
+    struct db *, struct arena *, bool dry, void (*say)(const char *), struct fail *);
 
 #endif

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The connection itself: made, kept and dropped here, its failures sorted into ours by
+ * one table.  A connection is never repaired in the middle of a transaction: the caller
+ * has to begin again.
+ */
+#include "db/private.h"
+
+#include <string.h>
+#include "db/schema.h"
+#include "model/states.h"
+#include "lib/banned.h"
+
+enum { CONNECT_S = 5, ANSWER_S = 60 };
+
+/*
+ * Numbers of the server (1000..) and of the client library (2000..) that mean more than
+ * "the statement is refused".
+ *   lost       the connection is of no more use
+ *   uncertain  at COMMIT: it may have been done
+ */
+static const struct failure {
+	unsigned code;
+	enum err err;
+	bool lost, uncertain;
+} failures[] = {
+	{ 1020, E_RETRY, false, false },  /* changed since it was read            */
+	{ 1040, E_DB, false, false },     /* too many connections                 */
+	{ 1044, E_CONFIG, false, false }, /* no right to the database            */
+	{ 1045, E_CONFIG, false, false }, /* wrong account or password           */
+	{ 1046, E_CONFIG, false, false }, /* no database chosen                  */
+	{ 1047, E_RETRY, false, false },  /* wsrep: node not ready                */
+	{ 1049, E_CONFIG, false, false }, /* no such database                    */
+	{ 1053, E_RETRY, true, true },    /* server shuts down                    */
+	{ 1054, E_CONFIG, false, false }, /* no such column                      */
+	{ 1062, E_RACE, false, false },   /* a unique key is taken                */
+	{ 1072, E_CONFIG, false, false }, /* no such column for an index         */
+	{ 1146, E_CONFIG, false, false }, /* no such table                       */
+	{ 1152, E_RETRY, true, true },    /* aborted connection                   */
+	{ 1158, E_RETRY, true, true },    /* network: read                        */
+	{ 1159, E_RETRY, true, true },    /* network: read timed out              */
+	{ 1160, E_RETRY, true, true },    /* network: write                       */
+	{ 1161, E_RETRY, true, true },    /* network: write timed out             */
+	{ 1176, E_CONFIG, false, false }, /* no such index                       */
+	{ 1180, E_RETRY, false, true },   /* error during COMMIT                  */
+	{ 1184, E_RETRY, true, true },    /* aborted connection                   */
+	{ 1205, E_RETRY, false, false },  /* lock wait timed out                  */
+	{ 1213, E_RETRY, false, false },  /* deadlock; Galera: certification       */
+	{ 1243, E_RETRY, true, false },   /* prepared statement is not known      */
+	{ 1264, E_BADREQ, false, false }, /* number out of range                 */
+	{ 1317, E_RETRY, false, true },   /* statement was interrupted            */
+	{ 1366, E_BADREQ, false, false }, /* value of a wrong form               */
+	{ 1406, E_BADREQ, false, false }, /* text too long                       */
+	{ 1412, E_RETRY, false, false },  /* table was altered meanwhile          */
+	{ 1615, E_RETRY, true, false },   /* statement must be prepared again     */
+	{ 1927, E_RETRY, true, true },    /* connection was killed                */
+	{ 2006, E_RETRY, true, true },    /* server has gone away                 */
+	{ 2013, E_RETRY, true, true },    /* connection lost during a statement   */
+	{ 2055, E_RETRY, true, true },    /* connection lost, with system error   */
+	{ 4031, E_RETRY, true, true },    /* the server closed an idle connection */
+};
+
+static struct failure
+failure_of(unsigned code)
+{
+	for (size_t i = 0; i < N(failures); i++)
+		if (failures[i].code == code)
+			return failures[i];
+	return (struct failure){ code, E_DB, false, false };
+}
+
+void
+conn_drop(struct db *db)
+{
+	for (size_t i = 0; i < SQL__MAX; i++) {
+		for (size_t k = 0; k < LIST_SIZES; k++) {
+			if (db->stmts[i][k] != NULL)
+				mysql_stmt_close(db->stmts[i][k]);
+			db->stmts[i][k] = NULL;
+		}
+	}
+	if (db->my != NULL)
+		mysql_close(db->my);
+	db->my = NULL;
+}
+
+enum err
+conn_fail(struct db *db, MYSQL_STMT *st, const char *what, struct fail *f)
+{
+	unsigned code = st != NULL ? mysql_stmt_errno(st) : mysql_errno(db->my);
+	const char *text = st != NULL ? mysql_stmt_error(st) : mysql_error(db->my);
+	struct failure x = failure_of(code);
+	const char *cure = "";
+
+	if (x.err == E_CONFIG)
+		cure = code >= 1044 && code <= 1049 ?
+		           "; see db_name, db_user, db_passwd in config.xml" :
+		           "; run: locus schema check";
+	enum err e = FAIL(f, x.err, "%s: %s (%u)%s", what, text, code, cure);
+	db->code = code;
+	db->duplicate = code == 1062;
+	db->uncertain = x.uncertain;
+	if (x.lost)
+		conn_drop(db);
+	return e;
+}
+
+enum err
+conn_text(struct db *db, const char *sql, const char *what, struct fail *f)
+{
+	db->count++;
+	if (mysql_real_query(db->my, sql, strlen(sql)) != 0)
+		return conn_fail(db, NULL, what, f);
+	return OK;
+}
+
+static const char *
+or_null(const char *s)
+{
+	return s[0] != '\0' ? s : NULL;
+}
+
+static enum err
+session_set(struct db *db, struct fail *f)
+{
+	static const enum stmt_id set[] = { SQL_SESSION_MODE, SQL_SESSION_ISOLATION };
+	int64_t bytes;
+
+	for (size_t i = 0; i < N(set); i++) {
+		const struct stmt_info *st = &stmt_infos[set[i]];
+		enum err e = conn_text(db, st->sql, st->name, f);
+		if (e != OK)
+			return e;
+	}
+	if (db->text_bytes == 0) {
+		enum err e = db_number(db, f, &bytes, SQL_SESSION_TEXT_BYTES);
+		if (e != OK)
+			return e;
+		db->text_bytes = bytes >= 1 && bytes <= 4 ? (int)bytes : 4;
+	}
+	return OK;
+}
+
+static enum err
+version_check(struct db *db, struct fail *f)
+{
+	int64_t version;
+	enum err e = schema_version(db, &version, f);
+
+	if (e == OK && version != SCHEMA_VERSION)
+		return FAIL(f, E_CONFIG,
+		    "database %s has schema version %lld, this program needs %d; run: "
+		    "locus schema upgrade",
+		    db->cf->db_name, (long long)version, SCHEMA_VERSION);
+	return e;
+}
+
+static enum err
+conn_open(struct db *db, struct fail *f)
+{
+	const struct conf *cf = db->cf;
+	unsigned connect_s = CONNECT_S, answer_s = ANSWER_S;
+	MYSQL *my = mysql_init(NULL);
+
+	if (my == NULL)
+		return FAIL(f, E_DB, "the client library has no memory");
+	mysql_options(my, MYSQL_SET_CHARSET_NAME, "utf8mb4");
+	mysql_options(my, MYSQL_OPT_CONNECT_TIMEOUT, &connect_s);
+	if (!db->any_schema) {
+		mysql_options(my, MYSQL_OPT_READ_TIMEOUT, &answer_s);
+		mysql_options(my, MYSQL_OPT_WRITE_TIMEOUT, &answer_s);
+	}
+	if (mysql_real_connect(my, or_null(cf->db_host), or_null(cf->db_user),
+		or_null(cf->db_passwd), or_null(cf->db_name), (unsigned)cf->db_port,
+		or_null(cf->db_socket), CLIENT_FOUND_ROWS) == NULL) {
+		enum err e = failure_of(mysql_errno(my)).err;
+		db->code = mysql_errno(my);
+		FAIL(f, e == E_CONFIG ? E_CONFIG : E_DB,
+		    "cannot connect to database %s at %s: %s (%u)", cf->db_name,
+		    cf->db_socket[0] != '\0' ? cf->db_socket :
+		    cf->db_host[0] != '\0'   ? cf->db_host :
+					       "localhost",
+		    mysql_error(my), mysql_errno(my));
+		mysql_close(my);
+		return f->code;
+	}
+	db->my = my;
+	enum err e = session_set(db, f);
+	if (e == OK && !db->any_schema)
+		e = version_check(db, f);
+	if (e != OK)
+		conn_drop(db);
+	return e == E_RETRY ? (f->code = E_DB) : e;
+}
+
+enum err
+conn_need(struct db *db, struct fail *f)
+{
+	if (db->my != NULL)
+		return OK;
+	if (db->in_tx)
+		return FAIL(f, E_RETRY, "the connection was lost inside a transaction");
+	return conn_open(db, f);
+}

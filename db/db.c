@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Statements and transactions over one connection (db.h).  A statement is prepared when
+ * it is first needed, once for each size of its list, and again after a reconnect.
+ */
+#include "db/private.h"
+
+#include <assert.h>
+#include <string.h>
+#include "lib/clock.h"
+#include "lib/banned.h"
+
+enum { NAP_MAX_MS = 500 };
+
+enum err
+db_open(const struct conf *cf, bool any_schema, struct db **out, struct fail *f)
+{
+	struct arena a = { 0 };
+	struct db *db = NEW(&a, struct db);
+	enum err e;
+
+	db->a = a;
+	db->cf = cf;
+	db->any_schema = any_schema;
+	e = conn_need(db, f);
+	if (e != OK) {
+		db_close(db);
+		return e;
+	}
+	*out = db;
+	return OK;
+}
+
+void
+db_close(struct db *db)
+{
+	if (db == NULL)
+		return;
+	conn_drop(db);
+	arena_free(&db->scratch);
+	struct arena a = db->a; /* db itself lives in it */
+	arena_free(&a);
+}
+
+enum err
+db_ready(struct db *db, struct fail *f)
+{
+	if (db->my != NULL && mysql_ping(db->my) != 0) {
+		db_rollback(db);
+		conn_drop(db);
+	}
+	return conn_need(db, f);
+}
+
+static enum err
+stmt_prepare(
+    struct db *db, enum stmt_id id, size_t slot, MYSQL_STMT **out, struct fail *f)
+{
+	MYSQL_STMT **st = &db->stmts[id][slot];
+
+	if (*st == NULL) {
+		char *sql = stmt_text(&db->scratch, id, slot);
+		*st = mysql_stmt_init(db->my);
+		if (*st == NULL)
+			return conn_fail(db, NULL, stmt_infos[id].name, f);
+		if (mysql_stmt_prepare(*st, sql, strlen(sql)) != 0) {
+			MYSQL_STMT *bad = *st;
+			*st = NULL;
+			enum err e = conn_fail(db, bad, stmt_infos[id].name, f);
+			mysql_stmt_close(bad);
+			return e;
+		}
+	}
+	*out = *st;
+	return OK;
+}
+
+enum err
+db_run(struct db *db, struct arena *a, struct fail *f, void **rows, size_t *n,
+    int64_t *affected, enum stmt_id id, const struct db_arg *arg)
+{
+	const struct stmt_info *info = &stmt_infos[id];
+	MYSQL_STMT *st;
+	size_t nparams;
+	enum err e = conn_need(db, f);
+
+	if (e != OK)
+		return e;
+	size_t list = stmt_list_len(id, arg);
+	e = stmt_prepare(db, id, list_slot(list), &st, f);
+	if (e != OK)
+		return e;
+	db->count++;
+	db->duplicate = false;
+	arena_reset(&db->scratch);
+	MYSQL_BIND *bind = bind_args(db, id, arg, &nparams);
+	assert(nparams == mysql_stmt_param_count(st));
+	if (mysql_stmt_bind_param(st, bind) != 0 || mysql_stmt_execute(st) != 0)
+		return conn_fail(db, st, info->name, f);
+	if (affected != NULL)
+		*affected = (int64_t)mysql_stmt_affected_rows(st);
+	if (rows == NULL)
+		return OK;
+	assert(mysql_stmt_field_count(st) == info->shape->ncols);
+	return fetch_rows(db, st, info->shape, a, rows, n, f);
+}
+
+enum err
+db_exec(struct db *db, struct fail *f, int64_t *affected, enum stmt_id id, ...)
+{
+	struct db_arg arg[ARGS_MAX];
+	va_list ap;
+
+	va_start(ap, id);
+	stmt_args(id, ap, arg);
+	va_end(ap);
+	return db_run(db, NULL, f, NULL, NULL, affected, id, arg);
+}
+
+enum err
+db_query(struct db *db, struct arena *a, struct fail *f, void **rows, size_t *n,
+    enum stmt_id id, ...)
+{
+	struct db_arg arg[ARGS_MAX];
+	va_list ap;
+
+	va_start(ap, id);
+	stmt_args(id, ap, arg);
+	va_end(ap);
+	return db_run(db, a, f, rows, n, NULL, id, arg);
+}
+
+enum err
+db_row(struct db *db, struct arena *a, struct fail *f, void **row, enum stmt_id id, ...)
+{
+	struct db_arg arg[ARGS_MAX];
+	va_list ap;
+	size_t n;
+
+	va_start(ap, id);
+	stmt_args(id, ap, arg);
+	va_end(ap);
+	enum err e = db_run(db, a, f, row, &n, NULL, id, arg);
+	if (e == OK && n == 0)
+		return FAIL(f, E_NOTFOUND, "%s: no such row", stmt_infos[id].name);
+	return e;
+}
+
+enum err
+db_number(struct db *db, struct fail *f, int64_t *value, enum stmt_id id, ...)
+{
+	struct db_arg arg[ARGS_MAX];
+	struct arena a = { 0 };
+	va_list ap;
+	void *rows;
+	size_t n;
+
+	assert(strcmp(stmt_infos[id].shape->name, "number") == 0);
+	va_start(ap, id);
+	stmt_args(id, ap, arg);
+	va_end(ap);
+	enum err e = db_run(db, &a, f, &rows, &n, NULL, id, arg);
+	if (e == OK && n == 0)
+		e = FAIL(f, E_NOTFOUND, "%s: no such row", stmt_infos[id].name);
+	if (e == OK)
+		*value = ((struct row_number *)rows)->v;
+	arena_free(&a);
+	return e;
+}
+
+int64_t
+db_insert_id(struct db *db)
+{
+	return db->my == NULL ? 0 : (int64_t)mysql_insert_id(db->my);
+}
+
+enum err
+db_begin(struct db *db, struct fail *f)
+{
+	assert(!db->in_tx);
+	enum err e = conn_need(db, f);
+	if (e == OK)
+		e = conn_text(db, stmt_infos[SQL_BEGIN].sql, "BEGIN", f);
+	db->in_tx = e == OK;
+	return e;
+}
+
+enum err
+db_commit(struct db *db, struct fail *f)
+{
+	assert(db->in_tx);
+	enum err e = conn_need(db, f);
+
+	db->uncertain = false;
+	db->in_tx = false;
+	if (e != OK)
+		return e;
+	db->count++;
+	if (mysql_commit(db->my) != 0)
+		return conn_fail(db, NULL, "COMMIT", f);
+	return OK;
+}
+
+bool
+db_commit_uncertain(const struct db *db)
+{
+	return db->uncertain;
+}
+
+void
+db_rollback(struct db *db)
+{
+	bool was = db->in_tx;
+
+	db->in_tx = false;
+	if (was && db->my != NULL && mysql_rollback(db->my) != 0)
+		conn_drop(db); /* the server rolls back what it no longer hears of */
+}
+
+void
+db_retry_nap(struct rng *rng, int attempt)
+{
+	int most = attempt >= 8 ? NAP_MAX_MS : 2 << attempt;
+
+	if (most > NAP_MAX_MS)
+		most = NAP_MAX_MS;
+	clock_nap_ms(most / 2 + (int)rng_below(rng, (uint64_t)most / 2 + 1));
+}
+
+bool
+db_duplicate_key(const struct db *db)
+{
+	return db->duplicate;
+}
+
+uint64_t
+db_statements(const struct db *db)
+{
+	return db->count;
+}

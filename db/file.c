@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Large files, the sets of them that workunits use, and who holds them. */
+#include "db/entity.h"
+
+#include <string.h>
+#include "lib/clock.h"
+#include "lib/banned.h"
+
+static enum err
+name_fits(const char *what, const char *name, struct fail *f)
+{
+	if (name == NULL || name[0] == '\0' || strlen(name) > DB_NAME_MAX)
+		return FAIL(f, E_BADREQ, "%s name \"%.40s\" must have 1 to %d bytes",
+		    what, name != NULL ? name : "", DB_NAME_MAX);
+	return OK;
+}
+
+enum err
+file_insert(struct db *db, struct file *file, struct fail *f)
+{
+	enum err e = name_fits("file", file->name, f);
+
+	file->id = 0; /* assigned, also when tried again */
+	if (e == OK)
+		e = db_exec(db, f, NULL, SQL_FILE_INSERT, file);
+	if (e == OK)
+		file->id = db_insert_id(db);
+	return e;
+}
+
+enum err
+file_by_name(struct db *db, struct arena *a, const char *name, struct file **file,
+    struct fail *f)
+{
+	void *row;
+	enum err e = db_row(db, a, f, &row, SQL_FILE_BY_NAME, name);
+
+	if (e == OK)
+		*file = row;
+	return e;
+}
+
+enum err
+file_holders(struct db *db, struct arena *a, const int64_t *file_ids, size_t n,
+    struct row_pair **pairs, size_t *npairs, struct fail *f)
+{
+	size_t cap = 0, total = 0;
+	struct row_pair *all = NULL;
+
+	for (size_t i = 0; i < n; i += DB_LIST_MAX) {
+		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, got;
+		void *rows;
+		enum err e = db_query(
+		    db, a, f, &rows, &got, SQL_FILE_HOLDERS, file_ids + i, part);
+		if (e != OK)
+			return e;
+		for (size_t k = 0; k < got; k++)
+			PUSH(a, all, total, cap) = ((struct row_pair *)rows)[k];
+	}
+	*pairs = all;
+	*npairs = total;
+	return OK;
+}
+
+enum err
+fileset_insert(struct db *db, struct fileset *set, const int64_t *file_ids, size_t n,
+    struct fail *f)
+{
+	enum err e = name_fits("file set", set->name, f);
+
+	set->id = 0; /* assigned, also when tried again */
+	if (e == OK)
+		e = db_exec(db, f, NULL, SQL_FILESET_INSERT, set, clock_now());
+	if (e != OK)
+		return e;
+	set->id = db_insert_id(db);
+	for (size_t i = 0; i < n && e == OK; i++)
+		e = db_exec(db, f, NULL, SQL_FILESET_FILE_INSERT, set->id, file_ids[i]);
+	return e;
+}
+
+enum err
+fileset_by_name(struct db *db, struct arena *a, const char *name, struct fileset **set,
+    struct fail *f)
+{
+	void *row;
+	enum err e = db_row(db, a, f, &row, SQL_FILESET_BY_NAME, name);
+
+	if (e == OK)
+		*set = row;
+	return e;
+}
+
+enum err
+fileset_by_id(
+    struct db *db, struct arena *a, int64_t id, struct fileset **set, struct fail *f)
+{
+	void *row;
+	enum err e = db_row(db, a, f, &row, SQL_FILESET_BY_ID, id);
+
+	if (e == OK)
+		*set = row;
+	return e;
+}
+
+enum err
+fileset_list(struct db *db, struct arena *a, int64_t appid, struct fileset **sets,
+    size_t *n, struct fail *f)
+{
+	void *rows;
+	enum err e = db_query(db, a, f, &rows, n, SQL_FILESET_LIST, appid, appid);
+
+	if (e == OK)
+		*sets = rows;
+	return e;
+}
+
+enum err
+fileset_files(struct db *db, struct arena *a, int64_t id, struct row_member **files,
+    size_t *n, struct fail *f)
+{
+	void *rows;
+	enum err e = db_query(db, a, f, &rows, n, SQL_FILESET_MEMBERS, &id, (size_t)1);
+
+	if (e == OK)
+		*files = rows;
+	return e;
+}
+
+enum err
+fileset_set_next(
+    struct db *db, int64_t id, int32_t expect_next, int32_t next, struct fail *f)
+{
+	int64_t affected;
+	enum err e = db_exec(db, f, &affected, SQL_FILESET_SET_NEXT, (int64_t)next, id,
+	    (int64_t)expect_next);
+
+	if (e == OK && affected == 0)
+		return FAIL(f, E_RACE, "file set %lld: another generator was faster",
+		    (long long)id);
+	return e;
+}
+
+enum err
+fileset_set_paused(struct db *db, int64_t id, int32_t paused, struct fail *f)
+{
+	int64_t affected;
+	enum err e = db_exec(
+	    db, f, &affected, SQL_FILESET_SET_PAUSED, (int64_t)paused, id);
+
+	if (e == OK && affected == 0)
+		return FAIL(f, E_NOTFOUND, "no file set %lld", (long long)id);
+	return e;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Hosts, what is known of app versions on them, and which large files they hold. */
+#include "db/entity.h"
+
+#include <stdlib.h>
+#include "lib/banned.h"
+
+enum { DAY_S = 86400 };
+
+enum err
+host_by_id(
+    struct db *db, struct arena *a, int64_t id, struct host **host, struct fail *f)
+{
+	void *row;
+	enum err e = db_row(db, a, f, &row, SQL_HOST_BY_ID, id);
+
+	if (e == OK)
+		*host = row;
+	return e;
+}
+
+enum err
+host_by_cpid(struct db *db, struct arena *a, int64_t userid, const char *hashed_cpid,
+    struct host **host, struct fail *f)
+{
+	void *row;
+	enum err e = db_row(db, a, f, &row, SQL_HOST_BY_CPID, userid, hashed_cpid);
+
+	if (e == OK)
+		*host = row;
+	return e;
+}
+
+enum err
+host_similar(struct db *db, struct arena *a, const struct host *like,
+    struct host **host, struct fail *f)
+{
+	void *row;
+	enum err e = db_row(db, a, f, &row, SQL_HOST_SIMILAR, like->userid,
+	    like->domain_name, like->last_ip_addr, like->os_name, like->p_model,
+	    like->m_nbytes);
+
+	if (e == OK)
+		*host = row;
+	return e;
+}
+
+enum err
+host_insert(struct db *db, struct host *host, struct fail *f)
+{
+	host->id = 0; /* assigned, also when tried again */
+	enum err e = db_exec(db, f, NULL, SQL_HOST_INSERT, host);
+
+	if (e == OK)
+		host->id = db_insert_id(db);
+	return e;
+}
+
+enum err
+host_save_rpc(struct db *db, const struct host *h, int64_t rpc_token, struct fail *f)
+{
+	return db_exec(db, f, NULL, SQL_HOST_SAVE_RPC, h->rpc_seqno, h->rpc_time,
+	    h->rpc_time / DAY_S, (int64_t)h->timezone, h->domain_name, h->last_ip_addr,
+	    h->host_cpid, (int64_t)h->nsame_ip_addr, h->on_frac, h->connected_frac,
+	    h->active_frac, h->gpu_active_frac, (int64_t)h->p_ncpus, h->p_vendor,
+	    h->p_model, h->p_fpops, h->p_iops, h->p_membw, h->os_name, h->os_version,
+	    h->m_nbytes, h->m_cache, h->m_swap, h->d_total, h->d_free,
+	    h->d_boinc_used_total, h->d_boinc_used_project, h->n_bwup, h->n_bwdown,
+	    h->duration_correction_factor, h->external_ip_addr, h->product_name,
+	    (int64_t)h->p_ngpus, h->p_gpu_fpops, h->misc, rpc_token, h->id);
+}
+
+enum err
+host_token(struct db *db, int64_t id, int64_t *rpc_token, struct fail *f)
+{
+	return db_number(db, f, rpc_token, SQL_HOST_TOKEN, id);
+}
+
+enum err
+hosts_active(struct db *db, int64_t since, int64_t *n, struct fail *f)
+{
+	return db_number(db, f, n, SQL_HOSTS_ACTIVE, since / DAY_S);
+}
+
+enum err
+host_app_versions(struct db *db, struct arena *a, int64_t hostid,
+    struct host_app_version **havs, size_t *n, struct fail *f)
+{
+	void *rows;
+	enum err e = db_query(db, a, f, &rows, n, SQL_HOST_APP_VERSIONS, hostid);
+
+	if (e == OK)
+		*havs = rows;
+	return e;
+}
+
+enum err
+host_app_version_save(struct db *db, const struct host_app_version *hav, struct fail *f)
+{
+	return db_exec(db, f, NULL, SQL_HOST_APP_VERSION_SAVE, hav);
+}
+
+static int
+id_order(const void *a, const void *b)
+{
+	const int64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static bool
+has_id(const int64_t *sorted, size_t n, int64_t id)
+{
+	return n > 0 && bsearch(&id, sorted, n, sizeof(id), id_order) != NULL;
+}
+
+static enum err
+files_remove(
+    struct db *db, int64_t hostid, const int64_t *ids, size_t n, struct fail *f)
+{
+	for (size_t i = 0; i < n; i += DB_LIST_MAX) {
+		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX;
+		enum err e = db_exec(
+		    db, f, NULL, SQL_HOST_FILE_REMOVE, hostid, ids + i, part);
+		if (e != OK)
+			return e;
+	}
+	return OK;
+}
+
+enum err
+host_files_save(struct db *db, struct arena *a, int64_t hostid, const int64_t *file_ids,
+    size_t n, int64_t now, struct fail *f)
+{
+	void *rows;
+	size_t nold, ngone = 0;
+	enum err e = db_query(db, a, f, &rows, &nold, SQL_HOST_FILES, hostid);
+
+	if (e != OK)
+		return e;
+	int64_t *old = NEWN(a, int64_t, nold + 1), *gone = NEWN(a, int64_t, nold + 1);
+	for (size_t i = 0; i < nold; i++)
+		old[i] = ((struct row_number *)rows)[i].v;
+	qsort(old, nold, sizeof(*old), id_order);
+	int64_t *held = n > 0 ? arena_memdup(a, file_ids, n * sizeof(*file_ids)) : NULL;
+	if (n > 0)
+		qsort(held, n, sizeof(*held), id_order);
+	for (size_t i = 0; i < nold; i++)
+		if (!has_id(held, n, old[i]))
+			gone[ngone++] = old[i];
+	for (size_t i = 0; i < n && e == OK; i++)
+		if (!has_id(old, nold, held[i]))
+			e = db_exec(
+			    db, f, NULL, SQL_HOST_FILE_ADD, hostid, held[i], now);
+	return e != OK ? e : files_remove(db, hostid, gone, ngone, f);
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the files of db/ share and nobody else sees: the connection, the statement table
+ * and the binder.  The only header that knows the client library.
+ */
+#ifndef DB_PRIVATE_H
+#define DB_PRIVATE_H
+
+#include <mysql.h>
+#include <stdarg.h>
+#include "db/db.h"
+
+/* my_bool with MariaDB Connector/C, bool with MySQL's library. */
+typedef __typeof__(((MYSQL_BIND *)0)->is_null_value) sql_bool;
+
+enum { LIST_SIZES = 4 };
+
+struct stmt_info { /* one line of stmts.def */
+	const char *name, *args, *key, *sql;
+	const struct row_shape *shape;
+	int64_t base, per_row, per_item; /* Handler_read_% allowed */
+};
+extern const struct stmt_info stmt_infos[SQL__MAX];
+
+struct db {
+	struct arena a;       /* this struct; freed by db_close   */
+	struct arena scratch; /* bindings of the statement at hand */
+	const struct conf *cf;
+	MYSQL *my; /* NULL: not connected */
+	MYSQL_STMT *stmts[SQL__MAX][LIST_SIZES];
+	bool any_schema, in_tx, uncertain, duplicate;
+	unsigned code;  /* the server's number of the last failure */
+	int text_bytes; /* of the widest character that text columns take */
+	uint64_t count;
+};
+
+/* One argument, by the letter of the args string. */
+struct db_arg {
+	int64_t i;
+	double f;
+	const void *p; /* s t b R I S */
+	size_t n;      /* I S */
+};
+enum { ARGS_MAX = 48 };
+
+/* --- stmt.c --- */
+/* 0..3 for list lengths up to 1, 4, 16, 64; 0 for a statement without a list. */
+size_t list_slot(size_t n);
+size_t list_size(size_t slot);
+/* The statement's text with $COLS, $VALUES and $LIST filled in. */
+char *stmt_text(struct arena *, enum stmt_id, size_t slot);
+void stmt_args(enum stmt_id, va_list, struct db_arg *);
+size_t stmt_list_len(enum stmt_id, const struct db_arg *);
+
+/* --- bind.c --- */
+/* text made valid UTF-8 of at most so many bytes per character, cut at max bytes. */
+const char *text_valid(struct arena *, const char *, int text_bytes, size_t max);
+/* n = how many parameters were bound. */
+MYSQL_BIND *bind_args(struct db *, enum stmt_id, const struct db_arg *, size_t *n);
+/* All rows of an executed statement into an arena array of the shape. */
+enum err fetch_rows(struct db *, MYSQL_STMT *, const struct row_shape *, struct arena *,
+    void **rows, size_t *n, struct fail *);
+
+/* --- conn.c --- */
+enum err conn_need(
+    struct db *, struct fail *); /* connects; E_RETRY inside a transaction */
+void conn_drop(struct db *);
+/* Records a failure of the connection or of st (may be NULL) as an enum err. */
+enum err conn_fail(struct db *, MYSQL_STMT *st, const char *what, struct fail *);
+/* Text of our own without arguments, not prepared: schema.sql, BEGIN, SET. */
+enum err conn_text(struct db *, const char *sql, const char *what, struct fail *);
+
+/* --- db.c --- */
+enum err db_run(struct db *, struct arena *, struct fail *, void **rows, size_t *n,
+    int64_t *affected, enum stmt_id, const struct db_arg *);
+
+/* schema.sql, made a string by the build; ends with NULL. */
+extern const char *const schema_sql[];
+
+#endif

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Results.  Every change names the state that it expects, and the count of rows that
+ * matched is the answer (hot-path.md, W2 and W3).
+ */
+#include "db/entity.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "model/states.h"
+#include "lib/banned.h"
+
+/* result.app_version_id of the client's own programs: -2 CPU, -3 .. -6 by GPU make. */
+enum { ANON_UNKNOWN = -1, ANON_CPU = -2 };
+
+int64_t
+result_ready(const struct workunit *wu)
+{
+	if (wu->fileset_id > 0)
+		return wu->fileset_id;
+	return -(wu->appid * READY_SHARDS + wu->id % READY_SHARDS) - 1;
+}
+
+enum err
+result_insert(struct db *db, const struct workunit *wu, struct result *r,
+    const char *xml_doc_in, uint32_t random, struct fail *f)
+{
+	if (r->name == NULL || r->name[0] == '\0' || strlen(r->name) > DB_NAME_MAX)
+		return FAIL(f, E_BADREQ,
+		    "result name \"%.40s\" must have 1 to %d bytes",
+		    r->name != NULL ? r->name : "", DB_NAME_MAX);
+	r->workunitid = wu->id;
+	r->appid = wu->appid;
+	r->fileset_id = wu->fileset_id;
+	r->server_state = RESULT_UNSENT;
+	r->id = 0; /* assigned, also when tried again */
+	enum err e = db_exec(db, f, NULL, SQL_RESULT_INSERT, r, xml_doc_in,
+	    result_ready(wu), (int64_t)(random & INT32_MAX));
+	if (e == OK)
+		r->id = db_insert_id(db);
+	return e;
+}
+
+enum err
+results_of_workunit(struct db *db, struct arena *a, int64_t workunitid,
+    struct result **results, size_t *n, struct fail *f)
+{
+	void *rows;
+	enum err e = db_query(db, a, f, &rows, n, SQL_RESULTS_OF_WU, workunitid);
+
+	if (e == OK)
+		*results = rows;
+	return e;
+}
+
+enum err
+result_by_id(
+    struct db *db, struct arena *a, int64_t id, struct result **r, struct fail *f)
+{
+	void *row;
+	enum err e = db_row(db, a, f, &row, SQL_RESULT_BY_ID, id);
+
+	if (e == OK)
+		*r = row;
+	return e;
+}
+
+enum err
+result_by_name(
+    struct db *db, struct arena *a, const char *name, struct result **r, struct fail *f)
+{
+	void *row;
+	enum err e = db_row(db, a, f, &row, SQL_RESULT_BY_NAME, name);
+
+	if (e == OK)
+		*r = row;
+	return e;
+}
+
+enum err
+result_xml_docs(struct db *db, struct arena *a, int64_t id, char **xml_doc_in,
+    char **xml_doc_out, char **stderr_out, struct fail *f)
+{
+	void *row;
+	enum err e = db_row(db, a, f, &row, SQL_RESULT_DOCS, id);
+
+	if (e != OK)
+		return e;
+	const struct row_docs *docs = row;
+	if (xml_doc_in != NULL)
+		*xml_doc_in = docs->xml_doc_in;
+	if (xml_doc_out != NULL)
+		*xml_doc_out = docs->xml_doc_out;
+	if (stderr_out != NULL)
+		*stderr_out = docs->stderr_out;
+	return OK;
+}
+
+static int64_t
+version_id(const struct dec_send *s)
+{
+	if (s->version != NULL)
+		return s->version->id;
+	return s->resource == 0 ? ANON_CPU : ANON_UNKNOWN;
+}
+
+/* E_RACE if the conditional update matched nothing. */
+static enum err
+matched(enum err e, int64_t affected, const char *what, int64_t id, struct fail *f)
+{
+	if (e == OK && affected == 0)
+		return FAIL(f, E_RACE, "result %lld: %s", (long long)id, what);
+	return e;
+}
+
+enum err
+result_claim(struct db *db, const struct dec_send *s, int64_t hostid, int64_t userid,
+    int64_t now, int64_t stored_deadline, struct fail *f)
+{
+	int64_t affected = 0;
+	enum err e = db_exec(db, f, &affected, SQL_RESULT_CLAIM, hostid, userid, now,
+	    stored_deadline, version_id(s), s->projected_flops, s->once,
+	    s->bytes_needed, s->bytes_saved, s->job->id);
+
+	return matched(e, affected, "no longer unsent", s->job->id, f);
+}
+
+enum err
+result_resend(struct db *db, const struct dec_send *s, int64_t hostid, int64_t now,
+    int64_t stored_deadline, struct fail *f)
+{
+	int64_t affected = 0;
+	enum err e = db_exec(db, f, &affected, SQL_RESULT_RESEND, now, stored_deadline,
+	    version_id(s), s->projected_flops, s->job->id, hostid);
+
+	return matched(
+	    e, affected, "no longer in progress on this host", s->job->id, f);
+}
+
+enum err
+result_report(struct db *db, const struct dec_report *d, const struct rq_report *r,
+    int64_t hostid, int64_t userid, int64_t teamid, int64_t now, struct fail *f)
+{
+	int64_t affected = 0;
+	enum err e = db_exec(db, f, &affected, SQL_RESULT_REPORT, hostid, userid,
+	    teamid, now, (int64_t)r->state, d->cpu_time, d->elapsed_time,
+	    (int64_t)d->exit_status, (int64_t)r->app_version_num,
+	    r->peak_working_set_size, r->peak_swap_size, r->peak_disk_usage,
+	    (int64_t)d->outcome, (int64_t)d->validate_state, r->stderr_out,
+	    r->xml_doc_out, d->result_id, (int64_t)d->expect_state,
+	    (int64_t)d->expect_outcome);
+
+	return matched(e, affected, "changed since it was read", d->result_id, f);
+}
+
+enum err
+result_expire(
+    struct db *db, int64_t id, int64_t hostid, int64_t deadline, struct fail *f)
+{
+	int64_t affected = 0;
+	enum err e = db_exec(db, f, &affected, SQL_RESULT_EXPIRE, deadline, id, hostid);
+
+	return matched(e, affected, "no longer in progress on this host", id, f);
+}
+
+static int
+id_order(const void *a, const void *b)
+{
+	const int64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+enum err
+results_detach(
+    struct db *db, struct arena *a, int64_t hostid, int64_t now, struct fail *f)
+{
+	void *rows;
+	size_t n;
+	enum err e = db_query(db, a, f, &rows, &n, SQL_RESULTS_ON_HOST, hostid);
+
+	if (e != OK || n == 0)
+		return e;
+	const struct row_pair *pairs = rows;
+	int64_t *ids = NEWN(a, int64_t, n), *wus = NEWN(a, int64_t, n);
+	for (size_t i = 0; i < n; i++) {
+		ids[i] = pairs[i].a;
+		wus[i] = pairs[i].b;
+	}
+	qsort(wus, n, sizeof(*wus), id_order);
+	e = workunits_touch(db, wus, n, now, f);
+	for (size_t i = 0; i < n && e == OK; i += DB_LIST_MAX) {
+		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX;
+		e = db_exec(db, f, NULL, SQL_RESULTS_DETACH, hostid, ids + i, part);
+	}
+	return e;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Workunits: made, found, and handed to the daemons that are due. */
+#include "db/entity.h"
+
+#include <string.h>
+#include "lib/banned.h"
+
+enum err
+workunit_insert(struct db *db, struct workunit *wu, const char *xml_doc, struct fail *f)
+{
+	if (wu->name == NULL || wu->name[0] == '\0' || strlen(wu->name) > DB_NAME_MAX)
+		return FAIL(f, E_BADREQ,
+		    "workunit name \"%.40s\" must have 1 to %d bytes",
+		    wu->name != NULL ? wu->name : "", DB_NAME_MAX);
+	wu->id = 0; /* assigned, also when tried again */
+	enum err e = db_exec(db, f, NULL, SQL_WU_INSERT, wu, xml_doc);
+	if (e == OK)
+		wu->id = db_insert_id(db);
+	return e;
+}
+
+enum err
+workunit_by_id(
+    struct db *db, struct arena *a, int64_t id, struct workunit **wu, struct fail *f)
+{
+	void *row;
+	enum err e = db_row(db, a, f, &row, SQL_WU_BY_ID, id);
+
+	if (e == OK)
+		*wu = row;
+	return e;
+}
+
+enum err
+workunit_by_name(struct db *db, struct arena *a, const char *name, struct workunit **wu,
+    struct fail *f)
+{
+	void *row;
+	enum err e = db_row(db, a, f, &row, SQL_WU_BY_NAME, name);
+
+	if (e == OK)
+		*wu = row;
+	return e;
+}
+
+enum err
+workunit_xml_doc(
+    struct db *db, struct arena *a, int64_t id, char **xml_doc, struct fail *f)
+{
+	void *row;
+	enum err e = db_row(db, a, f, &row, SQL_WU_XML_DOC, id);
+
+	if (e == OK)
+		*xml_doc = ((struct row_text *)row)->s;
+	return e;
+}
+
+enum err
+workunits_due(struct db *db, struct arena *a, int64_t now, size_t max,
+    struct workunit **wus, size_t *n, struct fail *f)
+{
+	void *rows;
+	enum err e = db_query(db, a, f, &rows, n, SQL_WUS_DUE, now, (int64_t)max);
+
+	if (e == OK)
+		*wus = rows;
+	return e;
+}
+
+enum err
+workunits_to_validate(struct db *db, struct arena *a, int64_t appid, size_t max,
+    struct workunit **wus, size_t *n, struct fail *f)
+{
+	void *rows;
+	enum err e = db_query(
+	    db, a, f, &rows, n, SQL_WUS_TO_VALIDATE, appid, (int64_t)max);
+
+	if (e == OK)
+		*wus = rows;
+	return e;
+}
+
+enum err
+workunits_to_assimilate(struct db *db, struct arena *a, int64_t appid, size_t max,
+    struct workunit **wus, size_t *n, struct fail *f)
+{
+	void *rows;
+	enum err e = db_query(
+	    db, a, f, &rows, n, SQL_WUS_TO_ASSIMILATE, appid, (int64_t)max);
+
+	if (e == OK)
+		*wus = rows;
+	return e;
+}
+
+enum err
+workunits_touch(struct db *db, const int64_t *ids, size_t n, int64_t at, struct fail *f)
+{
+	for (size_t i = 0; i < n; i += DB_LIST_MAX) {
+		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX;
+		enum err e = db_exec(db, f, NULL, SQL_WUS_TOUCH, at, ids + i, part);
+		if (e != OK)
+			return e;
+	}
+	return OK;
+}
