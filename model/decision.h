@@ -44,7 +44,8 @@ struct dec_send {
 	double runtime_s;       /* estimated, availability counted             */
 	int64_t deadline;       /* as sent; stored with the grace period added */
 	int64_t bytes_needed, bytes_saved; /* of large files */
-	int64_t once;            /* userid, -hostid, or 0 = no once rule        */
+	int64_t once; /* userid, -hostid, or 0 = no once rule; a new host has no id
+	                 yet: for its -hostid the commit puts the id it inserted */
 	bool expect_in_progress; /* a resend: the row is the host's already     */
 };
 

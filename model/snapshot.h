@@ -51,6 +51,13 @@ struct snap_report { /* a reported result, aligned with request.reports */
 	bool same_user_host;        /* its host is another one of the same user */
 };
 
+/* A task that the host says it has (request.other_results); the row may be gone. */
+struct snap_other {
+	bool found; /* a result of this host by that name, IN_PROGRESS or NO_REPLY */
+	int32_t server_state, outcome;        /* of the result   */
+	int32_t error_mask, assimilate_state; /* of its workunit */
+};
+
 struct snapshot {
 	const struct catalog *cat;
 	struct user user;
@@ -59,13 +66,18 @@ struct snapshot {
 	bool host_id_changed;    /* the reply carries <hostid>                */
 	bool detach_in_progress; /* found by similarity with nothing on it    */
 	bool weak_auth;
-	char *team_name; /* "" = none */
+	int64_t last_rpc_time; /* of the host, before this request; 0 = none */
+	char *email_hash;      /* MD5 of the user's e-mail, hex; NULL = preferences are
+	                          not stored */
+	char *team_name;       /* "" = none */
 	struct host_app_version *havs;
 	size_t nhavs;
 	struct snap_report *reports; /* request.nreports of them */
 	struct job *in_progress;     /* of this host, server_state 4, all columns */
 	size_t nin_progress;
-	struct snap_file *files; /* in the order in which they are to be tried */
+	struct snap_other *others; /* aligned with request.other_results; NULL = not
+	                              read, so that nothing unknown is aborted */
+	struct snap_file *files;   /* in the order in which they are to be tried */
 	size_t nfiles;
 	struct job *plain; /* candidates without a file set */
 	size_t nplain;

@@ -13,48 +13,56 @@
 /* One result's changes by the transitioner; only what differs is written. */
 struct result_change {
 	int64_t id;
-	bool time_out;    /* IN_PROGRESS -> OVER / NO_REPLY                         */
-	bool too_late;    /* validate_state -> TOO_LATE                             */
-	bool didnt_need;  /* UNSENT -> OVER / DIDNT_NEED                            */
-	bool no_check;    /* validate_state -> NO_CHECK                             */
-	bool delete_files;/* file_delete_state -> READY                             */
+	bool time_out;     /* IN_PROGRESS -> OVER / NO_REPLY                         */
+	bool too_late;     /* validate_state -> TOO_LATE                             */
+	bool didnt_need;   /* UNSENT -> OVER / DIDNT_NEED                            */
+	bool no_check;     /* validate_state -> NO_CHECK                             */
+	bool delete_files; /* file_delete_state -> READY                             */
 };
 struct wu_change {
 	struct result_change *results; /* aligned with the results given */
 	size_t nresults;
-	int32_t spawn;         /* new results to make                                 */
-	int32_t first_suffix;  /* of the first of them: highest existing + 1          */
-	int32_t priority;      /* of the new results                                  */
-	bool need_validate;    /* set it (never cleared here)                         */
-	bool uncommit;         /* hr_class and app_version_id back to 0               */
-	int32_t error_mask;    /* new value                                           */
-	bool assimilate;       /* assimilate_state INIT -> READY                      */
-	bool delete_input;     /* file_delete_state INIT -> READY                     */
-	int64_t next_at;       /* transition_time, TRANSITION_NEVER = none            */
+	int32_t spawn;        /* new results to make                                 */
+	int32_t first_suffix; /* of the first of them: highest existing + 1          */
+	int32_t priority;     /* of the new results                                  */
+	bool need_validate;   /* set it (never cleared here)                         */
+	bool uncommit;        /* hr_class and app_version_id back to 0               */
+	int32_t error_mask;   /* new value                                           */
+	bool assimilate;      /* assimilate_state INIT -> READY                      */
+	bool delete_input;    /* file_delete_state INIT -> READY                     */
+	int64_t next_at;      /* transition_time, TRANSITION_NEVER = none            */
 };
 /* server.md 4.3, steps 1 to 11.  results: all of the workunit, by increasing id. */
-struct wu_change transition(struct arena *, const struct conf *, const struct workunit *,
-    const struct result *, size_t n, int64_t now);
+struct wu_change transition(struct arena *, const struct conf *,
+    const struct workunit *, const struct result *, size_t n, int64_t now);
 
 /* The validator's view of one success (server.md 4.4). */
-enum match { MATCH_SAME, MATCH_DIFFERENT, MATCH_BAD /* cannot be judged: missing or unreadable file */, MATCH_LATER /* transient */ };
+enum match {
+	MATCH_SAME,
+	MATCH_DIFFERENT,
+	MATCH_BAD /* cannot be judged: missing or unreadable file */,
+	MATCH_LATER /* transient */
+};
 struct validate_change {
-	int32_t *validate_state;   /* new state per result; -1 = leave                  */
-	bool *validate_error;      /* outcome -> VALIDATE_ERROR as well                 */
-	int64_t canonical_resultid;/* 0 = none found                                    */
-	bool too_many_success;     /* error_mask bit 4                                  */
-	int32_t target_nresults;   /* new value, 0 = leave                              */
-	bool retry_later;          /* a transient failure: transition in 6 h            */
+	int32_t *validate_state; /* new state per result; -1 = leave                  */
+	bool *validate_error;    /* outcome -> VALIDATE_ERROR as well                 */
+	int64_t canonical_resultid; /* 0 = none found */
+	bool too_many_success;   /* error_mask bit 4                                  */
+	int32_t target_nresults; /* new value, 0 = leave                              */
+	bool retry_later;        /* a transient failure: transition in 6 h            */
 	bool transition_now;
 };
 /*
- * results: the workunit's OVER/SUCCESS results not INVALID, by id, n of them.  init[i] says whether result i can be
- * judged; same(ctx, i, j) compares two of them (asked for pairs once).
+ * results: the workunit's OVER/SUCCESS results not INVALID, by id, n of them.  init[i]
+ * says whether result i can be judged; same(ctx, i, j) compares two of them (asked for
+ * pairs once).
  */
-struct validate_change validate(struct arena *, const struct workunit *, const struct result *,
-    size_t n, const enum match *init, enum match (*same)(void *ctx, size_t i, size_t j), void *ctx);
+struct validate_change validate(struct arena *, const struct workunit *,
+    const struct result *, size_t n, const enum match *init,
+    enum match (*same)(void *ctx, size_t i, size_t j), void *ctx);
 
-/* The built-in range generator: part i of n of [0, total): [from, to), sizes differ by at most 1. */
+/* The built-in range generator: part i of n of [0, total): [from, to), sizes differ by
+ * at most 1. */
 void range_part(int64_t total, int32_t n, int32_t i, int64_t *from, int64_t *to);
 
 /* Working set (design.md; seed 003 L13-L15): what to put in and what to take out. */
@@ -63,16 +71,17 @@ struct ws_file { /* one row per fileset of the app */
 	char *name;
 	bool in_set, reported_empty; /* in files_no_work */
 	bool no_work_available, has_unsent, has_open_wu, paused;
-	int32_t holders; /* hosts that hold it */
+	int32_t holders;    /* hosts that hold it */
 	int64_t dropped_at; /* when it last left the set, 0 = never */
 };
 struct ws_change {
 	const char **add, **drop, **clear_no_work; /* names */
 	size_t nadd, ndrop, nclear;
-	size_t size; /* max(1, ceil(active_hosts / holders_wanted)) capped by live files */
+	size_t
+	    size; /* max(1, ceil(active_hosts / holders_wanted)) capped by live files */
 	bool running_dry;
 };
-struct ws_change working_set(struct arena *, const struct ws_file *, size_t n, int64_t active_hosts,
-    int64_t holders_wanted, int64_t now, int64_t wait_period_s);
+struct ws_change working_set(struct arena *, const struct ws_file *, size_t n,
+    int64_t active_hosts, int64_t holders_wanted, int64_t now, int64_t wait_period_s);
 
 #endif

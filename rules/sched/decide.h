@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What one scheduler RPC is answered.  No I/O, no clock, no globals: same arguments, same decision.
+ * What one scheduler RPC is answered.  No I/O, no clock, no globals: same arguments,
+ * same decision.
  */
 #ifndef RULES_SCHED_DECIDE_H
 #define RULES_SCHED_DECIDE_H
@@ -13,30 +14,36 @@
 #include "model/snapshot.h"
 
 /*
- * Order of service (design.md, Locality): reports, lost results, targeted jobs, held files, held files that drain
- * (want), working set, deterministic search, plain jobs; then delete orders, delay, messages.  now in s UTC.
- * *rng is consumed; ids in snapshot rows must be final.  lost: result ids that an earlier commit lost to
- * others; they are left out with WHY_LOST_RACE.
+ * Order of service (design.md, Locality): reports, lost results, targeted jobs, held
+ * files, held files that drain (want), working set, deterministic search, plain jobs;
+ * then delete orders, delay, messages.  now in s UTC. *rng is consumed; ids in snapshot
+ * rows must be final.  lost: result ids that an earlier commit lost to others; they are
+ * left out with WHY_LOST_RACE.
  */
 struct decision *decide(struct arena *, const struct conf *, const struct request *,
-    const struct snapshot *, int64_t now, struct rng *, const int64_t *lost, size_t nlost);
+    const struct snapshot *, int64_t now, struct rng *, const int64_t *lost,
+    size_t nlost);
 
 /*
- * How many candidates load should read at most for this request: 4 x the jobs that it can get
- * (hot-path.md, R5), at least 4.
+ * How many candidates load should read at most for this request: 4 x the jobs that it
+ * can get (hot-path.md, R5), at least 4.
  */
-size_t decide_need(const struct conf *, const struct request *, const struct snapshot *);
+size_t decide_need(
+    const struct conf *, const struct request *, const struct snapshot *);
 
-/* Does the request ask for work at all (server.md 2.3)?  Load skips the candidates otherwise. */
+/* Does the request ask for work at all (server.md 2.3)?  Load skips the candidates
+ * otherwise. */
 bool decide_wants_work(const struct conf *, const struct request *);
 
 /*
- * Order in which the files held are tried (seed 003, L6): seeded shuffle, or increasing name with
- * locality_scheduling_sorted_order.  Sorts snap->files[from .. to).
+ * Order in which the files held are tried (seed 003, L6): seeded shuffle, or increasing
+ * name with locality_scheduling_sorted_order.  Sorts snap->files[from .. to).
  */
-void locality_order(const struct conf *, struct rng *, struct snap_file *files, size_t n);
+void locality_order(
+    const struct conf *, struct rng *, struct snap_file *files, size_t n);
 
-/* The state of one file from its row facts (design.md, Locality). wait_period_s 0: never DRAINING. */
+/* The state of one file from its row facts (design.md, Locality). wait_period_s 0:
+ * never DRAINING. */
 enum file_state file_state(const struct conf *, const struct snap_file *);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who is asking: pure parts of authentication and host identity (wire.md 3.1, 3.2; server.md 2.17). */
+/* Who is asking: pure parts of authentication and host identity (wire.md 3.1, 3.2;
+ * server.md 2.17). */
 #ifndef RULES_SCHED_IDENTITY_H
 #define RULES_SCHED_IDENTITY_H
 
@@ -8,15 +9,18 @@
 #include "model/rows.h"
 
 enum host_verdict {
-	HOST_SAME,     /* the row with this id is this host                     */
-	HOST_FORWARD,  /* merged: look at row rpc_seqno instead                 */
-	HOST_CLONE,    /* the seqno went back: a copied client, search or make  */
-	HOST_FOREIGN,  /* belongs to another account                            */
+	HOST_SAME,    /* the row with this id is this host                     */
+	HOST_FORWARD, /* merged: look at row rpc_seqno instead                 */
+	HOST_CLONE,   /* the seqno went back: a copied client, search or make  */
+	HOST_FOREIGN, /* belongs to another account                            */
 };
-enum host_verdict host_identify(const struct host *, const struct request *, int64_t userid, bool forwarded);
-/* Differs in CPU count, vendor, model or OS: not the host that its CPID says (wire.md 3.2 (3)). */
+enum host_verdict host_identify(
+    const struct host *, const struct request *, int64_t userid, bool forwarded);
+/* Differs in CPU count, vendor, model or OS: not the host that its CPID says
+ * (wire.md 3.2 (3)). */
 bool host_obviously_different(const struct host *, const struct request *);
 /* Copies the client-determined columns (wire.md 3.3) and counts; now is rpc_time. */
-void host_update(struct host *, const struct request *, int64_t now, const char *peer_addr);
+void host_update(
+    struct host *, const struct request *, int64_t now, const char *peer_addr);
 
 #endif

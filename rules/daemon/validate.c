@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which results of a workunit agree (server.md 4.4).  How two results are compared is
+ * the caller's; here stands what follows from it.
+ */
+#include "rules/daemon/daemon_rules.h"
+
+#include <assert.h>
+#include "model/states.h"
+#include "lib/banned.h"
+
+struct jury {
+	struct arena *a;
+	const struct workunit *wu;
+	const struct result *r;
+	size_t n;
+	const enum match *init;
+	enum match (*same)(void *, size_t, size_t);
+	void *ctx;
+	char *known; /* n x n answers + 1, 0 = not asked yet */
+	struct validate_change *c;
+};
+
+static enum match
+compare(struct jury *j, size_t x, size_t y)
+{
+	size_t lo = x < y ? x : y, hi = x < y ? y : x;
+	char *known = &j->known[lo * j->n + hi];
+
+	if (x == y)
+		return MATCH_SAME;
+	if (*known == 0) {
+		enum match m = j->same(j->ctx, lo, hi);
+
+		*known = (char)(m + 1);
+		if (m == MATCH_LATER)
+			j->c->retry_later = true;
+	}
+	return (enum match)(*known - 1);
+}
+
+/* Still to be judged, and can be. */
+static bool
+good(const struct jury *j, size_t i)
+{
+	int32_t v = j->r[i].validate_state;
+
+	return j->init[i] == MATCH_SAME &&
+	       (v == VALIDATE_INIT || v == VALIDATE_INCONCLUSIVE ||
+		   v == VALIDATE_VALID);
+}
+
+static void
+judge(struct jury *j, size_t i, int32_t state)
+{
+	if (j->r[i].validate_state != state)
+		j->c->validate_state[i] = state;
+}
+
+/* Results that cannot be read are errors; those that cannot be read now come again. */
+static void
+take_out_bad(struct jury *j)
+{
+	for (size_t i = 0; i < j->n; i++) {
+		int32_t v = j->r[i].validate_state;
+
+		if (v != VALIDATE_INIT && v != VALIDATE_INCONCLUSIVE)
+			continue;
+		if (j->init[i] == MATCH_LATER)
+			j->c->retry_later = true;
+		if (j->init[i] != MATCH_BAD)
+			continue;
+		judge(j, i, VALIDATE_INVALID);
+		j->c->validate_error[i] = true;
+		j->c->transition_now = true;
+	}
+}
+
+/* Every good result against a canonical one. */
+static void
+judge_by(struct jury *j, size_t canonical)
+{
+	for (size_t i = 0; i < j->n; i++) {
+		enum match m;
+
+		if (!good(j, i) || j->r[i].validate_state == VALIDATE_VALID)
+			continue;
+		m = compare(j, canonical, i);
+		if (m != MATCH_LATER)
+			judge(
+			    j, i, m == MATCH_SAME ? VALIDATE_VALID : VALIDATE_INVALID);
+	}
+	j->c->transition_now = true;
+}
+
+/* The first one that enough others agree with; n if there is none. */
+static size_t
+find_canonical(struct jury *j)
+{
+	int32_t enough = j->wu->min_quorum / 2 + 1;
+
+	for (size_t i = 0; i < j->n; i++) {
+		int32_t agree = 0;
+
+		if (!good(j, i))
+			continue;
+		for (size_t k = 0; k < j->n; k++)
+			agree += good(j, k) && compare(j, i, k) == MATCH_SAME;
+		if (agree >= enough)
+			return i;
+	}
+	return j->n;
+}
+
+/* No agreement: more results are needed, unless there are too many already. */
+static void
+no_consensus(struct jury *j, int32_t viable)
+{
+	for (size_t i = 0; i < j->n; i++)
+		if (good(j, i))
+			judge(j, i, VALIDATE_INCONCLUSIVE);
+	if (viable > j->wu->max_success_results) {
+		j->c->too_many_success = true;
+		j->c->transition_now = true;
+	} else if (viable >= j->wu->target_nresults && !j->c->retry_later) {
+		j->c->target_nresults = viable + 1;
+		j->c->transition_now = true;
+	}
+}
+
+static void
+seek_canonical(struct jury *j)
+{
+	int32_t viable = 0;
+	size_t i;
+
+	for (i = 0; i < j->n; i++)
+		viable += good(j, i);
+	if (viable < j->wu->min_quorum)
+		return;
+	i = find_canonical(j);
+	if (i == j->n) {
+		no_consensus(j, viable);
+		return;
+	}
+	j->c->canonical_resultid = j->r[i].id;
+	judge_by(j, i);
+}
+
+struct validate_change
+validate(struct arena *a, const struct workunit *wu, const struct result *r, size_t n,
+    const enum match *init, enum match (*same)(void *ctx, size_t i, size_t j),
+    void *ctx)
+{
+	struct validate_change c = { 0 };
+	struct jury j = { a, wu, r, n, init, same, ctx, NULL, &c };
+	size_t canonical = n;
+
+	c.validate_state = NEWN(a, int32_t, n + 1);
+	c.validate_error = NEWN(a, bool, n + 1);
+	j.known = NEWN(a, char, mul_or_die(n, n) + 1);
+	for (size_t i = 0; i < n; i++) {
+		c.validate_state[i] = -1;
+		if (wu->canonical_resultid != 0 && r[i].id == wu->canonical_resultid)
+			canonical = i;
+	}
+	if (wu->canonical_resultid == 0) {
+		take_out_bad(&j);
+		seek_canonical(&j);
+	} else if (canonical == n || init[canonical] != MATCH_SAME) {
+		c.retry_later = true; /* nothing to compare with: nobody is to blame */
+	} else {
+		take_out_bad(&j);
+		judge_by(&j, canonical);
+	}
+	return c;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which files new hosts are to start with (seed 003, L13-L15): about active hosts /
+ * holders wanted of them, so that every file reaches as many hosts as its workunits
+ * need.
+ */
+#include "rules/daemon/daemon_rules.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "lib/banned.h"
+
+struct candidate {
+	const struct ws_file *f;
+	bool enough; /* as many holders as wanted */
+};
+
+/* Files that new hosts need most come first; what is in the set stays there as long as
+ * it can. */
+static int
+by_need(const void *x, const void *y)
+{
+	const struct candidate *a = x, *b = y;
+
+	if (a->enough != b->enough)
+		return a->enough ? 1 : -1;
+	if (a->f->has_unsent != b->f->has_unsent)
+		return a->f->has_unsent ? -1 : 1;
+	if (a->f->in_set != b->f->in_set)
+		return a->f->in_set ? -1 : 1;
+	if (a->f->holders != b->f->holders)
+		return a->f->holders < b->f->holders ? -1 : 1;
+	return a->f->fileset_id < b->f->fileset_id ?
+	           -1 :
+	           a->f->fileset_id > b->f->fileset_id;
+}
+
+/* Not DEAD: results of it may still be sent some day. */
+static bool
+is_live(const struct ws_file *f)
+{
+	return !f->paused && (f->has_unsent || f->has_open_wu || !f->no_work_available);
+}
+
+/*
+ * Has work, or may get some on demand.  One that was found empty comes back after a
+ * wait period, so that a slow generator is asked again and a dead one not without end.
+ */
+static bool
+may_be_in(const struct ws_file *f, int64_t now, int64_t wait_period_s)
+{
+	if (f->paused)
+		return false;
+	if (f->has_unsent)
+		return true;
+	if (wait_period_s == 0 || f->no_work_available || f->reported_empty)
+		return false;
+	return f->in_set || f->dropped_at == 0 || now - f->dropped_at >= wait_period_s;
+}
+
+static size_t
+set_size(int64_t active_hosts, int64_t holders_wanted)
+{
+	int64_t size = (active_hosts + holders_wanted - 1) / holders_wanted;
+
+	return size < 1 ? 1 : (size_t)size;
+}
+
+static void
+diff(struct ws_change *c, const struct ws_file *f, size_t n, const bool *chosen)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (chosen[i] && !f[i].in_set)
+			c->add[c->nadd++] = f[i].name;
+		if (!chosen[i] && f[i].in_set)
+			c->drop[c->ndrop++] = f[i].name;
+		if (f[i].reported_empty)
+			c->clear_no_work[c->nclear++] = f[i].name;
+	}
+}
+
+struct ws_change
+working_set(struct arena *a, const struct ws_file *f, size_t n, int64_t active_hosts,
+    int64_t holders_wanted, int64_t now, int64_t wait_period_s)
+{
+	int64_t m = holders_wanted < 1 ? 1 : holders_wanted;
+	struct candidate *cand = NEWN(a, struct candidate, n + 1);
+	bool *chosen = NEWN(a, bool, n + 1);
+	struct ws_change c = { 0 };
+	size_t ncand = 0, live = 0, want = set_size(active_hosts, m);
+
+	c.add = NEWN(a, const char *, n + 1);
+	c.drop = NEWN(a, const char *, n + 1);
+	c.clear_no_work = NEWN(a, const char *, n + 1);
+	for (size_t i = 0; i < n; i++) {
+		live += is_live(&f[i]);
+		if (may_be_in(&f[i], now, wait_period_s))
+			cand[ncand++] = (struct candidate){ &f[i], f[i].holders >= m };
+	}
+	qsort(cand, ncand, sizeof(*cand), by_need);
+	c.size = want < live ? want : live;
+	for (size_t i = 0; i < ncand && i < c.size; i++)
+		chosen[cand[i].f - f] = true;
+	c.running_dry = ncand < want;
+	diff(&c, f, n, chosen);
+	return c;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Text put together by rules: strings, integers and fixed-point numbers, in an arena,
+ * by the same bytes everywhere whatever the locale.
+ */
+#ifndef RULES_SAY_H
+#define RULES_SAY_H
+
+#include <stdint.h>
+#include "lib/arena.h"
+
+struct say {
+	struct arena *a;
+	char *p; /* NUL-terminated, "" at first */
+	size_t n, cap;
+};
+
+struct say say_new(struct arena *);
+void say_str(struct say *, const char *);
+void say_int(struct say *, int64_t);
+/* x rounded to so many decimals, 0 to 6; what does not fit 63 bits is cut to the
+ * largest that does. */
+void say_fixed(struct say *, double x, int decimals);
+
+#endif

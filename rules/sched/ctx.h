@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One decision in the making: what every rule of rules/sched looks at and adds to. Only
+ * decide() makes one.  One section per file.
+ */
+#ifndef RULES_SCHED_CTX_H
+#define RULES_SCHED_CTX_H
+
+#include "rules/sched/decide.h"
+#include "rules/sched/estimate.h"
+#include "rules/sched/work_req.h"
+#include "rules/sets.h"
+
+struct ctx {
+	struct arena *a;
+	const struct conf *conf;
+	const struct request *req;
+	const struct snapshot *snap;
+	int64_t now;
+	struct rng *rng;
+	struct decision *d;
+
+	struct machine m;
+	struct work_req work;
+	double *delay_s;     /* per resource: until an instance is free */
+	double *in_progress; /* per resource: jobs on the host and in this reply */
+	double disk;         /* bytes left for jobs */
+	int64_t *missing;    /* aligned with snap->files: bytes that the host must still
+	                        fetch */
+	size_t most_sends;   /* of this reply, SIZE_MAX = no limit */
+	struct ids lost, user_wus;
+	struct names held; /* names of files that the host reports as present */
+
+	struct choice *choices; /* versions chosen so far in this request */
+	size_t nchoices, choices_cap;
+	bool no_app_version; /* the locality search is over (seed 003, L17) */
+	bool could_not_wait; /* a file drains, but no place to wait was free */
+	bool reports_cut;    /* some reports are left for the next request */
+	double lack_disk,
+	    lack_ram; /* least extra bytes that would have let a job fit */
+	size_t sends_cap, skips_cap, deletes_cap, messages_cap, expire_cap;
+	size_t aborts_cap, unstarted_cap;
+};
+
+/* --- decide.c --- */
+/* Notes a candidate that was left out. */
+void decide_skip(struct ctx *, const struct job *, enum reason);
+/*
+ * Sends the job if everything allows it; file: its file set, NULL for a plain job or
+ * one that is not in the snapshot.  Returns why not, WHY_NONE if it is sent.
+ */
+enum reason decide_try(
+    struct ctx *, enum send_how, const struct job *, const struct snap_file *file);
+/* The reply is at least this many seconds before the next request. */
+void decide_delay(struct ctx *, double s);
+
+/* --- version.c --- */
+struct pick { /* an app version, and what a job uses with it */
+	const struct app *app;
+	const struct app_version *version; /* NULL: the client's own */
+	int32_t client_version;            /* index into request.app_versions, -1 */
+	size_t resource;
+	double usage, avg_ncpus; /* instances of the resource; CPUs */
+	struct speed speed;
+	double score; /* for the choice: speed with noise */
+};
+struct choice { /* remembered answer: jobs that ask for the same get the same */
+	int64_t appid, pinned_version_id;
+	int32_t pinned_num;
+	bool need_64bit, resend;
+	enum reason why;
+	struct pick pick;
+};
+/*
+ * The best version of the job's app for this host (server.md 2.11; wire.md 3.12), or
+ * why there is none.  resend: the job is the host's already, no quota is charged.
+ */
+enum reason version_choose(
+    struct ctx *, const struct job *, bool resend, struct pick *);
+/* Resource types of the request that no version of the project uses (wire.md 2.2). */
+void version_no_rsc_apps(struct ctx *);
+/* Which resource a version needs: index into request.resources, SIZE_MAX if the host
+ * has none. */
+size_t version_resource(const struct request *, const char *coproc_type);
+
+/* --- fit.c --- */
+struct fitting {
+	double runtime_s, disk; /* wall seconds; bytes charged */
+	int64_t deadline;       /* as sent */
+};
+/* The workunit itself and the once rules; no version is needed for these
+ * (server.md 2.6). */
+enum reason fit_workunit(const struct ctx *, const struct job *, bool resend);
+/* Memory, disk, bandwidth, deadline, in this order (server.md 2.6). */
+enum reason fit_host(struct ctx *, const struct job *, const struct pick *,
+    const struct snap_file *, bool resend, struct fitting *);
+/* Large-file bytes that a job of this file needs now; 0 for NULL. */
+int64_t fit_missing(const struct ctx *, const struct snap_file *);
+/* report_grace_period and grace_period_hours together, s. */
+int64_t fit_grace_s(const struct conf *);
+
+/* --- limits.c --- */
+size_t limits_per_rpc(
+    const struct conf *, const struct request *, const struct machine *);
+void limits_count_in_progress(struct ctx *);
+/* May one more job of this resource be sent?  NONE, RSC_NOT_WANTED or
+ * IN_PROGRESS_LIMIT. */
+enum reason limits_resource(const struct ctx *, size_t resource);
+/* May one more job be sent at all?  NONE, NOT_WANTED, RPC_LIMIT or IN_PROGRESS_LIMIT.
+ */
+enum reason limits_more(const struct ctx *);
+/* May this request get work?  NONE, DONT_SEND or RPC_TOO_SOON; sets the delay. */
+enum reason limits_gate(struct ctx *);
+
+/* --- report.c --- */
+void report_all(struct ctx *);
+
+/* --- lost.c --- */
+void lost_resend(struct ctx *);
+void lost_abort(struct ctx *);
+
+/* --- locality.c --- */
+void locality_serve(struct ctx *);
+
+/* --- delete.c --- */
+void delete_orders(struct ctx *);
+
+/* --- prefs.c --- */
+void prefs_exchange(struct ctx *);
+/* Value of <mod_time> in a preferences text, 0 if there is none. */
+double prefs_mod_time(const char *text);
+
+/* --- messages.c --- */
+/* Finds the decisive reason, and says it with its numbers (server.md 2.15). */
+void messages_why(struct ctx *);
+void messages_add(
+    struct ctx *, bool notice, const char *before, const char *name, const char *after);
+
+#endif

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The order of service (design.md, Locality): this file is the wiring, each rule has a
+ * file of its own.
+ */
+#include "rules/sched/ctx.h"
+
+#include <string.h>
+#include "lib/banned.h"
+
+enum { SKIPS_KEPT = 64, NEED_FACTOR = 4, NEED_MOST = 256, DELAY_MOST_S = 172800 };
+
+void
+decide_skip(struct ctx *c, const struct job *j, enum reason why)
+{
+	struct decision *d = c->d;
+
+	d->counts[why]++;
+	if (d->nskips < SKIPS_KEPT)
+		PUSH(c->a, d->skips, d->nskips,
+		    c->skips_cap) = (struct dec_skip){ .job = j, .why = why };
+}
+
+void
+decide_delay(struct ctx *c, double s)
+{
+	if (s > DELAY_MOST_S)
+		s = DELAY_MOST_S;
+	if (c->d->request_delay < s)
+		c->d->request_delay = s;
+}
+
+static int64_t
+once_key(const struct ctx *c)
+{
+	if (c->conf->one_result_per_user_per_wu)
+		return c->snap->user.id;
+	return c->conf->one_result_per_host_per_wu ? -c->snap->host.id : 0;
+}
+
+/* Adds the job to the reply and takes what it uses from all that is counted. */
+static void
+add_send(struct ctx *c, enum send_how how, const struct job *j, const struct pick *p,
+    const struct fitting *f, const struct snap_file *file)
+{
+	struct decision *d = c->d;
+	int64_t needed = fit_missing(c, file);
+	struct dec_send s = {
+		.how = how, .job = j, .app = p->app, .version = p->version
+	};
+
+	s.client_version = p->client_version;
+	s.resource = p->resource;
+	s.usage = p->usage;
+	s.avg_ncpus = p->avg_ncpus;
+	s.projected_flops = p->speed.flops;
+	s.runtime_s = f->runtime_s;
+	s.deadline = f->deadline;
+	s.bytes_needed = needed;
+	s.bytes_saved = file == NULL ? 0 : file->bytes - needed;
+	s.once = once_key(c);
+	s.expect_in_progress = how == SEND_LOST;
+	PUSH(c->a, d->sends, d->nsends, c->sends_cap) = s;
+	if (file != NULL)
+		c->missing[file - c->snap->files] = 0;
+	work_req_take(&c->work, p->resource, f->runtime_s, p->usage);
+	c->in_progress[p->resource]++;
+	c->disk -= f->disk;
+	if (c->req->nresources > 0 && c->req->resources[p->resource].count > 0)
+		c->delay_s[p->resource] += f->runtime_s * p->usage /
+		                           c->req->resources[p->resource].count;
+	else
+		c->delay_s[p->resource] += f->runtime_s * p->usage / c->m.ncpus;
+}
+
+enum reason
+decide_try(
+    struct ctx *c, enum send_how how, const struct job *j, const struct snap_file *file)
+{
+	bool resend = how == SEND_LOST;
+	struct pick p = { 0 };
+	struct fitting f = { 0 };
+	enum reason why = fit_workunit(c, j, resend);
+
+	if (why == WHY_NONE)
+		why = version_choose(c, j, resend, &p);
+	if (why == WHY_NONE)
+		why = fit_host(c, j, &p, file, resend, &f);
+	if (why == WHY_NONE)
+		add_send(c, how, j, &p, &f, file);
+	else
+		decide_skip(c, j, why);
+	return why;
+}
+
+static void
+serve_plain(struct ctx *c)
+{
+	for (size_t i = 0; i < c->snap->nplain && limits_more(c) == WHY_NONE; i++)
+		decide_try(c, SEND_PLAIN, &c->snap->plain[i], NULL);
+}
+
+/* A project with jobs of both kinds may let plain ones go first at times (design.md,
+ * Settled). */
+static bool
+plain_goes_first(struct ctx *c)
+{
+	double fraction = c->conf->locality_scheduler_fraction;
+
+	return fraction > 0 && c->snap->nplain > 0 && rng_unit(c->rng) >= fraction;
+}
+
+static void
+serve(struct ctx *c)
+{
+	bool plain_first;
+
+	lost_resend(c);
+	plain_first = plain_goes_first(c);
+	if (plain_first)
+		serve_plain(c);
+	locality_serve(c);
+	if (!plain_first && c->d->nwant == 0)
+		serve_plain(c);
+}
+
+/* The caller will wait and ask again: nothing of this round may be taken for an answer.
+ */
+static void
+keep_only_want(struct ctx *c)
+{
+	struct decision *d = c->d;
+
+	d->nsends = d->ndeletes = d->nexpire = d->nmessages = d->nskips = 0;
+	memset(d->counts, 0, sizeof(d->counts));
+	for (size_t i = 0; i < c->snap->nfiles; i++)
+		d->files[i].sent = d->files[i].refused = d->files[i].mark_no_work = 0;
+	d->request_delay = 0;
+	d->why = WHY_WAITING;
+}
+
+static void
+names_of_held(struct ctx *c)
+{
+	const struct request *rq = c->req;
+
+	c->held = names_new(c->a, rq->nfiles);
+	for (size_t i = 0; i < rq->nfiles; i++)
+		if (rq->files[i].status == 1)
+			names_add(&c->held, rq->files[i].name);
+	names_sort(&c->held);
+}
+
+static void
+files_begin(struct ctx *c)
+{
+	const struct snapshot *s = c->snap;
+
+	c->missing = NEWN(c->a, int64_t, s->nfiles + 1);
+	c->d->files = NEWN(c->a, struct dec_file, s->nfiles + 1);
+	for (size_t i = 0; i < s->nfiles; i++) {
+		c->missing[i] = s->files[i].bytes_missing;
+		c->d->files[i] = (struct dec_file){ .file = &s->files[i],
+			.state = file_state(c->conf, &s->files[i]),
+			.why = WHY_NOT_WANTED };
+	}
+}
+
+static void
+begin(struct ctx *c, const int64_t *lost, size_t nlost)
+{
+	const struct request *rq = c->req;
+
+	c->d = NEW(c->a, struct decision);
+	c->m = machine_of(c->conf, rq, &c->snap->host);
+	c->work = work_req_new(c->a, rq);
+	c->disk = c->m.disk;
+	c->delay_s = NEWN(c->a, double, c->work.n);
+	for (size_t r = 0; r < c->work.n; r++) {
+		double own = r < rq->nresources ? rq->resources[r].estimated_delay : -1;
+		double cpu = rq->estimated_delay > 0 ? rq->estimated_delay : 0;
+
+		c->delay_s[r] = own >= 0 ? own : cpu;
+	}
+	c->most_sends = limits_per_rpc(c->conf, rq, &c->m);
+	c->lost = ids_make(c->a, lost, nlost);
+	c->user_wus = ids_make(c->a, c->snap->user_wus, c->snap->nuser_wus);
+	limits_count_in_progress(c);
+	names_of_held(c);
+	files_begin(c);
+}
+
+struct decision *
+decide(struct arena *a, const struct conf *cf, const struct request *rq,
+    const struct snapshot *snap, int64_t now, struct rng *rng, const int64_t *lost,
+    size_t nlost)
+{
+	struct ctx c = {
+		.a = a, .conf = cf, .req = rq, .snap = snap, .now = now, .rng = rng
+	};
+	enum reason gate;
+
+	begin(&c, lost, nlost);
+	report_all(&c);
+	prefs_exchange(&c);
+	gate = limits_gate(&c);
+	c.d->work_wanted = gate == WHY_NONE && work_req_needed(&c.work);
+	c.d->why = gate;
+	if (c.d->work_wanted)
+		serve(&c);
+	if (c.d->nwant > 0) {
+		keep_only_want(&c);
+		return c.d;
+	}
+	lost_abort(&c);
+	delete_orders(&c);
+	version_no_rsc_apps(&c);
+	messages_why(&c);
+	if (cf->min_sendwork_interval > 0)
+		decide_delay(&c, (double)cf->min_sendwork_interval * 1.01 + 1);
+	return c.d;
+}
+
+bool
+decide_wants_work(const struct conf *cf, const struct request *rq)
+{
+	return !cf->dont_send_jobs && !rq->dont_send_work && work_req_asks(rq);
+}
+
+size_t
+decide_need(
+    const struct conf *cf, const struct request *rq, const struct snapshot *snap)
+{
+	struct machine m = machine_of(cf, rq, &snap->host);
+	size_t jobs = limits_per_rpc(cf, rq, &m);
+
+	if (jobs < 1)
+		jobs = 1;
+	return jobs > NEED_MOST / NEED_FACTOR ? NEED_MOST : jobs * NEED_FACTOR;
+}

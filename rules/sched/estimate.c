@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The host as numbers, and time out of them.  What a client says is bounded here, so
+ * that no value of it makes an estimate endless, zero or negative.
+ */
+#include "rules/sched/estimate.h"
+
+#include <math.h>
+#include "lib/banned.h"
+
+static const double GIB = 1073741824.0;
+static const double RAM_UNKNOWN = 64e6;    /* bytes, server.md 2.2 */
+static const double FPOPS_UNKNOWN = 3.3e9; /* with too few hosts for a median */
+static const double FPOPS_MOST = 1e12;     /* of one CPU core: no benchmark is above */
+static const double FPOPS_EST_UNKNOWN = 1e12;
+static const double STATISTICS_MOST = 250; /* times the benchmark's figure */
+enum { SAMPLES_HOST = 10, SAMPLES_VERSION = 100, NCPUS_MOST = 4096 };
+
+static double
+clamp(double x, double lo, double hi)
+{
+	return x >= lo ? (x <= hi ? x : hi) : lo; /* NaN gives lo */
+}
+
+static int32_t
+usable_cpus(const struct conf *cf, const struct request *rq, int32_t p_ncpus)
+{
+	double n = p_ncpus, pct = rq->prefs.max_ncpus_pct;
+
+	if (pct > 0 && pct < 100)
+		n = floor(n * pct / 100);
+	if (n > (double)cf->max_ncpus)
+		n = (double)cf->max_ncpus;
+	return (int32_t)clamp(n, 1, NCPUS_MOST);
+}
+
+static double
+usable_ram(const struct rq_prefs *p, double m_nbytes)
+{
+	double ram = m_nbytes > 0 ? m_nbytes : RAM_UNKNOWN, frac = 1;
+
+	if (p->ram_max_used_busy_pct > 0 && p->ram_max_used_idle_pct > 0)
+		frac = fmax(p->ram_max_used_busy_pct, p->ram_max_used_idle_pct) / 100;
+	return ram * clamp(frac, 0, 1);
+}
+
+/* The tightest of three limits (server.md 2.6, Disk). */
+static double
+disk_left(const struct conf *cf, const struct rq_prefs *p, double total,
+    double free_bytes, double used)
+{
+	double keep = fmax(p->disk_min_free_gb, cf->default_disk_min_free_gb) * GIB;
+	double left = free_bytes - keep;
+
+	if (p->disk_max_used_pct > 0)
+		left = fmin(left, total * p->disk_max_used_pct / 100 - used);
+	if (p->disk_max_used_gb > 0)
+		left = fmin(left, p->disk_max_used_gb * GIB - used);
+	return left;
+}
+
+/* A running client was on and active for some time: two zeros mean that it did not say.
+ */
+static double
+availability(double on_frac, double active_frac)
+{
+	if (on_frac <= 0 && active_frac <= 0)
+		return 1;
+	return clamp(on_frac * active_frac, 0.1, 1);
+}
+
+struct machine
+machine_of(const struct conf *cf, const struct request *rq, const struct host *h)
+{
+	const struct rq_host *r = &rq->host;
+	bool said = r->present;
+	double fpops = said ? r->p_fpops : h->p_fpops;
+	struct machine m = { 0 };
+
+	m.ncpus = usable_cpus(cf, rq, said ? r->p_ncpus : h->p_ncpus);
+	m.p_fpops = fpops > 0 ? fmin(fpops, FPOPS_MOST) : FPOPS_UNKNOWN;
+	m.usable_ram = usable_ram(&rq->prefs, said ? r->m_nbytes : h->m_nbytes);
+	m.disk = said ? disk_left(cf, &rq->prefs, r->d_total, r->d_free,
+			    r->d_boinc_used_total) :
+	                disk_left(cf, &rq->prefs, h->d_total, h->d_free,
+			    h->d_boinc_used_total);
+	m.bwdown = said ? r->n_bwdown : h->n_bwdown;
+	m.availability = said ? availability(r->on_frac, r->active_frac) :
+	                        availability(h->on_frac, h->active_frac);
+	return m;
+}
+
+struct speed
+estimate_speed(const struct machine *m, const struct host_app_version *hav,
+    const struct app_version *v, double avg_ncpus)
+{
+	double peak = m->p_fpops * (avg_ncpus > 0 ? avg_ncpus : 1);
+
+	if (hav != NULL && hav->et_n > SAMPLES_HOST && hav->et_avg > 0)
+		return (struct speed){ fmin(1 / hav->et_avg, STATISTICS_MOST * peak),
+			SPEED_HOST_VERSION };
+	if (v != NULL && v->pfc_n > SAMPLES_VERSION && v->pfc_avg > 0)
+		return (struct speed){ fmin(peak / v->pfc_avg, STATISTICS_MOST * peak),
+			SPEED_VERSION };
+	return (struct speed){ peak, SPEED_BENCHMARK };
+}
+
+double
+estimate_runtime_s(double fpops_est, double flops, double avail)
+{
+	double work = fpops_est > 0 ? fpops_est : FPOPS_EST_UNKNOWN;
+
+	return work / flops / avail;
+}
+
+const struct host_app_version *
+estimate_find(const struct host_app_version *v, size_t n, int64_t id)
+{
+	for (size_t i = 0; i < n; i++)
+		if (v[i].app_version_id == id)
+			return &v[i];
+	return NULL;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a host can do, how fast a version runs on it and how long a job takes
+ * (server.md 2.4, 2.6). */
+#ifndef RULES_SCHED_ESTIMATE_H
+#define RULES_SCHED_ESTIMATE_H
+
+#include "model/conf.h"
+#include "model/request.h"
+#include "model/rows.h"
+
+struct machine {        /* the host for scheduling, its owner's preferences applied */
+	int32_t ncpus;  /* usable ones, 1 .. 4096                               */
+	double p_fpops; /* of one CPU, made plausible                           */
+	double usable_ram;   /* bytes                                                */
+	double disk;         /* bytes that jobs may take; <= 0: that much too little */
+	double bwdown;       /* bytes/s, 0 = not known                               */
+	double availability; /* part of wall time in which jobs run, 0.1 .. 1      */
+};
+
+/* From the request if it describes the host, else from the row. */
+struct machine machine_of(
+    const struct conf *, const struct request *, const struct host *);
+
+enum speed_source { SPEED_HOST_VERSION, SPEED_VERSION, SPEED_BENCHMARK, SPEED_CLIENT };
+struct speed {
+	double flops; /* projected FLOP/s, > 0 */
+	enum speed_source source;
+};
+/*
+ * Statistics of the version on this host (more than 10 samples, at most 250 times the
+ * benchmark's figure), else of the version anywhere (more than 100), else the
+ * benchmark.  hav and v may be NULL.  avg_ncpus: CPUs that a job uses.
+ */
+struct speed estimate_speed(const struct machine *, const struct host_app_version *hav,
+    const struct app_version *v, double avg_ncpus);
+
+/* Wall seconds of a job; an estimate of 0 FLOP counts as 1e12. */
+double estimate_runtime_s(double fpops_est, double flops, double availability);
+
+/* The row of a version on this host, NULL if none; id as in
+ * host_app_version.app_version_id. */
+const struct host_app_version *estimate_find(
+    const struct host_app_version *, size_t n, int64_t app_version_id);
+
+#endif

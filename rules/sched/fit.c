@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Does one job fit this account and this host?  The checks of server.md 2.6, in its
+ * order. */
+#include "rules/sched/ctx.h"
+
+#include <math.h>
+#include "model/states.h"
+#include "lib/banned.h"
+
+int64_t
+fit_grace_s(const struct conf *cf)
+{
+	return cf->report_grace_period + (int64_t)(cf->grace_period_hours * 3600);
+}
+
+int64_t
+fit_missing(const struct ctx *c, const struct snap_file *f)
+{
+	return f == NULL ? 0 : c->missing[f - c->snap->files];
+}
+
+static bool
+in_this_reply(const struct ctx *c, int64_t workunitid)
+{
+	for (size_t i = 0; i < c->d->nsends; i++)
+		if (c->d->sends[i].job->workunitid == workunitid)
+			return true;
+	return false;
+}
+
+/* The once rules: one per account implies one per host (server.md 5.2). */
+static enum reason
+once(const struct ctx *c, const struct job *j)
+{
+	bool user = c->conf->one_result_per_user_per_wu;
+
+	if (!user && !c->conf->one_result_per_host_per_wu)
+		return WHY_NONE;
+	if (!ids_has(&c->user_wus, j->workunitid) && !in_this_reply(c, j->workunitid))
+		return WHY_NONE;
+	return user ? WHY_USER_ONCE : WHY_HOST_ONCE;
+}
+
+enum reason
+fit_workunit(const struct ctx *c, const struct job *j, bool resend)
+{
+	if (ids_has(&c->lost, j->id))
+		return WHY_LOST_RACE;
+	if (j->error_mask != 0)
+		return WHY_WU_ERROR;
+	if (j->canonical_resultid != 0 || j->assimilate_state != ASSIMILATE_INIT)
+		return WHY_WU_DONE;
+	return resend ? WHY_NONE : once(c, j);
+}
+
+/* The least extra that would have been enough, for the message. */
+static void
+note_lack(double *least, double extra)
+{
+	if (*least == 0 || extra < *least)
+		*least = extra;
+}
+
+/* A job is charged its bound, less what the host has of the large files (server.md 1.5,
+ * 13). */
+static double
+disk_charge(const struct ctx *c, const struct job *j, const struct snap_file *f)
+{
+	double present = f == NULL ? 0 : (double)(f->bytes - fit_missing(c, f));
+
+	return fmax(j->rsc_disk_bound - present, 0);
+}
+
+/*
+ * The deadline as sent.  A new job must be done delay_bound from now, behind what the
+ * host has to do before it.  A lost one keeps its deadline if that can be met, else
+ * gets the later one of wire.md 3.6; what is past its deadline is not sent again.
+ */
+static enum reason
+deadline(
+    const struct ctx *c, const struct job *j, double need_s, bool resend, int64_t *at)
+{
+	bool check = !c->conf->ignore_delay_bound;
+	int64_t old = j->report_deadline - fit_grace_s(c->conf),
+		later = c->now + j->delay_bound;
+
+	*at = later;
+	if (!resend)
+		return check && need_s > (double)j->delay_bound ? WHY_DEADLINE :
+		                                                  WHY_NONE;
+	if (old < c->now)
+		return WHY_DEADLINE;
+	*at = old;
+	if (!check || (double)(old - c->now) >= need_s)
+		return WHY_NONE;
+	if (c->now + (old - j->sent_time) / 2 > old)
+		old = c->now + (old - j->sent_time) / 2;
+	*at = later < old ? later : old;
+	return (double)(*at - c->now) >= need_s ? WHY_NONE : WHY_DEADLINE;
+}
+
+enum reason
+fit_host(struct ctx *c, const struct job *j, const struct pick *p,
+    const struct snap_file *file, bool resend, struct fitting *f)
+{
+	double bw = j->rsc_bandwidth_bound, need_s;
+
+	f->runtime_s = estimate_runtime_s(
+	    j->rsc_fpops_est, p->speed.flops, c->m.availability);
+	f->disk = disk_charge(c, j, file);
+	if (j->rsc_memory_bound > c->m.usable_ram) {
+		note_lack(&c->lack_ram, j->rsc_memory_bound - c->m.usable_ram);
+		return WHY_MEM;
+	}
+	if (f->disk > 0 && f->disk > c->disk) {
+		note_lack(&c->lack_disk, f->disk - c->disk);
+		return WHY_DISK;
+	}
+	if (bw > 0 && c->m.bwdown > 0 && bw > c->m.bwdown)
+		return WHY_BANDWIDTH;
+	need_s = p->app->non_cpu_intensive ? 0 : c->delay_s[p->resource] + f->runtime_s;
+	return deadline(c, j, need_s, resend, &f->deadline);
+}

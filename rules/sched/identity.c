@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which row a host is, and what of the request goes into it (wire.md 3.2, 3.3). */
+#include "rules/sched/identity.h"
+
+#include <string.h>
+#include "lib/banned.h"
+
+enum host_verdict
+host_identify(
+    const struct host *h, const struct request *rq, int64_t userid, bool forwarded)
+{
+	if (h->userid == 0)
+		return HOST_FORWARD;
+	if (h->userid != userid)
+		return HOST_FOREIGN;
+	/* The surviving row of a merge counts by the requests of its own client. */
+	if (!forwarded && rq->rpc_seqno < h->rpc_seqno)
+		return HOST_CLONE;
+	return HOST_SAME;
+}
+
+static bool
+differs(const char *a, const char *b)
+{
+	return strcmp(a == NULL ? "" : a, b == NULL ? "" : b) != 0;
+}
+
+bool
+host_obviously_different(const struct host *h, const struct request *rq)
+{
+	const struct rq_host *r = &rq->host;
+
+	return h->p_ncpus != r->p_ncpus || differs(h->p_vendor, r->p_vendor) ||
+	       differs(h->p_model, r->p_model) || differs(h->os_name, r->os_name) ||
+	       differs(h->os_version, r->os_version);
+}
+
+/* A row's texts are never NULL. */
+static void
+set(char **to, char *from)
+{
+	if (from != NULL)
+		*to = from;
+	else if (*to == NULL)
+		*to = (char *)(uintptr_t)""; /* only read */
+}
+
+static void
+set_texts(struct host *h, const struct rq_host *r)
+{
+	set(&h->domain_name, r->domain_name);
+	set(&h->p_vendor, r->p_vendor);
+	set(&h->p_model, r->p_model);
+	set(&h->os_name, r->os_name);
+	set(&h->os_version, r->os_version);
+	set(&h->product_name, r->product_name);
+}
+
+static void
+set_numbers(struct host *h, const struct rq_host *r)
+{
+	h->timezone = r->timezone;
+	h->on_frac = r->on_frac;
+	h->connected_frac = r->connected_frac;
+	h->active_frac = r->active_frac;
+	h->gpu_active_frac = r->gpu_active_frac;
+	h->p_ncpus = r->p_ncpus;
+	h->p_fpops = r->p_fpops;
+	h->p_iops = r->p_iops;
+	h->p_membw = r->p_membw;
+	h->m_nbytes = r->m_nbytes;
+	h->m_cache = r->m_cache;
+	h->m_swap = r->m_swap;
+	h->d_total = r->d_total;
+	h->d_free = r->d_free;
+	h->d_boinc_used_total = r->d_boinc_used_total;
+	h->d_boinc_used_project = r->d_boinc_used_project;
+	h->d_boinc_max = r->d_project_share;
+	h->n_bwup = r->n_bwup;
+	h->n_bwdown = r->n_bwdown;
+}
+
+static void
+set_coprocs(struct host *h, const struct request *rq)
+{
+	h->p_ngpus = 0;
+	h->p_gpu_fpops = 0;
+	for (size_t i = 1; i < rq->nresources; i++) {
+		h->p_ngpus += (int32_t)rq->resources[i].count;
+		h->p_gpu_fpops += rq->resources[i].count * rq->resources[i].peak_flops;
+	}
+}
+
+static void
+count_ip(struct host *h, char *ip)
+{
+	if (ip == NULL)
+		return;
+	h->nsame_ip_addr = differs(h->last_ip_addr, ip) ? 0 : h->nsame_ip_addr + 1;
+	h->last_ip_addr = ip;
+}
+
+void
+host_update(
+    struct host *h, const struct request *rq, int64_t now, const char *peer_addr)
+{
+	const struct rq_host *r = &rq->host;
+
+	h->rpc_time = now;
+	/* A client that adopts another id starts to count again (wire.md 3.2, 6). */
+	h->rpc_seqno = h->id != 0 && h->id == rq->hostid ? rq->rpc_seqno : 0;
+	if (!r->present)
+		return;
+	set_texts(h, r);
+	set_numbers(h, r);
+	set_coprocs(h, rq);
+	h->duration_correction_factor = rq->duration_correction_factor;
+	count_ip(h, r->ip_addr);
+	if (peer_addr != NULL)
+		h->external_ip_addr = (char *)(uintptr_t)peer_addr;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How many jobs a host may get: per request, in progress, and how soon again
+ * (server.md 2.8). */
+#include "rules/sched/ctx.h"
+
+#include <math.h>
+#include <string.h>
+#include "lib/banned.h"
+
+enum { GPUS_MOST = 64 };
+
+size_t
+limits_per_rpc(const struct conf *cf, const struct request *rq, const struct machine *m)
+{
+	double processors = m->ncpus;
+
+	if (cf->max_wus_to_send == 0)
+		return SIZE_MAX;
+	for (size_t r = 1; r < rq->nresources; r++)
+		processors += cf->gpu_multiplier *
+		              fmin(fmax(rq->resources[r].count, 0), GPUS_MOST);
+	return (size_t)(processors * (double)cf->max_wus_to_send);
+}
+
+/* The resource of a task that the client lists: that of its version, else the CPU. */
+static size_t
+resource_of_other(const struct request *rq, const struct rq_other *o)
+{
+	size_t r = 0;
+
+	if (o->app_version >= 0 && (size_t)o->app_version < rq->napp_versions)
+		r = version_resource(rq, rq->app_versions[o->app_version].coproc_type);
+	return r == SIZE_MAX ? 0 : r;
+}
+
+/*
+ * The client's own list counts, as upstream's: jobs that never reached it do not keep
+ * new ones away. A client without a list is taken at the word of the database.
+ */
+void
+limits_count_in_progress(struct ctx *c)
+{
+	const struct request *rq = c->req;
+
+	c->in_progress = NEWN(c->a, double, c->work.n);
+	if (!rq->has_other_results)
+		c->in_progress[0] = (double)c->snap->nin_progress;
+	for (size_t i = 0; i < rq->nother_results; i++)
+		c->in_progress[resource_of_other(rq, &rq->other_results[i])]++;
+}
+
+static double
+most_in_progress(const struct ctx *c, size_t r)
+{
+	if (r == 0)
+		return (double)c->conf->max_wus_in_progress * c->m.ncpus;
+	return (double)c->conf->max_wus_in_progress_gpu * c->req->resources[r].count;
+}
+
+enum reason
+limits_resource(const struct ctx *c, size_t r)
+{
+	double most = most_in_progress(c, r);
+
+	if (!work_req_wants(&c->work, r))
+		return WHY_RSC_NOT_WANTED;
+	return most > 0 && c->in_progress[r] >= most ? WHY_IN_PROGRESS_LIMIT : WHY_NONE;
+}
+
+enum reason
+limits_more(const struct ctx *c)
+{
+	enum reason why = WHY_NOT_WANTED;
+
+	for (size_t r = 0; r < c->work.n; r++) {
+		enum reason of_r = limits_resource(c, r);
+
+		if (of_r == WHY_NONE)
+			return c->d->nsends < c->most_sends ? WHY_NONE : WHY_RPC_LIMIT;
+		if (of_r == WHY_IN_PROGRESS_LIMIT)
+			why = of_r;
+	}
+	return why;
+}
+
+enum reason
+limits_gate(struct ctx *c)
+{
+	int64_t interval = c->conf->min_sendwork_interval;
+	int64_t last = c->snap->last_rpc_time;
+
+	if (c->conf->dont_send_jobs || c->req->dont_send_work)
+		return WHY_DONT_SEND;
+	if (interval > 0 && last > 0 && c->now - last < interval &&
+	    work_req_needed(&c->work))
+		return WHY_RPC_TOO_SOON;
+	return WHY_NONE;
+}

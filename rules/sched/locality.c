@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Jobs by the large files that they need (seed 003; design.md, Locality): held files
+ * first, those that drain are waited for, then files of the working set, then those
+ * that a search found.
+ */
+#include "rules/sched/ctx.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "lib/banned.h"
+
+static int
+by_name(const void *a, const void *b)
+{
+	const struct snap_file *x = a, *y = b;
+
+	return strcmp(x->name, y->name);
+}
+
+void
+locality_order(
+    const struct conf *cf, struct rng *rng, struct snap_file *files, size_t n)
+{
+	if (cf->locality_scheduling_sorted_order)
+		qsort(files, n, sizeof(*files), by_name);
+	else
+		rng_shuffle(rng, files, n, sizeof(*files));
+}
+
+enum file_state
+file_state(const struct conf *cf, const struct snap_file *f)
+{
+	if (f->has_unsent)
+		return FILE_ADVERTISED;
+	if (cf->locality_scheduling_wait_period > 0 && !f->no_work_available)
+		return FILE_DRAINING;
+	/* Nobody has said that a file without any workunit will never have one. */
+	if (f->has_open_wu || (!f->has_any_wu && !f->no_work_available))
+		return FILE_EXHAUSTED;
+	return FILE_DEAD;
+}
+
+static enum send_how
+how_of(const struct snap_file *f)
+{
+	if (f->held)
+		return SEND_HELD;
+	return f->from_working_set ? SEND_WORKING_SET : SEND_SEARCHED;
+}
+
+/*
+ * For one account results of a file go out in increasing id (L16), so that the copies
+ * of a workunit meet soon.  One that was passed over is for others, until it has waited
+ * long enough.
+ */
+static bool
+id_in_order(const struct ctx *c, const struct job *j, int64_t last)
+{
+	return j->id > last ||
+	       c->now - j->create_time >= c->conf->locality_skip_release;
+}
+
+/* The reason that most of a file's candidates were refused for. */
+static enum reason
+most_frequent(const size_t counts[WHY__MAX])
+{
+	enum reason most = WHY_NONE;
+
+	for (int r = 0; r < WHY__MAX; r++)
+		if (counts[r] > counts[most])
+			most = (enum reason)r;
+	return most;
+}
+
+static void
+send_of_file(struct ctx *c, struct dec_file *df)
+{
+	const struct snap_file *f = df->file;
+	size_t counts[WHY__MAX] = { 0 };
+	int64_t last = f->last_id;
+	enum reason stop = WHY_NONE;
+
+	for (size_t i = 0; i < f->njobs && !c->no_app_version; i++) {
+		const struct job *j = &f->jobs[i];
+		enum reason why;
+
+		if ((stop = limits_more(c)) != WHY_NONE)
+			break;
+		if (id_in_order(c, j, last)) {
+			why = decide_try(c, how_of(f), j, f);
+		} else {
+			why = WHY_ID_ORDER;
+			decide_skip(c, j, why);
+		}
+		if (why == WHY_NONE) {
+			df->sent++;
+			last = j->id > last ? j->id : last;
+			continue;
+		}
+		df->refused++;
+		counts[why]++;
+		c->no_app_version = why == WHY_NO_APP_VERSION;
+	}
+	if (df->sent > 0)
+		df->why = WHY_NONE;
+	else if (df->refused > 0)
+		df->why = most_frequent(counts);
+	else
+		df->why = stop;
+}
+
+/*
+ * What a file without candidates means: its unsent results are not for this account, or
+ * it has none.  files_no_work is made only after the extra attempt or where there is
+ * none to make (L15).
+ */
+static void
+nothing_of_file(struct ctx *c, struct dec_file *df)
+{
+	bool attempt_due = df->state == FILE_DRAINING && !c->snap->waited;
+
+	if (df->file->has_unsent) {
+		df->why = WHY_ID_ORDER;
+		return;
+	}
+	df->why = df->state == FILE_DRAINING ? WHY_WAITING : WHY_NO_WORK;
+	df->mark_no_work = !attempt_due;
+}
+
+static void
+serve_file(struct ctx *c, struct dec_file *df)
+{
+	if (df->file->paused)
+		df->why = WHY_PAUSED;
+	else if (df->file->njobs == 0)
+		nothing_of_file(c, df);
+	else
+		send_of_file(c, df);
+	if (df->sent == 0 && df->refused == 0 && df->why != WHY_NONE)
+		c->d->counts[df->why]++;
+}
+
+static bool
+still_wanted(const struct ctx *c)
+{
+	return !c->no_app_version && limits_more(c) == WHY_NONE;
+}
+
+static void
+serve_group(struct ctx *c, enum send_how how)
+{
+	for (size_t i = 0; i < c->snap->nfiles && still_wanted(c); i++)
+		if (how_of(&c->snap->files[i]) == how)
+			serve_file(c, &c->d->files[i]);
+}
+
+static bool
+drains(const struct dec_file *df, enum send_how how)
+{
+	return !df->file->paused && df->state == FILE_DRAINING &&
+	       how_of(df->file) == how;
+}
+
+static void
+want_group(struct ctx *c, enum send_how how)
+{
+	struct decision *d = c->d;
+
+	for (size_t i = 0; i < c->snap->nfiles; i++)
+		if (drains(&d->files[i], how))
+			d->want[d->nwant++] = d->files[i].file->fileset_id;
+}
+
+/*
+ * Work is still wanted and files of this group drain: asks the caller to wait for them,
+ * once per request, held ones first; a pick of the working set without results joins
+ * the same wait. True: nothing else is to be tried in this round.
+ */
+static bool
+ask_to_wait(struct ctx *c, enum send_how how)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < c->snap->nfiles; i++)
+		any = any || drains(&c->d->files[i], how);
+	if (!any || c->snap->waited || !still_wanted(c))
+		return false;
+	if (!c->snap->wait_possible) {
+		c->could_not_wait = true;
+		return true;
+	}
+	c->d->want = NEWN(c->a, int64_t, c->snap->nfiles + 1);
+	want_group(c, SEND_HELD);
+	want_group(c, SEND_WORKING_SET);
+	return true;
+}
+
+/*
+ * A host whose files drain is better asked to come back in seconds than given a new
+ * large file, so when there is no place to wait in, no new file is tried either.
+ */
+void
+locality_serve(struct ctx *c)
+{
+	serve_group(c, SEND_HELD);
+	if (ask_to_wait(c, SEND_HELD))
+		return;
+	serve_group(c, SEND_WORKING_SET);
+	if (ask_to_wait(c, SEND_WORKING_SET))
+		return;
+	serve_group(c, SEND_SEARCHED);
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Jobs that the database gave to this host but the host does not have (wire.md 3.6),
+ * and jobs that it has but that are of no more use (3.7).
+ */
+#include "rules/sched/ctx.h"
+
+#include <string.h>
+#include "model/states.h"
+#include "lib/banned.h"
+
+static struct names
+names_on_host(struct ctx *c)
+{
+	const struct request *rq = c->req;
+	struct names n = names_new(c->a, rq->nother_results + rq->nreports);
+
+	for (size_t i = 0; i < rq->nother_results; i++)
+		names_add(&n, rq->other_results[i].name);
+	for (size_t i = 0; i < rq->nreports; i++)
+		names_add(&n, rq->reports[i].name);
+	names_sort(&n);
+	return n;
+}
+
+static const struct snap_file *
+file_of(const struct ctx *c, const struct job *j)
+{
+	for (size_t i = 0; i < c->snap->nfiles && j->fileset_id != 0; i++)
+		if (c->snap->files[i].fileset_id == j->fileset_id)
+			return &c->snap->files[i];
+	return NULL;
+}
+
+/* Reasons that pass: the job stays the host's and is tried again at its next request.
+ */
+static bool
+may_pass(enum reason why)
+{
+	return why == WHY_RSC_NOT_WANTED || why == WHY_IN_PROGRESS_LIMIT ||
+	       why == WHY_DAILY_QUOTA || why == WHY_LOST_RACE;
+}
+
+static void
+resend(struct ctx *c, const struct job *j)
+{
+	enum reason why = decide_try(c, SEND_LOST, j, file_of(c, j));
+
+	if (why == WHY_NONE) {
+		messages_add(c, false, "Resent lost task ", j->name, "");
+	} else if (!may_pass(why)) {
+		PUSH(c->a, c->d->expire, c->d->nexpire, c->expire_cap) = j;
+		messages_add(
+		    c, false, "Didn't resend lost task ", j->name, " (expired)");
+	}
+}
+
+/*
+ * Silence is no loss: without an other_results element nothing is known, and when
+ * reports were left for later a job may be among them.
+ */
+void
+lost_resend(struct ctx *c)
+{
+	size_t most = (size_t)c->conf->max_wus_to_send;
+	struct names on_host;
+
+	if (!c->req->has_other_results || c->reports_cut)
+		return;
+	if (!c->conf->resend_lost_results && !c->d->resend_seen)
+		return;
+	on_host = names_on_host(c);
+	for (size_t i = 0; i < c->snap->nin_progress; i++) {
+		const struct job *j = &c->snap->in_progress[i];
+
+		if (limits_more(c) != WHY_NONE || (most > 0 && c->d->nsends >= most))
+			return;
+		if (!names_has(&on_host, j->name))
+			resend(c, j);
+	}
+}
+
+enum abort { ABORT_NOT, ABORT_NOW, ABORT_IF_NOT_STARTED };
+
+static enum abort
+abort_of(const struct snap_other *o)
+{
+	if (!o->found || (o->error_mask & WU_ERROR_CANCELLED) != 0)
+		return ABORT_NOW;
+	if (o->assimilate_state == ASSIMILATE_DONE)
+		return ABORT_IF_NOT_STARTED;
+	if (o->server_state == RESULT_OVER && o->outcome == OUTCOME_NO_REPLY)
+		return ABORT_IF_NOT_STARTED;
+	return ABORT_NOT;
+}
+
+void
+lost_abort(struct ctx *c)
+{
+	struct decision *d = c->d;
+
+	if (!c->conf->send_result_abort || c->snap->others == NULL)
+		return;
+	for (size_t i = 0; i < c->req->nother_results; i++) {
+		const char *name = c->req->other_results[i].name;
+
+		if (name == NULL || name[0] == '\0')
+			continue;
+		switch (abort_of(&c->snap->others[i])) {
+		case ABORT_NOT:
+			break;
+		case ABORT_NOW:
+			PUSH(c->a, d->aborts, d->naborts, c->aborts_cap) = name;
+			messages_add(c, false, "Result ", name, " is no longer usable");
+			break;
+		case ABORT_IF_NOT_STARTED:
+			PUSH(c->a, d->aborts_if_not_started, d->naborts_if_not_started,
+			    c->unstarted_cap) = name;
+			break;
+		}
+	}
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The daily quota as one table: event -> what it does to max_jobs_per_day. */
+#include "rules/sched/quota.h"
+
+#include "lib/rng.h"
+#include "lib/banned.h"
+
+enum { DAY_S = 86400 };
+
+int32_t
+quota_after(const struct conf *cf, int32_t n, enum quota_event e)
+{
+	int64_t quota = cf->daily_result_quota, to = n;
+
+	if (quota == 0)
+		return n;
+	switch (e) {
+	case QUOTA_SUCCESS:
+		to = n >= quota ? n : 2 * (int64_t)(n < 1 ? 1 : n);
+		return (int32_t)(n < quota && to > quota ? quota : to);
+	case QUOTA_ERROR:
+	case QUOTA_TIMEOUT:
+		to = (n < quota ? n : quota) - 1;
+		break;
+	case QUOTA_VALID:
+		to = n < INT32_MAX ? (int64_t)n + 1 : n;
+		break;
+	case QUOTA_INVALID:
+		to = n > quota ? n - 1 : n;
+		break;
+	}
+	return to < 1 ? 1 : (int32_t)to;
+}
+
+int32_t
+quota_room(const struct conf *cf, const struct host_app_version *hav, int32_t ncpus)
+{
+	int64_t most = cf->daily_result_quota, today = 0;
+
+	if (most == 0)
+		return INT32_MAX;
+	if (hav != NULL) {
+		if (hav->max_jobs_per_day > 0) /* 0: a row from before the quota */
+			most = hav->max_jobs_per_day;
+		today = hav->n_jobs_today;
+	}
+	if (most >
+	    1) /* one a day is the punishment of a failing host: for the whole host */
+		most *= ncpus;
+	most -= today;
+	return most <= 0 ? 0 : most > INT32_MAX ? INT32_MAX : (int32_t)most;
+}
+
+bool
+quota_new_day(int64_t hostid, int64_t last_rpc_time, int64_t now)
+{
+	struct rng r = rng_seed((uint64_t)hostid);
+	int64_t offset = (int64_t)rng_below(&r, DAY_S);
+
+	return (last_rpc_time + offset) / DAY_S != (now + offset) / DAY_S;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The daily quota of one version on one host (server.md 2.8): one table of what moves
+ * it, for the scheduler, the transitioner and the validator.
+ */
+#ifndef RULES_SCHED_QUOTA_H
+#define RULES_SCHED_QUOTA_H
+
+#include <stdbool.h>
+#include "model/conf.h"
+#include "model/rows.h"
+
+enum quota_event {
+	QUOTA_SUCCESS, /* reported, exit status 0: doubles up to the quota       */
+	QUOTA_ERROR,   /* reported, failed and not aborted by the project: one less */
+	QUOTA_TIMEOUT, /* not reported in time: one less                         */
+	QUOTA_VALID,   /* one more, also above the quota                         */
+	QUOTA_INVALID, /* one less, only above the quota                         */
+};
+/* The new max_jobs_per_day; daily_result_quota 0 = no quota, nothing moves. */
+int32_t quota_after(const struct conf *, int32_t max_jobs_per_day, enum quota_event);
+
+/* How many more jobs of a version today; hav NULL = none sent yet.  INT32_MAX = no
+ * quota. */
+int32_t quota_room(
+    const struct conf *, const struct host_app_version *hav, int32_t ncpus);
+
+/*
+ * Has a new day begun for this host between two requests?  Each host has its own start
+ * of day, so that not all come back at midnight; then n_jobs_today starts at 0.
+ */
+bool quota_new_day(int64_t hostid, int64_t last_rpc_time, int64_t now);
+
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What becomes of each reported result: the table of wire.md 3.5. */
+#include "rules/sched/ctx.h"
+
+#include <stdlib.h>
+#include "model/states.h"
+#include "lib/banned.h"
+
+struct seen { /* a reported result's id and its place in the request */
+	int64_t id;
+	size_t at;
+};
+
+static int
+by_id(const void *a, const void *b)
+{
+	const struct seen *x = a, *y = b;
+
+	if (x->id != y->id)
+		return x->id < y->id ? -1 : 1;
+	return x->at < y->at ? -1 : 1;
+}
+
+/* Marks all but the first report of a name that a request lists twice. */
+static bool *
+find_repeats(struct ctx *c, size_t n)
+{
+	bool *again = NEWN(c->a, bool, n + 1);
+	struct seen *s = NEWN(c->a, struct seen, n + 1);
+	size_t found = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (c->snap->reports[i].found)
+			s[found++] = (struct seen){ c->snap->reports[i].result.id, i };
+	qsort(s, found, sizeof(*s), by_id);
+	for (size_t i = 1; i < found; i++)
+		again[s[i].at] = s[i].id == s[i - 1].id;
+	return again;
+}
+
+/* NULL: the report is to be stored; else why it is only acked. */
+static const char *
+why_not_stored(struct ctx *c, const struct snap_report *s)
+{
+	const struct result *r = &s->result;
+	bool late = r->outcome == OUTCOME_NO_REPLY ||
+	            r->outcome == OUTCOME_CLIENT_DETACHED;
+
+	if (!s->found)
+		return "unknown";
+	if (r->server_state == RESULT_OVER && !late) {
+		/* The reply to the first report was lost, and with it maybe jobs. */
+		if (r->outcome == OUTCOME_SUCCESS)
+			c->d->resend_seen = true;
+		return "already over";
+	}
+	if (r->server_state != RESULT_OVER && r->server_state != RESULT_IN_PROGRESS)
+		return "not sent";
+	if (r->received_time != 0)
+		return "already received";
+	if (r->hostid != c->snap->host.id && !s->same_user_host)
+		return "another user's";
+	return NULL;
+}
+
+/* Times as wire.md 3.5 makes them plausible, in its order. */
+static void
+make_times_plausible(struct ctx *c, const struct rq_report *q, const struct result *r,
+    struct dec_report *d)
+{
+	bool sequential = q->plan_class == NULL || q->plan_class[0] == '\0';
+	double cpu = q->cpu_time > 0 ? q->cpu_time : 0, elapsed = q->elapsed_time;
+	double turnaround = (double)(c->now - r->sent_time);
+	int32_t ncpus = c->snap->host.p_ncpus;
+
+	if (sequential && elapsed < cpu)
+		elapsed = cpu;
+	if (!(elapsed >= 0))
+		elapsed = 0;
+	if (elapsed == 0)
+		elapsed = cpu;
+	if (r->sent_time > 0 && turnaround >= 0 && elapsed > turnaround)
+		elapsed = turnaround;
+	if (cpu > elapsed * (ncpus > 1 ? ncpus : 1))
+		cpu = elapsed * (ncpus > 1 ? ncpus : 1);
+	d->cpu_time = cpu;
+	d->elapsed_time = elapsed;
+}
+
+static struct dec_report
+store(struct ctx *c, const struct rq_report *q, const struct snap_report *s)
+{
+	const struct result *r = &s->result;
+	bool success = q->state == CLIENT_UPLOADED && q->exit_status == 0;
+	struct dec_report d = { .action = REPORT_STORE, .ack = true };
+
+	d.expect_state = r->server_state;
+	d.expect_outcome = r->outcome;
+	d.outcome = success ? OUTCOME_SUCCESS : OUTCOME_CLIENT_ERROR;
+	d.validate_state = success ? VALIDATE_INIT : VALIDATE_INVALID;
+	d.exit_status = q->exit_status;
+	d.result_id = r->id;
+	d.workunitid = r->workunitid;
+	if (r->server_state == RESULT_OVER)
+		d.note = "late";
+	else if (r->hostid != c->snap->host.id)
+		d.note = "by another host of the user";
+	else
+		d.note = success ? "success" : "error";
+	make_times_plausible(c, q, r, &d);
+	return d;
+}
+
+/* The smaller of two options, of which 0 is no limit. */
+static size_t
+most_reports(const struct conf *cf, size_t n)
+{
+	if (cf->report_max > 0 && (size_t)cf->report_max < n)
+		n = (size_t)cf->report_max;
+	if (cf->max_results_accepted > 0 && (size_t)cf->max_results_accepted < n)
+		n = (size_t)cf->max_results_accepted;
+	return n;
+}
+
+void
+report_all(struct ctx *c)
+{
+	const struct request *rq = c->req;
+	size_t most = most_reports(c->conf, rq->nreports);
+	struct dec_report *d = NEWN(c->a, struct dec_report, rq->nreports + 1);
+	bool *again = find_repeats(c, most);
+
+	c->d->reports = d;
+	c->reports_cut = most < rq->nreports;
+	for (size_t i = 0; i < rq->nreports; i++) {
+		const struct snap_report *s;
+		const char *why = "left for the next request";
+
+		if (i >= most) {
+			d[i] = (struct dec_report){ .note = why };
+			continue;
+		}
+		s = &c->snap->reports[i];
+		why = again[i] ? "twice in one request" : why_not_stored(c, s);
+		if (why == NULL)
+			d[i] = store(c, &rq->reports[i], s);
+		else
+			d[i] = (struct dec_report){ .ack = true,
+				.note = why,
+				.result_id = s->found ? s->result.id : 0,
+				.workunitid = s->found ? s->result.workunitid : 0 };
+	}
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Seconds and instances are two wishes: jobs flow until both are met, and a job counts
+ * against those of its own resource only.
+ */
+#include "rules/sched/work_req.h"
+
+#include "lib/banned.h"
+
+/*
+ * Among the projects that may run now if the client says so, else among all of them; a
+ * client that says neither has this project only.
+ */
+double
+work_req_share(const struct request *rq)
+{
+	double share = rq->prrs_fraction;
+
+	if (!(share > 0 && share < 1))
+		share = rq->resource_share_fraction;
+	return share > 0 && share < 1 ? share : 1;
+}
+
+static bool
+says_resources(const struct request *rq)
+{
+	bool any = rq->has_cpu_request;
+
+	for (size_t i = 0; i < rq->nresources; i++)
+		any = any || rq->resources[i].has_request;
+	return any;
+}
+
+/* The CPU's wish has a name of its own in requests. */
+static struct work_left
+asked(const struct request *rq, size_t r)
+{
+	if (r == 0 && rq->has_cpu_request)
+		return (struct work_left){ rq->cpu_req_secs, rq->cpu_req_instances };
+	if (r >= rq->nresources)
+		return (struct work_left){ 0, 0 };
+	return (struct work_left){ rq->resources[r].req_secs,
+		rq->resources[r].req_instances };
+}
+
+static bool
+wants(struct work_left left)
+{
+	return left.secs > 0 || left.instances > 0;
+}
+
+bool
+work_req_asks(const struct request *rq)
+{
+	bool any = wants(asked(rq, 0));
+
+	if (!says_resources(rq))
+		return rq->work_req_seconds > 0;
+	for (size_t r = 1; r < rq->nresources; r++)
+		any = any || wants(asked(rq, r));
+	return any;
+}
+
+struct work_req
+work_req_new(struct arena *a, const struct request *rq)
+{
+	struct work_req w = { .new_style = says_resources(rq) };
+
+	w.n = rq->nresources > 0 ? rq->nresources : 1;
+	w.left = NEWN(a, struct work_left, w.n);
+	if (!w.new_style) {
+		w.old_secs = rq->work_req_seconds * work_req_share(rq);
+		return w;
+	}
+	for (size_t r = 0; r < w.n; r++)
+		w.left[r] = asked(rq, r);
+	return w;
+}
+
+bool
+work_req_wants(const struct work_req *w, size_t r)
+{
+	if (!w->new_style)
+		return r == 0 && w->old_secs > 0;
+	return r < w->n && wants(w->left[r]);
+}
+
+bool
+work_req_needed(const struct work_req *w)
+{
+	bool any = false;
+
+	for (size_t r = 0; r < w->n; r++)
+		any = any || work_req_wants(w, r);
+	return any;
+}
+
+void
+work_req_take(struct work_req *w, size_t r, double runtime_s, double usage)
+{
+	if (!w->new_style) {
+		w->old_secs -= runtime_s * usage;
+		return;
+	}
+	w->left[r].secs -= runtime_s * usage;
+	w->left[r].instances -= usage;
+}

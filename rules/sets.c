@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sets as sorted arrays: requests may list many thousands of names. */
+#include "rules/sets.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "lib/banned.h"
+
+static int
+by_id(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+struct ids
+ids_make(struct arena *a, const int64_t *v, size_t n)
+{
+	struct ids s = { NEWN(a, int64_t, n + 1), n };
+
+	if (n > 0)
+		memcpy(s.v, v, n * sizeof(*v));
+	qsort(s.v, n, sizeof(*s.v), by_id);
+	return s;
+}
+
+bool
+ids_has(const struct ids *s, int64_t id)
+{
+	return s->n > 0 && bsearch(&id, s->v, s->n, sizeof(*s->v), by_id) != NULL;
+}
+
+static int
+by_name(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+struct names
+names_new(struct arena *a, size_t cap)
+{
+	return (struct names){ NEWN(a, const char *, cap + 1), 0 };
+}
+
+void
+names_add(struct names *s, const char *name)
+{
+	if (name != NULL)
+		s->v[s->n++] = name;
+}
+
+void
+names_sort(struct names *s)
+{
+	qsort(s->v, s->n, sizeof(*s->v), by_name);
+}
+
+bool
+names_has(const struct names *s, const char *name)
+{
+	return name != NULL && s->n > 0 &&
+	       bsearch(&name, s->v, s->n, sizeof(*s->v), by_name) != NULL;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sets of ids and of names for rules: made once, asked often. */
+#ifndef RULES_SETS_H
+#define RULES_SETS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "lib/arena.h"
+
+struct ids { /* increasing */
+	int64_t *v;
+	size_t n;
+};
+struct ids ids_make(struct arena *, const int64_t *, size_t);
+bool ids_has(const struct ids *, int64_t);
+
+struct names { /* bytewise increasing; the strings are not copied */
+	const char **v;
+	size_t n;
+};
+struct names names_new(struct arena *, size_t cap);
+void names_add(struct names *, const char *); /* at most cap of them; NULL is no name */
+void names_sort(struct names *);              /* after the last names_add() */
+bool names_has(const struct names *, const char *);
+
+#endif
