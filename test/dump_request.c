@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include "lib/banned.h"
 
 static void
 put_name(struct buf *b, const char *indent, const char *name)

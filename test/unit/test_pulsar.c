@@ -7,6 +7,7 @@
 
 #include "lib/arena.h"
 #include "samples/pulsar/sky.h"
+#include "lib/banned.h"
 
 #define HEAD(file, range, best, snr, bins)                                             \
 	"pulsar_search 1\nfile " file                                                  \
