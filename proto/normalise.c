@@ -296,6 +296,7 @@ cut(struct scan *s, const struct raw_rule *rule, const struct tag *t)
 	char close[NAME_MAX_BYTES + 4] = "</";
 	bool *endless = &s->endless[rule - s->rules];
 	size_t n = strlen(rule->tag);
+	struct buf *b = &s->out->text;
 	const char *to = NULL;
 	struct raw *r;
 
@@ -313,8 +314,10 @@ cut(struct scan *s, const struct raw_rule *rule, const struct tag *t)
 	r->p = t->next;
 	r->n = (size_t)(to - t->next);
 	if (rule->use == RAW_INDEX)
+		buf_printf(b, "<%s>%zu</%s>", rule->tag, s->out->nraws, rule->tag);
+	else if (rule->use == RAW_ITEM)
 		buf_printf(
-		    &s->out->text, "<%s>%zu</%s>", rule->tag, s->out->nraws, rule->tag);
+		    b, "<%s><raw>%zu</raw></%s>", rule->tag, s->out->nraws, rule->tag);
 	s->p = to + n;
 	return true;
 }

@@ -332,7 +332,7 @@ put_job(struct out *o, const struct dec_send *s, struct names *workunits)
 	if (!blob_cut(o->b->a, s->job->wu_xml_doc, "workunit", &wu) ||
 	    !blob_cut(o->b->a, s->job->xml_doc_in, "result", &result)) {
 		log_err("result %s: no <workunit> or no <result> element in the stored "
-		        "XML; "
+			"XML; "
 			"it is not sent",
 		    s->job->name);
 		return;
