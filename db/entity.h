@@ -76,6 +76,9 @@ enum err fileset_files(struct db *, struct arena *, int64_t id, struct row_membe
  * out. */
 enum err file_holders(struct db *, struct arena *, const int64_t *file_ids, size_t n,
     struct row_pair **, size_t *npairs, struct fail *);
+/* Rows of those names that are registered, in any order. */
+enum err files_by_names(struct db *, struct arena *, const char *const *names, size_t n,
+    struct file **, size_t *nfiles, struct fail *);
 enum err file_by_name(
     struct db *, struct arena *, const char *, struct file **, struct fail *);
 

@@ -41,6 +41,28 @@ file_by_name(struct db *db, struct arena *a, const char *name, struct file **fil
 }
 
 enum err
+files_by_names(struct db *db, struct arena *a, const char *const *names, size_t n,
+    struct file **files, size_t *nfiles, struct fail *f)
+{
+	size_t cap = 0, total = 0;
+	struct file *all = NULL;
+
+	for (size_t i = 0; i < n; i += DB_LIST_MAX) {
+		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, got;
+		void *rows;
+		enum err e = db_query(
+		    db, a, f, &rows, &got, SQL_FILES_BY_NAMES, names + i, part);
+		if (e != OK)
+			return e;
+		for (size_t k = 0; k < got; k++)
+			PUSH(a, all, total, cap) = ((struct file *)rows)[k];
+	}
+	*files = all;
+	*nfiles = total;
+	return OK;
+}
+
+enum err
 file_holders(struct db *db, struct arena *a, const int64_t *file_ids, size_t n,
     struct row_pair **pairs, size_t *npairs, struct fail *f)
 {

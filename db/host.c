@@ -3,6 +3,7 @@
 #include "db/entity.h"
 
 #include <stdlib.h>
+#include "db/order.h"
 #include "lib/banned.h"
 
 enum { DAY_S = 86400 };
@@ -98,14 +99,6 @@ enum err
 host_app_version_save(struct db *db, const struct host_app_version *hav, struct fail *f)
 {
 	return db_exec(db, f, NULL, SQL_HOST_APP_VERSION_SAVE, hav);
-}
-
-static int
-id_order(const void *a, const void *b)
-{
-	const int64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
 }
 
 static bool

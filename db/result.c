@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "db/order.h"
 #include "model/states.h"
 #include "lib/banned.h"
 
@@ -161,14 +162,6 @@ result_expire(
 	enum err e = db_exec(db, f, &affected, SQL_RESULT_EXPIRE, deadline, id, hostid);
 
 	return matched(e, affected, "no longer in progress on this host", id, f);
-}
-
-static int
-id_order(const void *a, const void *b)
-{
-	const int64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
 }
 
 enum err

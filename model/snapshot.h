@@ -39,7 +39,9 @@ struct snap_file { /* a file set that this request may be served from */
 	bool has_unsent;  /* some unsent result exists, for this user or not  */
 	bool has_open_wu; /* a workunit of it may still produce results */
 	bool has_any_wu;  /* it ever had one: false = never generated  */
-	int64_t last_id;  /* largest id of this user's results of the set; 0 = none  */
+	/* Jobs up to this id are not for this user: the largest id that it got of the set;
+	 * 0 = none, or jobs that were passed over are free again. */
+	int64_t last_id;
 	struct job *jobs; /* unsent candidates in increasing id */
 	size_t njobs;
 };
@@ -77,7 +79,9 @@ struct snapshot {
 	size_t nin_progress;
 	struct snap_other *others; /* aligned with request.other_results; NULL = not
 	                              read, so that nothing unknown is aborted */
-	struct snap_file *files;   /* in the order in which they are to be tried */
+	struct file *held_files; /* registered large files that the host has */
+	size_t nheld_files;
+	struct snap_file *files; /* in the order in which they are to be tried */
 	size_t nfiles;
 	struct job *plain; /* candidates without a file set */
 	size_t nplain;

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The snapshot's results: what the host has and reports, and the candidates of each
+ * file set and of the plain shards (hot-path.md, R2 to R5).
+ */
+#include "db/entity.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "db/order.h"
+#include "model/states.h"
+#include "lib/banned.h"
+
+/* Candidates looked at for each job that is wanted: some will not fit. */
+enum { CANDIDATES_PER_JOB = 4 };
+
+static int
+job_name_order(const void *a, const void *b)
+{
+	const struct job *const *x = a, *const *y = b;
+
+	return strcmp((*x)->name, (*y)->name);
+}
+
+static int
+result_name_order(const void *a, const void *b)
+{
+	const struct result *x = a, *y = b;
+
+	return strcmp(x->name, y->name);
+}
+
+/* What the job's row says of its result; it is in progress on this host. */
+static struct result
+result_of_job(const struct job *j, const struct snapshot *s)
+{
+	return (struct result){
+		.id = j->id,
+		.create_time = j->create_time,
+		.workunitid = j->workunitid,
+		.appid = j->appid,
+		.name = j->name,
+		.server_state = j->server_state,
+		.hostid = s->host.id,
+		.userid = s->user.id,
+		.sent_time = j->sent_time,
+		.report_deadline = j->report_deadline,
+		.app_version_id = j->result_app_version_id,
+		.priority = j->priority,
+		.fileset_id = j->fileset_id,
+	};
+}
+
+/* Rows of reports that are not in progress here, looked up by name. */
+static enum err
+reports_by_name(struct db *db, struct arena *a, const struct request *rq,
+    const size_t *missing, size_t n, struct snapshot *s, struct fail *f)
+{
+	for (size_t i = 0; i < n; i += DB_LIST_MAX) {
+		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, got;
+		const char **names = NEWN(a, const char *, part);
+		void *rows;
+
+		for (size_t k = 0; k < part; k++)
+			names[k] = rq->reports[missing[i + k]].name;
+		enum err e = db_query(
+		    db, a, f, &rows, &got, SQL_RESULTS_BY_NAMES, names, part);
+		if (e != OK)
+			return e;
+		qsort(rows, got, sizeof(struct result), result_name_order);
+		for (size_t k = 0; k < part; k++) {
+			struct snap_report *r = &s->reports[missing[i + k]];
+			struct result key = {
+				.name = rq->reports[missing[i + k]].name
+			};
+			const struct result *row = bsearch(
+			    &key, rows, got, sizeof(key), result_name_order);
+			if (row == NULL)
+				continue;
+			r->found = true;
+			r->result = *row;
+			r->same_user_host = row->hostid != s->host.id &&
+			                    row->userid == s->user.id;
+		}
+	}
+	return OK;
+}
+
+enum err
+jobs_by_ids(struct db *db, struct arena *a, const int64_t *ids, size_t n,
+    struct job **jobs, size_t *njobs, struct fail *f)
+{
+	struct job *all = NULL;
+	size_t total = 0, cap = 0;
+
+	for (size_t i = 0; i < n; i += DB_LIST_MAX) {
+		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, got;
+		void *rows;
+		enum err e = db_query(
+		    db, a, f, &rows, &got, SQL_JOBS_BY_IDS, ids + i, part);
+		if (e != OK)
+			return e;
+		for (size_t k = 0; k < got; k++)
+			PUSH(a, all, total, cap) = ((struct job *)rows)[k];
+	}
+	*jobs = all;
+	*njobs = total;
+	return OK;
+}
+
+/* Names that the client accounts for: reported now, or listed as still there. */
+static const char **
+accounted(struct arena *a, const struct request *rq, size_t *n)
+{
+	const char **names = NEWN(
+	    a, const char *, rq->nreports + rq->nother_results + 1);
+
+	*n = 0;
+	for (size_t i = 0; i < rq->nreports; i++)
+		names[(*n)++] = rq->reports[i].name;
+	for (size_t i = 0; i < rq->nother_results; i++)
+		names[(*n)++] = rq->other_results[i].name;
+	qsort(names, *n, sizeof(*names), name_order);
+	return names;
+}
+
+static enum err
+lost_blobs(struct db *db, struct arena *a, const struct request *rq, struct snapshot *s,
+    struct fail *f)
+{
+	size_t nnames, nlost = 0, njobs;
+	const char **names = accounted(a, rq, &nnames);
+	int64_t *lost = NEWN(a, int64_t, s->nin_progress + 1);
+	struct job *jobs;
+
+	for (size_t i = 0; i < s->nin_progress; i++) {
+		const char *name = s->in_progress[i].name;
+		if (bsearch(&name, names, nnames, sizeof(name), name_order) == NULL)
+			lost[nlost++] = s->in_progress[i].id;
+	}
+	enum err e = jobs_by_ids(db, a, lost, nlost, &jobs, &njobs, f);
+	for (size_t i = 0; e == OK && i < njobs; i++) {
+		for (size_t k = 0; k < s->nin_progress; k++) {
+			if (s->in_progress[k].id != jobs[i].id)
+				continue;
+			s->in_progress[k].xml_doc_in = jobs[i].xml_doc_in;
+			s->in_progress[k].wu_xml_doc = jobs[i].wu_xml_doc;
+		}
+	}
+	return e;
+}
+
+enum err
+snapshot_reported(struct db *db, struct arena *a, const struct request *rq,
+    struct snapshot *s, struct fail *f)
+{
+	size_t nmissing = 0, *missing = NEWN(a, size_t, rq->nreports + 1);
+	void *rows = NULL;
+	enum err e = OK;
+
+	if (s->host.id != 0)
+		e = db_query(
+		    db, a, f, &rows, &s->nin_progress, SQL_JOBS_ON_HOST, s->host.id);
+	if (e != OK)
+		return e;
+	s->in_progress = rows;
+	s->reports = NEWN(a, struct snap_report, rq->nreports + 1);
+	struct job **by_name = NEWN(a, struct job *, s->nin_progress + 1);
+	for (size_t i = 0; i < s->nin_progress; i++)
+		by_name[i] = &s->in_progress[i];
+	qsort(by_name, s->nin_progress, sizeof(*by_name), job_name_order);
+	for (size_t i = 0; i < rq->nreports; i++) {
+		struct job key = { .name = rq->reports[i].name };
+		const struct job *pkey = &key,
+				 **hit = bsearch(&pkey, by_name, s->nin_progress,
+				     sizeof(*by_name), job_name_order);
+		s->reports[i].found = hit != NULL;
+		if (hit != NULL)
+			s->reports[i].result = result_of_job(*hit, s);
+		else
+			missing[nmissing++] = i;
+	}
+	e = reports_by_name(db, a, rq, missing, nmissing, s, f);
+	if (e == OK && rq->has_other_results && s->nin_progress > 0)
+		e = lost_blobs(db, a, rq, s, f);
+	return e;
+}
+
+static enum err
+number_or_0(enum err e, int64_t *v)
+{
+	if (e == E_NOTFOUND)
+		*v = 0;
+	return e == E_NOTFOUND ? OK : e;
+}
+
+/* Ids that this user was passed over with, once they are old enough; all of them
+ * unsent. */
+static enum err
+released_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t most,
+    int64_t now, struct snap_file *file, struct fail *f)
+{
+	void *rows;
+	size_t n;
+	enum err e = db_query(db, a, f, &rows, &n, SQL_JOBS_UPTO, file->fileset_id,
+	    file->last_id, (int64_t)most);
+
+	if (e != OK)
+		return e;
+	file->has_unsent = n > 0;
+	file->jobs = rows;
+	for (size_t i = 0; i < n; i++)
+		if (file->jobs[i].create_time + cf->locality_skip_release <= now)
+			file->jobs[file->njobs++] = file->jobs[i];
+	if (file->njobs > 0)
+		file->last_id = 0;
+	return OK;
+}
+
+static enum err
+file_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t most,
+    int64_t now, const struct snapshot *s, struct snap_file *file, struct fail *f)
+{
+	void *rows;
+	int64_t any = 1, open = 1;
+	enum err e = db_number(
+	    db, f, &file->last_id, SQL_LAST_ID, s->user.id, file->fileset_id);
+
+	e = number_or_0(e, &file->last_id);
+	if (e == OK)
+		e = db_query(db, a, f, &rows, &file->njobs, SQL_JOBS_AFTER,
+		    file->fileset_id, file->last_id, (int64_t)most);
+	if (e != OK)
+		return e;
+	file->jobs = rows;
+	file->has_unsent = file->njobs > 0;
+	if (file->njobs == 0 && file->last_id > 0)
+		e = released_jobs(db, a, cf, most, now, file, f);
+	if (e == OK && !file->has_unsent)
+		e = number_or_0(
+		    db_number(db, f, &any, SQL_FILESET_ANY_WU, file->fileset_id), &any);
+	if (e == OK && !file->has_unsent)
+		e = number_or_0(
+		    db_number(db, f, &open, SQL_FILESET_OPEN_WU, file->fileset_id),
+		    &open);
+	file->has_any_wu = any != 0;
+	file->has_open_wu = open != 0;
+	return e;
+}
+
+enum err
+snapshot_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t from,
+    size_t need, int64_t now, struct snapshot *s, struct fail *f)
+{
+	size_t most = CANDIDATES_PER_JOB * need, got = 0;
+
+	for (size_t i = from; i < s->nfiles; i++) {
+		struct snap_file *file = &s->files[i];
+		if (got >= most) {
+			file->has_unsent = file->has_open_wu = file->has_any_wu = true;
+			continue;
+		}
+		enum err e = file_jobs(db, a, cf, most, now, s, file, f);
+		if (e != OK)
+			return e;
+		got += file->njobs;
+	}
+	return OK;
+}
+
+/* Adds the plain jobs of one range of shards. */
+static enum err
+shards_add(struct db *db, struct arena *a, int64_t first, int64_t last, size_t most,
+    struct snapshot *s, struct fail *f)
+{
+	void *rows;
+	size_t n;
+
+	if (s->nplain >= most || first > last)
+		return OK;
+	enum err e = db_query(db, a, f, &rows, &n, SQL_JOBS_OF_SHARDS, first, last,
+	    (int64_t)(most - s->nplain));
+	if (e != OK)
+		return e;
+	memcpy(s->plain + s->nplain, rows, n * sizeof(*s->plain));
+	s->nplain += n;
+	return OK;
+}
+
+enum err
+snapshot_plain(struct db *db, struct arena *a, struct rng *rng, size_t need,
+    struct snapshot *s, struct fail *f)
+{
+	const struct catalog *c = s->cat;
+	size_t most = CANDIDATES_PER_JOB * need;
+	size_t first = c->napps > 0 ? (size_t)rng_below(rng, c->napps) : 0;
+	enum err e = OK;
+
+	s->nplain = 0;
+	s->plain = NEWN(a, struct job, most + 1);
+	for (size_t i = 0; i < c->napps && e == OK && s->nplain < most; i++) {
+		const struct app *app = &c->apps[(first + i) % c->napps];
+		int64_t high = -(app->id * READY_SHARDS) - 1;
+		int64_t low = high - READY_SHARDS + 1;
+		int64_t start = low + (int64_t)rng_below(rng, READY_SHARDS);
+
+		if (app->deprecated)
+			continue;
+		e = shards_add(db, a, start, high, most, s, f);
+		if (e == OK)
+			e = shards_add(db, a, low, start - 1, most, s, f);
+	}
+	return e;
+}
+
+/* Workunits of all candidates, sorted, each once. */
+static int64_t *
+candidate_wus(struct arena *a, const struct snapshot *s, size_t *n)
+{
+	size_t total = 0, cap = 0, out = 0;
+	int64_t *ids = NULL;
+
+	for (size_t i = 0; i < s->nfiles; i++)
+		for (size_t k = 0; k < s->files[i].njobs; k++)
+			PUSH(a, ids, total, cap) = s->files[i].jobs[k].workunitid;
+	for (size_t k = 0; k < s->nplain; k++)
+		PUSH(a, ids, total, cap) = s->plain[k].workunitid;
+	if (total > 0)
+		qsort(ids, total, sizeof(*ids), id_order);
+	for (size_t i = 0; i < total; i++)
+		if (i == 0 || ids[i] != ids[i - 1])
+			ids[out++] = ids[i];
+	*n = out;
+	return ids;
+}
+
+enum err
+snapshot_user_wus(
+    struct db *db, struct arena *a, int64_t once, struct snapshot *s, struct fail *f)
+{
+	size_t n, cap = 0;
+	int64_t *ids = candidate_wus(a, s, &n);
+
+	s->user_wus = NULL;
+	s->nuser_wus = 0;
+	for (size_t i = 0; once != 0 && i < n; i += DB_LIST_MAX) {
+		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, got;
+		void *rows;
+		enum err e = db_query(
+		    db, a, f, &rows, &got, SQL_WUS_ONCE, once, ids + i, part);
+		if (e != OK)
+			return e;
+		for (size_t k = 0; k < got; k++)
+			PUSH(a, s->user_wus, s->nuser_wus,
+			    cap) = ((struct row_number *)rows)[k].v;
+	}
+	return OK;
+}
+
+enum err
+filesets_ready(struct db *db, const int64_t *ids, size_t n, bool *ready, struct fail *f)
+{
+	*ready = false;
+	for (size_t i = 0; i < n && !*ready; i += DB_LIST_MAX) {
+		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX;
+		int64_t id = 0;
+		enum err e = number_or_0(
+		    db_number(db, f, &id, SQL_FILESETS_UNSENT, ids + i, part), &id);
+		if (e != OK)
+			return e;
+		*ready = id != 0;
+	}
+	return OK;
+}
