@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The frame of every daemon.  The loop outlives its database: a failed step is logged, waits a
+ * little longer each time and is tried again.  Every sleep is cut into slices so that a signal or
+ * the file stop_daemons ends the process within a tenth of a second.
+ */
+#include "daemons/loop.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "config.h"
+#include "daemons/options.h"
+#include "db/schema.h"
+#include "lib/clock.h"
+#include "lib/crypt.h"
+#include "lib/fs.h"
+#include "lib/log.h"
+#include "lib/proc.h"
+
+enum { UNIT_TRIES = 8, SLICE_MS = 100, BACKOFF_FIRST_MS = 250, BACKOFF_MOST_MS = 15000 };
+
+/* One running instance. */
+struct run {
+	const struct daemon *d;
+	struct daemon_common opt;
+	struct ctx x;
+	struct arena life;
+	const char *pid_path;
+	int lock_fd;
+};
+
+static enum err
+read_conf(struct run *r, struct fail *f)
+{
+	char *dir;
+	struct conf *conf;
+	struct conf_remark *remarks;
+	size_t n;
+	enum err e = conf_find_project(&r->life, r->opt.project, &dir, f);
+
+	if (e == OK)
+		e = conf_load(&r->life, arena_printf(&r->life, "%s/config.xml", dir),
+		    &conf, &remarks, &n, f);
+	if (e != OK)
+		return e;
+	for (size_t i = 0; i < n; i++)
+		log_debug("%s:%d: %s", conf->path, remarks[i].line, remarks[i].text);
+	r->x.conf = conf;
+	return OK;
+}
+
+/* The lock is held for life: who can take it knows that no instance of this name runs. */
+static enum err
+take_lock(struct run *r, struct fail *f)
+{
+	const struct conf *conf = r->x.conf;
+	const char *dir = project_path(&r->life, conf, conf->run_dir);
+	const char *lock = arena_printf(&r->life, "%s/%s.lock", dir, r->opt.name);
+	enum err e = fs_mkdirs(dir, 0755, f);
+
+	r->pid_path = arena_printf(&r->life, "%s/%s.pid", dir, r->opt.name);
+	return e != OK ? e : fs_lock(lock, &r->lock_fd, f);
+}
+
+static enum err
+write_pid(struct run *r, struct fail *f)
+{
+	const char *text = arena_printf(&r->life, "%ld\n", (long)getpid());
+
+	return fs_write(r->pid_path, text, strlen(text), 0644, f);
+}
+
+bool
+daemon_stopping(const struct ctx *x)
+{
+	char path[4200];
+
+	if (proc_stopping)
+		return true;
+	if (x->one_pass) /* an admin's single pass works in a stopped project too */
+		return false;
+	snprintf(path, sizeof(path), "%s/stop_daemons", x->conf->project_dir);
+	return fs_exists(path);
+}
+
+static void
+nap(const struct ctx *x, int64_t ms)
+{
+	int64_t end = clock_mono_ms() + ms;
+
+	for (int64_t left = ms; left > 0 && !daemon_stopping(x);
+	     left = end - clock_mono_ms())
+		clock_nap_ms(left < SLICE_MS ? (int)left : SLICE_MS);
+}
+
+static int64_t
+next_backoff(int64_t ms)
+{
+	if (ms == 0)
+		return BACKOFF_FIRST_MS;
+	return ms * 2 < BACKOFF_MOST_MS ? ms * 2 : BACKOFF_MOST_MS;
+}
+
+/* Waits for the database as long as it takes; only another schema version or one pass gives up. */
+static enum err
+open_db(struct run *r)
+{
+	struct ctx *x = &r->x;
+	enum err e;
+
+	for (int64_t ms = 0;;) {
+		e = db_open(x->conf, false, &x->db, &x->fail);
+		if (e == OK || e == E_CONFIG || x->one_pass || daemon_stopping(x))
+			return e;
+		log_fail("opening the database", &x->fail);
+		ms = next_backoff(ms);
+		nap(x, ms);
+	}
+}
+
+static enum err
+start(struct run *r)
+{
+	struct ctx *x = &r->x;
+	enum err e;
+
+	for (int64_t ms = 0;;) {
+		x->now = clock_now();
+		e = r->d->start == NULL ? OK : r->d->start(x);
+		arena_reset(&x->a);
+		if (e == OK || e == E_CONFIG || x->one_pass || daemon_stopping(x))
+			return e;
+		log_fail("starting", &x->fail);
+		ms = next_backoff(ms);
+		nap(x, ms);
+	}
+}
+
+static enum err
+one_step(struct run *r, size_t *done)
+{
+	struct ctx *x = &r->x;
+	enum err e;
+
+	*done = 0;
+	x->now = clock_now();
+	x->fail = (struct fail){ 0 };
+	e = db_ready(x->db, &x->fail);
+	if (e == OK)
+		e = r->d->step(x, done);
+	arena_reset(&x->a);
+	return e;
+}
+
+static enum err
+loop(struct run *r)
+{
+	struct ctx *x = &r->x;
+	int64_t backoff_ms = 0;
+	double idle_ms = r->opt.sleep_s > 0 ? r->opt.sleep_s * 1000 : r->d->idle_ms;
+	size_t done;
+
+	while (!daemon_stopping(x)) {
+		enum err e = one_step(r, &done);
+		if (e != OK && x->one_pass)
+			return e;
+		if (e != OK) {
+			log_fail("step", &x->fail);
+			backoff_ms = next_backoff(backoff_ms);
+			nap(x, backoff_ms);
+			continue;
+		}
+		backoff_ms = 0;
+		if (x->one_pass && (done == 0 || x->dry_run))
+			return OK;
+		if (done == 0)
+			nap(x, (int64_t)idle_ms);
+	}
+	return OK;
+}
+
+enum err
+daemon_unit(struct ctx *x, enum err (*unit)(struct ctx *, void *), void *arg)
+{
+	for (int attempt = 0;; attempt++) {
+		enum err e = db_begin(x->db, &x->fail);
+		if (e == OK)
+			e = unit(x, arg);
+		if (e == OK)
+			e = db_commit(x->db, &x->fail);
+		if (e == OK)
+			return OK;
+		db_rollback(x->db);
+		if ((e != E_RETRY && e != E_RACE) || attempt + 1 >= UNIT_TRIES)
+			return e;
+		log_debug("again: %s", x->fail.detail);
+		db_retry_nap(&x->rng, attempt);
+	}
+}
+
+/* Everything before the first step. */
+static enum err
+set_up(struct run *r, struct fail *f)
+{
+	struct ctx *x = &r->x;
+	uint64_t seed;
+	enum err e;
+
+	proc_signals();
+	random_bytes(&seed, sizeof(seed));
+	x->rng = rng_seed(seed);
+	x->life = &r->life;
+	x->one_pass = r->opt.one_pass || r->opt.dry_run;
+	x->dry_run = r->opt.dry_run;
+	x->mod_n = r->opt.mod[0];
+	x->mod_i = r->opt.mod[1];
+	if ((e = read_conf(r, f)) != OK || (e = take_lock(r, f)) != OK)
+		return e;
+	log_debug("seed=%llu project=%s", (unsigned long long)seed,
+	    x->conf->project_dir);
+	if ((e = write_pid(r, f)) != OK)
+		return e;
+	if ((e = open_db(r)) == OK)
+		e = start(r);
+	*f = x->fail;
+	return e;
+}
+
+static int
+run_daemon(struct run *r)
+{
+	struct fail f = { 0 };
+	enum err e = set_up(r, &f);
+	int status;
+
+	if (e == OK) {
+		log_info("started pid=%ld", (long)getpid());
+		e = loop(r);
+		f = r->x.fail;
+	}
+	status = e == E_RACE && r->lock_fd < 0 ? 75 : err_exit(e);
+	if (daemon_stopping(&r->x))
+		status = 0;
+	if (status == 75)
+		log_err("another instance named %s runs in this project; give this one "
+			"another --name",
+		    r->opt.name);
+	else if (status != 0)
+		log_fail("ending", &f);
+	if (r->lock_fd >= 0)
+		fs_unlink(r->pid_path, &f);
+	if (e == OK || status == 0)
+		log_info("ended");
+	if (r->x.db != NULL)
+		db_close(r->x.db);
+	arena_free(&r->x.a);
+	return status;
+}
+
+int
+daemon_main(const struct daemon *d, int argc, char **argv)
+{
+	static const enum log_level levels[] = { LOG_ERR, LOG_WARN, LOG_INFO, LOG_DEBUG };
+	struct run r = { .d = d, .lock_fd = -1 };
+	struct fail f = { 0 };
+	int status;
+
+	r.x.own = arena_alloc(&r.life, d->own_size);
+	switch (options_read(&r.life, d, &r.opt, r.x.own, argc, argv, &f)) {
+	case OPTIONS_RUN:
+		break;
+	case OPTIONS_SHOWN:
+		arena_free(&r.life);
+		return 0;
+	case OPTIONS_WRONG:
+		fprintf(stderr, "%s: %s\nTry %s --help.\n", d->name, f.detail, d->name);
+		arena_free(&r.life);
+		return 2;
+	}
+	log_open(r.opt.name, NULL, levels[r.opt.debug]);
+	status = run_daemon(&r);
+	arena_free(&r.life);
+	return status;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What every daemon shares: options, configuration, log, lock, pid file, database, signals and
+ * the loop around one step().  A daemon is a struct daemon and a main() that hands it over.
+ * Exit codes: 0 asked to end, 1 failed, 2 usage, 69 no database (one pass), 75 another instance
+ * runs, 78 configuration or schema.
+ */
+#ifndef DAEMONS_LOOP_H
+#define DAEMONS_LOOP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "db/db.h"
+#include "lib/arena.h"
+#include "lib/err.h"
+#include "lib/rng.h"
+#include "model/conf.h"
+
+/* Everything a step works with. */
+struct ctx {
+	struct arena a;          /* of this step: reset after it           */
+	struct arena *life;      /* of the process                         */
+	const struct conf *conf;
+	struct db *db;
+	struct rng rng;
+	int64_t now;             /* read once per step                     */
+	int64_t mod_n, mod_i;    /* this instance does ids with id % n = i */
+	bool dry_run, one_pass;
+	void *own;               /* options and state of the daemon        */
+	struct fail fail;
+};
+
+enum daemon_type {
+	OPTION_FLAG, /* bool             */
+	OPTION_INT,  /* int64_t          */
+	OPTION_REAL, /* double           */
+	OPTION_TEXT, /* char *           */
+	OPTION_PAIR, /* int64_t[2]: two arguments, 0 <= second < first */
+};
+struct daemon_option {
+	const char *name; /* taken as --name or -name, with - or _ between words */
+	char letter;      /* taken as -x as well; 0 = none                        */
+	enum daemon_type type;
+	size_t off;       /* of the field in own                                  */
+	const char *arg;  /* what stands for the value in --help; NULL for a flag */
+	const char *def;  /* default, in the same syntax; NULL = zero             */
+	double min, max;  /* of numbers                                           */
+	const char *help;
+};
+
+struct daemon {
+	const char *name, *purpose;
+	int idle_ms; /* sleep when a step found nothing to do */
+	bool can_dry_run;
+	size_t own_size;
+	const struct daemon_option *options;
+	size_t noptions;
+	enum err (*start)(struct ctx *); /* once, before the first step; NULL = nothing to do */
+	/* One pass over what is due; *done counts the items dealt with, 0 = idle. */
+	enum err (*step)(struct ctx *, size_t *done);
+};
+
+/* Runs a daemon to its end; the exit status. */
+int daemon_main(const struct daemon *, int argc, char **argv);
+
+/* Is it time to end?  Asked between items: a signal, or the file stop_daemons in the project. */
+bool daemon_stopping(const struct ctx *);
+
+/*
+ * Runs unit(x, arg) in a transaction.  E_RETRY and E_RACE roll back and start it again, at most
+ * 8 times, so it must read what it decides on; other errors roll back and are returned.
+ */
+enum err daemon_unit(struct ctx *, enum err (*unit)(struct ctx *, void *), void *arg);
+
+#endif
