@@ -17,6 +17,7 @@
 #include "lib/fs.h"
 #include "lib/log.h"
 #include "lib/proc.h"
+#include "lib/banned.h"
 
 enum { UNIT_TRIES = 8, SLICE_MS = 100, BACKOFF_FIRST_MS = 250, BACKOFF_MOST_MS = 15000 };
 
@@ -197,6 +198,26 @@ daemon_unit(struct ctx *x, enum err (*unit)(struct ctx *, void *), void *arg)
 		log_debug("again: %s", x->fail.detail);
 		db_retry_nap(&x->rng, attempt);
 	}
+}
+
+enum err
+daemon_item(struct ctx *x, struct tries *t, int64_t key, const char *label, enum err e)
+{
+	struct fail f = { 0 };
+
+	if (e == OK) {
+		tries_forget(t, key);
+		return OK;
+	}
+	if (db_ready(x->db, &f) != OK)
+		return e;
+	if (e == E_RACE || e == E_RETRY) { /* contention: it is still due in the next step */
+		log_debug("%s: left for the next pass: %s", label, x->fail.detail);
+		return OK;
+	}
+	log_err("%s: failed %d times, %s: %s", label, (int)tries_failed(t, key, x->now),
+	    err_name(e), x->fail.detail);
+	return OK;
 }
 
 /* Everything before the first step. */

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "daemons/tries.h"
 #include "db/db.h"
 #include "lib/arena.h"
 #include "lib/err.h"
@@ -46,6 +47,7 @@ struct daemon_option {
 	const char *def;  /* default, in the same syntax; NULL = zero             */
 	double min, max;  /* of numbers                                           */
 	const char *help;
+	bool required;
 };
 
 struct daemon {
@@ -55,6 +57,7 @@ struct daemon {
 	size_t own_size;
 	const struct daemon_option *options;
 	size_t noptions;
+	enum err (*check)(const void *own, struct fail *); /* options together; NULL = any will do */
 	enum err (*start)(struct ctx *); /* once, before the first step; NULL = nothing to do */
 	/* One pass over what is due; *done counts the items dealt with, 0 = idle. */
 	enum err (*step)(struct ctx *, size_t *done);
@@ -71,5 +74,12 @@ bool daemon_stopping(const struct ctx *);
  * 8 times, so it must read what it decides on; other errors roll back and are returned.
  */
 enum err daemon_unit(struct ctx *, enum err (*unit)(struct ctx *, void *), void *arg);
+
+/*
+ * How one item ended: e is what it returned.  OK forgets its failures.  A failure of its own is logged
+ * with label and the item put aside for a while: OK, the others go on.  Only when the database is
+ * gone is that returned.
+ */
+enum err daemon_item(struct ctx *, struct tries *, int64_t key, const char *label, enum err e);
 
 #endif

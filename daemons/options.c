@@ -2,17 +2,17 @@
 /* The command line of a daemon, from two option tables. */
 #include "daemons/options.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include "config.h"
 #include "db/schema.h"
+#include "lib/text.h"
+#include "lib/banned.h"
 
 #define AT(field) offsetof(struct daemon_common, field)
 static const struct daemon_option common[] = {
 #define OPTION(name, letter, type, field, arg, def, min, max, help) \
-	{ name, letter, OPTION_##type, AT(field), arg, def, min, max, help },
+	{ name, letter, OPTION_##type, AT(field), arg, def, min, max, help, false },
 #include "daemons/common_options.def"
 #undef OPTION
 };
@@ -27,11 +27,7 @@ struct part {
 static enum err
 number(const struct daemon_option *o, const char *text, double *x, struct fail *f)
 {
-	char *end;
-
-	errno = 0;
-	*x = strtod(text, &end);
-	if (end == text || *end != '\0' || errno != 0 || !(*x >= o->min && *x <= o->max))
+	if (!text_f64(text, x) || !(*x >= o->min && *x <= o->max))
 		return FAIL(f, E_BADREQ, "--%s takes a number from %.17g to %.17g, not \"%s\"",
 		    o->name, o->min, o->max, text);
 	if (o->type != OPTION_REAL && *x != (double)(int64_t)*x)
@@ -152,6 +148,18 @@ parse(struct arena *a, const struct part *parts, size_t nparts, int argc, char *
 	return e;
 }
 
+/* Required options are texts: one that was not given is still NULL. */
+static enum err
+check(const struct daemon *d, char *own, struct fail *f)
+{
+	for (size_t i = 0; i < d->noptions; i++) {
+		const struct daemon_option *o = &d->options[i];
+		if (o->required && *(char **)(void *)(own + o->off) == NULL)
+			return FAIL(f, E_BADREQ, "--%s %s is needed", o->name, o->arg);
+	}
+	return d->check == NULL ? OK : d->check(own, f);
+}
+
 static void
 show_option(const struct daemon_option *o)
 {
@@ -198,6 +206,8 @@ options_read(struct arena *a, const struct daemon *d, struct daemon_common *c, v
 		    (int)SCHEMA_VERSION);
 		return OPTIONS_SHOWN;
 	}
+	if (check(d, own, f) != OK)
+		return OPTIONS_WRONG;
 	if (c->dry_run && !d->can_dry_run) {
 		FAIL(f, E_BADREQ, "--dry_run: %s cannot say what it would do", d->name);
 		return OPTIONS_WRONG;

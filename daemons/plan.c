@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A generator's plan: pure text work. */
+#include "daemons/plan.h"
+
+#include <string.h>
+#include "lib/buf.h"
+#include "lib/text.h"
+#include "lib/banned.h"
+
+enum { SUFFIX_MAX = 100, PLANNED_MAX = 10000 };
+
+static const struct plan_word *
+word_at(const char *p, const struct plan_word *words, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strncmp(p, words[i].word, strlen(words[i].word)) == 0)
+			return &words[i];
+	return NULL;
+}
+
+char *
+plan_expand(struct arena *a, const char *text, const struct plan_word *words, size_t n)
+{
+	struct buf b = buf_new(a);
+
+	while (*text != '\0') {
+		const struct plan_word *w = word_at(text, words, n);
+		if (w == NULL) {
+			buf_put(&b, text++, 1);
+			continue;
+		}
+		buf_puts(&b, w->value);
+		text += strlen(w->word);
+	}
+	return b.n == 0 ? arena_strdup(a, "") : b.p;
+}
+
+static bool
+suffix_ok(const char *s)
+{
+	size_t n = strlen(s);
+
+	for (const char *p = s; *p != '\0'; p++)
+		if (!text_alnum(*p) && strchr("._+-", *p) == NULL)
+			return false;
+	return n >= 1 && n <= SUFFIX_MAX;
+}
+
+static bool
+arguments_ok(const char *s)
+{
+	for (; *s != '\0'; s++)
+		if (*s == '<' || (unsigned char)*s < ' ' || *s == 0x7f)
+			return false;
+	return true;
+}
+
+static enum err
+parse_line(char *line, int number, struct planned *p, struct fail *f)
+{
+	char *tab = strchr(line, '\t');
+
+	if (tab != NULL)
+		*tab = '\0';
+	p->suffix = line;
+	p->arguments = tab == NULL ? strchr(line, '\0') : tab + 1;
+	if (!suffix_ok(p->suffix))
+		return FAIL(f, E_BADREQ,
+		    "line %d: \"%.100s\" cannot end a workunit name; 1 to %d letters, "
+		    "digits, . _ + - then a tab and the arguments are needed",
+		    number, p->suffix, (int)SUFFIX_MAX);
+	if (!arguments_ok(p->arguments))
+		return FAIL(f, E_BADREQ,
+		    "line %d: control bytes and < cannot stand in arguments", number);
+	return OK;
+}
+
+enum err
+plan_parse(struct arena *a, const char *text, struct planned **out, size_t *n, bool *exhausted,
+    struct fail *f)
+{
+	char *line = arena_strdup(a, text), *next;
+	size_t cap = 0;
+	enum err e = OK;
+
+	*out = NULL;
+	*n = 0;
+	*exhausted = false;
+	for (int number = 1; *line != '\0' && e == OK; line = next, number++) {
+		struct planned p;
+		size_t len = strcspn(line, "\n");
+		next = line + len + (line[len] == '\n');
+		line[len] = '\0';
+		if (len > 0 && line[len - 1] == '\r')
+			line[len - 1] = '\0';
+		if (strcmp(line, "exhausted") == 0) {
+			*exhausted = true;
+			continue;
+		}
+		if (line[0] == '\0')
+			continue;
+		if (*n >= PLANNED_MAX)
+			return FAIL(f, E_BADREQ, "line %d: at most %d workunits at once",
+			    number, (int)PLANNED_MAX);
+		e = parse_line(line, number, &p, f);
+		if (e == OK)
+			PUSH(a, *out, *n, cap) = p;
+	}
+	return e;
+}

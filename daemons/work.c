@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Making work.  A result made by the generator and one made by the transitioner come from the same
+ * function; the transitioner counts what is there before it makes more.
+ */
+#include "daemons/work.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+#include "lib/crypt.h"
+#include "lib/fs.h"
+#include "model/states.h"
+#include "proto/blob.h"
+#include "lib/banned.h"
+
+enum { TEMPLATE_MAX_BYTES = 256 << 10, WU_NAME_MAX = 180, TEMPLATE_PATH_MAX = 63 };
+
+/* A template in memory.  It owns an arena, so that reading it again leaves nothing behind. */
+struct template {
+	struct arena a;
+	char *path, *text;
+	int64_t mtime, size;
+};
+
+struct work {
+	const struct conf *conf;
+	struct arena *life;
+	struct key *upload_key; /* NULL: certificates are off */
+	struct template **templates;
+	size_t ntemplates, cap;
+};
+
+enum err
+work_open(struct arena *life, const struct conf *conf, struct work **out, struct fail *f)
+{
+	struct work *w = NEW(life, struct work);
+	const char *path;
+	enum err e;
+
+	w->conf = conf;
+	w->life = life;
+	*out = w;
+	if (conf->dont_generate_upload_certificates)
+		return OK;
+	path = arena_printf(
+	    life, "%s/upload_private", project_path(life, conf, conf->key_dir));
+	e = key_read_private(path, &w->upload_key, f);
+	if (e == E_NOTFOUND || e == E_BADREQ || e == E_CONFIG)
+		return FAIL(f, E_CONFIG,
+		    "%s is no upload key; every result needs one: make keys with locus "
+		    "create, or set dont_generate_upload_certificates",
+		    path);
+	return e;
+}
+
+char *
+work_template_path(struct arena *a, const char *given)
+{
+	if (strchr(given, '/') != NULL)
+		return arena_strdup(a, given);
+	return arena_printf(a, "templates/%s", given);
+}
+
+static struct template *
+template_named(struct work *w, const char *path)
+{
+	struct template *t;
+
+	for (size_t i = 0; i < w->ntemplates; i++)
+		if (strcmp(w->templates[i]->path, path) == 0)
+			return w->templates[i];
+	t = NEW(w->life, struct template);
+	t->path = arena_strdup(w->life, path);
+	t->mtime = -1;
+	PUSH(w->life, w->templates, w->ntemplates, w->cap) = t;
+	return t;
+}
+
+enum err
+work_template(struct work *w, const char *path, const char **text, struct fail *f)
+{
+	struct template *t = template_named(w, path);
+	char full[4400];
+	int64_t mtime, size;
+	enum err e;
+
+	if (path[0] == '\0' || path[0] == '/' || strstr(path, "..") != NULL)
+		return FAIL(f, E_BADREQ,
+		    "template \"%s\": a path inside the project directory is needed, such "
+		    "as templates/out.xml",
+		    path);
+	snprintf(full, sizeof(full), "%s/%s", w->conf->project_dir, path);
+	mtime = fs_mtime(full);
+	size = fs_size(full);
+	if (t->text == NULL || mtime != t->mtime || size != t->size) {
+		arena_reset(&t->a);
+		t->text = NULL;
+		e = fs_read(&t->a, full, TEMPLATE_MAX_BYTES, &t->text, NULL, f);
+		if (e != OK)
+			return e;
+		t->mtime = mtime;
+		t->size = size;
+	}
+	*text = t->text;
+	return OK;
+}
+
+enum err
+result_create(struct work *w, struct db *db, struct arena *a, const struct workunit *wu,
+    int32_t suffix, int32_t priority, int64_t now, struct fail *f)
+{
+	struct result r = { .create_time = now };
+	uint32_t random;
+	const char *tmpl;
+	char *xml;
+	enum err e = work_template(w, wu->result_template_file, &tmpl, f);
+
+	if (e != OK)
+		return e;
+	random_bytes(&random, sizeof(random));
+	random &= 0x7fffffff; /* the column is a signed int in an adopted database */
+	r.workunitid = wu->id;
+	r.appid = wu->appid;
+	r.name = arena_printf(a, "%s_%d", wu->name, suffix);
+	r.server_state = RESULT_UNSENT;
+	r.priority = priority;
+	r.fileset_id = wu->fileset_id;
+	e = blob_result(
+	    a, tmpl, r.name, random, w->conf->upload_url, w->upload_key, &xml, f);
+	return e != OK ? e : result_insert(db, wu, &r, xml, random, f);
+}
+
+enum err
+work_name_check(struct arena *a, const char *wu_name, const char *file, struct fail *f)
+{
+	const char *of = wu_name_file(a, wu_name);
+	size_t n = strlen(wu_name);
+
+	if (n == 0 || n > WU_NAME_MAX)
+		return FAIL(f, E_BADREQ,
+		    "workunit name of %zu bytes: 1 to %d are possible", n, (int)WU_NAME_MAX);
+	for (const char *p = wu_name; *p != '\0'; p++)
+		if (*p <= ' ' || *p == 0x7f || strchr("/%<>&\"'\\", *p) != NULL)
+			return FAIL(f, E_BADREQ,
+			    "workunit name %s: blanks, control bytes and / %% < > & \" ' \\ "
+			    "cannot stand in it",
+			    wu_name);
+	if (file != NULL && (of == NULL || strcmp(of, file) != 0))
+		return FAIL(f, E_BADREQ,
+		    "workunit %s: its app schedules by locality, so it must be named %s__* "
+		    "after its large file",
+		    wu_name, file);
+	return OK;
+}
+
+enum err
+work_create(struct work *w, struct db *db, struct arena *a, struct workunit *wu,
+    const char *xml_doc, const char *file, int64_t now, struct fail *f)
+{
+	enum err e = work_name_check(a, wu->name, file, f);
+
+	if (e != OK)
+		return e;
+	if (strlen(wu->result_template_file) > TEMPLATE_PATH_MAX)
+		return FAIL(f, E_BADREQ, "output template %s: its path is over %d bytes",
+		    wu->result_template_file, (int)TEMPLATE_PATH_MAX);
+	assert(wu->appid != 0);
+	wu->create_time = now;
+	wu->transition_time = now; /* the transitioner sets the time of the next look */
+	wu->size_class = -1;
+	e = workunit_insert(db, wu, xml_doc, f);
+	for (int32_t i = 0; i < wu->target_nresults && e == OK; i++) {
+		e = result_create(w, db, a, wu, i, wu->priority, now, f);
+		if (e == E_RACE) /* not the workunit: that is new */
+			e = FAIL(f, E_BADREQ,
+			    "result %s_%d exists already without its workunit", wu->name, i);
+	}
+	return e;
+}

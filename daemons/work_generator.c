@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Makes work on demand.  A trigger need_work/F is claimed by rename, workunits and their first
+ * results are committed in one transaction, then the claim is removed.  Whoever dies in between
+ * leaves either the claim, which the next start turns into a trigger again, or nothing to do;
+ * workunit names are unique, so nothing is made twice.
+ */
+#include "daemons/loop.h"
+#include "daemons/plan.h"
+#include "daemons/work.h"
+#include "db/life.h"
+#include "db/trigger.h"
+#include "lib/log.h"
+#include "lib/proc.h"
+#include "proto/blob.h"
+#include "rules/daemon/daemon_rules.h"
+#include "lib/banned.h"
+
+enum { PAUSE_FIRST_S = 1, PAUSE_MOST_S = 60, COMMAND_OUT_MAX = 4 << 20, COMMAND_S = 300 };
+
+struct own {
+	char *app_name, *input_template, *output_template, *arguments, *command;
+	int64_t ranges, batch;
+	char **argv; /* of the command */
+	struct work *work;
+	struct tries *tries; /* file sets that failed */
+};
+
+#define AT(field) offsetof(struct own, field)
+static const struct daemon_option options[] = {
+#define OPTION(name, letter, type, field, arg, def, min, max, required, help) \
+	{ name, letter, OPTION_##type, AT(field), arg, def, min, max, help, required },
+#include "daemons/generator_options.def"
+#undef OPTION
+};
+
+/* One trigger being served. */
+struct order {
+	struct ctx *x;
+	const struct app *app;
+	struct fileset *fs;
+	struct input_file *files;
+	size_t nfiles;
+	const char *tmpl;        /* input template                          */
+	struct planned *planned; /* from the command; NULL = ranges         */
+	size_t nplanned;
+	bool exhausted; /* no more can be made                              */
+	size_t made, had;
+};
+
+static enum err
+check(const void *own, struct fail *f)
+{
+	const struct own *o = own;
+
+	if ((o->ranges > 0) == (o->command != NULL))
+		return FAIL(f, E_BADREQ, "either --ranges TOTAL or --command CMD is needed");
+	return OK;
+}
+
+static enum err
+start(struct ctx *x)
+{
+	struct own *o = x->own;
+	const char *text;
+	size_t n = 0;
+	enum err e;
+
+	o->tries = NEW(x->life, struct tries);
+	o->tries->first_s = PAUSE_FIRST_S;
+	o->tries->most_s = PAUSE_MOST_S;
+	o->input_template = work_template_path(x->life, o->input_template);
+	o->output_template = work_template_path(x->life, o->output_template);
+	if (o->command != NULL &&
+	    (e = proc_split(x->life, o->command, &o->argv, &x->fail)) != OK)
+		return e;
+	if ((e = work_open(x->life, x->conf, &o->work, &x->fail)) != OK ||
+	    (e = work_template(o->work, o->input_template, &text, &x->fail)) != OK ||
+	    (e = work_template(o->work, o->output_template, &text, &x->fail)) != OK ||
+	    (e = blob_check_output(&x->a, text, &x->fail)) != OK)
+		return e == E_NOTFOUND || e == E_BADREQ
+		    ? FAIL(&x->fail, E_CONFIG, "template: %s", arena_strdup(&x->a, x->fail.detail))
+		    : e;
+	if ((e = trigger_dirs_make(x->conf, &x->fail)) != OK)
+		return e;
+	e = trigger_claims_take_back(&x->a, x->conf, &n, &x->fail);
+	if (n > 0)
+		log_warn("took back %zu triggers whose generator ended while it had them", n);
+	return e;
+}
+
+/* One workunit and its first results; one that exists already is counted and left alone. */
+static enum err
+make_one(struct order *r, const char *suffix, const char *arguments, const struct plan_word *words,
+    size_t nwords)
+{
+	struct ctx *x = r->x;
+	const struct own *o = x->own;
+	struct workunit wu = { .appid = r->app->id, .fileset_id = r->fs->id };
+	const char *cmd = arguments == NULL ? NULL : plan_expand(&x->a, arguments, words, nwords);
+	char *xml;
+	enum err e;
+
+	wu.name = arena_printf(&x->a, "%s__%s", r->fs->name, suffix);
+	wu.result_template_file = o->output_template;
+	e = blob_workunit(&x->a, plan_expand(&x->a, r->tmpl, words, nwords), r->files, r->nfiles,
+	    cmd, &wu, &xml, &x->fail);
+	if (e == OK)
+		e = work_create(o->work, x->db, &x->a, &wu, xml,
+		    r->nfiles == 1 ? r->files[0].name : NULL, x->now, &x->fail);
+	r->made += e == OK;
+	r->had += e == E_RACE;
+	return e == E_RACE ? OK : e;
+}
+
+/* The built-in generator: the next ranges after gen_next, which moves with them. */
+static enum err
+unit_ranges(struct ctx *x, void *arg)
+{
+	const struct own *o = x->own;
+	struct order *r = arg;
+	struct fileset *fs;
+	int32_t next, end;
+	enum err e = fileset_by_id(x->db, &x->a, r->fs->id, &fs, &x->fail);
+
+	if (e != OK)
+		return e;
+	r->made = r->had = 0;
+	next = fs->gen_next;
+	end = fs->gen_parts - next < o->batch ? fs->gen_parts : next + (int32_t)o->batch;
+	for (int32_t i = next; i < end && e == OK; i++) {
+		int64_t from, to;
+		range_part(o->ranges, fs->gen_parts, i, &from, &to);
+		char *part = arena_printf(&x->a, "%04d", (int)i);
+		const struct plan_word words[] = {
+			{ "%FROM%", arena_printf(&x->a, "%lld", (long long)from) },
+			{ "%TO%", arena_printf(&x->a, "%lld", (long long)to) },
+			{ "%PART%", part },
+			{ "%FILE%", fs->name },
+		};
+		e = make_one(r, part, o->arguments, words, N(words));
+	}
+	if (e == OK && end > next)
+		e = fileset_set_next(x->db, fs->id, next, end, &x->fail);
+	r->exhausted = end >= fs->gen_parts;
+	return e;
+}
+
+static enum err
+unit_planned(struct ctx *x, void *arg)
+{
+	struct order *r = arg;
+	enum err e = OK;
+
+	r->made = r->had = 0;
+	for (size_t i = 0; i < r->nplanned && e == OK; i++) {
+		const struct plan_word words[] = { { "%FILE%", r->fs->name } };
+		const char *args = r->planned[i].arguments;
+		e = make_one(
+		    r, r->planned[i].suffix, args[0] == '\0' ? NULL : args, words, N(words));
+	}
+	return e;
+}
+
+/* Asks the project's command what to make; it runs with no transaction open. */
+static enum err
+ask_command(struct order *r)
+{
+	struct ctx *x = r->x;
+	const struct own *o = x->own;
+	const struct plan_word words[] = {
+		{ "{file}", r->fs->name },
+		{ "{n}", arena_printf(&x->a, "%lld", (long long)o->batch) },
+	};
+	size_t n = 0;
+	while (o->argv[n] != NULL)
+		n++;
+	const char **argv = NEWN(&x->a, const char *, n + 1);
+	struct proc_run run = { .argv = argv, .dir = x->conf->project_dir,
+		.out_max = COMMAND_OUT_MAX, .timeout_s = COMMAND_S };
+	int status;
+	char *out;
+	enum err e;
+
+	for (size_t i = 0; i < n; i++)
+		argv[i] = plan_expand(&x->a, o->argv[i], words, N(words));
+	if ((e = proc_run(&x->a, &run, &status, &out, NULL, &x->fail)) != OK)
+		return e;
+	if (status != 0)
+		return FAIL(&x->fail, E_SYS, "%s ended with status %d", argv[0], status);
+	return plan_parse(&x->a, out, &r->planned, &r->nplanned, &r->exhausted, &x->fail);
+}
+
+static enum err
+load_files(struct order *r)
+{
+	struct ctx *x = r->x;
+	struct file *files;
+	enum err e = fileset_files(x->db, &x->a, r->fs->id, &files, &r->nfiles, &x->fail);
+
+	if (e != OK)
+		return e;
+	if (r->nfiles == 0)
+		return FAIL(&x->fail, E_BADREQ, "its file set has no files");
+	r->files = NEWN(&x->a, struct input_file, r->nfiles);
+	for (size_t i = 0; i < r->nfiles; i++)
+		r->files[i] = (struct input_file){
+			.name = files[i].name,
+			.url = download_url(&x->a, x->conf, files[i].name),
+			.md5 = files[i].md5sum,
+			.nbytes = (int64_t)files[i].size,
+		};
+	return OK;
+}
+
+/* Makes the work of a claimed trigger and says on disk when there is no more. */
+static enum err
+fill(struct order *r)
+{
+	struct ctx *x = r->x;
+	const struct own *o = x->own;
+	enum err e = load_files(r);
+
+	if (e == OK)
+		e = work_template(o->work, o->input_template, &r->tmpl, &x->fail);
+	if (e != OK)
+		return e;
+	if (o->command == NULL && r->fs->gen_parts == 0) {
+		log_warn("[FILE %s] has no parts to cut it into: nothing made; give it parts "
+			 "when it is added, or run a generator with --command",
+		    r->fs->name);
+		return OK;
+	}
+	if (o->command != NULL)
+		e = ask_command(r);
+	if (e == OK)
+		e = daemon_unit(x, o->command != NULL ? unit_planned : unit_ranges, r);
+	if (e == OK && r->exhausted)
+		e = trigger_raise(x->conf, TRIGGER_NO_WORK_AVAILABLE, r->fs->name, &x->fail);
+	if (e == OK)
+		log_info("[FILE %s] made=%zu had=%zu exhausted=%d", r->fs->name, r->made, r->had,
+		    r->exhausted);
+	return e;
+}
+
+/* Serves one claimed trigger; on failure the trigger is there again before its claim goes. */
+static enum err
+serve_claimed(struct order *r)
+{
+	struct ctx *x = r->x;
+	struct own *o = x->own;
+	const char *name = r->fs->name;
+	enum err put, e = OK;
+
+	if (r->fs->paused != 0)
+		log_info("[FILE %s] is held back by the admin: nothing made", name);
+	else
+		e = fill(r);
+	if (e == OK) {
+		tries_forget(o->tries, r->fs->id);
+		return trigger_claim_done(x->conf, name, &x->fail);
+	}
+	struct fail f = { 0 };
+	put = trigger_raise(x->conf, TRIGGER_NEED_WORK, name, &f);
+	if (put == OK)
+		put = trigger_claim_done(x->conf, name, &f);
+	if (put != OK)
+		log_fail("putting the trigger back", &f);
+	return daemon_item(x, o->tries, r->fs->id, arena_printf(&x->a, "[FILE %s]", name), e);
+}
+
+static enum err
+serve(struct ctx *x, const struct app *app, const char *name, size_t *done)
+{
+	struct own *o = x->own;
+	struct order r = { .x = x, .app = app };
+	enum err e = fileset_by_name(x->db, &x->a, name, &r.fs, &x->fail);
+
+	if (e == E_NOTFOUND) {
+		log_warn("need_work/%s names no file of this project: removed", name);
+		return trigger_clear(x->conf, TRIGGER_NEED_WORK, name, &x->fail);
+	}
+	if (e != OK)
+		return e;
+	if (r.fs->appid != app->id || tries_must_wait(o->tries, r.fs->id, x->now))
+		return OK; /* another app's generator sees to it, or it is to wait */
+	e = trigger_claim(x->conf, name, &x->fail);
+	if (e == E_NOTFOUND) /* another instance has it */
+		return OK;
+	if (e == OK)
+		e = serve_claimed(&r);
+	*done += r.made;
+	return e;
+}
+
+static enum err
+step(struct ctx *x, size_t *done)
+{
+	const struct own *o = x->own;
+	struct catalog *cat;
+	const struct app *app;
+	char **names;
+	size_t n;
+	enum err e = trigger_list(&x->a, x->conf, TRIGGER_NEED_WORK, &names, &n, &x->fail);
+
+	if (e != OK || n == 0)
+		return e;
+	if ((e = catalog_load(x->db, &x->a, &cat, &x->fail)) != OK)
+		return e;
+	app = catalog_app_named(cat, o->app_name);
+	if (app == NULL)
+		return FAIL(&x->fail, E_NOTFOUND,
+		    "no app %s in the database: add it with locus app add", o->app_name);
+	for (size_t i = 0; i < n && e == OK && !daemon_stopping(x); i++)
+		e = serve(x, app, names[i], done);
+	return e;
+}
+
+int
+main(int argc, char **argv)
+{
+	static const struct daemon work_generator = {
+		.name = "work_generator",
+		.purpose = "Makes workunits and their first results for the files named in "
+			   "locality_scheduling/need_work.",
+		.idle_ms = 100,
+		.own_size = sizeof(struct own),
+		.options = options,
+		.noptions = N(options),
+		.check = check,
+		.start = start,
+		.step = step,
+	};
+
+	return daemon_main(&work_generator, argc, argv);
+}
