@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include "config.h"
 #include "daemons/options.h"
-#include "db/schema.h"
+#include "db/entity.h"
 #include "lib/clock.h"
 #include "lib/crypt.h"
 #include "lib/fs.h"
@@ -193,7 +193,7 @@ daemon_unit(struct ctx *x, enum err (*unit)(struct ctx *, void *), void *arg)
 		if (e == OK)
 			return OK;
 		db_rollback(x->db);
-		if ((e != E_RETRY && e != E_RACE) || attempt + 1 >= UNIT_TRIES)
+		if (e != E_RETRY || attempt + 1 >= UNIT_TRIES)
 			return e;
 		log_debug("again: %s", x->fail.detail);
 		db_retry_nap(&x->rng, attempt);
@@ -218,6 +218,49 @@ daemon_item(struct ctx *x, struct tries *t, int64_t key, const char *label, enum
 	log_err("%s: failed %d times, %s: %s", label, (int)tries_failed(t, key, x->now),
 	    err_name(e), x->fail.detail);
 	return OK;
+}
+
+struct tries *
+daemon_tries(struct ctx *x, int64_t first_s, int64_t most_s)
+{
+	struct tries *t = NEW(x->life, struct tries);
+
+	t->first_s = first_s;
+	t->most_s = most_s;
+	return t;
+}
+
+enum err
+daemon_app(struct ctx *x, const char *name, int64_t *id)
+{
+	struct catalog *cat;
+	const struct app *app;
+	enum err e = *id != 0 ? OK : catalog_load(x->db, &x->a, &cat, &x->fail);
+
+	if (e != OK || *id != 0)
+		return e;
+	app = catalog_app_named(cat, name);
+	if (app == NULL)
+		return FAIL(&x->fail, E_NOTFOUND,
+		    "no app %s in the database: add it with locus app add", name);
+	*id = app->id;
+	return OK;
+}
+
+enum err
+daemon_command(struct ctx *x, const char *cmd, char ***argv, size_t *argc)
+{
+	enum err e;
+
+	*argc = 0;
+	*argv = NULL;
+	if (cmd == NULL)
+		return OK;
+	if ((e = proc_split(x->life, cmd, argv, &x->fail)) != OK)
+		return FAIL(&x->fail, E_CONFIG, "--command %s: cannot be split into words", cmd);
+	while ((*argv)[*argc] != NULL)
+		++*argc;
+	return *argc > 0 ? OK : FAIL(&x->fail, E_CONFIG, "--command is empty");
 }
 
 /* Everything before the first step. */

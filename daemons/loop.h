@@ -70,8 +70,8 @@ int daemon_main(const struct daemon *, int argc, char **argv);
 bool daemon_stopping(const struct ctx *);
 
 /*
- * Runs unit(x, arg) in a transaction.  E_RETRY and E_RACE roll back and start it again, at most
- * 8 times, so it must read what it decides on; other errors roll back and are returned.
+ * Runs unit(x, arg) in a transaction.  E_RETRY rolls back and starts it again, at most 8 times; other
+ * errors roll back and are returned.  A unit that reads what it decides on turns E_RACE into E_RETRY.
  */
 enum err daemon_unit(struct ctx *, enum err (*unit)(struct ctx *, void *), void *arg);
 
@@ -81,5 +81,14 @@ enum err daemon_unit(struct ctx *, enum err (*unit)(struct ctx *, void *), void 
  * gone is that returned.
  */
 enum err daemon_item(struct ctx *, struct tries *, int64_t key, const char *label, enum err e);
+
+/* Pauses of a daemon that retries by daemon_item. */
+struct tries *daemon_tries(struct ctx *, int64_t first_s, int64_t most_s);
+
+/* Id of an app, found once and kept in *id (0 before).  E_NOTFOUND says how to add it. */
+enum err daemon_app(struct ctx *, const char *name, int64_t *id);
+
+/* Words of a project's command; E_CONFIG if there are none.  NULL gives none. */
+enum err daemon_command(struct ctx *, const char *cmd, char ***argv, size_t *argc);
 
 #endif

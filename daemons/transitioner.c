@@ -24,9 +24,7 @@ start(struct ctx *x)
 {
 	struct own *o = x->own;
 
-	o->tries = NEW(x->life, struct tries);
-	o->tries->first_s = PAUSE_FIRST_S;
-	o->tries->most_s = PAUSE_MOST_S;
+	o->tries = daemon_tries(x, PAUSE_FIRST_S, PAUSE_MOST_S);
 	return work_open(x->life, x->conf, &o->work, &x->fail);
 }
 
@@ -128,7 +126,10 @@ unit(struct ctx *x, void *arg)
 		return e;
 	c = transition(&x->a, x->conf, wu, r, n, x->now);
 	log_change(wu, &c);
-	return x->dry_run ? OK : save(x, wu, r, &c);
+	if (x->dry_run)
+		return OK;
+	e = save(x, wu, r, &c);
+	return e == E_RACE ? E_RETRY : e;
 }
 
 static enum err

@@ -29,22 +29,45 @@ slot(struct tries *t)
 	return &t->item[late];
 }
 
+static struct try_item *
+item(struct tries *t, int64_t key)
+{
+	size_t i = find(t, key);
+	struct try_item *it = &t->item[i];
+
+	assert(key != 0);
+	if (i == t->used) {
+		it = slot(t);
+		*it = (struct try_item){ .key = key };
+	}
+	return it;
+}
+
 int32_t
 tries_failed(struct tries *t, int64_t key, int64_t now)
 {
-	size_t i = find(t, key);
-	bool known = i < t->used;
-	struct try_item *it = known ? &t->item[i] : slot(t);
+	struct try_item *it = item(t, key);
 	int64_t pause = t->first_s;
 
-	assert(key != 0);
-	if (!known)
-		*it = (struct try_item){ .key = key };
 	it->n++;
-	for (int32_t k = 1; k < it->n && pause < t->most_s; k++)
+	for (int32_t i = 1; i < it->n && pause < t->most_s; i++)
 		pause *= 2;
 	it->next_at = now + (pause < t->most_s ? pause : t->most_s);
 	return it->n;
+}
+
+void
+tries_wait(struct tries *t, int64_t key, int64_t now)
+{
+	item(t, key)->next_at = now + t->first_s;
+}
+
+int32_t
+tries_count(const struct tries *t, int64_t key)
+{
+	size_t i = find(t, key);
+
+	return i < t->used ? t->item[i].n : 0;
 }
 
 void

@@ -27,6 +27,9 @@ struct tries {
  * most_s.  When all slots are taken the one that waits longest makes room.
  */
 int32_t tries_failed(struct tries *, int64_t key, int64_t now);
+/* The first pause again, without counting a failure: the item asked to be left for later. */
+void tries_wait(struct tries *, int64_t key, int64_t now);
+int32_t tries_count(const struct tries *, int64_t key);
 void tries_park(struct tries *, int64_t key); /* not again in this process */
 void tries_forget(struct tries *, int64_t key);
 bool tries_must_wait(const struct tries *, int64_t key, int64_t now);

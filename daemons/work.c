@@ -168,7 +168,6 @@ work_create(struct work *w, struct db *db, struct arena *a, struct workunit *wu,
 	assert(wu->appid != 0);
 	wu->create_time = now;
 	wu->transition_time = now; /* the transitioner sets the time of the next look */
-	wu->size_class = -1;
 	e = workunit_insert(db, wu, xml_doc, f);
 	for (int32_t i = 0; i < wu->target_nresults && e == OK; i++) {
 		e = result_create(w, db, a, wu, i, wu->priority, now, f);

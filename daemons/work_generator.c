@@ -20,8 +20,9 @@ enum { PAUSE_FIRST_S = 1, PAUSE_MOST_S = 60, COMMAND_OUT_MAX = 4 << 20, COMMAND_
 
 struct own {
 	char *app_name, *input_template, *output_template, *arguments, *command;
-	int64_t ranges, batch;
+	int64_t ranges, batch, appid;
 	char **argv; /* of the command */
+	size_t argc;
 	struct work *work;
 	struct tries *tries; /* file sets that failed */
 };
@@ -37,7 +38,6 @@ static const struct daemon_option options[] = {
 /* One trigger being served. */
 struct order {
 	struct ctx *x;
-	const struct app *app;
 	struct fileset *fs;
 	struct input_file *files;
 	size_t nfiles;
@@ -66,15 +66,11 @@ start(struct ctx *x)
 	size_t n = 0;
 	enum err e;
 
-	o->tries = NEW(x->life, struct tries);
-	o->tries->first_s = PAUSE_FIRST_S;
-	o->tries->most_s = PAUSE_MOST_S;
+	o->tries = daemon_tries(x, PAUSE_FIRST_S, PAUSE_MOST_S);
 	o->input_template = work_template_path(x->life, o->input_template);
 	o->output_template = work_template_path(x->life, o->output_template);
-	if (o->command != NULL &&
-	    (e = proc_split(x->life, o->command, &o->argv, &x->fail)) != OK)
-		return e;
-	if ((e = work_open(x->life, x->conf, &o->work, &x->fail)) != OK ||
+	if ((e = daemon_command(x, o->command, &o->argv, &o->argc)) != OK ||
+	    (e = work_open(x->life, x->conf, &o->work, &x->fail)) != OK ||
 	    (e = work_template(o->work, o->input_template, &text, &x->fail)) != OK ||
 	    (e = work_template(o->work, o->output_template, &text, &x->fail)) != OK ||
 	    (e = blob_check_output(&x->a, text, &x->fail)) != OK)
@@ -96,7 +92,9 @@ make_one(struct order *r, const char *suffix, const char *arguments, const struc
 {
 	struct ctx *x = r->x;
 	const struct own *o = x->own;
-	struct workunit wu = { .appid = r->app->id, .fileset_id = r->fs->id };
+	struct workunit wu = {
+		.appid = o->appid, .fileset_id = r->fs->id, .size_class = -1
+	};
 	const char *cmd = arguments == NULL ? NULL : plan_expand(&x->a, arguments, words, nwords);
 	char *xml;
 	enum err e;
@@ -143,7 +141,7 @@ unit_ranges(struct ctx *x, void *arg)
 	if (e == OK && end > next)
 		e = fileset_set_next(x->db, fs->id, next, end, &x->fail);
 	r->exhausted = end >= fs->gen_parts;
-	return e;
+	return e == E_RACE ? E_RETRY : e; /* another instance moved gen_next */
 }
 
 static enum err
@@ -172,17 +170,14 @@ ask_command(struct order *r)
 		{ "{file}", r->fs->name },
 		{ "{n}", arena_printf(&x->a, "%lld", (long long)o->batch) },
 	};
-	size_t n = 0;
-	while (o->argv[n] != NULL)
-		n++;
-	const char **argv = NEWN(&x->a, const char *, n + 1);
+	const char **argv = NEWN(&x->a, const char *, o->argc + 1);
 	struct proc_run run = { .argv = argv, .dir = x->conf->project_dir,
 		.out_max = COMMAND_OUT_MAX, .timeout_s = COMMAND_S };
 	int status;
 	char *out;
 	enum err e;
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < o->argc; i++)
 		argv[i] = plan_expand(&x->a, o->argv[i], words, N(words));
 	if ((e = proc_run(&x->a, &run, &status, &out, NULL, &x->fail)) != OK)
 		return e;
@@ -270,10 +265,10 @@ serve_claimed(struct order *r)
 }
 
 static enum err
-serve(struct ctx *x, const struct app *app, const char *name, size_t *done)
+serve(struct ctx *x, const char *name, size_t *done)
 {
 	struct own *o = x->own;
-	struct order r = { .x = x, .app = app };
+	struct order r = { .x = x };
 	enum err e = fileset_by_name(x->db, &x->a, name, &r.fs, &x->fail);
 
 	if (e == E_NOTFOUND) {
@@ -282,7 +277,7 @@ serve(struct ctx *x, const struct app *app, const char *name, size_t *done)
 	}
 	if (e != OK)
 		return e;
-	if (r.fs->appid != app->id || tries_must_wait(o->tries, r.fs->id, x->now))
+	if (r.fs->appid != o->appid || tries_must_wait(o->tries, r.fs->id, x->now))
 		return OK; /* another app's generator sees to it, or it is to wait */
 	e = trigger_claim(x->conf, name, &x->fail);
 	if (e == E_NOTFOUND) /* another instance has it */
@@ -296,23 +291,15 @@ serve(struct ctx *x, const struct app *app, const char *name, size_t *done)
 static enum err
 step(struct ctx *x, size_t *done)
 {
-	const struct own *o = x->own;
-	struct catalog *cat;
-	const struct app *app;
+	struct own *o = x->own;
 	char **names;
 	size_t n;
 	enum err e = trigger_list(&x->a, x->conf, TRIGGER_NEED_WORK, &names, &n, &x->fail);
 
-	if (e != OK || n == 0)
-		return e;
-	if ((e = catalog_load(x->db, &x->a, &cat, &x->fail)) != OK)
-		return e;
-	app = catalog_app_named(cat, o->app_name);
-	if (app == NULL)
-		return FAIL(&x->fail, E_NOTFOUND,
-		    "no app %s in the database: add it with locus app add", o->app_name);
+	if (e == OK && n > 0)
+		e = daemon_app(x, o->app_name, &o->appid);
 	for (size_t i = 0; i < n && e == OK && !daemon_stopping(x); i++)
-		e = serve(x, app, names[i], done);
+		e = serve(x, names[i], done);
 	return e;
 }
 

@@ -66,7 +66,7 @@ enum err credit_add(struct db *, int64_t hostid, int64_t userid, double credit, 
 /* Deletes a workunit and all that hangs on it, if it is still as read. */
 enum err workunit_purge(struct db *, const struct workunit *, struct fail *);
 
-/* One row per file set of the apps that schedule by locality, by app and id. */
+/* One row per file set of the apps that schedule by locality, by name. */
 struct fileset_state {
 #define COL(name, type) col_##type name;
 #include "model/fileset_state.def"

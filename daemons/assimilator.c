@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Hands finished workunits to the project: canonical outputs are copied into a directory, or given
+ * to a command.  Everything is done before the row says DONE, so after a crash it may be done once
+ * more, never not at all.  A workunit that cannot be handed over is put aside; the rest go on.
+ */
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+#include "daemons/loop.h"
+#include "daemons/outputs.h"
+#include "db/entity.h"
+#include "db/life.h"
+#include "lib/clock.h"
+#include "lib/fs.h"
+#include "lib/log.h"
+#include "lib/proc.h"
+#include "model/states.h"
+#include "lib/banned.h"
+
+enum {
+	BATCH = 100,
+	TRIES = 5, /* then a workunit is in quarantine until the next start */
+	PAUSE_FIRST_S = 5,
+	PAUSE_MOST_S = 600,
+	COMMAND_S = 3600,
+	COMMAND_LATER = 75, /* its exit status for "not now" */
+};
+
+struct own {
+	char *app_name, *copy_to, *command;
+	int64_t appid;
+	char **argv;
+	size_t argc;
+	struct tries *tries;
+	char *dir; /* of copies, absolute */
+};
+
+#define AT(field) offsetof(struct own, field)
+static const struct daemon_option options[] = {
+	{ "app", 0, OPTION_TEXT, AT(app_name), "NAME", NULL, 0, 0,
+	    "assimilate workunits of this app", true },
+	{ "copy_to", 0, OPTION_TEXT, AT(copy_to), "DIR", "results", 0, 0,
+	    "copy canonical outputs to DIR/WUNAME, below the project", false },
+	{ "command", 0, OPTION_TEXT, AT(command), "CMD", NULL, 0, 0,
+	    "run CMD WUNAME FILE... instead", false },
+};
+
+struct finished { /* a workunit and its canonical outputs that are there */
+	struct workunit *wu;
+	struct output *out;
+	size_t n;
+	int32_t error_mask; /* 0 = it has a canonical result */
+};
+
+static enum err
+start(struct ctx *x)
+{
+	struct own *o = x->own;
+
+	o->tries = daemon_tries(x, PAUSE_FIRST_S, PAUSE_MOST_S);
+	o->dir = project_path(x->life, x->conf, o->copy_to);
+	if (o->command == NULL) {
+		enum err e = fs_mkdirs(o->dir, 0755, &x->fail);
+		if (e != OK)
+			return e;
+	}
+	return daemon_command(x, o->command, &o->argv, &o->argc);
+}
+
+static enum err
+load(struct ctx *x, struct workunit *wu, struct finished *w)
+{
+	size_t n = 0;
+	enum err e = OK;
+
+	w->wu = wu;
+	w->error_mask = wu->error_mask;
+	if (wu->canonical_resultid == 0 && w->error_mask == 0)
+		w->error_mask = WU_ERROR_NO_CANONICAL;
+	if (wu->canonical_resultid == 0)
+		return OK;
+	w->error_mask = 0;
+	e = outputs_of(
+	    x->db, &x->a, x->conf, wu->canonical_resultid, &w->out, &w->n, &x->fail);
+	for (size_t i = 0; i < w->n && e == OK; i++) {
+		if (fs_exists(w->out[i].path))
+			w->out[n++] = w->out[i];
+		else if (!w->out[i].optional)
+			e = FAIL(&x->fail, E_NOTFOUND,
+			    "canonical output %s is not in the upload directory",
+			    w->out[i].name);
+	}
+	w->n = n;
+	return e;
+}
+
+static enum err
+copy_outputs(struct ctx *x, const struct finished *w)
+{
+	const struct own *o = x->own;
+	enum err e = OK;
+
+	for (size_t i = 0; i < w->n && e == OK; i++) {
+		char *to = w->n == 1 ? arena_printf(&x->a, "%s/%s", o->dir, w->wu->name) :
+			arena_printf(&x->a, "%s/%s_%zu", o->dir, w->wu->name, i);
+		e = fs_copy(w->out[i].path, to, 0644, &x->fail);
+	}
+	return e;
+}
+
+/* One line of errors.tsv: time, name, error bits.  A crash may write it twice. */
+static enum err
+note_error(struct ctx *x, const struct finished *w)
+{
+	const struct own *o = x->own;
+	const char *path = arena_printf(&x->a, "%s/errors.tsv", o->dir);
+	char when[21];
+	const char *line = arena_printf(&x->a, "%s\t%s\t%d\n", clock_text(x->now, when),
+	    w->wu->name, w->error_mask);
+	size_t n = strlen(line);
+	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+	enum err e = OK;
+
+	if (fd < 0)
+		return FAIL_ERRNO(&x->fail, "%s", path);
+	if (write(fd, line, n) != (ssize_t)n || fsync(fd) != 0)
+		e = FAIL_ERRNO(&x->fail, "%s", path);
+	close(fd);
+	return e;
+}
+
+/* CMD WUNAME FILE...; a failed workunit has no files and its error bits in the environment. */
+static enum err
+run_command(struct ctx *x, const struct finished *w, bool *later)
+{
+	const struct own *o = x->own;
+	const char **argv = NEWN(&x->a, const char *, o->argc + w->n + 2);
+	const char *env[] = { arena_printf(&x->a, "LOCUS_WU_ERROR_MASK=%d", w->error_mask),
+		NULL };
+	struct proc_run run = { .argv = argv,
+		.dir = x->conf->project_dir,
+		.env = env,
+		.timeout_s = COMMAND_S };
+	size_t n = 0;
+	int status;
+	enum err e;
+
+	for (size_t i = 0; i < o->argc; i++)
+		argv[n++] = o->argv[i];
+	argv[n++] = w->wu->name;
+	for (size_t i = 0; i < w->n; i++)
+		argv[n++] = w->out[i].path;
+	if ((e = proc_run(&x->a, &run, &status, NULL, NULL, &x->fail)) != OK)
+		return e;
+	*later = status == COMMAND_LATER;
+	if (status != 0)
+		return FAIL(&x->fail, E_SYS, "%s ended with status %d", argv[0], status);
+	return OK;
+}
+
+static enum err
+unit_done(struct ctx *x, void *arg)
+{
+	const struct finished *w = arg;
+	enum err e = workunit_assimilated(
+	    x->db, w->wu->id, ASSIMILATE_DONE, w->error_mask, x->now, &x->fail);
+
+	return e == E_RACE ? OK : e; /* another instance was faster */
+}
+
+static enum err
+hand_over(struct ctx *x, struct workunit *wu, bool *later)
+{
+	const struct own *o = x->own;
+	struct finished w = { 0 };
+	enum err e = load(x, wu, &w);
+
+	if (e != OK)
+		return e;
+	if (o->command != NULL)
+		e = run_command(x, &w, later);
+	else if (w.error_mask != 0)
+		e = note_error(x, &w);
+	else
+		e = copy_outputs(x, &w);
+	if (e == OK)
+		e = daemon_unit(x, unit_done, &w);
+	if (e == OK)
+		log_info("[WU#%lld] %s assimilated files=%zu error_mask=%d",
+		    (long long)wu->id, wu->name, w.n, w.error_mask);
+	return e;
+}
+
+/* Counts a failure; past TRIES the workunit is left alone until the next start. */
+static enum err
+failed(struct ctx *x, const struct workunit *wu, enum err e)
+{
+	struct own *o = x->own;
+	const char *label =
+	    arena_printf(&x->a, "[WU#%lld] %s", (long long)wu->id, wu->name);
+
+	e = daemon_item(x, o->tries, wu->id, label, e);
+	if (e == OK && tries_count(o->tries, wu->id) >= TRIES) {
+		tries_park(o->tries, wu->id);
+		log_err("%s: in quarantine after %d tries; mend the cause and restart the "
+			"assimilator",
+		    label, (int)TRIES);
+	}
+	return e;
+}
+
+static enum err
+step(struct ctx *x, size_t *done)
+{
+	struct own *o = x->own;
+	struct part part = { x->mod_n, x->mod_i };
+	struct workunit *wu;
+	size_t n;
+	enum err e = daemon_app(x, o->app_name, &o->appid);
+
+	if (e == OK)
+		e = workunits_to_assimilate_part(x->db, &x->a, part, o->appid,
+		    BATCH + o->tries->used, &wu, &n, &x->fail);
+	if (e != OK)
+		return e;
+	for (size_t i = 0; i < n && e == OK && !daemon_stopping(x); i++) {
+		bool later = false;
+		if (tries_must_wait(o->tries, wu[i].id, x->now))
+			continue;
+		e = hand_over(x, &wu[i], &later);
+		if (e == OK) {
+			tries_forget(o->tries, wu[i].id);
+			++*done;
+		} else if (later) {
+			tries_wait(o->tries, wu[i].id, x->now);
+			e = OK;
+		} else {
+			e = failed(x, &wu[i], e);
+		}
+	}
+	return e;
+}
+
+int
+main(int argc, char **argv)
+{
+	static const struct daemon assimilator = {
+		.name = "assimilator",
+		.purpose = "Hands the canonical outputs of finished workunits to the project.",
+		.idle_ms = 1000,
+		.own_size = sizeof(struct own),
+		.options = options,
+		.noptions = N(options),
+		.start = start,
+		.step = step,
+	};
+
+	return daemon_main(&assimilator, argc, argv);
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Output files of results.  xml_doc_in names them, xml_doc_out is what the host said of them; the
+ * host's words are only believed as far as the bytes on disk bear them out.
+ */
+#include "daemons/outputs.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "db/entity.h"
+#include "lib/crypt.h"
+#include "lib/fs.h"
+#include "proto/blob.h"
+#include "lib/banned.h"
+
+enum { CHUNK = 64 << 10 };
+
+static const struct blob_file *
+file_named(const struct blob_file *files, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(files[i].name, name) == 0)
+			return &files[i];
+	return NULL;
+}
+
+enum err
+outputs_of(struct db *db, struct arena *a, const struct conf *conf, int64_t resultid,
+    struct output **out, size_t *n, struct fail *f)
+{
+	char *in_xml, *out_xml, *stderr_out;
+	struct blob_file *made, *told;
+	size_t ntold = 0;
+	enum err e = result_xml_docs(db, a, resultid, &in_xml, &out_xml, &stderr_out, f);
+
+	*n = 0;
+	if (e == OK)
+		e = blob_files(a, in_xml, &made, n, f);
+	if (e != OK)
+		return e;
+	/* A host's report that cannot be read is as good as none. */
+	if (out_xml[0] == '\0' || blob_files(a, out_xml, &told, &ntold, f) != OK)
+		ntold = 0;
+	*out = NEWN(a, struct output, *n);
+	for (size_t i = 0; i < *n; i++) {
+		const struct blob_file *t = file_named(told, ntold, made[i].name);
+		(*out)[i] = (struct output){
+			.name = made[i].name,
+			.open_name = made[i].open_name,
+			.path = upload_path(a, conf, made[i].name),
+			.md5 = t == NULL ? arena_strdup(a, "") : t->md5_cksum,
+			.nbytes = t == NULL ? 0 : t->nbytes,
+			.optional = made[i].optional,
+			.no_validate = made[i].no_validate,
+		};
+	}
+	return OK;
+}
+
+enum err
+output_check(const struct output *o, enum outputs_state *state, struct fail *f)
+{
+	char md5[MD5_HEX];
+	int64_t nbytes;
+	enum err e;
+
+	*state = OUTPUT_BAD;
+	if (!fs_exists(o->path)) {
+		*state = o->optional ? OUTPUT_ABSENT : OUTPUT_BAD;
+		if (*state == OUTPUT_BAD)
+			FAIL(f, E_NOTFOUND, "%s was not uploaded", o->name);
+		return OK;
+	}
+	e = md5_file(o->path, md5, &nbytes, f);
+	if (e != OK) /* there, and cannot be read: permissions or a failing disk */
+		return e;
+	if (o->nbytes > 0 && (double)nbytes != o->nbytes)
+		FAIL(f, E_BADREQ, "%s has %lld bytes, its host reported %.0f", o->name,
+		    (long long)nbytes, o->nbytes);
+	else if (o->md5 != NULL && o->md5[0] != '\0' && strcmp(o->md5, md5) != 0)
+		FAIL(f, E_BADREQ, "%s has md5 %s, its host reported %.40s", o->name, md5,
+		    o->md5);
+	else
+		*state = OUTPUT_GOOD;
+	return OK;
+}
+
+static bool
+same_bytes(FILE *x, FILE *y)
+{
+	char bx[CHUNK], by[CHUNK];
+	size_t nx, ny;
+
+	do {
+		nx = fread(bx, 1, sizeof(bx), x);
+		ny = fread(by, 1, sizeof(by), y);
+		if (nx != ny || memcmp(bx, by, nx) != 0)
+			return false;
+	} while (nx > 0);
+	return true;
+}
+
+enum err
+output_same(const char *path1, const char *path2, bool *same, struct fail *f)
+{
+	FILE *x = fopen(path1, "rbe"), *y;
+	enum err e = OK;
+
+	if (x == NULL)
+		return FAIL_ERRNO(f, "%s", path1);
+	y = fopen(path2, "rbe");
+	if (y == NULL) {
+		e = FAIL_ERRNO(f, "%s", path2);
+	} else {
+		*same = same_bytes(x, y);
+		if (ferror(x) || ferror(y))
+			e = FAIL(f, E_SYS, "reading %s and %s", path1, path2);
+		fclose(y);
+	}
+	fclose(x);
+	return e;
+}

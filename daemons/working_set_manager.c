@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Keeps locality_scheduling/file_working_set filled: per app N/M files, N active hosts, M holders wanted
+ * per file.  Takes out what the scheduler reported in files_no_work and puts it back when results
+ * of it appear or may appear.  All state but the times of removal is in the directories and rows.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "daemons/loop.h"
+#include "db/entity.h"
+#include "db/life.h"
+#include "db/trigger.h"
+#include "lib/log.h"
+#include "rules/daemon/daemon_rules.h"
+#include "lib/banned.h"
+
+enum { DAY_S = 86400, WARN_EVERY_S = 600 };
+
+struct dropped { /* when a file set last left the working set; by id */
+	int64_t fileset_id, at;
+};
+struct own {
+	struct dropped *dropped;
+	size_t ndropped, cap;
+	int64_t warned_at;
+};
+
+struct names { /* of one trigger directory, sorted */
+	char **v;
+	size_t n;
+};
+
+/* What a pass sees. */
+struct pass {
+	struct ctx *x;
+	struct names dir[TRIGGER__MAX];
+	struct fileset_state *fs;
+	size_t nfs;
+	int64_t hosts;
+	size_t changes;
+};
+
+static int
+by_name(const void *key, const void *item)
+{
+	return strcmp(key, *(char *const *)item);
+}
+
+static bool
+in(const struct names *names, const char *name)
+{
+	return names->n > 0 &&
+	    bsearch(name, names->v, names->n, sizeof(char *), by_name) != NULL;
+}
+
+static struct dropped *
+dropped_find(struct own *o, int64_t id)
+{
+	for (size_t lo = 0, hi = o->ndropped; lo < hi;) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (o->dropped[mid].fileset_id == id)
+			return &o->dropped[mid];
+		if (o->dropped[mid].fileset_id < id)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return NULL;
+}
+
+static void
+dropped_note(struct ctx *x, int64_t id)
+{
+	struct own *o = x->own;
+	struct dropped *d = dropped_find(o, id);
+	size_t at = o->ndropped;
+
+	if (d != NULL) {
+		d->at = x->now;
+		return;
+	}
+	PUSH(x->life, o->dropped, o->ndropped, o->cap) = (struct dropped){ id, x->now };
+	for (; at > 0 && o->dropped[at - 1].fileset_id > id; at--)
+		o->dropped[at] = o->dropped[at - 1];
+	o->dropped[at] = (struct dropped){ id, x->now };
+}
+
+static struct ws_file
+seen(struct pass *p, const struct fileset_state *fs)
+{
+	struct own *o = p->x->own;
+	const struct dropped *d = dropped_find(o, fs->id);
+
+	return (struct ws_file){
+		.fileset_id = fs->id,
+		.name = fs->name,
+		.in_set = in(&p->dir[TRIGGER_WORKING_SET], fs->name),
+		.reported_empty = in(&p->dir[TRIGGER_FILES_NO_WORK], fs->name),
+		.no_work_available = in(&p->dir[TRIGGER_NO_WORK_AVAILABLE], fs->name),
+		.has_unsent = fs->has_unsent != 0,
+		.has_open_wu = fs->has_open_wu != 0,
+		.paused = fs->paused != 0,
+		.holders = (int32_t)fs->holders,
+		.dropped_at = d == NULL ? 0 : d->at,
+	};
+}
+
+static enum err
+apply(struct pass *p, const struct ws_change *c, const struct ws_file *files, size_t n)
+{
+	struct ctx *x = p->x;
+	const struct {
+		const char **names;
+		size_t n;
+		enum trigger dir;
+		bool raise;
+		const char *what;
+	} moves[] = {
+		{ c->drop, c->ndrop, TRIGGER_WORKING_SET, false, "dropped" },
+		{ c->add, c->nadd, TRIGGER_WORKING_SET, true, "added" },
+		{ c->clear_no_work, c->nclear, TRIGGER_FILES_NO_WORK, false, "heard" },
+	};
+	enum err e = OK;
+
+	for (size_t m = 0; m < N(moves); m++) {
+		for (size_t i = 0; i < moves[m].n && e == OK; i++) {
+			const char *name = moves[m].names[i];
+			e = moves[m].raise ?
+				trigger_raise(x->conf, moves[m].dir, name, &x->fail) :
+				trigger_clear(x->conf, moves[m].dir, name, &x->fail);
+			log_info("[FILE %s] %s", name, moves[m].what);
+			p->changes++;
+		}
+	}
+	for (size_t i = 0; i < c->ndrop; i++)
+		for (size_t k = 0; k < n; k++)
+			if (strcmp(files[k].name, c->drop[i]) == 0)
+				dropped_note(x, files[k].fileset_id);
+	return e;
+}
+
+/* One app: its file sets are fs[0..n). */
+static enum err
+do_app(struct pass *p, const struct app *app, const struct fileset_state *fs, size_t n)
+{
+	struct ctx *x = p->x;
+	struct own *o = x->own;
+	struct ws_file *files = NEWN(&x->a, struct ws_file, n);
+	int64_t wanted = x->conf->locality_target_holders;
+	struct ws_change c;
+
+	if (wanted <= 0)
+		wanted = app->target_nresults > 0 ? app->target_nresults : 1;
+	for (size_t i = 0; i < n; i++)
+		files[i] = seen(p, &fs[i]);
+	c = working_set(&x->a, files, n, p->hosts, wanted, x->now,
+	    x->conf->locality_scheduling_wait_period);
+	if (c.running_dry && x->now - o->warned_at >= WARN_EVERY_S) {
+		o->warned_at = x->now;
+		log_warn("app %s: the working set of %zu files is running dry; add files or "
+			 "work",
+		    app->name, c.size);
+	}
+	return apply(p, &c, files, n);
+}
+
+/* Names that are no file set, in the two directories that this daemon owns, are removed. */
+static enum err
+drop_strangers(struct pass *p)
+{
+	static const enum trigger dirs[] = { TRIGGER_WORKING_SET, TRIGGER_FILES_NO_WORK };
+	struct ctx *x = p->x;
+	struct names known = { NEWN(&x->a, char *, p->nfs + 1), 0 };
+	struct fileset *fs;
+	enum err e = OK;
+
+	for (size_t i = 0; i < p->nfs; i++)
+		known.v[known.n++] = p->fs[i].name;
+	for (size_t d = 0; d < N(dirs); d++) {
+		const struct names *names = &p->dir[dirs[d]];
+		for (size_t i = 0; i < names->n && e == OK; i++) {
+			if (in(&known, names->v[i]))
+				continue;
+			e = fileset_by_name(x->db, &x->a, names->v[i], &fs, &x->fail);
+			if (e != E_NOTFOUND)
+				continue; /* of an app that does not schedule by locality */
+			log_warn("%s names no file of this project: removed", names->v[i]);
+			e = trigger_clear(x->conf, dirs[d], names->v[i], &x->fail);
+			p->changes++;
+		}
+	}
+	return e;
+}
+
+static int
+by_app(const void *a, const void *b)
+{
+	const struct fileset_state *x = a, *y = b;
+
+	return (x->appid > y->appid) - (x->appid < y->appid);
+}
+
+static enum err
+load(struct pass *p)
+{
+	static const enum trigger dirs[] = { TRIGGER_WORKING_SET, TRIGGER_FILES_NO_WORK,
+		TRIGGER_NO_WORK_AVAILABLE };
+	struct ctx *x = p->x;
+	int64_t since = x->now - x->conf->locality_active_host_days * DAY_S;
+	enum err e = OK;
+
+	for (size_t i = 0; i < N(dirs) && e == OK; i++)
+		e = trigger_list(&x->a, x->conf, dirs[i], &p->dir[dirs[i]].v,
+		    &p->dir[dirs[i]].n, &x->fail);
+	if (e == OK)
+		e = hosts_active(x->db, since, &p->hosts, &x->fail);
+	if (e == OK)
+		e = fileset_states(x->db, &x->a, &p->fs, &p->nfs, &x->fail);
+	return e;
+}
+
+static enum err
+start(struct ctx *x)
+{
+	return trigger_dirs_make(x->conf, &x->fail);
+}
+
+static enum err
+step(struct ctx *x, size_t *done)
+{
+	struct pass p = { .x = x };
+	struct catalog *cat;
+	enum err e = load(&p);
+
+	if (e == OK)
+		e = drop_strangers(&p); /* needs the order by name */
+	if (e == OK)
+		e = catalog_load(x->db, &x->a, &cat, &x->fail);
+	if (e == OK && p.nfs > 0)
+		qsort(p.fs, p.nfs, sizeof(*p.fs), by_app);
+	for (size_t i = 0, end; i < p.nfs && e == OK; i = end) {
+		const struct app *app = catalog_app(cat, p.fs[i].appid);
+		for (end = i; end < p.nfs && p.fs[end].appid == p.fs[i].appid; end++)
+			;
+		if (app != NULL)
+			e = do_app(&p, app, p.fs + i, end - i);
+	}
+	*done = p.changes;
+	return e;
+}
+
+int
+main(int argc, char **argv)
+{
+	static const struct daemon working_set_manager = {
+		.name = "working_set_manager",
+		.purpose = "Keeps locality_scheduling/file_working_set filled for hosts without "
+			   "a file.",
+		.idle_ms = 1000,
+		.own_size = sizeof(struct own),
+		.start = start,
+		.step = step,
+	};
+
+	return daemon_main(&working_set_manager, argc, argv);
+}
