@@ -220,7 +220,7 @@ step(struct ctx *x, size_t *done)
 	enum err e = daemon_app(x, o->app_name, &o->appid);
 
 	if (e == OK)
-		e = workunits_to_assimilate_part(x->db, &x->a, part, o->appid,
+		e = workunits_to_assimilate(x->db, &x->a, part, o->appid,
 		    BATCH + o->tries->used, &wu, &n, &x->fail);
 	if (e != OK)
 		return e;

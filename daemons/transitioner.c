@@ -139,7 +139,7 @@ step(struct ctx *x, size_t *done)
 	struct part part = { x->mod_n, x->mod_i };
 	struct workunit *wu;
 	size_t n;
-	enum err e = workunits_due_part(
+	enum err e = workunits_due(
 	    x->db, &x->a, part, x->now, BATCH + o->tries->used, &wu, &n, &x->fail);
 
 	for (size_t i = 0; i < n && e == OK && !daemon_stopping(x); i++) {

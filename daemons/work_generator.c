@@ -23,6 +23,7 @@ struct own {
 	int64_t ranges, batch, appid;
 	char **argv; /* of the command */
 	size_t argc;
+	bool taken_back;
 	struct work *work;
 	struct tries *tries; /* file sets that failed */
 };
@@ -77,12 +78,7 @@ start(struct ctx *x)
 		return e == E_NOTFOUND || e == E_BADREQ
 		    ? FAIL(&x->fail, E_CONFIG, "template: %s", arena_strdup(&x->a, x->fail.detail))
 		    : e;
-	if ((e = trigger_dirs_make(x->conf, &x->fail)) != OK)
-		return e;
-	e = trigger_claims_take_back(&x->a, x->conf, &n, &x->fail);
-	if (n > 0)
-		log_warn("took back %zu triggers whose generator ended while it had them", n);
-	return e;
+	return trigger_dirs_make(x->conf, &x->fail);
 }
 
 /* One workunit and its first results; one that exists already is counted and left alone. */
@@ -190,21 +186,26 @@ static enum err
 load_files(struct order *r)
 {
 	struct ctx *x = r->x;
-	struct file *files;
-	enum err e = fileset_files(x->db, &x->a, r->fs->id, &files, &r->nfiles, &x->fail);
+	struct row_member *members;
+	struct file *file;
+	enum err e = fileset_files(x->db, &x->a, r->fs->id, &members, &r->nfiles, &x->fail);
 
 	if (e != OK)
 		return e;
 	if (r->nfiles == 0)
 		return FAIL(&x->fail, E_BADREQ, "its file set has no files");
 	r->files = NEWN(&x->a, struct input_file, r->nfiles);
-	for (size_t i = 0; i < r->nfiles; i++)
+	for (size_t i = 0; i < r->nfiles; i++) {
+		e = file_by_name(x->db, &x->a, members[i].name, &file, &x->fail);
+		if (e != OK)
+			return e;
 		r->files[i] = (struct input_file){
-			.name = files[i].name,
-			.url = download_url(&x->a, x->conf, files[i].name),
-			.md5 = files[i].md5sum,
-			.nbytes = (int64_t)files[i].size,
+			.name = file->name,
+			.url = download_url(&x->a, x->conf, file->name),
+			.md5 = file->md5sum,
+			.nbytes = (int64_t)file->size,
 		};
+	}
 	return OK;
 }
 
@@ -238,14 +239,26 @@ fill(struct order *r)
 	return e;
 }
 
-/* Serves one claimed trigger; on failure the trigger is there again before its claim goes. */
+/* The trigger is there again before its claim goes. */
+static enum err
+put_back(struct ctx *x, const char *name)
+{
+	enum err e = trigger_raise(x->conf, TRIGGER_NEED_WORK, name, &x->fail);
+
+	if (e == OK)
+		e = trigger_claim_done(x->conf, name, &x->fail);
+	if (e == OK)
+		log_info("[FILE %s] trigger put back", name);
+	return e;
+}
+
 static enum err
 serve_claimed(struct order *r)
 {
 	struct ctx *x = r->x;
 	struct own *o = x->own;
 	const char *name = r->fs->name;
-	enum err put, e = OK;
+	enum err e = OK;
 
 	if (r->fs->paused != 0)
 		log_info("[FILE %s] is held back by the admin: nothing made", name);
@@ -255,13 +268,9 @@ serve_claimed(struct order *r)
 		tries_forget(o->tries, r->fs->id);
 		return trigger_claim_done(x->conf, name, &x->fail);
 	}
-	struct fail f = { 0 };
-	put = trigger_raise(x->conf, TRIGGER_NEED_WORK, name, &f);
-	if (put == OK)
-		put = trigger_claim_done(x->conf, name, &f);
-	if (put != OK)
-		log_fail("putting the trigger back", &f);
-	return daemon_item(x, o->tries, r->fs->id, arena_printf(&x->a, "[FILE %s]", name), e);
+	e = daemon_item(x, o->tries, r->fs->id, arena_printf(&x->a, "[FILE %s]", name), e);
+	enum err put = put_back(x, name);
+	return e != OK ? e : put;
 }
 
 static enum err
@@ -288,16 +297,44 @@ serve(struct ctx *x, const char *name, size_t *done)
 	return e;
 }
 
+/*
+ * Claims of this app's files whose owner died become triggers again, once, when the app is known.
+ * The trigger is there before the claim goes; the other way round a crash could lose both.
+ */
+static enum err
+take_back(struct ctx *x)
+{
+	struct own *o = x->own;
+	struct fileset *fs;
+	char **names;
+	size_t n;
+	enum err e = trigger_claims(&x->a, x->conf, &names, &n, &x->fail);
+
+	for (size_t i = 0; i < n && e == OK; i++) {
+		e = fileset_by_name(x->db, &x->a, names[i], &fs, &x->fail);
+		if (e == OK && fs->appid != o->appid)
+			continue;
+		if (e == OK)
+			e = put_back(x, names[i]);
+		if (e == E_NOTFOUND) /* no file of this project: nothing to make */
+			e = trigger_claim_done(x->conf, names[i], &x->fail);
+	}
+	o->taken_back = e == OK;
+	return e;
+}
+
 static enum err
 step(struct ctx *x, size_t *done)
 {
 	struct own *o = x->own;
 	char **names;
-	size_t n;
-	enum err e = trigger_list(&x->a, x->conf, TRIGGER_NEED_WORK, &names, &n, &x->fail);
+	size_t n = 0;
+	enum err e = daemon_app(x, o->app_name, &o->appid);
 
-	if (e == OK && n > 0)
-		e = daemon_app(x, o->app_name, &o->appid);
+	if (e == OK && !o->taken_back)
+		e = take_back(x);
+	if (e == OK)
+		e = trigger_list(&x->a, x->conf, TRIGGER_NEED_WORK, &names, &n, &x->fail);
 	for (size_t i = 0; i < n && e == OK && !daemon_stopping(x); i++)
 		e = serve(x, names[i], done);
 	return e;

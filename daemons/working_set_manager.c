@@ -34,7 +34,7 @@ struct names { /* of one trigger directory, sorted */
 struct pass {
 	struct ctx *x;
 	struct names dir[TRIGGER__MAX];
-	struct fileset_state *fs;
+	struct row_fileset_state *fs;
 	size_t nfs;
 	int64_t hosts;
 	size_t changes;
@@ -44,6 +44,12 @@ static int
 by_name(const void *key, const void *item)
 {
 	return strcmp(key, *(char *const *)item);
+}
+
+static int
+name_order(const void *a, const void *b)
+{
+	return by_name(*(char *const *)a, b);
 }
 
 static bool
@@ -86,7 +92,7 @@ dropped_note(struct ctx *x, int64_t id)
 }
 
 static struct ws_file
-seen(struct pass *p, const struct fileset_state *fs)
+seen(struct pass *p, const struct row_fileset_state *fs)
 {
 	struct own *o = p->x->own;
 	const struct dropped *d = dropped_find(o, fs->id);
@@ -141,7 +147,7 @@ apply(struct pass *p, const struct ws_change *c, const struct ws_file *files, si
 
 /* One app: its file sets are fs[0..n). */
 static enum err
-do_app(struct pass *p, const struct app *app, const struct fileset_state *fs, size_t n)
+do_app(struct pass *p, const struct app *app, const struct row_fileset_state *fs, size_t n)
 {
 	struct ctx *x = p->x;
 	struct own *o = x->own;
@@ -176,6 +182,8 @@ drop_strangers(struct pass *p)
 
 	for (size_t i = 0; i < p->nfs; i++)
 		known.v[known.n++] = p->fs[i].name;
+	if (known.n > 0)
+		qsort(known.v, known.n, sizeof(char *), name_order);
 	for (size_t d = 0; d < N(dirs); d++) {
 		const struct names *names = &p->dir[dirs[d]];
 		for (size_t i = 0; i < names->n && e == OK; i++) {
@@ -195,7 +203,7 @@ drop_strangers(struct pass *p)
 static int
 by_app(const void *a, const void *b)
 {
-	const struct fileset_state *x = a, *y = b;
+	const struct row_fileset_state *x = a, *y = b;
 
 	return (x->appid > y->appid) - (x->appid < y->appid);
 }
@@ -233,7 +241,7 @@ step(struct ctx *x, size_t *done)
 	enum err e = load(&p);
 
 	if (e == OK)
-		e = drop_strangers(&p); /* needs the order by name */
+		e = drop_strangers(&p);
 	if (e == OK)
 		e = catalog_load(x->db, &x->a, &cat, &x->fail);
 	if (e == OK && p.nfs > 0)

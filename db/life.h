@@ -7,21 +7,9 @@
 #ifndef DB_LIFE_H
 #define DB_LIFE_H
 
-#include <stdbool.h>
-#include "db/db.h"
+#include "db/entity.h"
 #include "model/rows.h"
 
-struct part { /* an instance's share: ids with id % n = i */
-	int64_t n, i;
-};
-
-/* Workunits whose transition_time is not after now, the most overdue first. */
-enum err workunits_due_part(struct db *, struct arena *, struct part, int64_t now, size_t max,
-    struct workunit **, size_t *n, struct fail *);
-enum err workunits_to_validate_part(struct db *, struct arena *, struct part, int64_t appid,
-    size_t max, struct workunit **, size_t *n, struct fail *);
-enum err workunits_to_assimilate_part(struct db *, struct arena *, struct part, int64_t appid,
-    size_t max, struct workunit **, size_t *n, struct fail *);
 /* Workunits in a file_delete_state. */
 enum err workunits_to_delete_files(struct db *, struct arena *, struct part, int32_t state,
     size_t max, struct workunit **, size_t *n, struct fail *);
@@ -66,16 +54,8 @@ enum err credit_add(struct db *, int64_t hostid, int64_t userid, double credit, 
 /* Deletes a workunit and all that hangs on it, if it is still as read. */
 enum err workunit_purge(struct db *, const struct workunit *, struct fail *);
 
-/* One row per file set of the apps that schedule by locality, by name. */
-struct fileset_state {
-#define COL(name, type) col_##type name;
-#include "model/fileset_state.def"
-#undef COL
-};
-enum err fileset_states(struct db *, struct arena *, struct fileset_state **, size_t *n, struct fail *);
-/* Hosts with a request since then. */
-enum err hosts_active(struct db *, int64_t since, int64_t *n, struct fail *);
-/* The large files of a set, by file id. */
-enum err fileset_files(struct db *, struct arena *, int64_t filesetid, struct file **, size_t *n, struct fail *);
+/* The file sets of the apps that schedule by locality, and what rows say of them. */
+enum err fileset_states(struct db *, struct arena *, struct row_fileset_state **, size_t *n,
+    struct fail *);
 
 #endif
