@@ -20,8 +20,8 @@ put_row(struct buf *b, const struct row_shape *shape, const void *row)
 			    (long long)*(const int64_t *)field, c->name);
 			break;
 		case COL_f64:
-			buf_printf(b, "<%s>%.17g</%s>\n", c->name, *(const double *)field,
-			    c->name);
+			buf_printf(b, "<%s>%.17g</%s>\n", c->name,
+			    *(const double *)field, c->name);
 			break;
 		case COL_str:
 			buf_tag(b, c->name, *(char *const *)field);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hands finished workunits to the project: canonical outputs are copied into a directory, or given
- * to a command.  Everything is done before the row says DONE, so after a crash it may be done once
- * more, never not at all.  A workunit that cannot be handed over is put aside; the rest go on.
+ * Hands finished workunits to the project: canonical outputs are copied into a
+ * directory, or given to a command.  Everything is done before the row says DONE, so
+ * after a crash it may be done once more, never not at all.  A workunit that cannot be
+ * handed over is put aside; the rest go on.
  */
 #include <fcntl.h>
 #include <string.h>
@@ -102,8 +103,9 @@ copy_outputs(struct ctx *x, const struct finished *w)
 	enum err e = OK;
 
 	for (size_t i = 0; i < w->n && e == OK; i++) {
-		char *to = w->n == 1 ? arena_printf(&x->a, "%s/%s", o->dir, w->wu->name) :
-			arena_printf(&x->a, "%s/%s_%zu", o->dir, w->wu->name, i);
+		char *to = w->n == 1 ?
+		               arena_printf(&x->a, "%s/%s", o->dir, w->wu->name) :
+		               arena_printf(&x->a, "%s/%s_%zu", o->dir, w->wu->name, i);
 		e = fs_copy(w->out[i].path, to, 0644, &x->fail);
 	}
 	return e;
@@ -130,14 +132,16 @@ note_error(struct ctx *x, const struct finished *w)
 	return e;
 }
 
-/* CMD WUNAME FILE...; a failed workunit has no files and its error bits in the environment. */
+/* CMD WUNAME FILE...; a failed workunit has no files and its error bits in the
+ * environment. */
 static enum err
 run_command(struct ctx *x, const struct finished *w, bool *later)
 {
 	const struct own *o = x->own;
 	const char **argv = NEWN(&x->a, const char *, o->argc + w->n + 2);
-	const char *env[] = { arena_printf(&x->a, "LOCUS_WU_ERROR_MASK=%d", w->error_mask),
-		NULL };
+	const char *env[] = {
+		arena_printf(&x->a, "LOCUS_WU_ERROR_MASK=%d", w->error_mask), NULL
+	};
 	struct proc_run run = { .argv = argv,
 		.dir = x->conf->project_dir,
 		.env = env,
@@ -155,7 +159,8 @@ run_command(struct ctx *x, const struct finished *w, bool *later)
 		return e;
 	*later = status == COMMAND_LATER;
 	if (status != 0)
-		return FAIL(&x->fail, E_SYS, "%s ended with status %d", argv[0], status);
+		return FAIL(
+		    &x->fail, E_SYS, "%s ended with status %d", argv[0], status);
 	return OK;
 }
 
@@ -197,14 +202,15 @@ static enum err
 failed(struct ctx *x, const struct workunit *wu, enum err e)
 {
 	struct own *o = x->own;
-	const char *label =
-	    arena_printf(&x->a, "[WU#%lld] %s", (long long)wu->id, wu->name);
+	const char *label = arena_printf(
+	    &x->a, "[WU#%lld] %s", (long long)wu->id, wu->name);
 
 	e = daemon_item(x, o->tries, wu->id, label, e);
 	if (e == OK && tries_count(o->tries, wu->id) >= TRIES) {
 		tries_park(o->tries, wu->id);
-		log_err("%s: in quarantine after %d tries; mend the cause and restart the "
-			"assimilator",
+		log_err(
+		    "%s: in quarantine after %d tries; mend the cause and restart the "
+		    "assimilator",
 		    label, (int)TRIES);
 	}
 	return e;
@@ -247,7 +253,8 @@ main(int argc, char **argv)
 {
 	static const struct daemon assimilator = {
 		.name = "assimilator",
-		.purpose = "Hands the canonical outputs of finished workunits to the project.",
+		.purpose =
+		    "Hands the canonical outputs of finished workunits to the project.",
 		.idle_ms = 1000,
 		.own_size = sizeof(struct own),
 		.options = options,

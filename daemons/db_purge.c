@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Removes finished workunits and their results from the database, one small transaction each, so
- * that an interrupted purge leaves whole workunits.  Before that they are written to an archive,
- * one file per day; after a crash a workunit may stand in it twice.
+ * Removes finished workunits and their results from the database, one small transaction
+ * each, so that an interrupted purge leaves whole workunits.  Before that they are
+ * written to an archive, one file per day; after a crash a workunit may stand in it
+ * twice.
  */
 #include <fcntl.h>
 #include <unistd.h>
@@ -75,7 +76,8 @@ archive(struct ctx *x, const struct workunit *wu, const struct result *r, size_t
 		return e;
 	archive_workunit(&b, wu, xml);
 	for (size_t i = 0; i < n && e == OK; i++) {
-		e = result_xml_docs(x->db, &x->a, r[i].id, &in, &out, &err_text, &x->fail);
+		e = result_xml_docs(
+		    x->db, &x->a, r[i].id, &in, &out, &err_text, &x->fail);
 		if (e == OK)
 			archive_result(&b, &r[i], in, out, err_text);
 	}
@@ -107,7 +109,8 @@ purge(struct ctx *x, struct workunit *wu)
 	if (e == OK)
 		e = daemon_unit(x, unit_purge, wu);
 	if (e == OK)
-		log_info("[WU#%lld] %s purged results=%zu", (long long)wu->id, wu->name, n);
+		log_info(
+		    "[WU#%lld] %s purged results=%zu", (long long)wu->id, wu->name, n);
 	return e;
 }
 
@@ -118,9 +121,9 @@ step(struct ctx *x, size_t *done)
 	int64_t before = x->now - (int64_t)(o->min_age_days * DAY_S);
 	struct workunit *wu;
 	size_t n;
-	enum err e =
-	    workunits_to_purge(x->db, &x->a, (struct part){ x->mod_n, x->mod_i }, before,
-		BATCH + o->tries->used, &wu, &n, &x->fail);
+	enum err e = workunits_to_purge(x->db, &x->a,
+	    (struct part){ x->mod_n, x->mod_i }, before, BATCH + o->tries->used, &wu,
+	    &n, &x->fail);
 
 	for (size_t i = 0; e == OK && i < n && !daemon_stopping(x); i++) {
 		if (tries_must_wait(o->tries, wu[i].id, x->now))
@@ -128,7 +131,9 @@ step(struct ctx *x, size_t *done)
 		e = purge(x, &wu[i]);
 		*done += e == OK;
 		e = daemon_item(x, o->tries, wu[i].id,
-		    arena_printf(&x->a, "[WU#%lld] %s", (long long)wu[i].id, wu[i].name), e);
+		    arena_printf(
+			&x->a, "[WU#%lld] %s", (long long)wu[i].id, wu[i].name),
+		    e);
 	}
 	return e;
 }
@@ -138,7 +143,8 @@ main(int argc, char **argv)
 {
 	static const struct daemon db_purge = {
 		.name = "db_purge",
-		.purpose = "Archives finished workunits and removes them from the database.",
+		.purpose =
+		    "Archives finished workunits and removes them from the database.",
 		.idle_ms = 60000,
 		.can_dry_run = true,
 		.own_size = sizeof(struct own),

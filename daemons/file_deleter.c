@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Removes files that are no longer needed: the small inputs of finished workunits and the outputs
- * of their results.  A file that hosts keep (sticky), one marked no_delete and one of the file
- * table is never touched: other workunits use it.  Deleting what is gone already is a success, so
- * an interrupted pass is simply done again.
+ * Removes files that are no longer needed: the small inputs of finished workunits and
+ * the outputs of their results.  A file that hosts keep (sticky), one marked no_delete
+ * and one of the file table is never touched: other workunits use it.  Deleting what is
+ * gone already is a success, so an interrupted pass is simply done again.
  */
 #include "daemons/loop.h"
 #include "daemons/outputs.h"
@@ -57,7 +57,8 @@ removed(struct ctx *x, const char *path, const char *const *suffixes, size_t n)
 	}
 	ok = fs_unlink(path, &f) == OK;
 	for (size_t i = 0; i < n && ok; i++)
-		ok = fs_unlink(arena_printf(&x->a, "%s%s", path, suffixes[i]), &f) == OK;
+		ok = fs_unlink(arena_printf(&x->a, "%s%s", path, suffixes[i]), &f) ==
+		     OK;
 	if (!ok)
 		log_fail("deleting", &f);
 	return ok;
@@ -83,8 +84,9 @@ delete_inputs(struct ctx *x, const struct workunit *wu, bool *gone)
 		e = file_by_name(x->db, &x->a, files[i].name, &known, &x->fail);
 		if (e == E_NOTFOUND) {
 			e = OK;
-			*gone &= removed(x, download_path(&x->a, x->conf, files[i].name),
-			    companions, N(companions));
+			*gone &= removed(x,
+			    download_path(&x->a, x->conf, files[i].name), companions,
+			    N(companions));
 		}
 	}
 	return e;
@@ -124,7 +126,9 @@ do_workunits(struct ctx *x, int32_t state, size_t *done)
 			    gone ? FILE_DELETE_DONE : FILE_DELETE_ERROR, &x->fail);
 		*done += e == OK && gone;
 		e = daemon_item(x, o->wus, wu[i].id,
-		    arena_printf(&x->a, "[WU#%lld] %s", (long long)wu[i].id, wu[i].name), e);
+		    arena_printf(
+			&x->a, "[WU#%lld] %s", (long long)wu[i].id, wu[i].name),
+		    e);
 	}
 	return e;
 }
@@ -136,8 +140,8 @@ do_results(struct ctx *x, int32_t state, size_t *done)
 	struct result *r;
 	size_t n;
 	enum err e = results_to_delete_files(x->db, &x->a,
-	    (struct part){ x->mod_n, x->mod_i }, state, BATCH + o->results->used, &r, &n,
-	    &x->fail);
+	    (struct part){ x->mod_n, x->mod_i }, state, BATCH + o->results->used, &r,
+	    &n, &x->fail);
 
 	for (size_t i = 0; e == OK && i < n && !daemon_stopping(x); i++) {
 		bool gone;
@@ -149,7 +153,9 @@ do_results(struct ctx *x, int32_t state, size_t *done)
 			    gone ? FILE_DELETE_DONE : FILE_DELETE_ERROR, &x->fail);
 		*done += e == OK && gone;
 		e = daemon_item(x, o->results, r[i].id,
-		    arena_printf(&x->a, "[RESULT#%lld] %s", (long long)r[i].id, r[i].name), e);
+		    arena_printf(
+			&x->a, "[RESULT#%lld] %s", (long long)r[i].id, r[i].name),
+		    e);
 	}
 	return e;
 }
@@ -167,7 +173,8 @@ static enum err
 step(struct ctx *x, size_t *done)
 {
 	struct own *o = x->own;
-	size_t again = 0; /* not counted: what fails for ever must not keep one pass going */
+	size_t again =
+	    0; /* not counted: what fails for ever must not keep one pass going */
 	enum err e = pass(x, FILE_DELETE_READY, done);
 
 	if (e != OK || o->dont_retry_errors || x->now < o->retry_errors_at)

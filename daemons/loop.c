@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The frame of every daemon.  The loop outlives its database: a failed step is logged, waits a
- * little longer each time and is tried again.  Every sleep is cut into slices so that a signal or
- * the file stop_daemons ends the process within a tenth of a second.
+ * The frame of every daemon.  The loop outlives its database: a failed step is logged,
+ * waits a little longer each time and is tried again.  Every sleep is cut into slices
+ * so that a signal or the file stop_daemons ends the process within a tenth of a
+ * second.
  */
 #include "daemons/loop.h"
 
@@ -19,7 +20,12 @@
 #include "lib/proc.h"
 #include "lib/banned.h"
 
-enum { UNIT_TRIES = 8, SLICE_MS = 100, BACKOFF_FIRST_MS = 250, BACKOFF_MOST_MS = 15000 };
+enum {
+	UNIT_TRIES = 8,
+	SLICE_MS = 100,
+	BACKOFF_FIRST_MS = 250,
+	BACKOFF_MOST_MS = 15000
+};
 
 /* One running instance. */
 struct run {
@@ -51,7 +57,8 @@ read_conf(struct run *r, struct fail *f)
 	return OK;
 }
 
-/* The lock is held for life: who can take it knows that no instance of this name runs. */
+/* The lock is held for life: who can take it knows that no instance of this name runs.
+ */
 static enum err
 take_lock(struct run *r, struct fail *f)
 {
@@ -103,7 +110,8 @@ next_backoff(int64_t ms)
 	return ms * 2 < BACKOFF_MOST_MS ? ms * 2 : BACKOFF_MOST_MS;
 }
 
-/* Waits for the database as long as it takes; only another schema version or one pass gives up. */
+/* Waits for the database as long as it takes; only another schema version or one pass
+ * gives up. */
 static enum err
 open_db(struct run *r)
 {
@@ -211,7 +219,8 @@ daemon_item(struct ctx *x, struct tries *t, int64_t key, const char *label, enum
 	}
 	if (db_ready(x->db, &f) != OK)
 		return e;
-	if (e == E_RACE || e == E_RETRY) { /* contention: it is still due in the next step */
+	if (e == E_RACE ||
+	    e == E_RETRY) { /* contention: it is still due in the next step */
 		log_debug("%s: left for the next pass: %s", label, x->fail.detail);
 		return OK;
 	}
@@ -257,7 +266,8 @@ daemon_command(struct ctx *x, const char *cmd, char ***argv, size_t *argc)
 	if (cmd == NULL)
 		return OK;
 	if ((e = proc_split(x->life, cmd, argv, &x->fail)) != OK)
-		return FAIL(&x->fail, E_CONFIG, "--command %s: cannot be split into words", cmd);
+		return FAIL(&x->fail, E_CONFIG,
+		    "--command %s: cannot be split into words", cmd);
 	while ((*argv)[*argc] != NULL)
 		++*argc;
 	return *argc > 0 ? OK : FAIL(&x->fail, E_CONFIG, "--command is empty");
@@ -281,8 +291,8 @@ set_up(struct run *r, struct fail *f)
 	x->mod_i = r->opt.mod[1];
 	if ((e = read_conf(r, f)) != OK || (e = take_lock(r, f)) != OK)
 		return e;
-	log_debug("seed=%llu project=%s", (unsigned long long)seed,
-	    x->conf->project_dir);
+	log_debug(
+	    "seed=%llu project=%s", (unsigned long long)seed, x->conf->project_dir);
 	if ((e = write_pid(r, f)) != OK)
 		return e;
 	if ((e = open_db(r)) == OK)
@@ -325,7 +335,8 @@ run_daemon(struct run *r)
 int
 daemon_main(const struct daemon *d, int argc, char **argv)
 {
-	static const enum log_level levels[] = { LOG_ERR, LOG_WARN, LOG_INFO, LOG_DEBUG };
+	static const enum log_level levels[] = { LOG_ERR, LOG_WARN, LOG_INFO,
+		LOG_DEBUG };
 	struct run r = { .d = d, .lock_fd = -1 };
 	struct fail f = { 0 };
 	int status;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What every daemon shares: options, configuration, log, lock, pid file, database, signals and
- * the loop around one step().  A daemon is a struct daemon and a main() that hands it over.
- * Exit codes: 0 asked to end, 1 failed, 2 usage, 69 no database (one pass), 75 another instance
- * runs, 78 configuration or schema.
+ * What every daemon shares: options, configuration, log, lock, pid file, database,
+ * signals and the loop around one step().  A daemon is a struct daemon and a main()
+ * that hands it over. Exit codes: 0 asked to end, 1 failed, 2 usage, 69 no database
+ * (one pass), 75 another instance runs, 78 configuration or schema.
  */
 #ifndef DAEMONS_LOOP_H
 #define DAEMONS_LOOP_H
@@ -19,15 +19,15 @@
 
 /* Everything a step works with. */
 struct ctx {
-	struct arena a;          /* of this step: reset after it           */
-	struct arena *life;      /* of the process                         */
+	struct arena a;     /* of this step: reset after it           */
+	struct arena *life; /* of the process                         */
 	const struct conf *conf;
 	struct db *db;
 	struct rng rng;
-	int64_t now;             /* read once per step                     */
-	int64_t mod_n, mod_i;    /* this instance does ids with id % n = i */
+	int64_t now;          /* read once per step                     */
+	int64_t mod_n, mod_i; /* this instance does ids with id % n = i */
 	bool dry_run, one_pass;
-	void *own;               /* options and state of the daemon        */
+	void *own; /* options and state of the daemon        */
 	struct fail fail;
 };
 
@@ -42,10 +42,10 @@ struct daemon_option {
 	const char *name; /* taken as --name or -name, with - or _ between words */
 	char letter;      /* taken as -x as well; 0 = none                        */
 	enum daemon_type type;
-	size_t off;       /* of the field in own                                  */
-	const char *arg;  /* what stands for the value in --help; NULL for a flag */
-	const char *def;  /* default, in the same syntax; NULL = zero             */
-	double min, max;  /* of numbers                                           */
+	size_t off;      /* of the field in own                                  */
+	const char *arg; /* what stands for the value in --help; NULL for a flag */
+	const char *def; /* default, in the same syntax; NULL = zero             */
+	double min, max; /* of numbers                                           */
 	const char *help;
 	bool required;
 };
@@ -57,8 +57,10 @@ struct daemon {
 	size_t own_size;
 	const struct daemon_option *options;
 	size_t noptions;
-	enum err (*check)(const void *own, struct fail *); /* options together; NULL = any will do */
-	enum err (*start)(struct ctx *); /* once, before the first step; NULL = nothing to do */
+	enum err (*check)(
+	    const void *own, struct fail *); /* options together; NULL = any will do */
+	enum err (*start)(
+	    struct ctx *); /* once, before the first step; NULL = nothing to do */
 	/* One pass over what is due; *done counts the items dealt with, 0 = idle. */
 	enum err (*step)(struct ctx *, size_t *done);
 };
@@ -66,26 +68,30 @@ struct daemon {
 /* Runs a daemon to its end; the exit status. */
 int daemon_main(const struct daemon *, int argc, char **argv);
 
-/* Is it time to end?  Asked between items: a signal, or the file stop_daemons in the project. */
+/* Is it time to end?  Asked between items: a signal, or the file stop_daemons in the
+ * project. */
 bool daemon_stopping(const struct ctx *);
 
 /*
- * Runs unit(x, arg) in a transaction.  E_RETRY rolls back and starts it again, at most 8 times; other
- * errors roll back and are returned.  A unit that reads what it decides on turns E_RACE into E_RETRY.
+ * Runs unit(x, arg) in a transaction.  E_RETRY rolls back and starts it again, at most
+ * 8 times; other errors roll back and are returned.  A unit that reads what it decides
+ * on turns E_RACE into E_RETRY.
  */
 enum err daemon_unit(struct ctx *, enum err (*unit)(struct ctx *, void *), void *arg);
 
 /*
- * How one item ended: e is what it returned.  OK forgets its failures.  A failure of its own is logged
- * with label and the item put aside for a while: OK, the others go on.  Only when the database is
- * gone is that returned.
+ * How one item ended: e is what it returned.  OK forgets its failures.  A failure of
+ * its own is logged with label and the item put aside for a while: OK, the others go
+ * on.  Only when the database is gone is that returned.
  */
-enum err daemon_item(struct ctx *, struct tries *, int64_t key, const char *label, enum err e);
+enum err daemon_item(
+    struct ctx *, struct tries *, int64_t key, const char *label, enum err e);
 
 /* Pauses of a daemon that retries by daemon_item. */
 struct tries *daemon_tries(struct ctx *, int64_t first_s, int64_t most_s);
 
-/* Id of an app, found once and kept in *id (0 before).  E_NOTFOUND says how to add it. */
+/* Id of an app, found once and kept in *id (0 before).  E_NOTFOUND says how to add it.
+ */
 enum err daemon_app(struct ctx *, const char *name, int64_t *id);
 
 /* Words of a project's command; E_CONFIG if there are none.  NULL gives none. */

@@ -11,7 +11,7 @@
 
 #define AT(field) offsetof(struct daemon_common, field)
 static const struct daemon_option common[] = {
-#define OPTION(name, letter, type, field, arg, def, min, max, help) \
+#define OPTION(name, letter, type, field, arg, def, min, max, help)                    \
 	{ name, letter, OPTION_##type, AT(field), arg, def, min, max, help, false },
 #include "daemons/common_options.def"
 #undef OPTION
@@ -28,17 +28,19 @@ static enum err
 number(const struct daemon_option *o, const char *text, double *x, struct fail *f)
 {
 	if (!text_f64(text, x) || !(*x >= o->min && *x <= o->max))
-		return FAIL(f, E_BADREQ, "--%s takes a number from %.17g to %.17g, not \"%s\"",
-		    o->name, o->min, o->max, text);
+		return FAIL(f, E_BADREQ,
+		    "--%s takes a number from %.17g to %.17g, not \"%s\"", o->name,
+		    o->min, o->max, text);
 	if (o->type != OPTION_REAL && *x != (double)(int64_t)*x)
-		return FAIL(f, E_BADREQ, "--%s takes a whole number, not \"%s\"", o->name,
-		    text);
+		return FAIL(f, E_BADREQ, "--%s takes a whole number, not \"%s\"",
+		    o->name, text);
 	return OK;
 }
 
 /* Stores one option; v holds its arguments. */
 static enum err
-store(struct arena *a, const struct daemon_option *o, char *base, char **v, struct fail *f)
+store(struct arena *a, const struct daemon_option *o, char *base, char **v,
+    struct fail *f)
 {
 	void *field = base + o->off;
 	double x = 0, y = 0;
@@ -60,7 +62,8 @@ store(struct arena *a, const struct daemon_option *o, char *base, char **v, stru
 			*(double *)field = x;
 		return e;
 	case OPTION_PAIR:
-		if ((e = number(o, v[0], &x, f)) != OK || (e = number(o, v[1], &y, f)) != OK)
+		if ((e = number(o, v[0], &x, f)) != OK ||
+		    (e = number(o, v[1], &y, f)) != OK)
 			return e;
 		if (x < 1 || y >= x)
 			return FAIL(f, E_BADREQ, "--%s n i takes n >= 1 and 0 <= i < n",
@@ -94,8 +97,8 @@ find(const struct part *parts, size_t nparts, const char *word, char **base)
 		*base = parts[p].base;
 		for (size_t i = 0; i < parts[p].n; i++) {
 			const struct daemon_option *o = &parts[p].opt[i];
-			bool letter =
-			    word[1] == o->letter && word[1] != '-' && word[2] == '\0';
+			bool letter = word[1] == o->letter && word[1] != '-' &&
+			              word[2] == '\0';
 			if ((letter && o->letter != '\0') || same_name(typed, o->name))
 				return o;
 		}
@@ -187,8 +190,8 @@ show_help(const struct daemon *d, const struct part *parts, size_t nparts)
 }
 
 enum options_what
-options_read(struct arena *a, const struct daemon *d, struct daemon_common *c, void *own,
-    int argc, char **argv, struct fail *f)
+options_read(struct arena *a, const struct daemon *d, struct daemon_common *c,
+    void *own, int argc, char **argv, struct fail *f)
 {
 	struct part parts[] = {
 		{ common, N(common), (char *)c },
@@ -202,8 +205,8 @@ options_read(struct arena *a, const struct daemon *d, struct daemon_common *c, v
 		return OPTIONS_SHOWN;
 	}
 	if (c->version) {
-		printf("%s (%s) %s, schema %d\n", d->name, PACKAGE_NAME, PACKAGE_VERSION,
-		    (int)SCHEMA_VERSION);
+		printf("%s (%s) %s, schema %d\n", d->name, PACKAGE_NAME,
+		    PACKAGE_VERSION, (int)SCHEMA_VERSION);
 		return OPTIONS_SHOWN;
 	}
 	if (check(d, own, f) != OK)

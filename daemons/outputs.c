@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Output files of results.  xml_doc_in names them, xml_doc_out is what the host said of them; the
- * host's words are only believed as far as the bytes on disk bear them out.
+ * Output files of results.  xml_doc_in names them, xml_doc_out is what the host said of
+ * them; the host's words are only believed as far as the bytes on disk bear them out.
  */
 #include "daemons/outputs.h"
 
@@ -31,7 +31,8 @@ outputs_of(struct db *db, struct arena *a, const struct conf *conf, int64_t resu
 	char *in_xml, *out_xml, *stderr_out;
 	struct blob_file *made, *told;
 	size_t ntold = 0;
-	enum err e = result_xml_docs(db, a, resultid, &in_xml, &out_xml, &stderr_out, f);
+	enum err e = result_xml_docs(
+	    db, a, resultid, &in_xml, &out_xml, &stderr_out, f);
 
 	*n = 0;
 	if (e == OK)
@@ -78,8 +79,8 @@ output_check(const struct output *o, enum outputs_state *state, struct fail *f)
 		FAIL(f, E_BADREQ, "%s has %lld bytes, its host reported %.0f", o->name,
 		    (long long)nbytes, o->nbytes);
 	else if (o->md5 != NULL && o->md5[0] != '\0' && strcmp(o->md5, md5) != 0)
-		FAIL(f, E_BADREQ, "%s has md5 %s, its host reported %.40s", o->name, md5,
-		    o->md5);
+		FAIL(f, E_BADREQ, "%s has md5 %s, its host reported %.40s", o->name,
+		    md5, o->md5);
 	else
 		*state = OUTPUT_GOOD;
 	return OK;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The output files of a result: what it was to make, what its host reported, where they lie. */
+/* The output files of a result: what it was to make, what its host reported, where they
+ * lie. */
 #ifndef DAEMONS_OUTPUTS_H
 #define DAEMONS_OUTPUTS_H
 
@@ -14,14 +15,15 @@ struct output {
 	double nbytes; /* as reported, 0 = not reported  */
 	bool optional, no_validate;
 };
-/* In template order.  E_NOTFOUND: no such result; E_BADREQ: its xml_doc_in cannot be read. */
+/* In template order.  E_NOTFOUND: no such result; E_BADREQ: its xml_doc_in cannot be
+ * read. */
 enum err outputs_of(struct db *, struct arena *, const struct conf *, int64_t resultid,
     struct output **, size_t *n, struct fail *);
 
 enum outputs_state { OUTPUT_GOOD, OUTPUT_ABSENT /* optional, not there */, OUTPUT_BAD };
 /*
- * Is the file there, readable, and what its host reported?  OUTPUT_BAD: f says why.  OK and a state, or E_SYS when
- * that cannot be told now (the disk fails).
+ * Is the file there, readable, and what its host reported?  OUTPUT_BAD: f says why.  OK
+ * and a state, or E_SYS when that cannot be told now (the disk fails).
  */
 enum err output_check(const struct output *, enum outputs_state *, struct fail *);
 /* Are two files byte for byte the same?  E_SYS if one cannot be read. */

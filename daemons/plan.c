@@ -76,8 +76,8 @@ parse_line(char *line, int number, struct planned *p, struct fail *f)
 }
 
 enum err
-plan_parse(struct arena *a, const char *text, struct planned **out, size_t *n, bool *exhausted,
-    struct fail *f)
+plan_parse(struct arena *a, const char *text, struct planned **out, size_t *n,
+    bool *exhausted, struct fail *f)
 {
 	char *line = arena_strdup(a, text), *next;
 	size_t cap = 0;
@@ -100,8 +100,9 @@ plan_parse(struct arena *a, const char *text, struct planned **out, size_t *n, b
 		if (line[0] == '\0')
 			continue;
 		if (*n >= PLANNED_MAX)
-			return FAIL(f, E_BADREQ, "line %d: at most %d workunits at once",
-			    number, (int)PLANNED_MAX);
+			return FAIL(f, E_BADREQ,
+			    "line %d: at most %d workunits at once", number,
+			    (int)PLANNED_MAX);
 		e = parse_line(line, number, &p, f);
 		if (e == OK)
 			PUSH(a, *out, *n, cap) = p;

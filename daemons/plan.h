@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a work generator is about to make, as data: words put into texts, a command's answer read. */
+/* What a work generator is about to make, as data: words put into texts, a command's
+ * answer read. */
 #ifndef DAEMONS_PLAN_H
 #define DAEMONS_PLAN_H
 
@@ -10,16 +11,17 @@
 struct plan_word {
 	const char *word, *value; /* "%FROM%", "400" */
 };
-/* text with every occurrence of each word replaced by its value; values are not looked at again. */
+/* text with every occurrence of each word replaced by its value; values are not looked
+ * at again. */
 char *plan_expand(struct arena *, const char *text, const struct plan_word *, size_t n);
 
 struct planned { /* one workunit: FILE__suffix with this command line */
 	char *suffix, *arguments;
 };
 /*
- * The answer of a generator command: lines SUFFIX<TAB>ARGUMENTS, and a line "exhausted" when no more can be
- * made for the file.  E_BADREQ names the line: a suffix is 1 to 100 of letters, digits, . _ + -; arguments have no
- * control bytes and no <.
+ * The answer of a generator command: lines SUFFIX<TAB>ARGUMENTS, and a line "exhausted"
+ * when no more can be made for the file.  E_BADREQ names the line: a suffix is 1 to 100
+ * of letters, digits, . _ + -; arguments have no control bytes and no <.
  */
 enum err plan_parse(struct arena *, const char *text, struct planned **, size_t *n,
     bool *exhausted, struct fail *);

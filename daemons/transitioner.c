@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Moves workunits along: load the due ones, ask transition(), save in one transaction each.  The
- * write-back is conditional on the transition_seq read, so a report or claim in between makes the
- * whole unit start again from what is there then.
+ * Moves workunits along: load the due ones, ask transition(), save in one transaction
+ * each.  The write-back is conditional on the transition_seq read, so a report or claim
+ * in between makes the whole unit start again from what is there then.
  */
 #include "daemons/loop.h"
 #include "daemons/work.h"
@@ -67,7 +67,8 @@ changed_result(const struct result *r, const struct result_change *c)
 static bool
 changes(const struct result_change *c)
 {
-	return c->time_out || c->too_late || c->didnt_need || c->no_check || c->delete_files;
+	return c->time_out || c->too_late || c->didnt_need || c->no_check ||
+	       c->delete_files;
 }
 
 static void
@@ -79,14 +80,16 @@ log_change(const struct workunit *wu, const struct wu_change *c)
 		timed_out += c->results[i].time_out;
 		dropped += c->results[i].didnt_need;
 	}
-	log_info("[WU#%lld] %s spawn=%d timed_out=%d didnt_need=%d validate=%d error_mask=%d "
+	log_info("[WU#%lld] %s spawn=%d timed_out=%d didnt_need=%d validate=%d "
+	         "error_mask=%d "
 		 "assimilate=%d delete=%d next=%lld",
 	    (long long)wu->id, wu->name, c->spawn, timed_out, dropped, c->need_validate,
 	    c->error_mask, c->assimilate, c->delete_input, (long long)c->next_at);
 }
 
 static enum err
-save(struct ctx *x, const struct workunit *wu, const struct result *r, const struct wu_change *c)
+save(struct ctx *x, const struct workunit *wu, const struct result *r,
+    const struct wu_change *c)
 {
 	struct own *o = x->own;
 	struct workunit to = changed(wu, c);
@@ -148,7 +151,9 @@ step(struct ctx *x, size_t *done)
 		e = daemon_unit(x, unit, &wu[i].id);
 		*done += e == OK;
 		e = daemon_item(x, o->tries, wu[i].id,
-		    arena_printf(&x->a, "[WU#%lld] %s", (long long)wu[i].id, wu[i].name), e);
+		    arena_printf(
+			&x->a, "[WU#%lld] %s", (long long)wu[i].id, wu[i].name),
+		    e);
 	}
 	return e;
 }
@@ -158,8 +163,9 @@ main(int argc, char **argv)
 {
 	static const struct daemon transitioner = {
 		.name = "transitioner",
-		.purpose = "Moves workunits along: makes results, times them out, hands on to "
-			   "validation, assimilation and deletion.",
+		.purpose =
+		    "Moves workunits along: makes results, times them out, hands on to "
+		    "validation, assimilation and deletion.",
 		.idle_ms = 1000,
 		.can_dry_run = true,
 		.own_size = sizeof(struct own),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What failed, how often, and when it may be tried again: one bad item is put aside with growing
- * pauses while the others go on.  Process memory; after a restart everything is tried afresh.
+ * What failed, how often, and when it may be tried again: one bad item is put aside
+ * with growing pauses while the others go on.  Process memory; after a restart
+ * everything is tried afresh.
  */
 #ifndef DAEMONS_TRIES_H
 #define DAEMONS_TRIES_H
@@ -23,11 +24,13 @@ struct tries {
 };
 
 /*
- * Notes a failure of key != 0; how many there were.  Its n-th pause is first_s * 2^(n-1), at most
- * most_s.  When all slots are taken the one that waits longest makes room.
+ * Notes a failure of key != 0; how many there were.  Its n-th pause is first_s *
+ * 2^(n-1), at most most_s.  When all slots are taken the one that waits longest makes
+ * room.
  */
 int32_t tries_failed(struct tries *, int64_t key, int64_t now);
-/* The first pause again, without counting a failure: the item asked to be left for later. */
+/* The first pause again, without counting a failure: the item asked to be left for
+ * later. */
 void tries_wait(struct tries *, int64_t key, int64_t now);
 int32_t tries_count(const struct tries *, int64_t key);
 void tries_park(struct tries *, int64_t key); /* not again in this process */

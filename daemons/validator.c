@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compares the results of a workunit.  Files are judged first, with no transaction open; then what
- * validate() makes of it is saved, on condition that the workunit and its results are still as
- * they were read.  Only columns that belong to the validator are written.
+ * Compares the results of a workunit.  Files are judged first, with no transaction
+ * open; then what validate() makes of it is saved, on condition that the workunit and
+ * its results are still as they were read.  Only columns that belong to the validator
+ * are written.
  */
+#include <stdlib.h>
 #include "daemons/loop.h"
 #include "daemons/outputs.h"
 #include "db/entity.h"
 #include "db/life.h"
+#include "lib/fs.h"
 #include "lib/log.h"
 #include "lib/proc.h"
 #include "model/states.h"
@@ -49,7 +52,7 @@ struct trial {
 	struct workunit *wu;
 	struct result *all; /* every result of it       */
 	size_t nall;
-	struct result *r; /* those that count, by id  */
+	struct result *r;    /* those that count, by id  */
 	struct output **out; /* aligned with r         */
 	size_t *nout, n;
 	enum match *init;
@@ -65,7 +68,8 @@ start(struct ctx *x)
 	return daemon_command(x, o->command, &o->argv, &o->argc);
 }
 
-/* CMD FILE1 FILE2: 0 same, 1 different, 2 the first is bad, 3 the second is, else not now. */
+/* CMD FILE1 FILE2: 0 same, 1 different, 2 the first is bad, 3 the second is, else not
+ * now. */
 static enum match
 by_command(struct ctx *x, char *path1, char *path2, int *status)
 {
@@ -78,7 +82,8 @@ by_command(struct ctx *x, char *path1, char *path2, int *status)
 	argv[o->argc] = path1;
 	argv[o->argc + 1] = path2;
 	struct proc_run run = { .argv = (const char *const *)argv,
-		.dir = x->conf->project_dir, .timeout_s = COMMAND_S };
+		.dir = x->conf->project_dir,
+		.timeout_s = COMMAND_S };
 	*status = -1;
 	if (proc_run(&x->a, &run, status, NULL, NULL, &f) != OK) {
 		log_fail("comparing", &f);
@@ -93,7 +98,8 @@ by_command(struct ctx *x, char *path1, char *path2, int *status)
 	case 3:
 		return MATCH_BAD;
 	default:
-		log_warn("%s ended with status %d: tried again later", argv[0], *status);
+		log_warn(
+		    "%s ended with status %d: tried again later", argv[0], *status);
 		return MATCH_LATER;
 	}
 }
@@ -113,7 +119,8 @@ judge_file(struct ctx *x, const struct result *r, const struct output *out)
 		return MATCH_LATER;
 	}
 	if (state == OUTPUT_BAD)
-		log_info("[RESULT#%lld] %s bad: %s", (long long)r->id, r->name, f.detail);
+		log_info(
+		    "[RESULT#%lld] %s bad: %s", (long long)r->id, r->name, f.detail);
 	if (state != OUTPUT_GOOD)
 		return state == OUTPUT_BAD ? MATCH_BAD : MATCH_SAME;
 	if (o->command == NULL)
@@ -128,8 +135,8 @@ static enum match
 judge(struct trial *t, size_t i)
 {
 	struct ctx *x = t->x;
-	enum err e = outputs_of(x->db, &x->a, x->conf, t->r[i].id, &t->out[i], &t->nout[i],
-	    &x->fail);
+	enum err e = outputs_of(
+	    x->db, &x->a, x->conf, t->r[i].id, &t->out[i], &t->nout[i], &x->fail);
 
 	if (e == E_BADREQ || e == E_NOTFOUND)
 		return MATCH_BAD;
@@ -187,8 +194,8 @@ static enum err
 load(struct trial *t)
 {
 	struct ctx *x = t->x;
-	enum err e =
-	    results_of_workunit(x->db, &x->a, t->wu->id, &t->all, &t->nall, &x->fail);
+	enum err e = results_of_workunit(
+	    x->db, &x->a, t->wu->id, &t->all, &t->nall, &x->fail);
 
 	if (e != OK)
 		return e;
@@ -285,7 +292,8 @@ save_unneeded(struct trial *t)
 
 	for (size_t i = 0; i < t->nall && e == OK; i++) {
 		struct result to = t->all[i];
-		if (to.server_state != RESULT_UNSENT && to.server_state != RESULT_INACTIVE)
+		if (to.server_state != RESULT_UNSENT &&
+		    to.server_state != RESULT_INACTIVE)
 			continue;
 		to.server_state = RESULT_OVER;
 		to.outcome = OUTCOME_DIDNT_NEED;
@@ -328,10 +336,11 @@ judge_workunit(struct ctx *x, struct workunit *wu)
 		valid += t.c.validate_state[i] == VALIDATE_VALID;
 		bad += t.c.validate_state[i] == VALIDATE_INVALID;
 	}
-	log_info("[WU#%lld] %s results=%zu valid=%zu invalid=%zu canonical=%lld target=%d "
-		 "later=%d",
-	    (long long)wu->id, wu->name, t.n, valid, bad, (long long)t.c.canonical_resultid,
-	    t.c.target_nresults, t.c.retry_later);
+	log_info(
+	    "[WU#%lld] %s results=%zu valid=%zu invalid=%zu canonical=%lld target=%d "
+	    "later=%d",
+	    (long long)wu->id, wu->name, t.n, valid, bad,
+	    (long long)t.c.canonical_resultid, t.c.target_nresults, t.c.retry_later);
 	return x->dry_run ? OK : daemon_unit(x, unit_save, &t);
 }
 
@@ -355,7 +364,9 @@ step(struct ctx *x, size_t *done)
 		e = judge_workunit(x, &wu[i]);
 		*done += e == OK;
 		e = daemon_item(x, o->tries, wu[i].id,
-		    arena_printf(&x->a, "[WU#%lld] %s", (long long)wu[i].id, wu[i].name), e);
+		    arena_printf(
+			&x->a, "[WU#%lld] %s", (long long)wu[i].id, wu[i].name),
+		    e);
 	}
 	return e;
 }
@@ -365,7 +376,8 @@ main(int argc, char **argv)
 {
 	static const struct daemon validator = {
 		.name = "validator",
-		.purpose = "Compares the results of each workunit and picks the canonical one.",
+		.purpose = "Compares the results of each workunit and picks the "
+		           "canonical one.",
 		.idle_ms = 1000,
 		.can_dry_run = true,
 		.own_size = sizeof(struct own),

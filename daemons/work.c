@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Making work.  A result made by the generator and one made by the transitioner come from the same
- * function; the transitioner counts what is there before it makes more.
+ * Making work.  A result made by the generator and one made by the transitioner come
+ * from the same function; the transitioner counts what is there before it makes more.
  */
 #include "daemons/work.h"
 
@@ -16,8 +16,10 @@
 
 enum { TEMPLATE_MAX_BYTES = 256 << 10, WU_NAME_MAX = 180, TEMPLATE_PATH_MAX = 63 };
 
-/* A template in memory.  It owns an arena, so that reading it again leaves nothing behind. */
-struct template {
+/* A template in memory.  It owns an arena, so that reading it again leaves nothing
+ * behind. */
+struct template
+{
 	struct arena a;
 	char *path, *text;
 	int64_t mtime, size;
@@ -32,7 +34,8 @@ struct work {
 };
 
 enum err
-work_open(struct arena *life, const struct conf *conf, struct work **out, struct fail *f)
+work_open(
+    struct arena *life, const struct conf *conf, struct work **out, struct fail *f)
 {
 	struct work *w = NEW(life, struct work);
 	const char *path;
@@ -87,7 +90,8 @@ work_template(struct work *w, const char *path, const char **text, struct fail *
 
 	if (path[0] == '\0' || path[0] == '/' || strstr(path, "..") != NULL)
 		return FAIL(f, E_BADREQ,
-		    "template \"%s\": a path inside the project directory is needed, such "
+		    "template \"%s\": a path inside the project directory is needed, "
+		    "such "
 		    "as templates/out.xml",
 		    path);
 	snprintf(full, sizeof(full), "%s/%s", w->conf->project_dir, path);
@@ -139,16 +143,19 @@ work_name_check(struct arena *a, const char *wu_name, const char *file, struct f
 
 	if (n == 0 || n > WU_NAME_MAX)
 		return FAIL(f, E_BADREQ,
-		    "workunit name of %zu bytes: 1 to %d are possible", n, (int)WU_NAME_MAX);
+		    "workunit name of %zu bytes: 1 to %d are possible", n,
+		    (int)WU_NAME_MAX);
 	for (const char *p = wu_name; *p != '\0'; p++)
 		if (*p <= ' ' || *p == 0x7f || strchr("/%<>&\"'\\", *p) != NULL)
 			return FAIL(f, E_BADREQ,
-			    "workunit name %s: blanks, control bytes and / %% < > & \" ' \\ "
+			    "workunit name %s: blanks, control bytes and / %% < > & \" "
+			    "' \\ "
 			    "cannot stand in it",
 			    wu_name);
 	if (file != NULL && (of == NULL || strcmp(of, file) != 0))
 		return FAIL(f, E_BADREQ,
-		    "workunit %s: its app schedules by locality, so it must be named %s__* "
+		    "workunit %s: its app schedules by locality, so it must be named "
+		    "%s__* "
 		    "after its large file",
 		    wu_name, file);
 	return OK;
@@ -163,7 +170,8 @@ work_create(struct work *w, struct db *db, struct arena *a, struct workunit *wu,
 	if (e != OK)
 		return e;
 	if (strlen(wu->result_template_file) > TEMPLATE_PATH_MAX)
-		return FAIL(f, E_BADREQ, "output template %s: its path is over %d bytes",
+		return FAIL(f, E_BADREQ,
+		    "output template %s: its path is over %d bytes",
 		    wu->result_template_file, (int)TEMPLATE_PATH_MAX);
 	assert(wu->appid != 0);
 	wu->create_time = now;
@@ -173,7 +181,8 @@ work_create(struct work *w, struct db *db, struct arena *a, struct workunit *wu,
 		e = result_create(w, db, a, wu, i, wu->priority, now, f);
 		if (e == E_RACE) /* not the workunit: that is new */
 			e = FAIL(f, E_BADREQ,
-			    "result %s_%d exists already without its workunit", wu->name, i);
+			    "result %s_%d exists already without its workunit",
+			    wu->name, i);
 	}
 	return e;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Making work: workunits and results as rows, from templates.  Shared by work_generator and
- * transitioner, so that a workunit's first results and its later ones are made alike.
- * Everything here runs in the caller's transaction.
+ * Making work: workunits and results as rows, from templates.  Shared by work_generator
+ * and transitioner, so that a workunit's first results and its later ones are made
+ * alike. Everything here runs in the caller's transaction.
  */
 #ifndef DAEMONS_WORK_H
 #define DAEMONS_WORK_H
@@ -14,30 +14,37 @@
 struct work; /* upload key and templates: process lifetime */
 
 /* Reads keys/upload_private unless certificates are off.  E_CONFIG: there is none. */
-enum err work_open(struct arena *life, const struct conf *, struct work **, struct fail *);
+enum err work_open(
+    struct arena *life, const struct conf *, struct work **, struct fail *);
 
-/* Where a template given on a command line stands, relative to the project: NAME, or PATH. */
+/* Where a template given on a command line stands, relative to the project: NAME, or
+ * PATH. */
 char *work_template_path(struct arena *, const char *given);
-/* Text of a template by that path; read again when the file has changed.  E_NOTFOUND. */
-enum err work_template(struct work *, const char *path, const char **text, struct fail *);
-
-/*
- * One new result named WU_suffix, UNSENT, with file names that nobody can guess and upload
- * certificates.  E_RACE: it exists already.
+/* Text of a template by that path; read again when the file has changed.  E_NOTFOUND.
  */
-enum err result_create(struct work *, struct db *, struct arena *, const struct workunit *,
-    int32_t suffix, int32_t priority, int64_t now, struct fail *);
+enum err work_template(
+    struct work *, const char *path, const char **text, struct fail *);
 
 /*
- * One new workunit with its first target_nresults results.  file is the name of its only large
- * file, NULL if it has none or several: then any name will do.  Else the workunit must be named
- * FILE__* (seed 003), or E_BADREQ says so.  E_RACE: a workunit of this name exists already,
- * nothing was changed.
+ * One new result named WU_suffix, UNSENT, with file names that nobody can guess and
+ * upload certificates.  E_RACE: it exists already.
+ */
+enum err result_create(struct work *, struct db *, struct arena *,
+    const struct workunit *, int32_t suffix, int32_t priority, int64_t now,
+    struct fail *);
+
+/*
+ * One new workunit with its first target_nresults results.  file is the name of its
+ * only large file, NULL if it has none or several: then any name will do.  Else the
+ * workunit must be named FILE__* (seed 003), or E_BADREQ says so.  E_RACE: a workunit
+ * of this name exists already, nothing was changed.
  */
 enum err work_create(struct work *, struct db *, struct arena *, struct workunit *,
     const char *xml_doc, const char *file, int64_t now, struct fail *);
 
-/* E_BADREQ unless wu_name is FILE__* for this file and fit for results and files named after it. */
-enum err work_name_check(struct arena *, const char *wu_name, const char *file, struct fail *);
+/* E_BADREQ unless wu_name is FILE__* for this file and fit for results and files named
+ * after it. */
+enum err work_name_check(
+    struct arena *, const char *wu_name, const char *file, struct fail *);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes work on demand.  A trigger need_work/F is claimed by rename, workunits and their first
- * results are committed in one transaction, then the claim is removed.  Whoever dies in between
- * leaves either the claim, which the next start turns into a trigger again, or nothing to do;
- * workunit names are unique, so nothing is made twice.
+ * Makes work on demand.  A trigger need_work/F is claimed by rename, workunits and
+ * their first results are committed in one transaction, then the claim is removed.
+ * Whoever dies in between leaves either the claim, which the next start turns into a
+ * trigger again, or nothing to do; workunit names are unique, so nothing is made twice.
  */
+#include <assert.h>
 #include "daemons/loop.h"
 #include "daemons/plan.h"
 #include "daemons/work.h"
@@ -16,7 +17,12 @@
 #include "rules/daemon/daemon_rules.h"
 #include "lib/banned.h"
 
-enum { PAUSE_FIRST_S = 1, PAUSE_MOST_S = 60, COMMAND_OUT_MAX = 4 << 20, COMMAND_S = 300 };
+enum {
+	PAUSE_FIRST_S = 1,
+	PAUSE_MOST_S = 60,
+	COMMAND_OUT_MAX = 4 << 20,
+	COMMAND_S = 300
+};
 
 struct own {
 	char *app_name, *input_template, *output_template, *arguments, *command;
@@ -30,7 +36,7 @@ struct own {
 
 #define AT(field) offsetof(struct own, field)
 static const struct daemon_option options[] = {
-#define OPTION(name, letter, type, field, arg, def, min, max, required, help) \
+#define OPTION(name, letter, type, field, arg, def, min, max, required, help)          \
 	{ name, letter, OPTION_##type, AT(field), arg, def, min, max, help, required },
 #include "daemons/generator_options.def"
 #undef OPTION
@@ -55,7 +61,8 @@ check(const void *own, struct fail *f)
 	const struct own *o = own;
 
 	if ((o->ranges > 0) == (o->command != NULL))
-		return FAIL(f, E_BADREQ, "either --ranges TOTAL or --command CMD is needed");
+		return FAIL(
+		    f, E_BADREQ, "either --ranges TOTAL or --command CMD is needed");
 	return OK;
 }
 
@@ -64,7 +71,6 @@ start(struct ctx *x)
 {
 	struct own *o = x->own;
 	const char *text;
-	size_t n = 0;
 	enum err e;
 
 	o->tries = daemon_tries(x, PAUSE_FIRST_S, PAUSE_MOST_S);
@@ -75,30 +81,34 @@ start(struct ctx *x)
 	    (e = work_template(o->work, o->input_template, &text, &x->fail)) != OK ||
 	    (e = work_template(o->work, o->output_template, &text, &x->fail)) != OK ||
 	    (e = blob_check_output(&x->a, text, &x->fail)) != OK)
-		return e == E_NOTFOUND || e == E_BADREQ
-		    ? FAIL(&x->fail, E_CONFIG, "template: %s", arena_strdup(&x->a, x->fail.detail))
-		    : e;
+		return e == E_NOTFOUND || e == E_BADREQ ?
+		           FAIL(&x->fail, E_CONFIG, "template: %s",
+			       arena_strdup(&x->a, x->fail.detail)) :
+		           e;
 	return trigger_dirs_make(x->conf, &x->fail);
 }
 
-/* One workunit and its first results; one that exists already is counted and left alone. */
+/* One workunit and its first results; one that exists already is counted and left
+ * alone. */
 static enum err
-make_one(struct order *r, const char *suffix, const char *arguments, const struct plan_word *words,
-    size_t nwords)
+make_one(struct order *r, const char *suffix, const char *arguments,
+    const struct plan_word *words, size_t nwords)
 {
 	struct ctx *x = r->x;
 	const struct own *o = x->own;
 	struct workunit wu = {
 		.appid = o->appid, .fileset_id = r->fs->id, .size_class = -1
 	};
-	const char *cmd = arguments == NULL ? NULL : plan_expand(&x->a, arguments, words, nwords);
+	const char *cmd = arguments == NULL ?
+	                      NULL :
+	                      plan_expand(&x->a, arguments, words, nwords);
 	char *xml;
 	enum err e;
 
 	wu.name = arena_printf(&x->a, "%s__%s", r->fs->name, suffix);
 	wu.result_template_file = o->output_template;
-	e = blob_workunit(&x->a, plan_expand(&x->a, r->tmpl, words, nwords), r->files, r->nfiles,
-	    cmd, &wu, &xml, &x->fail);
+	e = blob_workunit(&x->a, plan_expand(&x->a, r->tmpl, words, nwords), r->files,
+	    r->nfiles, cmd, &wu, &xml, &x->fail);
 	if (e == OK)
 		e = work_create(o->work, x->db, &x->a, &wu, xml,
 		    r->nfiles == 1 ? r->files[0].name : NULL, x->now, &x->fail);
@@ -121,7 +131,8 @@ unit_ranges(struct ctx *x, void *arg)
 		return e;
 	r->made = r->had = 0;
 	next = fs->gen_next;
-	end = fs->gen_parts - next < o->batch ? fs->gen_parts : next + (int32_t)o->batch;
+	end = fs->gen_parts - next < o->batch ? fs->gen_parts :
+	                                        next + (int32_t)o->batch;
 	for (int32_t i = next; i < end && e == OK; i++) {
 		int64_t from, to;
 		range_part(o->ranges, fs->gen_parts, i, &from, &to);
@@ -146,12 +157,13 @@ unit_planned(struct ctx *x, void *arg)
 	struct order *r = arg;
 	enum err e = OK;
 
+	assert(r->x == x);
 	r->made = r->had = 0;
 	for (size_t i = 0; i < r->nplanned && e == OK; i++) {
 		const struct plan_word words[] = { { "%FILE%", r->fs->name } };
 		const char *args = r->planned[i].arguments;
-		e = make_one(
-		    r, r->planned[i].suffix, args[0] == '\0' ? NULL : args, words, N(words));
+		e = make_one(r, r->planned[i].suffix, args[0] == '\0' ? NULL : args,
+		    words, N(words));
 	}
 	return e;
 }
@@ -167,8 +179,10 @@ ask_command(struct order *r)
 		{ "{n}", arena_printf(&x->a, "%lld", (long long)o->batch) },
 	};
 	const char **argv = NEWN(&x->a, const char *, o->argc + 1);
-	struct proc_run run = { .argv = argv, .dir = x->conf->project_dir,
-		.out_max = COMMAND_OUT_MAX, .timeout_s = COMMAND_S };
+	struct proc_run run = { .argv = argv,
+		.dir = x->conf->project_dir,
+		.out_max = COMMAND_OUT_MAX,
+		.timeout_s = COMMAND_S };
 	int status;
 	char *out;
 	enum err e;
@@ -178,8 +192,10 @@ ask_command(struct order *r)
 	if ((e = proc_run(&x->a, &run, &status, &out, NULL, &x->fail)) != OK)
 		return e;
 	if (status != 0)
-		return FAIL(&x->fail, E_SYS, "%s ended with status %d", argv[0], status);
-	return plan_parse(&x->a, out, &r->planned, &r->nplanned, &r->exhausted, &x->fail);
+		return FAIL(
+		    &x->fail, E_SYS, "%s ended with status %d", argv[0], status);
+	return plan_parse(
+	    &x->a, out, &r->planned, &r->nplanned, &r->exhausted, &x->fail);
 }
 
 static enum err
@@ -188,7 +204,8 @@ load_files(struct order *r)
 	struct ctx *x = r->x;
 	struct row_member *members;
 	struct file *file;
-	enum err e = fileset_files(x->db, &x->a, r->fs->id, &members, &r->nfiles, &x->fail);
+	enum err e = fileset_files(
+	    x->db, &x->a, r->fs->id, &members, &r->nfiles, &x->fail);
 
 	if (e != OK)
 		return e;
@@ -222,7 +239,8 @@ fill(struct order *r)
 	if (e != OK)
 		return e;
 	if (o->command == NULL && r->fs->gen_parts == 0) {
-		log_warn("[FILE %s] has no parts to cut it into: nothing made; give it parts "
+		log_warn("[FILE %s] has no parts to cut it into: nothing made; give it "
+		         "parts "
 			 "when it is added, or run a generator with --command",
 		    r->fs->name);
 		return OK;
@@ -232,10 +250,11 @@ fill(struct order *r)
 	if (e == OK)
 		e = daemon_unit(x, o->command != NULL ? unit_planned : unit_ranges, r);
 	if (e == OK && r->exhausted)
-		e = trigger_raise(x->conf, TRIGGER_NO_WORK_AVAILABLE, r->fs->name, &x->fail);
+		e = trigger_raise(
+		    x->conf, TRIGGER_NO_WORK_AVAILABLE, r->fs->name, &x->fail);
 	if (e == OK)
-		log_info("[FILE %s] made=%zu had=%zu exhausted=%d", r->fs->name, r->made, r->had,
-		    r->exhausted);
+		log_info("[FILE %s] made=%zu had=%zu exhausted=%d", r->fs->name,
+		    r->made, r->had, r->exhausted);
 	return e;
 }
 
@@ -268,7 +287,8 @@ serve_claimed(struct order *r)
 		tries_forget(o->tries, r->fs->id);
 		return trigger_claim_done(x->conf, name, &x->fail);
 	}
-	e = daemon_item(x, o->tries, r->fs->id, arena_printf(&x->a, "[FILE %s]", name), e);
+	e = daemon_item(
+	    x, o->tries, r->fs->id, arena_printf(&x->a, "[FILE %s]", name), e);
 	enum err put = put_back(x, name);
 	return e != OK ? e : put;
 }
@@ -298,8 +318,9 @@ serve(struct ctx *x, const char *name, size_t *done)
 }
 
 /*
- * Claims of this app's files whose owner died become triggers again, once, when the app is known.
- * The trigger is there before the claim goes; the other way round a crash could lose both.
+ * Claims of this app's files whose owner died become triggers again, once, when the app
+ * is known. The trigger is there before the claim goes; the other way round a crash
+ * could lose both.
  */
 static enum err
 take_back(struct ctx *x)
@@ -334,7 +355,8 @@ step(struct ctx *x, size_t *done)
 	if (e == OK && !o->taken_back)
 		e = take_back(x);
 	if (e == OK)
-		e = trigger_list(&x->a, x->conf, TRIGGER_NEED_WORK, &names, &n, &x->fail);
+		e = trigger_list(
+		    &x->a, x->conf, TRIGGER_NEED_WORK, &names, &n, &x->fail);
 	for (size_t i = 0; i < n && e == OK && !daemon_stopping(x); i++)
 		e = serve(x, names[i], done);
 	return e;
@@ -345,8 +367,9 @@ main(int argc, char **argv)
 {
 	static const struct daemon work_generator = {
 		.name = "work_generator",
-		.purpose = "Makes workunits and their first results for the files named in "
-			   "locality_scheduling/need_work.",
+		.purpose =
+		    "Makes workunits and their first results for the files named in "
+		    "locality_scheduling/need_work.",
 		.idle_ms = 100,
 		.own_size = sizeof(struct own),
 		.options = options,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keeps locality_scheduling/file_working_set filled: per app N/M files, N active hosts, M holders wanted
- * per file.  Takes out what the scheduler reported in files_no_work and puts it back when results
- * of it appear or may appear.  All state but the times of removal is in the directories and rows.
+ * Keeps locality_scheduling/file_working_set filled: per app N/M files, N active hosts,
+ * M holders wanted per file.  Takes out what the scheduler reported in files_no_work
+ * and puts it back when results of it appear or may appear.  All state but the times of
+ * removal is in the directories and rows.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +57,7 @@ static bool
 in(const struct names *names, const char *name)
 {
 	return names->n > 0 &&
-	    bsearch(name, names->v, names->n, sizeof(char *), by_name) != NULL;
+	       bsearch(name, names->v, names->n, sizeof(char *), by_name) != NULL;
 }
 
 static struct dropped *
@@ -132,8 +133,8 @@ apply(struct pass *p, const struct ws_change *c, const struct ws_file *files, si
 		for (size_t i = 0; i < moves[m].n && e == OK; i++) {
 			const char *name = moves[m].names[i];
 			e = moves[m].raise ?
-				trigger_raise(x->conf, moves[m].dir, name, &x->fail) :
-				trigger_clear(x->conf, moves[m].dir, name, &x->fail);
+			        trigger_raise(x->conf, moves[m].dir, name, &x->fail) :
+			        trigger_clear(x->conf, moves[m].dir, name, &x->fail);
 			log_info("[FILE %s] %s", name, moves[m].what);
 			p->changes++;
 		}
@@ -147,7 +148,8 @@ apply(struct pass *p, const struct ws_change *c, const struct ws_file *files, si
 
 /* One app: its file sets are fs[0..n). */
 static enum err
-do_app(struct pass *p, const struct app *app, const struct row_fileset_state *fs, size_t n)
+do_app(
+    struct pass *p, const struct app *app, const struct row_fileset_state *fs, size_t n)
 {
 	struct ctx *x = p->x;
 	struct own *o = x->own;
@@ -163,18 +165,21 @@ do_app(struct pass *p, const struct app *app, const struct row_fileset_state *fs
 	    x->conf->locality_scheduling_wait_period);
 	if (c.running_dry && x->now - o->warned_at >= WARN_EVERY_S) {
 		o->warned_at = x->now;
-		log_warn("app %s: the working set of %zu files is running dry; add files or "
-			 "work",
+		log_warn(
+		    "app %s: the working set of %zu files is running dry; add files or "
+		    "work",
 		    app->name, c.size);
 	}
 	return apply(p, &c, files, n);
 }
 
-/* Names that are no file set, in the two directories that this daemon owns, are removed. */
+/* Names that are no file set, in the two directories that this daemon owns, are
+ * removed. */
 static enum err
 drop_strangers(struct pass *p)
 {
-	static const enum trigger dirs[] = { TRIGGER_WORKING_SET, TRIGGER_FILES_NO_WORK };
+	static const enum trigger dirs[] = { TRIGGER_WORKING_SET,
+		TRIGGER_FILES_NO_WORK };
 	struct ctx *x = p->x;
 	struct names known = { NEWN(&x->a, char *, p->nfs + 1), 0 };
 	struct fileset *fs;
@@ -191,8 +196,10 @@ drop_strangers(struct pass *p)
 				continue;
 			e = fileset_by_name(x->db, &x->a, names->v[i], &fs, &x->fail);
 			if (e != E_NOTFOUND)
-				continue; /* of an app that does not schedule by locality */
-			log_warn("%s names no file of this project: removed", names->v[i]);
+				continue; /* of an app that does not schedule by
+				             locality */
+			log_warn(
+			    "%s names no file of this project: removed", names->v[i]);
 			e = trigger_clear(x->conf, dirs[d], names->v[i], &x->fail);
 			p->changes++;
 		}
@@ -262,7 +269,8 @@ main(int argc, char **argv)
 {
 	static const struct daemon working_set_manager = {
 		.name = "working_set_manager",
-		.purpose = "Keeps locality_scheduling/file_working_set filled for hosts without "
+		.purpose = "Keeps locality_scheduling/file_working_set filled for "
+		           "hosts without "
 			   "a file.",
 		.idle_ms = 1000,
 		.own_size = sizeof(struct own),

@@ -10,6 +10,10 @@
 #include "model/request.h"
 #include "model/snapshot.h"
 
+struct part { /* an instance's share of the ids: id % n = i; n = 1 is all */
+	int64_t n, i;
+};
+
 /* --- user.c --- */
 enum err user_by_id(
     struct db *, struct arena *, int64_t id, struct user **, struct fail *);
@@ -92,11 +96,11 @@ enum err workunit_by_name(
     struct db *, struct arena *, const char *, struct workunit **, struct fail *);
 enum err workunit_xml_doc(
     struct db *, struct arena *, int64_t id, char **, struct fail *);
-enum err workunits_due(struct db *, struct arena *, int64_t now, size_t max,
+enum err workunits_due(struct db *, struct arena *, struct part, int64_t now, size_t max,
     struct workunit **, size_t *n, struct fail *);
-enum err workunits_to_validate(struct db *, struct arena *, int64_t appid, size_t max,
+enum err workunits_to_validate(struct db *, struct arena *, struct part, int64_t appid, size_t max,
     struct workunit **, size_t *n, struct fail *);
-enum err workunits_to_assimilate(struct db *, struct arena *, int64_t appid, size_t max,
+enum err workunits_to_assimilate(struct db *, struct arena *, struct part, int64_t appid, size_t max,
     struct workunit **, size_t *n, struct fail *);
 /* transition_time = least(it, at), transition_seq + 1; ids ascending. */
 enum err workunits_touch(

@@ -11,17 +11,18 @@ static enum err
 matched(enum err e, int64_t affected, const char *what, int64_t id, struct fail *f)
 {
 	if (e == OK && affected == 0)
-		return FAIL(f, E_RACE, "%s %lld changed since it was read", what, (long long)id);
+		return FAIL(f, E_RACE, "%s %lld changed since it was read", what,
+		    (long long)id);
 	return e;
 }
 
 enum err
-workunits_to_delete_files(struct db *db, struct arena *a, struct part part, int32_t state,
-    size_t max, struct workunit **wus, size_t *n, struct fail *f)
+workunits_to_delete_files(struct db *db, struct arena *a, struct part part,
+    int32_t state, size_t max, struct workunit **wus, size_t *n, struct fail *f)
 {
 	void *rows;
-	enum err e = db_query(db, a, f, &rows, n, SQL_WUS_TO_DELETE_FILES, (int64_t)state,
-	    part.n, part.i, (int64_t)max);
+	enum err e = db_query(db, a, f, &rows, n, SQL_WUS_TO_DELETE_FILES,
+	    (int64_t)state, part.n, part.i, (int64_t)max);
 
 	if (e == OK)
 		*wus = rows;
@@ -29,12 +30,12 @@ workunits_to_delete_files(struct db *db, struct arena *a, struct part part, int3
 }
 
 enum err
-workunits_to_purge(struct db *db, struct arena *a, struct part part, int64_t before, size_t max,
-    struct workunit **wus, size_t *n, struct fail *f)
+workunits_to_purge(struct db *db, struct arena *a, struct part part, int64_t before,
+    size_t max, struct workunit **wus, size_t *n, struct fail *f)
 {
 	void *rows;
-	enum err e = db_query(db, a, f, &rows, n, SQL_WUS_TO_PURGE, before, part.n, part.i,
-	    (int64_t)max);
+	enum err e = db_query(
+	    db, a, f, &rows, n, SQL_WUS_TO_PURGE, before, part.n, part.i, (int64_t)max);
 
 	if (e == OK)
 		*wus = rows;
@@ -71,22 +72,23 @@ workunit_transitioned(struct db *db, const struct workunit *was,
 }
 
 enum err
-workunit_validated(struct db *db, const struct workunit *was, const struct workunit *becomes,
-    struct fail *f)
+workunit_validated(struct db *db, const struct workunit *was,
+    const struct workunit *becomes, struct fail *f)
 {
 	int64_t affected = 0;
-	enum err e = db_exec(db, f, &affected, SQL_WU_VALIDATED, becomes->canonical_resultid,
-	    becomes->canonical_credit, (int64_t)becomes->error_mask,
-	    (int64_t)becomes->target_nresults, (int64_t)becomes->assimilate_state,
-	    becomes->transition_time, was->id, was->transition_seq, was->canonical_resultid,
+	enum err e = db_exec(db, f, &affected, SQL_WU_VALIDATED,
+	    becomes->canonical_resultid, becomes->canonical_credit,
+	    (int64_t)becomes->error_mask, (int64_t)becomes->target_nresults,
+	    (int64_t)becomes->assimilate_state, becomes->transition_time, was->id,
+	    was->transition_seq, was->canonical_resultid,
 	    (int64_t)was->assimilate_state);
 
 	return matched(e, affected, "workunit", was->id, f);
 }
 
 enum err
-workunit_assimilated(struct db *db, int64_t id, int32_t state, int32_t error_bits, int64_t now,
-    struct fail *f)
+workunit_assimilated(struct db *db, int64_t id, int32_t state, int32_t error_bits,
+    int64_t now, struct fail *f)
 {
 	int64_t affected = 0;
 	enum err e = db_exec(db, f, &affected, SQL_WU_ASSIMILATED, (int64_t)state,
@@ -96,28 +98,30 @@ workunit_assimilated(struct db *db, int64_t id, int32_t state, int32_t error_bit
 }
 
 enum err
-workunit_files_deleted(struct db *db, int64_t id, int32_t was, int32_t becomes, struct fail *f)
+workunit_files_deleted(
+    struct db *db, int64_t id, int32_t was, int32_t becomes, struct fail *f)
 {
 	int64_t affected = 0;
-	enum err e = db_exec(db, f, &affected, SQL_WU_FILES_DELETED, (int64_t)becomes, id,
-	    (int64_t)was);
+	enum err e = db_exec(
+	    db, f, &affected, SQL_WU_FILES_DELETED, (int64_t)becomes, id, (int64_t)was);
 
 	return matched(e, affected, "workunit", id, f);
 }
 
 enum err
-result_files_deleted(struct db *db, int64_t id, int32_t was, int32_t becomes, struct fail *f)
+result_files_deleted(
+    struct db *db, int64_t id, int32_t was, int32_t becomes, struct fail *f)
 {
 	int64_t affected = 0;
-	enum err e = db_exec(db, f, &affected, SQL_RESULT_FILES_DELETED, (int64_t)becomes, id,
-	    (int64_t)was);
+	enum err e = db_exec(db, f, &affected, SQL_RESULT_FILES_DELETED,
+	    (int64_t)becomes, id, (int64_t)was);
 
 	return matched(e, affected, "result", id, f);
 }
 
 enum err
-result_move(
-    struct db *db, const struct result *was, const struct result *becomes, struct fail *f)
+result_move(struct db *db, const struct result *was, const struct result *becomes,
+    struct fail *f)
 {
 	int64_t affected = 0;
 	enum err e;
@@ -125,7 +129,8 @@ result_move(
 	assert(was->id == becomes->id);
 	assert(state_may_become(KIND_RESULT, was->server_state, becomes->server_state));
 	assert(state_may_become(KIND_OUTCOME, was->outcome, becomes->outcome));
-	assert(state_may_become(KIND_VALIDATE, was->validate_state, becomes->validate_state));
+	assert(state_may_become(
+	    KIND_VALIDATE, was->validate_state, becomes->validate_state));
 	assert(state_may_become(
 	    KIND_FILE_DELETE, was->file_delete_state, becomes->file_delete_state));
 	e = db_exec(db, f, &affected, SQL_RESULT_MOVE, (int64_t)becomes->server_state,
@@ -137,24 +142,26 @@ result_move(
 	return matched(e, affected, "result", was->id, f);
 }
 
-/* host_app_version.app_version_id of a result: the client's own programs have one per app and kind. */
+/* host_app_version.app_version_id of a result: the client's own programs have one per
+ * app and kind. */
 static int64_t
 hav_version(const struct result *r)
 {
 	return r->app_version_id < 0 ? 1000000 * r->appid - r->app_version_id :
-				       r->app_version_id;
+	                               r->app_version_id;
 }
 
 enum err
-hav_timed_out(struct db *db, const struct result *r, double delay_bound_s, int64_t quota,
-    struct fail *f)
+hav_timed_out(struct db *db, const struct result *r, double delay_bound_s,
+    int64_t quota, struct fail *f)
 {
-	return db_exec(db, f, NULL, SQL_HAV_TIMED_OUT, delay_bound_s, delay_bound_s, quota,
-	    quota, r->hostid, hav_version(r));
+	return db_exec(db, f, NULL, SQL_HAV_TIMED_OUT, delay_bound_s, delay_bound_s,
+	    quota, quota, r->hostid, hav_version(r));
 }
 
 enum err
-hav_judged(struct db *db, const struct result *r, bool valid, int64_t quota, struct fail *f)
+hav_judged(
+    struct db *db, const struct result *r, bool valid, int64_t quota, struct fail *f)
 {
 	if (!valid)
 		return db_exec(db, f, NULL, SQL_HAV_INVALID, r->hostid, hav_version(r));
@@ -175,8 +182,8 @@ workunit_purge(struct db *db, const struct workunit *wu, struct fail *f)
 {
 	int64_t affected = 0;
 	enum err e = matched(
-	    db_exec(db, f, &affected, SQL_PURGE_WU, wu->id, wu->transition_seq), affected,
-	    "workunit", wu->id, f);
+	    db_exec(db, f, &affected, SQL_PURGE_WU, wu->id, wu->transition_seq),
+	    affected, "workunit", wu->id, f);
 
 	if (e == OK)
 		e = db_exec(db, f, NULL, SQL_PURGE_RESULTS, wu->id);
@@ -184,8 +191,8 @@ workunit_purge(struct db *db, const struct workunit *wu, struct fail *f)
 }
 
 enum err
-fileset_states(
-    struct db *db, struct arena *a, struct row_fileset_state **states, size_t *n, struct fail *f)
+fileset_states(struct db *db, struct arena *a, struct row_fileset_state **states,
+    size_t *n, struct fail *f)
 {
 	void *rows;
 	enum err e = db_query(db, a, f, &rows, n, SQL_FILESET_STATES);

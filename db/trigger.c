@@ -155,12 +155,19 @@ trigger_claim_done(const struct conf *cf, const char *name, struct fail *f)
 }
 
 enum err
+trigger_claims(struct arena *a, const struct conf *cf, char ***names, size_t *n,
+    struct fail *f)
+{
+	return list(a, cf, TRIGGER_NEED_WORK, claim_prefix, names, n, f);
+}
+
+enum err
 trigger_claims_take_back(
     struct arena *a, const struct conf *cf, size_t *n, struct fail *f)
 {
 	char **names;
 	size_t nclaims;
-	enum err e = list(a, cf, TRIGGER_NEED_WORK, claim_prefix, &names, &nclaims, f);
+	enum err e = trigger_claims(a, cf, &names, &nclaims, f);
 
 	*n = 0;
 	for (size_t i = 0; e == OK && i < nclaims; i++) {

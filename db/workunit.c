@@ -56,11 +56,12 @@ workunit_xml_doc(
 }
 
 enum err
-workunits_due(struct db *db, struct arena *a, int64_t now, size_t max,
+workunits_due(struct db *db, struct arena *a, struct part part, int64_t now, size_t max,
     struct workunit **wus, size_t *n, struct fail *f)
 {
 	void *rows;
-	enum err e = db_query(db, a, f, &rows, n, SQL_WUS_DUE, now, (int64_t)max);
+	enum err e = db_query(db, a, f, &rows, n, SQL_WUS_DUE, now, part.n,
+	    part.i, (int64_t)max);
 
 	if (e == OK)
 		*wus = rows;
@@ -68,12 +69,13 @@ workunits_due(struct db *db, struct arena *a, int64_t now, size_t max,
 }
 
 enum err
-workunits_to_validate(struct db *db, struct arena *a, int64_t appid, size_t max,
+workunits_to_validate(struct db *db, struct arena *a, struct part part, int64_t appid, size_t max,
     struct workunit **wus, size_t *n, struct fail *f)
 {
 	void *rows;
 	enum err e = db_query(
-	    db, a, f, &rows, n, SQL_WUS_TO_VALIDATE, appid, (int64_t)max);
+	    db, a, f, &rows, n, SQL_WUS_TO_VALIDATE, appid, part.n, part.i,
+	    (int64_t)max);
 
 	if (e == OK)
 		*wus = rows;
@@ -81,12 +83,13 @@ workunits_to_validate(struct db *db, struct arena *a, int64_t appid, size_t max,
 }
 
 enum err
-workunits_to_assimilate(struct db *db, struct arena *a, int64_t appid, size_t max,
+workunits_to_assimilate(struct db *db, struct arena *a, struct part part, int64_t appid, size_t max,
     struct workunit **wus, size_t *n, struct fail *f)
 {
 	void *rows;
 	enum err e = db_query(
-	    db, a, f, &rows, n, SQL_WUS_TO_ASSIMILATE, appid, (int64_t)max);
+	    db, a, f, &rows, n, SQL_WUS_TO_ASSIMILATE, appid, part.n, part.i,
+	    (int64_t)max);
 
 	if (e == OK)
 		*wus = rows;
