@@ -30,7 +30,7 @@ start(struct ctx *x)
 
 /* What a change makes of the row. */
 static struct workunit
-changed(const struct workunit *wu, const struct wu_change *c)
+changed(const struct workunit *wu, const struct wu_change *c, int64_t now)
 {
 	struct workunit to = *wu;
 
@@ -42,7 +42,8 @@ changed(const struct workunit *wu, const struct wu_change *c)
 		to.assimilate_state = ASSIMILATE_READY;
 	if (c->delete_input)
 		to.file_delete_state = FILE_DELETE_READY;
-	to.transition_time = c->next_at;
+	/* A visit in this very second would find nothing new, and go on for all of it. */
+	to.transition_time = c->next_at > now ? c->next_at : now + 1;
 	return to;
 }
 
@@ -92,7 +93,7 @@ save(struct ctx *x, const struct workunit *wu, const struct result *r,
     const struct wu_change *c)
 {
 	struct own *o = x->own;
-	struct workunit to = changed(wu, c);
+	struct workunit to = changed(wu, c, x->now);
 	enum err e = workunit_transitioned(x->db, wu, &to, &x->fail);
 
 	for (size_t i = 0; i < c->nresults && e == OK; i++) {
