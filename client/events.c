@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The host's own account of what happened, for whoever checks the project's. */
+#include "client/client.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+#include "lib/log.h"
+#include "lib/banned.h"
+
+enum { EVENT_MAX = 2048 };
+
+void
+event(struct client *c, const char *fmt, ...)
+{
+	char line[EVENT_MAX];
+	int n = snprintf(line, sizeof(line), "%lld ", (long long)c->now), m;
+	va_list ap;
+
+	va_start(ap, fmt);
+	m = vsnprintf(line + n, sizeof(line) - (size_t)n - 1, fmt, ap);
+	va_end(ap);
+	if (m < 0 || (size_t)(n + m) >= sizeof(line) - 1)
+		return;
+	line[n + m] = '\n';
+	if (write(c->events, line, (size_t)(n + m) + 1) != n + m + 1)
+		log_err("events.log cannot be written");
+}

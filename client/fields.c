@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows <-> JSON by tables. */
+#include "client/fields.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "lib/banned.h"
+
+static const void *
+at(const void *row, size_t off)
+{
+	return (const char *)row + off;
+}
+
+static size_t
+count(const void *row, const struct field *f)
+{
+	return *(const size_t *)at(row, f->n_off);
+}
+
+static json_t *
+save_strings(const struct field *f, const void *row)
+{
+	json_t *list = json_array();
+	char *const *v = *(char *const *const *)at(row, f->off);
+
+	for (size_t i = 0; i < count(row, f); i++)
+		json_array_append_new(list, json_string(v[i]));
+	return list;
+}
+
+static json_t *
+save_rows(const struct field *f, const void *row)
+{
+	json_t *list = json_array();
+	const char *rows = *(const char *const *)at(row, f->off);
+
+	for (size_t i = 0; i < count(row, f); i++)
+		json_array_append_new(list, fields_save(f->row, rows + i * f->size));
+	return list;
+}
+
+static json_t *
+save_value(const struct field *f, const void *row)
+{
+	const void *p = at(row, f->off);
+	const char *s;
+
+	switch (f->type) {
+	case F_STR:
+		s = *(const char *const *)p;
+		return s == NULL ? NULL : json_string(s);
+	case F_I32:
+		return json_integer(*(const int32_t *)p);
+	case F_I64:
+		return json_integer(*(const int64_t *)p);
+	case F_F64:
+		return json_real(*(const double *)p);
+	case F_BOOL:
+		return json_boolean(*(const bool *)p);
+	case F_STRINGS:
+		return save_strings(f, row);
+	case F_ROWS:
+		return save_rows(f, row);
+	case F_ROW:
+		return fields_save(f->row, p);
+	}
+	return NULL;
+}
+
+json_t *
+fields_save(const struct field *f, const void *row)
+{
+	json_t *o = json_object();
+
+	for (; f->name != NULL; f++) {
+		json_t *v = save_value(f, row);
+
+		if (v != NULL)
+			json_object_set_new(o, f->name, v);
+	}
+	return o;
+}
+
+static void
+load_strings(struct arena *a, const struct field *f, const json_t *list, void *row)
+{
+	size_t n = json_array_size(list);
+	char **v = NEWN(a, char *, n + 1);
+
+	for (size_t i = 0; i < n; i++)
+		v[i] = arena_strdup(a, json_string_value(json_array_get(list, i)));
+	*(char ***)((char *)row + f->off) = v;
+	*(size_t *)((char *)row + f->n_off) = n;
+}
+
+static void
+load_rows(struct arena *a, const struct field *f, const json_t *list, void *row)
+{
+	size_t n = json_array_size(list);
+	char *rows = arena_alloc(a, mul_or_die(f->size, n + 1));
+
+	for (size_t i = 0; i < n; i++)
+		fields_load(a, f->row, json_array_get(list, i), rows + i * f->size);
+	*(char **)((char *)row + f->off) = rows;
+	*(size_t *)((char *)row + f->n_off) = n;
+}
+
+static void
+load_value(struct arena *a, const struct field *f, const json_t *v, void *row)
+{
+	void *p = (char *)row + f->off;
+
+	if (f->type == F_STR && json_is_string(v))
+		*(char **)p = arena_strdup(a, json_string_value(v));
+	else if (f->type == F_I32 && json_is_integer(v))
+		*(int32_t *)p = (int32_t)json_integer_value(v);
+	else if (f->type == F_I64 && json_is_integer(v))
+		*(int64_t *)p = json_integer_value(v);
+	else if (f->type == F_F64 && json_is_number(v))
+		*(double *)p = json_number_value(v);
+	else if (f->type == F_BOOL && json_is_boolean(v))
+		*(bool *)p = json_is_true(v);
+	else if (f->type == F_STRINGS && json_is_array(v))
+		load_strings(a, f, v, row);
+	else if (f->type == F_ROWS && json_is_array(v))
+		load_rows(a, f, v, row);
+	else if (f->type == F_ROW && json_is_object(v))
+		fields_load(a, f->row, v, p);
+}
+
+void
+fields_load(struct arena *a, const struct field *f, const json_t *o, void *row)
+{
+	for (; f->name != NULL; f++) {
+		const json_t *v = json_object_get(o, f->name);
+
+		if (v != NULL)
+			load_value(a, f, v, row);
+	}
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What this machine is, in the words of a scheduler request. */
+#include "client/client.h"
+
+#include <string.h>
+#include <sys/statvfs.h>
+#include <sys/sysinfo.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+#include "lib/clock.h"
+#include "lib/fs.h"
+#include "lib/banned.h"
+
+enum { BENCHMARK_MS = 200, BENCHMARK_AGE_S = 30 * 86400, CPUINFO_MAX = 4 << 20 };
+
+/* Value of the first "key : value" line of /proc/cpuinfo; def if there is none. */
+static char *
+cpuinfo(struct arena *a, const char *text, const char *key, const char *def)
+{
+	const char *p = strstr(text, key), *colon;
+
+	if (p == NULL || (colon = strchr(p, ':')) == NULL)
+		return arena_strdup(a, def);
+	colon += 1 + strspn(colon + 1, " \t");
+	return arena_memdup(a, colon, strcspn(colon, "\n"));
+}
+
+static void
+processor(struct client *c, struct rq_host *h)
+{
+	char *text;
+	struct fail f;
+
+	if (fs_read(&c->a, "/proc/cpuinfo", CPUINFO_MAX, &text, NULL, &f) != OK)
+		text = arena_strdup(&c->a, "");
+	h->p_vendor = cpuinfo(&c->a, text, "vendor_id", "unknown");
+	h->p_model = cpuinfo(&c->a, text, "model name", "unknown");
+	h->p_features = cpuinfo(&c->a, text, "flags", "");
+	h->p_ncpus = (int32_t)c->o.ncpus;
+	h->p_fpops = c->st->p_fpops;
+	h->p_iops = c->st->p_iops;
+	h->p_membw = 1e9;
+}
+
+static void
+memory_and_disk(struct client *c, struct rq_host *h)
+{
+	struct sysinfo si;
+	struct statvfs vfs;
+
+	if (sysinfo(&si) == 0) {
+		h->m_nbytes = (double)si.totalram * si.mem_unit;
+		h->m_swap = (double)si.totalswap * si.mem_unit;
+	}
+	if (statvfs(c->dir, &vfs) == 0) {
+		h->d_total = (double)vfs.f_blocks * (double)vfs.f_frsize;
+		h->d_free = (double)vfs.f_bavail * (double)vfs.f_frsize;
+	}
+	for (size_t i = 0; i < c->st->nfiles; i++)
+		if (c->st->files[i].status == FS_PRESENT)
+			h->d_boinc_used_project += c->st->files[i].info.nbytes;
+	h->d_boinc_used_total = h->d_boinc_used_project;
+}
+
+static void
+system_names(struct client *c, struct rq_host *h)
+{
+	static struct utsname un;
+	char name[256];
+
+	if (gethostname(name, sizeof(name)) != 0)
+		name[0] = '\0';
+	name[sizeof(name) - 1] = '\0';
+	uname(&un);
+	h->domain_name = arena_strdup(&c->a, name);
+	h->ip_addr = arena_strdup(&c->a, "127.0.0.1");
+	h->os_name = arena_strdup(&c->a, un.sysname);
+	h->os_version = arena_strdup(&c->a, un.release);
+	h->product_name = arena_strdup(&c->a, "");
+	h->virtualbox_version = arena_strdup(&c->a, "");
+}
+
+void
+hostinfo(struct client *c, struct request *rq)
+{
+	struct rq_host *h = &rq->host;
+	time_t t = (time_t)c->now;
+	struct tm tm;
+
+	h->present = true;
+	h->host_cpid = c->st->host_cpid;
+	h->timezone = localtime_r(&t, &tm) == NULL ? 0 : (int32_t)tm.tm_gmtoff;
+	h->on_frac = h->active_frac = h->gpu_active_frac = 1;
+	h->connected_frac = -1;
+	processor(c, h);
+	memory_and_disk(c, h);
+	system_names(c, h);
+}
+
+/* Dependent multiply-adds, as scalar code does them: a modest, steady figure. */
+static double
+ops_per_s(bool floating)
+{
+	volatile double fsink;
+	volatile uint64_t isink;
+	double x = 1.0, ops = 0;
+	uint64_t k = 1;
+	int64_t start = clock_mono_ms(), ms;
+
+	do {
+		for (int i = 0; i < 100000; i++) {
+			if (floating)
+				x = x * 0.999999 + 1e-6;
+			else
+				k = k * 6364136223846793005u + 1442695040888963407u;
+		}
+		ops += 200000;
+		ms = clock_mono_ms() - start;
+	} while (ms < BENCHMARK_MS);
+	fsink = x, isink = k;
+	(void)fsink, (void)isink;
+	return ops * 1000 / (double)ms;
+}
+
+void
+benchmark(struct client *c)
+{
+	if (c->st->benchmarked_at > c->now - BENCHMARK_AGE_S)
+		return;
+	c->st->p_fpops = ops_per_s(true);
+	c->st->p_iops = ops_per_s(false);
+	c->st->benchmarked_at = c->now;
+	c->changed = true;
+}

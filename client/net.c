@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The client's HTTP. */
+#include "client/net.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+#include <curl/curl.h>
+#include "lib/buf.h"
+#include "lib/fs.h"
+#include "lib/proc.h"
+#include "lib/banned.h"
+
+enum { REPLY_MAX = 64 << 10, CONNECT_S = 30, STALL_S = 60, REDIRECTS = 50 };
+
+struct net {
+	CURL *curl;
+	const char *user_agent;
+	char why[CURL_ERROR_SIZE];
+};
+
+enum err
+net_open(const char *user_agent, struct net **net, struct fail *f)
+{
+	static struct net the_net; /* one connection cache per process */
+
+	assert(the_net.curl == NULL);
+	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK ||
+	    (the_net.curl = curl_easy_init()) == NULL)
+		return FAIL(f, E_SYS, "libcurl cannot be initialised");
+	the_net.user_agent = user_agent;
+	*net = &the_net;
+	return OK;
+}
+
+void
+net_close(struct net *net)
+{
+	curl_easy_cleanup(net->curl);
+	net->curl = NULL;
+	curl_global_cleanup();
+}
+
+static int
+stop_early(void *ctx, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+{
+	(void)ctx, (void)a, (void)b, (void)c, (void)d;
+	return proc_stopping; /* a stop ends the transfer; it is resumed later */
+}
+
+/* Settings of one exchange; a reset forgets those of the last one, not its connection.
+ */
+static void
+prepare(struct net *net, const char *url)
+{
+	CURL *c = net->curl;
+
+	net->why[0] = '\0';
+	curl_easy_reset(c);
+	curl_easy_setopt(c, CURLOPT_USERAGENT, net->user_agent);
+	curl_easy_setopt(c, CURLOPT_URL, url);
+	curl_easy_setopt(c, CURLOPT_ERRORBUFFER, net->why);
+	curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(c, CURLOPT_FOLLOWLOCATION, 1L);
+	curl_easy_setopt(c, CURLOPT_MAXREDIRS, (long)REDIRECTS);
+	curl_easy_setopt(c, CURLOPT_POSTREDIR, (long)(CURL_REDIR_POST_301));
+	curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
+	curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_S);
+	curl_easy_setopt(c, CURLOPT_LOW_SPEED_LIMIT, 10L);
+	curl_easy_setopt(c, CURLOPT_LOW_SPEED_TIME, (long)STALL_S);
+	curl_easy_setopt(c, CURLOPT_NOPROGRESS, 0L);
+	curl_easy_setopt(c, CURLOPT_XFERINFOFUNCTION, stop_early);
+}
+
+static enum err
+perform(struct net *net, const char *url, long *status, struct fail *f)
+{
+	CURLcode r = curl_easy_perform(net->curl);
+
+	*status = 0;
+	curl_easy_getinfo(net->curl, CURLINFO_RESPONSE_CODE, status);
+	if (r == CURLE_OK)
+		return OK;
+	return FAIL(f, E_SYS, "%s: %s", url,
+	    net->why[0] != '\0' ? net->why : curl_easy_strerror(r));
+}
+
+struct sink {
+	struct buf text;
+	size_t max;
+};
+
+static size_t
+into_buf(char *p, size_t size, size_t n, void *ctx)
+{
+	struct sink *s = ctx;
+
+	n *= size;
+	if (s->text.n + n > s->max)
+		return 0;
+	buf_put(&s->text, p, n);
+	return n;
+}
+
+static void
+collect(struct net *net, struct arena *a, struct sink *s, size_t max)
+{
+	*s = (struct sink){ buf_new(a), max };
+	curl_easy_setopt(net->curl, CURLOPT_WRITEFUNCTION, into_buf);
+	curl_easy_setopt(net->curl, CURLOPT_WRITEDATA, s);
+}
+
+enum err
+net_fetch(struct net *net, struct arena *a, const char *url, const char *in,
+    size_t in_n, size_t max, int timeout_s, long *status, char **out, size_t *out_n,
+    struct fail *f)
+{
+	struct sink s;
+	enum err e;
+
+	prepare(net, url);
+	collect(net, a, &s, max);
+	curl_easy_setopt(net->curl, CURLOPT_TIMEOUT, (long)timeout_s);
+	if (in != NULL) {
+		curl_easy_setopt(net->curl, CURLOPT_POST, 1L);
+		curl_easy_setopt(net->curl, CURLOPT_POSTFIELDS, in);
+		curl_easy_setopt(
+		    net->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)in_n);
+	}
+	e = perform(net, url, status, f);
+	*out = s.text.n > 0 ? s.text.p : arena_strdup(a, "");
+	*out_n = s.text.n;
+	return e;
+}
+
+struct file_sink {
+	CURL *curl;
+	int fd;
+	int64_t got;
+};
+
+/* The page of an error must not end up in the file. */
+static size_t
+into_file(char *p, size_t size, size_t n, void *ctx)
+{
+	struct file_sink *s = ctx;
+	long status = 0;
+
+	n *= size;
+	curl_easy_getinfo(s->curl, CURLINFO_RESPONSE_CODE, &status);
+	if (status < 200 || status > 299)
+		return n;
+	if (status == 200 && s->got == 0 && ftruncate(s->fd, 0) != 0)
+		return 0; /* the whole file comes although a part was asked for */
+	for (size_t done = 0; done < n;) {
+		ssize_t w = write(s->fd, p + done, n - done);
+
+		if (w < 0 && errno != EINTR)
+			return 0;
+		done += w > 0 ? (size_t)w : 0;
+	}
+	s->got += (int64_t)n;
+	return n;
+}
+
+enum err
+net_download(struct net *net, const char *url, const char *path, long *status,
+    int64_t *got, struct fail *f)
+{
+	int64_t have = fs_size(path);
+	struct file_sink s = { net->curl, -1, 0 };
+	enum err e;
+
+	s.fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+	if (s.fd < 0)
+		return FAIL_ERRNO(f, "%s", path);
+	prepare(net, url);
+	curl_easy_setopt(net->curl, CURLOPT_WRITEFUNCTION, into_file);
+	curl_easy_setopt(net->curl, CURLOPT_WRITEDATA, &s);
+	if (have > 0)
+		curl_easy_setopt(
+		    net->curl, CURLOPT_RESUME_FROM_LARGE, (curl_off_t)have);
+	e = perform(net, url, status, f);
+	if (close(s.fd) != 0 && e == OK)
+		e = FAIL_ERRNO(f, "%s", path);
+	*got = s.got;
+	return e;
+}
+
+struct source { /* header text, then the rest of a file */
+	const char *header;
+	size_t header_n;
+	int fd;
+};
+
+static size_t
+from_source(char *p, size_t size, size_t n, void *ctx)
+{
+	struct source *s = ctx;
+	ssize_t r;
+
+	n *= size;
+	if (s->header_n > 0) {
+		if (n > s->header_n)
+			n = s->header_n;
+		memcpy(p, s->header, n);
+		s->header += n;
+		s->header_n -= n;
+		return n;
+	}
+	do
+		r = read(s->fd, p, n);
+	while (r < 0 && errno == EINTR);
+	return r < 0 ? CURL_READFUNC_ABORT : (size_t)r;
+}
+
+enum err
+net_upload(struct net *net, struct arena *a, const char *url, const char *header,
+    size_t header_n, const char *path, int64_t offset, long *status, char **out,
+    size_t *out_n, struct fail *f)
+{
+	struct source src = { header, header_n, open(path, O_RDONLY | O_CLOEXEC) };
+	struct sink s;
+	enum err e;
+
+	if (src.fd < 0)
+		return FAIL_ERRNO(f, "%s", path);
+	if (lseek(src.fd, offset, SEEK_SET) < 0) {
+		close(src.fd);
+		return FAIL_ERRNO(f, "%s", path);
+	}
+	prepare(net, url);
+	collect(net, a, &s, REPLY_MAX);
+	curl_easy_setopt(net->curl, CURLOPT_POST, 1L);
+	curl_easy_setopt(net->curl, CURLOPT_POSTFIELDSIZE_LARGE,
+	    (curl_off_t)header_n + fs_size(path) - offset);
+	curl_easy_setopt(net->curl, CURLOPT_READFUNCTION, from_source);
+	curl_easy_setopt(net->curl, CURLOPT_READDATA, &src);
+	e = perform(net, url, status, f);
+	close(src.fd);
+	*out = s.text.n > 0 ? s.text.p : arena_strdup(a, "");
+	*out_n = s.text.n;
+	return e;
+}

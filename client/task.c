@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tasks: slots, starting and reaping the project's program, outputs
+ * (stock-client.md 6.4). A program ends well when it exits with 0 and has left
+ * boinc_finish_called.
+ */
+#include "client/client.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "lib/clock.h"
+#include "lib/crypt.h"
+#include "lib/fs.h"
+#include "lib/log.h"
+#include "lib/proc.h"
+#include "lib/banned.h"
+
+enum {
+	STDERR_MAX = 60 << 10,
+	EXIT_NO_FINISH = 204,
+	ERR_TOO_BIG = -131,
+	STOP_MS = 2000
+};
+
+static char *
+slot_dir(struct client *c, const struct ctask *t)
+{
+	return arena_printf(&c->a, "%s/slots/%d", c->dir, t->slot);
+}
+
+bool
+task_files_ready(
+    struct client *c, const struct ctask *t, int32_t *error, const char **failed)
+{
+	const struct rp_workunit *wu = state_workunit(c->st, t->r.wu_name);
+	const struct rp_app_version *v = task_version(c->st, t);
+	struct {
+		const struct rp_file_ref *refs;
+		size_t n;
+	} both[] = { { v->refs, v->nrefs }, { wu->refs, wu->nrefs } };
+	bool ready = true;
+
+	*error = 0;
+	for (size_t k = 0; k < N(both); k++)
+		for (size_t i = 0; i < both[k].n; i++) {
+			const struct cfile *f = state_file(
+			    c->st, both[k].refs[i].file_name);
+
+			if (f->status == FS_FAILED) {
+				*error = f->error;
+				*failed = f->info.name;
+			}
+			ready = ready && f->status == FS_PRESENT;
+		}
+	return ready;
+}
+
+double
+task_remaining_s(const struct client *c, const struct ctask *t)
+{
+	const struct rp_workunit *wu = state_workunit(c->st, t->r.wu_name);
+	const struct rp_app_version *v = task_version(c->st, t);
+	double flops = v->flops > 0 ? v->flops : c->st->p_fpops;
+	double left = wu->rsc_fpops_est / fmax(flops, 1);
+
+	if (t->pid != 0)
+		left -= (double)(c->now - t->started_at);
+	return fmax(left, 1);
+}
+
+/* What the program opens: a copy, or a file that says where the real one is. */
+static enum err
+link_in(struct client *c, const char *dir, const struct rp_file_ref *ref, bool input)
+{
+	const char *open_name = ref->open_name[0] != '\0' ? ref->open_name :
+	                                                    ref->file_name;
+	const char *path = arena_printf(&c->a, "%s/%s", dir, open_name);
+	const char *text;
+
+	if (strchr(open_name, '/') != NULL || strstr(open_name, "..") != NULL)
+		return FAIL(
+		    &c->fail, E_BADREQ, "open name \"%s\" leaves the slot", open_name);
+	if (ref->copy_file && !input)
+		return OK; /* the program makes it here; it is moved at the end */
+	if (ref->copy_file)
+		return fs_copy(file_path(c, ref->file_name), path, 0644, &c->fail);
+	text = arena_printf(&c->a, "<soft_link>../../projects/%s/%s</soft_link>\n",
+	    strrchr(c->files_dir, '/') + 1, ref->file_name);
+	return fs_write(path, text, strlen(text), 0644, &c->fail);
+}
+
+static enum err
+fill_slot(struct client *c, const struct ctask *t, const char *dir)
+{
+	const struct rp_workunit *wu = state_workunit(c->st, t->r.wu_name);
+	const struct rp_app_version *v = task_version(c->st, t);
+	enum err e = fs_rmtree(dir, &c->fail);
+
+	if (e == OK)
+		e = fs_mkdirs(dir, 0755, &c->fail);
+	for (size_t i = 0; i < v->nrefs && e == OK; i++)
+		if (!v->refs[i].main_program)
+			e = link_in(c, dir, &v->refs[i], true);
+	for (size_t i = 0; i < wu->nrefs && e == OK; i++)
+		e = link_in(c, dir, &wu->refs[i], true);
+	for (size_t i = 0; i < t->r.nrefs && e == OK; i++)
+		e = link_in(c, dir, &t->r.refs[i], false);
+	return e;
+}
+
+static const char *
+main_program(const struct rp_app_version *v)
+{
+	for (size_t i = 0; i < v->nrefs; i++)
+		if (v->refs[i].main_program)
+			return v->refs[i].file_name;
+	return NULL;
+}
+
+static int32_t
+free_slot(const struct state *st)
+{
+	for (int32_t slot = 0;; slot++) {
+		bool taken = false;
+
+		for (size_t i = 0; i < st->ntasks; i++)
+			taken = taken || st->tasks[i].slot == slot;
+		if (!taken)
+			return slot;
+	}
+}
+
+static enum err
+launch(struct client *c, struct ctask *t, const char *dir)
+{
+	const struct rp_workunit *wu = state_workunit(c->st, t->r.wu_name);
+	const struct rp_app_version *v = task_version(c->st, t);
+	const char *program = main_program(v);
+	char **argv;
+	pid_t pid;
+	enum err e;
+
+	if (program == NULL)
+		return FAIL(&c->fail, E_BADREQ, "version %d of %s has no main program",
+		    v->version_num, v->app_name);
+	e = proc_split(&c->a,
+	    arena_printf(&c->a, "'%s' %s %s", file_path(c, program),
+		wu->command_line == NULL ? "" : wu->command_line,
+		v->cmdline == NULL ? "" : v->cmdline),
+	    &argv, &c->fail);
+	if (e != OK)
+		return e;
+	e = proc_spawn((const char *const *)argv, dir,
+	    arena_printf(&c->a, "%s/stderr.txt", dir), &pid, &c->fail);
+	if (e == OK)
+		t->pid = pid;
+	return e;
+}
+
+void
+task_start(struct client *c, struct ctask *t)
+{
+	const char *dir;
+	enum err e;
+
+	if (t->slot < 0)
+		t->slot = free_slot(c->st);
+	dir = slot_dir(c, t);
+	e = fill_slot(c, t, dir);
+	if (e == OK)
+		e = launch(c, t, dir);
+	c->changed = true;
+	if (e != OK) {
+		task_fail(c, t, CLIENT_COMPUTE_ERROR, -185, c->fail.detail);
+		return;
+	}
+	t->started_at = c->now;
+	event(c, "started result=%s", t->r.name);
+}
+
+static void
+leave_slot(struct client *c, struct ctask *t)
+{
+	if (t->slot >= 0 && fs_rmtree(slot_dir(c, t), &c->fail) != OK)
+		log_fail("slot", &c->fail);
+	t->slot = -1;
+}
+
+static void
+finish(struct client *c, struct ctask *t, int32_t state, int32_t exit_status)
+{
+	t->state = state;
+	t->exit_status = exit_status;
+	t->ready = true;
+	t->ready_at = c->now;
+	t->pid = 0;
+	c->changed = true;
+	event(c, "computed result=%s state=%d exit_status=%d", t->r.name, state,
+	    exit_status);
+}
+
+void
+task_fail(struct client *c, struct ctask *t, int32_t state, int32_t exit_status,
+    const char *why)
+{
+	char *text = t->slot >= 0 ? task_stderr(c, t) : NULL;
+
+	log_warn("task %s failed: %s", t->r.name, why);
+	t->message = arena_printf(
+	    &c->keep, "<message>\n%s\n</message>\n%s", why, text == NULL ? "" : text);
+	c->errors++;
+	leave_slot(c, t);
+	finish(c, t, state, exit_status);
+}
+
+void
+task_abort(struct client *c, struct ctask *t, int32_t exit_status, const char *why)
+{
+	if (t->pid != 0) {
+		kill(-(pid_t)t->pid, SIGKILL);
+		while (waitpid((pid_t)t->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	task_fail(c, t, CLIENT_ABORTED, exit_status, why);
+}
+
+/* Output that the program wrote: its place, size and checksum; what is wrong, or NULL.
+ */
+static const char *
+take_output(struct client *c, const struct ctask *t, const struct rp_file_ref *ref)
+{
+	struct cfile *f = state_file(c->st, ref->file_name);
+	const char *path = file_path(c, ref->file_name);
+	char md5[MD5_HEX];
+	int64_t n;
+
+	if (ref->copy_file) {
+		enum err e = fs_rename(
+		    arena_printf(&c->a, "%s/%s", slot_dir(c, t), ref->open_name), path,
+		    &c->fail);
+
+		if (e == E_NOTFOUND)
+			return ref->optional ? NULL :
+			                       arena_printf(&c->a, "no output file %s",
+						   ref->open_name);
+		if (e != OK)
+			return c->fail.detail;
+	}
+	if (md5_file(path, md5, &n, &c->fail) != OK)
+		return ref->optional ? NULL : c->fail.detail;
+	if (f->info.max_nbytes > 0 && (double)n > f->info.max_nbytes)
+		return arena_printf(&c->a, "output file %s is too big: %lld bytes",
+		    ref->open_name, (long long)n);
+	f->md5 = arena_strdup(&c->keep, md5);
+	f->size = (double)n;
+	f->status = FS_PRESENT;
+	return NULL;
+}
+
+static void
+succeed(struct client *c, struct ctask *t)
+{
+	for (size_t i = 0; i < t->r.nrefs; i++) {
+		const char *wrong = take_output(c, t, &t->r.refs[i]);
+
+		if (wrong != NULL) {
+			task_fail(c, t, CLIENT_COMPUTE_ERROR, ERR_TOO_BIG, wrong);
+			return;
+		}
+	}
+	t->message = arena_strdup(&c->keep, task_stderr(c, t));
+	leave_slot(c, t);
+	finish(c, t, CLIENT_UPLOADED, 0); /* reported once its uploads are done */
+}
+
+/* First line of boinc_finish_called; -1 if the program did not leave it. */
+static int32_t
+finish_status(struct client *c, const struct ctask *t)
+{
+	char *text;
+	struct fail f;
+
+	if (fs_read(&c->a,
+		arena_printf(&c->a, "%s/boinc_finish_called", slot_dir(c, t)), 4096,
+		&text, NULL, &f) != OK)
+		return -1;
+	return (int32_t)strtol(text, NULL, 10);
+}
+
+static void
+ended(struct client *c, struct ctask *t, int st)
+{
+	int32_t said = finish_status(c, t);
+
+	if (WIFSIGNALED(st))
+		task_fail(c, t, CLIENT_COMPUTE_ERROR, 193,
+		    arena_printf(&c->a, "process got signal %d", WTERMSIG(st)));
+	else if (WEXITSTATUS(st) != 0)
+		task_fail(c, t, CLIENT_COMPUTE_ERROR, WEXITSTATUS(st),
+		    arena_printf(
+			&c->a, "process exited with code %d", WEXITSTATUS(st)));
+	else if (said != 0)
+		task_fail(c, t, CLIENT_COMPUTE_ERROR, said > 0 ? said : EXIT_NO_FINISH,
+		    "the program ended without saying that it finished");
+	else
+		succeed(c, t);
+}
+
+void
+task_poll(struct client *c, struct ctask *t)
+{
+	struct rusage use;
+	int st;
+	pid_t gone = wait4((pid_t)t->pid, &st, WNOHANG, &use);
+
+	if (gone == 0)
+		return;
+	if (gone < 0) { /* not our child: a client before us started it */
+		t->pid = 0;
+		t->started_at = 0;
+		c->changed = true;
+		return;
+	}
+	t->cpu_s = (double)use.ru_utime.tv_sec + (double)use.ru_utime.tv_usec / 1e6 +
+	           (double)use.ru_stime.tv_sec + (double)use.ru_stime.tv_usec / 1e6;
+	t->elapsed_s = fmax((double)(c->now - t->started_at), t->cpu_s);
+	kill(-(pid_t)t->pid, SIGKILL); /* what it may have left in the background */
+	ended(c, t, st);
+}
+
+void
+task_stop_all(struct client *c)
+{
+	int64_t end = clock_mono_ms() + STOP_MS;
+
+	for (size_t i = 0; i < c->st->ntasks; i++)
+		if (c->st->tasks[i].pid != 0)
+			kill(-(pid_t)c->st->tasks[i].pid, SIGTERM);
+	for (size_t i = 0; i < c->st->ntasks; i++) {
+		struct ctask *t = &c->st->tasks[i];
+
+		while (t->pid != 0 && waitpid((pid_t)t->pid, NULL, WNOHANG) == 0 &&
+		       clock_mono_ms() < end)
+			clock_nap_ms(20);
+		if (t->pid != 0)
+			kill(-(pid_t)t->pid, SIGKILL);
+		t->pid = 0;
+		c->changed = true;
+	}
+}
+
+char *
+task_stderr(struct client *c, const struct ctask *t)
+{
+	const char *path = arena_printf(&c->a, "%s/stderr.txt", slot_dir(c, t));
+	struct fail f;
+	char *text;
+
+	if (t->slot < 0 || fs_read(&c->a, path, STDERR_MAX, &text, NULL, &f) != OK)
+		return arena_strdup(&c->a, "");
+	for (char *p = text; *p != '\0'; p++) /* the state is UTF-8, and so is JSON */
+		if ((unsigned char)*p >= 128 || ((unsigned char)*p < 32 && *p != '\n'))
+			*p = '?';
+	return arena_printf(&c->a, "<stderr_txt>\n%s\n</stderr_txt>\n", text);
+}
+
+/* The pid may be another process by now: only one that works in our slot is ours. */
+static bool
+is_ours(struct client *c, const struct ctask *t)
+{
+	char cwd[4096];
+	ssize_t n = readlink(arena_printf(&c->a, "/proc/%lld/cwd", (long long)t->pid),
+	    cwd, sizeof(cwd) - 1);
+
+	if (n < 0)
+		return false;
+	cwd[n] = '\0';
+	return strcmp(cwd, slot_dir(c, t)) == 0;
+}
+
+void
+task_clean_up(struct client *c)
+{
+	for (size_t i = 0; i < c->st->ntasks; i++) {
+		struct ctask *t = &c->st->tasks[i];
+
+		if (t->pid == 0)
+			continue;
+		if (t->slot >= 0 && is_ours(c, t))
+			kill(-(pid_t)t->pid, SIGKILL);
+		t->pid = 0;
+		c->changed = true;
+	}
+}
