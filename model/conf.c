@@ -359,6 +359,24 @@ read_document(struct parse *p, xmlDoc *doc)
 	return e == OK ? resolve_dirs(p) : e;
 }
 
+struct xml_complaint {
+	struct arena *a;
+	int line;
+	char *text;
+};
+
+/* The first error is the cause; what follows are its effects. */
+static void
+keep_first_error(void *ctx, xmlErrorPtr x)
+{
+	struct xml_complaint *bad = ctx;
+
+	if (bad->text != NULL || x == NULL || x->message == NULL)
+		return;
+	bad->line = x->line;
+	bad->text = arena_memdup(bad->a, x->message, strcspn(x->message, "\n"));
+}
+
 enum err
 conf_parse(struct arena *a, const char *path, const char *text, size_t n,
     struct conf **cf, struct conf_remark **remarks, size_t *nremarks, struct fail *f)
@@ -368,6 +386,7 @@ conf_parse(struct arena *a, const char *path, const char *text, size_t n,
 		.cf = NEW(a, struct conf),
 		.seen = NEWN(a, bool, conf_nopts),
 		.f = f };
+	struct xml_complaint bad = { a, 0, NULL };
 	xmlDoc *doc;
 	enum err e;
 
@@ -376,16 +395,14 @@ conf_parse(struct arena *a, const char *path, const char *text, size_t n,
 			opt_set(a, p.cf, &conf_opts[i], conf_opts[i].def);
 	p.cf->path = arena_strdup(a, path);
 	md5_hex(text, n, p.cf->hash);
+	xmlSetStructuredErrorFunc(&bad, keep_first_error);
 	doc = xmlReadMemory(text, (int)n, path, NULL,
 	    XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING |
 		XML_PARSE_NOBLANKS);
-	if (doc == NULL) {
-		const xmlError *x = xmlGetLastError();
-		const char *what = x == NULL || x->message == NULL ? "?" : x->message;
-
-		return FAIL(f, E_CONFIG, "%s:%d: not well-formed XML: %.*s", path,
-		    x == NULL ? 0 : x->line, (int)strcspn(what, "\n"), what);
-	}
+	xmlSetStructuredErrorFunc(NULL, NULL);
+	if (doc == NULL)
+		return FAIL(f, E_CONFIG, "%s:%d: not well-formed XML: %s", path,
+		    bad.line, bad.text);
 	e = read_document(&p, doc);
 	xmlFreeDoc(doc);
 	*cf = p.cf;

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The nouns: configuration, states, reasons, paths. */
+#include "test/unit/unit.h"
+
+#include <stdint.h>
+#include <unistd.h>
+#include "lib/arena.h"
+#include "lib/fs.h"
+#include "model/conf.h"
+#include "model/reasons.h"
+#include "model/rows.h"
+#include "model/states.h"
+#include "lib/banned.h"
+
+static struct arena a;
+
+/* --- config.xml --- */
+
+static const struct {
+	const char *body, *remark; /* of <config>; the one remark, NULL = none */
+	const char *error;         /* NULL = it is read */
+} files[] = {
+	{ "<config></config>", NULL, NULL },
+	{ "<config><locality_scheduling/></config>", NULL, NULL },
+	{ "<config>\n<localty_scheduling/>\n</config>",
+	    "p/config.xml:3: unknown option <localty_scheduling>, did you mean "
+	    "<locality_scheduling>?",
+	    NULL },
+	{ "<config><utterly_unknown_thing_of_somebody/></config>",
+	    "p/config.xml:2: unknown option <utterly_unknown_thing_of_somebody>",
+	    NULL },
+	{ "<config><max_ncpus>4</max_ncpus><max_ncpus>5</max_ncpus></config>",
+	    "p/config.xml:2: <max_ncpus> occurs again; the last one counts", NULL },
+	{ "<config><sched_old/></config>",
+	    "p/config.xml:2: <sched_old> has no effect (none: obsolete)", NULL },
+	{ "<confg></confg>",
+	    "p/config.xml:2: unknown section <confg>; there are <config>, <daemons> "
+	    "and "
+	    "<tasks>",
+	    NULL },
+	{ "<config>\n\n<max_ncpus>0</max_ncpus></config>", NULL,
+	    "p/config.xml:4: <max_ncpus>: \"0\" is not valid: it must be 1 to 4096" },
+	{ "<config><max_ncpus>many</max_ncpus></config>", NULL,
+	    "p/config.xml:2: <max_ncpus>: \"many\" is not valid: it must be a number" },
+	{ "<config><max_ncpus>nan</max_ncpus></config>", NULL,
+	    "p/config.xml:2: <max_ncpus>: \"nan\" is not valid: it must be a number" },
+	{ "<config><max_ncpus>1.5</max_ncpus></config>", NULL,
+	    "p/config.xml:2: <max_ncpus>: \"1.5\" is not valid: it must be a whole "
+	    "number" },
+	{ "<config><locality_scheduling>2</locality_scheduling></config>", NULL,
+	    "p/config.xml:2: <locality_scheduling>: \"2\" is not valid: it must be 0 "
+	    "to 1" },
+	{ "<daemons><daemon><disabled/></daemon></daemons>", NULL,
+	    "p/config.xml:2: <daemon> has no <cmd>" },
+	{ "<daemons><daemon><cmd>x</cmd><name>n</name></daemon>"
+	  "<daemon><cmd>y</cmd><name>n</name></daemon></daemons>",
+	    NULL,
+	    "p/config.xml:2: two daemons have the name \"n\"; give one another "
+	    "<name>" },
+	{ "<tasks><task><cmd>x</cmd><period>2 months</period></task></tasks>", NULL,
+	    "p/config.xml:2: a <task> needs a <cmd> and a <period> such as \"5 min\", "
+	    "\"2 "
+	    "h\" or \"1 d\"" },
+};
+
+static enum err
+read_conf(const char *body, struct conf **cf, struct conf_remark **r, size_t *n,
+    struct fail *f)
+{
+	char *text = arena_printf(&a, "<boinc>\n%s\n</boinc>\n", body);
+
+	return conf_parse(&a, "p/config.xml", text, strlen(text), cf, r, n, f);
+}
+
+START_TEST(conf_says_what_is_wrong)
+{
+	struct conf *cf;
+	struct conf_remark *r = NULL;
+	struct fail f;
+	size_t n = 0;
+	enum err e = read_conf(files[_i].body, &cf, &r, &n, &f);
+
+	if (files[_i].error != NULL) {
+		ck_assert_int_eq(e, E_CONFIG);
+		ck_assert_str_eq(f.detail, files[_i].error);
+		return;
+	}
+	ck_assert_int_eq(e, OK);
+	ck_assert_uint_eq(n, files[_i].remark != NULL);
+	if (n > 0)
+		ck_assert_str_eq(
+		    arena_printf(&a, "p/config.xml:%d: %s", r[0].line, r[0].text),
+		    files[_i].remark);
+}
+END_TEST
+
+START_TEST(conf_refuses_what_is_not_xml)
+{
+	struct conf *cf;
+	struct fail f;
+	const char *text = "<boinc>\n<config>\n</boinc>\n";
+
+	ck_assert_int_eq(
+	    conf_parse(&a, "c", text, strlen(text), &cf, NULL, NULL, &f), E_CONFIG);
+	ck_assert_msg(
+	    strncmp(f.detail, "c:3: not well-formed XML", 24) == 0, "%s", f.detail);
+	text = "<config/>";
+	ck_assert_int_eq(
+	    conf_parse(&a, "c", text, strlen(text), &cf, NULL, NULL, &f), E_CONFIG);
+	ck_assert_str_eq(f.detail, "c: the root element must be <boinc>");
+}
+END_TEST
+
+START_TEST(conf_reads_every_kind)
+{
+	struct conf *cf;
+	struct fail f;
+
+	ck_assert_int_eq(
+	    read_conf("<config>"
+		      "<locality_scheduling/><max_ncpus> 8 </max_ncpus>"
+		      "<locality_scheduler_fraction>0.25</locality_scheduler_fraction>"
+		      "<long_name>A &amp; B</long_name>"
+		      "<ban_os>x</ban_os><ban_os>y</ban_os>"
+		      "<upload_dir>/srv/up</upload_dir></config>"
+		      "<daemons><daemon><cmd>bin/transitioner -d 3</cmd></daemon>"
+		      "<daemon><cmd>transitioner --mod 2 1</cmd><disabled/>"
+		      "</daemon></daemons>"
+		      "<tasks><task><cmd>t</cmd><period>2 h</period></task></tasks>",
+		&cf, NULL, NULL, &f),
+	    OK);
+	ck_assert(cf->locality_scheduling);
+	ck_assert_int_eq(cf->max_ncpus, 8);
+	ck_assert_double_eq(cf->locality_scheduler_fraction, 0.25);
+	ck_assert_str_eq(cf->long_name, "A & B");
+	ck_assert_uint_eq(cf->ban_os.n, 2);
+	ck_assert_str_eq(cf->ban_os.v[1], "y");
+	ck_assert_str_eq(cf->upload_dir, "/srv/up");
+	ck_assert_str_eq(
+	    cf->download_dir + strlen(cf->download_dir) - 11, "/p/download");
+	ck_assert_int_eq(cf->download_dir[0], '/');
+	ck_assert_uint_eq(cf->ndaemons, 2);
+	ck_assert_str_eq(cf->daemons[0].name, "transitioner");
+	ck_assert_str_eq(cf->daemons[1].name, "transitioner-2");
+	ck_assert(cf->daemons[1].disabled);
+	ck_assert_int_eq(cf->tasks[0].period_s, 7200);
+	ck_assert_int_eq(cf->maintenance_delay, 3600); /* a default */
+}
+END_TEST
+
+/* Every default must be within its own bounds, else conf_parse would have stored
+ * nothing. */
+START_TEST(conf_defaults_are_valid)
+{
+	char *text = arena_strdup(&a, "<boinc><config>");
+	struct conf_remark *r = NULL;
+	struct conf *cf;
+	struct fail f;
+	size_t n = 0;
+
+	for (size_t i = 0; i < conf_nopts; i++)
+		if (conf_opts[i].type != CONF_LIST && conf_opts[i].type != CONF_IGNORED)
+			text = arena_printf(&a, "%s<%s>%s</%s>", text,
+			    conf_opts[i].name, conf_opts[i].def, conf_opts[i].name);
+	text = arena_printf(&a, "%s</config></boinc>", text);
+	ck_assert_msg(conf_parse(&a, "c", text, strlen(text), &cf, &r, &n, &f) == OK,
+	    "%s", f.detail);
+}
+END_TEST
+
+START_TEST(project_is_found_upwards)
+{
+	char dir[PATH_MAX], *found;
+	struct fail f;
+
+	unit_dir(dir);
+	ck_assert_int_eq(
+	    fs_mkdirs(arena_printf(&a, "%s/below/deep", dir), 0755, &f), OK);
+	ck_assert_int_eq(conf_find_project(&a, dir, &found, &f), E_CONFIG);
+	ck_assert_int_eq(
+	    fs_write(arena_printf(&a, "%s/config.xml", dir), "x", 1, 0644, &f), OK);
+	ck_assert_int_eq(conf_find_project(&a, dir, &found, &f), OK);
+	unsetenv("LOCUS_PROJECT");
+	unsetenv("BOINC_PROJECT_DIR");
+	ck_assert_int_eq(chdir(arena_printf(&a, "%s/below/deep", dir)), 0);
+	ck_assert_int_eq(conf_find_project(&a, NULL, &found, &f), OK);
+	ck_assert_int_eq(fs_rmtree(dir, &f), OK);
+}
+END_TEST
+
+/* --- paths: the vectors of wire.md 5.7 --- */
+
+START_TEST(fanout_vectors)
+{
+	static const struct {
+		const char *name;
+		int64_t fanout;
+		const char *dir;
+	} t[] = { { "input_42", 1024, "8a" }, { "input_42", 0, "" },
+		{ "example_1234_1700000000.123456_0_r12345_0", 1024, "2ed" },
+		{ "example_1234_1700000000.123456_0_r12345_0", 256, "ed" } };
+	struct conf cf = { .uldl_dir_fanout = 1024,
+		.download_dir = arena_strdup(&a, "/d") };
+
+	for (size_t i = 0; i < N(t); i++)
+		ck_assert_str_eq(fanout_dir(&a, t[i].name, t[i].fanout), t[i].dir);
+	ck_assert_str_eq(download_path(&a, &cf, "input_42"), "/d/8a/input_42");
+	cf.uldl_dir_fanout = 0;
+	ck_assert_str_eq(download_path(&a, &cf, "input_42"), "/d/input_42");
+}
+END_TEST
+
+/* --- states and reasons --- */
+
+START_TEST(legal_moves)
+{
+	static const struct {
+		enum state_kind kind;
+		int from, to;
+		bool legal;
+	} t[] = { { KIND_RESULT, RESULT_UNSENT, RESULT_IN_PROGRESS, true },
+		{ KIND_RESULT, RESULT_IN_PROGRESS, RESULT_UNSENT, false },
+		{ KIND_RESULT, RESULT_OVER, RESULT_IN_PROGRESS, false },
+		{ KIND_RESULT, RESULT_OVER, RESULT_OVER, true },
+		{ KIND_OUTCOME, OUTCOME_NO_REPLY, OUTCOME_SUCCESS, true },
+		{ KIND_OUTCOME, OUTCOME_SUCCESS, OUTCOME_NO_REPLY, false },
+		{ KIND_VALIDATE, VALIDATE_INCONCLUSIVE, VALIDATE_VALID, true },
+		{ KIND_VALIDATE, VALIDATE_VALID, VALIDATE_INVALID, false },
+		{ KIND_ASSIMILATE, ASSIMILATE_DONE, ASSIMILATE_INIT, false },
+		{ KIND_RESULT, 99, RESULT_OVER, false },
+		{ KIND_RESULT, RESULT_OVER, 99, false } };
+
+	for (size_t i = 0; i < N(t); i++)
+		ck_assert_msg(
+		    state_may_become(t[i].kind, t[i].from, t[i].to) == t[i].legal,
+		    "%s -> %s", state_name(t[i].kind, t[i].from),
+		    state_name(t[i].kind, t[i].to));
+	ck_assert_str_eq(state_name(KIND_RESULT, 2), "UNSENT");
+	ck_assert_str_eq(state_name(KIND_RESULT, 3), "?");
+}
+END_TEST
+
+START_TEST(reasons_have_codes)
+{
+	ck_assert_str_eq(reason_code(WHY_USER_ONCE), "USER_ONCE");
+	ck_assert_str_eq(reason_code(WHY_NONE), "NONE");
+	for (int r = 0; r < WHY__MAX; r++)
+		ck_assert_uint_gt(strlen(reason_text((enum reason)r)), 0);
+}
+END_TEST
+
+START_TEST(shapes_cover_their_rows)
+{
+	static const struct row_shape *const shapes[] = { &shape_host, &shape_user,
+		&shape_app, &shape_platform, &shape_app_version,
+		&shape_host_app_version, &shape_workunit, &shape_result, &shape_job,
+		&shape_file, &shape_fileset };
+
+	for (size_t i = 0; i < N(shapes); i++)
+		for (size_t k = 0; k < shapes[i]->ncols; k++)
+			ck_assert_uint_lt(shapes[i]->cols[k].off, shapes[i]->size);
+}
+END_TEST
+
+UNIT_MAIN("model", {
+	ADD_LOOP(conf_says_what_is_wrong, N(files));
+	ADD(conf_refuses_what_is_not_xml);
+	ADD(conf_reads_every_kind);
+	ADD(conf_defaults_are_valid);
+	ADD(project_is_found_upwards);
+	ADD(fanout_vectors);
+	ADD(legal_moves);
+	ADD(reasons_have_codes);
+	ADD(shapes_cover_their_rows);
+})
