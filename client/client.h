@@ -34,7 +34,7 @@ struct client {
 	struct fail fail;
 	int events; /* descriptor of events.log */
 	int32_t errors;
-	const char *platform;
+	char *platform;
 };
 
 /* --- events.c --- */

@@ -299,7 +299,7 @@ take_option(struct client *c, int opt, const char *arg)
 		c->o.dir = arg;
 		return true;
 	case 'p':
-		c->platform = arg;
+		c->platform = arena_strdup(&c->process, arg);
 		return true;
 	case 'n':
 		return one_number(arg, 0.01, &c->o.ncpus);
@@ -370,7 +370,7 @@ main(int argc, char **argv)
 		.extra_buffer_s = 43200,
 		.rpc_backoff = backoff_rpc,
 		.transfer_backoff = backoff_transfer };
-	c.platform = "x86_64-pc-linux-gnu";
+	c.platform = arena_strdup(&c.process, "x86_64-pc-linux-gnu");
 	c.now = clock_now();
 	code = options(&c, argc, argv);
 	if (code >= 0)

@@ -167,12 +167,10 @@ list_files_and_versions(struct client *c, struct request *rq)
 static struct request *
 build(struct client *c, const struct work_wish *wish)
 {
-	static char *platforms[1];
 	const struct state *st = c->st;
 	struct request *rq = NEW(&c->a, struct request);
 	struct rq_resource *cpu = NEW(&c->a, struct rq_resource);
 
-	platforms[0] = arena_strdup(&c->process, c->platform);
 	*rq = (struct request){ .authenticator = st->authenticator,
 		.hostid = st->hostid,
 		.rpc_seqno = st->hostid == 0 ? 0 : st->rpc_seqno,
@@ -190,8 +188,8 @@ build(struct client *c, const struct work_wish *wish)
 		.cpu_req_secs = wish->req_secs,
 		.cpu_req_instances = wish->req_instances,
 		.estimated_delay = wish->estimated_delay,
-		.platform_name = platforms[0],
-		.platforms = platforms,
+		.platform_name = c->platform,
+		.platforms = &c->platform,
 		.nplatforms = 1,
 		.code_sign_key = st->code_sign_key,
 		.has_working_prefs = true,
