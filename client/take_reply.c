@@ -263,16 +263,21 @@ take_acks_and_aborts(struct client *c, const struct reply *rp)
 }
 
 static bool
+workunit_uses(const struct rp_workunit *wu, const char *name)
+{
+	for (size_t i = 0; wu != NULL && i < wu->nrefs; i++)
+		if (strcmp(wu->refs[i].file_name, name) == 0)
+			return true;
+	return false;
+}
+
+static bool
 in_use(const struct state *st, const char *name)
 {
-	for (size_t i = 0; i < st->nworkunits; i++)
-		for (size_t k = 0; k < st->workunits[i].nrefs; k++)
-			if (strcmp(st->workunits[i].refs[k].file_name, name) == 0)
-				for (size_t t = 0; t < st->ntasks; t++)
-					if (!st->tasks[t].acked &&
-					    strcmp(st->tasks[t].r.wu_name,
-						st->workunits[i].name) == 0)
-						return true;
+	for (size_t i = 0; i < st->ntasks; i++)
+		if (!st->tasks[i].acked &&
+		    workunit_uses(state_workunit(st, st->tasks[i].r.wu_name), name))
+			return true;
 	return false;
 }
 
