@@ -21,11 +21,39 @@ acts(const struct conf_opt *o)
 	return strncmp(o->effect, "none", 4) != 0;
 }
 
-/* A help text starts a line of its own, so a leading dot or quote cannot be a macro. */
+enum { LINE = 78 };
+
+/* Text in lines; with sentences set each sentence starts a new one, as mdoc wants it.
+ */
+static void
+fill(const char *text, const char *indent, bool sentences)
+{
+	size_t column = 0;
+
+	while (*text != '\0') {
+		size_t n = strcspn(text, " ");
+		bool ends = sentences && n > 0 && text[n - 1] == '.';
+
+		if (column > 0 && column + 1 + n > LINE) {
+			printf("\n");
+			column = 0;
+		}
+		column += (size_t)printf(
+		    "%s%.*s", column == 0 ? indent : " ", (int)n, text);
+		text += n + strspn(text + n, " ");
+		if (ends && *text != '\0') {
+			printf("\n");
+			column = 0;
+		}
+	}
+	printf("\n");
+}
+
 static void
 man_option(const struct conf_opt *o)
 {
-	printf(".It Ic %s\n%s\n", o->name, o->help);
+	printf(".It Ic %s\n", o->name);
+	fill(o->help, "", true);
 	if (!acts(o))
 		printf("No effect here%s.\n", o->effect + strlen("none"));
 	if (o->type == CONF_IGNORED || o->type == CONF_LIST)
@@ -80,7 +108,9 @@ conf_print_sample(void)
 
 		if (!acts(o))
 			continue;
-		printf("    <!-- %s -->\n", o->help);
+		printf("    <!--\n");
+		fill(o->help, "    ", false);
+		printf("    -->\n");
 		if (o->type == CONF_LIST)
 			printf("    <!-- <%s></%s> -->\n", o->name, o->name);
 		else
