@@ -1,0 +1,8 @@
+SELECT CONCAT(
+  'made=', (SELECT COUNT(*) FROM workunit),
+  ' valid=', (SELECT COUNT(*) FROM workunit WHERE canonical_resultid > 0),
+  ' assimilated=', (SELECT COUNT(*) FROM workunit WHERE assimilate_state = 2),
+  ' sent=', COUNT(*),
+  ' bytes_needed=', COALESCE(SUM(bytes_needed), 0),
+  ' bytes_saved=', COALESCE(SUM(bytes_saved), 0))
+FROM result WHERE sent_time > 0

@@ -1,0 +1,2 @@
+SELECT SUBSTRING_INDEX(user.email_addr, '@', 1), result.name
+FROM result JOIN user ON user.id = result.userid WHERE result.sent_time > 0

@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+# A project with hosts of its own, for ./demo and the scenarios; to be sourced.  The caller sets
+# $source (top of the tree), $build (a build directory with what was installed in inst/), and
+# for the functions about one project $project (its directory) and $hosts (of its hosts).
+
+PATH=$build/inst/bin:$PATH
+samples=$build/samples/pulsar
+here=$source/test/it
+
+# Values from "key=value key=value ...".
+value() { # KEY TEXT
+	[[ " $2 " =~ " $1="([^ ]*)" " ]] && echo "${BASH_REMATCH[1]}"
+}
+
+# A process is known by its pid and its start time.
+start_time() { # PID
+	local stat
+	stat=$(cat "/proc/$1/stat" 2>/dev/null) || return 1
+	stat=${stat##*) }
+	# shellcheck disable=SC2086
+	set -- $stat
+	[[ $1 != Z ]] && echo "${20}"
+}
+
+# Pids of the processes that carry TEXT in the environment they started with, this one left out.
+# All that a project and its hosts start do: the supervisor and Apache see to that, and we.
+marked() { # TEXT
+	local pid
+	for pid in $(grep -lsaFe "$1" /proc/[0-9]*/environ | cut -d/ -f3); do
+		[[ $pid != "$$" ]] && ! cmp -s "/proc/$pid/cmdline" "/proc/$$/cmdline" && echo "$pid"
+	done
+}
+
+# Waits until nothing that is marked runs, at most SECONDS; then names what is left.
+gone() { # TEXT SECONDS
+	local i
+	for ((i = 0; i < $2 * 5; i++)); do
+		[[ -n $(marked "$1") ]] || return 0
+		sleep 0.2
+	done
+	for i in $(marked "$1"); do
+		echo "process $i is left: $(tr '\0' ' ' <"/proc/$i/cmdline")"
+	done
+	return 1
+}
+
+free_port() {
+	local port
+	while :; do
+		port=$((20000 + RANDOM % 12000))
+		(exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || break
+	done
+	echo "$port"
+}
+
+platform() {
+	case $(uname -m) in
+	x86_64) echo x86_64-pc-linux-gnu ;;
+	i?86) echo i686-pc-linux-gnu ;;
+	aarch64) echo aarch64-unknown-linux-gnu ;;
+	*) echo "$(uname -m)-unknown-linux-gnu" ;;
+	esac
+}
+
+# --- the project
+
+project_make() { # DIR OPTION...: with locality scheduling
+	local dir=$1
+	shift
+	locus create stars --here "$dir" --set locality_scheduling=1 \
+		--set one_result_per_user_per_wu=1 "$@"
+}
+
+project_option() { # NAME: its value in config.xml
+	sed -n "s:.*<$1>\(.*\)</$1>.*:\1:p" "$project/config.xml"
+}
+
+# What belongs to root's project runs as its account.
+as_owner() { # COMMAND...
+	local owner
+	owner=$(stat -c %U "$project/config.xml")
+	if [[ $(id -un) == "$owner" ]]; then
+		"$@"
+	else # its files may be below directories that only root may enter
+		setpriv --reuid="$owner" --regid="$(id -g "$owner")" --init-groups \
+			--inh-caps=+dac_override --ambient-caps=+dac_override -- "$@"
+	fi
+}
+
+# The database seen without any program of ours.
+query() { # FILE
+	as_owner mariadb --no-defaults -N -B --socket="$(project_option db_socket)" \
+		--user="$(project_option db_user)" "$(project_option db_name)" <"$1"
+}
+
+figures() { # one line: made= valid= assimilated= sent= bytes_needed= bytes_saved=
+	query "$here/figures.sql"
+}
+
+ledger() { # lines "HOST RESULT" of all that was ever sent
+	query "$here/ledger.sql"
+}
+
+# --- hosts: one directory each, in $hosts; hostN belongs to the user hostN@example.org
+
+host_key() { # NAME: makes its user
+	locus -p "$project" user add "$1@example.org"
+}
+
+host_start() { # NAME [OPTION...]: a locus-client; its user must be there, its key in $hosts/NAME.key
+	local name=$1
+	shift
+	LOCUS_HOST=$hosts/$name locus-client --dir "$hosts/$name" --url "$url" \
+		--key "$(cat "$hosts/$name.key")" --platform "$(platform)" --ncpus 1 \
+		--backoff 1:4 --buffer 1:2 "$@" >>"$hosts/$name.out" 2>&1 </dev/null &
+	echo $! >"$hosts/$name.pid"
+}
+
+host_new() { # NAME [OPTION...]
+	mkdir -p "$hosts" && host_key "$1" >"$hosts/$1.key" && host_start "$@"
+}
+
+host_names() {
+	local pid
+	for pid in "$hosts"/*.pid; do
+		[[ -e $pid ]] && basename "$pid" .pid
+	done
+}
+
+host_runs() { # NAME
+	kill -0 "$(cat "$hosts/$1.pid")" 2>/dev/null
+}
+
+hosts_stop() {
+	local name pid i
+	for name in $(host_names); do
+		[[ ! -e $hosts/$name/gui_rpc_auth.cfg ]] || stock_ctl "$name" --quit >/dev/null 2>&1
+		kill "$(cat "$hosts/$name.pid")" 2>/dev/null
+	done
+	for name in $(host_names); do
+		pid=$(cat "$hosts/$name.pid")
+		for ((i = 0; i < 50; i++)); do
+			kill -0 "$pid" 2>/dev/null || break
+			sleep 0.2
+		done
+		kill -9 "$pid" 2>/dev/null
+		wait "$pid" 2>/dev/null
+		rm -f "$hosts/$name.pid"
+	done
+	return 0
+}
+
+# --- stock clients: a data directory each, asked to make contact every few seconds
+
+stock_ctl() { # NAME COMMAND...
+	local dir=$hosts/$1
+	shift
+	(cd "$dir" && timeout 20 boinccmd --host "127.0.0.1:$(cat gui_port)" --passwd pw "$@" 2>&1)
+}
+
+stock_new() { # NAME
+	local dir=$hosts/$1 i
+	mkdir -p "$dir" && host_key "$1" >"$dir.key" || return 1
+	free_port >"$dir/gui_port"
+	printf pw >"$dir/gui_rpc_auth.cfg"
+	chmod 600 "$dir/gui_rpc_auth.cfg"
+	cat >"$dir/cc_config.xml" <<-X
+		<cc_config><log_flags><task_debug>1</task_debug><file_xfer>1</file_xfer>
+		<sched_ops>1</sched_ops><sched_op_debug>1</sched_op_debug><unparsed_xml>1</unparsed_xml></log_flags>
+		<options><allow_multiple_clients>1</allow_multiple_clients><ncpus>1</ncpus>
+		<skip_cpu_benchmarks>1</skip_cpu_benchmarks><dont_contact_ref_site>1</dont_contact_ref_site>
+		<report_results_immediately>1</report_results_immediately></options></cc_config>
+	X
+	cat >"$dir/global_prefs_override.xml" <<-X
+		<global_preferences><run_if_user_active>1</run_if_user_active>
+		<run_on_batteries>1</run_on_batteries><suspend_cpu_usage>0</suspend_cpu_usage>
+		<work_buf_min_days>0.0001</work_buf_min_days>
+		<work_buf_additional_days>0.0001</work_buf_additional_days>
+		<disk_min_free_gb>0.01</disk_min_free_gb></global_preferences>
+	X
+	(cd "$dir" && LOCUS_HOST=$dir exec boinc --dir "$dir" --gui_rpc_port "$(cat gui_port)" \
+		--allow_multiple_clients --no_info_fetch --redirectio >/dev/null 2>&1 </dev/null) &
+	echo $! >"$dir.pid"
+	for ((i = 0; i < 60; i++)); do
+		stock_ctl "$1" --client_version | grep -q 'Client version' && break
+		sleep 0.5
+	done
+	stock_ctl "$1" --project_attach "$url" "$(cat "$dir.key")"
+	[[ $i -lt 60 ]]
+}
+
+stock_update() { # all of them, in turn
+	local name
+	for name in $(host_names); do
+		stock_ctl "$name" --project "$url" update >/dev/null
+	done
+}
+
+# --- what the hosts say
+
+# Events of all hosts in the form that account.awk reads.
+events() {
+	local log
+	for log in "$hosts"/*/events.log; do
+		[[ -e $log ]] || continue
+		sed -nE "s/^[0-9]+ (received|acked) result=([^ ]+).*/\1 \2/p
+			s/^[0-9]+ downloaded file=([^ ]+) bytes=([0-9]+).*/downloaded \1 \2/p
+			s/^[0-9]+ computed result=([^ ]+) .*exit_status=(-?[0-9]+).*/computed \1 \2/p
+			s/^[0-9]+ deleted file=([^ ]+).*/deleted \1/p" "$log" |
+			sed "s/^/$(basename "$(dirname "$log")") /"
+	done
+	for log in "$hosts"/*/stdoutdae.txt; do
+		[[ -e $log ]] || continue
+		sed -nE "s/.*result state=NEW for ([^ ]+) from .*/received \1/p
+			s/.*Finished download of ([^ ]+).*/downloaded \1/p
+			s/.*result state=FILES_UPLOADED for ([^ ]+) from .*/computed \1 0/p
+			s/.*result state=(COMPUTE_ERROR|ABORTED|UPLOAD_FAILED) for ([^ ]+) .*/computed \2 1/p
+			s/.*got ack for task ([^ ]+).*/acked \1/p" "$log" |
+			awk -v host="$(basename "$(dirname "$log")")" '
+				FILENAME != "-" { size[$2] = $3; next }
+				$1 == "downloaded" { $3 = size[$2] + 0 }
+				{ print host, $0 }' <(sizes) -
+	done
+}
+
+sizes() { # of the large files, all in $data
+	(cd "$data" && stat -c 'size %n %s' -- *)
+}
+
+# The figures of all hosts; what is wrong goes to the file WRONG.
+account() { # WRONG
+	{ sizes; events; } | awk -v wrong="$1" -f "$here/account.awk"
+}
