@@ -1,3 +1,5 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The figures of a project for ./demo and the scenarios, seen without any program of ours.
 SELECT CONCAT(
   'made=', (SELECT COUNT(*) FROM workunit),
   ' valid=', (SELECT COUNT(*) FROM workunit WHERE canonical_resultid > 0),
