@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who is asking: account by strong or weak key, host by id, by its cross-project id, or by
+ * likeness (wire.md 3.1, 3.2).  Reads only; a new host is written by the commit.
+ */
+#include "sched/rpc.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "db/entity.h"
+#include "lib/crypt.h"
+#include "rules/sched/identity.h"
+#include "lib/banned.h"
+
+enum { FORWARDS_MAX = 16 }; /* merge links followed, so that a cycle ends */
+
+/* The account whose id stands in a weak key "<id>_<32 hex>"; 0 if it is not one. */
+static int64_t
+weak_key_user(const char *key)
+{
+	char *end;
+	long long id = strtoll(key, &end, 10);
+
+	return end != key && *end == '_' && id > 0 ? id : 0;
+}
+
+static bool
+weak_key_fits(struct arena *a, const struct user *u, const char *key)
+{
+	char md5[MD5_HEX];
+
+	md5_text(arena_printf(a, "%s%s", u->authenticator, u->passwd_hash), md5);
+	return secret_equal(
+	    arena_printf(a, "%lld_%s", (long long)u->id, md5), key);
+}
+
+/* Is the key this account's?  Sets weak_auth. */
+static bool
+key_fits(struct rpc *x, const struct user *u)
+{
+	const char *key = x->req->authenticator;
+
+	x->weak_auth = false;
+	if (key[0] == '\0' || u->authenticator[0] == '\0')
+		return false;
+	if (secret_equal(u->authenticator, key))
+		return true;
+	x->weak_auth = weak_key_fits(x->a, u, key);
+	return x->weak_auth;
+}
+
+/* The account by the key alone; E_NOTFOUND if there is none. */
+static enum err
+user_by_key(struct rpc *x)
+{
+	const char *key = x->req->authenticator;
+	int64_t weak = weak_key_user(key);
+	struct user *u;
+	enum err e;
+
+	if (key[0] == '\0')
+		return FAIL(&x->fail, E_NOTFOUND, "the request has no account key");
+	e = weak != 0 ? user_by_id(x->db, x->a, weak, &u, &x->fail) :
+	                user_by_authenticator(x->db, x->a, key, &u, &x->fail);
+	if (e != OK)
+		return e;
+	if (!key_fits(x, u))
+		return FAIL(&x->fail, E_NOTFOUND, "the key is no account's");
+	x->user = u;
+	return OK;
+}
+
+/* Nothing of this project is on the client, so what an older installation had is lost. */
+static bool
+client_is_empty(const struct request *rq)
+{
+	return rq->nother_results == 0 && rq->allow_multiple_clients != 1;
+}
+
+static bool
+search_is_off(const struct rpc *x)
+{
+	const struct conf_list *off = &x->conf->dont_search_host_for_user;
+
+	for (size_t i = 0; i < off->n; i++)
+		if (strtoll(off->v[i], NULL, 10) == x->user->id)
+			return true;
+	return x->req->allow_multiple_clients == 1;
+}
+
+static char *
+hashed_cpid(struct arena *a, const struct user *u, const char *cpid)
+{
+	char md5[MD5_HEX];
+
+	md5_text(arena_printf(a, "%s%s", cpid, u->email_addr), md5);
+	return arena_strdup(a, md5);
+}
+
+/* wire.md 3.2 (3): the account's newest host with this cross-project id, if it looks alike. */
+static enum err
+host_by_its_cpid(struct rpc *x, struct host **host)
+{
+	const char *cpid = x->req->host.host_cpid;
+	enum err e;
+
+	*host = NULL;
+	if (cpid == NULL || cpid[0] == '\0')
+		return OK;
+	e = host_by_cpid(x->db, x->a, x->user->id, hashed_cpid(x->a, x->user, cpid),
+	    host, &x->fail);
+	if (e == OK && host_obviously_different(*host, x->req))
+		*host = NULL;
+	if (e == E_NOTFOUND)
+		*host = NULL;
+	return e == E_NOTFOUND ? OK : e;
+}
+
+/* wire.md 3.2 (4): by name, address, CPU, OS and RAM, all of them known. */
+static enum err
+host_by_likeness(struct rpc *x, struct host **host)
+{
+	const struct rq_host *rh = &x->req->host;
+	struct host like = {
+		.userid = x->user->id,
+		.domain_name = rh->domain_name,
+		.last_ip_addr = rh->ip_addr,
+		.os_name = rh->os_name,
+		.p_model = rh->p_model,
+		.m_nbytes = rh->m_nbytes,
+	};
+	const char *const must[] = { rh->domain_name, rh->ip_addr, rh->os_name,
+		rh->p_model };
+	enum err e;
+
+	*host = NULL;
+	if (search_is_off(x))
+		return OK;
+	for (size_t i = 0; i < N(must); i++)
+		if (must[i] == NULL || must[i][0] == '\0')
+			return OK;
+	e = host_similar(x->db, x->a, &like, host, &x->fail);
+	if (e == E_NOTFOUND)
+		*host = NULL;
+	return e == E_NOTFOUND ? OK : e;
+}
+
+/*
+ * The host of a client that names none, or that may not use the one it names.  A copied client
+ * has its original's cross-project id, so for a clone only the likeness counts.
+ */
+static enum err
+search_host(struct rpc *x, bool clone)
+{
+	struct host *h = NULL;
+	enum err e = OK;
+
+	if (!clone)
+		e = host_by_its_cpid(x, &h);
+	if (e == OK && h == NULL)
+		e = host_by_likeness(x, &h);
+	if (e != OK)
+		return e;
+	x->host = h;
+	x->host_id_changed = true;
+	x->detach = h != NULL && client_is_empty(x->req);
+	return OK;
+}
+
+/* The row of the id that the client gives, merge links followed; *host NULL if there is none. */
+static enum err
+host_of_request(struct rpc *x, struct host **host, bool *forwarded)
+{
+	int64_t id = x->req->hostid;
+
+	*forwarded = false;
+	for (int hops = 0; hops < FORWARDS_MAX; hops++) {
+		enum err e = host_by_id(x->db, x->a, id, host, &x->fail);
+
+		if (e == E_NOTFOUND)
+			break;
+		if (e != OK || (*host)->userid != 0)
+			return e;
+		id = (*host)->rpc_seqno;
+		*forwarded = true;
+	}
+	*host = NULL;
+	return OK;
+}
+
+/* The account of a host row whose own account's key was not given: whoever has the key. */
+static enum err
+authenticate_stranger(struct rpc *x)
+{
+	enum err e = user_by_key(x);
+
+	return e == OK ? search_host(x, false) : e;
+}
+
+enum err
+rpc_authenticate(struct rpc *x)
+{
+	struct host *h = NULL;
+	struct user *u;
+	bool forwarded = false;
+	enum err e = OK;
+
+	if (x->db == NULL)
+		return FAIL(&x->fail, E_DB, "there is no database connection");
+	x->user = NULL;
+	x->host = NULL;
+	x->host_id_changed = x->detach = false;
+	x->nnotes = 0;
+	if (x->req->hostid != 0)
+		e = host_of_request(x, &h, &forwarded);
+	if (e != OK)
+		return e;
+	if (h == NULL && x->req->hostid != 0)
+		rpc_note(x, false, "Can't find host record");
+	if (h == NULL)
+		return authenticate_stranger(x);
+
+	e = user_by_id(x->db, x->a, h->userid, &u, &x->fail);
+	if (e != OK && e != E_NOTFOUND)
+		return e;
+	if (e == E_NOTFOUND || !key_fits(x, u))
+		return authenticate_stranger(x);
+	x->user = u;
+	switch (host_identify(h, x->req, u->id, forwarded)) {
+	case HOST_SAME:
+		x->host = h;
+		x->host_id_changed = forwarded;
+		return OK;
+	case HOST_CLONE:
+		return search_host(x, true);
+	case HOST_FORWARD:
+	case HOST_FOREIGN:
+		break;
+	}
+	return search_host(x, false);
+}

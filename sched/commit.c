@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Writes a decision in one transaction, locks in the order of every program: workunits by id, results by
+ * id, host_app_version, host (hot-path.md).  Every change of a result names the state that it
+ * expects; what others took meanwhile is left out, decided again, or rolled back.
+ */
+#include "sched/rpc.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "db/entity.h"
+#include "db/trigger.h"
+#include "lib/crypt.h"
+#include "lib/log.h"
+#include "lib/banned.h"
+
+enum { TOUCH_MAX = 64 }; /* a statement's longest list */
+
+enum op_kind { OP_REPORT, OP_SEND, OP_EXPIRE };
+struct op { /* a change of one result */
+	int64_t result_id; /* 0: a report of a name that is not known */
+	enum op_kind kind;
+	size_t i;
+};
+struct touch { /* a workunit that the transitioner is to see by then */
+	int64_t workunitid, at;
+};
+
+struct work { /* the transaction being written */
+	struct op *ops;
+	struct touch *touches;
+	size_t nops, ntouches;
+	bool *send_lost; /* decision.nsends */
+	size_t nsends_lost;
+	int64_t token;
+};
+
+static int64_t
+stored_deadline(const struct conf *cf, int64_t deadline)
+{
+	return deadline + cf->report_grace_period +
+	       (int64_t)(cf->grace_period_hours * 3600);
+}
+
+/* --- workunits --- */
+
+static int
+touch_cmp(const void *pa, const void *pb)
+{
+	const struct touch *a = pa, *b = pb;
+
+	if (a->workunitid != b->workunitid)
+		return a->workunitid < b->workunitid ? -1 : 1;
+	return a->at < b->at ? -1 : a->at > b->at;
+}
+
+/* Reports and expired results at once, jobs sent when their deadline passes. */
+static void
+collect_touches(struct rpc *x, struct work *w)
+{
+	const struct decision *d = x->dec;
+	size_t n = 0, kept = 0;
+	struct touch *t = NEWN(
+	    x->a, struct touch, x->req->nreports + d->nsends + d->nexpire + 1);
+
+	for (size_t i = 0; i < x->req->nreports; i++)
+		if (d->reports[i].action == REPORT_STORE)
+			t[n++] = (struct touch){ d->reports[i].workunitid, x->now };
+	for (size_t i = 0; i < d->nexpire; i++)
+		t[n++] = (struct touch){ d->expire[i]->workunitid, x->now };
+	for (size_t i = 0; i < d->nsends; i++)
+		t[n++] = (struct touch){ d->sends[i].job->workunitid,
+			stored_deadline(x->conf, d->sends[i].deadline) };
+	qsort(t, n, sizeof(*t), touch_cmp);
+	for (size_t i = 0; i < n; i++)
+		if (kept == 0 || t[kept - 1].workunitid != t[i].workunitid)
+			t[kept++] = t[i]; /* the earliest time of each */
+	w->touches = t;
+	w->ntouches = kept;
+}
+
+/* Ascending ids; neighbours with the same time go into one statement. */
+static enum err
+write_workunits(struct rpc *x, const struct work *w)
+{
+	int64_t ids[TOUCH_MAX];
+	enum err e = OK;
+
+	for (size_t i = 0; i < w->ntouches && e == OK;) {
+		int64_t at = w->touches[i].at;
+		size_t n = 0;
+
+		while (i < w->ntouches && n < TOUCH_MAX && w->touches[i].at == at)
+			ids[n++] = w->touches[i++].workunitid;
+		e = workunits_touch(x->db, ids, n, at, &x->fail);
+	}
+	return e;
+}
+
+/* --- results --- */
+
+static int
+op_cmp(const void *pa, const void *pb)
+{
+	const struct op *a = pa, *b = pb;
+
+	if (a->result_id != b->result_id)
+		return a->result_id < b->result_id ? -1 : 1;
+	return a->i < b->i ? -1 : a->i > b->i;
+}
+
+static void
+collect_ops(struct rpc *x, struct work *w)
+{
+	const struct decision *d = x->dec;
+	size_t n = 0;
+	struct op *o =
+	    NEWN(x->a, struct op, x->req->nreports + d->nsends + d->nexpire + 1);
+
+	for (size_t i = 0; i < x->req->nreports; i++) {
+		const struct snap_report *r = &x->snap->reports[i];
+
+		if (d->reports[i].ack)
+			o[n++] = (struct op){ r->found ? r->result.id : 0, OP_REPORT, i };
+	}
+	for (size_t i = 0; i < d->nsends; i++)
+		o[n++] = (struct op){ d->sends[i].job->id, OP_SEND, i };
+	for (size_t i = 0; i < d->nexpire; i++)
+		o[n++] = (struct op){ d->expire[i]->id, OP_EXPIRE, i };
+	qsort(o, n, sizeof(*o), op_cmp);
+	w->ops = o;
+	w->nops = n;
+	w->send_lost = NEWN(x->a, bool, d->nsends + 1);
+}
+
+/*
+ * A report that is only acked is read again, so that none is thrown away on the word of an old
+ * row (design.md, commit).  Another row than the decision saw means: decide anew.
+ */
+static enum err
+confirm_ack(struct rpc *x, size_t i)
+{
+	const struct snap_report *seen = &x->snap->reports[i];
+	const char *name = x->req->reports[i].name;
+	struct result *r;
+	enum err e = result_by_name(x->db, x->a, name, &r, &x->fail);
+
+	if (e == E_NOTFOUND)
+		return seen->found ?
+		           FAIL(&x->fail, E_RETRY, "result %s vanished", name) :
+		           OK;
+	if (e != OK)
+		return e;
+	if (seen->found && r->server_state == seen->result.server_state &&
+	    r->outcome == seen->result.outcome &&
+	    r->received_time == seen->result.received_time &&
+	    r->hostid == seen->result.hostid)
+		return OK;
+	return FAIL(&x->fail, E_RETRY, "result %s changed while it was decided", name);
+}
+
+static enum err
+write_report(struct rpc *x, size_t i)
+{
+	const struct dec_report *d = &x->dec->reports[i];
+	enum err e;
+
+	if (d->action != REPORT_STORE)
+		return confirm_ack(x, i);
+	e = result_report(x->db, d, &x->req->reports[i], x->snap->host.id, x->user->id,
+	    x->user->teamid, x->now, &x->fail);
+	if (e == E_RACE)
+		return FAIL(&x->fail, E_RETRY, "result %s changed while it was decided",
+		    x->req->reports[i].name);
+	return e;
+}
+
+/* The once-rule by host needs the id that a new host got only now. */
+static void
+complete_once_rule(const struct rpc *x, struct dec_send *s)
+{
+	if (s->once == 0 && x->snap->host_new && x->conf->one_result_per_host_per_wu)
+		s->once = -x->snap->host.id;
+}
+
+static enum err
+write_send(struct rpc *x, struct work *w, size_t i)
+{
+	struct dec_send *s = &x->dec->sends[i];
+	int64_t deadline = stored_deadline(x->conf, s->deadline);
+	enum err e;
+
+	complete_once_rule(x, s);
+	e = s->expect_in_progress ?
+	        result_resend(
+	            x->db, s, x->snap->host.id, x->now, deadline, &x->fail) :
+	        result_claim(x->db, s, x->snap->host.id, x->user->id, x->now, deadline,
+	            &x->fail);
+	if (e != E_RACE)
+		return e;
+	w->send_lost[i] = true;
+	w->nsends_lost++;
+	return OK;
+}
+
+static enum err
+write_results(struct rpc *x, struct work *w)
+{
+	enum err e = OK;
+
+	for (size_t i = 0; i < w->nops && e == OK; i++) {
+		const struct op *o = &w->ops[i];
+
+		if (o->kind == OP_REPORT)
+			e = write_report(x, o->i);
+		else if (o->kind == OP_SEND)
+			e = write_send(x, w, o->i);
+		else
+			e = result_expire(
+			    x->db, o->result_id, x->snap->host.id, x->now - 1, &x->fail);
+		if (o->kind == OP_EXPIRE && e == E_RACE)
+			e = OK; /* it is over already */
+	}
+	return e;
+}
+
+/* --- host and account --- */
+
+static enum err
+write_new_host(struct rpc *x, const struct work *w)
+{
+	struct snapshot *s = x->snap;
+
+	if (!s->host_new)
+		return OK;
+	s->host.rpc_token = w->token;
+	return host_insert(x->db, &s->host, &x->fail);
+}
+
+static enum err
+write_trickles(struct rpc *x)
+{
+	enum err e = OK;
+
+	for (size_t i = 0; i < x->req->ntrickles && e == OK; i++)
+		e = trickle_insert(x->db, x->snap->host.id, x->now, &x->req->trickles[i],
+		    &x->fail);
+	return e;
+}
+
+/* A weak key may not change the account (wire.md 3.1). */
+static enum err
+write_account(struct rpc *x)
+{
+	const struct request *rq = x->req;
+	const char *cpid = rq->cross_project_id;
+	enum err e = OK;
+
+	if (x->weak_auth)
+		return OK;
+	if (x->dec->store_global_prefs && rq->global_prefs != NULL)
+		e = user_set_prefs(x->db, x->user->id, rq->global_prefs, &x->fail);
+	if (e == OK && cpid != NULL && cpid[0] != '\0' &&
+	    strcmp(cpid, x->user->cross_project_id) != 0)
+		e = user_set_cpid(x->db, x->user->id, cpid, &x->fail);
+	return e;
+}
+
+static enum err
+write_host(struct rpc *x, const struct work *w)
+{
+	enum err e = OK;
+
+	if (!x->snap->host_new)
+		e = host_save_rpc(x->db, &x->snap->host, w->token, &x->fail);
+	if (e == OK)
+		e = write_trickles(x);
+	return e == OK ? write_account(x) : e;
+}
+
+/* --- the transaction --- */
+
+static enum err
+write_all(struct rpc *x, struct work *w)
+{
+	enum err e = write_new_host(x, w);
+
+	if (e == OK && x->snap->detach_in_progress)
+		e = results_detach(
+		    x->db, x->a, x->snap->host.id, x->now, &x->fail);
+	if (e == OK)
+		e = write_workunits(x, w);
+	if (e == OK)
+		e = write_results(x, w);
+	return e == OK ? write_host(x, w) : e;
+}
+
+/* Nothing was written: a new host has no id again. */
+static void
+roll_back(struct rpc *x)
+{
+	db_rollback(x->db);
+	if (x->snap->host_new)
+		x->snap->host.id = 0;
+}
+
+/* Has sending this job settled the class or version of its workunit for all its other results? */
+static bool
+commits_class(const struct dec_send *s)
+{
+	return !s->expect_in_progress &&
+	       ((s->app->homogeneous_redundancy != 0 && s->job->hr_class == 0) ||
+	           (s->app->homogeneous_app_version != 0 &&
+	               s->job->app_version_id == 0));
+}
+
+static void
+drop_lost(struct decision *d, const struct work *w)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < d->nsends; i++)
+		if (!w->send_lost[i])
+			d->sends[kept++] = d->sends[i];
+	d->nsends = kept;
+}
+
+/*
+ * Jobs that others took.  What was won beside them is committed; when nothing was won, or a lost job had
+ * settled a class, all is rolled back and decided again without them, in the last round without
+ * new work.  true: the transaction is rolled back, decide again.
+ */
+static bool
+lost_again(struct rpc *x, const struct work *w)
+{
+	struct decision *d = x->dec;
+	bool class_lost = false;
+
+	for (size_t i = 0; i < d->nsends; i++) {
+		if (!w->send_lost[i])
+			continue;
+		class_lost |= commits_class(&d->sends[i]);
+		PUSH(x->a, x->lost, x->nlost, x->lost_cap) = d->sends[i].job->id;
+	}
+	if (class_lost || (w->nsends_lost == d->nsends && x->rounds < RPC_ROUNDS)) {
+		roll_back(x);
+		x->no_sends = ++x->rounds > RPC_ROUNDS;
+		return true;
+	}
+	drop_lost(d, w);
+	return false;
+}
+
+/* An uncertain COMMIT stands if and only if the host row carries the token written with it. */
+static enum err
+finish(struct rpc *x, const struct work *w)
+{
+	enum err e = db_commit(x->db, &x->fail);
+	struct fail f = { 0 };
+	int64_t token = 0;
+
+	if (e != E_RETRY || !db_commit_uncertain(x->db))
+		return e;
+	if (db_ready(x->db, &f) != OK) {
+		x->fail = f;
+		return E_DB;
+	}
+	if (host_token(x->db, x->snap->host.id, &token, &f) == OK && token == w->token)
+		return OK;
+	return E_RETRY;
+}
+
+/* files_no_work is a hint to the working set manager: a failure is logged, and the next RPC tries again. */
+static void
+mark_files(struct rpc *x)
+{
+	for (size_t i = 0; x->dec->files != NULL && i < x->snap->nfiles; i++) {
+		const struct dec_file *f = &x->dec->files[i];
+		struct fail bad = { 0 };
+
+		if (f->mark_no_work && trigger_raise(x->conf, TRIGGER_FILES_NO_WORK,
+		                           f->file->name, &bad) != OK)
+			log_fail("files_no_work", &bad);
+	}
+}
+
+enum err
+rpc_commit(struct rpc *x)
+{
+	struct work w = { 0 };
+	enum err e;
+
+	random_bytes(&w.token, sizeof(w.token));
+	w.token &= INT64_MAX;
+	if (x->no_sends)
+		x->dec->nsends = 0;
+	collect_touches(x, &w);
+	collect_ops(x, &w);
+	e = db_begin(x->db, &x->fail);
+	if (e == OK)
+		e = write_all(x, &w);
+	if (e == OK && w.nsends_lost > 0 && lost_again(x, &w)) {
+		x->again = true;
+		return OK;
+	}
+	if (e == OK)
+		e = finish(x, &w);
+	if (e != OK) {
+		roll_back(x);
+		return e;
+	}
+	x->trickles_stored = x->req->ntrickles > 0;
+	mark_files(x);
+	return OK;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The accept loop of scheduler and web around libfcgi's reentrant calls. */
+#include "sched/fcgi.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <fcgiapp.h>
+#include "lib/log.h"
+#include "lib/proc.h"
+#include "lib/banned.h"
+
+enum { CHUNK = 64 << 10, ADDRESS_MAX = 45 };
+
+const char *
+fcgi_peer(struct arena *a, const char *forwarded, const char *remote)
+{
+	const char *from = forwarded != NULL && forwarded[0] != '\0' ? forwarded :
+	                   remote != NULL                             ? remote :
+	                                                                "";
+	size_t n = strspn(from, "0123456789abcdefABCDEF.:");
+
+	return arena_memdup(a, from, n < ADDRESS_MAX ? n : ADDRESS_MAX);
+}
+
+/*
+ * The body up to max bytes.  CONTENT_LENGTH is only a hint for the first allocation: it may be missing or
+ * wrong.  What is over the cap is read and thrown away, or the web server reports an error.
+ */
+static void
+read_body(struct fcgi_request *rq, FCGX_Stream *in, const char *length, size_t max)
+{
+	size_t hint = length == NULL ? 0 : (size_t)strtoull(length, NULL, 10);
+	size_t cap = (hint < max ? hint : max) + CHUNK;
+	char *p = arena_alloc(rq->a, cap + 1);
+
+	for (;;) {
+		int got = FCGX_GetStr(p + rq->body_n, CHUNK, in);
+
+		if (got <= 0)
+			break;
+		rq->body_n += (size_t)got;
+		if (rq->body_n > max) {
+			rq->too_large = true;
+			rq->body_n = 0;
+		}
+		if (cap - rq->body_n < CHUNK) {
+			char *larger = arena_alloc(rq->a, 2 * cap + 1);
+
+			memcpy(larger, p, rq->body_n);
+			p = larger;
+			cap *= 2;
+		}
+	}
+	if (rq->too_large)
+		rq->body_n = 0;
+	p[rq->body_n] = '\0';
+	rq->body = p;
+}
+
+static const char *
+param(const FCGX_Request *f, const char *name)
+{
+	const char *v = FCGX_GetParam(name, f->envp);
+
+	return v == NULL ? "" : v;
+}
+
+static void
+read_request(struct fcgi_request *rq, const FCGX_Request *f, size_t max)
+{
+	const char *uri = param(f, "REQUEST_URI");
+
+	rq->method = param(f, "REQUEST_METHOD");
+	rq->uri = arena_memdup(rq->a, uri, strcspn(uri, "?"));
+	rq->query = param(f, "QUERY_STRING");
+	rq->peer = fcgi_peer(
+	    rq->a, param(f, "HTTP_X_FORWARDED_FOR"), param(f, "REMOTE_ADDR"));
+	rq->https = strcmp(param(f, "HTTPS"), "on") == 0;
+	read_body(rq, f->in, FCGX_GetParam("CONTENT_LENGTH", f->envp), max);
+}
+
+static void
+write_reply(const FCGX_Request *f, const struct fcgi_reply *rp)
+{
+	if (rp->status != NULL)
+		FCGX_FPrintF(f->out, "Status: %s\r\n", rp->status);
+	FCGX_FPrintF(f->out, "Content-Type: %s\r\nContent-Length: %lu\r\n%s\r\n",
+	    rp->type, (unsigned long)rp->body.n, rp->headers == NULL ? "" : rp->headers);
+	FCGX_PutStr(rp->body.p, (int)rp->body.n, f->out);
+}
+
+void
+fcgi_serve(size_t (*body_max)(void *ctx),
+    void (*handle)(void *ctx, const struct fcgi_request *, struct fcgi_reply *),
+    void *ctx)
+{
+	struct arena a = { 0 };
+	FCGX_Request f;
+
+	if (FCGX_Init() != 0 ||
+	    FCGX_InitRequest(&f, 0, FCGI_FAIL_ACCEPT_ON_INTR) != 0) {
+		log_err("libfcgi cannot be set up");
+		return;
+	}
+	while (!proc_stopping && FCGX_Accept_r(&f) == 0) {
+		struct fcgi_request rq = { .a = &a };
+		struct fcgi_reply rp = { .type = "text/plain", .body = buf_new(&a) };
+
+		read_request(&rq, &f, body_max(ctx));
+		handle(ctx, &rq, &rp);
+		write_reply(&f, &rp);
+		FCGX_Finish_r(&f);
+		arena_reset(&a);
+	}
+	FCGX_Free(&f, 1);
+	arena_free(&a);
+}

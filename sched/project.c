@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Process lifetime of the FastCGI programs.  A project without a usable configuration is still
+ * answered for, with defaults: clients get a reply that sends them away for a while.
+ */
+#include "sched/project.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+#include "db/entity.h"
+#include "lib/fs.h"
+#include "lib/log.h"
+#include "lib/banned.h"
+
+enum { CATALOG_AGE_S = 60, KEY_MAX = 16 << 10, OLD_KEYS_MAX = 100 };
+
+static char *
+trim(char *s)
+{
+	static const char blank[] = " \t\r\n";
+	size_t n;
+
+	s += strspn(s, blank);
+	for (n = strlen(s); n > 0 && strchr(blank, s[n - 1]) != NULL;)
+		s[--n] = '\0';
+	return s;
+}
+
+/* A key file's text without blanks around it; NULL if it cannot be read. */
+static char *
+key_text(struct arena *a, const struct conf *cf, const char *name)
+{
+	char *path = arena_printf(a, "%s/%s", cf->key_dir, name);
+	struct fail f = { 0 };
+	char *text;
+
+	if (fs_read(a, path, KEY_MAX, &text, NULL, &f) != OK)
+		return NULL;
+	return trim(text);
+}
+
+/*
+ * wire.md 5.6, key rotation: the signature of today's key by the old key that the client has.  The
+ * files are read at each such request: there are few, and it happens once per host and rotation.
+ */
+static const char *
+old_key_signature(void *ctx, const char *client_key, int32_t client_version)
+{
+	struct project *p = ctx;
+	struct arena *a = &p->key_arena;
+	const char *kind =
+	    client_version >= 70000 ? "signature_stripped" : "signature";
+
+	arena_reset(a); /* what the last call returned is rendered long since */
+	for (int i = 0; i < OLD_KEYS_MAX; i++) {
+		const char *old =
+		    key_text(a, p->conf, arena_printf(a, "old_key_%d", i));
+
+		if (old == NULL)
+			return NULL;
+		if (strcmp(old, client_key) == 0)
+			return key_text(a, p->conf, arena_printf(a, "%s_%d", kind, i));
+	}
+	return NULL;
+}
+
+static void
+use_defaults(struct project *p)
+{
+	static const char none[] = "<boinc><config></config></boinc>";
+	struct fail f = { 0 };
+	char *path;
+	enum err e;
+
+	arena_reset(&p->conf_arena);
+	path = arena_printf(&p->conf_arena, "%s/config.xml", p->dir);
+	e = conf_parse(
+	    &p->conf_arena, path, none, sizeof(none) - 1, &p->conf, NULL, NULL, &f);
+	assert(e == OK); /* else the table of options is wrong */
+	p->usable = false;
+}
+
+static void
+start_log(struct project *p)
+{
+	const char *path = arena_printf(
+	    &p->conf_arena, "%s/%s.log", p->conf->log_dir, p->program);
+	enum log_level most = (enum log_level)p->conf->sched_debug_level;
+
+	log_open(p->program, p->log_to_file ? path : NULL, most);
+}
+
+enum err
+project_configure(struct project *p, struct fail *f)
+{
+	char path[4096 + sizeof("/config.xml")];
+	struct conf *read;
+	int64_t mtime;
+	enum err e;
+
+	snprintf(path, sizeof(path), "%s/config.xml", p->dir);
+	mtime = fs_mtime(path);
+	if (p->usable && mtime == p->conf_mtime)
+		return OK;
+	project_close(p);
+	arena_reset(&p->conf_arena);
+	e = conf_load(&p->conf_arena, path, &read, NULL, NULL, f);
+	if (e != OK) {
+		use_defaults(p);
+		return e == E_NOTFOUND ? fail_set(f, E_CONFIG, __func__,
+		                             "%s is gone", path) :
+		                         e;
+	}
+	p->conf = read;
+	p->conf_mtime = mtime;
+	p->usable = true;
+	p->keys = (struct reply_keys){
+		.code_sign_public = key_text(&p->conf_arena, read, "code_sign_public"),
+		.old_key_signature = old_key_signature,
+		.ctx = p,
+	};
+	start_log(p);
+	if (p->keys.code_sign_public == NULL)
+		log_warn("%s/code_sign_public cannot be read: clients get no key",
+		    p->conf->key_dir);
+	return OK;
+}
+
+enum err
+project_find(struct project *p, const char *program, const char *dir,
+    bool log_to_file, struct fail *f)
+{
+	enum err e;
+
+	*p = (struct project){ .program = program, .log_to_file = log_to_file };
+	e = conf_find_project(&p->home, dir, &p->dir, f);
+	if (e == OK)
+		use_defaults(p);
+	return e;
+}
+
+static enum err
+load_catalog(struct project *p, int64_t now, struct fail *f)
+{
+	char path[4096 + sizeof("/reread_db")];
+	struct arena fresh = { 0 };
+	struct catalog *cat;
+	int64_t mtime;
+	enum err e;
+
+	snprintf(path, sizeof(path), "%s/reread_db", p->conf->project_dir);
+	mtime = fs_mtime(path);
+	if (p->cat != NULL && mtime == p->reread_mtime &&
+	    now - p->cat_loaded < CATALOG_AGE_S && now >= p->cat_loaded)
+		return OK;
+	e = catalog_load(p->db, &fresh, &cat, f);
+	if (e != OK) {
+		arena_free(&fresh);
+		return e;
+	}
+	arena_free(&p->cat_arena);
+	p->cat_arena = fresh;
+	p->cat = cat;
+	p->cat_loaded = now;
+	p->reread_mtime = mtime;
+	return OK;
+}
+
+enum err
+project_connect(struct project *p, int64_t now, struct fail *f)
+{
+	enum err e = p->db == NULL ? db_open(p->conf, false, &p->db, f) :
+	                             db_ready(p->db, f);
+
+	if (e == OK)
+		e = load_catalog(p, now, f);
+	if (e == E_RETRY) /* the connection was lost just now: once more, then give up */
+		e = db_ready(p->db, f) == OK ? load_catalog(p, now, f) : E_DB;
+	if (e == OK)
+		return OK;
+	db_close(p->db);
+	p->db = NULL;
+	return e == E_CONFIG ? e : E_DB;
+}
+
+void
+project_close(struct project *p)
+{
+	if (p->db != NULL)
+		db_close(p->db);
+	p->db = NULL;
+	p->cat = NULL;
+	arena_free(&p->cat_arena);
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The runner of one scheduler RPC, and those of its steps that are short.  Every way out of
+ * rpc_run leaves a reply that clients accept: an error ends the list and becomes a refusal.
+ */
+#include "sched/rpc.h"
+
+#include <string.h>
+#include "lib/clock.h"
+#include "lib/log.h"
+#include "proto/request.h"
+#include "rules/sched/decide.h"
+#include "lib/banned.h"
+
+static const struct {
+	const char *name;
+	enum err (*run)(struct rpc *);
+} steps[] = {
+#define STEP(name) { #name, rpc_##name },
+#include "sched/steps.def"
+#undef STEP
+};
+
+void
+rpc_note(struct rpc *x, bool notice, const char *text)
+{
+	PUSH(x->a, x->notes, x->nnotes, x->notes_cap) = (struct dec_message){
+		.notice = notice, .text = arena_strdup(x->a, text)
+	};
+}
+
+enum err
+rpc_parse(struct rpc *x)
+{
+	return request_parse(x->a, x->in, x->in_n, &x->req, &x->fail);
+}
+
+/* Puts our own messages before the decision's, and makes its delay at least delay_s. */
+static void
+add_notes(struct rpc *x, double delay_s)
+{
+	struct decision *d = x->dec;
+	struct dec_message *all =
+	    NEWN(x->a, struct dec_message, x->nnotes + d->nmessages + 1);
+
+	for (size_t i = 0; i < x->nnotes; i++)
+		all[i] = x->notes[i];
+	for (size_t i = 0; i < d->nmessages; i++)
+		all[x->nnotes + i] = d->messages[i];
+	d->messages = all;
+	d->nmessages += x->nnotes;
+	if (d->request_delay < delay_s)
+		d->request_delay = delay_s;
+}
+
+/*
+ * A host that is refused is decided like one that wants no work: its reports are stored and
+ * acked, and the refusal is one more message (design.md: reports before any refusal).
+ */
+static void
+decide_refused(struct rpc *x, struct rng *rng)
+{
+	struct request rq = *x->req;
+	const char *platform = rq.platform_name == NULL ? "" : rq.platform_name;
+	struct refusal r = refusal_of(x->a, x->conf, x->refused, platform);
+	size_t keep = x->nnotes;
+
+	rq.dont_send_work = true;
+	x->dec = decide(x->a, x->conf, &rq, x->snap, x->now, rng, NULL, 0);
+	rpc_note(x, r.notice, r.text);
+	add_notes(x, r.delay_s);
+	x->nnotes = keep;
+}
+
+enum err
+rpc_decide(struct rpc *x)
+{
+	struct rng rng = rng_seed(x->seed ^ 2);
+
+	if (x->refused != REFUSE_NOTHING) {
+		decide_refused(x, &rng);
+		return OK;
+	}
+	x->dec = decide(
+	    x->a, x->conf, x->req, x->snap, x->now, &rng, x->lost, x->nlost);
+	if (x->dec->nwant > 0 && x->snap->wait_possible) {
+		enum err e = rpc_wait(x);
+
+		x->snap->wait_possible = false;
+		x->again = x->no_slot;
+		x->reload = !x->no_slot;
+		return e;
+	}
+	add_notes(x, 0);
+	return OK;
+}
+
+enum err
+rpc_render(struct rpc *x)
+{
+	x->reply = (struct reply_in){ .conf = x->conf,
+		.req = x->req,
+		.snap = x->snap,
+		.dec = x->dec,
+		.keys = x->keys,
+		.hostid = x->snap->host.id,
+		.trickles_stored = x->trickles_stored };
+	reply_render(&x->out, &x->reply);
+	return OK;
+}
+
+/* The step after this one, or where the loop goes back to. */
+static enum rpc_step
+step_next(struct rpc *x)
+{
+	enum rpc_step next = x->step + 1;
+
+	if (x->again)
+		next = RPC_decide;
+	if (x->reload)
+		next = RPC_load;
+	x->again = x->reload = false;
+	return next;
+}
+
+/*
+ * After E_RETRY: naps and makes the connection usable.  The failed step is run again, or load if it
+ * came later: what was read before is no longer true.
+ */
+static enum err
+retry(struct rpc *x, struct rng *jitter)
+{
+	if (x->retries++ == RPC_RETRIES)
+		return E_RETRY;
+	log_warn("step %s starts again (%d of %d): %s: %s", steps[x->step].name,
+	    x->retries, RPC_RETRIES, x->fail.where == NULL ? "?" : x->fail.where,
+	    x->fail.detail);
+	db_retry_nap(jitter, x->retries);
+	if (x->step > RPC_load)
+		x->step = RPC_load;
+	x->again = x->reload = false;
+	return db_ready(x->db, &x->fail);
+}
+
+static enum err
+run_steps(struct rpc *x)
+{
+	struct rng jitter = rng_seed(x->seed ^ 3);
+
+	while (x->step < RPC__STEPS) {
+		enum err e = steps[x->step].run(x);
+
+		if (e == E_RETRY)
+			e = retry(x, &jitter);
+		else if (e == OK)
+			x->step = step_next(x);
+		if (e != OK)
+			return e;
+	}
+	return OK;
+}
+
+static void
+refuse(struct rpc *x, enum err e)
+{
+	enum situation s =
+	    refuse_error(e, x->req != NULL && x->req->hostid != 0);
+
+	/* Only authentication may say that there is no such row: later it is our own trouble. */
+	if (e == E_NOTFOUND && x->step != RPC_authenticate)
+		s = REFUSE_FAILED;
+	if (e == E_BADREQ && x->step != RPC_parse)
+		s = REFUSE_FAILED;
+	log_fail(steps[x->step].name, &x->fail);
+	x->refused = s;
+	x->out.n = 0;
+	refuse_render(&x->out, x->conf, x->req, s, x->fail.detail);
+}
+
+void
+rpc_run(struct rpc *x)
+{
+	double start = clock_now_f();
+	uint64_t before = x->db == NULL ? 0 : db_statements(x->db);
+	enum err e;
+
+	x->out = buf_new(x->a);
+	log_prefix("[rpc=%08llx]", (unsigned long long)x->seed & 0xffffffff);
+	e = run_steps(x);
+	if (e != OK)
+		refuse(x, e);
+	rpc_log(x, (int64_t)((clock_now_f() - start) * 1e6),
+	    (x->db == NULL ? 0 : db_statements(x->db)) - before);
+	log_prefix("%s", "");
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The one line that the log keeps of an RPC: who, what was asked, what was given, and why not more. */
+#include "sched/rpc.h"
+
+#include "lib/log.h"
+#include "model/reasons.h"
+#include "lib/banned.h"
+
+enum { NAMES_MAX = 1500 }; /* bytes of job names in a line */
+
+static const char *const hows[] = {
+	[SEND_LOST] = "lost",
+	[SEND_TARGETED] = "targeted",
+	[SEND_HELD] = "held",
+	[SEND_WORKING_SET] = "set",
+	[SEND_SEARCHED] = "searched",
+	[SEND_PLAIN] = "plain",
+};
+
+static void
+put_sends(struct buf *b, const struct decision *d)
+{
+	buf_printf(b, " sent=%zu", d->nsends);
+	for (size_t i = 0; i < d->nsends; i++) {
+		if (b->n > NAMES_MAX) {
+			buf_puts(b, ",...");
+			return;
+		}
+		buf_printf(b, "%s%s:%s", i == 0 ? "[" : ",", d->sends[i].job->name,
+		    hows[d->sends[i].how]);
+	}
+	buf_puts(b, d->nsends > 0 ? "]" : "");
+}
+
+static void
+put_reasons(struct buf *b, const struct decision *d)
+{
+	const char *before = " why=";
+
+	if (d->why != WHY_NONE) {
+		buf_printf(b, "%s%s", before, reason_code(d->why));
+		before = ",";
+	}
+	for (int i = WHY_NONE + 1; i < WHY__MAX; i++) {
+		if (d->counts[i] == 0)
+			continue;
+		buf_printf(b, "%s%s:%zu", before, reason_code((enum reason)i),
+		    d->counts[i]);
+		before = ",";
+	}
+}
+
+static size_t
+acked(const struct request *rq, const struct decision *d)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < rq->nreports; i++)
+		n += d->reports[i].ack;
+	return n;
+}
+
+static void
+put_request(struct buf *b, const struct rpc *x)
+{
+	const struct request *rq = x->req;
+
+	buf_printf(b, " seqno=%lld client=%d want=%.0fs/%.1f files=%zu",
+	    (long long)rq->rpc_seqno, rq->version,
+	    rq->has_cpu_request ? rq->cpu_req_secs : rq->work_req_seconds,
+	    rq->cpu_req_instances, rq->nfiles);
+	if (rq->repairs > 0)
+		buf_printf(b, " repaired=%u", rq->repairs);
+}
+
+void
+rpc_log(const struct rpc *x, int64_t us, uint64_t statements)
+{
+	struct buf b = buf_new(x->a);
+	bool served = x->step == RPC__STEPS;
+
+	buf_puts(&b, served ? "served" : "refused");
+	if (x->snap != NULL)
+		buf_printf(&b, " [HOST#%lld]%s", (long long)x->snap->host.id,
+		    x->snap->host_new ? " new" : "");
+	if (x->user != NULL)
+		buf_printf(&b, " user=%lld", (long long)x->user->id);
+	if (x->req != NULL)
+		put_request(&b, x);
+	if (served) {
+		buf_printf(&b, " reports=%zu acked=%zu trickles=%zu", x->req->nreports,
+		    acked(x->req, x->dec), x->req->ntrickles);
+		put_sends(&b, x->dec);
+		put_reasons(&b, x->dec);
+		buf_printf(&b, " deletes=%zu delay=%.0f lost=%zu", x->dec->ndeletes,
+		    x->dec->request_delay, x->nlost);
+	}
+	if (x->refused != REFUSE_NOTHING)
+		buf_printf(&b, " refused=%s", refuse_name(x->refused));
+	if (x->waited_ms > 0)
+		buf_printf(&b, " waited_ms=%lld", (long long)x->waited_ms);
+	buf_printf(&b, " in=%zu out=%zu stmts=%llu retries=%d us=%lld", x->in_n,
+	    x->out.n, (unsigned long long)statements, x->retries, (long long)us);
+	log_info("%s", b.p);
+}

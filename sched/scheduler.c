@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The scheduler program: FastCGI on descriptor 0, or one request from standard input (-1).  Process
+ * lifetime is in struct project; one request is sched/rpc.h.
+ */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "config.h"
+#include "lib/clock.h"
+#include "lib/crypt.h"
+#include "lib/fs.h"
+#include "lib/log.h"
+#include "lib/proc.h"
+#include "sched/fcgi.h"
+#include "sched/project.h"
+#include "sched/rpc.h"
+#include "lib/banned.h"
+
+struct options {
+	const char *project;
+	bool once;
+	int64_t now; /* 0 = the clock's */
+	uint64_t seed; /* 0 = random */
+};
+
+static size_t
+body_max(void *ctx)
+{
+	const struct project *p = ctx;
+
+	return (size_t)p->conf->max_request_bytes;
+}
+
+/* A copy of what came and what went, for the admin who asked for it (debug_req_reply_dir). */
+static void
+keep_copies(struct rpc *x)
+{
+	const char *dir = x->conf->debug_req_reply_dir;
+	struct fail f = { 0 };
+	char *stem;
+
+	if (dir[0] == '\0')
+		return;
+	stem = arena_printf(x->a, "%s/%lld_%08llx", dir, (long long)x->now,
+	    (unsigned long long)(x->seed & 0xffffffff));
+	if (fs_write(arena_printf(x->a, "%s.request.xml", stem), x->in, x->in_n, 0640,
+	        &f) != OK ||
+	    fs_write(arena_printf(x->a, "%s.reply.xml", stem), x->out.p, x->out.n, 0640,
+	        &f) != OK)
+		log_fail("debug_req_reply_dir", &f);
+}
+
+/* A reply in place of the RPC; the reason goes to the log. */
+static void
+turn_away(struct project *p, struct rpc *x, enum situation s, const struct fail *f)
+{
+	x->out = buf_new(x->a);
+	refuse_render(&x->out, p->conf, NULL, s, f == NULL ? "" : f->detail);
+	if (f != NULL)
+		log_fail("request turned away", f);
+	else
+		log_info("request turned away: %s", refuse_name(s));
+}
+
+/*
+ * One request into one reply.  What must be there for an RPC is looked at first, cheapest first.
+ */
+static void
+serve(struct project *p, struct rpc *x)
+{
+	struct fail f = { 0 };
+	enum err e = project_configure(p, &f);
+
+	x->conf = p->conf;
+	if (e != OK) {
+		turn_away(p, x, REFUSE_NO_CONFIG, &f);
+		return;
+	}
+	if (refuse_stopped(x->a, p->conf) != REFUSE_NOTHING) {
+		turn_away(p, x, REFUSE_STOPPED, NULL);
+		return;
+	}
+	e = project_connect(p, x->now, &f);
+	if (e != OK) {
+		turn_away(p, x, refuse_error(e, true), &f);
+		return;
+	}
+	x->db = p->db;
+	x->cat = p->cat;
+	x->keys = &p->keys;
+	rpc_run(x);
+	keep_copies(x);
+}
+
+static uint64_t
+random_seed(void)
+{
+	uint64_t seed;
+
+	random_bytes(&seed, sizeof(seed));
+	return seed;
+}
+
+static void
+handle(void *ctx, const struct fcgi_request *rq, struct fcgi_reply *rp)
+{
+	struct project *p = ctx;
+	struct rpc x = { .a = rq->a,
+		.peer = rq->peer,
+		.in = rq->body,
+		.in_n = rq->body_n,
+		.now = clock_now(),
+		.seed = random_seed() };
+
+	rp->type = "text/xml";
+	if (rq->too_large) {
+		rp->status = "413 Request Entity Too Large";
+		turn_away(p, &x, REFUSE_TOO_LARGE, NULL);
+	} else {
+		serve(p, &x);
+	}
+	rp->body = x.out;
+}
+
+/* Standard input up to the cap; E_BADREQ beyond. */
+static enum err
+read_stdin(struct arena *a, size_t max, char **p, size_t *n, struct fail *f)
+{
+	struct buf b = buf_new(a);
+	char chunk[8192];
+	ssize_t got;
+
+	while ((got = read(STDIN_FILENO, chunk, sizeof(chunk))) > 0) {
+		buf_put(&b, chunk, (size_t)got);
+		if (b.n > max)
+			return FAIL(f, E_BADREQ, "standard input is over %zu bytes", max);
+	}
+	if (got < 0)
+		return FAIL_ERRNO(f, "standard input");
+	*p = b.p;
+	*n = b.n;
+	return OK;
+}
+
+/* One request from standard input; its reply goes to standard output. */
+static int
+serve_once(struct project *p, const struct options *o)
+{
+	struct arena a = { 0 };
+	struct fail f = { 0 };
+	struct rpc x = { .a = &a, .peer = "", .now = o->now };
+	char *in;
+	enum err e;
+
+	if (x.now == 0)
+		x.now = clock_now();
+	x.seed = o->seed != 0 ? o->seed : random_seed();
+	e = project_configure(p, &f);
+	if (e == OK)
+		e = read_stdin(&a, body_max(p), &in, &x.in_n, &f);
+	if (e != OK) {
+		fprintf(stderr, "scheduler: %s\n", f.detail);
+		return err_exit(e);
+	}
+	x.in = in;
+	serve(p, &x);
+	fwrite(x.out.p, 1, x.out.n, stdout);
+	arena_free(&a);
+	project_close(p);
+	return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+static const char usage_text[] =
+    "usage: scheduler [--project DIR]\n"
+    "       scheduler -1 [-t NOW] [-s SEED] [--project DIR] < request.xml\n"
+    "\n"
+    "  -1, --once       serve one request from standard input, log to standard error\n"
+    "  -t, --time NOW   pretend that it is NOW (seconds since 1970, UTC)\n"
+    "  -s, --seed SEED  draw from this seed (the log shows it as rpc=)\n"
+    "  -p, --project DIR\n"
+    "  -h, --help\n"
+    "  -V, --version\n";
+
+static const struct option longopts[] = {
+	{ "once", no_argument, NULL, '1' },
+	{ "time", required_argument, NULL, 't' },
+	{ "seed", required_argument, NULL, 's' },
+	{ "project", required_argument, NULL, 'p' },
+	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'V' },
+	{ NULL, 0, NULL, 0 },
+};
+
+/* -1: go on; else the exit code. */
+static int
+parse_options(int argc, char **argv, struct options *o)
+{
+	int c;
+
+	while ((c = getopt_long(argc, argv, "1t:s:p:hV", longopts, NULL)) != -1) {
+		switch (c) {
+		case '1':
+			o->once = true;
+			break;
+		case 't':
+			o->now = strtoll(optarg, NULL, 10);
+			break;
+		case 's':
+			o->seed = strtoull(optarg, NULL, 0);
+			break;
+		case 'p':
+			o->project = optarg;
+			break;
+		case 'h':
+			fputs(usage_text, stdout);
+			return 0;
+		case 'V':
+			printf("scheduler (%s) %s\n", PACKAGE_NAME, PACKAGE_VERSION);
+			return 0;
+		default:
+			fputs(usage_text, stderr);
+			return 2;
+		}
+	}
+	if (optind < argc) {
+		fputs(usage_text, stderr);
+		return 2;
+	}
+	return -1;
+}
+
+int
+main(int argc, char **argv)
+{
+	struct options o = { 0 };
+	struct project p;
+	struct fail f = { 0 };
+	int rc = parse_options(argc, argv, &o);
+
+	if (rc >= 0)
+		return rc;
+	log_open("scheduler", NULL, LOG_INFO);
+	if (project_find(&p, "scheduler", o.project, !o.once, &f) != OK) {
+		fprintf(stderr, "scheduler: %s\n", f.detail);
+		return err_exit(f.code);
+	}
+	proc_signals();
+	if (o.once)
+		return serve_once(&p, &o);
+	if (project_configure(&p, &f) != OK)
+		log_fail("configuration", &f);
+	fcgi_serve(body_max, handle, &p);
+	project_close(&p);
+	return EXIT_SUCCESS;
+}

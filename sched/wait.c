@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * On-demand work (seed 003): raise need_work for the files wanted, then look every 100 ms whether the
+ * generator has made a result.  Every waiting process blocks a place of the web server, so only
+ * locality_max_waiters of this machine wait at once; a place is a locked file, which the kernel
+ * frees when its holder dies.
+ */
+#include "sched/rpc.h"
+
+#include <unistd.h>
+#include "db/entity.h"
+#include "db/trigger.h"
+#include "lib/clock.h"
+#include "lib/fs.h"
+#include "lib/log.h"
+#include "lib/proc.h"
+#include "lib/banned.h"
+
+enum { LOOK_MS = 100, LOOK_FILES = 64 }; /* a statement's longest list */
+
+static const char *
+fileset_name(const struct snapshot *s, int64_t id)
+{
+	for (size_t i = 0; i < s->nfiles; i++)
+		if (s->files[i].fileset_id == id)
+			return s->files[i].name;
+	return NULL;
+}
+
+/* A trigger that cannot be made costs this host its on-demand work, not its reply. */
+static void
+raise_triggers(struct rpc *x)
+{
+	for (size_t i = 0; i < x->dec->nwant; i++) {
+		const char *name = fileset_name(x->snap, x->dec->want[i]);
+		struct fail f = { 0 };
+
+		if (name != NULL &&
+		    trigger_raise(x->conf, TRIGGER_NEED_WORK, name, &f) != OK)
+			log_fail("need_work trigger", &f);
+	}
+}
+
+/* A place to wait in: its descriptor, or -1 when all are taken. */
+static int
+take_slot(struct rpc *x)
+{
+	char *dir = arena_printf(x->a, "%s/wait", x->conf->run_dir);
+	struct fail f = { 0 };
+	int fd;
+
+	if (fs_mkdirs(dir, 0775, &f) != OK) {
+		log_fail("places to wait in", &f);
+		return -1;
+	}
+	for (int64_t i = 0; i < x->conf->locality_max_waiters; i++) {
+		char *path = arena_printf(x->a, "%s/slot-%lld", dir, (long long)i);
+
+		if (fs_lock(path, &fd, &f) == OK)
+			return fd;
+	}
+	return -1;
+}
+
+static enum err
+wait_for_results(struct rpc *x, int64_t until_ms)
+{
+	size_t n = x->dec->nwant < LOOK_FILES ? x->dec->nwant : LOOK_FILES;
+	bool ready = false;
+	enum err e;
+
+	do {
+		clock_nap_ms(LOOK_MS);
+		e = filesets_ready(x->db, x->dec->want, n, &ready, &x->fail);
+	} while (e == OK && !ready && !proc_stopping && clock_mono_ms() < until_ms);
+	return e;
+}
+
+enum err
+rpc_wait(struct rpc *x)
+{
+	int64_t start = clock_mono_ms();
+	int fd;
+	enum err e;
+
+	raise_triggers(x);
+	fd = take_slot(x);
+	if (fd < 0) {
+		x->no_slot = true;
+		return OK;
+	}
+	e = wait_for_results(
+	    x, start + x->conf->locality_scheduling_wait_period * 1000);
+	close(fd);
+	x->waited = true;
+	x->waited_ms = clock_mono_ms() - start;
+	return e;
+}
