@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Takes output files from clients (wire.md 6): FastCGI on a unix socket of its own.  The web server streams
+ * bodies, so each upload holds a thread for as long as it takes; threads are many and cheap
+ * (small stacks, no buffer beyond a few KB), and there is no database.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include <fcgiapp.h>
+#include "config.h"
+#include "lib/clock.h"
+#include "lib/crypt.h"
+#include "lib/fs.h"
+#include "lib/log.h"
+#include "lib/proc.h"
+#include "sched/upload_store.h"
+#include "lib/banned.h"
+
+enum {
+	DONE = 0,
+	TRANSIENT = 1,
+	PERMANENT = -1, /* status of a reply */
+	CHUNK = 16 << 10,
+	STACK = 256 << 10,
+	BACKLOG = 512,
+	FINISH_S = 10, /* for uploads in hand when the process is to stop */
+};
+
+struct handler { /* process lifetime, shared by all threads, read only but for busy */
+	const struct conf *conf;
+	struct key *key; /* NULL: certificates are not looked at */
+	int fd;
+	atomic_int busy;
+	pthread_mutex_t log_lock;
+};
+
+struct session { /* one request */
+	struct handler *h;
+	struct arena *a;
+	FCGX_Request *f;
+	struct upload u;
+	int status;
+	int64_t file_size; /* < 0: not a size reply */
+	const char *message;
+	struct fail fail;
+	char head[UPLOAD_HEADER_MAX + 1];
+	size_t head_n;
+};
+
+/* The log keeps state of its own and knows no threads. */
+static void
+say(struct handler *h, enum log_level level, const char *text)
+{
+	pthread_mutex_lock(&h->log_lock);
+	log_line(level, "%s", text);
+	pthread_mutex_unlock(&h->log_lock);
+}
+
+static void
+answer(struct session *s, int status, const char *message)
+{
+	s->status = status;
+	s->message = message;
+}
+
+/* Reads the header; E_BADREQ: it is none, E_RETRY: the body ended in it. */
+static enum err
+read_header(struct session *s)
+{
+	enum err e = E_RETRY;
+	bool more = true;
+
+	while (e == E_RETRY && more && s->head_n < sizeof(s->head)) {
+		int got = FCGX_GetStr(s->head + s->head_n,
+		    (int)(sizeof(s->head) - s->head_n), s->f->in);
+
+		more = got > 0;
+		s->head_n += more ? (size_t)got : 0;
+		e = upload_parse(s->a, s->head, s->head_n, &s->u, &s->fail);
+	}
+	return e;
+}
+
+/* wire.md 6.2: may this file come at all?  Everything here is for good. */
+static enum err
+check(struct session *s)
+{
+	const struct upload *u = &s->u;
+	enum err e = store_name_check(u->name, &s->fail);
+
+	if (e == OK && !u->has_nbytes)
+		e = FAIL(&s->fail, E_BADREQ, "Missing or bad nbytes");
+	if (e != OK || s->h->key == NULL)
+		return e;
+	if (u->xml_signature == NULL || u->xml_signature[0] == '\0')
+		return FAIL(&s->fail, E_BADREQ, "Missing signature");
+	if (!u->has_max_nbytes)
+		return FAIL(&s->fail, E_BADREQ, "Missing max_nbytes");
+	if (verify_text(s->h->key,
+	        upload_certificate_text(s->a, u->name, u->max_nbytes),
+	        u->xml_signature, &s->fail) != OK)
+		return FAIL(&s->fail, E_BADREQ, "Invalid signature");
+	if ((double)u->nbytes > u->max_nbytes)
+		return FAIL(&s->fail, E_BADREQ,
+		    "file size (%.0f KB) exceeds limit (%.0f KB)",
+		    (double)u->nbytes / 1024, u->max_nbytes / 1024);
+	return OK;
+}
+
+/* The bytes behind the header, then the rest of the body. */
+static enum err
+copy_data(struct session *s, struct store_file *file)
+{
+	char chunk[CHUNK];
+	enum err e = store_write(
+	    file, s->head + s->u.header_n, s->head_n - s->u.header_n, &s->fail);
+	int got;
+
+	while (e == OK && (got = FCGX_GetStr(chunk, CHUNK, s->f->in)) > 0)
+		e = store_write(file, chunk, (size_t)got, &s->fail);
+	return e;
+}
+
+static void
+take_data(struct session *s)
+{
+	struct store_file file;
+	enum err e = check(s);
+
+	if (e != OK) {
+		answer(s, PERMANENT, s->fail.detail);
+		return;
+	}
+	if (store_is_full(s->h->conf)) {
+		answer(s, TRANSIENT, "Server is out of disk space");
+		return;
+	}
+	e = store_open(s->a, s->h->conf, &s->u, &file, &s->fail);
+	if (e == OK && !file.whole) {
+		e = copy_data(s, &file);
+		if (e == OK)
+			e = store_finish(&file, s->u.md5_cksum, &s->fail);
+		store_close(&file);
+	}
+	/* The volunteer need not know our paths: system errors are told in general words. */
+	if (e == E_SYS || e == E_BADREQ)
+		answer(s, TRANSIENT, "The server cannot store the file now");
+	else if (e != OK)
+		answer(s, TRANSIENT, s->fail.detail);
+}
+
+static void
+tell_size(struct session *s)
+{
+	if (store_name_check(s->u.name, &s->fail) != OK)
+		answer(s, PERMANENT, s->fail.detail);
+	else if (store_is_full(s->h->conf))
+		answer(s, TRANSIENT, "Server is out of disk space");
+	else
+		s->file_size = store_size(s->a, s->h->conf, s->u.name);
+}
+
+static void
+decide_session(struct session *s)
+{
+	enum err e;
+
+	if (fs_exists(project_path(s->a, s->h->conf, "stop_upload"))) {
+		answer(s, TRANSIENT, "File uploads are temporarily disabled.");
+		return;
+	}
+	e = read_header(s);
+	if (e == E_BADREQ)
+		answer(s, PERMANENT, s->fail.detail);
+	else if (e != OK)
+		answer(s, TRANSIENT, "no command");
+	else if (s->u.kind == UPLOAD_SIZE_QUERY)
+		tell_size(s);
+	else
+		take_data(s);
+}
+
+/* A web server that cannot get rid of the body reports an error of its own instead of our reply. */
+static void
+drain(const struct session *s)
+{
+	char chunk[CHUNK];
+
+	while (FCGX_GetStr(chunk, CHUNK, s->f->in) > 0)
+		;
+}
+
+static void
+serve(struct session *s)
+{
+	struct buf out = buf_new(s->a);
+	const char *name;
+
+	decide_session(s);
+	drain(s);
+	upload_reply(&out, s->status, s->message, s->file_size);
+	FCGX_FPrintF(s->f->out, "Content-Type: text/plain\r\nContent-Length: %lu\r\n\r\n",
+	    (unsigned long)out.n);
+	FCGX_PutStr(out.p, (int)out.n, s->f->out);
+
+	name = s->u.name == NULL ? "?" : s->u.name;
+	if (s->file_size < 0)
+		say(s->h, s->status == DONE ? LOG_INFO : LOG_WARN,
+		    arena_printf(s->a,
+		        "upload %.240s offset=%lld nbytes=%lld status=%d%s%s", name,
+		        (long long)s->u.offset, (long long)s->u.nbytes, s->status,
+		        s->status == DONE ? "" : " ",
+		        s->status == DONE            ? "" :
+		        s->fail.detail[0] == '\0' ? s->message :
+		                                     s->fail.detail));
+}
+
+static void *
+thread_main(void *arg)
+{
+	struct handler *h = arg;
+	struct arena a = { 0 };
+	FCGX_Request f;
+
+	if (FCGX_InitRequest(&f, h->fd, 0) != 0)
+		return NULL;
+	while (FCGX_Accept_r(&f) == 0) {
+		struct session s = { .h = h, .a = &a, .f = &f, .file_size = -1 };
+
+		atomic_fetch_add(&h->busy, 1);
+		serve(&s);
+		FCGX_Finish_r(&f);
+		arena_reset(&a);
+		atomic_fetch_sub(&h->busy, 1);
+	}
+	FCGX_Free(&f, 1);
+	arena_free(&a);
+	return NULL;
+}
+
+/* Starts the threads; all but the main one leave signals alone. */
+static enum err
+start_threads(struct handler *h, struct fail *f)
+{
+	pthread_attr_t attr;
+	pthread_t t;
+	int rc;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	for (int64_t i = 0; i < h->conf->upload_threads; i++) {
+		rc = pthread_create(&t, &attr, thread_main, h);
+		if (rc == 0)
+			continue;
+		errno = rc;
+		if (i == 0)
+			return FAIL_ERRNO(f, "starting a thread");
+		FAIL_ERRNO(f, "only %lld threads could be started", (long long)i);
+		say(h, LOG_WARN, f->detail);
+		break;
+	}
+	pthread_attr_destroy(&attr);
+	return OK;
+}
+
+/*
+ * Listens on path, mode 0660.  E_RETRY if another process answers there; a socket that nobody
+ * serves any more is replaced.
+ */
+static enum err
+listen_on(const char *path, int *fd, struct fail *f)
+{
+	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+	mode_t old;
+	int rc;
+
+	if (strlen(path) >= sizeof(sa.sun_path))
+		return FAIL(f, E_CONFIG,
+		    "the socket's path %s is over %zu bytes: choose a shorter one with "
+		    "--socket",
+		    path, sizeof(sa.sun_path) - 1);
+	memcpy(sa.sun_path, path, strlen(path));
+	*fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (*fd < 0)
+		return FAIL_ERRNO(f, "making a socket");
+	if (connect(*fd, (const struct sockaddr *)&sa, sizeof(sa)) == 0)
+		return FAIL(f, E_RETRY, "another process serves %s already", path);
+	close(*fd);
+	if (fs_unlink(path, f) != OK)
+		return f->code;
+	*fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	old = umask(0117);
+	rc = bind(*fd, (const struct sockaddr *)&sa, sizeof(sa));
+	umask(old);
+	if (rc < 0 || listen(*fd, BACKLOG) < 0)
+		return FAIL_ERRNO(f, "listening on %s", path);
+	return OK;
+}
+
+static const char usage_text[] =
+    "usage: file_upload_handler [--project DIR] [--socket PATH] [--log PATH]\n"
+    "\n"
+    "  -s, --socket PATH  unix socket to listen on (run_dir/upload.sock)\n"
+    "  -l, --log PATH     log file (standard error)\n"
+    "  -p, --project DIR\n"
+    "  -h, --help\n"
+    "  -V, --version\n";
+
+struct options {
+	const char *project, *socket, *log;
+};
+
+static const struct option longopts[] = {
+	{ "socket", required_argument, NULL, 's' },
+	{ "log", required_argument, NULL, 'l' },
+	{ "project", required_argument, NULL, 'p' },
+	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'V' },
+	{ NULL, 0, NULL, 0 },
+};
+
+/* -1: go on; else the exit code. */
+static int
+parse_options(int argc, char **argv, struct options *o)
+{
+	int c;
+
+	while ((c = getopt_long(argc, argv, "s:l:p:hV", longopts, NULL)) != -1) {
+		switch (c) {
+		case 's':
+			o->socket = optarg;
+			break;
+		case 'l':
+			o->log = optarg;
+			break;
+		case 'p':
+			o->project = optarg;
+			break;
+		case 'h':
+			fputs(usage_text, stdout);
+			return 0;
+		case 'V':
+			printf("file_upload_handler (%s) %s\n", PACKAGE_NAME,
+			    PACKAGE_VERSION);
+			return 0;
+		default:
+			fputs(usage_text, stderr);
+			return 2;
+		}
+	}
+	if (optind < argc) {
+		fputs(usage_text, stderr);
+		return 2;
+	}
+	return -1;
+}
+
+static enum err
+set_up(struct handler *h, struct arena *a, struct options *o, struct fail *f)
+{
+	struct conf *cf;
+	char *dir;
+	enum err e = conf_find_project(a, o->project, &dir, f);
+
+	if (e == OK)
+		e = conf_load(
+		    a, arena_printf(a, "%s/config.xml", dir), &cf, NULL, NULL, f);
+	if (e != OK)
+		return e;
+	h->conf = cf;
+	log_open("file_upload_handler", o->log, (enum log_level)cf->sched_debug_level);
+	if (!cf->ignore_upload_certificates)
+		e = key_read_public(
+		    arena_printf(a, "%s/upload_public", cf->key_dir), &h->key, f);
+	if (e == E_NOTFOUND)
+		e = FAIL(f, E_CONFIG,
+		    "%s/upload_public is missing: run locus keys, or set "
+		    "ignore_upload_certificates",
+		    cf->key_dir);
+	if (o->socket == NULL)
+		o->socket = arena_printf(a, "%s/upload.sock", cf->run_dir);
+	return e == OK ? listen_on(o->socket, &h->fd, f) : e;
+}
+
+/* Serves until a signal asks to stop; uploads in hand get a moment, what they wrote stays. */
+static void
+run_until_signal(struct handler *h, const sigset_t *stops, const char *socket)
+{
+	struct fail f = { 0 };
+	int sig;
+
+	sigwait(stops, &sig);
+	FCGX_ShutdownPending();
+	shutdown(h->fd, SHUT_RDWR);
+	fs_unlink(socket, &f);
+	for (int64_t end = clock_mono_ms() + FINISH_S * 1000;
+	     atomic_load(&h->busy) > 0 && clock_mono_ms() < end;)
+		clock_nap_ms(20);
+}
+
+int
+main(int argc, char **argv)
+{
+	static struct handler h = { .log_lock = PTHREAD_MUTEX_INITIALIZER };
+	struct options o = { 0 };
+	struct arena a = { 0 };
+	struct fail f = { 0 };
+	sigset_t stops;
+	enum err e;
+	int rc = parse_options(argc, argv, &o);
+
+	if (rc >= 0)
+		return rc;
+	/* One heap per core is plenty for threads that hold a few KB each. */
+	mallopt(M_ARENA_MAX, 2);
+	proc_signals();
+	sigemptyset(&stops);
+	sigaddset(&stops, SIGTERM);
+	sigaddset(&stops, SIGINT);
+	sigaddset(&stops, SIGHUP);
+	e = set_up(&h, &a, &o, &f);
+	if (e == OK && FCGX_Init() != 0)
+		e = FAIL(&f, E_SYS, "libfcgi cannot be set up");
+	pthread_sigmask(SIG_BLOCK, &stops, NULL);
+	if (e == OK)
+		e = start_threads(&h, &f);
+	if (e != OK) {
+		fprintf(stderr, "file_upload_handler: %s\n", f.detail);
+		return err_exit(e);
+	}
+	say(&h, LOG_INFO, arena_printf(&a, "serving %s", o.socket));
+	run_until_signal(&h, &stops, o.socket);
+	say(&h, LOG_INFO, "stopped");
+	return EXIT_SUCCESS;
+}
