@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+# For tests of the FastCGI programs: a private project directory with an Apache of its own, made from the
+# template that locus create uses.  Sourced; needs $top_srcdir, $top_builddir.  Everything is below $T.
+T=$(mktemp -d /tmp/locus-sched-XXXXXX)
+PIDS=
+FAILED=0
+
+# fcgid children and threads end with their parents; only what was started here is stopped.
+cleanup() {
+	for p in $PIDS; do kill "$p" 2>/dev/null; done
+	for p in $PIDS; do wait "$p" 2>/dev/null; done
+	if [ "$FAILED" = 0 ]; then rm -rf "$T"; else echo "kept: $T" >&2; fi
+}
+trap cleanup EXIT
+
+ok() { echo "ok: $1"; }
+not_ok() { echo "NOT OK: $1" >&2; FAILED=1; }
+# expect NAME PATTERN FILE: the file has a line with the pattern
+expect() {
+	if grep -q -- "$2" "$3"; then ok "$1"; else not_ok "$1: no $2 in:"; head -c 600 "$3" >&2; fi
+}
+skip() { echo "skipped: $1" >&2; exit 77; }
+
+free_port() {
+	p=$((20000 + $$ % 20000))
+	while (exec 3<>"/dev/tcp/127.0.0.1/$p") 2>/dev/null; do p=$((p + 1)); done
+	echo "$p"
+}
+
+# make_project CONFIG_LINES: directories, config.xml
+make_project() {
+	P=$T/project
+	PORT=$(free_port)
+	URL=http://127.0.0.1:$PORT
+	mkdir -p "$P/keys" "$P/download" "$P/upload" "$P/log" "$P/run" "$P/html"
+	cp "$top_srcdir"/html/*.html "$top_srcdir"/html/*.css "$P/html/" 2>/dev/null
+	cat > "$P/config.xml" <<-XML
+	<boinc><config>
+	<master_url>$URL/stars/</master_url>
+	<long_name>Stars &amp; Stripes</long_name>
+	<scheduler_url>$URL/stars_cgi/cgi</scheduler_url>
+	<upload_url>$URL/stars_cgi/file_upload_handler</upload_url>
+	<download_url>$URL/stars/download</download_url>
+	$1
+	</config></boinc>
+	XML
+}
+
+start_apache() {
+	mods=/usr/lib/apache2/modules
+	apache=$(command -v apache2 || command -v httpd || echo /usr/sbin/apache2)
+	[ -x "$apache" ] && [ -e $mods/mod_fcgid.so ] || skip "apache2 with mod_fcgid is not installed"
+	run_as=
+	# As root Apache wants an account to drop to, and that account the project.
+	if [ "$(id -u)" = 0 ]; then
+		id nobody >/dev/null 2>&1 || skip "no account nobody to run Apache as"
+		chown -R nobody "$T"
+		chmod 755 "$T"
+		run_as="setpriv --reuid=nobody --regid=nogroup --clear-groups --"
+	fi
+	sed -e "s|@NAME@|stars|g; s|@PORT@|$PORT|g; s|@DIR@|$P|g; s|@RUN@|$P/run|g; s|@LOG@|$P/log|g" \
+	    -e "s|@DOWNLOAD@|$P/download|g; s|@LIBEXEC@|$top_builddir|g; s|@SOCKET@|$P/run/upload.sock|g" \
+	    -e "s|@MODULES@|$mods|g; s|@MAXBODY@|${MAXBODY:-67108864}|g; s|@IOTIMEOUT@|60|g; s|@PROCESSES@|16|g" \
+	    "$top_srcdir/html/apache-private.conf.in" > "$P/run/httpd.conf"
+	$run_as "$apache" -f "$P/run/httpd.conf" -D FOREGROUND 2>"$T/apache.err" &
+	PIDS="$PIDS $!"
+	wait_for "curl -s -o /dev/null $URL/stars/download/x"
+}
+
+start_uploads() {
+	$run_as "$top_builddir/file_upload_handler" --project "$P" --log "$P/log/file_upload_handler.log" &
+	UPLOAD_PID=$!
+	PIDS="$PIDS $UPLOAD_PID"
+	wait_for "[ -S $P/run/upload.sock ]"
+}
+
+wait_for() {
+	i=0
+	until eval "$1"; do
+		i=$((i + 1))
+		[ $i -lt 100 ] || { not_ok "waited for: $1"; cat "$T"/*.err >&2; exit 1; }
+		sleep 0.1
+	done
+}
