@@ -74,20 +74,40 @@ answer(struct session *s, int status, const char *message)
 	s->message = message;
 }
 
-/* Reads the header; E_BADREQ: it is none, E_RETRY: the body ended in it. */
+/* Does what has arrived end with a line that may end a header? */
+static bool
+may_be_complete(const struct session *s)
+{
+	static const char *const ends[] = { "<data>", "</data_server_request>" };
+	size_t n = s->head_n;
+
+	while (n > 0 && strchr("\r\n\t ", s->head[n - 1]) != NULL)
+		n--;
+	for (size_t i = 0; i < N(ends); i++)
+		if (n >= strlen(ends[i]) &&
+		    memcmp(s->head + n - strlen(ends[i]), ends[i], strlen(ends[i])) ==
+		        0)
+			return true;
+	return false;
+}
+
+/*
+ * Reads the header and no further, as the rest may be long in coming.  E_BADREQ: it is none,
+ * E_RETRY: the body ended in it.
+ */
 static enum err
 read_header(struct session *s)
 {
+	int c = 0;
 	enum err e = E_RETRY;
-	bool more = true;
 
-	while (e == E_RETRY && more && s->head_n < sizeof(s->head)) {
-		int got = FCGX_GetStr(s->head + s->head_n,
-		    (int)(sizeof(s->head) - s->head_n), s->f->in);
-
-		more = got > 0;
-		s->head_n += more ? (size_t)got : 0;
-		e = upload_parse(s->a, s->head, s->head_n, &s->u, &s->fail);
+	while (e == E_RETRY && c != EOF && s->head_n < sizeof(s->head)) {
+		c = FCGX_GetChar(s->f->in);
+		if (c != EOF)
+			s->head[s->head_n++] = (char)c;
+		if (c == EOF || s->head_n == sizeof(s->head) ||
+		    (c == '\n' && may_be_complete(s)))
+			e = upload_parse(s->a, s->head, s->head_n, &s->u, &s->fail);
 	}
 	return e;
 }
