@@ -12,6 +12,8 @@
 #include "db/trigger.h"
 #include "lib/crypt.h"
 #include "lib/log.h"
+#include "model/states.h"
+#include "rules/sched/quota.h"
 #include "lib/banned.h"
 
 enum { TOUCH_MAX = 64 }; /* a statement's longest list */
@@ -203,6 +205,15 @@ write_send(struct rpc *x, struct work *w, size_t i)
 	return OK;
 }
 
+/* Reports of one result follow each other; the first is the one that counts. */
+static bool
+is_repeat(const struct work *w, size_t i)
+{
+	return i > 0 && w->ops[i].kind == OP_REPORT &&
+	       w->ops[i - 1].kind == OP_REPORT && w->ops[i].result_id != 0 &&
+	       w->ops[i - 1].result_id == w->ops[i].result_id;
+}
+
 static enum err
 write_results(struct rpc *x, struct work *w)
 {
@@ -211,6 +222,8 @@ write_results(struct rpc *x, struct work *w)
 	for (size_t i = 0; i < w->nops && e == OK; i++) {
 		const struct op *o = &w->ops[i];
 
+		if (is_repeat(w, i))
+			continue;
 		if (o->kind == OP_REPORT)
 			e = write_report(x, o->i);
 		else if (o->kind == OP_SEND)
@@ -224,6 +237,84 @@ write_results(struct rpc *x, struct work *w)
 	return e;
 }
 
+/* --- what is known of versions on this host: only the daily quota moves here --- */
+
+static struct host_app_version *
+version_of(struct rpc *x, int64_t app_version_id)
+{
+	struct snapshot *s = x->snap;
+
+	for (size_t i = 0; i < s->nhavs; i++)
+		if (s->havs[i].app_version_id == app_version_id)
+			return &s->havs[i];
+	return NULL;
+}
+
+static struct host_app_version *
+version_of_send(struct rpc *x, const struct dec_send *d, size_t *cap)
+{
+	struct snapshot *s = x->snap;
+	struct host_app_version *hav;
+
+	if (d->version == NULL || d->expect_in_progress)
+		return NULL;
+	hav = version_of(x, d->version->id);
+	if (hav != NULL)
+		return hav;
+	PUSH(x->a, s->havs, s->nhavs, *cap) = (struct host_app_version){
+		.host_id = s->host.id,
+		.app_version_id = d->version->id,
+		.max_jobs_per_day = (int32_t)x->conf->daily_result_quota
+	};
+	return &s->havs[s->nhavs - 1];
+}
+
+static void
+count_report(struct rpc *x, const struct dec_report *d, const struct snap_report *r)
+{
+	struct host_app_version *hav = version_of(x, r->result.app_version_id);
+	bool good = d->outcome == OUTCOME_SUCCESS;
+
+	if (d->action != REPORT_STORE || hav == NULL ||
+	    (!good && d->exit_status == EXIT_ABORTED_BY_PROJECT))
+		return;
+	hav->max_jobs_per_day = quota_after(
+	    x->conf, hav->max_jobs_per_day, good ? QUOTA_SUCCESS : QUOTA_ERROR);
+	if (!good)
+		hav->consecutive_valid = 0;
+}
+
+/*
+ * Without a quota nothing of a version changes here, and its row is left to the validator.  The counts
+ * are the snapshot's own: a rolled back transaction loads them again or decides from them anew.
+ */
+static enum err
+write_versions(struct rpc *x, const struct work *w)
+{
+	struct snapshot *s = x->snap;
+	struct host_app_version *old = s->havs;
+	size_t nold = s->nhavs, cap = nold;
+	enum err e = OK;
+
+	if (x->conf->daily_result_quota == 0)
+		return OK;
+	s->havs = arena_memdup(x->a, old, nold * sizeof(*old));
+	for (size_t i = 0; i < x->req->nreports; i++)
+		count_report(x, &x->dec->reports[i], &s->reports[i]);
+	for (size_t i = 0; i < x->dec->nsends; i++) {
+		struct host_app_version *hav =
+		    version_of_send(x, &x->dec->sends[i], &cap);
+
+		if (hav != NULL && !w->send_lost[i])
+			hav->n_jobs_today++;
+	}
+	for (size_t i = 0; i < s->nhavs && e == OK; i++)
+		e = host_app_version_save(x->db, &s->havs[i], &x->fail);
+	s->havs = old;
+	s->nhavs = nold;
+	return e;
+}
+
 /* --- host and account --- */
 
 static enum err
@@ -233,7 +324,7 @@ write_new_host(struct rpc *x, const struct work *w)
 
 	if (!s->host_new)
 		return OK;
-	s->host.rpc_token = w->token;
+	s->host.rpc_token = w->token; /* settles this COMMIT too */
 	return host_insert(x->db, &s->host, &x->fail);
 }
 
@@ -266,13 +357,28 @@ write_account(struct rpc *x)
 	return e;
 }
 
+/* Which large files the host has: the working set aims at so many holders of each. */
+static enum err
+write_files(struct rpc *x)
+{
+	const struct snapshot *s = x->snap;
+	int64_t *ids = NEWN(x->a, int64_t, s->nheld_files + 1);
+
+	if (!x->req->host.present)
+		return OK;
+	for (size_t i = 0; i < s->nheld_files; i++)
+		ids[i] = s->held_files[i].id;
+	return host_files_save(
+	    x->db, x->a, s->host.id, ids, s->nheld_files, x->now, &x->fail);
+}
+
 static enum err
 write_host(struct rpc *x, const struct work *w)
 {
-	enum err e = OK;
+	enum err e = host_save_rpc(x->db, &x->snap->host, w->token, &x->fail);
 
-	if (!x->snap->host_new)
-		e = host_save_rpc(x->db, &x->snap->host, w->token, &x->fail);
+	if (e == OK)
+		e = write_files(x);
 	if (e == OK)
 		e = write_trickles(x);
 	return e == OK ? write_account(x) : e;
@@ -292,6 +398,8 @@ write_all(struct rpc *x, struct work *w)
 		e = write_workunits(x, w);
 	if (e == OK)
 		e = write_results(x, w);
+	if (e == OK)
+		e = write_versions(x, w);
 	return e == OK ? write_host(x, w) : e;
 }
 

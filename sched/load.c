@@ -5,12 +5,17 @@
  */
 #include "sched/rpc.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include "db/entity.h"
 #include "lib/crypt.h"
+#include "model/states.h"
 #include "rules/sched/decide.h"
 #include "rules/sched/identity.h"
+#include "rules/sched/quota.h"
 #include "lib/banned.h"
+
+/* --- the host --- */
 
 /* The host as it will be stored; a new one keeps id 0 until the commit. */
 static void
@@ -22,6 +27,7 @@ host_of_snapshot(struct rpc *x, struct snapshot *s)
 
 	if (x->host != NULL) {
 		*h = *x->host;
+		s->last_rpc_time = h->rpc_time;
 	} else {
 		s->host_new = true;
 		*h = (struct host){ .userid = x->user->id,
@@ -40,53 +46,210 @@ host_of_snapshot(struct rpc *x, struct snapshot *s)
 	s->detach_in_progress = x->detach;
 }
 
-/* The held files come first in the snapshot; the rest keeps the order of the loader. */
+static enum err
+load_user(struct rpc *x, struct snapshot *s)
+{
+	char md5[MD5_HEX];
+
+	s->user = *x->user;
+	s->weak_auth = x->weak_auth;
+	md5_text(x->user->email_addr, md5);
+	s->email_hash = arena_strdup(x->a, md5);
+	return team_name(x->db, x->a, x->user->teamid, &s->team_name, &x->fail);
+}
+
+/* The day's counts start again at the host's own midnight. */
+static enum err
+load_versions(struct rpc *x, struct snapshot *s)
+{
+	enum err e = OK;
+
+	if (!s->host_new)
+		e = host_app_versions(
+		    x->db, x->a, s->host.id, &s->havs, &s->nhavs, &x->fail);
+	if (e != OK || !quota_new_day(s->host.id, s->last_rpc_time, x->now))
+		return e;
+	for (size_t i = 0; i < s->nhavs; i++)
+		s->havs[i].n_jobs_today = 0;
+	return OK;
+}
+
+/* --- the tasks that the client says it has --- */
+
+static int
+by_job_name(const void *pa, const void *pb)
+{
+	const struct job *const *a = pa, *const *b = pb;
+
+	return strcmp((*a)->name, (*b)->name);
+}
+
+/* A listed task that is not in progress here: few, as most were answered with an abort before. */
+static enum err
+load_other(struct rpc *x, const struct snapshot *s, const char *name,
+    struct snap_other *o)
+{
+	struct result *r;
+	struct workunit *wu;
+	enum err e = result_by_name(x->db, x->a, name, &r, &x->fail);
+
+	if (e == OK && (r->hostid != s->host.id || r->server_state != RESULT_OVER ||
+	                   r->outcome != OUTCOME_NO_REPLY))
+		return OK;
+	if (e == OK)
+		e = workunit_by_id(x->db, x->a, r->workunitid, &wu, &x->fail);
+	if (e != OK)
+		return e == E_NOTFOUND ? OK : e;
+	*o = (struct snap_other){ .found = true,
+		.server_state = r->server_state,
+		.outcome = r->outcome,
+		.error_mask = wu->error_mask,
+		.assimilate_state = wu->assimilate_state };
+	return OK;
+}
+
+/* What the client lists (wire.md 3.7): most of it stands in the rows read already. */
+static enum err
+load_others(struct rpc *x, struct snapshot *s)
+{
+	const struct request *rq = x->req;
+	const struct job **sorted = NEWN(x->a, const struct job *, s->nin_progress + 1);
+	enum err e = OK;
+
+	if (!x->conf->send_result_abort || rq->nother_results == 0 || s->host_new)
+		return OK;
+	for (size_t i = 0; i < s->nin_progress; i++)
+		sorted[i] = &s->in_progress[i];
+	qsort(sorted, s->nin_progress, sizeof(*sorted), by_job_name);
+	s->others = NEWN(x->a, struct snap_other, rq->nother_results);
+	for (size_t i = 0; i < rq->nother_results && e == OK; i++) {
+		const struct job key = { .name = rq->other_results[i].name },
+				 *pkey = &key, **hit;
+
+		hit = bsearch(
+		    &pkey, sorted, s->nin_progress, sizeof(*sorted), by_job_name);
+		if (hit == NULL)
+			e = load_other(x, s, key.name, &s->others[i]);
+		else
+			s->others[i] = (struct snap_other){ .found = true,
+				.server_state = (*hit)->server_state,
+				.error_mask = (*hit)->error_mask,
+				.assimilate_state = (*hit)->assimilate_state };
+	}
+	return e;
+}
+
+/* --- candidates --- */
+
+/* Held sets first, in the order that the rule gives them; what is held in part follows. */
 static void
-order_held_files(const struct rpc *x, struct snapshot *s)
+order_held(const struct rpc *x, struct snapshot *s)
 {
 	struct rng rng = rng_seed(x->seed);
 	size_t held = 0;
 
-	while (held < s->nfiles && s->files[held].held)
-		held++;
+	for (size_t i = 0; i < s->nfiles; i++) {
+		struct snap_file swap = s->files[i];
+
+		if (!swap.held)
+			continue;
+		s->files[i] = s->files[held];
+		s->files[held++] = swap;
+	}
 	locality_order(x->conf, &rng, s->files, held);
 }
 
+static size_t
+candidates(const struct snapshot *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->nfiles; i++)
+		n += s->files[i].njobs;
+	return n;
+}
+
+/* New files for a host whose own do not fill the request: picks of the working set, then a search. */
+static enum err
+load_new_files(struct rpc *x, struct snapshot *s, struct rng *rng, size_t jobs)
+{
+	const struct conf *cf = x->conf;
+	size_t from = s->nfiles;
+	enum err e = snapshot_working_set(x->db, x->a, cf, x->req, rng,
+	    (size_t)cf->locality_working_set_picks, s, &x->fail);
+
+	if (e == OK)
+		e = snapshot_search(x->db, x->a, cf, x->req, rng,
+		    (size_t)cf->locality_search_files, s, &x->fail);
+	if (e == OK)
+		e = snapshot_jobs(
+		    x->db, x->a, cf, from, jobs, x->now, s, &x->fail);
+	return e;
+}
+
+/* The key of the once rule that this reply's jobs will carry; 0 = none, or nobody can have it yet. */
+static int64_t
+once_key(const struct rpc *x, const struct snapshot *s)
+{
+	if (x->conf->one_result_per_user_per_wu)
+		return s->user.id;
+	return x->conf->one_result_per_host_per_wu ? -s->host.id : 0;
+}
+
+/* decide_need counts candidates, four to a job; the loader counts jobs. */
 static enum err
 load_work(struct rpc *x, struct snapshot *s)
 {
 	struct rng rng = rng_seed(x->seed ^ 1);
+	size_t need = decide_need(x->conf, x->req, s), jobs = (need + 3) / 4;
 	enum err e;
 
-	if (x->refused != REFUSE_NOTHING || !decide_wants_work(x->conf, x->req))
-		return OK;
-	e = snapshot_work(x->db, x->a, x->conf, x->req, &rng,
-	    decide_need(x->conf, x->req, s), s, &x->fail);
+	e = snapshot_jobs(x->db, x->a, x->conf, 0, jobs, x->now, s, &x->fail);
+	if (e == OK && candidates(s) < need)
+		e = load_new_files(x, s, &rng, jobs);
 	if (e == OK)
-		order_held_files(x, s);
+		e = snapshot_plain(x->db, x->a, &rng, jobs, s, &x->fail);
+	if (e == OK)
+		e = snapshot_user_wus(x->db, x->a, once_key(x, s), s, &x->fail);
 	return e;
+}
+
+static enum err
+load_files(struct rpc *x, struct snapshot *s)
+{
+	enum err e =
+	    snapshot_files(x->db, x->a, x->conf, x->req, s, &x->fail);
+	bool wants = x->refused == REFUSE_NOTHING &&
+	             decide_wants_work(x->conf, x->req);
+
+	if (e != OK)
+		return e;
+	order_held(x, s);
+	if (wants)
+		return load_work(x, s);
+	s->nfiles = 0; /* their state was not read, so nothing is said of them */
+	return OK;
 }
 
 enum err
 rpc_load(struct rpc *x)
 {
 	struct snapshot *s = NEW(x->a, struct snapshot);
-	enum err e = OK;
+	enum err e;
 
 	x->snap = s;
 	s->cat = x->cat;
-	s->user = *x->user;
-	s->weak_auth = x->weak_auth;
-	s->team_name = arena_strdup(x->a, "");
 	host_of_snapshot(x, s);
 	x->refused = refuse_host(x->conf, x->req, x->host, x->cat);
 	s->waited = x->waited;
 	s->wait_possible = x->conf->locality_scheduling_wait_period > 0 && !x->waited &&
 	    !x->no_slot;
-	if (!s->host_new)
-		e = host_app_versions(
-		    x->db, x->a, s->host.id, &s->havs, &s->nhavs, &x->fail);
+	e = load_user(x, s);
+	if (e == OK)
+		e = load_versions(x, s);
 	if (e == OK)
 		e = snapshot_reported(x->db, x->a, x->req, s, &x->fail);
-	return e == OK ? load_work(x, s) : e;
+	if (e == OK)
+		e = load_others(x, s);
+	return e == OK ? load_files(x, s) : e;
 }
