@@ -8,7 +8,7 @@
 
 /* The slot of s: where it is or where it goes. */
 static size_t
-find(const struct names *t, const char *s)
+find(const struct name_set *t, const char *s)
 {
 	uint64_t h = 14695981039346656037u; /* FNV-1a */
 	size_t i;
@@ -22,9 +22,9 @@ find(const struct names *t, const char *s)
 }
 
 static void
-grow(struct names *t)
+grow(struct name_set *t)
 {
-	struct names old = *t;
+	struct name_set old = *t;
 
 	t->cap = old.cap == 0 ? 64 : 2 * old.cap;
 	t->slot = NEWN(t->a, const char *, t->cap);
@@ -34,7 +34,7 @@ grow(struct names *t)
 }
 
 bool
-names_add(struct names *t, const char *s)
+name_set_add(struct name_set *t, const char *s)
 {
 	size_t i;
 
@@ -49,7 +49,7 @@ names_add(struct names *t, const char *s)
 }
 
 bool
-names_has(const struct names *t, const char *s)
+name_set_has(const struct name_set *t, const char *s)
 {
 	return t->cap > 0 && t->slot[find(t, s)] != NULL;
 }

@@ -6,13 +6,13 @@
 #include <stdbool.h>
 #include "lib/arena.h"
 
-struct names {
+struct name_set {
 	struct arena *a;
 	const char **slot;
 	size_t n, cap; /* cap is 0 or a power of two */
 };
-bool names_add(
-    struct names *, const char *); /* false if it was there; keeps the pointer */
-bool names_has(const struct names *, const char *);
+bool name_set_add(
+    struct name_set *, const char *); /* false if it was there; keeps the pointer */
+bool name_set_has(const struct name_set *, const char *);
 
 #endif

@@ -24,7 +24,7 @@ struct out {
 	struct buf *b;
 	const struct reply_in *in;
 	int32_t client_version;
-	struct names files; /* declared in this reply */
+	struct name_set files; /* declared in this reply */
 };
 
 /* --- account and host --- */
@@ -132,7 +132,7 @@ put_files(struct out *o, const char *p, const char *end)
 		name = xml_between(o->b->a, info, "name");
 		if (to < end && *to == '\n')
 			to++;
-		if (name == NULL || names_add(&o->files, name))
+		if (name == NULL || name_set_add(&o->files, name))
 			buf_printf(o->b, "%s\n", info);
 		p = to;
 	}
@@ -325,7 +325,7 @@ version_sent(const struct decision *d, size_t i)
 }
 
 static void
-put_job(struct out *o, const struct dec_send *s, struct names *workunits)
+put_job(struct out *o, const struct dec_send *s, struct name_set *workunits)
 {
 	struct blob wu, result;
 
@@ -337,7 +337,7 @@ put_job(struct out *o, const struct dec_send *s, struct names *workunits)
 		    s->job->name);
 		return;
 	}
-	if (names_add(workunits, s->job->wu_name))
+	if (name_set_add(workunits, s->job->wu_name))
 		put_workunit(o, s, &wu);
 	put_result(o, s, &result);
 }
@@ -346,7 +346,7 @@ static void
 put_work(struct out *o)
 {
 	const struct decision *d = o->in->dec;
-	struct names workunits = { .a = o->b->a };
+	struct name_set workunits = { .a = o->b->a };
 
 	for (size_t i = 0; i < d->nsends; i++)
 		if (!app_sent(d, i))
@@ -435,7 +435,7 @@ put_flags(struct out *o)
 	if (cf->strict_memory_bound)
 		buf_puts(o->b, "<strict_memory_bound/>\n");
 	for (size_t i = 0; i < d->ndeletes; i++)
-		if (!names_has(&o->files, d->deletes[i].name))
+		if (!name_set_has(&o->files, d->deletes[i].name))
 			buf_tag(o->b, "delete_file_info", d->deletes[i].name);
 	put_no_apps(o);
 }

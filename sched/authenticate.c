@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who is asking: account by strong or weak key, host by id, by its cross-project id, or by
- * likeness (wire.md 3.1, 3.2).  Reads only; a new host is written by the commit.
+ * Who is asking: account by strong or weak key, host by id, by its cross-project id, or
+ * by likeness (wire.md 3.1, 3.2).  Reads only; a new host is written by the commit.
  */
 #include "sched/rpc.h"
 
@@ -30,8 +30,7 @@ weak_key_fits(struct arena *a, const struct user *u, const char *key)
 	char md5[MD5_HEX];
 
 	md5_text(arena_printf(a, "%s%s", u->authenticator, u->passwd_hash), md5);
-	return secret_equal(
-	    arena_printf(a, "%lld_%s", (long long)u->id, md5), key);
+	return secret_equal(arena_printf(a, "%lld_%s", (long long)u->id, md5), key);
 }
 
 /* Is the key this account's?  Sets weak_auth. */
@@ -70,7 +69,8 @@ user_by_key(struct rpc *x)
 	return OK;
 }
 
-/* Nothing of this project is on the client, so what an older installation had is lost. */
+/* Nothing of this project is on the client, so what an older installation had is lost.
+ */
 static bool
 client_is_empty(const struct request *rq)
 {
@@ -97,7 +97,8 @@ hashed_cpid(struct arena *a, const struct user *u, const char *cpid)
 	return arena_strdup(a, md5);
 }
 
-/* wire.md 3.2 (3): the account's newest host with this cross-project id, if it looks alike. */
+/* wire.md 3.2 (3): the account's newest host with this cross-project id, if it looks
+ * alike. */
 static enum err
 host_by_its_cpid(struct rpc *x, struct host **host)
 {
@@ -107,8 +108,8 @@ host_by_its_cpid(struct rpc *x, struct host **host)
 	*host = NULL;
 	if (cpid == NULL || cpid[0] == '\0')
 		return OK;
-	e = host_by_cpid(x->db, x->a, x->user->id, hashed_cpid(x->a, x->user, cpid),
-	    host, &x->fail);
+	e = host_by_cpid(
+	    x->db, x->a, x->user->id, hashed_cpid(x->a, x->user, cpid), host, &x->fail);
 	if (e == OK && host_obviously_different(*host, x->req))
 		*host = NULL;
 	if (e == E_NOTFOUND)
@@ -146,8 +147,8 @@ host_by_likeness(struct rpc *x, struct host **host)
 }
 
 /*
- * The host of a client that names none, or that may not use the one it names.  A copied client
- * has its original's cross-project id, so for a clone only the likeness counts.
+ * The host of a client that names none, or that may not use the one it names.  A copied
+ * client has its original's cross-project id, so for a clone only the likeness counts.
  */
 static enum err
 search_host(struct rpc *x, bool clone)
@@ -167,7 +168,8 @@ search_host(struct rpc *x, bool clone)
 	return OK;
 }
 
-/* The row of the id that the client gives, merge links followed; *host NULL if there is none. */
+/* The row of the id that the client gives, merge links followed; *host NULL if there is
+ * none. */
 static enum err
 host_of_request(struct rpc *x, struct host **host, bool *forwarded)
 {
@@ -188,7 +190,8 @@ host_of_request(struct rpc *x, struct host **host, bool *forwarded)
 	return OK;
 }
 
-/* The account of a host row whose own account's key was not given: whoever has the key. */
+/* The account of a host row whose own account's key was not given: whoever has the key.
+ */
 static enum err
 authenticate_stranger(struct rpc *x)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes a decision in one transaction, locks in the order of every program: workunits by id, results by
- * id, host_app_version, host (hot-path.md).  Every change of a result names the state that it
- * expects; what others took meanwhile is left out, decided again, or rolled back.
+ * Writes a decision in one transaction, locks in the order of every program: workunits
+ * by id, results by id, host_app_version, host (hot-path.md).  Every change of a result
+ * names the state that it expects; what others took meanwhile is left out, decided
+ * again, or rolled back.
  */
 #include "sched/rpc.h"
 
@@ -19,7 +20,7 @@
 enum { TOUCH_MAX = 64 }; /* a statement's longest list */
 
 enum op_kind { OP_REPORT, OP_SEND, OP_EXPIRE };
-struct op { /* a change of one result */
+struct op {                /* a change of one result */
 	int64_t result_id; /* 0: a report of a name that is not known */
 	enum op_kind kind;
 	size_t i;
@@ -116,14 +117,15 @@ collect_ops(struct rpc *x, struct work *w)
 {
 	const struct decision *d = x->dec;
 	size_t n = 0;
-	struct op *o =
-	    NEWN(x->a, struct op, x->req->nreports + d->nsends + d->nexpire + 1);
+	struct op *o = NEWN(
+	    x->a, struct op, x->req->nreports + d->nsends + d->nexpire + 1);
 
 	for (size_t i = 0; i < x->req->nreports; i++) {
 		const struct snap_report *r = &x->snap->reports[i];
 
 		if (d->reports[i].ack)
-			o[n++] = (struct op){ r->found ? r->result.id : 0, OP_REPORT, i };
+			o[n++] = (struct op){ r->found ? r->result.id : 0, OP_REPORT,
+				i };
 	}
 	for (size_t i = 0; i < d->nsends; i++)
 		o[n++] = (struct op){ d->sends[i].job->id, OP_SEND, i };
@@ -136,8 +138,9 @@ collect_ops(struct rpc *x, struct work *w)
 }
 
 /*
- * A report that is only acked is read again, so that none is thrown away on the word of an old
- * row (design.md, commit).  Another row than the decision saw means: decide anew.
+ * A report that is only acked is read again, so that none is thrown away on the word of
+ * an old row (design.md, commit).  Another row than the decision saw means: decide
+ * anew.
  */
 static enum err
 confirm_ack(struct rpc *x, size_t i)
@@ -194,10 +197,9 @@ write_send(struct rpc *x, struct work *w, size_t i)
 
 	complete_once_rule(x, s);
 	e = s->expect_in_progress ?
-	        result_resend(
-	            x->db, s, x->snap->host.id, x->now, deadline, &x->fail) :
+	        result_resend(x->db, s, x->snap->host.id, x->now, deadline, &x->fail) :
 	        result_claim(x->db, s, x->snap->host.id, x->user->id, x->now, deadline,
-	            &x->fail);
+		    &x->fail);
 	if (e != E_RACE)
 		return e;
 	w->send_lost[i] = true;
@@ -229,8 +231,8 @@ write_results(struct rpc *x, struct work *w)
 		else if (o->kind == OP_SEND)
 			e = write_send(x, w, o->i);
 		else
-			e = result_expire(
-			    x->db, o->result_id, x->snap->host.id, x->now - 1, &x->fail);
+			e = result_expire(x->db, o->result_id, x->snap->host.id,
+			    x->now - 1, &x->fail);
 		if (o->kind == OP_EXPIRE && e == E_RACE)
 			e = OK; /* it is over already */
 	}
@@ -261,11 +263,10 @@ version_of_send(struct rpc *x, const struct dec_send *d, size_t *cap)
 	hav = version_of(x, d->version->id);
 	if (hav != NULL)
 		return hav;
-	PUSH(x->a, s->havs, s->nhavs, *cap) = (struct host_app_version){
-		.host_id = s->host.id,
+	PUSH(x->a, s->havs, s->nhavs,
+	    *cap) = (struct host_app_version){ .host_id = s->host.id,
 		.app_version_id = d->version->id,
-		.max_jobs_per_day = (int32_t)x->conf->daily_result_quota
-	};
+		.max_jobs_per_day = (int32_t)x->conf->daily_result_quota };
 	return &s->havs[s->nhavs - 1];
 }
 
@@ -285,8 +286,9 @@ count_report(struct rpc *x, const struct dec_report *d, const struct snap_report
 }
 
 /*
- * Without a quota nothing of a version changes here, and its row is left to the validator.  The counts
- * are the snapshot's own: a rolled back transaction loads them again or decides from them anew.
+ * Without a quota nothing of a version changes here, and its row is left to the
+ * validator.  The counts are the snapshot's own: a rolled back transaction loads them
+ * again or decides from them anew.
  */
 static enum err
 write_versions(struct rpc *x, const struct work *w)
@@ -302,8 +304,8 @@ write_versions(struct rpc *x, const struct work *w)
 	for (size_t i = 0; i < x->req->nreports; i++)
 		count_report(x, &x->dec->reports[i], &s->reports[i]);
 	for (size_t i = 0; i < x->dec->nsends; i++) {
-		struct host_app_version *hav =
-		    version_of_send(x, &x->dec->sends[i], &cap);
+		struct host_app_version *hav = version_of_send(
+		    x, &x->dec->sends[i], &cap);
 
 		if (hav != NULL && !w->send_lost[i])
 			hav->n_jobs_today++;
@@ -334,8 +336,8 @@ write_trickles(struct rpc *x)
 	enum err e = OK;
 
 	for (size_t i = 0; i < x->req->ntrickles && e == OK; i++)
-		e = trickle_insert(x->db, x->snap->host.id, x->now, &x->req->trickles[i],
-		    &x->fail);
+		e = trickle_insert(
+		    x->db, x->snap->host.id, x->now, &x->req->trickles[i], &x->fail);
 	return e;
 }
 
@@ -392,8 +394,7 @@ write_all(struct rpc *x, struct work *w)
 	enum err e = write_new_host(x, w);
 
 	if (e == OK && x->snap->detach_in_progress)
-		e = results_detach(
-		    x->db, x->a, x->snap->host.id, x->now, &x->fail);
+		e = results_detach(x->db, x->a, x->snap->host.id, x->now, &x->fail);
 	if (e == OK)
 		e = write_workunits(x, w);
 	if (e == OK)
@@ -412,14 +413,15 @@ roll_back(struct rpc *x)
 		x->snap->host.id = 0;
 }
 
-/* Has sending this job settled the class or version of its workunit for all its other results? */
+/* Has sending this job settled the class or version of its workunit for all its other
+ * results? */
 static bool
 commits_class(const struct dec_send *s)
 {
 	return !s->expect_in_progress &&
 	       ((s->app->homogeneous_redundancy != 0 && s->job->hr_class == 0) ||
-	           (s->app->homogeneous_app_version != 0 &&
-	               s->job->app_version_id == 0));
+		   (s->app->homogeneous_app_version != 0 &&
+		       s->job->app_version_id == 0));
 }
 
 static void
@@ -434,9 +436,10 @@ drop_lost(struct decision *d, const struct work *w)
 }
 
 /*
- * Jobs that others took.  What was won beside them is committed; when nothing was won, or a lost job had
- * settled a class, all is rolled back and decided again without them, in the last round without
- * new work.  true: the transaction is rolled back, decide again.
+ * Jobs that others took.  What was won beside them is committed; when nothing was won,
+ * or a lost job had settled a class, all is rolled back and decided again without them,
+ * in the last round without new work.  true: the transaction is rolled back, decide
+ * again.
  */
 static bool
 lost_again(struct rpc *x, const struct work *w)
@@ -459,7 +462,8 @@ lost_again(struct rpc *x, const struct work *w)
 	return false;
 }
 
-/* An uncertain COMMIT stands if and only if the host row carries the token written with it. */
+/* An uncertain COMMIT stands if and only if the host row carries the token written with
+ * it. */
 static enum err
 finish(struct rpc *x, const struct work *w)
 {
@@ -478,7 +482,8 @@ finish(struct rpc *x, const struct work *w)
 	return E_RETRY;
 }
 
-/* files_no_work is a hint to the working set manager: a failure is logged, and the next RPC tries again. */
+/* files_no_work is a hint to the working set manager: a failure is logged, and the next
+ * RPC tries again. */
 static void
 mark_files(struct rpc *x)
 {
@@ -487,7 +492,7 @@ mark_files(struct rpc *x)
 		struct fail bad = { 0 };
 
 		if (f->mark_no_work && trigger_raise(x->conf, TRIGGER_FILES_NO_WORK,
-		                           f->file->name, &bad) != OK)
+					   f->file->name, &bad) != OK)
 			log_fail("files_no_work", &bad);
 	}
 }

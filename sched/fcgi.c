@@ -15,16 +15,17 @@ const char *
 fcgi_peer(struct arena *a, const char *forwarded, const char *remote)
 {
 	const char *from = forwarded != NULL && forwarded[0] != '\0' ? forwarded :
-	                   remote != NULL                             ? remote :
-	                                                                "";
+	                   remote != NULL                            ? remote :
+	                                                               "";
 	size_t n = strspn(from, "0123456789abcdefABCDEF.:");
 
 	return arena_memdup(a, from, n < ADDRESS_MAX ? n : ADDRESS_MAX);
 }
 
 /*
- * The body up to max bytes.  CONTENT_LENGTH is only a hint for the first allocation: it may be missing or
- * wrong.  What is over the cap is read and thrown away, or the web server reports an error.
+ * The body up to max bytes.  CONTENT_LENGTH is only a hint for the first allocation: it
+ * may be missing or wrong.  What is over the cap is read and thrown away, or the web
+ * server reports an error.
  */
 static void
 read_body(struct fcgi_request *rq, FCGX_Stream *in, const char *length, size_t max)
@@ -85,7 +86,8 @@ write_reply(const FCGX_Request *f, const struct fcgi_reply *rp)
 	if (rp->status != NULL)
 		FCGX_FPrintF(f->out, "Status: %s\r\n", rp->status);
 	FCGX_FPrintF(f->out, "Content-Type: %s\r\nContent-Length: %lu\r\n%s\r\n",
-	    rp->type, (unsigned long)rp->body.n, rp->headers == NULL ? "" : rp->headers);
+	    rp->type, (unsigned long)rp->body.n,
+	    rp->headers == NULL ? "" : rp->headers);
 	FCGX_PutStr(rp->body.p, (int)rp->body.n, f->out);
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Takes output files from clients (wire.md 6): FastCGI on a unix socket of its own.  The web server streams
- * bodies, so each upload holds a thread for as long as it takes; threads are many and cheap
- * (small stacks, no buffer beyond a few KB), and there is no database.
+ * Takes output files from clients (wire.md 6): FastCGI on a unix socket of its own. The
+ * web server streams bodies, so each upload holds a thread for as long as it takes;
+ * threads are many and cheap (small stacks, no buffer beyond a few KB), and there is no
+ * database.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -84,16 +85,15 @@ may_be_complete(const struct session *s)
 	while (n > 0 && strchr("\r\n\t ", s->head[n - 1]) != NULL)
 		n--;
 	for (size_t i = 0; i < N(ends); i++)
-		if (n >= strlen(ends[i]) &&
-		    memcmp(s->head + n - strlen(ends[i]), ends[i], strlen(ends[i])) ==
-		        0)
+		if (n >= strlen(ends[i]) && memcmp(s->head + n - strlen(ends[i]),
+						ends[i], strlen(ends[i])) == 0)
 			return true;
 	return false;
 }
 
 /*
- * Reads the header and no further, as the rest may be long in coming.  E_BADREQ: it is none,
- * E_RETRY: the body ended in it.
+ * Reads the header and no further, as the rest may be long in coming.  E_BADREQ: it is
+ * none, E_RETRY: the body ended in it.
  */
 static enum err
 read_header(struct session *s)
@@ -128,8 +128,8 @@ check(struct session *s)
 	if (!u->has_max_nbytes)
 		return FAIL(&s->fail, E_BADREQ, "Missing max_nbytes");
 	if (verify_text(s->h->key,
-	        upload_certificate_text(s->a, u->name, u->max_nbytes),
-	        u->xml_signature, &s->fail) != OK)
+		upload_certificate_text(s->a, u->name, u->max_nbytes), u->xml_signature,
+		&s->fail) != OK)
 		return FAIL(&s->fail, E_BADREQ, "Invalid signature");
 	if ((double)u->nbytes > u->max_nbytes)
 		return FAIL(&s->fail, E_BADREQ,
@@ -173,7 +173,8 @@ take_data(struct session *s)
 			e = store_finish(&file, s->u.md5_cksum, &s->fail);
 		store_close(&file);
 	}
-	/* The volunteer need not know our paths: system errors are told in general words. */
+	/* The volunteer need not know our paths: system errors are told in general
+	 * words. */
 	if (e == E_SYS || e == E_BADREQ)
 		answer(s, TRANSIENT, "The server cannot store the file now");
 	else if (e != OK)
@@ -211,7 +212,8 @@ decide_session(struct session *s)
 		take_data(s);
 }
 
-/* A web server that cannot get rid of the body reports an error of its own instead of our reply. */
+/* A web server that cannot get rid of the body reports an error of its own instead of
+ * our reply. */
 static void
 drain(const struct session *s)
 {
@@ -230,7 +232,8 @@ serve(struct session *s)
 	decide_session(s);
 	drain(s);
 	upload_reply(&out, s->status, s->message, s->file_size);
-	FCGX_FPrintF(s->f->out, "Content-Type: text/plain\r\nContent-Length: %lu\r\n\r\n",
+	FCGX_FPrintF(s->f->out,
+	    "Content-Type: text/plain\r\nContent-Length: %lu\r\n\r\n",
 	    (unsigned long)out.n);
 	FCGX_PutStr(out.p, (int)out.n, s->f->out);
 
@@ -238,12 +241,12 @@ serve(struct session *s)
 	if (s->file_size < 0)
 		say(s->h, s->status == DONE ? LOG_INFO : LOG_WARN,
 		    arena_printf(s->a,
-		        "upload %.240s offset=%lld nbytes=%lld status=%d%s%s", name,
-		        (long long)s->u.offset, (long long)s->u.nbytes, s->status,
-		        s->status == DONE ? "" : " ",
-		        s->status == DONE            ? "" :
-		        s->fail.detail[0] == '\0' ? s->message :
-		                                     s->fail.detail));
+			"upload %.240s offset=%lld nbytes=%lld status=%d%s%s", name,
+			(long long)s->u.offset, (long long)s->u.nbytes, s->status,
+			s->status == DONE ? "" : " ",
+			s->status == DONE         ? "" :
+			s->fail.detail[0] == '\0' ? s->message :
+						    s->fail.detail));
 }
 
 static void *
@@ -296,8 +299,8 @@ start_threads(struct handler *h, struct fail *f)
 }
 
 /*
- * Listens on path, mode 0660.  E_RETRY if another process answers there; a socket that nobody
- * serves any more is replaced.
+ * Listens on path, mode 0660.  E_RETRY if another process answers there; a socket that
+ * nobody serves any more is replaced.
  */
 static enum err
 listen_on(const char *path, int *fd, struct fail *f)
@@ -414,7 +417,8 @@ set_up(struct handler *h, struct arena *a, struct options *o, struct fail *f)
 	return e == OK ? listen_on(o->socket, &h->fd, f) : e;
 }
 
-/* Serves until a signal asks to stop; uploads in hand get a moment, what they wrote stays. */
+/* Serves until a signal asks to stop; uploads in hand get a moment, what they wrote
+ * stays. */
 static void
 run_until_signal(struct handler *h, const sigset_t *stops, const char *socket)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Composes the snapshot that the decision is made from.  Reads only.  Every load of one RPC draws
- * from the same seed, so that a reload after a wait tries the files in the same order.
+ * Composes the snapshot that the decision is made from.  Reads only.  Every load of one
+ * RPC draws from the same seed, so that a reload after a wait tries the files in the
+ * same order.
  */
 #include "sched/rpc.h"
 
@@ -84,17 +85,18 @@ by_job_name(const void *pa, const void *pb)
 	return strcmp((*a)->name, (*b)->name);
 }
 
-/* A listed task that is not in progress here: few, as most were answered with an abort before. */
+/* A listed task that is not in progress here: few, as most were answered with an abort
+ * before. */
 static enum err
-load_other(struct rpc *x, const struct snapshot *s, const char *name,
-    struct snap_other *o)
+load_other(
+    struct rpc *x, const struct snapshot *s, const char *name, struct snap_other *o)
 {
 	struct result *r;
 	struct workunit *wu;
 	enum err e = result_by_name(x->db, x->a, name, &r, &x->fail);
 
 	if (e == OK && (r->hostid != s->host.id || r->server_state != RESULT_OVER ||
-	                   r->outcome != OUTCOME_NO_REPLY))
+			   r->outcome != OUTCOME_NO_REPLY))
 		return OK;
 	if (e == OK)
 		e = workunit_by_id(x->db, x->a, r->workunitid, &wu, &x->fail);
@@ -141,7 +143,8 @@ load_others(struct rpc *x, struct snapshot *s)
 
 /* --- candidates --- */
 
-/* Held sets first, in the order that the rule gives them; what is held in part follows. */
+/* Held sets first, in the order that the rule gives them; what is held in part follows.
+ */
 static void
 order_held(const struct rpc *x, struct snapshot *s)
 {
@@ -169,7 +172,8 @@ candidates(const struct snapshot *s)
 	return n;
 }
 
-/* New files for a host whose own do not fill the request: picks of the working set, then a search. */
+/* New files for a host whose own do not fill the request: picks of the working set,
+ * then a search. */
 static enum err
 load_new_files(struct rpc *x, struct snapshot *s, struct rng *rng, size_t jobs)
 {
@@ -182,12 +186,12 @@ load_new_files(struct rpc *x, struct snapshot *s, struct rng *rng, size_t jobs)
 		e = snapshot_search(x->db, x->a, cf, x->req, rng,
 		    (size_t)cf->locality_search_files, s, &x->fail);
 	if (e == OK)
-		e = snapshot_jobs(
-		    x->db, x->a, cf, from, jobs, x->now, s, &x->fail);
+		e = snapshot_jobs(x->db, x->a, cf, from, jobs, x->now, s, &x->fail);
 	return e;
 }
 
-/* The key of the once rule that this reply's jobs will carry; 0 = none, or nobody can have it yet. */
+/* The key of the once rule that this reply's jobs will carry; 0 = none, or nobody can
+ * have it yet. */
 static int64_t
 once_key(const struct rpc *x, const struct snapshot *s)
 {
@@ -217,10 +221,8 @@ load_work(struct rpc *x, struct snapshot *s)
 static enum err
 load_files(struct rpc *x, struct snapshot *s)
 {
-	enum err e =
-	    snapshot_files(x->db, x->a, x->conf, x->req, s, &x->fail);
-	bool wants = x->refused == REFUSE_NOTHING &&
-	             decide_wants_work(x->conf, x->req);
+	enum err e = snapshot_files(x->db, x->a, x->conf, x->req, s, &x->fail);
+	bool wants = x->refused == REFUSE_NOTHING && decide_wants_work(x->conf, x->req);
 
 	if (e != OK)
 		return e;
@@ -243,7 +245,7 @@ rpc_load(struct rpc *x)
 	x->refused = refuse_host(x->conf, x->req, x->host, x->cat);
 	s->waited = x->waited;
 	s->wait_possible = x->conf->locality_scheduling_wait_period > 0 && !x->waited &&
-	    !x->no_slot;
+	                   !x->no_slot;
 	e = load_user(x, s);
 	if (e == OK)
 		e = load_versions(x, s);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Process lifetime of the FastCGI programs.  A project without a usable configuration is still
- * answered for, with defaults: clients get a reply that sends them away for a while.
+ * Process lifetime of the FastCGI programs.  A project without a usable configuration
+ * is still answered for, with defaults: clients get a reply that sends them away for a
+ * while.
  */
 #include "sched/project.h"
 
@@ -41,21 +42,21 @@ key_text(struct arena *a, const struct conf *cf, const char *name)
 }
 
 /*
- * wire.md 5.6, key rotation: the signature of today's key by the old key that the client has.  The
- * files are read at each such request: there are few, and it happens once per host and rotation.
+ * wire.md 5.6, key rotation: the signature of today's key by the old key that the
+ * client has.  The files are read at each such request: there are few, and it happens
+ * once per host and rotation.
  */
 static const char *
 old_key_signature(void *ctx, const char *client_key, int32_t client_version)
 {
 	struct project *p = ctx;
 	struct arena *a = &p->key_arena;
-	const char *kind =
-	    client_version >= 70000 ? "signature_stripped" : "signature";
+	const char *kind = client_version >= 70000 ? "signature_stripped" : "signature";
 
 	arena_reset(a); /* what the last call returned is rendered long since */
 	for (int i = 0; i < OLD_KEYS_MAX; i++) {
-		const char *old =
-		    key_text(a, p->conf, arena_printf(a, "old_key_%d", i));
+		const char *old = key_text(
+		    a, p->conf, arena_printf(a, "old_key_%d", i));
 
 		if (old == NULL)
 			return NULL;
@@ -108,9 +109,9 @@ project_configure(struct project *p, struct fail *f)
 	e = conf_load(&p->conf_arena, path, &read, NULL, NULL, f);
 	if (e != OK) {
 		use_defaults(p);
-		return e == E_NOTFOUND ? fail_set(f, E_CONFIG, __func__,
-		                             "%s is gone", path) :
-		                         e;
+		return e == E_NOTFOUND ?
+		           fail_set(f, E_CONFIG, __func__, "%s is gone", path) :
+		           e;
 	}
 	p->conf = read;
 	p->conf_mtime = mtime;
@@ -128,8 +129,8 @@ project_configure(struct project *p, struct fail *f)
 }
 
 enum err
-project_find(struct project *p, const char *program, const char *dir,
-    bool log_to_file, struct fail *f)
+project_find(struct project *p, const char *program, const char *dir, bool log_to_file,
+    struct fail *f)
 {
 	enum err e;
 
@@ -175,7 +176,8 @@ project_connect(struct project *p, int64_t now, struct fail *f)
 
 	if (e == OK)
 		e = load_catalog(p, now, f);
-	if (e == E_RETRY) /* the connection was lost just now: once more, then give up */
+	if (e ==
+	    E_RETRY) /* the connection was lost just now: once more, then give up */
 		e = db_ready(p->db, f) == OK ? load_catalog(p, now, f) : E_DB;
 	if (e == OK)
 		return OK;

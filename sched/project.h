@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a FastCGI program keeps from one request to the next: configuration, database connection,
- * catalogue, keys.  Each is made anew when its source changed, so that nothing has to be restarted.
+ * What a FastCGI program keeps from one request to the next: configuration, database
+ * connection, catalogue, keys.  Each is made anew when its source changed, so that
+ * nothing has to be restarted.
  */
 #ifndef SCHED_PROJECT_H
 #define SCHED_PROJECT_H
@@ -18,8 +19,8 @@ struct project {
 	char *dir;
 	bool log_to_file;
 	struct arena home, conf_arena, cat_arena, key_arena;
-	struct conf *conf;   /* never NULL: defaults when config.xml cannot be used */
-	bool usable;         /* conf is the project's */
+	struct conf *conf; /* never NULL: defaults when config.xml cannot be used */
+	bool usable;       /* conf is the project's */
 	int64_t conf_mtime;
 	struct db *db;       /* NULL: not connected */
 	struct catalog *cat; /* NULL: not loaded yet */
@@ -28,17 +29,20 @@ struct project {
 };
 
 /*
- * Finds the project (dir may be NULL, see conf_find_project) and opens the log: log_dir/PROGRAM.log, or
- * standard error when log_to_file is false.  E_CONFIG if there is no project at all.
+ * Finds the project (dir may be NULL, see conf_find_project) and opens the log:
+ * log_dir/PROGRAM.log, or standard error when log_to_file is false.  E_CONFIG if there
+ * is no project at all.
  */
-enum err project_find(struct project *, const char *program, const char *dir, bool log_to_file, struct fail *);
+enum err project_find(struct project *, const char *program, const char *dir,
+    bool log_to_file, struct fail *);
 
-/* Reads config.xml and keys again if the file changed.  E_CONFIG: conf holds defaults. */
+/* Reads config.xml and keys again if the file changed.  E_CONFIG: conf holds defaults.
+ */
 enum err project_configure(struct project *, struct fail *);
 
 /*
- * Connects, or connects again, and reloads the catalogue when reread_db was touched or it is older than
- * 60 s.  now in s UTC.  E_DB, E_CONFIG: there is no usable database.
+ * Connects, or connects again, and reloads the catalogue when reread_db was touched or
+ * it is older than 60 s.  now in s UTC.  E_DB, E_CONFIG: there is no usable database.
  */
 enum err project_connect(struct project *, int64_t now, struct fail *);
 

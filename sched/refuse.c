@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of refusals and the two ways into it: an error of a step, and what is known of the
- * host after authentication.  The texts are upstream's where volunteers know them.
+ * The table of refusals and the two ways into it: an error of a step, and what is known
+ * of the host after authentication.  The texts are upstream's where volunteers know
+ * them.
  */
 #include "sched/refuse.h"
 
@@ -19,13 +20,14 @@ static const struct {
 	bool down;
 	const char *text;
 } refusals[] = {
-#define SITUATION(name, level, delay, down, text) \
+#define SITUATION(name, level, delay, down, text)                                      \
 	{ #name, LEVEL_##level, delay, down, text },
 #include "sched/refuse.def"
 #undef SITUATION
 };
 
-/* The text with detail in place of its %s; both are cut so that clients keep the message. */
+/* The text with detail in place of its %s; both are cut so that clients keep the
+ * message. */
 static char *
 fill_in(struct arena *a, const char *text, const char *detail)
 {
@@ -38,8 +40,7 @@ fill_in(struct arena *a, const char *text, const char *detail)
 }
 
 struct refusal
-refusal_of(
-    struct arena *a, const struct conf *cf, enum situation s, const char *detail)
+refusal_of(struct arena *a, const struct conf *cf, enum situation s, const char *detail)
 {
 	int delay = refusals[s].delay_s;
 
@@ -65,7 +66,8 @@ refuse_error(enum err e, bool hostid_given)
 		return REFUSE_NOTHING;
 	case E_BADREQ:
 		return REFUSE_BAD_REQUEST;
-	case E_NOTFOUND: /* a client that has no host yet was never attached: no notice */
+	case E_NOTFOUND: /* a client that has no host yet was never attached: no notice
+	                  */
 		return hostid_given ? REFUSE_BAD_KEY : REFUSE_BAD_KEY_NEW;
 	case E_DB:
 		return REFUSE_NO_DATABASE;
@@ -94,8 +96,8 @@ static bool
 platform_known(const struct request *rq, const struct catalog *cat)
 {
 	for (size_t i = 0; i < rq->nplatforms; i++) {
-		const struct platform *p =
-		    catalog_platform_named(cat, rq->platforms[i]);
+		const struct platform *p = catalog_platform_named(
+		    cat, rq->platforms[i]);
 
 		if (p != NULL && !p->deprecated)
 			return true;
@@ -132,6 +134,6 @@ refuse_render(struct buf *out, const struct conf *cf, const struct request *rq,
 {
 	struct refusal r = refusal_of(out->a, cf, s, detail);
 
-	reply_render_refusal(out, cf, rq == NULL ? 0 : rq->version, r.text, r.notice,
-	    r.delay_s, r.down);
+	reply_render_refusal(
+	    out, cf, rq == NULL ? 0 : rq->version, r.text, r.notice, r.delay_s, r.down);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Refusals as a table (refuse.def): from a situation to message, level, delay.  Which situation it is
- * follows from what failed, or, after authentication, from who asks.
+ * Refusals as a table (refuse.def): from a situation to message, level, delay.  Which
+ * situation it is follows from what failed, or, after authentication, from who asks.
  */
 #ifndef SCHED_REFUSE_H
 #define SCHED_REFUSE_H
@@ -28,16 +28,20 @@ struct refusal {
 };
 
 /* detail stands for the table's %s; conf gives maintenance_delay (NULL: 3600 s). */
-struct refusal refusal_of(struct arena *, const struct conf *, enum situation, const char *detail);
+struct refusal refusal_of(
+    struct arena *, const struct conf *, enum situation, const char *detail);
 
-/* What an error of a step means to the client; E_BADREQ is a bad request, E_NOTFOUND a bad key. */
+/* What an error of a step means to the client; E_BADREQ is a bad request, E_NOTFOUND a
+ * bad key. */
 enum situation refuse_error(enum err, bool hostid_given);
 
 /*
- * After authentication: may this host get work at all (server.md 2.15)?  REFUSE_NOTHING, or why not; its
- * reports and trickles are taken in any case.  cat tells which platforms the project knows.
+ * After authentication: may this host get work at all (server.md 2.15)? REFUSE_NOTHING,
+ * or why not; its reports and trickles are taken in any case.  cat tells which
+ * platforms the project knows.
  */
-enum situation refuse_host(const struct conf *, const struct request *, const struct host *, const struct catalog *);
+enum situation refuse_host(const struct conf *, const struct request *,
+    const struct host *, const struct catalog *);
 
 /* "BAD_KEY", stable, for logs. */
 const char *refuse_name(enum situation);
@@ -45,7 +49,9 @@ const char *refuse_name(enum situation);
 /* Is project/stop_sched there?  REFUSE_STOPPED or REFUSE_NOTHING. */
 enum situation refuse_stopped(struct arena *, const struct conf *);
 
-/* A whole header-only reply (wire.md 2.1).  conf NULL: nothing of the project is known. */
-void refuse_render(struct buf *, const struct conf *, const struct request *, enum situation, const char *detail);
+/* A whole header-only reply (wire.md 2.1).  conf NULL: nothing of the project is known.
+ */
+void refuse_render(struct buf *, const struct conf *, const struct request *,
+    enum situation, const char *detail);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The runner of one scheduler RPC, and those of its steps that are short.  Every way out of
- * rpc_run leaves a reply that clients accept: an error ends the list and becomes a refusal.
+ * The runner of one scheduler RPC, and those of its steps that are short.  Every way
+ * out of rpc_run leaves a reply that clients accept: an error ends the list and becomes
+ * a refusal.
  */
 #include "sched/rpc.h"
 
@@ -40,8 +41,8 @@ static void
 add_notes(struct rpc *x, double delay_s)
 {
 	struct decision *d = x->dec;
-	struct dec_message *all =
-	    NEWN(x->a, struct dec_message, x->nnotes + d->nmessages + 1);
+	struct dec_message *all = NEWN(
+	    x->a, struct dec_message, x->nnotes + d->nmessages + 1);
 
 	for (size_t i = 0; i < x->nnotes; i++)
 		all[i] = x->notes[i];
@@ -54,8 +55,9 @@ add_notes(struct rpc *x, double delay_s)
 }
 
 /*
- * A host that is refused is decided like one that wants no work: its reports are stored and
- * acked, and the refusal is one more message (design.md: reports before any refusal).
+ * A host that is refused is decided like one that wants no work: its reports are stored
+ * and acked, and the refusal is one more message (design.md: reports before any
+ * refusal).
  */
 static void
 decide_refused(struct rpc *x, struct rng *rng)
@@ -124,8 +126,8 @@ step_next(struct rpc *x)
 }
 
 /*
- * After E_RETRY: naps and makes the connection usable.  The failed step is run again, or load if it
- * came later: what was read before is no longer true.
+ * After E_RETRY: naps and makes the connection usable.  The failed step is run again,
+ * or load if it came later: what was read before is no longer true.
  */
 static enum err
 retry(struct rpc *x, struct rng *jitter)
@@ -163,10 +165,10 @@ run_steps(struct rpc *x)
 static void
 refuse(struct rpc *x, enum err e)
 {
-	enum situation s =
-	    refuse_error(e, x->req != NULL && x->req->hostid != 0);
+	enum situation s = refuse_error(e, x->req != NULL && x->req->hostid != 0);
 
-	/* Only authentication may say that there is no such row: later it is our own trouble. */
+	/* Only authentication may say that there is no such row: later it is our own
+	 * trouble. */
 	if (e == E_NOTFOUND && x->step != RPC_authenticate)
 		s = REFUSE_FAILED;
 	if (e == E_BADREQ && x->step != RPC_parse)

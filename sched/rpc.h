@@ -2,9 +2,10 @@
 /*
  * All there is to know about the RPC being served, and its steps (steps.def).
  *
- * load, decide and commit are one bounded loop: decide may want files that are made on demand
- * (wait, reload, once), commit may lose jobs to others (decide again without them, RPC_ROUNDS
- * times), and E_RETRY starts again at load (RPC_RETRIES times).  Nothing else loops.
+ * load, decide and commit are one bounded loop: decide may want files that are made on
+ * demand (wait, reload, once), commit may lose jobs to others (decide again without
+ * them, RPC_ROUNDS times), and E_RETRY starts again at load (RPC_RETRIES times).
+ * Nothing else loops.
  */
 #ifndef SCHED_RPC_H
 #define SCHED_RPC_H
@@ -32,23 +33,23 @@ enum rpc_step {
 
 struct rpc {
 	/* set by the caller */
-	struct arena *a;             /* owns everything below that is not process lifetime */
-	const struct conf *conf;     /* process lifetime */
-	struct db *db;               /* process lifetime; NULL: there is no connection */
-	const struct catalog *cat;   /* process lifetime */
+	struct arena *a; /* owns everything below that is not process lifetime */
+	const struct conf *conf;   /* process lifetime */
+	struct db *db;             /* process lifetime; NULL: there is no connection */
+	const struct catalog *cat; /* process lifetime */
 	const struct reply_keys *keys; /* process lifetime */
-	const char *peer;            /* address of the client, "" = not known */
-	const char *in;              /* request body */
+	const char *peer;              /* address of the client, "" = not known */
+	const char *in;                /* request body */
 	size_t in_n;
-	int64_t now;                 /* s UTC, read once */
-	uint64_t seed;               /* of every draw of this RPC; logged */
+	int64_t now;   /* s UTC, read once */
+	uint64_t seed; /* of every draw of this RPC; logged */
 
 	/* set by the steps */
 	struct request *req;
-	struct user *user;           /* who it is */
-	struct host *host;           /* as stored; NULL: a new one */
+	struct user *user; /* who it is */
+	struct host *host; /* as stored; NULL: a new one */
 	bool weak_auth, host_id_changed, detach;
-	enum situation refused;      /* after authentication: reports are still taken */
+	enum situation refused; /* after authentication: reports are still taken */
 	struct snapshot *snap;
 	struct decision *dec;
 	struct reply_in reply;
@@ -56,29 +57,29 @@ struct rpc {
 
 	/* the loop */
 	enum rpc_step step;
-	bool reload, again;          /* a step asks: start over at load / at decide */
+	bool reload, again; /* a step asks: start over at load / at decide */
 	int retries, rounds;
-	int64_t *lost;               /* result ids that others took */
+	int64_t *lost; /* result ids that others took */
 	size_t nlost, lost_cap;
-	bool no_sends;               /* rounds are used up: commit without new work */
-	bool waited, no_slot;        /* the wait was made, or there was no place to wait */
+	bool no_sends;        /* rounds are used up: commit without new work */
+	bool waited, no_slot; /* the wait was made, or there was no place to wait */
 	int64_t waited_ms;
 
-	struct dec_message *notes;   /* put before the decision's own messages */
+	struct dec_message *notes; /* put before the decision's own messages */
 	size_t nnotes, notes_cap;
 	struct fail fail;
-	struct buf out;              /* the reply */
+	struct buf out; /* the reply */
 };
 
 /*
- * Serves one RPC: runs the steps, and whatever fails, leaves a valid scheduler_reply in out and
- * logs one line.  The fields of the first group are set, the rest is zero.
+ * Serves one RPC: runs the steps, and whatever fails, leaves a valid scheduler_reply in
+ * out and logs one line.  The fields of the first group are set, the rest is zero.
  */
 void rpc_run(struct rpc *);
 
 /*
- * The steps.  OK: go on (or where reload and again say); E_RETRY: start again at load; anything
- * else ends the RPC, and fail says why.
+ * The steps.  OK: go on (or where reload and again say); E_RETRY: start again at load;
+ * anything else ends the RPC, and fail says why.
  */
 #define STEP(name) enum err rpc_##name(struct rpc *);
 #include "sched/steps.def"
@@ -88,10 +89,11 @@ void rpc_run(struct rpc *);
 void rpc_note(struct rpc *, bool notice, const char *text);
 
 /*
- * Raises need_work for the decision's wanted file sets and waits until a result of one of them can be
- * sent, the budget of the request (locality_scheduling_wait_period, s) is used up, or the process is
- * told to stop.  Sets waited, or no_slot when locality_max_waiters processes wait already.  No
- * transaction may be open.  E_RETRY or E_DB from the database.
+ * Raises need_work for the decision's wanted file sets and waits until a result of one
+ * of them can be sent, the budget of the request (locality_scheduling_wait_period, s)
+ * is used up, or the process is told to stop.  Sets waited, or no_slot when
+ * locality_max_waiters processes wait already.  No transaction may be open.  E_RETRY or
+ * E_DB from the database.
  */
 enum err rpc_wait(struct rpc *);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one line that the log keeps of an RPC: who, what was asked, what was given, and why not more. */
+/* The one line that the log keeps of an RPC: who, what was asked, what was given, and
+ * why not more. */
 #include "sched/rpc.h"
 
 #include "lib/log.h"
@@ -44,8 +45,8 @@ put_reasons(struct buf *b, const struct decision *d)
 	for (int i = WHY_NONE + 1; i < WHY__MAX; i++) {
 		if (d->counts[i] == 0)
 			continue;
-		buf_printf(b, "%s%s:%zu", before, reason_code((enum reason)i),
-		    d->counts[i]);
+		buf_printf(
+		    b, "%s%s:%zu", before, reason_code((enum reason)i), d->counts[i]);
 		before = ",";
 	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The scheduler program: FastCGI on descriptor 0, or one request from standard input (-1).  Process
- * lifetime is in struct project; one request is sched/rpc.h.
+ * The scheduler program: FastCGI on descriptor 0, or one request from standard input
+ * (-1).  Process lifetime is in struct project; one request is sched/rpc.h.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@
 struct options {
 	const char *project;
 	bool once;
-	int64_t now; /* 0 = the clock's */
+	int64_t now;   /* 0 = the clock's */
 	uint64_t seed; /* 0 = random */
 };
 
@@ -34,7 +34,8 @@ body_max(void *ctx)
 	return (size_t)p->conf->max_request_bytes;
 }
 
-/* A copy of what came and what went, for the admin who asked for it (debug_req_reply_dir). */
+/* A copy of what came and what went, for the admin who asked for it
+ * (debug_req_reply_dir). */
 static void
 keep_copies(struct rpc *x)
 {
@@ -47,9 +48,9 @@ keep_copies(struct rpc *x)
 	stem = arena_printf(x->a, "%s/%lld_%08llx", dir, (long long)x->now,
 	    (unsigned long long)(x->seed & 0xffffffff));
 	if (fs_write(arena_printf(x->a, "%s.request.xml", stem), x->in, x->in_n, 0640,
-	        &f) != OK ||
+		&f) != OK ||
 	    fs_write(arena_printf(x->a, "%s.reply.xml", stem), x->out.p, x->out.n, 0640,
-	        &f) != OK)
+		&f) != OK)
 		log_fail("debug_req_reply_dir", &f);
 }
 
@@ -66,7 +67,8 @@ turn_away(struct project *p, struct rpc *x, enum situation s, const struct fail 
 }
 
 /*
- * One request into one reply.  What must be there for an RPC is looked at first, cheapest first.
+ * One request into one reply.  What must be there for an RPC is looked at first,
+ * cheapest first.
  */
 static void
 serve(struct project *p, struct rpc *x)
@@ -136,7 +138,8 @@ read_stdin(struct arena *a, size_t max, char **p, size_t *n, struct fail *f)
 	while ((got = read(STDIN_FILENO, chunk, sizeof(chunk))) > 0) {
 		buf_put(&b, chunk, (size_t)got);
 		if (b.n > max)
-			return FAIL(f, E_BADREQ, "standard input is over %zu bytes", max);
+			return FAIL(
+			    f, E_BADREQ, "standard input is over %zu bytes", max);
 	}
 	if (got < 0)
 		return FAIL_ERRNO(f, "standard input");

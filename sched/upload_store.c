@@ -66,7 +66,8 @@ store_is_full(const struct conf *cf)
 	return left >= 0 && left < cf->upload_min_free_bytes;
 }
 
-/* Is the open, locked file still the one that its path names?  Its upload may just have ended. */
+/* Is the open, locked file still the one that its path names?  Its upload may just have
+ * ended. */
 static bool
 is_named(int fd, const char *path)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The file side of uploads.  While it arrives a file is NAME.part; it becomes NAME by rename when all its
- * bytes are there and its MD5 fits, so no one ever takes a part for the whole.  One upload of a
- * file at a time holds the lock of its part.  No path outside upload_dir is ever made.
+ * The file side of uploads.  While it arrives a file is NAME.part; it becomes NAME by
+ * rename when all its bytes are there and its MD5 fits, so no one ever takes a part for
+ * the whole.  One upload of a file at a time holds the lock of its part.  No path
+ * outside upload_dir is ever made.
  */
 #ifndef SCHED_UPLOAD_STORE_H
 #define SCHED_UPLOAD_STORE_H
@@ -14,7 +15,8 @@
 #include "model/conf.h"
 #include "proto/upload.h"
 
-/* E_BADREQ with the reason: empty, too long, "/", "..", control bytes, a leading dot, ".part" at the end. */
+/* E_BADREQ with the reason: empty, too long, "/", "..", control bytes, a leading dot,
+ * ".part" at the end. */
 enum err store_name_check(const char *name, struct fail *);
 
 /* Bytes of the file that are here: of the whole one, of its part, or 0. */
@@ -24,25 +26,27 @@ int64_t store_size(struct arena *, const struct conf *, const char *name);
 bool store_is_full(const struct conf *);
 
 struct store_file {
-	int fd;            /* of the part, locked; -1: nothing is to be written */
+	int fd; /* of the part, locked; -1: nothing is to be written */
 	char *path, *part;
-	int64_t at;        /* where the next byte goes */
-	int64_t nbytes;    /* of the whole file */
-	bool whole;        /* the file is here already: success without action */
+	int64_t at;     /* where the next byte goes */
+	int64_t nbytes; /* of the whole file */
+	bool whole;     /* the file is here already: success without action */
 };
 
 /*
- * Gets ready to take the bytes from offset on.  E_RACE: another upload of it is under way; E_RETRY: the part
- * ends before offset; E_SYS: directory or file cannot be made.
+ * Gets ready to take the bytes from offset on.  E_RACE: another upload of it is under
+ * way; E_RETRY: the part ends before offset; E_SYS: directory or file cannot be made.
  */
-enum err store_open(struct arena *, const struct conf *, const struct upload *, struct store_file *, struct fail *);
+enum err store_open(struct arena *, const struct conf *, const struct upload *,
+    struct store_file *, struct fail *);
 
-/* Writes n bytes; what goes beyond nbytes is ignored.  E_SYS: disk full and the like; what was written stays. */
+/* Writes n bytes; what goes beyond nbytes is ignored.  E_SYS: disk full and the like;
+ * what was written stays. */
 enum err store_write(struct store_file *, const void *, size_t n, struct fail *);
 
 /*
- * If the file is whole it gets its name.  md5 (NULL or "": not given) other than the file's is E_RACE and the
- * part is emptied; bytes missing: E_RETRY, the part stays.
+ * If the file is whole it gets its name.  md5 (NULL or "": not given) other than the
+ * file's is E_RACE and the part is emptied; bytes missing: E_RETRY, the part stays.
  */
 enum err store_finish(struct store_file *, const char *md5, struct fail *);
 
