@@ -25,6 +25,7 @@
 #include "lib/fs.h"
 #include "lib/log.h"
 #include "lib/proc.h"
+#include "lib/text.h"
 #include "sched/upload_store.h"
 #include "lib/banned.h"
 
@@ -75,20 +76,24 @@ answer(struct session *s, int status, const char *message)
 	s->message = message;
 }
 
+static bool
+ends_with(const char *p, size_t n, const char *end)
+{
+	size_t m = strlen(end);
+
+	return n >= m && memcmp(p + n - m, end, m) == 0;
+}
+
 /* Does what has arrived end with a line that may end a header? */
 static bool
 may_be_complete(const struct session *s)
 {
-	static const char *const ends[] = { "<data>", "</data_server_request>" };
 	size_t n = s->head_n;
 
-	while (n > 0 && strchr("\r\n\t ", s->head[n - 1]) != NULL)
+	while (n > 0 && text_white(s->head[n - 1]))
 		n--;
-	for (size_t i = 0; i < N(ends); i++)
-		if (n >= strlen(ends[i]) && memcmp(s->head + n - strlen(ends[i]),
-						ends[i], strlen(ends[i])) == 0)
-			return true;
-	return false;
+	return ends_with(s->head, n, "<data>") ||
+	       ends_with(s->head, n, "</data_server_request>");
 }
 
 /*
