@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The context of a command: project, configuration, database, and how it speaks. */
+#include "tools/cmd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "db/db.h"
+#include "lib/clock.h"
+#include "lib/fs.h"
+#include "tools/privilege.h"
+#include "lib/banned.h"
+
+/* Root goes on as run_user, or as whoever the project's directory belongs to. */
+static enum err
+go_on_as_owner(struct ctx *x, const char *dir)
+{
+	struct account acc;
+	struct stat st;
+	enum err e;
+
+	if (!privilege_is_root())
+		return OK;
+	if (x->cf->run_user[0] != '\0') {
+		e = account_find(x->a, x->cf->run_user, &acc, x->f);
+	} else {
+		if (stat(dir, &st) < 0)
+			return FAIL_ERRNO(x->f, "looking at %s", dir);
+		if (st.st_uid == 0)
+			return OK;
+		e = account_by_uid(x->a, st.st_uid, &acc, x->f);
+	}
+	return e == OK ? privilege_become(&acc, x->f) : e;
+}
+
+enum err
+ctx_conf(struct ctx *x)
+{
+	char *dir, *path;
+	enum err e;
+
+	if (x->cf != NULL)
+		return OK;
+	e = conf_find_project(x->a, x->project, &dir, x->f);
+	if (e != OK)
+		return e;
+	path = arena_printf(x->a, "%s/config.xml", dir);
+	if (access(path, R_OK) < 0 && errno == EACCES) {
+		x->status = EXIT_DENIED;
+		return FAIL(x->f, E_SYS,
+		    "%s may not be read by this account; run locus as the account that "
+		    "the "
+		    "project belongs to, or as root",
+		    path);
+	}
+	e = conf_load(x->a, path, &x->cf, NULL, NULL, x->f);
+	return e == OK ? go_on_as_owner(x, dir) : e;
+}
+
+enum err
+ctx_db(struct ctx *x)
+{
+	enum err e = ctx_conf(x);
+
+	if (e != OK || x->db != NULL)
+		return e;
+	e = db_open(x->cf, false, &x->db, x->f);
+	if (e == E_DB && x->cf->private_servers)
+		return FAIL(x->f, E_DB,
+		    "%.300s; is the project running?  (locus start)", x->f->detail);
+	return e;
+}
+
+void
+ctx_close(struct ctx *x)
+{
+	if (x->db != NULL)
+		db_close(x->db);
+	x->db = NULL;
+}
+
+void
+ctx_said(struct ctx *x, const char *verb, const char *fmt, ...)
+{
+	int64_t now = clock_mono_ms();
+	char text[400];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (x->said_ms == 0 || now - x->said_ms < 50)
+		printf("%-9s %s\n", verb, text);
+	else
+		printf("%-9s %-64s %4.1f s\n", verb, text,
+		    (double)(now - x->said_ms) / 1000);
+	x->said_ms = now;
+}
+
+enum err
+ctx_reread(struct ctx *x)
+{
+	const char *path = project_path(x->a, x->cf, "reread_db");
+	enum err e = fs_touch(path, x->f);
+
+	/* It may be there already: what counts is its new time. */
+	if (e == OK && utimensat(AT_FDCWD, path, NULL, 0) < 0)
+		return FAIL_ERRNO(x->f, "touching %s", path);
+	return e;
+}
+
+__attribute__((format(printf, 3, 0))) static void
+detail(struct fail *f, enum err code, const char *fmt, va_list ap)
+{
+	char text[sizeof(f->detail)];
+
+	vsnprintf(text, sizeof(text), fmt, ap);
+	fail_set(f, code, "ctx", "%s", text);
+}
+
+enum err
+ctx_usage(struct ctx *x, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	detail(x->f, E_BADREQ, fmt, ap);
+	va_end(ap);
+	x->status = EXIT_USAGE;
+	return E_BADREQ;
+}
+
+enum err
+ctx_nothing(struct ctx *x, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	detail(x->f, E_NOTFOUND, fmt, ap);
+	va_end(ap);
+	x->status = EXIT_NOTHING;
+	return E_NOTFOUND;
+}

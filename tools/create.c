@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * locus create: a project from nothing.  Whatever fails, what was made is removed
+ * again, so that the command can simply be repeated.
+ */
+#include "tools/create.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "db/trigger.h"
+#include "lib/crypt.h"
+#include "lib/fs.h"
+#include "lib/http.h"
+#include "lib/rng.h"
+#include "tools/privilege.h"
+#include "tools/supervise.h"
+#include "lib/banned.h"
+
+enum {
+	NAME_MAX_BYTES = 40,
+	PORT_LOW = 20000,
+	PORTS = 12000,
+	PORT_TRIES = 200,
+	SECRET_MAX = 4096
+};
+
+#define FIELD(name) offsetof(struct create_opts, name)
+static const struct opt create_options[] = {
+	{ "here", OPT_TEXT, FIELD(here), "DIR",
+	    "Everything in DIR, with a MariaDB and an Apache of the project's own." },
+	{ "port", OPT_NUMBER, FIELD(port), "PORT",
+	    "Loopback port of that Apache; default: a free one." },
+	{ "user", OPT_TEXT, FIELD(user), "ACCOUNT",
+	    "Run by root: the account that the project shall belong to; default "
+	    "www-data." },
+	{ "url-base", OPT_TEXT, FIELD(url_base), "URL",
+	    "Where clients find the web server, without the project's name." },
+	{ "long-name", OPT_TEXT, FIELD(long_name), "TEXT",
+	    "Name for people; default NAME." },
+	{ "set", OPT_TEXTS, FIELD(set), "OPTION=VALUE",
+	    "Sets an option of config.xml; may be repeated." },
+	{ "dir", OPT_TEXT, FIELD(dir), "DIR",
+	    "Without --here: the project's directory; default /var/lib/locus/NAME." },
+	{ "db-name", OPT_TEXT, FIELD(db_name), "NAME",
+	    "Without --here: an empty database that exists; default NAME." },
+	{ "db-user", OPT_TEXT, FIELD(db_user), "ACCOUNT",
+	    "Its account; default NAME." },
+	{ "password-file", OPT_TEXT, FIELD(password_file), "FILE",
+	    "File with the account's password." },
+	{ "db-host", OPT_TEXT, FIELD(db_host), "HOST",
+	    "Its server; default this machine." },
+	{ "db-port", OPT_NUMBER, FIELD(db_port), "PORT", "TCP port of that server." },
+	{ "db-socket", OPT_TEXT, FIELD(db_socket), "PATH",
+	    "Unix socket of that server." },
+	{ "apache-site", OPT_TEXT, FIELD(apache_site), "FILE",
+	    "Without --here: where to write the Apache configuration; default "
+	    "DIR/apache/site.conf." },
+	{ 0 },
+};
+
+/* --- what is asked for --- */
+
+/* The name is part of URLs, of file names and of the database's name. */
+static enum err
+check_name(struct ctx *x, const char *name)
+{
+	size_t n = strlen(name);
+
+	if (n == 0 || n > NAME_MAX_BYTES || !(name[0] >= 'a' && name[0] <= 'z') ||
+	    strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") != n)
+		return ctx_usage(x,
+		    "\"%.60s\" cannot be a project's name: a small letter, then small "
+		    "letters, "
+		    "digits and \"_\", at most %d",
+		    name, NAME_MAX_BYTES);
+	return OK;
+}
+
+static bool
+port_free(int port)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET,
+		.sin_port = htons((uint16_t)port),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
+	bool is_free;
+
+	if (fd < 0)
+		return false;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	is_free = bind(fd, (const struct sockaddr *)&in, sizeof(in)) == 0;
+	close(fd);
+	return is_free;
+}
+
+/* Below the ports that the kernel gives to clients, so that it stays free while we are
+ * down. */
+static enum err
+choose_port(struct ctx *x, int64_t asked, int *port)
+{
+	uint64_t seed;
+	struct rng r;
+
+	if (asked > 65535)
+		return ctx_usage(
+		    x, "--port %lld: there are 65535 ports", (long long)asked);
+	if (asked > 0) {
+		*port = (int)asked;
+		if (!port_free(*port))
+			return FAIL(x->f, E_SYS,
+			    "port %d is taken or not for us; leave out --port for a "
+			    "free one",
+			    *port);
+		return OK;
+	}
+	random_bytes(&seed, sizeof(seed));
+	r = rng_seed(seed);
+	for (int i = 0; i < PORT_TRIES; i++) {
+		*port = PORT_LOW + (int)rng_below(&r, PORTS);
+		if (port_free(*port))
+			return OK;
+	}
+	return FAIL(x->f, E_SYS, "no free loopback port after %d tries", PORT_TRIES);
+}
+
+static enum err
+read_secret(struct ctx *x, const char *path, const char **secret)
+{
+	char *text;
+	enum err e = fs_read(x->a, path, SECRET_MAX, &text, NULL, x->f);
+
+	if (e == OK) {
+		text[strcspn(text, "\r\n")] = '\0';
+		*secret = text;
+	}
+	return e;
+}
+
+static enum err
+check_options(struct ctx *x, struct create *c)
+{
+	const struct create_opts *o = c->o;
+	enum err e = OK;
+
+	c->private = o->here != NULL;
+	if (c->private &&
+	    (o->dir != NULL || o->db_name != NULL || o->db_user != NULL ||
+		o->db_host != NULL || o->db_socket != NULL || o->db_port != 0 ||
+		o->password_file != NULL || o->apache_site != NULL))
+		return ctx_usage(x,
+		    "--here brings its own database and web server: leave out "
+		    "--dir, --db-..., --password-file and --apache-site");
+	if (!c->private && o->url_base == NULL)
+		return ctx_usage(x,
+		    "--url-base URL is needed: where clients find the web server "
+		    "(or --here DIR for a project with servers of its own)");
+	c->db_user = o->db_user != NULL ? o->db_user : c->name;
+	c->db_passwd = "";
+	if (o->password_file != NULL)
+		e = read_secret(x, o->password_file, &c->db_passwd);
+	if (e == OK && c->private)
+		e = choose_port(x, o->port, &c->port);
+	if (e != OK)
+		return e;
+	c->base_url = o->url_base != NULL ?
+	                  arena_strdup(x->a, o->url_base) :
+	                  arena_printf(x->a, "http://127.0.0.1:%d", c->port);
+	for (size_t n = strlen(c->base_url); n > 0 && c->base_url[n - 1] == '/'; n--)
+		c->base_url[n - 1] = '\0';
+	if (url_canonical(x->a, c->base_url) == NULL)
+		return ctx_usage(x,
+		    "--url-base %s: it must begin with http:// or https://",
+		    c->base_url);
+	return OK;
+}
+
+/* --- the directory --- */
+
+static enum err
+check_dir(struct ctx *x, const char *dir)
+{
+	char **names;
+	size_t n;
+	enum err e = fs_list(x->a, dir, 2, &names, &n, x->f);
+
+	if (e == E_NOTFOUND)
+		return OK;
+	if (e != OK)
+		return e;
+	if (n > 0)
+		return FAIL(x->f, E_SYS,
+		    "%s is not empty (it holds \"%s\"%s); name another directory, or "
+		    "remove "
+		    "it if you do not need it",
+		    dir, names[0], n > 1 ? " and more" : "");
+	return OK;
+}
+
+/* Absolute and without links, as it will be seen from anywhere. */
+static enum err
+make_dir(struct ctx *x, struct create *c, const char *asked)
+{
+	char real[PATH_MAX];
+	enum err e = check_dir(x, asked);
+
+	if (e == OK)
+		e = fs_mkdirs(asked, 0755, x->f);
+	if (e != OK)
+		return e;
+	if (realpath(asked, real) == NULL)
+		return FAIL_ERRNO(x->f, "looking at %s", asked);
+	c->dir = arena_strdup(x->a, real);
+	return OK;
+}
+
+/* Root makes the directory and goes on as the account that it shall belong to. */
+static enum err
+become_owner(struct ctx *x, struct create *c)
+{
+	struct account acc;
+	enum err e;
+
+	if (!privilege_is_root())
+		return c->o->user == NULL ?
+		           OK :
+		           ctx_usage(x, "--user is for root; the project is yours");
+	e = account_find(x->a, c->o->user, &acc, x->f);
+	if (e != OK)
+		return e;
+	if (acc.uid == 0)
+		return ctx_usage(
+		    x, "--user root: MariaDB and Apache do not serve as root");
+	if (chown(c->dir, acc.uid, acc.gid) < 0)
+		return FAIL_ERRNO(x->f, "giving %s to %s", c->dir, acc.name);
+	c->owner = acc.name;
+	e = privilege_become(&acc, x->f);
+	/* MariaDB's programs run below the directory too. */
+	if (e == OK && !privilege_reaches(c->dir))
+		e = privilege_lend(x->f);
+	return e;
+}
+
+/* --- the steps --- */
+
+static enum err
+make_tree(struct ctx *x)
+{
+	static const struct {
+		const char *name;
+		unsigned mode;
+	} dirs[] = { { "keys", 0750 }, { "download", 0755 }, { "upload", 0755 },
+		{ "apps", 0755 }, { "templates", 0755 }, { "log", 0755 },
+		{ "run", 0755 }, { "results", 0755 }, { "html", 0755 }, { "bin", 0755 },
+		{ "apache", 0755 } };
+	enum err e = OK;
+
+	for (size_t i = 0; i < N(dirs) && e == OK; i++)
+		e = fs_mkdirs(
+		    project_path(x->a, x->cf, dirs[i].name), dirs[i].mode, x->f);
+	if (e == OK)
+		e = trigger_dirs_make(x->cf, x->f);
+	if (e == OK)
+		ctx_said(x, "created", "directories in %s", x->cf->project_dir);
+	return e;
+}
+
+static enum err
+make_key_pair(struct ctx *x, const char *kind, unsigned private_mode)
+{
+	char *private, *public;
+	enum err e = key_make(x->a, &private, &public, x->f);
+
+	if (e == OK)
+		e = fs_write(arena_printf(x->a, "%s/%s_private", x->cf->key_dir, kind),
+		    private, strlen(private), private_mode, x->f);
+	if (e == OK)
+		e = fs_write(arena_printf(x->a, "%s/%s_public", x->cf->key_dir, kind),
+		    public, strlen(public), 0640, x->f);
+	return e;
+}
+
+static enum err
+make_keys(struct ctx *x)
+{
+	/* Only versions are signed with the first: it may be moved off this machine. */
+	enum err e = make_key_pair(x, "code_sign", 0600);
+
+	if (e == OK)
+		e = make_key_pair(x, "upload", 0640);
+	if (e == OK)
+		ctx_said(x, "created",
+		    "keys (move keys/code_sign_private to a safe place when "
+		    "your versions are signed)");
+	return e;
+}
+
+static enum err
+make_database(struct ctx *x, struct create *c)
+{
+	pid_t pid = 0;
+	enum err e, e2;
+	struct fail f2 = { 0 };
+
+	if (!c->private)
+		return create_database(x, c, x->f);
+	e = short_dir_make(x->a, x->cf, x->f);
+	if (e == OK)
+		e = private_db_make(x, c->db_user, &pid, x->f);
+	if (e == OK)
+		e = create_database(x, c, x->f);
+	ctx_close(x);
+	if (pid > 0) {
+		e2 = private_db_end(x, pid, &f2);
+		if (e == OK && e2 != OK) {
+			*x->f = f2;
+			e = e2;
+		}
+	}
+	short_dir_remove(x->a, x->cf);
+	return e;
+}
+
+static enum err
+make_all(struct ctx *x, struct create *c)
+{
+	const char *account = c->owner != NULL ? c->owner : getenv("USER");
+	struct account acc;
+	enum err e = OK;
+
+	if (c->private) {
+		e = account_by_uid(x->a, geteuid(), &acc, x->f);
+		account = e == OK ? acc.name : NULL;
+		c->db_user = account;
+	}
+	if (e == OK)
+		e = create_conf(x, c, x->f);
+	if (e == OK)
+		e = make_tree(x);
+	if (e == OK)
+		e = make_keys(x);
+	if (e == OK)
+		e = create_web(x, c, x->f);
+	if (e == OK)
+		e = make_database(x, c);
+	return e;
+}
+
+/* What was there before stays: an empty directory. */
+static void
+unmake(struct ctx *x, const struct create *c, bool dir_was_there)
+{
+	struct fail f = { 0 };
+	char **names;
+	size_t n = 0;
+
+	if (!dir_was_there) {
+		if (fs_rmtree(c->dir, &f) != OK)
+			fprintf(stderr, "locus create: cannot remove %s: %s\n", c->dir,
+			    f.detail);
+		return;
+	}
+	if (fs_list(x->a, c->dir, 1000, &names, &n, &f) != OK)
+		return;
+	for (size_t i = 0; i < n; i++)
+		fs_rmtree(arena_printf(x->a, "%s/%s", c->dir, names[i]), &f);
+}
+
+static enum err
+create_run(struct ctx *x, const void *opts, char **args, size_t n)
+{
+	const struct create_opts *o = opts;
+	struct create c = { .name = args[0], .o = o };
+	enum err e = check_name(x, args[0]);
+	bool was_there;
+	const char *dir;
+
+	(void)n;
+	umask(022);
+	if (e == OK)
+		e = check_options(x, &c);
+	if (e != OK)
+		return e;
+	dir = c.private      ? o->here :
+	      o->dir != NULL ? o->dir :
+	                       arena_printf(x->a, "/var/lib/locus/%s", c.name);
+	was_there = fs_exists(dir);
+	ctx_said(x, "project", "%s in %s", c.name, dir);
+	e = make_dir(x, &c, dir);
+	if (e != OK)
+		return e;
+	e = become_owner(x, &c);
+	if (e == OK)
+		e = make_all(x, &c);
+	if (e != OK) {
+		unmake(x, &c, was_there);
+		return e;
+	}
+	printf("\nMaster URL: %s\nNext:       cd %s && locus start\n",
+	    x->cf->master_url, dir);
+	return OK;
+}
+
+const struct cmd cmd_create = { .name = "create",
+	.args = "NAME",
+	.min_args = 1,
+	.max_args = 1,
+	.purpose = "make a project",
+	.about = "Makes directories, keys, config.xml, database and web server "
+		 "configuration.\n"
+		 "With --here all is in one directory, servers included, and needs no "
+		 "root.\n"
+		 "Without it the machine's MariaDB and Apache are used: the database "
+		 "must exist and\n"
+		 "be empty, and the Apache configuration that is written has to be "
+		 "included.\n"
+		 "Run by root, the project belongs to the account given by --user.",
+	.opts = create_options,
+	.opts_size = sizeof(struct create_opts),
+	.run = create_run };

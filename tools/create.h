@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parts of "locus create": what the admin asked for, and the steps that need a file
+ * of their own. */
+#ifndef TOOLS_CREATE_H
+#define TOOLS_CREATE_H
+
+#include <sys/types.h>
+#include "tools/cmd.h"
+
+struct create_opts {
+	const char *here, *url_base, *user, *long_name;
+	const char *db_name, *db_user, *db_host, *db_socket, *password_file, *dir,
+	    *apache_site;
+	int64_t port, db_port;
+	struct conf_list set;
+};
+
+struct create { /* what is made */
+	const char *name, *dir;
+	const struct create_opts *o;
+	bool private;      /* servers of its own */
+	const char *owner; /* account, if root makes it for another */
+	int port;
+	const char *db_user, *db_passwd;
+	char *base_url; /* "http://127.0.0.1:8123" */
+};
+
+/* config.xml of that project, checked; the values of --set come last and count. */
+enum err create_conf(struct ctx *, const struct create *, struct fail *);
+/* apache/httpd.conf, or the site file of a shared Apache, from its template; html/ with
+ * page and style. */
+enum err create_web(struct ctx *, const struct create *, struct fail *);
+/* Makes the private server's data directory and starts it; *pid is its process. */
+enum err private_db_make(struct ctx *, const char *os_user, pid_t *, struct fail *);
+/* Ends it; at failure too. */
+enum err private_db_end(struct ctx *, pid_t, struct fail *);
+/* Database, schema, platforms. */
+enum err create_database(struct ctx *, const struct create *, struct fail *);
+
+#endif

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The first config.xml: what differs from the defaults, and the daemons that every
+ * project has. */
+#include "tools/create.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "lib/buf.h"
+#include "lib/crypt.h"
+#include "lib/fs.h"
+#include "lib/banned.h"
+
+/* Names below the run directory are added to it, and a socket's address holds 107
+ * bytes. */
+enum { RUN_DIR_MOST = 70, TOKEN_DIGITS = 12 };
+
+static const char *const first_daemons[] = { "transitioner", "working_set_manager",
+	"file_deleter" };
+
+struct pair {
+	const char *name, *value;
+};
+
+static const char *
+socket_dir(struct ctx *x, const struct create *c)
+{
+	const char *run = arena_printf(x->a, "%s/run", c->dir);
+	char token[TOKEN_DIGITS + 1];
+
+	if (strlen(run) <= RUN_DIR_MOST)
+		return run;
+	random_hex(token, TOKEN_DIGITS);
+	return arena_printf(x->a, "/tmp/locus-%s", token);
+}
+
+static void
+put_all(struct buf *b, const struct pair *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (p[i].value != NULL && p[i].value[0] != '\0') {
+			buf_puts(b, "\t\t");
+			buf_tag(b, p[i].name, p[i].value);
+		}
+}
+
+static void
+put_places(struct ctx *x, const struct create *c, struct buf *b)
+{
+	const char *base = c->base_url, *name = c->name;
+	const struct pair places[] = {
+		{ "master_url", arena_printf(x->a, "%s/%s/", base, name) },
+		{ "long_name", c->o->long_name != NULL ? c->o->long_name : name },
+		{ "scheduler_url", arena_printf(x->a, "%s/%s_cgi/cgi", base, name) },
+		{ "upload_url",
+		    arena_printf(x->a, "%s/%s_cgi/file_upload_handler", base, name) },
+		{ "download_url", arena_printf(x->a, "%s/%s/download", base, name) },
+		{ "run_user", c->owner },
+	};
+
+	put_all(b, places, N(places));
+}
+
+static void
+put_database(struct ctx *x, const struct create *c, struct buf *b)
+{
+	const struct create_opts *o = c->o;
+	const struct pair private[] = {
+		{ "private_servers", "1" },
+		{ "private_port", arena_printf(x->a, "%d", c->port) },
+		/* By socket, and the server knows the account from the kernel: no
+		   password. */
+		{ "db_name", "locus" },
+		{ "db_user", c->db_user },
+		{ "db_socket", arena_printf(x->a, "%s/mysql.sock", socket_dir(x, c)) },
+	};
+	const struct pair shared[] = {
+		{ "db_name", o->db_name != NULL ? o->db_name : c->name },
+		{ "db_user", c->db_user },
+		{ "db_passwd", c->db_passwd },
+		{ "db_host", o->db_host },
+		{ "db_port", o->db_port > 0 ?
+				 arena_printf(x->a, "%lld", (long long)o->db_port) :
+				 NULL },
+		{ "db_socket", o->db_socket },
+	};
+
+	if (c->private)
+		put_all(b, private, N(private));
+	else
+		put_all(b, shared, N(shared));
+}
+
+static const struct pair rules[] = {
+	{ "locality_scheduling", "1" },
+	{ "locality_scheduling_wait_period", "10" },
+	{ "one_result_per_user_per_wu", "1" },
+};
+
+/* Is the option given by --set?  Then the usual value is left out. */
+static bool
+is_set(const struct create *c, const char *name)
+{
+	for (size_t i = 0; i < c->o->set.n; i++) {
+		size_t n = strcspn(c->o->set.v[i], "=");
+
+		if (strlen(name) == n && strncmp(c->o->set.v[i], name, n) == 0)
+			return true;
+	}
+	return false;
+}
+
+static enum err
+put_options(struct ctx *x, const struct create *c, struct buf *b)
+{
+	for (size_t i = 0; i < N(rules); i++)
+		if (!is_set(c, rules[i].name))
+			put_all(b, &rules[i], 1);
+	for (size_t i = 0; i < c->o->set.n; i++) {
+		const char *set = c->o->set.v[i];
+		size_t n = strcspn(set, "=");
+
+		if (n == 0 || set[n] == '\0')
+			return ctx_usage(x, "--set %s: it must be OPTION=VALUE", set);
+		buf_puts(b, "\t\t");
+		buf_tag(b, arena_memdup(x->a, set, n), set + n + 1);
+	}
+	return OK;
+}
+
+/* An option that nobody knows is a mistake here: it comes from --set. */
+static enum err
+check(struct ctx *x, const char *path, const struct buf *b, struct fail *f)
+{
+	struct conf_remark *r;
+	size_t n;
+	enum err e = conf_parse(x->a, path, b->p, b->n, &x->cf, &r, &n, f);
+
+	if (e != OK)
+		return e;
+	for (size_t i = 0; i < n; i++)
+		if (r[i].error)
+			return ctx_usage(x, "--set: %s", r[i].text);
+	return OK;
+}
+
+enum err
+create_conf(struct ctx *x, const struct create *c, struct fail *f)
+{
+	const char *path = arena_printf(x->a, "%s/config.xml", c->dir);
+	struct buf b = buf_new(x->a);
+	enum err e;
+
+	buf_puts(&b,
+	    "<!-- Options that are not here have their defaults: config.xml(5). -->\n"
+	    "<boinc>\n\t<config>\n");
+	put_places(x, c, &b);
+	put_database(x, c, &b);
+	e = put_options(x, c, &b);
+	buf_puts(&b, "\t</config>\n\t<daemons>\n");
+	for (size_t i = 0; i < N(first_daemons); i++)
+		buf_printf(&b, "\t\t<daemon>\n\t\t\t<cmd>%s</cmd>\n\t\t</daemon>\n",
+		    first_daemons[i]);
+	buf_puts(&b, "\t</daemons>\n\t<tasks>\n\t</tasks>\n</boinc>\n");
+	if (e == OK)
+		e = check(x, path, &b, f);
+	if (e == OK)
+		e = fs_write(path, b.p, b.n, 0640, f);
+	if (e == OK)
+		ctx_said(x, "created", "%s", path);
+	return e;
+}

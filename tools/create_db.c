@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The database of a new project.  A private server takes its account from the kernel
+ * (unix_socket): there is no password to keep, and no other account of the machine gets
+ * in.
+ */
+#include "tools/create.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "db/entity.h"
+#include "db/schema.h"
+#include "lib/clock.h"
+#include "lib/fs.h"
+#include "lib/proc.h"
+#include "tools/program.h"
+#include "tools/service.h"
+#include "lib/banned.h"
+
+enum { READY_MS = 60000, END_MS = 60000, TICK_MS = 20, TAIL_BYTES = 300 };
+
+static const char *
+log_tail(struct ctx *x, const char *path)
+{
+	char *text;
+	size_t n;
+
+	if (fs_read(x->a, path, 16 << 20, &text, &n, NULL) != OK)
+		return "";
+	return n > TAIL_BYTES ? text + n - TAIL_BYTES : text;
+}
+
+static enum err
+install(struct ctx *x, const char *os_user, struct fail *f)
+{
+	static const char *const names[] = { "mariadb-install-db", "mysql_install_db",
+		NULL };
+	const char *program = program_system(x->a, names);
+	const char *log = arena_printf(x->a, "%s/mariadbd.log", x->cf->log_dir);
+	const char *argv[] = { program, "--no-defaults",
+		arena_printf(x->a, "--datadir=%s/mysql", x->cf->project_dir),
+		"--auth-root-authentication-method=socket",
+		arena_printf(x->a, "--auth-root-socket-user=%s", os_user),
+		"--skip-test-db", "--skip-name-resolve", "--innodb-log-file-size=32M",
+		"--innodb-undo-tablespaces=0", NULL };
+	pid_t pid;
+	int st;
+	enum err e;
+
+	if (program == NULL)
+		return FAIL(f, E_CONFIG,
+		    "MariaDB is not installed (Debian: apt-get install "
+		    "mariadb-server)");
+	e = proc_spawn(argv, x->cf->project_dir, log, &pid, f);
+	if (e != OK)
+		return e;
+	while (waitpid(pid, &st, 0) < 0 && errno == EINTR)
+		;
+	if (!WIFEXITED(st) || WEXITSTATUS(st) != 0)
+		return FAIL(f, E_SYS, "%s failed: ...%s", program, log_tail(x, log));
+	ctx_said(x, "created", "database server in %s/mysql", x->cf->project_dir);
+	return OK;
+}
+
+enum err
+private_db_make(struct ctx *x, const char *os_user, pid_t *pid, struct fail *f)
+{
+	int64_t end = clock_mono_ms() + READY_MS;
+	struct service s;
+	enum err e = install(x, os_user, f);
+	union { /* proc_spawn() changes nothing */
+		char **in;
+		const char *const *out;
+	} argv;
+
+	if (e == OK)
+		e = service_database(x->a, x->cf, &s, f);
+	if (e != OK)
+		return e;
+	argv.in = s.argv;
+	e = proc_spawn(argv.out, x->cf->project_dir, s.log, pid, f);
+	while (e == OK && !service_ready(&s)) {
+		if (waitpid(*pid, NULL, WNOHANG) == *pid) {
+			*pid = 0;
+			return FAIL(f, E_DB, "mariadbd does not start: ...%s",
+			    log_tail(x, s.log));
+		}
+		if (clock_mono_ms() > end)
+			return FAIL(f, E_DB, "mariadbd is not ready after %d s: ...%s",
+			    READY_MS / 1000, log_tail(x, s.log));
+		clock_nap_ms(TICK_MS);
+	}
+	return e;
+}
+
+enum err
+private_db_end(struct ctx *x, pid_t pid, struct fail *f)
+{
+	int64_t end = clock_mono_ms() + END_MS;
+
+	(void)x;
+	kill(pid, SIGTERM);
+	while (waitpid(pid, NULL, WNOHANG) == 0) {
+		if (clock_mono_ms() > end) {
+			kill(-pid, SIGKILL);
+			waitpid(pid, NULL, 0);
+			return FAIL(f, E_DB,
+			    "mariadbd did not end within %d s and was killed",
+			    END_MS / 1000);
+		}
+		clock_nap_ms(TICK_MS);
+	}
+	return OK;
+}
+
+/* In the private server there is no database yet; the server's own one serves to
+ * connect. */
+static enum err
+make_empty_database(struct ctx *x, struct fail *f)
+{
+	struct conf cf = *x->cf;
+	char server[] = "mysql";
+	struct db *db;
+	enum err e;
+
+	cf.db_name = server;
+	e = db_open(&cf, true, &db, f);
+	if (e != OK)
+		return e;
+	e = db_exec(db, f, NULL, SQL_DATABASE_CREATE);
+	db_close(db);
+	return e;
+}
+
+static enum err
+seed_platforms(struct ctx *x, struct fail *f)
+{
+	static const struct {
+		const char *name, *people;
+	} all[] = {
+#define PLATFORM(name, people) { name, people },
+#include "tools/platforms.def"
+#undef PLATFORM
+	};
+	enum err e = db_begin(x->db, f);
+
+	for (size_t i = 0; i < N(all) && e == OK; i++) {
+		struct platform p = { .name = arena_strdup(x->a, all[i].name),
+			.user_friendly_name = arena_strdup(x->a, all[i].people) };
+
+		e = platform_insert(x->db, &p, f);
+	}
+	if (e == OK)
+		e = db_commit(x->db, f);
+	else
+		db_rollback(x->db);
+	if (e == OK)
+		ctx_said(x, "created", "%zu platforms", N(all));
+	return e;
+}
+
+enum err
+create_database(struct ctx *x, const struct create *c, struct fail *f)
+{
+	enum err e = c->private ? make_empty_database(x, f) : OK;
+
+	if (e == OK)
+		e = db_open(x->cf, true, &x->db, f);
+	if (e == E_CONFIG && !c->private)
+		return FAIL(f, E_CONFIG,
+		    "%.250s.  Make the database first, for example: CREATE DATABASE "
+		    "%s; and GRANT "
+		    "ALL ON %s.* TO the account.",
+		    f->detail, x->cf->db_name, x->cf->db_name);
+	if (e == OK)
+		e = schema_create(x->db, f);
+	if (e == OK)
+		ctx_said(x, "created", "database %s, schema %d", x->cf->db_name,
+		    (int)SCHEMA_VERSION);
+	return e == OK ? seed_platforms(x, f) : e;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Apache's configuration from its template, and the pages' files that a project may
+ * change. */
+#include "tools/create.h"
+
+#include <ctype.h>
+#include <string.h>
+#include "lib/buf.h"
+#include "lib/fs.h"
+#include "tools/program.h"
+#include "tools/service.h"
+#include "lib/banned.h"
+
+enum { TEMPLATE_MAX = 1 << 20, PROCESSES = 16, IO_EXTRA_S = 30 };
+
+struct place {
+	const char *name, *value;
+};
+
+/* Replaces @NAME@ by its value; what is no known name stays. */
+static char *
+fill_in(struct arena *a, const char *text, const struct place *places, size_t n)
+{
+	struct buf b = buf_new(a);
+
+	while (*text != '\0') {
+		size_t plain = strcspn(text, "@"), i = 0;
+
+		buf_put(&b, text, plain);
+		text += plain;
+		if (*text == '\0')
+			break;
+		for (i = 0; i < n; i++) {
+			size_t len = strlen(places[i].name);
+
+			if (strncmp(text + 1, places[i].name, len) == 0 &&
+			    text[len + 1] == '@') {
+				buf_puts(&b, places[i].value);
+				text += len + 2;
+				break;
+			}
+		}
+		if (i == n)
+			buf_put(&b, text++, 1);
+	}
+	return b.p;
+}
+
+static const char *
+modules_dir(void)
+{
+	static const char *const dirs[] = { "/usr/lib/apache2/modules",
+		"/usr/lib64/httpd/modules", "/usr/lib/httpd/modules",
+		"/usr/libexec/apache2" };
+
+	for (size_t i = 0; i < N(dirs); i++)
+		if (fs_exists(dirs[i]))
+			return dirs[i];
+	return NULL;
+}
+
+static char *
+dir_of(struct arena *a, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash == NULL ? arena_strdup(a, ".") :
+	                       arena_memdup(a, path, (size_t)(slash - path));
+}
+
+/* Apache would take the rest of a line with a blank or a quote in it for something
+ * else. */
+static enum err
+check_path(const char *path, struct fail *f)
+{
+	for (const char *p = path; *p != '\0'; p++)
+		if (!isgraph((unsigned char)*p) || strchr("\"'\\<>%$#@|", *p) != NULL)
+			return FAIL(f, E_BADREQ,
+			    "the path %s goes into Apache's configuration and may hold "
+			    "no blanks, "
+			    "quotes or other special characters",
+			    path);
+	return OK;
+}
+
+static enum err
+write_conf(struct ctx *x, const struct create *c, const char *to, struct fail *f)
+{
+	const char *name = c->private ? "apache-private.conf.in" :
+	                                "apache-site.conf.in";
+	const char *from = program_data(x->a, name), *modules = modules_dir();
+	const char *scheduler = program_find(x->a, NULL, "scheduler");
+	const struct conf *cf = x->cf;
+	int64_t waiters = cf->locality_max_waiters;
+	char *text;
+	enum err e;
+
+	if (from == NULL || scheduler == NULL)
+		return FAIL(f, E_CONFIG, "%s is not installed with this program",
+		    from == NULL ? name : "scheduler");
+	if (c->private && modules == NULL)
+		return FAIL(f, E_CONFIG,
+		    "Apache is not installed (Debian: apt-get install "
+		    "apache2 libapache2-mod-fcgid)");
+	const struct place places[] = {
+		{ "NAME", c->name },
+		{ "PORT", arena_printf(x->a, "%d", c->port) },
+		{ "DIR", cf->project_dir },
+		{ "RUN", socket_dir(x->a, cf) },
+		{ "LOG", cf->log_dir },
+		{ "DOWNLOAD", cf->download_dir },
+		{ "LIBEXEC", dir_of(x->a, scheduler) },
+		{ "SOCKET", upload_socket(x->a, cf) },
+		{ "MODULES", modules == NULL ? "" : modules },
+		{ "MAXBODY",
+		    arena_printf(x->a, "%lld", (long long)cf->max_request_bytes) },
+		{ "IOTIMEOUT",
+		    arena_printf(x->a, "%lld",
+			(long long)cf->locality_scheduling_wait_period + IO_EXTRA_S) },
+		{ "PROCESSES", arena_printf(x->a, "%lld",
+				   (long long)(waiters + 4 > PROCESSES ? waiters + 4 :
+									 PROCESSES)) },
+	};
+	for (size_t i = 0; i < N(places); i++)
+		if (places[i].value[0] == '/' && check_path(places[i].value, f) != OK)
+			return f->code;
+	e = fs_read(x->a, from, TEMPLATE_MAX, &text, NULL, f);
+	if (e != OK)
+		return e;
+	text = fill_in(x->a, text, places, N(places));
+	return fs_write(to, text, strlen(text), 0644, f);
+}
+
+enum err
+create_web(struct ctx *x, const struct create *c, struct fail *f)
+{
+	static const char *const pages[] = { "home.html", "style.css" };
+	const char *to = c->private ? project_path(x->a, x->cf, "apache/httpd.conf") :
+	                 c->o->apache_site != NULL ?
+	                              c->o->apache_site :
+	                              project_path(x->a, x->cf, "apache/site.conf");
+	enum err e = write_conf(x, c, to, f);
+
+	for (size_t i = 0; i < N(pages) && e == OK; i++) {
+		const char *from = program_data(x->a, pages[i]);
+
+		if (from != NULL)
+			e = fs_copy(from,
+			    project_path(
+				x->a, x->cf, arena_printf(x->a, "html/%s", pages[i])),
+			    0644, f);
+	}
+	if (e == OK)
+		ctx_said(x, "created", "%s", to);
+	if (e == OK && !c->private)
+		ctx_said(
+		    x, "to do", "include that file in a virtual host of your Apache");
+	return e;
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * locus: the admin's command line.  Finds the command among the words, reads its
+ * options by its table and runs it; the only place that exits.
+ */
+#include "tools/cmd.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "config.h"
+#include "db/schema.h"
+#include "lib/log.h"
+#include "lib/near.h"
+#include "lib/banned.h"
+
+#define CMD(name) extern const struct cmd cmd_##name;
+#include "tools/cmds.def"
+#undef CMD
+
+const struct cmd *const cmds[] = {
+#define CMD(name) &cmd_##name,
+#include "tools/cmds.def"
+#undef CMD
+	NULL
+};
+
+/* What getopt_long() returns; the options of a command follow VAL_FIRST. */
+enum {
+	VAL_HELP = 'h',
+	VAL_PROJECT = 'p',
+	VAL_OUTPUT = 'o',
+	VAL_VERSION = 'V',
+	VAL_FIRST = 256
+};
+
+/* Do the words begin with the command's?  Returns how many words that are, 0 if not. */
+static int
+words_match(const struct cmd *c, char **words, int n)
+{
+	const char *name = c->name;
+	int i = 0;
+
+	while (*name != '\0') {
+		size_t len = strcspn(name, " ");
+
+		if (i == n || strlen(words[i]) != len ||
+		    memcmp(words[i], name, len) != 0)
+			return 0;
+		name += len + strspn(name + len, " ");
+		i++;
+	}
+	return i;
+}
+
+static const struct cmd *
+find_command(char **words, int n, int *used)
+{
+	for (size_t i = 0; cmds[i] != NULL; i++) {
+		*used = words_match(cmds[i], words, n);
+		if (*used > 0)
+			return cmds[i];
+	}
+	return NULL;
+}
+
+static bool
+begins(const char *name, const char *noun)
+{
+	size_t len = strlen(noun);
+
+	return strncmp(name, noun, len) == 0 && name[len] == ' ';
+}
+
+/* The commands of a noun that came without its verb; false if it is none. */
+static bool
+list_verbs(const char *noun)
+{
+	bool any = false;
+
+	for (size_t i = 0; cmds[i] != NULL; i++) {
+		if (!begins(cmds[i]->name, noun))
+			continue;
+		if (!any)
+			fprintf(stderr, "locus: \"%s\" needs one more word:\n", noun);
+		any = true;
+		fprintf(stderr, "  %-16s %s\n", cmds[i]->name, cmds[i]->purpose);
+	}
+	return any;
+}
+
+/* Nothing has that name: say what comes near. */
+static int
+unknown_command(struct ctx *x, char **words, int n)
+{
+	const char *best = NULL, *typed = words[0];
+	size_t least = (size_t)-1;
+
+	if (n == 1 && list_verbs(typed))
+		return EXIT_USAGE;
+	for (size_t i = 0; cmds[i] != NULL; i++) {
+		bool two = strchr(cmds[i]->name, ' ') != NULL && n > 1;
+		const char *said = two ?
+		                       arena_printf(x->a, "%s %s", words[0], words[1]) :
+		                       words[0];
+
+		if (near_offer(said, cmds[i]->name, &least)) {
+			best = cmds[i]->name;
+			typed = said;
+		}
+	}
+	fprintf(stderr, "locus: there is no command \"%s\"", typed);
+	if (best != NULL)
+		fprintf(stderr, "; did you mean \"locus %s\"?\n", best);
+	else
+		fprintf(stderr, "; \"locus help\" lists them\n");
+	return EXIT_USAGE;
+}
+
+static enum err
+store_number(struct ctx *x, const struct opt *o, int64_t *field, const char *value)
+{
+	char *end;
+	long long number = strtoll(value, &end, 10);
+
+	if (end == value || *end != '\0' || number < 0)
+		return ctx_usage(
+		    x, "--%s: \"%s\" is not a number of 0 or more", o->name, value);
+	*field = number;
+	return OK;
+}
+
+static enum err
+store_option(struct ctx *x, const struct opt *o, void *opts, char *value)
+{
+	void *field = (char *)opts + o->off;
+	struct conf_list *list = field;
+	char **grown;
+
+	switch (o->type) {
+	case OPT_FLAG:
+		*(bool *)field = true;
+		return OK;
+	case OPT_TEXT:
+		*(const char **)field = value;
+		return OK;
+	case OPT_NUMBER:
+		return store_number(x, o, field, value);
+	case OPT_TEXTS:
+		grown = NEWN(x->a, char *, list->n + 1);
+		if (list->n > 0)
+			memcpy(grown, list->v, list->n * sizeof(*grown));
+		grown[list->n] = value;
+		*list = (struct conf_list){ grown, list->n + 1 };
+		return OK;
+	}
+	return OK;
+}
+
+/* getopt_long() only says that it does not know it; we also say which one comes near.
+ */
+static enum err
+unknown_option(struct ctx *x, const struct option *longs, const char *typed)
+{
+	const char *best = NULL;
+	char *word = arena_strdup(x->a, typed + strspn(typed, "-"));
+	size_t least = (size_t)-1;
+
+	word[strcspn(word, "=")] = '\0';
+	for (; longs->name != NULL; longs++)
+		if (near_offer(word, longs->name, &least))
+			best = longs->name;
+	if (best != NULL)
+		return ctx_usage(
+		    x, "unknown option %s, did you mean --%s?", typed, best);
+	return ctx_usage(x, "unknown option %s", typed);
+}
+
+static struct option *
+long_options(struct ctx *x, const struct opt *opts)
+{
+	static const struct option common[] = {
+		{ "project", required_argument, NULL, VAL_PROJECT },
+		{ "output", required_argument, NULL, VAL_OUTPUT },
+		{ "help", no_argument, NULL, VAL_HELP },
+		{ "version", no_argument, NULL, VAL_VERSION },
+		{ 0 },
+	};
+	struct option *longs;
+	size_t n = 0;
+
+	while (opts != NULL && opts[n].name != NULL)
+		n++;
+	longs = NEWN(x->a, struct option, n + N(common));
+	for (size_t i = 0; i < n; i++)
+		longs[i] = (struct option){ opts[i].name,
+			opts[i].type == OPT_FLAG ? no_argument : required_argument,
+			NULL, VAL_FIRST + (int)i };
+	memcpy(longs + n, common, sizeof(common));
+	return longs;
+}
+
+struct line { /* what the command line holds beside words */
+	bool help, version;
+	void *opts;
+};
+
+static enum err
+take_option(struct ctx *x, struct line *l, int c)
+{
+	if (c >= VAL_FIRST)
+		return store_option(x, &x->cmd->opts[c - VAL_FIRST], l->opts, optarg);
+	switch (c) {
+	case VAL_PROJECT:
+		x->project = optarg;
+		return OK;
+	case VAL_HELP:
+		l->help = true;
+		return OK;
+	case VAL_VERSION:
+		l->version = true;
+		return OK;
+	default: /* VAL_OUTPUT */
+		x->json = strcmp(optarg, "json") == 0;
+		if (!x->json && strcmp(optarg, "text") != 0)
+			return ctx_usage(x, "-o %s: it must be text or json", optarg);
+		return OK;
+	}
+}
+
+static enum err
+read_options(struct ctx *x, struct line *l, int argc, char **argv)
+{
+	struct option *longs = long_options(x, x->cmd == NULL ? NULL : x->cmd->opts);
+	/* Before the command is known the words stay where they are: stop at the first.
+	 */
+	const char *shorts = x->cmd == NULL ? "+:hp:o:V" : ":hp:o:V";
+	enum err e = OK;
+	int c;
+
+	opterr = 0;
+	optind = 0;
+	while (e == OK && (c = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
+		if (c == ':')
+			e = ctx_usage(x, "option %s needs a value", argv[optind - 1]);
+		else if (c == '?')
+			e = unknown_option(x, longs, argv[optind - 1]);
+		else
+			e = take_option(x, l, c);
+	}
+	return e;
+}
+
+static enum err
+run_command(struct ctx *x, int argc, char **argv)
+{
+	const struct cmd *c = x->cmd;
+	struct line l = { .opts = arena_alloc(x->a, c->opts_size + 1) };
+	enum err e = read_options(x, &l, argc, argv);
+	int n = argc - optind;
+
+	if (e != OK)
+		return e;
+	if (l.help) {
+		help_command(c);
+		return OK;
+	}
+	if (n < c->min_args)
+		return ctx_usage(
+		    x, "something is missing: locus %s %s", c->name, c->args);
+	if (c->max_args >= 0 && n > c->max_args)
+		return ctx_usage(x, "\"%s\" is too much: locus %s %s",
+		    argv[optind + c->max_args], c->name, c->args);
+	e = c->run(x, l.opts, argv + optind, (size_t)n);
+	ctx_close(x);
+	return e;
+}
+
+static int
+report(const struct ctx *x, enum err e)
+{
+	const char *name = x->cmd == NULL ? "" : x->cmd->name;
+	const char *blank = name[0] == '\0' ? "" : " ";
+
+	if (e == OK)
+		return x->status;
+	fprintf(stderr, "locus%s%s: %s\n", blank, name, x->f->detail);
+	if (x->status == EXIT_USAGE)
+		fprintf(stderr, "Try \"locus%s%s --help\".\n", blank, name);
+	return x->status != 0 ? x->status : err_exit(e);
+}
+
+int
+main(int argc, char **argv)
+{
+	struct arena a = { 0 };
+	struct fail f = { 0 };
+	struct ctx x = { .a = &a, .f = &f };
+	struct line l = { 0 };
+	int used, first;
+	enum err e;
+
+	log_open("locus", NULL, LOG_WARN);
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	e = read_options(&x, &l, argc, argv);
+	if (e != OK)
+		return report(&x, e);
+	if (l.version) {
+		printf("locus %s, schema %d\n", PACKAGE_VERSION, (int)SCHEMA_VERSION);
+		return EXIT_SUCCESS;
+	}
+	first = optind;
+	if (first == argc || l.help) {
+		help_overview();
+		return l.help ? EXIT_SUCCESS : EXIT_USAGE;
+	}
+	x.cmd = find_command(argv + first, argc - first, &used);
+	if (x.cmd == NULL)
+		return unknown_command(&x, argv + first, argc - first);
+	first += used -
+	         1; /* the last word of the command stands for the program's name */
+	return report(&x, run_command(&x, argc - first, argv + first));
+}

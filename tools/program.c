@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Looks through lists of places; the first hit wins. */
+#include "tools/program.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "lib/fs.h"
+#include "lib/banned.h"
+
+/* From the directory of this program: installed, then the build tree. */
+static const char *const program_places[] = { "../libexec/locus", "../sched",
+	"../daemons", "../samples", PKGLIBEXECDIR, NULL };
+static const char *const data_places[] = { "../share/locus", PKGDATADIR, NULL };
+static const char *const system_places[] = { "/usr/local/sbin", "/usr/sbin", "/sbin",
+	NULL };
+
+static char *
+own_dir(struct arena *a)
+{
+	char path[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	char *dir, *slash;
+
+	if (n <= 0)
+		return arena_strdup(a, ".");
+	dir = arena_memdup(a, path, (size_t)n);
+	slash = strrchr(dir, '/');
+	if (slash != NULL)
+		*slash = '\0';
+	return dir;
+}
+
+static char *
+look(struct arena *a, const char *dir, const char *name, int mode)
+{
+	char *path = arena_printf(a, "%s/%s", dir, name), real[PATH_MAX];
+
+	/* Without the dots: the path goes into logs and into Apache's configuration. */
+	if (access(path, mode) < 0 || realpath(path, real) == NULL)
+		return NULL;
+	return arena_strdup(a, real);
+}
+
+static char *
+look_beside(struct arena *a, const char *const *places, const char *name, int mode)
+{
+	char *own = own_dir(a), *hit = NULL;
+
+	for (; *places != NULL && hit == NULL; places++)
+		hit = look(a,
+		    (*places)[0] == '/' ? *places :
+					  arena_printf(a, "%s/%s", own, *places),
+		    name, mode);
+	return hit;
+}
+
+char *
+program_find(struct arena *a, const struct conf *cf, const char *name)
+{
+	const char *slash = strrchr(name, '/');
+	char *hit = NULL;
+
+	if (name[0] == '/')
+		return access(name, X_OK) == 0 ? arena_strdup(a, name) : NULL;
+	if (cf != NULL)
+		hit = look(a, project_path(a, cf, "bin"),
+		    slash == NULL ? name : slash + 1, X_OK);
+	if (hit == NULL && cf != NULL && slash != NULL)
+		hit = look(a, cf->project_dir, name, X_OK);
+	if (hit == NULL)
+		hit = look_beside(
+		    a, program_places, slash == NULL ? name : slash + 1, X_OK);
+	return hit;
+}
+
+char *
+program_system(struct arena *a, const char *const *names)
+{
+	const char *path = getenv("PATH");
+	char *hit = NULL;
+
+	for (; *names != NULL && hit == NULL; names++) {
+		for (const char *p = path; p != NULL && *p != '\0' && hit == NULL;) {
+			size_t n = strcspn(p, ":");
+
+			hit = look(a, arena_memdup(a, p, n), *names, X_OK);
+			p += n + (p[n] == ':');
+		}
+		for (size_t i = 0; system_places[i] != NULL && hit == NULL; i++)
+			hit = look(a, system_places[i], *names, X_OK);
+	}
+	return hit;
+}
+
+char *
+program_data(struct arena *a, const char *name)
+{
+	return look_beside(a, data_places, name, R_OK);
+}

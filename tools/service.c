@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Command lines of the services and how to tell that each is ready.  A daemon whose
+ * program is missing is still a service, so that status shows it with its reason.
+ */
+#include "tools/service.h"
+
+#include <arpa/inet.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include "lib/proc.h"
+#include "tools/program.h"
+#include "lib/banned.h"
+
+enum { DAEMON_GRACE_S = 15, WEB_GRACE_S = 10, DATABASE_GRACE_S = 60 };
+
+static const char *const mariadbd_names[] = { "mariadbd", "mysqld", NULL };
+static const char *const apache_names[] = { "apache2", "httpd", NULL };
+
+static char *
+log_path(struct arena *a, const struct conf *cf, const char *file)
+{
+	return file[0] == '/' ? arena_strdup(a, file) :
+	                        arena_printf(a, "%s/%s", cf->log_dir, file);
+}
+
+enum err
+service_database(
+    struct arena *a, const struct conf *cf, struct service *s, struct fail *f)
+{
+	char *program = program_system(a, mariadbd_names);
+	char *argv[] = { program, arena_strdup(a, "--no-defaults"),
+		arena_printf(a, "--datadir=%s/mysql", cf->project_dir),
+		arena_printf(a, "--socket=%s", cf->db_socket),
+		arena_printf(a, "--pid-file=%s/mariadbd.pid", cf->run_dir),
+		arena_strdup(a, "--skip-networking"),
+		arena_strdup(a, "--skip-name-resolve"),
+		arena_strdup(a, "--performance-schema=OFF"),
+		arena_strdup(a, "--innodb-buffer-pool-size=64M"),
+		arena_strdup(a, "--innodb-log-file-size=32M"),
+		arena_strdup(a, "--innodb-undo-tablespaces=0"),
+		arena_strdup(a, "--innodb-flush-log-at-trx-commit=1"),
+		arena_strdup(a, "--character-set-server=utf8mb4"),
+		arena_strdup(a, "--max-connections=400"), NULL };
+
+	if (program == NULL)
+		return FAIL(f, E_CONFIG,
+		    "mariadbd is not installed (Debian: apt-get install "
+		    "mariadb-server)");
+	*s = (struct service){ .name = arena_strdup(a, "mariadbd"),
+		.kind = SERVICE_DATABASE,
+		.argv = arena_memdup(a, argv, sizeof(argv)),
+		.log = log_path(a, cf, "mariadbd.log"),
+		.ready = READY_GREETS,
+		.socket = cf->db_socket,
+		.stop_signal = SIGTERM,
+		.grace_s = DATABASE_GRACE_S };
+	return OK;
+}
+
+char *
+socket_dir(struct arena *a, const struct conf *cf)
+{
+	/* Where the run directory is too deep for a socket, the database's is
+	 * elsewhere. */
+	const char *slash = strrchr(cf->db_socket, '/');
+
+	if (cf->private_servers && slash != NULL)
+		return arena_memdup(a, cf->db_socket, (size_t)(slash - cf->db_socket));
+	return cf->run_dir;
+}
+
+char *
+upload_socket(struct arena *a, const struct conf *cf)
+{
+	return arena_printf(a, "%s/upload.sock", socket_dir(a, cf));
+}
+
+static enum err
+service_web(struct arena *a, const struct conf *cf, struct service *s, struct fail *f)
+{
+	char *program = program_system(a, apache_names);
+	char *argv[] = { program, arena_strdup(a, "-f"),
+		arena_printf(a, "%s/apache/httpd.conf", cf->project_dir),
+		arena_strdup(a, "-D"), arena_strdup(a, "FOREGROUND"), NULL };
+
+	if (program == NULL)
+		return FAIL(f, E_CONFIG,
+		    "Apache is not installed (Debian: apt-get install "
+		    "apache2 libapache2-mod-fcgid)");
+	*s = (struct service){ .name = arena_strdup(a, "apache2"),
+		.kind = SERVICE_WEB,
+		.argv = arena_memdup(a, argv, sizeof(argv)),
+		.log = log_path(a, cf, "apache2.log"),
+		.pid_file = arena_printf(a, "%s/apache.pid", socket_dir(a, cf)),
+		.ready = READY_PORT,
+		.port = (int)cf->private_port,
+		.stop_signal = SIGTERM,
+		.grace_s = WEB_GRACE_S };
+	return OK;
+}
+
+static void
+service_upload(struct arena *a, const struct conf *cf, struct service *s)
+{
+	char *program = program_find(a, cf, "file_upload_handler");
+	char *argv[] = { program, arena_strdup(a, "--socket"), upload_socket(a, cf),
+		NULL };
+
+	*s = (struct service){ .name = arena_strdup(a, "file_upload_handler"),
+		.kind = SERVICE_UPLOAD,
+		.argv = program == NULL ? NULL : arena_memdup(a, argv, sizeof(argv)),
+		.why = arena_strdup(a, "its program is not installed"),
+		.log = log_path(a, cf, "file_upload_handler.log"),
+		.ready = READY_SOCKET,
+		.socket = upload_socket(a, cf),
+		.stop_signal = SIGTERM,
+		.grace_s = DAEMON_GRACE_S };
+}
+
+static enum err
+service_daemon(struct arena *a, const struct conf *cf, const struct conf_daemon *d,
+    struct service *s, struct fail *f)
+{
+	char **argv, *program;
+	enum err e = proc_split(a, d->cmd, &argv, f);
+
+	if (e != OK)
+		return FAIL(
+		    f, E_CONFIG, "%s: daemon %s: %.200s", cf->path, d->name, f->detail);
+	program = program_find(a, cf, argv[0]);
+	*s = (struct service){ .name = d->name,
+		.kind = SERVICE_DAEMON,
+		.argv = program == NULL ? NULL : argv,
+		.why = arena_printf(a,
+		    "there is no program %s in the project's bin or beside "
+		    "the installed ones",
+		    argv[0]),
+		.log = log_path(a, cf, d->output),
+		.ready = READY_ALIVE,
+		.stop_signal = SIGTERM,
+		.grace_s = DAEMON_GRACE_S };
+	argv[0] = program;
+	return OK;
+}
+
+static int
+by_kind(const void *x, const void *y)
+{
+	const struct service *a = x, *b = y;
+
+	return (a->kind > b->kind) - (a->kind < b->kind);
+}
+
+enum err
+services_of(struct arena *a, const struct conf *cf, struct service **list, size_t *n,
+    struct fail *f)
+{
+	struct service *s = NEWN(a, struct service, cf->ndaemons + 3);
+	enum err e = OK;
+	size_t k = 0;
+
+	if (cf->private_servers) {
+		e = service_database(a, cf, &s[k++], f);
+		if (e == OK)
+			e = service_web(a, cf, &s[k++], f);
+	}
+	service_upload(a, cf, &s[k++]);
+	for (size_t i = 0; i < cf->ndaemons && e == OK; i++)
+		if (!cf->daemons[i].disabled)
+			e = service_daemon(a, cf, &cf->daemons[i], &s[k++], f);
+	for (size_t i = 0; i < k && e == OK; i++)
+		for (size_t j = 0; j < i; j++)
+			if (strcmp(s[i].name, s[j].name) == 0)
+				return FAIL(f, E_CONFIG,
+				    "%s: no daemon may be called \"%s\"", cf->path,
+				    s[i].name);
+	qsort(s, k, sizeof(*s), by_kind);
+	*list = s;
+	*n = k;
+	return e;
+}
+
+static bool
+connects(const struct sockaddr *sa, socklen_t len, bool greets)
+{
+	int fd = socket(sa->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	bool yes;
+
+	if (fd < 0)
+		return false;
+	yes = connect(fd, sa, len) == 0 && (!greets || poll(&p, 1, 1000) == 1);
+	close(fd);
+	return yes;
+}
+
+static bool
+socket_accepts(const char *path, bool greets)
+{
+	struct sockaddr_un un = { .sun_family = AF_UNIX };
+
+	if (strlen(path) >= sizeof(un.sun_path))
+		return false;
+	memcpy(un.sun_path, path, strlen(path) + 1);
+	return connects((const struct sockaddr *)&un, sizeof(un), greets);
+}
+
+static bool
+port_accepts(int port)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET,
+		.sin_port = htons((uint16_t)port),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+
+	return connects((const struct sockaddr *)&in, sizeof(in), false);
+}
+
+bool
+service_ready(const struct service *s)
+{
+	switch (s->ready) {
+	case READY_SOCKET:
+		return socket_accepts(s->socket, false);
+	case READY_GREETS:
+		return socket_accepts(s->socket, true);
+	case READY_PORT:
+		return port_accepts(s->port);
+	case READY_ALIVE:
+		break;
+	}
+	return true;
+}

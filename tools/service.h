@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the supervisor runs for a project: its private servers, the upload handler, its
+ * daemons. */
+#ifndef TOOLS_SERVICE_H
+#define TOOLS_SERVICE_H
+
+#include <stdbool.h>
+#include "lib/arena.h"
+#include "lib/err.h"
+#include "model/conf.h"
+
+enum ready {          /* how to see that it is ready */
+	READY_ALIVE,  /* it runs */
+	READY_SOCKET, /* its unix socket accepts */
+	READY_GREETS, /* its unix socket accepts and sends the first byte */
+	READY_PORT    /* its loopback port accepts */
+};
+
+/* In the order of starting; the other way round they are stopped, Apache first. */
+enum service_kind { SERVICE_DATABASE, SERVICE_DAEMON, SERVICE_UPLOAD, SERVICE_WEB };
+
+struct service {
+	char *name; /* unique */
+	enum service_kind kind;
+	char **argv; /* NULL: it cannot be run, and why */
+	char *why;
+	char *log;      /* path */
+	char *pid_file; /* removed before it starts, as Apache trusts an old one; NULL =
+	                   none */
+	enum ready ready;
+	char *socket;
+	int port;
+	int stop_signal; /* to the process itself; past grace_s its group is killed */
+	int grace_s;
+};
+
+/* All services of the project, sorted by kind. */
+enum err services_of(
+    struct arena *, const struct conf *, struct service **, size_t *n, struct fail *);
+/* The private MariaDB alone, for creating the database. */
+enum err service_database(
+    struct arena *, const struct conf *, struct service *, struct fail *);
+bool service_ready(const struct service *);
+/* Directory of the sockets of private servers: the run directory, or a short one
+ * (supervise.h). */
+char *socket_dir(struct arena *, const struct conf *);
+char *upload_socket(struct arena *, const struct conf *);
+
+#endif

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* locus start, stop and restart. */
+#include "tools/cmd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "lib/clock.h"
+#include "lib/fs.h"
+#include "lib/log.h"
+#include "tools/group.h"
+#include "tools/privilege.h"
+#include "tools/probe.h"
+#include "tools/procfs.h"
+#include "tools/state.h"
+#include "tools/supervise.h"
+#include "lib/banned.h"
+
+enum {
+	WAIT_DEFAULT_S = 60,
+	STOP_MOST_S = 150,
+	TICK_MS = 50,
+	TAIL_BYTES = 600,
+	HOPELESS = 4
+};
+
+struct start_opts {
+	bool foreground;
+	int64_t wait;
+};
+
+static const struct opt start_options[] = {
+	{ "wait", OPT_NUMBER, offsetof(struct start_opts, wait), "SECONDS",
+	    "Waits so long at most until the project answers; default 60." },
+	{ "foreground", OPT_FLAG, offsetof(struct start_opts, foreground), NULL,
+	    "Supervises in this process, for init systems; logs to standard error." },
+	{ 0 },
+};
+
+/* --- the supervisor's process --- */
+
+static enum err
+run_supervisor(struct ctx *x, const char *log)
+{
+	enum log_level level = x->cf->sched_debug_level > 2 ? LOG_DEBUG : LOG_INFO;
+	enum err e;
+
+	log_open("supervisor", log, level);
+	e = supervise(x->a, x->cf, x->f);
+	if (e != OK)
+		log_fail("supervisor", x->f);
+	return e;
+}
+
+/* In the child: a session of its own without our terminal.  Returns only to end the
+ * process. */
+static enum err
+detached(struct ctx *x)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	setsid();
+	if (null >= 0)
+		for (int fd = 0; fd <= 2; fd++)
+			dup2(null, fd);
+	return run_supervisor(
+	    x, arena_printf(x->a, "%s/supervisor.log", x->cf->log_dir));
+}
+
+/* --- waiting until it is up --- */
+
+static const char *
+tail(struct ctx *x, const char *name)
+{
+	char *text, *path = arena_printf(x->a, "%s/%s.log", x->cf->log_dir, name);
+	size_t n;
+
+	if (fs_read(x->a, path, 64 << 20, &text, &n, NULL) != OK)
+		return "";
+	return n > TAIL_BYTES ? text + n - TAIL_BYTES : text;
+}
+
+static bool
+current(const struct state *s)
+{
+	return procfs_alive(s->supervisor, s->supervisor_start);
+}
+
+struct watch { /* what was said already */
+	bool *said;
+	size_t n;
+};
+
+/* Tells each service once, when it runs; returns how many are neither running nor
+ * hopeless. */
+static size_t
+tell_news(struct ctx *x, const struct state *s, struct watch *w, size_t *bad)
+{
+	size_t open = 0;
+
+	*bad = 0;
+	if (w->n != s->n) {
+		w->said = NEWN(x->a, bool, s->n + 1);
+		w->n = s->n;
+	}
+	for (size_t i = 0; i < s->n; i++) {
+		const struct state_proc *p = &s->procs[i];
+
+		if (p->life == LIFE_RUNNING) {
+			if (!w->said[i])
+				ctx_said(
+				    x, "running", "%s, pid %d", p->name, (int)p->pid);
+			w->said[i] = true;
+		} else if (p->life == LIFE_FAILED || p->restarts >= HOPELESS) {
+			(*bad)++;
+		} else {
+			open++;
+		}
+	}
+	return open;
+}
+
+static enum err
+explain_bad(struct ctx *x, const struct state *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		const struct state_proc *p = &s->procs[i];
+
+		if (p->life == LIFE_RUNNING)
+			continue;
+		fprintf(stderr, "%s does not run (%s, %s); the end of its log:\n%s\n",
+		    p->name, life_name(p->life), p->note, tail(x, p->name));
+	}
+	return FAIL(x->f, E_SYS,
+	    "not all services run; the others go on: see locus status, the logs in %s, "
+	    "locus stop",
+	    x->cf->log_dir);
+}
+
+/* Until all services run and the scheduler answers; child is 0 if another process
+ * supervises. */
+static enum err
+wait_until_up(struct ctx *x, pid_t child, int64_t wait_s)
+{
+	int64_t end = clock_mono_ms() + wait_s * 1000;
+	struct watch w = { 0 };
+	struct arena round = { 0 };
+	struct state s = { 0 };
+	char *why = NULL;
+	size_t bad = 0;
+	bool up = false;
+	int st;
+
+	while (!up && clock_mono_ms() < end) {
+		if (child > 0 && waitpid(child, &st, WNOHANG) == child)
+			child = -1;
+		/* If ours has ended because another one was faster, that one will do.
+		 */
+		if (child < 0 && !state_supervised(x->a, x->cf))
+			return FAIL(x->f, E_SYS,
+			    "the supervisor has ended; its log says:\n%s",
+			    tail(x, "supervisor"));
+		arena_reset(&round);
+		if (state_read(&round, x->cf, &s, NULL) == OK && current(&s) &&
+		    tell_news(x, &s, &w, &bad) == 0) {
+			if (bad > 0)
+				return explain_bad(x, &s);
+			up = probe_scheduler(x->a, x->cf, &why);
+		}
+		if (!up)
+			clock_nap_ms(TICK_MS);
+	}
+	arena_free(&round);
+	if (!up && why != NULL)
+		return FAIL(x->f, E_SYS,
+		    "all services run but the project does not answer after %lld s: "
+		    "%s; see "
+		    "the logs in %s",
+		    (long long)wait_s, why, x->cf->log_dir);
+	if (!up)
+		return FAIL(x->f, E_SYS,
+		    "not up after %lld s; see locus status and the logs "
+		    "in %s",
+		    (long long)wait_s, x->cf->log_dir);
+	ctx_said(x, "answers", "%s", x->cf->master_url);
+	return OK;
+}
+
+static enum err
+start_run(struct ctx *x, const void *opts, char **args, size_t n)
+{
+	const struct start_opts *o = opts;
+	enum err e = ctx_conf(x);
+	pid_t pid = 0;
+
+	(void)args, (void)n;
+	if (e != OK)
+		return e;
+	if (privilege_is_root() && x->cf->private_servers)
+		return FAIL(x->f, E_CONFIG,
+		    "%s belongs to root, and MariaDB and Apache do not serve as root; "
+		    "give it to "
+		    "an account (chown -R www-data) or set <run_user>",
+		    x->cf->project_dir);
+	ctx_said(x, "project", "%s in %s", x->cf->long_name, x->cf->project_dir);
+	if (state_supervised(x->a, x->cf)) {
+		ctx_said(x, "found", "a supervisor that runs already");
+	} else if (o->foreground) {
+		return run_supervisor(x, NULL);
+	} else {
+		pid = fork();
+		if (pid < 0)
+			return FAIL_ERRNO(x->f, "starting the supervisor");
+		if (pid == 0)
+			return detached(x);
+	}
+	return wait_until_up(x, pid, o->wait > 0 ? o->wait : WAIT_DEFAULT_S);
+}
+
+/* --- stop --- */
+
+static enum err
+stop_supervisor(struct ctx *x)
+{
+	int64_t end = clock_mono_ms() + STOP_MOST_S * 1000;
+	struct state s;
+	enum err e = state_read(x->a, x->cf, &s, x->f);
+
+	if (e != OK || !current(&s))
+		return FAIL(x->f, E_SYS, "a supervisor holds %s but cannot be found",
+		    state_lock_path(x->a, x->cf));
+	if (kill(s.supervisor, SIGTERM) < 0 && errno == EPERM) {
+		x->status = EXIT_DENIED;
+		return FAIL(
+		    x->f, E_SYS, "process %d is another account's", (int)s.supervisor);
+	}
+	while (state_supervised(x->a, x->cf)) {
+		if (clock_mono_ms() > end)
+			return FAIL(x->f, E_SYS,
+			    "not down after %d s; see %s/supervisor.log", STOP_MOST_S,
+			    x->cf->log_dir);
+		clock_nap_ms(TICK_MS);
+	}
+	/* It has let go of its lock and is about to exit. */
+	while (current(&s) && clock_mono_ms() < end)
+		clock_nap_ms(TICK_MS / 10);
+	ctx_said(x, "stopped", "%zu services and the supervisor", s.n);
+	return OK;
+}
+
+static enum err
+stop(struct ctx *x, bool *was_running)
+{
+	enum err e = ctx_conf(x);
+	pid_t *pids;
+	size_t n;
+
+	if (e != OK)
+		return e;
+	ctx_said(x, "stopping", "%s in %s", x->cf->long_name, x->cf->project_dir);
+	*was_running = true;
+	if (state_supervised(x->a, x->cf))
+		return stop_supervisor(x);
+	e = supervise_end_orphans(x->a, x->cf, &n, x->f);
+	if (e != OK)
+		return e;
+	*was_running = n > 0;
+	if (n > 0)
+		ctx_said(x, "stopped", "%zu services without a supervisor", n);
+	n = group_marked(x->a, x->cf->project_dir, &pids);
+	if (n > 0)
+		return FAIL(x->f, E_SYS, "%zu processes are left, the first is %d", n,
+		    (int)pids[0]);
+	return OK;
+}
+
+static enum err
+stop_run(struct ctx *x, const void *opts, char **args, size_t n)
+{
+	bool was_running;
+	enum err e = stop(x, &was_running);
+
+	(void)opts, (void)args, (void)n;
+	if (e == OK && !was_running)
+		ctx_said(x, "nothing", "was running");
+	return e;
+}
+
+static enum err
+restart_run(struct ctx *x, const void *opts, char **args, size_t n)
+{
+	bool was_running;
+	enum err e = stop(x, &was_running);
+
+	return e == OK ? start_run(x, opts, args, n) : e;
+}
+
+const struct cmd cmd_start = { .name = "start",
+	.args = "",
+	.purpose = "start the project and supervise it",
+	.about = "Starts a supervisor, which starts the project's servers and daemons, "
+		 "restarts what\n"
+		 "dies and takes over what a killed supervisor left running.  Waits "
+		 "until the\n"
+		 "scheduler answers, and says where.  It is no error if the project "
+		 "runs already.",
+	.opts = start_options,
+	.opts_size = sizeof(struct start_opts),
+	.run = start_run };
+
+const struct cmd cmd_stop = { .name = "stop",
+	.args = "",
+	.purpose = "stop the project",
+	.about = "Ends the web server, the upload handler, the daemons and the "
+		 "database, in this\n"
+		 "order; each may finish what it is doing, within a bounded time.  "
+		 "Works as well\n"
+		 "when the supervisor is dead.  Leaves no process.",
+	.run = stop_run };
+
+const struct cmd cmd_restart = { .name = "restart",
+	.args = "",
+	.purpose = "stop and start the project",
+	.about = "Stops the project and starts it again.",
+	.opts = start_options,
+	.opts_size = sizeof(struct start_opts),
+	.run = restart_run };

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* run/state.json by jansson. */
+#include "tools/state.h"
+
+#include <jansson.h>
+#include <string.h>
+#include "lib/fs.h"
+#include "lib/banned.h"
+
+enum { STATE_MAX = 1 << 20 };
+
+static const char *const life_names[LIFE__MAX] = { "down", "starting", "running",
+	"ending", "failed" };
+
+const char *
+life_name(enum life l)
+{
+	return life_names[l];
+}
+
+static enum life
+life_from(const char *name)
+{
+	for (int i = 0; i < LIFE__MAX; i++)
+		if (name != NULL && strcmp(life_names[i], name) == 0)
+			return (enum life)i;
+	return LIFE_DOWN;
+}
+
+static char *
+state_path(struct arena *a, const struct conf *cf)
+{
+	return arena_printf(a, "%s/state.json", cf->run_dir);
+}
+
+char *
+state_lock_path(struct arena *a, const struct conf *cf)
+{
+	return arena_printf(a, "%s/supervisor.lock", cf->run_dir);
+}
+
+bool
+state_supervised(struct arena *a, const struct conf *cf)
+{
+	return fs_locked(state_lock_path(a, cf));
+}
+
+static json_t *
+proc_json(const struct state_proc *p)
+{
+	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:i, s:s}", "name", p->name,
+	    "state", life_name(p->life), "pid", (json_int_t)p->pid, "session",
+	    (json_int_t)p->session, "start", (json_int_t)p->start, "since",
+	    (json_int_t)p->since, "restarts", p->restarts, "note",
+	    p->note == NULL ? "" : p->note);
+}
+
+enum err
+state_write(
+    struct arena *a, const struct conf *cf, const struct state *s, struct fail *f)
+{
+	json_t *list = json_array();
+	size_t flags = JSON_INDENT(1), n;
+	json_t *root;
+	char *text;
+
+	for (size_t i = 0; i < s->n; i++)
+		json_array_append_new(list, proc_json(&s->procs[i]));
+	root = json_pack("{s:{s:I, s:I}, s:o}", "supervisor", "pid",
+	    (json_int_t)s->supervisor, "start", (json_int_t)s->supervisor_start,
+	    "processes", list);
+	n = json_dumpb(root, NULL, 0, flags);
+	text = arena_alloc(a, n + 1);
+	json_dumpb(root, text, n, flags);
+	json_decref(root);
+	return fs_write(state_path(a, cf), text, n, 0644, f);
+}
+
+static struct state_proc
+proc_from(struct arena *a, const json_t *j)
+{
+	const char *name = json_string_value(json_object_get(j, "name"));
+	const char *note = json_string_value(json_object_get(j, "note"));
+
+	return (struct state_proc){ .name = arena_strdup(a, name),
+		.life = life_from(json_string_value(json_object_get(j, "state"))),
+		.pid = (pid_t)json_integer_value(json_object_get(j, "pid")),
+		.session = (pid_t)json_integer_value(json_object_get(j, "session")),
+		.start = (uint64_t)json_integer_value(json_object_get(j, "start")),
+		.since = json_integer_value(json_object_get(j, "since")),
+		.restarts = (int)json_integer_value(json_object_get(j, "restarts")),
+		.note = arena_strdup(a, note) };
+}
+
+enum err
+state_read(struct arena *a, const struct conf *cf, struct state *s, struct fail *f)
+{
+	const char *path = state_path(a, cf);
+	json_t *root, *list, *sup;
+	char *text;
+	size_t n;
+	enum err e = fs_read(a, path, STATE_MAX, &text, &n, f);
+
+	*s = (struct state){ 0 };
+	if (e != OK)
+		return e;
+	root = json_loadb(text, n, 0, NULL);
+	if (root == NULL)
+		return FAIL(f, E_NOTFOUND, "%s cannot be read", path);
+	sup = json_object_get(root, "supervisor");
+	s->supervisor = (pid_t)json_integer_value(json_object_get(sup, "pid"));
+	s->supervisor_start = (uint64_t)json_integer_value(
+	    json_object_get(sup, "start"));
+	list = json_object_get(root, "processes");
+	s->procs = NEWN(a, struct state_proc, json_array_size(list) + 1);
+	for (; s->n < json_array_size(list); s->n++)
+		s->procs[s->n] = proc_from(a, json_array_get(list, s->n));
+	json_decref(root);
+	return OK;
+}

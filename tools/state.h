@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * run/state.json: what the supervisor runs, written whenever it changes.  A later
+ * supervisor takes over by it, and status reads it.
+ */
+#ifndef TOOLS_STATE_H
+#define TOOLS_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "lib/arena.h"
+#include "lib/err.h"
+#include "model/conf.h"
+
+enum life {
+	LIFE_DOWN,
+	LIFE_STARTING,
+	LIFE_RUNNING,
+	LIFE_ENDING,
+	LIFE_FAILED,
+	LIFE__MAX
+};
+const char *life_name(enum life); /* "running" */
+
+struct state_proc {
+	char *name;
+	enum life life;
+	pid_t pid; /* also its process group; 0 = none */
+	pid_t session;
+	uint64_t start; /* procfs start time */
+	int64_t since;  /* seconds UTC */
+	int restarts;
+	char *note; /* "exit 1", "killed by signal 9", why it cannot run; "" */
+};
+
+struct state {
+	pid_t supervisor;
+	uint64_t supervisor_start;
+	struct state_proc *procs;
+	size_t n;
+};
+
+enum err state_write(
+    struct arena *, const struct conf *, const struct state *, struct fail *);
+/* E_NOTFOUND if there is none.  One that cannot be read counts as none: /proc knows the
+ * rest. */
+enum err state_read(struct arena *, const struct conf *, struct state *, struct fail *);
+char *state_lock_path(struct arena *, const struct conf *);
+/* Does a supervisor of this project live? */
+bool state_supervised(struct arena *, const struct conf *);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Inside of the supervisor: its services and what moves each of them (sup_step.c), how
+ * it takes over from one that was killed (sup_adopt.c), and its life (supervise.c).
+ */
+#ifndef TOOLS_SUP_H
+#define TOOLS_SUP_H
+
+#include <stdbool.h>
+#include "lib/arena.h"
+#include "model/conf.h"
+#include "tools/procfs.h"
+#include "tools/service.h"
+#include "tools/state.h"
+
+struct proc { /* a service and what runs for it */
+	struct service s;
+	enum life life;
+	bool wanted, child;
+	pid_t pid, session;
+	uint64_t start;
+	int64_t since;                     /* UTC seconds */
+	int64_t born_ms, next_ms, kill_ms; /* monotonic */
+	int64_t delay_ms;
+	int restarts, exit;
+	char note[96];
+};
+
+struct sup {
+	struct arena *a;    /* process lifetime */
+	struct arena round; /* one look */
+	const struct conf *cf;
+	struct proc *procs;
+	size_t n, cap;
+	struct procfs self;
+	bool changed; /* state.json is to be written */
+	int64_t reload_ms, conf_mtime, conf_size;
+};
+
+/* --- sup_step.c --- */
+struct proc *sup_find(struct sup *, const char *name); /* NULL if there is none */
+void sup_set_life(struct sup *, struct proc *, enum life);
+/* Looks at every service once and moves it on; writes state.json if something changed.
+ */
+void sup_look(struct sup *);
+/* Ends a service that runs: its own signal first, KILL for its group when its time is
+ * over. */
+void sup_end(struct sup *, struct proc *, int64_t now_ms);
+/* The process itself is gone; what it left is ended before it may start again. */
+void sup_died(struct sup *, struct proc *, int64_t now_ms);
+
+/* --- sup_adopt.c --- */
+/* What state.json tells and still lives is ours; what is no longer configured is ended.
+ */
+void sup_take_over(struct sup *);
+
+#endif

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A loop that looks at every service ten times a second.  Stopping is the same loop
+ * with nothing wanted, one kind of service at a time.
+ */
+#include "tools/supervise.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+#include "lib/clock.h"
+#include "lib/fs.h"
+#include "lib/log.h"
+#include "lib/proc.h"
+#include "tools/group.h"
+#include "tools/privilege.h"
+#include "tools/program.h"
+#include "tools/sup.h"
+#include "lib/banned.h"
+
+enum { TICK_MS = 100, RELOAD_MS = 1000 };
+
+/* --- the list of services --- */
+
+static bool
+same_command(char **a, char **b)
+{
+	if (a == NULL || b == NULL)
+		return a == b;
+	for (; *a != NULL && *b != NULL; a++, b++)
+		if (strcmp(*a, *b) != 0)
+			return false;
+	return *a == *b;
+}
+
+/* Takes a list of services: new ones are started, missing and changed ones ended. */
+static void
+want(struct sup *x, const struct service *s, size_t n)
+{
+	int64_t now_ms = clock_mono_ms();
+
+	for (size_t i = 0; i < x->n; i++)
+		x->procs[i].wanted = false;
+	for (size_t i = 0; i < n; i++) {
+		struct proc *p = sup_find(x, s[i].name);
+
+		if (p == NULL) {
+			PUSH(x->a, x->procs, x->n, x->cap) = (struct proc){
+				.s = s[i], .wanted = true, .since = clock_now()
+			};
+			continue;
+		}
+		p->wanted = true;
+		if (!same_command(p->s.argv, s[i].argv)) {
+			sup_end(x, p, now_ms);
+			if (p->life == LIFE_FAILED)
+				p->life = LIFE_DOWN;
+		}
+		p->s = s[i];
+	}
+	for (size_t i = 0; i < x->n; i++)
+		if (!x->procs[i].wanted)
+			sup_end(x, &x->procs[i], now_ms);
+	x->changed = true;
+}
+
+static void
+forget_ended(struct sup *x)
+{
+	size_t k = 0;
+
+	for (size_t i = 0; i < x->n; i++) {
+		struct proc *p = &x->procs[i];
+
+		if (p->wanted || p->pid != 0)
+			x->procs[k++] = *p;
+	}
+	x->changed = x->changed || k != x->n;
+	x->n = k;
+}
+
+/* config.xml has changed: take its daemons as they are now.  A faulty file changes
+ * nothing. */
+static void
+reload_if_changed(struct sup *x)
+{
+	int64_t now_ms = clock_mono_ms(), mtime, size;
+	struct fail f = { 0 };
+	struct service *s;
+	struct conf *cf;
+	size_t n;
+
+	if (now_ms < x->reload_ms)
+		return;
+	x->reload_ms = now_ms + RELOAD_MS;
+	mtime = fs_mtime(x->cf->path);
+	size = fs_size(x->cf->path);
+	if (mtime == x->conf_mtime && size == x->conf_size)
+		return;
+	x->conf_mtime = mtime;
+	x->conf_size = size;
+	if (conf_load(x->a, x->cf->path, &cf, NULL, NULL, &f) != OK ||
+	    services_of(x->a, cf, &s, &n, &f) != OK) {
+		log_fail("config.xml is as it was for me", &f);
+		return;
+	}
+	log_info("config.xml has changed; there are %zu services", n);
+	want(x, s, n);
+}
+
+/* --- life of the supervisor --- */
+
+static bool
+any_left(const struct sup *x, enum service_kind kind)
+{
+	for (size_t i = 0; i < x->n; i++)
+		if (x->procs[i].s.kind == kind && x->procs[i].pid != 0)
+			return true;
+	return false;
+}
+
+/* Web server first, database last; each kind is gone before the next one goes. */
+static void
+end_all(struct sup *x)
+{
+	for (int kind = SERVICE_WEB; kind >= (int)SERVICE_DATABASE; kind--) {
+		for (size_t i = 0; i < x->n; i++) {
+			struct proc *p = &x->procs[i];
+
+			p->wanted = p->wanted && (int)p->s.kind < kind;
+			if ((int)p->s.kind == kind)
+				sup_end(x, p, clock_mono_ms());
+		}
+		while (any_left(x, (enum service_kind)kind)) {
+			sup_look(x);
+			clock_nap_ms(TICK_MS / 5);
+		}
+	}
+	if (group_sweep(&x->round, x->cf->project_dir) > 0)
+		log_warn("some processes had outlived their services and were ended");
+	arena_reset(&x->round);
+}
+
+static void
+on_child(int sig)
+{
+	(void)sig; /* only ends the nap */
+}
+
+static enum err
+open_sup(
+    struct sup *x, struct arena *a, const struct conf *cf, int *lock, struct fail *f)
+{
+	enum err e = fs_mkdirs(cf->run_dir, 0755, f);
+	struct service *s;
+	size_t n;
+
+	*x = (struct sup){ .a = a, .cf = cf };
+	if (e == OK)
+		e = fs_mkdirs(cf->log_dir, 0755, f);
+	if (e == OK)
+		e = fs_lock(state_lock_path(a, cf), lock, f);
+	if (e == OK)
+		e = services_of(a, cf, &s, &n, f);
+	if (e != OK)
+		return e;
+	procfs_read(getpid(), &x->self);
+	x->conf_mtime = fs_mtime(cf->path);
+	x->conf_size = fs_size(cf->path);
+	want(x, s, n);
+	sup_take_over(x);
+	return OK;
+}
+
+/*
+ * Root became the project's account.  Where that account cannot go by itself, such as
+ * below root's home, its programs keep the capability to go anywhere; else it is given
+ * up here.
+ */
+static enum err
+settle_privilege(struct sup *x, struct fail *f)
+{
+	static const char *const programs[] = { "scheduler", "web",
+		"file_upload_handler", "transitioner" };
+	const char *closed = NULL;
+	enum err e;
+
+	if (!privilege_kept())
+		return OK;
+	if (!privilege_reaches(x->cf->project_dir))
+		closed = x->cf->project_dir;
+	for (size_t i = 0; i < N(programs) && closed == NULL; i++) {
+		const char *path = program_find(x->a, x->cf, programs[i]);
+
+		if (path != NULL && !privilege_reaches(path))
+			closed = path;
+	}
+	if (closed == NULL) {
+		privilege_drop();
+		return OK;
+	}
+	e = privilege_lend(f);
+	if (e == OK)
+		log_warn(
+		    "%s cannot be reached by account %ld, as a directory above it is "
+		    "closed; the services keep CAP_DAC_OVERRIDE.  A place that "
+		    "everybody "
+		    "may enter would do without.",
+		    closed, (long)geteuid());
+	return e;
+}
+
+enum err
+supervise(struct arena *a, const struct conf *cf, struct fail *f)
+{
+	struct sigaction child = { .sa_handler = on_child };
+	struct sup x;
+	int lock = -1;
+	enum err e;
+
+	proc_signals();
+	sigaction(SIGCHLD, &child, NULL);
+	/* Orphans of our services become our children, so that no zombie stays. */
+	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	setenv(MARK_PROJECT, cf->project_dir, 1);
+	setenv("LOCUS_PROJECT", cf->project_dir, 1);
+	e = open_sup(&x, a, cf, &lock, f);
+	if (e == OK)
+		e = settle_privilege(&x, f);
+	if (e == OK)
+		e = short_dir_make(a, cf, f);
+	if (e != OK)
+		return e;
+	log_info("supervisor of %s with %zu services", cf->project_dir, x.n);
+	while (!proc_stopping) {
+		sup_look(&x);
+		reload_if_changed(&x);
+		forget_ended(&x);
+		clock_nap_ms(TICK_MS);
+	}
+	log_info("stopping, by signal %d", proc_stopping);
+	end_all(&x);
+	fs_unlink(arena_printf(a, "%s/state.json", cf->run_dir), NULL);
+	short_dir_remove(a, cf);
+	log_info("stopped");
+	close(lock);
+	return OK;
+}
+
+enum err
+supervise_end_orphans(struct arena *a, const struct conf *cf, size_t *n, struct fail *f)
+{
+	int lock = -1;
+	struct sup x;
+	enum err e = open_sup(&x, a, cf, &lock, f);
+
+	*n = 0;
+	if (e != OK)
+		return e;
+	for (size_t i = 0; i < x.n; i++) {
+		*n += x.procs[i].pid != 0;
+		x.procs[i].wanted = false;
+	}
+	end_all(&x);
+	fs_unlink(arena_printf(a, "%s/state.json", cf->run_dir), NULL);
+	short_dir_remove(a, cf);
+	close(lock);
+	return OK;
+}
