@@ -59,7 +59,9 @@ removed(struct ctx *x, const char *path, const char *const *suffixes, size_t n)
 	for (size_t i = 0; i < n && ok; i++)
 		ok = fs_unlink(arena_printf(&x->a, "%s%s", path, suffixes[i]), &f) ==
 		     OK;
-	if (!ok)
+	if (ok)
+		log_debug("deleted %s", path);
+	else
 		log_fail("deleting", &f);
 	return ok;
 }

@@ -42,7 +42,8 @@ changed(const struct workunit *wu, const struct wu_change *c, int64_t now)
 		to.assimilate_state = ASSIMILATE_READY;
 	if (c->delete_input)
 		to.file_delete_state = FILE_DELETE_READY;
-	/* A visit in this very second would find nothing new, and go on for all of it. */
+	/* A visit in this very second would find nothing new, and go on for all of it.
+	 */
 	to.transition_time = c->next_at > now ? c->next_at : now + 1;
 	return to;
 }
@@ -82,7 +83,7 @@ log_change(const struct workunit *wu, const struct wu_change *c)
 		dropped += c->results[i].didnt_need;
 	}
 	log_info("[WU#%lld] %s spawn=%d timed_out=%d didnt_need=%d validate=%d "
-	         "error_mask=%d "
+		 "error_mask=%d "
 		 "assimilate=%d delete=%d next=%lld",
 	    (long long)wu->id, wu->name, c->spawn, timed_out, dropped, c->need_validate,
 	    c->error_mask, c->assimilate, c->delete_input, (long long)c->next_at);

@@ -377,7 +377,7 @@ main(int argc, char **argv)
 	static const struct daemon validator = {
 		.name = "validator",
 		.purpose = "Compares the results of each workunit and picks the "
-		           "canonical one.",
+			   "canonical one.",
 		.idle_ms = 1000,
 		.can_dry_run = true,
 		.own_size = sizeof(struct own),

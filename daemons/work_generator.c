@@ -240,7 +240,7 @@ fill(struct order *r)
 		return e;
 	if (o->command == NULL && r->fs->gen_parts == 0) {
 		log_warn("[FILE %s] has no parts to cut it into: nothing made; give it "
-		         "parts "
+			 "parts "
 			 "when it is added, or run a generator with --command",
 		    r->fs->name);
 		return OK;

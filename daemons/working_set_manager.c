@@ -270,7 +270,7 @@ main(int argc, char **argv)
 	static const struct daemon working_set_manager = {
 		.name = "working_set_manager",
 		.purpose = "Keeps locality_scheduling/file_working_set filled for "
-		           "hosts without "
+			   "hosts without "
 			   "a file.",
 		.idle_ms = 1000,
 		.own_size = sizeof(struct own),

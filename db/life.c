@@ -181,10 +181,10 @@ enum err
 workunit_purge(struct db *db, const struct workunit *wu, struct fail *f)
 {
 	int64_t affected = 0;
-	enum err e = matched(
-	    db_exec(db, f, &affected, SQL_PURGE_WU, wu->id, wu->transition_seq),
-	    affected, "workunit", wu->id, f);
+	enum err e = db_exec(
+	    db, f, &affected, SQL_PURGE_WU, wu->id, wu->transition_seq);
 
+	e = matched(e, affected, "workunit", wu->id, f);
 	if (e == OK)
 		e = db_exec(db, f, NULL, SQL_PURGE_RESULTS, wu->id);
 	return e != OK ? e : db_exec(db, f, NULL, SQL_PURGE_ASSIGNMENTS, wu->id);
