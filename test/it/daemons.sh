@@ -1,12 +1,12 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: Apache-2.0
-# What t-daemons stands on: a project directory with a database and an app, hosts played by SQL,
+# What the scenario 11-daemons stands on: a project directory with a database and an app, hosts played by SQL,
 # and checks that are counted.
 
 failures=0 checks=0
-bad() {
+bad() { # a check that failed, or what stands for one
 	failures=$((failures + 1))
-	echo "not ok - $1"
+	echo "FAIL: $1"
 }
 is() { # WHAT GOT WANTED
 	checks=$((checks + 1))
@@ -20,6 +20,7 @@ has() { # WHAT TEXT PART
 }
 wait_for() { # CONDITION, for at most 10 s
 	tries=0
+	checks=$((checks + 1))
 	until eval "$1"; do
 		tries=$((tries + 1))
 		[ $tries -lt 200 ] || { bad "waiting for $1"; return 1; }
@@ -33,11 +34,13 @@ sql() {
 run() { # a daemon that must end well
 	prog=$1
 	shift
+	checks=$((checks + 1))
 	"$build/$prog" "$@" 2>>"log/$prog.log" || bad "$prog $* ended with $?"
 }
 # A daemon one of whose items fails: the daemon itself ends well, and says what.
 run_bad() {
 	run "$@"
+	checks=$((checks + 1))
 	grep -q " error " "log/$1.log" || bad "$1 logged no error"
 }
 generate() {
@@ -59,7 +62,7 @@ project_new() {
 	mariadb_sql "$top" <<-SQL
 		CREATE DATABASE $db;
 		USE $db;
-		$(cat "$srcdir/db/schema.sql");
+		$(cat "$source/db/schema.sql");
 		INSERT INTO locus_schema (id, version, change_time) VALUES (1, 1, 1);
 		INSERT INTO app (name, user_friendly_name, locality_scheduling, target_nresults) VALUES ('app', 'app', 1, 2);
 		INSERT INTO user (email_addr, name, authenticator) VALUES ('1', '1', '1'), ('2', '2', '2'), ('3', '3', '3'), ('4', '4', '4');
@@ -81,7 +84,7 @@ project_new() {
 		<dont_generate_upload_certificates/>
 		</config></boinc>
 	XML
-	cp "$srcdir/samples/pulsar/in.xml" "$srcdir/samples/pulsar/out.xml" templates/
+	cp "$source/samples/pulsar/in.xml" "$source/samples/pulsar/out.xml" templates/
 	mkdir -p upload download locality_scheduling/need_work locality_scheduling/no_work_available \
 		locality_scheduling/file_working_set locality_scheduling/files_no_work
 	generator="--app app --input_template in.xml --output-template out.xml"
@@ -137,20 +140,21 @@ main() {
 	trap 'mariadb_stop "$top"; rm -rf "$top"' EXIT
 	trap 'exit 1' INT TERM HUP
 	mariadb_start "$top" || exit 1
-	[ $# -gt 0 ] || set -- life timeout bad_output commands strangers instances kill
+	[ $# -gt 0 ] || set -- life timeout bad_output commands seed_generator \
+		strangers instances die_asking die_between kill
 	case_number=0
 	for c in "$@"; do
 		case_number=$((case_number + 1))
 		was=$failures
 		"case_$c"
 		if [ $failures -eq $was ]; then
-			echo "ok - $c"
+			echo "ok: $c"
 		else
-			echo "not ok - $c; what the daemons said:"
+			echo "what the daemons said in $c:"
 			tail -n 15 log/*.log 2>/dev/null
 		fi
 		cd "$build" || exit 1
 	done
-	echo "t-daemons: $checks checks, $failures failed"
+	echo "$(basename "$0"): $((checks - failures)) passed, $failures failed"
 	[ $failures -eq 0 ]
 }
