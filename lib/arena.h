@@ -30,7 +30,7 @@ void *arena_grow(struct arena *, void *p, size_t n, size_t *cap, size_t size);
 #define NEW(a, T)     ((T *)arena_alloc((a), sizeof(T)))
 #define NEWN(a, T, n) ((T *)arena_alloc((a), mul_or_die(sizeof(T), (n))))
 /* PUSH(a, array, n, cap) = item;  appends to an arena array. */
-#define PUSH(a, p, n, cap) \
+#define PUSH(a, p, n, cap)                                                             \
 	(*((p) = arena_grow((a), (p), (n), &(cap), sizeof(*(p))), &(p)[(n)++]))
 #define N(array) (sizeof(array) / sizeof((array)[0]))
 

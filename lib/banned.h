@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The last include of every .c outside lib/: calls that overflow, that escape the arena,
- * or that read the world behind a rule's back do not compile.
+ * The last include of every .c outside lib/: calls that overflow, that escape the
+ * arena, or that read the world behind a rule's back do not compile.
  */
 #ifndef LIB_BANNED_H
 #define LIB_BANNED_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MD5 and RSA as stock clients demand them (wire.md 5.6, 12): 1024-bit keys in hex text,
- * signatures over the 32 hex digits of an MD5 with PKCS#1 type 1 padding and no digest info.
+ * MD5 and RSA as stock clients demand them (wire.md 5.6, 12): 1024-bit keys in hex
+ * text, signatures over the 32 hex digits of an MD5 with PKCS#1 type 1 padding and no
+ * digest info.
  */
 #ifndef LIB_CRYPT_H
 #define LIB_CRYPT_H
@@ -13,31 +14,48 @@
 
 enum { MD5_HEX = 33 }; /* with the NUL */
 
-void md5_hex(const void *, size_t, char out[MD5_HEX]);
+/* Lower-case hex digits of the MD5 of n bytes, of a string, of a file (and its size).
+ */
+void md5_hex(const void *, size_t n, char out[MD5_HEX]);
 void md5_text(const char *, char out[MD5_HEX]);
+/* nbytes may be NULL.  E_NOTFOUND if there is no such file. */
 enum err md5_file(const char *path, char out[MD5_HEX], int64_t *nbytes, struct fail *);
 
 struct key; /* private or public, process lifetime */
-enum err key_make(struct arena *, char **private_text, char **public_text, struct fail *);
+/* A new pair as text. */
+enum err key_make(
+    struct arena *, char **private_text, char **public_text, struct fail *);
+/* Any white space may stand between digits.  E_BADREQ if it is no such key. */
 enum err key_parse_private(const char *text, struct key **, struct fail *);
 enum err key_parse_public(const char *text, struct key **, struct fail *);
+/* The same from a file; whatever is wrong is E_CONFIG. */
 enum err key_read_private(const char *path, struct key **, struct fail *);
 enum err key_read_public(const char *path, struct key **, struct fail *);
 void key_free(struct key *);
 
 /* Signature text: 4 lines of 64 hex digits, then ".\n" (LF only). */
-enum err sign_md5(struct arena *, const struct key *, const char md5[MD5_HEX], char **sig, struct fail *);
-enum err sign_text(struct arena *, const struct key *, const char *text, char **sig, struct fail *);
+enum err sign_md5(struct arena *, const struct key *, const char md5[MD5_HEX],
+    char **sig, struct fail *);
+enum err sign_text(
+    struct arena *, const struct key *, const char *text, char **sig, struct fail *);
 /* E_BADREQ if the signature is not one, or not of this text by this key. */
-enum err verify_md5(const struct key *, const char md5[MD5_HEX], const char *sig, struct fail *);
-enum err verify_text(const struct key *, const char *text, const char *sig, struct fail *);
+enum err verify_md5(
+    const struct key *, const char md5[MD5_HEX], const char *sig, struct fail *);
+enum err verify_text(
+    const struct key *, const char *text, const char *sig, struct fail *);
 
 void random_bytes(void *, size_t);
 void random_hex(char *out, size_t nhex); /* nhex digits and a NUL */
-bool secret_equal(const char *, const char *); /* constant time in the shorter's length */
+/* Constant time in the shorter's length. */
+bool secret_equal(const char *, const char *);
 
-/* Account passwords (wire.md 7.4): bcrypt of the client's MD5 hash, $2y$, by libxcrypt. */
-enum err password_hash(struct arena *, const char *wire_hash, char **stored, struct fail *);
-bool password_check(const char *wire_hash, const char *stored); /* bcrypt, or an old plain MD5 */
+/*
+ * Account passwords (wire.md 7.4): bcrypt of the client's MD5 hash, $2y$, by libxcrypt.
+ * E_BADREQ if wire_hash is not 32 lower-case hex digits.
+ */
+enum err password_hash(
+    struct arena *, const char *wire_hash, char **stored, struct fail *);
+/* stored is bcrypt, or the plain MD5 of an old row. */
+bool password_check(const char *wire_hash, const char *stored);
 
 #endif

@@ -27,7 +27,7 @@ __attribute__((format(printf, 5, 0))) static enum err
 record(struct fail *f, enum err code, const char *where, const char *more,
     const char *fmt, va_list ap)
 {
-	char text[sizeof(f->detail)];
+	char text[FAIL_BYTES];
 	int n = vsnprintf(text, sizeof(text), fmt, ap);
 
 	assert(code > OK && code < E__MAX && n >= 0);

@@ -18,10 +18,12 @@ enum err {
 	E__MAX
 };
 
+enum { FAIL_BYTES = 400 };
+
 struct fail {
 	enum err code;
-	const char *where; /* function that recorded it */
-	char detail[400];  /* what, which one, why, what to do */
+	const char *where;       /* function that recorded it */
+	char detail[FAIL_BYTES]; /* what, which one, why, what to do */
 };
 
 /* Records and returns code, so that "return FAIL(f, E_SYS, ...)" is one line. */
@@ -34,7 +36,7 @@ enum err fail_set(struct fail *, enum err, const char *where, const char *fmt, .
 enum err fail_errno(struct fail *, const char *where, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 const char *err_name(enum err); /* "BADREQ", stable, for logs */
-/* sysexits-like code of ecosystem.md section 2: 0, 1, 69 (database), 75, 78 (config). */
+/* Exit code of ecosystem.md section 2: 0, 1, 69 (database), 75, 78 (config). */
 int err_exit(enum err);
 
 #endif

@@ -5,13 +5,22 @@
 
 #include "lib/arena.h"
 
-char *url_encode(struct arena *, const char *);         /* all but letters and digits, upper-case hex */
-char *url_decode(struct arena *, const char *, size_t); /* %XX and +; control bytes are dropped */
-/* Value of one parameter of "a=1&b=2", decoded; NULL if absent. */
+/* All but ASCII letters and digits as %XX, upper-case hex. */
+char *url_encode(struct arena *, const char *);
+/* %XX and + in n bytes; control bytes are dropped, what is no %XX stays. */
+char *url_decode(struct arena *, const char *, size_t n);
+/* Value of the first parameter of that name in "a=1&b=2", decoded; NULL if absent. */
 char *query_get(struct arena *, const char *query, const char *name);
-/* Canonical master URL (wire.md 7.5): host lower-cased, slashes collapsed, "/" at the end; NULL if not http(s). */
+/*
+ * Canonical master URL (wire.md 7.5): host lower-cased, slashes collapsed, "/" at the
+ * end, blanks around it dropped; NULL if not http(s) or with blanks or control bytes
+ * inside.
+ */
 char *url_canonical(struct arena *, const char *);
-/* "http://h:1/p/" gives "h_1_p": the directory name that clients use (stock-client.md 2). */
+/*
+ * "http://h:1/p/" gives "h_1_p": the directory name that clients use (stock-client.md
+ * 2). It has no slash and no dot in front, whatever the URL.
+ */
 char *url_to_dir(struct arena *, const char *);
 
 #endif

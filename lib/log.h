@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One event, one line: "2026-11-20T23:40:57Z scheduler[812] info [HOST#7] send result=99".
- * A process opens its log once; a rotated file is noticed by its inode and reopened.
+ * One event, one line: "2026-11-20T23:40:57Z scheduler[812] info [HOST#7] send
+ * result=99". A process opens its log once; a rotated file is noticed by its inode and
+ * reopened.
  */
 #ifndef LIB_LOG_H
 #define LIB_LOG_H
@@ -10,13 +11,17 @@
 
 enum log_level { LOG_ERR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 
-/* path NULL = stderr.  Lines are appended with one write() each. */
+/*
+ * path NULL = stderr.  Lines are appended with one write() each, at most 4096 bytes;
+ * control bytes in messages and prefixes are written as \xNN.
+ */
 void log_open(const char *program, const char *path, enum log_level most);
-/* Prefix of all following lines, e.g. "[HOST#7 rpc=81f3]"; "" clears it. */
+/* Prefix of all following lines, e.g. "[HOST#7 rpc=81f3]"; ("%s", "") clears it. */
 void log_prefix(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_line(enum log_level, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-void log_fail(const char *what, const struct fail *); /* an error line with code and where */
+/* An error line: what was tried, the code, where it happened and the detail. */
+void log_fail(const char *what, const struct fail *);
 
 #define log_err(...)   log_line(LOG_ERR, __VA_ARGS__)
 #define log_warn(...)  log_line(LOG_WARN, __VA_ARGS__)

@@ -9,27 +9,41 @@
 #include "lib/err.h"
 
 struct proc_run {
-	const char *const *argv;  /* argv[0] is looked up in PATH; no shell    */
-	const char *dir;          /* working directory, NULL = ours            */
-	const char *const *env;   /* "K=V" added to ours, NULL-terminated      */
-	const char *in;           /* standard input text, NULL = /dev/null     */
+	const char *const *argv; /* argv[0] is looked up in PATH; no shell  */
+	const char *dir;         /* working directory, NULL = ours          */
+	const char *const *env;  /* "K=V" added to ours, NULL-terminated    */
+	const char *in;          /* standard input text, NULL = /dev/null   */
 	size_t in_n;
-	size_t out_max;           /* keep at most so many bytes of its output  */
-	int timeout_s;            /* 0 = none; past it the group is killed     */
+	size_t out_max; /* keep at most so many bytes of its output */
+	int timeout_s;  /* 0 = none; past it the group is killed    */
 };
 /*
- * Runs it to the end.  *status is its exit code, or 128 + signal; *out (may be NULL) its standard output.
- * Standard error goes to ours.  E_SYS if it cannot be started or timed out.
+ * Runs it to the end, in a process group of its own.  *status is its exit code, or 128
+ * + signal; *out (may be NULL) its standard output.  Standard error goes to ours.  What
+ * it left in the background is not waited for.  E_SYS if it cannot be started or timed
+ * out.
  */
-enum err proc_run(struct arena *, const struct proc_run *, int *status, char **out, size_t *out_n, struct fail *);
+enum err proc_run(struct arena *, const struct proc_run *, int *status, char **out,
+    size_t *out_n, struct fail *);
 
-/* Splits a command line at blanks; '...' and "..." group.  No expansion, no shell. NULL-terminated. */
+/*
+ * Splits a command line at blanks; '...' and "..." group.  No expansion, no shell.
+ * NULL-terminated.  E_BADREQ if it is empty or a quote is open.
+ */
 enum err proc_split(struct arena *, const char *cmd, char ***argv, struct fail *);
 
-/* Starts a child in a process group of its own with stdout and stderr appended to log (NULL = ours). */
-enum err proc_spawn(const char *const *argv, const char *dir, const char *log, pid_t *, struct fail *);
+/*
+ * Starts a child in a process group of its own with stdout and stderr appended to log
+ * (NULL = ours) and an empty standard input.  Who starts it waits for it.
+ */
+enum err proc_spawn(
+    const char *const *argv, const char *dir, const char *log, pid_t *, struct fail *);
 
-/* SIGTERM, SIGINT and SIGHUP set proc_stopping; SIGPIPE is ignored. */
+/*
+ * After proc_signals() SIGTERM, SIGINT and SIGHUP store their number in proc_stopping
+ * and interrupt blocking calls (EINTR); SIGPIPE is ignored.  Children start with the
+ * defaults.
+ */
 extern volatile int proc_stopping;
 void proc_signals(void);
 

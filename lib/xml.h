@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Typed fields from XML: tables of (element, type, offset, range) over libxml2's SAX parser.
- * Bytes in are taken as ISO-8859-1 and come out as the same bytes (design.md, parse).
+ * Typed fields from XML: tables of (element, type, offset, range) over libxml2's SAX
+ * parser.  Bytes in are taken as ISO-8859-1 and come out as the same bytes (design.md,
+ * parse).
  *
- * A document is described by nested struct xml_elem tables.  A table entry is a field of the
- * enclosing row, or a child element with rows of its own.  Unknown elements are skipped with all
- * they contain.  Values out of range or not a number leave the field as it was; the last
- * occurrence of a scalar wins; non-finite numbers become 0 (wire.md 10.4).  A field with
- * child elements is not a value and leaves the field alone too.
+ * A document is described by nested struct xml_elem tables.  A table entry is a field
+ * of the enclosing row, or a child element with rows of its own.  Unknown elements are
+ * skipped with all they contain.  Values out of range or not a number leave the field
+ * as it was; the last occurrence of a scalar wins; non-finite numbers become 0
+ * (wire.md 10.4).  A field with child elements is not a value and leaves the field
+ * alone too.
  */
 #ifndef LIB_XML_H
 #define LIB_XML_H
@@ -18,13 +20,13 @@
 #include "lib/err.h"
 
 enum xml_type {
-	XML_I32,    /* int32_t; C integer syntax, base 10                       */
-	XML_I64,    /* int64_t                                                  */
-	XML_F64,    /* double                                                   */
-	XML_BOOL,   /* bool; <x/> and a nonzero number are true                 */
-	XML_STR,    /* char *, trimmed, at most max bytes, longer = left alone  */
-	XML_GROUP,  /* a child whose fields belong to the same row (offset 0) or an embedded struct */
-	XML_LIST,   /* a repeated child: one new row each, in a struct xml_list */
+	XML_I32,   /* int32_t; C integer syntax, base 10                       */
+	XML_I64,   /* int64_t                                                  */
+	XML_F64,   /* double                                                   */
+	XML_BOOL,  /* bool; <x/> and a nonzero number are true                 */
+	XML_STR,   /* char *, trimmed, at most max bytes, longer = left alone  */
+	XML_GROUP, /* a child with fields of this row (off 0) or of a struct in it */
+	XML_LIST,  /* a repeated child: one new row each, in a struct xml_list */
 };
 
 struct xml_list { /* first member order fixed: rows of type T in an arena array */
@@ -35,31 +37,33 @@ struct xml_list { /* first member order fixed: rows of type T in an arena array 
 struct xml_elem {
 	const char *name;
 	enum xml_type type;
-	size_t off;      /* of the field, embedded struct or struct xml_list in the row */
-	/* Range of numbers (both 0 = any); max = bytes of strings, rows of lists (0 = any). */
+	size_t off; /* of the field, embedded struct or struct xml_list in the row */
+	/* Range of numbers, both 0 = any; max = bytes of strings, rows of lists, 0 =
+	 * any */
 	double min, max;
-	size_t size;                  /* XML_LIST: size of a row                         */
-	const struct xml_elem *child; /* XML_GROUP, XML_LIST: ends with name NULL        */
+	size_t size; /* XML_LIST: size of a row                         */
+	const struct xml_elem *child; /* XML_GROUP, XML_LIST: ends with name NULL */
 	/* Called when a list row or group is complete; NULL = nothing to do. */
 	void (*done)(void *row, void *ctx);
-	/* Of a bool set when the element occurs; 0 or XML_UNSEEN = none, so not the first. */
+	/* Of a bool set when the element occurs; 0 or XML_UNSEEN = none. */
 	size_t seen_off;
 };
 #define XML_UNSEEN ((size_t)-1)
 
 /*
- * Parses text (well-formed after the caller's normaliser) whose root element is root into row.
- * E_BADREQ with the line of the first error; what was read before stays in row.
- * Depth is capped at 32, DOCTYPE and entities other than the five are refused, nothing is loaded.
+ * Parses text (well-formed after the caller's normaliser) whose root element is root
+ * into row.  E_BADREQ with the line of the first error; what was read before stays in
+ * row.  Depth is capped at 32, DOCTYPE and entities other than the five are refused,
+ * nothing is loaded.
  */
 enum err xml_parse(struct arena *, const char *text, size_t n, const char *root,
     const struct xml_elem *table, void *row, void *ctx, struct fail *);
 
-/* Like xml_parse for a fragment with several roots, e.g. a stored blob: wraps it first. */
+/* Like xml_parse for a fragment with several roots, e.g. a stored blob. */
 enum err xml_parse_fragment(struct arena *, const char *text, size_t n,
     const struct xml_elem *table, void *row, void *ctx, struct fail *);
 
-/* Text between <tag> and </tag>, untrimmed, the first occurrence; NULL if there is none. */
+/* Text between the first <tag> and </tag>, untrimmed; NULL if there is none. */
 char *xml_between(struct arena *, const char *text, const char *tag);
 
 #endif
