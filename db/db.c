@@ -52,7 +52,7 @@ db_ready(struct db *db, struct fail *f)
 	return conn_need(db, f);
 }
 
-static enum err
+enum err
 stmt_prepare(
     struct db *db, enum stmt_id id, size_t slot, MYSQL_STMT **out, struct fail *f)
 {

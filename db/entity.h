@@ -96,12 +96,12 @@ enum err workunit_by_name(
     struct db *, struct arena *, const char *, struct workunit **, struct fail *);
 enum err workunit_xml_doc(
     struct db *, struct arena *, int64_t id, char **, struct fail *);
-enum err workunits_due(struct db *, struct arena *, struct part, int64_t now, size_t max,
-    struct workunit **, size_t *n, struct fail *);
-enum err workunits_to_validate(struct db *, struct arena *, struct part, int64_t appid, size_t max,
-    struct workunit **, size_t *n, struct fail *);
-enum err workunits_to_assimilate(struct db *, struct arena *, struct part, int64_t appid, size_t max,
-    struct workunit **, size_t *n, struct fail *);
+enum err workunits_due(struct db *, struct arena *, struct part, int64_t now,
+    size_t max, struct workunit **, size_t *n, struct fail *);
+enum err workunits_to_validate(struct db *, struct arena *, struct part, int64_t appid,
+    size_t max, struct workunit **, size_t *n, struct fail *);
+enum err workunits_to_assimilate(struct db *, struct arena *, struct part,
+    int64_t appid, size_t max, struct workunit **, size_t *n, struct fail *);
 /* transition_time = least(it, at), transition_seq + 1; ids ascending. */
 enum err workunits_touch(
     struct db *, const int64_t *ids, size_t n, int64_t at, struct fail *);
@@ -142,6 +142,10 @@ enum err results_detach(struct db *, struct arena *, int64_t hostid, int64_t now
 /* In-progress jobs of snapshot.host, and the row of every reported name.  Jobs that the
  * client neither reports nor lists (lost, if it lists at all) come with their blobs. */
 enum err snapshot_reported(struct db *, struct arena *, const struct request *,
+    struct snapshot *, struct fail *);
+/* What became of the tasks that the client lists: for aborts, so only if those are on.
+ */
+enum err snapshot_others(struct db *, struct arena *, const struct request *,
     struct snapshot *, struct fail *);
 /* File sets of the registered files that the request lists as present: held = the host
  * has all of its files; names that are not registered are ignored.  Unordered, no jobs

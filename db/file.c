@@ -3,7 +3,6 @@
 #include "db/entity.h"
 
 #include <string.h>
-#include "lib/clock.h"
 #include "lib/banned.h"
 
 static enum err
@@ -92,7 +91,7 @@ fileset_insert(struct db *db, struct fileset *set, const int64_t *file_ids, size
 
 	set->id = 0; /* assigned, also when tried again */
 	if (e == OK)
-		e = db_exec(db, f, NULL, SQL_FILESET_INSERT, set, clock_now());
+		e = db_exec(db, f, NULL, SQL_FILESET_INSERT, set);
 	if (e != OK)
 		return e;
 	set->id = db_insert_id(db);

@@ -8,19 +8,12 @@
 
 #include <mysql.h>
 #include <stdarg.h>
-#include "db/db.h"
+#include "db/inspect.h"
 
 /* my_bool with MariaDB Connector/C, bool with MySQL's library. */
 typedef __typeof__(((MYSQL_BIND *)0)->is_null_value) sql_bool;
 
 enum { LIST_SIZES = 4 };
-
-struct stmt_info { /* one line of stmts.def */
-	const char *name, *args, *key, *sql;
-	const struct row_shape *shape;
-	int64_t base, per_row, per_item; /* Handler_read_% allowed */
-};
-extern const struct stmt_info stmt_infos[SQL__MAX];
 
 struct db {
 	struct arena a;       /* this struct; freed by db_close   */
@@ -34,13 +27,6 @@ struct db {
 	uint64_t count;
 };
 
-/* One argument, by the letter of the args string. */
-struct db_arg {
-	int64_t i;
-	double f;
-	const void *p; /* s t b R I S */
-	size_t n;      /* I S */
-};
 enum { ARGS_MAX = 48 };
 
 /* --- stmt.c --- */
@@ -71,8 +57,8 @@ enum err conn_fail(struct db *, MYSQL_STMT *st, const char *what, struct fail *)
 enum err conn_text(struct db *, const char *sql, const char *what, struct fail *);
 
 /* --- db.c --- */
-enum err db_run(struct db *, struct arena *, struct fail *, void **rows, size_t *n,
-    int64_t *affected, enum stmt_id, const struct db_arg *);
+enum err stmt_prepare(
+    struct db *, enum stmt_id, size_t slot, MYSQL_STMT **, struct fail *);
 
 /* schema.sql, made a string by the build; ends with NULL. */
 extern const char *const schema_sql[];

@@ -186,6 +186,48 @@ snapshot_reported(struct db *db, struct arena *a, const struct request *rq,
 	return e;
 }
 
+/* A row counts if the task may still be with the host: in progress, or timed out. */
+static struct snap_other
+other_of(const struct row_other *rows, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct row_other *r = &rows[i];
+		bool late = r->server_state == RESULT_OVER &&
+		            r->outcome == OUTCOME_NO_REPLY;
+
+		if ((late || r->server_state == RESULT_IN_PROGRESS) &&
+		    strcmp(r->name, name) == 0)
+			return (struct snap_other){ true, r->server_state, r->outcome,
+				r->error_mask, r->assimilate_state };
+	}
+	return (struct snap_other){ 0 };
+}
+
+enum err
+snapshot_others(struct db *db, struct arena *a, const struct request *rq,
+    struct snapshot *s, struct fail *f)
+{
+	struct snap_other *others = NEWN(a, struct snap_other, rq->nother_results + 1);
+
+	for (size_t i = 0; i < rq->nother_results; i += DB_LIST_MAX) {
+		size_t left = rq->nother_results - i, n;
+		size_t part = left < DB_LIST_MAX ? left : DB_LIST_MAX;
+		const char **names = NEWN(a, const char *, part);
+		void *rows;
+
+		for (size_t k = 0; k < part; k++)
+			names[k] = rq->other_results[i + k].name;
+		enum err e = db_query(
+		    db, a, f, &rows, &n, SQL_OTHERS_BY_NAMES, names, part, s->host.id);
+		if (e != OK)
+			return e;
+		for (size_t k = 0; k < part; k++)
+			others[i + k] = other_of(rows, n, names[k]);
+	}
+	s->others = others;
+	return OK;
+}
+
 static enum err
 number_or_0(enum err e, int64_t *v)
 {

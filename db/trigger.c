@@ -155,8 +155,8 @@ trigger_claim_done(const struct conf *cf, const char *name, struct fail *f)
 }
 
 enum err
-trigger_claims(struct arena *a, const struct conf *cf, char ***names, size_t *n,
-    struct fail *f)
+trigger_claims(
+    struct arena *a, const struct conf *cf, char ***names, size_t *n, struct fail *f)
 {
 	return list(a, cf, TRIGGER_NEED_WORK, claim_prefix, names, n, f);
 }

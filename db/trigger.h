@@ -37,7 +37,8 @@ enum err trigger_list(struct arena *, const struct conf *, enum trigger, char **
 enum err trigger_claim(const struct conf *, const char *name, struct fail *);
 enum err trigger_claim_done(const struct conf *, const char *name, struct fail *);
 /* Names of claims, sorted. */
-enum err trigger_claims(struct arena *, const struct conf *, char ***names, size_t *n, struct fail *);
+enum err trigger_claims(
+    struct arena *, const struct conf *, char ***names, size_t *n, struct fail *);
 /* Renames claims back to triggers, at start: their owner died.  *n = how many. */
 enum err trigger_claims_take_back(
     struct arena *, const struct conf *, size_t *n, struct fail *);

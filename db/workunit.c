@@ -60,7 +60,20 @@ workunits_due(struct db *db, struct arena *a, struct part part, int64_t now, siz
     struct workunit **wus, size_t *n, struct fail *f)
 {
 	void *rows;
-	enum err e = db_query(db, a, f, &rows, n, SQL_WUS_DUE, now, part.n,
+	enum err e = db_query(
+	    db, a, f, &rows, n, SQL_WUS_DUE, now, part.n, part.i, (int64_t)max);
+
+	if (e == OK)
+		*wus = rows;
+	return e;
+}
+
+enum err
+workunits_to_validate(struct db *db, struct arena *a, struct part part, int64_t appid,
+    size_t max, struct workunit **wus, size_t *n, struct fail *f)
+{
+	void *rows;
+	enum err e = db_query(db, a, f, &rows, n, SQL_WUS_TO_VALIDATE, appid, part.n,
 	    part.i, (int64_t)max);
 
 	if (e == OK)
@@ -69,27 +82,12 @@ workunits_due(struct db *db, struct arena *a, struct part part, int64_t now, siz
 }
 
 enum err
-workunits_to_validate(struct db *db, struct arena *a, struct part part, int64_t appid, size_t max,
-    struct workunit **wus, size_t *n, struct fail *f)
+workunits_to_assimilate(struct db *db, struct arena *a, struct part part, int64_t appid,
+    size_t max, struct workunit **wus, size_t *n, struct fail *f)
 {
 	void *rows;
-	enum err e = db_query(
-	    db, a, f, &rows, n, SQL_WUS_TO_VALIDATE, appid, part.n, part.i,
-	    (int64_t)max);
-
-	if (e == OK)
-		*wus = rows;
-	return e;
-}
-
-enum err
-workunits_to_assimilate(struct db *db, struct arena *a, struct part part, int64_t appid, size_t max,
-    struct workunit **wus, size_t *n, struct fail *f)
-{
-	void *rows;
-	enum err e = db_query(
-	    db, a, f, &rows, n, SQL_WUS_TO_ASSIMILATE, appid, part.n, part.i,
-	    (int64_t)max);
+	enum err e = db_query(db, a, f, &rows, n, SQL_WUS_TO_ASSIMILATE, appid, part.n,
+	    part.i, (int64_t)max);
 
 	if (e == OK)
 		*wus = rows;

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Holds every line of stmts.def against a real server: it prepares (for every size of
+ * its list), it uses the keys named beside it, it reads no more rows than it may.
+ *
+ * check_sql SOCKET DATABASE create   makes the schema
+ * check_sql SOCKET DATABASE empty    keys are not compared: without rows there are none
+ * check_sql SOCKET DATABASE filled   all of it
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "db/inspect.h"
+#include "db/schema.h"
+#include "lib/banned.h"
+
+struct check {
+	struct db *db;
+	bool filled;
+	int64_t counting; /* rows that reading the counters reads */
+	int passed, failed;
+};
+
+static const char *const samples[SQL__MAX] = {
+#define SAMPLE(name, values) [SQL_##name] = values,
+#include "test/sql/samples.def"
+#undef SAMPLE
+};
+
+static void
+verdict(struct check *x, bool ok, enum stmt_id id, const char *fmt, const char *a,
+    const char *b)
+{
+	x->passed += ok;
+	x->failed += !ok;
+	if (ok)
+		return;
+	printf("%s: ", stmt_infos[id].name);
+	printf("%s: \"%s\", \"%s\"\n", fmt, a, b);
+}
+
+static void
+fail_check(struct check *x, enum stmt_id id, const char *what, const struct fail *f)
+{
+	verdict(x, false, id, what, err_name(f->code), f->detail);
+}
+
+static void
+list_arg(struct arena *a, struct db_arg *arg, char letter, const char *value, size_t n)
+{
+	int64_t *ids = NEWN(a, int64_t, n);
+	const char **names = NEWN(a, const char *, n);
+	const char *mark = strstr(value, "%d");
+
+	for (size_t i = 0; i < n; i++) {
+		ids[i] = strtoll(value, NULL, 10) + (int64_t)i;
+		names[i] = mark == NULL ?
+		               value :
+		               arena_printf(a, "%.*s%zu%s", (int)(mark - value), value,
+				   i + 1, mark + 2);
+	}
+	arg->p = letter == 'I' ? (const void *)ids : (const void *)names;
+	arg->n = n;
+}
+
+/* The sample values as arguments; a list gets n items. */
+static void
+sample_args(struct arena *a, enum stmt_id id, size_t n, struct db_arg *arg)
+{
+	const struct stmt_info *st = &stmt_infos[id];
+	char *rest = arena_strdup(a, samples[id] != NULL ? samples[id] : "");
+
+	for (size_t k = 0; st->args[k] != '\0'; k++) {
+		char letter = st->args[k], *value = strtok_r(rest, " ", &rest);
+		bool text = strchr("stb", letter) != NULL;
+
+		if (value == NULL)
+			value = arena_strdup(a, text ? "sample" : "71");
+		arg[k] = (struct db_arg){ .i = strtoll(value, NULL, 10),
+			.f = strtod(value, NULL),
+			.p = value };
+		if (letter == 'R')
+			arg[k].p = arena_alloc(a, st->shape->size);
+		else if (letter == 'I' || letter == 'S')
+			list_arg(a, &arg[k], letter, value, n);
+	}
+}
+
+static bool
+has_list(enum stmt_id id)
+{
+	return strpbrk(stmt_infos[id].args, "IS") != NULL;
+}
+
+/* Session settings and BEGIN: they cannot be explained, and BEGIN would end ours. */
+static bool
+is_setting(enum stmt_id id)
+{
+	const char *sql = stmt_infos[id].sql;
+
+	return strncmp(sql, "SET", 3) == 0 || strncmp(sql, "START", 5) == 0;
+}
+
+static void
+check_key(struct check *x, struct arena *a, enum stmt_id id, const struct db_arg *arg)
+{
+	struct fail f = { 0 };
+	struct plan_row *plan;
+	size_t n;
+	char *keys = arena_strdup(a, "");
+
+	if (strcmp(stmt_infos[id].key, "-") == 0)
+		return;
+	if (db_explain(x->db, a, &f, &plan, &n, id, arg) != OK) {
+		fail_check(x, id, "EXPLAIN", &f);
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		keys = arena_printf(a, "%s%s%s", keys, i > 0 ? "," : "", plan[i].key);
+	bool rows = n > 0;
+	for (size_t i = 0; i < n; i++)
+		rows = rows && plan[i].key[0] != '\0';
+	if (x->filled || rows)
+		verdict(x, strcmp(keys, stmt_infos[id].key) == 0, id,
+		    "keys named and used", stmt_infos[id].key, keys);
+	for (size_t i = 0; i < n && (x->filled || stmt_infos[id].base != INT64_MAX);
+	     i++)
+		verdict(x, strcmp(plan[i].type, "ALL") != 0, id, "reads a whole table",
+		    plan[i].table, keys);
+}
+
+static bool
+is_select(enum stmt_id id)
+{
+	const char *sql = stmt_infos[id].sql;
+
+	return strncmp(sql, "SELECT", 6) == 0 || strncmp(sql, "SHOW", 4) == 0;
+}
+
+/* The first use of a table reads its statistics, which is not what we count. */
+static void
+warm_up(struct check *x, struct arena *a, enum stmt_id id, const struct db_arg *arg)
+{
+	struct fail f = { 0 };
+	void *rows;
+	size_t n;
+
+	if (db_begin(x->db, &f) == OK)
+		(void)db_run(
+		    x->db, a, &f, is_select(id) ? &rows : NULL, &n, NULL, id, arg);
+	db_rollback(x->db);
+}
+
+static void
+check_rows(struct check *x, struct arena *a, enum stmt_id id, const struct db_arg *arg,
+    size_t list)
+{
+	const struct stmt_info *st = &stmt_infos[id];
+	bool select = strncmp(st->sql, "SELECT", 6) == 0 ||
+	              strncmp(st->sql, "SHOW", 4) == 0;
+	struct fail f = { 0 };
+	int64_t before, after, affected = 0;
+	void *rows;
+	size_t n = 0;
+	enum err e = db_rows_read(x->db, &before, &f);
+
+	if (e == OK)
+		e = db_run(x->db, a, &f, select ? &rows : NULL, &n, &affected, id, arg);
+	if (e == OK)
+		e = db_rows_read(x->db, &after, &f);
+	if (e != OK) {
+		fail_check(x, id, "run", &f);
+		return;
+	}
+	if (st->base == INT64_MAX)
+		return;
+	int64_t read = after - before - x->counting;
+	int64_t hits = select ? (int64_t)n : affected;
+	int64_t may = st->base + st->per_row * hits + st->per_item * (int64_t)list;
+	if (x->filled && hits == 0)
+		verdict(x, false, id, "its sample finds nothing",
+		    samples[id] != NULL ? samples[id] : "", "");
+	verdict(x, read <= may, id, "rows read and allowed",
+	    arena_printf(a, "%lld", (long long)read),
+	    arena_printf(a, "%lld for %lld rows, %zu items", (long long)may,
+		(long long)hits, list));
+}
+
+static void
+check_statement(struct check *x, enum stmt_id id)
+{
+	static const size_t lists[] = { 1, 3, DB_LIST_MAX };
+	struct fail f = { 0 };
+
+	for (size_t i = 0; i < (has_list(id) ? N(lists) : 1); i++) {
+		struct arena a = { 0 };
+		struct db_arg arg[64];
+
+		if (db_prepare(x->db, id, lists[i], &f) != OK)
+			fail_check(x, id, "prepare", &f);
+		else
+			x->passed++;
+		if (is_setting(id) || f.code != OK)
+			continue;
+		sample_args(&a, id, lists[i], arg);
+		check_key(x, &a, id, arg);
+		warm_up(x, &a, id, arg);
+		if (db_begin(x->db, &f) != OK)
+			fail_check(x, id, "BEGIN", &f);
+		check_rows(x, &a, id, arg, has_list(id) ? lists[i] : 0);
+		db_rollback(x->db);
+		arena_free(&a);
+	}
+}
+
+static int
+check_all(struct check *x)
+{
+	struct fail f = { 0 };
+	int64_t first, second;
+
+	for (int i = 0; i < 2; i++) { /* the second time it is prepared already */
+		if (db_rows_read(x->db, &first, &f) != OK ||
+		    db_rows_read(x->db, &second, &f) != OK) {
+			printf("counters: %s\n", f.detail);
+			return 1;
+		}
+		x->counting = second - first;
+	}
+	for (enum stmt_id id = 0; id < SQL__MAX; id++)
+		check_statement(x, id);
+	printf("check-sql-%s: %d passed, %d failed\n", x->filled ? "filled" : "empty",
+	    x->passed, x->failed);
+	return x->failed == 0 ? 0 : 1;
+}
+
+int
+main(int argc, char **argv)
+{
+	static char empty[] = "", root[] = "root";
+	struct conf cf = { .db_user = root, .db_passwd = empty, .db_host = empty };
+	struct check x = { 0 };
+	struct fail f = { 0 };
+	int rc;
+
+	if (argc != 4) {
+		fprintf(
+		    stderr, "usage: check_sql SOCKET DATABASE create|empty|filled\n");
+		return 2;
+	}
+	cf.db_socket = argv[1];
+	cf.db_name = argv[2];
+	x.filled = strcmp(argv[3], "filled") == 0;
+	bool create = strcmp(argv[3], "create") == 0;
+	enum err e = db_open(&cf, create, &x.db, &f);
+	if (e == OK && create)
+		e = schema_create(x.db, &f);
+	if (e != OK) {
+		fprintf(stderr, "check_sql: %s: %s\n", err_name(e), f.detail);
+		return 1;
+	}
+	rc = create ? 0 : check_all(&x);
+	db_close(x.db);
+	return rc;
+}

@@ -1,0 +1,29 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- A project of 120,000 results, 60,000 workunits, 2,000 files, 1,000 hosts and 500 accounts.
+-- Ids are their own meaning, so that samples.def can name rows: file f and file set f go together,
+-- workunit w uses file set w mod 2000 + 1 (those over 50,000 use none), result r belongs to workunit
+-- (r + 1) div 2; a result that was sent is on host r mod 1000 + 1, a host's account is host mod 500 + 1.
+INSERT INTO app (id, name, create_time) VALUES (1, 'pulsar', 1), (2, 'plain', 1);
+INSERT INTO platform (id, name) VALUES (1, 'x86_64-pc-linux-gnu'), (2, 'windows_x86_64');
+INSERT INTO app_version (id, appid, version_num, platformid, xml_doc) SELECT seq, seq % 2 + 1, seq, seq % 3 DIV 2 + 1, '<file_info/>' FROM seq_1_to_8;
+INSERT INTO user (id, email_addr, name, authenticator) SELECT seq, CONCAT('u', seq, '@example.org'), CONCAT('user ', seq), CONCAT('auth_', seq) FROM seq_1_to_500;
+INSERT INTO team (id, userid, name) SELECT seq, seq, CONCAT('team ', seq) FROM seq_1_to_100;
+INSERT INTO host (id, userid, domain_name, last_ip_addr, os_name, p_model, m_nbytes, host_cpid, rpc_time, rpc_day)
+	SELECT seq, seq % 500 + 1, CONCAT('host', seq), '127.0.0.1', 'Linux', 'model', 1e9, CONCAT('cpid_', seq), 1700000000 + seq * 8640, (1700000000 + seq * 8640) DIV 86400 FROM seq_1_to_1000;
+INSERT INTO host_app_version (host_id, app_version_id) SELECT h.seq, v.seq FROM seq_1_to_1000 h, seq_1_to_4 v;
+INSERT INTO file (id, name, md5sum, size) SELECT seq, CONCAT('file_', seq), MD5(seq), 4e6 FROM seq_1_to_2000;
+INSERT INTO fileset (id, name, appid, gen_parts) SELECT seq, CONCAT('file_', seq), 1, 40 FROM seq_1_to_2000;
+INSERT INTO fileset_file (fileset_id, file_id) SELECT seq, seq FROM seq_1_to_2000;
+INSERT INTO host_file (hostid, file_id, since) SELECT h.seq, (h.seq * 7 + f.seq * 311) % 2000 + 1, 1 FROM seq_1_to_1000 h, seq_1_to_5 f;
+INSERT INTO workunit (id, appid, name, xml_doc, fileset_id, transition_time, need_validate, assimilate_state, canonical_resultid, file_delete_state, min_quorum, target_nresults)
+	SELECT seq, IF(seq > 50000, 2, 1), CONCAT('file__', seq), REPEAT('w', 900), IF(seq > 50000, 0, seq % 2000 + 1),
+	IF(seq % 97 = 0, 1000, 2147483647), seq % 89 = 0, IF(seq % 83 = 0, 1, 2), IF(seq % 3 = 0, 0, seq * 2), IF(seq % 73 = 0, 2, 0), 2, 2 FROM seq_1_to_60000;
+INSERT INTO result (id, create_time, workunitid, appid, name, xml_doc_in, xml_doc_out, stderr_out, server_state, outcome, validate_state, hostid, userid, sent_time, report_deadline, received_time, fileset_id, ready, once, file_delete_state)
+	SELECT r.seq, 1000 + r.seq, w.id, w.appid, CONCAT(w.name, '_', r.seq % 2), REPEAT('i', 400), REPEAT('o', 300), REPEAT('e', 800),
+	IF(r.seq * 37 % 101 < 70, 5, IF(r.seq * 37 % 101 < 80, 4, 2)), r.seq * 37 % 101 < 70, r.seq * 37 % 101 < 60,
+	IF(r.seq * 37 % 101 < 80, r.seq % 1000 + 1, 0), IF(r.seq * 37 % 101 < 80, (r.seq % 1000 + 1) % 500 + 1, 0),
+	2000, IF(r.seq * 37 % 101 < 80, 900000, 0), IF(r.seq * 37 % 101 < 70, 3000, 0), w.fileset_id,
+	IF(r.seq * 37 % 101 < 80, NULL, IF(w.fileset_id > 0, w.fileset_id, -(w.appid * 64 + w.id % 64) - 1)),
+	IF(r.seq * 37 % 101 < 80, (r.seq % 1000 + 1) % 500 + 1, NULL), IF(r.seq % 79 = 0, 1, 2)
+	FROM seq_1_to_120000 r STRAIGHT_JOIN workunit w ON w.id = (r.seq + 1) DIV 2;
+ANALYZE TABLE app, app_version, file, fileset, fileset_file, host, host_app_version, host_file, platform, result, team, user, workunit;
