@@ -438,8 +438,8 @@ drop_lost(struct decision *d, const struct work *w)
 /*
  * Jobs that others took.  What was won beside them is committed; when nothing was won,
  * or a lost job had settled a class, all is rolled back and decided again without them,
- * in the last round without new work.  true: the transaction is rolled back, decide
- * again.
+ * in the last round without new work.  Losing all means that the rows read are old
+ * news, so they are read again.  true: the transaction is rolled back, go on with load.
  */
 static bool
 lost_again(struct rpc *x, const struct work *w)
@@ -513,7 +513,7 @@ rpc_commit(struct rpc *x)
 	if (e == OK)
 		e = write_all(x, &w);
 	if (e == OK && w.nsends_lost > 0 && lost_again(x, &w)) {
-		x->again = true;
+		x->reload = true;
 		return OK;
 	}
 	if (e == OK)

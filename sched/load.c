@@ -18,6 +18,20 @@
 
 /* --- the host --- */
 
+/* No text of a row is NULL. */
+static void
+fill_texts(struct host *h)
+{
+	static char none[] = "";
+
+	for (size_t i = 0; i < shape_host.ncols; i++) {
+		char **text = (char **)((char *)h + shape_host.cols[i].off);
+
+		if (shape_host.cols[i].type == COL_str && *text == NULL)
+			*text = none;
+	}
+}
+
 /* The host as it will be stored; a new one keeps id 0 until the commit. */
 static void
 host_of_snapshot(struct rpc *x, struct snapshot *s)
@@ -42,6 +56,7 @@ host_of_snapshot(struct rpc *x, struct snapshot *s)
 		md5_text(arena_printf(x->a, "%s%s", cpid, x->user->email_addr), md5);
 		h->host_cpid = arena_strdup(x->a, md5);
 	}
+	fill_texts(h);
 	h->rpc_seqno = x->host_id_changed ? 0 : x->req->rpc_seqno;
 	s->host_id_changed = x->host_id_changed;
 	s->detach_in_progress = x->detach;
@@ -233,6 +248,22 @@ load_files(struct rpc *x, struct snapshot *s)
 	return OK;
 }
 
+/*
+ * The client trusts a key that is neither ours nor an old one of ours: it would refuse
+ * our app files (wire.md 5.6).
+ */
+static bool
+key_is_strange(const struct rpc *x)
+{
+	const struct reply_keys *k = x->keys;
+	const char *has = x->req->code_sign_key;
+
+	if (has == NULL || k->code_sign_public == NULL ||
+	    strcmp(has, k->code_sign_public) == 0)
+		return false;
+	return k->old_key_signature(k->ctx, has, x->req->version) == NULL;
+}
+
 enum err
 rpc_load(struct rpc *x)
 {
@@ -243,6 +274,8 @@ rpc_load(struct rpc *x)
 	s->cat = x->cat;
 	host_of_snapshot(x, s);
 	x->refused = refuse_host(x->conf, x->req, x->host, x->cat);
+	if (x->refused == REFUSE_NOTHING && key_is_strange(x))
+		x->refused = REFUSE_KEY_CHANGED;
 	s->waited = x->waited;
 	s->wait_possible = x->conf->locality_scheduling_wait_period > 0 && !x->waited &&
 	                   !x->no_slot;
@@ -251,6 +284,9 @@ rpc_load(struct rpc *x)
 		e = load_versions(x, s);
 	if (e == OK)
 		e = snapshot_reported(x->db, x->a, x->req, s, &x->fail);
+	if (x->detach)
+		s->nin_progress =
+		    0; /* the commit ends them: none is to be sent again */
 	if (e == OK)
 		e = load_others(x, s);
 	return e == OK ? load_files(x, s) : e;

@@ -36,9 +36,10 @@ rpc_parse(struct rpc *x)
 	return request_parse(x->a, x->in, x->in_n, &x->req, &x->fail);
 }
 
-/* Puts our own messages before the decision's, and makes its delay at least delay_s. */
+/* Puts our own messages before the decision's, makes its delay at least delay_s, offers
+ * the key. */
 static void
-add_notes(struct rpc *x, double delay_s)
+complete_decision(struct rpc *x, double delay_s)
 {
 	struct decision *d = x->dec;
 	struct dec_message *all = NEWN(
@@ -52,6 +53,7 @@ add_notes(struct rpc *x, double delay_s)
 	d->nmessages += x->nnotes;
 	if (d->request_delay < delay_s)
 		d->request_delay = delay_s;
+	d->send_code_sign_key = true; /* render knows which clients need it */
 }
 
 /*
@@ -70,7 +72,7 @@ decide_refused(struct rpc *x, struct rng *rng)
 	rq.dont_send_work = true;
 	x->dec = decide(x->a, x->conf, &rq, x->snap, x->now, rng, NULL, 0);
 	rpc_note(x, r.notice, r.text);
-	add_notes(x, r.delay_s);
+	complete_decision(x, r.delay_s);
 	x->nnotes = keep;
 }
 
@@ -93,7 +95,7 @@ rpc_decide(struct rpc *x)
 		x->reload = !x->no_slot;
 		return e;
 	}
-	add_notes(x, 0);
+	complete_decision(x, 0);
 	return OK;
 }
 

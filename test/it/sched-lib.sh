@@ -17,7 +17,7 @@ ok() { echo "ok: $1"; }
 not_ok() { echo "NOT OK: $1" >&2; FAILED=1; }
 # expect NAME PATTERN FILE: the file has a line with the pattern
 expect() {
-	if grep -q -- "$2" "$3"; then ok "$1"; else not_ok "$1: no $2 in:"; head -c 600 "$3" >&2; fi
+	if grep -q -- "$2" "$3"; then ok "$1"; else not_ok "$1: no $2 in:"; head -c 400 "$3" >&2; echo >&2; fi
 }
 skip() { echo "skipped: $1" >&2; exit 77; }
 
@@ -44,6 +44,22 @@ make_project() {
 	$1
 	</config></boinc>
 	XML
+}
+
+# A public key of the format, made up.
+public_key() {
+	cat <<-KEY
+	1024
+	fadae02223c2fcc2744576bb5a65bcbe6bfa3f076b5f642a188666ac27ac7456
+	59df0047f70da9e2edbfc33d99a3a4f0eca64bd9d8af894d1f12b91fb63b822b
+	1935fbf1bdefa96bdd565489aceb2408fd3177e8ae68bf2e9d9383089562861a
+	956f5fb2c03af7fe6f67599499882a0d93a505094ea280f42cef619484e43ff9
+	0000000000000000000000000000000000000000000000000000000000000000
+	0000000000000000000000000000000000000000000000000000000000000000
+	0000000000000000000000000000000000000000000000000000000000000000
+	0000000000000000000000000000000000000000000000000000000000010001
+	.
+	KEY
 }
 
 start_apache() {
