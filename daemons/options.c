@@ -189,6 +189,27 @@ show_help(const struct daemon *d, const struct part *parts, size_t nparts)
 			show_option(&parts[p].opt[i]);
 }
 
+/*
+ * Without --name an instance is called after what it does: validator-APP,
+ * transitioner-1 of
+ * --mod 4 1.  So two that would do the same work shut each other out, and no others.
+ */
+static char *
+instance_name(
+    struct arena *a, const struct daemon *d, const struct daemon_common *c, char *own)
+{
+	const char *app = NULL;
+	char *name;
+
+	for (size_t i = 0; i < d->noptions; i++)
+		if (strcmp(d->options[i].name, "app") == 0)
+			app = *(char **)(void *)(own + d->options[i].off);
+	name = app == NULL ? arena_strdup(a, d->name) :
+	                     arena_printf(a, "%s-%s", d->name, app);
+	return c->mod[0] <= 1 ? name :
+	                        arena_printf(a, "%s-%lld", name, (long long)c->mod[1]);
+}
+
 enum options_what
 options_read(struct arena *a, const struct daemon *d, struct daemon_common *c,
     void *own, int argc, char **argv, struct fail *f)
@@ -216,7 +237,7 @@ options_read(struct arena *a, const struct daemon *d, struct daemon_common *c,
 		return OPTIONS_WRONG;
 	}
 	if (c->name == NULL || c->name[0] == '\0')
-		c->name = arena_strdup(a, d->name);
+		c->name = instance_name(a, d, c, own);
 	if (strchr(c->name, '/') != NULL || c->name[0] == '.') {
 		FAIL(f, E_BADREQ, "--name takes a plain name, not \"%s\"", c->name);
 		return OPTIONS_WRONG;

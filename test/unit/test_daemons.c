@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the daemons are put together from, as far as it needs no database; by tables of
+ * cases. */
+#include "test/unit/unit.h"
+
+#include "daemons/archive.h"
+#include "daemons/options.h"
+#include "daemons/outputs.h"
+#include "daemons/plan.h"
+#include "daemons/tries.h"
+#include "daemons/work.h"
+#include "lib/fs.h"
+#include "lib/banned.h"
+
+static const struct {
+	const char *text, *want;
+} expand_cases[] = {
+#define EXPAND_CASES
+#include "test/unit/daemons.def"
+#undef EXPAND_CASES
+};
+
+START_TEST(expand_by_table)
+{
+	/* Longer words stand first: the first that fits is taken. */
+	const struct plan_word words[] = { { "%AB%", "22" }, { "%A%", "1" },
+		{ "{x}", "%A%" } };
+	struct arena a = { 0 };
+
+	ck_assert_str_eq(plan_expand(&a, expand_cases[_i].text, words, N(words)),
+	    expand_cases[_i].want);
+	arena_free(&a);
+}
+END_TEST
+
+static const struct {
+	const char *what, *text;
+	enum err e;
+	size_t n;
+	const char *suffix, *arguments;
+	bool exhausted;
+} plan_cases[] = {
+#define PLAN_CASES
+#include "test/unit/daemons.def"
+#undef PLAN_CASES
+};
+
+START_TEST(plan_by_table)
+{
+	struct arena a = { 0 };
+	struct fail f = { 0 };
+	struct planned *p;
+	size_t n;
+	bool exhausted;
+	enum err e = plan_parse(&a, plan_cases[_i].text, &p, &n, &exhausted, &f);
+
+	ck_assert_msg(e == plan_cases[_i].e, "%s: %s", plan_cases[_i].what, f.detail);
+	ck_assert_msg(n == plan_cases[_i].n, "%s: %zu", plan_cases[_i].what, n);
+	ck_assert_msg(exhausted == plan_cases[_i].exhausted, "%s", plan_cases[_i].what);
+	if (n > 0) {
+		ck_assert_str_eq(p[n - 1].suffix, plan_cases[_i].suffix);
+		ck_assert_str_eq(p[n - 1].arguments, plan_cases[_i].arguments);
+	}
+	arena_free(&a);
+}
+END_TEST
+
+static const struct {
+	const char *wu, *file;
+	bool good;
+} name_cases[] = {
+#define NAME_CASES
+#include "test/unit/daemons.def"
+#undef NAME_CASES
+};
+
+START_TEST(name_by_table)
+{
+	struct arena a = { 0 };
+	struct fail f = { 0 };
+	enum err e = work_name_check(&a, name_cases[_i].wu, name_cases[_i].file, &f);
+
+	ck_assert_msg(
+	    (e == OK) == name_cases[_i].good, "%s: %s", name_cases[_i].wu, f.detail);
+	arena_free(&a);
+}
+END_TEST
+
+START_TEST(name_too_long)
+{
+	struct arena a = { 0 };
+	struct fail f = { 0 };
+	char name[256];
+
+	memset(name, 'x', sizeof(name));
+	name[180] = '\0';
+	ck_assert_int_eq(work_name_check(&a, name, NULL, &f), OK);
+	name[180] = 'x';
+	name[181] = '\0';
+	ck_assert_int_eq(work_name_check(&a, name, NULL, &f), E_BADREQ);
+	arena_free(&a);
+}
+END_TEST
+
+struct own {
+	char *text, *app;
+	int64_t number;
+	bool flag;
+};
+
+static const struct daemon_option options[] = {
+	{ "text", 0, OPTION_TEXT, offsetof(struct own, text), "T", NULL, 0, 0, "a text",
+	    true },
+	{ "app", 0, OPTION_TEXT, offsetof(struct own, app), "A", NULL, 0, 0, "an app",
+	    false },
+	{ "number", 0, OPTION_INT, offsetof(struct own, number), "N", "3", 1, 9,
+	    "a number", false },
+	{ "a_flag", 0, OPTION_FLAG, offsetof(struct own, flag), NULL, NULL, 0, 0,
+	    "a flag", false },
+};
+
+static enum err
+not_bad(const void *own, struct fail *f)
+{
+	const struct own *o = own;
+
+	return strcmp(o->text, "bad") == 0 ? FAIL(f, E_BADREQ, "bad") : OK;
+}
+
+static const struct {
+	const char *argv[8];
+	enum options_what what;
+	const char *text;
+	int64_t number, n, i;
+	const char *name;
+} option_cases[] = {
+#define OPTION_CASES
+#include "test/unit/daemons.def"
+#undef OPTION_CASES
+};
+
+START_TEST(options_by_table)
+{
+	static const struct daemon d = { .name = "d",
+		.purpose = "p",
+		.can_dry_run = true,
+		.options = options,
+		.noptions = N(options),
+		.check = not_bad };
+	struct arena a = { 0 };
+	struct fail f = { 0 };
+	struct daemon_common c = { 0 };
+	struct own own = { 0 };
+	char *argv[10] = { arena_strdup(&a, "d") };
+	int argc = 1;
+	enum options_what what;
+
+	for (; option_cases[_i].argv[argc - 1] != NULL; argc++)
+		argv[argc] = arena_strdup(&a, option_cases[_i].argv[argc - 1]);
+	what = options_read(&a, &d, &c, &own, argc, argv, &f);
+	ck_assert_msg(what == option_cases[_i].what, "%s %s: %s", argv[1],
+	    argc > 2 ? argv[2] : "", f.detail);
+	if (what == OPTIONS_WRONG) {
+		ck_assert_msg(f.detail[0] != '\0', "%s: no reason is given", argv[1]);
+	} else {
+		ck_assert_str_eq(own.text, option_cases[_i].text);
+		ck_assert_int_eq(own.number, option_cases[_i].number);
+		ck_assert_int_eq(c.mod[0], option_cases[_i].n);
+		ck_assert_int_eq(c.mod[1], option_cases[_i].i);
+		ck_assert_str_eq(c.name, option_cases[_i].name);
+	}
+	arena_free(&a);
+}
+END_TEST
+
+START_TEST(options_without_dry_run)
+{
+	static const struct daemon d = { .name = "d", .purpose = "p" };
+	struct arena a = { 0 };
+	struct fail f = { 0 };
+	struct daemon_common c = { 0 };
+	char *argv[] = { arena_strdup(&a, "d"), arena_strdup(&a, "--dry_run") };
+
+	ck_assert_int_eq(options_read(&a, &d, &c, NULL, 2, argv, &f), OPTIONS_WRONG);
+	arena_free(&a);
+}
+END_TEST
+
+START_TEST(tries_pauses)
+{
+	static struct tries t;
+
+	t = (struct tries){ .first_s = 10, .most_s = 35 };
+	ck_assert(!tries_must_wait(&t, 7, 100));
+	ck_assert_int_eq(tries_failed(&t, 7, 100), 1);
+	ck_assert(tries_must_wait(&t, 7, 109));
+	ck_assert(!tries_must_wait(&t, 7, 110));
+	ck_assert_int_eq(tries_failed(&t, 7, 200), 2);
+	ck_assert(tries_must_wait(&t, 7, 219));
+	ck_assert(!tries_must_wait(&t, 7, 220));
+	ck_assert_int_eq(tries_failed(&t, 7, 300), 3);
+	ck_assert(tries_must_wait(&t, 7, 334)); /* 40 s, but at most 35 */
+	ck_assert(!tries_must_wait(&t, 7, 335));
+	tries_wait(&t, 7, 400);
+	ck_assert_int_eq(tries_count(&t, 7), 3);
+	ck_assert(tries_must_wait(&t, 7, 409));
+	tries_park(&t, 7);
+	ck_assert(tries_must_wait(&t, 7, INT64_MAX - 1));
+	ck_assert(!tries_must_wait(&t, 8, 300));
+	tries_forget(&t, 7);
+	ck_assert(!tries_must_wait(&t, 7, 300));
+	ck_assert_int_eq(tries_failed(&t, 7, 300), 1); /* begins anew */
+}
+END_TEST
+
+START_TEST(tries_full)
+{
+	static struct tries t;
+
+	t = (struct tries){ .first_s = 10, .most_s = 100 };
+	for (int64_t k = 1; k <= TRIES_MOST; k++)
+		tries_failed(&t, k, k);
+	tries_park(&t, 5);
+	ck_assert_int_eq(tries_failed(&t, 99999, 50), 1);
+	ck_assert(tries_must_wait(&t, 99999, 50));
+	ck_assert(!tries_must_wait(&t, 5, 50)); /* it made room */
+	ck_assert_uint_eq(t.used, TRIES_MOST);
+}
+END_TEST
+
+static const struct {
+	const char *what, *bytes;
+	const char *md5;
+	double nbytes;
+	bool optional;
+	enum outputs_state want;
+} output_cases[] = {
+#define OUTPUT_CASES
+#include "test/unit/daemons.def"
+#undef OUTPUT_CASES
+};
+
+START_TEST(output_by_table)
+{
+	char dir[PATH_MAX];
+	struct arena a = { 0 };
+	struct fail f = { 0 };
+	struct output o = { .name = arena_strdup(&a, "o"),
+		.path = arena_printf(&a, "%s/o", unit_dir(dir)),
+		.md5 = arena_strdup(&a, output_cases[_i].md5),
+		.nbytes = output_cases[_i].nbytes,
+		.optional = output_cases[_i].optional };
+	enum outputs_state state;
+	const char *bytes = output_cases[_i].bytes;
+
+	if (bytes != NULL)
+		ck_assert_int_eq(fs_write(o.path, bytes, strlen(bytes), 0644, &f), OK);
+	ck_assert_int_eq(output_check(&o, &state, &f), OK);
+	ck_assert_msg(
+	    state == output_cases[_i].want, "%s: %s", output_cases[_i].what, f.detail);
+	ck_assert_int_eq(fs_rmtree(dir, &f), OK);
+	arena_free(&a);
+}
+END_TEST
+
+/* Around the size of the chunks that are compared. */
+START_TEST(output_compared)
+{
+	static char bytes[3 * (64 << 10) + 1];
+	char dir[PATH_MAX];
+	struct arena a = { 0 };
+	struct fail f = { 0 };
+	const char *x = arena_printf(&a, "%s/x", unit_dir(dir)),
+		   *y = arena_printf(&a, "%s/y", dir);
+	bool same = false;
+
+	memset(bytes, 'b', sizeof(bytes));
+	ck_assert_int_eq(fs_write(x, bytes, sizeof(bytes), 0644, &f), OK);
+	ck_assert_int_eq(fs_write(y, bytes, sizeof(bytes), 0644, &f), OK);
+	ck_assert_int_eq(output_same(x, y, &same, &f), OK);
+	ck_assert(same);
+	bytes[sizeof(bytes) - 1] = 'c';
+	ck_assert_int_eq(fs_write(y, bytes, sizeof(bytes), 0644, &f), OK);
+	ck_assert_int_eq(output_same(x, y, &same, &f), OK);
+	ck_assert(!same);
+	ck_assert_int_eq(fs_write(y, bytes, sizeof(bytes) - 1, 0644, &f), OK);
+	ck_assert_int_eq(output_same(x, y, &same, &f), OK);
+	ck_assert(!same);
+	ck_assert_int_eq(fs_unlink(y, &f), OK);
+	ck_assert_int_eq(output_same(x, y, &same, &f), E_SYS);
+	ck_assert_int_eq(fs_rmtree(dir, &f), OK);
+	arena_free(&a);
+}
+END_TEST
+
+START_TEST(archive_has_all_columns)
+{
+	struct arena a = { 0 };
+	struct buf b = buf_new(&a);
+	struct workunit wu = { .id = 5, .rsc_fpops_est = 1.5 };
+	struct result r = { .id = 6 };
+
+	wu.name = arena_strdup(&a, "a<b");
+	wu.result_template_file = arena_strdup(&a, "");
+	r.name = arena_strdup(&a, "r");
+	archive_workunit(&b, &wu, "<workunit/>");
+	archive_result(&b, &r, "<in/>", "", "x & y");
+	archive_end(&b);
+	for (size_t i = 0; i < shape_workunit.ncols; i++)
+		ck_assert_ptr_nonnull(
+		    strstr(b.p, arena_printf(&a, "<%s>", shape_workunit.cols[i].name)));
+	ck_assert_ptr_nonnull(strstr(b.p, "<id>5</id>\n"));
+	ck_assert_ptr_nonnull(strstr(b.p, "<name>a&lt;b</name>\n"));
+	ck_assert_ptr_nonnull(strstr(b.p, "<rsc_fpops_est>1.5</rsc_fpops_est>\n"));
+	ck_assert_ptr_nonnull(strstr(b.p, "<xml_doc>&lt;workunit/>"));
+	ck_assert_ptr_nonnull(strstr(b.p, "<stderr_out>x &amp; y</stderr_out>\n"));
+	ck_assert_ptr_nonnull(strstr(b.p, "</result_archive>\n</workunit_archive>\n"));
+	arena_free(&a);
+}
+END_TEST
+
+UNIT_MAIN("daemons", {
+	ADD_LOOP(expand_by_table, N(expand_cases));
+	ADD_LOOP(plan_by_table, N(plan_cases));
+	ADD_LOOP(name_by_table, N(name_cases));
+	ADD(name_too_long);
+	ADD_LOOP(options_by_table, N(option_cases));
+	ADD(options_without_dry_run);
+	ADD(tries_pauses);
+	ADD(tries_full);
+	ADD_LOOP(output_by_table, N(output_cases));
+	ADD(output_compared);
+	ADD(archive_has_all_columns);
+})
