@@ -9,32 +9,6 @@
 
 enum { SUFFIX_MAX = 100, PLANNED_MAX = 10000 };
 
-static const struct plan_word *
-word_at(const char *p, const struct plan_word *words, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (strncmp(p, words[i].word, strlen(words[i].word)) == 0)
-			return &words[i];
-	return NULL;
-}
-
-char *
-plan_expand(struct arena *a, const char *text, const struct plan_word *words, size_t n)
-{
-	struct buf b = buf_new(a);
-
-	while (*text != '\0') {
-		const struct plan_word *w = word_at(text, words, n);
-		if (w == NULL) {
-			buf_put(&b, text++, 1);
-			continue;
-		}
-		buf_puts(&b, w->value);
-		text += strlen(w->word);
-	}
-	return b.n == 0 ? arena_strdup(a, "") : b.p;
-}
-
 static bool
 suffix_ok(const char *s)
 {

@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a work generator is about to make, as data: words put into texts, a command's
- * answer read. */
+/* What a work generator is about to make, as data: a command's answer read. */
 #ifndef DAEMONS_PLAN_H
 #define DAEMONS_PLAN_H
 
 #include <stdbool.h>
 #include "lib/arena.h"
 #include "lib/err.h"
-
-struct plan_word {
-	const char *word, *value; /* "%FROM%", "400" */
-};
-/* text with every occurrence of each word replaced by its value; values are not looked
- * at again. */
-char *plan_expand(struct arena *, const char *text, const struct plan_word *, size_t n);
 
 struct planned { /* one workunit: FILE__suffix with this command line */
 	char *suffix, *arguments;

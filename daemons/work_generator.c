@@ -13,6 +13,7 @@
 #include "db/trigger.h"
 #include "lib/log.h"
 #include "lib/proc.h"
+#include "lib/words.h"
 #include "proto/blob.h"
 #include "rules/daemon/daemon_rules.h"
 #include "lib/banned.h"
@@ -92,7 +93,7 @@ start(struct ctx *x)
  * alone. */
 static enum err
 make_one(struct order *r, const char *suffix, const char *arguments,
-    const struct plan_word *words, size_t nwords)
+    const struct word *words, size_t nwords)
 {
 	struct ctx *x = r->x;
 	const struct own *o = x->own;
@@ -101,13 +102,13 @@ make_one(struct order *r, const char *suffix, const char *arguments,
 	};
 	const char *cmd = arguments == NULL ?
 	                      NULL :
-	                      plan_expand(&x->a, arguments, words, nwords);
+	                      words_fill(&x->a, arguments, words, nwords);
 	char *xml;
 	enum err e;
 
 	wu.name = arena_printf(&x->a, "%s__%s", r->fs->name, suffix);
 	wu.result_template_file = o->output_template;
-	e = blob_workunit(&x->a, plan_expand(&x->a, r->tmpl, words, nwords), r->files,
+	e = blob_workunit(&x->a, words_fill(&x->a, r->tmpl, words, nwords), r->files,
 	    r->nfiles, cmd, &wu, &xml, &x->fail);
 	if (e == OK)
 		e = work_create(o->work, x->db, &x->a, &wu, xml,
@@ -137,7 +138,7 @@ unit_ranges(struct ctx *x, void *arg)
 		int64_t from, to;
 		range_part(o->ranges, fs->gen_parts, i, &from, &to);
 		char *part = arena_printf(&x->a, "%04d", (int)i);
-		const struct plan_word words[] = {
+		const struct word words[] = {
 			{ "%FROM%", arena_printf(&x->a, "%lld", (long long)from) },
 			{ "%TO%", arena_printf(&x->a, "%lld", (long long)to) },
 			{ "%PART%", part },
@@ -160,7 +161,7 @@ unit_planned(struct ctx *x, void *arg)
 	assert(r->x == x);
 	r->made = r->had = 0;
 	for (size_t i = 0; i < r->nplanned && e == OK; i++) {
-		const struct plan_word words[] = { { "%FILE%", r->fs->name } };
+		const struct word words[] = { { "%FILE%", r->fs->name } };
 		const char *args = r->planned[i].arguments;
 		e = make_one(r, r->planned[i].suffix, args[0] == '\0' ? NULL : args,
 		    words, N(words));
@@ -174,7 +175,7 @@ ask_command(struct order *r)
 {
 	struct ctx *x = r->x;
 	const struct own *o = x->own;
-	const struct plan_word words[] = {
+	const struct word words[] = {
 		{ "{file}", r->fs->name },
 		{ "{n}", arena_printf(&x->a, "%lld", (long long)o->batch) },
 	};
@@ -188,7 +189,7 @@ ask_command(struct order *r)
 	enum err e;
 
 	for (size_t i = 0; i < o->argc; i++)
-		argv[i] = plan_expand(&x->a, o->argv[i], words, N(words));
+		argv[i] = words_fill(&x->a, o->argv[i], words, N(words));
 	if ((e = proc_run(&x->a, &run, &status, &out, NULL, &x->fail)) != OK)
 		return e;
 	if (status != 0)

@@ -5,46 +5,13 @@
 
 #include <ctype.h>
 #include <string.h>
-#include "lib/buf.h"
 #include "lib/fs.h"
+#include "lib/words.h"
 #include "tools/program.h"
 #include "tools/service.h"
 #include "lib/banned.h"
 
 enum { TEMPLATE_MAX = 1 << 20, PROCESSES = 16, IO_EXTRA_S = 30 };
-
-struct place {
-	const char *name, *value;
-};
-
-/* Replaces @NAME@ by its value; what is no known name stays. */
-static char *
-fill_in(struct arena *a, const char *text, const struct place *places, size_t n)
-{
-	struct buf b = buf_new(a);
-
-	while (*text != '\0') {
-		size_t plain = strcspn(text, "@"), i = 0;
-
-		buf_put(&b, text, plain);
-		text += plain;
-		if (*text == '\0')
-			break;
-		for (i = 0; i < n; i++) {
-			size_t len = strlen(places[i].name);
-
-			if (strncmp(text + 1, places[i].name, len) == 0 &&
-			    text[len + 1] == '@') {
-				buf_puts(&b, places[i].value);
-				text += len + 2;
-				break;
-			}
-		}
-		if (i == n)
-			buf_put(&b, text++, 1);
-	}
-	return b.p;
-}
 
 static const char *
 modules_dir(void)
@@ -102,24 +69,25 @@ write_conf(struct ctx *x, const struct create *c, const char *to, struct fail *f
 		return FAIL(f, E_CONFIG,
 		    "Apache is not installed (Debian: apt-get install "
 		    "apache2 libapache2-mod-fcgid)");
-	const struct place places[] = {
-		{ "NAME", c->name },
-		{ "PORT", arena_printf(x->a, "%d", c->port) },
-		{ "DIR", cf->project_dir },
-		{ "RUN", socket_dir(x->a, cf) },
-		{ "LOG", cf->log_dir },
-		{ "DOWNLOAD", cf->download_dir },
-		{ "LIBEXEC", dir_of(x->a, scheduler) },
-		{ "SOCKET", upload_socket(x->a, cf) },
-		{ "MODULES", modules == NULL ? "" : modules },
-		{ "MAXBODY",
+	const struct word places[] = {
+		{ "@NAME@", c->name },
+		{ "@PORT@", arena_printf(x->a, "%d", c->port) },
+		{ "@DIR@", cf->project_dir },
+		{ "@RUN@", socket_dir(x->a, cf) },
+		{ "@LOG@", cf->log_dir },
+		{ "@DOWNLOAD@", cf->download_dir },
+		{ "@LIBEXEC@", dir_of(x->a, scheduler) },
+		{ "@SOCKET@", upload_socket(x->a, cf) },
+		{ "@MODULES@", modules == NULL ? "" : modules },
+		{ "@MAXBODY@",
 		    arena_printf(x->a, "%lld", (long long)cf->max_request_bytes) },
-		{ "IOTIMEOUT",
+		{ "@IOTIMEOUT@",
 		    arena_printf(x->a, "%lld",
 			(long long)cf->locality_scheduling_wait_period + IO_EXTRA_S) },
-		{ "PROCESSES", arena_printf(x->a, "%lld",
-				   (long long)(waiters + 4 > PROCESSES ? waiters + 4 :
-									 PROCESSES)) },
+		{ "@PROCESSES@",
+		    arena_printf(x->a, "%lld",
+			(long long)(waiters + 4 > PROCESSES ? waiters + 4 :
+							      PROCESSES)) },
 	};
 	for (size_t i = 0; i < N(places); i++)
 		if (places[i].value[0] == '/' && check_path(places[i].value, f) != OK)
@@ -127,7 +95,7 @@ write_conf(struct ctx *x, const struct create *c, const char *to, struct fail *f
 	e = fs_read(x->a, from, TEMPLATE_MAX, &text, NULL, f);
 	if (e != OK)
 		return e;
-	text = fill_in(x->a, text, places, N(places));
+	text = words_fill(x->a, text, places, N(places));
 	return fs_write(to, text, strlen(text), 0644, f);
 }
 
