@@ -92,7 +92,7 @@ small_project() {
 	url=$(project_option master_url)
 	need "data" "$samples/pulsar_data" --seed "$seed" --files "$files" --samples 100000 --dir "$data"
 	started=1
-	need "start" locus -p "$project" start
+	need "start" project_start
 	need "an app" project_app pulsar_search 1000
 	need "files" locus -p "$project" file add --app pulsar_search --ranges "$parts" "$data"/*
 }

@@ -71,6 +71,15 @@ project_make() { # DIR OPTION...: with locality scheduling
 		--set one_result_per_user_per_wu=1 "$@"
 }
 
+project_start() { # with a mark on the supervisor too
+	LOCUS_RUN=$project locus -p "$project" start
+}
+
+supervisor_pid() {
+	[[ -e $project/run/state.json ]] &&
+		sed -n '/"supervisor"/,/}/s/.*"pid": *\([0-9]*\).*/\1/p' "$project/run/state.json"
+}
+
 project_option() { # NAME: its value in config.xml
 	sed -n "s:.*<$1>\(.*\)</$1>.*:\1:p" "$project/config.xml"
 }
