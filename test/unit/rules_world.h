@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A small project for tests of rules: one app with one version for Linux, one host with
+ * one CPU of 1 GFLOPS that is always on, and jobs of one hour.  Tests change what they
+ * are about.
+ */
+#ifndef TEST_RULES_WORLD_H
+#define TEST_RULES_WORLD_H
+
+#include "lib/arena.h"
+#include "lib/rng.h"
+#include "model/conf.h"
+#include "model/decision.h"
+
+enum { WORLD_NOW = 1000000000, HOUR = 3600, WORLD_USER = 5, WORLD_HOST = 7 };
+
+struct world {
+	struct arena a;
+	struct conf *conf;
+	struct request req;
+	struct snapshot snap;
+	struct rng rng;
+};
+
+/* options: text inside <config>; secs: CPU seconds asked for, new style, 0 instances.
+ */
+struct world *world_new(const char *options, double secs);
+void world_free(struct world *);
+struct decision *world_decide(struct world *);
+/* An unsent job of one hour without a large file. */
+struct job world_job(int64_t id, int64_t workunitid);
+/*
+ * Files from "NAME FLAGS [ID/WU ...]; ...": h held, w working set, s searched, u unsent
+ * results exist, n no_work_available, o an open workunit, a ever a workunit, p paused;
+ * l<ID> is the user's last id. Each file has 1e9 bytes; the held ones are in the
+ * request as well.  File set ids count from 1.
+ */
+void world_files(struct world *, const char *spec);
+/* "ID/WU ..." */
+void world_plain(struct world *, const char *spec);
+void world_in_progress(struct world *, const char *spec);
+/* A request.other_results of the names "jID ...". */
+void world_others(struct world *, const char *spec);
+
+/*
+ * A decision in one line: "sent 11h 12w | del A | space B | mark C | want D | expire j9
+ * | why"; parts without members are left out.  The letter is how: l lost, h held, w
+ * working set, s searched, p plain.
+ */
+char *world_text(struct world *, const struct decision *);
+
+#endif

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Locality: seed 003's requirements by number, file states, order of service, deletes.
+ */
+#include "test/unit/unit.h"
+
+#include "rules/sched/decide.h"
+#include "test/unit/rules_world.h"
+
+#define ON   "<locality_scheduling/>"
+#define N10  ON "<locality_scheduling_wait_period>10</locality_scheduling_wait_period>"
+#define USER "<one_result_per_user_per_wu/>"
+#define HOST "<one_result_per_host_per_wu/>"
+#define SOON "<locality_skip_release>50</locality_skip_release>"
+
+static const struct {
+	const char *name, *options;
+	double secs;
+	const char *wait, *files, *plain, *decision;
+} cases[] = {
+#define CASE(name, options, secs, wait, files, plain, decision)                        \
+	{ #name, options, secs, wait, files, plain, decision },
+#include "test/unit/rules_locality.def"
+#undef CASE
+};
+
+/* Workunit 1000 is one that the account has. */
+static struct world *
+world_with(const char *options, double secs, const char *wait, const char *files)
+{
+	static int64_t had[] = { 1000 };
+	struct world *w = world_new(options, secs);
+
+	w->snap.wait_possible = wait[0] == 'W';
+	w->snap.waited = wait[0] == 'w';
+	w->snap.user_wus = had;
+	w->snap.nuser_wus = 1;
+	world_files(w, files);
+	return w;
+}
+
+START_TEST(order_of_service)
+{
+	struct world *w = world_with(
+	    cases[_i].options, cases[_i].secs, cases[_i].wait, cases[_i].files);
+	struct decision *d;
+
+	world_plain(w, cases[_i].plain);
+	d = world_decide(w);
+	ck_assert_msg(strcmp(world_text(w, d), cases[_i].decision) == 0,
+	    "%s: %s, not %s", cases[_i].name, world_text(w, d), cases[_i].decision);
+	world_free(w);
+}
+END_TEST
+
+/* unsent, no_work_available, open workunit, any workunit; state without and with a wait
+ * period */
+static const struct {
+	bool unsent, no_more, open, any;
+	enum file_state without, with;
+} states[] = {
+#define E FILE_EXHAUSTED
+#define R FILE_DRAINING
+#define A FILE_ADVERTISED
+#define D FILE_DEAD
+	{ 0, 0, 0, 0, E, R },
+	{ 0, 0, 0, 1, D, R },
+	{ 0, 0, 1, 0, E, R },
+	{ 0, 0, 1, 1, E, R },
+	{ 0, 1, 0, 0, D, D },
+	{ 0, 1, 0, 1, D, D },
+	{ 0, 1, 1, 0, E, E },
+	{ 0, 1, 1, 1, E, E },
+	{ 1, 0, 0, 0, A, A },
+	{ 1, 0, 0, 1, A, A },
+	{ 1, 0, 1, 0, A, A },
+	{ 1, 0, 1, 1, A, A },
+	{ 1, 1, 0, 0, A, A },
+	{ 1, 1, 0, 1, A, A },
+	{ 1, 1, 1, 0, A, A },
+	{ 1, 1, 1, 1, A, A },
+#undef E
+#undef R
+#undef A
+#undef D
+};
+
+START_TEST(file_states)
+{
+	struct snap_file f = { .has_unsent = states[_i].unsent,
+		.no_work_available = states[_i].no_more,
+		.has_open_wu = states[_i].open,
+		.has_any_wu = states[_i].any };
+	struct world *w = world_new(ON, 0), *on_demand = world_new(N10, 0);
+
+	ck_assert_int_eq(file_state(w->conf, &f), states[_i].without);
+	ck_assert_int_eq(file_state(on_demand->conf, &f), states[_i].with);
+	world_free(w);
+	world_free(on_demand);
+}
+END_TEST
+
+/* L6: seeded shuffle, or increasing name */
+START_TEST(L6_order_of_held_files)
+{
+	struct world *w = world_with(ON, 0, "", "D h-; A h-; C h-; B h-; E h-; F h-");
+	struct world *s = world_with(
+	    ON "<locality_scheduling_sorted_order/>", 0, "", "D h-; A h-; C h-; B h-");
+	struct rng r = rng_seed(7), again = rng_seed(7);
+	char first[7] = "", second[7] = "";
+	bool moved = false;
+
+	locality_order(s->conf, &r, s->snap.files, 4);
+	for (size_t i = 0; i < 4; i++)
+		ck_assert_int_eq(s->snap.files[i].name[0], "ABCD"[i]);
+	for (int round = 0; round < 20; round++) {
+		struct snap_file copy[6];
+
+		memcpy(copy, w->snap.files, sizeof(copy));
+		locality_order(w->conf, &r, copy, 6);
+		for (size_t i = 0; i < 6; i++)
+			first[i] = copy[i].name[0];
+		memcpy(copy, w->snap.files, sizeof(copy));
+		locality_order(w->conf, &again, copy, 6);
+		for (size_t i = 0; i < 6; i++)
+			second[i] = copy[i].name[0];
+		ck_assert_str_eq(first, second); /* the seed decides */
+		moved = moved || strcmp(first, "DACBEF") != 0;
+	}
+	ck_assert(moved);
+	world_free(w);
+	world_free(s);
+}
+END_TEST
+
+/* L17: lack of a version ends the locality search, plain jobs of other apps go on */
+START_TEST(L17_no_version_ends_the_search)
+{
+	struct world *w = world_with(ON, 3 * HOUR, "", "A hu 11/1 12/2; B hu 21/3");
+	struct decision *d;
+
+	w->snap.files[0].jobs[0].appid = 99;
+	world_plain(w, "31/9");
+	d = world_decide(w);
+	ck_assert_str_eq(world_text(w, d), "sent 31p | NONE");
+	ck_assert_uint_eq(d->counts[WHY_NO_APP_VERSION], 1);
+	ck_assert_int_eq(d->files[0].why, WHY_NO_APP_VERSION);
+	ck_assert_uint_eq(d->files[1].sent + d->files[1].refused, 0);
+	world_free(w);
+}
+END_TEST
+
+START_TEST(bytes_are_counted_once_per_file)
+{
+	struct world *w = world_with(ON, 4 * HOUR, "", "A hu 11/1; B wu 21/2 22/3");
+	struct decision *d = world_decide(w);
+
+	ck_assert_uint_eq(d->nsends, 3);
+	ck_assert_int_eq(d->sends[0].bytes_needed, 0);
+	ck_assert_int_eq(d->sends[0].bytes_saved, 1000000000);
+	ck_assert_int_eq(d->sends[1].bytes_needed, 1000000000);
+	ck_assert_int_eq(d->sends[1].bytes_saved, 0);
+	ck_assert_int_eq(d->sends[2].bytes_needed, 0); /* held from here on */
+	ck_assert_int_eq(d->sends[2].bytes_saved, 1000000000);
+	world_free(w);
+}
+END_TEST
+
+/* A set of several files: the host pays for what it lacks. */
+START_TEST(partly_held_set)
+{
+	struct world *w = world_with(ON, HOUR, "", "B wu 21/2");
+	struct decision *d;
+
+	w->snap.files[0].bytes_missing = 300000000;
+	d = world_decide(w);
+	ck_assert_int_eq(d->sends[0].bytes_needed, 300000000);
+	ck_assert_int_eq(d->sends[0].bytes_saved, 700000000);
+	world_free(w);
+}
+END_TEST
+
+/* Large files are charged by the bytes missing (server.md 1.5, 13). */
+START_TEST(disk_is_charged_by_missing_bytes)
+{
+	struct world *w = world_with(ON, 8 * HOUR, "", "B wu 21/1 22/2 23/3 24/4");
+
+	/* room for the first job's 2e9 and two more of 1e9, after 1 GiB that stays free
+	 */
+	w->req.host.d_free = 1073741824.0 + 4.5e9;
+	ck_assert_str_eq(world_text(w, world_decide(w)), "sent 21w 22w 23w | NONE");
+	world_free(w);
+}
+END_TEST
+
+/* Least future value first: one order, and the host stays away for four hours. */
+START_TEST(one_order_for_space)
+{
+	struct world *w = world_with(
+	    N10, HOUR, "w", "A hu 11/1; B hoa; C hu 31/1000; D wu 41/4");
+	struct decision *d;
+
+	w->req.host.d_free = 0;
+	d = world_decide(w);
+	ck_assert_str_eq(world_text(w, d), "space B | mark B | WAITING");
+	ck_assert_uint_eq(d->counts[WHY_DISK], 3);
+	ck_assert(d->request_delay >= 14400);
+	world_free(w);
+}
+END_TEST
+
+START_TEST(no_order_for_space_beside_an_exhausted_file)
+{
+	struct world *w = world_with(ON, HOUR, "", "A hu 11/1; B ha");
+
+	w->req.host.d_free = 0;
+	ck_assert_str_eq(world_text(w, world_decide(w)), "del B | mark B | DISK");
+	world_free(w);
+}
+END_TEST
+
+START_TEST(only_files_that_the_host_reports_are_deleted)
+{
+	struct world *w = world_with(ON, HOUR, "", "A ha; B ha");
+
+	w->req.files[0].status = 0; /* A is not whole there */
+	ck_assert_str_eq(world_text(w, world_decide(w)), "del B | mark A B | NO_WORK");
+	world_free(w);
+}
+END_TEST
+
+/* The file of a resent job stays. */
+START_TEST(a_lost_job_keeps_its_file)
+{
+	struct world *w = world_with(ON, HOUR, "", "A hoa");
+
+	world_others(w, "");
+	world_in_progress(w, "5/1");
+	w->snap.in_progress[0].fileset_id = 1;
+	ck_assert_str_eq(world_text(w, world_decide(w)), "sent 5l | NONE");
+	world_free(w);
+}
+END_TEST
+
+/* Draws whether plain jobs come first; the seed alone decides. */
+START_TEST(fraction_draws_who_is_first)
+{
+	int locality_first = 0;
+
+	for (int seed = 0; seed < 1000; seed++) {
+		struct world *w = world_with(ON
+		    "<locality_scheduler_fraction>0.7</locality_scheduler_fraction>",
+		    HOUR, "", "A hu 11/1");
+
+		world_plain(w, "31/9");
+		w->rng = rng_seed((uint64_t)seed);
+		locality_first += strcmp(world_text(w, world_decide(w)),
+				      "sent 11h | NONE") == 0;
+		world_free(w);
+	}
+	ck_assert_int_ge(locality_first, 640);
+	ck_assert_int_le(locality_first, 760);
+}
+END_TEST
+
+START_TEST(waiting_asks_to_come_back_shortly)
+{
+	struct world *w = world_with(N10, HOUR, "", "A hoa");
+	struct world *after = world_with(N10, HOUR, "w", "A hoa");
+
+	ck_assert_double_eq(world_decide(w)->request_delay, 5);
+	ck_assert_double_eq(world_decide(after)->request_delay, 10);
+	world_free(w);
+	world_free(after);
+}
+END_TEST
+
+UNIT_MAIN("rules_locality", {
+	ADD_LOOP(order_of_service, N(cases));
+	ADD_LOOP(file_states, N(states));
+	ADD(L6_order_of_held_files);
+	ADD(L17_no_version_ends_the_search);
+	ADD(bytes_are_counted_once_per_file);
+	ADD(partly_held_set);
+	ADD(disk_is_charged_by_missing_bytes);
+	ADD(one_order_for_space);
+	ADD(no_order_for_space_beside_an_exhausted_file);
+	ADD(only_files_that_the_host_reports_are_deleted);
+	ADD(a_lost_job_keeps_its_file);
+	ADD(fraction_draws_who_is_first);
+	ADD(waiting_asks_to_come_back_shortly);
+})
