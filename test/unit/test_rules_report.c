@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reports, lost results and aborts: the tables of wire.md 3.5, 3.6 and 3.7. */
+#include "test/unit/unit.h"
+
+#include "model/states.h"
+#include "rules/sched/decide.h"
+#include "test/unit/rules_world.h"
+
+enum { OWN, SAME, OTHER };
+
+static const struct {
+	const char *name;
+	bool found;
+	int32_t server_state, outcome;
+	int64_t received;
+	int owner;
+	int32_t client_state, exit_status;
+	bool stored;
+	int32_t new_outcome, new_validate;
+	const char *note;
+} reports[] = {
+#define CASE(                                                                          \
+    n, found, state, outcome, received, owner, client, exit, stored, o, v, note)       \
+	{ #n, found, RESULT_##state, OUTCOME_##outcome, received, owner,               \
+		CLIENT_##client, exit, stored, OUTCOME_##o, VALIDATE_##v, note },
+#include "test/unit/rules_report.def"
+#undef CASE
+};
+
+static struct world *
+world_with_report(const struct result *r, const struct rq_report *q)
+{
+	struct world *w = world_new("", 0);
+
+	w->snap.reports = NEWN(&w->a, struct snap_report, 3);
+	w->req.reports = NEWN(&w->a, struct rq_report, 3);
+	w->snap.reports[0] = (struct snap_report){ .found = true, .result = *r };
+	w->req.reports[0] = *q;
+	w->req.nreports = 1;
+	return w;
+}
+
+START_TEST(report)
+{
+	struct result r = { .id = 77,
+		.workunitid = 88,
+		.server_state = reports[_i].server_state,
+		.outcome = reports[_i].outcome,
+		.received_time = reports[_i].received,
+		.sent_time = WORLD_NOW - HOUR,
+		.hostid = reports[_i].owner == OWN ? WORLD_HOST : WORLD_HOST + 1 };
+	struct rq_report q = { .state = reports[_i].client_state,
+		.exit_status = reports[_i].exit_status,
+		.cpu_time = 10,
+		.elapsed_time = 20 };
+	struct world *w = world_with_report(&r, &q);
+	struct decision *d;
+	const struct dec_report *p;
+
+	w->snap.reports[0].found = reports[_i].found;
+	w->snap.reports[0].same_user_host = reports[_i].owner == SAME;
+	d = world_decide(w);
+	p = &d->reports[0];
+	ck_assert_msg(p->ack, "%s is not acked", reports[_i].name);
+	ck_assert_msg(strcmp(p->note, reports[_i].note) == 0, "%s: %s",
+	    reports[_i].name, p->note);
+	ck_assert_int_eq(p->action == REPORT_STORE, reports[_i].stored);
+	ck_assert_int_eq(p->outcome, reports[_i].new_outcome);
+	ck_assert_int_eq(p->validate_state, reports[_i].new_validate);
+	ck_assert_int_eq(d->resend_seen, strcmp(reports[_i].name, "over_success") == 0);
+	if (reports[_i].stored) {
+		ck_assert_int_eq(p->expect_state, reports[_i].server_state);
+		ck_assert_int_eq(p->expect_outcome, reports[_i].outcome);
+		ck_assert_int_eq(p->result_id, 77);
+		ck_assert_int_eq(p->workunitid, 88);
+		ck_assert_int_eq(p->exit_status, reports[_i].exit_status);
+	}
+	world_free(w);
+}
+END_TEST
+
+static const struct {
+	const char *name;
+	double cpu, elapsed, turnaround;
+	int32_t ncpus;
+	const char *plan_class;
+	double cpu_stored, elapsed_stored;
+} times[] = {
+#define TIME(name, cpu, elapsed, turnaround, ncpus, plan, cpu2, elapsed2)              \
+	{ #name, cpu, elapsed, turnaround, ncpus, plan, cpu2, elapsed2 },
+#include "test/unit/rules_time.def"
+#undef TIME
+};
+
+START_TEST(times_are_made_plausible)
+{
+	struct result r = { .id = 1,
+		.server_state = RESULT_IN_PROGRESS,
+		.sent_time = WORLD_NOW - (int64_t)times[_i].turnaround,
+		.hostid = WORLD_HOST };
+	struct rq_report q = { .state = CLIENT_UPLOADED,
+		.cpu_time = times[_i].cpu,
+		.elapsed_time = times[_i].elapsed };
+	struct world *w = world_with_report(&r, &q);
+	struct decision *d;
+
+	w->req.reports[0].plan_class = arena_strdup(&w->a, times[_i].plan_class);
+	w->snap.host.p_ncpus = times[_i].ncpus;
+	d = world_decide(w);
+	ck_assert_msg(d->reports[0].cpu_time == times[_i].cpu_stored, "%s: cpu %g",
+	    times[_i].name, d->reports[0].cpu_time);
+	ck_assert_msg(d->reports[0].elapsed_time == times[_i].elapsed_stored,
+	    "%s: elapsed %g", times[_i].name, d->reports[0].elapsed_time);
+	world_free(w);
+}
+END_TEST
+
+START_TEST(a_name_twice_is_stored_once)
+{
+	struct result r = {
+		.id = 1, .server_state = RESULT_IN_PROGRESS, .hostid = WORLD_HOST
+	};
+	struct rq_report q = { .state = CLIENT_UPLOADED };
+	struct world *w = world_with_report(&r, &q);
+	struct decision *d;
+
+	w->snap.reports[1] = w->snap.reports[2] = w->snap.reports[0];
+	w->req.reports[1] = w->req.reports[2] = w->req.reports[0];
+	w->snap.reports[1].result.id = 2;
+	w->req.nreports = 3;
+	d = world_decide(w);
+	ck_assert_int_eq(d->reports[0].action, REPORT_STORE);
+	ck_assert_int_eq(d->reports[1].action, REPORT_STORE);
+	ck_assert_int_eq(d->reports[2].action, REPORT_ACK_ONLY);
+	ck_assert(d->reports[2].ack);
+	world_free(w);
+}
+END_TEST
+
+START_TEST(surplus_reports_are_left_for_later)
+{
+	struct result r = {
+		.id = 1, .server_state = RESULT_IN_PROGRESS, .hostid = WORLD_HOST
+	};
+	struct rq_report q = { .state = CLIENT_UPLOADED };
+	struct world *w = world_with_report(&r, &q);
+	struct decision *d;
+
+	w->snap.reports[1] = w->snap.reports[0];
+	w->snap.reports[1].result.id = 2;
+	w->req.reports[1] = q;
+	w->req.nreports = 2;
+	w->conf->report_max = 1;
+	w->conf->max_results_accepted = 5;
+	w->req.cpu_req_secs = HOUR;
+	world_others(w, "");
+	world_in_progress(w, "9/9"); /* maybe the result that was cut off: not lost */
+	d = world_decide(w);
+	ck_assert(d->reports[0].ack);
+	ck_assert(!d->reports[1].ack);
+	ck_assert_int_eq(d->reports[1].action, REPORT_ACK_ONLY);
+	ck_assert_uint_eq(d->nsends, 0);
+	world_free(w);
+}
+END_TEST
+
+#define ON  "<resend_lost_results/>"
+#define OFF "<resend_lost_results>0</resend_lost_results>"
+#define ONE "<max_wus_to_send>1</max_wus_to_send>"
+enum change { KEEP, WU_FAILED, WU_FINISHED, NO_APP, TOO_LARGE, PAST };
+
+static const struct {
+	const char *name, *options;
+	double secs;
+	const char *in_progress, *listed;
+	enum change change;
+	const char *decision;
+} lost[] = {
+#define CASE(name, options, secs, in_progress, listed, change, decision)               \
+	{ #name, options, secs, in_progress, listed, change, decision },
+#include "test/unit/rules_lost.def"
+#undef CASE
+};
+
+static void
+change_job(struct job *j, enum change c)
+{
+	switch (c) {
+	case KEEP:
+		break;
+	case WU_FAILED:
+		j->error_mask = WU_ERROR_TOO_MANY_ERRORS;
+		break;
+	case WU_FINISHED:
+		j->canonical_resultid = 5;
+		break;
+	case NO_APP:
+		j->appid = 99;
+		break;
+	case TOO_LARGE:
+		j->rsc_memory_bound = 1e12;
+		break;
+	case PAST:
+		j->report_deadline = WORLD_NOW - 1;
+		break;
+	}
+}
+
+START_TEST(lost_result)
+{
+	struct world *w = world_new(lost[_i].options, lost[_i].secs);
+	struct decision *d;
+
+	if (lost[_i].listed != NULL && strcmp(lost[_i].listed, "REPORT") == 0) {
+		w->req.reports = NEWN(&w->a, struct rq_report, 1);
+		w->req.reports[0].name = arena_strdup(&w->a, "j1");
+		w->snap.reports = NEWN(&w->a, struct snap_report, 1);
+		w->req.nreports = 1;
+		world_others(w, "");
+	} else if (lost[_i].listed != NULL) {
+		world_others(w, lost[_i].listed);
+	}
+	world_in_progress(w, lost[_i].in_progress);
+	change_job(&w->snap.in_progress[0], lost[_i].change);
+	world_plain(w, "31/31 32/32");
+	d = world_decide(w);
+	ck_assert_msg(strcmp(world_text(w, d), lost[_i].decision) == 0,
+	    "%s: %s, not %s", lost[_i].name, world_text(w, d), lost[_i].decision);
+	for (size_t i = 0; i < d->nsends; i++)
+		ck_assert_int_eq(
+		    d->sends[i].expect_in_progress, d->sends[i].how == SEND_LOST);
+	world_free(w);
+}
+END_TEST
+
+/* A success that is reported again shows that a reply was lost: resend though switched
+ * off. */
+START_TEST(lost_reply_resends)
+{
+	struct result r = { .id = 1,
+		.server_state = RESULT_OVER,
+		.outcome = OUTCOME_SUCCESS,
+		.received_time = 9,
+		.hostid = WORLD_HOST };
+	struct rq_report q = { .state = CLIENT_UPLOADED, .name = (char[]){ "done" } };
+	struct world *w = world_with_report(&r, &q);
+
+	w->conf->resend_lost_results = false;
+	w->req.cpu_req_secs = HOUR;
+	world_others(w, "");
+	world_in_progress(w, "9/9");
+	ck_assert_str_eq(world_text(w, world_decide(w)), "sent 9l | NONE");
+	world_free(w);
+}
+END_TEST
+
+/*
+ * Deadlines of resent jobs, wire.md 3.6: span of the old deadline, time left of it,
+ * delay_bound, runtime; new deadline from now, -1 = expired.  The stored deadline has
+ * the grace period in it already.
+ */
+static const struct {
+	int64_t span, left, bound;
+	double runtime;
+	int64_t grace, deadline;
+} spans[] = {
+	{ 100, 50, 100, 40, 0, 50 },    /* the old one can be met */
+	{ 100, 50, 100, 50, 0, 50 },    /* exactly */
+	{ 100, 10, 100, 40, 0, 50 },    /* half of the span from now */
+	{ 100, 10, 45, 40, 0, 45 },     /* but not more than delay_bound */
+	{ 100, 10, 30, 40, 0, -1 },     /* which is not enough */
+	{ 100, 10, 100, 60, 0, -1 },    /* nor is half of the span */
+	{ 100, 60, 100, 65, 0, -1 },    /* the later of the two */
+	{ 100, -1, 100, 1, 0, -1 },     /* past */
+	{ 100, 50, 100, 40, 1000, 50 }, /* grace is not a part of it */
+};
+
+START_TEST(deadline_of_a_resent_job)
+{
+	struct world *w = world_new(ON, HOUR);
+	struct decision *d;
+	struct job *j;
+
+	w->conf->report_grace_period = spans[_i].grace;
+	world_others(w, "");
+	world_in_progress(w, "9/9");
+	j = &w->snap.in_progress[0];
+	j->sent_time = WORLD_NOW + spans[_i].left - spans[_i].span;
+	j->report_deadline = WORLD_NOW + spans[_i].left + spans[_i].grace;
+	j->delay_bound = spans[_i].bound;
+	j->rsc_fpops_est = spans[_i].runtime * 1e9;
+	d = world_decide(w);
+	if (spans[_i].deadline < 0) {
+		ck_assert_uint_eq(d->nsends, 0);
+		ck_assert_uint_eq(d->nexpire, 1);
+	} else {
+		ck_assert_uint_eq(d->nsends, 1);
+		ck_assert_int_eq(d->sends[0].deadline - WORLD_NOW, spans[_i].deadline);
+	}
+	world_free(w);
+}
+END_TEST
+
+/* wire.md 3.7: 'a' abort, 's' abort if not started, '.' nothing */
+static const struct {
+	struct snap_other o;
+	char what;
+} aborts[] = {
+	{ { .found = false }, 'a' },
+	{ { true, RESULT_IN_PROGRESS, 0, WU_ERROR_CANCELLED, 0 }, 'a' },
+	{ { true, RESULT_IN_PROGRESS, 0, WU_ERROR_TOO_MANY_ERRORS, 0 }, '.' },
+	{ { true, RESULT_IN_PROGRESS, 0, 0, ASSIMILATE_DONE }, 's' },
+	{ { true, RESULT_IN_PROGRESS, 0, 0, ASSIMILATE_READY }, '.' },
+	{ { true, RESULT_OVER, OUTCOME_NO_REPLY, 0, 0 }, 's' },
+	{ { true, RESULT_IN_PROGRESS, 0, 0, 0 }, '.' },
+};
+
+START_TEST(abort_orders)
+{
+	struct world *w = world_new("<send_result_abort/>", 0);
+	struct snap_other o = aborts[_i].o;
+	struct decision *d;
+
+	world_others(w, "j1");
+	ck_assert_uint_eq(
+	    world_decide(w)->naborts, 0); /* not read: nothing is aborted */
+	w->snap.others = &o;
+	d = world_decide(w);
+	ck_assert_uint_eq(d->naborts, aborts[_i].what == 'a');
+	ck_assert_uint_eq(d->naborts_if_not_started, aborts[_i].what == 's');
+	w->conf->send_result_abort = false;
+	d = world_decide(w);
+	ck_assert_uint_eq(d->naborts + d->naborts_if_not_started, 0);
+	world_free(w);
+}
+END_TEST
+
+UNIT_MAIN("rules_report", {
+	ADD_LOOP(report, N(reports));
+	ADD_LOOP(times_are_made_plausible, N(times));
+	ADD(a_name_twice_is_stored_once);
+	ADD(surplus_reports_are_left_for_later);
+	ADD_LOOP(lost_result, N(lost));
+	ADD(lost_reply_resends);
+	ADD_LOOP(deadline_of_a_resent_job, N(spans));
+	ADD_LOOP(abort_orders, N(aborts));
+})

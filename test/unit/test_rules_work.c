@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a host asks for, what it can do, what fits it, and its limits (server.md 2). */
+#include "test/unit/unit.h"
+
+#include <stdio.h>
+#include "model/states.h"
+#include "rules/sched/decide.h"
+#include "rules/sched/estimate.h"
+#include "rules/sched/quota.h"
+#include "rules/sched/work_req.h"
+#include "test/unit/rules_world.h"
+
+#define GIB 1073741824.0
+
+static const struct {
+	const char *name;
+	bool has_cpu;
+	double cpu_secs, cpu_inst;
+	bool has_gpu;
+	double gpu_secs, gpu_inst, old;
+	bool cpu, gpu;
+} asks[] = {
+#define CASE(name, ...) { #name, __VA_ARGS__ },
+#include "test/unit/rules_work.def"
+#undef CASE
+};
+
+START_TEST(work_wanted)
+{
+	struct arena a = { 0 };
+	struct rq_resource r[2] = { { .has_request = asks[_i].has_cpu },
+		{ .has_request = asks[_i].has_gpu,
+		    .req_secs = asks[_i].gpu_secs,
+		    .req_instances = asks[_i].gpu_inst } };
+	struct request q = { .has_cpu_request = asks[_i].has_cpu,
+		.cpu_req_secs = asks[_i].cpu_secs,
+		.cpu_req_instances = asks[_i].cpu_inst,
+		.work_req_seconds = asks[_i].old,
+		.resources = r,
+		.nresources = 2 };
+	struct work_req w = work_req_new(&a, &q);
+
+	ck_assert_int_eq(work_req_wants(&w, 0), asks[_i].cpu);
+	ck_assert_int_eq(work_req_wants(&w, 1), asks[_i].gpu);
+	ck_assert_int_eq(work_req_needed(&w), asks[_i].cpu || asks[_i].gpu);
+	ck_assert_int_eq(work_req_asks(&q), asks[_i].cpu || asks[_i].gpu);
+	arena_free(&a);
+}
+END_TEST
+
+/* A job counts against its own resource, seconds and instances; both must be met. */
+START_TEST(work_is_taken_per_resource)
+{
+	struct arena a = { 0 };
+	struct rq_resource r[2] = {
+		{ .has_request = true, .req_secs = 100, .req_instances = 3 },
+		{ .has_request = true, .req_secs = 50 }
+	};
+	struct request q = { .resources = r, .nresources = 2 };
+	struct work_req w = work_req_new(&a, &q);
+
+	work_req_take(&w, 0, 25, 2);
+	ck_assert_double_eq(w.left[0].secs, 50);
+	ck_assert_double_eq(w.left[0].instances, 1);
+	ck_assert_double_eq(w.left[1].secs, 50);
+	work_req_take(&w, 0, 50, 1);
+	ck_assert(!work_req_wants(&w, 0));
+	work_req_take(&w, 1, 100, 0.5);
+	ck_assert(!work_req_needed(&w));
+	arena_free(&a);
+}
+END_TEST
+
+START_TEST(seconds_do_not_end_instances)
+{
+	struct arena a = { 0 };
+	struct rq_resource r = {
+		.has_request = true, .req_secs = 1, .req_instances = 2
+	};
+	struct request q = { .resources = &r, .nresources = 1 };
+	struct work_req w = work_req_new(&a, &q);
+
+	work_req_take(&w, 0, 1000, 1);
+	ck_assert(work_req_wants(&w, 0));
+	work_req_take(&w, 0, 1000, 1);
+	ck_assert(!work_req_wants(&w, 0));
+	arena_free(&a);
+}
+END_TEST
+
+/*
+ * Seed 002: at 1 GFLOPS, share 0.5, on 0.8, active 0.9, a request of 1,000
+ * project-normalised seconds is answered with at least 360 GFLOP, here in jobs of 30
+ * GFLOP: 12 of them.
+ */
+START_TEST(project_normalised_seconds)
+{
+	struct world *w = world_new("<max_wus_to_send>100</max_wus_to_send>", 0);
+	struct decision *d;
+	char plain[1000] = "";
+	double sent = 0;
+
+	for (int i = 0; i < 40; i++)
+		snprintf(plain + strlen(plain), 20, " %d/%d", 100 + i, 100 + i);
+	world_plain(w, plain);
+	for (size_t i = 0; i < w->snap.nplain; i++)
+		w->snap.plain[i].rsc_fpops_est = 30e9;
+	w->req.has_cpu_request = w->req.resources[0].has_request = false;
+	w->req.work_req_seconds = 1000;
+	w->req.resource_share_fraction = 0.5;
+	w->req.host.on_frac = 0.8;
+	w->req.host.active_frac = 0.9;
+	d = world_decide(w);
+	for (size_t i = 0; i < d->nsends; i++)
+		sent += d->sends[i].job->rsc_fpops_est;
+	ck_assert_double_ge(sent, 360e9);
+	ck_assert_double_lt(sent, 360e9 + 2 * 30e9); /* not much more */
+	world_free(w);
+}
+END_TEST
+
+static const struct {
+	double share, running, want;
+} shares[] = { { 0.5, 1, 0.5 }, { 0.5, 0.8, 0.8 }, { 1, 1, 1 }, { 0, 0, 1 },
+	{ -1, 2, 1 } };
+
+START_TEST(share_of_the_host)
+{
+	struct request q = { .resource_share_fraction = shares[_i].share,
+		.prrs_fraction = shares[_i].running };
+
+	ck_assert_double_eq(work_req_share(&q), shares[_i].want);
+}
+END_TEST
+
+/* samples on the host, 1/speed there; samples of the version, peak over estimate; CPUs;
+ * FLOP/s */
+static const struct {
+	double et_n, et_avg, pfc_n, pfc_avg, ncpus, flops;
+	enum speed_source source;
+} speeds[] = {
+	{ 11, 1 / 2e9, 200, 4, 1, 2e9, SPEED_HOST_VERSION },
+	{ 10, 1 / 2e9, 200, 4, 1, 2.5e8, SPEED_VERSION },
+	{ 10, 1 / 2e9, 100, 4, 1, 1e9, SPEED_BENCHMARK },
+	{ 11, 0, 0, 0, 1, 1e9, SPEED_BENCHMARK },
+	{ 11, 1 / 1e15, 0, 0, 1, 250e9, SPEED_HOST_VERSION },
+	{ 0, 0, 200, 1e-9, 1, 250e9, SPEED_VERSION },
+	{ 0, 0, 0, 0, 4, 4e9, SPEED_BENCHMARK },
+	{ 0, 0, 200, 2, 4, 2e9, SPEED_VERSION },
+};
+
+START_TEST(projected_speed)
+{
+	struct machine m = { .p_fpops = 1e9 };
+	struct host_app_version hav = { .et_n = speeds[_i].et_n,
+		.et_avg = speeds[_i].et_avg };
+	struct app_version v = { .pfc_n = speeds[_i].pfc_n,
+		.pfc_avg = speeds[_i].pfc_avg };
+	struct speed s = estimate_speed(&m, &hav, &v, speeds[_i].ncpus);
+
+	ck_assert_double_eq_tol(s.flops, speeds[_i].flops, 1);
+	ck_assert_int_eq(s.source, speeds[_i].source);
+}
+END_TEST
+
+START_TEST(runtime)
+{
+	ck_assert_double_eq(estimate_runtime_s(1e12, 1e9, 0.5), 2000);
+	ck_assert_double_eq(estimate_runtime_s(0, 1e9, 1), 1000); /* counts as 1e12 */
+}
+END_TEST
+
+/* The host as its request, or, if that says nothing, its row describes it. */
+START_TEST(machine_described)
+{
+	struct world *w = world_new("<max_ncpus>6</max_ncpus>", 0);
+	struct host row = { .p_ncpus = 2,
+		.p_fpops = 2e9,
+		.m_nbytes = 1e9,
+		.on_frac = 0.5,
+		.active_frac = 0.5 };
+	struct machine m;
+
+	w->req.host.p_ncpus = 8;
+	ck_assert_int_eq(machine_of(w->conf, &w->req, &row).ncpus, 6);
+	w->req.prefs.max_ncpus_pct = 50;
+	ck_assert_int_eq(machine_of(w->conf, &w->req, &row).ncpus, 4);
+	w->req.prefs.max_ncpus_pct = 1;
+	ck_assert_int_eq(machine_of(w->conf, &w->req, &row).ncpus, 1);
+	w->req.prefs.max_ncpus_pct = 0;
+	w->req.host.p_fpops = 0;
+	ck_assert_double_eq(machine_of(w->conf, &w->req, &row).p_fpops, 3.3e9);
+	w->req.host.p_fpops = 1e30;
+	ck_assert_double_eq(machine_of(w->conf, &w->req, &row).p_fpops, 1e12);
+	w->req.host.present = false;
+	m = machine_of(w->conf, &w->req, &row);
+	ck_assert_int_eq(m.ncpus, 2);
+	ck_assert_double_eq(m.p_fpops, 2e9);
+	ck_assert_double_eq(m.usable_ram, 1e9);
+	ck_assert_double_eq(m.availability, 0.25);
+	world_free(w);
+}
+END_TEST
+
+/* --- what fits --- */
+
+struct fitted { /* what a case may change */
+	struct world *w;
+	int64_t lost;
+};
+static struct world *now_world;
+static char *
+text(const char *s)
+{
+	return arena_strdup(&now_world->a, s);
+}
+
+enum fit_case {
+#define CASE(name, options, change, why) FIT_##name,
+#include "test/unit/rules_fit.def"
+#undef CASE
+	FIT__MAX
+};
+
+static void
+change_world(enum fit_case n, struct fitted *w, struct request *q, struct job *j,
+    struct app *app, struct app_version *version, struct platform *platform,
+    struct host_app_version *hav)
+{
+	switch (n) {
+#define CASE(name, options, change, why)                                               \
+	case FIT_##name:                                                               \
+		change;                                                                \
+		break;
+#include "test/unit/rules_fit.def"
+#undef CASE
+	case FIT__MAX:
+		break;
+	}
+}
+
+static const struct {
+	const char *name, *options;
+	enum reason why;
+} fits[] = {
+#define CASE(name, options, change, why) { #name, options, WHY_##why },
+#include "test/unit/rules_fit.def"
+#undef CASE
+};
+
+START_TEST(fit)
+{
+	struct world *w = world_new(fits[_i].options, HOUR);
+	struct fitted x = { .w = w };
+	struct app app = w->snap.cat->apps[0];
+	struct app_version version = w->snap.cat->versions[0];
+	struct platform platform = w->snap.cat->platforms[0];
+	struct catalog cat = { &app, 1, &platform, 1, &version, 1 };
+	struct host_app_version hav = { .host_id = WORLD_HOST, .app_version_id = 3 };
+	struct rq_resource cpu_gpu[2] = { w->req.resources[0],
+		{ .type = (char[]){ "NVIDIA" }, .count = 1, .estimated_delay = -1 } };
+	struct decision *d;
+	int64_t id = 31;
+
+	now_world = w;
+	w->snap.cat = &cat;
+	w->snap.havs = &hav;
+	w->snap.nhavs = 1;
+	w->req.resources = cpu_gpu;
+	w->req.nresources = 2;
+	world_plain(w, "31/9");
+	change_world((enum fit_case)_i, &x, &w->req, &w->snap.plain[0], &app, &version,
+	    &platform, &hav);
+	d = decide(
+	    &w->a, w->conf, &w->req, &w->snap, WORLD_NOW, &w->rng, &id, x.lost != 0);
+	ck_assert_msg(d->why == fits[_i].why, "%s: %s, not %s", fits[_i].name,
+	    reason_code(d->why), reason_code(fits[_i].why));
+	ck_assert_uint_eq(d->nsends, fits[_i].why == WHY_NONE);
+	/* Who asked in vain is told why, in one message. */
+	if (fits[_i].why != WHY_NONE && fits[_i].why != WHY_DONT_SEND) {
+		ck_assert_uint_eq(d->nmessages, 1);
+		ck_assert_ptr_nonnull(
+		    strstr(d->messages[0].text, reason_text(fits[_i].why)));
+	}
+	world_free(w);
+}
+END_TEST
+
+/* --- limits --- */
+
+/* CPUs, GPUs, gpu_multiplier, max_wus_to_send; jobs of one request */
+static const struct {
+	int32_t cpus;
+	double gpus;
+	const char *options;
+	size_t jobs;
+} per_rpc[] = {
+	{ 1, 0, "<max_wus_to_send>3</max_wus_to_send>", 3 },
+	{ 2, 0, "<max_wus_to_send>3</max_wus_to_send>", 6 },
+	{ 1, 2, "<max_wus_to_send>3</max_wus_to_send>", 3 },
+	{ 1, 2,
+	    "<max_wus_to_send>3</max_wus_to_send><gpu_multiplier>2</gpu_multiplier>",
+	    15 },
+	{ 1, 0, "<max_wus_to_send>0</max_wus_to_send>", 20 },
+};
+
+START_TEST(jobs_per_request)
+{
+	struct world *w = world_new(per_rpc[_i].options, 1e9);
+	struct rq_resource r[2] = { w->req.resources[0],
+		{ .type = (char[]){ "NVIDIA" }, .count = per_rpc[_i].gpus } };
+	struct decision *d;
+
+	w->req.resources = r;
+	w->req.nresources = 2;
+	w->req.host.p_ncpus = per_rpc[_i].cpus;
+	world_plain(w,
+	    "1/1 2/2 3/3 4/4 5/5 6/6 7/7 8/8 9/9 10/10 11/11 12/12 13/13 14/14 15/15 "
+	    "16/16 17/17 18/18 19/19 20/20");
+	d = world_decide(w);
+	ck_assert_uint_eq(d->nsends, per_rpc[_i].jobs);
+	ck_assert_uint_ge(decide_need(w->conf, &w->req, &w->snap),
+	    per_rpc[_i].jobs == 20 ? 256 : 4 * per_rpc[_i].jobs);
+	world_free(w);
+}
+END_TEST
+
+START_TEST(daily_quota_counts_this_reply)
+{
+	struct world *w = world_new(
+	    "<daily_result_quota>2</daily_result_quota>", 9 * HOUR);
+	struct decision *d;
+
+	world_plain(w, "1/1 2/2 3/3 4/4");
+	d = world_decide(w);
+	ck_assert_uint_eq(d->nsends, 2);
+	ck_assert_uint_eq(d->counts[WHY_DAILY_QUOTA], 2);
+	world_free(w);
+}
+END_TEST
+
+START_TEST(in_progress_counts_this_reply)
+{
+	struct world *w = world_new(
+	    "<max_wus_in_progress>3</max_wus_in_progress>", 9 * HOUR);
+
+	world_others(w, "a");
+	world_plain(w, "1/1 2/2 3/3 4/4");
+	ck_assert_uint_eq(world_decide(w)->nsends, 2);
+	world_free(w);
+}
+END_TEST
+
+/* Each job sent delays the next one (server.md 2.5, 7). */
+START_TEST(queue_grows_with_each_job)
+{
+	struct world *w = world_new("", 9 * HOUR);
+
+	world_plain(w, "1/1 2/2 3/3 4/4");
+	for (size_t i = 0; i < 4; i++)
+		w->snap.plain[i].delay_bound = 3 * HOUR;
+	ck_assert_uint_eq(world_decide(w)->nsends, 3);
+	world_free(w);
+}
+END_TEST
+
+static const struct {
+	const char *name;
+	int32_t quota, before;
+	enum quota_event event;
+	int32_t after;
+} quotas[] = {
+#define QUOTA(name, quota, before, event, after)                                       \
+	{ #name, quota, before, QUOTA_##event, after },
+#include "test/unit/rules_quota.def"
+#undef QUOTA
+};
+
+START_TEST(quota_moves)
+{
+	struct conf cf = { .daily_result_quota = quotas[_i].quota };
+	int32_t n = quota_after(&cf, quotas[_i].before, quotas[_i].event);
+
+	ck_assert_msg(n == quotas[_i].after, "%s: %d", quotas[_i].name, n);
+}
+END_TEST
+
+START_TEST(quota_days_differ_by_host)
+{
+	int64_t t = 1000 * 86400;
+	int changes = 0;
+
+	for (int64_t host = 1; host <= 1000; host++) {
+		ck_assert(!quota_new_day(host, t, t));
+		ck_assert(quota_new_day(host, t, t + 86400));
+		changes += quota_new_day(host, t, t + 43200);
+	}
+	ck_assert_int_gt(changes, 400);
+	ck_assert_int_lt(changes, 600);
+}
+END_TEST
+
+START_TEST(interval_sets_the_delay)
+{
+	struct world *w = world_new(
+	    "<min_sendwork_interval>60</min_sendwork_interval>", HOUR);
+	struct decision *d;
+
+	world_plain(w, "1/1");
+	d = world_decide(w);
+	ck_assert_uint_eq(d->nsends, 1);
+	ck_assert_double_ge(d->request_delay, 61);
+	w->snap.last_rpc_time = WORLD_NOW - 5;
+	d = world_decide(w);
+	ck_assert_uint_eq(d->nsends, 0);
+	/* clients do not count such a reply against the project (wire.md 2.1) */
+	ck_assert_ptr_nonnull(strstr(d->messages[0].text, "too recent"));
+	world_free(w);
+}
+END_TEST
+
+/* The fastest version of the best platforms; the choice is made again when a resource
+ * is met. */
+START_TEST(fastest_version)
+{
+	struct world *w = world_new("<locality_scheduling/>", 2 * HOUR);
+	static char none_class[] = "";
+	struct app_version v[3] = {
+		{ .id = 1, .appid = 1, .platformid = 1, .plan_class = none_class },
+		{ .id = 2,
+		    .appid = 1,
+		    .platformid = 1,
+		    .plan_class = none_class,
+		    .pfc_n = 200,
+		    .pfc_avg = 0.5 },
+		{ .id = 3, .appid = 2, .platformid = 1, .plan_class = none_class }
+	};
+	struct catalog cat = *w->snap.cat;
+	struct decision *d;
+
+	cat.versions = v;
+	cat.nversions = 3;
+	w->snap.cat = &cat;
+	world_plain(w, "1/1 2/2 3/3 4/4 5/5");
+	d = world_decide(w);
+	ck_assert_uint_eq(d->nsends, 4); /* half an hour each on version 2 */
+	ck_assert_int_eq(d->sends[0].version->id, 2);
+	ck_assert_double_eq(d->sends[0].projected_flops, 2e9);
+	ck_assert_double_eq(d->sends[0].runtime_s, HOUR / 2);
+	world_free(w);
+}
+END_TEST
+
+START_TEST(anonymous_platform)
+{
+	struct world *w = world_new("", HOUR);
+	struct rq_app_version v[2] = { { .app_name = (char[]){ "other" },
+					   .version_num = 1 },
+		{ .app_name = (char[]){ "stars" },
+		    .version_num = 7,
+		    .avg_ncpus = 1,
+		    .flops = 2e9 } };
+	struct decision *d;
+
+	w->req.platforms[0] = arena_strdup(&w->a, "anonymous");
+	w->req.app_versions = v;
+	w->req.napp_versions = 2;
+	world_plain(w, "1/1");
+	d = world_decide(w);
+	ck_assert_uint_eq(d->nsends, 1);
+	ck_assert_ptr_null(d->sends[0].version);
+	ck_assert_int_eq(d->sends[0].client_version, 1);
+	ck_assert_double_eq(d->sends[0].projected_flops, 2e9);
+	w->req.napp_versions = 1;
+	d = world_decide(w);
+	ck_assert_int_eq(d->why, WHY_NO_APP_VERSION);
+	ck_assert(d->messages[0].notice);
+	ck_assert_double_eq(d->request_delay, 14400);
+	world_free(w);
+}
+END_TEST
+
+START_TEST(unused_resources_are_named)
+{
+	struct world *w = world_new("", 0);
+	struct rq_resource r[2] = { w->req.resources[0],
+		{ .type = (char[]){ "NVIDIA" } } };
+	struct decision *d;
+
+	w->req.resources = r;
+	w->req.nresources = 2;
+	d = world_decide(w);
+	ck_assert_uint_eq(d->nno_rsc_apps, 1);
+	ck_assert_str_eq(d->no_rsc_apps[0], "NVIDIA");
+	world_free(w);
+}
+END_TEST
+
+UNIT_MAIN("rules_work", {
+	ADD_LOOP(work_wanted, N(asks));
+	ADD(work_is_taken_per_resource);
+	ADD(seconds_do_not_end_instances);
+	ADD(project_normalised_seconds);
+	ADD_LOOP(share_of_the_host, N(shares));
+	ADD_LOOP(projected_speed, N(speeds));
+	ADD(runtime);
+	ADD(machine_described);
+	ADD_LOOP(fit, N(fits));
+	ADD_LOOP(jobs_per_request, N(per_rpc));
+	ADD(daily_quota_counts_this_reply);
+	ADD(in_progress_counts_this_reply);
+	ADD(queue_grows_with_each_job);
+	ADD_LOOP(quota_moves, N(quotas));
+	ADD(quota_days_differ_by_host);
+	ADD(interval_sets_the_delay);
+	ADD(fastest_version);
+	ADD(anonymous_platform);
+	ADD(unused_resources_are_named);
+})
