@@ -251,8 +251,12 @@ spawn(struct work *w, int32_t wanted)
  * until all is settled.
  */
 static bool
-may_delete_files(const struct work *w, const struct result *r, bool settled)
+may_delete_files(const struct work *w, size_t i, bool settled)
 {
+	const struct result *r = &w->r[i];
+	bool judged = r->validate_state != VALIDATE_INIT || w->c->results[i].too_late ||
+	              w->c->results[i].no_check;
+
 	if (r->file_delete_state != FILE_DELETE_INIT || !is_over(w, r))
 		return false;
 	switch (outcome(w, r)) {
@@ -260,9 +264,7 @@ may_delete_files(const struct work *w, const struct result *r, bool settled)
 	case OUTCOME_VALIDATE_ERROR:
 		return true;
 	case OUTCOME_SUCCESS:
-		return r->id == w->wu->canonical_resultid ?
-		           settled :
-		           r->validate_state != VALIDATE_INIT;
+		return r->id == w->wu->canonical_resultid ? settled : judged;
 	case OUTCOME_NO_REPLY:
 	case OUTCOME_CLIENT_DETACHED:
 		return settled;
@@ -286,7 +288,7 @@ delete_files(struct work *w)
 		return from;
 	w->c->delete_input = settled && w->wu->file_delete_state == FILE_DELETE_INIT;
 	for (size_t i = 0; i < w->n; i++)
-		w->c->results[i].delete_files = may_delete_files(w, &w->r[i], settled);
+		w->c->results[i].delete_files = may_delete_files(w, i, settled);
 	return t->late_deadline >= w->now ? t->late_deadline + 1 : TRANSITION_NEVER;
 }
 
