@@ -9,6 +9,7 @@
 #include "lib/buf.h"
 #include "model/states.h"
 #include "rules/sched/decide.h"
+#include "lib/banned.h"
 
 static struct catalog catalog = {
 	.apps = (struct app[]){ { .id = 1, .name = (char[]){ "stars" } } },
@@ -40,7 +41,7 @@ conf_of(struct arena *a, const char *options)
 	if (conf_parse(a, "config.xml", text, strlen(text), &cf, &remarks, &n, &f) !=
 	    OK) {
 		fprintf(stderr, "%s: %s\n", options, f.detail);
-		abort();
+		assert(!"options of the test");
 	}
 	return cf;
 }
@@ -48,10 +49,12 @@ conf_of(struct arena *a, const char *options)
 struct world *
 world_new(const char *options, double secs)
 {
-	struct world *w = calloc(1, sizeof(*w));
+	struct arena first = { 0 };
+	struct world *w = NEW(&first, struct world); /* lives in its own arena */
 	struct arena *a = &w->a;
 	struct request *q = &w->req;
 
+	*a = first;
 	w->conf = conf_of(a, options);
 	w->rng = rng_seed(1);
 	q->version = 72005;
@@ -88,8 +91,9 @@ world_new(const char *options, double secs)
 void
 world_free(struct world *w)
 {
-	arena_free(&w->a);
-	free(w);
+	struct arena a = w->a;
+
+	arena_free(&a);
 }
 
 struct decision *

@@ -5,6 +5,7 @@
 
 #include "rules/sched/decide.h"
 #include "test/unit/rules_world.h"
+#include "lib/banned.h"
 
 #define ON   "<locality_scheduling/>"
 #define N10  ON "<locality_scheduling_wait_period>10</locality_scheduling_wait_period>"

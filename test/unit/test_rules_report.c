@@ -5,6 +5,7 @@
 #include "model/states.h"
 #include "rules/sched/decide.h"
 #include "test/unit/rules_world.h"
+#include "lib/banned.h"
 
 enum { OWN, SAME, OTHER };
 

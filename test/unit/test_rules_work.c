@@ -9,6 +9,7 @@
 #include "rules/sched/quota.h"
 #include "rules/sched/work_req.h"
 #include "test/unit/rules_world.h"
+#include "lib/banned.h"
 
 #define GIB 1073741824.0
 

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which host it is, whose preferences are newer, and the small parts that rules stand
+ * on. */
+#include "test/unit/unit.h"
+
+#include <math.h>
+#include "rules/sched/ctx.h"
+#include "rules/sched/identity.h"
+#include "rules/say.h"
+#include "rules/sets.h"
+#include "test/unit/rules_world.h"
+#include "lib/banned.h"
+
+/* row's userid and rpc_seqno; request's rpc_seqno; reached by a merge link; verdict
+ * (wire.md 3.2) */
+static const struct {
+	int64_t userid, row_seqno, seqno;
+	bool forwarded;
+	enum host_verdict verdict;
+} verdicts[] = {
+	{ WORLD_USER, 5, 6, false, HOST_SAME },
+	{ WORLD_USER, 5, 5, false, HOST_SAME }, /* an ordinary request */
+	{ WORLD_USER, 0, 0, false, HOST_SAME },
+	{ WORLD_USER, 5, 4, false, HOST_CLONE },
+	{ WORLD_USER, 5, 4, true, HOST_SAME },
+	{ 0, 9, 6, false, HOST_FORWARD },
+	{ 0, 9, 6, true, HOST_FORWARD },
+	{ WORLD_USER + 1, 5, 6, false, HOST_FOREIGN },
+	{ WORLD_USER + 1, 5, 4, true, HOST_FOREIGN },
+};
+
+START_TEST(verdict)
+{
+	struct host h = { .id = 1,
+		.userid = verdicts[_i].userid,
+		.rpc_seqno = verdicts[_i].row_seqno };
+	struct request q = { .hostid = 1, .rpc_seqno = verdicts[_i].seqno };
+
+	ck_assert_int_eq(host_identify(&h, &q, WORLD_USER, verdicts[_i].forwarded),
+	    verdicts[_i].verdict);
+}
+END_TEST
+
+static struct request
+described(void)
+{
+	static char vendor[] = "Vendor", model[] = "Model", os[] = "Linux",
+		    version[] = "6.1";
+	static char domain[] = "here", ip[] = "10.0.0.1", product[] = "box",
+		    none[] = "";
+
+	return (struct request){ .hostid = 7,
+		.rpc_seqno = 12,
+		.duration_correction_factor = 1.5,
+		.host = { .present = true,
+		    .p_ncpus = 4,
+		    .p_vendor = vendor,
+		    .p_model = model,
+		    .os_name = os,
+		    .os_version = version,
+		    .domain_name = domain,
+		    .ip_addr = ip,
+		    .product_name = product,
+		    .host_cpid = none,
+		    .timezone = 3600,
+		    .p_fpops = 1e9,
+		    .m_nbytes = 8e9,
+		    .d_total = 1e12,
+		    .d_free = 1e11,
+		    .on_frac = 0.5,
+		    .n_bwdown = 1e6,
+		    .d_project_share = 5e9 } };
+}
+
+START_TEST(host_columns_follow_the_request)
+{
+	struct request q = described();
+	struct rq_resource r[2] = { { 0 }, { .count = 2, .peak_flops = 1e12 } };
+	struct host h = {
+		.id = 7, .last_ip_addr = (char[]){ "10.0.0.1" }, .nsame_ip_addr = 3
+	};
+
+	q.resources = r;
+	q.nresources = 2;
+	host_update(&h, &q, WORLD_NOW, "192.0.2.1");
+	ck_assert_int_eq(h.rpc_time, WORLD_NOW);
+	ck_assert_int_eq(h.rpc_seqno, 12);
+	ck_assert_int_eq(h.nsame_ip_addr, 4);
+	ck_assert_int_eq(h.p_ncpus, 4);
+	ck_assert_str_eq(h.p_model, "Model");
+	ck_assert_str_eq(h.external_ip_addr, "192.0.2.1");
+	ck_assert_int_eq(h.p_ngpus, 2);
+	ck_assert_double_eq(h.p_gpu_fpops, 2e12);
+	ck_assert_double_eq(h.d_boinc_max, 5e9);
+	ck_assert_double_eq(h.duration_correction_factor, 1.5);
+	q.host.ip_addr = (char[]){ "10.0.0.2" };
+	host_update(&h, &q, WORLD_NOW, NULL);
+	ck_assert_int_eq(h.nsame_ip_addr, 0);
+	ck_assert_str_eq(h.external_ip_addr, "192.0.2.1");
+}
+END_TEST
+
+/* A new or merged host starts to count at 0; one without host_info keeps what its row
+ * says. */
+START_TEST(host_keeps_what_is_not_said)
+{
+	struct request q = described();
+	struct host h = { .id = 9, .p_ncpus = 2, .p_fpops = 5 };
+
+	q.host.present = false;
+	host_update(&h, &q, WORLD_NOW, "192.0.2.1");
+	ck_assert_int_eq(h.rpc_seqno, 0);
+	ck_assert_int_eq(h.rpc_time, WORLD_NOW);
+	ck_assert_int_eq(h.p_ncpus, 2);
+	ck_assert_double_eq(h.p_fpops, 5);
+}
+END_TEST
+
+START_TEST(obviously_different_hosts)
+{
+	struct request q = described();
+	struct host h = { .p_ncpus = 4,
+		.p_vendor = q.host.p_vendor,
+		.p_model = q.host.p_model,
+		.os_name = q.host.os_name,
+		.os_version = q.host.os_version };
+	char **texts[] = { &h.p_vendor, &h.p_model, &h.os_name, &h.os_version };
+
+	ck_assert(!host_obviously_different(&h, &q));
+	for (size_t i = 0; i < N(texts); i++) {
+		char *old = *texts[i];
+
+		*texts[i] = NULL;
+		ck_assert(host_obviously_different(&h, &q));
+		*texts[i] = old;
+	}
+	h.p_ncpus = 8;
+	ck_assert(host_obviously_different(&h, &q));
+}
+END_TEST
+
+/*
+ * wire.md 3.4.  Times of change: of the account's preferences (0 = none), of the
+ * client's master copy (-1 = not sent), of its working ones (-1); are they of this
+ * account; weak key; stored, sent
+ */
+static const struct {
+	double ours, master, working;
+	bool own, weak, stored, sent;
+} prefs[] = {
+	{ 0, 5, -1, true, false, true, false },
+	{ 4, 5, -1, true, false, true, false },
+	{ 5, 5, -1, true, false, false, false },
+	{ 6, 5, -1, true, false, false, true },
+	{ 6, 5, 7, true, false, false, false },
+	{ 6, -1, -1, true, false, false, true },
+	{ 6, -1, 6, true, false, false, false },
+	{ 4, 5, -1, false, false, false, false },
+	{ 4, 5, -1, true, true, false, false },
+	{ 0, -1, -1, true, false, false, false },
+};
+
+START_TEST(newer_preferences)
+{
+	struct world *w = world_new("", 0);
+	struct decision *d;
+
+	w->snap.email_hash = arena_strdup(&w->a, "0123");
+	w->snap.weak_auth = prefs[_i].weak;
+	if (prefs[_i].ours > 0)
+		w->snap.user.global_prefs = arena_printf(&w->a,
+		    "<global_preferences>\n<mod_time>%f</mod_time>\n</"
+		    "global_preferences>",
+		    prefs[_i].ours);
+	if (prefs[_i].master >= 0)
+		w->req.global_prefs = arena_strdup(&w->a, "x");
+	w->req.global_prefs_mod_time = prefs[_i].master;
+	w->req.global_prefs_source_email_hash = arena_strdup(
+	    &w->a, prefs[_i].own ? "0123" : "4567");
+	w->req.has_working_prefs = prefs[_i].working >= 0;
+	w->req.prefs.mod_time = prefs[_i].working;
+	d = world_decide(w);
+	ck_assert_int_eq(d->store_global_prefs, prefs[_i].stored);
+	ck_assert_int_eq(d->send_global_prefs, prefs[_i].sent);
+	world_free(w);
+}
+END_TEST
+
+START_TEST(mod_time_of_odd_texts)
+{
+	ck_assert_double_eq(prefs_mod_time(NULL), 0);
+	ck_assert_double_eq(prefs_mod_time(""), 0);
+	ck_assert_double_eq(prefs_mod_time("<mod_time>"), 0);
+	ck_assert_double_eq(prefs_mod_time("<mod_time>-5</mod_time>"), 0);
+	ck_assert_double_eq(prefs_mod_time("<mod_time>nan</mod_time>"), 0);
+	ck_assert_double_eq(prefs_mod_time("a<mod_time> 12.5 </mod_time>"), 12.5);
+}
+END_TEST
+
+static const struct {
+	double x;
+	int decimals;
+	const char *text;
+} numbers[] = {
+	{ 0, 0, "0" },
+	{ 1.5, 0, "2" },
+	{ -1.5, 1, "-1.5" },
+	{ 0.04, 1, "0.0" },
+	{ -0.04, 1, "0.0" },
+	{ 0.05, 1, "0.1" },
+	{ 999.999, 2, "1000.00" },
+	{ 12.3456789, 6, "12.345679" },
+	{ 1e30, 0, "9000000000000000000" },
+};
+
+START_TEST(fixed_point)
+{
+	struct arena a = { 0 };
+	struct say s = say_new(&a);
+
+	say_fixed(&s, numbers[_i].x, numbers[_i].decimals);
+	ck_assert_str_eq(s.p, numbers[_i].text);
+	arena_free(&a);
+}
+END_TEST
+
+START_TEST(text_grows)
+{
+	struct arena a = { 0 };
+	struct say s = say_new(&a);
+
+	ck_assert_str_eq(s.p, "");
+	say_str(&s, NULL);
+	for (int i = 0; i < 1000; i++)
+		say_str(&s, "ab");
+	say_int(&s, INT64_MIN);
+	ck_assert_uint_eq(s.n, 2020);
+	ck_assert_str_eq(s.p + 2000, "-9223372036854775808");
+	arena_free(&a);
+}
+END_TEST
+
+START_TEST(sets_know_their_members)
+{
+	struct arena a = { 0 };
+	int64_t v[] = { 5, -3, 9, 5 };
+	struct ids i = ids_make(&a, v, N(v)), none = ids_make(&a, NULL, 0);
+	struct names n = names_new(&a, 3), empty = names_new(&a, 0);
+
+	ck_assert(ids_has(&i, -3) && ids_has(&i, 9) && !ids_has(&i, 4));
+	ck_assert(!ids_has(&none, 0));
+	names_add(&n, "b");
+	names_add(&n, NULL);
+	names_add(&n, "a");
+	names_sort(&n);
+	names_sort(&empty);
+	ck_assert(names_has(&n, "a") && names_has(&n, "b"));
+	ck_assert(
+	    !names_has(&n, "c") && !names_has(&n, NULL) && !names_has(&empty, "a"));
+	arena_free(&a);
+}
+END_TEST
+
+UNIT_MAIN("rules_identity", {
+	ADD_LOOP(verdict, N(verdicts));
+	ADD(host_columns_follow_the_request);
+	ADD(host_keeps_what_is_not_said);
+	ADD(obviously_different_hosts);
+	ADD_LOOP(newer_preferences, N(prefs));
+	ADD(mod_time_of_odd_texts);
+	ADD_LOOP(fixed_point, N(numbers));
+	ADD(text_grows);
+	ADD(sets_know_their_members);
+})

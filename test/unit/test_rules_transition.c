@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the daemons decide: transitions, validation, ranges, working set (server.md 4).
+ */
+#include "test/unit/unit.h"
+
+#include "lib/arena.h"
+#include "lib/rng.h"
+#include "model/states.h"
+#include "rules/daemon/daemon_rules.h"
+#include "lib/banned.h"
+
+enum { NOW = 1000000000, NEVER = -1, SAFE = 10 * 86400 };
+
+/* letter, server_state, outcome, validate_state, deadline from now, exit status,
+ * file_delete_state */
+static const struct {
+	char letter;
+	int32_t state, outcome, validate;
+	int64_t deadline;
+	int32_t exit_status, file_delete;
+} letters[] = {
+	{ 'U', RESULT_UNSENT, 0, 0, 0, 0, 0 },
+	{ 'H', RESULT_INACTIVE, 0, 0, 0, 0, 0 },
+	{ 'P', RESULT_IN_PROGRESS, 0, 0, 1000, 0, 0 },
+	{ 'T', RESULT_IN_PROGRESS, 0, 0, -1, 0, 0 },
+	{ 'S', RESULT_OVER, OUTCOME_SUCCESS, VALIDATE_INIT, 0, 0, 0 },
+	{ 'V', RESULT_OVER, OUTCOME_SUCCESS, VALIDATE_VALID, 0, 0, 0 },
+	{ 'Y', RESULT_OVER, OUTCOME_SUCCESS, VALIDATE_VALID, 0, 0, FILE_DELETE_READY },
+	{ 'X', RESULT_OVER, OUTCOME_SUCCESS, VALIDATE_INVALID, 0, 0, 0 },
+	{ 'C', RESULT_OVER, OUTCOME_SUCCESS, VALIDATE_INCONCLUSIVE, 0, 0, 0 },
+	{ 'E', RESULT_OVER, OUTCOME_CLIENT_ERROR, VALIDATE_INVALID, 0, 1, 0 },
+	{ 'B', RESULT_OVER, OUTCOME_CLIENT_ERROR, VALIDATE_INVALID, 0,
+	    EXIT_ABORTED_BY_USER, 0 },
+	{ 'N', RESULT_OVER, OUTCOME_NO_REPLY, 0, -500, 0, 0 },
+	{ 'M', RESULT_OVER, OUTCOME_NO_REPLY, 0, 500, 0, 0 },
+	{ 'D', RESULT_OVER, OUTCOME_CLIENT_DETACHED, 0, -500, 0, 0 },
+	{ 'R', RESULT_OVER, OUTCOME_VALIDATE_ERROR, VALIDATE_INVALID, 0, 0, 0 },
+	{ 'L', RESULT_OVER, OUTCOME_COULDNT_SEND, 0, 0, 0, 0 },
+	{ 'K', RESULT_OVER, OUTCOME_DIDNT_NEED, 0, 0, 0, 0 },
+};
+
+static struct result *
+results_of(struct arena *a, const char *s)
+{
+	struct result *r = NEWN(a, struct result, strlen(s) + 1);
+
+	for (size_t i = 0; s[i] != '\0'; i++) {
+		size_t k = 0;
+
+		while (letters[k].letter != s[i])
+			ck_assert_uint_lt(++k, N(letters));
+		r[i].id = (int64_t)i + 1;
+		r[i].name = arena_printf(a, "F__1_2_%zu", i);
+		r[i].server_state = letters[k].state;
+		r[i].outcome = letters[k].outcome;
+		r[i].validate_state = letters[k].validate;
+		r[i].report_deadline = NOW + letters[k].deadline;
+		r[i].exit_status = letters[k].exit_status;
+		r[i].file_delete_state = letters[k].file_delete;
+		r[i].received_time = NOW - 10000;
+	}
+	return r;
+}
+
+static const struct transition_case {
+	const char *name, *results;
+	int32_t target, quorum, max_error, max_total;
+	int canonical;
+	int32_t assimilate, flags, error_mask;
+	const char *marks;
+	int32_t spawn;
+	const char *changes;
+	int32_t new_mask;
+	int64_t next;
+} transitions[] = {
+#define CASE(name, results, target, quorum, err, total, canon, assim, ...)             \
+	{ #name, results, target, quorum, err, total, canon, ASSIMILATE_##assim,       \
+		__VA_ARGS__ },
+#include "test/unit/rules_transition.def"
+#undef CASE
+};
+
+static struct workunit
+workunit_of(const struct transition_case *t, const struct result *r)
+{
+	return (struct workunit){ .id = 1,
+		.target_nresults = t->target,
+		.min_quorum = t->quorum,
+		.max_error_results = t->max_error,
+		.max_total_results = t->max_total,
+		.max_success_results = t->max_total,
+		.canonical_resultid = t->canonical < 0 ? 0 : r[t->canonical].id,
+		.assimilate_state = t->assimilate,
+		.transitioner_flags = t->flags,
+		.error_mask = t->error_mask,
+		.delay_bound = 86400,
+		.priority = 10 };
+}
+
+static char *
+marks_of(struct arena *a, const struct wu_change *c)
+{
+	char *s = arena_alloc(a, c->nresults + 1);
+
+	for (size_t i = 0; i < c->nresults; i++) {
+		const struct result_change *r = &c->results[i];
+
+		s[i] = r->time_out     ? 't' :
+		       r->too_late     ? 'l' :
+		       r->didnt_need   ? 'd' :
+		       r->no_check     ? 'n' :
+		       r->delete_files ? 'f' :
+		                         '.';
+	}
+	return s;
+}
+
+START_TEST(transition_case)
+{
+	const struct transition_case *t = &transitions[_i];
+	struct arena a = { 0 };
+	struct conf cf = { 0 };
+	size_t n = strlen(t->results);
+	struct result *r = results_of(&a, t->results);
+	struct workunit wu = workunit_of(t, r);
+	struct wu_change c = transition(&a, &cf, &wu, r, n, NOW);
+	char *changes = arena_printf(&a, "%s%s%s%s", c.need_validate ? "v" : "",
+	    c.uncommit ? "u" : "", c.assimilate ? "a" : "", c.delete_input ? "d" : "");
+
+	ck_assert_msg(strcmp(marks_of(&a, &c), t->marks) == 0, "%s: marks %s", t->name,
+	    marks_of(&a, &c));
+	ck_assert_msg(c.spawn == t->spawn, "%s: %d spawned", t->name, c.spawn);
+	if (c.spawn > 0)
+		ck_assert_int_eq(c.first_suffix, (int32_t)n);
+	ck_assert_msg(
+	    strcmp(changes, t->changes) == 0, "%s: changes %s", t->name, changes);
+	ck_assert_msg(
+	    c.error_mask == t->new_mask, "%s: mask %d", t->name, c.error_mask);
+	ck_assert_msg(
+	    c.next_at == (t->next == NEVER ? TRANSITION_NEVER : NOW + t->next),
+	    "%s: next in %lld", t->name, (long long)c.next_at - NOW);
+	arena_free(&a);
+}
+END_TEST
+
+/* Step 4: reset only when bound, and nobody computes or may still report. */
+static const struct {
+	const char *results;
+	int32_t hr_class;
+	int64_t version;
+	bool is_static, uncommit;
+} commits[] = {
+	{ "E", 3, 0, false, true },
+	{ "E", 0, 3, false, true },
+	{ "E", 0, 0, false, false },
+	{ "E", 3, 0, true, false },
+	{ "EP", 3, 0, false, false },
+	{ "ES", 3, 0, false, false },
+	{ "EN", 3, 0, false, false },
+	{ "U", 3, 0, false, false },
+	{ "EU", 3, 0, false, true },
+};
+
+START_TEST(uncommit)
+{
+	struct arena a = { 0 };
+	struct conf cf = { .hr_class_static = commits[_i].is_static };
+	struct result *r = results_of(&a, commits[_i].results);
+	struct workunit wu = { .target_nresults = 1,
+		.min_quorum = 1,
+		.max_error_results = 9,
+		.max_total_results = 9,
+		.hr_class = commits[_i].hr_class,
+		.app_version_id = commits[_i].version };
+	struct wu_change c = transition(
+	    &a, &cf, &wu, r, strlen(commits[_i].results), NOW);
+
+	ck_assert_int_eq(c.uncommit, commits[_i].uncommit);
+	arena_free(&a);
+}
+END_TEST
+
+/* results, priority if any is over, priority if none failed; priority of new ones (that
+ * of the workunit is 10) */
+static const struct {
+	const char *results;
+	int64_t on_over, except_error;
+	int32_t priority;
+} priorities[] = {
+	{ "", 5, 7, 10 },
+	{ "P", 5, 7, 10 },
+	{ "N", 5, 7, 15 },
+	{ "E", 5, 0, 15 },
+	{ "N", 0, 7, 17 },
+	{ "E", 0, 7, 10 },
+	{ "N", 0, 0, 10 },
+};
+
+START_TEST(priority_of_retries)
+{
+	struct arena a = { 0 };
+	struct conf cf = { .reliable_priority_on_over = priorities[_i].on_over,
+		.reliable_priority_on_over_except_error = priorities[_i].except_error };
+	struct result *r = results_of(&a, priorities[_i].results);
+	struct workunit wu = { .target_nresults = 3,
+		.min_quorum = 1,
+		.max_error_results = 9,
+		.max_total_results = 9,
+		.priority = 10 };
+	struct wu_change c = transition(
+	    &a, &cf, &wu, r, strlen(priorities[_i].results), NOW);
+
+	ck_assert_int_gt(c.spawn, 0);
+	ck_assert_int_eq(c.priority, priorities[_i].priority);
+	arena_free(&a);
+}
+END_TEST
+
+/* The highest number counts, not the last; names without one count as none. */
+START_TEST(suffix_follows_the_highest)
+{
+	struct arena a = { 0 };
+	struct conf cf = { 0 };
+	struct result *r = results_of(&a, "NNN");
+	struct workunit wu = { .target_nresults = 1,
+		.min_quorum = 1,
+		.max_error_results = 9,
+		.max_total_results = 9 };
+
+	r[0].name = (char[]){ "wu_7" };
+	r[1].name = (char[]){ "wu_2" };
+	r[2].name = (char[]){ "wu_x" };
+	ck_assert_int_eq(transition(&a, &cf, &wu, r, 3, NOW).first_suffix, 8);
+	arena_free(&a);
+}
+END_TEST
+
+START_TEST(deletion_waits_for_the_delay)
+{
+	struct arena a = { 0 };
+	struct conf cf = { .delete_delay_hours = 2 };
+	struct result *r = results_of(&a, "V");
+	struct workunit wu = { .target_nresults = 1,
+		.min_quorum = 1,
+		.canonical_resultid = 1,
+		.assimilate_state = ASSIMILATE_DONE };
+	struct wu_change c;
+
+	r[0].received_time = NOW - 7199;
+	c = transition(&a, &cf, &wu, r, 1, NOW);
+	ck_assert(!c.delete_input);
+	ck_assert_int_eq(c.next_at, NOW + 1);
+	c = transition(&a, &cf, &wu, r, 1, NOW + 1);
+	ck_assert(c.delete_input);
+	ck_assert(c.results[0].delete_files);
+	arena_free(&a);
+}
+END_TEST
+
+/* A change carried out is not asked for again: the second pass has nothing to do. */
+START_TEST(transition_is_idempotent)
+{
+	const struct transition_case *t = &transitions[_i];
+	struct arena a = { 0 };
+	struct conf cf = { 0 };
+	size_t n = strlen(t->results);
+	struct result *r = results_of(&a, t->results);
+	struct workunit wu = workunit_of(t, r);
+	struct wu_change c = transition(&a, &cf, &wu, r, n, NOW);
+	char *again;
+
+	if (c.spawn > 0)
+		return;
+	wu.error_mask = c.error_mask;
+	wu.assimilate_state = c.assimilate ? ASSIMILATE_READY : wu.assimilate_state;
+	wu.file_delete_state = c.delete_input ? FILE_DELETE_READY : 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct result_change *rc = &c.results[i];
+
+		if (rc->time_out || rc->didnt_need) {
+			r[i].server_state = RESULT_OVER;
+			r[i].outcome = rc->time_out ? OUTCOME_NO_REPLY :
+			                              OUTCOME_DIDNT_NEED;
+		}
+		if (rc->too_late || rc->no_check)
+			r[i].validate_state = rc->too_late ? VALIDATE_TOO_LATE :
+			                                     VALIDATE_NO_CHECK;
+		if (rc->delete_files)
+			r[i].file_delete_state = FILE_DELETE_READY;
+	}
+	c = transition(&a, &cf, &wu, r, n, NOW);
+	again = marks_of(&a, &c);
+	for (size_t i = 0; i < n;
+	     i++) /* files of what was judged only now may follow */
+		ck_assert_msg(
+		    again[i] == '.' || again[i] == 'f', "%s: %s", t->name, again);
+	ck_assert_int_eq(c.spawn, 0);
+	ck_assert(!c.assimilate || wu.assimilate_state == ASSIMILATE_INIT);
+	ck_assert_int_eq(c.error_mask, wu.error_mask);
+	arena_free(&a);
+}
+END_TEST
+
+/*
+ * Any results whatever: never more than target live ones, never more than max_total in
+ * all, a failed workunit is assimilated and makes none, a canonical result is never
+ * lost.
+ */
+START_TEST(transition_properties)
+{
+	uint64_t seed = 20240;
+	struct rng g = rng_seed(seed);
+
+	for (int round = 0; round < 20000; round++) {
+		struct arena a = { 0 };
+		struct conf cf = { 0 };
+		char spec[9] = "";
+		size_t n = rng_below(&g, 8), live = 0, good = 0;
+		struct transition_case t = { "random", spec,
+			1 + (int32_t)rng_below(&g, 4), 1, (int32_t)rng_below(&g, 4),
+			1 + (int32_t)rng_below(&g, 8), -1, 0, 0, 0, "", 0, "", 0, 0 };
+		struct result *r;
+		struct workunit wu;
+		struct wu_change c;
+
+		for (size_t i = 0; i < n; i++)
+			spec[i] = letters[rng_below(&g, N(letters))].letter;
+		r = results_of(&a, spec);
+		wu = workunit_of(&t, r);
+		c = transition(&a, &cf, &wu, r, n, NOW);
+		for (size_t i = 0; i < n; i++) {
+			bool gone = c.results[i].time_out || c.results[i].didnt_need;
+
+			live += r[i].server_state != RESULT_OVER && !gone;
+			good += r[i].server_state == RESULT_OVER &&
+			        r[i].outcome == OUTCOME_SUCCESS &&
+			        r[i].validate_state != VALIDATE_INVALID;
+		}
+		ck_assert_msg(c.spawn == 0 ||
+				  (live + good + (size_t)c.spawn <= (size_t)t.target &&
+				      n + (size_t)c.spawn <= (size_t)t.max_total),
+		    "seed %llu round %d: %s", (unsigned long long)seed, round, spec);
+		if (c.error_mask != 0)
+			ck_assert(c.spawn == 0 && c.assimilate && !c.need_validate);
+		ck_assert_int_gt(c.next_at, NOW);
+		arena_free(&a);
+	}
+}
+END_TEST
+
+UNIT_MAIN("rules_transition", {
+	ADD_LOOP(transition_case, N(transitions));
+	ADD_LOOP(transition_is_idempotent, N(transitions));
+	ADD_LOOP(uncommit, N(commits));
+	ADD_LOOP(priority_of_retries, N(priorities));
+	ADD(suffix_follows_the_highest);
+	ADD(deletion_waits_for_the_delay);
+	ADD(transition_properties);
+})
