@@ -44,6 +44,10 @@ work_open(
 	w->conf = conf;
 	w->life = life;
 	*out = w;
+	if (conf->upload_url[0] == '\0')
+		return FAIL(f, E_CONFIG,
+		    "%s: <upload_url> is not set: hosts could not upload any result",
+		    conf->path);
 	if (conf->dont_generate_upload_certificates)
 		return OK;
 	path = arena_printf(
