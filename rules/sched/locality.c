@@ -41,12 +41,14 @@ file_state(const struct conf *cf, const struct snap_file *f)
 	return FILE_DEAD;
 }
 
+/* A set that the host has in part is here because of what it has: it counts with the
+ * held ones. */
 static enum send_how
 how_of(const struct snap_file *f)
 {
-	if (f->held)
-		return SEND_HELD;
-	return f->from_working_set ? SEND_WORKING_SET : SEND_SEARCHED;
+	if (!f->held && f->from_working_set)
+		return SEND_WORKING_SET;
+	return !f->held && f->searched ? SEND_SEARCHED : SEND_HELD;
 }
 
 /*

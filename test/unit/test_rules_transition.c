@@ -269,8 +269,10 @@ START_TEST(transition_is_idempotent)
 	struct wu_change c = transition(&a, &cf, &wu, r, n, NOW);
 	char *again;
 
-	if (c.spawn > 0)
+	if (c.spawn > 0) { /* makes work: not the same a second time */
+		arena_free(&a);
 		return;
+	}
 	wu.error_mask = c.error_mask;
 	wu.assimilate_state = c.assimilate ? ASSIMILATE_READY : wu.assimilate_state;
 	wu.file_delete_state = c.delete_input ? FILE_DELETE_READY : 0;

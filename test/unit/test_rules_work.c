@@ -2,7 +2,6 @@
 /* What a host asks for, what it can do, what fits it, and its limits (server.md 2). */
 #include "test/unit/unit.h"
 
-#include <stdio.h>
 #include "model/states.h"
 #include "rules/sched/decide.h"
 #include "rules/sched/estimate.h"
@@ -98,11 +97,11 @@ START_TEST(project_normalised_seconds)
 {
 	struct world *w = world_new("<max_wus_to_send>100</max_wus_to_send>", 0);
 	struct decision *d;
-	char plain[1000] = "";
+	char *plain = arena_strdup(&w->a, "");
 	double sent = 0;
 
 	for (int i = 0; i < 40; i++)
-		snprintf(plain + strlen(plain), 20, " %d/%d", 100 + i, 100 + i);
+		plain = arena_printf(&w->a, "%s %d/%d", plain, 100 + i, 100 + i);
 	world_plain(w, plain);
 	for (size_t i = 0; i < w->snap.nplain; i++)
 		w->snap.plain[i].rsc_fpops_est = 30e9;
