@@ -42,7 +42,7 @@ set(char **to, char *from)
 	if (from != NULL)
 		*to = from;
 	else if (*to == NULL)
-		*to = (char *)(uintptr_t)""; /* only read */
+		*to = (char *)(uintptr_t) ""; /* only read */
 }
 
 static void
