@@ -10,6 +10,7 @@
 #include "daemons/tries.h"
 #include "daemons/work.h"
 #include "lib/fs.h"
+#include "lib/words.h"
 #include "lib/banned.h"
 
 static const struct {
@@ -23,11 +24,11 @@ static const struct {
 START_TEST(expand_by_table)
 {
 	/* Longer words stand first: the first that fits is taken. */
-	const struct plan_word words[] = { { "%AB%", "22" }, { "%A%", "1" },
+	const struct word words[] = { { "%AB%", "22" }, { "%A%", "1" },
 		{ "{x}", "%A%" } };
 	struct arena a = { 0 };
 
-	ck_assert_str_eq(plan_expand(&a, expand_cases[_i].text, words, N(words)),
+	ck_assert_str_eq(words_fill(&a, expand_cases[_i].text, words, N(words)),
 	    expand_cases[_i].want);
 	arena_free(&a);
 }
