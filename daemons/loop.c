@@ -326,8 +326,9 @@ run_daemon(struct run *r)
 		fs_unlink(r->pid_path, &f);
 	if (e == OK || status == 0)
 		log_info("ended");
-	if (r->x.db != NULL)
-		db_close(r->x.db);
+	if (r->d->end != NULL)
+		r->d->end(&r->x);
+	db_close(r->x.db);
 	arena_free(&r->x.a);
 	return status;
 }

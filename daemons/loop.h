@@ -57,10 +57,11 @@ struct daemon {
 	size_t own_size;
 	const struct daemon_option *options;
 	size_t noptions;
-	enum err (*check)(
-	    const void *own, struct fail *); /* options together; NULL = any will do */
-	enum err (*start)(
-	    struct ctx *); /* once, before the first step; NULL = nothing to do */
+	/* Any of these may be NULL.  check: do the options go together? */
+	enum err (*check)(const void *own, struct fail *);
+	/* Once, before the first step; after a failure it is called again. */
+	enum err (*start)(struct ctx *);
+	void (*end)(struct ctx *); /* gives back what no arena owns */
 	/* One pass over what is due; *done counts the items dealt with, 0 = idle. */
 	enum err (*step)(struct ctx *, size_t *done);
 };

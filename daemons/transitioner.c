@@ -160,6 +160,14 @@ step(struct ctx *x, size_t *done)
 	return e;
 }
 
+static void
+end(struct ctx *x)
+{
+	const struct own *o = x->own;
+
+	work_close(o->work);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -172,6 +180,7 @@ main(int argc, char **argv)
 		.can_dry_run = true,
 		.own_size = sizeof(struct own),
 		.start = start,
+		.end = end,
 		.step = step,
 	};
 

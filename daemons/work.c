@@ -33,32 +33,52 @@ struct work {
 	size_t ntemplates, cap;
 };
 
-enum err
-work_open(
-    struct arena *life, const struct conf *conf, struct work **out, struct fail *f)
+static enum err
+read_key(struct arena *life, const struct conf *conf, struct key **key, struct fail *f)
 {
-	struct work *w = NEW(life, struct work);
-	const char *path;
-	enum err e;
-
-	w->conf = conf;
-	w->life = life;
-	*out = w;
-	if (conf->upload_url[0] == '\0')
-		return FAIL(f, E_CONFIG,
-		    "%s: <upload_url> is not set: hosts could not upload any result",
-		    conf->path);
-	if (conf->dont_generate_upload_certificates)
-		return OK;
-	path = arena_printf(
+	const char *path = arena_printf(
 	    life, "%s/upload_private", project_path(life, conf, conf->key_dir));
-	e = key_read_private(path, &w->upload_key, f);
+	enum err e = key_read_private(path, key, f);
+
 	if (e == E_NOTFOUND || e == E_BADREQ || e == E_CONFIG)
 		return FAIL(f, E_CONFIG,
 		    "%s is no upload key; every result needs one: make keys with locus "
 		    "create, or set dont_generate_upload_certificates",
 		    path);
 	return e;
+}
+
+enum err
+work_open(
+    struct arena *life, const struct conf *conf, struct work **out, struct fail *f)
+{
+	struct key *key = NULL;
+	enum err e = OK;
+
+	if (*out != NULL)
+		return OK;
+	if (conf->upload_url[0] == '\0')
+		return FAIL(f, E_CONFIG,
+		    "%s: <upload_url> is not set: hosts could not upload any result",
+		    conf->path);
+	if (!conf->dont_generate_upload_certificates)
+		e = read_key(life, conf, &key, f);
+	if (e != OK)
+		return e;
+	*out = NEW(life, struct work);
+	**out = (struct work){ .conf = conf, .life = life, .upload_key = key };
+	return OK;
+}
+
+void
+work_close(struct work *w)
+{
+	if (w == NULL)
+		return;
+	for (size_t i = 0; i < w->ntemplates; i++)
+		arena_free(&w->templates[i]->a);
+	if (w->upload_key != NULL)
+		key_free(w->upload_key);
 }
 
 char *

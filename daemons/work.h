@@ -13,9 +13,12 @@
 
 struct work; /* upload key and templates: process lifetime */
 
-/* Reads keys/upload_private unless certificates are off.  E_CONFIG: there is none. */
+/* Reads keys/upload_private unless certificates are off.  E_CONFIG: there is none.
+ * *work must be NULL before the first call; once it is open it stays. */
 enum err work_open(
     struct arena *life, const struct conf *, struct work **, struct fail *);
+
+void work_close(struct work *); /* NULL is fine */
 
 /* Where a template given on a command line stands, relative to the project: NAME, or
  * PATH. */

@@ -363,6 +363,14 @@ step(struct ctx *x, size_t *done)
 	return e;
 }
 
+static void
+end(struct ctx *x)
+{
+	const struct own *o = x->own;
+
+	work_close(o->work);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -377,6 +385,7 @@ main(int argc, char **argv)
 		.noptions = N(options),
 		.check = check,
 		.start = start,
+		.end = end,
 		.step = step,
 	};
 
