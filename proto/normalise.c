@@ -8,6 +8,7 @@
 #include "proto/normalise.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
 #include "lib/banned.h"
 
@@ -27,8 +28,9 @@ struct tag {
 struct open {
 	const char *name;
 	size_t n;
-	size_t span; /* side table index from 1; 0 = none */
-	bool text;   /* has text that is not blank */
+	size_t span;          /* side table index from 1; 0 = none */
+	bool text, child;     /* has text that is not blank; has elements */
+	const char *searched; /* no own end tag up to here */
 };
 struct scan {
 	struct arena *a;
@@ -327,6 +329,7 @@ open_tag(struct scan *s, const struct tag *t)
 {
 	const struct raw_rule *rule = rule_for(s, t);
 
+	top(s)->child = true;
 	if (t->empty) {
 		put_open(s, t->name, t->n, true);
 		s->p = t->next;
@@ -372,26 +375,44 @@ section(struct scan *s, const char *from, const char *to, bool *endless, bool cd
 	return true;
 }
 
+/* The end of the line that s->p is in, not looking further than a string can be. */
+static const char *
+line_end(const struct scan *s)
+{
+	size_t room = (size_t)(s->end - s->p);
+	const char *nl;
+
+	if (room > LINE_MAX_BYTES)
+		room = LINE_MAX_BYTES;
+	nl = memchr(s->p, '\n', room);
+	return nl == NULL ? s->p + room : nl;
+}
+
 /* After text, an element that ends on this line holds text only. */
 static bool
 rest_is_text(struct scan *s)
 {
+	char close[NAME_MAX_BYTES + 4];
 	struct open *o = top(s);
-	size_t room = (size_t)(s->end - s->p);
-	const char *p = s->p, *end, *q;
+	size_t n = o->n + 3;
+	const char *from = s->p, *end, *q;
 
-	if (!o->text)
+	if (!o->text || o->child || s->depth == 1)
 		return false;
-	end = memchr(p, '\n', room < LINE_MAX_BYTES ? room : LINE_MAX_BYTES);
-	if (end == NULL)
-		end = p + (room < LINE_MAX_BYTES ? room : LINE_MAX_BYTES);
-	for (q = p; (q = memmem(q, (size_t)(end - q), "</", 2)) != NULL; q += 2)
-		if ((size_t)(end - q) > o->n + 2 && memcmp(q + 2, o->name, o->n) == 0 &&
-		    q[2 + o->n] == '>')
-			break;
-	if (q == NULL || q == p)
+	if (o->searched != NULL && o->searched - from > (ptrdiff_t)n)
+		from = o->searched - n;
+	end = line_end(s);
+	if (from >= end)
 		return false;
-	put_text(s, p, (size_t)(q - p), true);
+	memcpy(close, "</", 2);
+	memcpy(close + 2, o->name, o->n);
+	close[n - 1] = '>';
+	q = memmem(from, (size_t)(end - from), close, n);
+	if (q == NULL)
+		o->searched = end;
+	if (q == NULL || q == s->p)
+		return false;
+	put_text(s, s->p, (size_t)(q - s->p), true);
 	s->p = q;
 	return true;
 }
@@ -422,7 +443,7 @@ run_of_text(struct scan *s)
 	if (q == NULL)
 		q = s->end;
 	for (const char *p = s->p; p < q && !top(s)->text; p++)
-		top(s)->text = !blank(*p);
+		top(s)->text = (unsigned char)*p > ' ';
 	put_text(s, s->p, (size_t)(q - s->p), true);
 	s->p = q;
 }

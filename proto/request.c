@@ -325,11 +325,25 @@ resources_finish(struct arena *a, struct in_request *in)
 
 /* --- raw regions --- */
 
+/* The text as whole lines: what stands on the tags' own lines is not of it. */
+static char *
+trickle_text(struct arena *a, const struct raw *raw)
+{
+	char *text = raw_copy(a, raw, raw->n);
+	size_t n = strlen(text), last = n;
+
+	while (last > 0 && text[last - 1] == ' ')
+		last--;
+	if (last < n && last > 0 && text[last - 1] == '\n')
+		text[last] = '\0';
+	return text[0] == '\n' ? text + 1 : text;
+}
+
 /* The text without its <variety> line, which names who it is for (wire.md 1.10). */
 static struct rq_trickle
 trickle(struct arena *a, const struct raw *raw)
 {
-	char *text = raw_copy(a, raw, raw->n), *from = strstr(text, "<variety>");
+	char *text = trickle_text(a, raw), *from = strstr(text, "<variety>");
 	char *to = from == NULL ? NULL : strstr(from, "</variety>");
 	struct rq_trickle t = { .variety = arena_strdup(a, ""), .xml = text };
 	char *name;

@@ -3,6 +3,8 @@
 #include "test/dump_request.h"
 
 #include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "lib/banned.h"
 
@@ -67,8 +69,14 @@ put_I32(struct buf *b, const char *indent, const char *name, int64_t v)
 static void
 put_F64(struct buf *b, const char *indent, const char *name, double v)
 {
+	char text[40];
+
+	/* As few digits as give the same number again. */
+	snprintf(text, sizeof(text), "%.15g", v);
+	if (strtod(text, NULL) != v)
+		snprintf(text, sizeof(text), "%.17g", v);
 	put_name(b, indent, name);
-	buf_printf(b, "%.15g\n", v);
+	buf_printf(b, "%s\n", text);
 }
 
 static void

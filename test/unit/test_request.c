@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Requests from bytes: traps by table, sizes, storms. */
+#include "lib/rng.h"
+#include "proto/request.h"
+#include "test/dump_request.h"
+#include "test/unit/unit.h"
+
+#define LONG_64  "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define LONG_256 LONG_64 LONG_64 LONG_64 LONG_64
+
+static const struct {
+	const char *what, *inside, *want, *want2, *never;
+} cases[] = {
+#define CASE(what, inside, want, want2, never) { what, inside, want, want2, never },
+#include "test/unit/request_cases.def"
+#undef CASE
+};
+
+static const char *
+dumped(struct arena *a, const struct request *q)
+{
+	struct buf b = buf_new(a);
+
+	dump_request(&b, q);
+	return b.p;
+}
+
+static struct request *
+parsed(struct arena *a, const char *text, size_t n)
+{
+	struct request *q;
+	struct fail f;
+	enum err e = request_parse(a, text, n, &q, &f);
+
+	ck_assert_msg(e == OK, "%s", e == OK ? "" : f.detail);
+	return q;
+}
+
+START_TEST(traps)
+{
+	struct arena a = { 0 };
+	const char *what = cases[_i].what;
+	struct buf b = buf_new(&a);
+	const char *got;
+
+	buf_printf(
+	    &b, "<scheduler_request>\n%s\n</scheduler_request>\n", cases[_i].inside);
+	got = dumped(&a, parsed(&a, b.p, b.n));
+	ck_assert_msg(strstr(got, cases[_i].want) != NULL, "%s: no %s in\n%s", what,
+	    cases[_i].want, got);
+	if (cases[_i].want2 != NULL)
+		ck_assert_msg(strstr(got, cases[_i].want2) != NULL, "%s: no %s in\n%s",
+		    what, cases[_i].want2, got);
+	if (cases[_i].never != NULL)
+		ck_assert_msg(strstr(got, cases[_i].never) == NULL, "%s: %s in\n%s",
+		    what, cases[_i].never, got);
+	arena_free(&a);
+}
+END_TEST
+
+/* --- requests that are none --- */
+
+static const struct {
+	const char *text, *why;
+} refused[] = {
+	{ "", "no <scheduler_request> start tag" },
+	{ "<html><body>hello</body></html>", "no <scheduler_request> start tag" },
+	{ "</scheduler_request>", "no <scheduler_request> start tag" },
+	{ "<scheduler_request>", "no </scheduler_request> end tag" },
+	{ "<scheduler_request>\n<hostid>3</hostid>\n<res",
+	    "no </scheduler_request> end tag" },
+	{ "<scheduler_request><result><stderr_out></scheduler_request>", NULL },
+	{ "\xef\xbb\xbf \n<?xml "
+	  "version=\"1.0\"?>\n<scheduler_request></scheduler_request>",
+	    NULL },
+	{ "<scheduler_request/>", NULL },
+};
+
+START_TEST(shapes)
+{
+	struct arena a = { 0 };
+	struct request *q;
+	struct fail f = { 0 };
+	enum err e = request_parse(
+	    &a, refused[_i].text, strlen(refused[_i].text), &q, &f);
+
+	if (refused[_i].why == NULL) {
+		ck_assert_msg(e == OK, "%s: %s", refused[_i].text, f.detail);
+	} else {
+		ck_assert_int_eq(e, E_BADREQ);
+		ck_assert_msg(
+		    strstr(f.detail, refused[_i].why) != NULL, "%s", f.detail);
+	}
+	arena_free(&a);
+}
+END_TEST
+
+START_TEST(nul_bytes)
+{
+	static const char text[] =
+	    "<scheduler_request>\0<hostid>3\0</hostid><client_brand>a\0b</client_brand>"
+	    "<result><name>r</name><stderr_out>x\0y</stderr_out></result></"
+	    "scheduler_request>";
+	struct arena a = { 0 };
+	struct request *q = parsed(&a, text, sizeof(text) - 1);
+
+	ck_assert_int_eq(q->hostid, 3);
+	ck_assert_str_eq(q->client_brand, "ab");
+	ck_assert_str_eq(q->reports[0].stderr_out, "x y");
+	arena_free(&a);
+}
+END_TEST
+
+/* --- size --- */
+
+START_TEST(two_thousand_results)
+{
+	enum { COUNT = 2000, STDERR = 70000 };
+	struct arena a = { 0 };
+	struct buf b = buf_new(&a);
+	struct request *q;
+	char *big = arena_alloc(&a, STDERR + 1);
+
+	memset(big, 'x', STDERR);
+	buf_puts(&b, "<scheduler_request>\n");
+	for (int i = 0; i < COUNT; i++)
+		buf_printf(&b,
+		    "<result>\n    <name>wu_%d_0</name>\n    "
+		    "<exit_status>0</exit_status>\n"
+		    "    "
+		    "<state>5</state>\n<stderr_out>\n<![CDATA[\n%s\n]]>\n</"
+		    "stderr_out>\n"
+		    "<file_info>\n    "
+		    "<name>wu_%d_0_r1_0</name>\n</file_info>\n</result>\n",
+		    i, i == 7 ? big : "done", i);
+	buf_puts(&b, "</scheduler_request>\n");
+	q = parsed(&a, b.p, b.n);
+	ck_assert_uint_eq(q->nreports, COUNT);
+	ck_assert_str_eq(q->reports[COUNT - 1].name, "wu_1999_0");
+	ck_assert_int_eq(q->reports[COUNT - 1].exit_status, 0);
+	ck_assert_uint_eq(strlen(q->reports[7].stderr_out), 65535);
+	ck_assert_str_eq(q->reports[8].stderr_out, "\n<![CDATA[\ndone\n]]>\n");
+	ck_assert_str_eq(q->reports[9].files[0].name, "wu_9_0_r1_0");
+	arena_free(&a);
+}
+END_TEST
+
+/* Inputs that would cost more than linear time in a careless scanner. */
+static const char *const storms[] = { "<", "<a>", "<a", "</a>", "&", "<!--",
+	"<![CDATA[", "<?", "<stderr_out>", "<result><stderr_out>", "<a>x<b></b>",
+	"<result>", "<name>x<", "<msg_from_host>", "&#", "\n", "<file_info>", "<x/>",
+	"x" };
+
+START_TEST(storm)
+{
+	enum { SIZE = 1 << 20 };
+	struct arena a = { 0 };
+	struct buf b = buf_new(&a);
+	struct request *q;
+	struct fail f;
+
+	buf_puts(&b, "<scheduler_request><hostid>3</hostid>");
+	while (b.n < SIZE)
+		buf_puts(&b, storms[_i]);
+	ck_assert_int_eq(request_parse(&a, b.p, b.n, &q, &f), E_BADREQ);
+	buf_puts(&b, "</scheduler_request>");
+	q = parsed(&a, b.p, b.n);
+	ck_assert_int_eq(q->hostid, 3);
+	arena_free(&a);
+}
+END_TEST
+
+START_TEST(garbage)
+{
+	enum { SIZE = 5 << 20 };
+	static const char alphabet[] = "<>/&;#ab1 \n!-[]";
+	uint64_t seed = (uint64_t)_i * 7919 + 1;
+	struct rng rng = rng_seed(seed);
+	struct arena a = { 0 };
+	struct buf b = buf_new(&a);
+	char *noise = arena_alloc(&a, SIZE);
+	struct request *q;
+	struct fail f;
+
+	for (size_t i = 0; i < SIZE; i++)
+		noise[i] = _i == 0 ? (char)rng_next(&rng) :
+		                     alphabet[rng_below(&rng, 15)];
+	ck_assert_msg(request_parse(&a, noise, SIZE, &q, &f) == E_BADREQ, "seed %llu",
+	    (unsigned long long)seed);
+	buf_puts(&b, "<scheduler_request><rpc_seqno>7</rpc_seqno>");
+	buf_put(&b, noise, SIZE);
+	buf_puts(&b, "</scheduler_request>");
+	q = parsed(&a, b.p, b.n);
+	ck_assert_msg(q->rpc_seqno == 7, "seed %llu", (unsigned long long)seed);
+	arena_free(&a);
+}
+END_TEST
+
+UNIT_MAIN("request", {
+	ADD_LOOP(traps, sizeof(cases) / sizeof(cases[0]));
+	ADD_LOOP(shapes, sizeof(refused) / sizeof(refused[0]));
+	ADD(nul_bytes);
+	ADD(two_thousand_results);
+	ADD_LOOP(storm, sizeof(storms) / sizeof(storms[0]));
+	ADD_LOOP(garbage, 2);
+})
