@@ -57,18 +57,26 @@ host_insert(struct db *db, struct host *host, struct fail *f)
 	return e;
 }
 
+static const char *
+text(const char *s)
+{
+	return s != NULL ? s : "";
+}
+
 enum err
 host_save_rpc(struct db *db, const struct host *h, int64_t rpc_token, struct fail *f)
 {
 	return db_exec(db, f, NULL, SQL_HOST_SAVE_RPC, h->rpc_seqno, h->rpc_time,
-	    h->rpc_time / DAY_S, (int64_t)h->timezone, h->domain_name, h->last_ip_addr,
-	    h->host_cpid, (int64_t)h->nsame_ip_addr, h->on_frac, h->connected_frac,
-	    h->active_frac, h->gpu_active_frac, (int64_t)h->p_ncpus, h->p_vendor,
-	    h->p_model, h->p_fpops, h->p_iops, h->p_membw, h->os_name, h->os_version,
-	    h->m_nbytes, h->m_cache, h->m_swap, h->d_total, h->d_free,
-	    h->d_boinc_used_total, h->d_boinc_used_project, h->n_bwup, h->n_bwdown,
-	    h->duration_correction_factor, h->external_ip_addr, h->product_name,
-	    (int64_t)h->p_ngpus, h->p_gpu_fpops, h->misc, rpc_token, h->id);
+	    h->rpc_time / DAY_S, (int64_t)h->timezone, text(h->domain_name),
+	    text(h->last_ip_addr), text(h->host_cpid), (int64_t)h->nsame_ip_addr,
+	    h->on_frac, h->connected_frac, h->active_frac, h->gpu_active_frac,
+	    (int64_t)h->p_ncpus, text(h->p_vendor), text(h->p_model), h->p_fpops,
+	    h->p_iops, h->p_membw, text(h->os_name), text(h->os_version), h->m_nbytes,
+	    h->m_cache, h->m_swap, h->d_total, h->d_free, h->d_boinc_used_total,
+	    h->d_boinc_used_project, h->n_bwup, h->n_bwdown,
+	    h->duration_correction_factor, text(h->external_ip_addr),
+	    text(h->product_name), (int64_t)h->p_ngpus, h->p_gpu_fpops, text(h->misc),
+	    rpc_token, h->id);
 }
 
 enum err

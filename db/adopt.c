@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads schema.sql's fixed layout (one column or index per line) and compares it. */
+#include "db/adopt.h"
+
+#include <string.h>
+#include "db/private.h"
+#include "lib/banned.h"
+
+static const char create[] = "CREATE TABLE IF NOT EXISTS ";
+
+static char *
+cut(struct arena *a, const char *from, const char *to)
+{
+	return arena_memdup(a, from, (size_t)(to - from));
+}
+
+/* Without the comma and the comment at its end. */
+static char *
+definition(struct arena *a, const char *line, const char *end)
+{
+	for (const char *p = line; p + 4 < end; p++)
+		if (memcmp(p, " -- ", 4) == 0)
+			end = p;
+	if (end > line && end[-1] == ',')
+		end--;
+	return cut(a, line, end);
+}
+
+/* "DEFAULT x" gives x; NULL for none, for NULL and for a timestamp's. */
+static char *
+default_of(struct arena *a, const char *text)
+{
+	const char *p = strstr(text, " DEFAULT ");
+
+	if (p == NULL || strstr(text, "TIMESTAMP") != NULL)
+		return NULL;
+	p += strlen(" DEFAULT ");
+	return strcmp(p, "NULL") == 0 ? NULL : arena_strdup(a, p);
+}
+
+/* "(a, b)" gives "a,b". */
+static char *
+index_columns(struct arena *a, const char *text)
+{
+	const char *open = strchr(text, '('), *close = strrchr(text, ')');
+	char *cols = cut(a, open + 1, close), *to = cols;
+
+	for (const char *p = cols; *p != '\0'; p++)
+		if (*p != ' ')
+			*to++ = *p;
+	*to = '\0';
+	return cols;
+}
+
+static bool
+starts(const char *text, const char *with)
+{
+	return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* false for what is neither a column nor an index. */
+static bool
+line_read(struct arena *a, const char *line, const char *end, struct want *w)
+{
+	static const char *const keys[] = { "PRIMARY KEY ", "UNIQUE KEY ",
+		"FULLTEXT KEY ", "KEY " };
+
+	w->text = definition(a, line, end);
+	if (starts(w->text, "CONSTRAINT "))
+		return false;
+	w->kind = WANT_COLUMN;
+	for (size_t i = 0; i < N(keys) && w->kind == WANT_COLUMN; i++) {
+		if (!starts(w->text, keys[i]))
+			continue;
+		const char *name = w->text + strlen(keys[i]);
+		w->kind = WANT_INDEX;
+		w->name = i == 0 ? arena_strdup(a, "PRIMARY") :
+		                   cut(a, name, strchr(name, ' '));
+		w->extra = index_columns(a, w->text);
+		w->ours = i == 0 || strstr(cut(a, line, end), " -- ours") != NULL;
+	}
+	if (w->kind == WANT_COLUMN) {
+		w->name = cut(a, w->text, strchr(w->text, ' '));
+		w->extra = default_of(a, w->text);
+	}
+	return true;
+}
+
+struct want *
+wants_read(struct arena *a, size_t *n)
+{
+	struct want *all = NULL;
+	size_t cap = 0;
+
+	*n = 0;
+	for (size_t i = 0; schema_sql[i] != NULL; i++) {
+		const char *sql = schema_sql[i], *line, *end;
+		if (!starts(sql, create))
+			continue;
+		const char *name = sql + strlen(create);
+		char *table = cut(a, name, strchr(name, ' '));
+		PUSH(a, all, *n, cap) = (struct want){ .kind = WANT_TABLE,
+			.table = table,
+			.name = table,
+			.text = arena_strdup(a, sql) };
+		for (line = strchr(sql, '\n') + 1; *line == '\t'; line = end + 1) {
+			struct want w = { .table = table };
+			end = strchr(line, '\n');
+			if (line_read(a, line + 1, end, &w))
+				PUSH(a, all, *n, cap) = w;
+		}
+	}
+	return all;
+}
+
+enum err
+live_read(struct db *db, struct arena *a, struct live *l, struct fail *f)
+{
+	void *tables, *columns, *indexes;
+	enum err e = db_query(db, a, f, &tables, &l->ntables, SQL_SCHEMA_TABLES);
+
+	if (e == OK)
+		e = db_query(db, a, f, &columns, &l->ncolumns, SQL_SCHEMA_COLUMNS);
+	if (e == OK)
+		e = db_query(db, a, f, &indexes, &l->nindexes, SQL_SCHEMA_INDEXES);
+	if (e != OK)
+		return e;
+	l->tables = tables;
+	l->columns = columns;
+	l->indexes = indexes;
+	return OK;
+}
+
+static bool
+live_table(const struct live *l, const char *name)
+{
+	for (size_t i = 0; i < l->ntables; i++)
+		if (strcmp(l->tables[i].a, name) == 0)
+			return true;
+	return false;
+}
+
+const struct row_column *
+live_column(const struct live *l, const char *table, const char *name)
+{
+	for (size_t i = 0; i < l->ncolumns; i++)
+		if (strcmp(l->columns[i].table, table) == 0 &&
+		    strcmp(l->columns[i].name, name) == 0)
+			return &l->columns[i];
+	return NULL;
+}
+
+const struct row_names *
+live_index(const struct live *l, const char *table, const char *name)
+{
+	for (size_t i = 0; i < l->nindexes; i++)
+		if (strcmp(l->indexes[i].a, table) == 0 &&
+		    strcmp(l->indexes[i].b, name) == 0)
+			return &l->indexes[i];
+	return NULL;
+}
+
+/* Inserts of ours name only what they set, so every column needs its default. */
+static bool
+column_gap(struct arena *a, const struct want *w, const struct live *l, struct gap *g)
+{
+	const struct row_column *c = live_column(l, w->table, w->name);
+
+	if (c == NULL) {
+		g->what = arena_printf(a, "column %s", w->name);
+		g->clause = arena_printf(a, "ADD COLUMN %s", w->text);
+		return true;
+	}
+	if (w->extra == NULL || c->has_default || c->nullable)
+		return false;
+	g->what = arena_printf(a, "default of column %s", w->name);
+	g->clause = arena_printf(
+	    a, "ALTER COLUMN %s SET DEFAULT %s", w->name, w->extra);
+	return true;
+}
+
+static bool
+gap_of(struct arena *a, const struct want *w, const struct live *l, struct gap *g)
+{
+	bool there = live_table(l, w->table);
+
+	g->want = w;
+	if (w->kind == WANT_TABLE) {
+		g->what = arena_strdup(a, "the table");
+		return !there;
+	}
+	if (!there)
+		return false;
+	if (w->kind == WANT_COLUMN)
+		return column_gap(a, w, l, g);
+	if (!w->ours || live_index(l, w->table, w->name) != NULL)
+		return false;
+	g->what = arena_printf(a, "index %s (%s)", w->name, w->extra);
+	g->clause = arena_printf(a, "ADD %s", w->text);
+	return true;
+}
+
+struct gap *
+gaps_find(struct arena *a, const struct want *wants, size_t nwants,
+    const struct live *l, size_t *n)
+{
+	struct gap *all = NULL;
+	size_t cap = 0;
+
+	*n = 0;
+	for (size_t i = 0; i < nwants; i++) {
+		struct gap g = { 0 };
+		if (gap_of(a, &wants[i], l, &g))
+			PUSH(a, all, *n, cap) = g;
+	}
+	return all;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Adoption of an old BOINC database, killed after every step in turn.  $DB_SOCKET is
+ * the server; the databases "old" and "older" hold old_boinc.sql.
+ */
+#include "test/unit/unit.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+#include "db/entity.h"
+#include "db/schema.h"
+#include "lib/banned.h"
+
+enum { STEPS_MAX = 60, KILLED = 9, UNSENT = 2000 };
+
+static struct arena a;
+static struct fail f;
+static struct conf cf;
+static int steps_left;
+
+#define ck_ok(call)                                                                    \
+	ck_assert_msg((call) == OK, "%s: %s: %s", err_name(f.code), f.where, f.detail)
+
+static struct db *
+open_db(const char *name, bool any_schema)
+{
+	struct db *db;
+
+	cf.db_socket = getenv("DB_SOCKET");
+	ck_assert_msg(cf.db_socket != NULL, "DB_SOCKET is not set");
+	cf.db_name = arena_strdup(&a, name);
+	cf.db_user = arena_strdup(&a, "root");
+	cf.db_host = cf.db_passwd = arena_strdup(&a, "");
+	return db_open(&cf, any_schema, &db, &f) == OK ? db : NULL;
+}
+
+static size_t
+errors_of(struct db *db, bool print)
+{
+	struct schema_remark *r;
+	size_t n, errors = 0;
+
+	ck_ok(schema_check(db, &a, &r, &n, &f));
+	for (size_t i = 0; i < n; i++) {
+		errors += r[i].error;
+		if (print)
+			printf("%s: %s\n", r[i].error ? "error" : "remark", r[i].text);
+	}
+	return errors;
+}
+
+static void
+say_nothing(const char *what)
+{
+	(void)what;
+}
+
+/* Dies like a killed process at the step after the last one that it may do. */
+static void
+say_and_die(const char *what)
+{
+	(void)what;
+	if (steps_left-- == 0)
+		_exit(KILLED);
+}
+
+/* How a run ends that may do so many steps. */
+static int
+run_steps(const char *name, int steps)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0) {
+		struct db *db = open_db(name, true);
+		steps_left = steps;
+		_exit(
+		    db != NULL && schema_upgrade(db, &a, false, say_and_die, &f) == OK ?
+			0 :
+			1);
+	}
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	return WEXITSTATUS(status);
+}
+
+static void
+adopted_is_whole(const char *name)
+{
+	struct db *db = open_db(name, false);
+	int64_t shard = -(1 * 64 + 1 % 64) - 1, id = 0;
+	struct workunit *wu;
+	struct result *r;
+
+	ck_assert_msg(db != NULL, "%s", f.detail);
+	ck_assert_uint_eq(errors_of(db, true), 0);
+	ck_ok(workunit_by_id(db, &a, 3, &wu, &f));
+	ck_assert_int_eq(wu->fileset_id, 0); /* it named a set that is nowhere */
+	ck_ok(db_number(db, &f, &id, SQL_FILESET_UNSENT, shard));
+	ck_ok(result_by_id(db, &a, id, &r, &f));
+	ck_assert_int_eq(r->workunitid % 64, 1);
+	ck_assert_int_eq(r->server_state, 2);
+
+	struct app app = { .id = 1 };
+	struct catalog cat = { .apps = &app, .napps = 1 };
+	struct snapshot s = { .cat = &cat };
+	struct rng rng = rng_seed(1);
+	ck_ok(snapshot_plain(db, &a, &rng, UNSENT, &s, &f));
+	ck_assert_uint_eq(s.nplain, UNSENT);
+
+	char domain[] = "\xd0\xbf\xd0\xba \xff"; /* latin1 columns cannot hold it */
+	struct host host = { .userid = 1, .domain_name = domain }, *read;
+	ck_ok(host_insert(db, &host, &f));
+	ck_ok(host_by_id(db, &a, host.id, &read, &f));
+	ck_assert_str_eq(read->domain_name, "?? ?");
+	struct result fresh = { .name = arena_strdup(&a, "fresh_0") };
+	ck_ok(result_insert(db, wu, &fresh, "", 1, &f));
+	db_close(db);
+}
+
+START_TEST(an_old_database_is_refused)
+{
+	ck_assert_ptr_null(open_db("old", false));
+	ck_assert_str_eq(err_name(f.code), err_name(E_CONFIG));
+	ck_assert_ptr_nonnull(strstr(f.detail, "locus schema upgrade"));
+}
+END_TEST
+
+START_TEST(a_dry_run_changes_nothing)
+{
+	struct db *db = open_db("old", true);
+	size_t before = errors_of(db, false);
+	int64_t version;
+
+	ck_assert_uint_gt(before, 20);
+	ck_ok(schema_upgrade(db, &a, true, say_nothing, &f));
+	ck_assert_uint_eq(errors_of(db, false), before);
+	ck_ok(schema_version(db, &version, &f));
+	ck_assert_int_eq(version, 0);
+	db_close(db);
+}
+END_TEST
+
+START_TEST(adopted_in_one_run)
+{
+	ck_assert_int_eq(run_steps("old", STEPS_MAX), 0);
+	adopted_is_whole("old");
+	ck_assert_int_eq(run_steps("old", STEPS_MAX), 0); /* nothing is left to do */
+}
+END_TEST
+
+START_TEST(adopted_though_killed_after_every_step)
+{
+	int runs = 1;
+
+	while (run_steps("older", 1) == KILLED && runs < STEPS_MAX)
+		runs++;
+	ck_assert_int_gt(runs, 10);
+	ck_assert_int_lt(runs, STEPS_MAX);
+	adopted_is_whole("older");
+}
+END_TEST
+
+START_TEST(a_fresh_database_has_no_remarks)
+{
+	struct db *db = open_db("fresh", false);
+	struct schema_remark *r;
+	size_t n;
+
+	ck_assert_ptr_nonnull(db);
+	ck_ok(schema_check(db, &a, &r, &n, &f));
+	ck_assert_msg(n == 0, "%s", n > 0 ? r[0].text : "");
+	db_close(db);
+}
+END_TEST
+
+UNIT_MAIN("adopt", {
+	ADD(an_old_database_is_refused);
+	ADD(a_dry_run_changes_nothing);
+	ADD(adopted_in_one_run);
+	ADD(adopted_though_killed_after_every_step);
+	ADD(a_fresh_database_has_no_remarks);
+})

@@ -1,0 +1,513 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The database layer against a real server, whose socket is in $DB_SOCKET: claims,
+ * reports, lost connections, the loader.  The database "fresh" has the schema; every
+ * test makes the rows that it needs under names of its own.
+ */
+#include "test/unit/unit.h"
+
+#include "db/entity.h"
+#include "db/schema.h"
+#include "db/trigger.h"
+#include "lib/fs.h"
+#include "lib/proc.h"
+#include "model/states.h"
+#include "lib/banned.h"
+
+static struct arena a;
+static struct fail f;
+static struct conf cf;
+static struct db *db;
+static char dir[PATH_MAX];
+
+#define ck_ok(call)                                                                    \
+	ck_assert_msg((call) == OK, "%s: %s: %s", err_name(f.code), f.where, f.detail)
+#define ck_err(call, code) ck_assert_str_eq(err_name(call), err_name(code))
+
+static void
+setup(void)
+{
+	cf.db_socket = getenv("DB_SOCKET");
+	ck_assert_msg(cf.db_socket != NULL, "DB_SOCKET is not set");
+	cf.db_name = arena_strdup(&a, "fresh");
+	cf.db_user = arena_strdup(&a, "root");
+	cf.db_host = cf.db_passwd = arena_strdup(&a, "");
+	cf.project_dir = unit_dir(dir);
+	cf.locality_skip_release = 300;
+	ck_ok(trigger_dirs_make(&cf, &f));
+	ck_ok(db_open(&cf, false, &db, &f));
+}
+
+static void
+teardown(void)
+{
+	db_close(db);
+	ck_ok(fs_rmtree(dir, &f));
+	arena_free(&a);
+}
+
+/* Ends all connections to the database as an operator would. */
+static void
+kill_connections(void)
+{
+	const char *const argv[] = { "sh", "-c",
+		"m=\"mariadb --no-defaults -u root -N -S $DB_SOCKET\"; $m -e \"select "
+		"concat("
+		"'kill ', id, ';') from information_schema.processlist where db = "
+		"'fresh'\" "
+		"| $m",
+		NULL };
+	struct proc_run run = { .argv = argv, .out_max = 1000, .timeout_s = 30 };
+	int status;
+
+	ck_ok(proc_run(&a, &run, &status, NULL, NULL, &f));
+	ck_assert_int_eq(status, 0);
+}
+
+/* A workunit of the file set with so many unsent results, first id returned. */
+static int64_t
+make_results(const char *name, int64_t appid, int64_t fileset_id, int n,
+    int64_t create_time, struct workunit *wu)
+{
+	int64_t first = 0;
+
+	*wu = (struct workunit){ .name = arena_strdup(&a, name),
+		.appid = appid,
+		.fileset_id = fileset_id,
+		.transition_time = TRANSITION_NEVER };
+	ck_ok(workunit_insert(db, wu, "<workunit/>", &f));
+	for (int i = 0; i < n; i++) {
+		struct result r = { .name = arena_printf(&a, "%s_%d", name, i),
+			.create_time = create_time };
+		ck_ok(result_insert(db, wu, &r, "<result/>", 1, &f));
+		first = first == 0 ? r.id : first;
+	}
+	return first;
+}
+
+static int64_t
+make_fileset(const char *name, double size)
+{
+	struct file file = { .name = arena_strdup(&a, name),
+		.md5sum = arena_strdup(&a, ""),
+		.size = size };
+	struct fileset set = { .name = file.name, .appid = 1 };
+
+	ck_ok(file_insert(db, &file, &f));
+	ck_ok(fileset_insert(db, &set, &file.id, 1, &f));
+	return set.id;
+}
+
+static enum err
+claim(int64_t id, int64_t hostid, int64_t userid, int64_t once)
+{
+	struct job job = { .id = id };
+	struct dec_send s = { .job = &job, .once = once };
+
+	return result_claim(db, &s, hostid, userid, 1000, 2000, &f);
+}
+
+START_TEST(a_result_is_claimed_once)
+{
+	struct workunit wu;
+	int64_t id = make_results("claim", 1, 900, 1, 1, &wu);
+	struct result *r;
+
+	ck_ok(claim(id, 11, 1, 0));
+	ck_err(claim(id, 12, 2, 0), E_RACE);
+	ck_assert(!db_duplicate_key(db));
+	ck_ok(result_by_id(db, &a, id, &r, &f));
+	ck_assert_int_eq(r->server_state, RESULT_IN_PROGRESS);
+	ck_assert_int_eq(r->hostid, 11);
+}
+END_TEST
+
+START_TEST(once_rule_is_the_index)
+{
+	struct workunit wu;
+	int64_t id = make_results("once", 1, 901, 2, 1, &wu);
+
+	ck_ok(claim(id, 11, 1, 1));
+	ck_err(claim(id + 1, 12, 1, 1), E_RACE);
+	ck_assert(db_duplicate_key(db));
+	ck_ok(claim(id + 1, 13, 2, 2));
+}
+END_TEST
+
+START_TEST(two_claims_without_a_rule_do_not_collide)
+{
+	struct workunit wu;
+	int64_t id = make_results("norule", 1, 902, 2, 1, &wu);
+
+	ck_ok(claim(id, 11, 1, 0));
+	ck_ok(claim(id + 1, 11, 1, 0));
+}
+END_TEST
+
+static enum err
+report(int64_t id, int64_t hostid, int32_t state, int32_t outcome)
+{
+	struct dec_report d = { .result_id = id,
+		.expect_state = state,
+		.expect_outcome = outcome,
+		.outcome = OUTCOME_SUCCESS };
+	char raw[] = "\xff\xfe raw <stderr> \x01";
+	struct rq_report r = {
+		.state = CLIENT_UPLOADED, .stderr_out = raw, .xml_doc_out = raw
+	};
+
+	return result_report(db, &d, &r, hostid, 1, 0, 1500, &f);
+}
+
+START_TEST(a_report_expects_what_was_read)
+{
+	struct workunit wu;
+	int64_t id = make_results("report", 1, 903, 1, 1, &wu);
+	char *out, *err;
+
+	ck_err(report(id, 11, RESULT_IN_PROGRESS, 0), E_RACE);
+	ck_ok(claim(id, 11, 1, 0));
+	ck_ok(report(id, 11, RESULT_IN_PROGRESS, OUTCOME_INIT));
+	ck_err(report(id, 11, RESULT_IN_PROGRESS, OUTCOME_INIT), E_RACE);
+	ck_ok(result_xml_docs(db, &a, id, NULL, &out, &err, &f));
+	ck_assert_str_eq(err, "\xff\xfe raw <stderr> \x01");
+	ck_assert_str_eq(out, err);
+}
+END_TEST
+
+START_TEST(a_detached_result_may_still_be_reported)
+{
+	struct workunit wu, *now;
+	int64_t id = make_results("detach", 1, 904, 1, 1, &wu);
+
+	ck_ok(claim(id, 21, 1, 0));
+	ck_ok(results_detach(db, &a, 21, 1200, &f));
+	ck_ok(workunit_by_id(db, &a, wu.id, &now, &f));
+	ck_assert_int_eq(now->transition_time, 1200);
+	ck_assert_int_eq(now->transition_seq, 1);
+	ck_ok(report(id, 21, RESULT_OVER, OUTCOME_CLIENT_DETACHED));
+}
+END_TEST
+
+START_TEST(a_killed_connection_is_retried)
+{
+	struct workunit wu, *read;
+	int64_t id = make_results("killed", 1, 905, 1, 1, &wu);
+
+	kill_connections();
+	ck_err(workunit_by_id(db, &a, wu.id, &read, &f), E_RETRY);
+	ck_ok(workunit_by_id(db, &a, wu.id, &read, &f));
+
+	ck_ok(db_begin(db, &f));
+	ck_ok(claim(id, 11, 1, 0));
+	kill_connections();
+	ck_err(claim(id, 11, 1, 0), E_RETRY);
+	ck_err(claim(id, 11, 1, 0), E_RETRY); /* not on a new connection */
+	db_rollback(db);
+	ck_ok(db_begin(db, &f));
+	ck_ok(claim(id, 11, 1, 0)); /* the first was rolled back */
+	ck_ok(db_commit(db, &f));
+}
+END_TEST
+
+START_TEST(an_uncertain_commit_is_settled_by_the_token)
+{
+	struct host host = { .userid = 1 };
+	int64_t token;
+
+	ck_ok(host_insert(db, &host, &f));
+	ck_ok(db_begin(db, &f));
+	ck_ok(host_save_rpc(db, &host, 4711, &f));
+	kill_connections();
+	ck_err(db_commit(db, &f), E_RETRY);
+	ck_assert(db_commit_uncertain(db));
+	ck_ok(host_token(db, host.id, &token, &f));
+	ck_assert_int_eq(token, 0); /* so it was not done */
+	ck_ok(db_begin(db, &f));
+	ck_ok(host_save_rpc(db, &host, 4712, &f));
+	ck_ok(db_commit(db, &f));
+	ck_assert(!db_commit_uncertain(db));
+	ck_ok(host_token(db, host.id, &token, &f));
+	ck_assert_int_eq(token, 4712);
+}
+END_TEST
+
+START_TEST(a_lock_that_is_held_is_retried)
+{
+	struct workunit wu;
+	int64_t id = make_results("locked", 1, 906, 1, 1, &wu);
+	struct db *mine = db, *other;
+
+	ck_ok(db_open(&cf, false, &other, &f));
+	ck_ok(db_begin(other, &f));
+	db = other;
+	ck_ok(claim(id, 11, 1, 0));
+	db = mine;
+	ck_err(claim(id, 12, 2, 0), E_RETRY);
+	db_rollback(other);
+	db_close(other);
+	ck_ok(claim(id, 12, 2, 0));
+}
+END_TEST
+
+START_TEST(no_byte_fails_an_rpc)
+{
+	char every[300], *at = every;
+	struct host host = { .userid = 2 }, *read;
+
+	for (int round = 0; round < 299; round++)
+		*at++ = (char)(1 + round % 255);
+	*at = '\0';
+	host.domain_name = host.os_name = host.misc = host.p_vendor = every;
+	host.host_cpid = arena_strdup(&a, "every byte");
+	ck_ok(host_insert(db, &host, &f));
+	ck_ok(host_save_rpc(db, &host, 1, &f));
+	ck_ok(host_by_cpid(db, &a, 2, "every byte", &read, &f));
+	ck_assert_int_eq(read->id, host.id);
+	ck_assert_uint_eq(strlen(read->domain_name), DB_VARCHAR_MAX);
+}
+END_TEST
+
+START_TEST(held_files_are_written_when_they_change)
+{
+	const int64_t first[] = { 3, 1, 2 }, second[] = { 2, 9 };
+	struct row_pair *pairs;
+	size_t n;
+
+	ck_ok(host_files_save(db, &a, 501, first, N(first), 1, &f));
+	uint64_t before = db_statements(db);
+	ck_ok(host_files_save(db, &a, 501, first, N(first), 2, &f));
+	ck_assert_uint_eq(db_statements(db) - before, 1); /* one look */
+	ck_ok(host_files_save(db, &a, 501, second, N(second), 3, &f));
+	ck_ok(file_holders(db, &a, (int64_t[]){ 1, 2, 3, 9 }, 4, &pairs, &n, &f));
+	ck_assert_uint_eq(n, 2);
+	ck_ok(host_files_save(db, &a, 501, NULL, 0, 4, &f));
+	ck_ok(file_holders(db, &a, second, N(second), &pairs, &n, &f));
+	ck_assert_uint_eq(n, 0);
+}
+END_TEST
+
+static struct request
+request_with(struct rq_file *files, size_t n)
+{
+	return (struct request){ .files = files, .nfiles = n };
+}
+
+START_TEST(the_loader_takes_held_files)
+{
+	int64_t one = make_fileset("held_one", 1000),
+		two = make_fileset("held_two", 50);
+	struct file *both[2];
+	struct fileset pair = { .name = arena_strdup(&a, "held_pair"), .appid = 1 };
+	struct rq_file files[] = { { .name = arena_strdup(&a, "held_one"),
+				       .status = 1 },
+		{ .name = arena_strdup(&a, "held_two"), .status = 0 },
+		{ .name = arena_strdup(&a, "held_by_nobody"), .status = 1 },
+		{ .name = arena_strdup(&a, "held_one' OR 1=1 \xff"), .status = 1 } };
+	struct request rq = request_with(files, N(files));
+	struct snapshot s = { 0 };
+
+	ck_ok(file_by_name(db, &a, "held_one", &both[0], &f));
+	ck_ok(file_by_name(db, &a, "held_two", &both[1], &f));
+	ck_ok(
+	    fileset_insert(db, &pair, (int64_t[]){ both[0]->id, both[1]->id }, 2, &f));
+	ck_ok(trigger_raise(&cf, TRIGGER_NO_WORK_AVAILABLE, "held_one", &f));
+	ck_ok(snapshot_files(db, &a, &cf, &rq, &s, &f));
+	ck_assert_uint_eq(s.nheld_files, 1);
+	ck_assert_uint_eq(s.nfiles, 2);
+	ck_assert_int_eq(s.files[0].fileset_id, one);
+	ck_assert(s.files[0].held && s.files[0].no_work_available);
+	ck_assert_int_eq(s.files[0].bytes_missing, 0);
+	ck_assert_int_eq(s.files[1].fileset_id, pair.id);
+	ck_assert(!s.files[1].held && !s.files[1].no_work_available);
+	ck_assert_int_eq(s.files[1].bytes, 1050);
+	ck_assert_int_eq(s.files[1].bytes_missing, 50);
+	(void)two;
+}
+END_TEST
+
+START_TEST(the_loader_picks_from_the_working_set)
+{
+	struct snapshot s = { 0 };
+	struct request rq = request_with(NULL, 0);
+	struct rng rng = rng_seed(7);
+	int64_t paused = make_fileset("pick_paused", 1);
+
+	for (int i = 0; i < 4; i++) {
+		char *name = arena_printf(&a, "pick_%d", i);
+		make_fileset(name, 10);
+		ck_ok(trigger_raise(&cf, TRIGGER_WORKING_SET, name, &f));
+	}
+	ck_ok(fileset_set_paused(db, paused, 1, &f));
+	ck_ok(trigger_raise(&cf, TRIGGER_WORKING_SET, "pick_paused", &f));
+	ck_ok(trigger_raise(&cf, TRIGGER_WORKING_SET, "not_registered", &f));
+	ck_ok(snapshot_working_set(db, &a, &cf, &rq, &rng, 2, &s, &f));
+	ck_assert_uint_eq(s.nfiles, 2);
+	ck_ok(snapshot_working_set(db, &a, &cf, &rq, &rng, 9, &s, &f));
+	ck_assert_uint_eq(s.nfiles, 4);
+	for (size_t i = 0; i < s.nfiles; i++) {
+		ck_assert(s.files[i].from_working_set && !s.files[i].held);
+		ck_assert_int_eq(s.files[i].bytes_missing, 10);
+	}
+}
+END_TEST
+
+START_TEST(the_loader_searches_once_around)
+{
+	struct request rq = request_with(NULL, 0);
+	struct workunit wu;
+	int64_t last = 0;
+
+	for (int i = 0; i < 3; i++)
+		last = make_fileset(arena_printf(&a, "search_%d", i), 1);
+	make_results("search_a", 1, last, 1, 1, &wu);
+	make_results("search_b", 1, last - 2, 2, 1, &wu);
+	for (uint64_t seed = 0; seed < 20; seed++) {
+		struct snapshot s = { 0 };
+		struct rng rng = rng_seed(seed);
+		bool hit[2] = { false };
+
+		ck_ok(snapshot_search(db, &a, &cf, &rq, &rng, 1000, &s, &f));
+		for (size_t i = 0; i < s.nfiles; i++) {
+			ck_assert(s.files[i].searched);
+			ck_assert_int_ne(s.files[i].fileset_id, last - 1);
+			hit[0] = hit[0] || s.files[i].fileset_id == last;
+			hit[1] = hit[1] || s.files[i].fileset_id == last - 2;
+			for (size_t k = 0; k < i; k++)
+				ck_assert_int_ne(
+				    s.files[i].fileset_id, s.files[k].fileset_id);
+		}
+		ck_assert_msg(hit[0] && hit[1], "seed %d", (int)seed);
+	}
+}
+END_TEST
+
+START_TEST(ids_increase_and_passed_over_ones_are_released)
+{
+	struct workunit wu;
+	int64_t set = make_fileset("order", 1);
+	int64_t id = make_results("order_wu", 1, set, 3, 1000, &wu);
+	struct snap_file file = { .fileset_id = set };
+	struct snapshot s = { .user = { .id = 301 }, .files = &file, .nfiles = 1 };
+
+	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 1100, &s, &f));
+	ck_assert_uint_eq(file.njobs, 3);
+	ck_assert_int_eq(file.jobs[0].id, id);
+	ck_assert_str_eq(file.jobs[0].wu_xml_doc, "<workunit/>");
+	ck_assert_str_eq(file.jobs[0].xml_doc_in, "<result/>");
+	ck_assert(file.has_unsent && file.has_any_wu && file.has_open_wu);
+
+	ck_ok(claim(id + 2, 11, 301, 0)); /* the last one: two are passed over */
+	file = (struct snap_file){ .fileset_id = set };
+	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 1299, &s, &f));
+	ck_assert_int_eq(file.last_id, id + 2);
+	ck_assert_uint_eq(file.njobs, 0);
+	ck_assert(file.has_unsent);
+	file = (struct snap_file){ .fileset_id = set };
+	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 1300, &s, &f));
+	ck_assert_uint_eq(file.njobs, 2);
+
+	s.user.id = 302; /* another account gets them at once */
+	file = (struct snap_file){ .fileset_id = set };
+	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 1100, &s, &f));
+	ck_assert_uint_eq(file.njobs, 2);
+}
+END_TEST
+
+START_TEST(files_past_the_need_are_not_loaded)
+{
+	struct workunit wu;
+	int64_t full = make_fileset("past_full", 1),
+		none = make_fileset("past_none", 1);
+	struct snap_file files[] = { { .fileset_id = none }, { .fileset_id = full },
+		{ .fileset_id = none } };
+	struct snapshot s = { .user = { .id = 303 }, .files = files, .nfiles = 3 };
+	bool ready;
+
+	make_results("past_wu", 1, full, 6, 1, &wu);
+	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 10, &s, &f));
+	ck_assert(
+	    !files[0].has_unsent && !files[0].has_any_wu && !files[0].has_open_wu);
+	ck_assert_uint_eq(files[1].njobs, 4);
+	ck_assert(files[2].has_unsent && files[2].has_open_wu);
+	ck_assert_uint_eq(files[2].njobs, 0);
+	ck_ok(filesets_ready(db, &none, 1, &ready, &f));
+	ck_assert(!ready);
+	ck_ok(filesets_ready(db, (int64_t[]){ none, full }, 2, &ready, &f));
+	ck_assert(ready);
+}
+END_TEST
+
+START_TEST(plain_jobs_come_from_shards)
+{
+	struct app app = { .name = arena_strdup(&a, "shards"),
+		.user_friendly_name = arena_strdup(&a, "") };
+	struct rng rng = rng_seed(3);
+	struct snapshot s = { 0 };
+	struct workunit wu;
+
+	ck_ok(app_insert(db, &app, &f));
+	for (int i = 0; i < 70; i++)
+		make_results(arena_printf(&a, "shards_%d", i), app.id, 0, 1, 1, &wu);
+	s.cat = &(struct catalog){ .apps = &app, .napps = 1 };
+	ck_ok(snapshot_plain(db, &a, &rng, 100, &s, &f));
+	ck_assert_uint_eq(s.nplain, 70);
+	ck_ok(snapshot_plain(db, &a, &rng, 3, &s, &f));
+	ck_assert_uint_eq(s.nplain, 12);
+	ck_ok(claim(s.plain[5].id, 11, 304, 304));
+	ck_ok(snapshot_user_wus(db, &a, 304, &s, &f));
+	ck_assert_uint_eq(s.nuser_wus, 1);
+	ck_assert_int_eq(s.user_wus[0], s.plain[5].workunitid);
+}
+END_TEST
+
+START_TEST(reports_and_lost_results)
+{
+	struct workunit wu;
+	int64_t id = make_results("lost", 1, 907, 5, 1, &wu);
+	struct rq_report reports[] = { { .name = arena_strdup(&a, "lost_0") },
+		{ .name = arena_strdup(&a, "nobody's") },
+		{ .name = arena_strdup(&a, "lost_4") } };
+	struct rq_other others[] = { { .name = arena_strdup(&a, "lost_1") } };
+	struct request rq = { .reports = reports,
+		.nreports = N(reports),
+		.has_other_results = true,
+		.other_results = others,
+		.nother_results = N(others) };
+	struct snapshot s = { .host = { .id = 601 }, .user = { .id = 305 } };
+
+	for (int i = 0; i < 3; i++)
+		ck_ok(claim(id + i, 601, 305, 0));
+	ck_ok(claim(id + 4, 602, 305, 0));
+	ck_ok(snapshot_reported(db, &a, &rq, &s, &f));
+	ck_assert_uint_eq(s.nin_progress, 3);
+	ck_assert(s.reports[0].found && !s.reports[1].found && s.reports[2].found);
+	ck_assert_int_eq(s.reports[0].result.server_state, RESULT_IN_PROGRESS);
+	ck_assert(s.reports[2].same_user_host && !s.reports[0].same_user_host);
+	ck_assert_str_eq(s.in_progress[1].xml_doc_in, "");
+	ck_assert_str_eq(s.in_progress[2].xml_doc_in, "<result/>"); /* the lost one */
+	ck_ok(snapshot_others(db, &a, &rq, &s, &f));
+	ck_assert(s.others[0].found);
+}
+END_TEST
+
+UNIT_MAIN("db", {
+	tcase_add_checked_fixture(tc, setup, teardown);
+	ADD(a_result_is_claimed_once);
+	ADD(once_rule_is_the_index);
+	ADD(two_claims_without_a_rule_do_not_collide);
+	ADD(a_report_expects_what_was_read);
+	ADD(a_detached_result_may_still_be_reported);
+	ADD(a_killed_connection_is_retried);
+	ADD(an_uncertain_commit_is_settled_by_the_token);
+	ADD(a_lock_that_is_held_is_retried);
+	ADD(no_byte_fails_an_rpc);
+	ADD(held_files_are_written_when_they_change);
+	ADD(the_loader_takes_held_files);
+	ADD(the_loader_picks_from_the_working_set);
+	ADD(the_loader_searches_once_around);
+	ADD(ids_increase_and_passed_over_ones_are_released);
+	ADD(files_past_the_need_are_not_loaded);
+	ADD(plain_jobs_come_from_shards);
+	ADD(reports_and_lost_results);
+})
