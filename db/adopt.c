@@ -6,8 +6,6 @@
 #include "db/private.h"
 #include "lib/banned.h"
 
-static const char create[] = "CREATE TABLE IF NOT EXISTS ";
-
 static char *
 cut(struct arena *a, const char *from, const char *to)
 {
@@ -86,6 +84,19 @@ line_read(struct arena *a, const char *line, const char *end, struct want *w)
 	return true;
 }
 
+/* A table's first line ends with "name ("; NULL for other statements. */
+static char *
+table_of(struct arena *a, const char *sql)
+{
+	const char *end = strchr(sql, '\n') - 2, *name = end;
+
+	if (end < sql || strncmp(end, " (", 2) != 0)
+		return NULL;
+	while (name > sql && name[-1] != ' ')
+		name--;
+	return cut(a, name, end);
+}
+
 struct want *
 wants_read(struct arena *a, size_t *n)
 {
@@ -95,10 +106,9 @@ wants_read(struct arena *a, size_t *n)
 	*n = 0;
 	for (size_t i = 0; schema_sql[i] != NULL; i++) {
 		const char *sql = schema_sql[i], *line, *end;
-		if (!starts(sql, create))
+		char *table = table_of(a, sql);
+		if (table == NULL)
 			continue;
-		const char *name = sql + strlen(create);
-		char *table = cut(a, name, strchr(name, ' '));
 		PUSH(a, all, *n, cap) = (struct want){ .kind = WANT_TABLE,
 			.table = table,
 			.name = table,

@@ -35,6 +35,7 @@ size_t list_slot(size_t n);
 size_t list_size(size_t slot);
 /* The statement's text with $COLS, $VALUES and $LIST filled in. */
 char *stmt_text(struct arena *, enum stmt_id, size_t slot);
+bool eat(const char **text, const char *word); /* steps over word if it is next */
 void stmt_args(enum stmt_id, va_list, struct db_arg *);
 size_t stmt_list_len(enum stmt_id, const struct db_arg *);
 

@@ -237,20 +237,35 @@ step(const struct upgrade *u, const char *what, const char *sql, struct fail *f)
 	return u->dry ? OK : conn_text(u->db, sql, what, f);
 }
 
+static char *
+alter_text(struct arena *a, const char *table, const char *clauses)
+{
+	struct buf sql = buf_new(a);
+
+	for (const char *p = stmt_infos[SQL_SCHEMA_ALTER].sql; *p != '\0';) {
+		if (eat(&p, "$TABLE"))
+			buf_puts(&sql, table);
+		else if (eat(&p, "$CLAUSES"))
+			buf_puts(&sql, clauses);
+		else
+			buf_put(&sql, p++, 1);
+	}
+	return sql.p;
+}
+
 /* All gaps of one table in one ALTER, which the server does as a whole or not at all.
  */
 static enum err
 table_alter(const struct upgrade *u, const struct gap *g, size_t n, struct fail *f)
 {
-	struct buf sql = buf_new(u->a), what = buf_new(u->a);
+	struct buf clauses = buf_new(u->a), what = buf_new(u->a);
 
-	buf_printf(&sql, "ALTER TABLE %s ", g->want->table);
 	buf_printf(&what, "add to table %s: ", g->want->table);
 	for (size_t i = 0; i < n; i++) {
-		buf_printf(&sql, "%s%s", i > 0 ? ", " : "", g[i].clause);
+		buf_printf(&clauses, "%s%s", i > 0 ? ", " : "", g[i].clause);
 		buf_printf(&what, "%s%s", i > 0 ? ", " : "", g[i].what);
 	}
-	return step(u, what.p, sql.p, f);
+	return step(u, what.p, alter_text(u->a, g->want->table, clauses.p), f);
 }
 
 static enum err

@@ -66,7 +66,7 @@ put_cols(struct buf *b, const struct row_shape *shape)
 	}
 }
 
-static bool
+bool
 eat(const char **p, const char *word)
 {
 	size_t n = strlen(word);

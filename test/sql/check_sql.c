@@ -231,7 +231,8 @@ check_all(struct check *x)
 		x->counting = second - first;
 	}
 	for (enum stmt_id id = 0; id < SQL__MAX; id++)
-		check_statement(x, id);
+		if (strstr(stmt_infos[id].sql, "$TABLE") == NULL)
+			check_statement(x, id);
 	printf("check-sql-%s: %d passed, %d failed\n", x->mode, x->passed, x->failed);
 	return x->failed == 0 ? 0 : 1;
 }
