@@ -50,8 +50,6 @@ static const struct daemon_option options[] = {
 struct trial {
 	struct ctx *x;
 	struct workunit *wu;
-	struct result *all; /* every result of it       */
-	size_t nall;
 	struct result *r;    /* those that count, by id  */
 	struct output **out; /* aligned with r         */
 	size_t *nout, n;
@@ -138,10 +136,10 @@ judge(struct trial *t, size_t i)
 	enum err e = outputs_of(
 	    x->db, &x->a, x->conf, t->r[i].id, &t->out[i], &t->nout[i], &x->fail);
 
-	if (e == E_BADREQ || e == E_NOTFOUND)
-		return MATCH_BAD;
-	if (e != OK)
+	if (e != OK) { /* our own rows: no fault of the host */
+		log_fail("reading what the result was to make", &x->fail);
 		return MATCH_LATER;
+	}
 	for (size_t k = 0; k < t->nout[i]; k++) {
 		enum match m = judge_file(x, &t->r[i], &t->out[i][k]);
 		if (m != MATCH_SAME)
@@ -194,21 +192,21 @@ static enum err
 load(struct trial *t)
 {
 	struct ctx *x = t->x;
-	enum err e = results_of_workunit(
-	    x->db, &x->a, t->wu->id, &t->all, &t->nall, &x->fail);
+	struct result *all;
+	size_t n;
+	enum err e = results_of_workunit(x->db, &x->a, t->wu->id, &all, &n, &x->fail);
 
 	if (e != OK)
 		return e;
-	t->r = NEWN(&x->a, struct result, t->nall);
-	t->out = NEWN(&x->a, struct output *, t->nall);
-	t->nout = NEWN(&x->a, size_t, t->nall);
-	t->init = NEWN(&x->a, enum match, t->nall);
-	for (size_t i = 0; i < t->nall; i++) {
-		const struct result *r = &t->all[i];
-		if (r->server_state == RESULT_OVER && r->outcome == OUTCOME_SUCCESS &&
-		    r->validate_state != VALIDATE_INVALID)
-			t->r[t->n++] = *r;
-	}
+	t->r = NEWN(&x->a, struct result, n);
+	t->out = NEWN(&x->a, struct output *, n);
+	t->nout = NEWN(&x->a, size_t, n);
+	t->init = NEWN(&x->a, enum match, n);
+	for (size_t i = 0; i < n; i++)
+		if (all[i].server_state == RESULT_OVER &&
+		    all[i].outcome == OUTCOME_SUCCESS &&
+		    all[i].validate_state != VALIDATE_INVALID)
+			t->r[t->n++] = all[i];
 	for (size_t i = 0; i < t->n; i++)
 		t->init[i] = judge(t, i);
 	return OK;
@@ -283,25 +281,6 @@ save_effects(struct trial *t, struct result *to, size_t n)
 	return e;
 }
 
-/* With a canonical result nobody needs to be given another one. */
-static enum err
-save_unneeded(struct trial *t)
-{
-	struct ctx *x = t->x;
-	enum err e = OK;
-
-	for (size_t i = 0; i < t->nall && e == OK; i++) {
-		struct result to = t->all[i];
-		if (to.server_state != RESULT_UNSENT &&
-		    to.server_state != RESULT_INACTIVE)
-			continue;
-		to.server_state = RESULT_OVER;
-		to.outcome = OUTCOME_DIDNT_NEED;
-		e = result_move(x->db, &t->all[i], &to, &x->fail);
-	}
-	return e;
-}
-
 static enum err
 unit_save(struct ctx *x, void *arg)
 {
@@ -317,8 +296,6 @@ unit_save(struct ctx *x, void *arg)
 		e = result_move(x->db, &t->r[i], &moved[nmoved], &x->fail);
 		nmoved++;
 	}
-	if (e == OK && t->c.canonical_resultid != 0)
-		e = save_unneeded(t);
 	return e == OK ? save_effects(t, moved, nmoved) : e;
 }
 
