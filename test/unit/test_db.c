@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What of the database layer needs no server: texts, statements, schema.sql, triggers.
+ */
+#include "unit.h"
+
+#include "db/adopt.h"
+#include "db/private.h"
+#include "db/trigger.h"
+#include "lib/fs.h"
+#include "model/states.h"
+#include "lib/banned.h"
+
+static struct arena a;
+static struct fail f;
+
+#define ck_ok(call)                                                                    \
+	ck_assert_msg((call) == OK, "%s: %s: %s", err_name(f.code), f.where, f.detail)
+
+static const struct {
+	const char *in;
+	int text_bytes;
+	size_t max;
+	const char *out;
+} texts[] = {
+#include "test/unit/db_texts.def"
+};
+
+START_TEST(text_is_made_valid)
+{
+	const char *out = text_valid(
+	    &a, texts[_i].in, texts[_i].text_bytes, texts[_i].max);
+
+	ck_assert_str_eq(out, texts[_i].out);
+	if (strcmp(texts[_i].in, texts[_i].out) == 0)
+		ck_assert_ptr_eq(out, texts[_i].in); /* nothing is copied for nothing */
+	arena_free(&a);
+}
+END_TEST
+
+static size_t
+params_of_args(const struct stmt_info *st, size_t list)
+{
+	size_t n = 0;
+
+	for (const char *p = st->args; *p != '\0'; p++) {
+		ck_assert_msg(strchr("ifstbRIS", *p) != NULL, "%s: '%c'", st->name, *p);
+		n += *p == 'R' ? st->shape->ncols : (*p == 'I' || *p == 'S') ? list : 1;
+	}
+	return n;
+}
+
+START_TEST(arguments_fit_the_text)
+{
+	const struct stmt_info *st = &stmt_infos[_i];
+
+	for (size_t slot = 0; slot < LIST_SIZES; slot++) {
+		size_t marks = 0;
+		char *sql = stmt_text(&a, (enum stmt_id)_i, slot);
+		for (const char *p = sql; *p != '\0'; p++)
+			marks += *p == '?';
+		ck_assert_msg(marks == params_of_args(st, list_size(slot)),
+		    "%s: \"%s\" for %zu parameters", st->name, st->args, marks);
+		ck_assert_msg(strchr(sql, '$') == NULL || _i == SQL_SCHEMA_ALTER,
+		    "%s: %s", st->name, sql);
+	}
+	ck_assert_uint_le(strlen(st->args), ARGS_MAX);
+	arena_free(&a);
+}
+END_TEST
+
+/* Whole rows by hand: each item of the select list ends with the name of its column. */
+START_TEST(a_job_s_columns_are_in_order)
+{
+	const struct row_shape *job = &shape_job;
+	char *rest = stmt_text(&a, SQL_JOBS_AFTER, 0) + strlen("SELECT "), *item;
+
+	*strstr(rest, " FROM ") = '\0';
+	for (size_t i = 0; i < job->ncols; i++) {
+		item = strtok_r(rest, ",", &rest);
+		ck_assert_ptr_nonnull(item);
+		const char *name = strrchr(item, '.'), *as = strstr(item, " AS ");
+		ck_assert_str_eq(
+		    as != NULL ? as + strlen(" AS ") : name + 1, job->cols[i].name);
+	}
+	ck_assert_str_eq(rest, "");
+	arena_free(&a);
+}
+END_TEST
+
+/* States stand in the texts as numbers. */
+static const struct {
+	const char *text;
+	int value;
+} states[] = {
+#define STMT(name, args, shape, key, rows, sql)
+#define STATE_TEXT(text, value) { text, value },
+#include "db/stmts.def"
+#undef STATE_TEXT
+#undef STMT
+};
+
+START_TEST(states_are_the_model_s)
+{
+	ck_assert_int_eq(strtol(states[_i].text, NULL, 10), states[_i].value);
+}
+END_TEST
+
+START_TEST(lists_are_padded_to_four_sizes)
+{
+	static const size_t want[][2] = { { 0, 1 }, { 1, 1 }, { 2, 4 }, { 4, 4 },
+		{ 5, 16 }, { 16, 16 }, { 17, 64 }, { 64, 64 } };
+
+	for (size_t i = 0; i < N(want); i++)
+		ck_assert_uint_eq(list_size(list_slot(want[i][0])), want[i][1]);
+}
+END_TEST
+
+static const struct want *
+want_named(const struct want *w, size_t n, enum want_kind kind, const char *table,
+    const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (w[i].kind == kind && strcmp(w[i].table, table) == 0 &&
+		    strcmp(w[i].name, name) == 0)
+			return &w[i];
+	ck_abort_msg("schema.sql has no %s of %s", name, table);
+	return NULL;
+}
+
+START_TEST(schema_is_read)
+{
+	size_t n;
+	struct want *w = wants_read(&a, &n);
+	const struct want *q = want_named(w, n, WANT_INDEX, "result", "q");
+
+	ck_assert_str_eq(q->text, "KEY q (ready, id)");
+	ck_assert_str_eq(q->extra, "ready,id");
+	ck_assert(q->ours);
+	ck_assert(!want_named(w, n, WANT_INDEX, "workunit", "wu_batch")->ours);
+	ck_assert_str_eq(want_named(w, n, WANT_COLUMN, "host", "misc")->extra, "('')");
+	ck_assert_ptr_null(want_named(w, n, WANT_COLUMN, "result", "ready")->extra);
+	ck_assert_str_eq(
+	    want_named(w, n, WANT_COLUMN, "result", "size_class")->extra, "-1");
+	arena_free(&a);
+}
+END_TEST
+
+/* Every table has a primary key, InnoDB, and every number a default. */
+START_TEST(schema_is_sound)
+{
+	size_t n;
+	struct want *w = wants_read(&a, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		if (w[i].kind == WANT_TABLE) {
+			want_named(w, n, WANT_INDEX, w[i].table, "PRIMARY");
+			ck_assert_ptr_nonnull(strstr(w[i].text, "ENGINE=InnoDB"));
+		}
+		if (w[i].kind == WANT_COLUMN &&
+		    (strstr(w[i].text, "INT") != NULL ||
+			strstr(w[i].text, "DOUBLE") != NULL))
+			ck_assert_msg(strstr(w[i].text, " DEFAULT ") != NULL ||
+					  strstr(w[i].text, "AUTO_INCREMENT") != NULL,
+			    "%s.%s has no default", w[i].table, w[i].name);
+	}
+	arena_free(&a);
+}
+END_TEST
+
+static struct conf cf;
+static char dir[PATH_MAX];
+
+static size_t
+listed(enum trigger t, const char *want)
+{
+	char **names;
+	size_t n;
+
+	ck_ok(trigger_list(&a, &cf, t, &names, &n, &f));
+	ck_assert(n == 0 || strcmp(names[0], want) == 0);
+	return n;
+}
+
+START_TEST(triggers_are_raised_and_cleared)
+{
+	cf.project_dir = unit_dir(dir);
+	ck_assert_uint_eq(listed(TRIGGER_WORKING_SET, ""), 0); /* no directory yet */
+	ck_ok(trigger_dirs_make(&cf, &f));
+	ck_ok(trigger_raise(&cf, TRIGGER_NEED_WORK, "F", &f));
+	ck_ok(trigger_raise(&cf, TRIGGER_NEED_WORK, "F", &f));
+	ck_assert(trigger_is(&cf, TRIGGER_NEED_WORK, "F"));
+	ck_assert(!trigger_is(&cf, TRIGGER_FILES_NO_WORK, "F"));
+	ck_assert_int_ge(trigger_age_s(&cf, TRIGGER_NEED_WORK, "F", INT32_MAX), 0);
+	ck_assert_int_eq(trigger_age_s(&cf, TRIGGER_NEED_WORK, "G", INT32_MAX), -1);
+	ck_assert_uint_eq(listed(TRIGGER_NEED_WORK, "F"), 1);
+	ck_ok(trigger_clear(&cf, TRIGGER_NEED_WORK, "F", &f));
+	ck_ok(trigger_clear(&cf, TRIGGER_NEED_WORK, "F", &f));
+	ck_assert_uint_eq(listed(TRIGGER_NEED_WORK, ""), 0);
+	ck_ok(fs_rmtree(dir, &f));
+	arena_free(&a);
+}
+END_TEST
+
+START_TEST(a_claim_hides_and_comes_back)
+{
+	size_t n;
+
+	cf.project_dir = unit_dir(dir);
+	ck_ok(trigger_dirs_make(&cf, &f));
+	ck_ok(trigger_raise(&cf, TRIGGER_NEED_WORK, "F", &f));
+	ck_ok(trigger_claim(&cf, "F", &f));
+	ck_assert_int_eq(trigger_claim(&cf, "F", &f), E_NOTFOUND);
+	ck_assert_uint_eq(listed(TRIGGER_NEED_WORK, ""), 0);
+	ck_ok(trigger_claims_take_back(&a, &cf, &n, &f));
+	ck_assert_uint_eq(n, 1);
+	ck_assert_uint_eq(listed(TRIGGER_NEED_WORK, "F"), 1);
+	ck_ok(trigger_claim(&cf, "F", &f));
+	ck_ok(trigger_claim_done(&cf, "F", &f));
+	ck_ok(trigger_claims_take_back(&a, &cf, &n, &f));
+	ck_assert_uint_eq(n, 0);
+	ck_ok(fs_rmtree(dir, &f));
+	arena_free(&a);
+}
+END_TEST
+
+static const char *const refused[] = { "", ".", "..", "a/b", "/etc/passwd", ".claim-F",
+	"0123456789012345678901234567890123456789012345678901234567890123456789"
+	"0123456789012345678901234567890123456789012345678901234567890123456789"
+	"012345678901234567890123456789012345678901234567890" };
+
+START_TEST(names_that_leave_the_directory_are_refused)
+{
+	cf.project_dir = unit_dir(dir);
+	ck_ok(trigger_dirs_make(&cf, &f));
+	ck_assert_int_eq(
+	    trigger_raise(&cf, TRIGGER_NEED_WORK, refused[_i], &f), E_BADREQ);
+	ck_assert_int_eq(trigger_claim(&cf, refused[_i], &f), E_BADREQ);
+	ck_assert(!trigger_is(&cf, TRIGGER_NEED_WORK, refused[_i]));
+	ck_ok(fs_rmtree(dir, &f));
+}
+END_TEST
+
+UNIT_MAIN("db", {
+	ADD_LOOP(text_is_made_valid, N(texts));
+	ADD_LOOP(arguments_fit_the_text, SQL__MAX);
+	ADD_LOOP(states_are_the_model_s, N(states));
+	ADD(a_job_s_columns_are_in_order);
+	ADD(lists_are_padded_to_four_sizes);
+	ADD(schema_is_read);
+	ADD(schema_is_sound);
+	ADD(triggers_are_raised_and_cleared);
+	ADD(a_claim_hides_and_comes_back);
+	ADD_LOOP(names_that_leave_the_directory_are_refused, N(refused));
+})
