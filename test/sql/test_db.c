@@ -250,6 +250,21 @@ START_TEST(a_lock_that_is_held_is_retried)
 }
 END_TEST
 
+START_TEST(who_cannot_connect_is_told_why)
+{
+	struct conf bad = cf;
+	struct db *none;
+
+	bad.db_socket = arena_strdup(&a, "/nonexistent/mysql.sock");
+	ck_err(db_open(&bad, false, &none, &f), E_DB);
+	ck_assert_ptr_nonnull(strstr(f.detail, "/nonexistent/mysql.sock"));
+	bad = cf;
+	bad.db_name = arena_strdup(&a, "no_such_database");
+	ck_err(db_open(&bad, false, &none, &f), E_CONFIG);
+	ck_assert_ptr_nonnull(strstr(f.detail, "no_such_database"));
+}
+END_TEST
+
 START_TEST(no_byte_fails_an_rpc)
 {
 	char every[300], *at = every;
@@ -501,6 +516,7 @@ UNIT_MAIN("db", {
 	ADD(a_killed_connection_is_retried);
 	ADD(an_uncertain_commit_is_settled_by_the_token);
 	ADD(a_lock_that_is_held_is_retried);
+	ADD(who_cannot_connect_is_told_why);
 	ADD(no_byte_fails_an_rpc);
 	ADD(held_files_are_written_when_they_change);
 	ADD(the_loader_takes_held_files);
