@@ -7,6 +7,7 @@
 #include <string.h>
 #include "proto/request.h"
 #include "test/reply_tree.h"
+#include "lib/banned.h"
 
 static const char *const top_names[] = {
 #define TOP(name) #name,

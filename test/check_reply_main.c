@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include "lib/fs.h"
 #include "test/check_reply.h"
+#include "lib/banned.h"
 
 enum { FILE_MAX = 256 << 20 };
 

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include "lib/banned.h"
 
 enum { DEPTH_MAX = 12, TOKEN_MAX = 4095, VIOLATIONS_MAX = 200 };
 

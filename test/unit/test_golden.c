@@ -13,6 +13,7 @@
 #include "test/check_reply.h"
 #include "test/dump_request.h"
 #include "test/unit/unit.h"
+#include "lib/banned.h"
 
 enum { NAMES_MAX = 64, FILE_MAX = 1 << 20 };
 

@@ -4,6 +4,7 @@
 #include "proto/request.h"
 #include "test/dump_request.h"
 #include "test/unit/unit.h"
+#include "lib/banned.h"
 
 #define LONG_64  "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define LONG_256 LONG_64 LONG_64 LONG_64 LONG_64

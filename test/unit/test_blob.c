@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stored blobs from templates, file names, upload messages, web replies, master pages.
+ */
+#include "test/unit/unit.h"
+
+#include "proto/blob.h"
+#include "proto/upload.h"
+#include "proto/web.h"
+#include "lib/banned.h"
+
+#define NUMBERS                                                                        \
+	"<rsc_fpops_est>1e12</rsc_fpops_est><rsc_fpops_bound>1e14</rsc_fpops_bound>"   \
+	"<rsc_disk_bound>1e8</rsc_disk_bound><delay_bound>86400</delay_bound>"         \
+	"<target_nresults>2</target_nresults><max_error_results>3</max_error_results>" \
+	"<max_total_results>6</max_total_results><max_success_results>4</"             \
+	"max_success_results>"
+
+/* --- templates --- */
+
+static const struct {
+	const char *what;
+	size_t nfiles;
+	const char *command_line, *tmpl, *want, *refusal;
+} inputs[] = {
+#define INPUT(what, n, cmd, tmpl, want, refusal) { what, n, cmd, tmpl, want, refusal },
+#define OUTPUT(what, tmpl, refusal)
+#include "test/unit/blob_cases.def"
+#undef INPUT
+#undef OUTPUT
+};
+static const struct {
+	const char *what, *tmpl, *refusal;
+} outputs[] = {
+#define INPUT(what, n, cmd, tmpl, want, refusal)
+#define OUTPUT(what, tmpl, refusal) { what, tmpl, refusal },
+#include "test/unit/blob_cases.def"
+#undef INPUT
+#undef OUTPUT
+};
+
+static const struct input_file files[] = {
+	{ "F0", "http://h/dl/F0?a&b", "900150983cd24fb0d6963f7d28e17f72", 4000000000 },
+	{ "F1", "http://h/dl/F1", "900150983cd24fb0d6963f7d28e17f72", 3 },
+};
+
+START_TEST(input_templates)
+{
+	struct arena a = { 0 };
+	struct workunit wu = { .name = arena_strdup(&a, "W") };
+	struct fail f = { 0 };
+	char *doc = NULL;
+	enum err e = blob_workunit(&a, inputs[_i].tmpl, files, inputs[_i].nfiles,
+	    inputs[_i].command_line, &wu, &doc, &f);
+
+	if (inputs[_i].refusal != NULL) {
+		ck_assert_int_eq(e, E_BADREQ);
+		ck_assert_msg(strstr(f.detail, inputs[_i].refusal) != NULL, "%s: %s",
+		    inputs[_i].what, f.detail);
+	} else {
+		ck_assert_msg(e == OK, "%s: %s", inputs[_i].what, f.detail);
+		ck_assert_msg(strstr(doc, inputs[_i].want) != NULL, "%s:\n%s",
+		    inputs[_i].what, doc);
+		ck_assert(wu.rsc_fpops_bound == 1e14 && wu.delay_bound == 86400);
+		ck_assert_int_eq(wu.target_nresults, 2);
+	}
+	arena_free(&a);
+}
+END_TEST
+
+START_TEST(output_templates)
+{
+	struct arena a = { 0 };
+	struct fail f = { 0 };
+	enum err e = blob_check_output(&a, outputs[_i].tmpl, &f);
+
+	if (outputs[_i].refusal == NULL)
+		ck_assert_msg(e == OK, "%s: %s", outputs[_i].what, f.detail);
+	else
+		ck_assert_msg(
+		    e == E_BADREQ && strstr(f.detail, outputs[_i].refusal) != NULL,
+		    "%s: %s", outputs[_i].what, f.detail);
+	arena_free(&a);
+}
+END_TEST
+
+START_TEST(result_blob)
+{
+	struct arena a = { 0 };
+	struct fail f = { 0 };
+	char *private_text, *public_text, *doc, *sig;
+	struct key *private_key, *public_key;
+	struct blob_file *bf;
+	const char *p;
+	size_t n;
+
+	ck_assert_int_eq(key_make(&a, &private_text, &public_text, &f), OK);
+	ck_assert_int_eq(key_parse_private(private_text, &private_key, &f), OK);
+	ck_assert_int_eq(key_parse_public(public_text, &public_key, &f), OK);
+	ck_assert_msg(
+	    blob_result(&a, outputs[0].tmpl, "ex_100_0", 4711,
+		"http://h/file_upload_handler?a&b", private_key, &doc, &f) == OK,
+	    "%s", f.detail);
+	ck_assert_ptr_nonnull(strstr(doc,
+	    "<file_info>\n    <name>ex_100_0_r4711_0</name>\n    <generated_locally/>\n"
+	    "    <max_nbytes>5e6</max_nbytes>\n"
+	    "    <url>http://h/file_upload_handler?a&amp;b</url>\n<xml_signature>\n"));
+	ck_assert_ptr_nonnull(
+	    strstr(doc, ".\n</xml_signature>\n</file_info>\n<result>\n    <file_ref>\n"
+			"        <file_name>ex_100_0_r4711_0</file_name>\n        "
+	                "<open_name>out</open_name>\n"
+			"    </file_ref>\n    <report_immediately/>\n</result>\n"));
+	p = strstr(doc, "<xml_signature>\n") + strlen("<xml_signature>\n");
+	sig = arena_memdup(&a, p, (size_t)(strstr(p, "</xml_signature>") - p));
+	ck_assert_msg(
+	    verify_text(public_key,
+		"<name>ex_100_0_r4711_0</name><max_nbytes>5000000</max_nbytes>", sig,
+		&f) == OK,
+	    "%s", f.detail);
+	ck_assert_int_eq(blob_files(&a, doc, &bf, &n, &f), OK);
+	ck_assert_uint_eq(n, 1);
+	ck_assert_str_eq(bf[0].name, "ex_100_0_r4711_0");
+	ck_assert_str_eq(bf[0].open_name, "out");
+	ck_assert(bf[0].max_nbytes == 5e6 && bf[0].generated_locally && !bf[0].sticky);
+	key_free(private_key);
+	key_free(public_key);
+	arena_free(&a);
+}
+END_TEST
+
+START_TEST(too_big_a_blob)
+{
+	struct arena a = { 0 };
+	struct workunit wu = { .name = arena_strdup(&a, "W") };
+	struct fail f = { 0 };
+	struct buf b = buf_new(&a);
+	char *doc;
+
+	buf_puts(&b, "<workunit>" NUMBERS "<x>");
+	for (int i = 0; i < 7000; i++)
+		buf_puts(&b, "0123456789");
+	buf_puts(&b, "</x></workunit>");
+	ck_assert_int_eq(
+	    blob_workunit(&a, b.p, NULL, 0, NULL, &wu, &doc, &f), E_BADREQ);
+	ck_assert_ptr_nonnull(strstr(f.detail, "at most 65535"));
+	arena_free(&a);
+}
+END_TEST
+
+START_TEST(app_version_blob)
+{
+	struct version_file v[] = {
+		{ "app_1", "http://h/dl/app_1", "00ff\n.\n", 77, NULL, true, true,
+		    false },
+		{ "lib.so", "http://h/dl/lib.so", "00ee\n.\n", 5, "lib.so", false,
+		    false, true },
+	};
+	struct arena a = { 0 };
+	struct fail f = { 0 };
+	char *doc;
+
+	ck_assert_int_eq(blob_app_version(&a, "app", 312, "8.1.0", v, 2, &doc, &f), OK);
+	ck_assert_str_eq(doc,
+	    "<file_info>\n    <name>app_1</name>\n    <url>http://h/dl/app_1</url>\n"
+	    "    <executable/>\n    <file_signature>\n00ff\n.\n    </file_signature>\n"
+	    "    <nbytes>77</nbytes>\n</file_info>\n"
+	    "<file_info>\n    <name>lib.so</name>\n    <url>http://h/dl/lib.so</url>\n"
+	    "    <file_signature>\n00ee\n.\n    </file_signature>\n"
+	    "    <nbytes>5</nbytes>\n</file_info>\n"
+	    "<app_version>\n    <app_name>app</app_name>\n    "
+	    "<version_num>312</version_num>\n"
+	    "    <api_version>8.1.0</api_version>\n"
+	    "<file_ref>\n    <file_name>app_1</file_name>\n    "
+	    "<main_program/>\n</file_ref>\n"
+	    "<file_ref>\n    <file_name>lib.so</file_name>\n    "
+	    "<open_name>lib.so</open_name>\n"
+	    "    <copy_file/>\n</file_ref>\n</app_version>\n");
+	v[0].main_program = false;
+	ck_assert_int_eq(
+	    blob_app_version(&a, "app", 312, NULL, v, 2, &doc, &f), E_BADREQ);
+	ck_assert_ptr_nonnull(strstr(f.detail, "0 main programs"));
+	v[0].main_program = true;
+	v[1].signature = "";
+	ck_assert_int_eq(
+	    blob_app_version(&a, "app", 312, NULL, v, 2, &doc, &f), E_BADREQ);
+	ck_assert_ptr_nonnull(strstr(f.detail, "lib.so has no signature"));
+	arena_free(&a);
+}
+END_TEST
+
+/* A row of an old project: bare & in the URL and the command line. */
+START_TEST(old_blob)
+{
+	static const char doc[] =
+	    "<file_info>\n<name>a&b</name><url>http://h/?x=1&y=2</url>\n<sticky/></"
+	    "file_info>\n"
+	    "<workunit>\n<command_line>\n--x <1 && 2\n</command_line>\n"
+	    "<file_ref><file_name>a&b</file_name><open_name>in</open_name></"
+	    "file_ref>\n</workunit>";
+	struct arena a = { 0 };
+	struct fail f = { 0 };
+	struct blob_file *bf;
+	size_t n;
+
+	ck_assert_msg(blob_files(&a, doc, &bf, &n, &f) == OK, "%s", f.detail);
+	ck_assert_uint_eq(n, 1);
+	ck_assert_str_eq(bf[0].name, "a&b");
+	ck_assert_str_eq(bf[0].open_name, "in");
+	ck_assert(bf[0].sticky);
+	ck_assert_int_eq(
+	    blob_files(&a, "<file_info><sticky/></file_info>", &bf, &n, &f), E_BADREQ);
+	ck_assert_int_eq(blob_files(&a, "", &bf, &n, &f), OK);
+	ck_assert_uint_eq(n, 0);
+	arena_free(&a);
+}
+END_TEST
+
+/* --- names --- */
+
+static const struct {
+	const char *wu, *file;
+} wu_names[] = {
+	{ "skymap_0150.dat__3_7", "skymap_0150.dat" },
+	{ "F__a__b", "F" },
+	{ "F___b", "F" },
+	{ "F_b", NULL },
+	{ "__b", NULL },
+	{ "", NULL },
+};
+
+START_TEST(workunit_names)
+{
+	struct arena a = { 0 };
+	const char *got = wu_name_file(&a, wu_names[_i].wu);
+
+	if (wu_names[_i].file == NULL)
+		ck_assert_ptr_null(got);
+	else
+		ck_assert_str_eq(got, wu_names[_i].file);
+	arena_free(&a);
+}
+END_TEST
+
+static const struct {
+	const char *name, *refusal;
+} file_names[] = {
+	{ "skymap_0150.dat", NULL },
+	{ "R\xc3\xa9n\xc3\xa9 1", NULL },
+	{ "", "is empty" },
+	{ "a/b", "one directory" },
+	{ "a..b", "\"..\"" },
+	{ "100%", "\"%\"" },
+	{ "a__b", "first \"__\"" },
+	{ "a\nb", "control byte 10 at 1" },
+	{ "0123456789012345678901234567890123456789012345678901234567890123456789012345"
+	  "678901234"
+	  "5678901234567890123456789012345678901234567890123456789012345678901234567890"
+	  "123456789"
+	  "012345678901234567890",
+	    "191 bytes, at most 190" },
+};
+
+START_TEST(file_names_checked)
+{
+	struct fail f = { 0 };
+	enum err e = file_name_check(file_names[_i].name, &f);
+
+	if (file_names[_i].refusal == NULL)
+		ck_assert_int_eq(e, OK);
+	else
+		ck_assert_msg(
+		    e == E_BADREQ && strstr(f.detail, file_names[_i].refusal) != NULL,
+		    "%s", f.detail);
+}
+END_TEST
+
+/* --- uploads --- */
+
+#define VERSION                                                                        \
+	"<core_client_major_version>8</core_client_major_version>\n"                   \
+	"<core_client_minor_version>2</core_client_minor_version>\n"                   \
+	"<core_client_release>8</core_client_release>\n"
+
+static const struct {
+	const char *what, *text;
+	enum err err;
+	enum upload_kind kind;
+	const char *name, *signature, *rest;
+	int64_t offset;
+	bool has_nbytes, has_max_nbytes;
+} uploads[] = {
+	{ "nothing yet", "", E_RETRY, UPLOAD_NONE, NULL, NULL, NULL, 0, false, false },
+	{ "half a header", "<data_server_request>\n" VERSION "<file_upl", E_RETRY,
+	    UPLOAD_NONE, NULL, NULL, NULL, 0, false, false },
+	{ "the data's line has not ended", "<file_upload>\n<name>n</name>\n<data>",
+	    E_RETRY, UPLOAD_NONE, NULL, NULL, NULL, 0, false, false },
+	{ "no command", "<data_server_request>\n" VERSION "</data_server_request>\n",
+	    E_BADREQ, UPLOAD_NONE, NULL, NULL, NULL, 0, false, false },
+	{ "data with markup in it",
+	    "<data_server_request>\n" VERSION
+	    "<file_upload>\n<file_info>\n<name>a&amp;b</name>\n<xml_signature>\n00\n.</"
+	    "xml_signature>\n"
+	    "<max_nbytes>5000000</max_nbytes>\n</file_info>\n<nbytes>20</nbytes>\n"
+	    "<offset>4</offset>\n<data>\n<data>\n<offset>9",
+	    OK, UPLOAD_DATA, "a&b", "\n00\n.", "<data>\n<offset>9", 4, true, true },
+	{ "an empty certificate, no sizes",
+	    "<file_upload>\n<name>n</name>\n<xml_signature></"
+	    "xml_signature>\n<nbytes>-1</nbytes>\n<data>\r\nx",
+	    OK, UPLOAD_DATA, "n", "", "x", 0, false, false },
+	{ "an offset that is none",
+	    "<file_upload>\n<name>n</name>\n<offset>1e30</offset>\n<data>\n", E_BADREQ,
+	    UPLOAD_DATA, NULL, NULL, NULL, 0, false, false },
+};
+
+START_TEST(upload_headers)
+{
+	struct arena a = { 0 };
+	struct fail f = { 0 };
+	struct upload u;
+	enum err e = upload_parse(
+	    &a, uploads[_i].text, strlen(uploads[_i].text), &u, &f);
+
+	ck_assert_msg(e == uploads[_i].err, "%s: %s", uploads[_i].what, f.detail);
+	ck_assert_int_eq(u.kind, uploads[_i].kind);
+	if (e == OK) {
+		ck_assert_str_eq(u.name, uploads[_i].name);
+		ck_assert_str_eq(u.xml_signature, uploads[_i].signature);
+		ck_assert_str_eq(uploads[_i].text + u.header_n, uploads[_i].rest);
+		ck_assert_int_eq(u.offset, uploads[_i].offset);
+		ck_assert_int_eq(u.has_nbytes, uploads[_i].has_nbytes);
+		ck_assert_int_eq(u.has_max_nbytes, uploads[_i].has_max_nbytes);
+	}
+	arena_free(&a);
+}
+END_TEST
+
+START_TEST(upload_header_too_long)
+{
+	struct arena a = { 0 };
+	struct fail f = { 0 };
+	struct upload u;
+	char *text = arena_alloc(&a, UPLOAD_HEADER_MAX + 1);
+
+	memset(text, 'x', UPLOAD_HEADER_MAX + 1);
+	ck_assert_int_eq(upload_parse(&a, text, UPLOAD_HEADER_MAX, &u, &f), E_RETRY);
+	ck_assert_int_eq(
+	    upload_parse(&a, text, UPLOAD_HEADER_MAX + 1, &u, &f), E_BADREQ);
+	arena_free(&a);
+}
+END_TEST
+
+START_TEST(certificate_text)
+{
+	struct arena a = { 0 };
+	char md5[MD5_HEX];
+	const char *text = upload_certificate_text(&a, "ex_100_0_r4711_0", 5e6);
+
+	ck_assert_str_eq(
+	    text, "<name>ex_100_0_r4711_0</name><max_nbytes>5000000</max_nbytes>");
+	md5_text(text, md5);
+	ck_assert_str_eq(md5, "952ee1b9d32347f506c9804d7722f9ef"); /* wire.md 12 */
+	arena_free(&a);
+}
+END_TEST
+
+/* --- web --- */
+
+static const struct {
+	const char *what, *page, *urls; /* joined by blanks */
+} pages[] = {
+	{ "in a comment", "<!-- <scheduler>http://h/cgi</scheduler> -->\n",
+	    "http://h/cgi" },
+	{ "several on a line",
+	    "<scheduler>http://h/1</scheduler><scheduler> http://h/2 </scheduler>",
+	    "http://h/1 http://h/2" },
+	{ "on the next line", "<scheduler>\nhttp://h/cgi</scheduler>\n", "" },
+	{ "a link in column 1",
+	    "<link rel=\"boinc_scheduler\" href=\"http://h/cgi\">\n", "http://h/cgi" },
+	{ "a link behind a tag",
+	    "<head> <link rel=\"boinc_scheduler\" href=\"http://h/cgi\"/>\n",
+	    "http://h/cgi" },
+	{ "an indented link is not seen",
+	    "  <link rel=\"boinc_scheduler\" href=\"http://h/cgi\">\n", "" },
+	{ "other spellings are not seen",
+	    "<link href=\"http://h/cgi\" rel=\"boinc_scheduler\">\n<link "
+	    "rel='boinc_scheduler' href='http://h/cgi'>\n",
+	    "" },
+	{ "twice the same",
+	    "<link rel=\"boinc_scheduler\" href=\"http://h/cgi\">\n<!-- "
+	    "<scheduler>http://h/cgi</scheduler> -->",
+	    "http://h/cgi" },
+	{ "not http", "<scheduler>file:///etc/passwd</scheduler>", "" },
+	{ "nothing", "<html></html>", "" },
+};
+
+START_TEST(master_pages)
+{
+	struct arena a = { 0 };
+	struct buf b = buf_new(&a);
+	char **urls;
+	size_t n;
+
+	master_parse(&a, pages[_i].page, strlen(pages[_i].page), &urls, &n);
+	for (size_t i = 0; i < n; i++)
+		buf_printf(&b, "%s%s", i > 0 ? " " : "", urls[i]);
+	ck_assert_msg(strcmp(b.p, pages[_i].urls) == 0, "%s: %s", pages[_i].what, b.p);
+	arena_free(&a);
+}
+END_TEST
+
+START_TEST(web_replies)
+{
+	struct arena a = { 0 };
+	struct buf b = buf_new(&a);
+	struct conf *cf;
+	struct fail f = { 0 };
+	static const char config[] =
+	    "<boinc><config><long_name>A &amp; B</long_name>"
+	    "<master_url>http://h.org/p/</master_url></config></boinc>";
+	struct platform platforms[] = {
+		{ .id = 1,
+		    .name = arena_strdup(&a, "p1"),
+		    .user_friendly_name = arena_strdup(&a, "P & 1") },
+		{ .id = 2,
+		    .name = arena_strdup(&a, "p2"),
+		    .user_friendly_name = arena_strdup(&a, "P2") },
+	};
+	struct app_version versions[] = { { .id = 5, .platformid = 1 } };
+	struct catalog c = { .platforms = platforms,
+		.nplatforms = 2,
+		.versions = versions,
+		.nversions = 1 };
+
+	web_error(&b, -137, "There's <one>");
+	ck_assert_str_eq(b.p,
+	    "<?xml version=\"1.0\" encoding=\"ISO-8859-1\" ?>\n<error>\n"
+	    "    <error_num>-137</error_num>\n    <error_msg>There's "
+	    "&lt;one></error_msg>\n</error>\n");
+	b = buf_new(&a);
+	web_account(&b, "4e6a693a6cc6322e6b1fccefd7dee8f3");
+	ck_assert_ptr_nonnull(
+	    strstr(b.p, "<account_out>\n    "
+	                "<authenticator>4e6a693a6cc6322e6b1fccefd7dee8f3</"
+	                "authenticator>\n</account_out>\n"));
+	b = buf_new(&a);
+	web_account(&b, NULL);
+	ck_assert_ptr_nonnull(
+	    strstr(b.p, "<account_out>\n    <success/>\n</account_out>\n"));
+	ck_assert_msg(conf_parse(&a, "/p/config.xml", config, strlen(config), &cf, NULL,
+			  NULL, &f) == OK,
+	    "%s", f.detail);
+	b = buf_new(&a);
+	web_project_config(&b, cf, &c, false, true);
+	ck_assert_ptr_nonnull(
+	    strstr(b.p, "<project_config>\n    <name>A &amp; B</name>\n"));
+	ck_assert_ptr_nonnull(strstr(b.p, "<sched_stopped>1</sched_stopped>"));
+	ck_assert_ptr_nonnull(strstr(b.p, "<platform_name>p1</platform_name>"));
+	ck_assert_ptr_null(strstr(b.p, "<platform_name>p2</platform_name>"));
+	ck_assert_ptr_null(strstr(b.p, "error_num"));
+	ck_assert_ptr_nonnull(strstr(b.p, "</project_config>\n"));
+	arena_free(&a);
+}
+END_TEST
+
+UNIT_MAIN("blob", {
+	ADD_LOOP(input_templates, N(inputs));
+	ADD_LOOP(output_templates, N(outputs));
+	ADD(result_blob);
+	ADD(too_big_a_blob);
+	ADD(app_version_blob);
+	ADD(old_blob);
+	ADD_LOOP(workunit_names, N(wu_names));
+	ADD_LOOP(file_names_checked, N(file_names));
+	ADD_LOOP(upload_headers, N(uploads));
+	ADD(upload_header_too_long);
+	ADD(certificate_text);
+	ADD_LOOP(master_pages, N(pages));
+	ADD(web_replies);
+})
