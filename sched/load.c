@@ -6,11 +6,9 @@
  */
 #include "sched/rpc.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include "db/entity.h"
 #include "lib/crypt.h"
-#include "model/states.h"
 #include "rules/sched/decide.h"
 #include "rules/sched/identity.h"
 #include "rules/sched/quota.h"
@@ -88,72 +86,6 @@ load_versions(struct rpc *x, struct snapshot *s)
 	for (size_t i = 0; i < s->nhavs; i++)
 		s->havs[i].n_jobs_today = 0;
 	return OK;
-}
-
-/* --- the tasks that the client says it has --- */
-
-static int
-by_job_name(const void *pa, const void *pb)
-{
-	const struct job *const *a = pa, *const *b = pb;
-
-	return strcmp((*a)->name, (*b)->name);
-}
-
-/* A listed task that is not in progress here: few, as most were answered with an abort
- * before. */
-static enum err
-load_other(
-    struct rpc *x, const struct snapshot *s, const char *name, struct snap_other *o)
-{
-	struct result *r;
-	struct workunit *wu;
-	enum err e = result_by_name(x->db, x->a, name, &r, &x->fail);
-
-	if (e == OK && (r->hostid != s->host.id || r->server_state != RESULT_OVER ||
-			   r->outcome != OUTCOME_NO_REPLY))
-		return OK;
-	if (e == OK)
-		e = workunit_by_id(x->db, x->a, r->workunitid, &wu, &x->fail);
-	if (e != OK)
-		return e == E_NOTFOUND ? OK : e;
-	*o = (struct snap_other){ .found = true,
-		.server_state = r->server_state,
-		.outcome = r->outcome,
-		.error_mask = wu->error_mask,
-		.assimilate_state = wu->assimilate_state };
-	return OK;
-}
-
-/* What the client lists (wire.md 3.7): most of it stands in the rows read already. */
-static enum err
-load_others(struct rpc *x, struct snapshot *s)
-{
-	const struct request *rq = x->req;
-	const struct job **sorted = NEWN(x->a, const struct job *, s->nin_progress + 1);
-	enum err e = OK;
-
-	if (!x->conf->send_result_abort || rq->nother_results == 0 || s->host_new)
-		return OK;
-	for (size_t i = 0; i < s->nin_progress; i++)
-		sorted[i] = &s->in_progress[i];
-	qsort(sorted, s->nin_progress, sizeof(*sorted), by_job_name);
-	s->others = NEWN(x->a, struct snap_other, rq->nother_results);
-	for (size_t i = 0; i < rq->nother_results && e == OK; i++) {
-		const struct job key = { .name = rq->other_results[i].name },
-				 *pkey = &key, **hit;
-
-		hit = bsearch(
-		    &pkey, sorted, s->nin_progress, sizeof(*sorted), by_job_name);
-		if (hit == NULL)
-			e = load_other(x, s, key.name, &s->others[i]);
-		else
-			s->others[i] = (struct snap_other){ .found = true,
-				.server_state = (*hit)->server_state,
-				.error_mask = (*hit)->error_mask,
-				.assimilate_state = (*hit)->assimilate_state };
-	}
-	return e;
 }
 
 /* --- candidates --- */
@@ -287,7 +219,5 @@ rpc_load(struct rpc *x)
 	if (x->detach)
 		s->nin_progress =
 		    0; /* the commit ends them: none is to be sent again */
-	if (e == OK)
-		e = load_others(x, s);
 	return e == OK ? load_files(x, s) : e;
 }

@@ -17,7 +17,7 @@ ok() { echo "ok: $1"; }
 not_ok() { echo "NOT OK: $1" >&2; FAILED=1; }
 # expect NAME PATTERN FILE: the file has a line with the pattern
 expect() {
-	if grep -q -- "$2" "$3"; then ok "$1"; else not_ok "$1: no $2 in:"; head -c 400 "$3" >&2; echo >&2; fi
+	if grep -q -- "$2" "$3"; then ok "$1"; else not_ok "$1: no $2 in:"; head -c 150 "$3" | tr "\n" " " >&2; echo >&2; fi
 }
 skip() { echo "skipped: $1" >&2; exit 77; }
 
@@ -70,7 +70,7 @@ start_apache() {
 	# As root Apache wants an account to drop to, and that account the project.
 	if [ "$(id -u)" = 0 ]; then
 		id nobody >/dev/null 2>&1 || skip "no account nobody to run Apache as"
-		chown -R nobody "$T"
+		chown -R nobody "$P"
 		chmod 755 "$T"
 		run_as="setpriv --reuid=nobody --regid=nogroup --clear-groups --"
 	fi
