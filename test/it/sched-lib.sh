@@ -1,25 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
 # For tests of the FastCGI programs: a private project directory with an Apache of its own, made from the
-# template that locus create uses.  Sourced; needs $top_srcdir, $top_builddir.  Everything is below $T.
+# template that locus create uses.  Sourced; needs $source and $build, as run-it sets them.  Everything is below $T.
 T=$(mktemp -d /tmp/locus-sched-XXXXXX)
 PIDS=
 FAILED=0
+PASSED=0
 
 # fcgid children and threads end with their parents; only what was started here is stopped.
 cleanup() {
 	for p in $PIDS; do kill "$p" 2>/dev/null; done
 	for p in $PIDS; do wait "$p" 2>/dev/null; done
-	if [ "$FAILED" = 0 ]; then rm -rf "$T"; else echo "kept: $T" >&2; fi
+	PIDS=
 }
-trap cleanup EXIT
+tidy() { if [ "$FAILED" = 0 ]; then rm -rf "$T"; else echo "kept: $T" >&2; fi; }
+trap 'cleanup; tidy' EXIT
 
-ok() { echo "ok: $1"; }
-not_ok() { echo "NOT OK: $1" >&2; FAILED=1; }
+ok() { PASSED=$((PASSED + 1)); echo "ok: $1"; }
+not_ok() { FAILED=$((FAILED + 1)); echo "FAIL: $1"; }
+finish() {
+	echo "$(basename "$0"): $PASSED passed, $FAILED failed"
+	[ "$FAILED" = 0 ]
+	exit
+}
 # expect NAME PATTERN FILE: the file has a line with the pattern
 expect() {
-	if grep -q -- "$2" "$3"; then ok "$1"; else not_ok "$1: no $2 in:"; head -c 150 "$3" | tr "\n" " " >&2; echo >&2; fi
+	if grep -q -- "$2" "$3"; then ok "$1"; else not_ok "$1: no $2 in:"; head -c 150 "$3" | tr "\n" " "; echo; fi
 }
-skip() { echo "skipped: $1" >&2; exit 77; }
+skip() { echo "skipped: $1"; echo "$(basename "$0"): 0 passed, 0 failed"; exit 0; }
 
 free_port() {
 	p=$((20000 + $$ % 20000))
@@ -33,7 +40,7 @@ make_project() {
 	PORT=$(free_port)
 	URL=http://127.0.0.1:$PORT
 	mkdir -p "$P/keys" "$P/download" "$P/upload" "$P/log" "$P/run" "$P/html"
-	cp "$top_srcdir"/html/*.html "$top_srcdir"/html/*.css "$P/html/" 2>/dev/null
+	cp "$source"/html/*.html "$source"/html/*.css "$P/html/" 2>/dev/null
 	cat > "$P/config.xml" <<-XML
 	<boinc><config>
 	<master_url>$URL/stars/</master_url>
@@ -75,16 +82,16 @@ start_apache() {
 		run_as="setpriv --reuid=nobody --regid=nogroup --clear-groups --"
 	fi
 	sed -e "s|@NAME@|stars|g; s|@PORT@|$PORT|g; s|@DIR@|$P|g; s|@RUN@|$P/run|g; s|@LOG@|$P/log|g" \
-	    -e "s|@DOWNLOAD@|$P/download|g; s|@LIBEXEC@|$top_builddir|g; s|@SOCKET@|$P/run/upload.sock|g" \
+	    -e "s|@DOWNLOAD@|$P/download|g; s|@LIBEXEC@|$build|g; s|@SOCKET@|$P/run/upload.sock|g" \
 	    -e "s|@MODULES@|$mods|g; s|@MAXBODY@|${MAXBODY:-67108864}|g; s|@IOTIMEOUT@|60|g; s|@PROCESSES@|16|g" \
-	    "$top_srcdir/html/apache-private.conf.in" > "$P/run/httpd.conf"
+	    "$source/html/apache-private.conf.in" > "$P/run/httpd.conf"
 	$run_as "$apache" -f "$P/run/httpd.conf" -D FOREGROUND 2>"$T/apache.err" &
 	PIDS="$PIDS $!"
 	wait_for "curl -s -o /dev/null $URL/stars/download/x"
 }
 
 start_uploads() {
-	$run_as "$top_builddir/file_upload_handler" --project "$P" --log "$P/log/file_upload_handler.log" &
+	$run_as "$build/file_upload_handler" --project "$P" --log "$P/log/file_upload_handler.log" &
 	UPLOAD_PID=$!
 	PIDS="$PIDS $UPLOAD_PID"
 	wait_for "[ -S $P/run/upload.sock ]"
@@ -94,7 +101,7 @@ wait_for() {
 	i=0
 	until eval "$1"; do
 		i=$((i + 1))
-		[ $i -lt 100 ] || { not_ok "waited for: $1"; cat "$T"/*.err >&2; exit 1; }
+		[ $i -lt 100 ] || { not_ok "waited for: $1"; cat "$T"/*.err; exit 1; }
 		sleep 0.1
 	done
 }
