@@ -93,7 +93,7 @@ small_project() {
 	need "data" "$samples/pulsar_data" --seed "$seed" --files "$files" --samples 100000 --dir "$data"
 	started=1
 	need "start" project_start
-	need "an app" project_app pulsar_search 1000
+	need "an app" project_app $((trials / parts))
 	need "files" locus -p "$project" file add --app pulsar_search --ranges "$parts" "$data"/*
 }
 

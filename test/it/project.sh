@@ -71,6 +71,28 @@ project_make() { # DIR OPTION...: with locality scheduling
 		--set one_result_per_user_per_wu=1 "$@"
 }
 
+trials=2000
+
+# project_app SPAN [OPTION...]: the app of samples/pulsar, for workunits of SPAN trial frequencies
+# each; made by the built-in generator if there are no options that say how else.
+project_app() {
+	local span=$1 templates=$build/templates.$$
+	shift
+	[[ $# -gt 0 ]] || set -- --generator="--ranges $trials"
+	mkdir -p "$templates" &&
+		sed "s:<rsc_fpops_est>.*<:<rsc_fpops_est>$((2500000 * span))<:" \
+			"$source/samples/pulsar/in.xml" >"$templates/in.xml" &&
+		locus -p "$project" app add pulsar_search --name "Pulsar search" \
+			--input-template "$templates/in.xml" \
+			--output-template "$source/samples/pulsar/out.xml" \
+			"$@" --validator --assimilator="--copy-to results" &&
+		locus -p "$project" version add pulsar_search 1.00 "$(platform)" \
+			"$samples/pulsar_search"
+	local ok=$?
+	rm -rf "$templates"
+	return $ok
+}
+
 project_start() { # with a mark on the supervisor too
 	LOCUS_RUN=$project locus -p "$project" start
 }
