@@ -28,8 +28,10 @@ help_command(const struct cmd *c)
 		return;
 	printf("\nOptions:\n");
 	for (const struct opt *o = c->opts; o->name != NULL; o++) {
-		int n = printf("  --%s%s%s", o->name, o->arg == NULL ? "" : " ",
-		    o->arg == NULL ? "" : o->arg);
+		int n = o->type == OPT_MAYBE ?
+		            printf("  --%s[=%s]", o->name, o->arg) :
+		            printf("  --%s%s%s", o->name, o->arg == NULL ? "" : " ",
+				o->arg == NULL ? "" : o->arg);
 
 		printf("%*s%s\n", n < 26 ? 26 - n : 1, "", o->help);
 	}
@@ -92,7 +94,9 @@ man_command(const struct cmd *c)
 	printf(".Bl -tag -width Ds\n");
 	for (const struct opt *o = c->opts; o->name != NULL; o++) {
 		printf(".It Fl Fl %s", o->name);
-		if (o->arg != NULL)
+		if (o->type == OPT_MAYBE)
+			printf(" Ns Op = Ns Ar %s", o->arg);
+		else if (o->arg != NULL)
 			printf(" Ar %s", o->arg);
 		printf("\n");
 		man_text(o->help);

@@ -142,6 +142,9 @@ store_option(struct ctx *x, const struct opt *o, void *opts, char *value)
 	case OPT_FLAG:
 		*(bool *)field = true;
 		return OK;
+	case OPT_MAYBE:
+		*(const char **)field = value == NULL ? "" : value;
+		return OK;
 	case OPT_TEXT:
 		*(const char **)field = value;
 		return OK;
@@ -195,7 +198,9 @@ long_options(struct ctx *x, const struct opt *opts)
 	longs = NEWN(x->a, struct option, n + N(common));
 	for (size_t i = 0; i < n; i++)
 		longs[i] = (struct option){ opts[i].name,
-			opts[i].type == OPT_FLAG ? no_argument : required_argument,
+			opts[i].type == OPT_FLAG  ? no_argument :
+			opts[i].type == OPT_MAYBE ? optional_argument :
+						    required_argument,
 			NULL, VAL_FIRST + (int)i };
 	memcpy(longs + n, common, sizeof(common));
 	return longs;

@@ -10,7 +10,7 @@
 #include "lib/banned.h"
 
 /* From the directory of this program: installed, then the build tree. */
-static const char *const program_places[] = { "../libexec/locus", "../sched",
+static const char *const program_places[] = { "../libexec/locus", "..", "../sched",
 	"../daemons", "../samples", PKGLIBEXECDIR, NULL };
 static const char *const data_places[] = { "../share/locus", PKGDATADIR, NULL };
 static const char *const system_places[] = { "/usr/local/sbin", "/usr/sbin", "/sbin",

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* locus app add: the row, its templates, and the daemons that it needs. */
+#include <string.h>
+#include "lib/buf.h"
+#include "lib/clock.h"
+#include "lib/fs.h"
+#include "proto/blob.h"
+#include "tools/catalog.h"
+#include "tools/conf_edit.h"
+#include "tools/template.h"
+#include "lib/banned.h"
+
+enum { NAME_MOST = 60 };
+
+struct app_opts {
+	const char *people, *in, *out, *generator, *validator, *assimilator;
+	bool locality, no_locality;
+	int64_t min_version, weight, copies;
+	struct conf_list daemons;
+};
+
+#define FIELD(name) offsetof(struct app_opts, name)
+static const struct opt app_options[] = {
+	{ "name", OPT_TEXT, FIELD(people), "TEXT", "Name for people; default NAME." },
+	{ "locality", OPT_FLAG, FIELD(locality), NULL,
+	    "Its jobs use large files that hosts keep (the default)." },
+	{ "no-locality", OPT_FLAG, FIELD(no_locality), NULL,
+	    "Its jobs go to any host." },
+	{ "input-template", OPT_TEXT, FIELD(in), "FILE",
+	    "Copies FILE to templates/NAME_in.xml, after a check." },
+	{ "output-template", OPT_TEXT, FIELD(out), "FILE",
+	    "Copies FILE to templates/NAME_out.xml, after a check." },
+	{ "generator", OPT_MAYBE, FIELD(generator), "ARGS",
+	    "Adds work_generator to the daemons, with these arguments too, such as "
+	    "\"--ranges 1000\"." },
+	{ "validator", OPT_MAYBE, FIELD(validator), "ARGS",
+	    "Adds validator to the daemons, with these arguments too." },
+	{ "assimilator", OPT_MAYBE, FIELD(assimilator), "ARGS",
+	    "Adds assimilator to the daemons, with these arguments too." },
+	{ "daemon", OPT_TEXTS, FIELD(daemons), "CMD",
+	    "Adds this command to the daemons; may be repeated." },
+	{ "min-version", OPT_NUMBER, FIELD(min_version), "N",
+	    "Older versions of the app are not used." },
+	{ "weight", OPT_NUMBER, FIELD(weight), "N",
+	    "Share among the project's apps; default 1." },
+	{ "copies", OPT_NUMBER, FIELD(copies), "N",
+	    "Hosts that each large file should go to; default 2." },
+	{ 0 },
+};
+
+/* Part of file names and of daemons' names. */
+static enum err
+check_name(struct ctx *x, const char *name)
+{
+	size_t n = strlen(name);
+
+	if (n == 0 || n > NAME_MOST || strstr(name, "__") != NULL ||
+	    strspn(name,
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.") !=
+		n ||
+	    name[0] == '.' || name[0] == '-')
+		return ctx_usage(x,
+		    "\"%.80s\" cannot be an app's name: letters, digits and _ - . , no "
+		    "\"__\", at "
+		    "most %d",
+		    name, NAME_MOST);
+	return OK;
+}
+
+/* FILE goes to templates/APP_in.xml; a template that is there with other text stays. */
+static enum err
+take_template(struct ctx *x, const char *file, const char *app, const char *kind)
+{
+	const char *to = project_path(
+	    x->a, x->cf, arena_printf(x->a, "templates/%s_%s.xml", app, kind));
+	char *new, *old;
+	size_t n, have;
+	enum err e;
+
+	if (file == NULL)
+		return OK;
+	e = fs_read(x->a, file, TEMPLATE_MAX, &new, &n, x->f);
+	if (e == OK)
+		e = strcmp(kind, "in") == 0 ? template_check_in(x, file, new) :
+		                              template_check_out(x, file, new);
+	if (e != OK)
+		return e;
+	if (fs_read(x->a, to, TEMPLATE_MAX, &old, &have, NULL) == OK &&
+	    (have != n || memcmp(old, new, n) != 0))
+		return FAIL(x->f, E_BADREQ,
+		    "%s is there with another text; remove it first", to);
+	e = fs_mkdirs(project_path(x->a, x->cf, "templates"), 0755, x->f);
+	if (e == OK)
+		e = fs_write(to, new, n, 0644, x->f);
+	if (e == OK)
+		ctx_said(x, "created", "%s", to);
+	return e;
+}
+
+static struct conf_pair
+daemon_of(struct ctx *x, const char *program, const char *app, const char *more,
+    const char *args)
+{
+	const char *name = arena_printf(x->a, "%s-%s", program, app);
+
+	return (struct conf_pair){ name,
+		arena_printf(x->a, "%s --name %s --app %s%s%s%s", program, name, app,
+		    more, args[0] == '\0' ? "" : " ", args) };
+}
+
+static enum err
+add_daemons(struct ctx *x, const struct app_opts *o, const char *app)
+{
+	const char *templates = arena_printf(
+	    x->a, " --input_template %s_in.xml --output_template %s_out.xml", app, app);
+	struct conf_pair *p = NEWN(x->a, struct conf_pair, o->daemons.n + 3);
+	size_t n = 0;
+	enum err e;
+
+	if (o->generator != NULL)
+		p[n++] = daemon_of(x, "work_generator", app, templates, o->generator);
+	if (o->validator != NULL)
+		p[n++] = daemon_of(x, "validator", app, "", o->validator);
+	if (o->assimilator != NULL)
+		p[n++] = daemon_of(x, "assimilator", app, "", o->assimilator);
+	for (size_t i = 0; i < o->daemons.n; i++) {
+		const char *cmd = o->daemons.v[i];
+		const char *word = arena_memdup(x->a, cmd, strcspn(cmd, " \t"));
+		const char *slash = strrchr(word, '/');
+
+		p[n++] = (struct conf_pair){ arena_printf(x->a, "%s-%s",
+						 slash == NULL ? word : slash + 1, app),
+			cmd };
+	}
+	e = conf_add_daemons(x, p, n);
+	for (size_t i = 0; i < n && e == OK; i++)
+		ctx_said(x, "added", "daemon %s", p[i].name);
+	return e;
+}
+
+static enum err
+app_add_run(struct ctx *x, const void *opts, char **args, size_t n)
+{
+	const struct app_opts *o = opts;
+	struct app app = { .create_time = clock_now(),
+		.name = args[0],
+		.user_friendly_name = arena_strdup(
+		    x->a, o->people == NULL ? args[0] : o->people),
+		.min_version = (int32_t)o->min_version,
+		.weight = o->weight == 0 ? 1 : (double)o->weight,
+		.target_nresults = o->copies == 0 ? 2 : (int32_t)o->copies,
+		.locality_scheduling = !o->no_locality };
+	enum err e = check_name(x, args[0]);
+
+	(void)n;
+	if (e == OK && o->locality && o->no_locality)
+		return ctx_usage(x, "--locality and --no-locality exclude each other");
+	if (e == OK &&
+	    (o->min_version > 1000000 || o->weight > 1000000 || o->copies > 10000))
+		return ctx_usage(x, "a number is too large");
+	if (e == OK)
+		e = ctx_db(x);
+	if (e == OK)
+		e = take_template(x, o->in, app.name, "in");
+	if (e == OK)
+		e = take_template(x, o->out, app.name, "out");
+	if (e == OK)
+		e = app_insert(x->db, &app, x->f);
+	if (e == E_RACE)
+		return FAIL(x->f, E_RACE, "there is an app %s already", app.name);
+	if (e == OK) {
+		ctx_said(x, "created", "app %s (%s locality)", app.name,
+		    app.locality_scheduling ? "with" : "without");
+		e = ctx_reread(x);
+	}
+	return e == OK ? add_daemons(x, o, app.name) : e;
+}
+
+const struct cmd cmd_app_add = { .name = "app add",
+	.args = "NAME",
+	.min_args = 1,
+	.max_args = 1,
+	.purpose = "make an application",
+	.about =
+	    "Makes an application, and adds the daemons that it needs to config.xml.\n"
+	    "A supervisor that runs starts them within a second.",
+	.opts = app_options,
+	.opts_size = sizeof(struct app_opts),
+	.run = app_add_run };

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lookups with "did you mean", and the one way in which commands write to the database.
+ */
+#include "tools/catalog.h"
+
+#include "lib/crypt.h"
+#include "lib/near.h"
+#include "lib/rng.h"
+#include "lib/banned.h"
+
+enum { TRIES = 8 };
+
+enum err
+tools_catalog(struct ctx *x, struct catalog **c)
+{
+	enum err e = ctx_db(x);
+
+	return e == OK ? catalog_load(x->db, x->a, c, x->f) : e;
+}
+
+enum err
+tools_app(
+    struct ctx *x, const struct catalog *c, const char *name, const struct app **app)
+{
+	size_t least = (size_t)-1;
+	const char *best = NULL;
+
+	*app = catalog_app_named(c, name);
+	if (*app != NULL)
+		return OK;
+	for (size_t i = 0; i < c->napps; i++)
+		if (near_offer(name, c->apps[i].name, &least))
+			best = c->apps[i].name;
+	if (best != NULL)
+		return ctx_nothing(
+		    x, "there is no app %s; did you mean %s?", name, best);
+	return ctx_nothing(x, "there is no app %s; locus app add makes it", name);
+}
+
+enum err
+tools_platform(struct ctx *x, const struct catalog *c, const char *name,
+    const struct platform **platform)
+{
+	size_t least = (size_t)-1;
+	const char *best = NULL;
+
+	*platform = catalog_platform_named(c, name);
+	if (*platform != NULL)
+		return OK;
+	for (size_t i = 0; i < c->nplatforms; i++)
+		if (near_offer(name, c->platforms[i].name, &least))
+			best = c->platforms[i].name;
+	return ctx_nothing(x, "there is no platform %s%s%s", name,
+	    best == NULL ? "; x86_64-pc-linux-gnu is one" : "; did you mean ",
+	    best == NULL ? "" : best);
+}
+
+enum err
+tools_transaction(struct ctx *x, enum err (*work)(struct ctx *, void *), void *arg)
+{
+	uint64_t seed;
+	struct rng r;
+	enum err e = E_RETRY;
+
+	random_bytes(&seed, sizeof(seed));
+	r = rng_seed(seed);
+	for (int i = 0; i < TRIES && e == E_RETRY; i++) {
+		if (i > 0)
+			db_retry_nap(&r, i);
+		e = db_ready(x->db, x->f);
+		if (e == OK)
+			e = db_begin(x->db, x->f);
+		if (e == OK)
+			e = work(x, arg);
+		if (e == OK)
+			e = db_commit(x->db, x->f);
+		if (e == OK)
+			return OK;
+		db_rollback(x->db);
+		if (e == E_RETRY && db_commit_uncertain(x->db))
+			return FAIL(x->f, E_RETRY,
+			    "the database went away while it was saving: look whether "
+			    "it is there, "
+			    "then try again");
+	}
+	return e;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Apps and platforms by the names that the admin types. */
+#ifndef TOOLS_CATALOG_H
+#define TOOLS_CATALOG_H
+
+#include "db/entity.h"
+#include "tools/cmd.h"
+
+/* Loads the catalogue into *c. */
+enum err tools_catalog(struct ctx *, struct catalog **c);
+/* E_NOTFOUND names the nearest, or what there is. */
+enum err tools_app(
+    struct ctx *, const struct catalog *, const char *name, const struct app **);
+enum err tools_platform(
+    struct ctx *, const struct catalog *, const char *name, const struct platform **);
+/* Runs work in a transaction; again after a deadlock, some times. */
+enum err tools_transaction(
+    struct ctx *, enum err (*work)(struct ctx *, void *), void *arg);
+
+#endif

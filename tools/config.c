@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* locus config check, show, sample and man. */
+#include <stdio.h>
+#include <string.h>
+#include "tools/cmd.h"
+#include "tools/service.h"
+#include "lib/banned.h"
+
+static enum err
+config_path(struct ctx *x, char **args, size_t n, char **path)
+{
+	char *dir;
+	enum err e = OK;
+
+	if (n > 0) {
+		*path = args[0];
+		return OK;
+	}
+	e = conf_find_project(x->a, x->project, &dir, x->f);
+	if (e == OK)
+		*path = arena_printf(x->a, "%s/config.xml", dir);
+	return e;
+}
+
+/* Daemons whose program is nowhere to be found. */
+static size_t
+check_programs(struct ctx *x, const struct conf *cf)
+{
+	struct service *s;
+	size_t n, bad = 0;
+
+	if (services_of(x->a, cf, &s, &n, x->f) != OK) {
+		printf("%s: error: %s\n", cf->path, x->f->detail);
+		return 1;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (s[i].argv == NULL) {
+			printf("%s: error: %s: %s\n", cf->path, s[i].name, s[i].why);
+			bad++;
+		}
+	return bad;
+}
+
+static enum err
+check_run(struct ctx *x, const void *opts, char **args, size_t n)
+{
+	struct conf_remark *r;
+	size_t nr, errors = 0;
+	struct conf *cf;
+	char *path;
+	enum err e = config_path(x, args, n, &path);
+
+	(void)opts;
+	if (e == OK)
+		e = conf_load(x->a, path, &cf, &r, &nr, x->f);
+	if (e != OK)
+		return e;
+	for (size_t i = 0; i < nr; i++) {
+		printf("%s:%d: %s: %s\n", path, r[i].line,
+		    r[i].error ? "error" : "warning", r[i].text);
+		errors += r[i].error;
+	}
+	errors += check_programs(x, cf);
+	if (errors > 0)
+		return FAIL(x->f, E_CONFIG, "%zu error%s in %s", errors,
+		    errors == 1 ? "" : "s", path);
+	printf("%s: good\n", path);
+	return OK;
+}
+
+const struct cmd cmd_config_check = { .name = "config check",
+	.args = "[FILE]",
+	.max_args = 1,
+	.purpose = "check config.xml",
+	.about =
+	    "Reports unknown options with their line and the nearest name, options "
+	    "without\n"
+	    "effect, values that are not valid, and daemons whose program is missing.\n"
+	    "Exits with 78 if there is an error.",
+	.run = check_run };
+
+struct show_opts {
+	bool defaults, all;
+};
+
+static const struct opt show_options[] = {
+	{ "all", OPT_FLAG, offsetof(struct show_opts, all), NULL,
+	    "Also options that have their default." },
+	{ 0 },
+};
+
+static char *
+value_text(struct ctx *x, const struct conf_opt *o)
+{
+	const void *field = (const char *)x->cf + o->off;
+	const struct conf_list *list = field;
+	char *text = arena_strdup(x->a, "");
+
+	switch (o->type) {
+	case CONF_BOOL:
+		return arena_strdup(x->a, *(const bool *)field ? "1" : "0");
+	case CONF_INT:
+		return arena_printf(x->a, "%lld", (long long)*(const int64_t *)field);
+	case CONF_DOUBLE:
+		return arena_printf(x->a, "%.15g", *(const double *)field);
+	case CONF_LIST:
+		for (size_t i = 0; i < list->n; i++)
+			text = arena_printf(
+			    x->a, "%s%s%s", text, i == 0 ? "" : " ", list->v[i]);
+		return text;
+	case CONF_STRING:
+	case CONF_IGNORED:
+		break;
+	}
+	return arena_strdup(x->a, *(char *const *)field);
+}
+
+static enum err
+show_run(struct ctx *x, const void *opts, char **args, size_t n)
+{
+	const struct show_opts *o = opts;
+	enum err e = ctx_conf(x);
+	size_t shown = 0;
+
+	if (e != OK)
+		return e;
+	for (size_t i = 0; i < conf_nopts; i++) {
+		const struct conf_opt *c = &conf_opts[i];
+		const char *v = value_text(x, c);
+
+		if (n > 0 ? strcmp(args[0], c->name) != 0 :
+			    !o->all && strcmp(v, c->def) == 0)
+			continue;
+		if (n > 0)
+			printf("%s\n", v);
+		else
+			printf("%s = %s\n", c->name,
+			    strcmp(c->name, "db_passwd") == 0 ? "(hidden)" : v);
+		shown++;
+	}
+	if (n > 0 && shown == 0) {
+		const struct conf_opt *near = conf_nearest(args[0]);
+
+		return ctx_usage(x, "there is no option %s%s%s", args[0],
+		    near == NULL ? "" : "; did you mean ",
+		    near == NULL ? "" : near->name);
+	}
+	return OK;
+}
+
+const struct cmd cmd_config_show = { .name = "config show",
+	.args = "[OPTION]",
+	.max_args = 1,
+	.purpose = "show the configuration",
+	.about =
+	    "Shows the options that differ from their defaults, or the value of one.",
+	.opts = show_options,
+	.opts_size = sizeof(struct show_opts),
+	.run = show_run };
+
+static enum err
+sample_run(struct ctx *x, const void *opts, char **args, size_t n)
+{
+	(void)x, (void)opts, (void)args, (void)n;
+	conf_print_sample();
+	return OK;
+}
+
+const struct cmd cmd_config_sample = { .name = "config sample",
+	.args = "",
+	.purpose = "print a config.xml with all options",
+	.about =
+	    "Prints a config.xml with every option at its default, and what it means.",
+	.run = sample_run };
+
+static enum err
+man_run(struct ctx *x, const void *opts, char **args, size_t n)
+{
+	(void)x, (void)opts, (void)args, (void)n;
+	conf_print_man();
+	return OK;
+}
+
+const struct cmd cmd_config_man = { .name = "config man",
+	.args = "",
+	.purpose = "print the manual page config.xml(5)",
+	.about = "Prints the manual page of config.xml.",
+	.run = man_run };

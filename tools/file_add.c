@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * locus file add: large files that hosts keep.  All are looked at before the first is
+ * copied, so that a refusal leaves nothing behind; then each is copied and becomes a
+ * file row and a file set of the same name in one transaction.
+ */
+#include <string.h>
+#include <sys/stat.h>
+#include "lib/clock.h"
+#include "lib/crypt.h"
+#include "lib/fs.h"
+#include "proto/blob.h"
+#include "tools/catalog.h"
+#include "tools/human.h"
+#include "lib/banned.h"
+
+enum { RANGES_MOST = 100000000 };
+
+struct file_opts {
+	const char *app;
+	int64_t ranges;
+	bool dry_run;
+};
+
+#define FIELD(name) offsetof(struct file_opts, name)
+static const struct opt file_options[] = {
+	{ "app", OPT_TEXT, FIELD(app), "APP",
+	    "The app whose jobs use the files; needed." },
+	{ "ranges", OPT_NUMBER, FIELD(ranges), "K",
+	    "The built-in generator makes K workunits of each file." },
+	{ "dry-run", OPT_FLAG, FIELD(dry_run), NULL,
+	    "Looks at everything and writes nothing." },
+	{ 0 },
+};
+
+struct staged { /* one file on its way */
+	const char *path, *name, *to;
+	char md5[MD5_HEX];
+	int64_t nbytes;
+	bool known; /* it is in the database with this content */
+	bool there; /* it is in the download directory with this content */
+	int64_t appid;
+	int32_t ranges;
+};
+
+static const char *
+base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash == NULL ? path : slash + 1;
+}
+
+static enum err
+check_source(struct ctx *x, struct staged *s)
+{
+	struct stat st;
+	enum err e;
+
+	if (stat(s->path, &st) < 0)
+		return FAIL_ERRNO(x->f, "looking at %s", s->path);
+	if (!S_ISREG(st.st_mode))
+		return FAIL(x->f, E_BADREQ, "%s is not a file", s->path);
+	e = file_name_check(s->name, x->f);
+	return e == OK ? md5_file(s->path, s->md5, &s->nbytes, x->f) : e;
+}
+
+/* Is the name taken, in the database or on disk?  The same content is fine. */
+static enum err
+check_taken(struct ctx *x, struct staged *s)
+{
+	char md5[MD5_HEX];
+	struct file *row;
+	int64_t n;
+	enum err e = file_by_name(x->db, x->a, s->name, &row, x->f);
+
+	if (e != OK && e != E_NOTFOUND)
+		return e;
+	s->known = e == OK;
+	if (s->known &&
+	    (strcmp(row->md5sum, s->md5) != 0 || (int64_t)row->size != s->nbytes))
+		return FAIL(x->f, E_BADREQ,
+		    "%s: the project has a file %s with another content (md5 %s), and "
+		    "hosts may "
+		    "hold it; give this one another name",
+		    s->path, s->name, row->md5sum);
+	if (!fs_exists(s->to))
+		return OK;
+	e = md5_file(s->to, md5, &n, x->f);
+	if (e != OK)
+		return e;
+	s->there = strcmp(md5, s->md5) == 0;
+	if (!s->there && !s->known)
+		return FAIL(x->f, E_BADREQ,
+		    "%s is there with another content and is no file of the database; "
+		    "remove it if "
+		    "it is not needed",
+		    s->to);
+	return OK;
+}
+
+static enum err
+check_all(struct ctx *x, struct staged *s, size_t n)
+{
+	int64_t need = 0, room;
+	enum err e = OK;
+
+	for (size_t i = 0; i < n && e == OK; i++) {
+		for (size_t j = 0; j < i; j++)
+			if (strcmp(s[i].name, s[j].name) == 0)
+				return FAIL(x->f, E_BADREQ,
+				    "%s and %s have the same name", s[j].path,
+				    s[i].path);
+		e = check_source(x, &s[i]);
+		if (e == OK) {
+			s[i].to = download_path(x->a, x->cf, s[i].name);
+			e = check_taken(x, &s[i]);
+		}
+		need += s[i].there ? 0 : s[i].nbytes;
+	}
+	room = fs_free_bytes(x->cf->download_dir);
+	if (e == OK && room >= 0 && need > room)
+		return FAIL(x->f, E_SYS, "%s has room for %s, the files need %s",
+		    x->cf->download_dir, human_bytes(x->a, (double)room),
+		    human_bytes(x->a, (double)need));
+	return e;
+}
+
+/* The file and beside it NAME.md5, as the tools of BOINC projects know it
+ * (wire.md 5.4). */
+static enum err
+copy(struct ctx *x, const struct staged *s)
+{
+	const char *text = arena_printf(
+	    x->a, "%s %lld\n", s->md5, (long long)s->nbytes);
+	char *dir = arena_strdup(x->a, s->to), md5[MD5_HEX];
+	int64_t n;
+	enum err e;
+
+	*strrchr(dir, '/') = '\0';
+	e = fs_mkdirs(dir, 0755, x->f);
+	if (e == OK && !s->there) {
+		e = fs_copy(s->path, s->to, 0644, x->f);
+		if (e == OK)
+			e = md5_file(s->to, md5, &n, x->f);
+		if (e == OK && strcmp(md5, s->md5) != 0) {
+			fs_unlink(s->to, NULL);
+			return FAIL(x->f, E_BADREQ,
+			    "%s has changed while it was copied", s->path);
+		}
+	}
+	if (e == OK)
+		e = fs_write(arena_printf(x->a, "%s.md5", s->to), text, strlen(text),
+		    0644, x->f);
+	return e;
+}
+
+static enum err
+insert(struct ctx *x, void *arg)
+{
+	const struct staged *s = arg;
+	struct file file = { .name = arena_strdup(x->a, s->name),
+		.md5sum = arena_strdup(x->a, s->md5),
+		.size = (double)s->nbytes,
+		.create_time = clock_now() };
+	struct fileset set = { .name = file.name,
+		.appid = s->appid,
+		.gen_parts = s->ranges,
+		.create_time = clock_now() };
+	enum err e = file_insert(x->db, &file, x->f);
+
+	return e == OK ? fileset_insert(x->db, &set, &file.id, 1, x->f) : e;
+}
+
+static enum err
+add(struct ctx *x, struct staged *s)
+{
+	const char *size = human_bytes(x->a, (double)s->nbytes);
+	enum err e = OK;
+
+	if (!s->known || !s->there)
+		e = copy(x, s);
+	if (e != OK)
+		return e;
+	if (s->known) {
+		ctx_said(x, s->there ? "known" : "restored", "%s (%s, md5 %s)", s->name,
+		    size, s->md5);
+		return OK;
+	}
+	e = tools_transaction(x, insert, s);
+	if (e == E_RACE)
+		return FAIL(
+		    x->f, E_RACE, "%s was added by somebody else just now", s->name);
+	if (e == OK)
+		ctx_said(x, "added", "%s (%s, md5 %s)", s->name, size, s->md5);
+	return e;
+}
+
+static enum err
+check_app(struct ctx *x, const struct file_opts *o, const struct app **app)
+{
+	struct catalog *c;
+	enum err e;
+
+	if (o->app == NULL)
+		return ctx_usage(x, "--app APP is needed: whose jobs use the files");
+	if (o->ranges > RANGES_MOST)
+		return ctx_usage(x, "--ranges: at most %d", RANGES_MOST);
+	e = tools_catalog(x, &c);
+	if (e == OK)
+		e = tools_app(x, c, o->app, app);
+	if (e == OK && (*app)->locality_scheduling == 0)
+		return FAIL(x->f, E_BADREQ,
+		    "app %s was made with --no-locality: it has no large files",
+		    o->app);
+	return e;
+}
+
+static enum err
+file_add_run(struct ctx *x, const void *opts, char **args, size_t n)
+{
+	const struct file_opts *o = opts;
+	struct staged *s = NEWN(x->a, struct staged, n);
+	const struct app *app;
+	enum err e = check_app(x, o, &app);
+
+	if (e != OK)
+		return e;
+	for (size_t i = 0; i < n; i++)
+		s[i] = (struct staged){ .path = args[i],
+			.name = base_name(args[i]),
+			.appid = app->id,
+			.ranges = (int32_t)o->ranges };
+	e = check_all(x, s, n);
+	if (o->dry_run && e == OK)
+		for (size_t i = 0; i < n; i++)
+			ctx_said(
+			    x, s[i].known ? "known" : "would add", "%s", s[i].name);
+	for (size_t i = 0; i < n && e == OK && !o->dry_run; i++)
+		e = add(x, &s[i]);
+	return e == OK && !o->dry_run ? ctx_reread(x) : e;
+}
+
+const struct cmd cmd_file_add = { .name = "file add",
+	.args = "PATH ...",
+	.min_args = 1,
+	.max_args = -1,
+	.purpose = "add large files that hosts keep",
+	.about = "Copies the files to the download directory and makes them known.  A "
+	         "file is known\n"
+		 "by its name for ever: a changed content under the same name is "
+	         "refused, the same\n"
+		 "content again is fine.  No name may have \"__\" in it, as that ends "
+	         "the file's name\n"
+		 "in the name of a workunit.  If one file is refused, none is written.",
+	.opts = file_options,
+	.opts_size = sizeof(struct file_opts),
+	.run = file_add_run };

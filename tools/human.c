@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Two or three digits say enough. */
+#include "tools/human.h"
+
+#include "lib/banned.h"
+
+char *
+human_bytes(struct arena *a, double bytes)
+{
+	static const char *const units[] = { "B", "kB", "MB", "GB", "TB", "PB" };
+	size_t i = 0;
+
+	while (bytes >= 999.5 && i + 1 < N(units)) {
+		bytes /= 1000;
+		i++;
+	}
+	if (i == 0 || bytes >= 99.95)
+		return arena_printf(a, "%.0f %s", bytes, units[i]);
+	return arena_printf(a, "%.1f %s", bytes, units[i]);
+}
+
+char *
+human_span(struct arena *a, int64_t s)
+{
+	long long t = s < 0 ? 0 : s;
+
+	if (t < 60)
+		return arena_printf(a, "%llds", t);
+	if (t < 3600)
+		return arena_printf(a, "%lldm%02llds", t / 60, t % 60);
+	if (t < 86400)
+		return arena_printf(a, "%lldh%02lldm", t / 3600, t % 3600 / 60);
+	return arena_printf(a, "%lldd%02lldh", t / 86400, t % 86400 / 3600);
+}

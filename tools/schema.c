@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* locus schema status. */
+#include "db/schema.h"
+
+#include <stdio.h>
+#include "tools/cmd.h"
+#include "lib/banned.h"
+
+/* Other versions are the reason to be here. */
+static enum err
+open_any(struct ctx *x)
+{
+	enum err e = ctx_conf(x);
+
+	if (e == OK && x->db == NULL)
+		e = db_open(x->cf, true, &x->db, x->f);
+	return e;
+}
+
+static enum err
+status_run(struct ctx *x, const void *opts, char **args, size_t n)
+{
+	int64_t version = 0;
+	enum err e = open_any(x);
+
+	(void)opts, (void)args, (void)n;
+	if (e == OK)
+		e = schema_version(x->db, &version, x->f);
+	if (e != OK)
+		return e;
+	if (version == 0)
+		printf("database %s has no schema of Locus; this program knows %d\n",
+		    x->cf->db_name, (int)SCHEMA_VERSION);
+	else
+		printf("database %s has schema %lld; this program knows %d\n",
+		    x->cf->db_name, (long long)version, (int)SCHEMA_VERSION);
+	if (version != SCHEMA_VERSION) {
+		printf("%s\n", version > SCHEMA_VERSION ?
+				   "It is newer: install the newer Locus." :
+				   "Run: locus schema upgrade (with --dry-run first)");
+		x->status = err_exit(E_CONFIG);
+	}
+	return OK;
+}
+
+const struct cmd cmd_schema_status = { .name = "schema status",
+	.args = "",
+	.purpose = "version of the database's schema",
+	.about =
+	    "Tells the version of the schema in the database and of this program.\n"
+	    "Exits with 78 if they differ.",
+	.run = status_run };

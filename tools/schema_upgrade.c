@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* locus schema check and upgrade. */
+#include "db/schema.h"
+
+#include <stdio.h>
+#include "tools/cmd.h"
+#include "lib/banned.h"
+
+/* Other versions are the reason to be here. */
+static enum err
+open_any(struct ctx *x)
+{
+	enum err e = ctx_conf(x);
+
+	if (e == OK && x->db == NULL)
+		e = db_open(x->cf, true, &x->db, x->f);
+	return e;
+}
+
+static enum err
+check_run(struct ctx *x, const void *opts, char **args, size_t n)
+{
+	struct schema_remark *r;
+	size_t nr, errors = 0;
+	enum err e = open_any(x);
+
+	(void)opts, (void)args, (void)n;
+	if (e == OK)
+		e = schema_check(x->db, x->a, &r, &nr, x->f);
+	if (e != OK)
+		return e;
+	for (size_t i = 0; i < nr; i++) {
+		printf("%s: %s\n", r[i].error ? "error" : "note", r[i].text);
+		errors += r[i].error;
+	}
+	if (errors > 0)
+		return FAIL(x->f, E_CONFIG, "%zu error%s in the schema", errors,
+		    errors == 1 ? "" : "s");
+	printf("database %s: the schema is good\n", x->cf->db_name);
+	return OK;
+}
+
+const struct cmd cmd_schema_check = { .name = "schema check",
+	.args = "",
+	.purpose = "compare the database with the schema",
+	.about = "Names tables, columns and indexes that are missing, and indexes that "
+	         "cost more\n"
+		 "than they give.",
+	.run = check_run };
+
+struct upgrade_opts {
+	bool dry_run;
+};
+
+static const struct opt upgrade_options[] = {
+	{ "dry-run", OPT_FLAG, offsetof(struct upgrade_opts, dry_run), NULL,
+	    "Only tells what would be done." },
+	{ 0 },
+};
+
+static void
+say(const char *text)
+{
+	printf("%s\n", text);
+}
+
+static enum err
+upgrade_run(struct ctx *x, const void *opts, char **args, size_t n)
+{
+	const struct upgrade_opts *o = opts;
+	enum err e = open_any(x);
+
+	(void)args, (void)n;
+	if (e == OK)
+		e = schema_upgrade(x->db, x->a, o->dry_run, say, x->f);
+	if (e == OK && !o->dry_run)
+		printf(
+		    "database %s has schema %d\n", x->cf->db_name, (int)SCHEMA_VERSION);
+	return e;
+}
+
+const struct cmd cmd_schema_upgrade = { .name = "schema upgrade",
+	.args = "",
+	.purpose = "bring the database to this program's schema",
+	.about = "Upgrades an older schema, or adopts the database of a BOINC project "
+	         "by adding what\n"
+		 "is missing.  Each step may be repeated: after a failure run it "
+	         "again.  Stop the\n"
+		 "project's daemons first.",
+	.opts = upgrade_options,
+	.opts_size = sizeof(struct upgrade_opts),
+	.run = upgrade_run };

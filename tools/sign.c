@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* locus sign: needs neither project nor database, so that the key may live on another
+ * machine. */
+#include "tools/cmd.h"
+
+#include <string.h>
+#include "lib/crypt.h"
+#include "lib/fs.h"
+#include "lib/banned.h"
+
+struct sign_opts {
+	const char *key;
+};
+
+static const struct opt sign_options[] = {
+	{ "key", OPT_TEXT, offsetof(struct sign_opts, key), "KEY",
+	    "The private key: a project's keys/code_sign_private." },
+	{ 0 },
+};
+
+static enum err
+sign_run(struct ctx *x, const void *opts, char **args, size_t n)
+{
+	const struct sign_opts *o = opts;
+	char md5[MD5_HEX], *sig;
+	struct key *key;
+	int64_t nbytes;
+	enum err e;
+
+	if (o->key == NULL)
+		return ctx_usage(
+		    x, "--key KEY is needed: the private key to sign with");
+	e = key_read_private(o->key, &key, x->f);
+	if (e != OK)
+		return e;
+	for (size_t i = 0; i < n && e == OK; i++) {
+		const char *to = arena_printf(x->a, "%s.sig", args[i]);
+
+		e = md5_file(args[i], md5, &nbytes, x->f);
+		if (e == OK)
+			e = sign_md5(x->a, key, md5, &sig, x->f);
+		if (e == OK)
+			e = fs_write(to, sig, strlen(sig), 0644, x->f);
+		if (e == OK)
+			ctx_said(x, "signed", "%s", to);
+	}
+	key_free(key);
+	return e;
+}
+
+const struct cmd cmd_sign = { .name = "sign",
+	.args = "FILE ...",
+	.min_args = 1,
+	.max_args = -1,
+	.purpose = "sign files of an app version",
+	.about = "Writes FILE.sig beside each file; \"locus version add\" takes such a "
+	         "signature.\n"
+		 "Needs no project: the private key may stay on a machine without a "
+	         "network.",
+	.opts = sign_options,
+	.opts_size = sizeof(struct sign_opts),
+	.run = sign_run };

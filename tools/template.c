@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* locus template check: a job is made from the templates, and thrown away. */
+#include "tools/template.h"
+
+#include <string.h>
+#include "lib/fs.h"
+#include "lib/words.h"
+#include "proto/blob.h"
+#include "lib/banned.h"
+
+enum { FILES_MOST = 1000 };
+
+static size_t
+count(const char *text, const char *what)
+{
+	size_t n = 0;
+
+	for (const char *p = strstr(text, what); p != NULL; p = strstr(p + 1, what))
+		n++;
+	return n;
+}
+
+enum err
+template_check_in(struct ctx *x, const char *file, const char *text)
+{
+	static const struct word words[] = { { "%FROM%", "0" }, { "%TO%", "1" },
+		{ "%PART%", "0000" }, { "%FILE%", "file" } };
+	size_t n = count(text, "<file_info>");
+	struct workunit wu = { .name = arena_strdup(x->a, "file__0000") };
+	struct input_file *files;
+	char *xml;
+
+	if (n > FILES_MOST)
+		return FAIL(x->f, E_BADREQ, "%s: %zu input files, at most %d", file, n,
+		    FILES_MOST);
+	files = NEWN(x->a, struct input_file, n + 1);
+	for (size_t i = 0; i < n; i++)
+		files[i] = (struct input_file){ arena_printf(x->a, "file%zu", i),
+			"http://localhost/", "0123456789abcdef0123456789abcdef", 1 };
+	if (blob_workunit(x->a, words_fill(x->a, text, words, N(words)), files, n, NULL,
+		&wu, &xml, x->f) != OK)
+		return FAIL(x->f, E_BADREQ, "%s: %.300s", file, x->f->detail);
+	return OK;
+}
+
+enum err
+template_check_out(struct ctx *x, const char *file, const char *text)
+{
+	if (blob_check_output(x->a, text, x->f) != OK)
+		return FAIL(x->f, E_BADREQ, "%s: %.300s", file, x->f->detail);
+	return OK;
+}
+
+static enum err
+check_run(struct ctx *x, const void *opts, char **args, size_t n)
+{
+	char *text;
+	enum err e = OK;
+
+	(void)opts;
+	for (size_t i = 0; i < n && e == OK; i++) {
+		e = fs_read(x->a, args[i], TEMPLATE_MAX, &text, NULL, x->f);
+		if (e == OK)
+			e = i == 0 ? template_check_in(x, args[i], text) :
+			             template_check_out(x, args[i], text);
+		if (e == OK)
+			ctx_said(x, "good", "%s", args[i]);
+	}
+	return e;
+}
+
+const struct cmd cmd_template_check = { .name = "template check",
+	.args = "IN OUT",
+	.min_args = 2,
+	.max_args = 2,
+	.purpose = "check an input and an output template",
+	.about = "Makes a job from the templates and throws it away; says what is "
+	         "wrong, with its\n"
+		 "line and element.  Needs no project.",
+	.run = check_run };

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checks of job templates, before any job is made from them. */
+#ifndef TOOLS_TEMPLATE_H
+#define TOOLS_TEMPLATE_H
+
+#include "tools/cmd.h"
+
+enum { TEMPLATE_MAX = 256 << 10 };
+
+/* file is for messages.  E_BADREQ: what is wrong, with line and element. */
+enum err template_check_in(struct ctx *, const char *file, const char *text);
+enum err template_check_out(struct ctx *, const char *file, const char *text);
+
+#endif

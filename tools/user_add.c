@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* locus user add: an account, as a client would make it by create_account. */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include "lib/clock.h"
+#include "lib/crypt.h"
+#include "lib/fs.h"
+#include "tools/catalog.h"
+#include "lib/banned.h"
+
+enum { EMAIL_MOST = 190, NAME_MOST = 190, SECRET_MAX = 4096, KEY_DIGITS = 32 };
+
+struct user_opts {
+	const char *name, *password_file;
+};
+
+#define FIELD(name) offsetof(struct user_opts, name)
+static const struct opt user_options[] = {
+	{ "name", OPT_TEXT, FIELD(name), "NAME",
+	    "Public name; default what is before the @." },
+	{ "password-file", OPT_TEXT, FIELD(password_file), "FILE",
+	    "File with a password; without it the account is used by its key only." },
+	{ 0 },
+};
+
+static enum err
+check_email(struct ctx *x, const char *email)
+{
+	const char *at = strchr(email, '@');
+
+	if (at == NULL || at == email || at[1] == '\0' || strchr(at + 1, '@') != NULL ||
+	    strlen(email) > EMAIL_MOST)
+		return ctx_usage(x, "\"%.80s\" is no e-mail address", email);
+	for (const char *p = email; *p != '\0'; p++)
+		if (!isgraph((unsigned char)*p) || strchr("<>\"'&", *p) != NULL)
+			return ctx_usage(x, "\"%.80s\" is no e-mail address", email);
+	return OK;
+}
+
+/* What clients send is the MD5 of password and address; that is hashed again
+ * (wire.md 7.4). */
+static enum err
+set_password(struct ctx *x, const char *file, struct user *u)
+{
+	char wire[MD5_HEX], *text;
+	enum err e = fs_read(x->a, file, SECRET_MAX, &text, NULL, x->f);
+	size_t n;
+
+	if (e != OK)
+		return e;
+	n = strcspn(text, "\r\n");
+	if ((int64_t)n < x->cf->min_passwd_length)
+		return FAIL(x->f, E_BADREQ,
+		    "%s: a password has at least %lld characters", file,
+		    (long long)x->cf->min_passwd_length);
+	md5_text(arena_printf(x->a, "%.*s%s", (int)n, text, u->email_addr), wire);
+	return password_hash(x->a, wire, &u->passwd_hash, x->f);
+}
+
+static enum err
+user_add_run(struct ctx *x, const void *opts, char **args, size_t n)
+{
+	const struct user_opts *o = opts;
+	char key[KEY_DIGITS + 1], cpid[KEY_DIGITS + 1],
+	    *email = arena_strdup(x->a, args[0]);
+	struct user u = { .create_time = clock_now(),
+		.email_addr = email,
+		.authenticator = key,
+		.cross_project_id = cpid };
+	enum err e = check_email(x, email);
+
+	(void)n;
+	for (char *p = email; *p != '\0'; p++)
+		*p = (char)tolower((unsigned char)*p);
+	if (e != OK)
+		return e;
+	u.name = o->name != NULL ? arena_strdup(x->a, o->name) :
+	                           arena_memdup(x->a, email, strcspn(email, "@"));
+	if (u.name[0] == '\0' || strlen(u.name) > NAME_MOST ||
+	    strpbrk(u.name, "<>&") != NULL)
+		return ctx_usage(x, "--name: 1 to %d bytes without < > &", NAME_MOST);
+	random_hex(key, KEY_DIGITS);
+	random_hex(cpid, KEY_DIGITS);
+	e = ctx_db(x);
+	if (e == OK && o->password_file != NULL)
+		e = set_password(x, o->password_file, &u);
+	if (e == OK)
+		e = user_insert(x->db, &u, x->f);
+	if (e == E_RACE)
+		return FAIL(x->f, E_RACE, "there is an account %s already", email);
+	if (e != OK)
+		return e;
+	/* The key is the data of this command: alone on stdout, for scripts. */
+	printf("%s\n", key);
+	return OK;
+}
+
+const struct cmd cmd_user_add = { .name = "user add",
+	.args = "EMAIL",
+	.min_args = 1,
+	.max_args = 1,
+	.purpose = "make an account",
+	.about = "Makes an account and prints its key, with which a client attaches.",
+	.opts = user_options,
+	.opts_size = sizeof(struct user_opts),
+	.run = user_add_run };

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * locus version add: program files to the download directory under names that never
+ * change their content, their signatures, and the row.  Files come first: a row whose
+ * files are missing would make every host fail.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "lib/clock.h"
+#include "lib/crypt.h"
+#include "lib/fs.h"
+#include "proto/blob.h"
+#include "tools/catalog.h"
+#include "lib/banned.h"
+
+enum { SIGNATURE_MAX = 4096 };
+
+struct version_opts {
+	const char *main, *key, *api_version;
+};
+
+#define FIELD(name) offsetof(struct version_opts, name)
+static const struct opt version_options[] = {
+	{ "main", OPT_TEXT, FIELD(main), "FILE",
+	    "The file that is run; default the first one." },
+	{ "sign-with", OPT_TEXT, FIELD(key), "KEY",
+	    "Private key; default keys/code_sign_private of the project, if there is "
+	    "no FILE.sig." },
+	{ "api-version", OPT_TEXT, FIELD(api_version), "V",
+	    "Version of the BOINC API in the program, if it uses that." },
+	{ 0 },
+};
+
+struct version { /* what is added */
+	const struct app *app;
+	const struct platform *platform;
+	const char *class, *text; /* "1.00" */
+	int32_t num;
+	struct key *private, *public;
+	struct version_file *files;
+	char **from; /* aligned with files */
+	size_t n;
+};
+
+/* "1.07" is 107: major and minor of at most two digits (wire.md 5.3). */
+static enum err
+parse_version(struct ctx *x, const char *text, int32_t *num)
+{
+	char *dot, *end;
+	long major = strtol(text, &dot, 10), minor;
+
+	if (dot == text || *dot != '.' || major < 0 || major > 20000000)
+		return ctx_usage(
+		    x, "version \"%s\": it must be MAJOR.MINOR, such as 1.00", text);
+	minor = strtol(dot + 1, &end, 10);
+	if (end == dot + 1 || *end != '\0' || dot[1] == '-' || dot[1] == '+' ||
+	    minor > 99 || minor < 0)
+		return ctx_usage(
+		    x, "version \"%s\": what follows the dot must be 0 to 99", text);
+	*num = (int32_t)(major * 100 + minor);
+	if (*num == 0)
+		return ctx_usage(
+		    x, "version 0.00 stands for \"none\"; begin with 0.01");
+	return OK;
+}
+
+static const char *
+base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash == NULL ? path : slash + 1;
+}
+
+/* The main program's name is APP_VERSION_PLATFORM[__CLASS], as everywhere in BOINC. */
+static enum err
+name_files(struct ctx *x, struct version *v, char **paths, size_t n, const char *main)
+{
+	const char *stem = arena_printf(x->a, "%s_%s_%s%s%s", v->app->name, v->text,
+	    v->platform->name, v->class[0] == '\0' ? "" : "__", v->class);
+	size_t nmain = 0;
+	struct stat st;
+
+	v->files = NEWN(x->a, struct version_file, n);
+	v->from = paths;
+	v->n = n;
+	for (size_t i = 0; i < n; i++) {
+		const char *base = base_name(paths[i]);
+		bool is_main = main == NULL ? i == 0 :
+		                              strcmp(main, paths[i]) == 0 ||
+		                                  strcmp(main, base) == 0;
+
+		if (stat(paths[i], &st) < 0)
+			return FAIL_ERRNO(x->f, "looking at %s", paths[i]);
+		if (!S_ISREG(st.st_mode))
+			return FAIL(x->f, E_BADREQ, "%s is not a file", paths[i]);
+		for (size_t j = 0; j < i; j++)
+			if (strcmp(base_name(paths[j]), base) == 0)
+				return FAIL(
+				    x->f, E_BADREQ, "two files have the name %s", base);
+		nmain += is_main;
+		v->files[i] = (struct version_file){
+			.name = is_main ? stem :
+			                  arena_printf(x->a, "%s_%s", stem, base),
+			.nbytes = (int64_t)st.st_size,
+			.open_name = is_main ? NULL : base,
+			.executable = is_main || (st.st_mode & S_IXUSR) != 0,
+			.main_program = is_main,
+		};
+	}
+	return nmain == 1 ? OK :
+	                    ctx_usage(x, "--main %s: it is not among the files", main);
+}
+
+/* FILE.sig if it is there, else made now; either way it must be good for the public
+ * key. */
+static enum err
+sign(struct ctx *x, const struct version *v, const char *path, const char *md5,
+    char **sig)
+{
+	const char *ready = arena_printf(x->a, "%s.sig", path);
+	enum err e;
+
+	if (fs_exists(ready))
+		e = fs_read(x->a, ready, SIGNATURE_MAX, sig, NULL, x->f);
+	else if (v->private == NULL)
+		return FAIL(x->f, E_CONFIG,
+		    "there is neither %s nor a private key: sign where the key is "
+		    "(locus sign "
+		    "--key KEY %s), or give --sign-with KEY",
+		    ready, path);
+	else
+		e = sign_md5(x->a, v->private, md5, sig, x->f);
+	if (e != OK)
+		return e;
+	if (verify_md5(v->public, md5, *sig, x->f) != OK)
+		return FAIL(x->f, E_BADREQ,
+		    "the signature of %s is not good for the project's "
+		    "keys/code_sign_public: "
+		    "clients would refuse the file",
+		    path);
+	return OK;
+}
+
+/* A name that is there already must have the same content. */
+static enum err
+check_taken(struct ctx *x, const char *to, const char *md5)
+{
+	char have[MD5_HEX];
+	int64_t n;
+	enum err e;
+
+	if (!fs_exists(to))
+		return OK;
+	e = md5_file(to, have, &n, x->f);
+	if (e == OK && strcmp(have, md5) != 0)
+		return FAIL(x->f, E_BADREQ,
+		    "%s is there with another content, and hosts may have it: give "
+		    "this build a "
+		    "higher version",
+		    to);
+	return e;
+}
+
+static enum err
+sign_files(struct ctx *x, struct version *v)
+{
+	enum err e = OK;
+
+	for (size_t i = 0; i < v->n && e == OK; i++) {
+		struct version_file *file = &v->files[i];
+		char md5[MD5_HEX], *sig;
+
+		e = md5_file(v->from[i], md5, &file->nbytes, x->f);
+		if (e == OK)
+			e = sign(x, v, v->from[i], md5, &sig);
+		if (e == OK)
+			e = check_taken(x,
+			    arena_printf(
+				x->a, "%s/%s", x->cf->download_dir, file->name),
+			    md5);
+		if (e != OK)
+			return e;
+		file->signature = sig;
+		file->url = arena_printf(
+		    x->a, "%s/%s", x->cf->download_url, file->name);
+	}
+	return e;
+}
+
+static enum err
+copy_files(struct ctx *x, const struct version *v)
+{
+	enum err e = OK;
+
+	for (size_t i = 0; i < v->n && e == OK; i++) {
+		const char *to = arena_printf(
+		    x->a, "%s/%s", x->cf->download_dir, v->files[i].name);
+
+		if (!fs_exists(to))
+			e = fs_copy(v->from[i], to, 0644, x->f);
+		if (e == OK)
+			ctx_said(x, "copied", "%s (%lld bytes)", v->files[i].name,
+			    (long long)v->files[i].nbytes);
+	}
+	return e;
+}
+
+static enum err
+read_keys(struct ctx *x, struct version *v, const char *key)
+{
+	const char *own = arena_printf(x->a, "%s/code_sign_private", x->cf->key_dir);
+	enum err e = key_read_public(
+	    arena_printf(x->a, "%s/code_sign_public", x->cf->key_dir), &v->public,
+	    x->f);
+
+	if (e == OK && key != NULL)
+		e = key_read_private(key, &v->private, x->f);
+	else if (e == OK && fs_exists(own))
+		e = key_read_private(own, &v->private, x->f);
+	return e;
+}
+
+static enum err
+insert(struct ctx *x, const struct version *v, const char *api_version)
+{
+	struct app_version row = { .create_time = clock_now(),
+		.appid = v->app->id,
+		.version_num = v->num,
+		.platformid = v->platform->id,
+		.plan_class = arena_strdup(x->a, v->class) };
+	enum err e = blob_app_version(x->a, v->app->name, v->num, api_version, v->files,
+	    v->n, &row.xml_doc, x->f);
+
+	if (e == OK)
+		e = copy_files(x, v);
+	if (e == OK)
+		e = app_version_insert(x->db, &row, x->f);
+	if (e == E_RACE)
+		return FAIL(x->f, E_RACE,
+		    "version %s of %s for %s%s%s is there already", v->text,
+		    v->app->name, v->platform->name, v->class[0] == '\0' ? "" : ":",
+		    v->class);
+	return e;
+}
+
+static enum err
+version_add_run(struct ctx *x, const void *opts, char **args, size_t n)
+{
+	const struct version_opts *o = opts;
+	char *platform = arena_strdup(x->a, args[2]), *colon = strchr(platform, ':');
+	struct version v = { .class = colon == NULL ? "" : colon + 1, .text = args[1] };
+	struct catalog *c;
+	enum err e = parse_version(x, args[1], &v.num);
+
+	if (colon != NULL)
+		*colon = '\0';
+	if (e == OK &&
+	    strspn(v.class, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+			    "0123456789_-.") != strlen(v.class))
+		return ctx_usage(
+		    x, "plan class \"%s\": letters, digits and _ - . only", v.class);
+	if (e == OK)
+		e = tools_catalog(x, &c);
+	if (e == OK)
+		e = tools_app(x, c, args[0], &v.app);
+	if (e == OK)
+		e = tools_platform(x, c, platform, &v.platform);
+	if (e == OK)
+		e = name_files(x, &v, args + 3, n - 3, o->main);
+	if (e == OK)
+		e = read_keys(x, &v, o->key);
+	if (e == OK)
+		e = sign_files(x, &v);
+	if (e == OK)
+		e = insert(x, &v, o->api_version);
+	if (e != OK)
+		return e;
+	ctx_said(x, "created", "version %s of %s for %s", v.text, v.app->name, args[2]);
+	return ctx_reread(x);
+}
+
+const struct cmd cmd_version_add = { .name = "version add",
+	.args = "APP VERSION PLATFORM[:CLASS] FILE ...",
+	.min_args = 4,
+	.max_args = -1,
+	.purpose = "add a build of an app",
+	.about =
+	    "Copies the files to the download directory, signs them and makes the "
+	    "version\n"
+	    "known.  A version is never changed: another build needs another number.",
+	.opts = version_options,
+	.opts_size = sizeof(struct version_opts),
+	.run = version_add_run };

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * locus work add: one workunit, as a generator of one's own makes it.  Its results are
+ * made by the transitioner.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "lib/clock.h"
+#include "lib/crypt.h"
+#include "lib/fs.h"
+#include "lib/words.h"
+#include "proto/blob.h"
+#include "tools/catalog.h"
+#include "tools/template.h"
+#include "lib/banned.h"
+
+enum { NAME_MOST = 180, TEMPLATE_PATH_MOST = 63, FILES_MOST = 1000 };
+
+struct work_opts {
+	const char *file, *name, *arguments, *from, *to, *in, *out;
+	int64_t priority;
+	struct conf_list input;
+};
+
+#define FIELD(name) offsetof(struct work_opts, name)
+static const struct opt work_options[] = {
+	{ "file", OPT_TEXT, FIELD(file), "FILE",
+	    "Its large file, by the name that \"locus file add\" gave it." },
+	{ "input", OPT_TEXTS, FIELD(input), "PATH",
+	    "An input file that is not kept; copied, and may be repeated." },
+	{ "name", OPT_TEXT, FIELD(name), "NAME",
+	    "Name of the workunit; what has no \"__\" is put behind FILE__." },
+	{ "arguments", OPT_TEXT, FIELD(arguments), "TEXT",
+	    "Command line instead of the template's." },
+	{ "from", OPT_TEXT, FIELD(from), "A", "Stands for %FROM% in the template." },
+	{ "to", OPT_TEXT, FIELD(to), "B",
+	    "Stands for %TO% in the template; the workunit is named FILE__A_B." },
+	{ "input-template", OPT_TEXT, FIELD(in), "NAME",
+	    "In templates/; default APP_in.xml." },
+	{ "output-template", OPT_TEXT, FIELD(out), "NAME",
+	    "In templates/; default APP_out.xml." },
+	{ "priority", OPT_NUMBER, FIELD(priority), "N",
+	    "Higher goes first; default 0." },
+	{ 0 },
+};
+
+struct work { /* what is made */
+	const struct app *app;
+	struct file *file; /* NULL = none */
+	struct fileset *set;
+	struct input_file *inputs;
+	size_t ninputs;
+	struct workunit wu;
+	char *xml_doc;
+	bool had;
+};
+
+/* The name (seed 003): a job of one large file is FILE__something. */
+static enum err
+name_it(struct ctx *x, const struct work_opts *o, struct work *w)
+{
+	const char *tail = o->name;
+	char random[9], *of;
+
+	if (tail == NULL && o->from != NULL && o->to != NULL)
+		tail = arena_printf(x->a, "%s_%s", o->from, o->to);
+	if (tail == NULL) {
+		random_hex(random, 8);
+		tail = arena_printf(x->a, "%lld_%s", (long long)clock_now(), random);
+	}
+	if (w->file != NULL && strstr(tail, "__") == NULL)
+		w->wu.name = arena_printf(x->a, "%s__%s", w->file->name, tail);
+	else if (w->file != NULL || o->name != NULL)
+		w->wu.name = arena_strdup(x->a, tail);
+	else
+		w->wu.name = arena_printf(x->a, "%s_%s", w->app->name, tail);
+	for (const char *p = w->wu.name; *p != '\0'; p++)
+		if (*p <= ' ' || *p == 0x7f || strchr("/%<>&\"'\\", *p) != NULL)
+			return ctx_usage(x,
+			    "name %s: no blanks, control bytes and / %% < > & \" ' \\",
+			    w->wu.name);
+	if (strlen(w->wu.name) > NAME_MOST)
+		return ctx_usage(
+		    x, "the name %s is over %d bytes", w->wu.name, NAME_MOST);
+	of = wu_name_file(x->a, w->wu.name);
+	if (w->file != NULL && (of == NULL || strcmp(of, w->file->name) != 0))
+		return FAIL(x->f, E_BADREQ,
+		    "workunit %s uses the large file %s, so it must be named %s__*; "
+		    "otherwise no "
+		    "host would get it for that file",
+		    w->wu.name, w->file->name, w->file->name);
+	return OK;
+}
+
+static enum err
+find_file(struct ctx *x, const struct work_opts *o, struct work *w)
+{
+	enum err e;
+
+	if (o->file == NULL && w->app->locality_scheduling != 0 && o->input.n == 0)
+		return ctx_usage(x,
+		    "--file FILE is needed: app %s schedules by locality",
+		    w->app->name);
+	if (o->file == NULL)
+		return OK;
+	e = file_by_name(x->db, x->a, o->file, &w->file, x->f);
+	if (e == OK)
+		e = fileset_by_name(x->db, x->a, o->file, &w->set, x->f);
+	if (e == E_NOTFOUND)
+		return ctx_nothing(
+		    x, "there is no file %s; locus file add makes it known", o->file);
+	if (e == OK && w->set->appid != w->app->id)
+		return FAIL(
+		    x->f, E_BADREQ, "file %s was added for another app", o->file);
+	return e;
+}
+
+/* An input file that is not kept: to its place below the download directory. */
+static enum err
+stage_input(struct ctx *x, const char *path, struct input_file *in)
+{
+	const char *slash = strrchr(path, '/'),
+		   *name = slash == NULL ? path : slash + 1;
+	char *to = download_path(x->a, x->cf, name), *dir = arena_strdup(x->a, to);
+	char md5[MD5_HEX], have[MD5_HEX];
+	int64_t nbytes, n;
+	enum err e = file_name_check(name, x->f);
+
+	if (e == OK)
+		e = md5_file(path, md5, &nbytes, x->f);
+	if (e != OK)
+		return e;
+	if (fs_exists(to)) {
+		e = md5_file(to, have, &n, x->f);
+		if (e == OK && strcmp(have, md5) != 0)
+			return FAIL(x->f, E_BADREQ,
+			    "%s is there with another content; give this one another "
+			    "name",
+			    to);
+	} else {
+		*strrchr(dir, '/') = '\0';
+		e = fs_mkdirs(dir, 0755, x->f);
+		if (e == OK)
+			e = fs_copy(path, to, 0644, x->f);
+	}
+	*in = (struct input_file){ name, download_url(x->a, x->cf, name),
+		arena_strdup(x->a, md5), nbytes };
+	return e;
+}
+
+/* The large file first, as templates number them. */
+static enum err
+gather_inputs(struct ctx *x, const struct work_opts *o, struct work *w)
+{
+	enum err e = OK;
+
+	if (o->input.n > FILES_MOST)
+		return ctx_usage(x, "at most %d input files", FILES_MOST);
+	w->inputs = NEWN(x->a, struct input_file, o->input.n + 1);
+	if (w->file != NULL)
+		w->inputs[w->ninputs++] = (struct input_file){ w->file->name,
+			download_url(x->a, x->cf, w->file->name), w->file->md5sum,
+			(int64_t)w->file->size };
+	for (size_t i = 0; i < o->input.n && e == OK; i++)
+		e = stage_input(x, o->input.v[i], &w->inputs[w->ninputs++]);
+	return e;
+}
+
+static char *
+template_path(struct ctx *x, const char *given, const char *app, const char *kind)
+{
+	if (given == NULL)
+		return arena_printf(x->a, "templates/%s_%s.xml", app, kind);
+	return strchr(given, '/') != NULL ? arena_strdup(x->a, given) :
+	                                    arena_printf(x->a, "templates/%s", given);
+}
+
+static enum err
+fill_templates(struct ctx *x, const struct work_opts *o, struct work *w)
+{
+	char *in = template_path(x, o->in, w->app->name, "in"), *text;
+	char *out = template_path(x, o->out, w->app->name, "out");
+	const struct word words[] = { { "%FILE%",
+					  w->file == NULL ? "" : w->file->name },
+		{ "%FROM%", o->from == NULL ? "%FROM%" : o->from },
+		{ "%TO%", o->to == NULL ? "%TO%" : o->to } };
+	enum err e =
+	    strlen(out) > TEMPLATE_PATH_MOST || out[0] == '/' || strstr(out, "..") ?
+		ctx_usage(x,
+		    "%s: a path of at most %d bytes inside the project is needed", out,
+		    TEMPLATE_PATH_MOST) :
+		OK;
+
+	if (e == OK)
+		e = fs_read(x->a, project_path(x->a, x->cf, out), TEMPLATE_MAX, &text,
+		    NULL, x->f);
+	if (e == OK)
+		e = template_check_out(x, out, text);
+	if (e == OK)
+		e = fs_read(x->a, project_path(x->a, x->cf, in), TEMPLATE_MAX, &text,
+		    NULL, x->f);
+	if (e != OK)
+		return e;
+	w->wu.result_template_file = out;
+	if (blob_workunit(x->a, words_fill(x->a, text, words, N(words)), w->inputs,
+		w->ninputs, o->arguments, &w->wu, &w->xml_doc, x->f) != OK)
+		return FAIL(x->f, E_BADREQ, "%s: %.300s", in, x->f->detail);
+	return OK;
+}
+
+static enum err
+insert(struct ctx *x, void *arg)
+{
+	struct work *w = arg;
+
+	w->wu.create_time = w->wu.transition_time = clock_now();
+	return workunit_insert(x->db, &w->wu, w->xml_doc, x->f);
+}
+
+static enum err
+work_add_run(struct ctx *x, const void *opts, char **args, size_t n)
+{
+	const struct work_opts *o = opts;
+	struct work w = { .wu = { .size_class = -1 } };
+	struct catalog *c;
+	enum err e;
+
+	(void)n;
+	if ((o->from == NULL) != (o->to == NULL))
+		return ctx_usage(x, "--from and --to belong together");
+	if (o->priority > 1000000)
+		return ctx_usage(x, "--priority: at most 1000000");
+	e = tools_catalog(x, &c);
+	if (e == OK)
+		e = tools_app(x, c, args[0], &w.app);
+	if (e == OK)
+		e = find_file(x, o, &w);
+	if (e == OK)
+		e = name_it(x, o, &w);
+	if (e == OK)
+		e = gather_inputs(x, o, &w);
+	if (e == OK)
+		e = fill_templates(x, o, &w);
+	if (e != OK)
+		return e;
+	w.wu.appid = w.app->id;
+	w.wu.fileset_id = w.set == NULL ? 0 : w.set->id;
+	w.wu.priority = (int32_t)o->priority;
+	e = tools_transaction(x, insert, &w);
+	if (e == E_RACE) { /* a generator may ask twice */
+		ctx_said(x, "known", "workunit %s; nothing was changed", w.wu.name);
+		return OK;
+	}
+	if (e == OK)
+		ctx_said(x, "created", "workunit %s", w.wu.name);
+	return e;
+}
+
+const struct cmd cmd_work_add = { .name = "work add",
+	.args = "APP",
+	.min_args = 1,
+	.max_args = 1,
+	.purpose = "make a workunit",
+	.about = "Makes one workunit from the app's templates; the transitioner makes "
+	         "its results.\n"
+		 "A workunit of a large file must be named FILE__*.  One that is there "
+	         "already is\n"
+		 "left as it is.",
+	.opts = work_options,
+	.opts_size = sizeof(struct work_opts),
+	.run = work_add_run };
