@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What can be told of scheduler, web and upload handler without database and web
+ * server. */
+#include "test/unit/unit.h"
+
+#include <stdint.h>
+#include "lib/crypt.h"
+#include "lib/fs.h"
+#include "sched/fcgi.h"
+#include "sched/refuse.h"
+#include "sched/upload_store.h"
+#include "sched/web_account.h"
+#include "sched/web_page.h"
+#include "lib/banned.h"
+
+static struct arena a;
+
+static struct conf *
+conf_of(const char *dir, const char *options)
+{
+	const char *text = arena_printf(
+	    &a, "<boinc><config>%s</config></boinc>", options);
+	struct conf *cf;
+	struct fail f = { 0 };
+
+	ck_assert_int_eq(conf_parse(&a, arena_printf(&a, "%s/config.xml", dir), text,
+			     strlen(text), &cf, NULL, NULL, &f),
+	    OK);
+	return cf;
+}
+
+/* --- refusals --- */
+
+static const struct {
+	enum situation s;
+	const char *detail;
+	bool notice;
+	double delay_s;
+	bool down;
+	const char *text;
+} refusals[] = {
+#define REFUSAL(s, detail, notice, delay, down, text)                                  \
+	{ REFUSE_##s, detail, notice, delay, down, text },
+#include "test/unit/sched_cases.def"
+};
+
+START_TEST(refusal)
+{
+	const struct conf *cf = conf_of(
+	    "/p", "<maintenance_delay>1234</maintenance_delay>");
+	struct refusal r = refusal_of(&a, cf, refusals[_i].s, refusals[_i].detail);
+
+	ck_assert_str_eq(r.text, refusals[_i].text);
+	ck_assert_int_eq(r.notice, refusals[_i].notice);
+	ck_assert_int_eq(r.down, refusals[_i].down);
+	ck_assert_double_eq(r.delay_s, refusals[_i].delay_s);
+}
+END_TEST
+
+/* Clients lose messages of 1024 bytes and more (wire.md 2.1). */
+START_TEST(refusal_is_short)
+{
+	char *detail = arena_alloc(&a, 5001);
+
+	memset(detail, 'x', 5000);
+	for (int s = 0; s < REFUSE__MAX; s++)
+		ck_assert_uint_lt(
+		    strlen(refusal_of(&a, NULL, (enum situation)s, detail).text), 1024);
+}
+END_TEST
+
+static const struct {
+	enum err e;
+	bool hostid;
+	enum situation s;
+} by_error[] = {
+#define BY_ERROR(e, hostid, s) { e, hostid, REFUSE_##s },
+#include "test/unit/sched_cases.def"
+};
+
+START_TEST(situation_of_error)
+{
+	ck_assert_int_eq(
+	    refuse_error(by_error[_i].e, by_error[_i].hostid), by_error[_i].s);
+}
+END_TEST
+
+static const struct {
+	const char *options;
+	int32_t version;
+	const char *platform;
+	int32_t max_results_day;
+	enum situation s;
+} by_host[] = {
+#define BY_HOST(options, version, platform, day, s)                                    \
+	{ options, version, platform, day, REFUSE_##s },
+#include "test/unit/sched_cases.def"
+};
+
+START_TEST(situation_of_host)
+{
+	char p1[] = "p1", gone[] = "gone";
+	struct platform platforms[] = { { .id = 1, .name = p1 },
+		{ .id = 2, .name = gone, .deprecated = 1 } };
+	const struct catalog cat = { .platforms = platforms, .nplatforms = 2 };
+	char *name = arena_strdup(&a, by_host[_i].platform);
+	struct request rq = { .version = by_host[_i].version,
+		.platforms = &name,
+		.nplatforms = 1,
+		.host.present = true };
+	const struct host h = { .max_results_day = by_host[_i].max_results_day };
+
+	ck_assert_int_eq(refuse_host(conf_of("/p", by_host[_i].options), &rq, &h, &cat),
+	    by_host[_i].s);
+}
+END_TEST
+
+/* --- HTML --- */
+
+static const char *const escaped[][2] = {
+#define ESCAPED(text, html) { text, html },
+#include "test/unit/sched_cases.def"
+};
+
+START_TEST(html_escaped)
+{
+	struct buf b = buf_new(&a);
+
+	html_put(&b, escaped[_i][0]);
+	ck_assert_str_eq(b.p, escaped[_i][1]);
+}
+END_TEST
+
+static const char *const filled[][2] = {
+#define FILLED(template, html) { template, html },
+#include "test/unit/sched_cases.def"
+};
+
+START_TEST(html_filled)
+{
+	const struct html_value v[] = { { "NAME", "<&>", false },
+		{ "RAW", "<b>", true } };
+	struct buf b = buf_new(&a);
+
+	html_fill(&b, filled[_i][0], v, N(v));
+	ck_assert_str_eq(b.p, filled[_i][1]);
+}
+END_TEST
+
+/* Clients read the master page line by line; the tag must start its line
+ * (stock-client.md 4). */
+START_TEST(home_names_schedulers)
+{
+	static const char *const templates[] = { NULL, "<p>no place for it</p>",
+		"<head>\n@SCHEDULERS@</head>" };
+	const struct conf *cf = conf_of("/p", "<scheduler_url>http://h.org/s_cgi/cgi "
+	                                      "http://i.org/s_cgi/cgi</scheduler_url>");
+
+	for (size_t i = 0; i < N(templates); i++) {
+		struct buf b = buf_new(&a);
+
+		page_home(&b, cf, templates[i]);
+		ck_assert_ptr_nonnull(strstr(b.p,
+		    "\n<link rel=\"boinc_scheduler\" href=\"http://h.org/s_cgi/cgi\">\n"
+		    "<!-- <scheduler>http://h.org/s_cgi/cgi</scheduler> -->\n"
+		    "<link rel=\"boinc_scheduler\" "
+		    "href=\"http://i.org/s_cgi/cgi\">\n"));
+	}
+}
+END_TEST
+
+/* --- requests --- */
+
+static const char *const peers[][3] = {
+#define PEER(forwarded, remote, peer) { forwarded, remote, peer },
+#include "test/unit/sched_cases.def"
+};
+
+START_TEST(peer)
+{
+	ck_assert_str_eq(fcgi_peer(&a, peers[_i][0], peers[_i][1]), peers[_i][2]);
+}
+END_TEST
+
+struct yes_no {
+	const char *text;
+	bool good;
+};
+
+static const struct yes_no names[] = {
+#define NAME(text, good) { text, good },
+#include "test/unit/sched_cases.def"
+};
+START_TEST(name)
+{
+	ck_assert_int_eq(account_bad_name(names[_i].text) == NULL, names[_i].good);
+}
+END_TEST
+
+static const struct yes_no emails[] = {
+#define EMAIL(text, good) { text, good },
+#include "test/unit/sched_cases.def"
+};
+START_TEST(email)
+{
+	ck_assert_int_eq(account_bad_email(emails[_i].text) == NULL, emails[_i].good);
+}
+END_TEST
+
+/* --- uploads --- */
+
+static const struct yes_no upload_names[] = {
+#define UPLOAD_NAME(text, good) { text, good },
+#include "test/unit/sched_cases.def"
+};
+START_TEST(upload_name)
+{
+	struct fail f = { 0 };
+
+	ck_assert_int_eq(store_name_check(upload_names[_i].text, &f),
+	    upload_names[_i].good ? OK : E_BADREQ);
+}
+END_TEST
+
+static void
+put(const struct conf *cf, const char *text, int64_t offset, int64_t nbytes,
+    const char *md5, enum err open, enum err finish)
+{
+	char file_name[] = "f";
+	struct upload u = { .name = file_name, .offset = offset, .nbytes = nbytes };
+	struct store_file s;
+	struct fail f = { 0 };
+
+	ck_assert_int_eq(store_open(&a, cf, &u, &s, &f), open);
+	if (open != OK)
+		return;
+	ck_assert_int_eq(store_write(&s, text, strlen(text), &f), OK);
+	ck_assert_int_eq(store_finish(&s, md5, &f), finish);
+	store_close(&s);
+}
+
+START_TEST(upload_in_parts)
+{
+	char dir[PATH_MAX], md5[MD5_HEX], *text;
+	const struct conf *cf = conf_of(unit_dir(dir), "");
+	struct fail f = { 0 };
+
+	md5_text("hello, world", md5);
+	ck_assert_int_eq(store_size(&a, cf, "f"), 0);
+	put(cf, "hello", 0, 12, md5, OK, E_RETRY);
+	ck_assert_int_eq(store_size(&a, cf, "f"), 5);
+	ck_assert(!fs_exists(upload_path(&a, cf, "f")));
+	put(cf, "world", 7, 12, md5, E_RETRY, OK);  /* a gap */
+	put(cf, ", earth", 5, 12, md5, OK, E_RACE); /* not what was promised */
+	ck_assert_int_eq(store_size(&a, cf, "f"), 0);
+	put(cf, "hello, world and more", 0, 12, md5, OK, OK);
+	ck_assert_int_eq(
+	    fs_read(&a, upload_path(&a, cf, "f"), 100, &text, NULL, &f), OK);
+	ck_assert_str_eq(text, "hello, world");
+	ck_assert_int_eq(store_size(&a, cf, "f"), 12);
+	fs_rmtree(dir, &f);
+}
+END_TEST
+
+START_TEST(upload_of_one_file_twice_at_once)
+{
+	char dir[PATH_MAX], file_name[] = "f";
+	const struct conf *cf = conf_of(unit_dir(dir), "");
+	struct upload u = { .name = file_name, .nbytes = 3 };
+	struct store_file one, two;
+	struct fail f = { 0 };
+
+	ck_assert_int_eq(store_open(&a, cf, &u, &one, &f), OK);
+	ck_assert_int_eq(store_open(&a, cf, &u, &two, &f), E_RACE);
+	ck_assert_int_eq(store_write(&one, "abc", 3, &f), OK);
+	ck_assert_int_eq(store_finish(&one, NULL, &f), OK);
+	store_close(&one);
+	ck_assert_int_eq(store_open(&a, cf, &u, &two, &f), OK);
+	ck_assert(two.whole);
+	fs_rmtree(dir, &f);
+}
+END_TEST
+
+UNIT_MAIN("sched", {
+	ADD_LOOP(refusal, N(refusals));
+	ADD(refusal_is_short);
+	ADD_LOOP(situation_of_error, N(by_error));
+	ADD_LOOP(situation_of_host, N(by_host));
+	ADD_LOOP(html_escaped, N(escaped));
+	ADD_LOOP(html_filled, N(filled));
+	ADD(home_names_schedulers);
+	ADD_LOOP(peer, N(peers));
+	ADD_LOOP(name, N(names));
+	ADD_LOOP(email, N(emails));
+	ADD_LOOP(upload_name, N(upload_names));
+	ADD(upload_in_parts);
+	ADD(upload_of_one_file_twice_at_once);
+})
