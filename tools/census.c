@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Counts by one pass over each table, and names in the trigger directories. */
+#include "tools/census.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "db/entity.h"
+#include "db/life.h"
+#include "db/trigger.h"
+#include "lib/clock.h"
+#include "rules/sched/decide.h"
+#include "lib/banned.h"
+
+enum { DAY_S = 86400 };
+
+const char *
+census_file_state(enum file_state s)
+{
+	static const char *const names[FILE_STATES] = { "ADVERTISED", "DRAINING",
+		"EXHAUSTED", "DEAD" };
+
+	return names[s];
+}
+
+enum err
+census_triggers(struct ctx *x, struct census *c)
+{
+	const struct {
+		enum trigger dir;
+		int64_t *count;
+	} dirs[] = {
+		{ TRIGGER_WORKING_SET, &c->working_set },
+		{ TRIGGER_NEED_WORK, &c->need_work },
+		{ TRIGGER_NO_WORK_AVAILABLE, &c->no_work_available },
+		{ TRIGGER_FILES_NO_WORK, &c->files_no_work },
+	};
+	char **names;
+	size_t n;
+	enum err e = trigger_claims(x->a, x->cf, &names, &n, x->f);
+
+	if (e == OK)
+		c->claims = (int64_t)n;
+	for (size_t i = 0; i < N(dirs) && e == OK; i++) {
+		e = trigger_list(x->a, x->cf, dirs[i].dir, &names, &n, x->f);
+		*dirs[i].count = (int64_t)n;
+	}
+	return e;
+}
+
+static enum err
+count_files(struct ctx *x, struct census *c)
+{
+	struct row_fileset_state *fs;
+	size_t n;
+	enum err e = fileset_states(x->db, x->a, &fs, &n, x->f);
+
+	for (size_t i = 0; e == OK && i < n; i++) {
+		const struct snap_file f = { .has_unsent = fs[i].has_unsent != 0,
+			.has_open_wu = fs[i].has_open_wu != 0,
+			.has_any_wu = fs[i].has_any_wu != 0,
+			.no_work_available = trigger_is(
+			    x->cf, TRIGGER_NO_WORK_AVAILABLE, fs[i].name) };
+		c->files[file_state(x->cf, &f)]++;
+	}
+	return e;
+}
+
+enum err
+census_take(struct ctx *x, struct census *c)
+{
+	int64_t since = clock_now() - x->cf->locality_active_host_days * DAY_S;
+	void *row;
+	enum err e = db_row(x->db, x->a, x->f, &row, SQL_WU_COUNTS);
+
+	if (e != OK)
+		return e;
+	c->wus = *(const struct row_wu_counts *)row;
+	e = db_row(x->db, x->a, x->f, &row, SQL_RESULT_COUNTS);
+	if (e != OK)
+		return e;
+	c->results = *(const struct row_result_counts *)row;
+	e = db_number(x->db, x->f, &c->hosts, SQL_STATUS_HOSTS);
+	if (e == OK)
+		e = hosts_active(x->db, since, &c->active, x->f);
+	if (e == OK)
+		e = count_files(x, c);
+	return e;
+}

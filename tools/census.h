@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The figures of a project: what its tables and trigger directories hold. */
+#ifndef TOOLS_CENSUS_H
+#define TOOLS_CENSUS_H
+
+#include "db/db.h"
+#include "model/snapshot.h"
+#include "tools/cmd.h"
+
+enum { FILE_STATES = FILE_DEAD + 1 };
+
+struct census {
+	struct row_wu_counts wus;
+	struct row_result_counts results;
+	int64_t files[FILE_STATES]; /* of file sets by derived state */
+	int64_t hosts, active; /* active: asked lately, see locality_active_host_days */
+	int64_t working_set, need_work, claims, no_work_available, files_no_work;
+};
+
+/* Reads each table once; x has a connection. */
+enum err census_take(struct ctx *, struct census *);
+/* The directories alone, which need no database. */
+enum err census_triggers(struct ctx *, struct census *);
+const char *census_file_state(enum file_state); /* "ADVERTISED" */
+
+#endif

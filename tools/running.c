@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The state file is only as new as the supervisor: what it says is held against /proc.
+ */
+#include "tools/running.h"
+
+#include "tools/procfs.h"
+#include "tools/service.h"
+#include "lib/banned.h"
+
+/* A project that never ran has no state file: its services are all down. */
+static enum err
+configured(struct ctx *x, struct state *s)
+{
+	struct service *services;
+	size_t n;
+	enum err e = services_of(x->a, x->cf, &services, &n, x->f);
+
+	if (e != OK)
+		return e;
+	*s = (struct state){ .procs = NEWN(x->a, struct state_proc, n + 1), .n = n };
+	for (size_t i = 0; i < n; i++)
+		s->procs[i] = (struct state_proc){ .name = services[i].name,
+			.note = arena_strdup(
+			    x->a, services[i].argv == NULL ? services[i].why : NULL) };
+	return OK;
+}
+
+enum err
+running_look(struct ctx *x, struct state *s, enum running *r)
+{
+	bool supervised = state_supervised(x->a, x->cf);
+	size_t up = 0, alive = 0;
+	enum err e = state_read(x->a, x->cf, s, NULL);
+
+	if (e != OK)
+		e = configured(x, s);
+	if (e != OK)
+		return e;
+	for (size_t i = 0; i < s->n; i++) {
+		struct state_proc *p = &s->procs[i];
+		bool lives = p->pid > 0 && procfs_alive(p->pid, p->start);
+
+		if (!lives)
+			p->pid = 0;
+		if (!lives && p->life != LIFE_FAILED)
+			p->life = supervised && p->life != LIFE_DOWN ? LIFE_STARTING :
+			                                               LIFE_DOWN;
+		alive += lives;
+		up += lives && p->life == LIFE_RUNNING;
+	}
+	if (!supervised)
+		s->supervisor = 0;
+	if (supervised)
+		*r = up == s->n ? RUNNING_ALL : RUNNING_PART;
+	else
+		*r = alive == 0 ? RUNNING_NONE : RUNNING_PART;
+	return OK;
+}
+
+const char *
+running_name(enum running r)
+{
+	static const char *const names[] = { "running", "stopped", "partly running" };
+
+	return names[r];
+}
+
+int
+running_exit(enum running r)
+{
+	static const int codes[] = { 0, EXIT_NOTHING, EXIT_UNSURE };
+
+	return codes[r];
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * locus status: what runs, and how far the work is.  The services are told without
+ * asking any server, so that it works when the database is down too.
+ */
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include "lib/clock.h"
+#include "tools/census.h"
+#include "tools/human.h"
+#include "tools/running.h"
+#include "tools/table.h"
+#include "lib/banned.h"
+
+struct report {
+	struct state s;
+	enum running running;
+	bool counted; /* the database answered */
+	struct census c;
+};
+
+/* --- for people --- */
+
+static void
+print_services(struct ctx *x, const struct report *r)
+{
+	struct table t = table_new(x->a, "llrrl");
+	int64_t now = clock_now();
+
+	for (size_t i = 0; i < r->s.n; i++) {
+		const struct state_proc *p = &r->s.procs[i];
+
+		table_printf(&t, "  %s", p->name);
+		table_put(&t, life_name(p->life));
+		table_put(&t, p->pid == 0 ? "" : arena_printf(x->a, "%d", (int)p->pid));
+		table_put(&t, p->pid == 0 ? "" : human_span(x->a, now - p->since));
+		if (p->restarts > 0)
+			table_printf(&t, "%d restarts%s%s", p->restarts,
+			    p->note[0] == '\0' ? "" : ", the last: ", p->note);
+		else
+			table_put(&t, p->note);
+	}
+	table_print(&t);
+}
+
+static void
+print_work(const struct census *c)
+{
+	const struct row_wu_counts *w = &c->wus;
+	const struct row_result_counts *r = &c->results;
+
+	printf(
+	    "workunits  %lld: %lld open, %lld valid, %lld assimilated, %lld failed\n",
+	    (long long)w->total, (long long)w->open, (long long)w->with_canonical,
+	    (long long)w->assimilated, (long long)w->error);
+	printf(
+	    "results    %lld: %lld unsent, %lld in progress, %lld over (%lld success, "
+	    "%lld valid)\n",
+	    (long long)r->total, (long long)r->unsent, (long long)r->in_progress,
+	    (long long)r->over, (long long)r->success, (long long)r->valid);
+}
+
+static void
+print_locality(struct ctx *x, const struct census *c)
+{
+	const struct row_result_counts *r = &c->results;
+
+	printf(
+	    "locality   %lld of %lld results sent on files held; %s sent, %s saved\n",
+	    (long long)r->hits, (long long)r->sent_local,
+	    human_bytes(x->a, (double)r->bytes_needed),
+	    human_bytes(x->a, (double)r->bytes_saved));
+	printf("files     ");
+	for (int s = 0; s < FILE_STATES; s++)
+		printf("%s %lld %s", s == 0 ? "" : ",", (long long)c->files[s],
+		    census_file_state((enum file_state)s));
+	printf("\nhosts      %lld, of which %lld active in the last %lld days\n",
+	    (long long)c->hosts, (long long)c->active,
+	    (long long)x->cf->locality_active_host_days);
+}
+
+static void
+print_report(struct ctx *x, const struct report *r)
+{
+	const struct census *c = &r->c;
+
+	printf("%s at %s is %s\n", x->cf->long_name, x->cf->master_url,
+	    running_name(r->running));
+	print_services(x, r);
+	if (r->counted) {
+		print_work(c);
+		print_locality(x, c);
+	} else {
+		printf("database   not there: %s\n", x->f->detail);
+	}
+	printf("triggers   %lld need_work, %lld claims, %lld no_work_available, %lld "
+	       "files_no_work; working set of %lld\n",
+	    (long long)c->need_work, (long long)c->claims,
+	    (long long)c->no_work_available, (long long)c->files_no_work,
+	    (long long)c->working_set);
+}
+
+/* --- for programs --- */
+
+static json_t *
+services_json(const struct state *s)
+{
+	json_t *list = json_array();
+	char since[21];
+
+	for (size_t i = 0; i < s->n; i++) {
+		const struct state_proc *p = &s->procs[i];
+
+		json_array_append_new(
+		    list, json_pack("{s:s, s:s, s:I, s:s, s:i, s:s}", "name", p->name,
+			      "state", life_name(p->life), "pid", (json_int_t)p->pid,
+			      "since", p->pid == 0 ? "" : clock_text(p->since, since),
+			      "restarts", p->restarts, "note", p->note));
+	}
+	return list;
+}
+
+static void
+put_number(json_t *object, const char *key, int64_t value)
+{
+	json_object_set_new(object, key, json_integer(value));
+}
+
+static json_t *
+workunits_json(const struct census *c)
+{
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "total",
+	    (json_int_t)c->wus.total, "unsent", (json_int_t)c->results.wus_unsent,
+	    "open", (json_int_t)c->wus.open, "to_validate",
+	    (json_int_t)c->wus.to_validate, "with_canonical",
+	    (json_int_t)c->wus.with_canonical, "assimilated",
+	    (json_int_t)c->wus.assimilated, "error", (json_int_t)c->wus.error);
+}
+
+static json_t *
+results_json(const struct row_result_counts *r)
+{
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "total",
+	    (json_int_t)r->total, "inactive", (json_int_t)r->inactive, "unsent",
+	    (json_int_t)r->unsent, "in_progress", (json_int_t)r->in_progress, "over",
+	    (json_int_t)r->over, "success", (json_int_t)r->success, "valid",
+	    (json_int_t)r->valid, "sent", (json_int_t)r->sent);
+}
+
+static void
+put_counts(json_t *root, const struct census *c)
+{
+	json_t *files = json_object();
+
+	for (int s = 0; s < FILE_STATES; s++)
+		put_number(files, census_file_state((enum file_state)s), c->files[s]);
+	json_object_set_new(root, "workunits", workunits_json(c));
+	json_object_set_new(root, "results", results_json(&c->results));
+	put_number(root, "sent_local", c->results.sent_local);
+	put_number(root, "hits", c->results.hits);
+	put_number(root, "bytes_needed", c->results.bytes_needed);
+	put_number(root, "bytes_saved", c->results.bytes_saved);
+	json_object_set_new(root, "files", files);
+	json_object_set_new(root, "hosts",
+	    json_pack("{s:I, s:I}", "total", (json_int_t)c->hosts, "active",
+		(json_int_t)c->active));
+}
+
+static void
+print_json(struct ctx *x, const struct report *r)
+{
+	const struct census *c = &r->c;
+	json_t *root = json_pack("{s:s, s:s, s:s, s:s, s:b, s:I, s:o, s:b}", "name",
+	    x->cf->long_name, "url", x->cf->master_url, "project_dir",
+	    x->cf->project_dir, "state", running_name(r->running), "running",
+	    r->running == RUNNING_ALL, "supervisor", (json_int_t)r->s.supervisor,
+	    "services", services_json(&r->s), "database", r->counted);
+
+	if (r->counted)
+		put_counts(root, c);
+	else
+		json_object_set_new(root, "why", json_string(x->f->detail));
+	put_number(root, "working_set", c->working_set);
+	json_object_set_new(root, "triggers",
+	    json_pack("{s:I, s:I, s:I, s:I}", "need_work", (json_int_t)c->need_work,
+		"claims", (json_int_t)c->claims, "no_work_available",
+		(json_int_t)c->no_work_available, "files_no_work",
+		(json_int_t)c->files_no_work));
+	json_dumpf(root, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
+	printf("\n");
+	json_decref(root);
+}
+
+static enum err
+status_run(struct ctx *x, const void *opts, char **args, size_t n)
+{
+	struct report r = { 0 };
+	enum err e = ctx_conf(x);
+
+	(void)opts, (void)args, (void)n;
+	if (e == OK)
+		e = running_look(x, &r.s, &r.running);
+	if (e == OK)
+		e = census_triggers(x, &r.c);
+	if (e != OK)
+		return e;
+	e = ctx_db(x);
+	if (e == OK)
+		e = census_take(x, &r.c);
+	r.counted = e == OK;
+	/* A project that runs and cannot reach its database does not serve. */
+	if (!r.counted && r.running == RUNNING_ALL)
+		r.running = RUNNING_PART;
+	x->status = running_exit(r.running);
+	if (x->json)
+		print_json(x, &r);
+	else
+		print_report(x, &r);
+	return OK;
+}
+
+const struct cmd cmd_status = { .name = "status",
+	.args = "",
+	.purpose = "what runs, and how far the work is",
+	.about =
+	    "Tells of each service whether it runs, how many workunits and results "
+	    "there are\n"
+	    "in each state, how many results went to hosts that held their files, "
+	    "and the\n"
+	    "triggers.  Works when the database is down too.  Exit status 0: "
+	    "running, 3:\n"
+	    "stopped, 4: something in between.",
+	.run = status_run };

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A table is a list of cells; widths are known when all of them are there. */
+#include "tools/table.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include "lib/banned.h"
+
+enum { CELL_MAX = 512, GAP = 2 };
+
+struct table
+table_new(struct arena *a, const char *align)
+{
+	return (struct table){ .a = a, .ncols = strlen(align), .align = align };
+}
+
+void
+table_put(struct table *t, const char *text)
+{
+	PUSH(t->a, t->cells, t->n, t->cap) = arena_strdup(t->a, text);
+}
+
+void
+table_printf(struct table *t, const char *fmt, ...)
+{
+	char text[CELL_MAX];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	table_put(t, text);
+}
+
+/* Characters, not bytes: those that go on with a UTF-8 character do not count. */
+static int
+width(const char *s)
+{
+	int n = 0;
+
+	for (; *s != '\0'; s++)
+		n += ((unsigned char)*s & 0xc0) != 0x80;
+	return n;
+}
+
+static void
+print_row(const struct table *t, const char *const *row, const int *widths)
+{
+	size_t end = t->ncols;
+
+	while (end > 0 && row[end - 1][0] == '\0')
+		end--;
+	for (size_t c = 0; c < end; c++) {
+		int pad = widths[c] - width(row[c]);
+		bool last = c + 1 == end;
+
+		if (t->align[c] == 'r')
+			printf("%*s%s", pad, "", row[c]);
+		else
+			printf("%s%*s", row[c], last ? 0 : pad, "");
+		printf("%*s", last ? 0 : GAP, "");
+	}
+	printf("\n");
+}
+
+void
+table_print(const struct table *t)
+{
+	int *widths = NEWN(t->a, int, t->ncols);
+
+	assert(t->n % t->ncols == 0);
+	for (size_t i = 0; i < t->n; i++)
+		if (width(t->cells[i]) > widths[i % t->ncols])
+			widths[i % t->ncols] = width(t->cells[i]);
+	for (size_t i = 0; i < t->n; i += t->ncols)
+		print_row(t, t->cells + i, widths);
+}
