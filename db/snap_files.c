@@ -11,11 +11,15 @@
 #include "db/trigger.h"
 #include "lib/banned.h"
 
-enum { FILE_PRESENT = 1, PAUSED = 1, PICK_ROUNDS = 4 };
+enum { FILE_ABSENT = 0, PAUSED = 1, PICK_ROUNDS = 4 };
 
 enum origin { HELD, PICKED, SEARCHED };
 
-/* Names that the request lists as present, sorted. */
+/*
+ * Names that the host has or is about to have, sorted: a file that is still on its way
+ * was given to it for an earlier job, so it need not travel again.  One whose transfer
+ * failed is listed with an error and does not count.
+ */
 static const char **
 present_names(struct arena *a, const struct request *rq, size_t *n)
 {
@@ -23,7 +27,7 @@ present_names(struct arena *a, const struct request *rq, size_t *n)
 
 	*n = 0;
 	for (size_t i = 0; i < rq->nfiles; i++)
-		if (rq->files[i].status == FILE_PRESENT && rq->files[i].name != NULL)
+		if (rq->files[i].status >= FILE_ABSENT && rq->files[i].name != NULL)
 			names[(*n)++] = rq->files[i].name;
 	qsort(names, *n, sizeof(*names), name_order);
 	return names;
@@ -279,6 +283,59 @@ search_walk(struct db *db, int64_t start, size_t k, const struct snapshot *s,
 	return OK;
 }
 
+/* Sets with unsent results, from a seeded start on. */
+static enum err
+search_ready(struct db *db, struct rng *rng, size_t k, const struct snapshot *s,
+    int64_t *ids, size_t *n, struct fail *f)
+{
+	int64_t last;
+	enum err e = db_number(db, f, &last, SQL_LAST_READY);
+
+	if (e != OK)
+		return e == E_NOTFOUND ? OK : e;
+	return search_walk(
+	    db, (int64_t)rng_below(rng, (uint64_t)last + 1), k, s, ids, n, f);
+}
+
+static bool
+has_id(const int64_t *ids, size_t n, int64_t id)
+{
+	for (size_t i = 0; i < n; i++)
+		if (ids[i] == id)
+			return true;
+	return false;
+}
+
+/*
+ * Where work is made on demand, sets without unsent results may get some: the next ones
+ * from a seeded start on, so that a host that is excluded from all work there is does
+ * not starve.
+ */
+static enum err
+search_makeable(struct db *db, struct arena *a, struct rng *rng, size_t k,
+    const struct snapshot *s, int64_t *ids, size_t *n, struct fail *f)
+{
+	int64_t last;
+	enum err e = db_number(db, f, &last, SQL_FILESET_LAST);
+
+	if (e != OK)
+		return e == E_NOTFOUND ? OK : e;
+	int64_t starts[] = { (int64_t)rng_below(rng, (uint64_t)last), 0 };
+	for (size_t from = 0; from < N(starts) && *n < k && e == OK; from++) {
+		void *rows;
+		size_t got = 0;
+
+		e = db_query(db, a, f, &rows, &got, SQL_FILESETS_AFTER, starts[from],
+		    (int64_t)k);
+		for (size_t i = 0; e == OK && i < got && *n < k; i++) {
+			int64_t id = ((struct row_number *)rows)[i].v;
+			if (file_in(s, id) == NULL && !has_id(ids, *n, id))
+				ids[(*n)++] = id;
+		}
+	}
+	return e;
+}
+
 enum err
 snapshot_search(struct db *db, struct arena *a, const struct conf *cf,
     const struct request *rq, struct rng *rng, size_t k, struct snapshot *s,
@@ -286,21 +343,25 @@ snapshot_search(struct db *db, struct arena *a, const struct conf *cf,
 {
 	struct held held;
 	struct fileset **sets;
-	int64_t last, *ids = NEWN(a, int64_t, k + 1);
-	size_t n = 0, nsets, kept = 0;
-	enum err e = db_number(db, f, &last, SQL_LAST_READY);
+	int64_t *ids = NEWN(a, int64_t, k + 1);
+	size_t n = 0, nready, nsets, kept = 0;
+	enum err e = k == 0 ? OK : search_ready(db, rng, k, s, ids, &n, f);
 
-	if (e != OK || k == 0)
-		return e == E_NOTFOUND ? OK : e;
-	held.names = present_names(a, rq, &held.n);
-	int64_t start = (int64_t)rng_below(rng, (uint64_t)last + 1);
-	e = search_walk(db, start, k, s, ids, &n, f);
+	nready = n;
+	if (e == OK && n < k && cf->locality_scheduling_wait_period > 0)
+		e = search_makeable(db, a, rng, k, s, ids, &n, f);
 	if (e == OK)
 		e = sets_by_ids(db, a, ids, n, &sets, &nsets, f);
-	if (e != OK)
+	if (e != OK || n == 0)
 		return e;
-	for (size_t i = 0; i < nsets; i++)
-		if (sets[i]->paused != PAUSED)
+	held.names = present_names(a, rq, &held.n);
+	for (size_t i = 0; i < nsets; i++) {
+		bool ready = has_id(ids, nready, sets[i]->id);
+
+		if (sets[i]->paused != PAUSED &&
+		    (ready ||
+			!trigger_is(cf, TRIGGER_NO_WORK_AVAILABLE, sets[i]->name)))
 			sets[kept++] = sets[i];
+	}
 	return kept > 0 ? sets_add(db, a, cf, &held, sets, kept, SEARCHED, s, f) : OK;
 }

@@ -127,7 +127,9 @@ nothing_of_file(struct ctx *c, struct dec_file *df)
 		return;
 	}
 	df->why = df->state == FILE_DRAINING ? WHY_WAITING : WHY_NO_WORK;
-	df->mark_no_work = !attempt_due;
+	/* One that the search offers is not in the working set: nobody need drop it. */
+	df->mark_no_work = !attempt_due &&
+	                   !(df->file->searched && df->state == FILE_DRAINING);
 }
 
 static void
@@ -164,20 +166,24 @@ drains(const struct dec_file *df, enum send_how how)
 	       how_of(df->file) == how;
 }
 
+/* Wants at most so many of the group. */
 static void
-want_group(struct ctx *c, enum send_how how)
+want_group(struct ctx *c, enum send_how how, size_t most)
 {
 	struct decision *d = c->d;
 
-	for (size_t i = 0; i < c->snap->nfiles; i++)
-		if (drains(&d->files[i], how))
+	for (size_t i = 0; i < c->snap->nfiles && most > 0; i++)
+		if (drains(&d->files[i], how)) {
 			d->want[d->nwant++] = d->files[i].file->fileset_id;
+			most--;
+		}
 }
 
 /*
  * Work is still wanted and files of this group drain: asks the caller to wait for them,
  * once per request, held ones first; a pick of the working set without results joins
- * the same wait. True: nothing else is to be tried in this round.
+ * the same wait.  Of files that only the search found one is enough: work for it will
+ * bring a new file to the host.  True: nothing else is to be tried in this round.
  */
 static bool
 ask_to_wait(struct ctx *c, enum send_how how)
@@ -193,8 +199,10 @@ ask_to_wait(struct ctx *c, enum send_how how)
 		return true;
 	}
 	c->d->want = NEWN(c->a, int64_t, c->snap->nfiles + 1);
-	want_group(c, SEND_HELD);
-	want_group(c, SEND_WORKING_SET);
+	want_group(c, SEND_HELD, SIZE_MAX);
+	want_group(c, SEND_WORKING_SET, SIZE_MAX);
+	if (how == SEND_SEARCHED)
+		want_group(c, SEND_SEARCHED, 1);
 	return true;
 }
 
@@ -212,4 +220,5 @@ locality_serve(struct ctx *c)
 	if (ask_to_wait(c, SEND_WORKING_SET))
 		return;
 	serve_group(c, SEND_SEARCHED);
+	ask_to_wait(c, SEND_SEARCHED);
 }

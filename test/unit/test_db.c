@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What of the database layer needs no server: texts, statements, schema.sql, triggers.
  */
-#include "unit.h"
+#include "test/unit/unit.h"
 
 #include "db/adopt.h"
 #include "db/private.h"

@@ -240,15 +240,18 @@ ids_increase(const struct world *w, const struct decision *d)
 static bool
 waits_only_for_draining(const struct world *w, const struct decision *d)
 {
+	size_t searched = 0;
+
 	if (d->nwant == 0)
 		return true;
 	for (size_t i = 0; i < d->nwant; i++) {
 		const struct snap_file *f = &w->snap.files[d->want[i] - 1];
 
-		if (file_state(w->conf, f) != FILE_DRAINING || f->paused || f->searched)
+		searched += f->searched;
+		if (file_state(w->conf, f) != FILE_DRAINING || f->paused)
 			return false;
 	}
-	return w->snap.wait_possible && !w->snap.waited && d->nsends == 0 &&
+	return searched <= 1 && w->snap.wait_possible && !w->snap.waited && d->nsends == 0 &&
 	       d->ndeletes == 0 && d->nmessages == 0;
 }
 
