@@ -5,6 +5,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "lib/banned.h"
 
@@ -63,19 +64,46 @@ trimmed(struct arena *a, const char *p, size_t n)
 	return arena_memdup(a, p, n);
 }
 
+/* Text as clients decode it, in place. */
+static void
+decode(char *s)
+{
+	static const struct {
+		const char *text;
+		char c;
+	} known[] = { { "&lt;", '<' }, { "&gt;", '>' }, { "&amp;", '&' } };
+	char *out = s, *end;
+	size_t i;
+
+	for (; *s != '\0'; out++) {
+		for (i = 0; i < N(known); i++)
+			if (strncmp(s, known[i].text, strlen(known[i].text)) == 0)
+				break;
+		if (i < N(known)) {
+			*out = known[i].c;
+			s += strlen(known[i].text);
+		} else if (s[0] == '&' && s[1] == '#') {
+			*out = (char)strtol(s + 2, &end, 10);
+			s = *end == ';' ? end + 1 : s + 2;
+		} else {
+			*out = *s++;
+		}
+	}
+	*out = '\0';
+}
+
 static void
 set_text(struct scan *s, const char *p, size_t n)
 {
 	struct node *top = s->depth > 0 ? s->stack[s->depth - 1] : NULL;
 	char *text = trimmed(s->x->a, p, n);
 
-	if (text[0] == '\0' && n < TOKEN_MAX && top != NULL && top->text[0] != '\0')
-		return;
 	if (top == NULL || text[0] == '\0')
 		return;
 	if (top->text[0] != '\0' || top->child != NULL)
 		violation(s->x, "line %d: <%s> has text and elements: \"%.40s\"",
 		    s->line, top->name, text);
+	decode(text);
 	top->text = text;
 	top->raw_n = n;
 }

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The checker of replies finds what is planted in a good one. */
+#include "test/unit/unit.h"
+
+#include "test/unit/reply_world.h"
+#include "lib/banned.h"
+
+#define LONG_110                                                                       \
+	"0123456789 123456789 123456789 123456789 123456789 123456789 123456789 "      \
+	"123456789 123456789 123456789 123456789"
+#define LONG_1100                                                                      \
+	LONG_110 LONG_110 LONG_110 LONG_110 LONG_110 LONG_110 LONG_110 LONG_110        \
+	    LONG_110 LONG_110
+
+static const struct {
+	const char *text, *by; /* the first text of a good reply becomes by */
+	const char *violation;
+} planted[] = {
+#define FAULT(text, by, violation) { text, by, violation },
+#include "test/unit/reply_faults.def"
+#undef FAULT
+};
+
+START_TEST(checker_finds)
+{
+	struct world w;
+	struct buf b;
+	char *inside, *at;
+	const char *found;
+
+	world_make(&w, "", "");
+	inside = arena_printf(&w.a, "%s%s", world_client, world_reports);
+	w.in.req = world_request(&w, inside);
+	reply_render(&w.b, &w.in);
+	ck_assert_str_eq(world_violations(&w, inside), "");
+	at = strstr(w.b.p, planted[_i].text);
+	ck_assert_msg(at != NULL, "%s", planted[_i].text);
+	b = buf_new(&w.a);
+	buf_put(&b, w.b.p, (size_t)(at - w.b.p));
+	buf_puts(&b, planted[_i].by);
+	buf_puts(&b, at + strlen(planted[_i].text));
+	w.b = b;
+	found = world_violations(&w, inside);
+	ck_assert_msg(strstr(found, planted[_i].violation) != NULL, "%s: found %s",
+	    planted[_i].violation, found);
+	arena_free(&w.a);
+}
+END_TEST
+
+UNIT_MAIN("check_reply", { ADD_LOOP(checker_finds, N(planted)); })
