@@ -14,6 +14,9 @@
 #include "rules/sched/quota.h"
 #include "lib/banned.h"
 
+enum { CANDIDATES_PER_JOB = 4 }; /* hot-path.md, R5 */
+#define SLOW_FLOPS 1e9           /* of a host that has not measured itself */
+
 /* --- the host --- */
 
 /* No text of a row is NULL. */
@@ -109,29 +112,59 @@ order_held(const struct rpc *x, struct snapshot *s)
 	locality_order(x->conf, &rng, s->files, held);
 }
 
-static size_t
-candidates(const struct snapshot *s)
+/* What is asked for, over all resources, old style or new (wire.md 1.1): seconds and
+ * instances. */
+static void
+asked(const struct request *rq, double *seconds, double *instances)
 {
-	size_t n = 0;
-
-	for (size_t i = 0; i < s->nfiles; i++)
-		n += s->files[i].njobs;
-	return n;
+	*seconds = 0;
+	*instances = 1;
+	for (size_t i = 0; i < rq->nresources; i++) {
+		*seconds += rq->resources[i].req_secs;
+		*instances += rq->resources[i].req_instances;
+	}
+	if (*seconds <= 0)
+		*seconds = rq->work_req_seconds;
 }
 
-/* New files for a host whose own do not fill the request: picks of the working set,
- * then a search. */
+/*
+ * Are so many candidates there that the reply can be filled from them, though most may
+ * not fit? Only a matter of what is read: what is sent is the decision's.
+ */
+static bool
+enough(const struct rpc *x, const struct snapshot *s, size_t need)
+{
+	double speed = s->host.p_fpops > 0 ? s->host.p_fpops : SLOW_FLOPS;
+	double seconds, instances, have_s = 0;
+	size_t n = 0;
+
+	asked(x->req, &seconds, &instances);
+	for (size_t i = 0; i < s->nfiles; i++) {
+		n += s->files[i].njobs;
+		for (size_t j = 0; j < s->files[i].njobs; j++)
+			have_s += s->files[i].jobs[j].rsc_fpops_est / speed;
+	}
+	return n >= need || (have_s >= CANDIDATES_PER_JOB * seconds &&
+				(double)n >= CANDIDATES_PER_JOB * instances);
+}
+
+/* Files that the host does not have: picks of the working set, then a search, each only
+ * if needed. */
 static enum err
-load_new_files(struct rpc *x, struct snapshot *s, struct rng *rng, size_t jobs)
+load_new_files(struct rpc *x, struct snapshot *s, struct rng *rng, size_t need)
 {
 	const struct conf *cf = x->conf;
-	size_t from = s->nfiles;
+	size_t from = s->nfiles, jobs = need / CANDIDATES_PER_JOB;
 	enum err e = snapshot_working_set(x->db, x->a, cf, x->req, rng,
 	    (size_t)cf->locality_working_set_picks, s, &x->fail);
 
 	if (e == OK)
-		e = snapshot_search(x->db, x->a, cf, x->req, rng,
-		    (size_t)cf->locality_search_files, s, &x->fail);
+		e = snapshot_jobs(x->db, x->a, cf, from, jobs, x->now, s, &x->fail);
+	if (e != OK || enough(x, s, need))
+		return e;
+	from = s->nfiles;
+	e = snapshot_search(x->db, x->a, cf, x->req, rng,
+	    (size_t)cf->locality_search_files, s, &x->fail);
 	if (e == OK)
 		e = snapshot_jobs(x->db, x->a, cf, from, jobs, x->now, s, &x->fail);
 	return e;
@@ -147,18 +180,21 @@ once_key(const struct rpc *x, const struct snapshot *s)
 	return x->conf->one_result_per_host_per_wu ? -s->host.id : 0;
 }
 
-/* decide_need counts candidates, four to a job; the loader counts jobs. */
+/* decide_need counts candidates, the loader jobs. */
 static enum err
 load_work(struct rpc *x, struct snapshot *s)
 {
 	struct rng rng = rng_seed(x->seed ^ 1);
-	size_t need = decide_need(x->conf, x->req, s), jobs = (need + 3) / 4;
+	size_t need = decide_need(x->conf, x->req, s);
+	size_t jobs = need / CANDIDATES_PER_JOB;
 	enum err e;
 
 	e = snapshot_jobs(x->db, x->a, x->conf, 0, jobs, x->now, s, &x->fail);
-	if (e == OK && candidates(s) < need)
-		e = load_new_files(x, s, &rng, jobs);
-	if (e == OK)
+	if (e == OK && !enough(x, s, need))
+		e = load_new_files(x, s, &rng, need);
+	/* With a fraction plain jobs may go first, however many others there are. */
+	if (e == OK &&
+	    (!enough(x, s, need) || x->conf->locality_scheduler_fraction > 0))
 		e = snapshot_plain(x->db, x->a, &rng, jobs, s, &x->fail);
 	if (e == OK)
 		e = snapshot_user_wus(x->db, x->a, once_key(x, s), s, &x->fail);
