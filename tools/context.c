@@ -48,7 +48,7 @@ ctx_conf(struct ctx *x)
 	if (e != OK)
 		return e;
 	path = arena_printf(x->a, "%s/config.xml", dir);
-	if (access(path, R_OK) < 0 && errno == EACCES) {
+	if (faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) < 0 && errno == EACCES) {
 		x->status = EXIT_DENIED;
 		return FAIL(x->f, E_SYS,
 		    "%s may not be read by this account; run locus as the account that "

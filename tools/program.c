@@ -2,7 +2,9 @@
 /* Looks through lists of places; the first hit wins. */
 #include "tools/program.h"
 
+#include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -32,13 +34,23 @@ own_dir(struct arena *a)
 	return dir;
 }
 
+/*
+ * By effective rights: access() asks for those of the real account, without the
+ * capability that a private project below a closed directory runs with (privilege.h).
+ */
+static bool
+may(const char *path, int mode)
+{
+	return faccessat(AT_FDCWD, path, mode, AT_EACCESS) == 0;
+}
+
 static char *
 look(struct arena *a, const char *dir, const char *name, int mode)
 {
 	char *path = arena_printf(a, "%s/%s", dir, name), real[PATH_MAX];
 
 	/* Without the dots: the path goes into logs and into Apache's configuration. */
-	if (access(path, mode) < 0 || realpath(path, real) == NULL)
+	if (!may(path, mode) || realpath(path, real) == NULL)
 		return NULL;
 	return arena_strdup(a, real);
 }
@@ -63,7 +75,7 @@ program_find(struct arena *a, const struct conf *cf, const char *name)
 	char *hit = NULL;
 
 	if (name[0] == '/')
-		return access(name, X_OK) == 0 ? arena_strdup(a, name) : NULL;
+		return may(name, X_OK) ? arena_strdup(a, name) : NULL;
 	if (cf != NULL)
 		hit = look(a, project_path(a, cf, "bin"),
 		    slash == NULL ? name : slash + 1, X_OK);
