@@ -92,6 +92,17 @@ start_log(struct project *p)
 	log_open(p->program, p->log_to_file ? path : NULL, most);
 }
 
+/* What hangs on the configuration as it was read. */
+static void
+disconnect(struct project *p)
+{
+	if (p->db != NULL)
+		db_close(p->db);
+	p->db = NULL;
+	p->cat = NULL;
+	arena_free(&p->cat_arena);
+}
+
 enum err
 project_configure(struct project *p, struct fail *f)
 {
@@ -104,7 +115,7 @@ project_configure(struct project *p, struct fail *f)
 	mtime = fs_mtime(path);
 	if (p->usable && mtime == p->conf_mtime)
 		return OK;
-	project_close(p);
+	disconnect(p);
 	arena_reset(&p->conf_arena);
 	e = conf_load(&p->conf_arena, path, &read, NULL, NULL, f);
 	if (e != OK) {
@@ -189,9 +200,8 @@ project_connect(struct project *p, int64_t now, struct fail *f)
 void
 project_close(struct project *p)
 {
-	if (p->db != NULL)
-		db_close(p->db);
-	p->db = NULL;
-	p->cat = NULL;
-	arena_free(&p->cat_arena);
+	disconnect(p);
+	arena_free(&p->key_arena);
+	arena_free(&p->conf_arena);
+	arena_free(&p->home);
 }

@@ -46,6 +46,6 @@ enum err project_configure(struct project *, struct fail *);
  */
 enum err project_connect(struct project *, int64_t now, struct fail *);
 
-void project_close(struct project *);
+void project_close(struct project *); /* at the end of the process: all is freed */
 
 #endif

@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 # What every scenario starts from: a private project in a directory of its own, checks that are
-# counted, and an end at which nothing may be left over.  A scenario sources this file; the runner
-# gives it $source, $build and $seed in the environment.
+# counted, and an end at which nothing may be left over.  A scenario sources this file.  The runner
+# gives it $source, $build and $seed in the environment; by hand it runs in the build directory,
+# after "make install" into inst/ there.
 
 set -u
 export LC_ALL=C
 scenario=$(basename "$0")
-. "$source/test/it/project.sh"
+source=${source:-$(cd "$(dirname "$0")/../../.." && pwd)} build=${build:-$PWD} seed=${seed:-1}
+. "$source/test/it/project.sh" || exit 1
 libexec=$build/inst/libexec/locus
+[[ -x $build/inst/bin/locus ]] || {
+	echo "$scenario: there is no $build/inst/bin/locus; make check-it puts it there" >&2
+	exit 1
+}
 work=$(mktemp -d "${TMPDIR:-/tmp}/locus-it.XXXXXX") || exit 1
 chmod 755 "$work"
 project=$work/project hosts=$work/hosts data=$work/data
@@ -146,4 +152,8 @@ pids_of() { # NAME
 	for pid in $(marked "$work"); do
 		[[ $(cat "/proc/$pid/comm" 2>/dev/null) == "$1" ]] && echo "$pid"
 	done
+}
+
+runs() { # NAME
+	[[ -n $(pids_of "$1") ]]
 }
