@@ -44,8 +44,9 @@ install(struct ctx *x, const char *os_user, struct fail *f)
 		arena_printf(x->a, "--datadir=%s/mysql", x->cf->project_dir),
 		"--auth-root-authentication-method=socket",
 		arena_printf(x->a, "--auth-root-socket-user=%s", os_user),
-		"--skip-test-db", "--skip-name-resolve", "--innodb-log-file-size=32M",
-		"--innodb-undo-tablespaces=0", NULL };
+		"--skip-test-db", "--skip-name-resolve",
+		"--force", /* does without a host name that resolves */
+		"--innodb-log-file-size=32M", "--innodb-undo-tablespaces=0", NULL };
 	pid_t pid;
 	int st;
 	enum err e;

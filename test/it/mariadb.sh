@@ -25,7 +25,7 @@ _mariadb_init() { # DIR
 		set -- "$1" --user=mysql
 	fi
 	mariadb-install-db --no-defaults --auth-root-authentication-method=normal --skip-test-db \
-		--skip-name-resolve --innodb-log-file-size=8M --innodb-undo-tablespaces=0 \
+		--skip-name-resolve --force --innodb-log-file-size=8M --innodb-undo-tablespaces=0 \
 		${2:+"$2"} --datadir="$1/data" >"$1/install.log" 2>&1 ||
 		_mariadb_fail "cannot make a data directory in $1" "$1/install.log"
 }
