@@ -26,6 +26,7 @@ struct client {
 	struct arena keep; /* the state's rows */
 	struct state *st;
 	bool changed;                       /* the state is to be saved */
+	int64_t save_after_ms;              /* clock_mono_ms(): it failed just now */
 	char *dir, *files_dir, *state_path; /* absolute, process lifetime */
 	struct arena process;
 	struct net *net;
@@ -52,11 +53,18 @@ enum err rpc_fetch_master(struct client *); /* scheduler URLs of the master page
 enum err rpc_scheduler(struct client *, enum rpc_reason, const struct work_wish *);
 
 /* --- take_reply.c --- */
-void rpc_take_reply(struct client *, const struct reply *, const struct work_wish *);
+struct rpc_hope { /* of a request */
+	bool work;
+	size_t reports;
+};
+/* Takes it all over into the state; what it replaces goes when the state is saved. */
+void rpc_take_reply(struct client *, const struct reply *, const struct rpc_hope *);
 
 /* --- transfer.c --- */
 char *file_path(struct client *, const char *name);
-/* Moves one file if one is due; false if there was nothing to do. */
+/* Looks again at all files: what a dead client or somebody else left. */
+void transfer_clean_up(struct client *);
+/* Moves one file, or a part of it, if one is due; false if there was nothing to do. */
 bool transfer_step(struct client *);
 bool uploads_pending(const struct client *, const struct ctask *);
 
@@ -73,7 +81,9 @@ void task_abort(struct client *, struct ctask *, int32_t exit_status, const char
 void task_stop_all(struct client *); /* at exit; they start again next time */
 char *task_stderr(
     struct client *, const struct ctask *); /* stderr_out for the report */
-/* Ends programs that a killed client left behind. */
+/* Marks what is started from now on as this host's. */
+void task_mark(struct client *);
+/* Ends programs that a killed client left behind: all that carry the mark. */
 void task_clean_up(struct client *);
 
 #endif

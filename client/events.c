@@ -22,6 +22,9 @@ event(struct client *c, const char *fmt, ...)
 	va_end(ap);
 	if (m < 0 || (size_t)(n + m) >= sizeof(line) - 1)
 		return;
+	for (char *p = line; p < line + n + m; p++) /* a name must not make a line */
+		if ((unsigned char)*p < ' ')
+			*p = '?';
 	line[n + m] = '\n';
 	if (write(c->events, line, (size_t)(n + m) + 1) != n + m + 1)
 		log_err("events.log cannot be written");

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows <-> JSON by tables. */
+/*
+ * Rows <-> JSON by tables.  Names come from the project as bytes of no declared
+ * encoding, JSON is UTF-8: each byte becomes the character of its number, and comes
+ * back as it was.
+ */
 #include "client/fields.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include "lib/banned.h"
 
 static const void *
@@ -18,30 +23,77 @@ count(const void *row, const struct field *f)
 	return *(const size_t *)at(row, f->n_off);
 }
 
+/* The text of bytes; in most there is nothing to do. */
 static json_t *
-save_strings(const struct field *f, const void *row)
+save_text(struct arena *a, const char *s)
+{
+	size_t n = strlen(s), k = 0;
+	char *text;
+
+	for (size_t i = 0; i < n; i++)
+		k += (unsigned char)s[i] >= 128;
+	if (k == 0)
+		return json_stringn(s, n);
+	text = arena_alloc(a, n + k);
+	k = 0;
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)s[i];
+
+		if (c < 128) {
+			text[k++] = (char)c;
+			continue;
+		}
+		text[k++] = (char)(0xc0 | c >> 6);
+		text[k++] = (char)(0x80 | (c & 0x3f));
+	}
+	return json_stringn(text, k);
+}
+
+/* Back to bytes; a character that no byte has can only be an editor's, and is "?". */
+static char *
+load_text(struct arena *a, const json_t *v)
+{
+	char *s = arena_strdup(a, json_string_value(v)), *to = s;
+
+	for (const char *p = s; *p != '\0';) {
+		unsigned char c = (unsigned char)*p++;
+
+		if (c >= 0xc4)
+			c = '?';
+		else if (c >= 0xc2)
+			c = (unsigned char)(c << 6 | (*p & 0x3f));
+		*to++ = (char)c;
+		while ((*p & 0xc0) == 0x80)
+			p++;
+	}
+	*to = '\0';
+	return s;
+}
+
+static json_t *
+save_strings(struct arena *a, const struct field *f, const void *row)
 {
 	json_t *list = json_array();
 	char *const *v = *(char *const *const *)at(row, f->off);
 
 	for (size_t i = 0; i < count(row, f); i++)
-		json_array_append_new(list, json_string(v[i]));
+		json_array_append_new(list, save_text(a, v[i]));
 	return list;
 }
 
 static json_t *
-save_rows(const struct field *f, const void *row)
+save_rows(struct arena *a, const struct field *f, const void *row)
 {
 	json_t *list = json_array();
 	const char *rows = *(const char *const *)at(row, f->off);
 
 	for (size_t i = 0; i < count(row, f); i++)
-		json_array_append_new(list, fields_save(f->row, rows + i * f->size));
+		json_array_append_new(list, fields_save(a, f->row, rows + i * f->size));
 	return list;
 }
 
 static json_t *
-save_value(const struct field *f, const void *row)
+save_value(struct arena *a, const struct field *f, const void *row)
 {
 	const void *p = at(row, f->off);
 	const char *s;
@@ -49,7 +101,7 @@ save_value(const struct field *f, const void *row)
 	switch (f->type) {
 	case F_STR:
 		s = *(const char *const *)p;
-		return s == NULL ? NULL : json_string(s);
+		return s == NULL ? NULL : save_text(a, s);
 	case F_I32:
 		return json_integer(*(const int32_t *)p);
 	case F_I64:
@@ -59,22 +111,22 @@ save_value(const struct field *f, const void *row)
 	case F_BOOL:
 		return json_boolean(*(const bool *)p);
 	case F_STRINGS:
-		return save_strings(f, row);
+		return save_strings(a, f, row);
 	case F_ROWS:
-		return save_rows(f, row);
+		return save_rows(a, f, row);
 	case F_ROW:
-		return fields_save(f->row, p);
+		return fields_save(a, f->row, p);
 	}
 	return NULL;
 }
 
 json_t *
-fields_save(const struct field *f, const void *row)
+fields_save(struct arena *a, const struct field *f, const void *row)
 {
 	json_t *o = json_object();
 
 	for (; f->name != NULL; f++) {
-		json_t *v = save_value(f, row);
+		json_t *v = save_value(a, f, row);
 
 		if (v != NULL)
 			json_object_set_new(o, f->name, v);
@@ -89,7 +141,7 @@ load_strings(struct arena *a, const struct field *f, const json_t *list, void *r
 	char **v = NEWN(a, char *, n + 1);
 
 	for (size_t i = 0; i < n; i++)
-		v[i] = arena_strdup(a, json_string_value(json_array_get(list, i)));
+		v[i] = load_text(a, json_array_get(list, i));
 	*(char ***)((char *)row + f->off) = v;
 	*(size_t *)((char *)row + f->n_off) = n;
 }
@@ -112,7 +164,7 @@ load_value(struct arena *a, const struct field *f, const json_t *v, void *row)
 	void *p = (char *)row + f->off;
 
 	if (f->type == F_STR && json_is_string(v))
-		*(char **)p = arena_strdup(a, json_string_value(v));
+		*(char **)p = load_text(a, v);
 	else if (f->type == F_I32 && json_is_integer(v))
 		*(int32_t *)p = (int32_t)json_integer_value(v);
 	else if (f->type == F_I64 && json_is_integer(v))
@@ -125,7 +177,7 @@ load_value(struct arena *a, const struct field *f, const json_t *v, void *row)
 		load_strings(a, f, v, row);
 	else if (f->type == F_ROWS && json_is_array(v))
 		load_rows(a, f, v, row);
-	else if (f->type == F_ROW && json_is_object(v))
+	else if (f->type == F_ROW)
 		fields_load(a, f->row, v, p);
 }
 
@@ -135,7 +187,9 @@ fields_load(struct arena *a, const struct field *f, const json_t *o, void *row)
 	for (; f->name != NULL; f++) {
 		const json_t *v = json_object_get(o, f->name);
 
-		if (v != NULL)
+		if (f->type == F_STR)
+			*(char **)((char *)row + f->off) = arena_strdup(a, NULL);
+		if (v != NULL || f->type == F_ROW)
 			load_value(a, f, v, row);
 	}
 }

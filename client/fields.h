@@ -18,10 +18,15 @@ struct field {
 	const struct field *row;
 };
 
-/* A new object with all fields; strings that are NULL are left out. */
-json_t *fields_save(const struct field *, const void *row);
-/* Absent or mistyped members leave the field as it was; all text is copied into the
- * arena. */
+/*
+ * A new object with all fields; strings that are NULL are left out.  Strings may hold
+ * any bytes.  The arena is for scratch.
+ */
+json_t *fields_save(struct arena *, const struct field *, const void *row);
+/*
+ * Absent or mistyped members leave the field as it was, but a string is "" then and
+ * never NULL; all text is copied into the arena.
+ */
 void fields_load(struct arena *, const struct field *, const json_t *, void *row);
 
 #endif

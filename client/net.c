@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 #include <curl/curl.h>
@@ -166,12 +167,16 @@ into_file(char *p, size_t size, size_t n, void *ctx)
 }
 
 enum err
-net_download(struct net *net, const char *url, const char *path, long *status,
-    int64_t *got, struct fail *f)
+net_download(struct net *net, const char *url, const char *path, int timeout_s,
+    long *status, int64_t *got, struct fail *f)
 {
 	int64_t have = fs_size(path);
 	struct file_sink s = { net->curl, -1, 0 };
+	char range[32];
 	enum err e;
+
+	*status = 0;
+	*got = 0;
 
 	s.fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
 	if (s.fd < 0)
@@ -179,10 +184,14 @@ net_download(struct net *net, const char *url, const char *path, long *status,
 	prepare(net, url);
 	curl_easy_setopt(net->curl, CURLOPT_WRITEFUNCTION, into_file);
 	curl_easy_setopt(net->curl, CURLOPT_WRITEDATA, &s);
+	curl_easy_setopt(net->curl, CURLOPT_TIMEOUT, (long)timeout_s);
+	/* Not CURLOPT_RESUME_FROM, which takes a whole file for an error. */
+	snprintf(range, sizeof(range), "%lld-", (long long)have);
 	if (have > 0)
-		curl_easy_setopt(
-		    net->curl, CURLOPT_RESUME_FROM_LARGE, (curl_off_t)have);
+		curl_easy_setopt(net->curl, CURLOPT_RANGE, range);
 	e = perform(net, url, status, f);
+	if (e == OK && fsync(s.fd) != 0)
+		e = FAIL_ERRNO(f, "%s", path);
 	if (close(s.fd) != 0 && e == OK)
 		e = FAIL_ERRNO(f, "%s", path);
 	*got = s.got;

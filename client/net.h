@@ -18,10 +18,12 @@ void net_close(struct net *);
 enum err net_fetch(struct net *, struct arena *, const char *url, const char *in,
     size_t in_n, size_t max, int timeout_s, long *status, char **out, size_t *out_n,
     struct fail *);
-/* GET appended to path, from the length that it has (Range); *got counts the bytes that
- * came now. */
-enum err net_download(struct net *, const char *url, const char *path, long *status,
-    int64_t *got, struct fail *);
+/*
+ * GET appended to path, from the length that it has (Range); *got counts the bytes that
+ * came now, also when it failed or took longer than timeout_s.
+ */
+enum err net_download(struct net *, const char *url, const char *path, int timeout_s,
+    long *status, int64_t *got, struct fail *);
 /* POST of header text and then the bytes of path from offset to its end. */
 enum err net_upload(struct net *, struct arena *, const char *url, const char *header,
     size_t header_n, const char *path, int64_t offset, long *status, char **out,

@@ -21,9 +21,16 @@
 #include "lib/proc.h"
 #include "lib/banned.h"
 
-enum { ROUND_MS = 200, EXIT_USAGE = 2, EXIT_ERRORS = 1 };
+enum { ROUND_MS = 200, SAVE_RETRY_MS = 10000, EXIT_USAGE = 2, EXIT_ERRORS = 1 };
 
 /* --- what the rules are asked --- */
+
+/* One that wants more than there is gets all there is. */
+static double
+task_ncpus(const struct client *c, const struct ctask *t)
+{
+	return fmin(fmax(task_version(c->st, t)->avg_ncpus, 0.01), c->o.ncpus);
+}
 
 static struct work_wish
 wish_for_work(struct client *c)
@@ -36,7 +43,7 @@ wish_for_work(struct client *c)
 
 		if (!t->ready && !t->acked)
 			q[n++] = (struct queued){ task_remaining_s(c, t),
-				fmax(task_version(c->st, t)->avg_ncpus, 0.01) };
+				task_ncpus(c, t) };
 	}
 	if (!c->st->contacted)
 		return (
@@ -125,7 +132,7 @@ runnables(struct client *c, struct runnable *r)
 		r[n++] = (struct runnable){ .deadline = (int64_t)t->r.report_deadline,
 			.received_at = t->received_at,
 			.remaining_s = task_remaining_s(c, t),
-			.ncpus = fmax(task_version(c->st, t)->avg_ncpus, 0.01),
+			.ncpus = task_ncpus(c, t),
 			.running = t->pid != 0,
 			.id = i };
 	}
@@ -152,15 +159,32 @@ start_tasks(struct client *c)
 	}
 }
 
-static void
+/*
+ * False as long as it fails: then nothing goes over the network, or a host that is
+ * killed would have forgotten what the project was told.
+ */
+static bool
 save(struct client *c)
 {
+	char **dropped;
+	size_t n;
+
 	if (!c->changed)
-		return;
-	if (state_save(&c->keep, c->state_path, &c->st, &c->fail) != OK)
+		return true;
+	if (clock_mono_ms() < c->save_after_ms)
+		return false;
+	c->st->clock = c->now;
+	if (state_save(
+		&c->keep, c->state_path, &c->st, &c->a, &dropped, &n, &c->fail) != OK) {
 		log_fail("state", &c->fail);
-	else
-		c->changed = false;
+		c->save_after_ms = clock_mono_ms() + SAVE_RETRY_MS;
+		return false;
+	}
+	c->changed = false;
+	for (size_t i = 0; i < n; i++)
+		if (fs_unlink(file_path(c, dropped[i]), &c->fail) != OK)
+			log_fail("unlink", &c->fail);
+	return true;
 }
 
 static void
@@ -168,19 +192,23 @@ run(struct client *c)
 {
 	while (
 	    !proc_stopping && (c->o.max_errors == 0 || c->errors < c->o.max_errors)) {
-		bool busy;
+		bool busy = false;
 
 		c->now = clock_now();
+		state_clock(c->st, c->now);
 		reap(c);
 		start_tasks(c);
-		save(c);
-		busy = transfer_step(c) || contact_step(c);
+		if (save(c) && transfer_step(c))
+			busy = true;
+		if (save(c) && contact_step(c))
+			busy = true;
 		save(c);
 		arena_reset(&c->a);
 		if (!busy)
 			clock_nap_ms(ROUND_MS);
 	}
 	task_stop_all(c);
+	c->save_after_ms = 0;
 	save(c);
 }
 
@@ -196,6 +224,11 @@ attach(struct client *c)
 		return FAIL(&c->fail, E_CONFIG,
 		    "%s belongs to %s; use another --dir for %s", c->dir,
 		    c->st->master_url, url);
+	if (e == OK && c->o.key != NULL &&
+	    strcmp(c->o.key, c->st->authenticator) != 0) {
+		c->st->authenticator = arena_strdup(&c->keep, c->o.key);
+		c->changed = true;
+	}
 	if (e != E_NOTFOUND)
 		return e;
 	if (url == NULL || c->o.key == NULL)
@@ -223,6 +256,7 @@ set_up(struct client *c)
 	if (realpath(c->o.dir, real) == NULL)
 		return FAIL_ERRNO(&c->fail, "%s", c->o.dir);
 	c->dir = real;
+	task_mark(c);
 	log_open("client", arena_printf(&c->process, "%s/client.log", real), LOG_INFO);
 	c->state_path = arena_printf(&c->process, "%s/client_state.json", real);
 	e = fs_lock(arena_printf(&c->process, "%s/lock", real), &lock, &c->fail);
@@ -386,6 +420,9 @@ main(int argc, char **argv)
 	log_info("host %lld of %s, seed %llu", (long long)c.st->hostid,
 	    c.st->master_url, (unsigned long long)seed);
 	task_clean_up(&c);
+	if (c.st->clock != 0)
+		transfer_clean_up(&c);
+	state_clock(c.st, c.now);
 	benchmark(&c);
 	run(&c);
 	net_close(c.net);

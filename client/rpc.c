@@ -7,9 +7,9 @@
 
 #include <math.h>
 #include <string.h>
-#include "lib/crypt.h"
-#include "lib/http.h"
+#include "lib/clock.h"
 #include "lib/log.h"
+#include "lib/proc.h"
 #include "proto/reply.h"
 #include "proto/request.h"
 #include "proto/web.h"
@@ -32,6 +32,8 @@ failed(struct client *c, const char *why)
 {
 	struct state *st = c->st;
 
+	if (proc_stopping) /* it was we who broke it off */
+		return;
 	st->nrpc_failures++;
 	if (st->nrpc_failures >=
 	    MASTER_FETCH_PERIOD) { /* its schedulers may have moved */
@@ -80,6 +82,7 @@ static void
 report_task(struct client *c, const struct ctask *t, struct rq_report *r)
 {
 	const struct rp_app_version *v = task_version(c->st, t);
+	char *message;
 
 	*r = (struct rq_report){ .name = t->r.name,
 		.cpu_time = t->cpu_s,
@@ -90,9 +93,12 @@ report_task(struct client *c, const struct ctask *t, struct rq_report *r)
 		.version_num = t->r.version_num,
 		.app_version_num = t->r.version_num,
 		.plan_class = t->r.plan_class };
+	message = arena_strdup(&c->a, t->message);
+	for (char *end = message; (end = strstr(end, "]]>")) != NULL;)
+		end[1] = ' '; /* it would end the section */
 	r->stderr_out = arena_printf(&c->a,
 	    "<core_client_version>%d.%d.0</core_client_version>\n<![CDATA[\n%s\n]]>\n",
-	    VERSION_MAJOR, VERSION_MINOR, t->message == NULL ? "" : t->message);
+	    VERSION_MAJOR, VERSION_MINOR, message);
 	r->files = NEWN(&c->a, struct rq_file, t->r.nrefs + 1);
 	for (size_t i = 0; i < t->r.nrefs; i++) {
 		const struct cfile *f = state_file(c->st, t->r.refs[i].file_name);
@@ -191,7 +197,10 @@ build(struct client *c, const struct work_wish *wish)
 		.platform_name = c->platform,
 		.platforms = &c->platform,
 		.nplatforms = 1,
-		.code_sign_key = st->code_sign_key,
+		.code_sign_key = st->code_sign_key == NULL ||
+		                         st->code_sign_key[0] == '\0' ?
+		                     NULL :
+		                     st->code_sign_key,
 		.has_working_prefs = true,
 		.cross_project_id = arena_strdup(&c->a, "") };
 	rq->prefs.max_ncpus_pct = 100;
@@ -238,6 +247,7 @@ rpc_scheduler(struct client *c, enum rpc_reason why, const struct work_wish *wis
 	c->changed = true;
 	e = net_fetch(c->net, &c->a, url, out.p, out.n, REPLY_MAX, SCHEDULER_S, &status,
 	    &in, &n, &c->fail);
+	c->now = clock_now(); /* it may have waited for work */
 	if (e == OK && (status < 200 || status > 299))
 		e = FAIL(&c->fail, E_SYS, "%s: HTTP status %ld", url, status);
 	if (e == OK)
@@ -253,6 +263,6 @@ rpc_scheduler(struct client *c, enum rpc_reason why, const struct work_wish *wis
 		    (double)c->now + fmin(rp->request_delay, c->o.rpc_backoff.max_s));
 		return E_SYS;
 	}
-	rpc_take_reply(c, rp, wish);
+	rpc_take_reply(c, rp, &(struct rpc_hope){ wish->req_secs > 0, rq->nreports });
 	return OK;
 }

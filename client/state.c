@@ -94,7 +94,52 @@ refers(const struct rp_file_ref *refs, size_t n, const char *name)
 	return false;
 }
 
-/* Versions stay: their files need not travel again for the next task. */
+static bool
+all_known(const struct state *st, const struct rp_file_ref *refs, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (state_file(st, refs[i].file_name) == NULL)
+			return false;
+	return true;
+}
+
+const char *
+state_lacks(const struct state *st, const struct rp_result *r)
+{
+	const struct rp_workunit *wu = state_workunit(st, r->wu_name);
+	const struct rp_app_version *v;
+
+	if (wu == NULL)
+		return "its workunit is missing";
+	v = state_version(st, wu->app_name, r);
+	if (v == NULL)
+		return "no such application version";
+	if (!all_known(st, v->refs, v->nrefs))
+		return "a file of its version is missing";
+	if (!all_known(st, wu->refs, wu->nrefs))
+		return "an input file is missing";
+	if (!all_known(st, r->refs, r->nrefs))
+		return "an output file is missing";
+	return NULL;
+}
+
+bool
+state_wants(const struct state *st, const char *name)
+{
+	for (size_t i = 0; i < st->ntasks; i++) {
+		const struct ctask *t = &st->tasks[i];
+		const struct rp_workunit *wu = state_workunit(st, t->r.wu_name);
+		const struct rp_app_version *v = task_version(st, t);
+
+		if (!t->ready && (refers(wu->refs, wu->nrefs, name) ||
+				     refers(v->refs, v->nrefs, name)))
+			return true;
+	}
+	return false;
+}
+
+/* --- what is dropped --- */
+
 static bool
 file_needed(const struct state *st, const struct cfile *f)
 {
@@ -123,11 +168,39 @@ workunit_needed(const struct state *st, const struct rp_workunit *wu)
 	return false;
 }
 
-static void
-drop_unneeded(struct state *st)
+/* The newest version of its kind stays: its files need not travel for the next task. */
+static bool
+version_needed(const struct state *st, const struct rp_app_version *v)
 {
+	bool newest = true;
+
+	for (size_t i = 0; i < st->nversions; i++) {
+		const struct rp_app_version *w = &st->versions[i];
+
+		newest = newest && !(w->version_num > v->version_num &&
+				       strcmp(w->app_name, v->app_name) == 0 &&
+				       strcmp(w->platform, v->platform) == 0 &&
+				       strcmp(w->plan_class, v->plan_class) == 0);
+	}
+	for (size_t i = 0; i < st->ntasks && !newest; i++)
+		if (task_version(st, &st->tasks[i]) == v)
+			return true;
+	return newest;
+}
+
+/* The rows are copied, as the old ones are to stay as they are if the save fails. */
+#define COPY(a, rows, n) arena_memdup((a), (rows), mul_or_die(sizeof(*(rows)), (n)))
+
+static void
+drop_rows(struct state *st, struct arena *a)
+{
+	bool *keep = NEWN(a, bool, st->nversions + 1);
 	size_t n = 0;
 
+	st->tasks = COPY(a, st->tasks, st->ntasks);
+	st->workunits = COPY(a, st->workunits, st->nworkunits);
+	st->versions = COPY(a, st->versions, st->nversions);
+	st->files = COPY(a, st->files, st->nfiles);
 	for (size_t i = 0; i < st->ntasks; i++)
 		if (!st->tasks[i].acked)
 			st->tasks[n++] = st->tasks[i];
@@ -138,10 +211,49 @@ drop_unneeded(struct state *st)
 			st->workunits[n++] = st->workunits[i];
 	st->nworkunits = n;
 	n = 0;
+	for (size_t i = 0; i < st->nversions; i++)
+		keep[i] = version_needed(st, &st->versions[i]);
+	for (size_t i = 0; i < st->nversions; i++)
+		if (keep[i])
+			st->versions[n++] = st->versions[i];
+	st->nversions = n;
+}
+
+static void
+drop_files(struct state *st, struct arena *a, char ***dropped, size_t *ndropped)
+{
+	size_t n = 0;
+
+	*dropped = NEWN(a, char *, st->nfiles + 1);
+	*ndropped = 0;
 	for (size_t i = 0; i < st->nfiles; i++)
 		if (file_needed(st, &st->files[i]))
 			st->files[n++] = st->files[i];
+		else
+			(*dropped)[(*ndropped)++] = arena_strdup(
+			    a, st->files[i].info.name);
 	st->nfiles = n;
+}
+
+/* --- the file --- */
+
+/* Something else, or edited by hand, must not bring us down later. */
+static enum err
+check(struct state *st, const char *path, struct fail *f)
+{
+	size_t n = 0;
+
+	if (st->master_url == NULL || st->master_url[0] == '\0' ||
+	    st->authenticator[0] == '\0' || st->host_cpid[0] == '\0')
+		return FAIL(f, E_BADREQ,
+		    "%s is not the state of a host: master_url, authenticator or "
+		    "host_cpid is missing",
+		    path);
+	for (size_t i = 0; i < st->ntasks; i++)
+		if (state_lacks(st, &st->tasks[i].r) == NULL)
+			st->tasks[n++] = st->tasks[i];
+	st->ntasks = n;
+	return OK;
 }
 
 static enum err
@@ -156,7 +268,7 @@ from_text(struct arena *a, const char *path, const char *text, size_t n,
 	*st = NEW(a, struct state);
 	fields_load(a, state_fields, o, *st);
 	json_decref(o);
-	return OK;
+	return check(*st, path, f);
 }
 
 enum err
@@ -181,24 +293,59 @@ append(const char *text, size_t n, void *out)
 }
 
 enum err
-state_save(struct arena *a, const char *path, struct state **st, struct fail *f)
+state_save(struct arena *a, const char *path, struct state **st, struct arena *scratch,
+    char ***dropped, size_t *ndropped, struct fail *f)
 {
-	struct arena scratch = { 0 };
-	struct buf text = buf_new(&scratch);
+	struct buf text = buf_new(scratch);
+	struct arena fresh = { 0 };
+	struct state less = **st, *read_back;
 	json_t *o;
 	enum err e = OK;
 
-	drop_unneeded(*st);
-	o = fields_save(state_fields, *st);
+	drop_rows(&less, scratch);
+	drop_files(&less, scratch, dropped, ndropped);
+	o = fields_save(scratch, state_fields, &less);
 	if (json_dump_callback(o, append, &text, JSON_INDENT(1)) != 0)
-		e = FAIL(f, E_SYS, "%s: the state has text that is not UTF-8", path);
+		e = FAIL(f, E_SYS, "%s: the state cannot be put into words", path);
 	json_decref(o);
 	if (e == OK)
+		e = from_text(&fresh, path, text.p, text.n, &read_back, f);
+	if (e == OK)
 		e = fs_write(path, text.p, text.n, 0600, f);
-	if (e == OK) {
-		arena_reset(a);
-		e = from_text(a, path, text.p, text.n, st, f);
+	if (e != OK) {
+		arena_free(&fresh);
+		return e;
 	}
-	arena_free(&scratch);
-	return e;
+	arena_free(a);
+	*a = fresh;
+	*st = read_back;
+	return OK;
+}
+
+static void
+back(int64_t *t, int64_t by)
+{
+	if (*t > by)
+		*t -= by;
+}
+
+void
+state_clock(struct state *st, int64_t now)
+{
+	int64_t by = st->clock - now;
+
+	st->clock = now;
+	if (by <= 0)
+		return;
+	back(&st->min_rpc_time, by);
+	back(&st->next_rpc_time, by);
+	back(&st->work_backoff_until, by);
+	back(&st->benchmarked_at, by);
+	for (size_t i = 0; i < st->nfiles; i++)
+		back(&st->files[i].try_after, by);
+	for (size_t i = 0; i < st->ntasks; i++) {
+		back(&st->tasks[i].received_at, by);
+		back(&st->tasks[i].started_at, by);
+		back(&st->tasks[i].ready_at, by);
+	}
 }

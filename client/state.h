@@ -2,7 +2,8 @@
 /*
  * All that a host knows, as rows; kept in client_state.json so that a killed client
  * goes on where it was. A file, a workunit or a version that nothing refers to any more
- * is dropped when the state is saved.
+ * is dropped when the state is saved.  What was read from a file has no string that is
+ * NULL; where there may be none it is "" or, before the first save, NULL.
  */
 #ifndef CLIENT_STATE_H
 #define CLIENT_STATE_H
@@ -19,6 +20,7 @@ struct cfile {
 	int32_t status;    /* enum file_status */
 	int32_t error;     /* BOINC error number when FS_FAILED (wire.md 4.8) */
 	int32_t failures;  /* of its transfer, in a row */
+	int32_t url;       /* the one to try next */
 	int64_t try_after; /* s UTC */
 	bool output;       /* made here, to be uploaded */
 	bool uploaded;
@@ -45,9 +47,13 @@ struct state {
 	char **schedulers;
 	size_t nschedulers;
 	int64_t hostid, rpc_seqno, userid;
-	int32_t nrpc_failures, nmaster_failures, nempty_replies;
+	int32_t nrpc_failures, nmaster_failures;
+	int32_t nempty_replies; /* without the work hoped for, in a row */
+	int32_t nvain_replies;  /* without the id or acks hoped for, in a row */
+	int32_t ntask_failures; /* in a row */
 	int64_t min_rpc_time, next_rpc_time, work_backoff_until;
 	bool contacted;
+	int64_t clock; /* s UTC, when it was last looked at */
 	char *code_sign_key;
 	struct rp_app_version *versions;
 	size_t nversions;
@@ -61,20 +67,32 @@ struct state {
 	double p_fpops, p_iops;
 };
 
-/* E_NOTFOUND: no state yet. */
+/* E_NOTFOUND: no state yet.  E_BADREQ: it is not a state. */
 enum err state_load(struct arena *, const char *path, struct state **, struct fail *);
 /*
  * Writes what is still of use and reads it back into a fresh arena: *st is replaced,
- * the old rows are gone.
+ * the old rows are gone, and *dropped (of the scratch arena) names the files that went
+ * with them.  If it fails all is as before.
  */
-enum err state_save(struct arena *, const char *path, struct state **, struct fail *);
+enum err state_save(struct arena *, const char *path, struct state **,
+    struct arena *scratch, char ***dropped, size_t *ndropped, struct fail *);
+/*
+ * Takes the time.  If it is behind what was seen before, the clock was set back, and
+ * all times of the state go back by as much, so that nothing waits for ever.
+ */
+void state_clock(struct state *, int64_t now);
 
 struct cfile *state_file(const struct state *, const char *name); /* NULL if unknown */
 struct rp_workunit *state_workunit(const struct state *, const char *name);
 struct ctask *state_task(const struct state *, const char *name);
+/* By platform, number and plan class. */
 struct rp_app_version *state_version(
     const struct state *, const char *app_name, const struct rp_result *);
 /* The version that runs a task; NULL if it is not known. */
 struct rp_app_version *task_version(const struct state *, const struct ctask *);
+/* What of all that the result refers to is not known, in words; NULL if nothing. */
+const char *state_lacks(const struct state *, const struct rp_result *);
+/* Does a task that is not finished need this file as input or of its version? */
+bool state_wants(const struct state *, const char *file_name);
 
 #endif

@@ -7,9 +7,11 @@
 
 #include <string.h>
 #include <sys/stat.h>
+#include "lib/clock.h"
 #include "lib/crypt.h"
 #include "lib/fs.h"
 #include "lib/log.h"
+#include "lib/proc.h"
 #include "proto/upload.h"
 #include "lib/banned.h"
 
@@ -17,6 +19,9 @@ enum {
 	QUERY_FROM_BYTES = 8192, /* smaller uploads start at 0 without asking */
 	REPLY_MAX = 8192,
 	QUERY_S = 60,
+	PART_S = 60, /* of a download at once: reports must not wait for a slow one */
+	FILES_MOST = 1 << 20,
+	HTTP_NO_SUCH_RANGE = 416,
 	ERR_MD5 = -119,
 	ERR_SIGNATURE = -120,
 	ERR_NO_SIGNATURE = -123,
@@ -33,6 +38,8 @@ file_path(struct client *c, const char *name)
 static void
 put_off(struct client *c, struct cfile *f)
 {
+	if (proc_stopping) /* it was we who broke it off */
+		return;
 	f->failures++;
 	f->try_after = c->now +
 	               (int64_t)backoff_s(&c->o.transfer_backoff, f->failures, &c->rng);
@@ -40,14 +47,39 @@ put_off(struct client *c, struct cfile *f)
 }
 
 static void
-give_up(struct client *c, struct cfile *f, int32_t error, const char *why)
+remove_file(struct client *c, const char *path)
 {
-	log_warn("file %s: %s", f->info.name, why);
+	if (fs_unlink(path, &c->fail) != OK)
+		log_fail("unlink", &c->fail);
+}
+
+static void
+give_up(struct client *c, struct cfile *f, int32_t error)
+{
 	f->status = FS_FAILED;
 	f->error = error;
 	c->changed = true;
-	if (fs_unlink(file_path(c, f->info.name), &c->fail) != OK)
-		log_fail("unlink", &c->fail);
+	remove_file(c, file_path(c, f->info.name));
+}
+
+/*
+ * A download failed: the next URL is tried at once; after the last all are tried again
+ * later, or never if error is not 0.
+ */
+static void
+next_url(struct client *c, struct cfile *f, int32_t error, const char *why)
+{
+	if (proc_stopping)
+		return;
+	log_warn("download of %s from %s: %s", f->info.name, f->info.urls[f->url], why);
+	c->changed = true;
+	if ((size_t)++f->url < f->info.nurls)
+		return;
+	f->url = 0;
+	if (error != 0)
+		give_up(c, f, error);
+	else
+		put_off(c, f);
 }
 
 /* Is it needed by a version?  Then it must be signed (stock-client.md 6.3). */
@@ -97,51 +129,69 @@ check_file(struct client *c, const struct cfile *f, const char *path, const char
 }
 
 static void
-downloaded(struct client *c, struct cfile *f, const char *path)
+have_it(struct client *c, struct cfile *f, const char *path)
+{
+	if (f->info.executable && chmod(path, 0755) != 0)
+		log_warn("%s: cannot be made executable", path);
+	f->status = FS_PRESENT;
+	f->failures = f->url = 0;
+	c->changed = true;
+}
+
+/* All bytes came; those that were there before may be the bad ones: once more, then. */
+static void
+downloaded(struct client *c, struct cfile *f, const char *path, bool resumed)
 {
 	const char *why;
 	int32_t error = check_file(c, f, path, &why);
 
-	if (error != 0) {
-		give_up(c, f, error, why);
+	if (error == 0) {
+		have_it(c, f, path);
 		return;
 	}
-	if (f->info.executable)
-		chmod(path, 0755);
-	f->status = FS_PRESENT;
-	f->failures = 0;
-	c->changed = true;
+	why = arena_strdup(&c->a, why);
+	remove_file(c, path);
+	if (resumed)
+		log_warn("file %s: %s; from the start again", f->info.name, why);
+	else
+		next_url(c, f, error, why);
 }
 
 static void
 download(struct client *c, struct cfile *f)
 {
-	const char *path = file_path(c, f->info.name);
-	int64_t got = 0;
+	const char *path = file_path(c, f->info.name), *why;
+	int64_t had = fs_size(path), got = 0;
+	int64_t part_end = clock_mono_ms() + (PART_S - 1) * 1000;
 	long status;
 	enum err e;
 
 	if (f->info.nurls == 0) {
-		give_up(c, f, ERR_HTTP_PERMANENT, "it has no download URL");
+		log_warn("file %s has no download URL", f->info.name);
+		give_up(c, f, ERR_HTTP_PERMANENT);
 		return;
 	}
-	if (f->info.nbytes > 0 && (double)fs_size(path) >= f->info.nbytes) {
-		downloaded(c, f, path); /* whole already, from before a restart */
+	if (f->url < 0 || (size_t)f->url >= f->info.nurls)
+		f->url = 0;
+	if (f->info.nbytes > 0 && (double)had >= f->info.nbytes) {
+		downloaded(c, f, path, true); /* whole already, from before a restart */
 		return;
 	}
-	e = net_download(c->net, f->info.urls[(size_t)f->failures % f->info.nurls],
-	    path, &status, &got, &c->fail);
+	e = net_download(
+	    c->net, f->info.urls[f->url], path, PART_S, &status, &got, &c->fail);
 	event(c, "downloaded file=%s bytes=%lld sticky=%d status=%ld", f->info.name,
 	    (long long)got, f->info.sticky, status);
+	why = e == OK ? arena_printf(&c->a, "HTTP status %ld", status) : c->fail.detail;
 	if (e == OK && status >= 200 && status <= 299) {
-		downloaded(c, f, path);
+		downloaded(c, f, path, had > 0);
+	} else if (e == OK && status == HTTP_NO_SUCH_RANGE && had > 0) {
+		remove_file(c, path); /* what we have is not the start of it */
 	} else if (e == OK && status < 500) {
-		give_up(c, f, ERR_HTTP_PERMANENT,
-		    arena_printf(&c->a, "HTTP status %ld", status));
+		next_url(c, f, ERR_HTTP_PERMANENT, why);
+	} else if (fs_size(path) <= had || clock_mono_ms() < part_end) {
+		next_url(c, f, 0, why);
 	} else {
-		log_warn("download of %s: %s", f->info.name,
-		    e == OK ? "the server is in trouble" : c->fail.detail);
-		put_off(c, f);
+		log_info("file %s: %lld bytes more", f->info.name, (long long)got);
 	}
 }
 
@@ -167,6 +217,16 @@ size_there(struct client *c, const char *url, const char *name)
 	return size;
 }
 
+/* It is reported with the task that it failed. */
+static void
+upload_failed(struct client *c, struct cfile *f, const char *why)
+{
+	log_warn("upload of %s: given up: %s", f->info.name, why);
+	f->upload_failed = true;
+	c->changed = true;
+	event(c, "upload_failed file=%s", f->info.name);
+}
+
 static void
 upload_answered(struct client *c, struct cfile *f, const char *out, size_t n)
 {
@@ -181,10 +241,8 @@ upload_answered(struct client *c, struct cfile *f, const char *out, size_t n)
 		f->failures = 0;
 		event(c, "uploaded file=%s bytes=%.0f", f->info.name, f->size);
 	} else if (status == -1) {
-		log_warn("upload of %s refused: %s", f->info.name,
-		    message == NULL ? "no reason given" : message);
-		f->upload_failed = true;
-		event(c, "upload_failed file=%s", f->info.name);
+		upload_failed(
+		    c, f, message == NULL ? "refused without a reason" : message);
 	} else {
 		put_off(c, f);
 	}
@@ -206,10 +264,14 @@ upload(struct client *c, struct cfile *f)
 		.has_nbytes = true,
 		.nbytes = (int64_t)f->size };
 	struct buf head = buf_new(&c->a);
-	long status;
+	long status = 0;
 	char *out;
 	size_t n;
 
+	if (fs_size(path) != up.nbytes) {
+		upload_failed(c, f, "the file is gone or was changed");
+		return;
+	}
 	if (up.nbytes >= QUERY_FROM_BYTES || f->failures > 0) {
 		up.offset = size_there(c, url, f->info.name);
 		if (up.offset < 0) {
@@ -225,8 +287,9 @@ upload(struct client *c, struct cfile *f)
 	if (net_upload(c->net, &c->a, url, head.p, head.n, path, up.offset, &status,
 		&out, &n, &c->fail) != OK ||
 	    status < 200 || status > 299) {
-		log_warn("upload of %s: %s (HTTP status %ld)", f->info.name,
-		    c->fail.detail, status);
+		log_warn("upload of %s: %s", f->info.name,
+		    status == 0 ? c->fail.detail :
+				  arena_printf(&c->a, "HTTP status %ld", status));
 		put_off(c, f);
 		return;
 	}
@@ -252,7 +315,8 @@ transfer_step(struct client *c)
 			upload(c, f);
 			return true;
 		}
-		if (!f->output && f->status == FS_ABSENT) {
+		if (!f->output && f->status == FS_ABSENT &&
+		    state_wants(c->st, f->info.name)) {
 			download(c, f);
 			return true;
 		}
@@ -267,4 +331,40 @@ uploads_pending(const struct client *c, const struct ctask *t)
 		if (upload_due(state_file(c->st, t->r.refs[i].file_name)))
 			return true;
 	return false;
+}
+
+/* Files in the project's directory that no row knows came from a client killed before
+ * it could save. */
+static void
+remove_unknown(struct client *c)
+{
+	char **names;
+	size_t n;
+
+	if (fs_list(&c->a, c->files_dir, FILES_MOST, &names, &n, &c->fail) != OK) {
+		log_fail("files", &c->fail);
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (state_file(c->st, names[i]) == NULL)
+			remove_file(c, file_path(c, names[i]));
+}
+
+void
+transfer_clean_up(struct client *c)
+{
+	for (size_t i = 0; i < c->st->nfiles; i++) {
+		struct cfile *f = &c->st->files[i];
+		int64_t size = fs_size(file_path(c, f->info.name));
+
+		if (f->status != FS_PRESENT || f->output)
+			continue;
+		if (size >= 0 &&
+		    (f->info.nbytes <= 0 || (double)size == f->info.nbytes))
+			continue;
+		log_warn("file %s is gone or was changed", f->info.name);
+		f->status = FS_ABSENT;
+		c->changed = true;
+	}
+	remove_unknown(c);
 }
