@@ -168,12 +168,15 @@ static enum err
 write_report(struct rpc *x, size_t i)
 {
 	const struct dec_report *d = &x->dec->reports[i];
+	struct rq_report r = x->req->reports[i];
 	enum err e;
 
 	if (d->action != REPORT_STORE)
 		return confirm_ack(x, i);
-	e = result_report(x->db, d, &x->req->reports[i], x->snap->host.id, x->user->id,
-	    x->user->teamid, x->now, &x->fail);
+	if (x->conf->dont_store_success_stderr && d->outcome == OUTCOME_SUCCESS)
+		r.stderr_out = NULL;
+	e = result_report(x->db, d, &r, x->snap->host.id, x->user->id, x->user->teamid,
+	    x->now, &x->fail);
 	if (e == E_RACE)
 		return FAIL(&x->fail, E_RETRY, "result %s changed while it was decided",
 		    x->req->reports[i].name);
