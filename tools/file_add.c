@@ -247,11 +247,11 @@ const struct cmd cmd_file_add = { .name = "file add",
 	.max_args = -1,
 	.purpose = "add large files that hosts keep",
 	.about = "Copies the files to the download directory and makes them known.  A "
-	         "file is known\n"
+		 "file is known\n"
 		 "by its name for ever: a changed content under the same name is "
-	         "refused, the same\n"
+		 "refused, the same\n"
 		 "content again is fine.  No name may have \"__\" in it, as that ends "
-	         "the file's name\n"
+		 "the file's name\n"
 		 "in the name of a workunit.  If one file is refused, none is written.",
 	.opts = file_options,
 	.opts_size = sizeof(struct file_opts),

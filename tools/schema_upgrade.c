@@ -44,7 +44,7 @@ const struct cmd cmd_schema_check = { .name = "schema check",
 	.args = "",
 	.purpose = "compare the database with the schema",
 	.about = "Names tables, columns and indexes that are missing, and indexes that "
-	         "cost more\n"
+		 "cost more\n"
 		 "than they give.",
 	.run = check_run };
 
@@ -83,9 +83,9 @@ const struct cmd cmd_schema_upgrade = { .name = "schema upgrade",
 	.args = "",
 	.purpose = "bring the database to this program's schema",
 	.about = "Upgrades an older schema, or adopts the database of a BOINC project "
-	         "by adding what\n"
+		 "by adding what\n"
 		 "is missing.  Each step may be repeated: after a failure run it "
-	         "again.  Stop the\n"
+		 "again.  Stop the\n"
 		 "project's daemons first.",
 	.opts = upgrade_options,
 	.opts_size = sizeof(struct upgrade_opts),

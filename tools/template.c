@@ -75,6 +75,6 @@ const struct cmd cmd_template_check = { .name = "template check",
 	.max_args = 2,
 	.purpose = "check an input and an output template",
 	.about = "Makes a job from the templates and throws it away; says what is "
-	         "wrong, with its\n"
+		 "wrong, with its\n"
 		 "line and element.  Needs no project.",
 	.run = check_run };

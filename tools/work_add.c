@@ -262,9 +262,9 @@ const struct cmd cmd_work_add = { .name = "work add",
 	.max_args = 1,
 	.purpose = "make a workunit",
 	.about = "Makes one workunit from the app's templates; the transitioner makes "
-	         "its results.\n"
+		 "its results.\n"
 		 "A workunit of a large file must be named FILE__*.  One that is there "
-	         "already is\n"
+		 "already is\n"
 		 "left as it is.",
 	.opts = work_options,
 	.opts_size = sizeof(struct work_opts),
