@@ -18,6 +18,7 @@
 enum {
 	CUDA_VERSION = 70000,        /* below: NVIDIA is called CUDA */
 	NO_RSC_APPS_VERSION = 70040, /* below: one flag per kind of processor */
+	REPORT_ALL_VERSION = 61300,  /* below: report_on_rpc says what to list */
 };
 
 struct out {
@@ -115,13 +116,31 @@ put_results_known(struct out *o)
 
 /* --- stored blobs --- */
 
-/* Bytes from p to end; of file_infos only those whose file is new in this reply. */
+/* Takes out the line that holds nothing but this text, if there is one. */
+static void
+drop_line(char *text, const char *only)
+{
+	char *at = strstr(text, only), *from = at, *to;
+
+	if (at == NULL)
+		return;
+	to = at + strlen(only);
+	while (from > text && (from[-1] == ' ' || from[-1] == '\t'))
+		from--;
+	if (from > text && from[-1] == '\n' && *to == '\n')
+		memmove(from, to + 1, strlen(to + 1) + 1);
+}
+
+/*
+ * Bytes from p to end; of file_infos only those whose file is new in this reply.  Newer
+ * clients list every sticky file and complain of the flag that asks for it.
+ */
 static void
 put_files(struct out *o, const char *p, const char *end)
 {
 	static const char open[] = "<file_info>", close[] = "</file_info>";
-	const char *from, *to, *info;
-	char *name;
+	const char *from, *to;
+	char *info, *name;
 
 	while ((from = memmem(p, (size_t)(end - p), open, sizeof(open) - 1)) != NULL &&
 	       (to = memmem(from, (size_t)(end - from), close, sizeof(close) - 1)) !=
@@ -130,6 +149,8 @@ put_files(struct out *o, const char *p, const char *end)
 		buf_put(o->b, p, (size_t)(from - p));
 		info = arena_memdup(o->b->a, from, (size_t)(to - from));
 		name = xml_between(o->b->a, info, "name");
+		if (o->client_version >= REPORT_ALL_VERSION)
+			drop_line(info, "<report_on_rpc/>");
 		if (to < end && *to == '\n')
 			to++;
 		if (name == NULL || name_set_add(&o->files, name))

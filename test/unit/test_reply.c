@@ -123,6 +123,40 @@ START_TEST(damaged_blobs)
 }
 END_TEST
 
+/* Only clients before 6.13 ask by a flag which sticky files to list. */
+START_TEST(report_flag_by_version)
+{
+	static const struct {
+		const char *client;
+		bool flag;
+	} t[] = {
+		{ "<core_client_major_version>6</core_client_major_version>"
+		  "<core_client_minor_version>12</core_client_minor_version>",
+		    true },
+		{ "<core_client_major_version>6</core_client_major_version>"
+		  "<core_client_minor_version>13</core_client_minor_version>",
+		    false },
+		{ "<core_client_major_version>7</core_client_major_version>", false },
+	};
+
+	for (size_t i = 0; i < N(t); i++) {
+		struct world w;
+
+		world_make(&w, "", t[i].client);
+		w.jobs[0].wu_xml_doc = world_str(&w,
+		    "<file_info>\n    <name>F</name>\n    <sticky/>\n    "
+		    "<report_on_rpc/>\n    <nbytes>5</nbytes>\n</file_info>\n"
+		    "<workunit>\n</workunit>\n");
+		reply_render(&w.b, &w.in);
+		if (t[i].flag)
+			has(&w, "    <sticky/>\n    <report_on_rpc/>\n    <nbytes>");
+		else
+			has(&w, "    <sticky/>\n    <nbytes>");
+		arena_free(&w.a);
+	}
+}
+END_TEST
+
 /* A GPU job, and the name of its processor for old clients. */
 static const struct {
 	const char *major, *type;
@@ -398,6 +432,7 @@ UNIT_MAIN("reply", {
 	ADD(user_fields);
 	ADD(places_of_insertions);
 	ADD(damaged_blobs);
+	ADD(report_flag_by_version);
 	ADD_LOOP(coproc_names, N(gpus));
 	ADD(anonymous_platform);
 	ADD_LOOP(code_sign_keys, N(keys));
