@@ -7,6 +7,7 @@
 #include "db/trigger.h"
 
 #include <string.h>
+#include <sys/stat.h>
 #include "lib/fs.h"
 #include "lib/banned.h"
 
@@ -159,6 +160,20 @@ trigger_claims(
     struct arena *a, const struct conf *cf, char ***names, size_t *n, struct fail *f)
 {
 	return list(a, cf, TRIGGER_NEED_WORK, claim_prefix, names, n, f);
+}
+
+int64_t
+trigger_claim_age_s(const struct conf *cf, const char *name, int64_t now)
+{
+	struct arena a = { 0 };
+	char *path = trigger_path(&a, cf, TRIGGER_NEED_WORK, claim_prefix, name);
+	struct stat st; /* a rename sets st_ctime */
+	bool there = path != NULL && stat(path, &st) == 0;
+
+	arena_free(&a);
+	if (!there)
+		return -1;
+	return st.st_ctime < now ? now - (int64_t)st.st_ctime : 0;
 }
 
 enum err

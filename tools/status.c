@@ -3,12 +3,12 @@
  * locus status: what runs, and how far the work is.  The services are told without
  * asking any server, so that it works when the database is down too.
  */
-#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 #include "lib/clock.h"
 #include "tools/census.h"
 #include "tools/human.h"
+#include "tools/json.h"
 #include "tools/running.h"
 #include "tools/table.h"
 #include "lib/banned.h"
@@ -171,25 +171,24 @@ static void
 print_json(struct ctx *x, const struct report *r)
 {
 	const struct census *c = &r->c;
-	json_t *root = json_pack("{s:s, s:s, s:s, s:s, s:b, s:I, s:o, s:b}", "name",
-	    x->cf->long_name, "url", x->cf->master_url, "project_dir",
-	    x->cf->project_dir, "state", running_name(r->running), "running",
-	    r->running == RUNNING_ALL, "supervisor", (json_int_t)r->s.supervisor,
-	    "services", services_json(&r->s), "database", r->counted);
+	json_t *root = json_pack("{s:o, s:o, s:o, s:s, s:b, s:I, s:o, s:b}", "name",
+	    json_text(x->cf->long_name), "url", json_text(x->cf->master_url),
+	    "project_dir", json_text(x->cf->project_dir), "state",
+	    running_name(r->running), "running", r->running == RUNNING_ALL,
+	    "supervisor", (json_int_t)r->s.supervisor, "services", services_json(&r->s),
+	    "database", r->counted);
 
 	if (r->counted)
 		put_counts(root, c);
 	else
-		json_object_set_new(root, "why", json_string(x->f->detail));
+		json_object_set_new(root, "why", json_text(x->f->detail));
 	put_number(root, "working_set", c->working_set);
 	json_object_set_new(root, "triggers",
 	    json_pack("{s:I, s:I, s:I, s:I}", "need_work", (json_int_t)c->need_work,
 		"claims", (json_int_t)c->claims, "no_work_available",
 		(json_int_t)c->no_work_available, "files_no_work",
 		(json_int_t)c->files_no_work));
-	json_dumpf(root, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
-	printf("\n");
-	json_decref(root);
+	json_show(root);
 }
 
 static enum err

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Large files as their rows say, and uploads with the results that they are of. */
+#include <string.h>
+#include "db/entity.h"
+#include "lib/crypt.h"
+#include "lib/fs.h"
+#include "tools/fsck.h"
+#include "lib/banned.h"
+
+enum { FILES_AT_ONCE = 1000, DAY_S = 86400 };
+
+static enum err
+look_at_file(struct fsck *k, const struct file *file)
+{
+	struct arena *a = &k->round;
+	const char *path = download_path(a, k->x->cf, file->name);
+	int64_t size = fs_size(path);
+	char md5[MD5_HEX];
+	enum err e;
+
+	if (size < 0) {
+		fsck_found(k, FSCK_FILE_MISSING, file->name, path, false);
+		return OK;
+	}
+	if (size != (int64_t)file->size) {
+		fsck_found(k, FSCK_FILE_SIZE, file->name,
+		    arena_printf(a, "%lld bytes, in the database %.0f", (long long)size,
+			file->size),
+		    false);
+		return OK;
+	}
+	if (!k->deep)
+		return OK;
+	e = md5_file(path, md5, NULL, k->x->f);
+	if (e == OK && strcmp(md5, file->md5sum) != 0)
+		fsck_found(k, FSCK_FILE_MD5, file->name,
+		    arena_printf(a, "MD5 %s, in the database %s", md5, file->md5sum),
+		    false);
+	return e;
+}
+
+enum err
+fsck_files(struct fsck *k)
+{
+	int64_t last = 0;
+	size_t n = 1;
+	enum err e = OK;
+
+	while (n > 0 && e == OK) {
+		const struct file *files;
+		void *rows;
+
+		arena_reset(&k->round);
+		e = db_query(k->x->db, &k->round, k->x->f, &rows, &n, SQL_FILES_AFTER,
+		    last, (int64_t)FILES_AT_ONCE);
+		files = rows;
+		for (size_t i = 0; e == OK && i < n; i++) {
+			last = files[i].id;
+			e = look_at_file(k, &files[i]);
+		}
+	}
+	return e;
+}
+
+static bool
+ends_with(const char *s, const char *end)
+{
+	size_t n = strlen(s), m = strlen(end);
+
+	return n >= m && strcmp(s + n - m, end) == 0;
+}
+
+/* The result of an output file is what stands before the last "_r" of its name. */
+static char *
+result_of(struct arena *a, const char *name)
+{
+	char *copy = arena_strdup(a, name), *cut = NULL;
+
+	for (char *p = copy; (p = strstr(p, "_r")) != NULL; p++)
+		cut = p;
+	if (cut != NULL)
+		*cut = '\0';
+	return cut == NULL ? NULL : copy;
+}
+
+/*
+ * One look-up per file, by key.  A file that went meanwhile is none: results are purged
+ * after their files.
+ */
+static enum err
+look_at_upload(struct fsck *k, void *arg, const char *path, const char *name)
+{
+	struct arena *a = &k->round;
+	struct result *r;
+	const char *result;
+	enum err e;
+
+	(void)arg;
+	arena_reset(a);
+	if (ends_with(name, ".part")) {
+		if (fs_mtime(path) < k->now - DAY_S && fs_exists(path))
+			fsck_found(k, FSCK_UPLOAD_PART, name, path, false);
+		return OK;
+	}
+	result = result_of(a, name);
+	e = E_NOTFOUND;
+	if (result != NULL && strcmp(path, upload_path(a, k->x->cf, name)) == 0)
+		e = result_by_name(k->x->db, a, result, &r, k->x->f);
+	if (e == E_NOTFOUND && fs_exists(path))
+		fsck_found(k, FSCK_UPLOAD_STRANGER, name, path, false);
+	return e == E_NOTFOUND ? OK : e;
+}
+
+enum err
+fsck_uploads(struct fsck *k)
+{
+	return fsck_tree(k, k->x->cf->upload_dir, look_at_upload, NULL);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checks of rows: each statement of the table of checks, slice by slice of the ids. */
+#include "tools/fsck.h"
+
+#include "db/inspect.h"
+#include "lib/banned.h"
+
+enum { SLICE = 20000 };
+
+enum when { ALWAYS, RUNNING, ONCE_USER, ONCE_HOST };
+enum of { RESULTS, WORKUNITS, FILESETS, HOSTS, OF__MAX };
+
+static const enum stmt_id last_of[OF__MAX] = { SQL_ADOPT_LAST_RESULT, SQL_ADOPT_LAST_WU,
+	SQL_LAST_FILESET, SQL_ADOPT_LAST_HOST };
+
+struct row_check {
+	enum fsck_code code;
+	enum when when;
+	enum of of;
+	enum stmt_id find, repair; /* SQL__MAX: there is none */
+	int64_t ago;
+};
+
+static const struct row_check row_checks[] = {
+#define SQL_NONE SQL__MAX
+#define ROWS(code, severity, when, of, stmt, ago, repair, noun, text, cure)            \
+	{ FSCK_##code, when, of, SQL_##stmt, SQL_##repair, ago },
+#define DISK(...)
+#include "tools/fsck_checks.def"
+#undef ROWS
+#undef DISK
+#undef SQL_NONE
+};
+
+static bool
+applies(const struct fsck *k, enum when when)
+{
+	const struct conf *cf = k->x->cf;
+
+	switch (when) {
+	case ALWAYS:
+		return true;
+	case RUNNING:
+		return k->running;
+	case ONCE_USER:
+		return cf->one_result_per_user_per_wu;
+	case ONCE_HOST: /* one per account implies one per host */
+		return cf->one_result_per_host_per_wu &&
+		       !cf->one_result_per_user_per_wu;
+	}
+	return false;
+}
+
+static enum err
+repair(struct fsck *k, const struct row_check *c, const struct row_finding *row,
+    bool *done)
+{
+	const struct db_arg keys[] = { { .i = row->id }, { .i = row->other } };
+	int64_t affected = 0;
+	enum err e = OK;
+
+	if (k->repair && c->repair != SQL__MAX)
+		e = db_run(k->x->db, &k->round, k->x->f, NULL, NULL, &affected,
+		    c->repair, keys);
+	*done = affected > 0;
+	return e;
+}
+
+static enum err
+look_at(struct fsck *k, const struct row_check *c, int64_t from, int64_t to)
+{
+	const struct db_arg at = { .i = k->now - c->ago };
+	const struct db_arg args[] = { { .i = from }, { .i = to }, at, at };
+	struct row_finding *rows;
+	void *found;
+	size_t n = 0;
+	bool done;
+	enum err e;
+
+	arena_reset(&k->round);
+	e = db_run(k->x->db, &k->round, k->x->f, &found, &n, NULL, c->find, args);
+	rows = found;
+	for (size_t i = 0; e == OK && i < n; i++) {
+		e = repair(k, c, &rows[i], &done);
+		if (e == OK)
+			fsck_found(k, c->code, rows[i].name, rows[i].more, done);
+	}
+	return e;
+}
+
+enum err
+fsck_rows(struct fsck *k)
+{
+	int64_t last[OF__MAX];
+	enum err e = OK;
+
+	for (size_t t = 0; t < OF__MAX && e == OK; t++)
+		e = db_number(k->x->db, k->x->f, &last[t], last_of[t]);
+	for (size_t i = 0; i < N(row_checks) && e == OK; i++) {
+		const struct row_check *c = &row_checks[i];
+		int64_t from = INT64_MIN, to = SLICE;
+
+		if (!applies(k, c->when))
+			continue;
+		/* The last slice has no end: orphans have ids beyond, and rows are
+		 * added. */
+		for (; to < last[c->of] && e == OK; from = to, to += SLICE)
+			e = look_at(k, c, from, to);
+		if (e == OK)
+			e = look_at(k, c, from, INT64_MAX);
+	}
+	return e;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Files in the download directory that nobody knows.  They are gathered first, then
+ * those that versions or workunits name are taken out; workunits are only read if
+ * something is left by then.
+ */
+#include <string.h>
+#include "db/entity.h"
+#include "lib/fs.h"
+#include "proto/blob.h"
+#include "proto/names.h"
+#include "tools/fsck.h"
+#include "lib/banned.h"
+
+enum { STRANGERS_MOST = 100000, DOCS_AT_ONCE = 1000, HOUR_S = 3600 };
+
+struct stranger {
+	char *path;
+	char *name, *base; /* base: without ".md5" and so on */
+};
+struct strangers {
+	struct arena *a;
+	struct stranger *v;
+	size_t n, cap;
+	struct name_set known;
+};
+
+/* NAME.md5, .gz and .sig go with NAME: where that ends. */
+static size_t
+base_length(const char *name)
+{
+	static const char *const ends[] = { ".md5", ".gz", ".sig" };
+	size_t n = strlen(name);
+
+	for (size_t i = 0; i < N(ends); i++) {
+		size_t m = strlen(ends[i]);
+
+		if (n > m && strcmp(name + n - m, ends[i]) == 0)
+			return n - m;
+	}
+	return n;
+}
+
+/* Is it the file of a row, or beside it, in its place? */
+static enum err
+has_row(struct fsck *k, const char *path, const char *name, const char *base)
+{
+	const char *place = download_path(&k->round, k->x->cf, base);
+	struct file *file;
+
+	if (strcmp(path, arena_printf(&k->round, "%s%s", place, name + strlen(base))) !=
+	    0)
+		return E_NOTFOUND;
+	return file_by_name(k->x->db, &k->round, base, &file, k->x->f);
+}
+
+static enum err
+gather(struct fsck *k, void *arg, const char *path, const char *name)
+{
+	struct strangers *s = arg;
+	char *base;
+	enum err e;
+
+	arena_reset(&k->round);
+	base = arena_strdup(&k->round, name);
+	e = has_row(k, path, name, base);
+	if (e == E_NOTFOUND && base_length(name) < strlen(name)) {
+		base[base_length(name)] = '\0';
+		e = has_row(k, path, name, base);
+	}
+	/* A file is copied before it gets its row: give it the time. */
+	if (e == E_NOTFOUND && s->n < STRANGERS_MOST &&
+	    fs_mtime(path) < k->now - HOUR_S)
+		PUSH(s->a, s->v, s->n,
+		    s->cap) = (struct stranger){ arena_strdup(s->a, path),
+			arena_strdup(s->a, name), arena_strdup(s->a, base) };
+	return e == E_NOTFOUND ? OK : e;
+}
+
+static void
+learn(struct fsck *k, struct strangers *s, const struct row_text *docs, size_t n)
+{
+	struct blob_file *files;
+	size_t nfiles;
+
+	for (size_t i = 0; i < n; i++) {
+		/* A blob that cannot be read names nothing. */
+		if (blob_files(&k->round, docs[i].s, &files, &nfiles, NULL) != OK)
+			continue;
+		for (size_t j = 0; j < nfiles; j++)
+			if (!name_set_has(&s->known, files[j].name))
+				name_set_add(
+				    &s->known, arena_strdup(s->a, files[j].name));
+	}
+}
+
+static enum err
+learn_versions(struct fsck *k, struct strangers *s)
+{
+	void *rows;
+	size_t n;
+	enum err e;
+
+	arena_reset(&k->round);
+	e = db_query(k->x->db, &k->round, k->x->f, &rows, &n, SQL_VERSION_DOCS);
+	if (e == OK)
+		learn(k, s, rows, n);
+	return e;
+}
+
+static enum err
+learn_workunits(struct fsck *k, struct strangers *s)
+{
+	int64_t last = 0;
+	void *rows;
+	size_t n;
+	enum err e = db_number(k->x->db, k->x->f, &last, SQL_ADOPT_LAST_WU);
+
+	for (int64_t from = 0; from < last && e == OK; from += DOCS_AT_ONCE) {
+		arena_reset(&k->round);
+		e = db_query(k->x->db, &k->round, k->x->f, &rows, &n, SQL_WU_DOCS, from,
+		    from + DOCS_AT_ONCE);
+		if (e == OK)
+			learn(k, s, rows, n);
+	}
+	return e;
+}
+
+static void
+drop_known(struct strangers *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n; i++)
+		if (!name_set_has(&s->known, s->v[i].name) &&
+		    !name_set_has(&s->known, s->v[i].base))
+			s->v[n++] = s->v[i];
+	s->n = n;
+}
+
+enum err
+fsck_downloads(struct fsck *k)
+{
+	struct arena a = { 0 };
+	struct strangers s = { .a = &a, .known = { .a = &a } };
+	enum err e = fsck_tree(k, k->x->cf->download_dir, gather, &s);
+
+	if (e == OK && s.n > 0) {
+		e = learn_versions(k, &s);
+		drop_known(&s);
+	}
+	if (e == OK && s.n > 0) {
+		e = learn_workunits(k, &s);
+		drop_known(&s);
+	}
+	for (size_t i = 0; e == OK && i < s.n; i++)
+		if (fs_exists(s.v[i].path))
+			fsck_found(
+			    k, FSCK_DOWNLOAD_STRANGER, s.v[i].name, s.v[i].path, false);
+	arena_free(&a);
+	return e;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The trigger directories: names that are no file set, and triggers that nobody serves.
+ */
+#include "db/entity.h"
+#include "db/trigger.h"
+#include "tools/fsck.h"
+#include "lib/banned.h"
+
+enum { STALE_S = 60, WAITS_S = 600 };
+
+/* *fs is NULL if there is no file set of that name. */
+static enum err
+find_fileset(struct fsck *k, const char *name, struct fileset **fs)
+{
+	enum err e = fileset_by_name(k->x->db, k->x->a, name, fs, k->x->f);
+
+	if (e == E_NOTFOUND)
+		*fs = NULL;
+	return e == E_NOTFOUND ? OK : e;
+}
+
+static enum err
+look_at_claim(struct fsck *k, const char *name)
+{
+	const struct conf *cf = k->x->cf;
+	struct fileset *fs;
+	enum err e = find_fileset(k, name, &fs);
+
+	if (e != OK || trigger_claim_age_s(cf, name, k->now) <= STALE_S)
+		return e;
+	/* The trigger is there before the claim goes, so that none is lost. */
+	if (k->repair && fs != NULL)
+		e = trigger_raise(cf, TRIGGER_NEED_WORK, name, k->x->f);
+	if (k->repair && e == OK)
+		e = trigger_claim_done(cf, name, k->x->f);
+	if (e == OK)
+		fsck_found(k, fs == NULL ? FSCK_CLAIM_STRANGER : FSCK_CLAIM_STALE, name,
+		    "", k->repair);
+	return e;
+}
+
+static enum err
+look_at_need(struct fsck *k, const char *name, const struct fileset *fs)
+{
+	const struct conf *cf = k->x->cf;
+	int64_t age = trigger_age_s(cf, TRIGGER_NEED_WORK, name, k->now);
+
+	if (age > STALE_S && fs->gen_next >= fs->gen_parts &&
+	    trigger_is(cf, TRIGGER_NO_WORK_AVAILABLE, name))
+		fsck_found(k, FSCK_NEED_WORK_VAIN, name, "", false);
+	else if (age > WAITS_S && k->running && fs->paused == 0)
+		fsck_found(k, FSCK_NEED_WORK_WAITS, name, "", false);
+	return OK;
+}
+
+static enum err
+look_in(struct fsck *k, enum trigger dir, enum fsck_code stranger)
+{
+	const struct conf *cf = k->x->cf;
+	struct fileset *fs;
+	char **names;
+	size_t n;
+	enum err e = trigger_list(k->x->a, cf, dir, &names, &n, k->x->f);
+
+	for (size_t i = 0; e == OK && i < n; i++) {
+		e = find_fileset(k, names[i], &fs);
+		if (e != OK)
+			continue;
+		if (fs == NULL) {
+			if (k->repair)
+				e = trigger_clear(cf, dir, names[i], k->x->f);
+			if (e == OK)
+				fsck_found(k, stranger, names[i], "", k->repair);
+		} else if (dir == TRIGGER_NEED_WORK) {
+			e = look_at_need(k, names[i], fs);
+		}
+	}
+	return e;
+}
+
+enum err
+fsck_triggers(struct fsck *k)
+{
+	static const struct {
+		enum trigger dir;
+		enum fsck_code stranger;
+	} dirs[] = {
+		{ TRIGGER_NEED_WORK, FSCK_NEED_WORK_STRANGER },
+		{ TRIGGER_NO_WORK_AVAILABLE, FSCK_NO_WORK_STRANGER },
+		{ TRIGGER_WORKING_SET, FSCK_WORKING_SET_STRANGER },
+		{ TRIGGER_FILES_NO_WORK, FSCK_FILES_NO_WORK_STRANGER },
+	};
+	char **claims;
+	size_t n;
+	enum err e = trigger_claims(k->x->a, k->x->cf, &claims, &n, k->x->f);
+
+	for (size_t i = 0; e == OK && i < n; i++)
+		e = look_at_claim(k, claims[i]);
+	for (size_t i = 0; e == OK && i < N(dirs); i++)
+		e = look_in(k, dirs[i].dir, dirs[i].stranger);
+	return e;
+}
