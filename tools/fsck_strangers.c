@@ -4,6 +4,7 @@
  * those that versions or workunits name are taken out; workunits are only read if
  * something is left by then.
  */
+#include <stdbool.h>
 #include <string.h>
 #include "db/entity.h"
 #include "lib/fs.h"
@@ -17,6 +18,7 @@ enum { STRANGERS_MOST = 100000, DOCS_AT_ONCE = 1000, HOUR_S = 3600 };
 struct stranger {
 	char *path;
 	char *name, *base; /* base: without ".md5" and so on */
+	bool misplaced;    /* the file has a row, but its place is elsewhere */
 };
 struct strangers {
 	struct arena *a;
@@ -41,16 +43,17 @@ base_length(const char *name)
 	return n;
 }
 
-/* Is it the file of a row, or beside it, in its place? */
+/* Is there a row for the file, or for the one that it lies beside?  And is this its
+ * place? */
 static enum err
-has_row(struct fsck *k, const char *path, const char *name, const char *base)
+has_row(struct fsck *k, const char *path, const struct stranger *at, const char *base,
+    bool *placed)
 {
 	const char *place = download_path(&k->round, k->x->cf, base);
 	struct file *file;
 
-	if (strcmp(path, arena_printf(&k->round, "%s%s", place, name + strlen(base))) !=
-	    0)
-		return E_NOTFOUND;
+	place = arena_printf(&k->round, "%s%s", place, at->name + strlen(base));
+	*placed = strcmp(path, place) == 0;
 	return file_by_name(k->x->db, &k->round, base, &file, k->x->f);
 }
 
@@ -58,23 +61,29 @@ static enum err
 gather(struct fsck *k, void *arg, const char *path, const char *name)
 {
 	struct strangers *s = arg;
-	char *base;
+	struct stranger at = { 0 };
+	bool placed;
 	enum err e;
 
 	arena_reset(&k->round);
-	base = arena_strdup(&k->round, name);
-	e = has_row(k, path, name, base);
-	if (e == E_NOTFOUND && base_length(name) < strlen(name)) {
-		base[base_length(name)] = '\0';
-		e = has_row(k, path, name, base);
-	}
+	at.name = arena_strdup(&k->round, name);
+	at.base = arena_strdup(&k->round, name);
+	e = has_row(k, path, &at, name, &placed);
+	at.base[base_length(name)] = '\0';
+	if (e == E_NOTFOUND && base_length(name) < strlen(name))
+		e = has_row(k, path, &at, at.base, &placed);
+	at.misplaced = e == OK && !placed;
+	if (e != OK && e != E_NOTFOUND)
+		return e;
 	/* A file is copied before it gets its row: give it the time. */
-	if (e == E_NOTFOUND && s->n < STRANGERS_MOST &&
-	    fs_mtime(path) < k->now - HOUR_S)
-		PUSH(s->a, s->v, s->n,
-		    s->cap) = (struct stranger){ arena_strdup(s->a, path),
-			arena_strdup(s->a, name), arena_strdup(s->a, base) };
-	return e == E_NOTFOUND ? OK : e;
+	if ((e == E_NOTFOUND || at.misplaced) && s->n < STRANGERS_MOST &&
+	    fs_mtime(path) < k->now - HOUR_S) {
+		at.path = arena_strdup(s->a, path);
+		at.name = arena_strdup(s->a, at.name);
+		at.base = arena_strdup(s->a, at.base);
+		PUSH(s->a, s->v, s->n, s->cap) = at;
+	}
+	return OK;
 }
 
 static void
@@ -132,8 +141,8 @@ drop_known(struct strangers *s)
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->n; i++)
-		if (!name_set_has(&s->known, s->v[i].name) &&
-		    !name_set_has(&s->known, s->v[i].base))
+		if (s->v[i].misplaced || (!name_set_has(&s->known, s->v[i].name) &&
+					     !name_set_has(&s->known, s->v[i].base)))
 			s->v[n++] = s->v[i];
 	s->n = n;
 }
