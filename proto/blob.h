@@ -43,7 +43,7 @@ struct version_file {
 enum err blob_app_version(struct arena *, const char *app_name, int32_t version_num,
     const char *api_version, const struct version_file *, size_t n, char **xml_doc, struct fail *);
 
-/* Files that a blob names, in order, from file_info elements and their file_refs. */
+/* Files that a blob names, in order, from file_info elements and their file_refs; open_name and md5_cksum may be NULL. */
 struct blob_file {
 	char *name, *open_name;
 	char *md5_cksum;

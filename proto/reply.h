@@ -36,7 +36,11 @@ void reply_render(struct buf *, const struct reply_in *);
 void reply_render_refusal(struct buf *, const struct conf *, int32_t client_version,
     const char *text, bool notice, double delay_s, bool project_is_down);
 
-/* Stored blobs are not guaranteed well-formed; what cannot be read is skipped.  E_BADREQ: no start or end tag. */
+/*
+ * Stored blobs are not guaranteed well-formed; what cannot be read is skipped.  E_BADREQ: no start or end tag.
+ * NULL if not sent: the reply's own strings (an empty host_venue is not an absent one), md5_cksum and
+ * signatures of files.  Other strings of rows are "".  Signatures end with a line feed, as sign_text makes them.
+ */
 enum err reply_parse(struct arena *, const char *in, size_t n, struct reply **, struct fail *);
 
 #endif
