@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the commands compute without a project: tables in tools.def. */
+#include "test/unit/unit.h"
+
+#include <unistd.h>
+#include "lib/near.h"
+#include "lib/words.h"
+#include "tools/human.h"
+#include "tools/procfs.h"
+#include "lib/banned.h"
+
+#define STAT(...)
+#define BYTES(...)
+#define SPAN(...)
+#define NEAR(...)
+#define WORDS(...)
+
+static const struct {
+	const char *line;
+	bool good;
+	struct procfs p;
+} stats[] = {
+#undef STAT
+#define STAT(line, good, pid, ppid, pgrp, session, state, start)                       \
+	{ line, good, { pid, ppid, pgrp, session, start, state } },
+#include "test/unit/tools.def"
+#undef STAT
+#define STAT(...)
+};
+
+START_TEST(stat_lines)
+{
+	struct procfs p = { 0 };
+
+	ck_assert(procfs_parse(stats[_i].line, &p) == stats[_i].good);
+	if (!stats[_i].good)
+		return;
+	ck_assert_int_eq(p.pid, stats[_i].p.pid);
+	ck_assert_int_eq(p.ppid, stats[_i].p.ppid);
+	ck_assert_int_eq(p.pgrp, stats[_i].p.pgrp);
+	ck_assert_int_eq(p.session, stats[_i].p.session);
+	ck_assert_int_eq(p.state, stats[_i].p.state);
+	ck_assert_uint_eq(p.start, stats[_i].p.start);
+}
+END_TEST
+
+START_TEST(ourselves)
+{
+	struct procfs p, *all;
+	struct arena a = { 0 };
+	size_t n = procfs_all(&a, &all), found = 0;
+
+	ck_assert(procfs_read(getpid(), &p));
+	ck_assert_int_eq(p.ppid, getppid());
+	ck_assert(procfs_alive(getpid(), p.start));
+	ck_assert(!procfs_alive(getpid(), p.start + 1));
+	ck_assert(!procfs_alive(0, 0));
+	for (size_t i = 0; i < n; i++)
+		found += all[i].pid == getpid() && all[i].start == p.start;
+	ck_assert_uint_eq(found, 1);
+	arena_free(&a);
+}
+END_TEST
+
+static const struct {
+	double bytes;
+	const char *text;
+} bytes[] = {
+#undef BYTES
+#define BYTES(n, text) { n, text },
+#include "test/unit/tools.def"
+#undef BYTES
+#define BYTES(...)
+};
+
+START_TEST(sizes)
+{
+	struct arena a = { 0 };
+
+	ck_assert_str_eq(human_bytes(&a, bytes[_i].bytes), bytes[_i].text);
+	arena_free(&a);
+}
+END_TEST
+
+static const struct {
+	int64_t s;
+	const char *text;
+} spans[] = {
+#undef SPAN
+#define SPAN(s, text) { s, text },
+#include "test/unit/tools.def"
+#undef SPAN
+#define SPAN(...)
+};
+
+START_TEST(times)
+{
+	struct arena a = { 0 };
+
+	ck_assert_str_eq(human_span(&a, spans[_i].s), spans[_i].text);
+	arena_free(&a);
+}
+END_TEST
+
+static const struct {
+	const char *word, *first, *second, *best;
+} nears[] = {
+#undef NEAR
+#define NEAR(word, first, second, best) { word, first, second, best },
+#include "test/unit/tools.def"
+#undef NEAR
+#define NEAR(...)
+};
+
+START_TEST(did_you_mean)
+{
+	const char *best = NULL;
+	size_t least = (size_t)-1;
+
+	if (near_offer(nears[_i].word, nears[_i].first, &least))
+		best = nears[_i].first;
+	if (near_offer(nears[_i].word, nears[_i].second, &least))
+		best = nears[_i].second;
+	ck_assert_pstr_eq(best, nears[_i].best);
+}
+END_TEST
+
+static const struct {
+	const char *text, *filled;
+} fills[] = {
+#undef WORDS
+#define WORDS(text, filled) { text, filled },
+#include "test/unit/tools.def"
+};
+
+START_TEST(words)
+{
+	static const struct word known[] = { { "%A%", "1" }, { "%AB%", "%A%" } };
+	struct arena a = { 0 };
+
+	ck_assert_str_eq(
+	    words_fill(&a, fills[_i].text, known, N(known)), fills[_i].filled);
+	arena_free(&a);
+}
+END_TEST
+
+UNIT_MAIN("tools", {
+	ADD_LOOP(stat_lines, N(stats));
+	ADD(ourselves);
+	ADD_LOOP(sizes, N(bytes));
+	ADD_LOOP(times, N(spans));
+	ADD_LOOP(did_you_mean, N(nears));
+	ADD_LOOP(words, N(fills));
+})
