@@ -78,10 +78,29 @@ rpc_fetch_master(struct client *c)
 	return OK;
 }
 
+/* As a stock client lists an output file in a report (stock-client.md 5.1). */
+static void
+report_file(struct buf *b, const struct cfile *f)
+{
+	buf_puts(b, "<file_info>\n    ");
+	buf_tag(b, "name", f->info.name);
+	buf_printf(b, "    <nbytes>%f</nbytes>\n    <max_nbytes>%f</max_nbytes>\n    ",
+	    f->size, f->info.max_nbytes);
+	buf_tag(b, "md5_cksum", f->md5);
+	for (size_t i = 0; i < f->info.nupload_urls; i++) {
+		buf_puts(b, "    ");
+		buf_tag(b, "upload_url", f->info.upload_urls[i]);
+	}
+	if (f->upload_failed)
+		buf_puts(b, "    <error_msg>\npermanent upload error\n</error_msg>\n");
+	buf_puts(b, "</file_info>\n");
+}
+
 static void
 report_task(struct client *c, const struct ctask *t, struct rq_report *r)
 {
 	const struct rp_app_version *v = task_version(c->st, t);
+	struct buf files = buf_new(&c->a);
 	char *message;
 
 	*r = (struct rq_report){ .name = t->r.name,
@@ -99,18 +118,13 @@ report_task(struct client *c, const struct ctask *t, struct rq_report *r)
 	r->stderr_out = arena_printf(&c->a,
 	    "<core_client_version>%d.%d.0</core_client_version>\n<![CDATA[\n%s\n]]>\n",
 	    VERSION_MAJOR, VERSION_MINOR, message);
-	r->files = NEWN(&c->a, struct rq_file, t->r.nrefs + 1);
 	for (size_t i = 0; i < t->r.nrefs; i++) {
 		const struct cfile *f = state_file(c->st, t->r.refs[i].file_name);
 
-		if (!f->uploaded && !f->upload_failed)
-			continue;
-		r->files[r->nfiles++] = (struct rq_file){ .name = f->info.name,
-			.nbytes = f->size,
-			.max_nbytes = f->info.max_nbytes,
-			.md5_cksum = f->md5,
-			.upload_failed = f->upload_failed };
+		if (f->uploaded || f->upload_failed)
+			report_file(&files, f);
 	}
+	r->xml_doc_out = files.p;
 }
 
 static void
