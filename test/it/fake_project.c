@@ -12,47 +12,11 @@
 #include <unistd.h>
 #include "lib/buf.h"
 #include "lib/clock.h"
-#include "lib/crypt.h"
-#include "lib/rng.h"
 #include "model/states.h"
 #include "proto/request.h"
-#include "proto/upload.h"
-#include "test/it/fake_http.h"
+#include "test/it/fake_project.h"
 #include "lib/banned.h"
 
-enum {
-	LARGE = 3,
-	LARGE_BYTES = 1500000,
-	PROGRAM_BYTES = 200000,
-	OUT_BYTES = 20000,
-	MAX_BYTES = 60000,
-	IN_FLIGHT = 512 << 10,
-	IN_PROGRESS = 2,
-	DEADLINE_S = 86400,
-	JOBS_MAX = 64,
-	WRONG_MAX = 100
-};
-
-enum door { SCHEDULER, DOWNLOAD, RESUME, UPLOAD };
-static const struct {
-	enum door door;
-	const char *name;
-} faults[] = {
-#define FAULT(door, name) { door, #door "_" #name },
-#include "test/it/fake_project.def"
-#undef FAULT
-};
-enum fault {
-#define FAULT(door, name) door##_##name,
-#include "test/it/fake_project.def"
-#undef FAULT
-	NONE
-};
-enum kind {
-#define JOB(kind, count, state, exit) kind,
-#include "test/it/fake_project.def"
-#undef JOB
-};
 static const struct {
 	const char *name;
 	int count, state, exit_status;
@@ -61,66 +25,6 @@ static const struct {
 #include "test/it/fake_project.def"
 #undef JOB
 };
-
-struct file {
-	const char *name;
-	char *data;
-	size_t n, reached; /* bytes that a host may have by now */
-	char md5[MD5_HEX];
-};
-struct job {
-	enum kind kind;
-	char *name;
-	const struct file *input;
-	bool sent, reported, uploaded;
-	char out[MAX_BYTES];
-	size_t out_n;
-};
-struct project {
-	struct arena keep, a;
-	struct rng rng;
-	int port;
-	struct file large[LARGE], program, bad_program;
-	struct job jobs[JOBS_MAX];
-	size_t njobs;
-	size_t turn[4], happened[N(faults)];
-	char *key, *program_signature, *bad_signature, *cpid;
-	int64_t hostid, seqno;
-	bool half_upload;
-	char *wrong[WRONG_MAX];
-	size_t nwrong;
-};
-
-static void
-wrong(struct project *p, const char *what, const char *name)
-{
-	if (p->nwrong < WRONG_MAX)
-		p->wrong[p->nwrong++] = arena_printf(
-		    &p->keep, "WRONG %s: %s", what, name);
-}
-
-static enum fault
-next_fault(struct project *p, enum door door)
-{
-	size_t n = 0, k;
-
-	for (size_t i = 0; i < N(faults); i++)
-		n += faults[i].door == door;
-	k = p->turn[door]++ % n;
-	for (size_t i = 0; i < N(faults); i++)
-		if (faults[i].door == door && k-- == 0) {
-			p->happened[i]++;
-			return (enum fault)i;
-		}
-	return NONE;
-}
-
-/* Every third time or so the next fault of that door. */
-static enum fault
-fault(struct project *p, enum door door)
-{
-	return rng_unit(&p->rng) > 0.35 ? NONE : next_fault(p, door);
-}
 
 /* --- what there is --- */
 
@@ -200,15 +104,6 @@ make(struct project *p)
 			p->njobs++;
 		}
 	rng_shuffle(&p->rng, p->jobs, p->njobs, sizeof(p->jobs[0]));
-}
-
-static struct job *
-job(struct project *p, const char *name)
-{
-	for (size_t i = 0; i < p->njobs; i++)
-		if (strcmp(p->jobs[i].name, name) == 0)
-			return &p->jobs[i];
-	return NULL;
 }
 
 /* --- scheduler --- */
@@ -311,7 +206,7 @@ render_job(struct project *p, struct buf *b, struct job *j)
 static void
 take_report(struct project *p, const struct rq_report *r)
 {
-	struct job *j = job(p, r->name);
+	struct job *j = job_named(p, r->name);
 
 	if (j == NULL || !j->sent) {
 		wrong(p, "reported but never sent", r->name);
@@ -390,12 +285,6 @@ schedule(struct project *p, const struct request *rq, struct buf *b, enum fault 
 }
 
 static void
-answer(int fd, const char *text)
-{
-	http_answer(fd, 200, 0, text, strlen(text), strlen(text));
-}
-
-static void
 serve_scheduler(struct project *p, int fd, const struct http_in *in)
 {
 	enum fault f = fault(p, SCHEDULER);
@@ -428,160 +317,6 @@ serve_scheduler(struct project *p, int fd, const struct http_in *in)
 		    f == SCHEDULER_TRUNCATED ? b.n / 2 : b.n);
 }
 
-/* --- files --- */
-
-static struct file *
-file_named(struct project *p, const char *name)
-{
-	for (size_t i = 0; i < LARGE; i++)
-		if (strcmp(p->large[i].name, name) == 0)
-			return &p->large[i];
-	return strcmp(p->program.name, name) == 0     ? &p->program :
-	       strcmp(p->bad_program.name, name) == 0 ? &p->bad_program :
-	                                                NULL;
-}
-
-/* A large file may begin again only at about the place where it ended. */
-static void
-send_file(struct project *p, int fd, const struct http_in *in, struct file *f, bool cut)
-{
-	size_t from = in->from > 0 ? (size_t)in->from : 0, n, sent;
-
-	if (from >= f->n) {
-		http_answer(fd, 416, 0, "", 0, 0);
-		return;
-	}
-	if (f->n == LARGE_BYTES && from + IN_FLIGHT < f->reached)
-		wrong(p, "downloaded twice",
-		    arena_printf(
-			&p->a, "%s from %zu, had %zu", f->name, from, f->reached));
-	n = f->n - from;
-	sent = http_answer(fd, from > 0 ? 206 : 200, (int64_t)from, f->data + from, n,
-	    cut ? n / 2 : n);
-	if (from + sent > f->reached)
-		f->reached = from + sent;
-}
-
-static void
-serve_download(struct project *p, int fd, const struct http_in *in)
-{
-	bool first = strncmp(in->path, "/download1/", 11) == 0;
-	const char *name = in->path + 11;
-	struct file *f = file_named(p, name);
-	enum fault how;
-
-	if (f == NULL) { /* the extra files: all are wrong */
-		if (strcmp(name, "BAD_SUM") == 0)
-			answer(fd, "evil");
-		else if (strcmp(name, "BAD_SIZE") == 0)
-			answer(fd, "goo");
-		else
-			http_answer(fd, 404, 0, "no such file", 12, 12);
-		return;
-	}
-	/* The program comes in parts until a resume has failed in each way. */
-	if (f == &p->program && p->turn[RESUME] < 2)
-		how = in->from > 0 ? next_fault(p, RESUME) : DOWNLOAD_CUT;
-	else
-		how = p->turn[DOWNLOAD] < 3 ? next_fault(p, DOWNLOAD) :
-		                              fault(p, DOWNLOAD);
-	if (how == RESUME_WHOLE)
-		http_answer(fd, 200, 0, f->data, f->n, f->n);
-	else if (how == RESUME_STATUS_416)
-		http_answer(fd, 416, 0, "no", 2, 2);
-	else if (how == DOWNLOAD_STATUS_503)
-		http_answer(fd, 503, 0, "later", 5, 5);
-	else if (how == DOWNLOAD_STATUS_404 && first)
-		http_answer(fd, 404, 0, "not here", 8, 8);
-	else
-		send_file(p, fd, in, f, how == DOWNLOAD_CUT);
-}
-
-/* --- uploads --- */
-
-static bool
-half(void *ctx, const char *path)
-{
-	struct project *p = ctx;
-
-	return p->half_upload && strcmp(path, "/file_upload_handler") == 0;
-}
-
-static struct job *
-job_of_output(struct project *p, const char *name)
-{
-	size_t n = strlen(name);
-
-	return n < 4 ? NULL : job(p, arena_memdup(&p->a, name, n - 4));
-}
-
-static void
-check_output(struct project *p, struct job *j)
-{
-	struct buf want = buf_new(&p->a);
-
-	buf_put(&want, j->input->data, OUT_BYTES);
-	buf_printf(&want, "%s  -\n%s\n", j->input->md5, j->name);
-	j->uploaded = j->out_n == want.n && memcmp(j->out, want.p, want.n) == 0;
-	if (!j->uploaded)
-		wrong(p, "not the right output", j->name);
-}
-
-static void
-take_data(
-    struct project *p, struct job *j, const struct upload *u, const struct http_in *in)
-{
-	size_t n = in->body_n - u->header_n;
-
-	if (u->offset < 0 || (size_t)u->offset > j->out_n ||
-	    (size_t)u->offset + n > sizeof(j->out)) {
-		wrong(p, "upload from the wrong place", j->name);
-		return;
-	}
-	memcpy(j->out + u->offset, in->body + u->header_n, n);
-	j->out_n = (size_t)u->offset + n;
-	if ((int64_t)j->out_n == u->nbytes)
-		check_output(p, j);
-}
-
-static void
-serve_upload(struct project *p, int fd, const struct http_in *in, enum fault how)
-{
-	struct buf b = buf_new(&p->a);
-	struct upload u;
-	struct fail why;
-	struct job *j;
-
-	if (how == UPLOAD_STATUS_503) {
-		http_answer(fd, 503, 0, "later", 5, 5);
-		return;
-	}
-	if (how == UPLOAD_PAGE) {
-		answer(fd, "<html>come back later</html>");
-		return;
-	}
-	if (upload_parse(&p->a, in->body, in->body_n, &u, &why) != OK)
-		return;
-	j = job_of_output(p, u.name);
-	if (j == NULL) {
-		wrong(p, "upload of", u.name);
-		return;
-	}
-	if (how == UPLOAD_TRANSIENT)
-		upload_reply(&b, 1, "busy", -1);
-	else if (u.kind == UPLOAD_SIZE_QUERY)
-		upload_reply(&b, 0, NULL, (int64_t)j->out_n);
-	else if (j->kind == REFUSED)
-		upload_reply(&b, -1, "refused", -1);
-	else {
-		take_data(p, j, &u, in);
-		if (in->body_n < in->declared_n)
-			return;
-		upload_reply(&b, 0, NULL, -1);
-	}
-	answer(fd, b.p);
-}
-
 /* --- all --- */
 
 static void
@@ -593,11 +328,20 @@ serve_books(struct project *p, int fd)
 	for (size_t i = 0; i < p->njobs; i++)
 		reported += p->jobs[i].reported;
 	buf_printf(&b, "jobs %zu\nreported %zu\n", p->njobs, reported);
-	for (size_t i = 0; i < N(faults); i++)
-		buf_printf(&b, "fault %s %zu\n", faults[i].name, p->happened[i]);
+	for (size_t i = 0; i < NONE; i++)
+		buf_printf(
+		    &b, "fault %s %zu\n", fault_name((enum fault)i), p->happened[i]);
 	for (size_t i = 0; i < p->nwrong; i++)
 		buf_printf(&b, "%s\n", p->wrong[i]);
 	answer(fd, b.p);
+}
+
+static bool
+half(void *ctx, const char *path)
+{
+	struct project *p = ctx;
+
+	return p->half_upload && strcmp(path, "/file_upload_handler") == 0;
 }
 
 static void

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The fake project's parts: its books, its faults, its files. */
+#ifndef TEST_FAKE_PROJECT_H
+#define TEST_FAKE_PROJECT_H
+
+#include "lib/crypt.h"
+#include "lib/rng.h"
+#include "test/it/fake_http.h"
+
+enum {
+	LARGE = 3,
+	LARGE_BYTES = 1500000,
+	PROGRAM_BYTES = 200000,
+	OUT_BYTES = 20000,
+	MAX_BYTES = 60000,
+	IN_FLIGHT = 512 << 10,
+	IN_PROGRESS = 2,
+	DEADLINE_S = 86400,
+	JOBS_MAX = 64,
+	WRONG_MAX = 100
+};
+
+enum door { SCHEDULER, DOWNLOAD, RESUME, UPLOAD };
+enum fault {
+#define FAULT(door, name) door##_##name,
+#include "test/it/fake_project.def"
+#undef FAULT
+	NONE
+};
+enum kind {
+#define JOB(kind, count, state, exit) kind,
+#include "test/it/fake_project.def"
+#undef JOB
+};
+struct file {
+	const char *name;
+	char *data;
+	size_t n, reached; /* bytes that a host may have by now */
+	char md5[MD5_HEX];
+};
+struct job {
+	enum kind kind;
+	char *name;
+	const struct file *input;
+	bool sent, reported, uploaded;
+	char out[MAX_BYTES];
+	size_t out_n;
+};
+struct project {
+	struct arena keep, a;
+	struct rng rng;
+	int port;
+	struct file large[LARGE], program, bad_program;
+	struct job jobs[JOBS_MAX];
+	size_t njobs;
+	size_t turn[4], happened[NONE];
+	char *key, *program_signature, *bad_signature, *cpid;
+	int64_t hostid, seqno;
+	bool half_upload;
+	char *wrong[WRONG_MAX];
+	size_t nwrong;
+};
+
+/* A line of the books that must not be there. */
+void wrong(struct project *, const char *what, const char *name);
+struct job *job_named(struct project *, const char *name); /* NULL if there is none */
+/* The next fault of that door; fault() gives one every third time or so. */
+enum fault next_fault(struct project *, enum door);
+enum fault fault(struct project *, enum door);
+const char *fault_name(enum fault);
+
+/* --- fake_files.c --- */
+void answer(int fd, const char *text); /* with status 200 */
+void serve_download(struct project *, int fd, const struct http_in *);
+void serve_upload(struct project *, int fd, const struct http_in *, enum fault);
+
+#endif
