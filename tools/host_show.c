@@ -1,89 +1,189 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* locus host show. */
+/* locus host show: one host, what it holds and what it computes. */
+#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include "db/entity.h"
 #include "lib/clock.h"
 #include "lib/text.h"
-#include "model/states.h"
-#include "tools/catalog.h"
+#include "tools/cmd.h"
 #include "tools/human.h"
+#include "tools/json.h"
+#include "tools/table.h"
 #include "lib/banned.h"
 
-static enum err
-show_results(struct ctx *x, int64_t id)
-{
-	struct row_pair *p;
-	void *rows;
-	size_t n;
-	enum err e = db_query(x->db, x->a, x->f, &rows, &n, SQL_RESULTS_OF_HOST, id);
+struct show {
+	struct host *host;
+	struct user *user; /* NULL: merged into another host */
+	struct row_tally tally;
+	struct row_holder *files;
+	struct job *jobs; /* in progress */
+	size_t nfiles, njobs;
+};
 
+static enum err
+load(struct ctx *x, int64_t id, struct show *s)
+{
+	void *row, *files, *jobs;
+	enum err e = host_by_id(x->db, x->a, id, &s->host, x->f);
+
+	if (e == E_NOTFOUND)
+		return ctx_nothing(x, "there is no host %" PRId64, id);
+	if (e == OK)
+		e = user_by_id(x->db, x->a, s->host->userid, &s->user, x->f);
+	if (e == E_NOTFOUND)
+		e = OK;
+	if (e == OK)
+		e = db_row(x->db, x->a, x->f, &row, SQL_HOST_TALLY, id);
+	if (e == OK)
+		e = db_query(
+		    x->db, x->a, x->f, &files, &s->nfiles, SQL_FILES_ON_HOST, id);
+	if (e == OK)
+		e = db_query(x->db, x->a, x->f, &jobs, &s->njobs, SQL_JOBS_ON_HOST, id);
 	if (e != OK)
 		return e;
-	p = rows;
-	printf("results      ");
-	for (size_t i = 0; i < n; i++)
-		printf("%s%s %lld", i == 0 ? "" : ", ",
-		    p[i].a == RESULT_IN_PROGRESS ? "in progress" : "over",
-		    (long long)p[i].b);
-	printf("%s\n", n == 0 ? "none" : "");
+	s->tally = *(const struct row_tally *)row;
+	s->files = files;
+	s->jobs = jobs;
 	return OK;
 }
 
-static enum err
-show_files(struct ctx *x, int64_t id)
+static void
+print_head(struct ctx *x, const struct show *s, int64_t now)
 {
-	struct row_text *r;
-	void *rows;
-	size_t n;
-	enum err e = db_query(x->db, x->a, x->f, &rows, &n, SQL_FILES_OF_HOST, id);
+	const struct host *h = s->host;
 
-	if (e != OK)
-		return e;
-	r = rows;
-	printf("holds        %zu large files\n", n);
-	for (size_t i = 0; i < n; i++)
-		printf("  %s\n", r[i].s);
-	return OK;
+	printf("host          %lld \"%s\"\n", (long long)h->id, h->domain_name);
+	printf("computer      %d x %s, %s of memory, %s of disk free, %s %s\n",
+	    h->p_ncpus, h->p_model, human_bytes(x->a, h->m_nbytes),
+	    human_bytes(x->a, h->d_free), h->os_name, h->os_version);
+	if (s->user != NULL)
+		printf("account       %lld \"%s\"\n", (long long)s->user->id,
+		    s->user->name);
+	else if (h->userid == 0)
+		printf("account       none: it was merged into host %lld\n",
+		    (long long)h->rpc_seqno);
+	else
+		printf(
+		    "account       %lld, which does not exist\n", (long long)h->userid);
+	if (h->rpc_time > 0)
+		printf("last contact  %s ago, request %lld\n",
+		    human_span(x->a, now - h->rpc_time), (long long)h->rpc_seqno);
+	else
+		printf("last contact  never\n");
+	printf("results       %lld in progress, %lld done (%lld valid), %lld failed\n",
+	    (long long)s->tally.in_progress, (long long)s->tally.success,
+	    (long long)s->tally.valid, (long long)s->tally.failed);
+	printf("downloads     %s sent, %s saved\n",
+	    human_bytes(x->a, (double)s->tally.bytes_needed),
+	    human_bytes(x->a, (double)s->tally.bytes_saved));
+	printf("credit        %.2f\n", h->total_credit);
+}
+
+static void
+print_show(struct ctx *x, const struct show *s)
+{
+	struct table files = table_new(x->a, "ll"), jobs = table_new(x->a, "lll");
+	int64_t now = clock_now();
+	char text[21];
+
+	print_head(x, s, now);
+	printf("files held    %zu\n", s->nfiles);
+	for (size_t i = 0; i < s->nfiles; i++) {
+		table_printf(&files, "  %s", s->files[i].name);
+		table_printf(&files, "since %s", clock_text(s->files[i].since, text));
+	}
+	table_print(&files);
+	printf("in progress   %zu\n", s->njobs);
+	for (size_t i = 0; i < s->njobs; i++) {
+		const struct job *j = &s->jobs[i];
+		bool late = j->report_deadline < now;
+
+		table_printf(&jobs, "  %s", j->name);
+		table_printf(
+		    &jobs, "sent %s ago", human_span(x->a, now - j->sent_time));
+		table_printf(&jobs, "%s %s", late ? "late since" : "due by",
+		    clock_text(j->report_deadline, text));
+	}
+	table_print(&jobs);
+}
+
+static json_t *
+jobs_json(const struct show *s)
+{
+	json_t *list = json_array();
+	char sent[21], due[21];
+
+	for (size_t i = 0; i < s->njobs; i++)
+		json_array_append_new(list,
+		    json_pack("{s:o, s:s, s:s}", "name", json_text(s->jobs[i].name),
+			"sent", clock_text(s->jobs[i].sent_time, sent), "deadline",
+			clock_text(s->jobs[i].report_deadline, due)));
+	return list;
+}
+
+static json_t *
+files_json(const struct show *s)
+{
+	json_t *list = json_array();
+	char since[21];
+
+	for (size_t i = 0; i < s->nfiles; i++)
+		json_array_append_new(
+		    list, json_pack("{s:o, s:s}", "name", json_text(s->files[i].name),
+			      "since", clock_text(s->files[i].since, since)));
+	return list;
+}
+
+static void
+print_json(const struct show *s)
+{
+	const struct host *h = s->host;
+	const struct row_tally *t = &s->tally;
+	char at[21];
+
+	json_show(json_pack("{s:I, s:o, s:I, s:o, s:o, s:o, s:i, s:s, s:I, s:f,"
+			    " s:{s:I, s:I, s:I, s:I, s:I, s:I}, s:o, s:o}",
+	    "id", (json_int_t)h->id, "name", json_text(h->domain_name), "userid",
+	    (json_int_t)h->userid, "user",
+	    json_text(s->user == NULL ? "" : s->user->name), "os_name",
+	    json_text(h->os_name), "p_model", json_text(h->p_model), "p_ncpus",
+	    h->p_ncpus, "rpc_time", h->rpc_time == 0 ? "" : clock_text(h->rpc_time, at),
+	    "rpc_seqno", (json_int_t)h->rpc_seqno, "total_credit", h->total_credit,
+	    "results", "in_progress", (json_int_t)t->in_progress, "done",
+	    (json_int_t)t->success, "valid", (json_int_t)t->valid, "failed",
+	    (json_int_t)t->failed, "bytes_needed", (json_int_t)t->bytes_needed,
+	    "bytes_saved", (json_int_t)t->bytes_saved, "files", files_json(s),
+	    "in_progress", jobs_json(s)));
 }
 
 static enum err
 show_run(struct ctx *x, const void *opts, char **args, size_t n)
 {
-	struct host *h;
-	struct user *u;
+	struct show s = { 0 };
 	int64_t id;
-	enum err e = ctx_db(x);
+	enum err e;
 
 	(void)opts, (void)n;
-	if (e == OK && !text_i64(args[0], 1, INT64_MAX, &id))
-		return ctx_usage(x, "\"%s\" is no host number", args[0]);
+	if (!text_i64(args[0], 1, INT64_MAX, &id))
+		return ctx_usage(x, "\"%s\" is not the id of a host", args[0]);
+	e = ctx_db(x);
 	if (e == OK)
-		e = host_by_id(x->db, x->a, id, &h, x->f);
-	if (e == E_NOTFOUND)
-		return ctx_nothing(x, "there is no host %s", args[0]);
-	if (e == OK && h->userid == 0)
-		return ctx_nothing(x, "host %s was merged into host %lld", args[0],
-		    (long long)h->rpc_seqno);
-	if (e == OK)
-		e = user_by_id(x->db, x->a, h->userid, &u, x->f);
+		e = load(x, id, &s);
 	if (e != OK)
 		return e;
-	printf("host         %lld %s\n", (long long)h->id, h->domain_name);
-	printf("account      %lld %s\n", (long long)u->id, u->name);
-	printf("last contact %s ago, request number %lld\n",
-	    human_span(x->a, clock_now() - h->rpc_time), (long long)h->rpc_seqno);
-	printf("computer     %d x %s, %s, %s %s\n", h->p_ncpus, h->p_model,
-	    human_bytes(x->a, h->m_nbytes), h->os_name, h->os_version);
-	printf("disk         %s free\n", human_bytes(x->a, h->d_free));
-	e = show_results(x, id);
-	return e == OK ? show_files(x, id) : e;
+	if (x->json)
+		print_json(&s);
+	else
+		print_show(x, &s);
+	return OK;
 }
 
 const struct cmd cmd_host_show = { .name = "host show",
 	.args = "ID",
 	.min_args = 1,
 	.max_args = 1,
-	.purpose = "show one host",
-	.about = "Shows a volunteer's computer, its results and the large files that "
-		 "it holds.",
+	.purpose = "one host: what it holds and computes",
+	.about = "Tells of one host its account, when it asked last, the large files "
+		 "that it holds\n"
+		 "and its results.",
 	.run = show_run };

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* locus file list: the large files, their states and how far their work is. */
+#include <stdio.h>
+#include <stdlib.h>
+#include "db/trigger.h"
+#include "rules/sched/decide.h"
+#include "tools/census.h"
+#include "tools/file_view.h"
+#include "tools/human.h"
+#include "tools/json.h"
+#include "tools/table.h"
+#include "lib/banned.h"
+
+struct file_view
+file_view_of(
+    struct ctx *x, const struct row_file_info *info, const struct row_tally *tally)
+{
+	const struct snap_file f = { .has_unsent = info->has_unsent != 0,
+		.has_open_wu = info->has_open_wu != 0,
+		.has_any_wu = info->has_any_wu != 0,
+		.no_work_available = trigger_is(
+		    x->cf, TRIGGER_NO_WORK_AVAILABLE, info->name) };
+	struct file_view v = { .info = *info, .state = file_state(x->cf, &f) };
+
+	if (tally != NULL)
+		v.tally = *tally;
+	return v;
+}
+
+char *
+file_view_parts(struct arena *a, const struct file_view *v)
+{
+	if (v->info.gen_parts == 0)
+		return arena_strdup(a, "");
+	return arena_printf(a, "%d of %d", v->info.gen_next, v->info.gen_parts);
+}
+
+const char *
+file_view_held_back(const struct file_view *v)
+{
+	return v->info.paused == 0 ? "" : v->info.paused == 1 ? "paused" : "draining";
+}
+
+json_t *
+file_view_json(const struct file_view *v)
+{
+	const struct row_tally *t = &v->tally;
+
+	return json_pack("{s:o, s:o, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:i, "
+	                 "s:i, s:I, s:I}",
+	    "name", json_text(v->info.name), "app", json_text(v->info.app), "state",
+	    census_file_state(v->state), "held_back", file_view_held_back(v), "size",
+	    (json_int_t)v->info.size, "unsent", (json_int_t)t->unsent, "in_progress",
+	    (json_int_t)t->in_progress, "done", (json_int_t)t->success, "valid",
+	    (json_int_t)t->valid, "failed", (json_int_t)t->failed, "holders",
+	    (json_int_t)v->info.holders, "gen_next", v->info.gen_next, "gen_parts",
+	    v->info.gen_parts, "bytes_needed", (json_int_t)t->bytes_needed,
+	    "bytes_saved", (json_int_t)t->bytes_saved);
+}
+
+static void
+put_row(struct ctx *x, struct table *t, const struct file_view *v)
+{
+	const char *back = file_view_held_back(v);
+
+	table_put(t, v->info.name);
+	table_put(t, human_bytes(x->a, v->info.size));
+	table_put(t, v->info.app);
+	table_printf(t, "%s%s%s", census_file_state(v->state),
+	    back[0] == '\0' ? "" : ", ", back);
+	table_printf(t, "%lld", (long long)v->tally.unsent);
+	table_printf(t, "%lld", (long long)v->tally.in_progress);
+	table_printf(t, "%lld", (long long)v->tally.success);
+	table_printf(t, "%lld", (long long)v->tally.failed);
+	table_printf(t, "%lld", (long long)v->info.holders);
+	table_put(t, file_view_parts(x->a, v));
+}
+
+static void
+print_table(struct ctx *x, const struct file_view *v, size_t n)
+{
+	static const char *const heads[] = { "NAME", "SIZE", "APP", "STATE", "UNSENT",
+		"IN PROGRESS", "DONE", "FAILED", "HOLDERS", "PARTS MADE" };
+	struct table t = table_new(x->a, "lrllrrrrrl");
+
+	for (size_t i = 0; i < N(heads); i++)
+		table_put(&t, heads[i]);
+	for (size_t i = 0; i < n; i++)
+		put_row(x, &t, &v[i]);
+	table_print(&t);
+}
+
+static void
+print_json(const struct file_view *v, size_t n)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(list, file_view_json(&v[i]));
+	json_show(list);
+}
+
+static int
+by_id(const void *key, const void *item)
+{
+	int64_t id = *(const int64_t *)key, at = ((const struct row_tally *)item)->id;
+
+	return (id > at) - (id < at);
+}
+
+static enum err
+list_run(struct ctx *x, const void *opts, char **args, size_t nargs)
+{
+	const struct row_file_info *info;
+	struct file_view *v;
+	void *rows, *tallies;
+	size_t n, ntallies;
+	enum err e = ctx_db(x);
+
+	(void)opts, (void)args, (void)nargs;
+	if (e == OK)
+		e = db_query(x->db, x->a, x->f, &rows, &n, SQL_FILE_INFOS);
+	if (e == OK)
+		e = db_query(x->db, x->a, x->f, &tallies, &ntallies, SQL_FILE_TALLIES);
+	if (e != OK)
+		return e;
+	info = rows;
+	v = NEWN(x->a, struct file_view, n + 1);
+	for (size_t i = 0; i < n; i++)
+		v[i] = file_view_of(x, &info[i],
+		    ntallies == 0 ? NULL :
+				    bsearch(&info[i].id, tallies, ntallies,
+					sizeof(struct row_tally), by_id));
+	if (x->json)
+		print_json(v, n);
+	else if (n > 0)
+		print_table(x, v, n);
+	else
+		return ctx_nothing(
+		    x, "the project has no large files; locus file add stages some");
+	return OK;
+}
+
+const struct cmd cmd_file_list = { .name = "file list",
+	.args = "",
+	.purpose = "the large files, their states and their work",
+	.about = "One line per file: its size and app, how many of its results are "
+		 "unsent, in\n"
+		 "progress, done and failed, how many hosts hold it, and how many of "
+		 "its parts are\n"
+		 "made.  States: ADVERTISED (it has unsent results), DRAINING (none "
+		 "now, more may\n"
+		 "be made), EXHAUSTED (no more will be made), DEAD (and no workunit is "
+		 "open).",
+	.run = list_run };

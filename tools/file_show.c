@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* locus file show: one large file, with its workunits, triggers and holders. */
+#include <stdio.h>
+#include "db/entity.h"
+#include "db/trigger.h"
+#include "lib/clock.h"
+#include "lib/fs.h"
+#include "tools/census.h"
+#include "tools/file_view.h"
+#include "tools/human.h"
+#include "tools/json.h"
+#include "tools/table.h"
+#include "lib/banned.h"
+
+static const char *const trigger_names[TRIGGER__MAX] = { "need_work",
+	"no_work_available", "file_working_set", "files_no_work" };
+
+struct show {
+	struct file_view v;
+	struct row_wu_counts wus;
+	struct file **files;
+	struct row_holder *holders; /* of the first file */
+	size_t nfiles, nholders;
+	bool trigger[TRIGGER__MAX];
+};
+
+static enum err
+load_files(struct ctx *x, struct show *s)
+{
+	struct row_member *members;
+	void *rows;
+	enum err e = fileset_files(
+	    x->db, x->a, s->v.info.id, &members, &s->nfiles, x->f);
+
+	if (e != OK)
+		return e;
+	s->files = NEWN(x->a, struct file *, s->nfiles + 1);
+	for (size_t i = 0; i < s->nfiles && e == OK; i++)
+		e = file_by_name(x->db, x->a, members[i].name, &s->files[i], x->f);
+	if (e != OK || s->nfiles == 0)
+		return e;
+	e = db_query(x->db, x->a, x->f, &rows, &s->nholders, SQL_HOLDERS_OF_FILE,
+	    members[0].file_id);
+	s->holders = rows;
+	return e;
+}
+
+static enum err
+load(struct ctx *x, const char *name, struct show *s)
+{
+	void *row, *tally, *wus;
+	enum err e = db_row(x->db, x->a, x->f, &row, SQL_FILE_INFO_BY_NAME, name);
+
+	if (e == E_NOTFOUND)
+		return ctx_nothing(
+		    x, "there is no file %s; locus file list lists them", name);
+	if (e != OK)
+		return e;
+	int64_t id = ((const struct row_file_info *)row)->id;
+	e = db_row(x->db, x->a, x->f, &tally, SQL_FILE_TALLY, id);
+	if (e == OK)
+		e = db_row(x->db, x->a, x->f, &wus, SQL_FILE_WU_COUNTS, id);
+	if (e != OK)
+		return e;
+	s->v = file_view_of(x, row, tally);
+	s->wus = *(const struct row_wu_counts *)wus;
+	for (enum trigger t = 0; t < TRIGGER__MAX; t++)
+		s->trigger[t] = trigger_is(x->cf, t, name);
+	return load_files(x, s);
+}
+
+static void
+print_files(struct ctx *x, const struct show *s)
+{
+	for (size_t i = 0; i < s->nfiles; i++) {
+		const struct file *f = s->files[i];
+		const char *path = download_path(x->a, x->cf, f->name);
+
+		printf("file        %s: %s (%.0f bytes), md5 %s\n            %s%s\n",
+		    f->name, human_bytes(x->a, f->size), f->size, f->md5sum, path,
+		    fs_exists(path) ? "" : " IS NOT THERE");
+	}
+}
+
+static void
+print_holders(struct ctx *x, const struct show *s)
+{
+	struct table t = table_new(x->a, "rll");
+	char since[21];
+
+	printf("holders     %lld\n", (long long)s->v.info.holders);
+	for (size_t i = 0; i < s->nholders; i++) {
+		table_printf(&t, "            %lld", (long long)s->holders[i].id);
+		table_put(&t, s->holders[i].name);
+		table_printf(&t, "since %s", clock_text(s->holders[i].since, since));
+	}
+	table_print(&t);
+}
+
+static void
+print_show(struct ctx *x, const struct show *s)
+{
+	const struct file_view *v = &s->v;
+	const char *back = file_view_held_back(v), *parts = file_view_parts(x->a, v);
+	const char *mark = "";
+
+	printf("%s of %s is %s%s%s\n", v->info.name, v->info.app,
+	    census_file_state(v->state), back[0] == '\0' ? "" : " and ", back);
+	print_files(x, s);
+	if (parts[0] != '\0')
+		printf("work made   %s workunits\n", parts);
+	printf(
+	    "workunits   %lld: %lld open, %lld valid, %lld assimilated, %lld failed\n",
+	    (long long)s->wus.total, (long long)s->wus.open,
+	    (long long)s->wus.with_canonical, (long long)s->wus.assimilated,
+	    (long long)s->wus.error);
+	printf(
+	    "results     %lld unsent, %lld in progress, %lld done (%lld valid), %lld "
+	    "failed\n",
+	    (long long)v->tally.unsent, (long long)v->tally.in_progress,
+	    (long long)v->tally.success, (long long)v->tally.valid,
+	    (long long)v->tally.failed);
+	printf("downloads   %s sent, %s saved\n",
+	    human_bytes(x->a, (double)v->tally.bytes_needed),
+	    human_bytes(x->a, (double)v->tally.bytes_saved));
+	printf("triggers    ");
+	for (enum trigger t = 0; t < TRIGGER__MAX; t++)
+		if (s->trigger[t]) {
+			printf("%s%s", mark, trigger_names[t]);
+			mark = ", ";
+		}
+	printf("%s\n", mark[0] == '\0' ? "none" : "");
+	print_holders(x, s);
+}
+
+static void
+print_json(struct ctx *x, const struct show *s)
+{
+	json_t *root = file_view_json(&s->v), *files = json_array();
+	json_t *triggers = json_object(), *hosts = json_array();
+	char since[21];
+
+	for (size_t i = 0; i < s->nfiles; i++)
+		json_array_append_new(files,
+		    json_pack("{s:o, s:I, s:s, s:o}", "name",
+			json_text(s->files[i]->name), "size",
+			(json_int_t)s->files[i]->size, "md5", s->files[i]->md5sum,
+			"path",
+			json_text(download_path(x->a, x->cf, s->files[i]->name))));
+	for (enum trigger t = 0; t < TRIGGER__MAX; t++)
+		json_object_set_new(
+		    triggers, trigger_names[t], json_boolean(s->trigger[t]));
+	for (size_t i = 0; i < s->nholders; i++)
+		json_array_append_new(hosts,
+		    json_pack("{s:I, s:o, s:s}", "id", (json_int_t)s->holders[i].id,
+			"name", json_text(s->holders[i].name), "since",
+			clock_text(s->holders[i].since, since)));
+	json_object_set_new(root, "files", files);
+	json_object_set_new(root, "workunits",
+	    json_pack("{s:I, s:I, s:I, s:I, s:I}", "total", (json_int_t)s->wus.total,
+		"open", (json_int_t)s->wus.open, "with_canonical",
+		(json_int_t)s->wus.with_canonical, "assimilated",
+		(json_int_t)s->wus.assimilated, "error", (json_int_t)s->wus.error));
+	json_object_set_new(root, "triggers", triggers);
+	json_object_set_new(root, "hosts", hosts);
+	json_show(root);
+}
+
+static enum err
+show_run(struct ctx *x, const void *opts, char **args, size_t n)
+{
+	struct show s = { 0 };
+	enum err e = ctx_db(x);
+
+	(void)opts, (void)n;
+	if (e == OK)
+		e = load(x, args[0], &s);
+	if (e != OK)
+		return e;
+	if (x->json)
+		print_json(x, &s);
+	else
+		print_show(x, &s);
+	return OK;
+}
+
+const struct cmd cmd_file_show = { .name = "file show",
+	.args = "NAME",
+	.min_args = 1,
+	.max_args = 1,
+	.purpose = "one large file: its work, triggers and holders",
+	.about = "Tells of one large file what locus file list does, its checksum and "
+		 "place, its\n"
+		 "workunits, its triggers, and the hosts that hold it, a thousand at "
+		 "most.",
+	.run = show_run };

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A large file with its derived state and what became of its results. */
+#ifndef TOOLS_FILE_VIEW_H
+#define TOOLS_FILE_VIEW_H
+
+#include <jansson.h>
+#include "db/db.h"
+#include "model/snapshot.h"
+#include "tools/cmd.h"
+
+struct file_view {
+	struct row_file_info info;
+	struct row_tally tally;
+	enum file_state state;
+};
+
+/* The view of one row and its results; looks into no_work_available. */
+struct file_view file_view_of(
+    struct ctx *, const struct row_file_info *, const struct row_tally *);
+json_t *file_view_json(const struct file_view *);
+/* "3 of 5": parts that the built-in generator has made; "" if it makes none. */
+char *file_view_parts(struct arena *, const struct file_view *);
+const char *file_view_held_back(
+    const struct file_view *); /* "paused", "draining", "" */
+
+#endif
