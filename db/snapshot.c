@@ -8,11 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include "db/order.h"
+#include "db/trigger.h"
 #include "model/states.h"
 #include "lib/banned.h"
 
 /* Candidates looked at for each job that is wanted: some will not fit. */
 enum { CANDIDATES_PER_JOB = 4 };
+
+/* A generator may say that nothing can be made before the transitioner has made the
+ * results of its last workunit; so long that word is news, in s. */
+enum { NEWS_S = 60 };
 
 static int
 job_name_order(const void *a, const void *b)
@@ -287,6 +292,8 @@ file_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t most,
 		    &open);
 	file->has_any_wu = any != 0;
 	file->has_open_wu = open != 0;
+	file->no_work_is_news = file->no_work_available &&
+	    trigger_age_s(cf, TRIGGER_NO_WORK_AVAILABLE, file->name, now) < NEWS_S;
 	return e;
 }
 

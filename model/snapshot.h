@@ -35,6 +35,7 @@ struct snap_file { /* a file set that this request may be served from */
 	int64_t bytes_missing;  /* of it on this host: 0 if held  */
 	bool no_work_available; /* the generator said that nothing can be made any more
 	                         */
+	bool no_work_is_news; /* ... a moment ago: results of what it made may still come */
 	bool paused; /* the admin holds it back                                    */
 	bool has_unsent;  /* some unsent result exists, for this user or not  */
 	bool has_open_wu; /* a workunit of it may still produce results */

@@ -46,6 +46,8 @@ install(struct ctx *x, const char *os_user, struct fail *f)
 		arena_printf(x->a, "--auth-root-socket-user=%s", os_user),
 		"--skip-test-db", "--skip-name-resolve",
 		"--force", /* does without a host name that resolves */
+		/* The one in the environment may be root's. */
+		arena_printf(x->a, "--tmpdir=%s", x->cf->run_dir),
 		"--innodb-log-file-size=32M", "--innodb-undo-tablespaces=0", NULL };
 	pid_t pid;
 	int st;

@@ -38,6 +38,7 @@ service_database(
 		arena_printf(a, "--datadir=%s/mysql", cf->project_dir),
 		arena_printf(a, "--socket=%s", cf->db_socket),
 		arena_printf(a, "--pid-file=%s/mariadbd.pid", cf->run_dir),
+		arena_printf(a, "--tmpdir=%s", cf->run_dir),
 		arena_strdup(a, "--skip-networking"),
 		arena_strdup(a, "--skip-name-resolve"),
 		arena_strdup(a, "--performance-schema=OFF"),

@@ -97,6 +97,9 @@ delete_orders(struct ctx *c)
 	for (size_t i = 0; i < c->snap->nfiles; i++) {
 		const struct dec_file *df = &d->files[i];
 
+		/* Jobs may be on their way: deleted now, the file would have to come again. */
+		if (df->state == FILE_EXHAUSTED && df->file->no_work_is_news)
+			continue;
 		if (df->state >= FILE_EXHAUSTED && may_go(c, df))
 			order(c, df, false);
 	}

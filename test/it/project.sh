@@ -118,18 +118,25 @@ as_owner() { # COMMAND...
 	fi
 }
 
-# The database seen without any program of ours.
-query() { # FILE
+# What the database says, on one line: made= valid= assimilated= sent= hits= bytes_needed=
+# bytes_saved=
+figures() {
+	locus -p "$project" -o json status | awk '
+	$2 == "{" { part = $1 }
+	$2 ~ /^[0-9]+,?$/ { has[part $1] = has[$1] = $2 + 0 }
+	END {
+		if (!(("\"results\":" "\"sent\":") in has)) exit 1 # the database does not answer
+		printf "made=%d valid=%d assimilated=%d sent=%d hits=%d bytes_needed=%.0f bytes_saved=%.0f\n",
+		    has["\"workunits\":\"total\":"], has["\"workunits\":\"with_canonical\":"],
+		    has["\"workunits\":\"assimilated\":"], has["\"results\":\"sent\":"],
+		    has["\"hits\":"], has["\"bytes_needed\":"], has["\"bytes_saved\":"]
+	}'
+}
+
+# Lines "HOST RESULT" of all that was ever sent; from the database, without any program of ours.
+ledger() {
 	as_owner mariadb --no-defaults -N -B --socket="$(project_option db_socket)" \
-		--user="$(project_option db_user)" "$(project_option db_name)" <"$1"
-}
-
-figures() { # one line: made= valid= assimilated= sent= bytes_needed= bytes_saved=
-	query "$here/figures.sql"
-}
-
-ledger() { # lines "HOST RESULT" of all that was ever sent
-	query "$here/ledger.sql"
+		--user="$(project_option db_user)" "$(project_option db_name)" <"$here/ledger.sql"
 }
 
 # --- hosts: one directory each, in $hosts; hostN belongs to the user hostN@example.org

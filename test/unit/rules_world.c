@@ -152,7 +152,8 @@ set_flags(struct snap_file *f, const char *flags)
 	f->from_working_set = strchr(flags, 'w') != NULL;
 	f->searched = strchr(flags, 's') != NULL;
 	f->has_unsent = strchr(flags, 'u') != NULL;
-	f->no_work_available = strchr(flags, 'n') != NULL;
+	f->no_work_is_news = strchr(flags, 'N') != NULL;
+	f->no_work_available = f->no_work_is_news || strchr(flags, 'n') != NULL;
 	f->has_open_wu = strchr(flags, 'o') != NULL;
 	f->has_any_wu = strchr(flags, 'a') != NULL;
 	f->paused = strchr(flags, 'p') != NULL;
