@@ -316,7 +316,7 @@ START_TEST(the_loader_takes_held_files)
 	struct fileset pair = { .name = arena_strdup(&a, "held_pair"), .appid = 1 };
 	struct rq_file files[] = { { .name = arena_strdup(&a, "held_one"),
 				       .status = 1 },
-		{ .name = arena_strdup(&a, "held_two"), .status = 0 },
+		{ .name = arena_strdup(&a, "held_two"), .status = -200 },
 		{ .name = arena_strdup(&a, "held_by_nobody"), .status = 1 },
 		{ .name = arena_strdup(&a, "held_one' OR 1=1 \xff"), .status = 1 } };
 	struct request rq = request_with(files, N(files));
