@@ -89,7 +89,7 @@ say_numbers(const struct ctx *c, struct say *s, enum reason why)
 		say_int(s, c->conf->max_wus_in_progress * c->m.ncpus);
 		break;
 	case WHY_RPC_TOO_SOON:
-		say_str(s, ", too recent: ");
+		say_str(s, ": ");
 		say_int(s, c->now - c->snap->last_rpc_time);
 		say_str(s, " s ago, not ");
 		say_int(s, c->conf->min_sendwork_interval);

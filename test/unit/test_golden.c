@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Captures of a real client (test/golden/captures): each request parsed and printed is
- * what its .parsed file says, and survives being written by our own client; each reply
- * is read whole. With GOLDEN_REFRESH set the .parsed files are written anew: read the
- * difference before committing.
+ * what its .parsed file says, and survives being written by our own client; in the
+ * world of its .snapshot file it is decided and answered as .decision and .reply say,
+ * without a database.  Each captured reply is read whole.  With GOLDEN_REFRESH set the
+ * expected files are written anew: read the difference before committing.
  */
 #include "lib/fs.h"
 #include "proto/reply.h"
@@ -12,6 +13,7 @@
 #include "proto/web.h"
 #include "test/check_reply.h"
 #include "test/dump_request.h"
+#include "test/unit/golden_world.h"
 #include "test/unit/unit.h"
 #include "lib/banned.h"
 
@@ -51,23 +53,77 @@ dumped(struct arena *a, const char *text, size_t n, struct request **q)
 	return b.p;
 }
 
+static char *
+golden_path(struct arena *a, const char *name, const char *suffix)
+{
+	return arena_printf(a, "%s/test/golden/%s%s", dir(), name, suffix);
+}
+
+/* Is the stored file this text, byte for byte? */
+static void
+same_as_stored(struct arena *a, const char *suffix, int i, const struct buf *got)
+{
+	char *path = golden_path(a, requests[i], suffix), *want;
+	struct fail f = { 0 };
+	size_t n, at = 0;
+
+	if (getenv("GOLDEN_REFRESH") != NULL)
+		ck_assert_msg(
+		    fs_write(path, got->p, got->n, 0644, &f) == OK, "%s", f.detail);
+	ck_assert_msg(fs_read(a, path, FILE_MAX, &want, &n, &f) == OK, "%s", f.detail);
+	while (at < n && at < got->n && want[at] == got->p[at])
+		at++;
+	ck_assert_msg(at == n && at == got->n,
+	    "%s: byte %zu: \"%.60s\" is stored, and here it is \"%.60s\"", path, at,
+	    want + at, got->p + at);
+}
+
 START_TEST(requests_parsed)
 {
 	struct arena a = { 0 };
-	char *path = arena_printf(&a, "%s/test/golden/%s.parsed", dir(), requests[_i]);
+	struct buf got = buf_new(&a);
 	struct request *q;
-	struct fail f = { 0 };
-	char *want, *got;
 	size_t n;
+	char *text = capture(&a, requests[_i], ".request.xml", &n);
 
-	want = capture(&a, requests[_i], ".request.xml", &n);
-	got = dumped(&a, want, n, &q);
+	buf_puts(&got, dumped(&a, text, n, &q));
 	ck_assert_uint_eq(q->repairs, 0);
-	if (getenv("GOLDEN_REFRESH") != NULL)
-		ck_assert_msg(
-		    fs_write(path, got, strlen(got), 0644, &f) == OK, "%s", f.detail);
-	ck_assert_msg(fs_read(&a, path, FILE_MAX, &want, &n, &f) == OK, "%s", f.detail);
-	ck_assert_msg(strcmp(got, want) == 0, "%s differs", path);
+	same_as_stored(&a, ".parsed", _i, &got);
+	arena_free(&a);
+}
+END_TEST
+
+static char *
+snapshot_text(struct arena *a, const char *name)
+{
+	char *text;
+	struct fail f;
+
+	ck_assert_msg(fs_read(a, golden_path(a, name, ".snapshot"), FILE_MAX, &text,
+			  NULL, &f) == OK,
+	    "%s", f.detail);
+	return text;
+}
+
+START_TEST(requests_answered)
+{
+	struct arena a = { 0 };
+	struct buf decision = buf_new(&a), reply = buf_new(&a);
+	struct violations x = { .a = &a };
+	struct request *q;
+	struct golden *g;
+	size_t n;
+	char *text = capture(&a, requests[_i], ".request.xml", &n);
+
+	dumped(&a, text, n, &q);
+	g = golden_world(&a, q, snapshot_text(&a, "default"), requests[_i],
+	    snapshot_text(&a, requests[_i]));
+	golden_run(g, &reply);
+	golden_dump(&decision, g);
+	same_as_stored(&a, ".decision", _i, &decision);
+	same_as_stored(&a, ".reply", _i, &reply);
+	check_reply(&x, text, n, reply.p, reply.n);
+	ck_assert_msg(x.n == 0, "%s: %s", requests[_i], x.n == 0 ? "" : x.v[0]);
 	arena_free(&a);
 }
 END_TEST
@@ -328,6 +384,7 @@ UNIT_MAIN("golden", {
 	ADD(captures_are_there);
 	ADD_LOOP(requests_parsed, nrequests);
 	ADD_LOOP(requests_rendered, nrequests);
+	ADD_LOOP(requests_answered, nrequests);
 	ADD_LOOP(replies_checked, nrequests);
 	ADD_LOOP(replies_parsed, nrequests);
 	ADD(first_contact_reply);
