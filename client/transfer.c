@@ -333,21 +333,24 @@ uploads_pending(const struct client *c, const struct ctask *t)
 	return false;
 }
 
-/* Files in the project's directory that no row knows came from a client killed before
- * it could save. */
+/* What a client that was killed could not save or finish: files in the project's
+ * directory that no row knows, and half-written states. */
 static void
 remove_unknown(struct client *c)
 {
 	char **names;
 	size_t n;
 
-	if (fs_list(&c->a, c->files_dir, FILES_MOST, &names, &n, &c->fail) != OK) {
-		log_fail("files", &c->fail);
-		return;
-	}
+	if (fs_list(&c->a, c->files_dir, FILES_MOST, &names, &n, &c->fail) != OK)
+		n = 0;
 	for (size_t i = 0; i < n; i++)
 		if (state_file(c->st, names[i]) == NULL)
 			remove_file(c, file_path(c, names[i]));
+	if (fs_list(&c->a, c->dir, FILES_MOST, &names, &n, &c->fail) != OK)
+		n = 0;
+	for (size_t i = 0; i < n; i++)
+		if (strncmp(names[i], ".tmp-", 5) == 0)
+			remove_file(c, arena_printf(&c->a, "%s/%s", c->dir, names[i]));
 }
 
 void
