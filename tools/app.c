@@ -138,6 +138,36 @@ add_daemons(struct ctx *x, const struct app_opts *o, const char *app)
 	return e;
 }
 
+/* What the generator would end for at once is said here. */
+static enum err
+check_generator(struct ctx *x, const struct app_opts *o, const char *app)
+{
+	const char *const kinds[] = { o->in == NULL ? "in" : NULL,
+		o->out == NULL ? "out" : NULL };
+
+	if (o->generator == NULL)
+		return OK;
+	if (strstr(o->generator, "--ranges") == NULL &&
+	    strstr(o->generator, "--command") == NULL)
+		return ctx_usage(x,
+		    "--generator=ARGS: ARGS must have --ranges TOTAL or "
+		    "--command CMD, see work_generator(8)");
+	for (size_t i = 0; i < N(kinds); i++) {
+		const char *name;
+
+		if (kinds[i] == NULL)
+			continue;
+		name = arena_printf(x->a, "templates/%s_%s.xml", app, kinds[i]);
+		if (!fs_exists(project_path(x->a, x->cf, name)) &&
+		    strstr(o->generator, "_template") == NULL)
+			return ctx_usage(x,
+			    "the generator needs %s: give one with --%sput-template "
+			    "FILE",
+			    name, kinds[i]);
+	}
+	return OK;
+}
+
 static enum err
 app_add_run(struct ctx *x, const void *opts, char **args, size_t n)
 {
@@ -160,6 +190,8 @@ app_add_run(struct ctx *x, const void *opts, char **args, size_t n)
 		return ctx_usage(x, "a number is too large");
 	if (e == OK)
 		e = ctx_db(x);
+	if (e == OK)
+		e = check_generator(x, o, app.name);
 	if (e == OK)
 		e = take_template(x, o->in, app.name, "in");
 	if (e == OK)

@@ -258,7 +258,7 @@ make_tree(struct ctx *x)
 	} dirs[] = { { "keys", 0750 }, { "download", 0755 }, { "upload", 0755 },
 		{ "apps", 0755 }, { "templates", 0755 }, { "log", 0755 },
 		{ "run", 0755 }, { "results", 0755 }, { "html", 0755 }, { "bin", 0755 },
-		{ "apache", 0755 } };
+		{ "apache", 0755 }, { "tmp", 0700 } };
 	enum err e = OK;
 
 	for (size_t i = 0; i < N(dirs) && e == OK; i++)

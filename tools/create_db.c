@@ -16,22 +16,12 @@
 #include "lib/clock.h"
 #include "lib/fs.h"
 #include "lib/proc.h"
+#include "tools/log_tail.h"
 #include "tools/program.h"
 #include "tools/service.h"
 #include "lib/banned.h"
 
-enum { READY_MS = 60000, END_MS = 60000, TICK_MS = 20, TAIL_BYTES = 300 };
-
-static const char *
-log_tail(struct ctx *x, const char *path)
-{
-	char *text;
-	size_t n;
-
-	if (fs_read(x->a, path, 16 << 20, &text, &n, NULL) != OK)
-		return "";
-	return n > TAIL_BYTES ? text + n - TAIL_BYTES : text;
-}
+enum { READY_MS = 60000, END_MS = 60000, TICK_MS = 20 };
 
 static enum err
 install(struct ctx *x, const char *os_user, struct fail *f)
@@ -42,6 +32,7 @@ install(struct ctx *x, const char *os_user, struct fail *f)
 	const char *log = arena_printf(x->a, "%s/mariadbd.log", x->cf->log_dir);
 	const char *argv[] = { program, "--no-defaults",
 		arena_printf(x->a, "--datadir=%s/mysql", x->cf->project_dir),
+		arena_printf(x->a, "--tmpdir=%s/tmp", x->cf->project_dir),
 		"--auth-root-authentication-method=socket",
 		arena_printf(x->a, "--auth-root-socket-user=%s", os_user),
 		"--skip-test-db", "--skip-name-resolve",
@@ -63,7 +54,7 @@ install(struct ctx *x, const char *os_user, struct fail *f)
 	while (waitpid(pid, &st, 0) < 0 && errno == EINTR)
 		;
 	if (!WIFEXITED(st) || WEXITSTATUS(st) != 0)
-		return FAIL(f, E_SYS, "%s failed: ...%s", program, log_tail(x, log));
+		return FAIL(f, E_SYS, "%s failed: %.300s", program, log_why(x->a, log));
 	ctx_said(x, "created", "database server in %s/mysql", x->cf->project_dir);
 	return OK;
 }
@@ -88,12 +79,12 @@ private_db_make(struct ctx *x, const char *os_user, pid_t *pid, struct fail *f)
 	while (e == OK && !service_ready(&s)) {
 		if (waitpid(*pid, NULL, WNOHANG) == *pid) {
 			*pid = 0;
-			return FAIL(f, E_DB, "mariadbd does not start: ...%s",
-			    log_tail(x, s.log));
+			return FAIL(f, E_DB, "mariadbd does not start: %.300s",
+			    log_why(x->a, s.log));
 		}
 		if (clock_mono_ms() > end)
-			return FAIL(f, E_DB, "mariadbd is not ready after %d s: ...%s",
-			    READY_MS / 1000, log_tail(x, s.log));
+			return FAIL(f, E_DB, "mariadbd is not ready after %d s: %.300s",
+			    READY_MS / 1000, log_why(x->a, s.log));
 		clock_nap_ms(TICK_MS);
 	}
 	return e;

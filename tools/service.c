@@ -36,6 +36,9 @@ service_database(
 	char *program = program_system(a, mariadbd_names);
 	char *argv[] = { program, arena_strdup(a, "--no-defaults"),
 		arena_printf(a, "--datadir=%s/mysql", cf->project_dir),
+		/* Its own: at its start a server removes temporary tables, whosever
+		   they are. */
+		arena_printf(a, "--tmpdir=%s/tmp", cf->project_dir),
 		arena_printf(a, "--socket=%s", cf->db_socket),
 		arena_printf(a, "--pid-file=%s/mariadbd.pid", cf->run_dir),
 		arena_printf(a, "--tmpdir=%s", cf->run_dir),

@@ -13,6 +13,7 @@
 #include "lib/fs.h"
 #include "lib/log.h"
 #include "tools/group.h"
+#include "tools/log_tail.h"
 #include "tools/privilege.h"
 #include "tools/probe.h"
 #include "tools/procfs.h"
@@ -20,13 +21,7 @@
 #include "tools/supervise.h"
 #include "lib/banned.h"
 
-enum {
-	WAIT_DEFAULT_S = 60,
-	STOP_MOST_S = 150,
-	TICK_MS = 50,
-	TAIL_BYTES = 600,
-	HOPELESS = 4
-};
+enum { WAIT_DEFAULT_S = 60, STOP_MOST_S = 150, TICK_MS = 50, HOPELESS = 4 };
 
 struct start_opts {
 	bool foreground;
@@ -76,12 +71,7 @@ detached(struct ctx *x)
 static const char *
 tail(struct ctx *x, const char *name)
 {
-	char *text, *path = arena_printf(x->a, "%s/%s.log", x->cf->log_dir, name);
-	size_t n;
-
-	if (fs_read(x->a, path, 64 << 20, &text, &n, NULL) != OK)
-		return "";
-	return n > TAIL_BYTES ? text + n - TAIL_BYTES : text;
+	return log_tail(x->a, arena_printf(x->a, "%s/%s.log", x->cf->log_dir, name));
 }
 
 static bool

@@ -7,6 +7,9 @@
 #   mariadb_stop DIR                      ends it, with SIGKILL if it must; DIR stays
 #   mariadb_sql DIR [DATABASE [OPTION...]]  the client, as root, SQL from standard input
 #
+# Its temporary tables are there too: a server that starts removes those that it finds in its
+# tmpdir, so in /tmp one would take another's.
+#
 # root has no password on that socket.  The server never runs as root: if we are root, it runs
 # as the account mysql.  A second start on the same DIR takes the data as they are.
 
@@ -26,7 +29,7 @@ _mariadb_init() { # DIR
 	fi
 	mariadb-install-db --no-defaults --auth-root-authentication-method=normal --skip-test-db \
 		--skip-name-resolve --force --innodb-log-file-size=8M --innodb-undo-tablespaces=0 \
-		${2:+"$2"} --datadir="$1/data" >"$1/install.log" 2>&1 ||
+		${2:+"$2"} --datadir="$1/data" --tmpdir="$1/run" >"$1/install.log" 2>&1 ||
 		_mariadb_fail "cannot make a data directory in $1" "$1/install.log"
 }
 
@@ -40,7 +43,7 @@ mariadb_start() {
 	fi
 	_mdb_log=$_mdb_dir/data/error.log
 	mariadbd --no-defaults ${_mdb_user:+"$_mdb_user"} --datadir="$_mdb_dir/data" \
-		--skip-networking --skip-name-resolve --socket="$_mdb_dir/run/mysql.sock" \
+		--tmpdir="$_mdb_dir/run" --skip-networking --skip-name-resolve --socket="$_mdb_dir/run/mysql.sock" \
 		--log-error="$_mdb_log" --pid-file="$_mdb_dir/data/server.pid" \
 		--performance-schema=OFF --innodb-log-file-size=8M --innodb-undo-tablespaces=0 \
 		--innodb-buffer-pool-size=64M --max-connections=200 "$@" \
