@@ -144,7 +144,7 @@ enum err results_detach(struct db *, struct arena *, int64_t hostid, int64_t now
 enum err snapshot_reported(struct db *, struct arena *, const struct request *,
     struct snapshot *, struct fail *);
 /* What became of the tasks that the client lists: for aborts, so only if those are on.
- */
+ * After snapshot_reported, whose rows it uses. */
 enum err snapshot_others(struct db *, struct arena *, const struct request *,
     struct snapshot *, struct fail *);
 /* File sets of the registered files that the request lists as present: held = the host

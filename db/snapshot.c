@@ -35,6 +35,28 @@ result_name_order(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
+static const struct job **
+in_progress_by_name(struct arena *a, const struct snapshot *s)
+{
+	const struct job **v = NEWN(a, const struct job *, s->nin_progress + 1);
+
+	for (size_t i = 0; i < s->nin_progress; i++)
+		v[i] = &s->in_progress[i];
+	qsort(v, s->nin_progress, sizeof(*v), job_name_order);
+	return v;
+}
+
+/* NULL if the host has no such job in progress. */
+static const struct job *
+job_named(const struct job **by_name, const struct snapshot *s, char *name)
+{
+	const struct job key = { .name = name }, *pkey = &key;
+	const struct job **hit = bsearch(
+	    &pkey, by_name, s->nin_progress, sizeof(*by_name), job_name_order);
+
+	return hit == NULL ? NULL : *hit;
+}
+
 /* What the job's row says of its result; it is in progress on this host. */
 static struct result
 result_of_job(const struct job *j, const struct snapshot *s)
@@ -170,18 +192,13 @@ snapshot_reported(struct db *db, struct arena *a, const struct request *rq,
 		return e;
 	s->in_progress = rows;
 	s->reports = NEWN(a, struct snap_report, rq->nreports + 1);
-	struct job **by_name = NEWN(a, struct job *, s->nin_progress + 1);
-	for (size_t i = 0; i < s->nin_progress; i++)
-		by_name[i] = &s->in_progress[i];
-	qsort(by_name, s->nin_progress, sizeof(*by_name), job_name_order);
+	const struct job **by_name = in_progress_by_name(a, s);
 	for (size_t i = 0; i < rq->nreports; i++) {
-		struct job key = { .name = rq->reports[i].name };
-		const struct job *pkey = &key,
-				 **hit = bsearch(&pkey, by_name, s->nin_progress,
-				     sizeof(*by_name), job_name_order);
-		s->reports[i].found = hit != NULL;
-		if (hit != NULL)
-			s->reports[i].result = result_of_job(*hit, s);
+		const struct job *j = job_named(by_name, s, rq->reports[i].name);
+
+		s->reports[i].found = j != NULL;
+		if (j != NULL)
+			s->reports[i].result = result_of_job(j, s);
 		else
 			missing[nmissing++] = i;
 	}
@@ -208,26 +225,38 @@ other_of(const struct row_other *rows, size_t n, const char *name)
 	return (struct snap_other){ 0 };
 }
 
+/* Most are in progress, and their rows were read; a query is made only for the rest. */
 enum err
 snapshot_others(struct db *db, struct arena *a, const struct request *rq,
     struct snapshot *s, struct fail *f)
 {
 	struct snap_other *others = NEWN(a, struct snap_other, rq->nother_results + 1);
+	const struct job **by_name = in_progress_by_name(a, s);
+	const char **missing = NEWN(a, const char *, rq->nother_results + 1);
+	size_t *at = NEWN(a, size_t, rq->nother_results + 1), nmissing = 0;
 
-	for (size_t i = 0; i < rq->nother_results; i += DB_LIST_MAX) {
-		size_t left = rq->nother_results - i, n;
+	for (size_t i = 0; i < rq->nother_results; i++) {
+		const struct job *j = job_named(by_name, s, rq->other_results[i].name);
+
+		if (j != NULL) {
+			others[i] = (struct snap_other){ true, j->server_state,
+				OUTCOME_INIT, j->error_mask, j->assimilate_state };
+			continue;
+		}
+		missing[nmissing] = rq->other_results[i].name;
+		at[nmissing++] = i;
+	}
+	for (size_t i = 0; s->host.id != 0 && i < nmissing; i += DB_LIST_MAX) {
+		size_t left = nmissing - i, n;
 		size_t part = left < DB_LIST_MAX ? left : DB_LIST_MAX;
-		const char **names = NEWN(a, const char *, part);
 		void *rows;
+		enum err e = db_query(db, a, f, &rows, &n, SQL_OTHERS_BY_NAMES,
+		    missing + i, part, s->host.id);
 
-		for (size_t k = 0; k < part; k++)
-			names[k] = rq->other_results[i + k].name;
-		enum err e = db_query(
-		    db, a, f, &rows, &n, SQL_OTHERS_BY_NAMES, names, part, s->host.id);
 		if (e != OK)
 			return e;
 		for (size_t k = 0; k < part; k++)
-			others[i + k] = other_of(rows, n, names[k]);
+			others[at[i + k]] = other_of(rows, n, missing[i + k]);
 	}
 	s->others = others;
 	return OK;
@@ -293,7 +322,8 @@ file_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t most,
 	file->has_any_wu = any != 0;
 	file->has_open_wu = open != 0;
 	file->no_work_is_news = file->no_work_available &&
-	    trigger_age_s(cf, TRIGGER_NO_WORK_AVAILABLE, file->name, now) < NEWS_S;
+	                        trigger_age_s(cf, TRIGGER_NO_WORK_AVAILABLE, file->name,
+				    now) < NEWS_S;
 	return e;
 }
 

@@ -252,6 +252,8 @@ rpc_load(struct rpc *x)
 		e = load_versions(x, s);
 	if (e == OK)
 		e = snapshot_reported(x->db, x->a, x->req, s, &x->fail);
+	if (e == OK && x->conf->send_result_abort)
+		e = snapshot_others(x->db, x->a, x->req, s, &x->fail);
 	if (x->detach)
 		s->nin_progress =
 		    0; /* the commit ends them: none is to be sent again */

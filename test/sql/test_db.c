@@ -483,7 +483,9 @@ START_TEST(reports_and_lost_results)
 	struct rq_report reports[] = { { .name = arena_strdup(&a, "lost_0") },
 		{ .name = arena_strdup(&a, "nobody's") },
 		{ .name = arena_strdup(&a, "lost_4") } };
-	struct rq_other others[] = { { .name = arena_strdup(&a, "lost_1") } };
+	struct rq_other others[] = { { .name = arena_strdup(&a, "lost_3") },
+		{ .name = arena_strdup(&a, "lost_4") },
+		{ .name = arena_strdup(&a, "lost_1") } };
 	struct request rq = { .reports = reports,
 		.nreports = N(reports),
 		.has_other_results = true,
@@ -502,7 +504,8 @@ START_TEST(reports_and_lost_results)
 	ck_assert_str_eq(s.in_progress[1].xml_doc_in, "");
 	ck_assert_str_eq(s.in_progress[2].xml_doc_in, "<result/>"); /* the lost one */
 	ck_ok(snapshot_others(db, &a, &rq, &s, &f));
-	ck_assert(s.others[0].found);
+	ck_assert(!s.others[0].found && !s.others[1].found && s.others[2].found);
+	ck_assert_int_eq(s.others[2].server_state, RESULT_IN_PROGRESS);
 }
 END_TEST
 
