@@ -14,6 +14,14 @@
 enum { DELAY_MOST_S = 30 * 86400 };
 static const int64_t DEADLINE_MOST = (int64_t)1 << 40;
 
+/* No rows have no place: memcpy() must not see it. */
+static void
+rows_copy(void *to, const void *from, size_t bytes)
+{
+	if (bytes > 0)
+		memcpy(to, from, bytes);
+}
+
 static struct rp_file_ref *
 keep_refs(struct client *c, const struct rp_file_ref *refs, size_t n)
 {
@@ -86,7 +94,7 @@ take_files(struct client *c, const struct reply *rp)
 	struct state *st = c->st;
 	struct cfile *files = NEWN(&c->keep, struct cfile, st->nfiles + rp->nfiles + 1);
 
-	memcpy(files, st->files, st->nfiles * sizeof(*files));
+	rows_copy(files, st->files, st->nfiles * sizeof(*files));
 	st->files = files;
 	for (size_t i = 0; i < rp->nfiles; i++) {
 		const struct rp_file *in = &rp->files[i];
@@ -115,7 +123,7 @@ take_versions(struct client *c, const struct reply *rp)
 	struct rp_app_version *all = NEWN(
 	    &c->keep, struct rp_app_version, st->nversions + rp->napp_versions + 1);
 
-	memcpy(all, st->versions, st->nversions * sizeof(*all));
+	rows_copy(all, st->versions, st->nversions * sizeof(*all));
 	st->versions = all;
 	for (size_t i = 0; i < rp->napp_versions; i++) {
 		const struct rp_app_version *in = &rp->app_versions[i];
@@ -156,7 +164,7 @@ take_workunits(struct client *c, const struct reply *rp)
 	struct rp_workunit *all = NEWN(
 	    &c->keep, struct rp_workunit, st->nworkunits + rp->nworkunits + 1);
 
-	memcpy(all, st->workunits, st->nworkunits * sizeof(*all));
+	rows_copy(all, st->workunits, st->nworkunits * sizeof(*all));
 	st->workunits = all;
 	for (size_t i = 0; i < rp->nworkunits; i++) {
 		const struct rp_workunit *in = &rp->workunits[i];
@@ -262,7 +270,7 @@ take_results(struct client *c, const struct reply *rp, size_t files_before)
 
 	for (size_t i = 0; i < files_before; i++)
 		known[i] = st->files[i].status != FS_FAILED;
-	memcpy(all, st->tasks, st->ntasks * sizeof(*all));
+	rows_copy(all, st->tasks, st->ntasks * sizeof(*all));
 	st->tasks = all;
 	for (size_t i = 0; i < rp->nresults; i++) {
 		struct rp_result in = rp->results[i];

@@ -296,34 +296,42 @@ report(const struct ctx *x, enum err e)
 	return x->status != 0 ? x->status : err_exit(e);
 }
 
+static int
+locus(struct ctx *x, int argc, char **argv)
+{
+	struct line l = { 0 };
+	enum err e = read_options(x, &l, argc, argv);
+	int used, first = optind;
+
+	if (e != OK)
+		return report(x, e);
+	if (l.version) {
+		printf("locus %s, schema %d\n", PACKAGE_VERSION, (int)SCHEMA_VERSION);
+		return EXIT_SUCCESS;
+	}
+	if (first == argc || l.help) {
+		help_overview();
+		return l.help ? EXIT_SUCCESS : EXIT_USAGE;
+	}
+	x->cmd = find_command(argv + first, argc - first, &used);
+	if (x->cmd == NULL)
+		return unknown_command(x, argv + first, argc - first);
+	/* The last word of the command stands for the program's name. */
+	first += used - 1;
+	return report(x, run_command(x, argc - first, argv + first));
+}
+
 int
 main(int argc, char **argv)
 {
 	struct arena a = { 0 };
 	struct fail f = { 0 };
 	struct ctx x = { .a = &a, .f = &f };
-	struct line l = { 0 };
-	int used, first;
-	enum err e;
+	int status;
 
 	log_open("locus", NULL, LOG_WARN);
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	e = read_options(&x, &l, argc, argv);
-	if (e != OK)
-		return report(&x, e);
-	if (l.version) {
-		printf("locus %s, schema %d\n", PACKAGE_VERSION, (int)SCHEMA_VERSION);
-		return EXIT_SUCCESS;
-	}
-	first = optind;
-	if (first == argc || l.help) {
-		help_overview();
-		return l.help ? EXIT_SUCCESS : EXIT_USAGE;
-	}
-	x.cmd = find_command(argv + first, argc - first, &used);
-	if (x.cmd == NULL)
-		return unknown_command(&x, argv + first, argc - first);
-	first += used -
-	         1; /* the last word of the command stands for the program's name */
-	return report(&x, run_command(&x, argc - first, argv + first));
+	status = locus(&x, argc, argv);
+	arena_free(&a);
+	return status;
 }
