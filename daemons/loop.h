@@ -19,33 +19,33 @@
 
 /* Everything a step works with. */
 struct ctx {
-	struct arena a;     /* of this step: reset after it           */
-	struct arena *life; /* of the process                         */
+	struct arena a;     /* of this step: reset after it */
+	struct arena *life; /* of the process */
 	const struct conf *conf;
 	struct db *db;
 	struct rng rng;
-	int64_t now;          /* read once per step                     */
+	int64_t now;          /* read once per step */
 	int64_t mod_n, mod_i; /* this instance does ids with id % n = i */
 	bool dry_run, one_pass;
-	void *own; /* options and state of the daemon        */
+	void *own; /* options and state of the daemon */
 	struct fail fail;
 };
 
 enum daemon_type {
-	OPTION_FLAG, /* bool             */
-	OPTION_INT,  /* int64_t          */
-	OPTION_REAL, /* double           */
+	OPTION_FLAG, /* bool */
+	OPTION_INT,  /* int64_t */
+	OPTION_REAL, /* double */
 	OPTION_TEXT, /* char *           */
 	OPTION_PAIR, /* int64_t[2]: two arguments, 0 <= second < first */
 };
 struct daemon_option {
 	const char *name; /* taken as --name or -name, with - or _ between words */
-	char letter;      /* taken as -x as well; 0 = none                        */
+	char letter;      /* taken as -x as well; 0 = none */
 	enum daemon_type type;
-	size_t off;      /* of the field in own                                  */
+	size_t off;      /* of the field in own */
 	const char *arg; /* what stands for the value in --help; NULL for a flag */
-	const char *def; /* default, in the same syntax; NULL = zero             */
-	double min, max; /* of numbers                                           */
+	const char *def; /* default, in the same syntax; NULL = zero */
+	double min, max; /* of numbers */
 	const char *help;
 	bool required;
 };

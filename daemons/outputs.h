@@ -12,7 +12,7 @@
 struct output {
 	char *name, *open_name, *path;
 	char *md5;     /* as reported, "" = not reported */
-	double nbytes; /* as reported, 0 = not reported  */
+	double nbytes; /* as reported, 0 = not reported */
 	bool optional, no_validate;
 };
 /* In template order.  E_NOTFOUND: no such result; E_BADREQ: its xml_doc_in cannot be

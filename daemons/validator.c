@@ -50,8 +50,8 @@ static const struct daemon_option options[] = {
 struct trial {
 	struct ctx *x;
 	struct workunit *wu;
-	struct result *r;    /* those that count, by id  */
-	struct output **out; /* aligned with r         */
+	struct result *r;    /* those that count, by id */
+	struct output **out; /* aligned with r */
 	size_t *nout, n;
 	enum match *init;
 	struct validate_change c;

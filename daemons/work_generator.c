@@ -49,10 +49,10 @@ struct order {
 	struct fileset *fs;
 	struct input_file *files;
 	size_t nfiles;
-	const char *tmpl;        /* input template                          */
-	struct planned *planned; /* from the command; NULL = ranges         */
+	const char *tmpl;        /* input template */
+	struct planned *planned; /* from the command; NULL = ranges */
 	size_t nplanned;
-	bool exhausted; /* no more can be made                              */
+	bool exhausted; /* no more can be made */
 	size_t made, had;
 };
 

@@ -24,39 +24,39 @@ static const struct failure {
 	enum err err;
 	bool lost, uncertain;
 } failures[] = {
-	{ 1020, E_RETRY, false, false },  /* changed since it was read            */
-	{ 1040, E_DB, false, false },     /* too many connections                 */
-	{ 1044, E_CONFIG, false, false }, /* no right to the database            */
-	{ 1045, E_CONFIG, false, false }, /* wrong account or password           */
-	{ 1046, E_CONFIG, false, false }, /* no database chosen                  */
-	{ 1047, E_RETRY, false, false },  /* wsrep: node not ready                */
-	{ 1049, E_CONFIG, false, false }, /* no such database                    */
-	{ 1053, E_RETRY, true, true },    /* server shuts down                    */
-	{ 1054, E_CONFIG, false, false }, /* no such column                      */
-	{ 1062, E_RACE, false, false },   /* a unique key is taken                */
-	{ 1072, E_CONFIG, false, false }, /* no such column for an index         */
-	{ 1146, E_CONFIG, false, false }, /* no such table                       */
-	{ 1152, E_RETRY, true, true },    /* aborted connection                   */
-	{ 1158, E_RETRY, true, true },    /* network: read                        */
-	{ 1159, E_RETRY, true, true },    /* network: read timed out              */
-	{ 1160, E_RETRY, true, true },    /* network: write                       */
-	{ 1161, E_RETRY, true, true },    /* network: write timed out             */
-	{ 1176, E_CONFIG, false, false }, /* no such index                       */
-	{ 1180, E_RETRY, false, true },   /* error during COMMIT                  */
-	{ 1184, E_RETRY, true, true },    /* aborted connection                   */
-	{ 1205, E_RETRY, false, false },  /* lock wait timed out                  */
-	{ 1213, E_RETRY, false, false },  /* deadlock; Galera: certification       */
-	{ 1243, E_RETRY, true, false },   /* prepared statement is not known      */
-	{ 1264, E_BADREQ, false, false }, /* number out of range                 */
-	{ 1317, E_RETRY, false, true },   /* statement was interrupted            */
-	{ 1366, E_BADREQ, false, false }, /* value of a wrong form               */
-	{ 1406, E_BADREQ, false, false }, /* text too long                       */
-	{ 1412, E_RETRY, false, false },  /* table was altered meanwhile          */
-	{ 1615, E_RETRY, true, false },   /* statement must be prepared again     */
-	{ 1927, E_RETRY, true, true },    /* connection was killed                */
-	{ 2006, E_RETRY, true, true },    /* server has gone away                 */
-	{ 2013, E_RETRY, true, true },    /* connection lost during a statement   */
-	{ 2055, E_RETRY, true, true },    /* connection lost, with system error   */
+	{ 1020, E_RETRY, false, false },  /* changed since it was read */
+	{ 1040, E_DB, false, false },     /* too many connections */
+	{ 1044, E_CONFIG, false, false }, /* no right to the database */
+	{ 1045, E_CONFIG, false, false }, /* wrong account or password */
+	{ 1046, E_CONFIG, false, false }, /* no database chosen */
+	{ 1047, E_RETRY, false, false },  /* wsrep: node not ready */
+	{ 1049, E_CONFIG, false, false }, /* no such database */
+	{ 1053, E_RETRY, true, true },    /* server shuts down */
+	{ 1054, E_CONFIG, false, false }, /* no such column */
+	{ 1062, E_RACE, false, false },   /* a unique key is taken */
+	{ 1072, E_CONFIG, false, false }, /* no such column for an index */
+	{ 1146, E_CONFIG, false, false }, /* no such table */
+	{ 1152, E_RETRY, true, true },    /* aborted connection */
+	{ 1158, E_RETRY, true, true },    /* network: read */
+	{ 1159, E_RETRY, true, true },    /* network: read timed out */
+	{ 1160, E_RETRY, true, true },    /* network: write */
+	{ 1161, E_RETRY, true, true },    /* network: write timed out */
+	{ 1176, E_CONFIG, false, false }, /* no such index */
+	{ 1180, E_RETRY, false, true },   /* error during COMMIT */
+	{ 1184, E_RETRY, true, true },    /* aborted connection */
+	{ 1205, E_RETRY, false, false },  /* lock wait timed out */
+	{ 1213, E_RETRY, false, false },  /* deadlock; Galera: certification */
+	{ 1243, E_RETRY, true, false },   /* prepared statement is not known */
+	{ 1264, E_BADREQ, false, false }, /* number out of range */
+	{ 1317, E_RETRY, false, true },   /* statement was interrupted */
+	{ 1366, E_BADREQ, false, false }, /* value of a wrong form */
+	{ 1406, E_BADREQ, false, false }, /* text too long */
+	{ 1412, E_RETRY, false, false },  /* table was altered meanwhile */
+	{ 1615, E_RETRY, true, false },   /* statement must be prepared again */
+	{ 1927, E_RETRY, true, true },    /* connection was killed */
+	{ 2006, E_RETRY, true, true },    /* server has gone away */
+	{ 2013, E_RETRY, true, true },    /* connection lost during a statement */
+	{ 2055, E_RETRY, true, true },    /* connection lost, with system error */
 	{ 4031, E_RETRY, true, true },    /* the server closed an idle connection */
 };
 

@@ -16,7 +16,7 @@ typedef __typeof__(((MYSQL_BIND *)0)->is_null_value) sql_bool;
 enum { LIST_SIZES = 4 };
 
 struct db {
-	struct arena a;       /* this struct; freed by db_close   */
+	struct arena a;       /* this struct; freed by db_close */
 	struct arena scratch; /* bindings of the statement at hand */
 	const struct conf *cf;
 	MYSQL *my; /* NULL: not connected */

@@ -31,7 +31,7 @@ enum {
 	    16 << 10, /* bytes of the first block; each next one is twice as big */
 	BLOCK_MAX =
 	    1 << 20, /* no bigger than this, and no bigger one outlives a reset */
-	GAP = 16,    /* poisoned bytes behind everything, with the sanitizer    */
+	GAP = 16,    /* poisoned bytes behind everything, with the sanitizer */
 };
 
 struct arena_block {

@@ -22,7 +22,7 @@ char *arena_strdup(struct arena *, const char *);         /* NULL gives "" */
 char *arena_printf(struct arena *, const char *, ...)
     __attribute__((format(printf, 2, 3)));
 void arena_reset(struct arena *); /* forget all, keep one block */
-void arena_free(struct arena *);  /* give all memory back       */
+void arena_free(struct arena *);  /* give all memory back */
 
 /* Grows an arena array: returns p or a larger copy with room for n + 1 items. */
 void *arena_grow(struct arena *, void *p, size_t n, size_t *cap, size_t size);

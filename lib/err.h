@@ -8,13 +8,13 @@
 
 enum err {
 	OK = 0,
-	E_BADREQ,   /* the sender's fault: refuse, tell it, keep serving          */
-	E_NOTFOUND, /* no such row or file: the caller decides what that means    */
-	E_RACE,     /* another process won: drop this job, carry on               */
-	E_RETRY,    /* deadlock, lock time-out, lost connection: start again      */
-	E_DB,       /* the database refuses or is gone: answer "try later"        */
-	E_SYS,      /* file, socket or process failed; errno text is in detail    */
-	E_CONFIG,   /* configuration, keys or schema are not usable (exit 78)     */
+	E_BADREQ,   /* the sender's fault: refuse, tell it, keep serving */
+	E_NOTFOUND, /* no such row or file: the caller decides what that means */
+	E_RACE,     /* another process won: drop this job, carry on */
+	E_RETRY,    /* deadlock, lock time-out, lost connection: start again */
+	E_DB,       /* the database refuses or is gone: answer "try later" */
+	E_SYS,      /* file, socket or process failed; errno text is in detail */
+	E_CONFIG,   /* configuration, keys or schema are not usable (exit 78) */
 	E__MAX
 };
 

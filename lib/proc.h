@@ -9,13 +9,13 @@
 #include "lib/err.h"
 
 struct proc_run {
-	const char *const *argv; /* argv[0] is looked up in PATH; no shell  */
-	const char *dir;         /* working directory, NULL = ours          */
-	const char *const *env;  /* "K=V" added to ours, NULL-terminated    */
-	const char *in;          /* standard input text, NULL = /dev/null   */
+	const char *const *argv; /* argv[0] is looked up in PATH; no shell */
+	const char *dir;         /* working directory, NULL = ours */
+	const char *const *env;  /* "K=V" added to ours, NULL-terminated */
+	const char *in;          /* standard input text, NULL = /dev/null */
 	size_t in_n;
 	size_t out_max; /* keep at most so many bytes of its output */
-	int timeout_s;  /* 0 = none; past it the group is killed    */
+	int timeout_s;  /* 0 = none; past it the group is killed */
 };
 /*
  * Runs it to the end, in a process group of its own.  *status is its exit code, or 128

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 bool text_white(char); /* blank, tab, LF, VT, FF or CR */
-bool text_alnum(char); /* ASCII letter or digit        */
+bool text_alnum(char); /* ASCII letter or digit */
 
 /*
  * The whole of s as a base 10 integer in lo..hi; white space before it is skipped, none

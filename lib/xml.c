@@ -34,13 +34,13 @@ struct xml_reader {
 	const char *root;
 	xmlParserCtxtPtr parser;
 	struct level open[DEPTH_MAX];
-	size_t nopen;                /* containers                               */
-	size_t depth;                /* elements of any kind                     */
+	size_t nopen;                /* containers */
+	size_t depth;                /* elements of any kind */
 	size_t skip;                 /* elements below (and with) an unknown one */
-	const struct xml_elem *leaf; /* the field that is open                   */
-	bool spoiled;                /* it has child elements: not a value       */
-	struct buf text;             /* of the field; reused                     */
-	char refusal[200];           /* why, if we stopped the parser            */
+	const struct xml_elem *leaf; /* the field that is open */
+	bool spoiled;                /* it has child elements: not a value */
+	struct buf text;             /* of the field; reused */
+	char refusal[200];           /* why, if we stopped the parser */
 	int line;
 };
 

@@ -20,11 +20,11 @@
 #include "lib/err.h"
 
 enum xml_type {
-	XML_I32,   /* int32_t; C integer syntax, base 10                       */
-	XML_I64,   /* int64_t                                                  */
-	XML_F64,   /* double                                                   */
-	XML_BOOL,  /* bool; <x/> and a nonzero number are true                 */
-	XML_STR,   /* char *, trimmed, at most max bytes, longer = left alone  */
+	XML_I32,   /* int32_t; C integer syntax, base 10 */
+	XML_I64,   /* int64_t */
+	XML_F64,   /* double */
+	XML_BOOL,  /* bool; <x/> and a nonzero number are true */
+	XML_STR,   /* char *, trimmed, at most max bytes, longer = left alone */
 	XML_GROUP, /* a child with fields of this row (off 0) or of a struct in it */
 	XML_LIST,  /* a repeated child: one new row each, in a struct xml_list */
 };
@@ -41,7 +41,7 @@ struct xml_elem {
 	/* Range of numbers, both 0 = any; max = bytes of strings, rows of lists, 0 =
 	 * any */
 	double min, max;
-	size_t size; /* XML_LIST: size of a row                         */
+	size_t size;                  /* XML_LIST: size of a row */
 	const struct xml_elem *child; /* XML_GROUP, XML_LIST: ends with name NULL */
 	/* Called when a list row or group is complete; NULL = nothing to do. */
 	void (*done)(void *row, void *ctx);

@@ -97,8 +97,8 @@ extern const struct conf_opt conf_opts[];
 extern const size_t conf_nopts;
 const struct conf_opt *conf_nearest(
     const char *name);        /* by edit distance; NULL if none is near */
-void conf_print_man(void);    /* config.xml(5), mdoc, to stdout    */
-void conf_print_sample(void); /* config.xml.sample, to stdout      */
+void conf_print_man(void);    /* config.xml(5), mdoc, to stdout */
+void conf_print_sample(void); /* config.xml.sample, to stdout */
 
 /* Where things are in a project (wire.md 5, 8; ecosystem.md 6); all paths absolute. */
 char *project_path(struct arena *, const struct conf *,

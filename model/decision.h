@@ -36,17 +36,17 @@ struct dec_send {
 	const struct app *app;
 	const struct app_version
 	    *version;           /* NULL: the client's own (anonymous platform) */
-	int32_t client_version; /* index into request.app_versions, -1 = none  */
-	size_t resource;        /* index into request.resources                */
-	double usage;           /* instances of that resource                  */
+	int32_t client_version; /* index into request.app_versions, -1 = none */
+	size_t resource;        /* index into request.resources */
+	double usage;           /* instances of that resource */
 	double avg_ncpus;
-	double projected_flops; /* for <flops> and the estimate                */
-	double runtime_s;       /* estimated, availability counted             */
+	double projected_flops; /* for <flops> and the estimate */
+	double runtime_s;       /* estimated, availability counted */
 	int64_t deadline;       /* as sent; stored with the grace period added */
 	int64_t bytes_needed, bytes_saved; /* of large files */
 	int64_t once; /* userid, -hostid, or 0 = no once rule; a new host has no id
 	                 yet: for its -hostid the commit puts the id it inserted */
-	bool expect_in_progress; /* a resend: the row is the host's already     */
+	bool expect_in_progress; /* a resend: the row is the host's already */
 };
 
 struct dec_delete {

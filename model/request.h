@@ -11,12 +11,12 @@
 struct rq_resource { /* CPU is resource 0; others in the order of the request */
 	char *type;  /* "CPU", "NVIDIA", "ATI", "intel_gpu", "apple_gpu" or a generic
 	                model */
-	bool has_request;       /* a req_secs or req_instances element is present       */
-	double req_secs;        /* instance-seconds wanted, clamped to 0 .. 28 days	*/
-	double req_instances;   /* idle instances wanted   */
+	bool has_request;       /* a req_secs or req_instances element is present */
+	double req_secs;        /* instance-seconds wanted, clamped to 0 .. 28 days */
+	double req_instances;   /* idle instances wanted */
 	double estimated_delay; /* s until an instance is free; -1 = not given */
-	double count;           /* instances present; CPU: p_ncpus	   */
-	double peak_flops;      /* of one instance      */
+	double count;           /* instances present; CPU: p_ncpus */
+	double peak_flops;      /* of one instance */
 	double available_ram, total_ram; /* bytes */
 	char *name, *opencl_version;
 	int32_t driver_version, cuda_version,

@@ -28,20 +28,19 @@ enum file_state { FILE_ADVERTISED, FILE_DRAINING, FILE_EXHAUSTED, FILE_DEAD };
 struct snap_file { /* a file set that this request may be served from */
 	int64_t fileset_id;
 	char *name;
-	bool held; /* the host has it (status present)                           */
-	bool from_working_set; /* picked for a host without work on its files */
-	bool searched; /* found by the deterministic search                          */
-	int64_t bytes; /* of the whole set                                           */
-	int64_t bytes_missing;  /* of it on this host: 0 if held  */
-	bool no_work_available; /* the generator said that nothing can be made any more
-	                         */
-	bool no_work_is_news; /* ... a moment ago: results of what it made may still come */
-	bool paused; /* the admin holds it back                                    */
-	bool has_unsent;  /* some unsent result exists, for this user or not  */
-	bool has_open_wu; /* a workunit of it may still produce results */
-	bool has_any_wu;  /* it ever had one: false = never generated  */
-	/* Jobs up to this id are not for this user: the largest id that it got of the set;
-	 * 0 = none, or jobs that were passed over are free again. */
+	bool held;              /* the host has it (status present) */
+	bool from_working_set;  /* picked for a host without work on its files */
+	bool searched;          /* found by the deterministic search */
+	int64_t bytes;          /* of the whole set */
+	int64_t bytes_missing;  /* of it on this host: 0 if held */
+	bool no_work_available; /* the generator said: nothing can be made any more */
+	bool no_work_is_news;   /* said a moment ago: last results may still come */
+	bool paused;            /* the admin holds it back */
+	bool has_unsent;        /* some unsent result exists, for this user or not */
+	bool has_open_wu;       /* a workunit of it may still produce results */
+	bool has_any_wu;        /* it ever had one: false = never generated */
+	/* Jobs up to this id are not for this user: the largest id that it got of the
+	 * set; 0 = none, or jobs that were passed over are free again. */
 	int64_t last_id;
 	struct job *jobs; /* unsent candidates in increasing id */
 	size_t njobs;
@@ -57,7 +56,7 @@ struct snap_report { /* a reported result, aligned with request.reports */
 /* A task that the host says it has (request.other_results); the row may be gone. */
 struct snap_other {
 	bool found; /* a result of this host by that name, IN_PROGRESS or NO_REPLY */
-	int32_t server_state, outcome;        /* of the result   */
+	int32_t server_state, outcome;        /* of the result */
 	int32_t error_mask, assimilate_state; /* of its workunit */
 };
 
@@ -65,9 +64,9 @@ struct snapshot {
 	const struct catalog *cat;
 	struct user user;
 	struct host host;        /* a new host: id 0, filled from the request */
-	bool host_new;           /* to be inserted by the commit              */
-	bool host_id_changed;    /* the reply carries <hostid>                */
-	bool detach_in_progress; /* found by similarity with nothing on it    */
+	bool host_new;           /* to be inserted by the commit */
+	bool host_id_changed;    /* the reply carries <hostid> */
+	bool detach_in_progress; /* found by similarity with nothing on it */
 	bool weak_auth;
 	int64_t last_rpc_time; /* of the host, before this request; 0 = none */
 	char *email_hash;      /* MD5 of the user's e-mail, hex; NULL = preferences are
@@ -80,7 +79,7 @@ struct snapshot {
 	size_t nin_progress;
 	struct snap_other *others; /* aligned with request.other_results; NULL = not
 	                              read, so that nothing unknown is aborted */
-	struct file *held_files; /* registered large files that the host has */
+	struct file *held_files;   /* registered large files that the host has */
 	size_t nheld_files;
 	struct snap_file *files; /* in the order in which they are to be tried */
 	size_t nfiles;

@@ -152,7 +152,7 @@ file_name_check(const char *name, struct fail *f)
 		{ "%", "clients refuse names with \"%\"" },
 		{ "/", "files of one project share one directory" },
 		{ "__", "the name of a workunit is FILE__REST: the file would end at "
-		        "the first \"__\"" },
+			"the first \"__\"" },
 	};
 
 	if (name[0] == '\0')

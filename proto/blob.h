@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stored XML blobs (wire.md 5): app_version.xml_doc, workunit.xml_doc, result.xml_doc_in made from templates
- * byte for byte in upstream's layout, and what must be read back from them.
+ * Stored XML blobs (wire.md 5): app_version.xml_doc, workunit.xml_doc,
+ * result.xml_doc_in made from templates byte for byte in upstream's layout, and what
+ * must be read back from them.
  */
 #ifndef PROTO_BLOB_H
 #define PROTO_BLOB_H
@@ -17,19 +18,23 @@ struct input_file { /* one staged input, in template order */
 	int64_t nbytes;
 };
 /*
- * Input template -> workunit columns and xml_doc.  Files are matched to file_infos in order; command_line
- * (NULL = the template's) replaces the template's.  Fills only columns that the template names; the caller
- * sets name and appid first.  E_BADREQ with line and element: wrong number of files, a zero bound, max_* out of order
+ * Input template -> workunit columns and xml_doc.  Files are matched to file_infos in
+ * order; command_line (NULL = the template's) replaces the template's.  Fills only
+ * columns that the template names; the caller sets name and appid first.  E_BADREQ with
+ * line and element: wrong number of files, a zero bound, max_* out of order
  * (wire.md 5.4), blob over 65535 bytes.
  */
-enum err blob_workunit(struct arena *, const char *tmpl, const struct input_file *, size_t nfiles,
-    const char *command_line, struct workunit *, char **xml_doc, struct fail *);
+enum err blob_workunit(struct arena *, const char *tmpl, const struct input_file *,
+    size_t nfiles, const char *command_line, struct workunit *, char **xml_doc,
+    struct fail *);
 /*
- * Output template -> xml_doc_in of result `name`: file names NAME_rRANDOM_n, upload URL, and a certificate per
- * file by upload_key (NULL = none).  E_BADREQ: no max_nbytes in a file, blob too large.
+ * Output template -> xml_doc_in of result `name`: file names NAME_rRANDOM_n, upload
+ * URL, and a certificate per file by upload_key (NULL = none).  E_BADREQ: no max_nbytes
+ * in a file, blob too large.
  */
-enum err blob_result(struct arena *, const char *tmpl, const char *name, uint32_t random,
-    const char *upload_url, const struct key *upload_key, char **xml_doc_in, struct fail *);
+enum err blob_result(struct arena *, const char *tmpl, const char *name,
+    uint32_t random, const char *upload_url, const struct key *upload_key,
+    char **xml_doc_in, struct fail *);
 /* Checks an output template once, at creation of the first work. */
 enum err blob_check_output(struct arena *, const char *tmpl, struct fail *);
 
@@ -41,20 +46,31 @@ struct version_file {
 };
 /* app_version.xml_doc (wire.md 5.3); exactly one main program, else E_BADREQ. */
 enum err blob_app_version(struct arena *, const char *app_name, int32_t version_num,
-    const char *api_version, const struct version_file *, size_t n, char **xml_doc, struct fail *);
+    const char *api_version, const struct version_file *, size_t n, char **xml_doc,
+    struct fail *);
 
-/* Files that a blob names, in order, from file_info elements and their file_refs; open_name and md5_cksum may be NULL. */
+/*
+ * Files that a blob names, in order, from file_info elements and their file_refs;
+ * open_name and md5_cksum may be NULL.
+ */
 struct blob_file {
 	char *name, *open_name;
 	char *md5_cksum;
 	double nbytes, max_nbytes;
 	bool sticky, no_delete, generated_locally, no_validate, optional;
 };
-enum err blob_files(struct arena *, const char *xml_doc, struct blob_file **, size_t *n, struct fail *);
+enum err blob_files(
+    struct arena *, const char *xml_doc, struct blob_file **, size_t *n, struct fail *);
 
-/* The large file of a workunit name: what stands before the first "__"; NULL if there is none (seed 003). */
+/*
+ * The large file of a workunit name: what stands before the first "__"; NULL if there
+ * is none (seed 003).
+ */
 char *wu_name_file(struct arena *, const char *wu_name);
-/* E_BADREQ with the reason: empty, over 190 bytes, "..", "%", "/", control bytes, "__" (locality file names). */
+/*
+ * E_BADREQ with the reason: empty, over 190 bytes, "..", "%", "/", control bytes, "__"
+ * (locality file names).
+ */
 enum err file_name_check(const char *name, struct fail *);
 
 #endif

@@ -18,8 +18,8 @@ struct in_coproc {
 	enum coproc_kind kind;
 	bool has_delay;
 	int32_t cc_major, cc_minor;
-	double clock_khz, multiprocessors;                /* NVIDIA       */
-	double local_ram_mb, simds, wavefront, clock_mhz; /* AMD          */
+	double clock_khz, multiprocessors;                /* NVIDIA */
+	double local_ram_mb, simds, wavefront, clock_mhz; /* AMD */
 	int32_t opencl_mhz, opencl_units;                 /* Intel, Apple */
 	double opencl_ram;
 	char *cal_version;

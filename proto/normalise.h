@@ -12,10 +12,10 @@
 #include "lib/err.h"
 
 enum raw_use {
-	RAW_TAKE,  /* kept in the side table only                                    */
+	RAW_TAKE,  /* kept in the side table only */
 	RAW_INDEX, /* replaced by <tag>i</tag>, i its place in the side table from 1 */
-	RAW_ITEM,  /* replaced by <tag><raw>i</raw></tag>, for what is repeated      */
-	RAW_SPAN,  /* parsed too; <raw>i</raw> stands before its end tag             */
+	RAW_ITEM,  /* replaced by <tag><raw>i</raw></tag>, for what is repeated */
+	RAW_SPAN,  /* parsed too; <raw>i</raw> stands before its end tag */
 };
 struct raw_rule {                 /* ends with tag NULL */
 	const char *tag, *parent; /* cut only as a child of parent */

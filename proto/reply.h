@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scheduler replies: decision -> bytes (server), bytes -> struct reply (client) (wire.md 2). */
+/*
+ * Scheduler replies: decision -> bytes (server), bytes -> struct reply (client)
+ * (wire.md 2).
+ */
 #ifndef PROTO_REPLY_H
 #define PROTO_REPLY_H
 
@@ -13,8 +16,10 @@
 
 struct reply_keys { /* texts and signatures that replies carry; process lifetime */
 	char *code_sign_public; /* trimmed */
-	/* signature of code_sign_public by the old key equal to the client's; NULL = unknown key */
-	const char *(*old_key_signature)(void *ctx, const char *client_key, int32_t client_version);
+	/* signature of code_sign_public by the old key equal to the client's; NULL =
+	 * unknown key */
+	const char *(*old_key_signature)(
+	    void *ctx, const char *client_key, int32_t client_version);
 	void *ctx;
 };
 
@@ -30,17 +35,19 @@ struct reply_in {
 };
 void reply_render(struct buf *, const struct reply_in *);
 /*
- * A header-only reply: one message (notice or low), a delay in s (0 = none), and project_is_down if so
- * (wire.md 2.10).  client_version 0 = unknown.
+ * A header-only reply: one message (notice or low), a delay in s (0 = none), and
+ * project_is_down if so (wire.md 2.10).  client_version 0 = unknown.
  */
 void reply_render_refusal(struct buf *, const struct conf *, int32_t client_version,
     const char *text, bool notice, double delay_s, bool project_is_down);
 
 /*
- * Stored blobs are not guaranteed well-formed; what cannot be read is skipped.  E_BADREQ: no start or end tag.
- * NULL if not sent: the reply's own strings (an empty host_venue is not an absent one), md5_cksum and
- * signatures of files.  Other strings of rows are "".  Signatures end with a line feed, as sign_text makes them.
+ * Stored blobs are not guaranteed well-formed; what cannot be read is skipped.
+ * E_BADREQ: no start or end tag.  NULL if not sent: the reply's own strings (an empty
+ * host_venue is not an absent one), md5_cksum and signatures of files.  Other strings
+ * of rows are "".  Signatures end with a line feed, as sign_text makes them.
  */
-enum err reply_parse(struct arena *, const char *in, size_t n, struct reply **, struct fail *);
+enum err reply_parse(
+    struct arena *, const char *in, size_t n, struct reply **, struct fail *);
 
 #endif

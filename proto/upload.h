@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The file upload protocol (wire.md 6, stock-client.md 9): header text, replies; no I/O. */
+/*
+ * The file upload protocol (wire.md 6, stock-client.md 9): header text, replies; no
+ * I/O.
+ */
 #ifndef PROTO_UPLOAD_H
 #define PROTO_UPLOAD_H
 
@@ -20,20 +23,25 @@ struct upload {
 	size_t header_n; /* bytes up to and including the newline after <data> */
 };
 /*
- * Parses what has arrived so far (n bytes).  OK: the header is complete.  E_RETRY: more bytes are needed.  E_BADREQ:
- * it is not an upload, or the header is over UPLOAD_HEADER_MAX.
+ * Parses what has arrived so far (n bytes).  OK: the header is complete.  E_RETRY: more
+ * bytes are needed.  E_BADREQ: it is not an upload, or the header is over
+ * UPLOAD_HEADER_MAX.
  */
-enum err upload_parse(struct arena *, const char *in, size_t n, struct upload *, struct fail *);
-/* status 0 done, 1 transient, -1 permanent; message may be NULL; file_size < 0 = not a size reply. */
+enum err upload_parse(
+    struct arena *, const char *in, size_t n, struct upload *, struct fail *);
+/* status 0 done, 1 transient, -1 permanent; message may be NULL; file_size < 0 = not a
+ * size reply. */
 void upload_reply(struct buf *, int status, const char *message, int64_t file_size);
 
 /* The client's side. */
 void upload_render_query(struct buf *, int32_t version, const char *name);
-void upload_render_header(struct buf *, const struct upload *); /* up to and including <data>\n */
+/* Up to and including <data>\n. */
+void upload_render_header(struct buf *, const struct upload *);
 /* E_BADREQ if there is no status; file_size -1 if not given. */
-enum err upload_parse_reply(struct arena *, const char *in, size_t n, int *status, int64_t *file_size, char **message, struct fail *);
+enum err upload_parse_reply(struct arena *, const char *in, size_t n, int *status,
+    int64_t *file_size, char **message, struct fail *);
 
-/* The text that an upload certificate signs: <name>N</name><max_nbytes>B</max_nbytes>. */
+/* What a certificate signs: <name>N</name><max_nbytes>B</max_nbytes>. */
 char *upload_certificate_text(struct arena *, const char *name, double max_nbytes);
 
 #endif

@@ -7,10 +7,16 @@
 #include "model/conf.h"
 #include "model/snapshot.h"
 
-void web_error(struct buf *, int error_num, const char *error_msg); /* <error> document */
-void web_account(struct buf *, const char *authenticator);          /* <account_out> document */
-void web_project_config(struct buf *, const struct conf *, const struct catalog *, bool web_stopped, bool sched_stopped);
-/* Scheduler URLs of a master page, both spellings, duplicates dropped (stock-client.md 4). */
-void master_parse(struct arena *, const char *page, size_t n, char ***urls, size_t *nurls);
+/* The documents <error>, <account_out> and <project_config>. */
+void web_error(struct buf *, int error_num, const char *error_msg);
+void web_account(struct buf *, const char *authenticator);
+void web_project_config(struct buf *, const struct conf *, const struct catalog *,
+    bool web_stopped, bool sched_stopped);
+/*
+ * Scheduler URLs of a master page, both spellings, duplicates dropped
+ * (stock-client.md 4).
+ */
+void master_parse(
+    struct arena *, const char *page, size_t n, char ***urls, size_t *nurls);
 
 #endif

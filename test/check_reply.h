@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Is this reply one that a stock client takes whole (stock-client.md 6, wire.md 0.3)?  Reads the
- * bytes with a scanner of its own, so that it can be held against what Locus renders.
+ * Is this reply one that a stock client takes whole (stock-client.md 6, wire.md 0.3)?
+ * Reads the bytes with a scanner of its own, so that it can be held against what Locus
+ * renders.
  */
 #ifndef TEST_CHECK_REPLY_H
 #define TEST_CHECK_REPLY_H

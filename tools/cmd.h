@@ -18,10 +18,10 @@
 enum { EXIT_USAGE = 2, EXIT_NOTHING = 3, EXIT_UNSURE = 4, EXIT_DENIED = 77 };
 
 enum opt_type {
-	OPT_FLAG,   /* bool                       */
+	OPT_FLAG,   /* bool */
 	OPT_TEXT,   /* const char *               */
 	OPT_MAYBE,  /* const char *, "" without a value: --name[=VALUE] */
-	OPT_NUMBER, /* int64_t, 0 or more         */
+	OPT_NUMBER, /* int64_t, 0 or more */
 	OPT_TEXTS   /* struct conf_list, repeated */
 };
 

@@ -47,7 +47,7 @@ file_view_json(const struct file_view *v)
 	const struct row_tally *t = &v->tally;
 
 	return json_pack("{s:o, s:o, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:i, "
-	                 "s:i, s:I, s:I}",
+			 "s:i, s:I, s:I}",
 	    "name", json_text(v->info.name), "app", json_text(v->info.app), "state",
 	    census_file_state(v->state), "held_back", file_view_held_back(v), "size",
 	    (json_int_t)v->info.size, "unsent", (json_int_t)t->unsent, "in_progress",

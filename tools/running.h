@@ -9,8 +9,8 @@
 
 enum running {
 	RUNNING_ALL,  /* a supervisor, and every service runs */
-	RUNNING_NONE, /* neither supervisor nor service       */
-	RUNNING_PART  /* something in between                 */
+	RUNNING_NONE, /* neither supervisor nor service */
+	RUNNING_PART  /* something in between */
 };
 
 /*

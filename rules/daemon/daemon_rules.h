@@ -13,24 +13,24 @@
 /* One result's changes by the transitioner; only what differs is written. */
 struct result_change {
 	int64_t id;
-	bool time_out;     /* IN_PROGRESS -> OVER / NO_REPLY                         */
-	bool too_late;     /* validate_state -> TOO_LATE                             */
-	bool didnt_need;   /* UNSENT -> OVER / DIDNT_NEED                            */
-	bool no_check;     /* validate_state -> NO_CHECK                             */
-	bool delete_files; /* file_delete_state -> READY                             */
+	bool time_out;     /* IN_PROGRESS -> OVER / NO_REPLY */
+	bool too_late;     /* validate_state -> TOO_LATE */
+	bool didnt_need;   /* UNSENT -> OVER / DIDNT_NEED */
+	bool no_check;     /* validate_state -> NO_CHECK */
+	bool delete_files; /* file_delete_state -> READY */
 };
 struct wu_change {
 	struct result_change *results; /* aligned with the results given */
 	size_t nresults;
-	int32_t spawn;        /* new results to make                                 */
-	int32_t first_suffix; /* of the first of them: highest existing + 1          */
-	int32_t priority;     /* of the new results                                  */
-	bool need_validate;   /* set it (never cleared here)                         */
-	bool uncommit;        /* hr_class and app_version_id back to 0               */
-	int32_t error_mask;   /* new value                                           */
-	bool assimilate;      /* assimilate_state INIT -> READY                      */
-	bool delete_input;    /* file_delete_state INIT -> READY                     */
-	int64_t next_at;      /* transition_time, TRANSITION_NEVER = none            */
+	int32_t spawn;        /* new results to make */
+	int32_t first_suffix; /* of the first of them: highest existing + 1 */
+	int32_t priority;     /* of the new results */
+	bool need_validate;   /* set it (never cleared here) */
+	bool uncommit;        /* hr_class and app_version_id back to 0 */
+	int32_t error_mask;   /* new value */
+	bool assimilate;      /* assimilate_state INIT -> READY */
+	bool delete_input;    /* file_delete_state INIT -> READY */
+	int64_t next_at;      /* transition_time, TRANSITION_NEVER = none */
 };
 /* server.md 4.3, steps 1 to 11.  results: all of the workunit, by increasing id. */
 struct wu_change transition(struct arena *, const struct conf *,
@@ -44,12 +44,12 @@ enum match {
 	MATCH_LATER /* transient */
 };
 struct validate_change {
-	int32_t *validate_state; /* new state per result; -1 = leave                  */
-	bool *validate_error;    /* outcome -> VALIDATE_ERROR as well                 */
+	int32_t *validate_state;    /* new state per result; -1 = leave */
+	bool *validate_error;       /* outcome -> VALIDATE_ERROR as well */
 	int64_t canonical_resultid; /* 0 = none found */
-	bool too_many_success;   /* error_mask bit 4                                  */
-	int32_t target_nresults; /* new value, 0 = leave                              */
-	bool retry_later;        /* a transient failure: transition in 6 h            */
+	bool too_many_success;      /* error_mask bit 4 */
+	int32_t target_nresults;    /* new value, 0 = leave */
+	bool retry_later;           /* a transient failure: transition in 6 h */
 	bool transition_now;
 };
 /*

@@ -19,9 +19,9 @@ enum {
 struct tally {
 	int32_t unsent, in_progress, over;
 	int32_t success, error, no_reply;
-	int32_t unjudged;      /* successes that wait for validation              */
+	int32_t unjudged;      /* successes that wait for validation */
 	int64_t deadline;      /* earliest of those in progress, TRANSITION_NEVER */
-	int64_t late_deadline; /* latest of a NO_REPLY, 0                         */
+	int64_t late_deadline; /* latest of a NO_REPLY, 0 */
 	int64_t last_received;
 	bool couldnt_send;
 };

@@ -97,7 +97,7 @@ delete_orders(struct ctx *c)
 	for (size_t i = 0; i < c->snap->nfiles; i++) {
 		const struct dec_file *df = &d->files[i];
 
-		/* Jobs may be on their way: deleted now, the file would have to come again. */
+		/* Jobs may be on their way, and need it again. */
 		if (df->state == FILE_EXHAUSTED && df->file->no_work_is_news)
 			continue;
 		if (df->state >= FILE_EXHAUSTED && may_go(c, df))

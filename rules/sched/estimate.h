@@ -9,12 +9,12 @@
 #include "model/rows.h"
 
 struct machine {        /* the host for scheduling, its owner's preferences applied */
-	int32_t ncpus;  /* usable ones, 1 .. 4096                               */
-	double p_fpops; /* of one CPU, made plausible                           */
-	double usable_ram;   /* bytes                                                */
+	int32_t ncpus;  /* usable ones, 1 .. 4096 */
+	double p_fpops; /* of one CPU, made plausible */
+	double usable_ram;   /* bytes */
 	double disk;         /* bytes that jobs may take; <= 0: that much too little */
-	double bwdown;       /* bytes/s, 0 = not known                               */
-	double availability; /* part of wall time in which jobs run, 0.1 .. 1      */
+	double bwdown;       /* bytes/s, 0 = not known */
+	double availability; /* part of wall time in which jobs run, 0.1 .. 1 */
 };
 
 /* From the request if it describes the host, else from the row. */

@@ -9,10 +9,10 @@
 #include "model/rows.h"
 
 enum host_verdict {
-	HOST_SAME,    /* the row with this id is this host                     */
-	HOST_FORWARD, /* merged: look at row rpc_seqno instead                 */
-	HOST_CLONE,   /* the seqno went back: a copied client, search or make  */
-	HOST_FOREIGN, /* belongs to another account                            */
+	HOST_SAME,    /* the row with this id is this host */
+	HOST_FORWARD, /* merged: look at row rpc_seqno instead */
+	HOST_CLONE,   /* the seqno went back: a copied client, search or make */
+	HOST_FOREIGN, /* belongs to another account */
 };
 enum host_verdict host_identify(
     const struct host *, const struct request *, int64_t userid, bool forwarded);

@@ -11,11 +11,11 @@
 #include "model/rows.h"
 
 enum quota_event {
-	QUOTA_SUCCESS, /* reported, exit status 0: doubles up to the quota       */
+	QUOTA_SUCCESS, /* reported, exit status 0: doubles up to the quota */
 	QUOTA_ERROR,   /* reported, failed and not aborted by the project: one less */
-	QUOTA_TIMEOUT, /* not reported in time: one less                         */
-	QUOTA_VALID,   /* one more, also above the quota                         */
-	QUOTA_INVALID, /* one less, only above the quota                         */
+	QUOTA_TIMEOUT, /* not reported in time: one less */
+	QUOTA_VALID,   /* one more, also above the quota */
+	QUOTA_INVALID, /* one less, only above the quota */
 };
 /* The new max_jobs_per_day; daily_result_quota 0 = no quota, nothing moves. */
 int32_t quota_after(const struct conf *, int32_t max_jobs_per_day, enum quota_event);

@@ -12,7 +12,7 @@
 
 struct work_left {
 	double secs;      /* instance-seconds */
-	double instances; /* idle instances   */
+	double instances; /* idle instances */
 };
 struct work_req {
 	bool

@@ -107,7 +107,7 @@ START_TEST(result_blob)
 	ck_assert_ptr_nonnull(
 	    strstr(doc, ".\n</xml_signature>\n</file_info>\n<result>\n    <file_ref>\n"
 			"        <file_name>ex_100_0_r4711_0</file_name>\n        "
-	                "<open_name>out</open_name>\n"
+			"<open_name>out</open_name>\n"
 			"    </file_ref>\n    <report_immediately/>\n</result>\n"));
 	p = strstr(doc, "<xml_signature>\n") + strlen("<xml_signature>\n");
 	sig = arena_memdup(&a, p, (size_t)(strstr(p, "</xml_signature>") - p));
@@ -439,8 +439,8 @@ START_TEST(web_replies)
 	web_account(&b, "4e6a693a6cc6322e6b1fccefd7dee8f3");
 	ck_assert_ptr_nonnull(
 	    strstr(b.p, "<account_out>\n    "
-	                "<authenticator>4e6a693a6cc6322e6b1fccefd7dee8f3</"
-	                "authenticator>\n</account_out>\n"));
+			"<authenticator>4e6a693a6cc6322e6b1fccefd7dee8f3</"
+			"authenticator>\n</account_out>\n"));
 	b = buf_new(&a);
 	web_account(&b, NULL);
 	ck_assert_ptr_nonnull(

@@ -145,8 +145,8 @@ static const struct {
 	{ "<name>&#195;&#169;</name>",
 	    "\xc3\xa9" }, /* UTF-8 as one reference per byte */
 	{ "<name>&#174;&#255;&#128;</name>", "\xae\xff\x80" },
-	{ "<name>\xae\xe9</name>", "\xae\xe9" }, /* raw Latin-1  */
-	{ "<name>\xc3\xa9</name>", "\xc3\xa9" }, /* raw UTF-8    */
+	{ "<name>\xae\xe9</name>", "\xae\xe9" }, /* raw Latin-1 */
+	{ "<name>\xc3\xa9</name>", "\xc3\xa9" }, /* raw UTF-8 */
 	{ "<name>\x80\x9f\xa0\xff</name>", "\x80\x9f\xa0\xff" },
 	{ "<name>&#8482;</name>", "\xe2\x84\xa2" }, /* above a byte: as UTF-8 */
 	{ "<name>1234567890</name>", "1234567890" },

@@ -251,8 +251,8 @@ waits_only_for_draining(const struct world *w, const struct decision *d)
 		if (file_state(w->conf, f) != FILE_DRAINING || f->paused)
 			return false;
 	}
-	return searched <= 1 && w->snap.wait_possible && !w->snap.waited && d->nsends == 0 &&
-	       d->ndeletes == 0 && d->nmessages == 0;
+	return searched <= 1 && w->snap.wait_possible && !w->snap.waited &&
+	       d->nsends == 0 && d->ndeletes == 0 && d->nmessages == 0;
 }
 
 static bool

@@ -154,7 +154,7 @@ START_TEST(home_names_schedulers)
 	static const char *const templates[] = { NULL, "<p>no place for it</p>",
 		"<head>\n@SCHEDULERS@</head>" };
 	const struct conf *cf = conf_of("/p", "<scheduler_url>http://h.org/s_cgi/cgi "
-	                                      "http://i.org/s_cgi/cgi</scheduler_url>");
+					      "http://i.org/s_cgi/cgi</scheduler_url>");
 
 	for (size_t i = 0; i < N(templates); i++) {
 		struct buf b = buf_new(&a);
