@@ -94,7 +94,7 @@ project_app() {
 }
 
 project_start() { # with a mark on the supervisor too
-	LOCUS_RUN=$project locus -p "$project" start
+	LOCUS_RUN=$project locus -p "$project" start 7>&-
 }
 
 supervisor_pid() {
@@ -150,7 +150,7 @@ host_start() { # NAME [OPTION...]: a locus-client; its user must be there, its k
 	shift
 	LOCUS_HOST=$hosts/$name locus-client --dir "$hosts/$name" --url "$url" \
 		--key "$(cat "$hosts/$name.key")" --platform "$(platform)" --ncpus 1 \
-		--backoff 1:4 --buffer 1:2 "$@" >>"$hosts/$name.out" 2>&1 </dev/null &
+		--backoff 1:4 --buffer 1:2 "$@" >>"$hosts/$name.out" 2>&1 </dev/null 7>&- &
 	echo $! >"$hosts/$name.pid"
 }
 
@@ -217,7 +217,7 @@ stock_new() { # NAME
 		<disk_min_free_gb>0.01</disk_min_free_gb></global_preferences>
 	X
 	(cd "$dir" && LOCUS_HOST=$dir exec boinc --dir "$dir" --gui_rpc_port "$(cat gui_port)" \
-		--allow_multiple_clients --no_info_fetch --redirectio >/dev/null 2>&1 </dev/null) &
+		--allow_multiple_clients --no_info_fetch --redirectio >/dev/null 2>&1 </dev/null 7>&-) &
 	echo $! >"$dir.pid"
 	for ((i = 0; i < 60; i++)); do
 		stock_ctl "$1" --client_version | grep -q 'Client version' && break
