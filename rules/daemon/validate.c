@@ -17,7 +17,8 @@ struct jury {
 	const enum match *init;
 	enum match (*same)(void *, size_t, size_t);
 	void *ctx;
-	char *known; /* n x n answers + 1, 0 = not asked yet */
+	char *known;    /* n x n answers + 1, 0 = not asked yet */
+	bool undecided; /* a comparison is to be made later */
 	struct validate_change *c;
 };
 
@@ -34,7 +35,7 @@ compare(struct jury *j, size_t x, size_t y)
 
 		*known = (char)(m + 1);
 		if (m == MATCH_LATER)
-			j->c->retry_later = true;
+			j->c->retry_later = j->undecided = true;
 	}
 	return (enum match)(*known - 1);
 }
@@ -76,7 +77,10 @@ take_out_bad(struct jury *j)
 	}
 }
 
-/* Every good result against a canonical one. */
+/*
+ * Every good result against a canonical one.  What can only be compared later leaves
+ * nothing for the transitioner to do now: it would only ask for the same again.
+ */
 static void
 judge_by(struct jury *j, size_t canonical)
 {
@@ -86,11 +90,11 @@ judge_by(struct jury *j, size_t canonical)
 		if (!good(j, i) || j->r[i].validate_state == VALIDATE_VALID)
 			continue;
 		m = compare(j, canonical, i);
-		if (m != MATCH_LATER)
-			judge(
-			    j, i, m == MATCH_SAME ? VALIDATE_VALID : VALIDATE_INVALID);
+		if (m == MATCH_LATER)
+			continue;
+		judge(j, i, m == MATCH_SAME ? VALIDATE_VALID : VALIDATE_INVALID);
+		j->c->transition_now = true;
 	}
-	j->c->transition_now = true;
 }
 
 /* The first one that enough others agree with; n if there is none. */
@@ -112,10 +116,16 @@ find_canonical(struct jury *j)
 	return j->n;
 }
 
-/* No agreement: more results are needed, unless there are too many already. */
+/*
+ * No agreement: more results are needed, unless there are too many already.  While a
+ * comparison is still to be made nobody knows that: all stay as they are, as it is the
+ * unjudged ones that bring the workunit back.
+ */
 static void
 no_consensus(struct jury *j, int32_t viable)
 {
+	if (j->undecided)
+		return;
 	for (size_t i = 0; i < j->n; i++)
 		if (good(j, i))
 			judge(j, i, VALIDATE_INCONCLUSIVE);
@@ -144,6 +154,7 @@ seek_canonical(struct jury *j)
 		return;
 	}
 	j->c->canonical_resultid = j->r[i].id;
+	j->c->transition_now = true;
 	judge_by(j, i);
 }
 
@@ -153,7 +164,7 @@ validate(struct arena *a, const struct workunit *wu, const struct result *r, siz
     void *ctx)
 {
 	struct validate_change c = { 0 };
-	struct jury j = { a, wu, r, n, init, same, ctx, NULL, &c };
+	struct jury j = { a, wu, r, n, init, same, ctx, NULL, false, &c };
 	size_t canonical = n;
 
 	c.validate_state = NEWN(a, int32_t, n + 1);

@@ -16,8 +16,8 @@ enum { NOW = 1000000000 };
 /*
  * states: I init, C inconclusive, V valid (the canonical one if there is one). outputs:
  * equal letters agree,
- * '!' cannot be judged, '?' not now.  Judgements: v valid, i invalid, c inconclusive, e
- * error, . as it was.
+ * '!' cannot be judged, '?' not now, '~' cannot be compared now.  Judgements: v valid,
+ * i invalid, c inconclusive, e error, . as it was.
  */
 static const struct validate_case {
 	const char *name, *states, *outputs;
@@ -46,10 +46,17 @@ static const struct validate_case {
 	    "l") CASE(not_now_beside_quorum, "III", "aa?", 2, 3, 3, false, "vv.", 0, 0,
 	    "ln") CASE(not_now_and_no_agreement, "III", "ab?", 2, 2, 5, false, "cc.",
 	    -1, 0, "l") CASE(late_one_agrees, "VVI", "aaa", 2, 2, 3, true, "..v", -1, 0,
-	    "n") CASE(late_one_differs, "VVI", "aab", 2, 2, 3, true, "..i", -1, 0,
-	    "n") CASE(late_one_bad, "VVI", "aa!", 2, 2, 3, true, "..e", -1, 0,
-	    "n") CASE(late_one_not_now, "VVI", "aa?", 2, 2, 3, true, "...", -1, 0, "ln")
-	    CASE(canonical_not_readable, "VI", "!a", 1, 1, 3, true, "..", -1, 0, "l")
+	    "n") CASE(late_one_differs, "VVI", "aab", 2, 2, 3, true, "..i", -1, 0, "n")
+	    CASE(late_one_bad, "VVI", "aa!", 2, 2, 3, true, "..e", -1, 0, "n")
+		CASE(late_one_not_now, "VVI", "aa?", 2, 2, 3, true, "...", -1, 0, "l")
+		    CASE(compared_later, "II", "a~", 2, 2, 3, false, "..", -1, 0, "l")
+			CASE(agreement_later, "CCI", "ab~", 2, 3, 5, false, "...", -1,
+			    0, "l") CASE(too_many_is_said_later, "CCCI", "abc~", 2, 4,
+			    3, false, "....", -1, 0, "l") CASE(agreement_beside_later,
+			    "III", "aa~", 2, 3, 3, false, "vv.", 0, 0, "ln")
+			    CASE(late_one_compared_later, "VVI", "aa~", 2, 2, 3, true,
+				"...", -1, 0, "l") CASE(canonical_not_readable, "VI",
+				"!a", 1, 1, 3, true, "..", -1, 0, "l")
 #undef CASE
 };
 
@@ -64,6 +71,8 @@ compare(void *ctx, size_t i, size_t j)
 	struct outputs *o = ctx;
 
 	o->asked++;
+	if (o->s[i] == '~' || o->s[j] == '~')
+		return MATCH_LATER;
 	return o->s[i] == o->s[j] ? MATCH_SAME : MATCH_DIFFERENT;
 }
 
