@@ -196,9 +196,13 @@ db_commit(struct db *db, struct fail *f)
 	if (e != OK)
 		return e;
 	db->count++;
-	if (mysql_commit(db->my) != 0)
-		return conn_fail(db, NULL, "COMMIT", f);
-	return OK;
+	if (mysql_commit(db->my) == 0)
+		return OK;
+	e = conn_fail(db, NULL, "COMMIT", f);
+	/* Were it still open, the next BEGIN would commit it after all. */
+	if (db->my != NULL && mysql_rollback(db->my) != 0)
+		conn_drop(db);
+	return e;
 }
 
 bool

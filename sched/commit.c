@@ -150,7 +150,8 @@ confirm_ack(struct rpc *x, size_t i)
 	struct result *r;
 	enum err e = result_by_name(x->db, x->a, name, &r, &x->fail);
 
-	if (e == E_NOTFOUND)
+	/* A name's collation may take another spelling for the same; we do not. */
+	if (e == E_NOTFOUND || (e == OK && strcmp(r->name, name) != 0))
 		return seen->found ?
 		           FAIL(&x->fail, E_RETRY, "result %s vanished", name) :
 		           OK;

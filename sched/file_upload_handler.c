@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -37,13 +38,18 @@ enum {
 	STACK = 256 << 10,
 	BACKLOG = 512,
 	FINISH_S = 10, /* for uploads in hand when the process is to stop */
+	ACCEPT_PAUSE_MS = 250,
+	FDS_OWN = 16,  /* of the process */
+	FDS_UPLOAD = 3 /* connection, part, and the part again for its MD5 */
 };
 
-struct handler { /* process lifetime, shared by all threads, read only but for busy */
+struct handler { /* process lifetime, shared by all threads, read only but for atomics
+	          */
 	const struct conf *conf;
 	struct key *key; /* NULL: certificates are not looked at */
 	int fd;
 	atomic_int busy;
+	atomic_bool stopping;
 	pthread_mutex_t log_lock;
 };
 
@@ -254,6 +260,21 @@ serve(struct session *s)
 						    s->fail.detail));
 }
 
+/*
+ * Waits for the next request.  Without a free descriptor or memory there is none for
+ * now: a thread that gave up then would be missing for ever.
+ */
+static bool
+next_request(struct handler *h, FCGX_Request *f)
+{
+	while (FCGX_Accept_r(f) != 0) {
+		if (atomic_load(&h->stopping))
+			return false;
+		clock_nap_ms(ACCEPT_PAUSE_MS);
+	}
+	return true;
+}
+
 static void *
 thread_main(void *arg)
 {
@@ -263,7 +284,7 @@ thread_main(void *arg)
 
 	if (FCGX_InitRequest(&f, h->fd, 0) != 0)
 		return NULL;
-	while (FCGX_Accept_r(&f) == 0) {
+	while (next_request(h, &f)) {
 		struct session s = { .h = h, .a = &a, .f = &f, .file_size = -1 };
 
 		atomic_fetch_add(&h->busy, 1);
@@ -277,10 +298,37 @@ thread_main(void *arg)
 	return NULL;
 }
 
+/*
+ * As many as are configured and have their descriptors.  A waiting accept() holds one
+ * already, so with too many threads no file could be opened.
+ */
+static int64_t
+threads_possible(struct handler *h)
+{
+	int64_t n = h->conf->upload_threads, most;
+	struct fail f = { 0 };
+	struct rlimit fds;
+
+	if (getrlimit(RLIMIT_NOFILE, &fds) < 0)
+		return n;
+	fds.rlim_cur = fds.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &fds);
+	if (fds.rlim_cur >= (rlim_t)(n * FDS_UPLOAD + FDS_OWN))
+		return n;
+	most = ((int64_t)fds.rlim_cur - FDS_OWN) / FDS_UPLOAD;
+	most = most < 1 ? 1 : most;
+	FAIL(&f, E_SYS,
+	    "only %lld of %lld uploads at once: a process may have %lld open files",
+	    (long long)most, (long long)n, (long long)fds.rlim_cur);
+	say(h, LOG_WARN, f.detail);
+	return most;
+}
+
 /* Starts the threads; all but the main one leave signals alone. */
 static enum err
 start_threads(struct handler *h, struct fail *f)
 {
+	int64_t n = threads_possible(h);
 	pthread_attr_t attr;
 	pthread_t t;
 	int rc;
@@ -288,7 +336,7 @@ start_threads(struct handler *h, struct fail *f)
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	for (int64_t i = 0; i < h->conf->upload_threads; i++) {
+	for (int64_t i = 0; i < n; i++) {
 		rc = pthread_create(&t, &attr, thread_main, h);
 		if (rc == 0)
 			continue;
@@ -431,6 +479,7 @@ run_until_signal(struct handler *h, const sigset_t *stops, const char *socket)
 	int sig;
 
 	sigwait(stops, &sig);
+	atomic_store(&h->stopping, true);
 	FCGX_ShutdownPending();
 	shutdown(h->fd, SHUT_RDWR);
 	fs_unlink(socket, &f);
