@@ -98,7 +98,6 @@ conn_fail(struct db *db, MYSQL_STMT *st, const char *what, struct fail *f)
 		           "; run: locus schema check";
 	enum err e = FAIL(f, x.err, "%s: %s (%u)%s", what, text, code, cure);
 	db->code = code;
-	db->duplicate = code == 1062;
 	db->uncertain = x.uncertain;
 	if (x.lost)
 		conn_drop(db);

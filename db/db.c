@@ -91,7 +91,6 @@ db_run(struct db *db, struct arena *a, struct fail *f, void **rows, size_t *n,
 	if (e != OK)
 		return e;
 	db->count++;
-	db->duplicate = false;
 	arena_reset(&db->scratch);
 	MYSQL_BIND *bind = bind_args(db, id, arg, &nparams);
 	assert(nparams == mysql_stmt_param_count(st));
@@ -229,12 +228,6 @@ db_retry_nap(struct rng *rng, int attempt)
 	if (most > NAP_MAX_MS)
 		most = NAP_MAX_MS;
 	clock_nap_ms(most / 2 + (int)rng_below(rng, (uint64_t)most / 2 + 1));
-}
-
-bool
-db_duplicate_key(const struct db *db)
-{
-	return db->duplicate;
 }
 
 uint64_t

@@ -67,7 +67,7 @@ enum err db_ready(struct db *, struct fail *);
  *   I  const int64_t *, size_t: a list of 1 to 64, padded to 1, 4, 16 or 64 by
  *      repeating the last; longer lists are cut by the caller; the text has $LIST
  *   S  const char *const *, size_t: a list of strings, each as s
- * E_RACE: a unique key is taken (db_duplicate_key).  E_BADREQ: a value does not fit its
+ * E_RACE: a unique key is taken.  E_BADREQ: a value does not fit its
  * column.  E_CONFIG: a table or column is missing.
  */
 enum err db_exec(
@@ -88,8 +88,6 @@ enum err db_commit(struct db *, struct fail *);
 bool db_commit_uncertain(const struct db *);
 void db_rollback(struct db *);                /* always safe to call */
 void db_retry_nap(struct rng *, int attempt); /* 2, 4, 8 .. ms, jitter, at most 500 */
-/* The last failure was a duplicate key (1062), reported as E_RACE. */
-bool db_duplicate_key(const struct db *);
 
 uint64_t db_statements(const struct db *); /* run so far: for the log line */
 

@@ -68,18 +68,12 @@ enum err fileset_by_name(
     struct db *, struct arena *, const char *, struct fileset **, struct fail *);
 enum err fileset_by_id(
     struct db *, struct arena *, int64_t, struct fileset **, struct fail *);
-enum err fileset_list(struct db *, struct arena *, int64_t appid /* 0 = all */,
-    struct fileset **, size_t *n, struct fail *);
 enum err fileset_set_next(struct db *, int64_t id, int32_t expect_next, int32_t next,
     struct fail *); /* E_RACE if moved */
 enum err fileset_set_paused(struct db *, int64_t id, int32_t paused, struct fail *);
 /* Names of the files of one file set. */
 enum err fileset_files(struct db *, struct arena *, int64_t id, struct row_member **,
     size_t *n, struct fail *);
-/* How many hosts hold each file: pairs (file id, hosts); files that none holds are left
- * out. */
-enum err file_holders(struct db *, struct arena *, const int64_t *file_ids, size_t n,
-    struct row_pair **, size_t *npairs, struct fail *);
 /* Rows of those names that are registered, in any order. */
 enum err files_by_names(struct db *, struct arena *, const char *const *names, size_t n,
     struct file **, size_t *nfiles, struct fail *);
@@ -92,8 +86,6 @@ enum err workunit_insert(
     struct db *, struct workunit *, const char *xml_doc, struct fail *);
 enum err workunit_by_id(
     struct db *, struct arena *, int64_t id, struct workunit **, struct fail *);
-enum err workunit_by_name(
-    struct db *, struct arena *, const char *, struct workunit **, struct fail *);
 enum err workunit_xml_doc(
     struct db *, struct arena *, int64_t id, char **, struct fail *);
 enum err workunits_due(struct db *, struct arena *, struct part, int64_t now,

@@ -62,28 +62,6 @@ files_by_names(struct db *db, struct arena *a, const char *const *names, size_t 
 }
 
 enum err
-file_holders(struct db *db, struct arena *a, const int64_t *file_ids, size_t n,
-    struct row_pair **pairs, size_t *npairs, struct fail *f)
-{
-	size_t cap = 0, total = 0;
-	struct row_pair *all = NULL;
-
-	for (size_t i = 0; i < n; i += DB_LIST_MAX) {
-		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, got;
-		void *rows;
-		enum err e = db_query(
-		    db, a, f, &rows, &got, SQL_FILE_HOLDERS, file_ids + i, part);
-		if (e != OK)
-			return e;
-		for (size_t k = 0; k < got; k++)
-			PUSH(a, all, total, cap) = ((struct row_pair *)rows)[k];
-	}
-	*pairs = all;
-	*npairs = total;
-	return OK;
-}
-
-enum err
 fileset_insert(struct db *db, struct fileset *set, const int64_t *file_ids, size_t n,
     struct fail *f)
 {
@@ -121,18 +99,6 @@ fileset_by_id(
 
 	if (e == OK)
 		*set = row;
-	return e;
-}
-
-enum err
-fileset_list(struct db *db, struct arena *a, int64_t appid, struct fileset **sets,
-    size_t *n, struct fail *f)
-{
-	void *rows;
-	enum err e = db_query(db, a, f, &rows, n, SQL_FILESET_LIST, appid, appid);
-
-	if (e == OK)
-		*sets = rows;
 	return e;
 }
 

@@ -175,24 +175,3 @@ trigger_claim_age_s(const struct conf *cf, const char *name, int64_t now)
 		return -1;
 	return st.st_ctime < now ? now - (int64_t)st.st_ctime : 0;
 }
-
-enum err
-trigger_claims_take_back(
-    struct arena *a, const struct conf *cf, size_t *n, struct fail *f)
-{
-	char **names;
-	size_t nclaims;
-	enum err e = trigger_claims(a, cf, &names, &nclaims, f);
-
-	*n = 0;
-	for (size_t i = 0; e == OK && i < nclaims; i++) {
-		e = fs_rename(
-		    trigger_path(a, cf, TRIGGER_NEED_WORK, claim_prefix, names[i]),
-		    trigger_path(a, cf, TRIGGER_NEED_WORK, "", names[i]), f);
-		if (e == OK)
-			(*n)++;
-		else if (e == E_NOTFOUND)
-			e = OK; /* its owner has just finished */
-	}
-	return e;
-}

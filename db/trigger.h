@@ -41,8 +41,5 @@ enum err trigger_claims(
     struct arena *, const struct conf *, char ***names, size_t *n, struct fail *);
 /* Since it was claimed; the file's own time stays that of the trigger.  -1 absent. */
 int64_t trigger_claim_age_s(const struct conf *, const char *name, int64_t now);
-/* Renames claims back to triggers, at start: their owner died.  *n = how many. */
-enum err trigger_claims_take_back(
-    struct arena *, const struct conf *, size_t *n, struct fail *);
 
 #endif

@@ -20,25 +20,6 @@ hex_value(char c)
 }
 
 char *
-url_encode(struct arena *a, const char *s)
-{
-	static const char hex[] = "0123456789ABCDEF";
-	char *out = arena_alloc(a, mul_or_die(strlen(s), 3) + 1), *p = out;
-
-	for (; *s != '\0'; s++) {
-		unsigned char c = (unsigned char)*s;
-		if (text_alnum(*s)) {
-			*p++ = *s;
-			continue;
-		}
-		*p++ = '%';
-		*p++ = hex[c >> 4];
-		*p++ = hex[c & 15];
-	}
-	return out;
-}
-
-char *
 url_decode(struct arena *a, const char *s, size_t n)
 {
 	char *out = arena_alloc(a, n + 1), *p = out;

@@ -5,8 +5,6 @@
 
 #include "lib/arena.h"
 
-/* All but ASCII letters and digits as %XX, upper-case hex. */
-char *url_encode(struct arena *, const char *);
 /* %XX and + in n bytes; control bytes are dropped, what is no %XX stays. */
 char *url_decode(struct arena *, const char *, size_t n);
 /* Value of the first parameter of that name in "a=1&b=2", decoded; NULL if absent. */

@@ -389,20 +389,6 @@ xml_parse(struct arena *a, const char *text, size_t n, const char *root,
 	return parse(&r, text, n, f);
 }
 
-enum err
-xml_parse_fragment(struct arena *a, const char *text, size_t n,
-    const struct xml_elem *table, void *row, void *ctx, struct fail *f)
-{
-	struct xml_reader r = { .a = a, .ctx = ctx, .root = "fragment" };
-	struct buf b = buf_new(a);
-
-	push(&r, NULL, table, row);
-	buf_puts(&b, "<fragment>");
-	put_utf8(&b, text, n);
-	buf_puts(&b, "</fragment>");
-	return parse(&r, b.p, b.n, f);
-}
-
 char *
 xml_between(struct arena *a, const char *text, const char *tag)
 {

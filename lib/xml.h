@@ -59,10 +59,6 @@ struct xml_elem {
 enum err xml_parse(struct arena *, const char *text, size_t n, const char *root,
     const struct xml_elem *table, void *row, void *ctx, struct fail *);
 
-/* Like xml_parse for a fragment with several roots, e.g. a stored blob. */
-enum err xml_parse_fragment(struct arena *, const char *text, size_t n,
-    const struct xml_elem *table, void *row, void *ctx, struct fail *);
-
 /* Text between the first <tag> and </tag>, untrimmed; NULL if there is none. */
 char *xml_between(struct arena *, const char *text, const char *tag);
 

@@ -102,7 +102,7 @@ struct decision {
 	bool resend_seen;
 	char **no_rsc_apps; /* resource types that no app of the project uses */
 	size_t nno_rsc_apps;
-	bool send_code_sign_key, key_unknown;
+	bool send_code_sign_key;
 	bool send_global_prefs, store_global_prefs;
 };
 

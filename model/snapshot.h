@@ -49,8 +49,7 @@ struct snap_file { /* a file set that this request may be served from */
 struct snap_report { /* a reported result, aligned with request.reports */
 	bool found;
 	struct result result;
-	int64_t wu_target_nresults; /* not used for the report itself */
-	bool same_user_host;        /* its host is another one of the same user */
+	bool same_user_host; /* its host is another one of the same user */
 };
 
 /* A task that the host says it has (request.other_results); the row may be gone. */
@@ -90,7 +89,6 @@ struct snapshot {
 	size_t nuser_wus;
 	bool wait_possible; /* there is budget and a slot to wait for the generator */
 	bool waited;        /* this is the extra attempt */
-	struct job *lost_blobs; /* unused unless a resend needs it */
 };
 
 #endif

@@ -76,7 +76,6 @@ read_request(struct fcgi_request *rq, const FCGX_Request *f, size_t max)
 	rq->query = param(f, "QUERY_STRING");
 	rq->peer = fcgi_peer(
 	    rq->a, param(f, "HTTP_X_FORWARDED_FOR"), param(f, "REMOTE_ADDR"));
-	rq->https = strcmp(param(f, "HTTPS"), "on") == 0;
 	read_body(rq, f->in, FCGX_GetParam("CONTENT_LENGTH", f->envp), max);
 }
 

@@ -16,8 +16,7 @@ struct fcgi_request {
 	const char *uri;    /* REQUEST_URI without the query; never PATH_INFO */
 	const char *query;  /* "" = none */
 	const char *peer; /* address of the client, proxies trusted; only ever stored */
-	bool https;
-	char *body; /* NUL behind it */
+	char *body;       /* NUL behind it */
 	size_t body_n;
 	bool too_large; /* the body is over the cap and was not kept */
 };

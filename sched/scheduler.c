@@ -155,7 +155,7 @@ serve_once(struct project *p, const struct options *o)
 	struct arena a = { 0 };
 	struct fail f = { 0 };
 	struct rpc x = { .a = &a, .peer = "", .now = o->now };
-	char *in;
+	char *in = NULL;
 	enum err e;
 
 	if (x.now == 0)

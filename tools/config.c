@@ -80,7 +80,7 @@ const struct cmd cmd_config_check = { .name = "config check",
 	.run = check_run };
 
 struct show_opts {
-	bool defaults, all;
+	bool all;
 };
 
 static const struct opt show_options[] = {

@@ -87,18 +87,16 @@ static void
 adopted_is_whole(const char *name)
 {
 	struct db *db = open_db(name, false);
-	int64_t shard = -(1 * 64 + 1 % 64) - 1, id = 0;
+	int64_t shard = -(1 * 64 + 1 % 64) - 1;
 	struct workunit *wu;
-	struct result *r;
+	bool ready = false;
 
 	ck_assert_msg(db != NULL, "%s", f.detail);
 	ck_assert_uint_eq(errors_of(db, true), 0);
 	ck_ok(workunit_by_id(db, &a, 3, &wu, &f));
 	ck_assert_int_eq(wu->fileset_id, 0); /* it named a set that is nowhere */
-	ck_ok(db_number(db, &f, &id, SQL_FILESET_UNSENT, shard));
-	ck_ok(result_by_id(db, &a, id, &r, &f));
-	ck_assert_int_eq(r->workunitid % 64, 1);
-	ck_assert_int_eq(r->server_state, 2);
+	ck_ok(filesets_ready(db, &shard, 1, &ready, &f));
+	ck_assert(ready);
 
 	struct app app = { .id = 1 };
 	struct catalog cat = { .apps = &app, .napps = 1 };

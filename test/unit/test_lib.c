@@ -490,7 +490,6 @@ START_TEST(url_coding)
 	struct arena a = { 0 };
 	const char *raw = "a b+c/d\xc3\xa9&=%", *coded = "a%20b%2Bc%2Fd%C3%A9%26%3D%25";
 
-	ck_assert_str_eq(url_encode(&a, raw), coded);
 	ck_assert_str_eq(url_decode(&a, coded, strlen(coded)), raw);
 	ck_assert_str_eq(url_decode(&a, "a+b%2", 5), "a b%2");
 	ck_assert_str_eq(url_decode(&a, "%zz%4", 5), "%zz%4");

@@ -452,25 +452,6 @@ START_TEST(xml_truncation_never_hurts)
 }
 END_TEST
 
-START_TEST(xml_fragments)
-{
-	const char *text = "<name>n\xe9</name>\n<net><up>3</up></net>\n<unknown/>";
-	struct doc d = { 0 };
-
-	ck_assert_int_eq(
-	    xml_parse_fragment(&a, text, strlen(text), doc_fields, &d, &d, &f), OK);
-	ck_assert_str_eq(d.name, "n\xe9");
-	ck_assert_double_eq(d.net.up, 3);
-	ck_assert_int_eq(xml_parse_fragment(&a, "", 0, doc_fields, &d, &d, &f), OK);
-	ck_assert_int_eq(
-	    xml_parse_fragment(&a, "\n<name>", 7, doc_fields, &d, &d, &f), E_BADREQ);
-	ck_assert_ptr_nonnull(strstr(f.detail, "line 2"));
-	ck_assert_int_eq(
-	    xml_parse_fragment(&a, "</fragment>", 11, doc_fields, &d, &d, &f),
-	    E_BADREQ);
-}
-END_TEST
-
 static const struct {
 	const char *text, *tag, *want;
 } betweens[] = {
@@ -503,6 +484,5 @@ UNIT_MAIN("lib_xml", {
 	ADD(xml_depth_is_capped);
 	ADD(xml_nul_bytes_are_refused);
 	ADD(xml_truncation_never_hurts);
-	ADD(xml_fragments);
 	ADD_LOOP(xml_text_between, N(betweens));
 })
