@@ -73,20 +73,16 @@ start_apache() {
 	mods=/usr/lib/apache2/modules
 	apache=$(command -v apache2 || command -v httpd || echo /usr/sbin/apache2)
 	[ -x "$apache" ] && [ -e $mods/mod_fcgid.so ] || skip "apache2 with mod_fcgid is not installed"
-	run_as='' programs=$build
+	run_as=
 	# As root Apache wants an account to drop to, and that account the project.
 	if [ "$(id -u)" = 0 ]; then
 		id nobody >/dev/null 2>&1 || skip "no account nobody to run Apache as"
 		chown -R nobody "$P"
 		chmod 755 "$T"
-		# The build may stand below a directory that this account cannot enter.
-		mkdir "$T/programs"
-		cp "$build/scheduler" "$build/web" "$build/file_upload_handler" "$T/programs/"
-		programs=$T/programs
 		run_as="setpriv --reuid=nobody --regid=nogroup --clear-groups --"
 	fi
 	sed -e "s|@NAME@|stars|g; s|@PORT@|$PORT|g; s|@DIR@|$P|g; s|@RUN@|$P/run|g; s|@LOG@|$P/log|g" \
-	    -e "s|@DOWNLOAD@|$P/download|g; s|@LIBEXEC@|$programs|g; s|@SOCKET@|$P/run/upload.sock|g" \
+	    -e "s|@DOWNLOAD@|$P/download|g; s|@LIBEXEC@|$build|g; s|@SOCKET@|$P/run/upload.sock|g" \
 	    -e "s|@MODULES@|$mods|g; s|@MAXBODY@|${MAXBODY:-67108864}|g; s|@IOTIMEOUT@|60|g; s|@PROCESSES@|16|g" \
 	    "$source/html/apache-private.conf.in" > "$P/run/httpd.conf"
 	$run_as "$apache" -f "$P/run/httpd.conf" -D FOREGROUND 2>"$T/apache.err" &
@@ -95,7 +91,7 @@ start_apache() {
 }
 
 start_uploads() {
-	$run_as "$programs/file_upload_handler" --project "$P" --log "$P/log/file_upload_handler.log" &
+	$run_as "$build/file_upload_handler" --project "$P" --log "$P/log/file_upload_handler.log" &
 	UPLOAD_PID=$!
 	PIDS="$PIDS $UPLOAD_PID"
 	wait_for "[ -S $P/run/upload.sock ]"
