@@ -125,17 +125,7 @@ step(struct ctx *x, size_t *done)
 	    (struct part){ x->mod_n, x->mod_i }, before, BATCH + o->tries->used, &wu,
 	    &n, &x->fail);
 
-	for (size_t i = 0; e == OK && i < n && !daemon_stopping(x); i++) {
-		if (tries_must_wait(o->tries, wu[i].id, x->now))
-			continue;
-		e = purge(x, &wu[i]);
-		*done += e == OK;
-		e = daemon_item(x, o->tries, wu[i].id,
-		    arena_printf(
-			&x->a, "[WU#%lld] %s", (long long)wu[i].id, wu[i].name),
-		    e);
-	}
-	return e;
+	return e != OK ? e : daemon_workunits(x, o->tries, wu, n, purge, done);
 }
 
 int

@@ -229,6 +229,25 @@ daemon_item(struct ctx *x, struct tries *t, int64_t key, const char *label, enum
 	return OK;
 }
 
+enum err
+daemon_workunits(struct ctx *x, struct tries *t, struct workunit *wu, size_t n,
+    enum err (*each)(struct ctx *, struct workunit *), size_t *done)
+{
+	enum err e = OK;
+
+	for (size_t i = 0; i < n && e == OK && !daemon_stopping(x); i++) {
+		if (tries_must_wait(t, wu[i].id, x->now))
+			continue;
+		e = each(x, &wu[i]);
+		*done += e == OK;
+		e = daemon_item(x, t, wu[i].id,
+		    arena_printf(
+			&x->a, "[WU#%lld] %s", (long long)wu[i].id, wu[i].name),
+		    e);
+	}
+	return e;
+}
+
 struct tries *
 daemon_tries(struct ctx *x, int64_t first_s, int64_t most_s)
 {

@@ -16,6 +16,7 @@
 #include "lib/err.h"
 #include "lib/rng.h"
 #include "model/conf.h"
+#include "model/rows.h"
 
 /* Everything a step works with. */
 struct ctx {
@@ -87,6 +88,13 @@ enum err daemon_unit(struct ctx *, enum err (*unit)(struct ctx *, void *), void 
  */
 enum err daemon_item(
     struct ctx *, struct tries *, int64_t key, const char *label, enum err e);
+
+/*
+ * each(x, wu) for the n workunits of a batch, but for those that are put aside, until
+ * it is time to end; daemon_item sees to its failures.  *done counts the good ones.
+ */
+enum err daemon_workunits(struct ctx *, struct tries *, struct workunit *, size_t n,
+    enum err (*each)(struct ctx *, struct workunit *), size_t *done);
 
 /* Pauses of a daemon that retries by daemon_item. */
 struct tries *daemon_tries(struct ctx *, int64_t first_s, int64_t most_s);

@@ -138,6 +138,12 @@ unit(struct ctx *x, void *arg)
 }
 
 static enum err
+move_along(struct ctx *x, struct workunit *wu)
+{
+	return daemon_unit(x, unit, &wu->id);
+}
+
+static enum err
 step(struct ctx *x, size_t *done)
 {
 	struct own *o = x->own;
@@ -147,17 +153,7 @@ step(struct ctx *x, size_t *done)
 	enum err e = workunits_due(
 	    x->db, &x->a, part, x->now, BATCH + o->tries->used, &wu, &n, &x->fail);
 
-	for (size_t i = 0; i < n && e == OK && !daemon_stopping(x); i++) {
-		if (tries_must_wait(o->tries, wu[i].id, x->now))
-			continue;
-		e = daemon_unit(x, unit, &wu[i].id);
-		*done += e == OK;
-		e = daemon_item(x, o->tries, wu[i].id,
-		    arena_printf(
-			&x->a, "[WU#%lld] %s", (long long)wu[i].id, wu[i].name),
-		    e);
-	}
-	return e;
+	return e != OK ? e : daemon_workunits(x, o->tries, wu, n, move_along, done);
 }
 
 static void

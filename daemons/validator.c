@@ -333,19 +333,7 @@ step(struct ctx *x, size_t *done)
 	if (e == OK)
 		e = workunits_to_validate(x->db, &x->a, part, o->appid,
 		    BATCH + o->tries->used, &wu, &n, &x->fail);
-	if (e != OK)
-		return e;
-	for (size_t i = 0; i < n && e == OK && !daemon_stopping(x); i++) {
-		if (tries_must_wait(o->tries, wu[i].id, x->now))
-			continue;
-		e = judge_workunit(x, &wu[i]);
-		*done += e == OK;
-		e = daemon_item(x, o->tries, wu[i].id,
-		    arena_printf(
-			&x->a, "[WU#%lld] %s", (long long)wu[i].id, wu[i].name),
-		    e);
-	}
-	return e;
+	return e != OK ? e : daemon_workunits(x, o->tries, wu, n, judge_workunit, done);
 }
 
 int

@@ -12,9 +12,8 @@
 #include "lib/fs.h"
 #include "model/states.h"
 #include "proto/blob.h"
+#include "proto/template.h"
 #include "lib/banned.h"
-
-enum { TEMPLATE_MAX_BYTES = 256 << 10, WU_NAME_MAX = 180, TEMPLATE_PATH_MAX = 63 };
 
 /* A template in memory.  It owns an arena, so that reading it again leaves nothing
  * behind. */
@@ -81,14 +80,6 @@ work_close(struct work *w)
 		key_free(w->upload_key);
 }
 
-char *
-work_template_path(struct arena *a, const char *given)
-{
-	if (strchr(given, '/') != NULL)
-		return arena_strdup(a, given);
-	return arena_printf(a, "templates/%s", given);
-}
-
 static struct template *
 template_named(struct work *w, const char *path)
 {
@@ -110,21 +101,17 @@ work_template(struct work *w, const char *path, const char **text, struct fail *
 	struct template *t = template_named(w, path);
 	char full[4400];
 	int64_t mtime, size;
-	enum err e;
+	enum err e = tmpl_path_check(path, f);
 
-	if (path[0] == '\0' || path[0] == '/' || strstr(path, "..") != NULL)
-		return FAIL(f, E_BADREQ,
-		    "template \"%s\": a path inside the project directory is needed, "
-		    "such "
-		    "as templates/out.xml",
-		    path);
+	if (e != OK)
+		return e;
 	snprintf(full, sizeof(full), "%s/%s", w->conf->project_dir, path);
 	mtime = fs_mtime(full);
 	size = fs_size(full);
 	if (t->text == NULL || mtime != t->mtime || size != t->size) {
 		arena_reset(&t->a);
 		t->text = NULL;
-		e = fs_read(&t->a, full, TEMPLATE_MAX_BYTES, &t->text, NULL, f);
+		e = fs_read(&t->a, full, TMPL_BYTES_MAX, &t->text, NULL, f);
 		if (e != OK)
 			return e;
 		t->mtime = mtime;
@@ -160,43 +147,15 @@ result_create(struct work *w, struct db *db, struct arena *a, const struct worku
 }
 
 enum err
-work_name_check(struct arena *a, const char *wu_name, const char *file, struct fail *f)
-{
-	const char *of = wu_name_file(a, wu_name);
-	size_t n = strlen(wu_name);
-
-	if (n == 0 || n > WU_NAME_MAX)
-		return FAIL(f, E_BADREQ,
-		    "workunit name of %zu bytes: 1 to %d are possible", n,
-		    (int)WU_NAME_MAX);
-	for (const char *p = wu_name; *p != '\0'; p++)
-		if (*p <= ' ' || *p == 0x7f || strchr("/%<>&\"'\\", *p) != NULL)
-			return FAIL(f, E_BADREQ,
-			    "workunit name %s: blanks, control bytes and / %% < > & \" "
-			    "' \\ "
-			    "cannot stand in it",
-			    wu_name);
-	if (file != NULL && (of == NULL || strcmp(of, file) != 0))
-		return FAIL(f, E_BADREQ,
-		    "workunit %s: its app schedules by locality, so it must be named "
-		    "%s__* "
-		    "after its large file",
-		    wu_name, file);
-	return OK;
-}
-
-enum err
 work_create(struct work *w, struct db *db, struct arena *a, struct workunit *wu,
     const char *xml_doc, const char *file, int64_t now, struct fail *f)
 {
-	enum err e = work_name_check(a, wu->name, file, f);
+	enum err e = wu_name_check(a, wu->name, file, f);
 
+	if (e == OK)
+		e = tmpl_path_check(wu->result_template_file, f);
 	if (e != OK)
 		return e;
-	if (strlen(wu->result_template_file) > TEMPLATE_PATH_MAX)
-		return FAIL(f, E_BADREQ,
-		    "output template %s: its path is over %d bytes",
-		    wu->result_template_file, (int)TEMPLATE_PATH_MAX);
 	assert(wu->appid != 0);
 	wu->create_time = now;
 	wu->transition_time = now; /* the transitioner sets the time of the next look */

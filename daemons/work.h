@@ -20,9 +20,6 @@ enum err work_open(
 
 void work_close(struct work *); /* NULL is fine */
 
-/* Where a template given on a command line stands, relative to the project: NAME, or
- * PATH. */
-char *work_template_path(struct arena *, const char *given);
 /* Text of a template by that path; read again when the file has changed.  E_NOTFOUND.
  */
 enum err work_template(
@@ -44,10 +41,5 @@ enum err result_create(struct work *, struct db *, struct arena *,
  */
 enum err work_create(struct work *, struct db *, struct arena *, struct workunit *,
     const char *xml_doc, const char *file, int64_t now, struct fail *);
-
-/* E_BADREQ unless wu_name is FILE__* for this file and fit for results and files named
- * after it. */
-enum err work_name_check(
-    struct arena *, const char *wu_name, const char *file, struct fail *);
 
 #endif

@@ -15,6 +15,7 @@
 #include "lib/proc.h"
 #include "lib/words.h"
 #include "proto/blob.h"
+#include "proto/template.h"
 #include "rules/daemon/daemon_rules.h"
 #include "lib/banned.h"
 
@@ -75,8 +76,8 @@ start(struct ctx *x)
 	enum err e;
 
 	o->tries = daemon_tries(x, PAUSE_FIRST_S, PAUSE_MOST_S);
-	o->input_template = work_template_path(x->life, o->input_template);
-	o->output_template = work_template_path(x->life, o->output_template);
+	o->input_template = tmpl_path(x->life, o->input_template);
+	o->output_template = tmpl_path(x->life, o->output_template);
 	if ((e = daemon_command(x, o->command, &o->argv, &o->argc)) != OK ||
 	    (e = work_open(x->life, x->conf, &o->work, &x->fail)) != OK ||
 	    (e = work_template(o->work, o->input_template, &text, &x->fail)) != OK ||

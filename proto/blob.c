@@ -9,7 +9,12 @@
 #include "proto/xml_table.h"
 #include "lib/banned.h"
 
-enum { VERSION_BLOB_MAX = 262143, FILES_MAX = 10000, FILE_NAME_MAX = 190 };
+enum {
+	VERSION_BLOB_MAX = 262143,
+	FILES_MAX = 10000,
+	FILE_NAME_MAX = 190,
+	WU_NAME_MAX = 180
+};
 
 /* --- app versions --- */
 
@@ -140,6 +145,29 @@ wu_name_file(struct arena *a, const char *wu_name)
 	return end == NULL || end == wu_name ?
 	           NULL :
 	           arena_memdup(a, wu_name, (size_t)(end - wu_name));
+}
+
+enum err
+wu_name_check(struct arena *a, const char *wu_name, const char *file, struct fail *f)
+{
+	const char *of = wu_name_file(a, wu_name);
+	size_t n = strlen(wu_name);
+
+	if (n == 0 || n > WU_NAME_MAX)
+		return FAIL(f, E_BADREQ,
+		    "workunit name of %zu bytes: 1 to %d are possible", n, WU_NAME_MAX);
+	for (const char *p = wu_name; *p != '\0'; p++)
+		if (*p <= ' ' || *p == 0x7f || strchr("/%<>&\"'\\", *p) != NULL)
+			return FAIL(f, E_BADREQ,
+			    "workunit name %s: blanks, control bytes and / %% < > & \" "
+			    "' \\ cannot stand in it",
+			    wu_name);
+	if (file != NULL && (of == NULL || strcmp(of, file) != 0))
+		return FAIL(f, E_BADREQ,
+		    "workunit %s uses the large file %s, so it must be named %s__*: "
+		    "otherwise no host would get it for that file",
+		    wu_name, file, file);
+	return OK;
 }
 
 enum err

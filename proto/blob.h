@@ -68,6 +68,12 @@ enum err blob_files(
  */
 char *wu_name_file(struct arena *, const char *wu_name);
 /*
+ * E_BADREQ unless this is a name for a workunit, its results and their files: at most
+ * 180 bytes, and FILE__* for its large file (NULL = any name will do).
+ */
+enum err wu_name_check(
+    struct arena *, const char *wu_name, const char *file, struct fail *);
+/*
  * E_BADREQ with the reason: empty, over 190 bytes, "..", "%", "/", control bytes, "__"
  * (locality file names).
  */

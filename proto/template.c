@@ -6,6 +6,26 @@
 #include "proto/normalise.h"
 #include "lib/banned.h"
 
+char *
+tmpl_path(struct arena *a, const char *given)
+{
+	if (strchr(given, '/') != NULL)
+		return arena_strdup(a, given);
+	return arena_printf(a, "templates/%s", given);
+}
+
+enum err
+tmpl_path_check(const char *path, struct fail *f)
+{
+	if (path[0] == '\0' || path[0] == '/' || strstr(path, "..") != NULL ||
+	    strlen(path) > TMPL_PATH_MAX)
+		return FAIL(f, E_BADREQ,
+		    "template \"%s\": a path inside the project of at most %d bytes is "
+		    "needed, such as templates/out.xml",
+		    path, TMPL_PATH_MAX);
+	return OK;
+}
+
 enum { NAME_MAX_BYTES = 64 };
 
 static int

@@ -11,6 +11,13 @@
 #include "lib/buf.h"
 #include "lib/err.h"
 
+enum { TMPL_BYTES_MAX = 256 << 10, TMPL_PATH_MAX = 63 /* of the column */ };
+
+/* Where a template that an admin names stands in the project: NAME, or PATH. */
+char *tmpl_path(struct arena *, const char *given);
+/* E_BADREQ: a path inside the project of at most TMPL_PATH_MAX bytes is needed. */
+enum err tmpl_path_check(const char *path, struct fail *);
+
 struct tmpl_elem {
 	char *name;
 	const char *outer, *inner; /* <x>..</x>, and what is between */

@@ -1,11 +1,54 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Documents that attaching clients read, and the search for scheduler URLs. */
+/*
+ * Documents that attaching clients read, what an account may be called, and the search
+ * for scheduler URLs.
+ */
 #include "proto/web.h"
 
 #include <stdbool.h>
 #include <string.h>
+#include "lib/text.h"
 #include "proto/normalise.h"
 #include "lib/banned.h"
+
+enum { ACCOUNT_TEXT_MAX = 254 };
+
+const char *
+account_bad_name(const char *s)
+{
+	size_t n = strlen(s);
+
+	if (n == 0)
+		return "A name is needed";
+	if (n > ACCOUNT_TEXT_MAX)
+		return "The name is too long";
+	if (text_white(s[0]) || text_white(s[n - 1]))
+		return "The name may not begin or end with white space";
+	if (strspn(s, "0123456789") == n)
+		return "The name may not be a number";
+	for (size_t i = 0; i < n; i++)
+		if ((unsigned char)s[i] < 32 || strchr("<>&\"\\|", s[i]) != NULL)
+			return "The name has a character that is not allowed";
+	return NULL;
+}
+
+const char *
+account_bad_email(const char *s)
+{
+	const char *at = strchr(s, '@'), *dot;
+
+	if (strlen(s) > ACCOUNT_TEXT_MAX || at == NULL || at == s ||
+	    strchr(at + 1, '@') != NULL)
+		return "Email address has invalid syntax";
+	dot = strchr(at + 1, '.');
+	if (dot == NULL || dot == at + 1 || s[strlen(s) - 1] == '.')
+		return "Email address has invalid syntax";
+	for (; *s != '\0'; s++)
+		if ((unsigned char)*s <= 32 || *s == 127 ||
+		    strchr("<>&\"\\(),:;[]", *s) != NULL)
+			return "Email address has invalid syntax";
+	return NULL;
+}
 
 static const char declaration[] = "<?xml version=\"1.0\" encoding=\"ISO-8859-1\" ?>\n";
 

@@ -7,6 +7,10 @@
 #include "model/conf.h"
 #include "model/snapshot.h"
 
+/* A name or e-mail address of an account: NULL, or why it is not one (wire.md 7.3). */
+const char *account_bad_name(const char *);
+const char *account_bad_email(const char *);
+
 /* The documents <error>, <account_out> and <project_config>. */
 void web_error(struct buf *, int error_num, const char *error_msg);
 void web_account(struct buf *, const char *authenticator);

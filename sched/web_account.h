@@ -18,10 +18,6 @@ enum { /* error numbers of web RPCs (wire.md 7) */
 	WEB_NO_CREATION = -208,
 };
 
-/* NULL, or why it is not one (wire.md 7.3). */
-const char *account_bad_name(const char *);
-const char *account_bad_email(const char *);
-
 /* Both write a whole document, an account or an error.  query: the decoded ones are its
  * parameters. */
 void account_create(

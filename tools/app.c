@@ -4,7 +4,7 @@
 #include "lib/buf.h"
 #include "lib/clock.h"
 #include "lib/fs.h"
-#include "proto/blob.h"
+#include "proto/template.h"
 #include "tools/catalog.h"
 #include "tools/conf_edit.h"
 #include "tools/template.h"
@@ -79,13 +79,13 @@ take_template(struct ctx *x, const char *file, const char *app, const char *kind
 
 	if (file == NULL)
 		return OK;
-	e = fs_read(x->a, file, TEMPLATE_MAX, &new, &n, x->f);
+	e = fs_read(x->a, file, TMPL_BYTES_MAX, &new, &n, x->f);
 	if (e == OK)
 		e = strcmp(kind, "in") == 0 ? template_check_in(x, file, new) :
 		                              template_check_out(x, file, new);
 	if (e != OK)
 		return e;
-	if (fs_read(x->a, to, TEMPLATE_MAX, &old, &have, NULL) == OK &&
+	if (fs_read(x->a, to, TMPL_BYTES_MAX, &old, &have, NULL) == OK &&
 	    (have != n || memcmp(old, new, n) != 0))
 		return FAIL(x->f, E_BADREQ,
 		    "%s is there with another text; remove it first", to);

@@ -6,6 +6,7 @@
 #include "lib/fs.h"
 #include "lib/words.h"
 #include "proto/blob.h"
+#include "proto/template.h"
 #include "lib/banned.h"
 
 enum { FILES_MOST = 1000 };
@@ -59,7 +60,7 @@ check_run(struct ctx *x, const void *opts, char **args, size_t n)
 
 	(void)opts;
 	for (size_t i = 0; i < n && e == OK; i++) {
-		e = fs_read(x->a, args[i], TEMPLATE_MAX, &text, NULL, x->f);
+		e = fs_read(x->a, args[i], TMPL_BYTES_MAX, &text, NULL, x->f);
 		if (e == OK)
 			e = i == 0 ? template_check_in(x, args[i], text) :
 			             template_check_out(x, args[i], text);

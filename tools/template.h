@@ -5,8 +5,6 @@
 
 #include "tools/cmd.h"
 
-enum { TEMPLATE_MAX = 256 << 10 };
-
 /* file is for messages.  E_BADREQ: what is wrong, with line and element. */
 enum err template_check_in(struct ctx *, const char *file, const char *text);
 enum err template_check_out(struct ctx *, const char *file, const char *text);

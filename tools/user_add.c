@@ -6,10 +6,11 @@
 #include "lib/clock.h"
 #include "lib/crypt.h"
 #include "lib/fs.h"
+#include "proto/web.h"
 #include "tools/catalog.h"
 #include "lib/banned.h"
 
-enum { EMAIL_MOST = 190, NAME_MOST = 190, SECRET_MAX = 4096, KEY_DIGITS = 32 };
+enum { SECRET_MAX = 4096, KEY_DIGITS = 32 };
 
 struct user_opts {
 	const char *name, *password_file;
@@ -23,20 +24,6 @@ static const struct opt user_options[] = {
 	    "File with a password; without it the account is used by its key only." },
 	{ 0 },
 };
-
-static enum err
-check_email(struct ctx *x, const char *email)
-{
-	const char *at = strchr(email, '@');
-
-	if (at == NULL || at == email || at[1] == '\0' || strchr(at + 1, '@') != NULL ||
-	    strlen(email) > EMAIL_MOST)
-		return ctx_usage(x, "\"%.80s\" is no e-mail address", email);
-	for (const char *p = email; *p != '\0'; p++)
-		if (!isgraph((unsigned char)*p) || strchr("<>\"'&", *p) != NULL)
-			return ctx_usage(x, "\"%.80s\" is no e-mail address", email);
-	return OK;
-}
 
 /* What clients send is the MD5 of password and address; that is hashed again
  * (wire.md 7.4). */
@@ -68,18 +55,20 @@ user_add_run(struct ctx *x, const void *opts, char **args, size_t n)
 		.email_addr = email,
 		.authenticator = key,
 		.cross_project_id = cpid };
-	enum err e = check_email(x, email);
+	const char *bad = account_bad_email(email);
+	enum err e;
 
 	(void)n;
 	for (char *p = email; *p != '\0'; p++)
 		*p = (char)tolower((unsigned char)*p);
-	if (e != OK)
-		return e;
+	if (bad != NULL)
+		return ctx_usage(x, "%.80s: %s", args[0], bad);
 	u.name = o->name != NULL ? arena_strdup(x->a, o->name) :
 	                           arena_memdup(x->a, email, strcspn(email, "@"));
-	if (u.name[0] == '\0' || strlen(u.name) > NAME_MOST ||
-	    strpbrk(u.name, "<>&") != NULL)
-		return ctx_usage(x, "--name: 1 to %d bytes without < > &", NAME_MOST);
+	bad = account_bad_name(u.name);
+	if (bad != NULL)
+		return ctx_usage(
+		    x, "%.80s: %s; --name NAME gives another", u.name, bad);
 	random_hex(key, KEY_DIGITS);
 	random_hex(cpid, KEY_DIGITS);
 	e = ctx_db(x);

@@ -10,11 +10,12 @@
 #include "lib/fs.h"
 #include "lib/words.h"
 #include "proto/blob.h"
+#include "proto/template.h"
 #include "tools/catalog.h"
 #include "tools/template.h"
 #include "lib/banned.h"
 
-enum { NAME_MOST = 180, TEMPLATE_PATH_MOST = 63, FILES_MOST = 1000 };
+enum { FILES_MOST = 1000 };
 
 struct work_opts {
 	const char *file, *name, *arguments, *from, *to, *in, *out;
@@ -60,7 +61,7 @@ static enum err
 name_it(struct ctx *x, const struct work_opts *o, struct work *w)
 {
 	const char *tail = o->name;
-	char random[9], *of;
+	char random[9];
 
 	if (tail == NULL && o->from != NULL && o->to != NULL)
 		tail = arena_printf(x->a, "%s_%s", o->from, o->to);
@@ -74,22 +75,8 @@ name_it(struct ctx *x, const struct work_opts *o, struct work *w)
 		w->wu.name = arena_strdup(x->a, tail);
 	else
 		w->wu.name = arena_printf(x->a, "%s_%s", w->app->name, tail);
-	for (const char *p = w->wu.name; *p != '\0'; p++)
-		if (*p <= ' ' || *p == 0x7f || strchr("/%<>&\"'\\", *p) != NULL)
-			return ctx_usage(x,
-			    "name %s: no blanks, control bytes and / %% < > & \" ' \\",
-			    w->wu.name);
-	if (strlen(w->wu.name) > NAME_MOST)
-		return ctx_usage(
-		    x, "the name %s is over %d bytes", w->wu.name, NAME_MOST);
-	of = wu_name_file(x->a, w->wu.name);
-	if (w->file != NULL && (of == NULL || strcmp(of, w->file->name) != 0))
-		return FAIL(x->f, E_BADREQ,
-		    "workunit %s uses the large file %s, so it must be named %s__*; "
-		    "otherwise no "
-		    "host would get it for that file",
-		    w->wu.name, w->file->name, w->file->name);
-	return OK;
+	return wu_name_check(
+	    x->a, w->wu.name, w->file == NULL ? NULL : w->file->name, x->f);
 }
 
 static enum err
@@ -169,10 +156,8 @@ gather_inputs(struct ctx *x, const struct work_opts *o, struct work *w)
 static char *
 template_path(struct ctx *x, const char *given, const char *app, const char *kind)
 {
-	if (given == NULL)
-		return arena_printf(x->a, "templates/%s_%s.xml", app, kind);
-	return strchr(given, '/') != NULL ? arena_strdup(x->a, given) :
-	                                    arena_printf(x->a, "templates/%s", given);
+	return tmpl_path(
+	    x->a, given != NULL ? given : arena_printf(x->a, "%s_%s.xml", app, kind));
 }
 
 static enum err
@@ -184,20 +169,15 @@ fill_templates(struct ctx *x, const struct work_opts *o, struct work *w)
 					  w->file == NULL ? "" : w->file->name },
 		{ "%FROM%", o->from == NULL ? "%FROM%" : o->from },
 		{ "%TO%", o->to == NULL ? "%TO%" : o->to } };
-	enum err e =
-	    strlen(out) > TEMPLATE_PATH_MOST || out[0] == '/' || strstr(out, "..") ?
-		ctx_usage(x,
-		    "%s: a path of at most %d bytes inside the project is needed", out,
-		    TEMPLATE_PATH_MOST) :
-		OK;
+	enum err e = tmpl_path_check(out, x->f);
 
 	if (e == OK)
-		e = fs_read(x->a, project_path(x->a, x->cf, out), TEMPLATE_MAX, &text,
+		e = fs_read(x->a, project_path(x->a, x->cf, out), TMPL_BYTES_MAX, &text,
 		    NULL, x->f);
 	if (e == OK)
 		e = template_check_out(x, out, text);
 	if (e == OK)
-		e = fs_read(x->a, project_path(x->a, x->cf, in), TEMPLATE_MAX, &text,
+		e = fs_read(x->a, project_path(x->a, x->cf, in), TMPL_BYTES_MAX, &text,
 		    NULL, x->f);
 	if (e != OK)
 		return e;

@@ -11,6 +11,7 @@
 #include "daemons/work.h"
 #include "lib/fs.h"
 #include "lib/words.h"
+#include "proto/blob.h"
 #include "lib/banned.h"
 
 static const struct {
@@ -79,7 +80,7 @@ START_TEST(name_by_table)
 {
 	struct arena a = { 0 };
 	struct fail f = { 0 };
-	enum err e = work_name_check(&a, name_cases[_i].wu, name_cases[_i].file, &f);
+	enum err e = wu_name_check(&a, name_cases[_i].wu, name_cases[_i].file, &f);
 
 	ck_assert_msg(
 	    (e == OK) == name_cases[_i].good, "%s: %s", name_cases[_i].wu, f.detail);
@@ -95,10 +96,10 @@ START_TEST(name_too_long)
 
 	memset(name, 'x', sizeof(name));
 	name[180] = '\0';
-	ck_assert_int_eq(work_name_check(&a, name, NULL, &f), OK);
+	ck_assert_int_eq(wu_name_check(&a, name, NULL, &f), OK);
 	name[180] = 'x';
 	name[181] = '\0';
-	ck_assert_int_eq(work_name_check(&a, name, NULL, &f), E_BADREQ);
+	ck_assert_int_eq(wu_name_check(&a, name, NULL, &f), E_BADREQ);
 	arena_free(&a);
 }
 END_TEST

@@ -9,7 +9,7 @@
 #include "sched/fcgi.h"
 #include "sched/refuse.h"
 #include "sched/upload_store.h"
-#include "sched/web_account.h"
+#include "proto/web.h"
 #include "sched/web_page.h"
 #include "lib/banned.h"
 
