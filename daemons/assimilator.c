@@ -5,9 +5,7 @@
  * after a crash it may be done once more, never not at all.  A workunit that cannot be
  * handed over is put aside; the rest go on.
  */
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 #include "daemons/loop.h"
 #include "daemons/outputs.h"
 #include "db/entity.h"
@@ -120,16 +118,8 @@ note_error(struct ctx *x, const struct finished *w)
 	char when[21];
 	const char *line = arena_printf(&x->a, "%s\t%s\t%d\n", clock_text(x->now, when),
 	    w->wu->name, w->error_mask);
-	size_t n = strlen(line);
-	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
-	enum err e = OK;
 
-	if (fd < 0)
-		return FAIL_ERRNO(&x->fail, "%s", path);
-	if (write(fd, line, n) != (ssize_t)n || fsync(fd) != 0)
-		e = FAIL_ERRNO(&x->fail, "%s", path);
-	close(fd);
-	return e;
+	return fs_append(path, line, strlen(line), 0644, &x->fail);
 }
 
 /* CMD WUNAME FILE...; a failed workunit has no files and its error bits in the

@@ -5,8 +5,6 @@
  * written to an archive, one file per day; after a crash a workunit may stand in it
  * twice.
  */
-#include <fcntl.h>
-#include <unistd.h>
 #include "daemons/archive.h"
 #include "daemons/loop.h"
 #include "db/entity.h"
@@ -54,15 +52,8 @@ append(struct ctx *x, const struct buf *text)
 	char when[21];
 	const char *path = arena_printf(
 	    &x->a, "%s/purged-%.10s.xml", o->dir, clock_text(x->now, when));
-	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0640);
-	enum err e = OK;
 
-	if (fd < 0)
-		return FAIL_ERRNO(&x->fail, "%s", path);
-	if (write(fd, text->p, text->n) != (ssize_t)text->n || fsync(fd) != 0)
-		e = FAIL_ERRNO(&x->fail, "%s", path);
-	close(fd);
-	return e;
+	return fs_append(path, text->p, text->n, 0640, &x->fail);
 }
 
 static enum err

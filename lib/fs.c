@@ -184,6 +184,38 @@ fs_write(const char *path, const void *p, size_t n, unsigned mode, struct fail *
 }
 
 static enum err
+append_fd(int fd, const char *path, const void *p, size_t n, struct fail *f)
+{
+	struct stat st;
+	enum err e;
+
+	while (flock(fd, LOCK_EX) < 0)
+		if (errno != EINTR)
+			return FAIL_ERRNO(f, "locking %s", path);
+	if (fstat(fd, &st) < 0)
+		return FAIL_ERRNO(f, "looking at %s", path);
+	if (write_all(fd, p, n) && fsync(fd) == 0)
+		return OK;
+	e = FAIL_ERRNO(f, "adding to %s", path);
+	if (ftruncate(fd, st.st_size) < 0)
+		return FAIL_ERRNO(f, "%s has half a record at its end", path);
+	return e;
+}
+
+enum err
+fs_append(const char *path, const void *p, size_t n, unsigned mode, struct fail *f)
+{
+	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, mode);
+	enum err e;
+
+	if (fd < 0)
+		return FAIL_ERRNO(f, "opening %s", path);
+	e = append_fd(fd, path, p, n, f);
+	close(fd);
+	return e;
+}
+
+static enum err
 copy_fd(int from, const char *from_path, const char *to, unsigned mode, struct fail *f)
 {
 	struct tmp t;

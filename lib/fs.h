@@ -18,6 +18,12 @@ enum err fs_read(
  */
 enum err fs_write(
     const char *path, const void *, size_t n, unsigned mode, struct fail *);
+/*
+ * Adds to the end of a file (created with mode, umask applies) and flushes; others that
+ * append wait meanwhile.  All of it or nothing: what a full disk cut off is taken back.
+ */
+enum err fs_append(
+    const char *path, const void *, size_t n, unsigned mode, struct fail *);
 /* As atomic as fs_write().  E_NOTFOUND if from is absent. */
 enum err fs_copy(const char *from, const char *to, unsigned mode, struct fail *);
 /* Creates an empty file if absent; one that is there keeps content and time. */

@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <string.h>
 #include "lib/fs.h"
+#include "tools/procfs.h"
 #include "lib/banned.h"
 
 enum { STATE_MAX = 1 << 20 };
@@ -45,6 +46,30 @@ state_supervised(struct arena *a, const struct conf *cf)
 	return fs_locked(state_lock_path(a, cf));
 }
 
+/*
+ * Within which pids mean what they meant: since this boot, and in a container since its
+ * first process.
+ */
+static char *
+era(struct arena *a)
+{
+	struct procfs first = { 0 };
+	char *boot = arena_strdup(a, "");
+
+	fs_read(a, "/proc/sys/kernel/random/boot_id", 100, &boot, NULL, NULL);
+	procfs_read(1, &first);
+	return arena_printf(a, "%.36s/%llu", boot, (unsigned long long)first.start);
+}
+
+/* The pids of another era are other processes' now. */
+static void
+forget_pids(struct state *s)
+{
+	s->supervisor = 0;
+	for (size_t i = 0; i < s->n; i++)
+		s->procs[i].pid = s->procs[i].session = 0;
+}
+
 static json_t *
 proc_json(const struct state_proc *p)
 {
@@ -66,7 +91,7 @@ state_write(
 
 	for (size_t i = 0; i < s->n; i++)
 		json_array_append_new(list, proc_json(&s->procs[i]));
-	root = json_pack("{s:{s:I, s:I}, s:o}", "supervisor", "pid",
+	root = json_pack("{s:s, s:{s:I, s:I}, s:o}", "era", era(a), "supervisor", "pid",
 	    (json_int_t)s->supervisor, "start", (json_int_t)s->supervisor_start,
 	    "processes", list);
 	n = json_dumpb(root, NULL, 0, flags);
@@ -97,6 +122,7 @@ state_read(struct arena *a, const struct conf *cf, struct state *s, struct fail 
 {
 	const char *path = state_path(a, cf);
 	json_t *root, *list, *sup;
+	const char *of;
 	char *text;
 	size_t n;
 	enum err e = fs_read(a, path, STATE_MAX, &text, &n, f);
@@ -115,6 +141,9 @@ state_read(struct arena *a, const struct conf *cf, struct state *s, struct fail 
 	s->procs = NEWN(a, struct state_proc, json_array_size(list) + 1);
 	for (; s->n < json_array_size(list); s->n++)
 		s->procs[s->n] = proc_from(a, json_array_get(list, s->n));
+	of = json_string_value(json_object_get(root, "era"));
+	if (of == NULL || strcmp(of, era(a)) != 0)
+		forget_pids(s);
 	json_decref(root);
 	return OK;
 }

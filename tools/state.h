@@ -43,8 +43,10 @@ struct state {
 
 enum err state_write(
     struct arena *, const struct conf *, const struct state *, struct fail *);
-/* E_NOTFOUND if there is none.  One that cannot be read counts as none: /proc knows the
- * rest. */
+/*
+ * E_NOTFOUND if there is none.  One that cannot be read counts as none: /proc knows the
+ * rest.  Pids noted before the machine or its container started anew read as 0.
+ */
 enum err state_read(struct arena *, const struct conf *, struct state *, struct fail *);
 char *state_lock_path(struct arena *, const struct conf *);
 /* Does a supervisor of this project live? */

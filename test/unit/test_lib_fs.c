@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -115,6 +116,29 @@ START_TEST(fs_copies)
 	ck_assert_int_eq(memcmp(text, big, sizeof(big)), 0);
 	ck_assert_int_eq(fs_copy(in_dir("none"), in_dir("to"), 0755, &f), E_NOTFOUND);
 	ck_assert_int_eq(fs_size(in_dir("to")), sizeof(big));
+}
+END_TEST
+
+/* A limit on the size of files stands for a full disk. */
+START_TEST(fs_append_is_whole_or_nothing)
+{
+	struct rlimit was, small;
+	char *p;
+
+	ck_assert_int_eq(fs_append(in_dir("log"), "one\n", 4, 0640, &f), OK);
+	signal(SIGXFSZ, SIG_IGN);
+	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &was), 0);
+	small = was;
+	small.rlim_cur = 6;
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
+	ck_assert_int_eq(fs_append(in_dir("log"), "two\n", 4, 0640, &f), E_SYS);
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &was), 0);
+	ck_assert_int_eq(fs_read(&a, in_dir("log"), 100, &p, NULL, &f), OK);
+	ck_assert_str_eq(p, "one\n");
+	ck_assert_int_eq(fs_append(in_dir("log"), "two\n", 4, 0640, &f), OK);
+	ck_assert_int_eq(fs_read(&a, in_dir("log"), 100, &p, NULL, &f), OK);
+	ck_assert_str_eq(p, "one\ntwo\n");
+	ck_assert_int_eq(fs_append(in_dir("none/log"), "x", 1, 0640, &f), E_SYS);
 }
 END_TEST
 
@@ -391,6 +415,7 @@ UNIT_MAIN("lib_fs", {
 	ADD(fs_writes_and_reads);
 	ADD(fs_write_is_atomic);
 	ADD(fs_copies);
+	ADD(fs_append_is_whole_or_nothing);
 	ADD(fs_small_moves);
 	ADD(fs_directories);
 	ADD(fs_lock_keeps_others_out);

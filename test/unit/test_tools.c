@@ -2,11 +2,15 @@
 /* What the commands compute without a project: tables in tools.def. */
 #include "test/unit/unit.h"
 
+#include <limits.h>
+#include <string.h>
 #include <unistd.h>
+#include "lib/fs.h"
 #include "lib/near.h"
 #include "lib/words.h"
 #include "tools/human.h"
 #include "tools/procfs.h"
+#include "tools/state.h"
 #include "lib/banned.h"
 
 #define STAT(...)
@@ -144,7 +148,39 @@ START_TEST(words)
 }
 END_TEST
 
+/* A file of a time when the pids were other processes' must not make them ours. */
+START_TEST(pids_of_another_era)
+{
+	struct arena a = { 0 };
+	struct fail f = { 0 };
+	char dir[PATH_MAX], service[] = "one", *text, *era, *path;
+	struct conf cf = { .run_dir = dir };
+	struct state_proc p = { service, LIFE_RUNNING, 77, 66, 55, 44, 0, NULL };
+	struct state s = { 66, 11, &p, 1 }, back;
+
+	unit_dir(dir);
+	ck_assert_int_eq(state_write(&a, &cf, &s, &f), OK);
+	ck_assert_int_eq(state_read(&a, &cf, &back, &f), OK);
+	ck_assert_int_eq(back.supervisor, 66);
+	ck_assert_int_eq(back.procs[0].pid, 77);
+	path = arena_printf(&a, "%s/state.json", dir);
+	ck_assert_int_eq(fs_read(&a, path, 10000, &text, NULL, &f), OK);
+	era = strstr(text, "\"era\": \"");
+	ck_assert_ptr_nonnull(era);
+	era[8] = era[8] == '0' ? '1' : '0';
+	ck_assert_int_eq(fs_write(path, text, strlen(text), 0644, &f), OK);
+	ck_assert_int_eq(state_read(&a, &cf, &back, &f), OK);
+	ck_assert_int_eq(back.supervisor, 0);
+	ck_assert_int_eq(back.procs[0].pid, 0);
+	ck_assert_int_eq(back.procs[0].session, 0);
+	ck_assert_str_eq(back.procs[0].name, "one");
+	ck_assert_int_eq(fs_rmtree(dir, &f), OK);
+	arena_free(&a);
+}
+END_TEST
+
 UNIT_MAIN("tools", {
+	ADD(pids_of_another_era);
 	ADD_LOOP(stat_lines, N(stats));
 	ADD(ourselves);
 	ADD_LOOP(sizes, N(bytes));
