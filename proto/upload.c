@@ -12,6 +12,8 @@
 #include "proto/normalise.h"
 #include "lib/banned.h"
 
+enum { MESSAGE_MAX = 255 }; /* shown to the user (wire.md 6.3) */
+
 static const char data_tag[] = "<data>";
 
 /* --- server --- */
@@ -115,7 +117,7 @@ upload_reply(struct buf *b, int status, const char *message, int64_t file_size)
 	buf_printf(b, "<data_server_reply>\n    <status>%d</status>\n", status);
 	if (message != NULL) {
 		buf_puts(b, "    <message>");
-		for (size_t i = 0; message[i] != '\0' && i < 255; i++)
+		for (size_t i = 0; i < MESSAGE_MAX && message[i] != '\0'; i++)
 			buf_xml(b, (char[]){ message[i], '\0' });
 		buf_puts(b, "</message>\n");
 	}
