@@ -11,7 +11,7 @@
 #include <string.h>
 #include "lib/banned.h"
 
-enum { SHORT_TEXT = 64, TEXT_MAX = 65535 };
+enum { SHORT_TEXT = 64, TEXT_MAX = 65535, MEDIUMTEXT_MAX = 16777215 };
 
 /*
  * Columns of whole rows that are not a VARCHAR, so neither made valid nor cut: blobs.
@@ -102,7 +102,16 @@ bind_f64(struct db *db, MYSQL_BIND *b, double v)
 	b->buffer = copy;
 }
 
-/* letter: s, t or b as in db.h. */
+/* Bytes that a column of the letter takes. */
+static size_t
+text_max(char letter)
+{
+	return letter == 's' ? DB_VARCHAR_MAX :
+	       letter == 't' ? TEXT_MAX :
+	                       MEDIUMTEXT_MAX;
+}
+
+/* letter: s, t, m or b as in db.h. */
 static void
 bind_text(struct db *db, MYSQL_BIND *b, char letter, const char *text)
 {
@@ -111,8 +120,7 @@ bind_text(struct db *db, MYSQL_BIND *b, char letter, const char *text)
 		return;
 	}
 	if (letter != 'b')
-		text = text_valid(&db->scratch, text, db->text_bytes,
-		    letter == 's' ? DB_VARCHAR_MAX : TEXT_MAX);
+		text = text_valid(&db->scratch, text, db->text_bytes, text_max(letter));
 	b->buffer_type = letter == 'b' ? MYSQL_TYPE_BLOB : MYSQL_TYPE_STRING;
 	b->buffer = (void *)(uintptr_t)text;
 	b->buffer_length = strlen(text);

@@ -62,6 +62,7 @@ enum err db_ready(struct db *, struct fail *);
  *   f  double (not finite: 0)
  *   s  const char *, text for a VARCHAR: made valid, cut at 254 bytes; NULL = SQL NULL
  *   t  const char *, text for a TEXT: made valid, cut at 65535 bytes
+ *   m  const char *, text for a MEDIUMTEXT: made valid, cut at 16777215 bytes
  *   b  const char *, raw bytes for a BLOB
  *   R  const void *, a row of the statement's shape, all its columns (id 0: assigned)
  *   I  const int64_t *, size_t: a list of 1 to 64, padded to 1, 4, 16 or 64 by

@@ -154,10 +154,11 @@ enum err snapshot_search(struct db *, struct arena *, const struct conf *,
     const struct request *, struct rng *, size_t k, struct snapshot *, struct fail *);
 /*
  * Candidates of snapshot.files, in their order, from index `from` on, until 4 x need
- * are there; what comes after stays without jobs, and its flags are the careful ones
- * (has_unsent, has_open_wu, has_any_wu true: no delete order).  Ids increase from the
- * last one that this user got; if there are none, ids that were skipped and are older
- * than conf's locality_skip_release seconds are offered.
+ * are there or 256 sets were looked at; what comes after stays without jobs, and its
+ * flags are the careful ones (has_unsent, has_open_wu, has_any_wu true: no delete
+ * order).  Ids increase from the last one that this user got; if there are none, ids
+ * that were skipped and are older than conf's locality_skip_release seconds are
+ * offered.
  */
 enum err snapshot_jobs(struct db *, struct arena *, const struct conf *, size_t from,
     size_t need, int64_t now, struct snapshot *, struct fail *);

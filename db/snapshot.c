@@ -15,6 +15,9 @@
 /* Candidates looked at for each job that is wanted: some will not fit. */
 enum { CANDIDATES_PER_JOB = 4 };
 
+/* A host may name every file there is; each costs some statements. */
+enum { FILES_LOOKED_AT = 256 };
+
 /* A generator may say that nothing can be made before the transitioner has made the
  * results of its last workunit; so long that word is news, in s. */
 enum { NEWS_S = 60 };
@@ -335,7 +338,7 @@ snapshot_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t from
 
 	for (size_t i = from; i < s->nfiles; i++) {
 		struct snap_file *file = &s->files[i];
-		if (got >= most) {
+		if (got >= most || i - from >= FILES_LOOKED_AT) {
 			file->has_unsent = file->has_open_wu = file->has_any_wu = true;
 			continue;
 		}

@@ -118,7 +118,7 @@ stmt_args(enum stmt_id id, va_list ap, struct db_arg *arg)
 			assert(arg[k].n > 0);
 			break;
 		default:
-			assert(strchr("stbR", letters[k]) != NULL);
+			assert(strchr("stmbR", letters[k]) != NULL);
 			arg[k].p = va_arg(ap, const void *);
 		}
 	}

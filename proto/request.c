@@ -28,7 +28,7 @@ enum {
 	TRICKLES_MAX = 1000,
 	NCPUS_MAX = 4096,
 	BLOB_MAX = 65535,
-	PREFS_MAX = 65535,
+	PREFS_MAX = 65000, /* with its element it fits a BLOB */
 	KEY_MAX = 4095,
 };
 

@@ -11,7 +11,7 @@
 #include "proto/normalise.h"
 #include "lib/banned.h"
 
-enum { ACCOUNT_TEXT_MAX = 254 };
+enum { ACCOUNT_TEXT_MAX = 190 }; /* of its columns */
 
 const char *
 account_bad_name(const char *s)

@@ -13,6 +13,8 @@
 #include "sched/web_page.h"
 #include "lib/banned.h"
 
+#define A48 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+
 static struct arena a;
 
 static struct conf *
