@@ -48,11 +48,13 @@ static const struct failure {
 	{ 1213, E_RETRY, false, false },  /* deadlock; Galera: certification */
 	{ 1243, E_RETRY, true, false },   /* prepared statement is not known */
 	{ 1264, E_BADREQ, false, false }, /* number out of range */
+	{ 1290, E_DB, true, false },      /* read-only: no longer the primary     */
 	{ 1317, E_RETRY, false, true },   /* statement was interrupted */
 	{ 1366, E_BADREQ, false, false }, /* value of a wrong form */
 	{ 1406, E_BADREQ, false, false }, /* text too long */
 	{ 1412, E_RETRY, false, false },  /* table was altered meanwhile */
 	{ 1615, E_RETRY, true, false },   /* statement must be prepared again */
+	{ 1836, E_DB, true, false },      /* read-only                            */
 	{ 1927, E_RETRY, true, true },    /* connection was killed */
 	{ 2006, E_RETRY, true, true },    /* server has gone away */
 	{ 2013, E_RETRY, true, true },    /* connection lost during a statement */

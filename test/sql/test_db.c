@@ -7,6 +7,7 @@
 #include "test/unit/unit.h"
 
 #include "db/entity.h"
+#include "db/life.h"
 #include "db/schema.h"
 #include "db/trigger.h"
 #include "lib/fs.h"
@@ -281,6 +282,29 @@ START_TEST(no_byte_fails_an_rpc)
 }
 END_TEST
 
+START_TEST(an_rpc_keeps_what_validation_learned)
+{
+	struct host_app_version *got, seen = { .host_id = 77,
+		.app_version_id = 3,
+		.max_jobs_per_day = 8,
+		.consecutive_valid = 4 };
+	struct result r = { .hostid = 77, .app_version_id = 3 };
+	size_t n;
+
+	ck_ok(host_app_version_save(db, &seen, &f));
+	ck_ok(hav_judged(db, &r, true, 10, &f));
+	seen.n_jobs_today = 2;
+	ck_ok(host_app_version_save(db, &seen, &f));
+	ck_ok(host_app_versions(db, &a, 77, &got, &n, &f));
+	ck_assert_uint_eq(n, 1);
+	ck_assert_int_eq(got->n_jobs_today, 2);
+	ck_assert_int_eq(got->consecutive_valid, 5);
+	seen.consecutive_valid = 0;
+	ck_ok(host_app_version_save(db, &seen, &f));
+	ck_ok(host_app_versions(db, &a, 77, &got, &n, &f));
+	ck_assert_int_eq(got->consecutive_valid, 0);
+}
+END_TEST
 START_TEST(held_files_are_written_when_they_change)
 {
 	const int64_t first[] = { 3, 1, 2 }, second[] = { 2, 9 };
@@ -519,6 +543,7 @@ UNIT_MAIN("db", {
 	ADD(a_lock_that_is_held_is_retried);
 	ADD(who_cannot_connect_is_told_why);
 	ADD(no_byte_fails_an_rpc);
+	ADD(an_rpc_keeps_what_validation_learned);
 	ADD(held_files_are_written_when_they_change);
 	ADD(the_loader_takes_held_files);
 	ADD(the_loader_picks_from_the_working_set);
