@@ -179,6 +179,9 @@ store_finish(struct store_file *s, const char *md5, struct fail *f)
 	if (st.st_size > s->nbytes && ftruncate(s->fd, s->nbytes) < 0)
 		return FAIL_ERRNO(f, "cutting %s", s->part);
 	e = check_md5(s, md5, f);
+	/* The client deletes its copy when it hears that the upload is done. */
+	if (e == OK && fsync(s->fd) < 0)
+		e = FAIL_ERRNO(f, "writing %s to disk", s->part);
 	return e == OK ? fs_rename(s->part, s->path, f) : e;
 }
 
