@@ -46,6 +46,16 @@ equal() { # GOT WANTED
 	}
 }
 
+says() { # STATUS TEXT COMMAND...: its exit status and a part of what it says
+	local status=$1 text=$2 said
+	shift 2
+	said=$("$@" 2>&1)
+	equal $? "$status" && [[ $said == *"$text"* ]] || {
+		echo "$said"
+		return 1
+	}
+}
+
 # need WHAT COMMAND...: a step without which nothing else makes sense.
 need() {
 	local before=$failed

@@ -133,10 +133,15 @@ figures() {
 	}'
 }
 
-# Lines "HOST RESULT" of all that was ever sent; from the database, without any program of ours.
-ledger() {
+# SQL from standard input or after -e, without any program of ours.
+project_sql() { # [OPTION...]
 	as_owner mariadb --no-defaults -N -B --socket="$(project_option db_socket)" \
-		--user="$(project_option db_user)" "$(project_option db_name)" <"$here/ledger.sql"
+		--user="$(project_option db_user)" "$(project_option db_name)" "$@"
+}
+
+# Lines "HOST RESULT" of all that was ever sent.
+ledger() {
+	project_sql <"$here/ledger.sql"
 }
 
 # --- hosts: one directory each, in $hosts; hostN belongs to the user hostN@example.org

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # For tests of the FastCGI programs: a private project directory with an Apache of its own, made from the
 # template that locus create uses.  Sourced; needs $source and $build, as run-it sets them.  Everything is below $T.
-T=$(mktemp -d /tmp/locus-sched-XXXXXX)
+. "$source/test/it/mariadb.sh"
+. "$source/test/it/project.sh"
+T=$(mktemp -d "${TMPDIR:-/tmp}/locus-sched.XXXXXX") || exit 1
+DB=$T/db
 PIDS=
 FAILED=0
 PASSED=0
@@ -11,6 +14,7 @@ cleanup() {
 	for p in $PIDS; do kill "$p" 2>/dev/null; done
 	for p in $PIDS; do wait "$p" 2>/dev/null; done
 	PIDS=
+	mariadb_stop "$DB"
 }
 tidy() { if [ "$FAILED" = 0 ]; then rm -rf "$T"; else echo "kept: $T" >&2; fi; }
 trap 'cleanup; tidy' EXIT
@@ -27,12 +31,6 @@ expect() {
 	if grep -q -- "$2" "$3"; then ok "$1"; else not_ok "$1: no $2 in:"; head -c 150 "$3" | tr "\n" " "; echo; fi
 }
 skip() { echo "skipped: $1"; echo "$(basename "$0"): 0 passed, 0 failed"; exit 0; }
-
-free_port() {
-	p=$((20000 + $$ % 20000))
-	while (exec 3<>"/dev/tcp/127.0.0.1/$p") 2>/dev/null; do p=$((p + 1)); done
-	echo "$p"
-}
 
 # make_project CONFIG_LINES: directories, config.xml
 make_project() {
@@ -52,6 +50,22 @@ make_project() {
 	</config></boinc>
 	XML
 }
+
+# make_project_with_db CONFIG_LINES: a key and a database too, with the rows of sched-project.sql
+make_project_with_db() {
+	command -v mariadbd >/dev/null || skip "mariadb-server is not installed"
+	mkdir "$DB" && chmod 755 "$T"
+	mariadb_start "$DB" || exit 1
+	make_project "<db_name>stars</db_name><db_user>root</db_user><db_socket>$DB/mysql.sock</db_socket>
+<locality_scheduling>1</locality_scheduling>$1"
+	mkdir -p "$P"/locality_scheduling/{need_work,no_work_available,file_working_set,files_no_work}
+	public_key > "$P/keys/code_sign_public"
+	{
+		echo 'CREATE DATABASE stars; USE stars;'
+		cat "$source/db/schema.sql" "$source/test/it/sched-project.sql"
+	} | mariadb_sql "$DB" || exit 1
+}
+sql() { mariadb_sql "$DB" stars -N -e "$1"; }
 
 # A public key of the format, made up.
 public_key() {
