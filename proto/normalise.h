@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tag soup in, well-formed XML out: what stands between the bytes of a client, or an
+ * Broken XML in, well-formed XML out: what stands between the bytes of a client, or an
  * old blob, and lib/xml (wire.md 10.1).  Raw regions are cut out by byte search, stray
  * & and < become text, control bytes go, elements left open are closed.
  */

@@ -43,7 +43,8 @@ params_of_args(const struct stmt_info *st, size_t list)
 	size_t n = 0;
 
 	for (const char *p = st->args; *p != '\0'; p++) {
-		ck_assert_msg(strchr("ifstmbRIS", *p) != NULL, "%s: '%c'", st->name, *p);
+		ck_assert_msg(
+		    strchr("ifstmbRIS", *p) != NULL, "%s: '%c'", st->name, *p);
 		n += *p == 'R' ? st->shape->ncols : (*p == 'I' || *p == 'S') ? list : 1;
 	}
 	return n;
