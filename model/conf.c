@@ -322,7 +322,7 @@ resolve_dirs(struct parse *p)
 {
 	struct conf *cf = p->cf;
 	char **dirs[] = { &cf->key_dir, &cf->download_dir, &cf->upload_dir,
-		&cf->log_dir, &cf->run_dir };
+		&cf->log_dir, &cf->run_dir, &cf->debug_req_reply_dir };
 	char *slash = strrchr(p->path, '/'), here[PATH_MAX];
 	const char *base;
 
@@ -338,7 +338,7 @@ resolve_dirs(struct parse *p)
 	else if (cf->project_dir[0] != '/')
 		cf->project_dir = arena_printf(p->a, "%s/%s", base, cf->project_dir);
 	for (size_t i = 0; i < N(dirs); i++)
-		if ((*dirs[i])[0] != '/')
+		if ((*dirs[i])[0] != '/' && (*dirs[i])[0] != '\0')
 			*dirs[i] = arena_printf(
 			    p->a, "%s/%s", cf->project_dir, *dirs[i]);
 	return OK;

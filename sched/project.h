@@ -13,6 +13,7 @@
 #include "model/conf.h"
 #include "model/snapshot.h"
 #include "proto/reply.h"
+#include "sched/copies.h"
 
 struct project {
 	const char *program; /* for the log */
@@ -26,6 +27,7 @@ struct project {
 	struct catalog *cat; /* NULL: not loaded yet */
 	int64_t cat_loaded, reread_mtime;
 	struct reply_keys keys;
+	struct copies copies;
 };
 
 /*

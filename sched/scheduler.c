@@ -11,9 +11,9 @@
 #include "config.h"
 #include "lib/clock.h"
 #include "lib/crypt.h"
-#include "lib/fs.h"
 #include "lib/log.h"
 #include "lib/proc.h"
+#include "sched/copies.h"
 #include "sched/fcgi.h"
 #include "sched/project.h"
 #include "sched/rpc.h"
@@ -32,26 +32,6 @@ body_max(void *ctx)
 	const struct project *p = ctx;
 
 	return (size_t)p->conf->max_request_bytes;
-}
-
-/* A copy of what came and what went, for the admin who asked for it
- * (debug_req_reply_dir). */
-static void
-keep_copies(struct rpc *x)
-{
-	const char *dir = x->conf->debug_req_reply_dir;
-	struct fail f = { 0 };
-	char *stem;
-
-	if (dir[0] == '\0')
-		return;
-	stem = arena_printf(x->a, "%s/%lld_%08llx", dir, (long long)x->now,
-	    (unsigned long long)(x->seed & 0xffffffff));
-	if (fs_write(arena_printf(x->a, "%s.request.xml", stem), x->in, x->in_n, 0640,
-		&f) != OK ||
-	    fs_write(arena_printf(x->a, "%s.reply.xml", stem), x->out.p, x->out.n, 0640,
-		&f) != OK)
-		log_fail("debug_req_reply_dir", &f);
 }
 
 /* A reply in place of the RPC; the reason goes to the log. */
@@ -94,7 +74,6 @@ serve(struct project *p, struct rpc *x)
 	x->cat = p->cat;
 	x->keys = &p->keys;
 	rpc_run(x);
-	keep_copies(x);
 }
 
 static uint64_t
@@ -120,10 +99,12 @@ handle(void *ctx, const struct fcgi_request *rq, struct fcgi_reply *rp)
 	rp->type = "text/xml";
 	if (rq->too_large) {
 		rp->status = "413 Request Entity Too Large";
+		x.conf = p->conf;
 		turn_away(p, &x, REFUSE_TOO_LARGE, NULL);
 	} else {
 		serve(p, &x);
 	}
+	copies_keep(&p->copies, &x);
 	rp->body = x.out;
 }
 
@@ -170,6 +151,7 @@ serve_once(struct project *p, const struct options *o)
 	}
 	x.in = in;
 	serve(p, &x);
+	copies_keep(&p->copies, &x);
 	fwrite(x.out.p, 1, x.out.n, stdout);
 	arena_free(&a);
 	project_close(p);

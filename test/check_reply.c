@@ -31,6 +31,7 @@ struct check {
 	struct violations *x;
 	const struct node *root;
 	const struct request *q; /* NULL = unknown */
+	bool refused;            /* the request is of no account, as far as was seen */
 };
 
 /* --- names and sizes --- */
@@ -359,9 +360,31 @@ reported(const struct request *q, const char *name)
 	return false;
 }
 
+/*
+ * What cannot be read or is of no known account gets a reason, and nothing that
+ * presumes a host.
+ */
+static void
+refusal(struct check *c)
+{
+	static const char *const names[] = { "hostid", "userid", "result_ack",
+		"message_ack", "app_version", "workunit", "result",
+		"delete_file_info" };
+
+	for (size_t i = 0; i < N(names); i++)
+		if (tree_child(c->root, names[i]) != NULL)
+			violation(
+			    c->x, "<%s> for a request that was refused", names[i]);
+	if (tree_child(c->root, "message") == NULL)
+		violation(c->x, "a request was refused without a message");
+}
+
 static void
 acks(struct check *c)
 {
+	if (tree_child(c->root, "hostid") == NULL && c->q->hostid == 0 &&
+	    c->q->host.present)
+		violation(c->x, "no hostid for a client without one");
 	for (EACH(n, c->root, "result_ack"))
 		if (!reported(c->q, tree_text(n, "name")))
 			violation(c->x, "line %d: ack of %s, which was not reported",
@@ -383,8 +406,10 @@ check_reply(struct violations *x, const char *request, size_t nrequest,
 	if (c.root == NULL)
 		return;
 	if (request != NULL && request_parse(x->a, request, nrequest, &q, &f) != OK)
-		violation(x, "the request cannot be read: %s", f.detail);
+		q = NULL;
 	c.q = q;
+	c.refused = request != NULL &&
+	            (q == NULL || tree_child(c.root, "userid") == NULL);
 	tops(&c);
 	sizes(&c, c.root);
 	numbers(&c, c.root->child);
@@ -400,6 +425,8 @@ check_reply(struct violations *x, const char *request, size_t nrequest,
 	versions(&c);
 	workunits(&c);
 	results(&c);
-	if (q != NULL)
+	if (c.refused)
+		refusal(&c);
+	else if (q != NULL)
 		acks(&c);
 }

@@ -18,6 +18,9 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/locus-it.XXXXXX") || exit 1
 chmod 755 "$work"
 project=$work/project hosts=$work/hosts data=$work/data
 mkdir -p "$hosts" "$data"
+# Schedulers keep all that they answer here, whatever account they run as.
+keep_rpcs=$work/rpcs
+mkdir -m 1777 "$keep_rpcs"
 passed=0 failed=0 started='' url=''
 RANDOM=$seed
 
@@ -73,6 +76,10 @@ within() { # SECONDS COMMAND...
 	done
 }
 
+check_replies() {
+	"$build/test/check_reply" "$keep_rpcs"
+}
+
 # The directory stays if something failed.
 finish() {
 	trap '' HUP INT TERM
@@ -85,6 +92,7 @@ finish() {
 	for pid in $(marked "$work"); do
 		kill -9 "$pid"
 	done
+	check "every reply is one that clients take" check_replies
 	echo "$scenario: $passed passed, $failed failed"
 	if [[ $failed == 0 && $passed != 0 ]]; then
 		rm -rf "$work"

@@ -64,11 +64,15 @@ platform() {
 
 # --- the project
 
-project_make() { # DIR OPTION...: with locality scheduling
+# project_make DIR OPTION...: with locality scheduling; schedulers keep what they answer in $keep_rpcs,
+# if that is set.
+project_make() {
 	local dir=$1
 	shift
 	locus create stars --here "$dir" --set locality_scheduling=1 \
-		--set one_result_per_user_per_wu=1 "$@"
+		--set one_result_per_user_per_wu=1 \
+		${keep_rpcs:+--set "debug_req_reply_dir=$keep_rpcs"} \
+		${keep_rpcs:+--set debug_req_reply_max_bytes=2000000000} "$@"
 }
 
 trials=2000

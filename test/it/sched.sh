@@ -22,6 +22,12 @@ trap 'cleanup; tidy' EXIT
 ok() { PASSED=$((PASSED + 1)); echo "ok: $1"; }
 not_ok() { FAILED=$((FAILED + 1)); echo "FAIL: $1"; }
 finish() {
+	if "$build/test/check_reply" "$T/rpcs" > "$T/check.log"; then
+		ok "every reply is one that clients take: $(tail -n 1 "$T/check.log")"
+	else
+		not_ok "replies that clients do not take:"
+		head -n 15 "$T/check.log"
+	fi
 	echo "$(basename "$0"): $PASSED passed, $FAILED failed"
 	[ "$FAILED" = 0 ]
 	exit
@@ -37,6 +43,7 @@ make_project() {
 	P=$T/project
 	PORT=$(free_port)
 	URL=http://127.0.0.1:$PORT
+	mkdir -m 1777 "$T/rpcs" # of all that schedulers answer, whatever account they run as
 	mkdir -p "$P/keys" "$P/download" "$P/upload" "$P/log" "$P/run" "$P/html"
 	cp "$source"/html/*.html "$source"/html/*.css "$P/html/" 2>/dev/null
 	cat > "$P/config.xml" <<-XML
@@ -46,6 +53,7 @@ make_project() {
 	<scheduler_url>$URL/stars_cgi/cgi</scheduler_url>
 	<upload_url>$URL/stars_cgi/file_upload_handler</upload_url>
 	<download_url>$URL/stars/download</download_url>
+	<debug_req_reply_dir>$T/rpcs</debug_req_reply_dir>
 	$1
 	</config></boinc>
 	XML

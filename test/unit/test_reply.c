@@ -339,7 +339,8 @@ START_TEST(refusals)
 	has(&w, "<message priority=\"notice\">Invalid key</message>\n");
 	w.b = buf_new(&w.a);
 	reply_render(&w.b, &(struct reply_in){ .conf = w.cf });
-	ck_assert_str_eq(world_violations(&w, ""), "");
+	ck_assert_str_eq(
+	    world_violations(&w, ""), "a request was refused without a message\n");
 	arena_free(&w.a);
 }
 END_TEST
