@@ -82,8 +82,10 @@ check_replies() {
 
 # The directory stays if something failed.
 finish() {
+	local status=$?
 	trap '' HUP INT TERM
 	trap - EXIT
+	[[ $status == 0 || $failed != 0 ]] || check "the scenario came to its end" false
 	hosts_stop
 	if [[ -n $started ]]; then
 		"${locus_stop[@]}" >/dev/null 2>&1
