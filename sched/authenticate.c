@@ -12,6 +12,13 @@
 #include "rules/sched/identity.h"
 #include "lib/banned.h"
 
+/*
+ * A request of a client that was killed may still be under way when its successor asks,
+ * and be served last.  It is no copied client: a host made for it would hold jobs that
+ * nobody has.  A real copy asks again and is recognised then.
+ */
+enum { OVERTAKEN_S = 30 };
+
 enum { FORWARDS_MAX = 16 }; /* merge links followed, so that a cycle ends */
 
 /* The account whose id stands in a weak key "<id>_<32 hex>"; 0 if it is not one. */
@@ -235,6 +242,11 @@ rpc_authenticate(struct rpc *x)
 		x->host_id_changed = forwarded;
 		return OK;
 	case HOST_CLONE:
+		if (x->now - h->rpc_time < OVERTAKEN_S)
+			return FAIL(&x->fail, E_RACE,
+			    "host %lld: a request with number %lld comes after %lld",
+			    (long long)h->id, (long long)x->req->rpc_seqno,
+			    (long long)h->rpc_seqno);
 		return search_host(x, true);
 	case HOST_FORWARD:
 	case HOST_FOREIGN:
