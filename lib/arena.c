@@ -139,11 +139,35 @@ arena_printf(struct arena *a, const char *fmt, ...)
 	return s;
 }
 
+struct arena_deferred {
+	struct arena_deferred *next;
+	void (*done)(void *);
+	void *what;
+};
+
+void
+arena_defer(struct arena *a, void (*done)(void *), void *what)
+{
+	struct arena_deferred *d = NEW(a, struct arena_deferred);
+
+	*d = (struct arena_deferred){ a->deferred, done, what };
+	a->deferred = d;
+}
+
+static void
+run_deferred(struct arena *a)
+{
+	for (struct arena_deferred *d = a->deferred; d != NULL; d = d->next)
+		d->done(d->what);
+	a->deferred = NULL;
+}
+
 void
 arena_reset(struct arena *a)
 {
 	struct arena_block *keep = NULL, *next;
 
+	run_deferred(a);
 	for (struct arena_block *b = a->head; b != NULL; b = next) {
 		next = b->next;
 		if (b->size > BLOCK_MAX || (keep != NULL && keep->size >= b->size)) {
@@ -167,6 +191,7 @@ arena_free(struct arena *a)
 {
 	struct arena_block *next;
 
+	run_deferred(a);
 	for (struct arena_block *b = a->head; b != NULL; b = next) {
 		next = b->next;
 		block_free(b);

@@ -11,8 +11,10 @@
 #include <stddef.h>
 
 struct arena_block;
+struct arena_deferred;
 struct arena {
 	struct arena_block *head;
+	struct arena_deferred *deferred;
 	size_t used; /* bytes handed out since the last reset */
 };
 
@@ -21,6 +23,8 @@ void *arena_memdup(struct arena *, const void *, size_t); /* adds a NUL behind *
 char *arena_strdup(struct arena *, const char *);         /* NULL gives "" */
 char *arena_printf(struct arena *, const char *, ...)
     __attribute__((format(printf, 2, 3)));
+/* Calls done(what) when the arena is reset or freed: for what a library allocates. */
+void arena_defer(struct arena *, void (*done)(void *what), void *what);
 void arena_reset(struct arena *); /* forget all, keep one block */
 void arena_free(struct arena *);  /* give all memory back */
 

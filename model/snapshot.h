@@ -7,6 +7,7 @@
 #define MODEL_SNAPSHOT_H
 
 #include <stdbool.h>
+#include "model/plan_class.h"
 #include "model/rows.h"
 
 struct catalog { /* small tables, process lifetime, reloaded when they change */
@@ -16,6 +17,8 @@ struct catalog { /* small tables, process lifetime, reloaded when they change */
 	size_t nplatforms;
 	struct app_version *versions; /* not deprecated */
 	size_t nversions;
+	/* From plan_class_spec.xml; NULL = the project has none. */
+	const struct plan_classes *classes;
 };
 const struct app *catalog_app(const struct catalog *, int64_t id); /* NULL if none */
 const struct app *catalog_app_named(const struct catalog *, const char *);

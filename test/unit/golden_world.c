@@ -477,7 +477,7 @@ golden_world(struct arena *a, const struct request *q, char *defaults, const cha
 		expand_rows(&r, k);
 	g->cat = (struct catalog){ r.rows[APP].rows, r.rows[APP].n,
 		r.rows[PLATFORM].rows, r.rows[PLATFORM].n, r.rows[VERSION].rows,
-		r.rows[VERSION].n };
+		r.rows[VERSION].n, NULL };
 	g->snap.cat = &g->cat;
 	g->snap.user = *(struct user *)start_of(&r, USER);
 	if (g->snap.email_hash[0] == '\0') {

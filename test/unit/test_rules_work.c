@@ -255,7 +255,7 @@ START_TEST(fit)
 	struct app app = w->snap.cat->apps[0];
 	struct app_version version = w->snap.cat->versions[0];
 	struct platform platform = w->snap.cat->platforms[0];
-	struct catalog cat = { &app, 1, &platform, 1, &version, 1 };
+	struct catalog cat = { &app, 1, &platform, 1, &version, 1, NULL };
 	struct host_app_version hav = { .host_id = WORLD_HOST, .app_version_id = 3 };
 	struct rq_resource cpu_gpu[2] = { w->req.resources[0],
 		{ .type = (char[]){ "NVIDIA" }, .count = 1, .estimated_delay = -1 } };

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of elements, and what follows from a class alone. */
+#include "model/plan_class.h"
+
+#include <string.h>
+#include <strings.h>
+#include "lib/banned.h"
+
+const struct pc_element pc_elements[] = {
+#define PC(element, type, def, lo, hi, text)                                           \
+	{ #element, PC_##type, offsetof(struct plan_class, element), def, lo, hi,      \
+		text },
+#include "model/plan_class.def"
+#undef PC
+};
+const size_t pc_nelements = N(pc_elements);
+
+const struct plan_class *
+plan_class_named(const struct plan_classes *all, const char *name)
+{
+	for (size_t i = 0; all != NULL && i < all->n; i++)
+		if (strcmp(all->classes[i].name, name) == 0)
+			return &all->classes[i];
+	return NULL;
+}
+
+const char *
+plan_class_type(const struct plan_class *pc)
+{
+	static const struct {
+		const char *written, *type;
+	} names[] = {
+		{ "nvidia", "NVIDIA" },
+		{ "cuda", "NVIDIA" },
+		{ "amd", "ATI" },
+		{ "ati", "ATI" },
+		{ "intel", "intel_gpu" },
+		{ "intel_gpu", "intel_gpu" },
+		{ "apple", "apple_gpu" },
+		{ "apple_gpu", "apple_gpu" },
+		{ "cpu", "CPU" },
+	};
+
+	for (size_t i = 0; i < N(names); i++)
+		if (strcasecmp(pc->gpu_type, names[i].written) == 0)
+			return names[i].type;
+	if (pc->gpu_type[0] != '\0')
+		return pc->gpu_type;
+	return pc->cuda ? "NVIDIA" : pc->cal ? "ATI" : "CPU";
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Plan classes (server.md 2.12): what versions of a class demand of a host, and what a
+ * job of such a version uses there.  Read from plan_class_spec.xml; there are no
+ * built-in ones.
+ */
+#ifndef MODEL_PLAN_CLASS_H
+#define MODEL_PLAN_CLASS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "lib/pattern.h"
+
+struct pc_words {
+	char **v;
+	size_t n;
+};
+
+typedef char *pc_STR;                   /* "" if not given */
+typedef struct pc_words pc_WORDS;       /* all that were given */
+typedef const struct pattern *pc_REGEX; /* NULL if not given */
+typedef bool pc_FLAG;
+typedef int64_t pc_INT, pc_VERSION;
+typedef double pc_NUM;
+
+struct plan_class { /* members are named like the elements */
+#define PC(element, type, def, lo, hi, text) pc_##type element;
+#include "model/plan_class.def"
+#undef PC
+};
+
+struct plan_classes {
+	struct plan_class *classes;
+	size_t n;
+};
+
+/* NULL if there is none of that name, or no list. */
+const struct plan_class *plan_class_named(const struct plan_classes *, const char *);
+
+/*
+ * The resource type of the class as requests name it: "CPU", "NVIDIA", "ATI",
+ * "intel_gpu", "apple_gpu" or the name of any other coprocessor.  From gpu_type, else
+ * from cuda and cal; never from the name.
+ */
+const char *plan_class_type(const struct plan_class *);
+
+/* One entry per element, for parsers and manuals. */
+enum pc_type { PC_STR, PC_WORDS, PC_REGEX, PC_FLAG, PC_INT, PC_NUM, PC_VERSION };
+struct pc_element {
+	const char *name;
+	enum pc_type type;
+	size_t off; /* in struct plan_class */
+	const char *def;
+	double least, most; /* of numbers; most = bytes of texts */
+	const char *help;
+};
+extern const struct pc_element pc_elements[];
+extern const size_t pc_nelements;
+
+struct class_use {        /* what one job of a class uses on a given host */
+	const char *type; /* resource: as plan_class_type() */
+	double avg_ncpus;
+	double coproc_count;  /* devices of type; 0 for "CPU" */
+	double gpu_ram_bytes; /* 0 = not said */
+	double flops;        /* projected by the plan, > 0: an estimate, not measured */
+	double mem_bytes;    /* 0 = the workunit's bound holds */
+	const char *cmdline; /* "" or arguments for the application */
+};
+
+#endif
