@@ -18,10 +18,21 @@ struct rq_resource { /* CPU is resource 0; others in the order of the request */
 	double count;           /* instances present; CPU: p_ncpus */
 	double peak_flops;      /* of one instance */
 	double available_ram, total_ram; /* bytes */
-	char *name, *opencl_version;
+	char *name;
+	/* Texts of OpenCL: "OpenCL 3.0 CUDA", "3380.6 (PAL,HSAIL)" */
+	char *opencl_version, *opencl_driver_version;
 	int32_t driver_version, cuda_version,
 	    compute_capability; /* 100 * major + minor; 0 unknown */
-	bool have_cuda, have_cal, have_opencl;
+	int32_t cal_target, metal_support;
+	bool have_cuda, have_cal, have_opencl, have_metal;
+	bool double_precision;               /* by any of its libraries */
+	bool atirt_detected, amdrt_detected; /* libraries of CAL */
+};
+
+struct rq_distro { /* a Linux distribution in WSL of a Windows host */
+	char *distro_name, *os_name, *os_version, *libc_version, *docker_version;
+	int32_t wsl_version, distro_version; /* the latter of the client's own one */
+	bool is_default, disallowed;
 };
 
 struct rq_file { /* an uploaded output file of a report, or a sticky file on the host */
@@ -87,7 +98,8 @@ struct request {
 	double duration_correction_factor;
 	int32_t allow_multiple_clients, sandbox; /* -1 = not given */
 	bool dont_send_work, client_cap_plan_class;
-	double work_req_seconds; /* legacy total, clamped to 0 .. 28 days */
+	bool dont_use_docker, dont_use_wsl; /* the owner's will */
+	double work_req_seconds;            /* legacy total, clamped to 0 .. 28 days */
 	bool has_cpu_request; /* cpu_req_secs or cpu_req_instances is present: new style
 	                       */
 	double cpu_req_secs, cpu_req_instances, estimated_delay;
@@ -108,6 +120,10 @@ struct request {
 		char *domain_name, *ip_addr, *host_cpid, *p_vendor, *p_model,
 		    *p_features;
 		char *os_name, *os_version, *product_name, *virtualbox_version;
+		char *docker_version; /* "" = no Docker, no Podman; not of Windows */
+		bool p_vm_extensions_disabled;
+		struct rq_distro *distros;
+		size_t ndistros;
 		double p_fpops, p_iops, p_membw, m_nbytes, m_cache, m_swap, d_total,
 		    d_free;
 		double on_frac, connected_frac, active_frac, gpu_active_frac;

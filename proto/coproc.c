@@ -6,6 +6,8 @@
 #include <string.h>
 #include "lib/banned.h"
 
+enum { FIRST_DOUBLE = 103 }; /* of NVIDIA: compute capability 1.3 */
+
 static const char *const type_names[] = {
 	[COPROC_OTHER] = "",
 	[COPROC_NVIDIA] = "NVIDIA",
@@ -86,6 +88,8 @@ coproc_complete(struct arena *a, struct in_coproc *c)
 		r->compute_capability = 100 * c->cc_major + c->cc_minor;
 	if (c->kind == COPROC_AMD && r->driver_version == 0)
 		r->driver_version = cal_number(c->cal_version);
+	if (c->opencl_double > 0 || r->compute_capability >= FIRST_DOUBLE)
+		r->double_precision = true;
 	if (r->total_ram <= 0)
 		r->total_ram = c->local_ram_mb * 1048576;
 	if (r->total_ram <= 0)

@@ -21,7 +21,7 @@ struct in_coproc {
 	double clock_khz, multiprocessors;                /* NVIDIA */
 	double local_ram_mb, simds, wavefront, clock_mhz; /* AMD */
 	int32_t opencl_mhz, opencl_units;                 /* Intel, Apple */
-	double opencl_ram;
+	double opencl_ram, opencl_double; /* bytes; a mask of what it can do */
 	char *cal_version;
 };
 /*

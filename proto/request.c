@@ -25,6 +25,7 @@ enum {
 	VERSIONS_MAX = 10000,
 	PLATFORMS_MAX = 32,
 	COPROCS_MAX = 8,
+	DISTROS_MAX = 32,
 	TRICKLES_MAX = 1000,
 	NCPUS_MAX = 4096,
 	BLOB_MAX = 65535,
@@ -53,7 +54,7 @@ struct in_name {
 struct in_request {
 	struct request r;
 	struct xml_list platforms, coprocs, reports, files, app_versions, others,
-	    in_progress;
+	    in_progress, distros, opencl_cpus;
 };
 
 static void
@@ -289,6 +290,38 @@ platforms_finish(struct arena *a, struct in_request *in)
 			q->platforms[q->nplatforms++] = alt[i].name;
 }
 
+/* The processor as a device: OpenCL by the first platform that has it. */
+static void
+opencl_of_cpu(const struct in_request *in, struct rq_resource *cpu)
+{
+	const struct in_coproc *c = in->opencl_cpus.rows;
+
+	for (size_t i = 0; i < in->opencl_cpus.n && !cpu->have_opencl; i++) {
+		if (c[i].r.opencl_version == NULL)
+			continue;
+		cpu->have_opencl = true;
+		cpu->opencl_version = c[i].r.opencl_version;
+		cpu->opencl_driver_version = c[i].r.opencl_driver_version;
+		cpu->double_precision = c[i].opencl_double > 0;
+	}
+}
+
+static void
+distros_finish(struct in_request *in)
+{
+	struct rq_distro *d = in->distros.rows;
+
+	in->r.host.distros = d;
+	in->r.host.ndistros = in->distros.n;
+	for (size_t i = 0; i < in->distros.n; i++) {
+		fill(&d[i].distro_name);
+		fill(&d[i].os_name);
+		fill(&d[i].os_version);
+		fill(&d[i].libc_version);
+		fill(&d[i].docker_version);
+	}
+}
+
 static void
 resources_finish(struct arena *a, struct in_request *in)
 {
@@ -309,7 +342,9 @@ resources_finish(struct arena *a, struct in_request *in)
 		.peak_flops = q->host.p_fpops,
 		.name = q->host.p_model,
 	};
+	opencl_of_cpu(in, &r[0]);
 	fill(&r[0].opencl_version);
+	fill(&r[0].opencl_driver_version);
 	for (size_t i = 0; i < in->coprocs.n; i++) {
 		struct in_coproc *c = &rows[i];
 		coproc_complete(a, c);
@@ -319,6 +354,7 @@ resources_finish(struct arena *a, struct in_request *in)
 		seen[c->kind] = true;
 		fill(&c->r.name);
 		fill(&c->r.opencl_version);
+		fill(&c->r.opencl_driver_version);
 		r[q->nresources++] = c->r;
 	}
 }
@@ -419,7 +455,8 @@ strings(struct request *q)
 		&q->client_brand, &q->host.domain_name, &q->host.ip_addr,
 		&q->host.host_cpid, &q->host.p_vendor, &q->host.p_model,
 		&q->host.p_features, &q->host.os_name, &q->host.os_version,
-		&q->host.product_name, &q->host.virtualbox_version };
+		&q->host.product_name, &q->host.virtualbox_version,
+		&q->host.docker_version };
 
 	for (size_t i = 0; i < N(s); i++)
 		fill(s[i]);
@@ -461,6 +498,7 @@ request_parse(
 	numbers(q);
 	platforms_finish(a, x);
 	resources_finish(a, x);
+	distros_finish(x);
 	reports_finish(a, &nm, x);
 	files_finish(a, x);
 	versions_finish(x);

@@ -116,6 +116,10 @@ dump_request(struct buf *b, const struct request *q)
 	for (size_t i = 0; i < q->nplatforms; i++)
 		put_STR(b, "", "platforms", q->platforms[i]);
 	LIST(rq_resource, resources)
+	for (size_t i = 0; i < q->host.ndistros; i++) {
+		item(b, "", "distros", i);
+		dump_rq_distro(b, "  ", &q->host.distros[i]);
+	}
 	for (size_t i = 0; i < q->nreports; i++) {
 		item(b, "", "reports", i);
 		dump_rq_report(b, "  ", &q->reports[i]);
