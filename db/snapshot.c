@@ -369,10 +369,24 @@ shards_add(struct db *db, struct arena *a, int64_t first, int64_t last, size_t m
 	return OK;
 }
 
-enum err
-snapshot_plain(struct db *db, struct arena *a, struct rng *rng, size_t need,
-    struct snapshot *s, struct fail *f)
+/* One app's plain jobs, from a random shard on. */
+static enum err
+plain_of_app(struct db *db, struct arena *a, struct rng *rng, const struct app *app,
+    size_t most, struct snapshot *s, struct fail *f)
 {
+	int64_t high = -(app->id * READY_SHARDS) - 1;
+	int64_t low = high - READY_SHARDS + 1;
+	int64_t start = low + (int64_t)rng_below(rng, READY_SHARDS);
+	enum err e = shards_add(db, a, start, high, most, s, f);
+
+	return e == OK ? shards_add(db, a, low, start - 1, most, s, f) : e;
+}
+
+enum err
+snapshot_plain(struct db *db, struct arena *a, const struct conf *cf, struct rng *rng,
+    size_t need, struct snapshot *s, struct fail *f)
+{
+	static const enum app_choice order[] = { APP_SELECTED, APP_OTHER };
 	const struct catalog *c = s->cat;
 	size_t most = CANDIDATES_PER_JOB * need;
 	size_t first = c->napps > 0 ? (size_t)rng_below(rng, c->napps) : 0;
@@ -380,17 +394,14 @@ snapshot_plain(struct db *db, struct arena *a, struct rng *rng, size_t need,
 
 	s->nplain = 0;
 	s->plain = NEWN(a, struct job, most + 1);
-	for (size_t i = 0; i < c->napps && e == OK && s->nplain < most; i++) {
+	for (size_t i = 0; i < N(order) * c->napps && e == OK && s->nplain < most;
+	     i++) {
 		const struct app *app = &c->apps[(first + i) % c->napps];
-		int64_t high = -(app->id * READY_SHARDS) - 1;
-		int64_t low = high - READY_SHARDS + 1;
-		int64_t start = low + (int64_t)rng_below(rng, READY_SHARDS);
 
-		if (app->deprecated)
-			continue;
-		e = shards_add(db, a, start, high, most, s, f);
-		if (e == OK)
-			e = shards_add(db, a, low, start - 1, most, s, f);
+		if (!app->deprecated &&
+		    prefs_app_choice(&s->project_prefs, app->id, app->beta != 0,
+			cf->distinct_beta_apps) == order[i / c->napps])
+			e = plain_of_app(db, a, rng, app, most, s, f);
 	}
 	return e;
 }

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "model/prefs.h"
 
 struct rq_resource { /* CPU is resource 0; others in the order of the request */
 	char *type;  /* "CPU", "NVIDIA", "ATI", "intel_gpu", "apple_gpu" or a generic
@@ -79,13 +80,6 @@ struct rq_in_progress { /* a task of any project: input of the EDF simulation */
 struct rq_trickle {
 	char *variety;
 	char *xml; /* the message without the variety line */
-};
-
-struct rq_prefs { /* working preferences that scheduling looks at; 0 = unset
-	             (wire.md 1.4) */
-	double mod_time, disk_max_used_gb, disk_max_used_pct, disk_min_free_gb;
-	double work_buf_min_days, ram_max_used_busy_pct, ram_max_used_idle_pct,
-	    max_ncpus_pct;
 };
 
 struct request {

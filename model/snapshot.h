@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include "model/plan_class.h"
+#include "model/prefs.h"
 #include "model/rows.h"
 
 struct catalog { /* small tables, process lifetime, reloaded when they change */
@@ -74,6 +75,10 @@ struct snapshot {
 	char *email_hash;      /* MD5 of the user's e-mail, hex; NULL = preferences are
 	                          not stored */
 	char *team_name;       /* "" = none */
+	struct project_prefs project_prefs; /* the account's, at the host's venue */
+	/* At the host's venue, for clients that sent no working preferences: those of
+	 * the account, and the client's master copy. */
+	struct rq_prefs account_prefs, master_prefs;
 	struct host_app_version *havs;
 	size_t nhavs;
 	struct snap_report *reports; /* request.nreports of them */

@@ -85,6 +85,8 @@ is_apple(void *row, void *ctx)
 	((struct in_coproc *)row)->kind = COPROC_APPLE;
 }
 
+#include "proto/prefs_global.def"
+
 #include "proto/request.def"
 
 static const char root[] = "scheduler_request";

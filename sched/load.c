@@ -9,6 +9,7 @@
 #include <string.h>
 #include "db/entity.h"
 #include "lib/crypt.h"
+#include "proto/prefs.h"
 #include "rules/sched/decide.h"
 #include "rules/sched/identity.h"
 #include "rules/sched/quota.h"
@@ -63,6 +64,18 @@ host_of_snapshot(struct rpc *x, struct snapshot *s)
 	s->detach_in_progress = x->detach;
 }
 
+static void
+load_prefs(struct rpc *x, struct snapshot *s)
+{
+	const char *venue = s->host.venue;
+
+	s->project_prefs = prefs_project(x->a, x->user->project_prefs, venue);
+	if (x->req->has_working_prefs)
+		return;
+	s->account_prefs = prefs_global(x->a, x->user->global_prefs, venue, x->now);
+	s->master_prefs = prefs_global(x->a, x->req->global_prefs, venue, x->now);
+}
+
 static enum err
 load_user(struct rpc *x, struct snapshot *s)
 {
@@ -72,6 +85,7 @@ load_user(struct rpc *x, struct snapshot *s)
 	s->weak_auth = x->weak_auth;
 	md5_text(x->user->email_addr, md5);
 	s->email_hash = arena_strdup(x->a, md5);
+	load_prefs(x, s);
 	return team_name(x->db, x->a, x->user->teamid, &s->team_name, &x->fail);
 }
 
@@ -195,7 +209,7 @@ load_work(struct rpc *x, struct snapshot *s)
 	/* With a fraction plain jobs may go first, however many others there are. */
 	if (e == OK &&
 	    (!enough(x, s, need) || x->conf->locality_scheduler_fraction > 0))
-		e = snapshot_plain(x->db, x->a, &rng, jobs, s, &x->fail);
+		e = snapshot_plain(x->db, x->a, x->conf, &rng, jobs, s, &x->fail);
 	if (e == OK)
 		e = snapshot_user_wus(x->db, x->a, once_key(x, s), s, &x->fail);
 	return e;

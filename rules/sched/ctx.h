@@ -106,7 +106,8 @@ void limits_count_in_progress(struct ctx *);
 /* May one more job of this resource be sent?  NONE, RSC_NOT_WANTED or
  * IN_PROGRESS_LIMIT. */
 enum reason limits_resource(const struct ctx *, size_t resource);
-/* May one more job be sent at all?  NONE, NOT_WANTED, RPC_LIMIT or IN_PROGRESS_LIMIT.
+/* May one more job be sent at all?  NONE, NOT_WANTED, RPC_LIMIT, IN_PROGRESS_LIMIT or
+ * MAX_JOBS.
  */
 enum reason limits_more(const struct ctx *);
 /* May this request get work?  NONE, DONT_SEND or RPC_TOO_SOON; sets the delay. */
@@ -127,6 +128,8 @@ void delete_orders(struct ctx *);
 
 /* --- prefs.c --- */
 void prefs_exchange(struct ctx *);
+/* What the account wants of this app. */
+enum app_choice prefs_app(const struct ctx *, const struct app *);
 /* Value of <mod_time> in a preferences text, 0 if there is none. */
 double prefs_mod_time(const char *text);
 

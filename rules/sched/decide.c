@@ -93,11 +93,25 @@ decide_try(
 	return why;
 }
 
+/* The plain jobs of apps that the account has selected, or of the others. */
+static void
+serve_plain_apps(struct ctx *c, bool others)
+{
+	for (size_t i = 0; i < c->snap->nplain && limits_more(c) == WHY_NONE; i++) {
+		const struct job *j = &c->snap->plain[i];
+		const struct app *app = catalog_app(c->snap->cat, j->appid);
+
+		if ((app != NULL && prefs_app(c, app) == APP_OTHER) == others)
+			decide_try(c, SEND_PLAIN, j, NULL);
+	}
+}
+
 static void
 serve_plain(struct ctx *c)
 {
-	for (size_t i = 0; i < c->snap->nplain && limits_more(c) == WHY_NONE; i++)
-		decide_try(c, SEND_PLAIN, &c->snap->plain[i], NULL);
+	serve_plain_apps(c, false);
+	if (c->snap->project_prefs.allow_non_preferred_apps)
+		serve_plain_apps(c, true);
 }
 
 /* A project with jobs of both kinds may let plain ones go first at times (design.md,
@@ -172,7 +186,7 @@ begin(struct ctx *c, const int64_t *lost, size_t nlost)
 	const struct request *rq = c->req;
 
 	c->d = NEW(c->a, struct decision);
-	c->m = machine_of(c->conf, rq, &c->snap->host);
+	c->m = machine_of(c->conf, rq, c->snap);
 	c->work = work_req_new(c->a, rq);
 	c->disk = c->m.disk;
 	c->delay_s = NEWN(c->a, double, c->work.n);
@@ -231,7 +245,7 @@ size_t
 decide_need(
     const struct conf *cf, const struct request *rq, const struct snapshot *snap)
 {
-	struct machine m = machine_of(cf, rq, &snap->host);
+	struct machine m = machine_of(cf, rq, snap);
 	size_t jobs = limits_per_rpc(cf, rq, &m);
 
 	if (jobs < 1)

@@ -23,14 +23,17 @@ clamp(double x, double lo, double hi)
 }
 
 static int32_t
-usable_cpus(const struct conf *cf, const struct request *rq, int32_t p_ncpus)
+usable_cpus(
+    const struct conf *cf, const struct rq_prefs *p, int32_t most, int32_t p_ncpus)
 {
-	double n = p_ncpus, pct = rq->prefs.max_ncpus_pct;
+	double n = p_ncpus, pct = p->max_ncpus_pct;
 
 	if (pct > 0 && pct < 100)
 		n = floor(n * pct / 100);
 	if (n > (double)cf->max_ncpus)
 		n = (double)cf->max_ncpus;
+	if (most > 0 && n > most)
+		n = most;
 	return (int32_t)clamp(n, 1, NCPUS_MOST);
 }
 
@@ -69,21 +72,31 @@ availability(double on_frac, double active_frac)
 	return clamp(on_frac * active_frac, 0.1, 1);
 }
 
+const struct rq_prefs *
+prefs_in_force(const struct request *rq, const struct snapshot *s)
+{
+	if (rq->has_working_prefs)
+		return &rq->prefs;
+	return s->master_prefs.mod_time > s->account_prefs.mod_time ? &s->master_prefs :
+	                                                              &s->account_prefs;
+}
+
 struct machine
-machine_of(const struct conf *cf, const struct request *rq, const struct host *h)
+machine_of(const struct conf *cf, const struct request *rq, const struct snapshot *s)
 {
 	const struct rq_host *r = &rq->host;
+	const struct host *h = &s->host;
+	const struct rq_prefs *p = prefs_in_force(rq, s);
 	bool said = r->present;
 	double fpops = said ? r->p_fpops : h->p_fpops;
 	struct machine m = { 0 };
 
-	m.ncpus = usable_cpus(cf, rq, said ? r->p_ncpus : h->p_ncpus);
+	m.ncpus = usable_cpus(
+	    cf, p, s->project_prefs.max_cpus, said ? r->p_ncpus : h->p_ncpus);
 	m.p_fpops = fpops > 0 ? fmin(fpops, FPOPS_MOST) : FPOPS_UNKNOWN;
-	m.usable_ram = usable_ram(&rq->prefs, said ? r->m_nbytes : h->m_nbytes);
-	m.disk = said ? disk_left(cf, &rq->prefs, r->d_total, r->d_free,
-			    r->d_boinc_used_total) :
-	                disk_left(cf, &rq->prefs, h->d_total, h->d_free,
-			    h->d_boinc_used_total);
+	m.usable_ram = usable_ram(p, said ? r->m_nbytes : h->m_nbytes);
+	m.disk = said ? disk_left(cf, p, r->d_total, r->d_free, r->d_boinc_used_total) :
+	                disk_left(cf, p, h->d_total, h->d_free, h->d_boinc_used_total);
 	m.bwdown = said ? r->n_bwdown : h->n_bwdown;
 	m.availability = said ? availability(r->on_frac, r->active_frac) :
 	                        availability(h->on_frac, h->active_frac);

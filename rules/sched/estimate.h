@@ -6,7 +6,7 @@
 
 #include "model/conf.h"
 #include "model/request.h"
-#include "model/rows.h"
+#include "model/snapshot.h"
 
 struct machine {        /* the host for scheduling, its owner's preferences applied */
 	int32_t ncpus;  /* usable ones, 1 .. 4096 */
@@ -19,7 +19,12 @@ struct machine {        /* the host for scheduling, its owner's preferences appl
 
 /* From the request if it describes the host, else from the row. */
 struct machine machine_of(
-    const struct conf *, const struct request *, const struct host *);
+    const struct conf *, const struct request *, const struct snapshot *);
+/*
+ * The global preferences that count (wire.md 3.4): the client's working ones, else the
+ * newer of its master copy and the account's; all zero if there are none.
+ */
+const struct rq_prefs *prefs_in_force(const struct request *, const struct snapshot *);
 
 enum speed_source { SPEED_HOST_VERSION, SPEED_VERSION, SPEED_BENCHMARK, SPEED_CLIENT };
 struct speed {

@@ -67,11 +67,25 @@ limits_resource(const struct ctx *c, size_t r)
 	return most > 0 && c->in_progress[r] >= most ? WHY_IN_PROGRESS_LIMIT : WHY_NONE;
 }
 
+/* The account's own limit counts the jobs of all resources together. */
+static bool
+max_jobs_reached(const struct ctx *c)
+{
+	double n = 0;
+
+	for (size_t r = 0; r < c->work.n; r++)
+		n += c->in_progress[r];
+	return c->snap->project_prefs.max_jobs > 0 &&
+	       n >= c->snap->project_prefs.max_jobs;
+}
+
 enum reason
 limits_more(const struct ctx *c)
 {
 	enum reason why = WHY_NOT_WANTED;
 
+	if (max_jobs_reached(c))
+		return work_req_needed(&c->work) ? WHY_MAX_JOBS : WHY_NOT_WANTED;
 	for (size_t r = 0; r < c->work.n; r++) {
 		enum reason of_r = limits_resource(c, r);
 

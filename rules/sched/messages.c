@@ -49,14 +49,16 @@ static enum reason
 decisive(const struct ctx *c)
 {
 	const struct decision *d = c->d;
+	enum reason why;
 
 	if (c->could_not_wait)
 		return WHY_WAITING;
 	for (size_t i = 0; i < N(answers); i++)
 		if (d->counts[answers[i].why] > 0)
 			return answers[i].why;
-	if (limits_more(c) == WHY_IN_PROGRESS_LIMIT)
-		return WHY_IN_PROGRESS_LIMIT;
+	why = limits_more(c);
+	if (why == WHY_IN_PROGRESS_LIMIT || why == WHY_MAX_JOBS)
+		return why;
 	return c->conf->locality_scheduling ? WHY_LOCALITY : WHY_NO_WORK;
 }
 
@@ -87,6 +89,10 @@ say_numbers(const struct ctx *c, struct say *s, enum reason why)
 	case WHY_IN_PROGRESS_LIMIT:
 		say_str(s, "; it is ");
 		say_int(s, c->conf->max_wus_in_progress * c->m.ncpus);
+		break;
+	case WHY_MAX_JOBS:
+		say_str(s, "; it is ");
+		say_int(s, c->snap->project_prefs.max_jobs);
 		break;
 	case WHY_RPC_TOO_SOON:
 		say_str(s, ": ");

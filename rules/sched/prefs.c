@@ -2,6 +2,7 @@
 /* Whose preferences are newer: the account's or the client's (wire.md 3.4). */
 #include "rules/sched/ctx.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "lib/banned.h"
@@ -29,16 +30,32 @@ may_store(const struct ctx *c)
 	       strcmp(source, c->snap->email_hash) == 0;
 }
 
+/* Nothing was changed in the future: a wrong clock must not win for years. */
+static double
+until_now(const struct ctx *c, double mod_time)
+{
+	return fmin(mod_time, (double)c->now);
+}
+
 void
 prefs_exchange(struct ctx *c)
 {
 	const struct request *rq = c->req;
 	const char *stored = c->snap->user.global_prefs;
 	bool have = stored != NULL && stored[0] != '\0';
-	double ours = prefs_mod_time(stored);
-	double master = rq->global_prefs == NULL ? 0 : rq->global_prefs_mod_time;
-	double working = rq->has_working_prefs ? rq->prefs.mod_time : 0;
+	double ours = until_now(c, prefs_mod_time(stored));
+	double master = rq->global_prefs == NULL ?
+	                    0 :
+	                    until_now(c, rq->global_prefs_mod_time);
+	double working = rq->has_working_prefs ? until_now(c, rq->prefs.mod_time) : 0;
 
 	c->d->store_global_prefs = may_store(c) && (!have || master > ours);
 	c->d->send_global_prefs = have && ours > master && ours > working;
+}
+
+enum app_choice
+prefs_app(const struct ctx *c, const struct app *app)
+{
+	return prefs_app_choice(&c->snap->project_prefs, app->id, app->beta != 0,
+	    c->conf->distinct_beta_apps);
 }

@@ -252,6 +252,10 @@ version_choose(struct ctx *c, const struct job *j, bool resend, struct pick *p)
 		return WHY_NO_APP_VERSION;
 	if (app->deprecated) /* says nothing of other apps: the search goes on */
 		return WHY_PAUSED;
+	if (!resend && prefs_app(c, app) == APP_REFUSED)
+		return WHY_APP_NOT_SELECTED;
+	if (!resend && prefs_app(c, app) == APP_BETA_REFUSED)
+		return WHY_BETA;
 	q.pinned_version_id = app->homogeneous_app_version ? j->app_version_id : 0;
 	q.need_64bit = needs_64bit(c->req, j->rsc_memory_bound);
 	for (size_t i = 0; i < c->nchoices; i++)

@@ -9,6 +9,7 @@
 #include "lib/crypt.h"
 #include "lib/xml.h"
 #include "model/states.h"
+#include "proto/prefs.h"
 #include "rules/sched/decide.h"
 #include "rules/sched/identity.h"
 #include "test/unit/unit.h"
@@ -486,6 +487,8 @@ golden_world(struct arena *a, const struct request *q, char *defaults, const cha
 	}
 	make_conf(&r);
 	make_host(&r);
+	g->snap.project_prefs = prefs_project(
+	    a, g->snap.user.project_prefs, g->snap.host.venue);
 	make_lists(&r);
 	make_keys(g);
 	return g;

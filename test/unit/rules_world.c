@@ -62,6 +62,7 @@ world_new(const char *options, double secs)
 	q->has_cpu_request = true;
 	q->cpu_req_secs = secs;
 	q->client_cap_plan_class = true;
+	q->has_working_prefs = true;
 	q->platforms = NEWN(a, char *, 1);
 	q->platforms[0] = arena_strdup(a, "x86_64-pc-linux-gnu");
 	q->nplatforms = 1;

@@ -139,64 +139,6 @@ START_TEST(obviously_different_hosts)
 }
 END_TEST
 
-/*
- * wire.md 3.4.  Times of change: of the account's preferences (0 = none), of the
- * client's master copy (-1 = not sent), of its working ones (-1); are they of this
- * account; weak key; stored, sent
- */
-static const struct {
-	double ours, master, working;
-	bool own, weak, stored, sent;
-} prefs[] = {
-	{ 0, 5, -1, true, false, true, false },
-	{ 4, 5, -1, true, false, true, false },
-	{ 5, 5, -1, true, false, false, false },
-	{ 6, 5, -1, true, false, false, true },
-	{ 6, 5, 7, true, false, false, false },
-	{ 6, -1, -1, true, false, false, true },
-	{ 6, -1, 6, true, false, false, false },
-	{ 4, 5, -1, false, false, false, false },
-	{ 4, 5, -1, true, true, false, false },
-	{ 0, -1, -1, true, false, false, false },
-};
-
-START_TEST(newer_preferences)
-{
-	struct world *w = world_new("", 0);
-	struct decision *d;
-
-	w->snap.email_hash = arena_strdup(&w->a, "0123");
-	w->snap.weak_auth = prefs[_i].weak;
-	if (prefs[_i].ours > 0)
-		w->snap.user.global_prefs = arena_printf(&w->a,
-		    "<global_preferences>\n<mod_time>%f</mod_time>\n</"
-		    "global_preferences>",
-		    prefs[_i].ours);
-	if (prefs[_i].master >= 0)
-		w->req.global_prefs = arena_strdup(&w->a, "x");
-	w->req.global_prefs_mod_time = prefs[_i].master;
-	w->req.global_prefs_source_email_hash = arena_strdup(
-	    &w->a, prefs[_i].own ? "0123" : "4567");
-	w->req.has_working_prefs = prefs[_i].working >= 0;
-	w->req.prefs.mod_time = prefs[_i].working;
-	d = world_decide(w);
-	ck_assert_int_eq(d->store_global_prefs, prefs[_i].stored);
-	ck_assert_int_eq(d->send_global_prefs, prefs[_i].sent);
-	world_free(w);
-}
-END_TEST
-
-START_TEST(mod_time_of_odd_texts)
-{
-	ck_assert_double_eq(prefs_mod_time(NULL), 0);
-	ck_assert_double_eq(prefs_mod_time(""), 0);
-	ck_assert_double_eq(prefs_mod_time("<mod_time>"), 0);
-	ck_assert_double_eq(prefs_mod_time("<mod_time>-5</mod_time>"), 0);
-	ck_assert_double_eq(prefs_mod_time("<mod_time>nan</mod_time>"), 0);
-	ck_assert_double_eq(prefs_mod_time("a<mod_time> 12.5 </mod_time>"), 12.5);
-}
-END_TEST
-
 static const struct {
 	double x;
 	int decimals;
@@ -266,8 +208,6 @@ UNIT_MAIN("rules_identity", {
 	ADD(host_columns_follow_the_request);
 	ADD(host_keeps_what_is_not_said);
 	ADD(obviously_different_hosts);
-	ADD_LOOP(newer_preferences, N(prefs));
-	ADD(mod_time_of_odd_texts);
 	ADD_LOOP(fixed_point, N(numbers));
 	ADD(text_grows);
 	ADD(sets_know_their_members);

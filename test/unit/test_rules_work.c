@@ -181,19 +181,23 @@ START_TEST(machine_described)
 		.active_frac = 0.5 };
 	struct machine m;
 
+	w->snap.host = row;
 	w->req.host.p_ncpus = 8;
-	ck_assert_int_eq(machine_of(w->conf, &w->req, &row).ncpus, 6);
+	ck_assert_int_eq(machine_of(w->conf, &w->req, &w->snap).ncpus, 6);
 	w->req.prefs.max_ncpus_pct = 50;
-	ck_assert_int_eq(machine_of(w->conf, &w->req, &row).ncpus, 4);
+	ck_assert_int_eq(machine_of(w->conf, &w->req, &w->snap).ncpus, 4);
 	w->req.prefs.max_ncpus_pct = 1;
-	ck_assert_int_eq(machine_of(w->conf, &w->req, &row).ncpus, 1);
+	ck_assert_int_eq(machine_of(w->conf, &w->req, &w->snap).ncpus, 1);
 	w->req.prefs.max_ncpus_pct = 0;
 	w->req.host.p_fpops = 0;
-	ck_assert_double_eq(machine_of(w->conf, &w->req, &row).p_fpops, 3.3e9);
+	ck_assert_double_eq(machine_of(w->conf, &w->req, &w->snap).p_fpops, 3.3e9);
 	w->req.host.p_fpops = 1e30;
-	ck_assert_double_eq(machine_of(w->conf, &w->req, &row).p_fpops, 1e12);
+	ck_assert_double_eq(machine_of(w->conf, &w->req, &w->snap).p_fpops, 1e12);
+	w->snap.project_prefs.max_cpus = 2;
+	ck_assert_int_eq(machine_of(w->conf, &w->req, &w->snap).ncpus, 2);
+	w->snap.project_prefs.max_cpus = 0;
 	w->req.host.present = false;
-	m = machine_of(w->conf, &w->req, &row);
+	m = machine_of(w->conf, &w->req, &w->snap);
 	ck_assert_int_eq(m.ncpus, 2);
 	ck_assert_double_eq(m.p_fpops, 2e9);
 	ck_assert_double_eq(m.usable_ram, 1e9);
@@ -213,6 +217,16 @@ static char *
 text(const char *s)
 {
 	return arena_strdup(&now_world->a, s);
+}
+
+/* The account has selected this app. */
+static void
+choose(int64_t appid)
+{
+	struct project_prefs *p = &now_world->snap.project_prefs;
+
+	p->apps = arena_memdup(&now_world->a, &appid, sizeof(appid));
+	p->napps = 1;
 }
 
 enum fit_case {

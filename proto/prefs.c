@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The venues are cut out first, as their names are attributes; then either what is left
+ * or the one that counts is parsed.  Texts come from web forms and from clients of all
+ * ages: what cannot be read is taken for not chosen.
+ */
+#include "proto/prefs.h"
+
+#include <stddef.h>
+#include <string.h>
+#include "lib/text.h"
+#include "proto/normalise.h"
+#include "proto/xml_table.h"
+#include "lib/banned.h"
+
+enum { ITEMS_MAX = 1000 };
+
+struct item {
+	int32_t raw;
+};
+struct in_project {
+	struct project_prefs p;
+	bool no_gpus, no_cpu, no_cuda, no_ati, no_intel_gpu, no_apple_gpu;
+	struct xml_list apps, no_rsc;
+};
+struct in_global {
+	struct rq_prefs outside;
+};
+
+#include "proto/prefs_global.def"
+
+#include "proto/prefs.def"
+
+static const char root[] = "prefs";
+static const struct raw_rule rules[] = {
+	{ "venue", "project_preferences", RAW_TAKE },
+	{ "venue", "global_preferences", RAW_TAKE },
+	{ "app_id", "project_preferences", RAW_ITEM },
+	{ "app_id", "project_specific", RAW_ITEM },
+	{ "app_id", root, RAW_ITEM },
+	{ "no_rsc", "project_preferences", RAW_ITEM },
+	{ "no_rsc", "project_specific", RAW_ITEM },
+	{ "no_rsc", root, RAW_ITEM },
+	{ NULL, NULL, RAW_TAKE },
+};
+
+/* Is this region the block of that venue? */
+static bool
+is_venue(const struct raw *r, const char *venue)
+{
+	const char *end = r->attr + r->attr_n, *p;
+	size_t n = strlen(venue);
+
+	if (r->rule->use != RAW_TAKE || r->attr_n == 0)
+		return false;
+	p = memmem(r->attr, r->attr_n, "name", 4);
+	if (p == NULL)
+		return false;
+	p += 4;
+	while (p < end && (text_white(*p) || *p == '='))
+		p++;
+	if (p == end || (*p != '"' && *p != '\''))
+		return false;
+	return (size_t)(end - p) >= n + 2 && memcmp(p + 1, venue, n) == 0 &&
+	       p[n + 1] == *p;
+}
+
+static const struct raw *
+find_venue(const struct normal *nm, const char *venue)
+{
+	if (venue == NULL || venue[0] == '\0')
+		return NULL;
+	for (size_t i = 0; i < nm->nraws; i++)
+		if (is_venue(&nm->raws[i], venue))
+			return &nm->raws[i];
+	return NULL;
+}
+
+static bool
+well_formed(struct arena *a, const char *text, size_t n, struct normal *nm)
+{
+	struct fail f = { 0 };
+
+	*nm = (struct normal){ 0 };
+	return normalise_fragment(a, text, n, root, rules, nm, &f) == OK;
+}
+
+/* What was read before an error counts. */
+static void
+read_into(
+    struct arena *a, const struct normal *nm, const struct xml_elem *table, void *row)
+{
+	struct fail f = { 0 };
+
+	(void)xml_parse(a, nm->text.p, nm->text.n, root, table, row, NULL, &f);
+}
+
+/* --- project preferences --- */
+
+/* The text of item i of a list, decoded; NULL if there is none. */
+static char *
+item_text(struct arena *a, const struct normal *nm, const struct xml_list *l, size_t i)
+{
+	const struct item *items = l->rows;
+	const struct raw *r = raw_at(nm, items[i].raw);
+
+	return r == NULL ? NULL : raw_text(a, r);
+}
+
+static void
+take_apps(struct arena *a, const struct normal *nm, struct in_project *in)
+{
+	struct project_prefs *p = &in->p;
+
+	p->apps = NEWN(a, int64_t, in->apps.n + 1);
+	for (size_t i = 0; i < in->apps.n; i++) {
+		const char *text = item_text(a, nm, &in->apps, i);
+
+		if (text != NULL && text_i64(text, 1, INT64_MAX, &p->apps[p->napps]))
+			p->napps++;
+	}
+}
+
+/* The flags of old web pages and named types as one list of names. */
+static void
+take_no_rsc(struct arena *a, const struct normal *nm, struct in_project *in)
+{
+	const struct {
+		const char *type;
+		bool no;
+	} flags[] = {
+		{ "CPU", in->no_cpu },
+		{ "NVIDIA", in->no_cuda || in->no_gpus },
+		{ "ATI", in->no_ati || in->no_gpus },
+		{ "intel_gpu", in->no_intel_gpu || in->no_gpus },
+		{ "apple_gpu", in->no_apple_gpu || in->no_gpus },
+	};
+	struct project_prefs *p = &in->p;
+
+	p->no_rsc = NEWN(a, char *, N(flags) + in->no_rsc.n);
+	for (size_t i = 0; i < N(flags); i++)
+		if (flags[i].no)
+			p->no_rsc[p->nno_rsc++] = arena_strdup(a, flags[i].type);
+	for (size_t i = 0; i < in->no_rsc.n; i++) {
+		char *name = item_text(a, nm, &in->no_rsc, i);
+
+		if (name == NULL || name[0] == '\0')
+			continue;
+		if (strcmp(name, "CUDA") == 0)
+			name = arena_strdup(a, "NVIDIA");
+		p->no_rsc[p->nno_rsc++] = name;
+	}
+}
+
+struct project_prefs
+prefs_project(struct arena *a, const char *text, const char *venue)
+{
+	struct in_project in = { 0 };
+	struct normal nm, inside;
+	const struct raw *block;
+
+	if (text == NULL || text[0] == '\0' || !well_formed(a, text, strlen(text), &nm))
+		return in.p;
+	block = find_venue(&nm, venue);
+	if (block != NULL && well_formed(a, block->p, block->n, &inside))
+		nm = inside;
+	read_into(a, &nm, project_root, &in);
+	take_apps(a, &nm, &in);
+	take_no_rsc(a, &nm, &in);
+	if (in.p.max_cpus < 0)
+		in.p.max_cpus = 0;
+	if (in.p.max_jobs < 0)
+		in.p.max_jobs = 0;
+	return in.p;
+}
+
+/* --- global preferences --- */
+
+struct rq_prefs
+prefs_global(struct arena *a, const char *text, const char *venue, int64_t now)
+{
+	struct in_global in = { 0 };
+	struct rq_prefs p = { 0 };
+	struct normal nm, inside;
+	const struct raw *block;
+
+	if (text == NULL || text[0] == '\0' || !well_formed(a, text, strlen(text), &nm))
+		return p;
+	read_into(a, &nm, global_root, &in);
+	p = in.outside;
+	block = find_venue(&nm, venue);
+	if (block != NULL && well_formed(a, block->p, block->n, &inside)) {
+		p = (struct rq_prefs){ 0 };
+		read_into(a, &inside, global_prefs_table, &p);
+		p.mod_time = in.outside.mod_time;
+	}
+	if (!(p.mod_time > 0))
+		p.mod_time = 0;
+	if (p.mod_time > (double)now)
+		p.mod_time = (double)now;
+	return p;
+}

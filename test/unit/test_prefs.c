@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Texts of preferences, at a venue. */
+#include "proto/prefs.h"
+
+#include "lib/buf.h"
+#include "lib/rng.h"
+#include "test/unit/unit.h"
+#include "lib/banned.h"
+
+enum { NOW = 1000 };
+
+static const struct {
+	const char *venue, *text, *want;
+} cases[] = {
+#define CASE(venue, text, want) { venue, text, want },
+#include "test/unit/prefs_cases.def"
+#undef CASE
+};
+
+static char *
+said(struct arena *a, const struct project_prefs *p)
+{
+	struct buf b = buf_new(a);
+
+	for (size_t i = 0; i < p->napps; i++)
+		buf_printf(&b, "%s %lld", i == 0 ? " apps" : "", (long long)p->apps[i]);
+	if (p->allow_non_preferred_apps)
+		buf_puts(&b, " other");
+	if (p->allow_beta_work)
+		buf_puts(&b, " beta");
+	if (p->max_cpus != 0)
+		buf_printf(&b, " cpus %d", p->max_cpus);
+	if (p->max_jobs != 0)
+		buf_printf(&b, " jobs %d", p->max_jobs);
+	for (size_t i = 0; i < p->nno_rsc; i++)
+		buf_printf(&b, "%s %s", i == 0 ? " no" : "", p->no_rsc[i]);
+	return b.n > 0 ? b.p + 1 : b.p;
+}
+
+START_TEST(project)
+{
+	struct arena a = { 0 };
+	struct project_prefs p = prefs_project(&a, cases[_i].text, cases[_i].venue);
+
+	ck_assert_msg(strcmp(said(&a, &p), cases[_i].want) == 0, "%s at \"%s\": %s",
+	    cases[_i].text, cases[_i].venue, said(&a, &p));
+	arena_free(&a);
+}
+END_TEST
+
+START_TEST(no_text_at_all)
+{
+	struct arena a = { 0 };
+	struct project_prefs p = prefs_project(&a, NULL, NULL);
+
+	ck_assert_str_eq(said(&a, &p), "");
+	ck_assert(!prefs_refuse_resource(&p, "CPU"));
+	ck_assert_double_eq(prefs_global(&a, NULL, NULL, NOW).mod_time, 0);
+	arena_free(&a);
+}
+END_TEST
+
+/* venue, text: mod_time, disk_max_used_gb */
+#define IN(text)   "<global_preferences>" text "</global_preferences>"
+#define HOME(text) "<venue name=\"home\">" text "</venue>"
+#define TIME(t)    "<mod_time>" t "</mod_time>"
+#define DISK(gb)   "<disk_max_used_gb>" gb "</disk_max_used_gb>"
+static const struct {
+	const char *venue, *text;
+	double mod_time, disk;
+} globals[] = {
+	{ "", "", 0, 0 },
+	{ "", IN(TIME("5") DISK("7")), 5, 7 },
+	{ "", IN(TIME("5") HOME(TIME("9") DISK("8")) DISK("7")), 5, 7 },
+	{ "home", IN(TIME("5") HOME(TIME("9") DISK("8")) DISK("7")), 5, 8 },
+	{ "home", IN(TIME("5") HOME("") DISK("7")), 5, 0 },
+	{ "work", IN(TIME("5") HOME(DISK("8"))), 5, 0 },
+	{ "", IN(TIME("1e9")), NOW, 0 },
+	{ "", IN(TIME("-3")), 0, 0 },
+	{ "", IN(TIME("nan") DISK("inf")), 0, 0 },
+	{ "", TIME("5") DISK("7"), 0, 0 },
+	{ "", IN(TIME("5") "a & b <" DISK("7")), 5, 7 },
+};
+
+START_TEST(global)
+{
+	struct arena a = { 0 };
+	struct rq_prefs p = prefs_global(&a, globals[_i].text, globals[_i].venue, NOW);
+
+	ck_assert_double_eq(p.mod_time, globals[_i].mod_time);
+	ck_assert_double_eq(p.disk_max_used_gb, globals[_i].disk);
+	arena_free(&a);
+}
+END_TEST
+
+/* Bytes of strangers: nothing but an answer. */
+START_TEST(any_bytes)
+{
+	static const char *const words[] = { "<venue name=\"home\">", "</venue>",
+		"<app_id>", "</app_id>", "1", "<project_specific>",
+		"</project_preferences>", "<project_preferences>", "&", "<", "\xff",
+		"<![CDATA[", "]]>", "<global_preferences>", "<!--" };
+	struct rng rng = rng_seed(4711);
+
+	for (int round = 0; round < 3000; round++) {
+		struct arena a = { 0 };
+		struct buf b = buf_new(&a);
+
+		for (uint64_t n = rng_below(&rng, 40); n > 0; n--)
+			buf_puts(&b, words[rng_below(&rng, N(words))]);
+		prefs_project(&a, b.p, "home");
+		prefs_global(&a, b.p, "home", NOW);
+		arena_free(&a);
+	}
+}
+END_TEST
+
+UNIT_MAIN("prefs", {
+	ADD_LOOP(project, N(cases));
+	ADD(no_text_at_all);
+	ADD_LOOP(global, N(globals));
+	ADD(any_bytes);
+})
