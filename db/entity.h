@@ -184,5 +184,12 @@ enum err filesets_ready(
 /* --- trickle.c --- */
 enum err trickle_insert(
     struct db *, int64_t hostid, int64_t now, const struct rq_trickle *, struct fail *);
+/* The oldest messages for a host that nobody handed over yet, at most max. */
+enum err messages_down(struct db *, struct arena *, int64_t hostid, size_t max,
+    struct snap_message **, size_t *n, struct fail *);
+/* E_RACE: another reply carries it. */
+enum err message_handled(struct db *, int64_t id, struct fail *);
+enum err message_insert(struct db *, int64_t hostid, int64_t now, const char *variety,
+    const char *xml, struct fail *);
 
 #endif

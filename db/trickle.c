@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages from running tasks (trickle-up). */
+/* Messages from running tasks (trickle-up) and to them (trickle-down). */
 #include "db/entity.h"
 
 #include "lib/banned.h"
@@ -10,4 +10,40 @@ trickle_insert(struct db *db, int64_t hostid, int64_t now, const struct rq_trick
 {
 	return db_exec(
 	    db, f, NULL, SQL_TRICKLE_INSERT, now, hostid, t->variety, t->xml);
+}
+
+enum err
+messages_down(struct db *db, struct arena *a, int64_t hostid, size_t max,
+    struct snap_message **out, size_t *n, struct fail *f)
+{
+	struct row_message *row;
+	void *rows;
+	enum err e = db_query(
+	    db, a, f, &rows, n, SQL_MESSAGES_DOWN, hostid, (int64_t)max);
+
+	if (e != OK)
+		return e;
+	row = rows;
+	*out = NEWN(a, struct snap_message, *n + 1);
+	for (size_t i = 0; i < *n; i++)
+		(*out)[i] = (struct snap_message){ row[i].id, row[i].xml };
+	return OK;
+}
+
+enum err
+message_handled(struct db *db, int64_t id, struct fail *f)
+{
+	int64_t affected;
+	enum err e = db_exec(db, f, &affected, SQL_MESSAGE_HANDLED, id);
+
+	if (e != OK || affected == 1)
+		return e;
+	return FAIL(f, E_RACE, "message %lld was handed over already", (long long)id);
+}
+
+enum err
+message_insert(struct db *db, int64_t hostid, int64_t now, const char *variety,
+    const char *xml, struct fail *f)
+{
+	return db_exec(db, f, NULL, SQL_MESSAGE_INSERT, now, hostid, variety, xml);
 }

@@ -103,6 +103,10 @@ struct decision {
 	char **no_rsc_apps; /* resource types that no app of the project uses */
 	size_t nno_rsc_apps;
 	bool send_code_sign_key;
+	struct snap_message *down; /* to be handed over: marked by the commit */
+	size_t ndown;
+	/* Logs of the client from then on, s UTC; 0 = not wanted. */
+	int64_t send_time_stats_log, send_job_log;
 	bool send_global_prefs, store_global_prefs;
 };
 

@@ -63,6 +63,11 @@ struct snap_other {
 	int32_t error_mask, assimilate_state; /* of its workunit */
 };
 
+struct snap_message { /* for this host, not handled yet (msg_to_host) */
+	int64_t id;
+	char *xml;
+};
+
 struct snapshot {
 	const struct catalog *cat;
 	struct user user;
@@ -95,6 +100,8 @@ struct snapshot {
 	int64_t *user_wus; /* workunits among the candidates that this user (or, by the
 	                      host rule, this host) already has */
 	size_t nuser_wus;
+	struct snap_message *down;
+	size_t ndown;
 	bool wait_possible; /* there is budget and a slot to wait for the generator */
 	bool waited;        /* this is the extra attempt */
 };

@@ -13,6 +13,7 @@
 #include "lib/xml.h"
 #include "proto/names.h"
 #include "proto/reply_head.h"
+#include "proto/reply_text.h"
 #include "lib/banned.h"
 
 enum {
@@ -39,7 +40,7 @@ put_user(struct out *o)
 	if (u->id == 0)
 		return;
 	buf_printf(o->b, "<userid>%" PRId64 "</userid>\n", u->id);
-	buf_tag(o->b, "user_name", u->name);
+	reply_tag(o->b, "user_name", u->name, NAME_MAX_SENT);
 	buf_printf(o->b,
 	    "<user_total_credit>%f</user_total_credit>\n"
 	    "<user_expavg_credit>%f</user_expavg_credit>\n"
@@ -47,7 +48,8 @@ put_user(struct out *o)
 	    u->total_credit, u->expavg_credit, u->create_time);
 	md5_text(u->email_addr, md5);
 	buf_tag(o->b, "email_hash", md5);
-	buf_tag(o->b, "cross_project_id", u->cross_project_id);
+	if (strlen(u->cross_project_id) <= CPID_MAX_SENT)
+		buf_tag(o->b, "cross_project_id", u->cross_project_id);
 	md5_text(
 	    arena_printf(o->b->a, "%s%s", u->cross_project_id, u->email_addr), md5);
 	buf_tag(o->b, "external_cpid", md5);
@@ -80,12 +82,12 @@ put_host(struct out *o)
 	    "<host_total_credit>%f</host_total_credit>\n"
 	    "<host_expavg_credit>%f</host_expavg_credit>\n",
 	    h->total_credit, h->expavg_credit);
-	buf_tag(o->b, "host_venue", h->venue == NULL ? "" : h->venue);
+	reply_tag(o->b, "host_venue", h->venue, NAME_MAX_SENT);
 	buf_printf(
 	    o->b, "<host_create_time>%" PRId64 "</host_create_time>\n", h->create_time);
 	if (s->user.teamid != 0)
 		buf_printf(o->b, "<teamid>%" PRId64 "</teamid>\n", s->user.teamid);
-	buf_tag(o->b, "team_name", s->team_name == NULL ? "" : s->team_name);
+	reply_tag(o->b, "team_name", s->team_name, NAME_MAX_SENT);
 }
 
 /* --- reports and aborts --- */
@@ -94,7 +96,7 @@ static void
 put_named(struct out *o, const char *element, const char *name)
 {
 	buf_printf(o->b, "<%s>\n    ", element);
-	buf_tag(o->b, "name", name);
+	reply_tag(o->b, "name", name, NAME_MAX_SENT);
 	buf_printf(o->b, "</%s>\n", element);
 }
 
@@ -176,9 +178,8 @@ blob_cut(struct arena *a, const char *text, const char *tag, struct blob *x)
 	if (x->close == NULL)
 		return false;
 	x->inside = x->open + strlen(open);
-	x->inside += strspn(x->inside, "\r\n");
-	if (x->inside > x->close)
-		x->inside = x->close;
+	x->inside += x->inside[0] == '\r' && x->inside[1] == '\n';
+	x->inside += *x->inside == '\n';
 	x->rest = x->close + strlen(close);
 	x->rest += *x->rest == '\n';
 	x->end = x->rest + strlen(x->rest);
@@ -207,7 +208,7 @@ put_app(struct out *o, const struct app *app)
 	buf_puts(o->b, "<app>\n    ");
 	buf_tag(o->b, "name", app->name);
 	buf_puts(o->b, "    ");
-	buf_tag(o->b, "user_friendly_name", app->user_friendly_name);
+	reply_tag(o->b, "user_friendly_name", app->user_friendly_name, NAME_MAX_SENT);
 	buf_printf(o->b,
 	    "    <non_cpu_intensive>%d</non_cpu_intensive>\n"
 	    "    <fraction_done_exact>%d</fraction_done_exact>\n</app>\n",
@@ -278,6 +279,16 @@ own_version(const struct out *o, const struct dec_send *s)
 	           &q->app_versions[s->client_version];
 }
 
+/* Ids of keywords that describe the job, if the column holds nothing else. */
+static void
+put_keywords(struct buf *head, const char *ids)
+{
+	if (ids == NULL || ids[strspn(ids, "0123456789 ")] != '\0' ||
+	    ids[strspn(ids, " ")] == '\0')
+		return;
+	buf_printf(head, "    <job_keyword_ids>%s</job_keyword_ids>\n", ids);
+}
+
 static void
 put_workunit(struct out *o, const struct dec_send *s, const struct blob *x)
 {
@@ -299,6 +310,7 @@ put_workunit(struct out *o, const struct dec_send *s, const struct blob *x)
 	buf_tag(&head, "name", j->wu_name);
 	buf_puts(&head, "    ");
 	buf_tag(&head, "app_name", s->app->name);
+	put_keywords(&head, j->keywords);
 	put_blob(o, "workunit", x, head.p, "");
 }
 
@@ -442,23 +454,69 @@ put_no_apps(struct out *o)
 		buf_tag(o->b, "no_rsc_apps", d->no_rsc_apps[i]);
 }
 
-/* What must be in every reply to stay in force, and what ends it. */
+/* Messages for tasks, and whatever else the project queued: as they are stored. */
+static void
+put_down(struct out *o)
+{
+	const struct decision *d = o->in->dec;
+
+	for (size_t i = 0; i < d->ndown; i++) {
+		const char *xml = d->down[i].xml;
+		size_t n = strlen(xml);
+
+		buf_put(o->b, xml, n);
+		if (n > 0 && xml[n - 1] != '\n')
+			buf_puts(o->b, "\n");
+	}
+}
+
+/* What the project says of itself to this account. */
+static void
+put_project(struct out *o)
+{
+	const struct snapshot *s = o->in->snap;
+	const struct conf_list *urls = &o->in->conf->trickle_up_url;
+	struct text_fill fill = { .conf = o->in->conf,
+		.user = &s->user,
+		.hostid = o->in->hostid,
+		.team_name = s->team_name,
+		.weak_auth = s->weak_auth };
+	struct buf text;
+
+	for (int i = 0; i < PROJECT_TEXTS && o->in->texts != NULL; i++) {
+		if (o->in->texts[i] == NULL || s->user.id == 0)
+			continue;
+		text = buf_new(o->b->a);
+		project_text_fill(&text, o->in->texts[i], &fill);
+		put_files(o, text.p, text.p + text.n);
+	}
+	if (urls->n > 0)
+		buf_puts(o->b, "<trickle_up_urls>\n");
+	for (size_t i = 0; i < urls->n; i++) {
+		buf_puts(o->b, "    ");
+		reply_tag(o->b, "url", urls->v[i], NAME_MAX_SENT);
+	}
+	if (urls->n > 0)
+		buf_puts(o->b, "</trickle_up_urls>\n");
+}
+
 static void
 put_flags(struct out *o)
 {
 	const struct decision *d = o->in->dec;
-	const struct conf *cf = o->in->conf;
 
 	if (o->in->trickles_stored && o->in->req != NULL && o->in->req->ntrickles > 0)
 		buf_puts(o->b, "<message_ack/>\n");
-	if (cf->non_cpu_intensive)
-		buf_puts(o->b, "<non_cpu_intensive/>\n");
-	if (cf->strict_memory_bound)
-		buf_puts(o->b, "<strict_memory_bound/>\n");
+	put_down(o);
 	for (size_t i = 0; i < d->ndeletes; i++)
 		if (!name_set_has(&o->files, d->deletes[i].name))
-			buf_tag(o->b, "delete_file_info", d->deletes[i].name);
+			reply_tag(o->b, "delete_file_info", d->deletes[i].name,
+			    NAME_MAX_SENT);
 	put_no_apps(o);
+	put_project(o);
+	if (d->send_job_log > 0)
+		buf_printf(o->b, "<send_job_log>%" PRId64 "</send_job_log>\n",
+		    d->send_job_log);
 }
 
 void
@@ -474,13 +532,11 @@ reply_render(struct buf *b, const struct reply_in *in)
 			  .request_delay = d == NULL ? 0 : d->request_delay,
 			  .messages = d == NULL ? NULL : d->messages,
 			  .nmessages = d == NULL ? 0 : d->nmessages,
+			  .send_time_stats_log = d == NULL ? 0 : d->send_time_stats_log,
 		      });
 	if (d != NULL && in->snap != NULL) {
 		if (in->conf->symstore[0] != '\0')
-			buf_tag(b, "symstore", in->conf->symstore);
-		if (in->conf->next_rpc_delay > 0)
-			buf_printf(b, "<next_rpc_delay>%f</next_rpc_delay>\n",
-			    (double)in->conf->next_rpc_delay);
+			reply_tag(b, "symstore", in->conf->symstore, NAME_MAX_SENT);
 		put_user(&o);
 		if (in->snap->user.id != 0 && d->send_global_prefs)
 			put_prefs(

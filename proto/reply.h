@@ -13,6 +13,7 @@
 #include "model/reply.h"
 #include "model/request.h"
 #include "model/snapshot.h"
+#include "proto/project_text.h"
 
 struct reply_keys { /* texts and signatures that replies carry; process lifetime */
 	char *code_sign_public; /* trimmed */
@@ -30,7 +31,8 @@ struct reply_in {
 	const struct snapshot *snap;
 	const struct decision *dec;
 	const struct reply_keys *keys;
-	int64_t hostid; /* of the host row after the commit */
+	const char *const *texts; /* PROJECT_TEXTS checked ones, each may be NULL */
+	int64_t hostid;           /* of the host row after the commit */
 	bool trickles_stored;
 };
 void reply_render(struct buf *, const struct reply_in *);

@@ -2,7 +2,9 @@
 /* The header, and messages in the forms that clients of all ages understand. */
 #include "proto/reply_head.h"
 
+#include <inttypes.h>
 #include <string.h>
+#include "proto/reply_text.h"
 #include "lib/banned.h"
 
 enum {
@@ -11,40 +13,17 @@ enum {
 	ONE_MESSAGE_VERSION = 41900, /* up to here: one message, no line ends */
 	HIGH_VERSION = 61100,        /* up to here: "high" for "notice" */
 	TRANSLATES_VERSION = 61200,  /* from here: _("text") is translated */
+	VERIFIES_VERSION = 72200,    /* up to here: verify_files_on_app_start */
+	BOUND_VERSION = 80100,       /* from here: strict_memory_bound */
 };
 
 /* --- messages --- */
 
-/* Bytes of the UTF-8 character at s; 1 for what is none. */
-static size_t
-char_len(const char *s)
-{
-	unsigned char c = (unsigned char)*s;
-	size_t n = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc2 ? 2 : 1;
-
-	for (size_t i = 1; i < n; i++)
-		if (((unsigned char)s[i] & 0xc0) != 0x80)
-			return 1;
-	return n;
-}
-
-/* Escaped text of at most MESSAGE_MAX bytes: clients measure before they decode. */
 static void
 put_message(struct buf *b, const char *priority, const char *text)
 {
-	size_t room = MESSAGE_MAX;
-
 	buf_printf(b, "<message priority=\"%s\">", priority);
-	while (*text != '\0') {
-		struct buf one = buf_new(b->a);
-		size_t n = char_len(text);
-		buf_xml(&one, arena_memdup(b->a, text, n));
-		if (one.n > room)
-			break;
-		buf_put(b, one.p, one.n);
-		room -= one.n;
-		text += n;
-	}
+	reply_text(b, text, MESSAGE_MAX);
 	buf_puts(b, "</message>\n");
 }
 
@@ -104,6 +83,26 @@ put_messages(struct buf *b, const struct reply_head *h)
 
 /* --- header --- */
 
+/* What clients forget unless it is in every reply, refusals too. */
+static void
+put_flags(struct buf *b, const struct reply_head *h)
+{
+	const struct conf *cf = h->conf;
+	int32_t v = h->client_version;
+
+	if (cf->workload_sim)
+		buf_puts(b, "<send_full_workload/>\n");
+	if (cf->next_rpc_delay > 0)
+		buf_printf(b, "<next_rpc_delay>%f</next_rpc_delay>\n",
+		    (double)cf->next_rpc_delay);
+	if (cf->non_cpu_intensive)
+		buf_puts(b, "<non_cpu_intensive/>\n");
+	if (cf->strict_memory_bound && (v == 0 || v >= BOUND_VERSION))
+		buf_puts(b, "<strict_memory_bound/>\n");
+	if (cf->verify_files_on_app_start && v > 0 && v <= VERIFIES_VERSION)
+		buf_puts(b, "<verify_files_on_app_start/>\n");
+}
+
 void
 reply_head(struct buf *b, const struct reply_head *h)
 {
@@ -120,9 +119,15 @@ reply_head(struct buf *b, const struct reply_head *h)
 	if (h->request_delay > 0)
 		buf_printf(b, "<request_delay>%f</request_delay>\n", h->request_delay);
 	put_messages(b, h);
-	buf_tag(b, "project_name", cf->long_name);
+	reply_tag(b, "project_name", cf->long_name, NAME_MAX_SENT);
+	if (h->send_time_stats_log > 0)
+		buf_printf(b,
+		    "<send_time_stats_log>%" PRId64 "</send_time_stats_log>\n",
+		    h->send_time_stats_log);
 	if (h->project_is_down)
 		buf_puts(b, "<project_is_down/>\n");
+	else
+		put_flags(b, h);
 }
 
 void

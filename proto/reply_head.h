@@ -7,7 +7,6 @@
 
 enum {
 	DCF_UNUSED_VERSION = 70028, /* clients that understand <dont_use_dcf/> */
-	MESSAGE_MAX = 1023,         /* bytes that clients take; longer ones are lost */
 };
 struct reply_head {
 	const struct conf *conf;
@@ -15,6 +14,7 @@ struct reply_head {
 	double request_delay;   /* s, 0 = none */
 	const struct dec_message *messages;
 	size_t nmessages;
+	int64_t send_time_stats_log; /* from that time on; 0 = not wanted */
 	bool project_is_down;
 };
 /* From <scheduler_reply> to the end of the header. */

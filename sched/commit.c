@@ -345,6 +345,25 @@ write_trickles(struct rpc *x)
 	return e;
 }
 
+/* A message goes into one reply only; another RPC of the host may have it. */
+static enum err
+write_down(struct rpc *x)
+{
+	struct decision *d = x->dec;
+	size_t kept = 0;
+	enum err e;
+
+	for (size_t i = 0; i < d->ndown; i++) {
+		e = message_handled(x->db, d->down[i].id, &x->fail);
+		if (e == OK)
+			d->down[kept++] = d->down[i];
+		else if (e != E_RACE)
+			return e;
+	}
+	d->ndown = kept;
+	return OK;
+}
+
 /* A weak key may not change the account (wire.md 3.1). */
 static enum err
 write_account(struct rpc *x)
@@ -387,6 +406,8 @@ write_host(struct rpc *x, const struct work *w)
 		e = write_files(x);
 	if (e == OK)
 		e = write_trickles(x);
+	if (e == OK)
+		e = write_down(x);
 	return e == OK ? write_account(x) : e;
 }
 

@@ -15,8 +15,11 @@
 #include "rules/sched/quota.h"
 #include "lib/banned.h"
 
-enum { CANDIDATES_PER_JOB = 4 }; /* hot-path.md, R5 */
-#define SLOW_FLOPS 1e9           /* of a host that has not measured itself */
+enum {
+	CANDIDATES_PER_JOB = 4, /* hot-path.md, R5 */
+	DOWN_MAX = 50,          /* messages for tasks in one reply; the rest follows */
+};
+#define SLOW_FLOPS 1e9 /* of a host that has not measured itself */
 
 /* --- the host --- */
 
@@ -230,6 +233,16 @@ load_files(struct rpc *x, struct snapshot *s)
 	return OK;
 }
 
+/* A copied trickle (no host_info) is not answered by the client that has the tasks. */
+static enum err
+load_down(struct rpc *x, struct snapshot *s)
+{
+	if (!x->conf->msg_to_host || s->host_new || !x->req->host.present)
+		return OK;
+	return messages_down(
+	    x->db, x->a, s->host.id, DOWN_MAX, &s->down, &s->ndown, &x->fail);
+}
+
 /*
  * The client trusts a key that is neither ours nor an old one of ours: it would refuse
  * our app files (wire.md 5.6).
@@ -271,5 +284,7 @@ rpc_load(struct rpc *x)
 	if (x->detach)
 		s->nin_progress =
 		    0; /* the commit ends them: none is to be sent again */
+	if (e == OK)
+		e = load_down(x, s);
 	return e == OK ? load_files(x, s) : e;
 }

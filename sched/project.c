@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "db/entity.h"
+#include "lib/clock.h"
 #include "lib/fs.h"
 #include "lib/log.h"
 #include "lib/banned.h"
@@ -197,9 +198,60 @@ project_connect(struct project *p, int64_t now, struct fail *f)
 	return e == E_CONFIG ? e : E_DB;
 }
 
+/* --- texts for replies --- */
+
+static void
+read_text(struct admin_text *t, enum project_text kind, const char *path)
+{
+	struct fail f = { 0 };
+	char *in, *out;
+	size_t n;
+	enum err e;
+
+	arena_reset(&t->a);
+	t->text = NULL;
+	e = fs_read(&t->a, path, PROJECT_TEXT_MAX, &in, &n, &f);
+	if (e == E_NOTFOUND)
+		return;
+	if (e == OK)
+		e = project_text_check(&t->a, kind, in, n, &out, &f);
+	if (e == OK)
+		t->text = out;
+	else
+		log_warn("%s: %s: replies go without it", path, f.detail);
+}
+
+const char *const *
+project_texts(struct project *p)
+{
+	char path[4096 + 64];
+
+	for (enum project_text i = 0; i < PROJECT_TEXTS; i++) {
+		struct admin_text *t = &p->admin_texts[i];
+		int64_t mtime, size;
+
+		snprintf(path, sizeof(path), "%s/%s", p->conf->project_dir,
+		    project_text_file(i));
+		mtime = fs_mtime(path);
+		size = fs_size(path);
+		/* Read in the second of its change, it may have changed again. */
+		if (t->read_at == 0 || mtime != t->mtime || size != t->size ||
+		    (mtime >= 0 && t->read_at <= mtime && clock_now() > mtime)) {
+			t->mtime = mtime;
+			t->size = size;
+			t->read_at = clock_now();
+			read_text(t, i, path);
+		}
+		p->texts[i] = t->text;
+	}
+	return p->texts;
+}
+
 void
 project_close(struct project *p)
 {
+	for (enum project_text i = 0; i < PROJECT_TEXTS; i++)
+		arena_free(&p->admin_texts[i].a);
 	disconnect(p);
 	arena_free(&p->key_arena);
 	arena_free(&p->conf_arena);

@@ -15,6 +15,12 @@
 #include "proto/reply.h"
 #include "sched/copies.h"
 
+struct admin_text { /* a file of proto/project_text.h as it was read last */
+	struct arena a;
+	char *text; /* NULL: there is none, or it cannot be used */
+	int64_t mtime, size, read_at;
+};
+
 struct project {
 	const char *program; /* for the log */
 	char *dir;
@@ -28,6 +34,8 @@ struct project {
 	int64_t cat_loaded, reread_mtime;
 	struct reply_keys keys;
 	struct copies copies;
+	struct admin_text admin_texts[PROJECT_TEXTS];
+	const char *texts[PROJECT_TEXTS]; /* of those, for replies */
 };
 
 /*
@@ -47,6 +55,12 @@ enum err project_configure(struct project *, struct fail *);
  * it is older than 60 s.  now in s UTC.  E_DB, E_CONFIG: there is no usable database.
  */
 enum err project_connect(struct project *, int64_t now, struct fail *);
+
+/*
+ * The project's own texts for replies, read again when their files changed.  What
+ * cannot be used is left out of the replies and logged, once for each change.
+ */
+const char *const *project_texts(struct project *);
 
 void project_close(struct project *); /* at the end of the process: all is freed */
 

@@ -37,7 +37,7 @@ rpc_parse(struct rpc *x)
 }
 
 /* Puts our own messages before the decision's, makes its delay at least delay_s, offers
- * the key. */
+ * the key, hands over what waits for the host. */
 static void
 complete_decision(struct rpc *x, double delay_s)
 {
@@ -54,6 +54,8 @@ complete_decision(struct rpc *x, double delay_s)
 	if (d->request_delay < delay_s)
 		d->request_delay = delay_s;
 	d->send_code_sign_key = true; /* render knows which clients need it */
+	d->down = x->snap->down;
+	d->ndown = x->snap->ndown;
 }
 
 /*
@@ -107,6 +109,7 @@ rpc_render(struct rpc *x)
 		.snap = x->snap,
 		.dec = x->dec,
 		.keys = x->keys,
+		.texts = x->texts,
 		.hostid = x->snap->host.id,
 		.trickles_stored = x->trickles_stored };
 	reply_render(&x->out, &x->reply);

@@ -38,6 +38,7 @@ struct rpc {
 	struct db *db;             /* process lifetime; NULL: there is no connection */
 	const struct catalog *cat; /* process lifetime */
 	const struct reply_keys *keys; /* process lifetime */
+	const char *const *texts;      /* process lifetime; see reply_in */
 	const char *peer;              /* address of the client, "" = not known */
 	const char *in;                /* request body */
 	size_t in_n;

@@ -73,6 +73,7 @@ serve(struct project *p, struct rpc *x)
 	x->db = p->db;
 	x->cat = p->cat;
 	x->keys = &p->keys;
+	x->texts = project_texts(p);
 	rpc_run(x);
 }
 

@@ -2,6 +2,8 @@
 /* locus config check, show, sample and man. */
 #include <stdio.h>
 #include <string.h>
+#include "lib/fs.h"
+#include "proto/project_text.h"
 #include "tools/cmd.h"
 #include "tools/service.h"
 #include "lib/banned.h"
@@ -41,6 +43,30 @@ check_programs(struct ctx *x, const struct conf *cf)
 	return bad;
 }
 
+/* Files that replies would go without. */
+static size_t
+check_texts(struct ctx *x, const struct conf *cf)
+{
+	size_t bad = 0, n;
+	char *in, *out;
+
+	for (enum project_text i = 0; i < PROJECT_TEXTS; i++) {
+		const char *path = project_path(x->a, cf, project_text_file(i));
+		struct fail f = { 0 };
+		enum err e = fs_read(x->a, path, PROJECT_TEXT_MAX, &in, &n, &f);
+
+		if (e == E_NOTFOUND)
+			continue;
+		if (e == OK)
+			e = project_text_check(x->a, i, in, n, &out, &f);
+		if (e != OK) {
+			printf("%s: error: %s\n", path, f.detail);
+			bad++;
+		}
+	}
+	return bad;
+}
+
 static enum err
 check_run(struct ctx *x, const void *opts, char **args, size_t n)
 {
@@ -60,7 +86,7 @@ check_run(struct ctx *x, const void *opts, char **args, size_t n)
 		    r[i].error ? "error" : "warning", r[i].text);
 		errors += r[i].error;
 	}
-	errors += check_programs(x, cf);
+	errors += check_programs(x, cf) + check_texts(x, cf);
 	if (errors > 0)
 		return FAIL(x->f, E_CONFIG, "%zu error%s in %s", errors,
 		    errors == 1 ? "" : "s", path);
@@ -75,7 +101,8 @@ const struct cmd cmd_config_check = { .name = "config check",
 	.about =
 	    "Reports unknown options with their line and the nearest name, options "
 	    "without\n"
-	    "effect, values that are not valid, and daemons whose program is missing.\n"
+	    "effect, values that are not valid, daemons whose program is missing, and\n"
+	    "mistakes in gui_urls.xml and project_files.xml.\n"
 	    "Exits with 78 if there is an error.",
 	.run = check_run };
 

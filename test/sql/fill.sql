@@ -26,4 +26,5 @@ INSERT INTO result (id, create_time, workunitid, appid, name, xml_doc_in, xml_do
 	IF(r.seq * 37 % 101 < 80, NULL, IF(w.fileset_id > 0, w.fileset_id, -(w.appid * 64 + w.id % 64) - 1)),
 	IF(r.seq * 37 % 101 < 80, (r.seq % 1000 + 1) % 500 + 1, NULL), IF(r.seq % 79 = 0, 1, 2)
 	FROM seq_1_to_120000 r STRAIGHT_JOIN workunit w ON w.id = (r.seq + 1) DIV 2;
-ANALYZE TABLE app, app_version, file, fileset, fileset_file, host, host_app_version, host_file, platform, result, team, user, workunit;
+INSERT INTO msg_to_host (id, hostid, handled, xml) SELECT seq, seq % 1000 + 1, seq % 3 > 0, '<trickle_down>' FROM seq_1_to_6000;
+ANALYZE TABLE app, app_version, file, fileset, fileset_file, host, host_app_version, host_file, msg_to_host, platform, result, team, user, workunit;

@@ -284,7 +284,7 @@ START_TEST(message_ages)
 }
 END_TEST
 
-/* Characters that are several bytes, each several bytes more when escaped. */
+/* Characters that are several bytes: none is cut in two. */
 static const char *const letters[] = { "x", "\xc3\xa9", "\xe2\x84\xa2",
 	"\xf0\x9f\x98\x80", "\xff", "<" };
 
@@ -304,9 +304,7 @@ START_TEST(long_messages)
 	p = strstr(w.b.p, "<message priority=\"low\">") +
 	    strlen("<message priority=\"low\">");
 	n = (size_t)(strstr(p, "</message>") - p);
-	text = buf_new(&w.a);
-	buf_xml(&text, letters[_i]);
-	escaped = text.n;
+	escaped = letters[_i][0] == '<' ? 4 : strlen(letters[_i]); /* as sent */
 	ck_assert_uint_eq(n, 1023 / escaped * escaped);
 	ck_assert_uint_eq(
 	    strlen(world_parsed(&w)->messages[0].text) % strlen(letters[_i]), 0);
