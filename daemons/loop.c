@@ -24,7 +24,8 @@ enum {
 	UNIT_TRIES = 8,
 	SLICE_MS = 100,
 	BACKOFF_FIRST_MS = 250,
-	BACKOFF_MOST_MS = 15000
+	BACKOFF_MOST_MS = 15000,
+	SAY_AGAIN_MS = 600000
 };
 
 /* One running instance. */
@@ -35,6 +36,9 @@ struct run {
 	struct arena life;
 	const char *pid_path;
 	int lock_fd;
+	struct fail said; /* what the log was last told of, code OK: nothing */
+	int64_t said_ms;
+	int failures; /* since then */
 };
 
 static enum err
@@ -110,6 +114,35 @@ next_backoff(int64_t ms)
 	return ms * 2 < BACKOFF_MOST_MS ? ms * 2 : BACKOFF_MOST_MS;
 }
 
+/*
+ * What lasts is said once, and then every ten minutes: a database that is gone or a
+ * disk that is full fails with another item each time.
+ */
+static void
+say_trouble(struct run *r, const char *what)
+{
+	const struct fail *f = &r->x.fail;
+	int64_t now = clock_mono_ms();
+	bool lasts = f->code == E_DB || f->code == E_DISK_FULL;
+
+	r->failures++;
+	if (r->said.code == f->code && now < r->said_ms + SAY_AGAIN_MS &&
+	    (lasts || strcmp(r->said.detail, f->detail) == 0))
+		return;
+	log_fail(what, f);
+	r->said = *f;
+	r->said_ms = now;
+}
+
+static void
+trouble_is_over(struct run *r)
+{
+	if (r->failures > 1)
+		log_info("works again after %d failures", r->failures);
+	r->failures = 0;
+	r->said.code = OK;
+}
+
 /* Waits for the database as long as it takes; only another schema version or one pass
  * gives up. */
 static enum err
@@ -119,10 +152,10 @@ open_db(struct run *r)
 	enum err e;
 
 	for (int64_t ms = 0;;) {
-		e = db_open(x->conf, false, &x->db, &x->fail);
+		e = db_open(x->conf, DB_WORK, &x->db, &x->fail);
 		if (e == OK || e == E_CONFIG || x->one_pass || daemon_stopping(x))
 			return e;
-		log_fail("opening the database", &x->fail);
+		say_trouble(r, "opening the database");
 		ms = next_backoff(ms);
 		nap(x, ms);
 	}
@@ -140,7 +173,7 @@ start(struct run *r)
 		arena_reset(&x->a);
 		if (e == OK || e == E_CONFIG || x->one_pass || daemon_stopping(x))
 			return e;
-		log_fail("starting", &x->fail);
+		say_trouble(r, "starting");
 		ms = next_backoff(ms);
 		nap(x, ms);
 	}
@@ -175,12 +208,13 @@ loop(struct run *r)
 		if (e != OK && x->one_pass)
 			return e;
 		if (e != OK) {
-			log_fail("step", &x->fail);
+			say_trouble(r, "step");
 			backoff_ms = next_backoff(backoff_ms);
 			nap(x, backoff_ms);
 			continue;
 		}
 		backoff_ms = 0;
+		trouble_is_over(r);
 		if (x->one_pass && (done == 0 || x->dry_run))
 			return OK;
 		if (done == 0)
@@ -217,7 +251,9 @@ daemon_item(struct ctx *x, struct tries *t, int64_t key, const char *label, enum
 		tries_forget(t, key);
 		return OK;
 	}
-	if (db_ready(x->db, &f) != OK)
+	if (e == E_DISK_FULL)
+		tries_wait(t, key, x->now); /* one that needs less may come first */
+	if (e == E_DISK_FULL || db_ready(x->db, &f) != OK)
 		return e;
 	if (e == E_RACE ||
 	    e == E_RETRY) { /* contention: it is still due in the next step */

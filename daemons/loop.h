@@ -84,7 +84,8 @@ enum err daemon_unit(struct ctx *, enum err (*unit)(struct ctx *, void *), void 
 /*
  * How one item ended: e is what it returned.  OK forgets its failures.  A failure of
  * its own is logged with label and the item put aside for a while: OK, the others go
- * on.  Only when the database is gone is that returned.
+ * on.  Only when the database is gone or a disk is full is that returned, for the loop
+ * to wait: the item is as good as before.
  */
 enum err daemon_item(
     struct ctx *, struct tries *, int64_t key, const char *label, enum err e);

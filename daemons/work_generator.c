@@ -260,17 +260,17 @@ fill(struct order *r)
 	return e;
 }
 
-/* The trigger is there again before its claim goes. */
 static enum err
 put_back(struct ctx *x, const char *name)
 {
-	enum err e = trigger_raise(x->conf, TRIGGER_NEED_WORK, name, &x->fail);
+	struct own *o = x->own;
+	enum err e = trigger_claim_back(x->conf, name, &x->fail);
 
 	if (e == OK)
-		e = trigger_claim_done(x->conf, name, &x->fail);
-	if (e == OK)
 		log_info("[FILE %s] trigger put back", name);
-	return e;
+	if (e != OK && e != E_NOTFOUND)
+		o->taken_back = false; /* what is left is looked for again */
+	return e == E_NOTFOUND ? OK : e;
 }
 
 static enum err
@@ -321,8 +321,7 @@ serve(struct ctx *x, const char *name, size_t *done)
 
 /*
  * Claims of this app's files whose owner died become triggers again, once, when the app
- * is known. The trigger is there before the claim goes; the other way round a crash
- * could lose both.
+ * is known.
  */
 static enum err
 take_back(struct ctx *x)

@@ -116,6 +116,7 @@ static enum err
 apply(struct pass *p, const struct ws_change *c, const struct ws_file *files, size_t n)
 {
 	struct ctx *x = p->x;
+	/* What may need room comes last. */
 	const struct {
 		const char **names;
 		size_t n;
@@ -124,8 +125,8 @@ apply(struct pass *p, const struct ws_change *c, const struct ws_file *files, si
 		const char *what;
 	} moves[] = {
 		{ c->drop, c->ndrop, TRIGGER_WORKING_SET, false, "dropped" },
-		{ c->add, c->nadd, TRIGGER_WORKING_SET, true, "added" },
 		{ c->clear_no_work, c->nclear, TRIGGER_FILES_NO_WORK, false, "heard" },
+		{ c->add, c->nadd, TRIGGER_WORKING_SET, true, "added" },
 	};
 	enum err e = OK;
 
@@ -135,8 +136,9 @@ apply(struct pass *p, const struct ws_change *c, const struct ws_file *files, si
 			e = moves[m].raise ?
 			        trigger_raise(x->conf, moves[m].dir, name, &x->fail) :
 			        trigger_clear(x->conf, moves[m].dir, name, &x->fail);
-			log_info("[FILE %s] %s", name, moves[m].what);
-			p->changes++;
+			if (e == OK)
+				log_info("[FILE %s] %s", name, moves[m].what);
+			p->changes += e == OK;
 		}
 	}
 	for (size_t i = 0; i < c->ndrop; i++)

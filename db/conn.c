@@ -11,7 +11,9 @@
 #include "model/states.h"
 #include "lib/banned.h"
 
-enum { CONNECT_S = 5, ANSWER_S = 60 };
+enum { CONNECT_S = 5, ERR_ENGINE = 1030 };
+
+static const unsigned answer_s[] = { [DB_WORK] = 60, [DB_REPLY] = 12 };
 
 /*
  * Numbers of the server (1000..) and of the client library (2000..) that mean more than
@@ -24,17 +26,21 @@ static const struct failure {
 	enum err err;
 	bool lost, uncertain;
 } failures[] = {
-	{ 1020, E_RETRY, false, false },  /* changed since it was read */
-	{ 1040, E_DB, false, false },     /* too many connections */
-	{ 1044, E_CONFIG, false, false }, /* no right to the database */
-	{ 1045, E_CONFIG, false, false }, /* wrong account or password */
-	{ 1046, E_CONFIG, false, false }, /* no database chosen */
-	{ 1047, E_RETRY, false, false },  /* wsrep: node not ready */
-	{ 1049, E_CONFIG, false, false }, /* no such database */
-	{ 1053, E_RETRY, true, true },    /* server shuts down */
-	{ 1054, E_CONFIG, false, false }, /* no such column */
-	{ 1062, E_RACE, false, false },   /* a unique key is taken */
-	{ 1072, E_CONFIG, false, false }, /* no such column for an index */
+	{ 1020, E_RETRY, false, false },     /* changed since it was read */
+	{ 1021, E_DISK_FULL, false, false }, /* disk is full */
+	{ 1026, E_DISK_FULL, false, false }, /* a file cannot be written */
+	{ 1040, E_DB, false, false },        /* too many connections */
+	{ 1044, E_CONFIG, false, false },    /* no right to the database */
+	{ 1045, E_CONFIG, false, false },    /* wrong account or password */
+	{ 1046, E_CONFIG, false, false },    /* no database chosen */
+	{ 1047, E_RETRY, false, false },     /* wsrep: node not ready */
+	{ 1049, E_CONFIG, false, false },    /* no such database */
+	{ 1053, E_RETRY, true, true },       /* server shuts down */
+	{ 1054, E_CONFIG, false, false },    /* no such column */
+	{ 1062, E_RACE, false, false },      /* a unique key is taken */
+	{ 1072, E_CONFIG, false, false },    /* no such column for an index */
+	{ 1114, E_DISK_FULL, false,
+	    false }, /* no room for the row: InnoDB on a full disk */
 	{ 1146, E_CONFIG, false, false }, /* no such table */
 	{ 1152, E_RETRY, true, true },    /* aborted connection */
 	{ 1158, E_RETRY, true, true },    /* network: read */
@@ -93,6 +99,10 @@ conn_fail(struct db *db, MYSQL_STMT *st, const char *what, struct fail *f)
 	const char *text = st != NULL ? mysql_stmt_error(st) : mysql_error(db->my);
 	struct failure x = failure_of(code);
 	const char *cure = "";
+
+	/* The engine's own number stands in the text only; 28 is ENOSPC. */
+	if (code == ERR_ENGINE && strstr(text, "error 28 ") != NULL)
+		x.err = E_DISK_FULL;
 
 	if (x.err == E_CONFIG)
 		cure = code >= 1044 && code <= 1049 ?
@@ -160,16 +170,16 @@ static enum err
 conn_open(struct db *db, struct fail *f)
 {
 	const struct conf *cf = db->cf;
-	unsigned connect_s = CONNECT_S, answer_s = ANSWER_S;
+	unsigned connect_s = CONNECT_S;
 	MYSQL *my = mysql_init(NULL);
 
 	if (my == NULL)
 		return FAIL(f, E_DB, "the client library has no memory");
 	mysql_options(my, MYSQL_SET_CHARSET_NAME, "utf8mb4");
 	mysql_options(my, MYSQL_OPT_CONNECT_TIMEOUT, &connect_s);
-	if (!db->any_schema) {
-		mysql_options(my, MYSQL_OPT_READ_TIMEOUT, &answer_s);
-		mysql_options(my, MYSQL_OPT_WRITE_TIMEOUT, &answer_s);
+	if (db->use != DB_ANY_SCHEMA) {
+		mysql_options(my, MYSQL_OPT_READ_TIMEOUT, &answer_s[db->use]);
+		mysql_options(my, MYSQL_OPT_WRITE_TIMEOUT, &answer_s[db->use]);
 	}
 	if (mysql_real_connect(my, or_null(cf->db_host), or_null(cf->db_user),
 		or_null(cf->db_passwd), or_null(cf->db_name), (unsigned)cf->db_port,
@@ -187,7 +197,7 @@ conn_open(struct db *db, struct fail *f)
 	}
 	db->my = my;
 	enum err e = session_set(db, f);
-	if (e == OK && !db->any_schema)
+	if (e == OK && db->use != DB_ANY_SCHEMA)
 		e = version_check(db, f);
 	if (e != OK)
 		conn_drop(db);

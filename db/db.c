@@ -13,7 +13,7 @@
 enum { NAP_MAX_MS = 500 };
 
 enum err
-db_open(const struct conf *cf, bool any_schema, struct db **out, struct fail *f)
+db_open(const struct conf *cf, enum db_use use, struct db **out, struct fail *f)
 {
 	struct arena a = { 0 };
 	struct db *db = NEW(&a, struct db);
@@ -21,7 +21,7 @@ db_open(const struct conf *cf, bool any_schema, struct db **out, struct fail *f)
 
 	db->a = a;
 	db->cf = cf;
-	db->any_schema = any_schema;
+	db->use = use;
 	e = conn_need(db, f);
 	if (e != OK) {
 		db_close(db);

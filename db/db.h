@@ -46,12 +46,22 @@ enum { DB_LIST_MAX = 64, DB_VARCHAR_MAX = 254, DB_NAME_MAX = 190 };
 struct db;
 
 /*
+ * What a connection is for.  A server whose disk is full may keep a statement waiting
+ * until there is room again, so none is waited for for ever but those of the admin.
+ */
+enum db_use {
+	DB_WORK,       /* daemons and tools: an answer takes at most 60 s */
+	DB_REPLY,      /* a client waits for our reply: at most 12 s */
+	DB_ANY_SCHEMA, /* no check of the schema's version, no limit on time */
+};
+
+/*
  * From conf (db_host, db_port, db_user, db_passwd, db_name, or db_socket); conf must
  * live as long.  Checks the schema version: E_CONFIG with the command to run if it is
- * another one (any_schema skips that, and any limit on the time of a statement).
+ * another one.
  * E_DB if the server is not there, E_CONFIG if it refuses the account or the database.
  */
-enum err db_open(const struct conf *, bool any_schema, struct db **, struct fail *);
+enum err db_open(const struct conf *, enum db_use, struct db **, struct fail *);
 void db_close(struct db *); /* NULL is fine */
 /* Is the connection usable?  Reconnects if it was lost; E_DB if that fails. */
 enum err db_ready(struct db *, struct fail *);

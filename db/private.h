@@ -21,7 +21,8 @@ struct db {
 	const struct conf *cf;
 	MYSQL *my; /* NULL: not connected */
 	MYSQL_STMT *stmts[SQL__MAX][LIST_SIZES];
-	bool any_schema, in_tx, uncertain;
+	enum db_use use;
+	bool in_tx, uncertain;
 	unsigned code;  /* the server's number of the last failure */
 	int text_bytes; /* of the widest character that text columns take */
 	uint64_t count;

@@ -156,6 +156,18 @@ trigger_claim_done(const struct conf *cf, const char *name, struct fail *f)
 }
 
 enum err
+trigger_claim_back(const struct conf *cf, const char *name, struct fail *f)
+{
+	struct arena a = { 0 };
+	char *from = trigger_path(&a, cf, TRIGGER_NEED_WORK, claim_prefix, name);
+	char *to = trigger_path(&a, cf, TRIGGER_NEED_WORK, "", name);
+	enum err e = from == NULL ? refuse(name, f) : fs_rename(from, to, f);
+
+	arena_free(&a);
+	return e;
+}
+
+enum err
 trigger_claims(
     struct arena *a, const struct conf *cf, char ***names, size_t *n, struct fail *f)
 {

@@ -36,6 +36,11 @@ enum err trigger_list(struct arena *, const struct conf *, enum trigger, char **
  * else has it). */
 enum err trigger_claim(const struct conf *, const char *name, struct fail *);
 enum err trigger_claim_done(const struct conf *, const char *name, struct fail *);
+/*
+ * The other way round: the claim is a trigger again, as one with one that was raised
+ * meanwhile.  It needs no room on the disk.  E_NOTFOUND if there is no claim.
+ */
+enum err trigger_claim_back(const struct conf *, const char *name, struct fail *);
 /* Names of claims, sorted. */
 enum err trigger_claims(
     struct arena *, const struct conf *, char ***names, size_t *n, struct fail *);

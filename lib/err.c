@@ -19,6 +19,7 @@ static const struct {
 	[E_RETRY] = { "RETRY", 75 },
 	[E_DB] = { "DB", 69 },
 	[E_SYS] = { "SYS", 1 },
+	[E_DISK_FULL] = { "DISK_FULL", 1 },
 	[E_CONFIG] = { "CONFIG", 78 },
 };
 
@@ -56,13 +57,14 @@ enum err
 fail_errno(struct fail *f, const char *where, const char *fmt, ...)
 {
 	char text[128];
+	enum err code = errno == ENOSPC || errno == EDQUOT ? E_DISK_FULL : E_SYS;
 	const char *why = strerror_r(errno, text, sizeof(text));
 	va_list ap;
 
 	va_start(ap, fmt);
-	record(f, E_SYS, where, why, fmt, ap);
+	record(f, code, where, why, fmt, ap);
 	va_end(ap);
-	return E_SYS;
+	return code;
 }
 
 const char *

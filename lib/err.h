@@ -8,13 +8,14 @@
 
 enum err {
 	OK = 0,
-	E_BADREQ,   /* the sender's fault: refuse, tell it, keep serving */
-	E_NOTFOUND, /* no such row or file: the caller decides what that means */
-	E_RACE,     /* another process won: drop this job, carry on */
-	E_RETRY,    /* deadlock, lock time-out, lost connection: start again */
-	E_DB,       /* the database refuses or is gone: answer "try later" */
-	E_SYS,      /* file, socket or process failed; errno text is in detail */
-	E_CONFIG,   /* configuration, keys or schema are not usable (exit 78) */
+	E_BADREQ,    /* the sender's fault: refuse, tell it, keep serving */
+	E_NOTFOUND,  /* no such row or file: the caller decides what that means */
+	E_RACE,      /* another process won: drop this job, carry on */
+	E_RETRY,     /* deadlock, lock time-out, lost connection: start again */
+	E_DB,        /* the database refuses or is gone: answer "try later" */
+	E_SYS,       /* file, socket or process failed; errno text is in detail */
+	E_DISK_FULL, /* a disk or quota is used up: nothing is lost, try again later */
+	E_CONFIG,    /* configuration, keys or schema are not usable (exit 78) */
 	E__MAX
 };
 
@@ -28,7 +29,10 @@ struct fail {
 
 /* Records and returns code, so that "return FAIL(f, E_SYS, ...)" is one line. */
 #define FAIL(f, code, ...) fail_set((f), (code), __func__, __VA_ARGS__)
-/* The same with ": strerror(errno)" appended; code is always E_SYS. */
+/*
+ * The same with ": strerror(errno)" appended; code is E_DISK_FULL if that is what errno
+ * says (no space, quota used up), else E_SYS.
+ */
 #define FAIL_ERRNO(f, ...) fail_errno((f), __func__, __VA_ARGS__)
 
 enum err fail_set(struct fail *, enum err, const char *where, const char *fmt, ...)

@@ -6,6 +6,7 @@
  */
 #include "lib/log.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -24,6 +25,9 @@ static struct {
 	enum log_level most;
 	int fd;
 	int64_t looked_s;
+	uint64_t lost; /* lines that could not be written since the last one that was */
+	int why;       /* errno of the first of them */
+	bool torn;     /* a part of one of them was written */
 } lg = { .program = "locus", .most = LOG_INFO, .fd = STDERR_FILENO };
 
 static const char *const levels[] = {
@@ -111,6 +115,57 @@ append(char *line, size_t n, size_t room, const char *text)
 	return n;
 }
 
+/* All of it, or it counts as not written. */
+static bool
+put(const char *line, size_t n)
+{
+	ssize_t done;
+
+	errno = ENOSPC; /* of a write that ends early */
+	done = write(lg.fd, line, n);
+	if (done == (ssize_t)n)
+		return true;
+	if (lg.lost == 0)
+		lg.why = errno;
+	lg.torn = lg.torn || done > 0;
+	return false;
+}
+
+/* The first line after some that were lost; what is left of a torn one ends before it.
+ */
+static bool
+put_lost(int64_t now)
+{
+	char line[256], when[21], why[128];
+	int n;
+
+	if (lg.lost == 0)
+		return true;
+	n = snprintf(line, sizeof(line),
+	    "%s%s %s[%ld] warning %llu lines of this log were lost: %s\n",
+	    lg.torn ? "\n" : "", clock_text(now, when), lg.program, (long)getpid(),
+	    (unsigned long long)lg.lost, strerror_r(lg.why, why, sizeof(why)));
+	if (!put(line, (size_t)n))
+		return false;
+	lg.lost = 0;
+	lg.torn = false;
+	return true;
+}
+
+/*
+ * A log that cannot be written must not stop anybody: the line is counted, and told on
+ * standard error if that is another place.
+ */
+static void
+write_line(int64_t now, const char *line, size_t n)
+{
+	if (put_lost(now) && put(line, n))
+		return;
+	lg.lost++;
+	if (lg.fd != STDERR_FILENO)
+		(void)!write(STDERR_FILENO, line, n);
+}
+
 void
 log_line(enum log_level level, const char *fmt, ...)
 {
@@ -139,9 +194,7 @@ log_line(enum log_level level, const char *fmt, ...)
 	}
 	line[n++] = '\n';
 	follow_rotation(now);
-	/* Nobody could be told that the log cannot be written. */
-	if (write(lg.fd, line, n) < 0 && lg.fd != STDERR_FILENO)
-		(void)!write(STDERR_FILENO, line, n);
+	write_line(now, line, n);
 }
 
 void

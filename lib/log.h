@@ -13,7 +13,8 @@ enum log_level { LOG_ERR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 
 /*
  * path NULL = stderr.  Lines are appended with one write() each, at most 4096 bytes;
- * control bytes in messages and prefixes are written as \xNN.
+ * control bytes in messages and prefixes are written as \xNN.  Lines that cannot be
+ * written (the disk is full) are counted, and the first that can tells how many.
  */
 void log_open(const char *program, const char *path, enum log_level most);
 /* Prefix of all following lines, e.g. "[HOST#7 rpc=81f3]"; ("%s", "") clears it. */

@@ -42,6 +42,8 @@ proc_signals(void)
 	for (size_t i = 0; i < N(stops); i++)
 		sigaction(stops[i], &stop, NULL);
 	sigaction(SIGPIPE, &ignore, NULL);
+	/* A limit on file sizes is an error of write(), like a full disk. */
+	sigaction(SIGXFSZ, &ignore, NULL);
 }
 
 /* What becomes of descriptors 0, 1 and 2; -1 = /dev/null (0, 1) or ours (2). */
@@ -77,7 +79,8 @@ static enum err
 start(const char *const *argv, const char *const *env, const char *dir,
     const struct stdio *io, pid_t *pid, struct fail *f)
 {
-	static const int defaults[] = { SIGTERM, SIGINT, SIGHUP, SIGPIPE, SIGCHLD };
+	static const int defaults[] = { SIGTERM, SIGINT, SIGHUP, SIGPIPE, SIGXFSZ,
+		SIGCHLD };
 	posix_spawn_file_actions_t fa;
 	posix_spawnattr_t at;
 	sigset_t set;

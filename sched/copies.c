@@ -59,19 +59,22 @@ static enum err
 write_pair(const struct rpc *x, struct fail *f)
 {
 	uint64_t random;
-	const char *stem;
+	const char *stem, *request;
 	enum err e;
 
 	random_bytes(&random, sizeof(random));
 	stem = arena_printf(x->a, "%s/%lld-%08llx-%016llx",
 	    x->conf->debug_req_reply_dir, (long long)x->now,
 	    (unsigned long long)(x->seed & 0xffffffff), (unsigned long long)random);
-	e = fs_write(
-	    arena_printf(x->a, "%s.request.xml", stem), x->in, x->in_n, 0600, f);
+	request = arena_printf(x->a, "%s.request.xml", stem);
+	e = fs_write(request, x->in, x->in_n, 0600, f);
 	if (e != OK)
 		return e;
-	return fs_write(
+	e = fs_write(
 	    arena_printf(x->a, "%s.reply.xml", stem), x->out.p, x->out.n, 0600, f);
+	if (e != OK)
+		fs_unlink(request, NULL);
+	return e;
 }
 
 void
@@ -87,6 +90,7 @@ copies_keep(struct copies *c, const struct rpc *x)
 		c->held_bytes += (int64_t)(x->in_n + x->out.n);
 		e = write_pair(x, &f);
 	}
-	if (e != OK)
+	if (e != OK && !c->failed)
 		log_fail("debug_req_reply_dir", &f);
+	c->failed = e != OK;
 }

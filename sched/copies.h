@@ -17,7 +17,7 @@ struct rpc;
 struct copies {
 	int64_t held_bytes; /* of all files there, when last counted and ours since */
 	int until_count;    /* RPCs until they are counted again */
-	bool full;          /* the log was told */
+	bool full, failed;  /* the log was told */
 };
 
 /*

@@ -43,6 +43,8 @@ enum {
 	FDS_UPLOAD = 3 /* connection, part, and the part again for its MD5 */
 };
 
+static const char disk_full[] = "Server is out of disk space";
+
 struct handler { /* process lifetime, shared by all threads, read only but for atomics
 	          */
 	const struct conf *conf;
@@ -174,7 +176,7 @@ take_data(struct session *s)
 		return;
 	}
 	if (store_is_full(s->h->conf)) {
-		answer(s, TRANSIENT, "Server is out of disk space");
+		answer(s, TRANSIENT, disk_full);
 		return;
 	}
 	e = store_open(s->a, s->h->conf, &s->u, &file, &s->fail);
@@ -186,7 +188,9 @@ take_data(struct session *s)
 	}
 	/* The volunteer need not know our paths: system errors are told in general
 	 * words. */
-	if (e == E_SYS || e == E_BADREQ)
+	if (e == E_DISK_FULL)
+		answer(s, TRANSIENT, disk_full);
+	else if (e == E_SYS || e == E_BADREQ)
 		answer(s, TRANSIENT, "The server cannot store the file now");
 	else if (e != OK)
 		answer(s, TRANSIENT, s->fail.detail);
@@ -198,7 +202,7 @@ tell_size(struct session *s)
 	if (store_name_check(s->u.name, &s->fail) != OK)
 		answer(s, PERMANENT, s->fail.detail);
 	else if (store_is_full(s->h->conf))
-		answer(s, TRANSIENT, "Server is out of disk space");
+		answer(s, TRANSIENT, disk_full);
 	else
 		s->file_size = store_size(s->a, s->h->conf, s->u.name);
 }

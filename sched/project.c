@@ -183,7 +183,7 @@ load_catalog(struct project *p, int64_t now, struct fail *f)
 enum err
 project_connect(struct project *p, int64_t now, struct fail *f)
 {
-	enum err e = p->db == NULL ? db_open(p->conf, false, &p->db, f) :
+	enum err e = p->db == NULL ? db_open(p->conf, DB_REPLY, &p->db, f) :
 	                             db_ready(p->db, f);
 
 	if (e == OK)
@@ -195,7 +195,7 @@ project_connect(struct project *p, int64_t now, struct fail *f)
 		return OK;
 	db_close(p->db);
 	p->db = NULL;
-	return e == E_CONFIG ? e : E_DB;
+	return e == E_CONFIG || e == E_DISK_FULL ? e : E_DB;
 }
 
 /* --- texts for replies --- */

@@ -71,6 +71,8 @@ refuse_error(enum err e, bool hostid_given)
 		return hostid_given ? REFUSE_BAD_KEY : REFUSE_BAD_KEY_NEW;
 	case E_DB:
 		return REFUSE_NO_DATABASE;
+	case E_DISK_FULL:
+		return REFUSE_DISK_FULL;
 	case E_RETRY:
 	case E_RACE:
 		return REFUSE_BUSY;

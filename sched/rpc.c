@@ -137,7 +137,9 @@ step_next(struct rpc *x)
 static enum err
 retry(struct rpc *x, struct rng *jitter)
 {
-	if (x->retries++ == RPC_RETRIES)
+	int64_t spent_ms = clock_mono_ms() - x->start_ms - x->waited_ms;
+
+	if (x->retries++ == RPC_RETRIES || spent_ms > RPC_RETRY_S * 1000)
 		return E_RETRY;
 	log_warn("step %s starts again (%d of %d): %s: %s", steps[x->step].name,
 	    x->retries, RPC_RETRIES, x->fail.where == NULL ? "?" : x->fail.where,
@@ -192,6 +194,7 @@ rpc_run(struct rpc *x)
 	enum err e;
 
 	x->out = buf_new(x->a);
+	x->start_ms = clock_mono_ms();
 	log_prefix("[rpc=%08llx]", (unsigned long long)x->seed & 0xffffffff);
 	e = run_steps(x);
 	if (e != OK)

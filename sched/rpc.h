@@ -4,7 +4,8 @@
  *
  * load, decide and commit are one bounded loop: decide may want files that are made on
  * demand (wait, reload, once), commit may lose jobs to others (decide again without
- * them, RPC_ROUNDS times), and E_RETRY starts again at load (RPC_RETRIES times).
+ * them, RPC_ROUNDS times), and E_RETRY starts again at load (RPC_RETRIES times, and
+ * not after RPC_RETRY_S, so that there is a reply before the web server gives up).
  * Nothing else loops.
  */
 #ifndef SCHED_RPC_H
@@ -22,7 +23,12 @@
 #include "proto/reply.h"
 #include "sched/refuse.h"
 
-enum { RPC_RETRIES = 5, RPC_ROUNDS = 3 };
+enum {
+	RPC_RETRIES = 5,
+	RPC_ROUNDS = 3,
+	RPC_RETRY_S = 8, /* no retry later: the web server waits 30 s (and the
+	                  * generation wait) for a reply */
+};
 
 enum rpc_step {
 #define STEP(name) RPC_##name,
@@ -63,6 +69,7 @@ struct rpc {
 	int64_t *lost; /* result ids that others took */
 	size_t nlost, lost_cap;
 	bool no_sends;        /* rounds are used up: commit without new work */
+	int64_t start_ms;     /* on the monotonic clock */
 	bool waited, no_slot; /* the wait was made, or there was no place to wait */
 	int64_t waited_ms;
 
@@ -93,8 +100,8 @@ void rpc_note(struct rpc *, bool notice, const char *text);
  * Raises need_work for the decision's wanted file sets and waits until a result of one
  * of them can be sent, the budget of the request (locality_scheduling_wait_period, s)
  * is used up, or the process is told to stop.  Sets waited, or no_slot when
- * locality_max_waiters processes wait already.  No transaction may be open.  E_RETRY or
- * E_DB from the database.
+ * locality_max_waiters processes wait already or no trigger could be made.  No
+ * transaction may be open.  E_RETRY or E_DB from the database.
  */
 enum err rpc_wait(struct rpc *);
 

@@ -27,18 +27,27 @@ fileset_name(const struct snapshot *s, int64_t id)
 	return NULL;
 }
 
-/* A trigger that cannot be made costs this host its on-demand work, not its reply. */
-static void
+/*
+ * A trigger that cannot be made (the disk is full) costs this host its on-demand work,
+ * not its reply.  true: there is something to wait for.
+ */
+static bool
 raise_triggers(struct rpc *x)
 {
+	bool raised = false;
+
 	for (size_t i = 0; i < x->dec->nwant; i++) {
 		const char *name = fileset_name(x->snap, x->dec->want[i]);
 		struct fail f = { 0 };
 
-		if (name != NULL &&
-		    trigger_raise(x->conf, TRIGGER_NEED_WORK, name, &f) != OK)
+		if (name == NULL)
+			continue;
+		if (trigger_raise(x->conf, TRIGGER_NEED_WORK, name, &f) == OK)
+			raised = true;
+		else
 			log_fail("need_work trigger", &f);
 	}
+	return raised;
 }
 
 /* A place to wait in: its descriptor, or -1 when all are taken. */
@@ -58,6 +67,10 @@ take_slot(struct rpc *x)
 
 		if (fs_lock(path, &fd, &f) == OK)
 			return fd;
+		if (f.code != E_RACE) {
+			log_fail("a place to wait in", &f);
+			return -1;
+		}
 	}
 	return -1;
 }
@@ -80,11 +93,9 @@ enum err
 rpc_wait(struct rpc *x)
 {
 	int64_t start = clock_mono_ms();
-	int fd;
+	int fd = raise_triggers(x) ? take_slot(x) : -1;
 	enum err e;
 
-	raise_triggers(x);
-	fd = take_slot(x);
 	if (fd < 0) {
 		x->no_slot = true;
 		return OK;

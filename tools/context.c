@@ -67,7 +67,7 @@ ctx_db(struct ctx *x)
 
 	if (e != OK || x->db != NULL)
 		return e;
-	e = db_open(x->cf, false, &x->db, x->f);
+	e = db_open(x->cf, DB_WORK, &x->db, x->f);
 	if (e == E_DB && x->cf->private_servers)
 		return FAIL(x->f, E_DB,
 		    "%.300s; is the project running?  (locus start)", x->f->detail);

@@ -121,7 +121,7 @@ make_empty_database(struct ctx *x, struct fail *f)
 	enum err e;
 
 	cf.db_name = server;
-	e = db_open(&cf, true, &db, f);
+	e = db_open(&cf, DB_ANY_SCHEMA, &db, f);
 	if (e != OK)
 		return e;
 	e = db_exec(db, f, NULL, SQL_DATABASE_CREATE);
@@ -162,7 +162,7 @@ create_database(struct ctx *x, const struct create *c, struct fail *f)
 	enum err e = c->private ? make_empty_database(x, f) : OK;
 
 	if (e == OK)
-		e = db_open(x->cf, true, &x->db, f);
+		e = db_open(x->cf, DB_ANY_SCHEMA, &x->db, f);
 	if (e == E_CONFIG && !c->private)
 		return FAIL(f, E_CONFIG,
 		    "%.250s.  Make the database first, for example: CREATE DATABASE "

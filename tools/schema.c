@@ -13,7 +13,7 @@ open_any(struct ctx *x)
 	enum err e = ctx_conf(x);
 
 	if (e == OK && x->db == NULL)
-		e = db_open(x->cf, true, &x->db, x->f);
+		e = db_open(x->cf, DB_ANY_SCHEMA, &x->db, x->f);
 	return e;
 }
 

@@ -34,6 +34,7 @@ struct sup {
 	size_t n, cap;
 	struct procfs self;
 	bool changed; /* state.json is to be written */
+	bool unsaved; /* it could not be; the log was told */
 	int64_t reload_ms, conf_mtime, conf_size;
 };
 

@@ -60,9 +60,10 @@ save(struct sup *x)
 		list[i] = (struct state_proc){ p->s.name, p->life, p->pid, p->session,
 			p->start, p->since, p->restarts, p->note };
 	}
-	if (state_write(&x->round, x->cf, &s, &f) != OK)
+	x->changed = state_write(&x->round, x->cf, &s, &f) != OK; /* again next time */
+	if (x->changed && !x->unsaved)
 		log_fail("state", &f);
-	x->changed = false;
+	x->unsaved = x->changed;
 }
 
 /* --- one service, one step --- */

@@ -62,7 +62,7 @@ make_project() {
 # make_project_with_db CONFIG_LINES: a key and a database too, with the rows of sched-project.sql
 make_project_with_db() {
 	command -v mariadbd >/dev/null || skip "mariadb-server is not installed"
-	mkdir "$DB" && chmod 755 "$T"
+	mkdir -p "$DB" && chmod 755 "$T"
 	mariadb_start "$DB" || exit 1
 	make_project "<db_name>stars</db_name><db_user>root</db_user><db_socket>$DB/mysql.sock</db_socket>
 <locality_scheduling>1</locality_scheduling>$1"

@@ -257,7 +257,7 @@ main(int argc, char **argv)
 	x.filled = strcmp(argv[3], "filled") == 0;
 	x.adopted = strcmp(argv[3], "adopted") == 0;
 	bool create = strcmp(argv[3], "create") == 0;
-	enum err e = db_open(&cf, create, &x.db, &f);
+	enum err e = db_open(&cf, create ? DB_ANY_SCHEMA : DB_WORK, &x.db, &f);
 	if (e == OK && create)
 		e = schema_create(x.db, &f);
 	if (e != OK) {

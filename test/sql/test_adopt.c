@@ -31,7 +31,8 @@ open_db(const char *name, bool any_schema)
 	cf.db_name = arena_strdup(&a, name);
 	cf.db_user = arena_strdup(&a, "root");
 	cf.db_host = cf.db_passwd = arena_strdup(&a, "");
-	return db_open(&cf, any_schema, &db, &f) == OK ? db : NULL;
+	return db_open(&cf, any_schema ? DB_ANY_SCHEMA : DB_WORK, &db, &f) == OK ? db :
+	                                                                           NULL;
 }
 
 static size_t

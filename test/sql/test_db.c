@@ -36,7 +36,7 @@ setup(void)
 	cf.project_dir = unit_dir(dir);
 	cf.locality_skip_release = 300;
 	ck_ok(trigger_dirs_make(&cf, &f));
-	ck_ok(db_open(&cf, false, &db, &f));
+	ck_ok(db_open(&cf, DB_WORK, &db, &f));
 }
 
 static void
@@ -237,7 +237,7 @@ START_TEST(a_lock_that_is_held_is_retried)
 	int64_t id = make_results("locked", 1, 906, 1, 1, &wu);
 	struct db *mine = db, *other;
 
-	ck_ok(db_open(&cf, false, &other, &f));
+	ck_ok(db_open(&cf, DB_WORK, &other, &f));
 	ck_ok(db_begin(other, &f));
 	db = other;
 	ck_ok(claim(id, 11, 1, 0));
@@ -255,11 +255,11 @@ START_TEST(who_cannot_connect_is_told_why)
 	struct db *none;
 
 	bad.db_socket = arena_strdup(&a, "/nonexistent/mysql.sock");
-	ck_err(db_open(&bad, false, &none, &f), E_DB);
+	ck_err(db_open(&bad, DB_WORK, &none, &f), E_DB);
 	ck_assert_ptr_nonnull(strstr(f.detail, "/nonexistent/mysql.sock"));
 	bad = cf;
 	bad.db_name = arena_strdup(&a, "no_such_database");
-	ck_err(db_open(&bad, false, &none, &f), E_CONFIG);
+	ck_err(db_open(&bad, DB_WORK, &none, &f), E_CONFIG);
 	ck_assert_ptr_nonnull(strstr(f.detail, "no_such_database"));
 }
 END_TEST

@@ -4,8 +4,10 @@
 #include "test/unit/unit.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "lib/arena.h"
@@ -179,6 +181,11 @@ START_TEST(fail_records)
 	errno = ENOENT;
 	ck_assert_int_eq(FAIL_ERRNO(&f, "opening %s", "y"), E_SYS);
 	ck_assert_str_eq(f.detail, "opening y: No such file or directory");
+	errno = ENOSPC;
+	ck_assert_int_eq(FAIL_ERRNO(&f, "writing y"), E_DISK_FULL);
+	ck_assert_int_eq(f.code, E_DISK_FULL);
+	errno = EDQUOT;
+	ck_assert_int_eq(FAIL_ERRNO(NULL, "writing y"), E_DISK_FULL);
 	memset(longer, 'x', sizeof(longer));
 	longer[sizeof(longer) - 1] = '\0';
 	FAIL_ERRNO(&f, "%s", longer);
@@ -199,6 +206,7 @@ static const struct {
 	{ E_RETRY, "RETRY", 75 },
 	{ E_DB, "DB", 69 },
 	{ E_SYS, "SYS", 1 },
+	{ E_DISK_FULL, "DISK_FULL", 1 },
 	{ E_CONFIG, "CONFIG", 78 },
 };
 
@@ -347,6 +355,42 @@ START_TEST(log_lines_are_single_and_cannot_be_forged)
 	ck_assert_ptr_null(strstr(text, "not wanted"));
 	ck_assert_str_eq(text + strlen(text) - 7, "hh ...\n");
 	ck_assert_uint_eq(strlen(strstr(strstr(text, "gone\n"), "\n") + 1), 4096);
+	fs_rmtree(dir, NULL);
+	arena_free(&a);
+}
+END_TEST
+
+/* A limit on the size of files stands for a full disk. */
+START_TEST(log_counts_what_it_cannot_write)
+{
+	char dir[PATH_MAX];
+	struct arena a = { 0 };
+	char *path = arena_printf(&a, "%s/log", unit_dir(dir)), *text;
+	struct rlimit was, small;
+
+	signal(SIGXFSZ, SIG_IGN);
+	log_open("d", path, LOG_INFO);
+	log_info("one");
+	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &was), 0);
+	small = was;
+	small.rlim_cur = (rlim_t)fs_size(path) + 5;
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
+	log_info("two");
+	log_info("three");
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &was), 0);
+	log_info("four");
+	log_info("five");
+	log_open("d", NULL, LOG_ERR);
+	text = log_of(&a, path);
+	ck_assert_ptr_nonnull(strstr(text, " one\n"));
+	ck_assert_ptr_null(strstr(text, "two"));
+	ck_assert_ptr_null(strstr(text, "three"));
+	/* What was written of "two" is a line of its own. */
+	ck_assert_msg(strstr(text, " one\n2") != NULL, "%s", text);
+	ck_assert_ptr_nonnull(strstr(text, " warning 2 lines of this log were lost: "));
+	ck_assert_ptr_nonnull(strstr(text, " info four\n"));
+	ck_assert_ptr_nonnull(strstr(text, " info five\n"));
+	ck_assert_ptr_null(strstr(strstr(text, "lost"), "lost:\n"));
 	fs_rmtree(dir, NULL);
 	arena_free(&a);
 }
@@ -541,6 +585,7 @@ UNIT_MAIN("lib", {
 	ADD(rng_shuffles);
 	ADD(log_lines_are_single_and_cannot_be_forged);
 	ADD(log_follows_rotation);
+	ADD(log_counts_what_it_cannot_write);
 	ADD_LOOP(text_integers, N(integers));
 	ADD_LOOP(text_doubles, N(doubles));
 	ADD_LOOP(url_canonical_forms, N(canonical));
