@@ -87,12 +87,15 @@ opt_set(struct arena *a, struct conf *cf, const struct conf_opt *o, const char *
 		return NULL;
 	case CONF_LIST: {
 		struct conf_list *l = field;
-		char **copy = NEWN(a, char *, l->n + 1);
 
-		if (l->n > 0)
-			memcpy(copy, l->v, l->n * sizeof(*copy));
-		copy[l->n] = arena_strdup(a, v);
-		*l = (struct conf_list){ copy, l->n + 1 };
+		if ((l->n & (l->n - 1)) == 0) { /* full at 0, 1, 2, 4, ... */
+			char **more = NEWN(a, char *, 2 * l->n + 1);
+
+			if (l->n > 0)
+				memcpy(more, l->v, l->n * sizeof(*more));
+			l->v = more;
+		}
+		l->v[l->n++] = arena_strdup(a, v);
 		return NULL;
 	}
 	case CONF_BOOL:

@@ -100,21 +100,21 @@ pass(struct tmpl *t, struct fail *f)
 	}
 }
 
-/* The end tag that closes name, elements of the same name inside counted. */
+/*
+ * The end tag that closes name, elements of the same name inside counted.  Nothing is
+ * looked at twice: a template may consist of start tags.
+ */
 static const char *
 end_tag(struct arena *a, const char *p, const char *end, const char *name)
 {
 	const char *open = arena_printf(a, "<%s>", name);
 	const char *close = arena_printf(a, "</%s>", name);
-	const char *o, *c;
+	const char *c = find(p, end, close), *o;
 	size_t depth = 1;
 
-	for (;;) {
-		c = find(p, end, close);
-		o = find(p, end, open);
-		if (c == NULL)
-			return NULL;
-		if (o != NULL && o < c) {
+	while (c != NULL) {
+		o = find(p, c, open);
+		if (o != NULL) {
 			depth++;
 			p = o + strlen(open);
 			continue;
@@ -122,7 +122,9 @@ end_tag(struct arena *a, const char *p, const char *end, const char *name)
 		if (--depth == 0)
 			return c;
 		p = c + strlen(close);
+		c = find(p, end, close);
 	}
+	return NULL;
 }
 
 enum err

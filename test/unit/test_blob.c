@@ -8,13 +8,6 @@
 #include "proto/web.h"
 #include "lib/banned.h"
 
-#define NUMBERS                                                                        \
-	"<rsc_fpops_est>1e12</rsc_fpops_est><rsc_fpops_bound>1e14</rsc_fpops_bound>"   \
-	"<rsc_disk_bound>1e8</rsc_disk_bound><delay_bound>86400</delay_bound>"         \
-	"<target_nresults>2</target_nresults><max_error_results>3</max_error_results>" \
-	"<max_total_results>6</max_total_results><max_success_results>4</"             \
-	"max_success_results>"
-
 /* --- templates --- */
 
 static const struct {

@@ -6,9 +6,6 @@
 #include "test/unit/unit.h"
 #include "lib/banned.h"
 
-#define LONG_64  "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
-#define LONG_256 LONG_64 LONG_64 LONG_64 LONG_64
-
 static const struct {
 	const char *what, *inside, *want, *want2, *never;
 } cases[] = {

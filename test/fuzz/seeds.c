@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Writes seeds of fuzz targets that other tests already have as tables, and keys, below
+ * a directory: seeds DIR.
+ */
+#include <stdio.h>
+#include <string.h>
+#include "lib/crypt.h"
+#include "lib/fs.h"
+#include "lib/banned.h"
+
+static const char *const requests[] = {
+#define CASE(what, inside, want, want2, never)                                         \
+	"<scheduler_request>\n" inside "\n</scheduler_request>\n",
+#include "test/unit/request_cases.def"
+#undef CASE
+};
+static const char *const templates[] = {
+#define INPUT(what, n, cmd, tmpl, want, refusal) tmpl,
+#define OUTPUT(what, tmpl, refusal)              tmpl,
+#include "test/unit/blob_cases.def"
+#undef INPUT
+#undef OUTPUT
+};
+
+static struct arena a;
+
+static enum err
+write_all(const char *dir, const char *target, const char *const *texts, size_t n,
+    struct fail *f)
+{
+	const char *to = arena_printf(&a, "%s/%s", dir, target);
+	enum err e = fs_mkdirs(to, 0777, f);
+
+	for (size_t i = 0; i < n && e == OK; i++)
+		e = fs_write(arena_printf(&a, "%s/case-%zu", to, i), texts[i],
+		    strlen(texts[i]), 0666, f);
+	return e;
+}
+
+/* A pair of keys and what the one signed, as one input. */
+static enum err
+write_keys(const char *dir, struct fail *f)
+{
+	static const char text[] =
+	    "<name>ex_100_0_r4711_0</name><max_nbytes>5000000</max_nbytes>";
+	char *private, *public, *sig = NULL;
+	const char *input;
+	struct key *k;
+	enum err e = key_make(&a, &private, &public, f);
+
+	if (e == OK)
+		e = key_parse_private(private, &k, f);
+	if (e != OK)
+		return e;
+	e = sign_text(&a, k, text, &sig, f);
+	key_free(k);
+	if (e != OK)
+		return e;
+	input = arena_printf(&a, "%s====\n%s====\n%s", private, public, sig);
+	return write_all(dir, "keys", &input, 1, f);
+}
+
+int
+main(int argc, char **argv)
+{
+	struct fail f = { 0 };
+
+	if (argc != 2) {
+		fprintf(stderr, "usage: seeds DIR\n");
+		return 2;
+	}
+	if (write_all(argv[1], "request", requests, N(requests), &f) != OK ||
+	    write_all(argv[1], "templates", templates, N(templates), &f) != OK ||
+	    write_keys(argv[1], &f) != OK) {
+		fprintf(stderr, "seeds: %s\n", f.detail);
+		return 1;
+	}
+	arena_free(&a);
+	return 0;
+}
