@@ -102,6 +102,7 @@ CREATE TABLE IF NOT EXISTS user (
 	login_token_time DOUBLE NOT NULL DEFAULT 0,
 	previous_email_addr VARCHAR(254) NOT NULL DEFAULT '',
 	email_addr_change_time DOUBLE NOT NULL DEFAULT 0,
+	banned TINYINT NOT NULL DEFAULT 0, -- ours: its hosts get no work
 	PRIMARY KEY (id),
 	UNIQUE KEY user_email (email_addr),
 	UNIQUE KEY user_auth (authenticator),

@@ -14,6 +14,7 @@
 #include <libxml/tree.h>
 #include "lib/crypt.h"
 #include "lib/fs.h"
+#include "lib/http.h"
 #include "lib/near.h"
 #include "lib/banned.h"
 
@@ -67,6 +68,28 @@ conf_nearest(const char *name)
 	return best;
 }
 
+static const char *
+add_pattern(struct arena *a, struct conf_patterns *l, const char *text)
+{
+	const char *why = NULL;
+	const struct pattern *p = pattern_compile(a, text, &why);
+	const struct pattern **copy = NEWN(a, const struct pattern *, l->n + 1);
+
+	if (p == NULL)
+		return arena_printf(a, "as a regular expression, %s", why);
+	if (l->n > 0)
+		memcpy(copy, l->v, l->n * sizeof(*copy));
+	copy[l->n] = p;
+	*l = (struct conf_patterns){ copy, l->n + 1 };
+	return NULL;
+}
+
+static bool
+repeated(const struct conf_opt *o)
+{
+	return o->type == CONF_LIST || o->type == CONF_PATTERNS;
+}
+
 /* Stores one value; what is wrong with it, or NULL. */
 static const char *
 opt_set(struct arena *a, struct conf *cf, const struct conf_opt *o, const char *v)
@@ -98,6 +121,8 @@ opt_set(struct arena *a, struct conf *cf, const struct conf_opt *o, const char *
 		l->v[l->n++] = arena_strdup(a, v);
 		return NULL;
 	}
+	case CONF_PATTERNS:
+		return add_pattern(a, field, v);
 	case CONF_BOOL:
 		if (v[0] == '\0') { /* <name/> is true */
 			*(bool *)field = true;
@@ -165,7 +190,7 @@ read_option(struct parse *p, xmlNode *n)
 		return OK;
 	}
 	i = (size_t)(o - conf_opts);
-	if (p->seen[i] && o->type != CONF_LIST)
+	if (p->seen[i] && !repeated(o))
 		remark(p, node_line(n), false,
 		    arena_printf(p->a, "<%s> occurs again; the last one counts", name));
 	p->seen[i] = true;
@@ -347,6 +372,30 @@ resolve_dirs(struct parse *p)
 	return OK;
 }
 
+/*
+ * Clients compare the URL with theirs, which is canonical, and reset the project if it
+ * is another one (wire.md 2.1).
+ */
+static enum err
+resolve_url(struct parse *p)
+{
+	struct conf *cf = p->cf;
+	char *url;
+
+	if (cf->master_url[0] == '\0')
+		return OK;
+	url = url_canonical(p->a, cf->master_url);
+	if (url == NULL)
+		return FAIL(p->f, E_CONFIG,
+		    "%s: <master_url>: \"%.200s\" is no http or https URL", p->path,
+		    cf->master_url);
+	if (strcmp(url, cf->master_url) != 0)
+		remark(p, 1, false,
+		    arena_printf(p->a, "<master_url> is taken as %s", url));
+	cf->master_url = url;
+	return OK;
+}
+
 static enum err
 read_document(struct parse *p, xmlDoc *doc)
 {
@@ -359,6 +408,8 @@ read_document(struct parse *p, xmlDoc *doc)
 	for (xmlNode *n = root->children; n != NULL && e == OK; n = n->next)
 		if (n->type == XML_ELEMENT_NODE)
 			e = read_section(p, n);
+	if (e == OK)
+		e = resolve_url(p);
 	return e == OK ? resolve_dirs(p) : e;
 }
 
@@ -394,7 +445,7 @@ conf_parse(struct arena *a, const char *path, const char *text, size_t n,
 	enum err e;
 
 	for (size_t i = 0; i < conf_nopts; i++)
-		if (conf_opts[i].type != CONF_LIST)
+		if (!repeated(&conf_opts[i]))
 			opt_set(a, p.cf, &conf_opts[i], conf_opts[i].def);
 	p.cf->path = arena_strdup(a, path);
 	md5_hex(text, n, p.cf->hash);

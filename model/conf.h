@@ -14,9 +14,14 @@
 #include <stdint.h>
 #include "lib/arena.h"
 #include "lib/err.h"
+#include "lib/pattern.h"
 
 struct conf_list { /* repeated elements, in order */
 	char **v;
+	size_t n;
+};
+struct conf_patterns { /* the same, as regular expressions */
+	const struct pattern **v;
 	size_t n;
 };
 struct conf_daemon { /* <daemons><daemon> */
@@ -38,6 +43,7 @@ typedef int64_t conf_INT;
 typedef double conf_DOUBLE;
 typedef char *conf_STRING; /* never NULL */
 typedef struct conf_list conf_LIST;
+typedef struct conf_patterns conf_PATTERNS;
 typedef char *conf_IGNORED; /* known by name, no effect here */
 
 struct conf {
@@ -82,6 +88,7 @@ enum conf_type {
 	CONF_DOUBLE,
 	CONF_STRING,
 	CONF_LIST,
+	CONF_PATTERNS,
 	CONF_IGNORED
 };
 struct conf_opt {

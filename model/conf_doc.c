@@ -12,6 +12,7 @@ static const char *const type_names[] = {
 	[CONF_DOUBLE] = "number",
 	[CONF_STRING] = "text",
 	[CONF_LIST] = "text, repeated",
+	[CONF_PATTERNS] = "regular expression, repeated",
 	[CONF_IGNORED] = "anything",
 };
 
@@ -49,6 +50,12 @@ fill(const char *text, const char *indent, bool sentences)
 	printf("\n");
 }
 
+static bool
+repeated(const struct conf_opt *o)
+{
+	return o->type == CONF_LIST || o->type == CONF_PATTERNS;
+}
+
 static void
 man_option(const struct conf_opt *o)
 {
@@ -56,7 +63,7 @@ man_option(const struct conf_opt *o)
 	fill(o->help, "", true);
 	if (!acts(o))
 		printf("No effect here%s.\n", o->effect + strlen("none"));
-	if (o->type == CONF_IGNORED || o->type == CONF_LIST)
+	if (o->type == CONF_IGNORED || repeated(o))
 		return;
 	printf("Type: %s", type_names[o->type]);
 	if (o->type == CONF_INT || o->type == CONF_DOUBLE)
@@ -111,7 +118,7 @@ conf_print_sample(void)
 		printf("    <!--\n");
 		fill(o->help, "    ", false);
 		printf("    -->\n");
-		if (o->type == CONF_LIST)
+		if (repeated(o))
 			printf("    <!-- <%s></%s> -->\n", o->name, o->name);
 		else
 			printf("    <%s>%s</%s>\n", o->name, o->def, o->name);

@@ -132,6 +132,7 @@ struct request {
 	size_t nreports;
 	struct rq_trickle *trickles;
 	size_t ntrickles;
+	bool trickles_cut; /* there were too many: none is here, none may be acked */
 	struct rq_file *files; /* sticky files held */
 	size_t nfiles;
 	struct rq_app_version *app_versions;

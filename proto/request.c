@@ -26,7 +26,7 @@ enum {
 	PLATFORMS_MAX = 32,
 	COPROCS_MAX = 8,
 	DISTROS_MAX = 32,
-	TRICKLES_MAX = 1000,
+	TRICKLES_MAX = 20000,
 	NCPUS_MAX = 4096,
 	BLOB_MAX = 65535,
 	PREFS_MAX = 65000, /* with its element it fits a BLOB */
@@ -429,6 +429,8 @@ raw_region(struct arena *a, struct request *q, const struct raw *raw, size_t *ca
 	} else if (strcmp(tag, "msg_from_host") == 0) {
 		if (q->ntrickles < TRICKLES_MAX)
 			PUSH(a, q->trickles, q->ntrickles, *cap) = trickle(a, raw);
+		else
+			q->trickles_cut = true;
 	} else if (strcmp(tag, "time_stats_log") == 0) {
 		q->time_stats_log = raw_copy(a, raw, raw->n);
 	} else if (strcmp(tag, "job_log") == 0) {
@@ -507,6 +509,8 @@ request_parse(
 	tasks_finish(a, x);
 	for (size_t i = 0; i < nm.nraws; i++)
 		raw_region(a, q, &nm.raws[i], &cap);
+	if (q->trickles_cut) /* the client drops all or none of them */
+		q->ntrickles = 0;
 	*out = q;
 	return OK;
 }

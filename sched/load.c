@@ -82,10 +82,13 @@ load_prefs(struct rpc *x, struct snapshot *s)
 static enum err
 load_user(struct rpc *x, struct snapshot *s)
 {
+	char *cpid = x->req->cross_project_id;
 	char md5[MD5_HEX];
 
 	s->user = *x->user;
 	s->weak_auth = x->weak_auth;
+	if (!x->weak_auth && cpid != NULL && cpid[0] != '\0')
+		s->user.cross_project_id = cpid; /* stored by the commit */
 	md5_text(x->user->email_addr, md5);
 	s->email_hash = arena_strdup(x->a, md5);
 	load_prefs(x, s);
@@ -268,7 +271,7 @@ rpc_load(struct rpc *x)
 	x->snap = s;
 	s->cat = x->cat;
 	host_of_snapshot(x, s);
-	x->refused = refuse_host(x->conf, x->req, x->host, x->cat);
+	x->refused = refuse_host(x->a, x->conf, x->req, x->user, x->host, x->cat);
 	if (x->refused == REFUSE_NOTHING && key_is_strange(x))
 		x->refused = REFUSE_KEY_CHANGED;
 	s->waited = x->waited;

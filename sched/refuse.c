@@ -12,6 +12,7 @@
 #include "lib/banned.h"
 
 enum { LEVEL_LOW, LEVEL_NOTICE, MAINTENANCE_S = 3600, DETAIL_MAX = 300 };
+enum { NOTICE_S = 3 * 86400 }; /* so long before its deadline a hint becomes a notice */
 
 static const struct {
 	const char *name;
@@ -58,6 +59,12 @@ refuse_name(enum situation s)
 	return refusals[s].name;
 }
 
+bool
+refuse_is_down(enum situation s)
+{
+	return refusals[s].down;
+}
+
 enum situation
 refuse_error(enum err e, bool hostid_given)
 {
@@ -87,10 +94,8 @@ refuse_error(enum err e, bool hostid_given)
 
 /* Old projects wrote major * 100 + minor (wire.md 5.8). */
 static int64_t
-version_needed(const struct conf *cf)
+full_version(int64_t v)
 {
-	int64_t v = cf->min_core_client_version;
-
 	return v < 10000 ? v * 100 : v;
 }
 
@@ -107,20 +112,106 @@ platform_known(const struct request *rq, const struct catalog *cat)
 	return false;
 }
 
-enum situation
-refuse_host(const struct conf *cf, const struct request *rq, const struct host *host,
+static const char *
+said(const char *text)
+{
+	return text == NULL ? "" : text;
+}
+
+/* The administrator's expressions see "name TAB version" (wire.md 2.10). */
+static bool
+banned(struct arena *a, const struct conf_patterns *ban, const char *name,
+    const char *version)
+{
+	const char *both;
+
+	if (ban->n == 0)
+		return false;
+	both = arena_printf(a, "%s\t%s", said(name), said(version));
+	for (size_t i = 0; i < ban->n; i++)
+		if (pattern_match(ban->v[i], both))
+			return true;
+	return false;
+}
+
+/* A replicated trickle describes no host, and need not name a platform. */
+static enum situation
+refuse_machine(struct arena *a, const struct conf *cf, const struct request *rq,
     const struct catalog *cat)
 {
+	const struct rq_host *h = &rq->host;
+
+	if (!h->present)
+		return REFUSE_NOTHING;
+	if (banned(a, &cf->ban_os, h->os_name, h->os_version))
+		return REFUSE_BANNED_OS;
+	if (banned(a, &cf->ban_cpu, h->p_vendor, h->p_model))
+		return REFUSE_BANNED_CPU;
+	return platform_known(rq, cat) ? REFUSE_NOTHING : REFUSE_NO_PLATFORM;
+}
+
+enum situation
+refuse_host(struct arena *a, const struct conf *cf, const struct request *rq,
+    const struct user *user, const struct host *host, const struct catalog *cat)
+{
+	if (user->banned)
+		return REFUSE_USER_BANNED;
 	if (host != NULL && host->max_results_day == -1)
 		return REFUSE_HOST_BANNED;
 	if (cf->ended)
 		return REFUSE_ENDED;
-	if (rq->version < version_needed(cf))
+	if (rq->version < full_version(cf->min_core_client_version))
 		return REFUSE_OLD_CLIENT;
-	/* A replicated trickle names no host, and need not name a platform. */
-	if (rq->host.present && !platform_known(rq, cat))
-		return REFUSE_NO_PLATFORM;
-	return REFUSE_NOTHING;
+	return refuse_machine(a, cf, rq, cat);
+}
+
+char *
+refuse_detail(struct arena *a, enum situation s, const struct request *rq)
+{
+	const struct rq_host *h = &rq->host;
+
+	if (s == REFUSE_BANNED_OS)
+		return arena_printf(a, "%s %s", said(h->os_name), said(h->os_version));
+	if (s == REFUSE_BANNED_CPU)
+		return arena_printf(a, "%s %s", said(h->p_vendor), said(h->p_model));
+	return arena_strdup(a, said(rq->platform_name));
+}
+
+static void
+hint(struct dec_message *to, size_t *n, bool notice, char *text)
+{
+	to[(*n)++] = (struct dec_message){ .notice = notice, .text = text };
+}
+
+size_t
+refuse_hints(struct arena *a, const struct conf *cf, const struct request *rq,
+    int64_t now, struct dec_message to[REFUSE_HINTS_MAX])
+{
+	int64_t left = cf->min_core_client_upgrade_deadline - now;
+	int64_t v = full_version(cf->min_core_client_version_announced);
+	size_t n = 0;
+
+	if (rq->version < v && left > 0)
+		hint(to, &n, left < NOTICE_S,
+		    arena_printf(a,
+			"In %lld days and %lld hours this project will need BOINC "
+			"version %lld.%lld.%lld or later; yours is %d.%d.%d. Please "
+			"upgrade before then.",
+			(long long)(left / 86400), (long long)(left % 86400 / 3600),
+			(long long)(v / 10000), (long long)(v / 100 % 100),
+			(long long)(v % 100), rq->core_client_major_version,
+			rq->core_client_minor_version, rq->core_client_release));
+	if (rq->trickles_cut)
+		hint(to, &n, true,
+		    arena_strdup(a, "Too many trickle messages in one request; none "
+				    "was taken"));
+	if (!rq->host.present)
+		return n;
+	if (said(rq->host.p_vendor)[0] == '\0')
+		hint(to, &n, true, arena_strdup(a, "Missing CPU type in request"));
+	if (said(rq->host.os_name)[0] == '\0')
+		hint(to, &n, true, arena_strdup(a, "Missing OS name in request"));
+	return n;
 }
 
 enum situation

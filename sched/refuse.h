@@ -10,6 +10,7 @@
 #include "lib/buf.h"
 #include "lib/err.h"
 #include "model/conf.h"
+#include "model/decision.h"
 #include "model/request.h"
 #include "model/snapshot.h"
 
@@ -37,12 +38,25 @@ enum situation refuse_error(enum err, bool hostid_given);
 
 /*
  * After authentication: may this host get work at all (server.md 2.15)? REFUSE_NOTHING,
- * or why not; its reports and trickles are taken in any case.  cat tells which
- * platforms the project knows.
+ * or why not; its reports and trickles are taken in any case.  host NULL: a new one.
+ * cat tells which platforms the project knows.
  */
-enum situation refuse_host(const struct conf *, const struct request *,
-    const struct host *, const struct catalog *);
+enum situation refuse_host(struct arena *, const struct conf *, const struct request *,
+    const struct user *, const struct host *, const struct catalog *);
+/* What stands for the %s of such a refusal: the platform, the system, the CPU. */
+char *refuse_detail(struct arena *, enum situation, const struct request *);
 
+/*
+ * What a host is told besides, whether it gets work or not: that its client will soon
+ * be too old, that a part of its description is missing, that it sent too much. Returns
+ * how many; texts are the arena's.  now in s UTC.
+ */
+enum { REFUSE_HINTS_MAX = 4 };
+size_t refuse_hints(struct arena *, const struct conf *, const struct request *,
+    int64_t now, struct dec_message[REFUSE_HINTS_MAX]);
+
+/* Does such a reply carry project_is_down? */
+bool refuse_is_down(enum situation);
 /* "BAD_KEY", stable, for logs. */
 const char *refuse_name(enum situation);
 

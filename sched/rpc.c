@@ -43,14 +43,16 @@ complete_decision(struct rpc *x, double delay_s)
 {
 	struct decision *d = x->dec;
 	struct dec_message *all = NEWN(
-	    x->a, struct dec_message, x->nnotes + d->nmessages + 1);
+	    x->a, struct dec_message, x->nnotes + REFUSE_HINTS_MAX + d->nmessages);
+	size_t n = x->nnotes;
 
-	for (size_t i = 0; i < x->nnotes; i++)
-		all[i] = x->notes[i];
-	for (size_t i = 0; i < d->nmessages; i++)
-		all[x->nnotes + i] = d->messages[i];
+	if (n > 0)
+		memcpy(all, x->notes, n * sizeof(*all));
+	n += refuse_hints(x->a, x->conf, x->req, x->now, all + n);
+	if (d->nmessages > 0)
+		memcpy(all + n, d->messages, d->nmessages * sizeof(*all));
 	d->messages = all;
-	d->nmessages += x->nnotes;
+	d->nmessages += n;
 	if (d->request_delay < delay_s)
 		d->request_delay = delay_s;
 	d->send_code_sign_key = true; /* render knows which clients need it */
@@ -67,8 +69,8 @@ static void
 decide_refused(struct rpc *x, struct rng *rng)
 {
 	struct request rq = *x->req;
-	const char *platform = rq.platform_name == NULL ? "" : rq.platform_name;
-	struct refusal r = refusal_of(x->a, x->conf, x->refused, platform);
+	struct refusal r = refusal_of(
+	    x->a, x->conf, x->refused, refuse_detail(x->a, x->refused, x->req));
 	size_t keep = x->nnotes;
 
 	rq.dont_send_work = true;

@@ -39,6 +39,7 @@ static void
 turn_away(struct project *p, struct rpc *x, enum situation s, const struct fail *f)
 {
 	x->out = buf_new(x->a);
+	x->refused = s;
 	refuse_render(&x->out, p->conf, NULL, s, f == NULL ? "" : f->detail);
 	if (f != NULL)
 		log_fail("request turned away", f);
@@ -97,7 +98,6 @@ handle(void *ctx, const struct fcgi_request *rq, struct fcgi_reply *rp)
 		.now = clock_now(),
 		.seed = random_seed() };
 
-	rp->type = "text/xml";
 	if (rq->too_large) {
 		rp->status = "413 Request Entity Too Large";
 		x.conf = p->conf;
@@ -106,6 +106,10 @@ handle(void *ctx, const struct fcgi_request *rq, struct fcgi_reply *rp)
 		serve(p, &x);
 	}
 	copies_keep(&p->copies, &x);
+	/* A project that is down answers in plain text, as upstream's does
+	 * (wire.md 2.10).
+	 */
+	rp->type = refuse_is_down(x.refused) ? "text/plain" : "text/xml";
 	rp->body = x.out;
 }
 

@@ -121,6 +121,7 @@ value_text(struct ctx *x, const struct conf_opt *o)
 {
 	const void *field = (const char *)x->cf + o->off;
 	const struct conf_list *list = field;
+	const struct conf_patterns *patterns = field;
 	char *text = arena_strdup(x->a, "");
 
 	switch (o->type) {
@@ -134,6 +135,11 @@ value_text(struct ctx *x, const struct conf_opt *o)
 		for (size_t i = 0; i < list->n; i++)
 			text = arena_printf(
 			    x->a, "%s%s%s", text, i == 0 ? "" : " ", list->v[i]);
+		return text;
+	case CONF_PATTERNS:
+		for (size_t i = 0; i < patterns->n; i++)
+			text = arena_printf(x->a, "%s%s%s", text, i == 0 ? "" : " ",
+			    pattern_text(patterns->v[i]));
 		return text;
 	case CONF_STRING:
 	case CONF_IGNORED:

@@ -65,6 +65,9 @@ print_head(struct ctx *x, const struct show *s, int64_t now)
 	else
 		printf(
 		    "account       %lld, which does not exist\n", (long long)h->userid);
+	if (h->max_results_day == -1 || (s->user != NULL && s->user->banned))
+		printf("banned        %s\n",
+		    h->max_results_day == -1 ? "yes" : "its account is");
 	if (h->rpc_time > 0)
 		printf("last contact  %s ago, request %lld\n",
 		    human_span(x->a, now - h->rpc_time), (long long)h->rpc_seqno);

@@ -5,6 +5,7 @@
  */
 #include "rules/sched/ctx.h"
 
+#include <math.h>
 #include <string.h>
 #include "lib/banned.h"
 
@@ -212,6 +213,7 @@ decide(struct arena *a, const struct conf *cf, const struct request *rq,
 	struct ctx c = {
 		.a = a, .conf = cf, .req = rq, .snap = snap, .now = now, .rng = rng
 	};
+	double interval = (double)cf->min_sendwork_interval;
 	enum reason gate;
 
 	begin(&c, lost, nlost);
@@ -230,8 +232,8 @@ decide(struct arena *a, const struct conf *cf, const struct request *rq,
 	delete_orders(&c);
 	version_no_rsc_apps(&c);
 	messages_why(&c);
-	if (cf->min_sendwork_interval > 0)
-		decide_delay(&c, (double)cf->min_sendwork_interval * 1.01 + 1);
+	if (interval > 0)
+		decide_delay(&c, fmax(interval * 1.01, interval + 1));
 	return c.d;
 }
 

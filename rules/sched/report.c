@@ -87,11 +87,25 @@ make_times_plausible(struct ctx *c, const struct rq_report *q, const struct resu
 	d->elapsed_time = elapsed;
 }
 
+/*
+ * A refused upload leaves state and exit status those of a success; only the file says
+ * so (stock-client.md 5.1).
+ */
+static bool
+outputs_refused(const struct rq_report *q)
+{
+	for (size_t i = 0; i < q->nfiles; i++)
+		if (q->files[i].upload_failed)
+			return true;
+	return false;
+}
+
 static struct dec_report
 store(struct ctx *c, const struct rq_report *q, const struct snap_report *s)
 {
 	const struct result *r = &s->result;
-	bool success = q->state == CLIENT_UPLOADED && q->exit_status == 0;
+	bool success = q->state == CLIENT_UPLOADED && q->exit_status == 0 &&
+	               !outputs_refused(q);
 	struct dec_report d = { .action = REPORT_STORE, .ack = true };
 
 	d.expect_state = r->server_state;

@@ -134,7 +134,7 @@ START_TEST(conf_reads_every_kind)
 	ck_assert_double_eq(cf->locality_scheduler_fraction, 0.25);
 	ck_assert_str_eq(cf->long_name, "A & B");
 	ck_assert_uint_eq(cf->ban_os.n, 2);
-	ck_assert_str_eq(cf->ban_os.v[1], "y");
+	ck_assert_str_eq(pattern_text(cf->ban_os.v[1]), "y");
 	ck_assert_str_eq(cf->upload_dir, "/srv/up");
 	ck_assert_str_eq(
 	    cf->download_dir + strlen(cf->download_dir) - 11, "/p/download");
@@ -159,7 +159,7 @@ START_TEST(conf_defaults_are_valid)
 	size_t n = 0;
 
 	for (size_t i = 0; i < conf_nopts; i++)
-		if (conf_opts[i].type != CONF_LIST && conf_opts[i].type != CONF_IGNORED)
+		if (conf_opts[i].def[0] != '\0')
 			text = arena_printf(&a, "%s<%s>%s</%s>", text,
 			    conf_opts[i].name, conf_opts[i].def, conf_opts[i].name);
 	text = arena_printf(&a, "%s</config></boinc>", text);

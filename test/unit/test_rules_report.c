@@ -80,6 +80,25 @@ START_TEST(report)
 }
 END_TEST
 
+/* All looks like a success, but an upload was refused for good (stock-client.md 5.1).
+ */
+START_TEST(success_without_its_upload)
+{
+	struct result r = {
+		.id = 77, .server_state = RESULT_IN_PROGRESS, .hostid = WORLD_HOST
+	};
+	struct rq_file files[2] = { { .status = 1 }, { .status = 1 } };
+	struct rq_report q = { .state = CLIENT_UPLOADED, .files = files, .nfiles = 2 };
+	struct world *w = world_with_report(&r, &q);
+
+	ck_assert_int_eq(world_decide(w)->reports[0].outcome, OUTCOME_SUCCESS);
+	files[1].upload_failed = true;
+	ck_assert_int_eq(world_decide(w)->reports[0].outcome, OUTCOME_CLIENT_ERROR);
+	ck_assert_int_eq(world_decide(w)->reports[0].validate_state, VALIDATE_INVALID);
+	world_free(w);
+}
+END_TEST
+
 static const struct {
 	const char *name;
 	double cpu, elapsed, turnaround;
@@ -338,6 +357,7 @@ END_TEST
 
 UNIT_MAIN("rules_report", {
 	ADD_LOOP(report, N(reports));
+	ADD(success_without_its_upload);
 	ADD_LOOP(times_are_made_plausible, N(times));
 	ADD(a_name_twice_is_stored_once);
 	ADD(surplus_reports_are_left_for_later);

@@ -91,11 +91,11 @@ static const struct {
 	const char *options;
 	int32_t version;
 	const char *platform;
-	int32_t max_results_day;
+	int32_t max_results_day, banned;
 	enum situation s;
 } by_host[] = {
-#define BY_HOST(options, version, platform, day, s)                                    \
-	{ options, version, platform, day, REFUSE_##s },
+#define BY_HOST(options, version, platform, day, banned, s)                            \
+	{ options, version, platform, day, banned, REFUSE_##s },
 #include "test/unit/sched_cases.def"
 };
 
@@ -111,9 +111,83 @@ START_TEST(situation_of_host)
 		.nplatforms = 1,
 		.host.present = true };
 	const struct host h = { .max_results_day = by_host[_i].max_results_day };
+	const struct user u = { .banned = by_host[_i].banned };
+	char os[] = "Microsoft Windows 11", os_version[] = "10.0.22000",
+	     vendor[] = "AuthenticAMD", cpu[] = "AMD K6";
 
-	ck_assert_int_eq(refuse_host(conf_of("/p", by_host[_i].options), &rq, &h, &cat),
+	rq.host.os_name = os;
+	rq.host.os_version = os_version;
+	rq.host.p_vendor = vendor;
+	rq.host.p_model = cpu;
+	ck_assert_int_eq(
+	    refuse_host(&a, conf_of("/p", by_host[_i].options), &rq, &u, &h, &cat),
 	    by_host[_i].s);
+	if (by_host[_i].s == REFUSE_HOST_BANNED)
+		return;
+	ck_assert_int_eq(
+	    refuse_host(&a, conf_of("/p", by_host[_i].options), &rq, &u, NULL, &cat),
+	    by_host[_i].s);
+	rq.host.present = false; /* a replicated trickle tells of no machine */
+	ck_assert_int_eq(
+	    refuse_host(&a, conf_of("/p", by_host[_i].options), &rq, &u, NULL, &cat),
+	    by_host[_i].s >= REFUSE_BANNED_OS && by_host[_i].s <= REFUSE_NO_PLATFORM ?
+		REFUSE_NOTHING :
+		by_host[_i].s);
+}
+END_TEST
+
+/* --- hints --- */
+
+static const struct {
+	const char *options;
+	int32_t version;
+	int64_t now;
+	const char *vendor, *os;
+	bool cut;
+	const char *notices, *texts;
+} hints[] = {
+#define HINT(options, version, now, vendor, os, cut, notices, texts)                   \
+	{ options, version, now, vendor, os, cut, notices, texts },
+#include "test/unit/sched_cases.def"
+};
+
+/* notices: n or l for each message; texts: part of the first. */
+START_TEST(hint)
+{
+	struct request rq = { .version = hints[_i].version,
+		.core_client_major_version = hints[_i].version / 10000,
+		.trickles_cut = hints[_i].cut,
+		.host.present = true,
+		.host.p_vendor = arena_strdup(&a, hints[_i].vendor),
+		.host.os_name = arena_strdup(&a, hints[_i].os) };
+	struct dec_message m[REFUSE_HINTS_MAX];
+	size_t n = refuse_hints(
+	    &a, conf_of("/p", hints[_i].options), &rq, hints[_i].now, m);
+
+	ck_assert_uint_eq(n, strlen(hints[_i].notices));
+	for (size_t i = 0; i < n; i++)
+		ck_assert_int_eq(m[i].notice, hints[_i].notices[i] == 'n');
+	if (n > 0)
+		ck_assert_msg(
+		    strstr(m[0].text, hints[_i].texts) != NULL, "%s", m[0].text);
+}
+END_TEST
+
+START_TEST(what_is_refused)
+{
+	char os[] = "Haiku", version[] = "beta5", vendor[] = "Acme", model[] = "X1",
+	     platform[] = "x86-haiku";
+	struct request rq = { .platform_name = platform,
+		.host = { .os_name = os,
+		    .os_version = version,
+		    .p_vendor = vendor,
+		    .p_model = model } };
+
+	ck_assert_str_eq(refuse_detail(&a, REFUSE_BANNED_OS, &rq), "Haiku beta5");
+	ck_assert_str_eq(refuse_detail(&a, REFUSE_BANNED_CPU, &rq), "Acme X1");
+	ck_assert_str_eq(refuse_detail(&a, REFUSE_NO_PLATFORM, &rq), "x86-haiku");
+	ck_assert(refuse_is_down(REFUSE_STOPPED) && !refuse_is_down(REFUSE_NOTHING) &&
+		  !refuse_is_down(REFUSE_HOST_BANNED));
 }
 END_TEST
 
@@ -288,6 +362,8 @@ UNIT_MAIN("sched", {
 	ADD(refusal_is_short);
 	ADD_LOOP(situation_of_error, N(by_error));
 	ADD_LOOP(situation_of_host, N(by_host));
+	ADD_LOOP(hint, N(hints));
+	ADD(what_is_refused);
 	ADD_LOOP(html_escaped, N(escaped));
 	ADD_LOOP(html_filled, N(filled));
 	ADD(home_names_schedulers);
