@@ -10,12 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <libxml/parser.h>
-#include <libxml/tree.h>
 #include "lib/crypt.h"
 #include "lib/fs.h"
 #include "lib/http.h"
 #include "lib/near.h"
+#include "lib/xml_tree.h"
 #include "lib/banned.h"
 
 enum { CONF_FILE_MAX = 4 << 20 };
@@ -149,40 +148,17 @@ opt_set(struct arena *a, struct conf *cf, const struct conf_opt *o, const char *
 	return NULL;
 }
 
-static char *
-node_text(struct arena *a, xmlNode *n)
-{
-	xmlChar *raw = xmlNodeGetContent(n);
-	const char *s = raw == NULL ? "" : (const char *)raw;
-	size_t len;
-	char *copy;
-
-	s += strspn(s, " \t\r\n");
-	len = strlen(s);
-	while (len > 0 && strchr(" \t\r\n", s[len - 1]) != NULL)
-		len--;
-	copy = arena_memdup(a, s, len);
-	xmlFree(raw);
-	return copy;
-}
-
-static int
-node_line(const xmlNode *n)
-{
-	return (int)xmlGetLineNo((xmlNode *)(uintptr_t)n);
-}
-
 static enum err
-read_option(struct parse *p, xmlNode *n)
+read_option(struct parse *p, struct xml_node *n)
 {
-	const char *name = (const char *)n->name, *wrong;
+	const char *name = n->name, *wrong;
 	const struct conf_opt *o = opt_find(name);
 	size_t i;
 
 	if (o == NULL) {
 		const struct conf_opt *near = conf_nearest(name);
 
-		remark(p, node_line(n), true,
+		remark(p, n->line, true,
 		    near == NULL ?
 			arena_printf(p->a, "unknown option <%s>", name) :
 			arena_printf(p->a, "unknown option <%s>, did you mean <%s>?",
@@ -191,32 +167,31 @@ read_option(struct parse *p, xmlNode *n)
 	}
 	i = (size_t)(o - conf_opts);
 	if (p->seen[i] && !repeated(o))
-		remark(p, node_line(n), false,
+		remark(p, n->line, false,
 		    arena_printf(p->a, "<%s> occurs again; the last one counts", name));
 	p->seen[i] = true;
 	if (strncmp(o->effect, "none", 4) == 0)
-		remark(p, node_line(n), false,
+		remark(p, n->line, false,
 		    arena_printf(p->a, "<%s> has no effect (%s)", name, o->effect));
-	wrong = opt_set(p->a, p->cf, o, node_text(p->a, n));
+	wrong = opt_set(p->a, p->cf, o, n->text);
 	if (wrong != NULL)
 		return FAIL(p->f, E_CONFIG, "%s:%d: <%s>: \"%.60s\" is not valid: %s",
-		    p->path, node_line(n), name, node_text(p->a, n), wrong);
+		    p->path, n->line, name, n->text, wrong);
 	return OK;
 }
 
 /* Text of a child element; def if there is none. */
 static char *
-child_text(struct arena *a, xmlNode *parent, const char *name, const char *def)
+child_text(struct arena *a, struct xml_node *parent, const char *name, const char *def)
 {
-	for (xmlNode *n = parent->children; n != NULL; n = n->next)
-		if (n->type == XML_ELEMENT_NODE &&
-		    strcmp((const char *)n->name, name) == 0)
-			return node_text(a, n);
+	for (struct xml_node *n = parent->child; n != NULL; n = n->next)
+		if (strcmp(n->name, name) == 0)
+			return n->text;
 	return def == NULL ? NULL : arena_strdup(a, def);
 }
 
 static bool
-child_flag(struct arena *a, xmlNode *parent, const char *name)
+child_flag(struct arena *a, struct xml_node *parent, const char *name)
 {
 	char *v = child_text(a, parent, name, "0");
 
@@ -244,15 +219,15 @@ daemon_name(struct parse *p, const char *cmd)
 }
 
 static enum err
-read_daemon(struct parse *p, xmlNode *n)
+read_daemon(struct parse *p, struct xml_node *n)
 {
 	struct conf_daemon d = { .cmd = child_text(p->a, n, "cmd", NULL),
 		.name = child_text(p->a, n, "name", NULL),
 		.disabled = child_flag(p->a, n, "disabled") };
 
 	if (d.cmd == NULL || d.cmd[0] == '\0')
-		return FAIL(p->f, E_CONFIG, "%s:%d: <daemon> has no <cmd>", p->path,
-		    node_line(n));
+		return FAIL(
+		    p->f, E_CONFIG, "%s:%d: <daemon> has no <cmd>", p->path, n->line);
 	if (d.name == NULL)
 		d.name = daemon_name(p, d.cmd);
 	for (size_t i = 0; i < p->cf->ndaemons; i++)
@@ -260,7 +235,7 @@ read_daemon(struct parse *p, xmlNode *n)
 			return FAIL(p->f, E_CONFIG,
 			    "%s:%d: two daemons have the name \"%s\"; give one another "
 			    "<name>",
-			    p->path, node_line(n), d.name);
+			    p->path, n->line, d.name);
 	d.output = child_text(p->a, n, "output", arena_printf(p->a, "%s.log", d.name));
 	PUSH(p->a, p->cf->daemons, p->cf->ndaemons, p->daemons_cap) = d;
 	return OK;
@@ -291,7 +266,7 @@ period_s(const char *text)
 }
 
 static enum err
-read_task(struct parse *p, xmlNode *n)
+read_task(struct parse *p, struct xml_node *n)
 {
 	struct conf_task t = { .cmd = child_text(p->a, n, "cmd", NULL),
 		.output = child_text(p->a, n, "output", "tasks.log"),
@@ -302,42 +277,40 @@ read_task(struct parse *p, xmlNode *n)
 		return FAIL(p->f, E_CONFIG,
 		    "%s:%d: a <task> needs a <cmd> and a <period> such as \"5 min\", "
 		    "\"2 h\" or \"1 d\"",
-		    p->path, node_line(n));
+		    p->path, n->line);
 	PUSH(p->a, p->cf->tasks, p->cf->ntasks, p->tasks_cap) = t;
 	return OK;
 }
 
 static enum err
-read_section(struct parse *p, xmlNode *section)
+read_section(struct parse *p, struct xml_node *section)
 {
 	static const struct {
 		const char *section, *element;
-		enum err (*read)(struct parse *, xmlNode *);
+		enum err (*read)(struct parse *, struct xml_node *);
 	} kinds[] = { { "config", NULL, read_option },
 		{ "daemons", "daemon", read_daemon }, { "tasks", "task", read_task } };
-	const char *name = (const char *)section->name;
+	const char *name = section->name;
 
 	for (size_t i = 0; i < N(kinds); i++) {
 		if (strcmp(name, kinds[i].section) != 0)
 			continue;
-		for (xmlNode *n = section->children; n != NULL; n = n->next) {
+		for (struct xml_node *n = section->child; n != NULL; n = n->next) {
 			enum err e = OK;
 
-			if (n->type != XML_ELEMENT_NODE)
-				continue;
 			if (kinds[i].element == NULL ||
-			    strcmp((const char *)n->name, kinds[i].element) == 0)
+			    strcmp(n->name, kinds[i].element) == 0)
 				e = kinds[i].read(p, n);
 			else
-				remark(p, node_line(n), true,
+				remark(p, n->line, true,
 				    arena_printf(p->a, "unknown element <%s> in <%s>",
-					(const char *)n->name, name));
+					n->name, name));
 			if (e != OK)
 				return e;
 		}
 		return OK;
 	}
-	remark(p, node_line(section), true,
+	remark(p, section->line, true,
 	    arena_printf(p->a,
 		"unknown section <%s>; there are <config>, <daemons> and <tasks>",
 		name));
@@ -397,38 +370,18 @@ resolve_url(struct parse *p)
 }
 
 static enum err
-read_document(struct parse *p, xmlDoc *doc)
+read_document(struct parse *p, struct xml_node *root)
 {
-	xmlNode *root = xmlDocGetRootElement(doc);
 	enum err e = OK;
 
-	if (root == NULL || strcmp((const char *)root->name, "boinc") != 0)
+	if (strcmp(root->name, "boinc") != 0)
 		return FAIL(
 		    p->f, E_CONFIG, "%s: the root element must be <boinc>", p->path);
-	for (xmlNode *n = root->children; n != NULL && e == OK; n = n->next)
-		if (n->type == XML_ELEMENT_NODE)
-			e = read_section(p, n);
+	for (struct xml_node *n = root->child; n != NULL && e == OK; n = n->next)
+		e = read_section(p, n);
 	if (e == OK)
 		e = resolve_url(p);
 	return e == OK ? resolve_dirs(p) : e;
-}
-
-struct xml_complaint {
-	struct arena *a;
-	int line;
-	char *text;
-};
-
-/* The first error is the cause; what follows are its effects. */
-static void
-keep_first_error(void *ctx, xmlErrorPtr x)
-{
-	struct xml_complaint *bad = ctx;
-
-	if (bad->text != NULL || x == NULL || x->message == NULL)
-		return;
-	bad->line = x->line;
-	bad->text = arena_memdup(bad->a, x->message, strcspn(x->message, "\n"));
 }
 
 enum err
@@ -440,8 +393,7 @@ conf_parse(struct arena *a, const char *path, const char *text, size_t n,
 		.cf = NEW(a, struct conf),
 		.seen = NEWN(a, bool, conf_nopts),
 		.f = f };
-	struct xml_complaint bad = { a, 0, NULL };
-	xmlDoc *doc;
+	struct xml_node *root;
 	enum err e;
 
 	for (size_t i = 0; i < conf_nopts; i++)
@@ -449,16 +401,9 @@ conf_parse(struct arena *a, const char *path, const char *text, size_t n,
 			opt_set(a, p.cf, &conf_opts[i], conf_opts[i].def);
 	p.cf->path = arena_strdup(a, path);
 	md5_hex(text, n, p.cf->hash);
-	xmlSetStructuredErrorFunc(&bad, keep_first_error);
-	doc = xmlReadMemory(text, (int)n, path, NULL,
-	    XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING |
-		XML_PARSE_NOBLANKS);
-	xmlSetStructuredErrorFunc(NULL, NULL);
-	if (doc == NULL)
-		return FAIL(f, E_CONFIG, "%s:%d: not well-formed XML: %s", path,
-		    bad.line, bad.text);
-	e = read_document(&p, doc);
-	xmlFreeDoc(doc);
+	e = xml_tree(a, path, text, n, &root, f);
+	if (e == OK)
+		e = read_document(&p, root);
 	*cf = p.cf;
 	if (remarks != NULL) {
 		*remarks = p.remarks;

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* libxml2's tree, copied into the arena and freed at once. */
+#include "lib/xml_tree.h"
+
+#include <limits.h>
+#include <string.h>
+#include <libxml/parser.h>
+#include <libxml/tree.h>
+#include "lib/buf.h"
+#include "lib/text.h"
+
+struct complaint {
+	struct arena *a;
+	int line;
+	char *text;
+};
+
+/* The first error is the cause; what follows are its effects. */
+static void
+keep_first_error(void *ctx, xmlErrorPtr x)
+{
+	struct complaint *bad = ctx;
+
+	if (bad->text != NULL || x == NULL || x->message == NULL)
+		return;
+	bad->line = x->line;
+	bad->text = arena_memdup(bad->a, x->message, strcspn(x->message, "\n"));
+}
+
+static char *
+own_text(struct arena *a, const xmlNode *n)
+{
+	struct buf b = buf_new(a);
+	char *s;
+
+	for (const xmlNode *t = n->children; t != NULL; t = t->next)
+		if ((t->type == XML_TEXT_NODE || t->type == XML_CDATA_SECTION_NODE) &&
+		    t->content != NULL)
+			buf_puts(&b, (const char *)t->content);
+	s = b.n == 0 ? arena_strdup(a, "") : b.p;
+	while (b.n > 0 && text_white(s[b.n - 1]))
+		s[--b.n] = '\0';
+	while (text_white(*s))
+		s++;
+	return s;
+}
+
+static struct xml_node *
+copy(struct arena *a, xmlNode *n)
+{
+	struct xml_node *out = NEW(a, struct xml_node), **at = &out->child;
+
+	out->name = arena_strdup(a, (const char *)n->name);
+	out->text = own_text(a, n);
+	out->line = (int)xmlGetLineNo(n);
+	for (xmlNode *c = n->children; c != NULL; c = c->next) {
+		if (c->type != XML_ELEMENT_NODE)
+			continue;
+		*at = copy(a, c);
+		at = &(*at)->next;
+	}
+	return out;
+}
+
+enum err
+xml_tree(struct arena *a, const char *path, const char *text, size_t n,
+    struct xml_node **root, struct fail *f)
+{
+	struct complaint bad = { a, 0, NULL };
+	enum err e = OK;
+	xmlDoc *doc;
+
+	*root = NULL;
+	if (n > INT_MAX)
+		return FAIL(f, E_CONFIG, "%s: too large", path);
+	xmlSetStructuredErrorFunc(&bad, keep_first_error);
+	doc = xmlReadMemory(text, (int)n, path, NULL,
+	    XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING |
+		XML_PARSE_NOBLANKS);
+	xmlSetStructuredErrorFunc(NULL, NULL);
+	if (doc == NULL)
+		return FAIL(f, E_CONFIG, "%s:%d: not well-formed XML: %s", path,
+		    bad.line, bad.text == NULL ? "there is nothing" : bad.text);
+	if (doc->intSubset != NULL)
+		e = FAIL(f, E_CONFIG, "%s: a DOCTYPE has no place here", path);
+	else
+		*root = copy(a, xmlDocGetRootElement(doc));
+	xmlFreeDoc(doc);
+	return e;
+}

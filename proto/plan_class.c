@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads plan_class_spec.xml by the table of elements.  What is wrong is told with file,
+ * line, element and cure; one bad class leaves the others as they are.
+ */
+#include "proto/plan_class.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "lib/fs.h"
+#include "lib/near.h"
+#include "lib/text.h"
+#include "lib/xml_tree.h"
+#include "lib/banned.h"
+
+enum {
+	FILE_MOST = 4 << 20,
+	CLASSES_MOST = 10000,
+	WORDS_MOST = 100,
+	REMARKS_MOST = 1000
+};
+
+struct reader { /* one file being read */
+	struct arena *a;
+	struct plan_classes *all;
+	size_t cap;
+	struct pc_remark *remarks;
+	size_t nremarks, remarks_cap;
+	struct plan_class *now; /* the class being read, or NULL */
+	bool out;               /* it is spoiled */
+	bool *seen;             /* per element of the table */
+};
+
+static void
+remark(struct reader *r, const struct xml_node *at, bool out, char *text)
+{
+	if (out)
+		r->out = true;
+	if (r->nremarks == REMARKS_MOST)
+		return;
+	PUSH(r->a, r->remarks, r->nremarks,
+	    r->remarks_cap) = (struct pc_remark){ .line = at->line,
+		.out = out,
+		.class = r->now == NULL ? arena_strdup(r->a, "") : r->now->name,
+		.text = text };
+}
+
+/* --- values: each gives what is wrong, or NULL --- */
+
+static const char *
+set_number(struct arena *a, const struct pc_element *el, double x, void *field)
+{
+	if (!(x >= el->least && x <= el->most))
+		return arena_printf(a, "it must be %g to %g", el->least, el->most);
+	if (el->type == PC_NUM) {
+		*(double *)field = x;
+		return NULL;
+	}
+	if (x != floor(x))
+		return "it must be a whole number";
+	*(int64_t *)field = (int64_t)x;
+	return NULL;
+}
+
+/* "7.0.12" is 70012, "2.31" is 23100; a number without a point stands as it is. */
+static const char *
+set_version(struct arena *a, const struct pc_element *el, const char *text, void *field)
+{
+	static const double weight[] = { 10000, 100, 1 };
+	double sum = 0;
+	char *end;
+
+	if (strchr(text, '.') == NULL) {
+		double x;
+
+		if (!text_f64(text, &x))
+			return "it must be a version such as 70012 or 7.0.12";
+		return set_number(a, el, x, field);
+	}
+	for (size_t i = 0; i < N(weight); i++, text = end + 1) {
+		unsigned long part = strtoul(text, &end, 10);
+
+		if (!(*text >= '0' && *text <= '9') || part > (i == 0 ? 9999 : 99))
+			return "it must be M.m or M.m.R, the parts after the first 0 "
+			       "to 99";
+		sum += weight[i] * (double)part;
+		if (*end == '\0')
+			return set_number(a, el, sum, field);
+		if (*end != '.')
+			break;
+	}
+	return "it must be a version such as 70012 or 7.0.12";
+}
+
+static const char *
+set_flag(const char *text, bool *field)
+{
+	double x;
+
+	if (text[0] == '\0') { /* <name/> */
+		*field = true;
+		return NULL;
+	}
+	if (!text_f64(text, &x))
+		return "it must be empty, 0 or 1";
+	*field = x != 0;
+	return NULL;
+}
+
+static const char *
+add_word(struct arena *a, const char *text, struct pc_words *w)
+{
+	char **grown;
+
+	if (text[0] == '\0')
+		return "it is empty";
+	if (w->n == WORDS_MOST)
+		return "it occurs too often";
+	grown = NEWN(a, char *, w->n + 1);
+	if (w->n > 0)
+		memcpy(grown, w->v, w->n * sizeof(*grown));
+	grown[w->n] = arena_strdup(a, text);
+	*w = (struct pc_words){ grown, w->n + 1 };
+	return NULL;
+}
+
+static const char *
+set(struct arena *a, const struct pc_element *el, const char *text, void *field)
+{
+	const char *why = NULL;
+	double x;
+
+	switch (el->type) {
+	case PC_STR:
+	case PC_WORDS:
+		if ((double)strlen(text) > el->most)
+			return arena_printf(
+			    a, "it is longer than %.0f bytes", el->most);
+		if (el->type == PC_WORDS)
+			return add_word(a, text, field);
+		*(char **)field = arena_strdup(a, text);
+		return NULL;
+	case PC_REGEX:
+		*(const struct pattern **)field = pattern_compile(a, text, &why);
+		return why;
+	case PC_FLAG:
+		return set_flag(text, field);
+	case PC_VERSION:
+		return set_version(a, el, text, field);
+	case PC_INT:
+	case PC_NUM:
+		break;
+	}
+	if (!text_f64(text, &x))
+		return "it must be a number";
+	return set_number(a, el, x, field);
+}
+
+static void
+set_defaults(struct arena *a, struct plan_class *pc)
+{
+	for (size_t i = 0; i < pc_nelements; i++)
+		if (pc_elements[i].type != PC_WORDS && pc_elements[i].type != PC_REGEX)
+			set(a, &pc_elements[i], pc_elements[i].def,
+			    (char *)pc + pc_elements[i].off);
+}
+
+/* --- one class --- */
+
+static const struct pc_element *
+element_named(const char *name, const char **near)
+{
+	size_t least = (size_t)-1;
+
+	*near = NULL;
+	for (size_t i = 0; i < pc_nelements; i++) {
+		if (strcmp(pc_elements[i].name, name) == 0)
+			return &pc_elements[i];
+		if (near_offer(name, pc_elements[i].name, &least))
+			*near = pc_elements[i].name;
+	}
+	return NULL;
+}
+
+static void
+read_element(struct reader *r, const struct xml_node *n)
+{
+	const char *near, *why;
+	const struct pc_element *el = element_named(n->name, &near);
+
+	if (el == NULL) {
+		remark(r, n, false,
+		    near == NULL ?
+			arena_printf(
+			    r->a, "<%.60s> is unknown and without effect", n->name) :
+			arena_printf(r->a,
+			    "<%.60s> is unknown and without effect; did you "
+			    "mean <%s>?",
+			    n->name, near));
+		return;
+	}
+	if (r->seen[el - pc_elements] && el->type != PC_WORDS)
+		remark(r, n, false,
+		    arena_printf(
+			r->a, "<%s> occurs again; the last one counts", el->name));
+	r->seen[el - pc_elements] = true;
+	why = set(r->a, el, n->text, (char *)r->now + el->off);
+	if (why != NULL)
+		remark(r, n, true,
+		    arena_printf(r->a, "<%s>: \"%.60s\": %s", el->name, n->text, why));
+}
+
+static const char *
+name_fault(const struct reader *r, const char *name)
+{
+	if (name[0] == '\0')
+		return "a <plan_class> needs a <name>";
+	if (strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+			 "0123456789_-.") != strlen(name))
+		return "its name may have letters, digits and _ - . only";
+	if (plan_class_named(r->all, name) != NULL)
+		return "an earlier class has the same name";
+	return NULL;
+}
+
+/* Clients read what a class needs out of its name (wire.md 2.4). */
+static void
+compare_with_name(struct reader *r, const struct xml_node *n)
+{
+	const struct plan_class *pc = r->now;
+	const struct {
+		const char *part;
+		bool asked;
+		const char *what;
+	} parts[] = {
+		{ "opencl", pc->opencl, "OpenCL" },
+		{ "cuda", pc->cuda, "CUDA" },
+		{ "ati", pc->cal, "CAL" },
+		{ "vbox", pc->virtualbox, "VirtualBox" },
+		{ "docker", pc->docker, "Docker" },
+		{ "wsl", pc->wsl, "WSL" },
+	};
+
+	for (size_t i = 0; i < N(parts); i++) {
+		bool said = strstr(pc->name, parts[i].part) != NULL;
+
+		if (said && !parts[i].asked && strcmp(parts[i].part, "ati") == 0)
+			said = pc->opencl ==
+			       false; /* "opencl_ati" is as it should be */
+		if (said && !parts[i].asked)
+			remark(r, n, false,
+			    arena_printf(r->a,
+				"clients take it for one that needs %s, because of "
+				"\"%s\" in its name; give it another name, or say so",
+				parts[i].what, parts[i].part));
+		else if (!said && parts[i].asked)
+			remark(r, n, false,
+			    arena_printf(r->a,
+				"clients know only by \"%s\" in the name that a class "
+				"needs %s; give it such a name",
+				parts[i].part, parts[i].what));
+	}
+}
+
+/* A minimum above its maximum: no host can fit. */
+static void
+compare_limits(struct reader *r, const struct xml_node *n)
+{
+	for (size_t i = 0; i + 1 < pc_nelements; i++) {
+		const struct pc_element *lo = &pc_elements[i], *hi = lo + 1;
+		const char *at = (const char *)r->now;
+		double x, y;
+
+		if (strncmp(lo->name, "min_", 4) != 0 ||
+		    strncmp(hi->name, "max_", 4) != 0 ||
+		    strcmp(lo->name + 4, hi->name + 4) != 0 || !r->seen[i + 1])
+			continue;
+		x = lo->type == PC_NUM ?
+		        *(const double *)(const void *)(at + lo->off) :
+		        (double)*(const int64_t *)(const void *)(at + lo->off);
+		y = hi->type == PC_NUM ?
+		        *(const double *)(const void *)(at + hi->off) :
+		        (double)*(const int64_t *)(const void *)(at + hi->off);
+		if (x > y && y > 0)
+			remark(r, n, false,
+			    arena_printf(r->a, "<%s> is above <%s>: it fits nowhere",
+				lo->name, hi->name));
+	}
+}
+
+static const struct xml_node *
+child_named(const struct xml_node *n, const char *name)
+{
+	for (const struct xml_node *c = n->child; c != NULL; c = c->next)
+		if (strcmp(c->name, name) == 0)
+			return c;
+	return NULL;
+}
+
+static void
+read_class(struct reader *r, const struct xml_node *n)
+{
+	const struct xml_node *name = child_named(n, "name");
+	const char *fault;
+	struct plan_class *pc = NEW(r->a, struct plan_class);
+
+	r->now = pc;
+	r->out = false;
+	memset(r->seen, 0, pc_nelements * sizeof(*r->seen));
+	set_defaults(r->a, pc);
+	if (name != NULL && strlen(name->text) <= 63)
+		pc->name = name->text; /* for remarks on what stands before it */
+	fault = name_fault(r, pc->name);
+	if (fault != NULL)
+		remark(r, name == NULL ? n : name, true, arena_strdup(r->a, fault));
+	for (const struct xml_node *c = n->child; c != NULL; c = c->next)
+		read_element(r, c);
+	if (!r->out) {
+		compare_with_name(r, n);
+		compare_limits(r, n);
+		PUSH(r->a, r->all->classes, r->all->n, r->cap) = *pc;
+	}
+	r->now = NULL;
+}
+
+/* --- the file --- */
+
+enum err
+plan_classes_parse(struct arena *a, const char *path, const char *text, size_t n,
+    struct plan_classes **out, struct pc_remark **remarks, size_t *nremarks,
+    struct fail *f)
+{
+	struct reader r = { .a = a,
+		.all = NEW(a, struct plan_classes),
+		.seen = NEWN(a, bool, pc_nelements) };
+	struct xml_node *root;
+	enum err e = xml_tree(a, path, text, n, &root, f);
+
+	*out = r.all;
+	*remarks = NULL;
+	*nremarks = 0;
+	if (e == OK && strcmp(root->name, "plan_classes") != 0)
+		e = FAIL(f, E_CONFIG,
+		    "%s:%d: the root element must be <plan_classes>, not <%.60s>", path,
+		    root->line, root->name);
+	if (e != OK)
+		return e;
+	for (const struct xml_node *c = root->child; c != NULL; c = c->next) {
+		if (strcmp(c->name, "plan_class") != 0)
+			remark(&r, c, false,
+			    arena_printf(a,
+				"<%.60s> is unknown and without effect; there are "
+				"<plan_class> elements only",
+				c->name));
+		else if (r.all->n < CLASSES_MOST)
+			read_class(&r, c);
+	}
+	*remarks = r.remarks;
+	*nremarks = r.nremarks;
+	return OK;
+}
+
+enum err
+plan_classes_load(struct arena *a, const char *path, struct plan_classes **out,
+    struct pc_remark **remarks, size_t *nremarks, struct fail *f)
+{
+	char *text;
+	size_t n;
+	enum err e = fs_read(a, path, FILE_MOST, &text, &n, f);
+
+	*out = NEW(a, struct plan_classes);
+	*remarks = NULL;
+	*nremarks = 0;
+	return e != OK ?
+	           e :
+	           plan_classes_parse(a, path, text, n, out, remarks, nremarks, f);
+}

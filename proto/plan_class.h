@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan_class_spec.xml -> struct plan_classes (server.md 2.12). */
+#ifndef PROTO_PLAN_CLASS_H
+#define PROTO_PLAN_CLASS_H
+
+#include <stdbool.h>
+#include "lib/err.h"
+#include "model/plan_class.h"
+
+struct pc_remark { /* file:line: [class] text */
+	int line;
+	bool out;    /* the class is not in the list */
+	char *class; /* "" if it is not about one */
+	char *text;
+};
+
+/*
+ * Every element of model/plan_class.def.  A class with a wrong value, without a name or
+ * with the name of an earlier one is out and a remark says why; so are elements that
+ * nobody knows, but they cost nothing.  E_CONFIG, and no class at all, if the text is
+ * not XML or its root is not <plan_classes>.  path is for messages.
+ */
+enum err plan_classes_parse(struct arena *, const char *path, const char *text,
+    size_t n, struct plan_classes **, struct pc_remark **, size_t *nremarks,
+    struct fail *);
+/* The same from a file; E_NOTFOUND if it is not there. */
+enum err plan_classes_load(struct arena *, const char *path, struct plan_classes **,
+    struct pc_remark **, size_t *nremarks, struct fail *);
+
+#define PLAN_CLASS_FILE "plan_class_spec.xml" /* in the project directory */
+
+#endif
