@@ -7,11 +7,13 @@
 #include "lib/banned.h"
 
 const struct pc_element pc_elements[] = {
+#define PC_SECTION(heading)
 #define PC(element, type, def, lo, hi, text)                                           \
 	{ #element, PC_##type, offsetof(struct plan_class, element), def, lo, hi,      \
 		text },
 #include "model/plan_class.def"
 #undef PC
+#undef PC_SECTION
 };
 const size_t pc_nelements = N(pc_elements);
 

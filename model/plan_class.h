@@ -17,17 +17,25 @@ struct pc_words {
 	size_t n;
 };
 
+struct pc_numbers {
+	int64_t *v;
+	size_t n;
+};
+
 typedef char *pc_STR;                   /* "" if not given */
 typedef struct pc_words pc_WORDS;       /* all that were given */
 typedef const struct pattern *pc_REGEX; /* NULL if not given */
 typedef bool pc_FLAG;
 typedef int64_t pc_INT, pc_VERSION;
 typedef double pc_NUM;
+typedef struct pc_numbers pc_VERSIONS;
 
 struct plan_class { /* members are named like the elements */
+#define PC_SECTION(heading)
 #define PC(element, type, def, lo, hi, text) pc_##type element;
 #include "model/plan_class.def"
 #undef PC
+#undef PC_SECTION
 };
 
 struct plan_classes {
@@ -46,7 +54,16 @@ const struct plan_class *plan_class_named(const struct plan_classes *, const cha
 const char *plan_class_type(const struct plan_class *);
 
 /* One entry per element, for parsers and manuals. */
-enum pc_type { PC_STR, PC_WORDS, PC_REGEX, PC_FLAG, PC_INT, PC_NUM, PC_VERSION };
+enum pc_type {
+	PC_STR,
+	PC_WORDS,
+	PC_REGEX,
+	PC_FLAG,
+	PC_INT,
+	PC_NUM,
+	PC_VERSION,
+	PC_VERSIONS
+};
 struct pc_element {
 	const char *name;
 	enum pc_type type;

@@ -94,6 +94,24 @@ set_version(struct arena *a, const struct pc_element *el, const char *text, void
 }
 
 static const char *
+add_version(struct arena *a, const struct pc_element *el, const char *text,
+    struct pc_numbers *list)
+{
+	int64_t *grown;
+	const char *why;
+
+	if (list->n == WORDS_MOST)
+		return "it occurs too often";
+	grown = NEWN(a, int64_t, list->n + 1);
+	if (list->n > 0)
+		memcpy(grown, list->v, list->n * sizeof(*grown));
+	why = set_version(a, el, text, &grown[list->n]);
+	if (why == NULL)
+		*list = (struct pc_numbers){ grown, list->n + 1 };
+	return why;
+}
+
+static const char *
 set_flag(const char *text, bool *field)
 {
 	double x;
@@ -148,6 +166,8 @@ set(struct arena *a, const struct pc_element *el, const char *text, void *field)
 		return set_flag(text, field);
 	case PC_VERSION:
 		return set_version(a, el, text, field);
+	case PC_VERSIONS:
+		return add_version(a, el, text, field);
 	case PC_INT:
 	case PC_NUM:
 		break;
@@ -157,11 +177,17 @@ set(struct arena *a, const struct pc_element *el, const char *text, void *field)
 	return set_number(a, el, x, field);
 }
 
+static bool
+repeatable(const struct pc_element *el)
+{
+	return el->type == PC_WORDS || el->type == PC_VERSIONS;
+}
+
 static void
 set_defaults(struct arena *a, struct plan_class *pc)
 {
 	for (size_t i = 0; i < pc_nelements; i++)
-		if (pc_elements[i].type != PC_WORDS && pc_elements[i].type != PC_REGEX)
+		if (!repeatable(&pc_elements[i]) && pc_elements[i].type != PC_REGEX)
 			set(a, &pc_elements[i], pc_elements[i].def,
 			    (char *)pc + pc_elements[i].off);
 }
@@ -200,7 +226,7 @@ read_element(struct reader *r, const struct xml_node *n)
 			    n->name, near));
 		return;
 	}
-	if (r->seen[el - pc_elements] && el->type != PC_WORDS)
+	if (r->seen[el - pc_elements] && !repeatable(el))
 		remark(r, n, false,
 		    arena_printf(
 			r->a, "<%s> occurs again; the last one counts", el->name));
@@ -231,24 +257,22 @@ compare_with_name(struct reader *r, const struct xml_node *n)
 	const struct plan_class *pc = r->now;
 	const struct {
 		const char *part;
-		bool asked;
+		bool asked, may; /* the class asks for it; the name may say so */
 		const char *what;
 	} parts[] = {
-		{ "opencl", pc->opencl, "OpenCL" },
-		{ "cuda", pc->cuda, "CUDA" },
-		{ "ati", pc->cal, "CAL" },
-		{ "vbox", pc->virtualbox, "VirtualBox" },
-		{ "docker", pc->docker, "Docker" },
-		{ "wsl", pc->wsl, "WSL" },
+		{ "opencl", pc->opencl, pc->opencl, "OpenCL" },
+		{ "cuda", pc->cuda, pc->cuda, "CUDA" },
+		/* "opencl_ati" names the vendor */
+		{ "ati", pc->cal, pc->cal || pc->opencl, "CAL" },
+		{ "vbox", pc->virtualbox, pc->virtualbox, "VirtualBox" },
+		{ "docker", pc->docker, pc->docker, "Docker" },
+		{ "wsl", pc->wsl, pc->wsl, "WSL" },
 	};
 
 	for (size_t i = 0; i < N(parts); i++) {
 		bool said = strstr(pc->name, parts[i].part) != NULL;
 
-		if (said && !parts[i].asked && strcmp(parts[i].part, "ati") == 0)
-			said = pc->opencl ==
-			       false; /* "opencl_ati" is as it should be */
-		if (said && !parts[i].asked)
+		if (said && !parts[i].may)
 			remark(r, n, false,
 			    arena_printf(r->a,
 				"clients take it for one that needs %s, because of "
@@ -261,6 +285,27 @@ compare_with_name(struct reader *r, const struct xml_node *n)
 				"needs %s; give it such a name",
 				parts[i].part, parts[i].what));
 	}
+}
+
+/* Demands on a device in a class that uses none are mistakes: no processor meets them.
+ */
+static void
+compare_with_type(struct reader *r, const struct xml_node *n)
+{
+	size_t from = offsetof(struct plan_class, ngpus),
+	       to = offsetof(struct plan_class, min_opencl_version);
+
+	if (strcmp(plan_class_type(r->now), "CPU") != 0)
+		return;
+	for (size_t i = 0; i < pc_nelements; i++)
+		if (r->seen[i] && pc_elements[i].off >= from &&
+		    pc_elements[i].off < to &&
+		    strcmp(pc_elements[i].name, "opencl") != 0)
+			remark(r, n, false,
+			    arena_printf(r->a,
+				"<%s> is about a coprocessor, but without <gpu_type> "
+				"the class uses the processor",
+				pc_elements[i].name));
 }
 
 /* A minimum above its maximum: no host can fit. */
@@ -318,6 +363,7 @@ read_class(struct reader *r, const struct xml_node *n)
 		read_element(r, c);
 	if (!r->out) {
 		compare_with_name(r, n);
+		compare_with_type(r, n);
 		compare_limits(r, n);
 		PUSH(r->a, r->all->classes, r->all->n, r->cap) = *pc;
 	}

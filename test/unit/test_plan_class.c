@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Plan classes from their text to what a job uses, on a host that is described by its
+ * request.
+ */
+#include <math.h>
+#include "proto/plan_class.h"
+#include "proto/request.h"
+#include "rules/sched/plan_class.h"
+#include "test/unit/unit.h"
+#include "lib/banned.h"
+
+#define HOST(inside) "<host_info>" inside "</host_info>"
+/* Of a scalar that occurs again the last one counts, so that rows can change the host.
+ */
+#define BASE                                                                           \
+	"<core_client_major_version>7</core_client_major_version>"                     \
+	"<core_client_minor_version>20</core_client_minor_version>"                    \
+	"<core_client_release>5</core_client_release>"                                 \
+	"<client_cap_plan_class>1</client_cap_plan_class>"                             \
+	"<platform_name>x86_64-pc-linux-gnu</platform_name>" HOST(                     \
+	    "<p_ncpus>4</p_ncpus><p_vendor>GenuineIntel</p_vendor>"                    \
+	    "<p_model>Intel(R) Xeon(R) Processor</p_model>"                            \
+	    "<p_features>fpu sse sse2 avx</p_features>"                                \
+	    "<os_name>Linux Debian</os_name><os_version>Debian GNU/Linux 12 "          \
+	    "(bookworm) [6.18.44-fc-v445|libc 2.36]</os_version>")
+#define WINDOWS                                                                        \
+	HOST("<os_name>Microsoft Windows 10</os_name><os_version>Core x64 Edition, "   \
+	     "(10.00.19041.00)</os_version>")
+#define ANDROID                                                                        \
+	HOST("<os_name>Linux</os_name><os_version>3.10.49-geeb2cf2 (Android "          \
+	     "5.1.1)</os_version>")
+#define DISTRO                                                                         \
+	HOST("<wsl><distro><distro_name>Old</distro_name><disallowed/></distro>"       \
+	     "<distro><distro_name>boinc-buda-runner</distro_name>"                    \
+	     "<distro_version>4</distro_version><libc_version>2.36</libc_version>"     \
+	     "<docker_version>5.4</docker_version></distro></wsl>")
+#define OPENCL_CPU                                                                     \
+	HOST("<opencl_cpu_prop><platform_vendor>Intel</platform_vendor>"               \
+	     "<opencl_cpu_info><opencl_device_version>OpenCL 2.0 (Build 10)"           \
+	     "</opencl_device_version></opencl_cpu_info></opencl_cpu_prop>")
+#define NVIDIA                                                                         \
+	"<coprocs><coproc_cuda><count>2</count><name>RTX 3080</name>"                  \
+	"<available_ram>9663676416</available_ram><have_cuda>1</have_cuda>"            \
+	"<peak_flops>1e13</peak_flops><cudaVersion>12020</cudaVersion>"                \
+	"<drvVersion>53554</drvVersion><totalGlobalMem>10737418240</totalGlobalMem>"   \
+	"<major>8</major><minor>6</minor></coproc_cuda></coprocs>"
+#define AMD                                                                            \
+	"<coprocs><coproc_ati><count>1</count><name>HD 7000</name>"                    \
+	"<have_cal>1</have_cal><have_opencl>1</have_opencl><peak_flops>1e12"           \
+	"</peak_flops><CALVersion>1.4.1607</CALVersion><target>8</target>"             \
+	"<localRAM>2048</localRAM><doublePrecision>1</doublePrecision>"                \
+	"<amdrt_detected/><coproc_opencl><opencl_device_version>OpenCL 1.2 AMD-APP "   \
+	"(1124.2)</opencl_device_version></coproc_opencl></coproc_ati></coprocs>"
+#define INTEL                                                                          \
+	"<coprocs><coproc_intel_gpu><count>1</count><name>Arc</name>"                  \
+	"<have_opencl>1</have_opencl><peak_flops>1e12</peak_flops><coproc_opencl>"     \
+	"<opencl_device_version>OpenCL 3.0 NEO </opencl_device_version>"               \
+	"</coproc_opencl></coproc_intel_gpu></coprocs>"
+#define APPLE                                                                          \
+	"<coprocs><coproc_apple_gpu><count>1</count><model>M2</model>"                 \
+	"<have_metal>1</have_metal><metal_support>5001</metal_support>"                \
+	"<peak_flops>1e12</peak_flops></coproc_apple_gpu></coprocs>"
+#define GENERIC                                                                        \
+	"<coprocs><coproc><type>SPE</type><count>6</count>"                            \
+	"<peak_flops>1e11</peak_flops></coproc></coprocs>"
+
+struct world {
+	struct arena a;
+	struct request *req;
+	struct plan_class_host host;
+	struct plan_class_job job;
+};
+
+static void
+world_make(struct world *w, const char *request, const char *prefs)
+{
+	struct fail f = { 0 };
+	char *text;
+
+	*w = (struct world){ .job = { .wu_id = 100, .batch = 5 } };
+	text = arena_printf(
+	    &w->a, "<scheduler_request>" BASE "%s</scheduler_request>", request);
+	ck_assert_msg(request_parse(&w->a, text, strlen(text), &w->req, &f) == OK, "%s",
+	    f.detail);
+	w->host = (struct plan_class_host){ .req = w->req,
+		.userid = 7,
+		.project_prefs = prefs,
+		.ncpus = w->req->host.p_ncpus,
+		.p_fpops = 2e9,
+		.usable_ram = 4294967296.0 };
+}
+
+static const struct plan_class *
+class_of(struct arena *a, const char *inside)
+{
+	struct fail f = { 0 };
+	struct plan_classes *all;
+	struct pc_remark *r;
+	size_t n;
+	/* The name says CUDA, and nothing must follow from that. */
+	char *text = arena_printf(a,
+	    "<plan_classes><plan_class><name>cuda</name>%s</plan_class></plan_classes>",
+	    inside);
+
+	ck_assert_msg(
+	    plan_classes_parse(a, "spec", text, strlen(text), &all, &r, &n, &f) == OK,
+	    "%s", f.detail);
+	for (size_t i = 0; i < n; i++)
+		ck_assert_msg(!r[i].out, "%s: %s", inside, r[i].text);
+	ck_assert_uint_eq(all->n, 1);
+	return &all->classes[0];
+}
+
+/* --- what fits --- */
+
+static const struct fit_case {
+	const char *spec, *request, *prefs;
+	enum reason why;
+} fits[] = {
+#define FIT(spec, request, prefs, reason) { spec, request, prefs, WHY_##reason },
+#include "test/unit/plan_class_fit.def"
+#undef FIT
+};
+
+START_TEST(fit)
+{
+	const struct fit_case *c = &fits[_i];
+	struct rng rng = rng_seed(1);
+	struct class_use use;
+	enum reason got;
+	struct world w;
+
+	world_make(&w, c->request, c->prefs);
+	got = plan_class_use(
+	    &w.a, class_of(&w.a, c->spec), &w.host, &w.job, &rng, &use);
+	ck_assert_msg(got == c->why, "%s\nwith %s %s\ngives %s, not %s", c->spec,
+	    c->request, c->prefs, reason_code(got), reason_code(c->why));
+	arena_free(&w.a);
+}
+END_TEST
+
+/* Every element has a row that meets it and one that does not. */
+START_TEST(every_element)
+{
+	static const char *const only_use[] = { "name", "max_threads", "avg_ncpus",
+		"nthreads_cmdline", "projected_flops_scale", "cpu_frac",
+		"gpu_peak_flops_scale" };
+
+	for (size_t i = 0; i < pc_nelements; i++) {
+		bool good = false, bad = false;
+		char tag[80];
+
+		snprintf(tag, sizeof(tag), "<%s", pc_elements[i].name);
+		for (size_t k = 0; k < N(fits); k++) {
+			const char *at = strstr(fits[k].spec, tag);
+
+			if (at == NULL || strchr(">/", at[strlen(tag)]) == NULL)
+				continue;
+			good = good || fits[k].why == WHY_NONE;
+			bad = bad || fits[k].why != WHY_NONE;
+		}
+		for (size_t k = 0; k < N(only_use); k++)
+			if (strcmp(only_use[k], pc_elements[i].name) == 0)
+				good = bad = true;
+		ck_assert_msg(good && bad, "%s> has no row %s", tag,
+		    good ? "that fails" : "that passes");
+	}
+}
+END_TEST
+
+/* --- what is used --- */
+
+static const struct use_case {
+	const char *spec, *request, *prefs, *type;
+	double ncpus, devices, ram_mb, gflops, mem_mb;
+	const char *cmdline;
+} uses[] = {
+#define USE(spec, request, prefs, type, ncpus, devices, ram, gflops, mem, cmdline)     \
+	{ spec, request, prefs, type, ncpus, devices, ram, gflops, mem, cmdline },
+#include "test/unit/plan_class_use.def"
+#undef USE
+};
+
+static void
+near_number(const char *what, double got, double want)
+{
+	ck_assert_msg(fabs(got - want) <= 1e-9 * (1 + fabs(want)),
+	    "%s is %.12g, not %.12g", what, got, want);
+}
+
+START_TEST(use)
+{
+	const struct use_case *c = &uses[_i];
+	struct class_use got;
+	enum reason why;
+	struct world w;
+
+	world_make(&w, c->request, c->prefs);
+	why = plan_class_use(
+	    &w.a, class_of(&w.a, c->spec), &w.host, &w.job, NULL, &got);
+	ck_assert_msg(why == WHY_NONE, "%s: %s", c->spec, reason_code(why));
+	ck_assert_str_eq(got.type, c->type);
+	near_number("CPUs", got.avg_ncpus, c->ncpus);
+	near_number("devices", got.coproc_count, c->devices);
+	near_number("device memory", got.gpu_ram_bytes / 1048576, c->ram_mb);
+	near_number("GFLOPS", got.flops / 1e9, c->gflops);
+	near_number("memory", got.mem_bytes / 1048576, c->mem_mb);
+	ck_assert_str_eq(got.cmdline, c->cmdline);
+	arena_free(&w.a);
+}
+END_TEST
+
+START_TEST(no_class)
+{
+	struct class_use got;
+	struct world w;
+
+	/* Old clients without classes get versions without one. */
+	world_make(&w, "<client_cap_plan_class>0</client_cap_plan_class>", "");
+	ck_assert_int_eq(
+	    plan_class_use(&w.a, NULL, &w.host, NULL, NULL, &got), WHY_NONE);
+	ck_assert_str_eq(got.type, "CPU");
+	ck_assert_double_eq(got.avg_ncpus, 1);
+	ck_assert_double_eq(got.flops, 2e9);
+	ck_assert_str_eq(got.cmdline, "");
+	arena_free(&w.a);
+}
+END_TEST
+
+/* Demands on the work pass when no work is asked about, chance when there is none. */
+START_TEST(no_work)
+{
+	struct class_use got;
+	struct world w;
+
+	world_make(&w, "", "");
+	ck_assert_int_eq(
+	    plan_class_use(&w.a,
+		class_of(&w.a, "<min_wu_id>500</min_wu_id><max_wu_id>501</max_wu_id>"
+			       "<min_batch>9</min_batch><max_batch>9</max_batch>"
+			       "<infeasible_random>1</infeasible_random>"),
+		&w.host, NULL, NULL, &got),
+	    WHY_NONE);
+	arena_free(&w.a);
+}
+END_TEST
+
+START_TEST(chance)
+{
+	struct rng one = rng_seed(42), same = rng_seed(42);
+	const struct plan_class *pc;
+	struct class_use got;
+	size_t out = 0;
+	struct world w;
+
+	world_make(&w, "", "");
+	pc = class_of(&w.a, "<infeasible_random>0.3</infeasible_random>");
+	for (size_t i = 0; i < 10000; i++) {
+		enum reason why = plan_class_use(&w.a, pc, &w.host, &w.job, &one, &got);
+
+		out += why == WHY_CLASS_CHANCE;
+		ck_assert_int_eq(
+		    why, plan_class_use(&w.a, pc, &w.host, &w.job, &same, &got));
+	}
+	ck_assert_uint_gt(out, 2700);
+	ck_assert_uint_lt(out, 3300);
+	arena_free(&w.a);
+}
+END_TEST
+
+/* --- the file --- */
+
+static const struct {
+	const char *text, *names, *remark;
+} specs[] = {
+#define SPEC(text, names, remark) { text, names, remark },
+#include "test/unit/plan_class_spec.def"
+#undef SPEC
+};
+
+START_TEST(spec)
+{
+	struct arena a = { 0 };
+	struct fail f = { 0 };
+	struct plan_classes *all;
+	struct pc_remark *r;
+	const char *said = "", *names = "";
+	size_t n;
+
+	ck_assert_msg(plan_classes_parse(&a, "spec", specs[_i].text,
+			  strlen(specs[_i].text), &all, &r, &n, &f) == OK,
+	    "%s", f.detail);
+	for (size_t i = 0; i < all->n; i++)
+		names = arena_printf(&a, "%s%s ", names, all->classes[i].name);
+	if (n > 0)
+		said = arena_printf(&a, "%d%s%s: %s", r[0].line, r[0].out ? "!" : "",
+		    r[0].class, r[0].text);
+	ck_assert_str_eq(names, specs[_i].names);
+	ck_assert_str_eq(said, specs[_i].remark);
+	arena_free(&a);
+}
+END_TEST
+
+/* Without XML there is no class at all, and the reason has the place. */
+START_TEST(not_xml)
+{
+	static const struct {
+		const char *text, *detail;
+	} t[] = {
+		{ "", "spec:" },
+		{ "<plan_classes>\n<plan_class>\n</plan_classes>",
+		    "spec:3: not well-formed XML: " },
+		{ "\n<boinc/>",
+		    "spec:2: the root element must be <plan_classes>, not <boinc>" },
+		{ "<!DOCTYPE x [<!ENTITY a 'b'>]><plan_classes/>",
+		    "spec: a DOCTYPE has no place here" },
+	};
+
+	for (size_t i = 0; i < N(t); i++) {
+		struct arena a = { 0 };
+		struct fail f = { 0 };
+		struct plan_classes *all;
+		struct pc_remark *r;
+		size_t n;
+
+		ck_assert_int_eq(plan_classes_parse(&a, "spec", t[i].text,
+				     strlen(t[i].text), &all, &r, &n, &f),
+		    E_CONFIG);
+		ck_assert_msg(strncmp(f.detail, t[i].detail, strlen(t[i].detail)) == 0,
+		    "%s", f.detail);
+		ck_assert_uint_eq(all->n, 0);
+		ck_assert_ptr_null(plan_class_named(all, "mt"));
+		arena_free(&a);
+	}
+}
+END_TEST
+
+START_TEST(not_there)
+{
+	struct arena a = { 0 };
+	struct fail f = { 0 };
+	struct plan_classes *all;
+	struct pc_remark *r;
+	size_t n;
+
+	ck_assert_int_eq(
+	    plan_classes_load(&a, "/nonexistent/spec.xml", &all, &r, &n, &f),
+	    E_NOTFOUND);
+	ck_assert_uint_eq(all->n, 0);
+	ck_assert_ptr_null(plan_class_named(NULL, "mt"));
+	arena_free(&a);
+}
+END_TEST
+
+UNIT_MAIN("plan_class", {
+	ADD_LOOP(fit, N(fits));
+	ADD(every_element);
+	ADD_LOOP(use, N(uses));
+	ADD(no_class);
+	ADD(no_work);
+	ADD(chance);
+	ADD_LOOP(spec, N(specs));
+	ADD(not_xml);
+	ADD(not_there);
+})
