@@ -28,11 +28,11 @@ violation(struct violations *x, const char *fmt, ...)
 /* Taken as bytes up to their end tag, by clients and here (wire.md 0.3). */
 static const char *const raw_names[] = { "global_preferences", "project_preferences",
 	"gui_urls", "code_sign_key", "code_sign_key_signature", "xml_signature",
-	"file_signature" };
+	"file_signature", "trickle_down" };
 
 struct scan {
 	struct violations *x;
-	const char *p, *end;
+	const char *p, *end, *in;
 	struct node *stack[DEPTH_MAX];
 	size_t depth;
 	int line;
@@ -105,6 +105,7 @@ set_text(struct scan *s, const char *p, size_t n)
 		    s->line, top->name, text);
 	decode(text);
 	top->text = text;
+	top->raw = p;
 	top->raw_n = n;
 }
 
@@ -120,6 +121,8 @@ push(struct scan *s, const char *p, size_t n)
 	e->attr = trimmed(s->x->a, p + name_n, n - name_n);
 	e->text = arena_strdup(s->x->a, "");
 	e->line = s->line;
+	e->raw = "";
+	e->own_line = s->p == s->in || s->p[-1] == '\n';
 	if (s->depth > 0) {
 		top = s->stack[s->depth - 1];
 		if (top->text[0] != '\0')
@@ -160,6 +163,7 @@ read_raw(struct scan *s, struct node *e)
 		return false;
 	}
 	e->text = trimmed(s->x->a, s->p, (size_t)(q - s->p));
+	e->raw = s->p;
 	e->raw_n = (size_t)(q - s->p);
 	step(s, q + strlen(close));
 	s->depth--;
@@ -198,6 +202,7 @@ read_tag(struct scan *s)
 	}
 	empty = gt[-1] == '/';
 	e = push(s, name, (size_t)(gt - name) - (empty ? 1 : 0));
+	e->empty = empty;
 	check_attr(s, e);
 	step(s, gt + 1);
 	if (empty)
@@ -212,7 +217,7 @@ check_bytes(struct violations *x, const char *p, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		unsigned char c = (unsigned char)p[i];
-		if (c < ' ' && c != '\n' && c != '\t') {
+		if (c < ' ' && strchr("\n\t\r", c) == NULL) {
 			violation(x, "byte %zu is control character %u", i, c);
 			return;
 		}
@@ -223,7 +228,7 @@ struct node *
 tree_read(struct violations *x, const char *p, size_t n)
 {
 	static const char open[] = "<scheduler_reply>";
-	struct scan s = { .x = x, .p = p, .end = p + n, .line = 1 };
+	struct scan s = { .x = x, .p = p, .end = p + n, .in = p, .line = 1 };
 	struct node *root;
 	const char *q;
 	bool more = true;

@@ -10,6 +10,9 @@
 struct node {
 	char *name, *attr, *text; /* text: as sent, trimmed; children not included */
 	size_t raw_n;             /* bytes of text as sent */
+	const char *raw;          /* and they themselves */
+	bool empty;               /* <x/> */
+	bool own_line;            /* nothing stands before it on its line */
 	struct node *child, *last, *next;
 	int line;
 };

@@ -42,7 +42,9 @@ const char world_client[] =
     "<core_client_minor_version>20</core_client_minor_version>"
     "<core_client_release>5</core_client_release>"
     "<hostid>7</hostid><platform_name>x86_64-pc-linux-gnu</platform_name>"
-    "<alt_platform><name>i686-pc-linux-gnu</name></alt_platform>";
+    "<alt_platform><name>i686-pc-linux-gnu</name></alt_platform>"
+    "<client_cap_plan_class>1</client_cap_plan_class>"
+    "<file_info><name>old_file</name></file_info>";
 const char world_reports[] =
     "<result><name>a&amp;b_0</name></result><result><name>c_1</name></result>"
     "<result><name>d_0</name></result>";

@@ -13,12 +13,15 @@
 	    LONG_110 LONG_110
 
 static const struct {
+	const char *asked;     /* what the request says beside the usual */
 	const char *text, *by; /* the first text of a good reply becomes by */
 	const char *violation;
 } planted[] = {
-#define FAULT(text, by, violation) { text, by, violation },
+#define FAULT(text, by, violation)        { "", text, by, violation },
+#define ASKED(asked, text, by, violation) { asked, text, by, violation },
 #include "test/unit/reply_faults.def"
 #undef FAULT
+#undef ASKED
 };
 
 START_TEST(checker_finds)
@@ -29,7 +32,8 @@ START_TEST(checker_finds)
 	const char *found;
 
 	world_make(&w, "", "");
-	inside = arena_printf(&w.a, "%s%s", world_client, world_reports);
+	inside = arena_printf(&w.a, "%s%s<msg_from_host>\nx\n</msg_from_host>",
+	    world_client, world_reports);
 	w.in.req = world_request(&w, inside);
 	reply_render(&w.b, &w.in);
 	ck_assert_str_eq(world_violations(&w, inside), "");
@@ -40,11 +44,32 @@ START_TEST(checker_finds)
 	buf_puts(&b, planted[_i].by);
 	buf_puts(&b, at + strlen(planted[_i].text));
 	w.b = b;
-	found = world_violations(&w, inside);
+	found = world_violations(
+	    &w, arena_printf(&w.a, "%s%s", inside, planted[_i].asked));
 	ck_assert_msg(strstr(found, planted[_i].violation) != NULL, "%s: found %s",
 	    planted[_i].violation, found);
 	arena_free(&w.a);
 }
 END_TEST
 
-UNIT_MAIN("check_reply", { ADD_LOOP(checker_finds, N(planted)); })
+START_TEST(ack_of_nothing)
+{
+	struct world w;
+	char *inside;
+
+	world_make(&w, "", "");
+	inside = arena_printf(&w.a, "%s%s<msg_from_host>\nx\n</msg_from_host>",
+	    world_client, world_reports);
+	w.in.req = world_request(&w, inside);
+	reply_render(&w.b, &w.in);
+	inside = arena_printf(&w.a, "%s%s", world_client, world_reports);
+	ck_assert_str_eq(
+	    world_violations(&w, inside), "message_ack, but no message was sent\n");
+	arena_free(&w.a);
+}
+END_TEST
+
+UNIT_MAIN("check_reply", {
+	ADD_LOOP(checker_finds, N(planted));
+	ADD(ack_of_nothing);
+})

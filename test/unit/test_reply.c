@@ -17,7 +17,11 @@ START_TEST(round_trip)
 	struct reply *r;
 
 	world_make(&w, "<next_rpc_delay>600</next_rpc_delay>", "");
-	inside = arena_printf(&w.a, "%s%s<msg_from_host>\nx\n</msg_from_host>",
+	inside = arena_printf(&w.a,
+	    "%s%s<msg_from_host>\nx\n</msg_from_host><other_results>"
+	    "<other_result><name>gone_0</name></other_result>"
+	    "<other_result><name>late_0</name></other_result>"
+	    "<other_result><name>late_1</name></other_result></other_results>",
 	    world_client, world_reports);
 	w.in.req = world_request(&w, inside);
 	w.dec.send_global_prefs = true;
@@ -198,7 +202,8 @@ START_TEST(anonymous_platform)
 	    "platform_name><app_versions><app_version><app_name>fold</app_name>"
 	    "<version_num>99</version_num><platform>sparc-sun-solaris</"
 	    "platform><flops>4e9</flops>"
-	    "<plan_class>mt</plan_class></app_version></app_versions>";
+	    "<plan_class>mt</plan_class></app_version></app_versions>"
+	    "<file_info><name>old_file</name></file_info>";
 	struct world w;
 
 	world_make(&w, "", inside);
