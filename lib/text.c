@@ -20,18 +20,30 @@ text_alnum(char c)
 	       (c >= 'a' && c <= 'z');
 }
 
-bool
-text_i64(const char *s, int64_t lo, int64_t hi, int64_t *out)
+static bool
+integer(const char *s, int base, int64_t lo, int64_t hi, int64_t *out)
 {
 	char *end;
 	long long v;
 
 	errno = 0;
-	v = strtoll(s, &end, 10);
+	v = strtoll(s, &end, base);
 	if (end == s || *end != '\0' || errno == ERANGE || v < lo || v > hi)
 		return false;
 	*out = v;
 	return true;
+}
+
+bool
+text_i64(const char *s, int64_t lo, int64_t hi, int64_t *out)
+{
+	return integer(s, 10, lo, hi, out);
+}
+
+bool
+text_wire_i64(const char *s, int64_t lo, int64_t hi, int64_t *out)
+{
+	return integer(s, 0, lo, hi, out);
 }
 
 bool

@@ -73,7 +73,7 @@ store_integer(const struct xml_elem *e, const char *s, char *field)
 	bool wide = e->type == XML_I64;
 	int64_t v;
 
-	if (!text_i64(
+	if (!text_wire_i64(
 		s, wide ? INT64_MIN : INT32_MIN, wide ? INT64_MAX : INT32_MAX, &v) ||
 	    !in_range(e, (double)v))
 		return;
@@ -97,7 +97,7 @@ store_bool(const char *s, char *field)
 {
 	int64_t v = 1; /* <x/> */
 
-	if (*s == '\0' || text_i64(s, INT64_MIN, INT64_MAX, &v))
+	if (*s == '\0' || text_wire_i64(s, INT64_MIN, INT64_MAX, &v))
 		*(bool *)(void *)field = v != 0;
 }
 

@@ -20,7 +20,7 @@
 #include "lib/err.h"
 
 enum xml_type {
-	XML_I32,   /* int32_t; C integer syntax, base 10 */
+	XML_I32,   /* int32_t; C integer syntax with 0x and octal */
 	XML_I64,   /* int64_t */
 	XML_F64,   /* double */
 	XML_BOOL,  /* bool; <x/> and a nonzero number are true */

@@ -465,11 +465,16 @@ normalise(struct arena *a, const char *in, size_t n, const char *root,
     const struct raw_rule *rules, struct normal *out, struct fail *f)
 {
 	struct scan s = { .a = a, .end = in + n, .rules = rules, .out = out };
+	static const char doctype[] = "<!DOCTYPE";
+	const char *at;
 	struct tag t;
 
 	*out = (struct normal){ .text = buf_new(a) };
-	if (n == 0 || find_root(in, n, root, &t) == NULL)
+	at = n == 0 ? NULL : find_root(in, n, root, &t);
+	if (at == NULL)
 		return FAIL(f, E_BADREQ, "no <%s> start tag in %zu bytes", root, n);
+	if (memmem(in, (size_t)(at - in), doctype, sizeof(doctype) - 1) != NULL)
+		return FAIL(f, E_BADREQ, "a DOCTYPE is not allowed");
 	s.p = t.next;
 	put_open(&s, t.name, t.n, t.empty);
 	if (t.empty)

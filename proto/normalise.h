@@ -36,8 +36,8 @@ struct normal {
 };
 
 /*
- * E_BADREQ: no start or no end tag of root.  What stands before or after the root is
- * dropped.  Time and memory are linear in n.
+ * E_BADREQ: no start or no end tag of root, or a DOCTYPE before it.  What stands before
+ * or after the root is dropped.  Time and memory are linear in n.
  */
 enum err normalise(struct arena *, const char *in, size_t n, const char *root,
     const struct raw_rule *, struct normal *, struct fail *);

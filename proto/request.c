@@ -161,7 +161,7 @@ exit_status(const char *text)
 {
 	int64_t v;
 
-	if (text == NULL || !text_i64(text, INT32_MIN, UINT32_MAX, &v))
+	if (text == NULL || !text_wire_i64(text, INT32_MIN, UINT32_MAX, &v))
 		return EXIT_UNKNOWN;
 	return (int32_t)(uint32_t)v;
 }

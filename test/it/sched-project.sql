@@ -34,7 +34,7 @@ INSERT INTO workunit (id, create_time, appid, name, xml_doc, rsc_fpops_est, rsc_
 SELECT f.id * 10 + s.seq, 1, 1, concat(f.name, '__', f.id * 10 + s.seq), concat('<file_info>
     <name>', f.name, '</name>
     <url>http://127.0.0.1/stars/download/', f.name, '</url>
-    <md5_cksum>x</md5_cksum>
+    <md5_cksum>d41d8cd98f00b204e9800998ecf8427e</md5_cksum>
     <nbytes>1000000</nbytes>
     <sticky/>
 </file_info>
