@@ -9,6 +9,7 @@
 #include <assert.h>
 #include <math.h>
 #include <string.h>
+#include "lib/text.h"
 #include "lib/banned.h"
 
 enum { SHORT_TEXT = 64, TEXT_MAX = 65535, MEDIUMTEXT_MAX = 16777215 };
@@ -27,26 +28,6 @@ static const struct {
 	{ "misc", 't' },
 };
 
-/* Length of the UTF-8 character at p, 0 if it is none. */
-static size_t
-utf8_len(const unsigned char *p)
-{
-	size_t n = p[0] < 0x80 ? 1 :
-	           p[0] < 0xc2 ? 0 :
-	           p[0] < 0xe0 ? 2 :
-	           p[0] < 0xf0 ? 3 :
-	           p[0] < 0xf5 ? 4 :
-	                         0;
-
-	for (size_t i = 1; i < n; i++)
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) ||
-	    (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
-		return 0; /* overlong, surrogate, past the last character */
-	return n;
-}
-
 const char *
 text_valid(struct arena *a, const char *text, int text_bytes, size_t max)
 {
@@ -54,7 +35,7 @@ text_valid(struct arena *a, const char *text, int text_bytes, size_t max)
 	char *to = NULL;
 
 	for (size_t i = 0; i < n;) {
-		size_t len = utf8_len((const unsigned char *)text + i);
+		size_t len = text_utf8(text + i);
 		bool fits = len > 0 && len <= (size_t)text_bytes;
 		size_t put = fits ? len : 1;
 

@@ -32,6 +32,34 @@ enum err user_set_passwd_hash(
 enum err team_name(struct db *, struct arena *, int64_t id, char **name,
     struct fail *); /* "" if there is none */
 
+/* --- account.c: what web RPCs need of accounts and teams (wire.md 7) --- */
+enum err account_by_id(
+    struct db *, struct arena *, int64_t id, struct user_info **, struct fail *);
+enum err account_by_key(
+    struct db *, struct arena *, const char *key, struct user_info **, struct fail *);
+/* Did an account have this address until some time after since?  E_NOTFOUND: no. */
+enum err account_had_email(
+    struct db *, const char *email, int64_t since, struct fail *);
+/*
+ * Inserts the account (as user_insert), its way into team u->teamid, and that its owner
+ * consented, with the name of the client as source; source NULL: no consent is stored.
+ * All or nothing.
+ */
+enum err account_insert(struct db *, struct user *u, const char *source, struct fail *);
+/* The newest 200. */
+enum err account_hosts(struct db *, struct arena *, int64_t userid, struct host **,
+    size_t *n, struct fail *);
+/* E_NOTFOUND: the account has no such host. */
+enum err account_host_venue(
+    struct db *, int64_t userid, int64_t hostid, const char *venue, struct fail *);
+/* A team of that name that everyone may join. */
+enum err team_to_join(struct db *, const char *name, int64_t *id, struct fail *);
+enum err teams_by_ids(struct db *, struct arena *, const int64_t *ids, size_t n,
+    struct team **, size_t *nteams, struct fail *);
+/* At most 20 whose names begin so. */
+enum err teams_by_name(struct db *, struct arena *, const char *start, struct team **,
+    size_t *n, struct fail *);
+
 /* --- host.c --- */
 enum err host_by_id(
     struct db *, struct arena *, int64_t id, struct host **, struct fail *);

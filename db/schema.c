@@ -176,7 +176,7 @@ shapes_check(struct remarks *r, const struct live *l)
 	static const struct row_shape *const shapes[] = { &shape_host, &shape_user,
 		&shape_app, &shape_platform, &shape_app_version,
 		&shape_host_app_version, &shape_workunit, &shape_result, &shape_file,
-		&shape_fileset };
+		&shape_fileset, &shape_team };
 
 	for (size_t i = 0; i < N(shapes); i++)
 		for (size_t k = 0; k < shapes[i]->ncols; k++)

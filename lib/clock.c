@@ -54,3 +54,18 @@ clock_text(int64_t t, char *buf)
 	}
 	return buf;
 }
+
+const char *
+clock_http(int64_t t, char *buf)
+{
+	time_t at = (time_t)t;
+	struct tm tm;
+
+	/* The programs never set a locale, so the names are English. */
+	if (gmtime_r(&at, &tm) == NULL ||
+	    strftime(buf, 30, "%a, %d %b %Y %H:%M:%S GMT", &tm) == 0) {
+		buf[0] = '-';
+		buf[1] = '\0';
+	}
+	return buf;
+}

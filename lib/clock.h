@@ -11,5 +11,8 @@ int64_t clock_mono_ms(void); /* for budgets and durations; never goes back */
 void clock_nap_ms(int ms);   /* sleeps; a signal ends it early */
 /* "2026-11-20T23:40:57Z"; buf has room for 21 bytes. */
 const char *clock_text(int64_t t, char *buf);
+/* "Sat, 01 Nov 2025 10:00:00 GMT", as HTTP and RSS write it; buf has room for 30 bytes.
+ */
+const char *clock_http(int64_t t, char *buf);
 
 #endif

@@ -55,7 +55,10 @@ bool secret_equal(const char *, const char *);
  */
 enum err password_hash(
     struct arena *, const char *wire_hash, char **stored, struct fail *);
-/* stored is bcrypt, or the plain MD5 of an old row. */
+/*
+ * stored is bcrypt, the plain MD5 of an old row, or "" for an account that there is
+ * not: it takes as long for each of them.
+ */
 bool password_check(const char *wire_hash, const char *stored);
 
 #endif

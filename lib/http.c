@@ -41,6 +41,19 @@ url_decode(struct arena *a, const char *s, size_t n)
 }
 
 char *
+url_encode(struct arena *a, const char *s)
+{
+	struct buf b = buf_new(a);
+
+	for (; *s != '\0'; s++)
+		if (text_alnum(*s) || strchr("-_.~", *s) != NULL)
+			buf_put(&b, s, 1);
+		else
+			buf_printf(&b, "%%%02X", (unsigned char)*s);
+	return arena_strdup(a, b.p);
+}
+
+char *
 query_get(struct arena *a, const char *query, const char *name)
 {
 	size_t name_n = strlen(name);

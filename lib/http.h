@@ -7,6 +7,8 @@
 
 /* %XX and + in n bytes; control bytes are dropped, what is no %XX stays. */
 char *url_decode(struct arena *, const char *, size_t n);
+/* Every byte but ASCII letters, digits and "-_.~" as %XX, upper-case. */
+char *url_encode(struct arena *, const char *);
 /* Value of the first parameter of that name in "a=1&b=2", decoded; NULL if absent. */
 char *query_get(struct arena *, const char *query, const char *name);
 /*

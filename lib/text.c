@@ -20,6 +20,26 @@ text_alnum(char c)
 	       (c >= 'a' && c <= 'z');
 }
 
+size_t
+text_utf8(const char *s)
+{
+	const unsigned char *p = (const unsigned char *)s;
+	size_t n = p[0] < 0x80 ? 1 :
+	           p[0] < 0xc2 ? 0 :
+	           p[0] < 0xe0 ? 2 :
+	           p[0] < 0xf0 ? 3 :
+	           p[0] < 0xf5 ? 4 :
+	                         0;
+
+	for (size_t i = 1; i < n; i++)
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) ||
+	    (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
+		return 0; /* overlong, surrogate, past the last character */
+	return n;
+}
+
 static bool
 integer(const char *s, int base, int64_t lo, int64_t hi, int64_t *out)
 {

@@ -4,10 +4,14 @@
 #define LIB_TEXT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 bool text_white(char); /* blank, tab, LF, VT, FF or CR */
 bool text_alnum(char); /* ASCII letter or digit */
+
+/* Bytes of the UTF-8 character at s, 1 to 4, a NUL being one; 0 if it is none. */
+size_t text_utf8(const char *);
 
 /*
  * The whole of s as a base 10 integer in lo..hi; white space before it is skipped, none

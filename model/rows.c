@@ -65,6 +65,16 @@ static const struct col fileset_cols[] = {
 #include "model/fileset.def"
 };
 #undef COL
+#define COL(column, type) { #column, COL_##type, offsetof(struct user_info, column) },
+static const struct col user_info_cols[] = {
+#include "model/user_info.def"
+};
+#undef COL
+#define COL(column, type) { #column, COL_##type, offsetof(struct team, column) },
+static const struct col team_cols[] = {
+#include "model/team.def"
+};
+#undef COL
 
 SHAPE(host)
 SHAPE(user)
@@ -77,3 +87,5 @@ SHAPE(result)
 SHAPE(job)
 SHAPE(file)
 SHAPE(fileset)
+SHAPE(user_info)
+SHAPE(team)

@@ -31,6 +31,12 @@ struct host {
 struct user {
 #include "model/user.def"
 };
+struct user_info { /* the same row, as web RPCs need it */
+#include "model/user_info.def"
+};
+struct team {
+#include "model/team.def"
+};
 struct app {
 #include "model/app.def"
 };
@@ -68,6 +74,6 @@ struct row_shape {
 };
 extern const struct row_shape shape_host, shape_user, shape_app, shape_platform,
     shape_app_version, shape_host_app_version, shape_workunit, shape_result, shape_job,
-    shape_file, shape_fileset;
+    shape_file, shape_fileset, shape_user_info, shape_team;
 
 #endif

@@ -3,19 +3,37 @@
 #ifndef PROTO_WEB_H
 #define PROTO_WEB_H
 
+#include <stdbool.h>
 #include "lib/buf.h"
 #include "model/conf.h"
 #include "model/snapshot.h"
 
-/* A name or e-mail address of an account: NULL, or why it is not one (wire.md 7.3). */
+/* A name (UTF-8) or e-mail address (ASCII) of an account: NULL, or why it is not one
+ * (wire.md 7.3). */
 const char *account_bad_name(const char *);
 const char *account_bad_email(const char *);
 
-/* The documents <error>, <account_out> and <project_config>. */
-void web_error(struct buf *, int error_num, const char *error_msg);
+enum web_error_num {
+#define WEB_ERROR(name, num, text) WEB_##name = (num),
+#include "proto/web_errors.def"
+#undef WEB_ERROR
+};
+
+struct web_project { /* what get_project_config.php tells */
+	const struct conf *conf;
+	const struct catalog *catalog; /* NULL: unknown, without platforms */
+	const char *server_version;
+	const char *terms_of_use; /* NULL: none */
+	bool web_stopped, sched_stopped;
+};
+
+/*
+ * The documents <error>, <account_out> and <project_config>.  error_msg NULL: the
+ * text that belongs to the number; authenticator NULL: just that there is one.
+ */
+void web_error(struct buf *, enum web_error_num, const char *error_msg);
 void web_account(struct buf *, const char *authenticator);
-void web_project_config(struct buf *, const struct conf *, const struct catalog *,
-    bool web_stopped, bool sched_stopped);
+void web_project_config(struct buf *, const struct web_project *);
 /*
  * Scheduler URLs of a master page, both spellings, duplicates dropped
  * (stock-client.md 4).

@@ -11,14 +11,33 @@
 
 enum { CHUNK = 64 << 10, ADDRESS_MAX = 45 };
 
-const char *
-fcgi_peer(struct arena *a, const char *forwarded, const char *remote)
+/*
+ * Each proxy adds an entry at the end, so what a client invented stands before those
+ * that count.
+ */
+static const char *
+forwarded_for(const char *list, int64_t proxies)
 {
-	const char *from = forwarded != NULL && forwarded[0] != '\0' ? forwarded :
-	                   remote != NULL                            ? remote :
-	                                                               "";
-	size_t n = strspn(from, "0123456789abcdefABCDEF.:");
+	const char *p = list + strlen(list);
 
+	while (p > list && (p[-1] != ',' || --proxies > 0))
+		p--;
+	return p + strspn(p, " \t[");
+}
+
+const char *
+fcgi_peer(struct arena *a, const char *forwarded, const char *remote, int64_t proxies)
+{
+	const char *from = proxies > 0 && forwarded != NULL && forwarded[0] != '\0' ?
+	                       forwarded_for(forwarded, proxies) :
+	                   remote != NULL ? remote :
+	                                    "";
+	size_t n = strspn(from, "0123456789abcdefABCDEF.:");
+	const char *colon = memchr(from, ':', n);
+
+	/* 192.0.2.7:1234, but neither 2001:db8::7 nor ::ffff:192.0.2.7 */
+	if (colon != NULL && memchr(from, '.', (size_t)(colon - from)) != NULL)
+		n = (size_t)(colon - from);
 	return arena_memdup(a, from, n < ADDRESS_MAX ? n : ADDRESS_MAX);
 }
 
@@ -67,16 +86,16 @@ param(const FCGX_Request *f, const char *name)
 }
 
 static void
-read_request(struct fcgi_request *rq, const FCGX_Request *f, size_t max)
+read_request(struct fcgi_request *rq, const FCGX_Request *f, struct fcgi_terms t)
 {
 	const char *uri = param(f, "REQUEST_URI");
 
 	rq->method = param(f, "REQUEST_METHOD");
 	rq->uri = arena_memdup(rq->a, uri, strcspn(uri, "?"));
 	rq->query = param(f, "QUERY_STRING");
-	rq->peer = fcgi_peer(
-	    rq->a, param(f, "HTTP_X_FORWARDED_FOR"), param(f, "REMOTE_ADDR"));
-	read_body(rq, f->in, FCGX_GetParam("CONTENT_LENGTH", f->envp), max);
+	rq->peer = fcgi_peer(rq->a, param(f, "HTTP_X_FORWARDED_FOR"),
+	    param(f, "REMOTE_ADDR"), t.proxies);
+	read_body(rq, f->in, FCGX_GetParam("CONTENT_LENGTH", f->envp), t.body_max);
 }
 
 static void
@@ -91,7 +110,7 @@ write_reply(const FCGX_Request *f, const struct fcgi_reply *rp)
 }
 
 void
-fcgi_serve(size_t (*body_max)(void *ctx),
+fcgi_serve(struct fcgi_terms (*terms)(void *ctx),
     void (*handle)(void *ctx, const struct fcgi_request *, struct fcgi_reply *),
     void *ctx)
 {
@@ -107,7 +126,7 @@ fcgi_serve(size_t (*body_max)(void *ctx),
 		struct fcgi_request rq = { .a = &a };
 		struct fcgi_reply rp = { .type = "text/plain", .body = buf_new(&a) };
 
-		read_request(&rq, &f, body_max(ctx));
+		read_request(&rq, &f, terms(ctx));
 		handle(ctx, &rq, &rp);
 		write_reply(&f, &rp);
 		FCGX_Finish_r(&f);

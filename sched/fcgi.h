@@ -8,6 +8,7 @@
 #define SCHED_FCGI_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include "lib/buf.h"
 
 struct fcgi_request {
@@ -15,8 +16,8 @@ struct fcgi_request {
 	const char *method; /* "GET", "POST", ... */
 	const char *uri;    /* REQUEST_URI without the query; never PATH_INFO */
 	const char *query;  /* "" = none */
-	const char *peer; /* address of the client, proxies trusted; only ever stored */
-	char *body;       /* NUL behind it */
+	const char *peer;   /* address of the client as far as known, "" = unknown */
+	char *body;         /* NUL behind it */
 	size_t body_n;
 	bool too_large; /* the body is over the cap and was not kept */
 };
@@ -28,16 +29,24 @@ struct fcgi_reply {
 	struct buf body;
 };
 
+struct fcgi_terms { /* what is asked for at each request, as it may change */
+	size_t body_max;
+	int64_t proxies; /* how many entries of X-Forwarded-For are our own proxies' */
+};
+
 /*
  * Serves requests until the process is told to stop.  The arena is reset after each.
- * body_max is asked for at each request, as the configuration may change.
  */
-void fcgi_serve(size_t (*body_max)(void *ctx),
+void fcgi_serve(struct fcgi_terms (*terms)(void *ctx),
     void (*handle)(void *ctx, const struct fcgi_request *, struct fcgi_reply *),
     void *ctx);
 
-/* The address in an X-Forwarded-For header, else the peer's; only characters of
- * addresses, at most 45. */
-const char *fcgi_peer(struct arena *, const char *forwarded, const char *remote);
+/*
+ * The address of the client: remote, or with proxies in front that one of the header
+ * X-Forwarded-For that the outermost of them wrote.  Only characters of addresses, at
+ * most 45, without brackets and port.
+ */
+const char *fcgi_peer(
+    struct arena *, const char *forwarded, const char *remote, int64_t proxies);
 
 #endif

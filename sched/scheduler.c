@@ -26,12 +26,13 @@ struct options {
 	uint64_t seed; /* 0 = random */
 };
 
-static size_t
-body_max(void *ctx)
+static struct fcgi_terms
+terms(void *ctx)
 {
 	const struct project *p = ctx;
 
-	return (size_t)p->conf->max_request_bytes;
+	return (struct fcgi_terms){ .body_max = (size_t)p->conf->max_request_bytes,
+		.proxies = p->conf->trusted_proxies };
 }
 
 /* A reply in place of the RPC; the reason goes to the log. */
@@ -149,7 +150,7 @@ serve_once(struct project *p, const struct options *o)
 	x.seed = o->seed != 0 ? o->seed : random_seed();
 	e = project_configure(p, &f);
 	if (e == OK)
-		e = read_stdin(&a, body_max(p), &in, &x.in_n, &f);
+		e = read_stdin(&a, terms(p).body_max, &in, &x.in_n, &f);
 	if (e != OK) {
 		fprintf(stderr, "scheduler: %s\n", f.detail);
 		return err_exit(e);
@@ -242,7 +243,7 @@ main(int argc, char **argv)
 		return serve_once(&p, &o);
 	if (project_configure(&p, &f) != OK)
 		log_fail("configuration", &f);
-	fcgi_serve(body_max, handle, &p);
+	fcgi_serve(terms, handle, &p);
 	project_close(&p);
 	return EXIT_SUCCESS;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The web program: master page, web RPCs of attaching clients, status page.  FastCGI on
- * descriptor 0. Pages are found by the last part of REQUEST_URI.
+ * The web program: master page, web RPCs, status page.  FastCGI on descriptor 0. Pages
+ * are found by the last part of REQUEST_URI.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -17,11 +17,16 @@
 #include "proto/web.h"
 #include "sched/fcgi.h"
 #include "sched/project.h"
-#include "sched/web_account.h"
 #include "sched/web_page.h"
+#include "sched/web_rpc.h"
 #include "lib/banned.h"
 
-enum { BODY_MAX = 64 << 10, FILE_MAX = 256 << 10, STATUS_AGE_S = 30 };
+enum {
+	BODY_MAX = 64 << 10,
+	FILE_MAX = 256 << 10,
+	TERMS_MAX = 8 << 10, /* its references of bytes stay below what clients take */
+	STATUS_AGE_S = 30
+};
 
 static const char html[] = "text/html; charset=utf-8";
 static const char xml[] = "text/xml";
@@ -100,56 +105,166 @@ web_stopped(struct visit *v)
 	return fs_exists(project_path(v->rq->a, v->w->p.conf, "stop_web"));
 }
 
+/* Nothing here is done by another one. */
+static bool
+method_is_known(struct visit *v)
+{
+	static const char *const known[] = { "GET", "HEAD", "POST" };
+
+	for (size_t i = 0; i < N(known); i++)
+		if (strcmp(v->rq->method, known[i]) == 0)
+			return true;
+	return false;
+}
+
+static bool
+stopped_page(struct visit *v)
+{
+	if (!web_stopped(v))
+		return false;
+	v->rp->status = "503 Service Unavailable";
+	page_message(&v->rp->body, v->w->p.conf, "Down for maintenance",
+	    "This project is temporarily down for maintenance. Please try again "
+	    "later.");
+	return true;
+}
+
+/* What volunteers must agree to, if the project has such a text. */
+static const char *
+terms_of_use(struct visit *v)
+{
+	const char *path = project_path(v->rq->a, v->w->p.conf, "terms_of_use.txt");
+	struct fail f = { 0 };
+	char *text;
+
+	if (!fs_exists(path))
+		return NULL;
+	if (fs_read(v->rq->a, path, TERMS_MAX, &text, NULL, &f) == OK)
+		return text;
+	log_fail("terms of use", &f);
+	return NULL;
+}
+
 /* Small tables are all that it needs; without a database it goes out without platforms.
  */
 static void
 project_config(struct visit *v)
 {
-	static const struct catalog none;
 	struct project *p = &v->w->p;
-	const struct catalog *cat = connected(v) ? p->cat : &none;
 
 	v->rp->type = xml;
-	web_project_config(&v->rp->body, p->conf, cat, web_stopped(v),
-	    fs_exists(project_path(v->rq->a, p->conf, "stop_sched")));
+	v->rp->headers = "Cache-Control: no-cache\r\nX-Robots-Tag: noindex\r\n";
+	web_project_config(&v->rp->body, &(struct web_project){
+					     .conf = p->conf,
+					     .catalog = connected(v) ? p->cat : NULL,
+					     .server_version = PACKAGE_VERSION,
+					     .terms_of_use = terms_of_use(v),
+					     .web_stopped = web_stopped(v),
+					     .sched_stopped = fs_exists(project_path(
+						 v->rq->a, p->conf, "stop_sched")),
+					 });
 }
 
-/* May the RPC go on?  Else an error document was written. */
-static bool
-rpc_possible(struct visit *v)
+/* --- RPCs --- */
+
+static struct web_rpc
+rpc_of(struct visit *v)
 {
+	return (struct web_rpc){ .b = &v->rp->body,
+		.a = v->rq->a,
+		.conf = v->w->p.conf,
+		.db = v->w->p.db,
+		.query = v->rq->query,
+		.form = v->rq->body,
+		.peer = v->rq->peer,
+		.now = v->now };
+}
+
+static void
+serve_rpc(struct visit *v, void (*rpc)(struct web_rpc *))
+{
+	struct web_rpc x;
+
 	v->rp->type = xml;
-	v->rp->headers = "Cache-Control: no-store\r\n";
-	if (web_stopped(v))
-		web_error(&v->rp->body, WEB_OFFLINE, "Project is temporarily offline");
+	v->rp->headers = "Cache-Control: no-store\r\nX-Robots-Tag: noindex\r\n";
+	if (!method_is_known(v))
+		web_error(&v->rp->body, WEB_BAD_METHOD, NULL);
+	else if (web_stopped(v))
+		web_error(&v->rp->body, WEB_OFFLINE, NULL);
 	else if (!connected(v))
-		web_error(&v->rp->body, WEB_NO_DATABASE, "Can't access database");
-	else
-		return true;
-	return false;
+		web_error(&v->rp->body, WEB_NO_DATABASE, NULL);
+	else {
+		x = rpc_of(v);
+		rpc(&x);
+	}
 }
 
-/* Clients send parameters in the query; a form may post them. */
-static const char *
-parameters(const struct visit *v)
+/* --- pages --- */
+
+static bool
+wants_xml(struct visit *v)
 {
-	return v->rq->query[0] == '\0' && v->rq->body_n > 0 ? v->rq->body :
-	                                                      v->rq->query;
+	struct web_rpc x = rpc_of(v);
+
+	return strcmp(web_text(&x, "format"), "xml") == 0;
+}
+
+/* A page for people; statistics sites ask for the same as XML. */
+static void
+show_user(struct visit *v)
+{
+	struct web_rpc x;
+	struct user_info *u;
+	struct fail f = { 0 };
+	enum err e;
+
+	if (wants_xml(v)) {
+		serve_rpc(v, rpc_show_user);
+		return;
+	}
+	if (stopped_page(v))
+		return;
+	if (!connected(v)) {
+		page_message(&v->rp->body, v->w->p.conf, "Not available",
+		    "The database is not available. Please try again later.");
+		return;
+	}
+	x = rpc_of(v);
+	e = web_public_account(&x, &u, &f);
+	if (e == OK) {
+		page_user(&v->rp->body, v->w->p.conf, u);
+	} else {
+		if (e != E_NOTFOUND)
+			log_fail("page of an account", &f);
+		not_found(v);
+	}
+}
+
+/* The Manager opens it in a browser when an account was made. */
+static void
+account_finish(struct visit *v)
+{
+	page_message(&v->rp->body, v->w->p.conf, "Your account is ready",
+	    "Your computer is now attached to this project. Tasks arrive by "
+	    "themselves; you can close this page.");
+}
+
+/* The Manager's link for those who forgot their password. */
+static void
+get_passwd(struct visit *v)
+{
+	page_message(&v->rp->body, v->w->p.conf, "Forgotten password",
+	    "A password cannot be sent, as only a digest of it is known here. "
+	    "Computers that are attached go on computing. To attach another one "
+	    "ask the project for your account key, or copy the account file of "
+	    "this project from a computer that is attached.");
 }
 
 static void
-create_account(struct visit *v)
+robots(struct visit *v)
 {
-	if (rpc_possible(v))
-		account_create(
-		    &v->rp->body, v->w->p.conf, v->w->p.db, parameters(v), v->now);
-}
-
-static void
-lookup_account(struct visit *v)
-{
-	if (rpc_possible(v))
-		account_lookup(&v->rp->body, v->w->p.conf, v->w->p.db, parameters(v));
+	v->rp->type = "text/plain";
+	buf_puts(&v->rp->body, "User-agent: *\nDisallow: /*.php\n");
 }
 
 /* Counts are kept for a while: this page may be asked for as often as anyone likes. */
@@ -176,10 +291,14 @@ counted(struct visit *v)
 static void
 server_status(struct visit *v)
 {
-	const struct status *s = counted(v);
-	int64_t when = s == NULL ? v->now : v->w->status_time;
+	const struct status *s;
+	int64_t when;
 	char *as_xml = query_get(v->rq->a, v->rq->query, "xml");
 
+	if (stopped_page(v))
+		return;
+	s = counted(v);
+	when = s == NULL ? v->now : v->w->status_time;
 	if (as_xml != NULL && strcmp(as_xml, "0") != 0) {
 		v->rp->type = xml;
 		page_status_xml(&v->rp->body, v->w->p.conf, s, when);
@@ -189,18 +308,29 @@ server_status(struct visit *v)
 }
 
 static const struct route {
-	const char *name;
+	const char *name; /* ".php" may follow, for those who have it compiled in */
 	void (*page)(struct visit *);
-	bool
-	    while_stopped; /* served although stop_web is there, or answers it itself */
+	void (*rpc)(struct web_rpc *);
 } routes[] = {
-	{ "", home, true }, /* the master page: clients need it to find a scheduler */
-	{ "index.php", home, true },
-	{ "style.css", style, true },
-	{ "get_project_config.php", project_config, true },
-	{ "create_account.php", create_account, true },
-	{ "lookup_account.php", lookup_account, true },
-	{ "server_status.php", server_status, false },
+	{ "", home, NULL }, /* the master page: clients need it to find a scheduler */
+	{ "index", home, NULL },
+	{ "home", home, NULL },
+	{ "style.css", style, NULL },
+	{ "robots.txt", robots, NULL },
+	{ "get_project_config", project_config, NULL },
+	{ "create_account", NULL, rpc_create_account },
+	{ "lookup_account", NULL, rpc_lookup_account },
+	{ "login_token_lookup", NULL, rpc_login_token },
+	{ "am_get_info", NULL, rpc_manager_get_info },
+	{ "am_set_info", NULL, rpc_manager_set_info },
+	{ "am_set_host_info", NULL, rpc_manager_set_host },
+	{ "show_user", show_user, NULL },
+	{ "team_lookup", NULL, rpc_team_lookup },
+	{ "notices", NULL, rpc_notices },
+	{ "notify_rss", NULL, rpc_notify_rss },
+	{ "server_status", server_status, NULL },
+	{ "account_finish", account_finish, NULL },
+	{ "get_passwd", get_passwd, NULL },
 };
 
 /* What follows the project's path; behind a proxy that changes it, what follows its
@@ -220,8 +350,12 @@ page_name(const struct visit *v)
 static const struct route *
 find_route(const char *name)
 {
+	size_t n = strlen(name);
+
+	if (n > 4 && strcmp(name + n - 4, ".php") == 0)
+		n -= 4;
 	for (size_t i = 0; i < N(routes); i++)
-		if (strcmp(routes[i].name, name) == 0)
+		if (strlen(routes[i].name) == n && memcmp(routes[i].name, name, n) == 0)
 			return &routes[i];
 	return NULL;
 }
@@ -234,11 +368,13 @@ serve_page(struct visit *v)
 	v->rp->type = html;
 	if (r == NULL) {
 		not_found(v);
-	} else if (!r->while_stopped && web_stopped(v)) {
-		v->rp->status = "503 Service Unavailable";
-		page_message(&v->rp->body, v->w->p.conf, "Down for maintenance",
-		    "This project is temporarily down for maintenance. Please try "
-		    "again later.");
+	} else if (r->rpc != NULL) {
+		serve_rpc(v, r->rpc);
+	} else if (!method_is_known(v)) {
+		v->rp->status = "405 Method Not Allowed";
+		v->rp->headers = "Allow: GET, HEAD, POST\r\n";
+		page_message(
+		    &v->rp->body, v->w->p.conf, "Not here", "Pages can only be read.");
 	} else {
 		r->page(v);
 	}
@@ -273,11 +409,13 @@ handle(void *ctx, const struct fcgi_request *rq, struct fcgi_reply *rp)
 	    rp->status == NULL ? "200" : rp->status, rp->body.n);
 }
 
-static size_t
-body_max(void *ctx)
+static struct fcgi_terms
+terms(void *ctx)
 {
-	(void)ctx;
-	return BODY_MAX;
+	const struct web *w = ctx;
+
+	return (struct fcgi_terms){ .body_max = BODY_MAX,
+		.proxies = w->p.conf->trusted_proxies };
 }
 
 static const char usage_text[] = "usage: web [--project DIR]\n"
@@ -340,7 +478,7 @@ main(int argc, char **argv)
 	proc_signals();
 	if (project_configure(&w.p, &f) != OK)
 		log_fail("configuration", &f);
-	fcgi_serve(body_max, handle, &w);
+	fcgi_serve(terms, handle, &w);
 	project_close(&w.p);
 	return EXIT_SUCCESS;
 }

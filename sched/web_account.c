@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attaching by e-mail address and password; the password itself never comes here, only
- * its MD5. */
-#include "sched/web_account.h"
+/* Attaching by e-mail address and password (wire.md 7.2 to 7.4); the password itself
+ * never comes here, only its MD5. */
+#include "sched/web_rpc.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -10,24 +10,22 @@
 #include "lib/http.h"
 #include "lib/log.h"
 #include "lib/text.h"
-#include "proto/web.h"
+#include "proto/web_docs.h"
 #include "lib/banned.h"
 
-enum { HASH_LEN = 32 };
+enum {
+	HASH_LEN = 32,
+	ATTEMPTS = 3,
+	TOKEN_S = 24 * 3600,
+	MOVED_S = 7 * 24 *
+	          3600, /* an address that was given up stays its owner's so long
+	                 */
+};
 
 static bool
 is_hash(const char *s)
 {
-	return strlen(s) == HASH_LEN && strspn(s, "0123456789abcdefABCDEF") == HASH_LEN;
-}
-
-/* A parameter, never NULL. */
-static char *
-param(struct buf *b, const char *query, const char *name)
-{
-	char *v = query_get(b->a, query, name);
-
-	return v == NULL ? arena_strdup(b->a, "") : v;
+	return strlen(s) == HASH_LEN && strspn(s, "0123456789abcdef") == HASH_LEN;
 }
 
 static char *
@@ -38,8 +36,31 @@ lower(char *s)
 	return s;
 }
 
-/* Also accepted in place of the password's hash: MD5 of account key and address
- * (wire.md 7.2). */
+/* Text of a client that may be older than UTF-8; then it is Latin-1. */
+static char *
+as_utf8(struct arena *a, char *s)
+{
+	struct buf b = buf_new(a);
+	const char *p = s;
+
+	while (*p != '\0' && text_utf8(p) > 0)
+		p += text_utf8(p);
+	if (*p == '\0')
+		return s;
+	for (p = s; *p != '\0'; p++) {
+		unsigned char c = (unsigned char)*p;
+
+		if (c < 0x80)
+			buf_put(&b, p, 1);
+		else
+			buf_printf(&b, "%c%c", 0xc0 | c >> 6, 0x80 | (c & 0x3f));
+	}
+	return b.p;
+}
+
+/* --- passwords --- */
+
+/* Also accepted in place of the password's hash: MD5 of account key and address. */
 static bool
 is_key_hash(struct arena *a, const struct user *u, const char *hash)
 {
@@ -49,11 +70,16 @@ is_key_hash(struct arena *a, const struct user *u, const char *hash)
 	return secret_equal(md5, hash);
 }
 
+/* u NULL: there is no such account, which takes as long to find out. */
 static bool
 password_fits(struct arena *a, const struct user *u, const char *hash)
 {
-	return is_hash(hash) &&
-	       (password_check(hash, u->passwd_hash) || is_key_hash(a, u, hash));
+	static char none[] = "";
+	const struct user nobody = { .authenticator = none, .email_addr = none };
+	bool fits = password_check(hash, u == NULL ? "" : u->passwd_hash);
+	bool by_key = is_key_hash(a, u == NULL ? &nobody : u, hash);
+
+	return u != NULL && is_hash(hash) && (fits || by_key);
 }
 
 /* Old rows hold the bare MD5: the first right password replaces it by a slow hash. */
@@ -63,126 +89,264 @@ strengthen(struct db *db, struct arena *a, const struct user *u, const char *has
 	struct fail f = { 0 };
 	char *stored;
 
-	if (u->passwd_hash[0] == '$' || strcmp(u->passwd_hash, hash) != 0)
+	if (u->passwd_hash[0] == '$' || !secret_equal(u->passwd_hash, hash))
 		return;
 	if (password_hash(a, hash, &stored, &f) != OK ||
 	    user_set_passwd_hash(db, u->id, stored, &f) != OK)
 		log_fail("password hash", &f);
 }
 
-static void
-database_error(struct buf *b, const struct fail *f)
+/* --- lookup_account --- */
+
+/* Ways to be known that this project does not have. */
+static bool
+other_login(struct web_rpc *x)
 {
-	log_fail("web RPC", f);
-	web_error(b, WEB_NO_DATABASE, "Can't access database");
+	if (web_param(x, "ldap_auth") != NULL)
+		web_error(x->b, WEB_FAILED, "This project does not use LDAP");
+	else if (web_param(x, "server_assigned_cookie") != NULL)
+		web_error(x->b, WEB_NOT_FOUND, NULL); /* none is ever assigned */
+	else
+		return false;
+	return true;
+}
+
+static void
+answer_lookup(struct web_rpc *x, const struct user *u, char *hash)
+{
+	if (u == NULL) {
+		if (hash != NULL)
+			password_fits(x->a, NULL, lower(hash));
+		web_error(x->b, WEB_NOT_FOUND, NULL);
+	} else if (hash == NULL) {
+		limit_succeeded(x, u->email_addr);
+		web_account(x->b, NULL);
+	} else if (!password_fits(x->a, u, lower(hash))) {
+		web_error(x->b, WEB_BAD_PASSWORD, NULL);
+	} else {
+		limit_succeeded(x, u->email_addr);
+		strengthen(x->db, x->a, u, hash);
+		web_account(x->b, u->authenticator);
+	}
 }
 
 void
-account_lookup(struct buf *b, const struct conf *cf, struct db *db, const char *query)
+rpc_lookup_account(struct web_rpc *x)
 {
-	char *email = lower(param(b, query, "email_addr"));
-	char *hash = query_get(b->a, query, "passwd_hash");
+	char *email = lower(web_text(x, "email_addr"));
+	char *hash = web_param(x, "passwd_hash");
 	struct fail f = { 0 };
-	struct user *u;
-	enum err e = user_by_email(db, b->a, email, &u, &f);
+	struct user *u = NULL;
+	enum err e;
 
-	(void)cf;
-	if (e == E_NOTFOUND) {
-		web_error(b, WEB_NOT_FOUND, "Not found");
-	} else if (e != OK) {
-		database_error(b, &f);
-	} else if (hash == NULL) {
-		web_account(b, NULL);
-	} else if (!password_fits(b->a, u, lower(hash))) {
-		web_error(b, WEB_BAD_PASSWORD, "Invalid password");
+	if (other_login(x) || !limit_try(x, email))
+		return;
+	e = user_by_email(x->db, x->a, email, &u, &f);
+	if (e == OK || e == E_NOTFOUND) {
+		answer_lookup(x, e == OK ? u : NULL, hash);
 	} else {
-		strengthen(db, b->a, u, hash);
-		web_account(b, u->authenticator);
+		limit_succeeded(x, email);
+		web_failed(x, &f);
 	}
 }
+
+/* --- create_account --- */
 
 /* The address is taken: its owner gets the key again, nobody else learns anything. */
 static void
-answer_existing(struct buf *b, const struct user *u, const char *hash)
+answer_existing(struct web_rpc *x, const struct user *u, const char *hash)
 {
-	if (password_fits(b->a, u, hash))
-		web_account(b, u->authenticator);
-	else
-		web_error(b, WEB_NOT_UNIQUE, "Name or email address is not unique");
+	if (password_fits(x->a, u, hash)) {
+		limit_succeeded(x, u->email_addr);
+		strengthen(x->db, x->a, u, hash);
+		web_account(x->b, u->authenticator);
+	} else {
+		web_error(x->b, WEB_NOT_UNIQUE, NULL);
+	}
 }
 
+/* All codes are looked at, however early one fits. */
+static bool
+invited(const struct web_rpc *x)
+{
+	const struct conf_list *codes = &x->conf->invite_code;
+	const char *said = web_text(x, "invite_code");
+	bool found = codes->n == 0;
+
+	for (size_t i = 0; i < codes->n; i++)
+		found |= secret_equal(codes->v[i], said) && said[0] != '\0';
+	return found;
+}
+
+static bool
+consents(const struct web_rpc *x)
+{
+	return strcmp(web_text(x, "consent_flag"), "1") == 0;
+}
+
+/* Are the parameters of a new account good?  Else an error document was written. */
+static bool
+check_new(struct web_rpc *x, const struct user *u, const char *hash)
+{
+	const struct conf *cf = x->conf;
+	const char *bad_name = account_bad_name(u->name);
+	const char *bad_email = account_bad_email(u->email_addr);
+
+	if (cf->disable_account_creation || cf->disable_account_creation_rpc)
+		web_error(x->b, WEB_NO_CREATION, NULL);
+	else if (!invited(x))
+		web_error(x->b, WEB_BAD_INVITATION, NULL);
+	else if (bad_email != NULL)
+		web_error(x->b, WEB_BAD_EMAIL, bad_email);
+	else if (!is_hash(hash))
+		web_error(x->b, WEB_BAD_PASSWORD, NULL);
+	else if (bad_name != NULL)
+		web_error(x->b, WEB_BAD_NAME, bad_name);
+	else if (cf->account_creation_rpc_require_consent && !consents(x))
+		web_error(x->b, WEB_NEEDS_CONSENT, NULL);
+	else
+		return true;
+	return false;
+}
+
+/* Key, cross-project id and slow hash of a new account. */
 static enum err
-insert(struct db *db, struct arena *a, struct user *u, const char *hash, int64_t now,
-    struct fail *f)
+make_secrets(struct web_rpc *x, struct user *u, const char *hash, struct fail *f)
 {
 	char key[HASH_LEN + 1], cpid[HASH_LEN + 1];
-	static char none[] = "";
-	enum err e = password_hash(a, hash, &u->passwd_hash, f);
 
 	random_hex(key, HASH_LEN);
 	random_hex(cpid, HASH_LEN);
-	u->authenticator = arena_strdup(a, key);
-	u->cross_project_id = arena_strdup(a, cpid);
-	u->create_time = now;
-	u->global_prefs = u->project_prefs = u->venue = none;
-	return e == OK ? user_insert(db, u, f) : e;
+	u->authenticator = arena_strdup(x->a, key);
+	u->cross_project_id = arena_strdup(x->a, cpid);
+	return password_hash(x->a, hash, &u->passwd_hash, f);
 }
 
-/* 0: the parameters are good; else an error document was written. */
-static int
-check_new(struct buf *b, const struct conf *cf, const struct user *u, const char *hash)
+/* A team that cannot be joined is no reason to turn somebody away. */
+static enum err
+find_team(struct web_rpc *x, struct user *u, struct fail *f)
 {
-	const char *bad_name = account_bad_name(u->name);
+	char *name = as_utf8(x->a, web_text(x, "team_name"));
+	enum err e = OK;
 
-	if (cf->disable_account_creation || cf->disable_account_creation_rpc) {
-		web_error(b, WEB_NO_CREATION, "Account creation is disabled");
-		return WEB_NO_CREATION;
-	}
-	if (account_bad_email(u->email_addr) != NULL) {
-		web_error(b, WEB_BAD_EMAIL, account_bad_email(u->email_addr));
-		return WEB_BAD_EMAIL;
-	}
-	if (!is_hash(hash)) {
-		web_error(b, WEB_BAD_PASSWORD, "Invalid password");
-		return WEB_BAD_PASSWORD;
-	}
-	if (bad_name != NULL) {
-		web_error(b, WEB_BAD_NAME, bad_name);
-		return WEB_BAD_NAME;
-	}
-	return 0;
+	if (name[0] != '\0')
+		e = team_to_join(x->db, name, &u->teamid, f);
+	if (e == E_NOTFOUND)
+		u->teamid = 0;
+	return e == E_NOTFOUND ? OK : e;
 }
 
-void
-account_create(
-    struct buf *b, const struct conf *cf, struct db *db, const char *query, int64_t now)
+/* E_RACE: the address was taken meanwhile, or by an earlier attempt of ours. */
+static enum err
+insert(struct web_rpc *x, struct user *u, const char *hash, struct fail *f)
 {
-	char *hash = lower(param(b, query, "passwd_hash"));
-	struct user u = { .email_addr = lower(param(b, query, "email_addr")),
-		.name = param(b, query, "user_name") };
+	const char *source = consents(x) ? as_utf8(x->a, web_text(x, "source")) : NULL;
+	enum err e = make_secrets(x, u, hash, f);
+
+	if (e == OK)
+		e = find_team(x, u, f);
+	if (e != OK)
+		return e;
+	for (int i = 0; i < ATTEMPTS; i++) {
+		e = account_insert(x->db, u, source, f);
+		if (e != E_RETRY || db_ready(x->db, f) != OK)
+			break;
+	}
+	return e;
+}
+
+static void
+create(struct web_rpc *x, struct user *u, const char *hash)
+{
 	struct fail f = { 0 };
 	struct user *old;
-	enum err e = user_by_email(db, b->a, u.email_addr, &old, &f);
+	enum err e;
 
+	if (!check_new(x, u, hash))
+		return;
+	e = account_had_email(x->db, u->email_addr, x->now - MOVED_S, &f);
 	if (e == OK) {
-		answer_existing(b, old, hash);
+		web_error(x->b, WEB_NOT_UNIQUE, NULL);
 		return;
 	}
 	if (e != E_NOTFOUND) {
-		database_error(b, &f);
+		web_failed(x, &f);
 		return;
 	}
-	if (check_new(b, cf, &u, hash) != 0)
+	if (!limit_new_account(x))
 		return;
-	e = insert(db, b->a, &u, hash, now, &f);
-	if (e == E_RACE && user_by_email(db, b->a, u.email_addr, &old, &f) == OK) {
-		answer_existing(b, old, hash);
+	e = insert(x, u, hash, &f);
+	if (e == E_RACE && user_by_email(x->db, x->a, u->email_addr, &old, &f) == OK) {
+		answer_existing(x, old, hash);
+	} else if (e != OK) {
+		web_failed(x, &f);
+	} else {
+		log_info("account [USER#%lld] created", (long long)u->id);
+		web_account(x->b, u->authenticator);
+	}
+}
+
+void
+rpc_create_account(struct web_rpc *x)
+{
+	static char none[] = "";
+	char *hash = lower(web_text(x, "passwd_hash"));
+	struct user *old, u = { .create_time = x->now,
+		.email_addr = lower(web_text(x, "email_addr")),
+		.name = as_utf8(x->a, web_text(x, "user_name")),
+		.global_prefs = none,
+		.project_prefs = none,
+		.venue = none };
+	struct fail f = { 0 };
+	enum err e;
+
+	if (!limit_try(x, u.email_addr))
+		return;
+	e = user_by_email(x->db, x->a, u.email_addr, &old, &f);
+	if (e == OK) {
+		answer_existing(x, old, hash);
 		return;
 	}
-	if (e != OK) {
-		database_error(b, &f);
+	limit_succeeded(x, u.email_addr); /* nobody's password was guessed at */
+	if (e == E_NOTFOUND)
+		create(x, &u, hash);
+	else
+		web_failed(x, &f);
+}
+
+/* --- login_token_lookup --- */
+
+static bool
+token_fits(const struct web_rpc *x, const struct user_info *u)
+{
+	double age_s = (double)x->now - u->login_token_time;
+	bool equal = secret_equal(u->login_token, web_text(x, "token"));
+
+	return equal && u->login_token[0] != '\0' && age_s >= 0 && age_s < TOKEN_S;
+}
+
+void
+rpc_login_token(struct web_rpc *x)
+{
+	int64_t id = web_id(x, "user_id");
+	const char *about = arena_printf(x->a, "token of %lld", (long long)id);
+	struct fail f = { 0 };
+	struct user_info *u;
+	char *team;
+	enum err e;
+
+	if (!limit_try(x, about))
+		return;
+	e = account_by_id(x->db, x->a, id, &u, &f);
+	if (e == E_NOTFOUND || (e == OK && !token_fits(x, u))) {
+		web_error(x->b, WEB_NOT_FOUND, NULL);
 		return;
 	}
-	log_info("account [USER#%lld] created", (long long)u.id);
-	web_account(b, u.authenticator);
+	if (e == OK)
+		e = team_name(x->db, x->a, u->teamid, &team, &f);
+	limit_succeeded(x, about);
+	if (e == OK)
+		web_login_token(x->b, u, team);
+	else
+		web_failed(x, &f);
 }

@@ -255,3 +255,24 @@ page_status_xml(
 	}
 	buf_puts(b, "</server_status>\n");
 }
+
+/* --- accounts --- */
+
+void
+page_user(struct buf *b, const struct conf *cf, const struct user_info *u)
+{
+	char since[21];
+
+	clock_text(u->create_time, since);
+	since[sizeof("2025-01-01") - 1] = '\0'; /* the day is enough */
+	page_begin(b, cf, u->name);
+	buf_puts(b, "<table>\n<caption>Account</caption>\n");
+	put_row(b, "Member since", since);
+	put_row(b, "Total credit", arena_printf(b->a, "%.0f", u->total_credit));
+	put_row(
+	    b, "Recent average credit", arena_printf(b->a, "%.2f", u->expavg_credit));
+	if (u->country[0] != '\0')
+		put_row(b, "Country", u->country);
+	buf_puts(b, "</table>\n");
+	page_end(b);
+}

@@ -8,6 +8,7 @@
 #include "db/status.h"
 #include "lib/buf.h"
 #include "model/conf.h"
+#include "model/rows.h"
 
 /* The one way of text from anywhere into HTML, element text and attribute values alike.
  */
@@ -38,6 +39,9 @@ void page_status(
     struct buf *, const struct conf *, const struct status *s, int64_t now);
 void page_status_xml(
     struct buf *, const struct conf *, const struct status *s, int64_t now);
+
+/* What everyone may know of an account. */
+void page_user(struct buf *, const struct conf *, const struct user_info *);
 
 /* A page with one sentence. */
 void page_message(

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stored blobs from templates, file names, upload messages, web replies, master pages.
+/* Stored blobs from templates, file names, upload messages.
  */
 #include "test/unit/unit.h"
 
 #include "proto/blob.h"
 #include "proto/upload.h"
-#include "proto/web.h"
 #include "lib/banned.h"
 
 /* --- templates --- */
@@ -355,105 +354,6 @@ START_TEST(certificate_text)
 }
 END_TEST
 
-/* --- web --- */
-
-static const struct {
-	const char *what, *page, *urls; /* joined by blanks */
-} pages[] = {
-	{ "in a comment", "<!-- <scheduler>http://h/cgi</scheduler> -->\n",
-	    "http://h/cgi" },
-	{ "several on a line",
-	    "<scheduler>http://h/1</scheduler><scheduler> http://h/2 </scheduler>",
-	    "http://h/1 http://h/2" },
-	{ "on the next line", "<scheduler>\nhttp://h/cgi</scheduler>\n", "" },
-	{ "a link in column 1",
-	    "<link rel=\"boinc_scheduler\" href=\"http://h/cgi\">\n", "http://h/cgi" },
-	{ "a link behind a tag",
-	    "<head> <link rel=\"boinc_scheduler\" href=\"http://h/cgi\"/>\n",
-	    "http://h/cgi" },
-	{ "an indented link is not seen",
-	    "  <link rel=\"boinc_scheduler\" href=\"http://h/cgi\">\n", "" },
-	{ "other spellings are not seen",
-	    "<link href=\"http://h/cgi\" rel=\"boinc_scheduler\">\n<link "
-	    "rel='boinc_scheduler' href='http://h/cgi'>\n",
-	    "" },
-	{ "twice the same",
-	    "<link rel=\"boinc_scheduler\" href=\"http://h/cgi\">\n<!-- "
-	    "<scheduler>http://h/cgi</scheduler> -->",
-	    "http://h/cgi" },
-	{ "not http", "<scheduler>file:///etc/passwd</scheduler>", "" },
-	{ "nothing", "<html></html>", "" },
-};
-
-START_TEST(master_pages)
-{
-	struct arena a = { 0 };
-	struct buf b = buf_new(&a);
-	char **urls;
-	size_t n;
-
-	master_parse(&a, pages[_i].page, strlen(pages[_i].page), &urls, &n);
-	for (size_t i = 0; i < n; i++)
-		buf_printf(&b, "%s%s", i > 0 ? " " : "", urls[i]);
-	ck_assert_msg(strcmp(b.p, pages[_i].urls) == 0, "%s: %s", pages[_i].what, b.p);
-	arena_free(&a);
-}
-END_TEST
-
-START_TEST(web_replies)
-{
-	struct arena a = { 0 };
-	struct buf b = buf_new(&a);
-	struct conf *cf;
-	struct fail f = { 0 };
-	static const char config[] =
-	    "<boinc><config><long_name>A &amp; B</long_name>"
-	    "<master_url>http://h.org/p/</master_url></config></boinc>";
-	struct platform platforms[] = {
-		{ .id = 1,
-		    .name = arena_strdup(&a, "p1"),
-		    .user_friendly_name = arena_strdup(&a, "P & 1") },
-		{ .id = 2,
-		    .name = arena_strdup(&a, "p2"),
-		    .user_friendly_name = arena_strdup(&a, "P2") },
-	};
-	struct app_version versions[] = { { .id = 5, .platformid = 1 } };
-	struct catalog c = { .platforms = platforms,
-		.nplatforms = 2,
-		.versions = versions,
-		.nversions = 1 };
-
-	web_error(&b, -137, "There's <one>");
-	ck_assert_str_eq(b.p,
-	    "<?xml version=\"1.0\" encoding=\"ISO-8859-1\" ?>\n<error>\n"
-	    "    <error_num>-137</error_num>\n    <error_msg>There's "
-	    "&lt;one></error_msg>\n</error>\n");
-	b = buf_new(&a);
-	web_account(&b, "4e6a693a6cc6322e6b1fccefd7dee8f3");
-	ck_assert_ptr_nonnull(
-	    strstr(b.p, "<account_out>\n    "
-			"<authenticator>4e6a693a6cc6322e6b1fccefd7dee8f3</"
-			"authenticator>\n</account_out>\n"));
-	b = buf_new(&a);
-	web_account(&b, NULL);
-	ck_assert_ptr_nonnull(
-	    strstr(b.p, "<account_out>\n    <success/>\n</account_out>\n"));
-	ck_assert_msg(conf_parse(&a, "/p/config.xml", config, strlen(config), &cf, NULL,
-			  NULL, &f) == OK,
-	    "%s", f.detail);
-	b = buf_new(&a);
-	web_project_config(&b, cf, &c, false, true);
-	ck_assert_ptr_nonnull(
-	    strstr(b.p, "<project_config>\n    <name>A &amp; B</name>\n"));
-	ck_assert_ptr_nonnull(strstr(b.p, "<sched_stopped>1</sched_stopped>"));
-	ck_assert_ptr_nonnull(strstr(b.p, "<platform_name>p1</platform_name>"));
-	ck_assert_ptr_null(strstr(b.p, "<platform_name>p2</platform_name>"));
-	ck_assert_ptr_null(strstr(b.p, "error_num"));
-	ck_assert_ptr_nonnull(strstr(b.p, "</project_config>\n"));
-	arena_free(&a);
-}
-END_TEST
-
 UNIT_MAIN("blob", {
 	ADD_LOOP(input_templates, N(inputs));
 	ADD_LOOP(output_templates, N(outputs));
@@ -466,6 +366,4 @@ UNIT_MAIN("blob", {
 	ADD_LOOP(upload_headers, N(uploads));
 	ADD(upload_header_too_long);
 	ADD(certificate_text);
-	ADD_LOOP(master_pages, N(pages));
-	ADD(web_replies);
 })

@@ -268,9 +268,34 @@ START_TEST(random_text)
 	random_bytes(x, 32);
 	random_bytes(y, 32);
 	ck_assert_int_ne(memcmp(x, y, 32), 0);
-	ck_assert(secret_equal("abc", "abc") && secret_equal("", ""));
-	ck_assert(!secret_equal("abc", "abd") && !secret_equal("abc", "ab"));
-	ck_assert(!secret_equal("", "a"));
+}
+END_TEST
+
+static const struct {
+	const char *x, *y;
+	bool equal;
+} secrets[] = {
+	{ "", "", true },
+	{ "abc", "abc", true },
+	{ "", "a", false },
+	{ "abc", "abd", false },
+	{ "xbc", "abc", false },
+	{ "abc", "ABC", false },
+	{ "abc", "ab", false }, /* the beginning of it is not it */
+	{ "d5dd0ffd15176f3dccf96e5c697fe3be", "d5dd0ffd15176f3dccf96e5c697fe3be",
+	    true },
+	{ "d5dd0ffd15176f3dccf96e5c697fe3be", "d5dd0ffd15176f3dccf96e5c697fe3bf",
+	    false },
+	{ "d5dd0ffd15176f3dccf96e5c697fe3be", "e5dd0ffd15176f3dccf96e5c697fe3be",
+	    false },
+	{ "d5dd0ffd15176f3dccf96e5c697fe3be", "d5dd0ffd15176f3dccf96e5c697fe3be0",
+	    false },
+};
+
+START_TEST(secrets_compared)
+{
+	ck_assert_int_eq(secret_equal(secrets[_i].x, secrets[_i].y), secrets[_i].equal);
+	ck_assert_int_eq(secret_equal(secrets[_i].y, secrets[_i].x), secrets[_i].equal);
 }
 END_TEST
 
@@ -309,6 +334,7 @@ UNIT_MAIN("lib_crypt", {
 	ADD(bad_keys_are_refused);
 	ADD(key_files);
 	ADD(random_text);
+	ADD_LOOP(secrets_compared, N(secrets));
 	ADD(passwords);
 	arena_free(&a);
 })

@@ -13,6 +13,7 @@
 #include "lib/clock.h"
 #include "lib/fs.h"
 #include "lib/proc.h"
+#include "lib/rate.h"
 #include "lib/banned.h"
 
 static struct arena a;
@@ -410,6 +411,98 @@ START_TEST(proc_splits)
 }
 END_TEST
 
+/* --- how often --- */
+
+/* Takes who at each second of at, and says which were too many: "..x". */
+static const char *
+takes(const char *path, const struct rate *r, const char *who, const int64_t *at,
+    size_t n, char *out)
+{
+	double wait_s;
+
+	for (size_t i = 0; i < n; i++) {
+		enum err e = rate_take(path, r, who, (double)at[i], &wait_s, &f);
+
+		ck_assert(e == OK || e == E_RACE);
+		ck_assert(e == OK ? wait_s <= 0 : wait_s > 0);
+		out[i] = e == OK ? '.' : 'x';
+	}
+	out[n] = '\0';
+	return out;
+}
+
+static const struct {
+	const char *why, *who;
+	int64_t at[8];
+	size_t n;
+	const char *out;
+} moments[] = {
+	/* three at once, one per 20 s, in this order on one file */
+	{ "a burst", "a", { 1000, 1000, 1001, 1001, 1002 }, 5, "...xx" },
+	{ "another one", "b", { 1002 }, 1, "." },
+	{ "one leaked away", "a", { 1019, 1021, 1022, 1041 }, 4, "x.x." },
+	{ "all of them", "a", { 2000, 2000, 2000, 2000 }, 4, "...x" },
+	{ "the clock was set back a little", "a", { 1900, 1919, 1920, 1921 }, 4,
+	    "xxxx" },
+	{ "the clock was set back far", "b", { 1003, 1003, -99999, -99999 }, 4,
+	    "...." },
+};
+
+START_TEST(rate_limits)
+{
+	const struct rate r = { .burst = 3, .per_s = 0.05 };
+	const char *path = arena_printf(&a, "%s/rate", dir);
+	char out[9];
+
+	for (size_t i = 0; i < N(moments); i++)
+		ck_assert_msg(strcmp(takes(path, &r, moments[i].who, moments[i].at,
+					 moments[i].n, out),
+				  moments[i].out) == 0,
+		    "%s: %s", moments[i].why, out);
+}
+END_TEST
+
+START_TEST(rate_gives_back)
+{
+	const struct rate r = { .burst = 1, .per_s = 0.01 };
+	const char *path = arena_printf(&a, "%s/rate", dir);
+	double wait_s;
+
+	for (int i = 0; i < 5; i++) {
+		ck_assert_int_eq(rate_take(path, &r, "a", 100, &wait_s, &f), OK);
+		ck_assert_int_eq(rate_give_back(path, &r, "a", 100, &f), OK);
+	}
+	ck_assert_int_eq(rate_give_back(path, &r, "a", 100, &f), OK);
+	ck_assert_int_eq(rate_take(path, &r, "a", 100, &wait_s, &f), OK);
+	ck_assert_int_eq(rate_take(path, &r, "a", 110, &wait_s, &f), E_RACE);
+	ck_assert_double_eq_tol(wait_s, 90, 1e-6);
+}
+END_TEST
+
+/* Whatever stands in the file, and however many there are. */
+START_TEST(rate_file_is_bounded)
+{
+	const struct rate r = { .burst = 2, .per_s = 0.001 };
+	const char *path = arena_printf(&a, "%s/rate", dir);
+	char who[32];
+	static char junk[1000000];
+	double wait_s;
+	int64_t size;
+
+	memset(junk, 0x7f, sizeof(junk));
+	for (size_t i = 0; i < sizeof(junk); i += 3)
+		junk[i] = (char)(i * 31);
+	ck_assert_int_eq(fs_write(path, junk, sizeof(junk), 0600, &f), OK);
+	size = fs_size(path);
+	for (int i = 0; i < 20000; i++) {
+		snprintf(who, sizeof(who), "192.0.2.%d", i);
+		ck_assert_int_eq(rate_take(path, &r, who, 5000, &wait_s, &f), OK);
+	}
+	ck_assert_int_eq(fs_size(path), size);
+	ck_assert_int_eq(rate_take(dir, &r, "a", 5000, &wait_s, &f), E_SYS);
+}
+END_TEST
+
 UNIT_MAIN("lib_fs", {
 	tcase_add_checked_fixture(tc, setup, teardown);
 	ADD(fs_writes_and_reads);
@@ -419,6 +512,9 @@ UNIT_MAIN("lib_fs", {
 	ADD(fs_small_moves);
 	ADD(fs_directories);
 	ADD(fs_lock_keeps_others_out);
+	ADD(rate_limits);
+	ADD(rate_gives_back);
+	ADD(rate_file_is_bounded);
 	ADD_LOOP(proc_runs, N(runs));
 	ADD(proc_moves_much);
 	ADD(proc_timeout_kills_the_group);

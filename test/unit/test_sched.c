@@ -11,6 +11,7 @@
 #include "sched/upload_store.h"
 #include "proto/web.h"
 #include "sched/web_page.h"
+#include "sched/web_rpc.h"
 #include "lib/banned.h"
 
 #define A48 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
@@ -247,14 +248,30 @@ END_TEST
 
 /* --- requests --- */
 
-static const char *const peers[][3] = {
-#define PEER(forwarded, remote, peer) { forwarded, remote, peer },
+static const struct {
+	int proxies;
+	const char *forwarded, *remote, *peer;
+} peers[] = {
+#define PEER(proxies, forwarded, remote, peer) { proxies, forwarded, remote, peer },
 #include "test/unit/sched_cases.def"
 };
 
 START_TEST(peer)
 {
-	ck_assert_str_eq(fcgi_peer(&a, peers[_i][0], peers[_i][1]), peers[_i][2]);
+	ck_assert_str_eq(
+	    fcgi_peer(&a, peers[_i].forwarded, peers[_i].remote, peers[_i].proxies),
+	    peers[_i].peer);
+}
+END_TEST
+
+static const char *const groups[][2] = {
+#define GROUP(address, group) { address, group },
+#include "test/unit/sched_cases.def"
+};
+
+START_TEST(group)
+{
+	ck_assert_str_eq(limit_group(&a, groups[_i][0]), groups[_i][1]);
 }
 END_TEST
 
@@ -368,6 +385,7 @@ UNIT_MAIN("sched", {
 	ADD_LOOP(html_filled, N(filled));
 	ADD(home_names_schedulers);
 	ADD_LOOP(peer, N(peers));
+	ADD_LOOP(group, N(groups));
 	ADD_LOOP(name, N(names));
 	ADD_LOOP(email, N(emails));
 	ADD_LOOP(upload_name, N(upload_names));

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The file is a hash table of fixed-size sets; a set is read, changed and written under
+ * a lock of the whole file, which is held for two system calls.  Whatever stands in the
+ * file is data: bytes that are no sensible number count as nothing.
+ */
+#include "lib/rate.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+#include "lib/crypt.h"
+
+enum {
+	SETS = 1024,
+	SET_SLOTS = 8,
+	KEY_BYTES = MD5_HEX - 1,
+	SET_BACK_S = 3600, /* what lies further in the future was no time of ours */
+};
+
+struct slot {
+	char key[KEY_BYTES]; /* not terminated; zeros: free */
+	double level;        /* events that have not leaked away yet, at the time at */
+	double at;
+};
+
+struct place {
+	struct slot set[SET_SLOTS];
+	off_t off;
+};
+
+static enum err
+lock(const char *path, int *fd, struct fail *f)
+{
+	*fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0660);
+	if (*fd < 0)
+		return FAIL_ERRNO(f, "opening %s", path);
+	while (flock(*fd, LOCK_EX) != 0) {
+		if (errno == EINTR)
+			continue;
+		close(*fd);
+		return FAIL_ERRNO(f, "locking %s", path);
+	}
+	return OK;
+}
+
+/* What is left of it at now. */
+static double
+leaked(const struct slot *s, const struct rate *r, double now)
+{
+	double age = now - s->at, level;
+
+	if (!isfinite(s->level) || s->level < 0 || !isfinite(age) || age < -SET_BACK_S)
+		return 0;
+	level = age > 0 ? s->level - age * r->per_s : s->level;
+	if (level < 0)
+		return 0;
+	return level < r->burst ? level :
+	                          r->burst; /* the limit may have been lowered */
+}
+
+/* The slot of the key, a free one, or the one that did least; *level is what it holds.
+ */
+static struct slot *
+find(struct place *p, const char *key, const struct rate *r, double now, double *level)
+{
+	struct slot *least = &p->set[0];
+
+	for (size_t i = 0; i < SET_SLOTS; i++) {
+		struct slot *s = &p->set[i];
+
+		if (memcmp(s->key, key, KEY_BYTES) == 0) {
+			*level = leaked(s, r, now);
+			return s;
+		}
+		if (leaked(s, r, now) < leaked(least, r, now))
+			least = s;
+	}
+	memset(least, 0, sizeof(*least));
+	memcpy(least->key, key, KEY_BYTES);
+	*level = 0;
+	return least;
+}
+
+/* Adds by to the level, unless that exceeds the burst: E_RACE, and *over by how much.
+ */
+static enum err
+change(int fd, const char *path, const struct rate *r, const char *who, double now,
+    double by, double *over, struct fail *f)
+{
+	char key[MD5_HEX], digits[5] = "";
+	struct place p = { 0 };
+	struct slot *s;
+	double level;
+
+	md5_text(who, key);
+	memcpy(digits, key, sizeof(digits) - 1);
+	p.off = (off_t)(strtoul(digits, NULL, 16) % SETS * sizeof(p.set));
+	if (pread(fd, p.set, sizeof(p.set), p.off) < 0)
+		return FAIL_ERRNO(f, "reading %s", path);
+	s = find(&p, key, r, now, &level);
+	*over = level + by - r->burst;
+	if (*over > 0)
+		return FAIL(f, E_RACE, "more than %g at once", r->burst);
+	s->level = level + by < 0 ? 0 : level + by;
+	s->at = now;
+	if (pwrite(fd, p.set, sizeof(p.set), p.off) != (ssize_t)sizeof(p.set))
+		return FAIL_ERRNO(f, "writing %s", path);
+	return OK;
+}
+
+static enum err
+locked_change(const char *path, const struct rate *r, const char *who, double now,
+    double by, double *over, struct fail *f)
+{
+	int fd;
+	enum err e = lock(path, &fd, f);
+
+	if (e != OK)
+		return e;
+	e = change(fd, path, r, who, now, by, over, f);
+	close(fd);
+	return e;
+}
+
+enum err
+rate_take(const char *path, const struct rate *r, const char *who, double now,
+    double *wait_s, struct fail *f)
+{
+	double over = 0;
+	enum err e = locked_change(path, r, who, now, 1, &over, f);
+
+	*wait_s = e == E_RACE && r->per_s > 0 ? over / r->per_s : 0;
+	return e;
+}
+
+enum err
+rate_give_back(
+    const char *path, const struct rate *r, const char *who, double now, struct fail *f)
+{
+	double over;
+
+	return locked_change(path, r, who, now, -1, &over, f);
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Documents for account managers, statistics sites and feed readers.  Those are read by
+ * real XML parsers, so text is in character references of whole characters; only the
+ * login token's goes to stock clients, which know references of bytes.
+ */
+#include "proto/web_docs.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include "lib/clock.h"
+#include "lib/crypt.h"
+#include "lib/http.h"
+#include "lib/text.h"
+#include "lib/banned.h"
+
+static const char declaration[] = "<?xml version=\"1.0\" encoding=\"ISO-8859-1\" ?>\n";
+
+/* --- keys --- */
+
+static char *
+derived_key(struct arena *a, int64_t id, const char *secret)
+{
+	char md5[MD5_HEX];
+
+	md5_text(secret, md5);
+	return arena_printf(a, "%" PRId64 "_%s", id, md5);
+}
+
+char *
+account_weak_key(struct arena *a, int64_t id, const char *key, const char *passwd)
+{
+	return derived_key(a, id, arena_printf(a, "%s%s", key, passwd));
+}
+
+char *
+account_rss_key(struct arena *a, int64_t id, const char *key, const char *passwd)
+{
+	return derived_key(a, id, arena_printf(a, "%s%snotify_rss", key, passwd));
+}
+
+/* What is told to the world in place of the cross-project id. */
+static char *
+external_cpid(struct arena *a, const struct user_info *u)
+{
+	char md5[MD5_HEX];
+
+	md5_text(arena_printf(a, "%s%s", u->cross_project_id, u->email_addr), md5);
+	return arena_strdup(a, md5);
+}
+
+/* --- text --- */
+
+/* Code point of the character of n bytes at s; what is no UTF-8 is taken as Latin-1. */
+static unsigned
+code_point(const char *s, size_t n)
+{
+	const unsigned char *p = (const unsigned char *)s;
+	unsigned c = n <= 1 ? p[0] : p[0] & (0xffU >> (n + 1));
+
+	for (size_t i = 1; i < n; i++)
+		c = c << 6 | (p[i] & 0x3f);
+	return c;
+}
+
+/* Text between tags; control characters, which XML does not have, are left out. */
+static void
+put_text(struct buf *b, const char *s)
+{
+	while (*s != '\0') {
+		size_t n = text_utf8(s);
+		unsigned c = code_point(s, n);
+
+		s += n == 0 ? 1 : n;
+		if (c == '<')
+			buf_puts(b, "&lt;");
+		else if (c == '&')
+			buf_puts(b, "&amp;");
+		else if (c == '>')
+			buf_puts(b, "&gt;");
+		else if (c >= 127)
+			buf_printf(b, "&#%u;", c);
+		else if (c >= 32 || c == '\n' || c == '\t')
+			buf_printf(b, "%c", (int)c);
+	}
+}
+
+static void
+put_str(struct buf *b, const char *indent, const char *tag, const char *text)
+{
+	buf_printf(b, "%s<%s>", indent, tag);
+	put_text(b, text);
+	buf_printf(b, "</%s>\n", tag);
+}
+
+static void
+put_int(struct buf *b, const char *indent, const char *tag, int64_t v)
+{
+	buf_printf(b, "%s<%s>%" PRId64 "</%s>\n", indent, tag, v, tag);
+}
+
+static void
+put_f64(struct buf *b, const char *indent, const char *tag, double v)
+{
+	buf_printf(b, "%s<%s>%f</%s>\n", indent, tag, v, tag);
+}
+
+/* Account managers decode the values of am_get_info. */
+static void
+put_encoded(struct buf *b, const char *tag, const char *text)
+{
+	buf_printf(b, "    <%s>%s</%s>\n", tag, url_encode(b->a, text), tag);
+}
+
+/* --- documents --- */
+
+void
+web_success(struct buf *b, const char *root)
+{
+	buf_printf(b, "%s<%s>\n    <success/>\n</%s>\n", declaration, root, root);
+}
+
+void
+web_login_token(struct buf *b, const struct user_info *u, const char *team)
+{
+	buf_printf(b, "%s<login_token_reply>\n    ", declaration);
+	buf_tag(b, "authenticator", u->authenticator);
+	buf_puts(b, "    ");
+	buf_tag(b, "user_name", u->name);
+	if (team[0] != '\0') {
+		buf_puts(b, "    ");
+		buf_tag(b, "team_name", team);
+	}
+	buf_puts(b, "</login_token_reply>\n");
+}
+
+void
+web_manager_info(struct buf *b, const struct user_info *u, bool founder)
+{
+	static const char in[] = "    ";
+
+	buf_printf(b, "%s<am_get_info_reply>\n    <success/>\n", declaration);
+	put_int(b, in, "id", u->id);
+	put_encoded(b, "name", u->name);
+	put_encoded(b, "country", u->country);
+	put_str(b, in, "weak_auth",
+	    account_weak_key(b->a, u->id, u->authenticator, u->passwd_hash));
+	put_str(b, in, "cpid", external_cpid(b->a, u));
+	put_int(b, in, "has_profile", u->has_profile != 0);
+	put_int(b, in, "create_time", u->create_time);
+	put_encoded(b, "global_prefs", u->global_prefs);
+	put_encoded(b, "project_prefs", u->project_prefs);
+	put_encoded(b, "url", u->url);
+	put_int(b, in, "send_email", u->send_email);
+	put_int(b, in, "show_hosts", u->show_hosts);
+	put_int(b, in, "teamid", u->teamid);
+	put_encoded(b, "venue", u->venue);
+	if (u->postal_code[0] != '\0')
+		put_encoded(b, "postal_code", u->postal_code);
+	if (founder)
+		buf_puts(b, "    <teamfounder/>\n");
+	buf_puts(b, "</am_get_info_reply>\n");
+}
+
+static void
+put_host(struct buf *b, const struct host *h)
+{
+	static const char in[] = "        ";
+
+	buf_puts(b, "    <host>\n");
+	put_int(b, in, "id", h->id);
+	put_int(b, in, "create_time", h->create_time);
+	put_int(b, in, "rpc_seqno", h->rpc_seqno);
+	put_int(b, in, "rpc_time", h->rpc_time);
+	put_str(b, in, "host_cpid", h->host_cpid);
+	put_str(b, in, "domain_name", h->domain_name);
+	put_f64(b, in, "total_credit", h->total_credit);
+	put_f64(b, in, "expavg_credit", h->expavg_credit);
+	put_f64(b, in, "expavg_time", h->expavg_time);
+	put_int(b, in, "p_ncpus", h->p_ncpus);
+	put_str(b, in, "p_vendor", h->p_vendor);
+	put_str(b, in, "p_model", h->p_model);
+	put_f64(b, in, "p_fpops", h->p_fpops);
+	put_f64(b, in, "p_iops", h->p_iops);
+	put_f64(b, in, "m_nbytes", h->m_nbytes);
+	put_str(b, in, "os_name", h->os_name);
+	put_str(b, in, "os_version", h->os_version);
+	put_str(b, in, "venue", h->venue);
+	buf_puts(b, "    </host>\n");
+}
+
+void
+web_user(struct buf *b, const struct user_info *u, bool own, const struct host *h,
+    size_t nhosts)
+{
+	static const char in[] = "    ";
+
+	buf_printf(b, "%s<user>\n", declaration);
+	put_int(b, in, "id", u->id);
+	put_str(b, in, "cpid", external_cpid(b->a, u));
+	put_int(b, in, "create_time", u->create_time);
+	put_str(b, in, "name", u->name);
+	if (u->country[0] != '\0')
+		put_str(b, in, "country", u->country);
+	put_f64(b, in, "total_credit", u->total_credit);
+	put_f64(b, in, "expavg_credit", u->expavg_credit);
+	put_f64(b, in, "expavg_time", u->expavg_time);
+	put_int(b, in, "teamid", u->teamid);
+	if (u->url[0] != '\0')
+		put_str(b, in, "url", u->url);
+	put_int(b, in, "has_profile", u->has_profile != 0);
+	if (own)
+		put_str(b, in, "venue", u->venue);
+	for (size_t i = 0; own && i < nhosts; i++)
+		put_host(b, &h[i]);
+	buf_puts(b, "</user>\n");
+}
+
+static void
+put_team(struct buf *b, const char *in, const struct team *t)
+{
+	const char *more = arena_printf(b->a, "%s    ", in);
+
+	buf_printf(b, "%s<team>\n", in);
+	put_int(b, more, "id", t->id);
+	put_int(b, more, "create_time", t->create_time);
+	put_int(b, more, "userid", t->userid);
+	put_str(b, more, "name", t->name);
+	put_str(b, more, "url", t->url);
+	put_int(b, more, "type", t->type);
+	put_str(b, more, "country", t->country);
+	put_str(b, more, "description", t->description);
+	put_int(b, more, "nusers", t->nusers);
+	put_int(b, more, "joinable", t->joinable);
+	put_f64(b, more, "total_credit", t->total_credit);
+	put_f64(b, more, "expavg_credit", t->expavg_credit);
+	put_f64(b, more, "expavg_time", t->expavg_time);
+	buf_printf(b, "%s</team>\n", in);
+}
+
+void
+web_teams(struct buf *b, const struct team *t, size_t n, bool many)
+{
+	buf_printf(b, "%s%s", declaration, many ? "<teams>\n" : "");
+	for (size_t i = 0; i < n; i++)
+		put_team(b, many ? "    " : "", &t[i]);
+	if (many)
+		buf_puts(b, "</teams>\n");
+}
+
+/* --- notices --- */
+
+/* Clients show descriptions as HTML; its text has no '>', so it cannot end the CDATA.
+ */
+static void
+put_description(struct buf *b, const char *text)
+{
+	buf_puts(b, "    <description><![CDATA[");
+	for (; *text != '\0'; text++) {
+		size_t n = strcspn(text, "\n");
+
+		put_text(b, arena_memdup(b->a, text, n));
+		text += n;
+		if (*text == '\0')
+			break;
+		buf_puts(b, "<br>\n");
+	}
+	buf_puts(b, "]]></description>\n");
+}
+
+void
+web_notices(struct buf *b, const char *project, const char *master_url,
+    const struct notice *v, size_t n)
+{
+	static const char in[] = "    ";
+	char when[30];
+
+	buf_printf(b, "%s<rss version=\"2.0\">\n<channel>\n", declaration);
+	put_str(b, "", "title", project);
+	put_str(b, "", "link", master_url);
+	put_str(b, "", "description", "Notices");
+	for (size_t i = 0; i < n; i++) {
+		buf_puts(b, "<item>\n");
+		put_str(b, in, "title", v[i].title);
+		put_str(b, in, "link", master_url);
+		buf_puts(b, "    <guid isPermaLink=\"false\">");
+		put_text(b, master_url);
+		put_text(b, v[i].name);
+		buf_puts(b, "</guid>\n");
+		put_description(b, v[i].text);
+		put_str(b, in, "pubDate", clock_http(v[i].time, when));
+		buf_puts(b, "</item>\n");
+	}
+	buf_puts(b, "</channel>\n</rss>\n");
+}

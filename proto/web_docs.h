@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Documents that account managers, statistics sites, installers and readers of notices
+ * fetch (wire.md 7.6).
+ */
+#ifndef PROTO_WEB_DOCS_H
+#define PROTO_WEB_DOCS_H
+
+#include <stdbool.h>
+#include "lib/buf.h"
+#include "model/rows.h"
+
+/* A weak key "<id>_<32 hex>" and the key of notices (wire.md 2.9, 3.1). */
+char *account_weak_key(struct arena *, int64_t id, const char *key, const char *passwd);
+char *account_rss_key(struct arena *, int64_t id, const char *key, const char *passwd);
+
+/* <login_token_reply>; stock clients read it.  team "": none. */
+void web_login_token(struct buf *, const struct user_info *, const char *team);
+/* <am_get_info_reply>; founder: of his team. */
+void web_manager_info(struct buf *, const struct user_info *, bool founder);
+/* An element of that name with nothing but <success/>. */
+void web_success(struct buf *, const char *root);
+/* <user>; hosts only with own, as is what the public need not know. */
+void web_user(struct buf *, const struct user_info *, bool own, const struct host *,
+    size_t nhosts);
+/* <team>, or with many <teams> around any number of them. */
+void web_teams(struct buf *, const struct team *, size_t n, bool many);
+
+struct notice {
+	const char *title, *text; /* plain text, UTF-8 */
+	const char *name;         /* unique: makes its guid */
+	int64_t time;
+};
+/* RSS 2.0; master_url is the site and part of each guid. */
+void web_notices(struct buf *, const char *project, const char *master_url,
+    const struct notice *, size_t n);
+
+#endif
