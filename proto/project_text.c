@@ -7,8 +7,8 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include "lib/crypt.h"
 #include "lib/text.h"
+#include "proto/web_docs.h"
 #include "lib/banned.h"
 
 enum { DEPTH_MAX = 8, NAME_MAX = 40 };
@@ -245,15 +245,10 @@ project_text_check(struct arena *a, enum project_text kind, const char *in, size
 
 /* --- what stands for what --- */
 
-/* ID_MD5(parts), the form of the account's derived keys. */
 static char *
-derived_key(struct arena *a, const struct user *u, const char *more)
+weak_key(struct arena *a, const struct user *u)
 {
-	char md5[MD5_HEX];
-
-	md5_text(
-	    arena_printf(a, "%s%s%s", u->authenticator, u->passwd_hash, more), md5);
-	return arena_printf(a, "%" PRId64 "_%s", u->id, md5);
+	return account_weak_key(a, u->id, u->authenticator, u->passwd_hash);
 }
 
 static const char *
@@ -263,11 +258,11 @@ value(struct arena *a, enum fill i, const struct text_fill *x)
 
 	switch (i) {
 	case FILL_authenticator:
-		return x->weak_auth ? derived_key(a, u, "") : u->authenticator;
+		return x->weak_auth ? weak_key(a, u) : u->authenticator;
 	case FILL_weak_auth:
-		return derived_key(a, u, "");
+		return weak_key(a, u);
 	case FILL_rss_auth:
-		return derived_key(a, u, "notify_rss");
+		return account_rss_key(a, u->id, u->authenticator, u->passwd_hash);
 	case FILL_hostid:
 		return arena_printf(a, "%" PRId64, x->hostid);
 	case FILL_master_url:

@@ -10,6 +10,7 @@
 #include "db/entity.h"
 #include "lib/crypt.h"
 #include "rules/sched/identity.h"
+#include "proto/web_docs.h"
 #include "lib/banned.h"
 
 /*
@@ -31,15 +32,6 @@ weak_key_user(const char *key)
 	return end != key && *end == '_' && id > 0 ? id : 0;
 }
 
-static bool
-weak_key_fits(struct arena *a, const struct user *u, const char *key)
-{
-	char md5[MD5_HEX];
-
-	md5_text(arena_printf(a, "%s%s", u->authenticator, u->passwd_hash), md5);
-	return secret_equal(arena_printf(a, "%lld_%s", (long long)u->id, md5), key);
-}
-
 /* Is the key this account's?  Sets weak_auth. */
 static bool
 key_fits(struct rpc *x, const struct user *u)
@@ -51,7 +43,8 @@ key_fits(struct rpc *x, const struct user *u)
 		return false;
 	if (secret_equal(u->authenticator, key))
 		return true;
-	x->weak_auth = weak_key_fits(x->a, u, key);
+	x->weak_auth = secret_equal(
+	    account_weak_key(x->a, u->id, u->authenticator, u->passwd_hash), key);
 	return x->weak_auth;
 }
 

@@ -29,8 +29,10 @@ struct options {
 static struct fcgi_terms
 terms(void *ctx)
 {
-	const struct project *p = ctx;
+	struct project *p = ctx;
+	struct fail f = { 0 };
 
+	project_configure(p, &f); /* whoever answers says what was wrong with it */
 	return (struct fcgi_terms){ .body_max = (size_t)p->conf->max_request_bytes,
 		.proxies = p->conf->trusted_proxies };
 }
@@ -150,7 +152,8 @@ serve_once(struct project *p, const struct options *o)
 	x.seed = o->seed != 0 ? o->seed : random_seed();
 	e = project_configure(p, &f);
 	if (e == OK)
-		e = read_stdin(&a, terms(p).body_max, &in, &x.in_n, &f);
+		e = read_stdin(
+		    &a, (size_t)p->conf->max_request_bytes, &in, &x.in_n, &f);
 	if (e != OK) {
 		fprintf(stderr, "scheduler: %s\n", f.detail);
 		return err_exit(e);

@@ -412,8 +412,10 @@ handle(void *ctx, const struct fcgi_request *rq, struct fcgi_reply *rp)
 static struct fcgi_terms
 terms(void *ctx)
 {
-	const struct web *w = ctx;
+	struct web *w = ctx;
+	struct fail f = { 0 };
 
+	project_configure(&w->p, &f); /* whoever answers says what was wrong with it */
 	return (struct fcgi_terms){ .body_max = BODY_MAX,
 		.proxies = w->p.conf->trusted_proxies };
 }
