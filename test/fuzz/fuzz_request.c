@@ -48,13 +48,21 @@ written_again(struct arena *a, const struct request *q)
 }
 
 /*
- * A name that no server ever gave may be too long when it is escaped: who made it up
- * waits in vain for its ack.
+ * A name of a report that is no result's and, escaped, too long for a client to read:
+ * it is acked in vain.
  */
 static bool
-excused(const char *violation)
+ack_is_cut(const struct request *q)
 {
-	return strstr(violation, "<name> of") != NULL;
+	for (size_t i = 0; i < q->nreports; i++) {
+		size_t n = 0;
+
+		for (const char *p = q->reports[i].name; *p != '\0'; p++)
+			n += strchr("&<\t\n\r", *p) != NULL ? 5 : 1;
+		if (n > 255)
+			return true;
+	}
+	return false;
 }
 
 /* A request without host id makes a new host. */
@@ -73,10 +81,10 @@ answered(struct arena *a, const struct request *q, const char *in, size_t n)
 	golden_run(g, &reply);
 	check_reply(&x, in, n, reply.p, reply.n);
 	for (size_t i = 0; i < x.n; i++) {
-		if (excused(x.v[i]))
+		if (strstr(x.v[i], "ack") != NULL && ack_is_cut(q))
 			continue;
 		fprintf(stderr, "%s\n%s", x.v[i], reply.p);
-		assert(!"a reply that clients do not take whole");
+		assert(!"a reply that clients take whole");
 	}
 }
 

@@ -22,6 +22,11 @@ static const char *const templates[] = {
 #undef INPUT
 #undef OUTPUT
 };
+static const char *const prefs[] = {
+#define CASE(venue, text, want) text,
+#include "test/unit/prefs_cases.def"
+#undef CASE
+};
 
 static struct arena a;
 
@@ -72,6 +77,7 @@ main(int argc, char **argv)
 	}
 	if (write_all(argv[1], "request", requests, N(requests), &f) != OK ||
 	    write_all(argv[1], "templates", templates, N(templates), &f) != OK ||
+	    write_all(argv[1], "prefs", prefs, N(prefs), &f) != OK ||
 	    write_keys(argv[1], &f) != OK) {
 		fprintf(stderr, "seeds: %s\n", f.detail);
 		return 1;
