@@ -23,6 +23,9 @@ struct project_prefs { /* all zero: nothing was chosen, everything is allowed */
 	 * "ATI", "intel_gpu", "apple_gpu", or a generic model. */
 	char **no_rsc;
 	size_t nno_rsc;
+	/* All elements at the venue, well-formed: for those that only the project
+	 * knows.  NULL = none. */
+	char *text;
 };
 
 /* Is no work wanted for this type of resource (a type of request.resources)? */

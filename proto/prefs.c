@@ -164,6 +164,7 @@ prefs_project(struct arena *a, const char *text, const char *venue)
 	block = find_venue(&nm, venue);
 	if (block != NULL && well_formed(a, block->p, block->n, &inside))
 		nm = inside;
+	in.p.text = nm.text.p;
 	read_into(a, &nm, project_root, &in);
 	take_apps(a, &nm, &in);
 	take_no_rsc(a, &nm, &in);

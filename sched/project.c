@@ -13,6 +13,7 @@
 #include "lib/clock.h"
 #include "lib/fs.h"
 #include "lib/log.h"
+#include "proto/plan_class.h"
 #include "lib/banned.h"
 
 enum { CATALOG_AGE_S = 60, KEY_MAX = 16 << 10, OLD_KEYS_MAX = 100 };
@@ -104,8 +105,40 @@ disconnect(struct project *p)
 	arena_free(&p->cat_arena);
 }
 
-enum err
-project_configure(struct project *p, struct fail *f)
+/* What is wrong is for the log: clients are served all the same. */
+static void
+load_classes(struct project *p)
+{
+	char path[4096 + sizeof("/" PLAN_CLASS_FILE)];
+	struct pc_remark *remarks;
+	struct fail f = { 0 };
+	int64_t mtime;
+	size_t n;
+	enum err e;
+
+	snprintf(path, sizeof(path), "%s/" PLAN_CLASS_FILE, p->conf->project_dir);
+	mtime = fs_mtime(path);
+	if (mtime == p->classes_mtime)
+		return;
+	arena_reset(&p->class_arena);
+	p->classes = NULL;
+	p->classes_mtime = mtime;
+	if (mtime == -1)
+		return;
+	e = plan_classes_load(&p->class_arena, path, &p->classes, &remarks, &n, &f);
+	if (e != OK)
+		log_err("%s; no version with a plan class is sent", f.detail);
+	for (size_t i = 0; i < n; i++)
+		if (remarks[i].out)
+			log_err("%s:%d: plan class \"%s\" cannot be used: %s", path,
+			    remarks[i].line, remarks[i].class, remarks[i].text);
+		else
+			log_warn("%s:%d: plan class \"%s\": %s", path, remarks[i].line,
+			    remarks[i].class, remarks[i].text);
+}
+
+static enum err
+read_config(struct project *p, struct fail *f)
 {
 	char path[4096 + sizeof("/config.xml")];
 	struct conf *read;
@@ -141,12 +174,24 @@ project_configure(struct project *p, struct fail *f)
 }
 
 enum err
+project_configure(struct project *p, struct fail *f)
+{
+	enum err e = read_config(p, f);
+
+	if (e == OK)
+		load_classes(p);
+	return e;
+}
+
+enum err
 project_find(struct project *p, const char *program, const char *dir, bool log_to_file,
     struct fail *f)
 {
 	enum err e;
 
-	*p = (struct project){ .program = program, .log_to_file = log_to_file };
+	*p = (struct project){
+		.program = program, .log_to_file = log_to_file, .classes_mtime = -1
+	};
 	e = conf_find_project(&p->home, dir, &p->dir, f);
 	if (e == OK)
 		use_defaults(p);
@@ -191,8 +236,10 @@ project_connect(struct project *p, int64_t now, struct fail *f)
 	if (e ==
 	    E_RETRY) /* the connection was lost just now: once more, then give up */
 		e = db_ready(p->db, f) == OK ? load_catalog(p, now, f) : E_DB;
-	if (e == OK)
+	if (e == OK) {
+		p->cat->classes = p->classes;
 		return OK;
+	}
 	db_close(p->db);
 	p->db = NULL;
 	return e == E_CONFIG || e == E_DISK_FULL ? e : E_DB;
@@ -253,6 +300,7 @@ project_close(struct project *p)
 	for (enum project_text i = 0; i < PROJECT_TEXTS; i++)
 		arena_free(&p->admin_texts[i].a);
 	disconnect(p);
+	arena_free(&p->class_arena);
 	arena_free(&p->key_arena);
 	arena_free(&p->conf_arena);
 	arena_free(&p->home);

@@ -25,13 +25,15 @@ struct project {
 	const char *program; /* for the log */
 	char *dir;
 	bool log_to_file;
-	struct arena home, conf_arena, cat_arena, key_arena;
+	struct arena home, conf_arena, cat_arena, key_arena, class_arena;
 	struct conf *conf; /* never NULL: defaults when config.xml cannot be used */
 	bool usable;       /* conf is the project's */
 	int64_t conf_mtime;
 	struct db *db;       /* NULL: not connected */
 	struct catalog *cat; /* NULL: not loaded yet */
 	int64_t cat_loaded, reread_mtime;
+	struct plan_classes *classes; /* NULL: the project has no such file */
+	int64_t classes_mtime;        /* of the file; -1 = there is none */
 	struct reply_keys keys;
 	struct copies copies;
 	struct admin_text admin_texts[PROJECT_TEXTS];
@@ -46,7 +48,10 @@ struct project {
 enum err project_find(struct project *, const char *program, const char *dir,
     bool log_to_file, struct fail *);
 
-/* Reads config.xml and keys again if the file changed.  E_CONFIG: conf holds defaults.
+/*
+ * Reads config.xml and keys again if the file changed, and so plan_class_spec.xml.
+ * E_CONFIG: conf holds defaults.  Without usable plan classes versions that have one
+ * are not sent; that is logged once for each state of the file.
  */
 enum err project_configure(struct project *, struct fail *);
 

@@ -19,7 +19,9 @@
 #include "lib/fs.h"
 #include "lib/http.h"
 #include "lib/rng.h"
+#include "proto/plan_class.h"
 #include "tools/privilege.h"
+#include "tools/program.h"
 #include "tools/supervise.h"
 #include "lib/banned.h"
 
@@ -301,6 +303,23 @@ make_keys(struct ctx *x)
 	return e;
 }
 
+/* There are no plan classes but those of the project's own file. */
+static enum err
+make_classes(struct ctx *x)
+{
+	const char *from = program_data(x->a, PLAN_CLASS_FILE);
+	const char *to = project_path(x->a, x->cf, PLAN_CLASS_FILE);
+	enum err e;
+
+	if (from == NULL)
+		return FAIL(x->f, E_CONFIG, "%s is not installed with this program",
+		    PLAN_CLASS_FILE);
+	e = fs_copy(from, to, 0644, x->f);
+	if (e == OK)
+		ctx_said(x, "created", "%s (plan classes, to be changed)", to);
+	return e;
+}
+
 static enum err
 make_database(struct ctx *x, struct create *c)
 {
@@ -345,6 +364,8 @@ make_all(struct ctx *x, struct create *c)
 		e = make_tree(x);
 	if (e == OK)
 		e = make_keys(x);
+	if (e == OK)
+		e = make_classes(x);
 	if (e == OK)
 		e = create_web(x, c, x->f);
 	if (e == OK)

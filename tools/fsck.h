@@ -36,6 +36,8 @@ void fsck_found(
 
 /* --- fsck_rows.c --- */
 enum err fsck_rows(struct fsck *);
+/* --- fsck_classes.c: versions, and plan_class_spec.xml --- */
+enum err fsck_classes(struct fsck *);
 /* --- fsck_files.c --- */
 enum err fsck_files(struct fsck *);   /* rows of large files, and their files */
 enum err fsck_uploads(struct fsck *); /* files, and the results that they are of */

@@ -12,12 +12,14 @@
 #include "lib/fs.h"
 #include "proto/blob.h"
 #include "tools/catalog.h"
+#include "tools/plan_class.h"
 #include "lib/banned.h"
 
 enum { SIGNATURE_MAX = 4096 };
 
 struct version_opts {
 	const char *main, *key, *api_version;
+	bool any_class;
 };
 
 #define FIELD(name) offsetof(struct version_opts, name)
@@ -27,6 +29,8 @@ static const struct opt version_options[] = {
 	{ "sign-with", OPT_TEXT, FIELD(key), "KEY",
 	    "Private key; default keys/code_sign_private of the project, if there is "
 	    "no FILE.sig." },
+	{ "any-class", OPT_FLAG, FIELD(any_class), NULL,
+	    "Also a plan class that plan_class_spec.xml does not have, or not yet." },
 	{ "api-version", OPT_TEXT, FIELD(api_version), "V",
 	    "Version of the BOINC API in the program, if it uses that." },
 	{ 0 },
@@ -245,6 +249,25 @@ insert(struct ctx *x, const struct version *v, const char *api_version)
 	return e;
 }
 
+/* A version of a class that nobody knows would never be sent. */
+static enum err
+check_class(struct ctx *x, const char *class, bool any)
+{
+	const char *why;
+	enum err e = ctx_conf(x);
+
+	if (e == OK)
+		e = plan_class_known(x, class, &why);
+	if (e != OK || why == NULL)
+		return e;
+	if (!any)
+		return FAIL(x->f, E_BADREQ,
+		    "plan class %s: %.250s; add it there, or give --any-class", class,
+		    why);
+	ctx_said(x, "to do", "plan class %s: %s", class, why);
+	return OK;
+}
+
 static enum err
 version_add_run(struct ctx *x, const void *opts, char **args, size_t n)
 {
@@ -261,6 +284,8 @@ version_add_run(struct ctx *x, const void *opts, char **args, size_t n)
 			    "0123456789_-.") != strlen(v.class))
 		return ctx_usage(
 		    x, "plan class \"%s\": letters, digits and _ - . only", v.class);
+	if (e == OK)
+		e = check_class(x, v.class, o->any_class);
 	if (e == OK)
 		e = tools_catalog(x, &c);
 	if (e == OK)
@@ -286,10 +311,11 @@ const struct cmd cmd_version_add = { .name = "version add",
 	.min_args = 4,
 	.max_args = -1,
 	.purpose = "add a build of an app",
-	.about =
-	    "Copies the files to the download directory, signs them and makes the "
-	    "version\n"
-	    "known.  A version is never changed: another build needs another number.",
+	.about = "Copies the files to the download directory, signs them and makes the "
+		 "version\n"
+		 "known.  A version is never changed: another build needs another "
+	         "number.  CLASS is a\n"
+		 "plan class of plan_class_spec.xml.",
 	.opts = version_options,
 	.opts_size = sizeof(struct version_opts),
 	.run = version_add_run };

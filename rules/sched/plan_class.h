@@ -13,8 +13,8 @@
 struct plan_class_host { /* the host, its account and preferences */
 	const struct request *req;
 	int64_t userid;
-	const char *project_prefs; /* of the account, XML; NULL or "" = none */
-	const char *venue;         /* of the host; NULL or "" = none */
+	/* The account's at the host's venue: snapshot.project_prefs.text; may be NULL. */
+	const char *project_prefs;
 	int32_t ncpus;             /* usable ones, preferences applied */
 	double p_fpops;            /* of one CPU, made plausible, > 0 */
 	double usable_ram;         /* bytes */

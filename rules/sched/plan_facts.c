@@ -261,10 +261,32 @@ has_word(const char *s, const char *word)
 	return false;
 }
 
+/* What systems call the same thing. */
+static const char *
+synonym(const char *word)
+{
+	static const char *const names[][2] = {
+		{ "sse3", "pni" },
+		{ "sse4_1", "sse4.1" },
+		{ "sse4_2", "sse4.2" },
+		{ "avx", "avx1.0" },
+	};
+
+	for (size_t i = 0; i < N(names); i++)
+		for (size_t k = 0; k < 2; k++)
+			if (strcasecmp(word, names[i][k]) == 0)
+				return names[i][1 - k];
+	return word;
+}
+
 bool
 plan_has_feature(const struct request *rq, const char *word)
 {
-	return has_word(rq->host.p_features, word) || has_word(rq->host.p_model, word);
+	const char *other = synonym(word), *f = rq->host.p_features,
+		   *m = rq->host.p_model; /* old clients put them there */
+
+	return has_word(f, word) || has_word(f, other) || has_word(m, word) ||
+	       has_word(m, other);
 }
 
 const char *

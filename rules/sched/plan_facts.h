@@ -30,7 +30,7 @@ plan_number plan_never, plan_client_version, plan_wu_id_or_most, plan_wu_id_or_n
     plan_gpu_peak_flops, plan_has_double;
 plan_text plan_summary, plan_cpu_vendor, plan_cpu_model;
 
-/* Is word among the processor's features, letters' case aside? */
+/* Is word, or another system's word for it, among the processor's features? */
 bool plan_has_feature(const struct request *, const char *word);
 /* The device that the class uses, the processor if it needs none; NULL: not there. */
 const struct rq_resource *plan_device(

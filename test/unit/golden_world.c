@@ -9,6 +9,7 @@
 #include "lib/crypt.h"
 #include "lib/xml.h"
 #include "model/states.h"
+#include "proto/plan_class.h"
 #include "proto/prefs.h"
 #include "rules/sched/decide.h"
 #include "rules/sched/identity.h"
@@ -32,6 +33,7 @@ static const struct col world_cols[] = {
 	W(waited, bool, snap.waited),
 	W(email_hash, str, snap.email_hash),
 	W(team_name, str, snap.team_name),
+	W(plan_classes, str, plan_classes),
 };
 #define F(member, type)                                                                \
 	{                                                                              \
@@ -441,6 +443,24 @@ make_conf(struct reader *r)
 	ck_assert_msg(n == 0, "option: %s", n == 0 ? "" : remarks[0].text);
 }
 
+/* A golden case may not have a class that is out: the file is part of the test. */
+static const struct plan_classes *
+make_classes(struct golden *g)
+{
+	struct plan_classes *all;
+	struct pc_remark *remarks;
+	struct fail f = { 0 };
+	size_t n;
+
+	if (g->plan_classes[0] == '\0')
+		return NULL;
+	ck_assert_msg(plan_classes_parse(g->a, "plan_classes", g->plan_classes,
+			  strlen(g->plan_classes), &all, &remarks, &n, &f) == OK,
+	    "%s", f.detail);
+	ck_assert_msg(n == 0, "plan classes: %s", n == 0 ? "" : remarks[0].text);
+	return all;
+}
+
 static const char *
 old_key_signature(void *ctx, const char *client_key, int32_t version)
 {
@@ -478,7 +498,7 @@ golden_world(struct arena *a, const struct request *q, char *defaults, const cha
 		expand_rows(&r, k);
 	g->cat = (struct catalog){ r.rows[APP].rows, r.rows[APP].n,
 		r.rows[PLATFORM].rows, r.rows[PLATFORM].n, r.rows[VERSION].rows,
-		r.rows[VERSION].n, NULL };
+		r.rows[VERSION].n, make_classes(g) };
 	g->snap.cat = &g->cat;
 	g->snap.user = *(struct user *)start_of(&r, USER);
 	if (g->snap.email_hash[0] == '\0') {

@@ -26,6 +26,7 @@ struct golden {
 	const struct request *req;
 	struct snapshot snap;
 	struct catalog cat;
+	char *plan_classes; /* text of plan_class_spec.xml; "" = none */
 	struct reply_keys keys;
 	struct decision *dec;
 };

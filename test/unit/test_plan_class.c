@@ -61,6 +61,17 @@
 	"<coprocs><coproc_apple_gpu><count>1</count><model>M2</model>"                 \
 	"<have_metal>1</have_metal><metal_support>5001</metal_support>"                \
 	"<peak_flops>1e12</peak_flops></coproc_apple_gpu></coprocs>"
+#define CUDA12                                                                         \
+	"<coprocs><coproc_cuda><count>1</count><name>RTX 4090</name>"                  \
+	"<have_cuda>1</have_cuda><have_opencl>1</have_opencl>"                         \
+	"<cudaVersion>12040</cudaVersion><drvVersion>55054</drvVersion>"               \
+	"<totalGlobalMem>25000000000</totalGlobalMem><major>8</major><minor>9</minor>" \
+	"<coproc_opencl><opencl_device_version>OpenCL 3.0 CUDA"                        \
+	"</opencl_device_version></coproc_opencl></coproc_cuda></coprocs>"
+#define OLD_AMD                                                                        \
+	"<coprocs><coproc_ati><count>1</count><name>HD 4850</name>"                    \
+	"<have_cal>1</have_cal><CALVersion>1.4.1385</CALVersion>"                      \
+	"<localRAM>512</localRAM><amdrt_detected/></coproc_ati></coprocs>"
 #define GENERIC                                                                        \
 	"<coprocs><coproc><type>SPE</type><count>6</count>"                            \
 	"<peak_flops>1e11</peak_flops></coproc></coprocs>"
@@ -269,6 +280,77 @@ START_TEST(chance)
 }
 END_TEST
 
+/* --- the classes that a project starts with --- */
+
+static const struct {
+	const char *class, *request;
+	enum reason why;
+	const char *type;
+} samples[] = {
+#define SAMPLE(class, request, reason, type) { class, request, WHY_##reason, type },
+#include "test/unit/plan_class_sample.def"
+#undef SAMPLE
+};
+
+static struct plan_classes *
+sample_classes(struct arena *a)
+{
+	const char *top = getenv("srcdir");
+	struct fail f = { 0 };
+	struct plan_classes *all;
+	struct pc_remark *r;
+	size_t n;
+
+	ck_assert_msg(
+	    plan_classes_load(a,
+		arena_printf(a, "%s/tools/" PLAN_CLASS_FILE, top == NULL ? "." : top),
+		&all, &r, &n, &f) == OK,
+	    "%s", f.detail);
+	ck_assert_msg(n == 0, "%s", n == 0 ? "" : r[0].text);
+	return all;
+}
+
+START_TEST(sample)
+{
+	const struct plan_class *pc;
+	struct class_use got_use;
+	enum reason got;
+	struct world w;
+
+	world_make(&w, samples[_i].request, "");
+	pc = plan_class_named(sample_classes(&w.a), samples[_i].class);
+	ck_assert_msg(pc != NULL, "no class %s", samples[_i].class);
+	got = plan_class_use(&w.a, pc, &w.host, &w.job, NULL, &got_use);
+	ck_assert_msg(got == samples[_i].why, "%s with %s gives %s", samples[_i].class,
+	    samples[_i].request, reason_code(got));
+	if (got == WHY_NONE)
+		ck_assert_str_eq(got_use.type, samples[_i].type);
+	arena_free(&w.a);
+}
+END_TEST
+
+/* Each of them fits some request of the table, and not every one. */
+START_TEST(every_sample)
+{
+	struct arena a = { 0 };
+	const struct plan_classes *all = sample_classes(&a);
+
+	for (size_t i = 0; i < all->n; i++) {
+		bool good = false, bad = false;
+
+		for (size_t k = 0; k < N(samples); k++) {
+			if (strcmp(samples[k].class, all->classes[i].name) != 0)
+				continue;
+			good = good || samples[k].why == WHY_NONE;
+			bad = bad || samples[k].why != WHY_NONE;
+		}
+		ck_assert_msg(good && (bad || strcmp(all->classes[i].name, "nci") == 0),
+		    "%s is not tried", all->classes[i].name);
+	}
+	arena_free(&a);
+}
+END_TEST
+
 /* --- the file --- */
 
 static const struct {
@@ -360,6 +442,8 @@ UNIT_MAIN("plan_class", {
 	ADD(no_class);
 	ADD(no_work);
 	ADD(chance);
+	ADD_LOOP(sample, N(samples));
+	ADD(every_sample);
 	ADD_LOOP(spec, N(specs));
 	ADD(not_xml);
 	ADD(not_there);

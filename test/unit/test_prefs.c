@@ -48,6 +48,25 @@ START_TEST(project)
 }
 END_TEST
 
+/* Elements that only the project knows are those of the venue. */
+START_TEST(own_elements)
+{
+	static const char text[] = "<project_preferences><fast>1</fast>"
+				   "<venue name=\"home\"><fast>2</fast></venue>"
+				   "</project_preferences>";
+	struct arena a = { 0 };
+	const char *outside = prefs_project(&a, text, "").text;
+	const char *home = prefs_project(&a, text, "home").text;
+
+	ck_assert_ptr_nonnull(strstr(outside, "<fast>1</fast>"));
+	ck_assert_ptr_null(strstr(outside, "<fast>2</fast>"));
+	ck_assert_ptr_nonnull(strstr(home, "<fast>2</fast>"));
+	ck_assert_ptr_null(strstr(home, "<fast>1</fast>"));
+	ck_assert_ptr_null(prefs_project(&a, "", "").text);
+	arena_free(&a);
+}
+END_TEST
+
 START_TEST(no_text_at_all)
 {
 	struct arena a = { 0 };
@@ -117,6 +136,7 @@ END_TEST
 
 UNIT_MAIN("prefs", {
 	ADD_LOOP(project, N(cases));
+	ADD(own_elements);
 	ADD(no_text_at_all);
 	ADD_LOOP(global, N(globals));
 	ADD(any_bytes);

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Versions whose plan class is not to be had are never sent, and nothing else says so.
+ */
+#include <string.h>
+#include "proto/plan_class.h"
+#include "tools/catalog.h"
+#include "tools/fsck.h"
+#include "lib/banned.h"
+
+/* Classes that are out; a file that is not XML is one finding. */
+static void
+spec_findings(struct fsck *k, const char *path, struct plan_classes **all)
+{
+	struct pc_remark *r;
+	struct fail f = { 0 };
+	size_t n;
+	enum err e = plan_classes_load(&k->round, path, all, &r, &n, &f);
+
+	if (e != OK && e != E_NOTFOUND)
+		fsck_found(k, FSCK_SPEC_CLASS, "of any name", f.detail, false);
+	for (size_t i = 0; i < n; i++)
+		if (r[i].out)
+			fsck_found(k, FSCK_SPEC_CLASS, r[i].class,
+			    arena_printf(
+				&k->round, "line %d: %s", r[i].line, r[i].text),
+			    false);
+}
+
+enum err
+fsck_classes(struct fsck *k)
+{
+	const char *path = project_path(k->x->a, k->x->cf, PLAN_CLASS_FILE);
+	struct plan_classes *all;
+	struct catalog *c;
+	enum err e = tools_catalog(k->x, &c);
+
+	if (e != OK)
+		return e;
+	arena_reset(&k->round);
+	spec_findings(k, path, &all);
+	for (size_t i = 0; i < c->nversions; i++) {
+		const struct app_version *v = &c->versions[i];
+		const struct app *app = catalog_app(c, v->appid);
+		const struct platform *pl = catalog_platform(c, v->platformid);
+
+		if (v->plan_class[0] == '\0' ||
+		    plan_class_named(all, v->plan_class) != NULL)
+			continue;
+		fsck_found(k, FSCK_VERSION_CLASS,
+		    arena_printf(&k->round, "%s %d.%02d %s",
+			app == NULL ? "?" : app->name, v->version_num / 100,
+			v->version_num % 100, pl == NULL ? "?" : pl->name),
+		    v->plan_class, false);
+	}
+	arena_reset(&k->round);
+	return OK;
+}

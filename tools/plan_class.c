@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* locus plan-class: the project's classes, and which of them fit a client. */
+#include "tools/plan_class.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "db/entity.h"
+#include "lib/fs.h"
+#include "proto/plan_class.h"
+#include "proto/prefs.h"
+#include "proto/request.h"
+#include "rules/sched/estimate.h"
+#include "rules/sched/plan_class.h"
+#include "tools/human.h"
+#include "tools/json.h"
+#include "tools/table.h"
+#include "lib/banned.h"
+
+struct spec { /* a file, read */
+	const char *path;
+	struct plan_classes *all;
+	struct pc_remark *remarks;
+	size_t nremarks;
+};
+
+static enum err
+load(struct ctx *x, const char *path, struct spec *s)
+{
+	enum err e = path == NULL ? ctx_conf(x) : OK;
+
+	if (e != OK)
+		return e;
+	s->path = path != NULL ? path : project_path(x->a, x->cf, PLAN_CLASS_FILE);
+	e = plan_classes_load(x->a, s->path, &s->all, &s->remarks, &s->nremarks, x->f);
+	if (e == E_NOTFOUND)
+		return ctx_nothing(x,
+		    "%s is not there: versions with a plan class are not sent; the "
+		    "installed data has an example of that name",
+		    s->path);
+	return e;
+}
+
+enum err
+plan_class_known(struct ctx *x, const char *class, const char **why)
+{
+	struct spec s = { 0 };
+	enum err e;
+
+	*why = NULL;
+	if (class[0] == '\0')
+		return OK;
+	e = load(x, NULL, &s);
+	if (e != OK) { /* the cause is the answer, not a failure of the caller */
+		*why = arena_strdup(x->a, x->f->detail);
+		*x->f = (struct fail){ 0 };
+		x->status = 0;
+		return OK;
+	}
+	if (plan_class_named(s.all, class) != NULL)
+		return OK;
+	for (size_t i = 0; i < s.nremarks; i++)
+		if (s.remarks[i].out && strcmp(s.remarks[i].class, class) == 0)
+			*why = arena_printf(x->a, "%s:%d: %s", s.path,
+			    s.remarks[i].line, s.remarks[i].text);
+	if (*why == NULL)
+		*why = arena_printf(x->a, "%s has no class of that name", s.path);
+	return OK;
+}
+
+/* --- check --- */
+
+static enum err
+check_run(struct ctx *x, const void *opts, char **args, size_t n)
+{
+	struct spec s = { 0 };
+	size_t errors = 0;
+	enum err e = load(x, n > 0 ? args[0] : NULL, &s);
+
+	(void)opts;
+	if (e != OK)
+		return e;
+	for (size_t i = 0; i < s.nremarks; i++) {
+		const struct pc_remark *r = &s.remarks[i];
+
+		printf("%s:%d: %s: %s%s%s\n", s.path, r->line,
+		    r->out ? "error" : "warning", r->class,
+		    r->class[0] == '\0' ? "" : ": ", r->text);
+		errors += r->out;
+	}
+	if (errors > 0)
+		return FAIL(x->f, E_CONFIG,
+		    "%zu error%s in %s; the classes with errors are not used", errors,
+		    errors == 1 ? "" : "s", s.path);
+	printf("%s: good, %zu classes\n", s.path, s.all->n);
+	return OK;
+}
+
+const struct cmd cmd_plan_class_check = { .name = "plan-class check",
+	.args = "[FILE]",
+	.max_args = 1,
+	.purpose = "check plan_class_spec.xml",
+	.about =
+	    "Reports classes that cannot be used and why, unknown elements with the "
+	    "nearest\n"
+	    "name, bounds that no computer can meet, and names that mislead clients.\n"
+	    "Exits with 78 if there is an error.",
+	.run = check_run };
+
+/* --- test --- */
+
+struct test_opts {
+	int64_t host;
+	const char *spec, *class;
+};
+
+#define FIELD(name) offsetof(struct test_opts, name)
+static const struct opt test_options[] = {
+	{ "host", OPT_NUMBER, FIELD(host), "ID",
+	    "The account, preferences and venue are those of this host; default: of "
+	    "none." },
+	{ "class", OPT_TEXT, FIELD(class), "NAME", "This class only." },
+	{ "spec", OPT_TEXT, FIELD(spec), "FILE",
+	    "Instead of the project's plan_class_spec.xml." },
+	{ 0 },
+};
+
+/* What the scheduler would load for that host. */
+static enum err
+load_host(struct ctx *x, int64_t id, struct snapshot *s)
+{
+	struct host *host;
+	struct user *user;
+	enum err e = ctx_db(x);
+
+	if (e == OK)
+		e = host_by_id(x->db, x->a, id, &host, x->f);
+	if (e == E_NOTFOUND)
+		return ctx_nothing(x, "there is no host %lld", (long long)id);
+	if (e == OK)
+		e = user_by_id(x->db, x->a, host->userid, &user, x->f);
+	if (e != OK)
+		return e;
+	s->host = *host;
+	s->user = *user;
+	s->project_prefs = prefs_project(x->a, user->project_prefs, host->venue);
+	return OK;
+}
+
+static enum err
+load_request(struct ctx *x, const char *path, struct request **rq)
+{
+	char *text;
+	size_t n;
+	enum err e = ctx_conf(x);
+
+	if (e == OK)
+		e = fs_read(
+		    x->a, path, (size_t)x->cf->max_request_bytes, &text, &n, x->f);
+	return e == OK ? request_parse(x->a, text, n, rq, x->f) : e;
+}
+
+static void
+print_use(struct ctx *x, struct table *t, const struct plan_class *pc, enum reason why,
+    const struct class_use *u)
+{
+	const char *device = u->coproc_count > 0 ? arena_printf(x->a, "%g %s, ",
+						       u->coproc_count, u->type) :
+	                                           "";
+	const char *mem = u->mem_bytes > 0 ? arena_printf(x->a, ", %s of memory",
+						 human_bytes(x->a, u->mem_bytes)) :
+	                                     "";
+
+	table_put(t, pc->name);
+	table_put(t, why == WHY_NONE ? "fits" : "no");
+	if (why != WHY_NONE)
+		table_printf(t, "%s: %s", reason_code(why), reason_text(why));
+	else
+		table_printf(t, "%s%.3g CPUs, %.4g GFLOPS%s%s%s", device, u->avg_ncpus,
+		    u->flops / 1e9, mem, u->cmdline[0] == '\0' ? "" : ", ", u->cmdline);
+}
+
+static json_t *
+use_json(const struct plan_class *pc, enum reason why, const struct class_use *u)
+{
+	if (why != WHY_NONE)
+		return json_pack("{s:s, s:b, s:s, s:s}", "class", pc->name, "fits", 0,
+		    "reason", reason_code(why), "text", reason_text(why));
+	return json_pack("{s:s, s:b, s:o, s:f, s:f, s:f, s:f, s:f, s:s}", "class",
+	    pc->name, "fits", 1, "type", json_text(u->type), "avg_ncpus", u->avg_ncpus,
+	    "coproc_count", u->coproc_count, "gpu_ram_bytes", u->gpu_ram_bytes, "flops",
+	    u->flops, "mem_bytes", u->mem_bytes, "cmdline", u->cmdline);
+}
+
+/* How many classes were told of. */
+static size_t
+tell(struct ctx *x, const struct plan_classes *all, const char *only,
+    const struct plan_class_host *h)
+{
+	struct table t = table_new(x->a, "lll");
+	json_t *list = x->json ? json_array() : NULL;
+	size_t told = 0;
+
+	for (size_t i = 0; i < all->n; i++) {
+		const struct plan_class *pc = &all->classes[i];
+		struct class_use use;
+		enum reason why;
+
+		if (only != NULL && strcmp(only, pc->name) != 0)
+			continue;
+		told++;
+		why = plan_class_use(x->a, pc, h, NULL, NULL, &use);
+		if (x->json)
+			json_array_append_new(list, use_json(pc, why, &use));
+		else
+			print_use(x, &t, pc, why, &use);
+	}
+	if (x->json)
+		json_show(list);
+	else
+		table_print(&t);
+	return told;
+}
+
+static enum err
+test_run(struct ctx *x, const void *opts, char **args, size_t n)
+{
+	const struct test_opts *o = opts;
+	struct snapshot snap = { 0 };
+	struct spec s = { 0 };
+	struct plan_class_host h;
+	struct machine m;
+	struct request *rq;
+	enum err e = load_request(x, args[0], &rq);
+
+	(void)n;
+	if (e == OK)
+		e = load(x, o->spec, &s);
+	if (e == OK && o->host != 0)
+		e = load_host(x, o->host, &snap);
+	if (e != OK)
+		return e;
+	if (o->class != NULL && plan_class_named(s.all, o->class) == NULL)
+		return ctx_nothing(x,
+		    "%s has no usable class %s; locus plan-class check tells more",
+		    s.path, o->class);
+	m = machine_of(x->cf, rq, &snap);
+	h = (struct plan_class_host){ .req = rq,
+		.userid = snap.user.id,
+		.project_prefs = snap.project_prefs.text,
+		.ncpus = m.ncpus,
+		.p_fpops = m.p_fpops,
+		.usable_ram = m.usable_ram };
+	if (tell(x, s.all, o->class, &h) == 0)
+		return ctx_nothing(x, "%s has no usable class", s.path);
+	return OK;
+}
+
+const struct cmd cmd_plan_class_test = { .name = "plan-class test",
+	.args = "REQUEST",
+	.min_args = 1,
+	.max_args = 1,
+	.purpose = "tell which plan classes fit a client, and why the others do not",
+	.about = "REQUEST is what a client sent (see debug_req_reply_dir in "
+		 "config.xml).  Of each class\n"
+		 "it is told what a job would use there, or the first thing that is "
+		 "lacking.  Demands\n"
+		 "on workunits and those by chance are passed over.",
+	.opts = test_options,
+	.opts_size = sizeof(struct test_opts),
+	.run = test_run };
