@@ -44,10 +44,11 @@ gone() { # TEXT SECONDS
 	return 1
 }
 
+# Not by the seed: scenarios with one seed run beside each other.
 free_port() {
 	local port
 	while :; do
-		port=$((20000 + RANDOM % 12000))
+		port=$((20000 + SRANDOM % 12000))
 		(exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || break
 	done
 	echo "$port"
@@ -202,24 +203,27 @@ hosts_stop() {
 stock_ctl() { # NAME COMMAND...
 	local dir=$hosts/$1
 	shift
-	(cd "$dir" && timeout 20 boinccmd --host "127.0.0.1:$(cat gui_port)" --passwd pw "$@" 2>&1)
+	(cd "$dir" && timeout 20 boinccmd --host "127.0.0.1:$(cat gui_port)" \
+		--passwd "$(cat gui_rpc_auth.cfg)" "$@" 2>&1)
 }
 
-stock_new() { # NAME
+# Runs, attached to nothing yet.  OPTIONS are more of cc_config.xml's.
+stock_start() { # NAME [OPTIONS]
 	local dir=$hosts/$1 i
-	mkdir -p "$dir" && host_key "$1" >"$dir.key" || return 1
-	free_port >"$dir/gui_port"
-	printf pw >"$dir/gui_rpc_auth.cfg"
+	mkdir -p "$dir" && free_port >"$dir/gui_port"
+	printf %s "$SRANDOM" >"$dir/gui_rpc_auth.cfg"
 	chmod 600 "$dir/gui_rpc_auth.cfg"
 	cat >"$dir/cc_config.xml" <<-X
 		<cc_config><log_flags><task_debug>1</task_debug><file_xfer>1</file_xfer>
 		<sched_ops>1</sched_ops><sched_op_debug>1</sched_op_debug><unparsed_xml>1</unparsed_xml></log_flags>
-		<options><allow_multiple_clients>1</allow_multiple_clients><ncpus>1</ncpus>
+		<options><allow_multiple_clients>1</allow_multiple_clients>
 		<skip_cpu_benchmarks>1</skip_cpu_benchmarks><dont_contact_ref_site>1</dont_contact_ref_site>
-		<report_results_immediately>1</report_results_immediately></options></cc_config>
+		<report_results_immediately>1</report_results_immediately>
+		${2:-<ncpus>1</ncpus>}</options></cc_config>
 	X
 	cat >"$dir/global_prefs_override.xml" <<-X
 		<global_preferences><run_if_user_active>1</run_if_user_active>
+		<run_gpu_if_user_active>1</run_gpu_if_user_active>
 		<run_on_batteries>1</run_on_batteries><suspend_cpu_usage>0</suspend_cpu_usage>
 		<work_buf_min_days>0.0001</work_buf_min_days>
 		<work_buf_additional_days>0.0001</work_buf_additional_days>
@@ -229,11 +233,18 @@ stock_new() { # NAME
 		--allow_multiple_clients --no_info_fetch --redirectio >/dev/null 2>&1 </dev/null 7>&-) &
 	echo $! >"$dir.pid"
 	for ((i = 0; i < 60; i++)); do
-		stock_ctl "$1" --client_version | grep -q 'Client version' && break
+		stock_ctl "$1" --client_version | grep -q 'Client version' && return
 		sleep 0.5
 	done
-	stock_ctl "$1" --project_attach "$url" "$(cat "$dir.key")"
-	[[ $i -lt 60 ]]
+	return 1
+}
+
+stock_attach() { # NAME: by the key in $hosts/NAME.key
+	stock_ctl "$1" --project_attach "$url" "$(cat "$hosts/$1.key")"
+}
+
+stock_new() { # NAME [OPTIONS]
+	mkdir -p "$hosts" && host_key "$1" >"$hosts/$1.key" && stock_start "$@" && stock_attach "$1"
 }
 
 stock_update() { # all of them, in turn
@@ -271,7 +282,7 @@ events() {
 }
 
 sizes() { # of the large files, all in $data
-	(cd "$data" && stat -c 'size %n %s' -- *)
+	find "$data" -type f -printf 'size %P %s\n'
 }
 
 # The figures of all hosts; what is wrong goes to the file WRONG.
