@@ -193,11 +193,13 @@ enum err snapshot_search(struct db *, struct arena *, const struct conf *,
 enum err snapshot_jobs(struct db *, struct arena *, const struct conf *, size_t from,
     size_t need, int64_t now, struct snapshot *, struct fail *);
 /*
- * Jobs without a file set, at most 4 x need: of each app that the account wants
- * (snapshot.project_prefs), those that it selected first, from a seeded shard on.
+ * Adds jobs without a file set, at most 4 x need: of each app that is marked in unread
+ * (by its place in the catalogue) and that the account wants (snapshot.project_prefs),
+ * those that it selected first, from a seeded shard on.  Takes the mark from those that
+ * were read.
  */
 enum err snapshot_plain(struct db *, struct arena *, const struct conf *, struct rng *,
-    size_t need, struct snapshot *, struct fail *);
+    size_t need, bool *unread, struct snapshot *, struct fail *);
 /* Which workunits among the candidates already have a result with this once value (a
  * user id, or minus a host id). */
 enum err snapshot_user_wus(

@@ -3,6 +3,7 @@
 #include "db/life.h"
 
 #include <assert.h>
+#include "model/resource.h"
 #include "model/states.h"
 #include "lib/banned.h"
 
@@ -142,13 +143,10 @@ result_move(struct db *db, const struct result *was, const struct result *become
 	return matched(e, affected, "result", was->id, f);
 }
 
-/* host_app_version.app_version_id of a result: the client's own programs have one per
- * app and kind. */
 static int64_t
 hav_version(const struct result *r)
 {
-	return r->app_version_id < 0 ? 1000000 * r->appid - r->app_version_id :
-	                               r->app_version_id;
+	return resource_statistics_id(r->appid, r->app_version_id);
 }
 
 enum err

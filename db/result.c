@@ -11,9 +11,6 @@
 #include "model/states.h"
 #include "lib/banned.h"
 
-/* result.app_version_id of the client's own programs: -2 CPU, -3 .. -6 by GPU make. */
-enum { ANON_UNKNOWN = -1, ANON_CPU = -2 };
-
 int64_t
 result_ready(const struct workunit *wu)
 {
@@ -97,14 +94,6 @@ result_xml_docs(struct db *db, struct arena *a, int64_t id, char **xml_doc_in,
 	return OK;
 }
 
-static int64_t
-version_id(const struct dec_send *s)
-{
-	if (s->version != NULL)
-		return s->version->id;
-	return s->resource == 0 ? ANON_CPU : ANON_UNKNOWN;
-}
-
 /* E_RACE if the conditional update matched nothing. */
 static enum err
 matched(enum err e, int64_t affected, const char *what, int64_t id, struct fail *f)
@@ -120,7 +109,7 @@ result_claim(struct db *db, const struct dec_send *s, int64_t hostid, int64_t us
 {
 	int64_t affected = 0;
 	enum err e = db_exec(db, f, &affected, SQL_RESULT_CLAIM, hostid, userid, now,
-	    stored_deadline, version_id(s), s->projected_flops, s->once,
+	    stored_deadline, s->app_version_id, s->projected_flops, s->once,
 	    s->bytes_needed, s->bytes_saved, s->job->id);
 
 	return matched(e, affected, "no longer unsent", s->job->id, f);
@@ -132,7 +121,7 @@ result_resend(struct db *db, const struct dec_send *s, int64_t hostid, int64_t n
 {
 	int64_t affected = 0;
 	enum err e = db_exec(db, f, &affected, SQL_RESULT_RESEND, now, stored_deadline,
-	    version_id(s), s->projected_flops, s->job->id, hostid);
+	    s->app_version_id, s->projected_flops, s->job->id, hostid);
 
 	return matched(
 	    e, affected, "no longer in progress on this host", s->job->id, f);

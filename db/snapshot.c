@@ -384,24 +384,29 @@ plain_of_app(struct db *db, struct arena *a, struct rng *rng, const struct app *
 
 enum err
 snapshot_plain(struct db *db, struct arena *a, const struct conf *cf, struct rng *rng,
-    size_t need, struct snapshot *s, struct fail *f)
+    size_t need, bool *unread, struct snapshot *s, struct fail *f)
 {
 	static const enum app_choice order[] = { APP_SELECTED, APP_OTHER };
 	const struct catalog *c = s->cat;
-	size_t most = CANDIDATES_PER_JOB * need;
+	size_t most = s->nplain + CANDIDATES_PER_JOB * need;
+	struct job *plain = NEWN(a, struct job, most + 1);
 	size_t first = c->napps > 0 ? (size_t)rng_below(rng, c->napps) : 0;
 	enum err e = OK;
 
-	s->nplain = 0;
-	s->plain = NEWN(a, struct job, most + 1);
+	if (s->nplain > 0)
+		memcpy(plain, s->plain, s->nplain * sizeof(*plain));
+	s->plain = plain;
 	for (size_t i = 0; i < N(order) * c->napps && e == OK && s->nplain < most;
 	     i++) {
-		const struct app *app = &c->apps[(first + i) % c->napps];
+		size_t at = (first + i) % c->napps;
+		const struct app *app = &c->apps[at];
 
-		if (!app->deprecated &&
+		if (!unread[at] || app->deprecated ||
 		    prefs_app_choice(&s->project_prefs, app->id, app->beta != 0,
-			cf->distinct_beta_apps) == order[i / c->napps])
-			e = plain_of_app(db, a, rng, app, most, s, f);
+			cf->distinct_beta_apps) != order[i / c->napps])
+			continue;
+		e = plain_of_app(db, a, rng, app, most, s, f);
+		unread[at] = false;
 	}
 	return e;
 }

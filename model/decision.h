@@ -37,9 +37,14 @@ struct dec_send {
 	const struct app_version
 	    *version;           /* NULL: the client's own (anonymous platform) */
 	int32_t client_version; /* index into request.app_versions, -1 = none */
+	int64_t app_version_id; /* of version, or of the client's own program
+	                           (model/resource.h) */
 	size_t resource;        /* index into request.resources */
 	double usage;           /* instances of that resource */
 	double avg_ncpus;
+	double gpu_ram_bytes;   /* of the resource, 0 = not said */
+	double memory_bound;    /* bytes: the plan class's figure or the workunit's */
+	const char *cmdline;    /* arguments of the plan class, NULL or "" = none */
 	double projected_flops; /* for <flops> and the estimate */
 	double runtime_s;       /* estimated, availability counted */
 	int64_t deadline;       /* as sent; stored with the grace period added */

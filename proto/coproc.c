@@ -2,19 +2,12 @@
 /* Old clients leave out peak FLOPS, and each vendor has its own words for memory. */
 #include "proto/coproc.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include "lib/banned.h"
 
 enum { FIRST_DOUBLE = 103 }; /* of NVIDIA: compute capability 1.3 */
-
-static const char *const type_names[] = {
-	[COPROC_OTHER] = "",
-	[COPROC_NVIDIA] = "NVIDIA",
-	[COPROC_AMD] = "ATI",
-	[COPROC_INTEL] = "intel_gpu",
-	[COPROC_APPLE] = "apple_gpu",
-};
 
 /* Cores and FLOPs per clock of one multiprocessor, by compute capability up to cc. */
 static double
@@ -76,13 +69,23 @@ clamp(double v, double lo, double hi)
 	return v < lo ? lo : v > hi ? hi : v;
 }
 
+const char *
+coproc_type(const char *name)
+{
+	return name != NULL && strcmp(name, "CUDA") == 0 ?
+	           resource_names[RESOURCE_NVIDIA] :
+	           name;
+}
+
 void
 coproc_complete(struct arena *a, struct in_coproc *c)
 {
 	struct rq_resource *r = &c->r;
 
 	if (c->kind != COPROC_OTHER)
-		r->type = arena_strdup(a, type_names[c->kind]);
+		r->type = arena_strdup(a, resource_names[c->kind]);
+	else
+		r->type = arena_strdup(a, coproc_type(r->type));
 	if (c->cc_major > 0 && c->cc_major < 1000 && c->cc_minor >= 0 &&
 	    c->cc_minor < 100)
 		r->compute_capability = 100 * c->cc_major + c->cc_minor;
@@ -102,7 +105,9 @@ coproc_complete(struct arena *a, struct in_coproc *c)
 		r->peak_flops = 1e11;
 	if (!c->has_delay || r->estimated_delay < 0)
 		r->estimated_delay = -1;
-	r->count = clamp(r->count, 0, COPROC_COUNT_MAX);
+	else if (r->estimated_delay > REQ_SECS_MAX)
+		r->estimated_delay = REQ_SECS_MAX;
+	r->count = floor(clamp(r->count, 0, COPROC_COUNT_MAX));
 	r->req_secs = clamp(r->req_secs, 0, REQ_SECS_MAX);
 	r->req_instances = clamp(r->req_instances, 0, COPROC_COUNT_MAX);
 }

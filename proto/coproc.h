@@ -5,13 +5,14 @@
 
 #include "lib/arena.h"
 #include "model/request.h"
+#include "model/resource.h"
 
 enum coproc_kind {
 	COPROC_OTHER,
-	COPROC_NVIDIA,
-	COPROC_AMD,
-	COPROC_INTEL,
-	COPROC_APPLE
+	COPROC_NVIDIA = RESOURCE_NVIDIA,
+	COPROC_AMD = RESOURCE_AMD,
+	COPROC_INTEL = RESOURCE_INTEL,
+	COPROC_APPLE = RESOURCE_APPLE
 };
 struct in_coproc {
 	struct rq_resource r;
@@ -29,6 +30,10 @@ struct in_coproc {
  * peak_flops where the client left them out, and bounds count and the request.
  */
 void coproc_complete(struct arena *, struct in_coproc *);
+
+/* The resource that clients before 7.0 called CUDA, else the name itself; NULL gives
+ * NULL. */
+const char *coproc_type(const char *name);
 
 enum { COPROC_COUNT_MAX = 64 };
 #define REQ_SECS_MAX (28 * 86400.0)

@@ -11,6 +11,7 @@
 #include "lib/crypt.h"
 #include "lib/log.h"
 #include "lib/xml.h"
+#include "model/resource.h"
 #include "proto/names.h"
 #include "proto/reply_head.h"
 #include "proto/reply_text.h"
@@ -232,12 +233,14 @@ put_coproc(struct out *o, struct buf *tail, const struct dec_send *s)
 	if (s->resource == 0 || q == NULL || s->resource >= q->nresources)
 		return;
 	type = q->resources[s->resource].type;
-	if (strcmp(type, "NVIDIA") == 0 && o->client_version > 0 &&
-	    o->client_version < CUDA_VERSION)
+	if (strcmp(type, resource_names[RESOURCE_NVIDIA]) == 0 &&
+	    o->client_version > 0 && o->client_version < CUDA_VERSION)
 		type = "CUDA";
 	buf_puts(tail, "    <coproc>\n        ");
 	buf_tag(tail, "type", type);
 	buf_printf(tail, "        <count>%f</count>\n    </coproc>\n", s->usage);
+	if (s->gpu_ram_bytes > 0)
+		buf_printf(tail, "    <gpu_ram>%f</gpu_ram>\n", s->gpu_ram_bytes);
 }
 
 static void
@@ -262,6 +265,10 @@ put_version(struct out *o, const struct dec_send *s)
 	buf_printf(&tail, "    <avg_ncpus>%f</avg_ncpus>\n    <flops>%f</flops>\n",
 	    s->avg_ncpus > 0 ? s->avg_ncpus : 1,
 	    s->projected_flops > 0 ? s->projected_flops : 1e9);
+	if (s->cmdline != NULL && s->cmdline[0] != '\0') {
+		buf_puts(&tail, "    ");
+		buf_tag(&tail, "cmdline", s->cmdline);
+	}
 	put_coproc(o, &tail, s);
 	put_blob(o, "app_version", &x, "", tail.p);
 }
@@ -305,7 +312,7 @@ put_workunit(struct out *o, const struct dec_send *s, const struct blob *x)
 	    "    <rsc_fpops_bound>%f</rsc_fpops_bound>\n"
 	    "    <rsc_memory_bound>%f</rsc_memory_bound>\n"
 	    "    <rsc_disk_bound>%f</rsc_disk_bound>\n    ",
-	    j->rsc_fpops_est * scale, j->rsc_fpops_bound * scale, j->rsc_memory_bound,
+	    j->rsc_fpops_est * scale, j->rsc_fpops_bound * scale, s->memory_bound,
 	    j->rsc_disk_bound);
 	buf_tag(&head, "name", j->wu_name);
 	buf_puts(&head, "    ");

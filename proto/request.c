@@ -242,7 +242,7 @@ files_finish(struct arena *a, struct in_request *in)
 }
 
 static void
-versions_finish(struct in_request *in)
+versions_finish(struct arena *a, struct in_request *in)
 {
 	struct rq_app_version *v = in->app_versions.rows;
 
@@ -252,7 +252,7 @@ versions_finish(struct in_request *in)
 		fill(&v[i].app_name);
 		fill(&v[i].platform);
 		fill(&v[i].plan_class);
-		fill(&v[i].coproc_type);
+		v[i].coproc_type = arena_strdup(a, coproc_type(v[i].coproc_type));
 	}
 }
 
@@ -324,18 +324,34 @@ distros_finish(struct in_request *in)
 	}
 }
 
+/* Is there a coprocessor to speak of, and of a type that did not come before? */
+static bool
+coproc_counts(const struct request *q, const struct rq_resource *r)
+{
+	if (r->type[0] == '\0' || r->count < 1)
+		return false;
+	for (size_t i = 0; i < q->nresources; i++)
+		if (strcmp(q->resources[i].type, r->type) == 0)
+			return false;
+	return true;
+}
+
+/*
+ * A coprocessor declared in a client's configuration comes with a coproc_cuda of count
+ * 0 and without a name (stock-client.md 12): no such thing is there, but that its
+ * request was made by resource still counts.
+ */
 static void
 resources_finish(struct arena *a, struct in_request *in)
 {
 	struct in_coproc *rows = in->coprocs.rows;
 	struct request *q = &in->r;
-	bool seen[COPROC_APPLE + 1] = { false };
 	struct rq_resource *r = NEWN(a, struct rq_resource, in->coprocs.n + 1);
 
 	q->resources = r;
 	q->nresources = 1;
 	r[0] = (struct rq_resource){
-		.type = arena_strdup(a, "CPU"),
+		.type = arena_strdup(a, resource_names[RESOURCE_CPU]),
 		.has_request = q->has_cpu_request,
 		.req_secs = q->cpu_req_secs,
 		.req_instances = q->cpu_req_instances,
@@ -349,11 +365,11 @@ resources_finish(struct arena *a, struct in_request *in)
 	fill(&r[0].opencl_driver_version);
 	for (size_t i = 0; i < in->coprocs.n; i++) {
 		struct in_coproc *c = &rows[i];
+
 		coproc_complete(a, c);
-		if (c->r.type == NULL || c->r.type[0] == '\0' ||
-		    (c->kind != COPROC_OTHER && seen[c->kind]))
+		r[0].has_request |= c->r.has_request;
+		if (!coproc_counts(q, &c->r))
 			continue;
-		seen[c->kind] = true;
 		fill(&c->r.name);
 		fill(&c->r.opencl_version);
 		fill(&c->r.opencl_driver_version);
@@ -505,7 +521,7 @@ request_parse(
 	distros_finish(x);
 	reports_finish(a, &nm, x);
 	files_finish(a, x);
-	versions_finish(x);
+	versions_finish(a, x);
 	tasks_finish(a, x);
 	for (size_t i = 0; i < nm.nraws; i++)
 		raw_region(a, q, &nm.raws[i], &cap);

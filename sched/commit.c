@@ -13,6 +13,7 @@
 #include "db/trigger.h"
 #include "lib/crypt.h"
 #include "lib/log.h"
+#include "model/resource.h"
 #include "model/states.h"
 #include "rules/sched/quota.h"
 #include "lib/banned.h"
@@ -246,12 +247,13 @@ write_results(struct rpc *x, struct work *w)
 /* --- what is known of versions on this host: only the daily quota moves here --- */
 
 static struct host_app_version *
-version_of(struct rpc *x, int64_t app_version_id)
+version_of(struct rpc *x, int64_t appid, int64_t app_version_id)
 {
 	struct snapshot *s = x->snap;
+	int64_t id = resource_statistics_id(appid, app_version_id);
 
 	for (size_t i = 0; i < s->nhavs; i++)
-		if (s->havs[i].app_version_id == app_version_id)
+		if (s->havs[i].app_version_id == id)
 			return &s->havs[i];
 	return NULL;
 }
@@ -262,14 +264,14 @@ version_of_send(struct rpc *x, const struct dec_send *d, size_t *cap)
 	struct snapshot *s = x->snap;
 	struct host_app_version *hav;
 
-	if (d->version == NULL || d->expect_in_progress)
+	if (d->expect_in_progress)
 		return NULL;
-	hav = version_of(x, d->version->id);
+	hav = version_of(x, d->app->id, d->app_version_id);
 	if (hav != NULL)
 		return hav;
 	PUSH(x->a, s->havs, s->nhavs,
 	    *cap) = (struct host_app_version){ .host_id = s->host.id,
-		.app_version_id = d->version->id,
+		.app_version_id = resource_statistics_id(d->app->id, d->app_version_id),
 		.max_jobs_per_day = (int32_t)x->conf->daily_result_quota };
 	return &s->havs[s->nhavs - 1];
 }
@@ -277,7 +279,8 @@ version_of_send(struct rpc *x, const struct dec_send *d, size_t *cap)
 static void
 count_report(struct rpc *x, const struct dec_report *d, const struct snap_report *r)
 {
-	struct host_app_version *hav = version_of(x, r->result.app_version_id);
+	struct host_app_version *hav = version_of(
+	    x, r->result.appid, r->result.app_version_id);
 	bool good = d->outcome == OUTCOME_SUCCESS;
 
 	if (d->action != REPORT_STORE || hav == NULL ||

@@ -6,6 +6,7 @@
  */
 #include "sched/rpc.h"
 
+#include <math.h>
 #include <string.h>
 #include "db/entity.h"
 #include "lib/crypt.h"
@@ -13,6 +14,8 @@
 #include "rules/sched/decide.h"
 #include "rules/sched/identity.h"
 #include "rules/sched/quota.h"
+#include "rules/sched/serving.h"
+#include "rules/sched/work_req.h"
 #include "lib/banned.h"
 
 enum {
@@ -56,7 +59,7 @@ host_of_snapshot(struct rpc *x, struct snapshot *s)
 			.duration_correction_factor = 1,
 			.venue = x->user->venue };
 	}
-	host_update(h, x->req, x->now, x->peer);
+	host_update(x->a, h, x->req, x->now, x->peer);
 	if (cpid != NULL && cpid[0] != '\0') {
 		md5_text(arena_printf(x->a, "%s%s", cpid, x->user->email_addr), md5);
 		h->host_cpid = arena_strdup(x->a, md5);
@@ -132,55 +135,71 @@ order_held(const struct rpc *x, struct snapshot *s)
 	locality_order(x->conf, &rng, s->files, held);
 }
 
-/* What is asked for, over all resources, old style or new (wire.md 1.1): seconds and
- * instances. */
-static void
-asked(const struct request *rq, double *seconds, double *instances)
+struct wanted { /* what the candidates are for */
+	struct serving apps;
+	struct work_req work;
+	size_t need; /* candidates per resource, so that the reply can be filled */
+};
+
+/* Work of this resource is asked for, and some app could give it. */
+static bool
+in_question(const struct wanted *w, size_t r)
 {
-	*seconds = 0;
-	*instances = 1;
-	for (size_t i = 0; i < rq->nresources; i++) {
-		*seconds += rq->resources[i].req_secs;
-		*instances += rq->resources[i].req_instances;
-	}
-	if (*seconds <= 0)
-		*seconds = rq->work_req_seconds;
+	return work_req_wants(&w->work, r) && serving_any(&w->apps, r);
 }
 
 /*
- * Are so many candidates there that the reply can be filled from them, though most may
- * not fit? Only a matter of what is read: what is sent is the decision's.
+ * Are so many candidates for this resource there that the reply can be filled from
+ * them, though most may not fit?  Only a matter of what is read: what is sent is the
+ * decision's.
  */
 static bool
-enough(const struct rpc *x, const struct snapshot *s, size_t need)
+enough_for(const struct rpc *x, const struct wanted *w, size_t r)
 {
-	double speed = s->host.p_fpops > 0 ? s->host.p_fpops : SLOW_FLOPS;
-	double seconds, instances, have_s = 0;
+	const struct snapshot *s = x->snap;
+	double speed = r > 0 ? x->req->resources[r].peak_flops : s->host.p_fpops;
+	const struct work_left *left = &w->work.left[r];
+	double secs = w->work.new_style ? left->secs : w->work.old_secs, have_s = 0;
 	size_t n = 0;
 
-	asked(x->req, &seconds, &instances);
-	for (size_t i = 0; i < s->nfiles; i++) {
-		n += s->files[i].njobs;
-		for (size_t j = 0; j < s->files[i].njobs; j++)
-			have_s += s->files[i].jobs[j].rsc_fpops_est / speed;
-	}
-	return n >= need || (have_s >= CANDIDATES_PER_JOB * seconds &&
-				(double)n >= CANDIDATES_PER_JOB * instances);
+	for (size_t i = 0; i < s->nfiles; i++)
+		for (size_t j = 0; j < s->files[i].njobs; j++) {
+			const struct job *job = &s->files[i].jobs[j];
+
+			if (!serving_app(&w->apps, catalog_app(s->cat, job->appid), r))
+				continue;
+			have_s += job->rsc_fpops_est / (speed > 0 ? speed : SLOW_FLOPS);
+			n++;
+		}
+	return n >= w->need ||
+	       (have_s >= CANDIDATES_PER_JOB * secs &&
+		   (double)n >= CANDIDATES_PER_JOB * (1 + fmax(left->instances, 0)));
+}
+
+static bool
+enough(const struct rpc *x, const struct wanted *w)
+{
+	bool all = true;
+
+	for (size_t r = 0; r < w->apps.nresources && all; r++)
+		all = !in_question(w, r) || enough_for(x, w, r);
+	return all;
 }
 
 /* Files that the host does not have: picks of the working set, then a search, each only
  * if needed. */
 static enum err
-load_new_files(struct rpc *x, struct snapshot *s, struct rng *rng, size_t need)
+load_new_files(
+    struct rpc *x, struct snapshot *s, struct rng *rng, const struct wanted *w)
 {
 	const struct conf *cf = x->conf;
-	size_t from = s->nfiles, jobs = need / CANDIDATES_PER_JOB;
+	size_t from = s->nfiles, jobs = w->need / CANDIDATES_PER_JOB;
 	enum err e = snapshot_working_set(x->db, x->a, cf, x->req, rng,
 	    (size_t)cf->locality_working_set_picks, s, &x->fail);
 
 	if (e == OK)
 		e = snapshot_jobs(x->db, x->a, cf, from, jobs, x->now, s, &x->fail);
-	if (e != OK || enough(x, s, need))
+	if (e != OK || enough(x, w))
 		return e;
 	from = s->nfiles;
 	e = snapshot_search(x->db, x->a, cf, x->req, rng,
@@ -200,22 +219,54 @@ once_key(const struct rpc *x, const struct snapshot *s)
 	return x->conf->one_result_per_host_per_wu ? -s->host.id : 0;
 }
 
+/*
+ * Jobs without a large file, for each resource from the apps that can use it: a million
+ * jobs for CPUs must not hide the few for a coprocessor.  CPUs come last, as they would
+ * use up the jobs of one reply.
+ */
+static enum err
+load_plain(struct rpc *x, struct snapshot *s, struct rng *rng, const struct wanted *w)
+{
+	size_t napps = s->cat->napps;
+	bool *unread = NEWN(x->a, bool, napps + 1), *now = NEWN(x->a, bool, napps + 1);
+	bool always = x->conf->locality_scheduler_fraction > 0;
+	enum err e = OK;
+
+	for (size_t i = 0; i < napps; i++)
+		unread[i] = true;
+	for (size_t r = w->apps.nresources; r-- > 0 && e == OK;) {
+		/* With a fraction plain jobs may go first, however many others there
+		 * are. */
+		if (!in_question(w, r) || (!always && enough_for(x, w, r)))
+			continue;
+		for (size_t i = 0; i < napps; i++)
+			now[i] = unread[i] &&
+			         serving_app(&w->apps, &s->cat->apps[i], r);
+		for (size_t i = 0; i < napps; i++)
+			unread[i] &= !now[i];
+		e = snapshot_plain(x->db, x->a, x->conf, rng,
+		    w->need / CANDIDATES_PER_JOB, now, s, &x->fail);
+		for (size_t i = 0; i < napps; i++)
+			unread[i] |= now[i];
+	}
+	return e;
+}
+
 /* decide_need counts candidates, the loader jobs. */
 static enum err
 load_work(struct rpc *x, struct snapshot *s)
 {
 	struct rng rng = rng_seed(x->seed ^ 1);
-	size_t need = decide_need(x->conf, x->req, s);
-	size_t jobs = need / CANDIDATES_PER_JOB;
-	enum err e;
+	struct wanted w = { .apps = serving_of(x->a, x->req, s->cat),
+		.work = work_req_new(x->a, x->req),
+		.need = decide_need(x->conf, x->req, s) };
+	enum err e = snapshot_jobs(
+	    x->db, x->a, x->conf, 0, w.need / CANDIDATES_PER_JOB, x->now, s, &x->fail);
 
-	e = snapshot_jobs(x->db, x->a, x->conf, 0, jobs, x->now, s, &x->fail);
-	if (e == OK && !enough(x, s, need))
-		e = load_new_files(x, s, &rng, need);
-	/* With a fraction plain jobs may go first, however many others there are. */
-	if (e == OK &&
-	    (!enough(x, s, need) || x->conf->locality_scheduler_fraction > 0))
-		e = snapshot_plain(x->db, x->a, x->conf, &rng, jobs, s, &x->fail);
+	if (e == OK && !enough(x, &w))
+		e = load_new_files(x, s, &rng, &w);
+	if (e == OK)
+		e = load_plain(x, s, &rng, &w);
 	if (e == OK)
 		e = snapshot_user_wus(x->db, x->a, once_key(x, s), s, &x->fail);
 	return e;

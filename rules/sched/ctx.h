@@ -7,6 +7,7 @@
 #define RULES_SCHED_CTX_H
 
 #include "rules/sched/decide.h"
+#include "model/plan_class.h"
 #include "rules/sched/estimate.h"
 #include "rules/sched/work_req.h"
 #include "rules/sets.h"
@@ -59,15 +60,20 @@ struct pick { /* an app version, and what a job uses with it */
 	const struct app *app;
 	const struct app_version *version; /* NULL: the client's own */
 	int32_t client_version;            /* index into request.app_versions, -1 */
+	int64_t app_version_id;            /* as in dec_send */
+	struct class_use use;
 	size_t resource;
-	double usage, avg_ncpus; /* instances of the resource; CPUs */
+	double usage; /* instances of the resource */
 	struct speed speed;
 	double score; /* for the choice: speed with noise */
 };
 struct choice { /* remembered answer: jobs that ask for the same get the same */
-	int64_t appid, pinned_version_id;
+	const struct app *app;
+	int64_t pinned_version_id;
 	int32_t pinned_num;
 	bool need_64bit, resend;
+	const struct job *job; /* that it was made for */
+	bool of_job;           /* some plan class looked at the job itself */
 	enum reason why;
 	struct pick pick;
 };
@@ -79,9 +85,13 @@ enum reason version_choose(
     struct ctx *, const struct job *, bool resend, struct pick *);
 /* Resource types of the request that no version of the project uses (wire.md 2.2). */
 void version_no_rsc_apps(struct ctx *);
+/* Does the client run its own programs only? */
+bool version_anonymous(const struct request *);
 /* Which resource a version needs: index into request.resources, SIZE_MAX if the host
  * has none. */
 size_t version_resource(const struct request *, const char *coproc_type);
+/* Memory in bytes that a job needs with this pick. */
+double version_memory(const struct job *, const struct pick *);
 
 /* --- fit.c --- */
 struct fitting {
@@ -103,6 +113,10 @@ int64_t fit_grace_s(const struct conf *);
 size_t limits_per_rpc(
     const struct conf *, const struct request *, const struct machine *);
 void limits_count_in_progress(struct ctx *);
+/* Usable instances of a resource, at least 1. */
+double limits_instances(const struct ctx *, size_t resource);
+/* Most jobs in progress of this resource, 0 = no limit. */
+double limits_in_progress(const struct ctx *, size_t resource);
 /* May one more job of this resource be sent?  NONE, RSC_NOT_WANTED or
  * IN_PROGRESS_LIMIT. */
 enum reason limits_resource(const struct ctx *, size_t resource);
@@ -134,6 +148,8 @@ enum app_choice prefs_app(const struct ctx *, const struct app *);
 double prefs_mod_time(const char *text);
 
 /* --- messages.c --- */
+/* Place of a reason among those that people are told, the first one 0. */
+size_t messages_rank(enum reason);
 /* Finds the decisive reason, and says it with its numbers (server.md 2.15). */
 void messages_why(struct ctx *);
 void messages_add(

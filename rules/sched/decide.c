@@ -51,9 +51,13 @@ add_send(struct ctx *c, enum send_how how, const struct job *j, const struct pic
 	};
 
 	s.client_version = p->client_version;
+	s.app_version_id = p->app_version_id;
 	s.resource = p->resource;
 	s.usage = p->usage;
-	s.avg_ncpus = p->avg_ncpus;
+	s.avg_ncpus = p->use.avg_ncpus;
+	s.gpu_ram_bytes = p->use.gpu_ram_bytes;
+	s.cmdline = p->use.cmdline;
+	s.memory_bound = version_memory(j, p);
 	s.projected_flops = p->speed.flops;
 	s.runtime_s = f->runtime_s;
 	s.deadline = f->deadline;
@@ -67,11 +71,8 @@ add_send(struct ctx *c, enum send_how how, const struct job *j, const struct pic
 	work_req_take(&c->work, p->resource, f->runtime_s, p->usage);
 	c->in_progress[p->resource]++;
 	c->disk -= f->disk;
-	if (c->req->nresources > 0 && c->req->resources[p->resource].count > 0)
-		c->delay_s[p->resource] += f->runtime_s * p->usage /
-		                           c->req->resources[p->resource].count;
-	else
-		c->delay_s[p->resource] += f->runtime_s * p->usage / c->m.ncpus;
+	c->delay_s[p->resource] += f->runtime_s * p->usage /
+	                           limits_instances(c, p->resource);
 }
 
 enum reason

@@ -13,7 +13,8 @@ static const double RAM_UNKNOWN = 64e6;    /* bytes, server.md 2.2 */
 static const double FPOPS_UNKNOWN = 3.3e9; /* with too few hosts for a median */
 static const double FPOPS_MOST = 1e12;     /* of one CPU core: no benchmark is above */
 static const double FPOPS_EST_UNKNOWN = 1e12;
-static const double STATISTICS_MOST = 250; /* times the benchmark's figure */
+static const double STATISTICS_MOST = 250; /* times what was projected */
+static const double COPROC_CPUS = 10;
 enum { SAMPLES_HOST = 10, SAMPLES_VERSION = 100, NCPUS_MOST = 4096 };
 
 static double
@@ -81,6 +82,14 @@ prefs_in_force(const struct request *rq, const struct snapshot *s)
 	                                                              &s->account_prefs;
 }
 
+/* Clients before 6.13 measure the CPU's activity only. */
+static double
+coproc_availability(double on_frac, double active_frac, double gpu_active_frac)
+{
+	return availability(
+	    on_frac, gpu_active_frac > 0 ? gpu_active_frac : active_frac);
+}
+
 struct machine
 machine_of(const struct conf *cf, const struct request *rq, const struct snapshot *s)
 {
@@ -100,22 +109,39 @@ machine_of(const struct conf *cf, const struct request *rq, const struct snapsho
 	m.bwdown = said ? r->n_bwdown : h->n_bwdown;
 	m.availability = said ? availability(r->on_frac, r->active_frac) :
 	                        availability(h->on_frac, h->active_frac);
+	m.coproc_availability = said ? coproc_availability(r->on_frac, r->active_frac,
+					   r->gpu_active_frac) :
+	                               coproc_availability(h->on_frac, h->active_frac,
+					   h->gpu_active_frac);
 	return m;
 }
 
 struct speed
 estimate_speed(const struct machine *m, const struct host_app_version *hav,
-    const struct app_version *v, double avg_ncpus)
+    const struct app_version *v, const struct effort *e)
 {
-	double peak = m->p_fpops * (avg_ncpus > 0 ? avg_ncpus : 1);
+	double ncpus = e->ncpus > 0 || e->coprocs > 0 ? e->ncpus : 1;
+	double base = m->p_fpops * (ncpus + COPROC_CPUS * e->coprocs);
+	double peak = m->p_fpops * ncpus + e->coproc_flops * e->coprocs;
+	double most = STATISTICS_MOST * (e->plan_flops > 0 ? e->plan_flops : base);
 
 	if (hav != NULL && hav->et_n > SAMPLES_HOST && hav->et_avg > 0)
-		return (struct speed){ fmin(1 / hav->et_avg, STATISTICS_MOST * peak),
-			SPEED_HOST_VERSION };
+		return (
+		    struct speed){ fmin(1 / hav->et_avg, most), SPEED_HOST_VERSION };
 	if (v != NULL && v->pfc_n > SAMPLES_VERSION && v->pfc_avg > 0)
-		return (struct speed){ fmin(peak / v->pfc_avg, STATISTICS_MOST * peak),
-			SPEED_VERSION };
-	return (struct speed){ peak, SPEED_BENCHMARK };
+		return (struct speed){ fmin(peak / v->pfc_avg, most), SPEED_VERSION };
+	return (struct speed){ base, SPEED_BENCHMARK };
+}
+
+double
+estimate_score(
+    const struct speed *s, const struct host_app_version *hav, double plan_flops)
+{
+	if (plan_flops <= 0 || s->source == SPEED_VERSION)
+		return s->flops;
+	if (s->source == SPEED_HOST_VERSION)
+		return (s->flops * (hav->et_n - 1) + plan_flops) / hav->et_n;
+	return plan_flops;
 }
 
 double

@@ -15,6 +15,7 @@ struct machine {        /* the host for scheduling, its owner's preferences appl
 	double disk;         /* bytes that jobs may take; <= 0: that much too little */
 	double bwdown;       /* bytes/s, 0 = not known */
 	double availability; /* part of wall time in which jobs run, 0.1 .. 1 */
+	double coproc_availability; /* the same for those that use a coprocessor */
 };
 
 /* From the request if it describes the host, else from the row. */
@@ -31,13 +32,27 @@ struct speed {
 	double flops; /* projected FLOP/s, > 0 */
 	enum speed_source source;
 };
+struct effort { /* what a job uses, and what that is worth */
+	double ncpus, coprocs;
+	double coproc_flops; /* peak of one coprocessor */
+	double plan_flops;   /* what the plan class projects, 0 = it says nothing */
+};
 /*
- * Statistics of the version on this host (more than 10 samples, at most 250 times the
- * benchmark's figure), else of the version anywhere (more than 100), else the
- * benchmark.  hav and v may be NULL.  avg_ncpus: CPUs that a job uses.
+ * Statistics of the version on this host (more than 10 samples, at most 250 times what
+ * the plan class projects), else of the version anywhere (more than 100), else the
+ * CPU's benchmark, each coprocessor counting as ten CPUs: peak figures of GPUs are far
+ * from what applications reach (server.md 2.4).  hav and v may be NULL.
  */
 struct speed estimate_speed(const struct machine *, const struct host_app_version *hav,
-    const struct app_version *v, double avg_ncpus);
+    const struct app_version *v, const struct effort *);
+
+/*
+ * By which versions are compared: what the plan class projects (FLOP/s, 0 = nothing)
+ * until something was measured; a measurement on this host outweighs it the more the
+ * more samples it has.
+ */
+double estimate_score(
+    const struct speed *, const struct host_app_version *hav, double plan_flops);
 
 /* Wall seconds of a job; an estimate of 0 FLOP counts as 1e12. */
 double estimate_runtime_s(double fpops_est, double flops, double availability);

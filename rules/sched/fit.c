@@ -103,13 +103,13 @@ enum reason
 fit_host(struct ctx *c, const struct job *j, const struct pick *p,
     const struct snap_file *file, bool resend, struct fitting *f)
 {
-	double bw = j->rsc_bandwidth_bound, need_s;
+	double bw = j->rsc_bandwidth_bound, memory = version_memory(j, p), need_s;
 
-	f->runtime_s = estimate_runtime_s(
-	    j->rsc_fpops_est, p->speed.flops, c->m.availability);
+	f->runtime_s = estimate_runtime_s(j->rsc_fpops_est, p->speed.flops,
+	    p->resource == 0 ? c->m.availability : c->m.coproc_availability);
 	f->disk = disk_charge(c, j, file);
-	if (j->rsc_memory_bound > c->m.usable_ram) {
-		note_lack(&c->lack_ram, j->rsc_memory_bound - c->m.usable_ram);
+	if (memory > c->m.usable_ram) {
+		note_lack(&c->lack_ram, memory - c->m.usable_ram);
 		return WHY_MEM;
 	}
 	if (f->disk > 0 && f->disk > c->disk) {

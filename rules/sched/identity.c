@@ -3,6 +3,7 @@
 #include "rules/sched/identity.h"
 
 #include <string.h>
+#include "rules/sched/host_misc.h"
 #include "lib/banned.h"
 
 enum host_verdict
@@ -101,8 +102,8 @@ count_ip(struct host *h, char *ip)
 }
 
 void
-host_update(
-    struct host *h, const struct request *rq, int64_t now, const char *peer_addr)
+host_update(struct arena *a, struct host *h, const struct request *rq, int64_t now,
+    const char *peer_addr)
 {
 	const struct rq_host *r = &rq->host;
 
@@ -114,6 +115,7 @@ host_update(
 	set_texts(h, r);
 	set_numbers(h, r);
 	set_coprocs(h, rq);
+	h->misc = host_misc(a, rq);
 	h->duration_correction_factor = rq->duration_correction_factor;
 	count_ip(h, r->ip_addr);
 	if (peer_addr != NULL)

@@ -5,6 +5,7 @@
 #define RULES_SCHED_IDENTITY_H
 
 #include <stdbool.h>
+#include "lib/arena.h"
 #include "model/request.h"
 #include "model/rows.h"
 
@@ -20,7 +21,7 @@ enum host_verdict host_identify(
  * (wire.md 3.2 (3)). */
 bool host_obviously_different(const struct host *, const struct request *);
 /* Copies the client-determined columns (wire.md 3.3) and counts; now is rpc_time. */
-void host_update(
-    struct host *, const struct request *, int64_t now, const char *peer_addr);
+void host_update(struct arena *, struct host *, const struct request *, int64_t now,
+    const char *peer_addr);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <string.h>
+#include "model/resource.h"
 #include "lib/banned.h"
 
 enum { GPUS_MOST = 64 };
@@ -22,14 +23,53 @@ limits_per_rpc(const struct conf *cf, const struct request *rq, const struct mac
 	return (size_t)(processors * (double)cf->max_wus_to_send);
 }
 
-/* The resource of a task that the client lists: that of its version, else the CPU. */
-static size_t
-resource_of_other(const struct request *rq, const struct rq_other *o)
+double
+limits_instances(const struct ctx *c, size_t r)
 {
-	size_t r = 0;
+	return r == 0 ? c->m.ncpus : fmax(c->req->resources[r].count, 1);
+}
+
+/* The resource of jobs of this plan class, SIZE_MAX if that is not known. */
+static size_t
+resource_of_class(const struct ctx *c, const char *plan_class)
+{
+	const struct plan_class *pc = plan_class_named(
+	    c->snap->cat->classes, plan_class);
+
+	return pc == NULL ? SIZE_MAX : version_resource(c->req, plan_class_type(pc));
+}
+
+/*
+ * The resource of a task that the client lists: that of its version, else that of its
+ * plan class, else the CPU.
+ */
+static size_t
+resource_of_other(const struct ctx *c, const struct rq_other *o)
+{
+	const struct request *rq = c->req;
+	size_t r = SIZE_MAX;
 
 	if (o->app_version >= 0 && (size_t)o->app_version < rq->napp_versions)
 		r = version_resource(rq, rq->app_versions[o->app_version].coproc_type);
+	else if (o->plan_class != NULL)
+		r = resource_of_class(c, o->plan_class);
+	return r == SIZE_MAX ? 0 : r;
+}
+
+/* The same of a result's row: that of its version, or of the client's own program. */
+static size_t
+resource_of_job(const struct ctx *c, const struct job *j)
+{
+	const struct catalog *cat = c->snap->cat;
+	int64_t id = j->result_app_version_id;
+	size_t r = SIZE_MAX;
+
+	for (size_t i = 0; i < cat->nversions && id > 0; i++)
+		if (cat->versions[i].id == id)
+			r = resource_of_class(c, cat->versions[i].plan_class);
+	for (size_t i = 0; i < c->req->nresources && id < 0; i++)
+		if (resource_own_program(c->req->resources[i].type) == id)
+			r = i;
 	return r == SIZE_MAX ? 0 : r;
 }
 
@@ -43,24 +83,25 @@ limits_count_in_progress(struct ctx *c)
 	const struct request *rq = c->req;
 
 	c->in_progress = NEWN(c->a, double, c->work.n);
-	if (!rq->has_other_results)
-		c->in_progress[0] = (double)c->snap->nin_progress;
+	for (size_t i = 0; !rq->has_other_results && i < c->snap->nin_progress; i++)
+		c->in_progress[resource_of_job(c, &c->snap->in_progress[i])]++;
 	for (size_t i = 0; i < rq->nother_results; i++)
-		c->in_progress[resource_of_other(rq, &rq->other_results[i])]++;
+		c->in_progress[resource_of_other(c, &rq->other_results[i])]++;
 }
 
-static double
-most_in_progress(const struct ctx *c, size_t r)
+double
+limits_in_progress(const struct ctx *c, size_t r)
 {
-	if (r == 0)
-		return (double)c->conf->max_wus_in_progress * c->m.ncpus;
-	return (double)c->conf->max_wus_in_progress_gpu * c->req->resources[r].count;
+	int64_t each = r == 0 ? c->conf->max_wus_in_progress :
+	                        c->conf->max_wus_in_progress_gpu;
+
+	return (double)each * limits_instances(c, r);
 }
 
 enum reason
 limits_resource(const struct ctx *c, size_t r)
 {
-	double most = most_in_progress(c, r);
+	double most = limits_in_progress(c, r);
 
 	if (!work_req_wants(&c->work, r))
 		return WHY_RSC_NOT_WANTED;

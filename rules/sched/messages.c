@@ -8,8 +8,10 @@
 
 #include <string.h>
 #include "rules/say.h"
+#include "rules/sched/serving.h"
 #include "lib/banned.h"
 
+static const double MIB = 1048576;
 enum { ANONYMOUS_DELAY_S = 14400, TEXT_MOST = 1000 };
 
 static const struct answer {
@@ -44,6 +46,152 @@ messages_add(
 	add(c, notice, &s);
 }
 
+size_t
+messages_rank(enum reason why)
+{
+	size_t i = 0;
+
+	while (i < N(answers) && answers[i].why != why)
+		i++;
+	return i;
+}
+
+/* --- coprocessors --- */
+
+/* The plan class of a version that could go to this client's platforms, else NULL. */
+static const struct plan_class *
+class_for_host(const struct ctx *c, const struct app_version *v)
+{
+	for (size_t i = 0; i < c->req->nplatforms && v->plan_class[0] != '\0'; i++) {
+		const struct platform *p = catalog_platform_named(
+		    c->snap->cat, c->req->platforms[i]);
+
+		if (p != NULL && p->id == v->platformid)
+			return plan_class_named(c->snap->cat->classes, v->plan_class);
+	}
+	return NULL;
+}
+
+/* Types of coprocessors that versions need and the host has not; NULL says nothing.
+ * Returns how many. */
+static size_t
+say_missing(const struct ctx *c, struct say *s)
+{
+	const struct catalog *cat = c->snap->cat;
+	struct names said = names_new(c->a, cat->nversions);
+
+	for (size_t i = 0; i < cat->nversions; i++) {
+		const struct plan_class *pc = class_for_host(c, &cat->versions[i]);
+		const char *type = pc == NULL ? "" : plan_class_type(pc);
+
+		if (version_resource(c->req, type) != SIZE_MAX ||
+		    names_has(&said, type))
+			continue;
+		if (s != NULL) {
+			say_str(s, said.n == 0 ? ": " : " or ");
+			say_str(s, type);
+		}
+		names_add(&said, type);
+		names_sort(&said);
+	}
+	return said.n;
+}
+
+/*
+ * Work that is wanted but can never come, though no candidate was looked at: for
+ * resources that the account's preferences switch off, or when all versions need a
+ * coprocessor that is not there.
+ */
+static enum reason
+out_of_reach(const struct ctx *c)
+{
+	struct serving s = serving_of(c->a, c->req, c->snap->cat);
+	bool any = false, off = false;
+
+	for (size_t r = 0; r < c->req->nresources; r++) {
+		bool served = serving_any(&s, r);
+		bool refused = prefs_refuse_resource(
+		    &c->snap->project_prefs, c->req->resources[r].type);
+
+		any = any || served;
+		if (!served || !work_req_wants(&c->work, r))
+			continue;
+		if (!refused)
+			return WHY_NONE;
+		off = true;
+	}
+	if (off)
+		return WHY_RSC_DISABLED;
+	if (any || (c->snap->cat->nversions == 0 && !version_anonymous(c->req)))
+		return WHY_NONE;
+	return !version_anonymous(c->req) && say_missing(c, NULL) > 0 ?
+	           WHY_NO_COPROC :
+	           WHY_NO_APP_VERSION;
+}
+
+/* The least that some class demands of the host's device and does not find. */
+static void
+say_demand(const struct ctx *c, struct say *s, enum reason why)
+{
+	const struct catalog *cat = c->snap->cat;
+	const struct rq_resource *dev = NULL;
+	double least = 0, has = 0;
+
+	for (size_t i = 0; i < cat->nversions; i++) {
+		const struct plan_class *pc = class_for_host(c, &cat->versions[i]);
+		size_t r = pc == NULL ? 0 :
+		                        version_resource(c->req, plan_class_type(pc));
+		const struct rq_resource *d = &c->req->resources[r];
+		double needs;
+
+		if (r == 0 || r == SIZE_MAX)
+			continue;
+		needs = why == WHY_COPROC_RAM ? pc->min_gpu_ram_mb :
+		                                (double)pc->min_driver_version;
+		if (needs > (why == WHY_COPROC_RAM ? d->total_ram / MIB :
+						     d->driver_version) &&
+		    (dev == NULL || needs < least)) {
+			dev = d;
+			least = needs;
+			has = why == WHY_COPROC_RAM ? d->total_ram / MIB :
+			                              d->driver_version;
+		}
+	}
+	if (dev == NULL)
+		return;
+	say_str(s, "; ");
+	say_fixed(s, least, 0);
+	say_str(s, why == WHY_COPROC_RAM ? " MB are needed, " : " is needed, ");
+	say_str(s, dev->type);
+	say_str(s, " has ");
+	say_fixed(s, has, 0);
+}
+
+/* Resources that are wanted but switched off, or at their limit. */
+static void
+say_resources(const struct ctx *c, struct say *s, enum reason why)
+{
+	const char *before = ": ";
+
+	for (size_t r = 0; r < c->req->nresources; r++) {
+		const char *type = c->req->resources[r].type;
+		bool off = prefs_refuse_resource(&c->snap->project_prefs, type);
+
+		if (!work_req_wants(&c->work, r) || (why == WHY_RSC_DISABLED && !off) ||
+		    (why != WHY_RSC_DISABLED && limits_resource(c, r) != why))
+			continue;
+		say_str(s, before);
+		if (why == WHY_IN_PROGRESS_LIMIT) {
+			say_fixed(s, limits_in_progress(c, r), 0);
+			say_str(s, " for ");
+		}
+		say_str(s, type);
+		before = ", ";
+	}
+}
+
+/* --- the decisive reason --- */
+
 /* The first reason of the table that some candidate or file was left out for. */
 static enum reason
 decisive(const struct ctx *c)
@@ -58,6 +206,9 @@ decisive(const struct ctx *c)
 			return answers[i].why;
 	why = limits_more(c);
 	if (why == WHY_IN_PROGRESS_LIMIT || why == WHY_MAX_JOBS)
+		return why;
+	why = out_of_reach(c);
+	if (why != WHY_NONE)
 		return why;
 	return c->conf->locality_scheduling ? WHY_LOCALITY : WHY_NO_WORK;
 }
@@ -87,8 +238,15 @@ say_numbers(const struct ctx *c, struct say *s, enum reason why)
 		say_str(s, "% of the time");
 		break;
 	case WHY_IN_PROGRESS_LIMIT:
-		say_str(s, "; it is ");
-		say_int(s, c->conf->max_wus_in_progress * c->m.ncpus);
+	case WHY_RSC_DISABLED:
+		say_resources(c, s, why);
+		break;
+	case WHY_NO_COPROC:
+		say_missing(c, s);
+		break;
+	case WHY_COPROC_RAM:
+	case WHY_DRIVER_TOO_OLD:
+		say_demand(c, s, why);
 		break;
 	case WHY_MAX_JOBS:
 		say_str(s, "; it is ");
@@ -119,8 +277,15 @@ answer_of(enum reason why)
 static bool
 anonymous_without_app(const struct ctx *c, enum reason why)
 {
-	return why == WHY_NO_APP_VERSION && c->req->nplatforms > 0 &&
-	       strcmp(c->req->platforms[0], "anonymous") == 0;
+	return why == WHY_NO_APP_VERSION && version_anonymous(c->req);
+}
+
+/* Nothing of the project will ever run on this computer as it is. */
+static bool
+hopeless(const struct ctx *c, enum reason why)
+{
+	return anonymous_without_app(c, why) ||
+	       (why == WHY_NO_COPROC && c->d->counts[why] == 0);
 }
 
 void
@@ -141,8 +306,7 @@ messages_why(struct ctx *c)
 	say_str(&s, "No tasks sent: ");
 	say_str(&s, reason_text(d->why));
 	say_numbers(c, &s, d->why);
-	add(c, (answer != NULL && answer->notice) || anonymous_without_app(c, d->why),
-	    &s);
+	add(c, (answer != NULL && answer->notice) || hopeless(c, d->why), &s);
 	if (answer != NULL)
 		decide_delay(c, answer->delay_s);
 	if (d->why == WHY_WAITING &&

@@ -2,6 +2,7 @@
 /* The daily quota as one table: event -> what it does to max_jobs_per_day. */
 #include "rules/sched/quota.h"
 
+#include <math.h>
 #include "lib/rng.h"
 #include "lib/banned.h"
 
@@ -33,9 +34,9 @@ quota_after(const struct conf *cf, int32_t n, enum quota_event e)
 }
 
 int32_t
-quota_room(const struct conf *cf, const struct host_app_version *hav, int32_t ncpus)
+quota_room(const struct conf *cf, const struct host_app_version *hav, double processors)
 {
-	int64_t most = cf->daily_result_quota, today = 0;
+	double most = (double)cf->daily_result_quota, today = 0;
 
 	if (most == 0)
 		return INT32_MAX;
@@ -46,8 +47,8 @@ quota_room(const struct conf *cf, const struct host_app_version *hav, int32_t nc
 	}
 	if (most >
 	    1) /* one a day is the punishment of a failing host: for the whole host */
-		most *= ncpus;
-	most -= today;
+		most = floor(most * processors);
+	most = (most < 1 ? 1 : most) - today;
 	return most <= 0 ? 0 : most > INT32_MAX ? INT32_MAX : (int32_t)most;
 }
 

@@ -20,10 +20,12 @@ enum quota_event {
 /* The new max_jobs_per_day; daily_result_quota 0 = no quota, nothing moves. */
 int32_t quota_after(const struct conf *, int32_t max_jobs_per_day, enum quota_event);
 
-/* How many more jobs of a version today; hav NULL = none sent yet.  INT32_MAX = no
- * quota. */
+/*
+ * How many more jobs of a version today; hav NULL = none sent yet.  INT32_MAX = no
+ * quota.  processors: those of the version's resource, GPUs with their weight.
+ */
 int32_t quota_room(
-    const struct conf *, const struct host_app_version *hav, int32_t ncpus);
+    const struct conf *, const struct host_app_version *hav, double processors);
 
 /*
  * Has a new day begun for this host between two requests?  Each host has its own start

@@ -7,10 +7,11 @@
 
 #include <math.h>
 #include <string.h>
+#include "model/resource.h"
+#include "rules/sched/plan_class.h"
 #include "rules/sched/quota.h"
+#include "rules/sched/serving.h"
 #include "lib/banned.h"
-
-enum { ANONYMOUS_CPU = 2, PER_APP = 1000000 };
 
 size_t
 version_resource(const struct request *rq, const char *type)
@@ -59,19 +60,6 @@ client_fits(const struct request *rq, const struct app_version *v)
 }
 
 /*
- * What a job of this plan class uses.  Only sequential versions have no class; a class
- * is usable if the client knows classes and the project has a specification of it.
- */
-static bool
-plan_class_use(const struct request *rq, const struct app_version *v, struct pick *p)
-{
-	(void)rq;
-	p->resource = 0;
-	p->usage = p->avg_ncpus = 1;
-	return v->plan_class[0] == '\0';
-}
-
-/*
  * Noise spreads hosts over versions of which little is known.  With locality it is off:
  * all versions are for the same platforms (seed 003, L17), and choices are to be
  * repeatable.
@@ -87,23 +75,109 @@ noise(struct ctx *c, const struct host_app_version *hav)
 	    0.1, 1 + c->conf->version_select_random_factor * rng_gauss(c->rng) / n);
 }
 
+static const struct host_app_version *
+statistics(const struct ctx *c, int64_t appid, int64_t app_version_id)
+{
+	return estimate_find(c->snap->havs, c->snap->nhavs,
+	    resource_statistics_id(appid, app_version_id));
+}
+
+/* The processors that the daily quota of a version is for. */
+static double
+processors(const struct ctx *c, size_t r)
+{
+	double weight = c->conf->gpu_multiplier > 0 ? c->conf->gpu_multiplier : 1;
+
+	return r == 0 ? c->m.ncpus : c->req->resources[r].count * weight;
+}
+
 /* What is left of the daily quota after what this reply sends already. */
 static int32_t
-quota_left(const struct ctx *c, const struct app_version *v)
+quota_left(const struct ctx *c, const struct pick *p)
 {
-	const struct host_app_version *hav = estimate_find(
-	    c->snap->havs, c->snap->nhavs, v->id);
 	int32_t sent = 0;
 
 	for (size_t i = 0; i < c->d->nsends; i++)
-		sent += c->d->sends[i].version == v &&
+		sent += c->d->sends[i].app->id == p->app->id &&
+		        c->d->sends[i].app_version_id == p->app_version_id &&
 		        !c->d->sends[i].expect_in_progress;
-	return quota_room(c->conf, hav, c->m.ncpus) - sent;
+	return quota_room(c->conf, statistics(c, p->app->id, p->app_version_id),
+		   processors(c, p->resource)) -
+	       sent;
+}
+
+/* Is this resource there, allowed, wanted, and below its limits? */
+static enum reason
+resource_usable(const struct ctx *c, size_t r)
+{
+	if (r == SIZE_MAX)
+		return WHY_NO_COPROC;
+	if (prefs_refuse_resource(&c->snap->project_prefs, c->req->resources[r].type))
+		return WHY_RSC_DISABLED;
+	return limits_resource(c, r);
+}
+
+static enum reason
+pick_usable(const struct ctx *c, const struct choice *q, const struct pick *p)
+{
+	enum reason why = resource_usable(c, p->resource);
+
+	if (why == WHY_NONE && !q->resend && quota_left(c, p) <= 0)
+		return WHY_DAILY_QUOTA;
+	return why;
+}
+
+/*
+ * What a job of the version's class uses on this host.  Versions without a class are
+ * sequential; a class is usable if the client knows classes and the project has a
+ * specification of it.  A class that looks at workunits is asked for each job anew.
+ */
+static enum reason
+class_usable(
+    struct ctx *c, struct choice *q, const struct app_version *v, struct pick *p)
+{
+	const struct plan_class *pc = NULL;
+	struct plan_class_host h = { .req = c->req,
+		.userid = c->snap->user.id,
+		.project_prefs = c->snap->project_prefs.text,
+		.ncpus = c->m.ncpus,
+		.p_fpops = c->m.p_fpops,
+		.usable_ram = c->m.usable_ram };
+	struct plan_class_job j = { q->job->workunitid, q->job->batch };
+	enum reason why;
+
+	if (v->plan_class[0] != '\0') {
+		if (!c->req->client_cap_plan_class)
+			return WHY_CLIENT_TOO_OLD;
+		pc = plan_class_named(c->snap->cat->classes, v->plan_class);
+		if (pc == NULL)
+			return WHY_CLASS_UNKNOWN;
+		q->of_job |= pc->min_wu_id > 0 || pc->max_wu_id > 0 ||
+		             pc->min_batch > 0 || pc->max_batch > 0;
+		p->resource = version_resource(c->req, plan_class_type(pc));
+	}
+	why = resource_usable(c, p->resource);
+	if (why == WHY_NONE)
+		why = plan_class_use(c->a, pc, &h, &j, c->rng, &p->use);
+	p->usage = p->resource == 0 ? p->use.avg_ncpus : p->use.coproc_count;
+	return why;
+}
+
+static void
+set_speed(struct ctx *c, struct pick *p, const struct host_app_version *hav)
+{
+	const struct rq_resource *r = &c->req->resources[p->resource];
+
+	p->speed = estimate_speed(&c->m, hav, p->version,
+	    &(struct effort){ .ncpus = p->use.avg_ncpus,
+		.coprocs = p->use.coproc_count,
+		.coproc_flops = p->resource == 0 ? 0 : r->peak_flops,
+		.plan_flops = p->use.flops });
 }
 
 static enum reason
 version_usable(
-    struct ctx *c, const struct choice *q, const struct app_version *v, struct pick *p)
+    struct ctx *c, struct choice *q, const struct app_version *v, struct pick *p)
 {
 	const struct host_app_version *hav = estimate_find(
 	    c->snap->havs, c->snap->nhavs, v->id);
@@ -115,27 +189,37 @@ version_usable(
 		return WHY_NO_APP_VERSION;
 	if (q->pinned_num != 0 && v->version_num != q->pinned_num)
 		return WHY_NO_APP_VERSION;
-	if (!plan_class_use(c->req, v, p))
-		return WHY_NO_APP_VERSION;
 	if (!client_fits(c->req, v))
 		return WHY_CLIENT_TOO_OLD;
-	if ((why = limits_resource(c, p->resource)) != WHY_NONE)
-		return why;
-	if (!q->resend && quota_left(c, v) <= 0)
-		return WHY_DAILY_QUOTA;
 	p->version = v;
 	p->client_version = -1;
-	p->speed = estimate_speed(&c->m, hav, v, p->avg_ncpus);
-	p->score = p->speed.flops * noise(c, hav);
+	p->app_version_id = v->id;
+	if ((why = class_usable(c, q, v, p)) != WHY_NONE)
+		return why;
+	if ((why = pick_usable(c, q, p)) != WHY_NONE)
+		return why;
+	set_speed(c, p, hav);
+	p->score = estimate_score(&p->speed, hav, p->use.flops) * noise(c, hav);
 	return WHY_NONE;
 }
 
-/* A refusal for want of anything but a version says more than "there is none". */
+/*
+ * Takes the pick if it is better than what was found so far, else remembers why not: of
+ * several refusals the one that people are told first, and any of them says more than
+ * that there is no version.
+ */
 static void
-remember(enum reason *why, enum reason now)
+judge(struct choice *q, const struct pick *p, enum reason why)
 {
-	if (*why == WHY_NO_APP_VERSION)
-		*why = now;
+	if (why == WHY_NONE && (q->why != WHY_NONE || p->score > q->pick.score)) {
+		q->why = WHY_NONE;
+		q->pick = *p;
+	} else if (why != WHY_NONE && why != WHY_NO_APP_VERSION &&
+		   (q->why == WHY_NO_APP_VERSION ||
+		       (q->why != WHY_NONE &&
+			   messages_rank(why) < messages_rank(q->why)))) {
+		q->why = why;
+	}
 }
 
 static void
@@ -145,19 +229,10 @@ try_platform(struct ctx *c, struct choice *q, int64_t platformid)
 
 	for (size_t i = 0; i < cat->nversions; i++) {
 		const struct app_version *v = &cat->versions[i];
-		struct pick p = { .app = q->pick.app };
-		enum reason why;
+		struct pick p = { .app = q->app };
 
-		if (v->appid != q->appid || v->platformid != platformid)
-			continue;
-		why = version_usable(c, q, v, &p);
-		if (why != WHY_NONE) {
-			if (q->why != WHY_NONE)
-				remember(&q->why, why);
-		} else if (q->why != WHY_NONE || p.score > q->pick.score) {
-			q->why = WHY_NONE;
-			q->pick = p;
-		}
+		if (v->appid == q->app->id && v->platformid == platformid)
+			judge(q, &p, version_usable(c, q, v, &p));
 	}
 }
 
@@ -178,17 +253,32 @@ choose_by_platform(struct ctx *c, struct choice *q)
 	}
 }
 
-/* The statistics of a client's own version are kept per app and resource type. */
-static struct speed
-client_speed(const struct ctx *c, int64_t appid, const struct rq_app_version *v)
+/* What the client says of its own program; what it does not say is one of each. */
+static enum reason
+own_usable(
+    struct ctx *c, struct choice *q, const struct rq_app_version *v, struct pick *p)
 {
-	const struct host_app_version *hav = estimate_find(
-	    c->snap->havs, c->snap->nhavs, PER_APP * appid + ANONYMOUS_CPU);
-	struct speed s = estimate_speed(&c->m, hav, NULL, v->avg_ncpus);
+	const struct host_app_version *hav;
+	enum reason why;
 
-	if (s.source == SPEED_BENCHMARK && v->flops > 0)
-		s = (struct speed){ v->flops, SPEED_CLIENT };
-	return s;
+	p->resource = version_resource(c->req, v->coproc_type);
+	if (p->resource == SIZE_MAX)
+		return WHY_NO_COPROC;
+	p->use.type = c->req->resources[p->resource].type;
+	p->use.avg_ncpus = v->avg_ncpus > 0 ? v->avg_ncpus : 1;
+	p->use.coproc_count = p->resource == 0    ? 0 :
+	                      v->coproc_count > 0 ? v->coproc_count :
+	                                            1;
+	p->usage = p->resource == 0 ? p->use.avg_ncpus : p->use.coproc_count;
+	p->app_version_id = resource_own_program(p->use.type);
+	if ((why = pick_usable(c, q, p)) != WHY_NONE)
+		return why;
+	hav = statistics(c, q->app->id, p->app_version_id);
+	set_speed(c, p, hav);
+	if (p->speed.source == SPEED_BENCHMARK && v->flops > 0)
+		p->speed = (struct speed){ v->flops, SPEED_CLIENT };
+	p->score = p->speed.flops;
+	return WHY_NONE;
 }
 
 static void
@@ -198,55 +288,64 @@ choose_of_client(struct ctx *c, struct choice *q)
 
 	for (size_t i = 0; i < rq->napp_versions; i++) {
 		const struct rq_app_version *v = &rq->app_versions[i];
-		struct pick p = { .app = q->pick.app, .client_version = (int32_t)i };
-		enum reason why;
+		struct pick p = { .app = q->app, .client_version = (int32_t)i };
 
-		if (v->app_name == NULL || strcmp(v->app_name, p.app->name) != 0 ||
-		    (q->pinned_num != 0 && v->version_num != q->pinned_num))
-			continue;
-		p.resource = version_resource(rq, v->coproc_type);
-		if (p.resource == SIZE_MAX)
-			continue;
-		p.avg_ncpus = v->avg_ncpus > 0 ? v->avg_ncpus : 1;
-		p.usage = p.resource == 0 ? p.avg_ncpus : v->coproc_count;
-		p.speed = client_speed(c, q->appid, v);
-		p.score = p.speed.flops;
-		why = limits_resource(c, p.resource);
-		if (why != WHY_NONE) {
-			if (q->why != WHY_NONE)
-				remember(&q->why, why);
-		} else if (q->why != WHY_NONE || p.score > q->pick.score) {
-			q->why = WHY_NONE;
-			q->pick = p;
-		}
+		if (v->app_name != NULL && strcmp(v->app_name, q->app->name) == 0 &&
+		    (q->pinned_num == 0 || v->version_num == q->pinned_num))
+			judge(q, &p, own_usable(c, q, v, &p));
 	}
 }
 
 static bool
 same_question(const struct choice *a, const struct choice *b)
 {
-	return a->appid == b->appid && a->pinned_version_id == b->pinned_version_id &&
+	return a->app == b->app && a->pinned_version_id == b->pinned_version_id &&
 	       a->pinned_num == b->pinned_num && a->need_64bit == b->need_64bit &&
 	       a->resend == b->resend;
 }
 
-/* A choice holds while its resource is wanted and, for new jobs, the quota lasts. */
+/*
+ * A choice holds while its resource is wanted and, for new jobs, the quota lasts; then
+ * it is forgotten, and made again among the versions for other resources (seed 004).
+ * A refusal holds: within one request nothing becomes wanted or allowed again.
+ */
 static bool
 still_holds(const struct ctx *c, const struct choice *q)
 {
-	if (limits_resource(c, q->pick.resource) != WHY_NONE)
-		return false;
-	return q->resend || q->pick.version == NULL ||
-	       quota_left(c, q->pick.version) > 0;
+	return q->why != WHY_NONE || pick_usable(c, q, &q->pick) == WHY_NONE;
+}
+
+static const struct choice *
+remembered(const struct ctx *c, const struct choice *q)
+{
+	for (size_t i = c->nchoices; i-- > 0;)
+		if (same_question(&c->choices[i], q) && still_holds(c, &c->choices[i]))
+			return &c->choices[i];
+	return NULL;
+}
+
+double
+version_memory(const struct job *j, const struct pick *p)
+{
+	return p->use.mem_bytes > 0 ? p->use.mem_bytes : j->rsc_memory_bound;
+}
+
+bool
+version_anonymous(const struct request *rq)
+{
+	return rq->nplatforms > 0 && strcmp(rq->platforms[0], "anonymous") == 0;
 }
 
 enum reason
 version_choose(struct ctx *c, const struct job *j, bool resend, struct pick *p)
 {
 	const struct app *app = catalog_app(c->snap->cat, j->appid);
-	struct choice q = {
-		.appid = j->appid, .pinned_num = j->app_version_num, .resend = resend
-	};
+	const struct choice *old;
+	struct choice q = { .app = app,
+		.pinned_num = j->app_version_num,
+		.resend = resend,
+		.job = j,
+		.why = WHY_NO_APP_VERSION };
 
 	if (app == NULL)
 		return WHY_NO_APP_VERSION;
@@ -258,38 +357,40 @@ version_choose(struct ctx *c, const struct job *j, bool resend, struct pick *p)
 		return WHY_BETA;
 	q.pinned_version_id = app->homogeneous_app_version ? j->app_version_id : 0;
 	q.need_64bit = needs_64bit(c->req, j->rsc_memory_bound);
-	for (size_t i = 0; i < c->nchoices; i++)
-		if (same_question(&c->choices[i], &q) &&
-		    still_holds(c, &c->choices[i])) {
-			*p = c->choices[i].pick;
-			return WHY_NONE;
-		}
-	q.pick.app = app;
-	q.why = WHY_NO_APP_VERSION;
-	if (c->req->nplatforms > 0 && strcmp(c->req->platforms[0], "anonymous") == 0)
+	if ((old = remembered(c, &q)) != NULL) {
+		*p = old->pick;
+		return old->why;
+	}
+	if (version_anonymous(c->req))
 		choose_of_client(c, &q);
 	else
 		choose_by_platform(c, &q);
-	if (q.why == WHY_NONE)
+	if (!q.of_job)
 		PUSH(c->a, c->choices, c->nchoices, c->choices_cap) = q;
 	*p = q.pick;
 	return q.why;
 }
 
+/*
+ * All of them would make a client never come back.  A client with its own programs
+ * decides by itself what they can use.
+ */
 void
 version_no_rsc_apps(struct ctx *c)
 {
 	const struct request *rq = c->req;
-	const struct catalog *cat = c->snap->cat;
-	bool cpu = false;
+	struct serving s;
+	bool any = false;
 
-	for (size_t i = 0; i < cat->nversions; i++)
-		cpu = cpu || cat->versions[i].plan_class[0] == '\0';
-	if (!cpu ||
-	    rq->nresources < 2) /* all of them: the client would never come back */
+	if (version_anonymous(rq))
+		return;
+	s = serving_of(c->a, rq, c->snap->cat);
+	for (size_t r = 0; r < rq->nresources; r++)
+		any = any || serving_any(&s, r);
+	if (!any)
 		return;
 	c->d->no_rsc_apps = NEWN(c->a, char *, rq->nresources);
-	for (size_t r = 1; r < rq->nresources; r++)
-		if (rq->resources[r].type != NULL && rq->resources[r].type[0] != '\0')
+	for (size_t r = 0; r < rq->nresources; r++)
+		if (!serving_any(&s, r))
 			c->d->no_rsc_apps[c->d->nno_rsc_apps++] = rq->resources[r].type;
 }

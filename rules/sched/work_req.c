@@ -81,7 +81,7 @@ bool
 work_req_wants(const struct work_req *w, size_t r)
 {
 	if (!w->new_style)
-		return r == 0 && w->old_secs > 0;
+		return r < w->n && w->old_secs > 0;
 	return r < w->n && wants(w->left[r]);
 }
 
@@ -99,7 +99,7 @@ void
 work_req_take(struct work_req *w, size_t r, double runtime_s, double usage)
 {
 	if (!w->new_style) {
-		w->old_secs -= runtime_s * usage;
+		w->old_secs -= runtime_s * (r == 0 ? usage : 1);
 		return;
 	}
 	w->left[r].secs -= runtime_s * usage;

@@ -31,7 +31,10 @@ struct work_req {
 struct work_req work_req_new(struct arena *, const struct request *);
 /* Does the request ask for any work: the same as work_req_needed() of a new one. */
 bool work_req_asks(const struct request *);
-/* Are jobs of this resource still wanted?  Old style asks for CPU jobs only. */
+/*
+ * Are jobs of this resource still wanted?  Old style asks for seconds of whatever the
+ * host has.
+ */
 bool work_req_wants(const struct work_req *, size_t resource);
 /* work_needed(): of any resource. */
 bool work_req_needed(const struct work_req *);

@@ -482,20 +482,30 @@ START_TEST(plain_jobs_come_from_shards)
 	struct rng rng = rng_seed(3);
 	struct snapshot s = { 0 };
 	int64_t other = -1; /* no app's id */
+	bool unread = true;
 	struct workunit wu;
 
 	ck_ok(app_insert(db, &app, &f));
 	for (int i = 0; i < 70; i++)
 		make_results(arena_printf(&a, "shards_%d", i), app.id, 0, 1, 1, &wu);
 	s.cat = &(struct catalog){ .apps = &app, .napps = 1 };
-	ck_ok(snapshot_plain(db, &a, &cf, &rng, 100, &s, &f));
+	ck_ok(snapshot_plain(db, &a, &cf, &rng, 100, &unread, &s, &f));
 	ck_assert_uint_eq(s.nplain, 70);
+	ck_assert(!unread);
+	ck_ok(snapshot_plain(db, &a, &cf, &rng, 100, &unread, &s, &f));
+	ck_assert_uint_eq(s.nplain, 70);
+	s.nplain = 0;
+	unread = true;
 	s.project_prefs = (struct project_prefs){ .apps = &other, .napps = 1 };
-	ck_ok(snapshot_plain(db, &a, &cf, &rng, 100, &s, &f));
+	ck_ok(snapshot_plain(db, &a, &cf, &rng, 100, &unread, &s, &f));
 	ck_assert_uint_eq(s.nplain, 0);
+	ck_assert(unread);
 	s.project_prefs.allow_non_preferred_apps = true;
-	ck_ok(snapshot_plain(db, &a, &cf, &rng, 3, &s, &f));
+	ck_ok(snapshot_plain(db, &a, &cf, &rng, 3, &unread, &s, &f));
 	ck_assert_uint_eq(s.nplain, 12);
+	unread = true; /* of another app, say: what is there stays */
+	ck_ok(snapshot_plain(db, &a, &cf, &rng, 2, &unread, &s, &f));
+	ck_assert_uint_eq(s.nplain, 20);
 	ck_ok(claim(s.plain[5].id, 11, 304, 304));
 	ck_ok(snapshot_user_wus(db, &a, 304, &s, &f));
 	ck_assert_uint_eq(s.nuser_wus, 1);

@@ -340,7 +340,7 @@ make_host(struct reader *r)
 		s->host_id_changed = true;
 	}
 	s->last_rpc_time = s->host.rpc_time;
-	host_update(&s->host, r->g->req, r->g->now, peer);
+	host_update(r->g->a, &s->host, r->g->req, r->g->now, peer);
 }
 
 static void

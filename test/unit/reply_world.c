@@ -90,6 +90,7 @@ job(struct world *w, size_t i, const char *wu, const char *name)
 		.avg_ncpus = 1,
 		.usage = 1,
 		.projected_flops = 2e9,
+		.memory_bound = 1e8,
 		.deadline = 1764254800 };
 }
 

@@ -53,6 +53,9 @@ world_new(const char *options, double secs)
 	struct world *w = NEW(&first, struct world); /* lives in its own arena */
 	struct arena *a = &w->a;
 	struct request *q = &w->req;
+	char **texts[] = { &q->host.p_vendor, &q->host.p_model, &q->host.p_features,
+		&q->host.os_name, &q->host.os_version, &q->host.virtualbox_version,
+		&q->host.docker_version };
 
 	*a = first;
 	w->conf = conf_of(a, options);
@@ -67,6 +70,8 @@ world_new(const char *options, double secs)
 	q->platforms[0] = arena_strdup(a, "x86_64-pc-linux-gnu");
 	q->nplatforms = 1;
 	q->host.present = true;
+	for (size_t i = 0; i < N(texts); i++)
+		*texts[i] = arena_strdup(a, "");
 	q->host.p_ncpus = 1;
 	q->host.p_fpops = 1e9;
 	q->host.m_nbytes = 4e9;

@@ -51,6 +51,9 @@ described(void)
 
 	return (struct request){ .hostid = 7,
 		.rpc_seqno = 12,
+		.core_client_major_version = 7,
+		.core_client_minor_version = 20,
+		.core_client_release = 5,
 		.duration_correction_factor = 1.5,
 		.host = { .present = true,
 		    .p_ncpus = 4,
@@ -74,29 +77,51 @@ described(void)
 
 START_TEST(host_columns_follow_the_request)
 {
+	struct arena a = { 0 };
 	struct request q = described();
-	struct rq_resource r[2] = { { 0 }, { .count = 2, .peak_flops = 1e12 } };
+	struct rq_resource r[3] = { { 0 },
+		{ .type = (char[]){ "NVIDIA" },
+		    .name = (char[]){ "RTX \"3080\" \\ \x1b\xff" },
+		    .count = 2,
+		    .peak_flops = 1e12,
+		    .total_ram = 10737418240.0,
+		    .driver_version = 53599,
+		    .opencl_version = (char[]){ "OpenCL 3.0 CUDA" } },
+		{ .type = (char[]){ "miner_asic" },
+		    .name = (char[]){ "" },
+		    .count = 1,
+		    .peak_flops = 1e11 } };
 	struct host h = {
 		.id = 7, .last_ip_addr = (char[]){ "10.0.0.1" }, .nsame_ip_addr = 3
 	};
 
 	q.resources = r;
-	q.nresources = 2;
-	host_update(&h, &q, WORLD_NOW, "192.0.2.1");
+	q.nresources = 3;
+	host_update(&a, &h, &q, WORLD_NOW, "192.0.2.1");
 	ck_assert_int_eq(h.rpc_time, WORLD_NOW);
 	ck_assert_int_eq(h.rpc_seqno, 12);
 	ck_assert_int_eq(h.nsame_ip_addr, 4);
 	ck_assert_int_eq(h.p_ncpus, 4);
 	ck_assert_str_eq(h.p_model, "Model");
 	ck_assert_str_eq(h.external_ip_addr, "192.0.2.1");
-	ck_assert_int_eq(h.p_ngpus, 2);
-	ck_assert_double_eq(h.p_gpu_fpops, 2e12);
+	ck_assert_int_eq(h.p_ngpus, 3);
+	ck_assert_double_eq(h.p_gpu_fpops, 2.1e12);
+	ck_assert_str_eq(h.misc,
+	    "{\"client_version\":\"7.20.5\",\"gpus\":[{\"type\":\"nvidia\",\"model\":"
+	    "\"RTX \\\"3080\\\" \\\\ \\u001b\xff\",\"count\":2,\"ram_mb\":10240,"
+	    "\"driver_version\":\"535.99\",\"opencl_version\":\"300\"},{\"type\":"
+	    "\"miner_asic\",\"model\":\"miner_asic\",\"count\":1}]}");
 	ck_assert_double_eq(h.d_boinc_max, 5e9);
 	ck_assert_double_eq(h.duration_correction_factor, 1.5);
 	q.host.ip_addr = (char[]){ "10.0.0.2" };
-	host_update(&h, &q, WORLD_NOW, NULL);
+	q.nresources = 1;
+	q.host.virtualbox_version = (char[]){ "7.0.12" };
+	host_update(&a, &h, &q, WORLD_NOW, NULL);
 	ck_assert_int_eq(h.nsame_ip_addr, 0);
 	ck_assert_str_eq(h.external_ip_addr, "192.0.2.1");
+	ck_assert_str_eq(h.misc, "{\"client_version\":\"7.20.5\",\"vbox\":{\"version\":"
+				 "\"7.0.12\"}}");
+	arena_free(&a);
 }
 END_TEST
 
@@ -104,15 +129,17 @@ END_TEST
  * says. */
 START_TEST(host_keeps_what_is_not_said)
 {
+	struct arena a = { 0 };
 	struct request q = described();
 	struct host h = { .id = 9, .p_ncpus = 2, .p_fpops = 5 };
 
 	q.host.present = false;
-	host_update(&h, &q, WORLD_NOW, "192.0.2.1");
+	host_update(&a, &h, &q, WORLD_NOW, "192.0.2.1");
 	ck_assert_int_eq(h.rpc_seqno, 0);
 	ck_assert_int_eq(h.rpc_time, WORLD_NOW);
 	ck_assert_int_eq(h.p_ncpus, 2);
 	ck_assert_double_eq(h.p_fpops, 5);
+	arena_free(&a);
 }
 END_TEST
 

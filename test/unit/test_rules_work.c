@@ -134,19 +134,27 @@ START_TEST(share_of_the_host)
 END_TEST
 
 /* samples on the host, 1/speed there; samples of the version, peak over estimate; CPUs;
- * FLOP/s */
+ * FLOP/s; coprocessors, what the plan says; the score */
 static const struct {
 	double et_n, et_avg, pfc_n, pfc_avg, ncpus, flops;
 	enum speed_source source;
+	double coprocs, plan, score;
 } speeds[] = {
-	{ 11, 1 / 2e9, 200, 4, 1, 2e9, SPEED_HOST_VERSION },
-	{ 10, 1 / 2e9, 200, 4, 1, 2.5e8, SPEED_VERSION },
-	{ 10, 1 / 2e9, 100, 4, 1, 1e9, SPEED_BENCHMARK },
-	{ 11, 0, 0, 0, 1, 1e9, SPEED_BENCHMARK },
-	{ 11, 1 / 1e15, 0, 0, 1, 250e9, SPEED_HOST_VERSION },
-	{ 0, 0, 200, 1e-9, 1, 250e9, SPEED_VERSION },
-	{ 0, 0, 0, 0, 4, 4e9, SPEED_BENCHMARK },
-	{ 0, 0, 200, 2, 4, 2e9, SPEED_VERSION },
+	/* a GPU of 1 TFLOPS on a CPU of 1 GFLOPS: as ten CPUs until it was measured */
+	{ 0, 0, 0, 0, 0.5, 10.5e9, SPEED_BENCHMARK, 1, 0, 10.5e9 },
+	{ 0, 0, 0, 0, 0.5, 5.5e9, SPEED_BENCHMARK, 0.5, 300e9, 300e9 },
+	{ 0, 0, 200, 2, 0, 250e9, SPEED_VERSION, 0.5, 300e9, 250e9 },
+	{ 20, 1 / 100e9, 200, 2, 1, 100e9, SPEED_HOST_VERSION, 1, 300e9, 110e9 },
+	{ 20, 1 / 1e15, 0, 0, 1, 75e12, SPEED_HOST_VERSION, 1, 300e9, 0 },
+	{ 20, 1 / 1e15, 0, 0, 1, 2750e9, SPEED_HOST_VERSION, 1, 0, 2750e9 },
+	{ 11, 1 / 2e9, 200, 4, 1, 2e9, SPEED_HOST_VERSION, 0, 0, 0 },
+	{ 10, 1 / 2e9, 200, 4, 1, 2.5e8, SPEED_VERSION, 0, 0, 0 },
+	{ 10, 1 / 2e9, 100, 4, 1, 1e9, SPEED_BENCHMARK, 0, 0, 0 },
+	{ 11, 0, 0, 0, 1, 1e9, SPEED_BENCHMARK, 0, 0, 0 },
+	{ 11, 1 / 1e15, 0, 0, 1, 250e9, SPEED_HOST_VERSION, 0, 0, 0 },
+	{ 0, 0, 200, 1e-9, 1, 250e9, SPEED_VERSION, 0, 0, 0 },
+	{ 0, 0, 0, 0, 4, 4e9, SPEED_BENCHMARK, 0, 0, 0 },
+	{ 0, 0, 200, 2, 4, 2e9, SPEED_VERSION, 0, 0, 0 },
 };
 
 START_TEST(projected_speed)
@@ -156,8 +164,15 @@ START_TEST(projected_speed)
 		.et_avg = speeds[_i].et_avg };
 	struct app_version v = { .pfc_n = speeds[_i].pfc_n,
 		.pfc_avg = speeds[_i].pfc_avg };
-	struct speed s = estimate_speed(&m, &hav, &v, speeds[_i].ncpus);
+	struct speed s = estimate_speed(&m, &hav, &v,
+	    &(struct effort){ .ncpus = speeds[_i].ncpus,
+		.coprocs = speeds[_i].coprocs,
+		.coproc_flops = 1e12,
+		.plan_flops = speeds[_i].plan });
 
+	if (speeds[_i].score > 0)
+		ck_assert_double_eq_tol(
+		    estimate_score(&s, &hav, speeds[_i].plan), speeds[_i].score, 1);
 	ck_assert_double_eq_tol(s.flops, speeds[_i].flops, 1);
 	ck_assert_int_eq(s.source, speeds[_i].source);
 }

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rules/sched/host_misc.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include "model/resource.h"
+#include "rules/say.h"
+#include "lib/banned.h"
+
+static const double MIB = 1048576;
+
+/* --- JSON --- */
+
+static void
+put_string(struct say *s, const char *text)
+{
+	static const char hex[] = "0123456789abcdef";
+
+	say_str(s, "\"");
+	for (const char *p = text; *p != '\0'; p++) {
+		unsigned char c = (unsigned char)*p;
+		char one[7] = { *p };
+
+		if (c == '"' || c == '\\') {
+			one[0] = '\\';
+			one[1] = *p;
+		} else if (c < ' ' || c == 0x7f) {
+			memcpy(one, "\\u0000", 6);
+			one[4] = hex[c >> 4];
+			one[5] = hex[c & 15];
+		}
+		say_str(s, one);
+	}
+	say_str(s, "\"");
+}
+
+static void
+put_key(struct say *s, bool first, const char *key)
+{
+	say_str(s, first ? "" : ",");
+	put_string(s, key);
+	say_str(s, ":");
+}
+
+static void
+put_text(struct say *s, bool first, const char *key, const char *value)
+{
+	put_key(s, first, key);
+	put_string(s, value);
+}
+
+/* --- what stands in it --- */
+
+/* NVIDIA's 53554 is 535.54, AMD's 10041607 is 1.4.1607; others have no number. */
+static void
+put_driver(struct say *s, const struct rq_resource *r)
+{
+	int64_t v = r->driver_version;
+	struct say text = say_new(s->a);
+
+	if (v <= 0)
+		return;
+	if (strcmp(r->type, resource_names[RESOURCE_AMD]) == 0) {
+		say_int(&text, v / 10000000);
+		say_str(&text, ".");
+		say_int(&text, v / 10000 % 1000);
+		say_str(&text, ".");
+		say_int(&text, v % 10000);
+	} else {
+		say_fixed(&text, (double)v / 100, 2);
+	}
+	put_text(s, false, "driver_version", text.p);
+}
+
+/* "OpenCL 3.0 CUDA" is "300". */
+static void
+put_opencl(struct say *s, const char *version)
+{
+	struct say text = say_new(s->a);
+	char *end;
+	long major, minor;
+
+	if (version == NULL || strncmp(version, "OpenCL ", 7) != 0)
+		return;
+	major = strtol(version + 7, &end, 10);
+	if (*end != '.' || major < 1 || major > 99)
+		return;
+	minor = strtol(end + 1, NULL, 10);
+	say_int(&text, major * 100 + (minor >= 0 && minor < 100 ? minor : 0));
+	put_text(s, false, "opencl_version", text.p);
+}
+
+static void
+put_gpu(struct say *s, const struct rq_resource *r)
+{
+	static const char *const words[RESOURCE_KINDS] = { "cpu", "nvidia", "amd",
+		"intel", "apple" };
+	const char *type = r->type;
+
+	for (int k = RESOURCE_NVIDIA; k < RESOURCE_KINDS; k++)
+		if (strcmp(r->type, resource_names[k]) == 0)
+			type = words[k];
+	say_str(s, "{");
+	put_text(s, true, "type", type);
+	put_text(s, false, "model",
+	    r->name != NULL && r->name[0] != '\0' ? r->name : r->type);
+	put_key(s, false, "count");
+	say_fixed(s, r->count, 0);
+	if (r->total_ram > 0) {
+		put_key(s, false, "ram_mb");
+		say_fixed(s, r->total_ram / MIB, 0);
+	}
+	put_driver(s, r);
+	put_opencl(s, r->opencl_version);
+	say_str(s, "}");
+}
+
+static void
+put_client_version(struct say *s, const struct request *rq)
+{
+	struct say text = say_new(s->a);
+
+	say_int(&text, rq->core_client_major_version);
+	say_str(&text, ".");
+	say_int(&text, rq->core_client_minor_version);
+	say_str(&text, ".");
+	say_int(&text, rq->core_client_release);
+	put_text(s, true, "client_version", text.p);
+}
+
+char *
+host_misc(struct arena *a, const struct request *rq)
+{
+	const char *vbox = rq->host.virtualbox_version;
+	struct say s = say_new(a);
+
+	say_str(&s, "{");
+	put_client_version(&s, rq);
+	if (rq->nresources > 1) {
+		put_key(&s, false, "gpus");
+		for (size_t i = 1; i < rq->nresources; i++) {
+			say_str(&s, i == 1 ? "[" : ",");
+			put_gpu(&s, &rq->resources[i]);
+		}
+		say_str(&s, "]");
+	}
+	if (vbox != NULL && vbox[0] != '\0') {
+		put_key(&s, false, "vbox");
+		say_str(&s, "{");
+		put_text(&s, true, "version", vbox);
+		say_str(&s, "}");
+	}
+	say_str(&s, "}");
+	return s.p;
+}

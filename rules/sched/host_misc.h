@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the columns of a host row have no place for, as text (wire.md 9.4). */
+#ifndef RULES_SCHED_HOST_MISC_H
+#define RULES_SCHED_HOST_MISC_H
+
+#include "lib/arena.h"
+#include "model/request.h"
+
+/*
+ * JSON for host.misc: client_version, gpus (type, model, count, ram_mb, driver_version,
+ * opencl_version), vbox; what is not known is left out.  Bytes of clients stand in it
+ * as they came, escaped; the database layer makes them valid text.
+ */
+char *host_misc(struct arena *, const struct request *);
+
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One pass over all versions. */
+#include "rules/sched/serving.h"
+
+#include <string.h>
+#include "rules/sched/ctx.h"
+#include "lib/banned.h"
+
+static void
+mark(struct serving *s, const struct app *app, size_t r)
+{
+	if (app != NULL && !app->deprecated && r < s->nresources)
+		s->v[(size_t)(app - s->cat->apps) * s->nresources + r] = true;
+}
+
+/* Resource of versions of the class, SIZE_MAX if nothing can be sent with it. */
+static size_t
+resource_of(const struct request *rq, const struct catalog *cat, const char *plan_class)
+{
+	const struct plan_class *pc = plan_class_named(cat->classes, plan_class);
+
+	if (plan_class[0] == '\0')
+		return 0;
+	if (!rq->client_cap_plan_class || pc == NULL || pc->disabled)
+		return SIZE_MAX;
+	return version_resource(rq, plan_class_type(pc));
+}
+
+struct serving
+serving_of(struct arena *a, const struct request *rq, const struct catalog *cat)
+{
+	struct serving s = { .cat = cat, .nresources = rq->nresources };
+	int64_t *ids = NEWN(a, int64_t, rq->nplatforms + 1);
+	size_t nids = 0;
+
+	s.v = NEWN(a, bool, cat->napps * rq->nresources + 1);
+	if (version_anonymous(rq)) {
+		for (size_t i = 0; i < rq->napp_versions; i++)
+			if (rq->app_versions[i].app_name != NULL)
+				mark(&s,
+				    catalog_app_named(
+					cat, rq->app_versions[i].app_name),
+				    version_resource(
+					rq, rq->app_versions[i].coproc_type));
+		return s;
+	}
+	for (size_t i = 0; i < rq->nplatforms; i++) {
+		const struct platform *p = catalog_platform_named(
+		    cat, rq->platforms[i]);
+
+		if (p != NULL)
+			ids[nids++] = p->id;
+	}
+	for (size_t i = 0; i < cat->nversions; i++) {
+		const struct app_version *v = &cat->versions[i];
+		bool ours = false;
+
+		for (size_t k = 0; k < nids; k++)
+			ours = ours || ids[k] == v->platformid;
+		if (ours && !v->deprecated)
+			mark(&s, catalog_app(cat, v->appid),
+			    resource_of(rq, cat, v->plan_class));
+	}
+	return s;
+}
+
+bool
+serving_app(const struct serving *s, const struct app *app, size_t r)
+{
+	return app != NULL && r < s->nresources &&
+	       s->v[(size_t)(app - s->cat->apps) * s->nresources + r];
+}
+
+bool
+serving_any(const struct serving *s, size_t r)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < s->cat->napps; i++)
+		any = any || serving_app(s, &s->cat->apps[i], r);
+	return any;
+}

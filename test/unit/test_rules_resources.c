@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Work per resource: seed 004's host with a CPU, GPUs and the SPEs of a Cell. */
+#include "test/unit/unit.h"
+
+#include "lib/buf.h"
+#include "model/resource.h"
+#include "rules/sched/decide.h"
+#include "test/unit/rules_world.h"
+#include "lib/banned.h"
+
+enum { CPU, NVIDIA, SPE, RESOURCES, JOBS = 40 };
+
+/* --- the host and the project --- */
+
+struct stage { /* what a case may change */
+	struct world *w;
+	struct app_version v[RESOURCES];
+	struct plan_class pc[2];
+	struct plan_classes classes;
+	struct catalog cat;
+	struct host_app_version hav;
+};
+static struct world *now_world;
+
+static char *
+text(const char *s)
+{
+	return arena_strdup(&now_world->a, s);
+}
+
+/* As plan_class_spec.xml would give it. */
+static struct plan_class
+a_class(const char *name, const char *type)
+{
+	return (struct plan_class){ .name = text(name),
+		.gpu_type = text(type),
+		.project_prefs_tag = text(""),
+		.gpu_utilization_tag = text(""),
+		.projected_flops_scale = 1,
+		.gpu_peak_flops_scale = 1,
+		.ngpus = 1,
+		.cpu_frac = 0.1,
+		.avg_ncpus = 0.5,
+		.max_cal_target = -1 };
+}
+
+static struct rq_resource
+a_resource(const char *type, double count, double peak_flops)
+{
+	return (struct rq_resource){ .type = text(type),
+		.has_request = true,
+		.estimated_delay = -1,
+		.count = count,
+		.peak_flops = peak_flops,
+		.total_ram = 1073741824.0,
+		.available_ram = 1e9,
+		.driver_version = 47000,
+		.name = text(""),
+		.opencl_version = text(""),
+		.opencl_driver_version = text("") };
+}
+
+static void
+stage_set(struct stage *x, const char *options)
+{
+	struct world *w = x->w = now_world = world_new(options, 0);
+	struct rq_resource *r = NEWN(&w->a, struct rq_resource, RESOURCES);
+	char *plain = text("");
+
+	r[CPU] = w->req.resources[0];
+	r[NVIDIA] = a_resource("NVIDIA", 2, 1e12);
+	r[SPE] = a_resource("SPE", 6, 2e10);
+	w->req.resources = r;
+	w->req.nresources = RESOURCES;
+	x->pc[0] = a_class("nv", "nvidia");
+	x->pc[1] = a_class("spe", "SPE");
+	x->pc[1].avg_ncpus = 0.25;
+	x->classes = (struct plan_classes){ x->pc, N(x->pc) };
+	x->cat = *w->snap.cat;
+	for (int i = 0; i < RESOURCES; i++) {
+		x->v[i] = w->snap.cat->versions[0];
+		x->v[i].id = i + 1;
+	}
+	x->v[NVIDIA].plan_class = text("nv");
+	x->v[SPE].plan_class = text("spe");
+	x->cat.versions = x->v;
+	x->cat.nversions = RESOURCES;
+	x->cat.classes = &x->classes;
+	x->hav = (struct host_app_version){ .host_id = WORLD_HOST,
+		.app_version_id = 2 };
+	w->snap.cat = &x->cat;
+	w->snap.havs = &x->hav;
+	w->snap.nhavs = 1;
+	for (int i = 1; i <= JOBS; i++)
+		plain = arena_printf(&w->a, "%s %d/%d", plain, i, i);
+	world_plain(w, plain);
+	for (size_t i = 0; i < w->snap.nplain; i++)
+		w->snap.plain[i].rsc_disk_bound = 0;
+}
+
+static void
+refuse(struct world *w, const char *type)
+{
+	w->snap.project_prefs.no_rsc = NEWN(&w->a, char *, 1);
+	w->snap.project_prefs.no_rsc[0] = text(type);
+	w->snap.project_prefs.nno_rsc = 1;
+}
+
+/* A client that runs a program of its own on so many instances. */
+static void
+own_versions(struct world *w, const char *type, double count)
+{
+	struct rq_app_version *v = NEW(&w->a, struct rq_app_version);
+
+	*v = (struct rq_app_version){ .app_name = text("stars"),
+		.platform = text("x86_64-pc-linux-gnu"),
+		.plan_class = text(""),
+		.version_num = 5,
+		.coproc_type = text(type),
+		.coproc_count = count };
+	w->req.app_versions = v;
+	w->req.napp_versions = 1;
+	if (!w->req.has_other_results) /* else the index alone is asked for */
+		w->req.platforms[0] = text("anonymous");
+}
+
+/* --- cases --- */
+
+enum {
+#define CASE(name, ...) CASE_##name,
+#include "test/unit/rules_resources.def"
+#undef CASE
+	CASES
+};
+
+static void
+change(int n, struct stage *x)
+{
+	struct world *w = x->w;
+	struct request *q = &w->req;
+	struct app_version *v = x->v;
+	struct plan_class *pc = x->pc;
+	struct catalog *cat = &x->cat;
+	struct host_app_version *hav = &x->hav;
+
+	(void)q, (void)v, (void)pc, (void)cat, (void)hav;
+	switch (n) {
+#define CASE(name, o, c, ci, g, gi, s, si, statements, want)                           \
+	case CASE_##name:                                                              \
+		statements;                                                            \
+		break;
+#include "test/unit/rules_resources.def"
+#undef CASE
+	}
+}
+
+static const struct {
+	const char *name, *options;
+	double left[RESOURCES][2];
+	const char *want;
+} cases[] = {
+#define CASE(name, o, c, ci, g, gi, s, si, statements, want)                           \
+	{ #name, o, { { c, ci }, { g, gi }, { s, si } }, want },
+#include "test/unit/rules_resources.def"
+#undef CASE
+};
+
+/* "CPU 1 NVIDIA 2 SPE 0 why", then the types that have no app, then the number of the
+ * client's own program. */
+static const char *
+outcome(struct world *w, const struct decision *d)
+{
+	struct buf b = buf_new(&w->a);
+	size_t sent[RESOURCES] = { 0 };
+	int64_t own = 0;
+
+	for (size_t i = 0; i < d->nsends; i++) {
+		sent[d->sends[i].resource]++;
+		if (d->sends[i].version == NULL)
+			own = d->sends[i].app_version_id;
+		else
+			ck_assert_int_eq(
+			    d->sends[i].app_version_id, d->sends[i].version->id);
+	}
+	for (size_t r = 0; r < RESOURCES; r++)
+		buf_printf(&b, "%s %zu ", w->req.resources[r].type, sent[r]);
+	buf_puts(&b, reason_code(d->why));
+	for (size_t i = 0; i < d->nno_rsc_apps; i++)
+		buf_printf(&b, " no %s", d->no_rsc_apps[i]);
+	if (own != 0)
+		buf_printf(&b, " own %lld", (long long)own);
+	return b.p;
+}
+
+START_TEST(work_per_resource)
+{
+	struct stage x;
+	struct request *q;
+	const char *got;
+
+	stage_set(&x, cases[_i].options);
+	q = &x.w->req;
+	q->cpu_req_secs = cases[_i].left[CPU][0];
+	q->cpu_req_instances = cases[_i].left[CPU][1];
+	for (int r = NVIDIA; r < RESOURCES; r++) {
+		q->resources[r].req_secs = cases[_i].left[r][0];
+		q->resources[r].req_instances = cases[_i].left[r][1];
+	}
+	for (int r = NVIDIA; r < RESOURCES; r++) /* old clients say nothing of them */
+		q->resources[r].has_request = strstr(cases[_i].name, "old_style") ==
+		                              NULL;
+	change(_i, &x);
+	got = outcome(x.w, world_decide(x.w));
+	ck_assert_msg(strcmp(got, cases[_i].want) == 0, "%s: %s, not %s",
+	    cases[_i].name, got, cases[_i].want);
+	world_free(x.w);
+}
+END_TEST
+
+/* --- what is said --- */
+
+static const char *
+said(struct stage *x)
+{
+	struct decision *d = world_decide(x->w);
+
+	ck_assert_uint_eq(d->nsends, 0);
+	ck_assert_uint_eq(d->nmessages, 1);
+	return d->messages[0].text;
+}
+
+START_TEST(reasons_have_numbers)
+{
+	struct stage x;
+
+	stage_set(&x, "<max_wus_in_progress_gpu>1</max_wus_in_progress_gpu>");
+	x.w->req.resources[NVIDIA].req_secs = 1;
+	x.w->snap.plain[0].app_version_num = 0;
+	world_others(x.w, "a b");
+	x.w->req.other_results[0].plan_class = x.w->req.other_results[1].plan_class =
+	    text("nv");
+	ck_assert_str_eq(said(&x), "No tasks sent: the limit of tasks in progress is "
+				   "reached: 2 for NVIDIA");
+	x.w->req.nother_results = 0;
+	refuse(x.w, "NVIDIA");
+	ck_assert_str_eq(said(&x), "No tasks sent: your preferences allow no work for "
+				   "that processor: NVIDIA");
+	world_free(x.w);
+
+	stage_set(&x, "");
+	x.w->req.cpu_req_secs = 1;
+	x.w->req.nresources = 1;
+	x.v[CPU].platformid = 9;
+	x.w->snap.nplain = 0;
+	ck_assert_str_eq(said(&x),
+	    "No tasks sent: the tasks need a coprocessor that this "
+	    "computer does not have: NVIDIA or SPE");
+	ck_assert(world_decide(x.w)->messages[0].notice);
+	world_free(x.w);
+}
+END_TEST
+
+START_TEST(demands_of_a_class)
+{
+	struct stage x;
+
+	stage_set(&x, "");
+	x.w->req.resources[NVIDIA].req_secs = 1;
+	x.pc[0].min_driver_version = 53000;
+	ck_assert_str_eq(said(&x),
+	    "No tasks sent: the coprocessor's driver is too old; "
+	    "53000 is needed, NVIDIA has 47000");
+	ck_assert_uint_eq(world_decide(x.w)->counts[WHY_DRIVER_TOO_OLD], JOBS);
+	x.pc[0].min_driver_version = 0;
+	x.pc[0].min_gpu_ram_mb = 2048;
+	ck_assert_str_eq(said(&x),
+	    "No tasks sent: the coprocessor has too little memory; 2048 "
+	    "MB are needed, NVIDIA has 1024");
+	world_free(x.w);
+}
+END_TEST
+
+/* --- what a job uses --- */
+
+START_TEST(uses_of_a_gpu_job)
+{
+	struct stage x;
+	struct decision *d;
+
+	stage_set(&x, "");
+	x.w->req.resources[NVIDIA].req_secs = 1;
+	x.pc[0].ngpus = 0.5;
+	x.pc[0].gpu_ram_used_mb = 500;
+	x.pc[0].mem_usage_base_mb = 100;
+	d = world_decide(x.w);
+	ck_assert_uint_eq(d->nsends, 1);
+	ck_assert_double_eq(d->sends[0].usage, 0.5);
+	ck_assert_double_eq(d->sends[0].avg_ncpus, 0.5);
+	ck_assert_double_eq(d->sends[0].gpu_ram_bytes, 500 * 1048576.0);
+	ck_assert_double_eq(d->sends[0].memory_bound, 100 * 1048576.0);
+	ck_assert_double_eq(d->sends[0].projected_flops, 5.5e9);
+	world_free(x.w);
+}
+END_TEST
+
+/* Numbers that rows hold: those of BOINC, and one of our own per other name. */
+START_TEST(own_program_numbers)
+{
+	ck_assert_int_eq(resource_own_program("CPU"), -2);
+	ck_assert_int_eq(resource_own_program("apple_gpu"), -6);
+	ck_assert_int_le(resource_own_program("miner_asic"), -7);
+	ck_assert_int_ne(
+	    resource_own_program("miner_asic"), resource_own_program("SPE"));
+	ck_assert_int_eq(resource_own_program("SPE"), resource_own_program("SPE"));
+	ck_assert_int_eq(resource_statistics_id(5, -3), 5000003);
+	ck_assert_int_eq(resource_statistics_id(5, 77), 77);
+}
+END_TEST
+
+UNIT_MAIN("rules_resources", {
+	ADD_LOOP(work_per_resource, CASES);
+	ADD(reasons_have_numbers);
+	ADD(demands_of_a_class);
+	ADD(uses_of_a_gpu_job);
+	ADD(own_program_numbers);
+})
