@@ -325,7 +325,7 @@ CREATE TABLE IF NOT EXISTS msg_from_host (
 	hostid BIGINT NOT NULL DEFAULT 0,
 	variety VARCHAR(254) NOT NULL DEFAULT '',
 	handled SMALLINT NOT NULL DEFAULT 0,
-	xml MEDIUMTEXT,
+	xml MEDIUMBLOB,
 	PRIMARY KEY (id),
 	KEY message_handled (handled),
 	KEY message_hostid (hostid)
@@ -337,7 +337,7 @@ CREATE TABLE IF NOT EXISTS msg_to_host (
 	hostid BIGINT NOT NULL DEFAULT 0,
 	variety VARCHAR(254) NOT NULL DEFAULT '',
 	handled SMALLINT NOT NULL DEFAULT 0,
-	xml MEDIUMTEXT,
+	xml MEDIUMBLOB,
 	PRIMARY KEY (id),
 	KEY msg_to_host (hostid, handled)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;

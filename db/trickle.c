@@ -2,14 +2,22 @@
 /* Messages from running tasks (trickle-up) and to them (trickle-down). */
 #include "db/entity.h"
 
+#include "db/private.h"
 #include "lib/banned.h"
+
+enum { BYTES_NOT_TEXT = 1366 }; /* ER_TRUNCATED_WRONG_VALUE_FOR_FIELD */
 
 enum err
 trickle_insert(struct db *db, int64_t hostid, int64_t now, const struct rq_trickle *t,
     struct fail *f)
 {
-	return db_exec(
+	enum err e = db_exec(
 	    db, f, NULL, SQL_TRICKLE_INSERT, now, hostid, t->variety, t->xml);
+
+	if (e == OK || db->code != BYTES_NOT_TEXT)
+		return e;
+	return db_exec(
+	    db, f, NULL, SQL_TRICKLE_INSERT_TEXT, now, hostid, t->variety, t->xml);
 }
 
 enum err

@@ -20,6 +20,7 @@
 enum {
 	CUDA_VERSION = 70000,        /* below: NVIDIA is called CUDA */
 	NO_RSC_APPS_VERSION = 70040, /* below: one flag per kind of processor */
+	SPORADIC_VERSION = 72500,    /* from here: sporadic apps */
 	REPORT_ALL_VERSION = 61300,  /* below: report_on_rpc says what to list */
 };
 
@@ -203,6 +204,19 @@ put_blob(struct out *o, const char *tag, const struct blob *x, const char *head,
 
 /* --- work --- */
 
+static bool
+is_sporadic(const struct out *o, const struct app *app)
+{
+	const struct conf_list *names = &o->in->conf->sporadic_app;
+
+	if (o->client_version > 0 && o->client_version < SPORADIC_VERSION)
+		return false;
+	for (size_t i = 0; i < names->n; i++)
+		if (strcmp(names->v[i], app->name) == 0)
+			return true;
+	return false;
+}
+
 static void
 put_app(struct out *o, const struct app *app)
 {
@@ -212,8 +226,11 @@ put_app(struct out *o, const struct app *app)
 	reply_tag(o->b, "user_friendly_name", app->user_friendly_name, NAME_MAX_SENT);
 	buf_printf(o->b,
 	    "    <non_cpu_intensive>%d</non_cpu_intensive>\n"
-	    "    <fraction_done_exact>%d</fraction_done_exact>\n</app>\n",
+	    "    <fraction_done_exact>%d</fraction_done_exact>\n",
 	    app->non_cpu_intensive != 0, app->fraction_done_exact != 0);
+	if (is_sporadic(o, app))
+		buf_puts(o->b, "    <sporadic>1</sporadic>\n");
+	buf_puts(o->b, "</app>\n");
 }
 
 static const char *

@@ -49,6 +49,7 @@ static const struct raw_rule raw_rules[] = {
 	{ "code_sign_key_signature", root, RAW_TAKE },
 	{ "gui_urls", root, RAW_TAKE },
 	{ "message", root, RAW_TAKE },
+	{ "trickle_down", root, RAW_TAKE },
 	{ "delete_file_info", root, RAW_ITEM },
 	{ "no_rsc_apps", root, RAW_ITEM },
 	{ "url", "file_info", RAW_ITEM },

@@ -27,6 +27,7 @@ enum {
 	COPROCS_MAX = 8,
 	DISTROS_MAX = 32,
 	TRICKLES_MAX = 20000,
+	TRICKLE_MAX = 16000000, /* with its row it fits a database's usual packet */
 	NCPUS_MAX = 4096,
 	BLOB_MAX = 65535,
 	PREFS_MAX = 65000, /* with its element it fits a BLOB */
@@ -383,7 +384,7 @@ resources_finish(struct arena *a, struct in_request *in)
 static char *
 trickle_text(struct arena *a, const struct raw *raw)
 {
-	char *text = raw_copy(a, raw, raw->n);
+	char *text = raw_copy(a, raw, TRICKLE_MAX);
 	size_t n = strlen(text), last = n;
 
 	while (last > 0 && text[last - 1] == ' ')

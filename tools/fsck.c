@@ -110,8 +110,8 @@ print_json(struct fsck *k, struct sum s)
 static enum err
 fsck_run(struct ctx *x, const void *opts, char **args, size_t n)
 {
-	static enum err (*const parts[])(struct fsck *) = { fsck_rows, fsck_classes, fsck_files,
-		fsck_downloads, fsck_uploads, fsck_triggers };
+	static enum err (*const parts[])(struct fsck *) = { fsck_rows, fsck_classes,
+		fsck_files, fsck_downloads, fsck_uploads, fsck_triggers };
 	const struct fsck_opts *o = opts;
 	struct fsck k = {
 		.x = x, .now = clock_now(), .repair = o->repair, .deep = o->deep

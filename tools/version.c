@@ -314,7 +314,7 @@ const struct cmd cmd_version_add = { .name = "version add",
 	.about = "Copies the files to the download directory, signs them and makes the "
 		 "version\n"
 		 "known.  A version is never changed: another build needs another "
-	         "number.  CLASS is a\n"
+		 "number.  CLASS is a\n"
 		 "plan class of plan_class_spec.xml.",
 	.opts = version_options,
 	.opts_size = sizeof(struct version_opts),

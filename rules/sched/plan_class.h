@@ -13,11 +13,12 @@
 struct plan_class_host { /* the host, its account and preferences */
 	const struct request *req;
 	int64_t userid;
-	/* The account's at the host's venue: snapshot.project_prefs.text; may be NULL. */
+	/* The account's at the host's venue: snapshot.project_prefs.text; may be NULL.
+	 */
 	const char *project_prefs;
-	int32_t ncpus;             /* usable ones, preferences applied */
-	double p_fpops;            /* of one CPU, made plausible, > 0 */
-	double usable_ram;         /* bytes */
+	int32_t ncpus;     /* usable ones, preferences applied */
+	double p_fpops;    /* of one CPU, made plausible, > 0 */
+	double usable_ram; /* bytes */
 };
 
 struct plan_class_job { /* the workunit that the class is asked for */

@@ -177,6 +177,24 @@ START_TEST(flags_stay)
 }
 END_TEST
 
+START_TEST(sporadic_apps)
+{
+	static const int32_t versions[] = { 72499, 72500 };
+	struct world w;
+
+	for (size_t i = 0; i < N(versions); i++) {
+		world_make(&w, "<sporadic_app>fold</sporadic_app>", world_client);
+		w.q->version = versions[i];
+		reply_render(&w.b, &w.in);
+		if (i == 0)
+			hasnt(&w, "sporadic");
+		else
+			has(&w, "    <sporadic>1</sporadic>\n</app>\n");
+		arena_free(&w.a);
+	}
+}
+END_TEST
+
 /* --- texts of any length --- */
 
 START_TEST(long_names)
@@ -272,6 +290,7 @@ UNIT_MAIN("reply_project", {
 	ADD(texts_in_replies);
 	ADD(messages_for_tasks);
 	ADD_LOOP(flags_stay, N(ages));
+	ADD(sporadic_apps);
 	ADD(long_names);
 	ADD_LOOP(keyword_ids, N(keywords));
 	ADD(blobs_byte_for_byte);
