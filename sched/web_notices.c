@@ -11,6 +11,7 @@
 #include "lib/crypt.h"
 #include "lib/fs.h"
 #include "lib/log.h"
+#include "lib/text.h"
 #include "proto/web_docs.h"
 #include "lib/banned.h"
 
@@ -44,13 +45,15 @@ read_notice(struct web_rpc *x, const char *dir, struct notice *v)
 {
 	struct fail f = { 0 };
 	char *text;
-	size_t line;
+	size_t line, n;
 
 	if (fs_read(x->a, arena_printf(x->a, "%s/%s", dir, v->name), TEXT_BYTES, &text,
-		NULL, &f) != OK) {
+		&n, &f) != OK) {
 		log_fail("notice", &f);
 		return false;
 	}
+	while (n > 0 && text_white(text[n - 1]))
+		text[--n] = '\0';
 	line = strcspn(text, "\r\n");
 	v->title = arena_memdup(x->a, text, line);
 	v->text = text + line + strspn(text + line, "\r\n");
