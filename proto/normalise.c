@@ -421,8 +421,13 @@ rest_is_text(struct scan *s)
 static void
 markup(struct scan *s)
 {
+	char next = s->p + 1 < s->end ? s->p[1] : ' ';
 	struct tag t;
 
+	if (next != '/' && next != '!' && next != '?' && !name_start(next)) {
+		stray(s); /* the cheap way: someone may send megabytes of < */
+		return;
+	}
 	if (rest_is_text(s) || section(s, "<!--", "-->", &s->no_comment_end, false) ||
 	    section(s, "<![CDATA[", "]]>", &s->no_cdata_end, true) ||
 	    section(s, "<?", "?>", &s->no_pi_end, false))

@@ -77,10 +77,11 @@ master_parse(struct arena *a, const char *page, size_t n, char ***urls, size_t *
 
 	for (const char *p = page; p < end; p += len) {
 		size_t room = (size_t)(end - p);
+
+		if (room > LINE_MAX_BYTES)
+			room = LINE_MAX_BYTES; /* clients read so much at a time */
 		nl = memchr(p, '\n', room);
 		len = nl == NULL ? room : (size_t)(nl - p) + 1;
-		if (len > LINE_MAX_BYTES)
-			len = LINE_MAX_BYTES; /* clients read so much at a time */
 		memcpy(line, p, len);
 		line[len] = '\0';
 		scheduler_tags(&u, line);

@@ -27,6 +27,10 @@ static const char *const prefs[] = {
 #include "test/unit/prefs_cases.def"
 #undef CASE
 };
+static const char *const project_texts[] = {
+#define CHECKED(kind, text, want, complaint) text,
+#include "test/unit/project_texts.def"
+};
 
 static struct arena a;
 
@@ -78,6 +82,8 @@ main(int argc, char **argv)
 	if (write_all(argv[1], "request", requests, N(requests), &f) != OK ||
 	    write_all(argv[1], "templates", templates, N(templates), &f) != OK ||
 	    write_all(argv[1], "prefs", prefs, N(prefs), &f) != OK ||
+	    write_all(argv[1], "project_text", project_texts, N(project_texts), &f) !=
+		OK ||
 	    write_keys(argv[1], &f) != OK) {
 		fprintf(stderr, "seeds: %s\n", f.detail);
 		return 1;
