@@ -110,6 +110,16 @@ enum err files_by_names(struct db *, struct arena *, const char *const *names, s
 enum err file_by_name(
     struct db *, struct arena *, const char *, struct file **, struct fail *);
 
+/*
+ * What clients wrote about themselves (wire.md 1.1): the last of each kind is kept, at
+ * most its last 1,000,000 bytes, from a line's start on.
+ */
+enum host_log { LOG_TIME_STATS = 1, LOG_JOBS = 2 };
+enum err host_log_store(struct db *, int64_t hostid, enum host_log, int64_t now,
+    const char *text, struct fail *);
+enum err host_logs_kept(struct db *, struct arena *, int64_t hostid, bool *time_stats,
+    bool *jobs, struct fail *);
+
 /* --- workunit.c --- */
 /* Columns of wu and the blob; fills id; E_RACE: the name is taken. */
 enum err workunit_insert(

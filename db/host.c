@@ -3,6 +3,7 @@
 #include "db/entity.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include "db/order.h"
 #include "lib/banned.h"
 
@@ -154,4 +155,41 @@ host_files_save(struct db *db, struct arena *a, int64_t hostid, const int64_t *f
 			e = db_exec(
 			    db, f, NULL, SQL_HOST_FILE_ADD, hostid, held[i], now);
 	return e != OK ? e : files_remove(db, hostid, gone, ngone, f);
+}
+
+/* --- logs --- */
+
+enum { LOG_MAX = 1000000 };
+
+enum err
+host_log_store(struct db *db, int64_t hostid, enum host_log kind, int64_t now,
+    const char *text, struct fail *f)
+{
+	size_t n = strlen(text);
+	const char *from = text, *line;
+
+	if (n > LOG_MAX) {
+		from += n - LOG_MAX;
+		line = strchr(from, '\n');
+		from = line == NULL ? from : line + 1;
+	}
+	return db_exec(
+	    db, f, NULL, SQL_HOST_LOG_STORE, hostid, (int64_t)kind, now, from);
+}
+
+enum err
+host_logs_kept(struct db *db, struct arena *a, int64_t hostid, bool *time_stats,
+    bool *jobs, struct fail *f)
+{
+	void *rows;
+	size_t n;
+	enum err e = db_query(db, a, f, &rows, &n, SQL_HOST_LOGS, hostid);
+	const struct row_number *kind = rows;
+
+	*time_stats = *jobs = false;
+	for (size_t i = 0; e == OK && i < n; i++) {
+		*time_stats = *time_stats || kind[i].v == LOG_TIME_STATS;
+		*jobs = *jobs || kind[i].v == LOG_JOBS;
+	}
+	return e;
 }

@@ -319,6 +319,15 @@ CREATE TABLE IF NOT EXISTS result (
 	KEY res_filedel (file_delete_state) -- ours: output files to be deleted
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
+-- ours: what clients wrote about themselves, one row per host and kind
+CREATE TABLE IF NOT EXISTS host_log (
+	hostid BIGINT NOT NULL DEFAULT 0,
+	kind TINYINT NOT NULL DEFAULT 0,
+	create_time BIGINT NOT NULL DEFAULT 0,
+	log MEDIUMBLOB,
+	PRIMARY KEY (hostid, kind)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
 CREATE TABLE IF NOT EXISTS msg_from_host (
 	id BIGINT NOT NULL AUTO_INCREMENT,
 	create_time BIGINT NOT NULL DEFAULT 0,

@@ -76,6 +76,8 @@ struct snapshot {
 	bool host_id_changed;    /* the reply carries <hostid> */
 	bool detach_in_progress; /* found by similarity with nothing on it */
 	bool weak_auth;
+	bool has_time_stats_log, has_job_log; /* on file; read only if they are asked
+	                                         for */
 	int64_t last_rpc_time; /* of the host, before this request; 0 = none */
 	char *email_hash;      /* MD5 of the user's e-mail, hex; NULL = preferences are
 	                          not stored */

@@ -87,6 +87,52 @@ blob_app_version(struct arena *a, const char *app_name, int32_t version_num,
 	return OK;
 }
 
+/* The file_info at p, up to end, with a new signature if it has one. */
+static enum err
+resign_file(struct buf *b, const char *p, const char *end, const struct blob_signer *s,
+    struct fail *f)
+{
+	static const char open[] = "<file_signature>", close[] = "</file_signature>";
+	char *info = arena_memdup(b->a, p, (size_t)(end - p)), *sig;
+	char *name = xml_between(b->a, info, "name");
+	char *from = strstr(info, open),
+	     *to = from == NULL ? NULL : strstr(from, close);
+	enum err e;
+
+	if (to == NULL) {
+		buf_puts(b, info);
+		return OK;
+	}
+	if (name == NULL)
+		return FAIL(f, E_BADREQ, "a file_info has no name");
+	e = s->sign(s->ctx, text_decode(b->a, name, strlen(name)), &sig, f);
+	if (e != OK)
+		return e;
+	buf_put(b, info, (size_t)(from - info) + sizeof(open) - 1);
+	buf_printf(b, "\n%s    %s", sig, to);
+	return OK;
+}
+
+enum err
+blob_resign(struct arena *a, const char *xml_doc, const struct blob_signer *s,
+    char **out, struct fail *f)
+{
+	static const char open[] = "<file_info>", close[] = "</file_info>";
+	struct buf b = buf_new(a);
+	const char *p = xml_doc, *from, *to;
+	enum err e = OK;
+
+	while (e == OK && (from = strstr(p, open)) != NULL &&
+	       (to = strstr(from, close)) != NULL) {
+		buf_put(&b, p, (size_t)(from - p));
+		e = resign_file(&b, from, to, s, f);
+		p = to;
+	}
+	buf_puts(&b, p);
+	*out = b.p;
+	return e;
+}
+
 /* --- reading back --- */
 
 struct ref {

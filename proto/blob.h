@@ -50,6 +50,18 @@ enum err blob_app_version(struct arena *, const char *app_name, int32_t version_
     struct fail *);
 
 /*
+ * app_version.xml_doc with other signatures of its files: sign gives that of one name,
+ * as sign_md5 makes it.  Everything else stays byte for byte.  E_BADREQ: a file_info
+ * has no name.
+ */
+struct blob_signer {
+	enum err (*sign)(void *ctx, const char *name, char **sig, struct fail *);
+	void *ctx;
+};
+enum err blob_resign(struct arena *, const char *xml_doc, const struct blob_signer *,
+    char **out, struct fail *);
+
+/*
  * Files that a blob names, in order, from file_info elements and their file_refs;
  * open_name and md5_cksum may be NULL.
  */

@@ -348,6 +348,28 @@ write_trickles(struct rpc *x)
 	return e;
 }
 
+/* Logs that nobody asked for are not kept. */
+static enum err
+write_logs(struct rpc *x)
+{
+	const struct {
+		bool wanted;
+		enum host_log kind;
+		const char *text;
+	} logs[] = {
+		{ x->conf->request_time_stats_log, LOG_TIME_STATS,
+		    x->req->time_stats_log },
+		{ x->conf->request_job_log, LOG_JOBS, x->req->job_log },
+	};
+	enum err e = OK;
+
+	for (size_t i = 0; i < N(logs) && e == OK; i++)
+		if (logs[i].wanted && logs[i].text != NULL)
+			e = host_log_store(x->db, x->snap->host.id, logs[i].kind,
+			    x->now, logs[i].text, &x->fail);
+	return e;
+}
+
 /* A message goes into one reply only; another RPC of the host may have it. */
 static enum err
 write_down(struct rpc *x)
@@ -409,6 +431,8 @@ write_host(struct rpc *x, const struct work *w)
 		e = write_files(x);
 	if (e == OK)
 		e = write_trickles(x);
+	if (e == OK)
+		e = write_logs(x);
 	if (e == OK)
 		e = write_down(x);
 	return e == OK ? write_account(x) : e;

@@ -297,6 +297,17 @@ load_down(struct rpc *x, struct snapshot *s)
 	    x->db, x->a, s->host.id, DOWN_MAX, &s->down, &s->ndown, &x->fail);
 }
 
+static enum err
+load_logs(struct rpc *x, struct snapshot *s)
+{
+	const struct conf *cf = x->conf;
+
+	if (s->host_new || (!cf->request_time_stats_log && !cf->request_job_log))
+		return OK;
+	return host_logs_kept(
+	    x->db, x->a, s->host.id, &s->has_time_stats_log, &s->has_job_log, &x->fail);
+}
+
 /*
  * The client trusts a key that is neither ours nor an old one of ours: it would refuse
  * our app files (wire.md 5.6).
@@ -340,5 +351,7 @@ rpc_load(struct rpc *x)
 		    0; /* the commit ends them: none is to be sent again */
 	if (e == OK)
 		e = load_down(x, s);
+	if (e == OK)
+		e = load_logs(x, s);
 	return e == OK ? load_files(x, s) : e;
 }

@@ -137,6 +137,32 @@ load_classes(struct project *p)
 			    remarks[i].class, remarks[i].text);
 }
 
+/*
+ * Today's key, again when its file was replaced; the old text stays as long as the
+ * configuration.  That file's time counts seconds, and a rotation takes longer.
+ */
+static void
+read_keys(struct project *p)
+{
+	char path[4096 + sizeof("/code_sign_public")];
+	int64_t mtime;
+
+	snprintf(path, sizeof(path), "%s/code_sign_public", p->conf->key_dir);
+	mtime = fs_mtime(path);
+	if (mtime == p->keys_mtime && p->keys_mtime != 0)
+		return;
+	p->keys_mtime = mtime;
+	p->keys = (struct reply_keys){
+		.code_sign_public = key_text(
+		    &p->conf_arena, p->conf, "code_sign_public"),
+		.old_key_signature = old_key_signature,
+		.ctx = p,
+	};
+	if (p->keys.code_sign_public == NULL)
+		log_warn("%s/code_sign_public cannot be read: clients get no key",
+		    p->conf->key_dir);
+}
+
 static enum err
 read_config(struct project *p, struct fail *f)
 {
@@ -161,15 +187,8 @@ read_config(struct project *p, struct fail *f)
 	p->conf = read;
 	p->conf_mtime = mtime;
 	p->usable = true;
-	p->keys = (struct reply_keys){
-		.code_sign_public = key_text(&p->conf_arena, read, "code_sign_public"),
-		.old_key_signature = old_key_signature,
-		.ctx = p,
-	};
+	p->keys_mtime = 0;
 	start_log(p);
-	if (p->keys.code_sign_public == NULL)
-		log_warn("%s/code_sign_public cannot be read: clients get no key",
-		    p->conf->key_dir);
 	return OK;
 }
 
@@ -178,9 +197,11 @@ project_configure(struct project *p, struct fail *f)
 {
 	enum err e = read_config(p, f);
 
-	if (e == OK)
-		load_classes(p);
-	return e;
+	if (e != OK)
+		return e;
+	read_keys(p);
+	load_classes(p);
+	return OK;
 }
 
 enum err

@@ -28,7 +28,7 @@ struct project {
 	struct arena home, conf_arena, cat_arena, key_arena, class_arena;
 	struct conf *conf; /* never NULL: defaults when config.xml cannot be used */
 	bool usable;       /* conf is the project's */
-	int64_t conf_mtime;
+	int64_t conf_mtime, keys_mtime;
 	struct db *db;       /* NULL: not connected */
 	struct catalog *cat; /* NULL: not loaded yet */
 	int64_t cat_loaded, reread_mtime;

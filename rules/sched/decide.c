@@ -206,6 +206,25 @@ begin(struct ctx *c, const int64_t *lost, size_t nlost)
 	files_begin(c);
 }
 
+/*
+ * A log is asked for until it is on file.  The whole of it: clients take 0 for "none"
+ * (wire.md 2.1).
+ */
+static void
+ask_for_logs(struct ctx *c)
+{
+	const struct request *rq = c->req;
+	const struct snapshot *s = c->snap;
+
+	if (!rq->host.present)
+		return;
+	if (c->conf->request_time_stats_log && !s->has_time_stats_log &&
+	    rq->time_stats_log == NULL)
+		c->d->send_time_stats_log = 1;
+	if (c->conf->request_job_log && !s->has_job_log && rq->job_log == NULL)
+		c->d->send_job_log = 1;
+}
+
 struct decision *
 decide(struct arena *a, const struct conf *cf, const struct request *rq,
     const struct snapshot *snap, int64_t now, struct rng *rng, const int64_t *lost,
@@ -230,6 +249,7 @@ decide(struct arena *a, const struct conf *cf, const struct request *rq,
 		return c.d;
 	}
 	lost_abort(&c);
+	ask_for_logs(&c);
 	delete_orders(&c);
 	version_no_rsc_apps(&c);
 	messages_why(&c);

@@ -15,6 +15,7 @@ INSERT INTO host_app_version (host_id, app_version_id) SELECT h.seq, v.seq FROM 
 INSERT INTO file (id, name, md5sum, size) SELECT seq, CONCAT('file_', seq), MD5(seq), 4e6 FROM seq_1_to_2000;
 INSERT INTO fileset (id, name, appid, gen_parts) SELECT seq, CONCAT('file_', seq), 1, 40 FROM seq_1_to_2000;
 INSERT INTO fileset_file (fileset_id, file_id) SELECT seq, seq FROM seq_1_to_2000;
+INSERT INTO host_log (hostid, kind, create_time, log) SELECT h.seq, k.seq, 1, 'log' FROM seq_1_to_1000 h, seq_1_to_2 k;
 INSERT INTO host_file (hostid, file_id, since) SELECT h.seq, (h.seq * 7 + f.seq * 311) % 2000 + 1, 1 FROM seq_1_to_1000 h, seq_1_to_5 f;
 INSERT INTO workunit (id, appid, name, xml_doc, fileset_id, transition_time, need_validate, assimilate_state, canonical_resultid, file_delete_state, min_quorum, target_nresults)
 	SELECT seq, IF(seq > 50000, 2, 1), CONCAT('file__', seq), REPEAT('w', 900), IF(seq > 50000, 0, seq % 2000 + 1),
@@ -28,4 +29,4 @@ INSERT INTO result (id, create_time, workunitid, appid, name, xml_doc_in, xml_do
 	IF(r.seq * 37 % 101 < 80, (r.seq % 1000 + 1) % 500 + 1, NULL), IF(r.seq % 79 = 0, 1, 2)
 	FROM seq_1_to_120000 r STRAIGHT_JOIN workunit w ON w.id = (r.seq + 1) DIV 2;
 INSERT INTO msg_to_host (id, hostid, handled, xml) SELECT seq, seq % 1000 + 1, seq % 3 > 0, '<trickle_down>' FROM seq_1_to_6000;
-ANALYZE TABLE app, app_version, file, fileset, fileset_file, host, host_app_version, host_file, msg_to_host, platform, result, team, user, workunit;
+ANALYZE TABLE app, app_version, file, fileset, fileset_file, host, host_app_version, host_file, host_log, msg_to_host, platform, result, team, user, workunit;

@@ -180,6 +180,55 @@ START_TEST(app_version_blob)
 END_TEST
 
 /* A row of an old project: bare & in the URL and the command line. */
+static enum err
+sign_by_name(void *ctx, const char *name, char **sig, struct fail *f)
+{
+	if (strcmp(name, "gone") == 0)
+		return FAIL(f, E_NOTFOUND, "gone");
+	*sig = arena_printf(ctx, "new-%s\n.\n", name);
+	return OK;
+}
+
+START_TEST(resigned)
+{
+	static const char *const docs[][2] = {
+		{ "", "" },
+		{ "<app_version>\n</app_version>\n",
+		    "<app_version>\n</app_version>\n" },
+		{ "<file_info>\n  <name>a</name>\n<file_signature>\nold\n.\n  "
+		  "</file_signature>\n<x/></file_info>\n<file_info><name>b</name>"
+		  "</file_info>\n<y/>",
+		    "<file_info>\n  <name>a</name>\n<file_signature>\nnew-a\n.\n    "
+		    "</file_signature>\n<x/></file_info>\n<file_info><name>b</name>"
+		    "</file_info>\n<y/>" },
+		{ "<file_info><name>a&amp;b</name><file_signature></file_signature>"
+		  "</file_info><file_info>",
+		    "<file_info><name>a&amp;b</name><file_signature>\nnew-a&b\n.\n    "
+		    "</file_signature></file_info><file_info>" },
+	};
+	struct arena a = { 0 };
+	const struct blob_signer s = { sign_by_name, &a };
+	struct fail f;
+	char *out;
+
+	for (size_t i = 0; i < N(docs); i++) {
+		ck_assert_int_eq(blob_resign(&a, docs[i][0], &s, &out, &f), OK);
+		ck_assert_str_eq(out, docs[i][1]);
+	}
+	ck_assert_int_eq(blob_resign(&a,
+			     "<file_info><file_signature></file_signature>"
+			     "</file_info>",
+			     &s, &out, &f),
+	    E_BADREQ);
+	ck_assert_int_eq(blob_resign(&a,
+			     "<file_info><name>gone</name><file_signature>"
+			     "</file_signature></file_info>",
+			     &s, &out, &f),
+	    E_NOTFOUND);
+	arena_free(&a);
+}
+END_TEST
+
 START_TEST(old_blob)
 {
 	static const char doc[] =
@@ -360,6 +409,7 @@ UNIT_MAIN("blob", {
 	ADD(result_blob);
 	ADD(too_big_a_blob);
 	ADD(app_version_blob);
+	ADD(resigned);
 	ADD(old_blob);
 	ADD_LOOP(workunit_names, N(wu_names));
 	ADD_LOOP(file_names_checked, N(file_names));

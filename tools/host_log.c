@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* locus host log: what a client wrote about itself, when the project asked for it. */
+#include <inttypes.h>
+#include <stdio.h>
+#include "db/entity.h"
+#include "lib/text.h"
+#include "tools/cmd.h"
+#include "lib/banned.h"
+
+struct log_opts {
+	bool jobs;
+};
+
+static const struct opt log_options[] = {
+	{ "jobs", OPT_FLAG, offsetof(struct log_opts, jobs), NULL,
+	    "The log of finished tasks instead." },
+	{ 0 },
+};
+
+static enum err
+host_log_run(struct ctx *x, const void *opts, char **args, size_t n)
+{
+	const struct log_opts *o = opts;
+	int64_t id;
+	void *row;
+	enum err e;
+
+	(void)n;
+	if (!text_i64(args[0], 1, INT64_MAX, &id))
+		return ctx_usage(x, "\"%.60s\" is no host id", args[0]);
+	e = ctx_db(x);
+	if (e == OK)
+		e = db_row(x->db, x->a, x->f, &row, SQL_HOST_LOG, id,
+		    (int64_t)(o->jobs ? LOG_JOBS : LOG_TIME_STATS));
+	if (e == E_NOTFOUND)
+		return ctx_nothing(x,
+		    "there is no such log of host %" PRId64
+		    "; the option %s asks clients for it",
+		    id, o->jobs ? "request_job_log" : "request_time_stats_log");
+	if (e == OK)
+		fputs(((const struct row_text *)row)->s, stdout);
+	return e;
+}
+
+const struct cmd cmd_host_log = { .name = "host log",
+	.args = "ID",
+	.min_args = 1,
+	.max_args = 1,
+	.purpose = "a client's own log",
+	.about =
+	    "Prints the log of when the client was on, connected and active, as the "
+	    "client sent it.",
+	.opts = log_options,
+	.opts_size = sizeof(struct log_opts),
+	.run = host_log_run };
