@@ -106,7 +106,6 @@ fs_read(
 /* A file being made; ends in tmp_commit() or tmp_drop(). */
 struct tmp {
 	char name[PATH_MAX];
-	size_t dir_n; /* bytes of name that are the directory, with its slash */
 	int fd;
 };
 
@@ -114,10 +113,9 @@ static enum err
 tmp_open(struct tmp *t, const char *path, struct fail *f)
 {
 	const char *slash = strrchr(path, '/');
-	int n;
+	int dir_n = slash == NULL ? 0 : (int)(slash - path) + 1, n;
 
-	t->dir_n = slash == NULL ? 0 : (size_t)(slash - path) + 1;
-	n = snprintf(t->name, sizeof(t->name), "%.*s.tmp-XXXXXX", (int)t->dir_n, path);
+	n = snprintf(t->name, sizeof(t->name), "%.*s.tmp-XXXXXX", dir_n, path);
 	if (n < 0 || (size_t)n >= sizeof(t->name))
 		return FAIL(f, E_BADREQ, "path of %zu bytes is too long", strlen(path));
 	t->fd = mkostemp(t->name, O_CLOEXEC);
@@ -137,18 +135,25 @@ tmp_drop(struct tmp *t, const char *what, const char *path, struct fail *f)
 	return e;
 }
 
-/* The name itself is made durable too: a rename is an entry of the directory. */
-static void
-sync_dir(struct tmp *t)
+enum err
+fs_sync_dir(const char *path, struct fail *f)
 {
+	const char *slash = strrchr(path, '/');
+	char dir[PATH_MAX] = ".";
+	enum err e = OK;
 	int fd;
 
-	t->name[t->dir_n] = '\0';
-	fd = open(t->dir_n == 0 ? "." : t->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (slash != NULL &&
+	    (size_t)snprintf(dir, sizeof(dir), "%.*s",
+		slash == path ? 1 : (int)(slash - path), path) >= sizeof(dir))
+		return FAIL(f, E_BADREQ, "path of %zu bytes is too long", strlen(path));
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
-		return;
-	fsync(fd);
+		return FAIL_ERRNO(f, "opening %s", dir);
+	if (fsync(fd) < 0)
+		e = FAIL_ERRNO(f, "flushing %s", dir);
 	close(fd);
+	return e;
 }
 
 static enum err
@@ -166,7 +171,8 @@ tmp_commit(struct tmp *t, const char *path, unsigned mode, struct fail *f)
 		return tmp_drop(t, "closing", path, f);
 	if (rename(t->name, path) < 0)
 		return tmp_drop(t, "renaming to", path, f);
-	sync_dir(t);
+	/* A rename is an entry of the directory.  The file is whole either way. */
+	fs_sync_dir(path, NULL);
 	return OK;
 }
 

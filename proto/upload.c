@@ -14,7 +14,7 @@
 
 enum { MESSAGE_MAX = 255 }; /* shown to the user (wire.md 6.3) */
 
-static const char data_tag[] = "<data>";
+static const char data_tag[] = "<data>", upload_tag[] = "<file_upload>";
 
 /* --- server --- */
 
@@ -30,6 +30,16 @@ data_start(const char *in, size_t n)
 	if (p < end && *p == '\r')
 		p++;
 	return p < end && *p == '\n' ? p + 1 : NULL;
+}
+
+static bool
+is_text(const char *in, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (((unsigned char)in[i] < ' ' && strchr("\t\r\n", in[i]) == NULL) ||
+		    in[i] == '\0' || in[i] == 0x7f)
+			return false;
+	return true;
 }
 
 /* Text of the first <tag> in the header, decoded; NULL if there is none. */
@@ -90,10 +100,15 @@ upload_parse(
 	const char *header;
 
 	*u = (struct upload){ 0 };
-	if (data == NULL && n > UPLOAD_HEADER_MAX)
-		return FAIL(f, E_BADREQ,
+	if (data == NULL && n > UPLOAD_HEADER_MAX) {
+		const char *begin = memmem(in, n, upload_tag, sizeof(upload_tag) - 1);
+
+		return FAIL(f, begin != NULL ? E_BADREQ : E_NOTFOUND,
 		    "no <data> in the first %d bytes of the upload", UPLOAD_HEADER_MAX);
+	}
 	u->header_n = data != NULL ? (size_t)(data - in) : n;
+	if (data != NULL && !is_text(in, u->header_n))
+		return FAIL(f, E_BADREQ, "a control character in the upload's header");
 	header = raw_copy(a, &(struct raw){ .p = in, .n = u->header_n }, n);
 	u->version = 10000 * int_of(a, header, "core_client_major_version") +
 	             100 * int_of(a, header, "core_client_minor_version") +
@@ -106,7 +121,7 @@ upload_parse(
 		return OK;
 	}
 	if (strstr(header, "</data_server_request>") != NULL)
-		return FAIL(f, E_BADREQ, "no command in the upload request");
+		return FAIL(f, E_NOTFOUND, "no command in the upload request");
 	return FAIL(
 	    f, E_RETRY, "the upload's header is not complete after %zu bytes", n);
 }

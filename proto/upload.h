@@ -24,8 +24,8 @@ struct upload {
 };
 /*
  * Parses what has arrived so far (n bytes).  OK: the header is complete.  E_RETRY: more
- * bytes are needed.  E_BADREQ: it is not an upload, or the header is over
- * UPLOAD_HEADER_MAX.
+ * bytes are needed.  E_BADREQ: a bad upload, or its header is over UPLOAD_HEADER_MAX.
+ * E_NOTFOUND: neither an upload nor a question for a size.
  */
 enum err upload_parse(
     struct arena *, const char *in, size_t n, struct upload *, struct fail *);

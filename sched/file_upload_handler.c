@@ -106,7 +106,7 @@ may_be_complete(const struct session *s)
 
 /*
  * Reads the header and no further, as the rest may be long in coming.  E_BADREQ: it is
- * none, E_RETRY: the body ended in it.
+ * a bad one, E_NOTFOUND: it is none, E_RETRY: the body ended in it.
  */
 static enum err
 read_header(struct session *s)
@@ -125,6 +125,14 @@ read_header(struct session *s)
 	return e;
 }
 
+static bool
+blank(const char *s)
+{
+	while (text_white(*s))
+		s++;
+	return *s == '\0';
+}
+
 /* wire.md 6.2: may this file come at all?  Everything here is for good. */
 static enum err
 check(struct session *s)
@@ -136,7 +144,7 @@ check(struct session *s)
 		e = FAIL(&s->fail, E_BADREQ, "Missing or bad nbytes");
 	if (e != OK || s->h->key == NULL)
 		return e;
-	if (u->xml_signature == NULL || u->xml_signature[0] == '\0')
+	if (u->xml_signature == NULL || blank(u->xml_signature))
 		return FAIL(&s->fail, E_BADREQ, "Missing signature");
 	if (!u->has_max_nbytes)
 		return FAIL(&s->fail, E_BADREQ, "Missing max_nbytes");
@@ -219,6 +227,8 @@ decide_session(struct session *s)
 	e = read_header(s);
 	if (e == E_BADREQ)
 		answer(s, PERMANENT, s->fail.detail);
+	else if (e == E_RETRY && strstr(s->head, "<file_upload>") != NULL)
+		answer(s, PERMANENT, "The upload has no <data>");
 	else if (e != OK)
 		answer(s, TRANSIENT, "no command");
 	else if (s->u.kind == UPLOAD_SIZE_QUERY)
@@ -460,18 +470,21 @@ set_up(struct handler *h, struct arena *a, struct options *o, struct fail *f)
 	if (e != OK)
 		return e;
 	h->conf = cf;
+	e = store_modes_check(cf, f);
+	if (e != OK)
+		return e;
 	log_open("file_upload_handler", o->log, (enum log_level)cf->sched_debug_level);
 	if (!cf->ignore_upload_certificates)
 		e = key_read_public(
 		    arena_printf(a, "%s/upload_public", cf->key_dir), &h->key, f);
-	if (e == E_NOTFOUND)
-		e = FAIL(f, E_CONFIG,
-		    "%s/upload_public is missing: run locus keys, or set "
-		    "ignore_upload_certificates",
-		    cf->key_dir);
+	if (e != OK)
+		return FAIL(f, e,
+		    "%s; locus create makes keys, and with ignore_upload_certificates "
+		    "none is needed",
+		    f->detail);
 	if (o->socket == NULL)
 		o->socket = arena_printf(a, "%s/upload.sock", cf->run_dir);
-	return e == OK ? listen_on(o->socket, &h->fd, f) : e;
+	return listen_on(o->socket, &h->fd, f);
 }
 
 /* Serves until a signal asks to stop; uploads in hand get a moment, what they wrote

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -12,7 +13,13 @@
 #include "lib/fs.h"
 #include "lib/banned.h"
 
-enum { NAME_MAX_BYTES = 240 };
+/*
+ * A client that hears of all bytes takes its upload for done (wire.md 6.1).  So from
+ * before the last byte is written until the rename a part has this bit, which means
+ * nothing else on a file, and tells one byte less: whoever dies or fails in between
+ * leaves something to send.
+ */
+enum { ALL_HERE = S_ISVTX, NAME_MAX_BYTES = 255, MODE_DEFAULT = 0664 };
 static const char part_suffix[] = ".part";
 
 static bool
@@ -41,21 +48,72 @@ store_name_check(const char *name, struct fail *f)
 	return OK;
 }
 
+/* A name without room for the suffix is replaced by its MD5. */
 static char *
 part_path(struct arena *a, const char *path)
 {
-	return arena_printf(a, "%s%s", path, part_suffix);
+	const char *name = strrchr(path, '/') + 1;
+	char md5[MD5_HEX];
+
+	if (strlen(name) + sizeof(part_suffix) - 1 <= NAME_MAX_BYTES)
+		return arena_printf(a, "%s%s", path, part_suffix);
+	md5_text(name, md5);
+	return arena_printf(a, "%.*s%s%s", (int)(name - path), path, md5, part_suffix);
+}
+
+/* Links are not followed: nothing outside the upload directory is ever looked at. */
+static bool
+is_file(const char *path, struct stat *st)
+{
+	return lstat(path, st) == 0 && S_ISREG(st->st_mode);
 }
 
 int64_t
 store_size(struct arena *a, const struct conf *cf, const char *name)
 {
 	const char *path = upload_path(a, cf, name);
-	int64_t n = fs_size(path);
+	struct stat st;
 
-	if (n < 0)
-		n = fs_size(part_path(a, path));
-	return n < 0 ? 0 : n;
+	if (is_file(path, &st))
+		return st.st_size;
+	if (!is_file(part_path(a, path), &st))
+		return 0;
+	return (st.st_mode & ALL_HERE) != 0 && st.st_size > 0 ? st.st_size - 1 :
+	                                                        st.st_size;
+}
+
+/* An octal mode of config.xml; false: none is set. */
+static bool
+mode_of(const char *text, mode_t *mode, bool *good)
+{
+	char *end;
+	long m = strtol(text, &end, 8);
+
+	*good = true;
+	if (text[0] == '\0' || strcmp(text, "-1") == 0)
+		return false;
+	*good = *end == '\0' && m >= 0 && m <= 0777;
+	*mode = (mode_t)m;
+	return *good;
+}
+
+enum err
+store_modes_check(const struct conf *cf, struct fail *f)
+{
+	const char *text[] = { cf->fuh_set_initial_permission,
+		cf->fuh_set_completed_permission };
+	mode_t mode;
+	bool good;
+
+	for (size_t i = 0; i < N(text); i++) {
+		mode_of(text[i], &mode, &good);
+		if (!good)
+			return FAIL(f, E_CONFIG,
+			    "%s: fuh_set_%s_permission is \"%s\": an octal number from "
+			    "0 to 777 is needed, such as 664",
+			    cf->path, i == 0 ? "initial" : "completed", text[i]);
+	}
+	return OK;
 }
 
 bool
@@ -78,15 +136,22 @@ is_named(int fd, const char *path)
 }
 
 static enum err
-open_part(struct store_file *s, struct fail *f)
+open_part(const struct conf *cf, struct store_file *s, struct fail *f)
 {
-	s->fd = open(s->part, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0664);
+	mode_t mode;
+	bool good;
+
+	s->fd = open(s->part, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
+	    MODE_DEFAULT);
 	if (s->fd < 0)
 		return FAIL_ERRNO(f, "opening %s", s->part);
 	if (flock(s->fd, LOCK_EX | LOCK_NB) < 0 || !is_named(s->fd, s->part)) {
 		store_close(s);
 		return FAIL(f, E_RACE, "the file is locked by another upload of it");
 	}
+	if (mode_of(cf->fuh_set_initial_permission, &mode, &good) &&
+	    fchmod(s->fd, mode & 0666) < 0)
+		return FAIL_ERRNO(f, "setting the mode of %s", s->part);
 	return OK;
 }
 
@@ -95,8 +160,32 @@ make_directory(struct arena *a, const char *path, struct fail *f)
 {
 	const char *slash = strrchr(path, '/');
 	char *dir = arena_memdup(a, path, (size_t)(slash - path));
+	enum err e;
 
-	return fs_mkdirs(dir, 0775, f);
+	if (fs_exists(dir))
+		return OK;
+	e = fs_mkdirs(dir, 0775, f);
+	return e == OK ? fs_sync_dir(dir, f) : e;
+}
+
+/* The part that is to get more.  Without an MD5 to come, none of what is there already
+ * may be mixed with another try's. */
+static enum err
+continue_part(const struct upload *u, struct store_file *s, struct fail *f)
+{
+	bool md5 = u->md5_cksum != NULL && u->md5_cksum[0] != '\0';
+	struct stat st;
+
+	if (fstat(s->fd, &st) < 0)
+		return FAIL_ERRNO(f, "looking at %s", s->part);
+	if (st.st_size < u->offset)
+		return FAIL(f, E_RETRY,
+		    "the server has less of the file than offset %lld",
+		    (long long)u->offset);
+	if (!md5 && st.st_size > u->offset && ftruncate(s->fd, u->offset) < 0)
+		return FAIL_ERRNO(f, "cutting %s", s->part);
+	s->mode = st.st_mode & 0777;
+	return OK;
 }
 
 enum err
@@ -105,24 +194,25 @@ store_open(struct arena *a, const struct conf *cf, const struct upload *u,
 {
 	struct stat st;
 	enum err e;
+	bool good;
 
 	*s = (struct store_file){ .fd = -1, .at = u->offset, .nbytes = u->nbytes };
 	s->path = upload_path(a, cf, u->name);
 	s->part = part_path(a, s->path);
-	if (fs_exists(s->path)) {
+	if (is_file(s->path, &st)) {
 		s->whole = true;
 		return OK;
 	}
 	e = make_directory(a, s->path, f);
 	if (e == OK)
-		e = open_part(s, f);
+		e = open_part(cf, s, f);
+	if (e == OK)
+		e = continue_part(u, s, f);
+	if (e == OK && !mode_of(cf->fuh_set_completed_permission, &s->mode, &good))
+		s->mode &= 0666;
 	if (e != OK)
-		return e;
-	if (fstat(s->fd, &st) == 0 && st.st_size >= u->offset)
-		return OK;
-	store_close(s);
-	return FAIL(f, E_RETRY, "the server has less of the file than offset %lld",
-	    (long long)u->offset);
+		store_close(s);
+	return e;
 }
 
 enum err
@@ -135,6 +225,8 @@ store_write(struct store_file *s, const void *p, size_t n, struct fail *f)
 		room = 0;
 	if ((int64_t)n > room)
 		n = (size_t)room;
+	if ((int64_t)n == room && fchmod(s->fd, (s->mode & 0666) | ALL_HERE) < 0)
+		return FAIL_ERRNO(f, "marking %s", s->part);
 	while (n > 0) {
 		ssize_t done = pwrite(s->fd, c, n, s->at);
 
@@ -165,6 +257,23 @@ check_md5(struct store_file *s, const char *md5, struct fail *f)
 	return FAIL(f, E_RACE, "MD5 of the uploaded file is wrong; it starts again");
 }
 
+/*
+ * The client deletes its copy when it hears that the upload is done.  What could not be
+ * flushed may be lost though it still reads well, and a second fsync() would not tell:
+ * the upload starts again.
+ */
+static enum err
+flush(struct store_file *s, struct fail *f)
+{
+	enum err e;
+
+	if (fsync(s->fd) == 0)
+		return OK;
+	e = FAIL_ERRNO(f, "writing %s to disk", s->part);
+	(void)!ftruncate(s->fd, 0);
+	return e;
+}
+
 enum err
 store_finish(struct store_file *s, const char *md5, struct fail *f)
 {
@@ -179,10 +288,15 @@ store_finish(struct store_file *s, const char *md5, struct fail *f)
 	if (st.st_size > s->nbytes && ftruncate(s->fd, s->nbytes) < 0)
 		return FAIL_ERRNO(f, "cutting %s", s->part);
 	e = check_md5(s, md5, f);
-	/* The client deletes its copy when it hears that the upload is done. */
-	if (e == OK && fsync(s->fd) < 0)
-		e = FAIL_ERRNO(f, "writing %s to disk", s->part);
-	return e == OK ? fs_rename(s->part, s->path, f) : e;
+	if (e == OK)
+		e = flush(s, f);
+	if (e == OK)
+		e = fs_rename(s->part, s->path, f);
+	if (e == OK)
+		e = fs_sync_dir(s->path, f);
+	if (e == OK && fchmod(s->fd, s->mode) < 0)
+		e = FAIL_ERRNO(f, "setting the mode of %s", s->path);
+	return e;
 }
 
 void

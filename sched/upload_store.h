@@ -15,11 +15,19 @@
 #include "model/conf.h"
 #include "proto/upload.h"
 
-/* E_BADREQ with the reason: empty, too long, "/", "..", control bytes, a leading dot,
+/* E_BADREQ with the reason: empty, over 255 bytes, "/", "..", control bytes, a leading
+ * dot,
  * ".part" at the end. */
 enum err store_name_check(const char *name, struct fail *);
 
-/* Bytes of the file that are here: of the whole one, of its part, or 0. */
+/* E_CONFIG if fuh_set_initial_permission or fuh_set_completed_permission is no mode. */
+enum err store_modes_check(const struct conf *, struct fail *);
+
+/*
+ * Bytes of the file that are here: of the whole one, of its part, or 0.  For a part
+ * that has all its bytes but not yet its name it is one less, so that its client does
+ * not take the upload for done.
+ */
 int64_t store_size(struct arena *, const struct conf *, const char *name);
 
 /* Has the volume of upload_dir less free than upload_min_free_bytes? */
@@ -30,23 +38,26 @@ struct store_file {
 	char *path, *part;
 	int64_t at;     /* where the next byte goes */
 	int64_t nbytes; /* of the whole file */
+	unsigned mode;  /* when it is whole */
 	bool whole;     /* the file is here already: success without action */
 };
 
 /*
  * Gets ready to take the bytes from offset on.  E_RACE: another upload of it is under
- * way; E_RETRY: the part ends before offset; E_SYS: directory or file cannot be made.
+ * way; E_RETRY: the part ends before offset; E_SYS, E_DISK_FULL: directory or file
+ * cannot be made.
  */
 enum err store_open(struct arena *, const struct conf *, const struct upload *,
     struct store_file *, struct fail *);
 
-/* Writes n bytes; what goes beyond nbytes is ignored.  E_SYS: disk full and the like;
- * what was written stays. */
+/* Writes n bytes; what goes beyond nbytes is ignored.  E_DISK_FULL, E_SYS: what was
+ * written stays. */
 enum err store_write(struct store_file *, const void *, size_t n, struct fail *);
 
 /*
- * If the file is whole it gets its name.  md5 (NULL or "": not given) other than the
- * file's is E_RACE and the part is emptied; bytes missing: E_RETRY, the part stays.
+ * If the file is whole it gets its name, durably.  md5 (NULL or "": not given) other
+ * than the file's is E_RACE and the part is emptied; bytes missing: E_RETRY, the part
+ * stays; E_DISK_FULL, E_SYS: it is not flushed, the part is emptied or stays.
  */
 enum err store_finish(struct store_file *, const char *md5, struct fail *);
 

@@ -335,7 +335,7 @@ static const struct {
 	{ "the data's line has not ended", "<file_upload>\n<name>n</name>\n<data>",
 	    E_RETRY, UPLOAD_NONE, NULL, NULL, NULL, 0, false, false },
 	{ "no command", "<data_server_request>\n" VERSION "</data_server_request>\n",
-	    E_BADREQ, UPLOAD_NONE, NULL, NULL, NULL, 0, false, false },
+	    E_NOTFOUND, UPLOAD_NONE, NULL, NULL, NULL, 0, false, false },
 	{ "data with markup in it",
 	    "<data_server_request>\n" VERSION
 	    "<file_upload>\n<file_info>\n<name>a&amp;b</name>\n<xml_signature>\n00\n.</"
@@ -383,6 +383,9 @@ START_TEST(upload_header_too_long)
 
 	memset(text, 'x', UPLOAD_HEADER_MAX + 1);
 	ck_assert_int_eq(upload_parse(&a, text, UPLOAD_HEADER_MAX, &u, &f), E_RETRY);
+	ck_assert_int_eq(
+	    upload_parse(&a, text, UPLOAD_HEADER_MAX + 1, &u, &f), E_NOTFOUND);
+	memcpy(text, "<file_upload>", 13);
 	ck_assert_int_eq(
 	    upload_parse(&a, text, UPLOAD_HEADER_MAX + 1, &u, &f), E_BADREQ);
 	arena_free(&a);

@@ -4,6 +4,8 @@
 #include "test/unit/unit.h"
 
 #include <stdint.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include "lib/crypt.h"
 #include "lib/fs.h"
 #include "sched/fcgi.h"
@@ -374,6 +376,146 @@ START_TEST(upload_of_one_file_twice_at_once)
 }
 END_TEST
 
+/* All bytes are here, and then the process dies, or the disk fails. */
+START_TEST(upload_that_is_not_finished_tells_one_byte_less)
+{
+	char dir[PATH_MAX], md5[MD5_HEX], file_name[] = "f";
+	const struct conf *cf = conf_of(unit_dir(dir), "");
+	struct upload u = { .name = file_name, .nbytes = 5 };
+	struct store_file s;
+	struct fail f = { 0 };
+
+	md5_text("hello", md5);
+	u.md5_cksum = md5;
+	ck_assert_int_eq(store_open(&a, cf, &u, &s, &f), OK);
+	ck_assert_int_eq(store_write(&s, "hell", 4, &f), OK);
+	ck_assert_int_eq(store_size(&a, cf, "f"), 4);
+	ck_assert_int_eq(store_write(&s, "o", 1, &f), OK);
+	ck_assert_int_eq(store_size(&a, cf, "f"), 4);
+	store_close(&s);
+	ck_assert(!fs_exists(upload_path(&a, cf, "f")));
+	put(cf, "o", 4, 5, md5, OK, OK);
+	ck_assert_int_eq(store_size(&a, cf, "f"), 5);
+	fs_rmtree(dir, &f);
+}
+END_TEST
+
+static const struct {
+	const char *options;
+	int arriving, whole; /* < 0: E_CONFIG */
+} modes[] = {
+	{ "", 0640, 0640 },
+	{ "<fuh_set_initial_permission>-1</fuh_set_initial_permission>", 0640, 0640 },
+	{ "<fuh_set_initial_permission>0755</fuh_set_initial_permission>", 0644, 0644 },
+	{ "<fuh_set_completed_permission>444</fuh_set_completed_permission>", 0640,
+	    0444 },
+	{ "<fuh_set_initial_permission>600</fuh_set_initial_permission>"
+	  "<fuh_set_completed_permission>0664</fuh_set_completed_permission>",
+	    0600, 0664 },
+	{ "<fuh_set_initial_permission>rw</fuh_set_initial_permission>", -1, 0 },
+	{ "<fuh_set_completed_permission>9</fuh_set_completed_permission>", -1, 0 },
+	{ "<fuh_set_completed_permission>2664</fuh_set_completed_permission>", -1, 0 },
+};
+START_TEST(upload_modes)
+{
+	char dir[PATH_MAX];
+	const struct conf *cf = conf_of(unit_dir(dir), modes[_i].options);
+	mode_t old = umask(027);
+	struct fail f = { 0 };
+	struct stat st;
+	char *path = upload_path(&a, cf, "f");
+
+	ck_assert_int_eq(
+	    store_modes_check(cf, &f), modes[_i].arriving < 0 ? E_CONFIG : OK);
+	if (modes[_i].arriving >= 0) {
+		put(cf, "he", 0, 5, NULL, OK, E_RETRY);
+		ck_assert_int_eq(stat(arena_printf(&a, "%s.part", path), &st), 0);
+		ck_assert_int_eq(st.st_mode & 07777, modes[_i].arriving);
+		put(cf, "llo", 2, 5, NULL, OK, OK);
+		ck_assert_int_eq(stat(path, &st), 0);
+		ck_assert_int_eq(st.st_mode & 07777, modes[_i].whole);
+	}
+	umask(old);
+	fs_rmtree(dir, &f);
+}
+END_TEST
+
+START_TEST(upload_follows_no_link)
+{
+	char dir[PATH_MAX], *text;
+	const struct conf *cf = conf_of(unit_dir(dir), "");
+	struct fail f = { 0 };
+	char *path = upload_path(&a, cf, "f"),
+	     *part = arena_printf(&a, "%s.part", path);
+	char *other = arena_printf(&a, "%s/other", dir);
+
+	ck_assert_int_eq(fs_write(other, "secret", 6, 0644, &f), OK);
+	put(cf, "", 0, 5, NULL, OK, E_RETRY); /* makes the directory */
+	ck_assert_int_eq(symlink(other, path), 0);
+	ck_assert_int_eq(store_size(&a, cf, "f"), 0);
+	put(cf, "hello", 0, 5, NULL, OK, OK);
+	ck_assert_int_eq(fs_read(&a, path, 100, &text, NULL, &f), OK);
+	ck_assert_str_eq(text, "hello");
+	ck_assert_int_eq(fs_unlink(path, &f), OK);
+	ck_assert_int_eq(symlink(other, part), 0);
+	ck_assert_int_eq(store_size(&a, cf, "f"), 0);
+	put(cf, "hello", 0, 5, NULL, E_SYS, OK);
+	ck_assert_int_eq(fs_read(&a, other, 100, &text, NULL, &f), OK);
+	ck_assert_str_eq(text, "secret");
+	fs_rmtree(dir, &f);
+}
+END_TEST
+
+START_TEST(upload_of_long_names)
+{
+	char dir[PATH_MAX], long_name[300];
+	const struct conf *cf = conf_of(unit_dir(dir), "");
+	struct fail f = { 0 };
+
+	for (size_t n = 249; n <= 256; n++) {
+		struct upload u = { .name = long_name, .nbytes = 2, .offset = 0 };
+		struct store_file s;
+
+		memset(long_name, 'n', n);
+		long_name[n] = '\0';
+		ck_assert_int_eq(
+		    store_name_check(long_name, &f), n <= 255 ? OK : E_BADREQ);
+		if (n > 255)
+			continue;
+		ck_assert_int_eq(store_open(&a, cf, &u, &s, &f), OK);
+		ck_assert_int_eq(store_write(&s, "a", 1, &f), OK);
+		store_close(&s);
+		ck_assert_int_eq(store_size(&a, cf, long_name), 1);
+		u.offset = 1;
+		ck_assert_int_eq(store_open(&a, cf, &u, &s, &f), OK);
+		ck_assert_int_eq(store_write(&s, "b", 1, &f), OK);
+		ck_assert_int_eq(store_finish(&s, NULL, &f), OK);
+		store_close(&s);
+		ck_assert_int_eq(store_size(&a, cf, long_name), 2);
+	}
+	fs_rmtree(dir, &f);
+}
+END_TEST
+
+/* Two tries that differ are never mixed: by the MD5, or where there is none by cutting.
+ */
+START_TEST(upload_does_not_mix_tries)
+{
+	char dir[PATH_MAX], *text;
+	const struct conf *cf = conf_of(unit_dir(dir), "");
+	struct fail f = { 0 };
+
+	put(cf, "hello", 0, 12, NULL, OK, E_RETRY);
+	put(cf, "ab", 0, 4, NULL, OK, E_RETRY);
+	ck_assert_int_eq(store_size(&a, cf, "f"), 2);
+	put(cf, "cd", 2, 4, NULL, OK, OK);
+	ck_assert_int_eq(
+	    fs_read(&a, upload_path(&a, cf, "f"), 100, &text, NULL, &f), OK);
+	ck_assert_str_eq(text, "abcd");
+	fs_rmtree(dir, &f);
+}
+END_TEST
+
 UNIT_MAIN("sched", {
 	ADD_LOOP(refusal, N(refusals));
 	ADD(refusal_is_short);
@@ -391,4 +533,9 @@ UNIT_MAIN("sched", {
 	ADD_LOOP(upload_name, N(upload_names));
 	ADD(upload_in_parts);
 	ADD(upload_of_one_file_twice_at_once);
+	ADD(upload_that_is_not_finished_tells_one_byte_less);
+	ADD_LOOP(upload_modes, N(modes));
+	ADD(upload_follows_no_link);
+	ADD(upload_of_long_names);
+	ADD(upload_does_not_mix_tries);
 })
