@@ -58,6 +58,9 @@ put_sends(struct buf *b, const struct golden *g)
 		    " s\n",
 		    s->usage, g->req->resources[s->resource].type, s->avg_ncpus,
 		    s->projected_flops, s->runtime_s, s->deadline - g->now);
+		if (s->gpu_ram_bytes > 0 || s->memory_bound != s->job->rsc_memory_bound)
+			buf_printf(b, "  memory %g, of the coprocessor %g\n",
+			    s->memory_bound, s->gpu_ram_bytes);
 		buf_printf(b,
 		    "  bytes needed %" PRId64 ", saved %" PRId64 ", once %" PRId64 "\n",
 		    s->bytes_needed, s->bytes_saved, s->once);
