@@ -10,6 +10,7 @@
 enum {
 	SCHEDULER_VERSION =
 	    803, /* the protocol that we speak; below 507 clients ignore prefs */
+	MESSAGES_MAX = 100, /* shown one by one; a host may have thousands of tasks */
 	ONE_MESSAGE_VERSION = 41900, /* up to here: one message, no line ends */
 	HIGH_VERSION = 61100,        /* up to here: "high" for "notice" */
 	TRANSLATES_VERSION = 61200,  /* from here: _("text") is translated */
@@ -71,7 +72,7 @@ put_messages(struct buf *b, const struct reply_head *h)
 		put_joined(b, h);
 		return;
 	}
-	for (size_t i = 0; i < h->nmessages; i++) {
+	for (size_t i = 0; i < h->nmessages && i < MESSAGES_MAX; i++) {
 		const struct dec_message *m = &h->messages[i];
 		const char *text = v > 0 && v < TRANSLATES_VERSION ?
 		                       unmarked(b->a, m->text) :
@@ -79,6 +80,10 @@ put_messages(struct buf *b, const struct reply_head *h)
 		const char *notice = v > 0 && v <= HIGH_VERSION ? "high" : "notice";
 		put_message(b, m->notice ? notice : "low", text);
 	}
+	if (h->nmessages > MESSAGES_MAX)
+		put_message(b, "low",
+		    arena_printf(b->a, "%zu more messages are left out",
+			h->nmessages - MESSAGES_MAX));
 }
 
 /* --- header --- */

@@ -317,6 +317,28 @@ START_TEST(long_messages)
 }
 END_TEST
 
+START_TEST(many_messages)
+{
+	enum { MANY = 5000 };
+	struct dec_message *all;
+	struct reply *r;
+	struct world w;
+
+	world_make(&w, "", world_client);
+	all = NEWN(&w.a, struct dec_message, MANY);
+	for (size_t i = 0; i < MANY; i++)
+		all[i].text = arena_printf(&w.a, "message %zu", i);
+	w.dec.messages = all;
+	w.dec.nmessages = MANY;
+	reply_render(&w.b, &w.in);
+	r = world_parsed(&w);
+	ck_assert_uint_eq(r->nmessages, 101);
+	ck_assert_str_eq(r->messages[99].text, "message 99");
+	ck_assert_str_eq(r->messages[100].text, "4900 more messages are left out");
+	arena_free(&w.a);
+}
+END_TEST
+
 START_TEST(refusals)
 {
 	struct world w;
@@ -442,6 +464,7 @@ UNIT_MAIN("reply", {
 	ADD_LOOP(code_sign_keys, N(keys));
 	ADD_LOOP(message_ages, N(ages));
 	ADD_LOOP(long_messages, N(letters));
+	ADD(many_messages);
 	ADD(refusals);
 	ADD(no_apps);
 	ADD(not_all_acked);
