@@ -3,12 +3,14 @@
  * server. */
 #include "test/unit/unit.h"
 
+#include <fcntl.h>
 #include <stdint.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "lib/crypt.h"
 #include "lib/fs.h"
 #include "sched/fcgi.h"
+#include "sched/project.h"
 #include "sched/refuse.h"
 #include "sched/upload_store.h"
 #include "proto/web.h"
@@ -516,7 +518,54 @@ START_TEST(upload_does_not_mix_tries)
 }
 END_TEST
 
+/* --- the project's own texts --- */
+
+static void
+write_text(const char *path, const char *text, int64_t mtime)
+{
+	struct timespec times[2] = { { .tv_sec = mtime }, { .tv_sec = mtime } };
+	struct fail f = { 0 };
+
+	ck_assert_int_eq(fs_write(path, text, strlen(text), 0644, &f), OK);
+	ck_assert_int_eq(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+START_TEST(texts_are_read_again)
+{
+	char dir[PATH_MAX];
+	const char *path, *const *texts;
+	struct project p = { .program = "test" };
+	struct fail f = { 0 };
+
+	p.conf = conf_of(unit_dir(dir), "");
+	path = arena_printf(&a, "%s/gui_urls.xml", dir);
+	texts = project_texts(&p);
+	ck_assert_ptr_null(texts[TEXT_GUI_URLS]);
+	ck_assert_ptr_null(texts[TEXT_PROJECT_FILES]);
+	write_text(path, "<gui_urls>a</gui_urls>", 1000);
+	texts = project_texts(&p);
+	ck_assert_str_eq(texts[TEXT_GUI_URLS], "<gui_urls>a</gui_urls>\n");
+	write_text(path, "<gui_urls>b</gui_urls>", 1000); /* looks as it was: cached */
+	texts = project_texts(&p);
+	ck_assert_str_eq(texts[TEXT_GUI_URLS], "<gui_urls>a</gui_urls>\n");
+	write_text(path, "<gui_urls>b</gui_urls>", 1001);
+	texts = project_texts(&p);
+	ck_assert_str_eq(texts[TEXT_GUI_URLS], "<gui_urls>b</gui_urls>\n");
+	write_text(path, "<gui_urls>", 1001); /* broken: none at all */
+	texts = project_texts(&p);
+	ck_assert_ptr_null(texts[TEXT_GUI_URLS]);
+	write_text(path, "<gui_urls>c</gui_urls>", 1002);
+	ck_assert_ptr_nonnull(project_texts(&p)[TEXT_GUI_URLS]);
+	ck_assert_int_eq(fs_unlink(path, &f), OK);
+	ck_assert_ptr_null(project_texts(&p)[TEXT_GUI_URLS]);
+	for (enum project_text i = 0; i < PROJECT_TEXTS; i++)
+		arena_free(&p.admin_texts[i].a);
+	fs_rmtree(dir, &f);
+}
+END_TEST
+
 UNIT_MAIN("sched", {
+	ADD(texts_are_read_again);
 	ADD_LOOP(refusal, N(refusals));
 	ADD(refusal_is_short);
 	ADD_LOOP(situation_of_error, N(by_error));
