@@ -69,12 +69,15 @@ user_by_key(struct rpc *x)
 	return OK;
 }
 
-/* Nothing of this project is on the client, so what an older installation had is lost.
+/*
+ * The client says that it has nothing of this project, so what an older installation
+ * had is lost.  One that reports has something; what else it lost is sent again.
  */
 static bool
 client_is_empty(const struct request *rq)
 {
-	return rq->nother_results == 0 && rq->allow_multiple_clients != 1;
+	return rq->has_other_results && rq->nother_results == 0 && rq->nreports == 0 &&
+	       rq->allow_multiple_clients != 1;
 }
 
 static bool

@@ -293,9 +293,9 @@ count_report(struct rpc *x, const struct dec_report *d, const struct snap_report
 }
 
 /*
- * Without a quota nothing of a version changes here, and its row is left to the
- * validator.  The counts are the snapshot's own: a rolled back transaction loads them
- * again or decides from them anew.
+ * Without a quota only an error changes something of a version; else its row is left to
+ * the validator.  The counts are the snapshot's own: a rolled back transaction loads
+ * them again or decides from them anew.
  */
 static enum err
 write_versions(struct rpc *x, const struct work *w)
@@ -303,14 +303,13 @@ write_versions(struct rpc *x, const struct work *w)
 	struct snapshot *s = x->snap;
 	struct host_app_version *old = s->havs;
 	size_t nold = s->nhavs, cap = nold;
+	bool quota = x->conf->daily_result_quota != 0;
 	enum err e = OK;
 
-	if (x->conf->daily_result_quota == 0)
-		return OK;
 	s->havs = arena_memdup(x->a, old, nold * sizeof(*old));
 	for (size_t i = 0; i < x->req->nreports; i++)
 		count_report(x, &x->dec->reports[i], &s->reports[i]);
-	for (size_t i = 0; i < x->dec->nsends; i++) {
+	for (size_t i = 0; quota && i < x->dec->nsends; i++) {
 		struct host_app_version *hav = version_of_send(
 		    x, &x->dec->sends[i], &cap);
 
@@ -318,7 +317,8 @@ write_versions(struct rpc *x, const struct work *w)
 			hav->n_jobs_today++;
 	}
 	for (size_t i = 0; i < s->nhavs && e == OK; i++)
-		e = host_app_version_save(x->db, &s->havs[i], &x->fail);
+		if (quota || s->havs[i].consecutive_valid != old[i].consecutive_valid)
+			e = host_app_version_save(x->db, &s->havs[i], &x->fail);
 	s->havs = old;
 	s->nhavs = nold;
 	return e;
