@@ -43,7 +43,7 @@ fsck_classes(struct fsck *k)
 		const struct app *app = catalog_app(c, v->appid);
 		const struct platform *pl = catalog_platform(c, v->platformid);
 
-		if (v->plan_class[0] == '\0' ||
+		if (v->deprecated || v->plan_class[0] == '\0' ||
 		    plan_class_named(all, v->plan_class) != NULL)
 			continue;
 		fsck_found(k, FSCK_VERSION_CLASS,

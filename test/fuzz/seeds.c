@@ -7,6 +7,7 @@
 #include <string.h>
 #include "lib/crypt.h"
 #include "lib/fs.h"
+#include "test/unit/plan_class_hosts.h"
 #include "lib/banned.h"
 
 static const char *const requests[] = {
@@ -30,6 +31,22 @@ static const char *const prefs[] = {
 static const char *const project_texts[] = {
 #define CHECKED(kind, text, want, complaint) text,
 #include "test/unit/project_texts.def"
+};
+
+static const char *const plan_classes[] = {
+#define SPEC(text, names, remark) text,
+#include "test/unit/plan_class_spec.def"
+#undef SPEC
+#define FIT(spec, request, prefs, reason)                                              \
+	"<plan_classes><plan_class><name>x</name>" spec                                \
+	"</plan_class></plan_classes>\n====\n" request prefs,
+#include "test/unit/plan_class_fit.def"
+#undef FIT
+#define USE(spec, request, prefs, type, ncpus, devices, ram, gflops, mem, cmdline)     \
+	"<plan_classes><plan_class><name>x</name>" spec                                \
+	"</plan_class></plan_classes>\n====\n" request prefs,
+#include "test/unit/plan_class_use.def"
+#undef USE
 };
 
 static struct arena a;
@@ -84,6 +101,7 @@ main(int argc, char **argv)
 	    write_all(argv[1], "prefs", prefs, N(prefs), &f) != OK ||
 	    write_all(argv[1], "project_text", project_texts, N(project_texts), &f) !=
 		OK ||
+	    write_all(argv[1], "plan_class", plan_classes, N(plan_classes), &f) != OK ||
 	    write_keys(argv[1], &f) != OK) {
 		fprintf(stderr, "seeds: %s\n", f.detail);
 		return 1;
