@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include "model/doc.h"
 #include "lib/banned.h"
 
 static const char *const type_names[] = {
@@ -22,34 +23,6 @@ acts(const struct conf_opt *o)
 	return strncmp(o->effect, "none", 4) != 0;
 }
 
-enum { LINE = 78 };
-
-/* Text in lines; with sentences set each sentence starts a new one, as mdoc wants it.
- */
-static void
-fill(const char *text, const char *indent, bool sentences)
-{
-	size_t column = 0;
-
-	while (*text != '\0') {
-		size_t n = strcspn(text, " ");
-		bool ends = sentences && n > 0 && text[n - 1] == '.';
-
-		if (column > 0 && column + 1 + n > LINE) {
-			printf("\n");
-			column = 0;
-		}
-		column += (size_t)printf(
-		    "%s%.*s", column == 0 ? indent : " ", (int)n, text);
-		text += n + strspn(text + n, " ");
-		if (ends && *text != '\0') {
-			printf("\n");
-			column = 0;
-		}
-	}
-	printf("\n");
-}
-
 static bool
 repeated(const struct conf_opt *o)
 {
@@ -60,7 +33,7 @@ static void
 man_option(const struct conf_opt *o)
 {
 	printf(".It Ic %s\n", o->name);
-	fill(o->help, "", true);
+	doc_fill(o->help, "", true);
 	if (!acts(o))
 		printf("No effect here%s.\n", o->effect + strlen("none"));
 	if (o->type == CONF_IGNORED || repeated(o))
@@ -99,7 +72,7 @@ conf_print_man(void)
 	    ".Ss Options\n.Bl -tag -width Ds\n");
 	for (size_t i = 0; i < conf_nopts; i++)
 		man_option(&conf_opts[i]);
-	printf(".El\n.Sh SEE ALSO\n.Xr locus 1\n");
+	printf(".El\n.Sh SEE ALSO\n.Xr locus 1 ,\n.Xr plan_class_spec.xml 5\n");
 }
 
 void
@@ -116,7 +89,7 @@ conf_print_sample(void)
 		if (!acts(o))
 			continue;
 		printf("    <!--\n");
-		fill(o->help, "    ", false);
+		doc_fill(o->help, "    ", false);
 		printf("    -->\n");
 		if (repeated(o))
 			printf("    <!-- <%s></%s> -->\n", o->name, o->name);

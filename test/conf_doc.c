@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints what the option table says: "man" config.xml(5), "sample" config.xml.sample.
+/*
+ * Prints what tables say: "man" config.xml(5), "sample" config.xml.sample, "classes"
+ * plan_class_spec.xml(5).
  */
 #include <string.h>
 #include "model/conf.h"
+#include "model/plan_class.h"
 #include "lib/banned.h"
 
 int
@@ -12,6 +15,8 @@ main(int argc, char **argv)
 		conf_print_man();
 	else if (argc == 2 && strcmp(argv[1], "sample") == 0)
 		conf_print_sample();
+	else if (argc == 2 && strcmp(argv[1], "classes") == 0)
+		plan_class_print_man();
 	else
 		return 2;
 	return 0;

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan_class_spec.xml(5), printed from the table of elements. */
+#include <stdio.h>
+#include <string.h>
+#include "model/doc.h"
+#include "model/plan_class.h"
+#include "lib/banned.h"
+
+static const char *const type_names[] = {
+	[PC_STR] = "text",
+	[PC_WORDS] = "text, repeated",
+	[PC_REGEX] = "regular expression",
+	[PC_FLAG] = "switch",
+	[PC_INT] = "whole number",
+	[PC_NUM] = "number",
+	[PC_VERSION] = "version",
+	[PC_VERSIONS] = "version, repeated",
+};
+
+static void
+section(bool *open, const char *heading)
+{
+	if (*open)
+		printf(".El\n");
+	printf(".Ss %s\n.Bl -tag -width Ds\n", heading);
+	*open = true;
+}
+
+static void
+element(const char *name, enum pc_type type, const char *def, double least, double most,
+    const char *help)
+{
+	bool number = type == PC_INT || type == PC_NUM;
+
+	printf(".It Ic %s\n", name);
+	doc_fill(help, "", true);
+	printf("Type: %s", type_names[type]);
+	if (number)
+		printf(", %g to %.15g", least, most);
+	if (type == PC_STR || type == PC_WORDS)
+		printf(", at most %g bytes", most);
+	if ((number || type == PC_VERSION) && strcmp(def, "0") != 0)
+		printf("; default: %s", def);
+	printf(".\n");
+}
+
+static void
+examples(void)
+{
+	printf(".Sh EXAMPLES\n"
+	       "Several threads, on computers with two CPUs or more:\n"
+	       ".Bd -literal -offset indent\n"
+	       "<plan_classes>\n"
+	       "    <plan_class>\n"
+	       "        <name>mt</name>\n"
+	       "        <min_ncpus>2</min_ncpus>\n"
+	       "        <max_threads>64</max_threads>\n"
+	       "        <nthreads_cmdline/>\n"
+	       "    </plan_class>\n"
+	       "</plan_classes>\n"
+	       ".Ed\n"
+	       ".Pp\n"
+	       "A coprocessor that is no GPU, as volunteers declare it in\n"
+	       ".Pa cc_config.xml :\n"
+	       ".Bd -literal -offset indent\n"
+	       "<plan_class>\n"
+	       "    <name>asic</name>\n"
+	       "    <gpu_type>miner_asic</gpu_type>\n"
+	       "    <avg_ncpus>0.1</avg_ncpus>\n"
+	       "    <cpu_frac>0</cpu_frac>\n"
+	       "</plan_class>\n"
+	       ".Ed\n"
+	       ".Pp\n"
+	       "Which classes fit a client that sent a request, and why the others do\n"
+	       "not:\n"
+	       ".Pp\n"
+	       ".Dl $ locus plan-class test request.xml\n");
+}
+
+static void
+description(void)
+{
+	printf(
+	    ".\\\" SPDX-License-Identifier: Apache-2.0\n"
+	    ".\\\" Made from model/plan_class.def by \"make config-doc\".\n"
+	    ".Dd November 21, 2026\n.Dt PLAN_CLASS_SPEC.XML 5\n.Os\n"
+	    ".Sh NAME\n.Nm plan_class_spec.xml\n"
+	    ".Nd plan classes of a Locus project\n"
+	    ".Sh DESCRIPTION\n"
+	    "A plan class tells what versions of an application demand of a computer\n"
+	    "beside its platform, and what a job of them uses there.\n"
+	    "A version gets its class when it is added:\n"
+	    ".Pp\n"
+	    ".Dl $ locus version add app 1.00 x86_64-pc-linux-gnu:mt program\n"
+	    ".Pp\n"
+	    "A version without a class uses one CPU.\n"
+	    "There are no classes but those of this file, which stands in the project\n"
+	    "directory;\n"
+	    ".Ql locus create\n"
+	    "writes one with the usual classes.\n"
+	    "Schedulers read it again when it has changed.\n"
+	    "A version whose class is not there is sent to nobody:\n"
+	    ".Ql locus version add\n"
+	    "refuses it, and\n"
+	    ".Ql locus fsck\n"
+	    "finds it.\n"
+	    ".Pp\n"
+	    "The root is\n.Ic plan_classes ,\nwith any number of\n.Ic plan_class\n"
+	    "elements.\n"
+	    "A mistake in one class puts that class out, and no other; if the file is\n"
+	    "no XML at all, no class is to be had.\n"
+	    "Both go to the scheduler's log, and\n"
+	    ".Ql locus plan-class check\n"
+	    "tells them with their lines.\n"
+	    "Unknown elements are told of and passed over.\n"
+	    ".Pp\n"
+	    "A switch is written as\n.Ic <name/>\nor\n.Ic <name>1</name> .\n"
+	    "A version is a number or\n.Ar M.m.R ,\nwhich is M*10000 + m*100 + R.\n"
+	    "A regular expression is an extended one of\n.Xr regex 7 ,\n"
+	    "found anywhere in the text unless\n.Ql ^\nand\n.Ql $\nanchor it.\n"
+	    "A\n.Ql \\&!\nbefore it turns its answer round.\n"
+	    "It may have 255 bytes, no back-references and few counted repetitions.\n"
+	    "MB are 2^20 bytes.\n"
+	    "Numbers without a default demand nothing unless they are given.\n"
+	    ".Pp\n"
+	    "All that is demanded must hold.\n"
+	    "The first demand that does not is the reason that the volunteer is told.\n"
+	    "Of several versions that fit, the fastest is sent.\n"
+	    ".Pp\n"
+	    "Clients look for\n"
+	    ".Ql opencl ,\n.Ql cuda ,\n.Ql ati ,\n.Ql vbox ,\n.Ql docker\nand\n"
+	    ".Ql wsl\n"
+	    "in the name of a class, and then want to see these on the computer.\n"
+	    "The scheduler takes nothing from the name.\n"
+	    ".Sh ELEMENTS\n"
+	    "All but\n.Ic name\nmay be left out.\n");
+}
+
+static void
+elements(void)
+{
+	bool open = false;
+
+#define PC_SECTION(heading) section(&open, heading);
+#define PC(name, type, def, least, most, help)                                         \
+	element(#name, PC_##type, def, least, most, help);
+#include "model/plan_class.def"
+#undef PC
+#undef PC_SECTION
+	printf(".El\n");
+}
+
+static void
+explanations(void)
+{
+	printf(
+	    ".Sh OPERATING SYSTEM VERSIONS\n"
+	    ".Ic min_os_version\nand\n.Ic max_os_version\n"
+	    "compare one number:\n"
+	    ".Bl -tag -width Ds\n"
+	    ".It Windows\n"
+	    "(06.01.7601.00) is 601760100: M*100000000 + m*1000000 + build*100 + the\n"
+	    "last part.\n"
+	    ".It Mac OS\n"
+	    "Darwin 11.00.00 is 110000: M*10000 + m*100 + R.\n"
+	    ".It Linux, Android\n"
+	    "The kernel: 5.10.0 is 51000.\n"
+	    "A part above 99 counts as 99.\n"
+	    ".El\n"
+	    ".Sh WHAT A JOB USES\n"
+	    "On the processor a job has as many CPUs as it uses, at most\n"
+	    ".Ic max_threads ,\n"
+	    "and runs at that many times the benchmark's speed.\n"
+	    "With a coprocessor, the CPU does\n.Ic cpu_frac\nof the work and then the\n"
+	    "coprocessor the rest; from the two speeds follow the time of both, the\n"
+	    "projected speed, and\n.Ic avg_ncpus ,\n"
+	    "the part of the time in which the CPU is busy.\n"
+	    "Once there are statistics of a version, measured speeds take the place "
+	    "of\n"
+	    "the projected ones.\n");
+}
+
+void
+plan_class_print_man(void)
+{
+	description();
+	elements();
+	explanations();
+	examples();
+	printf(".Sh SEE ALSO\n.Xr locus 1 ,\n.Xr config.xml 5 ,\n.Xr locus 7 ,\n"
+	       ".Xr scheduler 8\n");
+}
