@@ -115,6 +115,7 @@ tmp_open(struct tmp *t, const char *path, struct fail *f)
 	const char *slash = strrchr(path, '/');
 	int dir_n = slash == NULL ? 0 : (int)(slash - path) + 1, n;
 
+	t->fd = -1;
 	n = snprintf(t->name, sizeof(t->name), "%.*s.tmp-XXXXXX", dir_n, path);
 	if (n < 0 || (size_t)n >= sizeof(t->name))
 		return FAIL(f, E_BADREQ, "path of %zu bytes is too long", strlen(path));
