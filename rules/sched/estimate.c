@@ -16,6 +16,7 @@ static const double FPOPS_EST_UNKNOWN = 1e12;
 static const double STATISTICS_MOST = 250; /* times what was projected */
 static const double COPROC_CPUS = 10;
 enum { SAMPLES_HOST = 10, SAMPLES_VERSION = 100, NCPUS_MOST = 4096 };
+enum { ON_FRAC_ALONE_VERSION = 41900 }; /* up to here active_frac does not count */
 
 static double
 clamp(double x, double lo, double hi)
@@ -63,6 +64,15 @@ disk_left(const struct conf *cf, const struct rq_prefs *p, double total,
 	return left;
 }
 
+/* wire.md 1.5: the oldest clients' on_frac is all of it. */
+static double
+active_part(const struct request *rq, double on_frac, double active_frac)
+{
+	bool old = rq->version > 0 && rq->version <= ON_FRAC_ALONE_VERSION;
+
+	return old && on_frac > 0 ? 1 : active_frac;
+}
+
 /* A running client was on and active for some time: two zeros mean that it did not say.
  */
 static double
@@ -107,8 +117,10 @@ machine_of(const struct conf *cf, const struct request *rq, const struct snapsho
 	m.disk = said ? disk_left(cf, p, r->d_total, r->d_free, r->d_boinc_used_total) :
 	                disk_left(cf, p, h->d_total, h->d_free, h->d_boinc_used_total);
 	m.bwdown = said ? r->n_bwdown : h->n_bwdown;
-	m.availability = said ? availability(r->on_frac, r->active_frac) :
-	                        availability(h->on_frac, h->active_frac);
+	m.availability = said ? availability(r->on_frac,
+				    active_part(rq, r->on_frac, r->active_frac)) :
+	                        availability(h->on_frac,
+				    active_part(rq, h->on_frac, h->active_frac));
 	m.coproc_availability = said ? coproc_availability(r->on_frac, r->active_frac,
 					   r->gpu_active_frac) :
 	                               coproc_availability(h->on_frac, h->active_frac,
