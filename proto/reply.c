@@ -475,7 +475,7 @@ put_no_apps(struct out *o)
 			buf_printf(o->b, "<%s>%d</%s>\n", old[i].flag,
 			    has_no_apps(d, old[i].type), old[i].flag);
 	for (size_t i = 0; i < d->nno_rsc_apps; i++)
-		buf_tag(o->b, "no_rsc_apps", d->no_rsc_apps[i]);
+		reply_tag(o->b, "no_rsc_apps", d->no_rsc_apps[i], NAME_MAX_SENT);
 }
 
 /* Messages for tasks, and whatever else the project queued: as they are stored. */

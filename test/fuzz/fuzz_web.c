@@ -26,7 +26,7 @@ form(struct arena *a, const char *query)
 		if (account_bad_email(v) == NULL)
 			assert(strpbrk(v, "<>&\" ") == NULL);
 		if (account_bad_name(v) == NULL)
-			assert(v[0] != '\0' && strpbrk(v, "<>&\"") == NULL);
+			assert(v[0] != '\0' && strpbrk(v, "<>\"") == NULL);
 		web_error(&b, -1, v);
 		web_account(&b, v);
 	}

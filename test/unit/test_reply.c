@@ -393,6 +393,11 @@ START_TEST(no_apps)
 	hasnt(&w, "no_cuda_apps");
 	ck_assert_str_eq(world_parsed(&w)->no_rsc_apps[0], "NVIDIA");
 	w.b = buf_new(&w.a);
+	w.dec.no_rsc_apps = (char *[]){ arena_alloc(&w.a, 201) };
+	memset(w.dec.no_rsc_apps[0], 0xc3, 200); /* a name that the client made up */
+	reply_render(&w.b, &w.in);
+	ck_assert_uint_eq(strlen(world_parsed(&w)->no_rsc_apps[0]), 200);
+	w.b = buf_new(&w.a);
 	w.dec.no_rsc_apps = (char *[]){ world_str(&w, "CPU"), world_str(&w, "NVIDIA") };
 	w.dec.nno_rsc_apps = 2;
 	reply_render(&w.b, &w.in); /* nothing for any: clients would never come back */
