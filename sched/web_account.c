@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <string.h>
+#include <strings.h>
 #include "db/entity.h"
 #include "lib/crypt.h"
 #include "lib/http.h"
@@ -96,6 +97,21 @@ strengthen(struct db *db, struct arena *a, const struct user *u, const char *has
 		log_fail("password hash", &f);
 }
 
+/*
+ * E_NOTFOUND: there is none.  The column takes e for an e with an accent and ignores
+ * blanks at the end; an address that only resembles another one is nobody's, as each of
+ * them would have attempts of its own.
+ */
+static enum err
+find_user(struct web_rpc *x, const char *email, struct user **u, struct fail *f)
+{
+	enum err e = user_by_email(x->db, x->a, email, u, f);
+
+	if (e == OK && strcasecmp((*u)->email_addr, email) != 0)
+		e = E_NOTFOUND;
+	return e;
+}
+
 /* --- lookup_account --- */
 
 /* Ways to be known that this project does not have. */
@@ -141,7 +157,7 @@ rpc_lookup_account(struct web_rpc *x)
 
 	if (other_login(x) || !limit_try(x, email))
 		return;
-	e = user_by_email(x->db, x->a, email, &u, &f);
+	e = find_user(x, email, &u, &f);
 	if (e == OK || e == E_NOTFOUND) {
 		answer_lookup(x, e == OK ? u : NULL, hash);
 	} else {
@@ -302,7 +318,7 @@ rpc_create_account(struct web_rpc *x)
 
 	if (!limit_try(x, u.email_addr))
 		return;
-	e = user_by_email(x->db, x->a, u.email_addr, &old, &f);
+	e = find_user(x, u.email_addr, &old, &f);
 	if (e == OK) {
 		answer_existing(x, old, hash);
 		return;

@@ -35,6 +35,9 @@ limit_group(struct arena *a, const char *peer)
 	return arena_printf(a, "%s/64", text);
 }
 
+static const char failures[] = "failures of", guesses[] = "failures about",
+		  creations[] = "accounts of";
+
 static const char *
 limits_path(const struct web_rpc *x)
 {
@@ -66,7 +69,9 @@ take(struct web_rpc *x, int64_t per_hour, const char *what, const char *who)
 		log_fail("limit", &f);
 		return 0;
 	}
-	log_warn("too many: %s %s, for %.0f s", what, who, wait_s);
+	/* no e-mail addresses in the log */
+	log_warn("too many %s %s, for %.0f s", what,
+	    what == guesses ? "an account" : who, wait_s);
 	return wait_s;
 }
 
@@ -96,9 +101,6 @@ allowed(struct web_rpc *x, double wait_s)
 		wait_s / 60 + 1));
 	return false;
 }
-
-static const char failures[] = "failures of", guesses[] = "failures about",
-		  creations[] = "accounts of";
 
 bool
 limit_try(struct web_rpc *x, const char *account)
