@@ -103,6 +103,9 @@ coproc_complete(struct arena *a, struct in_coproc *c)
 		r->peak_flops = computed_flops(c);
 	if (!(r->peak_flops > 0) || r->peak_flops > 1e15)
 		r->peak_flops = 1e11;
+	/* Before 6.13 clients found their GPUs by these libraries alone. */
+	r->have_cuda |= c->kind == COPROC_NVIDIA && !c->says_cuda;
+	r->have_cal |= c->kind == COPROC_AMD && !c->says_cal;
 	if (!c->has_delay || r->estimated_delay < 0)
 		r->estimated_delay = -1;
 	else if (r->estimated_delay > REQ_SECS_MAX)

@@ -17,7 +17,7 @@ enum coproc_kind {
 struct in_coproc {
 	struct rq_resource r;
 	enum coproc_kind kind;
-	bool has_delay;
+	bool has_delay, says_cuda, says_cal;
 	int32_t cc_major, cc_minor;
 	double clock_khz, multiprocessors;                /* NVIDIA */
 	double local_ram_mb, simds, wavefront, clock_mhz; /* AMD */

@@ -34,6 +34,8 @@ enum {
 	KEY_MAX = 4095,
 };
 
+#define FLOPS_MAX 1e18 /* of one program; far above any */
+
 struct in_file {
 	struct rq_file r;
 	bool has_status;
@@ -254,6 +256,9 @@ versions_finish(struct arena *a, struct in_request *in)
 		fill(&v[i].platform);
 		fill(&v[i].plan_class);
 		v[i].coproc_type = arena_strdup(a, coproc_type(v[i].coproc_type));
+		v[i].avg_ncpus = clamp(v[i].avg_ncpus, 0, NCPUS_MAX);
+		v[i].coproc_count = clamp(v[i].coproc_count, 0, COPROC_COUNT_MAX);
+		v[i].flops = clamp(v[i].flops, 0, FLOPS_MAX);
 	}
 }
 

@@ -34,6 +34,9 @@
 #define F64_SEEN(tag, field, flag)                                                     \
 	X_ELEM(.name = tag, .type = XML_F64, .off = offsetof(T, field),                \
 	    .seen_off = offsetof(T, flag))
+#define BOOL_SEEN(tag, field, flag)                                                    \
+	X_ELEM(.name = tag, .type = XML_BOOL, .off = offsetof(T, field),               \
+	    .seen_off = offsetof(T, flag))
 #define STR_SEEN(tag, field, hi, flag)                                                 \
 	X_ELEM(.name = tag, .type = XML_STR, .off = offsetof(T, field), .max = hi,     \
 	    .seen_off = offsetof(T, flag))

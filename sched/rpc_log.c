@@ -61,15 +61,38 @@ acked(const struct request *rq, const struct decision *d)
 	return n;
 }
 
+/* A client's own word, as one word of the line. */
+static void
+put_word(struct buf *b, const char *text)
+{
+	for (; *text != '\0'; text++)
+		buf_put(b, (unsigned char)*text > ' ' ? text : "_", 1);
+}
+
+/* What is asked of each resource: "want=100s/1.0 want=50s/0.5:NVIDIA". */
+static void
+put_wishes(struct buf *b, const struct request *rq)
+{
+	buf_printf(b, " want=%.0fs/%.1f",
+	    rq->has_cpu_request ? rq->cpu_req_secs : rq->work_req_seconds,
+	    rq->cpu_req_instances);
+	for (size_t i = 1; i < rq->nresources; i++)
+		if (rq->resources[i].req_secs > 0 ||
+		    rq->resources[i].req_instances > 0) {
+			buf_printf(b, " want=%.0fs/%.1f:", rq->resources[i].req_secs,
+			    rq->resources[i].req_instances);
+			put_word(b, rq->resources[i].type);
+		}
+}
+
 static void
 put_request(struct buf *b, const struct rpc *x)
 {
 	const struct request *rq = x->req;
 
-	buf_printf(b, " seqno=%lld client=%d want=%.0fs/%.1f files=%zu",
-	    (long long)rq->rpc_seqno, rq->version,
-	    rq->has_cpu_request ? rq->cpu_req_secs : rq->work_req_seconds,
-	    rq->cpu_req_instances, rq->nfiles);
+	buf_printf(b, " seqno=%lld client=%d", (long long)rq->rpc_seqno, rq->version);
+	put_wishes(b, rq);
+	buf_printf(b, " files=%zu", rq->nfiles);
 	if (rq->repairs > 0)
 		buf_printf(b, " repaired=%u", rq->repairs);
 }

@@ -182,15 +182,22 @@ START_TEST(coproc_names)
 		w.sends[i].resource = 1;
 		w.sends[i].usage = 0.5;
 		w.sends[i].avg_ncpus = 0.1;
+		w.sends[i].cmdline = "--nthreads 2 & more";
+		w.sends[i].gpu_ram_bytes = 5e8;
+		w.sends[i].memory_bound = 3e8; /* not the workunit's own */
 	}
 	reply_render(&w.b, &w.in);
-	has(&w, arena_printf(&w.a,
-		    "    <plan_class>cuda</plan_class>\n    "
-		    "<avg_ncpus>0.100000</avg_ncpus>\n"
-		    "    <flops>2000000000.000000</flops>\n    <coproc>\n        "
-		    "<type>%s</type>\n"
-		    "        <count>0.500000</count>\n    </coproc>\n</app_version>",
-		    gpus[_i].type));
+	has(&w, "    <rsc_memory_bound>300000000.000000</rsc_memory_bound>\n");
+	has(&w,
+	    arena_printf(&w.a,
+		"    <plan_class>cuda</plan_class>\n    "
+		"<avg_ncpus>0.100000</avg_ncpus>\n"
+		"    <flops>2000000000.000000</flops>\n"
+		"    <cmdline>--nthreads 2 &amp; more</cmdline>\n    <coproc>\n        "
+		"<type>%s</type>\n"
+		"        <count>0.500000</count>\n    </coproc>\n"
+		"    <gpu_ram>500000000.000000</gpu_ram>\n</app_version>",
+		gpus[_i].type));
 	arena_free(&w.a);
 }
 END_TEST
