@@ -75,7 +75,7 @@ add_pattern(struct arena *a, struct conf_patterns *l, const char *text)
 	const struct pattern **copy = NEWN(a, const struct pattern *, l->n + 1);
 
 	if (p == NULL)
-		return arena_printf(a, "as a regular expression, %s", why);
+		return arena_printf(a, "as a regular expression: %s", why);
 	if (l->n > 0)
 		memcpy(copy, l->v, l->n * sizeof(*copy));
 	copy[l->n] = p;

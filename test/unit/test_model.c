@@ -50,6 +50,14 @@ static const struct {
 	{ "<config><locality_scheduling>2</locality_scheduling></config>", NULL,
 	    "p/config.xml:2: <locality_scheduling>: \"2\" is not valid: it must be 0 "
 	    "to 1" },
+	{ "<config><ban_os>Win(</ban_os></config>", NULL,
+	    "p/config.xml:2: <ban_os>: \"Win(\" is not valid: as a regular "
+	    "expression: it is not an extended regular expression" },
+	{ "<config><master_url>HTTP://Host.Org//a</master_url></config>",
+	    "p/config.xml:1: <master_url> is taken as http://host.org/a/", NULL },
+	{ "<config><master_url>http://host.org/a/</master_url></config>", NULL, NULL },
+	{ "<config><master_url>host.org</master_url></config>", NULL,
+	    "p/config.xml: <master_url>: \"host.org\" is no http or https URL" },
 	{ "<daemons><daemon><disabled/></daemon></daemons>", NULL,
 	    "p/config.xml:2: <daemon> has no <cmd>" },
 	{ "<daemons><daemon><cmd>x</cmd><name>n</name></daemon>"

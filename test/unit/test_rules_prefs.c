@@ -137,8 +137,33 @@ START_TEST(mod_time_of_odd_texts)
 }
 END_TEST
 
+/* A log is asked for until it is on file or has just come; wire.md 1.1, 2.1. */
+START_TEST(logs_are_asked_for)
+{
+	struct world *w = world_new("<request_time_stats_log/>", 0);
+	struct decision *d = world_decide(w);
+
+	ck_assert_int_eq(d->send_time_stats_log, 1);
+	ck_assert_int_eq(d->send_job_log, 0);
+	w->req.host.present = false; /* a replicated trickle */
+	ck_assert_int_eq(world_decide(w)->send_time_stats_log, 0);
+	w->req.host.present = true;
+	w->req.time_stats_log = arena_strdup(&w->a, "");
+	ck_assert_int_eq(world_decide(w)->send_time_stats_log, 0);
+	w->req.time_stats_log = NULL;
+	w->snap.has_time_stats_log = true;
+	ck_assert_int_eq(world_decide(w)->send_time_stats_log, 0);
+	w->conf->request_job_log = true;
+	ck_assert_int_eq(world_decide(w)->send_job_log, 1);
+	w->conf->request_job_log = w->conf->request_time_stats_log = false;
+	ck_assert_int_eq(world_decide(w)->send_job_log, 0);
+	world_free(w);
+}
+END_TEST
+
 UNIT_MAIN("rules_prefs", {
 	ADD(selected_apps_go_first);
+	ADD(logs_are_asked_for);
 	ADD(max_jobs_counts_this_reply);
 	ADD_LOOP(preferences_in_force, N(in_force));
 	ADD_LOOP(newer_preferences, N(prefs));
