@@ -4,7 +4,8 @@
 # in the database, and the judgement of the clients' logs.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh" || exit 1
 
-need "a stock client" command -v boinc boinccmd
+need "a stock client" command -v boinc
+need "its command line" command -v boinccmd
 
 # stock_project [OPTION...]: started; $url is its address.
 stock_project() {
