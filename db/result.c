@@ -109,8 +109,8 @@ result_claim(struct db *db, const struct dec_send *s, int64_t hostid, int64_t us
 {
 	int64_t affected = 0;
 	enum err e = db_exec(db, f, &affected, SQL_RESULT_CLAIM, hostid, userid, now,
-	    stored_deadline, s->app_version_id, s->projected_flops, s->once,
-	    s->bytes_needed, s->bytes_saved, s->job->id);
+	    stored_deadline, s->app_version_id, s->peak_flops, s->once, s->bytes_needed,
+	    s->bytes_saved, s->job->id);
 
 	return matched(e, affected, "no longer unsent", s->job->id, f);
 }
@@ -121,7 +121,7 @@ result_resend(struct db *db, const struct dec_send *s, int64_t hostid, int64_t n
 {
 	int64_t affected = 0;
 	enum err e = db_exec(db, f, &affected, SQL_RESULT_RESEND, now, stored_deadline,
-	    s->app_version_id, s->projected_flops, s->job->id, hostid);
+	    s->app_version_id, s->peak_flops, s->job->id, hostid);
 
 	return matched(
 	    e, affected, "no longer in progress on this host", s->job->id, f);

@@ -46,6 +46,7 @@ struct dec_send {
 	double memory_bound;    /* bytes: the plan class's figure or the workunit's */
 	const char *cmdline;    /* arguments of the plan class, NULL or "" = none */
 	double projected_flops; /* for <flops> and the estimate */
+	double peak_flops;      /* of all that it uses: result.flops_estimate */
 	double runtime_s;       /* estimated, availability counted */
 	int64_t deadline;       /* as sent; stored with the grace period added */
 	int64_t bytes_needed, bytes_saved; /* of large files */

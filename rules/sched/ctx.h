@@ -65,6 +65,7 @@ struct pick { /* an app version, and what a job uses with it */
 	size_t resource;
 	double usage; /* instances of the resource */
 	struct speed speed;
+	double peak_flops;
 	double score; /* for the choice: speed with noise */
 };
 struct choice { /* remembered answer: jobs that ask for the same get the same */

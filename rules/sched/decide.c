@@ -59,6 +59,7 @@ add_send(struct ctx *c, enum send_how how, const struct job *j, const struct pic
 	s.cmdline = p->use.cmdline;
 	s.memory_bound = version_memory(j, p);
 	s.projected_flops = p->speed.flops;
+	s.peak_flops = p->peak_flops;
 	s.runtime_s = f->runtime_s;
 	s.deadline = f->deadline;
 	s.bytes_needed = needed;

@@ -166,13 +166,15 @@ class_usable(
 static void
 set_speed(struct ctx *c, struct pick *p, const struct host_app_version *hav)
 {
-	const struct rq_resource *r = &c->req->resources[p->resource];
-
-	p->speed = estimate_speed(&c->m, hav, p->version,
-	    &(struct effort){ .ncpus = p->use.avg_ncpus,
+	struct effort e = { .ncpus = p->use.avg_ncpus,
 		.coprocs = p->use.coproc_count,
-		.coproc_flops = p->resource == 0 ? 0 : r->peak_flops,
-		.plan_flops = p->use.flops });
+		.coproc_flops = p->resource == 0 ?
+		                    0 :
+		                    c->req->resources[p->resource].peak_flops,
+		.plan_flops = p->use.flops };
+
+	p->speed = estimate_speed(&c->m, hav, p->version, &e);
+	p->peak_flops = c->m.p_fpops * e.ncpus + e.coproc_flops * e.coprocs;
 }
 
 static enum reason

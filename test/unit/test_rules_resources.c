@@ -2,13 +2,14 @@
 /* Work per resource: seed 004's host with a CPU, GPUs and the SPEs of a Cell. */
 #include "test/unit/unit.h"
 
+#include <stdlib.h>
 #include "lib/buf.h"
 #include "model/resource.h"
 #include "rules/sched/decide.h"
 #include "test/unit/rules_world.h"
 #include "lib/banned.h"
 
-enum { CPU, NVIDIA, SPE, RESOURCES, JOBS = 40 };
+enum { CPU, NVIDIA, SPE, RESOURCES, JOBS = 40, ROUNDS = 1000 };
 
 /* --- the host and the project --- */
 
@@ -299,7 +300,69 @@ START_TEST(uses_of_a_gpu_job)
 	ck_assert_double_eq(d->sends[0].gpu_ram_bytes, 500 * 1048576.0);
 	ck_assert_double_eq(d->sends[0].memory_bound, 100 * 1048576.0);
 	ck_assert_double_eq(d->sends[0].projected_flops, 5.5e9);
+	ck_assert_double_eq(d->sends[0].peak_flops, 0.5e9 + 0.5e12);
 	world_free(x.w);
+}
+END_TEST
+
+/* --- whatever is asked --- */
+
+/* Was this one job too many: were the wishes met by those of its resource before it? */
+static bool
+too_many(const struct request *q, const struct decision *d, size_t at)
+{
+	size_t r = d->sends[at].resource;
+	double secs = r == CPU ? q->cpu_req_secs : q->resources[r].req_secs;
+	double instances = r == CPU ? q->cpu_req_instances :
+	                              q->resources[r].req_instances;
+
+	for (size_t i = 0; i < at; i++)
+		if (d->sends[i].resource == r) {
+			secs -= d->sends[i].runtime_s * d->sends[i].usage;
+			instances -= d->sends[i].usage;
+		}
+	return secs <= 0 && instances <= 0;
+}
+
+START_TEST(nobody_gets_what_was_not_asked_for)
+{
+	const char *env = getenv("LOCUS_SEED");
+	uint64_t seed = env != NULL ? strtoull(env, NULL, 10) : 1;
+	struct rng g = rng_seed(seed);
+	size_t sent[RESOURCES] = { 0 };
+
+	for (int round = 0; round < ROUNDS; round++) {
+		struct stage x;
+		struct request *q;
+		struct decision *d;
+
+		stage_set(&x, "<version_select_random_factor>1"
+			      "</version_select_random_factor>");
+		q = &x.w->req;
+		q->cpu_req_secs = (double)rng_below(&g, 3) * 5000;
+		q->cpu_req_instances = (double)rng_below(&g, 2);
+		for (int r = NVIDIA; r < RESOURCES; r++) {
+			q->resources[r].req_secs = (double)rng_below(&g, 3) * 500;
+			q->resources[r].req_instances = (double)rng_below(&g, 3) / 2;
+			x.pc[r - 1].ngpus = (double)(1 + rng_below(&g, 4)) / 2;
+		}
+		if (rng_below(&g, 4) == 0)
+			refuse(x.w, q->resources[rng_below(&g, RESOURCES)].type);
+		d = world_decide(x.w);
+		for (size_t i = 0; i < d->nsends; i++)
+			sent[d->sends[i].resource]++;
+		for (size_t i = 0; i < d->nsends; i++)
+			ck_assert_msg(
+			    !too_many(q, d, i) &&
+				!prefs_refuse_resource(&x.w->snap.project_prefs,
+				    q->resources[d->sends[i].resource].type),
+			    "LOCUS_SEED=%llu, round %d: job %zu for %s",
+			    (unsigned long long)seed, round, i,
+			    q->resources[d->sends[i].resource].type);
+		world_free(x.w);
+	}
+	for (int r = 0; r < RESOURCES; r++) /* else nothing was tried */
+		ck_assert_uint_gt(sent[r], ROUNDS / 2);
 }
 END_TEST
 
@@ -323,4 +386,5 @@ UNIT_MAIN("rules_resources", {
 	ADD(demands_of_a_class);
 	ADD(uses_of_a_gpu_job);
 	ADD(own_program_numbers);
+	ADD(nobody_gets_what_was_not_asked_for);
 })
