@@ -217,9 +217,10 @@ enum err snapshot_user_wus(
 /* Blobs and all columns of jobs by result id, in any order. */
 enum err jobs_by_ids(struct db *, struct arena *, const int64_t *ids, size_t n,
     struct job **, size_t *njobs, struct fail *);
-/* Does an unsent result of any of these filesets exist?  The waiter's look. */
-enum err filesets_ready(
-    struct db *, const int64_t *ids, size_t n, bool *ready, struct fail *);
+/* Does an unsent result with a larger id than `after` exist of any of these filesets?
+ * The waiter's look. */
+enum err filesets_ready(struct db *, const int64_t *ids, size_t n, int64_t after,
+    bool *ready, struct fail *);
 
 /* --- trickle.c --- */
 enum err trickle_insert(

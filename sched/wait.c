@@ -84,7 +84,8 @@ wait_for_results(struct rpc *x, int64_t until_ms)
 
 	do {
 		clock_nap_ms(LOOK_MS);
-		e = filesets_ready(x->db, x->dec->want, n, &ready, &x->fail);
+		e = filesets_ready(
+		    x->db, x->dec->want, n, x->dec->want_after, &ready, &x->fail);
 	} while (e == OK && !ready && !proc_stopping && clock_mono_ms() < until_ms);
 	return e;
 }

@@ -28,12 +28,18 @@ locality_order(
 		rng_shuffle(rng, files, n, sizeof(*files));
 }
 
+static bool
+may_be_made(const struct conf *cf, const struct snap_file *f)
+{
+	return cf->locality_scheduling_wait_period > 0 && !f->no_work_available;
+}
+
 enum file_state
 file_state(const struct conf *cf, const struct snap_file *f)
 {
 	if (f->has_unsent)
 		return FILE_ADVERTISED;
-	if (cf->locality_scheduling_wait_period > 0 && !f->no_work_available)
+	if (may_be_made(cf, f))
 		return FILE_DRAINING;
 	/* Nobody has said that a file without any workunit will never have one. */
 	if (f->has_open_wu || (!f->has_any_wu && !f->no_work_available))
@@ -75,6 +81,13 @@ most_frequent(const size_t counts[WHY__MAX])
 	return most;
 }
 
+/* Refusals that no other request of this account would escape. */
+static bool
+for_the_account(enum reason why)
+{
+	return why == WHY_USER_ONCE || why == WHY_HOST_ONCE || why == WHY_ID_ORDER;
+}
+
 static void
 send_of_file(struct ctx *c, struct dec_file *df)
 {
@@ -83,12 +96,15 @@ send_of_file(struct ctx *c, struct dec_file *df)
 	int64_t last = f->last_id;
 	enum reason stop = WHY_NONE;
 
+	df->spent = true;
 	for (size_t i = 0; i < f->njobs && !c->no_app_version; i++) {
 		const struct job *j = &f->jobs[i];
 		enum reason why;
 
-		if ((stop = limits_more(c)) != WHY_NONE)
+		if ((stop = limits_more(c)) != WHY_NONE) {
+			df->spent = false;
 			break;
+		}
 		if (id_in_order(c, j, last)) {
 			why = decide_try(c, how_of(f), j, f);
 		} else {
@@ -101,6 +117,7 @@ send_of_file(struct ctx *c, struct dec_file *df)
 			continue;
 		}
 		df->refused++;
+		df->spent = df->spent && for_the_account(why);
 		counts[why]++;
 		c->no_app_version = why == WHY_NO_APP_VERSION;
 	}
@@ -124,6 +141,7 @@ nothing_of_file(struct ctx *c, struct dec_file *df)
 
 	if (df->file->has_unsent) {
 		df->why = WHY_ID_ORDER;
+		df->spent = true;
 		return;
 	}
 	df->why = df->state == FILE_DRAINING ? WHY_WAITING : WHY_NO_WORK;
@@ -159,11 +177,21 @@ serve_group(struct ctx *c, enum send_how how)
 			serve_file(c, &c->d->files[i]);
 }
 
+/*
+ * More of this file is to be made.  A held file counts as drained also when all that is
+ * left of it is for other accounts: for this host there are "no available results using
+ * X" (seed 003), and another large file would cost more than a part of this one.  New
+ * files are not made for that: there the search goes on (L13).
+ */
 static bool
-drains(const struct dec_file *df, enum send_how how)
+drains(const struct ctx *c, const struct dec_file *df, enum send_how how)
 {
-	return !df->file->paused && df->state == FILE_DRAINING &&
-	       how_of(df->file) == how;
+	const struct snap_file *f = df->file;
+
+	if (f->paused || how_of(f) != how)
+		return false;
+	return df->state == FILE_DRAINING ||
+	       (how == SEND_HELD && df->spent && may_be_made(c->conf, f));
 }
 
 /* Wants at most so many of the group. */
@@ -173,8 +201,12 @@ want_group(struct ctx *c, enum send_how how, size_t most)
 	struct decision *d = c->d;
 
 	for (size_t i = 0; i < c->snap->nfiles && most > 0; i++)
-		if (drains(&d->files[i], how)) {
-			d->want[d->nwant++] = d->files[i].file->fileset_id;
+		if (drains(c, &d->files[i], how)) {
+			const struct snap_file *f = d->files[i].file;
+
+			d->want[d->nwant++] = f->fileset_id;
+			if (f->njobs > 0 && f->jobs[f->njobs - 1].id > d->want_after)
+				d->want_after = f->jobs[f->njobs - 1].id;
 			most--;
 		}
 }
@@ -191,7 +223,7 @@ ask_to_wait(struct ctx *c, enum send_how how)
 	bool any = false;
 
 	for (size_t i = 0; i < c->snap->nfiles; i++)
-		any = any || drains(&c->d->files[i], how);
+		any = any || drains(c, &c->d->files[i], how);
 	if (!any || c->snap->waited || !still_wanted(c))
 		return false;
 	if (!c->snap->wait_possible) {

@@ -96,7 +96,7 @@ adopted_is_whole(const char *name)
 	ck_assert_uint_eq(errors_of(db, true), 0);
 	ck_ok(workunit_by_id(db, &a, 3, &wu, &f));
 	ck_assert_int_eq(wu->fileset_id, 0); /* it named a set that is nowhere */
-	ck_ok(filesets_ready(db, &shard, 1, &ready, &f));
+	ck_ok(filesets_ready(db, &shard, 1, 0, &ready, &f));
 	ck_assert(ready);
 
 	struct app app = { .id = 1 };

@@ -468,10 +468,13 @@ START_TEST(files_past_the_need_are_not_loaded)
 	ck_assert_uint_eq(files[1].njobs, 4);
 	ck_assert(files[2].has_unsent && files[2].has_open_wu);
 	ck_assert_uint_eq(files[2].njobs, 0);
-	ck_ok(filesets_ready(db, &none, 1, &ready, &f));
+	ck_ok(filesets_ready(db, &none, 1, 0, &ready, &f));
 	ck_assert(!ready);
-	ck_ok(filesets_ready(db, (int64_t[]){ none, full }, 2, &ready, &f));
+	ck_ok(filesets_ready(db, (int64_t[]){ none, full }, 2, 0, &ready, &f));
 	ck_assert(ready);
+	ck_ok(filesets_ready(
+	    db, (int64_t[]){ none, full }, 2, files[1].jobs[3].id, &ready, &f));
+	ck_assert(!ready); /* these four were looked at already */
 }
 END_TEST
 

@@ -238,7 +238,7 @@ ids_increase(const struct world *w, const struct decision *d)
 }
 
 static bool
-waits_only_for_draining(const struct world *w, const struct decision *d)
+waits_only_for_what_may_be_made(const struct world *w, const struct decision *d)
 {
 	size_t searched = 0;
 
@@ -248,7 +248,10 @@ waits_only_for_draining(const struct world *w, const struct decision *d)
 		const struct snap_file *f = &w->snap.files[d->want[i] - 1];
 
 		searched += f->searched;
-		if (file_state(w->conf, f) != FILE_DRAINING || f->paused)
+		if (f->paused || f->no_work_available ||
+		    w->conf->locality_scheduling_wait_period == 0)
+			return false;
+		if (file_state(w->conf, f) != FILE_DRAINING && !f->held)
 			return false;
 	}
 	return searched <= 1 && w->snap.wait_possible && !w->snap.waited &&
@@ -318,7 +321,7 @@ static const struct {
 	LAW(only_fitting_jobs),
 	LAW(deletes_are_safe),
 	LAW(ids_increase),
-	LAW(waits_only_for_draining),
+	LAW(waits_only_for_what_may_be_made),
 	LAW(marks_only_empty_files),
 	LAW(bytes_add_up),
 	LAW(reason_is_given),
