@@ -2,7 +2,7 @@
 /*
  * regcomp() of the C library behind a fence: what it compiles is the administrator's
  * text, what it is matched with is a stranger's.  Without back-references its matcher
- * does not backtrack, and with few repetitions its tables stay small.
+ * does not backtrack, and with few steps its tables stay small.
  */
 #include "lib/pattern.h"
 
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEXT_MOST = 255, REPEAT_MOST = 255 };
+enum { TEXT_MOST = 255, STEPS_MOST = 2000, ANCHOR_STEPS = 250 };
 
 struct pattern {
 	regex_t program;
@@ -19,11 +19,11 @@ struct pattern {
 	bool negated;
 };
 
-/* The larger number of "{a,b}" or "{a}" or "{a,}"; a wild one counts as too many. */
-static unsigned long
+/* How often what stands before the { is repeated at most: "{a}", "{a,}", "{a,b}". */
+static size_t
 repetition(const char *brace)
 {
-	unsigned long most = 1;
+	size_t most = 1;
 
 	for (const char *p = brace + 1; *p != '\0' && *p != '}'; p++) {
 		unsigned long n;
@@ -32,32 +32,91 @@ repetition(const char *brace)
 		if (!isdigit((unsigned char)*p))
 			continue;
 		n = strtoul(p, &end, 10);
-		most = n > most ? n : most;
+		n = n < STEPS_MOST ? n : STEPS_MOST;
+		most = n + 1 > most ? n + 1 : most;
 		p = end - 1;
 	}
-	return most > REPEAT_MOST ? REPEAT_MOST + 1 : most;
+	return most;
+}
+
+/* The ] of the list that begins at s, a [; the end of the text if there is none. */
+static const char *
+list_end(const char *s)
+{
+	s++;
+	s += *s == '^';
+	s += *s == ']';
+	for (; *s != '\0' && *s != ']'; s++)
+		if (*s == '[' && s[1] != '\0' && strchr(":.=", s[1]) != NULL) {
+			const char close[] = { s[1], ']', '\0' };
+			const char *end = strstr(s + 2, close);
+
+			if (end == NULL)
+				return s + strlen(s);
+			s = end + 1;
+		}
+	return s;
+}
+
+/* ^ $ \b and their like: the library doubles what stands around one. */
+static bool
+is_anchor(const char *s)
+{
+	return *s == '^' || *s == '$' ||
+	       (*s == '\\' && s[1] != '\0' && strchr("bB<>`'", s[1]) != NULL);
 }
 
 /*
- * Nested repetitions multiply what the library must unroll; the product over the whole
- * text bounds that, however they are nested.  NULL if it is fine.
+ * The steps that the library makes of an expression: it copies what is repeated, for a
+ * + as well, and copies again what holds copies.  STEPS_MOST + 1: too many.
  */
+static size_t
+steps(const char *s)
+{
+	size_t sum[TEXT_MOST + 1] = { 0 }; /* of the groups that are open */
+	size_t depth = 0, last = 0;        /* last: what a repetition would repeat */
+
+	for (; *s != '\0'; s++) {
+		size_t times = *s == '{' ? repetition(s) : *s == '+' ? 2 : 1;
+
+		if (times > 1) {
+			sum[depth] += last * (times - 1);
+			last *= times;
+		} else if (*s == '(') {
+			sum[++depth] = last = 0;
+		} else if (*s == ')' && depth > 0) {
+			last = sum[depth--] + 1;
+			sum[depth] += last;
+		} else if (*s == '*' || *s == '?') {
+			last++, sum[depth]++;
+		} else {
+			last = is_anchor(s) ? ANCHOR_STEPS : 1;
+			sum[depth] += last;
+		}
+		if (sum[depth] > STEPS_MOST)
+			return STEPS_MOST + 1;
+		if (*s == '\\' && s[1] != '\0')
+			s++;
+		else if (*s == '[')
+			s = list_end(s);
+		if (*s == '\0')
+			break;
+	}
+	return sum[0];
+}
+
+/* NULL if it is fine. */
 static const char *
 refusal(const char *s)
 {
-	unsigned long product = 1;
-
 	if (strlen(s) > TEXT_MOST)
 		return "it is longer than 255 bytes";
-	for (; *s != '\0'; s++) {
-		if (*s == '\\' && isdigit((unsigned char)s[1]))
+	for (const char *p = s; (p = strchr(p, '\\')) != NULL && p[1] != '\0'; p += 2)
+		if (isdigit((unsigned char)p[1]))
 			return "back-references cost unbounded time";
-		if (*s == '\\' && s[1] != '\0')
-			s++;
-		else if (*s == '{' && (product *= repetition(s)) > REPEAT_MOST)
-			return "it repeats more than 255 times in all";
-	}
-	return NULL;
+	return steps(s) > STEPS_MOST ?
+	           "it repeats too much, or has more than 8 anchors" :
+	           NULL;
 }
 
 static void

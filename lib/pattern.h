@@ -15,8 +15,8 @@ struct pattern;
 /*
  * text: at most 255 bytes; a leading ! turns the answer round.  Lives as long as the
  * arena.  NULL and *why (static text) if it is not an expression, or is one that could
- * cost unbounded time or memory: back-references, counted repetitions whose product is
- * above 255.
+ * cost unbounded time or memory: back-references, repetitions of repetitions that make
+ * more than some thousand steps.
  */
 const struct pattern *pattern_compile(
     struct arena *, const char *text, const char **why);
