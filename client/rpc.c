@@ -203,6 +203,7 @@ build(struct client *c, const struct work_wish *wish)
 		.duration_correction_factor = 1,
 		.allow_multiple_clients = 1,
 		.client_cap_plan_class = true,
+		.client_cap_no_work_deadlines = true,
 		.has_cpu_request = true,
 		.work_req_seconds = wish->req_secs,
 		.cpu_req_secs = wish->req_secs,
@@ -239,6 +240,8 @@ take_messages(const struct reply *rp)
 {
 	for (size_t i = 0; i < rp->nmessages; i++)
 		log_info("project says: %s", rp->messages[i].text);
+	if (rp->no_work_deadlines)
+		log_info("no work was sent because of deadlines");
 }
 
 enum err

@@ -4,6 +4,27 @@
 
 #include "lib/banned.h"
 
+enum { BENCHMARKS_READ = 1000 };
+
+static enum err
+benchmarks_load(struct db *db, struct arena *a, struct catalog *c, struct fail *f)
+{
+	double v[BENCHMARKS_READ];
+	struct row_speed *rows;
+	void *p;
+	size_t n;
+	enum err e = db_query(
+	    db, a, f, &p, &n, SQL_HOST_BENCHMARKS, (int64_t)BENCHMARKS_READ);
+
+	if (e != OK)
+		return e;
+	rows = p;
+	for (size_t i = 0; i < n; i++)
+		v[i] = rows[i].p_fpops;
+	catalog_benchmarks(c, v, n);
+	return OK;
+}
+
 enum err
 catalog_load(struct db *db, struct arena *a, struct catalog **out, struct fail *f)
 {
@@ -23,7 +44,7 @@ catalog_load(struct db *db, struct arena *a, struct catalog **out, struct fail *
 		return e;
 	c->versions = rows;
 	*out = c;
-	return OK;
+	return benchmarks_load(db, a, c, f);
 }
 
 enum err

@@ -2,8 +2,35 @@
 /* Look-ups in the small tables; they are short, so a scan is the simplest index. */
 #include "model/snapshot.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include "lib/banned.h"
+
+enum { BENCHMARKS_LEAST = 10 }; /* fewer say nothing (server.md 2.4) */
+
+static int
+slower_first(const void *pa, const void *pb)
+{
+	double a = *(const double *)pa, b = *(const double *)pb;
+
+	return a < b ? -1 : a > b;
+}
+
+void
+catalog_benchmarks(struct catalog *c, double *v, size_t n)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (v[i] > 0)
+			v[kept++] = v[i];
+	c->fpops_median = c->fpops_p95 = 0;
+	if (kept < BENCHMARKS_LEAST)
+		return;
+	qsort(v, kept, sizeof(*v), slower_first);
+	c->fpops_median = v[kept / 2];
+	c->fpops_p95 = v[kept * 95 / 100];
+}
 
 const struct app *
 catalog_app(const struct catalog *c, int64_t id)

@@ -9,6 +9,7 @@
 #include "model/reasons.h"
 #include "model/request.h"
 #include "model/snapshot.h"
+#include "model/speed.h"
 
 enum report_action { REPORT_ACK_ONLY, REPORT_STORE };
 struct dec_report { /* aligned with request.reports */
@@ -46,9 +47,10 @@ struct dec_send {
 	double memory_bound;    /* bytes: the plan class's figure or the workunit's */
 	const char *cmdline;    /* arguments of the plan class, NULL or "" = none */
 	double projected_flops; /* for <flops> and the estimate */
-	double peak_flops;      /* of all that it uses: result.flops_estimate */
-	double runtime_s;       /* estimated, availability counted */
-	int64_t deadline;       /* as sent; stored with the grace period added */
+	enum speed_source speed_source; /* where that is from */
+	double peak_flops;              /* of all that it uses: result.flops_estimate */
+	double runtime_s;               /* estimated, availability counted */
+	int64_t deadline; /* as sent; stored with the grace period added */
 	int64_t bytes_needed, bytes_saved; /* of large files */
 	int64_t once; /* userid, -hostid, or 0 = no once rule; a new host has no id
 	                 yet: for its -hostid the commit puts the id it inserted */
@@ -108,7 +110,8 @@ struct decision {
 	struct dec_skip *skips;  /* the first of them, at most 64 */
 	size_t nskips;
 	bool resend_seen;
-	char **no_rsc_apps; /* resource types that no app of the project uses */
+	bool no_work_deadlines; /* nothing is sent, and deadlines had a part in it */
+	char **no_rsc_apps;     /* resource types that no app of the project uses */
 	size_t nno_rsc_apps;
 	bool send_code_sign_key;
 	struct snap_message *down; /* to be handed over: marked by the commit */

@@ -92,6 +92,7 @@ struct request {
 	double duration_correction_factor;
 	int32_t allow_multiple_clients, sandbox; /* -1 = not given */
 	bool dont_send_work, client_cap_plan_class;
+	bool client_cap_no_work_deadlines;  /* understands that element of replies */
 	bool dont_use_docker, dont_use_wsl; /* the owner's will */
 	double work_req_seconds;            /* legacy total, clamped to 0 .. 28 days */
 	bool has_cpu_request; /* cpu_req_secs or cpu_req_instances is present: new style

@@ -18,9 +18,13 @@ struct catalog { /* small tables, process lifetime, reloaded when they change */
 	size_t nplatforms;
 	struct app_version *versions; /* not deprecated */
 	size_t nversions;
+	/* Benchmarks of the newest hosts, FLOP/s of one CPU; 0 = there are too few. */
+	double fpops_median, fpops_p95;
 	/* From plan_class_spec.xml; NULL = the project has none. */
 	const struct plan_classes *classes;
 };
+/* Sets the benchmarks' percentiles from n of them; sorts v.  Zeros do not count. */
+void catalog_benchmarks(struct catalog *, double *v, size_t n);
 const struct app *catalog_app(const struct catalog *, int64_t id); /* NULL if none */
 const struct app *catalog_app_named(const struct catalog *, const char *);
 const struct platform *catalog_platform(const struct catalog *, int64_t id);

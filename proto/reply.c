@@ -556,6 +556,9 @@ reply_render(struct buf *b, const struct reply_in *in)
 			  .request_delay = d == NULL ? 0 : d->request_delay,
 			  .messages = d == NULL ? NULL : d->messages,
 			  .nmessages = d == NULL ? 0 : d->nmessages,
+			  .no_work_deadlines = d != NULL && d->no_work_deadlines &&
+	                                       in->req != NULL &&
+	                                       in->req->client_cap_no_work_deadlines,
 			  .send_time_stats_log = d == NULL ? 0 : d->send_time_stats_log,
 		      });
 	if (d != NULL && in->snap != NULL) {

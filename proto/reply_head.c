@@ -97,6 +97,8 @@ put_flags(struct buf *b, const struct reply_head *h)
 
 	if (cf->workload_sim)
 		buf_puts(b, "<send_full_workload/>\n");
+	if (h->no_work_deadlines)
+		buf_puts(b, "<no_work_deadlines/>\n");
 	if (cf->next_rpc_delay > 0)
 		buf_printf(b, "<next_rpc_delay>%f</next_rpc_delay>\n",
 		    (double)cf->next_rpc_delay);

@@ -16,6 +16,7 @@ struct reply_head {
 	size_t nmessages;
 	int64_t send_time_stats_log; /* from that time on; 0 = not wanted */
 	bool project_is_down;
+	bool no_work_deadlines; /* and the client knows what that is */
 };
 /* From <scheduler_reply> to the end of the header. */
 void reply_head(struct buf *, const struct reply_head *);

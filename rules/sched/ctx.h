@@ -8,9 +8,16 @@
 
 #include "rules/sched/decide.h"
 #include "model/plan_class.h"
+#include "rules/sched/edf.h"
 #include "rules/sched/estimate.h"
 #include "rules/sched/work_req.h"
 #include "rules/sets.h"
+
+struct queue {          /* what a resource has to do before a new job */
+	double delay_s; /* until an instance is free, as the client says */
+	bool simulated; /* the client lists all tasks of this resource: */
+	struct edf edf; /* they, and what this reply adds */
+};
 
 struct ctx {
 	struct arena *a;
@@ -23,12 +30,12 @@ struct ctx {
 
 	struct machine m;
 	struct work_req work;
-	double *delay_s;     /* per resource: until an instance is free */
-	double *in_progress; /* per resource: jobs on the host and in this reply */
-	double disk;         /* bytes left for jobs */
-	int64_t *missing;    /* aligned with snap->files: bytes that the host must still
-	                        fetch */
-	size_t most_sends;   /* of this reply, SIZE_MAX = no limit */
+	struct queue *queues; /* per resource */
+	double *in_progress;  /* per resource: jobs on the host and in this reply */
+	double disk;          /* bytes left for jobs */
+	int64_t *missing;  /* aligned with snap->files: bytes that the host must still
+	                      fetch */
+	size_t most_sends; /* of this reply, SIZE_MAX = no limit */
 	struct ids lost, user_wus;
 	struct names held; /* names of files that the host reports as present */
 
@@ -109,6 +116,19 @@ enum reason fit_host(struct ctx *, const struct job *, const struct pick *,
 int64_t fit_missing(const struct ctx *, const struct snap_file *);
 /* report_grace_period and grace_period_hours together, s. */
 int64_t fit_grace_s(const struct conf *);
+
+/* --- workload.c --- */
+void workload_begin(struct ctx *);
+/* The reply has one more job, of so many wall seconds and instances. */
+void workload_add(
+    struct ctx *, size_t resource, double runtime_s, double usage, int64_t deadline);
+/*
+ * Would a job with this pick be done by then (s UTC), and no other be made later?  Jobs
+ * of an app of weight -1 go to hosts that have earned credit only, and count 1.3 times
+ * (server.md 2.6).
+ */
+bool workload_meets(
+    struct ctx *, const struct pick *, double runtime_s, int64_t deadline);
 
 /* --- limits.c --- */
 size_t limits_per_rpc(

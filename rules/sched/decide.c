@@ -59,6 +59,7 @@ add_send(struct ctx *c, enum send_how how, const struct job *j, const struct pic
 	s.cmdline = p->use.cmdline;
 	s.memory_bound = version_memory(j, p);
 	s.projected_flops = p->speed.flops;
+	s.speed_source = p->speed.source;
 	s.peak_flops = p->peak_flops;
 	s.runtime_s = f->runtime_s;
 	s.deadline = f->deadline;
@@ -72,8 +73,7 @@ add_send(struct ctx *c, enum send_how how, const struct job *j, const struct pic
 	work_req_take(&c->work, p->resource, f->runtime_s, p->usage);
 	c->in_progress[p->resource]++;
 	c->disk -= f->disk;
-	c->delay_s[p->resource] += f->runtime_s * p->usage /
-	                           limits_instances(c, p->resource);
+	workload_add(c, p->resource, f->runtime_s, p->usage, f->deadline);
 }
 
 enum reason
@@ -192,13 +192,7 @@ begin(struct ctx *c, const int64_t *lost, size_t nlost)
 	c->m = machine_of(c->conf, rq, c->snap);
 	c->work = work_req_new(c->a, rq);
 	c->disk = c->m.disk;
-	c->delay_s = NEWN(c->a, double, c->work.n);
-	for (size_t r = 0; r < c->work.n; r++) {
-		double own = r < rq->nresources ? rq->resources[r].estimated_delay : -1;
-		double cpu = rq->estimated_delay > 0 ? rq->estimated_delay : 0;
-
-		c->delay_s[r] = own >= 0 ? own : cpu;
-	}
+	workload_begin(c);
 	c->most_sends = limits_per_rpc(c->conf, rq, &c->m);
 	c->lost = ids_make(c->a, lost, nlost);
 	c->user_wus = ids_make(c->a, c->snap->user_wus, c->snap->nuser_wus);
@@ -251,6 +245,8 @@ decide(struct arena *a, const struct conf *cf, const struct request *rq,
 	}
 	lost_abort(&c);
 	ask_for_logs(&c);
+	c.d->no_work_deadlines = c.d->work_wanted && c.d->nsends == 0 &&
+	                         c.d->counts[WHY_DEADLINE] > 0;
 	delete_orders(&c);
 	version_no_rsc_apps(&c);
 	messages_why(&c);

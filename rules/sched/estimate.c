@@ -9,9 +9,10 @@
 #include "lib/banned.h"
 
 static const double GIB = 1073741824.0;
-static const double RAM_UNKNOWN = 64e6;    /* bytes, server.md 2.2 */
-static const double FPOPS_UNKNOWN = 3.3e9; /* with too few hosts for a median */
-static const double FPOPS_MOST = 1e12;     /* of one CPU core: no benchmark is above */
+static const double RAM_UNKNOWN = 64e6;     /* bytes, server.md 2.2 */
+static const double FPOPS_UNKNOWN = 3.3e9;  /* with too few hosts for a median */
+static const double FPOPS_MOST = 1e12;      /* of one CPU core: no benchmark is above */
+static const double FPOPS_ABOVE_MOST = 1.1; /* times the speed that 95 % do not reach */
 static const double FPOPS_EST_UNKNOWN = 1e12;
 static const double STATISTICS_MOST = 250; /* times what was projected */
 static const double COPROC_CPUS = 10;
@@ -100,6 +101,17 @@ coproc_availability(double on_frac, double active_frac, double gpu_active_frac)
 	    on_frac, gpu_active_frac > 0 ? gpu_active_frac : active_frac);
 }
 
+/* A benchmark that hardly any other host reaches is no measurement. */
+static double
+plausible_fpops(const struct catalog *cat, double said)
+{
+	double usual = cat->fpops_median > 0 ? cat->fpops_median : FPOPS_UNKNOWN;
+	double most = cat->fpops_p95 > 0 ? FPOPS_ABOVE_MOST * cat->fpops_p95 :
+	                                   FPOPS_MOST;
+
+	return said > 0 ? fmin(said, fmin(most, FPOPS_MOST)) : usual;
+}
+
 struct machine
 machine_of(const struct conf *cf, const struct request *rq, const struct snapshot *s)
 {
@@ -112,7 +124,7 @@ machine_of(const struct conf *cf, const struct request *rq, const struct snapsho
 
 	m.ncpus = usable_cpus(
 	    cf, p, s->project_prefs.max_cpus, said ? r->p_ncpus : h->p_ncpus);
-	m.p_fpops = fpops > 0 ? fmin(fpops, FPOPS_MOST) : FPOPS_UNKNOWN;
+	m.p_fpops = plausible_fpops(s->cat, fpops);
 	m.usable_ram = usable_ram(p, said ? r->m_nbytes : h->m_nbytes);
 	m.disk = said ? disk_left(cf, p, r->d_total, r->d_free, r->d_boinc_used_total) :
 	                disk_left(cf, p, h->d_total, h->d_free, h->d_boinc_used_total);
@@ -129,17 +141,25 @@ machine_of(const struct conf *cf, const struct request *rq, const struct snapsho
 }
 
 struct speed
-estimate_speed(const struct machine *m, const struct host_app_version *hav,
-    const struct app_version *v, const struct effort *e)
+estimate_speed(const struct conf *cf, const struct machine *m,
+    const struct host_app_version *hav, const struct app_version *v,
+    const struct effort *e)
 {
 	double ncpus = e->ncpus > 0 || e->coprocs > 0 ? e->ncpus : 1;
 	double base = m->p_fpops * (ncpus + COPROC_CPUS * e->coprocs);
 	double peak = m->p_fpops * ncpus + e->coproc_flops * e->coprocs;
 	double most = STATISTICS_MOST * (e->plan_flops > 0 ? e->plan_flops : base);
 
-	if (hav != NULL && hav->et_n > SAMPLES_HOST && hav->et_avg > 0)
+	if (cf->rte_no_stats)
+		return (struct speed){ base, SPEED_BENCHMARK };
+	if (cf->estimate_flops_from_hav_pfc) {
+		if (hav != NULL && hav->pfc_n > SAMPLES_HOST && hav->pfc_avg > 0)
+			return (struct speed){ fmin(peak / hav->pfc_avg, most),
+				SPEED_HOST_PEAK };
+	} else if (hav != NULL && hav->et_n > SAMPLES_HOST && hav->et_avg > 0) {
 		return (
 		    struct speed){ fmin(1 / hav->et_avg, most), SPEED_HOST_VERSION };
+	}
 	if (v != NULL && v->pfc_n > SAMPLES_VERSION && v->pfc_avg > 0)
 		return (struct speed){ fmin(peak / v->pfc_avg, most), SPEED_VERSION };
 	return (struct speed){ base, SPEED_BENCHMARK };
@@ -149,11 +169,15 @@ double
 estimate_score(
     const struct speed *s, const struct host_app_version *hav, double plan_flops)
 {
+	double n = 0; /* samples */
+
 	if (plan_flops <= 0 || s->source == SPEED_VERSION)
 		return s->flops;
 	if (s->source == SPEED_HOST_VERSION)
-		return (s->flops * (hav->et_n - 1) + plan_flops) / hav->et_n;
-	return plan_flops;
+		n = hav->et_n;
+	else if (s->source == SPEED_HOST_PEAK)
+		n = hav->pfc_n;
+	return n > 0 ? (s->flops * (n - 1) + plan_flops) / n : plan_flops;
 }
 
 double

@@ -7,6 +7,7 @@
 #include "model/conf.h"
 #include "model/request.h"
 #include "model/snapshot.h"
+#include "model/speed.h"
 
 struct machine {        /* the host for scheduling, its owner's preferences applied */
 	int32_t ncpus;  /* usable ones, 1 .. 4096 */
@@ -27,7 +28,6 @@ struct machine machine_of(
  */
 const struct rq_prefs *prefs_in_force(const struct request *, const struct snapshot *);
 
-enum speed_source { SPEED_HOST_VERSION, SPEED_VERSION, SPEED_BENCHMARK, SPEED_CLIENT };
 struct speed {
 	double flops; /* projected FLOP/s, > 0 */
 	enum speed_source source;
@@ -38,13 +38,16 @@ struct effort { /* what a job uses, and what that is worth */
 	double plan_flops;   /* what the plan class projects, 0 = it says nothing */
 };
 /*
- * Statistics of the version on this host (more than 10 samples, at most 250 times what
- * the plan class projects), else of the version anywhere (more than 100), else the
- * CPU's benchmark, each coprocessor counting as ten CPUs: peak figures of GPUs are far
- * from what applications reach (server.md 2.4).  hav and v may be NULL.
+ * Statistics of the version on this host (more than 10 samples; elapsed times, with
+ * estimate_flops_from_hav_pfc the efficiency), else of the version anywhere (more than
+ * 100), at most 250 times what the plan class projects; else, and always with
+ * rte_no_stats, the CPU's benchmark, each coprocessor counting as ten CPUs: peak
+ * figures of GPUs are far from what applications reach (server.md 2.4).  hav and v may
+ * be NULL.
  */
-struct speed estimate_speed(const struct machine *, const struct host_app_version *hav,
-    const struct app_version *v, const struct effort *);
+struct speed estimate_speed(const struct conf *, const struct machine *,
+    const struct host_app_version *hav, const struct app_version *v,
+    const struct effort *);
 
 /*
  * By which versions are compared: what the plan class projects (FLOP/s, 0 = nothing)

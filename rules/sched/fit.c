@@ -72,38 +72,36 @@ disk_charge(const struct ctx *c, const struct job *j, const struct snap_file *f)
 }
 
 /*
- * The deadline as sent.  A new job must be done delay_bound from now, behind what the
- * host has to do before it.  A lost one keeps its deadline if that can be met, else
- * gets the later one of wire.md 3.6; what is past its deadline is not sent again.
+ * The deadline as sent, a point in time.  A new job must be done delay_bound from now.
+ * A lost one keeps its deadline if that can be met, else gets the later one of
+ * wire.md 3.6; what is past its deadline is not sent again.
  */
 static enum reason
-deadline(
-    const struct ctx *c, const struct job *j, double need_s, bool resend, int64_t *at)
+deadline(struct ctx *c, const struct job *j, const struct pick *p, double runtime_s,
+    bool resend, int64_t *at)
 {
-	bool check = !c->conf->ignore_delay_bound;
 	int64_t old = j->report_deadline - fit_grace_s(c->conf),
 		later = c->now + j->delay_bound;
 
 	*at = later;
 	if (!resend)
-		return check && need_s > (double)j->delay_bound ? WHY_DEADLINE :
-		                                                  WHY_NONE;
+		return workload_meets(c, p, runtime_s, later) ? WHY_NONE : WHY_DEADLINE;
 	if (old < c->now)
 		return WHY_DEADLINE;
 	*at = old;
-	if (!check || (double)(old - c->now) >= need_s)
+	if (workload_meets(c, p, runtime_s, old))
 		return WHY_NONE;
 	if (c->now + (old - j->sent_time) / 2 > old)
 		old = c->now + (old - j->sent_time) / 2;
 	*at = later < old ? later : old;
-	return (double)(*at - c->now) >= need_s ? WHY_NONE : WHY_DEADLINE;
+	return workload_meets(c, p, runtime_s, *at) ? WHY_NONE : WHY_DEADLINE;
 }
 
 enum reason
 fit_host(struct ctx *c, const struct job *j, const struct pick *p,
     const struct snap_file *file, bool resend, struct fitting *f)
 {
-	double bw = j->rsc_bandwidth_bound, memory = version_memory(j, p), need_s;
+	double bw = j->rsc_bandwidth_bound, memory = version_memory(j, p);
 
 	f->runtime_s = estimate_runtime_s(j->rsc_fpops_est, p->speed.flops,
 	    p->resource == 0 ? c->m.availability : c->m.coproc_availability);
@@ -118,6 +116,5 @@ fit_host(struct ctx *c, const struct job *j, const struct pick *p,
 	}
 	if (bw > 0 && c->m.bwdown > 0 && bw > c->m.bwdown)
 		return WHY_BANDWIDTH;
-	need_s = p->app->non_cpu_intensive ? 0 : c->delay_s[p->resource] + f->runtime_s;
-	return deadline(c, j, need_s, resend, &f->deadline);
+	return deadline(c, j, p, f->runtime_s, resend, &f->deadline);
 }

@@ -173,7 +173,7 @@ set_speed(struct ctx *c, struct pick *p, const struct host_app_version *hav)
 		                    c->req->resources[p->resource].peak_flops,
 		.plan_flops = p->use.flops };
 
-	p->speed = estimate_speed(&c->m, hav, p->version, &e);
+	p->speed = estimate_speed(c->conf, &c->m, hav, p->version, &e);
 	p->peak_flops = c->m.p_fpops * e.ncpus + e.coproc_flops * e.coprocs;
 }
 
@@ -268,6 +268,7 @@ own_usable(
 		return WHY_NO_COPROC;
 	p->use.type = c->req->resources[p->resource].type;
 	p->use.avg_ncpus = v->avg_ncpus > 0 ? v->avg_ncpus : 1;
+	p->use.flops = v->flops > 0 ? v->flops : 0; /* bounds what is measured */
 	p->use.coproc_count = p->resource == 0    ? 0 :
 	                      v->coproc_count > 0 ? v->coproc_count :
 	                                            1;

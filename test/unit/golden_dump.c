@@ -54,10 +54,11 @@ put_sends(struct buf *b, const struct golden *g)
 			buf_printf(
 			    b, "  the client's version [%d]\n", s->client_version);
 		buf_printf(b,
-		    "  %g x %s, %g CPUs, %g FLOPS, %g s, deadline now + %" PRId64
+		    "  %g x %s, %g CPUs, %g FLOPS by %s, %g s, deadline now + %" PRId64
 		    " s\n",
 		    s->usage, g->req->resources[s->resource].type, s->avg_ncpus,
-		    s->projected_flops, s->runtime_s, s->deadline - g->now);
+		    s->projected_flops, speed_source_text(s->speed_source),
+		    s->runtime_s, s->deadline - g->now);
 		if (s->gpu_ram_bytes > 0 || s->memory_bound != s->job->rsc_memory_bound)
 			buf_printf(b, "  memory %g, of the coprocessor %g\n",
 			    s->memory_bound, s->gpu_ram_bytes);

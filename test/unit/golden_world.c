@@ -496,9 +496,13 @@ golden_world(struct arena *a, const struct request *q, char *defaults, const cha
 		name_workunits(&r, k);
 	for (enum kind k = 0; k < KINDS; k++)
 		expand_rows(&r, k);
-	g->cat = (struct catalog){ r.rows[APP].rows, r.rows[APP].n,
-		r.rows[PLATFORM].rows, r.rows[PLATFORM].n, r.rows[VERSION].rows,
-		r.rows[VERSION].n, make_classes(g) };
+	g->cat = (struct catalog){ .apps = r.rows[APP].rows,
+		.napps = r.rows[APP].n,
+		.platforms = r.rows[PLATFORM].rows,
+		.nplatforms = r.rows[PLATFORM].n,
+		.versions = r.rows[VERSION].rows,
+		.nversions = r.rows[VERSION].n,
+		.classes = make_classes(g) };
 	g->snap.cat = &g->cat;
 	g->snap.user = *(struct user *)start_of(&r, USER);
 	if (g->snap.email_hash[0] == '\0') {

@@ -177,6 +177,28 @@ START_TEST(flags_stay)
 }
 END_TEST
 
+/* Only clients that know the element get it. */
+START_TEST(no_work_because_of_deadlines)
+{
+	static const char *const caps[] = { "", "<client_cap_no_work_deadlines/>" };
+
+	for (int knows = 0; knows < 2; knows++)
+		for (int so = 0; so < 2; so++) {
+			struct world w;
+
+			world_make(&w, "", caps[knows]);
+			w.dec.no_work_deadlines = so;
+			reply_render(&w.b, &w.in);
+			ck_assert_int_eq(
+			    strstr(w.b.p, "<no_work_deadlines/>\n") != NULL,
+			    knows && so);
+			ck_assert_int_eq(
+			    world_parsed(&w)->no_work_deadlines, knows && so);
+			arena_free(&w.a);
+		}
+}
+END_TEST
+
 START_TEST(sporadic_apps)
 {
 	static const int32_t versions[] = { 72499, 72500 };
@@ -290,6 +312,7 @@ UNIT_MAIN("reply_project", {
 	ADD(texts_in_replies);
 	ADD(messages_for_tasks);
 	ADD_LOOP(flags_stay, N(ages));
+	ADD(no_work_because_of_deadlines);
 	ADD(sporadic_apps);
 	ADD(long_names);
 	ADD_LOOP(keyword_ids, N(keywords));

@@ -139,32 +139,42 @@ static const struct {
 	double et_n, et_avg, pfc_n, pfc_avg, ncpus, flops;
 	enum speed_source source;
 	double coprocs, plan, score;
+	const char *options;
 } speeds[] = {
 	/* a GPU of 1 TFLOPS on a CPU of 1 GFLOPS: as ten CPUs until it was measured */
-	{ 0, 0, 0, 0, 0.5, 10.5e9, SPEED_BENCHMARK, 1, 0, 10.5e9 },
-	{ 0, 0, 0, 0, 0.5, 5.5e9, SPEED_BENCHMARK, 0.5, 300e9, 300e9 },
-	{ 0, 0, 200, 2, 0, 250e9, SPEED_VERSION, 0.5, 300e9, 250e9 },
-	{ 20, 1 / 100e9, 200, 2, 1, 100e9, SPEED_HOST_VERSION, 1, 300e9, 110e9 },
-	{ 20, 1 / 1e15, 0, 0, 1, 75e12, SPEED_HOST_VERSION, 1, 300e9, 0 },
-	{ 20, 1 / 1e15, 0, 0, 1, 2750e9, SPEED_HOST_VERSION, 1, 0, 2750e9 },
-	{ 11, 1 / 2e9, 200, 4, 1, 2e9, SPEED_HOST_VERSION, 0, 0, 0 },
-	{ 10, 1 / 2e9, 200, 4, 1, 2.5e8, SPEED_VERSION, 0, 0, 0 },
-	{ 10, 1 / 2e9, 100, 4, 1, 1e9, SPEED_BENCHMARK, 0, 0, 0 },
-	{ 11, 0, 0, 0, 1, 1e9, SPEED_BENCHMARK, 0, 0, 0 },
-	{ 11, 1 / 1e15, 0, 0, 1, 250e9, SPEED_HOST_VERSION, 0, 0, 0 },
-	{ 0, 0, 200, 1e-9, 1, 250e9, SPEED_VERSION, 0, 0, 0 },
-	{ 0, 0, 0, 0, 4, 4e9, SPEED_BENCHMARK, 0, 0, 0 },
-	{ 0, 0, 200, 2, 4, 2e9, SPEED_VERSION, 0, 0, 0 },
+	{ 0, 0, 0, 0, 0.5, 10.5e9, SPEED_BENCHMARK, 1, 0, 10.5e9, "" },
+	{ 0, 0, 0, 0, 0.5, 5.5e9, SPEED_BENCHMARK, 0.5, 300e9, 300e9, "" },
+	{ 0, 0, 200, 2, 0, 250e9, SPEED_VERSION, 0.5, 300e9, 250e9, "" },
+	{ 20, 1 / 100e9, 200, 2, 1, 100e9, SPEED_HOST_VERSION, 1, 300e9, 110e9, "" },
+	{ 20, 1 / 1e15, 0, 0, 1, 75e12, SPEED_HOST_VERSION, 1, 300e9, 0, "" },
+	{ 20, 1 / 1e15, 0, 0, 1, 2750e9, SPEED_HOST_VERSION, 1, 0, 2750e9, "" },
+	{ 11, 1 / 2e9, 200, 4, 1, 2e9, SPEED_HOST_VERSION, 0, 0, 0, "" },
+	{ 10, 1 / 2e9, 200, 4, 1, 2.5e8, SPEED_VERSION, 0, 0, 0, "" },
+	{ 10, 1 / 2e9, 100, 4, 1, 1e9, SPEED_BENCHMARK, 0, 0, 0, "" },
+	{ 11, 0, 0, 0, 1, 1e9, SPEED_BENCHMARK, 0, 0, 0, "" },
+	{ 11, 1 / 1e15, 0, 0, 1, 250e9, SPEED_HOST_VERSION, 0, 0, 0, "" },
+	{ 0, 0, 200, 1e-9, 1, 250e9, SPEED_VERSION, 0, 0, 0, "" },
+	{ 0, 0, 0, 0, 4, 4e9, SPEED_BENCHMARK, 0, 0, 0, "" },
+	{ 0, 0, 200, 2, 4, 2e9, SPEED_VERSION, 0, 0, 0, "" },
+	/* efficiency instead of elapsed times, and no statistics at all */
+	{ 11, 1 / 2e9, 200, 4, 1, 2e8, SPEED_HOST_PEAK, 0, 0, 2e8,
+	    "<estimate_flops_from_hav_pfc/>" },
+	{ 11, 1 / 2e9, 200, 4, 1, 2e8, SPEED_HOST_PEAK, 0, 13e8, 3e8,
+	    "<estimate_flops_from_hav_pfc/>" },
+	{ 11, 1 / 2e9, 200, 4, 1, 1e9, SPEED_BENCHMARK, 0, 0, 1e9, "<rte_no_stats/>" },
 };
 
 START_TEST(projected_speed)
 {
 	struct machine m = { .p_fpops = 1e9 };
 	struct host_app_version hav = { .et_n = speeds[_i].et_n,
-		.et_avg = speeds[_i].et_avg };
+		.et_avg = speeds[_i].et_avg,
+		.pfc_n = 11,
+		.pfc_avg = 5 };
 	struct app_version v = { .pfc_n = speeds[_i].pfc_n,
 		.pfc_avg = speeds[_i].pfc_avg };
-	struct speed s = estimate_speed(&m, &hav, &v,
+	struct world *w = world_new(speeds[_i].options, 0);
+	struct speed s = estimate_speed(w->conf, &m, &hav, &v,
 	    &(struct effort){ .ncpus = speeds[_i].ncpus,
 		.coprocs = speeds[_i].coprocs,
 		.coproc_flops = 1e12,
@@ -175,6 +185,7 @@ START_TEST(projected_speed)
 		    estimate_score(&s, &hav, speeds[_i].plan), speeds[_i].score, 1);
 	ck_assert_double_eq_tol(s.flops, speeds[_i].flops, 1);
 	ck_assert_int_eq(s.source, speeds[_i].source);
+	world_free(w);
 }
 END_TEST
 
@@ -194,8 +205,10 @@ START_TEST(machine_described)
 		.m_nbytes = 1e9,
 		.on_frac = 0.5,
 		.active_frac = 0.5 };
+	struct catalog cat = *w->snap.cat;
 	struct machine m;
 
+	w->snap.cat = &cat;
 	w->snap.host = row;
 	w->req.host.p_ncpus = 8;
 	ck_assert_int_eq(machine_of(w->conf, &w->req, &w->snap).ncpus, 6);
@@ -208,6 +221,13 @@ START_TEST(machine_described)
 	ck_assert_double_eq(machine_of(w->conf, &w->req, &w->snap).p_fpops, 3.3e9);
 	w->req.host.p_fpops = 1e30;
 	ck_assert_double_eq(machine_of(w->conf, &w->req, &w->snap).p_fpops, 1e12);
+	cat.fpops_median = 5e9, cat.fpops_p95 = 8e9;
+	ck_assert_double_eq(machine_of(w->conf, &w->req, &w->snap).p_fpops, 8.8e9);
+	w->req.host.p_fpops = 8.8e9;
+	ck_assert_double_eq(machine_of(w->conf, &w->req, &w->snap).p_fpops, 8.8e9);
+	w->req.host.p_fpops = 0;
+	ck_assert_double_eq(machine_of(w->conf, &w->req, &w->snap).p_fpops, 5e9);
+	cat.fpops_median = cat.fpops_p95 = 0;
 	w->snap.project_prefs.max_cpus = 2;
 	ck_assert_int_eq(machine_of(w->conf, &w->req, &w->snap).ncpus, 2);
 	w->snap.project_prefs.max_cpus = 0;
@@ -218,6 +238,24 @@ START_TEST(machine_described)
 	ck_assert_double_eq(m.usable_ram, 1e9);
 	ck_assert_double_eq(m.availability, 0.25);
 	world_free(w);
+}
+END_TEST
+
+/* Percentiles of ten hosts or more; those without a benchmark are none. */
+START_TEST(benchmarks_of_all)
+{
+	struct catalog cat = { .fpops_p95 = 1 };
+	double v[22] = { 0 };
+
+	for (size_t i = 0; i < 9; i++)
+		v[2 * i] = 1e9;
+	catalog_benchmarks(&cat, v, 20);
+	ck_assert_double_eq(cat.fpops_p95, 0);
+	for (size_t i = 0; i < 22; i++)
+		v[i] = (double)((i * 7) % 22); /* 0 .. 21 in disorder */
+	catalog_benchmarks(&cat, v, 22);
+	ck_assert_double_eq(cat.fpops_median, 11);
+	ck_assert_double_eq(cat.fpops_p95, 20);
 }
 END_TEST
 
@@ -284,7 +322,12 @@ START_TEST(fit)
 	struct app app = w->snap.cat->apps[0];
 	struct app_version version = w->snap.cat->versions[0];
 	struct platform platform = w->snap.cat->platforms[0];
-	struct catalog cat = { &app, 1, &platform, 1, &version, 1, NULL };
+	struct catalog cat = { .apps = &app,
+		.napps = 1,
+		.platforms = &platform,
+		.nplatforms = 1,
+		.versions = &version,
+		.nversions = 1 };
 	struct host_app_version hav = { .host_id = WORLD_HOST, .app_version_id = 3 };
 	struct rq_resource cpu_gpu[2] = { w->req.resources[0],
 		{ .type = (char[]){ "NVIDIA" }, .count = 1, .estimated_delay = -1 } };
@@ -535,6 +578,7 @@ UNIT_MAIN("rules_work", {
 	ADD_LOOP(projected_speed, N(speeds));
 	ADD(runtime);
 	ADD(machine_described);
+	ADD(benchmarks_of_all);
 	ADD_LOOP(fit, N(fits));
 	ADD_LOOP(jobs_per_request, N(per_rpc));
 	ADD(daily_quota_counts_this_reply);

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Would a job be done in time on this host (server.md 2.6, 2.7)?  Where the client
+ * lists the tasks of all its projects they are simulated, deadline by deadline; else
+ * the job waits until an instance is free, as the client says when.  Deadlines are
+ * points in time everywhere in here.
+ */
+#include "rules/sched/ctx.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+#include "model/resource.h"
+#include "lib/banned.h"
+
+/* More tasks of a resource than this are not simulated: they would cost too much. */
+enum { TASKS_SIMULATED = 2000, DAY_S = 86400 };
+static const double TIME_MOST = 4102444800.0; /* a deadline: the year 2100 */
+static const double REMAINING_MOST = 1e9;     /* s of a task */
+static const double HARD_APP_WEIGHT = -1, HARD_APP_FACTOR = 1.3;
+
+/* The types of coprocessors that the list of tasks can name (wire.md 1.8). */
+static const struct {
+	enum resource_kind kind;
+	size_t usage; /* member of rq_in_progress */
+} listed[] = {
+	{ RESOURCE_NVIDIA, offsetof(struct rq_in_progress, ncudas) },
+	{ RESOURCE_AMD, offsetof(struct rq_in_progress, natis) },
+	{ RESOURCE_INTEL, offsetof(struct rq_in_progress, nintel_gpus) },
+};
+
+/*
+ * The resource that a task waits for, and how many instances of it: its coprocessor if
+ * it has one, as its CPU part seldom is what it waits for.  SIZE_MAX: the host has
+ * none.
+ */
+static size_t
+resource_of_task(
+    const struct request *rq, const struct rq_in_progress *t, double *usage)
+{
+	for (size_t i = 0; i < N(listed); i++) {
+		memcpy(usage, (const char *)t + listed[i].usage, sizeof(*usage));
+		if (*usage > 0)
+			return version_resource(rq, resource_names[listed[i].kind]);
+	}
+	*usage = t->avg_ncpus > 0 ? t->avg_ncpus : 1;
+	return 0;
+}
+
+static bool
+is_listed(const struct rq_resource *r, size_t at)
+{
+	bool found = at == 0;
+
+	for (size_t i = 0; i < N(listed); i++)
+		found |= strcmp(r->type, resource_names[listed[i].kind]) == 0;
+	return found;
+}
+
+/*
+ * A host is to report before it is away for as long as its owner's buffer is to last,
+ * but no job is asked to be done in less than half its time for that.
+ */
+static int64_t
+to_be_done_by(const struct ctx *c, int64_t deadline)
+{
+	const struct rq_prefs *p = prefs_in_force(c->req, c->snap);
+	double left = (double)(deadline - c->now),
+	       buffer = p->work_buf_min_days * DAY_S;
+
+	if (!(buffer > 0) || left <= 0)
+		return deadline;
+	return deadline - (int64_t)fmin(buffer, left / 2);
+}
+
+static double
+available(const struct ctx *c, size_t r)
+{
+	return r == 0 ? c->m.availability : c->m.coproc_availability;
+}
+
+static void
+add_listed(struct ctx *c, const struct rq_in_progress *t)
+{
+	double usage, deadline = t->report_deadline, left = t->time_remaining;
+	size_t r = resource_of_task(c->req, t, &usage);
+
+	if (r == SIZE_MAX || !(left > 0))
+		return;
+	deadline = deadline > 0 ? fmin(deadline, TIME_MOST) : 0;
+	edf_add(&c->queues[r].edf,
+	    (struct edf_task){ to_be_done_by(c, (int64_t)deadline),
+		fmin(left, REMAINING_MOST) / available(c, r), usage });
+}
+
+void
+workload_begin(struct ctx *c)
+{
+	const struct request *rq = c->req;
+
+	c->queues = NEWN(c->a, struct queue, c->work.n);
+	for (size_t r = 0; r < c->work.n; r++) {
+		double own = r < rq->nresources ? rq->resources[r].estimated_delay : -1;
+		double cpu = rq->estimated_delay > 0 ? rq->estimated_delay : 0;
+
+		c->queues[r] = (struct queue){ .delay_s = own >= 0 ? own : cpu,
+			.edf = edf_new(c->a, c->now, limits_instances(c, r)),
+			.simulated = rq->has_in_progress &&
+			             rq->nin_progress <= TASKS_SIMULATED &&
+			             r < rq->nresources &&
+			             is_listed(&rq->resources[r], r) };
+	}
+	for (size_t i = 0; rq->has_in_progress && i < rq->nin_progress &&
+			   rq->nin_progress <= TASKS_SIMULATED;
+	     i++)
+		add_listed(c, &rq->in_progress[i]);
+}
+
+void
+workload_add(struct ctx *c, size_t r, double runtime_s, double usage, int64_t deadline)
+{
+	struct queue *q = &c->queues[r];
+
+	q->delay_s += runtime_s * usage / limits_instances(c, r);
+	if (q->simulated)
+		edf_add(&q->edf,
+		    (struct edf_task){ to_be_done_by(c, deadline), runtime_s, usage });
+}
+
+static bool
+idle(const struct queue *q)
+{
+	return q->simulated ? q->edf.n == 0 : q->delay_s <= 0;
+}
+
+bool
+workload_meets(struct ctx *c, const struct pick *p, double runtime_s, int64_t deadline)
+{
+	struct queue *q = &c->queues[p->resource];
+	bool hard = p->app->weight == HARD_APP_WEIGHT;
+
+	if (c->conf->ignore_delay_bound || p->app->non_cpu_intensive)
+		return true;
+	if (hard && c->snap->host.total_credit <= 0)
+		return false;
+	if (c->conf->deadline_spares_idle && !hard && idle(q))
+		return true;
+	if (hard)
+		runtime_s *= HARD_APP_FACTOR;
+	if (q->simulated)
+		return edf_accepts(
+		    &q->edf, (struct edf_task){
+				 to_be_done_by(c, deadline), runtime_s, p->usage });
+	return q->delay_s + runtime_s <= (double)(deadline - c->now);
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Deadlines: the simulation itself, and the tasks that a client lists
+ * (server.md 2.6, 2.7). */
+#include "test/unit/unit.h"
+
+#include <math.h>
+#include <stdio.h>
+#include "rules/sched/edf.h"
+#include "test/unit/rules_world.h"
+#include "lib/banned.h"
+
+static const struct {
+	const char *name;
+	double instances;
+	const char *tasks, *more;
+	bool accepted;
+	size_t misses;
+} cases[] = {
+#define EDF(name, ...) { #name, __VA_ARGS__ },
+#include "test/unit/rules_edf.def"
+#undef EDF
+};
+
+/* The next task of the text, NULL after the last; at: what its deadline counts from. */
+static const char *
+next_task(const char *text, int64_t at, struct edf_task *t)
+{
+	double deadline;
+	int used;
+
+	if (sscanf(text, " %lf/%lf/%lf%n", &deadline, &t->remaining, &t->usage,
+		&used) != 3)
+		return NULL;
+	t->deadline = at + (int64_t)deadline;
+	return text + used;
+}
+
+/* Points in time are absolute: the same cases at any time give the same answers. */
+START_TEST(deadline_first)
+{
+	static const int64_t times[] = { 0, WORLD_NOW, 4000000000 };
+
+	for (size_t i = 0; i < N(times); i++) {
+		struct arena a = { 0 };
+		struct edf e = edf_new(&a, times[i], cases[_i].instances);
+		const char *text = cases[_i].tasks;
+		struct edf_task t;
+
+		while ((text = next_task(text, times[i], &t)) != NULL)
+			edf_add(&e, t);
+		ck_assert_msg(edf_misses(&e) == cases[_i].misses, "%s: %zu misses",
+		    cases[_i].name, edf_misses(&e));
+		ck_assert_ptr_nonnull(next_task(cases[_i].more, times[i], &t));
+		for (int again = 0; again < 2; again++)
+			ck_assert_msg(edf_accepts(&e, t) == cases[_i].accepted, "%s",
+			    cases[_i].name);
+		arena_free(&a);
+	}
+}
+END_TEST
+
+/* A refusal is remembered for what is as hard, and for no more; another task ends it.
+ */
+START_TEST(refusals)
+{
+	struct arena a = { 0 };
+	struct edf e = edf_new(&a, WORLD_NOW, 1);
+	struct edf_task hard = { WORLD_NOW + 10, 20, 1 },
+			easy = { WORLD_NOW + 30, 20, 1 };
+
+	ck_assert(!edf_accepts(&e, hard));
+	ck_assert(edf_accepts(&e, easy));
+	hard.remaining = 10;
+	ck_assert(edf_accepts(&e, hard));
+	edf_add(&e, hard);
+	edf_add(&e, easy);
+	ck_assert_uint_eq(edf_misses(&e), 0);
+	ck_assert_int_eq(e.tasks[0].deadline, hard.deadline);
+	for (int i = 0; i < 100; i++) /* tasks in any order, and room for all */
+		edf_add(&e, (struct edf_task){ WORLD_NOW + (i * 37) % 100, 0, 1 });
+	for (size_t i = 1; i < e.n; i++)
+		ck_assert_int_le(e.tasks[i - 1].deadline, e.tasks[i].deadline);
+	ck_assert_uint_eq(edf_misses(&e), 0);
+	arena_free(&a);
+}
+END_TEST
+
+/* --- in a request --- */
+
+/* options; tasks listed as above, hours from now, "-" = no list; CPUs; what the client
+ * says of its delay in hours; buffer in days; the delay bound in hours; how many of
+ * four jobs of an hour are sent */
+static const struct {
+	const char *name, *options, *tasks;
+	int32_t cpus;
+	double delay, buffer, bound;
+	size_t sent;
+} lists[] = {
+	{ "no list: the client's word", "", "-", 1, 5, 0, 6, 1 },
+	{ "no list: each job waits for the ones before", "", "-", 1, 0, 0, 3, 3 },
+	{ "no list: too busy", "", "-", 1, 5, 0, 5, 0 },
+	{ "a list outweighs the client's word", "", "", 1, 5, 0, 4, 4 },
+	{ "idle, too slow", "", "", 1, 0, 0, 0.5, 0 },
+	{ "idle, too slow, spared", "<deadline_spares_idle/>", "", 1, 0, 0, 0.5, 1 },
+	{ "idle by word, spared", "<deadline_spares_idle/>", "-", 1, 0, 0, 0.5, 1 },
+	{ "busy is not spared", "<deadline_spares_idle/>", "9/1/1", 1, 0, 0, 0.5, 0 },
+	{ "not checked", "<ignore_delay_bound/>", "1/9/1", 1, 9, 0, 0.5, 4 },
+	{ "each job is one more task", "", "", 1, 0, 0, 3, 3 },
+	{ "two CPUs", "", "", 2, 0, 0, 2, 4 },
+	{ "tasks of others are in the way", "", "2/2/1", 1, 0, 0, 4, 2 },
+	{ "tasks of others are due later", "", "9/2/1", 1, 0, 0, 4, 4 },
+	{ "tasks of others would miss", "", "4/2/1", 1, 0, 0, 3, 2 },
+	{ "a task without CPUs is one", "", "2/2/0", 1, 0, 0, 4, 2 },
+	{ "done already", "", "2/0/1 2/-5/1", 1, 0, 0, 4, 4 },
+	{ "overdue for long", "", "-900000/1/1", 1, 0, 0, 3, 2 },
+	{ "a buffer of two hours", "", "", 1, 0, 2 / 24., 5, 3 },
+	{ "a buffer takes half the time at most", "", "", 1, 0, 30, 6, 3 },
+	{ "workload_sim 0 only does not ask", "<workload_sim>0</workload_sim>", "2/2/1",
+	    1, 0, 0, 4, 2 },
+};
+
+static void
+list_tasks(struct world *w, const char *text)
+{
+	struct edf_task t;
+	size_t cap = 0;
+
+	if (text[0] == '-' && text[1] == '\0')
+		return;
+	w->req.has_in_progress = true;
+	while ((text = next_task(text, 0, &t)) != NULL)
+		PUSH(&w->a, w->req.in_progress, w->req.nin_progress,
+		    cap) = (struct rq_in_progress){ .name = arena_strdup(&w->a, "x"),
+			.report_deadline = (double)WORLD_NOW +
+			                   (double)t.deadline * HOUR,
+			.time_remaining = t.remaining * HOUR,
+			.avg_ncpus = t.usage };
+}
+
+START_TEST(tasks_of_all_projects)
+{
+	struct world *w = world_new(lists[_i].options, 4 * HOUR);
+	struct decision *d;
+
+	w->req.host.p_ncpus = lists[_i].cpus;
+	w->req.prefs.work_buf_min_days = lists[_i].buffer;
+	w->req.resources[0].estimated_delay = lists[_i].delay * HOUR;
+	list_tasks(w, lists[_i].tasks);
+	world_plain(w, "1/1 2/2 3/3 4/4");
+	for (size_t i = 0; i < w->snap.nplain; i++)
+		w->snap.plain[i].delay_bound = (int64_t)(lists[_i].bound * HOUR);
+	d = world_decide(w);
+	ck_assert_msg(
+	    d->nsends == lists[_i].sent, "%s: %zu sent", lists[_i].name, d->nsends);
+	ck_assert_int_eq(d->no_work_deadlines, d->nsends == 0);
+	for (size_t i = 0; i < d->nsends; i++) /* what is stored and sent is absolute */
+		ck_assert_int_eq(
+		    d->sends[i].deadline, WORLD_NOW + w->snap.plain[0].delay_bound);
+	world_free(w);
+}
+END_TEST
+
+/* What is said of a GPU's tasks says nothing of the CPUs, and the other way round. */
+START_TEST(tasks_of_each_resource)
+{
+	struct world *w = world_new("", HOUR);
+	struct rq_resource r[2] = { w->req.resources[0],
+		{ .type = (char[]){ "NVIDIA" }, .count = 1, .estimated_delay = -1 } };
+
+	w->req.resources = r;
+	w->req.nresources = 2;
+	world_plain(w, "1/1");
+	w->snap.plain[0].delay_bound = 2 * HOUR;
+	list_tasks(w, "1/5/0.5");
+	w->req.in_progress[0].ncudas = 1;
+	ck_assert_uint_eq(world_decide(w)->nsends, 1);
+	w->req.in_progress[0].ncudas = 0;
+	ck_assert_uint_eq(world_decide(w)->nsends, 0);
+	w->req.in_progress[0].natis = 1; /* a GPU that the host does not have */
+	ck_assert_uint_eq(world_decide(w)->nsends, 1);
+	world_free(w);
+}
+END_TEST
+
+/* Nothing that a client lists makes an answer endless or strange. */
+START_TEST(strange_lists)
+{
+	static const double values[] = { 0, -1, 1e300, -1e300, (double)NAN,
+		(double)INFINITY, 1e-300 };
+	struct world *w = world_new("", HOUR);
+
+	world_plain(w, "1/1");
+	list_tasks(w, "1/1/1 2/2/2");
+	for (size_t i = 0; i < N(values) * N(values) * N(values); i++) {
+		w->req.in_progress[0].report_deadline = values[i % N(values)];
+		w->req.in_progress[0].time_remaining =
+		    values[i / N(values) % N(values)];
+		w->req.in_progress[0].avg_ncpus = values[i / N(values) / N(values)];
+		w->req.prefs.work_buf_min_days = values[i % N(values)];
+		ck_assert_uint_le(world_decide(w)->nsends, 1);
+	}
+	world_free(w);
+}
+END_TEST
+
+/* Hard apps: hosts that have earned credit, and 1.3 times as long (server.md 2.6). */
+START_TEST(hard_apps)
+{
+	struct world *w = world_new("<deadline_spares_idle/>", HOUR);
+	struct app app = w->snap.cat->apps[0];
+	struct catalog cat = *w->snap.cat;
+
+	app.weight = -1;
+	cat.apps = &app;
+	w->snap.cat = &cat;
+	world_plain(w, "1/1");
+	ck_assert_int_eq(world_decide(w)->why, WHY_DEADLINE);
+	w->snap.host.total_credit = 1;
+	ck_assert_uint_eq(world_decide(w)->nsends, 1);
+	w->snap.plain[0].delay_bound = HOUR * 13 / 10;
+	ck_assert_uint_eq(world_decide(w)->nsends, 1);
+	w->snap.plain[0].delay_bound--;
+	ck_assert_uint_eq(world_decide(w)->nsends, 0);
+	world_free(w);
+}
+END_TEST
+
+UNIT_MAIN("rules_edf", {
+	ADD_LOOP(deadline_first, N(cases));
+	ADD(refusals);
+	ADD_LOOP(tasks_of_all_projects, N(lists));
+	ADD(tasks_of_each_resource);
+	ADD(strange_lists);
+	ADD(hard_apps);
+})
