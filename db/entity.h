@@ -196,9 +196,9 @@ enum err snapshot_search(struct db *, struct arena *, const struct conf *,
  * Candidates of snapshot.files, in their order, from index `from` on, until 4 x need
  * are there or 256 sets were looked at; what comes after stays without jobs, and its
  * flags are the careful ones (has_unsent, has_open_wu, has_any_wu true: no delete
- * order).  Ids increase from the last one that this user got; if there are none, ids
- * that were skipped and are older than conf's locality_skip_release seconds are
- * offered.
+ * order), unread and search.left are set; so it is when a set may have more.  Ids
+ * increase from the last one that this user got; if there are none, ids that were
+ * skipped and are older than conf's locality_skip_release seconds are offered.
  */
 enum err snapshot_jobs(struct db *, struct arena *, const struct conf *, size_t from,
     size_t need, int64_t now, struct snapshot *, struct fail *);
@@ -214,6 +214,18 @@ enum err snapshot_plain(struct db *, struct arena *, const struct conf *, struct
  * user id, or minus a host id). */
 enum err snapshot_user_wus(
     struct db *, struct arena *, int64_t once, struct snapshot *, struct fail *);
+/* Adds those of ids[0 .. n), each once, that have. */
+enum err snapshot_wus_once(struct db *, struct arena *, int64_t once,
+    const int64_t *ids, size_t n, struct snapshot *, struct fail *);
+/*
+ * The next slice of candidates: rows of the index of unsent results, from where the
+ * last one ended (the first one: from the host's cursor), of snapshot.files and of the
+ * plain jobs of apps that are marked (by place in the catalogue), once around.  Sets
+ * search.left to false at the end.  Reads at most 256 rows, a statement counting as
+ * one; what is there already is left out.
+ */
+enum err snapshot_more(struct db *, struct arena *, const bool *apps, int64_t once,
+    struct snapshot *, struct fail *);
 /* Blobs and all columns of jobs by result id, in any order. */
 enum err jobs_by_ids(struct db *, struct arena *, const int64_t *ids, size_t n,
     struct job **, size_t *njobs, struct fail *);

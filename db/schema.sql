@@ -192,6 +192,8 @@ CREATE TABLE IF NOT EXISTS host (
 	p_gpu_fpops DOUBLE NOT NULL DEFAULT 0,
 	misc TEXT NOT NULL DEFAULT (''),
 	rpc_token BIGINT NOT NULL DEFAULT 0, -- ours: written with a commit, settles an uncertain one
+	search_ready BIGINT NOT NULL DEFAULT 0, -- ours: where the search for jobs that fit goes on, a place of result.q
+	search_id BIGINT NOT NULL DEFAULT 0, -- ours: its other half
 	rpc_day INT NOT NULL DEFAULT 0, -- ours: day of rpc_time; its index changes once a day, not per RPC
 	PRIMARY KEY (id),
 	KEY host_userid_cpid (userid, host_cpid), -- ours: a host of this user

@@ -291,8 +291,6 @@ released_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t most
 	for (size_t i = 0; i < n; i++)
 		if (file->jobs[i].create_time + cf->locality_skip_release <= now)
 			file->jobs[file->njobs++] = file->jobs[i];
-	if (file->njobs > 0)
-		file->last_id = 0;
 	return OK;
 }
 
@@ -340,12 +338,14 @@ snapshot_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t from
 		struct snap_file *file = &s->files[i];
 		if (got >= most || i - from >= FILES_LOOKED_AT) {
 			file->has_unsent = file->has_open_wu = file->has_any_wu = true;
+			file->unread = s->search.left = true;
 			continue;
 		}
 		enum err e = file_jobs(db, a, cf, most, now, s, file, f);
 		if (e != OK)
 			return e;
 		got += file->njobs;
+		s->search.left |= file->njobs == most;
 	}
 	return OK;
 }
@@ -366,6 +366,7 @@ shards_add(struct db *db, struct arena *a, int64_t first, int64_t last, size_t m
 		return e;
 	memcpy(s->plain + s->nplain, rows, n * sizeof(*s->plain));
 	s->nplain += n;
+	s->search.left |= s->nplain == most;
 	return OK;
 }
 
@@ -433,14 +434,14 @@ candidate_wus(struct arena *a, const struct snapshot *s, size_t *n)
 }
 
 enum err
-snapshot_user_wus(
-    struct db *db, struct arena *a, int64_t once, struct snapshot *s, struct fail *f)
+snapshot_wus_once(struct db *db, struct arena *a, int64_t once, const int64_t *ids,
+    size_t n, struct snapshot *s, struct fail *f)
 {
-	size_t n, cap = 0;
-	int64_t *ids = candidate_wus(a, s, &n);
+	int64_t *all = NEWN(a, int64_t, s->nuser_wus + n + 1);
 
-	s->user_wus = NULL;
-	s->nuser_wus = 0;
+	if (s->nuser_wus > 0)
+		memcpy(all, s->user_wus, s->nuser_wus * sizeof(*all));
+	s->user_wus = all;
 	for (size_t i = 0; once != 0 && i < n; i += DB_LIST_MAX) {
 		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, got;
 		void *rows;
@@ -449,10 +450,21 @@ snapshot_user_wus(
 		if (e != OK)
 			return e;
 		for (size_t k = 0; k < got; k++)
-			PUSH(a, s->user_wus, s->nuser_wus,
-			    cap) = ((struct row_number *)rows)[k].v;
+			all[s->nuser_wus++] = ((struct row_number *)rows)[k].v;
 	}
 	return OK;
+}
+
+enum err
+snapshot_user_wus(
+    struct db *db, struct arena *a, int64_t once, struct snapshot *s, struct fail *f)
+{
+	size_t n;
+	int64_t *ids = candidate_wus(a, s, &n);
+
+	s->user_wus = NULL;
+	s->nuser_wus = 0;
+	return snapshot_wus_once(db, a, once, ids, n, s, f);
 }
 
 enum err
@@ -464,7 +476,8 @@ filesets_ready(struct db *db, const int64_t *ids, size_t n, int64_t after, bool 
 		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX;
 		int64_t id = 0;
 		enum err e = number_or_0(
-		    db_number(db, f, &id, SQL_FILESETS_UNSENT, ids + i, part, after), &id);
+		    db_number(db, f, &id, SQL_FILESETS_UNSENT, ids + i, part, after),
+		    &id);
 		if (e != OK)
 			return e;
 		*ready = id != 0;

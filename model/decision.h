@@ -74,7 +74,7 @@ struct dec_file { /* how each considered file set ended: explain and files_no_wo
 	enum file_state state;
 	enum reason why; /* decisive reason when nothing of it was sent */
 	size_t sent, refused;
-	bool spent; /* nothing is left of it that this account could get */
+	bool spent;        /* nothing is left of it that this account could get */
 	bool mark_no_work; /* create files_no_work/F after the commit */
 };
 
@@ -103,6 +103,8 @@ struct decision {
 	                  again */
 	size_t nwant;
 	int64_t want_after; /* results up to this id were looked at in vain */
+	bool more; /* the next slice of candidates is to be read; then decide again */
+	struct place cursor;  /* where the host's next search begins */
 	double request_delay; /* s, 0 = none */
 	bool work_wanted;     /* the request asked for work and may get some */
 	enum reason why; /* decisive reason when work was wanted and none is sent */

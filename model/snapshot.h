@@ -33,6 +33,26 @@ const struct platform *catalog_platform_named(const struct catalog *, const char
 /* A derived state (design.md, Locality); only the last two allow a delete order. */
 enum file_state { FILE_ADVERTISED, FILE_DRAINING, FILE_EXHAUSTED, FILE_DEAD };
 
+/* In the index of unsent results: file sets first, by id, then plain shards. */
+struct place {
+	int64_t ready, id; /* 0, 0 = none */
+};
+
+/*
+ * The search for candidates beyond the first ones.  It goes once around the index, from
+ * where the host's last search ended.
+ */
+struct snap_search {
+	bool left;          /* some candidate was not read */
+	bool new_files_out; /* files that the host lacks were not looked for */
+	bool *unread;       /* by place of the catalogue: apps whose plain jobs were
+	                       not looked at */
+	bool began, wrapped;
+	struct place from;
+	struct place before, at; /* read so far, without and with the last slice */
+	size_t rows;
+};
+
 struct snap_file { /* a file set that this request may be served from */
 	int64_t fileset_id;
 	char *name;
@@ -44,11 +64,12 @@ struct snap_file { /* a file set that this request may be served from */
 	bool no_work_available; /* the generator said: nothing can be made any more */
 	bool no_work_is_news;   /* said a moment ago: last results may still come */
 	bool paused;            /* the admin holds it back */
+	bool unread;            /* nobody looked at its results; all is possible */
 	bool has_unsent;        /* some unsent result exists, for this user or not */
 	bool has_open_wu;       /* a workunit of it may still produce results */
 	bool has_any_wu;        /* it ever had one: false = never generated */
-	/* Jobs up to this id are not for this user: the largest id that it got of the
-	 * set; 0 = none, or jobs that were passed over are free again. */
+	/* Jobs up to this id are not for this user, unless they have waited long: the
+	 * largest id that it got of the set; 0 = none. */
 	int64_t last_id;
 	struct job *jobs; /* unsent candidates in increasing id */
 	size_t njobs;
@@ -108,6 +129,7 @@ struct snapshot {
 	size_t nuser_wus;
 	struct snap_message *down;
 	size_t ndown;
+	struct snap_search search;
 	bool wait_possible; /* there is budget and a slot to wait for the generator */
 	bool waited;        /* this is the extra attempt */
 };

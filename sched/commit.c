@@ -425,6 +425,8 @@ write_files(struct rpc *x)
 static enum err
 write_host(struct rpc *x, const struct work *w)
 {
+	x->snap->host.search_ready = x->dec->cursor.ready;
+	x->snap->host.search_id = x->dec->cursor.id;
 	enum err e = host_save_rpc(x->db, &x->snap->host, w->token, &x->fail);
 
 	if (e == OK)

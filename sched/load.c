@@ -187,10 +187,10 @@ enough(const struct rpc *x, const struct wanted *w)
 }
 
 /* Files that the host does not have: picks of the working set, then a search, each only
- * if needed. */
+ * if needed.  all: though there are enough candidates. */
 static enum err
-load_new_files(
-    struct rpc *x, struct snapshot *s, struct rng *rng, const struct wanted *w)
+load_new_files(struct rpc *x, struct snapshot *s, struct rng *rng,
+    const struct wanted *w, bool all)
 {
 	const struct conf *cf = x->conf;
 	size_t from = s->nfiles, jobs = w->need / CANDIDATES_PER_JOB;
@@ -199,7 +199,7 @@ load_new_files(
 
 	if (e == OK)
 		e = snapshot_jobs(x->db, x->a, cf, from, jobs, x->now, s, &x->fail);
-	if (e != OK || enough(x, w))
+	if (e != OK || (!all && enough(x, w)))
 		return e;
 	from = s->nfiles;
 	e = snapshot_search(x->db, x->a, cf, x->req, rng,
@@ -225,20 +225,20 @@ once_key(const struct rpc *x, const struct snapshot *s)
  * use up the jobs of one reply.
  */
 static enum err
-load_plain(struct rpc *x, struct snapshot *s, struct rng *rng, const struct wanted *w)
+load_plain(struct rpc *x, struct snapshot *s, struct rng *rng, const struct wanted *w,
+    bool always)
 {
 	size_t napps = s->cat->napps;
-	bool *unread = NEWN(x->a, bool, napps + 1), *now = NEWN(x->a, bool, napps + 1);
-	bool always = x->conf->locality_scheduler_fraction > 0;
+	bool *unread = s->search.unread, *now = NEWN(x->a, bool, napps + 1);
 	enum err e = OK;
 
-	for (size_t i = 0; i < napps; i++)
-		unread[i] = true;
 	for (size_t r = w->apps.nresources; r-- > 0 && e == OK;) {
-		/* With a fraction plain jobs may go first, however many others there
-		 * are. */
-		if (!in_question(w, r) || (!always && enough_for(x, w, r)))
+		if (!in_question(w, r))
 			continue;
+		if (!always && enough_for(x, w, r)) {
+			s->search.left = true;
+			continue;
+		}
 		for (size_t i = 0; i < napps; i++)
 			now[i] = unread[i] &&
 			         serving_app(&w->apps, &s->cat->apps[i], r);
@@ -252,23 +252,75 @@ load_plain(struct rpc *x, struct snapshot *s, struct rng *rng, const struct want
 	return e;
 }
 
-/* decide_need counts candidates, the loader jobs. */
+static struct wanted
+wanted_of(struct rpc *x, const struct snapshot *s)
+{
+	return (struct wanted){ .apps = serving_of(x->a, x->req, s->cat),
+		.work = work_req_new(x->a, x->req),
+		.need = decide_need(x->conf, x->req, s) };
+}
+
+/*
+ * decide_need counts candidates, the loader jobs.  With a fraction plain jobs may go
+ * first, however many others there are.
+ */
 static enum err
 load_work(struct rpc *x, struct snapshot *s)
 {
 	struct rng rng = rng_seed(x->seed ^ 1);
-	struct wanted w = { .apps = serving_of(x->a, x->req, s->cat),
-		.work = work_req_new(x->a, x->req),
-		.need = decide_need(x->conf, x->req, s) };
+	struct wanted w = wanted_of(x, s);
 	enum err e = snapshot_jobs(
 	    x->db, x->a, x->conf, 0, w.need / CANDIDATES_PER_JOB, x->now, s, &x->fail);
 
-	if (e == OK && !enough(x, &w))
-		e = load_new_files(x, s, &rng, &w);
+	s->search.unread = NEWN(x->a, bool, s->cat->napps + 1);
+	for (size_t i = 0; i < s->cat->napps; i++)
+		s->search.unread[i] = true;
+	s->search.new_files_out = e == OK && enough(x, &w);
+	s->search.left |= s->search.new_files_out;
+	if (e == OK && !s->search.new_files_out)
+		e = load_new_files(x, s, &rng, &w, false);
 	if (e == OK)
-		e = load_plain(x, s, &rng, &w);
+		e = load_plain(
+		    x, s, &rng, &w, x->conf->locality_scheduler_fraction > 0);
 	if (e == OK)
 		e = snapshot_user_wus(x->db, x->a, once_key(x, s), s, &x->fail);
+	return e;
+}
+
+/* May jobs of this app be sent: can some version that is wanted be used, and does the
+ * account want it? */
+static bool
+app_in_question(const struct rpc *x, const struct wanted *w, const struct app *app)
+{
+	enum app_choice choice = prefs_app_choice(&x->snap->project_prefs, app->id,
+	    app->beta != 0, x->conf->distinct_beta_apps);
+	bool any = false;
+
+	for (size_t r = 0; r < w->apps.nresources; r++)
+		any = any || (in_question(w, r) && serving_app(&w->apps, app, r));
+	return any && (choice == APP_SELECTED || choice == APP_OTHER);
+}
+
+enum err
+rpc_more(struct rpc *x)
+{
+	struct snapshot *s = x->snap;
+	struct rng rng = rng_seed(x->seed ^ 4);
+	struct wanted w = wanted_of(x, s);
+	bool *apps = NEWN(x->a, bool, s->cat->napps + 1);
+	bool first = !s->search.began;
+	enum err e = OK;
+
+	if (first && s->search.new_files_out)
+		e = load_new_files(x, s, &rng, &w, true);
+	if (first && e == OK)
+		e = load_plain(x, s, &rng, &w, true);
+	for (size_t i = 0; i < s->cat->napps; i++)
+		apps[i] = app_in_question(x, &w, &s->cat->apps[i]);
+	if (first && e == OK)
+		e = snapshot_user_wus(x->db, x->a, once_key(x, s), s, &x->fail);
+	if (e == OK)
+		e = snapshot_more(x->db, x->a, apps, once_key(x, s), s, &x->fail);
 	return e;
 }
 

@@ -91,6 +91,10 @@ rpc_decide(struct rpc *x)
 	}
 	x->dec = decide(
 	    x->a, x->conf, x->req, x->snap, x->now, &rng, x->lost, x->nlost);
+	if (x->dec->more) {
+		x->again = true;
+		return rpc_more(x);
+	}
 	if (x->dec->nwant > 0 && x->snap->wait_possible) {
 		enum err e = rpc_wait(x);
 

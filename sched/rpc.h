@@ -3,10 +3,10 @@
  * All there is to know about the RPC being served, and its steps (steps.def).
  *
  * load, decide and commit are one bounded loop: decide may want files that are made on
- * demand (wait, reload, once), commit may lose jobs to others (decide again without
- * them, RPC_ROUNDS times), and E_RETRY starts again at load (RPC_RETRIES times, and
- * not after RPC_RETRY_S, so that there is a reply before the web server gives up).
- * Nothing else loops.
+ * demand (wait, reload, once) or more candidates (conf's search_rows in all), commit
+ * may lose jobs to others (decide again without them, RPC_ROUNDS times), and E_RETRY
+ * starts again at load (RPC_RETRIES times, and not after RPC_RETRY_S, so that there is
+ * a reply before the web server gives up). Nothing else loops.
  */
 #ifndef SCHED_RPC_H
 #define SCHED_RPC_H
@@ -104,6 +104,12 @@ void rpc_note(struct rpc *, bool notice, const char *text);
  * transaction may be open.  E_RETRY or E_DB from the database.
  */
 enum err rpc_wait(struct rpc *);
+
+/*
+ * Reads the next slice of candidates into the snapshot, the first time also what load
+ * left out because enough was there.
+ */
+enum err rpc_more(struct rpc *);
 
 /* The line of the log about a finished RPC. */
 void rpc_log(const struct rpc *, int64_t us, uint64_t statements);

@@ -42,6 +42,8 @@ struct ctx {
 	struct choice *choices; /* versions chosen so far in this request */
 	size_t nchoices, choices_cap;
 	bool no_app_version; /* the locality search is over (seed 003, L17) */
+	bool job_refused;    /* a new job was left out for reasons of its own, or a
+	                        file was not looked at: others may fit */
 	bool could_not_wait; /* a file drains, but no place to wait was free */
 	bool reports_cut;    /* some reports are left for the next request */
 	double lack_disk,
@@ -157,6 +159,12 @@ void lost_abort(struct ctx *);
 
 /* --- locality.c --- */
 void locality_serve(struct ctx *);
+/*
+ * For one account results of a file go out in increasing id (L16), so that the copies
+ * of a workunit meet soon.  One that was passed over is for others, until it has waited
+ * long enough.
+ */
+bool locality_in_order(const struct ctx *, const struct job *, int64_t last_id);
 
 /* --- delete.c --- */
 void delete_orders(struct ctx *);

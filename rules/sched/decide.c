@@ -85,14 +85,23 @@ decide_try(
 	struct fitting f = { 0 };
 	enum reason why = fit_workunit(c, j, resend);
 
-	if (why == WHY_NONE)
+	bool of_job = why != WHY_NONE;
+
+	if (why == WHY_NONE) {
 		why = version_choose(c, j, resend, &p);
-	if (why == WHY_NONE)
+		of_job = why == WHY_CLASS_WORKUNIT || j->app_version_num != 0 ||
+		         j->app_version_id != 0;
+	}
+	if (why == WHY_NONE) {
 		why = fit_host(c, j, &p, file, resend, &f);
-	if (why == WHY_NONE)
+		of_job = true;
+	}
+	if (why == WHY_NONE) {
 		add_send(c, how, j, &p, &f, file);
-	else
-		decide_skip(c, j, why);
+		return WHY_NONE;
+	}
+	c->job_refused = c->job_refused || (of_job && !resend);
+	decide_skip(c, j, why);
 	return why;
 }
 
@@ -141,10 +150,43 @@ serve(struct ctx *c)
 		serve_plain(c);
 }
 
-/* The caller will wait and ask again: nothing of this round may be taken for an answer.
+/*
+ * Work is still wanted, and jobs were refused for reasons of their own: others may fit,
+ * so the next slice of candidates is read, up to search_rows of them.
  */
 static void
-keep_only_want(struct ctx *c)
+search_on(struct ctx *c)
+{
+	const struct snap_search *s = &c->snap->search;
+
+	if (!s->left || !c->job_refused || limits_more(c) != WHY_NONE)
+		return;
+	c->d->more = s->rows < (size_t)c->conf->search_rows;
+	if (!c->d->more && c->conf->search_rows > 0)
+		c->d->counts[WHY_SEARCH_LIMIT]++;
+}
+
+/* What is behind the jobs that satisfied a request was not tried: the last slice is
+ * read again. */
+static void
+set_cursor(struct ctx *c)
+{
+	const struct snap_search *s = &c->snap->search;
+	struct place none = { 0 };
+
+	c->d->cursor = (struct place){ c->snap->host.search_ready,
+		c->snap->host.search_id };
+	if (s->began && limits_more(c) == WHY_NONE)
+		c->d->cursor = s->left ? s->at : none;
+	else if (s->began)
+		c->d->cursor = s->before;
+}
+
+/* The caller will wait or read on, and ask again: nothing of this round may be taken
+ * for an answer.
+ */
+static void
+keep_only_question(struct ctx *c)
 {
 	struct decision *d = c->d;
 
@@ -153,7 +195,8 @@ keep_only_want(struct ctx *c)
 	for (size_t i = 0; i < c->snap->nfiles; i++)
 		d->files[i].sent = d->files[i].refused = d->files[i].mark_no_work = 0;
 	d->request_delay = 0;
-	d->why = WHY_WAITING;
+	d->why = d->more ? WHY_SEARCH_LIMIT : WHY_WAITING;
+	d->nwant = d->more ? 0 : d->nwant;
 }
 
 static void
@@ -239,10 +282,13 @@ decide(struct arena *a, const struct conf *cf, const struct request *rq,
 	c.d->why = gate;
 	if (c.d->work_wanted)
 		serve(&c);
-	if (c.d->nwant > 0) {
-		keep_only_want(&c);
+	if (c.d->work_wanted)
+		search_on(&c);
+	if (c.d->more || c.d->nwant > 0) {
+		keep_only_question(&c);
 		return c.d;
 	}
+	set_cursor(&c);
 	lost_abort(&c);
 	ask_for_logs(&c);
 	c.d->no_work_deadlines = c.d->work_wanted && c.d->nsends == 0 &&

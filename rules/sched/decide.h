@@ -19,6 +19,10 @@
  * then delete orders, delay, messages.  now in s UTC. *rng is consumed; ids in snapshot
  * rows must be final.  lost: result ids that an earlier commit lost to others; they are
  * left out with WHY_LOST_RACE.
+ *
+ * decision.want and decision.more ask for something instead: wait for the generator, or
+ * read the next slice of candidates into the snapshot (at most search_rows in all), and
+ * decide again.
  */
 struct decision *decide(struct arena *, const struct conf *, const struct request *,
     const struct snapshot *, int64_t now, struct rng *, const int64_t *lost,

@@ -52,7 +52,7 @@ future_jobs(const struct ctx *c, const struct snap_file *f)
 	size_t n = f->njobs;
 
 	for (size_t i = 0; i < f->njobs; i++)
-		if (f->jobs[i].id <= f->last_id ||
+		if (!locality_in_order(c, &f->jobs[i], f->last_id) ||
 		    ids_has(&c->user_wus, f->jobs[i].workunitid))
 			n--;
 	return n;

@@ -57,13 +57,8 @@ how_of(const struct snap_file *f)
 	return !f->held && f->searched ? SEND_SEARCHED : SEND_HELD;
 }
 
-/*
- * For one account results of a file go out in increasing id (L16), so that the copies
- * of a workunit meet soon.  One that was passed over is for others, until it has waited
- * long enough.
- */
-static bool
-id_in_order(const struct ctx *c, const struct job *j, int64_t last)
+bool
+locality_in_order(const struct ctx *c, const struct job *j, int64_t last)
 {
 	return j->id > last ||
 	       c->now - j->create_time >= c->conf->locality_skip_release;
@@ -105,10 +100,11 @@ send_of_file(struct ctx *c, struct dec_file *df)
 			df->spent = false;
 			break;
 		}
-		if (id_in_order(c, j, last)) {
+		if (locality_in_order(c, j, last)) {
 			why = decide_try(c, how_of(f), j, f);
 		} else {
 			why = WHY_ID_ORDER;
+			c->job_refused = true;
 			decide_skip(c, j, why);
 		}
 		if (why == WHY_NONE) {
@@ -139,6 +135,11 @@ nothing_of_file(struct ctx *c, struct dec_file *df)
 {
 	bool attempt_due = df->state == FILE_DRAINING && !c->snap->waited;
 
+	if (df->file->unread) {
+		df->why = WHY_SEARCH_LIMIT;
+		c->job_refused = true;
+		return;
+	}
 	if (df->file->has_unsent) {
 		df->why = WHY_ID_ORDER;
 		df->spent = true;

@@ -220,6 +220,28 @@ say_mb(struct say *s, double bytes)
 	say_str(s, " MB more");
 }
 
+static void say_numbers(const struct ctx *, struct say *, enum reason why);
+
+/* How many were looked at, and what the decisive reason would be without the cut. */
+static void
+say_searched(const struct ctx *c, struct say *s)
+{
+	size_t n = 0, i = messages_rank(WHY_SEARCH_LIMIT) + 1;
+
+	for (int r = 0; r < WHY__MAX; r++)
+		n += c->d->counts[r];
+	say_str(s, ". Of ");
+	say_int(s, (int64_t)n - 1);
+	say_str(s, " looked at none fits");
+	while (i < N(answers) && c->d->counts[answers[i].why] == 0)
+		i++;
+	if (i == N(answers))
+		return;
+	say_str(s, ": ");
+	say_str(s, reason_text(answers[i].why));
+	say_numbers(c, s, answers[i].why);
+}
+
 static void
 say_numbers(const struct ctx *c, struct say *s, enum reason why)
 {
@@ -236,6 +258,9 @@ say_numbers(const struct ctx *c, struct say *s, enum reason why)
 		say_str(s, "; tasks run ");
 		say_fixed(s, 100 * c->m.availability, 0);
 		say_str(s, "% of the time");
+		break;
+	case WHY_SEARCH_LIMIT:
+		say_searched(c, s);
 		break;
 	case WHY_IN_PROGRESS_LIMIT:
 	case WHY_RSC_DISABLED:

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Candidates behind the first ones: slices of a walk around the index, against a real
+ * server, whose socket is in $DB_SOCKET. */
+#include "test/unit/unit.h"
+
+#include <unistd.h>
+#include "db/entity.h"
+#include "model/states.h"
+#include "lib/banned.h"
+
+enum { JOBS = 700, USER = 401 };
+
+static struct arena a;
+static struct fail f;
+static struct conf cf;
+static struct db *db;
+static struct app app;
+static struct snap_file file;
+static struct snapshot snap;
+static struct catalog cat;
+
+/* JOBS results of one file set or plain, a workunit each. */
+static void
+make_jobs(const char *name, int64_t appid, int64_t fileset_id)
+{
+	ck_assert_int_eq(db_begin(db, &f), OK);
+	for (int i = 0; i < JOBS; i++) {
+		struct workunit wu = { .name = arena_printf(&a, "%s_%d", name, i),
+			.appid = appid,
+			.fileset_id = fileset_id,
+			.transition_time = TRANSITION_NEVER };
+		struct result r = { .name = wu.name, .create_time = 1000 };
+
+		ck_assert_int_eq(workunit_insert(db, &wu, "<workunit/>", &f), OK);
+		ck_assert_int_eq(result_insert(db, &wu, &r, "<result/>", 1, &f), OK);
+	}
+	ck_assert_int_eq(db_commit(db, &f), OK);
+}
+
+static void
+setup(void)
+{
+	int n = (int)getpid(); /* every test is a process */
+	struct fileset set = { .name = arena_printf(&a, "more_%d", n), .appid = 1 };
+	struct file one = { .name = set.name, .md5sum = set.name, .size = 1 };
+
+	cf.db_socket = getenv("DB_SOCKET");
+	cf.db_name = arena_strdup(&a, "fresh");
+	cf.db_user = arena_strdup(&a, "root");
+	cf.db_host = cf.db_passwd = arena_strdup(&a, "");
+	cf.locality_skip_release = 300;
+	ck_assert_int_eq(db_open(&cf, DB_WORK, &db, &f), OK);
+	app = (struct app){ .name = set.name, .user_friendly_name = set.name };
+	ck_assert_int_eq(app_insert(db, &app, &f), OK);
+	ck_assert_int_eq(file_insert(db, &one, &f), OK);
+	ck_assert_int_eq(fileset_insert(db, &set, &one.id, 1, &f), OK);
+	make_jobs(arena_printf(&a, "morefile_%d", n), app.id, set.id);
+	make_jobs(arena_printf(&a, "moreplain_%d", n), app.id, 0);
+	cat = (struct catalog){ .apps = &app, .napps = 1 };
+	file = (struct snap_file){ .fileset_id = set.id };
+	snap = (struct snapshot){
+		.user = { .id = USER }, .files = &file, .nfiles = 1, .cat = &cat
+	};
+	ck_assert_int_eq(snapshot_jobs(db, &a, &cf, 0, 2, 1100, &snap, &f), OK);
+	ck_assert_uint_eq(file.njobs, 8);
+	ck_assert(snap.search.left);
+}
+
+static void
+teardown(void)
+{
+	db_close(db);
+	arena_free(&a);
+}
+
+static void
+slice(void)
+{
+	size_t before = snap.search.rows;
+
+	ck_assert_int_eq(snapshot_more(db, &a, (bool[]){ true }, 0, &snap, &f), OK);
+	ck_assert_uint_le(snap.search.rows - before, 256);
+}
+
+/* In increasing id, none twice. */
+static void
+in_order(const struct job *v, size_t n)
+{
+	for (size_t i = 1; i < n; i++)
+		ck_assert_int_lt(v[i - 1].id, v[i].id);
+}
+
+START_TEST(slices_reach_every_job)
+{
+	int slices = 0;
+
+	for (; snap.search.left; slices++)
+		slice();
+	ck_assert_int_le(slices, 2 * JOBS / 250 + 1);
+	ck_assert_uint_eq(file.njobs, JOBS);
+	in_order(file.jobs, file.njobs);
+	ck_assert_uint_eq(snap.nplain, JOBS);
+	for (size_t i = 0; i < snap.nplain; i++)
+		for (size_t k = 0; k < i; k++)
+			ck_assert_int_ne(snap.plain[i].id, snap.plain[k].id);
+}
+END_TEST
+
+/* A later request goes on where the last one ended, and ends there, once around. */
+START_TEST(the_cursor_goes_on)
+{
+	struct place at;
+
+	for (int i = 0; i < 4; i++)
+		slice();
+	at = snap.search.at;
+	ck_assert_int_lt(at.ready, 0);
+	ck_assert_uint_lt(snap.nplain, JOBS);
+	file.njobs = 0;
+	snap = (struct snapshot){ .user = { .id = USER },
+		.host = { .search_ready = at.ready, .search_id = at.id },
+		.files = &file,
+		.nfiles = 1,
+		.cat = &cat,
+		.search.left = true };
+	slice();
+	ck_assert_uint_gt(snap.nplain, 200);
+	ck_assert_uint_eq(file.njobs, 0);
+	while (snap.search.left)
+		slice();
+	ck_assert_uint_eq(file.njobs, JOBS);
+	in_order(file.jobs, file.njobs);
+	ck_assert_uint_ge(snap.nplain, JOBS);
+}
+END_TEST
+
+/* A set that is gone from the host: the walk goes on with the next. */
+START_TEST(a_cursor_that_is_no_longer_held)
+{
+	snap.host.search_ready = file.fileset_id - 1;
+	snap.host.search_id = 99;
+	slice();
+	ck_assert_uint_gt(file.njobs, 200);
+	snap.search = (struct snap_search){ .left = true };
+	snap.nfiles = 0;
+	snap.host.search_ready = 9000000;
+	for (int i = 0; i < 9 && snap.search.left; i++)
+		slice();
+	ck_assert(!snap.search.left);
+	ck_assert_uint_eq(snap.nplain, JOBS);
+}
+END_TEST
+
+/* The once rule is looked up for the new candidates too; a paused set is left alone. */
+START_TEST(once_rule_and_pause)
+{
+	struct job job = { .id = file.jobs[0].id + 100 };
+	struct dec_send d = { .job = &job, .once = USER };
+
+	ck_assert_int_eq(result_claim(db, &d, 11, USER, 1000, 2000, &f), OK);
+	ck_assert_int_eq(snapshot_more(db, &a, (bool[]){ false }, USER, &snap, &f), OK);
+	ck_assert_uint_eq(snap.nuser_wus, 0); /* it is no longer unsent */
+	file.paused = true;
+	snap.search = (struct snap_search){ .left = true };
+	ck_assert_int_eq(snapshot_more(db, &a, (bool[]){ false }, USER, &snap, &f), OK);
+	ck_assert(!snap.search.left);
+	ck_assert_uint_eq(snap.search.rows, 0);
+}
+END_TEST
+
+UNIT_MAIN("more", {
+	tcase_add_checked_fixture(tc, setup, teardown);
+	ADD(slices_reach_every_job);
+	ADD(the_cursor_goes_on);
+	ADD(a_cursor_that_is_no_longer_held);
+	ADD(once_rule_and_pause);
+})

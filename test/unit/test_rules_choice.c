@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which jobs are looked at, and in what order (server.md 2.13, 2.14; hot-path.md). */
+#include "test/unit/unit.h"
+
+#include "rules/sched/decide.h"
+#include "test/unit/rules_world.h"
+#include "lib/banned.h"
+
+#define ON   "<locality_scheduling/>"
+#define N10  ON "<locality_scheduling_wait_period>10</locality_scheduling_wait_period>"
+#define USER "<one_result_per_user_per_wu/>"
+#define FEW  "<search_rows>10</search_rows>"
+#define OFF  "<search_rows>0</search_rows>"
+
+static const struct {
+	const char *name, *options;
+	bool left, began;
+	size_t rows;
+	const char *files, *plain, *decision;
+	bool more;
+	const char *cursor;
+} searches[] = {
+#define CASE(name, options, left, began, rows, files, plain, decision, more, cursor)   \
+	{ #name, options, left, began, rows, files, plain, decision, more, cursor },
+#include "test/unit/rules_search.def"
+#undef CASE
+};
+
+/* Two jobs of one hour are wanted. */
+START_TEST(search)
+{
+	static int64_t had[] = { 1000 };
+	struct world *w = world_new(searches[_i].options, 2 * HOUR);
+	struct snap_search *s = &w->snap.search;
+	struct decision *d;
+	char *cursor;
+
+	w->snap.user_wus = had;
+	w->snap.nuser_wus = 1;
+	w->snap.wait_possible = true;
+	w->snap.host.search_ready = 5;
+	w->snap.host.search_id = 50;
+	*s = (struct snap_search){ .left = searches[_i].left,
+		.began = searches[_i].began,
+		.before = { 6, 60 },
+		.at = { 7, 70 },
+		.rows = searches[_i].rows };
+	world_files(w, searches[_i].files);
+	world_plain(w, searches[_i].plain);
+	d = world_decide(w);
+	cursor = arena_printf(
+	    &w->a, "%lld.%lld", (long long)d->cursor.ready, (long long)d->cursor.id);
+	ck_assert_msg(strcmp(world_text(w, d), searches[_i].decision) == 0,
+	    "%s: %s, not %s", searches[_i].name, world_text(w, d),
+	    searches[_i].decision);
+	ck_assert_msg(d->more == searches[_i].more, "%s: more", searches[_i].name);
+	ck_assert_msg(strcmp(cursor, searches[_i].cursor) == 0, "%s: cursor %s",
+	    searches[_i].name, cursor);
+	world_free(w);
+}
+END_TEST
+
+START_TEST(the_cut_is_told_with_its_numbers)
+{
+	struct world *w = world_new("", HOUR);
+	struct decision *d;
+
+	world_plain(w, "31/1 32/2");
+	for (size_t i = 0; i < 2; i++)
+		w->snap.plain[i].rsc_memory_bound = 5e9;
+	w->snap.search = (struct snap_search){ .left = true, .rows = 2000 };
+	d = world_decide(w);
+	ck_assert_uint_eq(d->counts[WHY_SEARCH_LIMIT], 1);
+	ck_assert_uint_eq(d->counts[WHY_MEM], 2);
+	ck_assert_str_eq(d->messages[0].text,
+	    "No tasks sent: not all tasks could be looked at; the search goes on at "
+	    "the next request. Of 2 looked at none fits: not enough memory; needs "
+	    "1000.0 MB more");
+	world_free(w);
+}
+END_TEST
+
+UNIT_MAIN("rules_choice", {
+	ADD_LOOP(search, N(searches));
+	ADD(the_cut_is_told_with_its_numbers);
+})
