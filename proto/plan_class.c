@@ -334,13 +334,16 @@ compare_limits(struct reader *r, const struct xml_node *n)
 	}
 }
 
+/* The one that counts: the last. */
 static const struct xml_node *
 child_named(const struct xml_node *n, const char *name)
 {
+	const struct xml_node *found = NULL;
+
 	for (const struct xml_node *c = n->child; c != NULL; c = c->next)
 		if (strcmp(c->name, name) == 0)
-			return c;
-	return NULL;
+			found = c;
+	return found;
 }
 
 static void
