@@ -56,7 +56,9 @@ why_not_stored(struct ctx *c, const struct snap_report *s)
 	}
 	if (r->server_state != RESULT_OVER && r->server_state != RESULT_IN_PROGRESS)
 		return "not sent";
-	if (r->received_time != 0)
+	/* BOINC's servers set it as well when they give a detached host's results up.
+	 */
+	if (r->received_time != 0 && r->outcome != OUTCOME_CLIENT_DETACHED)
 		return "already received";
 	if (r->hostid != c->snap->host.id && !s->same_user_host)
 		return "another user's";
