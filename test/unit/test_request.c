@@ -147,6 +147,28 @@ START_TEST(five_thousand_results)
 }
 END_TEST
 
+/* The client drops all or none of them when it hears that they are stored. */
+START_TEST(trickles_are_taken_all_or_none)
+{
+	enum { MOST = 20000 };
+
+	for (int over = 0; over < 2; over++) {
+		struct arena a = { 0 };
+		struct buf b = buf_new(&a);
+		struct request *q;
+
+		buf_puts(&b, "<scheduler_request>\n");
+		for (int i = 0; i < MOST + over; i++)
+			buf_puts(&b, "<msg_from_host>\nx\n</msg_from_host>\n");
+		buf_puts(&b, "</scheduler_request>\n");
+		q = parsed(&a, b.p, b.n);
+		ck_assert_uint_eq(q->ntrickles, over ? 0 : MOST);
+		ck_assert_int_eq(q->trickles_cut, over);
+		arena_free(&a);
+	}
+}
+END_TEST
+
 /* Inputs that would cost more than linear time in a careless scanner. */
 static const char *const storms[] = { "<", "<a>", "<a", "</a>", "&", "<!--",
 	"<![CDATA[", "<?", "<stderr_out>", "<result><stderr_out>", "<a>x<b></b>",
@@ -203,6 +225,7 @@ UNIT_MAIN("request", {
 	ADD_LOOP(shapes, sizeof(refused) / sizeof(refused[0]));
 	ADD(nul_bytes);
 	ADD(five_thousand_results);
+	ADD(trickles_are_taken_all_or_none);
 	ADD_LOOP(storm, sizeof(storms) / sizeof(storms[0]));
 	ADD_LOOP(garbage, 2);
 })
