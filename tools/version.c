@@ -253,7 +253,7 @@ insert(struct ctx *x, const struct version *v, const char *api_version)
 static enum err
 check_class(struct ctx *x, const char *class, bool any)
 {
-	const char *why;
+	const char *why = NULL;
 	enum err e = ctx_conf(x);
 
 	if (e == OK)

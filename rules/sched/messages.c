@@ -141,11 +141,12 @@ say_demand(const struct ctx *c, struct say *s, enum reason why)
 		const struct plan_class *pc = class_for_host(c, &cat->versions[i]);
 		size_t r = pc == NULL ? 0 :
 		                        version_resource(c->req, plan_class_type(pc));
-		const struct rq_resource *d = &c->req->resources[r];
+		const struct rq_resource *d;
 		double needs;
 
 		if (r == 0 || r == SIZE_MAX)
 			continue;
+		d = &c->req->resources[r];
 		needs = why == WHY_COPROC_RAM ? pc->min_gpu_ram_mb :
 		                                (double)pc->min_driver_version;
 		if (needs > (why == WHY_COPROC_RAM ? d->total_ram / MIB :
