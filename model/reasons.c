@@ -3,6 +3,7 @@
 #include "model/reasons.h"
 
 #include <assert.h>
+#include <string.h>
 #include "lib/banned.h"
 
 static const struct {
@@ -25,4 +26,14 @@ reason_text(enum reason r)
 {
 	assert(r < WHY__MAX);
 	return reasons[r].text;
+}
+
+enum reason
+reason_named(const char *code)
+{
+	int r = 0;
+
+	while (r < WHY__MAX && strcmp(reasons[r].code, code) != 0)
+		r++;
+	return (enum reason)r;
 }

@@ -10,7 +10,8 @@ enum reason {
 	WHY__MAX
 };
 
-const char *reason_code(enum reason); /* "USER_ONCE" */
-const char *reason_text(enum reason); /* for people */
+const char *reason_code(enum reason);       /* "USER_ONCE" */
+const char *reason_text(enum reason);       /* for people */
+enum reason reason_named(const char *code); /* WHY__MAX if there is none */
 
 #endif

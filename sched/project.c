@@ -320,6 +320,7 @@ project_close(struct project *p)
 {
 	for (enum project_text i = 0; i < PROJECT_TEXTS; i++)
 		arena_free(&p->admin_texts[i].a);
+	rings_close(&p->rings);
 	disconnect(p);
 	arena_free(&p->class_arena);
 	arena_free(&p->key_arena);

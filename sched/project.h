@@ -14,6 +14,7 @@
 #include "model/snapshot.h"
 #include "proto/reply.h"
 #include "sched/copies.h"
+#include "sched/rings.h"
 
 struct admin_text { /* a file of proto/project_text.h as it was read last */
 	struct arena a;
@@ -36,6 +37,7 @@ struct project {
 	int64_t classes_mtime;        /* of the file; -1 = there is none */
 	struct reply_keys keys;
 	struct copies copies;
+	struct rings rings;
 	struct admin_text admin_texts[PROJECT_TEXTS];
 	const char *texts[PROJECT_TEXTS]; /* of those, for replies */
 };

@@ -4,19 +4,10 @@
 #include "sched/rpc.h"
 
 #include "lib/log.h"
-#include "model/reasons.h"
+#include "model/record.h"
 #include "lib/banned.h"
 
 enum { NAMES_MAX = 1500 }; /* bytes of job names in a line */
-
-static const char *const hows[] = {
-	[SEND_LOST] = "lost",
-	[SEND_TARGETED] = "targeted",
-	[SEND_HELD] = "held",
-	[SEND_WORKING_SET] = "set",
-	[SEND_SEARCHED] = "searched",
-	[SEND_PLAIN] = "plain",
-};
 
 static void
 put_sends(struct buf *b, const struct decision *d)
@@ -28,7 +19,7 @@ put_sends(struct buf *b, const struct decision *d)
 			return;
 		}
 		buf_printf(b, "%s%s:%s", i == 0 ? "[" : ",", d->sends[i].job->name,
-		    hows[d->sends[i].how]);
+		    send_how_name(d->sends[i].how));
 	}
 	buf_puts(b, d->nsends > 0 ? "]" : "");
 }

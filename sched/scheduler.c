@@ -79,6 +79,7 @@ serve(struct project *p, struct rpc *x)
 	x->keys = &p->keys;
 	x->texts = project_texts(p);
 	rpc_run(x);
+	rings_keep(&p->rings, x);
 }
 
 static uint64_t

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A writer has its file alone (a lock that the kernel frees); readers need no lock. */
+#include "lib/ring.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "lib/crypt.h"
+#include "lib/fs.h"
+#include "lib/banned.h"
+
+enum { HEAD = 64, ALIGN = 8, READ_MOST = 1 << 30, SHARE = 4 };
+
+static const char file_magic[8] = "LOCRING1";
+static const uint32_t frame_magic = 0x4d52464c;
+
+struct head {
+	char magic[8];
+	uint64_t bytes, key;
+};
+
+struct frame {
+	uint32_t magic, bytes; /* bytes: of the record behind it */
+	uint64_t number, sum;
+};
+
+/* FNV-1a, 64 bits, begun with the file's key. */
+static uint64_t
+sum_of(uint64_t key, const struct frame *f, const char *p)
+{
+	uint64_t h = 0xcbf29ce484222325 ^ key ^ f->number ^ (uint64_t)f->bytes << 32;
+
+	for (size_t i = 0; i < f->bytes; i++)
+		h = (h ^ (unsigned char)p[i]) * 0x100000001b3;
+	return h;
+}
+
+static size_t
+frame_size(size_t n)
+{
+	return (sizeof(struct frame) + n + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+/* The whole record at this place, NULL if there is none. */
+static const char *
+frame_at(const char *file, size_t bytes, uint64_t key, size_t at, struct frame *f)
+{
+	if (bytes - at < sizeof(*f))
+		return NULL;
+	memcpy(f, file + at, sizeof(*f));
+	if (f->magic != frame_magic || f->bytes > bytes - at - sizeof(*f) ||
+	    f->sum != sum_of(key, f, file + at + sizeof(*f)))
+		return NULL;
+	return file + at + sizeof(*f);
+}
+
+/* Goes on behind the newest record. */
+static void
+find_end(struct ring *r)
+{
+	size_t at = HEAD;
+	struct frame f;
+
+	r->at = HEAD;
+	r->number = 1;
+	while (at < r->bytes) {
+		if (frame_at(r->map, r->bytes, r->key, at, &f) == NULL) {
+			at += ALIGN;
+			continue;
+		}
+		at += frame_size(f.bytes);
+		if (f.number >= r->number) {
+			r->number = f.number + 1;
+			r->at = at;
+		}
+	}
+}
+
+/* An empty ring of that size, its room on disk reserved. */
+static enum err
+format(struct ring *r, struct fail *f)
+{
+	int rc;
+
+	if (ftruncate(r->fd, 0) < 0)
+		return FAIL_ERRNO(f, "emptying a ring");
+	rc = posix_fallocate(r->fd, 0, (off_t)r->bytes);
+	if (rc == 0)
+		return OK;
+	if (ftruncate(r->fd, 0) < 0) /* what there was room for is given back */
+		return FAIL_ERRNO(f, "emptying a ring");
+	errno = rc;
+	return FAIL_ERRNO(f, "reserving %zu bytes for a ring", r->bytes);
+}
+
+static enum err
+map(struct ring *r, struct fail *f)
+{
+	void *p;
+	struct head h;
+
+	p = mmap(NULL, r->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
+	if (p == MAP_FAILED)
+		return FAIL_ERRNO(f, "mapping a ring");
+	r->map = p;
+	memcpy(&h, r->map, sizeof(h));
+	if (memcmp(h.magic, file_magic, sizeof(h.magic)) != 0 || h.bytes != r->bytes) {
+		memset(r->map, 0, r->bytes);
+		memcpy(h.magic, file_magic, sizeof(h.magic));
+		h.bytes = r->bytes;
+		random_bytes(&h.key, sizeof(h.key));
+		memcpy(r->map, &h, sizeof(h));
+	}
+	r->key = h.key;
+	find_end(r);
+	return OK;
+}
+
+static enum err
+open_locked(struct ring *r, struct fail *f)
+{
+	struct stat st;
+	enum err e = OK;
+
+	if (fstat(r->fd, &st) < 0)
+		e = FAIL_ERRNO(f, "a ring");
+	else if ((size_t)st.st_size != r->bytes)
+		e = format(r, f);
+	if (e == OK)
+		e = map(r, f);
+	if (e != OK)
+		close(r->fd);
+	return e;
+}
+
+enum err
+ring_open(struct ring *r, const char *dir, int64_t most, size_t bytes, struct fail *f)
+{
+	struct arena a = { 0 };
+	enum err e = fs_mkdirs(dir, 0775, f);
+
+	*r = (struct ring){ .bytes = bytes / ALIGN * ALIGN };
+	for (int64_t i = 0; i < most && e == OK; i++) {
+		char *path = arena_printf(&a, "%s/ring-%lld", dir, (long long)i);
+
+		e = fs_lock(path, &r->fd, f);
+		if (e == OK) {
+			e = open_locked(r, f);
+			break;
+		}
+		if (e == E_RACE && i + 1 < most)
+			e = OK;
+	}
+	if (e == OK && r->map == NULL)
+		e = FAIL(f, E_RACE, "there is no ring to be taken");
+	arena_free(&a);
+	if (e != OK)
+		*r = (struct ring){ 0 };
+	return e;
+}
+
+void
+ring_close(struct ring *r)
+{
+	if (r->map == NULL)
+		return;
+	munmap(r->map, r->bytes);
+	close(r->fd);
+	*r = (struct ring){ 0 };
+}
+
+enum err
+ring_put(struct ring *r, const void *p, size_t n, struct fail *f)
+{
+	struct frame fr = { .magic = frame_magic, .number = r->number };
+	struct stat st;
+
+	if (n > r->bytes / SHARE)
+		return FAIL(f, E_BADREQ, "a record of %zu bytes is too large", n);
+	/* Writing behind the end of a file that was cut would kill the process. */
+	if (fstat(r->fd, &st) < 0 || st.st_nlink == 0 || (size_t)st.st_size < r->bytes)
+		return FAIL(f, E_NOTFOUND, "the ring was removed or cut");
+	if (r->bytes - r->at < frame_size(n))
+		r->at = HEAD;
+	fr.bytes = (uint32_t)n;
+	fr.sum = sum_of(r->key, &fr, p);
+	memcpy(r->map + r->at, &fr, sizeof(fr));
+	memcpy(r->map + r->at + sizeof(fr), p, n);
+	r->at += frame_size(n);
+	r->number++;
+	return OK;
+}
+
+enum err
+ring_read(const char *path,
+    void (*each)(void *ctx, uint64_t number, const char *p, size_t n), void *ctx,
+    struct fail *f)
+{
+	struct arena a = { 0 };
+	struct head h = { 0 };
+	struct frame fr;
+	char *file;
+	size_t n, at = HEAD;
+	enum err e = fs_read(&a, path, READ_MOST, &file, &n, f);
+
+	if (e == OK && n >= sizeof(h))
+		memcpy(&h, file, sizeof(h));
+	if (e == OK && memcmp(h.magic, file_magic, sizeof(h.magic)) != 0)
+		e = FAIL(f, E_BADREQ, "%s is no ring", path);
+	while (e == OK && at < n) {
+		const char *p = frame_at(file, n, h.key, at, &fr);
+
+		if (p == NULL) {
+			at += ALIGN;
+			continue;
+		}
+		each(ctx, fr.number, arena_memdup(&a, p, fr.bytes), fr.bytes);
+		at += frame_size(fr.bytes);
+	}
+	arena_free(&a);
+	return e;
+}

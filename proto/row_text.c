@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Numbers are written so that reading gives the same bits. */
+#include "proto/row_text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "lib/text.h"
+#include "lib/banned.h"
+
+static bool
+is_plain(char c)
+{
+	return text_alnum(c) || (c != '\0' && strchr("_-+.,:/%@", c) != NULL);
+}
+
+static void
+put_text(struct buf *b, const char *s)
+{
+	size_t plain = 0;
+
+	while (is_plain(s[plain]))
+		plain++;
+	if (s[plain] == '\0') {
+		buf_put(b, s, plain);
+		return;
+	}
+	buf_puts(b, "\"");
+	for (; *s != '\0'; s++) {
+		if (*s == '\n')
+			buf_puts(b, "\\n");
+		else if (*s == '"' || *s == '\\')
+			buf_printf(b, "\\%c", *s);
+		else if ((unsigned char)*s < ' ' || *s == 127)
+			buf_printf(b, "\\x%02x", (unsigned char)*s);
+		else
+			buf_put(b, s, 1);
+	}
+	buf_puts(b, "\"");
+}
+
+static void
+put_double(struct buf *b, double v)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.15g", v);
+	if (strtod(text, NULL) != v)
+		snprintf(text, sizeof(text), "%.17g", v);
+	buf_puts(b, text);
+}
+
+static void
+put_column(struct buf *b, const struct col *c, const char *row)
+{
+	const void *at = row + c->off;
+	int64_t whole = 0;
+
+	switch (c->type) {
+	case COL_str:
+		if (*(char *const *)at == NULL || **(char *const *)at == '\0')
+			return;
+		buf_printf(b, " %s=", c->name);
+		put_text(b, *(char *const *)at);
+		return;
+	case COL_f64:
+		if (*(const double *)at == 0)
+			return;
+		buf_printf(b, " %s=", c->name);
+		put_double(b, *(const double *)at);
+		return;
+	case COL_i64:
+		whole = *(const int64_t *)at;
+		break;
+	case COL_i32:
+		whole = *(const int32_t *)at;
+		break;
+	}
+	if (whole != 0)
+		buf_printf(b, " %s=%" PRId64, c->name, whole);
+}
+
+void
+row_put(struct buf *b, const char *kind, const struct row_shape *s, const void *row)
+{
+	buf_puts(b, kind);
+	for (size_t i = 0; i < s->ncols; i++)
+		put_column(b, &s->cols[i], row);
+	buf_puts(b, "\n");
+}
+
+char *
+row_word(char **p)
+{
+	char *word = *p += strspn(*p, " "), *end = word;
+	bool quoted = false;
+
+	if (*word == '\0')
+		return NULL;
+	for (; *end != '\0' && (quoted || *end != ' '); end++) {
+		if (quoted && *end == '\\' && end[1] != '\0')
+			end++;
+		else
+			quoted ^= *end == '"';
+	}
+	*p = *end == '\0' ? end : end + 1;
+	*end = '\0';
+	return word;
+}
+
+static int
+hex_digit(char c)
+{
+	const char *digits = "0123456789abcdef", *p = strchr(digits, c);
+
+	return c == '\0' || p == NULL ? -1 : (int)(p - digits);
+}
+
+/* What stands between the quotes, in its place. */
+static char *
+unquoted(char *s)
+{
+	char *out = s, *in = s;
+
+	for (; *in != '\0' && *in != '"'; in++) {
+		int high, low;
+
+		if (*in != '\\' || in[1] == '\0') {
+			*out++ = *in;
+			continue;
+		}
+		in++;
+		high = *in == 'x' ? hex_digit(in[1]) : -1;
+		low = high < 0 ? -1 : hex_digit(in[2]);
+		if (low >= 0) {
+			*out++ = (char)(high * 16 + low);
+			in += 2;
+		} else {
+			*out++ = *in == 'n' ? '\n' : *in;
+		}
+	}
+	*out = '\0';
+	return s;
+}
+
+char *
+row_value(char *word)
+{
+	char *value = strchr(word, '=');
+
+	if (value == NULL)
+		return NULL;
+	*value++ = '\0';
+	return *value == '"' ? unquoted(value + 1) : value;
+}
+
+static const struct col *
+column(const struct row_shape *s, const char *name)
+{
+	for (size_t i = 0; i < s->ncols; i++)
+		if (strcmp(s->cols[i].name, name) == 0)
+			return &s->cols[i];
+	return NULL;
+}
+
+/* Whole numbers may be written 3.6e12. */
+static bool
+whole_number(const char *value, int64_t lo, int64_t hi, int64_t *out)
+{
+	double d;
+
+	if (text_i64(value, lo, hi, out))
+		return true;
+	if (!text_f64(value, &d) || d < (double)lo || d >= (double)hi)
+		return false;
+	*out = (int64_t)d;
+	return true;
+}
+
+enum err
+row_set(const struct row_shape *s, void *row, const char *name, char *value,
+    char ***text, struct fail *f)
+{
+	const struct col *c = column(s, name);
+	void *at = c == NULL ? NULL : (char *)row + c->off;
+	int64_t whole = 0;
+	bool good = true;
+
+	if (c == NULL)
+		return FAIL(f, E_BADREQ, "%s has no column %.60s", s->name, name);
+	switch (c->type) {
+	case COL_str:
+		*(char **)at = value;
+		if (text != NULL)
+			*text = at;
+		break;
+	case COL_f64:
+		good = text_f64(value, at);
+		break;
+	case COL_i64:
+		good = whole_number(value, INT64_MIN, INT64_MAX, at);
+		break;
+	case COL_i32:
+		good = whole_number(value, INT32_MIN, INT32_MAX, &whole);
+		*(int32_t *)at = (int32_t)whole;
+		break;
+	}
+	if (!good)
+		return FAIL(f, E_BADREQ, "%s=%.60s is no number", name, value);
+	return OK;
+}
+
+void *
+row_new(struct arena *a, const struct row_shape *s)
+{
+	static char none[] = "";
+	char *row = arena_alloc(a, s->size);
+
+	for (size_t i = 0; i < s->ncols; i++)
+		if (s->cols[i].type == COL_str)
+			*(char **)(void *)(row + s->cols[i].off) = none;
+	return row;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rows as lines of text, which may be read and written by hand:
+ *
+ *     sent id=21 name=wu_ok_0 runtime_s=3600 plan_class="a b"
+ *
+ * A line is a kind and column=value pairs; columns that are 0 or "" are left out.  A
+ * value with anything but plain characters stands in "", where \n, \", \\ and \xHH mean
+ * what they mean in C.
+ */
+#ifndef PROTO_ROW_TEXT_H
+#define PROTO_ROW_TEXT_H
+
+#include "lib/buf.h"
+#include "lib/err.h"
+#include "model/rows.h"
+
+void row_put(struct buf *, const char *kind, const struct row_shape *, const void *row);
+
+/* Cuts the next word off *p: a name, or name=value.  NULL at the end. */
+char *row_word(char **p);
+/* The value of a word "name=value"; *word becomes the name.  NULL: there is no "=". */
+char *row_value(char *word);
+/*
+ * Sets a column from its text, which must live as long as the row.  E_BADREQ: no such
+ * column, or no number; *text (may be NULL) is the column's place if it is a text.
+ */
+enum err row_set(const struct row_shape *, void *row, const char *name, char *value,
+    char ***text, struct fail *);
+/* A new row, its texts "". */
+void *row_new(struct arena *, const struct row_shape *);
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A record that cannot be kept is one explanation less, and that is all. */
+#include "sched/rings.h"
+
+#include "lib/log.h"
+#include "proto/record.h"
+#include "sched/rpc.h"
+#include "lib/banned.h"
+
+enum { RETRY_S = 60 };
+
+struct record *
+rings_record(const struct rpc *x)
+{
+	bool served = x->step == RPC__STEPS;
+	bool refused = x->refused != REFUSE_NOTHING;
+
+	return record_of(x->a, &(struct record_from){ .conf = x->conf,
+				   .req = x->req,
+				   .snap = x->snap,
+				   .dec = served ? x->dec : NULL,
+				   .at = x->now,
+				   .seed = (int64_t)x->seed,
+				   .rounds = x->rounds,
+				   .lost = (int64_t)x->nlost,
+				   .waited_ms = x->waited_ms,
+				   .userid = x->user == NULL ? 0 : x->user->id,
+				   .refused = refused ? refuse_name(x->refused) : "",
+				   .refused_for = served ? "" : x->fail.detail });
+}
+
+/* A failure is told once, and tried again after a while. */
+static void
+give_up(struct rings *g, const struct rpc *x, const struct fail *f)
+{
+	if (!g->failed)
+		log_fail("this decision is not recorded", f);
+	g->failed = true;
+	g->retry_at = x->now + RETRY_S;
+	ring_close(&g->ring);
+}
+
+static bool
+ready(struct rings *g, const struct rpc *x)
+{
+	const struct conf *cf = x->conf;
+	struct fail f = { 0 };
+
+	if (g->ring.map != NULL && g->size == cf->decision_ring_bytes)
+		return true;
+	ring_close(&g->ring);
+	if (x->now < g->retry_at && x->now >= g->retry_at - RETRY_S)
+		return false;
+	g->size = cf->decision_ring_bytes;
+	if (ring_open(&g->ring, arena_printf(x->a, "%s/decisions", cf->run_dir),
+		cf->decision_rings, (size_t)g->size, &f) == OK)
+		return true;
+	give_up(g, x, &f);
+	return false;
+}
+
+void
+rings_keep(struct rings *g, const struct rpc *x)
+{
+	struct fail f = { 0 };
+	struct buf b = buf_new(x->a);
+	enum err e;
+
+	if (x->req == NULL || x->conf->decision_rings == 0 || !ready(g, x))
+		return;
+	record_put(&b, rings_record(x));
+	e = ring_put(&g->ring, b.p, b.n, &f);
+	if (e == E_NOTFOUND) { /* an admin removed it: make it anew */
+		ring_close(&g->ring);
+		if (!ready(g, x))
+			return;
+		e = ring_put(&g->ring, b.p, b.n, &f);
+	}
+	if (e == OK)
+		g->failed = false;
+	else
+		give_up(g, x, &f);
+}
+
+void
+rings_close(struct rings *g)
+{
+	ring_close(&g->ring);
+}

@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rings, rows as text, and the decision record that is kept in them. */
+#include "test/unit/unit.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "lib/fs.h"
+#include "lib/ring.h"
+#include "proto/record.h"
+#include "proto/row_text.h"
+#include "lib/banned.h"
+
+static char dir[PATH_MAX];
+
+static char *
+in_dir(struct arena *a, const char *name)
+{
+	return arena_printf(a, "%s/%s", dir, name);
+}
+
+static void
+done(struct arena *a)
+{
+	struct fail f = { 0 };
+
+	fs_rmtree(dir, &f);
+	arena_free(a);
+}
+
+/* --- rings --- */
+
+enum { BYTES = 4096 };
+
+struct seen {
+	size_t n;
+	uint64_t first, last; /* numbers, least and largest */
+	char newest[64];
+};
+
+static void
+see(void *ctx, uint64_t number, const char *p, size_t n)
+{
+	struct seen *s = ctx;
+
+	ck_assert_uint_eq(strlen(p), n);
+	if (s->n == 0 || number < s->first)
+		s->first = number;
+	if (number > s->last) {
+		s->last = number;
+		snprintf(s->newest, sizeof(s->newest), "%.63s", p);
+	}
+	s->n++;
+}
+
+static struct seen
+read_ring(struct arena *a, const char *name)
+{
+	struct seen s = { 0 };
+	struct fail f = { 0 };
+
+	ck_assert_msg(ring_read(in_dir(a, name), see, &s, &f) == OK, "%s", f.detail);
+	return s;
+}
+
+static void
+put(struct ring *r, const char *text)
+{
+	struct fail f = { 0 };
+
+	ck_assert_msg(ring_put(r, text, strlen(text), &f) == OK, "%s", f.detail);
+}
+
+static struct ring
+opened(int64_t most, size_t bytes)
+{
+	struct fail f = { 0 };
+	struct ring r;
+
+	ck_assert_msg(ring_open(&r, dir, most, bytes, &f) == OK, "%s", f.detail);
+	return r;
+}
+
+START_TEST(ring_keeps_the_newest)
+{
+	struct arena a = { 0 };
+	struct ring r;
+	struct seen s;
+
+	unit_dir(dir);
+	r = opened(2, BYTES);
+	s = read_ring(&a, "ring-0");
+	ck_assert_uint_eq(s.n, 0);
+	for (int i = 1; i <= 1000; i++) {
+		put(&r, arena_printf(&a, "record %d %.*s", i, i % 50,
+			    "01234567890123456789012345678901234567890123456789"));
+		if (i == 20) {
+			s = read_ring(&a, "ring-0");
+			ck_assert_uint_eq(s.n, 20);
+			ck_assert_uint_eq(s.first, 1);
+		}
+	}
+	s = read_ring(&a, "ring-0");
+	ck_assert_int_eq(strncmp(s.newest, "record 1000", 11), 0);
+	ck_assert_uint_eq(s.last, 1000);
+	ck_assert_uint_gt(s.n, 30);
+	ck_assert_uint_ge(s.first, 1000 - BYTES / 24);
+	ck_assert_int_eq(fs_size(in_dir(&a, "ring-0")), BYTES);
+	ring_close(&r);
+	done(&a);
+}
+END_TEST
+
+START_TEST(ring_goes_on)
+{
+	struct arena a = { 0 };
+	struct ring r, other;
+	struct seen s;
+	struct fail f = { 0 };
+
+	unit_dir(dir);
+	r = opened(2, BYTES);
+	put(&r, "one");
+	other = opened(2, BYTES);
+	ck_assert_int_eq(fs_size(in_dir(&a, "ring-1")), BYTES);
+	put(&other, "of another");
+	ck_assert_int_eq(ring_open(&(struct ring){ 0 }, dir, 2, BYTES, &f), E_RACE);
+	ring_close(&r);
+	r = opened(2, BYTES); /* the one that was given back */
+	put(&r, "two");
+	s = read_ring(&a, "ring-0");
+	ck_assert_uint_eq(s.n, 2);
+	ck_assert_str_eq(s.newest, "two");
+	ck_assert_uint_eq(s.last, 2);
+	ck_assert_uint_eq(read_ring(&a, "ring-1").n, 1);
+	ring_close(&r);
+	r = opened(2, 2 * BYTES); /* another size: it begins again */
+	ck_assert_uint_eq(read_ring(&a, "ring-0").n, 0);
+	ring_close(&r);
+	ring_close(&other);
+	done(&a);
+}
+END_TEST
+
+/* Each byte of the file changed in turn: never more, nor other records than before. */
+START_TEST(ring_torn)
+{
+	struct arena a = { 0 };
+	struct ring r;
+	struct seen s;
+
+	unit_dir(dir);
+	r = opened(1, 1024);
+	put(&r, "first");
+	put(&r, "second one");
+	put(&r, "third");
+	for (size_t i = 64; i < 64 + 3 * 40; i++) {
+		char keep = r.map[i];
+
+		r.map[i] ^= 0x41;
+		s = read_ring(&a, "ring-0");
+		ck_assert_uint_ge(s.n, 2);
+		ck_assert_uint_le(s.n, 3); /* 3: a byte between records */
+		r.map[i] = keep;
+	}
+	ck_assert_uint_eq(read_ring(&a, "ring-0").n, 3);
+	r.map[0] = 'x';
+	ring_close(&r);
+	r = opened(1, 1024); /* a strange head: begun again */
+	ck_assert_uint_eq(read_ring(&a, "ring-0").n, 0);
+	ring_close(&r);
+	done(&a);
+}
+END_TEST
+
+/* Bytes of a record that look like a record are none once it is half overwritten. */
+START_TEST(ring_forged)
+{
+	struct arena a = { 0 };
+	struct fail f = { 0 };
+	struct ring r, elsewhere;
+	char frame[48];
+
+	unit_dir(dir);
+	elsewhere = opened(2, 1024);
+	put(&elsewhere, "forged");
+	memcpy(frame, elsewhere.map + 64, sizeof(frame));
+	r = opened(2, 1024);
+	ck_assert_int_eq(ring_put(&r, frame, sizeof(frame), &f), OK);
+	memset(r.map + 64, 0, 24);
+	ck_assert_uint_eq(read_ring(&a, "ring-1").n, 0);
+	ring_close(&elsewhere);
+	ring_close(&r);
+	done(&a);
+}
+END_TEST
+
+START_TEST(ring_in_trouble)
+{
+	struct arena a = { 0 };
+	struct fail f = { 0 };
+	struct ring r;
+	char large[BYTES] = { 0 };
+
+	unit_dir(dir);
+	r = opened(1, BYTES);
+	ck_assert_int_eq(ring_put(&r, large, BYTES / 4 + 1, &f), E_BADREQ);
+	ck_assert_int_eq(truncate(in_dir(&a, "ring-0"), 100), 0);
+	ck_assert_int_eq(ring_put(&r, "x", 1, &f), E_NOTFOUND);
+	ring_close(&r);
+	r = opened(1, BYTES);
+	put(&r, "x");
+	ck_assert_int_eq(unlink(in_dir(&a, "ring-0")), 0);
+	ck_assert_int_eq(ring_put(&r, "x", 1, &f), E_NOTFOUND);
+	ring_close(&r);
+	ck_assert_int_eq(fs_write(in_dir(&a, "file"), "x", 1, 0600, &f), OK);
+	ck_assert_int_ne(ring_open(&r, in_dir(&a, "file"), 1, BYTES, &f), OK);
+	ck_assert_int_eq(
+	    ring_read(in_dir(&a, "file"), see, &(struct seen){ 0 }, &f), E_BADREQ);
+	ck_assert_int_ne(ring_open(&r, dir, 1, (size_t)1 << 62, &f), OK);
+	ring_close(&r); /* that it may be closed all the same */
+	done(&a);
+}
+END_TEST
+
+/* --- rows as text --- */
+
+START_TEST(rows_survive)
+{
+	static char text[] = " a\n\"b\"\\ {c}\x01\x7f\xc3\xa4=|#",
+		    plain[] = "h1_0412.35";
+	static const double numbers[] = { 0, 1, -1, 0.1, 1.0 / 3, 1e300, 3.6e12, 5e-324,
+		123456789.123456789 };
+	struct arena a = { 0 };
+	struct fail f = { 0 };
+
+	for (size_t i = 0; i < N(numbers); i++) {
+		struct rec_sent in = { .id = INT64_MAX - (int64_t)i,
+			.name = text,
+			.app = plain,
+			.version_num = -7,
+			.flops = numbers[i] };
+		struct rec_sent *out = row_new(&a, rec_kinds[3].shape);
+		struct buf b = buf_new(&a);
+		char *p, *word;
+
+		row_put(&b, "sent", rec_kinds[3].shape, &in);
+		ck_assert_ptr_eq(strchr(b.p, '\n'), b.p + b.n - 1);
+		p = b.p;
+		p[b.n - 1] = '\0';
+		ck_assert_str_eq(row_word(&p), "sent");
+		while ((word = row_word(&p)) != NULL) {
+			char *value = row_value(word);
+
+			ck_assert_int_eq(
+			    row_set(rec_kinds[3].shape, out, word, value, NULL, &f),
+			    OK);
+		}
+		ck_assert_int_eq(out->id, in.id);
+		ck_assert_str_eq(out->name, text);
+		ck_assert_str_eq(out->app, plain);
+		ck_assert_str_eq(out->plan_class, "");
+		ck_assert_int_eq(out->version_num, -7);
+		ck_assert_int_eq(memcmp(&out->flops, &in.flops, sizeof(in.flops)), 0);
+	}
+	arena_free(&a);
+}
+END_TEST
+
+static const struct {
+	const char *name, *value;
+} bad_columns[] = { { "nonesuch", "1" }, { "id", "x" }, { "id", "" }, { "id", "1e30" },
+	{ "version_num", "3000000000" }, { "flops", "1x" } };
+
+START_TEST(columns_refused)
+{
+	struct arena a = { 0 };
+	struct fail f = { 0 };
+
+	ck_assert_int_eq(row_set(rec_kinds[3].shape, row_new(&a, rec_kinds[3].shape),
+			     bad_columns[_i].name,
+			     arena_strdup(&a, bad_columns[_i].value), NULL, &f),
+	    E_BADREQ);
+	arena_free(&a);
+}
+END_TEST
+
+/* --- the record --- */
+
+/* One of each thing, and more files and jobs than a record keeps. */
+enum { MANY = 100 };
+static struct record *
+sample(struct arena *a)
+{
+	static char name[] = "f", job_name[] = "w_0", type[] = "CPU",
+		    say[] = "No tasks";
+	static struct rq_resource cpu = { .type = type, .count = 8 };
+	struct request *rq = NEW(a, struct request);
+	struct snapshot *s = NEW(a, struct snapshot);
+	struct decision *d = NEW(a, struct decision);
+	struct job *job = NEW(a, struct job);
+	struct app *app = NEW(a, struct app);
+	struct conf conf = { .hash = "c0ffee" };
+
+	*rq = (struct request){ .hostid = 7,
+		.rpc_seqno = 881,
+		.version = 72005,
+		.has_cpu_request = true,
+		.cpu_req_secs = 86400,
+		.cpu_req_instances = 1,
+		.resources = &cpu,
+		.nresources = 1 };
+	*job = (struct job){ .id = 5, .name = job_name };
+	app->name = name;
+	s->host = (struct host){ .id = 7, .domain_name = name };
+	s->nfiles = MANY;
+	s->files = NEWN(a, struct snap_file, MANY);
+	d->files = NEWN(a, struct dec_file, MANY);
+	for (size_t i = 0; i < MANY; i++) {
+		s->files[i] = (struct snap_file){
+			.name = name, .held = true, .njobs = i < 10
+		};
+		d->files[i] = (struct dec_file){ .file = &s->files[i],
+			.why = i < 10 ? WHY_DISK : WHY_NO_WORK,
+			.refused = i < 10 };
+	}
+	d->counts[WHY_DISK] = 10;
+	d->counts[WHY_NO_WORK] = MANY - 10;
+	d->nsends = MANY;
+	d->sends = NEWN(a, struct dec_send, MANY);
+	for (size_t i = 0; i < MANY; i++)
+		d->sends[i] = (struct dec_send){ .how = i < 2 ? SEND_LOST : SEND_HELD,
+			.job = job,
+			.app = app,
+			.projected_flops = 1e9 };
+	d->nmessages = 1;
+	d->messages = NEW(a, struct dec_message);
+	d->messages[0] = (struct dec_message){ true, say };
+	d->work_wanted = true;
+	d->why = WHY_DISK;
+	return record_of(a, &(struct record_from){ .conf = &conf,
+				.req = rq,
+				.snap = s,
+				.dec = d,
+				.at = 1795220000,
+				.seed = -2,
+				.userid = 45,
+				.refused = "",
+				.refused_for = "" });
+}
+
+START_TEST(record_says_all)
+{
+	struct arena a = { 0 };
+	struct record *r = sample(&a);
+
+	ck_assert_int_eq(r->d.hostid, 7);
+	ck_assert_int_eq(r->d.seqno, 881);
+	ck_assert_str_eq(r->d.why, "DISK");
+	ck_assert_int_eq(r->d.jobs, 10);
+	ck_assert_int_eq(r->d.sends, MANY);
+	ck_assert_int_eq(r->d.resends, 2);
+	ck_assert_uint_lt(r->nsent, MANY);
+	ck_assert_uint_lt(r->nfiles, MANY);
+	ck_assert_uint_eq(r->ncounts, 2);
+	ck_assert_str_eq(r->counts[0].why, "NO_WORK");
+	ck_assert_int_eq(r->counts[0].jobs, 0);
+	ck_assert_int_eq(r->counts[0].files, MANY - 10);
+	ck_assert_str_eq(r->counts[1].why, "DISK");
+	ck_assert_int_eq(r->counts[1].jobs, 10);
+	ck_assert_int_eq(r->counts[1].files, 0);
+	ck_assert(r->asked[0].secs == 86400 && r->asked[0].present == 8);
+	arena_free(&a);
+}
+END_TEST
+
+START_TEST(record_survives)
+{
+	struct arena a = { 0 };
+	struct buf one = buf_new(&a), two = buf_new(&a);
+	struct fail f = { 0 };
+	struct record *r;
+
+	record_put(&one, sample(&a));
+	ck_assert_int_eq(record_read(&a, arena_strdup(&a, one.p), &r, &f), OK);
+	record_put(&two, r);
+	ck_assert_str_eq(one.p, two.p);
+	ck_assert_int_eq(r->d.seed, -2);
+	ck_assert_str_eq(r->messages[0].text, "No tasks");
+	arena_free(&a);
+}
+END_TEST
+
+/* A newer program's record is read as far as it is known; what is none is refused. */
+START_TEST(record_of_others)
+{
+	struct arena a = { 0 };
+	struct fail f = { 0 };
+	struct record *r;
+	char newer[] = "decision version=2 hostid=7 moon=\"full\"\nmoon phase=1\n"
+		       "sent id=3 weight=2\n\nbroken\nsent";
+	char none[] = "decisions hostid=7\n", empty[] = "";
+
+	ck_assert_int_eq(record_read(&a, newer, &r, &f), OK);
+	ck_assert_int_eq(r->d.hostid, 7);
+	ck_assert_uint_eq(r->nsent, 2);
+	ck_assert_int_eq(r->sent[0].id, 3);
+	ck_assert_str_eq(r->sent[1].name, "");
+	ck_assert_int_eq(record_read(&a, none, &r, &f), E_BADREQ);
+	ck_assert_int_eq(record_read(&a, empty, &r, &f), E_BADREQ);
+	arena_free(&a);
+}
+END_TEST
+
+/* Cut anywhere, it is read or refused, and nothing breaks. */
+START_TEST(record_cut)
+{
+	struct arena a = { 0 };
+	struct buf b = buf_new(&a);
+	struct fail f = { 0 };
+	struct record *r;
+
+	record_put(&b, sample(&a));
+	for (size_t n = 0; n < b.n && n < 2000; n++)
+		record_read(&a, arena_memdup(&a, b.p, n), &r, &f);
+	arena_free(&a);
+}
+END_TEST
+
+/* Refused before anything was read. */
+START_TEST(record_of_nothing)
+{
+	struct arena a = { 0 };
+	struct conf conf = { .hash = "" };
+	struct record *r = record_of(&a,
+	    &(struct record_from){
+		.conf = &conf, .refused = "BAD_KEY", .refused_for = "no such key" });
+
+	ck_assert_str_eq(r->d.refused, "BAD_KEY");
+	ck_assert_str_eq(r->d.why, "NONE");
+	ck_assert_uint_eq(r->nsent + r->nfiles + r->ncounts, 0);
+	arena_free(&a);
+}
+END_TEST
+
+UNIT_MAIN("record", {
+	ADD(ring_keeps_the_newest);
+	ADD(ring_goes_on);
+	ADD(ring_torn);
+	ADD(ring_forged);
+	ADD(ring_in_trouble);
+	ADD(rows_survive);
+	ADD_LOOP(columns_refused, N(bad_columns));
+	ADD(record_says_all);
+	ADD(record_survives);
+	ADD(record_of_others);
+	ADD(record_cut);
+	ADD(record_of_nothing);
+})

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* locus explain host: why a host got what it got, from the records of its requests. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "lib/clock.h"
+#include "lib/text.h"
+#include "tools/cmd.h"
+#include "tools/human.h"
+#include "tools/json.h"
+#include "tools/records.h"
+#include "tools/table.h"
+#include "lib/banned.h"
+
+enum { RPC_DIGITS = 8 };
+
+struct explain_opts {
+	const char *at;
+	bool list;
+};
+
+static const struct opt explain_options[] = {
+	{ "at", OPT_TEXT, offsetof(struct explain_opts, at), "RPC",
+	    "This request instead of the last one: what the log shows as rpc= (eight "
+	    "digits), or the request's number." },
+	{ "list", OPT_FLAG, offsetof(struct explain_opts, list), NULL,
+	    "All requests that are kept, a line for each." },
+	{ 0 },
+};
+
+static bool
+is_rpc(const char *s)
+{
+	return strlen(s) == RPC_DIGITS && strspn(s, "0123456789abcdef") == RPC_DIGITS;
+}
+
+/* The newest that fits; NULL if there is none. */
+static const struct record *
+chosen(struct ctx *x, struct record **v, size_t n, const char *at)
+{
+	int64_t seqno;
+	bool number = at != NULL && text_i64(at, 0, INT64_MAX, &seqno);
+
+	while (n-- > 0) {
+		if (at == NULL || (number && v[n]->d.seqno == seqno))
+			return v[n];
+		if (is_rpc(at) && strcmp(record_rpc(x->a, v[n]), at) == 0)
+			return v[n];
+	}
+	return NULL;
+}
+
+static void
+print_list(struct ctx *x, struct record **v, size_t n)
+{
+	struct table t = table_new(x->a, "llrrll");
+	char at[21];
+
+	for (size_t i = 0; i < n; i++) {
+		const struct rec_decision *d = &v[i]->d;
+
+		table_put(&t, clock_text(d->at, at));
+		table_put(&t, record_rpc(x->a, v[i]));
+		table_printf(&t, "%lld", (long long)d->seqno);
+		table_printf(&t, "%lld sent", (long long)d->sends);
+		table_put(&t, d->refused[0] != '\0' ? d->refused : d->why);
+		table_put(&t, d->work_wanted ? "" : "no work asked for");
+	}
+	table_print(&t);
+}
+
+static void
+list(struct ctx *x, struct record **v, size_t n)
+{
+	json_t *all;
+
+	if (!x->json) {
+		print_list(x, v, n);
+		return;
+	}
+	all = json_array();
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(all, record_json(v[i]));
+	json_show(all);
+}
+
+static enum err
+explain_run(struct ctx *x, const void *opts, char **args, size_t nargs)
+{
+	const struct explain_opts *o = opts;
+	const struct record *r;
+	struct record **v;
+	int64_t id, seqno;
+	size_t n;
+	enum err e;
+
+	(void)nargs;
+	if (!text_i64(args[0], 1, INT64_MAX, &id))
+		return ctx_usage(x, "\"%.60s\" is not the id of a host", args[0]);
+	if (o->at != NULL && !is_rpc(o->at) && !text_i64(o->at, 0, INT64_MAX, &seqno))
+		return ctx_usage(x,
+		    "--at %.60s: it must be eight hexadecimal digits, or a number",
+		    o->at);
+	e = ctx_conf(x);
+	if (e == OK)
+		e = records_of_host(x, id, &v, &n);
+	if (e != OK)
+		return e;
+	r = chosen(x, v, n, o->at);
+	if (r == NULL)
+		return ctx_nothing(x,
+		    "no such decision about host %" PRId64
+		    " is kept on this machine, of %zu that are; see decision_rings and "
+		    "decision_ring_bytes in config.xml(5)",
+		    id, n);
+	if (o->list)
+		list(x, v, n);
+	else if (x->json)
+		json_show(record_json(r));
+	else
+		record_print(x, r, clock_now());
+	return OK;
+}
+
+const struct cmd cmd_explain_host = { .name = "explain host",
+	.args = "ID",
+	.min_args = 1,
+	.max_args = 1,
+	.purpose = "why a host got what it got",
+	.about =
+	    "Tells what the host's last request asked for, which jobs were looked at, "
+	    "and "
+	    "how many each reason took away. The decisive reason is marked; its code "
+	    "is "
+	    "the one that the log and -o json have, and its text the one that the "
+	    "volunteer was told.\n\n"
+	    "It reads what the schedulers of this machine kept (run_dir/decisions) and "
+	    "needs no database.",
+	.opts = explain_options,
+	.opts_size = sizeof(struct explain_opts),
+	.run = explain_run };

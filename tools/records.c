@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Merges the ring files of all processes, and turns records into JSON. */
+#include "tools/records.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "lib/clock.h"
+#include "lib/fs.h"
+#include "lib/ring.h"
+#include "proto/record.h"
+#include "tools/json.h"
+#include "lib/banned.h"
+
+enum { FILES_MOST = 4096 };
+
+struct found {
+	uint64_t number;
+	struct record *r;
+};
+
+struct search {
+	struct arena *a;
+	int64_t hostid;
+	char needle[40];
+	struct found *v;
+	size_t n, cap;
+};
+
+static void
+look(void *ctx, uint64_t number, const char *p, size_t n)
+{
+	struct search *s = ctx;
+	struct fail f = { 0 };
+	struct record *r;
+
+	(void)n;
+	/* Most are of other hosts, and need not be read for that. */
+	if (strstr(p, s->needle) == NULL)
+		return;
+	if (record_read(s->a, arena_strdup(s->a, p), &r, &f) == OK &&
+	    r->d.hostid == s->hostid)
+		PUSH(s->a, s->v, s->n, s->cap) = (struct found){ number, r };
+}
+
+static int
+older(const void *a, const void *b)
+{
+	const struct found *x = a, *y = b;
+
+	if (x->r->d.at != y->r->d.at)
+		return x->r->d.at < y->r->d.at ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+enum err
+records_of_host(struct ctx *x, int64_t hostid, struct record ***out, size_t *n)
+{
+	const char *dir = arena_printf(x->a, "%s/decisions", x->cf->run_dir);
+	struct search s = { .a = x->a, .hostid = hostid };
+	size_t nfiles = 0;
+	char **files = NULL;
+	enum err e = fs_list(x->a, dir, FILES_MOST, &files, &nfiles, x->f);
+
+	snprintf(s.needle, sizeof(s.needle), " hostid=%" PRId64 " ", hostid);
+	if (e == E_NOTFOUND)
+		e = OK;
+	for (size_t i = 0; e == OK && i < nfiles; i++) {
+		const char *path = arena_printf(x->a, "%s/%s", dir, files[i]);
+
+		e = ring_read(path, look, &s, x->f);
+		if (e == E_BADREQ || e == E_NOTFOUND) /* just made, or removed */
+			e = OK;
+	}
+	if (s.n > 0)
+		qsort(s.v, s.n, sizeof(*s.v), older);
+	*out = NEWN(x->a, struct record *, s.n + 1);
+	for (size_t i = 0; i < s.n; i++)
+		(*out)[i] = s.v[i].r;
+	*n = s.n;
+	return e;
+}
+
+char *
+record_rpc(struct arena *a, const struct record *r)
+{
+	return arena_printf(a, "%08llx", (unsigned long long)r->d.seed & 0xffffffff);
+}
+
+/* --- JSON --- */
+
+static json_t *
+column_json(const struct col *c, const char *row)
+{
+	const void *at = row + c->off;
+
+	switch (c->type) {
+	case COL_i32:
+		return json_integer(*(const int32_t *)at);
+	case COL_i64:
+		return json_integer(*(const int64_t *)at);
+	case COL_f64:
+		return json_real(*(const double *)at);
+	case COL_str:
+		return json_text(*(char *const *)at);
+	}
+	return json_null();
+}
+
+static json_t *
+row_json(const struct row_shape *s, const void *row)
+{
+	json_t *o = json_object();
+
+	for (size_t i = 0; i < s->ncols; i++)
+		json_object_set_new(o, s->cols[i].name, column_json(&s->cols[i], row));
+	return o;
+}
+
+json_t *
+record_json(const struct record *r)
+{
+	json_t *o = row_json(&shape_rec_decision, &r->d);
+	struct arena a = { 0 };
+	char at[21];
+
+	json_object_set_new(o, "time", json_string(clock_text(r->d.at, at)));
+	json_object_set_new(o, "rpc", json_string(record_rpc(&a, r)));
+	for (size_t k = 0; k < REC_LISTS; k++) {
+		const struct rec_kind *kind = &rec_kinds[k];
+		const char *place = (const char *)r;
+		const char *rows = *(
+		    const char *const *)(const void *)(place + kind->rows);
+		size_t n = *(const size_t *)(const void *)(place + kind->n);
+		json_t *list = json_array();
+
+		for (size_t i = 0; i < n; i++)
+			json_array_append_new(
+			    list, row_json(kind->shape, rows + i * kind->shape->size));
+		json_object_set_new(o, kind->kind, list);
+	}
+	arena_free(&a);
+	return o;
+}
