@@ -126,6 +126,8 @@ enum err workunit_insert(
     struct db *, struct workunit *, const char *xml_doc, struct fail *);
 enum err workunit_by_id(
     struct db *, struct arena *, int64_t id, struct workunit **, struct fail *);
+enum err workunit_by_name(
+    struct db *, struct arena *, const char *, struct workunit **, struct fail *);
 enum err workunit_xml_doc(
     struct db *, struct arena *, int64_t id, char **, struct fail *);
 enum err workunits_due(struct db *, struct arena *, struct part, int64_t now,
@@ -233,6 +235,25 @@ enum err jobs_by_ids(struct db *, struct arena *, const int64_t *ids, size_t n,
  * The waiter's look. */
 enum err filesets_ready(struct db *, const int64_t *ids, size_t n, int64_t after,
     bool *ready, struct fail *);
+
+/* --- assignment.c --- */
+enum target { TARGET_ALL, TARGET_HOST, TARGET_USER, TARGET_TEAM }; /* wire.md 4.7 */
+/*
+ * Makes the workunit's results, those that are not sent yet too, only for this target
+ * (id 0 for TARGET_ALL), beside those that it has; multi: every host of the target gets
+ * one.  In a transaction of the caller.
+ */
+enum err assignment_add(struct db *, struct arena *, const struct workunit *,
+    enum target, int64_t target_id, bool multi, int64_t now, struct fail *);
+/* The workunit is for everybody again. */
+enum err assignments_drop(
+    struct db *, struct arena *, const struct workunit *, int64_t now, struct fail *);
+/*
+ * Adds what is for the snapshot's host, account or team: targeted jobs, broadcast ones,
+ * as conf allows; none of a workunit that the host has a result of.
+ */
+enum err snapshot_targeted(
+    struct db *, struct arena *, const struct conf *, struct snapshot *, struct fail *);
 
 /* --- trickle.c --- */
 enum err trickle_insert(

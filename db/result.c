@@ -14,6 +14,8 @@
 int64_t
 result_ready(const struct workunit *wu)
 {
+	if ((wu->transitioner_flags & (WU_TARGETED | WU_BROADCAST)) != 0)
+		return READY_TARGETED - wu->id;
 	if (wu->fileset_id > 0)
 		return wu->fileset_id;
 	return -(wu->appid * READY_SHARDS + wu->id % READY_SHARDS) - 1;

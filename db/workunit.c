@@ -32,6 +32,18 @@ workunit_by_id(
 }
 
 enum err
+workunit_by_name(struct db *db, struct arena *a, const char *name, struct workunit **wu,
+    struct fail *f)
+{
+	void *row;
+	enum err e = db_row(db, a, f, &row, SQL_WU_BY_NAME, name);
+
+	if (e == OK)
+		*wu = row;
+	return e;
+}
+
+enum err
 workunit_xml_doc(
     struct db *db, struct arena *a, int64_t id, char **xml_doc, struct fail *f)
 {

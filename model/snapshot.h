@@ -122,6 +122,8 @@ struct snapshot {
 	size_t nheld_files;
 	struct snap_file *files; /* in the order in which they are to be tried */
 	size_t nfiles;
+	struct job *targeted; /* candidates that are for this host in particular */
+	size_t ntargeted;
 	struct job *plain; /* candidates without a file set */
 	size_t nplain;
 	int64_t *user_wus; /* workunits among the candidates that this user (or, by the

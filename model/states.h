@@ -4,6 +4,7 @@
 #define MODEL_STATES_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 enum state_value { /* RESULT_UNSENT, OUTCOME_SUCCESS, VALIDATE_VALID, ... */
 #define STATE(kind, name, value, to) kind##_##name = value,
@@ -34,8 +35,11 @@ enum {
 	WU_ERROR_CANCELLED = 16,
 	WU_ERROR_NO_CANONICAL = 32
 };
-/* workunit.transitioner_flags */
-enum { WU_NO_TRANSITION = 1, WU_NO_NEW_RESULTS = 2 };
+/*
+ * workunit.transitioner_flags; the last two are ours: its results are only for the
+ * targets in the table assignment, one per host; of a broadcast one always waits.
+ */
+enum { WU_NO_TRANSITION = 1, WU_NO_NEW_RESULTS = 2, WU_TARGETED = 4, WU_BROADCAST = 8 };
 /* exit statuses that the client sets (wire.md 4.8) */
 enum {
 	EXIT_UNKNOWN = -162, /* no exit_status in the report */
@@ -50,5 +54,7 @@ enum { TRANSITION_NEVER = 2147483647 };
  * fileset id is ever equal to it (hot-path.md, plain jobs in 64 shards).
  */
 enum { READY_SHARDS = 64 };
+/* The same of a targeted or broadcast one: this minus the workunit's id. */
+#define READY_TARGETED (-INT64_C(4611686018427387904))
 
 #endif

@@ -58,7 +58,8 @@ touch_cmp(const void *pa, const void *pb)
 	return a->at < b->at ? -1 : a->at > b->at;
 }
 
-/* Reports and expired results at once, jobs sent when their deadline passes. */
+/* Reports and expired results at once, jobs sent when their deadline passes; of a
+ * broadcast the next result is to be made at once. */
 static void
 collect_touches(struct rpc *x, struct work *w)
 {
@@ -72,9 +73,14 @@ collect_touches(struct rpc *x, struct work *w)
 			t[n++] = (struct touch){ d->reports[i].workunitid, x->now };
 	for (size_t i = 0; i < d->nexpire; i++)
 		t[n++] = (struct touch){ d->expire[i]->workunitid, x->now };
-	for (size_t i = 0; i < d->nsends; i++)
-		t[n++] = (struct touch){ d->sends[i].job->workunitid,
-			stored_deadline(x->conf, d->sends[i].deadline) };
+	for (size_t i = 0; i < d->nsends; i++) {
+		const struct job *j = d->sends[i].job;
+		bool next = (j->transitioner_flags & WU_BROADCAST) != 0;
+
+		t[n++] = (struct touch){ j->workunitid,
+			next ? x->now :
+			       stored_deadline(x->conf, d->sends[i].deadline) };
+	}
 	qsort(t, n, sizeof(*t), touch_cmp);
 	for (size_t i = 0; i < n; i++)
 		if (kept == 0 || t[kept - 1].workunitid != t[i].workunitid)
@@ -189,7 +195,10 @@ write_report(struct rpc *x, size_t i)
 static void
 complete_once_rule(const struct rpc *x, struct dec_send *s)
 {
-	if (s->once == 0 && x->snap->host_new && x->conf->one_result_per_host_per_wu)
+	bool aimed = (s->job->transitioner_flags & (WU_TARGETED | WU_BROADCAST)) != 0;
+
+	if (s->once == 0 && x->snap->host_new &&
+	    (aimed || x->conf->one_result_per_host_per_wu))
 		s->once = -x->snap->host.id;
 }
 

@@ -272,6 +272,8 @@ load_work(struct rpc *x, struct snapshot *s)
 	enum err e = snapshot_jobs(
 	    x->db, x->a, x->conf, 0, w.need / CANDIDATES_PER_JOB, x->now, s, &x->fail);
 
+	if (e == OK)
+		e = snapshot_targeted(x->db, x->a, x->conf, s, &x->fail);
 	s->search.unread = NEWN(x->a, bool, s->cat->napps + 1);
 	for (size_t i = 0; i < s->cat->napps; i++)
 		s->search.unread[i] = true;

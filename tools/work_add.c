@@ -12,6 +12,7 @@
 #include "proto/blob.h"
 #include "proto/template.h"
 #include "tools/catalog.h"
+#include "tools/target.h"
 #include "tools/template.h"
 #include "lib/banned.h"
 
@@ -21,6 +22,7 @@ struct work_opts {
 	const char *file, *name, *arguments, *from, *to, *in, *out;
 	int64_t priority;
 	struct conf_list input;
+	struct target_opts target;
 };
 
 #define FIELD(name) offsetof(struct work_opts, name)
@@ -42,6 +44,7 @@ static const struct opt work_options[] = {
 	    "In templates/; default APP_out.xml." },
 	{ "priority", OPT_NUMBER, FIELD(priority), "N",
 	    "Higher goes first; default 0." },
+	TARGET_OPTIONS(struct work_opts),
 	{ 0 },
 };
 
@@ -53,7 +56,7 @@ struct work { /* what is made */
 	size_t ninputs;
 	struct workunit wu;
 	char *xml_doc;
-	bool had;
+	struct target_of target;
 };
 
 /* The name (seed 003): a job of one large file is FILE__something. */
@@ -194,7 +197,12 @@ insert(struct ctx *x, void *arg)
 	struct work *w = arg;
 
 	w->wu.create_time = w->wu.transition_time = clock_now();
-	return workunit_insert(x->db, &w->wu, w->xml_doc, x->f);
+	enum err e = workunit_insert(x->db, &w->wu, w->xml_doc, x->f);
+
+	if (e == OK && w->target.given)
+		e = assignment_add(x->db, x->a, &w->wu, w->target.kind, w->target.id,
+		    w->target.multi, w->wu.create_time, x->f);
+	return e;
 }
 
 static enum err
@@ -213,6 +221,8 @@ work_add_run(struct ctx *x, const void *opts, char **args, size_t n)
 	e = tools_catalog(x, &c);
 	if (e == OK)
 		e = tools_app(x, c, args[0], &w.app);
+	if (e == OK)
+		e = target_find(x, &o->target, &w.target);
 	if (e == OK)
 		e = find_file(x, o, &w);
 	if (e == OK)
@@ -233,6 +243,8 @@ work_add_run(struct ctx *x, const void *opts, char **args, size_t n)
 	}
 	if (e == OK)
 		ctx_said(x, "created", "workunit %s", w.wu.name);
+	if (e == OK)
+		target_hint(x, &w.target);
 	return e;
 }
 

@@ -315,6 +315,17 @@ next_visit(const struct work *w, int64_t deletion)
 	return w->now + lag;
 }
 
+/* A broadcast is never over: target_nresults of it wait for hosts, none is judged. */
+static void
+broadcast(struct work *w)
+{
+	if (w->c->error_mask != 0)
+		drop_unsent(w);
+	else if (w->t.unsent < w->wu->target_nresults)
+		spawn(w, w->wu->target_nresults - w->t.unsent);
+	w->c->next_at = w->t.deadline;
+}
+
 struct wu_change
 transition(struct arena *a, const struct conf *cf, const struct workunit *wu,
     const struct result *r, size_t n, int64_t now)
@@ -329,6 +340,10 @@ transition(struct arena *a, const struct conf *cf, const struct workunit *wu,
 	if (wu->transitioner_flags == WU_NO_TRANSITION)
 		return c;
 	count(&w);
+	if (wu->transitioner_flags == WU_BROADCAST) {
+		broadcast(&w);
+		return c;
+	}
 	c.uncommit = may_uncommit(&w);
 	if (!has_canonical)
 		wanted = check_limits(&w);

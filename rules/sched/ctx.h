@@ -111,6 +111,8 @@ struct fitting {
 /* The workunit itself and the once rules; no version is needed for these
  * (server.md 2.6). */
 enum reason fit_workunit(const struct ctx *, const struct job *, bool resend);
+/* Is the job for some hosts in particular, targeted or broadcast? */
+bool fit_aimed(const struct job *);
 /* Memory, disk, bandwidth, deadline, in this order (server.md 2.6). */
 enum reason fit_host(struct ctx *, const struct job *, const struct pick *,
     const struct snap_file *, bool resend, struct fitting *);
@@ -155,6 +157,8 @@ void report_all(struct ctx *);
 
 /* --- lost.c --- */
 void lost_resend(struct ctx *);
+/* The snapshot's file set of the job, NULL if it has none there. */
+const struct snap_file *lost_file(const struct ctx *, const struct job *);
 void lost_abort(struct ctx *);
 
 /* --- locality.c --- */

@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <string.h>
+#include "model/states.h"
 #include "lib/banned.h"
 
 enum { SKIPS_KEPT = 64, NEED_FACTOR = 4, NEED_MOST = 256, DELAY_MOST_S = 172800 };
@@ -31,12 +32,16 @@ decide_delay(struct ctx *c, double s)
 		c->d->request_delay = s;
 }
 
+/* Of what is for some hosts in particular each gets one (server.md 2.14). */
 static int64_t
-once_key(const struct ctx *c)
+once_key(const struct ctx *c, const struct job *j)
 {
-	if (c->conf->one_result_per_user_per_wu)
+	bool broadcast = (j->transitioner_flags & WU_BROADCAST) != 0;
+
+	if (c->conf->one_result_per_user_per_wu && !broadcast)
 		return c->snap->user.id;
-	return c->conf->one_result_per_host_per_wu ? -c->snap->host.id : 0;
+	return c->conf->one_result_per_host_per_wu || fit_aimed(j) ? -c->snap->host.id :
+	                                                             0;
 }
 
 /* Adds the job to the reply and takes what it uses from all that is counted. */
@@ -65,7 +70,7 @@ add_send(struct ctx *c, enum send_how how, const struct job *j, const struct pic
 	s.deadline = f->deadline;
 	s.bytes_needed = needed;
 	s.bytes_saved = file == NULL ? 0 : file->bytes - needed;
-	s.once = once_key(c);
+	s.once = once_key(c, j);
 	s.expect_in_progress = how == SEND_LOST;
 	PUSH(c->a, d->sends, d->nsends, c->sends_cap) = s;
 	if (file != NULL)
@@ -100,7 +105,7 @@ decide_try(
 		add_send(c, how, j, &p, &f, file);
 		return WHY_NONE;
 	}
-	c->job_refused = c->job_refused || (of_job && !resend);
+	c->job_refused = c->job_refused || (of_job && !resend && !fit_aimed(j));
 	decide_skip(c, j, why);
 	return why;
 }
@@ -126,6 +131,16 @@ serve_plain(struct ctx *c)
 		serve_plain_apps(c, true);
 }
 
+static void
+serve_targeted(struct ctx *c)
+{
+	for (size_t i = 0; i < c->snap->ntargeted && limits_more(c) == WHY_NONE; i++) {
+		const struct job *j = &c->snap->targeted[i];
+
+		decide_try(c, SEND_TARGETED, j, lost_file(c, j));
+	}
+}
+
 /* A project with jobs of both kinds may let plain ones go first at times (design.md,
  * Settled). */
 static bool
@@ -142,6 +157,7 @@ serve(struct ctx *c)
 	bool plain_first;
 
 	lost_resend(c);
+	serve_targeted(c);
 	plain_first = plain_goes_first(c);
 	if (plain_first)
 		serve_plain(c);

@@ -28,12 +28,20 @@ in_this_reply(const struct ctx *c, int64_t workunitid)
 	return false;
 }
 
+bool
+fit_aimed(const struct job *j)
+{
+	return (j->transitioner_flags & (WU_TARGETED | WU_BROADCAST)) != 0;
+}
+
 /* The once rules: one per account implies one per host (server.md 5.2). */
 static enum reason
 once(const struct ctx *c, const struct job *j)
 {
 	bool user = c->conf->one_result_per_user_per_wu;
 
+	if (fit_aimed(j)) /* those that it has were not read */
+		return in_this_reply(c, j->workunitid) ? WHY_HOST_ONCE : WHY_NONE;
 	if (!user && !c->conf->one_result_per_host_per_wu)
 		return WHY_NONE;
 	if (!ids_has(&c->user_wus, j->workunitid) && !in_this_reply(c, j->workunitid))

@@ -23,8 +23,8 @@ names_on_host(struct ctx *c)
 	return n;
 }
 
-static const struct snap_file *
-file_of(const struct ctx *c, const struct job *j)
+const struct snap_file *
+lost_file(const struct ctx *c, const struct job *j)
 {
 	for (size_t i = 0; i < c->snap->nfiles && j->fileset_id != 0; i++)
 		if (c->snap->files[i].fileset_id == j->fileset_id)
@@ -45,7 +45,7 @@ may_pass(enum reason why)
 static void
 resend(struct ctx *c, const struct job *j)
 {
-	enum reason why = decide_try(c, SEND_LOST, j, file_of(c, j));
+	enum reason why = decide_try(c, SEND_LOST, j, lost_file(c, j));
 
 	if (why == WHY_NONE) {
 		messages_add(c, false, "Resent lost task ", j->name, "");

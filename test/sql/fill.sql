@@ -29,4 +29,8 @@ INSERT INTO result (id, create_time, workunitid, appid, name, xml_doc_in, xml_do
 	IF(r.seq * 37 % 101 < 80, (r.seq % 1000 + 1) % 500 + 1, NULL), IF(r.seq % 79 = 0, 1, 2)
 	FROM seq_1_to_120000 r STRAIGHT_JOIN workunit w ON w.id = (r.seq + 1) DIV 2;
 INSERT INTO msg_to_host (id, hostid, handled, xml) SELECT seq, seq % 1000 + 1, seq % 3 > 0, '<trickle_down>' FROM seq_1_to_6000;
-ANALYZE TABLE app, app_version, file, fileset, fileset_file, host, host_app_version, host_file, host_log, msg_to_host, platform, result, team, user, workunit;
+INSERT INTO assignment (id, target_type, target_id, workunitid) SELECT seq, seq % 3 + 1, seq, 59000 + seq FROM seq_1_to_900;
+INSERT INTO assignment (id, target_type, target_id, multi, workunitid) VALUES (901, 0, 0, 1, 59901);
+UPDATE workunit SET transitioner_flags = 4 WHERE id BETWEEN 59001 AND 59900;
+UPDATE result SET ready = -4611686018427387904 - workunitid WHERE ready IS NOT NULL AND workunitid BETWEEN 59001 AND 59901;
+ANALYZE TABLE app, assignment, app_version, file, fileset, fileset_file, host, host_app_version, host_file, host_log, msg_to_host, platform, result, team, user, workunit;

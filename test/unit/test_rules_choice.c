@@ -2,6 +2,7 @@
 /* Which jobs are looked at, and in what order (server.md 2.13, 2.14; hot-path.md). */
 #include "test/unit/unit.h"
 
+#include "model/states.h"
 #include "rules/sched/decide.h"
 #include "test/unit/rules_world.h"
 #include "lib/banned.h"
@@ -80,7 +81,67 @@ START_TEST(the_cut_is_told_with_its_numbers)
 }
 END_TEST
 
+static const struct {
+	const char *name, *options;
+	int32_t flags;
+	const char *targeted, *files, *plain, *decision;
+	int64_t once;
+} targeted[] = {
+#define CASE(name, options, flags, targeted, files, plain, decision, once)             \
+	{ #name, options, flags, targeted, files, plain, decision, once },
+#include "test/unit/rules_targeted.def"
+#undef CASE
+};
+
+/* Three hours are wanted, and a lost job is to be sent again first. */
+START_TEST(targeted_jobs)
+{
+	struct world *w = world_new(targeted[_i].options, 3 * HOUR);
+	struct decision *d;
+
+	world_plain(w, targeted[_i].targeted);
+	w->snap.targeted = w->snap.plain;
+	w->snap.ntargeted = w->snap.nplain;
+	for (size_t i = 0; i < w->snap.ntargeted; i++)
+		w->snap.targeted[i].transitioner_flags = targeted[_i].flags;
+	world_files(w, targeted[_i].files);
+	world_plain(w, targeted[_i].plain);
+	world_others(w, "");
+	world_in_progress(w, "5/5");
+	d = world_decide(w);
+	ck_assert_msg(strcmp(world_text(w, d), targeted[_i].decision) == 0,
+	    "%s: %s, not %s", targeted[_i].name, world_text(w, d),
+	    targeted[_i].decision);
+	if (d->nsends > 1)
+		ck_assert_msg(d->sends[1].once == targeted[_i].once, "%s: once %lld",
+		    targeted[_i].name, (long long)d->sends[1].once);
+	world_free(w);
+}
+END_TEST
+
+/* What is for this host only says nothing of other work. */
+START_TEST(a_targeted_job_that_does_not_fit)
+{
+	struct world *w = world_new("", HOUR);
+	struct decision *d;
+
+	world_plain(w, "31/1");
+	w->snap.targeted = w->snap.plain;
+	w->snap.ntargeted = 1;
+	w->snap.nplain = 0;
+	w->snap.targeted[0].transitioner_flags = WU_TARGETED;
+	w->snap.targeted[0].rsc_memory_bound = 1e13;
+	w->snap.search.left = true;
+	d = world_decide(w);
+	ck_assert_str_eq(world_text(w, d), "MEM");
+	ck_assert(!d->more);
+	world_free(w);
+}
+END_TEST
+
 UNIT_MAIN("rules_choice", {
 	ADD_LOOP(search, N(searches));
+	ADD_LOOP(targeted_jobs, N(targeted));
+	ADD(a_targeted_job_that_does_not_fit);
 	ADD(the_cut_is_told_with_its_numbers);
 })

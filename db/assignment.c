@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Workunits that are for some hosts only.  Their results are ordinary ones that the
+ * transitioner makes, but stand in a place of the index where only their targets look:
+ * so the claim of one is the same conditional update as any other, and no two
+ * schedulers can send it twice.
+ */
+#include "db/entity.h"
+
+#include "model/states.h"
+#include "lib/banned.h"
+
+/* The workunit's unsent results go where its flags say. */
+static enum err
+move(struct db *db, struct arena *a, struct workunit wu, int32_t flags, int64_t now,
+    struct fail *f)
+{
+	struct result *r;
+	size_t n = 0;
+	enum err e = db_exec(db, f, NULL, SQL_WU_SET_FLAGS, (int64_t)flags, now, wu.id);
+
+	wu.transitioner_flags = flags;
+	if (e == OK)
+		e = results_of_workunit(db, a, wu.id, &r, &n, f);
+	for (size_t i = 0; e == OK && i < n; i++)
+		if (r[i].server_state == RESULT_UNSENT)
+			e = db_exec(db, f, NULL, SQL_RESULT_SET_READY,
+			    result_ready(&wu), r[i].id);
+	return e;
+}
+
+enum err
+assignment_add(struct db *db, struct arena *a, const struct workunit *wu,
+    enum target target, int64_t target_id, bool multi, int64_t now, struct fail *f)
+{
+	enum err e = move(db, a, *wu, multi ? WU_BROADCAST : WU_TARGETED, now, f);
+
+	return e == OK ? db_exec(db, f, NULL, SQL_ASSIGNMENT_INSERT, now, target_id,
+			     (int64_t)target, (int64_t)multi, wu->id) :
+	                 e;
+}
+
+enum err
+assignments_drop(struct db *db, struct arena *a, const struct workunit *wu, int64_t now,
+    struct fail *f)
+{
+	enum err e = move(db, a, *wu, 0, now, f);
+
+	return e == OK ? db_exec(db, f, NULL, SQL_PURGE_ASSIGNMENTS, wu->id) : e;
+}
+
+enum err
+snapshot_targeted(struct db *db, struct arena *a, const struct conf *cf,
+    struct snapshot *s, struct fail *f)
+{
+	void *rows = NULL;
+	int64_t from = cf->enable_assignment ? 0 : 1;
+	int64_t to = cf->enable_assignment_multi ? 1 : 0;
+	int64_t team = s->user.teamid != 0 ? s->user.teamid : -1;
+	enum err e = OK;
+
+	if (from <= to)
+		e = db_query(db, a, f, &rows, &s->ntargeted, SQL_JOBS_TARGETED,
+		    s->host.id, s->user.id, team, from, to, s->user.id, -s->host.id);
+	if (e == OK)
+		s->targeted = rows;
+	return e;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* locus work assign: whom a workunit is for. */
+#include <inttypes.h>
+#include <stdio.h>
+#include "lib/clock.h"
+#include "lib/text.h"
+#include "model/states.h"
+#include "tools/catalog.h"
+#include "tools/target.h"
+#include "lib/banned.h"
+
+struct assign_opts {
+	struct target_opts target;
+	bool none;
+};
+
+static const struct opt assign_options[] = {
+	TARGET_OPTIONS(struct assign_opts),
+	{ "none", OPT_FLAG, offsetof(struct assign_opts, none), NULL,
+	    "It is for everybody again." },
+	{ 0 },
+};
+
+static enum err
+find_user_id(struct ctx *x, const char *arg, int64_t *id)
+{
+	struct user *u;
+	enum err e = text_i64(arg, 1, INT64_MAX, id) ?
+	                 user_by_id(x->db, x->a, *id, &u, x->f) :
+	                 user_by_email(x->db, x->a, arg, &u, x->f);
+
+	if (e == OK)
+		*id = u->id;
+	return e == E_NOTFOUND ? ctx_nothing(x, "there is no account %.100s", arg) : e;
+}
+
+enum err
+target_find(struct ctx *x, const struct target_opts *o, struct target_of *t)
+{
+	int given = (o->host != 0) + (o->user != NULL) + (o->team != 0) + o->all;
+	struct host *h;
+	char *name;
+	enum err e = OK;
+
+	if (given > 1)
+		return ctx_usage(x, "one of --host, --user, --team and --all");
+	if (given == 0 && o->every)
+		return ctx_usage(x, "--every of whom: --host, --user, --team or --all");
+	*t = (struct target_of){ .given = given > 0, .multi = o->every };
+	if (o->host != 0) {
+		t->kind = TARGET_HOST;
+		t->id = o->host;
+		e = host_by_id(x->db, x->a, t->id, &h, x->f);
+		if (e == E_NOTFOUND)
+			return ctx_nothing(x, "there is no host %" PRId64, t->id);
+	} else if (o->user != NULL) {
+		t->kind = TARGET_USER;
+		e = find_user_id(x, o->user, &t->id);
+	} else if (o->team != 0) {
+		t->kind = TARGET_TEAM;
+		t->id = o->team;
+		e = team_name(x->db, x->a, t->id, &name, x->f);
+		if (e == OK && name[0] == '\0')
+			return ctx_nothing(x, "there is no team %" PRId64, t->id);
+	}
+	return e;
+}
+
+void
+target_hint(const struct ctx *x, const struct target_of *t)
+{
+	if (t->given &&
+	    !(t->multi ? x->cf->enable_assignment_multi : x->cf->enable_assignment))
+		fprintf(stderr, "locus: it waits until config.xml says <%s>1</%s>\n",
+		    t->multi ? "enable_assignment_multi" : "enable_assignment",
+		    t->multi ? "enable_assignment_multi" : "enable_assignment");
+}
+
+struct assigning {
+	const char *name;
+	struct target_of target;
+	struct workunit *wu;
+};
+
+static enum err
+assign(struct ctx *x, void *arg)
+{
+	struct assigning *g = arg;
+	int64_t now = clock_now();
+	enum err e = workunit_by_name(x->db, x->a, g->name, &g->wu, x->f);
+
+	if (e != OK)
+		return e;
+	/* Both kinds at once would be neither. */
+	if (g->target.given && g->wu->transitioner_flags != 0 &&
+	    g->wu->transitioner_flags != (g->target.multi ? WU_BROADCAST : WU_TARGETED))
+		e = assignments_drop(x->db, x->a, g->wu, now, x->f);
+	if (e != OK)
+		return e;
+	return g->target.given ? assignment_add(x->db, x->a, g->wu, g->target.kind,
+				     g->target.id, g->target.multi, now, x->f) :
+	                         assignments_drop(x->db, x->a, g->wu, now, x->f);
+}
+
+static enum err
+work_assign_run(struct ctx *x, const void *opts, char **args, size_t n)
+{
+	const struct assign_opts *o = opts;
+	struct assigning g = { .name = args[0] };
+	enum err e = ctx_db(x);
+
+	(void)n;
+	if (e == OK)
+		e = target_find(x, &o->target, &g.target);
+	if (e == OK && g.target.given == o->none)
+		return ctx_usage(x, "one of --host, --user, --team, --all and --none");
+	if (e == OK)
+		e = tools_transaction(x, assign, &g);
+	if (e == E_NOTFOUND && g.wu == NULL && x->status == 0)
+		return ctx_nothing(x, "there is no workunit %s", args[0]);
+	if (e != OK)
+		return e;
+	ctx_said(x, o->none ? "released" : "assigned", "workunit %s", args[0]);
+	target_hint(x, &g.target);
+	return OK;
+}
+
+const struct cmd cmd_work_assign = { .name = "work assign",
+	.args = "WORKUNIT",
+	.min_args = 1,
+	.max_args = 1,
+	.purpose = "say whom a workunit is for",
+	.about =
+	    "The results of the workunit that are not sent yet, and those to come, go "
+	    "only to\n"
+	    "this target, before all other work; another call adds a further "
+	    "target.  One host\n"
+	    "gets one of them, so a single target host needs a workunit with one "
+	    "result\n"
+	    "(target_nresults 1).  What is in progress elsewhere stays there; \"work "
+	    "add\" with\n"
+	    "the same options leaves no time for that.  Needs enable_assignment, or "
+	    "with\n"
+	    "--every enable_assignment_multi.",
+	.opts = assign_options,
+	.opts_size = sizeof(struct assign_opts),
+	.run = work_assign_run };
