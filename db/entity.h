@@ -137,6 +137,12 @@ enum err workunits_to_validate(struct db *, struct arena *, struct part, int64_t
 enum err workunits_to_assimilate(struct db *, struct arena *, struct part,
     int64_t appid, size_t max, struct workunit **, size_t *n, struct fail *);
 /* transition_time = least(it, at), transition_seq + 1; ids ascending. */
+/*
+ * The same for one, which is bound to a class of hosts, an app version, or both (0 =
+ * not to that).  E_RACE: it is bound to another one already, and nothing was changed.
+ */
+enum err workunit_bind(struct db *, int64_t id, int32_t hr_class,
+    int64_t app_version_id, int64_t at, struct fail *);
 enum err workunits_touch(
     struct db *, const int64_t *ids, size_t n, int64_t at, struct fail *);
 

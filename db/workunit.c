@@ -105,3 +105,16 @@ workunits_touch(struct db *db, const int64_t *ids, size_t n, int64_t at, struct 
 	}
 	return OK;
 }
+
+enum err
+workunit_bind(struct db *db, int64_t id, int32_t hr_class, int64_t app_version_id,
+    int64_t at, struct fail *f)
+{
+	int64_t affected = 0, class = hr_class, version = app_version_id;
+	enum err e = db_exec(db, f, &affected, SQL_WU_BIND, at, class, class, version,
+	    version, id, class, class, version, version);
+
+	if (e == OK && affected == 0)
+		return FAIL(f, E_RACE, "workunit %lld is bound already", (long long)id);
+	return e;
+}

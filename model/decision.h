@@ -55,6 +55,10 @@ struct dec_send {
 	int64_t once; /* userid, -hostid, or 0 = no once rule; a new host has no id
 	                 yet: for its -hostid the commit puts the id it inserted */
 	bool expect_in_progress; /* a resend: the row is the host's already */
+	/* What the workunit is bound to from then on, if it is not bound to something
+	 * else meanwhile; 0 = its app does not ask for that. */
+	int32_t bind_hr_class;
+	int64_t bind_version_id;
 };
 
 struct dec_delete {

@@ -13,9 +13,7 @@
 #include "db/trigger.h"
 #include "lib/crypt.h"
 #include "lib/log.h"
-#include "model/resource.h"
 #include "model/states.h"
-#include "rules/sched/quota.h"
 #include "lib/banned.h"
 
 enum { TOUCH_MAX = 64 }; /* a statement's longest list */
@@ -28,6 +26,8 @@ struct op {                /* a change of one result */
 };
 struct touch { /* a workunit that the transitioner is to see by then */
 	int64_t workunitid, at;
+	int32_t hr_class; /* what a job sent binds it to, 0 = not to that */
+	int64_t version_id;
 };
 
 struct work { /* the transaction being written */
@@ -36,6 +36,7 @@ struct work { /* the transaction being written */
 	size_t nops, ntouches;
 	bool *send_lost; /* decision.nsends */
 	size_t nsends_lost;
+	bool bound_for_nothing; /* a job that was lost has bound its workunit */
 	int64_t token;
 };
 
@@ -70,28 +71,64 @@ collect_touches(struct rpc *x, struct work *w)
 
 	for (size_t i = 0; i < x->req->nreports; i++)
 		if (d->reports[i].action == REPORT_STORE)
-			t[n++] = (struct touch){ d->reports[i].workunitid, x->now };
+			t[n++] = (struct touch){ .workunitid = d->reports[i].workunitid,
+				.at = x->now };
 	for (size_t i = 0; i < d->nexpire; i++)
-		t[n++] = (struct touch){ d->expire[i]->workunitid, x->now };
+		t[n++] = (struct touch){ .workunitid = d->expire[i]->workunitid,
+			.at = x->now };
 	for (size_t i = 0; i < d->nsends; i++) {
-		const struct job *j = d->sends[i].job;
-		bool next = (j->transitioner_flags & WU_BROADCAST) != 0;
+		const struct dec_send *s = &d->sends[i];
+		bool next = (s->job->transitioner_flags & WU_BROADCAST) != 0;
 
-		t[n++] = (struct touch){ j->workunitid,
-			next ? x->now :
-			       stored_deadline(x->conf, d->sends[i].deadline) };
+		t[n++] = (struct touch){ s->job->workunitid,
+			next ? x->now : stored_deadline(x->conf, s->deadline),
+			s->bind_hr_class, s->bind_version_id };
 	}
 	qsort(t, n, sizeof(*t), touch_cmp);
-	for (size_t i = 0; i < n; i++)
-		if (kept == 0 || t[kept - 1].workunitid != t[i].workunitid)
+	for (size_t i = 0; i < n; i++) {
+		if (kept == 0 || t[kept - 1].workunitid != t[i].workunitid) {
 			t[kept++] = t[i]; /* the earliest time of each */
+			continue;
+		}
+		/* All jobs of one workunit in a reply bind it to the same. */
+		if (t[i].hr_class != 0)
+			t[kept - 1].hr_class = t[i].hr_class;
+		if (t[i].version_id != 0)
+			t[kept - 1].version_id = t[i].version_id;
+	}
 	w->touches = t;
 	w->ntouches = kept;
 }
 
+static bool
+binds(const struct touch *t)
+{
+	return t->hr_class != 0 || t->version_id != 0;
+}
+
+/* What is bound to something else meanwhile is touched all the same: a report may be
+ * the reason. */
+static enum err
+bind(struct rpc *x, struct work *w, const struct touch *t)
+{
+	const struct decision *d = x->dec;
+	enum err e = workunit_bind(
+	    x->db, t->workunitid, t->hr_class, t->version_id, t->at, &x->fail);
+
+	if (e != E_RACE)
+		return e;
+	for (size_t i = 0; i < d->nsends; i++)
+		if (d->sends[i].job->workunitid == t->workunitid &&
+		    !d->sends[i].expect_in_progress) {
+			w->send_lost[i] = true;
+			w->nsends_lost++;
+		}
+	return workunits_touch(x->db, &t->workunitid, 1, t->at, &x->fail);
+}
+
 /* Ascending ids; neighbours with the same time go into one statement. */
 static enum err
-write_workunits(struct rpc *x, const struct work *w)
+write_workunits(struct rpc *x, struct work *w)
 {
 	int64_t ids[TOUCH_MAX];
 	enum err e = OK;
@@ -100,7 +137,12 @@ write_workunits(struct rpc *x, const struct work *w)
 		int64_t at = w->touches[i].at;
 		size_t n = 0;
 
-		while (i < w->ntouches && n < TOUCH_MAX && w->touches[i].at == at)
+		if (binds(&w->touches[i])) {
+			e = bind(x, w, &w->touches[i++]);
+			continue;
+		}
+		while (i < w->ntouches && n < TOUCH_MAX && w->touches[i].at == at &&
+		       !binds(&w->touches[i]))
 			ids[n++] = w->touches[i++].workunitid;
 		e = workunits_touch(x->db, ids, n, at, &x->fail);
 	}
@@ -202,6 +244,14 @@ complete_once_rule(const struct rpc *x, struct dec_send *s)
 		s->once = -x->snap->host.id;
 }
 
+/* Has sending this job bound its workunit, which was free before? */
+static bool
+settles(const struct dec_send *s)
+{
+	return (s->bind_hr_class != 0 && s->job->hr_class == 0) ||
+	       (s->bind_version_id != 0 && s->job->app_version_id == 0);
+}
+
 static enum err
 write_send(struct rpc *x, struct work *w, size_t i)
 {
@@ -209,6 +259,8 @@ write_send(struct rpc *x, struct work *w, size_t i)
 	int64_t deadline = stored_deadline(x->conf, s->deadline);
 	enum err e;
 
+	if (w->send_lost[i])
+		return OK;
 	complete_once_rule(x, s);
 	e = s->expect_in_progress ?
 	        result_resend(x->db, s, x->snap->host.id, x->now, deadline, &x->fail) :
@@ -218,6 +270,7 @@ write_send(struct rpc *x, struct work *w, size_t i)
 		return e;
 	w->send_lost[i] = true;
 	w->nsends_lost++;
+	w->bound_for_nothing |= settles(s);
 	return OK;
 }
 
@@ -250,86 +303,6 @@ write_results(struct rpc *x, struct work *w)
 		if (o->kind == OP_EXPIRE && e == E_RACE)
 			e = OK; /* it is over already */
 	}
-	return e;
-}
-
-/* --- what is known of versions on this host: only the daily quota moves here --- */
-
-static struct host_app_version *
-version_of(struct rpc *x, int64_t appid, int64_t app_version_id)
-{
-	struct snapshot *s = x->snap;
-	int64_t id = resource_statistics_id(appid, app_version_id);
-
-	for (size_t i = 0; i < s->nhavs; i++)
-		if (s->havs[i].app_version_id == id)
-			return &s->havs[i];
-	return NULL;
-}
-
-static struct host_app_version *
-version_of_send(struct rpc *x, const struct dec_send *d, size_t *cap)
-{
-	struct snapshot *s = x->snap;
-	struct host_app_version *hav;
-
-	if (d->expect_in_progress)
-		return NULL;
-	hav = version_of(x, d->app->id, d->app_version_id);
-	if (hav != NULL)
-		return hav;
-	PUSH(x->a, s->havs, s->nhavs,
-	    *cap) = (struct host_app_version){ .host_id = s->host.id,
-		.app_version_id = resource_statistics_id(d->app->id, d->app_version_id),
-		.max_jobs_per_day = (int32_t)x->conf->daily_result_quota };
-	return &s->havs[s->nhavs - 1];
-}
-
-static void
-count_report(struct rpc *x, const struct dec_report *d, const struct snap_report *r)
-{
-	struct host_app_version *hav = version_of(
-	    x, r->result.appid, r->result.app_version_id);
-	bool good = d->outcome == OUTCOME_SUCCESS;
-
-	if (d->action != REPORT_STORE || hav == NULL ||
-	    (!good && d->exit_status == EXIT_ABORTED_BY_PROJECT))
-		return;
-	hav->max_jobs_per_day = quota_after(
-	    x->conf, hav->max_jobs_per_day, good ? QUOTA_SUCCESS : QUOTA_ERROR);
-	if (!good)
-		hav->consecutive_valid = 0;
-}
-
-/*
- * Without a quota only an error changes something of a version; else its row is left to
- * the validator.  The counts are the snapshot's own: a rolled back transaction loads
- * them again or decides from them anew.
- */
-static enum err
-write_versions(struct rpc *x, const struct work *w)
-{
-	struct snapshot *s = x->snap;
-	struct host_app_version *old = s->havs;
-	size_t nold = s->nhavs, cap = nold;
-	bool quota = x->conf->daily_result_quota != 0;
-	enum err e = OK;
-
-	s->havs = arena_memdup(x->a, old, nold * sizeof(*old));
-	for (size_t i = 0; i < x->req->nreports; i++)
-		count_report(x, &x->dec->reports[i], &s->reports[i]);
-	for (size_t i = 0; quota && i < x->dec->nsends; i++) {
-		struct host_app_version *hav = version_of_send(
-		    x, &x->dec->sends[i], &cap);
-
-		if (hav != NULL && !w->send_lost[i])
-			hav->n_jobs_today++;
-	}
-	for (size_t i = 0; i < s->nhavs && e == OK; i++)
-		if (quota || s->havs[i].consecutive_valid != old[i].consecutive_valid)
-			e = host_app_version_save(x->db, &s->havs[i], &x->fail);
-	s->havs = old;
-	s->nhavs = nold;
 	return e;
 }
 
@@ -463,7 +436,7 @@ write_all(struct rpc *x, struct work *w)
 	if (e == OK)
 		e = write_results(x, w);
 	if (e == OK)
-		e = write_versions(x, w);
+		e = rpc_write_versions(x, w->send_lost);
 	return e == OK ? write_host(x, w) : e;
 }
 
@@ -474,17 +447,6 @@ roll_back(struct rpc *x)
 	db_rollback(x->db);
 	if (x->snap->host_new)
 		x->snap->host.id = 0;
-}
-
-/* Has sending this job settled the class or version of its workunit for all its other
- * results? */
-static bool
-commits_class(const struct dec_send *s)
-{
-	return !s->expect_in_progress &&
-	       ((s->app->homogeneous_redundancy != 0 && s->job->hr_class == 0) ||
-		   (s->app->homogeneous_app_version != 0 &&
-		       s->job->app_version_id == 0));
 }
 
 static void
@@ -508,15 +470,12 @@ static bool
 lost_again(struct rpc *x, const struct work *w)
 {
 	struct decision *d = x->dec;
-	bool class_lost = false;
-
-	for (size_t i = 0; i < d->nsends; i++) {
-		if (!w->send_lost[i])
-			continue;
-		class_lost |= commits_class(&d->sends[i]);
-		PUSH(x->a, x->lost, x->nlost, x->lost_cap) = d->sends[i].job->id;
-	}
-	if (class_lost || (w->nsends_lost == d->nsends && x->rounds < RPC_ROUNDS)) {
+	for (size_t i = 0; i < d->nsends; i++)
+		if (w->send_lost[i])
+			PUSH(
+			    x->a, x->lost, x->nlost, x->lost_cap) = d->sends[i].job->id;
+	if (w->bound_for_nothing ||
+	    (w->nsends_lost == d->nsends && x->rounds < RPC_ROUNDS)) {
 		roll_back(x);
 		x->no_sends = ++x->rounds > RPC_ROUNDS;
 		return true;

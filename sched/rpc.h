@@ -114,4 +114,7 @@ enum err rpc_more(struct rpc *);
 /* The line of the log about a finished RPC. */
 void rpc_log(const struct rpc *, int64_t us, uint64_t statements);
 
+/* A part of the commit: quotas of versions; send_lost: aligned with the sends. */
+enum err rpc_write_versions(struct rpc *, const bool *send_lost);
+
 #endif

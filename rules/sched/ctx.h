@@ -113,6 +113,8 @@ struct fitting {
 enum reason fit_workunit(const struct ctx *, const struct job *, bool resend);
 /* Is the job for some hosts in particular, targeted or broadcast? */
 bool fit_aimed(const struct job *);
+/* The host's class for the app, 0 = not known, -1 = the app asks for none. */
+int32_t fit_hr_class(const struct ctx *, const struct app *);
 /* Memory, disk, bandwidth, deadline, in this order (server.md 2.6). */
 enum reason fit_host(struct ctx *, const struct job *, const struct pick *,
     const struct snap_file *, bool resend, struct fitting *);

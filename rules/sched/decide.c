@@ -72,6 +72,14 @@ add_send(struct ctx *c, enum send_how how, const struct job *j, const struct pic
 	s.bytes_saved = file == NULL ? 0 : file->bytes - needed;
 	s.once = once_key(c, j);
 	s.expect_in_progress = how == SEND_LOST;
+	if (!s.expect_in_progress && (j->transitioner_flags & WU_BROADCAST) == 0) {
+		int32_t class = fit_hr_class(c, p->app);
+
+		s.bind_hr_class = class > 0 ? class : 0;
+		s.bind_version_id = p->app->homogeneous_app_version ?
+		                        p->app_version_id :
+		                        0;
+	}
 	PUSH(c->a, d->sends, d->nsends, c->sends_cap) = s;
 	if (file != NULL)
 		c->missing[file - c->snap->files] = 0;

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include "model/states.h"
+#include "rules/sched/hr.h"
 #include "lib/banned.h"
 
 int64_t
@@ -49,6 +50,33 @@ once(const struct ctx *c, const struct job *j)
 	return user ? WHY_USER_ONCE : WHY_HOST_ONCE;
 }
 
+int32_t
+fit_hr_class(const struct ctx *c, const struct app *app)
+{
+	const struct rq_host *r = &c->req->host;
+	const struct host *h = &c->snap->host;
+	enum hr_type type = hr_type_of(c->conf, app);
+
+	if (type == HR_NONE)
+		return -1;
+	return r->present ? hr_class_of(type, r->os_name, r->p_vendor, r->p_model) :
+	                    hr_class_of(type, h->os_name, h->p_vendor, h->p_model);
+}
+
+static enum reason
+homogeneous(const struct ctx *c, const struct job *j)
+{
+	const struct app *app = catalog_app(c->snap->cat, j->appid);
+	bool free = (j->transitioner_flags & WU_BROADCAST) != 0; /* for all hosts */
+	int32_t ours = app == NULL || free ? -1 : fit_hr_class(c, app);
+
+	if (ours < 0)
+		return WHY_NONE;
+	if (ours == 0)
+		return WHY_HR_UNKNOWN;
+	return j->hr_class == 0 || j->hr_class == ours ? WHY_NONE : WHY_HR_CLASS;
+}
+
 enum reason
 fit_workunit(const struct ctx *c, const struct job *j, bool resend)
 {
@@ -58,6 +86,8 @@ fit_workunit(const struct ctx *c, const struct job *j, bool resend)
 		return WHY_WU_ERROR;
 	if (j->canonical_resultid != 0 || j->assimilate_state != ASSIMILATE_INIT)
 		return WHY_WU_DONE;
+	if (homogeneous(c, j) != WHY_NONE)
+		return homogeneous(c, j);
 	return resend ? WHY_NONE : once(c, j);
 }
 

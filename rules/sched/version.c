@@ -339,6 +339,16 @@ version_anonymous(const struct request *rq)
 	return rq->nplatforms > 0 && strcmp(rq->platforms[0], "anonymous") == 0;
 }
 
+/* Another job of the same workunit in this reply binds it as well. */
+static int64_t
+bound_version(const struct ctx *c, const struct job *j)
+{
+	for (size_t i = 0; i < c->d->nsends; i++)
+		if (c->d->sends[i].job->workunitid == j->workunitid)
+			return c->d->sends[i].app_version_id;
+	return j->app_version_id;
+}
+
 enum reason
 version_choose(struct ctx *c, const struct job *j, bool resend, struct pick *p)
 {
@@ -358,7 +368,9 @@ version_choose(struct ctx *c, const struct job *j, bool resend, struct pick *p)
 		return WHY_APP_NOT_SELECTED;
 	if (!resend && prefs_app(c, app) == APP_BETA_REFUSED)
 		return WHY_BETA;
-	q.pinned_version_id = app->homogeneous_app_version ? j->app_version_id : 0;
+	q.pinned_version_id = app->homogeneous_app_version ? bound_version(c, j) : 0;
+	if (app->homogeneous_app_version && version_anonymous(c->req))
+		return WHY_NO_APP_VERSION; /* whose programs are nobody else's */
 	q.need_64bit = needs_64bit(c->req, j->rsc_memory_bound);
 	if ((old = remembered(c, &q)) != NULL) {
 		*p = old->pick;

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Classes of hosts, and limits: per request, per day, in progress (server.md 2.8
+ * to 2.10). */
+#include "test/unit/unit.h"
+
+#include "rules/sched/decide.h"
+#include "rules/sched/estimate.h"
+#include "rules/sched/hr.h"
+#include "rules/sched/quota.h"
+#include "test/unit/rules_world.h"
+#include "lib/banned.h"
+
+/* --- classes of hosts --- */
+
+static const struct {
+	enum hr_type type;
+	const char *os, *vendor, *model;
+	int32_t class;
+} classes[] = {
+	{ HR_FINE, "Linux Debian", "GenuineIntel",
+	    "Intel(R) Xeon(R) Processor [Family 6 Model 143 Stepping 8]", 256 + 11 },
+	{ HR_FINE, "Microsoft Windows 11", "GenuineIntel",
+	    "Intel(R) Core(TM) i7-8700 CPU [Family 6 Model 158 Stepping 10]",
+	    128 + 13 },
+	{ HR_FINE, "Microsoft Windows XP", "GenuineIntel", "Intel(R) Core(TM)2 Duo CPU",
+	    128 + 12 },
+	{ HR_FINE, "Linux", "AuthenticAMD", "AMD Ryzen 9 5950X", 256 + 30 },
+	{ HR_FINE, "Darwin", "Apple", "Apple M1", 384 + 50 },
+	{ HR_FINE, "Android", "ARM", "ARMv8 Cortex-A76", 512 + 51 },
+	{ HR_COARSE, "linux", "authenticamd", "whatever", 256 + 1 },
+	{ HR_COARSE, "Linux", "GenuineIntel", NULL, 256 + 1 },
+	{ HR_COARSE, "SunOS", "PowerPC", "", 768 + 3 },
+	{ HR_FINE, "Linux", "GenuineIntel", "", 0 },
+	{ HR_COARSE, "", "GenuineIntel", "", 0 },
+	{ HR_COARSE, NULL, NULL, NULL, 0 },
+};
+
+START_TEST(class_of_host)
+{
+	ck_assert_int_eq(hr_class_of(classes[_i].type, classes[_i].os,
+			     classes[_i].vendor, classes[_i].model),
+	    classes[_i].class);
+}
+END_TEST
+
+/* A new job binds its workunit; another one of it in the same reply to the same. */
+START_TEST(what_a_job_binds)
+{
+	struct world *w = world_new("", HOUR * 2);
+	struct app app = w->snap.cat->apps[0];
+	struct catalog cat = *w->snap.cat;
+	struct decision *d;
+
+	cat.apps = &app;
+	w->snap.cat = &cat;
+	w->req.host.os_name = arena_strdup(&w->a, "Linux");
+	w->req.host.p_vendor = arena_strdup(&w->a, "ARM");
+	world_plain(w, "1/1 2/1");
+	d = world_decide(w);
+	ck_assert_uint_eq(d->nsends, 2);
+	ck_assert_int_eq(d->sends[0].bind_hr_class, 0);
+	ck_assert_int_eq(d->sends[0].bind_version_id, 0);
+	app.homogeneous_redundancy = HR_COARSE;
+	app.homogeneous_app_version = 1;
+	d = world_decide(w);
+	ck_assert_uint_eq(d->nsends, 2);
+	for (size_t i = 0; i < 2; i++) {
+		ck_assert_int_eq(d->sends[i].bind_hr_class, 256 + 2);
+		ck_assert_int_eq(d->sends[i].bind_version_id, 3);
+	}
+	world_in_progress(w, "9/9");
+	world_others(w, "");
+	d = world_decide(w);
+	ck_assert_int_eq(d->sends[0].how, SEND_LOST);
+	ck_assert_int_eq(d->sends[0].bind_hr_class, 0); /* it was bound when sent */
+	world_free(w);
+}
+END_TEST
+
+/* --- limits --- */
+
+/* CPUs, GPUs, gpu_multiplier, max_wus_to_send; jobs of one request */
+static const struct {
+	int32_t cpus;
+	double gpus;
+	const char *options;
+	size_t jobs;
+} per_rpc[] = {
+	{ 1, 0, "<max_wus_to_send>3</max_wus_to_send>", 3 },
+	{ 2, 0, "<max_wus_to_send>3</max_wus_to_send>", 6 },
+	{ 1, 2, "<max_wus_to_send>3</max_wus_to_send>", 3 },
+	{ 1, 2,
+	    "<max_wus_to_send>3</max_wus_to_send><gpu_multiplier>2</gpu_multiplier>",
+	    15 },
+	{ 1, 0, "<max_wus_to_send>0</max_wus_to_send>", 20 },
+};
+
+START_TEST(jobs_per_request)
+{
+	struct world *w = world_new(per_rpc[_i].options, 1e9);
+	struct rq_resource r[2] = { w->req.resources[0],
+		{ .type = (char[]){ "NVIDIA" }, .count = per_rpc[_i].gpus } };
+	struct decision *d;
+
+	w->req.resources = r;
+	w->req.nresources = 2;
+	w->req.host.p_ncpus = per_rpc[_i].cpus;
+	world_plain(w,
+	    "1/1 2/2 3/3 4/4 5/5 6/6 7/7 8/8 9/9 10/10 11/11 12/12 13/13 14/14 15/15 "
+	    "16/16 17/17 18/18 19/19 20/20");
+	d = world_decide(w);
+	ck_assert_uint_eq(d->nsends, per_rpc[_i].jobs);
+	ck_assert_uint_ge(decide_need(w->conf, &w->req, &w->snap),
+	    per_rpc[_i].jobs == 20 ? 256 : 4 * per_rpc[_i].jobs);
+	world_free(w);
+}
+END_TEST
+
+START_TEST(daily_quota_counts_this_reply)
+{
+	struct world *w = world_new(
+	    "<daily_result_quota>2</daily_result_quota>", 9 * HOUR);
+	struct decision *d;
+
+	world_plain(w, "1/1 2/2 3/3 4/4");
+	d = world_decide(w);
+	ck_assert_uint_eq(d->nsends, 2);
+	ck_assert_uint_eq(d->counts[WHY_DAILY_QUOTA], 2);
+	world_free(w);
+}
+END_TEST
+
+START_TEST(in_progress_counts_this_reply)
+{
+	struct world *w = world_new(
+	    "<max_wus_in_progress>3</max_wus_in_progress>", 9 * HOUR);
+
+	world_others(w, "a");
+	world_plain(w, "1/1 2/2 3/3 4/4");
+	ck_assert_uint_eq(world_decide(w)->nsends, 2);
+	world_free(w);
+}
+END_TEST
+
+/* Each job sent delays the next one (server.md 2.5, 7). */
+START_TEST(queue_grows_with_each_job)
+{
+	struct world *w = world_new("", 9 * HOUR);
+
+	world_plain(w, "1/1 2/2 3/3 4/4");
+	for (size_t i = 0; i < 4; i++)
+		w->snap.plain[i].delay_bound = 3 * HOUR;
+	ck_assert_uint_eq(world_decide(w)->nsends, 3);
+	world_free(w);
+}
+END_TEST
+
+static const struct {
+	const char *name;
+	int32_t quota, before;
+	enum quota_event event;
+	int32_t after;
+} quotas[] = {
+#define QUOTA(name, quota, before, event, after)                                       \
+	{ #name, quota, before, QUOTA_##event, after },
+#include "test/unit/rules_quota.def"
+#undef QUOTA
+};
+
+START_TEST(quota_moves)
+{
+	struct conf cf = { .daily_result_quota = quotas[_i].quota };
+	int32_t n = quota_after(&cf, quotas[_i].before, quotas[_i].event);
+
+	ck_assert_msg(n == quotas[_i].after, "%s: %d", quotas[_i].name, n);
+}
+END_TEST
+
+START_TEST(quota_days_differ_by_host)
+{
+	int64_t t = 1000 * 86400;
+	int changes = 0;
+
+	for (int64_t host = 1; host <= 1000; host++) {
+		ck_assert(!quota_new_day(host, t, t));
+		ck_assert(quota_new_day(host, t, t + 86400));
+		changes += quota_new_day(host, t, t + 43200);
+	}
+	ck_assert_int_gt(changes, 400);
+	ck_assert_int_lt(changes, 600);
+}
+END_TEST
+
+START_TEST(interval_sets_the_delay)
+{
+	struct world *w = world_new(
+	    "<min_sendwork_interval>60</min_sendwork_interval>", HOUR);
+	struct decision *d;
+
+	world_plain(w, "1/1");
+	d = world_decide(w);
+	ck_assert_uint_eq(d->nsends, 1);
+	ck_assert_double_ge(d->request_delay, 61);
+	w->snap.last_rpc_time = WORLD_NOW - 5;
+	d = world_decide(w);
+	ck_assert_uint_eq(d->nsends, 0);
+	/* clients do not count such a reply against the project (wire.md 2.1) */
+	ck_assert_str_eq(d->messages[0].text, "No tasks sent: the last request was too "
+					      "recent: 5 s ago, not 60");
+	world_free(w);
+}
+END_TEST
+
+UNIT_MAIN("rules_limits", {
+	ADD_LOOP(class_of_host, N(classes));
+	ADD(what_a_job_binds);
+	ADD_LOOP(jobs_per_request, N(per_rpc));
+	ADD(daily_quota_counts_this_reply);
+	ADD(in_progress_counts_this_reply);
+	ADD(queue_grows_with_each_job);
+	ADD_LOOP(quota_moves, N(quotas));
+	ADD(quota_days_differ_by_host);
+	ADD(interval_sets_the_delay);
+})
