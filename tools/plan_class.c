@@ -11,6 +11,7 @@
 #include "proto/request.h"
 #include "rules/sched/estimate.h"
 #include "rules/sched/plan_class.h"
+#include "tools/catalog.h"
 #include "tools/human.h"
 #include "tools/json.h"
 #include "tools/table.h"
@@ -130,7 +131,8 @@ load_host(struct ctx *x, int64_t id, struct snapshot *s)
 {
 	struct host *host;
 	struct user *user;
-	enum err e = ctx_db(x);
+	struct catalog *cat;
+	enum err e = tools_catalog(x, &cat);
 
 	if (e == OK)
 		e = host_by_id(x->db, x->a, id, &host, x->f);
@@ -140,6 +142,7 @@ load_host(struct ctx *x, int64_t id, struct snapshot *s)
 		e = user_by_id(x->db, x->a, host->userid, &user, x->f);
 	if (e != OK)
 		return e;
+	s->cat = cat;
 	s->host = *host;
 	s->user = *user;
 	s->project_prefs = prefs_project(x->a, user->project_prefs, host->venue);
@@ -225,7 +228,8 @@ static enum err
 test_run(struct ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct test_opts *o = opts;
-	struct snapshot snap = { 0 };
+	const struct catalog none = { 0 };
+	struct snapshot snap = { .cat = &none };
 	struct spec s = { 0 };
 	struct plan_class_host h;
 	struct machine m;
