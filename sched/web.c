@@ -117,13 +117,19 @@ method_is_known(struct visit *v)
 	return false;
 }
 
+static void
+unavailable(struct visit *v, const char *title, const char *text)
+{
+	v->rp->status = "503 Service Unavailable";
+	page_message(&v->rp->body, v->w->p.conf, title, text);
+}
+
 static bool
 stopped_page(struct visit *v)
 {
 	if (!web_stopped(v))
 		return false;
-	v->rp->status = "503 Service Unavailable";
-	page_message(&v->rp->body, v->w->p.conf, "Down for maintenance",
+	unavailable(v, "Down for maintenance",
 	    "This project is temporarily down for maintenance. Please try again "
 	    "later.");
 	return true;
@@ -216,7 +222,7 @@ show_user(struct visit *v)
 	struct web_rpc x;
 	struct user_info *u;
 	struct fail f = { 0 };
-	enum err e;
+	enum err e = E_DB;
 
 	if (wants_xml(v)) {
 		serve_rpc(v, rpc_show_user);
@@ -224,20 +230,19 @@ show_user(struct visit *v)
 	}
 	if (stopped_page(v))
 		return;
-	if (!connected(v)) {
-		page_message(&v->rp->body, v->w->p.conf, "Not available",
-		    "The database is not available. Please try again later.");
-		return;
-	}
-	x = rpc_of(v);
-	e = web_public_account(&x, &u, &f);
-	if (e == OK) {
-		page_user(&v->rp->body, v->w->p.conf, u);
-	} else {
-		if (e != E_NOTFOUND)
+	if (connected(v)) {
+		x = rpc_of(v);
+		e = web_public_account(&x, &u, &f);
+		if (e != OK && e != E_NOTFOUND)
 			log_fail("page of an account", &f);
-		not_found(v);
 	}
+	if (e == OK)
+		page_user(&v->rp->body, v->w->p.conf, u);
+	else if (e == E_NOTFOUND)
+		not_found(v);
+	else
+		unavailable(v, "Not available",
+		    "The database is not available. Please try again later.");
 }
 
 /* The Manager opens it in a browser when an account was made. */
