@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* strtoll() and strtod() with their traps closed. */
+/* Bytes and white space of texts; strtoll() and strtod() with their traps closed. */
 #include "lib/text.h"
 
 #include <errno.h>
@@ -18,6 +18,18 @@ text_alnum(char c)
 {
 	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
 	       (c >= 'a' && c <= 'z');
+}
+
+char *
+text_trim(char *s)
+{
+	size_t n;
+
+	while (text_white(*s))
+		s++;
+	for (n = strlen(s); n > 0 && text_white(s[n - 1]);)
+		s[--n] = '\0';
+	return s;
 }
 
 size_t

@@ -10,6 +10,8 @@
 bool text_white(char); /* blank, tab, LF, VT, FF or CR */
 bool text_alnum(char); /* ASCII letter or digit */
 
+char *text_trim(char *); /* in place: without white space around it */
+
 /* Bytes of the UTF-8 character at s, 1 to 4, a NUL being one; 0 if it is none. */
 size_t text_utf8(const char *);
 

@@ -31,18 +31,12 @@ static char *
 own_text(struct arena *a, const xmlNode *n)
 {
 	struct buf b = buf_new(a);
-	char *s;
 
 	for (const xmlNode *t = n->children; t != NULL; t = t->next)
 		if ((t->type == XML_TEXT_NODE || t->type == XML_CDATA_SECTION_NODE) &&
 		    t->content != NULL)
 			buf_puts(&b, (const char *)t->content);
-	s = b.n == 0 ? arena_strdup(a, "") : b.p;
-	while (b.n > 0 && text_white(s[b.n - 1]))
-		s[--b.n] = '\0';
-	while (text_white(*s))
-		s++;
-	return s;
+	return text_trim(b.n == 0 ? arena_strdup(a, "") : b.p);
 }
 
 static struct xml_node *

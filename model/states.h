@@ -46,6 +46,8 @@ enum {
 	EXIT_ABORTED_BY_PROJECT = 202,
 	EXIT_ABORTED_BY_USER = 203
 };
+/* host.max_results_day of one that gets no work */
+enum { HOST_BANNED = -1 };
 /* Next transition of a workunit that needs none: the largest value of BOINC's int
  * column. */
 enum { TRANSITION_NEVER = 2147483647 };

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <string.h>
 #include "lib/text.h"
+#include "proto/coproc.h"
 #include "proto/normalise.h"
 #include "proto/xml_table.h"
 #include "lib/banned.h"
@@ -129,11 +130,11 @@ take_no_rsc(struct arena *a, const struct normal *nm, struct in_project *in)
 		const char *type;
 		bool no;
 	} flags[] = {
-		{ "CPU", in->no_cpu },
-		{ "NVIDIA", in->no_cuda || in->no_gpus },
-		{ "ATI", in->no_ati || in->no_gpus },
-		{ "intel_gpu", in->no_intel_gpu || in->no_gpus },
-		{ "apple_gpu", in->no_apple_gpu || in->no_gpus },
+		{ resource_names[RESOURCE_CPU], in->no_cpu },
+		{ resource_names[RESOURCE_NVIDIA], in->no_cuda || in->no_gpus },
+		{ resource_names[RESOURCE_AMD], in->no_ati || in->no_gpus },
+		{ resource_names[RESOURCE_INTEL], in->no_intel_gpu || in->no_gpus },
+		{ resource_names[RESOURCE_APPLE], in->no_apple_gpu || in->no_gpus },
 	};
 	struct project_prefs *p = &in->p;
 
@@ -146,9 +147,7 @@ take_no_rsc(struct arena *a, const struct normal *nm, struct in_project *in)
 
 		if (name == NULL || name[0] == '\0')
 			continue;
-		if (strcmp(name, "CUDA") == 0)
-			name = arena_strdup(a, "NVIDIA");
-		p->no_rsc[p->nno_rsc++] = name;
+		p->no_rsc[p->nno_rsc++] = arena_strdup(a, coproc_type(name));
 	}
 }
 

@@ -2,20 +2,8 @@
 /* Escaping and cutting; UTF-8 is a guess that costs nothing when it is wrong. */
 #include "proto/reply_text.h"
 
+#include "lib/text.h"
 #include "lib/banned.h"
-
-/* Bytes of the UTF-8 character at s; 1 for what is none. */
-static size_t
-char_len(const char *s)
-{
-	unsigned char c = (unsigned char)*s;
-	size_t n = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc2 ? 2 : 1;
-
-	for (size_t i = 1; i < n; i++)
-		if (((unsigned char)s[i] & 0xc0) != 0x80)
-			return 1;
-	return n;
-}
 
 void
 reply_text(struct buf *b, const char *text, size_t max)
@@ -29,7 +17,8 @@ reply_text(struct buf *b, const char *text, size_t max)
 		return;
 	}
 	for (; *text != '\0'; text += n, max -= one.n) {
-		n = char_len(text);
+		n = text_utf8(text);
+		n = n == 0 ? 1 : n;
 		one.n = 0;
 		if ((unsigned char)*text >= 128)
 			buf_put(&one, text, n);

@@ -13,22 +13,11 @@
 #include "lib/clock.h"
 #include "lib/fs.h"
 #include "lib/log.h"
+#include "lib/text.h"
 #include "proto/plan_class.h"
 #include "lib/banned.h"
 
 enum { CATALOG_AGE_S = 60, KEY_MAX = 16 << 10, OLD_KEYS_MAX = 100 };
-
-static char *
-trim(char *s)
-{
-	static const char blank[] = " \t\r\n";
-	size_t n;
-
-	s += strspn(s, blank);
-	for (n = strlen(s); n > 0 && strchr(blank, s[n - 1]) != NULL;)
-		s[--n] = '\0';
-	return s;
-}
 
 /* A key file's text without blanks around it; NULL if it cannot be read. */
 static char *
@@ -40,7 +29,7 @@ key_text(struct arena *a, const struct conf *cf, const char *name)
 
 	if (fs_read(a, path, KEY_MAX, &text, NULL, &f) != OK)
 		return NULL;
-	return trim(text);
+	return text_trim(text);
 }
 
 /*

@@ -8,6 +8,7 @@
 
 #include <string.h>
 #include "lib/fs.h"
+#include "model/states.h"
 #include "proto/reply.h"
 #include "lib/banned.h"
 
@@ -156,7 +157,7 @@ refuse_host(struct arena *a, const struct conf *cf, const struct request *rq,
 {
 	if (user->banned)
 		return REFUSE_USER_BANNED;
-	if (host != NULL && host->max_results_day == -1)
+	if (host != NULL && host->max_results_day == HOST_BANNED)
 		return REFUSE_HOST_BANNED;
 	if (cf->ended)
 		return REFUSE_ENDED;

@@ -45,15 +45,14 @@ read_notice(struct web_rpc *x, const char *dir, struct notice *v)
 {
 	struct fail f = { 0 };
 	char *text;
-	size_t line, n;
+	size_t line;
 
 	if (fs_read(x->a, arena_printf(x->a, "%s/%s", dir, v->name), TEXT_BYTES, &text,
-		&n, &f) != OK) {
+		NULL, &f) != OK) {
 		log_fail("notice", &f);
 		return false;
 	}
-	while (n > 0 && text_white(text[n - 1]))
-		text[--n] = '\0';
+	text = text_trim(text);
 	line = strcspn(text, "\r\n");
 	v->title = arena_memdup(x->a, text, line);
 	v->text = text + line + strspn(text + line, "\r\n");

@@ -7,10 +7,9 @@
 #include <string.h>
 #include "db/entity.h"
 #include "lib/text.h"
+#include "model/states.h"
 #include "tools/cmd.h"
 #include "lib/banned.h"
-
-enum { HOST_BANNED = -1 }; /* in host.max_results_day */
 
 static enum err
 set_host(struct ctx *x, const char *arg, bool ban)

@@ -70,6 +70,8 @@ struct ctx {
  */
 enum err ctx_conf(struct ctx *);
 enum err ctx_db(struct ctx *); /* ctx_conf() and a connection */
+/* The same for those to whom other versions of the schema are the reason to be here. */
+enum err ctx_db_any_schema(struct ctx *);
 void ctx_close(struct ctx *);
 /* "created   database stars        0.2 s": one thing done, with the time since the last
  * one. */

@@ -60,18 +60,31 @@ ctx_conf(struct ctx *x)
 	return e == OK ? go_on_as_owner(x, dir) : e;
 }
 
-enum err
-ctx_db(struct ctx *x)
+static enum err
+open_for(struct ctx *x, enum db_use use)
 {
 	enum err e = ctx_conf(x);
 
-	if (e != OK || x->db != NULL)
-		return e;
-	e = db_open(x->cf, DB_WORK, &x->db, x->f);
+	if (e == OK && x->db == NULL)
+		e = db_open(x->cf, use, &x->db, x->f);
+	return e;
+}
+
+enum err
+ctx_db(struct ctx *x)
+{
+	enum err e = open_for(x, DB_WORK);
+
 	if (e == E_DB && x->cf->private_servers)
 		return FAIL(x->f, E_DB,
 		    "%.300s; is the project running?  (locus start)", x->f->detail);
 	return e;
+}
+
+enum err
+ctx_db_any_schema(struct ctx *x)
+{
+	return open_for(x, DB_ANY_SCHEMA);
 }
 
 void

@@ -5,6 +5,7 @@
 #include "db/entity.h"
 #include "lib/clock.h"
 #include "lib/text.h"
+#include "model/states.h"
 #include "tools/cmd.h"
 #include "tools/human.h"
 #include "tools/json.h"
@@ -65,9 +66,9 @@ print_head(struct ctx *x, const struct show *s, int64_t now)
 	else
 		printf(
 		    "account       %lld, which does not exist\n", (long long)h->userid);
-	if (h->max_results_day == -1 || (s->user != NULL && s->user->banned))
+	if (h->max_results_day == HOST_BANNED || (s->user != NULL && s->user->banned))
 		printf("banned        %s\n",
-		    h->max_results_day == -1 ? "yes" : "its account is");
+		    h->max_results_day == HOST_BANNED ? "yes" : "its account is");
 	if (h->rpc_time > 0)
 		printf("last contact  %s ago, request %lld\n",
 		    human_span(x->a, now - h->rpc_time), (long long)h->rpc_seqno);

@@ -12,6 +12,7 @@
 #include "lib/clock.h"
 #include "lib/crypt.h"
 #include "lib/fs.h"
+#include "lib/text.h"
 #include "proto/blob.h"
 #include "tools/catalog.h"
 #include "lib/banned.h"
@@ -55,17 +56,6 @@ static enum err
 write_text(struct ctx *x, const char *name, const char *text, unsigned mode)
 {
 	return fs_write(key_path(x, name), text, strlen(text), mode, x->f);
-}
-
-/* The text without white space at its end. */
-static char *
-stripped(struct arena *a, const char *text)
-{
-	size_t n = strlen(text);
-
-	while (n > 0 && strchr(" \t\r\n", text[n - 1]) != NULL)
-		n--;
-	return arena_memdup(a, text, n);
 }
 
 /* Today's pair; that both belong together is tried out. */
@@ -171,7 +161,7 @@ static enum err
 sign_by_old(struct rotation *r, int i)
 {
 	struct ctx *x = r->x;
-	char *text = stripped(x->a, r->public);
+	char *text = text_trim(arena_strdup(x->a, r->public)); /* as it is sent */
 	const char *plain = arena_printf(x->a, "signature_%d", i),
 		   *strip = arena_printf(x->a, "signature_stripped_%d", i);
 	char *private = NULL;

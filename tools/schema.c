@@ -6,22 +6,11 @@
 #include "tools/cmd.h"
 #include "lib/banned.h"
 
-/* Other versions are the reason to be here. */
-static enum err
-open_any(struct ctx *x)
-{
-	enum err e = ctx_conf(x);
-
-	if (e == OK && x->db == NULL)
-		e = db_open(x->cf, DB_ANY_SCHEMA, &x->db, x->f);
-	return e;
-}
-
 static enum err
 status_run(struct ctx *x, const void *opts, char **args, size_t n)
 {
 	int64_t version = 0;
-	enum err e = open_any(x);
+	enum err e = ctx_db_any_schema(x);
 
 	(void)opts, (void)args, (void)n;
 	if (e == OK)

@@ -6,23 +6,12 @@
 #include "tools/cmd.h"
 #include "lib/banned.h"
 
-/* Other versions are the reason to be here. */
-static enum err
-open_any(struct ctx *x)
-{
-	enum err e = ctx_conf(x);
-
-	if (e == OK && x->db == NULL)
-		e = db_open(x->cf, DB_ANY_SCHEMA, &x->db, x->f);
-	return e;
-}
-
 static enum err
 check_run(struct ctx *x, const void *opts, char **args, size_t n)
 {
 	struct schema_remark *r;
 	size_t nr, errors = 0;
-	enum err e = open_any(x);
+	enum err e = ctx_db_any_schema(x);
 
 	(void)opts, (void)args, (void)n;
 	if (e == OK)
@@ -68,7 +57,7 @@ static enum err
 upgrade_run(struct ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct upgrade_opts *o = opts;
-	enum err e = open_any(x);
+	enum err e = ctx_db_any_schema(x);
 
 	(void)args, (void)n;
 	if (e == OK)

@@ -469,6 +469,16 @@ static const struct {
 	{ "abc", false, 0 },
 };
 
+START_TEST(text_is_trimmed_at_both_ends)
+{
+	char s[] = " \t\r\n a b \v\f\n", blank[] = " \n ", none[] = "";
+
+	ck_assert_str_eq(text_trim(s), "a b");
+	ck_assert_str_eq(text_trim(blank), "");
+	ck_assert_str_eq(text_trim(none), "");
+}
+END_TEST
+
 START_TEST(text_doubles)
 {
 	double v = -77;
@@ -498,5 +508,6 @@ UNIT_MAIN("lib", {
 	ADD(log_follows_rotation);
 	ADD(log_counts_what_it_cannot_write);
 	ADD_LOOP(text_integers, N(integers));
+	ADD(text_is_trimmed_at_both_ends);
 	ADD_LOOP(text_doubles, N(doubles));
 })
