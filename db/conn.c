@@ -13,7 +13,7 @@
 
 enum { CONNECT_S = 5, ERR_ENGINE = 1030 };
 
-static const unsigned answer_s[] = { [DB_WORK] = 60, [DB_REPLY] = 12 };
+static const unsigned answer_s[] = { [DB_WORK] = 60, [DB_REPLY] = 12, [DB_LOOK] = 12 };
 
 /*
  * Numbers of the server (1000..) and of the client library (2000..) that mean more than
@@ -139,6 +139,12 @@ session_set(struct db *db, struct fail *f)
 
 	for (size_t i = 0; i < N(set); i++) {
 		const struct stmt_info *st = &stmt_infos[set[i]];
+		enum err e = conn_text(db, st->sql, st->name, f);
+		if (e != OK)
+			return e;
+	}
+	if (db->use == DB_LOOK) {
+		const struct stmt_info *st = &stmt_infos[SQL_SESSION_READ_ONLY];
 		enum err e = conn_text(db, st->sql, st->name, f);
 		if (e != OK)
 			return e;

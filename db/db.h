@@ -52,6 +52,7 @@ struct db;
 enum db_use {
 	DB_WORK,       /* daemons and tools: an answer takes at most 60 s */
 	DB_REPLY,      /* a client waits for our reply: at most 12 s */
+	DB_LOOK,       /* the same as DB_REPLY, and the server refuses every write */
 	DB_ANY_SCHEMA, /* no check of the schema's version, no limit on time */
 };
 

@@ -217,6 +217,8 @@ rpc_authenticate(struct rpc *x)
 	x->host = NULL;
 	x->host_id_changed = x->detach = false;
 	x->nnotes = 0;
+	if (x->as_host != 0)
+		x->req->hostid = x->as_host;
 	if (x->req->hostid != 0)
 		e = host_of_request(x, &h, &forwarded);
 	if (e != OK)
@@ -229,9 +231,12 @@ rpc_authenticate(struct rpc *x)
 	e = user_by_id(x->db, x->a, h->userid, &u, &x->fail);
 	if (e != OK && e != E_NOTFOUND)
 		return e;
-	if (e == E_NOTFOUND || !key_fits(x, u))
+	if (e == E_NOTFOUND || (!key_fits(x, u) && x->as_host == 0))
 		return authenticate_stranger(x);
 	x->user = u;
+	/* A request of the past is replayed: it is no copy of the host. */
+	if (x->dry && x->req->rpc_seqno < h->rpc_seqno)
+		x->req->rpc_seqno = h->rpc_seqno;
 	switch (host_identify(h, x->req, u->id, forwarded)) {
 	case HOST_SAME:
 		x->host = h;

@@ -527,6 +527,10 @@ rpc_commit(struct rpc *x)
 
 	random_bytes(&w.token, sizeof(w.token));
 	w.token &= INT64_MAX;
+	if (x->dry) {
+		x->trickles_stored = x->req->ntrickles > 0;
+		return OK;
+	}
 	if (x->no_sends)
 		x->dec->nsends = 0;
 	collect_touches(x, &w);

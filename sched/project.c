@@ -17,7 +17,12 @@
 #include "proto/plan_class.h"
 #include "lib/banned.h"
 
-enum { CATALOG_AGE_S = 60, KEY_MAX = 16 << 10, OLD_KEYS_MAX = 100 };
+enum {
+	CATALOG_AGE_S = 60,
+	KEY_MAX = 16 << 10,
+	OLD_KEYS_MAX = 100,
+	CONFIG_MAX = 16 << 20
+};
 
 /* A key file's text without blanks around it; NULL if it cannot be read. */
 static char *
@@ -152,6 +157,19 @@ read_keys(struct project *p)
 		    p->conf->key_dir);
 }
 
+/* Its relative paths are the project's all the same. */
+static enum err
+load_other(struct project *p, const char *path, struct conf **read, struct fail *f)
+{
+	char *text;
+	size_t n;
+	enum err e = fs_read(&p->conf_arena, p->config, CONFIG_MAX, &text, &n, f);
+
+	return e == OK ?
+	           conf_parse(&p->conf_arena, path, text, n, read, NULL, NULL, f) :
+	           e;
+}
+
 static enum err
 read_config(struct project *p, struct fail *f)
 {
@@ -166,7 +184,10 @@ read_config(struct project *p, struct fail *f)
 		return OK;
 	disconnect(p);
 	arena_reset(&p->conf_arena);
-	e = conf_load(&p->conf_arena, path, &read, NULL, NULL, f);
+	if (p->config == NULL)
+		e = conf_load(&p->conf_arena, path, &read, NULL, NULL, f);
+	else
+		e = load_other(p, path, &read, f);
 	if (e != OK) {
 		use_defaults(p);
 		return e == E_NOTFOUND ?
@@ -238,8 +259,9 @@ load_catalog(struct project *p, int64_t now, struct fail *f)
 enum err
 project_connect(struct project *p, int64_t now, struct fail *f)
 {
-	enum err e = p->db == NULL ? db_open(p->conf, DB_REPLY, &p->db, f) :
-	                             db_ready(p->db, f);
+	enum err e = p->db == NULL ?
+	                 db_open(p->conf, p->look ? DB_LOOK : DB_REPLY, &p->db, f) :
+	                 db_ready(p->db, f);
 
 	if (e == OK)
 		e = load_catalog(p, now, f);

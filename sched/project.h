@@ -24,6 +24,8 @@ struct admin_text { /* a file of proto/project_text.h as it was read last */
 
 struct project {
 	const char *program; /* for the log */
+	const char *config;  /* this file's text instead of config.xml's; NULL = no */
+	bool look;           /* the database is only read */
 	char *dir;
 	bool log_to_file;
 	struct arena home, conf_arena, cat_arena, key_arena, class_arena;

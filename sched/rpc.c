@@ -95,6 +95,10 @@ rpc_decide(struct rpc *x)
 		x->again = true;
 		return rpc_more(x);
 	}
+	if (x->dec->nwant > 0 && x->snap->wait_possible && x->dry) {
+		x->waited = x->reload = true; /* as if the wait had brought nothing */
+		return OK;
+	}
 	if (x->dec->nwant > 0 && x->snap->wait_possible) {
 		enum err e = rpc_wait(x);
 

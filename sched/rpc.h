@@ -48,8 +48,10 @@ struct rpc {
 	const char *peer;              /* address of the client, "" = not known */
 	const char *in;                /* request body */
 	size_t in_n;
-	int64_t now;   /* s UTC, read once */
-	uint64_t seed; /* of every draw of this RPC; logged */
+	int64_t now;     /* s UTC, read once */
+	uint64_t seed;   /* of every draw of this RPC; logged */
+	bool dry;        /* what would be answered: no commit, no trigger, no wait */
+	int64_t as_host; /* dry: on behalf of this host, whoever asks; 0 = no */
 
 	/* set by the steps */
 	struct request *req;

@@ -11,8 +11,10 @@
 #include "config.h"
 #include "lib/clock.h"
 #include "lib/crypt.h"
+#include "lib/fs.h"
 #include "lib/log.h"
 #include "lib/proc.h"
+#include "proto/record.h"
 #include "sched/copies.h"
 #include "sched/fcgi.h"
 #include "sched/project.h"
@@ -24,6 +26,9 @@ struct options {
 	bool once;
 	int64_t now;   /* 0 = the clock's */
 	uint64_t seed; /* 0 = random */
+	bool dry;
+	int64_t host;                /* dry: 0 = the request's */
+	const char *config, *record; /* dry: files, NULL = none */
 };
 
 static struct fcgi_terms
@@ -79,7 +84,8 @@ serve(struct project *p, struct rpc *x)
 	x->keys = &p->keys;
 	x->texts = project_texts(p);
 	rpc_run(x);
-	rings_keep(&p->rings, x);
+	if (!x->dry)
+		rings_keep(&p->rings, x);
 }
 
 static uint64_t
@@ -138,13 +144,24 @@ read_stdin(struct arena *a, size_t max, char **p, size_t *n, struct fail *f)
 	return OK;
 }
 
+static enum err
+write_record(struct rpc *x, const char *path, struct fail *f)
+{
+	struct buf b = buf_new(x->a);
+
+	record_put(&b, rings_record(x));
+	return fs_write(path, b.p, b.n, 0600, f);
+}
+
 /* One request from standard input; its reply goes to standard output. */
 static int
 serve_once(struct project *p, const struct options *o)
 {
 	struct arena a = { 0 };
 	struct fail f = { 0 };
-	struct rpc x = { .a = &a, .peer = "", .now = o->now };
+	struct rpc x = {
+		.a = &a, .peer = "", .now = o->now, .dry = o->dry, .as_host = o->host
+	};
 	char *in = NULL;
 	enum err e;
 
@@ -161,7 +178,12 @@ serve_once(struct project *p, const struct options *o)
 	}
 	x.in = in;
 	serve(p, &x);
-	copies_keep(&p->copies, &x);
+	if (!x.dry)
+		copies_keep(&p->copies, &x);
+	if (o->record != NULL && write_record(&x, o->record, &f) != OK) {
+		fprintf(stderr, "scheduler: %s\n", f.detail);
+		return err_exit(f.code);
+	}
 	fwrite(x.out.p, 1, x.out.n, stdout);
 	arena_free(&a);
 	project_close(p);
@@ -175,6 +197,10 @@ static const char usage_text[] =
     "  -1, --once       serve one request from standard input, log to standard error\n"
     "  -t, --time NOW   pretend that it is NOW (seconds since 1970, UTC)\n"
     "  -s, --seed SEED  draw from this seed (the log shows it as rpc=)\n"
+    "  -n, --dry-run    with -1: write nothing, wait for nothing\n"
+    "  -H, --host ID    with -n: on behalf of this host, whatever key the request has\n"
+    "  -c, --config FILE  with -n: instead of config.xml\n"
+    "  -r, --record FILE  with -n: the decision record\n"
     "  -p, --project DIR\n"
     "  -h, --help\n"
     "  -V, --version\n";
@@ -183,6 +209,10 @@ static const struct option longopts[] = {
 	{ "once", no_argument, NULL, '1' },
 	{ "time", required_argument, NULL, 't' },
 	{ "seed", required_argument, NULL, 's' },
+	{ "dry-run", no_argument, NULL, 'n' },
+	{ "host", required_argument, NULL, 'H' },
+	{ "config", required_argument, NULL, 'c' },
+	{ "record", required_argument, NULL, 'r' },
 	{ "project", required_argument, NULL, 'p' },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, 'V' },
@@ -195,7 +225,8 @@ parse_options(int argc, char **argv, struct options *o)
 {
 	int c;
 
-	while ((c = getopt_long(argc, argv, "1t:s:p:hV", longopts, NULL)) != -1) {
+	while (
+	    (c = getopt_long(argc, argv, "1t:s:nH:c:r:p:hV", longopts, NULL)) != -1) {
 		switch (c) {
 		case '1':
 			o->once = true;
@@ -209,6 +240,18 @@ parse_options(int argc, char **argv, struct options *o)
 		case 'p':
 			o->project = optarg;
 			break;
+		case 'n':
+			o->dry = true;
+			break;
+		case 'H':
+			o->host = strtoll(optarg, NULL, 10);
+			break;
+		case 'c':
+			o->config = optarg;
+			break;
+		case 'r':
+			o->record = optarg;
+			break;
 		case 'h':
 			fputs(usage_text, stdout);
 			return 0;
@@ -220,7 +263,8 @@ parse_options(int argc, char **argv, struct options *o)
 			return 2;
 		}
 	}
-	if (optind < argc) {
+	if (optind < argc || (o->dry && !o->once) ||
+	    (!o->dry && (o->host != 0 || o->config != NULL || o->record != NULL))) {
 		fputs(usage_text, stderr);
 		return 2;
 	}
@@ -242,6 +286,8 @@ main(int argc, char **argv)
 		fprintf(stderr, "scheduler: %s\n", f.detail);
 		return err_exit(f.code);
 	}
+	p.config = o.config;
+	p.look = o.dry;
 	proc_signals();
 	if (o.once)
 		return serve_once(&p, &o);

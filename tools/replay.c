@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* locus replay: a request decided by the rules of today on the database of today. */
+#include "tools/replay.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "lib/clock.h"
+#include "lib/fs.h"
+#include "lib/proc.h"
+#include "lib/text.h"
+#include "proto/record.h"
+#include "proto/reply.h"
+#include "tools/json.h"
+#include "tools/program.h"
+#include "tools/records.h"
+#include "lib/banned.h"
+
+enum { REPLY_MOST = 256 << 20, RECORD_MOST = 1 << 20, RUN_S = 120, DIFFERENT = 1 };
+
+static enum err
+read_record(struct ctx *x, struct replay *r, const char *path)
+{
+	char *text;
+	enum err e = fs_read(x->a, path, RECORD_MOST, &text, NULL, x->f);
+
+	return e == OK ? record_read(x->a, text, &r->record, x->f) : e;
+}
+
+/* The scheduler's own words go to standard error, so that an error is told there. */
+static enum err
+run(struct ctx *x, struct replay *r, const char *program, const char *path)
+{
+	char *at = arena_printf(x->a, "%" PRId64, r->at);
+	char *seed = arena_printf(x->a, "%" PRId64, r->seed);
+	char *host = arena_printf(x->a, "%" PRId64, r->host);
+	const char *argv[] = { program, "-1", "-n", "-p", x->cf->project_dir, "-t", at,
+		"-s", seed, "-H", host, "-r", path, r->config == NULL ? NULL : "-c",
+		r->config, NULL };
+	int status;
+	enum err e;
+
+	e = proc_run(x->a,
+	    &(struct proc_run){ .argv = argv,
+		.in = r->request,
+		.in_n = r->request_n,
+		.out_max = REPLY_MOST,
+		.timeout_s = RUN_S },
+	    &status, &r->reply, &r->reply_n, x->f);
+	if (e == OK && status != 0)
+		e = FAIL(x->f, E_SYS, "%s ended with exit code %d", program, status);
+	return e == OK ? read_record(x, r, path) : e;
+}
+
+enum err
+replay_run(struct ctx *x, struct replay *r)
+{
+	const char *program = program_find(x->a, NULL, "scheduler");
+	char path[] = "/tmp/locus-replay-XXXXXX";
+	struct fail ignored;
+	int fd;
+	enum err e;
+
+	if (program == NULL)
+		return FAIL(x->f, E_CONFIG, "there is no scheduler program");
+	fd = mkstemp(path);
+	if (fd < 0)
+		return FAIL_ERRNO(x->f, "making %s", path);
+	close(fd);
+	e = run(x, r, program, path);
+	fs_unlink(path, &ignored);
+	return e;
+}
+
+struct replay_opts {
+	const char *host, *at, *config, *diff;
+	int64_t seed;
+	bool reply;
+};
+
+static const struct opt replay_options[] = {
+	{ "host", OPT_TEXT, offsetof(struct replay_opts, host), "ID",
+	    "On behalf of this host, whatever id and key the request has." },
+	{ "at", OPT_TEXT, offsetof(struct replay_opts, at), "TIME",
+	    "As if it were then: seconds since 1970, or 2026-11-20T23:40:57Z; without "
+	    "it, "
+	    "now." },
+	{ "config", OPT_TEXT, offsetof(struct replay_opts, config), "FILE",
+	    "With this file instead of config.xml." },
+	{ "seed", OPT_NUMBER, offsetof(struct replay_opts, seed), "N",
+	    "Draw from this seed, which explain shows; without it, from 1." },
+	{ "diff", OPT_TEXT, offsetof(struct replay_opts, diff), "REPLY.xml",
+	    "Say in words what is otherwise than in this reply; the exit code is 1 if "
+	    "anything is." },
+	{ "reply", OPT_FLAG, offsetof(struct replay_opts, reply), NULL,
+	    "Print the reply itself." },
+	{ 0 },
+};
+
+static enum err
+time_of(struct ctx *x, const char *s, int64_t *at)
+{
+	struct tm tm = { 0 };
+	const char *end;
+
+	if (s == NULL) {
+		*at = clock_now();
+		return OK;
+	}
+	if (text_i64(s, 1, INT64_MAX, at))
+		return OK;
+	end = strptime(s, "%Y-%m-%dT%H:%M:%SZ", &tm);
+	if (end == NULL || *end != '\0')
+		return ctx_usage(
+		    x, "--at %.60s: it must be like 2026-11-20T23:40:57Z", s);
+	*at = timegm(&tm);
+	return OK;
+}
+
+static void
+print_differences(struct ctx *x, struct buf *b, size_t n)
+{
+	json_t *list;
+
+	if (!x->json) {
+		fputs(n == 0 ? "no difference\n" : b->p, stdout);
+		return;
+	}
+	list = json_array();
+	for (char *p = b->p; n > 0 && *p != '\0';) {
+		size_t len = strcspn(p, "\n");
+
+		json_array_append_new(list, json_text(arena_memdup(x->a, p, len)));
+		p += len + (p[len] == '\n');
+	}
+	json_show(list);
+}
+
+static enum err
+compare(struct ctx *x, const struct replay *r, const char *path)
+{
+	struct buf b = buf_new(x->a);
+	struct reply *old, *new;
+	char *text;
+	size_t text_n, n;
+	enum err e = fs_read(x->a, path, REPLY_MOST, &text, &text_n, x->f);
+
+	if (e == OK)
+		e = reply_parse(x->a, text, text_n, &old, x->f);
+	if (e == OK)
+		e = reply_parse(x->a, r->reply, r->reply_n, &new, x->f);
+	if (e != OK)
+		return e;
+	n = reply_differences(x->a, old, new, &b);
+	if (n == 0 && (text_n != r->reply_n || memcmp(text, r->reply, text_n) != 0)) {
+		buf_puts(&b, "the bytes differ, the meaning of what is compared does "
+			     "not\n");
+		n = 1;
+	}
+	print_differences(x, &b, n);
+	x->status = n == 0 ? 0 : DIFFERENT;
+	return OK;
+}
+
+static enum err
+replay_cmd(struct ctx *x, const void *opts, char **args, size_t nargs)
+{
+	const struct replay_opts *o = opts;
+	struct replay r = { .config = o->config, .seed = o->seed == 0 ? 1 : o->seed };
+	char *text;
+	enum err e;
+
+	(void)nargs;
+	if (o->host != NULL && !text_i64(o->host, 1, INT64_MAX, &r.host))
+		return ctx_usage(x, "\"%.60s\" is not the id of a host", o->host);
+	e = time_of(x, o->at, &r.at);
+	if (e == OK)
+		e = ctx_conf(x);
+	if (e == OK)
+		e = fs_read(x->a, args[0], (size_t)x->cf->max_request_bytes, &text,
+		    &r.request_n, x->f);
+	r.request = text;
+	if (e == OK)
+		e = replay_run(x, &r);
+	if (e != OK)
+		return e;
+	if (o->diff != NULL)
+		return compare(x, &r, o->diff);
+	if (o->reply)
+		fwrite(r.reply, 1, r.reply_n, stdout);
+	else if (x->json)
+		json_show(record_json(r.record));
+	else
+		record_print(x, r.record, r.record->d.at);
+	return OK;
+}
+
+const struct cmd cmd_replay = { .name = "replay",
+	.args = "REQUEST.xml",
+	.min_args = 1,
+	.max_args = 1,
+	.purpose = "what a request would be answered now",
+	.about =
+	    "Decides the request by the rules, configuration and rows of the project, "
+	    "and "
+	    "tells why, like explain host; debug_req_reply_dir keeps requests and "
+	    "replies. Nothing is written: the database refuses it, no work is asked of "
+	    "generators and nothing is waited for. As long as the rows are the same "
+	    "and "
+	    "--at is given, it says the same every time. A new host has the id 0.",
+	.opts = replay_options,
+	.opts_size = sizeof(struct replay_opts),
+	.run = replay_cmd };

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the scheduler would answer: its own program is run, which then only reads. */
+#ifndef TOOLS_REPLAY_H
+#define TOOLS_REPLAY_H
+
+#include "lib/buf.h"
+#include "model/record.h"
+#include "model/reply.h"
+#include "tools/cmd.h"
+
+struct replay {
+	/* set by the caller */
+	const char *request; /* its text */
+	size_t request_n;
+	int64_t host, at, seed; /* host 0: the request's; at in s UTC */
+	const char *config;     /* NULL: the project's */
+	/* set by replay_run */
+	char *reply;
+	size_t reply_n;
+	struct record *record;
+};
+enum err replay_run(struct ctx *, struct replay *);
+
+/* In words, a line each, what the second reply has otherwise than the first; returns
+ * how many lines that are. */
+size_t reply_differences(
+    struct arena *, const struct reply *, const struct reply *, struct buf *);
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Two replies compared by what they mean for the client. */
+#include <string.h>
+#include "tools/replay.h"
+#include "lib/banned.h"
+
+struct diff {
+	struct buf *b;
+	size_t n;
+};
+
+static void
+only(struct diff *d, const char *what, const char *name, bool first)
+{
+	buf_printf(d->b, "%s %s: only in the %s reply\n", what, name,
+	    first ? "first" : "second");
+	d->n++;
+}
+
+static size_t
+times(char *const *v, size_t n, const char *name)
+{
+	size_t times = 0;
+
+	for (size_t i = 0; i < n; i++)
+		times += strcmp(v[i], name) == 0;
+	return times;
+}
+
+static void
+names(struct diff *d, const char *what, char *const *a, size_t na, char *const *b,
+    size_t nb)
+{
+	for (size_t i = 0; i < na; i++)
+		if (times(b, nb, a[i]) < times(a, na, a[i]))
+			only(d, what, a[i], true);
+	for (size_t i = 0; i < nb; i++)
+		if (times(a, na, b[i]) < times(b, nb, b[i]))
+			only(d, what, b[i], false);
+}
+
+static void
+number(struct diff *d, const char *what, double a, double b)
+{
+	if (a == b)
+		return;
+	buf_printf(
+	    d->b, "%s: %.15g in the first reply, %.15g in the second\n", what, a, b);
+	d->n++;
+}
+
+static void
+text(struct diff *d, const char *what, const char *a, const char *b)
+{
+	if (a == b || (a != NULL && b != NULL && strcmp(a, b) == 0))
+		return;
+	if (a == NULL || b == NULL)
+		buf_printf(d->b, "%s: only in the %s reply\n", what,
+		    a != NULL ? "first" : "second");
+	else
+		buf_printf(d->b,
+		    "%s: \"%.200s\" in the first reply, \"%.200s\" in "
+		    "the second\n",
+		    what, a, b);
+	d->n++;
+}
+
+static const struct rp_result *
+task(const struct reply *r, const char *name)
+{
+	for (size_t i = 0; i < r->nresults; i++)
+		if (strcmp(r->results[i].name, name) == 0)
+			return &r->results[i];
+	return NULL;
+}
+
+static void
+tasks(struct arena *a, struct diff *d, const struct reply *x, const struct reply *y)
+{
+	for (size_t i = 0; i < x->nresults; i++) {
+		const struct rp_result *p = &x->results[i], *q = task(y, p->name);
+		const char *of = arena_printf(a, "of task %s", p->name);
+
+		if (q == NULL) {
+			only(d, "task", p->name, true);
+			continue;
+		}
+		number(d, arena_printf(a, "version %s", of), p->version_num,
+		    q->version_num);
+		number(d, arena_printf(a, "deadline %s", of), p->report_deadline,
+		    q->report_deadline);
+		text(d, arena_printf(a, "plan class %s", of), p->plan_class,
+		    q->plan_class);
+		text(d, arena_printf(a, "platform %s", of), p->platform, q->platform);
+	}
+	for (size_t i = 0; i < y->nresults; i++)
+		if (task(x, y->results[i].name) == NULL)
+			only(d, "task", y->results[i].name, false);
+}
+
+static char **
+messages(struct arena *a, const struct reply *r)
+{
+	char **v = NEWN(a, char *, r->nmessages + 1);
+
+	for (size_t i = 0; i < r->nmessages; i++)
+		v[i] = arena_printf(
+		    a, "(%s) \"%s\"", r->messages[i].priority, r->messages[i].text);
+	return v;
+}
+
+static char **
+versions(struct arena *a, const struct reply *r)
+{
+	char **v = NEWN(a, char *, r->napp_versions + 1);
+
+	for (size_t i = 0; i < r->napp_versions; i++) {
+		const struct rp_app_version *p = &r->app_versions[i];
+
+		v[i] = arena_printf(a, "%s %d %s %s at %.6g FLOPS", p->app_name,
+		    p->version_num, p->platform, p->plan_class, p->flops);
+	}
+	return v;
+}
+
+size_t
+reply_differences(
+    struct arena *a, const struct reply *x, const struct reply *y, struct buf *b)
+{
+	struct diff d = { .b = b };
+
+	number(&d, "host id", (double)x->hostid, (double)y->hostid);
+	number(&d, "account", (double)x->userid, (double)y->userid);
+	number(&d, "request delay in s", x->request_delay, y->request_delay);
+	number(&d, "next contact in s", x->next_rpc_delay, y->next_rpc_delay);
+	number(&d, "project is down", x->project_is_down, y->project_is_down);
+	number(&d, "all tasks are asked for", x->send_full_workload,
+	    y->send_full_workload);
+	tasks(a, &d, x, y);
+	names(&d, "app version", versions(a, x), x->napp_versions, versions(a, y),
+	    y->napp_versions);
+	names(
+	    &d, "message", messages(a, x), x->nmessages, messages(a, y), y->nmessages);
+	names(&d, "acknowledgement of", x->acks, x->nacks, y->acks, y->nacks);
+	names(&d, "abort of", x->aborts, x->naborts, y->aborts, y->naborts);
+	names(&d, "abort, if not started, of", x->aborts_if_not_started,
+	    x->naborts_if_not_started, y->aborts_if_not_started,
+	    y->naborts_if_not_started);
+	names(&d, "order to delete", x->delete_files, x->ndelete_files, y->delete_files,
+	    y->ndelete_files);
+	names(&d, "no apps for", x->no_rsc_apps, x->nno_rsc_apps, y->no_rsc_apps,
+	    y->nno_rsc_apps);
+	text(&d, "project preferences", x->project_preferences, y->project_preferences);
+	text(&d, "global preferences", x->global_preferences, y->global_preferences);
+	text(&d, "code signing key", x->code_sign_key, y->code_sign_key);
+	text(&d, "host venue", x->host_venue, y->host_venue);
+	text(&d, "project name", x->project_name, y->project_name);
+	text(&d, "user name", x->user_name, y->user_name);
+	return d.n;
+}
