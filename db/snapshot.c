@@ -424,6 +424,8 @@ candidate_wus(struct arena *a, const struct snapshot *s, size_t *n)
 			PUSH(a, ids, total, cap) = s->files[i].jobs[k].workunitid;
 	for (size_t k = 0; k < s->nplain; k++)
 		PUSH(a, ids, total, cap) = s->plain[k].workunitid;
+	for (size_t k = 0; k < s->nnci; k++)
+		PUSH(a, ids, total, cap) = s->nci[k].workunitid;
 	if (total > 0)
 		qsort(ids, total, sizeof(*ids), id_order);
 	for (size_t i = 0; i < total; i++)

@@ -124,6 +124,9 @@ struct snapshot {
 	size_t nfiles;
 	struct job *targeted; /* candidates that are for this host in particular */
 	size_t ntargeted;
+	struct job
+	    *nci; /* of apps that use almost no CPU and that the host has none of */
+	size_t nnci;
 	struct job *plain; /* candidates without a file set */
 	size_t nplain;
 	int64_t *user_wus; /* workunits among the candidates that this user (or, by the

@@ -240,7 +240,7 @@ load_plain(struct rpc *x, struct snapshot *s, struct rng *rng, const struct want
 			continue;
 		}
 		for (size_t i = 0; i < napps; i++)
-			now[i] = unread[i] &&
+			now[i] = unread[i] && !s->cat->apps[i].non_cpu_intensive &&
 			         serving_app(&w->apps, &s->cat->apps[i], r);
 		for (size_t i = 0; i < napps; i++)
 			unread[i] &= !now[i];
@@ -300,6 +300,7 @@ app_in_question(const struct rpc *x, const struct wanted *w, const struct app *a
 
 	for (size_t r = 0; r < w->apps.nresources; r++)
 		any = any || (in_question(w, r) && serving_app(&w->apps, app, r));
+	any = any && !app->non_cpu_intensive;
 	return any && (choice == APP_SELECTED || choice == APP_OTHER);
 }
 
@@ -326,6 +327,40 @@ rpc_more(struct rpc *x)
 	return e;
 }
 
+/* Some jobs of the app, if the host needs one: it uses almost no CPU, and the host has
+ * none of it. */
+static enum err
+load_nci_app(struct rpc *x, struct snapshot *s, struct rng *rng, size_t at)
+{
+	bool *unread = NEWN(x->a, bool, s->cat->napps + 1);
+	const struct app *app = &s->cat->apps[at];
+
+	if (!app->non_cpu_intensive || decide_app_on_host(x->req, s, app->id))
+		return OK;
+	unread[at] = true;
+	return snapshot_plain(x->db, x->a, x->conf, rng, 1, unread, s, &x->fail);
+}
+
+/* Whether it asks for work or not; before the plain jobs, whose place they use. */
+static enum err
+load_nci(struct rpc *x, struct snapshot *s)
+{
+	struct rng rng = rng_seed(x->seed ^ 5);
+	enum err e = OK;
+
+	if (x->refused != REFUSE_NOTHING || x->conf->dont_send_jobs ||
+	    x->req->dont_send_work)
+		return OK;
+	for (size_t i = 0; i < s->cat->napps && e == OK; i++)
+		e = load_nci_app(x, s, &rng, i);
+	s->nci = s->plain;
+	s->nnci = s->nplain;
+	s->plain = NULL;
+	s->nplain = 0;
+	s->search.left = false;
+	return e;
+}
+
 static enum err
 load_files(struct rpc *x, struct snapshot *s)
 {
@@ -335,10 +370,15 @@ load_files(struct rpc *x, struct snapshot *s)
 	if (e != OK)
 		return e;
 	order_held(x, s);
+	e = load_nci(x, s);
+	if (e != OK)
+		return e;
 	if (wants)
 		return load_work(x, s);
 	s->nfiles = 0; /* their state was not read, so nothing is said of them */
-	return OK;
+	return s->nnci == 0 ?
+	           OK :
+	           snapshot_user_wus(x->db, x->a, once_key(x, s), s, &x->fail);
 }
 
 /* A copied trickle (no host_info) is not answered by the client that has the tasks. */

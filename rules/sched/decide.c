@@ -83,9 +83,11 @@ add_send(struct ctx *c, enum send_how how, const struct job *j, const struct pic
 	PUSH(c->a, d->sends, d->nsends, c->sends_cap) = s;
 	if (file != NULL)
 		c->missing[file - c->snap->files] = 0;
+	c->disk -= f->disk;
+	if (p->app->non_cpu_intensive)
+		return;
 	work_req_take(&c->work, p->resource, f->runtime_s, p->usage);
 	c->in_progress[p->resource]++;
-	c->disk -= f->disk;
 	workload_add(c, p->resource, f->runtime_s, p->usage, f->deadline);
 }
 
@@ -304,6 +306,8 @@ decide(struct arena *a, const struct conf *cf, const struct request *rq,
 	gate = limits_gate(&c);
 	c.d->work_wanted = gate == WHY_NONE && work_req_needed(&c.work);
 	c.d->why = gate;
+	if (gate == WHY_NONE)
+		nci_serve(&c);
 	if (c.d->work_wanted)
 		serve(&c);
 	if (c.d->work_wanted)

@@ -39,6 +39,9 @@ size_t decide_need(
  * otherwise. */
 bool decide_wants_work(const struct conf *, const struct request *);
 
+/* Does the host keep a job of the app beside those that it reports now? */
+bool decide_app_on_host(const struct request *, const struct snapshot *, int64_t appid);
+
 /*
  * Order in which the files held are tried (seed 003, L6): seeded shuffle, or increasing
  * name with locality_scheduling_sorted_order.  Sorts snap->files[from .. to).

@@ -88,6 +88,8 @@ fit_workunit(const struct ctx *c, const struct job *j, bool resend)
 		return WHY_WU_DONE;
 	if (homogeneous(c, j) != WHY_NONE)
 		return homogeneous(c, j);
+	if (!resend && nci_job(c, j) && nci_taken(c, j->appid))
+		return WHY_APP_ONCE;
 	return resend ? WHY_NONE : once(c, j);
 }
 

@@ -84,9 +84,11 @@ limits_count_in_progress(struct ctx *c)
 
 	c->in_progress = NEWN(c->a, double, c->work.n);
 	for (size_t i = 0; !rq->has_other_results && i < c->snap->nin_progress; i++)
-		c->in_progress[resource_of_job(c, &c->snap->in_progress[i])]++;
+		if (!nci_job(c, &c->snap->in_progress[i]))
+			c->in_progress[resource_of_job(c, &c->snap->in_progress[i])]++;
 	for (size_t i = 0; i < rq->nother_results; i++)
-		c->in_progress[resource_of_other(c, &rq->other_results[i])]++;
+		if (nci_named(c, rq->other_results[i].name) == NULL)
+			c->in_progress[resource_of_other(c, &rq->other_results[i])]++;
 }
 
 double

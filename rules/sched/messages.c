@@ -193,6 +193,19 @@ say_resources(const struct ctx *c, struct say *s, enum reason why)
 
 /* --- the decisive reason --- */
 
+/* Is there an app whose jobs go to where their files are? */
+static bool
+by_locality(const struct ctx *c)
+{
+	const struct catalog *cat = c->snap->cat;
+	bool any = c->conf->locality_scheduling;
+
+	for (size_t i = 0; i < cat->napps; i++)
+		any = any ||
+		      (cat->apps[i].locality_scheduling && !cat->apps[i].deprecated);
+	return any;
+}
+
 /* The first reason of the table that some candidate or file was left out for. */
 static enum reason
 decisive(const struct ctx *c)
@@ -211,7 +224,7 @@ decisive(const struct ctx *c)
 	why = out_of_reach(c);
 	if (why != WHY_NONE)
 		return why;
-	return c->conf->locality_scheduling ? WHY_LOCALITY : WHY_NO_WORK;
+	return by_locality(c) ? WHY_LOCALITY : WHY_NO_WORK;
 }
 
 static void

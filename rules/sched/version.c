@@ -65,11 +65,11 @@ client_fits(const struct request *rq, const struct app_version *v)
  * repeatable.
  */
 static double
-noise(struct ctx *c, const struct host_app_version *hav)
+noise(struct ctx *c, const struct app *app, const struct host_app_version *hav)
 {
 	double n = hav != NULL && hav->pfc_n > 1 ? hav->pfc_n : 1;
 
-	if (c->conf->locality_scheduling)
+	if (c->conf->locality_scheduling || app->locality_scheduling)
 		return 1;
 	return fmax(
 	    0.1, 1 + c->conf->version_select_random_factor * rng_gauss(c->rng) / n);
@@ -106,21 +106,22 @@ quota_left(const struct ctx *c, const struct pick *p)
 	       sent;
 }
 
-/* Is this resource there, allowed, wanted, and below its limits? */
+/* Is this resource there, allowed, wanted, and below its limits?  The last two do not
+ * matter to an app that uses almost none of it. */
 static enum reason
-resource_usable(const struct ctx *c, size_t r)
+resource_usable(const struct ctx *c, const struct app *app, size_t r)
 {
 	if (r == SIZE_MAX)
 		return WHY_NO_COPROC;
 	if (prefs_refuse_resource(&c->snap->project_prefs, c->req->resources[r].type))
 		return WHY_RSC_DISABLED;
-	return limits_resource(c, r);
+	return app->non_cpu_intensive ? WHY_NONE : limits_resource(c, r);
 }
 
 static enum reason
 pick_usable(const struct ctx *c, const struct choice *q, const struct pick *p)
 {
-	enum reason why = resource_usable(c, p->resource);
+	enum reason why = resource_usable(c, q->app, p->resource);
 
 	if (why == WHY_NONE && !q->resend && quota_left(c, p) <= 0)
 		return WHY_DAILY_QUOTA;
@@ -156,7 +157,7 @@ class_usable(
 		             pc->min_batch > 0 || pc->max_batch > 0;
 		p->resource = version_resource(c->req, plan_class_type(pc));
 	}
-	why = resource_usable(c, p->resource);
+	why = resource_usable(c, q->app, p->resource);
 	if (why == WHY_NONE)
 		why = plan_class_use(c->a, pc, &h, &j, c->rng, &p->use);
 	p->usage = p->resource == 0 ? p->use.avg_ncpus : p->use.coproc_count;
@@ -201,7 +202,7 @@ version_usable(
 	if ((why = pick_usable(c, q, p)) != WHY_NONE)
 		return why;
 	set_speed(c, p, hav);
-	p->score = estimate_score(&p->speed, hav, p->use.flops) * noise(c, hav);
+	p->score = estimate_score(&p->speed, hav, p->use.flops) * noise(c, q->app, hav);
 	return WHY_NONE;
 }
 

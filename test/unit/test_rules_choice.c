@@ -119,6 +119,58 @@ START_TEST(targeted_jobs)
 }
 END_TEST
 
+/* App 2 uses almost no CPU: plain jobs 41 and 42 are its, 31 is app 1's. */
+static const struct {
+	const char *name, *options;
+	double secs;
+	const char *in_progress; /* of app 2 */
+	const char *decision;
+} ncis[] = {
+	{ "one_of_the_app", "", 0, "", "sent 41p | NONE" },
+	{ "beside_what_is_wanted", "", HOUR, "", "sent 41p 31p | NONE" },
+	{ "not_while_it_has_one", "", 0, "5/5", "NONE" },
+	{ "its_own_does_not_count", "<max_wus_in_progress>1</max_wus_in_progress>",
+	    HOUR, "5/5", "sent 31p | NONE" },
+	{ "nor_does_the_new_one", "<max_wus_in_progress>1</max_wus_in_progress>",
+	    2 * HOUR, "", "sent 41p 31p | NONE" },
+	{ "not_to_be_sent", "<dont_send_jobs>1</dont_send_jobs>", 0, "", "DONT_SEND" },
+};
+
+START_TEST(non_cpu_intensive_apps)
+{
+	struct world *w = world_new(ncis[_i].options, ncis[_i].secs);
+	struct catalog cat = *w->snap.cat;
+	struct app apps[] = { cat.apps[0], cat.apps[0] };
+	struct app_version versions[] = { cat.versions[0], cat.versions[0] };
+
+	apps[1].id = versions[1].appid = 2;
+	versions[1].id = 4;
+	apps[1].name = arena_strdup(&w->a, "sensor");
+	apps[1].non_cpu_intensive = 1;
+	cat.apps = apps;
+	cat.versions = versions;
+	cat.napps = cat.nversions = 2;
+	w->snap.cat = &cat;
+	world_plain(w, "41/4 42/6");
+	w->snap.nci = w->snap.plain;
+	w->snap.nnci = 2;
+	w->snap.nci[0].appid = w->snap.nci[1].appid = 2;
+	w->snap.nci[0].delay_bound = 1; /* no deadline check */
+	if (ncis[_i].in_progress[0] != '\0') {
+		world_in_progress(w, ncis[_i].in_progress);
+		w->snap.in_progress[0].appid = 2;
+		world_others(w, "j5");
+		w->snap.nnci = 0; /* not even loaded */
+	}
+	world_plain(w, "43/8 31/3");
+	w->snap.plain[0].appid = 2; /* passed over, should it be there */
+	ck_assert_msg(strcmp(world_text(w, world_decide(w)), ncis[_i].decision) == 0,
+	    "%s: %s, not %s", ncis[_i].name, world_text(w, world_decide(w)),
+	    ncis[_i].decision);
+	world_free(w);
+}
+END_TEST
+
 /* What is for this host only says nothing of other work. */
 START_TEST(a_targeted_job_that_does_not_fit)
 {
@@ -142,6 +194,7 @@ END_TEST
 UNIT_MAIN("rules_choice", {
 	ADD_LOOP(search, N(searches));
 	ADD_LOOP(targeted_jobs, N(targeted));
+	ADD_LOOP(non_cpu_intensive_apps, N(ncis));
 	ADD(a_targeted_job_that_does_not_fit);
 	ADD(the_cut_is_told_with_its_numbers);
 })

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Apps that use almost no CPU (app.non_cpu_intensive): every host has one job of each
+ * of them at a time, whether it asks for work or not, and what it does otherwise does
+ * not count against it (server.md 2.14).
+ */
+#include "rules/sched/ctx.h"
+
+#include <string.h>
+#include "lib/banned.h"
+
+bool
+nci_job(const struct ctx *c, const struct job *j)
+{
+	const struct app *app = catalog_app(c->snap->cat, j->appid);
+
+	return app != NULL && app->non_cpu_intensive != 0;
+}
+
+static bool
+reported(const struct request *rq, const char *name)
+{
+	for (size_t i = 0; i < rq->nreports; i++)
+		if (rq->reports[i].name != NULL &&
+		    strcmp(rq->reports[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+bool
+decide_app_on_host(const struct request *rq, const struct snapshot *s, int64_t appid)
+{
+	for (size_t i = 0; i < s->nin_progress; i++)
+		if (s->in_progress[i].appid == appid &&
+		    !reported(rq, s->in_progress[i].name))
+			return true;
+	return false;
+}
+
+bool
+nci_taken(const struct ctx *c, int64_t appid)
+{
+	if (decide_app_on_host(c->req, c->snap, appid))
+		return true;
+	for (size_t i = 0; i < c->d->nsends; i++)
+		if (c->d->sends[i].job->appid == appid)
+			return true;
+	return false;
+}
+
+const struct job *
+nci_named(const struct ctx *c, const char *name)
+{
+	for (size_t i = 0; i < c->snap->nin_progress; i++) {
+		const struct job *j = &c->snap->in_progress[i];
+
+		if (nci_job(c, j) && name != NULL && strcmp(j->name, name) == 0)
+			return j;
+	}
+	return NULL;
+}
+
+void
+nci_serve(struct ctx *c)
+{
+	for (size_t i = 0; i < c->snap->nnci; i++) {
+		const struct job *j = &c->snap->nci[i];
+
+		if (!nci_taken(c, j->appid))
+			decide_try(c, SEND_PLAIN, j, NULL);
+	}
+}
