@@ -16,7 +16,8 @@ struct catalog { /* small tables, process lifetime, reloaded when they change */
 	size_t napps;
 	struct platform *platforms;
 	size_t nplatforms;
-	struct app_version *versions; /* not deprecated */
+	struct app_version
+	    *versions; /* deprecated ones only if workunits may be bound */
 	size_t nversions;
 	/* Benchmarks of the newest hosts, FLOP/s of one CPU; 0 = there are too few. */
 	double fpops_median, fpops_p95;

@@ -115,7 +115,8 @@ static bool
 named_before(const struct catalog *c, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
-		if (c->versions[k].platformid == c->versions[i].platformid &&
+		if (!c->versions[k].deprecated &&
+		    c->versions[k].platformid == c->versions[i].platformid &&
 		    strcmp(c->versions[k].plan_class, c->versions[i].plan_class) == 0)
 			return true;
 	return false;
@@ -143,7 +144,8 @@ put_platforms(struct buf *b, const struct catalog *c)
 	for (size_t i = 0; i < c->nplatforms; i++)
 		for (size_t k = 0; k < c->nversions; k++)
 			if (c->versions[k].platformid == c->platforms[i].id &&
-			    !c->platforms[i].deprecated && !named_before(c, k))
+			    !c->platforms[i].deprecated && !c->versions[k].deprecated &&
+			    !named_before(c, k))
 				put_platform(
 				    b, &c->platforms[i], c->versions[k].plan_class);
 	buf_puts(b, "    </platforms>\n");

@@ -62,7 +62,9 @@ messages_rank(enum reason why)
 static const struct plan_class *
 class_for_host(const struct ctx *c, const struct app_version *v)
 {
-	for (size_t i = 0; i < c->req->nplatforms && v->plan_class[0] != '\0'; i++) {
+	bool has_class = v->plan_class[0] != '\0' && !v->deprecated;
+
+	for (size_t i = 0; i < c->req->nplatforms && has_class; i++) {
 		const struct platform *p = catalog_platform_named(
 		    c->snap->cat, c->req->platforms[i]);
 

@@ -257,6 +257,9 @@ START_TEST(reasons_have_numbers)
 	    "No tasks sent: the tasks need a coprocessor that this "
 	    "computer does not have: NVIDIA or SPE");
 	ck_assert(world_decide(x.w)->messages[0].notice);
+	x.v[NVIDIA].deprecated = 1;
+	ck_assert_str_eq(said(&x), "No tasks sent: the tasks need a coprocessor that "
+				   "this computer does not have: SPE");
 	world_free(x.w);
 }
 END_TEST

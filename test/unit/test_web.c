@@ -130,7 +130,7 @@ conf_with(const char *options)
 /* The lines that are always there come first and last; those of the case between. */
 START_TEST(project_configs)
 {
-	char none[] = "", gpu[] = "cuda";
+	char none[] = "", gpu[] = "cuda", old[] = "old";
 	struct platform platforms[] = {
 		{ .id = 1,
 		    .name = arena_strdup(&a, "p1"),
@@ -140,6 +140,8 @@ START_TEST(project_configs)
 		    .user_friendly_name = arena_strdup(&a, "P2") },
 	};
 	struct app_version versions[] = {
+		{ .id = 3, .platformid = 1, .plan_class = none, .deprecated = 1 },
+		{ .id = 4, .platformid = 1, .plan_class = old, .deprecated = 1 },
 		{ .id = 5, .platformid = 1, .plan_class = none },
 		{ .id = 6, .platformid = 1, .plan_class = none },
 		{ .id = 7, .platformid = 1, .plan_class = gpu }
@@ -147,7 +149,7 @@ START_TEST(project_configs)
 	const struct catalog c = { .platforms = platforms,
 		.nplatforms = 2,
 		.versions = versions,
-		.nversions = 3 };
+		.nversions = N(versions) };
 
 	web_project_config(&b, &(struct web_project){
 				   .conf = conf_with(configs[_i].options),
