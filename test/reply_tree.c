@@ -217,7 +217,7 @@ check_bytes(struct violations *x, const char *p, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		unsigned char c = (unsigned char)p[i];
-		if (c < ' ' && strchr("\n\t\r", c) == NULL) {
+		if (c < ' ' && memchr("\n\t\r", c, 3) == NULL) {
 			violation(x, "byte %zu is control character %u", i, c);
 			return;
 		}

@@ -69,7 +69,21 @@ START_TEST(ack_of_nothing)
 }
 END_TEST
 
+START_TEST(a_nul_byte_is_found)
+{
+	struct world w;
+
+	world_make(&w, "", "");
+	reply_render(&w.b, &w.in);
+	w.b.p[w.b.n / 2] = '\0';
+	ck_assert_ptr_nonnull(
+	    strstr(world_violations(&w, world_client), "control character 0"));
+	arena_free(&w.a);
+}
+END_TEST
+
 UNIT_MAIN("check_reply", {
 	ADD_LOOP(checker_finds, N(planted));
 	ADD(ack_of_nothing);
+	ADD(a_nul_byte_is_found);
 })
