@@ -83,6 +83,16 @@ enum err hosts_active(struct db *, int64_t since, int64_t *n, struct fail *);
 enum err host_files_save(struct db *, struct arena *, int64_t hostid,
     const int64_t *file_ids, size_t n, int64_t now, struct fail *);
 
+/*
+ * What clients wrote about themselves (wire.md 1.1): the last of each kind is kept, at
+ * most its last 1,000,000 bytes, from a line's start on.
+ */
+enum host_log { LOG_TIME_STATS = 1, LOG_JOBS = 2 };
+enum err host_log_store(struct db *, int64_t hostid, enum host_log, int64_t now,
+    const char *text, struct fail *);
+enum err host_logs_kept(struct db *, struct arena *, int64_t hostid, bool *time_stats,
+    bool *jobs, struct fail *);
+
 /* --- catalog.c --- */
 enum err catalog_load(struct db *, struct arena *, struct catalog **, struct fail *);
 enum err app_insert(struct db *, struct app *, struct fail *);
@@ -110,16 +120,6 @@ enum err files_by_names(struct db *, struct arena *, const char *const *names, s
 enum err file_by_name(
     struct db *, struct arena *, const char *, struct file **, struct fail *);
 
-/*
- * What clients wrote about themselves (wire.md 1.1): the last of each kind is kept, at
- * most its last 1,000,000 bytes, from a line's start on.
- */
-enum host_log { LOG_TIME_STATS = 1, LOG_JOBS = 2 };
-enum err host_log_store(struct db *, int64_t hostid, enum host_log, int64_t now,
-    const char *text, struct fail *);
-enum err host_logs_kept(struct db *, struct arena *, int64_t hostid, bool *time_stats,
-    bool *jobs, struct fail *);
-
 /* --- workunit.c --- */
 /* Columns of wu and the blob; fills id; E_RACE: the name is taken. */
 enum err workunit_insert(
@@ -137,14 +137,14 @@ enum err workunits_to_validate(struct db *, struct arena *, struct part, int64_t
 enum err workunits_to_assimilate(struct db *, struct arena *, struct part,
     int64_t appid, size_t max, struct workunit **, size_t *n, struct fail *);
 /* transition_time = least(it, at), transition_seq + 1; ids ascending. */
+enum err workunits_touch(
+    struct db *, const int64_t *ids, size_t n, int64_t at, struct fail *);
 /*
  * The same for one, which is bound to a class of hosts, an app version, or both (0 =
  * not to that).  E_RACE: it is bound to another one already, and nothing was changed.
  */
 enum err workunit_bind(struct db *, int64_t id, int32_t hr_class,
     int64_t app_version_id, int64_t at, struct fail *);
-enum err workunits_touch(
-    struct db *, const int64_t *ids, size_t n, int64_t at, struct fail *);
 
 /* --- result.c --- */
 /* New result: UNSENT, ready set from the workunit's fileset or shard; fills id. E_RACE:

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rules/sched/host_misc.h"
 
+#include <math.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 #include "model/resource.h"
 #include "rules/say.h"
+#include "rules/sched/plan_facts.h"
 #include "lib/banned.h"
 
 static const double MIB = 1048576;
@@ -73,21 +74,15 @@ put_driver(struct say *s, const struct rq_resource *r)
 	put_text(s, false, "driver_version", text.p);
 }
 
-/* "OpenCL 3.0 CUDA" is "300". */
 static void
 put_opencl(struct say *s, const char *version)
 {
 	struct say text = say_new(s->a);
-	char *end;
-	long major, minor;
+	double number = plan_opencl_number(version);
 
-	if (version == NULL || strncmp(version, "OpenCL ", 7) != 0)
+	if (isnan(number))
 		return;
-	major = strtol(version + 7, &end, 10);
-	if (*end != '.' || major < 1 || major > 99)
-		return;
-	minor = strtol(end + 1, NULL, 10);
-	say_int(&text, major * 100 + (minor >= 0 && minor < 100 ? minor : 0));
+	say_fixed(&text, number, 0);
 	put_text(s, false, "opencl_version", text.p);
 }
 

@@ -442,16 +442,19 @@ plan_lacks_opencl(const struct plan_question *q)
 	return !q->dev->have_opencl;
 }
 
-/* "OpenCL 3.0 CUDA" is 300. */
+double
+plan_opencl_number(const char *text)
+{
+	static const double weights[] = { 100, 1 };
+	const char *at = text == NULL ? NULL : behind(text, "OpenCL ");
+
+	return at == NULL ? NAN : dotted(at, weights, N(weights));
+}
+
 double
 plan_opencl_version(const struct plan_question *q)
 {
-	static const double weights[] = { 100, 1 };
-	const char *at = q->dev->opencl_version == NULL ?
-	                     NULL :
-	                     behind(q->dev->opencl_version, "OpenCL ");
-
-	return at == NULL ? NAN : dotted(at, weights, N(weights));
+	return plan_opencl_number(q->dev->opencl_version);
 }
 
 /* AMD: "OpenCL 1.2 AMD-APP (1124.2)" is 112402 (wire.md 1.6). */
