@@ -7,6 +7,7 @@
 #define MODEL_SNAPSHOT_H
 
 #include <stdbool.h>
+#include "model/job_limits.h"
 #include "model/plan_class.h"
 #include "model/prefs.h"
 #include "model/rows.h"
@@ -23,6 +24,8 @@ struct catalog { /* small tables, process lifetime, reloaded when they change */
 	double fpops_median, fpops_p95;
 	/* From plan_class_spec.xml; NULL = the project has none. */
 	const struct plan_classes *classes;
+	/* From config_aux.xml; NULL = none. */
+	const struct job_limits *limits;
 };
 /* Sets the benchmarks' percentiles from n of them; sorts v.  Zeros do not count. */
 void catalog_benchmarks(struct catalog *, double *v, size_t n);

@@ -14,6 +14,7 @@
 #include "lib/fs.h"
 #include "lib/log.h"
 #include "lib/text.h"
+#include "proto/job_limits.h"
 #include "proto/plan_class.h"
 #include "lib/banned.h"
 
@@ -170,6 +171,34 @@ load_other(struct project *p, const char *path, struct conf **read, struct fail 
 	           e;
 }
 
+/* A file that cannot be used leaves the limits as they were. */
+static void
+load_limits(struct project *p)
+{
+	char path[4096 + sizeof("/" JOB_LIMITS_FILE)];
+	struct arena fresh = { 0 };
+	struct job_limits *l = NULL;
+	struct fail f = { 0 };
+	int64_t mtime;
+	enum err e = OK;
+
+	snprintf(path, sizeof(path), "%s/" JOB_LIMITS_FILE, p->conf->project_dir);
+	mtime = fs_mtime(path);
+	if (mtime == p->limits_mtime)
+		return;
+	p->limits_mtime = mtime;
+	if (mtime != -1)
+		e = job_limits_load(&fresh, path, &l, &f);
+	if (e != OK) {
+		log_err("%s; the limits stay as they were", f.detail);
+		arena_free(&fresh);
+		return;
+	}
+	arena_free(&p->limits_arena);
+	p->limits_arena = fresh;
+	p->limits = l;
+}
+
 static enum err
 read_config(struct project *p, struct fail *f)
 {
@@ -211,6 +240,7 @@ project_configure(struct project *p, struct fail *f)
 		return e;
 	read_keys(p);
 	load_classes(p);
+	load_limits(p);
 	return OK;
 }
 
@@ -220,9 +250,10 @@ project_find(struct project *p, const char *program, const char *dir, bool log_t
 {
 	enum err e;
 
-	*p = (struct project){
-		.program = program, .log_to_file = log_to_file, .classes_mtime = -1
-	};
+	*p = (struct project){ .program = program,
+		.log_to_file = log_to_file,
+		.classes_mtime = -1,
+		.limits_mtime = -1 };
 	e = conf_find_project(&p->home, dir, &p->dir, f);
 	if (e == OK)
 		use_defaults(p);
@@ -270,6 +301,7 @@ project_connect(struct project *p, int64_t now, struct fail *f)
 		e = db_ready(p->db, f) == OK ? load_catalog(p, now, f) : E_DB;
 	if (e == OK) {
 		p->cat->classes = p->classes;
+		p->cat->limits = p->limits;
 		return OK;
 	}
 	db_close(p->db);
@@ -334,6 +366,7 @@ project_close(struct project *p)
 	rings_close(&p->rings);
 	disconnect(p);
 	arena_free(&p->class_arena);
+	arena_free(&p->limits_arena);
 	arena_free(&p->key_arena);
 	arena_free(&p->conf_arena);
 	arena_free(&p->home);

@@ -36,7 +36,10 @@ struct project {
 	struct catalog *cat; /* NULL: not loaded yet */
 	int64_t cat_loaded, reread_mtime;
 	struct plan_classes *classes; /* NULL: the project has no such file */
-	int64_t classes_mtime;        /* of the file; -1 = there is none */
+	struct job_limits *limits;    /* NULL: none */
+	struct arena limits_arena;
+	int64_t limits_mtime;  /* of the file; -1 = there is none */
+	int64_t classes_mtime; /* of the file; -1 = there is none */
 	struct reply_keys keys;
 	struct copies copies;
 	struct rings rings;

@@ -32,6 +32,7 @@ struct ctx {
 	struct work_req work;
 	struct queue *queues; /* per resource */
 	double *in_progress;  /* per resource: jobs on the host and in this reply */
+	double *of_app;       /* the same per app of the catalogue, then per resource */
 	double disk;          /* bytes left for jobs */
 	int64_t *missing;  /* aligned with snap->files: bytes that the host must still
 	                      fetch */
@@ -142,11 +143,15 @@ size_t limits_per_rpc(
 void limits_count_in_progress(struct ctx *);
 /* Usable instances of a resource, at least 1. */
 double limits_instances(const struct ctx *, size_t resource);
-/* Most jobs in progress of this resource, 0 = no limit. */
+/* Most jobs in progress of this resource, INFINITY = no limit. */
 double limits_in_progress(const struct ctx *, size_t resource);
 /* May one more job of this resource be sent?  NONE, RSC_NOT_WANTED or
  * IN_PROGRESS_LIMIT. */
 enum reason limits_resource(const struct ctx *, size_t resource);
+/* The same of one app's own limits; WHY_APP_LIMIT. */
+enum reason limits_app(const struct ctx *, const struct app *, size_t resource);
+/* One more job is in progress; app may be NULL. */
+void limits_count(struct ctx *, const struct app *, size_t resource);
 /* May one more job be sent at all?  NONE, NOT_WANTED, RPC_LIMIT, IN_PROGRESS_LIMIT or
  * MAX_JOBS.
  */

@@ -87,7 +87,7 @@ add_send(struct ctx *c, enum send_how how, const struct job *j, const struct pic
 	if (p->app->non_cpu_intensive)
 		return;
 	work_req_take(&c->work, p->resource, f->runtime_s, p->usage);
-	c->in_progress[p->resource]++;
+	limits_count(c, p->app, p->resource);
 	workload_add(c, p->resource, f->runtime_s, p->usage, f->deadline);
 }
 

@@ -74,6 +74,27 @@ resource_of_job(const struct ctx *c, const struct job *j)
 }
 
 /*
+ * The app of a task that the client lists: that of its version, else of its row; NULL
+ * if neither is known.
+ */
+static const struct app *
+app_of_other(const struct ctx *c, const struct rq_other *o)
+{
+	const struct request *rq = c->req;
+	const struct catalog *cat = c->snap->cat;
+	const char *name = NULL;
+
+	if (o->app_version >= 0 && (size_t)o->app_version < rq->napp_versions)
+		name = rq->app_versions[o->app_version].app_name;
+	if (name != NULL)
+		return catalog_app_named(cat, name);
+	for (size_t i = 0; cat->limits != NULL && i < c->snap->nin_progress; i++)
+		if (strcmp(c->snap->in_progress[i].name, o->name) == 0)
+			return catalog_app(cat, c->snap->in_progress[i].appid);
+	return NULL;
+}
+
+/*
  * The client's own list counts, as upstream's: jobs that never reached it do not keep
  * new ones away. A client without a list is taken at the word of the database.
  */
@@ -81,33 +102,99 @@ void
 limits_count_in_progress(struct ctx *c)
 {
 	const struct request *rq = c->req;
+	const struct catalog *cat = c->snap->cat;
 
 	c->in_progress = NEWN(c->a, double, c->work.n);
-	for (size_t i = 0; !rq->has_other_results && i < c->snap->nin_progress; i++)
-		if (!nci_job(c, &c->snap->in_progress[i]))
-			c->in_progress[resource_of_job(c, &c->snap->in_progress[i])]++;
-	for (size_t i = 0; i < rq->nother_results; i++)
-		if (nci_named(c, rq->other_results[i].name) == NULL)
-			c->in_progress[resource_of_other(c, &rq->other_results[i])]++;
+	c->of_app = NEWN(c->a, double, c->work.n * cat->napps + 1);
+	for (size_t i = 0; !rq->has_other_results && i < c->snap->nin_progress; i++) {
+		const struct job *j = &c->snap->in_progress[i];
+
+		if (!nci_job(c, j))
+			limits_count(
+			    c, catalog_app(cat, j->appid), resource_of_job(c, j));
+	}
+	for (size_t i = 0; i < rq->nother_results; i++) {
+		const struct rq_other *o = &rq->other_results[i];
+
+		if (nci_named(c, o->name) == NULL)
+			limits_count(c, app_of_other(c, o), resource_of_other(c, o));
+	}
+}
+
+static size_t
+place(const struct ctx *c, const struct app *app, size_t r)
+{
+	return (size_t)(app - c->snap->cat->apps) * c->work.n + r;
+}
+
+void
+limits_count(struct ctx *c, const struct app *app, size_t r)
+{
+	c->in_progress[r]++;
+	if (app != NULL)
+		c->of_app[place(c, app, r)]++;
+}
+
+/* Most jobs that the limit allows for this resource, INFINITY without a limit. */
+static double
+most_of(const struct ctx *c, const struct job_limit *l, size_t r)
+{
+	if (!l->set)
+		return INFINITY;
+	return l->per_proc ? floor(l->jobs * limits_instances(c, r)) : l->jobs;
+}
+
+/* Is a limit of the project or of an app reached?  n: jobs per resource. */
+static bool
+reached(const struct ctx *c, const struct job_limits_of *o, const double *n, size_t r)
+{
+	double total = 0;
+
+	for (size_t i = 0; i < c->work.n; i++)
+		total += n[i];
+	return total >= most_of(c, &o->total, r) ||
+	       n[r] >= most_of(c, r == 0 ? &o->cpu : &o->gpu, r);
+}
+
+enum reason
+limits_app(const struct ctx *c, const struct app *app, size_t r)
+{
+	const struct job_limits *l = c->snap->cat->limits;
+
+	for (size_t i = 0; l != NULL && i < l->napps; i++)
+		if (strcmp(l->apps[i].app_name, app->name) == 0 &&
+		    reached(c, &l->apps[i], &c->of_app[place(c, app, 0)], r))
+			return WHY_APP_LIMIT;
+	return WHY_NONE;
 }
 
 double
 limits_in_progress(const struct ctx *c, size_t r)
 {
+	const struct job_limits *l = c->snap->cat->limits;
 	int64_t each = r == 0 ? c->conf->max_wus_in_progress :
 	                        c->conf->max_wus_in_progress_gpu;
 
-	return (double)each * limits_instances(c, r);
+	double most = each > 0 ? (double)each * limits_instances(c, r) : INFINITY;
+
+	if (l != NULL)
+		most = fmin(most,
+		    fmin(most_of(c, &l->project.total, r),
+			most_of(c, r == 0 ? &l->project.cpu : &l->project.gpu, r)));
+	return most;
 }
 
 enum reason
 limits_resource(const struct ctx *c, size_t r)
 {
-	double most = limits_in_progress(c, r);
+	const struct job_limits *l = c->snap->cat->limits;
 
 	if (!work_req_wants(&c->work, r))
 		return WHY_RSC_NOT_WANTED;
-	return most > 0 && c->in_progress[r] >= most ? WHY_IN_PROGRESS_LIMIT : WHY_NONE;
+	if (l != NULL && reached(c, &l->project, c->in_progress, r))
+		return WHY_IN_PROGRESS_LIMIT;
+	return c->in_progress[r] >= limits_in_progress(c, r) ? WHY_IN_PROGRESS_LIMIT :
+	                                                       WHY_NONE;
 }
 
 /* The account's own limit counts the jobs of all resources together. */

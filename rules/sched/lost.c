@@ -38,7 +38,7 @@ static bool
 may_pass(enum reason why)
 {
 	return why == WHY_RSC_NOT_WANTED || why == WHY_IN_PROGRESS_LIMIT ||
-	       why == WHY_DAILY_QUOTA || why == WHY_LOST_RACE ||
+	       why == WHY_APP_LIMIT || why == WHY_DAILY_QUOTA || why == WHY_LOST_RACE ||
 	       why == WHY_CLASS_CHANCE;
 }
 

@@ -123,6 +123,8 @@ pick_usable(const struct ctx *c, const struct choice *q, const struct pick *p)
 {
 	enum reason why = resource_usable(c, q->app, p->resource);
 
+	if (why == WHY_NONE)
+		why = limits_app(c, p->app, p->resource);
 	if (why == WHY_NONE && !q->resend && quota_left(c, p) <= 0)
 		return WHY_DAILY_QUOTA;
 	return why;

@@ -3,6 +3,7 @@
  * to 2.10). */
 #include "test/unit/unit.h"
 
+#include "proto/job_limits.h"
 #include "rules/sched/decide.h"
 #include "rules/sched/estimate.h"
 #include "rules/sched/hr.h"
@@ -211,6 +212,125 @@ START_TEST(interval_sets_the_delay)
 }
 END_TEST
 
+/* --- in progress --- */
+
+static const struct {
+	const char *name, *limits;
+	int32_t cpus;
+	int ours, others;
+	size_t sent;
+	enum reason why;
+} in_progress[] = {
+#define LIMIT(name, limits, cpus, ours, others, sent, why)                             \
+	{ #name, limits, cpus, ours, others, sent, WHY_##why },
+#include "test/unit/rules_in_progress.def"
+#undef LIMIT
+};
+
+static enum err
+parsed(struct world *w, const char *inside, struct job_limits **l, struct fail *f)
+{
+	char *text = arena_printf(&w->a,
+	    "<config><x/><max_jobs_in_progress>%s</max_jobs_in_progress></config>",
+	    inside);
+
+	return job_limits_parse(&w->a, "aux", text, strlen(text), l, f);
+}
+
+START_TEST(limits_of_jobs_in_progress)
+{
+	struct world *w = world_new("", 100 * HOUR);
+	struct rq_app_version v[2] = { { .app_name = (char[]){ "stars" } },
+		{ .app_name = (char[]){ "moons" } } };
+	struct catalog cat = *w->snap.cat;
+	struct job_limits *l;
+	struct decision *d;
+	struct fail f;
+	char *names = arena_strdup(&w->a, "");
+
+	ck_assert_int_eq(parsed(w, in_progress[_i].limits, &l, &f), OK);
+	cat.limits = l;
+	w->snap.cat = &cat;
+	w->req.host.p_ncpus = in_progress[_i].cpus;
+	w->req.app_versions = v;
+	w->req.napp_versions = 2;
+	for (int i = 0; i < in_progress[_i].ours + in_progress[_i].others; i++)
+		names = arena_printf(&w->a, "%s t%d", names, i);
+	world_others(w, names);
+	for (size_t i = 0; i < w->req.nother_results; i++)
+		w->req.other_results[i].app_version = (int)i >= in_progress[_i].ours;
+	world_plain(w, "1/1 2/2 3/3 4/4");
+	d = world_decide(w);
+	ck_assert_msg(d->nsends == in_progress[_i].sent, "%s: %zu sent",
+	    in_progress[_i].name, d->nsends);
+	if (in_progress[_i].why == WHY_APP_LIMIT)
+		ck_assert_uint_gt(d->counts[WHY_APP_LIMIT], 0);
+	if (d->nsends == 0)
+		ck_assert_int_eq(d->why, in_progress[_i].why);
+	world_free(w);
+}
+END_TEST
+
+/* Tasks of which the client does not say the version are known by their rows. */
+START_TEST(tasks_known_by_their_rows)
+{
+	struct world *w = world_new("", HOUR);
+	struct catalog cat = *w->snap.cat;
+	struct job_limits *l;
+	struct fail f;
+
+	ck_assert_int_eq(
+	    parsed(w,
+		"<app><app_name>stars</app_name><total_limit><jobs>1</jobs>"
+		"</total_limit></app>",
+		&l, &f),
+	    OK);
+	cat.limits = l;
+	w->snap.cat = &cat;
+	world_plain(w, "1/1");
+	world_in_progress(w, "7/7");
+	ck_assert_int_eq(world_decide(w)->why, WHY_APP_LIMIT);
+	world_others(w, "j7");
+	ck_assert_int_eq(world_decide(w)->why, WHY_APP_LIMIT);
+	w->req.other_results[0].name = arena_strdup(&w->a, "j8");
+	w->snap.nin_progress = 0;
+	ck_assert_uint_eq(world_decide(w)->nsends, 1);
+	world_free(w);
+}
+END_TEST
+
+static const struct {
+	const char *limits, *says;
+} mistakes[] = {
+	{ "<project><total_limit/></project>", "aux:1: <total_limit> has no <jobs>" },
+	{ "<project><cpu_limit><jobs>x</jobs></cpu_limit></project>",
+	    "aux:1: <jobs> must be 0 to 1000000" },
+	{ "<project><cpu_limit><jobs>-1</jobs></cpu_limit></project>",
+	    "aux:1: <jobs> must be 0 to 1000000" },
+	{ "<project><cpu_limit><jobs>nan</jobs></cpu_limit></project>",
+	    "aux:1: <jobs> must be 0 to 1000000" },
+	{ "<app><cpu_limit><jobs>1</jobs></cpu_limit></app>",
+	    "aux:1: <app> has no <app_name>" },
+	{ "<project><app_name>x</app_name></project>",
+	    "aux:1: <app_name> is not an element of <project>" },
+	{ "<projekt/>",
+	    "aux:1: <projekt> is not an element of <max_jobs_in_progress>" },
+	{ "<project><gpu_limit><job>1</job></gpu_limit></project>",
+	    "aux:1: <job> is not an element of <gpu_limit>" },
+};
+
+START_TEST(limits_with_mistakes)
+{
+	struct world *w = world_new("", 0);
+	struct job_limits *l;
+	struct fail f = { 0 };
+
+	ck_assert_int_eq(parsed(w, mistakes[_i].limits, &l, &f), E_CONFIG);
+	ck_assert_str_eq(f.detail, mistakes[_i].says);
+	world_free(w);
+}
+END_TEST
+
 UNIT_MAIN("rules_limits", {
 	ADD_LOOP(class_of_host, N(classes));
 	ADD(what_a_job_binds);
@@ -221,4 +341,7 @@ UNIT_MAIN("rules_limits", {
 	ADD_LOOP(quota_moves, N(quotas));
 	ADD(quota_days_differ_by_host);
 	ADD(interval_sets_the_delay);
+	ADD_LOOP(limits_of_jobs_in_progress, N(in_progress));
+	ADD(tasks_known_by_their_rows);
+	ADD_LOOP(limits_with_mistakes, N(mistakes));
 })

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* <max_jobs_in_progress> of config_aux.xml (server.md 2.8). */
+#ifndef PROTO_JOB_LIMITS_H
+#define PROTO_JOB_LIMITS_H
+
+#include "lib/arena.h"
+#include "lib/err.h"
+#include "model/job_limits.h"
+
+#define JOB_LIMITS_FILE "config_aux.xml" /* in the project directory */
+
+/*
+ * E_CONFIG with file, line and cause if the text is not XML or the block has an element
+ * or a number that is not understood: half a set of limits is none.  What stands beside
+ * the block is not ours.  path is for messages.
+ */
+enum err job_limits_parse(struct arena *, const char *path, const char *text, size_t n,
+    struct job_limits **, struct fail *);
+/* The same from a file; E_NOTFOUND if it is not there. */
+enum err job_limits_load(
+    struct arena *, const char *path, struct job_limits **, struct fail *);
+
+#endif
