@@ -25,7 +25,7 @@ move(struct db *db, struct arena *a, struct workunit wu, int32_t flags, int64_t 
 	for (size_t i = 0; e == OK && i < n; i++)
 		if (r[i].server_state == RESULT_UNSENT)
 			e = db_exec(db, f, NULL, SQL_RESULT_SET_READY,
-			    result_ready(&wu), r[i].id);
+			    result_ready(&wu, r[i].priority), r[i].id);
 	return e;
 }
 

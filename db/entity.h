@@ -156,7 +156,7 @@ enum err results_of_workunit(struct db *, struct arena *, int64_t workunitid,
 enum err result_by_id(
     struct db *, struct arena *, int64_t id, struct result **, struct fail *);
 /* result.ready of an unsent result: its file set, or its shard (model/states.h). */
-int64_t result_ready(const struct workunit *);
+int64_t result_ready(const struct workunit *, int32_t priority);
 enum err result_by_name(
     struct db *, struct arena *, const char *, struct result **, struct fail *);
 enum err result_xml_docs(struct db *, struct arena *, int64_t id, char **xml_doc_in,

@@ -12,12 +12,16 @@
 #include "lib/banned.h"
 
 int64_t
-result_ready(const struct workunit *wu)
+result_ready(const struct workunit *wu, int32_t priority)
 {
+	int64_t urgency = priority < READY_PRIORITIES ? priority : READY_PRIORITIES - 1;
+
 	if ((wu->transitioner_flags & (WU_TARGETED | WU_BROADCAST)) != 0)
 		return READY_TARGETED - wu->id;
 	if (wu->fileset_id > 0)
 		return wu->fileset_id;
+	if (priority > 0)
+		return READY_URGENT - wu->appid * READY_PRIORITIES - urgency;
 	return -(wu->appid * READY_SHARDS + wu->id % READY_SHARDS) - 1;
 }
 
@@ -35,7 +39,7 @@ result_insert(struct db *db, const struct workunit *wu, struct result *r,
 	r->server_state = RESULT_UNSENT;
 	r->id = 0; /* assigned, also when tried again */
 	enum err e = db_exec(db, f, NULL, SQL_RESULT_INSERT, r, xml_doc_in,
-	    result_ready(wu), (int64_t)(random & INT32_MAX));
+	    result_ready(wu, r->priority), (int64_t)(random & INT32_MAX));
 	if (e == OK)
 		r->id = db_insert_id(db);
 	return e;

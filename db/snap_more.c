@@ -17,7 +17,8 @@ enum { SLICE_ROWS = 256 };
 
 struct segment {
 	int64_t first, last;    /* of result.ready */
-	struct snap_file *file; /* NULL: the shards of one app */
+	struct snap_file *file; /* NULL: plain jobs of one app, its urgent ones or
+	                           its shards */
 };
 
 /* File sets by id, then plain shards. */
@@ -43,7 +44,7 @@ segment_order(const void *pa, const void *pb)
 static struct segment *
 segments_of(struct arena *a, const bool *apps, const struct snapshot *s, size_t *n)
 {
-	struct segment *g = NEWN(a, struct segment, s->nfiles + s->cat->napps + 1);
+	struct segment *g = NEWN(a, struct segment, s->nfiles + 2 * s->cat->napps + 1);
 
 	*n = 0;
 	for (size_t i = 0; i < s->nfiles; i++)
@@ -53,9 +54,13 @@ segments_of(struct arena *a, const bool *apps, const struct snapshot *s, size_t 
 	for (size_t i = 0; i < s->cat->napps; i++) {
 		int64_t high = -(s->cat->apps[i].id * READY_SHARDS) - 1;
 
-		if (apps[i] && !s->cat->apps[i].deprecated)
-			g[(*n)++] = (struct segment){ high - READY_SHARDS + 1, high,
-				NULL };
+		int64_t urgent = READY_URGENT - s->cat->apps[i].id * READY_PRIORITIES;
+
+		if (!apps[i] || s->cat->apps[i].deprecated)
+			continue;
+		g[(*n)++] = (struct segment){ urgent - READY_PRIORITIES + 1, urgent - 1,
+			NULL };
+		g[(*n)++] = (struct segment){ high - READY_SHARDS + 1, high, NULL };
 	}
 	qsort(g, *n, sizeof(*g), segment_order);
 	return g;
@@ -75,7 +80,7 @@ place_of(const struct job *j)
 		.id = j->workunitid, .appid = j->appid, .fileset_id = j->fileset_id
 	};
 
-	return (struct place){ result_ready(&wu), j->id };
+	return (struct place){ result_ready(&wu, j->priority), j->id };
 }
 
 /* Rows of the segment behind *at, which becomes the place of the last one. */

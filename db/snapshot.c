@@ -350,27 +350,29 @@ snapshot_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t from
 	return OK;
 }
 
-/* Adds the plain jobs of one range of shards. */
-static enum err
-shards_add(struct db *db, struct arena *a, int64_t first, int64_t last, size_t most,
-    struct snapshot *s, struct fail *f)
+/* Adds rows of plain jobs, of which there could have been `most` in all. */
+static void
+plain_add(struct snapshot *s, const void *rows, size_t n, size_t most)
 {
-	void *rows;
-	size_t n;
-
-	if (s->nplain >= most || first > last)
-		return OK;
-	enum err e = db_query(db, a, f, &rows, &n, SQL_JOBS_OF_SHARDS, first, last,
-	    (int64_t)(most - s->nplain));
-	if (e != OK)
-		return e;
-	memcpy(s->plain + s->nplain, rows, n * sizeof(*s->plain));
+	if (n > 0)
+		memcpy(s->plain + s->nplain, rows, n * sizeof(*s->plain));
 	s->nplain += n;
 	s->search.left |= s->nplain == most;
-	return OK;
 }
 
-/* One app's plain jobs, from a random shard on. */
+/* Urgent ones are the head of the same line for everybody: each request takes its own
+ * order. */
+static void
+shuffle_urgent(struct rng *rng, struct job *v, size_t n)
+{
+	for (size_t i = 0, end; i < n && v[i].priority > 0; i = end) {
+		for (end = i; end < n && v[end].priority == v[i].priority;)
+			end++;
+		rng_shuffle(rng, v + i, end - i, sizeof(*v));
+	}
+}
+
+/* One app's plain jobs, the urgent ones, then from a random shard on. */
 static enum err
 plain_of_app(struct db *db, struct arena *a, struct rng *rng, const struct app *app,
     size_t most, struct snapshot *s, struct fail *f)
@@ -378,9 +380,24 @@ plain_of_app(struct db *db, struct arena *a, struct rng *rng, const struct app *
 	int64_t high = -(app->id * READY_SHARDS) - 1;
 	int64_t low = high - READY_SHARDS + 1;
 	int64_t start = low + (int64_t)rng_below(rng, READY_SHARDS);
-	enum err e = shards_add(db, a, start, high, most, s, f);
+	int64_t urgent = READY_URGENT - app->id * READY_PRIORITIES;
+	size_t n, before = s->nplain;
+	void *rows;
+	enum err e = db_query(db, a, f, &rows, &n, SQL_JOBS_URGENT_FIRST,
+	    urgent - READY_PRIORITIES + 1, urgent - 1, start, high,
+	    (int64_t)(most - before));
 
-	return e == OK ? shards_add(db, a, low, start - 1, most, s, f) : e;
+	if (e != OK)
+		return e;
+	plain_add(s, rows, n, most);
+	shuffle_urgent(rng, s->plain + before, n);
+	if (s->nplain >= most || low == start)
+		return OK;
+	e = db_query(db, a, f, &rows, &n, SQL_JOBS_OF_SHARDS, low, start - 1,
+	    (int64_t)(most - s->nplain));
+	if (e == OK)
+		plain_add(s, rows, n, most);
+	return e;
 }
 
 enum err

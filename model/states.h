@@ -56,6 +56,13 @@ enum { TRANSITION_NEVER = 2147483647 };
  * fileset id is ever equal to it (hot-path.md, plain jobs in 64 shards).
  */
 enum { READY_SHARDS = 64 };
+/*
+ * The same of a plain job with a priority above 0, so that the index holds an app's
+ * most urgent first: this, less the app's id times the number of priorities, less the
+ * priority.
+ */
+#define READY_URGENT (-INT64_C(2305843009213693952))
+enum { READY_PRIORITIES = 1048576 };
 /* The same of a targeted or broadcast one: this minus the workunit's id. */
 #define READY_TARGETED (-INT64_C(4611686018427387904))
 

@@ -43,7 +43,7 @@ static const struct opt work_options[] = {
 	{ "output-template", OPT_TEXT, FIELD(out), "NAME",
 	    "In templates/; default APP_out.xml." },
 	{ "priority", OPT_NUMBER, FIELD(priority), "N",
-	    "Higher goes first; default 0." },
+	    "Of jobs without a large file the higher go first; default 0." },
 	TARGET_OPTIONS(struct work_opts),
 	{ 0 },
 };

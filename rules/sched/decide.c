@@ -6,6 +6,7 @@
 #include "rules/sched/ctx.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include "model/states.h"
 #include "lib/banned.h"
@@ -120,12 +121,39 @@ decide_try(
 	return why;
 }
 
+struct rank {
+	int32_t priority;
+	size_t i;
+};
+
+static int
+rank_order(const void *a, const void *b)
+{
+	const struct rank *x = a, *y = b;
+
+	if (x->priority != y->priority)
+		return x->priority > y->priority ? -1 : 1;
+	return (x->i > y->i) - (x->i < y->i);
+}
+
+/* The plain jobs in the order of their priority (server.md 2.13), else as they are. */
+static const struct rank *
+plain_by_priority(const struct ctx *c)
+{
+	struct rank *v = NEWN(c->a, struct rank, c->snap->nplain + 1);
+
+	for (size_t i = 0; i < c->snap->nplain; i++)
+		v[i] = (struct rank){ c->snap->plain[i].priority, i };
+	qsort(v, c->snap->nplain, sizeof(*v), rank_order);
+	return v;
+}
+
 /* The plain jobs of apps that the account has selected, or of the others. */
 static void
-serve_plain_apps(struct ctx *c, bool others)
+serve_plain_apps(struct ctx *c, const struct rank *order, bool others)
 {
 	for (size_t i = 0; i < c->snap->nplain && limits_more(c) == WHY_NONE; i++) {
-		const struct job *j = &c->snap->plain[i];
+		const struct job *j = &c->snap->plain[order[i].i];
 		const struct app *app = catalog_app(c->snap->cat, j->appid);
 
 		if ((app != NULL && prefs_app(c, app) == APP_OTHER) == others)
@@ -136,9 +164,11 @@ serve_plain_apps(struct ctx *c, bool others)
 static void
 serve_plain(struct ctx *c)
 {
-	serve_plain_apps(c, false);
+	const struct rank *order = plain_by_priority(c);
+
+	serve_plain_apps(c, order, false);
 	if (c->snap->project_prefs.allow_non_preferred_apps)
-		serve_plain_apps(c, true);
+		serve_plain_apps(c, order, true);
 }
 
 static void

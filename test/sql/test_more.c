@@ -168,10 +168,41 @@ START_TEST(once_rule_and_pause)
 }
 END_TEST
 
+/* One urgent job behind JOBS others is read with the first ones, the most urgent first.
+ */
+START_TEST(urgent_jobs_come_first)
+{
+	struct rng rng = rng_seed(1);
+	const int32_t priorities[] = { 3, 2000000, 5 };
+	bool unread = true;
+
+	for (size_t i = 0; i < N(priorities); i++) {
+		struct workunit wu = { .name = arena_printf(
+					   &a, "urgent_%d_%zu", (int)getpid(), i),
+			.appid = app.id,
+			.transition_time = TRANSITION_NEVER };
+		struct result r = { .name = wu.name, .priority = priorities[i] };
+
+		ck_assert_int_eq(workunit_insert(db, &wu, "<workunit/>", &f), OK);
+		ck_assert_int_eq(result_insert(db, &wu, &r, "<result/>", 1, &f), OK);
+	}
+	ck_assert_int_eq(snapshot_plain(db, &a, &cf, &rng, 2, &unread, &snap, &f), OK);
+	ck_assert_uint_eq(snap.nplain, 8);
+	ck_assert_int_eq(snap.plain[0].priority, 2000000);
+	ck_assert_int_eq(snap.plain[1].priority, 5);
+	ck_assert_int_eq(snap.plain[2].priority, 3);
+	ck_assert_int_eq(snap.plain[3].priority, 0);
+	while (snap.search.left)
+		slice();
+	ck_assert_uint_eq(snap.nplain, JOBS + 3);
+}
+END_TEST
+
 UNIT_MAIN("more", {
 	tcase_add_checked_fixture(tc, setup, teardown);
 	ADD(slices_reach_every_job);
 	ADD(the_cursor_goes_on);
 	ADD(a_cursor_that_is_no_longer_held);
 	ADD(once_rule_and_pause);
+	ADD(urgent_jobs_come_first);
 })

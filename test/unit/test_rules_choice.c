@@ -119,6 +119,20 @@ START_TEST(targeted_jobs)
 }
 END_TEST
 
+START_TEST(plain_jobs_by_priority)
+{
+	const int32_t priorities[] = { 0, -5, 7, 0, 7, 100 };
+	struct world *w = world_new("", 6 * HOUR);
+
+	world_plain(w, "11/1 12/2 13/3 14/4 15/5 16/6");
+	for (size_t i = 0; i < N(priorities); i++)
+		w->snap.plain[i].priority = priorities[i];
+	ck_assert_str_eq(
+	    world_text(w, world_decide(w)), "sent 16p 13p 15p 11p 14p 12p | NONE");
+	world_free(w);
+}
+END_TEST
+
 /* App 2 uses almost no CPU: plain jobs 41 and 42 are its, 31 is app 1's. */
 static const struct {
 	const char *name, *options;
@@ -194,6 +208,7 @@ END_TEST
 UNIT_MAIN("rules_choice", {
 	ADD_LOOP(search, N(searches));
 	ADD_LOOP(targeted_jobs, N(targeted));
+	ADD(plain_jobs_by_priority);
 	ADD_LOOP(non_cpu_intensive_apps, N(ncis));
 	ADD(a_targeted_job_that_does_not_fit);
 	ADD(the_cut_is_told_with_its_numbers);
