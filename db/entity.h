@@ -200,6 +200,9 @@ enum err snapshot_working_set(struct db *, struct arena *, const struct conf *,
  * of file sets upwards from a seeded start, once around. */
 enum err snapshot_search(struct db *, struct arena *, const struct conf *,
     const struct request *, struct rng *, size_t k, struct snapshot *, struct fail *);
+/* Adds this file set if it is not there yet; none if it is gone. */
+enum err snapshot_set(struct db *, struct arena *, const struct conf *,
+    const struct request *, int64_t id, struct snapshot *, struct fail *);
 /*
  * Candidates of snapshot.files, in their order, from index `from` on, until 4 x need
  * are there or 256 sets were looked at; what comes after stays without jobs, and its

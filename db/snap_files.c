@@ -365,3 +365,21 @@ snapshot_search(struct db *db, struct arena *a, const struct conf *cf,
 	}
 	return kept > 0 ? sets_add(db, a, cf, &held, sets, kept, SEARCHED, s, f) : OK;
 }
+
+enum err
+snapshot_set(struct db *db, struct arena *a, const struct conf *cf,
+    const struct request *rq, int64_t id, struct snapshot *s, struct fail *f)
+{
+	struct held held;
+	struct fileset **sets;
+	size_t n;
+	enum err e;
+
+	if (file_in(s, id) != NULL)
+		return OK;
+	e = sets_by_ids(db, a, &id, 1, &sets, &n, f);
+	if (e != OK || n == 0)
+		return e;
+	held.names = present_names(a, rq, &held.n);
+	return sets_add(db, a, cf, &held, sets, n, SEARCHED, s, f);
+}

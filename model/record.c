@@ -158,7 +158,7 @@ put_snapshot(struct maker *m, const struct snapshot *s)
 	d->host_new = s->host_new;
 	d->host_name = text(m, s->host.domain_name);
 	d->in_progress = (int64_t)s->nin_progress;
-	d->jobs = (int64_t)s->nplain;
+	d->jobs = (int64_t)(s->nplain + s->ntargeted + s->nnci);
 	for (size_t i = 0; i < s->nfiles; i++)
 		d->jobs += (int64_t)s->files[i].njobs;
 }

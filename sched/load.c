@@ -362,6 +362,15 @@ load_nci(struct rpc *x, struct snapshot *s)
 }
 
 static enum err
+load_only(struct rpc *x, struct snapshot *s)
+{
+	enum err e = rpc_only_job(x);
+
+	return e == OK ? snapshot_user_wus(x->db, x->a, once_key(x, s), s, &x->fail) :
+	                 e;
+}
+
+static enum err
 load_files(struct rpc *x, struct snapshot *s)
 {
 	enum err e = snapshot_files(x->db, x->a, x->conf, x->req, s, &x->fail);
@@ -370,6 +379,8 @@ load_files(struct rpc *x, struct snapshot *s)
 	if (e != OK)
 		return e;
 	order_held(x, s);
+	if (wants && x->only_job != 0)
+		return load_only(x, s);
 	e = load_nci(x, s);
 	if (e != OK)
 		return e;

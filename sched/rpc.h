@@ -48,10 +48,11 @@ struct rpc {
 	const char *peer;              /* address of the client, "" = not known */
 	const char *in;                /* request body */
 	size_t in_n;
-	int64_t now;     /* s UTC, read once */
-	uint64_t seed;   /* of every draw of this RPC; logged */
-	bool dry;        /* what would be answered: no commit, no trigger, no wait */
-	int64_t as_host; /* dry: on behalf of this host, whoever asks; 0 = no */
+	int64_t now;      /* s UTC, read once */
+	uint64_t seed;    /* of every draw of this RPC; logged */
+	bool dry;         /* what would be answered: no commit, no trigger, no wait */
+	int64_t only_job; /* dry: this result is the only candidate; 0 = all */
+	int64_t as_host;  /* dry: on behalf of this host, whoever asks; 0 = no */
 
 	/* set by the steps */
 	struct request *req;
@@ -112,6 +113,9 @@ enum err rpc_wait(struct rpc *);
  * left out because enough was there.
  */
 enum err rpc_more(struct rpc *);
+
+/* Makes result only_job the only candidate of the snapshot.  E_NOTFOUND: it is gone. */
+enum err rpc_only_job(struct rpc *);
 
 /* The line of the log about a finished RPC. */
 void rpc_log(const struct rpc *, int64_t us, uint64_t statements);

@@ -27,7 +27,7 @@ struct options {
 	int64_t now;   /* 0 = the clock's */
 	uint64_t seed; /* 0 = random */
 	bool dry;
-	int64_t host;                /* dry: 0 = the request's */
+	int64_t host, job;           /* dry: 0 = the request's; 0 = all */
 	const char *config, *record; /* dry: files, NULL = none */
 };
 
@@ -159,9 +159,12 @@ serve_once(struct project *p, const struct options *o)
 {
 	struct arena a = { 0 };
 	struct fail f = { 0 };
-	struct rpc x = {
-		.a = &a, .peer = "", .now = o->now, .dry = o->dry, .as_host = o->host
-	};
+	struct rpc x = { .a = &a,
+		.peer = "",
+		.now = o->now,
+		.dry = o->dry,
+		.as_host = o->host,
+		.only_job = o->job };
 	char *in = NULL;
 	enum err e;
 
@@ -199,6 +202,7 @@ static const char usage_text[] =
     "  -s, --seed SEED  draw from this seed (the log shows it as rpc=)\n"
     "  -n, --dry-run    with -1: write nothing, wait for nothing\n"
     "  -H, --host ID    with -n: on behalf of this host, whatever key the request has\n"
+    "  -j, --job ID     with -n: this result is the only candidate\n"
     "  -c, --config FILE  with -n: instead of config.xml\n"
     "  -r, --record FILE  with -n: the decision record\n"
     "  -p, --project DIR\n"
@@ -211,6 +215,7 @@ static const struct option longopts[] = {
 	{ "seed", required_argument, NULL, 's' },
 	{ "dry-run", no_argument, NULL, 'n' },
 	{ "host", required_argument, NULL, 'H' },
+	{ "job", required_argument, NULL, 'j' },
 	{ "config", required_argument, NULL, 'c' },
 	{ "record", required_argument, NULL, 'r' },
 	{ "project", required_argument, NULL, 'p' },
@@ -226,7 +231,7 @@ parse_options(int argc, char **argv, struct options *o)
 	int c;
 
 	while (
-	    (c = getopt_long(argc, argv, "1t:s:nH:c:r:p:hV", longopts, NULL)) != -1) {
+	    (c = getopt_long(argc, argv, "1t:s:nH:j:c:r:p:hV", longopts, NULL)) != -1) {
 		switch (c) {
 		case '1':
 			o->once = true;
@@ -246,6 +251,9 @@ parse_options(int argc, char **argv, struct options *o)
 		case 'H':
 			o->host = strtoll(optarg, NULL, 10);
 			break;
+		case 'j':
+			o->job = strtoll(optarg, NULL, 10);
+			break;
 		case 'c':
 			o->config = optarg;
 			break;
@@ -264,7 +272,8 @@ parse_options(int argc, char **argv, struct options *o)
 		}
 	}
 	if (optind < argc || (o->dry && !o->once) ||
-	    (!o->dry && (o->host != 0 || o->config != NULL || o->record != NULL))) {
+	    (!o->dry && (o->host != 0 || o->job != 0 || o->config != NULL ||
+			    o->record != NULL))) {
 		fputs(usage_text, stderr);
 		return 2;
 	}

@@ -22,11 +22,23 @@ struct found {
 
 struct search {
 	struct arena *a;
-	int64_t hostid;
+	int64_t hostid, result_id; /* one of them; 0 = not asked for */
 	char needle[40];
 	struct found *v;
 	size_t n, cap;
 };
+
+static bool
+fits(const struct search *s, const struct record *r)
+{
+	bool any = s->result_id == 0 && r->d.hostid == s->hostid;
+
+	for (size_t i = 0; i < r->nsent && s->result_id != 0; i++)
+		any = any || r->sent[i].id == s->result_id;
+	for (size_t i = 0; i < r->nleft && s->result_id != 0; i++)
+		any = any || r->left[i].id == s->result_id;
+	return any;
+}
 
 static void
 look(void *ctx, uint64_t number, const char *p, size_t n)
@@ -36,11 +48,10 @@ look(void *ctx, uint64_t number, const char *p, size_t n)
 	struct record *r;
 
 	(void)n;
-	/* Most are of other hosts, and need not be read for that. */
+	/* Most are of others, and need not be read for that. */
 	if (strstr(p, s->needle) == NULL)
 		return;
-	if (record_read(s->a, arena_strdup(s->a, p), &r, &f) == OK &&
-	    r->d.hostid == s->hostid)
+	if (record_read(s->a, arena_strdup(s->a, p), &r, &f) == OK && fits(s, r))
 		PUSH(s->a, s->v, s->n, s->cap) = (struct found){ number, r };
 }
 
@@ -54,32 +65,56 @@ older(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-enum err
-records_of_host(struct ctx *x, int64_t hostid, struct record ***out, size_t *n)
+static enum err
+search_rings(struct ctx *x, struct search *s)
 {
 	const char *dir = arena_printf(x->a, "%s/decisions", x->cf->run_dir);
-	struct search s = { .a = x->a, .hostid = hostid };
 	size_t nfiles = 0;
 	char **files = NULL;
 	enum err e = fs_list(x->a, dir, FILES_MOST, &files, &nfiles, x->f);
 
-	snprintf(s.needle, sizeof(s.needle), " hostid=%" PRId64 " ", hostid);
 	if (e == E_NOTFOUND)
 		e = OK;
 	for (size_t i = 0; e == OK && i < nfiles; i++) {
 		const char *path = arena_printf(x->a, "%s/%s", dir, files[i]);
 
-		e = ring_read(path, look, &s, x->f);
+		e = ring_read(path, look, s, x->f);
 		if (e == E_BADREQ || e == E_NOTFOUND) /* just made, or removed */
 			e = OK;
 	}
-	if (s.n > 0)
-		qsort(s.v, s.n, sizeof(*s.v), older);
-	*out = NEWN(x->a, struct record *, s.n + 1);
-	for (size_t i = 0; i < s.n; i++)
-		(*out)[i] = s.v[i].r;
-	*n = s.n;
+	if (s->n > 0)
+		qsort(s->v, s->n, sizeof(*s->v), older);
 	return e;
+}
+
+static enum err
+answer(struct ctx *x, struct search *s, struct record ***out, size_t *n)
+{
+	enum err e = search_rings(x, s);
+
+	*out = NEWN(x->a, struct record *, s->n + 1);
+	for (size_t i = 0; i < s->n; i++)
+		(*out)[i] = s->v[i].r;
+	*n = s->n;
+	return e;
+}
+
+enum err
+records_of_host(struct ctx *x, int64_t hostid, struct record ***out, size_t *n)
+{
+	struct search s = { .a = x->a, .hostid = hostid };
+
+	snprintf(s.needle, sizeof(s.needle), " hostid=%" PRId64 " ", hostid);
+	return answer(x, &s, out, n);
+}
+
+enum err
+records_of_job(struct ctx *x, int64_t result_id, struct record ***out, size_t *n)
+{
+	struct search s = { .a = x->a, .result_id = result_id };
+
+	snprintf(s.needle, sizeof(s.needle), " id=%" PRId64 " ", result_id);
+	return answer(x, &s, out, n);
 }
 
 char *

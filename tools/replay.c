@@ -37,9 +37,10 @@ run(struct ctx *x, struct replay *r, const char *program, const char *path)
 	char *at = arena_printf(x->a, "%" PRId64, r->at);
 	char *seed = arena_printf(x->a, "%" PRId64, r->seed);
 	char *host = arena_printf(x->a, "%" PRId64, r->host);
+	char *job = arena_printf(x->a, "%" PRId64, r->job);
 	const char *argv[] = { program, "-1", "-n", "-p", x->cf->project_dir, "-t", at,
-		"-s", seed, "-H", host, "-r", path, r->config == NULL ? NULL : "-c",
-		r->config, NULL };
+		"-s", seed, "-H", host, "-j", job, "-r", path,
+		r->config == NULL ? NULL : "-c", r->config, NULL };
 	int status;
 	enum err e;
 

@@ -13,6 +13,7 @@ struct replay {
 	const char *request; /* its text */
 	size_t request_n;
 	int64_t host, at, seed; /* host 0: the request's; at in s UTC */
+	int64_t job;            /* id of the only result that is a candidate; 0 = all */
 	const char *config;     /* NULL: the project's */
 	/* set by replay_run */
 	char *reply;

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One job instead of all candidates: would this host get it, and if not, why not?  Only
+ * in a dry run; what is in progress, reported and held stays as it was read.
+ */
+#include "sched/rpc.h"
+
+#include "db/entity.h"
+#include "model/states.h"
+#include "lib/banned.h"
+
+static struct snap_file *
+set_of(struct snapshot *s, int64_t fileset_id)
+{
+	for (size_t i = 0; i < s->nfiles; i++)
+		if (s->files[i].fileset_id == fileset_id)
+			return &s->files[i];
+	return NULL;
+}
+
+/* The job's file set becomes the only one. */
+static enum err
+only_set(struct rpc *x, struct snapshot *s, struct job *j)
+{
+	struct snap_file *file;
+	int64_t last = 0;
+	enum err e = snapshot_set(
+	    x->db, x->a, x->conf, x->req, j->fileset_id, s, &x->fail);
+
+	if (e == OK)
+		e = db_number(
+		    x->db, &x->fail, &last, SQL_LAST_ID, s->user.id, j->fileset_id);
+	if (e != OK && e != E_NOTFOUND)
+		return e;
+	file = set_of(s, j->fileset_id);
+	if (file == NULL)
+		return FAIL(&x->fail, E_NOTFOUND, "file set %lld is gone",
+		    (long long)j->fileset_id);
+	s->files[0] = *file;
+	s->files[0].jobs = j;
+	s->files[0].njobs = 1;
+	s->files[0].has_unsent = true;
+	s->files[0].unread = false;
+	s->files[0].last_id = last;
+	s->nfiles = 1;
+	return OK;
+}
+
+enum err
+rpc_only_job(struct rpc *x)
+{
+	struct snapshot *s = x->snap;
+	const struct app *app;
+	struct job *jobs;
+	size_t n;
+	enum err e = jobs_by_ids(x->db, x->a, &x->only_job, 1, &jobs, &n, &x->fail);
+
+	if (e != OK)
+		return e;
+	if (n == 0)
+		return FAIL(&x->fail, E_NOTFOUND, "there is no result %lld",
+		    (long long)x->only_job);
+	s->ntargeted = s->nplain = s->nnci = 0;
+	s->search = (struct snap_search){ 0 };
+	s->last_rpc_time = 0; /* how soon it asks again is not the question */
+	app = catalog_app(s->cat, jobs[0].appid);
+	if (app != NULL && app->non_cpu_intensive) {
+		s->nfiles = 0;
+		s->nci = jobs;
+		s->nnci = 1;
+	} else if (jobs[0].fileset_id == 0) {
+		s->nfiles = 0;
+		s->plain = jobs;
+		s->nplain = 1;
+	} else {
+		e = only_set(x, s, &jobs[0]);
+	}
+	return e;
+}

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* locus explain job: where a workunit and its results are, and why a host would not get
+ * them. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include "db/entity.h"
+#include "lib/clock.h"
+#include "lib/fs.h"
+#include "lib/text.h"
+#include "model/states.h"
+#include "proto/request.h"
+#include "tools/human.h"
+#include "tools/json.h"
+#include "tools/records.h"
+#include "tools/replay.h"
+#include "tools/table.h"
+#include "lib/banned.h"
+
+enum { DAY_S = 86400, SAID_MOST = 20 };
+
+struct job_view {
+	struct workunit *wu;
+	struct result *results;
+	size_t nresults;
+	int64_t result_id; /* that was asked about, or the first unsent one; 0 = none */
+	struct record **seen; /* decisions that tell of it, oldest first */
+	size_t nseen;
+	struct record *decided; /* for the host of --host */
+};
+
+/* --- what is known --- */
+
+static enum err
+find(struct ctx *x, const char *name, struct job_view *v)
+{
+	struct result *r;
+	enum err e = result_by_name(x->db, x->a, name, &r, x->f);
+
+	if (e == OK) {
+		v->result_id = r->id;
+		e = workunit_by_id(x->db, x->a, r->workunitid, &v->wu, x->f);
+	} else if (e == E_NOTFOUND) {
+		e = workunit_by_name(x->db, x->a, name, &v->wu, x->f);
+	}
+	if (e == E_NOTFOUND)
+		return ctx_nothing(
+		    x, "there is no result or workunit %.200s; it may be purged", name);
+	if (e == OK)
+		e = results_of_workunit(
+		    x->db, x->a, v->wu->id, &v->results, &v->nresults, x->f);
+	for (size_t i = 0; e == OK && i < v->nresults && v->result_id == 0; i++)
+		if (v->results[i].server_state == RESULT_UNSENT)
+			v->result_id = v->results[i].id;
+	return e;
+}
+
+/* Does the record tell of this result?  *why: the code, or how it was sent. */
+static bool
+tells(const struct record *r, int64_t id, const char **why)
+{
+	for (size_t i = 0; i < r->nsent; i++)
+		if (r->sent[i].id == id) {
+			*why = r->sent[i].how;
+			return true;
+		}
+	for (size_t i = 0; i < r->nleft; i++)
+		if (r->left[i].id == id) {
+			*why = r->left[i].why;
+			return false;
+		}
+	*why = NULL;
+	return false;
+}
+
+/* --- a decision for one host --- */
+
+static const char *
+platform_of(const struct host *h)
+{
+	if (strstr(h->os_name, "Windows") != NULL)
+		return "windows_x86_64";
+	return strstr(h->os_name, "Darwin") != NULL ? "x86_64-apple-darwin" :
+	                                              "x86_64-pc-linux-gnu";
+}
+
+/*
+ * What the host would ask for if its CPUs were idle for a day.  The row does not hold
+ * all of a client's words, so a request of its own (--request) says more.
+ */
+static enum err
+request_for(struct ctx *x, int64_t hostid, const struct record *last, struct buf *b)
+{
+	static char none[] = "";
+	struct request q = { .authenticator = none,
+		.has_cpu_request = true,
+		.cpu_req_secs = DAY_S,
+		.cpu_req_instances = 1,
+		.work_req_seconds = DAY_S,
+		.resource_share_fraction = 1,
+		.rrs_fraction = 1,
+		.prrs_fraction = 1,
+		.duration_correction_factor = 1,
+		.client_cap_plan_class = true };
+	struct host *h;
+	enum err e = host_by_id(x->db, x->a, hostid, &h, x->f);
+
+	if (e == E_NOTFOUND)
+		return ctx_nothing(x, "there is no host %" PRId64, hostid);
+	if (e != OK)
+		return e;
+	q.hostid = hostid;
+	q.rpc_seqno = h->rpc_seqno;
+	q.version = last == NULL ? 72005 : last->d.client;
+	q.core_client_major_version = q.version / 10000;
+	q.core_client_minor_version = q.version / 100 % 100;
+	q.core_client_release = q.version % 100;
+	q.platform_name = arena_strdup(
+	    x->a, last == NULL ? platform_of(h) : last->d.platform);
+	q.cross_project_id = q.global_prefs_source_email_hash = none;
+	q.client_brand = none;
+	q.host = (struct rq_host){ .present = true,
+		.timezone = h->timezone,
+		.p_ncpus = h->p_ncpus,
+		.domain_name = h->domain_name,
+		.ip_addr = h->last_ip_addr,
+		.host_cpid = none,
+		.p_vendor = h->p_vendor,
+		.p_model = h->p_model,
+		.p_features = none,
+		.os_name = h->os_name,
+		.os_version = h->os_version,
+		.product_name = h->product_name,
+		.virtualbox_version = none,
+		.docker_version = none,
+		.p_fpops = h->p_fpops,
+		.p_iops = h->p_iops,
+		.p_membw = h->p_membw,
+		.m_nbytes = h->m_nbytes,
+		.m_cache = h->m_cache,
+		.m_swap = h->m_swap,
+		.d_total = h->d_total,
+		.d_free = h->d_free,
+		.on_frac = h->on_frac,
+		.connected_frac = h->connected_frac,
+		.active_frac = h->active_frac,
+		.gpu_active_frac = h->gpu_active_frac,
+		.n_bwup = h->n_bwup,
+		.n_bwdown = h->n_bwdown,
+		.d_boinc_used_total = h->d_boinc_used_total,
+		.d_boinc_used_project = h->d_boinc_used_project };
+	request_render(b, &q);
+	return OK;
+}
+
+static enum err
+decide_for(struct ctx *x, int64_t hostid, const char *path, struct job_view *v)
+{
+	struct replay r = {
+		.host = hostid, .at = clock_now(), .seed = 1, .job = v->result_id
+	};
+	struct buf b = buf_new(x->a);
+	struct record **last;
+	char *text;
+	size_t n;
+	enum err e = records_of_host(x, hostid, &last, &n);
+
+	if (e != OK)
+		return e;
+	if (path != NULL) {
+		e = fs_read(x->a, path, (size_t)x->cf->max_request_bytes, &text,
+		    &r.request_n, x->f);
+		r.request = text;
+	} else {
+		e = request_for(x, hostid, n == 0 ? NULL : last[n - 1], &b);
+		r.request = b.p;
+		r.request_n = b.n;
+	}
+	if (e == OK)
+		e = replay_run(x, &r);
+	v->decided = r.record;
+	return e;
+}
+
+/* The decisive reason for this job; "" if it would be sent. */
+static const char *
+verdict(const struct job_view *v)
+{
+	const char *why;
+
+	if (tells(v->decided, v->result_id, &why))
+		return "";
+	if (why != NULL)
+		return why;
+	if (v->decided->d.refused[0] != '\0')
+		return v->decided->d.refused;
+	return v->decided->nfiles > 0 ? v->decided->files[0].why : v->decided->d.why;
+}
+
+/* --- for people --- */
+
+static const char *
+text_of(const char *code)
+{
+	enum reason why = reason_named(code);
+
+	return why == WHY__MAX ? "refused" : reason_text(why);
+}
+
+static char *
+errors_of(struct arena *a, int32_t mask)
+{
+	static const char *const names[] = { "COULDNT_SEND", "TOO_MANY_ERRORS",
+		"TOO_MANY_SUCCESS", "TOO_MANY_TOTAL", "CANCELLED", "NO_CANONICAL" };
+	struct buf b = buf_new(a);
+
+	for (size_t i = 0; i < N(names); i++)
+		if (mask & 1 << i)
+			buf_printf(&b, "%s%s", b.n > 0 ? ", " : "", names[i]);
+	return b.n == 0 ? arena_strdup(a, "none") : b.p;
+}
+
+static void
+print_result(struct ctx *x, const struct result *r, int64_t now)
+{
+	char at[21];
+
+	printf("  %s  %s", r->name, state_name(KIND_RESULT, r->server_state));
+	switch (r->server_state) {
+	case RESULT_IN_PROGRESS:
+		printf("  on host %lld for %s, %s %s", (long long)r->hostid,
+		    human_span(x->a, now - r->sent_time),
+		    r->report_deadline < now ? "late since" : "due by",
+		    clock_text(r->report_deadline, at));
+		break;
+	case RESULT_OVER:
+		printf("  %s, %s", state_name(KIND_OUTCOME, r->outcome),
+		    state_name(KIND_VALIDATE, r->validate_state));
+		if (r->hostid != 0)
+			printf(", host %lld", (long long)r->hostid);
+		if (r->received_time != 0)
+			printf(", received %s ago, exit status %d",
+			    human_span(x->a, now - r->received_time), r->exit_status);
+		break;
+	default:
+		printf("  for %s", human_span(x->a, now - r->create_time));
+	}
+	printf("\n");
+}
+
+static void
+print_seen(struct ctx *x, const struct job_view *v, int64_t now)
+{
+	size_t first = v->nseen > SAID_MOST ? v->nseen - SAID_MOST : 0;
+	const char *why;
+
+	if (v->nseen > 0)
+		printf("decisions about it that are kept on this machine\n");
+	for (size_t i = first; i < v->nseen; i++) {
+		const struct record *r = v->seen[i];
+		bool sent = tells(r, v->result_id, &why);
+
+		printf("  %s ago, host %lld (rpc %s): %s%s\n",
+		    human_span(x->a, now - r->d.at), (long long)r->d.hostid,
+		    record_rpc(x->a, r), sent ? "sent, " : "left out, ", why);
+	}
+}
+
+static void
+print_view(struct ctx *x, const struct job_view *v)
+{
+	const struct workunit *w = v->wu;
+	int64_t now = clock_now();
+	const char *why;
+
+	printf("workunit      %lld \"%s\", made %s ago\n", (long long)w->id, w->name,
+	    human_span(x->a, now - w->create_time));
+	printf("wants         %d results, a quorum of %d\n", w->target_nresults,
+	    w->min_quorum);
+	printf("errors        %s\n", errors_of(x->a, w->error_mask));
+	printf("done          %s; assimilation %s, files %s\n",
+	    w->canonical_resultid != 0 ? "it has a canonical result" :
+					 "no canonical result yet",
+	    state_name(KIND_ASSIMILATE, w->assimilate_state),
+	    state_name(KIND_FILE_DELETE, w->file_delete_state));
+	printf("results       %zu\n", v->nresults);
+	for (size_t i = 0; i < v->nresults; i++)
+		print_result(x, &v->results[i], now);
+	print_seen(x, v, now);
+	if (v->decided == NULL)
+		return;
+	why = verdict(v);
+	printf("host %lld would %s%s%s%s%s\n", (long long)v->decided->d.hostid,
+	    why[0] == '\0' ? "get it now" : "not get it: ",
+	    why[0] == '\0' ? "" : text_of(why), why[0] == '\0' ? "" : "  ", why,
+	    why[0] == '\0' ? "" : "   <- this stops it");
+}
+
+/* --- JSON --- */
+
+static json_t *
+results_json(const struct job_view *v)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < v->nresults; i++) {
+		const struct result *r = &v->results[i];
+
+		json_array_append_new(list,
+		    json_pack("{s:I, s:o, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:i}",
+			"id", (json_int_t)r->id, "name", json_text(r->name), "state",
+			state_name(KIND_RESULT, r->server_state), "outcome",
+			state_name(KIND_OUTCOME, r->outcome), "validate",
+			state_name(KIND_VALIDATE, r->validate_state), "hostid",
+			(json_int_t)r->hostid, "sent_time", (json_int_t)r->sent_time,
+			"deadline", (json_int_t)r->report_deadline, "received_time",
+			(json_int_t)r->received_time, "exit_status", r->exit_status));
+	}
+	return list;
+}
+
+static void
+print_json(struct ctx *x, const struct job_view *v)
+{
+	json_t *seen = json_array(), *o;
+
+	for (size_t i = 0; i < v->nseen; i++) {
+		const struct rec_decision *d = &v->seen[i]->d;
+		const char *why;
+		bool sent = tells(v->seen[i], v->result_id, &why);
+
+		json_array_append_new(
+		    seen, json_pack("{s:I, s:I, s:s, s:b, s:s}", "at",
+			      (json_int_t)d->at, "hostid", (json_int_t)d->hostid, "rpc",
+			      record_rpc(x->a, v->seen[i]), "sent", sent, "why", why));
+	}
+	o = json_pack("{s:I, s:o, s:i, s:I, s:s, s:o, s:o}", "workunit",
+	    (json_int_t)v->wu->id, "name", json_text(v->wu->name), "error_mask",
+	    v->wu->error_mask, "canonical_resultid",
+	    (json_int_t)v->wu->canonical_resultid, "assimilate",
+	    state_name(KIND_ASSIMILATE, v->wu->assimilate_state), "results",
+	    results_json(v), "decisions", seen);
+	if (v->decided != NULL)
+		json_object_set_new(o, "host",
+		    json_pack("{s:I, s:b, s:s}", "hostid",
+			(json_int_t)v->decided->d.hostid, "would_get",
+			verdict(v)[0] == '\0', "why", verdict(v)));
+	json_show(o);
+}
+
+static bool
+is_unsent(const struct job_view *v)
+{
+	for (size_t i = 0; i < v->nresults; i++)
+		if (v->results[i].id == v->result_id)
+			return v->results[i].server_state == RESULT_UNSENT;
+	return false;
+}
+
+struct job_opts {
+	const char *host, *request;
+};
+
+static const struct opt job_options[] = {
+	{ "host", OPT_TEXT, offsetof(struct job_opts, host), "ID",
+	    "Would this host get it now, with idle CPUs?  If not, why not?" },
+	{ "request", OPT_TEXT, offsetof(struct job_opts, request), "REQUEST.xml",
+	    "With --host: by this request, which tells its coprocessors, preferences "
+	    "and "
+	    "programs too." },
+	{ 0 },
+};
+
+static enum err
+explain_job(struct ctx *x, const void *opts, char **args, size_t n)
+{
+	const struct job_opts *o = opts;
+	struct job_view v = { 0 };
+	int64_t hostid = 0;
+	enum err e;
+
+	(void)n;
+	if (o->host != NULL && !text_i64(o->host, 1, INT64_MAX, &hostid))
+		return ctx_usage(x, "\"%.60s\" is not the id of a host", o->host);
+	if (o->request != NULL && o->host == NULL)
+		return ctx_usage(x, "--request is for --host");
+	e = ctx_db(x);
+	if (e == OK)
+		e = find(x, args[0], &v);
+	if (e == OK)
+		e = records_of_job(x, v.result_id, &v.seen, &v.nseen);
+	if (e == OK && hostid != 0 && !is_unsent(&v))
+		return ctx_nothing(
+		    x, "%s is not unsent, so no host gets it now", args[0]);
+	if (e == OK && hostid != 0)
+		e = decide_for(x, hostid, o->request, &v);
+	if (e != OK)
+		return e;
+	if (x->json)
+		print_json(x, &v);
+	else
+		print_view(x, &v);
+	return OK;
+}
+
+const struct cmd cmd_explain_job = { .name = "explain job",
+	.args = "NAME",
+	.min_args = 1,
+	.max_args = 1,
+	.purpose = "where a job is, and why it is not elsewhere",
+	.about =
+	    "Tells of a workunit, or of a result and its workunit, the states, who has "
+	    "it, and the decisions that sent it or left it out, as far as they are "
+	    "kept "
+	    "on this machine. With --host it is decided, by the scheduler's rules and "
+	    "without writing, whether that host would get it.",
+	.opts = job_options,
+	.opts_size = sizeof(struct job_opts),
+	.run = explain_job };
