@@ -4,11 +4,9 @@
  * of the banned are still taken.
  */
 #include <inttypes.h>
-#include <string.h>
-#include "db/entity.h"
 #include "lib/text.h"
 #include "model/states.h"
-#include "tools/cmd.h"
+#include "tools/catalog.h"
 #include "lib/banned.h"
 
 static enum err
@@ -33,21 +31,10 @@ set_host(struct ctx *x, const char *arg, bool ban)
 }
 
 static enum err
-find_user(struct ctx *x, const char *arg, struct user **u)
-{
-	int64_t id;
-	enum err e = text_i64(arg, 1, INT64_MAX, &id) ?
-	                 user_by_id(x->db, x->a, id, u, x->f) :
-	                 user_by_email(x->db, x->a, arg, u, x->f);
-
-	return e == E_NOTFOUND ? ctx_nothing(x, "there is no account %.100s", arg) : e;
-}
-
-static enum err
 set_user(struct ctx *x, const char *arg, bool ban)
 {
 	struct user *u;
-	enum err e = find_user(x, arg, &u);
+	enum err e = tools_user(x, arg, &u);
 
 	if (e == OK)
 		e = db_exec(

@@ -6,6 +6,7 @@
 #include "lib/crypt.h"
 #include "lib/near.h"
 #include "lib/rng.h"
+#include "lib/text.h"
 #include "lib/banned.h"
 
 enum { TRIES = 8 };
@@ -53,6 +54,17 @@ tools_platform(struct ctx *x, const struct catalog *c, const char *name,
 	return ctx_nothing(x, "there is no platform %s%s%s", name,
 	    best == NULL ? "; x86_64-pc-linux-gnu is one" : "; did you mean ",
 	    best == NULL ? "" : best);
+}
+
+enum err
+tools_user(struct ctx *x, const char *arg, struct user **u)
+{
+	int64_t id;
+	enum err e = text_i64(arg, 1, INT64_MAX, &id) ?
+	                 user_by_id(x->db, x->a, id, u, x->f) :
+	                 user_by_email(x->db, x->a, arg, u, x->f);
+
+	return e == E_NOTFOUND ? ctx_nothing(x, "there is no account %.100s", arg) : e;
 }
 
 enum err

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Apps and platforms by the names that the admin types. */
+/* Apps, platforms and accounts by the names that the admin types. */
 #ifndef TOOLS_CATALOG_H
 #define TOOLS_CATALOG_H
 
@@ -13,6 +13,8 @@ enum err tools_app(
     struct ctx *, const struct catalog *, const char *name, const struct app **);
 enum err tools_platform(
     struct ctx *, const struct catalog *, const char *name, const struct platform **);
+/* The account of that number or e-mail address; E_NOTFOUND was told. */
+enum err tools_user(struct ctx *, const char *arg, struct user **);
 /* Runs work in a transaction; again after a deadlock, some times. */
 enum err tools_transaction(
     struct ctx *, enum err (*work)(struct ctx *, void *), void *arg);

@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include "lib/clock.h"
-#include "lib/text.h"
 #include "model/states.h"
 #include "tools/catalog.h"
 #include "tools/target.h"
@@ -21,24 +20,12 @@ static const struct opt assign_options[] = {
 	{ 0 },
 };
 
-static enum err
-find_user_id(struct ctx *x, const char *arg, int64_t *id)
-{
-	struct user *u;
-	enum err e = text_i64(arg, 1, INT64_MAX, id) ?
-	                 user_by_id(x->db, x->a, *id, &u, x->f) :
-	                 user_by_email(x->db, x->a, arg, &u, x->f);
-
-	if (e == OK)
-		*id = u->id;
-	return e == E_NOTFOUND ? ctx_nothing(x, "there is no account %.100s", arg) : e;
-}
-
 enum err
 target_find(struct ctx *x, const struct target_opts *o, struct target_of *t)
 {
 	int given = (o->host != 0) + (o->user != NULL) + (o->team != 0) + o->all;
 	struct host *h;
+	struct user *u;
 	char *name;
 	enum err e = OK;
 
@@ -55,7 +42,9 @@ target_find(struct ctx *x, const struct target_opts *o, struct target_of *t)
 			return ctx_nothing(x, "there is no host %" PRId64, t->id);
 	} else if (o->user != NULL) {
 		t->kind = TARGET_USER;
-		e = find_user_id(x, o->user, &t->id);
+		e = tools_user(x, o->user, &u);
+		if (e == OK)
+			t->id = u->id;
 	} else if (o->team != 0) {
 		t->kind = TARGET_TEAM;
 		t->id = o->team;
