@@ -171,7 +171,7 @@ replay_cmd(struct ctx *x, const void *opts, char **args, size_t nargs)
 {
 	const struct replay_opts *o = opts;
 	struct replay r = { .config = o->config, .seed = o->seed == 0 ? 1 : o->seed };
-	char *text;
+	char *text = NULL;
 	enum err e;
 
 	(void)nargs;
