@@ -48,7 +48,8 @@ struct ctx {
 	bool could_not_wait; /* a file drains, but no place to wait was free */
 	bool reports_cut;    /* some reports are left for the next request */
 	double lack_disk,
-	    lack_ram; /* least extra bytes that would have let a job fit */
+	    lack_ram;   /* least extra bytes that would have let a job fit */
+	double need_bw; /* least bandwidth that a job needed, bytes/s */
 	size_t sends_cap, skips_cap, deletes_cap, messages_cap, expire_cap;
 	size_t aborts_cap, unstarted_cap;
 };

@@ -154,7 +154,9 @@ fit_host(struct ctx *c, const struct job *j, const struct pick *p,
 		note_lack(&c->lack_disk, f->disk - c->disk);
 		return WHY_DISK;
 	}
-	if (bw > 0 && c->m.bwdown > 0 && bw > c->m.bwdown)
+	if (bw > 0 && c->m.bwdown > 0 && bw > c->m.bwdown) {
+		note_lack(&c->need_bw, bw);
 		return WHY_BANDWIDTH;
+	}
 	return deadline(c, j, p, f->runtime_s, resend, &f->deadline);
 }

@@ -12,7 +12,7 @@
 #include "lib/banned.h"
 
 static const double MIB = 1048576;
-enum { ANONYMOUS_DELAY_S = 14400, TEXT_MOST = 1000 };
+enum { ANONYMOUS_DELAY_S = 14400, TEXT_MOST = 1000, OTHERS_MOST = 3 };
 
 static const struct answer {
 	enum reason why;
@@ -275,6 +275,17 @@ say_numbers(const struct ctx *c, struct say *s, enum reason why)
 		say_fixed(s, 100 * c->m.availability, 0);
 		say_str(s, "% of the time");
 		break;
+	case WHY_BANDWIDTH:
+		say_str(s, "; needs ");
+		say_fixed(s, c->need_bw / 1e3, 0);
+		say_str(s, " kB/s, has ");
+		say_fixed(s, c->m.bwdown / 1e3, 0);
+		break;
+	case WHY_DAILY_QUOTA:
+		say_str(s, "; the most is ");
+		say_int(s, c->conf->daily_result_quota);
+		say_str(s, " per processor, less after errors");
+		break;
 	case WHY_SEARCH_LIMIT:
 		say_searched(c, s);
 		break;
@@ -329,6 +340,31 @@ hopeless(const struct ctx *c, enum reason why)
 	       (why == WHY_NO_COPROC && c->d->counts[why] == 0);
 }
 
+/*
+ * What else the owner could change so that other tasks come: reasons behind the
+ * decisive one, a notice each.
+ */
+static void
+say_others(struct ctx *c)
+{
+	size_t said = 0;
+
+	if (c->d->why == WHY_SEARCH_LIMIT) /* it names the next one itself */
+		return;
+	for (size_t i = messages_rank(c->d->why) + 1; i < N(answers); i++) {
+		struct say s = say_new(c->a);
+
+		if (!answers[i].notice || c->d->counts[answers[i].why] == 0)
+			continue;
+		if (said++ == OTHERS_MOST)
+			return;
+		say_str(&s, "Other tasks were left out: ");
+		say_str(&s, reason_text(answers[i].why));
+		say_numbers(c, &s, answers[i].why);
+		add(c, true, &s);
+	}
+}
+
 void
 messages_why(struct ctx *c)
 {
@@ -355,4 +391,5 @@ messages_why(struct ctx *c)
 		decide_delay(c, (double)c->conf->locality_scheduling_wait_period);
 	if (anonymous_without_app(c, d->why))
 		decide_delay(c, ANONYMOUS_DELAY_S);
+	say_others(c);
 }
