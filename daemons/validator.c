@@ -260,20 +260,52 @@ by_host(const void *a, const void *b)
 	return (x->hostid > y->hostid) - (x->hostid < y->hostid);
 }
 
+static enum err
+learn(struct trial *t, const struct result *r)
+{
+	struct ctx *x = t->x;
+	struct host_app_version v;
+	enum err e = hav_lock(
+	    x->db, &x->a, r, x->conf->daily_result_quota, &v, &x->fail);
+
+	if (e != OK)
+		return e;
+	statistics_judged(x->conf, &v, r, t->wu);
+	return hav_judged(x->db, &v, &x->fail);
+}
+
+/* What a valid result says of its version everywhere, and of its host. */
+static enum err
+learn_more(struct trial *t, const struct result *r)
+{
+	struct ctx *x = t->x;
+	double pfc = statistics_pfc(r, t->wu);
+	double turnaround = (double)(r->received_time - r->sent_time);
+	enum err e = OK;
+
+	if (r->app_version_id > 0 && pfc > 0)
+		e = version_learned(x->db, r->app_version_id, pfc, &x->fail);
+	if (e == OK && turnaround > 0)
+		e = host_turnaround(x->db, r->hostid, turnaround, &x->fail);
+	return e;
+}
+
 /* What hosts and users earn or lose, in one order of locks: by host, then by user. */
 static enum err
 save_effects(struct trial *t, struct result *to, size_t n)
 {
 	struct ctx *x = t->x;
-	int64_t quota = x->conf->daily_result_quota;
 	enum err e = OK;
 
 	qsort(to, n, sizeof(*to), by_host);
 	for (size_t i = 0; i < n && e == OK; i++)
-		if (to[i].validate_state == VALIDATE_INVALID ||
-		    (to[i].validate_state == VALIDATE_VALID && t->wu->min_quorum > 1))
-			e = hav_judged(x->db, &to[i],
-			    to[i].validate_state == VALIDATE_VALID, quota, &x->fail);
+		if (to[i].app_version_id != 0 &&
+		    (to[i].validate_state == VALIDATE_INVALID ||
+			to[i].validate_state == VALIDATE_VALID))
+			e = learn(t, &to[i]);
+	for (size_t i = 0; i < n && e == OK; i++)
+		if (to[i].validate_state == VALIDATE_VALID)
+			e = learn_more(t, &to[i]);
 	for (size_t i = 0; i < n && e == OK; i++)
 		if (to[i].validate_state == VALIDATE_VALID && to[i].granted_credit > 0)
 			e = credit_add(x->db, to[i].hostid, to[i].userid,

@@ -158,13 +158,38 @@ hav_timed_out(struct db *db, const struct result *r, double delay_bound_s,
 }
 
 enum err
-hav_judged(
-    struct db *db, const struct result *r, bool valid, int64_t quota, struct fail *f)
+hav_lock(struct db *db, struct arena *a, const struct result *r, int64_t quota,
+    struct host_app_version *v, struct fail *f)
 {
-	if (!valid)
-		return db_exec(db, f, NULL, SQL_HAV_INVALID, r->hostid, hav_version(r));
-	return db_exec(
-	    db, f, NULL, SQL_HAV_VALID, quota, quota, r->hostid, hav_version(r));
+	void *rows;
+	size_t n;
+	enum err e = db_query(
+	    db, a, f, &rows, &n, SQL_HAV_FOR_UPDATE, r->hostid, hav_version(r));
+
+	*v = (struct host_app_version){ .host_id = r->hostid,
+		.app_version_id = hav_version(r),
+		.max_jobs_per_day = (int32_t)quota };
+	if (e == OK && n > 0)
+		*v = *(struct host_app_version *)rows;
+	return e;
+}
+
+enum err
+hav_judged(struct db *db, const struct host_app_version *v, struct fail *f)
+{
+	return db_exec(db, f, NULL, SQL_HAV_JUDGED, v);
+}
+
+enum err
+version_learned(struct db *db, int64_t app_version_id, double pfc, struct fail *f)
+{
+	return db_exec(db, f, NULL, SQL_VERSION_LEARNED, pfc, pfc, app_version_id);
+}
+
+enum err
+host_turnaround(struct db *db, int64_t hostid, double s, struct fail *f)
+{
+	return db_exec(db, f, NULL, SQL_HOST_TURNAROUND, s, s, hostid);
 }
 
 enum err

@@ -58,8 +58,16 @@ enum err result_move(
  * daily_result_quota, 0 = none. */
 enum err hav_timed_out(struct db *, const struct result *, double delay_bound_s,
     int64_t quota, struct fail *);
-enum err hav_judged(
-    struct db *, const struct result *, bool valid, int64_t quota, struct fail *);
+/* The row of this result's version on its host, locked; a new one is not stored yet. */
+enum err hav_lock(struct db *, struct arena *, const struct result *, int64_t quota,
+    struct host_app_version *, struct fail *);
+/* Stores what was learned; the day's count stays as it is. */
+enum err hav_judged(struct db *, const struct host_app_version *, struct fail *);
+/* One more sample of peak FLOP per estimated FLOP; no such version is OK. */
+enum err version_learned(
+    struct db *, int64_t app_version_id, double pfc, struct fail *);
+/* One more turnaround of the host: 0.7 old + 0.3 new (server.md 4.6). */
+enum err host_turnaround(struct db *, int64_t hostid, double s, struct fail *);
 /* Adds to total_credit of a host and of a user. */
 enum err credit_add(
     struct db *, int64_t hostid, int64_t userid, double credit, struct fail *);

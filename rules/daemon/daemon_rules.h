@@ -61,6 +61,22 @@ struct validate_change validate(struct arena *, const struct workunit *,
     const struct result *, size_t n, const enum match *init,
     enum match (*same)(void *ctx, size_t i, size_t j), void *ctx);
 
+/*
+ * One more sample of a running mean: a plain mean of the first 20, then 1 % of each new
+ * one, which counts for 10 times the mean at most (server.md 4.6).  A sample that is
+ * not above 0 teaches nothing.
+ */
+void statistics_add(double *n, double *avg, double x);
+/*
+ * A result became VALID or INVALID: elapsed time per estimated FLOP, peak FLOP per
+ * estimated FLOP, turnaround in s; the daily quota, and how many in a row were valid
+ * where others confirmed it.
+ */
+void statistics_judged(const struct conf *, struct host_app_version *,
+    const struct result *, const struct workunit *);
+/* Peak FLOP that the result could have used, per estimated one; 0 = not known. */
+double statistics_pfc(const struct result *, const struct workunit *);
+
 /* The built-in range generator: part i of n of [0, total): [from, to), sizes differ by
  * at most 1. */
 void range_part(int64_t total, int32_t n, int32_t i, int64_t *from, int64_t *to);

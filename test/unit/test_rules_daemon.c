@@ -3,6 +3,7 @@
  * L13-L15). */
 #include "test/unit/unit.h"
 
+#include <math.h>
 #include <stdio.h>
 #include "lib/arena.h"
 #include "model/states.h"
@@ -260,8 +261,81 @@ START_TEST(working_set_case)
 }
 END_TEST
 
+/* --- statistics --- */
+
+static const struct {
+	double n, avg, x, n_after, avg_after;
+} means[] = {
+	{ 0, 0, 5, 1, 5 },
+	{ 1, 5, 7, 2, 6 },
+	{ 19, 1, 21, 20, 2 },
+	{ 20, 2, 4, 21, 2.02 },
+	{ 20, 2, 1000, 21, 2.18 }, /* counts as 20 */
+	{ 500, 2, 1, 501, 1.99 },
+	{ 3, 2, 0, 3, 2 },
+	{ 3, 2, -1, 3, 2 },
+	{ 3, 2, (double)INFINITY, 3, 2 },
+	{ 3, 2, (double)NAN, 3, 2 },
+};
+
+START_TEST(running_means)
+{
+	double n = means[_i].n, avg = means[_i].avg;
+
+	statistics_add(&n, &avg, means[_i].x);
+	ck_assert_double_eq(n, means[_i].n_after);
+	ck_assert_double_eq_tol(avg, means[_i].avg_after, 1e-12);
+}
+END_TEST
+
+/* state, quorum; consecutive_valid and max_jobs_per_day before and after (the quota is
+ * 10), samples after */
+static const struct {
+	int32_t state, quorum, row, daily, row_after, daily_after;
+	double samples;
+} judgements[] = {
+	{ VALIDATE_VALID, 2, 3, 10, 4, 11, 1 },
+	{ VALIDATE_VALID, 1, 3, 10, 3, 10, 1 },
+	{ VALIDATE_INVALID, 2, 3, 10, 0, 10, 0 },
+	{ VALIDATE_INVALID, 2, 3, 12, 0, 11, 0 },
+	{ VALIDATE_INVALID, 1, 3, 9, 0, 9, 0 },
+};
+
+START_TEST(judged_results_teach)
+{
+	struct conf cf = { .daily_result_quota = 10 };
+	struct host_app_version v = { .consecutive_valid = judgements[_i].row,
+		.max_jobs_per_day = judgements[_i].daily,
+		.n_jobs_today = 2 };
+	struct result r = { .validate_state = judgements[_i].state,
+		.sent_time = 1000,
+		.received_time = 4600,
+		.elapsed_time = 500,
+		.flops_estimate = 4e9 };
+	struct workunit wu = { .rsc_fpops_est = 1e12,
+		.min_quorum = judgements[_i].quorum };
+
+	statistics_judged(&cf, &v, &r, &wu);
+	ck_assert_int_eq(v.consecutive_valid, judgements[_i].row_after);
+	ck_assert_int_eq(v.max_jobs_per_day, judgements[_i].daily_after);
+	ck_assert_int_eq(v.n_jobs_today, 2);
+	ck_assert_double_eq(v.et_n, judgements[_i].samples);
+	ck_assert_double_eq(v.pfc_n, judgements[_i].samples);
+	ck_assert_double_eq(v.turnaround_n, judgements[_i].samples);
+	ck_assert_double_eq_tol(v.et_avg, 500 / 1e12 * v.et_n, 1e-20);
+	ck_assert_double_eq_tol(v.pfc_avg, 2 * v.pfc_n, 1e-12);
+	ck_assert_double_eq(v.turnaround_avg, 3600 * v.turnaround_n);
+	wu.rsc_fpops_est = 0; /* no estimate: its part says nothing */
+	statistics_judged(&cf, &v, &r, &wu);
+	ck_assert_double_eq(v.et_n, judgements[_i].samples);
+	ck_assert_double_eq(statistics_pfc(&r, &wu), 0);
+}
+END_TEST
+
 UNIT_MAIN("rules_daemon", {
 	ADD_LOOP(validate_case, N(validations));
 	ADD_LOOP(ranges_cover_all, N(ranges));
 	ADD_LOOP(working_set_case, N(sets));
+	ADD_LOOP(running_means, N(means));
+	ADD_LOOP(judged_results_teach, N(judgements));
 })
