@@ -174,8 +174,6 @@ void lost_abort(struct ctx *);
 bool nci_job(const struct ctx *, const struct job *);
 /* Does the host have a job of the app, or does this reply hold one? */
 bool nci_taken(const struct ctx *, int64_t appid);
-/* The host's job of such an app by that name, NULL if it has none. */
-const struct job *nci_named(const struct ctx *, const char *name);
 /* Sends one of each such app that the host has none of. */
 void nci_serve(struct ctx *);
 

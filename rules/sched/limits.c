@@ -4,6 +4,7 @@
 #include "rules/sched/ctx.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include "model/resource.h"
 #include "lib/banned.h"
@@ -78,20 +79,48 @@ resource_of_job(const struct ctx *c, const struct job *j)
  * if neither is known.
  */
 static const struct app *
-app_of_other(const struct ctx *c, const struct rq_other *o)
+app_of_other(const struct ctx *c, const struct rq_other *o, const struct job *row)
 {
 	const struct request *rq = c->req;
-	const struct catalog *cat = c->snap->cat;
 	const char *name = NULL;
 
 	if (o->app_version >= 0 && (size_t)o->app_version < rq->napp_versions)
 		name = rq->app_versions[o->app_version].app_name;
 	if (name != NULL)
-		return catalog_app_named(cat, name);
-	for (size_t i = 0; cat->limits != NULL && i < c->snap->nin_progress; i++)
-		if (strcmp(c->snap->in_progress[i].name, o->name) == 0)
-			return catalog_app(cat, c->snap->in_progress[i].appid);
-	return NULL;
+		return catalog_app_named(c->snap->cat, name);
+	return row == NULL ? NULL : catalog_app(c->snap->cat, row->appid);
+}
+
+static int
+by_name(const void *a, const void *b)
+{
+	const struct job *const *x = a, *const *y = b;
+
+	return strcmp((*x)->name, (*y)->name);
+}
+
+/* The host's rows by name: a client may list as many tasks as it likes. */
+static const struct job **
+rows_by_name(const struct ctx *c)
+{
+	const struct job **v = NEWN(
+	    c->a, const struct job *, c->snap->nin_progress + 1);
+
+	for (size_t i = 0; i < c->snap->nin_progress; i++)
+		v[i] = &c->snap->in_progress[i];
+	qsort(v, c->snap->nin_progress, sizeof(*v), by_name);
+	return v;
+}
+
+static const struct job *
+row_named(const struct ctx *c, const struct job *const *v, char *name)
+{
+	const struct job wanted = { .name = name }, *key = &wanted;
+	const struct job *const *found = NULL;
+
+	if (name != NULL)
+		found = bsearch(&key, v, c->snap->nin_progress, sizeof(*v), by_name);
+	return found == NULL ? NULL : *found;
 }
 
 /*
@@ -103,6 +132,7 @@ limits_count_in_progress(struct ctx *c)
 {
 	const struct request *rq = c->req;
 	const struct catalog *cat = c->snap->cat;
+	const struct job **rows = rows_by_name(c);
 
 	c->in_progress = NEWN(c->a, double, c->work.n);
 	c->of_app = NEWN(c->a, double, c->work.n * cat->napps + 1);
@@ -115,9 +145,11 @@ limits_count_in_progress(struct ctx *c)
 	}
 	for (size_t i = 0; i < rq->nother_results; i++) {
 		const struct rq_other *o = &rq->other_results[i];
+		const struct job *row = row_named(c, rows, o->name);
 
-		if (nci_named(c, o->name) == NULL)
-			limits_count(c, app_of_other(c, o), resource_of_other(c, o));
+		if (row == NULL || !nci_job(c, row))
+			limits_count(
+			    c, app_of_other(c, o, row), resource_of_other(c, o));
 	}
 }
 

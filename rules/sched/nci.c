@@ -48,18 +48,6 @@ nci_taken(const struct ctx *c, int64_t appid)
 	return false;
 }
 
-const struct job *
-nci_named(const struct ctx *c, const char *name)
-{
-	for (size_t i = 0; i < c->snap->nin_progress; i++) {
-		const struct job *j = &c->snap->in_progress[i];
-
-		if (nci_job(c, j) && name != NULL && strcmp(j->name, name) == 0)
-			return j;
-	}
-	return NULL;
-}
-
 void
 nci_serve(struct ctx *c)
 {
