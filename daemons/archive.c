@@ -23,6 +23,8 @@ put_row(struct buf *b, const struct row_shape *shape, const void *row)
 			buf_printf(b, "<%s>%.17g</%s>\n", c->name,
 			    *(const double *)field, c->name);
 			break;
+		case COL_bool:
+			break;
 		case COL_str:
 			buf_tag(b, c->name, *(char *const *)field);
 			break;

@@ -134,6 +134,8 @@ bind_row(struct db *db, MYSQL_BIND *b, const struct row_shape *shape, const char
 		case COL_f64:
 			bind_f64(db, &b[i], *(const double *)(const void *)p);
 			break;
+		case COL_bool:
+			break;
 		case COL_str: {
 			const char *s = *(char *const *)(const void *)p;
 			bind_text(db, &b[i], col_letter(c), s != NULL ? s : "");

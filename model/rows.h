@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum col_type { COL_i32, COL_i64, COL_f64, COL_str };
+enum col_type { COL_i32, COL_i64, COL_f64, COL_str, COL_bool }; /* no column is bool */
 
 struct col {
 	const char *name; /* column, or alias in the statement */

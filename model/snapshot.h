@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * All rows that one decision may look at, read before it; the same loader serves the
- * scheduler, replay and explain.  Plain data.
+ * scheduler, replay and explain.  Plain data.  What is added here is added to
+ * proto/recording.c too.
  */
 #ifndef MODEL_SNAPSHOT_H
 #define MODEL_SNAPSHOT_H

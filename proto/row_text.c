@@ -76,6 +76,9 @@ put_column(struct buf *b, const struct col *c, const char *row)
 	case COL_i32:
 		whole = *(const int32_t *)at;
 		break;
+	case COL_bool:
+		whole = *(const bool *)at;
+		break;
 	}
 	if (whole != 0)
 		buf_printf(b, " %s=%" PRId64, c->name, whole);
@@ -204,6 +207,10 @@ row_set(const struct row_shape *s, void *row, const char *name, char *value,
 	case COL_i32:
 		good = whole_number(value, INT32_MIN, INT32_MAX, &whole);
 		*(int32_t *)at = (int32_t)whole;
+		break;
+	case COL_bool:
+		good = whole_number(value, 0, 1, &whole);
+		*(bool *)at = whole != 0;
 		break;
 	}
 	if (!good)

@@ -5,7 +5,7 @@
  * names the state that it expects; what others took meanwhile is left out, decided
  * again, or rolled back.
  */
-#include "sched/rpc.h"
+#include "sched/keep.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -527,6 +527,7 @@ rpc_commit(struct rpc *x)
 
 	random_bytes(&w.token, sizeof(w.token));
 	w.token &= INT64_MAX;
+	keep_rows(x);
 	if (x->dry) {
 		x->trickles_stored = x->req->ntrickles > 0;
 		return OK;

@@ -4,7 +4,7 @@
  * RPC draws from the same seed, so that a reload after a wait tries the files in the
  * same order.
  */
-#include "sched/rpc.h"
+#include "sched/keep.h"
 
 #include <math.h>
 #include <string.h>
@@ -70,8 +70,8 @@ host_of_snapshot(struct rpc *x, struct snapshot *s)
 	s->detach_in_progress = x->detach;
 }
 
-static void
-load_prefs(struct rpc *x, struct snapshot *s)
+void
+rpc_prefs(struct rpc *x, struct snapshot *s)
 {
 	const char *venue = s->host.venue;
 
@@ -94,7 +94,7 @@ load_user(struct rpc *x, struct snapshot *s)
 		s->user.cross_project_id = cpid; /* stored by the commit */
 	md5_text(x->user->email_addr, md5);
 	s->email_hash = arena_strdup(x->a, md5);
-	load_prefs(x, s);
+	rpc_prefs(x, s);
 	return team_name(x->db, x->a, x->user->teamid, &s->team_name, &x->fail);
 }
 
@@ -458,5 +458,7 @@ rpc_load(struct rpc *x)
 		e = load_down(x, s);
 	if (e == OK)
 		e = load_logs(x, s);
+	if (e == OK)
+		keep_look(x);
 	return e == OK ? load_files(x, s) : e;
 }

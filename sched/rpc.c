@@ -91,6 +91,11 @@ rpc_decide(struct rpc *x)
 	}
 	x->dec = decide(
 	    x->a, x->conf, x->req, x->snap, x->now, &rng, x->lost, x->nlost);
+	if (x->dec->more && x->db == NULL) { /* a recording has no more */
+		x->snap->search.left = false;
+		x->again = true;
+		return OK;
+	}
 	if (x->dec->more) {
 		x->again = true;
 		return rpc_more(x);

@@ -76,6 +76,10 @@ struct rpc {
 	bool waited, no_slot; /* the wait was made, or there was no place to wait */
 	int64_t waited_ms;
 
+	bool keep;        /* this RPC is recorded (keep.h) */
+	char *kept;       /* its rows, before the commit */
+	size_t kept_lost; /* of lost, at that time */
+
 	struct dec_message *notes; /* put before the decision's own messages */
 	size_t nnotes, notes_cap;
 	struct fail fail;
@@ -114,6 +118,8 @@ enum err rpc_wait(struct rpc *);
  */
 enum err rpc_more(struct rpc *);
 
+/* The preferences that follow from the texts of the account and the client. */
+void rpc_prefs(struct rpc *, struct snapshot *);
 /* Makes result only_job the only candidate of the snapshot.  E_NOTFOUND: it is gone. */
 enum err rpc_only_job(struct rpc *);
 

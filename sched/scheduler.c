@@ -17,6 +17,7 @@
 #include "proto/record.h"
 #include "sched/copies.h"
 #include "sched/fcgi.h"
+#include "sched/keep.h"
 #include "sched/project.h"
 #include "sched/rpc.h"
 #include "lib/banned.h"
@@ -27,8 +28,8 @@ struct options {
 	int64_t now;   /* 0 = the clock's */
 	uint64_t seed; /* 0 = random */
 	bool dry;
-	int64_t host, job;           /* dry: 0 = the request's; 0 = all */
-	const char *config, *record; /* dry: files, NULL = none */
+	int64_t host, job;                     /* dry: 0 = the request's; 0 = all */
+	const char *config, *record, *offline; /* dry: files, NULL = none */
 };
 
 static struct fcgi_terms
@@ -86,6 +87,7 @@ serve(struct project *p, struct rpc *x)
 	rpc_run(x);
 	if (!x->dry)
 		rings_keep(&p->rings, x);
+	keep_write(x);
 }
 
 static uint64_t
@@ -193,6 +195,26 @@ serve_once(struct project *p, const struct options *o)
 	return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+/* A recorded request (keep.h); its reply goes to standard output. */
+static int
+replay_offline(const struct options *o)
+{
+	struct arena a = { 0 };
+	struct rpc x = { .a = &a, .peer = "" };
+	struct fail f = { 0 };
+	enum err e = keep_replay(&x, o->offline, o->config, &f);
+
+	if (e == OK && o->record != NULL)
+		e = write_record(&x, o->record, &f);
+	if (e != OK) {
+		fprintf(stderr, "scheduler: %s\n", f.detail);
+		return err_exit(e);
+	}
+	fwrite(x.out.p, 1, x.out.n, stdout);
+	arena_free(&a);
+	return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
 static const char usage_text[] =
     "usage: scheduler [--project DIR]\n"
     "       scheduler -1 [-t NOW] [-s SEED] [--project DIR] < request.xml\n"
@@ -204,6 +226,7 @@ static const char usage_text[] =
     "  -H, --host ID    with -n: on behalf of this host, whatever key the request has\n"
     "  -j, --job ID     with -n: this result is the only candidate\n"
     "  -c, --config FILE  with -n: instead of config.xml\n"
+    "  -o, --offline FILE  with -n: a recorded request, without project and database\n"
     "  -r, --record FILE  with -n: the decision record\n"
     "  -p, --project DIR\n"
     "  -h, --help\n"
@@ -218,6 +241,7 @@ static const struct option longopts[] = {
 	{ "job", required_argument, NULL, 'j' },
 	{ "config", required_argument, NULL, 'c' },
 	{ "record", required_argument, NULL, 'r' },
+	{ "offline", required_argument, NULL, 'o' },
 	{ "project", required_argument, NULL, 'p' },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, 'V' },
@@ -230,8 +254,8 @@ parse_options(int argc, char **argv, struct options *o)
 {
 	int c;
 
-	while (
-	    (c = getopt_long(argc, argv, "1t:s:nH:j:c:r:p:hV", longopts, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "1t:s:nH:j:c:r:o:p:hV", longopts, NULL)) !=
+	       -1) {
 		switch (c) {
 		case '1':
 			o->once = true;
@@ -257,6 +281,9 @@ parse_options(int argc, char **argv, struct options *o)
 		case 'c':
 			o->config = optarg;
 			break;
+		case 'o':
+			o->offline = optarg;
+			break;
 		case 'r':
 			o->record = optarg;
 			break;
@@ -273,7 +300,7 @@ parse_options(int argc, char **argv, struct options *o)
 	}
 	if (optind < argc || (o->dry && !o->once) ||
 	    (!o->dry && (o->host != 0 || o->job != 0 || o->config != NULL ||
-			    o->record != NULL))) {
+			    o->record != NULL || o->offline != NULL))) {
 		fputs(usage_text, stderr);
 		return 2;
 	}
@@ -291,6 +318,8 @@ main(int argc, char **argv)
 	if (rc >= 0)
 		return rc;
 	log_open("scheduler", NULL, LOG_INFO);
+	if (o.offline != NULL)
+		return replay_offline(&o);
 	if (project_find(&p, "scheduler", o.project, !o.once, &f) != OK) {
 		fprintf(stderr, "scheduler: %s\n", f.detail);
 		return err_exit(f.code);

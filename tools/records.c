@@ -137,6 +137,8 @@ column_json(const struct col *c, const char *row)
 		return json_integer(*(const int64_t *)at);
 	case COL_f64:
 		return json_real(*(const double *)at);
+	case COL_bool:
+		return json_boolean(*(const bool *)at);
 	case COL_str:
 		return json_text(*(char *const *)at);
 	}

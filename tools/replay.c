@@ -13,13 +13,20 @@
 #include "lib/proc.h"
 #include "lib/text.h"
 #include "proto/record.h"
+#include "proto/recording.h"
 #include "proto/reply.h"
 #include "tools/json.h"
 #include "tools/program.h"
 #include "tools/records.h"
 #include "lib/banned.h"
 
-enum { REPLY_MOST = 256 << 20, RECORD_MOST = 1 << 20, RUN_S = 120, DIFFERENT = 1 };
+enum {
+	REPLY_MOST = 256 << 20,
+	RECORDING_MOST = 1 << 30,
+	RECORD_MOST = 1 << 20,
+	RUN_S = 120,
+	DIFFERENT = 1
+};
 
 static enum err
 read_record(struct ctx *x, struct replay *r, const char *path)
@@ -34,16 +41,27 @@ read_record(struct ctx *x, struct replay *r, const char *path)
 static enum err
 run(struct ctx *x, struct replay *r, const char *program, const char *path)
 {
-	char *at = arena_printf(x->a, "%" PRId64, r->at);
-	char *seed = arena_printf(x->a, "%" PRId64, r->seed);
-	char *host = arena_printf(x->a, "%" PRId64, r->host);
-	char *job = arena_printf(x->a, "%" PRId64, r->job);
-	const char *argv[] = { program, "-1", "-n", "-p", x->cf->project_dir, "-t", at,
-		"-s", seed, "-H", host, "-j", job, "-r", path,
-		r->config == NULL ? NULL : "-c", r->config, NULL };
+	enum { WORDS = 24 };
+	const char *argv[WORDS] = { program, "-1", "-n", "-r", path };
+	size_t n = 5;
 	int status;
 	enum err e;
 
+	if (r->config != NULL) {
+		argv[n++] = "-c";
+		argv[n++] = r->config;
+	}
+	if (r->offline != NULL) {
+		argv[n++] = "-o";
+		argv[n++] = r->offline;
+	} else {
+		argv[n++] = "-p";
+		argv[n++] = x->cf->project_dir;
+		argv[n++] = arena_printf(x->a, "-t%" PRId64, r->at);
+		argv[n++] = arena_printf(x->a, "-s%" PRId64, r->seed);
+		argv[n++] = arena_printf(x->a, "-H%" PRId64, r->host);
+		argv[n++] = arena_printf(x->a, "-j%" PRId64, r->job);
+	}
 	e = proc_run(x->a,
 	    &(struct proc_run){ .argv = argv,
 		.in = r->request,
@@ -79,7 +97,7 @@ replay_run(struct ctx *x, struct replay *r)
 struct replay_opts {
 	const char *host, *at, *config, *diff;
 	int64_t seed;
-	bool reply;
+	bool reply, same;
 };
 
 static const struct opt replay_options[] = {
@@ -98,6 +116,8 @@ static const struct opt replay_options[] = {
 	    "anything is." },
 	{ "reply", OPT_FLAG, offsetof(struct replay_opts, reply), NULL,
 	    "Print the reply itself." },
+	{ "same", OPT_FLAG, offsetof(struct replay_opts, same), NULL,
+	    "Of a recording: --diff with the reply that it holds." },
 	{ 0 },
 };
 
@@ -141,16 +161,13 @@ print_differences(struct ctx *x, struct buf *b, size_t n)
 }
 
 static enum err
-compare(struct ctx *x, const struct replay *r, const char *path)
+compare(struct ctx *x, const struct replay *r, char *text, size_t text_n)
 {
 	struct buf b = buf_new(x->a);
 	struct reply *old, *new;
-	char *text;
-	size_t text_n, n;
-	enum err e = fs_read(x->a, path, REPLY_MOST, &text, &text_n, x->f);
+	size_t n;
+	enum err e = reply_parse(x->a, text, text_n, &old, x->f);
 
-	if (e == OK)
-		e = reply_parse(x->a, text, text_n, &old, x->f);
 	if (e == OK)
 		e = reply_parse(x->a, r->reply, r->reply_n, &new, x->f);
 	if (e != OK)
@@ -166,12 +183,56 @@ compare(struct ctx *x, const struct replay *r, const char *path)
 	return OK;
 }
 
+/* By --diff with a file's reply, a recorded request with the reply of then; else what
+ * was decided. */
+static enum err
+show(struct ctx *x, const struct replay_opts *o, const struct replay *r,
+    const struct recording *rec)
+{
+	char *text;
+	size_t n;
+	enum err e;
+
+	if (o->diff != NULL) {
+		e = fs_read(x->a, o->diff, REPLY_MOST, &text, &n, x->f);
+		return e == OK ? compare(x, r, text, n) : e;
+	}
+	if (o->reply) {
+		fwrite(r->reply, 1, r->reply_n, stdout);
+		return OK;
+	}
+	if (o->same && rec != NULL)
+		return compare(x, r, rec->reply, rec->reply_n);
+	if (x->json)
+		json_show(record_json(r->record));
+	else
+		record_print(x, r->record, r->record->d.at);
+	return OK;
+}
+
+/* A request, or a recording of one. */
+static enum err
+read_input(struct ctx *x, struct replay *r, char *path, struct recording **rec)
+{
+	char *text;
+	enum err e = fs_read(x->a, path, RECORDING_MOST, &text, &r->request_n, x->f);
+
+	if (e != OK)
+		return e;
+	r->request = text;
+	if (strncmp(text, RECORDING_MAGIC, strlen(RECORDING_MAGIC)) != 0)
+		return ctx_conf(x);
+	r->offline = path;
+	text = arena_memdup(x->a, text, r->request_n);
+	return recording_read(x->a, text, r->request_n, rec, x->f);
+}
+
 static enum err
 replay_cmd(struct ctx *x, const void *opts, char **args, size_t nargs)
 {
 	const struct replay_opts *o = opts;
 	struct replay r = { .config = o->config, .seed = o->seed == 0 ? 1 : o->seed };
-	char *text = NULL;
+	struct recording *rec = NULL;
 	enum err e;
 
 	(void)nargs;
@@ -179,28 +240,19 @@ replay_cmd(struct ctx *x, const void *opts, char **args, size_t nargs)
 		return ctx_usage(x, "\"%.60s\" is not the id of a host", o->host);
 	e = time_of(x, o->at, &r.at);
 	if (e == OK)
-		e = ctx_conf(x);
-	if (e == OK)
-		e = fs_read(x->a, args[0], (size_t)x->cf->max_request_bytes, &text,
-		    &r.request_n, x->f);
-	r.request = text;
+		e = read_input(x, &r, args[0], &rec);
+	if (e == OK && rec != NULL &&
+	    (o->host != NULL || o->at != NULL || o->seed != 0))
+		return ctx_usage(x, "a recording has its own host, time and seed");
+	if (e == OK && rec == NULL && o->same)
+		return ctx_usage(x, "--same is for recordings");
 	if (e == OK)
 		e = replay_run(x, &r);
-	if (e != OK)
-		return e;
-	if (o->diff != NULL)
-		return compare(x, &r, o->diff);
-	if (o->reply)
-		fwrite(r.reply, 1, r.reply_n, stdout);
-	else if (x->json)
-		json_show(record_json(r.record));
-	else
-		record_print(x, r.record, r.record->d.at);
-	return OK;
+	return e == OK ? show(x, o, &r, rec) : e;
 }
 
 const struct cmd cmd_replay = { .name = "replay",
-	.args = "REQUEST.xml",
+	.args = "REQUEST.xml|RECORDING",
 	.min_args = 1,
 	.max_args = 1,
 	.purpose = "what a request would be answered now",
@@ -211,7 +263,12 @@ const struct cmd cmd_replay = { .name = "replay",
 	    "replies. Nothing is written: the database refuses it, no work is asked of "
 	    "generators and nothing is waited for. As long as the rows are the same "
 	    "and "
-	    "--at is given, it says the same every time. A new host has the id 0.",
+	    "--at is given, it says the same every time. A new host has the id 0.\n\n"
+	    "A file of record host is decided by the rows that it holds instead, and "
+	    "its "
+	    "configuration unless --config gives another one; the reply is then the "
+	    "same "
+	    "to the byte. It needs neither the project nor its database.",
 	.opts = replay_options,
 	.opts_size = sizeof(struct replay_opts),
 	.run = replay_cmd };

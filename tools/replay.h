@@ -15,6 +15,7 @@ struct replay {
 	int64_t host, at, seed; /* host 0: the request's; at in s UTC */
 	int64_t job;            /* id of the only result that is a candidate; 0 = all */
 	const char *config;     /* NULL: the project's */
+	const char *offline;    /* a recording instead of all that but config */
 	/* set by replay_run */
 	char *reply;
 	size_t reply_n;

@@ -16,7 +16,6 @@
 #include "test/unit/unit.h"
 #include "lib/banned.h"
 
-#define COL_bool ((enum col_type)(COL_str + 1))
 #define W(column, type, member)                                                        \
 	{                                                                              \
 #column, COL_##type, offsetof(struct golden, member)                   \

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Recordings of RPCs for the hosts that an admin named (locus record): a file
+ * run_dir/recording/HOSTID holds until when, and project_dir/recordings takes them.
+ * What goes wrong with them is logged and hurts no RPC.
+ */
+#ifndef SCHED_KEEP_H
+#define SCHED_KEEP_H
+
+#include "sched/rpc.h"
+
+/* Is this host's RPC to be recorded?  Sets x->keep; after load. */
+void keep_look(struct rpc *);
+/* What the decision looked at, as it stands before the commit. */
+void keep_rows(struct rpc *);
+/* The file, when the RPC is over. */
+void keep_write(struct rpc *);
+
+/*
+ * Decides a recorded RPC again; config NULL: by the configuration of then.  Nothing but
+ * the file is looked at.  x has its arena, and out afterwards.
+ */
+enum err keep_replay(struct rpc *, const char *path, const char *config, struct fail *);
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* locus record host: the requests of a host, each with the rows that decided it. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "lib/clock.h"
+#include "lib/fs.h"
+#include "lib/text.h"
+#include "tools/cmd.h"
+#include "lib/banned.h"
+
+enum { HOUR_S = 3600 };
+
+struct record_opts {
+	const char *span;
+};
+
+static const struct opt record_options[] = {
+	{ "for", OPT_TEXT, offsetof(struct record_opts, span), "TIME",
+	    "So long: 30m, 1h, 2d, or a number of seconds; without it, an hour." },
+	{ 0 },
+};
+
+/* "90", "30m", "1h", "2d"; false if it is none. */
+static bool
+span_of(struct arena *a, const char *s, int64_t *seconds)
+{
+	static const struct {
+		char unit;
+		int64_t s;
+	} units[] = { { 's', 1 }, { 'm', 60 }, { 'h', HOUR_S }, { 'd', 86400 } };
+	size_t n = strlen(s);
+	int64_t factor = 1;
+
+	for (size_t i = 0; n > 1 && i < N(units); i++)
+		if (s[n - 1] == units[i].unit) {
+			s = arena_memdup(a, s, n - 1);
+			factor = units[i].s;
+			break;
+		}
+	if (!text_i64(s, 1, 10000000, seconds))
+		return false;
+	*seconds *= factor;
+	return true;
+}
+
+static enum err
+switch_on(struct ctx *x, const char *path, int64_t id, int64_t seconds)
+{
+	char *dir = arena_printf(x->a, "%s/recording", x->cf->run_dir);
+	int64_t until = clock_now() + seconds;
+	char *text = arena_printf(x->a, "%" PRId64 "\n", until), at[21];
+	enum err e = fs_mkdirs(dir, 0775, x->f);
+
+	if (e == OK)
+		e = fs_write(path, text, strlen(text), 0644, x->f);
+	if (e == OK)
+		printf("host %lld is recorded until %s, in %s\n", (long long)id,
+		    clock_text(until, at), project_path(x->a, x->cf, "recordings"));
+	return e;
+}
+
+static enum err
+record_run(struct ctx *x, const void *opts, char **args, size_t n)
+{
+	const struct record_opts *o = opts;
+	int64_t id, seconds = HOUR_S;
+	bool on = strcmp(args[1], "on") == 0;
+	char *path;
+	enum err e;
+
+	(void)n;
+	if (!text_i64(args[0], 1, INT64_MAX, &id))
+		return ctx_usage(x, "\"%.60s\" is not the id of a host", args[0]);
+	if (!on && strcmp(args[1], "off") != 0)
+		return ctx_usage(x, "\"%.60s\": it must be on or off", args[1]);
+	if (o->span != NULL && !span_of(x->a, o->span, &seconds))
+		return ctx_usage(x, "--for %.60s: it must be like 30m or 1h", o->span);
+	e = ctx_conf(x);
+	if (e != OK)
+		return e;
+	path = arena_printf(x->a, "%s/recording/%lld", x->cf->run_dir, (long long)id);
+	return on ? switch_on(x, path, id, seconds) : fs_unlink(path, x->f);
+}
+
+const struct cmd cmd_record_host = { .name = "record host",
+	.args = "ID on|off",
+	.min_args = 2,
+	.max_args = 2,
+	.purpose = "keep a host's requests with all that decided them",
+	.about =
+	    "For a while the schedulers of this machine write each request of the host "
+	    "to a file HOST-NUMBER-RPC.recording in the project's directory "
+	    "recordings: "
+	    "the request, every row that the decision looked at, the configuration "
+	    "(without the database's password) and the reply. replay decides it again, "
+	    "anywhere. At most 1,000 files are kept. They hold the account's key, so "
+	    "only "
+	    "the project's account may read them.",
+	.opts = record_options,
+	.opts_size = sizeof(struct record_opts),
+	.run = record_run };
