@@ -119,6 +119,33 @@ START_TEST(targeted_jobs)
 }
 END_TEST
 
+/* Choices of versions of an app that goes by locality are to be repeatable, whatever
+ * the project's other apps do. */
+START_TEST(no_noise_for_a_locality_app)
+{
+	for (int with = 0; with < 2; with++) {
+		struct world *w = world_new("", HOUR);
+		struct catalog cat = *w->snap.cat;
+		struct app app = cat.apps[0];
+		struct app_version v[] = { cat.versions[0], cat.versions[0] };
+		size_t second = 0;
+
+		v[1].id = 4;
+		app.locality_scheduling = with;
+		cat.apps = &app;
+		cat.versions = v;
+		cat.nversions = 2;
+		w->snap.cat = &cat;
+		world_plain(w, "31/3");
+		for (int i = 0; i < 50; i++)
+			second += world_decide(w)->sends[0].version->id == 4;
+		ck_assert(
+		    with ? second == 0 || second == 50 : second > 0 && second < 50);
+		world_free(w);
+	}
+}
+END_TEST
+
 START_TEST(plain_jobs_by_priority)
 {
 	const int32_t priorities[] = { 0, -5, 7, 0, 7, 100 };
@@ -208,6 +235,7 @@ END_TEST
 UNIT_MAIN("rules_choice", {
 	ADD_LOOP(search, N(searches));
 	ADD_LOOP(targeted_jobs, N(targeted));
+	ADD(no_noise_for_a_locality_app);
 	ADD(plain_jobs_by_priority);
 	ADD_LOOP(non_cpu_intensive_apps, N(ncis));
 	ADD(a_targeted_job_that_does_not_fit);
