@@ -84,6 +84,7 @@ struct choice { /* remembered answer: jobs that ask for the same get the same */
 	int64_t pinned_version_id;
 	int32_t pinned_num;
 	bool need_64bit, resend;
+	bool reliable;         /* the version must have proved so on this host */
 	const struct job *job; /* that it was made for */
 	bool of_job;           /* some plan class looked at the job itself */
 	enum reason why;
@@ -99,6 +100,8 @@ enum reason version_choose(
 void version_no_rsc_apps(struct ctx *);
 /* Does the client run its own programs only? */
 bool version_anonymous(const struct request *);
+/* Is the job in such a hurry that it is for reliable hosts? */
+bool version_hurry(const struct conf *, const struct job *);
 /* Which resource a version needs: index into request.resources, SIZE_MAX if the host
  * has none. */
 size_t version_resource(const struct request *, const char *coproc_type);

@@ -112,6 +112,21 @@ disk_charge(const struct ctx *c, const struct job *j, const struct snap_file *f)
 }
 
 /*
+ * The shorter bound that a job in a hurry is sent with if the host can meet it: not
+ * less than twice its estimate (server.md 2.6).
+ */
+static int64_t
+hurried_bound(const struct ctx *c, const struct job *j, double runtime_s)
+{
+	double full = (double)j->delay_bound,
+	       factor = c->conf->reliable_reduced_delay_bound;
+
+	if (!version_hurry(c->conf, j) || factor <= 0.01)
+		return j->delay_bound;
+	return (int64_t)fmin(full, fmax(full * factor, 2 * runtime_s));
+}
+
+/*
  * The deadline as sent, a point in time.  A new job must be done delay_bound from now.
  * A lost one keeps its deadline if that can be met, else gets the later one of
  * wire.md 3.6; what is past its deadline is not sent again.
@@ -123,6 +138,9 @@ deadline(struct ctx *c, const struct job *j, const struct pick *p, double runtim
 	int64_t old = j->report_deadline - fit_grace_s(c->conf),
 		later = c->now + j->delay_bound;
 
+	*at = c->now + hurried_bound(c, j, runtime_s);
+	if (!resend && *at < later && workload_meets(c, p, runtime_s, *at))
+		return WHY_NONE;
 	*at = later;
 	if (!resend)
 		return workload_meets(c, p, runtime_s, later) ? WHY_NONE : WHY_DEADLINE;

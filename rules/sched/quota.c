@@ -6,7 +6,7 @@
 #include "lib/rng.h"
 #include "lib/banned.h"
 
-enum { DAY_S = 86400 };
+enum { DAY_S = 86400, IN_A_ROW = 10, SAMPLES = 10 };
 
 int32_t
 quota_after(const struct conf *cf, int32_t n, enum quota_event e)
@@ -59,4 +59,15 @@ quota_new_day(int64_t hostid, int64_t last_rpc_time, int64_t now)
 	int64_t offset = (int64_t)rng_below(&r, DAY_S);
 
 	return (last_rpc_time + offset) / DAY_S != (now + offset) / DAY_S;
+}
+
+bool
+quota_reliable(const struct conf *cf, const struct host_app_version *hav)
+{
+	double most = (double)cf->reliable_max_avg_turnaround;
+
+	if (hav == NULL || hav->consecutive_valid < IN_A_ROW ||
+	    hav->max_jobs_per_day < cf->daily_result_quota)
+		return false;
+	return most == 0 || hav->turnaround_n <= SAMPLES || hav->turnaround_avg <= most;
 }

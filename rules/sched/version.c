@@ -127,6 +127,9 @@ pick_usable(const struct ctx *c, const struct choice *q, const struct pick *p)
 		why = limits_app(c, p->app, p->resource);
 	if (why == WHY_NONE && !q->resend && quota_left(c, p) <= 0)
 		return WHY_DAILY_QUOTA;
+	if (why == WHY_NONE && q->reliable &&
+	    !quota_reliable(c->conf, statistics(c, p->app->id, p->app_version_id)))
+		return WHY_NOT_RELIABLE;
 	return why;
 }
 
@@ -307,7 +310,7 @@ same_question(const struct choice *a, const struct choice *b)
 {
 	return a->app == b->app && a->pinned_version_id == b->pinned_version_id &&
 	       a->pinned_num == b->pinned_num && a->need_64bit == b->need_64bit &&
-	       a->resend == b->resend;
+	       a->reliable == b->reliable && a->resend == b->resend;
 }
 
 /*
@@ -334,6 +337,12 @@ double
 version_memory(const struct job *j, const struct pick *p)
 {
 	return p->use.mem_bytes > 0 ? p->use.mem_bytes : j->rsc_memory_bound;
+}
+
+bool
+version_hurry(const struct conf *cf, const struct job *j)
+{
+	return cf->reliable_on_priority > 0 && j->priority >= cf->reliable_on_priority;
 }
 
 bool
@@ -375,6 +384,7 @@ version_choose(struct ctx *c, const struct job *j, bool resend, struct pick *p)
 	if (app->homogeneous_app_version && version_anonymous(c->req))
 		return WHY_NO_APP_VERSION; /* whose programs are nobody else's */
 	q.need_64bit = needs_64bit(c->req, j->rsc_memory_bound);
+	q.reliable = !resend && version_hurry(c->conf, j);
 	if ((old = remembered(c, &q)) != NULL) {
 		*p = old->pick;
 		return old->why;

@@ -225,6 +225,40 @@ START_TEST(hard_apps)
 }
 END_TEST
 
+/* A job in a hurry: reduced bound, if it can be met; twice the estimate at least. */
+static const struct {
+	int64_t bound, busy, want;
+	int32_t priority;
+} hurries[] = {
+	{ 100 * HOUR, 0, 50 * HOUR, 5 },
+	{ 100 * HOUR, 0, 100 * HOUR, 4 },
+	{ 100 * HOUR, 50 * HOUR, 100 * HOUR, 5 },
+	{ 3 * HOUR, 0, 2 * HOUR, 5 },
+	{ 3 * HOUR / 2, 0, 3 * HOUR / 2, 5 },
+};
+
+START_TEST(reduced_bounds)
+{
+	struct world *w = world_new("<reliable_on_priority>5</reliable_on_priority>"
+				    "<reliable_reduced_delay_bound>0.5"
+				    "</reliable_reduced_delay_bound>",
+	    HOUR);
+	struct host_app_version hav = { .app_version_id = 3, .consecutive_valid = 10 };
+	struct decision *d;
+
+	w->snap.havs = &hav;
+	w->snap.nhavs = 1;
+	world_plain(w, "1/1");
+	w->snap.plain[0].priority = hurries[_i].priority;
+	w->snap.plain[0].delay_bound = hurries[_i].bound;
+	w->req.resources[0].estimated_delay = (double)hurries[_i].busy;
+	d = world_decide(w);
+	ck_assert_uint_eq(d->nsends, 1);
+	ck_assert_int_eq(d->sends[0].deadline, WORLD_NOW + hurries[_i].want);
+	world_free(w);
+}
+END_TEST
+
 UNIT_MAIN("rules_edf", {
 	ADD_LOOP(deadline_first, N(cases));
 	ADD(refusals);
@@ -232,4 +266,5 @@ UNIT_MAIN("rules_edf", {
 	ADD(tasks_of_each_resource);
 	ADD(strange_lists);
 	ADD(hard_apps);
+	ADD_LOOP(reduced_bounds, N(hurries));
 })
