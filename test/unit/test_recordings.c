@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every file of test/golden/recordings, made by "locus record host", is answered as it
+ * was, to the byte: an RPC that went wrong becomes a test by copying its file.  With
+ * GOLDEN_REFRESH set the replies are written anew.
+ */
+#include "sched/keep.h"
+
+#include "lib/fs.h"
+#include "proto/recording.h"
+#include "test/unit/unit.h"
+#include "lib/banned.h"
+
+enum { FILES_MOST = 200, FILE_MAX = 16 << 20 };
+
+static struct arena names_arena;
+static char **names, *dir;
+static size_t nnames;
+
+/* The reply is the last part. */
+static void
+refresh(struct arena *a, const char *path, const char *text, size_t n,
+    const struct recording *old, const struct buf *reply)
+{
+	struct buf b = buf_new(a);
+	struct fail f = { 0 };
+	char *last = arena_printf(a, "reply %zu\n", old->reply_n);
+
+	buf_put(&b, text, n - old->reply_n - 1 - strlen(last));
+	buf_printf(&b, "reply %zu\n", reply->n);
+	buf_put(&b, reply->p, reply->n);
+	buf_puts(&b, "\n");
+	ck_assert_msg(fs_write(path, b.p, b.n, 0644, &f) == OK, "%s", f.detail);
+}
+
+START_TEST(answered_as_then)
+{
+	struct arena a = { 0 };
+	struct rpc x = { .a = &a, .peer = "" };
+	struct recording *r;
+	struct fail f = { 0 };
+	char *path = arena_printf(&a, "%s/%s", dir, names[_i]), *text;
+	size_t n, at = 0;
+
+	ck_assert_msg(fs_read(&a, path, FILE_MAX, &text, &n, &f) == OK, "%s", f.detail);
+	ck_assert_msg(recording_read(&a, arena_memdup(&a, text, n), n, &r, &f) == OK,
+	    "%s: %s", path, f.detail);
+	ck_assert_msg(keep_replay(&x, path, NULL, &f) == OK, "%s: %s", path, f.detail);
+	if (getenv("GOLDEN_REFRESH") != NULL)
+		refresh(&a, path, text, n, r, &x.out);
+	else
+		while (at < x.out.n && at < r->reply_n && x.out.p[at] == r->reply[at])
+			at++;
+	if (getenv("GOLDEN_REFRESH") == NULL)
+		ck_assert_msg(at == x.out.n && at == r->reply_n,
+		    "%s: byte %zu of the reply: \"%.60s\" then, \"%.60s\" now", path,
+		    at, r->reply + at, x.out.p + at);
+	arena_free(&a);
+}
+END_TEST
+
+START_TEST(some_are_there)
+{
+	ck_assert_uint_gt(nnames, 0);
+}
+END_TEST
+
+UNIT_MAIN("recordings", {
+	const char *srcdir = getenv("srcdir");
+	struct fail f = { 0 };
+
+	dir = arena_printf(
+	    &names_arena, "%s/test/golden/recordings", srcdir == NULL ? "." : srcdir);
+	fs_list(&names_arena, dir, FILES_MOST, &names, &nnames, &f);
+	ADD(some_are_there);
+	ADD_LOOP(answered_as_then, nnames);
+})
