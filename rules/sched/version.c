@@ -183,6 +183,27 @@ set_speed(struct ctx *c, struct pick *p, const struct host_app_version *hav)
 	p->peak_flops = c->m.p_fpops * e.ncpus + e.coproc_flops * e.coprocs;
 }
 
+/*
+ * A version replaces those of lower numbers with the same app, platform and plan class
+ * for every client that it serves: a release counts from when it is made, whatever the
+ * statistics of the one before.  Jobs bound to a version or a number still get that.
+ */
+static bool
+superseded(const struct ctx *c, const struct app_version *v)
+{
+	const struct catalog *cat = c->snap->cat;
+
+	for (size_t i = 0; i < cat->nversions; i++) {
+		const struct app_version *w = &cat->versions[i];
+
+		if (w->version_num > v->version_num && w->appid == v->appid &&
+		    w->platformid == v->platformid && !w->deprecated &&
+		    strcmp(w->plan_class, v->plan_class) == 0 && client_fits(c->req, w))
+			return true;
+	}
+	return false;
+}
+
 static enum reason
 version_usable(
     struct ctx *c, struct choice *q, const struct app_version *v, struct pick *p)
@@ -199,6 +220,8 @@ version_usable(
 		return WHY_NO_APP_VERSION;
 	if (!client_fits(c->req, v))
 		return WHY_CLIENT_TOO_OLD;
+	if (q->pinned_version_id == 0 && q->pinned_num == 0 && superseded(c, v))
+		return WHY_NO_APP_VERSION;
 	p->version = v;
 	p->client_version = -1;
 	p->app_version_id = v->id;

@@ -218,6 +218,42 @@ START_TEST(work_per_resource)
 }
 END_TEST
 
+/* Which of three CPU versions a job goes to. */
+static int32_t
+version_sent(struct stage *x)
+{
+	struct decision *d = world_decide(x->w);
+
+	ck_assert_uint_eq(d->nsends, 1);
+	return d->sends[0].version->version_num;
+}
+
+START_TEST(newest_version)
+{
+	struct stage x;
+
+	for (int seed = 0; seed < 20; seed++) { /* whatever the noise says */
+		stage_set(&x, "");
+		x.w->rng = rng_seed((uint64_t)seed);
+		x.w->req.cpu_req_secs = 1;
+		for (int i = 0; i < RESOURCES; i++) {
+			x.v[i].plan_class = text("");
+			x.v[i].version_num = (int32_t[]){ 101, 103, 102 }[i];
+		}
+		ck_assert_int_eq(version_sent(&x), 103);
+		x.v[1].min_core_version = 80000;
+		ck_assert_int_eq(version_sent(&x), 102);
+		x.v[2].deprecated = 1;
+		ck_assert_int_eq(version_sent(&x), 101);
+		x.v[1].min_core_version = 0;
+		for (int i = 0; i < JOBS; i++)
+			x.w->snap.plain[i].app_version_num = 101;
+		ck_assert_int_eq(version_sent(&x), 101);
+		world_free(x.w);
+	}
+}
+END_TEST
+
 /* --- what is said --- */
 
 static const char *
@@ -385,6 +421,7 @@ END_TEST
 
 UNIT_MAIN("rules_resources", {
 	ADD_LOOP(work_per_resource, CASES);
+	ADD(newest_version);
 	ADD(reasons_have_numbers);
 	ADD(demands_of_a_class);
 	ADD(uses_of_a_gpu_job);
