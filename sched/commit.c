@@ -106,6 +106,32 @@ binds(const struct touch *t)
 	return t->hr_class != 0 || t->version_id != 0;
 }
 
+/*
+ * Job i goes to another host.  If it was the one that brings a large file here, the next
+ * job of that file does: claims go by increasing id, so that one is not written yet.
+ */
+static void
+lose(struct work *w, struct decision *d, size_t i)
+{
+	struct dec_send *s = &d->sends[i], *next = NULL;
+
+	w->send_lost[i] = true;
+	w->nsends_lost++;
+	for (size_t k = 0; k < d->nsends && s->bytes_needed > 0; k++) {
+		struct dec_send *t = &d->sends[k];
+
+		if (!w->send_lost[k] && !t->expect_in_progress &&
+		    t->job->fileset_id == s->job->fileset_id &&
+		    t->job->id > s->job->id &&
+		    (next == NULL || t->job->id < next->job->id))
+			next = t;
+	}
+	if (next == NULL)
+		return;
+	next->bytes_needed += s->bytes_needed;
+	next->bytes_saved -= s->bytes_needed;
+}
+
 /* What is bound to something else meanwhile is touched all the same: a report may be
  * the reason. */
 static enum err
@@ -119,10 +145,8 @@ bind(struct rpc *x, struct work *w, const struct touch *t)
 		return e;
 	for (size_t i = 0; i < d->nsends; i++)
 		if (d->sends[i].job->workunitid == t->workunitid &&
-		    !d->sends[i].expect_in_progress) {
-			w->send_lost[i] = true;
-			w->nsends_lost++;
-		}
+		    !d->sends[i].expect_in_progress)
+			lose(w, x->dec, i);
 	return workunits_touch(x->db, &t->workunitid, 1, t->at, &x->fail);
 }
 
@@ -268,8 +292,7 @@ write_send(struct rpc *x, struct work *w, size_t i)
 		    &x->fail);
 	if (e != E_RACE)
 		return e;
-	w->send_lost[i] = true;
-	w->nsends_lost++;
+	lose(w, x->dec, i);
 	w->bound_for_nothing |= settles(s);
 	return OK;
 }
