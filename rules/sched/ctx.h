@@ -87,15 +87,21 @@ struct choice { /* remembered answer: jobs that ask for the same get the same */
 	bool reliable;         /* the version must have proved so on this host */
 	const struct job *job; /* that it was made for */
 	bool of_job;           /* some plan class looked at the job itself */
-	enum reason why;
-	struct pick pick;
+	enum reason why;       /* NONE: there are picks */
+	struct pick *picks;    /* the best first, at most three of a resource */
+	size_t npicks, picks_cap;
 };
 /*
- * The best version of the job's app for this host (server.md 2.11; wire.md 3.12), or
+ * The best versions of the job's app for this host (server.md 2.11; wire.md 3.12), or
  * why there is none.  resend: the job is the host's already, no quota is charged.
  */
-enum reason version_choose(
-    struct ctx *, const struct job *, bool resend, struct pick *);
+struct choice version_choose(struct ctx *, const struct job *, bool resend);
+/* Can this pick be used after what was sent since: is its resource still wanted, is its
+ * quota left? */
+bool version_still(const struct ctx *, const struct choice *, const struct pick *);
+/* Is a choice refused for what the job asks for, so that another job of the app may
+ * have one? */
+bool version_of_job(const struct choice *);
 /* Resource types of the request that no version of the project uses (wire.md 2.2). */
 void version_no_rsc_apps(struct ctx *);
 /* Does the client run its own programs only? */

@@ -92,6 +92,34 @@ add_send(struct ctx *c, enum send_how how, const struct job *j, const struct pic
 	workload_add(c, p->resource, f->runtime_s, p->usage, f->deadline);
 }
 
+/*
+ * The first of the versions, the best first, with which the host can do the job: memory
+ * and deadline are a matter of the version and its resource, so the choice is made
+ * again (seed 004).  If none will do, the best one's reason is the job's.
+ */
+static enum reason
+fit_any(struct ctx *c, const struct job *j, const struct choice *q,
+    const struct snap_file *file, struct pick *p, struct fitting *f)
+{
+	enum reason best = WHY_NONE;
+
+	for (size_t i = 0; i < q->npicks; i++) {
+		enum reason why;
+
+		*p = q->picks[i];
+		if (i > 0 && !version_still(c, q, p))
+			continue;
+		why = fit_host(c, j, p, file, q->resend, f);
+		if (why == WHY_NONE)
+			return WHY_NONE;
+		if (i == 0)
+			best = why;
+		if (why != WHY_MEM && why != WHY_DEADLINE)
+			break;
+	}
+	return best;
+}
+
 enum reason
 decide_try(
     struct ctx *c, enum send_how how, const struct job *j, const struct snap_file *file)
@@ -104,13 +132,12 @@ decide_try(
 	bool of_job = why != WHY_NONE;
 
 	if (why == WHY_NONE) {
-		why = version_choose(c, j, resend, &p);
-		of_job = why == WHY_CLASS_WORKUNIT || j->app_version_num != 0 ||
-		         j->app_version_id != 0;
-	}
-	if (why == WHY_NONE) {
-		why = fit_host(c, j, &p, file, resend, &f);
-		of_job = true;
+		struct choice q = version_choose(c, j, resend);
+
+		why = q.why;
+		of_job = why == WHY_NONE || version_of_job(&q);
+		if (why == WHY_NONE)
+			why = fit_any(c, j, &q, file, &p, &f);
 	}
 	if (why == WHY_NONE) {
 		add_send(c, how, j, &p, &f, file);

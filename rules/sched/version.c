@@ -13,6 +13,9 @@
 #include "rules/sched/serving.h"
 #include "lib/banned.h"
 
+/* Versions of one resource that a job is tried with, the best ones. */
+enum { PICKS_OF_RESOURCE = 3 };
+
 size_t
 version_resource(const struct request *rq, const char *type)
 {
@@ -234,18 +237,38 @@ version_usable(
 	return WHY_NONE;
 }
 
-/*
- * Takes the pick if it is better than what was found so far, else remembers why not: of
- * several refusals the one that people are told first, and any of them says more than
- * that there is no version.
+/* Keeps the pick in the order of the scores; of equal ones the first found stays first.
  */
 static void
-judge(struct choice *q, const struct pick *p, enum reason why)
+pick_add(struct ctx *c, struct choice *q, const struct pick *p)
 {
-	if (why == WHY_NONE && (q->why != WHY_NONE || p->score > q->pick.score)) {
+	size_t at, of_resource = 0;
+
+	PUSH(c->a, q->picks, q->npicks, q->picks_cap) = *p;
+	for (at = q->npicks - 1; at > 0 && q->picks[at - 1].score < p->score; at--)
+		q->picks[at] = q->picks[at - 1];
+	q->picks[at] = *p;
+	for (at = 0; at < q->npicks; at++)
+		of_resource += q->picks[at].resource == p->resource;
+	if (of_resource <= PICKS_OF_RESOURCE)
+		return;
+	while (q->picks[--at].resource != p->resource)
+		;
+	for (q->npicks--; at < q->npicks; at++)
+		q->picks[at] = q->picks[at + 1];
+}
+
+/*
+ * Takes the pick, else remembers why not: of several refusals the one that people are
+ * told first, and any of them says more than that there is no version.
+ */
+static void
+judge(struct ctx *c, struct choice *q, const struct pick *p, enum reason why)
+{
+	if (why == WHY_NONE) {
 		q->why = WHY_NONE;
-		q->pick = *p;
-	} else if (why != WHY_NONE && why != WHY_NO_APP_VERSION &&
+		pick_add(c, q, p);
+	} else if (why != WHY_NO_APP_VERSION &&
 		   (q->why == WHY_NO_APP_VERSION ||
 		       (q->why != WHY_NONE &&
 			   messages_rank(why) < messages_rank(q->why)))) {
@@ -263,7 +286,7 @@ try_platform(struct ctx *c, struct choice *q, int64_t platformid)
 		struct pick p = { .app = q->app };
 
 		if (v->appid == q->app->id && v->platformid == platformid)
-			judge(q, &p, version_usable(c, q, v, &p));
+			judge(c, q, &p, version_usable(c, q, v, &p));
 	}
 }
 
@@ -324,7 +347,7 @@ choose_of_client(struct ctx *c, struct choice *q)
 
 		if (v->app_name != NULL && strcmp(v->app_name, q->app->name) == 0 &&
 		    (q->pinned_num == 0 || v->version_num == q->pinned_num))
-			judge(q, &p, own_usable(c, q, v, &p));
+			judge(c, q, &p, own_usable(c, q, v, &p));
 	}
 }
 
@@ -344,7 +367,7 @@ same_question(const struct choice *a, const struct choice *b)
 static bool
 still_holds(const struct ctx *c, const struct choice *q)
 {
-	return q->why != WHY_NONE || pick_usable(c, q, &q->pick) == WHY_NONE;
+	return q->why != WHY_NONE || pick_usable(c, q, &q->picks[0]) == WHY_NONE;
 }
 
 static const struct choice *
@@ -384,17 +407,40 @@ bound_version(const struct ctx *c, const struct job *j)
 	return j->app_version_id;
 }
 
-enum reason
-version_choose(struct ctx *c, const struct job *j, bool resend, struct pick *p)
+bool
+version_still(const struct ctx *c, const struct choice *q, const struct pick *p)
 {
-	const struct app *app = catalog_app(c->snap->cat, j->appid);
-	const struct choice *old;
-	struct choice q = { .app = app,
+	return pick_usable(c, q, p) == WHY_NONE;
+}
+
+bool
+version_of_job(const struct choice *q)
+{
+	return q->why == WHY_CLASS_WORKUNIT || q->why == WHY_NOT_RELIABLE ||
+	       q->pinned_num != 0 || q->pinned_version_id != 0 ||
+	       (q->why == WHY_NO_APP_VERSION && q->need_64bit);
+}
+
+/* The question: what the choice depends on. */
+static struct choice
+question(const struct ctx *c, const struct app *app, const struct job *j, bool resend)
+{
+	return (struct choice){ .app = app,
 		.pinned_num = j->app_version_num,
+		.pinned_version_id = app != NULL && app->homogeneous_app_version ?
+		                         bound_version(c, j) :
+		                         0,
+		.need_64bit = needs_64bit(c->req, j->rsc_memory_bound),
+		.reliable = !resend && version_hurry(c->conf, j),
 		.resend = resend,
 		.job = j,
 		.why = WHY_NO_APP_VERSION };
+}
 
+/* Why the app itself is out of the question. */
+static enum reason
+app_usable(const struct ctx *c, const struct app *app, bool resend)
+{
 	if (app == NULL)
 		return WHY_NO_APP_VERSION;
 	if (app->deprecated) /* says nothing of other apps: the search goes on */
@@ -403,23 +449,32 @@ version_choose(struct ctx *c, const struct job *j, bool resend, struct pick *p)
 		return WHY_APP_NOT_SELECTED;
 	if (!resend && prefs_app(c, app) == APP_BETA_REFUSED)
 		return WHY_BETA;
-	q.pinned_version_id = app->homogeneous_app_version ? bound_version(c, j) : 0;
 	if (app->homogeneous_app_version && version_anonymous(c->req))
 		return WHY_NO_APP_VERSION; /* whose programs are nobody else's */
-	q.need_64bit = needs_64bit(c->req, j->rsc_memory_bound);
-	q.reliable = !resend && version_hurry(c->conf, j);
-	if ((old = remembered(c, &q)) != NULL) {
-		*p = old->pick;
-		return old->why;
+	return WHY_NONE;
+}
+
+struct choice
+version_choose(struct ctx *c, const struct job *j, bool resend)
+{
+	const struct app *app = catalog_app(c->snap->cat, j->appid);
+	struct choice q = question(c, app, j, resend);
+	enum reason why = app_usable(c, app, resend);
+	const struct choice *old;
+
+	if (why != WHY_NONE) {
+		q.why = why;
+		return q;
 	}
+	if ((old = remembered(c, &q)) != NULL)
+		return *old;
 	if (version_anonymous(c->req))
 		choose_of_client(c, &q);
 	else
 		choose_by_platform(c, &q);
 	if (!q.of_job)
 		PUSH(c->a, c->choices, c->nchoices, c->choices_cap) = q;
-	*p = q.pick;
-	return q.why;
+	return q;
 }
 
 /*

@@ -254,6 +254,41 @@ START_TEST(newest_version)
 }
 END_TEST
 
+/* A job is tried with three versions of a resource, and then with those of the next,
+ * however many more of the first there are. */
+START_TEST(three_versions_of_a_resource)
+{
+	enum { CLASSES = 6 };
+	struct stage x;
+
+	for (int fits = 0; fits < CLASSES; fits++) {
+		struct plan_class pc[CLASSES];
+		struct app_version v[CLASSES + 1];
+		struct decision *d;
+
+		stage_set(&x, "<version_select_random_factor>0"
+			      "</version_select_random_factor>");
+		for (int i = 0; i < CLASSES; i++) {
+			pc[i] = a_class(arena_printf(&x.w->a, "nv%d", i), "nvidia");
+			pc[i].gpu_peak_flops_scale = 1 - 0.1 * i;
+			pc[i].mem_usage_base_mb = i == fits ? 1 : 4000;
+			v[i] = x.v[NVIDIA];
+			v[i].id = 10 + i;
+			v[i].plan_class = pc[i].name;
+		}
+		v[CLASSES] = x.v[CPU];
+		x.classes = (struct plan_classes){ pc, CLASSES };
+		x.cat.versions = v;
+		x.cat.nversions = CLASSES + 1;
+		x.w->req.cpu_req_secs = x.w->req.resources[NVIDIA].req_secs = 1;
+		d = world_decide(x.w);
+		ck_assert_uint_gt(d->nsends, 0);
+		ck_assert_int_eq(d->sends[0].app_version_id, fits < 3 ? 10 + fits : 1);
+		world_free(x.w);
+	}
+}
+END_TEST
+
 /* --- what is said --- */
 
 static const char *
@@ -422,6 +457,7 @@ END_TEST
 UNIT_MAIN("rules_resources", {
 	ADD_LOOP(work_per_resource, CASES);
 	ADD(newest_version);
+	ADD(three_versions_of_a_resource);
 	ADD(reasons_have_numbers);
 	ADD(demands_of_a_class);
 	ADD(uses_of_a_gpu_job);
