@@ -73,6 +73,13 @@ struct dec_message {
 	char *text;  /* < 1024 bytes */
 };
 
+/*
+ * A host that wanted work and gets none is told in its last message, of priority low,
+ * which decision that was: "Decision 89abcdef: DISK".  The number is rpc= of the log,
+ * the word the code of the decisive reason.
+ */
+#define DECISION_MESSAGE "Decision "
+
 struct dec_file { /* how each considered file set ended: explain and files_no_work */
 	const struct snap_file *file;
 	enum file_state state;

@@ -36,14 +36,21 @@ rpc_parse(struct rpc *x)
 	return request_parse(x->a, x->in, x->in_n, &x->req, &x->fail);
 }
 
-/* Puts our own messages before the decision's, makes its delay at least delay_s, offers
- * the key, hands over what waits for the host. */
+/* Work was wanted and there is none: then an administrator can be asked why. */
+static bool
+has_number(const struct decision *d)
+{
+	return d->nsends == 0 && d->why != WHY_NONE && d->why != WHY_DONT_SEND;
+}
+
+/* Puts our own messages before the decision's and its number after them, makes its
+ * delay at least delay_s, offers the key, hands over what waits for the host. */
 static void
 complete_decision(struct rpc *x, double delay_s)
 {
 	struct decision *d = x->dec;
 	struct dec_message *all = NEWN(
-	    x->a, struct dec_message, x->nnotes + REFUSE_HINTS_MAX + d->nmessages);
+	    x->a, struct dec_message, x->nnotes + REFUSE_HINTS_MAX + d->nmessages + 1);
 	size_t n = x->nnotes;
 
 	if (n > 0)
@@ -51,8 +58,12 @@ complete_decision(struct rpc *x, double delay_s)
 	n += refuse_hints(x->a, x->conf, x->req, x->now, all + n);
 	if (d->nmessages > 0)
 		memcpy(all + n, d->messages, d->nmessages * sizeof(*all));
+	n += d->nmessages;
+	if (has_number(d))
+		all[n++].text = arena_printf(x->a, DECISION_MESSAGE "%08llx: %s",
+		    (unsigned long long)x->seed & 0xffffffff, reason_code(d->why));
 	d->messages = all;
-	d->nmessages += n;
+	d->nmessages = n;
 	if (d->request_delay < delay_s)
 		d->request_delay = delay_s;
 	d->send_code_sign_key = true; /* render knows which clients need it */

@@ -85,6 +85,15 @@ list(struct ctx *x, struct record **v, size_t n)
 	json_show(all);
 }
 
+static void
+show(struct ctx *x, const struct record *r)
+{
+	if (x->json)
+		json_show(record_json(r));
+	else
+		record_print(x, r, clock_now());
+}
+
 static enum err
 explain_run(struct ctx *x, const void *opts, char **args, size_t nargs)
 {
@@ -116,10 +125,33 @@ explain_run(struct ctx *x, const void *opts, char **args, size_t nargs)
 		    id, n);
 	if (o->list)
 		list(x, v, n);
-	else if (x->json)
-		json_show(record_json(r));
 	else
-		record_print(x, r, clock_now());
+		show(x, r);
+	return OK;
+}
+
+static enum err
+decision_run(struct ctx *x, const void *opts, char **args, size_t nargs)
+{
+	struct record **v;
+	size_t n;
+	enum err e;
+
+	(void)opts, (void)nargs;
+	if (!is_rpc(args[0]))
+		return ctx_usage(
+		    x, "\"%.60s\" is not eight hexadecimal digits", args[0]);
+	e = ctx_conf(x);
+	if (e == OK)
+		e = records_of_rpc(x, args[0], &v, &n);
+	if (e != OK)
+		return e;
+	if (n == 0)
+		return ctx_nothing(x,
+		    "decision %s is not kept on this machine; see decision_rings and "
+		    "decision_ring_bytes in config.xml(5)",
+		    args[0]);
+	show(x, v[n - 1]);
 	return OK;
 }
 
@@ -140,3 +172,14 @@ const struct cmd cmd_explain_host = { .name = "explain host",
 	.opts = explain_options,
 	.opts_size = sizeof(struct explain_opts),
 	.run = explain_run };
+
+const struct cmd cmd_explain_decision = { .name = "explain decision",
+	.args = "NUMBER",
+	.min_args = 1,
+	.max_args = 1,
+	.purpose = "the same by its number",
+	.about =
+	    "A client that wanted work and got none shows the number of the decision "
+	    "among its messages, as in \"Decision 81f3aa02: DISK\"; the log has it as "
+	    "rpc=. It is explained like explain host does, without a host to be named.",
+	.run = decision_run };

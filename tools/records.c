@@ -23,6 +23,7 @@ struct found {
 struct search {
 	struct arena *a;
 	int64_t hostid, result_id; /* one of them; 0 = not asked for */
+	const char *rpc;           /* or this; NULL = not asked for */
 	char needle[40];
 	struct found *v;
 	size_t n, cap;
@@ -33,11 +34,26 @@ fits(const struct search *s, const struct record *r)
 {
 	bool any = s->result_id == 0 && r->d.hostid == s->hostid;
 
+	if (s->rpc != NULL)
+		return strcmp(record_rpc(s->a, r), s->rpc) == 0;
+
 	for (size_t i = 0; i < r->nsent && s->result_id != 0; i++)
 		any = any || r->sent[i].id == s->result_id;
 	for (size_t i = 0; i < r->nleft && s->result_id != 0; i++)
 		any = any || r->left[i].id == s->result_id;
 	return any;
+}
+
+/* The low digits of the seed are the number. */
+static bool
+may_be(const struct search *s, const char *p)
+{
+	static const char seed[] = " seed=";
+	const char *at = s->rpc == NULL ? NULL : strstr(p, seed);
+
+	return s->rpc == NULL ||
+	       (at != NULL && ((uint64_t)strtoll(at + strlen(seed), NULL, 10) &
+				  UINT32_MAX) == strtoull(s->rpc, NULL, 16));
 }
 
 static void
@@ -49,7 +65,7 @@ look(void *ctx, uint64_t number, const char *p, size_t n)
 
 	(void)n;
 	/* Most are of others, and need not be read for that. */
-	if (strstr(p, s->needle) == NULL)
+	if (strstr(p, s->needle) == NULL || !may_be(s, p))
 		return;
 	if (record_read(s->a, arena_strdup(s->a, p), &r, &f) == OK && fits(s, r))
 		PUSH(s->a, s->v, s->n, s->cap) = (struct found){ number, r };
@@ -114,6 +130,14 @@ records_of_job(struct ctx *x, int64_t result_id, struct record ***out, size_t *n
 	struct search s = { .a = x->a, .result_id = result_id };
 
 	snprintf(s.needle, sizeof(s.needle), " id=%" PRId64 " ", result_id);
+	return answer(x, &s, out, n);
+}
+
+enum err
+records_of_rpc(struct ctx *x, const char *rpc, struct record ***out, size_t *n)
+{
+	struct search s = { .a = x->a, .rpc = rpc };
+
 	return answer(x, &s, out, n);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Two replies compared by what they mean for the client. */
 #include <string.h>
+#include "model/decision.h"
 #include "tools/replay.h"
 #include "lib/banned.h"
 
@@ -98,14 +99,20 @@ tasks(struct arena *a, struct diff *d, const struct reply *x, const struct reply
 			only(d, "task", y->results[i].name, false);
 }
 
+/* The number of a decision is another one every time, and says nothing. */
 static char **
-messages(struct arena *a, const struct reply *r)
+messages(struct arena *a, const struct reply *r, size_t *n)
 {
 	char **v = NEWN(a, char *, r->nmessages + 1);
 
-	for (size_t i = 0; i < r->nmessages; i++)
-		v[i] = arena_printf(
-		    a, "(%s) \"%s\"", r->messages[i].priority, r->messages[i].text);
+	*n = 0;
+	for (size_t i = 0; i < r->nmessages; i++) {
+		const struct rp_message *m = &r->messages[i];
+
+		if (strncmp(m->text, DECISION_MESSAGE, strlen(DECISION_MESSAGE)) != 0)
+			v[(*n)++] = arena_printf(
+			    a, "(%s) \"%s\"", m->priority, m->text);
+	}
 	return v;
 }
 
@@ -128,6 +135,8 @@ reply_differences(
     struct arena *a, const struct reply *x, const struct reply *y, struct buf *b)
 {
 	struct diff d = { .b = b };
+	size_t nu, nv;
+	char **u, **v;
 
 	number(&d, "host id", (double)x->hostid, (double)y->hostid);
 	number(&d, "account", (double)x->userid, (double)y->userid);
@@ -139,8 +148,9 @@ reply_differences(
 	tasks(a, &d, x, y);
 	names(&d, "app version", versions(a, x), x->napp_versions, versions(a, y),
 	    y->napp_versions);
-	names(
-	    &d, "message", messages(a, x), x->nmessages, messages(a, y), y->nmessages);
+	u = messages(a, x, &nu);
+	v = messages(a, y, &nv);
+	names(&d, "message", u, nu, v, nv);
 	names(&d, "acknowledgement of", x->acks, x->nacks, y->acks, y->nacks);
 	names(&d, "abort of", x->aborts, x->naborts, y->aborts, y->naborts);
 	names(&d, "abort, if not started, of", x->aborts_if_not_started,

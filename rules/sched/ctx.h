@@ -30,6 +30,7 @@ struct ctx {
 
 	struct machine m;
 	struct work_req work;
+	bool *has_apps;       /* per resource: some app may use it, or none at all */
 	struct queue *queues; /* per resource */
 	double *in_progress;  /* per resource: jobs on the host and in this reply */
 	double *of_app;       /* the same per app of the catalogue, then per resource */
@@ -48,8 +49,9 @@ struct ctx {
 	bool could_not_wait; /* a file drains, but no place to wait was free */
 	bool reports_cut;    /* some reports are left for the next request */
 	double lack_disk,
-	    lack_ram;   /* least extra bytes that would have let a job fit */
-	double need_bw; /* least bandwidth that a job needed, bytes/s */
+	    lack_ram;             /* least extra bytes that would have let a job fit */
+	double need_bw;           /* least bandwidth that a job needed, bytes/s */
+	double late_availability; /* of the processor that would be late first */
 	size_t sends_cap, skips_cap, deletes_cap, messages_cap, expire_cap;
 	size_t aborts_cap, unstarted_cap;
 };
@@ -104,6 +106,10 @@ bool version_still(const struct ctx *, const struct choice *, const struct pick 
 bool version_of_job(const struct choice *);
 /* Resource types of the request that no version of the project uses (wire.md 2.2). */
 void version_no_rsc_apps(struct ctx *);
+/* Is the version for one of the client's platforms? */
+bool version_for_platforms(const struct ctx *, const struct app_version *);
+/* Has the project a version at all that this client, as old as it is, could get? */
+bool version_any_for_client(const struct ctx *);
 /* Does the client run its own programs only? */
 bool version_anonymous(const struct request *);
 /* Is the job in such a hurry that it is for reliable hosts? */
@@ -160,6 +166,8 @@ double limits_in_progress(const struct ctx *, size_t resource);
 enum reason limits_resource(const struct ctx *, size_t resource);
 /* The same of one app's own limits; WHY_APP_LIMIT. */
 enum reason limits_app(const struct ctx *, const struct app *, size_t resource);
+/* Jobs of the app in progress, of all resources. */
+double limits_app_jobs(const struct ctx *, const struct app *);
 /* One more job is in progress; app may be NULL. */
 void limits_count(struct ctx *, const struct app *, size_t resource);
 /* May one more job be sent at all?  NONE, NOT_WANTED, RPC_LIMIT, IN_PROGRESS_LIMIT or

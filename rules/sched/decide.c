@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "model/states.h"
+#include "rules/sched/serving.h"
 #include "lib/banned.h"
 
 enum { SKIPS_KEPT = 64, NEED_FACTOR = 4, NEED_MOST = 256, DELAY_MOST_S = 172800 };
@@ -265,6 +266,25 @@ set_cursor(struct ctx *c)
 		c->d->cursor = s->before;
 }
 
+/*
+ * Which resources some app can use: what is wanted of the others is no reason to go on
+ * (server.md 2.3).  Where there is no app for any, candidates tell why not.
+ */
+static void
+apps_begin(struct ctx *c)
+{
+	struct serving s = serving_of(c->a, c->req, c->snap->cat);
+	bool any = false;
+
+	c->has_apps = NEWN(c->a, bool, c->work.n);
+	for (size_t r = 0; r < c->work.n; r++) {
+		c->has_apps[r] = serving_any(&s, r);
+		any = any || c->has_apps[r];
+	}
+	for (size_t r = 0; r < c->work.n && !any; r++)
+		c->has_apps[r] = true;
+}
+
 /* The caller will wait or read on, and ask again: nothing of this round may be taken
  * for an answer.
  */
@@ -317,6 +337,7 @@ begin(struct ctx *c, const int64_t *lost, size_t nlost)
 	c->d = NEW(c->a, struct decision);
 	c->m = machine_of(c->conf, rq, c->snap);
 	c->work = work_req_new(c->a, rq);
+	apps_begin(c);
 	c->disk = c->m.disk;
 	workload_begin(c);
 	c->most_sends = limits_per_rpc(c->conf, rq, &c->m);

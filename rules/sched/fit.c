@@ -160,9 +160,11 @@ fit_host(struct ctx *c, const struct job *j, const struct pick *p,
     const struct snap_file *file, bool resend, struct fitting *f)
 {
 	double bw = j->rsc_bandwidth_bound, memory = version_memory(j, p);
+	double available = p->resource == 0 ? c->m.availability :
+	                                      c->m.coproc_availability;
+	enum reason why;
 
-	f->runtime_s = estimate_runtime_s(j->rsc_fpops_est, p->speed.flops,
-	    p->resource == 0 ? c->m.availability : c->m.coproc_availability);
+	f->runtime_s = estimate_runtime_s(j->rsc_fpops_est, p->speed.flops, available);
 	f->disk = disk_charge(c, j, file);
 	if (memory > c->m.usable_ram) {
 		note_lack(&c->lack_ram, memory - c->m.usable_ram);
@@ -176,5 +178,8 @@ fit_host(struct ctx *c, const struct job *j, const struct pick *p,
 		note_lack(&c->need_bw, bw);
 		return WHY_BANDWIDTH;
 	}
-	return deadline(c, j, p, f->runtime_s, resend, &f->deadline);
+	why = deadline(c, j, p, f->runtime_s, resend, &f->deadline);
+	if (why == WHY_DEADLINE && c->late_availability == 0)
+		c->late_availability = available;
+	return why;
 }

@@ -14,11 +14,11 @@ enum { GPUS_MOST = 64 };
 size_t
 limits_per_rpc(const struct conf *cf, const struct request *rq, const struct machine *m)
 {
-	double processors = m->ncpus;
+	double processors = cf->non_cpu_intensive ? 1 : m->ncpus;
 
 	if (cf->max_wus_to_send == 0)
 		return SIZE_MAX;
-	for (size_t r = 1; r < rq->nresources; r++)
+	for (size_t r = 1; r < rq->nresources && !cf->non_cpu_intensive; r++)
 		processors += cf->gpu_multiplier *
 		              fmin(fmax(rq->resources[r].count, 0), GPUS_MOST);
 	return (size_t)(processors * (double)cf->max_wus_to_send);
@@ -201,6 +201,16 @@ limits_app(const struct ctx *c, const struct app *app, size_t r)
 }
 
 double
+limits_app_jobs(const struct ctx *c, const struct app *app)
+{
+	double total = 0;
+
+	for (size_t i = 0; i < c->work.n; i++)
+		total += c->of_app[place(c, app, i)];
+	return total;
+}
+
+double
 limits_in_progress(const struct ctx *c, size_t r)
 {
 	const struct job_limits *l = c->snap->cat->limits;
@@ -249,7 +259,8 @@ limits_more(const struct ctx *c)
 	if (max_jobs_reached(c))
 		return work_req_needed(&c->work) ? WHY_MAX_JOBS : WHY_NOT_WANTED;
 	for (size_t r = 0; r < c->work.n; r++) {
-		enum reason of_r = limits_resource(c, r);
+		enum reason of_r = c->has_apps[r] ? limits_resource(c, r) :
+		                                    WHY_RSC_NOT_WANTED;
 
 		if (of_r == WHY_NONE)
 			return c->d->nsends < c->most_sends ? WHY_NONE : WHY_RPC_LIMIT;

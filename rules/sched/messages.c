@@ -12,7 +12,7 @@
 #include "lib/banned.h"
 
 static const double MIB = 1048576;
-enum { ANONYMOUS_DELAY_S = 14400, TEXT_MOST = 1000, OTHERS_MOST = 3 };
+enum { ANONYMOUS_DELAY_S = 14400, TEXT_MOST = 1000, OTHERS_MOST = 3, APPS_MOST = 5 };
 
 static const struct answer {
 	enum reason why;
@@ -62,16 +62,9 @@ messages_rank(enum reason why)
 static const struct plan_class *
 class_for_host(const struct ctx *c, const struct app_version *v)
 {
-	bool has_class = v->plan_class[0] != '\0' && !v->deprecated;
-
-	for (size_t i = 0; i < c->req->nplatforms && has_class; i++) {
-		const struct platform *p = catalog_platform_named(
-		    c->snap->cat, c->req->platforms[i]);
-
-		if (p != NULL && p->id == v->platformid)
-			return plan_class_named(c->snap->cat->classes, v->plan_class);
-	}
-	return NULL;
+	if (v->plan_class[0] == '\0' || v->deprecated || !version_for_platforms(c, v))
+		return NULL;
+	return plan_class_named(c->snap->cat->classes, v->plan_class);
 }
 
 /* Types of coprocessors that versions need and the host has not; NULL says nothing.
@@ -101,8 +94,8 @@ say_missing(const struct ctx *c, struct say *s)
 
 /*
  * Work that is wanted but can never come, though no candidate was looked at: for
- * resources that the account's preferences switch off, or when all versions need a
- * coprocessor that is not there.
+ * resources that the account's preferences switch off, that no app uses, or when all
+ * versions need a coprocessor that is not there.
  */
 static enum reason
 out_of_reach(const struct ctx *c)
@@ -124,7 +117,9 @@ out_of_reach(const struct ctx *c)
 	}
 	if (off)
 		return WHY_RSC_DISABLED;
-	if (any || (c->snap->cat->nversions == 0 && !version_anonymous(c->req)))
+	if (any)
+		return WHY_RSC_NOT_WANTED;
+	if (c->snap->cat->nversions == 0 && !version_anonymous(c->req))
 		return WHY_NONE;
 	return !version_anonymous(c->req) && say_missing(c, NULL) > 0 ?
 	           WHY_NO_COPROC :
@@ -189,6 +184,30 @@ say_resources(const struct ctx *c, struct say *s, enum reason why)
 			say_str(s, " for ");
 		}
 		say_str(s, type);
+		before = ", ";
+	}
+}
+
+/* Apps that are at a limit of their own, and how many jobs of them the host has. */
+static void
+say_app_limits(const struct ctx *c, struct say *s)
+{
+	const struct catalog *cat = c->snap->cat;
+	const char *before = ": ";
+
+	for (size_t i = 0; i < cat->napps; i++) {
+		const struct app *app = &cat->apps[i];
+		bool reached = false;
+
+		for (size_t r = 0; r < c->req->nresources; r++)
+			reached |= work_req_wants(&c->work, r) &&
+			           limits_app(c, app, r) != WHY_NONE;
+		if (!reached)
+			continue;
+		say_str(s, before);
+		say_fixed(s, limits_app_jobs(c, app), 0);
+		say_str(s, " of ");
+		say_str(s, app->name);
 		before = ", ";
 	}
 }
@@ -272,7 +291,7 @@ say_numbers(const struct ctx *c, struct say *s, enum reason why)
 		break;
 	case WHY_DEADLINE:
 		say_str(s, "; tasks run ");
-		say_fixed(s, 100 * c->m.availability, 0);
+		say_fixed(s, 100 * c->late_availability, 0);
 		say_str(s, "% of the time");
 		break;
 	case WHY_BANDWIDTH:
@@ -292,6 +311,9 @@ say_numbers(const struct ctx *c, struct say *s, enum reason why)
 	case WHY_IN_PROGRESS_LIMIT:
 	case WHY_RSC_DISABLED:
 		say_resources(c, s, why);
+		break;
+	case WHY_APP_LIMIT:
+		say_app_limits(c, s);
 		break;
 	case WHY_NO_COPROC:
 		say_missing(c, s);
@@ -365,6 +387,55 @@ say_others(struct ctx *c)
 	}
 }
 
+static bool
+app_among(const struct job *v, size_t n, int64_t appid)
+{
+	for (size_t i = 0; i < n; i++)
+		if (v[i].appid == appid)
+			return true;
+	return false;
+}
+
+/* Was every unsent job of the app that could be this host's looked at, and none there?
+ */
+static bool
+app_without_work(const struct ctx *c, const struct app *app)
+{
+	const struct snapshot *s = c->snap;
+	size_t at = (size_t)(app - s->cat->apps);
+	bool unread = s->search.unread != NULL && s->search.unread[at];
+
+	if (app->deprecated || s->search.left || unread)
+		return false;
+	for (size_t i = 0; i < s->nfiles; i++)
+		if (s->files[i].unread || s->files[i].has_unsent)
+			return false;
+	return !app_among(s->plain, s->nplain, app->id) &&
+	       !app_among(s->targeted, s->ntargeted, app->id) &&
+	       !app_among(s->nci, s->nnci, app->id);
+}
+
+/* Apps that the account has selected by name and that have no tasks (server.md 2.15).
+ */
+static void
+say_apps(struct ctx *c)
+{
+	const struct project_prefs *p = &c->snap->project_prefs;
+	size_t said = 0;
+
+	for (size_t i = 0; i < p->napps && said < APPS_MOST; i++) {
+		const struct app *app = catalog_app(c->snap->cat, p->apps[i]);
+
+		if (app == NULL || !app_without_work(c, app))
+			continue;
+		messages_add(c, false, "No tasks are available for ",
+		    app->user_friendly_name[0] == '\0' ? app->name :
+							 app->user_friendly_name,
+		    "");
+		said++;
+	}
+}
+
 void
 messages_why(struct ctx *c)
 {
@@ -384,12 +455,14 @@ messages_why(struct ctx *c)
 	say_str(&s, reason_text(d->why));
 	say_numbers(c, &s, d->why);
 	add(c, (answer != NULL && answer->notice) || hopeless(c, d->why), &s);
-	if (answer != NULL)
+	if (answer != NULL &&
+	    (d->why != WHY_CLIENT_TOO_OLD || !version_any_for_client(c)))
 		decide_delay(c, answer->delay_s);
 	if (d->why == WHY_WAITING &&
 	    c->snap->waited) /* the generator is slow or gone */
 		decide_delay(c, (double)c->conf->locality_scheduling_wait_period);
-	if (anonymous_without_app(c, d->why))
+	if (anonymous_without_app(c, d->why) && by_locality(c))
 		decide_delay(c, ANONYMOUS_DELAY_S);
 	say_others(c);
+	say_apps(c);
 }

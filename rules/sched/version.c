@@ -15,6 +15,8 @@
 
 /* Versions of one resource that a job is tried with, the best ones. */
 enum { PICKS_OF_RESOURCE = 3 };
+static const double FAILING = 0.01; /* of the speed */
+enum { TRIED_AGAIN = 100 };         /* one in so many choices */
 
 size_t
 version_resource(const struct request *rq, const char *type)
@@ -76,6 +78,21 @@ noise(struct ctx *c, const struct app *app, const struct host_app_version *hav)
 		return 1;
 	return fmax(
 	    0.1, 1 + c->conf->version_select_random_factor * rng_gauss(c->rng) / n);
+}
+
+/*
+ * A version that has only failed on the host, down to one job a day, is left to others
+ * that there may be; now and then it is tried again (server.md 2.11).
+ */
+static double
+trial(struct ctx *c, const struct app *app, const struct host_app_version *hav)
+{
+	bool sure = c->conf->locality_scheduling || app->locality_scheduling;
+
+	if (hav == NULL || hav->pfc_n > 0 || hav->max_jobs_per_day != 1 ||
+	    hav->consecutive_valid > 0)
+		return 1;
+	return !sure && rng_below(c->rng, TRIED_AGAIN) == 0 ? 1 : FAILING;
 }
 
 static const struct host_app_version *
@@ -233,7 +250,8 @@ version_usable(
 	if ((why = pick_usable(c, q, p)) != WHY_NONE)
 		return why;
 	set_speed(c, p, hav);
-	p->score = estimate_score(&p->speed, hav, p->use.flops) * noise(c, q->app, hav);
+	p->score = estimate_score(&p->speed, hav, p->use.flops) *
+	           noise(c, q->app, hav) * trial(c, q->app, hav);
 	return WHY_NONE;
 }
 
@@ -439,15 +457,15 @@ question(const struct ctx *c, const struct app *app, const struct job *j, bool r
 
 /* Why the app itself is out of the question. */
 static enum reason
-app_usable(const struct ctx *c, const struct app *app, bool resend)
+app_usable(const struct ctx *c, const struct app *app)
 {
 	if (app == NULL)
 		return WHY_NO_APP_VERSION;
 	if (app->deprecated) /* says nothing of other apps: the search goes on */
 		return WHY_PAUSED;
-	if (!resend && prefs_app(c, app) == APP_REFUSED)
+	if (prefs_app(c, app) == APP_REFUSED)
 		return WHY_APP_NOT_SELECTED;
-	if (!resend && prefs_app(c, app) == APP_BETA_REFUSED)
+	if (prefs_app(c, app) == APP_BETA_REFUSED)
 		return WHY_BETA;
 	if (app->homogeneous_app_version && version_anonymous(c->req))
 		return WHY_NO_APP_VERSION; /* whose programs are nobody else's */
@@ -459,7 +477,7 @@ version_choose(struct ctx *c, const struct job *j, bool resend)
 {
 	const struct app *app = catalog_app(c->snap->cat, j->appid);
 	struct choice q = question(c, app, j, resend);
-	enum reason why = app_usable(c, app, resend);
+	enum reason why = app_usable(c, app);
 	const struct choice *old;
 
 	if (why != WHY_NONE) {
@@ -475,6 +493,50 @@ version_choose(struct ctx *c, const struct job *j, bool resend)
 	if (!q.of_job)
 		PUSH(c->a, c->choices, c->nchoices, c->choices_cap) = q;
 	return q;
+}
+
+bool
+version_for_platforms(const struct ctx *c, const struct app_version *v)
+{
+	for (size_t i = 0; i < c->req->nplatforms; i++) {
+		const struct platform *p = catalog_platform_named(
+		    c->snap->cat, c->req->platforms[i]);
+
+		if (p != NULL && p->id == v->platformid)
+			return true;
+	}
+	return false;
+}
+
+/* Is the client new enough for the version and its class? */
+static bool
+new_enough(const struct ctx *c, const struct app_version *v)
+{
+	const struct plan_class *pc;
+
+	if (!client_fits(c->req, v))
+		return false;
+	if (v->plan_class[0] == '\0')
+		return true;
+	pc = plan_class_named(c->snap->cat->classes, v->plan_class);
+	return c->req->client_cap_plan_class && pc != NULL &&
+	       c->req->version >= pc->min_core_client_version;
+}
+
+bool
+version_any_for_client(const struct ctx *c)
+{
+	const struct catalog *cat = c->snap->cat;
+
+	for (size_t i = 0; i < cat->nversions; i++) {
+		const struct app_version *v = &cat->versions[i];
+		const struct app *app = catalog_app(cat, v->appid);
+
+		if (app != NULL && !app->deprecated && !v->deprecated &&
+		    version_for_platforms(c, v) && new_enough(c, v))
+			return true;
+	}
+	return false;
 }
 
 /*

@@ -146,6 +146,54 @@ START_TEST(no_noise_for_a_locality_app)
 }
 END_TEST
 
+/* samples, quota, valid results in a row of the faster version; jobs of 300 that it
+ * gets: nearly none while it only fails, but not none for ever */
+static const struct {
+	double pfc_n;
+	int32_t quota, valid;
+	bool locality;
+	size_t least, most;
+} failures[] = {
+	{ 0, 1, 0, false, 1, 20 },
+	{ 0, 1, 0, true, 0, 0 },
+	{ 0, 2, 0, false, 300, 300 },
+	{ 1, 1, 0, false, 300, 300 },
+	{ 0, 1, 1, false, 300, 300 },
+};
+
+START_TEST(version_that_only_fails)
+{
+	struct world *w = world_new("<version_select_random_factor>0"
+				    "</version_select_random_factor>",
+	    HOUR);
+	struct catalog cat = *w->snap.cat;
+	struct app app = cat.apps[0];
+	struct app_version v[] = { cat.versions[0], cat.versions[0] };
+	struct host_app_version hav = { .app_version_id = 4,
+		.pfc_n = failures[_i].pfc_n,
+		.max_jobs_per_day = failures[_i].quota,
+		.consecutive_valid = failures[_i].valid };
+	size_t got = 0;
+
+	v[1].id = 4;
+	v[1].pfc_n = 101; /* twice as fast as the other */
+	v[1].pfc_avg = 0.5;
+	app.locality_scheduling = failures[_i].locality;
+	cat.apps = &app;
+	cat.versions = v;
+	cat.nversions = 2;
+	w->snap.cat = &cat;
+	w->snap.havs = &hav;
+	w->snap.nhavs = 1;
+	world_plain(w, "31/3");
+	for (int i = 0; i < 300; i++)
+		got += world_decide(w)->sends[0].version->id == 4;
+	ck_assert_uint_ge(got, failures[_i].least);
+	ck_assert_uint_le(got, failures[_i].most);
+	world_free(w);
+}
+END_TEST
+
 START_TEST(plain_jobs_by_priority)
 {
 	const int32_t priorities[] = { 0, -5, 7, 0, 7, 100 };
@@ -236,6 +284,7 @@ UNIT_MAIN("rules_choice", {
 	ADD_LOOP(search, N(searches));
 	ADD_LOOP(targeted_jobs, N(targeted));
 	ADD(no_noise_for_a_locality_app);
+	ADD_LOOP(version_that_only_fails, N(failures));
 	ADD(plain_jobs_by_priority);
 	ADD_LOOP(non_cpu_intensive_apps, N(ncis));
 	ADD(a_targeted_job_that_does_not_fit);

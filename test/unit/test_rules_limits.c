@@ -94,6 +94,14 @@ static const struct {
 	    "<max_wus_to_send>3</max_wus_to_send><gpu_multiplier>2</gpu_multiplier>",
 	    15 },
 	{ 1, 0, "<max_wus_to_send>0</max_wus_to_send>", 20 },
+	{ 4, 2,
+	    "<max_wus_to_send>3</max_wus_to_send><gpu_multiplier>2</gpu_multiplier>"
+	    "<non_cpu_intensive>1</non_cpu_intensive>",
+	    3 },
+	{ 1, 1000,
+	    "<max_wus_to_send>1</max_wus_to_send><gpu_multiplier>0.125</"
+	    "gpu_multiplier>",
+	    9 }, /* 64 of them count */
 };
 
 START_TEST(jobs_per_request)

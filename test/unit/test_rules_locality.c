@@ -275,6 +275,29 @@ START_TEST(waiting_asks_to_come_back_shortly)
 }
 END_TEST
 
+/* Nobody waits for files because work is wanted of a processor that no app uses. */
+START_TEST(no_wait_for_what_no_app_can_use)
+{
+	struct world *w = world_new(N10, 0);
+	struct rq_resource r[2] = { w->req.resources[0], { .type = (char[]){ "NVIDIA" },
+							     .has_request = true,
+							     .req_secs = 1000,
+							     .count = 1 } };
+	struct decision *d;
+
+	w->req.resources = r;
+	w->req.nresources = 2;
+	w->snap.wait_possible = true;
+	world_files(w, "A hoa");
+	d = world_decide(w);
+	ck_assert_str_eq(world_text(w, d), "RSC_NOT_WANTED");
+	w->req.cpu_req_secs = 1;
+	d = world_decide(w);
+	ck_assert_str_eq(world_text(w, d), "want A | WAITING");
+	world_free(w);
+}
+END_TEST
+
 UNIT_MAIN("rules_locality", {
 	ADD_LOOP(order_of_service, N(cases));
 	ADD_LOOP(file_states, N(states));
@@ -289,4 +312,5 @@ UNIT_MAIN("rules_locality", {
 	ADD(a_lost_job_keeps_its_file);
 	ADD(fraction_draws_who_is_first);
 	ADD(waiting_asks_to_come_back_shortly);
+	ADD(no_wait_for_what_no_app_can_use);
 })

@@ -21,14 +21,61 @@ static int64_t other[] = { 99 }, had[] = { 9 };
 static char *cpu[] = { (char[]){ "CPU" } };
 
 static void
-change_world(
-    enum message_case n, struct world *w, struct app *app, struct app_version *v)
+app_limit(struct world *w, struct catalog *cat, double jobs)
+{
+	struct job_limits *l = NEW(&w->a, struct job_limits);
+
+	l->apps = NEWN(&w->a, struct job_limits_of, 1);
+	l->napps = 1;
+	l->apps[0].app_name = cat->apps[0].name;
+	l->apps[0].total = (struct job_limit){ .set = true, .jobs = jobs };
+	cat->limits = l;
+}
+
+/* The host has a GPU, asks for work of it only, and the version is for it. */
+static void
+a_gpu(struct world *w, struct app_version *v, struct catalog *cat)
+{
+	static char none[] = "", nv[] = "nv", type[] = "nvidia", nvidia[] = "NVIDIA";
+	static struct plan_class pc = { .name = nv,
+		.gpu_type = type,
+		.project_prefs_tag = none,
+		.gpu_utilization_tag = none,
+		.projected_flops_scale = 1,
+		.gpu_peak_flops_scale = 1,
+		.ngpus = 1,
+		.cpu_frac = 0.1,
+		.avg_ncpus = 0.5,
+		.max_cal_target = -1 };
+	static struct plan_classes all = { &pc, 1 };
+	struct rq_resource *r = NEWN(&w->a, struct rq_resource, 2);
+
+	r[0] = w->req.resources[0];
+	r[0].req_secs = w->req.cpu_req_secs = 0;
+	r[1] = (struct rq_resource){ .type = nvidia,
+		.has_request = true,
+		.req_secs = 1,
+		.estimated_delay = -1,
+		.count = 1,
+		.peak_flops = 1e12,
+		.name = none,
+		.opencl_version = none,
+		.opencl_driver_version = none };
+	w->req.resources = r;
+	w->req.nresources = 2;
+	v->plan_class = pc.name;
+	cat->classes = &all;
+}
+
+static void
+change_world(enum message_case n, struct world *w, struct catalog *cat, struct app *app,
+    struct app_version *v)
 {
 	struct request *q = &w->req;
 	struct snapshot *s = &w->snap;
 	struct job *j = &s->plain[0];
 
-	(void)app, (void)v, (void)q, (void)j;
+	(void)cat, (void)app, (void)v, (void)q, (void)j;
 	switch (n) {
 #define CASE(name, options, change, notice, delay, text)                               \
 	case SAID_##name:                                                              \
@@ -57,15 +104,18 @@ START_TEST(said)
 {
 	struct world *w = world_new(messages[_i].options, HOUR);
 	struct catalog cat = *w->snap.cat;
-	struct app app = cat.apps[0];
-	struct app_version version = cat.versions[0];
+	struct app apps[2] = { cat.apps[0], cat.apps[0] };
+	struct app_version versions[2] = { cat.versions[0], cat.versions[0] };
 	struct decision *d;
 
-	cat.apps = &app;
-	cat.versions = &version;
+	apps[1].id = 2;
+	apps[1].name = (char[]){ "moons" };
+	cat.apps = apps;
+	cat.napps = 2;
+	cat.versions = versions;
 	w->snap.cat = &cat;
 	world_plain(w, "31/9");
-	change_world((enum message_case)_i, w, &app, &version);
+	change_world((enum message_case)_i, w, &cat, apps, versions);
 	d = world_decide(w);
 	if (messages[_i].text == NULL) {
 		ck_assert_msg(d->nmessages == 0, "%s: %s", messages[_i].name,
@@ -109,7 +159,52 @@ START_TEST(others_follow)
 }
 END_TEST
 
+/* Selected apps that have no tasks are named, unless some could not be looked at. */
+START_TEST(selected_apps_without_tasks)
+{
+	static int64_t chosen[] = { 1, 2, 3, 77 };
+	static bool unread[] = { false, false, false };
+	struct world *w = world_new("", HOUR);
+	struct catalog cat = *w->snap.cat;
+	struct app apps[3] = { cat.apps[0], cat.apps[0], cat.apps[0] };
+	struct decision *d;
+
+	apps[0].user_friendly_name = (char[]){ "" };
+	apps[1].id = 2;
+	apps[1].name = (char[]){ "moons" };
+	apps[1].user_friendly_name = apps[0].user_friendly_name;
+	apps[2].id = 3;
+	apps[2].name = (char[]){ "comets" };
+	apps[2].user_friendly_name = (char[]){ "Comets & more" };
+	cat.apps = apps;
+	cat.napps = 3;
+	w->snap.cat = &cat;
+	w->snap.project_prefs.apps = chosen;
+	w->snap.project_prefs.napps = N(chosen);
+	world_plain(w, "31/1");
+	w->snap.plain[0].rsc_memory_bound = 5e9;
+	d = world_decide(w);
+	ck_assert_uint_eq(d->nmessages, 3);
+	ck_assert_str_eq(d->messages[1].text, "No tasks are available for moons");
+	ck_assert_str_eq(
+	    d->messages[2].text, "No tasks are available for Comets & more");
+	ck_assert(!d->messages[1].notice && !d->messages[2].notice);
+	apps[1].deprecated = 1;
+	ck_assert_uint_eq(world_decide(w)->nmessages, 2);
+	unread[2] = true;
+	w->snap.search.unread = unread;
+	ck_assert_uint_eq(world_decide(w)->nmessages, 1);
+	w->snap.search.unread = NULL;
+	w->snap.nplain = 0;
+	ck_assert_uint_eq(world_decide(w)->nmessages, 3); /* stars, too */
+	w->snap.project_prefs.napps = 0;
+	ck_assert_uint_eq(world_decide(w)->nmessages, 1);
+	world_free(w);
+}
+END_TEST
+
 UNIT_MAIN("rules_messages", {
 	ADD_LOOP(said, N(messages));
 	ADD(others_follow);
+	ADD(selected_apps_without_tasks);
 })

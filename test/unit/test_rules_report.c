@@ -253,6 +253,25 @@ START_TEST(lost_result)
 }
 END_TEST
 
+/* Neither is one sent again whose app the account no longer selects (server.md 2.14).
+ */
+START_TEST(lost_result_of_an_app_that_is_not_selected)
+{
+	static int64_t other[] = { 99 };
+	struct world *w = world_new(ON, 2 * HOUR);
+
+	world_others(w, "");
+	world_in_progress(w, "1/1");
+	w->snap.project_prefs.apps = other;
+	w->snap.project_prefs.napps = 1;
+	ck_assert_str_eq(
+	    world_text(w, world_decide(w)), "expire j1 | APP_NOT_SELECTED");
+	w->snap.project_prefs.allow_non_preferred_apps = true;
+	ck_assert_str_eq(world_text(w, world_decide(w)), "sent 1l | NONE");
+	world_free(w);
+}
+END_TEST
+
 /* A success that is reported again shows that a reply was lost: resend though switched
  * off. */
 START_TEST(lost_reply_resends)
@@ -362,6 +381,7 @@ UNIT_MAIN("rules_report", {
 	ADD(a_name_twice_is_stored_once);
 	ADD(surplus_reports_are_left_for_later);
 	ADD_LOOP(lost_result, N(lost));
+	ADD(lost_result_of_an_app_that_is_not_selected);
 	ADD(lost_reply_resends);
 	ADD_LOOP(deadline_of_a_resent_job, N(spans));
 	ADD_LOOP(abort_orders, N(aborts));

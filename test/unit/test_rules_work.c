@@ -88,51 +88,6 @@ START_TEST(seconds_do_not_end_instances)
 }
 END_TEST
 
-/*
- * Seed 002: at 1 GFLOPS, share 0.5, on 0.8, active 0.9, a request of 1,000
- * project-normalised seconds is answered with at least 360 GFLOP, here in jobs of 30
- * GFLOP: 12 of them.
- */
-START_TEST(project_normalised_seconds)
-{
-	struct world *w = world_new("<max_wus_to_send>100</max_wus_to_send>", 0);
-	struct decision *d;
-	char *plain = arena_strdup(&w->a, "");
-	double sent = 0;
-
-	for (int i = 0; i < 40; i++)
-		plain = arena_printf(&w->a, "%s %d/%d", plain, 100 + i, 100 + i);
-	world_plain(w, plain);
-	for (size_t i = 0; i < w->snap.nplain; i++)
-		w->snap.plain[i].rsc_fpops_est = 30e9;
-	w->req.has_cpu_request = w->req.resources[0].has_request = false;
-	w->req.work_req_seconds = 1000;
-	w->req.resource_share_fraction = 0.5;
-	w->req.host.on_frac = 0.8;
-	w->req.host.active_frac = 0.9;
-	d = world_decide(w);
-	for (size_t i = 0; i < d->nsends; i++)
-		sent += d->sends[i].job->rsc_fpops_est;
-	ck_assert_double_ge(sent, 360e9);
-	ck_assert_double_lt(sent, 360e9 + 2 * 30e9); /* not much more */
-	world_free(w);
-}
-END_TEST
-
-static const struct {
-	double share, running, want;
-} shares[] = { { 0.5, 1, 0.5 }, { 0.5, 0.8, 0.8 }, { 1, 1, 1 }, { 0, 0, 1 },
-	{ -1, 2, 1 } };
-
-START_TEST(share_of_the_host)
-{
-	struct request q = { .resource_share_fraction = shares[_i].share,
-		.prrs_fraction = shares[_i].running };
-
-	ck_assert_double_eq(work_req_share(&q), shares[_i].want);
-}
-END_TEST
-
 /* samples on the host, 1/speed there; samples of the version, peak over estimate; CPUs;
  * FLOP/s; coprocessors, what the plan says; the score */
 static const struct {
@@ -409,6 +364,7 @@ START_TEST(anonymous_platform)
 		    .flops = 2e9 } };
 	struct decision *d;
 
+	w->conf->locality_scheduling = true;
 	w->req.platforms[0] = arena_strdup(&w->a, "anonymous");
 	w->req.app_versions = v;
 	w->req.napp_versions = 2;
@@ -447,8 +403,6 @@ UNIT_MAIN("rules_work", {
 	ADD_LOOP(work_wanted, N(asks));
 	ADD(work_is_taken_per_resource);
 	ADD(seconds_do_not_end_instances);
-	ADD(project_normalised_seconds);
-	ADD_LOOP(share_of_the_host, N(shares));
 	ADD_LOOP(projected_speed, N(speeds));
 	ADD(runtime);
 	ADD(machine_described);
