@@ -7,6 +7,7 @@
  */
 #include "sched/keep.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include "db/entity.h"
@@ -107,14 +108,16 @@ binds(const struct touch *t)
 }
 
 /*
- * Job i goes to another host.  If it was the one that brings a large file here, the next
- * job of that file does: claims go by increasing id, so that one is not written yet.
+ * Job i goes to another host.  If it was the one that brings a large file here, the
+ * next job of that file does: claims go by increasing id, so that one is not written
+ * yet.  A job is lost once: by its workunit, and then it is not claimed, or by its claim.
  */
 static void
 lose(struct work *w, struct decision *d, size_t i)
 {
 	struct dec_send *s = &d->sends[i], *next = NULL;
 
+	assert(!w->send_lost[i]);
 	w->send_lost[i] = true;
 	w->nsends_lost++;
 	for (size_t k = 0; k < d->nsends && s->bytes_needed > 0; k++) {
