@@ -61,7 +61,8 @@ static const struct col note_cols[] = { { "notice", COL_bool,
 #define SHAPE(name, cols, type)                                                        \
 	static const struct row_shape name = { #name, cols, N(cols), sizeof(type) };
 SHAPE(shape_head, head_cols, struct recording)
-SHAPE(shape_set, file_cols, struct snap_file)
+const struct row_shape shape_snap_file = { "file", file_cols, N(file_cols),
+	sizeof(struct snap_file) };
 SHAPE(shape_id, id_cols, int64_t)
 SHAPE(shape_report, report_cols, struct snap_report)
 SHAPE(shape_other, other_cols, struct snap_other)
@@ -86,7 +87,7 @@ enum { FILES = 0, REPORTS = 1 };
 		kind, &(shape), offsetof(struct recording, member), 0, true            \
 	}
 static const struct list lists[] = {
-	[FILES] = LIST("file", shape_set, snap.files, snap.nfiles),
+	[FILES] = LIST("file", shape_snap_file, snap.files, snap.nfiles),
 	[REPORTS] = LIST("report", shape_report, snap.reports, nreports),
 	{ "rpc", &shape_head, 0, 0, true },
 	ONE("user", shape_user, snap.user),

@@ -10,6 +10,7 @@
 #include "lib/buf.h"
 #include "lib/err.h"
 #include "model/decision.h"
+#include "model/rows.h"
 #include "model/snapshot.h"
 #include "proto/project_text.h"
 
@@ -35,6 +36,8 @@ struct recording {
 	size_t request_n, reply_n;
 	char *texts[PROJECT_TEXTS]; /* NULL = none */
 };
+
+extern const struct row_shape shape_snap_file; /* without its jobs */
 
 /* Scalars and lists, as they stand before the commit. */
 void recording_rows(struct buf *, const struct recording *);

@@ -158,8 +158,8 @@ row_value(char *word)
 	return *value == '"' ? unquoted(value + 1) : value;
 }
 
-static const struct col *
-column(const struct row_shape *s, const char *name)
+const struct col *
+row_column(const struct row_shape *s, const char *name)
 {
 	for (size_t i = 0; i < s->ncols; i++)
 		if (strcmp(s->cols[i].name, name) == 0)
@@ -185,7 +185,7 @@ enum err
 row_set(const struct row_shape *s, void *row, const char *name, char *value,
     char ***text, struct fail *f)
 {
-	const struct col *c = column(s, name);
+	const struct col *c = row_column(s, name);
 	void *at = c == NULL ? NULL : (char *)row + c->off;
 	int64_t whole = 0;
 	bool good = true;

@@ -21,6 +21,8 @@ void row_put(struct buf *, const char *kind, const struct row_shape *, const voi
 char *row_word(char **p);
 /* The value of a word "name=value"; *word becomes the name.  NULL: there is no "=". */
 char *row_value(char *word);
+/* NULL: the row has no such column. */
+const struct col *row_column(const struct row_shape *, const char *name);
 /*
  * Sets a column from its text, which must live as long as the row.  E_BADREQ: no such
  * column, or no number; *text (may be NULL) is the column's place if it is a text.

@@ -11,6 +11,8 @@
 #include "model/states.h"
 #include "proto/plan_class.h"
 #include "proto/prefs.h"
+#include "proto/recording.h"
+#include "proto/row_text.h"
 #include "rules/sched/decide.h"
 #include "rules/sched/identity.h"
 #include "test/unit/unit.h"
@@ -34,20 +36,9 @@ static const struct col world_cols[] = {
 	W(team_name, str, snap.team_name),
 	W(plan_classes, str, plan_classes),
 };
-#define F(member, type)                                                                \
-	{                                                                              \
-#member, COL_##type, offsetof(struct snap_file, member)                \
-	}
-static const struct col file_cols[] = { F(fileset_id, i64), F(name, str), F(held, bool),
-	F(from_working_set, bool), F(searched, bool), F(bytes, i64),
-	F(bytes_missing, i64), F(no_work_available, bool), F(paused, bool),
-	F(has_unsent, bool), F(has_open_wu, bool), F(has_any_wu, bool),
-	F(last_id, i64) };
 static const struct col id_cols[] = { { "id", COL_i64, 0 } };
 static const struct row_shape shape_world = { "world", world_cols, N(world_cols),
 	sizeof(struct golden) };
-static const struct row_shape shape_snap_file = { "file", file_cols, N(file_cols),
-	sizeof(struct snap_file) };
 static const struct row_shape shape_id = { "id", id_cols, 1, sizeof(int64_t) };
 
 enum kind {
@@ -95,55 +86,7 @@ struct reader {
 	char **text;        /* the text column named last */
 };
 
-/* --- values --- */
-
-static const struct col *
-col_named(const struct row_shape *s, const char *name)
-{
-	for (size_t i = 0; i < s->ncols; i++)
-		if (strcmp(s->cols[i].name, name) == 0)
-			return &s->cols[i];
-	return NULL;
-}
-
-static void
-set(struct reader *r, const struct row_shape *s, void *row, const char *name,
-    char *value)
-{
-	const struct col *c = col_named(s, name);
-	char *at = (char *)row, *end = value;
-	double number = strtod(value, &end);
-
-	ck_assert_msg(c != NULL, "%s: no column %s", r->line, name);
-	at += c->off;
-	if (c->type == COL_str) {
-		*(char **)(void *)at = value;
-		r->text = (char **)(void *)at;
-		return;
-	}
-	ck_assert_msg(
-	    end != value && *end == '\0', "%s: %s is no number", r->line, name);
-	if (c->type == COL_i32)
-		*(int32_t *)(void *)at = (int32_t)number;
-	else if (c->type == COL_i64)
-		*(int64_t *)(void *)at = (int64_t)number;
-	else if (c->type == COL_f64)
-		*(double *)(void *)at = number;
-	else
-		*(bool *)at = number != 0;
-}
-
-/* No text of a row is NULL. */
-static void *
-empty_row(struct arena *a, const struct row_shape *s)
-{
-	char *row = arena_alloc(a, s->size);
-
-	for (size_t i = 0; i < s->ncols; i++)
-		if (s->cols[i].type == COL_str)
-			*(char **)(void *)(row + s->cols[i].off) = arena_strdup(a, "");
-	return row;
-}
+/* --- rows --- */
 
 static void *
 start_of(struct reader *r, enum kind k)
@@ -152,7 +95,7 @@ start_of(struct reader *r, enum kind k)
 
 	if (r->start[k] != NULL)
 		return r->start[k];
-	r->start[k] = empty_row(r->g->a, s);
+	r->start[k] = row_new(r->g->a, s);
 	if (kinds[k].base != k)
 		memcpy(r->start[k], start_of(r, kinds[k].base), s->size);
 	return r->start[k];
@@ -178,50 +121,32 @@ new_row(struct reader *r, enum kind k)
 
 /* --- lines --- */
 
-/* Cuts the next word off: a name, or name=value with the value in quotes or not. */
-static char *
-next_word(char **p)
-{
-	char *word = *p += strspn(*p, " "), *end = word;
-	bool quoted = false;
-
-	if (*word == '\0')
-		return NULL;
-	for (; *end != '\0' && (quoted || *end != ' '); end++)
-		quoted ^= *end == '"';
-	*p = *end == '\0' ? end : end + 1;
-	*end = '\0';
-	return word;
-}
-
 static void
 set_pairs(struct reader *r, const struct row_shape *s, void *row, char *p)
 {
-	for (char *word; (word = next_word(&p)) != NULL;) {
-		char *value = strchr(word, '=');
+	struct fail f = { 0 };
+
+	for (char *word; (word = row_word(&p)) != NULL;) {
+		char *value = row_value(word);
 
 		ck_assert_msg(value != NULL, "%s: no = in %s", r->line, word);
-		*value++ = '\0';
-		if (*value == '"') {
-			value++;
-			value[strlen(value) - 1] = '\0';
-		}
 		if (s == NULL) /* an option of the configuration */
 			buf_tag(&r->options, word, value);
 		else
-			set(r, s, row, word, value);
+			ck_assert_msg(row_set(s, row, word, value, &r->text, &f) == OK,
+			    "%s: %s", r->line, f.detail);
 	}
 }
 
 static void
 read_line(struct reader *r, char *p)
 {
-	char *word = next_word(&p);
+	char *word = row_word(&p);
 	bool is_default = word != NULL && strcmp(word, "default") == 0;
 	enum kind k = 0;
 
 	if (is_default)
-		word = next_word(&p);
+		word = row_word(&p);
 	ck_assert_msg(word != NULL, "%s: a kind is missing", r->line);
 	if (strcmp(word, "option") == 0) {
 		set_pairs(r, NULL, NULL, p);
@@ -276,7 +201,7 @@ expanded(struct reader *r, const struct row_shape *s, const char *row, const cha
 		const char *value, *end;
 
 		name[strcspn(name, "%")] = '\0';
-		c = col_named(s, name);
+		c = row_column(s, name);
 		ck_assert_msg(
 		    c != NULL && c->type == COL_str, "%s in %s", open, s->name);
 		value = *(char *const *)(const void *)(row + c->off);
@@ -482,7 +407,7 @@ struct golden *
 golden_world(struct arena *a, const struct request *q, char *defaults, const char *name,
     char *own)
 {
-	struct golden *g = empty_row(a, &shape_world);
+	struct golden *g = row_new(a, &shape_world);
 	struct reader r = { .g = g };
 	char md5[MD5_HEX];
 
