@@ -84,6 +84,44 @@ platform_of(const struct host *h)
 	                                              "x86_64-pc-linux-gnu";
 }
 
+/* The row as the client would tell it. */
+static struct rq_host
+as_told(const struct host *h)
+{
+	static char none[] = "";
+
+	return (struct rq_host){ .present = true,
+		.timezone = h->timezone,
+		.p_ncpus = h->p_ncpus,
+		.domain_name = h->domain_name,
+		.ip_addr = h->last_ip_addr,
+		.host_cpid = none,
+		.p_vendor = h->p_vendor,
+		.p_model = h->p_model,
+		.p_features = none,
+		.os_name = h->os_name,
+		.os_version = h->os_version,
+		.product_name = h->product_name,
+		.virtualbox_version = none,
+		.docker_version = none,
+		.p_fpops = h->p_fpops,
+		.p_iops = h->p_iops,
+		.p_membw = h->p_membw,
+		.m_nbytes = h->m_nbytes,
+		.m_cache = h->m_cache,
+		.m_swap = h->m_swap,
+		.d_total = h->d_total,
+		.d_free = h->d_free,
+		.on_frac = h->on_frac,
+		.connected_frac = h->connected_frac,
+		.active_frac = h->active_frac,
+		.gpu_active_frac = h->gpu_active_frac,
+		.n_bwup = h->n_bwup,
+		.n_bwdown = h->n_bwdown,
+		.d_boinc_used_total = h->d_boinc_used_total,
+		.d_boinc_used_project = h->d_boinc_used_project };
+}
+
 /*
  * What the host would ask for if its CPUs were idle for a day.  The row does not hold
  * all of a client's words, so a request of its own (--request) says more.
@@ -119,36 +157,7 @@ request_for(struct ctx *x, int64_t hostid, const struct record *last, struct buf
 	    x->a, last == NULL ? platform_of(h) : last->d.platform);
 	q.cross_project_id = q.global_prefs_source_email_hash = none;
 	q.client_brand = none;
-	q.host = (struct rq_host){ .present = true,
-		.timezone = h->timezone,
-		.p_ncpus = h->p_ncpus,
-		.domain_name = h->domain_name,
-		.ip_addr = h->last_ip_addr,
-		.host_cpid = none,
-		.p_vendor = h->p_vendor,
-		.p_model = h->p_model,
-		.p_features = none,
-		.os_name = h->os_name,
-		.os_version = h->os_version,
-		.product_name = h->product_name,
-		.virtualbox_version = none,
-		.docker_version = none,
-		.p_fpops = h->p_fpops,
-		.p_iops = h->p_iops,
-		.p_membw = h->p_membw,
-		.m_nbytes = h->m_nbytes,
-		.m_cache = h->m_cache,
-		.m_swap = h->m_swap,
-		.d_total = h->d_total,
-		.d_free = h->d_free,
-		.on_frac = h->on_frac,
-		.connected_frac = h->connected_frac,
-		.active_frac = h->active_frac,
-		.gpu_active_frac = h->gpu_active_frac,
-		.n_bwup = h->n_bwup,
-		.n_bwdown = h->n_bwdown,
-		.d_boinc_used_total = h->d_boinc_used_total,
-		.d_boinc_used_project = h->d_boinc_used_project };
+	q.host = as_told(h);
 	request_render(b, &q);
 	return OK;
 }

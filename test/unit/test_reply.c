@@ -10,6 +10,60 @@
 
 /* --- there and back --- */
 
+static void
+check_project(const struct reply *r)
+{
+	ck_assert_int_eq(r->scheduler_version, 803);
+	ck_assert(r->dont_use_dcf && r->message_ack && !r->project_is_down);
+	ck_assert(r->request_delay == 11 && r->next_rpc_delay == 600);
+	ck_assert_int_eq(r->hostid, 0);
+	ck_assert_int_eq(r->userid, 101);
+	ck_assert_str_eq(r->project_name, "Stars & more");
+	ck_assert_str_eq(r->master_url, "http://h.org/stars/");
+	ck_assert_str_eq(r->user_name, "Ren\xc3\xa9");
+	ck_assert_str_eq(r->host_venue, "home");
+	ck_assert_str_eq(r->global_preferences, "\n<mod_time>5</mod_time>\n");
+	ck_assert_str_eq(
+	    r->project_preferences, "\n<resource_share>77</resource_share>\n");
+	ck_assert_str_eq(r->code_sign_key, KEY);
+	ck_assert_ptr_null(r->code_sign_key_signature);
+}
+
+/* What the client is told of what it has: messages, acks, aborts, deletions. */
+static void
+check_orders(const struct reply *r)
+{
+	ck_assert_uint_eq(r->nmessages, 2);
+	ck_assert_str_eq(r->messages[0].priority, "low");
+	ck_assert_str_eq(r->messages[0].text, "Hello <you> & \xc3\xa9");
+	ck_assert_str_eq(r->messages[1].priority, "notice");
+	ck_assert_uint_eq(r->nacks, 3);
+	ck_assert_str_eq(r->acks[0], "a&b_0");
+	ck_assert_uint_eq(r->naborts, 1);
+	ck_assert_str_eq(r->aborts[0], "gone_0");
+	ck_assert_uint_eq(r->naborts_if_not_started, 2);
+	ck_assert_uint_eq(r->ndelete_files, 1);
+	ck_assert_str_eq(r->delete_files[0], "old_file");
+}
+
+static void
+check_work(const struct reply *r)
+{
+	ck_assert_uint_eq(r->napps, 1);
+	ck_assert_str_eq(r->apps[0].user_friendly_name, "Fold & co");
+	ck_assert_uint_eq(r->napp_versions, 1);
+	ck_assert_str_eq(r->app_versions[0].platform, "x86_64-pc-linux-gnu");
+	ck_assert(r->app_versions[0].flops == 2e9 && r->app_versions[0].avg_ncpus == 1);
+	ck_assert_uint_eq(r->nworkunits, 2);
+	ck_assert_str_eq(r->workunits[1].name, "F__2");
+	ck_assert_str_eq(r->workunits[1].command_line, "--wu F__2 & x");
+	ck_assert_uint_eq(r->nresults, 3);
+	ck_assert_str_eq(r->results[2].name, "F__2_1");
+	ck_assert_str_eq(r->results[2].wu_name, "F__2");
+	ck_assert_int_eq(r->results[2].version_num, 312);
+	ck_assert_uint_eq(r->nfiles, 5); /* the program, F once, three outputs */
+}
+
 START_TEST(round_trip)
 {
 	struct world w;
@@ -32,44 +86,9 @@ START_TEST(round_trip)
 	reply_render(&w.b, &w.in);
 	ck_assert_str_eq(world_violations(&w, inside), "");
 	r = world_parsed(&w);
-	ck_assert_int_eq(r->scheduler_version, 803);
-	ck_assert(r->dont_use_dcf && r->message_ack && !r->project_is_down);
-	ck_assert(r->request_delay == 11 && r->next_rpc_delay == 600);
-	ck_assert_int_eq(r->hostid, 0);
-	ck_assert_int_eq(r->userid, 101);
-	ck_assert_str_eq(r->project_name, "Stars & more");
-	ck_assert_str_eq(r->master_url, "http://h.org/stars/");
-	ck_assert_str_eq(r->user_name, "Ren\xc3\xa9");
-	ck_assert_str_eq(r->host_venue, "home");
-	ck_assert_str_eq(r->global_preferences, "\n<mod_time>5</mod_time>\n");
-	ck_assert_str_eq(
-	    r->project_preferences, "\n<resource_share>77</resource_share>\n");
-	ck_assert_str_eq(r->code_sign_key, KEY);
-	ck_assert_ptr_null(r->code_sign_key_signature);
-	ck_assert_uint_eq(r->nmessages, 2);
-	ck_assert_str_eq(r->messages[0].priority, "low");
-	ck_assert_str_eq(r->messages[0].text, "Hello <you> & \xc3\xa9");
-	ck_assert_str_eq(r->messages[1].priority, "notice");
-	ck_assert_uint_eq(r->nacks, 3);
-	ck_assert_str_eq(r->acks[0], "a&b_0");
-	ck_assert_uint_eq(r->naborts, 1);
-	ck_assert_str_eq(r->aborts[0], "gone_0");
-	ck_assert_uint_eq(r->naborts_if_not_started, 2);
-	ck_assert_uint_eq(r->ndelete_files, 1);
-	ck_assert_str_eq(r->delete_files[0], "old_file");
-	ck_assert_uint_eq(r->napps, 1);
-	ck_assert_str_eq(r->apps[0].user_friendly_name, "Fold & co");
-	ck_assert_uint_eq(r->napp_versions, 1);
-	ck_assert_str_eq(r->app_versions[0].platform, "x86_64-pc-linux-gnu");
-	ck_assert(r->app_versions[0].flops == 2e9 && r->app_versions[0].avg_ncpus == 1);
-	ck_assert_uint_eq(r->nworkunits, 2);
-	ck_assert_str_eq(r->workunits[1].name, "F__2");
-	ck_assert_str_eq(r->workunits[1].command_line, "--wu F__2 & x");
-	ck_assert_uint_eq(r->nresults, 3);
-	ck_assert_str_eq(r->results[2].name, "F__2_1");
-	ck_assert_str_eq(r->results[2].wu_name, "F__2");
-	ck_assert_int_eq(r->results[2].version_num, 312);
-	ck_assert_uint_eq(r->nfiles, 5); /* the program, F once, three outputs */
+	check_project(r);
+	check_orders(r);
+	check_work(r);
 	arena_free(&w.a);
 }
 END_TEST
