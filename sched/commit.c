@@ -110,7 +110,8 @@ binds(const struct touch *t)
 /*
  * Job i goes to another host.  If it was the one that brings a large file here, the
  * next job of that file does: claims go by increasing id, so that one is not written
- * yet.  A job is lost once: by its workunit, and then it is not claimed, or by its claim.
+ * yet.  A job is lost once: by its workunit, and then it is not claimed, or by its
+ * claim.
  */
 static void
 lose(struct work *w, struct decision *d, size_t i)

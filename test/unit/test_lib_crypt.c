@@ -6,24 +6,12 @@
 #include "lib/buf.h"
 #include "lib/crypt.h"
 #include "lib/fs.h"
+#include "test/known_key.h"
 #include "lib/banned.h"
 
 static struct arena a;
 static struct fail f;
 
-static const char public_text[] =
-    "1024\n"
-    "fadae02223c2fcc2744576bb5a65bcbe6bfa3f076b5f642a188666ac27ac7456\n"
-    "59df0047f70da9e2edbfc33d99a3a4f0eca64bd9d8af894d1f12b91fb63b822b\n"
-    "1935fbf1bdefa96bdd565489aceb2408fd3177e8ae68bf2e9d9383089562861a\n"
-    "956f5fb2c03af7fe6f67599499882a0d93a505094ea280f42cef619484e43ff9\n"
-    "0000000000000000000000000000000000000000000000000000000000000000\n"
-    "0000000000000000000000000000000000000000000000000000000000000000\n"
-    "0000000000000000000000000000000000000000000000000000000000000000\n"
-    "0000000000000000000000000000000000000000000000000000000000010001\n"
-    ".\n";
-static const char signed_text[] =
-    "<name>ex_100_0_r4711_0</name><max_nbytes>5000000</max_nbytes>";
 static const char signature[] =
     "3c45b373f0388c76e00778e1012a77a97b68f361c14cb8b41ef6968c0260b5ea\n"
     "8157f0f18067510890a398b96cc995d6851ebb24ef9141f368a4f1e1030c6dbc\n"
@@ -40,7 +28,7 @@ static const struct {
 	{ "input_42", "a70c888a55f7658464484b341d83e786" },
 	{ "example_1234_1700000000.123456_0_r12345_0",
 	    "cfb1ceedd250c8f0fc84061479d5dde7" },
-	{ signed_text, "952ee1b9d32347f506c9804d7722f9ef" },
+	{ known_text, "952ee1b9d32347f506c9804d7722f9ef" },
 };
 
 START_TEST(md5_vectors)
@@ -83,11 +71,11 @@ public_key(const char *text)
 
 START_TEST(signature_of_the_vector)
 {
-	struct key *k = public_key(public_text);
+	struct key *k = public_key(known_key);
 	char md5[MD5_HEX];
 
-	ck_assert_msg(verify_text(k, signed_text, signature, &f) == OK, "%s", f.detail);
-	md5_text(signed_text, md5);
+	ck_assert_msg(verify_text(k, known_text, signature, &f) == OK, "%s", f.detail);
+	md5_text(known_text, md5);
 	ck_assert_int_eq(verify_md5(k, md5, signature, &f), OK);
 	ck_assert_int_eq(verify_text(k, "something else", signature, &f), E_BADREQ);
 	key_free(k);
@@ -117,10 +105,10 @@ static const struct {
 START_TEST(readers_take_any_white_space)
 {
 	struct key *k = public_key(
-	    mangled(public_text, manglings[_i].eol, manglings[_i].between));
+	    mangled(known_key, manglings[_i].eol, manglings[_i].between));
 	const char *sig = mangled(signature, manglings[_i].eol, manglings[_i].between);
 
-	ck_assert_msg(verify_text(k, signed_text, sig, &f) == OK, "%s", f.detail);
+	ck_assert_msg(verify_text(k, known_text, sig, &f) == OK, "%s", f.detail);
 	key_free(k);
 }
 END_TEST
@@ -144,16 +132,16 @@ static const struct {
 
 START_TEST(bad_signatures_are_refused)
 {
-	struct key *k = public_key(public_text);
+	struct key *k = public_key(known_key);
 
-	ck_assert_int_eq(verify_text(k, signed_text, bad_sigs[_i].sig, &f), E_BADREQ);
+	ck_assert_int_eq(verify_text(k, known_text, bad_sigs[_i].sig, &f), E_BADREQ);
 	key_free(k);
 }
 END_TEST
 
 START_TEST(every_changed_digit_is_noticed)
 {
-	struct key *k = public_key(public_text);
+	struct key *k = public_key(known_key);
 	char *sig = arena_strdup(&a, signature);
 
 	for (char *p = sig; *p != '.'; p++) {
@@ -161,10 +149,10 @@ START_TEST(every_changed_digit_is_noticed)
 		if (was == '\n')
 			continue;
 		*p = was == '0' ? '1' : '0';
-		ck_assert_int_eq(verify_text(k, signed_text, sig, &f), E_BADREQ);
+		ck_assert_int_eq(verify_text(k, known_text, sig, &f), E_BADREQ);
 		*p = was;
 	}
-	ck_assert_int_eq(verify_text(k, signed_text, sig, &f), OK);
+	ck_assert_int_eq(verify_text(k, known_text, sig, &f), OK);
 	key_free(k);
 }
 END_TEST
@@ -182,7 +170,7 @@ count(const char *s, char c)
 START_TEST(made_keys_sign_and_verify)
 {
 	char *priv, *pub, *sig, *again;
-	struct key *k, *p, *stranger = public_key(public_text);
+	struct key *k, *p, *stranger = public_key(known_key);
 
 	ck_assert_int_eq(key_make(&a, &priv, &pub, &f), OK);
 	/* wire.md 5.6: 22 and 8 lines of 64 digits between "1024" and "." */
@@ -192,12 +180,12 @@ START_TEST(made_keys_sign_and_verify)
 	ck_assert_int_eq(strncmp(priv, pub, 5 + 8 * 65), 0);
 	ck_assert_int_eq(key_parse_private(priv, &k, &f), OK);
 	p = public_key(pub);
-	ck_assert_int_eq(sign_text(&a, k, signed_text, &sig, &f), OK);
+	ck_assert_int_eq(sign_text(&a, k, known_text, &sig, &f), OK);
 	ck_assert_uint_eq(strlen(sig), 4 * 65 + 2);
 	ck_assert_uint_eq(strspn(sig, "0123456789abcdef\n"), 4 * 65);
-	ck_assert_int_eq(verify_text(p, signed_text, sig, &f), OK);
-	ck_assert_int_eq(verify_text(stranger, signed_text, sig, &f), E_BADREQ);
-	ck_assert_int_eq(sign_text(&a, k, signed_text, &again, &f), OK);
+	ck_assert_int_eq(verify_text(p, known_text, sig, &f), OK);
+	ck_assert_int_eq(verify_text(stranger, known_text, sig, &f), E_BADREQ);
+	ck_assert_int_eq(sign_text(&a, k, known_text, &again, &f), OK);
 	ck_assert_str_eq(sig, again);
 	key_free(k);
 	key_free(p);
@@ -210,7 +198,7 @@ START_TEST(bad_keys_are_refused)
 {
 	struct key *k;
 	char *priv, *pub;
-	char *small = arena_strdup(&a, public_text), *longer, *wrong;
+	char *small = arena_strdup(&a, known_key), *longer, *wrong;
 
 	ck_assert_int_eq(key_make(&a, &priv, &pub, &f), OK);
 	ck_assert_int_eq(key_parse_public("", &k, &f), E_BADREQ);
@@ -220,8 +208,7 @@ START_TEST(bad_keys_are_refused)
 	ck_assert_int_eq(key_parse_private(pub, &k, &f), E_BADREQ);
 	small[200] = '.';
 	ck_assert_int_eq(key_parse_public(small, &k, &f), E_BADREQ);
-	longer = arena_printf(
-	    &a, "%.*s00\n.\n", (int)strlen(public_text) - 2, public_text);
+	longer = arena_printf(&a, "%.*s00\n.\n", (int)strlen(known_key) - 2, known_key);
 	ck_assert_int_eq(key_parse_public(longer, &k, &f), E_BADREQ);
 	/* One digit of the modulus changed: it parses, but what it signs does not
 	 * verify. */
@@ -242,9 +229,9 @@ START_TEST(key_files)
 	ck_assert_int_eq(key_read_public(path, &k, &f), E_CONFIG);
 	ck_assert_ptr_nonnull(strstr(f.detail, path));
 	ck_assert_int_eq(
-	    fs_write(path, public_text, sizeof(public_text) - 1, 0600, &f), OK);
+	    fs_write(path, known_key, sizeof(known_key) - 1, 0600, &f), OK);
 	ck_assert_int_eq(key_read_public(path, &k, &f), OK);
-	ck_assert_int_eq(verify_text(k, signed_text, signature, &f), OK);
+	ck_assert_int_eq(verify_text(k, known_text, signature, &f), OK);
 	key_free(k);
 	ck_assert_int_eq(key_read_private(path, &k, &f), E_CONFIG);
 	ck_assert_int_eq(fs_rmtree(dir, &f), OK);
