@@ -21,7 +21,7 @@ struct template
 {
 	struct arena a;
 	char *path, *text;
-	int64_t mtime, size;
+	struct fs_seen seen;
 };
 
 struct work {
@@ -90,7 +90,6 @@ template_named(struct work *w, const char *path)
 			return w->templates[i];
 	t = NEW(w->life, struct template);
 	t->path = arena_strdup(w->life, path);
-	t->mtime = -1;
 	PUSH(w->life, w->templates, w->ntemplates, w->cap) = t;
 	return t;
 }
@@ -100,22 +99,17 @@ work_template(struct work *w, const char *path, const char **text, struct fail *
 {
 	struct template *t = template_named(w, path);
 	char full[4400];
-	int64_t mtime, size;
 	enum err e = tmpl_path_check(path, f);
 
 	if (e != OK)
 		return e;
 	snprintf(full, sizeof(full), "%s/%s", w->conf->project_dir, path);
-	mtime = fs_mtime(full);
-	size = fs_size(full);
-	if (t->text == NULL || mtime != t->mtime || size != t->size) {
+	if (fs_changed(full, &t->seen) || t->text == NULL) {
 		arena_reset(&t->a);
 		t->text = NULL;
 		e = fs_read(&t->a, full, TMPL_BYTES_MAX, &t->text, NULL, f);
 		if (e != OK)
 			return e;
-		t->mtime = mtime;
-		t->size = size;
 	}
 	*text = t->text;
 	return OK;

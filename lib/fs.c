@@ -331,6 +331,26 @@ fs_mtime(const char *path)
 	return stat(path, &st) == 0 ? (int64_t)st.st_mtime : -1;
 }
 
+bool
+fs_changed(const char *path, struct fs_seen *seen)
+{
+	struct stat st;
+	struct fs_seen was = *seen, now = { .looked = true };
+
+	if (stat(path, &st) == 0)
+		now = (struct fs_seen){ .looked = true,
+			.there = true,
+			.fresh = clock_now() <= st.st_mtim.tv_sec,
+			.mtime_s = st.st_mtim.tv_sec,
+			.mtime_ns = st.st_mtim.tv_nsec,
+			.size = st.st_size,
+			.inode = st.st_ino };
+	*seen = now;
+	return !was.looked || was.there != now.there || (was.fresh && !now.fresh) ||
+	       was.mtime_s != now.mtime_s || was.mtime_ns != now.mtime_ns ||
+	       was.size != now.size || was.inode != now.inode;
+}
+
 static int
 by_bytes(const void *x, const void *y)
 {

@@ -39,6 +39,18 @@ enum err fs_mkdirs(const char *path, unsigned mode, struct fail *);
 bool fs_exists(const char *path);   /* a link counts even if it leads nowhere */
 int64_t fs_size(const char *path);  /* -1 if absent */
 int64_t fs_mtime(const char *path); /* -1 if absent */
+struct fs_seen { /* of a file, at the last look; all 0 = it was never looked at */
+	bool looked, there;
+	bool fresh; /* written in that very second: maybe not for the last time */
+	int64_t mtime_s, mtime_ns, size;
+	uint64_t inode;
+};
+/*
+ * Is the file another one than at the last look, has it come or gone?  True at the
+ * first look.  A file that was looked at in the second of its change counts once more
+ * as changed when that is over: not all file systems know fractions of a second.
+ */
+bool fs_changed(const char *path, struct fs_seen *);
 /*
  * Names in a directory (no . and .., but hidden ones too), sorted bytewise, at most max
  * of them.  E_NOTFOUND if there is no such directory.

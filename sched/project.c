@@ -10,8 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 #include "db/entity.h"
-#include "lib/clock.h"
-#include "lib/fs.h"
 #include "lib/log.h"
 #include "lib/text.h"
 #include "proto/job_limits.h"
@@ -107,18 +105,15 @@ load_classes(struct project *p)
 	char path[4096 + sizeof("/" PLAN_CLASS_FILE)];
 	struct pc_remark *remarks;
 	struct fail f = { 0 };
-	int64_t mtime;
 	size_t n;
 	enum err e;
 
 	snprintf(path, sizeof(path), "%s/" PLAN_CLASS_FILE, p->conf->project_dir);
-	mtime = fs_mtime(path);
-	if (mtime == p->classes_mtime)
+	if (!fs_changed(path, &p->classes_seen))
 		return;
 	arena_reset(&p->class_arena);
 	p->classes = NULL;
-	p->classes_mtime = mtime;
-	if (mtime == -1)
+	if (!p->classes_seen.there)
 		return;
 	e = plan_classes_load(&p->class_arena, path, &p->classes, &remarks, &n, &f);
 	if (e != OK)
@@ -134,19 +129,16 @@ load_classes(struct project *p)
 
 /*
  * Today's key, again when its file was replaced; the old text stays as long as the
- * configuration.  That file's time counts seconds, and a rotation takes longer.
+ * configuration.
  */
 static void
 read_keys(struct project *p)
 {
 	char path[4096 + sizeof("/code_sign_public")];
-	int64_t mtime;
 
 	snprintf(path, sizeof(path), "%s/code_sign_public", p->conf->key_dir);
-	mtime = fs_mtime(path);
-	if (mtime == p->keys_mtime && p->keys_mtime != 0)
+	if (!fs_changed(path, &p->keys_seen))
 		return;
-	p->keys_mtime = mtime;
 	p->keys = (struct reply_keys){
 		.code_sign_public = key_text(
 		    &p->conf_arena, p->conf, "code_sign_public"),
@@ -179,15 +171,12 @@ load_limits(struct project *p)
 	struct arena fresh = { 0 };
 	struct job_limits *l = NULL;
 	struct fail f = { 0 };
-	int64_t mtime;
 	enum err e = OK;
 
 	snprintf(path, sizeof(path), "%s/" JOB_LIMITS_FILE, p->conf->project_dir);
-	mtime = fs_mtime(path);
-	if (mtime == p->limits_mtime)
+	if (!fs_changed(path, &p->limits_seen))
 		return;
-	p->limits_mtime = mtime;
-	if (mtime != -1)
+	if (p->limits_seen.there)
 		e = job_limits_load(&fresh, path, &l, &f);
 	if (e != OK) {
 		log_err("%s; the limits stay as they were", f.detail);
@@ -204,12 +193,10 @@ read_config(struct project *p, struct fail *f)
 {
 	char path[4096 + sizeof("/config.xml")];
 	struct conf *read;
-	int64_t mtime;
 	enum err e;
 
 	snprintf(path, sizeof(path), "%s/config.xml", p->dir);
-	mtime = fs_mtime(path);
-	if (p->usable && mtime == p->conf_mtime)
+	if (!fs_changed(path, &p->conf_seen) && p->usable)
 		return OK;
 	disconnect(p);
 	arena_reset(&p->conf_arena);
@@ -224,9 +211,8 @@ read_config(struct project *p, struct fail *f)
 		           e;
 	}
 	p->conf = read;
-	p->conf_mtime = mtime;
 	p->usable = true;
-	p->keys_mtime = 0;
+	p->keys_seen = (struct fs_seen){ 0 };
 	start_log(p);
 	return OK;
 }
@@ -250,10 +236,7 @@ project_find(struct project *p, const char *program, const char *dir, bool log_t
 {
 	enum err e;
 
-	*p = (struct project){ .program = program,
-		.log_to_file = log_to_file,
-		.classes_mtime = -1,
-		.limits_mtime = -1 };
+	*p = (struct project){ .program = program, .log_to_file = log_to_file };
 	e = conf_find_project(&p->home, dir, &p->dir, f);
 	if (e == OK)
 		use_defaults(p);
@@ -266,16 +249,15 @@ load_catalog(struct project *p, int64_t now, struct fail *f)
 	char path[4096 + sizeof("/reread_db")];
 	struct arena fresh = { 0 };
 	struct catalog *cat;
-	int64_t mtime;
 	enum err e;
 
 	snprintf(path, sizeof(path), "%s/reread_db", p->conf->project_dir);
-	mtime = fs_mtime(path);
-	if (p->cat != NULL && mtime == p->reread_mtime &&
+	if (!fs_changed(path, &p->reread_seen) && p->cat != NULL &&
 	    now - p->cat_loaded < CATALOG_AGE_S && now >= p->cat_loaded)
 		return OK;
 	e = catalog_load(p->db, &fresh, &cat, f);
 	if (e != OK) {
+		p->reread_seen = (struct fs_seen){ 0 };
 		arena_free(&fresh);
 		return e;
 	}
@@ -283,7 +265,6 @@ load_catalog(struct project *p, int64_t now, struct fail *f)
 	p->cat_arena = fresh;
 	p->cat = cat;
 	p->cat_loaded = now;
-	p->reread_mtime = mtime;
 	return OK;
 }
 
@@ -339,20 +320,11 @@ project_texts(struct project *p)
 
 	for (enum project_text i = 0; i < PROJECT_TEXTS; i++) {
 		struct admin_text *t = &p->admin_texts[i];
-		int64_t mtime, size;
 
 		snprintf(path, sizeof(path), "%s/%s", p->conf->project_dir,
 		    project_text_file(i));
-		mtime = fs_mtime(path);
-		size = fs_size(path);
-		/* Read in the second of its change, it may have changed again. */
-		if (t->read_at == 0 || mtime != t->mtime || size != t->size ||
-		    (mtime >= 0 && t->read_at <= mtime && clock_now() > mtime)) {
-			t->mtime = mtime;
-			t->size = size;
-			t->read_at = clock_now();
+		if (fs_changed(path, &t->seen))
 			read_text(t, i, path);
-		}
 		p->texts[i] = t->text;
 	}
 	return p->texts;

@@ -10,6 +10,7 @@
 #include "db/db.h"
 #include "lib/arena.h"
 #include "lib/err.h"
+#include "lib/fs.h"
 #include "model/conf.h"
 #include "model/snapshot.h"
 #include "proto/reply.h"
@@ -19,7 +20,7 @@
 struct admin_text { /* a file of proto/project_text.h as it was read last */
 	struct arena a;
 	char *text; /* NULL: there is none, or it cannot be used */
-	int64_t mtime, size, read_at;
+	struct fs_seen seen;
 };
 
 struct project {
@@ -31,15 +32,13 @@ struct project {
 	struct arena home, conf_arena, cat_arena, key_arena, class_arena;
 	struct conf *conf; /* never NULL: defaults when config.xml cannot be used */
 	bool usable;       /* conf is the project's */
-	int64_t conf_mtime, keys_mtime;
+	struct fs_seen conf_seen, keys_seen, classes_seen, limits_seen, reread_seen;
 	struct db *db;       /* NULL: not connected */
 	struct catalog *cat; /* NULL: not loaded yet */
-	int64_t cat_loaded, reread_mtime;
+	int64_t cat_loaded;
 	struct plan_classes *classes; /* NULL: the project has no such file */
 	struct job_limits *limits;    /* NULL: none */
 	struct arena limits_arena;
-	int64_t limits_mtime;  /* of the file; -1 = there is none */
-	int64_t classes_mtime; /* of the file; -1 = there is none */
 	struct reply_keys keys;
 	struct copies copies;
 	struct rings rings;
@@ -58,7 +57,7 @@ enum err project_find(struct project *, const char *program, const char *dir,
 /*
  * Reads config.xml and keys again if the file changed, and so plan_class_spec.xml.
  * E_CONFIG: conf holds defaults.  Without usable plan classes versions that have one
- * are not sent; that is logged once for each state of the file.
+ * are not sent; that is logged when the file is read.
  */
 enum err project_configure(struct project *, struct fail *);
 
@@ -70,7 +69,7 @@ enum err project_connect(struct project *, int64_t now, struct fail *);
 
 /*
  * The project's own texts for replies, read again when their files changed.  What
- * cannot be used is left out of the replies and logged, once for each change.
+ * cannot be used is left out of the replies and logged when it is read.
  */
 const char *const *project_texts(struct project *);
 

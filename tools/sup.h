@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include "lib/arena.h"
+#include "lib/fs.h"
 #include "model/conf.h"
 #include "tools/procfs.h"
 #include "tools/service.h"
@@ -35,7 +36,8 @@ struct sup {
 	struct procfs self;
 	bool changed; /* state.json is to be written */
 	bool unsaved; /* it could not be; the log was told */
-	int64_t reload_ms, conf_mtime, conf_size;
+	int64_t reload_ms;
+	struct fs_seen conf_seen;
 };
 
 /* --- sup_step.c --- */

@@ -86,7 +86,7 @@ forget_ended(struct sup *x)
 static void
 reload_if_changed(struct sup *x)
 {
-	int64_t now_ms = clock_mono_ms(), mtime, size;
+	int64_t now_ms = clock_mono_ms();
 	struct fail f = { 0 };
 	struct service *s;
 	struct conf *cf;
@@ -95,12 +95,8 @@ reload_if_changed(struct sup *x)
 	if (now_ms < x->reload_ms)
 		return;
 	x->reload_ms = now_ms + RELOAD_MS;
-	mtime = fs_mtime(x->cf->path);
-	size = fs_size(x->cf->path);
-	if (mtime == x->conf_mtime && size == x->conf_size)
+	if (!fs_changed(x->cf->path, &x->conf_seen))
 		return;
-	x->conf_mtime = mtime;
-	x->conf_size = size;
 	if (conf_load(x->a, x->cf->path, &cf, NULL, NULL, &f) != OK ||
 	    services_of(x->a, cf, &s, &n, &f) != OK) {
 		log_fail("config.xml is as it was for me", &f);
@@ -167,8 +163,7 @@ open_sup(
 	if (e != OK)
 		return e;
 	procfs_read(getpid(), &x->self);
-	x->conf_mtime = fs_mtime(cf->path);
-	x->conf_size = fs_size(cf->path);
+	fs_changed(cf->path, &x->conf_seen);
 	want(x, s, n);
 	sup_take_over(x);
 	return OK;

@@ -3,6 +3,7 @@
 #include "test/unit/unit.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -140,6 +141,49 @@ START_TEST(fs_append_is_whole_or_nothing)
 	ck_assert_int_eq(fs_read(&a, in_dir("log"), 100, &p, NULL, &f), OK);
 	ck_assert_str_eq(p, "one\ntwo\n");
 	ck_assert_int_eq(fs_append(in_dir("none/log"), "x", 1, 0640, &f), E_SYS);
+}
+END_TEST
+
+/* Writes over it, so that it is the same file; at that time. */
+static void
+overwrite(const char *path, const char *text, int64_t s, long ns)
+{
+	struct timespec t[2] = { { .tv_sec = s, .tv_nsec = ns },
+		{ .tv_sec = s, .tv_nsec = ns } };
+	FILE *to = fopen(path, "w");
+
+	ck_assert_ptr_nonnull(to);
+	ck_assert_int_ge(fputs(text, to), 0);
+	ck_assert_int_eq(fclose(to), 0);
+	ck_assert_int_eq(utimensat(AT_FDCWD, path, t, 0), 0);
+}
+
+START_TEST(fs_seen_changes)
+{
+	struct fs_seen seen = { 0 };
+	char *x = in_dir("x");
+
+	ck_assert(fs_changed(x, &seen) && !seen.there);
+	ck_assert(!fs_changed(x, &seen));
+	overwrite(x, "one", 1000, 5);
+	ck_assert(fs_changed(x, &seen) && seen.there);
+	ck_assert(!fs_changed(x, &seen));
+	overwrite(x, "two", 1000, 6); /* in the same second */
+	ck_assert(fs_changed(x, &seen));
+	overwrite(x, "three", 1000, 6); /* at once */
+	ck_assert(fs_changed(x, &seen));
+	overwrite(in_dir("y"), "seven", 1000, 6);
+	ck_assert_int_eq(fs_rename(in_dir("y"), x, &f), OK); /* another file */
+	ck_assert(fs_changed(x, &seen));
+	ck_assert(!fs_changed(x, &seen));
+	seen.fresh = true; /* as if it had been written in the second of the look */
+	ck_assert(fs_changed(x, &seen));
+	ck_assert(!fs_changed(x, &seen));
+	overwrite(x, "four", clock_now() + 1000, 0); /* a clock that is ahead */
+	ck_assert(fs_changed(x, &seen) && seen.fresh);
+	ck_assert(!fs_changed(x, &seen));
+	ck_assert_int_eq(fs_unlink(x, &f), OK);
+	ck_assert(fs_changed(x, &seen) && !seen.there);
 }
 END_TEST
 
@@ -509,6 +553,7 @@ UNIT_MAIN("lib_fs", {
 	ADD(fs_write_is_atomic);
 	ADD(fs_copies);
 	ADD(fs_append_is_whole_or_nothing);
+	ADD(fs_seen_changes);
 	ADD(fs_small_moves);
 	ADD(fs_directories);
 	ADD(fs_lock_keeps_others_out);
