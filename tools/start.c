@@ -131,8 +131,23 @@ explain_bad(struct ctx *x, const struct state *s)
 	    x->cf->log_dir);
 }
 
-/* Until all services run and the scheduler answers; child is 0 if another process
- * supervises. */
+static enum err
+not_up(struct ctx *x, int64_t wait_s, const char *why)
+{
+	if (why != NULL)
+		return FAIL(x->f, E_SYS,
+		    "all services run but the project does not answer after %lld s: "
+		    "%s; see the logs in %s",
+		    (long long)wait_s, why, x->cf->log_dir);
+	return FAIL(x->f, E_SYS,
+	    "not up after %lld s; see locus status and the logs in %s",
+	    (long long)wait_s, x->cf->log_dir);
+}
+
+/*
+ * Until all services run and the scheduler answers; child is 0 if another process
+ * supervises.  E_RETRY: that one has ended, as it was about to when it was found.
+ */
 static enum err
 wait_until_up(struct ctx *x, pid_t child, int64_t wait_s)
 {
@@ -150,32 +165,28 @@ wait_until_up(struct ctx *x, pid_t child, int64_t wait_s)
 			child = -1;
 		/* If ours has ended because another one was faster, that one will do.
 		 */
-		if (child < 0 && !state_supervised(x->a, x->cf))
-			return FAIL(x->f, E_SYS,
-			    "the supervisor has ended; its log says:\n%s",
-			    tail(x, "supervisor"));
+		if (child <= 0 && !state_supervised(x->a, x->cf)) {
+			arena_free(&round);
+			return child == 0 ?
+			           E_RETRY :
+			           FAIL(x->f, E_SYS,
+				       "the supervisor has ended; its log says:\n%s",
+				       tail(x, "supervisor"));
+		}
 		arena_reset(&round);
 		if (state_read(&round, x->cf, &s, NULL) == OK && current(&s) &&
 		    tell_news(x, &s, &w, &bad) == 0) {
 			if (bad > 0)
 				return explain_bad(x, &s);
-			up = probe_scheduler(x->a, x->cf, &why);
+			/* Its services answer for a while when it is dead. */
+			up = probe_scheduler(x->a, x->cf, &why) && current(&s);
 		}
 		if (!up)
 			clock_nap_ms(TICK_MS);
 	}
 	arena_free(&round);
-	if (!up && why != NULL)
-		return FAIL(x->f, E_SYS,
-		    "all services run but the project does not answer after %lld s: "
-		    "%s; see "
-		    "the logs in %s",
-		    (long long)wait_s, why, x->cf->log_dir);
 	if (!up)
-		return FAIL(x->f, E_SYS,
-		    "not up after %lld s; see locus status and the logs "
-		    "in %s",
-		    (long long)wait_s, x->cf->log_dir);
+		return not_up(x, wait_s, why);
 	ctx_said(x, "answers", "%s", x->cf->master_url);
 	return OK;
 }
@@ -185,7 +196,6 @@ start_run(struct ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct start_opts *o = opts;
 	enum err e = ctx_conf(x);
-	pid_t pid = 0;
 
 	(void)args, (void)n;
 	if (e != OK)
@@ -197,18 +207,23 @@ start_run(struct ctx *x, const void *opts, char **args, size_t n)
 		    "an account (chown -R www-data) or set <run_user>",
 		    x->cf->project_dir);
 	ctx_said(x, "project", "%s in %s", x->cf->long_name, x->cf->project_dir);
-	if (state_supervised(x->a, x->cf)) {
-		ctx_said(x, "found", "a supervisor that runs already");
-	} else if (o->foreground) {
-		return run_supervisor(x, NULL);
-	} else {
-		pid = fork();
-		if (pid < 0)
-			return FAIL_ERRNO(x->f, "starting the supervisor");
-		if (pid == 0)
-			return detached(x);
-	}
-	return wait_until_up(x, pid, o->wait > 0 ? o->wait : WAIT_DEFAULT_S);
+	do {
+		pid_t pid = 0;
+
+		if (state_supervised(x->a, x->cf)) {
+			ctx_said(x, "found", "a supervisor that runs already");
+		} else if (o->foreground) {
+			return run_supervisor(x, NULL);
+		} else {
+			pid = fork();
+			if (pid < 0)
+				return FAIL_ERRNO(x->f, "starting the supervisor");
+			if (pid == 0)
+				return detached(x);
+		}
+		e = wait_until_up(x, pid, o->wait > 0 ? o->wait : WAIT_DEFAULT_S);
+	} while (e == E_RETRY);
+	return e;
 }
 
 /* --- stop --- */
