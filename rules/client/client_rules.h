@@ -19,10 +19,9 @@ struct backoff {
 /* 60 s to 4 h, and 120 s to 6 h, as in every stock client (client.md 1.2). */
 extern const struct backoff backoff_rpc, backoff_transfer;
 /*
- * Seconds to wait after the n-th failure in a row, n >= 1: min(max, min * 2^n) * (0.5 +
- * 0.5
- * * rand), the exponent capped at 10 (client.md 1.2; seed 000: random exponential
- * back-off).
+ * Seconds to wait after the n-th failure in a row, n >= 1: min(max, min * 2^n), the
+ * exponent capped at 10, times a random number from 0.5 to 1 (client.md 1.2; seed 000:
+ * random exponential back-off).
  */
 double backoff_s(const struct backoff *, int n, struct rng *);
 

@@ -17,14 +17,6 @@ three_way(int64_t a, int64_t b)
 	return a < b ? -1 : a > b;
 }
 
-static int
-by_deadline(const void *pa, const void *pb)
-{
-	const struct runnable *a = pa, *b = pb;
-
-	return three_way(a->deadline, b->deadline);
-}
-
 /* What runs goes on; then in order of arrival; the id makes the order total. */
 static int
 by_arrival(const void *pa, const void *pb)
@@ -35,7 +27,16 @@ by_arrival(const void *pa, const void *pb)
 		return a->running ? -1 : 1;
 	if (a->received_at != b->received_at)
 		return three_way(a->received_at, b->received_at);
-	return a->id < b->id ? -1 : a->id > b->id;
+	return a->id < b->id ? -1 : 1;
+}
+
+static int
+by_deadline(const void *pa, const void *pb)
+{
+	const struct runnable *a = pa, *b = pb;
+
+	return a->deadline != b->deadline ? three_way(a->deadline, b->deadline) :
+	                                    by_arrival(pa, pb);
 }
 
 /* Moves the endangered tasks to the front; how many. */

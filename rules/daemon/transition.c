@@ -9,11 +9,7 @@
 #include "model/states.h"
 #include "lib/banned.h"
 
-enum {
-	SAFETY_NET_S = 10 * 86400,
-	LAG_LEAST_S = 60,
-	LAG_MOST_S = 86400,
-};
+enum { SAFETY_NET_S = 10 * 86400 };
 
 /* The workunit's results as they will be, counted. */
 struct tally {
@@ -119,7 +115,7 @@ count(struct work *w)
 			w->t.unsent++;
 		}
 		/* Marked is as good as gone: the deleter may be at it. */
-		if (r->id == w->wu->canonical_resultid && r->id != 0)
+		if (r->id == w->wu->canonical_resultid)
 			w->canonical_files_gone = r->file_delete_state !=
 			                          FILE_DELETE_INIT;
 	}
@@ -292,13 +288,12 @@ delete_files(struct work *w)
 	return t->late_deadline >= w->now ? t->late_deadline + 1 : TRANSITION_NEVER;
 }
 
-/* Step 11. */
+/* Step 11.  Never in the past: what is past its deadline is over by now. */
 static int64_t
 next_visit(const struct work *w, int64_t deletion)
 {
 	int64_t safety = (int64_t)(1.5 * (double)w->wu->delay_bound),
 		at = TRANSITION_NEVER;
-	int64_t lag;
 
 	if (safety < SAFETY_NET_S)
 		safety = SAFETY_NET_S;
@@ -306,13 +301,7 @@ next_visit(const struct work *w, int64_t deletion)
 		at = w->now + safety;
 	if (w->t.deadline < at)
 		at = w->t.deadline;
-	if (deletion < at)
-		at = deletion;
-	if (at >= w->now)
-		return at;
-	lag = 2 * (w->now - at);
-	lag = lag < LAG_LEAST_S ? LAG_LEAST_S : lag > LAG_MOST_S ? LAG_MOST_S : lag;
-	return w->now + lag;
+	return deletion < at ? deletion : at;
 }
 
 /* A broadcast is never over: target_nresults of it wait for hosts, none is judged. */

@@ -30,9 +30,7 @@ by_need(const void *x, const void *y)
 		return a->f->in_set ? -1 : 1;
 	if (a->f->holders != b->f->holders)
 		return a->f->holders < b->f->holders ? -1 : 1;
-	return a->f->fileset_id < b->f->fileset_id ?
-	           -1 :
-	           a->f->fileset_id > b->f->fileset_id;
+	return a->f->fileset_id < b->f->fileset_id ? -1 : 1;
 }
 
 /* Not DEAD: results of it may still be sent some day. */

@@ -26,6 +26,18 @@ START_TEST(rpc_due_by_table)
 }
 END_TEST
 
+/* What the client's log says of a contact; each reason has words of its own. */
+START_TEST(reasons_of_contact_have_words)
+{
+	for (int r = RPC_NONE; r <= RPC_NEED_WORK; r++) {
+		ck_assert_uint_gt(strlen(rpc_reason_text((enum rpc_reason)r)), 0);
+		for (int k = RPC_NONE; k < r; k++)
+			ck_assert_str_ne(rpc_reason_text((enum rpc_reason)r),
+			    rpc_reason_text((enum rpc_reason)k));
+	}
+}
+END_TEST
+
 static const struct {
 	const char *what;
 	struct queued q[2];
@@ -77,22 +89,27 @@ START_TEST(cpu_sched_by_table)
 }
 END_TEST
 
-/* client.md 1.2: n = 1 gives 60 to 120 s, n = 7 3840 to 7680 s, n >= 8 7200 to 14400 s.
- */
+/* client.md 1.2: doubled with each failure up to a cap, then cut by up to a half. */
 START_TEST(backoff_stays_in_its_bounds)
 {
 	static const struct {
+		const struct backoff *b;
 		int n;
 		double least, most;
-	} t[] = { { 1, 60, 120 }, { 2, 120, 240 }, { 7, 3840, 7680 },
-		{ 8, 7200, 14400 }, { 10, 7200, 14400 }, { 1000000, 7200, 14400 } };
+	} t[] = { { &backoff_rpc, 1, 60, 120 }, { &backoff_rpc, 2, 120, 240 },
+		{ &backoff_rpc, 7, 3840, 7680 }, { &backoff_rpc, 8, 7200, 14400 },
+		{ &backoff_rpc, 10, 7200, 14400 },
+		{ &backoff_rpc, 1000000, 7200, 14400 },
+		{ &backoff_transfer, 1, 120, 240 },
+		{ &backoff_transfer, 7, 7680, 15360 },
+		{ &backoff_transfer, 8, 10800, 21600 } };
 	struct rng rng = rng_seed(42);
 
 	for (size_t i = 0; i < N(t); i++) {
 		double low = INFINITY, high = 0;
 
 		for (int k = 0; k < 2000; k++) {
-			double s = backoff_s(&backoff_rpc, t[i].n, &rng);
+			double s = backoff_s(t[i].b, t[i].n, &rng);
 
 			low = fmin(low, s);
 			high = fmax(high, s);
@@ -107,6 +124,7 @@ END_TEST
 
 UNIT_MAIN("client rules", {
 	ADD_LOOP(rpc_due_by_table, N(rpc_cases));
+	ADD(reasons_of_contact_have_words);
 	ADD_LOOP(work_fetch_by_table, N(fetch_cases));
 	ADD_LOOP(cpu_sched_by_table, N(cpu_cases));
 	ADD(backoff_stays_in_its_bounds);

@@ -15,49 +15,23 @@ enum { NOW = 1000000000 };
 /* --- validate --- */
 
 /*
- * states: I init, C inconclusive, V valid (the canonical one if there is one). outputs:
- * equal letters agree,
+ * states: I init, C inconclusive, V valid, L too late.  outputs: equal letters agree,
  * '!' cannot be judged, '?' not now, '~' cannot be compared now.  Judgements: v valid,
  * i invalid, c inconclusive, e error, . as it was.
  */
 static const struct validate_case {
 	const char *name, *states, *outputs;
 	int32_t quorum, target, max_success;
-	bool has_canonical;
+	int before; /* index of the canonical one of an earlier pass, -1 none */
 	const char *judged;
 	int canonical; /* index, -1 none */
 	int32_t new_target;
 	const char *flags; /* m too many success, l retry later, n transition now */
 } validations[] = {
 #define CASE(name, ...) { #name, __VA_ARGS__ },
-	CASE(quorum_1, "I", "a", 1, 1, 3, false, "v", 0, 0, "n") CASE(
-	    two_agree, "II", "aa", 2, 2, 3, false, "vv", 0, 0, "n") CASE(two_differ,
-	    "II", "ab", 2, 2, 3, false, "cc", -1, 3, "n") CASE(third_decides, "CCI",
-	    "aba", 2, 3, 5, false, "viv", 0, 0, "n") CASE(third_agrees_with_second,
-	    "CCI", "abb", 2, 3, 5, false, "ivv", 1, 0, "n") CASE(all_differ, "CCI",
-	    "abc", 2, 3, 5, false, "..c", -1, 4, "n") CASE(target_not_reached, "II",
-	    "ab", 2, 3, 5, false, "cc", -1, 0, "") CASE(too_many, "CCCI", "abcd", 2, 4,
-	    3, false, "...c", -1, 0, "mn") CASE(below_quorum, "I", "a", 2, 2, 3, false,
-	    ".", -1, 0, "") CASE(quorum_3_needs_2, "III", "aab", 3, 3, 5, false, "vvi",
-	    0, 0, "n") CASE(quorum_4_needs_3, "IIII", "aabb", 4, 4, 9, false, "cccc",
-	    -1, 5, "n") CASE(quorum_4_has_3, "IIII", "abbb", 4, 4, 9, false, "ivvv", 1,
-	    0, "n") CASE(bad_output, "II", "a!", 2, 2, 3, false, ".e", -1, 0,
-	    "n") CASE(bad_beside_quorum, "III", "a!a", 2, 3, 3, false, "vev", 0, 0,
-	    "n") CASE(not_now, "II", "a?", 2, 2, 3, false, "..", -1, 0,
-	    "l") CASE(not_now_beside_quorum, "III", "aa?", 2, 3, 3, false, "vv.", 0, 0,
-	    "ln") CASE(not_now_and_no_agreement, "III", "ab?", 2, 2, 5, false, "cc.",
-	    -1, 0, "l") CASE(late_one_agrees, "VVI", "aaa", 2, 2, 3, true, "..v", -1, 0,
-	    "n") CASE(late_one_differs, "VVI", "aab", 2, 2, 3, true, "..i", -1, 0, "n")
-	    CASE(late_one_bad, "VVI", "aa!", 2, 2, 3, true, "..e", -1, 0, "n")
-		CASE(late_one_not_now, "VVI", "aa?", 2, 2, 3, true, "...", -1, 0, "l")
-		    CASE(compared_later, "II", "a~", 2, 2, 3, false, "..", -1, 0, "l")
-			CASE(agreement_later, "CCI", "ab~", 2, 3, 5, false, "...", -1,
-			    0, "l") CASE(too_many_is_said_later, "CCCI", "abc~", 2, 4,
-			    3, false, "....", -1, 0, "l") CASE(agreement_beside_later,
-			    "III", "aa~", 2, 3, 3, false, "vv.", 0, 0, "ln")
-			    CASE(late_one_compared_later, "VVI", "aa~", 2, 2, 3, true,
-				"...", -1, 0, "l") CASE(canonical_not_readable, "VI",
-				"!a", 1, 1, 3, true, "..", -1, 0, "l")
+#define VALIDATE_CASES
+#include "test/unit/rules_daemon.def"
+#undef VALIDATE_CASES
 #undef CASE
 };
 
@@ -105,7 +79,7 @@ START_TEST(validate_case)
 	struct workunit wu = { .min_quorum = t->quorum,
 		.target_nresults = t->target,
 		.max_success_results = t->max_success,
-		.canonical_resultid = t->has_canonical ? 100 : 0 };
+		.canonical_resultid = t->before < 0 ? 0 : 100 + t->before };
 	char *judged = arena_alloc(&a, n + 1), *flags;
 	struct validate_change c;
 
@@ -115,6 +89,7 @@ START_TEST(validate_case)
 			.outcome = OUTCOME_SUCCESS };
 		r[i].validate_state = t->states[i] == 'I' ? VALIDATE_INIT :
 		                      t->states[i] == 'C' ? VALIDATE_INCONCLUSIVE :
+		                      t->states[i] == 'L' ? VALIDATE_TOO_LATE :
 		                                            VALIDATE_VALID;
 		init[i] = t->outputs[i] == '!' ? MATCH_BAD :
 		          t->outputs[i] == '?' ? MATCH_LATER :
@@ -167,8 +142,9 @@ END_TEST
 
 /*
  * files: "NAME FLAGS; ...": i in set, e reported empty, n no_work_available, u unsent,
- * o open workunit, p paused, digit = holders, d dropped just now.  Hosts and holders
- * wanted; size of the set; what is added, dropped, cleared, and whether it runs dry.
+ * o open workunit, p paused, digit = holders, D dropped 10 s ago, d a second later.
+ * Hosts and holders wanted; size of the set; what is added, dropped, cleared, and
+ * whether it runs dry.
  */
 static const struct ws_case {
 	const char *name, *files;
@@ -178,29 +154,9 @@ static const struct ws_case {
 	bool dry;
 } sets[] = {
 #define CASE(name, ...) { #name, __VA_ARGS__ },
-	CASE(no_hosts_one_file, "A u; B u", 0, 2, 10, 1, "A", "", "", false) CASE(
-	    n_over_m, "A u; B u; C u", 4, 2, 10, 2, "A B", "", "",
-	    false) CASE(rounded_up, "A u; B u; C u", 5, 2, 10, 3, "A B C", "", "",
-	    false) CASE(capped_by_live, "A u; B n", 9, 1, 10, 1, "A", "", "",
-	    true) CASE(stays, "A iu; B u", 1, 1, 10, 1, "", "", "",
-	    false) CASE(empty_is_dropped, "A ie; B u", 1, 1, 10, 1, "B", "A", "A",
-	    false) CASE(empty_but_work_came, "A ieu", 1, 1, 10, 1, "", "", "A",
-	    false) CASE(dead_is_dropped, "A in; B u", 1, 1, 10, 1, "B", "A", "",
-	    false) CASE(exhausted_is_dropped, "A ino; B u", 1, 1, 10, 1, "B", "A", "",
-	    false) CASE(paused_is_dropped, "A iup; B u", 1, 1, 10, 1, "B", "A", "",
-	    false) CASE(draining_stays, "A io; B o", 1, 1, 10, 1, "", "", "",
-	    false) CASE(on_demand_is_added, "A -", 1, 1, 10, 1, "A", "", "",
-	    false) CASE(without_demand_it_is_not, "A -", 1, 1, 0, 1, "", "", "",
-	    true) CASE(not_back_at_once, "A d", 1, 1, 10, 1, "", "", "", true)
-	    CASE(back_with_work, "A du", 1, 1, 10, 1, "A", "", "", false) CASE(
-		unsent_before_demand, "A o; B u", 1, 1, 10, 1, "B", "", "", false)
-		CASE(fewest_holders_first, "A 1u; B u", 1, 2, 10, 1, "B", "", "", false)
-		    CASE(enough_holders_gives_way, "A i2u; B u", 2, 2, 10, 1, "B", "A",
-			"", false) CASE(enough_holders_alone_stays, "A i2u", 2, 2, 10,
-			1, "", "", "", false) CASE(shrinks, "A i1u; B iu; C iu", 2, 2,
-			10, 1, "", "A C", "", false) CASE(never_more_than_one_holder,
-			"A u; B u", 2, 0, 10, 2, "A B", "", "", false)
-			CASE(nothing, "", 5, 1, 10, 0, "", "", "", true)
+#define SET_CASES
+#include "test/unit/rules_daemon.def"
+#undef SET_CASES
 #undef CASE
 };
 
@@ -224,7 +180,9 @@ ws_files(struct arena *a, const char *spec, struct ws_file *f)
 			    (int32_t)(strcspn(flags, "123456789") < strlen(flags) ?
 					  flags[strcspn(flags, "123456789")] - '0' :
 					  0),
-			.dropped_at = strchr(flags, 'd') != NULL ? NOW - 1 : 0 };
+			.dropped_at = strchr(flags, 'd') != NULL ? NOW - 9 :
+			              strchr(flags, 'D') != NULL ? NOW - 10 :
+			                                           0 };
 		n++;
 		spec += used;
 		spec += strspn(spec, "; ");
@@ -257,6 +215,41 @@ START_TEST(working_set_case)
 	ck_assert_msg(strcmp(drop, t->drop) == 0, "%s: drop %s", t->name, drop);
 	ck_assert_msg(strcmp(clear, t->clear) == 0, "%s: clear %s", t->name, clear);
 	ck_assert_msg(c.running_dry == t->dry, "%s: dry %d", t->name, c.running_dry);
+	arena_free(&a);
+}
+END_TEST
+
+static bool
+same_names(const char **a, size_t n, const char **b, size_t m)
+{
+	for (size_t i = 0; i < n; i++) {
+		size_t k = 0;
+
+		while (k < m && strcmp(a[i], b[k]) != 0)
+			k++;
+		if (k == m)
+			return false;
+	}
+	return n == m;
+}
+
+/* What is needed decides, not the order in which the rows were read. */
+START_TEST(working_set_whatever_the_order)
+{
+	const struct ws_case *t = &sets[_i];
+	struct arena a = { 0 };
+	struct ws_file f[8], back[8];
+	size_t n = ws_files(&a, t->files, f);
+	struct ws_change c = working_set(&a, f, n, t->hosts, t->wanted, NOW, t->wait_s);
+	struct ws_change d;
+
+	for (size_t i = 0; i < n; i++)
+		back[i] = f[n - 1 - i];
+	d = working_set(&a, back, n, t->hosts, t->wanted, NOW, t->wait_s);
+	ck_assert_msg(same_names(c.add, c.nadd, d.add, d.nadd) &&
+			  same_names(c.drop, c.ndrop, d.drop, d.ndrop),
+	    "%s backwards: add %s, drop %s", t->name, joined(&a, d.add, d.nadd),
+	    joined(&a, d.drop, d.ndrop));
 	arena_free(&a);
 }
 END_TEST
@@ -336,6 +329,7 @@ UNIT_MAIN("rules_daemon", {
 	ADD_LOOP(validate_case, N(validations));
 	ADD_LOOP(ranges_cover_all, N(ranges));
 	ADD_LOOP(working_set_case, N(sets));
+	ADD_LOOP(working_set_whatever_the_order, N(sets));
 	ADD_LOOP(running_means, N(means));
 	ADD_LOOP(judged_results_teach, N(judgements));
 })

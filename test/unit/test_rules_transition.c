@@ -111,6 +111,10 @@ marks_of(struct arena *a, const struct wu_change *c)
 		       r->no_check     ? 'n' :
 		       r->delete_files ? 'f' :
 		                         '.';
+		if (r->delete_files && s[i] != 'f')
+			s[i] = (char)(s[i] - 'a' + 'A');
+		ck_assert_int_le(
+		    r->time_out + r->too_late + r->didnt_need + r->no_check, 1);
 	}
 	return s;
 }
@@ -216,8 +220,21 @@ START_TEST(priority_of_retries)
 }
 END_TEST
 
-/* The highest number counts, not the last; names without one count as none. */
-START_TEST(suffix_follows_the_highest)
+/* names of the results; number of the next one */
+static const struct {
+	const char *names[3];
+	int32_t next;
+} suffixes[] = {
+	{ { "wu_7", "wu_2", "wu_x" }, 8 }, /* the highest counts, not the last */
+	{ { "wu_x", "wu", NULL }, 0 },     /* names without a number count as none */
+	{ { "wu_", "wu_-1", "wu_/" }, 0 },
+	{ { "wu_1", "wu_5x", "wu_ 9" }, 2 },
+	{ { "wu_3_1", "wu_2_0", "wu_9_" }, 2 }, /* a generator's numbers come before */
+	{ { "wu_0", "wu_2147483647", "wu_99999999999999999999" }, 1 },
+	{ { "wu_0", "wu_2147483646", "wu_1" }, 2147483647 },
+};
+
+START_TEST(suffix_of_the_next)
 {
 	struct arena a = { 0 };
 	struct conf cf = { 0 };
@@ -227,11 +244,37 @@ START_TEST(suffix_follows_the_highest)
 		.max_error_results = 9,
 		.max_total_results = 9 };
 
-	r[0].name = (char[]){ "wu_7" };
-	r[1].name = (char[]){ "wu_2" };
-	r[2].name = (char[]){ "wu_x" };
-	ck_assert_int_eq(transition(&a, &cf, &wu, r, 3, NOW).first_suffix, 8);
+	for (int i = 0; i < 3; i++) {
+		const char *name = suffixes[_i].names[i];
+
+		r[i].name = name == NULL ? NULL : arena_strdup(&a, name);
+	}
+	ck_assert_int_eq(
+	    transition(&a, &cf, &wu, r, 3, NOW).first_suffix, suffixes[_i].next);
 	arena_free(&a);
+}
+END_TEST
+
+/* Step 11: the safety net is 10 days, or one and a half times the delay bound. */
+START_TEST(safety_net_follows_the_delay_bound)
+{
+	static const struct {
+		int64_t bound_days, days;
+	} t[] = { { 1, 10 }, { 6, 10 }, { 8, 12 }, { 20, 30 } };
+
+	for (size_t i = 0; i < N(t); i++) {
+		struct arena a = { 0 };
+		struct conf cf = { 0 };
+		struct workunit wu = { .target_nresults = 1,
+			.min_quorum = 1,
+			.max_error_results = 9,
+			.max_total_results = 9,
+			.delay_bound = t[i].bound_days * 86400 };
+
+		ck_assert_int_eq(transition(&a, &cf, &wu, NULL, 0, NOW).next_at,
+		    NOW + t[i].days * 86400);
+		arena_free(&a);
+	}
 }
 END_TEST
 
@@ -292,8 +335,8 @@ START_TEST(transition_is_idempotent)
 	}
 	c = transition(&a, &cf, &wu, r, n, NOW);
 	again = marks_of(&a, &c);
-	for (size_t i = 0; i < n;
-	     i++) /* files of what was judged only now may follow */
+	/* Files of what was judged only now may follow. */
+	for (size_t i = 0; i < n; i++)
 		ck_assert_msg(
 		    again[i] == '.' || again[i] == 'f', "%s: %s", t->name, again);
 	ck_assert_int_eq(c.spawn, 0);
@@ -355,7 +398,8 @@ UNIT_MAIN("rules_transition", {
 	ADD_LOOP(transition_is_idempotent, N(transitions));
 	ADD_LOOP(uncommit, N(commits));
 	ADD_LOOP(priority_of_retries, N(priorities));
-	ADD(suffix_follows_the_highest);
+	ADD_LOOP(suffix_of_the_next, N(suffixes));
+	ADD(safety_net_follows_the_delay_bound);
 	ADD(deletion_waits_for_the_delay);
 	ADD(transition_properties);
 })
