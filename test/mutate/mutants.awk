@@ -9,7 +9,8 @@
 # leave a sample as it was.  Relies on the layout that clang-format makes: operators with two
 # operands have a blank on both sides, a function's name and braces stand in column 0.
 #
-# Left alone: comments, texts, lines of the preprocessor, assert(), sizes of arrays.
+# Left alone: comments, texts, lines of the preprocessor, assert(), sizes of arrays and of what is
+# allocated.
 BEGIN {
 	FS = "\001"
 	swap("< <= >=|<= < >|> >= <=|>= > <|== !=|!= ==|&& \\|\\||\\|\\| &&")
@@ -205,7 +206,7 @@ function file_done(    i) {
 	for (i = 1; i in text; i++)
 		line_start[i + 1] = line_start[i] + length(text[i]) + 1
 	for (i = 1; i <= n; i++) {
-		if (T[i] ~ /^(assert|_Static_assert|static_assert)$/ && T[i + 1] == "(")
+		if (T[i] ~ /^(assert|_Static_assert|static_assert|NEWN)$/ && T[i + 1] == "(")
 			i = M[i + 1]
 		else
 			one(i)

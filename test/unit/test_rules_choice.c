@@ -196,7 +196,7 @@ END_TEST
 
 START_TEST(plain_jobs_by_priority)
 {
-	const int32_t priorities[] = { 0, -5, 7, 0, 7, 100 };
+	const int32_t priorities[] = { 1, -5, 7, 1, 7, 100 };
 	struct world *w = world_new("", 6 * HOUR);
 
 	world_plain(w, "11/1 12/2 13/3 14/4 15/5 16/6");
@@ -204,6 +204,82 @@ START_TEST(plain_jobs_by_priority)
 		w->snap.plain[i].priority = priorities[i];
 	ck_assert_str_eq(
 	    world_text(w, world_decide(w)), "sent 16p 13p 15p 11p 14p 12p | NONE");
+	world_free(w);
+}
+END_TEST
+
+/* What a plain job of an account or a host is bound to, so that no other gets one. */
+static const struct {
+	const char *options;
+	int64_t once;
+} onces[] = { { "", 0 }, { USER, WORLD_USER },
+	{ "<one_result_per_host_per_wu/>", -WORLD_HOST },
+	{ USER "<one_result_per_host_per_wu/>", WORLD_USER } };
+
+START_TEST(once_of_a_plain_job)
+{
+	struct world *w = world_new(onces[_i].options, HOUR);
+
+	world_plain(w, "31/1");
+	ck_assert_int_eq(world_decide(w)->sends[0].once, onces[_i].once);
+	world_free(w);
+}
+END_TEST
+
+/* Plain jobs that went first are not tried again behind the others. */
+START_TEST(plain_jobs_go_once)
+{
+	struct world *w = world_new(ON
+	    "<locality_scheduler_fraction>0.000001</locality_scheduler_fraction>",
+	    4 * HOUR);
+
+	world_files(w, "A hu 11/1");
+	world_plain(w, "31/3");
+	ck_assert_str_eq(world_text(w, world_decide(w)), "sent 31p 11h | NONE");
+	world_free(w);
+}
+END_TEST
+
+/*
+ * The noise of a choice between two versions, the second so much faster: of 1000 hosts
+ * so many take the slower one.  Few samples count as one, many take the noise away.
+ */
+static const struct {
+	double samples, faster, factor;
+	size_t least, most;
+} noises[] = {
+	{ 0, 1.0001, 1, 430, 570 },
+	{ 0, 2, 1, 230, 330 },
+	{ 0.5, 2, 1, 230, 330 },
+	{ 2, 2, 1, 90, 190 },
+	{ 0, 2, 0, 0, 0 },
+	{ 1e9, 1.0001, 1, 0, 0 },
+};
+
+START_TEST(noise_of_choices)
+{
+	struct world *w = world_new("", HOUR);
+	struct catalog cat = *w->snap.cat;
+	struct app_version v[] = { cat.versions[0], cat.versions[0] };
+	struct host_app_version hav[] = { { .app_version_id = 3,
+					      .pfc_n = noises[_i].samples },
+		{ .app_version_id = 4, .pfc_n = noises[_i].samples } };
+	size_t slower = 0;
+
+	v[1].id = 4;
+	v[1].pfc_n = 101;
+	v[1].pfc_avg = 1 / noises[_i].faster;
+	cat.versions = v;
+	cat.nversions = 2;
+	w->snap.cat = &cat;
+	w->snap.havs = hav;
+	w->snap.nhavs = noises[_i].samples > 0 ? 2 : 0;
+	w->conf->version_select_random_factor = noises[_i].factor;
+	world_plain(w, "31/3");
+	for (int i = 0; i < 1000; i++)
+		slower += world_decide(w)->sends[0].version->id == 3;
+	ck_assert_msg(
+	    slower >= noises[_i].least && slower <= noises[_i].most, "%zu", slower);
 	world_free(w);
 }
 END_TEST
@@ -286,6 +362,9 @@ UNIT_MAIN("rules_choice", {
 	ADD(no_noise_for_a_locality_app);
 	ADD_LOOP(version_that_only_fails, N(failures));
 	ADD(plain_jobs_by_priority);
+	ADD_LOOP(once_of_a_plain_job, N(onces));
+	ADD(plain_jobs_go_once);
+	ADD_LOOP(noise_of_choices, N(noises));
 	ADD_LOOP(non_cpu_intensive_apps, N(ncis));
 	ADD(a_targeted_job_that_does_not_fit);
 	ADD(the_cut_is_told_with_its_numbers);

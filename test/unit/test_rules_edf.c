@@ -85,6 +85,73 @@ START_TEST(refusals)
 }
 END_TEST
 
+/* What needs less of the host is not as hard. */
+START_TEST(refusals_of_many_instances)
+{
+	struct arena a = { 0 };
+	struct edf e = edf_new(&a, WORLD_NOW, 2);
+	struct edf_task t = { WORLD_NOW + 15, 10, 2 };
+
+	edf_add(&e, (struct edf_task){ WORLD_NOW + 10, 10, 1 });
+	ck_assert(!edf_accepts(&e, t));
+	t.usage = 1;
+	ck_assert(edf_accepts(&e, t));
+	arena_free(&a);
+}
+END_TEST
+
+/* The rule in words, without a heap: a task starts when enough of those that run have
+ * ended.  How many of them, in the order of their deadlines, are late. */
+static size_t
+late_by_words(const struct edf_task *t, size_t n, double instances)
+{
+	double end[64], free = instances, at = 0;
+	bool ended[64] = { false };
+	size_t late = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		while (free < t[i].usage) {
+			size_t next = SIZE_MAX;
+
+			for (size_t k = 0; k < i; k++)
+				if (!ended[k] &&
+				    (next == SIZE_MAX || end[k] < end[next]))
+					next = k;
+			ended[next] = true;
+			at = fmax(at, end[next]);
+			free += t[next].usage;
+		}
+		free -= t[i].usage;
+		end[i] = at + t[i].remaining;
+		late += end[i] > (double)(t[i].deadline - WORLD_NOW);
+	}
+	return late;
+}
+
+START_TEST(many_tasks)
+{
+	struct rng g = rng_seed(1);
+
+	for (int round = 0; round < 300; round++) {
+		struct arena a = { 0 };
+		size_t n = 1 + rng_below(&g, 60);
+		double instances = (double)(1 + rng_below(&g, 12));
+		struct edf e = edf_new(&a, WORLD_NOW, instances);
+
+		for (size_t i = 0; i < n; i++)
+			edf_add(
+			    &e, (struct edf_task){
+				    .deadline = WORLD_NOW + (int64_t)rng_below(&g, 400),
+				    .remaining = (double)rng_below(&g, 100),
+				    .usage = fmin(
+					(double)(1 + rng_below(&g, 3)), instances) });
+		ck_assert_uint_eq(
+		    edf_misses(&e), late_by_words(e.tasks, e.n, instances));
+		arena_free(&a);
+	}
+}
+END_TEST
+
 /* --- in a request --- */
 
 /* options; tasks listed as above, hours from now, "-" = no list; CPUs; what the client
@@ -111,10 +178,12 @@ static const struct {
 	{ "tasks of others are due later", "", "9/2/1", 1, 0, 0, 4, 4 },
 	{ "tasks of others would miss", "", "4/2/1", 1, 0, 0, 3, 2 },
 	{ "a task without CPUs is one", "", "2/2/0", 1, 0, 0, 4, 2 },
+	{ "two tasks share a CPU", "", "2/2/0.5 2/2/0.5", 1, 0, 0, 4, 2 },
 	{ "done already", "", "2/0/1 2/-5/1", 1, 0, 0, 4, 4 },
 	{ "overdue for long", "", "-900000/1/1", 1, 0, 0, 3, 2 },
 	{ "a buffer of two hours", "", "", 1, 0, 2 / 24., 5, 3 },
 	{ "a buffer takes half the time at most", "", "", 1, 0, 30, 6, 3 },
+	{ "a buffer of less than nothing is none", "", "", 1, 0, -30, 0.5, 0 },
 	{ "workload_sim 0 only does not ask", "<workload_sim>0</workload_sim>", "2/2/1",
 	    1, 0, 0, 4, 2 },
 };
@@ -156,6 +225,25 @@ START_TEST(tasks_of_all_projects)
 	for (size_t i = 0; i < d->nsends; i++) /* what is stored and sent is absolute */
 		ck_assert_int_eq(
 		    d->sends[i].deadline, WORLD_NOW + w->snap.plain[0].delay_bound);
+	world_free(w);
+}
+END_TEST
+
+/* More tasks than are simulated: the client's word of its delay. */
+START_TEST(too_many_tasks)
+{
+	struct world *w = world_new("", HOUR);
+
+	world_plain(w, "1/1");
+	w->req.resources[0].estimated_delay = 9e6;
+	w->req.has_in_progress = true;
+	w->req.in_progress = NEWN(&w->a, struct rq_in_progress, 2001);
+	for (size_t i = 0; i < 2001; i++)
+		w->req.in_progress[i].name = arena_strdup(&w->a, "x");
+	w->req.nin_progress = 2000;
+	ck_assert_uint_eq(world_decide(w)->nsends, 1);
+	w->req.nin_progress = 2001;
+	ck_assert_uint_eq(world_decide(w)->nsends, 0);
 	world_free(w);
 }
 END_TEST
@@ -262,7 +350,10 @@ END_TEST
 UNIT_MAIN("rules_edf", {
 	ADD_LOOP(deadline_first, N(cases));
 	ADD(refusals);
+	ADD(refusals_of_many_instances);
+	ADD(many_tasks);
 	ADD_LOOP(tasks_of_all_projects, N(lists));
+	ADD(too_many_tasks);
 	ADD(tasks_of_each_resource);
 	ADD(strange_lists);
 	ADD(hard_apps);

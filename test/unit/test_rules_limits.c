@@ -188,6 +188,7 @@ END_TEST
 START_TEST(quota_days_differ_by_host)
 {
 	int64_t t = 1000 * 86400;
+	int64_t first;
 	int changes = 0;
 
 	for (int64_t host = 1; host <= 1000; host++) {
@@ -197,6 +198,10 @@ START_TEST(quota_days_differ_by_host)
 	}
 	ck_assert_int_gt(changes, 400);
 	ck_assert_int_lt(changes, 600);
+	for (first = t + 1; !quota_new_day(7, first - 1, first);)
+		first++;
+	for (int64_t day = first; day < first + 1000 * 86400; day += 86400)
+		ck_assert(quota_new_day(7, day - 1, day)); /* each as long */
 }
 END_TEST
 
@@ -216,6 +221,23 @@ START_TEST(interval_sets_the_delay)
 	/* clients do not count such a reply against the project (wire.md 2.1) */
 	ck_assert_str_eq(d->messages[0].text, "No tasks sent: the last request was too "
 					      "recent: 5 s ago, not 60");
+	world_free(w);
+}
+END_TEST
+
+/* The interval, the delay of the reply: longer by 1 % or a second, and bounded. */
+static const struct {
+	int64_t interval;
+	double delay;
+} delays[] = { { 0, 0 }, { 1, 2 }, { 60, 61 }, { 1000, 1010 }, { 86400, 87264 },
+	{ 1000000, 172800 } };
+
+START_TEST(delay_by_the_interval)
+{
+	struct world *w = world_new("", HOUR);
+
+	w->conf->min_sendwork_interval = delays[_i].interval;
+	ck_assert_double_eq_tol(world_decide(w)->request_delay, delays[_i].delay, 1e-6);
 	world_free(w);
 }
 END_TEST
@@ -349,6 +371,7 @@ UNIT_MAIN("rules_limits", {
 	ADD_LOOP(quota_moves, N(quotas));
 	ADD(quota_days_differ_by_host);
 	ADD(interval_sets_the_delay);
+	ADD_LOOP(delay_by_the_interval, N(delays));
 	ADD_LOOP(limits_of_jobs_in_progress, N(in_progress));
 	ADD(tasks_known_by_their_rows);
 	ADD_LOOP(limits_with_mistakes, N(mistakes));

@@ -310,6 +310,7 @@ static const struct {
 	{ 100, 10, 30, 40, 0, -1 },     /* which is not enough */
 	{ 100, 10, 100, 60, 0, -1 },    /* nor is half of the span */
 	{ 100, 60, 100, 65, 0, -1 },    /* the later of the two */
+	{ 100, 0, 100, 40, 0, 50 },     /* now, which is not past */
 	{ 100, -1, 100, 1, 0, -1 },     /* past */
 	{ 100, 50, 100, 40, 1000, 50 }, /* grace is not a part of it */
 };

@@ -107,6 +107,21 @@ refuse(struct world *w, const char *type)
 	w->snap.project_prefs.nno_rsc = 1;
 }
 
+/* So many tasks on the NVIDIA GPUs, each of so many seconds and due then, and no other.
+ */
+static void
+gpu_tasks(struct world *w, size_t n, double secs)
+{
+	w->req.has_in_progress = true;
+	w->req.nin_progress = n;
+	w->req.in_progress = NEWN(&w->a, struct rq_in_progress, n);
+	for (size_t i = 0; i < n; i++)
+		w->req.in_progress[i] = (struct rq_in_progress){ .name = text("x"),
+			.report_deadline = (double)WORLD_NOW + secs,
+			.time_remaining = secs,
+			.ncudas = 1 };
+}
+
 /* A client that runs a program of its own on so many instances. */
 static void
 own_versions(struct world *w, const char *type, double count)
@@ -246,6 +261,11 @@ START_TEST(newest_version)
 		x.v[2].deprecated = 1;
 		ck_assert_int_eq(version_sent(&x), 101);
 		x.v[1].min_core_version = 0;
+		x.v[1].appid = 9; /* another app's, another platform's: none of this */
+		ck_assert_int_eq(version_sent(&x), 101);
+		x.v[1].appid = 1;
+		x.v[1].platformid = 9;
+		ck_assert_int_eq(version_sent(&x), 101);
 		for (int i = 0; i < JOBS; i++)
 			x.w->snap.plain[i].app_version_num = 101;
 		ck_assert_int_eq(version_sent(&x), 101);

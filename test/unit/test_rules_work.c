@@ -42,6 +42,7 @@ START_TEST(work_wanted)
 
 	ck_assert_int_eq(work_req_wants(&w, 0), asks[_i].cpu);
 	ck_assert_int_eq(work_req_wants(&w, 1), asks[_i].gpu);
+	ck_assert(!work_req_wants(&w, 2));
 	ck_assert_int_eq(work_req_needed(&w), asks[_i].cpu || asks[_i].gpu);
 	ck_assert_int_eq(work_req_asks(&q), asks[_i].cpu || asks[_i].gpu);
 	arena_free(&a);
@@ -116,6 +117,10 @@ static const struct {
 	    "<estimate_flops_from_hav_pfc/>" },
 	{ 11, 1 / 2e9, 200, 4, 1, 2e8, SPEED_HOST_PEAK, 0, 13e8, 3e8,
 	    "<estimate_flops_from_hav_pfc/>" },
+	{ 10, 1 / 2e9, 0, 0, 1, 1e9, SPEED_BENCHMARK, 0, 0, 0,
+	    "<estimate_flops_from_hav_pfc/>" },
+	{ 11, 0, 0, 0, 1, 1e9, SPEED_BENCHMARK, 0, 0, 0,
+	    "<estimate_flops_from_hav_pfc/>" },
 	{ 11, 1 / 2e9, 200, 4, 1, 1e9, SPEED_BENCHMARK, 0, 0, 1e9, "<rte_no_stats/>" },
 };
 
@@ -124,8 +129,8 @@ START_TEST(projected_speed)
 	struct machine m = { .p_fpops = 1e9 };
 	struct host_app_version hav = { .et_n = speeds[_i].et_n,
 		.et_avg = speeds[_i].et_avg,
-		.pfc_n = 11,
-		.pfc_avg = 5 };
+		.pfc_n = speeds[_i].et_n,
+		.pfc_avg = speeds[_i].et_avg > 0 ? 5 : 0 };
 	struct app_version v = { .pfc_n = speeds[_i].pfc_n,
 		.pfc_avg = speeds[_i].pfc_avg };
 	struct world *w = world_new(speeds[_i].options, 0);
@@ -186,12 +191,50 @@ START_TEST(machine_described)
 	w->snap.project_prefs.max_cpus = 2;
 	ck_assert_int_eq(machine_of(w->conf, &w->req, &w->snap).ncpus, 2);
 	w->snap.project_prefs.max_cpus = 0;
+	w->req.host.on_frac = 0;
+	ck_assert_double_eq(machine_of(w->conf, &w->req, &w->snap).availability, 0.1);
 	w->req.host.present = false;
 	m = machine_of(w->conf, &w->req, &w->snap);
 	ck_assert_int_eq(m.ncpus, 2);
 	ck_assert_double_eq(m.p_fpops, 2e9);
 	ck_assert_double_eq(m.usable_ram, 1e9);
 	ck_assert_double_eq(m.availability, 0.25);
+	world_free(w);
+}
+END_TEST
+
+/* The oldest clients' on_frac is all of it (wire.md 1.5). */
+static const struct {
+	int32_t version;
+	double availability;
+} ages[] = { { 0, 0.25 }, { 1, 0.5 }, { 41900, 0.5 }, { 41901, 0.25 } };
+
+START_TEST(availability_of_old_clients)
+{
+	struct world *w = world_new("", 0);
+
+	w->req.version = ages[_i].version;
+	w->req.host.on_frac = w->req.host.active_frac = 0.5;
+	ck_assert_double_eq(
+	    machine_of(w->conf, &w->req, &w->snap).availability, ages[_i].availability);
+	world_free(w);
+}
+END_TEST
+
+/* Candidates are read only for who may get work. */
+START_TEST(who_wants_work)
+{
+	struct world *w = world_new("", HOUR);
+
+	ck_assert(decide_wants_work(w->conf, &w->req));
+	w->req.dont_send_work = 1;
+	ck_assert(!decide_wants_work(w->conf, &w->req));
+	w->req.dont_send_work = 0;
+	w->conf->dont_send_jobs = true;
+	ck_assert(!decide_wants_work(w->conf, &w->req));
+	w->conf->dont_send_jobs = false;
+	w->req.cpu_req_secs = 0;
+	ck_assert(!decide_wants_work(w->conf, &w->req));
 	world_free(w);
 }
 END_TEST
@@ -335,7 +378,12 @@ START_TEST(fastest_version)
 		    .plan_class = none_class,
 		    .pfc_n = 200,
 		    .pfc_avg = 0.5 },
-		{ .id = 3, .appid = 2, .platformid = 1, .plan_class = none_class }
+		{ .id = 3,
+		    .appid = 2,
+		    .platformid = 1,
+		    .plan_class = none_class,
+		    .pfc_n = 200,
+		    .pfc_avg = 0.1 }
 	};
 	struct catalog cat = *w->snap.cat;
 	struct decision *d;
@@ -360,7 +408,7 @@ START_TEST(anonymous_platform)
 					   .version_num = 1 },
 		{ .app_name = (char[]){ "stars" },
 		    .version_num = 7,
-		    .avg_ncpus = 1,
+		    .avg_ncpus = 0.5,
 		    .flops = 2e9 } };
 	struct decision *d;
 
@@ -374,6 +422,7 @@ START_TEST(anonymous_platform)
 	ck_assert_ptr_null(d->sends[0].version);
 	ck_assert_int_eq(d->sends[0].client_version, 1);
 	ck_assert_double_eq(d->sends[0].projected_flops, 2e9);
+	ck_assert_double_eq(d->sends[0].usage, 0.5);
 	w->req.napp_versions = 1;
 	d = world_decide(w);
 	ck_assert_int_eq(d->why, WHY_NO_APP_VERSION);
@@ -406,6 +455,8 @@ UNIT_MAIN("rules_work", {
 	ADD_LOOP(projected_speed, N(speeds));
 	ADD(runtime);
 	ADD(machine_described);
+	ADD_LOOP(availability_of_old_clients, N(ages));
+	ADD(who_wants_work);
 	ADD(benchmarks_of_all);
 	ADD_LOOP(fit, N(fits));
 	ADD(fastest_version);
