@@ -156,11 +156,18 @@ load_other(struct project *p, const char *path, struct conf **read, struct fail 
 {
 	char *text;
 	size_t n;
+	char *why;
 	enum err e = fs_read(&p->conf_arena, p->config, CONFIG_MAX, &text, &n, f);
 
-	return e == OK ?
-	           conf_parse(&p->conf_arena, path, text, n, read, NULL, NULL, f) :
-	           e;
+	if (e == E_NOTFOUND)
+		return fail_set(f, E_CONFIG, __func__, "there is no %s", p->config);
+	if (e == OK)
+		e = conf_parse(&p->conf_arena, path, text, n, read, NULL, NULL, f);
+	if (e != OK && strncmp(f->detail, path, strlen(path)) == 0) {
+		why = arena_strdup(&p->conf_arena, f->detail + strlen(path));
+		return fail_set(f, e, __func__, "%s%s", p->config, why);
+	}
+	return e;
 }
 
 /* A file that cannot be used leaves the limits as they were. */

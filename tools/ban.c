@@ -18,9 +18,7 @@ set_host(struct ctx *x, const char *arg, bool ban)
 
 	if (!text_i64(arg, 1, INT64_MAX, &id))
 		return ctx_usage(x, "\"%.60s\" is no host id", arg);
-	e = host_by_id(x->db, x->a, id, &h, x->f);
-	if (e == E_NOTFOUND)
-		return ctx_nothing(x, "there is no host %" PRId64, id);
+	e = tools_host(x, id, &h);
 	if (e == OK)
 		e = db_exec(x->db, x->f, NULL, SQL_HOST_SET_BANNED,
 		    (int64_t)(ban ? HOST_BANNED : 0), id);

@@ -3,6 +3,7 @@
  */
 #include "tools/catalog.h"
 
+#include <inttypes.h>
 #include "lib/crypt.h"
 #include "lib/near.h"
 #include "lib/rng.h"
@@ -96,4 +97,12 @@ tools_transaction(struct ctx *x, enum err (*work)(struct ctx *, void *), void *a
 			    "then try again");
 	}
 	return e;
+}
+
+enum err
+tools_host(struct ctx *x, int64_t id, struct host **h)
+{
+	enum err e = host_by_id(x->db, x->a, id, h, x->f);
+
+	return e == E_NOTFOUND ? ctx_nothing(x, "there is no host %" PRId64, id) : e;
 }

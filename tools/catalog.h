@@ -15,6 +15,8 @@ enum err tools_platform(
     struct ctx *, const struct catalog *, const char *name, const struct platform **);
 /* The account of that number or e-mail address; E_NOTFOUND was told. */
 enum err tools_user(struct ctx *, const char *arg, struct user **);
+/* E_NOTFOUND was told. */
+enum err tools_host(struct ctx *, int64_t id, struct host **);
 /* Runs work in a transaction; again after a deadlock, some times. */
 enum err tools_transaction(
     struct ctx *, enum err (*work)(struct ctx *, void *), void *arg);

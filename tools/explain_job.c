@@ -10,6 +10,7 @@
 #include "lib/text.h"
 #include "model/states.h"
 #include "proto/request.h"
+#include "tools/catalog.h"
 #include "tools/human.h"
 #include "tools/json.h"
 #include "tools/records.h"
@@ -141,10 +142,8 @@ request_for(struct ctx *x, int64_t hostid, const struct record *last, struct buf
 		.duration_correction_factor = 1,
 		.client_cap_plan_class = true };
 	struct host *h;
-	enum err e = host_by_id(x->db, x->a, hostid, &h, x->f);
+	enum err e = tools_host(x, hostid, &h);
 
-	if (e == E_NOTFOUND)
-		return ctx_nothing(x, "there is no host %" PRId64, hostid);
 	if (e != OK)
 		return e;
 	q.hostid = hostid;
@@ -170,10 +169,14 @@ decide_for(struct ctx *x, int64_t hostid, const char *path, struct job_view *v)
 	};
 	struct buf b = buf_new(x->a);
 	struct record **last;
+	struct host *h;
 	char *text;
 	size_t n;
 	enum err e = records_of_host(x, hostid, &last, &n);
 
+	if (e != OK)
+		return e;
+	e = tools_host(x, hostid, &h);
 	if (e != OK)
 		return e;
 	if (path != NULL) {

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include "db/entity.h"
+#include "tools/catalog.h"
 #include "lib/clock.h"
 #include "lib/text.h"
 #include "model/states.h"
@@ -25,10 +26,8 @@ static enum err
 load(struct ctx *x, int64_t id, struct show *s)
 {
 	void *row, *files, *jobs;
-	enum err e = host_by_id(x->db, x->a, id, &s->host, x->f);
+	enum err e = tools_host(x, id, &s->host);
 
-	if (e == E_NOTFOUND)
-		return ctx_nothing(x, "there is no host %" PRId64, id);
 	if (e == OK)
 		e = user_by_id(x->db, x->a, s->host->userid, &s->user, x->f);
 	if (e == E_NOTFOUND)

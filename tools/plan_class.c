@@ -135,9 +135,7 @@ load_host(struct ctx *x, int64_t id, struct snapshot *s)
 	enum err e = tools_catalog(x, &cat);
 
 	if (e == OK)
-		e = host_by_id(x->db, x->a, id, &host, x->f);
-	if (e == E_NOTFOUND)
-		return ctx_nothing(x, "there is no host %lld", (long long)id);
+		e = tools_host(x, id, &host);
 	if (e == OK)
 		e = user_by_id(x->db, x->a, host->userid, &user, x->f);
 	if (e != OK)

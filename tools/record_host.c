@@ -7,7 +7,7 @@
 #include "lib/clock.h"
 #include "lib/fs.h"
 #include "lib/text.h"
-#include "tools/cmd.h"
+#include "tools/catalog.h"
 #include "lib/banned.h"
 
 enum { HOUR_S = 3600 };
@@ -51,8 +51,13 @@ switch_on(struct ctx *x, const char *path, int64_t id, int64_t seconds)
 	char *dir = arena_printf(x->a, "%s/recording", x->cf->run_dir);
 	int64_t until = clock_now() + seconds;
 	char *text = arena_printf(x->a, "%" PRId64 "\n", until), at[21];
-	enum err e = fs_mkdirs(dir, 0775, x->f);
+	struct host *h;
+	enum err e = ctx_db(x);
 
+	if (e == OK)
+		e = tools_host(x, id, &h);
+	if (e == OK)
+		e = fs_mkdirs(dir, 0775, x->f);
 	if (e == OK)
 		e = fs_write(path, text, strlen(text), 0644, x->f);
 	if (e == OK)

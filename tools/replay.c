@@ -15,6 +15,8 @@
 #include "proto/record.h"
 #include "proto/recording.h"
 #include "proto/reply.h"
+#include "proto/request.h"
+#include "tools/catalog.h"
 #include "tools/json.h"
 #include "tools/program.h"
 #include "tools/records.h"
@@ -210,6 +212,23 @@ show(struct ctx *x, const struct replay_opts *o, const struct replay *r,
 	return OK;
 }
 
+/* What is no request is told before a scheduler refuses it; its reply may be asked for
+ * all the same. */
+static enum err
+check_request(struct ctx *x, const struct replay_opts *o, const struct replay *r,
+    const char *path)
+{
+	struct request *ignored;
+	struct fail why = { 0 };
+	char *text = arena_memdup(x->a, r->request, r->request_n);
+
+	if (o->reply || o->diff != NULL ||
+	    request_parse(x->a, text, r->request_n, &ignored, &why) == OK)
+		return OK;
+	return FAIL(
+	    x->f, E_BADREQ, "%s is not a request of a client: %s", path, why.detail);
+}
+
 /* A request, or a recording of one. */
 static enum err
 read_input(struct ctx *x, struct replay *r, char *path, struct recording **rec)
@@ -233,6 +252,7 @@ replay_cmd(struct ctx *x, const void *opts, char **args, size_t nargs)
 	const struct replay_opts *o = opts;
 	struct replay r = { .config = o->config, .seed = o->seed == 0 ? 1 : o->seed };
 	struct recording *rec = NULL;
+	struct host *host;
 	enum err e;
 
 	(void)nargs;
@@ -246,6 +266,12 @@ replay_cmd(struct ctx *x, const void *opts, char **args, size_t nargs)
 		return ctx_usage(x, "a recording has its own host, time and seed");
 	if (e == OK && rec == NULL && o->same)
 		return ctx_usage(x, "--same is for recordings");
+	if (e == OK && rec == NULL)
+		e = check_request(x, o, &r, args[0]);
+	if (e == OK && r.host != 0)
+		e = ctx_db(x);
+	if (e == OK && r.host != 0)
+		e = tools_host(x, r.host, &host);
 	if (e == OK)
 		e = replay_run(x, &r);
 	return e == OK ? show(x, o, &r, rec) : e;

@@ -37,9 +37,7 @@ target_find(struct ctx *x, const struct target_opts *o, struct target_of *t)
 	if (o->host != 0) {
 		t->kind = TARGET_HOST;
 		t->id = o->host;
-		e = host_by_id(x->db, x->a, t->id, &h, x->f);
-		if (e == E_NOTFOUND)
-			return ctx_nothing(x, "there is no host %" PRId64, t->id);
+		e = tools_host(x, t->id, &h);
 	} else if (o->user != NULL) {
 		t->kind = TARGET_USER;
 		e = tools_user(x, o->user, &u);

@@ -387,6 +387,16 @@ say_others(struct ctx *c)
 	}
 }
 
+/* The decisive reason is read before what else is to be said. */
+static void
+last_goes_first(struct decision *d)
+{
+	struct dec_message last = d->messages[d->nmessages - 1];
+
+	memmove(&d->messages[1], &d->messages[0], (d->nmessages - 1) * sizeof(last));
+	d->messages[0] = last;
+}
+
 static bool
 app_among(const struct job *v, size_t n, int64_t appid)
 {
@@ -455,6 +465,7 @@ messages_why(struct ctx *c)
 	say_str(&s, reason_text(d->why));
 	say_numbers(c, &s, d->why);
 	add(c, (answer != NULL && answer->notice) || hopeless(c, d->why), &s);
+	last_goes_first(d);
 	if (answer != NULL &&
 	    (d->why != WHY_CLIENT_TOO_OLD || !version_any_for_client(c)))
 		decide_delay(c, answer->delay_s);

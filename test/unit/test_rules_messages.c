@@ -7,8 +7,9 @@
 #include "test/unit/rules_world.h"
 #include "lib/banned.h"
 
-#define ON  "<locality_scheduling/>"
-#define N10 ON "<locality_scheduling_wait_period>10</locality_scheduling_wait_period>"
+#define NO_TASKS "No tasks sent: "
+#define ON       "<locality_scheduling/>"
+#define N10      ON "<locality_scheduling_wait_period>10</locality_scheduling_wait_period>"
 
 enum message_case {
 #define CASE(name, options, change, notice, delay, text) SAID_##name,
@@ -106,6 +107,7 @@ START_TEST(said)
 	struct catalog cat = *w->snap.cat;
 	struct app apps[2] = { cat.apps[0], cat.apps[0] };
 	struct app_version versions[2] = { cat.versions[0], cat.versions[0] };
+	const struct dec_message *m;
 	struct decision *d;
 
 	apps[1].id = 2;
@@ -122,10 +124,14 @@ START_TEST(said)
 		    d->messages[0].text);
 	} else {
 		ck_assert_msg(d->nmessages > 0, "%s: silence", messages[_i].name);
-		ck_assert_msg(strcmp(d->messages[0].text, messages[_i].text) == 0,
-		    "%s: %s", messages[_i].name, d->messages[0].text);
-		ck_assert_msg(d->messages[0].notice == messages[_i].notice, "%s: level",
-		    messages[_i].name);
+		m = &d->messages[0];
+		if (strncmp(messages[_i].text, NO_TASKS, strlen(NO_TASKS)) != 0 &&
+		    strncmp(m->text, NO_TASKS, strlen(NO_TASKS)) == 0)
+			m++; /* the decisive reason is always the first */
+		ck_assert_msg(strcmp(m->text, messages[_i].text) == 0, "%s: %s",
+		    messages[_i].name, m->text);
+		ck_assert_msg(
+		    m->notice == messages[_i].notice, "%s: level", messages[_i].name);
 	}
 	ck_assert_msg(d->request_delay == messages[_i].delay, "%s: delay %g",
 	    messages[_i].name, d->request_delay);
