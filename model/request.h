@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A scheduler request as plain data (wire.md 1): what the parser leaves and the client
- * fills. */
+/*
+ * A scheduler request as plain data (wire.md 1): what the parser leaves and the client
+ * fills.  Texts that were not told are empty; those that may be NULL say so.  Reports,
+ * other results and files without a name are left out.
+ */
 #ifndef MODEL_REQUEST_H
 #define MODEL_REQUEST_H
 
@@ -144,7 +147,8 @@ struct request {
 	bool has_in_progress;
 	struct rq_in_progress *in_progress;
 	size_t nin_progress;
-	char *time_stats_log, *job_log, *client_opaque, *client_brand;
+	char *time_stats_log, *job_log, *client_opaque; /* NULL = not sent */
+	char *client_brand;
 	uint32_t repairs; /* places that the normaliser had to mend: a metric */
 };
 

@@ -98,8 +98,7 @@ put_gpu(struct say *s, const struct rq_resource *r)
 			type = words[k];
 	say_str(s, "{");
 	put_text(s, true, "type", type);
-	put_text(s, false, "model",
-	    r->name != NULL && r->name[0] != '\0' ? r->name : r->type);
+	put_text(s, false, "model", r->name[0] != '\0' ? r->name : r->type);
 	put_key(s, false, "count");
 	say_fixed(s, r->count, 0);
 	if (r->total_ram > 0) {
@@ -140,7 +139,7 @@ host_misc(struct arena *a, const struct request *rq)
 		}
 		say_str(&s, "]");
 	}
-	if (vbox != NULL && vbox[0] != '\0') {
+	if (vbox[0] != '\0') {
 		put_key(&s, false, "vbox");
 		say_str(&s, "{");
 		put_text(&s, true, "version", vbox);

@@ -20,10 +20,11 @@ host_identify(
 	return HOST_SAME;
 }
 
+/* a: of a row, which may be new. */
 static bool
 differs(const char *a, const char *b)
 {
-	return strcmp(a == NULL ? "" : a, b == NULL ? "" : b) != 0;
+	return strcmp(a == NULL ? "" : a, b) != 0;
 }
 
 bool
@@ -36,25 +37,15 @@ host_obviously_different(const struct host *h, const struct request *rq)
 	       differs(h->os_version, r->os_version);
 }
 
-/* A row's texts are never NULL. */
-static void
-set(char **to, char *from)
-{
-	if (from != NULL)
-		*to = from;
-	else if (*to == NULL)
-		*to = (char *)(uintptr_t) ""; /* only read */
-}
-
 static void
 set_texts(struct host *h, const struct rq_host *r)
 {
-	set(&h->domain_name, r->domain_name);
-	set(&h->p_vendor, r->p_vendor);
-	set(&h->p_model, r->p_model);
-	set(&h->os_name, r->os_name);
-	set(&h->os_version, r->os_version);
-	set(&h->product_name, r->product_name);
+	h->domain_name = r->domain_name;
+	h->p_vendor = r->p_vendor;
+	h->p_model = r->p_model;
+	h->os_name = r->os_name;
+	h->os_version = r->os_version;
+	h->product_name = r->product_name;
 }
 
 static void
@@ -95,8 +86,6 @@ set_coprocs(struct host *h, const struct request *rq)
 static void
 count_ip(struct host *h, char *ip)
 {
-	if (ip == NULL)
-		return;
 	h->nsame_ip_addr = differs(h->last_ip_addr, ip) ? 0 : h->nsame_ip_addr + 1;
 	h->last_ip_addr = ip;
 }

@@ -38,8 +38,7 @@ static bool
 may_pass(enum reason why)
 {
 	return why == WHY_RSC_NOT_WANTED || why == WHY_IN_PROGRESS_LIMIT ||
-	       why == WHY_APP_LIMIT || why == WHY_DAILY_QUOTA || why == WHY_LOST_RACE ||
-	       why == WHY_CLASS_CHANCE;
+	       why == WHY_APP_LIMIT || why == WHY_LOST_RACE || why == WHY_CLASS_CHANCE;
 }
 
 static void
@@ -105,8 +104,6 @@ lost_abort(struct ctx *c)
 	for (size_t i = 0; i < c->req->nother_results; i++) {
 		const char *name = c->req->other_results[i].name;
 
-		if (name == NULL || name[0] == '\0')
-			continue;
 		switch (abort_of(&c->snap->others[i])) {
 		case ABORT_NOT:
 			break;

@@ -21,8 +21,7 @@ static bool
 reported(const struct request *rq, const char *name)
 {
 	for (size_t i = 0; i < rq->nreports; i++)
-		if (rq->reports[i].name != NULL &&
-		    strcmp(rq->reports[i].name, name) == 0)
+		if (strcmp(rq->reports[i].name, name) == 0)
 			return true;
 	return false;
 }

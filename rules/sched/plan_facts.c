@@ -320,7 +320,7 @@ plan_summary(const struct plan_question *q)
 	say_int(&s, rq->core_client_minor_version);
 	say_str(&s, ".");
 	say_int(&s, rq->core_client_release);
-	if (rq->client_brand != NULL && rq->client_brand[0] != '\0') {
+	if (rq->client_brand[0] != '\0') {
 		say_str(&s, "|");
 		say_str(&s, rq->client_brand);
 	}
@@ -378,12 +378,8 @@ plan_device(const struct plan_class *pc, const struct request *rq)
 {
 	const char *type = plan_class_type(pc);
 
-	if (strcmp(type, "CPU") == 0)
-		return rq->nresources > 0 ? &rq->resources[0] : NULL;
-	/* A count of 0, with an empty name, is a type that the owner described. */
-	for (size_t i = 1; i < rq->nresources; i++)
-		if (rq->resources[i].type != NULL && rq->resources[i].count > 0 &&
-		    strcmp(rq->resources[i].type, type) == 0)
+	for (size_t i = 0; i < rq->nresources; i++)
+		if (strcmp(rq->resources[i].type, type) == 0)
 			return &rq->resources[i];
 	return NULL;
 }
@@ -446,7 +442,7 @@ double
 plan_opencl_number(const char *text)
 {
 	static const double weights[] = { 100, 1 };
-	const char *at = text == NULL ? NULL : behind(text, "OpenCL ");
+	const char *at = behind(text, "OpenCL ");
 
 	return at == NULL ? NAN : dotted(at, weights, N(weights));
 }
@@ -462,9 +458,7 @@ double
 plan_opencl_revision(const struct plan_question *q)
 {
 	static const double weights[] = { 100, 1 };
-	const char *at = q->dev->opencl_version == NULL ?
-	                     NULL :
-	                     strrchr(q->dev->opencl_version, '(');
+	const char *at = strrchr(q->dev->opencl_version, '(');
 
 	return at == NULL ? NAN : dotted(at + 1, weights, N(weights));
 }

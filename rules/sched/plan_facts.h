@@ -32,7 +32,7 @@ plan_text plan_summary, plan_cpu_vendor, plan_cpu_model;
 
 /* Is word, or another system's word for it, among the processor's features? */
 bool plan_has_feature(const struct request *, const char *word);
-/* "OpenCL 3.0 CUDA" is 300; NAN if it is no such text, or NULL. */
+/* "OpenCL 3.0 CUDA" is 300; NAN if it is no such text. */
 double plan_opencl_number(const char *text);
 /* The device that the class uses, the processor if it needs none; NULL: not there. */
 const struct rq_resource *plan_device(

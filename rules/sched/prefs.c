@@ -26,8 +26,7 @@ may_store(const struct ctx *c)
 	const char *source = c->req->global_prefs_source_email_hash;
 
 	return c->req->global_prefs != NULL && !c->snap->weak_auth &&
-	       c->snap->email_hash != NULL && source != NULL &&
-	       strcmp(source, c->snap->email_hash) == 0;
+	       c->snap->email_hash != NULL && strcmp(source, c->snap->email_hash) == 0;
 }
 
 /* Nothing was changed in the future: a wrong clock must not win for years. */

@@ -36,12 +36,8 @@ serving_of(struct arena *a, const struct request *rq, const struct catalog *cat)
 	s.v = NEWN(a, bool, cat->napps * rq->nresources + 1);
 	if (version_anonymous(rq)) {
 		for (size_t i = 0; i < rq->napp_versions; i++)
-			if (rq->app_versions[i].app_name != NULL)
-				mark(&s,
-				    catalog_app_named(
-					cat, rq->app_versions[i].app_name),
-				    version_resource(
-					rq, rq->app_versions[i].coproc_type));
+			mark(&s, catalog_app_named(cat, rq->app_versions[i].app_name),
+			    version_resource(rq, rq->app_versions[i].coproc_type));
 		return s;
 	}
 	for (size_t i = 0; i < rq->nplatforms; i++) {

@@ -24,8 +24,7 @@ version_resource(const struct request *rq, const char *type)
 	if (type == NULL || type[0] == '\0')
 		return 0;
 	for (size_t r = 0; r < rq->nresources; r++)
-		if (rq->resources[r].type != NULL &&
-		    strcmp(rq->resources[r].type, type) == 0)
+		if (strcmp(rq->resources[r].type, type) == 0)
 			return r;
 	return SIZE_MAX;
 }
@@ -363,7 +362,7 @@ choose_of_client(struct ctx *c, struct choice *q)
 		const struct rq_app_version *v = &rq->app_versions[i];
 		struct pick p = { .app = q->app, .client_version = (int32_t)i };
 
-		if (v->app_name != NULL && strcmp(v->app_name, q->app->name) == 0 &&
+		if (strcmp(v->app_name, q->app->name) == 0 &&
 		    (q->pinned_num == 0 || v->version_num == q->pinned_num))
 			judge(c, q, &p, own_usable(c, q, v, &p));
 	}

@@ -55,7 +55,8 @@ world_new(const char *options, double secs)
 	struct request *q = &w->req;
 	char **texts[] = { &q->host.p_vendor, &q->host.p_model, &q->host.p_features,
 		&q->host.os_name, &q->host.os_version, &q->host.virtualbox_version,
-		&q->host.docker_version };
+		&q->host.docker_version, &q->client_brand,
+		&q->global_prefs_source_email_hash };
 
 	*a = first;
 	w->conf = conf_of(a, options);
@@ -81,6 +82,8 @@ world_new(const char *options, double secs)
 	q->resources = NEWN(a, struct rq_resource, 1);
 	q->nresources = 1;
 	q->resources[0] = (struct rq_resource){ .type = arena_strdup(a, "CPU"),
+		.name = q->host.p_model,
+		.opencl_version = q->host.p_model,
 		.has_request = true,
 		.req_secs = secs,
 		.estimated_delay = -1,

@@ -336,6 +336,39 @@ START_TEST(non_cpu_intensive_apps)
 }
 END_TEST
 
+/* jobs here and their app 2 or another, reports of the same request; is one there? */
+static const struct {
+	const char *in_progress;
+	int64_t app;
+	const char *reports;
+	bool there;
+} on_host[] = {
+	{ "", 2, "", false },
+	{ "5/5", 2, "", true },
+	{ "5/5", 1, "", false },
+	{ "5/5", 2, "j5", false }, /* it has just ended */
+	{ "5/5", 2, "j6", true },
+	{ "5/5 6/6", 2, "j4 j5", true },
+	{ "5/5 6/6", 2, "j6 j5", false },
+};
+
+START_TEST(app_on_host)
+{
+	struct world *w = world_new("", 0);
+
+	world_in_progress(w, on_host[_i].in_progress);
+	for (size_t i = 0; i < w->snap.nin_progress; i++)
+		w->snap.in_progress[i].appid = on_host[_i].app;
+	world_others(w, on_host[_i].reports);
+	w->req.nreports = w->req.nother_results;
+	w->req.reports = NEWN(&w->a, struct rq_report, w->req.nreports + 1);
+	for (size_t i = 0; i < w->req.nreports; i++)
+		w->req.reports[i].name = w->req.other_results[i].name;
+	ck_assert(decide_app_on_host(&w->req, &w->snap, 2) == on_host[_i].there);
+	world_free(w);
+}
+END_TEST
+
 /* What is for this host only says nothing of other work. */
 START_TEST(a_targeted_job_that_does_not_fit)
 {
@@ -366,6 +399,7 @@ UNIT_MAIN("rules_choice", {
 	ADD(plain_jobs_go_once);
 	ADD_LOOP(noise_of_choices, N(noises));
 	ADD_LOOP(non_cpu_intensive_apps, N(ncis));
+	ADD_LOOP(app_on_host, N(on_host));
 	ADD(a_targeted_job_that_does_not_fit);
 	ADD(the_cut_is_told_with_its_numbers);
 })

@@ -64,6 +64,7 @@ described(void)
 		    .domain_name = domain,
 		    .ip_addr = ip,
 		    .product_name = product,
+		    .virtualbox_version = none,
 		    .host_cpid = none,
 		    .timezone = 3600,
 		    .p_fpops = 1e9,
@@ -79,7 +80,7 @@ START_TEST(host_columns_follow_the_request)
 {
 	struct arena a = { 0 };
 	struct request q = described();
-	struct rq_resource r[3] = { { 0 },
+	struct rq_resource r[4] = { { 0 },
 		{ .type = (char[]){ "NVIDIA" },
 		    .name = (char[]){ "RTX \"3080\" \\ \x1b\xff" },
 		    .count = 2,
@@ -90,13 +91,19 @@ START_TEST(host_columns_follow_the_request)
 		{ .type = (char[]){ "miner_asic" },
 		    .name = (char[]){ "" },
 		    .count = 1,
-		    .peak_flops = 1e11 } };
+		    .peak_flops = 1e11,
+		    .opencl_version = (char[]){ "" } },
+		{ .type = (char[]){ "ATI" },
+		    .name = (char[]){ "HD\x7f\n" },
+		    .count = 1,
+		    .driver_version = 10041607,
+		    .opencl_version = (char[]){ "1.2" } } };
 	struct host h = {
 		.id = 7, .last_ip_addr = (char[]){ "10.0.0.1" }, .nsame_ip_addr = 3
 	};
 
 	q.resources = r;
-	q.nresources = 3;
+	q.nresources = 4;
 	host_update(&a, &h, &q, WORLD_NOW, "192.0.2.1");
 	ck_assert_int_eq(h.rpc_time, WORLD_NOW);
 	ck_assert_int_eq(h.rpc_seqno, 12);
@@ -104,13 +111,15 @@ START_TEST(host_columns_follow_the_request)
 	ck_assert_int_eq(h.p_ncpus, 4);
 	ck_assert_str_eq(h.p_model, "Model");
 	ck_assert_str_eq(h.external_ip_addr, "192.0.2.1");
-	ck_assert_int_eq(h.p_ngpus, 3);
+	ck_assert_int_eq(h.p_ngpus, 4);
 	ck_assert_double_eq(h.p_gpu_fpops, 2.1e12);
 	ck_assert_str_eq(h.misc,
 	    "{\"client_version\":\"7.20.5\",\"gpus\":[{\"type\":\"nvidia\",\"model\":"
 	    "\"RTX \\\"3080\\\" \\\\ \\u001b\xff\",\"count\":2,\"ram_mb\":10240,"
 	    "\"driver_version\":\"535.99\",\"opencl_version\":\"300\"},{\"type\":"
-	    "\"miner_asic\",\"model\":\"miner_asic\",\"count\":1}]}");
+	    "\"miner_asic\",\"model\":\"miner_asic\",\"count\":1},{\"type\":\"amd\","
+	    "\"model\":\"HD\\u007f\\u000a\",\"count\":1,\"driver_version\":"
+	    "\"1.4.1607\"}]}");
 	ck_assert_double_eq(h.d_boinc_max, 5e9);
 	ck_assert_double_eq(h.duration_correction_factor, 1.5);
 	q.host.ip_addr = (char[]){ "10.0.0.2" };

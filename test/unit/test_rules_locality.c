@@ -209,6 +209,37 @@ START_TEST(one_order_for_space)
 }
 END_TEST
 
+/* files, GB of A and B, the one that goes; A and B have the same future value */
+static const struct {
+	const char *files;
+	int64_t a, b;
+	const char *decision;
+} spaces[] = {
+	{ "A hu 11/1; B hu 21/2", 2, 1, "space A | DISK" },
+	{ "A hu 11/1; B hu 21/2", 1, 2, "space B | DISK" },
+	{ "A hu 11/1; B hu 21/2", 1, 1, "space A | DISK" },
+	/* jobs that this account cannot get are worth nothing */
+	{ "A hu 11/1; B hul99 21/2", 2, 1, "space B | DISK" },
+	{ "A hu 11/1 12/2; B hu 21/1000 22/3", 2, 1, "space B | DISK" },
+	/* nor may a paused one, or one that is not whole there, go */
+	{ "A hup 11/1; B hu 21/2", 2, 1, "space B | DISK" },
+	{ "A hup 11/1; B hup 21/2; C wu 31/3", 2, 1, "DISK" },
+};
+
+START_TEST(file_that_makes_room)
+{
+	struct world *w = world_with(ON, HOUR, "", spaces[_i].files);
+
+	w->snap.files[0].bytes = spaces[_i].a * 1000000000;
+	w->snap.files[1].bytes = spaces[_i].b * 1000000000;
+	for (size_t i = 0; i < w->snap.nfiles; i++)
+		for (size_t k = 0; k < w->snap.files[i].njobs; k++)
+			w->snap.files[i].jobs[k].rsc_disk_bound = 1e13;
+	ck_assert_str_eq(world_text(w, world_decide(w)), spaces[_i].decision);
+	world_free(w);
+}
+END_TEST
+
 START_TEST(no_order_for_space_beside_an_exhausted_file)
 {
 	struct world *w = world_with(ON, HOUR, "", "A hu 11/1; B ha");
@@ -232,12 +263,14 @@ END_TEST
 /* The file of a resent job stays. */
 START_TEST(a_lost_job_keeps_its_file)
 {
-	struct world *w = world_with(ON, HOUR, "", "A hoa");
+	struct world *w = world_with(ON, HOUR, "", "A hoa; B hoa; C hoa");
 
 	world_others(w, "");
 	world_in_progress(w, "5/1");
-	w->snap.in_progress[0].fileset_id = 1;
-	ck_assert_str_eq(world_text(w, world_decide(w)), "sent 5l | NONE");
+	w->snap.in_progress[0].fileset_id = 2;
+	ck_assert_str_eq(world_text(w, world_decide(w)), "sent 5l | del A C | NONE");
+	w->snap.in_progress[0].fileset_id = 9; /* of a file that nobody looked at */
+	ck_assert_str_eq(world_text(w, world_decide(w)), "sent 5l | del A B C | NONE");
 	world_free(w);
 }
 END_TEST
@@ -307,6 +340,7 @@ UNIT_MAIN("rules_locality", {
 	ADD(partly_held_set);
 	ADD(disk_is_charged_by_missing_bytes);
 	ADD(one_order_for_space);
+	ADD_LOOP(file_that_makes_room, N(spaces));
 	ADD(no_order_for_space_beside_an_exhausted_file);
 	ADD(only_files_that_the_host_reports_are_deleted);
 	ADD(a_lost_job_keeps_its_file);

@@ -126,6 +126,21 @@ START_TEST(newer_preferences)
 }
 END_TEST
 
+/* Without the account's address nobody can tell whose preferences they are. */
+START_TEST(preferences_of_nobody)
+{
+	struct world *w = world_new("", 0);
+
+	w->req.global_prefs = arena_strdup(&w->a, "x");
+	w->req.global_prefs_mod_time = 5;
+	w->snap.email_hash = w->req.global_prefs_source_email_hash;
+	ck_assert(world_decide(w)->store_global_prefs);
+	w->snap.email_hash = NULL;
+	ck_assert(!world_decide(w)->store_global_prefs);
+	world_free(w);
+}
+END_TEST
+
 START_TEST(mod_time_of_odd_texts)
 {
 	ck_assert_double_eq(prefs_mod_time(NULL), 0);
@@ -167,5 +182,6 @@ UNIT_MAIN("rules_prefs", {
 	ADD(max_jobs_counts_this_reply);
 	ADD_LOOP(preferences_in_force, N(in_force));
 	ADD_LOOP(newer_preferences, N(prefs));
+	ADD(preferences_of_nobody);
 	ADD(mod_time_of_odd_texts);
 })

@@ -7,6 +7,11 @@
 #include "test/unit/rules_world.h"
 #include "lib/banned.h"
 
+#define ON  "<resend_lost_results/>"
+#define OFF "<resend_lost_results>0</resend_lost_results>"
+#define ONE "<max_wus_to_send>1</max_wus_to_send>"
+#define ANY "<max_wus_to_send>0</max_wus_to_send>"
+
 enum { OWN, SAME, OTHER };
 
 static const struct {
@@ -157,6 +162,34 @@ START_TEST(a_name_twice_is_stored_once)
 }
 END_TEST
 
+/* Of both options the smaller one counts, 0 is none; three results are reported. */
+static const struct {
+	int64_t report_max, accepted;
+	size_t acked;
+} most[] = { { 0, 0, 3 }, { 3, 3, 3 }, { 2, 0, 2 }, { 0, 1, 1 }, { 2, 1, 1 },
+	{ 1, 2, 1 }, { 9, 9, 3 } };
+
+START_TEST(reports_per_request)
+{
+	struct world *w = world_new("", 0);
+	struct decision *d;
+	size_t acked = 0;
+
+	w->snap.reports = NEWN(&w->a, struct snap_report, 3);
+	w->req.reports = NEWN(&w->a, struct rq_report, 3);
+	w->req.nreports = 3;
+	w->conf->report_max = most[_i].report_max;
+	w->conf->max_results_accepted = most[_i].accepted;
+	d = world_decide(w);
+	for (size_t i = 0; i < 3; i++) {
+		acked += d->reports[i].ack;
+		ck_assert(d->reports[i].ack == (i < most[_i].acked));
+	}
+	ck_assert_uint_eq(acked, most[_i].acked);
+	world_free(w);
+}
+END_TEST
+
 START_TEST(surplus_reports_are_left_for_later)
 {
 	struct result r = {
@@ -184,9 +217,6 @@ START_TEST(surplus_reports_are_left_for_later)
 }
 END_TEST
 
-#define ON  "<resend_lost_results/>"
-#define OFF "<resend_lost_results>0</resend_lost_results>"
-#define ONE "<max_wus_to_send>1</max_wus_to_send>"
 enum change { KEEP, WU_FAILED, WU_FINISHED, NO_APP, TOO_LARGE, PAST };
 
 static const struct {
@@ -293,6 +323,21 @@ START_TEST(lost_reply_resends)
 }
 END_TEST
 
+/* Taken by another process a moment ago, maybe for this very host: not given up. */
+START_TEST(a_lost_job_that_was_taken)
+{
+	struct world *w = world_new(ON, HOUR);
+	int64_t taken = 9;
+	struct decision *d;
+
+	world_others(w, "");
+	world_in_progress(w, "9/9");
+	d = decide(&w->a, w->conf, &w->req, &w->snap, WORLD_NOW, &w->rng, &taken, 1);
+	ck_assert_str_eq(world_text(w, d), "LOST_RACE");
+	world_free(w);
+}
+END_TEST
+
 /*
  * Deadlines of resent jobs, wire.md 3.6: span of the old deadline, time left of it,
  * delay_bound, runtime; new deadline from now, -1 = expired.  The stored deadline has
@@ -352,6 +397,8 @@ static const struct {
 	{ { true, RESULT_IN_PROGRESS, 0, 0, ASSIMILATE_DONE }, 's' },
 	{ { true, RESULT_IN_PROGRESS, 0, 0, ASSIMILATE_READY }, '.' },
 	{ { true, RESULT_OVER, OUTCOME_NO_REPLY, 0, 0 }, 's' },
+	{ { true, RESULT_OVER, OUTCOME_CLIENT_DETACHED, 0, 0 }, '.' },
+	{ { true, RESULT_IN_PROGRESS, OUTCOME_NO_REPLY, 0, 0 }, '.' },
 	{ { true, RESULT_IN_PROGRESS, 0, 0, 0 }, '.' },
 };
 
@@ -380,10 +427,12 @@ UNIT_MAIN("rules_report", {
 	ADD(success_without_its_upload);
 	ADD_LOOP(times_are_made_plausible, N(times));
 	ADD(a_name_twice_is_stored_once);
+	ADD_LOOP(reports_per_request, N(most));
 	ADD(surplus_reports_are_left_for_later);
 	ADD_LOOP(lost_result, N(lost));
 	ADD(lost_result_of_an_app_that_is_not_selected);
 	ADD(lost_reply_resends);
+	ADD(a_lost_job_that_was_taken);
 	ADD_LOOP(deadline_of_a_resent_job, N(spans));
 	ADD_LOOP(abort_orders, N(aborts));
 })
