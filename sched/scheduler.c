@@ -3,6 +3,7 @@
  * The scheduler program: FastCGI on descriptor 0, or one request from standard input
  * (-1).  Process lifetime is in struct project; one request is sched/rpc.h.
  */
+#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include "lib/fs.h"
 #include "lib/log.h"
 #include "lib/proc.h"
+#include "lib/text.h"
 #include "proto/record.h"
 #include "sched/copies.h"
 #include "sched/fcgi.h"
@@ -248,10 +250,22 @@ static const struct option longopts[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
+/* In base 10, or as 0x81f3aa02. */
+static bool
+parse_seed(const char *text, uint64_t *seed)
+{
+	char *end;
+
+	errno = 0;
+	*seed = strtoull(text, &end, 0);
+	return errno == 0 && text_alnum(*text) && *end == '\0';
+}
+
 /* -1: go on; else the exit code. */
 static int
 parse_options(int argc, char **argv, struct options *o)
 {
+	bool good = true;
 	int c;
 
 	while ((c = getopt_long(argc, argv, "1t:s:nH:j:c:r:o:p:hV", longopts, NULL)) !=
@@ -261,10 +275,10 @@ parse_options(int argc, char **argv, struct options *o)
 			o->once = true;
 			break;
 		case 't':
-			o->now = strtoll(optarg, NULL, 10);
+			good &= text_i64(optarg, 0, INT64_MAX, &o->now);
 			break;
 		case 's':
-			o->seed = strtoull(optarg, NULL, 0);
+			good &= parse_seed(optarg, &o->seed);
 			break;
 		case 'p':
 			o->project = optarg;
@@ -273,10 +287,10 @@ parse_options(int argc, char **argv, struct options *o)
 			o->dry = true;
 			break;
 		case 'H':
-			o->host = strtoll(optarg, NULL, 10);
+			good &= text_i64(optarg, 0, INT64_MAX, &o->host);
 			break;
 		case 'j':
-			o->job = strtoll(optarg, NULL, 10);
+			good &= text_i64(optarg, 0, INT64_MAX, &o->job);
 			break;
 		case 'c':
 			o->config = optarg;
@@ -298,7 +312,7 @@ parse_options(int argc, char **argv, struct options *o)
 			return 2;
 		}
 	}
-	if (optind < argc || (o->dry && !o->once) ||
+	if (!good || optind < argc || (o->dry && !o->once) ||
 	    (!o->dry && (o->host != 0 || o->job != 0 || o->config != NULL ||
 			    o->record != NULL || o->offline != NULL))) {
 		fputs(usage_text, stderr);
