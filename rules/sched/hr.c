@@ -35,7 +35,7 @@ static const struct name {
 #undef HR_VENDOR
 #undef HR_FAMILY
 };
-enum { PER_SYSTEM = 128 };
+enum { PER_SYSTEM = 128, WINDOWS = 1, LINUX = 2, DARWIN = 3, X86 = 1 }; /* of hr.def */
 
 static bool
 has_part(const char *text, const char *part)
@@ -55,6 +55,17 @@ number_of(const struct name *t, size_t n, const char *text, const char *model)
 		if (has_part(text, t[i].part) && has_part(model, t[i].model))
 			return t[i].number;
 	return 0;
+}
+
+bool
+hr_usual(const char *os, const char *vendor)
+{
+	int32_t system = number_of(systems, N(systems), os == NULL ? "" : os, "");
+
+	if (system == WINDOWS || system == LINUX)
+		return true;
+	return system == DARWIN &&
+	       number_of(vendors, N(vendors), vendor == NULL ? "" : vendor, "") == X86;
 }
 
 enum hr_type

@@ -19,5 +19,7 @@ enum hr_type hr_type_of(const struct conf *, const struct app *);
  */
 int32_t hr_class_of(
     enum hr_type, const char *os_name, const char *vendor, const char *model);
+/* Windows, Linux, or a Mac with an Intel processor; texts may be NULL. */
+bool hr_usual(const char *os_name, const char *vendor);
 
 #endif

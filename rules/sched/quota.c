@@ -7,6 +7,7 @@
 #include "lib/banned.h"
 
 enum { DAY_S = 86400, IN_A_ROW = 10, SAMPLES = 10 };
+static const double UNUSUAL = 1.8; /* times as long for rarer kinds of hosts */
 
 int32_t
 quota_after(const struct conf *cf, int32_t n, enum quota_event e)
@@ -62,9 +63,11 @@ quota_new_day(int64_t hostid, int64_t last_rpc_time, int64_t now)
 }
 
 bool
-quota_reliable(const struct conf *cf, const struct host_app_version *hav)
+quota_reliable(
+    const struct conf *cf, const struct host_app_version *hav, bool usual_host)
 {
-	double most = (double)cf->reliable_max_avg_turnaround;
+	double most = (double)cf->reliable_max_avg_turnaround *
+	              (usual_host ? 1 : UNUSUAL);
 
 	if (hav == NULL || hav->consecutive_valid < IN_A_ROW ||
 	    hav->max_jobs_per_day < cf->daily_result_quota)

@@ -36,8 +36,10 @@ bool quota_new_day(int64_t hostid, int64_t last_rpc_time, int64_t now);
 /*
  * Has the version proved reliable on this host (server.md 2.9)?  Ten valid results in a
  * row, no quota taken away, and, with reliable_max_avg_turnaround and more than ten
- * samples, a mean turnaround of no more than that.  hav may be NULL.
+ * samples, a mean turnaround of no more than that; hosts that are not usual (hr_usual)
+ * have 1.8 times as long.  hav may be NULL.
  */
-bool quota_reliable(const struct conf *, const struct host_app_version *hav);
+bool quota_reliable(
+    const struct conf *, const struct host_app_version *hav, bool usual_host);
 
 #endif

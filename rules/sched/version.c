@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 #include "model/resource.h"
+#include "rules/sched/hr.h"
 #include "rules/sched/plan_class.h"
 #include "rules/sched/quota.h"
 #include "rules/sched/serving.h"
@@ -137,6 +138,16 @@ resource_usable(const struct ctx *c, const struct app *app, size_t r)
 	return app->non_cpu_intensive ? WHY_NONE : limits_resource(c, r);
 }
 
+static bool
+usual_host(const struct ctx *c)
+{
+	const struct rq_host *r = &c->req->host;
+	const struct host *h = &c->snap->host;
+
+	return r->present ? hr_usual(r->os_name, r->p_vendor) :
+	                    hr_usual(h->os_name, h->p_vendor);
+}
+
 static enum reason
 pick_usable(const struct ctx *c, const struct choice *q, const struct pick *p)
 {
@@ -147,7 +158,8 @@ pick_usable(const struct ctx *c, const struct choice *q, const struct pick *p)
 	if (why == WHY_NONE && !q->resend && quota_left(c, p) <= 0)
 		return WHY_DAILY_QUOTA;
 	if (why == WHY_NONE && q->reliable &&
-	    !quota_reliable(c->conf, statistics(c, p->app->id, p->app_version_id)))
+	    !quota_reliable(
+		c->conf, statistics(c, p->app->id, p->app_version_id), usual_host(c)))
 		return WHY_NOT_RELIABLE;
 	return why;
 }
