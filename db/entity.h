@@ -73,10 +73,15 @@ enum err host_save_rpc(
 enum err host_token(struct db *, int64_t id, int64_t *rpc_token, struct fail *);
 enum err host_app_versions(struct db *, struct arena *, int64_t hostid,
     struct host_app_version **, size_t *n, struct fail *);
-/* Inserts the row, or updates what an RPC changes in it: the day's counts, and
- * consecutive_valid when it is 0. */
-enum err host_app_version_save(
+/* E_RACE: the row is there already. */
+enum err host_app_version_insert(
     struct db *, const struct host_app_version *, struct fail *);
+/*
+ * Writes what an RPC changes: the daily quota, the day's count, consecutive_valid.
+ * E_RACE: one of them is not what it was, and nothing was changed.
+ */
+enum err host_app_version_move(struct db *, const struct host_app_version *was,
+    const struct host_app_version *becomes, struct fail *);
 /* How many hosts asked since then (whole days). */
 enum err hosts_active(struct db *, int64_t since, int64_t *n, struct fail *);
 /* Held files of a host: writes only what differs from the rows (host_file). */

@@ -105,9 +105,27 @@ host_app_versions(struct db *db, struct arena *a, int64_t hostid,
 }
 
 enum err
-host_app_version_save(struct db *db, const struct host_app_version *hav, struct fail *f)
+host_app_version_insert(
+    struct db *db, const struct host_app_version *hav, struct fail *f)
 {
-	return db_exec(db, f, NULL, SQL_HOST_APP_VERSION_SAVE, hav);
+	return db_exec(db, f, NULL, SQL_HOST_APP_VERSION_INSERT, hav);
+}
+
+enum err
+host_app_version_move(struct db *db, const struct host_app_version *was,
+    const struct host_app_version *becomes, struct fail *f)
+{
+	int64_t affected = 0;
+	enum err e = db_exec(db, f, &affected, SQL_HOST_APP_VERSION_MOVE,
+	    (int64_t)becomes->max_jobs_per_day, (int64_t)becomes->n_jobs_today,
+	    (int64_t)becomes->consecutive_valid, was->host_id, was->app_version_id,
+	    (int64_t)was->max_jobs_per_day, (int64_t)was->n_jobs_today,
+	    (int64_t)was->consecutive_valid);
+
+	if (e == OK && affected == 0)
+		return FAIL(f, E_RACE, "version %lld of host %lld changed",
+		    (long long)was->app_version_id, (long long)was->host_id);
+	return e;
 }
 
 static bool

@@ -107,8 +107,10 @@ load_versions(struct rpc *x, struct snapshot *s)
 	if (!s->host_new)
 		e = host_app_versions(
 		    x->db, x->a, s->host.id, &s->havs, &s->nhavs, &x->fail);
+	x->stored_havs = s->havs;
 	if (e != OK || !quota_new_day(s->host.id, s->last_rpc_time, x->now))
 		return e;
+	s->havs = arena_memdup(x->a, s->havs, s->nhavs * sizeof(*s->havs));
 	for (size_t i = 0; i < s->nhavs; i++)
 		s->havs[i].n_jobs_today = 0;
 	return OK;

@@ -61,6 +61,8 @@ struct rpc {
 	bool weak_auth, host_id_changed, detach;
 	enum situation refused; /* after authentication: reports are still taken */
 	struct snapshot *snap;
+	/* snap->havs as they are stored: a new day begins in the snapshot only */
+	const struct host_app_version *stored_havs;
 	struct decision *dec;
 	struct reply_in reply;
 	bool trickles_stored;

@@ -54,10 +54,29 @@ count_report(struct rpc *x, const struct dec_report *d, const struct snap_report
 		hav->consecutive_valid = 0;
 }
 
+/* What the validator or another RPC has moved meanwhile is decided from, not undone. */
+static enum err
+write_version(struct rpc *x, const struct host_app_version *was,
+    const struct host_app_version *becomes)
+{
+	enum err e = OK;
+
+	if (was == NULL)
+		e = host_app_version_insert(x->db, becomes, &x->fail);
+	else if (was->max_jobs_per_day != becomes->max_jobs_per_day ||
+		 was->n_jobs_today != becomes->n_jobs_today ||
+		 was->consecutive_valid != becomes->consecutive_valid)
+		e = host_app_version_move(x->db, was, becomes, &x->fail);
+	return e == E_RACE ? FAIL(&x->fail, E_RETRY,
+				 "what is known of version %lld here changed while it "
+				 "was decided",
+				 (long long)becomes->app_version_id) :
+			     e;
+}
+
 /*
- * Without a quota only an error changes something of a version; else its row is left to
- * the validator.  The counts are the snapshot's own: a rolled back transaction loads
- * them again or decides from them anew.
+ * Without a quota only an error changes something of a version.  The counts are the
+ * snapshot's own: a rolled back transaction loads them again.
  */
 enum err
 rpc_write_versions(struct rpc *x, const bool *send_lost)
@@ -79,8 +98,8 @@ rpc_write_versions(struct rpc *x, const bool *send_lost)
 			hav->n_jobs_today++;
 	}
 	for (size_t i = 0; i < s->nhavs && e == OK; i++)
-		if (quota || s->havs[i].consecutive_valid != old[i].consecutive_valid)
-			e = host_app_version_save(x->db, &s->havs[i], &x->fail);
+		e = write_version(
+		    x, i < nold ? &x->stored_havs[i] : NULL, &s->havs[i]);
 	s->havs = old;
 	s->nhavs = nold;
 	return e;

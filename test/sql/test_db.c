@@ -284,7 +284,7 @@ END_TEST
 
 START_TEST(an_rpc_keeps_what_validation_learned)
 {
-	struct host_app_version judged, *got,
+	struct host_app_version judged, becomes, *got,
 	    seen = { .host_id = 77,
 		    .app_version_id = 3,
 		    .max_jobs_per_day = 8,
@@ -292,25 +292,30 @@ START_TEST(an_rpc_keeps_what_validation_learned)
 	struct result r = { .hostid = 77, .app_version_id = 3 };
 	size_t n;
 
-	ck_ok(host_app_version_save(db, &seen, &f));
+	ck_ok(host_app_version_insert(db, &seen, &f));
+	ck_assert_int_eq(host_app_version_insert(db, &seen, &f), E_RACE);
 	ck_ok(hav_lock(db, &a, &r, 10, &judged, &f));
 	ck_assert_int_eq(judged.max_jobs_per_day, 8);
 	judged.consecutive_valid++;
 	judged.et_n = 1;
 	judged.et_avg = 5e-10;
 	ck_ok(hav_judged(db, &judged, &f));
-	seen.n_jobs_today = 2;
-	ck_ok(host_app_version_save(db, &seen, &f));
+	becomes = seen;
+	becomes.n_jobs_today = 2;
+	becomes.consecutive_valid = 0;
+	ck_assert_int_eq(host_app_version_move(db, &seen, &becomes, &f), E_RACE);
 	ck_ok(host_app_versions(db, &a, 77, &got, &n, &f));
 	ck_assert_uint_eq(n, 1);
-	ck_assert_int_eq(got->n_jobs_today, 2);
+	ck_assert_int_eq(got->n_jobs_today, 0);
 	ck_assert_int_eq(got->consecutive_valid, 5);
 	ck_assert_double_eq(got->et_n, 1);
 	ck_assert_double_eq_tol(got->et_avg, 5e-10, 1e-20);
-	seen.consecutive_valid = 0;
-	ck_ok(host_app_version_save(db, &seen, &f));
+	ck_ok(host_app_version_move(db, &judged, &becomes, &f));
 	ck_ok(host_app_versions(db, &a, 77, &got, &n, &f));
+	ck_assert_int_eq(got->max_jobs_per_day, 8);
+	ck_assert_int_eq(got->n_jobs_today, 2);
 	ck_assert_int_eq(got->consecutive_valid, 0);
+	ck_assert_double_eq(got->et_n, 1);
 	r.hostid = 78; /* the first that is known of it */
 	ck_ok(hav_lock(db, &a, &r, 10, &judged, &f));
 	ck_assert_int_eq(judged.max_jobs_per_day, 10);
