@@ -66,8 +66,8 @@ start(struct ctx *x)
 	return daemon_command(x, o->command, &o->argv, &o->argc);
 }
 
-/* CMD FILE1 FILE2: 0 same, 1 different, 2 the first is bad, 3 the second is, else not
- * now. */
+/* CMD FILE1 FILE2: 0 same, 1 different, 2 the first is bad, 3 the second is, 4 the first
+ * is as all of its host will be, else not now. */
 static enum match
 by_command(struct ctx *x, char *path1, char *path2, int *status)
 {
@@ -95,6 +95,8 @@ by_command(struct ctx *x, char *path1, char *path2, int *status)
 	case 2:
 	case 3:
 		return MATCH_BAD;
+	case 4:
+		return MATCH_HOPELESS;
 	default:
 		log_warn(
 		    "%s ended with status %d: tried again later", argv[0], *status);
@@ -164,7 +166,7 @@ compare_files(struct ctx *x, const struct output *p, const struct output *q)
 		return MATCH_SAME;
 	if (o->command != NULL) {
 		enum match m = by_command(x, p->path, q->path, &status);
-		return m == MATCH_BAD ? MATCH_DIFFERENT : m;
+		return m == MATCH_BAD || m == MATCH_HOPELESS ? MATCH_DIFFERENT : m;
 	}
 	if (output_same(p->path, q->path, &same, &f) != OK) {
 		log_fail("comparing", &f);
@@ -260,6 +262,15 @@ by_host(const void *a, const void *b)
 	return (x->hostid > y->hostid) - (x->hostid < y->hostid);
 }
 
+static bool
+hopeless(const struct trial *t, int64_t result_id)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (t->r[i].id == result_id)
+			return t->c.hopeless[i];
+	return false;
+}
+
 static enum err
 learn(struct trial *t, const struct result *r)
 {
@@ -270,7 +281,7 @@ learn(struct trial *t, const struct result *r)
 
 	if (e != OK)
 		return e;
-	statistics_judged(x->conf, &v, r, t->wu);
+	statistics_judged(x->conf, &v, r, t->wu, hopeless(t, r->id));
 	return hav_judged(x->db, &v, &x->fail);
 }
 

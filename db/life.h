@@ -61,7 +61,7 @@ enum err hav_timed_out(struct db *, const struct result *, double delay_bound_s,
 /* The row of this result's version on its host, locked; a new one is not stored yet. */
 enum err hav_lock(struct db *, struct arena *, const struct result *, int64_t quota,
     struct host_app_version *, struct fail *);
-/* Stores what was learned; the day's count stays as it is. */
+/* Stores what was learned; the day's count is at least what the row says. */
 enum err hav_judged(struct db *, const struct host_app_version *, struct fail *);
 /* One more sample of peak FLOP per estimated FLOP; no such version is OK. */
 enum err version_learned(

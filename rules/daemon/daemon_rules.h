@@ -41,11 +41,13 @@ enum match {
 	MATCH_SAME,
 	MATCH_DIFFERENT,
 	MATCH_BAD /* cannot be judged: missing or unreadable file */,
-	MATCH_LATER /* transient */
+	MATCH_LATER /* transient */,
+	MATCH_HOPELESS /* bad, and so will be whatever that host makes */
 };
 struct validate_change {
 	int32_t *validate_state;    /* new state per result; -1 = leave */
 	bool *validate_error;       /* outcome -> VALIDATE_ERROR as well */
+	bool *hopeless;             /* and its version on its host is at fault */
 	int64_t canonical_resultid; /* 0 = none found */
 	bool too_many_success;      /* error_mask bit 4 */
 	int32_t target_nresults;    /* new value, 0 = leave */
@@ -70,10 +72,11 @@ void statistics_add(double *n, double *avg, double x);
 /*
  * A result became VALID or INVALID: elapsed time per estimated FLOP, peak FLOP per
  * estimated FLOP, turnaround in s; the daily quota, and how many in a row were valid
- * where others confirmed it.
+ * where others confirmed it.  hopeless: the version is to get no more than one job a
+ * day on that host, and has had today's.
  */
 void statistics_judged(const struct conf *, struct host_app_version *,
-    const struct result *, const struct workunit *);
+    const struct result *, const struct workunit *, bool hopeless);
 /* Peak FLOP that the result could have used, per estimated one; 0 = not known. */
 double statistics_pfc(const struct result *, const struct workunit *);
 

@@ -25,14 +25,16 @@ statistics_add(double *n, double *avg, double x)
 
 void
 statistics_judged(const struct conf *cf, struct host_app_version *v,
-    const struct result *r, const struct workunit *wu)
+    const struct result *r, const struct workunit *wu, bool hopeless)
 {
 	bool valid = r->validate_state == VALIDATE_VALID;
 
 	if (!valid) {
 		v->consecutive_valid = 0;
-		v->max_jobs_per_day = quota_after(
-		    cf, v->max_jobs_per_day, QUOTA_INVALID);
+		v->max_jobs_per_day = quota_after(cf, v->max_jobs_per_day,
+		    hopeless ? QUOTA_HOPELESS : QUOTA_INVALID);
+		if (hopeless && cf->daily_result_quota != 0 && v->n_jobs_today < 1)
+			v->n_jobs_today = 1;
 		return;
 	}
 	if (wu->min_quorum > 1) { /* nothing else has checked it */

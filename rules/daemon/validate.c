@@ -69,9 +69,10 @@ take_out_bad(struct jury *j)
 			continue;
 		if (j->init[i] == MATCH_LATER)
 			j->c->retry_later = true;
-		if (j->init[i] != MATCH_BAD)
+		if (j->init[i] != MATCH_BAD && j->init[i] != MATCH_HOPELESS)
 			continue;
 		judge(j, i, VALIDATE_INVALID);
+		j->c->hopeless[i] = j->init[i] == MATCH_HOPELESS;
 		j->c->validate_error[i] = true;
 		j->c->transition_now = true;
 	}
@@ -169,6 +170,7 @@ validate(struct arena *a, const struct workunit *wu, const struct result *r, siz
 
 	c.validate_state = NEWN(a, int32_t, n + 1);
 	c.validate_error = NEWN(a, bool, n + 1);
+	c.hopeless = NEWN(a, bool, n + 1);
 	j.known = NEWN(a, char, mul_or_die(n, n) + 1);
 	for (size_t i = 0; i < n; i++) {
 		c.validate_state[i] = -1;

@@ -30,6 +30,9 @@ quota_after(const struct conf *cf, int32_t n, enum quota_event e)
 	case QUOTA_INVALID:
 		to = n > quota ? n - 1 : n;
 		break;
+	case QUOTA_HOPELESS:
+		to = 1;
+		break;
 	}
 	return to < 1 ? 1 : (int32_t)to;
 }

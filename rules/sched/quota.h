@@ -16,6 +16,7 @@ enum quota_event {
 	QUOTA_TIMEOUT, /* not reported in time: one less */
 	QUOTA_VALID,   /* one more, also above the quota */
 	QUOTA_INVALID, /* one less, only above the quota */
+	QUOTA_HOPELESS, /* invalid, and the next ones would be too: one a day */
 };
 /* The new max_jobs_per_day; daily_result_quota 0 = no quota, nothing moves. */
 int32_t quota_after(const struct conf *, int32_t max_jobs_per_day, enum quota_event);

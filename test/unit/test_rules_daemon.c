@@ -16,8 +16,9 @@ enum { NOW = 1000000000 };
 
 /*
  * states: I init, C inconclusive, V valid, L too late.  outputs: equal letters agree,
- * '!' cannot be judged, '?' not now, '~' cannot be compared now.  Judgements: v valid,
- * i invalid, c inconclusive, e error, . as it was.
+ * '!' cannot be judged, '#' nor can what its host makes next, '?' not now, '~' cannot
+ * be compared now.  Judgements: v valid, i invalid, c inconclusive, e error, h
+ * hopeless, . as it was.
  */
 static const struct validate_case {
 	const char *name, *states, *outputs;
@@ -55,7 +56,9 @@ static char
 judgement(const struct validate_change *c, size_t i)
 {
 	if (c->validate_error[i])
-		return c->validate_state[i] == VALIDATE_INVALID ? 'e' : '?';
+		return c->validate_state[i] != VALIDATE_INVALID ? '?' :
+		       c->hopeless[i]                           ? 'h' :
+		                                                  'e';
 	switch (c->validate_state[i]) {
 	case VALIDATE_VALID:
 		return 'v';
@@ -92,6 +95,7 @@ START_TEST(validate_case)
 		                      t->states[i] == 'L' ? VALIDATE_TOO_LATE :
 		                                            VALIDATE_VALID;
 		init[i] = t->outputs[i] == '!' ? MATCH_BAD :
+		          t->outputs[i] == '#' ? MATCH_HOPELESS :
 		          t->outputs[i] == '?' ? MATCH_LATER :
 		                                 MATCH_SAME;
 	}
@@ -281,25 +285,30 @@ START_TEST(running_means)
 }
 END_TEST
 
-/* state, quorum; consecutive_valid and max_jobs_per_day before and after (the quota is
- * 10), samples after */
+/* state, quorum, hopeless; consecutive_valid, max_jobs_per_day and n_jobs_today before
+ * and after; the quota; samples after */
 static const struct {
-	int32_t state, quorum, row, daily, row_after, daily_after;
+	int32_t state, quorum;
+	bool hopeless;
+	int32_t row, daily, today, row_after, daily_after, today_after, most;
 	double samples;
 } judgements[] = {
-	{ VALIDATE_VALID, 2, 3, 10, 4, 11, 1 },
-	{ VALIDATE_VALID, 1, 3, 10, 3, 10, 1 },
-	{ VALIDATE_INVALID, 2, 3, 10, 0, 10, 0 },
-	{ VALIDATE_INVALID, 2, 3, 12, 0, 11, 0 },
-	{ VALIDATE_INVALID, 1, 3, 9, 0, 9, 0 },
+	{ VALIDATE_VALID, 2, false, 3, 10, 2, 4, 11, 2, 10, 1 },
+	{ VALIDATE_VALID, 1, false, 3, 10, 2, 3, 10, 2, 10, 1 },
+	{ VALIDATE_INVALID, 2, false, 3, 10, 2, 0, 10, 2, 10, 0 },
+	{ VALIDATE_INVALID, 2, false, 3, 12, 2, 0, 11, 2, 10, 0 },
+	{ VALIDATE_INVALID, 1, false, 3, 9, 2, 0, 9, 2, 10, 0 },
+	{ VALIDATE_INVALID, 1, true, 3, 9, 0, 0, 1, 1, 10, 0 },
+	{ VALIDATE_INVALID, 2, true, 3, 12, 2, 0, 1, 2, 10, 0 },
+	{ VALIDATE_INVALID, 2, true, 3, 12, 0, 0, 12, 0, 0, 0 },
 };
 
 START_TEST(judged_results_teach)
 {
-	struct conf cf = { .daily_result_quota = 10 };
+	struct conf cf = { .daily_result_quota = judgements[_i].most };
 	struct host_app_version v = { .consecutive_valid = judgements[_i].row,
 		.max_jobs_per_day = judgements[_i].daily,
-		.n_jobs_today = 2 };
+		.n_jobs_today = judgements[_i].today };
 	struct result r = { .validate_state = judgements[_i].state,
 		.sent_time = 1000,
 		.received_time = 4600,
@@ -308,10 +317,10 @@ START_TEST(judged_results_teach)
 	struct workunit wu = { .rsc_fpops_est = 1e12,
 		.min_quorum = judgements[_i].quorum };
 
-	statistics_judged(&cf, &v, &r, &wu);
+	statistics_judged(&cf, &v, &r, &wu, judgements[_i].hopeless);
 	ck_assert_int_eq(v.consecutive_valid, judgements[_i].row_after);
 	ck_assert_int_eq(v.max_jobs_per_day, judgements[_i].daily_after);
-	ck_assert_int_eq(v.n_jobs_today, 2);
+	ck_assert_int_eq(v.n_jobs_today, judgements[_i].today_after);
 	ck_assert_double_eq(v.et_n, judgements[_i].samples);
 	ck_assert_double_eq(v.pfc_n, judgements[_i].samples);
 	ck_assert_double_eq(v.turnaround_n, judgements[_i].samples);
@@ -319,7 +328,7 @@ START_TEST(judged_results_teach)
 	ck_assert_double_eq_tol(v.pfc_avg, 2 * v.pfc_n, 1e-12);
 	ck_assert_double_eq(v.turnaround_avg, 3600 * v.turnaround_n);
 	wu.rsc_fpops_est = 0; /* no estimate: its part says nothing */
-	statistics_judged(&cf, &v, &r, &wu);
+	statistics_judged(&cf, &v, &r, &wu, judgements[_i].hopeless);
 	ck_assert_double_eq(v.et_n, judgements[_i].samples);
 	ck_assert_double_eq(statistics_pfc(&r, &wu), 0);
 }
