@@ -66,8 +66,8 @@ start(struct ctx *x)
 	return daemon_command(x, o->command, &o->argv, &o->argc);
 }
 
-/* CMD FILE1 FILE2: 0 same, 1 different, 2 the first is bad, 3 the second is, 4 the first
- * is as all of its host will be, else not now. */
+/* CMD FILE1 FILE2: 0 same, 1 different, 2 the first is bad, 3 the second is, 4 the
+ * first is as all of its host will be, else not now. */
 static enum match
 by_command(struct ctx *x, char *path1, char *path2, int *status)
 {

@@ -48,6 +48,7 @@ static const struct daemon_option options[] = {
 struct order {
 	struct ctx *x;
 	struct fileset *fs;
+	struct app *app;
 	struct input_file *files;
 	size_t nfiles;
 	const char *tmpl;        /* input template */
@@ -111,6 +112,8 @@ make_one(struct order *r, const char *suffix, const char *arguments,
 	wu.result_template_file = o->output_template;
 	e = blob_workunit(&x->a, words_fill(&x->a, r->tmpl, words, nwords), r->files,
 	    r->nfiles, cmd, &wu, &xml, &x->fail);
+	if (e == OK)
+		e = blob_adaptive(r->app, &wu, &x->fail);
 	if (e == OK)
 		e = work_create(o->work, x->db, &x->a, &wu, xml,
 		    r->nfiles == 1 ? r->files[0].name : NULL, x->now, &x->fail);
@@ -236,6 +239,8 @@ fill(struct order *r)
 	const struct own *o = x->own;
 	enum err e = load_files(r);
 
+	if (e == OK)
+		e = app_by_id(x->db, &x->a, o->appid, &r->app, &x->fail);
 	if (e == OK)
 		e = work_template(o->work, o->input_template, &r->tmpl, &x->fail);
 	if (e != OK)

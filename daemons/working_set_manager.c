@@ -15,7 +15,7 @@
 #include "rules/daemon/daemon_rules.h"
 #include "lib/banned.h"
 
-enum { DAY_S = 86400, WARN_EVERY_S = 600 };
+enum { DAY_S = 86400, WARN_EVERY_S = 600, HOLDERS = 2 };
 
 struct dropped { /* when a file set last left the working set; by id */
 	int64_t fileset_id, at;
@@ -160,7 +160,7 @@ do_app(
 	struct ws_change c;
 
 	if (wanted <= 0)
-		wanted = app->target_nresults > 0 ? app->target_nresults : 1;
+		wanted = app->target_nresults > 0 ? app->target_nresults : HOLDERS;
 	for (size_t i = 0; i < n; i++)
 		files[i] = seen(p, &fs[i]);
 	c = working_set(&x->a, files, n, p->hosts, wanted, x->now,

@@ -48,6 +48,17 @@ catalog_load(struct db *db, struct arena *a, struct catalog **out, struct fail *
 }
 
 enum err
+app_by_id(struct db *db, struct arena *a, int64_t id, struct app **app, struct fail *f)
+{
+	void *row;
+	enum err e = db_row(db, a, f, &row, SQL_APP_BY_ID, id);
+
+	if (e == OK)
+		*app = row;
+	return e;
+}
+
+enum err
 app_insert(struct db *db, struct app *app, struct fail *f)
 {
 	app->id = 0; /* assigned, also when tried again */

@@ -100,6 +100,8 @@ enum err host_logs_kept(struct db *, struct arena *, int64_t hostid, bool *time_
 
 /* --- catalog.c --- */
 enum err catalog_load(struct db *, struct arena *, struct catalog **, struct fail *);
+enum err app_by_id(
+    struct db *, struct arena *, int64_t id, struct app **, struct fail *);
 enum err app_insert(struct db *, struct app *, struct fail *);
 enum err app_version_insert(struct db *, struct app_version *, struct fail *);
 enum err platform_insert(struct db *, struct platform *, struct fail *);
@@ -150,6 +152,11 @@ enum err workunits_touch(
  */
 enum err workunit_bind(struct db *, int64_t id, int32_t hr_class,
     int64_t app_version_id, int64_t at, struct fail *);
+
+/* Workunits that have target_nresults 1 and no canonical result get this number, and a
+ * quorum of it; the others stay.  ids ascending, and touched before. */
+enum err workunits_raise(
+    struct db *, const int64_t *ids, size_t n, int32_t results, struct fail *);
 
 /* --- result.c --- */
 /* New result: UNSENT, ready set from the workunit's fileset or shard; fills id. E_RACE:

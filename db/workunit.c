@@ -107,6 +107,21 @@ workunits_touch(struct db *db, const int64_t *ids, size_t n, int64_t at, struct 
 }
 
 enum err
+workunits_raise(
+    struct db *db, const int64_t *ids, size_t n, int32_t results, struct fail *f)
+{
+	int64_t to = results;
+
+	for (size_t i = 0; i < n; i += DB_LIST_MAX) {
+		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX;
+		enum err e = db_exec(db, f, NULL, SQL_WUS_RAISE, to, to, ids + i, part);
+		if (e != OK)
+			return e;
+	}
+	return OK;
+}
+
+enum err
 workunit_bind(struct db *db, int64_t id, int32_t hr_class, int64_t app_version_id,
     int64_t at, struct fail *f)
 {

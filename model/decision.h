@@ -31,6 +31,14 @@ enum send_how {
 	SEND_SEARCHED,
 	SEND_PLAIN
 };
+/* Of an app with adaptive replication: is the job's workunit given more results? */
+enum replication {
+	REPLICATION_FIXED, /* that is not the question: the workunit says how many */
+	REPLICATION_ALONE, /* no: the version has proved right on this host */
+	REPLICATION_UNTRUSTED, /* yes, it has not */
+	REPLICATION_SPOT_CHECK /* yes, it has, but is looked at now and then */
+};
+
 struct dec_send {
 	enum send_how how;
 	const struct job *job;
@@ -59,6 +67,9 @@ struct dec_send {
 	 * else meanwhile; 0 = its app does not ask for that. */
 	int32_t bind_hr_class;
 	int64_t bind_version_id;
+	enum replication replication;
+	int32_t consecutive_valid; /* of the version on this host, if that counted */
+	int32_t raise_to; /* the workunit's target_nresults and min_quorum, 0 = leave */
 };
 
 struct dec_delete {

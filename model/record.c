@@ -80,6 +80,19 @@ send_how_name(enum send_how how)
 }
 
 const char *
+replication_name(enum replication r)
+{
+	static const char *const names[] = {
+		[REPLICATION_FIXED] = "",
+		[REPLICATION_ALONE] = "ALONE",
+		[REPLICATION_UNTRUSTED] = "UNTRUSTED",
+		[REPLICATION_SPOT_CHECK] = "SPOT_CHECK",
+	};
+
+	return names[r];
+}
+
+const char *
 file_state_name(enum file_state state)
 {
 	static const char *const names[] = {
@@ -261,7 +274,10 @@ put_sent(struct maker *m)
 			.runtime_s = s->runtime_s,
 			.deadline = s->deadline,
 			.bytes_needed = s->bytes_needed,
-			.bytes_saved = s->bytes_saved };
+			.bytes_saved = s->bytes_saved,
+			.replication = text(m, replication_name(s->replication)),
+			.consecutive_valid = s->consecutive_valid,
+			.raised_to = s->raise_to };
 	}
 }
 

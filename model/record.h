@@ -78,7 +78,8 @@ struct record_from { /* NULL: it did not come so far */
  */
 struct record *record_of(struct arena *, const struct record_from *);
 
-const char *send_how_name(enum send_how);     /* "held" */
-const char *file_state_name(enum file_state); /* "DRAINING" */
+const char *send_how_name(enum send_how);       /* "held" */
+const char *replication_name(enum replication); /* "ALONE"; "" for FIXED */
+const char *file_state_name(enum file_state);   /* "DRAINING" */
 
 #endif

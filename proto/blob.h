@@ -28,6 +28,12 @@ enum err blob_workunit(struct arena *, const char *tmpl, const struct input_file
     size_t nfiles, const char *command_line, struct workunit *, char **xml_doc,
     struct fail *);
 /*
+ * Of an app with adaptive replication (its target_nresults is above 1) a workunit
+ * begins with one result and a quorum of 1, whatever the template says.  E_BADREQ: its
+ * max_success_results leaves no room for those that may follow.
+ */
+enum err blob_adaptive(const struct app *, struct workunit *, struct fail *);
+/*
  * Output template -> xml_doc_in of result `name`: file names NAME_rRANDOM_n, upload
  * URL, and a certificate per file by upload_key (NULL = none).  E_BADREQ: no max_nbytes
  * in a file, blob too large.

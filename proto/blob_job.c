@@ -247,6 +247,21 @@ input_checks(struct input *in)
 	return OK;
 }
 
+enum err
+blob_adaptive(const struct app *app, struct workunit *w, struct fail *f)
+{
+	if (app->target_nresults <= 1)
+		return OK;
+	if (app->target_nresults > w->max_success_results)
+		return FAIL(f, E_BADREQ,
+		    "%s: <max_success_results> %d is below the %d results that app %s "
+		    "may replicate to",
+		    input_what, w->max_success_results, app->target_nresults,
+		    app->name);
+	w->target_nresults = w->min_quorum = 1;
+	return OK;
+}
+
 static enum err
 too_big(size_t n, const char *what, const char *name, struct fail *f)
 {

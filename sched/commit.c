@@ -29,6 +29,7 @@ struct touch { /* a workunit that the transitioner is to see by then */
 	int64_t workunitid, at;
 	int32_t hr_class; /* what a job sent binds it to, 0 = not to that */
 	int64_t version_id;
+	int32_t raise_to; /* results that a job sent makes it want, 0 = as it does */
 };
 
 struct work { /* the transaction being written */
@@ -37,7 +38,8 @@ struct work { /* the transaction being written */
 	size_t nops, ntouches;
 	bool *send_lost; /* decision.nsends */
 	size_t nsends_lost;
-	bool bound_for_nothing; /* a job that was lost has bound its workunit */
+	bool bound_for_nothing; /* a job that was lost has bound its workunit, or
+	                           replicated it */
 	int64_t token;
 };
 
@@ -61,7 +63,7 @@ touch_cmp(const void *pa, const void *pb)
 }
 
 /* Reports and expired results at once, jobs sent when their deadline passes; of a
- * broadcast the next result is to be made at once. */
+ * broadcast or of what is replicated now further results are to be made at once. */
 static void
 collect_touches(struct rpc *x, struct work *w)
 {
@@ -79,11 +81,12 @@ collect_touches(struct rpc *x, struct work *w)
 			.at = x->now };
 	for (size_t i = 0; i < d->nsends; i++) {
 		const struct dec_send *s = &d->sends[i];
-		bool next = (s->job->transitioner_flags & WU_BROADCAST) != 0;
+		bool next = (s->job->transitioner_flags & WU_BROADCAST) != 0 ||
+		            s->raise_to != 0;
 
 		t[n++] = (struct touch){ s->job->workunitid,
 			next ? x->now : stored_deadline(x->conf, s->deadline),
-			s->bind_hr_class, s->bind_version_id };
+			s->bind_hr_class, s->bind_version_id, s->raise_to };
 	}
 	qsort(t, n, sizeof(*t), touch_cmp);
 	for (size_t i = 0; i < n; i++) {
@@ -96,6 +99,8 @@ collect_touches(struct rpc *x, struct work *w)
 			t[kept - 1].hr_class = t[i].hr_class;
 		if (t[i].version_id != 0)
 			t[kept - 1].version_id = t[i].version_id;
+		if (t[i].raise_to != 0)
+			t[kept - 1].raise_to = t[i].raise_to;
 	}
 	w->touches = t;
 	w->ntouches = kept;
@@ -139,7 +144,7 @@ lose(struct work *w, struct decision *d, size_t i)
 /* What is bound to something else meanwhile is touched all the same: a report may be
  * the reason. */
 static enum err
-bind(struct rpc *x, struct work *w, const struct touch *t)
+bind(struct rpc *x, struct work *w, struct touch *t)
 {
 	const struct decision *d = x->dec;
 	enum err e = workunit_bind(
@@ -151,7 +156,27 @@ bind(struct rpc *x, struct work *w, const struct touch *t)
 		if (d->sends[i].job->workunitid == t->workunitid &&
 		    !d->sends[i].expect_in_progress)
 			lose(w, x->dec, i);
+	t->raise_to = 0;
 	return workunits_touch(x->db, &t->workunitid, 1, t->at, &x->fail);
+}
+
+/* Neighbours that want the same number go into one statement. */
+static enum err
+raise_workunits(struct rpc *x, struct work *w)
+{
+	int64_t ids[TOUCH_MAX];
+	enum err e = OK;
+
+	for (size_t i = 0; i < w->ntouches && e == OK;) {
+		int32_t to = w->touches[i].raise_to;
+		size_t n = 0;
+
+		while (i < w->ntouches && n < TOUCH_MAX && w->touches[i].raise_to == to)
+			ids[n++] = w->touches[i++].workunitid;
+		if (to != 0)
+			e = workunits_raise(x->db, ids, n, to, &x->fail);
+	}
+	return e;
 }
 
 /* Ascending ids; neighbours with the same time go into one statement. */
@@ -174,7 +199,7 @@ write_workunits(struct rpc *x, struct work *w)
 			ids[n++] = w->touches[i++].workunitid;
 		e = workunits_touch(x->db, ids, n, at, &x->fail);
 	}
-	return e;
+	return e == OK ? raise_workunits(x, w) : e;
 }
 
 /* --- results --- */
@@ -272,11 +297,11 @@ complete_once_rule(const struct rpc *x, struct dec_send *s)
 		s->once = -x->snap->host.id;
 }
 
-/* Has sending this job bound its workunit, which was free before? */
+/* Has sending this job bound its workunit, which was free before, or replicated it? */
 static bool
 settles(const struct dec_send *s)
 {
-	return (s->bind_hr_class != 0 && s->job->hr_class == 0) ||
+	return s->raise_to != 0 || (s->bind_hr_class != 0 && s->job->hr_class == 0) ||
 	       (s->bind_version_id != 0 && s->job->app_version_id == 0);
 }
 
@@ -333,128 +358,12 @@ write_results(struct rpc *x, struct work *w)
 	return e;
 }
 
-/* --- host and account --- */
-
-static enum err
-write_new_host(struct rpc *x, const struct work *w)
-{
-	struct snapshot *s = x->snap;
-
-	if (!s->host_new)
-		return OK;
-	s->host.rpc_token = w->token; /* settles this COMMIT too */
-	return host_insert(x->db, &s->host, &x->fail);
-}
-
-static enum err
-write_trickles(struct rpc *x)
-{
-	enum err e = OK;
-
-	for (size_t i = 0; i < x->req->ntrickles && e == OK; i++)
-		e = trickle_insert(
-		    x->db, x->snap->host.id, x->now, &x->req->trickles[i], &x->fail);
-	return e;
-}
-
-/* Logs that nobody asked for are not kept. */
-static enum err
-write_logs(struct rpc *x)
-{
-	const struct {
-		bool wanted;
-		enum host_log kind;
-		const char *text;
-	} logs[] = {
-		{ x->conf->request_time_stats_log, LOG_TIME_STATS,
-		    x->req->time_stats_log },
-		{ x->conf->request_job_log, LOG_JOBS, x->req->job_log },
-	};
-	enum err e = OK;
-
-	for (size_t i = 0; i < N(logs) && e == OK; i++)
-		if (logs[i].wanted && logs[i].text != NULL)
-			e = host_log_store(x->db, x->snap->host.id, logs[i].kind,
-			    x->now, logs[i].text, &x->fail);
-	return e;
-}
-
-/* A message goes into one reply only; another RPC of the host may have it. */
-static enum err
-write_down(struct rpc *x)
-{
-	struct decision *d = x->dec;
-	size_t kept = 0;
-	enum err e;
-
-	for (size_t i = 0; i < d->ndown; i++) {
-		e = message_handled(x->db, d->down[i].id, &x->fail);
-		if (e == OK)
-			d->down[kept++] = d->down[i];
-		else if (e != E_RACE)
-			return e;
-	}
-	d->ndown = kept;
-	return OK;
-}
-
-/* A weak key may not change the account (wire.md 3.1). */
-static enum err
-write_account(struct rpc *x)
-{
-	const struct request *rq = x->req;
-	const char *cpid = rq->cross_project_id;
-	enum err e = OK;
-
-	if (x->weak_auth)
-		return OK;
-	if (x->dec->store_global_prefs && rq->global_prefs != NULL)
-		e = user_set_prefs(x->db, x->user->id, rq->global_prefs, &x->fail);
-	if (e == OK && cpid != NULL && cpid[0] != '\0' &&
-	    strcmp(cpid, x->user->cross_project_id) != 0)
-		e = user_set_cpid(x->db, x->user->id, cpid, &x->fail);
-	return e;
-}
-
-/* Which large files the host has: the working set aims at so many holders of each. */
-static enum err
-write_files(struct rpc *x)
-{
-	const struct snapshot *s = x->snap;
-	int64_t *ids = NEWN(x->a, int64_t, s->nheld_files + 1);
-
-	if (!x->req->host.present)
-		return OK;
-	for (size_t i = 0; i < s->nheld_files; i++)
-		ids[i] = s->held_files[i].id;
-	return host_files_save(
-	    x->db, x->a, s->host.id, ids, s->nheld_files, x->now, &x->fail);
-}
-
-static enum err
-write_host(struct rpc *x, const struct work *w)
-{
-	x->snap->host.search_ready = x->dec->cursor.ready;
-	x->snap->host.search_id = x->dec->cursor.id;
-	enum err e = host_save_rpc(x->db, &x->snap->host, w->token, &x->fail);
-
-	if (e == OK)
-		e = write_files(x);
-	if (e == OK)
-		e = write_trickles(x);
-	if (e == OK)
-		e = write_logs(x);
-	if (e == OK)
-		e = write_down(x);
-	return e == OK ? write_account(x) : e;
-}
-
 /* --- the transaction --- */
 
 static enum err
 write_all(struct rpc *x, struct work *w)
 {
-	enum err e = write_new_host(x, w);
+	enum err e = rpc_write_new_host(x, w->token);
 
 	if (e == OK && x->snap->detach_in_progress)
 		e = results_detach(x->db, x->a, x->snap->host.id, x->now, &x->fail);
@@ -464,7 +373,7 @@ write_all(struct rpc *x, struct work *w)
 		e = write_results(x, w);
 	if (e == OK)
 		e = rpc_write_versions(x, w->send_lost);
-	return e == OK ? write_host(x, w) : e;
+	return e == OK ? rpc_write_host(x, w->token) : e;
 }
 
 /* Nothing was written: a new host has no id again. */
@@ -489,9 +398,10 @@ drop_lost(struct decision *d, const struct work *w)
 
 /*
  * Jobs that others took.  What was won beside them is committed; when nothing was won,
- * or a lost job had settled a class, all is rolled back and decided again without them,
- * in the last round without new work.  Losing all means that the rows read are old
- * news, so they are read again.  true: the transaction is rolled back, go on with load.
+ * or a lost job had settled something, all is rolled back and decided again without
+ * them, in the last round without new work.  Losing all means that the rows read are
+ * old news, so they are read again.  true: the transaction is rolled back, go on with
+ * load.
  */
 static bool
 lost_again(struct rpc *x, const struct work *w)

@@ -130,5 +130,9 @@ void rpc_log(const struct rpc *, int64_t us, uint64_t statements);
 
 /* A part of the commit: quotas of versions; send_lost: aligned with the sends. */
 enum err rpc_write_versions(struct rpc *, const bool *send_lost);
+/* Further parts: a new host gets its id first; the rest is written last.  token settles
+ * an uncertain COMMIT. */
+enum err rpc_write_new_host(struct rpc *, int64_t token);
+enum err rpc_write_host(struct rpc *, int64_t token);
 
 #endif

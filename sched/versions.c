@@ -71,7 +71,7 @@ write_version(struct rpc *x, const struct host_app_version *was,
 				 "what is known of version %lld here changed while it "
 				 "was decided",
 				 (long long)becomes->app_version_id) :
-			     e;
+	                     e;
 }
 
 /*
@@ -98,8 +98,7 @@ rpc_write_versions(struct rpc *x, const bool *send_lost)
 			hav->n_jobs_today++;
 	}
 	for (size_t i = 0; i < s->nhavs && e == OK; i++)
-		e = write_version(
-		    x, i < nold ? &x->stored_havs[i] : NULL, &s->havs[i]);
+		e = write_version(x, i < nold ? &x->stored_havs[i] : NULL, &s->havs[i]);
 	s->havs = old;
 	s->nhavs = nold;
 	return e;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* locus app add: the row, its templates, and the daemons that it needs. */
+#include <stdio.h>
 #include <string.h>
 #include "lib/buf.h"
 #include "lib/clock.h"
@@ -15,7 +16,7 @@ enum { NAME_MOST = 60 };
 struct app_opts {
 	const char *people, *in, *out, *generator, *validator, *assimilator;
 	bool locality, no_locality;
-	int64_t min_version, weight, copies;
+	int64_t min_version, weight, adaptive;
 	struct conf_list daemons;
 };
 
@@ -43,8 +44,10 @@ static const struct opt app_options[] = {
 	    "Older versions of the app are not used." },
 	{ "weight", OPT_NUMBER, FIELD(weight), "N",
 	    "Share among the project's apps; default 1." },
-	{ "copies", OPT_NUMBER, FIELD(copies), "N",
-	    "Hosts that each large file should go to; default 2." },
+	{ "adaptive", OPT_NUMBER, FIELD(adaptive), "N",
+	    "Adaptive replication: a workunit begins with one result, whatever its "
+	    "template says, and gets N and a quorum of N when its host has not proved "
+	    "right; see scheduler(8)." },
 	{ 0 },
 };
 
@@ -168,6 +171,18 @@ check_generator(struct ctx *x, const struct app_opts *o, const char *app)
 	return OK;
 }
 
+/* Results of one host, or account, say nothing of each other. */
+static void
+adaptive_hint(const struct ctx *x, const struct app_opts *o)
+{
+	if (o->adaptive > 0 && !x->cf->one_result_per_user_per_wu &&
+	    !x->cf->one_result_per_host_per_wu)
+		fprintf(stderr, "locus: one host may get all results of a workunit "
+				"until config.xml says "
+				"<one_result_per_user_per_wu>1</"
+				"one_result_per_user_per_wu>\n");
+}
+
 static enum err
 app_add_run(struct ctx *x, const void *opts, char **args, size_t n)
 {
@@ -178,7 +193,7 @@ app_add_run(struct ctx *x, const void *opts, char **args, size_t n)
 		    x->a, o->people == NULL ? args[0] : o->people),
 		.min_version = (int32_t)o->min_version,
 		.weight = o->weight == 0 ? 1 : (double)o->weight,
-		.target_nresults = o->copies == 0 ? 2 : (int32_t)o->copies,
+		.target_nresults = (int32_t)o->adaptive,
 		.locality_scheduling = !o->no_locality };
 	enum err e = check_name(x, args[0]);
 
@@ -186,8 +201,10 @@ app_add_run(struct ctx *x, const void *opts, char **args, size_t n)
 	if (e == OK && o->locality && o->no_locality)
 		return ctx_usage(x, "--locality and --no-locality exclude each other");
 	if (e == OK &&
-	    (o->min_version > 1000000 || o->weight > 1000000 || o->copies > 10000))
+	    (o->min_version > 1000000 || o->weight > 1000000 || o->adaptive > 1000))
 		return ctx_usage(x, "a number is too large");
+	if (e == OK && o->adaptive == 1)
+		return ctx_usage(x, "--adaptive: 2 at least");
 	if (e == OK)
 		e = ctx_db(x);
 	if (e == OK)
@@ -203,6 +220,7 @@ app_add_run(struct ctx *x, const void *opts, char **args, size_t n)
 	if (e == OK) {
 		ctx_said(x, "created", "app %s (%s locality)", app.name,
 		    app.locality_scheduling ? "with" : "without");
+		adaptive_hint(x, o);
 		e = ctx_reread(x);
 	}
 	return e == OK ? add_daemons(x, o, app.name) : e;

@@ -74,6 +74,16 @@ tells(const struct record *r, int64_t id, const char **why)
 	return false;
 }
 
+/* "" if it was not sent, or nothing is to be said. */
+static const char *
+replication_of(struct ctx *x, const struct record *r, int64_t id)
+{
+	for (size_t i = 0; i < r->nsent; i++)
+		if (r->sent[i].id == id)
+			return record_replication(x->a, &r->sent[i]);
+	return "";
+}
+
 /* --- a decision for one host --- */
 
 static const char *
@@ -271,10 +281,12 @@ print_seen(struct ctx *x, const struct job_view *v, int64_t now)
 	for (size_t i = first; i < v->nseen; i++) {
 		const struct record *r = v->seen[i];
 		bool sent = tells(r, v->result_id, &why);
+		const char *more = replication_of(x, r, v->result_id);
 
-		printf("  %s ago, host %lld (rpc %s): %s%s\n",
+		printf("  %s ago, host %lld (rpc %s): %s%s%s%s\n",
 		    human_span(x->a, now - r->d.at), (long long)r->d.hostid,
-		    record_rpc(x->a, r), sent ? "sent, " : "left out, ", why);
+		    record_rpc(x->a, r), sent ? "sent, " : "left out, ", why,
+		    more[0] == '\0' ? "" : "; ", more);
 	}
 }
 

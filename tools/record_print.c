@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/clock.h"
+#include "rules/sched/quota.h"
 #include "tools/human.h"
 #include "lib/banned.h"
 
@@ -122,19 +123,38 @@ print_files(struct ctx *x, const struct record *r)
 	}
 }
 
+char *
+record_replication(struct arena *a, const struct rec_sent *s)
+{
+	if (strcmp(s->replication, replication_name(REPLICATION_ALONE)) == 0)
+		return arena_printf(a, "sent alone: trusted (consecutive_valid %d)",
+		    s->consecutive_valid);
+	if (strcmp(s->replication, replication_name(REPLICATION_UNTRUSTED)) == 0)
+		return arena_printf(a,
+		    "replicated to %d: not trusted (consecutive_valid %d of %d)",
+		    s->raised_to, s->consecutive_valid, PROVED_IN_A_ROW);
+	if (strcmp(s->replication, replication_name(REPLICATION_SPOT_CHECK)) == 0)
+		return arena_printf(a,
+		    "replicated to %d: trusted, and checked by chance (one in %d)",
+		    s->raised_to, s->consecutive_valid);
+	return arena_strdup(a, "");
+}
+
 static void
 print_sent(struct ctx *x, const struct record *r)
 {
 	for (size_t i = 0; i < r->nsent; i++) {
 		const struct rec_sent *s = &r->sent[i];
+		const char *replication = record_replication(x->a, s);
 
 		printf("%-12s  %s (%s): %s %d%s%s on %g %s, %s at %.3g GFLOPS; "
-		       "%s to load, %s saved\n",
+		       "%s to load, %s saved%s%s\n",
 		    i == 0 ? "tasks" : "", s->name, s->how, s->app, s->version_num,
 		    s->plan_class[0] == '\0' ? "" : " ", s->plan_class, s->usage,
 		    s->resource, human_span(x->a, (int64_t)s->runtime_s),
 		    s->flops / 1e9, human_bytes(x->a, (double)s->bytes_needed),
-		    human_bytes(x->a, (double)s->bytes_saved));
+		    human_bytes(x->a, (double)s->bytes_saved),
+		    replication[0] == '\0' ? "" : "; ", replication);
 	}
 	if ((int64_t)r->nsent < r->d.sends)
 		printf("%-12s  and %lld more\n", "",

@@ -19,6 +19,9 @@ enum err records_of_rpc(struct ctx *, const char *rpc, struct record ***, size_t
 /* The funnel (ecosystem.md 2.1): how many jobs each reason took away, the decisive one
  * marked.  now in s UTC. */
 void record_print(struct ctx *, const struct record *, int64_t now);
+/* Whether the task was sent alone or replicated, and why; "" if its workunit said so
+ * from the start. */
+char *record_replication(struct arena *, const struct rec_sent *);
 json_t *record_json(const struct record *);
 /* What the log shows as rpc=. */
 char *record_rpc(struct arena *, const struct record *);

@@ -188,7 +188,7 @@ fill_templates(struct ctx *x, const struct work_opts *o, struct work *w)
 	if (blob_workunit(x->a, words_fill(x->a, text, words, N(words)), w->inputs,
 		w->ninputs, o->arguments, &w->wu, &w->xml_doc, x->f) != OK)
 		return FAIL(x->f, E_BADREQ, "%s: %.300s", in, x->f->detail);
-	return OK;
+	return blob_adaptive(w->app, &w->wu, x->f);
 }
 
 static enum err

@@ -31,8 +31,8 @@ statistics_judged(const struct conf *cf, struct host_app_version *v,
 
 	if (!valid) {
 		v->consecutive_valid = 0;
-		v->max_jobs_per_day = quota_after(cf, v->max_jobs_per_day,
-		    hopeless ? QUOTA_HOPELESS : QUOTA_INVALID);
+		v->max_jobs_per_day = quota_after(
+		    cf, v->max_jobs_per_day, hopeless ? QUOTA_HOPELESS : QUOTA_INVALID);
 		if (hopeless && cf->daily_result_quota != 0 && v->n_jobs_today < 1)
 			v->n_jobs_today = 1;
 		return;

@@ -8,8 +8,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "model/resource.h"
 #include "model/states.h"
 #include "rules/sched/serving.h"
+#include "rules/sched/trust.h"
 #include "lib/banned.h"
 
 enum { SKIPS_KEPT = 64, NEED_FACTOR = 4, NEED_MOST = 256, DELAY_MOST_S = 172800 };
@@ -44,6 +46,21 @@ once_key(const struct ctx *c, const struct job *j)
 		return c->snap->user.id;
 	return c->conf->one_result_per_host_per_wu || fit_aimed(j) ? -c->snap->host.id :
 	                                                             0;
+}
+
+/* Is the job's workunit to be given more results because of who gets this one? */
+static void
+set_replication(struct ctx *c, struct dec_send *s)
+{
+	const struct host_app_version *hav = estimate_find(c->snap->havs,
+	    c->snap->nhavs, resource_statistics_id(s->app->id, s->app_version_id));
+
+	s->replication = trust_replication(s->app, s->job, hav, c->rng);
+	if (s->replication == REPLICATION_FIXED)
+		return;
+	s->consecutive_valid = hav == NULL ? 0 : hav->consecutive_valid;
+	if (s->replication != REPLICATION_ALONE)
+		s->raise_to = trust_results(s->app, s->job);
 }
 
 /* Adds the job to the reply and takes what it uses from all that is counted. */
@@ -82,6 +99,8 @@ add_send(struct ctx *c, enum send_how how, const struct job *j, const struct pic
 		                        p->app_version_id :
 		                        0;
 	}
+	if (!s.expect_in_progress)
+		set_replication(c, &s);
 	PUSH(c->a, d->sends, d->nsends, c->sends_cap) = s;
 	if (file != NULL)
 		c->missing[file - c->snap->files] = 0;

@@ -6,7 +6,7 @@
 #include "lib/rng.h"
 #include "lib/banned.h"
 
-enum { DAY_S = 86400, IN_A_ROW = 10, SAMPLES = 10 };
+enum { DAY_S = 86400, SAMPLES = 10 };
 static const double UNUSUAL = 1.8; /* times as long for rarer kinds of hosts */
 
 int32_t
@@ -72,7 +72,7 @@ quota_reliable(
 	double most = (double)cf->reliable_max_avg_turnaround *
 	              (usual_host ? 1 : UNUSUAL);
 
-	if (hav == NULL || hav->consecutive_valid < IN_A_ROW ||
+	if (hav == NULL || hav->consecutive_valid < PROVED_IN_A_ROW ||
 	    hav->max_jobs_per_day < cf->daily_result_quota)
 		return false;
 	return most == 0 || hav->turnaround_n <= SAMPLES || hav->turnaround_avg <= most;

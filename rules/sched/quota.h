@@ -11,11 +11,11 @@
 #include "model/rows.h"
 
 enum quota_event {
-	QUOTA_SUCCESS, /* reported, exit status 0: doubles up to the quota */
-	QUOTA_ERROR,   /* reported, failed and not aborted by the project: one less */
-	QUOTA_TIMEOUT, /* not reported in time: one less */
-	QUOTA_VALID,   /* one more, also above the quota */
-	QUOTA_INVALID, /* one less, only above the quota */
+	QUOTA_SUCCESS,  /* reported, exit status 0: doubles up to the quota */
+	QUOTA_ERROR,    /* reported, failed and not aborted by the project: one less */
+	QUOTA_TIMEOUT,  /* not reported in time: one less */
+	QUOTA_VALID,    /* one more, also above the quota */
+	QUOTA_INVALID,  /* one less, only above the quota */
 	QUOTA_HOPELESS, /* invalid, and the next ones would be too: one a day */
 };
 /* The new max_jobs_per_day; daily_result_quota 0 = no quota, nothing moves. */
@@ -34,6 +34,8 @@ int32_t quota_room(
  */
 bool quota_new_day(int64_t hostid, int64_t last_rpc_time, int64_t now);
 
+/* Valid results in a row that prove a version on a host. */
+enum { PROVED_IN_A_ROW = 10 };
 /*
  * Has the version proved reliable on this host (server.md 2.9)?  Ten valid results in a
  * row, no quota taken away, and, with reliable_max_avg_turnaround and more than ten

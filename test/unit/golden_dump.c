@@ -3,6 +3,7 @@
  * not. */
 #include <inttypes.h>
 #include <string.h>
+#include "model/record.h"
 #include "model/states.h"
 #include "test/unit/golden_world.h"
 #include "lib/banned.h"
@@ -65,6 +66,10 @@ put_sends(struct buf *b, const struct golden *g)
 		buf_printf(b,
 		    "  bytes needed %" PRId64 ", saved %" PRId64 ", once %" PRId64 "\n",
 		    s->bytes_needed, s->bytes_saved, s->once);
+		if (s->replication != REPLICATION_FIXED)
+			buf_printf(b, "  replication %s (%d valid), raised to %d\n",
+			    replication_name(s->replication), s->consecutive_valid,
+			    s->raise_to);
 	}
 }
 

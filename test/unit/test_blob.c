@@ -59,6 +59,32 @@ START_TEST(input_templates)
 }
 END_TEST
 
+static const struct {
+	int32_t app, target, quorum, max_success, target_after, quorum_after;
+	enum err e;
+} adaptive[] = {
+	{ 0, 2, 2, 5, 2, 2, OK },
+	{ 1, 2, 2, 5, 2, 2, OK },
+	{ 2, 3, 2, 5, 1, 1, OK },
+	{ 5, 1, 1, 5, 1, 1, OK },
+	{ 6, 3, 2, 5, 3, 2, E_BADREQ },
+};
+
+START_TEST(adaptive_replication_begins_with_one)
+{
+	struct app app = { .name = (char[]){ "a" },
+		.target_nresults = adaptive[_i].app };
+	struct workunit wu = { .target_nresults = adaptive[_i].target,
+		.min_quorum = adaptive[_i].quorum,
+		.max_success_results = adaptive[_i].max_success };
+	struct fail f;
+
+	ck_assert_int_eq(blob_adaptive(&app, &wu, &f), adaptive[_i].e);
+	ck_assert_int_eq(wu.target_nresults, adaptive[_i].target_after);
+	ck_assert_int_eq(wu.min_quorum, adaptive[_i].quorum_after);
+}
+END_TEST
+
 START_TEST(output_templates)
 {
 	struct arena a = { 0 };
@@ -409,6 +435,7 @@ END_TEST
 UNIT_MAIN("blob", {
 	ADD_LOOP(input_templates, N(inputs));
 	ADD_LOOP(output_templates, N(outputs));
+	ADD_LOOP(adaptive_replication_begins_with_one, N(adaptive));
 	ADD(result_blob);
 	ADD(too_big_a_blob);
 	ADD(app_version_blob);

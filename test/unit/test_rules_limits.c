@@ -8,6 +8,8 @@
 #include "rules/sched/estimate.h"
 #include "rules/sched/hr.h"
 #include "rules/sched/quota.h"
+#include "rules/sched/trust.h"
+#include "model/states.h"
 #include "test/unit/rules_world.h"
 #include "lib/banned.h"
 
@@ -182,6 +184,104 @@ START_TEST(quota_moves)
 	int32_t n = quota_after(&cf, quotas[_i].before, quotas[_i].event);
 
 	ck_assert_msg(n == quotas[_i].after, "%s: %d", quotas[_i].name, n);
+}
+END_TEST
+
+/* --- adaptive replication --- */
+
+static const struct {
+	const char *name;
+	int32_t app, wu, max_success, flags, row;
+	enum replication how;
+	int32_t to;
+} trusts[] = {
+#define TRUST(name, app, wu, max_success, flags, row, how, to)                         \
+	{ #name, app, wu, max_success, flags, row, REPLICATION_##how, to },
+#include "test/unit/rules_trust.def"
+#undef TRUST
+};
+
+START_TEST(trust_decides_replication)
+{
+	struct world *w = world_new("", HOUR);
+	struct app app = w->snap.cat->apps[0];
+	struct catalog cat = *w->snap.cat;
+	struct host_app_version hav = { .host_id = WORLD_HOST,
+		.app_version_id = 3,
+		.consecutive_valid = trusts[_i].row };
+	struct dec_send *s;
+	struct rng r;
+
+	do { /* the world's first draw */
+		r = w->rng = rng_seed(rng_next(&w->rng));
+	} while (rng_unit(&r) <= 0.1);
+	app.target_nresults = trusts[_i].app;
+	cat.apps = &app;
+	w->snap.cat = &cat;
+	w->snap.havs = &hav;
+	w->snap.nhavs = trusts[_i].row >= 0;
+	app.locality_scheduling = 1; /* versions are chosen without a draw */
+	world_plain(w, "1/1");
+	w->snap.plain[0].target_nresults = trusts[_i].wu;
+	w->snap.plain[0].max_success_results = trusts[_i].max_success;
+	w->snap.plain[0].transitioner_flags = trusts[_i].flags;
+	s = world_decide(w)->sends;
+	ck_assert_ptr_nonnull(s);
+	ck_assert_msg(s->replication == trusts[_i].how, "%s: %d", trusts[_i].name,
+	    (int)s->replication);
+	ck_assert_msg(
+	    s->raise_to == trusts[_i].to, "%s: to %d", trusts[_i].name, s->raise_to);
+	if (s->replication == REPLICATION_FIXED || trusts[_i].row < 0)
+		hav.consecutive_valid = 0; /* did not count */
+	ck_assert_int_eq(s->consecutive_valid, hav.consecutive_valid);
+	world_free(w);
+}
+END_TEST
+
+/* One in consecutive_valid; and only a trusted one takes a number from the others. */
+START_TEST(trusted_ones_are_checked_by_chance)
+{
+	struct app app = { .target_nresults = 2 };
+	struct job j = { .target_nresults = 1, .max_success_results = 3 };
+	struct host_app_version hav = { .consecutive_valid = 10 };
+	struct rng r = rng_seed(7), same;
+	int checked[2] = { 0, 0 };
+
+	for (int k = 0; k < 2; k++, hav.consecutive_valid = 100)
+		for (int i = 0; i < 20000; i++)
+			checked[k] += trust_replication(&app, &j, &hav, &r) ==
+			              REPLICATION_SPOT_CHECK;
+	ck_assert_int_gt(checked[0], 1800);
+	ck_assert_int_lt(checked[0], 2200);
+	ck_assert_int_gt(checked[1], 140);
+	ck_assert_int_lt(checked[1], 260);
+	same = r;
+	hav.consecutive_valid = 9;
+	trust_replication(&app, &j, &hav, &r);
+	ck_assert_double_eq(rng_unit(&r), rng_unit(&same));
+}
+END_TEST
+
+/* A lost job that is sent again was decided when it was sent. */
+START_TEST(resends_raise_nothing)
+{
+	struct world *w = world_new("", HOUR);
+	struct app app = w->snap.cat->apps[0];
+	struct catalog cat = *w->snap.cat;
+	struct decision *d;
+
+	app.target_nresults = 2;
+	cat.apps = &app;
+	w->snap.cat = &cat;
+	world_in_progress(w, "9/9");
+	world_others(w, "");
+	w->snap.in_progress[0].target_nresults = 1;
+	w->snap.in_progress[0].max_success_results = 3;
+	d = world_decide(w);
+	ck_assert_uint_eq(d->nsends, 1);
+	ck_assert_int_eq(d->sends[0].how, SEND_LOST);
+	ck_assert_int_eq(d->sends[0].replication, REPLICATION_FIXED);
+	world_free(w);
 }
 END_TEST
 
@@ -369,6 +469,9 @@ UNIT_MAIN("rules_limits", {
 	ADD(in_progress_counts_this_reply);
 	ADD(queue_grows_with_each_job);
 	ADD_LOOP(quota_moves, N(quotas));
+	ADD_LOOP(trust_decides_replication, N(trusts));
+	ADD(trusted_ones_are_checked_by_chance);
+	ADD(resends_raise_nothing);
 	ADD(quota_days_differ_by_host);
 	ADD(interval_sets_the_delay);
 	ADD_LOOP(delay_by_the_interval, N(delays));

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The last part of the commit: the host, its files and messages, and its account. */
+#include "sched/rpc.h"
+
+#include <string.h>
+#include "db/entity.h"
+#include "lib/banned.h"
+
+enum err
+rpc_write_new_host(struct rpc *x, int64_t token)
+{
+	struct snapshot *s = x->snap;
+
+	if (!s->host_new)
+		return OK;
+	s->host.rpc_token = token; /* settles this COMMIT too */
+	return host_insert(x->db, &s->host, &x->fail);
+}
+
+static enum err
+write_trickles(struct rpc *x)
+{
+	enum err e = OK;
+
+	for (size_t i = 0; i < x->req->ntrickles && e == OK; i++)
+		e = trickle_insert(
+		    x->db, x->snap->host.id, x->now, &x->req->trickles[i], &x->fail);
+	return e;
+}
+
+/* Logs that nobody asked for are not kept. */
+static enum err
+write_logs(struct rpc *x)
+{
+	const struct {
+		bool wanted;
+		enum host_log kind;
+		const char *text;
+	} logs[] = {
+		{ x->conf->request_time_stats_log, LOG_TIME_STATS,
+		    x->req->time_stats_log },
+		{ x->conf->request_job_log, LOG_JOBS, x->req->job_log },
+	};
+	enum err e = OK;
+
+	for (size_t i = 0; i < N(logs) && e == OK; i++)
+		if (logs[i].wanted && logs[i].text != NULL)
+			e = host_log_store(x->db, x->snap->host.id, logs[i].kind,
+			    x->now, logs[i].text, &x->fail);
+	return e;
+}
+
+/* A message goes into one reply only; another RPC of the host may have it. */
+static enum err
+write_down(struct rpc *x)
+{
+	struct decision *d = x->dec;
+	size_t kept = 0;
+	enum err e;
+
+	for (size_t i = 0; i < d->ndown; i++) {
+		e = message_handled(x->db, d->down[i].id, &x->fail);
+		if (e == OK)
+			d->down[kept++] = d->down[i];
+		else if (e != E_RACE)
+			return e;
+	}
+	d->ndown = kept;
+	return OK;
+}
+
+/* A weak key may not change the account (wire.md 3.1). */
+static enum err
+write_account(struct rpc *x)
+{
+	const struct request *rq = x->req;
+	const char *cpid = rq->cross_project_id;
+	enum err e = OK;
+
+	if (x->weak_auth)
+		return OK;
+	if (x->dec->store_global_prefs && rq->global_prefs != NULL)
+		e = user_set_prefs(x->db, x->user->id, rq->global_prefs, &x->fail);
+	if (e == OK && cpid != NULL && cpid[0] != '\0' &&
+	    strcmp(cpid, x->user->cross_project_id) != 0)
+		e = user_set_cpid(x->db, x->user->id, cpid, &x->fail);
+	return e;
+}
+
+/* Which large files the host has: the working set aims at so many holders of each. */
+static enum err
+write_files(struct rpc *x)
+{
+	const struct snapshot *s = x->snap;
+	int64_t *ids = NEWN(x->a, int64_t, s->nheld_files + 1);
+
+	if (!x->req->host.present)
+		return OK;
+	for (size_t i = 0; i < s->nheld_files; i++)
+		ids[i] = s->held_files[i].id;
+	return host_files_save(
+	    x->db, x->a, s->host.id, ids, s->nheld_files, x->now, &x->fail);
+}
+
+enum err
+rpc_write_host(struct rpc *x, int64_t token)
+{
+	x->snap->host.search_ready = x->dec->cursor.ready;
+	x->snap->host.search_id = x->dec->cursor.id;
+	enum err e = host_save_rpc(x->db, &x->snap->host, token, &x->fail);
+
+	if (e == OK)
+		e = write_files(x);
+	if (e == OK)
+		e = write_trickles(x);
+	if (e == OK)
+		e = write_logs(x);
+	if (e == OK)
+		e = write_down(x);
+	return e == OK ? write_account(x) : e;
+}
