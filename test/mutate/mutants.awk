@@ -171,9 +171,12 @@ function spaced(i) {
 
 # Is T[i] the size of an array that is declared here?
 function array_size(i) {
-	return T[i - 1] == "[" && T[i + 1] == "]" && K[i - 2] == "word" &&
-	    ((K[i - 3] == "word" && T[i - 3] !~ /^(return|case|else)$/) ||
-	    (T[i - 3] == "*" && !spaced(i - 3)))
+	if (T[i - 1] != "[" || T[i + 1] != "]")
+		return 0
+	for (i -= 2; T[i] == "]"; i = M[i] - 1)
+		;
+	return K[i] == "word" && ((K[i - 1] == "word" && T[i - 1] !~ /^(return|case|else)$/) ||
+	    (T[i - 1] == "*" && !spaced(i - 1)))
 }
 
 function one(i,    w, m, j, list) {

@@ -36,6 +36,26 @@ static const struct {
 	{ HR_FINE, "Linux", "GenuineIntel", "", 0 },
 	{ HR_COARSE, "", "GenuineIntel", "", 0 },
 	{ HR_COARSE, NULL, NULL, NULL, 0 },
+	/* the numbers are in databases: each name once */
+	{ HR_COARSE, "FreeBSD", "IBM", "", 640 + 3 },
+	{ HR_COARSE, "Linux", "Apple", "", 256 + 2 },
+	{ HR_FINE, "Linux", "GenuineIntel", "Xeon Phi", 256 + 10 },
+	{ HR_FINE, "Linux", "GenuineIntel", "Atom", 256 + 14 },
+	{ HR_FINE, "Linux", "GenuineIntel", "Celeron", 256 + 15 },
+	{ HR_FINE, "Linux", "GenuineIntel", "Pentium(R) 4", 256 + 16 },
+	{ HR_FINE, "Linux", "GenuineIntel", "Pentium(R) M", 256 + 17 },
+	{ HR_FINE, "Linux", "GenuineIntel", "Pentium III", 256 + 18 },
+	{ HR_FINE, "Linux", "AuthenticAMD", "EPYC", 256 + 31 },
+	{ HR_FINE, "Linux", "AuthenticAMD", "Opteron", 256 + 32 },
+	{ HR_FINE, "Linux", "AuthenticAMD", "Phenom", 256 + 33 },
+	{ HR_FINE, "Linux", "AuthenticAMD", "AMD FX", 256 + 34 },
+	{ HR_FINE, "Linux", "AuthenticAMD", "Athlon(tm) 64", 256 + 35 },
+	{ HR_FINE, "Linux", "AuthenticAMD", "Athlon", 256 + 36 },
+	{ HR_FINE, "Linux", "AuthenticAMD", "Sempron", 256 + 37 },
+	{ HR_FINE, "Linux", "AuthenticAMD", "Turion", 256 + 38 },
+	{ HR_FINE, "Linux", "ARM", "", 256 + 52 },
+	{ HR_FINE, "Linux", "PowerPC", "G5", 256 + 60 },
+	{ HR_FINE, "Linux", "IBM", "POWER9", 256 + 61 },
 };
 
 START_TEST(class_of_host)

@@ -3,7 +3,7 @@
  * word. */
 #include "test/unit/unit.h"
 
-#include "rules/sched/decide.h"
+#include "rules/sched/ctx.h"
 #include "test/unit/rules_world.h"
 #include "lib/banned.h"
 
@@ -201,6 +201,13 @@ START_TEST(selected_apps_without_tasks)
 	w->snap.search.unread = unread;
 	ck_assert_uint_eq(world_decide(w)->nmessages, 1);
 	w->snap.search.unread = NULL;
+	world_files(w, "A u; B -");
+	ck_assert_uint_eq(world_decide(w)->nmessages, 1);
+	world_files(w, "C !");
+	w->snap.files += 2;
+	w->snap.nfiles = 1;
+	ck_assert_uint_eq(world_decide(w)->nmessages, 1);
+	w->snap.nfiles = 0;
 	w->snap.nplain = 0;
 	ck_assert_uint_eq(world_decide(w)->nmessages, 3); /* stars, too */
 	w->snap.project_prefs.napps = 0;
@@ -209,7 +216,70 @@ START_TEST(selected_apps_without_tasks)
 }
 END_TEST
 
+/* What is a notice, and what keeps a client away for so long; all else is said quietly
+ * and delays nothing (server.md 2.15). */
+static const enum reason notices[] = { WHY_DISK, WHY_MEM, WHY_BANDWIDTH,
+	WHY_CLIENT_TOO_OLD, WHY_NO_VBOX, WHY_VBOX_VERSION, WHY_VM_ACCEL, WHY_NO_DOCKER,
+	WHY_NO_WSL, WHY_DRIVER_TOO_OLD, WHY_CUDA_VERSION, WHY_OPENCL_VERSION,
+	WHY_NO_OPENCL, WHY_NO_CUDA, WHY_HR_UNKNOWN };
+static const struct {
+	enum reason why;
+	double s;
+} away[] = { { WHY_WAITING, 5 }, { WHY_DISK, 3600 }, { WHY_CLIENT_TOO_OLD, 86400 } };
+
+START_TEST(weight_of_each_reason)
+{
+	struct world *w = world_new("", HOUR);
+	struct catalog cat = *w->snap.cat;
+	struct decision d = { .why = (enum reason)_i, .work_wanted = true };
+	struct ctx c = {
+		.a = &w->a, .conf = w->conf, .req = &w->req, .snap = &w->snap, .d = &d
+	};
+	bool notice = false;
+	double s = 0;
+
+	cat.nversions = 0; /* none that an old client could use */
+	w->snap.cat = &cat;
+	c.work = work_req_new(&w->a, &w->req);
+	c.has_apps = NEWN(&w->a, bool, c.work.n);
+	limits_count_in_progress(&c);
+	d.counts[_i] = 1;
+	for (size_t i = 0; i < N(notices); i++)
+		notice = notice || notices[i] == d.why;
+	for (size_t i = 0; i < N(away); i++)
+		s = away[i].why == d.why ? away[i].s : s;
+	messages_why(&c);
+	if (d.why == WHY_DONT_SEND) {
+		ck_assert_uint_eq(d.nmessages, 0);
+	} else {
+		ck_assert_msg(d.messages[0].notice == notice, "%s", reason_code(d.why));
+		ck_assert_msg(d.request_delay == s, "%s: %g", reason_code(d.why),
+		    d.request_delay);
+	}
+	world_free(w);
+}
+END_TEST
+
+START_TEST(long_texts_are_cut)
+{
+	struct world *w = world_new("", HOUR);
+	struct decision d = { 0 };
+	struct ctx c = { .a = &w->a, .d = &d };
+	char *name = NEWN(&w->a, char, 2001);
+
+	memset(name, 'x', 2000);
+	messages_add(&c, false, "", name, "");
+	ck_assert_uint_eq(strlen(d.messages[0].text), 1000);
+	name[1000] = '\0';
+	messages_add(&c, false, "", name, "");
+	ck_assert_uint_eq(strlen(d.messages[1].text), 1000);
+	world_free(w);
+}
+END_TEST
+
 UNIT_MAIN("rules_messages", {
+	tcase_add_loop_test(tc, weight_of_each_reason, WHY_NONE + 1, WHY__MAX);
+	ADD(long_texts_are_cut);
 	ADD_LOOP(said, N(messages));
 	ADD(others_follow);
 	ADD(selected_apps_without_tasks);

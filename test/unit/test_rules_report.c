@@ -7,10 +7,11 @@
 #include "test/unit/rules_world.h"
 #include "lib/banned.h"
 
-#define ON  "<resend_lost_results/>"
-#define OFF "<resend_lost_results>0</resend_lost_results>"
-#define ONE "<max_wus_to_send>1</max_wus_to_send>"
-#define ANY "<max_wus_to_send>0</max_wus_to_send>"
+#define ON      "<resend_lost_results/>"
+#define OFF     "<resend_lost_results>0</resend_lost_results>"
+#define ONE     "<max_wus_to_send>1</max_wus_to_send>"
+#define NOLIMIT "<max_wus_to_send>0</max_wus_to_send>"
+#define ANY     "<max_wus_to_send>0</max_wus_to_send>"
 
 enum { OWN, SAME, OTHER };
 

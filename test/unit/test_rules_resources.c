@@ -366,6 +366,12 @@ START_TEST(demands_of_a_class)
 	    "No tasks sent: the coprocessor's driver is too old; "
 	    "53000 is needed, NVIDIA has 47000");
 	ck_assert_uint_eq(world_decide(x.w)->counts[WHY_DRIVER_TOO_OLD], JOBS);
+	x.pc[1] = a_class("spe", "nvidia"); /* the least demand is told */
+	x.pc[1].min_driver_version = 60000;
+	ck_assert_ptr_nonnull(strstr(said(&x), "; 53000 is needed"));
+	x.pc[1].min_driver_version = 50000;
+	ck_assert_ptr_nonnull(strstr(said(&x), "; 50000 is needed"));
+	x.pc[1] = a_class("spe", "SPE");
 	x.pc[0].min_driver_version = 0;
 	x.pc[0].min_gpu_ram_mb = 2048;
 	ck_assert_str_eq(said(&x),
