@@ -25,7 +25,8 @@ enum {
 	SLICE_MS = 100,
 	BACKOFF_FIRST_MS = 250,
 	BACKOFF_MOST_MS = 15000,
-	SAY_AGAIN_MS = 600000
+	SAY_AGAIN_MS = 600000,
+	HOST_NAME_LEN = 100
 };
 
 /* One running instance. */
@@ -328,6 +329,22 @@ daemon_command(struct ctx *x, const char *cmd, char ***argv, size_t *argc)
 	return *argc > 0 ? OK : FAIL(&x->fail, E_CONFIG, "--command is empty");
 }
 
+/* An instance's name is locked on its machine, so what it owned before it started is
+ * nobody's. */
+static void
+find_triggers(struct run *r)
+{
+	struct ctx *x = &r->x;
+	char host[HOST_NAME_LEN];
+
+	if (gethostname(host, sizeof(host)) != 0)
+		host[0] = '\0';
+	host[sizeof(host) - 1] = '\0';
+	x->triggers = (struct triggers){ .conf = x->conf,
+		.db = x->db,
+		.owner = arena_printf(&r->life, "%s/%s", host, r->opt.name) };
+}
+
 /* Everything before the first step. */
 static enum err
 set_up(struct run *r, struct fail *f)
@@ -350,7 +367,9 @@ set_up(struct run *r, struct fail *f)
 	    "seed=%llu project=%s", (unsigned long long)seed, x->conf->project_dir);
 	if ((e = write_pid(r, f)) != OK)
 		return e;
-	if ((e = open_db(r)) == OK)
+	e = open_db(r);
+	find_triggers(r);
+	if (e == OK)
 		e = start(r);
 	*f = x->fail;
 	return e;

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include "daemons/tries.h"
 #include "db/db.h"
+#include "db/trigger.h"
 #include "lib/arena.h"
 #include "lib/err.h"
 #include "lib/rng.h"
@@ -24,6 +25,7 @@ struct ctx {
 	struct arena *life; /* of the process */
 	const struct conf *conf;
 	struct db *db;
+	struct triggers triggers; /* owner: this instance on this machine */
 	struct rng rng;
 	int64_t now;          /* read once per step */
 	int64_t mod_n, mod_i; /* this instance does ids with id % n = i */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes work on demand.  A trigger need_work/F is claimed by rename, workunits and
- * their first results are committed in one transaction, then the claim is removed.
- * Whoever dies in between leaves either the claim, which the next start turns into a
- * trigger again, or nothing to do; workunit names are unique, so nothing is made twice.
+ * Makes work on demand.  A trigger need_work/F is claimed, workunits and their first
+ * results are committed in one transaction, then the claim is removed. Whoever dies in
+ * between leaves either the claim, which the next start turns into a trigger again, or
+ * nothing to do; workunit names are unique, so nothing is made twice.
  */
 #include <assert.h>
+#include <string.h>
 #include "daemons/loop.h"
 #include "daemons/plan.h"
 #include "daemons/work.h"
@@ -23,7 +24,9 @@ enum {
 	PAUSE_FIRST_S = 1,
 	PAUSE_MOST_S = 60,
 	COMMAND_OUT_MAX = 4 << 20,
-	COMMAND_S = 300
+	COMMAND_S = 300,
+	CLAIM_STALE_S = 2 * COMMAND_S,
+	CLAIM_LOOK_S = 60
 };
 
 struct own {
@@ -31,7 +34,8 @@ struct own {
 	int64_t ranges, batch, appid;
 	char **argv; /* of the command */
 	size_t argc;
-	bool taken_back;
+	bool taken_back; /* claims that the last one of this name left behind */
+	int64_t look_at; /* when to look for stale claims again */
 	struct work *work;
 	struct tries *tries; /* file sets that failed */
 };
@@ -258,7 +262,7 @@ fill(struct order *r)
 		e = daemon_unit(x, o->command != NULL ? unit_planned : unit_ranges, r);
 	if (e == OK && r->exhausted)
 		e = trigger_raise(
-		    x->conf, TRIGGER_NO_WORK_AVAILABLE, r->fs->name, &x->fail);
+		    &x->triggers, TRIGGER_NO_WORK_AVAILABLE, r->fs->name, &x->fail);
 	if (e == OK)
 		log_info("[FILE %s] made=%zu had=%zu exhausted=%d", r->fs->name,
 		    r->made, r->had, r->exhausted);
@@ -266,15 +270,15 @@ fill(struct order *r)
 }
 
 static enum err
-put_back(struct ctx *x, const char *name)
+put_back(struct ctx *x, const struct triggers *of, const char *name)
 {
 	struct own *o = x->own;
-	enum err e = trigger_claim_back(x->conf, name, &x->fail);
+	enum err e = trigger_claim_back(of, name, &x->fail);
 
 	if (e == OK)
 		log_info("[FILE %s] trigger put back", name);
 	if (e != OK && e != E_NOTFOUND)
-		o->taken_back = false; /* what is left is looked for again */
+		o->look_at = 0; /* what is left is looked for again */
 	return e == E_NOTFOUND ? OK : e;
 }
 
@@ -292,11 +296,11 @@ serve_claimed(struct order *r)
 		e = fill(r);
 	if (e == OK) {
 		tries_forget(o->tries, r->fs->id);
-		return trigger_claim_done(x->conf, name, &x->fail);
+		return trigger_claim_done(&x->triggers, name, &x->fail);
 	}
 	e = daemon_item(
 	    x, o->tries, r->fs->id, arena_printf(&x->a, "[FILE %s]", name), e);
-	enum err put = put_back(x, name);
+	enum err put = put_back(x, &x->triggers, name);
 	return e != OK ? e : put;
 }
 
@@ -309,13 +313,13 @@ serve(struct ctx *x, const char *name, size_t *done)
 
 	if (e == E_NOTFOUND) {
 		log_warn("need_work/%s names no file of this project: removed", name);
-		return trigger_clear(x->conf, TRIGGER_NEED_WORK, name, &x->fail);
+		return trigger_clear(&x->triggers, TRIGGER_NEED_WORK, name, &x->fail);
 	}
 	if (e != OK)
 		return e;
 	if (r.fs->appid != o->appid || tries_must_wait(o->tries, r.fs->id, x->now))
 		return OK; /* another app's generator sees to it, or it is to wait */
-	e = trigger_claim(x->conf, name, &x->fail);
+	e = trigger_claim(&x->triggers, name, &x->fail);
 	if (e == E_NOTFOUND) /* another instance has it */
 		return OK;
 	if (e == OK)
@@ -325,28 +329,47 @@ serve(struct ctx *x, const char *name, size_t *done)
 }
 
 /*
- * Claims of this app's files whose owner died become triggers again, once, when the app
- * is known.
+ * Nobody makes work of it any more: its owner was this instance before it was started
+ * again, or it is much older than any command may take.  Directories do not tell the
+ * owner; there every claim that this instance did not make is stale when it starts.
  */
+static bool
+is_stale(const struct ctx *x, const struct claim *c)
+{
+	const struct own *o = x->own;
+	bool ours = c->owner[0] == '\0' || strcmp(c->owner, x->triggers.owner) == 0;
+
+	return c->age_s >= CLAIM_STALE_S || (ours && !o->taken_back);
+}
+
+/* Stale claims of this app's files become triggers again. */
 static enum err
 take_back(struct ctx *x)
 {
 	struct own *o = x->own;
 	struct fileset *fs;
-	char **names;
-	size_t n;
-	enum err e = trigger_claims(&x->a, x->conf, &names, &n, &x->fail);
+	struct claim *c;
+	size_t n = 0;
+	enum err e = trigger_claims(&x->triggers, &x->a, x->now, &c, &n, &x->fail);
 
+	o->look_at = x->now + CLAIM_LOOK_S;
 	for (size_t i = 0; i < n && e == OK; i++) {
-		e = fileset_by_name(x->db, &x->a, names[i], &fs, &x->fail);
+		struct triggers of = x->triggers;
+
+		if (!is_stale(x, &c[i]))
+			continue;
+		of.owner = c[i].owner;
+		e = fileset_by_name(x->db, &x->a, c[i].name, &fs, &x->fail);
 		if (e == OK && fs->appid != o->appid)
 			continue;
 		if (e == OK)
-			e = put_back(x, names[i]);
+			e = put_back(x, &of, c[i].name);
 		if (e == E_NOTFOUND) /* no file of this project: nothing to make */
-			e = trigger_claim_done(x->conf, names[i], &x->fail);
+			e = trigger_claim_done(&of, c[i].name, &x->fail);
 	}
-	o->taken_back = e == OK;
+	o->taken_back = o->taken_back || e == OK;
+	if (e != OK)
+		o->look_at = 0;
 	return e;
 }
 
@@ -358,11 +381,11 @@ step(struct ctx *x, size_t *done)
 	size_t n = 0;
 	enum err e = daemon_app(x, o->app_name, &o->appid);
 
-	if (e == OK && !o->taken_back)
+	if (e == OK && (!o->taken_back || x->now >= o->look_at))
 		e = take_back(x);
 	if (e == OK)
 		e = trigger_list(
-		    &x->a, x->conf, TRIGGER_NEED_WORK, &names, &n, &x->fail);
+		    &x->triggers, &x->a, TRIGGER_NEED_WORK, &names, &n, &x->fail);
 	for (size_t i = 0; i < n && e == OK && !daemon_stopping(x); i++)
 		e = serve(x, names[i], done);
 	return e;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keeps locality_scheduling/file_working_set filled: per app N/M files, N active hosts,
+ * Keeps file_working_set filled: per app N/M files, N active hosts,
  * M holders wanted per file.  Takes out what the scheduler reported in files_no_work
  * and puts it back when results of it appear or may appear.  All state but the times of
- * removal is in the directories and rows.
+ * removal is in the triggers and rows.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "daemons/loop.h"
 #include "db/entity.h"
 #include "db/life.h"
+#include "db/order.h"
 #include "db/trigger.h"
 #include "lib/log.h"
 #include "rules/daemon/daemon_rules.h"
@@ -41,23 +42,10 @@ struct pass {
 	size_t changes;
 };
 
-static int
-by_name(const void *key, const void *item)
-{
-	return strcmp(key, *(char *const *)item);
-}
-
-static int
-name_order(const void *a, const void *b)
-{
-	return by_name(*(char *const *)a, b);
-}
-
 static bool
 in(const struct names *names, const char *name)
 {
-	return names->n > 0 &&
-	       bsearch(name, names->v, names->n, sizeof(char *), by_name) != NULL;
+	return trigger_in(names->v, names->n, name);
 }
 
 static struct dropped *
@@ -133,9 +121,10 @@ apply(struct pass *p, const struct ws_change *c, const struct ws_file *files, si
 	for (size_t m = 0; m < N(moves); m++) {
 		for (size_t i = 0; i < moves[m].n && e == OK; i++) {
 			const char *name = moves[m].names[i];
-			e = moves[m].raise ?
-			        trigger_raise(x->conf, moves[m].dir, name, &x->fail) :
-			        trigger_clear(x->conf, moves[m].dir, name, &x->fail);
+			e = moves[m].raise ? trigger_raise(&x->triggers, moves[m].dir,
+						 name, &x->fail) :
+			                     trigger_clear(&x->triggers, moves[m].dir,
+						 name, &x->fail);
 			if (e == OK)
 				log_info("[FILE %s] %s", name, moves[m].what);
 			p->changes += e == OK;
@@ -202,7 +191,7 @@ drop_strangers(struct pass *p)
 				             locality */
 			log_warn(
 			    "%s names no file of this project: removed", names->v[i]);
-			e = trigger_clear(x->conf, dirs[d], names->v[i], &x->fail);
+			e = trigger_clear(&x->triggers, dirs[d], names->v[i], &x->fail);
 			p->changes++;
 		}
 	}
@@ -227,7 +216,7 @@ load(struct pass *p)
 	enum err e = OK;
 
 	for (size_t i = 0; i < N(dirs) && e == OK; i++)
-		e = trigger_list(&x->a, x->conf, dirs[i], &p->dir[dirs[i]].v,
+		e = trigger_list(&x->triggers, &x->a, dirs[i], &p->dir[dirs[i]].v,
 		    &p->dir[dirs[i]].n, &x->fail);
 	if (e == OK)
 		e = hosts_active(x->db, since, &p->hosts, &x->fail);

@@ -547,12 +547,19 @@ CREATE TABLE IF NOT EXISTS sched_trigger (
 	work_available INT NOT NULL DEFAULT 0,
 	no_work_available INT NOT NULL DEFAULT 0,
 	working_set_removal INT NOT NULL DEFAULT 0,
+	need_work_time BIGINT NOT NULL DEFAULT 0, -- ours: when each was raised
+	work_available_time BIGINT NOT NULL DEFAULT 0, -- ours
+	no_work_available_time BIGINT NOT NULL DEFAULT 0, -- ours
+	working_set_removal_time BIGINT NOT NULL DEFAULT 0, -- ours
+	claim_time BIGINT NOT NULL DEFAULT 0, -- ours: since when somebody makes work of it; 0 nobody
+	claim_owner VARCHAR(190) NOT NULL DEFAULT '', -- ours: who
 	PRIMARY KEY (id),
-	UNIQUE KEY fileset_id (fileset_id),
-	KEY need_work (need_work),
-	KEY work_available (work_available),
-	KEY no_work_available (no_work_available),
-	KEY working_set_removal (working_set_removal)
+	UNIQUE KEY fileset_id (fileset_id), -- ours
+	KEY need_work (need_work), -- ours
+	KEY work_available (work_available), -- ours
+	KEY no_work_available (no_work_available), -- ours
+	KEY working_set_removal (working_set_removal), -- ours
+	KEY sched_trigger_claim (claim_time) -- ours
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 CREATE TABLE IF NOT EXISTS host_file (

@@ -88,6 +88,20 @@ sizes_add(struct db *db, struct arena *a, const struct held *held,
 	return OK;
 }
 
+/* Of which of these the generator said that no more can be made. */
+static enum err
+no_work_of(struct db *db, struct arena *a, const struct conf *cf,
+    struct fileset *const *sets, size_t n, bool **no_work, struct fail *f)
+{
+	const struct triggers t = { .conf = cf, .db = db };
+	char **names = NEWN(a, char *, n + 1);
+
+	*no_work = NEWN(a, bool, n + 1);
+	for (size_t i = 0; i < n; i++)
+		names[i] = sets[i]->name;
+	return trigger_there(&t, a, TRIGGER_NO_WORK_AVAILABLE, names, n, *no_work, f);
+}
+
 /* Appends the sets; the arena array grows by a copy, as a request has few rounds. */
 static enum err
 sets_add(struct db *db, struct arena *a, const struct conf *cf, const struct held *held,
@@ -96,7 +110,11 @@ sets_add(struct db *db, struct arena *a, const struct conf *cf, const struct hel
 {
 	struct snap_file *files = NEWN(a, struct snap_file, s->nfiles + n + 1);
 	struct snap_file *fresh = files + s->nfiles;
+	bool *no_work;
+	enum err e = no_work_of(db, a, cf, sets, n, &no_work, f);
 
+	if (e != OK)
+		return e;
 	if (s->nfiles > 0)
 		memcpy(files, s->files, s->nfiles * sizeof(*files));
 	for (size_t i = 0; i < n; i++) {
@@ -105,14 +123,13 @@ sets_add(struct db *db, struct arena *a, const struct conf *cf, const struct hel
 			.name = sets[i]->name,
 			.from_working_set = origin == PICKED,
 			.searched = origin == SEARCHED,
-			.no_work_available = trigger_is(
-			    cf, TRIGGER_NO_WORK_AVAILABLE, sets[i]->name),
+			.no_work_available = no_work[i],
 			.paused = sets[i]->paused == PAUSED,
 		};
 	}
 	for (size_t i = 0; i < n; i += DB_LIST_MAX) {
 		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX;
-		enum err e = sizes_add(db, a, held, fresh + i, part, f);
+		e = sizes_add(db, a, held, fresh + i, part, f);
 		if (e != OK)
 			return e;
 	}
@@ -237,11 +254,12 @@ snapshot_working_set(struct db *db, struct arena *a, const struct conf *cf,
     const struct request *rq, struct rng *rng, size_t k, struct snapshot *s,
     struct fail *f)
 {
+	const struct triggers t = { .conf = cf, .db = db };
 	struct held held;
 	struct fileset **sets = NEWN(a, struct fileset *, k + 1);
 	char **names;
 	size_t n, nsets = 0;
-	enum err e = trigger_list(a, cf, TRIGGER_WORKING_SET, &names, &n, f);
+	enum err e = trigger_list(&t, a, TRIGGER_WORKING_SET, &names, &n, f);
 
 	if (e != OK || k == 0 || n == 0)
 		return e;
@@ -345,6 +363,7 @@ snapshot_search(struct db *db, struct arena *a, const struct conf *cf,
 	struct fileset **sets;
 	int64_t *ids = NEWN(a, int64_t, k + 1);
 	size_t n = 0, nready, nsets, kept = 0;
+	bool *no_work;
 	enum err e = k == 0 ? OK : search_ready(db, rng, k, s, ids, &n, f);
 
 	nready = n;
@@ -352,15 +371,15 @@ snapshot_search(struct db *db, struct arena *a, const struct conf *cf,
 		e = search_makeable(db, a, rng, k, s, ids, &n, f);
 	if (e == OK)
 		e = sets_by_ids(db, a, ids, n, &sets, &nsets, f);
+	if (e == OK)
+		e = no_work_of(db, a, cf, sets, nsets, &no_work, f);
 	if (e != OK || n == 0)
 		return e;
 	held.names = present_names(a, rq, &held.n);
 	for (size_t i = 0; i < nsets; i++) {
 		bool ready = has_id(ids, nready, sets[i]->id);
 
-		if (sets[i]->paused != PAUSED &&
-		    (ready ||
-			!trigger_is(cf, TRIGGER_NO_WORK_AVAILABLE, sets[i]->name)))
+		if (sets[i]->paused != PAUSED && (ready || !no_work[i]))
 			sets[kept++] = sets[i];
 	}
 	return kept > 0 ? sets_add(db, a, cf, &held, sets, kept, SEARCHED, s, f) : OK;

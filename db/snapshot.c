@@ -295,6 +295,21 @@ released_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t most
 }
 
 static enum err
+look_at_news(struct db *db, const struct conf *cf, int64_t now, struct snap_file *file,
+    struct fail *f)
+{
+	const struct triggers t = { .conf = cf, .db = db };
+	int64_t age_s = NEWS_S;
+	enum err e = !file->no_work_available ?
+	                 OK :
+	                 trigger_age(
+			     &t, TRIGGER_NO_WORK_AVAILABLE, file->name, now, &age_s, f);
+
+	file->no_work_is_news = file->no_work_available && age_s < NEWS_S;
+	return e;
+}
+
+static enum err
 file_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t most,
     int64_t now, const struct snapshot *s, struct snap_file *file, struct fail *f)
 {
@@ -322,10 +337,7 @@ file_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t most,
 		    &open);
 	file->has_any_wu = any != 0;
 	file->has_open_wu = open != 0;
-	file->no_work_is_news = file->no_work_available &&
-	                        trigger_age_s(cf, TRIGGER_NO_WORK_AVAILABLE, file->name,
-				    now) < NEWS_S;
-	return e;
+	return e == OK ? look_at_news(db, cf, now, file, f) : e;
 }
 
 enum err

@@ -1,25 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The seeds' directories: a trigger is an empty file, its age is the file's.  Every
- * change is one system call (create, unlink, rename), so that any number of processes
- * may do it.
- */
-#include "db/trigger.h"
+/* Triggers of either store: names are checked here, and what must be tried again is. */
+#include "db/trigger_store.h"
 
+#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include "lib/fs.h"
+#include <unistd.h>
+#include "db/order.h"
+#include "lib/clock.h"
 #include "lib/banned.h"
 
-enum { NAME_LEN_MAX = 190, PATH_LEN_MAX = 4096, NAMES_MAX = 100000 };
+enum { NAME_LEN_MAX = 190, TRIES = 8 };
 
-static const char *const dirs[TRIGGER__MAX] = {
-	[TRIGGER_NEED_WORK] = "need_work",
-	[TRIGGER_NO_WORK_AVAILABLE] = "no_work_available",
-	[TRIGGER_WORKING_SET] = "file_working_set",
-	[TRIGGER_FILES_NO_WORK] = "files_no_work",
-};
-static const char claim_prefix[] = ".claim-";
+bool
+triggers_in_rows(const struct conf *cf)
+{
+	return cf->locality_store != NULL && strcmp(cf->locality_store, "db") == 0;
+}
+
+static const struct trigger_store *
+store_of(const struct triggers *t)
+{
+	return triggers_in_rows(t->conf) ? &trigger_store_rows : &trigger_store_dirs;
+}
+
+const char *
+trigger_name(enum trigger t)
+{
+	static const char *const names[TRIGGER__MAX] = {
+		[TRIGGER_NEED_WORK] = "need_work",
+		[TRIGGER_NO_WORK_AVAILABLE] = "no_work_available",
+		[TRIGGER_WORKING_SET] = "file_working_set",
+		[TRIGGER_FILES_NO_WORK] = "files_no_work",
+	};
+
+	return names[t];
+}
 
 static bool
 name_ok(const char *name)
@@ -28,162 +43,115 @@ name_ok(const char *name)
 	       strlen(name) <= NAME_LEN_MAX;
 }
 
-static char *
-dir_path(struct arena *a, const struct conf *cf, enum trigger t)
-{
-	return arena_printf(
-	    a, "%s/%s", project_path(a, cf, "locality_scheduling"), dirs[t]);
-}
-
-/* prefix is "" or the claim prefix; NULL if the name is refused. */
-static char *
-trigger_path(struct arena *a, const struct conf *cf, enum trigger t, const char *prefix,
-    const char *name)
-{
-	if (!name_ok(name))
-		return NULL;
-	return arena_printf(a, "%s/%s%s", dir_path(a, cf, t), prefix, name);
-}
-
+/* Two nodes of a cluster may touch one row: the loser is told to come again. */
 static enum err
-refuse(const char *name, struct fail *f)
+change(const struct triggers *t, enum trigger_op op, enum trigger of, const char *name,
+    struct fail *f)
 {
-	return FAIL(f, E_BADREQ,
-	    "\"%.80s\" cannot be a trigger: 1 to %d bytes, no \"/\", no \".\" first",
-	    name, NAME_LEN_MAX);
-}
-
-enum err
-trigger_dirs_make(const struct conf *cf, struct fail *f)
-{
-	struct arena a = { 0 };
+	struct rng rng = rng_seed((uint64_t)clock_mono_ms() ^ (uint64_t)getpid());
 	enum err e = OK;
 
-	for (enum trigger t = 0; t < TRIGGER__MAX && e == OK; t++)
-		e = fs_mkdirs(dir_path(&a, cf, t), 0775, f);
-	arena_free(&a);
+	if (!name_ok(name))
+		return FAIL(f, E_BADREQ,
+		    "\"%.80s\" cannot be a trigger: 1 to %d bytes, no \"/\", no \".\" "
+		    "first",
+		    name, NAME_LEN_MAX);
+	for (int i = 0; i < TRIES; i++) {
+		e = store_of(t)->change(t, op, of, name, f);
+		if (e != E_RETRY)
+			break;
+		db_retry_nap(&rng, i);
+	}
 	return e;
 }
 
 enum err
-trigger_raise(const struct conf *cf, enum trigger t, const char *name, struct fail *f)
+trigger_raise(
+    const struct triggers *t, enum trigger of, const char *name, struct fail *f)
+{
+	return change(t, TRIGGER_OP_RAISE, of, name, f);
+}
+
+enum err
+trigger_clear(
+    const struct triggers *t, enum trigger of, const char *name, struct fail *f)
+{
+	return change(t, TRIGGER_OP_CLEAR, of, name, f);
+}
+
+enum err
+trigger_claim(const struct triggers *t, const char *name, struct fail *f)
+{
+	return change(t, TRIGGER_OP_CLAIM, TRIGGER_NEED_WORK, name, f);
+}
+
+enum err
+trigger_claim_done(const struct triggers *t, const char *name, struct fail *f)
+{
+	return change(t, TRIGGER_OP_DONE, TRIGGER_NEED_WORK, name, f);
+}
+
+enum err
+trigger_claim_back(const struct triggers *t, const char *name, struct fail *f)
+{
+	return change(t, TRIGGER_OP_BACK, TRIGGER_NEED_WORK, name, f);
+}
+
+enum err
+trigger_age(const struct triggers *t, enum trigger of, const char *name, int64_t now,
+    int64_t *age_s, struct fail *f)
 {
 	struct arena a = { 0 };
-	char *path = trigger_path(&a, cf, t, "", name);
-	enum err e = path == NULL ? refuse(name, f) : fs_touch(path, f);
+	char *names[] = { arena_strdup(&a, name) };
+	int64_t since = -1;
+	enum err e = !name_ok(name) ?
+	                 OK :
+	                 store_of(t)->since(t, &a, of, names, 1, &since, f);
 
 	arena_free(&a);
+	*age_s = since < 0 ? -1 : since < now ? now - since : 0;
 	return e;
 }
 
 enum err
-trigger_clear(const struct conf *cf, enum trigger t, const char *name, struct fail *f)
+trigger_there(const struct triggers *t, struct arena *a, enum trigger of,
+    char *const *names, size_t n, bool *there, struct fail *f)
 {
-	struct arena a = { 0 };
-	char *path = trigger_path(&a, cf, t, "", name);
-	enum err e = path == NULL ? refuse(name, f) : fs_unlink(path, f);
+	int64_t *since = NEWN(a, int64_t, n + 1);
+	enum err e = n == 0 ? OK : store_of(t)->since(t, a, of, names, n, since, f);
 
-	arena_free(&a);
+	for (size_t i = 0; i < n; i++)
+		there[i] = e == OK && since[i] >= 0 && name_ok(names[i]);
 	return e;
 }
 
-int64_t
-trigger_age_s(const struct conf *cf, enum trigger t, const char *name, int64_t now)
+enum err
+trigger_list(const struct triggers *t, struct arena *a, enum trigger of, char ***names,
+    size_t *n, struct fail *f)
 {
-	struct arena a = { 0 };
-	char *path = trigger_path(&a, cf, t, "", name);
-	int64_t since = path == NULL ? -1 : fs_mtime(path);
+	size_t kept = 0;
+	enum err e = store_of(t)->list(t, a, of, names, n, f);
 
-	arena_free(&a);
-	if (since < 0)
-		return -1;
-	return since < now ? now - since : 0;
+	if (e != OK)
+		return e;
+	for (size_t i = 0; i < *n; i++)
+		if (name_ok((*names)[i]))
+			(*names)[kept++] = (*names)[i];
+	*n = kept;
+	if (kept > 0) /* a database may have another order than ours */
+		qsort(*names, kept, sizeof(**names), name_order);
+	return OK;
 }
 
 bool
-trigger_is(const struct conf *cf, enum trigger t, const char *name)
+trigger_in(char *const *names, size_t n, const char *name)
 {
-	return trigger_age_s(cf, t, name, 0) >= 0;
-}
-
-/* Names whose prefix is as given, without it; an absent directory has none. */
-static enum err
-list(struct arena *a, const struct conf *cf, enum trigger t, const char *prefix,
-    char ***names, size_t *n, struct fail *f)
-{
-	char **all = NULL;
-	size_t nall = 0, skip = strlen(prefix);
-	enum err e = fs_list(a, dir_path(a, cf, t), NAMES_MAX, &all, &nall, f);
-
-	*n = 0;
-	*names = all;
-	if (e == E_NOTFOUND)
-		return OK;
-	for (size_t i = 0; e == OK && i < nall; i++)
-		if (strncmp(all[i], prefix, skip) == 0 && name_ok(all[i] + skip))
-			all[(*n)++] = all[i] + skip;
-	return e;
+	return n > 0 && bsearch(&name, names, n, sizeof(*names), name_order) != NULL;
 }
 
 enum err
-trigger_list(struct arena *a, const struct conf *cf, enum trigger t, char ***names,
-    size_t *n, struct fail *f)
+trigger_claims(const struct triggers *t, struct arena *a, int64_t now,
+    struct claim **claims, size_t *n, struct fail *f)
 {
-	return list(a, cf, t, "", names, n, f);
-}
-
-enum err
-trigger_claim(const struct conf *cf, const char *name, struct fail *f)
-{
-	struct arena a = { 0 };
-	char *from = trigger_path(&a, cf, TRIGGER_NEED_WORK, "", name);
-	char *to = trigger_path(&a, cf, TRIGGER_NEED_WORK, claim_prefix, name);
-	enum err e = from == NULL ? refuse(name, f) : fs_rename(from, to, f);
-
-	arena_free(&a);
-	return e;
-}
-
-enum err
-trigger_claim_done(const struct conf *cf, const char *name, struct fail *f)
-{
-	struct arena a = { 0 };
-	char *path = trigger_path(&a, cf, TRIGGER_NEED_WORK, claim_prefix, name);
-	enum err e = path == NULL ? refuse(name, f) : fs_unlink(path, f);
-
-	arena_free(&a);
-	return e;
-}
-
-enum err
-trigger_claim_back(const struct conf *cf, const char *name, struct fail *f)
-{
-	struct arena a = { 0 };
-	char *from = trigger_path(&a, cf, TRIGGER_NEED_WORK, claim_prefix, name);
-	char *to = trigger_path(&a, cf, TRIGGER_NEED_WORK, "", name);
-	enum err e = from == NULL ? refuse(name, f) : fs_rename(from, to, f);
-
-	arena_free(&a);
-	return e;
-}
-
-enum err
-trigger_claims(
-    struct arena *a, const struct conf *cf, char ***names, size_t *n, struct fail *f)
-{
-	return list(a, cf, TRIGGER_NEED_WORK, claim_prefix, names, n, f);
-}
-
-int64_t
-trigger_claim_age_s(const struct conf *cf, const char *name, int64_t now)
-{
-	struct arena a = { 0 };
-	char *path = trigger_path(&a, cf, TRIGGER_NEED_WORK, claim_prefix, name);
-	struct stat st; /* a rename sets st_ctime */
-	bool there = path != NULL && stat(path, &st) == 0;
-
-	arena_free(&a);
-	if (!there)
-		return -1;
-	return st.st_ctime < now ? now - (int64_t)st.st_ctime : 0;
+	return store_of(t)->claims(t, a, now, claims, n, f);
 }

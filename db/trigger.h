@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The seeds' directories below PROJECT/locality_scheduling (seed 003): need_work,
- * no_work_available, file_working_set, files_no_work.  A name is only ever used after
- * its file was found in the file table; names with "/", a leading "." or over 190 bytes
- * are refused here as well.
+ * The seed's triggers (seed 003): need_work, no_work_available, file_working_set,
+ * files_no_work.  The option locality_store says where they are: in directories below
+ * PROJECT/locality_scheduling, or in rows of sched_trigger, for projects on several
+ * machines.  The same operations in both, each a single step that any number of
+ * processes may do at once; none may be called inside a transaction.
+ *
+ * A name is only ever used after its file was found in the file table; names with "/",
+ * a leading "." or over 190 bytes are refused here as well (E_BADREQ).  Rows stand for
+ * file sets: to raise the trigger of another name is E_NOTFOUND there.
  */
 #ifndef DB_TRIGGER_H
 #define DB_TRIGGER_H
 
 #include <stdbool.h>
+#include "db/db.h"
 #include "lib/arena.h"
 #include "lib/err.h"
 #include "model/conf.h"
@@ -21,30 +27,58 @@ enum trigger {
 	TRIGGER__MAX
 };
 
+struct triggers { /* of one project, as one process sees them */
+	const struct conf *conf;
+	struct db *db;     /* not looked at where they are directories */
+	const char *owner; /* of claims made here; NULL = it makes none */
+};
+
+struct claim {
+	char *name;
+	char *owner;   /* "" = not known: directories do not tell */
+	int64_t age_s; /* since it was claimed; the trigger's own time is older */
+};
+
+/* Are they rows, so that nothing works without the database? */
+bool triggers_in_rows(const struct conf *);
+/* "need_work", ...: the seed's name, which is the same in both stores. */
+const char *trigger_name(enum trigger);
+
+/* The directories, if it is they. */
 enum err trigger_dirs_make(const struct conf *, struct fail *);
-enum err trigger_raise(const struct conf *, enum trigger, const char *name,
-    struct fail *); /* no change if there */
-enum err trigger_clear(const struct conf *, enum trigger, const char *name,
-    struct fail *); /* absent is OK */
-bool trigger_is(const struct conf *, enum trigger, const char *name);
-int64_t trigger_age_s(
-    const struct conf *, enum trigger, const char *name, int64_t now); /* -1 absent */
-/* Names, sorted; claims (.claim-*) and other dot files left out. */
-enum err trigger_list(struct arena *, const struct conf *, enum trigger, char ***names,
-    size_t *n, struct fail *);
-/* need_work/F -> need_work/.claim-F by rename; E_NOTFOUND if F is not there (someone
- * else has it). */
-enum err trigger_claim(const struct conf *, const char *name, struct fail *);
-enum err trigger_claim_done(const struct conf *, const char *name, struct fail *);
+/* No change if there. */
+enum err trigger_raise(
+    const struct triggers *, enum trigger, const char *name, struct fail *);
+/* Absent is OK. */
+enum err trigger_clear(
+    const struct triggers *, enum trigger, const char *name, struct fail *);
+/* In s; -1 = absent, also for names that are refused. */
+enum err trigger_age(const struct triggers *, enum trigger, const char *name,
+    int64_t now, int64_t *age_s, struct fail *);
+/* Which of these are there; there[n]. */
+enum err trigger_there(const struct triggers *, struct arena *, enum trigger,
+    char *const *names, size_t n, bool *there, struct fail *);
+/* Names, sorted bytewise; claims left out. */
+enum err trigger_list(const struct triggers *, struct arena *, enum trigger,
+    char ***names, size_t *n, struct fail *);
+/* Is the name in such a list? */
+bool trigger_in(char *const *names, size_t n, const char *name);
+
+/*
+ * need_work/F becomes a claim: .claim-F by rename, or by a conditional update.
+ * E_NOTFOUND if F is not there or is claimed already; then what was raised meanwhile
+ * stays for the next claim.
+ */
+enum err trigger_claim(const struct triggers *, const char *name, struct fail *);
+/* Its work is made.  A claim that is somebody else's, or is gone, stays so: OK. */
+enum err trigger_claim_done(const struct triggers *, const char *name, struct fail *);
 /*
  * The other way round: the claim is a trigger again, as one with one that was raised
- * meanwhile.  It needs no room on the disk.  E_NOTFOUND if there is no claim.
+ * meanwhile.  It needs no room on the disk.  E_NOTFOUND if there is no such claim.
  */
-enum err trigger_claim_back(const struct conf *, const char *name, struct fail *);
-/* Names of claims, sorted. */
-enum err trigger_claims(
-    struct arena *, const struct conf *, char ***names, size_t *n, struct fail *);
-/* Since it was claimed; the file's own time stays that of the trigger.  -1 absent. */
-int64_t trigger_claim_age_s(const struct conf *, const char *name, int64_t now);
+enum err trigger_claim_back(const struct triggers *, const char *name, struct fail *);
+/* Sorted by name. */
+enum err trigger_claims(const struct triggers *, struct arena *, int64_t now,
+    struct claim **, size_t *n, struct fail *);
 
 #endif

@@ -284,6 +284,22 @@ fs_rename(const char *from, const char *to, struct fail *f)
 }
 
 enum err
+fs_rename_new(const char *from, const char *to, struct fail *f)
+{
+	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+		return OK;
+	if (errno == EEXIST)
+		return FAIL(f, E_RACE, "%s is there already", to);
+	/* Some file systems, NFS among them, cannot see to it in the same step. */
+	if (errno == EINVAL || errno == ENOSYS)
+		return fs_exists(to) ? FAIL(f, E_RACE, "%s is there already", to) :
+		                       fs_rename(from, to, f);
+	if (errno == ENOENT && !fs_exists(from))
+		return FAIL(f, E_NOTFOUND, "renaming %s: no such file", from);
+	return FAIL_ERRNO(f, "renaming %s to %s", from, to);
+}
+
+enum err
 fs_mkdirs(const char *path, unsigned mode, struct fail *f)
 {
 	char part[PATH_MAX];

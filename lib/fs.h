@@ -32,6 +32,8 @@ enum err fs_touch(const char *path, struct fail *);
 enum err fs_unlink(const char *path, struct fail *);
 /* E_NOTFOUND if from is gone. */
 enum err fs_rename(const char *from, const char *to, struct fail *);
+/* The same, but nothing is replaced: E_RACE if to is there. */
+enum err fs_rename_new(const char *from, const char *to, struct fail *);
 /* Makes the name path durable: flushes the directory that holds it. */
 enum err fs_sync_dir(const char *path, struct fail *);
 /* Like mkdir -p; umask applies to mode. */

@@ -89,6 +89,30 @@ repeated(const struct conf_opt *o)
 	return o->type == CONF_LIST || o->type == CONF_PATTERNS;
 }
 
+/* Options whose values are words. */
+static const struct {
+	const char *name, *words[3];
+} word_opts[] = { { "locality_store", { "dir", "db", NULL } } };
+
+/* What is wrong with a value that must be one of some words, or NULL. */
+static const char *
+one_of(struct arena *a, const char *name, const char *v)
+{
+	for (size_t i = 0; i < N(word_opts); i++) {
+		const char *all = NULL;
+
+		if (strcmp(word_opts[i].name, name) != 0)
+			continue;
+		for (const char *const *w = word_opts[i].words; *w != NULL; w++) {
+			if (strcmp(*w, v) == 0)
+				return NULL;
+			all = all == NULL ? *w : arena_printf(a, "%s or %s", all, *w);
+		}
+		return arena_printf(a, "it must be %s", all);
+	}
+	return NULL;
+}
+
 /* Stores one value; what is wrong with it, or NULL. */
 static const char *
 opt_set(struct arena *a, struct conf *cf, const struct conf_opt *o, const char *v)
@@ -103,7 +127,7 @@ opt_set(struct arena *a, struct conf *cf, const struct conf_opt *o, const char *
 			return arena_printf(
 			    a, "its length must be %g to %g", o->min, o->max);
 		*(char **)field = arena_strdup(a, v);
-		return NULL;
+		return one_of(a, o->name, v);
 	case CONF_IGNORED:
 		*(char **)field = arena_strdup(a, v);
 		return NULL;

@@ -446,12 +446,14 @@ finish(struct rpc *x, const struct work *w)
 static void
 mark_files(struct rpc *x)
 {
+	const struct triggers t = { .conf = x->conf, .db = x->db };
+
 	for (size_t i = 0; x->dec->files != NULL && i < x->snap->nfiles; i++) {
 		const struct dec_file *f = &x->dec->files[i];
 		struct fail bad = { 0 };
 
-		if (f->mark_no_work && trigger_raise(x->conf, TRIGGER_FILES_NO_WORK,
-					   f->file->name, &bad) != OK)
+		if (f->mark_no_work &&
+		    trigger_raise(&t, TRIGGER_FILES_NO_WORK, f->file->name, &bad) != OK)
 			log_fail("files_no_work", &bad);
 	}
 }

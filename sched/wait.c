@@ -34,6 +34,7 @@ fileset_name(const struct snapshot *s, int64_t id)
 static bool
 raise_triggers(struct rpc *x)
 {
+	const struct triggers t = { .conf = x->conf, .db = x->db };
 	bool raised = false;
 
 	for (size_t i = 0; i < x->dec->nwant; i++) {
@@ -42,7 +43,7 @@ raise_triggers(struct rpc *x)
 
 		if (name == NULL)
 			continue;
-		if (trigger_raise(x->conf, TRIGGER_NEED_WORK, name, &f) == OK)
+		if (trigger_raise(&t, TRIGGER_NEED_WORK, name, &f) == OK)
 			raised = true;
 		else
 			log_fail("need_work trigger", &f);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counts by one pass over each table, and names in the trigger directories. */
+/* Counts by one pass over each table, and the triggers. */
 #include "tools/census.h"
 
 #include <stdlib.h>
@@ -34,14 +34,16 @@ census_triggers(struct ctx *x, struct census *c)
 		{ TRIGGER_NO_WORK_AVAILABLE, &c->no_work_available },
 		{ TRIGGER_FILES_NO_WORK, &c->files_no_work },
 	};
+	const struct triggers t = { .conf = x->cf, .db = x->db };
+	struct claim *claims;
 	char **names;
 	size_t n;
-	enum err e = trigger_claims(x->a, x->cf, &names, &n, x->f);
+	enum err e = trigger_claims(&t, x->a, clock_now(), &claims, &n, x->f);
 
 	if (e == OK)
 		c->claims = (int64_t)n;
 	for (size_t i = 0; i < N(dirs) && e == OK; i++) {
-		e = trigger_list(x->a, x->cf, dirs[i].dir, &names, &n, x->f);
+		e = trigger_list(&t, x->a, dirs[i].dir, &names, &n, x->f);
 		*dirs[i].count = (int64_t)n;
 	}
 	return e;
@@ -50,16 +52,21 @@ census_triggers(struct ctx *x, struct census *c)
 static enum err
 count_files(struct ctx *x, struct census *c)
 {
+	const struct triggers t = { .conf = x->cf, .db = x->db };
 	struct row_fileset_state *fs;
-	size_t n;
+	size_t n, nno_work;
+	char **no_work;
 	enum err e = fileset_states(x->db, x->a, &fs, &n, x->f);
 
+	if (e == OK)
+		e = trigger_list(
+		    &t, x->a, TRIGGER_NO_WORK_AVAILABLE, &no_work, &nno_work, x->f);
 	for (size_t i = 0; e == OK && i < n; i++) {
 		const struct snap_file f = { .has_unsent = fs[i].has_unsent != 0,
 			.has_open_wu = fs[i].has_open_wu != 0,
 			.has_any_wu = fs[i].has_any_wu != 0,
-			.no_work_available = trigger_is(
-			    x->cf, TRIGGER_NO_WORK_AVAILABLE, fs[i].name) };
+			.no_work_available = trigger_in(
+			    no_work, nno_work, fs[i].name) };
 		c->files[file_state(x->cf, &f)]++;
 	}
 	return e;

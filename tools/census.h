@@ -19,7 +19,7 @@ struct census {
 
 /* Reads each table once; x has a connection. */
 enum err census_take(struct ctx *, struct census *);
-/* The directories alone, which need no database. */
+/* The triggers alone; if they are directories, x needs no connection. */
 enum err census_triggers(struct ctx *, struct census *);
 const char *census_file_state(enum file_state); /* "ADVERTISED" */
 

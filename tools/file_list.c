@@ -12,14 +12,13 @@
 #include "lib/banned.h"
 
 struct file_view
-file_view_of(
-    struct ctx *x, const struct row_file_info *info, const struct row_tally *tally)
+file_view_of(struct ctx *x, const struct row_file_info *info,
+    const struct row_tally *tally, bool no_work)
 {
 	const struct snap_file f = { .has_unsent = info->has_unsent != 0,
 		.has_open_wu = info->has_open_wu != 0,
 		.has_any_wu = info->has_any_wu != 0,
-		.no_work_available = trigger_is(
-		    x->cf, TRIGGER_NO_WORK_AVAILABLE, info->name) };
+		.no_work_available = no_work };
 	struct file_view v = { .info = *info, .state = file_state(x->cf, &f) };
 
 	if (tally != NULL)
@@ -114,14 +113,19 @@ list_run(struct ctx *x, const void *opts, char **args, size_t nargs)
 	const struct row_file_info *info;
 	struct file_view *v;
 	void *rows, *tallies;
-	size_t n, ntallies;
+	size_t n, ntallies, nno_work;
+	char **no_work;
 	enum err e = ctx_db(x);
+	const struct triggers t = { .conf = x->cf, .db = x->db };
 
 	(void)opts, (void)args, (void)nargs;
 	if (e == OK)
 		e = db_query(x->db, x->a, x->f, &rows, &n, SQL_FILE_INFOS);
 	if (e == OK)
 		e = db_query(x->db, x->a, x->f, &tallies, &ntallies, SQL_FILE_TALLIES);
+	if (e == OK)
+		e = trigger_list(
+		    &t, x->a, TRIGGER_NO_WORK_AVAILABLE, &no_work, &nno_work, x->f);
 	if (e != OK)
 		return e;
 	info = rows;
@@ -130,7 +134,8 @@ list_run(struct ctx *x, const void *opts, char **args, size_t nargs)
 		v[i] = file_view_of(x, &info[i],
 		    ntallies == 0 ? NULL :
 				    bsearch(&info[i].id, tallies, ntallies,
-					sizeof(struct row_tally), by_id));
+					sizeof(struct row_tally), by_id),
+		    trigger_in(no_work, nno_work, info[i].name));
 	if (x->json)
 		print_json(v, n);
 	else if (n > 0)

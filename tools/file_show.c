@@ -12,9 +12,6 @@
 #include "tools/table.h"
 #include "lib/banned.h"
 
-static const char *const trigger_names[TRIGGER__MAX] = { "need_work",
-	"no_work_available", "file_working_set", "files_no_work" };
-
 struct show {
 	struct file_view v;
 	struct row_wu_counts wus;
@@ -48,6 +45,7 @@ load_files(struct ctx *x, struct show *s)
 static enum err
 load(struct ctx *x, const char *name, struct show *s)
 {
+	const struct triggers all = { .conf = x->cf, .db = x->db };
 	void *row, *tally, *wus;
 	enum err e = db_row(x->db, x->a, x->f, &row, SQL_FILE_INFO_BY_NAME, name);
 
@@ -62,11 +60,15 @@ load(struct ctx *x, const char *name, struct show *s)
 		e = db_row(x->db, x->a, x->f, &wus, SQL_FILE_WU_COUNTS, id);
 	if (e != OK)
 		return e;
-	s->v = file_view_of(x, row, tally);
+	for (enum trigger t = 0; t < TRIGGER__MAX && e == OK; t++) {
+		int64_t age_s = -1;
+
+		e = trigger_age(&all, t, name, 0, &age_s, x->f);
+		s->trigger[t] = age_s >= 0;
+	}
+	s->v = file_view_of(x, row, tally, s->trigger[TRIGGER_NO_WORK_AVAILABLE]);
 	s->wus = *(const struct row_wu_counts *)wus;
-	for (enum trigger t = 0; t < TRIGGER__MAX; t++)
-		s->trigger[t] = trigger_is(x->cf, t, name);
-	return load_files(x, s);
+	return e == OK ? load_files(x, s) : e;
 }
 
 static void
@@ -126,7 +128,7 @@ print_show(struct ctx *x, const struct show *s)
 	printf("triggers    ");
 	for (enum trigger t = 0; t < TRIGGER__MAX; t++)
 		if (s->trigger[t]) {
-			printf("%s%s", mark, trigger_names[t]);
+			printf("%s%s", mark, trigger_name(t));
 			mark = ", ";
 		}
 	printf("%s\n", mark[0] == '\0' ? "none" : "");
@@ -149,7 +151,7 @@ print_json(struct ctx *x, const struct show *s)
 			json_text(download_path(x->a, x->cf, s->files[i]->name))));
 	for (enum trigger t = 0; t < TRIGGER__MAX; t++)
 		json_object_set_new(
-		    triggers, trigger_names[t], json_boolean(s->trigger[t]));
+		    triggers, trigger_name(t), json_boolean(s->trigger[t]));
 	for (size_t i = 0; i < s->nholders; i++)
 		json_array_append_new(hosts,
 		    json_pack("{s:I, s:o, s:s}", "id", (json_int_t)s->holders[i].id,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The trigger directories: names that are no file set, and triggers that nobody serves.
+/* The triggers: names that are no file set, and triggers that nobody serves.
  */
 #include "db/entity.h"
 #include "db/trigger.h"
@@ -20,33 +20,40 @@ find_fileset(struct fsck *k, const char *name, struct fileset **fs)
 }
 
 static enum err
-look_at_claim(struct fsck *k, const char *name)
+look_at_claim(struct fsck *k, const struct claim *c)
 {
-	const struct conf *cf = k->x->cf;
+	const struct triggers t = {
+		.conf = k->x->cf, .db = k->x->db, .owner = c->owner
+	};
 	struct fileset *fs;
-	enum err e = find_fileset(k, name, &fs);
+	enum err e = find_fileset(k, c->name, &fs);
 
-	if (e != OK || trigger_claim_age_s(cf, name, k->now) <= STALE_S)
+	if (e != OK || c->age_s <= STALE_S)
 		return e;
 	/* The trigger is there before the claim goes, so that none is lost. */
 	if (k->repair && fs != NULL)
-		e = trigger_raise(cf, TRIGGER_NEED_WORK, name, k->x->f);
+		e = trigger_raise(&t, TRIGGER_NEED_WORK, c->name, k->x->f);
 	if (k->repair && e == OK)
-		e = trigger_claim_done(cf, name, k->x->f);
+		e = trigger_claim_done(&t, c->name, k->x->f);
 	if (e == OK)
-		fsck_found(k, fs == NULL ? FSCK_CLAIM_STRANGER : FSCK_CLAIM_STALE, name,
-		    "", k->repair);
+		fsck_found(k, fs == NULL ? FSCK_CLAIM_STRANGER : FSCK_CLAIM_STALE,
+		    c->name, c->owner, k->repair);
 	return e;
 }
 
 static enum err
 look_at_need(struct fsck *k, const char *name, const struct fileset *fs)
 {
-	const struct conf *cf = k->x->cf;
-	int64_t age = trigger_age_s(cf, TRIGGER_NEED_WORK, name, k->now);
+	const struct triggers t = { .conf = k->x->cf, .db = k->x->db };
+	int64_t age = -1, no_work = -1;
+	enum err e = trigger_age(&t, TRIGGER_NEED_WORK, name, k->now, &age, k->x->f);
 
-	if (age > STALE_S && fs->gen_next >= fs->gen_parts &&
-	    trigger_is(cf, TRIGGER_NO_WORK_AVAILABLE, name))
+	if (e == OK)
+		e = trigger_age(
+		    &t, TRIGGER_NO_WORK_AVAILABLE, name, k->now, &no_work, k->x->f);
+	if (e != OK)
+		return e;
+	if (age > STALE_S && fs->gen_next >= fs->gen_parts && no_work >= 0)
 		fsck_found(k, FSCK_NEED_WORK_VAIN, name, "", false);
 	else if (age > WAITS_S && k->running && fs->paused == 0)
 		fsck_found(k, FSCK_NEED_WORK_WAITS, name, "", false);
@@ -56,11 +63,11 @@ look_at_need(struct fsck *k, const char *name, const struct fileset *fs)
 static enum err
 look_in(struct fsck *k, enum trigger dir, enum fsck_code stranger)
 {
-	const struct conf *cf = k->x->cf;
+	const struct triggers t = { .conf = k->x->cf, .db = k->x->db };
 	struct fileset *fs;
 	char **names;
 	size_t n;
-	enum err e = trigger_list(k->x->a, cf, dir, &names, &n, k->x->f);
+	enum err e = trigger_list(&t, k->x->a, dir, &names, &n, k->x->f);
 
 	for (size_t i = 0; e == OK && i < n; i++) {
 		e = find_fileset(k, names[i], &fs);
@@ -68,7 +75,7 @@ look_in(struct fsck *k, enum trigger dir, enum fsck_code stranger)
 			continue;
 		if (fs == NULL) {
 			if (k->repair)
-				e = trigger_clear(cf, dir, names[i], k->x->f);
+				e = trigger_clear(&t, dir, names[i], k->x->f);
 			if (e == OK)
 				fsck_found(k, stranger, names[i], "", k->repair);
 		} else if (dir == TRIGGER_NEED_WORK) {
@@ -90,12 +97,13 @@ fsck_triggers(struct fsck *k)
 		{ TRIGGER_WORKING_SET, FSCK_WORKING_SET_STRANGER },
 		{ TRIGGER_FILES_NO_WORK, FSCK_FILES_NO_WORK_STRANGER },
 	};
-	char **claims;
+	const struct triggers t = { .conf = k->x->cf, .db = k->x->db };
+	struct claim *claims;
 	size_t n;
-	enum err e = trigger_claims(k->x->a, k->x->cf, &claims, &n, k->x->f);
+	enum err e = trigger_claims(&t, k->x->a, k->now, &claims, &n, k->x->f);
 
 	for (size_t i = 0; e == OK && i < n; i++)
-		e = look_at_claim(k, claims[i]);
+		e = look_at_claim(k, &claims[i]);
 	for (size_t i = 0; e == OK && i < N(dirs); i++)
 		e = look_in(k, dirs[i].dir, dirs[i].stranger);
 	return e;

@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include "db/trigger.h"
 #include "lib/clock.h"
 #include "tools/census.h"
 #include "tools/human.h"
@@ -16,7 +17,8 @@
 struct report {
 	struct state s;
 	enum running running;
-	bool counted; /* the database answered */
+	bool counted;  /* the database answered */
+	bool triggers; /* known: without it only those of directories are */
 	struct census c;
 };
 
@@ -94,6 +96,8 @@ print_report(struct ctx *x, const struct report *r)
 	} else {
 		printf("database   not there: %s\n", x->f->detail);
 	}
+	if (!r->triggers)
+		return;
 	printf("triggers   %lld need_work, %lld claims, %lld no_work_available, %lld "
 	       "files_no_work; working set of %lld\n",
 	    (long long)c->need_work, (long long)c->claims,
@@ -182,12 +186,14 @@ print_json(struct ctx *x, const struct report *r)
 		put_counts(root, c);
 	else
 		json_object_set_new(root, "why", json_text(x->f->detail));
-	put_number(root, "working_set", c->working_set);
-	json_object_set_new(root, "triggers",
-	    json_pack("{s:I, s:I, s:I, s:I}", "need_work", (json_int_t)c->need_work,
-		"claims", (json_int_t)c->claims, "no_work_available",
-		(json_int_t)c->no_work_available, "files_no_work",
-		(json_int_t)c->files_no_work));
+	if (r->triggers)
+		put_number(root, "working_set", c->working_set);
+	if (r->triggers)
+		json_object_set_new(root, "triggers",
+		    json_pack("{s:I, s:I, s:I, s:I}", "need_work",
+			(json_int_t)c->need_work, "claims", (json_int_t)c->claims,
+			"no_work_available", (json_int_t)c->no_work_available,
+			"files_no_work", (json_int_t)c->files_no_work));
 	json_show(root);
 }
 
@@ -200,14 +206,17 @@ status_run(struct ctx *x, const void *opts, char **args, size_t n)
 	(void)opts, (void)args, (void)n;
 	if (e == OK)
 		e = running_look(x, &r.s, &r.running);
-	if (e == OK)
-		e = census_triggers(x, &r.c);
 	if (e != OK)
+		return e;
+	r.triggers = !triggers_in_rows(x->cf);
+	if (r.triggers && (e = census_triggers(x, &r.c)) != OK)
 		return e;
 	e = ctx_db(x);
 	if (e == OK)
 		e = census_take(x, &r.c);
 	r.counted = e == OK;
+	if (r.counted && !r.triggers)
+		r.triggers = census_triggers(x, &r.c) == OK;
 	/* A project that runs and cannot reach its database does not serve. */
 	if (!r.counted && r.running == RUNNING_ALL)
 		r.running = RUNNING_PART;

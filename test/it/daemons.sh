@@ -50,7 +50,55 @@ generate() {
 transition() { run transitioner -1; }
 validate() { run validator -1 --app app; }
 assimilate() { run assimilator -1 --app app; }
-trigger() { touch "locality_scheduling/need_work/$1"; }
+# --- triggers in $store, dir or db, without any program of ours
+
+store=${store:-dir}
+column() { # KIND
+	case $1 in
+	file_working_set) echo work_available ;;
+	files_no_work) echo working_set_removal ;;
+	*) echo "$1" ;;
+	esac
+}
+raise() { # KIND FILE...
+	kind=$1
+	shift
+	for name; do
+		if [ "$store" = dir ]; then
+			touch "locality_scheduling/$kind/$name"
+		else
+			sql "INSERT INTO sched_trigger (fileset_id, $(column $kind), $(column $kind)_time)
+				SELECT id, 1, UNIX_TIMESTAMP() FROM fileset WHERE name = '$name'
+				ON DUPLICATE KEY UPDATE $(column $kind) = 1"
+		fi
+	done
+}
+lower() { # KIND FILE
+	if [ "$store" = dir ]; then
+		rm "locality_scheduling/$1/$2"
+	else
+		sql "UPDATE sched_trigger SET $(column $1) = 0 WHERE fileset_id = (SELECT id FROM fileset WHERE name = '$2')"
+	fi
+}
+listed() { # KIND: names, a claim of need_work F as .claim-F
+	if [ "$store" = dir ]; then
+		ls -A "locality_scheduling/$1"
+	else
+		[ "$1" != need_work ] || sql "SELECT CONCAT('.claim-', name) FROM sched_trigger t
+			JOIN fileset s ON s.id = t.fileset_id WHERE claim_time > 0 ORDER BY name"
+		sql "SELECT name FROM sched_trigger t JOIN fileset s ON s.id = t.fileset_id WHERE $(column $1) ORDER BY name"
+	fi
+}
+claim_left() { # FILE [OWNER [SECONDS]]: by an instance of the generator that died; dir tells no owner and no age
+	if [ "$store" = dir ]; then
+		touch "locality_scheduling/need_work/.claim-$1"
+	else
+		sql "INSERT INTO sched_trigger (fileset_id, claim_time, claim_owner)
+			SELECT id, UNIX_TIMESTAMP() - ${3:-0}, '${2:-$(hostname)/work_generator-app}' FROM fileset WHERE name = '$1'
+			ON DUPLICATE KEY UPDATE claim_time = VALUES(claim_time), claim_owner = VALUES(claim_owner)"
+	fi
+}
+trigger() { raise need_work "$1"; }
 script() { # NAME BODY
 	printf '#!/bin/sh\n%s\n' "$2" >"$1"
 	chmod +x "$1"
@@ -63,7 +111,7 @@ project_new() {
 		CREATE DATABASE $db;
 		USE $db;
 		$(cat "$source/db/schema.sql");
-		INSERT INTO locus_schema (id, version, change_time) VALUES (1, 3, 1);
+		INSERT INTO locus_schema (id, version, change_time) VALUES (1, 4, 1);
 		INSERT INTO app (name, user_friendly_name, locality_scheduling) VALUES ('app', 'app', 1);
 		INSERT INTO user (email_addr, name, authenticator) VALUES ('1', '1', '1'), ('2', '2', '2'), ('3', '3', '3'), ('4', '4', '4');
 		INSERT INTO host (userid) VALUES (1), (2), (3), (4);
@@ -80,12 +128,14 @@ project_new() {
 		<db_user>root</db_user>
 		<db_socket>$top/mysql.sock</db_socket>
 		<locality_scheduling/>
+		<locality_store>$store</locality_store>
 		<locality_scheduling_wait_period>5</locality_scheduling_wait_period>
 		<dont_generate_upload_certificates/>
 		</config></boinc>
 	XML
 	cp "$source/samples/pulsar/in.xml" "$source/samples/pulsar/out.xml" templates/
-	mkdir -p upload download locality_scheduling/need_work locality_scheduling/no_work_available \
+	mkdir -p upload download
+	[ $store = db ] || mkdir -p locality_scheduling/need_work locality_scheduling/no_work_available \
 		locality_scheduling/file_working_set locality_scheduling/files_no_work
 	generator="--app app --input_template in.xml --output-template out.xml"
 }
@@ -155,6 +205,6 @@ main() {
 		fi
 		cd "$build" || exit 1
 	done
-	echo "$(basename "$0"): $((checks - failures)) passed, $failures failed"
+	echo "${scenario:-$(basename "$0")}: $((checks - failures)) passed, $failures failed"
 	[ $failures -eq 0 ]
 }

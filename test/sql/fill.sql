@@ -15,6 +15,8 @@ INSERT INTO host_app_version (host_id, app_version_id) SELECT h.seq, v.seq FROM 
 INSERT INTO file (id, name, md5sum, size) SELECT seq, CONCAT('file_', seq), MD5(seq), 4e6 FROM seq_1_to_2000;
 INSERT INTO fileset (id, name, appid, gen_parts) SELECT seq, CONCAT('file_', seq), 1, 40 FROM seq_1_to_2000;
 INSERT INTO fileset_file (fileset_id, file_id) SELECT seq, seq FROM seq_1_to_2000;
+INSERT INTO sched_trigger (fileset_id, need_work, no_work_available, work_available, working_set_removal, claim_time, claim_owner)
+	SELECT seq, seq < 80 OR seq % 23 = 0, seq < 80 OR seq % 7 = 0, seq < 80 OR seq % 29 = 0, seq < 80 OR seq % 31 = 0, seq % 73 = 0, IF(seq % 73 = 0, 'host/name', '') FROM seq_1_to_1900;
 INSERT INTO host_log (hostid, kind, create_time, log) SELECT h.seq, k.seq, 1, 'log' FROM seq_1_to_1000 h, seq_1_to_2 k;
 INSERT INTO host_file (hostid, file_id, since) SELECT h.seq, (h.seq * 7 + f.seq * 311) % 2000 + 1, 1 FROM seq_1_to_1000 h, seq_1_to_5 f;
 INSERT INTO workunit (id, appid, name, xml_doc, fileset_id, transition_time, need_validate, assimilate_state, canonical_resultid, file_delete_state, min_quorum, target_nresults)
@@ -33,4 +35,4 @@ INSERT INTO assignment (id, target_type, target_id, workunitid) SELECT seq, seq 
 INSERT INTO assignment (id, target_type, target_id, multi, workunitid) VALUES (901, 0, 0, 1, 59901);
 UPDATE workunit SET transitioner_flags = 4 WHERE id BETWEEN 59001 AND 59900;
 UPDATE result SET ready = -4611686018427387904 - workunitid WHERE ready IS NOT NULL AND workunitid BETWEEN 59001 AND 59901;
-ANALYZE TABLE app, assignment, app_version, file, fileset, fileset_file, host, host_app_version, host_file, host_log, msg_to_host, platform, result, team, user, workunit;
+ANALYZE TABLE app, assignment, app_version, file, fileset, fileset_file, host, host_app_version, host_file, host_log, msg_to_host, platform, result, sched_trigger, team, user, workunit;

@@ -367,7 +367,8 @@ START_TEST(the_loader_takes_held_files)
 	ck_ok(file_by_name(db, &a, "held_two", &both[1], &f));
 	ck_ok(
 	    fileset_insert(db, &pair, (int64_t[]){ both[0]->id, both[1]->id }, 2, &f));
-	ck_ok(trigger_raise(&cf, TRIGGER_NO_WORK_AVAILABLE, "held_one", &f));
+	ck_ok(trigger_raise(&(struct triggers){ .conf = &cf },
+	    TRIGGER_NO_WORK_AVAILABLE, "held_one", &f));
 	ck_ok(snapshot_files(db, &a, &cf, &rq, &s, &f));
 	ck_assert_uint_eq(s.nheld_files, 1);
 	ck_assert_uint_eq(s.nfiles, 2);
@@ -392,11 +393,14 @@ START_TEST(the_loader_picks_from_the_working_set)
 	for (int i = 0; i < 4; i++) {
 		char *name = arena_printf(&a, "pick_%d", i);
 		make_fileset(name, 10);
-		ck_ok(trigger_raise(&cf, TRIGGER_WORKING_SET, name, &f));
+		ck_ok(trigger_raise(
+		    &(struct triggers){ .conf = &cf }, TRIGGER_WORKING_SET, name, &f));
 	}
 	ck_ok(fileset_set_paused(db, paused, 1, &f));
-	ck_ok(trigger_raise(&cf, TRIGGER_WORKING_SET, "pick_paused", &f));
-	ck_ok(trigger_raise(&cf, TRIGGER_WORKING_SET, "not_registered", &f));
+	ck_ok(trigger_raise(
+	    &(struct triggers){ .conf = &cf }, TRIGGER_WORKING_SET, "pick_paused", &f));
+	ck_ok(trigger_raise(&(struct triggers){ .conf = &cf }, TRIGGER_WORKING_SET,
+	    "not_registered", &f));
 	ck_ok(snapshot_working_set(db, &a, &cf, &rq, &rng, 2, &s, &f));
 	ck_assert_uint_eq(s.nfiles, 2);
 	ck_ok(snapshot_working_set(db, &a, &cf, &rq, &rng, 9, &s, &f));

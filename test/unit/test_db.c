@@ -8,6 +8,7 @@
 #include "db/trigger.h"
 #include "lib/fs.h"
 #include "model/states.h"
+#include "test/unit/trigger_cases.h"
 #include "lib/banned.h"
 
 static struct arena a;
@@ -168,76 +169,41 @@ START_TEST(schema_is_sound)
 }
 END_TEST
 
-static struct conf cf;
-static char dir[PATH_MAX];
-
-static size_t
-listed(enum trigger t, const char *want)
+/* Over the directories; over rows: test/sql/test_trigger.c */
+START_TEST(triggers_in_directories)
 {
-	char **names;
-	size_t n;
+	char dir[PATH_MAX], **names;
+	struct conf cf = { .project_dir = unit_dir(dir) };
+	struct triggers t = { .conf = &cf }, other = { .conf = &cf };
+	size_t n = 1;
 
-	ck_ok(trigger_list(&a, &cf, t, &names, &n, &f));
-	ck_assert(n == 0 || strcmp(names[0], want) == 0);
-	return n;
-}
-
-START_TEST(triggers_are_raised_and_cleared)
-{
-	cf.project_dir = unit_dir(dir);
-	ck_assert_uint_eq(listed(TRIGGER_WORKING_SET, ""), 0); /* no directory yet */
+	ck_ok(trigger_list(&t, &a, TRIGGER_NEED_WORK, &names, &n, &f));
+	ck_assert_uint_eq(n, 0); /* there is no directory yet */
 	ck_ok(trigger_dirs_make(&cf, &f));
-	ck_ok(trigger_raise(&cf, TRIGGER_NEED_WORK, "F", &f));
-	ck_ok(trigger_raise(&cf, TRIGGER_NEED_WORK, "F", &f));
-	ck_assert(trigger_is(&cf, TRIGGER_NEED_WORK, "F"));
-	ck_assert(!trigger_is(&cf, TRIGGER_FILES_NO_WORK, "F"));
-	ck_assert_int_ge(trigger_age_s(&cf, TRIGGER_NEED_WORK, "F", INT32_MAX), 0);
-	ck_assert_int_eq(trigger_age_s(&cf, TRIGGER_NEED_WORK, "G", INT32_MAX), -1);
-	ck_assert_uint_eq(listed(TRIGGER_NEED_WORK, "F"), 1);
-	ck_ok(trigger_clear(&cf, TRIGGER_NEED_WORK, "F", &f));
-	ck_ok(trigger_clear(&cf, TRIGGER_NEED_WORK, "F", &f));
-	ck_assert_uint_eq(listed(TRIGGER_NEED_WORK, ""), 0);
+	trigger_cases[_i].run(&t, &other);
 	ck_ok(fs_rmtree(dir, &f));
 	arena_free(&a);
 }
 END_TEST
 
-START_TEST(a_claim_hides_the_trigger)
+/* The names of before 2010, for programs that know those. */
+START_TEST(directories_of_old_names)
 {
-	char **names;
-	size_t n;
+	char dir[PATH_MAX], path[PATH_MAX + 64];
+	struct conf cf = { .project_dir = unit_dir(dir), .locality_old_names = true };
+	struct triggers t = { .conf = &cf };
+	static const char *const names[TRIGGER__MAX] = { "need_work",
+		"no_work_available", "work_available", "working_set_removal" };
 
-	cf.project_dir = unit_dir(dir);
 	ck_ok(trigger_dirs_make(&cf, &f));
-	ck_ok(trigger_raise(&cf, TRIGGER_NEED_WORK, "F", &f));
-	ck_ok(trigger_claim(&cf, "F", &f));
-	ck_assert_int_eq(trigger_claim(&cf, "F", &f), E_NOTFOUND);
-	ck_assert_uint_eq(listed(TRIGGER_NEED_WORK, ""), 0);
-	ck_ok(trigger_claims(&a, &cf, &names, &n, &f));
-	ck_assert_uint_eq(n, 1);
-	ck_assert_str_eq(names[0], "F");
-	ck_ok(trigger_claim_done(&cf, "F", &f));
-	ck_ok(trigger_claims(&a, &cf, &names, &n, &f));
-	ck_assert_uint_eq(n, 0);
+	for (enum trigger k = 0; k < TRIGGER__MAX; k++) {
+		ck_ok(trigger_raise(&t, k, "F", &f));
+		snprintf(
+		    path, sizeof(path), "%s/locality_scheduling/%s/F", dir, names[k]);
+		ck_assert_msg(fs_exists(path), "%s", path);
+	}
 	ck_ok(fs_rmtree(dir, &f));
 	arena_free(&a);
-}
-END_TEST
-
-static const char *const refused[] = { "", ".", "..", "a/b", "/etc/passwd", ".claim-F",
-	"0123456789012345678901234567890123456789012345678901234567890123456789"
-	"0123456789012345678901234567890123456789012345678901234567890123456789"
-	"012345678901234567890123456789012345678901234567890" };
-
-START_TEST(names_that_leave_the_directory_are_refused)
-{
-	cf.project_dir = unit_dir(dir);
-	ck_ok(trigger_dirs_make(&cf, &f));
-	ck_assert_int_eq(
-	    trigger_raise(&cf, TRIGGER_NEED_WORK, refused[_i], &f), E_BADREQ);
-	ck_assert_int_eq(trigger_claim(&cf, refused[_i], &f), E_BADREQ);
-	ck_assert(!trigger_is(&cf, TRIGGER_NEED_WORK, refused[_i]));
-	ck_ok(fs_rmtree(dir, &f));
 }
 END_TEST
 
@@ -249,7 +215,6 @@ UNIT_MAIN("db", {
 	ADD(lists_are_padded_to_four_sizes);
 	ADD(schema_is_read);
 	ADD(schema_is_sound);
-	ADD(triggers_are_raised_and_cleared);
-	ADD(a_claim_hides_the_trigger);
-	ADD_LOOP(names_that_leave_the_directory_are_refused, N(refused));
+	ADD_LOOP(triggers_in_directories, trigger_ncases);
+	ADD(directories_of_old_names);
 })

@@ -202,6 +202,14 @@ START_TEST(fs_small_moves)
 	ck_assert_int_eq(fs_rename(x, y, &f), OK);
 	ck_assert_int_eq(fs_rename(x, y, &f), E_NOTFOUND);
 	ck_assert_int_eq(fs_rename(y, in_dir("none/z"), &f), E_SYS);
+	ck_assert_int_eq(fs_touch(x, &f), OK);
+	ck_assert_int_eq(fs_rename_new(y, x, &f), E_RACE);
+	ck_assert_int_eq(fs_size(y), 4);
+	ck_assert_int_eq(fs_unlink(x, &f), OK);
+	ck_assert_int_eq(fs_rename_new(y, x, &f), OK);
+	ck_assert_int_eq(fs_rename_new(y, x, &f), E_NOTFOUND);
+	ck_assert_int_eq(fs_rename_new(x, in_dir("none/z"), &f), E_SYS);
+	ck_assert_int_eq(fs_rename(x, y, &f), OK);
 	ck_assert_int_eq(fs_unlink(y, &f), OK);
 	ck_assert_int_eq(fs_unlink(y, &f), OK);
 	ck_assert_int_eq(fs_unlink(dir, &f), E_SYS);

@@ -50,6 +50,10 @@ static const struct {
 	{ "<config><locality_scheduling>2</locality_scheduling></config>", NULL,
 	    "p/config.xml:2: <locality_scheduling>: \"2\" is not valid: it must be 0 "
 	    "to 1" },
+	{ "<config><locality_store>db</locality_store></config>", NULL, NULL },
+	{ "<config><locality_store>sql</locality_store></config>", NULL,
+	    "p/config.xml:2: <locality_store>: \"sql\" is not valid: it must be dir "
+	    "or db" },
 	{ "<config><ban_os>Win(</ban_os></config>", NULL,
 	    "p/config.xml:2: <ban_os>: \"Win(\" is not valid: as a regular "
 	    "expression: it is not an extended regular expression" },

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Triggers as rows of sched_trigger, one per file set, made when its first trigger is
+ * raised.  Every change is one statement that names what it expects to find, so that
+ * any number of processes of any number of machines may do it.
+ */
+#include "db/trigger_store.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "db/order.h"
+#include "lib/clock.h"
+#include "lib/banned.h"
+
+static const struct {
+	enum stmt_id raise, clear, list, since;
+} stmts[TRIGGER__MAX] = {
+#define TRIGGER(name)                                                                  \
+	[TRIGGER_##name] = { SQL_TRIGGER_RAISE_##name, SQL_TRIGGER_CLEAR_##name,       \
+		SQL_TRIGGER_LIST_##name, SQL_TRIGGER_SINCE_##name }
+	TRIGGER(NEED_WORK),
+	TRIGGER(NO_WORK_AVAILABLE),
+	TRIGGER(WORKING_SET),
+	TRIGGER(FILES_NO_WORK),
+#undef TRIGGER
+};
+
+static enum err
+need_db(const struct triggers *t, struct fail *f)
+{
+	return t->db != NULL ? OK :
+	                       FAIL(f, E_DB,
+				   "triggers are in the database, which is "
+				   "not there");
+}
+
+static enum err
+rows_since(const struct triggers *t, struct arena *a, enum trigger of,
+    char *const *names, size_t n, int64_t *since, struct fail *f)
+{
+	enum err e = need_db(t, f);
+
+	for (size_t i = 0; e == OK && i < n; i += DB_LIST_MAX) {
+		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, got;
+		const struct row_trigger *rows;
+		void *v;
+
+		e = db_query(t->db, a, f, &v, &got, stmts[of].since,
+		    (const void *)(names + i), part);
+		rows = v;
+		for (size_t k = i; e == OK && k < i + part; k++) {
+			since[k] = -1;
+			for (size_t m = 0; m < got; m++)
+				if (strcmp(rows[m].name, names[k]) == 0)
+					since[k] = rows[m].since;
+		}
+	}
+	return e;
+}
+
+/*
+ * Most triggers that are raised are there already, as every host without work raises
+ * the same: that costs a read, not a write that others must wait for.
+ */
+static enum err
+raise(const struct triggers *t, enum trigger of, const char *name, struct fail *f)
+{
+	struct arena a = { 0 };
+	char *names[] = { arena_strdup(&a, name) };
+	int64_t since, affected;
+	enum err e = rows_since(t, &a, of, names, 1, &since, f);
+
+	arena_free(&a);
+	if (e != OK || since >= 0)
+		return e;
+	e = db_exec(t->db, f, &affected, stmts[of].raise, clock_now(), name);
+	if (e == OK && affected == 0)
+		return FAIL(f, E_NOTFOUND, "%s is no file of this project", name);
+	return e;
+}
+
+static const char *
+owner_of(const struct triggers *t)
+{
+	return t->owner != NULL ? t->owner : "";
+}
+
+static enum err
+rows_change(const struct triggers *t, enum trigger_op op, enum trigger of,
+    const char *name, struct fail *f)
+{
+	const char *owner = owner_of(t);
+	int64_t affected = 0;
+	enum err e = need_db(t, f);
+
+	if (e != OK)
+		return e;
+	switch (op) {
+	case TRIGGER_OP_RAISE:
+		return raise(t, of, name, f);
+	case TRIGGER_OP_CLEAR:
+		return db_exec(t->db, f, NULL, stmts[of].clear, name);
+	case TRIGGER_OP_DONE:
+		return db_exec(t->db, f, NULL, SQL_TRIGGER_DONE, name, owner);
+	case TRIGGER_OP_CLAIM:
+		e = db_exec(
+		    t->db, f, &affected, SQL_TRIGGER_CLAIM, clock_now(), owner, name);
+		break;
+	case TRIGGER_OP_BACK:
+		e = db_exec(t->db, f, &affected, SQL_TRIGGER_BACK, name, owner);
+		break;
+	}
+	if (e == OK && affected == 0)
+		return FAIL(f, E_NOTFOUND,
+		    "%s: no such trigger, or another process has it", name);
+	return e;
+}
+
+static enum err
+rows_list(const struct triggers *t, struct arena *a, enum trigger of, char ***names,
+    size_t *n, struct fail *f)
+{
+	void *rows;
+	enum err e = need_db(t, f);
+
+	if (e == OK)
+		e = db_query(t->db, a, f, &rows, n, stmts[of].list);
+	if (e != OK)
+		return e;
+	*names = NEWN(a, char *, *n + 1);
+	for (size_t i = 0; i < *n; i++)
+		(*names)[i] = ((struct row_text *)rows)[i].s;
+	return OK;
+}
+
+static int
+claim_order(const void *a, const void *b)
+{
+	const struct claim *x = a, *y = b;
+
+	return strcmp(x->name, y->name);
+}
+
+static enum err
+rows_claims(const struct triggers *t, struct arena *a, int64_t now,
+    struct claim **claims, size_t *n, struct fail *f)
+{
+	void *v;
+	enum err e = need_db(t, f);
+
+	if (e == OK)
+		e = db_query(t->db, a, f, &v, n, SQL_TRIGGER_CLAIMS);
+	if (e != OK)
+		return e;
+	const struct row_trigger *rows = v;
+	*claims = NEWN(a, struct claim, *n + 1);
+	for (size_t i = 0; i < *n; i++)
+		(*claims)[i] = (struct claim){ .name = rows[i].name,
+			.owner = rows[i].owner,
+			.age_s = rows[i].since < now ? now - rows[i].since : 0 };
+	if (*n > 0)
+		qsort(*claims, *n, sizeof(**claims), claim_order);
+	return OK;
+}
+
+const struct trigger_store trigger_store_rows = {
+	.change = rows_change,
+	.since = rows_since,
+	.list = rows_list,
+	.claims = rows_claims,
+};

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * locus trigger: the triggers of locality scheduling, wherever they are, for the
+ * project's own generators and for the admin.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "db/entity.h"
+#include "db/trigger.h"
+#include "lib/clock.h"
+#include "tools/cmd.h"
+#include "tools/json.h"
+#include "lib/banned.h"
+
+enum { HOST_NAME_LEN = 100 };
+#define KINDS "need_work|no_work_available|file_working_set|files_no_work"
+
+struct trigger_opts {
+	const char *as;
+};
+static const struct opt claim_options[] = {
+	{ "as", OPT_TEXT, offsetof(struct trigger_opts, as), "NAME",
+	    "Whose claim it is; default HOST/locus, HOST being the name of this "
+	    "machine." },
+	{ 0 },
+};
+
+static enum err
+kind_named(struct ctx *x, const char *name, enum trigger *kind)
+{
+	for (enum trigger t = 0; t < TRIGGER__MAX; t++)
+		if (strcmp(trigger_name(t), name) == 0) {
+			*kind = t;
+			return OK;
+		}
+	return ctx_usage(x, "%s is none of " KINDS, name);
+}
+
+/* Connects; a name that is no file of the project is never raised. */
+static enum err
+begin(struct ctx *x, const struct trigger_opts *o, struct triggers *t)
+{
+	const char *owner = o == NULL ? NULL : o->as;
+	char host[HOST_NAME_LEN] = "";
+	enum err e = ctx_db(x);
+
+	if (gethostname(host, sizeof(host) - 1) != 0)
+		host[0] = '\0';
+	if (owner == NULL)
+		owner = arena_printf(x->a, "%s/locus", host);
+	*t = (struct triggers){ .conf = x->cf, .db = x->db, .owner = owner };
+	return e;
+}
+
+static enum err
+check_file(struct ctx *x, const char *name)
+{
+	struct fileset *fs;
+	enum err e = fileset_by_name(x->db, x->a, name, &fs, x->f);
+
+	return e != E_NOTFOUND ?
+	           e :
+	           ctx_nothing(
+		       x, "there is no file %s; locus file list lists them", name);
+}
+
+/* --- list --- */
+
+static void
+print_claims(struct ctx *x, const struct claim *c, size_t n)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < n; i++) {
+		json_array_append_new(list,
+		    json_pack("{s:o, s:o, s:I}", "name", json_text(c[i].name), "owner",
+			json_text(c[i].owner), "age_s", (json_int_t)c[i].age_s));
+		if (!x->json)
+			printf("%s\t%lld\t%s\n", c[i].name, (long long)c[i].age_s,
+			    c[i].owner);
+	}
+	if (x->json)
+		json_show(list);
+	else
+		json_decref(list);
+}
+
+static enum err
+list_claims(struct ctx *x, const struct triggers *t)
+{
+	struct claim *c;
+	size_t n;
+	enum err e = trigger_claims(t, x->a, clock_now(), &c, &n, x->f);
+
+	if (e == OK)
+		print_claims(x, c, n);
+	return e;
+}
+
+static enum err
+list_run(struct ctx *x, const void *opts, char **args, size_t n)
+{
+	struct triggers t;
+	enum trigger kind = TRIGGER_NEED_WORK;
+	char **names;
+	enum err e = begin(x, NULL, &t);
+
+	(void)opts;
+	if (e == OK && strcmp(args[0], "claims") == 0)
+		return list_claims(x, &t);
+	if (e == OK)
+		e = kind_named(x, args[0], &kind);
+	if (e == OK)
+		e = trigger_list(&t, x->a, kind, &names, &n, x->f);
+	if (e != OK)
+		return e;
+	json_t *list = json_array();
+	for (size_t i = 0; i < n; i++) {
+		json_array_append_new(list, json_text(names[i]));
+		if (!x->json)
+			printf("%s\n", names[i]);
+	}
+	if (x->json)
+		json_show(list);
+	else
+		json_decref(list);
+	return OK;
+}
+
+/* --- raise, clear --- */
+
+static enum err
+raise_run(struct ctx *x, const void *opts, char **args, size_t n)
+{
+	struct triggers t;
+	enum trigger kind = TRIGGER_NEED_WORK;
+	enum err e = begin(x, NULL, &t);
+
+	(void)opts;
+	if (e == OK)
+		e = kind_named(x, args[0], &kind);
+	for (size_t i = 1; i < n && e == OK; i++)
+		e = check_file(x, args[i]);
+	for (size_t i = 1; i < n && e == OK; i++)
+		e = trigger_raise(&t, kind, args[i], x->f);
+	return e;
+}
+
+static enum err
+clear_run(struct ctx *x, const void *opts, char **args, size_t n)
+{
+	struct triggers t;
+	enum trigger kind = TRIGGER_NEED_WORK;
+	enum err e = begin(x, NULL, &t);
+
+	(void)opts;
+	if (e == OK)
+		e = kind_named(x, args[0], &kind);
+	for (size_t i = 1; i < n && e == OK; i++)
+		e = trigger_clear(&t, kind, args[i], x->f);
+	return e;
+}
+
+/* --- claim, done, back --- */
+
+static enum err
+claim_run(struct ctx *x, const void *opts, char **args, size_t n)
+{
+	struct triggers t;
+	enum err e = begin(x, opts, &t);
+
+	(void)n;
+	if (e == OK)
+		e = trigger_claim(&t, args[0], x->f);
+	return e != E_NOTFOUND ?
+	           e :
+	           ctx_nothing(x, "need_work of %s is not there, or is claimed already",
+		       args[0]);
+}
+
+static enum err
+done_run(struct ctx *x, const void *opts, char **args, size_t n)
+{
+	struct triggers t;
+	enum err e = begin(x, opts, &t);
+
+	for (size_t i = 0; i < n && e == OK; i++)
+		e = trigger_claim_done(&t, args[i], x->f);
+	return e;
+}
+
+static enum err
+back_run(struct ctx *x, const void *opts, char **args, size_t n)
+{
+	struct triggers t;
+	enum err e = begin(x, opts, &t);
+
+	for (size_t i = 0; i < n && e == OK; i++) {
+		e = trigger_claim_back(&t, args[i], x->f);
+		if (e == E_NOTFOUND)
+			return ctx_nothing(
+			    x, "there is no claim of %s by %s", args[i], t.owner);
+	}
+	return e;
+}
+
+const struct cmd cmd_trigger_list = { .name = "trigger list",
+	.args = KINDS "|claims",
+	.min_args = 1,
+	.max_args = 1,
+	.purpose = "the files that a trigger stands for",
+	.about =
+	    "Names, one per line, sorted.  claims: those of need_work that somebody "
+	    "makes work\n"
+	    "for, with the seconds since then and whose they are (directories do not "
+	    "tell).",
+	.run = list_run };
+const struct cmd cmd_trigger_raise = { .name = "trigger raise",
+	.args = KINDS " FILE ...",
+	.min_args = 2,
+	.max_args = -1,
+	.purpose = "raise a trigger of files",
+	.about = "One that is there stays as it is.  no_work_available says that no "
+		 "more work can be\n"
+		 "made for the file.",
+	.run = raise_run };
+const struct cmd cmd_trigger_clear = { .name = "trigger clear",
+	.args = KINDS " FILE ...",
+	.min_args = 2,
+	.max_args = -1,
+	.purpose = "take a trigger of files away",
+	.about = "One that is not there is fine.  A generator that does not claim "
+		 "clears need_work\n"
+		 "after it has made the work.",
+	.run = clear_run };
+const struct cmd cmd_trigger_claim = { .name = "trigger claim",
+	.args = "FILE",
+	.min_args = 1,
+	.max_args = 1,
+	.purpose = "take on the work of a need_work trigger",
+	.about = "Of all that try it one gets it; for the others, and if it is not "
+		 "there, the exit\n"
+		 "status is 3.  What is raised meanwhile stays for later.  Make the "
+		 "work, then say done.",
+	.opts = claim_options,
+	.opts_size = sizeof(struct trigger_opts),
+	.run = claim_run };
+const struct cmd cmd_trigger_done = { .name = "trigger done",
+	.args = "FILE ...",
+	.min_args = 1,
+	.max_args = -1,
+	.purpose = "the work of a claim is made",
+	.about = "The claim is gone.  One that is somebody else's stays.",
+	.opts = claim_options,
+	.opts_size = sizeof(struct trigger_opts),
+	.run = done_run };
+const struct cmd cmd_trigger_back = { .name = "trigger back",
+	.args = "FILE ...",
+	.min_args = 1,
+	.max_args = -1,
+	.purpose = "make a claim a trigger again",
+	.about =
+	    "For work that could not be made, and for claims that were left behind "
+	    "by a\n"
+	    "generator that died.  Exit status 3: there is no such claim.",
+	.opts = claim_options,
+	.opts_size = sizeof(struct trigger_opts),
+	.run = back_run };
