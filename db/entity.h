@@ -212,9 +212,15 @@ enum err snapshot_working_set(struct db *, struct arena *, const struct conf *,
  * of file sets upwards from a seeded start, once around. */
 enum err snapshot_search(struct db *, struct arena *, const struct conf *,
     const struct request *, struct rng *, size_t k, struct snapshot *, struct fail *);
-/* Adds this file set if it is not there yet; none if it is gone. */
-enum err snapshot_set(struct db *, struct arena *, const struct conf *,
-    const struct request *, int64_t id, struct snapshot *, struct fail *);
+/* Adds those of these file sets that are not there yet; none for those that are gone.
+ */
+enum err snapshot_sets(struct db *, struct arena *, const struct conf *,
+    const struct request *, const int64_t *ids, size_t n, struct snapshot *,
+    struct fail *);
+/* The snapshot's entry of a file set, until another one is added; NULL if there is
+ * none.
+ */
+struct snap_file *snapshot_file(const struct snapshot *, int64_t fileset_id);
 /*
  * Candidates of snapshot.files, in their order, from index `from` on, until 4 x need
  * are there or 256 sets were looked at; what comes after stays without jobs, and its
@@ -240,14 +246,24 @@ enum err snapshot_user_wus(
 /* Adds those of ids[0 .. n), each once, that have. */
 enum err snapshot_wus_once(struct db *, struct arena *, int64_t once,
     const int64_t *ids, size_t n, struct snapshot *, struct fail *);
+struct search { /* what candidates are read for */
+	const struct conf *conf;
+	const struct request *req;
+	bool nci;         /* snapshot.nci by nci_search; else files and plain jobs */
+	const bool *apps; /* by place in the catalogue: whose plain jobs are read */
+	int64_t once;     /* as in snapshot_wus_once */
+};
 /*
  * The next slice of candidates: rows of the index of unsent results, from where the
- * last one ended (the first one: from the host's cursor), of snapshot.files and of the
- * plain jobs of apps that are marked (by place in the catalogue), once around.  Sets
- * search.left to false at the end.  Reads at most 256 rows, a statement counting as
- * one; what is there already is left out.
+ * last one ended (the first one: from the host's cursor), once around: the file sets of
+ * which the host has something, the plain jobs of these apps, then all other file sets,
+ * if conf has a search of files at all.  Sets that come up are added to the snapshot as
+ * found by the search.  search.left becomes false at the end, search.held_left when the
+ * walk leaves what the host has.  Reads at most 256 rows, a segment of the index
+ * counting as one, with at most three statements for each 64 file sets and one for each
+ * 64 workunits; what is there already is left out.
  */
-enum err snapshot_more(struct db *, struct arena *, const bool *apps, int64_t once,
+enum err snapshot_more(struct db *, struct arena *, const struct search *,
     struct snapshot *, struct fail *);
 /* Blobs and all columns of jobs by result id, in any order. */
 enum err jobs_by_ids(struct db *, struct arena *, const int64_t *ids, size_t n,

@@ -77,7 +77,7 @@ host_save_rpc(struct db *db, const struct host *h, int64_t rpc_token, struct fai
 	    h->d_boinc_used_project, h->n_bwup, h->n_bwdown,
 	    h->duration_correction_factor, text(h->external_ip_addr),
 	    text(h->product_name), (int64_t)h->p_ngpus, h->p_gpu_fpops, text(h->misc),
-	    rpc_token, h->search_ready, h->search_id, h->id);
+	    rpc_token, h->search_ready, h->search_id, h->nci_ready, h->nci_id, h->id);
 }
 
 enum err

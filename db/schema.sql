@@ -194,6 +194,8 @@ CREATE TABLE IF NOT EXISTS host (
 	rpc_token BIGINT NOT NULL DEFAULT 0, -- ours: written with a commit, settles an uncertain one
 	search_ready BIGINT NOT NULL DEFAULT 0, -- ours: where the search for jobs that fit goes on, a place of result.q
 	search_id BIGINT NOT NULL DEFAULT 0, -- ours: its other half
+	nci_ready BIGINT NOT NULL DEFAULT 0, -- ours: the same for apps that use almost no CPU
+	nci_id BIGINT NOT NULL DEFAULT 0, -- ours: its other half
 	rpc_day INT NOT NULL DEFAULT 0, -- ours: day of rpc_time; its index changes once a day, not per RPC
 	PRIMARY KEY (id),
 	KEY host_userid_cpid (userid, host_cpid), -- ours: a host of this user

@@ -39,8 +39,8 @@ has_name(const char *const *sorted, size_t n, const char *name)
 	return bsearch(&name, sorted, n, sizeof(name), name_order) != NULL;
 }
 
-static struct snap_file *
-file_in(const struct snapshot *s, int64_t fileset_id)
+struct snap_file *
+snapshot_file(const struct snapshot *s, int64_t fileset_id)
 {
 	for (size_t i = 0; i < s->nfiles; i++)
 		if (s->files[i].fileset_id == fileset_id)
@@ -238,7 +238,7 @@ picks_take(struct db *db, struct arena *a, char *const *names, size_t n, size_t 
 			struct fileset *set = (struct fileset *)rows + m;
 			if (strcmp(set->name, names[i]) != 0 || set->paused == PAUSED)
 				continue;
-			struct snap_file *there = file_in(s, set->id);
+			struct snap_file *there = snapshot_file(s, set->id);
 			if (there == NULL)
 				sets[(*nsets)++] = set;
 			else if (!there->held)
@@ -294,7 +294,7 @@ search_walk(struct db *db, int64_t start, size_t k, const struct snapshot *s,
 			return OK;
 		if (e != OK)
 			return e;
-		if (file_in(s, next) == NULL)
+		if (snapshot_file(s, next) == NULL)
 			ids[(*n)++] = next;
 		at = next;
 	}
@@ -347,7 +347,7 @@ search_makeable(struct db *db, struct arena *a, struct rng *rng, size_t k,
 		    (int64_t)k);
 		for (size_t i = 0; e == OK && i < got && *n < k; i++) {
 			int64_t id = ((struct row_number *)rows)[i].v;
-			if (file_in(s, id) == NULL && !has_id(ids, *n, id))
+			if (snapshot_file(s, id) == NULL && !has_id(ids, *n, id))
 				ids[(*n)++] = id;
 		}
 	}
@@ -367,6 +367,7 @@ snapshot_search(struct db *db, struct arena *a, const struct conf *cf,
 	enum err e = k == 0 ? OK : search_ready(db, rng, k, s, ids, &n, f);
 
 	nready = n;
+	s->search.left |= n > 0 && n == k; /* there may be more of them */
 	if (e == OK && n < k && cf->locality_scheduling_wait_period > 0)
 		e = search_makeable(db, a, rng, k, s, ids, &n, f);
 	if (e == OK)
@@ -386,19 +387,23 @@ snapshot_search(struct db *db, struct arena *a, const struct conf *cf,
 }
 
 enum err
-snapshot_set(struct db *db, struct arena *a, const struct conf *cf,
-    const struct request *rq, int64_t id, struct snapshot *s, struct fail *f)
+snapshot_sets(struct db *db, struct arena *a, const struct conf *cf,
+    const struct request *rq, const int64_t *ids, size_t n, struct snapshot *s,
+    struct fail *f)
 {
 	struct held held;
 	struct fileset **sets;
-	size_t n;
-	enum err e;
+	int64_t *fresh = NEWN(a, int64_t, n + 1);
+	size_t nfresh = 0, nsets;
 
-	if (file_in(s, id) != NULL)
+	for (size_t i = 0; i < n; i++)
+		if (snapshot_file(s, ids[i]) == NULL)
+			fresh[nfresh++] = ids[i];
+	if (nfresh == 0)
 		return OK;
-	e = sets_by_ids(db, a, &id, 1, &sets, &n, f);
-	if (e != OK || n == 0)
+	enum err e = sets_by_ids(db, a, fresh, nfresh, &sets, &nsets, f);
+	if (e != OK || nsets == 0)
 		return e;
 	held.names = present_names(a, rq, &held.n);
-	return sets_add(db, a, cf, &held, sets, n, SEARCHED, s, f);
+	return sets_add(db, a, cf, &held, sets, nsets, SEARCHED, s, f);
 }

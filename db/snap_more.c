@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Candidates beyond the first ones, so that any job that fits is found behind however
- * many that do not.  All candidates stand in one index (ready, id): the sets and shards
- * in question are segments of it, and the search is one walk around them in slices,
- * whose place survives in the host's row.
+ * many that do not.  All candidates stand in one index (ready, id), and the sets and
+ * shards in question are segments of it.  The search is one walk around them in slices,
+ * whose place survives in the host's row: what the host has, then plain jobs, which
+ * cost no download, then all other file sets.
  */
 #include "db/entity.h"
 
@@ -15,21 +16,59 @@
 
 enum { SLICE_ROWS = 256 };
 
+enum kind { HELD, PLAIN, OTHER };
+
 struct segment {
-	int64_t first, last;    /* of result.ready */
-	struct snap_file *file; /* NULL: plain jobs of one app, its urgent ones or
-	                           its shards */
+	int64_t first, last; /* of result.ready */
+	enum kind kind;
 };
 
-/* File sets by id, then plain shards. */
-static int
-place_order(struct place a, struct place b)
+struct walk { /* one slice of it */
+	struct db *db;
+	struct arena *a;
+	const struct search *what;
+	struct snapshot *s;
+	struct snap_search *q;
+	struct fail *f;
+	struct segment *g; /* in the order of the walk */
+	size_t n, cap;
+	int64_t wus[SLICE_ROWS]; /* of the rows that are new */
+	size_t nwus;
+};
+
+/* --- segments --- */
+
+static void
+segment_add(struct walk *w, int64_t first, int64_t last, enum kind kind)
 {
-	if ((a.ready < 0) != (b.ready < 0))
-		return a.ready < 0 ? 1 : -1;
-	if (a.ready != b.ready)
-		return a.ready < b.ready ? -1 : 1;
-	return (a.id > b.id) - (a.id < b.id);
+	if (first <= last)
+		PUSH(w->a, w->g, w->n, w->cap) = (struct segment){ first, last, kind };
+}
+
+/* What the host has, and with a search of files all between and behind it. */
+static void
+add_files(struct walk *w, bool held)
+{
+	int64_t *ids = NEWN(w->a, int64_t, w->s->nfiles + 1), next = 1;
+	size_t n = 0;
+
+	for (size_t i = 0; i < w->s->nfiles; i++) {
+		const struct snap_file *f = &w->s->files[i];
+		bool here = f->held || f->bytes_missing < f->bytes;
+
+		if (here && !(held && f->paused))
+			ids[n++] = f->fileset_id;
+	}
+	qsort(ids, n, sizeof(*ids), id_order);
+	for (size_t i = 0; i < n; i++) {
+		if (held)
+			segment_add(w, ids[i], ids[i], HELD);
+		else
+			segment_add(w, next, ids[i] - 1, OTHER);
+		next = ids[i] + 1;
+	}
+	if (!held)
+		segment_add(w, next, INT64_MAX, OTHER);
 }
 
 static int
@@ -37,33 +76,33 @@ segment_order(const void *pa, const void *pb)
 {
 	const struct segment *a = pa, *b = pb;
 
-	return place_order(
-	    (struct place){ a->first, 0 }, (struct place){ b->first, 0 });
+	return (a->first > b->first) - (a->first < b->first);
 }
 
-static struct segment *
-segments_of(struct arena *a, const bool *apps, const struct snapshot *s, size_t *n)
+/* Urgent jobs and shards of each app. */
+static void
+add_plain(struct walk *w)
 {
-	struct segment *g = NEWN(a, struct segment, s->nfiles + 2 * s->cat->napps + 1);
+	const struct catalog *cat = w->s->cat;
+	size_t from = w->n;
 
-	*n = 0;
-	for (size_t i = 0; i < s->nfiles; i++)
-		if (!s->files[i].paused)
-			g[(*n)++] = (struct segment){ s->files[i].fileset_id,
-				s->files[i].fileset_id, &s->files[i] };
-	for (size_t i = 0; i < s->cat->napps; i++) {
-		int64_t high = -(s->cat->apps[i].id * READY_SHARDS) - 1;
+	for (size_t i = 0; i < cat->napps; i++) {
+		int64_t high = -(cat->apps[i].id * READY_SHARDS) - 1;
+		int64_t urgent = READY_URGENT - cat->apps[i].id * READY_PRIORITIES;
 
-		int64_t urgent = READY_URGENT - s->cat->apps[i].id * READY_PRIORITIES;
-
-		if (!apps[i] || s->cat->apps[i].deprecated)
+		if (!w->what->apps[i] || cat->apps[i].deprecated)
 			continue;
-		g[(*n)++] = (struct segment){ urgent - READY_PRIORITIES + 1, urgent - 1,
-			NULL };
-		g[(*n)++] = (struct segment){ high - READY_SHARDS + 1, high, NULL };
+		segment_add(w, urgent - READY_PRIORITIES + 1, urgent - 1, PLAIN);
+		segment_add(w, high - READY_SHARDS + 1, high, PLAIN);
 	}
-	qsort(g, *n, sizeof(*g), segment_order);
-	return g;
+	if (w->n > from)
+		qsort(w->g + from, w->n - from, sizeof(*w->g), segment_order);
+}
+
+static bool
+holds(const struct segment *g, struct place p)
+{
+	return p.ready >= g->first && p.ready <= g->last;
 }
 
 /* The place behind all rows of the segment. */
@@ -72,6 +111,26 @@ end_of(const struct segment *g)
 {
 	return (struct place){ g->last, INT64_MAX };
 }
+
+/*
+ * The segment in which the walk goes on at this place; n: it is at its end.  Of a place
+ * that is in none: that of an app is followed by the next app; that of a file set, and
+ * none at all, by the beginning.
+ */
+static size_t
+segment_at(const struct walk *w, struct place p)
+{
+	for (size_t i = 0; i < w->n; i++)
+		if (holds(&w->g[i], p))
+			return i + (p.ready == w->g[i].last && p.id == INT64_MAX);
+	for (size_t i = 0; p.ready < 0 && i < w->n; i++)
+		if (w->g[i].kind == OTHER ||
+		    (w->g[i].kind == PLAIN && w->g[i].first > p.ready))
+			return i;
+	return 0;
+}
+
+/* --- rows --- */
 
 static struct place
 place_of(const struct job *j)
@@ -83,27 +142,30 @@ place_of(const struct job *j)
 	return (struct place){ result_ready(&wu, j->priority), j->id };
 }
 
-/* Rows of the segment behind *at, which becomes the place of the last one. */
+/* At most so many rows of the segment from the walk's place on, which becomes that of
+ * the last one. */
 static enum err
-rows_after(struct db *db, struct arena *a, const struct segment *g, size_t most,
-    struct place *at, struct job *jobs, size_t *n, struct fail *f)
+rows_after(
+    struct walk *w, const struct segment *g, size_t most, struct job *jobs, size_t *n)
 {
-	struct place p = *at;
+	struct place *at = &w->q->at;
+	int64_t whole = at->id == 0 ? at->ready : at->ready + 1;
+	size_t got = 0;
 	void *rows;
-	size_t got;
-	enum err e = db_query(
-	    db, a, f, &rows, n, SQL_JOBS_AFTER, p.ready, p.id, (int64_t)most);
+	enum err e = OK;
 
+	*n = 0;
+	if (at->id > 0 && at->id < INT64_MAX)
+		e = db_query(w->db, w->a, w->f, &rows, n, SQL_JOBS_AFTER, at->ready,
+		    at->id, (int64_t)most);
 	if (e == OK && *n > 0)
 		memcpy(jobs, rows, *n * sizeof(*jobs));
-	if (e == OK && *n < most && p.ready < g->last) {
-		e = db_query(db, a, f, &rows, &got, SQL_JOBS_OF_SHARDS, p.ready + 1,
+	if (e == OK && *n < most && whole <= g->last)
+		e = db_query(w->db, w->a, w->f, &rows, &got, SQL_JOBS_BETWEEN, whole,
 		    g->last, (int64_t)(most - *n));
-		if (e == OK && got > 0) {
-			memcpy(jobs + *n, rows, got * sizeof(*jobs));
-			*n += got;
-		}
-	}
+	if (e == OK && got > 0)
+		memcpy(jobs + *n, rows, got * sizeof(*jobs));
+	*n += got;
 	*at = *n < most ? end_of(g) : place_of(&jobs[*n - 1]);
 	return e;
 }
@@ -125,102 +187,197 @@ has_job(const struct job *v, size_t n, int64_t id)
 	return false;
 }
 
-/* Adds those that are new; jobs[] keeps them alone. */
+/* Adds those that are new. */
 static void
-jobs_add(struct arena *a, struct job *jobs, size_t *n, struct job **v, size_t *nv)
+jobs_add(struct walk *w, const struct job *jobs, size_t n, struct job **v, size_t *nv)
 {
-	struct job *all = NEWN(a, struct job, *nv + *n + 1);
-	size_t old = *nv, fresh = 0;
+	struct job *all = NEWN(w->a, struct job, *nv + n + 1);
+	size_t old = *nv;
 
 	if (old > 0)
 		memcpy(all, *v, old * sizeof(*all));
-	for (size_t i = 0; i < *n; i++)
-		if (!has_job(*v, old, jobs[i].id))
-			jobs[fresh++] = all[(*nv)++] = jobs[i];
+	for (size_t i = 0; i < n; i++)
+		if (!has_job(*v, old, jobs[i].id)) {
+			all[(*nv)++] = jobs[i];
+			w->wus[w->nwus++] = jobs[i].workunitid;
+		}
 	*v = all;
-	*n = fresh;
 }
 
+/* The last ids that the account got of those sets that nobody looked at. */
 static enum err
-file_add(struct db *db, struct arena *a, struct snap_file *file, struct job *jobs,
-    size_t *n, const struct snapshot *s, struct fail *f)
+last_ids(struct walk *w, const int64_t *ids, size_t n)
 {
-	enum err e = OK;
+	int64_t unread[SLICE_ROWS];
+	size_t nunread = 0;
 
-	if (file->unread && *n > 0)
-		e = db_number(
-		    db, f, &file->last_id, SQL_LAST_ID, s->user.id, file->fileset_id);
-	if (e != OK && e != E_NOTFOUND)
-		return e;
-	file->unread = false;
-	jobs_add(a, jobs, n, &file->jobs, &file->njobs);
-	qsort(file->jobs, file->njobs, sizeof(*file->jobs), job_id_order);
+	for (size_t i = 0; i < n; i++) {
+		const struct snap_file *file = snapshot_file(w->s, ids[i]);
+
+		if (file != NULL && file->unread)
+			unread[nunread++] = ids[i];
+	}
+	for (size_t i = 0; i < nunread; i += DB_LIST_MAX) {
+		size_t part = nunread - i < DB_LIST_MAX ? nunread - i : DB_LIST_MAX,
+		       got;
+		void *rows;
+		enum err e = db_query(w->db, w->a, w->f, &rows, &got, SQL_LAST_IDS,
+		    w->s->user.id, unread + i, part);
+
+		if (e != OK)
+			return e;
+		for (size_t k = 0; k < got; k++) {
+			const struct row_pair *last = (const struct row_pair *)rows + k;
+			struct snap_file *file = snapshot_file(w->s, last->a);
+
+			file->last_id = last->b;
+			file->unread = false;
+		}
+	}
 	return OK;
 }
 
-/* Rows of one segment go where they belong; ids: their workunits. */
+/* The sets of jobs[], which are in the order of the index; those that are new were not
+ * looked at yet. */
 static enum err
-segment_add(struct db *db, struct arena *a, const struct segment *g, size_t most,
-    int64_t *ids, size_t *nids, struct snapshot *s, struct fail *f)
+sets_add(struct walk *w, const struct job *jobs, size_t n)
 {
-	struct snap_search *q = &s->search;
-	struct place at = q->at, start = { g->first, 0 };
-	struct job *jobs = NEWN(a, struct job, most + 1);
+	int64_t ids[SLICE_ROWS];
+	size_t nids = 0, old = w->s->nfiles;
+	enum err e;
+
+	for (size_t i = 0; i < n; i++)
+		if (i == 0 || jobs[i].fileset_id != jobs[i - 1].fileset_id)
+			ids[nids++] = jobs[i].fileset_id;
+	e = snapshot_sets(
+	    w->db, w->a, w->what->conf, w->what->req, ids, nids, w->s, w->f);
+	for (size_t i = old; e == OK && i < w->s->nfiles; i++)
+		w->s->files[i].unread = w->s->files[i].has_any_wu =
+		    w->s->files[i].has_open_wu = true;
+	return e == OK ? last_ids(w, ids, nids) : e;
+}
+
+/* Each job goes to its set; the rest of one that is held back is passed over. */
+static enum err
+file_jobs_add(struct walk *w, const struct job *jobs, size_t n)
+{
+	enum err e = n == 0 ? OK : sets_add(w, jobs, n);
+
+	for (size_t i = 0, end; e == OK && i < n; i = end) {
+		struct snap_file *file = snapshot_file(w->s, jobs[i].fileset_id);
+
+		for (end = i; end < n && jobs[end].fileset_id == jobs[i].fileset_id;)
+			end++;
+		if (file == NULL)
+			continue;
+		jobs_add(w, jobs + i, end - i, &file->jobs, &file->njobs);
+		qsort(file->jobs, file->njobs, sizeof(*file->jobs), job_id_order);
+		file->has_unsent = true;
+		if (file->paused && w->q->at.ready == file->fileset_id)
+			w->q->at.id = INT64_MAX;
+	}
+	return e;
+}
+
+/* --- the walk --- */
+
+static enum err
+segment_read(struct walk *w, const struct segment *g, size_t most)
+{
+	struct job *jobs = NEWN(w->a, struct job, most + 1);
+	struct snapshot *s = w->s;
 	size_t n = 0;
 	enum err e;
 
-	if (place_order(at, start) < 0)
-		at = start;
-	e = rows_after(db, a, g, most, &at, jobs, &n, f);
-	q->rows += n + 1;
-	if (e == OK && g->file != NULL)
-		e = file_add(db, a, g->file, jobs, &n, s, f);
+	if (!holds(g, w->q->at))
+		w->q->at = (struct place){ g->first, 0 };
+	e = rows_after(w, g, most, jobs, &n);
+	w->q->rows += n + 1;
+	if (e == OK && g->kind != PLAIN)
+		return file_jobs_add(w, jobs, n);
+	if (e == OK && w->what->nci)
+		jobs_add(w, jobs, n, &s->nci, &s->nnci);
 	else if (e == OK)
-		jobs_add(a, jobs, &n, &s->plain, &s->nplain);
-	for (size_t i = 0; e == OK && i < n; i++)
-		ids[(*nids)++] = jobs[i].workunitid;
-	q->at = at;
+		jobs_add(w, jobs, n, &s->plain, &s->nplain);
 	return e;
 }
 
 static void
-search_begin(struct snap_search *q, const struct host *h)
+search_begin(struct walk *w, struct place cursor)
 {
+	struct snap_search *q = w->q;
+	size_t i = segment_at(w, cursor);
+
+	if (!q->began && i < w->n && holds(&w->g[i], cursor))
+		q->from = cursor;
+	else if (!q->began && i < w->n && cursor.ready != 0)
+		q->from = (struct place){ w->g[i].first, 0 };
 	if (!q->began)
-		q->from = q->at = (struct place){ h->search_ready, h->search_id };
+		q->at = q->from;
 	q->wrapped = q->wrapped || q->from.ready == 0;
 	q->began = true;
 	q->before = q->at;
 }
 
-enum err
-snapshot_more(struct db *db, struct arena *a, const bool *apps, int64_t once,
-    struct snapshot *s, struct fail *f)
+/* Is the walk, which is in segment i, back where it began, in segment from? */
+static bool
+is_around(const struct snap_search *q, size_t i, size_t from)
 {
-	struct snap_search *q = &s->search;
-	size_t n, i = 0, nids = 0, before = q->rows;
-	const struct segment *g = segments_of(a, apps, s, &n);
-	int64_t ids[SLICE_ROWS];
+	if (!q->wrapped || q->from.ready == 0 || i < from)
+		return false;
+	return i > from || q->at.ready > q->from.ready ||
+	       (q->at.ready == q->from.ready && q->at.id >= q->from.id);
+}
+
+static enum err
+walk_slice(struct walk *w)
+{
+	struct snap_search *q = w->q;
+	size_t before = q->rows, i = segment_at(w, q->at);
+	size_t from = segment_at(w, q->from);
 	enum err e = OK;
 
-	search_begin(q, &s->host);
-	while (i < n && place_order(q->at, end_of(&g[i])) >= 0)
-		i++;
 	while (e == OK && q->left && q->rows - before < SLICE_ROWS - 1) {
-		if (i == n && q->wrapped) {
+		if (i == w->n && q->wrapped) {
 			q->left = false;
-		} else if (i == n) {
+		} else if (i == w->n) {
 			q->wrapped = true;
 			q->at = (struct place){ 0 };
 			i = 0;
 		} else {
-			e = segment_add(db, a, &g[i],
-			    SLICE_ROWS - 1 - (q->rows - before), ids, &nids, s, f);
-			i += q->at.id == INT64_MAX;
-			if (q->wrapped && q->from.ready != 0 &&
-			    place_order(q->at, q->from) >= 0)
-				q->left = false;
+			e = segment_read(
+			    w, &w->g[i], SLICE_ROWS - 1 - (q->rows - before));
+			if (q->at.id == INT64_MAX && q->at.ready == w->g[i].last)
+				i++;
 		}
+		if (i < w->n && !holds(&w->g[i], q->at))
+			q->at = (struct place){ w->g[i].first, 0 };
+		q->left = q->left && !is_around(q, i, from);
 	}
-	return e == OK ? snapshot_wus_once(db, a, once, ids, nids, s, f) : e;
+	q->held_left = q->left && i < w->n && w->g[i].kind == HELD;
+	return e;
+}
+
+enum err
+snapshot_more(struct db *db, struct arena *a, const struct search *what,
+    struct snapshot *s, struct fail *f)
+{
+	const struct host *h = &s->host;
+	struct walk w = { .db = db,
+		.a = a,
+		.what = what,
+		.s = s,
+		.q = what->nci ? &s->nci_search : &s->search,
+		.f = f };
+	enum err e;
+
+	if (!what->nci)
+		add_files(&w, true);
+	add_plain(&w);
+	if (!what->nci && what->conf->locality_search_files > 0)
+		add_files(&w, false);
+	search_begin(&w, what->nci ? (struct place){ h->nci_ready, h->nci_id } :
+				     (struct place){ h->search_ready, h->search_id });
+	e = walk_slice(&w);
+	return e == OK ? snapshot_wus_once(db, a, what->once, w.wus, w.nwus, s, f) : e;
 }

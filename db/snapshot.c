@@ -405,7 +405,7 @@ plain_of_app(struct db *db, struct arena *a, struct rng *rng, const struct app *
 	shuffle_urgent(rng, s->plain + before, n);
 	if (s->nplain >= most || low == start)
 		return OK;
-	e = db_query(db, a, f, &rows, &n, SQL_JOBS_OF_SHARDS, low, start - 1,
+	e = db_query(db, a, f, &rows, &n, SQL_JOBS_BETWEEN, low, start - 1,
 	    (int64_t)(most - s->nplain));
 	if (e == OK)
 		plain_add(s, rows, n, most);

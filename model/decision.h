@@ -126,10 +126,14 @@ struct decision {
 	size_t nwant;
 	int64_t want_after; /* results up to this id were looked at in vain */
 	bool more; /* the next slice of candidates is to be read; then decide again */
-	struct place cursor;  /* where the host's next search begins */
-	double request_delay; /* s, 0 = none */
-	bool work_wanted;     /* the request asked for work and may get some */
-	enum reason why; /* decisive reason when work was wanted and none is sent */
+	bool more_nci; /* the same of those in snapshot.nci */
+	/* By place in the catalogue: no job of the app can be sent with this request.
+	 */
+	const bool *apps_refused;
+	struct place cursor, nci_cursor; /* where the host's next searches begin */
+	double request_delay;            /* s, 0 = none */
+	bool work_wanted; /* the request asked for work and may get some */
+	enum reason why;  /* decisive reason when work was wanted and none is sent */
 	size_t counts[WHY__MAX]; /* candidates left out, per reason */
 	struct dec_skip *skips;  /* the first of them, at most 64 */
 	size_t nskips;

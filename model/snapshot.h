@@ -44,11 +44,12 @@ struct place {
 };
 
 /*
- * The search for candidates beyond the first ones.  It goes once around the index, from
- * where the host's last search ended.
+ * A search for candidates beyond the first ones.  It goes once around what it is for,
+ * from where the host's last search ended.
  */
 struct snap_search {
 	bool left;          /* some candidate was not read */
+	bool held_left;     /* some of what the host has is to be read next */
 	bool new_files_out; /* files that the host lacks were not looked for */
 	bool *unread;       /* by place of the catalogue: apps whose plain jobs were
 	                       not looked at */
@@ -139,7 +140,8 @@ struct snapshot {
 	size_t nuser_wus;
 	struct snap_message *down;
 	size_t ndown;
-	struct snap_search search;
+	struct snap_search search;     /* for files and plain jobs */
+	struct snap_search nci_search; /* for nci */
 	bool wait_possible; /* there is budget and a slot to wait for the generator */
 	bool waited;        /* this is the extra attempt */
 };

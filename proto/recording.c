@@ -27,11 +27,14 @@ static const struct col head_cols[] = { R(at, i64), R(seed, i64), R(hostid, i64)
 	S(detach_in_progress, bool), S(weak_auth, bool), S(has_time_stats_log, bool),
 	S(has_job_log, bool), S(last_rpc_time, i64), S(email_hash, str),
 	S(team_name, str), S(wait_possible, bool), S(waited, bool),
-	S(search.left, bool), S(search.new_files_out, bool), S(search.began, bool),
-	S(search.wrapped, bool), S(search.from.ready, i64), S(search.from.id, i64),
-	S(search.before.ready, i64), S(search.before.id, i64), S(search.at.ready, i64),
-	S(search.at.id, i64), S(search.rows, i64), C(fpops_median, f64),
-	C(fpops_p95, f64) };
+	S(search.left, bool), S(search.held_left, bool), S(search.new_files_out, bool),
+	S(search.began, bool), S(search.wrapped, bool), S(search.from.ready, i64),
+	S(search.from.id, i64), S(search.before.ready, i64), S(search.before.id, i64),
+	S(search.at.ready, i64), S(search.at.id, i64), S(search.rows, i64),
+	S(nci_search.left, bool), S(nci_search.began, bool),
+	S(nci_search.before.ready, i64), S(nci_search.before.id, i64),
+	S(nci_search.at.ready, i64), S(nci_search.at.id, i64), S(nci_search.rows, i64),
+	C(fpops_median, f64), C(fpops_p95, f64) };
 #define F(name, type)                                                                  \
 	{                                                                              \
 #name, COL_##type, offsetof(struct snap_file, name)                    \

@@ -107,6 +107,8 @@ rpc_write_host(struct rpc *x, int64_t token)
 {
 	x->snap->host.search_ready = x->dec->cursor.ready;
 	x->snap->host.search_id = x->dec->cursor.id;
+	x->snap->host.nci_ready = x->dec->nci_cursor.ready;
+	x->snap->host.nci_id = x->dec->nci_cursor.id;
 	enum err e = host_save_rpc(x->db, &x->snap->host, token, &x->fail);
 
 	if (e == OK)

@@ -274,6 +274,7 @@ load_work(struct rpc *x, struct snapshot *s)
 	enum err e = snapshot_jobs(
 	    x->db, x->a, x->conf, 0, w.need / CANDIDATES_PER_JOB, x->now, s, &x->fail);
 
+	s->search.held_left = s->search.left;
 	if (e == OK)
 		e = snapshot_targeted(x->db, x->a, x->conf, s, &x->fail);
 	s->search.unread = NEWN(x->a, bool, s->cat->napps + 1);
@@ -306,13 +307,14 @@ app_in_question(const struct rpc *x, const struct wanted *w, const struct app *a
 	return any && (choice == APP_SELECTED || choice == APP_OTHER);
 }
 
-enum err
-rpc_more(struct rpc *x)
+/* The first time also what load left out because enough was there. */
+static enum err
+more_of_all(struct rpc *x, struct snapshot *s)
 {
-	struct snapshot *s = x->snap;
 	struct rng rng = rng_seed(x->seed ^ 4);
 	struct wanted w = wanted_of(x, s);
 	bool *apps = NEWN(x->a, bool, s->cat->napps + 1);
+	const bool *refused = x->dec->apps_refused;
 	bool first = !s->search.began;
 	enum err e = OK;
 
@@ -321,12 +323,43 @@ rpc_more(struct rpc *x)
 	if (first && e == OK)
 		e = load_plain(x, s, &rng, &w, true);
 	for (size_t i = 0; i < s->cat->napps; i++)
-		apps[i] = app_in_question(x, &w, &s->cat->apps[i]);
+		apps[i] = !refused[i] && app_in_question(x, &w, &s->cat->apps[i]);
 	if (first && e == OK)
 		e = snapshot_user_wus(x->db, x->a, once_key(x, s), s, &x->fail);
-	if (e == OK)
-		e = snapshot_more(x->db, x->a, apps, once_key(x, s), s, &x->fail);
-	return e;
+	return e != OK ? e :
+	                 snapshot_more(x->db, x->a,
+			     &(struct search){ .conf = x->conf,
+				 .req = x->req,
+				 .apps = apps,
+				 .once = once_key(x, s) },
+			     s, &x->fail);
+}
+
+/* Of the apps that use almost no CPU and that the host has none of. */
+static enum err
+more_of_nci(struct rpc *x, struct snapshot *s)
+{
+	bool *apps = NEWN(x->a, bool, s->cat->napps + 1);
+
+	for (size_t i = 0; i < s->cat->napps; i++)
+		apps[i] = s->cat->apps[i].non_cpu_intensive &&
+		          !x->dec->apps_refused[i] &&
+		          !decide_app_on_host(x->req, s, s->cat->apps[i].id);
+	return snapshot_more(x->db, x->a,
+	    &(struct search){ .conf = x->conf,
+		.req = x->req,
+		.nci = true,
+		.apps = apps,
+		.once = once_key(x, s) },
+	    s, &x->fail);
+}
+
+enum err
+rpc_more(struct rpc *x)
+{
+	enum err e = x->dec->more_nci ? more_of_nci(x, x->snap) : OK;
+
+	return e == OK && x->dec->more ? more_of_all(x, x->snap) : e;
 }
 
 /* Some jobs of the app, if the host needs one: it uses almost no CPU, and the host has
@@ -336,11 +369,15 @@ load_nci_app(struct rpc *x, struct snapshot *s, struct rng *rng, size_t at)
 {
 	bool *unread = NEWN(x->a, bool, s->cat->napps + 1);
 	const struct app *app = &s->cat->apps[at];
+	enum err e;
 
 	if (!app->non_cpu_intensive || decide_app_on_host(x->req, s, app->id))
 		return OK;
 	unread[at] = true;
-	return snapshot_plain(x->db, x->a, x->conf, rng, 1, unread, s, &x->fail);
+	e = snapshot_plain(x->db, x->a, x->conf, rng, 1, unread, s, &x->fail);
+	s->nci_search.left |= s->search.left;
+	s->search.left = false;
+	return e;
 }
 
 /* Whether it asks for work or not; before the plain jobs, whose place they use. */
@@ -359,7 +396,6 @@ load_nci(struct rpc *x, struct snapshot *s)
 	s->nnci = s->nplain;
 	s->plain = NULL;
 	s->nplain = 0;
-	s->search.left = false;
 	return e;
 }
 

@@ -9,30 +9,21 @@
 #include "model/states.h"
 #include "lib/banned.h"
 
-static struct snap_file *
-set_of(struct snapshot *s, int64_t fileset_id)
-{
-	for (size_t i = 0; i < s->nfiles; i++)
-		if (s->files[i].fileset_id == fileset_id)
-			return &s->files[i];
-	return NULL;
-}
-
 /* The job's file set becomes the only one. */
 static enum err
 only_set(struct rpc *x, struct snapshot *s, struct job *j)
 {
 	struct snap_file *file;
 	int64_t last = 0;
-	enum err e = snapshot_set(
-	    x->db, x->a, x->conf, x->req, j->fileset_id, s, &x->fail);
+	enum err e = snapshot_sets(
+	    x->db, x->a, x->conf, x->req, &j->fileset_id, 1, s, &x->fail);
 
 	if (e == OK)
 		e = db_number(
 		    x->db, &x->fail, &last, SQL_LAST_ID, s->user.id, j->fileset_id);
 	if (e != OK && e != E_NOTFOUND)
 		return e;
-	file = set_of(s, j->fileset_id);
+	file = snapshot_file(s, j->fileset_id);
 	if (file == NULL)
 		return FAIL(&x->fail, E_NOTFOUND, "file set %lld is gone",
 		    (long long)j->fileset_id);

@@ -102,12 +102,13 @@ rpc_decide(struct rpc *x)
 	}
 	x->dec = decide(
 	    x->a, x->conf, x->req, x->snap, x->now, &rng, x->lost, x->nlost);
-	if (x->dec->more && x->db == NULL) { /* a recording has no more */
-		x->snap->search.left = false;
+	if ((x->dec->more || x->dec->more_nci) && x->db == NULL) {
+		x->snap->search.left = x->snap->search.held_left =
+		    x->snap->nci_search.left = false; /* a recording has no more */
 		x->again = true;
 		return OK;
 	}
-	if (x->dec->more) {
+	if (x->dec->more || x->dec->more_nci) {
 		x->again = true;
 		return rpc_more(x);
 	}

@@ -115,8 +115,8 @@ void rpc_note(struct rpc *, bool notice, const char *text);
 enum err rpc_wait(struct rpc *);
 
 /*
- * Reads the next slice of candidates into the snapshot, the first time also what load
- * left out because enough was there.
+ * Reads the next slices of candidates that the decision asks for into the snapshot, the
+ * first time also what load left out because enough was there.
  */
 enum err rpc_more(struct rpc *);
 

@@ -10,6 +10,7 @@
 #include "model/plan_class.h"
 #include "rules/sched/edf.h"
 #include "rules/sched/estimate.h"
+#include "rules/sched/serving.h"
 #include "rules/sched/work_req.h"
 #include "rules/sets.h"
 
@@ -46,6 +47,10 @@ struct ctx {
 	bool no_app_version; /* the locality search is over (seed 003, L17) */
 	bool job_refused;    /* a new job was left out for reasons of its own, or a
 	                        file was not looked at: others may fit */
+	bool nci_refused;    /* the same of an app that uses almost no CPU */
+	bool
+	    *app_refused; /* by place in the catalogue: no job of the app can be sent */
+	struct serving serving;
 	bool could_not_wait; /* a file drains, but no place to wait was free */
 	bool reports_cut;    /* some reports are left for the next request */
 	double lack_disk,
@@ -193,6 +198,18 @@ bool nci_job(const struct ctx *, const struct job *);
 bool nci_taken(const struct ctx *, int64_t appid);
 /* Sends one of each such app that the host has none of. */
 void nci_serve(struct ctx *);
+
+/* --- search.c --- */
+/* A new job was left out; of_job: for what it is, so that others of its app may fit. */
+void search_note(struct ctx *, const struct job *, enum reason, bool of_job);
+/* May jobs of some app still be sent for which none of its jobs was refused as a whole?
+ */
+bool search_another_app(const struct ctx *);
+/* Asks for the next slice of candidates if one of them may be sent, else counts the
+ * cut. */
+void search_on(struct ctx *);
+/* Where the host's next search begins. */
+void search_keep(struct ctx *);
 
 /* --- locality.c --- */
 void locality_serve(struct ctx *);

@@ -10,7 +10,6 @@
 #include <string.h>
 #include "model/resource.h"
 #include "model/states.h"
-#include "rules/sched/serving.h"
 #include "rules/sched/trust.h"
 #include "lib/banned.h"
 
@@ -163,7 +162,8 @@ decide_try(
 		add_send(c, how, j, &p, &f, file);
 		return WHY_NONE;
 	}
-	c->job_refused = c->job_refused || (of_job && !resend && !fit_aimed(j));
+	if (!resend && !fit_aimed(j))
+		search_note(c, j, why, of_job);
 	decide_skip(c, j, why);
 	return why;
 }
@@ -254,50 +254,19 @@ serve(struct ctx *c)
 }
 
 /*
- * Work is still wanted, and jobs were refused for reasons of their own: others may fit,
- * so the next slice of candidates is read, up to search_rows of them.
- */
-static void
-search_on(struct ctx *c)
-{
-	const struct snap_search *s = &c->snap->search;
-
-	if (!s->left || !c->job_refused || limits_more(c) != WHY_NONE)
-		return;
-	c->d->more = s->rows < (size_t)c->conf->search_rows;
-	if (!c->d->more && c->conf->search_rows > 0)
-		c->d->counts[WHY_SEARCH_LIMIT]++;
-}
-
-/* What is behind the jobs that satisfied a request was not tried: the last slice is
- * read again. */
-static void
-set_cursor(struct ctx *c)
-{
-	const struct snap_search *s = &c->snap->search;
-	struct place none = { 0 };
-
-	c->d->cursor = (struct place){ c->snap->host.search_ready,
-		c->snap->host.search_id };
-	if (s->began && limits_more(c) == WHY_NONE)
-		c->d->cursor = s->left ? s->at : none;
-	else if (s->began)
-		c->d->cursor = s->before;
-}
-
-/*
  * Which resources some app can use: what is wanted of the others is no reason to go on
  * (server.md 2.3).  Where there is no app for any, candidates tell why not.
  */
 static void
 apps_begin(struct ctx *c)
 {
-	struct serving s = serving_of(c->a, c->req, c->snap->cat);
 	bool any = false;
 
+	c->serving = serving_of(c->a, c->req, c->snap->cat);
+	c->d->apps_refused = c->app_refused = NEWN(c->a, bool, c->snap->cat->napps + 1);
 	c->has_apps = NEWN(c->a, bool, c->work.n);
 	for (size_t r = 0; r < c->work.n; r++) {
-		c->has_apps[r] = serving_any(&s, r);
+		c->has_apps[r] = serving_any(&c->serving, r);
 		any = any || c->has_apps[r];
 	}
 	for (size_t r = 0; r < c->work.n && !any; r++)
@@ -317,8 +286,9 @@ keep_only_question(struct ctx *c)
 	for (size_t i = 0; i < c->snap->nfiles; i++)
 		d->files[i].sent = d->files[i].refused = d->files[i].mark_no_work = 0;
 	d->request_delay = 0;
-	d->why = d->more ? WHY_SEARCH_LIMIT : WHY_WAITING;
-	d->nwant = d->more ? 0 : d->nwant;
+	d->why = d->more || d->more_nci ? WHY_SEARCH_LIMIT : WHY_WAITING;
+	if (d->more || d->more_nci)
+		d->nwant = 0;
 }
 
 static void
@@ -363,6 +333,8 @@ begin(struct ctx *c, const int64_t *lost, size_t nlost)
 	c->lost = ids_make(c->a, lost, nlost);
 	c->user_wus = ids_make(c->a, c->snap->user_wus, c->snap->nuser_wus);
 	limits_count_in_progress(c);
+	c->serving = serving_of(c->a, rq, c->snap->cat);
+	c->d->apps_refused = c->app_refused = NEWN(c->a, bool, c->snap->cat->napps + 1);
 	names_of_held(c);
 	files_begin(c);
 }
@@ -407,13 +379,12 @@ decide(struct arena *a, const struct conf *cf, const struct request *rq,
 		nci_serve(&c);
 	if (c.d->work_wanted)
 		serve(&c);
-	if (c.d->work_wanted)
-		search_on(&c);
-	if (c.d->more || c.d->nwant > 0) {
+	search_on(&c);
+	if (c.d->more || c.d->more_nci || c.d->nwant > 0) {
 		keep_only_question(&c);
 		return c.d;
 	}
-	set_cursor(&c);
+	search_keep(&c);
 	lost_abort(&c);
 	ask_for_logs(&c);
 	c.d->no_work_deadlines = c.d->work_wanted && c.d->nsends == 0 &&

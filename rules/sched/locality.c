@@ -83,6 +83,23 @@ for_the_account(enum reason why)
 	return why == WHY_USER_ONCE || why == WHY_HOST_ONCE || why == WHY_ID_ORDER;
 }
 
+/*
+ * Seed 003 takes it that all results have versions for the same platforms, so lack of
+ * one ends the search (L17): not if it is for what this job asks for, and not where
+ * only some apps go by locality and another one has a version.
+ */
+static bool
+ends_the_search(const struct ctx *c, const struct job *j, enum reason why)
+{
+	const struct app *app = catalog_app(c->snap->cat, j->appid);
+
+	if (why != WHY_NO_APP_VERSION)
+		return false;
+	if (app != NULL && !c->app_refused[app - c->snap->cat->apps])
+		return false;
+	return c->conf->locality_scheduling || !search_another_app(c);
+}
+
 static void
 send_of_file(struct ctx *c, struct dec_file *df)
 {
@@ -115,7 +132,7 @@ send_of_file(struct ctx *c, struct dec_file *df)
 		df->refused++;
 		df->spent = df->spent && for_the_account(why);
 		counts[why]++;
-		c->no_app_version = why == WHY_NO_APP_VERSION;
+		c->no_app_version = ends_the_search(c, j, why);
 	}
 	if (df->sent > 0)
 		df->why = WHY_NONE;
@@ -143,6 +160,7 @@ nothing_of_file(struct ctx *c, struct dec_file *df)
 	if (df->file->has_unsent) {
 		df->why = WHY_ID_ORDER;
 		df->spent = true;
+		c->job_refused = true;
 		return;
 	}
 	df->why = df->state == FILE_DRAINING ? WHY_WAITING : WHY_NO_WORK;

@@ -8,7 +8,6 @@
 
 #include <string.h>
 #include "rules/say.h"
-#include "rules/sched/serving.h"
 #include "lib/banned.h"
 
 static const double MIB = 1048576;
@@ -100,11 +99,11 @@ say_missing(const struct ctx *c, struct say *s)
 static enum reason
 out_of_reach(const struct ctx *c)
 {
-	struct serving s = serving_of(c->a, c->req, c->snap->cat);
+	const struct serving *s = &c->serving;
 	bool any = false, off = false;
 
 	for (size_t r = 0; r < c->req->nresources; r++) {
-		bool served = serving_any(&s, r);
+		bool served = serving_any(s, r);
 		bool refused = prefs_refuse_resource(
 		    &c->snap->project_prefs, c->req->resources[r].type);
 

@@ -11,7 +11,6 @@
 #include "rules/sched/hr.h"
 #include "rules/sched/plan_class.h"
 #include "rules/sched/quota.h"
-#include "rules/sched/serving.h"
 #include "lib/banned.h"
 
 /* Versions of one resource that a job is tried with, the best ones. */
@@ -558,18 +557,17 @@ void
 version_no_rsc_apps(struct ctx *c)
 {
 	const struct request *rq = c->req;
-	struct serving s;
+	const struct serving *s = &c->serving;
 	bool any = false;
 
 	if (version_anonymous(rq))
 		return;
-	s = serving_of(c->a, rq, c->snap->cat);
 	for (size_t r = 0; r < rq->nresources; r++)
-		any = any || serving_any(&s, r);
+		any = any || serving_any(s, r);
 	if (!any)
 		return;
 	c->d->no_rsc_apps = NEWN(c->a, char *, rq->nresources);
 	for (size_t r = 0; r < rq->nresources; r++)
-		if (!serving_any(&s, r))
+		if (!serving_any(s, r))
 			c->d->no_rsc_apps[c->d->nno_rsc_apps++] = rq->resources[r].type;
 }

@@ -18,6 +18,7 @@ static struct app app;
 static struct snap_file file;
 static struct snapshot snap;
 static struct catalog cat;
+static struct request req;
 
 /* JOBS results of one file set or plain, a workunit each. */
 static void
@@ -57,7 +58,7 @@ setup(void)
 	make_jobs(arena_printf(&a, "morefile_%d", n), app.id, set.id);
 	make_jobs(arena_printf(&a, "moreplain_%d", n), app.id, 0);
 	cat = (struct catalog){ .apps = &app, .napps = 1 };
-	file = (struct snap_file){ .fileset_id = set.id };
+	file = (struct snap_file){ .fileset_id = set.id, .held = true };
 	snap = (struct snapshot){
 		.user = { .id = USER }, .files = &file, .nfiles = 1, .cat = &cat
 	};
@@ -73,13 +74,27 @@ teardown(void)
 	arena_free(&a);
 }
 
+/* Of files and plain jobs, or of those of apps that use almost no CPU. */
+static void
+slice_of(bool plain, bool nci, int64_t once)
+{
+	const struct search what = {
+		.conf = &cf, .req = &req, .nci = nci, .apps = &plain, .once = once
+	};
+	struct snap_search *q = nci ? &snap.nci_search : &snap.search;
+	size_t before = q->rows;
+	uint64_t statements = db_statements(db);
+
+	ck_assert_int_eq(snapshot_more(db, &a, &what, &snap, &f), OK);
+	ck_assert_uint_le(q->rows - before, 256);
+	/* Those of the rows, three for 64 file sets each, one for 64 workunits each. */
+	ck_assert_uint_le(db_statements(db) - statements, 2 + 3 * 4 + 4 + 3);
+}
+
 static void
 slice(void)
 {
-	size_t before = snap.search.rows;
-
-	ck_assert_int_eq(snapshot_more(db, &a, (bool[]){ true }, 0, &snap, &f), OK);
-	ck_assert_uint_le(snap.search.rows - before, 256);
+	slice_of(true, false, 0);
 }
 
 /* In increasing id, none twice. */
@@ -158,13 +173,135 @@ START_TEST(once_rule_and_pause)
 	struct dec_send d = { .job = &job, .once = USER };
 
 	ck_assert_int_eq(result_claim(db, &d, 11, USER, 1000, 2000, &f), OK);
-	ck_assert_int_eq(snapshot_more(db, &a, (bool[]){ false }, USER, &snap, &f), OK);
+	slice_of(false, false, USER);
 	ck_assert_uint_eq(snap.nuser_wus, 0); /* it is no longer unsent */
 	file.paused = true;
 	snap.search = (struct snap_search){ .left = true };
-	ck_assert_int_eq(snapshot_more(db, &a, (bool[]){ false }, USER, &snap, &f), OK);
+	slice_of(false, false, USER);
 	ck_assert(!snap.search.left);
 	ck_assert_uint_eq(snap.search.rows, 0);
+}
+END_TEST
+
+/* How many jobs of the set are in the snapshot, 0 without an entry. */
+static size_t
+jobs_of(int64_t id)
+{
+	const struct snap_file *v = snapshot_file(&snap, id);
+
+	return v == NULL ? 0 : v->njobs;
+}
+
+/* A set that the host has nothing of is reached as well, wherever it was cut. */
+START_TEST(sets_that_nobody_holds)
+{
+	int64_t id = file.fileset_id, last = file.jobs[0].id;
+	struct snapshot fresh = { .user = { .id = USER }, .cat = &cat };
+	struct dec_send d = { .job = &file.jobs[3], .once = USER };
+	int slices = 0;
+
+	ck_assert_int_eq(result_claim(db, &d, 11, USER, 1000, 2000, &f), OK);
+	last = file.jobs[3].id;
+	cf.locality_search_files = 8;
+	fresh.search.left = true;
+	snap = fresh;
+	for (; snap.search.left && jobs_of(id) < JOBS - 1; slices++)
+		slice_of(false, false, 0);
+	ck_assert_uint_eq(jobs_of(id), JOBS - 1);
+	ck_assert_int_le(slices, 40); /* of 255 rows: sets of other tests are there */
+	ck_assert(snapshot_file(&snap, id)->searched);
+	ck_assert(snapshot_file(&snap, id)->has_unsent);
+	ck_assert(!snapshot_file(&snap, id)->unread);
+	ck_assert_int_eq(snapshot_file(&snap, id)->last_id, last);
+	in_order(snapshot_file(&snap, id)->jobs, JOBS - 1);
+
+	fresh.host.search_ready = id; /* cut in the set: the rest, and once around */
+	fresh.host.search_id = last + 300;
+	snap = fresh;
+	slice_of(false, false, 0);
+	ck_assert_uint_gt(jobs_of(id), 200);
+	ck_assert_int_gt(snapshot_file(&snap, id)->jobs[0].id, last + 300);
+	while (snap.search.left)
+		slice_of(false, false, 0);
+	ck_assert_uint_eq(jobs_of(id), JOBS - 1);
+}
+END_TEST
+
+/* What the host has comes first, then plain jobs, then what is between and behind. */
+START_TEST(the_order_of_the_walk)
+{
+	struct snap_file *files = NEWN(&a, struct snap_file, 2);
+
+	cf.locality_search_files = 8;
+	files[0] = (struct snap_file){ .fileset_id = file.fileset_id - 1,
+		.bytes = 5,
+		.bytes_missing = 3,
+		.paused = true };
+	files[1] = file;
+	snap.files = files;
+	snap.nfiles = 2;
+	slice();
+	ck_assert(snap.search.held_left);
+	ck_assert_uint_gt(jobs_of(file.fileset_id), 200);
+	while (jobs_of(file.fileset_id) < JOBS)
+		slice();
+	ck_assert_uint_eq(snap.nfiles, 2);
+	while (snap.nplain < JOBS)
+		slice();
+	ck_assert(!snap.search.held_left);
+	while (snap.search.left)
+		slice();
+	ck_assert_uint_eq(jobs_of(file.fileset_id - 1), 0);
+	ck_assert_uint_eq(jobs_of(file.fileset_id), JOBS);
+}
+END_TEST
+
+/* A set that is held back costs one slice, not all of its rows. */
+START_TEST(a_paused_set_is_passed_over)
+{
+	struct fileset set = { .name = arena_printf(&a, "behind_%d", (int)getpid()),
+		.appid = 1 };
+	struct file one = { .name = set.name, .md5sum = set.name, .size = 1 };
+	int64_t id = file.fileset_id;
+
+	ck_assert_int_eq(file_insert(db, &one, &f), OK);
+	ck_assert_int_eq(fileset_insert(db, &set, &one.id, 1, &f), OK);
+	make_jobs(set.name, app.id, set.id);
+	ck_assert_int_eq(fileset_set_paused(db, id, true, &f), OK);
+	cf.locality_search_files = 8;
+	snap = (struct snapshot){ .user = { .id = USER },
+		.host = { .search_ready = id },
+		.cat = &cat,
+		.search.left = true };
+	slice_of(false, false, 0);
+	ck_assert_uint_gt(jobs_of(id), 200);
+	slice_of(false, false, 0);
+	ck_assert_uint_lt(jobs_of(id), 256);
+	ck_assert_uint_gt(jobs_of(set.id), 200);
+}
+END_TEST
+
+/* The same walk of their own jobs, with a place of its own. */
+START_TEST(apps_that_use_no_cpu)
+{
+	int64_t at;
+
+	snap.nci_search.left = true;
+	for (int i = 0; i < 2; i++)
+		slice_of(true, true, 0);
+	ck_assert_uint_gt(snap.nnci, 400);
+	ck_assert_uint_eq(snap.nplain, 0);
+	ck_assert_uint_eq(file.njobs, 8);
+	ck_assert_uint_eq(snap.search.rows, 0);
+	at = snap.nci[snap.nnci - 1].id;
+	snap.host.nci_ready = snap.nci_search.at.ready;
+	snap.host.nci_id = snap.nci_search.at.id;
+	ck_assert_int_eq(snap.host.nci_id, at);
+	snap.nci_search = (struct snap_search){ .left = true };
+	snap.nnci = 0;
+	while (snap.nci_search.left)
+		slice_of(true, true, 0);
+	ck_assert_uint_ge(snap.nnci, JOBS);
 }
 END_TEST
 
@@ -205,4 +342,8 @@ UNIT_MAIN("more", {
 	ADD(a_cursor_that_is_no_longer_held);
 	ADD(once_rule_and_pause);
 	ADD(urgent_jobs_come_first);
+	ADD(sets_that_nobody_holds);
+	ADD(the_order_of_the_walk);
+	ADD(a_paused_set_is_passed_over);
+	ADD(apps_that_use_no_cpu);
 })

@@ -7,15 +7,17 @@
 #include "test/unit/rules_world.h"
 #include "lib/banned.h"
 
-#define ON   "<locality_scheduling/>"
-#define N10  ON "<locality_scheduling_wait_period>10</locality_scheduling_wait_period>"
-#define USER "<one_result_per_user_per_wu/>"
-#define FEW  "<search_rows>10</search_rows>"
-#define OFF  "<search_rows>0</search_rows>"
+#define ON     "<locality_scheduling/>"
+#define N10    ON "<locality_scheduling_wait_period>10</locality_scheduling_wait_period>"
+#define USER   "<one_result_per_user_per_wu/>"
+#define FEW    "<search_rows>10</search_rows>"
+#define OFF    "<search_rows>0</search_rows>"
+#define NOWAIT "<!-- no place -->"
 
 static const struct {
 	const char *name, *options;
-	bool left, began;
+	int left;
+	bool began;
 	size_t rows;
 	const char *files, *plain, *decision;
 	bool more;
@@ -38,10 +40,11 @@ START_TEST(search)
 
 	w->snap.user_wus = had;
 	w->snap.nuser_wus = 1;
-	w->snap.wait_possible = true;
+	w->snap.wait_possible = strstr(searches[_i].options, NOWAIT) == NULL;
 	w->snap.host.search_ready = 5;
 	w->snap.host.search_id = 50;
-	*s = (struct snap_search){ .left = searches[_i].left,
+	*s = (struct snap_search){ .left = searches[_i].left != 0,
+		.held_left = searches[_i].left == 1,
 		.began = searches[_i].began,
 		.before = { 6, 60 },
 		.at = { 7, 70 },
@@ -369,6 +372,161 @@ START_TEST(app_on_host)
 }
 END_TEST
 
+/*
+ * Two apps that use almost no CPU, the host asks for nothing; jobs 41 and 42 are of the
+ * first, 51 of the second.  What was looked at in vain is searched, from a place of its
+ * own.
+ */
+static const struct {
+	const char *name;
+	int too_big; /* of 41, 42 and 51, bits */
+	bool left, began;
+	size_t rows;
+	const char *decision;
+	bool more;
+	const char *cursor;
+} nci_searches[] = {
+	{ "both_sent", 0, true, false, 0, "sent 41p 51p | NONE", false, "8.80" },
+	{ "next_of_the_app", 1, true, false, 0, "sent 42p 51p | NONE", false, "8.80" },
+	{ "one_app_lacks", 4, true, false, 0, "SEARCH_LIMIT", true, "0.0" },
+	{ "nothing_left", 4, false, false, 0, "sent 41p | NONE", false, "8.80" },
+	{ "reads_on", 3, true, true, 1023, "SEARCH_LIMIT", true, "0.0" },
+	{ "the_cut", 3, true, true, 1024, "sent 51p | NONE", false, "7.70" },
+	{ "found", 1, true, true, 512, "sent 42p 51p | NONE", false, "6.60" },
+	{ "once_around", 7, false, true, 512, "NONE", false, "0.0" },
+};
+
+START_TEST(the_search_of_nci_apps)
+{
+	struct world *w = world_new("", 0);
+	struct catalog cat = *w->snap.cat;
+	struct app apps[] = { cat.apps[0], cat.apps[0] };
+	struct app_version versions[] = { cat.versions[0], cat.versions[0] };
+	struct decision *d;
+
+	versions[1].id = 4;
+	apps[1].id = versions[1].appid = 2;
+	apps[0].non_cpu_intensive = apps[1].non_cpu_intensive = 1;
+	cat.apps = apps;
+	cat.versions = versions;
+	cat.napps = cat.nversions = 2;
+	w->snap.cat = &cat;
+	world_plain(w, "41/4 42/5 51/6");
+	w->snap.nci = w->snap.plain;
+	w->snap.nnci = 3;
+	w->snap.nplain = 0;
+	w->snap.nci[2].appid = 2;
+	for (int i = 0; i < 3; i++)
+		if (nci_searches[_i].too_big & (1 << i))
+			w->snap.nci[i].rsc_memory_bound = 1e13;
+	w->snap.host.nci_ready = 8;
+	w->snap.host.nci_id = 80;
+	w->snap.host.search_ready = 5;
+	w->snap.nci_search = (struct snap_search){ .left = nci_searches[_i].left,
+		.began = nci_searches[_i].began,
+		.before = { 6, 60 },
+		.at = { 7, 70 },
+		.rows = nci_searches[_i].rows };
+	d = world_decide(w);
+	ck_assert_msg(strcmp(world_text(w, d), nci_searches[_i].decision) == 0,
+	    "%s: %s", nci_searches[_i].name, world_text(w, d));
+	ck_assert_msg(d->more_nci == nci_searches[_i].more && !d->more, "%s: more",
+	    nci_searches[_i].name);
+	ck_assert_str_eq(
+	    arena_printf(&w->a, "%lld.%lld", (long long)d->nci_cursor.ready,
+		(long long)d->nci_cursor.id),
+	    nci_searches[_i].cursor);
+	ck_assert_int_eq(d->cursor.ready, d->more_nci ? 0 : 5);
+	world_free(w);
+}
+END_TEST
+
+/*
+ * At the head stands what nobody gets: of a workunit with errors or a result, of an app
+ * that is switched off or without a version for this host.  What is behind it is sent,
+ * or searched for if it is not there yet.  App 2 is `other`, of which 12 is a job.
+ */
+static const struct {
+	const char *name, *options, *files;
+	enum { ERRORS, DONE, APP_OFF, APP_NO_VERSION, JOB_VERSION, APP_ENOUGH } head;
+	const char *decision;
+	bool more;
+} heads[] = {
+	{ "errors", ON, "A hu 11/1 12/2", ERRORS, "sent 12h | NONE", false },
+	{ "errors_only", ON, "A hu 11/1", ERRORS, "SEARCH_LIMIT", true },
+	{ "done", ON, "A hu 11/1 12/2", DONE, "sent 12h | NONE", false },
+	{ "done_only", ON, "A hu 11/1", DONE, "SEARCH_LIMIT", true },
+	{ "app_off", ON, "A hu 11/1 12/2", APP_OFF, "sent 12h | NONE", false },
+	{ "app_off_only", ON, "A hu 11/1", APP_OFF, "SEARCH_LIMIT", true },
+	{ "app_off_new_file", ON, "S su 11/1", APP_OFF, "SEARCH_LIMIT", true },
+	{ "version", "", "A hu 11/1 12/2", APP_NO_VERSION, "sent 12h | NONE", false },
+	{ "version_only", "", "A hu 11/1", APP_NO_VERSION, "SEARCH_LIMIT", true },
+	{ "version_L17", ON, "A hu 11/1 12/2", APP_NO_VERSION, "NO_APP_VERSION",
+	    false },
+	{ "version_of_job", ON, "A hu 11/1 12/2", JOB_VERSION, "sent 12h | NONE",
+	    false },
+	{ "version_of_job_only", ON, "A hu 11/1", JOB_VERSION, "SEARCH_LIMIT", true },
+	{ "enough_of_it", ON, "A hu 11/1", APP_ENOUGH, "RSC_NOT_WANTED", false },
+};
+
+START_TEST(what_stands_at_the_head)
+{
+	struct world *w = world_new(heads[_i].options, HOUR);
+	struct catalog cat = *w->snap.cat;
+	struct app apps[] = { cat.apps[0], cat.apps[0] };
+	struct app_version versions[] = { cat.versions[0], cat.versions[0] };
+	struct rq_resource r[] = { w->req.resources[0], w->req.resources[0] };
+	struct decision *d;
+	struct job *j;
+
+	apps[1].name = arena_strdup(&w->a, "other");
+	apps[1].id = versions[1].appid = 2;
+	versions[1].id = 4;
+	cat.apps = apps;
+	cat.versions = versions;
+	cat.napps = cat.nversions = 2;
+	w->snap.cat = &cat;
+	world_files(w, heads[_i].files);
+	w->snap.search.left = w->snap.search.held_left = true;
+	j = w->snap.files[0].jobs;
+	if (w->snap.files[0].njobs > 1)
+		j[1].appid = 2;
+	j->error_mask = heads[_i].head == ERRORS;
+	j->canonical_resultid = heads[_i].head == DONE;
+	apps[0].deprecated = heads[_i].head == APP_OFF;
+	versions[0].platformid = heads[_i].head == APP_NO_VERSION ? 9 : 1;
+	j->app_version_num = heads[_i].head == JOB_VERSION ? 77 : 0;
+	if (heads[_i].head == APP_ENOUGH) { /* only the other resource is wanted */
+		w->req.cpu_req_secs = 0;
+		r[1].type = arena_strdup(&w->a, "NVIDIA");
+		w->req.resources = r;
+		w->req.nresources = 2;
+	}
+	d = world_decide(w);
+	ck_assert_msg(strcmp(world_text(w, d), heads[_i].decision) == 0, "%s: %s",
+	    heads[_i].name, world_text(w, d));
+	ck_assert_msg(d->more == heads[_i].more, "%s: more", heads[_i].name);
+	world_free(w);
+}
+END_TEST
+
+/* The only app has no version: there is nothing to be searched for. */
+START_TEST(no_search_without_another_app)
+{
+	struct world *w = world_new("", HOUR);
+	struct catalog cat = *w->snap.cat;
+	struct app_version v = cat.versions[0];
+
+	v.platformid = 9;
+	cat.versions = &v;
+	w->snap.cat = &cat;
+	world_files(w, "A hu 11/1 12/2");
+	w->snap.search.left = w->snap.search.held_left = true;
+	ck_assert(!world_decide(w)->more);
+	world_free(w);
+}
+END_TEST
+
 /* What is for this host only says nothing of other work. */
 START_TEST(a_targeted_job_that_does_not_fit)
 {
@@ -401,5 +559,8 @@ UNIT_MAIN("rules_choice", {
 	ADD_LOOP(non_cpu_intensive_apps, N(ncis));
 	ADD_LOOP(app_on_host, N(on_host));
 	ADD(a_targeted_job_that_does_not_fit);
+	ADD_LOOP(the_search_of_nci_apps, N(nci_searches));
+	ADD_LOOP(what_stands_at_the_head, N(heads));
+	ADD(no_search_without_another_app);
 	ADD(the_cut_is_told_with_its_numbers);
 })

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * When the search for jobs that fit goes on behind the candidates that are there: every
+ * request reads at most search_rows of them and goes on where the last one ended.
+ */
+#include "rules/sched/ctx.h"
+
+#include "lib/banned.h"
+
+/*
+ * That a resource has enough is no reason to look for other apps: most requests end so.
+ */
+static bool
+is_enough(enum reason why)
+{
+	return why == WHY_RSC_NOT_WANTED || why == WHY_IN_PROGRESS_LIMIT;
+}
+
+void
+search_note(struct ctx *c, const struct job *j, enum reason why, bool of_job)
+{
+	const struct app *app = catalog_app(c->snap->cat, j->appid);
+
+	if (!of_job && !is_enough(why) && app != NULL)
+		c->app_refused[app - c->snap->cat->apps] = true;
+	if (nci_job(c, j))
+		c->nci_refused |= of_job && why != WHY_APP_ONCE;
+	else
+		c->job_refused |= of_job;
+}
+
+/* Is it wanted, and is there a version of it for something that is wanted? */
+static bool
+may_be_sent(const struct ctx *c, const struct app *app)
+{
+	enum app_choice choice = prefs_app(c, app);
+	bool any = false;
+
+	if (app->deprecated || app->non_cpu_intensive)
+		return false;
+	if (choice == APP_OTHER && !c->snap->project_prefs.allow_non_preferred_apps)
+		return false;
+	for (size_t r = 0; r < c->work.n && r < c->req->nresources; r++)
+		any = any || (limits_resource(c, r) == WHY_NONE &&
+				 serving_app(&c->serving, app, r));
+	return any && (choice == APP_SELECTED || choice == APP_OTHER);
+}
+
+bool
+search_another_app(const struct ctx *c)
+{
+	const struct catalog *cat = c->snap->cat;
+	bool any = false;
+
+	for (size_t i = 0; i < cat->napps && !any; i++)
+		any = !c->app_refused[i] && may_be_sent(c, &cat->apps[i]);
+	return any;
+}
+
+/* Was something refused that says nothing of what was not looked at? */
+static bool
+others_may_fit(const struct ctx *c)
+{
+	bool app = false;
+
+	for (size_t i = 0; i < c->snap->cat->napps; i++)
+		app = app || c->app_refused[i];
+	return c->job_refused || (app && !c->no_app_version && search_another_app(c));
+}
+
+/*
+ * Before a wait, and where there is no place to wait in, only what the host has is of
+ * use: new files and plain jobs are for afterwards.
+ */
+static bool
+waits(const struct ctx *c)
+{
+	return c->d->nwant > 0 || c->could_not_wait;
+}
+
+static bool
+goes_on(struct ctx *c, const struct snap_search *s)
+{
+	bool more = s->rows < (size_t)c->conf->search_rows;
+
+	if (!more && c->conf->search_rows > 0)
+		c->d->counts[WHY_SEARCH_LIMIT]++;
+	return more;
+}
+
+/* Is there an app that uses almost no CPU, and of which a job was looked at in vain? */
+static bool
+nci_lacks(const struct ctx *c)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < c->snap->nnci && !any; i++)
+		any = !nci_taken(c, c->snap->nci[i].appid);
+	return any && c->nci_refused;
+}
+
+void
+search_on(struct ctx *c)
+{
+	const struct snap_search *s = &c->snap->search, *nci = &c->snap->nci_search;
+
+	if (nci->left && nci_lacks(c))
+		c->d->more_nci = goes_on(c, nci);
+	if (c->d->work_wanted && (waits(c) ? s->held_left : s->left) &&
+	    others_may_fit(c) && limits_more(c) == WHY_NONE)
+		c->d->more = goes_on(c, s);
+}
+
+/* What is behind the jobs that satisfied a request was not tried: the last slice is
+ * read again. */
+static struct place
+next_place(const struct snap_search *s, bool satisfied)
+{
+	if (satisfied)
+		return s->before;
+	return s->left ? s->at : (struct place){ 0 };
+}
+
+void
+search_keep(struct ctx *c)
+{
+	const struct snap_search *s = &c->snap->search, *nci = &c->snap->nci_search;
+	const struct host *h = &c->snap->host;
+	bool elsewhere = c->could_not_wait && !s->held_left;
+
+	c->d->cursor = (struct place){ h->search_ready, h->search_id };
+	c->d->nci_cursor = (struct place){ h->nci_ready, h->nci_id };
+	if (s->began && !elsewhere)
+		c->d->cursor = next_place(s, limits_more(c) != WHY_NONE);
+	if (nci->began)
+		c->d->nci_cursor = next_place(nci, !nci_lacks(c));
+}
