@@ -277,7 +277,8 @@ put_sent(struct maker *m)
 			.bytes_saved = s->bytes_saved,
 			.replication = text(m, replication_name(s->replication)),
 			.consecutive_valid = s->consecutive_valid,
-			.raised_to = s->raise_to };
+			.raised_to = s->raise_to,
+			.speed = text(m, speed_source_code(s->speed_source)) };
 	}
 }
 

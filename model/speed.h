@@ -9,5 +9,8 @@ enum speed_source {
 #undef SPEED
 };
 const char *speed_source_text(enum speed_source); /* for people */
+const char *speed_source_code(enum speed_source); /* "BENCHMARK" */
+/* By its code; BENCHMARK for what is none. */
+enum speed_source speed_source_named(const char *code);
 
 #endif

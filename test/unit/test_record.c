@@ -332,7 +332,8 @@ sample(struct arena *a)
 		d->sends[i] = (struct dec_send){ .how = i < 2 ? SEND_LOST : SEND_HELD,
 			.job = job,
 			.app = app,
-			.projected_flops = 1e9 };
+			.projected_flops = 1e9,
+			.speed_source = SPEED_VERSION };
 	d->nmessages = 1;
 	d->messages = NEW(a, struct dec_message);
 	d->messages[0] = (struct dec_message){ true, say };
@@ -360,6 +361,9 @@ START_TEST(record_says_all)
 	ck_assert_int_eq(r->d.jobs, 10);
 	ck_assert_int_eq(r->d.sends, MANY);
 	ck_assert_int_eq(r->d.resends, 2);
+	ck_assert_str_eq(r->sent[0].speed, "VERSION");
+	ck_assert_int_eq(speed_source_named("VERSION"), SPEED_VERSION);
+	ck_assert_int_eq(speed_source_named(""), SPEED_BENCHMARK);
 	ck_assert_uint_lt(r->nsent, MANY);
 	ck_assert_uint_lt(r->nfiles, MANY);
 	ck_assert_uint_eq(r->ncounts, 2);
