@@ -197,6 +197,40 @@ START_TEST(version_that_only_fails)
 }
 END_TEST
 
+/* Two platforms, the faster version is for the second. */
+START_TEST(primary_platform_first)
+{
+	for (int preferred = 0; preferred < 2; preferred++) {
+		struct world *w = world_new(
+		    preferred ? "<prefer_primary_platform/>" : "", HOUR);
+		struct catalog cat = *w->snap.cat;
+		struct platform p[] = { cat.platforms[0], cat.platforms[0] };
+		struct app_version v[] = { cat.versions[0], cat.versions[0] };
+		char *names[] = { w->req.platforms[0], (char[]){ "other" } };
+
+		p[1].id = v[1].platformid = 2;
+		p[1].name = names[1];
+		v[1].id = 4;
+		v[1].pfc_n = 101; /* three times as fast as the other */
+		v[1].pfc_avg = 0.3;
+		w->conf->version_select_random_factor = 0;
+		cat.platforms = p;
+		cat.nplatforms = 2;
+		cat.versions = v;
+		cat.nversions = 2;
+		w->snap.cat = &cat;
+		w->req.platforms = names;
+		w->req.nplatforms = 2;
+		world_plain(w, "31/3");
+		ck_assert_int_eq(world_decide(w)->sends[0].version->id,
+		    preferred ? cat.versions[0].id : 4);
+		v[0].deprecated = 1; /* nothing there: the second one */
+		ck_assert_int_eq(world_decide(w)->sends[0].version->id, 4);
+		world_free(w);
+	}
+}
+END_TEST
+
 START_TEST(plain_jobs_by_priority)
 {
 	const int32_t priorities[] = { 1, -5, 7, 1, 7, 100 };
@@ -552,6 +586,7 @@ UNIT_MAIN("rules_choice", {
 	ADD_LOOP(targeted_jobs, N(targeted));
 	ADD(no_noise_for_a_locality_app);
 	ADD_LOOP(version_that_only_fails, N(failures));
+	ADD(primary_platform_first);
 	ADD(plain_jobs_by_priority);
 	ADD_LOOP(once_of_a_plain_job, N(onces));
 	ADD(plain_jobs_go_once);

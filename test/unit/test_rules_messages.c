@@ -68,6 +68,31 @@ a_gpu(struct world *w, struct app_version *v, struct catalog *cat)
 	cat->classes = &all;
 }
 
+/* The version is for hosts with one of these. */
+static void
+a_class(struct world *w, struct app_version *v, struct catalog *cat, bool virtualbox,
+    bool docker, bool wsl)
+{
+	struct plan_classes *all = NEW(&w->a, struct plan_classes);
+	struct plan_class *pc = NEW(&w->a, struct plan_class);
+	char *none = arena_strdup(&w->a, "");
+
+	*pc = (struct plan_class){ .name = arena_strdup(&w->a, "vm"),
+		.gpu_type = none,
+		.project_prefs_tag = none,
+		.gpu_utilization_tag = none,
+		.projected_flops_scale = 1,
+		.avg_ncpus = 1,
+		.max_cal_target = -1,
+		.virtualbox = virtualbox,
+		.docker = docker,
+		.wsl = wsl };
+	*all = (struct plan_classes){ pc, 1 };
+	v->plan_class = pc->name;
+	cat->classes = all;
+	w->req.host.virtualbox_version = w->req.host.docker_version = none;
+}
+
 static void
 change_world(enum message_case n, struct world *w, struct catalog *cat, struct app *app,
     struct app_version *v)
