@@ -152,8 +152,8 @@ print_sent(struct ctx *x, const struct record *r)
 		    i == 0 ? "tasks" : "", s->name, s->how, s->app, s->version_num,
 		    s->plan_class[0] == '\0' ? "" : " ", s->plan_class, s->usage,
 		    s->resource, human_span(x->a, (int64_t)s->runtime_s),
-		    s->flops / 1e9,
-		    speed_source_text(speed_source_named(s->speed)), human_bytes(x->a, (double)s->bytes_needed),
+		    s->flops / 1e9, speed_source_text(speed_source_named(s->speed)),
+		    human_bytes(x->a, (double)s->bytes_needed),
 		    human_bytes(x->a, (double)s->bytes_saved),
 		    replication[0] == '\0' ? "" : "; ", replication);
 	}

@@ -56,7 +56,7 @@ struct ctx {
 	double lack_disk,
 	    lack_ram;             /* least extra bytes that would have let a job fit */
 	double need_bw;           /* least bandwidth that a job needed, bytes/s */
-	double late_availability; /* of the processor that would be late first */
+	double late_availability; /* of the last processor that would be late */
 	size_t sends_cap, skips_cap, deletes_cap, messages_cap, expire_cap;
 	size_t aborts_cap, unstarted_cap;
 };

@@ -179,7 +179,7 @@ fit_host(struct ctx *c, const struct job *j, const struct pick *p,
 		return WHY_BANDWIDTH;
 	}
 	why = deadline(c, j, p, f->runtime_s, resend, &f->deadline);
-	if (why == WHY_DEADLINE && c->late_availability == 0)
+	if (why == WHY_DEADLINE)
 		c->late_availability = available;
 	return why;
 }

@@ -152,7 +152,11 @@ START_TEST(said)
 		m = &d->messages[0];
 		if (strncmp(messages[_i].text, NO_TASKS, strlen(NO_TASKS)) != 0 &&
 		    strncmp(m->text, NO_TASKS, strlen(NO_TASKS)) == 0)
-			m++; /* the decisive reason is always the first */
+			m++;
+		for (size_t i = 1; i < d->nmessages; i++) /* that is the first */
+			ck_assert_msg(strncmp(d->messages[i].text, NO_TASKS,
+					  strlen(NO_TASKS)) != 0,
+			    "%s: behind others", messages[_i].name);
 		ck_assert_msg(strcmp(m->text, messages[_i].text) == 0, "%s: %s",
 		    messages[_i].name, m->text);
 		ck_assert_msg(
@@ -195,6 +199,7 @@ START_TEST(selected_apps_without_tasks)
 {
 	static int64_t chosen[] = { 1, 2, 3, 77 };
 	static bool unread[] = { false, false, false };
+	int64_t many[9];
 	struct world *w = world_new("", HOUR);
 	struct catalog cat = *w->snap.cat;
 	struct app apps[3] = { cat.apps[0], cat.apps[0], cat.apps[0] };
@@ -233,8 +238,27 @@ START_TEST(selected_apps_without_tasks)
 	w->snap.nfiles = 1;
 	ck_assert_uint_eq(world_decide(w)->nmessages, 1);
 	w->snap.nfiles = 0;
+	w->snap.search.left = true; /* the search is over, or switched off */
+	w->conf->search_rows = 0;
+	ck_assert_uint_eq(world_decide(w)->nmessages, 1);
+	w->snap.search.left = false;
+	w->snap.targeted = w->snap.nci = w->snap.plain;
 	w->snap.nplain = 0;
+	w->snap.ntargeted = 1;
+	ck_assert_uint_eq(world_decide(w)->nmessages, 2); /* not stars */
+	w->snap.ntargeted = 0;
+	w->snap.nnci = 1;
+	ck_assert_uint_eq(world_decide(w)->nmessages, 2);
+	w->snap.nnci = 0;
 	ck_assert_uint_eq(world_decide(w)->nmessages, 3); /* stars, too */
+	for (size_t i = 0; i < N(many); i++)
+		many[i] = 1;
+	w->snap.project_prefs.apps = many;
+	w->snap.project_prefs.napps = N(many);
+	ck_assert_uint_eq(world_decide(w)->nmessages, 6); /* five of them */
+	w->snap.project_prefs.apps = chosen;
+	world_files(w, "A hul99");
+	ck_assert_uint_eq(world_decide(w)->nmessages, 1); /* its app is not known */
 	w->snap.project_prefs.napps = 0;
 	ck_assert_uint_eq(world_decide(w)->nmessages, 1);
 	world_free(w);
