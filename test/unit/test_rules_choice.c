@@ -122,115 +122,6 @@ START_TEST(targeted_jobs)
 }
 END_TEST
 
-/* Choices of versions of an app that goes by locality are to be repeatable, whatever
- * the project's other apps do. */
-START_TEST(no_noise_for_a_locality_app)
-{
-	for (int with = 0; with < 2; with++) {
-		struct world *w = world_new("", HOUR);
-		struct catalog cat = *w->snap.cat;
-		struct app app = cat.apps[0];
-		struct app_version v[] = { cat.versions[0], cat.versions[0] };
-		size_t second = 0;
-
-		v[1].id = 4;
-		app.locality_scheduling = with;
-		cat.apps = &app;
-		cat.versions = v;
-		cat.nversions = 2;
-		w->snap.cat = &cat;
-		world_plain(w, "31/3");
-		for (int i = 0; i < 50; i++)
-			second += world_decide(w)->sends[0].version->id == 4;
-		ck_assert(
-		    with ? second == 0 || second == 50 : second > 0 && second < 50);
-		world_free(w);
-	}
-}
-END_TEST
-
-/* samples, quota, valid results in a row of the faster version; jobs of 300 that it
- * gets: nearly none while it only fails, but not none for ever */
-static const struct {
-	double pfc_n;
-	int32_t quota, valid;
-	bool locality;
-	size_t least, most;
-} failures[] = {
-	{ 0, 1, 0, false, 1, 20 },
-	{ 0, 1, 0, true, 0, 0 },
-	{ 0, 2, 0, false, 300, 300 },
-	{ 1, 1, 0, false, 300, 300 },
-	{ 0, 1, 1, false, 300, 300 },
-};
-
-START_TEST(version_that_only_fails)
-{
-	struct world *w = world_new("<version_select_random_factor>0"
-				    "</version_select_random_factor>",
-	    HOUR);
-	struct catalog cat = *w->snap.cat;
-	struct app app = cat.apps[0];
-	struct app_version v[] = { cat.versions[0], cat.versions[0] };
-	struct host_app_version hav = { .app_version_id = 4,
-		.pfc_n = failures[_i].pfc_n,
-		.max_jobs_per_day = failures[_i].quota,
-		.consecutive_valid = failures[_i].valid };
-	size_t got = 0;
-
-	v[1].id = 4;
-	v[1].pfc_n = 101; /* twice as fast as the other */
-	v[1].pfc_avg = 0.5;
-	app.locality_scheduling = failures[_i].locality;
-	cat.apps = &app;
-	cat.versions = v;
-	cat.nversions = 2;
-	w->snap.cat = &cat;
-	w->snap.havs = &hav;
-	w->snap.nhavs = 1;
-	world_plain(w, "31/3");
-	for (int i = 0; i < 300; i++)
-		got += world_decide(w)->sends[0].version->id == 4;
-	ck_assert_uint_ge(got, failures[_i].least);
-	ck_assert_uint_le(got, failures[_i].most);
-	world_free(w);
-}
-END_TEST
-
-/* Two platforms, the faster version is for the second. */
-START_TEST(primary_platform_first)
-{
-	for (int preferred = 0; preferred < 2; preferred++) {
-		struct world *w = world_new(
-		    preferred ? "<prefer_primary_platform/>" : "", HOUR);
-		struct catalog cat = *w->snap.cat;
-		struct platform p[] = { cat.platforms[0], cat.platforms[0] };
-		struct app_version v[] = { cat.versions[0], cat.versions[0] };
-		char *names[] = { w->req.platforms[0], (char[]){ "other" } };
-
-		p[1].id = v[1].platformid = 2;
-		p[1].name = names[1];
-		v[1].id = 4;
-		v[1].pfc_n = 101; /* three times as fast as the other */
-		v[1].pfc_avg = 0.3;
-		w->conf->version_select_random_factor = 0;
-		cat.platforms = p;
-		cat.nplatforms = 2;
-		cat.versions = v;
-		cat.nversions = 2;
-		w->snap.cat = &cat;
-		w->req.platforms = names;
-		w->req.nplatforms = 2;
-		world_plain(w, "31/3");
-		ck_assert_int_eq(world_decide(w)->sends[0].version->id,
-		    preferred ? cat.versions[0].id : 4);
-		v[0].deprecated = 1; /* nothing there: the second one */
-		ck_assert_int_eq(world_decide(w)->sends[0].version->id, 4);
-		world_free(w);
-	}
-}
-END_TEST
-
 START_TEST(plain_jobs_by_priority)
 {
 	const int32_t priorities[] = { 1, -5, 7, 1, 7, 100 };
@@ -584,9 +475,6 @@ END_TEST
 UNIT_MAIN("rules_choice", {
 	ADD_LOOP(search, N(searches));
 	ADD_LOOP(targeted_jobs, N(targeted));
-	ADD(no_noise_for_a_locality_app);
-	ADD_LOOP(version_that_only_fails, N(failures));
-	ADD(primary_platform_first);
 	ADD(plain_jobs_by_priority);
 	ADD_LOOP(once_of_a_plain_job, N(onces));
 	ADD(plain_jobs_go_once);
