@@ -272,6 +272,10 @@ enum err jobs_by_ids(struct db *, struct arena *, const int64_t *ids, size_t n,
  * The waiter's look. */
 enum err filesets_ready(struct db *, const int64_t *ids, size_t n, int64_t after,
     bool *ready, struct fail *);
+/* Is the last workunit of one of these filesets without any result yet, so that the
+ * transitioner will make some? */
+enum err filesets_unmade(
+    struct db *, const int64_t *ids, size_t n, bool *unmade, struct fail *);
 
 /* --- assignment.c --- */
 enum target { TARGET_ALL, TARGET_HOST, TARGET_USER, TARGET_TEAM }; /* wire.md 4.7 */

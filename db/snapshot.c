@@ -515,3 +515,23 @@ filesets_ready(struct db *db, const int64_t *ids, size_t n, int64_t after, bool 
 	}
 	return OK;
 }
+
+enum err
+filesets_unmade(
+    struct db *db, const int64_t *ids, size_t n, bool *unmade, struct fail *f)
+{
+	enum err e = OK;
+
+	*unmade = false;
+	for (size_t i = 0; e == OK && i < n && !*unmade; i++) {
+		int64_t wu = 0, result = 0;
+
+		e = number_or_0(
+		    db_number(db, f, &wu, SQL_FILESET_LAST_WU, ids[i]), &wu);
+		if (e == OK && wu != 0)
+			e = number_or_0(
+			    db_number(db, f, &result, SQL_WU_ANY_RESULT, wu), &result);
+		*unmade = wu != 0 && result == 0;
+	}
+	return e;
+}

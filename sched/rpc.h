@@ -107,10 +107,11 @@ void rpc_note(struct rpc *, bool notice, const char *text);
 
 /*
  * Raises need_work for the decision's wanted file sets and waits until a result of one
- * of them can be sent, the budget of the request (locality_scheduling_wait_period, s)
- * is used up, or the process is told to stop.  Sets waited, or no_slot when
- * locality_max_waiters processes wait already or no trigger could be made.  No
- * transaction may be open.  E_RETRY or E_DB from the database.
+ * of them can be sent, none will ever come (no_work_available), the budget of the
+ * request (locality_scheduling_wait_period, s) is used up, or the process is told to
+ * stop.  Sets waited, or no_slot when locality_max_waiters processes wait already or no
+ * trigger could be made.  No transaction may be open.  E_RETRY or E_DB from the
+ * database.
  */
 enum err rpc_wait(struct rpc *);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * On-demand work (seed 003): raise need_work for the files wanted, then look every 100
- * ms whether the generator has made a result.  Every waiting process blocks a place of
- * the web server, so only locality_max_waiters of this machine wait at once; a place is
- * a locked file, which the kernel frees when its holder dies.
+ * ms whether the generator has made a result, or said of all of them that it will not.
+ * Every waiting process blocks a place of the web server, so only locality_max_waiters
+ * of this machine wait at once; a place is a locked file, which the kernel frees when
+ * its holder dies.
  */
 #include "sched/rpc.h"
 
@@ -18,7 +19,7 @@
 
 enum { LOOK_MS = 100, LOOK_FILES = 64 }; /* a statement's longest list */
 
-static const char *
+static char *
 fileset_name(const struct snapshot *s, int64_t id)
 {
 	for (size_t i = 0; i < s->nfiles; i++)
@@ -76,18 +77,61 @@ take_slot(struct rpc *x)
 	return -1;
 }
 
+/* "" is the name of no trigger. */
+static char **
+wanted_names(struct rpc *x)
+{
+	char **names = NEWN(x->a, char *, x->dec->nwant + 1);
+
+	for (size_t i = 0; i < x->dec->nwant; i++) {
+		char *name = fileset_name(x->snap, x->dec->want[i]);
+
+		names[i] = name == NULL ? arena_strdup(x->a, "") : name;
+	}
+	return names;
+}
+
+/*
+ * Has the generator said "no more" of every file?  Not while the last workunit that it
+ * made waits for the transitioner.
+ */
+static enum err
+nothing_comes(struct rpc *x, char *const *names, bool *nothing)
+{
+	const struct triggers t = { .conf = x->conf, .db = x->db };
+	struct arena a = { 0 }; /* there are many looks */
+	bool *there = NEWN(&a, bool, x->dec->nwant + 1), unmade = false;
+	enum err e = trigger_there(
+	    &t, &a, TRIGGER_NO_WORK_AVAILABLE, names, x->dec->nwant, there, &x->fail);
+
+	*nothing = e == OK;
+	for (size_t i = 0; i < x->dec->nwant; i++)
+		*nothing = *nothing && there[i];
+	arena_free(&a);
+	if (*nothing)
+		e = filesets_unmade(
+		    x->db, x->dec->want, x->dec->nwant, &unmade, &x->fail);
+	*nothing = *nothing && !unmade;
+	return e;
+}
+
+/* The trigger is looked at first: what was made before it was raised is seen. */
 static enum err
 wait_for_results(struct rpc *x, int64_t until_ms)
 {
 	size_t n = x->dec->nwant < LOOK_FILES ? x->dec->nwant : LOOK_FILES;
-	bool ready = false;
+	char **names = wanted_names(x);
+	bool ready = false, nothing = false;
 	enum err e;
 
 	do {
 		clock_nap_ms(LOOK_MS);
-		e = filesets_ready(
-		    x->db, x->dec->want, n, x->dec->want_after, &ready, &x->fail);
-	} while (e == OK && !ready && !proc_stopping && clock_mono_ms() < until_ms);
+		e = nothing_comes(x, names, &nothing);
+		if (e == OK)
+			e = filesets_ready(x->db, x->dec->want, n, x->dec->want_after,
+			    &ready, &x->fail);
+	} while (e == OK && !ready && !nothing && !proc_stopping &&
+		 clock_mono_ms() < until_ms);
 	return e;
 }
 
