@@ -131,26 +131,44 @@ or_null(const char *s)
 	return s[0] != '\0' ? s : NULL;
 }
 
+/* A server that knows nothing of clusters has no such variable. */
+static enum err
+cluster_find(struct db *db, struct fail *f)
+{
+	struct arena a = { 0 };
+	void *rows;
+	size_t n = 0;
+	enum err e = db_query(db, &a, f, &rows, &n, SQL_SESSION_CLUSTER);
+
+	db->cluster = e == OK && n == 1 &&
+	              strcmp(((struct row_status *)rows)->value, "ON") == 0;
+	arena_free(&a);
+	return e;
+}
+
 static enum err
 session_set(struct db *db, struct fail *f)
 {
 	static const enum stmt_id set[] = { SQL_SESSION_MODE, SQL_SESSION_ISOLATION };
 	int64_t bytes;
+	enum err e;
 
 	for (size_t i = 0; i < N(set); i++) {
 		const struct stmt_info *st = &stmt_infos[set[i]];
-		enum err e = conn_text(db, st->sql, st->name, f);
+		e = conn_text(db, st->sql, st->name, f);
 		if (e != OK)
 			return e;
 	}
 	if (db->use == DB_LOOK) {
 		const struct stmt_info *st = &stmt_infos[SQL_SESSION_READ_ONLY];
-		enum err e = conn_text(db, st->sql, st->name, f);
+		e = conn_text(db, st->sql, st->name, f);
 		if (e != OK)
 			return e;
 	}
+	if ((e = cluster_find(db, f)) != OK)
+		return e;
 	if (db->text_bytes == 0) {
-		enum err e = db_number(db, f, &bytes, SQL_SESSION_TEXT_BYTES);
+		e = db_number(db, f, &bytes, SQL_SESSION_TEXT_BYTES);
 		if (e != OK)
 			return e;
 		db->text_bytes = bytes >= 1 && bytes <= 4 ? (int)bytes : 4;

@@ -185,6 +185,26 @@ db_begin(struct db *db, struct fail *f)
 }
 
 enum err
+db_begin_current(struct db *db, struct fail *f)
+{
+	struct fail off = { 0 };
+	enum err e = conn_need(db, f);
+
+	if (e == OK && db->cluster)
+		e = conn_text(db, stmt_infos[SQL_SESSION_SYNC].sql, "SET", f);
+	if (e == OK)
+		e = db_begin(db, f);
+	if (db->my != NULL && db->cluster &&
+	    conn_text(db, stmt_infos[SQL_SESSION_NO_SYNC].sql, "SET", &off) != OK &&
+	    e == OK) {
+		db_rollback(db);
+		*f = off;
+		e = off.code;
+	}
+	return e;
+}
+
+enum err
 db_commit(struct db *db, struct fail *f)
 {
 	assert(db->in_tx);

@@ -95,6 +95,11 @@ enum err db_number(struct db *, struct fail *, int64_t *value, enum stmt_id, ...
 int64_t db_insert_id(struct db *);
 
 enum err db_begin(struct db *, struct fail *); /* READ COMMITTED */
+/*
+ * The same, and what it reads is not older than this moment, whichever node of a
+ * cluster had it committed: waits until this one has caught up.
+ */
+enum err db_begin_current(struct db *, struct fail *);
 /* E_RETRY with db_commit_uncertain() true: may or may not stand. */
 enum err db_commit(struct db *, struct fail *);
 bool db_commit_uncertain(const struct db *);

@@ -23,6 +23,7 @@ struct db {
 	MYSQL_STMT *stmts[SQL__MAX][LIST_SIZES];
 	enum db_use use;
 	bool in_tx, uncertain;
+	bool cluster;   /* the server is a node of a Galera cluster */
 	unsigned code;  /* the server's number of the last failure */
 	int text_bytes; /* of the widest character that text columns take */
 	uint64_t count;
