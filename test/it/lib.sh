@@ -143,7 +143,8 @@ project_done() { # WORKUNITS
 # What holds at the end of every scenario, while the project still runs.
 check_sound() {
 	check "fsck" locus -p "$project" fsck
-	check "no trigger is left" equal "$(ls -A "$project/locality_scheduling/need_work")" ''
+	check "no trigger is left" equal "$(ls -A "$project/locality_scheduling/need_work" 2>/dev/null
+		locus -p "$project" trigger list need_work; locus -p "$project" trigger list claims)" ''
 }
 
 # What the hosts received is what the database says was sent to them, and nothing went twice.
