@@ -130,7 +130,7 @@ struct request {
 		bool
 		    present; /* false: a replicated trickle, leave the host row alone */
 	} host;
-	struct rq_resource *resources; /* [0] is the CPU */
+	struct rq_resource *resources; /* [0] is the CPU, which is always there */
 	size_t nresources;
 	struct rq_report *reports;
 	size_t nreports;

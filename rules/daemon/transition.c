@@ -3,7 +3,6 @@
  */
 #include "rules/daemon/daemon_rules.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include "model/states.h"

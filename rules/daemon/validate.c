@@ -5,7 +5,6 @@
  */
 #include "rules/daemon/daemon_rules.h"
 
-#include <assert.h>
 #include "model/states.h"
 #include "lib/banned.h"
 

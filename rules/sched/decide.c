@@ -410,7 +410,5 @@ decide_need(
 	struct machine m = machine_of(cf, rq, snap);
 	size_t jobs = limits_per_rpc(cf, rq, &m);
 
-	if (jobs < 1)
-		jobs = 1;
 	return jobs > NEED_MOST / NEED_FACTOR ? NEED_MOST : jobs * NEED_FACTOR;
 }

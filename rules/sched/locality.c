@@ -106,14 +106,13 @@ send_of_file(struct ctx *c, struct dec_file *df)
 	const struct snap_file *f = df->file;
 	size_t counts[WHY__MAX] = { 0 };
 	int64_t last = f->last_id;
-	enum reason stop = WHY_NONE;
 
 	df->spent = true;
 	for (size_t i = 0; i < f->njobs && !c->no_app_version; i++) {
 		const struct job *j = &f->jobs[i];
 		enum reason why;
 
-		if ((stop = limits_more(c)) != WHY_NONE) {
+		if (limits_more(c) != WHY_NONE) {
 			df->spent = false;
 			break;
 		}
@@ -136,10 +135,8 @@ send_of_file(struct ctx *c, struct dec_file *df)
 	}
 	if (df->sent > 0)
 		df->why = WHY_NONE;
-	else if (df->refused > 0)
-		df->why = most_frequent(counts);
 	else
-		df->why = stop;
+		df->why = most_frequent(counts);
 }
 
 /*
@@ -178,7 +175,7 @@ serve_file(struct ctx *c, struct dec_file *df)
 		nothing_of_file(c, df);
 	else
 		send_of_file(c, df);
-	if (df->sent == 0 && df->refused == 0 && df->why != WHY_NONE)
+	if (df->sent == 0 && df->refused == 0)
 		c->d->counts[df->why]++;
 }
 

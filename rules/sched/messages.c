@@ -6,6 +6,7 @@
  */
 #include "rules/sched/ctx.h"
 
+#include <assert.h>
 #include <string.h>
 #include "rules/say.h"
 #include "lib/banned.h"
@@ -339,10 +340,10 @@ say_numbers(const struct ctx *c, struct say *s, enum reason why)
 static const struct answer *
 answer_of(enum reason why)
 {
-	for (size_t i = 0; i < N(answers); i++)
-		if (answers[i].why == why)
-			return &answers[i];
-	return NULL;
+	size_t i = messages_rank(why);
+
+	assert(i < N(answers));
+	return &answers[i];
 }
 
 /* An anonymous-platform client without the project's app can be helped only by its
@@ -463,10 +464,9 @@ messages_why(struct ctx *c)
 	say_str(&s, "No tasks sent: ");
 	say_str(&s, reason_text(d->why));
 	say_numbers(c, &s, d->why);
-	add(c, (answer != NULL && answer->notice) || hopeless(c, d->why), &s);
+	add(c, answer->notice || hopeless(c, d->why), &s);
 	last_goes_first(d);
-	if (answer != NULL &&
-	    (d->why != WHY_CLIENT_TOO_OLD || !version_any_for_client(c)))
+	if (d->why != WHY_CLIENT_TOO_OLD || !version_any_for_client(c))
 		decide_delay(c, answer->delay_s);
 	if (d->why == WHY_WAITING &&
 	    c->snap->waited) /* the generator is slow or gone */

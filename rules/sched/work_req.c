@@ -37,8 +37,6 @@ asked(const struct request *rq, size_t r)
 {
 	if (r == 0 && rq->has_cpu_request)
 		return (struct work_left){ rq->cpu_req_secs, rq->cpu_req_instances };
-	if (r >= rq->nresources)
-		return (struct work_left){ 0, 0 };
 	return (struct work_left){ rq->resources[r].req_secs,
 		rq->resources[r].req_instances };
 }
@@ -66,7 +64,7 @@ work_req_new(struct arena *a, const struct request *rq)
 {
 	struct work_req w = { .new_style = says_resources(rq) };
 
-	w.n = rq->nresources > 0 ? rq->nresources : 1;
+	w.n = rq->nresources;
 	w.left = NEWN(a, struct work_left, w.n);
 	if (!w.new_style) {
 		w.old_secs = rq->work_req_seconds * work_req_share(rq);

@@ -100,14 +100,13 @@ workload_begin(struct ctx *c)
 
 	c->queues = NEWN(c->a, struct queue, c->work.n);
 	for (size_t r = 0; r < c->work.n; r++) {
-		double own = r < rq->nresources ? rq->resources[r].estimated_delay : -1;
+		double own = rq->resources[r].estimated_delay;
 		double cpu = rq->estimated_delay > 0 ? rq->estimated_delay : 0;
 
 		c->queues[r] = (struct queue){ .delay_s = own >= 0 ? own : cpu,
 			.edf = edf_new(c->a, c->now, limits_instances(c, r)),
 			.simulated = rq->has_in_progress &&
 			             rq->nin_progress <= TASKS_SIMULATED &&
-			             r < rq->nresources &&
 			             is_listed(&rq->resources[r], r) };
 	}
 	for (size_t i = 0; rq->has_in_progress && i < rq->nin_progress &&

@@ -217,37 +217,45 @@ static const struct {
 	const char *name, *options;
 	double secs;
 	const char *in_progress; /* of app 2 */
+	int64_t second;          /* app of job 42, like 2 */
 	const char *decision;
 } ncis[] = {
-	{ "one_of_the_app", "", 0, "", "sent 41p | NONE" },
-	{ "beside_what_is_wanted", "", HOUR, "", "sent 41p 31p | NONE" },
-	{ "not_while_it_has_one", "", 0, "5/5", "NONE" },
+	{ "one_of_the_app", "", 0, "", 2, "sent 41p | NONE" },
+	{ "one_of_each_app", "", 0, "", 3, "sent 41p 42p | NONE" },
+	{ "beside_what_is_wanted", "", HOUR, "", 2, "sent 41p 31p | NONE" },
+	{ "not_while_it_has_one", "", 0, "5/5", 2, "NONE" },
 	{ "its_own_does_not_count", "<max_wus_in_progress>1</max_wus_in_progress>",
-	    HOUR, "5/5", "sent 31p | NONE" },
+	    HOUR, "5/5", 2, "sent 31p | NONE" },
 	{ "nor_does_the_new_one", "<max_wus_in_progress>1</max_wus_in_progress>",
-	    2 * HOUR, "", "sent 41p 31p | NONE" },
-	{ "not_to_be_sent", "<dont_send_jobs>1</dont_send_jobs>", 0, "", "DONT_SEND" },
+	    2 * HOUR, "", 2, "sent 41p 31p | NONE" },
+	{ "not_to_be_sent", "<dont_send_jobs>1</dont_send_jobs>", 0, "", 2,
+	    "DONT_SEND" },
 };
 
 START_TEST(non_cpu_intensive_apps)
 {
 	struct world *w = world_new(ncis[_i].options, ncis[_i].secs);
 	struct catalog cat = *w->snap.cat;
-	struct app apps[] = { cat.apps[0], cat.apps[0] };
-	struct app_version versions[] = { cat.versions[0], cat.versions[0] };
+	struct app apps[3] = { cat.apps[0] };
+	struct app_version versions[3] = { cat.versions[0] };
 
-	apps[1].id = versions[1].appid = 2;
-	versions[1].id = 4;
-	apps[1].name = arena_strdup(&w->a, "sensor");
-	apps[1].non_cpu_intensive = 1;
+	for (int i = 1; i < 3; i++) {
+		apps[i] = apps[0];
+		versions[i] = versions[0];
+		apps[i].id = versions[i].appid = i + 1;
+		versions[i].id = i + 3;
+		apps[i].name = arena_printf(&w->a, "sensor%d", i);
+		apps[i].non_cpu_intensive = 1;
+	}
 	cat.apps = apps;
 	cat.versions = versions;
-	cat.napps = cat.nversions = 2;
+	cat.napps = cat.nversions = 3;
 	w->snap.cat = &cat;
 	world_plain(w, "41/4 42/6");
 	w->snap.nci = w->snap.plain;
 	w->snap.nnci = 2;
-	w->snap.nci[0].appid = w->snap.nci[1].appid = 2;
+	w->snap.nci[0].appid = 2;
+	w->snap.nci[1].appid = ncis[_i].second;
 	w->snap.nci[0].delay_bound = 1; /* no deadline check */
 	if (ncis[_i].in_progress[0] != '\0') {
 		world_in_progress(w, ncis[_i].in_progress);
@@ -452,6 +460,27 @@ START_TEST(no_search_without_another_app)
 }
 END_TEST
 
+/* All refusals count, the first ones are kept with their jobs. */
+START_TEST(many_are_left_out)
+{
+	struct world *w = world_new("", HOUR);
+	struct decision *d;
+
+	w->snap.nplain = 70;
+	w->snap.plain = NEWN(&w->a, struct job, w->snap.nplain);
+	for (size_t i = 0; i < w->snap.nplain; i++) {
+		w->snap.plain[i] = world_job((int64_t)i + 1, (int64_t)i + 1);
+		w->snap.plain[i].rsc_memory_bound = 5e9;
+	}
+	d = world_decide(w);
+	ck_assert_uint_eq(d->counts[WHY_MEM], 70);
+	ck_assert_uint_eq(d->nskips, 64);
+	ck_assert_int_eq(d->skips[0].job->id, 1);
+	ck_assert_int_eq(d->skips[63].job->id, 64);
+	world_free(w);
+}
+END_TEST
+
 /* What is for this host only says nothing of other work. */
 START_TEST(a_targeted_job_that_does_not_fit)
 {
@@ -480,6 +509,7 @@ UNIT_MAIN("rules_choice", {
 	ADD(plain_jobs_go_once);
 	ADD_LOOP(noise_of_choices, N(noises));
 	ADD_LOOP(non_cpu_intensive_apps, N(ncis));
+	ADD(many_are_left_out);
 	ADD_LOOP(app_on_host, N(on_host));
 	ADD(a_targeted_job_that_does_not_fit);
 	ADD_LOOP(the_search_of_nci_apps, N(nci_searches));

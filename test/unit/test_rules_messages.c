@@ -194,6 +194,63 @@ START_TEST(others_follow)
 }
 END_TEST
 
+/* Three at most, those first that are told first. */
+START_TEST(three_others_at_most)
+{
+	struct world *w = world_new("", HOUR);
+	struct catalog cat = *w->snap.cat;
+	struct app apps[3] = { cat.apps[0], cat.apps[0], cat.apps[0] };
+	struct app_version v[3] = { cat.versions[0], cat.versions[0], cat.versions[0] };
+	struct decision *d;
+
+	for (int i = 0; i < 3; i++)
+		apps[i].id = v[i].appid = v[i].id = i + 1;
+	v[1].min_core_version = 80000;
+	apps[2].homogeneous_redundancy = 1;
+	cat.apps = apps;
+	cat.versions = v;
+	cat.napps = cat.nversions = 3;
+	w->snap.cat = &cat;
+	world_plain(w, "31/1 32/2 33/3 34/4 35/5");
+	w->snap.plain[0].appid = 3;
+	w->snap.plain[1].appid = 2;
+	w->snap.plain[2].rsc_bandwidth_bound = 1e6;
+	w->snap.plain[3].rsc_memory_bound = 5e9;
+	w->snap.plain[4].rsc_disk_bound = 1e15;
+	w->snap.host.n_bwdown = w->req.host.n_bwdown = 1000;
+	d = world_decide(w);
+	ck_assert_int_eq(d->why, WHY_DISK);
+	ck_assert_uint_eq(d->counts[WHY_HR_UNKNOWN], 1);
+	ck_assert_uint_eq(d->nmessages, 4);
+	ck_assert_str_eq(
+	    d->messages[3].text, "Other tasks were left out: the client is too old");
+	world_free(w);
+}
+END_TEST
+
+/* Whatever a job was left out for, people can be told, and no two have the same rank.
+ */
+START_TEST(every_reason_has_an_answer)
+{
+	size_t ranks = messages_rank(WHY_NONE);
+	bool taken[WHY__MAX] = { false };
+
+	ck_assert_uint_eq(messages_rank(WHY_NOT_WANTED), ranks);
+	ck_assert_uint_eq(messages_rank(WHY_DONT_SEND), ranks);
+	ck_assert_uint_eq(ranks, WHY__MAX - 3);
+	for (int r = 0; r < WHY__MAX; r++) {
+		size_t at = messages_rank((enum reason)r);
+
+		if (at == ranks)
+			continue;
+		ck_assert_msg(!taken[at], "%s", reason_code((enum reason)r));
+		taken[at] = true;
+	}
+	for (size_t i = 0; i < ranks; i++)
+		ck_assert(taken[i]);
+}
+END_TEST
+
 /* Selected apps that have no tasks are named, unless some could not be looked at. */
 START_TEST(selected_apps_without_tasks)
 {
@@ -287,6 +344,10 @@ START_TEST(weight_of_each_reason)
 	bool notice = false;
 	double s = 0;
 
+	if (d.why == WHY_NOT_WANTED) { /* of a file at most, never of a request */
+		world_free(w);
+		return;
+	}
 	cat.nversions = 0; /* none that an old client could use */
 	w->snap.cat = &cat;
 	c.work = work_req_new(&w->a, &w->req);
@@ -309,6 +370,7 @@ START_TEST(weight_of_each_reason)
 }
 END_TEST
 
+/* Clients lose messages of 1024 bytes and more. */
 START_TEST(long_texts_are_cut)
 {
 	struct world *w = world_new("", HOUR);
@@ -331,5 +393,7 @@ UNIT_MAIN("rules_messages", {
 	ADD(long_texts_are_cut);
 	ADD_LOOP(said, N(messages));
 	ADD(others_follow);
+	ADD(three_others_at_most);
+	ADD(every_reason_has_an_answer);
 	ADD(selected_apps_without_tasks);
 })

@@ -170,6 +170,12 @@ START_TEST(logs_are_asked_for)
 	ck_assert_int_eq(world_decide(w)->send_time_stats_log, 0);
 	w->conf->request_job_log = true;
 	ck_assert_int_eq(world_decide(w)->send_job_log, 1);
+	w->req.job_log = arena_strdup(&w->a, "");
+	ck_assert_int_eq(world_decide(w)->send_job_log, 0);
+	w->req.job_log = NULL;
+	w->snap.has_job_log = true;
+	ck_assert_int_eq(world_decide(w)->send_job_log, 0);
+	w->snap.has_job_log = false;
 	w->conf->request_job_log = w->conf->request_time_stats_log = false;
 	ck_assert_int_eq(world_decide(w)->send_job_log, 0);
 	world_free(w);

@@ -11,7 +11,6 @@
 #define OFF     "<resend_lost_results>0</resend_lost_results>"
 #define ONE     "<max_wus_to_send>1</max_wus_to_send>"
 #define NOLIMIT "<max_wus_to_send>0</max_wus_to_send>"
-#define ANY     "<max_wus_to_send>0</max_wus_to_send>"
 
 enum { OWN, SAME, OTHER };
 

@@ -6,6 +6,7 @@
 #include "lib/buf.h"
 #include "model/resource.h"
 #include "rules/sched/decide.h"
+#include "rules/sched/serving.h"
 #include "test/unit/rules_world.h"
 #include "lib/banned.h"
 
@@ -107,6 +108,32 @@ refuse(struct world *w, const char *type)
 	w->snap.project_prefs.nno_rsc = 1;
 }
 
+/* Jobs of the host that its list does not have, bound to the version of the number 7,
+ * and to be resent. */
+static void
+lost(struct world *w, const char *jobs, struct app_version *v)
+{
+	world_others(w, "");
+	world_in_progress(w, jobs);
+	w->conf->resend_lost_results = true;
+	v->version_num = 7;
+	for (size_t i = 0; i < w->snap.nin_progress; i++)
+		w->snap.in_progress[i].app_version_num = 7;
+}
+
+/* The app may have so many jobs on a host. */
+static struct job_limits *
+app_limit(struct world *w, double jobs)
+{
+	struct job_limits *l = NEW(&w->a, struct job_limits);
+
+	l->apps = NEWN(&w->a, struct job_limits_of, 1);
+	l->napps = 1;
+	l->apps[0].app_name = text("stars");
+	l->apps[0].total = (struct job_limit){ .set = true, .jobs = jobs };
+	return l;
+}
+
 /* So many tasks on the NVIDIA GPUs, each of so many seconds and due then, and no other.
  */
 static void
@@ -144,6 +171,7 @@ own_versions(struct world *w, const char *type, double count)
 
 enum {
 #define CASE(name, ...) CASE_##name,
+#define CASES_OF_WORK
 #include "test/unit/rules_resources.def"
 #undef CASE
 	CASES
@@ -179,6 +207,7 @@ static const struct {
 	{ #name, o, { { c, ci }, { g, gi }, { s, si } }, want },
 #include "test/unit/rules_resources.def"
 #undef CASE
+#undef CASES_OF_WORK
 };
 
 /* "CPU 1 NVIDIA 2 SPE 0 why", then the types that have no app, then the number of the
@@ -205,6 +234,8 @@ outcome(struct world *w, const struct decision *d)
 		buf_printf(&b, " no %s", d->no_rsc_apps[i]);
 	if (own != 0)
 		buf_printf(&b, " own %lld", (long long)own);
+	if (d->nexpire > 0)
+		buf_printf(&b, " expired %zu", d->nexpire);
 	return b.p;
 }
 
@@ -311,73 +342,110 @@ END_TEST
 
 /* --- what is said --- */
 
-static const char *
-said(struct stage *x)
-{
-	struct decision *d = world_decide(x->w);
+enum {
+#define SAY(name, ...) SAY_##name,
+#define SAY_CASES
+#include "test/unit/rules_resources.def"
+#undef SAY
+	SAYS
+};
 
-	ck_assert_uint_eq(d->nsends, 0);
-	ck_assert_uint_eq(d->nmessages, 1);
-	return d->messages[0].text;
+static void
+change_said(int n, struct stage *x)
+{
+	struct world *w = x->w;
+	struct request *q = &w->req;
+	struct app_version *v = x->v;
+	struct plan_class *pc = x->pc;
+	struct catalog *cat = &x->cat;
+
+	(void)q, (void)v, (void)pc, (void)cat;
+	switch (n) {
+#define SAY(name, o, statements, notice, delay, want)                                  \
+	case SAY_##name:                                                               \
+		statements;                                                            \
+		break;
+#include "test/unit/rules_resources.def"
+#undef SAY
+	}
 }
 
-START_TEST(reasons_have_numbers)
+static const struct {
+	const char *name, *options;
+	bool notice;
+	double delay;
+	const char *want;
+} says[] = {
+#define SAY(name, o, statements, notice, delay, want) { #name, o, notice, delay, want },
+#include "test/unit/rules_resources.def"
+#undef SAY
+#undef SAY_CASES
+};
+
+START_TEST(said)
 {
 	struct stage x;
+	struct decision *d;
 
-	stage_set(&x, "<max_wus_in_progress_gpu>1</max_wus_in_progress_gpu>");
+	stage_set(&x, says[_i].options);
 	x.w->req.resources[NVIDIA].req_secs = 1;
-	x.w->snap.plain[0].app_version_num = 0;
-	world_others(x.w, "a b");
-	x.w->req.other_results[0].plan_class = x.w->req.other_results[1].plan_class =
-	    text("nv");
-	ck_assert_str_eq(said(&x), "No tasks sent: the limit of tasks in progress is "
-				   "reached: 2 for NVIDIA");
-	x.w->req.nother_results = 0;
-	refuse(x.w, "NVIDIA");
-	ck_assert_str_eq(said(&x), "No tasks sent: your preferences allow no work for "
-				   "that processor: NVIDIA");
-	world_free(x.w);
-
-	stage_set(&x, "");
-	x.w->req.cpu_req_secs = 1;
-	x.w->req.nresources = 1;
-	x.v[CPU].platformid = 9;
-	x.w->snap.nplain = 0;
-	ck_assert_str_eq(said(&x),
-	    "No tasks sent: the tasks need a coprocessor that this "
-	    "computer does not have: NVIDIA or SPE");
-	ck_assert(world_decide(x.w)->messages[0].notice);
-	x.v[NVIDIA].deprecated = 1;
-	ck_assert_str_eq(said(&x), "No tasks sent: the tasks need a coprocessor that "
-				   "this computer does not have: SPE");
+	change_said(_i, &x);
+	d = world_decide(x.w);
+	ck_assert_msg(d->nsends == 0 && d->nmessages == 1, "%s: %zu sent, %zu said",
+	    says[_i].name, d->nsends, d->nmessages);
+	ck_assert_msg(strcmp(d->messages[0].text, says[_i].want) == 0, "%s: %s",
+	    says[_i].name, d->messages[0].text);
+	ck_assert_msg(
+	    d->messages[0].notice == says[_i].notice, "%s: level", says[_i].name);
+	ck_assert_msg(d->request_delay == says[_i].delay, "%s: delay %g", says[_i].name,
+	    d->request_delay);
 	world_free(x.w);
 }
 END_TEST
 
-START_TEST(demands_of_a_class)
-{
-	struct stage x;
+/* --- which apps can use which resource --- */
 
-	stage_set(&x, "");
-	x.w->req.resources[NVIDIA].req_secs = 1;
-	x.pc[0].min_driver_version = 53000;
-	ck_assert_str_eq(said(&x),
-	    "No tasks sent: the coprocessor's driver is too old; "
-	    "53000 is needed, NVIDIA has 47000");
-	ck_assert_uint_eq(world_decide(x.w)->counts[WHY_DRIVER_TOO_OLD], JOBS);
-	x.pc[1] = a_class("spe", "nvidia"); /* the least demand is told */
-	x.pc[1].min_driver_version = 60000;
-	ck_assert_ptr_nonnull(strstr(said(&x), "; 53000 is needed"));
-	x.pc[1].min_driver_version = 50000;
-	ck_assert_ptr_nonnull(strstr(said(&x), "; 50000 is needed"));
-	x.pc[1] = a_class("spe", "SPE");
-	x.pc[0].min_driver_version = 0;
-	x.pc[0].min_gpu_ram_mb = 2048;
-	ck_assert_str_eq(said(&x),
-	    "No tasks sent: the coprocessor has too little memory; 2048 "
-	    "MB are needed, NVIDIA has 1024");
-	world_free(x.w);
+/* what is changed; the resources for which something of the project is there */
+START_TEST(resources_served)
+{
+	static const char *const want[] = { "CPU NVIDIA SPE", "CPU NVIDIA SPE",
+		"CPU SPE", "NVIDIA", "", "", "", "CPU" };
+
+	for (int i = 0; i < (int)N(want); i++) {
+		struct stage x;
+		struct request *q;
+		struct serving s;
+		char *got;
+
+		stage_set(&x, "");
+		q = &x.w->req;
+		if (i == 1) { /* by another of its platforms */
+			q->platforms = NEWN(&x.w->a, char *, 3);
+			q->platforms[0] = text("z80-cpm");
+			q->platforms[1] = q->platforms[2] = text("x86_64-pc-linux-gnu");
+			q->nplatforms = 3;
+		}
+		x.v[NVIDIA].deprecated = i == 2;
+		if (i >= 3 && i < 6) /* programs of its own */
+			own_versions(x.w, i == 5 ? "ATI" : "NVIDIA", 1);
+		if (i == 4)
+			q->app_versions[0].app_name = text("moons");
+		x.v[0].appid = x.v[1].appid = x.v[2].appid = i == 6 ? 9 : 1;
+		x.cat.classes = i == 7 ? NULL : x.cat.classes;
+		s = serving_of(&x.w->a, q, &x.cat);
+		got = text("");
+		for (size_t r = 0; r < RESOURCES; r++) {
+			ck_assert(
+			    serving_any(&s, r) == serving_app(&s, &x.cat.apps[0], r));
+			if (serving_any(&s, r))
+				got = arena_printf(&x.w->a, "%s%s%s", got,
+				    got[0] == '\0' ? "" : " ", q->resources[r].type);
+		}
+		ck_assert_msg(strcmp(got, want[i]) == 0, "%d: %s", i, got);
+		ck_assert(!serving_app(&s, &x.cat.apps[0], RESOURCES));
+		ck_assert(!serving_app(&s, NULL, CPU));
+		world_free(x.w);
+	}
 }
 END_TEST
 
@@ -484,8 +552,8 @@ UNIT_MAIN("rules_resources", {
 	ADD_LOOP(work_per_resource, CASES);
 	ADD(newest_version);
 	ADD(three_versions_of_a_resource);
-	ADD(reasons_have_numbers);
-	ADD(demands_of_a_class);
+	ADD_LOOP(said, SAYS);
+	ADD(resources_served);
 	ADD(uses_of_a_gpu_job);
 	ADD(own_program_numbers);
 	ADD(nobody_gets_what_was_not_asked_for);
