@@ -204,9 +204,7 @@ set_speed(struct ctx *c, struct pick *p, const struct host_app_version *hav)
 {
 	struct effort e = { .ncpus = p->use.avg_ncpus,
 		.coprocs = p->use.coproc_count,
-		.coproc_flops = p->resource == 0 ?
-		                    0 :
-		                    c->req->resources[p->resource].peak_flops,
+		.coproc_flops = c->req->resources[p->resource].peak_flops,
 		.plan_flops = p->use.flops };
 
 	p->speed = estimate_speed(c->conf, &c->m, hav, p->version, &e);
