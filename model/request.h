@@ -36,6 +36,7 @@ struct rq_resource { /* CPU is resource 0; others in the order of the request */
 struct rq_distro { /* a Linux distribution in WSL of a Windows host */
 	char *distro_name, *os_name, *os_version, *libc_version, *docker_version;
 	int32_t wsl_version, distro_version; /* the latter of the client's own one */
+	int32_t docker_type;                 /* 1 Docker, 2 Podman, 0 not known */
 	bool is_default, disallowed;
 };
 
@@ -119,6 +120,7 @@ struct request {
 		    *p_features;
 		char *os_name, *os_version, *product_name, *virtualbox_version;
 		char *docker_version; /* "" = no Docker, no Podman; not of Windows */
+		int32_t docker_type;  /* as in rq_distro */
 		bool p_vm_extensions_disabled;
 		struct rq_distro *distros;
 		size_t ndistros;

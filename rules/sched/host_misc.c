@@ -51,6 +51,20 @@ put_text(struct say *s, bool first, const char *key, const char *value)
 	put_string(s, value);
 }
 
+static void
+put_bool(struct say *s, bool first, const char *key, bool value)
+{
+	put_key(s, first, key);
+	say_str(s, value ? "true" : "false");
+}
+
+static void
+put_int(struct say *s, const char *key, int64_t value)
+{
+	put_key(s, false, key);
+	say_int(s, value);
+}
+
 /* --- what stands in it --- */
 
 /* NVIDIA's 53554 is 535.54, AMD's 10041607 is 1.4.1607; others have no number. */
@@ -123,10 +137,68 @@ put_client_version(struct say *s, const struct request *rq)
 	put_text(s, true, "client_version", text.p);
 }
 
+/* Of Windows hosts the first distribution that may be used and has one. */
+static const struct rq_distro *
+distro_with_docker(const struct request *rq)
+{
+	const struct rq_host *h = &rq->host;
+
+	for (size_t i = 0; i < h->ndistros; i++)
+		if (!h->distros[i].disallowed &&
+		    h->distros[i].docker_version[0] != '\0')
+			return &h->distros[i];
+	return NULL;
+}
+
+static void
+put_docker(struct say *s, const struct request *rq)
+{
+	const struct rq_distro *d = distro_with_docker(rq);
+	const char *version = d == NULL ? rq->host.docker_version : d->docker_version;
+	int32_t type = d == NULL ? rq->host.docker_type : d->docker_type;
+
+	if (version[0] == '\0')
+		return;
+	put_key(s, false, "docker");
+	say_str(s, "{");
+	put_text(s, true, "version", version);
+	if (type > 0)
+		put_int(s, "type", type);
+	if (d != NULL)
+		put_text(s, false, "wsl_distro", d->distro_name);
+	if (d != NULL && strcmp(d->distro_name, plan_boinc_distro) == 0)
+		put_int(s, "boinc_buda_runner_version", d->distro_version);
+	say_str(s, "}");
+}
+
+static void
+put_vbox(struct say *s, const struct request *rq)
+{
+	if (rq->host.virtualbox_version[0] == '\0')
+		return;
+	put_key(s, false, "vbox");
+	say_str(s, "{");
+	put_text(s, true, "version", rq->host.virtualbox_version);
+	put_bool(s, false, "hw_accel", plan_can_accel(rq));
+	put_bool(s, false, "hw_accel_enabled", !rq->host.p_vm_extensions_disabled);
+	say_str(s, "}");
+}
+
+static void
+put_config(struct say *s, const struct request *rq)
+{
+	if (!rq->dont_use_docker && !rq->dont_use_wsl)
+		return;
+	put_key(s, false, "config");
+	say_str(s, "{");
+	put_bool(s, true, "dont_use_docker", rq->dont_use_docker);
+	put_bool(s, false, "dont_use_wsl", rq->dont_use_wsl);
+	say_str(s, "}");
+}
+
 char *
 host_misc(struct arena *a, const struct request *rq)
 {
-	const char *vbox = rq->host.virtualbox_version;
 	struct say s = say_new(a);
 
 	say_str(&s, "{");
@@ -139,12 +211,9 @@ host_misc(struct arena *a, const struct request *rq)
 		}
 		say_str(&s, "]");
 	}
-	if (vbox[0] != '\0') {
-		put_key(&s, false, "vbox");
-		say_str(&s, "{");
-		put_text(&s, true, "version", vbox);
-		say_str(&s, "}");
-	}
+	put_docker(&s, rq);
+	put_vbox(&s, rq);
+	put_config(&s, rq);
 	say_str(&s, "}");
 	return s.p;
 }

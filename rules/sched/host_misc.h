@@ -8,8 +8,10 @@
 
 /*
  * JSON for host.misc: client_version, gpus (type, model, count, ram_mb, driver_version,
- * opencl_version), vbox; what is not known is left out.  Bytes of clients stand in it
- * as they came, escaped; the database layer makes them valid text.
+ * opencl_version), docker (version, type, wsl_distro, boinc_buda_runner_version), vbox
+ * (version, hw_accel, hw_accel_enabled), config (dont_use_docker, dont_use_wsl): what
+ * plan classes look at and no column has; what is not known is left out.  Bytes of
+ * clients stand in it as they came, escaped; the database layer makes them valid text.
  */
 char *host_misc(struct arena *, const struct request *);
 

@@ -11,8 +11,7 @@
 #include "lib/banned.h"
 
 static const double MB = 1048576;
-/* The distribution that comes with Windows clients (wire.md 1.3). */
-static const char boinc_distro[] = "boinc-buda-runner";
+const char plan_boinc_distro[] = "boinc-buda-runner";
 
 /* --- texts with numbers in them --- */
 
@@ -194,7 +193,7 @@ distro_fits(const struct plan_question *q, const struct rq_distro *d)
 	if (d->disallowed || (pc->docker && d->docker_version[0] == '\0'))
 		return false;
 	return pc->min_boinc_wsl_distro_version == 0 ||
-	       (strcmp(d->distro_name, boinc_distro) == 0 &&
+	       (strcmp(d->distro_name, plan_boinc_distro) == 0 &&
 		   d->distro_version >= pc->min_boinc_wsl_distro_version);
 }
 
@@ -362,13 +361,18 @@ plan_vbox_version(const struct plan_question *q)
 	return version(q->h->req->host.virtualbox_version);
 }
 
+bool
+plan_can_accel(const struct request *rq)
+{
+	return plan_has_feature(rq, "vmx") || plan_has_feature(rq, "svm");
+}
+
 double
 plan_has_vm_accel(const struct plan_question *q)
 {
 	const struct request *rq = q->h->req;
 
-	return !rq->host.p_vm_extensions_disabled &&
-	       (plan_has_feature(rq, "vmx") || plan_has_feature(rq, "svm"));
+	return !rq->host.p_vm_extensions_disabled && plan_can_accel(rq);
 }
 
 /* --- the device --- */

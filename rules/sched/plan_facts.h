@@ -30,6 +30,10 @@ plan_number plan_never, plan_client_version, plan_wu_id_or_most, plan_wu_id_or_n
     plan_gpu_peak_flops, plan_has_double;
 plan_text plan_summary, plan_cpu_vendor, plan_cpu_model;
 
+/* The name of the distribution that comes with Windows clients (wire.md 1.3). */
+extern const char plan_boinc_distro[];
+/* Does the processor have what virtual machines need, switched on or not? */
+bool plan_can_accel(const struct request *);
 /* Is word, or another system's word for it, among the processor's features? */
 bool plan_has_feature(const struct request *, const char *word);
 /* "OpenCL 3.0 CUDA" is 300; NAN if it is no such text. */

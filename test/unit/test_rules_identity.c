@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include "rules/sched/ctx.h"
+#include "rules/sched/host_misc.h"
 #include "rules/sched/identity.h"
 #include "rules/say.h"
 #include "rules/sets.h"
@@ -65,6 +66,8 @@ described(void)
 		    .ip_addr = ip,
 		    .product_name = product,
 		    .virtualbox_version = none,
+		    .docker_version = none,
+		    .p_features = none,
 		    .host_cpid = none,
 		    .timezone = 3600,
 		    .p_fpops = 1e9,
@@ -128,8 +131,62 @@ START_TEST(host_columns_follow_the_request)
 	host_update(&a, &h, &q, WORLD_NOW, NULL);
 	ck_assert_int_eq(h.nsame_ip_addr, 0);
 	ck_assert_str_eq(h.external_ip_addr, "192.0.2.1");
-	ck_assert_str_eq(h.misc, "{\"client_version\":\"7.20.5\",\"vbox\":{\"version\":"
-				 "\"7.0.12\"}}");
+	ck_assert_str_eq(h.misc,
+	    "{\"client_version\":\"7.20.5\",\"vbox\":{\"version\":\"7.0.12\","
+	    "\"hw_accel\":false,\"hw_accel_enabled\":true}}");
+	arena_free(&a);
+}
+END_TEST
+
+#define MISC(rest) "{\"client_version\":\"7.20.5\"," rest "}"
+
+/* What classes with containers and virtual machines look at. */
+START_TEST(misc_of_containers)
+{
+	struct arena a = { 0 };
+	struct request q = described();
+	struct rq_distro d[3] = { { .distro_name = (char[]){ "off" },
+				      .docker_version = (char[]){ "9" },
+				      .disallowed = true },
+		{ .distro_name = (char[]){ "bare" }, .docker_version = (char[]){ "" } },
+		{ .distro_name = (char[]){ "Ubuntu" },
+		    .docker_version = (char[]){ "24.0" },
+		    .docker_type = 1,
+		    .distro_version = 4 } };
+
+	q.host.docker_version = (char[]){ "4.3.1" };
+	ck_assert_str_eq(host_misc(&a, &q), MISC("\"docker\":{\"version\":\"4.3.1\"}"));
+	q.host.docker_type = 2;
+	ck_assert_str_eq(
+	    host_misc(&a, &q), MISC("\"docker\":{\"version\":\"4.3.1\",\"type\":2}"));
+	q.host.docker_version = (char[]){ "" };
+	q.host.distros = d;
+	q.host.ndistros = 2;
+	ck_assert_str_eq(host_misc(&a, &q), "{\"client_version\":\"7.20.5\"}");
+	q.host.ndistros = 3;
+	ck_assert_str_eq(
+	    host_misc(&a, &q), MISC("\"docker\":{\"version\":\"24.0\",\"type\":1,"
+				    "\"wsl_distro\":\"Ubuntu\"}"));
+	d[2].distro_name = (char[]){ "boinc-buda-runner" };
+	ck_assert_str_eq(
+	    host_misc(&a, &q), MISC("\"docker\":{\"version\":\"24.0\",\"type\":1,"
+				    "\"wsl_distro\":\"boinc-buda-runner\","
+				    "\"boinc_buda_runner_version\":4}"));
+	q.host.ndistros = 0;
+	q.dont_use_wsl = true;
+	ck_assert_str_eq(host_misc(&a, &q),
+	    MISC("\"config\":{\"dont_use_docker\":false,\"dont_use_wsl\":true}"));
+	q.dont_use_wsl = false;
+	q.dont_use_docker = true;
+	ck_assert_str_eq(host_misc(&a, &q),
+	    MISC("\"config\":{\"dont_use_docker\":true,\"dont_use_wsl\":false}"));
+	q.dont_use_docker = false;
+	q.host.virtualbox_version = (char[]){ "7.0.12" };
+	q.host.p_features = (char[]){ "sse svm" };
+	q.host.p_vm_extensions_disabled = true;
+	ck_assert_str_eq(host_misc(&a, &q),
+	    MISC("\"vbox\":{\"version\":\"7.0.12\",\"hw_accel\":true,"
+		 "\"hw_accel_enabled\":false}"));
 	arena_free(&a);
 }
 END_TEST
@@ -242,6 +299,7 @@ END_TEST
 UNIT_MAIN("rules_identity", {
 	ADD_LOOP(verdict, N(verdicts));
 	ADD(host_columns_follow_the_request);
+	ADD(misc_of_containers);
 	ADD(host_keeps_what_is_not_said);
 	ADD(obviously_different_hosts);
 	ADD_LOOP(fixed_point, N(numbers));
