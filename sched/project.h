@@ -15,6 +15,7 @@
 #include "model/snapshot.h"
 #include "proto/reply.h"
 #include "sched/copies.h"
+#include "sched/counts.h"
 #include "sched/rings.h"
 
 struct admin_text { /* a file of proto/project_text.h as it was read last */
@@ -42,6 +43,7 @@ struct project {
 	struct reply_keys keys;
 	struct copies copies;
 	struct rings rings;
+	struct counts counts;
 	struct admin_text admin_texts[PROJECT_TEXTS];
 	const char *texts[PROJECT_TEXTS]; /* of those, for replies */
 };

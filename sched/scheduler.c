@@ -56,6 +56,8 @@ turn_away(struct project *p, struct rpc *x, enum situation s, const struct fail 
 		log_fail("request turned away", f);
 	else
 		log_info("request turned away: %s", refuse_name(s));
+	if (s != REFUSE_NO_CONFIG && !x->dry) /* else there is no place known */
+		counts_keep(&p->counts, x);
 }
 
 /*
@@ -87,8 +89,10 @@ serve(struct project *p, struct rpc *x)
 	x->keys = &p->keys;
 	x->texts = project_texts(p);
 	rpc_run(x);
-	if (!x->dry)
+	if (!x->dry) {
 		rings_keep(&p->rings, x);
+		counts_keep(&p->counts, x);
+	}
 	keep_write(x);
 }
 

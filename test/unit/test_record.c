@@ -3,8 +3,10 @@
 #include "test/unit/unit.h"
 
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "lib/counters.h"
 #include "lib/fs.h"
 #include "lib/ring.h"
 #include "proto/record.h"
@@ -447,7 +449,93 @@ START_TEST(record_of_nothing)
 }
 END_TEST
 
+/* --- counters --- */
+
+struct counted {
+	char text[400];
+};
+
+static void
+put_counter(void *ctx, const char *name, uint64_t value)
+{
+	struct counted *c = ctx;
+	size_t n = strlen(c->text);
+
+	snprintf(c->text + n, sizeof(c->text) - n, "%s=%llu ", name,
+	    (unsigned long long)value);
+}
+
+static const char *
+counters_text(struct arena *a, const char *path)
+{
+	struct counted *c = NEW(a, struct counted);
+	struct fail f = { 0 };
+
+	return counters_read(a, path, put_counter, c, &f) == OK ?
+	           c->text :
+	           arena_strdup(a, f.detail);
+}
+
+/* Processes share them, and they outlive both. */
+START_TEST(counters_are_shared)
+{
+	struct arena a = { 0 };
+	char *path = (unit_dir(dir), in_dir(&a, "c"));
+	struct counters x, y;
+	struct fail f = { 0 };
+
+	ck_assert_int_eq(counters_open(&x, path, &f), OK);
+	ck_assert_int_eq(counters_open(&y, path, &f), OK);
+	ck_assert_int_eq(counters_add(&x, "one", 1, &f), OK);
+	ck_assert_int_eq(counters_add(&y, "two", 5, &f), OK);
+	ck_assert_int_eq(counters_add(&y, "one", 2, &f), OK);
+	ck_assert_int_eq(counters_add(&x, "on", 7, &f), OK);
+	ck_assert_str_eq(counters_text(&a, path), "one=3 two=5 on=7 ");
+	counters_close(&x);
+	counters_close(&y);
+	counters_close(&y);
+	ck_assert_int_eq(counters_open(&x, path, &f), OK);
+	ck_assert_int_eq(counters_add(&x, "two", 1, &f), OK);
+	ck_assert_str_eq(counters_text(&a, path), "one=3 two=6 on=7 ");
+	counters_close(&x);
+	done(&a);
+}
+END_TEST
+
+START_TEST(counters_in_trouble)
+{
+	struct arena a = { 0 };
+	char *path = (unit_dir(dir), in_dir(&a, "c")), name[COUNTERS_NAME + 1] = { 0 };
+	struct counters x;
+	struct fail f = { 0 };
+
+	memset(name, 'x', COUNTERS_NAME);
+	ck_assert_int_eq(counters_open(&x, dir, &f), E_SYS);
+	ck_assert_int_eq(fs_write(path, "something else", 14, 0644, &f), OK);
+	ck_assert_ptr_nonnull(strstr(counters_text(&a, path), "holds no counters"));
+	ck_assert_int_eq(counters_open(&x, path, &f), OK); /* made anew */
+	ck_assert_int_eq(counters_add(&x, name, 1, &f), E_BADREQ);
+	ck_assert_int_eq(counters_add(&x, "", 1, &f), E_BADREQ);
+	for (int i = 0; i < COUNTERS_PLACES; i++)
+		ck_assert_int_eq(
+		    counters_add(&x, arena_printf(&a, "n%d", i), 1, &f), OK);
+	ck_assert_int_eq(counters_add(&x, "one more", 1, &f), E_BADREQ);
+	ck_assert_int_eq(counters_add(&x, "n511", 1, &f), OK);
+	ck_assert_int_eq(truncate(path, 100), 0);
+	ck_assert_int_eq(counters_add(&x, "n1", 1, &f), E_NOTFOUND);
+	ck_assert_int_eq(unlink(path), 0);
+	ck_assert_int_eq(counters_add(&x, "n1", 1, &f), E_NOTFOUND);
+	counters_close(&x);
+	ck_assert_int_eq(counters_open(&x, path, &f), OK);
+	ck_assert_str_eq(counters_text(&a, path), "");
+	counters_close(&x);
+	done(&a);
+}
+END_TEST
+
 UNIT_MAIN("record", {
+	ADD(counters_are_shared);
+	ADD(counters_in_trouble);
 	ADD(ring_keeps_the_newest);
 	ADD(ring_goes_on);
 	ADD(ring_torn);

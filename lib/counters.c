@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Counting needs no lock; a new name is entered under one. */
+#include "lib/counters.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "lib/fs.h"
+#include "lib/banned.h"
+
+struct place {
+	char name[COUNTERS_NAME]; /* "": free, and all behind it */
+	uint64_t value;
+};
+struct counters_file {
+	char magic[8];
+	uint64_t places;
+	struct place at[COUNTERS_PLACES];
+};
+static const char file_magic[8] = "LOCCNT1\n";
+
+static bool
+is_ours(const struct counters_file *p)
+{
+	return memcmp(p->magic, file_magic, sizeof(file_magic)) == 0 &&
+	       p->places == COUNTERS_PLACES;
+}
+
+static enum err
+reserve(struct counters *c, struct fail *f)
+{
+	struct stat st;
+	int rc;
+
+	if (fstat(c->fd, &st) < 0)
+		return FAIL_ERRNO(f, "counters");
+	if (st.st_size == (off_t)sizeof(struct counters_file))
+		return OK;
+	rc = ftruncate(c->fd, 0) < 0 ?
+	         errno :
+	         posix_fallocate(c->fd, 0, sizeof(struct counters_file));
+	if (rc == 0)
+		return OK;
+	errno = rc;
+	return FAIL_ERRNO(f, "reserving room for counters");
+}
+
+static enum err
+map(struct counters *c, struct fail *f)
+{
+	void *p = mmap(NULL, sizeof(struct counters_file), PROT_READ | PROT_WRITE,
+	    MAP_SHARED, c->fd, 0);
+
+	if (p == MAP_FAILED)
+		return FAIL_ERRNO(f, "mapping counters");
+	c->map = p;
+	if (!is_ours(c->map)) {
+		memset(c->map, 0, sizeof(*c->map));
+		memcpy(c->map->magic, file_magic, sizeof(file_magic));
+		c->map->places = COUNTERS_PLACES;
+	}
+	return OK;
+}
+
+enum err
+counters_open(struct counters *c, const char *path, struct fail *f)
+{
+	enum err e = OK;
+
+	*c = (struct counters){ .fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644) };
+	if (c->fd < 0)
+		return FAIL_ERRNO(f, "opening %s", path);
+	if (flock(c->fd, LOCK_EX) < 0)
+		e = FAIL_ERRNO(f, "locking %s", path);
+	if (e == OK)
+		e = reserve(c, f);
+	if (e == OK)
+		e = map(c, f);
+	flock(c->fd, LOCK_UN);
+	if (e != OK) {
+		close(c->fd);
+		*c = (struct counters){ 0 };
+	}
+	return e;
+}
+
+void
+counters_close(struct counters *c)
+{
+	if (c->map == NULL)
+		return;
+	munmap(c->map, sizeof(*c->map));
+	close(c->fd);
+	*c = (struct counters){ 0 };
+}
+
+/* The place of the name, or the first free one; COUNTERS_PLACES: there is neither. */
+static size_t
+find(const struct counters_file *p, const char *name)
+{
+	size_t i = 0;
+
+	while (i < COUNTERS_PLACES && p->at[i].name[0] != '\0' &&
+	       strncmp(p->at[i].name, name, COUNTERS_NAME) != 0)
+		i++;
+	return i;
+}
+
+/* Two processes may have the same new name. */
+static size_t
+enter(struct counters *c, const char *name)
+{
+	struct counters_file *p = c->map;
+	size_t i, n = strlen(name);
+
+	if (flock(c->fd, LOCK_EX) < 0)
+		return COUNTERS_PLACES;
+	i = find(p, name);
+	if (i < COUNTERS_PLACES && p->at[i].name[0] == '\0') {
+		memcpy(p->at[i].name + 1, name + 1, n); /* the first byte last: */
+		__atomic_store_n(&p->at[i].name[0], name[0], __ATOMIC_RELEASE);
+	}
+	flock(c->fd, LOCK_UN);
+	return i;
+}
+
+enum err
+counters_add(struct counters *c, const char *name, uint64_t by, struct fail *f)
+{
+	struct stat st;
+	size_t i;
+
+	if (name[0] == '\0' || strlen(name) >= COUNTERS_NAME)
+		return FAIL(f, E_BADREQ, "no name of a counter: %.100s", name);
+	if (fstat(c->fd, &st) < 0 || st.st_nlink == 0 ||
+	    st.st_size != (off_t)sizeof(*c->map))
+		return FAIL(f, E_NOTFOUND, "the file of counters is gone");
+	i = find(c->map, name);
+	if (i < COUNTERS_PLACES && c->map->at[i].name[0] == '\0')
+		i = enter(c, name);
+	if (i == COUNTERS_PLACES)
+		return FAIL(f, E_BADREQ, "no place is left for counter %s", name);
+	__atomic_fetch_add(&c->map->at[i].value, by, __ATOMIC_RELAXED);
+	return OK;
+}
+
+enum err
+counters_read(struct arena *a, const char *path,
+    void (*each)(void *ctx, const char *name, uint64_t value), void *ctx,
+    struct fail *f)
+{
+	struct counters_file *p = NEW(a, struct counters_file);
+	char *text;
+	size_t n;
+	enum err e = fs_read(a, path, sizeof(*p) + 1, &text, &n, f);
+
+	if (e != OK)
+		return e;
+	if (n == sizeof(*p))
+		memcpy(p, text, n);
+	if (!is_ours(p))
+		return FAIL(f, E_BADREQ, "%s holds no counters", path);
+	for (size_t i = 0; i < COUNTERS_PLACES && p->at[i].name[0] != '\0'; i++) {
+		p->at[i].name[COUNTERS_NAME - 1] = '\0';
+		each(ctx, p->at[i].name, p->at[i].value);
+	}
+	return OK;
+}
