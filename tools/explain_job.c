@@ -171,26 +171,30 @@ request_for(struct ctx *x, int64_t hostid, const struct record *last, struct buf
 	return OK;
 }
 
+struct job_opts {
+	const char *host, *request, *at;
+};
+
 static enum err
-decide_for(struct ctx *x, int64_t hostid, const char *path, struct job_view *v)
+decide_for(struct ctx *x, int64_t hostid, const struct job_opts *o, struct job_view *v)
 {
-	struct replay r = {
-		.host = hostid, .at = clock_now(), .seed = 1, .job = v->result_id
-	};
+	struct replay r = { .host = hostid, .seed = 1, .job = v->result_id };
 	struct buf b = buf_new(x->a);
 	struct record **last;
 	struct host *h;
 	char *text;
 	size_t n;
-	enum err e = records_of_host(x, hostid, &last, &n);
+	enum err e = replay_time(x, o->at, &r.at);
 
+	if (e == OK)
+		e = records_of_host(x, hostid, &last, &n);
 	if (e != OK)
 		return e;
 	e = tools_host(x, hostid, &h);
 	if (e != OK)
 		return e;
-	if (path != NULL) {
-		e = fs_read(x->a, path, (size_t)x->cf->max_request_bytes, &text,
+	if (o->request != NULL) {
+		e = fs_read(x->a, o->request, (size_t)x->cf->max_request_bytes, &text,
 		    &r.request_n, x->f);
 		r.request = text;
 	} else {
@@ -381,10 +385,6 @@ is_unsent(const struct job_view *v)
 	return false;
 }
 
-struct job_opts {
-	const char *host, *request;
-};
-
 static const struct opt job_options[] = {
 	{ "host", OPT_TEXT, offsetof(struct job_opts, host), "ID",
 	    "Would this host get it now, with idle CPUs?  If not, why not?" },
@@ -392,6 +392,9 @@ static const struct opt job_options[] = {
 	    "With --host: by this request, which tells its coprocessors, preferences "
 	    "and "
 	    "programs too." },
+	{ "at", OPT_TEXT, offsetof(struct job_opts, at), "TIME",
+	    "With --host: as if it were then: seconds since 1970, or "
+	    "2026-11-20T23:40:57Z; without it, now." },
 	{ 0 },
 };
 
@@ -406,8 +409,8 @@ explain_job(struct ctx *x, const void *opts, char **args, size_t n)
 	(void)n;
 	if (o->host != NULL && !text_i64(o->host, 1, INT64_MAX, &hostid))
 		return ctx_usage(x, "\"%.60s\" is not the id of a host", o->host);
-	if (o->request != NULL && o->host == NULL)
-		return ctx_usage(x, "--request is for --host");
+	if ((o->request != NULL || o->at != NULL) && o->host == NULL)
+		return ctx_usage(x, "--request and --at are for --host");
 	e = ctx_db(x);
 	if (e == OK)
 		e = find(x, args[0], &v);
@@ -417,7 +420,7 @@ explain_job(struct ctx *x, const void *opts, char **args, size_t n)
 		return ctx_nothing(
 		    x, "%s is not unsent, so no host gets it now", args[0]);
 	if (e == OK && hostid != 0)
-		e = decide_for(x, hostid, o->request, &v);
+		e = decide_for(x, hostid, o, &v);
 	if (e != OK)
 		return e;
 	if (x->json)

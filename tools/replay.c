@@ -123,8 +123,8 @@ static const struct opt replay_options[] = {
 	{ 0 },
 };
 
-static enum err
-time_of(struct ctx *x, const char *s, int64_t *at)
+enum err
+replay_time(struct ctx *x, const char *s, int64_t *at)
 {
 	struct tm tm = { 0 };
 	const char *end;
@@ -258,7 +258,7 @@ replay_cmd(struct ctx *x, const void *opts, char **args, size_t nargs)
 	(void)nargs;
 	if (o->host != NULL && !text_i64(o->host, 1, INT64_MAX, &r.host))
 		return ctx_usage(x, "\"%.60s\" is not the id of a host", o->host);
-	e = time_of(x, o->at, &r.at);
+	e = replay_time(x, o->at, &r.at);
 	if (e == OK)
 		e = read_input(x, &r, args[0], &rec);
 	if (e == OK && rec != NULL &&
