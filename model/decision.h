@@ -134,6 +134,7 @@ struct decision {
 	double request_delay;            /* s, 0 = none */
 	bool work_wanted; /* the request asked for work and may get some */
 	enum reason why;  /* decisive reason when work was wanted and none is sent */
+	enum reason rest; /* why no more was tried, NONE = all was */
 	size_t counts[WHY__MAX]; /* candidates left out, per reason */
 	struct dec_skip *skips;  /* the first of them, at most 64 */
 	size_t nskips;

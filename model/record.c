@@ -311,6 +311,7 @@ put_decision(struct maker *m)
 
 	d->work_wanted = dec->work_wanted;
 	d->why = reason(m, dec->why);
+	d->rest = reason(m, dec->rest);
 	d->sends = (int64_t)dec->nsends;
 	d->aborts = (int64_t)(dec->naborts + dec->naborts_if_not_started);
 	d->delay_s = dec->request_delay;
@@ -339,6 +340,7 @@ record_of(struct arena *a, const struct record_from *from)
 		.refused = text(&m, from->refused),
 		.refused_for = text(&m, from->refused_for),
 		.why = reason(&m, WHY_NONE),
+		.rest = reason(&m, WHY_NONE),
 		.rounds = from->rounds,
 		.lost = from->lost,
 		.waited_ms = from->waited_ms };

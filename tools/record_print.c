@@ -68,31 +68,52 @@ next_count(const struct record *r, int *last)
 	return best;
 }
 
+/* Of the jobs that were looked at: those that were neither sent nor left out one by
+ * one, because of r->d.rest. */
+static int64_t
+not_tried(const struct record *r)
+{
+	int64_t n = r->d.jobs - (r->d.sends - r->d.resends);
+
+	for (size_t i = 0; i < r->ncounts; i++)
+		n -= r->counts[i].jobs;
+	return n > 0 ? n : 0;
+}
+
 static void
 print_funnel(const struct record *r)
 {
 	const struct rec_decision *d = &r->d;
-	int64_t left = d->jobs, sent = d->sends - d->resends;
+	int64_t left = d->jobs, rest_n = not_tried(r);
+	const char *rest = d->rest, *none = reason_code(WHY_NONE);
 	const struct rec_count *c;
-	bool marked = strcmp(d->why, reason_code(WHY_NONE)) == 0;
+	bool marked = strcmp(d->why, none) == 0;
 	int last = -1;
 
+	if (rest[0] == '\0' || strcmp(rest, none) == 0)
+		rest = marked ? reason_code(WHY_NOT_WANTED) : d->why;
 	printf("%-*s %11s %9s\n", REASON_WIDTH, "", "jobs left", "removed");
 	printf("%-*s %11lld\n", REASON_WIDTH, "unsent jobs that were looked at",
 	    (long long)left);
 	while ((c = next_count(r, &last)) != NULL) {
 		bool decisive = strcmp(c->why, d->why) == 0;
+		int64_t n = c->jobs;
 
-		left = left > c->jobs ? left - c->jobs : 0;
-		put_row(text_of(c->why), left, c->jobs, c->why, decisive);
+		if (strcmp(c->why, rest) == 0) {
+			n += rest_n;
+			rest_n = 0;
+		}
+		left -= n;
+		put_row(text_of(c->why), left, n, c->why, decisive);
 		marked |= decisive;
 	}
-	if (!marked)
-		put_row(text_of(d->why), 0, left, d->why, true);
-	else if (left > sent)
-		put_row("the request was satisfied", sent, left - sent,
-		    reason_code(WHY_NOT_WANTED), false);
-	printf("%-*s %11lld\n", REASON_WIDTH, "sent", (long long)sent);
+	if (rest_n > 0 || !marked)
+		put_row(text_of(rest), left - rest_n, rest_n, rest,
+		    strcmp(rest, d->why) == 0);
+	if (!marked && strcmp(rest, d->why) != 0)
+		put_row(text_of(d->why), 0, 0, d->why, true);
+	printf(
+	    "%-*s %11lld\n", REASON_WIDTH, "sent", (long long)(d->sends - d->resends));
 }
 
 static void
@@ -209,11 +230,11 @@ record_print(struct ctx *x, const struct record *r, int64_t now)
 	} else if (d->work_wanted) {
 		print_funnel(r);
 	} else {
-		printf("%-12s  0 tasks: %s  %s\n", "sent",
-		    strcmp(d->why, reason_code(WHY_NONE)) == 0 ?
-			"no work was asked for" :
-			text_of(d->why),
-		    d->why);
+		bool none = strcmp(d->why, reason_code(WHY_NONE)) == 0;
+
+		printf("%-12s  0 tasks: %s  %s%s\n", "sent",
+		    none ? "no work was asked for" : text_of(d->why), d->why,
+		    none ? "" : "   <- this stopped it");
 	}
 	print_files(x, r);
 	print_sent(x, r);

@@ -385,6 +385,10 @@ decide(struct arena *a, const struct conf *cf, const struct request *rq,
 		return c.d;
 	}
 	search_keep(&c);
+	if (c.d->work_wanted)
+		c.d->rest = limits_more(&c);
+	if (c.d->work_wanted && c.d->rest == WHY_NONE && c.no_app_version)
+		c.d->rest = WHY_NO_APP_VERSION;
 	lost_abort(&c);
 	ask_for_logs(&c);
 	c.d->no_work_deadlines = c.d->work_wanted && c.d->nsends == 0 &&

@@ -147,6 +147,34 @@ START_TEST(jobs_per_request)
 }
 END_TEST
 
+/* Why what was not tried was not: two jobs of an hour are there. */
+static const struct {
+	const char *options;
+	double secs;
+	enum reason rest;
+} rests[] = {
+	{ "", HOUR, WHY_NOT_WANTED },
+	{ "", 2 * HOUR, WHY_NOT_WANTED },
+	{ "", 3 * HOUR, WHY_NONE },
+	{ "", 0, WHY_NONE },
+	{ "<max_wus_to_send>1</max_wus_to_send>", 3 * HOUR, WHY_RPC_LIMIT },
+	{ "<max_wus_in_progress>1</max_wus_in_progress>", 3 * HOUR,
+	    WHY_IN_PROGRESS_LIMIT },
+};
+
+START_TEST(what_ends_a_reply)
+{
+	struct world *w = world_new(rests[_i].options, rests[_i].secs);
+	struct decision *d;
+
+	world_plain(w, "1/1 2/2");
+	d = world_decide(w);
+	ck_assert_msg(
+	    d->rest == rests[_i].rest, "row %d: %s", _i, reason_code(d->rest));
+	world_free(w);
+}
+END_TEST
+
 START_TEST(daily_quota_counts_this_reply)
 {
 	struct world *w = world_new(
@@ -485,6 +513,7 @@ UNIT_MAIN("rules_limits", {
 	ADD_LOOP(class_of_host, N(classes));
 	ADD(what_a_job_binds);
 	ADD_LOOP(jobs_per_request, N(per_rpc));
+	ADD_LOOP(what_ends_a_reply, N(rests));
 	ADD(daily_quota_counts_this_reply);
 	ADD(in_progress_counts_this_reply);
 	ADD(queue_grows_with_each_job);
