@@ -239,6 +239,10 @@ enum err snapshot_jobs(struct db *, struct arena *, const struct conf *, size_t 
  */
 enum err snapshot_plain(struct db *, struct arena *, const struct conf *, struct rng *,
     size_t need, bool *unread, struct snapshot *, struct fail *);
+/* The same of apps that the account does not want: none of them is to be sent, the
+ * decision tells why. */
+enum err snapshot_unwanted(struct db *, struct arena *, const struct conf *,
+    struct rng *, size_t need, bool *unread, struct snapshot *, struct fail *);
 /* Which workunits among the candidates already have a result with this once value (a
  * user id, or minus a host id). */
 enum err snapshot_user_wus(

@@ -412,11 +412,12 @@ plain_of_app(struct db *db, struct arena *a, struct rng *rng, const struct app *
 	return e;
 }
 
-enum err
-snapshot_plain(struct db *db, struct arena *a, const struct conf *cf, struct rng *rng,
-    size_t need, bool *unread, struct snapshot *s, struct fail *f)
+/* Of the apps of these choices, in that order, each from a seeded app on. */
+static enum err
+plain_of_choices(struct db *db, struct arena *a, const struct conf *cf, struct rng *rng,
+    const enum app_choice choices[2], size_t need, bool *unread, struct snapshot *s,
+    struct fail *f)
 {
-	static const enum app_choice order[] = { APP_SELECTED, APP_OTHER };
 	const struct catalog *c = s->cat;
 	size_t most = s->nplain + CANDIDATES_PER_JOB * need;
 	struct job *plain = NEWN(a, struct job, most + 1);
@@ -426,19 +427,36 @@ snapshot_plain(struct db *db, struct arena *a, const struct conf *cf, struct rng
 	if (s->nplain > 0)
 		memcpy(plain, s->plain, s->nplain * sizeof(*plain));
 	s->plain = plain;
-	for (size_t i = 0; i < N(order) * c->napps && e == OK && s->nplain < most;
-	     i++) {
+	for (size_t i = 0; i < 2 * c->napps && e == OK && s->nplain < most; i++) {
 		size_t at = (first + i) % c->napps;
 		const struct app *app = &c->apps[at];
 
 		if (!unread[at] || app->deprecated ||
 		    prefs_app_choice(&s->project_prefs, app->id, app->beta != 0,
-			cf->distinct_beta_apps) != order[i / c->napps])
+			cf->distinct_beta_apps) != choices[i / c->napps])
 			continue;
 		e = plain_of_app(db, a, rng, app, most, s, f);
 		unread[at] = false;
 	}
 	return e;
+}
+
+enum err
+snapshot_plain(struct db *db, struct arena *a, const struct conf *cf, struct rng *rng,
+    size_t need, bool *unread, struct snapshot *s, struct fail *f)
+{
+	static const enum app_choice wanted[2] = { APP_SELECTED, APP_OTHER };
+
+	return plain_of_choices(db, a, cf, rng, wanted, need, unread, s, f);
+}
+
+enum err
+snapshot_unwanted(struct db *db, struct arena *a, const struct conf *cf,
+    struct rng *rng, size_t need, bool *unread, struct snapshot *s, struct fail *f)
+{
+	static const enum app_choice refused[2] = { APP_REFUSED, APP_BETA_REFUSED };
+
+	return plain_of_choices(db, a, cf, rng, refused, need, unread, s, f);
 }
 
 /* Workunits of all candidates, sorted, each once. */

@@ -254,6 +254,35 @@ load_plain(struct rpc *x, struct snapshot *s, struct rng *rng, const struct want
 	return e;
 }
 
+static bool
+any_candidate(const struct snapshot *s)
+{
+	size_t n = s->nplain + s->ntargeted;
+
+	for (size_t i = 0; i < s->nfiles; i++)
+		n += s->files[i].njobs;
+	return n > 0;
+}
+
+/*
+ * There is nothing for this host but, perhaps, jobs of apps that its account leaves
+ * out: who asks why must be told so.  They cost a look only if the reply is empty.
+ */
+static enum err
+load_unwanted(
+    struct rpc *x, struct snapshot *s, struct rng *rng, const struct wanted *w)
+{
+	bool *apps = NEWN(x->a, bool, s->cat->napps + 1);
+
+	for (size_t i = 0; i < s->cat->napps; i++)
+		for (size_t r = 0; r < w->apps.nresources; r++)
+			apps[i] |= in_question(w, r) &&
+			           serving_app(&w->apps, &s->cat->apps[i], r) &&
+			           !s->cat->apps[i].non_cpu_intensive;
+	return snapshot_unwanted(
+	    x->db, x->a, x->conf, rng, w->need / CANDIDATES_PER_JOB, apps, s, &x->fail);
+}
+
 static struct wanted
 wanted_of(struct rpc *x, const struct snapshot *s)
 {
@@ -287,6 +316,8 @@ load_work(struct rpc *x, struct snapshot *s)
 	if (e == OK)
 		e = load_plain(
 		    x, s, &rng, &w, x->conf->locality_scheduler_fraction > 0);
+	if (e == OK && !any_candidate(s))
+		e = load_unwanted(x, s, &rng, &w);
 	if (e == OK)
 		e = snapshot_user_wus(x->db, x->a, once_key(x, s), s, &x->fail);
 	return e;

@@ -526,6 +526,10 @@ START_TEST(plain_jobs_come_from_shards)
 	ck_ok(snapshot_plain(db, &a, &cf, &rng, 100, &unread, &s, &f));
 	ck_assert_uint_eq(s.nplain, 0);
 	ck_assert(unread);
+	ck_ok(snapshot_unwanted(db, &a, &cf, &rng, 100, &unread, &s, &f));
+	ck_assert_uint_eq(s.nplain, 70);
+	s.nplain = 0;
+	unread = true;
 	s.project_prefs.allow_non_preferred_apps = true;
 	ck_ok(snapshot_plain(db, &a, &cf, &rng, 3, &unread, &s, &f));
 	ck_assert_uint_eq(s.nplain, 12);
