@@ -54,13 +54,14 @@ full_version(int64_t v)
 	return v < 10000 ? v * 100 : v;
 }
 
-static bool
-client_fits(const struct request *rq, const struct app_version *v)
+static enum reason
+client_unfit(const struct request *rq, const struct app_version *v)
 {
 	if (v->min_core_version > 0 && rq->version < full_version(v->min_core_version))
-		return false;
-	return v->max_core_version <= 0 ||
-	       rq->version <= full_version(v->max_core_version);
+		return WHY_CLIENT_TOO_OLD;
+	if (v->max_core_version > 0 && rq->version > full_version(v->max_core_version))
+		return WHY_CLIENT_TOO_NEW;
+	return WHY_NONE;
 }
 
 /*
@@ -211,6 +212,25 @@ set_speed(struct ctx *c, struct pick *p, const struct host_app_version *hav)
 	p->peak_flops = c->m.p_fpops * e.ncpus + e.coproc_flops * e.coprocs;
 }
 
+/* Is there another version with the same app, platform and plan class, of a number
+ * above this one, that this client may use? */
+static bool
+has_other(const struct ctx *c, const struct app_version *v, int32_t above)
+{
+	const struct catalog *cat = c->snap->cat;
+
+	for (size_t i = 0; i < cat->nversions; i++) {
+		const struct app_version *w = &cat->versions[i];
+
+		if (w->version_num > above && w->appid == v->appid &&
+		    w->platformid == v->platformid && !w->deprecated &&
+		    strcmp(w->plan_class, v->plan_class) == 0 &&
+		    client_unfit(c->req, w) == WHY_NONE)
+			return true;
+	}
+	return false;
+}
+
 /*
  * A version replaces those of lower numbers with the same app, platform and plan class
  * for every client that it serves: a release counts from when it is made, whatever the
@@ -219,17 +239,7 @@ set_speed(struct ctx *c, struct pick *p, const struct host_app_version *hav)
 static bool
 superseded(const struct ctx *c, const struct app_version *v)
 {
-	const struct catalog *cat = c->snap->cat;
-
-	for (size_t i = 0; i < cat->nversions; i++) {
-		const struct app_version *w = &cat->versions[i];
-
-		if (w->version_num > v->version_num && w->appid == v->appid &&
-		    w->platformid == v->platformid && !w->deprecated &&
-		    strcmp(w->plan_class, v->plan_class) == 0 && client_fits(c->req, w))
-			return true;
-	}
-	return false;
+	return has_other(c, v, v->version_num);
 }
 
 static enum reason
@@ -238,6 +248,7 @@ version_usable(
 {
 	const struct host_app_version *hav = estimate_find(
 	    c->snap->havs, c->snap->nhavs, v->id);
+	bool pinned = q->pinned_version_id != 0 || q->pinned_num != 0;
 	enum reason why;
 
 	if (q->pinned_version_id != 0 && v->id != q->pinned_version_id)
@@ -246,9 +257,13 @@ version_usable(
 		return WHY_NO_APP_VERSION;
 	if (q->pinned_num != 0 && v->version_num != q->pinned_num)
 		return WHY_NO_APP_VERSION;
-	if (!client_fits(c->req, v))
-		return WHY_CLIENT_TOO_OLD;
-	if (q->pinned_version_id == 0 && q->pinned_num == 0 && superseded(c, v))
+	why = client_unfit(c->req, v);
+	/* With another client the host would have this one instead of that, no more. */
+	if (why != WHY_NONE && !pinned && has_other(c, v, -1))
+		return WHY_NO_APP_VERSION;
+	if (why != WHY_NONE)
+		return why;
+	if (!pinned && superseded(c, v))
 		return WHY_NO_APP_VERSION;
 	p->version = v;
 	p->client_version = -1;
@@ -522,7 +537,7 @@ new_enough(const struct ctx *c, const struct app_version *v)
 {
 	const struct plan_class *pc;
 
-	if (!client_fits(c->req, v))
+	if (client_unfit(c->req, v) != WHY_NONE)
 		return false;
 	if (v->plan_class[0] == '\0')
 		return true;

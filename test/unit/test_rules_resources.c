@@ -340,6 +340,30 @@ START_TEST(three_versions_of_a_resource)
 }
 END_TEST
 
+/* A newer client would have 103, but nothing for a processor that is switched off. */
+START_TEST(newer_version_is_no_reason)
+{
+	struct stage x;
+	struct decision *d;
+
+	stage_set(&x, "");
+	x.w->req.cpu_req_secs = 1;
+	for (int i = 0; i < RESOURCES; i++) {
+		x.v[i].plan_class = text("");
+		x.v[i].version_num = (int32_t[]){ 101, 103, 102 }[i];
+		x.v[i].min_core_version = i == 0 ? 0 : 80000;
+	}
+	refuse(x.w, "CPU");
+	d = world_decide(x.w);
+	ck_assert_str_eq(reason_code(d->why), "RSC_DISABLED");
+	ck_assert_uint_eq(d->counts[WHY_CLIENT_TOO_OLD], 0);
+	x.v[0].min_core_version = 80000;
+	d = world_decide(x.w);
+	ck_assert_uint_gt(d->counts[WHY_CLIENT_TOO_OLD], 0);
+	world_free(x.w);
+}
+END_TEST
+
 /* --- what is said --- */
 
 enum {
@@ -554,6 +578,7 @@ UNIT_MAIN("rules_resources", {
 	ADD(three_versions_of_a_resource);
 	ADD_LOOP(said, SAYS);
 	ADD(resources_served);
+	ADD(newer_version_is_no_reason);
 	ADD(uses_of_a_gpu_job);
 	ADD(own_program_numbers);
 	ADD(nobody_gets_what_was_not_asked_for);
