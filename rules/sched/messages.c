@@ -214,16 +214,23 @@ say_app_limits(const struct ctx *c, struct say *s)
 
 /* --- the decisive reason --- */
 
-/* Is there an app whose jobs go to where their files are? */
+/* Is there an app whose jobs go to where their files are?  mine: that this host could
+ * work for. */
 static bool
-by_locality(const struct ctx *c)
+by_locality(const struct ctx *c, bool mine)
 {
 	const struct catalog *cat = c->snap->cat;
 	bool any = c->conf->locality_scheduling;
 
-	for (size_t i = 0; i < cat->napps; i++)
-		any = any ||
-		      (cat->apps[i].locality_scheduling && !cat->apps[i].deprecated);
+	for (size_t i = 0; i < cat->napps; i++) {
+		const struct app *app = &cat->apps[i];
+		bool served = !mine;
+
+		for (size_t r = 0; r < c->req->nresources; r++)
+			served = served || (work_req_wants(&c->work, r) &&
+					       serving_app(&c->serving, app, r));
+		any = any || (app->locality_scheduling && !app->deprecated && served);
+	}
 	return any;
 }
 
@@ -245,7 +252,7 @@ decisive(const struct ctx *c)
 	why = out_of_reach(c);
 	if (why != WHY_NONE)
 		return why;
-	return by_locality(c) ? WHY_LOCALITY : WHY_NO_WORK;
+	return by_locality(c, true) ? WHY_LOCALITY : WHY_NO_WORK;
 }
 
 static void
@@ -346,12 +353,18 @@ answer_of(enum reason why)
 	return &answers[i];
 }
 
-/* An anonymous-platform client without the project's app can be helped only by its
- * owner. */
+/* An anonymous-platform client without a program for any of the project's apps can be
+ * helped only by its owner. */
 static bool
 anonymous_without_app(const struct ctx *c, enum reason why)
 {
-	return why == WHY_NO_APP_VERSION && version_anonymous(c->req);
+	bool any = false;
+
+	if (why != WHY_NO_APP_VERSION || !version_anonymous(c->req))
+		return false;
+	for (size_t r = 0; r < c->req->nresources; r++)
+		any = any || serving_any(&c->serving, r);
+	return !any;
 }
 
 /* Nothing of the project will ever run on this computer as it is. */
@@ -471,7 +484,7 @@ messages_why(struct ctx *c)
 	if (d->why == WHY_WAITING &&
 	    c->snap->waited) /* the generator is slow or gone */
 		decide_delay(c, (double)c->conf->locality_scheduling_wait_period);
-	if (anonymous_without_app(c, d->why) && by_locality(c))
+	if (anonymous_without_app(c, d->why) && by_locality(c, false))
 		decide_delay(c, ANONYMOUS_DELAY_S);
 	say_others(c);
 	say_apps(c);

@@ -20,6 +20,8 @@ enum message_case {
 
 static int64_t other[] = { 99 }, had[] = { 9 };
 static char *cpu[] = { (char[]){ "CPU" } };
+static struct rq_app_version own[] = { { .app_name = (char[]){ "stars" },
+    .version_num = 7 } };
 
 static void
 app_limit(struct world *w, struct catalog *cat, double jobs)
