@@ -107,6 +107,7 @@ start_apache() {
 	    -e "s|@DOWNLOAD@|$P/download|g; s|@LIBEXEC@|$build|g; s|@SOCKET@|$P/run/upload.sock|g" \
 	    -e "s|@MODULES@|$mods|g; s|@MAXBODY@|${MAXBODY:-67108864}|g; s|@IOTIMEOUT@|60|g; s|@PROCESSES@|16|g" \
 	    "$source/html/apache-private.conf.in" > "$P/run/httpd.conf"
+	[ -z "${MORE_APACHE:-}" ] || cat "$MORE_APACHE" >> "$P/run/httpd.conf"
 	$run_as "$apache" -f "$P/run/httpd.conf" -D FOREGROUND 2>"$T/apache.err" &
 	PIDS="$PIDS $!"
 	wait_for "curl -s -o /dev/null $URL/stars/download/x"
