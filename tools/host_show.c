@@ -28,8 +28,9 @@ load(struct ctx *x, int64_t id, struct show *s)
 	void *row, *files, *jobs;
 	enum err e = tools_host(x, id, &s->host);
 
-	if (e == OK)
-		e = user_by_id(x->db, x->a, s->host->userid, &s->user, x->f);
+	if (e != OK)
+		return e;
+	e = user_by_id(x->db, x->a, s->host->userid, &s->user, x->f);
 	if (e == E_NOTFOUND)
 		e = OK;
 	if (e == OK)
