@@ -116,10 +116,9 @@ static const struct job *
 row_named(const struct ctx *c, const struct job *const *v, char *name)
 {
 	const struct job wanted = { .name = name }, *key = &wanted;
-	const struct job *const *found = NULL;
+	const struct job *const *found = bsearch(
+	    &key, v, c->snap->nin_progress, sizeof(*v), by_name);
 
-	if (name != NULL)
-		found = bsearch(&key, v, c->snap->nin_progress, sizeof(*v), by_name);
 	return found == NULL ? NULL : *found;
 }
 
@@ -257,7 +256,7 @@ limits_more(const struct ctx *c)
 	enum reason why = WHY_NOT_WANTED;
 
 	if (max_jobs_reached(c))
-		return work_req_needed(&c->work) ? WHY_MAX_JOBS : WHY_NOT_WANTED;
+		return WHY_MAX_JOBS;
 	for (size_t r = 0; r < c->work.n; r++) {
 		enum reason of_r = c->has_apps[r] ? limits_resource(c, r) :
 		                                    WHY_RSC_NOT_WANTED;

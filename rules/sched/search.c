@@ -38,12 +38,14 @@ may_be_sent(const struct ctx *c, const struct app *app)
 
 	if (app->deprecated || app->non_cpu_intensive)
 		return false;
-	if (choice == APP_OTHER && !c->snap->project_prefs.allow_non_preferred_apps)
+	if (choice != APP_SELECTED && choice != APP_OTHER)
 		return false;
-	for (size_t r = 0; r < c->work.n && r < c->req->nresources; r++)
+	for (size_t r = 0; r < c->work.n; r++)
 		any = any || (limits_resource(c, r) == WHY_NONE &&
-				 serving_app(&c->serving, app, r));
-	return any && (choice == APP_SELECTED || choice == APP_OTHER);
+				 serving_app(&c->serving, app, r) &&
+				 !prefs_refuse_resource(&c->snap->project_prefs,
+				     c->req->resources[r].type));
+	return any;
 }
 
 bool

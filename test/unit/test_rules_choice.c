@@ -460,6 +460,52 @@ START_TEST(no_search_without_another_app)
 }
 END_TEST
 
+/* App 1 has no version for this host, jobs of app 2 may stand behind; do they? */
+static const struct {
+	const char *name;
+	bool more;
+} others[] = { { "fine", true }, { "deprecated", false }, { "nci", false },
+	{ "not selected", false }, { "not selected but allowed", true },
+	{ "beta", false }, { "no version", false }, { "other resource", false },
+	{ "off", false } };
+
+START_TEST(search_for_another_app)
+{
+	static int64_t first[] = { 1 };
+	char *cpu[] = { (char[]){ "CPU" } };
+	struct world *w = world_new("", HOUR);
+	struct catalog cat = *w->snap.cat;
+	struct app apps[] = { cat.apps[0], cat.apps[0] };
+	struct app_version v[] = { cat.versions[0], cat.versions[0] };
+	struct project_prefs *p = &w->snap.project_prefs;
+	const char *name = others[_i].name;
+
+	apps[1].name = arena_strdup(&w->a, "moons");
+	apps[1].id = v[1].appid = 2;
+	v[1].id = 4;
+	v[0].platformid = 9;
+	cat.apps = apps;
+	cat.versions = v;
+	cat.napps = cat.nversions = 2;
+	w->snap.cat = &cat;
+	w->snap.search.left = true;
+	world_plain(w, "31/1");
+	apps[1].deprecated = strcmp(name, "deprecated") == 0;
+	apps[1].non_cpu_intensive = strcmp(name, "nci") == 0;
+	apps[1].beta = strcmp(name, "beta") == 0;
+	p->apps = first;
+	p->napps = strncmp(name, "not selected", 12) == 0;
+	p->allow_non_preferred_apps = strcmp(name, "not selected but allowed") == 0;
+	v[1].platformid = strcmp(name, "no version") == 0 ? 9 : 1;
+	if (strcmp(name, "other resource") == 0)
+		v[1].plan_class = arena_strdup(&w->a, "cuda");
+	p->no_rsc = cpu;
+	p->nno_rsc = strcmp(name, "off") == 0;
+	ck_assert_msg(world_decide(w)->more == others[_i].more, "%s", name);
+	world_free(w);
+}
+END_TEST
+
 /* All refusals count, the first ones are kept with their jobs. */
 START_TEST(many_are_left_out)
 {
@@ -509,6 +555,7 @@ UNIT_MAIN("rules_choice", {
 	ADD(plain_jobs_go_once);
 	ADD_LOOP(noise_of_choices, N(noises));
 	ADD_LOOP(non_cpu_intensive_apps, N(ncis));
+	ADD_LOOP(search_for_another_app, N(others));
 	ADD(many_are_left_out);
 	ADD_LOOP(app_on_host, N(on_host));
 	ADD(a_targeted_job_that_does_not_fit);

@@ -323,11 +323,11 @@ START_TEST(three_versions_of_a_resource)
 			pc[i] = a_class(arena_printf(&x.w->a, "nv%d", i), "nvidia");
 			pc[i].gpu_peak_flops_scale = 1 - 0.1 * i;
 			pc[i].mem_usage_base_mb = i == fits ? 1 : 4000;
-			v[i] = x.v[NVIDIA];
-			v[i].id = 10 + i;
-			v[i].plan_class = pc[i].name;
+			v[i + fits % 2] = x.v[NVIDIA];
+			v[i + fits % 2].id = 10 + i;
+			v[i + fits % 2].plan_class = pc[i].name;
 		}
-		v[CLASSES] = x.v[CPU];
+		v[fits % 2 ? 0 : CLASSES] = x.v[CPU]; /* the order says nothing */
 		x.classes = (struct plan_classes){ pc, CLASSES };
 		x.cat.versions = v;
 		x.cat.nversions = CLASSES + 1;
