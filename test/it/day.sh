@@ -3,8 +3,9 @@
 #
 # The scheduler is the project's own, behind Apache, but as a program that serves one request: so each request can tell it
 # which time of the day it is (-t), and from which seed to draw (-s).
+export LC_ALL=C
 MIDNIGHT=1793577600 # 2026-11-02, of the day that is played
-declare -A class=() host=() account_id=() host_id=() tasks=() said=()
+declare -A class=() reply=() host=() account_id=() host_id=() tasks=() said=()
 row=0 now=0
 
 clock() { # HH:MM[:SS], the hour may be past 23: seconds of the day
@@ -13,11 +14,12 @@ clock() { # HH:MM[:SS], the hour may be past 23: seconds of the day
 	echo $((10#$h * 3600 + 10#$m * 60 + 10#${s:-0}))
 }
 
-# One pair per word: KEY=VALUE
-word() { # KEY WORDS...: its value, "" if it is not there
+# One pair per word, KEY=VALUE: into $value, "" if it is not there.
+word() { # KEY WORDS...
 	local key=$1 w
+	value=
 	shift
-	for w in "$@"; do [[ $w == "$key="* ]] && echo "${w#*=}" && return; done
+	for w in "$@"; do [[ $w != "$key="* ]] || value=${w#*=}; done
 }
 
 platform_name() {
@@ -121,7 +123,8 @@ setup_version() { # APP NUMBER PLATFORM [CLASS] [min=CLIENT] [max=CLIENT]
 	local app=$1 number=$2 platform=$3 class='' min max
 	shift 3
 	[[ $# == 0 || $1 == *=* ]] || class=$1
-	min=$(word min "$@") max=$(word max "$@")
+	word min "$@"; min=$value
+	word max "$@"; max=$value
 	cat <<-SQL
 	insert into app_version (create_time, appid, version_num, platformid, plan_class, min_core_version, max_core_version, xml_doc)
 	select 1, a.id, $number, p.id, '$class', ${min:-0}, ${max:-0}, '<file_info>
@@ -167,9 +170,10 @@ setup_file() { # NAME MB APP
 
 # The transitioner makes the results, as at all times.
 play_work() { # GROUP WUSxRESULTS gflop= mem= disk= delay= [bw=] [priority=] [file=]
-	local group=$1 n=${2%x*} target=${2#*x} file bw priority
+	local group=$1 n=${2%x*} target=${2#*x} w
+	local -A of=()
 	shift 2
-	file=$(word file "$@") bw=$(word bw "$@") priority=$(word priority "$@")
+	for w in "$@"; do of[${w%%=*}]=${w#*=}; done
 	sql "insert into workunit (create_time, appid, name, xml_doc, rsc_fpops_est, rsc_fpops_bound, rsc_memory_bound, rsc_disk_bound,
 	    rsc_bandwidth_bound, delay_bound, priority, min_quorum, target_nresults, max_error_results, max_total_results,
 	    max_success_results, result_template_file, fileset_id, transition_time)
@@ -177,18 +181,18 @@ play_work() { # GROUP WUSxRESULTS gflop= mem= disk= delay= [bw=] [priority=] [fi
 	    '</name>\n    <url>$URL/stars/download/', f.name, '</url>\n    <md5_cksum>', f.md5sum, '</md5_cksum>\n    <nbytes>', f.size,
 	    '</nbytes>\n    <sticky/>\n</file_info>\n')), '<workunit>\n    <command_line>', n.seq, '</command_line>\n', if(f.id is null, '',
 	    concat('    <file_ref>\n        <file_name>', f.name, '</file_name>\n        <open_name>in</open_name>\n    </file_ref>\n')),
-	    '</workunit>\n'), $(word gflop "$@") * 1e9, $(word gflop "$@") * 1e12, $(word mem "$@") * 1e6, $(word disk "$@") * 1e6,
-	    ${bw:-0} * 1e3, $(word delay "$@") * 3600, ${priority:-0}, $target, $target, 3, 8, 4, 'templates/out.xml', coalesce(s.id, 0), $now
-	  from seq_1_to_$n n join app a on a.name = '${group%%.*}' left join file f on f.name = '$file' left join fileset s on s.name = f.name
+	    '</workunit>\n'), ${of[gflop]} * 1e9, ${of[gflop]} * 1e12, ${of[mem]} * 1e6, ${of[disk]} * 1e6,
+	    ${of[bw]:-0} * 1e3, ${of[delay]} * 3600, ${of[priority]:-0}, $target, $target, 3, 8, 4, 'templates/out.xml', coalesce(s.id, 0), $now
+	  from seq_1_to_$n n join app a on a.name = '${group%%.*}' left join file f on f.name = '${of[file]:-}' left join fileset s on s.name = f.name
 	  order by n.seq" || not_ok "work $group"
 	play_transitioner
 }
 
-# Every time in the database goes so many seconds forward.
+# Every time in the database goes so many seconds forward; 2147483647 is never.
 shift_times() {
 	local q
 	q=$(sql "select concat('update ', table_name, ' set ', group_concat(concat(column_name, ' = ', column_name, ' + if(', column_name,
-	    ' between 1e9 and 2e9, $1, 0)')), ';') from information_schema.columns where table_schema = 'stars' and table_name in
+	    ' between 1e9 and 2147483646, $1, 0)')), ';') from information_schema.columns where table_schema = 'stars' and table_name in
 	    ('workunit', 'result', 'host') and column_name in ('create_time', 'transition_time', 'sent_time', 'report_deadline',
 	    'received_time', 'rpc_time') group by table_name")
 	sql "$q"
@@ -250,14 +254,14 @@ pair() { # SECONDS[/INSTANCES] into $secs and $instances
 }
 
 request_of() { # HOST WORDS...
-	local name=$1 lost h major minor release os vendor w f secs instances cpu_secs cpu_instances platform left due
+	local name=$1 value lost h major minor release os vendor w f secs instances cpu_secs cpu_instances platform left due
 	shift
 	read -r -a h <<< "${host[$name]}" # account platform client cpus x gflops memory disk, then pairs
 	IFS=. read -r major minor release <<< "${h[2]}"
 	platform=$(platform_name "${h[1]}")
 	case ${h[1]} in windows) os='Microsoft Windows XP' ;; mac) os=Darwin ;; *) os=Linux ;; esac
-	vendor=$(word vendor "${h[@]}")
-	pair "$(word cpu "$@")"
+	word vendor "${h[@]}"; vendor=$value
+	word cpu "$@"; pair "$value"
 	cpu_secs=$secs cpu_instances=$instances
 	cat <<-XML
 	<scheduler_request>
@@ -276,33 +280,35 @@ request_of() { # HOST WORDS...
 	<m_nbytes>${h[4]}e6</m_nbytes><d_total>${h[5]}e6</d_total><d_free>${h[5]}e6</d_free><os_name>$os</os_name><os_version>6</os_version>
 	</host_info>
 	XML
-	w=$(word bw "${h[@]}")
-	[ -z "$w" ] || echo "<net_stats><bwdown>${w}e3</bwdown></net_stats>"
-	w=$(word on "${h[@]}")
-	echo "<time_stats><on_frac>${w:-1}</on_frac><connected_frac>1</connected_frac><active_frac>1</active_frac><gpu_active_frac>1</gpu_active_frac></time_stats>"
+	word bw "${h[@]}"
+	[ -z "$value" ] || echo "<net_stats><bwdown>${value}e3</bwdown></net_stats>"
+	word on "${h[@]}"
+	echo "<time_stats><on_frac>${value:-1}</on_frac><connected_frac>1</connected_frac><active_frac>1</active_frac><gpu_active_frac>1</gpu_active_frac></time_stats>"
 	if ((major < 6)); then
-		echo "<work_req_seconds>$(word old "$@")</work_req_seconds>"
+		word old "$@"
+		echo "<work_req_seconds>${value:-0}</work_req_seconds>"
 	else
-		w=$(word delay "$@")
+		word delay "$@"
 		echo "<work_req_seconds>$cpu_secs</work_req_seconds><cpu_req_secs>$cpu_secs</cpu_req_secs><cpu_req_instances>$cpu_instances</cpu_req_instances>"
-		echo "<estimated_delay>${w:-0}</estimated_delay><client_cap_plan_class>1</client_cap_plan_class>"
+		echo "<estimated_delay>${value:-0}</estimated_delay><client_cap_plan_class>1</client_cap_plan_class>"
 		echo "<other_results>"
-		lost=$(word loses "$@")
+		word loses "$@"; lost=$value
 		for w in ${tasks[$name]:-}; do
 			[[ -n $lost && $w == "$lost"_* ]] || echo "<other_result><name>$w</name>${class[$w]:-}</other_result>"
 		done
 		echo "</other_results>"
 	fi
-	w=$(word gpu "${h[@]}")
-	pair "$(word gpu "$@")"
+	word gpu "$@"; pair "$value"
+	word gpu "${h[@]}"
 	# shellcheck disable=SC2046,SC2086
-	[ -z "$w" ] || coprocs ${w//:/ } $secs $instances
-	for f in $(word own "${h[@]}" | tr , ' '); do
+	[ -z "$value" ] || coprocs ${value//:/ } $secs $instances
+	word own "${h[@]}"
+	for f in ${value//,/ }; do
 		echo "<app_versions><app_version><app_name>$f</app_name><version_num>7</version_num><flops>5e9</flops></app_version></app_versions>"
 	done
-	w=$(word queue "$@") # SECONDS@HOURS: a task of another project
-	if [ -n "$w" ]; then
-		left=${w%@*} due=$((now + ${w#*@} * 3600))
+	word queue "$@" # SECONDS@HOURS: a task of another project
+	if [ -n "$value" ]; then
+		left=${value%@*} due=$((now + ${value#*@} * 3600))
 		echo "<in_progress_results><ip_result><name>other</name><report_deadline>$due</report_deadline><time_remaining>$left</time_remaining></ip_result></in_progress_results>"
 	fi
 	for f in ${said[$name.files]:-}; do
@@ -323,23 +329,35 @@ send() { # FILE
 
 # --- what came of it
 
-# Lines "NAME VERSION[/CLASS]" of the tasks in the reply.
-got() {
-	awk '/^<result>/ { in_result = 1; name = version = class = "" }
-	in_result && match($0, /<name>[^<]*</) && name == "" { name = substr($0, RSTART + 6, RLENGTH - 7) }
-	in_result && match($0, /<version_num>[^<]*</) { version = substr($0, RSTART + 13, RLENGTH - 14) }
-	in_result && match($0, /<plan_class>[^<]*</) { class = substr($0, RSTART + 12, RLENGTH - 13) }
-	/^<\/result>/ { in_result = 0; print name, version (class == "" ? "" : "/" class) }' "$T/o" | sort
-}
-
-# "GROUP:COUNT@VERSION ..." of them
-grouped() {
-	got | awk '{ sub(/_[0-9]+_[0-9]+$/, "", $1); n[$1 "@" $2]++ }
-	END { for (k in n) { i = index(k, "@"); print substr(k, 1, i - 1) ":" n[k] substr(k, i) } }' | sort | xargs
-}
-
-elements() { # NAME: the text of each, its blanks as in the table
-	sed -n "s/.*<$1[^>]*>\([^<]*\)<\/$1>.*/\1/p" "$T/o" | tr -s ' '
+# The reply, into the array reply: its elements by name, sorted, messages into a file.  "sent" is GROUP:COUNT@VERSION[/CLASS].
+read_reply() {
+	local tag text
+	reply=()
+	: > "$T/messages"
+	while read -r tag text; do
+		reply[$tag]+=${reply[$tag]:+ }$text
+	done < <(awk -v messages="$T/messages" '
+	function text(s) { sub(/^[^>]*>/, "", s); sub(/<.*/, "", s); gsub(/ +/, " ", s); return s }
+	/<message[ >]/ { print text($0) > messages }
+	/<(hostid|request_delay|delete_file_info)>/ { match($0, /<[a-z_]*/); print substr($0, RSTART + 1, RLENGTH - 1), text($0) }
+	/<(result_ack|result_abort|result_abort_if_not_started)>/ { match($0, /<[a-z_]*/); list = substr($0, RSTART + 1, RLENGTH - 1) }
+	/<\/result_/ { list = "" }
+	list != "" && /<name>/ { print list, text($0) }
+	/<file_info>/ { file = 1 }
+	/<\/file_info>/ { file = 0 }
+	file && /<name>F[0-9]*</ { print "file", text($0) }
+	/^<result>/ { result = 1; name = version = class = "" }
+	result && name == "" && /<name>/ { name = text($0) }
+	result && /<version_num>/ { version = text($0) }
+	result && /<plan_class>/ { class = text($0) }
+	/^<\/result>/ {
+		result = 0
+		print "task", name
+		if (class != "") print "class", name "/" class
+		sub(/_[0-9]+_[0-9]+$/, "", name)
+		n[name "@" version (class == "" ? "" : "/" class)]++
+	}
+	END { for (k in n) { i = index(k, "@"); print "sent", substr(k, 1, i - 1) ":" n[k] substr(k, i) } }' "$T/o" | sort)
 }
 
 # "REASON:JOBS ..." of explain's JSON, those that were not tried included.
@@ -375,6 +393,13 @@ is() { # WHAT GOT WANTED
 	fi
 }
 
+is_list() { # WHAT GOT WANTED: got is sorted, wanted in any order
+	local sorted=$3
+	# shellcheck disable=SC2086
+	[[ $3 != *' '* ]] || sorted=$(printf '%s\n' $3 | sort | xargs)
+	is "$1" "$2" "$sorted"
+}
+
 # A prediction, and what becomes of it.
 predict() { # GROUP WANTED: gets or a reason
 	local job why
@@ -387,7 +412,7 @@ predict() { # GROUP WANTED: gets or a reason
 
 # What the row wants stands in the array want, by the first word of its lines.
 play_request() { # HOST WORDS...
-	local name=$1 what="$at $1" why job wanted stopped
+	local name=$1 what="$at $1" job wanted
 	shift
 	row=$((row + 1))
 	choose_reports "$@"
@@ -396,31 +421,20 @@ play_request() { # HOST WORDS...
 		[ -z "$job" ] || predict "$job" "$wanted"
 	done <<< "${want[job]:-}"
 	send "$T/r"
-	why=$(elements hostid)
-	host_id[$name]=${why:-${host_id[$name]:-0}}
-	is "sent" "$(grouped)" "$(sorted "${want[gets]:-}")"
-	[ -z "${want[names]:-}" ] || is "tasks" "$(got | cut -d' ' -f1 | xargs)" "$(sorted "${want[names]}")"
-	elements message > "$T/messages"
+	read_reply
+	host_id[$name]=${reply[hostid]:-${host_id[$name]:-0}}
+	is_list "sent" "${reply[sent]:-}" "${want[gets]:-}"
+	[ -z "${want[names]:-}" ] || is_list "tasks" "${reply[task]:-}" "${want[names]}"
 	is "told" "$(grep -v '^Decision [0-9a-f]\{8\}: ' "$T/messages")" "${want[says]:-}"
 	[[ ${want[says]:-} != 'No tasks sent: '* ]] || is "the number to ask by" "$(grep '^Decision ' "$T/messages")" \
 	    "$(printf 'Decision %08x: %s' $row "${want[why]}")"
-	is "delay" "$(elements request_delay)" "${want[wait]:-61}.000000"
-	is "to delete" "$(elements delete_file_info | sort | xargs)" "$(sorted "${want[deletes]:-}")"
-	is "to abort" "$(aborted '' | sort | xargs)" "$(sorted "${want[aborts]:-}")"
-	is "to drop unless begun" "$(aborted _if_not_started | sort | xargs)" "$(sorted "${want[unbegun]:-}")"
-	is "acknowledged" "$(sed -n '/<result_ack>/,/<\/result_ack>/p' "$T/o" > "$T/acks"; sed -n 's/.*<name>\(.*\)<.*/\1/p' "$T/acks" | sort | xargs)" \
-	    "$(sorted "${said[$name.reports]//[-!]/}")"
+	is "delay" "${reply[request_delay]:-}" "${want[wait]:-61}.000000"
+	is_list "to delete" "${reply[delete_file_info]:-}" "${want[deletes]:-}"
+	is_list "to abort" "${reply[result_abort]:-}" "${want[aborts]:-}"
+	is_list "to drop unless begun" "${reply[result_abort_if_not_started]:-}" "${want[unbegun]:-}"
+	is_list "acknowledged" "${reply[result_ack]:-}" "${said[$name.reports]//[-!]/}"
 	explained "${want[why]:-NONE}"
 	remember
-}
-
-aborted() { # [_if_not_started]
-	sed -n "/<result_abort$1>/,/<\\/result_abort$1>/s/.*<name>\\(.*\\)<.*/\\1/p" "$T/o"
-}
-
-sorted() { # WORDS
-	# shellcheck disable=SC2086
-	printf '%s\n' $1 | sort | xargs
 }
 
 # Tasks that the host reports, by their groups: it has so many of each.  GROUP:COUNT, with ! for those that failed.
@@ -428,7 +442,8 @@ choose_reports() {
 	local w group n bad t
 	said[$name.reports]=${said[$name.dropped]:-} # by order of the project
 	said[$name.dropped]=
-	for w in $(word reports "$@" | tr , ' '); do
+	word reports "$@"
+	for w in ${value//,/ }; do
 		bad=
 		[[ $w != *! ]] || bad=! w=${w%!}
 		group=${w%:*} n=${w#*:}
@@ -444,31 +459,34 @@ choose_reports() {
 
 # locus explain host tells people and programs the same, and it is what the table says.
 explained() { # REASON
-	local stopped
+	local stopped w people=
 	locus explain host "${host_id[$name]}" > "$T/text" 2> "$T/e.err" || not_ok "$what: $(cat "$T/e.err")"
 	locus explain host "${host_id[$name]}" -o json > "$T/json"
 	is "the decisive reason" "$(awk -F'"' '/^ "refused":/ && $4 != "" { r = $4 } /^ "why":/ && r == "" { r = $4 } END { print r }' "$T/json")" "$1"
 	stopped=$(sed -nE 's/.* ([A-Z_]+)(: .*)?   <- this stopped it/\1/p' "$T/text")
 	is "what stopped it" "${stopped:-NONE}" "$1"
-	is "left out" "$(left_json)" "$(sorted "${want[left]:-}")"
-	is "left out, for people" "$(left_text)" "$(sorted "$(printf '%s\n' ${want[left]:-} | grep -v /files:)")"
+	is_list "left out" "$(left_json)" "${want[left]:-}"
+	for w in ${want[left]:-}; do [[ $w == */files:* ]] || people+="${people:+ }$w"; done
+	is_list "left out, for people" "$(left_text)" "$people"
 }
 
 # What the host has then.
 remember() {
-	local t w gone
-	gone=$(aborted '')
-	for t in $gone; do said[$name.dropped]+=" $t-"; done
-	tasks[$name]=$({ printf '%s\n' ${tasks[$name]:-}; got | cut -d' ' -f1; } | sort -u | grep -vxF "${gone:--}" | xargs)
-	while read -r t w; do
-		[[ $w != */* ]] || class[$t]="<plan_class>${w#*/}</plan_class>"
-	done < <(got)
-	for t in $(sed -n '/<file_info>/,/<\/file_info>/{s/.*<name>\(F[0-9]*\)<.*/\1/p}' "$T/o"); do
+	local t left=
+	for t in ${reply[result_abort]:-}; do said[$name.dropped]+=" $t-"; done
+	for t in ${reply[class]:-}; do class[${t%%/*}]="<plan_class>${t#*/}</plan_class>"; done
+	for t in ${tasks[$name]:-}; do
+		[[ " ${reply[result_abort]:-} ${reply[task]:-} " == *" $t "* ]] || left+=" $t"
+	done
+	tasks[$name]="${left# }${reply[task]:+ ${reply[task]}}"
+	for t in ${reply[file]:-}; do
 		[[ " ${said[$name.files]:-} " == *" $t "* ]] || said[$name.files]+=" $t"
 	done
-	for t in $(elements delete_file_info); do
-		said[$name.files]=$(printf '%s\n' ${said[$name.files]} | grep -vxF "$t" | xargs)
+	left=
+	for t in ${said[$name.files]:-}; do
+		[[ " ${reply[delete_file_info]:-} " == *" $t "* ]] || left+=" $t"
 	done
+	said[$name.files]=$left
 }
 
 # --- at the end of the day
@@ -530,7 +548,8 @@ play_table() { # FILE
 		host)
 			name=${words[1]}
 			host[$name]=${words[*]:2}
-			said[$name.files]=$(word files "${words[@]}" | tr , ' ')
+			word files "${words[@]}"
+			said[$name.files]=${value//,/ }
 			;;
 		app | version | account | file)
 			"setup_${words[0]}" "${words[@]:1}" >> "$T/setup.sql"
