@@ -4,6 +4,7 @@
  * each.  The write-back is conditional on the transition_seq read, so a report or claim
  * in between makes the whole unit start again from what is there then.
  */
+#include "daemons/book.h"
 #include "daemons/loop.h"
 #include "daemons/work.h"
 #include "db/life.h"
@@ -17,6 +18,7 @@ enum { BATCH = 200, PAUSE_FIRST_S = 10, PAUSE_MOST_S = 3600 };
 struct own {
 	struct work *work;
 	struct tries *tries; /* workunits that cannot be moved along */
+	struct book book;
 };
 
 static enum err
@@ -150,10 +152,16 @@ step(struct ctx *x, size_t *done)
 	struct part part = { x->mod_n, x->mod_i };
 	struct workunit *wu;
 	size_t n;
+	bool full = false;
 	enum err e = workunits_due(
 	    x->db, &x->a, part, x->now, BATCH + o->tries->used, &wu, &n, &x->fail);
 
-	return e != OK ? e : daemon_workunits(x, o->tries, wu, n, move_along, done);
+	if (e == OK)
+		e = daemon_workunits(x, o->tries, wu, n, move_along, done);
+	if (e == OK)
+		e = book_keep(x, &o->book, &full);
+	*done += full;
+	return e;
 }
 
 static void

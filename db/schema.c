@@ -13,7 +13,7 @@
 #include "lib/clock.h"
 #include "lib/banned.h"
 
-enum { NO_SUCH_TABLE = 1146, SLICE_IDS = 1000 };
+enum { NO_SUCH_TABLE = 1146, SLICE_IDS = 1000, LEDGER_SINCE = 5 };
 
 static enum err
 version_write(struct db *db, struct fail *f)
@@ -337,6 +337,10 @@ schema_upgrade(
 	if (e == OK && version < SCHEMA_VERSION)
 		e = rows_fill(&u, "unsent results made ready", SQL_ADOPT_LAST_RESULT,
 		    SQL_ADOPT_RESULTS, f);
+	/* Once only: later NULL means that the ledger has it. */
+	if (e == OK && version < LEDGER_SINCE)
+		e = rows_fill(&u, "sent results marked for the ledger",
+		    SQL_ADOPT_LAST_RESULT, SQL_ADOPT_SENT, f);
 	if (e == OK && version < SCHEMA_VERSION)
 		e = rows_fill(&u, "days of the hosts' last requests",
 		    SQL_ADOPT_LAST_HOST, SQL_ADOPT_HOSTS, f);

@@ -5,7 +5,7 @@
 
 #include "db/db.h"
 
-enum { SCHEMA_VERSION = 4 };
+enum { SCHEMA_VERSION = 5 };
 
 enum err schema_create(
     struct db *, struct fail *); /* empty database -> current schema */

@@ -309,7 +309,7 @@ CREATE TABLE IF NOT EXISTS result (
 	peak_working_set_size DOUBLE NOT NULL DEFAULT 0,
 	peak_swap_size DOUBLE NOT NULL DEFAULT 0,
 	peak_disk_usage DOUBLE NOT NULL DEFAULT 0,
-	ready BIGINT DEFAULT NULL, -- ours: while unsent its file set, or its shard (< 0); else NULL
+	ready BIGINT DEFAULT NULL, -- ours: while unsent its file set, or its shard (< 0); sent, the mark for the ledger; else NULL
 	fileset_id BIGINT NOT NULL DEFAULT 0, -- ours: copy of workunit.fileset_id
 	once BIGINT DEFAULT NULL, -- ours: user, or -host, when sent under a once rule
 	bytes_needed BIGINT NOT NULL DEFAULT 0, -- ours: bytes of large files that it needs
@@ -570,6 +570,33 @@ CREATE TABLE IF NOT EXISTS host_file (
 	since BIGINT NOT NULL DEFAULT 0,
 	PRIMARY KEY (hostid, file_id),
 	KEY host_file_file (file_id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
+-- ours: what was sent, per UTC day (days since 1970), file set and host; day 0 holds the sums of old days, per file set
+-- (host 0) and per host (file set 0)
+CREATE TABLE IF NOT EXISTS ledger (
+	day BIGINT NOT NULL DEFAULT 0,
+	fileset_id BIGINT NOT NULL DEFAULT 0,
+	hostid BIGINT NOT NULL DEFAULT 0,
+	jobs BIGINT NOT NULL DEFAULT 0,
+	hits BIGINT NOT NULL DEFAULT 0,
+	bytes_needed BIGINT NOT NULL DEFAULT 0,
+	bytes_saved BIGINT NOT NULL DEFAULT 0,
+	PRIMARY KEY (day, fileset_id, hostid),
+	KEY ledger_fileset (fileset_id, day),
+	KEY ledger_host (hostid, day)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
+-- ours: of one request in 16, what its jobs would have made the host fetch without locality; per UTC day and one of 16
+-- shards, so that requests do not wait for each other's row
+CREATE TABLE IF NOT EXISTS without_locality (
+	day BIGINT NOT NULL DEFAULT 0,
+	shard INT NOT NULL DEFAULT 0,
+	requests BIGINT NOT NULL DEFAULT 0,
+	jobs BIGINT NOT NULL DEFAULT 0,
+	bytes_needed BIGINT NOT NULL DEFAULT 0,
+	bytes_without BIGINT NOT NULL DEFAULT 0,
+	PRIMARY KEY (day, shard)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 INSERT INTO consent_type (id, shortname, description, enabled, project_specific, privacypref) VALUES

@@ -65,5 +65,10 @@ enum { READY_SHARDS = 64 };
 enum { READY_PRIORITIES = 1048576 };
 /* The same of a targeted or broadcast one: this minus the workunit's id. */
 #define READY_TARGETED (-INT64_C(4611686018427387904))
+/*
+ * The same of a job of a file set that was sent, until the ledger has it.  So the
+ * index of unsent jobs is also the list of what is to be written there.
+ */
+#define READY_SENT (-INT64_C(9223372036854775807))
 
 #endif

@@ -92,7 +92,7 @@ END_TEST
 /* States stand in the texts as numbers. */
 static const struct {
 	const char *text;
-	int value;
+	int64_t value;
 } states[] = {
 #define STMT(name, args, shape, key, rows, sql)
 #define STATE_TEXT(text, value) { text, value },

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ledger's rows: moved, never counted anew. */
+#include "db/ledger.h"
+
+#include "lib/banned.h"
+
+enum err
+ledger_due(struct db *db, struct arena *a, struct part part, size_t max, int64_t **ids,
+    size_t *n, struct fail *f)
+{
+	void *rows;
+	enum err e = db_query(
+	    db, a, f, &rows, n, SQL_LEDGER_DUE, part.n, part.i, (int64_t)max);
+
+	if (e != OK)
+		return e;
+	*ids = NEWN(a, int64_t, *n + 1);
+	for (size_t i = 0; i < *n; i++)
+		(*ids)[i] = ((const struct row_number *)rows)[i].v;
+	return OK;
+}
+
+enum err
+ledger_fold(struct db *db, const int64_t *ids, size_t n, struct fail *f)
+{
+	int64_t taken = 0;
+	enum err e = db_exec(db, f, &taken, SQL_LEDGER_TAKE, ids, n);
+
+	if (e == OK && taken != (int64_t)n)
+		return FAIL(f, E_RACE, "%lld of %zu jobs were there for the ledger",
+		    (long long)taken, n);
+	return e != OK ? e : db_exec(db, f, NULL, SQL_LEDGER_FOLD, ids, n);
+}
+
+enum err
+ledger_old(struct db *db, struct arena *a, int64_t day, size_t max,
+    struct row_ledger **old, size_t *n, struct fail *f)
+{
+	void *rows;
+	enum err e = db_query(db, a, f, &rows, n, SQL_LEDGER_OLD, day, (int64_t)max);
+
+	if (e == OK)
+		*old = rows;
+	return e;
+}
+
+enum err
+ledger_close(struct db *db, const struct row_ledger *old, struct fail *f)
+{
+	struct row_ledger of_file = *old, of_host = *old;
+	int64_t affected = 0;
+	enum err e = db_exec(db, f, &affected, SQL_LEDGER_CLOSE, old->day,
+	    old->fileset_id, old->hostid, old->jobs);
+
+	if (e == OK && affected == 0)
+		return FAIL(f, E_RACE, "day %lld of the ledger has changed",
+		    (long long)old->day);
+	of_file.day = of_file.hostid = 0;
+	of_host.day = of_host.fileset_id = 0;
+	if (e == OK)
+		e = db_exec(db, f, NULL, SQL_LEDGER_ADD, &of_file);
+	return e != OK ? e : db_exec(db, f, NULL, SQL_LEDGER_ADD, &of_host);
+}
+
+enum err
+ledger_of_all(
+    struct db *db, struct arena *a, int64_t day, struct row_ledger *sum, struct fail *f)
+{
+	void *row;
+	enum err e = db_row(db, a, f, &row, SQL_LEDGER_OF_ALL, day);
+
+	if (e == OK)
+		*sum = *(const struct row_ledger *)row;
+	return e;
+}
+
+enum err
+ledger_of_file(struct db *db, struct arena *a, int64_t fileset_id,
+    struct row_ledger *sum, struct fail *f)
+{
+	void *row;
+	enum err e = db_row(db, a, f, &row, SQL_LEDGER_OF_FILE, fileset_id, fileset_id);
+
+	if (e == OK)
+		*sum = *(const struct row_ledger *)row;
+	return e;
+}
+
+enum err
+ledger_of_host(struct db *db, struct arena *a, int64_t hostid, struct row_ledger *sum,
+    struct fail *f)
+{
+	void *row;
+	enum err e = db_row(db, a, f, &row, SQL_LEDGER_OF_HOST, hostid, hostid);
+
+	if (e == OK)
+		*sum = *(const struct row_ledger *)row;
+	return e;
+}

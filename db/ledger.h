@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The ledger of large files: jobs sent, those whose host had all bytes (hits), and
+ * bytes needed and saved, per UTC day, file set and host.  The claim of a job writes
+ * its bytes beside it and marks it (READY_SENT); the transitioner writes marked jobs
+ * into the ledger.  The mark goes in the transaction that adds the job, so that each
+ * counts once, and no row is purged that still has its mark.  What counts is what the
+ * claim said: the host and day are those that the row has when it is folded, seconds
+ * later.
+ */
+#ifndef DB_LEDGER_H
+#define DB_LEDGER_H
+
+#include "db/db.h"
+#include "db/entity.h"
+
+/* Ids of sent jobs that are not in the ledger, of this part, at most max. */
+enum err ledger_due(struct db *, struct arena *, struct part, size_t max, int64_t **ids,
+    size_t *n, struct fail *);
+/* Adds n <= DB_LIST_MAX of them, in the caller's transaction; E_RACE: one was added
+ * meanwhile. */
+enum err ledger_fold(struct db *, const int64_t *ids, size_t n, struct fail *);
+
+/* Rows of days before this one (days since 1970), the oldest first, at most max. */
+enum err ledger_old(struct db *, struct arena *, int64_t day, size_t max,
+    struct row_ledger **, size_t *n, struct fail *);
+/* Puts one of them into the sums of old days, in the caller's transaction; E_RACE: it
+ * has changed. */
+enum err ledger_close(struct db *, const struct row_ledger *, struct fail *);
+
+/*
+ * Sums for the admin, of the ledger and of what is still to be added: of all from a day
+ * on (0 = ever), of one file set, of one host.
+ */
+enum err ledger_of_all(
+    struct db *, struct arena *, int64_t day, struct row_ledger *, struct fail *);
+enum err ledger_of_file(struct db *, struct arena *, int64_t fileset_id,
+    struct row_ledger *, struct fail *);
+enum err ledger_of_host(
+    struct db *, struct arena *, int64_t hostid, struct row_ledger *, struct fail *);
+
+#endif

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The ledger against a real server, whose socket is in $DB_SOCKET: every sent job
+ * counts once, whatever is killed, and nothing is purged before it counts.
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "db/ledger.h"
+#include "db/life.h"
+#include "db/schema.h"
+#include "lib/proc.h"
+#include "model/states.h"
+#include "test/unit/unit.h"
+#include "lib/banned.h"
+
+enum { JOBS = 120, HOSTS = 5, FILES = 3, DAY = 20000, DAY_S = 86400, KILLS = 25 };
+
+static struct arena a;
+static struct fail f;
+static struct conf cf;
+static struct db *db;
+static char root[] = "root", database[] = "ledger", empty[] = "";
+static const struct part all = { 1, 0 };
+
+#define ck_ok(call)                                                                    \
+	ck_assert_msg((call) == OK, "%s: %s: %s", err_name(f.code), f.where, f.detail)
+#define ck_err(call, code) ck_assert_str_eq(err_name(call), err_name(code))
+
+/* SQL without any program of ours; what it printed. */
+static char *
+by_hand(const char *sql, const char *options)
+{
+	const char *const argv[] = { "sh", "-c",
+		"mariadb --no-defaults -u root -N -S $DB_SOCKET -D ledger $1 -e \"$0\"",
+		sql, options, NULL };
+	struct proc_run run = { .argv = argv, .out_max = 1000, .timeout_s = 30 };
+	char *out;
+	int status;
+
+	ck_ok(proc_run(&a, &run, &status, &out, NULL, &f));
+	ck_assert_int_eq(status, 0);
+	return out;
+}
+
+/* What the results of these say; the ledger must say the same. */
+static char *
+truth(const char *where)
+{
+	return by_hand(arena_printf(&a,
+			   "SELECT COUNT(*), COALESCE(SUM(bytes_needed = 0), 0), "
+			   "COALESCE(SUM(bytes_needed), 0), COALESCE(SUM(bytes_saved), "
+			   "0) "
+			   "FROM result WHERE sent_time > 0 AND fileset_id > 0 AND %s",
+			   where),
+	    "");
+}
+
+static char *
+text_of(const struct row_ledger *l)
+{
+	return arena_printf(&a, "%lld\t%lld\t%lld\t%lld\n", (long long)l->jobs,
+	    (long long)l->hits, (long long)l->bytes_needed, (long long)l->bytes_saved);
+}
+
+/* Results of three file sets and of none, some of them sent to some hosts on two days.
+ */
+static void
+fill(void)
+{
+	for (int i = 0; i < JOBS; i++) {
+		struct workunit wu = { .name = arena_printf(&a, "wu_%d", i),
+			.appid = 1,
+			.fileset_id = i % (FILES + 1),
+			.transition_time = TRANSITION_NEVER };
+		struct result r = { .name = arena_printf(&a, "wu_%d_0", i) };
+		struct job job = { 0 };
+		struct dec_send s = { .job = &job,
+			.bytes_needed = i % 3 == 0 ? 1000 + i : 0,
+			.bytes_saved = i % 3 == 0 ? 0 : 1000 + i };
+
+		ck_ok(workunit_insert(db, &wu, "<workunit/>", &f));
+		ck_ok(result_insert(db, &wu, &r, "<result/>", 1, &f));
+		job.id = r.id;
+		if (i % 7 != 0)
+			ck_ok(result_claim(db, &s, 1 + i % HOSTS, 1,
+			    (DAY + i % 2) * INT64_C(86400) + i, 1 << 30, &f));
+	}
+}
+
+static void
+setup(void)
+{
+	cf = (struct conf){ .db_socket = getenv("DB_SOCKET"),
+		.db_name = database,
+		.db_user = root,
+		.db_host = empty,
+		.db_passwd = empty };
+	ck_assert_msg(cf.db_socket != NULL, "DB_SOCKET is not set");
+	by_hand(
+	    "CREATE DATABASE IF NOT EXISTS ledger CHARACTER SET utf8mb4", "-D mysql");
+	ck_ok(db_open(&cf, DB_ANY_SCHEMA, &db, &f));
+	ck_ok(schema_create(db, &f));
+	by_hand("DELETE FROM ledger; DELETE FROM result; DELETE FROM workunit", "");
+	fill();
+}
+
+static void
+teardown(void)
+{
+	db_close(db);
+	arena_free(&a);
+}
+
+static size_t
+due(int64_t **ids)
+{
+	size_t n;
+
+	ck_ok(ledger_due(db, &a, all, 10000, ids, &n, &f));
+	return n;
+}
+
+/* One transaction of the transitioner. */
+static enum err
+fold(struct db *with, const int64_t *ids, size_t n)
+{
+	enum err e = db_begin(with, &f);
+
+	if (e == OK)
+		e = ledger_fold(with, ids, n, &f);
+	if (e == OK)
+		return db_commit(with, &f);
+	db_rollback(with);
+	return e;
+}
+
+static void
+fold_all(void)
+{
+	int64_t *ids;
+	size_t n = due(&ids);
+
+	for (size_t i = 0; i < n; i += DB_LIST_MAX)
+		ck_ok(fold(db, ids + i, n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX));
+	ck_assert_uint_eq(due(&ids), 0);
+}
+
+static void
+ck_sums(void)
+{
+	struct row_ledger l;
+
+	ck_ok(ledger_of_all(db, &a, 0, &l, &f));
+	ck_assert_str_eq(text_of(&l), truth("1"));
+	for (int64_t id = 1; id <= FILES; id++) {
+		ck_ok(ledger_of_file(db, &a, id, &l, &f));
+		ck_assert_str_eq(
+		    text_of(&l), truth(arena_printf(&a, "fileset_id = %d", (int)id)));
+	}
+	for (int64_t id = 1; id <= HOSTS; id++) {
+		ck_ok(ledger_of_host(db, &a, id, &l, &f));
+		ck_assert_str_eq(
+		    text_of(&l), truth(arena_printf(&a, "hostid = %d", (int)id)));
+	}
+}
+
+START_TEST(it_says_what_the_results_say)
+{
+	int64_t *ids;
+	struct row_ledger l;
+	size_t n = due(&ids);
+
+	ck_assert_uint_gt(n, JOBS / 2);
+	ck_sums(); /* nothing is folded: all is still to be added */
+	ck_ok(fold(db, ids, 10));
+	ck_sums();
+	fold_all();
+	ck_sums();
+	ck_assert_str_eq(
+	    by_hand(
+		"SELECT COUNT(*) FROM ledger WHERE fileset_id = 0 OR hostid = 0", ""),
+	    "0\n");
+	ck_ok(ledger_of_all(db, &a, DAY + 1, &l, &f));
+	ck_assert_str_eq(text_of(&l), truth("sent_time >= 20001 * 86400"));
+}
+END_TEST
+
+START_TEST(a_job_counts_once)
+{
+	int64_t *ids;
+	size_t n = due(&ids);
+
+	ck_assert_uint_gt(n, 20);
+	ck_ok(fold(db, ids, 10));
+	ck_err(fold(db, ids + 5, 10), E_RACE); /* nothing of it, not the new ones */
+	ck_ok(fold(db, ids + 10, 10));
+	ck_sums();
+}
+END_TEST
+
+/* A share of the ids each, together all. */
+START_TEST(instances_share_the_work)
+{
+	int64_t *ids, *odd, *even;
+	size_t n = due(&ids), nodd, neven;
+
+	ck_ok(ledger_due(db, &a, (struct part){ 2, 0 }, 10000, &even, &neven, &f));
+	ck_ok(ledger_due(db, &a, (struct part){ 2, 1 }, 10000, &odd, &nodd, &f));
+	ck_assert_uint_eq(nodd + neven, n);
+	ck_assert_uint_gt(nodd, 0);
+	for (size_t i = 0; i < nodd; i++)
+		ck_assert_int_eq(odd[i] % 2, 1);
+}
+END_TEST
+
+/* A process of its own, which folds job by job until it is killed. */
+static void
+fold_until_killed(void)
+{
+	struct db *own;
+	int64_t *ids;
+	size_t n;
+
+	if (db_open(&cf, DB_WORK, &own, &f) != OK)
+		_exit(1);
+	for (;;) {
+		if (ledger_due(own, &a, all, 1, &ids, &n, &f) != OK)
+			_exit(1);
+		if (n > 0)
+			fold(own, ids, n);
+		else
+			usleep(1000);
+	}
+}
+
+START_TEST(killed_between_any_two_statements)
+{
+	int64_t *ids;
+
+	for (int i = 0; i < KILLS; i++) {
+		pid_t pid = fork();
+		int status;
+
+		ck_assert_int_ge(pid, 0);
+		if (pid == 0)
+			fold_until_killed();
+		usleep((useconds_t)(15000 + i * 377));
+		kill(pid, SIGKILL);
+		ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+		ck_assert(WIFSIGNALED(status));
+		ck_sums();
+	}
+	ck_assert_msg(due(&ids) < JOBS / 2, "the processes did next to nothing");
+	fold_all();
+	ck_sums();
+}
+END_TEST
+
+/* Reports, time-outs and what follows them take no mark away; a purge waits for it. */
+START_TEST(nothing_is_purged_before_it_counts)
+{
+	struct result *was, to;
+	struct workunit *wus;
+	int64_t *ids;
+	size_t n;
+
+	due(&ids);
+	ck_ok(result_by_id(db, &a, ids[0], &was, &f));
+	to = *was;
+	to.server_state = RESULT_OVER;
+	to.outcome = OUTCOME_NO_REPLY;
+	ck_ok(result_move(db, was, &to, &f));
+	*was = to;
+	to.file_delete_state = FILE_DELETE_READY;
+	ck_ok(result_move(db, was, &to, &f));
+	ck_ok(result_files_deleted(db, to.id, FILE_DELETE_READY, FILE_DELETE_DONE, &f));
+	by_hand(arena_printf(&a,
+		    "UPDATE workunit SET assimilate_state = 2, file_delete_state = 2 "
+		    "WHERE id = %lld",
+		    (long long)to.workunitid),
+	    "");
+	ck_ok(workunits_to_purge(db, &a, all, INT32_MAX, 10, &wus, &n, &f));
+	ck_assert_uint_eq(n, 0);
+	ck_ok(fold(db, ids, 1));
+	ck_ok(workunits_to_purge(db, &a, all, INT32_MAX, 10, &wus, &n, &f));
+	ck_assert_uint_eq(n, 1);
+	ck_sums();
+}
+END_TEST
+
+/* Another host's report, or the job sent again, moves no bytes to it. */
+START_TEST(what_was_folded_stays)
+{
+	char *before;
+	int64_t *ids;
+
+	due(&ids);
+	fold_all();
+	before = by_hand("SELECT * FROM ledger ORDER BY 1, 2, 3", "");
+	by_hand("UPDATE result SET hostid = 99, sent_time = sent_time + 86400 WHERE "
+		"sent_time > 0",
+	    "");
+	ck_assert_uint_eq(due(&ids), 0);
+	ck_assert_str_eq(by_hand("SELECT * FROM ledger ORDER BY 1, 2, 3", ""), before);
+}
+END_TEST
+
+static void
+close_day(const struct row_ledger *old, enum err expect)
+{
+	ck_ok(db_begin(db, &f));
+	ck_err(ledger_close(db, old, &f), expect);
+	if (expect == OK)
+		ck_ok(db_commit(db, &f));
+	else
+		db_rollback(db);
+}
+
+START_TEST(old_days_are_summed_up)
+{
+	struct row_ledger *old, *again;
+	size_t n, nagain;
+
+	fold_all();
+	ck_ok(ledger_old(db, &a, DAY, 1000, &old, &n, &f));
+	ck_assert_uint_eq(n, 0);
+	ck_ok(ledger_old(db, &a, DAY + 1, 1000, &old, &n, &f));
+	ck_assert_uint_ge(n, 5);
+	close_day(&old[0], OK);
+	close_day(&old[0], E_RACE); /* it is gone */
+	ck_sums();
+	by_hand(arena_printf(&a,
+		    "UPDATE ledger SET jobs = jobs + 1 WHERE day = 20000 AND "
+		    "fileset_id = %lld AND hostid = %lld",
+		    (long long)old[1].fileset_id, (long long)old[1].hostid),
+	    "");
+	close_day(&old[1], E_RACE); /* a late job came to it */
+	by_hand(arena_printf(&a,
+		    "UPDATE ledger SET jobs = jobs - 1 WHERE day = 20000 AND "
+		    "fileset_id = %lld AND hostid = %lld",
+		    (long long)old[1].fileset_id, (long long)old[1].hostid),
+	    "");
+	for (size_t i = 1; i < n; i++)
+		close_day(&old[i], OK);
+	ck_ok(ledger_old(db, &a, DAY + 1, 1000, &again, &nagain, &f));
+	ck_assert_uint_eq(nagain, 0);
+	ck_sums();
+	ck_assert_str_eq(
+	    by_hand("SELECT SUM(fileset_id > 0), SUM(hostid > 0) FROM ledger WHERE day "
+		    "= 0",
+		""),
+	    arena_printf(&a, "%d\t%d\n", FILES, HOSTS));
+}
+END_TEST
+
+static void
+quiet(const char *text)
+{
+	(void)text;
+}
+
+/* A project that sent jobs before there was a ledger finds them in it, once. */
+START_TEST(an_upgrade_marks_what_was_sent)
+{
+	int64_t *ids;
+
+	by_hand("UPDATE result SET ready = NULL WHERE sent_time > 0; UPDATE "
+		"locus_schema SET version = 4",
+	    "");
+	ck_assert_uint_eq(due(&ids), 0);
+	ck_ok(schema_upgrade(db, &a, false, quiet, &f));
+	ck_sums();
+	fold_all();
+	ck_sums();
+	ck_ok(schema_upgrade(db, &a, false, quiet, &f));
+	ck_assert_uint_eq(due(&ids), 0);
+}
+END_TEST
+
+UNIT_MAIN("ledger", {
+	tcase_add_checked_fixture(tc, setup, teardown);
+	ADD(it_says_what_the_results_say);
+	ADD(a_job_counts_once);
+	ADD(instances_share_the_work);
+	ADD(killed_between_any_two_statements);
+	ADD(nothing_is_purged_before_it_counts);
+	ADD(what_was_folded_stays);
+	ADD(old_days_are_summed_up);
+	ADD(an_upgrade_marks_what_was_sent);
+})
