@@ -256,7 +256,7 @@ limits_more(const struct ctx *c)
 	enum reason why = WHY_NOT_WANTED;
 
 	if (max_jobs_reached(c))
-		return WHY_MAX_JOBS;
+		return work_req_needed(&c->work) ? WHY_MAX_JOBS : WHY_NOT_WANTED;
 	for (size_t r = 0; r < c->work.n; r++) {
 		enum reason of_r = c->has_apps[r] ? limits_resource(c, r) :
 		                                    WHY_RSC_NOT_WANTED;

@@ -151,14 +151,17 @@ END_TEST
 static const struct {
 	const char *options;
 	double secs;
+	int32_t max_jobs; /* the account's */
 	enum reason rest;
 } rests[] = {
-	{ "", HOUR, WHY_NOT_WANTED },
-	{ "", 2 * HOUR, WHY_NOT_WANTED },
-	{ "", 3 * HOUR, WHY_NONE },
-	{ "", 0, WHY_NONE },
-	{ "<max_wus_to_send>1</max_wus_to_send>", 3 * HOUR, WHY_RPC_LIMIT },
-	{ "<max_wus_in_progress>1</max_wus_in_progress>", 3 * HOUR,
+	{ "", HOUR, 0, WHY_NOT_WANTED },
+	{ "", 2 * HOUR, 0, WHY_NOT_WANTED },
+	{ "", 3 * HOUR, 0, WHY_NONE },
+	{ "", 0, 0, WHY_NONE },
+	{ "", HOUR, 1, WHY_NOT_WANTED },
+	{ "", 2 * HOUR, 1, WHY_MAX_JOBS },
+	{ "<max_wus_to_send>1</max_wus_to_send>", 3 * HOUR, 0, WHY_RPC_LIMIT },
+	{ "<max_wus_in_progress>1</max_wus_in_progress>", 3 * HOUR, 0,
 	    WHY_IN_PROGRESS_LIMIT },
 };
 
@@ -167,6 +170,7 @@ START_TEST(what_ends_a_reply)
 	struct world *w = world_new(rests[_i].options, rests[_i].secs);
 	struct decision *d;
 
+	w->snap.project_prefs.max_jobs = rests[_i].max_jobs;
 	world_plain(w, "1/1 2/2");
 	d = world_decide(w);
 	ck_assert_msg(
