@@ -17,8 +17,8 @@ by_id(const void *a, const void *b)
 	const struct seen *x = a, *y = b;
 
 	if (x->id != y->id)
-		return x->id < y->id ? -1 : 1;
-	return x->at < y->at ? -1 : 1;
+		return (x->id > y->id) - (x->id < y->id);
+	return (x->at > y->at) - (x->at < y->at);
 }
 
 /* Marks all but the first report of a name that a request lists twice. */

@@ -10,7 +10,7 @@
 # operands have a blank on both sides, a function's name and braces stand in column 0.
 #
 # Left alone: comments, texts, lines of the preprocessor, assert(), sizes of arrays and of what is
-# allocated.
+# allocated, { 0 }.
 BEGIN {
 	FS = "\001"
 	swap("< <= >=|<= < >|> >= <=|>= > <|== !=|!= ==|&& \\|\\||\\|\\| &&")
@@ -181,7 +181,7 @@ function array_size(i) {
 
 function one(i,    w, m, j, list) {
 	w = T[i]
-	if (K[i] == "number" && !array_size(i))
+	if (K[i] == "number" && !array_size(i) && !(T[i - 1] == "{" && w == "0" && T[i + 1] == "}"))
 		number(i)
 	if (w in into && (w ~ /^[<>]$/ || K[i] == "word" || spaced(i))) {
 		m = split(into[w], list, " ")

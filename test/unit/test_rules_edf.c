@@ -178,6 +178,7 @@ static const struct {
 	{ "tasks of others are due later", "", "9/2/1", 1, 0, 0, 4, 4 },
 	{ "tasks of others would miss", "", "4/2/1", 1, 0, 0, 3, 2 },
 	{ "a task without CPUs is one", "", "2/2/0", 1, 0, 0, 4, 2 },
+	{ "a task without CPUs is one of two", "", "2/2/0", 2, 0, 0, 2, 2 },
 	{ "two tasks share a CPU", "", "2/2/0.5 2/2/0.5", 1, 0, 0, 4, 2 },
 	{ "done already", "", "2/0/1 2/-5/1", 1, 0, 0, 4, 4 },
 	{ "overdue for long", "", "-900000/1/1", 1, 0, 0, 3, 2 },

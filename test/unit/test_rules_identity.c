@@ -240,6 +240,7 @@ static const struct {
 	{ 0, 0, "0" },
 	{ 1.5, 0, "2" },
 	{ -1.5, 1, "-1.5" },
+	{ -1, 0, "-1" },
 	{ 0.04, 1, "0.0" },
 	{ -0.04, 1, "0.0" },
 	{ 0.05, 1, "0.1" },
@@ -269,8 +270,10 @@ START_TEST(text_grows)
 	for (int i = 0; i < 1000; i++)
 		say_str(&s, "ab");
 	say_int(&s, INT64_MIN);
-	ck_assert_uint_eq(s.n, 2020);
-	ck_assert_str_eq(s.p + 2000, "-9223372036854775808");
+	say_int(&s, 0);
+	say_int(&s, -5);
+	ck_assert_uint_eq(s.n, 2023);
+	ck_assert_str_eq(s.p + 2000, "-92233720368547758080-5");
 	arena_free(&a);
 }
 END_TEST

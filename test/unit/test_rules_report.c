@@ -71,14 +71,14 @@ START_TEST(report)
 	ck_assert_msg(strcmp(p->note, reports[_i].note) == 0, "%s: %s",
 	    reports[_i].name, p->note);
 	ck_assert_int_eq(p->action == REPORT_STORE, reports[_i].stored);
+	ck_assert_int_eq(p->result_id, reports[_i].found ? 77 : 0);
+	ck_assert_int_eq(p->workunitid, reports[_i].found ? 88 : 0);
 	ck_assert_int_eq(p->outcome, reports[_i].new_outcome);
 	ck_assert_int_eq(p->validate_state, reports[_i].new_validate);
 	ck_assert_int_eq(d->resend_seen, strcmp(reports[_i].name, "over_success") == 0);
 	if (reports[_i].stored) {
 		ck_assert_int_eq(p->expect_state, reports[_i].server_state);
 		ck_assert_int_eq(p->expect_outcome, reports[_i].outcome);
-		ck_assert_int_eq(p->result_id, 77);
-		ck_assert_int_eq(p->workunitid, 88);
 		ck_assert_int_eq(p->exit_status, reports[_i].exit_status);
 	}
 	world_free(w);
@@ -186,6 +186,36 @@ START_TEST(reports_per_request)
 		ck_assert(d->reports[i].ack == (i < most[_i].acked));
 	}
 	ck_assert_uint_eq(acked, most[_i].acked);
+	world_free(w);
+}
+END_TEST
+
+/* The first of each is stored, wherever the others stand. */
+START_TEST(many_names_twice)
+{
+	static const int64_t ids[] = { 5, 3, 9, 5, 1, 9, 3, 7, 5, 1 };
+	struct result r = { .server_state = RESULT_IN_PROGRESS, .hostid = WORLD_HOST };
+	struct rq_report q = { .state = CLIENT_UPLOADED };
+	struct world *w = world_with_report(&r, &q);
+	struct decision *d;
+
+	w->req.reports = NEWN(&w->a, struct rq_report, N(ids));
+	w->snap.reports = NEWN(&w->a, struct snap_report, N(ids));
+	for (size_t i = 0; i < N(ids); i++) {
+		w->req.reports[i] = q;
+		w->snap.reports[i].found = true;
+		w->snap.reports[i].result = r;
+		w->snap.reports[i].result.id = ids[i];
+	}
+	w->req.nreports = N(ids);
+	d = world_decide(w);
+	for (size_t i = 0; i < N(ids); i++) {
+		bool first = true;
+
+		for (size_t k = 0; k < i; k++)
+			first = first && ids[k] != ids[i];
+		ck_assert_int_eq(d->reports[i].action == REPORT_STORE, first);
+	}
 	world_free(w);
 }
 END_TEST
@@ -427,6 +457,7 @@ UNIT_MAIN("rules_report", {
 	ADD(success_without_its_upload);
 	ADD_LOOP(times_are_made_plausible, N(times));
 	ADD(a_name_twice_is_stored_once);
+	ADD(many_names_twice);
 	ADD_LOOP(reports_per_request, N(most));
 	ADD(surplus_reports_are_left_for_later);
 	ADD_LOOP(lost_result, N(lost));

@@ -364,6 +364,30 @@ START_TEST(newer_version_is_no_reason)
 }
 END_TEST
 
+/* However many versions there are for one resource, others are tried behind the best.
+ */
+START_TEST(next_behind_many)
+{
+	struct app_version v[5];
+	struct decision *d;
+	struct stage x;
+
+	stage_set(&x, "");
+	for (int i = 0; i < 5; i++) {
+		v[i] = x.v[i < 4 ? NVIDIA : CPU];
+		v[i].id = i + 1;
+	}
+	x.cat.versions = v;
+	x.cat.nversions = 5;
+	x.pc[0].mem_usage_base_mb = 4000;
+	x.w->req.cpu_req_secs = x.w->req.resources[NVIDIA].req_secs = 1;
+	d = world_decide(x.w);
+	ck_assert_uint_eq(d->nsends, 1);
+	ck_assert_int_eq(d->sends[0].version->id, 5);
+	world_free(x.w);
+}
+END_TEST
+
 /* --- what is said --- */
 
 enum {
@@ -575,6 +599,7 @@ END_TEST
 UNIT_MAIN("rules_resources", {
 	ADD_LOOP(work_per_resource, CASES);
 	ADD(newest_version);
+	ADD(next_behind_many);
 	ADD(three_versions_of_a_resource);
 	ADD_LOOP(said, SAYS);
 	ADD(resources_served);
