@@ -10,7 +10,7 @@
 # operands have a blank on both sides, a function's name and braces stand in column 0.
 #
 # Left alone: comments, texts, lines of the preprocessor, assert(), sizes of arrays and of what is
-# allocated, { 0 }.
+# allocated, { 0 }, how large the results of "? -1 : 1" are: sorting asks for the sign.
 BEGIN {
 	FS = "\001"
 	swap("< <= >=|<= < >|> >= <=|>= > <|== !=|!= ==|&& \\|\\||\\|\\| &&")
@@ -150,6 +150,12 @@ function conditions(i, cut,    a, b) {
 	mutant(i + 1, b = operand(i, 1), cut)
 }
 
+function sign_only(i,    s, j) {
+	for (j = i - 4; j <= i + 3; j++)
+		s = s (j == i ? "<" T[j] ">" : T[j])
+	return s ~ /[?](-<1>:1|-1:<1>|<1>:-1|1:-<1>)/
+}
+
 function number(i,    s, tail) {
 	s = T[i]
 	tail = s
@@ -159,7 +165,8 @@ function number(i,    s, tail) {
 		mutant(i, i, s + 0 == 0 ? "1.0" : "(2 * " s ")")
 	} else {
 		sub(/^[0-9]+/, "", tail)
-		mutant(i, i, sprintf("%.0f", s + 1) tail)
+		if (!sign_only(i))
+			mutant(i, i, sprintf("%.0f", s + 1) tail)
 		if (s + 0 == 1)
 			mutant(i, i, "0" tail)
 	}

@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include "lib/arena.h"
 #include "lib/fs.h"
+#include "model/resource.h"
 #include "model/conf.h"
 #include "model/reasons.h"
 #include "model/rows.h"
@@ -274,7 +275,22 @@ START_TEST(shapes_cover_their_rows)
 }
 END_TEST
 
+/* Numbers that rows hold: those of BOINC, and one of our own per other name. */
+START_TEST(own_program_numbers)
+{
+	ck_assert_int_eq(resource_own_program("CPU"), -2);
+	ck_assert_int_eq(resource_own_program("apple_gpu"), -6);
+	ck_assert_int_le(resource_own_program("miner_asic"), -7);
+	ck_assert_int_ne(
+	    resource_own_program("miner_asic"), resource_own_program("SPE"));
+	ck_assert_int_eq(resource_own_program("SPE"), resource_own_program("SPE"));
+	ck_assert_int_eq(resource_statistics_id(5, -3), 5000003);
+	ck_assert_int_eq(resource_statistics_id(5, 77), 77);
+}
+END_TEST
+
 UNIT_MAIN("model", {
+	ADD(own_program_numbers);
 	ADD_LOOP(conf_says_what_is_wrong, N(files));
 	ADD(conf_refuses_what_is_not_xml);
 	ADD(conf_reads_every_kind);

@@ -296,6 +296,19 @@ START_TEST(fraction_draws_who_is_first)
 }
 END_TEST
 
+/* A job that was passed over is for others until it has waited that long. */
+START_TEST(passed_over_for_a_time)
+{
+	struct world *w = world_with(ON, HOUR, "", "A hul99 11/1"); /* 100 s old */
+
+	w->conf->locality_skip_release = 101;
+	ck_assert_str_eq(world_text(w, world_decide(w)), "ID_ORDER");
+	w->conf->locality_skip_release = 100;
+	ck_assert_str_eq(world_text(w, world_decide(w)), "sent 11h | NONE");
+	world_free(w);
+}
+END_TEST
+
 START_TEST(waiting_asks_to_come_back_shortly)
 {
 	struct world *w = world_with(N10, HOUR, "", "A hoa");
@@ -344,6 +357,7 @@ UNIT_MAIN("rules_locality", {
 	ADD(no_order_for_space_beside_an_exhausted_file);
 	ADD(only_files_that_the_host_reports_are_deleted);
 	ADD(a_lost_job_keeps_its_file);
+	ADD(passed_over_for_a_time);
 	ADD(fraction_draws_who_is_first);
 	ADD(waiting_asks_to_come_back_shortly);
 	ADD(no_wait_for_what_no_app_can_use);

@@ -582,20 +582,6 @@ START_TEST(nobody_gets_what_was_not_asked_for)
 }
 END_TEST
 
-/* Numbers that rows hold: those of BOINC, and one of our own per other name. */
-START_TEST(own_program_numbers)
-{
-	ck_assert_int_eq(resource_own_program("CPU"), -2);
-	ck_assert_int_eq(resource_own_program("apple_gpu"), -6);
-	ck_assert_int_le(resource_own_program("miner_asic"), -7);
-	ck_assert_int_ne(
-	    resource_own_program("miner_asic"), resource_own_program("SPE"));
-	ck_assert_int_eq(resource_own_program("SPE"), resource_own_program("SPE"));
-	ck_assert_int_eq(resource_statistics_id(5, -3), 5000003);
-	ck_assert_int_eq(resource_statistics_id(5, 77), 77);
-}
-END_TEST
-
 UNIT_MAIN("rules_resources", {
 	ADD_LOOP(work_per_resource, CASES);
 	ADD(newest_version);
@@ -605,6 +591,5 @@ UNIT_MAIN("rules_resources", {
 	ADD(resources_served);
 	ADD(newer_version_is_no_reason);
 	ADD(uses_of_a_gpu_job);
-	ADD(own_program_numbers);
 	ADD(nobody_gets_what_was_not_asked_for);
 })

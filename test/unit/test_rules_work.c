@@ -172,6 +172,11 @@ START_TEST(machine_described)
 	w->snap.host = row;
 	w->req.host.p_ncpus = 8;
 	ck_assert_int_eq(machine_of(w->conf, &w->req, &w->snap).ncpus, 6);
+	w->conf->max_ncpus = 9999; /* of anything, not more */
+	w->req.host.p_ncpus = 5000;
+	ck_assert_int_eq(machine_of(w->conf, &w->req, &w->snap).ncpus, 4096);
+	w->conf->max_ncpus = 6;
+	w->req.host.p_ncpus = 8;
 	w->req.prefs.max_ncpus_pct = 50;
 	ck_assert_int_eq(machine_of(w->conf, &w->req, &w->snap).ncpus, 4);
 	w->req.prefs.max_ncpus_pct = 1;
