@@ -70,6 +70,17 @@ app_insert(struct db *db, struct app *app, struct fail *f)
 }
 
 enum err
+app_update(struct db *db, const struct app *app, struct fail *f)
+{
+	return db_exec(db, f, NULL, SQL_APP_UPDATE, app->user_friendly_name,
+	    (int64_t)app->deprecated, (int64_t)app->min_version, app->weight,
+	    (int64_t)app->beta, (int64_t)app->target_nresults,
+	    (int64_t)app->homogeneous_redundancy, (int64_t)app->homogeneous_app_version,
+	    (int64_t)app->non_cpu_intensive, (int64_t)app->locality_scheduling,
+	    (int64_t)app->fraction_done_exact, app->id);
+}
+
+enum err
 app_version_insert(struct db *db, struct app_version *version, struct fail *f)
 {
 	version->id = 0; /* assigned, also when tried again */

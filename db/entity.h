@@ -103,6 +103,8 @@ enum err catalog_load(struct db *, struct arena *, struct catalog **, struct fai
 enum err app_by_id(
     struct db *, struct arena *, int64_t id, struct app **, struct fail *);
 enum err app_insert(struct db *, struct app *, struct fail *);
+/* All but its name and create_time, by id. */
+enum err app_update(struct db *, const struct app *, struct fail *);
 enum err app_version_insert(struct db *, struct app_version *, struct fail *);
 enum err platform_insert(struct db *, struct platform *, struct fail *);
 

@@ -9,9 +9,10 @@
 #include <string.h>
 #include "db/order.h"
 #include "db/trigger.h"
+#include "model/states.h"
 #include "lib/banned.h"
 
-enum { FILE_ABSENT = 0, PAUSED = 1, PICK_ROUNDS = 4 };
+enum { FILE_ABSENT = 0, PICK_ROUNDS = 4 };
 
 enum origin { HELD, PICKED, SEARCHED };
 
@@ -124,7 +125,8 @@ sets_add(struct db *db, struct arena *a, const struct conf *cf, const struct hel
 			.from_working_set = origin == PICKED,
 			.searched = origin == SEARCHED,
 			.no_work_available = no_work[i],
-			.paused = sets[i]->paused == PAUSED,
+			.paused = sets[i]->paused == FILESET_PAUSED,
+			.draining = sets[i]->paused == FILESET_DRAINING,
 		};
 	}
 	for (size_t i = 0; i < n; i += DB_LIST_MAX) {
@@ -236,7 +238,8 @@ picks_take(struct db *db, struct arena *a, char *const *names, size_t n, size_t 
 	for (size_t i = 0; e == OK && i < n && *nsets < k; i++) {
 		for (size_t m = 0; m < got; m++) {
 			struct fileset *set = (struct fileset *)rows + m;
-			if (strcmp(set->name, names[i]) != 0 || set->paused == PAUSED)
+			if (strcmp(set->name, names[i]) != 0 ||
+			    set->paused != FILESET_OPEN)
 				continue;
 			struct snap_file *there = snapshot_file(s, set->id);
 			if (there == NULL)
@@ -380,7 +383,7 @@ snapshot_search(struct db *db, struct arena *a, const struct conf *cf,
 	for (size_t i = 0; i < nsets; i++) {
 		bool ready = has_id(ids, nready, sets[i]->id);
 
-		if (sets[i]->paused != PAUSED && (ready || !no_work[i]))
+		if (sets[i]->paused == FILESET_OPEN && (ready || !no_work[i]))
 			sets[kept++] = sets[i];
 	}
 	return kept > 0 ? sets_add(db, a, cf, &held, sets, kept, SEARCHED, s, f) : OK;

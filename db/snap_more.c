@@ -56,7 +56,7 @@ add_files(struct walk *w, bool held)
 		const struct snap_file *f = &w->s->files[i];
 		bool here = f->held || f->bytes_missing < f->bytes;
 
-		if (here && !(held && f->paused))
+		if (here && !(held && snap_file_held_back(f)))
 			ids[n++] = f->fileset_id;
 	}
 	qsort(ids, n, sizeof(*ids), id_order);
@@ -273,7 +273,7 @@ file_jobs_add(struct walk *w, const struct job *jobs, size_t n)
 		jobs_add(w, jobs + i, end - i, &file->jobs, &file->njobs);
 		qsort(file->jobs, file->njobs, sizeof(*file->jobs), job_id_order);
 		file->has_unsent = true;
-		if (file->paused && w->q->at.ready == file->fileset_id)
+		if (snap_file_held_back(file) && w->q->at.ready == file->fileset_id)
 			w->q->at.id = INT64_MAX;
 	}
 	return e;

@@ -70,6 +70,7 @@ struct snap_file { /* a file set that this request may be served from */
 	bool no_work_available; /* the generator said: nothing can be made any more */
 	bool no_work_is_news;   /* said a moment ago: last results may still come */
 	bool paused;            /* the admin holds it back */
+	bool draining;          /* the admin: no new work, no new holders */
 	bool unread;            /* nobody looked at its results; all is possible */
 	bool has_unsent;        /* some unsent result exists, for this user or not */
 	bool has_open_wu;       /* a workunit of it may still produce results */
@@ -80,6 +81,13 @@ struct snap_file { /* a file set that this request may be served from */
 	struct job *jobs; /* unsent candidates in increasing id */
 	size_t njobs;
 };
+
+/* Nothing of it is for this host now: a file that drains is for its holders. */
+static inline bool
+snap_file_held_back(const struct snap_file *f)
+{
+	return f->paused || (f->draining && !f->held);
+}
 
 struct snap_report { /* a reported result, aligned with request.reports */
 	bool found;

@@ -48,6 +48,8 @@ enum {
 };
 /* host.max_results_day of one that gets no work */
 enum { HOST_BANNED = -1 };
+/* fileset.paused: what the admin holds back */
+enum { FILESET_OPEN, FILESET_PAUSED, FILESET_DRAINING };
 /* Next transition of a workunit that needs none: the largest value of BOINC's int
  * column. */
 enum { TRANSITION_NEVER = 2147483647 };

@@ -8,6 +8,7 @@
 #include "db/life.h"
 #include "db/trigger.h"
 #include "lib/clock.h"
+#include "model/states.h"
 #include "rules/sched/decide.h"
 #include "lib/banned.h"
 
@@ -65,8 +66,8 @@ count_files(struct ctx *x, struct census *c)
 		const struct snap_file f = { .has_unsent = fs[i].has_unsent != 0,
 			.has_open_wu = fs[i].has_open_wu != 0,
 			.has_any_wu = fs[i].has_any_wu != 0,
-			.no_work_available = trigger_in(
-			    no_work, nno_work, fs[i].name) };
+			.no_work_available = trigger_in(no_work, nno_work, fs[i].name),
+			.draining = fs[i].paused == FILESET_DRAINING };
 		c->files[file_state(x->cf, &f)]++;
 	}
 	return e;

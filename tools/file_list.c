@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "db/trigger.h"
+#include "model/states.h"
 #include "rules/sched/decide.h"
 #include "tools/census.h"
 #include "tools/file_view.h"
@@ -18,7 +19,8 @@ file_view_of(struct ctx *x, const struct row_file_info *info,
 	const struct snap_file f = { .has_unsent = info->has_unsent != 0,
 		.has_open_wu = info->has_open_wu != 0,
 		.has_any_wu = info->has_any_wu != 0,
-		.no_work_available = no_work };
+		.no_work_available = no_work,
+		.draining = info->paused == FILESET_DRAINING };
 	struct file_view v = { .info = *info, .state = file_state(x->cf, &f) };
 
 	if (tally != NULL)
@@ -37,7 +39,12 @@ file_view_parts(struct arena *a, const struct file_view *v)
 const char *
 file_view_held_back(const struct file_view *v)
 {
-	return v->info.paused == 0 ? "" : v->info.paused == 1 ? "paused" : "draining";
+	static const char *const names[] = {
+		[FILESET_PAUSED] = "paused", [FILESET_DRAINING] = "draining"
+	};
+	int32_t at = v->info.paused;
+
+	return at > FILESET_OPEN && at < (int32_t)N(names) ? names[at] : "";
 }
 
 json_t *

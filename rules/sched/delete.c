@@ -100,6 +100,9 @@ delete_orders(struct ctx *c)
 		/* Jobs may be on their way, and need it again. */
 		if (df->state == FILE_EXHAUSTED && df->file->no_work_is_news)
 			continue;
+		/* New holders will not come, so these compute what is made again. */
+		if (df->state == FILE_EXHAUSTED && df->file->draining)
+			continue;
 		if (df->state >= FILE_EXHAUSTED && may_go(c, df))
 			order(c, df, false);
 	}

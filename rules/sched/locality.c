@@ -31,7 +31,8 @@ locality_order(
 static bool
 may_be_made(const struct conf *cf, const struct snap_file *f)
 {
-	return cf->locality_scheduling_wait_period > 0 && !f->no_work_available;
+	return cf->locality_scheduling_wait_period > 0 && !f->no_work_available &&
+	       !f->draining;
 }
 
 enum file_state
@@ -169,7 +170,7 @@ nothing_of_file(struct ctx *c, struct dec_file *df)
 static void
 serve_file(struct ctx *c, struct dec_file *df)
 {
-	if (df->file->paused)
+	if (snap_file_held_back(df->file))
 		df->why = WHY_PAUSED;
 	else if (df->file->njobs == 0)
 		nothing_of_file(c, df);

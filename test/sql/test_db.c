@@ -396,7 +396,11 @@ START_TEST(the_loader_picks_from_the_working_set)
 		ck_ok(trigger_raise(
 		    &(struct triggers){ .conf = &cf }, TRIGGER_WORKING_SET, name, &f));
 	}
-	ck_ok(fileset_set_paused(db, paused, 1, &f));
+	ck_ok(fileset_set_paused(db, paused, FILESET_PAUSED, &f));
+	ck_ok(fileset_set_paused(
+	    db, make_fileset("pick_draining", 1), FILESET_DRAINING, &f));
+	ck_ok(trigger_raise(&(struct triggers){ .conf = &cf }, TRIGGER_WORKING_SET,
+	    "pick_draining", &f));
 	ck_ok(trigger_raise(
 	    &(struct triggers){ .conf = &cf }, TRIGGER_WORKING_SET, "pick_paused", &f));
 	ck_ok(trigger_raise(&(struct triggers){ .conf = &cf }, TRIGGER_WORKING_SET,

@@ -166,6 +166,7 @@ set_flags(struct snap_file *f, const char *flags)
 	f->has_open_wu = strchr(flags, 'o') != NULL;
 	f->has_any_wu = strchr(flags, 'a') != NULL;
 	f->paused = strchr(flags, 'p') != NULL;
+	f->draining = strchr(flags, 'd') != NULL;
 	f->unread = strchr(flags, '!') != NULL;
 	f->last_id = last == NULL ? 0 : strtoll(last + 1, NULL, 10);
 }

@@ -32,8 +32,9 @@ struct job world_job(int64_t id, int64_t workunitid);
 /*
  * Files from "NAME FLAGS [ID/WU ...]; ...": h held, w working set, s searched, u unsent
  * results exist, n no_work_available, N that since a moment ago, o an open workunit,
- * a ever a workunit, p paused, ! not looked at; l<ID> is the user's last id. Each file
- * has 1e9 bytes; the held ones are in the request as well.  File set ids count from 1.
+ * a ever a workunit, p paused, d draining, ! not looked at; l<ID> is the user's last
+ * id. Each file has 1e9 bytes; the held ones are in the request as well.  File set ids
+ * count from 1.
  */
 void world_files(struct world *, const char *spec);
 /* "ID/WU ..." */

@@ -75,6 +75,7 @@ random_files(struct world *w, struct rng *g, int64_t *id)
 		f->has_unsent = rng_below(g, 2);
 		f->no_work_available = rng_below(g, 3) == 0;
 		f->paused = rng_below(g, 10) == 0;
+		f->draining = !f->paused && rng_below(g, 10) == 0;
 		f->has_any_wu = f->has_unsent || rng_below(g, 2);
 		f->has_open_wu = f->has_unsent || (f->has_any_wu && rng_below(g, 2));
 		f->njobs = f->has_unsent ? rng_below(g, 6) : 0;
@@ -248,7 +249,7 @@ waits_only_for_what_may_be_made(const struct world *w, const struct decision *d)
 		const struct snap_file *f = &w->snap.files[d->want[i] - 1];
 
 		searched += f->searched;
-		if (f->paused || f->no_work_available ||
+		if (f->paused || f->draining || f->no_work_available ||
 		    w->conf->locality_scheduling_wait_period == 0)
 			return false;
 		if (file_state(w->conf, f) != FILE_DRAINING && !f->held)
@@ -268,6 +269,20 @@ marks_only_empty_files(const struct world *w, const struct decision *d)
 			return false;
 		if (d->files[i].mark_no_work && !w->snap.waited &&
 		    file_state(w->conf, f) == FILE_DRAINING)
+			return false;
+	}
+	return true;
+}
+
+/* What drains stays with those that have it. */
+static bool
+nobody_starts_with_a_draining_file(const struct world *w, const struct decision *d)
+{
+	for (size_t k = 0; k < d->nsends; k++) {
+		int64_t id = d->sends[k].job->fileset_id;
+
+		if (id > 0 && w->snap.files[id - 1].draining &&
+		    !w->snap.files[id - 1].held && d->sends[k].how != SEND_LOST)
 			return false;
 	}
 	return true;
@@ -323,6 +338,7 @@ static const struct {
 	LAW(ids_increase),
 	LAW(waits_only_for_what_may_be_made),
 	LAW(marks_only_empty_files),
+	LAW(nobody_starts_with_a_draining_file),
 	LAW(bytes_add_up),
 	LAW(reason_is_given),
 #undef LAW

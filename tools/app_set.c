@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* locus app set: changes what the project says of an application. */
+#include <float.h>
+#include <limits.h>
+#include <string.h>
+#include "lib/text.h"
+#include "tools/catalog.h"
+#include "lib/banned.h"
+
+struct set_opts { /* NULL = stays as it is */
+	const char *people, *min_version, *weight, *adaptive, *locality, *deprecated;
+	const char *beta, *no_cpu, *hr, *hav, *exact;
+};
+
+#define FIELD(name) offsetof(struct set_opts, name)
+static const struct opt set_options[] = {
+	{ "name", OPT_TEXT, FIELD(people), "TEXT", "Name for people." },
+	{ "deprecated", OPT_TEXT, FIELD(deprecated), "0|1",
+	    "1: no more jobs of it are sent." },
+	{ "weight", OPT_TEXT, FIELD(weight), "N",
+	    "Share among the project's apps; -1: for hosts that have earned credit "
+	    "only." },
+	{ "min-version", OPT_TEXT, FIELD(min_version), "N",
+	    "Older versions of the app are not used; 0: all are." },
+	{ "adaptive", OPT_TEXT, FIELD(adaptive), "N",
+	    "Adaptive replication with so many results, see scheduler(8); 0: none." },
+	{ "locality", OPT_TEXT, FIELD(locality), "0|1",
+	    "Its jobs use large files that hosts keep." },
+	{ "beta", OPT_TEXT, FIELD(beta), "0|1",
+	    "1: for accounts that want to help with tests." },
+	{ "non-cpu-intensive", OPT_TEXT, FIELD(no_cpu), "0|1",
+	    "1: it uses almost no CPU; every host gets one job at a time." },
+	{ "homogeneous-redundancy", OPT_TEXT, FIELD(hr), "0|1|2",
+	    "All results of a workunit go to hosts of one class: 1 fine, 2 coarse." },
+	{ "homogeneous-app-version", OPT_TEXT, FIELD(hav), "0|1",
+	    "1: all results of a workunit go to one version of the app." },
+	{ "fraction-done-exact", OPT_TEXT, FIELD(exact), "0|1",
+	    "1: its programs tell exactly how far they are." },
+	{ 0 },
+};
+
+#define COLUMN(name) offsetof(struct app, name)
+static const struct {
+	size_t option, column;
+	const char *name;
+	int64_t lo, hi;
+} numbers[] = {
+	{ FIELD(deprecated), COLUMN(deprecated), "deprecated", 0, 1 },
+	{ FIELD(min_version), COLUMN(min_version), "min-version", 0, 1000000 },
+	{ FIELD(adaptive), COLUMN(target_nresults), "adaptive", 0, 1000 },
+	{ FIELD(locality), COLUMN(locality_scheduling), "locality", 0, 1 },
+	{ FIELD(beta), COLUMN(beta), "beta", 0, 1 },
+	{ FIELD(no_cpu), COLUMN(non_cpu_intensive), "non-cpu-intensive", 0, 1 },
+	{ FIELD(hr), COLUMN(homogeneous_redundancy), "homogeneous-redundancy", 0, 2 },
+	{ FIELD(hav), COLUMN(homogeneous_app_version), "homogeneous-app-version", 0,
+	    1 },
+	{ FIELD(exact), COLUMN(fraction_done_exact), "fraction-done-exact", 0, 1 },
+};
+
+static enum err
+take_numbers(struct ctx *x, const struct set_opts *o, struct app *app)
+{
+	for (size_t i = 0; i < N(numbers); i++) {
+		const char *value;
+		int32_t *column = (int32_t *)(void *)((char *)app + numbers[i].column);
+		int64_t v;
+
+		memcpy(&value, (const char *)o + numbers[i].option, sizeof(value));
+		if (value == NULL)
+			continue;
+		if (!text_i64(value, numbers[i].lo, numbers[i].hi, &v))
+			return ctx_usage(x, "--%s: a whole number from %lld to %lld",
+			    numbers[i].name, (long long)numbers[i].lo,
+			    (long long)numbers[i].hi);
+		*column = (int32_t)v;
+	}
+	if (app->target_nresults == 1)
+		return ctx_usage(x, "--adaptive: 0 or 2 at least");
+	return OK;
+}
+
+static enum err
+take_weight(struct ctx *x, const char *value, struct app *app)
+{
+	double v;
+
+	if (value == NULL)
+		return OK;
+	if (!text_f64(value, &v) || v > 1e6 || (v < 0 && v != -1))
+		return ctx_usage(x, "--weight: a number from 0 to 1000000, or -1");
+	app->weight = v;
+	return OK;
+}
+
+static enum err
+set_run(struct ctx *x, const void *opts, char **args, size_t n)
+{
+	static const struct set_opts nothing;
+	const struct set_opts *o = opts;
+	struct catalog *c;
+	const struct app *was;
+	struct app app;
+	enum err e;
+
+	(void)n;
+	if (memcmp(o, &nothing, sizeof(nothing)) == 0)
+		return ctx_usage(x, "an option says what is to change");
+	e = tools_catalog(x, &c);
+	if (e == OK)
+		e = tools_app(x, c, args[0], &was);
+	if (e != OK)
+		return e;
+	app = *was;
+	if (o->people != NULL)
+		app.user_friendly_name = arena_strdup(x->a, o->people);
+	e = take_numbers(x, o, &app);
+	if (e == OK)
+		e = take_weight(x, o->weight, &app);
+	if (e == OK)
+		e = app_update(x->db, &app, x->f);
+	if (e == OK)
+		ctx_said(x, "changed", "app %s", app.name);
+	return e == OK ? ctx_reread(x) : e;
+}
+
+const struct cmd cmd_app_set = { .name = "app set",
+	.args = "NAME",
+	.min_args = 1,
+	.max_args = 1,
+	.purpose = "change an application",
+	.about = "Changes what the options name and leaves the rest; the schedulers "
+		 "read it within\n"
+		 "seconds.  Workunits that are there keep the number of results and "
+		 "the quorum that\n"
+		 "they have.",
+	.opts = set_options,
+	.opts_size = sizeof(struct set_opts),
+	.run = set_run };
