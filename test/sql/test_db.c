@@ -18,6 +18,7 @@
 static struct arena a;
 static struct fail f;
 static struct conf cf;
+static const struct triggers dirs = { .conf = &cf };
 static struct db *db;
 static char dir[PATH_MAX];
 
@@ -367,8 +368,7 @@ START_TEST(the_loader_takes_held_files)
 	ck_ok(file_by_name(db, &a, "held_two", &both[1], &f));
 	ck_ok(
 	    fileset_insert(db, &pair, (int64_t[]){ both[0]->id, both[1]->id }, 2, &f));
-	ck_ok(trigger_raise(&(struct triggers){ .conf = &cf },
-	    TRIGGER_NO_WORK_AVAILABLE, "held_one", &f));
+	ck_ok(trigger_raise(&dirs, TRIGGER_NO_WORK_AVAILABLE, "held_one", &f));
 	ck_ok(snapshot_files(db, &a, &cf, &rq, &s, &f));
 	ck_assert_uint_eq(s.nheld_files, 1);
 	ck_assert_uint_eq(s.nfiles, 2);
@@ -388,23 +388,19 @@ START_TEST(the_loader_picks_from_the_working_set)
 	struct snapshot s = { 0 };
 	struct request rq = request_with(NULL, 0);
 	struct rng rng = rng_seed(7);
-	int64_t paused = make_fileset("pick_paused", 1);
+	const char *const odd[] = { "pick_paused", "pick_draining", "not_registered" };
+	int64_t paused = make_fileset(odd[0], 1);
+	int64_t draining = make_fileset(odd[1], 1);
 
 	for (int i = 0; i < 4; i++) {
 		char *name = arena_printf(&a, "pick_%d", i);
 		make_fileset(name, 10);
-		ck_ok(trigger_raise(
-		    &(struct triggers){ .conf = &cf }, TRIGGER_WORKING_SET, name, &f));
+		ck_ok(trigger_raise(&dirs, TRIGGER_WORKING_SET, name, &f));
 	}
 	ck_ok(fileset_set_paused(db, paused, FILESET_PAUSED, &f));
-	ck_ok(fileset_set_paused(
-	    db, make_fileset("pick_draining", 1), FILESET_DRAINING, &f));
-	ck_ok(trigger_raise(&(struct triggers){ .conf = &cf }, TRIGGER_WORKING_SET,
-	    "pick_draining", &f));
-	ck_ok(trigger_raise(
-	    &(struct triggers){ .conf = &cf }, TRIGGER_WORKING_SET, "pick_paused", &f));
-	ck_ok(trigger_raise(&(struct triggers){ .conf = &cf }, TRIGGER_WORKING_SET,
-	    "not_registered", &f));
+	ck_ok(fileset_set_paused(db, draining, FILESET_DRAINING, &f));
+	for (size_t i = 0; i < N(odd); i++)
+		ck_ok(trigger_raise(&dirs, TRIGGER_WORKING_SET, odd[i], &f));
 	ck_ok(snapshot_working_set(db, &a, &cf, &rq, &rng, 2, &s, &f));
 	ck_assert_uint_eq(s.nfiles, 2);
 	ck_ok(snapshot_working_set(db, &a, &cf, &rq, &rng, 9, &s, &f));
@@ -554,14 +550,14 @@ START_TEST(reports_and_lost_results)
 	struct rq_report reports[] = { { .name = arena_strdup(&a, "lost_0") },
 		{ .name = arena_strdup(&a, "nobody's") },
 		{ .name = arena_strdup(&a, "lost_4") } };
-	struct rq_other others[] = { { .name = arena_strdup(&a, "lost_3") },
+	struct rq_other odd[] = { { .name = arena_strdup(&a, "lost_3") },
 		{ .name = arena_strdup(&a, "lost_4") },
 		{ .name = arena_strdup(&a, "lost_1") } };
 	struct request rq = { .reports = reports,
 		.nreports = N(reports),
 		.has_other_results = true,
-		.other_results = others,
-		.nother_results = N(others) };
+		.other_results = odd,
+		.nother_results = N(odd) };
 	struct snapshot s = { .host = { .id = 601 }, .user = { .id = 305 } };
 
 	for (int i = 0; i < 3; i++)
