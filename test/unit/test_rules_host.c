@@ -3,7 +3,7 @@
  * table (server.md 2.4, 2.8 to 2.10). */
 #include "test/unit/unit.h"
 
-#include "model/states.h"
+#include "model/resource.h"
 #include "rules/sched/decide.h"
 #include "rules/sched/estimate.h"
 #include "rules/sched/host_misc.h"
@@ -266,6 +266,22 @@ START_TEST(devices_described)
 }
 END_TEST
 
+/* --- programs of the client's own --- */
+
+/* Numbers that rows hold: those of BOINC, and one of our own per other name. */
+START_TEST(own_program_numbers)
+{
+	ck_assert_int_eq(resource_own_program("CPU"), -2);
+	ck_assert_int_eq(resource_own_program("apple_gpu"), -6);
+	ck_assert_int_le(resource_own_program("miner_asic"), -7);
+	ck_assert_int_ne(
+	    resource_own_program("miner_asic"), resource_own_program("SPE"));
+	ck_assert_int_eq(resource_own_program("SPE"), resource_own_program("SPE"));
+	ck_assert_int_eq(resource_statistics_id(5, -3), 5000003);
+	ck_assert_int_eq(resource_statistics_id(5, 77), 77);
+}
+END_TEST
+
 UNIT_MAIN("rules_host", {
 	ADD_LOOP(usable_processors, N(cpus));
 	ADD_LOOP(candidates_needed, N(needs));
@@ -276,4 +292,5 @@ UNIT_MAIN("rules_host", {
 	ADD_LOOP(reliable_hosts, N(hosts));
 	ADD_LOOP(results_without_trust, N(copies));
 	ADD_LOOP(devices_described, N(devices));
+	ADD(own_program_numbers);
 })

@@ -309,6 +309,23 @@ START_TEST(passed_over_for_a_time)
 }
 END_TEST
 
+/* New results of the wanted files have higher ids than all that is for others. */
+START_TEST(waits_for_later_results)
+{
+	static const char *const files[] = { "A hu 50/1000; B hu 40/1000; C hoa",
+		"B hu 40/1000; C hoa; A hu 50/1000" };
+
+	for (size_t i = 0; i < N(files); i++) {
+		struct world *w = world_with(N10 USER, HOUR, "W", files[i]);
+		struct decision *d = world_decide(w);
+
+		ck_assert_uint_eq(d->nwant, 3);
+		ck_assert_int_eq(d->want_after, 50);
+		world_free(w);
+	}
+}
+END_TEST
+
 START_TEST(waiting_asks_to_come_back_shortly)
 {
 	struct world *w = world_with(N10, HOUR, "", "A hoa");
@@ -359,6 +376,7 @@ UNIT_MAIN("rules_locality", {
 	ADD(a_lost_job_keeps_its_file);
 	ADD(passed_over_for_a_time);
 	ADD(fraction_draws_who_is_first);
+	ADD(waits_for_later_results);
 	ADD(waiting_asks_to_come_back_shortly);
 	ADD(no_wait_for_what_no_app_can_use);
 })

@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 #include "lib/buf.h"
-#include "model/resource.h"
 #include "rules/sched/decide.h"
 #include "rules/sched/serving.h"
 #include "test/unit/rules_world.h"
@@ -131,6 +130,18 @@ app_limit(struct world *w, double jobs)
 	l->napps = 1;
 	l->apps[0].app_name = text("stars");
 	l->apps[0].total = (struct job_limit){ .set = true, .jobs = jobs };
+	return l;
+}
+
+/* The project may have so many jobs on all GPUs, or on each. */
+static struct job_limits *
+gpu_limit(struct world *w, double jobs, bool each)
+{
+	struct job_limits *l = NEW(&w->a, struct job_limits);
+
+	l->project.gpu = (struct job_limit){
+		.set = true, .jobs = jobs, .per_proc = each
+	};
 	return l;
 }
 

@@ -49,42 +49,53 @@ START_TEST(work_wanted)
 }
 END_TEST
 
-/* A job counts against its own resource, seconds and instances; both must be met. */
-START_TEST(work_is_taken_per_resource)
+/*
+ * A job counts against its own resource, seconds and instances, and both must be met;
+ * with the old style against all at once.  Wished of resource 1: seconds, instances
+ * (-1: work_req_seconds instead); two jobs: their seconds and usage, of resource 1 or
+ * 0; what is left, and whether more is wanted.
+ */
+static const struct {
+	double secs, instances;
+	struct {
+		size_t r;
+		double secs, usage;
+	} jobs[2];
+	double secs_left, instances_left;
+	bool wanted;
+} takes[] = {
+	{ 100, 3, { { 1, 25, 2 } }, 50, 1, true },
+	{ 100, 3, { { 1, 25, 2 }, { 1, 50, 1 } }, 0, 0, false },
+	{ 100, 0, { { 1, 100, 0.5 } }, 50, -0.5, true },
+	{ 100, 0, { { 1, 200, 0.5 } }, 0, -0.5, false },
+	{ 1, 2, { { 1, 1000, 1 } }, -999, 1, true }, /* instances are not there yet */
+	{ 1, 2, { { 1, 1000, 1 }, { 1, 1000, 1 } }, -1999, 0, false },
+	{ 100, 1, { { 0, 1000, 1 } }, 100, 1, true }, /* another resource */
+	{ 100, -1, { { 1, 60, 0.5 } }, 40, 0, true }, /* a coprocessor counts whole */
+	{ 100, -1, { { 0, 60, 0.5 } }, 70, 0, true },
+	{ 100, -1, { { 0, 60, 1 }, { 1, 40, 1 } }, 0, 0, false },
+};
+
+START_TEST(work_is_taken)
 {
 	struct arena a = { 0 };
-	struct rq_resource r[2] = {
-		{ .has_request = true, .req_secs = 100, .req_instances = 3 },
-		{ .has_request = true, .req_secs = 50 }
+	bool old = takes[_i].instances < 0;
+	struct rq_resource r[2] = { { 0 }, { .has_request = !old,
+					       .req_secs = takes[_i].secs,
+					       .req_instances = takes[_i].instances } };
+	struct request q = {
+		.resources = r, .nresources = 2, .work_req_seconds = takes[_i].secs
 	};
-	struct request q = { .resources = r, .nresources = 2 };
 	struct work_req w = work_req_new(&a, &q);
 
-	work_req_take(&w, 0, 25, 2);
-	ck_assert_double_eq(w.left[0].secs, 50);
-	ck_assert_double_eq(w.left[0].instances, 1);
-	ck_assert_double_eq(w.left[1].secs, 50);
-	work_req_take(&w, 0, 50, 1);
-	ck_assert(!work_req_wants(&w, 0));
-	work_req_take(&w, 1, 100, 0.5);
-	ck_assert(!work_req_needed(&w));
-	arena_free(&a);
-}
-END_TEST
-
-START_TEST(seconds_do_not_end_instances)
-{
-	struct arena a = { 0 };
-	struct rq_resource r = {
-		.has_request = true, .req_secs = 1, .req_instances = 2
-	};
-	struct request q = { .resources = &r, .nresources = 1 };
-	struct work_req w = work_req_new(&a, &q);
-
-	work_req_take(&w, 0, 1000, 1);
-	ck_assert(work_req_wants(&w, 0));
-	work_req_take(&w, 0, 1000, 1);
-	ck_assert(!work_req_wants(&w, 0));
+	for (size_t i = 0; i < 2; i++)
+		if (takes[_i].jobs[i].secs > 0)
+			work_req_take(&w, takes[_i].jobs[i].r, takes[_i].jobs[i].secs,
+			    takes[_i].jobs[i].usage);
+	ck_assert_double_eq(old ? w.old_secs : w.left[1].secs, takes[_i].secs_left);
+	ck_assert_double_eq(w.left[1].instances, takes[_i].instances_left);
+	ck_assert(work_req_wants(&w, 1) == takes[_i].wanted);
+	ck_assert(!work_req_wants(&w, 2));
 	arena_free(&a);
 }
 END_TEST
@@ -211,15 +222,17 @@ END_TEST
 /* The oldest clients' on_frac is all of it (wire.md 1.5). */
 static const struct {
 	int32_t version;
-	double availability;
-} ages[] = { { 0, 0.25 }, { 1, 0.5 }, { 41900, 0.5 }, { 41901, 0.25 } };
+	double on_frac, availability;
+} ages[] = { { 0, 0.5, 0.25 }, { 1, 0.5, 0.5 }, { 41900, 0.5, 0.5 },
+	{ 41901, 0.5, 0.25 }, { 41900, 0, 0.1 } };
 
 START_TEST(availability_of_old_clients)
 {
 	struct world *w = world_new("", 0);
 
 	w->req.version = ages[_i].version;
-	w->req.host.on_frac = w->req.host.active_frac = 0.5;
+	w->req.host.on_frac = ages[_i].on_frac;
+	w->req.host.active_frac = 0.5;
 	ck_assert_double_eq(
 	    machine_of(w->conf, &w->req, &w->snap).availability, ages[_i].availability);
 	world_free(w);
@@ -455,8 +468,7 @@ END_TEST
 
 UNIT_MAIN("rules_work", {
 	ADD_LOOP(work_wanted, N(asks));
-	ADD(work_is_taken_per_resource);
-	ADD(seconds_do_not_end_instances);
+	ADD_LOOP(work_is_taken, N(takes));
 	ADD_LOOP(projected_speed, N(speeds));
 	ADD(runtime);
 	ADD(machine_described);
