@@ -123,6 +123,9 @@ START_TEST(host_columns_follow_the_request)
 	    "\"miner_asic\",\"model\":\"miner_asic\",\"count\":1},{\"type\":\"amd\","
 	    "\"model\":\"HD\\u007f\\u000a\",\"count\":1,\"driver_version\":"
 	    "\"1.4.1607\"}]}");
+	r[3].driver_version = 20000000;
+	host_update(&a, &h, &q, WORLD_NOW, NULL);
+	ck_assert_ptr_nonnull(strstr(h.misc, "\"2.0.0\""));
 	ck_assert_double_eq(h.d_boinc_max, 5e9);
 	ck_assert_double_eq(h.duration_correction_factor, 1.5);
 	q.host.ip_addr = (char[]){ "10.0.0.2" };

@@ -296,6 +296,17 @@ START_TEST(fraction_draws_who_is_first)
 }
 END_TEST
 
+/* Jobs of a held file that only this host cannot do are no reason to make more. */
+START_TEST(too_large_is_not_spent)
+{
+	struct world *w = world_with(N10, HOUR, "W", "A huoa 11/1");
+
+	w->snap.files[0].jobs[0].rsc_memory_bound = 5e9;
+	ck_assert_str_eq(world_text(w, world_decide(w)), "MEM");
+	world_free(w);
+}
+END_TEST
+
 /* A job that was passed over is for others until it has waited that long. */
 START_TEST(passed_over_for_a_time)
 {
@@ -374,6 +385,7 @@ UNIT_MAIN("rules_locality", {
 	ADD(no_order_for_space_beside_an_exhausted_file);
 	ADD(only_files_that_the_host_reports_are_deleted);
 	ADD(a_lost_job_keeps_its_file);
+	ADD(too_large_is_not_spent);
 	ADD(passed_over_for_a_time);
 	ADD(fraction_draws_who_is_first);
 	ADD(waits_for_later_results);

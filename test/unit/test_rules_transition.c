@@ -161,6 +161,7 @@ static const struct {
 	{ "EP", 3, 0, false, false },
 	{ "ES", 3, 0, false, false },
 	{ "EN", 3, 0, false, false },
+	{ "ET", 3, 0, false, false },
 	{ "U", 3, 0, false, false },
 	{ "EU", 3, 0, false, true },
 };
