@@ -187,6 +187,10 @@ enum err result_report(struct db *, const struct dec_report *, const struct rq_r
     int64_t hostid, int64_t userid, int64_t teamid, int64_t now, struct fail *);
 enum err result_expire(
     struct db *, int64_t id, int64_t hostid, int64_t deadline, struct fail *);
+/* Of a job that this transaction has claimed: who else brings its large files turned
+ * out later. */
+enum err result_set_bytes(struct db *, int64_t id, int64_t hostid, int64_t needed,
+    int64_t saved, struct fail *);
 enum err results_detach(struct db *, struct arena *, int64_t hostid, int64_t now,
     struct fail *); /* wire.md 3.2; leaves received_time 0 */
 
@@ -201,11 +205,14 @@ enum err snapshot_reported(struct db *, struct arena *, const struct request *,
  * After snapshot_reported, whose rows it uses. */
 enum err snapshot_others(struct db *, struct arena *, const struct request *,
     struct snapshot *, struct fail *);
-/* File sets of the registered files that the request lists as present: held = the host
- * has all of its files; names that are not registered are ignored.  Unordered, no jobs
- * yet. */
+/*
+ * File sets of the registered files that the request lists as present, with their
+ * files: held = the host has all of them; names that are not registered are ignored.
+ * Unordered, no jobs yet.  At most 256 sets, first those of which most is held; if
+ * there are more, search.left is set.
+ */
 enum err snapshot_files(struct db *, struct arena *, const struct conf *,
-    const struct request *, struct snapshot *, struct fail *);
+    const struct request *, int64_t now, struct snapshot *, struct fail *);
 /* Adds at most k seeded picks from file_working_set/ that are neither there yet nor
  * held back. */
 enum err snapshot_working_set(struct db *, struct arena *, const struct conf *,
@@ -225,10 +232,9 @@ enum err snapshot_sets(struct db *, struct arena *, const struct conf *,
 struct snap_file *snapshot_file(const struct snapshot *, int64_t fileset_id);
 /*
  * Candidates of snapshot.files, in their order, from index `from` on, until 4 x need
- * are there or 256 sets were looked at; what comes after stays without jobs, and its
- * flags are the careful ones (has_unsent, has_open_wu, has_any_wu true: no delete
- * order), unread and search.left are set; so it is when a set may have more.  Ids
- * increase from the last one that this user got; if there are none, ids that were
+ * are there or 256 sets were looked at; what comes after stays without jobs, and if it
+ * has unsent results unread and search.left are set; so it is when a set may have more.
+ * Ids increase from the last one that this user got; if there are none, ids that were
  * skipped and are older than conf's locality_skip_release seconds are offered.
  */
 enum err snapshot_jobs(struct db *, struct arena *, const struct conf *, size_t from,
@@ -266,7 +272,7 @@ struct search { /* what candidates are read for */
  * if conf has a search of files at all.  Sets that come up are added to the snapshot as
  * found by the search.  search.left becomes false at the end, search.held_left when the
  * walk leaves what the host has.  Reads at most 256 rows, a segment of the index
- * counting as one, with at most three statements for each 64 file sets and one for each
+ * counting as one, with at most four statements for each 64 file sets and one for each
  * 64 workunits; what is there already is left out.
  */
 enum err snapshot_more(struct db *, struct arena *, const struct search *,

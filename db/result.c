@@ -160,6 +160,17 @@ result_expire(
 }
 
 enum err
+result_set_bytes(struct db *db, int64_t id, int64_t hostid, int64_t needed,
+    int64_t saved, struct fail *f)
+{
+	int64_t affected = 0;
+	enum err e = db_exec(
+	    db, f, &affected, SQL_RESULT_SET_BYTES, needed, saved, id, hostid);
+
+	return matched(e, affected, "no longer in progress on this host", id, f);
+}
+
+enum err
 results_detach(
     struct db *db, struct arena *a, int64_t hostid, int64_t now, struct fail *f)
 {

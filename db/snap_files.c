@@ -1,43 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The snapshot's file sets: those that the host holds, picks of the working set, and
- * the deterministic search.  Only names that are in the file table go any further.
+ * The snapshot's file sets: how one is added, picks of the working set, and the
+ * deterministic search.  Only names that are in the file table go any further.
  */
 #include "db/entity.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include "db/order.h"
+#include "db/snap_sets.h"
 #include "db/trigger.h"
 #include "model/states.h"
 #include "lib/banned.h"
 
 enum { FILE_ABSENT = 0, PICK_ROUNDS = 4 };
 
-enum origin { HELD, PICKED, SEARCHED };
-
-/*
- * Names that the host has or is about to have, sorted: a file that is still on its way
- * was given to it for an earlier job, so it need not travel again.  One whose transfer
- * failed is listed with an error and does not count.
- */
-static const char **
-present_names(struct arena *a, const struct request *rq, size_t *n)
+struct held
+held_names(struct arena *a, const struct request *rq)
 {
-	const char **names = NEWN(a, const char *, rq->nfiles + 1);
+	struct held h = { .names = NEWN(a, const char *, rq->nfiles + 1) };
 
-	*n = 0;
 	for (size_t i = 0; i < rq->nfiles; i++)
 		if (rq->files[i].status >= FILE_ABSENT && rq->files[i].name != NULL)
-			names[(*n)++] = rq->files[i].name;
-	qsort(names, *n, sizeof(*names), name_order);
-	return names;
+			h.names[h.n++] = rq->files[i].name;
+	qsort(h.names, h.n, sizeof(*h.names), name_order);
+	return h;
 }
 
-static bool
-has_name(const char *const *sorted, size_t n, const char *name)
+bool
+held_has(const struct held *h, const char *name)
 {
-	return bsearch(&name, sorted, n, sizeof(name), name_order) != NULL;
+	return bsearch(&name, h->names, h->n, sizeof(name), name_order) != NULL;
 }
 
 struct snap_file *
@@ -49,31 +42,23 @@ snapshot_file(const struct snapshot *s, int64_t fileset_id)
 	return NULL;
 }
 
-struct held { /* the names that the host has, sorted */
-	const char **names;
-	size_t n;
-};
-
-/* One member of a set: its bytes, and whether the host has it. */
+/* Is it whole there?  Its bytes are added up. */
 static void
-member_add(struct snap_file *file, size_t *missing, const struct row_member *m,
-    const struct held *held)
+member_add(struct snap_file *file, const struct snap_member *m)
 {
-	bool there = has_name(held->names, held->n, m->name);
-
-	file->bytes += (int64_t)m->size;
-	file->bytes_missing += there ? 0 : (int64_t)m->size;
-	*missing += there ? 0 : 1;
-	file->held = *missing == 0;
+	file->bytes += m->bytes;
+	file->bytes_missing += m->held ? 0 : m->bytes;
+	file->held = file->held && m->held;
 }
 
-/* Sizes of at most DB_LIST_MAX sets. */
+/* The files of at most DB_LIST_MAX sets. */
 static enum err
-sizes_add(struct db *db, struct arena *a, const struct held *held,
-    struct snap_file *files, size_t n, struct fail *f)
+members_add(struct db *db, struct arena *a, const struct held *held,
+    struct snap_file *files, size_t n, struct snapshot *s, struct fail *f)
 {
 	int64_t ids[DB_LIST_MAX];
-	size_t missing[DB_LIST_MAX] = { 0 }, nrows;
+	bool any[DB_LIST_MAX] = { false };
+	size_t nrows;
 	void *rows;
 
 	for (size_t i = 0; i < n; i++)
@@ -81,12 +66,55 @@ sizes_add(struct db *db, struct arena *a, const struct held *held,
 	enum err e = db_query(db, a, f, &rows, &nrows, SQL_FILESET_MEMBERS, ids, n);
 	if (e != OK)
 		return e;
-	const struct row_member *members = rows;
-	for (size_t m = 0; m < nrows; m++)
-		for (size_t i = 0; i < n; i++)
-			if (ids[i] == members[m].fileset_id)
-				member_add(&files[i], &missing[i], &members[m], held);
+	struct snap_member *all = NEWN(a, struct snap_member, s->nmembers + nrows + 1);
+	if (s->nmembers > 0)
+		memcpy(all, s->members, s->nmembers * sizeof(*all));
+	s->members = all;
+	for (size_t m = 0; m < nrows; m++) {
+		const struct row_member *row = (const struct row_member *)rows + m;
+		struct snap_member *to = &all[s->nmembers++];
+
+		*to = (struct snap_member){ .fileset_id = row->fileset_id,
+			.file_id = row->file_id,
+			.name = row->name,
+			.bytes = (int64_t)row->size,
+			.held = held_has(held, row->name) };
+		for (size_t i = 0; i < n; i++) {
+			if (ids[i] != row->fileset_id)
+				continue;
+			files[i].held = files[i].held || !any[i];
+			any[i] = true;
+			member_add(&files[i], to);
+		}
+	}
 	return OK;
+}
+
+/* Whether at most DB_LIST_MAX sets have unsent results, and may get some. */
+static enum err
+facts_add(
+    struct db *db, struct arena *a, struct snap_file *files, size_t n, struct fail *f)
+{
+	int64_t ids[DB_LIST_MAX];
+	size_t nrows;
+	void *rows;
+
+	for (size_t i = 0; i < n; i++)
+		ids[i] = files[i].fileset_id;
+	enum err e = db_query(db, a, f, &rows, &nrows, SQL_FILESETS_FACTS, ids, n);
+	for (size_t m = 0; e == OK && m < nrows; m++) {
+		const struct row_fileset_facts *r =
+		    (const struct row_fileset_facts *)rows + m;
+
+		for (size_t i = 0; i < n; i++) {
+			if (ids[i] != r->id)
+				continue;
+			files[i].has_unsent = r->has_unsent != 0;
+			files[i].has_open_wu = r->has_open_wu != 0;
+			files[i].has_any_wu = r->has_any_wu != 0;
+		}
+	}
+	return e;
 }
 
 /* Of which of these the generator said that no more can be made. */
@@ -103,11 +131,11 @@ no_work_of(struct db *db, struct arena *a, const struct conf *cf,
 	return trigger_there(&t, a, TRIGGER_NO_WORK_AVAILABLE, names, n, *no_work, f);
 }
 
-/* Appends the sets; the arena array grows by a copy, as a request has few rounds. */
-static enum err
-sets_add(struct db *db, struct arena *a, const struct conf *cf, const struct held *held,
-    struct fileset *const *sets, size_t n, enum origin origin, struct snapshot *s,
-    struct fail *f)
+/* The arena arrays grow by a copy, as a request has few rounds. */
+enum err
+snap_sets_add(struct db *db, struct arena *a, const struct conf *cf,
+    const struct held *held, struct fileset *const *sets, size_t n, enum origin origin,
+    struct snapshot *s, struct fail *f)
 {
 	struct snap_file *files = NEWN(a, struct snap_file, s->nfiles + n + 1);
 	struct snap_file *fresh = files + s->nfiles;
@@ -131,7 +159,9 @@ sets_add(struct db *db, struct arena *a, const struct conf *cf, const struct hel
 	}
 	for (size_t i = 0; i < n; i += DB_LIST_MAX) {
 		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX;
-		e = sizes_add(db, a, held, fresh + i, part, f);
+		e = members_add(db, a, held, fresh + i, part, s, f);
+		if (e == OK)
+			e = facts_add(db, a, fresh + i, part, f);
 		if (e != OK)
 			return e;
 	}
@@ -140,10 +170,8 @@ sets_add(struct db *db, struct arena *a, const struct conf *cf, const struct hel
 	return OK;
 }
 
-/* Rows of the sets with these ids, in the order of the ids; absent ones are left out.
- */
-static enum err
-sets_by_ids(struct db *db, struct arena *a, const int64_t *ids, size_t n,
+enum err
+snap_sets_rows(struct db *db, struct arena *a, const int64_t *ids, size_t n,
     struct fileset ***out, size_t *nout, struct fail *f)
 {
 	struct fileset **sets = NEWN(a, struct fileset *, n + 1);
@@ -164,62 +192,6 @@ sets_by_ids(struct db *db, struct arena *a, const int64_t *ids, size_t n,
 	*out = sets;
 	*nout = nsets;
 	return OK;
-}
-
-/* Ids of the sets that these files belong to, sorted, each once. */
-static enum err
-sets_of_files(struct db *db, struct arena *a, const struct file *files, size_t nfiles,
-    int64_t **out, size_t *nout, struct fail *f)
-{
-	int64_t *ids = NULL, part_ids[DB_LIST_MAX];
-	size_t n = 0, cap = 0, kept = 0;
-
-	for (size_t i = 0; i < nfiles; i += DB_LIST_MAX) {
-		size_t part = nfiles - i < DB_LIST_MAX ? nfiles - i : DB_LIST_MAX, got;
-		void *rows;
-
-		for (size_t k = 0; k < part; k++)
-			part_ids[k] = files[i + k].id;
-		enum err e = db_query(
-		    db, a, f, &rows, &got, SQL_FILESETS_OF_FILES, part_ids, part);
-		if (e != OK)
-			return e;
-		for (size_t k = 0; k < got; k++)
-			PUSH(a, ids, n, cap) = ((struct row_number *)rows)[k].v;
-	}
-	if (n > 0)
-		qsort(ids, n, sizeof(*ids), id_order);
-	for (size_t i = 0; i < n; i++)
-		if (i == 0 || ids[i] != ids[i - 1])
-			ids[kept++] = ids[i];
-	*out = ids;
-	*nout = kept;
-	return OK;
-}
-
-enum err
-snapshot_files(struct db *db, struct arena *a, const struct conf *cf,
-    const struct request *rq, struct snapshot *s, struct fail *f)
-{
-	struct held held;
-	struct fileset **sets;
-	int64_t *ids;
-	size_t nids, nsets, kept = 0;
-
-	held.names = present_names(a, rq, &held.n);
-	enum err e = files_by_names(
-	    db, a, held.names, held.n, &s->held_files, &s->nheld_files, f);
-	for (size_t i = 0; e == OK && i < s->nheld_files; i++)
-		if (has_name(held.names, held.n, s->held_files[i].name))
-			s->held_files[kept++] = s->held_files[i];
-	s->nheld_files = kept;
-	if (e == OK)
-		e = sets_of_files(db, a, s->held_files, s->nheld_files, &ids, &nids, f);
-	if (e == OK)
-		e = sets_by_ids(db, a, ids, nids, &sets, &nsets, f);
-	if (e == OK && nsets > 0)
-		e = sets_add(db, a, cf, &held, sets, nsets, HELD, s, f);
-	return e;
 }
 
 /*
@@ -266,7 +238,7 @@ snapshot_working_set(struct db *db, struct arena *a, const struct conf *cf,
 
 	if (e != OK || k == 0 || n == 0)
 		return e;
-	held.names = present_names(a, rq, &held.n);
+	held = held_names(a, rq);
 	rng_shuffle(rng, names, n, sizeof(*names));
 	for (size_t i = 0, round = 0; i < n && round < PICK_ROUNDS && nsets < k;
 	     i += DB_LIST_MAX, round++) {
@@ -275,7 +247,8 @@ snapshot_working_set(struct db *db, struct arena *a, const struct conf *cf,
 		if (e != OK)
 			return e;
 	}
-	return nsets > 0 ? sets_add(db, a, cf, &held, sets, nsets, PICKED, s, f) : OK;
+	return nsets > 0 ? snap_sets_add(db, a, cf, &held, sets, nsets, PICKED, s, f) :
+	                   OK;
 }
 
 /* Walks the ids of sets with unsent results from start on, once around. */
@@ -374,19 +347,20 @@ snapshot_search(struct db *db, struct arena *a, const struct conf *cf,
 	if (e == OK && n < k && cf->locality_scheduling_wait_period > 0)
 		e = search_makeable(db, a, rng, k, s, ids, &n, f);
 	if (e == OK)
-		e = sets_by_ids(db, a, ids, n, &sets, &nsets, f);
+		e = snap_sets_rows(db, a, ids, n, &sets, &nsets, f);
 	if (e == OK)
 		e = no_work_of(db, a, cf, sets, nsets, &no_work, f);
 	if (e != OK || n == 0)
 		return e;
-	held.names = present_names(a, rq, &held.n);
+	held = held_names(a, rq);
 	for (size_t i = 0; i < nsets; i++) {
 		bool ready = has_id(ids, nready, sets[i]->id);
 
 		if (sets[i]->paused == FILESET_OPEN && (ready || !no_work[i]))
 			sets[kept++] = sets[i];
 	}
-	return kept > 0 ? sets_add(db, a, cf, &held, sets, kept, SEARCHED, s, f) : OK;
+	return kept > 0 ? snap_sets_add(db, a, cf, &held, sets, kept, SEARCHED, s, f) :
+	                  OK;
 }
 
 enum err
@@ -404,9 +378,9 @@ snapshot_sets(struct db *db, struct arena *a, const struct conf *cf,
 			fresh[nfresh++] = ids[i];
 	if (nfresh == 0)
 		return OK;
-	enum err e = sets_by_ids(db, a, fresh, nfresh, &sets, &nsets, f);
+	enum err e = snap_sets_rows(db, a, fresh, nfresh, &sets, &nsets, f);
 	if (e != OK || nsets == 0)
 		return e;
-	held.names = present_names(a, rq, &held.n);
-	return sets_add(db, a, cf, &held, sets, nsets, SEARCHED, s, f);
+	held = held_names(a, rq);
+	return snap_sets_add(db, a, cf, &held, sets, nsets, SEARCHED, s, f);
 }

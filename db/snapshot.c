@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "db/order.h"
-#include "db/trigger.h"
 #include "model/states.h"
 #include "lib/banned.h"
 
@@ -17,10 +16,6 @@ enum { CANDIDATES_PER_JOB = 4 };
 
 /* A host may name every file there is; each costs some statements. */
 enum { FILES_LOOKED_AT = 256 };
-
-/* A generator may say that nothing can be made before the transitioner has made the
- * results of its last workunit; so long that word is news, in s. */
-enum { NEWS_S = 60 };
 
 static int
 job_name_order(const void *a, const void *b)
@@ -295,26 +290,10 @@ released_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t most
 }
 
 static enum err
-look_at_news(struct db *db, const struct conf *cf, int64_t now, struct snap_file *file,
-    struct fail *f)
-{
-	const struct triggers t = { .conf = cf, .db = db };
-	int64_t age_s = NEWS_S;
-	enum err e = !file->no_work_available ?
-	                 OK :
-	                 trigger_age(
-			     &t, TRIGGER_NO_WORK_AVAILABLE, file->name, now, &age_s, f);
-
-	file->no_work_is_news = file->no_work_available && age_s < NEWS_S;
-	return e;
-}
-
-static enum err
 file_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t most,
     int64_t now, const struct snapshot *s, struct snap_file *file, struct fail *f)
 {
 	void *rows;
-	int64_t any = 1, open = 1;
 	enum err e = db_number(
 	    db, f, &file->last_id, SQL_LAST_ID, s->user.id, file->fileset_id);
 
@@ -328,16 +307,7 @@ file_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t most,
 	file->has_unsent = file->njobs > 0;
 	if (file->njobs == 0 && file->last_id > 0)
 		e = released_jobs(db, a, cf, most, now, file, f);
-	if (e == OK && !file->has_unsent)
-		e = number_or_0(
-		    db_number(db, f, &any, SQL_FILESET_ANY_WU, file->fileset_id), &any);
-	if (e == OK && !file->has_unsent)
-		e = number_or_0(
-		    db_number(db, f, &open, SQL_FILESET_OPEN_WU, file->fileset_id),
-		    &open);
-	file->has_any_wu = any != 0;
-	file->has_open_wu = open != 0;
-	return e == OK ? look_at_news(db, cf, now, file, f) : e;
+	return e;
 }
 
 enum err
@@ -348,8 +318,9 @@ snapshot_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t from
 
 	for (size_t i = from; i < s->nfiles; i++) {
 		struct snap_file *file = &s->files[i];
+		if (!file->has_unsent) /* so it was when the set was read */
+			continue;
 		if (got >= most || i - from >= FILES_LOOKED_AT) {
-			file->has_unsent = file->has_open_wu = file->has_any_wu = true;
 			file->unread = s->search.left = true;
 			continue;
 		}

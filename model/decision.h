@@ -74,8 +74,9 @@ struct dec_send {
 
 struct dec_delete {
 	const char *name;
+	int64_t file_id;
 	int64_t bytes;
-	enum file_state state; /* why */
+	enum file_state state; /* why: of the liveliest set that the file is in */
 	bool for_space;
 };
 

@@ -59,14 +59,24 @@ struct snap_search {
 	size_t rows;
 };
 
+struct snap_member { /* a file of a set */
+	int64_t fileset_id, file_id;
+	char *name;
+	int64_t bytes;
+	bool held;       /* the host has it, or is fetching it */
+	bool has_others; /* it is in more sets, which are not in the snapshot */
+	bool elsewhere;  /* another host that is active holds it; only read where
+	                    locality_keep_last_holder asks for it */
+};
+
 struct snap_file { /* a file set that this request may be served from */
 	int64_t fileset_id;
 	char *name;
-	bool held;              /* the host has it (status present) */
+	bool held;              /* the host has all of its files */
 	bool from_working_set;  /* picked for a host without work on its files */
 	bool searched;          /* found by the deterministic search */
-	int64_t bytes;          /* of the whole set */
-	int64_t bytes_missing;  /* of it on this host: 0 if held */
+	int64_t bytes;          /* of all its files */
+	int64_t bytes_missing;  /* of those that the host does not have */
 	bool no_work_available; /* the generator said: nothing can be made any more */
 	bool no_work_is_news;   /* said a moment ago: last results may still come */
 	bool paused;            /* the admin holds it back */
@@ -136,6 +146,8 @@ struct snapshot {
 	size_t nheld_files;
 	struct snap_file *files; /* in the order in which they are to be tried */
 	size_t nfiles;
+	struct snap_member *members; /* of all these sets, in no order */
+	size_t nmembers;
 	struct job *targeted; /* candidates that are for this host in particular */
 	size_t ntargeted;
 	struct job

@@ -44,6 +44,13 @@ static const struct col file_cols[] = { F(fileset_id, i64), F(name, str), F(held
 	F(bytes_missing, i64), F(no_work_available, bool), F(no_work_is_news, bool),
 	F(paused, bool), F(draining, bool), F(unread, bool), F(has_unsent, bool),
 	F(has_open_wu, bool), F(has_any_wu, bool), F(last_id, i64) };
+#define M(name, type)                                                                  \
+	{                                                                              \
+#name, COL_##type, offsetof(struct snap_member, name)                  \
+	}
+static const struct col member_cols[] = { M(fileset_id, i64), M(file_id, i64),
+	M(name, str), M(bytes, i64), M(held, bool), M(has_others, bool),
+	M(elsewhere, bool) };
 static const struct col id_cols[] = { { "id", COL_i64, 0 } };
 static const struct col report_cols[] = { { "found", COL_bool,
 					      offsetof(struct snap_report, found) },
@@ -66,6 +73,8 @@ static const struct col note_cols[] = { { "notice", COL_bool,
 SHAPE(shape_head, head_cols, struct recording)
 const struct row_shape shape_snap_file = { "file", file_cols, N(file_cols),
 	sizeof(struct snap_file) };
+const struct row_shape shape_snap_member = { "member", member_cols, N(member_cols),
+	sizeof(struct snap_member) };
 SHAPE(shape_id, id_cols, int64_t)
 SHAPE(shape_report, report_cols, struct snap_report)
 SHAPE(shape_other, other_cols, struct snap_other)
@@ -102,6 +111,7 @@ static const struct list lists[] = {
 	LIST("in_progress", shape_job, snap.in_progress, snap.nin_progress),
 	LIST("other", shape_other, snap.others, nothers),
 	LIST("held_file", shape_file, snap.held_files, snap.nheld_files),
+	LIST("member", shape_snap_member, snap.members, snap.nmembers),
 	LIST("targeted", shape_job, snap.targeted, snap.ntargeted),
 	LIST("nci", shape_job, snap.nci, snap.nnci),
 	LIST("plain", shape_job, snap.plain, snap.nplain),

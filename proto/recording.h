@@ -14,7 +14,7 @@
 #include "model/snapshot.h"
 #include "proto/project_text.h"
 
-#define RECORDING_MAGIC "locus recording 1\n"
+#define RECORDING_MAGIC "locus recording 2\n"
 
 struct recording {
 	/* scalars */
@@ -37,6 +37,7 @@ struct recording {
 	char *texts[PROJECT_TEXTS]; /* NULL = none */
 };
 
+extern const struct row_shape shape_snap_member;
 extern const struct row_shape shape_snap_file; /* without its jobs */
 
 /* Scalars and lists, as they stand before the commit. */

@@ -15,6 +15,7 @@
 #include "lib/crypt.h"
 #include "lib/log.h"
 #include "model/states.h"
+#include "rules/sched/large.h"
 #include "lib/banned.h"
 
 enum { TOUCH_MAX = 64 }; /* a statement's longest list */
@@ -112,33 +113,14 @@ binds(const struct touch *t)
 	return t->hr_class != 0 || t->version_id != 0;
 }
 
-/*
- * Job i goes to another host.  If it was the one that brings a large file here, the
- * next job of that file does: claims go by increasing id, so that one is not written
- * yet.  A job is lost once: by its workunit, and then it is not claimed, or by its
- * claim.
- */
+/* Job i goes to another host.  A job is lost once: by its workunit, and then it is not
+ * claimed, or by its claim. */
 static void
-lose(struct work *w, struct decision *d, size_t i)
+lose(struct work *w, size_t i)
 {
-	struct dec_send *s = &d->sends[i], *next = NULL;
-
 	assert(!w->send_lost[i]);
 	w->send_lost[i] = true;
 	w->nsends_lost++;
-	for (size_t k = 0; k < d->nsends && s->bytes_needed > 0; k++) {
-		struct dec_send *t = &d->sends[k];
-
-		if (!w->send_lost[k] && !t->expect_in_progress &&
-		    t->job->fileset_id == s->job->fileset_id &&
-		    t->job->id > s->job->id &&
-		    (next == NULL || t->job->id < next->job->id))
-			next = t;
-	}
-	if (next == NULL)
-		return;
-	next->bytes_needed += s->bytes_needed;
-	next->bytes_saved -= s->bytes_needed;
 }
 
 /* What is bound to something else meanwhile is touched all the same: a report may be
@@ -155,7 +137,7 @@ bind(struct rpc *x, struct work *w, struct touch *t)
 	for (size_t i = 0; i < d->nsends; i++)
 		if (d->sends[i].job->workunitid == t->workunitid &&
 		    !d->sends[i].expect_in_progress)
-			lose(w, x->dec, i);
+			lose(w, i);
 	t->raise_to = 0;
 	return workunits_touch(x->db, &t->workunitid, 1, t->at, &x->fail);
 }
@@ -321,7 +303,7 @@ write_send(struct rpc *x, struct work *w, size_t i)
 		    &x->fail);
 	if (e != E_RACE)
 		return e;
-	lose(w, x->dec, i);
+	lose(w, i);
 	w->bound_for_nothing |= settles(s);
 	return OK;
 }
@@ -358,6 +340,34 @@ write_results(struct rpc *x, struct work *w)
 	return e;
 }
 
+/*
+ * A job that was lost may have been the one that brings a large file here: then the
+ * next one that needs the file does, and if that is written already, as its id is
+ * smaller, it is corrected.
+ */
+static enum err
+charge_again(struct rpc *x, const struct work *w)
+{
+	struct decision *d = x->dec;
+	struct larges larges = larges_of(x->a, x->snap);
+	int64_t *was = NEWN(x->a, int64_t, d->nsends + 1);
+	enum err e = OK;
+
+	if (w->nsends_lost == 0 || w->nsends_lost == d->nsends)
+		return OK;
+	for (size_t i = 0; i < d->nsends; i++)
+		was[i] = d->sends[i].bytes_needed;
+	larges_charge(&larges, d->sends, d->nsends, w->send_lost);
+	for (size_t i = 0; i < d->nsends && e == OK; i++) {
+		const struct dec_send *s = &d->sends[i];
+
+		if (s->bytes_needed != was[i] && !s->expect_in_progress)
+			e = result_set_bytes(x->db, s->job->id, x->snap->host.id,
+			    s->bytes_needed, s->bytes_saved, &x->fail);
+	}
+	return e;
+}
+
 /* --- the transaction --- */
 
 static enum err
@@ -371,6 +381,8 @@ write_all(struct rpc *x, struct work *w)
 		e = write_workunits(x, w);
 	if (e == OK)
 		e = write_results(x, w);
+	if (e == OK)
+		e = charge_again(x, w);
 	if (e == OK)
 		e = rpc_write_versions(x, w->send_lost);
 	return e == OK ? rpc_write_host(x, w->token) : e;

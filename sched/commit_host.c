@@ -87,19 +87,34 @@ write_account(struct rpc *x)
 	return e;
 }
 
-/* Which large files the host has: the working set aims at so many holders of each. */
+static bool
+is_to_go(const struct decision *d, int64_t file_id)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < d->ndeletes && !any; i++)
+		any = d->deletes[i].file_id == file_id;
+	return any;
+}
+
+/*
+ * Which large files the host has: the working set aims at so many holders of each.  One
+ * that it is told to delete now does not count, so that of two holders not both are
+ * told.
+ */
 static enum err
 write_files(struct rpc *x)
 {
 	const struct snapshot *s = x->snap;
 	int64_t *ids = NEWN(x->a, int64_t, s->nheld_files + 1);
+	size_t n = 0;
 
 	if (!x->req->host.present)
 		return OK;
 	for (size_t i = 0; i < s->nheld_files; i++)
-		ids[i] = s->held_files[i].id;
-	return host_files_save(
-	    x->db, x->a, s->host.id, ids, s->nheld_files, x->now, &x->fail);
+		if (!is_to_go(x->dec, s->held_files[i].id))
+			ids[n++] = s->held_files[i].id;
+	return host_files_save(x->db, x->a, s->host.id, ids, n, x->now, &x->fail);
 }
 
 enum err

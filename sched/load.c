@@ -118,23 +118,12 @@ load_versions(struct rpc *x, struct snapshot *s)
 
 /* --- candidates --- */
 
-/* Held sets first, in the order that the rule gives them; what is held in part follows.
- */
 static void
 order_held(const struct rpc *x, struct snapshot *s)
 {
 	struct rng rng = rng_seed(x->seed);
-	size_t held = 0;
 
-	for (size_t i = 0; i < s->nfiles; i++) {
-		struct snap_file swap = s->files[i];
-
-		if (!swap.held)
-			continue;
-		s->files[i] = s->files[held];
-		s->files[held++] = swap;
-	}
-	locality_order(x->conf, &rng, s->files, held);
+	locality_order(x->a, x->conf, &rng, s->files, s->nfiles);
 }
 
 struct wanted { /* what the candidates are for */
@@ -400,14 +389,16 @@ load_nci_app(struct rpc *x, struct snapshot *s, struct rng *rng, size_t at)
 {
 	bool *unread = NEWN(x->a, bool, s->cat->napps + 1);
 	const struct app *app = &s->cat->apps[at];
+	bool left = s->search.left;
 	enum err e;
 
 	if (!app->non_cpu_intensive || decide_app_on_host(x->req, s, app->id))
 		return OK;
 	unread[at] = true;
+	s->search.left = false;
 	e = snapshot_plain(x->db, x->a, x->conf, rng, 1, unread, s, &x->fail);
 	s->nci_search.left |= s->search.left;
-	s->search.left = false;
+	s->search.left = left;
 	return e;
 }
 
@@ -442,7 +433,7 @@ load_only(struct rpc *x, struct snapshot *s)
 static enum err
 load_files(struct rpc *x, struct snapshot *s)
 {
-	enum err e = snapshot_files(x->db, x->a, x->conf, x->req, s, &x->fail);
+	enum err e = snapshot_files(x->db, x->a, x->conf, x->req, x->now, s, &x->fail);
 	bool wants = x->refused == REFUSE_NOTHING && decide_wants_work(x->conf, x->req);
 
 	if (e != OK)
@@ -455,7 +446,6 @@ load_files(struct rpc *x, struct snapshot *s)
 		return e;
 	if (wants)
 		return load_work(x, s);
-	s->nfiles = 0; /* their state was not read, so nothing is said of them */
 	return s->nnci == 0 ?
 	           OK :
 	           snapshot_user_wus(x->db, x->a, once_key(x, s), s, &x->fail);

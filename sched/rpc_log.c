@@ -24,6 +24,27 @@ put_sends(struct buf *b, const struct decision *d)
 	buf_puts(b, d->nsends > 0 ? "]" : "");
 }
 
+/* Why: the file's state, or that room is needed; and what it frees. */
+static void
+put_deletes(struct buf *b, const struct decision *d)
+{
+	size_t most = b->n + NAMES_MAX;
+
+	buf_printf(b, " deleted=%zu", d->ndeletes);
+	for (size_t i = 0; i < d->ndeletes; i++) {
+		const struct dec_delete *del = &d->deletes[i];
+
+		if (b->n > most) {
+			buf_puts(b, ",...");
+			break;
+		}
+		buf_printf(b, "%s%s:%s:%lld", i == 0 ? "[" : ",", del->name,
+		    del->for_space ? "SPACE" : file_state_name(del->state),
+		    (long long)del->bytes);
+	}
+	buf_puts(b, d->ndeletes > 0 ? "]" : "");
+}
+
 static void
 put_reasons(struct buf *b, const struct decision *d)
 {
@@ -107,8 +128,8 @@ rpc_log(const struct rpc *x, int64_t us, uint64_t statements)
 		    acked(x->req, x->dec), x->req->ntrickles);
 		put_sends(&b, x->dec);
 		put_reasons(&b, x->dec);
-		buf_printf(&b, " deletes=%zu delay=%.0f lost=%zu", x->dec->ndeletes,
-		    x->dec->request_delay, x->nlost);
+		put_deletes(&b, x->dec);
+		buf_printf(&b, " delay=%.0f lost=%zu", x->dec->request_delay, x->nlost);
 	}
 	if (x->refused != REFUSE_NOTHING)
 		buf_printf(&b, " refused=%s", refuse_name(x->refused));

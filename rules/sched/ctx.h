@@ -10,6 +10,7 @@
 #include "model/plan_class.h"
 #include "rules/sched/edf.h"
 #include "rules/sched/estimate.h"
+#include "rules/sched/large.h"
 #include "rules/sched/serving.h"
 #include "rules/sched/work_req.h"
 #include "rules/sets.h"
@@ -36,8 +37,7 @@ struct ctx {
 	double *in_progress;  /* per resource: jobs on the host and in this reply */
 	double *of_app;       /* the same per app of the catalogue, then per resource */
 	double disk;          /* bytes left for jobs */
-	int64_t *missing;  /* aligned with snap->files: bytes that the host must still
-	                      fetch */
+	struct larges larges;
 	size_t most_sends; /* of this reply, SIZE_MAX = no limit */
 	struct ids lost, user_wus;
 	struct names held; /* names of files that the host reports as present */
@@ -140,8 +140,6 @@ int32_t fit_hr_class(const struct ctx *, const struct app *);
 /* Memory, disk, bandwidth, deadline, in this order (server.md 2.6). */
 enum reason fit_host(struct ctx *, const struct job *, const struct pick *,
     const struct snap_file *, bool resend, struct fitting *);
-/* Large-file bytes that a job of this file needs now; 0 for NULL. */
-int64_t fit_missing(const struct ctx *, const struct snap_file *);
 /* report_grace_period and grace_period_hours together, s. */
 int64_t fit_grace_s(const struct conf *);
 
@@ -221,6 +219,13 @@ void locality_serve(struct ctx *);
 bool locality_in_order(const struct ctx *, const struct job *, int64_t last_id);
 
 /* --- delete.c --- */
+/* Which files are to go; what they free is room for the jobs of this reply.  After the
+ * states of the file sets. */
+void delete_begin(struct ctx *);
+/* Bytes of the set's files that are to go, and would stay for a job of it. */
+double delete_kept_by(const struct ctx *, int64_t fileset_id);
+/* A job of this set is sent: its files stay. */
+void delete_not(struct ctx *, int64_t fileset_id);
 void delete_orders(struct ctx *);
 
 /* --- prefs.c --- */

@@ -68,7 +68,7 @@ add_send(struct ctx *c, enum send_how how, const struct job *j, const struct pic
     const struct fitting *f, const struct snap_file *file)
 {
 	struct decision *d = c->d;
-	int64_t needed = fit_missing(c, file);
+	int64_t needed = larges_missing(&c->larges, j->fileset_id);
 	struct dec_send s = {
 		.how = how, .job = j, .app = p->app, .version = p->version
 	};
@@ -101,8 +101,8 @@ add_send(struct ctx *c, enum send_how how, const struct job *j, const struct pic
 	if (!s.expect_in_progress)
 		set_replication(c, &s);
 	PUSH(c->a, d->sends, d->nsends, c->sends_cap) = s;
-	if (file != NULL)
-		c->missing[file - c->snap->files] = 0;
+	larges_bring(&c->larges, j->fileset_id);
+	delete_not(c, j->fileset_id);
 	c->disk -= f->disk;
 	if (p->app->non_cpu_intensive)
 		return;
@@ -308,10 +308,9 @@ files_begin(struct ctx *c)
 {
 	const struct snapshot *s = c->snap;
 
-	c->missing = NEWN(c->a, int64_t, s->nfiles + 1);
+	c->larges = larges_of(c->a, s);
 	c->d->files = NEWN(c->a, struct dec_file, s->nfiles + 1);
 	for (size_t i = 0; i < s->nfiles; i++) {
-		c->missing[i] = s->files[i].bytes_missing;
 		c->d->files[i] = (struct dec_file){ .file = &s->files[i],
 			.state = file_state(c->conf, &s->files[i]),
 			.why = WHY_NOT_WANTED };
@@ -337,6 +336,7 @@ begin(struct ctx *c, const int64_t *lost, size_t nlost)
 	c->d->apps_refused = c->app_refused = NEWN(c->a, bool, c->snap->cat->napps + 1);
 	names_of_held(c);
 	files_begin(c);
+	delete_begin(c);
 }
 
 /*

@@ -43,11 +43,12 @@ bool decide_wants_work(const struct conf *, const struct request *);
 bool decide_app_on_host(const struct request *, const struct snapshot *, int64_t appid);
 
 /*
- * Order in which the files held are tried (seed 003, L6): seeded shuffle, or increasing
- * name with locality_scheduling_sorted_order.  Sorts snap->files[from .. to).
+ * Order in which the file sets held are tried (seed 003, L6): seeded shuffle, or
+ * increasing name with locality_scheduling_sorted_order; what is held in part follows,
+ * that first which lacks the fewest bytes.
  */
-void locality_order(
-    const struct conf *, struct rng *, struct snap_file *files, size_t n);
+void locality_order(struct arena *, const struct conf *, struct rng *,
+    struct snap_file *files, size_t n);
 
 /* The state of one file from its row facts (design.md, Locality). wait_period_s 0:
  * never DRAINING. */

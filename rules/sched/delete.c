@@ -1,51 +1,173 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which files a host is told to give up (seed 003, L7; design.md, Locality): those that
- * no result will come of any more, and, when jobs were refused for lack of disk, one
- * more to make room.
+ * no result of any file set that they are in will come of any more, and, when jobs were
+ * refused for lack of disk, one more to make room.
  */
 #include "rules/sched/ctx.h"
 
+#include "rules/say.h"
 #include "lib/banned.h"
 
 enum { SPACE_DELAY_S = 14400 };
 
-/* Used by a job of this reply, a resent one included. */
-static bool
-used_in_reply(const struct ctx *c, int64_t fileset_id)
-{
-	for (size_t i = 0; i < c->d->nsends; i++)
-		if (c->d->sends[i].job->fileset_id == fileset_id)
-			return true;
-	return false;
-}
+/* --- what is known of each file --- */
 
-/* The host has it, by that name, and nothing in this reply needs it. */
+/* Needs the file, as far as the server knows: what the host reports now is over, and
+ * what it does not list is not there. */
 static bool
-may_go(const struct ctx *c, const struct dec_file *df)
+on_host(const struct ctx *c, const struct names *listed, const struct names *reported,
+    const struct job *j)
 {
-	const struct snap_file *f = df->file;
-
-	return f->held && !f->paused && names_has(&c->held, f->name) &&
-	       !used_in_reply(c, f->fileset_id);
+	if (names_has(reported, j->name))
+		return false;
+	return !c->req->has_other_results || names_has(listed, j->name);
 }
 
 static void
-order(struct ctx *c, const struct dec_file *df, bool for_space)
+mark_busy(struct ctx *c)
 {
-	struct decision *d = c->d;
+	const struct request *rq = c->req;
+	struct names listed = names_new(c->a, rq->nother_results);
+	struct names reported = names_new(c->a, rq->nreports);
 
-	PUSH(c->a, d->deletes, d->ndeletes,
-	    c->deletes_cap) = (struct dec_delete){ .name = df->file->name,
-		.bytes = df->file->bytes,
-		.state = df->state,
-		.for_space = for_space };
-	messages_add(c, false, "File ", df->file->name,
-	    for_space ? " will be deleted when no longer needed, to make room" :
-			" will be deleted: no more tasks use it");
+	for (size_t i = 0; i < rq->nother_results; i++)
+		names_add(&listed, rq->other_results[i].name);
+	for (size_t i = 0; i < rq->nreports; i++)
+		names_add(&reported, rq->reports[i].name);
+	names_sort(&listed);
+	names_sort(&reported);
+	for (size_t i = 0; i < c->snap->nin_progress; i++) {
+		const struct job *j = &c->snap->in_progress[i];
+		size_t n;
+		const struct large_use *u = larges_of_set(
+		    &c->larges, j->fileset_id, &n);
+
+		for (size_t k = 0; k < n && on_host(c, &listed, &reported, j); k++)
+			u[k].large->busy = true;
+	}
 }
 
-/* Jobs of the file that this host could get once it has room. */
+/* A workunit of the set may still make results, for which a host would have to fetch
+ * the file again. */
+static bool
+spares(const struct ctx *c, const struct dec_file *df, const struct large *l)
+{
+	return c->conf->locality_keep_last_holder && !l->file->elsewhere &&
+	       df->state == FILE_EXHAUSTED && df->file->has_open_wu;
+}
+
+/* Jobs may be on their way, and need it again; or new holders will not come, so these
+ * compute what is made again. */
+static bool
+awaits(const struct snap_file *f)
+{
+	return f->no_work_is_news || f->draining;
+}
+
+static void
+mark_set(struct ctx *c, const struct dec_file *df)
+{
+	size_t n;
+	const struct large_use *u = larges_of_set(&c->larges, df->file->fileset_id, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		struct large *l = u[i].large;
+
+		l->known++;
+		l->paused |= df->file->paused;
+		l->awaits |= df->state == FILE_EXHAUSTED && awaits(df->file);
+		l->spared |= spares(c, df, l);
+		if (df->state < l->state)
+			l->state = df->state;
+	}
+}
+
+/* The host has it whole, and all sets that it is in are known and not held back. */
+static bool
+may_go(const struct large *l)
+{
+	return l->reported && !l->paused && !l->file->has_others &&
+	       l->known == l->nsets;
+}
+
+void
+delete_begin(struct ctx *c)
+{
+	for (size_t i = 0; i < c->larges.nuses; i++)
+		c->larges.uses[i].large->nsets++;
+	for (size_t i = 0; i < c->snap->nfiles; i++)
+		mark_set(c, &c->d->files[i]);
+	mark_busy(c);
+	for (size_t i = 0; i < c->larges.n; i++) {
+		struct large *l = &c->larges.v[i];
+
+		l->reported = names_has(&c->held, l->file->name);
+		l->goes = may_go(l) && l->state >= FILE_EXHAUSTED && !l->awaits &&
+		          !l->spared && !l->busy;
+		c->disk += l->goes ? (double)l->file->bytes : 0;
+	}
+}
+
+double
+delete_kept_by(const struct ctx *c, int64_t fileset_id)
+{
+	size_t n;
+	const struct large_use *u = larges_of_set(&c->larges, fileset_id, &n);
+	double bytes = 0;
+
+	for (size_t i = 0; i < n; i++)
+		bytes += u[i].large->goes ? (double)u[i].large->file->bytes : 0;
+	return bytes;
+}
+
+void
+delete_not(struct ctx *c, int64_t fileset_id)
+{
+	size_t n;
+	const struct large_use *u = larges_of_set(&c->larges, fileset_id, &n);
+
+	for (size_t i = 0; i < n; i++)
+		u[i].large->goes = false;
+}
+
+/* --- orders --- */
+
+static void
+say_size(struct say *s, double bytes)
+{
+	static const char *const units[] = { " bytes", " kB", " MB", " GB", " TB" };
+	size_t u = 0;
+
+	while (bytes >= 1000 && u + 1 < N(units)) {
+		bytes /= 1000;
+		u++;
+	}
+	say_fixed(s, bytes, u == 0 ? 0 : 1);
+	say_str(s, units[u]);
+}
+
+static void
+order(struct ctx *c, const struct large *l, bool for_space)
+{
+	struct decision *d = c->d;
+	struct say s = say_new(c->a);
+
+	PUSH(c->a, d->deletes, d->ndeletes,
+	    c->deletes_cap) = (struct dec_delete){ .name = l->file->name,
+		.file_id = l->file->file_id,
+		.bytes = l->file->bytes,
+		.state = l->state,
+		.for_space = for_space };
+	say_str(&s, " (");
+	say_size(&s, (double)l->file->bytes);
+	say_str(&s, for_space ?
+			") will be deleted when no longer needed, to make room" :
+			") will be deleted: no more tasks use it");
+	messages_add(c, false, "File ", l->file->name, s.p);
+}
+
+/* Jobs of the set that this host could get once it has room. */
 static size_t
 future_jobs(const struct ctx *c, const struct snap_file *f)
 {
@@ -58,30 +180,45 @@ future_jobs(const struct ctx *c, const struct snap_file *f)
 	return n;
 }
 
-/* Least future value goes first, then what frees most, then the smaller id. */
-static bool
-worth_less(const struct ctx *c, const struct snap_file *a, const struct snap_file *b)
+static void
+count_future(struct ctx *c)
 {
-	size_t x = future_jobs(c, a), y = future_jobs(c, b);
+	for (size_t i = 0; i < c->snap->nfiles; i++) {
+		const struct snap_file *f = &c->snap->files[i];
+		size_t jobs = future_jobs(c, f), n;
+		const struct large_use *u = larges_of_set(
+		    &c->larges, f->fileset_id, &n);
 
-	if (x != y)
-		return x < y;
-	if (a->bytes != b->bytes)
-		return a->bytes > b->bytes;
-	return a->fileset_id < b->fileset_id;
+		for (size_t k = 0; k < n; k++)
+			u[k].large->future += jobs;
+	}
+}
+
+/* What is not in use goes first, for that makes room at once, then what has the least
+ * future value, then what frees most, then the smaller id. */
+static bool
+worth_less(const struct large *a, const struct large *b)
+{
+	if (a->busy != b->busy)
+		return b->busy;
+	if (a->future != b->future)
+		return a->future < b->future;
+	if (a->file->bytes != b->file->bytes)
+		return a->file->bytes > b->file->bytes;
+	return a->file->file_id < b->file->file_id;
 }
 
 static void
 order_for_space(struct ctx *c)
 {
-	const struct dec_file *least = NULL;
+	const struct large *least = NULL;
 
-	for (size_t i = 0; i < c->snap->nfiles; i++) {
-		const struct dec_file *df = &c->d->files[i];
+	count_future(c);
+	for (size_t i = 0; i < c->larges.n; i++) {
+		const struct large *l = &c->larges.v[i];
 
-		if (may_go(c, df) &&
-		    (least == NULL || worth_less(c, df->file, least->file)))
-			least = df;
+		if (may_go(l) && (least == NULL || worth_less(l, least)))
+			least = l;
 	}
 	if (least == NULL)
 		return;
@@ -94,18 +231,9 @@ delete_orders(struct ctx *c)
 {
 	const struct decision *d = c->d;
 
-	for (size_t i = 0; i < c->snap->nfiles; i++) {
-		const struct dec_file *df = &d->files[i];
-
-		/* Jobs may be on their way, and need it again. */
-		if (df->state == FILE_EXHAUSTED && df->file->no_work_is_news)
-			continue;
-		/* New holders will not come, so these compute what is made again. */
-		if (df->state == FILE_EXHAUSTED && df->file->draining)
-			continue;
-		if (df->state >= FILE_EXHAUSTED && may_go(c, df))
-			order(c, df, false);
-	}
+	for (size_t i = 0; i < c->larges.n; i++)
+		if (c->larges.v[i].goes)
+			order(c, &c->larges.v[i], false);
 	if (d->work_wanted && d->nsends == 0 && d->ndeletes == 0 &&
 	    d->counts[WHY_DISK] > 0)
 		order_for_space(c);

@@ -14,12 +14,6 @@ fit_grace_s(const struct conf *cf)
 	return cf->report_grace_period + (int64_t)(cf->grace_period_hours * 3600);
 }
 
-int64_t
-fit_missing(const struct ctx *c, const struct snap_file *f)
-{
-	return f == NULL ? 0 : c->missing[f - c->snap->files];
-}
-
 static bool
 in_this_reply(const struct ctx *c, int64_t workunitid)
 {
@@ -102,13 +96,16 @@ note_lack(double *least, double extra)
 }
 
 /* A job is charged its bound, less what the host has of the large files (server.md 1.5,
- * 13). */
+ * 13), and more for those that would go without it. */
 static double
 disk_charge(const struct ctx *c, const struct job *j, const struct snap_file *f)
 {
-	double present = f == NULL ? 0 : (double)(f->bytes - fit_missing(c, f));
+	double present = 0;
 
-	return fmax(j->rsc_disk_bound - present, 0);
+	if (f != NULL)
+		present = (double)(f->bytes -
+				   larges_missing(&c->larges, f->fileset_id));
+	return fmax(j->rsc_disk_bound - present, 0) + delete_kept_by(c, j->fileset_id);
 }
 
 /*

@@ -10,6 +10,11 @@
 #include <string.h>
 #include "lib/banned.h"
 
+struct ranked {
+	struct snap_file file;
+	size_t place;
+};
+
 static int
 by_name(const void *a, const void *b)
 {
@@ -18,14 +23,35 @@ by_name(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-void
-locality_order(
-    const struct conf *cf, struct rng *rng, struct snap_file *files, size_t n)
+/* Of equal ones the smaller place goes first; it is that of the shuffle. */
+static int
+by_missing(const void *a, const void *b)
 {
+	const struct ranked *x = a, *y = b;
+	int64_t p = x->file.bytes_missing, q = y->file.bytes_missing;
+
+	if (x->file.held != y->file.held)
+		return x->file.held ? -1 : 1;
+	if (p != q)
+		return p < q ? -1 : 1;
+	return (x->place > y->place) - (x->place < y->place);
+}
+
+void
+locality_order(struct arena *a, const struct conf *cf, struct rng *rng,
+    struct snap_file *files, size_t n)
+{
+	struct ranked *v = NEWN(a, struct ranked, n + 1);
+
 	if (cf->locality_scheduling_sorted_order)
 		qsort(files, n, sizeof(*files), by_name);
 	else
 		rng_shuffle(rng, files, n, sizeof(*files));
+	for (size_t i = 0; i < n; i++)
+		v[i] = (struct ranked){ files[i], i };
+	qsort(v, n, sizeof(*v), by_missing);
+	for (size_t i = 0; i < n; i++)
+		files[i] = v[i].file;
 }
 
 static bool
@@ -211,16 +237,21 @@ drains(const struct ctx *c, const struct dec_file *df, enum send_how how)
 	       (how == SEND_HELD && df->spent && may_be_made(c->conf, f));
 }
 
-/* Wants at most so many of the group. */
+/* Wants at most so many of the group, and of sets that are held in part one: that which
+ * lacks the fewest bytes. */
 static void
 want_group(struct ctx *c, enum send_how how, size_t most)
 {
 	struct decision *d = c->d;
+	bool part = false;
 
 	for (size_t i = 0; i < c->snap->nfiles && most > 0; i++)
 		if (drains(c, &d->files[i], how)) {
 			const struct snap_file *f = d->files[i].file;
 
+			if (how == SEND_HELD && !f->held && part)
+				continue;
+			part = part || !f->held;
 			d->want[d->nwant++] = f->fileset_id;
 			if (f->njobs > 0 && f->jobs[f->njobs - 1].id > d->want_after)
 				d->want_after = f->jobs[f->njobs - 1].id;

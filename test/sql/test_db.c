@@ -350,39 +350,6 @@ request_with(struct rq_file *files, size_t n)
 	return (struct request){ .files = files, .nfiles = n };
 }
 
-START_TEST(the_loader_takes_held_files)
-{
-	int64_t one = make_fileset("held_one", 1000),
-		two = make_fileset("held_two", 50);
-	struct file *both[2];
-	struct fileset pair = { .name = arena_strdup(&a, "held_pair"), .appid = 1 };
-	struct rq_file files[] = { { .name = arena_strdup(&a, "held_one"),
-				       .status = 1 },
-		{ .name = arena_strdup(&a, "held_two"), .status = -200 },
-		{ .name = arena_strdup(&a, "held_by_nobody"), .status = 1 },
-		{ .name = arena_strdup(&a, "held_one' OR 1=1 \xff"), .status = 1 } };
-	struct request rq = request_with(files, N(files));
-	struct snapshot s = { 0 };
-
-	ck_ok(file_by_name(db, &a, "held_one", &both[0], &f));
-	ck_ok(file_by_name(db, &a, "held_two", &both[1], &f));
-	ck_ok(
-	    fileset_insert(db, &pair, (int64_t[]){ both[0]->id, both[1]->id }, 2, &f));
-	ck_ok(trigger_raise(&dirs, TRIGGER_NO_WORK_AVAILABLE, "held_one", &f));
-	ck_ok(snapshot_files(db, &a, &cf, &rq, &s, &f));
-	ck_assert_uint_eq(s.nheld_files, 1);
-	ck_assert_uint_eq(s.nfiles, 2);
-	ck_assert_int_eq(s.files[0].fileset_id, one);
-	ck_assert(s.files[0].held && s.files[0].no_work_available);
-	ck_assert_int_eq(s.files[0].bytes_missing, 0);
-	ck_assert_int_eq(s.files[1].fileset_id, pair.id);
-	ck_assert(!s.files[1].held && !s.files[1].no_work_available);
-	ck_assert_int_eq(s.files[1].bytes, 1050);
-	ck_assert_int_eq(s.files[1].bytes_missing, 50);
-	(void)two;
-}
-END_TEST
-
 START_TEST(the_loader_picks_from_the_working_set)
 {
 	struct snapshot s = { 0 };
@@ -447,7 +414,7 @@ START_TEST(ids_increase_and_passed_over_ones_are_released)
 	struct workunit wu;
 	int64_t set = make_fileset("order", 1);
 	int64_t id = make_results("order_wu", 1, set, 3, 1000, &wu);
-	struct snap_file file = { .fileset_id = set };
+	struct snap_file file = { .fileset_id = set, .has_unsent = true };
 	struct snapshot s = { .user = { .id = 301 }, .files = &file, .nfiles = 1 };
 
 	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 1100, &s, &f));
@@ -455,20 +422,20 @@ START_TEST(ids_increase_and_passed_over_ones_are_released)
 	ck_assert_int_eq(file.jobs[0].id, id);
 	ck_assert_str_eq(file.jobs[0].wu_xml_doc, "<workunit/>");
 	ck_assert_str_eq(file.jobs[0].xml_doc_in, "<result/>");
-	ck_assert(file.has_unsent && file.has_any_wu && file.has_open_wu);
+	ck_assert(file.has_unsent);
 
 	ck_ok(claim(id + 2, 11, 301, 0)); /* the last one: two are passed over */
-	file = (struct snap_file){ .fileset_id = set };
+	file = (struct snap_file){ .fileset_id = set, .has_unsent = true };
 	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 1299, &s, &f));
 	ck_assert_int_eq(file.last_id, id + 2);
 	ck_assert_uint_eq(file.njobs, 0);
 	ck_assert(file.has_unsent);
-	file = (struct snap_file){ .fileset_id = set };
+	file = (struct snap_file){ .fileset_id = set, .has_unsent = true };
 	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 1300, &s, &f));
 	ck_assert_uint_eq(file.njobs, 2);
 
 	s.user.id = 302; /* another account gets them at once */
-	file = (struct snap_file){ .fileset_id = set };
+	file = (struct snap_file){ .fileset_id = set, .has_unsent = true };
 	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 1100, &s, &f));
 	ck_assert_uint_eq(file.njobs, 2);
 }
@@ -479,18 +446,19 @@ START_TEST(files_past_the_need_are_not_loaded)
 	struct workunit wu;
 	int64_t full = make_fileset("past_full", 1),
 		none = make_fileset("past_none", 1);
-	struct snap_file files[] = { { .fileset_id = none }, { .fileset_id = full },
-		{ .fileset_id = none } };
-	struct snapshot s = { .user = { .id = 303 }, .files = files, .nfiles = 3 };
+	struct snap_file files[] = { { .fileset_id = none },
+		{ .fileset_id = full, .has_unsent = true }, { .fileset_id = none },
+		{ .fileset_id = full, .has_unsent = true } };
+	struct snapshot s = { .user = { .id = 303 }, .files = files, .nfiles = 4 };
 	bool ready;
 
 	make_results("past_wu", 1, full, 6, 1, &wu);
 	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 10, &s, &f));
-	ck_assert(
-	    !files[0].has_unsent && !files[0].has_any_wu && !files[0].has_open_wu);
+	ck_assert(!files[0].has_unsent && !files[0].unread);
 	ck_assert_uint_eq(files[1].njobs, 4);
-	ck_assert(files[2].has_unsent && files[2].has_open_wu);
-	ck_assert_uint_eq(files[2].njobs, 0);
+	ck_assert(!files[2].has_unsent && !files[2].unread);
+	ck_assert(files[3].has_unsent && files[3].unread);
+	ck_assert_uint_eq(files[3].njobs, 0);
 	ck_ok(filesets_ready(db, &none, 1, 0, &ready, &f));
 	ck_assert(!ready);
 	ck_ok(filesets_ready(db, (int64_t[]){ none, full }, 2, 0, &ready, &f));
@@ -590,7 +558,6 @@ UNIT_MAIN("db", {
 	ADD(no_byte_fails_an_rpc);
 	ADD(an_rpc_keeps_what_validation_learned);
 	ADD(held_files_are_written_when_they_change);
-	ADD(the_loader_takes_held_files);
 	ADD(the_loader_picks_from_the_working_set);
 	ADD(the_loader_searches_once_around);
 	ADD(ids_increase_and_passed_over_ones_are_released);

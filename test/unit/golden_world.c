@@ -318,6 +318,38 @@ find_other(struct reader *r, const char *name)
 }
 
 static void
+put_member(struct snapshot *s, const struct snap_file *f, char *name, bool held)
+{
+	s->members[s->nmembers] = (struct snap_member){ .fileset_id = f->fileset_id,
+		.file_id = (int64_t)s->nmembers + 1,
+		.name = name,
+		.bytes = held ? f->bytes - f->bytes_missing : f->bytes_missing,
+		.held = held };
+	s->nmembers++;
+}
+
+/* A set is one file of its name; of one that is held in part another file is lacking.
+ */
+static void
+make_members(struct reader *r)
+{
+	struct snapshot *s = &r->g->snap;
+
+	s->members = NEWN(r->g->a, struct snap_member, 2 * s->nfiles + 1);
+	for (size_t i = 0; i < s->nfiles; i++) {
+		struct snap_file *f = &s->files[i];
+		bool some = f->bytes_missing == 0 || f->bytes_missing < f->bytes;
+
+		if (some)
+			put_member(s, f, f->name, true);
+		if (f->bytes_missing > 0)
+			put_member(s, f,
+			    some ? arena_printf(r->g->a, "%s_rest", f->name) : f->name,
+			    false);
+	}
+}
+
+static void
 make_lists(struct reader *r)
 {
 	struct snapshot *s = &r->g->snap;
@@ -343,6 +375,7 @@ make_lists(struct reader *r)
 		s->files[i].njobs = (size_t)(candidates + next - s->files[i].jobs);
 	}
 	ck_assert_uint_eq(next, r->rows[CANDIDATE].n);
+	make_members(r);
 	s->reports = NEWN(r->g->a, struct snap_report, q->nreports + 1);
 	for (size_t i = 0; i < q->nreports; i++)
 		find_report(r, q->reports[i].name, &s->reports[i]);

@@ -171,30 +171,121 @@ set_flags(struct snap_file *f, const char *flags)
 	f->last_id = last == NULL ? 0 : strtoll(last + 1, NULL, 10);
 }
 
+/* What the loader adds up. */
+static void
+add_up(struct world *w)
+{
+	for (size_t i = 0; i < w->snap.nfiles; i++) {
+		struct snap_file *f = &w->snap.files[i];
+
+		f->bytes = f->bytes_missing = 0;
+		f->held = true;
+		for (size_t m = 0; m < w->snap.nmembers; m++) {
+			const struct snap_member *x = &w->snap.members[m];
+
+			if (x->fileset_id != f->fileset_id)
+				continue;
+			f->bytes += x->bytes;
+			f->bytes_missing += x->held ? 0 : x->bytes;
+			f->held = f->held && x->held;
+		}
+	}
+}
+
+void
+world_member(
+    struct world *w, int64_t fileset_id, const char *name, int64_t bytes, bool held)
+{
+	struct snap_member m = { .fileset_id = fileset_id,
+		.file_id = (int64_t)w->snap.nmembers + 1,
+		.name = arena_strdup(&w->a, name),
+		.bytes = bytes,
+		.held = held };
+	struct snap_member *all = NEWN(&w->a, struct snap_member, w->snap.nmembers + 1);
+	struct rq_file *files = NEWN(&w->a, struct rq_file, w->req.nfiles + 1);
+	bool known = false;
+
+	for (size_t i = 0; i < w->snap.nmembers; i++) {
+		all[i] = w->snap.members[i];
+		if (strcmp(all[i].name, name) == 0) {
+			m.file_id = all[i].file_id;
+			known = true;
+		}
+	}
+	all[w->snap.nmembers++] = m;
+	w->snap.members = all;
+	if (held && !known) {
+		for (size_t i = 0; i < w->req.nfiles; i++)
+			files[i] = w->req.files[i];
+		files[w->req.nfiles++] = (struct rq_file){
+			.name = m.name, .status = 1, .nbytes = (double)bytes
+		};
+		w->req.files = files;
+	}
+	add_up(w);
+}
+
+void
+world_bytes(struct world *w, const char *name, int64_t bytes)
+{
+	for (size_t i = 0; i < w->snap.nmembers; i++)
+		if (strcmp(w->snap.members[i].name, name) == 0)
+			w->snap.members[i].bytes = bytes;
+	add_up(w);
+}
+
+/* Of "NAME:+F-G", or of NAME alone; name keeps NAME. */
+static void
+members_of(struct world *w, char *name, int64_t fileset_id, bool held)
+{
+	char *p = strchr(name, ':'), sign[2], file[32];
+	int used;
+
+	if (p == NULL) {
+		world_member(w, fileset_id, name, 1000000000, held);
+		return;
+	}
+	*p++ = '\0';
+	while (sscanf(p, "%1[+-]%31[^+-]%n", sign, file, &used) == 2) {
+		world_member(w, fileset_id, file, 1000000000, sign[0] == '+');
+		p += used;
+	}
+	assert(*p == '\0');
+}
+
+static void
+flag_members(struct world *w, int64_t fileset_id, const char *flags)
+{
+	for (size_t i = 0; i < w->snap.nmembers; i++) {
+		struct snap_member *m = &w->snap.members[i];
+
+		if (m->fileset_id != fileset_id)
+			continue;
+		m->elsewhere = strchr(flags, 'e') != NULL;
+		m->has_others = strchr(flags, 'm') != NULL;
+	}
+}
+
 void
 world_files(struct world *w, const char *spec)
 {
-	size_t cap = 0, rcap = 0;
+	size_t cap = w->snap.nfiles;
 	char name[32], flags[32];
 	int used;
 
 	while (sscanf(spec, " %31s %31s%n", name, flags, &used) == 2) {
 		struct snap_file f = { .fileset_id = (int64_t)w->snap.nfiles + 1 };
 
-		f.name = arena_strdup(&w->a, name);
 		set_flags(&f, flags);
-		f.bytes = 1000000000;
-		f.bytes_missing = f.held ? 0 : f.bytes;
+		members_of(w, name, f.fileset_id, f.held);
+		flag_members(w, f.fileset_id, flags);
+		f.name = arena_strdup(&w->a, name);
 		spec += used;
 		f.jobs = jobs_of(w, &spec, &f.njobs);
 		for (size_t i = 0; i < f.njobs; i++)
 			f.jobs[i].fileset_id = f.fileset_id;
-		if (f.held)
-			PUSH(&w->a, w->req.files, w->req.nfiles,
-			    rcap) = (struct rq_file){
-				.name = f.name, .status = 1, .nbytes = 1e9
-			};
 		PUSH(&w->a, w->snap.files, w->snap.nfiles, cap) = f;
+		add_up(w);
 		spec += strspn(spec, " ;");
 	}
 	assert(*spec == '\0');

@@ -32,11 +32,18 @@ struct job world_job(int64_t id, int64_t workunitid);
 /*
  * Files from "NAME FLAGS [ID/WU ...]; ...": h held, w working set, s searched, u unsent
  * results exist, n no_work_available, N that since a moment ago, o an open workunit,
- * a ever a workunit, p paused, d draining, ! not looked at; l<ID> is the user's last
- * id. Each file has 1e9 bytes; the held ones are in the request as well.  File set ids
- * count from 1.
+ * a ever a workunit, p paused, d draining, ! not looked at, e its files are held
+ * elsewhere, m they are in more sets; l<ID> is the user's last id. Each file has 1e9
+ * bytes; the held ones are in the request as well.  File set ids count from 1. NAME is
+ * a file and the set of that file alone, "NAME:+F-G" a set of the files F and G of
+ * which the host has F.
  */
 void world_files(struct world *, const char *spec);
+/* One more file of a set; the same file as any other one of that name. */
+void world_member(
+    struct world *, int64_t fileset_id, const char *name, int64_t bytes, bool held);
+/* The file has so many bytes. */
+void world_bytes(struct world *, const char *name, int64_t bytes);
 /* "ID/WU ..." */
 void world_plain(struct world *, const char *spec);
 void world_in_progress(struct world *, const char *spec);

@@ -11,6 +11,7 @@
 #define N10  ON "<locality_scheduling_wait_period>10</locality_scheduling_wait_period>"
 #define USER "<one_result_per_user_per_wu/>"
 #define HOST "<one_result_per_host_per_wu/>"
+#define LAST ON "<locality_keep_last_holder/>"
 #define SOON "<locality_skip_release>50</locality_skip_release>"
 
 static const struct {
@@ -110,18 +111,18 @@ START_TEST(L6_order_of_held_files)
 	char first[7] = "", second[7] = "";
 	bool moved = false;
 
-	locality_order(s->conf, &r, s->snap.files, 4);
+	locality_order(&s->a, s->conf, &r, s->snap.files, 4);
 	for (size_t i = 0; i < 4; i++)
 		ck_assert_int_eq(s->snap.files[i].name[0], "ABCD"[i]);
 	for (int round = 0; round < 20; round++) {
 		struct snap_file copy[6];
 
 		memcpy(copy, w->snap.files, sizeof(copy));
-		locality_order(w->conf, &r, copy, 6);
+		locality_order(&w->a, w->conf, &r, copy, 6);
 		for (size_t i = 0; i < 6; i++)
 			first[i] = copy[i].name[0];
 		memcpy(copy, w->snap.files, sizeof(copy));
-		locality_order(w->conf, &again, copy, 6);
+		locality_order(&w->a, w->conf, &again, copy, 6);
 		for (size_t i = 0; i < 6; i++)
 			second[i] = copy[i].name[0];
 		ck_assert_str_eq(first, second); /* the seed decides */
@@ -169,13 +170,13 @@ END_TEST
 /* A set of several files: the host pays for what it lacks. */
 START_TEST(partly_held_set)
 {
-	struct world *w = world_with(ON, HOUR, "", "B wu 21/2");
+	struct world *w = world_with(ON, HOUR, "", "B:+F-G wu 21/2");
 	struct decision *d;
 
-	w->snap.files[0].bytes_missing = 300000000;
+	world_bytes(w, "G", 300000000);
 	d = world_decide(w);
 	ck_assert_int_eq(d->sends[0].bytes_needed, 300000000);
-	ck_assert_int_eq(d->sends[0].bytes_saved, 700000000);
+	ck_assert_int_eq(d->sends[0].bytes_saved, 1000000000);
 	world_free(w);
 }
 END_TEST
@@ -230,8 +231,8 @@ START_TEST(file_that_makes_room)
 {
 	struct world *w = world_with(ON, HOUR, "", spaces[_i].files);
 
-	w->snap.files[0].bytes = spaces[_i].a * 1000000000;
-	w->snap.files[1].bytes = spaces[_i].b * 1000000000;
+	world_bytes(w, "A", spaces[_i].a * 1000000000);
+	world_bytes(w, "B", spaces[_i].b * 1000000000);
 	for (size_t i = 0; i < w->snap.nfiles; i++)
 		for (size_t k = 0; k < w->snap.files[i].njobs; k++)
 			w->snap.files[i].jobs[k].rsc_disk_bound = 1e13;

@@ -54,24 +54,47 @@ random_jobs(struct world *w, struct rng *g, size_t n, int64_t *id, int64_t files
 	return v;
 }
 
+/* One to three of four files, so that sets share some; the host has two of them. */
+static void
+random_members(struct world *w, struct rng *g, struct snap_file *f)
+{
+	size_t first = rng_below(g, 4), n = 1 + rng_below(g, 3);
+
+	for (size_t i = 0; i < n; i++) {
+		size_t file = (first + i) % 4;
+
+		world_member(w, f->fileset_id, (char[]){ (char)('A' + file), 0 },
+		    1000000000, file < 2);
+	}
+}
+
+/* The set needs the file. */
+static bool
+has_member(const struct world *w, int64_t fileset_id, const char *name)
+{
+	for (size_t i = 0; i < w->snap.nmembers; i++)
+		if (w->snap.members[i].fileset_id == fileset_id &&
+		    strcmp(w->snap.members[i].name, name) == 0)
+			return true;
+	return false;
+}
+
 static void
 random_files(struct world *w, struct rng *g, int64_t *id)
 {
 	struct snapshot *s = &w->snap;
 
-	s->nfiles = rng_below(g, 6);
-	s->files = NEWN(&w->a, struct snap_file, s->nfiles + 1);
-	w->req.files = NEWN(&w->a, struct rq_file, s->nfiles + 1);
-	for (size_t i = 0; i < s->nfiles; i++) {
-		struct snap_file *f = &s->files[i];
+	size_t n = rng_below(g, 6);
+
+	s->files = NEWN(&w->a, struct snap_file, n + 1);
+	for (size_t i = 0; i < n; i++) {
+		struct snap_file *f = &s->files[s->nfiles++];
 
 		f->fileset_id = (int64_t)i + 1;
 		f->name = arena_printf(&w->a, "F%zu", i);
-		f->held = rng_below(g, 2);
+		random_members(w, g, f);
 		f->from_working_set = !f->held && rng_below(g, 2);
 		f->searched = !f->held && !f->from_working_set;
-		f->bytes = 1000000000;
-		f->bytes_missing = f->held ? 0 : f->bytes;
 		f->has_unsent = rng_below(g, 2);
 		f->no_work_available = rng_below(g, 3) == 0;
 		f->paused = rng_below(g, 10) == 0;
@@ -81,10 +104,6 @@ random_files(struct world *w, struct rng *g, int64_t *id)
 		f->njobs = f->has_unsent ? rng_below(g, 6) : 0;
 		f->jobs = random_jobs(w, g, f->njobs, id, f->fileset_id);
 		f->last_id = rng_below(g, 3) == 0 ? *id - 2 : 0;
-		if (f->held)
-			w->req.files[w->req.nfiles++] = (struct rq_file){
-				.name = f->name, .status = 1
-			};
 	}
 }
 
@@ -192,30 +211,29 @@ only_fitting_jobs(const struct world *w, const struct decision *d)
 	return true;
 }
 
-static const struct snap_file *
-file_named(const struct world *w, const char *name)
-{
-	for (size_t i = 0; i < w->snap.nfiles; i++)
-		if (strcmp(w->snap.files[i].name, name) == 0)
-			return &w->snap.files[i];
-	return NULL;
-}
-
+/* Ordered deleted is what the host has, and no job that it gets or has needs; and but
+ * for space, no set whose work is not at its end. */
 static bool
 deletes_are_safe(const struct world *w, const struct decision *d)
 {
 	size_t space = 0;
 
 	for (size_t i = 0; i < d->ndeletes; i++) {
-		const struct snap_file *f = file_named(w, d->deletes[i].name);
+		const struct dec_delete *del = &d->deletes[i];
 
-		if (f == NULL || !f->held || f->paused)
+		if (strcmp(del->name, "B") > 0)
 			return false;
-		space += d->deletes[i].for_space;
-		if (!d->deletes[i].for_space && file_state(w->conf, f) < FILE_EXHAUSTED)
-			return false;
+		space += del->for_space;
+		for (size_t k = 0; k < w->snap.nfiles; k++) {
+			const struct snap_file *f = &w->snap.files[k];
+
+			if (has_member(w, f->fileset_id, del->name) &&
+			    (f->paused || (!del->for_space &&
+					      file_state(w->conf, f) < FILE_EXHAUSTED)))
+				return false;
+		}
 		for (size_t k = 0; k < d->nsends; k++)
-			if (d->sends[k].job->fileset_id == f->fileset_id)
+			if (has_member(w, d->sends[k].job->fileset_id, del->name))
 				return false;
 	}
 	return space == 0 || (space == 1 && d->ndeletes == 1 && d->nsends == 0);
@@ -288,24 +306,25 @@ nobody_starts_with_a_draining_file(const struct world *w, const struct decision 
 	return true;
 }
 
-/* Bytes of a file are needed at most once. */
+/* Every file that the host lacks is charged to the first job that needs it. */
 static bool
 bytes_add_up(const struct world *w, const struct decision *d)
 {
-	for (size_t i = 0; i < w->snap.nfiles; i++) {
-		const struct snap_file *f = &w->snap.files[i];
-		int64_t needed = 0;
+	bool brought[4] = { true, true, false, false };
 
-		for (size_t k = 0; k < d->nsends; k++) {
-			const struct dec_send *s = &d->sends[k];
+	for (size_t i = 0; i < d->nsends; i++) {
+		const struct dec_send *s = &d->sends[i];
+		int64_t needed = 0, all = 0;
 
-			if (s->job->fileset_id != f->fileset_id)
+		for (int k = 0; k < 4; k++) {
+			if (!has_member(
+				w, s->job->fileset_id, (char[]){ (char)('A' + k), 0 }))
 				continue;
-			if (s->bytes_needed + s->bytes_saved != f->bytes)
-				return false;
-			needed += s->bytes_needed;
+			all += 1000000000;
+			needed += brought[k] ? 0 : 1000000000;
+			brought[k] = true;
 		}
-		if (needed > f->bytes_missing)
+		if (s->bytes_needed != needed || s->bytes_saved != all - needed)
 			return false;
 	}
 	return true;

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The file sets of the files that the host holds.  A file may be in any number of sets,
+ * and a host may name every file there is: what that costs is bounded, and what is not
+ * read is said.
+ */
+#include "db/snap_sets.h"
+
+#include <stdlib.h>
+#include "db/order.h"
+#include "db/trigger.h"
+#include "lib/banned.h"
+
+enum {
+	SETS_MOST = 256,   /* that a request is served from because of what is held */
+	OF_SOME = 256,     /* sets that are read of DB_LIST_MAX files together */
+	OF_ONE = 16,       /* and of one of them, the newest, if those are more */
+	ALONE_MOST = 256,  /* files that are looked at one by one */
+	HOLDERS_MOST = 16, /* of a file that are looked at */
+};
+
+/* A generator may say that nothing can be made before the transitioner has made the
+ * results of its last workunit; so long that word is news, in s. */
+enum { NEWS_S = 60, DAY_S = 86400 };
+
+struct link { /* a held file is in a set */
+	int64_t fileset_id;
+	size_t file; /* of snapshot.held_files */
+};
+struct links {
+	struct link *v;
+	size_t n, cap;
+	bool *cut; /* by file: not all of its sets are there */
+	size_t alone;
+};
+
+struct group { /* a set, and how many of its files are held */
+	int64_t fileset_id;
+	size_t held;
+};
+
+static int
+link_order(const void *pa, const void *pb)
+{
+	const struct link *a = pa, *b = pb;
+
+	return (a->fileset_id > b->fileset_id) - (a->fileset_id < b->fileset_id);
+}
+
+static int
+group_order(const void *pa, const void *pb)
+{
+	const struct group *a = pa, *b = pb;
+
+	if (a->held != b->held)
+		return a->held > b->held ? -1 : 1;
+	return (a->fileset_id > b->fileset_id) - (a->fileset_id < b->fileset_id);
+}
+
+/* The newest sets of one file. */
+static enum err
+links_of_one(struct db *db, struct arena *a, const struct snapshot *s, size_t file,
+    struct links *l, struct fail *f)
+{
+	void *rows = NULL;
+	size_t n = 0;
+	enum err e = OK;
+
+	l->cut[file] = l->alone++ >= ALONE_MOST;
+	if (!l->cut[file])
+		e = db_query(db, a, f, &rows, &n, SQL_FILESETS_OF_FILE,
+		    s->held_files[file].id, (int64_t)OF_ONE + 1);
+	if (e != OK)
+		return e;
+	l->cut[file] = l->cut[file] || n > OF_ONE;
+	for (size_t i = 0; i < n && i < OF_ONE; i++)
+		PUSH(a, l->v, l->n, l->cap) = (struct link){
+			((const struct row_number *)rows)[i].v, file
+		};
+	return OK;
+}
+
+/* The sets of the files [from, end), at most DB_LIST_MAX; one by one if they are too
+ * many, so that a file in thousands of sets does not hide those of the others. */
+static enum err
+links_of_some(struct db *db, struct arena *a, const struct snapshot *s, size_t from,
+    size_t end, struct links *l, struct fail *f)
+{
+	int64_t ids[DB_LIST_MAX];
+	void *rows;
+	size_t n;
+
+	for (size_t i = from; i < end; i++)
+		ids[i - from] = s->held_files[i].id;
+	enum err e = db_query(db, a, f, &rows, &n, SQL_FILESETS_OF_FILES, ids,
+	    end - from, (int64_t)OF_SOME + 1);
+	for (size_t k = 0; e == OK && n <= OF_SOME && k < n; k++) {
+		const struct row_pair *r = (const struct row_pair *)rows + k;
+
+		for (size_t i = from; i < end; i++)
+			if (s->held_files[i].id == r->a)
+				PUSH(a, l->v, l->n, l->cap) = (struct link){ r->b, i };
+	}
+	for (size_t i = from; e == OK && n > OF_SOME && i < end; i++)
+		e = links_of_one(db, a, s, i, l, f);
+	return e;
+}
+
+/* Ids of the sets that the held files are in, those first of which most is there. */
+static enum err
+sets_of_held(struct db *db, struct arena *a, const struct snapshot *s, struct links *l,
+    int64_t **out, size_t *nout, struct fail *f)
+{
+	struct group *g;
+	size_t n = 0;
+	enum err e = OK;
+
+	l->cut = NEWN(a, bool, s->nheld_files + 1);
+	for (size_t i = 0; e == OK && i < s->nheld_files; i += DB_LIST_MAX) {
+		size_t end = i + DB_LIST_MAX;
+
+		e = links_of_some(
+		    db, a, s, i, end < s->nheld_files ? end : s->nheld_files, l, f);
+	}
+	if (e != OK)
+		return e;
+	if (l->n > 0)
+		qsort(l->v, l->n, sizeof(*l->v), link_order);
+	g = NEWN(a, struct group, l->n + 1);
+	for (size_t i = 0; i < l->n; i++) {
+		if (n == 0 || g[n - 1].fileset_id != l->v[i].fileset_id)
+			g[n++] = (struct group){ l->v[i].fileset_id, 0 };
+		g[n - 1].held++;
+	}
+	qsort(g, n, sizeof(*g), group_order);
+	*out = NEWN(a, int64_t, n + 1);
+	for (*nout = 0; *nout < n && *nout < SETS_MOST; (*nout)++)
+		(*out)[*nout] = g[*nout].fileset_id;
+	return OK;
+}
+
+/* Files with sets that are not in the snapshot are never to be deleted. */
+static void
+mark_others(struct snapshot *s, const struct links *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (snapshot_file(s, l->v[i].fileset_id) == NULL)
+			l->cut[l->v[i].file] = true;
+	for (size_t i = 0; i < s->nheld_files; i++) {
+		s->search.left |= l->cut[i];
+		for (size_t m = 0; m < s->nmembers; m++)
+			if (s->members[m].file_id == s->held_files[i].id)
+				s->members[m].has_others = l->cut[i];
+	}
+}
+
+static enum err
+look_at_news(struct db *db, const struct conf *cf, int64_t now, struct snap_file *file,
+    struct fail *f)
+{
+	const struct triggers t = { .conf = cf, .db = db };
+	int64_t age_s = NEWS_S;
+	enum err e = OK;
+
+	if (file->no_work_available && !file->has_unsent)
+		e = trigger_age(
+		    &t, TRIGGER_NO_WORK_AVAILABLE, file->name, now, &age_s, f);
+	file->no_work_is_news = age_s < NEWS_S;
+	return e;
+}
+
+/* Some of the newest other hosts that hold the file: is one of them active? */
+static enum err
+look_elsewhere(struct db *db, struct arena *a, const struct conf *cf, int64_t now,
+    struct snapshot *s, struct snap_member *m, struct fail *f)
+{
+	int64_t ids[HOLDERS_MOST], id;
+	void *rows;
+	size_t n;
+	enum err e = db_query(db, a, f, &rows, &n, SQL_FILE_OTHER_HOLDERS, m->file_id,
+	    s->host.id, (int64_t)HOLDERS_MOST);
+
+	if (e != OK || n == 0)
+		return e;
+	for (size_t i = 0; i < n; i++)
+		ids[i] = ((const struct row_number *)rows)[i].v;
+	e = db_number(db, f, &id, SQL_HOST_SEEN, ids, n,
+	    now - cf->locality_active_host_days * DAY_S);
+	m->elsewhere = e == OK;
+	return e == E_NOTFOUND ? OK : e;
+}
+
+/* Only of what could be ordered deleted while it may be needed. */
+static enum err
+look_for_holders(struct db *db, struct arena *a, const struct conf *cf, int64_t now,
+    struct snapshot *s, struct fail *f)
+{
+	enum err e = OK;
+
+	for (size_t i = 0; e == OK && i < s->nmembers; i++) {
+		struct snap_member *m = &s->members[i];
+		const struct snap_file *file = snapshot_file(s, m->fileset_id);
+
+		if (m->held && !file->has_unsent && file->has_open_wu)
+			e = look_elsewhere(db, a, cf, now, s, m, f);
+	}
+	return e;
+}
+
+/* Of the registered files those that the host has by that very name: a collation may
+ * take another spelling for the same. */
+static enum err
+files_of_host(struct db *db, struct arena *a, const struct held *held,
+    struct snapshot *s, struct fail *f)
+{
+	size_t kept = 0;
+	enum err e = files_by_names(
+	    db, a, held->names, held->n, &s->held_files, &s->nheld_files, f);
+
+	for (size_t i = 0; e == OK && i < s->nheld_files; i++)
+		if (held_has(held, s->held_files[i].name))
+			s->held_files[kept++] = s->held_files[i];
+	s->nheld_files = kept;
+	return e;
+}
+
+enum err
+snapshot_files(struct db *db, struct arena *a, const struct conf *cf,
+    const struct request *rq, int64_t now, struct snapshot *s, struct fail *f)
+{
+	struct held held = held_names(a, rq);
+	struct links links = { 0 };
+	struct fileset **sets;
+	int64_t *ids;
+	size_t nids, nsets;
+	enum err e = files_of_host(db, a, &held, s, f);
+
+	if (e == OK)
+		e = sets_of_held(db, a, s, &links, &ids, &nids, f);
+	if (e == OK)
+		e = snap_sets_rows(db, a, ids, nids, &sets, &nsets, f);
+	if (e == OK && nsets > 0)
+		e = snap_sets_add(db, a, cf, &held, sets, nsets, HELD, s, f);
+	if (e != OK)
+		return e;
+	mark_others(s, &links);
+	for (size_t i = 0; e == OK && i < s->nfiles; i++)
+		e = look_at_news(db, cf, now, &s->files[i], f);
+	if (e == OK && cf->locality_keep_last_holder)
+		e = look_for_holders(db, a, cf, now, s, f);
+	return e;
+}

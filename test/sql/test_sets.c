@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* File sets of several files as the loader reads them, against a real server, whose
+ * socket is in $DB_SOCKET. */
+#include "test/unit/unit.h"
+
+#include <limits.h>
+#include <unistd.h>
+#include "db/entity.h"
+#include "db/trigger.h"
+#include "lib/fs.h"
+#include "model/states.h"
+#include "lib/banned.h"
+
+enum { NOW = 1000000000, DAY = 86400, FILES_MAX = 320 };
+
+static struct arena a;
+static struct fail f;
+static struct conf cf;
+static struct db *db;
+static char dir[PATH_MAX];
+static struct snapshot snap;
+static struct rq_file held[FILES_MAX];
+static struct request req;
+static int made;
+
+#define ck_ok(e) ck_assert_msg((e) == OK, "%s", f.detail)
+
+/* A name that no other test uses. */
+static char *
+name_of(const char *name)
+{
+	return arena_printf(&a, "%s_%d", name, (int)getpid());
+}
+
+static int64_t
+make_file(const char *name, double size)
+{
+	struct file file = {
+		.name = name_of(name), .md5sum = name_of(""), .size = size
+	};
+
+	ck_ok(file_insert(db, &file, &f));
+	return file.id;
+}
+
+static int64_t
+make_set(const int64_t *files, size_t n)
+{
+	struct fileset set = { .name = name_of(arena_printf(&a, "set%d", made++)),
+		.appid = 1 };
+
+	ck_ok(fileset_insert(db, &set, files, n, &f));
+	return set.id;
+}
+
+/* A workunit of the set; open, with an unsent result or without. */
+static void
+make_work(int64_t set, bool unsent)
+{
+	struct workunit wu = { .name = name_of(arena_printf(&a, "setwu%d", made++)),
+		.appid = 1,
+		.fileset_id = set,
+		.transition_time = TRANSITION_NEVER };
+	struct result r = { .name = wu.name, .create_time = 1 };
+
+	ck_ok(workunit_insert(db, &wu, "<workunit/>", &f));
+	if (unsent)
+		ck_ok(result_insert(db, &wu, &r, "<result/>", 1, &f));
+}
+
+static void
+holds(const char *name)
+{
+	held[req.nfiles++] = (struct rq_file){ .name = name_of(name), .status = 1 };
+}
+
+static const struct snap_file *
+set_in(int64_t id)
+{
+	const struct snap_file *file = snapshot_file(&snap, id);
+
+	ck_assert_msg(file != NULL, "set %lld is not there", (long long)id);
+	return file;
+}
+
+static const struct snap_member *
+member_in(int64_t set, int64_t file)
+{
+	for (size_t i = 0; i < snap.nmembers; i++)
+		if (snap.members[i].fileset_id == set &&
+		    snap.members[i].file_id == file)
+			return &snap.members[i];
+	ck_abort_msg("file %lld is not in set %lld", (long long)file, (long long)set);
+}
+
+static void
+load(void)
+{
+	snap = (struct snapshot){ .host = snap.host, .user = { .id = 7000 } };
+	ck_ok(snapshot_files(db, &a, &cf, &req, NOW, &snap, &f));
+}
+
+static void
+setup(void)
+{
+	cf.db_socket = getenv("DB_SOCKET");
+	cf.db_name = arena_strdup(&a, "fresh");
+	cf.db_user = arena_strdup(&a, "root");
+	cf.db_host = cf.db_passwd = arena_strdup(&a, "");
+	cf.project_dir = unit_dir(dir);
+	cf.locality_active_host_days = 7;
+	req = (struct request){ .files = held };
+	ck_ok(trigger_dirs_make(&cf, &f));
+	ck_ok(db_open(&cf, DB_WORK, &db, &f));
+}
+
+static void
+teardown(void)
+{
+	db_close(db);
+	ck_ok(fs_rmtree(dir, &f));
+	arena_free(&a);
+}
+
+START_TEST(members_and_what_is_missing)
+{
+	int64_t file[] = { make_file("a", 1000), make_file("b", 50),
+		make_file("c", 7) };
+	int64_t ab = make_set(file, 2), bc = make_set(file + 1, 2),
+		c = make_set(file + 2, 1);
+
+	holds("a");
+	holds("b");
+	load();
+	ck_assert_uint_eq(snap.nfiles, 2);
+	ck_assert_uint_eq(snap.nmembers, 4);
+	ck_assert_int_eq(snap.files[0].fileset_id, ab); /* most of it is there */
+	ck_assert(set_in(ab)->held && !set_in(bc)->held);
+	ck_assert_int_eq(set_in(ab)->bytes, 1050);
+	ck_assert_int_eq(set_in(ab)->bytes_missing, 0);
+	ck_assert_int_eq(set_in(bc)->bytes, 57);
+	ck_assert_int_eq(set_in(bc)->bytes_missing, 7);
+	ck_assert(member_in(bc, file[1])->held && !member_in(bc, file[2])->held);
+	ck_assert_int_eq(member_in(bc, file[2])->bytes, 7);
+	ck_assert_str_eq(member_in(ab, file[0])->name, name_of("a"));
+	ck_ok(snapshot_sets(db, &a, &cf, &req, &c, 1, &snap, &f));
+	ck_assert_uint_eq(snap.nmembers, 5);
+	ck_assert(!set_in(c)->held && !member_in(c, file[2])->has_others);
+	ck_assert(!snap.search.left);
+}
+END_TEST
+
+/* Only files that are registered by that very name, and not those whose transfer
+ * failed. */
+START_TEST(the_loader_takes_held_files)
+{
+	int64_t one = make_file("held_one", 1000), two = make_file("held_two", 50);
+	int64_t both[] = { one, two }, set = make_set(&one, 1);
+	int64_t pair = make_set(both, 2);
+
+	holds("held_one");
+	holds("held_two");
+	held[1].status = -200;
+	holds("held_by_nobody");
+	holds("held_one' OR 1=1 \xff");
+	load();
+	ck_assert_uint_eq(snap.nheld_files, 1);
+	ck_assert_uint_eq(snap.nfiles, 2);
+	ck_assert(set_in(set)->held && !set_in(pair)->held);
+	ck_assert_int_eq(set_in(pair)->bytes, 1050);
+	ck_assert_int_eq(set_in(pair)->bytes_missing, 50);
+	held[1].status = 0; /* it is on its way */
+	load();
+	ck_assert(set_in(pair)->held);
+}
+END_TEST
+
+/* What states are derived from is there for all sets, whether work is wanted or not. */
+START_TEST(facts_of_sets)
+{
+	int64_t file = make_file("facts", 1), file2 = make_file("facts2", 1);
+	int64_t none = make_set(&file, 1), open = make_set(&file, 1),
+		unsent = make_set(&file, 1), both = make_set(&file2, 1);
+	uint64_t before;
+
+	make_work(open, false);
+	make_work(unsent, true);
+	make_work(both, true);
+	holds("facts");
+	before = db_statements(db);
+	load();
+	/* Files, sets, rows, members, facts: however many there are. */
+	ck_assert_uint_eq(db_statements(db) - before, 5);
+	ck_assert(!set_in(none)->has_any_wu && !set_in(none)->has_open_wu);
+	ck_assert(set_in(open)->has_any_wu && set_in(open)->has_open_wu);
+	ck_assert(!set_in(none)->has_unsent && !set_in(open)->has_unsent);
+	ck_assert(set_in(unsent)->has_unsent);
+	/* Only that one has candidates to be read. */
+	before = db_statements(db);
+	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, NOW, &snap, &f));
+	ck_assert_uint_eq(db_statements(db) - before, 2);
+	ck_assert_uint_eq(set_in(unsent)->njobs, 1);
+}
+END_TEST
+
+/* The last word of a generator: news for a minute, of sets without unsent results. */
+START_TEST(news_of_no_work)
+{
+	const struct triggers t = { .conf = &cf, .db = db };
+	int64_t file = make_file("news", 1), set = make_set(&file, 1),
+		busy = make_set(&file, 1);
+
+	make_work(busy, true);
+	holds("news");
+	load();
+	ck_assert(!set_in(set)->no_work_is_news);
+	ck_ok(trigger_raise(&t, TRIGGER_NO_WORK_AVAILABLE, set_in(set)->name, &f));
+	ck_ok(trigger_raise(&t, TRIGGER_NO_WORK_AVAILABLE, set_in(busy)->name, &f));
+	load();
+	ck_assert(set_in(set)->no_work_available && set_in(busy)->no_work_available);
+	ck_assert(set_in(set)->no_work_is_news); /* NOW is long ago */
+	ck_assert(!set_in(busy)->no_work_is_news);
+}
+END_TEST
+
+/*
+ * sets that the shared file is in, those that come up, whether some do not; beside it
+ * the host has a file of one set and a file of 16
+ */
+static const struct {
+	int sets;
+	size_t there;
+	bool others;
+} shares[] = {
+	{ 239, 256, false }, /* 256 in all: the most that one look may find */
+	{ 240, 33, true },
+	{ 300, 33, true },
+};
+
+START_TEST(a_file_in_many_sets)
+{
+	int64_t shared = make_file("shared", 1), one = make_file("one", 1),
+		some = make_file("some", 1), last = 0, of_one, of_some = 0;
+
+	for (int i = 0; i < shares[_i].sets; i++)
+		last = make_set(&shared, 1);
+	of_one = make_set(&one, 1);
+	for (int i = 0; i < 16; i++)
+		of_some = make_set(&some, 1);
+	holds("shared");
+	holds("one");
+	holds("some");
+	load();
+	ck_assert_uint_eq(snap.nfiles, shares[_i].there);
+	ck_assert(snap.search.left == shares[_i].others);
+	ck_assert(member_in(last, shared)->has_others == shares[_i].others);
+	ck_assert(!member_in(of_one, one)->has_others);
+	ck_assert(!member_in(of_some, some)->has_others);
+	make_set(&some, 1); /* its 17th */
+	load();
+	ck_assert(member_in(of_some, some)->has_others);
+}
+END_TEST
+
+/* More than 256 sets come up: those of which less is there are left out, and are said
+ * to be. */
+START_TEST(a_host_with_many_files)
+{
+	int64_t file[FILES_MAX], pair;
+
+	for (int i = 0; i < 258; i++) {
+		file[i] = make_file(arena_printf(&a, "many%d", i), 1);
+		if (i < 256)
+			make_set(&file[i], 1);
+		holds(arena_printf(&a, "many%d", i));
+	}
+	load();
+	ck_assert_uint_eq(snap.nfiles, 256);
+	ck_assert(!snap.search.left);
+	pair = make_set(file + 256, 2);
+	load();
+	ck_assert_uint_eq(snap.nfiles, 256);
+	ck_assert(snap.search.left);
+	ck_assert_int_eq(snap.files[0].fileset_id, pair);
+	ck_assert(!member_in(pair, file[256])->has_others);
+	make_set(file + 256, 1); /* the newest, so that it is left out */
+	load();
+	ck_assert(member_in(pair, file[256])->has_others);
+	ck_assert(!member_in(pair, file[257])->has_others);
+}
+END_TEST
+
+static int64_t
+make_host(int64_t rpc_time)
+{
+	struct host h = { .userid = 1,
+		.rpc_time = rpc_time,
+		.host_cpid = name_of(arena_printf(&a, "sethost%d", made++)) };
+
+	for (size_t i = 0; i < shape_host.ncols; i++) {
+		char **text = (char **)(void *)((char *)&h + shape_host.cols[i].off);
+
+		if (shape_host.cols[i].type == COL_str && *text == NULL)
+			*text = arena_strdup(&a, "");
+	}
+	ck_ok(host_insert(db, &h, &f));
+	return h.id;
+}
+
+/* The other holder's last request, in s before now; the option; is it seen? */
+static const struct {
+	int64_t ago;
+	bool option, elsewhere;
+} holders[] = {
+	{ 7 * DAY - 1, true, true },
+	{ 7 * DAY, true, false },
+	{ 0, false, false },
+};
+
+START_TEST(other_holders)
+{
+	int64_t file = make_file("kept", 1), set = make_set(&file, 1);
+	int64_t mine = make_host(NOW), other = make_host(NOW - holders[_i].ago);
+	int64_t live = make_set(&file, 1), dead = make_set(&file, 1);
+
+	cf.locality_keep_last_holder = holders[_i].option;
+	make_work(set, false);
+	make_work(live, true);
+	ck_ok(host_files_save(db, &a, mine, &file, 1, 1, &f));
+	snap.host.id = mine;
+	holds("kept");
+	load();
+	ck_assert(!member_in(set, file)->elsewhere);
+	ck_ok(host_files_save(db, &a, other, &file, 1, 1, &f));
+	load();
+	ck_assert(member_in(set, file)->elsewhere == holders[_i].elsewhere);
+	/* It is only of use where a file may be ordered deleted too early. */
+	ck_assert(!member_in(live, file)->elsewhere);
+	ck_assert(!member_in(dead, file)->elsewhere);
+}
+END_TEST
+
+/* Of a job that this host has claimed, and of no other. */
+START_TEST(bytes_are_corrected)
+{
+	int64_t file = make_file("bytes", 1), set = make_set(&file, 1);
+	struct job job = { 0 };
+	struct dec_send s = { .job = &job, .bytes_needed = 0, .bytes_saved = 9 };
+	struct result *r;
+	char *name;
+
+	make_work(set, true);
+	holds("bytes");
+	load();
+	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, NOW, &snap, &f));
+	job = set_in(set)->jobs[0];
+	name = job.name;
+	ck_assert_int_eq(result_set_bytes(db, job.id, 11, 4, 5, &f), E_RACE);
+	ck_ok(result_claim(db, &s, 11, 1, NOW, NOW + DAY, &f));
+	ck_assert_int_eq(result_set_bytes(db, job.id, 12, 4, 5, &f), E_RACE);
+	ck_ok(result_set_bytes(db, job.id, 11, 4, 5, &f));
+	ck_ok(result_by_name(db, &a, name, &r, &f));
+	ck_assert_int_eq(r->bytes_needed, 4);
+	ck_assert_int_eq(r->bytes_saved, 5);
+}
+END_TEST
+
+UNIT_MAIN("db_sets", {
+	tcase_add_checked_fixture(tc, setup, teardown);
+	ADD(the_loader_takes_held_files);
+	ADD(members_and_what_is_missing);
+	ADD(facts_of_sets);
+	ADD(news_of_no_work);
+	ADD_LOOP(a_file_in_many_sets, N(shares));
+	ADD(a_host_with_many_files);
+	ADD_LOOP(other_holders, N(holders));
+	ADD(bytes_are_corrected);
+})
