@@ -9,6 +9,7 @@
 #include <string.h>
 #include "daemons/loop.h"
 #include "db/entity.h"
+#include "db/ledger.h"
 #include "db/life.h"
 #include "db/order.h"
 #include "db/trigger.h"
@@ -137,6 +138,42 @@ apply(struct pass *p, const struct ws_change *c, const struct ws_file *files, si
 	return e;
 }
 
+/* Warns with what is left of the app's files and for how long that will do. */
+static void
+warn_dry(struct pass *p, const struct app *app, size_t size)
+{
+	struct ctx *x = p->x;
+	struct row_file_left *left;
+	struct drain d = { 0 };
+	size_t n;
+	int64_t s;
+
+	if (files_left(x->db, &x->a, x->now / DAY_S - 1, &left, &n, &x->fail) != OK) {
+		log_fail("forecast", &x->fail);
+		n = 0;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (left[i].appid == app->id)
+			drain_count(
+			    &d, &(struct drain_file){ .paused = left[i].paused,
+				    .no_work = in(&p->dir[TRIGGER_NO_WORK_AVAILABLE],
+					left[i].name),
+				    .unsent = left[i].unsent,
+				    .parts = left[i].parts,
+				    .results = left[i].results,
+				    .jobs = left[i].jobs,
+				    .create_time = left[i].create_time });
+	s = drain_s(&d, x->now);
+	log_warn(
+	    "app %s: the working set of %zu files is running dry: %lld results are "
+	    "unsent, %lld can be made, %lld were sent in %lld min%s; add files or "
+	    "work",
+	    app->name, size, (long long)d.unsent, (long long)d.makeable,
+	    (long long)d.jobs, (long long)(drain_period_s(&d, x->now) / 60),
+	    s < 0 ? "" :
+		    arena_printf(&x->a, ": enough for %lld min", (long long)(s / 60)));
+}
+
 /* One app: its file sets are fs[0..n). */
 static enum err
 do_app(
@@ -156,10 +193,7 @@ do_app(
 	    x->conf->locality_scheduling_wait_period);
 	if (c.running_dry && x->now - o->warned_at >= WARN_EVERY_S) {
 		o->warned_at = x->now;
-		log_warn(
-		    "app %s: the working set of %zu files is running dry; add files or "
-		    "work",
-		    app->name, c.size);
+		warn_dry(p, app, c.size);
 	}
 	return apply(p, &c, files, n);
 }

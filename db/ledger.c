@@ -97,3 +97,27 @@ ledger_of_host(struct db *db, struct arena *a, int64_t hostid, struct row_ledger
 		*sum = *(const struct row_ledger *)row;
 	return e;
 }
+
+enum err
+ledger_of_files(
+    struct db *db, struct arena *a, struct row_ledger **sums, size_t *n, struct fail *f)
+{
+	void *rows;
+	enum err e = db_query(db, a, f, &rows, n, SQL_LEDGER_OF_FILES);
+
+	if (e == OK)
+		*sums = rows;
+	return e;
+}
+
+enum err
+files_left(struct db *db, struct arena *a, int64_t day, struct row_file_left **left,
+    size_t *n, struct fail *f)
+{
+	void *rows;
+	enum err e = db_query(db, a, f, &rows, n, SQL_FILES_LEFT, day);
+
+	if (e == OK)
+		*left = rows;
+	return e;
+}

@@ -38,5 +38,11 @@ enum err ledger_of_file(struct db *, struct arena *, int64_t fileset_id,
     struct row_ledger *, struct fail *);
 enum err ledger_of_host(
     struct db *, struct arena *, int64_t hostid, struct row_ledger *, struct fail *);
+/* Of each file set of which something was sent, by id. */
+enum err ledger_of_files(
+    struct db *, struct arena *, struct row_ledger **, size_t *n, struct fail *);
+/* What each file set has left, and its jobs since a day, by id. */
+enum err files_left(struct db *, struct arena *, int64_t day, struct row_file_left **,
+    size_t *n, struct fail *);
 
 #endif

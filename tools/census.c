@@ -73,6 +73,31 @@ count_files(struct ctx *x, struct census *c)
 	return e;
 }
 
+/* What is left of all files, and of those of the working set. */
+static enum err
+count_left(struct ctx *x, struct census *c)
+{
+	const struct triggers t = { .conf = x->cf, .db = x->db };
+	struct row_file_left *left;
+	size_t n, nno_work = 0, nset = 0;
+	char **no_work = NULL, **set = NULL;
+	enum err e = files_left(x->db, x->a, drain_day(clock_now()), &left, &n, x->f);
+
+	if (e == OK)
+		e = trigger_list(
+		    &t, x->a, TRIGGER_NO_WORK_AVAILABLE, &no_work, &nno_work, x->f);
+	if (e == OK)
+		e = trigger_list(&t, x->a, TRIGGER_WORKING_SET, &set, &nset, x->f);
+	for (size_t i = 0; e == OK && i < n; i++) {
+		bool none = trigger_in(no_work, nno_work, left[i].name);
+
+		drain_add(&c->work, &left[i], none);
+		if (trigger_in(set, nset, left[i].name))
+			drain_add(&c->set, &left[i], none);
+	}
+	return e;
+}
+
 enum err
 census_take(struct ctx *x, struct census *c)
 {
@@ -92,5 +117,9 @@ census_take(struct ctx *x, struct census *c)
 		e = hosts_active(x->db, since, &c->active, x->f);
 	if (e == OK)
 		e = count_files(x, c);
-	return e;
+	if (e == OK)
+		e = ledger_of_all(x->db, x->a, 0, &c->sent, x->f);
+	if (e == OK)
+		e = ledger_of_all(x->db, x->a, clock_now() / DAY_S, &c->today, x->f);
+	return e == OK ? count_left(x, c) : e;
 }

@@ -5,14 +5,16 @@
 
 #include "db/db.h"
 #include "model/snapshot.h"
-#include "tools/cmd.h"
+#include "tools/ledger_view.h"
 
 enum { FILE_STATES = FILE_DEAD + 1 };
 
 struct census {
 	struct row_wu_counts wus;
 	struct row_result_counts results;
-	int64_t files[FILE_STATES]; /* of file sets by derived state */
+	struct row_ledger sent, today; /* ever, and since midnight UTC */
+	struct drain work, set;        /* of all files, of the working set */
+	int64_t files[FILE_STATES];    /* of file sets by derived state */
 	int64_t hosts, active; /* active: asked lately, see locality_active_host_days */
 	int64_t working_set, need_work, claims, no_work_available, files_no_work;
 };

@@ -52,16 +52,18 @@ file_view_json(const struct file_view *v)
 {
 	const struct row_tally *t = &v->tally;
 
-	return json_pack("{s:o, s:o, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:i, "
-			 "s:i, s:I, s:I}",
+	json_t *j = json_pack("{s:o, s:o, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
+			      "s:i, s:i}",
 	    "name", json_text(v->info.name), "app", json_text(v->info.app), "state",
 	    census_file_state(v->state), "held_back", file_view_held_back(v), "size",
 	    (json_int_t)v->info.size, "unsent", (json_int_t)t->unsent, "in_progress",
 	    (json_int_t)t->in_progress, "done", (json_int_t)t->success, "valid",
 	    (json_int_t)t->valid, "failed", (json_int_t)t->failed, "holders",
 	    (json_int_t)v->info.holders, "gen_next", v->info.gen_next, "gen_parts",
-	    v->info.gen_parts, "bytes_needed", (json_int_t)t->bytes_needed,
-	    "bytes_saved", (json_int_t)t->bytes_saved);
+	    v->info.gen_parts);
+
+	saved_json(j, &v->sent);
+	return j;
 }
 
 static void
@@ -114,13 +116,33 @@ by_id(const void *key, const void *item)
 	return (id > at) - (id < at);
 }
 
+/* What the ledger says of each file; sums are by id. */
+static void
+add_sent(struct file_view *v, size_t n, const struct row_ledger *sums, size_t nsums)
+{
+	for (size_t i = 0; i < n; i++)
+		for (size_t lo = 0, hi = nsums; lo < hi;) {
+			size_t mid = lo + (hi - lo) / 2;
+
+			if (sums[mid].fileset_id == v[i].info.id) {
+				v[i].sent = sums[mid];
+				break;
+			}
+			if (sums[mid].fileset_id < v[i].info.id)
+				lo = mid + 1;
+			else
+				hi = mid;
+		}
+}
+
 static enum err
 list_run(struct ctx *x, const void *opts, char **args, size_t nargs)
 {
 	const struct row_file_info *info;
+	struct row_ledger *sums;
 	struct file_view *v;
 	void *rows, *tallies;
-	size_t n, ntallies, nno_work;
+	size_t n, ntallies, nsums, nno_work;
 	char **no_work;
 	enum err e = ctx_db(x);
 	const struct triggers t = { .conf = x->cf, .db = x->db };
@@ -130,6 +152,8 @@ list_run(struct ctx *x, const void *opts, char **args, size_t nargs)
 		e = db_query(x->db, x->a, x->f, &rows, &n, SQL_FILE_INFOS);
 	if (e == OK)
 		e = db_query(x->db, x->a, x->f, &tallies, &ntallies, SQL_FILE_TALLIES);
+	if (e == OK)
+		e = ledger_of_files(x->db, x->a, &sums, &nsums, x->f);
 	if (e == OK)
 		e = trigger_list(
 		    &t, x->a, TRIGGER_NO_WORK_AVAILABLE, &no_work, &nno_work, x->f);
@@ -143,6 +167,7 @@ list_run(struct ctx *x, const void *opts, char **args, size_t nargs)
 				    bsearch(&info[i].id, tallies, ntallies,
 					sizeof(struct row_tally), by_id),
 		    trigger_in(no_work, nno_work, info[i].name));
+	add_sent(v, n, sums, nsums);
 	if (x->json)
 		print_json(v, n);
 	else if (n > 0)

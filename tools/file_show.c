@@ -15,6 +15,7 @@
 struct show {
 	struct file_view v;
 	struct row_wu_counts wus;
+	struct drain left;
 	struct file **files;
 	struct row_holder *holders; /* of the first file */
 	size_t nfiles, nholders;
@@ -39,6 +40,22 @@ load_files(struct ctx *x, struct show *s)
 	e = db_query(x->db, x->a, x->f, &rows, &s->nholders, SQL_HOLDERS_OF_FILE,
 	    members[0].file_id);
 	s->holders = rows;
+	return e;
+}
+
+static enum err
+load_ledger(struct ctx *x, struct show *s)
+{
+	struct row_file_left *left;
+	size_t n;
+	enum err e = ledger_of_file(x->db, x->a, s->v.info.id, &s->v.sent, x->f);
+
+	if (e == OK)
+		e = files_left(x->db, x->a, drain_day(clock_now()), &left, &n, x->f);
+	for (size_t i = 0; e == OK && i < n; i++)
+		if (left[i].id == s->v.info.id)
+			drain_add(
+			    &s->left, &left[i], s->trigger[TRIGGER_NO_WORK_AVAILABLE]);
 	return e;
 }
 
@@ -68,6 +85,8 @@ load(struct ctx *x, const char *name, struct show *s)
 	}
 	s->v = file_view_of(x, row, tally, s->trigger[TRIGGER_NO_WORK_AVAILABLE]);
 	s->wus = *(const struct row_wu_counts *)wus;
+	if (e == OK)
+		e = load_ledger(x, s);
 	return e == OK ? load_files(x, s) : e;
 }
 
@@ -122,9 +141,8 @@ print_show(struct ctx *x, const struct show *s)
 	    (long long)v->tally.unsent, (long long)v->tally.in_progress,
 	    (long long)v->tally.success, (long long)v->tally.valid,
 	    (long long)v->tally.failed);
-	printf("downloads   %s sent, %s saved\n",
-	    human_bytes(x->a, (double)v->tally.bytes_needed),
-	    human_bytes(x->a, (double)v->tally.bytes_saved));
+	printf("locality    %s\n", saved_text(x->a, &v->sent));
+	printf("work        %s\n", drain_text(x->a, &s->left, clock_now()));
 	printf("triggers    ");
 	for (enum trigger t = 0; t < TRIGGER__MAX; t++)
 		if (s->trigger[t]) {
@@ -163,6 +181,7 @@ print_json(struct ctx *x, const struct show *s)
 		"open", (json_int_t)s->wus.open, "with_canonical",
 		(json_int_t)s->wus.with_canonical, "assimilated",
 		(json_int_t)s->wus.assimilated, "error", (json_int_t)s->wus.error));
+	json_object_set_new(root, "work_left", drain_json(&s->left, clock_now()));
 	json_object_set_new(root, "triggers", triggers);
 	json_object_set_new(root, "hosts", hosts);
 	json_show(root);

@@ -4,13 +4,13 @@
 #define TOOLS_FILE_VIEW_H
 
 #include <jansson.h>
-#include "db/db.h"
 #include "model/snapshot.h"
-#include "tools/cmd.h"
+#include "tools/ledger_view.h"
 
 struct file_view {
 	struct row_file_info info;
 	struct row_tally tally;
+	struct row_ledger sent;
 	enum file_state state;
 };
 

@@ -10,6 +10,7 @@
 #include "tools/cmd.h"
 #include "tools/human.h"
 #include "tools/json.h"
+#include "tools/ledger_view.h"
 #include "tools/table.h"
 #include "lib/banned.h"
 
@@ -17,6 +18,7 @@ struct show {
 	struct host *host;
 	struct user *user; /* NULL: merged into another host */
 	struct row_tally tally;
+	struct row_ledger sent;
 	struct row_holder *files;
 	struct job *jobs; /* in progress */
 	size_t nfiles, njobs;
@@ -35,6 +37,8 @@ load(struct ctx *x, int64_t id, struct show *s)
 		e = OK;
 	if (e == OK)
 		e = db_row(x->db, x->a, x->f, &row, SQL_HOST_TALLY, id);
+	if (e == OK)
+		e = ledger_of_host(x->db, x->a, id, &s->sent, x->f);
 	if (e == OK)
 		e = db_query(
 		    x->db, x->a, x->f, &files, &s->nfiles, SQL_FILES_ON_HOST, id);
@@ -77,9 +81,7 @@ print_head(struct ctx *x, const struct show *s, int64_t now)
 	printf("results       %lld in progress, %lld done (%lld valid), %lld failed\n",
 	    (long long)s->tally.in_progress, (long long)s->tally.success,
 	    (long long)s->tally.valid, (long long)s->tally.failed);
-	printf("downloads     %s sent, %s saved\n",
-	    human_bytes(x->a, (double)s->tally.bytes_needed),
-	    human_bytes(x->a, (double)s->tally.bytes_saved));
+	printf("locality      %s\n", saved_text(x->a, &s->sent));
 	printf("credit        %.2f\n", h->total_credit);
 }
 
@@ -145,8 +147,8 @@ print_json(const struct show *s)
 	const struct row_tally *t = &s->tally;
 	char at[21];
 
-	json_show(json_pack("{s:I, s:o, s:I, s:o, s:o, s:o, s:i, s:s, s:I, s:f,"
-			    " s:{s:I, s:I, s:I, s:I, s:I, s:I}, s:o, s:o}",
+	json_t *root = json_pack("{s:I, s:o, s:I, s:o, s:o, s:o, s:i, s:s, s:I, s:f,"
+				 " s:{s:I, s:I, s:I, s:I}, s:o, s:o}",
 	    "id", (json_int_t)h->id, "name", json_text(h->domain_name), "userid",
 	    (json_int_t)h->userid, "user",
 	    json_text(s->user == NULL ? "" : s->user->name), "os_name",
@@ -155,9 +157,10 @@ print_json(const struct show *s)
 	    "rpc_seqno", (json_int_t)h->rpc_seqno, "total_credit", h->total_credit,
 	    "results", "in_progress", (json_int_t)t->in_progress, "done",
 	    (json_int_t)t->success, "valid", (json_int_t)t->valid, "failed",
-	    (json_int_t)t->failed, "bytes_needed", (json_int_t)t->bytes_needed,
-	    "bytes_saved", (json_int_t)t->bytes_saved, "files", files_json(s),
-	    "in_progress", jobs_json(s)));
+	    (json_int_t)t->failed, "files", files_json(s), "in_progress", jobs_json(s));
+
+	saved_json(root, &s->sent);
+	json_show(root);
 }
 
 static enum err

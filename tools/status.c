@@ -66,18 +66,16 @@ print_work(const struct census *c)
 static void
 print_locality(struct ctx *x, const struct census *c)
 {
-	const struct row_result_counts *r = &c->results;
+	int64_t now = clock_now();
 
-	printf(
-	    "locality   %lld of %lld results sent on files held; %s sent, %s saved\n",
-	    (long long)r->hits, (long long)r->sent_local,
-	    human_bytes(x->a, (double)r->bytes_needed),
-	    human_bytes(x->a, (double)r->bytes_saved));
+	printf("locality   %s\n", saved_text(x->a, &c->sent));
+	printf("today      %s\n", saved_text(x->a, &c->today));
 	printf("files     ");
 	for (int s = 0; s < FILE_STATES; s++)
 		printf("%s %lld %s", s == 0 ? "" : ",", (long long)c->files[s],
 		    census_file_state((enum file_state)s));
-	printf("\nhosts      %lld, of which %lld active in the last %lld days\n",
+	printf("\nwork       %s\n", drain_text(x->a, &c->work, now));
+	printf("hosts      %lld, of which %lld active in the last %lld days\n",
 	    (long long)c->hosts, (long long)c->active,
 	    (long long)x->cf->locality_active_host_days);
 }
@@ -99,10 +97,12 @@ print_report(struct ctx *x, const struct report *r)
 	if (!r->triggers)
 		return;
 	printf("triggers   %lld need_work, %lld claims, %lld no_work_available, %lld "
-	       "files_no_work; working set of %lld\n",
+	       "files_no_work\n",
 	    (long long)c->need_work, (long long)c->claims,
-	    (long long)c->no_work_available, (long long)c->files_no_work,
-	    (long long)c->working_set);
+	    (long long)c->no_work_available, (long long)c->files_no_work);
+	printf("set        %lld files in the working set%s%s\n",
+	    (long long)c->working_set, r->counted ? ": " : "",
+	    r->counted ? drain_text(x->a, &c->set, clock_now()) : "");
 }
 
 /* --- for programs --- */
@@ -161,10 +161,9 @@ put_counts(json_t *root, const struct census *c)
 		put_number(files, census_file_state((enum file_state)s), c->files[s]);
 	json_object_set_new(root, "workunits", workunits_json(c));
 	json_object_set_new(root, "results", results_json(&c->results));
-	put_number(root, "sent_local", c->results.sent_local);
-	put_number(root, "hits", c->results.hits);
-	put_number(root, "bytes_needed", c->results.bytes_needed);
-	put_number(root, "bytes_saved", c->results.bytes_saved);
+	saved_json(root, &c->sent);
+	json_object_set_new(root, "work_left", drain_json(&c->work, clock_now()));
+	json_object_set_new(root, "working_set_left", drain_json(&c->set, clock_now()));
 	json_object_set_new(root, "files", files);
 	json_object_set_new(root, "hosts",
 	    json_pack("{s:I, s:I}", "total", (json_int_t)c->hosts, "active",
@@ -234,9 +233,9 @@ const struct cmd cmd_status = { .name = "status",
 	.about =
 	    "Tells of each service whether it runs, how many workunits and results "
 	    "there are\n"
-	    "in each state, how many results went to hosts that held their files, "
-	    "and the\n"
-	    "triggers.  Works when the database is down too.  Exit status 0: "
-	    "running, 3:\n"
-	    "stopped, 4: something in between.",
+	    "in each state, what the ledger says of bytes sent and saved, how long "
+	    "the work\n"
+	    "will last, and the triggers.  Works when the database is down too.  Exit "
+	    "status 0:\n"
+	    "running, 3: stopped, 4: something in between.",
 	.run = status_run };

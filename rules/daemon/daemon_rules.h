@@ -103,4 +103,29 @@ struct ws_change {
 struct ws_change working_set(struct arena *, const struct ws_file *, size_t n,
     int64_t active_hosts, int64_t holders_wanted, int64_t now, int64_t wait_period_s);
 
+/* Work that is left of some files, and its pace, for a forecast. */
+struct drain_file {
+	int32_t paused; /* as in fileset: 1 held back, 2 draining */
+	bool no_work;   /* nothing more can be made of it */
+	int64_t unsent; /* results */
+	int64_t parts;  /* workunits that can still be made, of so many results: */
+	int64_t results;
+	int64_t jobs;        /* sent in the day before and today so far */
+	int64_t create_time; /* of the file */
+};
+struct drain {
+	int64_t files, unsent, makeable, jobs;
+	int64_t since; /* when the first of the files came; 0 = there is none */
+};
+/* Counts one file in.  What is held back is not left, what drains gets no more. */
+void drain_count(struct drain *, const struct drain_file *);
+/* The period in which the jobs were sent, s: the day before and today so far; shorter
+ * if the files are younger. */
+int64_t drain_period_s(const struct drain *, int64_t now);
+/*
+ * When all will be sent if it goes on like this: s from now, 0 = nothing is left, -1 =
+ * never, as nothing was sent.
+ */
+int64_t drain_s(const struct drain *, int64_t now);
+
 #endif

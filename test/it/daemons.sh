@@ -157,7 +157,7 @@ touch_wu() { # RESULT: what every change that the transitioner must see does
 		w.transition_time = LEAST(w.transition_time, ${2:-UNIX_TIMESTAMP()}) WHERE r.name = '$1'"
 }
 claim() { # RESULT HOST SECONDS
-	sql "UPDATE result SET server_state = 4, ready = NULL, hostid = $2, userid = $2, app_version_id = 1,
+	sql "UPDATE result SET server_state = 4, ready = IF(fileset_id > 0, -9223372036854775807, NULL), hostid = $2, userid = $2, app_version_id = 1,
 		sent_time = UNIX_TIMESTAMP(), report_deadline = UNIX_TIMESTAMP() + $3 WHERE name = '$1' AND server_state = 2"
 	touch_wu "$1" "UNIX_TIMESTAMP() + $3"
 }

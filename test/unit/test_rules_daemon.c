@@ -334,7 +334,63 @@ START_TEST(judged_results_teach)
 }
 END_TEST
 
+/* One file of two, the other one is 10 unsent and 20 sent on a day before NOW's. */
+static const struct drain_case {
+	const char *name;
+	struct drain_file f;
+	int64_t left, period_s, s;
+} drains[] = {
+	{ "unsent", { .unsent = 5, .jobs = 10, .create_time = 1 }, 15, 90000, 45000 },
+	{ "to_be_made", { .parts = 5, .results = 2, .jobs = 20, .create_time = 1 }, 20,
+	    90000, 45000 },
+	{ "nothing_to_be_made",
+	    { .parts = 5, .results = 2, .no_work = true, .create_time = 1 }, 10, 90000,
+	    45000 },
+	{ "draining", { .paused = 2, .unsent = 2, .parts = 5, .results = 2 }, 12, 90000,
+	    54000 },
+	{ "held_back", { .paused = 1, .unsent = 2, .parts = 5, .results = 2 }, 10,
+	    90000, 45000 },
+};
+
+START_TEST(drain_case)
+{
+	const struct drain_case *t = &drains[_i];
+	const int64_t now = 100 * 86400 + 3600;
+	struct drain d = { 0 };
+
+	drain_count(&d, &t->f);
+	drain_count(
+	    &d, &(struct drain_file){ .unsent = 10, .jobs = 20, .create_time = 86400 });
+	ck_assert_msg(d.unsent + d.makeable == t->left, "%s: %lld left", t->name,
+	    (long long)(d.unsent + d.makeable));
+	ck_assert_msg(drain_period_s(&d, now) == t->period_s, "%s: in %lld s", t->name,
+	    (long long)drain_period_s(&d, now));
+	ck_assert_msg(drain_s(&d, now) == t->s, "%s: %lld s", t->name,
+	    (long long)drain_s(&d, now));
+	ck_assert_int_eq(d.files, 2);
+}
+END_TEST
+
+START_TEST(drained_never_or_now)
+{
+	struct drain d = { 0 };
+
+	ck_assert_int_eq(drain_s(&d, 1000000), 0);
+	drain_count(&d, &(struct drain_file){ .unsent = 1, .create_time = 999000 });
+	ck_assert_int_eq(drain_period_s(&d, 1000000), 1000); /* a young file */
+	ck_assert_int_eq(drain_s(&d, 1000000), -1);          /* nothing was sent */
+	ck_assert_int_eq(drain_period_s(&d, 999000), 1);     /* just made */
+	drain_count(&d, &(struct drain_file){ .jobs = 2, .create_time = 999500 });
+	ck_assert_int_eq(drain_s(&d, 1000000), 500);
+	drain_count(
+	    &d, &(struct drain_file){ .unsent = INT64_MAX - 1, .create_time = 999500 });
+	ck_assert_int_gt(drain_s(&d, 1000000), INT64_C(1) << 60);
+}
+END_TEST
+
 UNIT_MAIN("rules_daemon", {
+	ADD_LOOP(drain_case, N(drains));
+	ADD(drained_never_or_now);
 	ADD_LOOP(validate_case, N(validations));
 	ADD_LOOP(ranges_cover_all, N(ranges));
 	ADD_LOOP(working_set_case, N(sets));

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Words and JSON for the ledger. */
+#include "tools/ledger_view.h"
+
+#include "lib/buf.h"
+#include "tools/human.h"
+#include "lib/banned.h"
+
+enum { DAY_S = 86400 };
+
+static double
+hit_rate(const struct row_ledger *l)
+{
+	return l->jobs > 0 ? (double)l->hits / (double)l->jobs : 0;
+}
+
+char *
+saved_text(struct arena *a, const struct row_ledger *l)
+{
+	return arena_printf(a,
+	    "saved %s of %s (hit rate %.0f %%): %s sent, %lld of %lld jobs on files "
+	    "held",
+	    human_bytes(a, (double)l->bytes_saved),
+	    human_bytes(a, (double)(l->bytes_needed + l->bytes_saved)),
+	    100 * hit_rate(l), human_bytes(a, (double)l->bytes_needed),
+	    (long long)l->hits, (long long)l->jobs);
+}
+
+void
+saved_json(json_t *to, const struct row_ledger *l)
+{
+	json_object_set_new(to, "jobs_sent", json_integer(l->jobs));
+	json_object_set_new(to, "hits", json_integer(l->hits));
+	json_object_set_new(to, "hit_rate", json_real(hit_rate(l)));
+	json_object_set_new(to, "bytes_needed", json_integer(l->bytes_needed));
+	json_object_set_new(to, "bytes_saved", json_integer(l->bytes_saved));
+}
+
+void
+drain_add(struct drain *d, const struct row_file_left *l, bool no_work)
+{
+	drain_count(d, &(struct drain_file){ .paused = l->paused,
+			   .no_work = no_work,
+			   .unsent = l->unsent,
+			   .parts = l->parts,
+			   .results = l->results,
+			   .jobs = l->jobs,
+			   .create_time = l->create_time });
+}
+
+int64_t
+drain_day(int64_t now)
+{
+	return now / DAY_S - 1;
+}
+
+char *
+drain_text(struct arena *a, const struct drain *d, int64_t now)
+{
+	int64_t s = drain_s(d, now), left = d->unsent + d->makeable;
+	struct buf b = buf_new(a);
+
+	buf_printf(&b, "%lld results left", (long long)left);
+	if (left > 0)
+		buf_printf(&b, ": %lld unsent, %lld to be made", (long long)d->unsent,
+		    (long long)d->makeable);
+	buf_printf(&b, "; %lld sent in the last %s", (long long)d->jobs,
+	    human_span(a, drain_period_s(d, now)));
+	if (s > 0)
+		buf_printf(&b, ": enough for %s", human_span(a, s));
+	return b.p;
+}
+
+json_t *
+drain_json(const struct drain *d, int64_t now)
+{
+	return json_pack("{s:I, s:I, s:I, s:I, s:I}", "unsent_left",
+	    (json_int_t)d->unsent, "makeable", (json_int_t)d->makeable, "jobs",
+	    (json_int_t)d->jobs, "period_s", (json_int_t)drain_period_s(d, now),
+	    "drained_in_s", (json_int_t)drain_s(d, now));
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the ledger of large files says, for people and programs, and for how long the
+ * work will last. */
+#ifndef TOOLS_LEDGER_VIEW_H
+#define TOOLS_LEDGER_VIEW_H
+
+#include <jansson.h>
+#include "db/ledger.h"
+#include "rules/daemon/daemon_rules.h"
+#include "tools/cmd.h"
+
+/* "saved 3.0 GB of 4.0 GB (hit rate 75 %): ..." */
+char *saved_text(struct arena *, const struct row_ledger *);
+/* Adds jobs_sent, hits, hit_rate (0 to 1), bytes_needed and bytes_saved. */
+void saved_json(json_t *, const struct row_ledger *);
+
+/* Counts a file in; no_work: nothing more can be made of it. */
+void drain_add(struct drain *, const struct row_file_left *, bool no_work);
+/* The UTC day, since 1970, from which on files_left is to count jobs. */
+int64_t drain_day(int64_t now);
+/* "5 results left: 1 unsent, 4 to be made; 3 sent in the last 2h10m: enough for
+ * 3h36m" */
+char *drain_text(struct arena *, const struct drain *, int64_t now);
+json_t *drain_json(const struct drain *, int64_t now);
+
+#endif
