@@ -413,6 +413,7 @@ START_TEST(fastest_version)
 	d = world_decide(w);
 	ck_assert_uint_eq(d->nsends, 4); /* half an hour each on version 2 */
 	ck_assert_int_eq(d->sends[0].version->id, 2);
+	ck_assert_int_eq(d->sends[0].client_version, -1);
 	ck_assert_double_eq(d->sends[0].projected_flops, 2e9);
 	ck_assert_double_eq(d->sends[0].runtime_s, HOUR / 2);
 	world_free(w);
