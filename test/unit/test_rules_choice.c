@@ -71,7 +71,7 @@ START_TEST(the_cut_is_told_with_its_numbers)
 
 	world_plain(w, "31/1 32/2");
 	for (size_t i = 0; i < 2; i++)
-		w->snap.plain[i].rsc_memory_bound = 5e9;
+		w->snap.plain[i].rsc_memory_bound = i == 0 ? 6e9 : 5e9;
 	w->snap.search = (struct snap_search){ .left = true, .rows = 2000 };
 	d = world_decide(w);
 	ck_assert_uint_eq(d->counts[WHY_SEARCH_LIMIT], 1);
@@ -522,7 +522,7 @@ START_TEST(many_are_left_out)
 	w->snap.plain = NEWN(&w->a, struct job, w->snap.nplain);
 	for (size_t i = 0; i < w->snap.nplain; i++) {
 		w->snap.plain[i] = world_job((int64_t)i + 1, (int64_t)i + 1);
-		w->snap.plain[i].rsc_memory_bound = 5e9;
+		w->snap.plain[i].rsc_memory_bound = i == 0 ? 6e9 : 5e9;
 	}
 	d = world_decide(w);
 	ck_assert_uint_eq(d->counts[WHY_MEM], 70);
