@@ -235,7 +235,7 @@ struct snap_file *snapshot_file(const struct snapshot *, int64_t fileset_id);
  * are there or 256 sets were looked at; what comes after stays without jobs, and if it
  * has unsent results unread and search.left are set; so it is when a set may have more.
  * Ids increase from the last one that this user got; if there are none, ids that were
- * skipped and are older than conf's locality_skip_release seconds are offered.
+ * skipped conf's locality_skip_release seconds ago or earlier are offered.
  */
 enum err snapshot_jobs(struct db *, struct arena *, const struct conf *, size_t from,
     size_t need, int64_t now, struct snapshot *, struct fail *);
@@ -264,6 +264,7 @@ struct search { /* what candidates are read for */
 	bool nci;         /* snapshot.nci by nci_search; else files and plain jobs */
 	const bool *apps; /* by place in the catalogue: whose plain jobs are read */
 	int64_t once;     /* as in snapshot_wus_once */
+	int64_t now;
 };
 /*
  * The next slice of candidates: rows of the index of unsent results, from where the

@@ -234,9 +234,12 @@ snapshot_working_set(struct db *db, struct arena *a, const struct conf *cf,
 	struct fileset **sets = NEWN(a, struct fileset *, k + 1);
 	char **names;
 	size_t n, nsets = 0;
-	enum err e = trigger_list(&t, a, TRIGGER_WORKING_SET, &names, &n, f);
+	enum err e;
 
-	if (e != OK || k == 0 || n == 0)
+	if (k == 0 || !catalog_locality(s->cat, cf))
+		return OK;
+	e = trigger_list(&t, a, TRIGGER_WORKING_SET, &names, &n, f);
+	if (e != OK || n == 0)
 		return e;
 	held = held_names(a, rq);
 	rng_shuffle(rng, names, n, sizeof(*names));
@@ -344,7 +347,8 @@ snapshot_search(struct db *db, struct arena *a, const struct conf *cf,
 
 	nready = n;
 	s->search.left |= n > 0 && n == k; /* there may be more of them */
-	if (e == OK && n < k && cf->locality_scheduling_wait_period > 0)
+	if (e == OK && n < k && cf->locality_scheduling_wait_period > 0 &&
+	    catalog_locality(s->cat, cf))
 		e = search_makeable(db, a, rng, k, s, ids, &n, f);
 	if (e == OK)
 		e = snap_sets_rows(db, a, ids, n, &sets, &nsets, f);

@@ -204,6 +204,23 @@ jobs_add(struct walk *w, const struct job *jobs, size_t n, struct job **v, size_
 	*v = all;
 }
 
+/* From which id on these sets' jobs are not released for the account yet. */
+static enum err
+released_ids(struct walk *w, const int64_t *ids, size_t n)
+{
+	void *rows;
+	size_t got;
+	enum err e = db_query(w->db, w->a, w->f, &rows, &got, SQL_LAST_IDS_BY,
+	    w->s->user.id, w->what->now - w->what->conf->locality_skip_release, ids, n);
+
+	for (size_t k = 0; e == OK && k < got; k++) {
+		const struct row_pair *last = (const struct row_pair *)rows + k;
+
+		snapshot_file(w->s, last->a)->released_id = last->b;
+	}
+	return e;
+}
+
 /* The last ids that the account got of those sets that nobody looked at. */
 static enum err
 last_ids(struct walk *w, const int64_t *ids, size_t n)
@@ -224,15 +241,19 @@ last_ids(struct walk *w, const int64_t *ids, size_t n)
 		enum err e = db_query(w->db, w->a, w->f, &rows, &got, SQL_LAST_IDS,
 		    w->s->user.id, unread + i, part);
 
-		if (e != OK)
-			return e;
-		for (size_t k = 0; k < got; k++) {
+		bool any = false;
+		for (size_t k = 0; e == OK && k < got; k++) {
 			const struct row_pair *last = (const struct row_pair *)rows + k;
 			struct snap_file *file = snapshot_file(w->s, last->a);
 
 			file->last_id = last->b;
 			file->unread = false;
+			any = any || last->b > 0;
 		}
+		if (e == OK && any)
+			e = released_ids(w, unread + i, part);
+		if (e != OK)
+			return e;
 	}
 	return OK;
 }

@@ -268,25 +268,27 @@ number_or_0(enum err e, int64_t *v)
 	return e == E_NOTFOUND ? OK : e;
 }
 
-/* Ids that this user was passed over with, once they are old enough; all of them
+/* Ids that this user was passed over with, once that was long enough ago; all of them
  * unsent. */
 static enum err
 released_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t most,
-    int64_t now, struct snap_file *file, struct fail *f)
+    int64_t now, const struct snapshot *s, struct snap_file *file, struct fail *f)
 {
 	void *rows;
 	size_t n;
 	enum err e = db_query(db, a, f, &rows, &n, SQL_JOBS_UPTO, file->fileset_id,
 	    file->last_id, (int64_t)most);
 
-	if (e != OK)
+	if (e != OK || n == 0)
 		return e;
-	file->has_unsent = n > 0;
+	file->has_unsent = true;
 	file->jobs = rows;
-	for (size_t i = 0; i < n; i++)
-		if (file->jobs[i].create_time + cf->locality_skip_release <= now)
-			file->jobs[file->njobs++] = file->jobs[i];
-	return OK;
+	e = number_or_0(db_number(db, f, &file->released_id, SQL_LAST_ID_BY, s->user.id,
+			    file->fileset_id, now - cf->locality_skip_release),
+	    &file->released_id);
+	while (file->njobs < n && file->jobs[file->njobs].id < file->released_id)
+		file->njobs++; /* they come in increasing id */
+	return e;
 }
 
 static enum err
@@ -306,7 +308,7 @@ file_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t most,
 	file->jobs = rows;
 	file->has_unsent = file->njobs > 0;
 	if (file->njobs == 0 && file->last_id > 0)
-		e = released_jobs(db, a, cf, most, now, file, f);
+		e = released_jobs(db, a, cf, most, now, s, file, f);
 	return e;
 }
 

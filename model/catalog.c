@@ -32,6 +32,16 @@ catalog_benchmarks(struct catalog *c, double *v, size_t n)
 	c->fpops_p95 = v[kept * 95 / 100];
 }
 
+bool
+catalog_locality(const struct catalog *cat, const struct conf *cf)
+{
+	bool on = cf->locality_scheduling;
+
+	for (size_t i = 0; !on && i < cat->napps; i++)
+		on = cat->apps[i].locality_scheduling;
+	return on;
+}
+
 const struct app *
 catalog_app(const struct catalog *c, int64_t id)
 {

@@ -8,6 +8,7 @@
 #define MODEL_SNAPSHOT_H
 
 #include <stdbool.h>
+#include "model/conf.h"
 #include "model/job_limits.h"
 #include "model/plan_class.h"
 #include "model/prefs.h"
@@ -30,6 +31,13 @@ struct catalog { /* small tables, process lifetime, reloaded when they change */
 };
 /* Sets the benchmarks' percentiles from n of them; sorts v.  Zeros do not count. */
 void catalog_benchmarks(struct catalog *, double *v, size_t n);
+/*
+ * The master switch (seed 003, L4): the project schedules by locality, or one of its
+ * apps does.  Without it jobs that need large files are found by the search, and
+ * nothing else is done about files: no host is told to delete any, no trigger is raised
+ * or waited for, the working set is not looked at.
+ */
+bool catalog_locality(const struct catalog *, const struct conf *);
 const struct app *catalog_app(const struct catalog *, int64_t id); /* NULL if none */
 const struct app *catalog_app_named(const struct catalog *, const char *);
 const struct platform *catalog_platform(const struct catalog *, int64_t id);
@@ -85,9 +93,12 @@ struct snap_file { /* a file set that this request may be served from */
 	bool has_unsent;        /* some unsent result exists, for this user or not */
 	bool has_open_wu;       /* a workunit of it may still produce results */
 	bool has_any_wu;        /* it ever had one: false = never generated */
-	/* Jobs up to this id are not for this user, unless they have waited long: the
-	 * largest id that it got of the set; 0 = none. */
+	/* Jobs up to this id are not for this user, as it was passed over with them:
+	 * the largest id that it got of the set; 0 = none. */
 	int64_t last_id;
+	/* But those below this one are again: the largest id that it was sent
+	 * locality_skip_release ago or earlier; 0 = none. */
+	int64_t released_id;
 	struct job *jobs; /* unsent candidates in increasing id */
 	size_t njobs;
 };

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <string.h>
+#include "lib/text.h"
 #include "lib/xml.h"
 #include "proto/normalise.h"
 #include "proto/xml_table.h"
@@ -240,6 +241,11 @@ file_name_check(const char *name, struct fail *f)
 			return FAIL(f, E_BADREQ,
 			    "a file name has control byte %d at %zu", (unsigned char)*p,
 			    (size_t)(p - name));
+	for (const char *p = name; *p != '\0'; p += text_utf8(p))
+		if (text_utf8(p) == 0) /* the database would store another name */
+			return FAIL(f, E_BADREQ,
+			    "a file name has byte %d at %zu, which is no UTF-8",
+			    (unsigned char)*p, (size_t)(p - name));
 	for (size_t i = 0; i < N(bad); i++)
 		if (strstr(name, bad[i].text) != NULL)
 			return FAIL(

@@ -92,8 +92,8 @@ char *wu_name_file(struct arena *, const char *wu_name);
 enum err wu_name_check(
     struct arena *, const char *wu_name, const char *file, struct fail *);
 /*
- * E_BADREQ with the reason: empty, over 190 bytes, "..", "%", "/", control bytes, "__"
- * (locality file names).
+ * E_BADREQ with the reason: empty, over 190 bytes, "..", "%", "/", control bytes, no
+ * UTF-8, "__" (locality file names).
  */
 enum err file_name_check(const char *name, struct fail *);
 

@@ -351,7 +351,8 @@ more_of_all(struct rpc *x, struct snapshot *s)
 			     &(struct search){ .conf = x->conf,
 				 .req = x->req,
 				 .apps = apps,
-				 .once = once_key(x, s) },
+				 .once = once_key(x, s),
+				 .now = x->now },
 			     s, &x->fail);
 }
 
@@ -370,7 +371,8 @@ more_of_nci(struct rpc *x, struct snapshot *s)
 		.req = x->req,
 		.nci = true,
 		.apps = apps,
-		.once = once_key(x, s) },
+		.once = once_key(x, s),
+		.now = x->now },
 	    s, &x->fail);
 }
 
@@ -438,6 +440,8 @@ load_files(struct rpc *x, struct snapshot *s)
 
 	if (e != OK)
 		return e;
+	if (!catalog_locality(s->cat, x->conf))
+		s->nfiles = s->nmembers = 0; /* they go before nothing */
 	order_held(x, s);
 	if (wants && x->only_job != 0)
 		return load_only(x, s);

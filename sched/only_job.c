@@ -14,13 +14,16 @@ static enum err
 only_set(struct rpc *x, struct snapshot *s, struct job *j)
 {
 	struct snap_file *file;
-	int64_t last = 0;
+	int64_t last = 0, released = 0;
 	enum err e = snapshot_sets(
 	    x->db, x->a, x->conf, x->req, &j->fileset_id, 1, s, &x->fail);
 
 	if (e == OK)
 		e = db_number(
 		    x->db, &x->fail, &last, SQL_LAST_ID, s->user.id, j->fileset_id);
+	if (e == OK)
+		e = db_number(x->db, &x->fail, &released, SQL_LAST_ID_BY, s->user.id,
+		    j->fileset_id, x->now - x->conf->locality_skip_release);
 	if (e != OK && e != E_NOTFOUND)
 		return e;
 	file = snapshot_file(s, j->fileset_id);
@@ -33,6 +36,7 @@ only_set(struct rpc *x, struct snapshot *s, struct job *j)
 	s->files[0].has_unsent = true;
 	s->files[0].unread = false;
 	s->files[0].last_id = last;
+	s->files[0].released_id = released;
 	s->nfiles = 1;
 	return OK;
 }

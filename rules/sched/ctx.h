@@ -44,6 +44,7 @@ struct ctx {
 
 	struct choice *choices; /* versions chosen so far in this request */
 	size_t nchoices, choices_cap;
+	bool locality;       /* see catalog_locality */
 	bool no_app_version; /* the locality search is over (seed 003, L17) */
 	bool job_refused;    /* a new job was left out for reasons of its own, or a
 	                        file was not looked at: others may fit */
@@ -213,10 +214,10 @@ void search_keep(struct ctx *);
 void locality_serve(struct ctx *);
 /*
  * For one account results of a file go out in increasing id (L16), so that the copies
- * of a workunit meet soon.  One that was passed over is for others, until it has waited
- * long enough.
+ * of a workunit meet soon.  One that was passed over is for others, until that is long
+ * enough ago.
  */
-bool locality_in_order(const struct ctx *, const struct job *, int64_t last_id);
+bool locality_in_order(const struct snap_file *, const struct job *, int64_t last_id);
 
 /* --- delete.c --- */
 /* Which files are to go; what they free is room for the jobs of this reply.  After the

@@ -263,6 +263,7 @@ apps_begin(struct ctx *c)
 	bool any = false;
 
 	c->serving = serving_of(c->a, c->req, c->snap->cat);
+	c->locality = catalog_locality(c->snap->cat, c->conf);
 	c->d->apps_refused = c->app_refused = NEWN(c->a, bool, c->snap->cat->napps + 1);
 	c->has_apps = NEWN(c->a, bool, c->work.n);
 	for (size_t r = 0; r < c->work.n; r++) {
@@ -332,8 +333,6 @@ begin(struct ctx *c, const int64_t *lost, size_t nlost)
 	c->lost = ids_make(c->a, lost, nlost);
 	c->user_wus = ids_make(c->a, c->snap->user_wus, c->snap->nuser_wus);
 	limits_count_in_progress(c);
-	c->serving = serving_of(c->a, rq, c->snap->cat);
-	c->d->apps_refused = c->app_refused = NEWN(c->a, bool, c->snap->cat->napps + 1);
 	names_of_held(c);
 	files_begin(c);
 	delete_begin(c);

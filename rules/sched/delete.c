@@ -103,8 +103,8 @@ delete_begin(struct ctx *c)
 		struct large *l = &c->larges.v[i];
 
 		l->reported = names_has(&c->held, l->file->name);
-		l->goes = may_go(l) && l->state >= FILE_EXHAUSTED && !l->awaits &&
-		          !l->spared && !l->busy;
+		l->goes = c->locality && may_go(l) && l->state >= FILE_EXHAUSTED &&
+		          !l->awaits && !l->spared && !l->busy;
 		c->disk += l->goes ? (double)l->file->bytes : 0;
 	}
 }
@@ -174,7 +174,7 @@ future_jobs(const struct ctx *c, const struct snap_file *f)
 	size_t n = f->njobs;
 
 	for (size_t i = 0; i < f->njobs; i++)
-		if (!locality_in_order(c, &f->jobs[i], f->last_id) ||
+		if (!locality_in_order(f, &f->jobs[i], f->last_id) ||
 		    ids_has(&c->user_wus, f->jobs[i].workunitid))
 			n--;
 	return n;
@@ -231,6 +231,8 @@ delete_orders(struct ctx *c)
 {
 	const struct decision *d = c->d;
 
+	if (!c->locality)
+		return;
 	for (size_t i = 0; i < c->larges.n; i++)
 		if (c->larges.v[i].goes)
 			order(c, &c->larges.v[i], false);

@@ -85,10 +85,9 @@ how_of(const struct snap_file *f)
 }
 
 bool
-locality_in_order(const struct ctx *c, const struct job *j, int64_t last)
+locality_in_order(const struct snap_file *f, const struct job *j, int64_t last)
 {
-	return j->id > last ||
-	       c->now - j->create_time >= c->conf->locality_skip_release;
+	return j->id > last || j->id < f->released_id;
 }
 
 /* The reason that most of a file's candidates were refused for. */
@@ -143,7 +142,7 @@ send_of_file(struct ctx *c, struct dec_file *df)
 			df->spent = false;
 			break;
 		}
-		if (locality_in_order(c, j, last)) {
+		if (locality_in_order(f, j, last)) {
 			why = decide_try(c, how_of(f), j, f);
 		} else {
 			why = WHY_ID_ORDER;
@@ -187,9 +186,9 @@ nothing_of_file(struct ctx *c, struct dec_file *df)
 		c->job_refused = true;
 		return;
 	}
-	df->why = df->state == FILE_DRAINING ? WHY_WAITING : WHY_NO_WORK;
+	df->why = c->locality && df->state == FILE_DRAINING ? WHY_WAITING : WHY_NO_WORK;
 	/* One that the search offers is not in the working set: nobody need drop it. */
-	df->mark_no_work = !attempt_due &&
+	df->mark_no_work = c->locality && !attempt_due &&
 	                   !(df->file->searched && df->state == FILE_DRAINING);
 }
 
@@ -272,7 +271,7 @@ ask_to_wait(struct ctx *c, enum send_how how)
 
 	for (size_t i = 0; i < c->snap->nfiles; i++)
 		any = any || drains(c, &c->d->files[i], how);
-	if (!any || c->snap->waited || !still_wanted(c))
+	if (!c->locality || !any || c->snap->waited || !still_wanted(c))
 		return false;
 	if (!c->snap->wait_possible) {
 		c->could_not_wait = true;

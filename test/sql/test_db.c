@@ -35,6 +35,7 @@ setup(void)
 	cf.db_user = arena_strdup(&a, "root");
 	cf.db_host = cf.db_passwd = arena_strdup(&a, "");
 	cf.project_dir = unit_dir(dir);
+	cf.locality_scheduling = true;
 	cf.locality_skip_release = 300;
 	ck_ok(trigger_dirs_make(&cf, &f));
 	ck_ok(db_open(&cf, DB_WORK, &db, &f));
@@ -109,7 +110,7 @@ claim(int64_t id, int64_t hostid, int64_t userid, int64_t once)
 	return result_claim(db, &s, hostid, userid, 1000, 2000, &f);
 }
 
-START_TEST(a_result_is_claimed_once)
+START_TEST(race_02_a_result_is_claimed_once)
 {
 	struct workunit wu;
 	int64_t id = make_results("claim", 1, 900, 1, 1, &wu);
@@ -409,38 +410,6 @@ START_TEST(the_loader_searches_once_around)
 }
 END_TEST
 
-START_TEST(ids_increase_and_passed_over_ones_are_released)
-{
-	struct workunit wu;
-	int64_t set = make_fileset("order", 1);
-	int64_t id = make_results("order_wu", 1, set, 3, 1000, &wu);
-	struct snap_file file = { .fileset_id = set, .has_unsent = true };
-	struct snapshot s = { .user = { .id = 301 }, .files = &file, .nfiles = 1 };
-
-	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 1100, &s, &f));
-	ck_assert_uint_eq(file.njobs, 3);
-	ck_assert_int_eq(file.jobs[0].id, id);
-	ck_assert_str_eq(file.jobs[0].wu_xml_doc, "<workunit/>");
-	ck_assert_str_eq(file.jobs[0].xml_doc_in, "<result/>");
-	ck_assert(file.has_unsent);
-
-	ck_ok(claim(id + 2, 11, 301, 0)); /* the last one: two are passed over */
-	file = (struct snap_file){ .fileset_id = set, .has_unsent = true };
-	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 1299, &s, &f));
-	ck_assert_int_eq(file.last_id, id + 2);
-	ck_assert_uint_eq(file.njobs, 0);
-	ck_assert(file.has_unsent);
-	file = (struct snap_file){ .fileset_id = set, .has_unsent = true };
-	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 1300, &s, &f));
-	ck_assert_uint_eq(file.njobs, 2);
-
-	s.user.id = 302; /* another account gets them at once */
-	file = (struct snap_file){ .fileset_id = set, .has_unsent = true };
-	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 1100, &s, &f));
-	ck_assert_uint_eq(file.njobs, 2);
-}
-END_TEST
-
 START_TEST(files_past_the_need_are_not_loaded)
 {
 	struct workunit wu;
@@ -546,7 +515,7 @@ END_TEST
 
 UNIT_MAIN("db", {
 	tcase_add_checked_fixture(tc, setup, teardown);
-	ADD(a_result_is_claimed_once);
+	ADD(race_02_a_result_is_claimed_once);
 	ADD(once_rule_is_the_index);
 	ADD(two_claims_without_a_rule_do_not_collide);
 	ADD(a_report_expects_what_was_read);
@@ -560,7 +529,6 @@ UNIT_MAIN("db", {
 	ADD(held_files_are_written_when_they_change);
 	ADD(the_loader_picks_from_the_working_set);
 	ADD(the_loader_searches_once_around);
-	ADD(ids_increase_and_passed_over_ones_are_released);
 	ADD(files_past_the_need_are_not_loaded);
 	ADD(plain_jobs_come_from_shards);
 	ADD(reports_and_lost_results);

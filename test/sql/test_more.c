@@ -49,6 +49,7 @@ setup(void)
 	cf.db_name = arena_strdup(&a, "fresh");
 	cf.db_user = arena_strdup(&a, "root");
 	cf.db_host = cf.db_passwd = arena_strdup(&a, "");
+	cf.locality_scheduling = true;
 	cf.locality_skip_release = 300;
 	ck_assert_int_eq(db_open(&cf, DB_WORK, &db, &f), OK);
 	app = (struct app){ .name = set.name, .user_friendly_name = set.name };

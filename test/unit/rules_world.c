@@ -29,10 +29,7 @@ static struct catalog catalog = {
 static struct conf *
 conf_of(struct arena *a, const char *options)
 {
-	char *text = arena_printf(a,
-	    "<boinc><config><locality_skip_release>1000</locality_skip_release>%s"
-	    "</config></boinc>",
-	    options);
+	char *text = arena_printf(a, "<boinc><config>%s</config></boinc>", options);
 	struct conf_remark *remarks = NULL;
 	struct conf *cf = NULL;
 	size_t n = 0;
@@ -155,7 +152,7 @@ jobs_of(struct world *w, const char **p, size_t *n)
 static void
 set_flags(struct snap_file *f, const char *flags)
 {
-	const char *last = strchr(flags, 'l');
+	const char *last = strchr(flags, 'l'), *released = strchr(flags, 'r');
 
 	f->held = strchr(flags, 'h') != NULL;
 	f->from_working_set = strchr(flags, 'w') != NULL;
@@ -169,6 +166,7 @@ set_flags(struct snap_file *f, const char *flags)
 	f->draining = strchr(flags, 'd') != NULL;
 	f->unread = strchr(flags, '!') != NULL;
 	f->last_id = last == NULL ? 0 : strtoll(last + 1, NULL, 10);
+	f->released_id = released == NULL ? 0 : strtoll(released + 1, NULL, 10);
 }
 
 /* What the loader adds up. */

@@ -76,7 +76,7 @@ static const struct {
 #undef NAME_CASES
 };
 
-START_TEST(name_by_table)
+START_TEST(L2_name_by_table)
 {
 	struct arena a = { 0 };
 	struct fail f = { 0 };
@@ -324,7 +324,7 @@ END_TEST
 UNIT_MAIN("daemons", {
 	ADD_LOOP(expand_by_table, N(expand_cases));
 	ADD_LOOP(plan_by_table, N(plan_cases));
-	ADD_LOOP(name_by_table, N(name_cases));
+	ADD_LOOP(L2_name_by_table, N(name_cases));
 	ADD(name_too_long);
 	ADD_LOOP(options_by_table, N(option_cases));
 	ADD(options_without_dry_run);

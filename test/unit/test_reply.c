@@ -147,7 +147,7 @@ START_TEST(damaged_blobs)
 END_TEST
 
 /* Only clients before 6.13 ask by a flag which sticky files to list. */
-START_TEST(report_flag_by_version)
+START_TEST(race_10_report_flag_by_version)
 {
 	static const struct {
 		const char *client;
@@ -489,7 +489,7 @@ UNIT_MAIN("reply", {
 	ADD(user_fields);
 	ADD(places_of_insertions);
 	ADD(damaged_blobs);
-	ADD(report_flag_by_version);
+	ADD(race_10_report_flag_by_version);
 	ADD_LOOP(coproc_names, N(gpus));
 	ADD(anonymous_platform);
 	ADD_LOOP(code_sign_keys, N(keys));

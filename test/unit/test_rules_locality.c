@@ -7,12 +7,13 @@
 #include "test/unit/rules_world.h"
 #include "lib/banned.h"
 
-#define ON   "<locality_scheduling/>"
-#define N10  ON "<locality_scheduling_wait_period>10</locality_scheduling_wait_period>"
-#define USER "<one_result_per_user_per_wu/>"
-#define HOST "<one_result_per_host_per_wu/>"
-#define LAST ON "<locality_keep_last_holder/>"
-#define SOON "<locality_skip_release>50</locality_skip_release>"
+#define ON    "<locality_scheduling/>"
+#define WAIT  "<locality_scheduling_wait_period>10</locality_scheduling_wait_period>"
+#define N10   ON WAIT
+#define OFF10 WAIT
+#define USER  "<one_result_per_user_per_wu/>"
+#define HOST  "<one_result_per_host_per_wu/>"
+#define LAST  ON "<locality_keep_last_holder/>"
 
 static const struct {
 	const char *name, *options;
@@ -152,7 +153,7 @@ START_TEST(L17_no_version_ends_the_search)
 }
 END_TEST
 
-START_TEST(bytes_are_counted_once_per_file)
+START_TEST(L1_bytes_are_counted_once_per_file)
 {
 	struct world *w = world_with(ON, 4 * HOUR, "", "A hu 11/1; B wu 21/2 22/3");
 	struct decision *d = world_decide(w);
@@ -183,7 +184,7 @@ START_TEST(partly_held_set)
 END_TEST
 
 /* Large files are charged by the bytes missing (server.md 1.5, 13). */
-START_TEST(disk_is_charged_by_missing_bytes)
+START_TEST(race_13_disk_is_charged_by_missing_bytes)
 {
 	struct world *w = world_with(ON, 8 * HOUR, "", "B wu 21/1 22/2 23/3 24/4");
 
@@ -252,7 +253,7 @@ START_TEST(no_order_for_space_beside_an_exhausted_file)
 }
 END_TEST
 
-START_TEST(only_files_that_the_host_reports_are_deleted)
+START_TEST(race_09_only_files_that_are_there_are_deleted)
 {
 	struct world *w = world_with(ON, HOUR, "", "A ha; B ha");
 
@@ -278,7 +279,7 @@ START_TEST(a_lost_job_keeps_its_file)
 END_TEST
 
 /* Draws whether plain jobs come first; the seed alone decides. */
-START_TEST(fraction_draws_who_is_first)
+START_TEST(D14_fraction_draws_who_is_first)
 {
 	int locality_first = 0;
 
@@ -309,14 +310,15 @@ START_TEST(too_large_is_not_spent)
 }
 END_TEST
 
-/* A job that was passed over is for others until it has waited that long. */
+/* A job that was passed over is for others, until the loader says that it was long ago.
+ */
 START_TEST(passed_over_for_a_time)
 {
-	struct world *w = world_with(ON, HOUR, "", "A hul99 11/1"); /* 100 s old */
+	struct world *w = world_with(ON, HOUR, "", "A hul99 11/1");
 
-	w->conf->locality_skip_release = 101;
+	w->snap.files[0].released_id = 11;
 	ck_assert_str_eq(world_text(w, world_decide(w)), "ID_ORDER");
-	w->conf->locality_skip_release = 100;
+	w->snap.files[0].released_id = 12;
 	ck_assert_str_eq(world_text(w, world_decide(w)), "sent 11h | NONE");
 	world_free(w);
 }
@@ -379,17 +381,17 @@ UNIT_MAIN("rules_locality", {
 	ADD_LOOP(file_states, N(states));
 	ADD(L6_order_of_held_files);
 	ADD(L17_no_version_ends_the_search);
-	ADD(bytes_are_counted_once_per_file);
+	ADD(L1_bytes_are_counted_once_per_file);
 	ADD(partly_held_set);
-	ADD(disk_is_charged_by_missing_bytes);
+	ADD(race_13_disk_is_charged_by_missing_bytes);
 	ADD(one_order_for_space);
 	ADD_LOOP(file_that_makes_room, N(spaces));
 	ADD(no_order_for_space_beside_an_exhausted_file);
-	ADD(only_files_that_the_host_reports_are_deleted);
+	ADD(race_09_only_files_that_are_there_are_deleted);
 	ADD(a_lost_job_keeps_its_file);
 	ADD(too_large_is_not_spent);
 	ADD(passed_over_for_a_time);
-	ADD(fraction_draws_who_is_first);
+	ADD(D14_fraction_draws_who_is_first);
 	ADD(waits_for_later_results);
 	ADD(waiting_asks_to_come_back_shortly);
 	ADD(no_wait_for_what_no_app_can_use);

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the loader gives the rules of locality (seed 003; server.md 1.1, 1.5, 1.9) on a
+ * real server, as in test_db.c.
+ */
+#include "test/unit/unit.h"
+
+#include "db/entity.h"
+#include "db/life.h"
+#include "db/trigger.h"
+#include "lib/fs.h"
+#include "model/states.h"
+#include "lib/banned.h"
+
+static struct arena a;
+static struct fail f;
+static struct conf cf;
+static struct db *db;
+static struct triggers triggers;
+static char dir[PATH_MAX];
+
+#define ck_ok(call)                                                                    \
+	ck_assert_msg((call) == OK, "%s: %s: %s", err_name(f.code), f.where, f.detail)
+#define ck_err(call, code) ck_assert_str_eq(err_name(call), err_name(code))
+
+static void
+setup(void)
+{
+	cf.db_socket = getenv("DB_SOCKET");
+	ck_assert_msg(cf.db_socket != NULL, "DB_SOCKET is not set");
+	cf.db_name = arena_strdup(&a, "fresh");
+	cf.db_user = arena_strdup(&a, "root");
+	cf.db_host = cf.db_passwd = arena_strdup(&a, "");
+	cf.project_dir = unit_dir(dir);
+	cf.locality_scheduling = true;
+	cf.locality_skip_release = 300;
+	ck_ok(trigger_dirs_make(&cf, &f));
+	ck_ok(db_open(&cf, DB_WORK, &db, &f));
+	triggers = (struct triggers){ .conf = &cf, .db = db };
+}
+
+static void
+teardown(void)
+{
+	db_close(db);
+	ck_ok(fs_rmtree(dir, &f));
+	arena_free(&a);
+}
+
+static int64_t
+make_fileset(const char *name, int64_t appid)
+{
+	struct file file = { .name = arena_strdup(&a, name),
+		.md5sum = arena_strdup(&a, ""),
+		.size = 10 };
+	struct fileset set = { .name = file.name, .appid = appid };
+
+	ck_ok(file_insert(db, &file, &f));
+	ck_ok(fileset_insert(db, &set, &file.id, 1, &f));
+	return set.id;
+}
+
+/* A workunit of the file set with so many unsent results, first id returned. */
+static int64_t
+make_results(const char *name, int64_t fileset_id, int n)
+{
+	int64_t first = 0;
+	struct workunit wu = { .name = arena_strdup(&a, name),
+		.appid = 1,
+		.fileset_id = fileset_id,
+		.transition_time = TRANSITION_NEVER };
+
+	ck_ok(workunit_insert(db, &wu, "<workunit/>", &f));
+	for (int i = 0; i < n; i++) {
+		struct result r = { .name = arena_printf(&a, "%s_%d", name, i),
+			.create_time = 1 };
+
+		ck_ok(result_insert(db, &wu, &r, "<result/>", 1, &f));
+		first = first == 0 ? r.id : first;
+	}
+	return first;
+}
+
+static enum err
+claim(int64_t id, int64_t hostid, int64_t userid)
+{
+	struct job job = { .id = id };
+	struct dec_send s = { .job = &job };
+
+	return result_claim(db, &s, hostid, userid, 1000, 2000, &f);
+}
+
+/* The sets of what the host lists, of which name alone counts. */
+static struct snapshot
+held(const char *const *names, size_t n)
+{
+	struct rq_file *files = NEWN(&a, struct rq_file, n);
+	struct request rq = { .files = files, .nfiles = n };
+	struct snapshot s = { .user = { .id = 305 } };
+
+	for (size_t i = 0; i < n; i++)
+		files[i] = (struct rq_file){ .name = arena_strdup(&a, names[i]),
+			.status = 1 };
+	ck_ok(snapshot_files(db, &a, &cf, &rq, 2000, &s, &f));
+	return s;
+}
+
+static struct snapshot
+picked(uint64_t seed, size_t k)
+{
+	struct request rq = { 0 };
+	struct rng rng = rng_seed(seed);
+	struct snapshot s = { 0 };
+
+	ck_ok(snapshot_working_set(db, &a, &cf, &rq, &rng, k, &s, &f));
+	return s;
+}
+
+static struct snapshot
+searched(uint64_t seed, size_t k)
+{
+	struct request rq = { 0 };
+	struct rng rng = rng_seed(seed);
+	struct snapshot s = { 0 };
+
+	ck_ok(snapshot_search(db, &a, &cf, &rq, &rng, k, &s, &f));
+	return s;
+}
+
+/* --- L13, D11: picks of the working set, and the search without it --- */
+
+/* Seeded, so that it passes always or never. */
+START_TEST(L13_picks_are_uniform)
+{
+	enum { FILES = 8, PICKS = 1600 };
+	int64_t ids[FILES];
+	int counts[FILES] = { 0 };
+	double chi2 = 0, expected = (double)PICKS / FILES;
+
+	for (int i = 0; i < FILES; i++) {
+		char *name = arena_printf(&a, "uniform_%d", i);
+
+		ids[i] = make_fileset(name, 1);
+		ck_ok(trigger_raise(&triggers, TRIGGER_WORKING_SET, name, &f));
+	}
+	for (uint64_t seed = 1; seed <= PICKS; seed++) {
+		struct snapshot s = picked(seed, 1);
+
+		ck_assert_uint_eq(s.nfiles, 1);
+		for (int i = 0; i < FILES; i++)
+			counts[i] += s.files[0].fileset_id == ids[i];
+	}
+	for (int i = 0; i < FILES; i++)
+		chi2 += (counts[i] - expected) * (counts[i] - expected) / expected;
+	/* Seven degrees of freedom: below 1.24 and above 20.3 one time in 200 each. */
+	ck_assert_msg(chi2 > 1.24 && chi2 < 20.3, "chi-square %.1f", chi2);
+}
+END_TEST
+
+/* What a request starts from follows from its seed: the working set is not drawn from.
+ */
+START_TEST(L13_search_is_deterministic)
+{
+	int64_t ids[3];
+
+	for (int i = 0; i < 3; i++) {
+		char *name = arena_printf(&a, "sure_%d", i);
+
+		ids[i] = make_fileset(name, 1);
+		make_results(name, ids[i], 1);
+	}
+	ck_ok(trigger_raise(&triggers, TRIGGER_WORKING_SET, "sure_0", &f));
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		struct snapshot s = searched(seed, 1000), again = searched(seed, 1000);
+		size_t at = 0;
+
+		ck_assert_uint_eq(s.nfiles, again.nfiles);
+		for (size_t i = 0; i < s.nfiles; i++) {
+			ck_assert_int_eq(
+			    s.files[i].fileset_id, again.files[i].fileset_id);
+			at += !s.files[i].from_working_set;
+		}
+		ck_assert_uint_eq(at, s.nfiles);
+		/* From there on in increasing id, once around. */
+		for (size_t i = 0, turns = 0; i + 1 < s.nfiles; i++) {
+			turns += s.files[i].fileset_id > s.files[i + 1].fileset_id;
+			ck_assert_uint_le(turns, 1);
+		}
+	}
+}
+END_TEST
+
+/* L4: without the switch nobody looks at the working set, nor at what could be made. */
+START_TEST(L4_off_takes_no_new_files)
+{
+	struct app app = { .id = 1 };
+	struct catalog cat = { .apps = &app, .napps = 1 };
+	struct snapshot s = { .cat = &cat };
+	struct request rq = { 0 };
+	struct rng rng = rng_seed(1);
+	size_t ready;
+
+	make_fileset("switched_off", 1);
+	ck_ok(trigger_raise(&triggers, TRIGGER_WORKING_SET, "switched_off", &f));
+	ready = searched(1, 1000).nfiles;
+	cf.locality_scheduling = false;
+	cf.locality_scheduling_wait_period = 10;
+	ck_ok(snapshot_working_set(db, &a, &cf, &rq, &rng, 9, &s, &f));
+	ck_assert_uint_eq(s.nfiles, 0);
+	ck_ok(snapshot_search(db, &a, &cf, &rq, &rng, 1000, &s, &f));
+	ck_assert_uint_eq(s.nfiles, ready);
+	app.locality_scheduling = true; /* one app is enough */
+	s = (struct snapshot){ .cat = &cat };
+	ck_ok(snapshot_working_set(db, &a, &cf, &rq, &rng, 9, &s, &f));
+	ck_assert_uint_eq(s.nfiles, 1);
+	ck_ok(snapshot_search(db, &a, &cf, &rq, &rng, 1000, &s, &f));
+	ck_assert_uint_gt(s.nfiles, ready);
+}
+END_TEST
+
+/* --- L16: increasing id for one account and file --- */
+
+START_TEST(L16_skipped_ids_are_released)
+{
+	int64_t set = make_fileset("order", 1);
+	int64_t id = make_results("order_wu", set, 3);
+	struct snap_file file = { .fileset_id = set, .has_unsent = true };
+	struct snapshot s = { .user = { .id = 301 }, .files = &file, .nfiles = 1 };
+
+	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 1100, &s, &f));
+	ck_assert_uint_eq(file.njobs, 3);
+	ck_assert_int_eq(file.jobs[0].id, id);
+	ck_assert_str_eq(file.jobs[0].wu_xml_doc, "<workunit/>");
+	ck_assert_str_eq(file.jobs[0].xml_doc_in, "<result/>");
+
+	ck_ok(claim(id + 2, 11, 301)); /* the last one: two are passed over */
+	file = (struct snap_file){ .fileset_id = set, .has_unsent = true };
+	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 1299, &s, &f));
+	ck_assert_int_eq(file.last_id, id + 2);
+	ck_assert_uint_eq(file.njobs, 0);
+	ck_assert(file.has_unsent);
+	file = (struct snap_file){ .fileset_id = set, .has_unsent = true };
+	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 1300, &s, &f));
+	ck_assert_uint_eq(file.njobs, 2);
+
+	s.user.id = 302; /* another account gets them at once */
+	file = (struct snap_file){ .fileset_id = set, .has_unsent = true };
+	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 1100, &s, &f));
+	ck_assert_uint_eq(file.njobs, 2);
+}
+END_TEST
+
+/* Two hosts of one account look at the same time, and then both send. */
+START_TEST(L16_two_hosts_of_one_account)
+{
+	int64_t set = make_fileset("two_hosts", 1);
+	int64_t id = make_results("two_hosts", set, 4);
+	struct snap_file one = { .fileset_id = set, .has_unsent = true }, two = one;
+	struct snapshot s = { .user = { .id = 303 }, .files = &one, .nfiles = 1 };
+	struct snapshot t = { .user = { .id = 303 }, .files = &two, .nfiles = 1 };
+
+	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 1100, &s, &f));
+	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 1100, &t, &f));
+	ck_assert_uint_eq(one.njobs, 4);
+	ck_assert_uint_eq(two.njobs, 4);
+	/* What one host got the other one loses, and goes on to higher ids. */
+	ck_ok(claim(one.jobs[0].id, 11, 303));
+	ck_err(claim(two.jobs[0].id, 12, 303), E_RACE);
+	ck_ok(claim(two.jobs[1].id, 12, 303));
+	ck_err(claim(one.jobs[1].id, 11, 303), E_RACE);
+	ck_ok(claim(one.jobs[2].id, 11, 303));
+	two = (struct snap_file){ .fileset_id = set, .has_unsent = true };
+	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 1100, &t, &f));
+	ck_assert_int_eq(two.last_id, id + 2);
+	ck_assert_uint_eq(two.njobs, 1);
+	ck_assert_int_eq(two.jobs[0].id, id + 3);
+}
+END_TEST
+
+/* --- the holders of a set --- */
+
+START_TEST(L14_holders_of_a_set_hold_all_of_it)
+{
+	struct app app = { .name = arena_strdup(&a, "holders"),
+		.user_friendly_name = arena_strdup(&a, ""),
+		.locality_scheduling = true };
+	struct fileset pair = { .name = arena_strdup(&a, "holders_pair") };
+	struct row_fileset_state *states;
+	struct file *one, *two;
+	size_t n, seen = 0;
+
+	ck_ok(app_insert(db, &app, &f));
+	make_fileset("holders_1", app.id);
+	make_fileset("holders_2", app.id);
+	ck_ok(file_by_name(db, &a, "holders_1", &one, &f));
+	ck_ok(file_by_name(db, &a, "holders_2", &two, &f));
+	pair.appid = app.id;
+	ck_ok(fileset_insert(db, &pair, (int64_t[]){ one->id, two->id }, 2, &f));
+	for (int64_t host = 701; host <= 703; host++)
+		ck_ok(host_files_save(db, &a, host, &one->id, 1, 1, &f));
+	ck_ok(host_files_save(db, &a, 704, (int64_t[]){ one->id, two->id }, 2, 1, &f));
+	ck_ok(fileset_states(db, &a, &states, &n, &f));
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(states[i].name, "holders_1") == 0)
+			ck_assert_int_eq(states[i].holders, 4);
+		else if (strcmp(states[i].name, "holders_2") == 0 ||
+			 states[i].id == pair.id)
+			ck_assert_int_eq(states[i].holders, 1);
+		else
+			continue;
+		seen++;
+	}
+	ck_assert_uint_eq(seen, 3);
+}
+END_TEST
+
+/* --- D4: what the project does not know it does not touch --- */
+
+START_TEST(D4_strangers_are_not_looked_at)
+{
+	const char *const names[] = { "nobody_knows", "nobody_knows_1", "" };
+	struct snapshot s = held(names, N(names));
+
+	ck_assert_uint_eq(s.nheld_files, 0);
+	ck_assert_uint_eq(s.nfiles, 0);
+}
+END_TEST
+
+/* --- races of server.md 1.5 --- */
+
+/* Results of a file that the working set lost and of which nothing more is made: its
+ * holders find them at once, others by the search. */
+START_TEST(race_05_retries_are_found)
+{
+	static const char *const name[] = { "retried" };
+	int64_t set = make_fileset("retried", 1);
+	struct snapshot s;
+	bool found = false;
+
+	ck_ok(trigger_raise(&triggers, TRIGGER_NO_WORK_AVAILABLE, "retried", &f));
+	make_results("retried", set, 1);
+	s = held(name, 1);
+	ck_assert_uint_eq(s.nfiles, 1);
+	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 2000, &s, &f));
+	ck_assert_uint_eq(s.files[0].njobs, 1);
+	s = searched(3, 1000);
+	for (size_t i = 0; i < s.nfiles; i++)
+		found = found || s.files[i].fileset_id == set;
+	ck_assert(found);
+}
+END_TEST
+
+/* One process, several requests: each reads the working set anew and uses nothing up.
+ */
+START_TEST(race_06_the_working_set_is_read_each_time)
+{
+	int64_t one = make_fileset("anew_1", 1), two = make_fileset("anew_2", 1);
+
+	ck_ok(trigger_raise(&triggers, TRIGGER_WORKING_SET, "anew_1", &f));
+	for (uint64_t seed = 1; seed <= 5; seed++) {
+		struct snapshot s = picked(seed, 3);
+
+		ck_assert_uint_eq(s.nfiles, 1);
+		ck_assert_int_eq(s.files[0].fileset_id, one);
+	}
+	ck_ok(trigger_raise(&triggers, TRIGGER_WORKING_SET, "anew_2", &f));
+	ck_assert_uint_eq(picked(6, 3).nfiles, 2);
+	ck_ok(trigger_clear(&triggers, TRIGGER_WORKING_SET, "anew_1", &f));
+	ck_assert_uint_eq(picked(7, 3).nfiles, 1);
+	ck_assert_int_eq(picked(7, 3).files[0].fileset_id, two);
+}
+END_TEST
+
+/* No character of a name means anything to a statement. */
+static const char *const odd[] = { "odd~", "odd%", "odd_", "odd'", "odd\\", "odd\"",
+	"ODD~", "odd~.dat", "odd x", "od\xc3\xa9", "odd__" };
+
+START_TEST(race_11_names_are_only_names)
+{
+	int64_t ids[N(odd)];
+
+	for (size_t i = 0; i < N(odd); i++) {
+		ids[i] = make_fileset(odd[i], 1);
+		make_results(arena_printf(&a, "%s__1", odd[i]), ids[i], 1);
+	}
+	for (size_t i = 0; i < N(odd); i++) {
+		struct snapshot s = held(odd + i, 1);
+
+		ck_assert_msg(s.nfiles == 1, "%s: %zu sets", odd[i], s.nfiles);
+		ck_assert_int_eq(s.files[0].fileset_id, ids[i]);
+		ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 2000, &s, &f));
+		ck_assert_msg(
+		    s.files[0].njobs == 1, "%s: %zu jobs", odd[i], s.files[0].njobs);
+		ck_assert_int_eq(s.files[0].jobs[0].fileset_id, ids[i]);
+		ck_ok(trigger_raise(&triggers, TRIGGER_WORKING_SET, odd[i], &f));
+		s = picked(1, 9);
+		ck_assert_uint_eq(s.nfiles, 1);
+		ck_assert_int_eq(s.files[0].fileset_id, ids[i]);
+		ck_ok(trigger_clear(&triggers, TRIGGER_WORKING_SET, odd[i], &f));
+	}
+	ck_assert_uint_eq(held((const char *[]){ "oddx" }, 1).nfiles, 0);
+}
+END_TEST
+
+/* D12: the file of a job is that of its row, whatever the names look like. */
+START_TEST(race_12_the_file_is_not_read_from_names)
+{
+	static const char *const names[] = { "row_a", "row_b" };
+	int64_t set_a = make_fileset("row_a", 1), set_b = make_fileset("row_b", 1);
+	int64_t of_a = make_results("row_b__1__2_3", set_a, 2);
+	int64_t of_b = make_results("row_a_1", set_b, 1);
+	struct snapshot s = held(names, 2);
+
+	ck_ok(snapshot_jobs(db, &a, &cf, 0, 9, 2000, &s, &f));
+	ck_assert_int_eq(snapshot_file(&s, set_a)->jobs[0].id, of_a);
+	ck_assert_int_eq(snapshot_file(&s, set_b)->jobs[0].id, of_b);
+	ck_ok(claim(of_a, 11, 304));
+	s = held(names, 2);
+	s.user.id = 304;
+	ck_ok(snapshot_jobs(db, &a, &cf, 0, 9, 2000, &s, &f));
+	ck_assert_int_eq(snapshot_file(&s, set_a)->last_id, of_a);
+	ck_assert_int_eq(snapshot_file(&s, set_b)->last_id, 0);
+}
+END_TEST
+
+UNIT_MAIN("locality", {
+	tcase_add_checked_fixture(tc, setup, teardown);
+	ADD(L13_picks_are_uniform);
+	ADD(L13_search_is_deterministic);
+	ADD(L4_off_takes_no_new_files);
+	ADD(L16_skipped_ids_are_released);
+	ADD(L16_two_hosts_of_one_account);
+	ADD(L14_holders_of_a_set_hold_all_of_it);
+	ADD(D4_strangers_are_not_looked_at);
+	ADD(race_05_retries_are_found);
+	ADD(race_06_the_working_set_is_read_each_time);
+	ADD(race_11_names_are_only_names);
+	ADD(race_12_the_file_is_not_read_from_names);
+})
