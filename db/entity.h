@@ -251,6 +251,10 @@ enum err snapshot_plain(struct db *, struct arena *, const struct conf *, struct
  * decision tells why. */
 enum err snapshot_unwanted(struct db *, struct arena *, const struct conf *,
     struct rng *, size_t need, bool *unread, struct snapshot *, struct fail *);
+/* Up to k <= DB_LIST_MAX jobs of as many file sets, drawn from the index of unsent
+ * results whatever the host holds, and the files of those sets. */
+enum err snapshot_draw(struct db *, struct arena *, const struct request *,
+    struct rng *, size_t k, struct snapshot *, struct fail *);
 /* Which workunits among the candidates already have a result with this once value (a
  * user id, or minus a host id). */
 enum err snapshot_user_wus(

@@ -121,3 +121,22 @@ files_left(struct db *db, struct arena *a, int64_t day, struct row_file_left **l
 		*left = rows;
 	return e;
 }
+
+enum err
+without_add(struct db *db, int64_t day, int64_t shard, int64_t jobs,
+    int64_t bytes_needed, int64_t bytes_without, struct fail *f)
+{
+	return db_exec(db, f, NULL, SQL_WITHOUT_ADD, day, shard, jobs, bytes_needed,
+	    bytes_without);
+}
+
+enum err
+without_sum(struct db *db, struct arena *a, struct row_without *sum, struct fail *f)
+{
+	void *row;
+	enum err e = db_row(db, a, f, &row, SQL_WITHOUT_SUM);
+
+	if (e == OK)
+		*sum = *(const struct row_without *)row;
+	return e;
+}

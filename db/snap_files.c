@@ -51,9 +51,8 @@ member_add(struct snap_file *file, const struct snap_member *m)
 	file->held = file->held && m->held;
 }
 
-/* The files of at most DB_LIST_MAX sets. */
-static enum err
-members_add(struct db *db, struct arena *a, const struct held *held,
+enum err
+snap_members_add(struct db *db, struct arena *a, const struct held *held,
     struct snap_file *files, size_t n, struct snapshot *s, struct fail *f)
 {
 	int64_t ids[DB_LIST_MAX];
@@ -159,7 +158,7 @@ snap_sets_add(struct db *db, struct arena *a, const struct conf *cf,
 	}
 	for (size_t i = 0; i < n; i += DB_LIST_MAX) {
 		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX;
-		e = members_add(db, a, held, fresh + i, part, s, f);
+		e = snap_members_add(db, a, held, fresh + i, part, s, f);
 		if (e == OK)
 			e = facts_add(db, a, fresh + i, part, f);
 		if (e != OK)

@@ -27,5 +27,8 @@ enum err snap_sets_rows(struct db *, struct arena *, const int64_t *ids, size_t 
 enum err snap_sets_add(struct db *, struct arena *, const struct conf *,
     const struct held *, struct fileset *const *, size_t n, enum origin,
     struct snapshot *, struct fail *);
+/* The files of at most DB_LIST_MAX sets, of which the ids are known, to s->members. */
+enum err snap_members_add(struct db *, struct arena *, const struct held *,
+    struct snap_file *, size_t n, struct snapshot *s, struct fail *);
 
 #endif

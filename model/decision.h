@@ -106,6 +106,11 @@ struct dec_skip {
 	enum reason why;
 };
 
+struct dec_without { /* what a job would cost if files held did not matter */
+	size_t drawn, fit;
+	int64_t mean_bytes; /* that the host lacks of the files of one that fits */
+};
+
 struct decision {
 	struct dec_report *reports; /* request.nreports */
 	struct dec_send *sends;
@@ -149,6 +154,7 @@ struct decision {
 	/* Logs of the client from then on, s UTC; 0 = not wanted. */
 	int64_t send_time_stats_log, send_job_log;
 	bool send_global_prefs, store_global_prefs;
+	struct dec_without without;
 };
 
 #endif

@@ -317,6 +317,9 @@ put_decision(struct maker *m)
 	d->delay_s = dec->request_delay;
 	for (size_t i = 0; i < m->from->req->nreports; i++)
 		d->acked += dec->reports[i].ack;
+	d->drawn = (int64_t)dec->without.drawn;
+	d->drawn_fit = (int64_t)dec->without.fit;
+	d->drawn_bytes = dec->without.mean_bytes;
 	put_files(m);
 	put_counts(m);
 	put_left(m);

@@ -171,6 +171,12 @@ struct snapshot {
 	size_t nuser_wus;
 	struct snap_message *down;
 	size_t ndown;
+	/* On some requests: jobs drawn whatever the host holds, each of another file
+	 * set, and the files of those sets (rules/sched/without.h). */
+	struct job *drawn;
+	size_t ndrawn;
+	struct snap_member *drawn_members;
+	size_t ndrawn_members;
 	struct snap_search search;     /* for files and plain jobs */
 	struct snap_search nci_search; /* for nci */
 	bool wait_possible; /* there is budget and a slot to wait for the generator */

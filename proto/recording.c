@@ -113,6 +113,9 @@ static const struct list lists[] = {
 	LIST("other", shape_other, snap.others, nothers),
 	LIST("held_file", shape_file, snap.held_files, snap.nheld_files),
 	LIST("member", shape_snap_member, snap.members, snap.nmembers),
+	LIST("drawn", shape_job, snap.drawn, snap.ndrawn),
+	LIST(
+	    "drawn_member", shape_snap_member, snap.drawn_members, snap.ndrawn_members),
 	LIST("targeted", shape_job, snap.targeted, snap.ntargeted),
 	LIST("nci", shape_job, snap.nci, snap.nnci),
 	LIST("plain", shape_job, snap.plain, snap.nplain),

@@ -11,11 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include "db/entity.h"
+#include "db/ledger.h"
 #include "db/trigger.h"
 #include "lib/crypt.h"
 #include "lib/log.h"
 #include "model/states.h"
 #include "rules/sched/large.h"
+#include "rules/sched/without.h"
 #include "lib/banned.h"
 
 enum { TOUCH_MAX = 64 }; /* a statement's longest list */
@@ -485,6 +487,20 @@ begin(struct rpc *x)
 	return current ? db_begin_current(x->db, &x->fail) : db_begin(x->db, &x->fail);
 }
 
+/* A sample for statistics: one that is lost is no harm. */
+static void
+tell_without(struct rpc *x)
+{
+	const struct dec_without *w = &x->dec->without;
+	int64_t needed, jobs = (int64_t)without_jobs(x->dec, &needed);
+	struct fail f = { 0 };
+
+	if (w->fit > 0 && jobs > 0 &&
+	    without_add(x->db, x->now / 86400, x->snap->host.id % WITHOUT_SHARDS, jobs,
+		needed, jobs * w->mean_bytes, &f) != OK)
+		log_fail("without_locality", &f);
+}
+
 enum err
 rpc_commit(struct rpc *x)
 {
@@ -517,5 +533,6 @@ rpc_commit(struct rpc *x)
 	}
 	x->trickles_stored = x->req->ntrickles > 0;
 	mark_files(x);
+	tell_without(x);
 	return OK;
 }

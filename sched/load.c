@@ -15,6 +15,7 @@
 #include "rules/sched/identity.h"
 #include "rules/sched/quota.h"
 #include "rules/sched/serving.h"
+#include "rules/sched/without.h"
 #include "rules/sched/work_req.h"
 #include "lib/banned.h"
 
@@ -284,6 +285,24 @@ wanted_of(struct rpc *x, const struct snapshot *s)
  * decide_need counts candidates, the loader jobs.  With a fraction plain jobs may go
  * first, however many others there are.
  */
+/* Jobs drawn for the estimate of what locality saves. */
+static enum err
+load_drawn(struct rpc *x, struct snapshot *s)
+{
+	int64_t ids[WITHOUT_DRAWS];
+	struct rng rng;
+	enum err e;
+
+	if (!without_due(s->host.id, x->req->rpc_seqno, &rng))
+		return OK;
+	e = snapshot_draw(x->db, x->a, x->req, &rng, WITHOUT_DRAWS, s, &x->fail);
+	for (size_t i = 0; i < s->ndrawn; i++)
+		ids[i] = s->drawn[i].workunitid;
+	return e != OK ? e :
+	                 snapshot_wus_once(
+			     x->db, x->a, once_key(x, s), ids, s->ndrawn, s, &x->fail);
+}
+
 static enum err
 load_work(struct rpc *x, struct snapshot *s)
 {
@@ -309,7 +328,7 @@ load_work(struct rpc *x, struct snapshot *s)
 		e = load_unwanted(x, s, &rng, &w);
 	if (e == OK)
 		e = snapshot_user_wus(x->db, x->a, once_key(x, s), s, &x->fail);
-	return e;
+	return e == OK ? load_drawn(x, s) : e;
 }
 
 /* May jobs of this app be sent: can some version that is wanted be used, and does the

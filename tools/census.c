@@ -121,5 +121,7 @@ census_take(struct ctx *x, struct census *c)
 		e = ledger_of_all(x->db, x->a, 0, &c->sent, x->f);
 	if (e == OK)
 		e = ledger_of_all(x->db, x->a, clock_now() / DAY_S, &c->today, x->f);
+	if (e == OK)
+		e = without_sum(x->db, x->a, &c->without, x->f);
 	return e == OK ? count_left(x, c) : e;
 }

@@ -12,6 +12,7 @@ enum { FILE_STATES = FILE_DEAD + 1 };
 struct census {
 	struct row_wu_counts wus;
 	struct row_result_counts results;
+	struct row_without without;
 	struct row_ledger sent, today; /* ever, and since midnight UTC */
 	struct drain work, set;        /* of all files, of the working set */
 	int64_t files[FILE_STATES];    /* of file sets by derived state */

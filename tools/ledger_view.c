@@ -26,6 +26,14 @@ saved_text(struct arena *a, const struct row_ledger *l)
 	    (long long)l->hits, (long long)l->jobs);
 }
 
+double
+without_bytes(const struct row_ledger *l, const struct row_without *w)
+{
+	return w->jobs == 0 ?
+	           -1 :
+	           (double)l->jobs * (double)w->bytes_without / (double)w->jobs;
+}
+
 void
 saved_json(json_t *to, const struct row_ledger *l)
 {

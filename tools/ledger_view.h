@@ -14,6 +14,12 @@ char *saved_text(struct arena *, const struct row_ledger *);
 /* Adds jobs_sent, hits, hit_rate (0 to 1), bytes_needed and bytes_saved. */
 void saved_json(json_t *, const struct row_ledger *);
 
+/*
+ * Bytes that all jobs would have made hosts fetch without locality, from those of the
+ * requests where that was looked at; -1 = there is none yet.
+ */
+double without_bytes(const struct row_ledger *, const struct row_without *);
+
 /* Counts a file in; no_work: nothing more can be made of it. */
 void drain_add(struct drain *, const struct row_file_left *, bool no_work);
 /* The UTC day, since 1970, from which on files_left is to count jobs. */

@@ -239,6 +239,11 @@ record_print(struct ctx *x, const struct record *r, int64_t now)
 	print_files(x, r);
 	print_sent(x, r);
 	print_told(x, r);
+	if (d->drawn_fit > 0)
+		printf("%-12s  a job drawn whatever the host holds would have cost %s "
+		       "(mean of %lld)\n",
+		    "in contrast", human_bytes(x->a, (double)d->drawn_bytes),
+		    (long long)d->drawn_fit);
 	if (d->waited_ms > 0)
 		printf("%-12s  %.1f s for work made on demand\n", "waited",
 		    (double)d->waited_ms / 1000);

@@ -69,6 +69,11 @@ print_locality(struct ctx *x, const struct census *c)
 	int64_t now = clock_now();
 
 	printf("locality   %s\n", saved_text(x->a, &c->sent));
+	if (without_bytes(&c->sent, &c->without) >= 0)
+		printf("           without locality hosts would have fetched about %s "
+		       "(looked at on %lld requests)\n",
+		    human_bytes(x->a, without_bytes(&c->sent, &c->without)),
+		    (long long)c->without.requests);
 	printf("today      %s\n", saved_text(x->a, &c->today));
 	printf("files     ");
 	for (int s = 0; s < FILE_STATES; s++)
@@ -162,6 +167,9 @@ put_counts(json_t *root, const struct census *c)
 	json_object_set_new(root, "workunits", workunits_json(c));
 	json_object_set_new(root, "results", results_json(&c->results));
 	saved_json(root, &c->sent);
+	json_object_set_new(root, "bytes_without_locality",
+	    json_real(without_bytes(&c->sent, &c->without)));
+	put_number(root, "requests_looked_at", c->without.requests);
 	json_object_set_new(root, "work_left", drain_json(&c->work, clock_now()));
 	json_object_set_new(root, "working_set_left", drain_json(&c->set, clock_now()));
 	json_object_set_new(root, "files", files);

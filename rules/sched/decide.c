@@ -376,8 +376,10 @@ decide(struct arena *a, const struct conf *cf, const struct request *rq,
 	c.d->why = gate;
 	if (gate == WHY_NONE)
 		nci_serve(&c);
-	if (c.d->work_wanted)
+	if (c.d->work_wanted) {
+		without_locality(&c);
 		serve(&c);
+	}
 	search_on(&c);
 	if (c.d->more || c.d->more_nci || c.d->nwant > 0) {
 		keep_only_question(&c);
