@@ -26,6 +26,8 @@ enum err user_by_email(
 enum err user_insert(struct db *, struct user *, struct fail *);
 enum err user_set_prefs(
     struct db *, int64_t id, const char *global_prefs, struct fail *);
+/* Waits until no other transaction has the account locked, and has it until its own end. */
+enum err user_lock(struct db *, int64_t id, struct fail *);
 enum err user_set_cpid(struct db *, int64_t id, const char *cpid, struct fail *);
 enum err user_set_passwd_hash(
     struct db *, int64_t id, const char *stored, struct fail *);

@@ -58,6 +58,12 @@ user_set_prefs(struct db *db, int64_t id, const char *global_prefs, struct fail 
 }
 
 enum err
+user_lock(struct db *db, int64_t id, struct fail *f)
+{
+	return db_number(db, f, &id, SQL_USER_LOCK, id);
+}
+
+enum err
 user_set_cpid(struct db *db, int64_t id, const char *cpid, struct fail *f)
 {
 	return db_exec(db, f, NULL, SQL_USER_SET_CPID, cpid, id);

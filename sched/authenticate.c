@@ -165,10 +165,25 @@ search_host(struct rpc *x, bool clone)
 		e = host_by_likeness(x, &h);
 	if (e != OK)
 		return e;
+	x->clone = clone;
 	x->host = h;
 	x->host_id_changed = true;
 	x->detach = h != NULL && client_is_empty(x->req);
 	return OK;
+}
+
+enum err
+rpc_still_no_host(struct rpc *x)
+{
+	enum err e = user_lock(x->db, x->user->id, &x->fail);
+
+	if (e == OK)
+		e = search_host(x, x->clone);
+	if (e != OK || x->host == NULL)
+		return e;
+	x->identify = true;
+	return FAIL(&x->fail, E_RETRY, "host %lld was made by a copy of this request",
+	    (long long)x->host->id);
 }
 
 /* The row of the id that the client gives, merge links followed; *host NULL if there is

@@ -13,6 +13,9 @@ rpc_write_new_host(struct rpc *x, int64_t token)
 
 	if (!s->host_new)
 		return OK;
+	enum err e = rpc_still_no_host(x);
+	if (e != OK)
+		return e;
 	s->host.rpc_token = token; /* settles this COMMIT too */
 	return host_insert(x->db, &s->host, &x->fail);
 }

@@ -159,7 +159,8 @@ step_next(struct rpc *x)
 
 /*
  * After E_RETRY: naps and makes the connection usable.  The failed step is run again,
- * or load if it came later: what was read before is no longer true.
+ * or load if it came later: what was read before is no longer true.  Even who the host
+ * is may not be.
  */
 static enum err
 retry(struct rpc *x, struct rng *jitter)
@@ -173,7 +174,8 @@ retry(struct rpc *x, struct rng *jitter)
 	    x->fail.detail);
 	db_retry_nap(jitter, x->retries);
 	if (x->step > RPC_load)
-		x->step = RPC_load;
+		x->step = x->identify ? RPC_authenticate : RPC_load;
+	x->identify = false;
 	x->again = x->reload = false;
 	return db_ready(x->db, &x->fail);
 }

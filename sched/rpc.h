@@ -59,6 +59,7 @@ struct rpc {
 	struct user *user; /* who it is */
 	struct host *host; /* as stored; NULL: a new one */
 	bool weak_auth, host_id_changed, detach;
+	bool clone; /* of another host: its cross-project id tells nothing */
 	enum situation refused; /* after authentication: reports are still taken */
 	struct snapshot *snap;
 	/* snap->havs as they are stored: a new day begins in the snapshot only */
@@ -70,6 +71,7 @@ struct rpc {
 	/* the loop */
 	enum rpc_step step;
 	bool reload, again; /* a step asks: start over at load / at decide */
+	bool identify;      /* the retry starts at authenticate */
 	int retries, rounds;
 	int64_t *lost; /* result ids that others took */
 	size_t nlost, lost_cap;
@@ -120,6 +122,13 @@ enum err rpc_wait(struct rpc *);
  * first time also what load left out because enough was there.
  */
 enum err rpc_more(struct rpc *);
+
+/*
+ * In the commit's transaction, before the row of a new host is made: two copies of a
+ * client's first request make one row.  Locks the account.  E_RETRY, from authenticate
+ * on: the row is there by now.
+ */
+enum err rpc_still_no_host(struct rpc *);
 
 /* The preferences that follow from the texts of the account and the client. */
 void rpc_prefs(struct rpc *, struct snapshot *);

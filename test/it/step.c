@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Loaded in front of a program of ours (LD_PRELOAD), this stops it between two of its
+ * steps: statements, COMMIT, ROLLBACK, and changes below locality_scheduling.  So a
+ * test can run another program whole between any two of them, or kill it there, and the
+ * program itself knows nothing of it.
+ *
+ *   STEP_AT=K      before step K (from 1)
+ *   STEP_FROM=TEXT step 1 is the first statement with this text
+ *   STEP_DO=CMD    sh -c CMD is run to its end, or until it waits for a lock in the
+ *                  database that only we can give up; then it goes on beside us
+ *   STEP_SOCKET=   of that database
+ *   STEP_AT alone  kill -9
+ *   STEP_LOG=FILE  gets a line for every step
+ */
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <mysql.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "lib/banned.h"
+
+enum { STMTS = 256, TEXT = 80, LOOK_MS = 20, BLOCKED_EVERY = 5, MOST_LOOKS = 1500 };
+
+static long at, count;
+static const char *command, *sock, *from;
+static int log_fd = -1;
+static bool busy; /* we are inside a step: what it calls is none */
+static pid_t other;
+static struct {
+	MYSQL_STMT *st;
+	char text[TEXT];
+} stmts[STMTS];
+static size_t nstmts;
+
+static void *
+real(const char *name)
+{
+	return dlsym(RTLD_NEXT, name);
+}
+
+__attribute__((constructor)) static void
+begin(void)
+{
+	const char *k = getenv("STEP_AT"), *path = getenv("STEP_LOG");
+
+	at = k == NULL ? 0 : strtol(k, NULL, 10);
+	command = getenv("STEP_DO");
+	sock = getenv("STEP_SOCKET");
+	from = getenv("STEP_FROM");
+	if (path != NULL)
+		log_fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	unsetenv("LD_PRELOAD"); /* what it starts is left alone */
+}
+
+__attribute__((destructor)) static void
+end(void)
+{
+	if (other > 0)
+		waitpid(other, NULL, 0);
+}
+
+/* Somebody waits for a lock: there is nobody else than the other program. */
+static bool
+blocked(void)
+{
+	MYSQL *my = mysql_init(NULL);
+	bool is = false;
+
+	if (my == NULL || sock == NULL)
+		return false;
+	if (mysql_real_connect(my, NULL, "root", NULL, NULL, 0, sock, 0) != NULL &&
+	    mysql_query(my, "SELECT 1 FROM information_schema.innodb_trx WHERE "
+			    "trx_state = 'LOCK WAIT'") == 0) {
+		MYSQL_RES *rows = mysql_store_result(my);
+		is = rows != NULL && mysql_num_rows(rows) > 0;
+		mysql_free_result(rows);
+	}
+	mysql_close(my);
+	return is;
+}
+
+static void
+run_other(void)
+{
+	const struct timespec nap = { 0, LOOK_MS * 1000000L };
+
+	other = fork();
+	if (other == 0) {
+		execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+		_exit(127);
+	}
+	for (int look = 1; look <= MOST_LOOKS; look++) {
+		if (waitpid(other, NULL, WNOHANG) != 0) {
+			other = 0;
+			return;
+		}
+		if (look % BLOCKED_EVERY == 0 && blocked()) {
+			if (log_fd >= 0)
+				dprintf(log_fd, "# the other one waits for a lock\n");
+			return;
+		}
+		nanosleep(&nap, NULL);
+	}
+}
+
+static void
+step(const char *what)
+{
+	if (busy || (from != NULL && strstr(what, from) == NULL))
+		return;
+	from = NULL;
+	busy = true;
+	count++;
+	if (log_fd >= 0)
+		dprintf(log_fd, "%ld %s\n", count, what);
+	if (count == at && command == NULL)
+		kill(getpid(), SIGKILL);
+	if (count == at)
+		run_other();
+	busy = false;
+}
+
+int
+mysql_stmt_prepare(MYSQL_STMT *st, const char *sql, unsigned long n)
+{
+	int (*f)(MYSQL_STMT *, const char *, unsigned long) = real(
+	    "mysql_stmt_prepare");
+
+	if (nstmts < STMTS) {
+		stmts[nstmts].st = st;
+		snprintf(stmts[nstmts++].text, TEXT, "%s", sql);
+	}
+	return f(st, sql, n);
+}
+
+int
+mysql_stmt_execute(MYSQL_STMT *st)
+{
+	int (*f)(MYSQL_STMT *) = real("mysql_stmt_execute");
+	const char *text = "a statement";
+
+	for (size_t i = 0; i < nstmts; i++)
+		if (stmts[i].st == st)
+			text = stmts[i].text; /* the last one of that address */
+	step(text);
+	return f(st);
+}
+
+int
+mysql_real_query(MYSQL *my, const char *sql, unsigned long n)
+{
+	int (*f)(MYSQL *, const char *, unsigned long) = real("mysql_real_query");
+
+	step(sql);
+	return f(my, sql, n);
+}
+
+my_bool
+mysql_commit(MYSQL *my)
+{
+	my_bool (*f)(MYSQL *) = real("mysql_commit");
+
+	step("COMMIT");
+	busy = true; /* it is a query, too */
+	my_bool bad = f(my);
+	busy = false;
+	return bad;
+}
+
+my_bool
+mysql_rollback(MYSQL *my)
+{
+	my_bool (*f)(MYSQL *) = real("mysql_rollback");
+
+	step("ROLLBACK");
+	busy = true;
+	my_bool bad = f(my);
+	busy = false;
+	return bad;
+}
+
+static bool
+ours(const char *path)
+{
+	return path != NULL && strstr(path, "locality_scheduling/") != NULL;
+}
+
+int
+open(const char *path, int flags, ...)
+{
+	int (*f)(const char *, int, ...) = real("open");
+	mode_t mode = 0;
+	va_list ap;
+
+	va_start(ap, flags);
+	if ((flags & O_CREAT) != 0)
+		mode = (mode_t)va_arg(ap, int);
+	va_end(ap);
+	if ((flags & O_CREAT) != 0 && ours(path))
+		step("creates a trigger");
+	return f(path, flags, mode);
+}
+
+int
+unlink(const char *path)
+{
+	int (*f)(const char *) = real("unlink");
+
+	if (ours(path))
+		step("removes a trigger");
+	return f(path);
+}
+
+int
+rename(const char *from, const char *to)
+{
+	int (*f)(const char *, const char *) = real("rename");
+
+	if (ours(from))
+		step("renames a trigger");
+	return f(from, to);
+}
+
+int
+renameat2(int fd, const char *from, int to_fd, const char *to, unsigned flags)
+{
+	int (*f)(int, const char *, int, const char *, unsigned) = real("renameat2");
+
+	if (ours(from))
+		step("claims a trigger");
+	return f(fd, from, to_fd, to, flags);
+}
