@@ -287,10 +287,10 @@ enum err snapshot_more(struct db *, struct arena *, const struct search *,
 /* Blobs and all columns of jobs by result id, in any order. */
 enum err jobs_by_ids(struct db *, struct arena *, const int64_t *ids, size_t n,
     struct job **, size_t *njobs, struct fail *);
-/* Does an unsent result with a larger id than `after` exist of any of these filesets?
- * The waiter's look. */
+/* One of these filesets of which an unsent result with a larger id than `after` exists;
+ * 0 = none.  The waiter's look. */
 enum err filesets_ready(struct db *, const int64_t *ids, size_t n, int64_t after,
-    bool *ready, struct fail *);
+    int64_t *ready, struct fail *);
 /* Is the last workunit of one of these filesets without any result yet, so that the
  * transitioner will make some? */
 enum err filesets_unmade(

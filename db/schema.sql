@@ -530,6 +530,9 @@ CREATE TABLE IF NOT EXISTS fileset (
 	gen_parts INT NOT NULL DEFAULT 0, -- ours: parts that the built-in generator cuts it into
 	gen_next INT NOT NULL DEFAULT 0, -- ours: the next one to make
 	paused INT NOT NULL DEFAULT 0, -- ours: 1 held back, 2 draining
+	demand BIGINT NOT NULL DEFAULT 0, -- ours: requests that raised need_work for it
+	demand_met BIGINT NOT NULL DEFAULT 0, -- ours: waits that work of it ended
+	demand_time BIGINT NOT NULL DEFAULT 0, -- ours: of the last such request
 	create_time BIGINT NOT NULL DEFAULT 0, -- ours
 	PRIMARY KEY (id),
 	UNIQUE KEY fileset_name (name)

@@ -154,6 +154,7 @@ snap_sets_add(struct db *db, struct arena *a, const struct conf *cf,
 			.no_work_available = no_work[i],
 			.paused = sets[i]->paused == FILESET_PAUSED,
 			.draining = sets[i]->paused == FILESET_DRAINING,
+			.demand_time = sets[i]->demand_time,
 		};
 	}
 	for (size_t i = 0; i < n; i += DB_LIST_MAX) {

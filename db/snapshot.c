@@ -490,11 +490,11 @@ snapshot_user_wus(
 }
 
 enum err
-filesets_ready(struct db *db, const int64_t *ids, size_t n, int64_t after, bool *ready,
-    struct fail *f)
+filesets_ready(struct db *db, const int64_t *ids, size_t n, int64_t after,
+    int64_t *ready, struct fail *f)
 {
-	*ready = false;
-	for (size_t i = 0; i < n && !*ready; i += DB_LIST_MAX) {
+	*ready = 0;
+	for (size_t i = 0; i < n && *ready == 0; i += DB_LIST_MAX) {
 		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX;
 		int64_t id = 0;
 		enum err e = number_or_0(
@@ -502,7 +502,7 @@ filesets_ready(struct db *db, const int64_t *ids, size_t n, int64_t after, bool 
 		    &id);
 		if (e != OK)
 			return e;
-		*ready = id != 0;
+		*ready = id;
 	}
 	return OK;
 }

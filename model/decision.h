@@ -98,6 +98,7 @@ struct dec_file { /* how each considered file set ended: explain and files_no_wo
 	enum reason why; /* decisive reason when nothing of it was sent */
 	size_t sent, refused;
 	bool spent;        /* nothing is left of it that this account could get */
+	bool awaited;      /* has jobs that are left to those who wait for them */
 	bool mark_no_work; /* create files_no_work/F after the commit */
 };
 

@@ -89,6 +89,7 @@ struct snap_file { /* a file set that this request may be served from */
 	bool no_work_is_news;   /* said a moment ago: last results may still come */
 	bool paused;            /* the admin holds it back */
 	bool draining;          /* the admin: no new work, no new holders */
+	int64_t demand_time;    /* when a host last asked for more of it; 0 = never */
 	bool unread;            /* nobody looked at its results; all is possible */
 	bool has_unsent;        /* some unsent result exists, for this user or not */
 	bool has_open_wu;       /* a workunit of it may still produce results */

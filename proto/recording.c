@@ -42,8 +42,8 @@ static const struct col head_cols[] = { R(at, i64), R(seed, i64), R(hostid, i64)
 static const struct col file_cols[] = { F(fileset_id, i64), F(name, str), F(held, bool),
 	F(from_working_set, bool), F(searched, bool), F(bytes, i64),
 	F(bytes_missing, i64), F(no_work_available, bool), F(no_work_is_news, bool),
-	F(paused, bool), F(draining, bool), F(unread, bool), F(has_unsent, bool),
-	F(has_open_wu, bool), F(has_any_wu, bool), F(last_id, i64),
+	F(paused, bool), F(draining, bool), F(demand_time, i64), F(unread, bool),
+	F(has_unsent, bool), F(has_open_wu, bool), F(has_any_wu, bool), F(last_id, i64),
 	F(released_id, i64) };
 #define M(name, type)                                                                  \
 	{                                                                              \

@@ -19,37 +19,57 @@
 
 enum { LOOK_MS = 100, LOOK_FILES = 64 }; /* a statement's longest list */
 
-static char *
-fileset_name(const struct snapshot *s, int64_t id)
+/* NULL: the decision did not look at it. */
+static const struct dec_file *
+wanted_file(const struct rpc *x, int64_t id)
 {
-	for (size_t i = 0; i < s->nfiles; i++)
-		if (s->files[i].fileset_id == id)
-			return s->files[i].name;
+	for (size_t i = 0; i < x->snap->nfiles; i++)
+		if (x->snap->files[i].fileset_id == id)
+			return &x->dec->files[i];
 	return NULL;
+}
+
+/* It costs this host nothing if they cannot be counted: then others may come first. */
+static void
+count_demand(struct rpc *x, const int64_t *ids, size_t n, int64_t now)
+{
+	struct fail f = { 0 };
+	enum err e = OK;
+
+	for (size_t i = 0; i < n && e == OK; i += DB_LIST_MAX)
+		e = db_exec(x->db, &f, NULL, SQL_FILESETS_DEMANDED, now, ids + i,
+		    n - i < DB_LIST_MAX ? n - i : (size_t)DB_LIST_MAX);
+	if (e != OK)
+		log_fail("demand", &f);
 }
 
 /*
  * A trigger that cannot be made (the disk is full) costs this host its on-demand work,
- * not its reply.  true: there is something to wait for.
+ * not its reply.  What others wait for is being made already.  true: there is something
+ * to wait for.
  */
 static bool
 raise_triggers(struct rpc *x)
 {
 	const struct triggers t = { .conf = x->conf, .db = x->db };
-	bool raised = false;
+	int64_t *raised = NEWN(x->a, int64_t, x->dec->nwant + 1), now = clock_now();
+	size_t n = 0, awaited = 0;
 
 	for (size_t i = 0; i < x->dec->nwant; i++) {
-		const char *name = fileset_name(x->snap, x->dec->want[i]);
+		const struct dec_file *df = wanted_file(x, x->dec->want[i]);
 		struct fail f = { 0 };
 
-		if (name == NULL)
+		if (df == NULL)
 			continue;
-		if (trigger_raise(&t, TRIGGER_NEED_WORK, name, &f) == OK)
-			raised = true;
+		if (df->awaited)
+			awaited++;
+		else if (trigger_raise(&t, TRIGGER_NEED_WORK, df->file->name, &f) == OK)
+			raised[n++] = df->file->fileset_id;
 		else
 			log_fail("need_work trigger", &f);
 	}
-	return raised;
+	count_demand(x, raised, n, now);
+	return n + awaited > 0;
 }
 
 /* A place to wait in: its descriptor, or -1 when all are taken. */
@@ -84,9 +104,9 @@ wanted_names(struct rpc *x)
 	char **names = NEWN(x->a, char *, x->dec->nwant + 1);
 
 	for (size_t i = 0; i < x->dec->nwant; i++) {
-		char *name = fileset_name(x->snap, x->dec->want[i]);
+		const struct dec_file *df = wanted_file(x, x->dec->want[i]);
 
-		names[i] = name == NULL ? arena_strdup(x->a, "") : name;
+		names[i] = df == NULL ? arena_strdup(x->a, "") : df->file->name;
 	}
 	return names;
 }
@@ -121,7 +141,8 @@ wait_for_results(struct rpc *x, int64_t until_ms)
 {
 	size_t n = x->dec->nwant < LOOK_FILES ? x->dec->nwant : LOOK_FILES;
 	char **names = wanted_names(x);
-	bool ready = false, nothing = false;
+	bool nothing = false;
+	int64_t ready = 0;
 	enum err e;
 
 	do {
@@ -130,8 +151,10 @@ wait_for_results(struct rpc *x, int64_t until_ms)
 		if (e == OK)
 			e = filesets_ready(x->db, x->dec->want, n, x->dec->want_after,
 			    &ready, &x->fail);
-	} while (e == OK && !ready && !nothing && !proc_stopping &&
+	} while (e == OK && ready == 0 && !nothing && !proc_stopping &&
 		 clock_mono_ms() < until_ms);
+	if (e == OK && ready != 0)
+		e = db_exec(x->db, &x->fail, NULL, SQL_FILESET_DEMAND_MET, ready);
 	return e;
 }
 

@@ -112,6 +112,10 @@ census_take(struct ctx *x, struct census *c)
 	if (e != OK)
 		return e;
 	c->results = *(const struct row_result_counts *)row;
+	e = db_row(x->db, x->a, x->f, &row, SQL_DEMAND_OF_ALL);
+	if (e != OK)
+		return e;
+	c->demand = *(const struct row_demand *)row;
 	e = db_number(x->db, x->f, &c->hosts, SQL_STATUS_HOSTS);
 	if (e == OK)
 		e = hosts_active(x->db, since, &c->active, x->f);

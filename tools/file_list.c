@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "db/trigger.h"
+#include "lib/clock.h"
 #include "model/states.h"
 #include "rules/sched/decide.h"
 #include "tools/census.h"
@@ -47,6 +48,34 @@ file_view_held_back(const struct file_view *v)
 	return at > FILESET_OPEN && at < (int32_t)N(names) ? names[at] : "";
 }
 
+char *
+demand_text(struct arena *a, const struct row_demand *d, int64_t now)
+{
+	if (d->asked == 0)
+		return arena_strdup(a, "no host asked for work to be made");
+	return arena_printf(a,
+	    "%lld requests for work to be made, the last %s ago; %lld waits got some",
+	    (long long)d->asked, human_span(a, now - d->last), (long long)d->met);
+}
+
+void
+demand_json(json_t *object, const struct row_demand *d)
+{
+	char last[21];
+
+	json_object_set_new(object, "demand",
+	    json_pack("{s:I, s:I, s:s}", "asked", (json_int_t)d->asked, "met",
+		(json_int_t)d->met, "last",
+		d->asked == 0 ? "" : clock_text(d->last, last)));
+}
+
+struct row_demand
+file_view_demand(const struct file_view *v)
+{
+	return (struct row_demand){ v->info.demand, v->info.demand_met,
+		v->info.demand_time };
+}
+
 json_t *
 file_view_json(const struct file_view *v)
 {
@@ -62,7 +91,10 @@ file_view_json(const struct file_view *v)
 	    (json_int_t)v->info.holders, "gen_next", v->info.gen_next, "gen_parts",
 	    v->info.gen_parts);
 
+	struct row_demand demand = file_view_demand(v);
+
 	saved_json(j, &v->sent);
+	demand_json(j, &demand);
 	return j;
 }
 
@@ -81,6 +113,7 @@ put_row(struct ctx *x, struct table *t, const struct file_view *v)
 	table_printf(t, "%lld", (long long)v->tally.success);
 	table_printf(t, "%lld", (long long)v->tally.failed);
 	table_printf(t, "%lld", (long long)v->info.holders);
+	table_printf(t, "%lld", (long long)v->info.demand);
 	table_put(t, file_view_parts(x->a, v));
 }
 
@@ -88,8 +121,8 @@ static void
 print_table(struct ctx *x, const struct file_view *v, size_t n)
 {
 	static const char *const heads[] = { "NAME", "SIZE", "APP", "STATE", "UNSENT",
-		"IN PROGRESS", "DONE", "FAILED", "HOLDERS", "PARTS MADE" };
-	struct table t = table_new(x->a, "lrllrrrrrl");
+		"IN PROGRESS", "DONE", "FAILED", "HOLDERS", "DEMAND", "PARTS MADE" };
+	struct table t = table_new(x->a, "lrllrrrrrrl");
 
 	for (size_t i = 0; i < N(heads); i++)
 		table_put(&t, heads[i]);
@@ -183,9 +216,11 @@ const struct cmd cmd_file_list = { .name = "file list",
 	.purpose = "the large files, their states and their work",
 	.about = "One line per file: its size and app, how many of its results are "
 		 "unsent, in\n"
-		 "progress, done and failed, how many hosts hold it, and how many of "
-		 "its parts are\n"
-		 "made.  States: ADVERTISED (it has unsent results), DRAINING (none "
+		 "progress, done and failed, how many hosts hold it, how often a host "
+		 "asked for\n"
+		 "work of it that was still to be made, and how many of its parts are "
+		 "made.\n"
+		 "States: ADVERTISED (it has unsent results), DRAINING (none "
 		 "now, more may\n"
 		 "be made), EXHAUSTED (no more will be made), DEAD (and no workunit is "
 		 "open).",

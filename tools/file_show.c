@@ -123,6 +123,7 @@ print_show(struct ctx *x, const struct show *s)
 {
 	const struct file_view *v = &s->v;
 	const char *back = file_view_held_back(v), *parts = file_view_parts(x->a, v);
+	struct row_demand demand = file_view_demand(v);
 	const char *mark = "";
 
 	printf("%s of %s is %s%s%s\n", v->info.name, v->info.app,
@@ -143,6 +144,7 @@ print_show(struct ctx *x, const struct show *s)
 	    (long long)v->tally.failed);
 	printf("locality    %s\n", saved_text(x->a, &v->sent));
 	printf("work        %s\n", drain_text(x->a, &s->left, clock_now()));
+	printf("demand      %s\n", demand_text(x->a, &demand, clock_now()));
 	printf("triggers    ");
 	for (enum trigger t = 0; t < TRIGGER__MAX; t++)
 		if (s->trigger[t]) {

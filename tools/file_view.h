@@ -25,4 +25,11 @@ char *file_view_parts(struct arena *, const struct file_view *);
 const char *file_view_held_back(
     const struct file_view *); /* "paused", "draining", "" */
 
+struct row_demand file_view_demand(const struct file_view *);
+
+/* "3 requests for work to be made, ..."; of one file or of all. */
+char *demand_text(struct arena *, const struct row_demand *, int64_t now);
+/* The member "demand" of a JSON object. */
+void demand_json(json_t *, const struct row_demand *);
+
 #endif

@@ -8,6 +8,7 @@
 #include "db/trigger.h"
 #include "lib/clock.h"
 #include "tools/census.h"
+#include "tools/file_view.h"
 #include "tools/human.h"
 #include "tools/json.h"
 #include "tools/running.h"
@@ -80,6 +81,7 @@ print_locality(struct ctx *x, const struct census *c)
 		printf("%s %lld %s", s == 0 ? "" : ",", (long long)c->files[s],
 		    census_file_state((enum file_state)s));
 	printf("\nwork       %s\n", drain_text(x->a, &c->work, now));
+	printf("demand     %s\n", demand_text(x->a, &c->demand, now));
 	printf("hosts      %lld, of which %lld active in the last %lld days\n",
 	    (long long)c->hosts, (long long)c->active,
 	    (long long)x->cf->locality_active_host_days);
@@ -172,6 +174,7 @@ put_counts(json_t *root, const struct census *c)
 	put_number(root, "requests_looked_at", c->without.requests);
 	json_object_set_new(root, "work_left", drain_json(&c->work, clock_now()));
 	json_object_set_new(root, "working_set_left", drain_json(&c->set, clock_now()));
+	demand_json(root, &c->demand);
 	json_object_set_new(root, "files", files);
 	json_object_set_new(root, "hosts",
 	    json_pack("{s:I, s:I}", "total", (json_int_t)c->hosts, "active",

@@ -10,6 +10,8 @@
 #include <string.h>
 #include "lib/banned.h"
 
+enum { FIRST_S = 2 }; /* so long a new job is left to those who wait for it */
+
 struct ranked {
 	struct snap_file file;
 	size_t place;
@@ -90,6 +92,21 @@ locality_in_order(const struct snap_file *f, const struct job *j, int64_t last)
 	return j->id > last || j->id < f->released_id;
 }
 
+/*
+ * A job that was made after a host asked for it is for a moment for those that wait:
+ * they look ten times a second, so the one that asked comes first.  Others wait for one
+ * look too; one that has no place to wait in takes it, so nobody is kept from it.
+ */
+static bool
+for_who_waits(const struct ctx *c, const struct snap_file *f, const struct job *j)
+{
+	int64_t asked = f->demand_time;
+
+	return c->snap->wait_possible && asked > 0 && j->create_time >= asked &&
+	       j->create_time <= asked + c->conf->locality_scheduling_wait_period &&
+	       c->now - j->create_time < FIRST_S;
+}
+
 /* The reason that most of a file's candidates were refused for. */
 static enum reason
 most_frequent(const size_t counts[WHY__MAX])
@@ -142,7 +159,11 @@ send_of_file(struct ctx *c, struct dec_file *df)
 			df->spent = false;
 			break;
 		}
-		if (locality_in_order(f, j, last)) {
+		if (for_who_waits(c, f, j)) {
+			why = WHY_WAITING;
+			df->awaited = true;
+			decide_skip(c, j, why);
+		} else if (locality_in_order(f, j, last)) {
 			why = decide_try(c, how_of(f), j, f);
 		} else {
 			why = WHY_ID_ORDER;
@@ -232,8 +253,20 @@ drains(const struct ctx *c, const struct dec_file *df, enum send_how how)
 
 	if (f->paused || how_of(f) != how)
 		return false;
-	return df->state == FILE_DRAINING ||
+	return df->state == FILE_DRAINING || df->awaited ||
 	       (how == SEND_HELD && df->spent && may_be_made(c->conf, f));
+}
+
+/* The newest job that was looked at and not taken. */
+static int64_t
+last_looked_at(const struct ctx *c, const struct snap_file *f)
+{
+	int64_t last = 0;
+
+	for (size_t i = 0; i < f->njobs; i++)
+		if (!for_who_waits(c, f, &f->jobs[i]))
+			last = f->jobs[i].id;
+	return last;
 }
 
 /* Wants at most so many of the group, and of sets that are held in part one: that which
@@ -247,13 +280,14 @@ want_group(struct ctx *c, enum send_how how, size_t most)
 	for (size_t i = 0; i < c->snap->nfiles && most > 0; i++)
 		if (drains(c, &d->files[i], how)) {
 			const struct snap_file *f = d->files[i].file;
+			int64_t last = last_looked_at(c, f);
 
 			if (how == SEND_HELD && !f->held && part)
 				continue;
 			part = part || !f->held;
 			d->want[d->nwant++] = f->fileset_id;
-			if (f->njobs > 0 && f->jobs[f->njobs - 1].id > d->want_after)
-				d->want_after = f->jobs[f->njobs - 1].id;
+			if (last > d->want_after)
+				d->want_after = last;
 			most--;
 		}
 }

@@ -90,14 +90,14 @@ adopted_is_whole(const char *name)
 	struct db *db = open_db(name, false);
 	int64_t shard = -(1 * 64 + 1 % 64) - 1;
 	struct workunit *wu;
-	bool ready = false;
+	int64_t ready = 0;
 
 	ck_assert_msg(db != NULL, "%s", f.detail);
 	ck_assert_uint_eq(errors_of(db, true), 0);
 	ck_ok(workunit_by_id(db, &a, 3, &wu, &f));
 	ck_assert_int_eq(wu->fileset_id, 0); /* it named a set that is nowhere */
 	ck_ok(filesets_ready(db, &shard, 1, 0, &ready, &f));
-	ck_assert(ready);
+	ck_assert_int_eq(ready, shard);
 
 	struct app app = { .id = 1 };
 	struct catalog cat = { .apps = &app, .napps = 1 };

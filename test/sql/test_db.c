@@ -419,7 +419,7 @@ START_TEST(files_past_the_need_are_not_loaded)
 		{ .fileset_id = full, .has_unsent = true }, { .fileset_id = none },
 		{ .fileset_id = full, .has_unsent = true } };
 	struct snapshot s = { .user = { .id = 303 }, .files = files, .nfiles = 4 };
-	bool ready;
+	int64_t ready;
 
 	make_results("past_wu", 1, full, 6, 1, &wu);
 	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 10, &s, &f));
@@ -429,12 +429,12 @@ START_TEST(files_past_the_need_are_not_loaded)
 	ck_assert(files[3].has_unsent && files[3].unread);
 	ck_assert_uint_eq(files[3].njobs, 0);
 	ck_ok(filesets_ready(db, &none, 1, 0, &ready, &f));
-	ck_assert(!ready);
+	ck_assert_int_eq(ready, 0);
 	ck_ok(filesets_ready(db, (int64_t[]){ none, full }, 2, 0, &ready, &f));
-	ck_assert(ready);
+	ck_assert_int_eq(ready, full);
 	ck_ok(filesets_ready(
 	    db, (int64_t[]){ none, full }, 2, files[1].jobs[3].id + 2, &ready, &f));
-	ck_assert(!ready); /* these six were looked at already */
+	ck_assert_int_eq(ready, 0); /* these six were looked at already */
 }
 END_TEST
 
@@ -487,14 +487,14 @@ START_TEST(reports_and_lost_results)
 	struct rq_report reports[] = { { .name = arena_strdup(&a, "lost_0") },
 		{ .name = arena_strdup(&a, "nobody's") },
 		{ .name = arena_strdup(&a, "lost_4") } };
-	struct rq_other odd[] = { { .name = arena_strdup(&a, "lost_3") },
+	struct rq_other others[] = { { .name = arena_strdup(&a, "lost_3") },
 		{ .name = arena_strdup(&a, "lost_4") },
 		{ .name = arena_strdup(&a, "lost_1") } };
 	struct request rq = { .reports = reports,
 		.nreports = N(reports),
 		.has_other_results = true,
-		.other_results = odd,
-		.nother_results = N(odd) };
+		.other_results = others,
+		.nother_results = N(others) };
 	struct snapshot s = { .host = { .id = 601 }, .user = { .id = 305 } };
 
 	for (int i = 0; i < 3; i++)

@@ -164,6 +164,7 @@ set_flags(struct snap_file *f, const char *flags)
 	f->has_any_wu = strchr(flags, 'a') != NULL;
 	f->paused = strchr(flags, 'p') != NULL;
 	f->draining = strchr(flags, 'd') != NULL;
+	f->demand_time = strchr(flags, 't') != NULL ? WORLD_NOW - 5 : 0;
 	f->unread = strchr(flags, '!') != NULL;
 	f->last_id = last == NULL ? 0 : strtoll(last + 1, NULL, 10);
 	f->released_id = released == NULL ? 0 : strtoll(released + 1, NULL, 10);
@@ -280,8 +281,11 @@ world_files(struct world *w, const char *spec)
 		f.name = arena_strdup(&w->a, name);
 		spec += used;
 		f.jobs = jobs_of(w, &spec, &f.njobs);
-		for (size_t i = 0; i < f.njobs; i++)
+		for (size_t i = 0; i < f.njobs; i++) {
 			f.jobs[i].fileset_id = f.fileset_id;
+			if (strchr(flags, 't') != NULL)
+				f.jobs[i].create_time = WORLD_NOW - 1;
+		}
 		PUSH(&w->a, w->snap.files, w->snap.nfiles, cap) = f;
 		add_up(w);
 		spec += strspn(spec, " ;");

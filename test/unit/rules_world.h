@@ -32,7 +32,8 @@ struct job world_job(int64_t id, int64_t workunitid);
 /*
  * Files from "NAME FLAGS [ID/WU ...]; ...": h held, w working set, s searched, u unsent
  * results exist, n no_work_available, N that since a moment ago, o an open workunit,
- * a ever a workunit, p paused, d draining, ! not looked at, e its files are held
+ * a ever a workunit, p paused, d draining, t asked
+ * for 5 s ago and its jobs made 1 s ago, ! not looked at, e its files are held
  * elsewhere, m they are in more sets; l<ID> is the user's last id, r<ID> the one below
  * which they are released. Each file has 1e9 bytes; the held ones are in the request as
  * well.  File set ids count from 1. NAME is a file and the set of that file alone,

@@ -102,6 +102,35 @@ START_TEST(file_states)
 }
 END_TEST
 
+/* For two seconds, if they were made in the wait that was begun; results that were
+ * there before stay everybody's, and what is wanted is newer than those. */
+START_TEST(made_for_who_waits)
+{
+	static const struct {
+		int64_t asked, made;
+		bool left;
+	} rows[] = { { -5, -1, true }, { -5, -2, false }, { 0, 0, true },
+		{ -1, -1, true }, { -1, 0, true }, { 0, -1, false }, { -10, 0, true },
+		{ -11, 0, false }, { -5, 2, true } };
+
+	for (size_t i = 0; i < N(rows); i++) {
+		struct world *w = world_with(N10, HOUR, "W", "A hu 11/1");
+
+		w->snap.files[0].demand_time = WORLD_NOW + rows[i].asked;
+		w->snap.files[0].jobs[0].create_time = WORLD_NOW + rows[i].made;
+		ck_assert_msg((world_decide(w)->nwant == 1) == rows[i].left, "%zu", i);
+		world_free(w);
+	}
+	struct world *w = world_with(N10, 5 * HOUR, "W", "A hut 11/1 12/2 13/3");
+	w->snap.files[0].jobs[0].create_time = WORLD_NOW - 100;
+	struct decision *d = world_decide(w);
+	ck_assert_uint_eq(d->nwant, 1);
+	ck_assert_int_eq(d->want_after, 11);
+	ck_assert(d->files[0].awaited);
+	world_free(w);
+}
+END_TEST
+
 /* L6: seeded shuffle, or increasing name */
 START_TEST(L6_order_of_held_files)
 {
@@ -379,6 +408,7 @@ END_TEST
 UNIT_MAIN("rules_locality", {
 	ADD_LOOP(order_of_service, N(cases));
 	ADD_LOOP(file_states, N(states));
+	ADD(made_for_who_waits);
 	ADD(L6_order_of_held_files);
 	ADD(L17_no_version_ends_the_search);
 	ADD(L1_bytes_are_counted_once_per_file);

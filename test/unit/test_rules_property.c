@@ -103,6 +103,9 @@ random_files(struct world *w, struct rng *g, int64_t *id)
 		f->has_open_wu = f->has_unsent || (f->has_any_wu && rng_below(g, 2));
 		f->njobs = f->has_unsent ? rng_below(g, 6) : 0;
 		f->jobs = random_jobs(w, g, f->njobs, id, f->fileset_id);
+		f->demand_time = rng_below(g, 5) == 0 ? WORLD_NOW - 5 : 0;
+		for (size_t j = 0; j < f->njobs && f->demand_time > 0; j++)
+			f->jobs[j].create_time = WORLD_NOW - (int64_t)rng_below(g, 4);
 		f->last_id = rng_below(g, 3) == 0 ? *id - 2 : 0;
 	}
 }
@@ -267,10 +270,12 @@ waits_only_for_what_may_be_made(const struct world *w, const struct decision *d)
 		const struct snap_file *f = &w->snap.files[d->want[i] - 1];
 
 		searched += f->searched;
-		if (f->paused || f->draining || f->no_work_available ||
+		if (f->paused ||
+		    (f->demand_time == 0 && (f->draining || f->no_work_available)) ||
 		    w->conf->locality_scheduling_wait_period == 0)
 			return false;
-		if (file_state(w->conf, f) != FILE_DRAINING && !f->held)
+		if (file_state(w->conf, f) != FILE_DRAINING && !f->held &&
+		    f->demand_time == 0)
 			return false;
 	}
 	return searched <= 1 && w->snap.wait_possible && !w->snap.waited &&
