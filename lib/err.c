@@ -20,6 +20,7 @@ static const struct {
 	[E_DB] = { "DB", 69 },
 	[E_SYS] = { "SYS", 1 },
 	[E_DISK_FULL] = { "DISK_FULL", 1 },
+	[E_DENIED] = { "DENIED", 77 },
 	[E_CONFIG] = { "CONFIG", 78 },
 };
 
@@ -53,11 +54,26 @@ fail_set(struct fail *f, enum err code, const char *where, const char *fmt, ...)
 	return code;
 }
 
+static enum err
+of_errno(int number)
+{
+	switch (number) {
+	case ENOSPC:
+	case EDQUOT:
+		return E_DISK_FULL;
+	case EACCES:
+	case EPERM:
+		return E_DENIED;
+	default:
+		return E_SYS;
+	}
+}
+
 enum err
 fail_errno(struct fail *f, const char *where, const char *fmt, ...)
 {
 	char text[128];
-	enum err code = errno == ENOSPC || errno == EDQUOT ? E_DISK_FULL : E_SYS;
+	enum err code = of_errno(errno);
 	const char *why = strerror_r(errno, text, sizeof(text));
 	va_list ap;
 

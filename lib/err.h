@@ -15,6 +15,7 @@ enum err {
 	E_DB,        /* the database refuses or is gone: answer "try later" */
 	E_SYS,       /* file, socket or process failed; errno text is in detail */
 	E_DISK_FULL, /* a disk or quota is used up: nothing is lost, try again later */
+	E_DENIED,    /* the system does not let this account do it (exit 77) */
 	E_CONFIG,    /* configuration, keys or schema are not usable (exit 78) */
 	E__MAX
 };
@@ -30,8 +31,8 @@ struct fail {
 /* Records and returns code, so that "return FAIL(f, E_SYS, ...)" is one line. */
 #define FAIL(f, code, ...) fail_set((f), (code), __func__, __VA_ARGS__)
 /*
- * The same with ": strerror(errno)" appended; code is E_DISK_FULL if that is what errno
- * says (no space, quota used up), else E_SYS.
+ * The same with ": strerror(errno)" appended; code is E_DISK_FULL or E_DENIED if that
+ * is what errno says (no space, quota used up; no permission), else E_SYS.
  */
 #define FAIL_ERRNO(f, ...) fail_errno((f), __func__, __VA_ARGS__)
 
@@ -40,7 +41,8 @@ enum err fail_set(struct fail *, enum err, const char *where, const char *fmt, .
 enum err fail_errno(struct fail *, const char *where, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 const char *err_name(enum err); /* "BADREQ", stable, for logs */
-/* Exit code of ecosystem.md section 2: 0, 1, 69 (database), 75, 78 (config). */
+/* Exit code of ecosystem.md section 2: 0, 1, 69 (database), 75, 77
+ * (no permission), 78 (config). */
 int err_exit(enum err);
 
 #endif

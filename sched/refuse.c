@@ -87,6 +87,7 @@ refuse_error(enum err e, bool hostid_given)
 	case E_CONFIG:
 		return REFUSE_NO_CONFIG;
 	case E_SYS:
+	case E_DENIED:
 	case E__MAX:
 		break;
 	}

@@ -15,7 +15,7 @@
 #include "model/conf.h"
 
 /* Exit codes beside those of err_exit() (ecosystem.md 2, 6). */
-enum { EXIT_USAGE = 2, EXIT_NOTHING = 3, EXIT_UNSURE = 4, EXIT_DENIED = 77 };
+enum { EXIT_USAGE = 2, EXIT_NOTHING = 3, EXIT_UNSURE = 4 };
 
 enum opt_type {
 	OPT_FLAG,   /* bool */

@@ -48,14 +48,11 @@ ctx_conf(struct ctx *x)
 	if (e != OK)
 		return e;
 	path = arena_printf(x->a, "%s/config.xml", dir);
-	if (faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) < 0 && errno == EACCES) {
-		x->status = EXIT_DENIED;
-		return FAIL(x->f, E_SYS,
+	if (faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) < 0 && errno == EACCES)
+		return FAIL(x->f, E_DENIED,
 		    "%s may not be read by this account; run locus as the account that "
-		    "the "
-		    "project belongs to, or as root",
+		    "the project belongs to, or as root",
 		    path);
-	}
 	e = conf_load(x->a, path, &x->cf, NULL, NULL, x->f);
 	return e == OK ? go_on_as_owner(x, dir) : e;
 }

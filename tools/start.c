@@ -238,11 +238,9 @@ stop_supervisor(struct ctx *x)
 	if (e != OK || !current(&s))
 		return FAIL(x->f, E_SYS, "a supervisor holds %s but cannot be found",
 		    state_lock_path(x->a, x->cf));
-	if (kill(s.supervisor, SIGTERM) < 0 && errno == EPERM) {
-		x->status = EXIT_DENIED;
-		return FAIL(
-		    x->f, E_SYS, "process %d is another account's", (int)s.supervisor);
-	}
+	if (kill(s.supervisor, SIGTERM) < 0 && errno == EPERM)
+		return FAIL(x->f, E_DENIED, "process %d is another account's",
+		    (int)s.supervisor);
 	while (state_supervised(x->a, x->cf)) {
 		if (clock_mono_ms() > end)
 			return FAIL(x->f, E_SYS,

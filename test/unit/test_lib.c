@@ -185,6 +185,12 @@ START_TEST(fail_records)
 	ck_assert_int_eq(f.code, E_DISK_FULL);
 	errno = EDQUOT;
 	ck_assert_int_eq(FAIL_ERRNO(NULL, "writing y"), E_DISK_FULL);
+	errno = EACCES;
+	ck_assert_int_eq(FAIL_ERRNO(&f, "opening y"), E_DENIED);
+	ck_assert_str_eq(f.detail, "opening y: Permission denied");
+	errno = EPERM;
+	ck_assert_int_eq(FAIL_ERRNO(&f, "opening y"), E_DENIED);
+	errno = ENOENT;
 	memset(longer, 'x', sizeof(longer));
 	longer[sizeof(longer) - 1] = '\0';
 	FAIL_ERRNO(&f, "%s", longer);
@@ -206,6 +212,7 @@ static const struct {
 	{ E_DB, "DB", 69 },
 	{ E_SYS, "SYS", 1 },
 	{ E_DISK_FULL, "DISK_FULL", 1 },
+	{ E_DENIED, "DENIED", 77 },
 	{ E_CONFIG, "CONFIG", 78 },
 };
 
