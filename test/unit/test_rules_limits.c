@@ -179,6 +179,22 @@ START_TEST(what_ends_a_reply)
 }
 END_TEST
 
+/* The search by files ended for lack of a version; a job without files was sent. */
+START_TEST(rest_without_a_version)
+{
+	for (int wanted = 1; wanted <= 2; wanted++) {
+		struct world *w = world_new("<locality_scheduling/>", wanted * HOUR);
+
+		world_files(w, "A hu 11/1 12/2");
+		w->snap.files[0].jobs[0].appid = 99;
+		world_plain(w, "31/3");
+		ck_assert_int_eq(world_decide(w)->rest,
+		    wanted == 1 ? WHY_NOT_WANTED : WHY_NO_APP_VERSION);
+		world_free(w);
+	}
+}
+END_TEST
+
 START_TEST(daily_quota_counts_this_reply)
 {
 	struct world *w = world_new(
@@ -518,6 +534,7 @@ UNIT_MAIN("rules_limits", {
 	ADD(what_a_job_binds);
 	ADD_LOOP(jobs_per_request, N(per_rpc));
 	ADD_LOOP(what_ends_a_reply, N(rests));
+	ADD(rest_without_a_version);
 	ADD(daily_quota_counts_this_reply);
 	ADD(in_progress_counts_this_reply);
 	ADD(queue_grows_with_each_job);

@@ -313,6 +313,24 @@ START_TEST(lost_result)
 }
 END_TEST
 
+/* What the host has of large files is that of the job's own set. */
+START_TEST(lost_result_saves_its_own_file)
+{
+	struct world *w = world_new(ON, 2 * HOUR);
+
+	world_others(w, "");
+	world_files(w, "A -; B h-");
+	world_in_progress(w, "1/1");
+	w->snap.in_progress[0].fileset_id = 2;
+	ck_assert_str_eq(world_text(w, world_decide(w)), "sent 1l | NONE");
+	ck_assert_int_eq(world_decide(w)->sends[0].bytes_saved, 1000000000);
+	w->snap.in_progress[0].fileset_id = 1;
+	ck_assert_int_eq(world_decide(w)->sends[0].bytes_saved, 0);
+	ck_assert_int_eq(world_decide(w)->sends[0].bytes_needed, 1000000000);
+	world_free(w);
+}
+END_TEST
+
 /* Neither is one sent again whose app the account no longer selects (server.md 2.14).
  */
 START_TEST(lost_result_of_an_app_that_is_not_selected)
@@ -461,6 +479,7 @@ UNIT_MAIN("rules_report", {
 	ADD_LOOP(reports_per_request, N(most));
 	ADD(surplus_reports_are_left_for_later);
 	ADD_LOOP(lost_result, N(lost));
+	ADD(lost_result_saves_its_own_file);
 	ADD(lost_result_of_an_app_that_is_not_selected);
 	ADD(lost_reply_resends);
 	ADD(a_lost_job_that_was_taken);

@@ -33,6 +33,47 @@ START_TEST(no_noise_for_a_locality_app)
 }
 END_TEST
 
+/*
+ * The noise of a choice between two versions, the second so much faster: of 1000 hosts
+ * so many take the slower one.  Few samples count as one, many take the noise away.
+ */
+static const struct {
+	double samples, faster, factor;
+	size_t least, most;
+} noises[] = {
+	{ 0, 1.0001, 1, 430, 570 }, { 0, 2, 1, 230, 330 }, { 0.01, 2, 1, 230, 330 },
+	{ 2, 2, 1, 90, 190 }, { 0, 2, 0, 0, 0 }, { 1e9, 1.0001, 1, 0, 0 },
+	{ 0, 30, 3, 80, 130 }, /* not below a tenth of the speed */
+};
+
+START_TEST(noise_of_choices)
+{
+	struct world *w = world_new("", HOUR);
+	struct catalog cat = *w->snap.cat;
+	struct app_version v[] = { cat.versions[0], cat.versions[0] };
+	struct host_app_version hav[] = { { .app_version_id = 3,
+					      .pfc_n = noises[_i].samples },
+		{ .app_version_id = 4, .pfc_n = noises[_i].samples } };
+	size_t slower = 0;
+
+	v[1].id = 4;
+	v[1].pfc_n = 101;
+	v[1].pfc_avg = 1 / noises[_i].faster;
+	cat.versions = v;
+	cat.nversions = 2;
+	w->snap.cat = &cat;
+	w->snap.havs = hav;
+	w->snap.nhavs = noises[_i].samples > 0 ? 2 : 0;
+	w->conf->version_select_random_factor = noises[_i].factor;
+	world_plain(w, "31/3");
+	for (int i = 0; i < 1000; i++)
+		slower += world_decide(w)->sends[0].version->id == 3;
+	ck_assert_msg(
+	    slower >= noises[_i].least && slower <= noises[_i].most, "%zu", slower);
+	world_free(w);
+}
+END_TEST
+
 /* samples, quota, valid results in a row of the faster version; jobs of 300 that it
  * gets: nearly none while it only fails, but not none for ever */
 static const struct {
@@ -116,6 +157,7 @@ START_TEST(primary_platform_first)
 END_TEST
 
 UNIT_MAIN("rules_version", {
+	ADD_LOOP(noise_of_choices, N(noises));
 	ADD(no_noise_for_a_locality_app);
 	ADD_LOOP(version_that_only_fails, N(failures));
 	ADD(primary_platform_first);
