@@ -79,3 +79,17 @@ say_fixed(struct say *s, double x, int decimals)
 		put_digits(s, u % unit, decimals);
 	}
 }
+
+void
+say_size(struct say *s, double bytes)
+{
+	static const char *const units[] = { " bytes", " kB", " MB", " GB", " TB" };
+	size_t u = 0;
+
+	while (bytes >= 999.95 && u + 1 < N(units)) {
+		bytes /= 1000;
+		u++;
+	}
+	say_fixed(s, bytes, u == 0 ? 0 : 1);
+	say_str(s, units[u]);
+}

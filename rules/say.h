@@ -21,5 +21,7 @@ void say_int(struct say *, int64_t);
 /* x rounded to so many decimals, 0 to 6; what does not fit 63 bits is cut to the
  * largest that does. */
 void say_fixed(struct say *, double x, int decimals);
+/* "4.2 MB": powers of 1000. */
+void say_size(struct say *, double bytes);
 
 #endif

@@ -134,20 +134,6 @@ delete_not(struct ctx *c, int64_t fileset_id)
 /* --- orders --- */
 
 static void
-say_size(struct say *s, double bytes)
-{
-	static const char *const units[] = { " bytes", " kB", " MB", " GB", " TB" };
-	size_t u = 0;
-
-	while (bytes >= 1000 && u + 1 < N(units)) {
-		bytes /= 1000;
-		u++;
-	}
-	say_fixed(s, bytes, u == 0 ? 0 : 1);
-	say_str(s, units[u]);
-}
-
-static void
 order(struct ctx *c, const struct large *l, bool for_space)
 {
 	struct decision *d = c->d;

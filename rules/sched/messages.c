@@ -255,13 +255,6 @@ decisive(const struct ctx *c)
 	return by_locality(c, true) ? WHY_LOCALITY : WHY_NO_WORK;
 }
 
-static void
-say_mb(struct say *s, double bytes)
-{
-	say_fixed(s, bytes / 1e6, 1);
-	say_str(s, " MB more");
-}
-
 static void say_numbers(const struct ctx *, struct say *, enum reason why);
 
 /* How many were looked at, and what the decisive reason would be without the cut. */
@@ -290,11 +283,13 @@ say_numbers(const struct ctx *c, struct say *s, enum reason why)
 	switch (why) {
 	case WHY_DISK:
 		say_str(s, "; needs ");
-		say_mb(s, c->lack_disk);
+		say_size(s, c->lack_disk);
+		say_str(s, " more");
 		break;
 	case WHY_MEM:
 		say_str(s, "; needs ");
-		say_mb(s, c->lack_ram);
+		say_size(s, c->lack_ram);
+		say_str(s, " more");
 		break;
 	case WHY_DEADLINE:
 		say_str(s, "; tasks run ");

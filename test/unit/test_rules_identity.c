@@ -252,6 +252,31 @@ static const struct {
 	{ 1e30, 0, "9000000000000000000" },
 };
 
+static const struct {
+	double bytes;
+	const char *text;
+} sizes[] = {
+	{ 0, "0 bytes" },
+	{ 999, "999 bytes" },
+	{ 999.95, "1.0 kB" },
+	{ 1000, "1.0 kB" },
+	{ 999949, "999.9 kB" },
+	{ 999950, "1.0 MB" },
+	{ 9911072700000.0, "9.9 TB" },
+	{ 1234567e9, "1234.6 TB" },
+};
+
+START_TEST(size_of_bytes)
+{
+	struct arena a = { 0 };
+	struct say s = say_new(&a);
+
+	say_size(&s, sizes[_i].bytes);
+	ck_assert_str_eq(s.p, sizes[_i].text);
+	arena_free(&a);
+}
+END_TEST
+
 START_TEST(fixed_point)
 {
 	struct arena a = { 0 };
@@ -309,6 +334,7 @@ UNIT_MAIN("rules_identity", {
 	ADD(host_keeps_what_is_not_said);
 	ADD(obviously_different_hosts);
 	ADD_LOOP(fixed_point, N(numbers));
+	ADD_LOOP(size_of_bytes, N(sizes));
 	ADD(text_grows);
 	ADD(sets_know_their_members);
 })

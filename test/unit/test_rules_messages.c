@@ -187,7 +187,7 @@ START_TEST(others_follow)
 	ck_assert_uint_eq(d->nmessages, 3);
 	ck_assert_int_eq(d->why, WHY_DISK);
 	ck_assert_str_eq(d->messages[1].text,
-	    "Other tasks were left out: not enough memory; needs 1000.0 MB more");
+	    "Other tasks were left out: not enough memory; needs 1.0 GB more");
 	ck_assert_str_eq(d->messages[2].text,
 	    "Other tasks were left out: the network link is too slow; needs 1000 kB/s, "
 	    "has 1");

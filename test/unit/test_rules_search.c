@@ -78,7 +78,7 @@ START_TEST(the_cut_is_told_with_its_numbers)
 	ck_assert_str_eq(d->messages[0].text,
 	    "No tasks sent: not all tasks could be looked at; the search goes on at "
 	    "the next request. Of 2 looked at none fits: not enough memory; needs "
-	    "1000.0 MB more");
+	    "1.0 GB more");
 	world_free(w);
 }
 END_TEST
