@@ -320,10 +320,11 @@ START_TEST(lost_result_saves_its_own_file)
 
 	world_others(w, "");
 	world_files(w, "A -; B h-");
+	world_bytes(w, "B", 2000000000);
 	world_in_progress(w, "1/1");
 	w->snap.in_progress[0].fileset_id = 2;
 	ck_assert_str_eq(world_text(w, world_decide(w)), "sent 1l | NONE");
-	ck_assert_int_eq(world_decide(w)->sends[0].bytes_saved, 1000000000);
+	ck_assert_int_eq(world_decide(w)->sends[0].bytes_saved, 2000000000);
 	w->snap.in_progress[0].fileset_id = 1;
 	ck_assert_int_eq(world_decide(w)->sends[0].bytes_saved, 0);
 	ck_assert_int_eq(world_decide(w)->sends[0].bytes_needed, 1000000000);
