@@ -13,7 +13,7 @@
 #include "lib/clock.h"
 #include "lib/banned.h"
 
-enum { NO_SUCH_TABLE = 1146, SLICE_IDS = 1000, LEDGER_SINCE = 5 };
+enum { NO_SUCH_TABLE = 1146, SLICE_IDS = 1000, ADAPTIVE_SINCE = 4, LEDGER_SINCE = 5 };
 
 static enum err
 version_write(struct db *db, struct fail *f)
@@ -307,6 +307,25 @@ rows_fill(const struct upgrade *u, const char *what, enum stmt_id last_id,
 	return e;
 }
 
+/*
+ * Older Locus gave each app 2 or the number of hosts that a file should go to, where
+ * BOINC and we now mean adaptive replication: nothing becomes adaptive by itself.
+ */
+static enum err
+apps_stay_as_they_are(const struct upgrade *u, struct fail *f)
+{
+	int64_t n;
+	enum err e = db_exec(u->db, f, &n, SQL_ADOPT_APPS);
+
+	if (e == OK && n > 0)
+		u->say(arena_printf(u->a,
+		    "target_nresults of apps, which now means adaptive replication, "
+		    "cleared: %lld rows; see locus app set --adaptive, and "
+		    "locality_target_holders for the hosts of a file",
+		    (long long)n));
+	return e;
+}
+
 enum err
 schema_upgrade(
     struct db *db, struct arena *a, bool dry, void (*say)(const char *), struct fail *f)
@@ -337,6 +356,8 @@ schema_upgrade(
 	if (e == OK && version < SCHEMA_VERSION)
 		e = rows_fill(&u, "unsent results made ready", SQL_ADOPT_LAST_RESULT,
 		    SQL_ADOPT_RESULTS, f);
+	if (e == OK && version > 0 && version < ADAPTIVE_SINCE)
+		e = apps_stay_as_they_are(&u, f);
 	/* Once only: later NULL means that the ledger has it. */
 	if (e == OK && version < LEDGER_SINCE)
 		e = rows_fill(&u, "sent results marked for the ledger",

@@ -159,6 +159,29 @@ START_TEST(adopted_though_killed_after_every_step)
 }
 END_TEST
 
+/* The version before the upgrade, 0 is a BOINC project's; target_nresults after it. */
+static const struct {
+	int64_t version;
+	int32_t target;
+} upgrades[] = { { 0, 3 }, { 1, 0 }, { 3, 0 }, { 4, 3 }, { SCHEMA_VERSION, 3 } };
+
+START_TEST(apps_become_adaptive_by_hand_only)
+{
+	struct db *db = open_db("fresh", true);
+	struct app *read,
+	    app = { .name = arena_printf(&a, "adaptive%d", _i), .target_nresults = 3 };
+
+	ck_assert_ptr_nonnull(db);
+	ck_ok(app_insert(db, &app, &f));
+	ck_ok(db_exec(
+	    db, &f, NULL, SQL_SCHEMA_SET_VERSION, upgrades[_i].version, (int64_t)1));
+	ck_ok(schema_upgrade(db, &a, false, say_nothing, &f));
+	ck_ok(app_by_id(db, &a, app.id, &read, &f));
+	ck_assert_int_eq(read->target_nresults, upgrades[_i].target);
+	db_close(db);
+}
+END_TEST
+
 START_TEST(a_fresh_database_has_no_remarks)
 {
 	struct db *db = open_db("fresh", false);
@@ -177,5 +200,6 @@ UNIT_MAIN("adopt", {
 	ADD(a_dry_run_changes_nothing);
 	ADD(adopted_in_one_run);
 	ADD(adopted_though_killed_after_every_step);
+	ADD_LOOP(apps_become_adaptive_by_hand_only, N(upgrades));
 	ADD(a_fresh_database_has_no_remarks);
 })
