@@ -119,8 +119,8 @@ make_one(struct order *r, const char *suffix, const char *arguments,
 	if (e == OK)
 		e = blob_adaptive(r->app, &wu, &x->fail);
 	if (e == OK)
-		e = work_create(o->work, x->db, &x->a, &wu, xml,
-		    r->nfiles == 1 ? r->files[0].name : NULL, x->now, &x->fail);
+		e = work_create(
+		    o->work, x->db, &x->a, &wu, xml, r->fs->name, x->now, &x->fail);
 	r->made += e == OK;
 	r->had += e == E_RACE;
 	return e == E_RACE ? OK : e;

@@ -26,7 +26,8 @@ enum err user_by_email(
 enum err user_insert(struct db *, struct user *, struct fail *);
 enum err user_set_prefs(
     struct db *, int64_t id, const char *global_prefs, struct fail *);
-/* Waits until no other transaction has the account locked, and has it until its own end. */
+/* Waits until no other transaction has the account locked, and has it until its own
+ * end. */
 enum err user_lock(struct db *, int64_t id, struct fail *);
 enum err user_set_cpid(struct db *, int64_t id, const char *cpid, struct fail *);
 enum err user_set_passwd_hash(
@@ -115,6 +116,9 @@ enum err file_insert(
     struct db *, struct file *, struct fail *); /* E_RACE: the name is taken */
 enum err fileset_insert(
     struct db *, struct fileset *, const int64_t *file_ids, size_t n, struct fail *);
+/* Files of a set that has none. */
+enum err fileset_fill(
+    struct db *, int64_t id, const int64_t *file_ids, size_t n, struct fail *);
 enum err fileset_by_name(
     struct db *, struct arena *, const char *, struct fileset **, struct fail *);
 enum err fileset_by_id(
@@ -122,7 +126,7 @@ enum err fileset_by_id(
 enum err fileset_set_next(struct db *, int64_t id, int32_t expect_next, int32_t next,
     struct fail *); /* E_RACE if moved */
 enum err fileset_set_paused(struct db *, int64_t id, int32_t paused, struct fail *);
-/* Names of the files of one file set. */
+/* The files of one file set by increasing name, as templates number them. */
 enum err fileset_files(struct db *, struct arena *, int64_t id, struct row_member **,
     size_t *n, struct fail *);
 /* Rows of those names that are registered, in any order. */

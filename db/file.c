@@ -2,6 +2,7 @@
 /* Large files, the sets of them that workunits use, and who holds them. */
 #include "db/entity.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include "lib/banned.h"
 
@@ -73,8 +74,17 @@ fileset_insert(struct db *db, struct fileset *set, const int64_t *file_ids, size
 	if (e != OK)
 		return e;
 	set->id = db_insert_id(db);
+	return fileset_fill(db, set->id, file_ids, n, f);
+}
+
+enum err
+fileset_fill(
+    struct db *db, int64_t id, const int64_t *file_ids, size_t n, struct fail *f)
+{
+	enum err e = OK;
+
 	for (size_t i = 0; i < n && e == OK; i++)
-		e = db_exec(db, f, NULL, SQL_FILESET_FILE_INSERT, set->id, file_ids[i]);
+		e = db_exec(db, f, NULL, SQL_FILESET_FILE_INSERT, id, file_ids[i]);
 	return e;
 }
 
@@ -102,6 +112,14 @@ fileset_by_id(
 	return e;
 }
 
+static int
+member_order(const void *a, const void *b)
+{
+	const struct row_member *x = a, *y = b;
+
+	return strcmp(x->name, y->name);
+}
+
 enum err
 fileset_files(struct db *db, struct arena *a, int64_t id, struct row_member **files,
     size_t *n, struct fail *f)
@@ -109,6 +127,8 @@ fileset_files(struct db *db, struct arena *a, int64_t id, struct row_member **fi
 	void *rows;
 	enum err e = db_query(db, a, f, &rows, n, SQL_FILESET_MEMBERS, &id, (size_t)1);
 
+	if (e == OK && *n > 0)
+		qsort(rows, *n, sizeof(struct row_member), member_order);
 	if (e == OK)
 		*files = rows;
 	return e;

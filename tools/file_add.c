@@ -2,7 +2,8 @@
 /*
  * locus file add: large files that hosts keep.  All are looked at before the first is
  * copied, so that a refusal leaves nothing behind; then each is copied and becomes a
- * file row and a file set of the same name in one transaction.
+ * file row and a file set of the same name in one transaction, or, with --set, all
+ * together one file set.
  */
 #include <string.h>
 #include <sys/stat.h>
@@ -14,10 +15,10 @@
 #include "tools/human.h"
 #include "lib/banned.h"
 
-enum { RANGES_MOST = 100000000 };
+enum { RANGES_MOST = 100000000, SET_MOST = 64 };
 
 struct file_opts {
-	const char *app;
+	const char *app, *set;
 	int64_t ranges;
 	bool dry_run;
 };
@@ -26,8 +27,10 @@ struct file_opts {
 static const struct opt file_options[] = {
 	{ "app", OPT_TEXT, FIELD(app), "APP",
 	    "The app whose jobs use the files; needed." },
+	{ "set", OPT_TEXT, FIELD(set), "NAME",
+	    "Workunits need all these files together, by the name of their set." },
 	{ "ranges", OPT_NUMBER, FIELD(ranges), "K",
-	    "The built-in generator makes K workunits of each file." },
+	    "The built-in generator makes K workunits of each file, or of the set." },
 	{ "dry-run", OPT_FLAG, FIELD(dry_run), NULL,
 	    "Looks at everything and writes nothing." },
 	{ 0 },
@@ -37,10 +40,19 @@ struct staged { /* one file on its way */
 	const char *path, *name, *to;
 	char md5[MD5_HEX];
 	int64_t nbytes;
-	bool known; /* it is in the database with this content */
-	bool there; /* it is in the download directory with this content */
-	int64_t appid;
+	bool known;   /* it is in the database with this content */
+	bool there;   /* it is in the download directory with this content */
+	bool has_set; /* of its own, or needs none */
+	int64_t id, appid;
 	int32_t ranges;
+};
+
+struct together { /* the files of one set */
+	const char *name;
+	struct fileset *row; /* NULL: it is new */
+	bool empty;          /* it is there, and has no files */
+	struct staged *files;
+	size_t n;
 };
 
 static const char *
@@ -65,6 +77,21 @@ check_source(struct ctx *x, struct staged *s)
 	return e == OK ? md5_file(s->path, s->md5, &s->nbytes, x->f) : e;
 }
 
+/* A set of its own has a file's name, and no other one. */
+static enum err
+check_own_set(struct ctx *x, struct staged *s)
+{
+	struct fileset *set;
+	enum err e = fileset_by_name(x->db, x->a, s->name, &set, x->f);
+
+	if (e == OK && !s->known)
+		return FAIL(x->f, E_BADREQ,
+		    "%s: a set of files has the name %s; give the file another one",
+		    s->path, s->name);
+	s->has_set = s->has_set || e == OK;
+	return e == E_NOTFOUND ? OK : e;
+}
+
 /* Is the name taken, in the database or on disk?  The same content is fine. */
 static enum err
 check_taken(struct ctx *x, struct staged *s)
@@ -77,6 +104,7 @@ check_taken(struct ctx *x, struct staged *s)
 	if (e != OK && e != E_NOTFOUND)
 		return e;
 	s->known = e == OK;
+	s->id = s->known ? row->id : 0;
 	if (s->known &&
 	    (strcmp(row->md5sum, s->md5) != 0 || (int64_t)row->size != s->nbytes))
 		return FAIL(x->f, E_BADREQ,
@@ -116,6 +144,8 @@ check_all(struct ctx *x, struct staged *s, size_t n)
 			s[i].to = download_path(x->a, x->cf, s[i].name);
 			e = check_taken(x, &s[i]);
 		}
+		if (e == OK)
+			e = check_own_set(x, &s[i]);
 		need += s[i].there ? 0 : s[i].nbytes;
 	}
 	room = fs_free_bytes(x->cf->download_dir);
@@ -158,7 +188,7 @@ copy(struct ctx *x, const struct staged *s)
 static enum err
 insert(struct ctx *x, void *arg)
 {
-	const struct staged *s = arg;
+	struct staged *s = arg;
 	struct file file = { .name = arena_strdup(x->a, s->name),
 		.md5sum = arena_strdup(x->a, s->md5),
 		.size = (double)s->nbytes,
@@ -167,9 +197,12 @@ insert(struct ctx *x, void *arg)
 		.appid = s->appid,
 		.gen_parts = s->ranges,
 		.create_time = clock_now() };
-	enum err e = file_insert(x->db, &file, x->f);
+	enum err e = s->known ? OK : file_insert(x->db, &file, x->f);
 
-	return e == OK ? fileset_insert(x->db, &set, &file.id, 1, x->f) : e;
+	if (!s->known)
+		s->id = file.id;
+	return e == OK && !s->has_set ? fileset_insert(x->db, &set, &s->id, 1, x->f) :
+	                                e;
 }
 
 static enum err
@@ -182,7 +215,7 @@ add(struct ctx *x, struct staged *s)
 		e = copy(x, s);
 	if (e != OK)
 		return e;
-	if (s->known) {
+	if (s->known && s->has_set) {
 		ctx_said(x, s->there ? "known" : "restored", "%s (%s, md5 %s)", s->name,
 		    size, s->md5);
 		return OK;
@@ -193,6 +226,93 @@ add(struct ctx *x, struct staged *s)
 		    x->f, E_RACE, "%s was added by somebody else just now", s->name);
 	if (e == OK)
 		ctx_said(x, "added", "%s (%s, md5 %s)", s->name, size, s->md5);
+	return e;
+}
+
+/* --- a set of several --- */
+
+static bool
+has_file(const struct together *t, const char *name)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < t->n; i++)
+		any = any || strcmp(t->files[i].name, name) == 0;
+	return any;
+}
+
+/* A set stays as it is for ever, as its workunits need these files and no others. */
+static enum err
+check_same(struct ctx *x, struct together *t, int64_t appid)
+{
+	struct row_member *members;
+	size_t n;
+	bool same = t->row->appid == appid;
+	enum err e = fileset_files(x->db, x->a, t->row->id, &members, &n, x->f);
+
+	if (e != OK)
+		return e;
+	t->empty = n == 0;
+	for (size_t i = 0; i < n; i++)
+		same = same && has_file(t, members[i].name);
+	if (same && (n == t->n || n == 0))
+		return OK;
+	return FAIL(x->f, E_BADREQ,
+	    "there is a set %s of other files or of another app; give this one another "
+	    "name",
+	    t->name);
+}
+
+static enum err
+check_set(struct ctx *x, struct together *t, int64_t appid)
+{
+	struct file *file;
+	enum err e = file_name_check(t->name, x->f);
+
+	if (e != OK)
+		return e;
+	e = file_by_name(x->db, x->a, t->name, &file, x->f);
+	if (e == OK || has_file(t, t->name))
+		return FAIL(x->f, E_BADREQ,
+		    "%s is the name of a file; give the set another one", t->name);
+	if (e == E_NOTFOUND)
+		e = fileset_by_name(x->db, x->a, t->name, &t->row, x->f);
+	if (e == OK)
+		return check_same(x, t, appid);
+	return e == E_NOTFOUND ? OK : e;
+}
+
+static enum err
+insert_set(struct ctx *x, void *arg)
+{
+	const struct together *t = arg;
+	struct fileset set = { .name = arena_strdup(x->a, t->name),
+		.appid = t->files[0].appid,
+		.gen_parts = t->files[0].ranges,
+		.create_time = clock_now() };
+	int64_t *ids = NEWN(x->a, int64_t, t->n);
+
+	for (size_t i = 0; i < t->n; i++)
+		ids[i] = t->files[i].id;
+	return t->empty ? fileset_fill(x->db, t->row->id, ids, t->n, x->f) :
+	                  fileset_insert(x->db, &set, ids, t->n, x->f);
+}
+
+static enum err
+add_set(struct ctx *x, struct together *t)
+{
+	enum err e;
+
+	if (t->row != NULL && !t->empty) {
+		ctx_said(x, "known", "set %s", t->name);
+		return OK;
+	}
+	e = tools_transaction(x, insert_set, t);
+	if (e == E_RACE)
+		return FAIL(x->f, E_RACE, "set %s was added by somebody else just now",
+		    t->name);
+	if (e == OK)
+		ctx_said(x, "added", "set %s (%zu files)", t->name, t->n);
 	return e;
 }
 
@@ -216,11 +336,22 @@ check_app(struct ctx *x, const struct file_opts *o, const struct app **app)
 	return e;
 }
 
+static void
+say_dry(struct ctx *x, const struct together *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		ctx_said(x, t->files[i].known ? "known" : "would add", "%s",
+		    t->files[i].name);
+	if (t->name != NULL)
+		ctx_said(x, t->row != NULL ? "known" : "would add", "set %s", t->name);
+}
+
 static enum err
 file_add_run(struct ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct file_opts *o = opts;
 	struct staged *s = NEWN(x->a, struct staged, n);
+	struct together t = { .name = o->set, .files = s, .n = n };
 	const struct app *app;
 	enum err e = check_app(x, o, &app);
 
@@ -230,14 +361,19 @@ file_add_run(struct ctx *x, const void *opts, char **args, size_t n)
 		s[i] = (struct staged){ .path = args[i],
 			.name = base_name(args[i]),
 			.appid = app->id,
+			.has_set = o->set != NULL,
 			.ranges = (int32_t)o->ranges };
+	if (o->set != NULL && n > SET_MOST)
+		return ctx_usage(x, "--set: at most %d files", SET_MOST);
 	e = check_all(x, s, n);
+	if (e == OK && o->set != NULL)
+		e = check_set(x, &t, app->id);
 	if (o->dry_run && e == OK)
-		for (size_t i = 0; i < n; i++)
-			ctx_said(
-			    x, s[i].known ? "known" : "would add", "%s", s[i].name);
+		say_dry(x, &t);
 	for (size_t i = 0; i < n && e == OK && !o->dry_run; i++)
 		e = add(x, &s[i]);
+	if (e == OK && o->set != NULL && !o->dry_run)
+		e = add_set(x, &t);
 	return e == OK && !o->dry_run ? ctx_reread(x) : e;
 }
 
@@ -252,7 +388,15 @@ const struct cmd cmd_file_add = { .name = "file add",
 		 "refused, the same\n"
 		 "content again is fine.  No name may have \"__\" in it, as that ends "
 		 "the file's name\n"
-		 "in the name of a workunit.  If one file is refused, none is written.",
+		 "in the name of a workunit.  If one file is refused, none is "
+		 "written.\n"
+		 "With --set the files are one set: a workunit of it needs them all, "
+		 "and is named\n"
+		 "SET__*.  A file may be in any number of sets, so a file that is "
+		 "known already may\n"
+		 "be named again.  A set stays as it is; its name is neither that of a "
+		 "file nor of\n"
+		 "another set.",
 	.opts = file_options,
 	.opts_size = sizeof(struct file_opts),
 	.run = file_add_run };

@@ -81,15 +81,16 @@ file_view_json(const struct file_view *v)
 {
 	const struct row_tally *t = &v->tally;
 
-	json_t *j = json_pack("{s:o, s:o, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
-			      "s:i, s:i}",
+	json_t *j = json_pack(
+	    "{s:o, s:o, s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
+	    "s:i, s:i}",
 	    "name", json_text(v->info.name), "app", json_text(v->info.app), "state",
-	    census_file_state(v->state), "held_back", file_view_held_back(v), "size",
-	    (json_int_t)v->info.size, "unsent", (json_int_t)t->unsent, "in_progress",
-	    (json_int_t)t->in_progress, "done", (json_int_t)t->success, "valid",
-	    (json_int_t)t->valid, "failed", (json_int_t)t->failed, "holders",
-	    (json_int_t)v->info.holders, "gen_next", v->info.gen_next, "gen_parts",
-	    v->info.gen_parts);
+	    census_file_state(v->state), "held_back", file_view_held_back(v), "nfiles",
+	    v->info.nfiles, "size", (json_int_t)v->info.size, "unsent",
+	    (json_int_t)t->unsent, "in_progress", (json_int_t)t->in_progress, "done",
+	    (json_int_t)t->success, "valid", (json_int_t)t->valid, "failed",
+	    (json_int_t)t->failed, "holders", (json_int_t)v->info.holders, "gen_next",
+	    v->info.gen_next, "gen_parts", v->info.gen_parts);
 
 	struct row_demand demand = file_view_demand(v);
 
@@ -104,6 +105,7 @@ put_row(struct ctx *x, struct table *t, const struct file_view *v)
 	const char *back = file_view_held_back(v);
 
 	table_put(t, v->info.name);
+	table_printf(t, "%d", v->info.nfiles);
 	table_put(t, human_bytes(x->a, v->info.size));
 	table_put(t, v->info.app);
 	table_printf(t, "%s%s%s", census_file_state(v->state),
@@ -120,9 +122,10 @@ put_row(struct ctx *x, struct table *t, const struct file_view *v)
 static void
 print_table(struct ctx *x, const struct file_view *v, size_t n)
 {
-	static const char *const heads[] = { "NAME", "SIZE", "APP", "STATE", "UNSENT",
-		"IN PROGRESS", "DONE", "FAILED", "HOLDERS", "DEMAND", "PARTS MADE" };
-	struct table t = table_new(x->a, "lrllrrrrrrl");
+	static const char *const heads[] = { "NAME", "FILES", "SIZE", "APP", "STATE",
+		"UNSENT", "IN PROGRESS", "DONE", "FAILED", "HOLDERS", "DEMAND",
+		"PARTS MADE" };
+	struct table t = table_new(x->a, "lrrllrrrrrrl");
 
 	for (size_t i = 0; i < N(heads); i++)
 		table_put(&t, heads[i]);
@@ -214,14 +217,16 @@ list_run(struct ctx *x, const void *opts, char **args, size_t nargs)
 const struct cmd cmd_file_list = { .name = "file list",
 	.args = "",
 	.purpose = "the large files, their states and their work",
-	.about = "One line per file: its size and app, how many of its results are "
-		 "unsent, in\n"
-		 "progress, done and failed, how many hosts hold it, how often a host "
-		 "asked for\n"
-		 "work of it that was still to be made, and how many of its parts are "
-		 "made.\n"
-		 "States: ADVERTISED (it has unsent results), DRAINING (none "
-		 "now, more may\n"
-		 "be made), EXHAUSTED (no more will be made), DEAD (and no workunit is "
-		 "open).",
+	.about =
+	    "One line per file or set of files: how many files it has, their "
+	    "size, its app,\n"
+	    "how many of its results are unsent, in progress, done and failed, how "
+	    "many hosts\n"
+	    "hold all of it, how often a host asked for work of it that was still "
+	    "to be made,\n"
+	    "and how many of its parts are made.  States: ADVERTISED (it has unsent "
+	    "results),\n"
+	    "DRAINING (none now, more may be made), EXHAUSTED (no more will be made), "
+	    "DEAD (and\n"
+	    "no workunit is open).",
 	.run = list_run };

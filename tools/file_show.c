@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* locus file show: one large file, with its workunits, triggers and holders. */
+/* locus file show: one large file or set of them, with its workunits, triggers and
+ * holders. */
 #include <stdio.h>
+#include <string.h>
 #include "db/entity.h"
 #include "db/trigger.h"
 #include "lib/clock.h"
@@ -17,7 +19,9 @@ struct show {
 	struct row_wu_counts wus;
 	struct drain left;
 	struct file **files;
-	struct row_holder *holders; /* of the first file */
+	struct row_text **sets; /* by file: names of all that it is in */
+	size_t *nsets;
+	struct row_holder *holders; /* of all files */
 	size_t nfiles, nholders;
 	bool trigger[TRIGGER__MAX];
 };
@@ -33,14 +37,46 @@ load_files(struct ctx *x, struct show *s)
 	if (e != OK)
 		return e;
 	s->files = NEWN(x->a, struct file *, s->nfiles + 1);
-	for (size_t i = 0; i < s->nfiles && e == OK; i++)
+	s->sets = NEWN(x->a, struct row_text *, s->nfiles + 1);
+	s->nsets = NEWN(x->a, size_t, s->nfiles + 1);
+	for (size_t i = 0; i < s->nfiles && e == OK; i++) {
 		e = file_by_name(x->db, x->a, members[i].name, &s->files[i], x->f);
+		if (e == OK)
+			e = db_query(x->db, x->a, x->f, &rows, &s->nsets[i],
+			    SQL_SETS_OF_FILE, members[i].file_id);
+		s->sets[i] = rows;
+	}
 	if (e != OK || s->nfiles == 0)
 		return e;
-	e = db_query(x->db, x->a, x->f, &rows, &s->nholders, SQL_HOLDERS_OF_FILE,
-	    members[0].file_id);
+	e = db_query(
+	    x->db, x->a, x->f, &rows, &s->nholders, SQL_HOLDERS_OF_SET, s->v.info.id);
 	s->holders = rows;
 	return e;
+}
+
+/* No set has the name; a file may have it that is in sets of other names. */
+static enum err
+no_set(struct ctx *x, const char *name)
+{
+	const char *names = "";
+	const struct row_text *sets;
+	struct file *file;
+	void *rows;
+	size_t n;
+	enum err e = file_by_name(x->db, x->a, name, &file, x->f);
+
+	if (e == OK)
+		e = db_query(x->db, x->a, x->f, &rows, &n, SQL_SETS_OF_FILE, file->id);
+	else if (e == E_NOTFOUND)
+		return ctx_nothing(
+		    x, "there is no file %s; locus file list lists them", name);
+	if (e != OK)
+		return e;
+	sets = rows;
+	for (size_t i = 0; i < n; i++)
+		names = arena_printf(x->a, "%s %s", names, sets[i].s);
+	return ctx_nothing(x, "file %s has no set of its own; it is in:%s", name,
+	    n == 0 ? " none" : names);
 }
 
 static enum err
@@ -67,8 +103,7 @@ load(struct ctx *x, const char *name, struct show *s)
 	enum err e = db_row(x->db, x->a, x->f, &row, SQL_FILE_INFO_BY_NAME, name);
 
 	if (e == E_NOTFOUND)
-		return ctx_nothing(
-		    x, "there is no file %s; locus file list lists them", name);
+		return no_set(x, name);
 	if (e != OK)
 		return e;
 	int64_t id = ((const struct row_file_info *)row)->id;
@@ -91,6 +126,19 @@ load(struct ctx *x, const char *name, struct show *s)
 }
 
 static void
+print_other_sets(const struct show *s, size_t i)
+{
+	const char *before = "            also in ";
+
+	for (size_t k = 0; k < s->nsets[i]; k++)
+		if (strcmp(s->sets[i][k].s, s->v.info.name) != 0) {
+			printf("%s%s", before, s->sets[i][k].s);
+			before = ", ";
+		}
+	printf("%s", before[0] == ',' ? "\n" : "");
+}
+
+static void
 print_files(struct ctx *x, const struct show *s)
 {
 	for (size_t i = 0; i < s->nfiles; i++) {
@@ -100,6 +148,7 @@ print_files(struct ctx *x, const struct show *s)
 		printf("file        %s: %s (%.0f bytes), md5 %s\n            %s%s\n",
 		    f->name, human_bytes(x->a, f->size), f->size, f->md5sum, path,
 		    fs_exists(path) ? "" : " IS NOT THERE");
+		print_other_sets(s, i);
 	}
 }
 
@@ -162,13 +211,19 @@ print_json(struct ctx *x, const struct show *s)
 	json_t *triggers = json_object(), *hosts = json_array();
 	char since[21];
 
-	for (size_t i = 0; i < s->nfiles; i++)
-		json_array_append_new(files,
-		    json_pack("{s:o, s:I, s:s, s:o}", "name",
-			json_text(s->files[i]->name), "size",
-			(json_int_t)s->files[i]->size, "md5", s->files[i]->md5sum,
-			"path",
-			json_text(download_path(x->a, x->cf, s->files[i]->name))));
+	for (size_t i = 0; i < s->nfiles; i++) {
+		json_t *sets = json_array();
+
+		for (size_t k = 0; k < s->nsets[i]; k++)
+			json_array_append_new(sets, json_text(s->sets[i][k].s));
+		json_array_append_new(
+		    files, json_pack("{s:o, s:I, s:s, s:o, s:o}", "name",
+			       json_text(s->files[i]->name), "size",
+			       (json_int_t)s->files[i]->size, "md5",
+			       s->files[i]->md5sum, "path",
+			       json_text(download_path(x->a, x->cf, s->files[i]->name)),
+			       "sets", sets));
+	}
 	for (enum trigger t = 0; t < TRIGGER__MAX; t++)
 		json_object_set_new(
 		    triggers, trigger_name(t), json_boolean(s->trigger[t]));
@@ -212,8 +267,12 @@ const struct cmd cmd_file_show = { .name = "file show",
 	.min_args = 1,
 	.max_args = 1,
 	.purpose = "one large file: its work, triggers and holders",
-	.about = "Tells of one large file what locus file list does, its checksum and "
-		 "place, its\n"
-		 "workunits, its triggers, and the hosts that hold it, a thousand at "
-		 "most.",
+	.about =
+	    "Tells of one large file what locus file list does, its checksum and "
+	    "place, its\n"
+	    "workunits, its triggers, and the hosts that hold it, a thousand at "
+	    "most.  Of a\n"
+	    "set of files the same, of each file in which other sets it is, and the "
+	    "hosts that\n"
+	    "hold all of them.",
 	.run = show_run };

@@ -8,10 +8,10 @@
 enum { SLICE = 20000 };
 
 enum when { ALWAYS, RUNNING, ONCE_USER, ONCE_HOST };
-enum of { RESULTS, WORKUNITS, FILESETS, HOSTS, OF__MAX };
+enum of { RESULTS, WORKUNITS, FILES, FILESETS, HOSTS, OF__MAX };
 
 static const enum stmt_id last_of[OF__MAX] = { SQL_ADOPT_LAST_RESULT, SQL_ADOPT_LAST_WU,
-	SQL_LAST_FILESET, SQL_ADOPT_LAST_HOST };
+	SQL_LAST_FILE, SQL_LAST_FILESET, SQL_ADOPT_LAST_HOST };
 
 struct row_check {
 	enum fsck_code code;

@@ -28,7 +28,7 @@ struct work_opts {
 #define FIELD(name) offsetof(struct work_opts, name)
 static const struct opt work_options[] = {
 	{ "file", OPT_TEXT, FIELD(file), "FILE",
-	    "Its large file, by the name that \"locus file add\" gave it." },
+	    "Its large file or its set of them, as \"locus file add\" named it." },
 	{ "input", OPT_TEXTS, FIELD(input), "PATH",
 	    "An input file that is not kept; copied, and may be repeated." },
 	{ "name", OPT_TEXT, FIELD(name), "NAME",
@@ -50,8 +50,7 @@ static const struct opt work_options[] = {
 
 struct work { /* what is made */
 	const struct app *app;
-	struct file *file; /* NULL = none */
-	struct fileset *set;
+	struct fileset *set; /* its large files, NULL = none */
 	struct input_file *inputs;
 	size_t ninputs;
 	struct workunit wu;
@@ -72,14 +71,31 @@ name_it(struct ctx *x, const struct work_opts *o, struct work *w)
 		random_hex(random, 8);
 		tail = arena_printf(x->a, "%lld_%s", (long long)clock_now(), random);
 	}
-	if (w->file != NULL && strstr(tail, "__") == NULL)
-		w->wu.name = arena_printf(x->a, "%s__%s", w->file->name, tail);
-	else if (w->file != NULL || o->name != NULL)
+	if (w->set != NULL && strstr(tail, "__") == NULL)
+		w->wu.name = arena_printf(x->a, "%s__%s", w->set->name, tail);
+	else if (w->set != NULL || o->name != NULL)
 		w->wu.name = arena_strdup(x->a, tail);
 	else
 		w->wu.name = arena_printf(x->a, "%s_%s", w->app->name, tail);
 	return wu_name_check(
-	    x->a, w->wu.name, w->file == NULL ? NULL : w->file->name, x->f);
+	    x->a, w->wu.name, w->set == NULL ? NULL : w->set->name, x->f);
+}
+
+/* There may be a file of that name all the same: then it is in sets of other names. */
+static enum err
+no_set(struct ctx *x, const char *name)
+{
+	struct file *file;
+	enum err e = file_by_name(x->db, x->a, name, &file, x->f);
+
+	if (e == E_NOTFOUND)
+		return ctx_nothing(
+		    x, "there is no file %s; locus file add makes it known", name);
+	if (e != OK)
+		return e;
+	return FAIL(x->f, E_BADREQ,
+	    "file %s is in sets only; name one of them, or add the file without --set",
+	    name);
 }
 
 static enum err
@@ -93,12 +109,9 @@ find_file(struct ctx *x, const struct work_opts *o, struct work *w)
 		    w->app->name);
 	if (o->file == NULL)
 		return OK;
-	e = file_by_name(x->db, x->a, o->file, &w->file, x->f);
-	if (e == OK)
-		e = fileset_by_name(x->db, x->a, o->file, &w->set, x->f);
+	e = fileset_by_name(x->db, x->a, o->file, &w->set, x->f);
 	if (e == E_NOTFOUND)
-		return ctx_nothing(
-		    x, "there is no file %s; locus file add makes it known", o->file);
+		return no_set(x, o->file);
 	if (e == OK && w->set->appid != w->app->id)
 		return FAIL(
 		    x->f, E_BADREQ, "file %s was added for another app", o->file);
@@ -138,19 +151,36 @@ stage_input(struct ctx *x, const char *path, struct input_file *in)
 	return e;
 }
 
-/* The large file first, as templates number them. */
+static enum err
+large_input(struct ctx *x, const char *name, struct input_file *in)
+{
+	struct file *file;
+	enum err e = file_by_name(x->db, x->a, name, &file, x->f);
+
+	if (e == OK)
+		*in = (struct input_file){ file->name,
+			download_url(x->a, x->cf, file->name), file->md5sum,
+			(int64_t)file->size };
+	return e;
+}
+
+/* The large files first, by name, as templates number them. */
 static enum err
 gather_inputs(struct ctx *x, const struct work_opts *o, struct work *w)
 {
+	struct row_member *large = NULL;
+	size_t nlarge = 0;
 	enum err e = OK;
 
 	if (o->input.n > FILES_MOST)
 		return ctx_usage(x, "at most %d input files", FILES_MOST);
-	w->inputs = NEWN(x->a, struct input_file, o->input.n + 1);
-	if (w->file != NULL)
-		w->inputs[w->ninputs++] = (struct input_file){ w->file->name,
-			download_url(x->a, x->cf, w->file->name), w->file->md5sum,
-			(int64_t)w->file->size };
+	if (w->set != NULL)
+		e = fileset_files(x->db, x->a, w->set->id, &large, &nlarge, x->f);
+	if (e != OK)
+		return e;
+	w->inputs = NEWN(x->a, struct input_file, nlarge + o->input.n + 1);
+	for (size_t i = 0; i < nlarge && e == OK; i++)
+		e = large_input(x, large[i].name, &w->inputs[w->ninputs++]);
 	for (size_t i = 0; i < o->input.n && e == OK; i++)
 		e = stage_input(x, o->input.v[i], &w->inputs[w->ninputs++]);
 	return e;
@@ -168,8 +198,7 @@ fill_templates(struct ctx *x, const struct work_opts *o, struct work *w)
 {
 	char *in = template_path(x, o->in, w->app->name, "in"), *text;
 	char *out = template_path(x, o->out, w->app->name, "out");
-	const struct word words[] = { { "%FILE%",
-					  w->file == NULL ? "" : w->file->name },
+	const struct word words[] = { { "%FILE%", w->set == NULL ? "" : w->set->name },
 		{ "%FROM%", o->from == NULL ? "%FROM%" : o->from },
 		{ "%TO%", o->to == NULL ? "%TO%" : o->to } };
 	enum err e = tmpl_path_check(out, x->f);

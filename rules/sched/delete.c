@@ -53,7 +53,7 @@ mark_busy(struct ctx *c)
 static bool
 spares(const struct ctx *c, const struct dec_file *df, const struct large *l)
 {
-	return c->conf->locality_keep_last_holder && !l->file->elsewhere &&
+	return c->conf->locality_keep_last_holder && !l->elsewhere &&
 	       df->state == FILE_EXHAUSTED && df->file->has_open_wu;
 }
 
@@ -87,8 +87,7 @@ mark_set(struct ctx *c, const struct dec_file *df)
 static bool
 may_go(const struct large *l)
 {
-	return l->reported && !l->paused && !l->file->has_others &&
-	       l->known == l->nsets;
+	return l->reported && !l->paused && !l->has_others && l->known == l->nsets;
 }
 
 void

@@ -34,11 +34,18 @@ larges_of(struct arena *a, const struct snapshot *s)
 	for (size_t i = 0; i < s->nmembers; i++)
 		l.v[i] = (struct large){ .file = &s->members[i],
 			.there = s->members[i].held,
+			.has_others = s->members[i].has_others,
+			.elsewhere = s->members[i].elsewhere,
 			.state = FILE_DEAD };
 	qsort(l.v, s->nmembers, sizeof(*l.v), by_file);
-	for (size_t i = 0; i < s->nmembers; i++)
-		if (l.n == 0 || by_file(&l.v[l.n - 1], &l.v[i]) != 0)
-			l.v[l.n++] = l.v[i];
+	for (size_t i = 0; i < s->nmembers; i++) {
+		struct large x = l.v[i];
+
+		if (l.n == 0 || by_file(&l.v[l.n - 1], &x) != 0)
+			l.v[l.n++] = x;
+		l.v[l.n - 1].has_others |= x.has_others;
+		l.v[l.n - 1].elsewhere |= x.elsewhere;
+	}
 	for (size_t i = 0; i < s->nmembers; i++) {
 		struct large key = { .file = &s->members[i] };
 

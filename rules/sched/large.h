@@ -13,6 +13,7 @@
 struct large {
 	const struct snap_member *file; /* as a member of some set */
 	bool there;                     /* on the host, or brought by this reply */
+	bool has_others, elsewhere;     /* said of any of its memberships */
 	/* For delete.c: */
 	size_t nsets, known; /* sets that it is in, and those among them of which the
 	                        snapshot knows the state */
