@@ -11,7 +11,8 @@
 #include "tools/service.h"
 #include "lib/banned.h"
 
-enum { TEMPLATE_MAX = 1 << 20, PROCESSES = 16, IO_EXTRA_S = 30 };
+/* Of all processes a quarter may wait for work. */
+enum { TEMPLATE_MAX = 1 << 20, PROCESSES = 16, PER_WAITER = 4, IO_EXTRA_S = 30 };
 
 static const char *
 modules_dir(void)
@@ -58,7 +59,7 @@ write_conf(struct ctx *x, const struct create *c, const char *to, struct fail *f
 	const char *from = program_data(x->a, name), *modules = modules_dir();
 	const char *scheduler = program_find(x->a, NULL, "scheduler");
 	const struct conf *cf = x->cf;
-	int64_t waiters = cf->locality_max_waiters;
+	int64_t processes = PER_WAITER * cf->locality_max_waiters;
 	char *text;
 	enum err e;
 
@@ -86,8 +87,7 @@ write_conf(struct ctx *x, const struct create *c, const char *to, struct fail *f
 			(long long)cf->locality_scheduling_wait_period + IO_EXTRA_S) },
 		{ "@PROCESSES@",
 		    arena_printf(x->a, "%lld",
-			(long long)(waiters + 4 > PROCESSES ? waiters + 4 :
-							      PROCESSES)) },
+			(long long)(processes > PROCESSES ? processes : PROCESSES)) },
 	};
 	for (size_t i = 0; i < N(places); i++)
 		if (places[i].value[0] == '/' && check_path(places[i].value, f) != OK)
