@@ -117,6 +117,8 @@ make_one(struct order *r, const char *suffix, const char *arguments,
 	e = blob_workunit(&x->a, words_fill(&x->a, r->tmpl, words, nwords), r->files,
 	    r->nfiles, cmd, &wu, &xml, &x->fail);
 	if (e == OK)
+		e = blob_large_files(&x->a, xml, r->nfiles, &x->fail);
+	if (e == OK)
 		e = blob_adaptive(r->app, &wu, &x->fail);
 	if (e == OK)
 		e = work_create(

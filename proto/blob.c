@@ -182,6 +182,23 @@ blob_files(struct arena *a, const char *xml_doc, struct blob_file **out, size_t 
 	return OK;
 }
 
+enum err
+blob_large_files(struct arena *a, const char *xml_doc, size_t n, struct fail *f)
+{
+	struct blob_file *files;
+	size_t nfiles;
+	enum err e = n == 0 ? OK : blob_files(a, xml_doc, &files, &nfiles, f);
+
+	for (size_t i = 0; e == OK && i < n && i < nfiles; i++)
+		if (!files[i].sticky || !files[i].report_on_rpc)
+			return FAIL(f, E_BADREQ,
+			    "input template: <file_info> %zu is that of the large file "
+			    "%s; it needs <sticky/> and <report_on_rpc/>, so that "
+			    "hosts keep the file and say so",
+			    i + 1, files[i].name);
+	return e;
+}
+
 /* --- names --- */
 
 char *

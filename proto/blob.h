@@ -75,10 +75,17 @@ struct blob_file {
 	char *name, *open_name;
 	char *md5_cksum;
 	double nbytes, max_nbytes;
-	bool sticky, no_delete, generated_locally, no_validate, optional;
+	bool sticky, report_on_rpc, no_delete, generated_locally, no_validate, optional;
 };
 enum err blob_files(
     struct arena *, const char *xml_doc, struct blob_file **, size_t *n, struct fail *);
+
+/*
+ * The first n files of a workunit's xml_doc are large ones.  E_BADREQ unless their
+ * file_info has <sticky/>, without which hosts delete them after each job, and
+ * <report_on_rpc/>, by which old clients list them (seed 003, L3).
+ */
+enum err blob_large_files(struct arena *, const char *xml_doc, size_t n, struct fail *);
 
 /*
  * The large file of a workunit name: what stands before the first "__"; NULL if there

@@ -215,7 +215,8 @@ fill_templates(struct ctx *x, const struct work_opts *o, struct work *w)
 		return e;
 	w->wu.result_template_file = out;
 	if (blob_workunit(x->a, words_fill(x->a, text, words, N(words)), w->inputs,
-		w->ninputs, o->arguments, &w->wu, &w->xml_doc, x->f) != OK)
+		w->ninputs, o->arguments, &w->wu, &w->xml_doc, x->f) != OK ||
+	    blob_large_files(x->a, w->xml_doc, w->ninputs - o->input.n, x->f) != OK)
 		return FAIL(x->f, E_BADREQ, "%s: %.300s", in, x->f->detail);
 	return blob_adaptive(w->app, &w->wu, x->f);
 }
@@ -286,7 +287,9 @@ const struct cmd cmd_work_add = { .name = "work add",
 		 "its results.\n"
 		 "A workunit of a large file must be named FILE__*.  One that is there "
 		 "already is\n"
-		 "left as it is.",
+		 "left as it is.  In the template the <file_info> of a large file must "
+		 "contain\n"
+		 "<sticky/> and <report_on_rpc/>.",
 	.opts = work_options,
 	.opts_size = sizeof(struct work_opts),
 	.run = work_add_run };

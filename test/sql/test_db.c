@@ -190,6 +190,32 @@ START_TEST(a_detached_result_may_still_be_reported)
 }
 END_TEST
 
+/* What happened since a daemon read the workunit is not written over. */
+START_TEST(asked_5_a_report_during_a_pass_is_not_lost)
+{
+	struct workunit wu, *was, becomes, *now;
+	int64_t id = make_results("pass", 1, 0, 1, 1, &wu);
+
+	ck_ok(claim(id, 22, 1, 0));
+	ck_ok(workunit_by_id(db, &a, wu.id, &was, &f));
+	ck_ok(results_detach(db, &a, 22, 1200, &f)); /* comes in between */
+	becomes = *was;
+	becomes.assimilate_state = ASSIMILATE_READY;
+	becomes.transition_time = TRANSITION_NEVER;
+	ck_err(workunit_transitioned(db, was, &becomes, &f), E_RACE);
+	ck_err(workunit_validated(db, was, &becomes, &f), E_RACE);
+	ck_err(workunit_purge(db, was, &f), E_RACE);
+	ck_ok(workunit_by_id(db, &a, wu.id, &now, &f));
+	ck_assert_int_eq(now->transition_time, 1200); /* it is due */
+	ck_assert_int_eq(now->assimilate_state, ASSIMILATE_INIT);
+	becomes = *now;
+	becomes.assimilate_state = ASSIMILATE_READY;
+	ck_ok(workunit_transitioned(db, now, &becomes, &f));
+	ck_ok(workunit_by_id(db, &a, wu.id, &now, &f));
+	ck_assert_int_eq(now->assimilate_state, ASSIMILATE_READY);
+}
+END_TEST
+
 START_TEST(a_killed_connection_is_retried)
 {
 	struct workunit wu, *read;
@@ -520,6 +546,7 @@ UNIT_MAIN("db", {
 	ADD(two_claims_without_a_rule_do_not_collide);
 	ADD(a_report_expects_what_was_read);
 	ADD(a_detached_result_may_still_be_reported);
+	ADD(asked_5_a_report_during_a_pass_is_not_lost);
 	ADD(a_killed_connection_is_retried);
 	ADD(an_uncertain_commit_is_settled_by_the_token);
 	ADD(a_lock_that_is_held_is_retried);

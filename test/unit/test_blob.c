@@ -307,6 +307,40 @@ START_TEST(workunit_names)
 }
 END_TEST
 
+/* The first files are the large ones. */
+static const struct {
+	const char *first, *second;
+	size_t large;
+	const char *refusal;
+} larges[] = {
+	{ "<sticky/><report_on_rpc/>", "", 1, NULL },
+	{ "<report_on_rpc/>", "", 1, "<file_info> 1 is that of the large file F1" },
+	{ "<sticky/>", "", 1, "it needs <sticky/> and <report_on_rpc/>" },
+	{ "<sticky/>", "", 0, NULL },
+	{ "<sticky/><report_on_rpc/>", "<sticky/>", 2, "<file_info> 2" },
+	{ "<sticky/><report_on_rpc/>", "<sticky/><report_on_rpc/>", 2, NULL },
+};
+
+START_TEST(L3_large_files_are_sticky_and_reported)
+{
+	struct arena a = { 0 };
+	struct fail f = { 0 };
+	char *xml = arena_printf(&a,
+	    "<file_info><name>F1</name>%s</file_info><file_info><name>F2</name>%s"
+	    "</file_info><workunit></workunit>",
+	    larges[_i].first, larges[_i].second);
+	enum err e = blob_large_files(&a, xml, larges[_i].large, &f);
+
+	if (larges[_i].refusal == NULL)
+		ck_assert_int_eq(e, OK);
+	else
+		ck_assert_msg(
+		    e == E_BADREQ && strstr(f.detail, larges[_i].refusal) != NULL, "%s",
+		    f.detail);
+	arena_free(&a);
+}
+END_TEST
+
 static const struct {
 	const char *name, *refusal;
 } file_names[] = {
@@ -444,6 +478,7 @@ UNIT_MAIN("blob", {
 	ADD(resigned);
 	ADD(old_blob);
 	ADD_LOOP(workunit_names, N(wu_names));
+	ADD_LOOP(L3_large_files_are_sticky_and_reported, N(larges));
 	ADD_LOOP(file_names_checked, N(file_names));
 	ADD_LOOP(upload_headers, N(uploads));
 	ADD(upload_header_too_long);

@@ -186,20 +186,24 @@ START_TEST(triggers_in_directories)
 }
 END_TEST
 
-/* The names of before 2010, for programs that know those. */
-START_TEST(directories_of_old_names)
+/* The seed's names, and those of before 2010, for programs that know those. */
+START_TEST(D1_names_of_directories)
 {
 	char dir[PATH_MAX], path[PATH_MAX + 64];
-	struct conf cf = { .project_dir = unit_dir(dir), .locality_old_names = true };
+	struct conf cf = { .project_dir = unit_dir(dir), .locality_old_names = _i };
 	struct triggers t = { .conf = &cf };
-	static const char *const names[TRIGGER__MAX] = { "need_work",
-		"no_work_available", "work_available", "working_set_removal" };
+	static const char *const names[2][TRIGGER__MAX] = {
+		{ "need_work", "no_work_available", "file_working_set",
+		    "files_no_work" },
+		{ "need_work", "no_work_available", "work_available",
+		    "working_set_removal" },
+	};
 
 	ck_ok(trigger_dirs_make(&cf, &f));
 	for (enum trigger k = 0; k < TRIGGER__MAX; k++) {
 		ck_ok(trigger_raise(&t, k, "F", &f));
-		snprintf(
-		    path, sizeof(path), "%s/locality_scheduling/%s/F", dir, names[k]);
+		snprintf(path, sizeof(path), "%s/locality_scheduling/%s/F", dir,
+		    names[_i][k]);
 		ck_assert_msg(fs_exists(path), "%s", path);
 	}
 	ck_ok(fs_rmtree(dir, &f));
@@ -216,5 +220,5 @@ UNIT_MAIN("db", {
 	ADD(schema_is_read);
 	ADD(schema_is_sound);
 	ADD_LOOP(triggers_in_directories, trigger_ncases);
-	ADD(directories_of_old_names);
+	ADD_LOOP(D1_names_of_directories, 2);
 })
