@@ -182,6 +182,7 @@ struct snapshot {
 	struct snap_search nci_search; /* for nci */
 	bool wait_possible; /* there is budget and a slot to wait for the generator */
 	bool waited;        /* this is the extra attempt */
+	bool wait_brought;  /* the wait ended as results of a wanted file were there */
 };
 
 #endif

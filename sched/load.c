@@ -524,6 +524,7 @@ rpc_load(struct rpc *x)
 	if (x->refused == REFUSE_NOTHING && key_is_strange(x))
 		x->refused = REFUSE_KEY_CHANGED;
 	s->waited = x->waited;
+	s->wait_brought = x->wait_brought;
 	s->wait_possible = x->conf->locality_scheduling_wait_period > 0 && !x->waited &&
 	                   !x->no_slot;
 	e = load_user(x, s);

@@ -77,6 +77,7 @@ struct rpc {
 	size_t nlost, lost_cap;
 	bool no_sends;        /* rounds are used up: commit without new work */
 	int64_t start_ms;     /* on the monotonic clock */
+	bool wait_brought;    /* the wait ended as some results were there */
 	bool waited, no_slot; /* the wait was made, or there was no place to wait */
 	int64_t waited_ms;
 

@@ -153,6 +153,7 @@ wait_for_results(struct rpc *x, int64_t until_ms)
 			    &ready, &x->fail);
 	} while (e == OK && ready == 0 && !nothing && !proc_stopping &&
 		 clock_mono_ms() < until_ms);
+	x->wait_brought = ready != 0;
 	if (e == OK && ready != 0)
 		e = db_exec(x->db, &x->fail, NULL, SQL_FILESET_DEMAND_MET, ready);
 	return e;

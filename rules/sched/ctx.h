@@ -52,7 +52,9 @@ struct ctx {
 	bool
 	    *app_refused; /* by place in the catalogue: no job of the app can be sent */
 	struct serving serving;
-	bool could_not_wait; /* a file drains, but no place to wait was free */
+	bool could_not_wait; /* a file drains, but no place to wait was free, or
+	                        what was made went to others */
+	bool more_to_come;   /* of their files: no new one is tried beside these jobs */
 	bool reports_cut;    /* some reports are left for the next request */
 	double lack_disk,
 	    lack_ram;             /* least extra bytes that would have let a job fit */

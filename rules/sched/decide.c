@@ -390,6 +390,8 @@ decide(struct arena *a, const struct conf *cf, const struct request *rq,
 		c.d->rest = limits_more(&c);
 	if (c.d->work_wanted && c.d->rest == WHY_NONE && c.no_app_version)
 		c.d->rest = WHY_NO_APP_VERSION;
+	if (c.d->rest == WHY_NONE && c.more_to_come)
+		c.d->rest = WHY_WAITING;
 	lost_abort(&c);
 	ask_for_logs(&c);
 	c.d->no_work_deadlines = c.d->work_wanted && c.d->nsends == 0 &&

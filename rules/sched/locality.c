@@ -232,12 +232,33 @@ still_wanted(const struct ctx *c)
 	return !c->no_app_version && limits_more(c) == WHY_NONE;
 }
 
+/*
+ * No new file beside jobs of files of which more is to come: the host will ask for that
+ * when it has done these, and another large file would cost more than to ask again.
+ */
+static bool
+more_to_come(struct ctx *c)
+{
+	if (c->d->nsends > 0 && still_wanted(c)) {
+		c->more_to_come = true;
+		c->d->counts[WHY_WAITING]++;
+	}
+	return c->more_to_come;
+}
+
 static void
 serve_group(struct ctx *c, enum send_how how)
 {
-	for (size_t i = 0; i < c->snap->nfiles && still_wanted(c); i++)
-		if (how_of(&c->snap->files[i]) == how)
-			serve_file(c, &c->d->files[i]);
+	for (size_t i = 0; i < c->snap->nfiles && still_wanted(c); i++) {
+		const struct dec_file *df = &c->d->files[i];
+
+		if (how_of(df->file) != how)
+			continue;
+		serve_file(c, &c->d->files[i]);
+		if (how != SEND_HELD && df->sent > 0 &&
+		    may_be_made(c->conf, df->file) && more_to_come(c))
+			return;
+	}
 }
 
 /*
@@ -320,6 +341,27 @@ ask_to_wait(struct ctx *c, enum send_how how)
 }
 
 /*
+ * After the wait.  If others were faster to take what was made, more will be, and the
+ * host comes back for it; if nothing was made a new file comes, so that no host is idle
+ * for a generator that is dead.
+ */
+static bool
+more_of_held(struct ctx *c)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < c->snap->nfiles; i++)
+		any = any || drains(c, &c->d->files[i], SEND_HELD);
+	if (!any || !c->snap->waited || !still_wanted(c))
+		return false;
+	/* Where not all was read, what was there may be old, and never for this host.
+	 */
+	c->could_not_wait = c->d->nsends == 0 && c->snap->wait_brought &&
+	                    !c->snap->search.held_left;
+	return c->could_not_wait || more_to_come(c);
+}
+
+/*
  * A host whose files drain is better asked to come back in seconds than given a new
  * large file, so when there is no place to wait in, no new file is tried either.
  */
@@ -327,11 +369,12 @@ void
 locality_serve(struct ctx *c)
 {
 	serve_group(c, SEND_HELD);
-	if (ask_to_wait(c, SEND_HELD))
+	if (ask_to_wait(c, SEND_HELD) || more_of_held(c))
 		return;
 	serve_group(c, SEND_WORKING_SET);
-	if (ask_to_wait(c, SEND_WORKING_SET))
+	if (c->more_to_come || ask_to_wait(c, SEND_WORKING_SET))
 		return;
 	serve_group(c, SEND_SEARCHED);
-	ask_to_wait(c, SEND_SEARCHED);
+	if (!c->more_to_come)
+		ask_to_wait(c, SEND_SEARCHED);
 }

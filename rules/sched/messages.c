@@ -476,8 +476,8 @@ messages_why(struct ctx *c)
 	last_goes_first(d);
 	if (d->why != WHY_CLIENT_TOO_OLD || !version_any_for_client(c))
 		decide_delay(c, answer->delay_s);
-	if (d->why == WHY_WAITING &&
-	    c->snap->waited) /* the generator is slow or gone */
+	if (d->why == WHY_WAITING && c->snap->waited &&
+	    !c->snap->wait_brought) /* a slow or dead generator */
 		decide_delay(c, (double)c->conf->locality_scheduling_wait_period);
 	if (anonymous_without_app(c, d->why) && by_locality(c, false))
 		decide_delay(c, ANONYMOUS_DELAY_S);

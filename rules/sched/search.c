@@ -71,13 +71,13 @@ others_may_fit(const struct ctx *c)
 }
 
 /*
- * Before a wait, and where there is no place to wait in, only what the host has is of
+ * Before a wait, and where more of held files is to come, only what the host has is of
  * use: new files and plain jobs are for afterwards.
  */
 static bool
 waits(const struct ctx *c)
 {
-	return c->d->nwant > 0 || c->could_not_wait;
+	return c->d->nwant > 0 || c->could_not_wait || c->more_to_come;
 }
 
 static bool
@@ -128,7 +128,7 @@ search_keep(struct ctx *c)
 {
 	const struct snap_search *s = &c->snap->search, *nci = &c->snap->nci_search;
 	const struct host *h = &c->snap->host;
-	bool elsewhere = c->could_not_wait && !s->held_left;
+	bool elsewhere = (c->could_not_wait || c->more_to_come) && !s->held_left;
 
 	c->d->cursor = (struct place){ h->search_ready, h->search_id };
 	c->d->nci_cursor = (struct place){ h->nci_ready, h->nci_id };

@@ -6,11 +6,14 @@
  * What happened to every host goes to a log, from which the scenario draws its
  * conclusions.
  *
- *   many --url http://HOST:PORT/PATH --keys FILE --seed N --logs DIR
+ *   many --url http://HOST:PORT/PATH --keys FILE [--trace FILE] --seed N --logs DIR
  *
  * Every key has two hosts; each process plays some of them, never two of one key.  From
  * the moment on that there is a file DIR/settle, lines are good, and a host ends when
- * it has nothing left to report and gets nothing any more. A line of DIR/N.log is
+ * it has nothing left to report and gets nothing any more.  With a trace all lines are
+ * good, and hosts come and go: each line "HOST FROM ROUNDS" is a visit, counted in
+ * rounds of one request of every host; after the last one it is as if settle were
+ * there. A line of DIR/N.log is
  *
  *   T0 T1 HOST KEY EVENT NAME MORE
  *
@@ -67,11 +70,17 @@ struct sim {
 	bool over;
 };
 
+struct visit {
+	int host, from, rounds;
+};
+
 struct play {
 	const char *where, *port, *path, *logs;
 	char **keys;
 	size_t nkeys;
 	long long seed;
+	const struct visit *visits; /* NULL = hosts never go */
+	size_t nvisits;
 	struct rng rng;
 	FILE *log;
 	struct arena a; /* of one request */
@@ -118,8 +127,9 @@ put_jobs(const struct sim *h, struct buf *b)
 }
 
 static const char *
-request(struct play *p, const struct sim *h)
+request(struct play *p, const struct sim *h, bool work)
 {
+	int secs = work ? 3000 : 0;
 	struct buf b = buf_new(&p->a);
 
 	buf_printf(&b,
@@ -128,11 +138,11 @@ request(struct play *p, const struct sim *h)
 	    "<core_client_major_version>7</core_client_major_version>\n"
 	    "<core_client_minor_version>20</core_client_minor_version>\n"
 	    "<core_client_release>5</core_client_release>\n"
-	    "<work_req_seconds>3000</work_req_seconds>\n"
-	    "<cpu_req_secs>3000</cpu_req_secs>\n"
-	    "<cpu_req_instances>1</cpu_req_instances>\n"
+	    "<work_req_seconds>%d</work_req_seconds>\n"
+	    "<cpu_req_secs>%d</cpu_req_secs>\n"
+	    "<cpu_req_instances>%d</cpu_req_instances>\n"
 	    "<client_cap_plan_class>1</client_cap_plan_class>\n",
-	    p->keys[h->key], h->hostid, h->seqno);
+	    p->keys[h->key], h->hostid, h->seqno, secs, secs, work);
 	buf_printf(&b,
 	    "<platform_name>x86_64-pc-linux-gnu</platform_name>\n<host_info>\n"
 	    "<domain_name>host%d</domain_name><ip_addr>127.0.0.1</ip_addr>\n"
@@ -208,10 +218,10 @@ receive(struct play *p, int fd)
 
 /* One exchange over the line as it is; NULL if the host hears nothing. */
 static struct reply *
-exchange(struct play *p, struct sim *h, bool faults)
+exchange(struct play *p, struct sim *h, bool faults, bool work)
 {
 	double luck = h->bad_line && faults ? rng_unit(&p->rng) : 1;
-	const char *text = request(p, h);
+	const char *text = request(p, h, work);
 	struct reply *reply;
 	int fd, again = -1;
 
@@ -404,13 +414,35 @@ play_host(struct play *p, struct sim *h, bool settling)
 		if (h->jobs[i].left > 0 && --h->jobs[i].left == 0)
 			say(p, h, "done", h->jobs[i].name,
 			    h->jobs[i].failed ? "failed" : "");
-	r = exchange(p, h, !settling);
+	r = exchange(p, h, !settling, !settling || p->visits == NULL);
 	if (r != NULL)
 		take(p, h, r);
 	else
 		clock_nap_ms(20);
 	h->over = settling && h->quiet >= QUIET;
 	arena_reset(&p->a);
+}
+
+static bool
+is_there(const struct play *p, const struct sim *h, int round)
+{
+	bool there = p->visits == NULL;
+
+	for (size_t i = 0; i < p->nvisits; i++)
+		there |= p->visits[i].host == h->number && round >= p->visits[i].from &&
+		         round - p->visits[i].from < p->visits[i].rounds;
+	return there;
+}
+
+/* The last visit is over. */
+static bool
+all_gone(const struct play *p, int round)
+{
+	bool gone = p->visits != NULL;
+
+	for (size_t i = 0; i < p->nvisits; i++)
+		gone &= round >= p->visits[i].from + p->visits[i].rounds;
+	return gone;
 }
 
 static void
@@ -421,8 +453,10 @@ play_hosts(struct play *p, struct sim *h, size_t n)
 	int64_t since = -1;
 	bool left = true;
 
-	while (left && (since < 0 || clock_mono_ms() < since + SETTLE_S * 1000)) {
-		bool settling = since >= 0 || fs_exists(settle);
+	for (int round = 0;
+	     left && (since < 0 || clock_mono_ms() < since + SETTLE_S * 1000);
+	     round++) {
+		bool settling = since >= 0 || all_gone(p, round) || fs_exists(settle);
 
 		if (settling && since < 0)
 			since = clock_mono_ms();
@@ -431,6 +465,8 @@ play_hosts(struct play *p, struct sim *h, size_t n)
 			if (h[i].over)
 				continue;
 			left = true;
+			if (!settling && !is_there(p, &h[i], round))
+				continue;
 			play_host(p, &h[i], settling);
 			clock_nap_ms((int)rng_below(&p->rng, 40));
 		}
@@ -459,7 +495,7 @@ one_process(struct play *p, int number)
 	for (size_t i = (size_t)number; i < all; i += PROCESSES)
 		h[n++] = (struct sim){ .number = (int)i,
 			.key = (int)(i / 2),
-			.bad_line = i / 2 % 2 == 1 };
+			.bad_line = p->visits == NULL && i / 2 % 2 == 1 };
 	play_hosts(p, h, n);
 	int bad = fclose(p->log);
 	arena_free(&p->a);
@@ -482,6 +518,22 @@ read_keys(struct arena *a, const char *path, struct play *p)
 	     k = strtok_r(NULL, "\n", &save))
 		p->keys[p->nkeys++] = k;
 	return p->nkeys > 0;
+}
+
+/* Lines "HOST FROM ROUNDS". */
+static bool
+read_trace(struct arena *a, const char *path, struct play *p)
+{
+	FILE *in = fopen(path, "re");
+	struct visit v, *visits = NULL;
+	size_t cap = 0;
+
+	while (in != NULL && fscanf(in, "%d %d %d", &v.host, &v.from, &v.rounds) == 3)
+		PUSH(a, visits, p->nvisits, cap) = v;
+	if (in != NULL)
+		fclose(in);
+	p->visits = visits;
+	return p->nvisits > 0;
 }
 
 /* http://HOST:PORT/PATH */
@@ -507,7 +559,8 @@ main(int argc, char **argv)
 {
 	static const struct option options[] = { { "url", 1, NULL, 'u' },
 		{ "keys", 1, NULL, 'k' }, { "seed", 1, NULL, 's' },
-		{ "logs", 1, NULL, 'l' }, { NULL, 0, NULL, 0 } };
+		{ "logs", 1, NULL, 'l' }, { "trace", 1, NULL, 't' },
+		{ NULL, 0, NULL, 0 } };
 	struct play p = { .seed = 1, .logs = "." };
 	struct arena a = { 0 };
 	bool good = true;
@@ -520,14 +573,16 @@ main(int argc, char **argv)
 			good = good && read_keys(&a, optarg, &p);
 		else if (c == 's')
 			p.seed = strtoll(optarg, NULL, 10);
+		else if (c == 't')
+			good = good && read_trace(&a, optarg, &p);
 		else if (c == 'l')
 			p.logs = optarg;
 		else
 			good = false;
 	}
 	if (!good || p.keys == NULL || p.where == NULL) {
-		fprintf(
-		    stderr, "usage: many --url URL --keys FILE --seed N --logs DIR\n");
+		fprintf(stderr, "usage: many --url URL --keys FILE [--trace FILE] "
+				"--seed N --logs DIR\n");
 		return 2;
 	}
 	for (int i = 0; i < PROCESSES; i++)

@@ -32,6 +32,7 @@ static const struct col world_cols[] = {
 	W(detach_in_progress, bool, snap.detach_in_progress),
 	W(weak_auth, bool, snap.weak_auth),
 	W(waited, bool, snap.waited),
+	W(wait_brought, bool, snap.wait_brought),
 	W(email_hash, str, snap.email_hash),
 	W(team_name, str, snap.team_name),
 	W(plan_classes, str, plan_classes),

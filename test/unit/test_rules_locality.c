@@ -34,7 +34,8 @@ world_with(const char *options, double secs, const char *wait, const char *files
 	struct world *w = world_new(options, secs);
 
 	w->snap.wait_possible = wait[0] == 'W';
-	w->snap.waited = wait[0] == 'w';
+	w->snap.wait_brought = wait[0] == 'b';
+	w->snap.waited = wait[0] == 'w' || w->snap.wait_brought;
 	w->snap.user_wus = had;
 	w->snap.nuser_wus = 1;
 	world_files(w, files);
