@@ -90,6 +90,14 @@ may_go(const struct large *l)
 	return l->reported && !l->paused && !l->has_others && l->known == l->nsets;
 }
 
+/* Bytes that its order frees at once: a client keeps a file until no task of its own
+ * needs it (server.md 1.5, 8). */
+static double
+frees(const struct large *l)
+{
+	return l->goes && !l->busy ? (double)l->file->bytes : 0;
+}
+
 void
 delete_begin(struct ctx *c)
 {
@@ -103,8 +111,8 @@ delete_begin(struct ctx *c)
 
 		l->reported = names_has(&c->held, l->file->name);
 		l->goes = c->locality && may_go(l) && l->state >= FILE_EXHAUSTED &&
-		          !l->awaits && !l->spared && !l->busy;
-		c->disk += l->goes ? (double)l->file->bytes : 0;
+		          !l->awaits && !l->spared;
+		c->disk += frees(l);
 	}
 }
 
@@ -116,7 +124,7 @@ delete_kept_by(const struct ctx *c, int64_t fileset_id)
 	double bytes = 0;
 
 	for (size_t i = 0; i < n; i++)
-		bytes += u[i].large->goes ? (double)u[i].large->file->bytes : 0;
+		bytes += frees(u[i].large);
 	return bytes;
 }
 

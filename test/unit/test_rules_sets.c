@@ -153,10 +153,12 @@ START_TEST(a_lost_job_takes_its_file_back)
 }
 END_TEST
 
-/* What the host lists, reports; is A, of which it has a job in progress, to go? */
+/* What the host lists, reports; is A, of which it had a job, free of tasks?  It goes
+ * either way, for the client keeps it as long as a task needs it; room it makes only if
+ * it is free. */
 static const struct {
 	const char *others, *reports;
-	bool goes;
+	bool is_free;
 } busy[] = {
 	{ NULL, NULL, false },
 	{ "j5", NULL, false },
@@ -166,13 +168,15 @@ static const struct {
 	{ NULL, "j6", false },
 };
 
-START_TEST(a_job_in_progress_keeps_its_file)
+START_TEST(a_file_in_use_goes_but_makes_no_room)
 {
-	struct world *w = world_with(ON, 0, "AB:+A+B oa; B hoa");
+	struct world *w = world_with(ON, 8 * HOUR, "A ha");
 	struct rq_report report = { 0 };
 
+	world_plain(w, "31/1");
+	w->req.host.d_free = 1073741824.0 + 1e9;
 	world_in_progress(w, "5/1");
-	w->snap.in_progress[0].fileset_id = 2;
+	w->snap.in_progress[0].fileset_id = 1;
 	if (busy[_i].others != NULL)
 		world_others(w, busy[_i].others);
 	if (busy[_i].reports != NULL) {
@@ -182,7 +186,8 @@ START_TEST(a_job_in_progress_keeps_its_file)
 		w->snap.reports = NEWN(&w->a, struct snap_report, 1);
 	}
 	ck_assert_str_eq(world_text(w, world_decide(w)),
-	    busy[_i].goes ? "del A B | NONE" : "del A | NONE");
+	    busy[_i].is_free ? "sent 31p | del A | mark A | NONE" :
+			       "del A | mark A | DISK");
 	world_free(w);
 }
 END_TEST
@@ -269,7 +274,7 @@ UNIT_MAIN("rules_sets", {
 	ADD(sets_in_part_by_missing_bytes);
 	ADD_LOOP(what_goes_makes_room, N(rooms));
 	ADD_LOOP(a_lost_job_takes_its_file_back, N(lost_rooms));
-	ADD_LOOP(a_job_in_progress_keeps_its_file, N(busy));
+	ADD_LOOP(a_file_in_use_goes_but_makes_no_room, N(busy));
 	ADD(space_is_made_of_what_is_not_in_use);
 	ADD(space_by_the_jobs_of_all_sets);
 	ADD_LOOP(orders_say_how_much, N(sizes));
