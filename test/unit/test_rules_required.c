@@ -105,9 +105,8 @@ START_TEST(race_14_no_limit_per_file)
 END_TEST
 
 /*
- * A file that a job of the host needs is left there.  A client deletes late, and lists
- * the file until then: it is told again, and gets work for the file if there is some
- * again.
+ * A client deletes a file when no task of its own needs it any more, and lists it until
+ * then: it is told again, and gets work for the file if there is some again.
  */
 START_TEST(race_08_a_reported_file_again_and_again)
 {
@@ -118,7 +117,7 @@ START_TEST(race_08_a_reported_file_again_and_again)
 	world_in_progress(w, "5/1");
 	world_others(w, "j5");
 	w->snap.in_progress[0].fileset_id = 1;
-	ck_assert_str_eq(world_text(w, world_decide(w)), "mark A | NO_WORK");
+	ck_assert_str_eq(world_text(w, world_decide(w)), "del A | mark A | NO_WORK");
 	w->snap.nin_progress = w->req.nother_results = 0;
 	for (int i = 0; i < 3; i++)
 		ck_assert_str_eq(

@@ -162,7 +162,6 @@ static const struct {
 } busy[] = {
 	{ NULL, NULL, false },
 	{ "j5", NULL, false },
-	{ "j6", NULL, true },
 	{ NULL, "j5", true },
 	{ "j5", "j5", true },
 	{ NULL, "j6", false },
