@@ -419,7 +419,9 @@ play_host(struct play *p, struct sim *h, bool settling)
 		take(p, h, r);
 	else
 		clock_nap_ms(20);
-	h->over = settling && h->quiet >= QUIET;
+	if (!settling)
+		h->quiet = 0;
+	h->over = h->quiet >= QUIET;
 	arena_reset(&p->a);
 }
 
