@@ -79,64 +79,185 @@ described(void)
 		    .d_project_share = 5e9 } };
 }
 
+/* Each column of the row and what of the request it is. */
+#define BOTH(member)                                                                   \
+	{                                                                              \
+		offsetof(struct rq_host, member), offsetof(struct host, member)        \
+	}
+static const struct {
+	size_t of_request, of_row;
+} words[] = { BOTH(domain_name), BOTH(p_vendor), BOTH(p_model), BOTH(os_name),
+	BOTH(os_version), BOTH(product_name),
+	{ offsetof(struct rq_host, ip_addr), offsetof(struct host, last_ip_addr) } },
+  numbers_of[] = { BOTH(on_frac), BOTH(connected_frac), BOTH(active_frac),
+	  BOTH(gpu_active_frac), BOTH(p_fpops), BOTH(p_iops), BOTH(p_membw),
+	  BOTH(m_nbytes), BOTH(m_cache), BOTH(m_swap), BOTH(d_total), BOTH(d_free),
+	  BOTH(d_boinc_used_total), BOTH(d_boinc_used_project), BOTH(n_bwup),
+	  BOTH(n_bwdown),
+	  { offsetof(struct rq_host, d_project_share),
+	      offsetof(struct host, d_boinc_max) } };
+
 START_TEST(host_columns_follow_the_request)
 {
 	struct arena a = { 0 };
 	struct request q = described();
-	struct rq_resource r[4] = { { 0 },
-		{ .type = (char[]){ "NVIDIA" },
-		    .name = (char[]){ "RTX \"3080\" \\ \x1b\xff" },
-		    .count = 2,
-		    .peak_flops = 1e12,
-		    .total_ram = 10737418240.0,
-		    .driver_version = 53599,
-		    .opencl_version = (char[]){ "OpenCL 3.0 CUDA" } },
-		{ .type = (char[]){ "miner_asic" },
-		    .name = (char[]){ "" },
-		    .count = 1,
-		    .peak_flops = 1e11,
-		    .opencl_version = (char[]){ "" } },
-		{ .type = (char[]){ "ATI" },
-		    .name = (char[]){ "HD\x7f\n" },
-		    .count = 1,
-		    .driver_version = 10041607,
-		    .opencl_version = (char[]){ "1.2" } } };
-	struct host h = {
-		.id = 7, .last_ip_addr = (char[]){ "10.0.0.1" }, .nsame_ip_addr = 3
-	};
+	struct host h = { .id = 7 };
+	double x;
 
-	q.resources = r;
-	q.nresources = 4;
-	host_update(&a, &h, &q, WORLD_NOW, "192.0.2.1");
-	ck_assert_int_eq(h.rpc_time, WORLD_NOW);
-	ck_assert_int_eq(h.rpc_seqno, 12);
-	ck_assert_int_eq(h.nsame_ip_addr, 4);
+	for (size_t i = 0; i < N(words); i++) {
+		char *text = arena_printf(&a, "text %zu", i);
+
+		memcpy((char *)&q.host + words[i].of_request, &text, sizeof(text));
+	}
+	for (size_t i = 0; i < N(numbers_of); i++) {
+		x = 1 + (double)i;
+		memcpy((char *)&q.host + numbers_of[i].of_request, &x, sizeof(x));
+	}
+	host_update(&a, &h, &q, WORLD_NOW, NULL);
+	for (size_t i = 0; i < N(words); i++) {
+		char *text;
+
+		memcpy(&text, (char *)&h + words[i].of_row, sizeof(text));
+		ck_assert_str_eq(text, arena_printf(&a, "text %zu", i));
+	}
+	for (size_t i = 0; i < N(numbers_of); i++) {
+		memcpy(&x, (char *)&h + numbers_of[i].of_row, sizeof(x));
+		ck_assert_msg(x == 1 + (double)i, "number %zu of the table: %g", i, x);
+	}
+	ck_assert_int_eq(h.timezone, 3600);
 	ck_assert_int_eq(h.p_ncpus, 4);
-	ck_assert_str_eq(h.p_model, "Model");
-	ck_assert_str_eq(h.external_ip_addr, "192.0.2.1");
-	ck_assert_int_eq(h.p_ngpus, 4);
-	ck_assert_double_eq(h.p_gpu_fpops, 2.1e12);
-	ck_assert_str_eq(h.misc,
-	    "{\"client_version\":\"7.20.5\",\"gpus\":[{\"type\":\"nvidia\",\"model\":"
-	    "\"RTX \\\"3080\\\" \\\\ \\u001b\xff\",\"count\":2,\"ram_mb\":10240,"
-	    "\"driver_version\":\"535.99\",\"opencl_version\":\"300\"},{\"type\":"
-	    "\"miner_asic\",\"model\":\"miner_asic\",\"count\":1},{\"type\":\"amd\","
-	    "\"model\":\"HD\\u007f\\u000a\",\"count\":1,\"driver_version\":"
-	    "\"1.4.1607\"}]}");
-	r[3].driver_version = 20000000;
-	host_update(&a, &h, &q, WORLD_NOW, NULL);
-	ck_assert_ptr_nonnull(strstr(h.misc, "\"2.0.0\""));
-	ck_assert_double_eq(h.d_boinc_max, 5e9);
 	ck_assert_double_eq(h.duration_correction_factor, 1.5);
-	q.host.ip_addr = (char[]){ "10.0.0.2" };
-	q.nresources = 1;
-	q.host.virtualbox_version = (char[]){ "7.0.12" };
+	ck_assert_str_eq(h.misc, "{\"client_version\":\"7.20.5\"}");
+	arena_free(&a);
+}
+END_TEST
+
+/*
+ * The row's id, the id in the request, host_info in it, the row's address and how often
+ * it was that, the request's address and where it came from; the row's rpc_seqno (12 in
+ * the request), how often the address was the same, the outer address (9.9.9.9 before)
+ */
+static const struct {
+	int64_t id, hostid;
+	bool present;
+	const char *had;
+	int32_t times;
+	const char *has, *peer;
+	int64_t seqno;
+	int32_t same;
+	const char *outer;
+} updates[] = {
+	{ 7, 7, true, "10.0.0.1", 3, "10.0.0.1", "1.2.3.4", 12, 4, "1.2.3.4" },
+	{ 7, 7, true, "10.0.0.1", 3, "10.0.0.2", "1.2.3.4", 12, 0, "1.2.3.4" },
+	{ 7, 7, true, "", 0, "10.0.0.2", "1.2.3.4", 12, 0, "1.2.3.4" },
+	{ 7, 7, true, "10.0.0.1", 3, "10.0.0.1", NULL, 12, 4, "9.9.9.9" },
+	/* A new or merged host starts to count at 0. */
+	{ 9, 7, true, "10.0.0.1", 3, "10.0.0.1", "1.2.3.4", 0, 4, "1.2.3.4" },
+	{ 0, 0, true, "", 0, "10.0.0.1", "1.2.3.4", 0, 0, "1.2.3.4" },
+	/* One without host_info keeps what its row says. */
+	{ 7, 7, false, "10.0.0.1", 3, "10.0.0.2", "1.2.3.4", 12, 3, "9.9.9.9" },
+	{ 9, 7, false, "10.0.0.1", 3, "10.0.0.2", NULL, 0, 3, "9.9.9.9" },
+};
+
+START_TEST(host_row_after_a_request)
+{
+	struct arena a = { 0 };
+	struct request q = described();
+	struct host h = { .id = updates[_i].id,
+		.p_ncpus = 2,
+		.last_ip_addr = arena_strdup(&a, updates[_i].had),
+		.nsame_ip_addr = updates[_i].times,
+		.external_ip_addr = arena_strdup(&a, "9.9.9.9") };
+
+	q.hostid = updates[_i].hostid;
+	q.host.present = updates[_i].present;
+	q.host.ip_addr = arena_strdup(&a, updates[_i].has);
+	host_update(&a, &h, &q, WORLD_NOW, updates[_i].peer);
+	ck_assert_int_eq(h.rpc_time, WORLD_NOW);
+	ck_assert_int_eq(h.rpc_seqno, updates[_i].seqno);
+	ck_assert_int_eq(h.nsame_ip_addr, updates[_i].same);
+	ck_assert_str_eq(h.external_ip_addr, updates[_i].outer);
+	ck_assert_int_eq(h.p_ncpus, updates[_i].present ? 4 : 2);
+	arena_free(&a);
+}
+END_TEST
+
+/* Coprocessors: how many and how fast, of two kinds; all of them. */
+static const struct {
+	size_t nresources;
+	double count[2], flops[2];
+	int32_t all;
+	double all_flops;
+} coprocessors[] = {
+	{ 1, { 0 }, { 0 }, 0, 0 },
+	{ 2, { 2 }, { 1e12 }, 2, 2e12 },
+	{ 3, { 2, 1 }, { 1e12, 1e11 }, 3, 2.1e12 },
+	{ 3, { 2, 1 }, { 1e12, 0 }, 3, 2e12 },
+};
+
+START_TEST(host_adds_up_coprocessors)
+{
+	struct arena a = { 0 };
+	struct request q = described();
+	struct rq_resource r[3] = { { .count = 4, .peak_flops = 1e9 } };
+	struct host h = { .id = 7, .p_ngpus = 9, .p_gpu_fpops = 9 };
+
+	for (size_t i = 0; i < 2; i++)
+		r[i + 1] = (struct rq_resource){ .type = (char[]){ "X" },
+			.name = (char[]){ "" },
+			.opencl_version = (char[]){ "" },
+			.count = coprocessors[_i].count[i],
+			.peak_flops = coprocessors[_i].flops[i] };
+	q.resources = r;
+	q.nresources = coprocessors[_i].nresources;
 	host_update(&a, &h, &q, WORLD_NOW, NULL);
-	ck_assert_int_eq(h.nsame_ip_addr, 0);
-	ck_assert_str_eq(h.external_ip_addr, "192.0.2.1");
-	ck_assert_str_eq(h.misc,
-	    "{\"client_version\":\"7.20.5\",\"vbox\":{\"version\":\"7.0.12\","
-	    "\"hw_accel\":false,\"hw_accel_enabled\":true}}");
+	ck_assert_int_eq(h.p_ngpus, coprocessors[_i].all);
+	ck_assert_double_eq(h.p_gpu_fpops, coprocessors[_i].all_flops);
+	arena_free(&a);
+}
+END_TEST
+
+/* What stands of a GPU in host.misc; the host has two of them. */
+static const struct {
+	const char *type, *name;
+	double count, ram;
+	int32_t driver;
+	const char *opencl, *misc;
+} gpus[] = {
+	{ "NVIDIA", "RTX \"3080\" \\ \x1b\xff", 2, 10737418240.0, 53599,
+	    "OpenCL 3.0 CUDA",
+	    "{\"type\":\"nvidia\",\"model\":\"RTX \\\"3080\\\" \\\\ "
+	    "\\u001b\xff\",\"count\":2,"
+	    "\"ram_mb\":10240,\"driver_version\":\"535.99\",\"opencl_version\":"
+	    "\"300\"}" },
+	{ "miner_asic", "", 1, 0, 0, "",
+	    "{\"type\":\"miner_asic\",\"model\":\"miner_asic\",\"count\":1}" },
+	{ "ATI", "HD\x7f\n", 1, 0, 10041607, "1.2",
+	    "{\"type\":\"amd\",\"model\":\"HD\\u007f\\u000a\",\"count\":1,"
+	    "\"driver_version\":\"1.4.1607\"}" },
+	{ "ATI", "HD", 1, 0, 20000000, "",
+	    "{\"type\":\"amd\",\"model\":\"HD\",\"count\":1,\"driver_version\":\"2.0."
+	    "0\"}" },
+};
+
+START_TEST(misc_of_a_gpu)
+{
+	struct arena a = { 0 };
+	struct request q = described();
+	struct rq_resource r[3] = { { 0 },
+		{ .type = arena_strdup(&a, gpus[_i].type),
+		    .name = arena_strdup(&a, gpus[_i].name),
+		    .count = gpus[_i].count,
+		    .total_ram = gpus[_i].ram,
+		    .driver_version = gpus[_i].driver,
+		    .opencl_version = arena_strdup(&a, gpus[_i].opencl) } };
+
+	r[2] = r[1];
+	q.resources = r;
+	q.nresources = 3;
+	ck_assert_str_eq(host_misc(&a, &q),
+	    arena_printf(&a, "{\"client_version\":\"7.20.5\",\"gpus\":[%s,%s]}",
+		gpus[_i].misc, gpus[_i].misc));
 	arena_free(&a);
 }
 END_TEST
@@ -185,29 +306,14 @@ START_TEST(misc_of_containers)
 	    MISC("\"config\":{\"dont_use_docker\":true,\"dont_use_wsl\":false}"));
 	q.dont_use_docker = false;
 	q.host.virtualbox_version = (char[]){ "7.0.12" };
+	ck_assert_str_eq(host_misc(&a, &q),
+	    MISC("\"vbox\":{\"version\":\"7.0.12\",\"hw_accel\":false,"
+		 "\"hw_accel_enabled\":true}"));
 	q.host.p_features = (char[]){ "sse svm" };
 	q.host.p_vm_extensions_disabled = true;
 	ck_assert_str_eq(host_misc(&a, &q),
 	    MISC("\"vbox\":{\"version\":\"7.0.12\",\"hw_accel\":true,"
 		 "\"hw_accel_enabled\":false}"));
-	arena_free(&a);
-}
-END_TEST
-
-/* A new or merged host starts to count at 0; one without host_info keeps what its row
- * says. */
-START_TEST(host_keeps_what_is_not_said)
-{
-	struct arena a = { 0 };
-	struct request q = described();
-	struct host h = { .id = 9, .p_ncpus = 2, .p_fpops = 5 };
-
-	q.host.present = false;
-	host_update(&a, &h, &q, WORLD_NOW, "192.0.2.1");
-	ck_assert_int_eq(h.rpc_seqno, 0);
-	ck_assert_int_eq(h.rpc_time, WORLD_NOW);
-	ck_assert_int_eq(h.p_ncpus, 2);
-	ck_assert_double_eq(h.p_fpops, 5);
 	arena_free(&a);
 }
 END_TEST
@@ -331,7 +437,9 @@ UNIT_MAIN("rules_identity", {
 	ADD_LOOP(verdict, N(verdicts));
 	ADD(host_columns_follow_the_request);
 	ADD(misc_of_containers);
-	ADD(host_keeps_what_is_not_said);
+	ADD_LOOP(host_row_after_a_request, N(updates));
+	ADD_LOOP(host_adds_up_coprocessors, N(coprocessors));
+	ADD_LOOP(misc_of_a_gpu, N(gpus));
 	ADD(obviously_different_hosts);
 	ADD_LOOP(fixed_point, N(numbers));
 	ADD_LOOP(size_of_bytes, N(sizes));

@@ -132,37 +132,74 @@ START_TEST(made_for_who_waits)
 }
 END_TEST
 
-/* L6: seeded shuffle, or increasing name */
-START_TEST(L6_order_of_held_files)
+/*
+ * L6: seeded shuffle, or increasing name; sets held whole come first, then those that
+ * lack the fewest bytes.  Files of one letter, of which C is half as large; their
+ * order, in which those between two bars may stand in any, and all do.
+ */
+#define SORTED ON "<locality_scheduling_sorted_order/>"
+
+static const struct {
+	const char *options, *files, *order;
+} orders[] = {
+	{ ON, "D h-; A h-; C h-; B h-; E h-; F h-", "ABCDEF" },
+	{ SORTED, "D h-; A h-; C h-; B h-", "A|B|C|D" },
+	{ ON, "X:+A-B u; W:+A-C u; V:+A-B-C u; H:+A+D u; Y:+D-B u", "H|W|XY|V" },
+	{ SORTED, "Y:+A-B u; W:+A-C u; V:+A-B-C u; H:+A+D u; X:+D-B u", "H|W|X|Y|V" },
+	{ SORTED, "C s-; B w-; A s-; D h-", "D|C|A|B" },
+	{ ON, "A h-", "A" },
+};
+
+/* The rest of the order behind a group that holds these n files. */
+static const char *
+group_holds(const char *group, const struct snap_file *files, size_t n)
 {
-	struct world *w = world_with(ON, 0, "", "D h-; A h-; C h-; B h-; E h-; F h-");
-	struct world *s = world_with(
-	    ON "<locality_scheduling_sorted_order/>", 0, "", "D h-; A h-; C h-; B h-");
+	for (size_t i = 0; i < n; i++)
+		ck_assert_ptr_nonnull(memchr(group, files[i].name[0], n));
+	return group[n] == '|' ? group + n + 1 : group + n;
+}
+
+START_TEST(L6_order_of_files)
+{
+	struct world *w = world_with(orders[_i].options, 0, "", orders[_i].files);
 	struct rng r = rng_seed(7), again = rng_seed(7);
-	char first[7] = "", second[7] = "";
-	bool moved = false, sorted = true;
+	size_t n = w->snap.nfiles, bytes = n * sizeof(*w->snap.files);
+	struct snap_file *first = NEWN(&w->a, struct snap_file, n + 1),
+			 *second = NEWN(&w->a, struct snap_file, n + 1);
+	bool stood[8][128] = { { false } }; /* at this place, this name */
+	const char *group;
 
-	locality_order(&s->a, s->conf, &r, s->snap.files, 4);
-	for (size_t i = 0; i < 4; i++)
-		ck_assert_int_eq(s->snap.files[i].name[0], "ABCD"[i]);
-	for (int round = 0; round < 20; round++) {
-		struct snap_file copy[6];
+	world_bytes(w, "C", 500000000);
+	for (int round = 0; round < 100; round++) {
+		size_t at = 0;
 
-		memcpy(copy, w->snap.files, sizeof(copy));
-		locality_order(&w->a, w->conf, &r, copy, 6);
-		for (size_t i = 0; i < 6; i++)
-			first[i] = copy[i].name[0];
-		memcpy(copy, w->snap.files, sizeof(copy));
-		locality_order(&w->a, w->conf, &again, copy, 6);
-		for (size_t i = 0; i < 6; i++)
-			second[i] = copy[i].name[0];
-		ck_assert_str_eq(first, second); /* the seed decides */
-		moved = moved || strcmp(first, "DACBEF") != 0;
-		sorted = sorted && strcmp(first, "ABCDEF") == 0;
+		memcpy(first, w->snap.files, bytes);
+		memcpy(second, w->snap.files, bytes);
+		locality_order(&w->a, w->conf, &r, first, n);
+		locality_order(&w->a, w->conf, &again, second, n);
+		for (size_t i = 0; i < n; i++) {
+			ck_assert_str_eq(first[i].name, second[i].name); /* the seed */
+			stood[i][(int)first[i].name[0]] = true;
+		}
+		for (group = orders[_i].order; *group != '\0';) {
+			size_t length = strcspn(group, "|");
+
+			group = group_holds(group, first + at, length);
+			at += length;
+		}
+		ck_assert_uint_eq(at, n);
 	}
-	ck_assert(moved && !sorted);
+	group = orders[_i].order;
+	for (size_t at = 0; *group != '\0'; group++) {
+		size_t length = strcspn(group, "|");
+
+		for (size_t i = 0; i < length; i++)
+			for (size_t k = 0; k < length; k++)
+				ck_assert(stood[at + i][(int)group[k]]);
+		at += length;
+		group += length - (group[length] == '\0');
+	}
 	world_free(w);
-	world_free(s);
 }
 END_TEST
 
@@ -410,7 +447,7 @@ UNIT_MAIN("rules_locality", {
 	ADD_LOOP(order_of_service, N(cases));
 	ADD_LOOP(file_states, N(states));
 	ADD(made_for_who_waits);
-	ADD(L6_order_of_held_files);
+	ADD_LOOP(L6_order_of_files, N(orders));
 	ADD(L17_no_version_ends_the_search);
 	ADD(L1_bytes_are_counted_once_per_file);
 	ADD(partly_held_set);

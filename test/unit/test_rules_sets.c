@@ -74,30 +74,6 @@ START_TEST(lost_jobs_bring_nothing)
 }
 END_TEST
 
-/* Sets held whole come first, then those that lack the fewest bytes. */
-START_TEST(sets_in_part_by_missing_bytes)
-{
-	struct world *w = world_new(ON, 0);
-	struct rng r = rng_seed(3);
-	char seen[8] = "";
-
-	world_files(w, "X:+A-B u; W:+A-C u; V:+A-B-C u; H:+A+D u; Y:+D-B u");
-	world_bytes(w, "C", 500000000);
-	for (int round = 0; round < 30; round++) {
-		const struct snap_file *f = w->snap.files;
-
-		locality_order(&w->a, w->conf, &r, w->snap.files, 5);
-		ck_assert_int_eq(f[0].name[0], 'H');
-		ck_assert_int_eq(f[1].name[0], 'W');
-		ck_assert_int_eq(f[2].name[0] + f[3].name[0], 'X' + 'Y');
-		ck_assert_int_eq(f[4].name[0], 'V');
-		seen[f[2].name[0] - 'X'] = 'y'; /* equal ones are shuffled */
-	}
-	ck_assert_str_eq(seen, "yy");
-	world_free(w);
-}
-END_TEST
-
 /* room for the jobs beside 1 GiB that stays free, the file, plain jobs; the bound of
  * each job is 2 GB */
 static const struct {
@@ -270,7 +246,6 @@ END_TEST
 UNIT_MAIN("rules_sets", {
 	ADD_LOOP(shared_files_are_charged_once, N(charges));
 	ADD(lost_jobs_bring_nothing);
-	ADD(sets_in_part_by_missing_bytes);
 	ADD_LOOP(what_goes_makes_room, N(rooms));
 	ADD_LOOP(a_lost_job_takes_its_file_back, N(lost_rooms));
 	ADD_LOOP(a_file_in_use_goes_but_makes_no_room, N(busy));
