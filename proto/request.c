@@ -284,6 +284,16 @@ tasks_finish(struct arena *a, struct in_request *in)
 	q->nin_progress = in->in_progress.n;
 }
 
+static bool
+platform_named(const struct request *q, const char *name)
+{
+	for (size_t i = 0; i < q->nplatforms; i++)
+		if (strcmp(q->platforms[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* One that is named twice would take the places of other versions in every choice. */
 static void
 platforms_finish(struct arena *a, struct in_request *in)
 {
@@ -294,7 +304,8 @@ platforms_finish(struct arena *a, struct in_request *in)
 	q->platforms = NEWN(a, char *, n + 1);
 	q->platforms[q->nplatforms++] = q->platform_name;
 	for (size_t i = 0; i < n; i++)
-		if (alt[i].name != NULL && alt[i].name[0] != '\0')
+		if (alt[i].name != NULL && alt[i].name[0] != '\0' &&
+		    !platform_named(q, alt[i].name))
 			q->platforms[q->nplatforms++] = alt[i].name;
 }
 
