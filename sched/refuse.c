@@ -10,6 +10,7 @@
 #include "lib/fs.h"
 #include "model/states.h"
 #include "proto/reply.h"
+#include "rules/sched/decide.h"
 #include "lib/banned.h"
 
 enum { LEVEL_LOW, LEVEL_NOTICE, MAINTENANCE_S = 3600, DETAIL_MAX = 300 };
@@ -94,13 +95,6 @@ refuse_error(enum err e, bool hostid_given)
 	return REFUSE_FAILED;
 }
 
-/* Old projects wrote major * 100 + minor (wire.md 5.8). */
-static int64_t
-full_version(int64_t v)
-{
-	return v < 10000 ? v * 100 : v;
-}
-
 static bool
 platform_known(const struct request *rq, const struct catalog *cat)
 {
@@ -162,7 +156,7 @@ refuse_host(struct arena *a, const struct conf *cf, const struct request *rq,
 		return REFUSE_HOST_BANNED;
 	if (cf->ended)
 		return REFUSE_ENDED;
-	if (rq->version < full_version(cf->min_core_client_version))
+	if (rq->version < version_full(cf->min_core_client_version))
 		return REFUSE_OLD_CLIENT;
 	return refuse_machine(a, cf, rq, cat);
 }
@@ -190,7 +184,7 @@ refuse_hints(struct arena *a, const struct conf *cf, const struct request *rq,
     int64_t now, struct dec_message to[REFUSE_HINTS_MAX])
 {
 	int64_t left = cf->min_core_client_upgrade_deadline - now;
-	int64_t v = full_version(cf->min_core_client_version_announced);
+	int64_t v = version_full(cf->min_core_client_version_announced);
 	size_t n = 0;
 
 	if (rq->version < v && left > 0)

@@ -50,6 +50,10 @@ bool decide_app_on_host(const struct request *, const struct snapshot *, int64_t
 void locality_order(struct arena *, const struct conf *, struct rng *,
     struct snap_file *files, size_t n);
 
+/* The client's version, major * 10000 + minor * 100 + release, that a row or an option
+ * names; old ones hold major * 100 + minor (wire.md 5.8). */
+int64_t version_full(int64_t);
+
 /* The state of one file from its row facts (design.md, Locality). wait_period_s 0:
  * never DRAINING. */
 enum file_state file_state(const struct conf *, const struct snap_file *);

@@ -47,9 +47,8 @@ needs_64bit(const struct request *rq, double memory_bound)
 	return memory_bound > limits_32bit[i].gib * 1073741824.0;
 }
 
-/* Older rows and options hold major * 100 + minor. */
-static int64_t
-full_version(int64_t v)
+int64_t
+version_full(int64_t v)
 {
 	return v < 10000 ? v * 100 : v;
 }
@@ -57,9 +56,9 @@ full_version(int64_t v)
 static enum reason
 client_unfit(const struct request *rq, const struct app_version *v)
 {
-	if (v->min_core_version > 0 && rq->version < full_version(v->min_core_version))
+	if (v->min_core_version > 0 && rq->version < version_full(v->min_core_version))
 		return WHY_CLIENT_TOO_OLD;
-	if (v->max_core_version > 0 && rq->version > full_version(v->max_core_version))
+	if (v->max_core_version > 0 && rq->version > version_full(v->max_core_version))
 		return WHY_CLIENT_TOO_NEW;
 	return WHY_NONE;
 }
