@@ -264,9 +264,11 @@ say_searched(const struct ctx *c, struct say *s)
 	size_t n = 0, i = messages_rank(WHY_SEARCH_LIMIT) + 1;
 
 	for (int r = 0; r < WHY__MAX; r++)
-		n += c->d->counts[r];
+		n += r == WHY_SEARCH_LIMIT ? 0 : c->d->counts[r];
+	if (n == 0)
+		return;
 	say_str(s, ". Of ");
-	say_int(s, (int64_t)n - 1);
+	say_int(s, (int64_t)n);
 	say_str(s, " looked at none fits");
 	while (i < N(answers) && c->d->counts[answers[i].why] == 0)
 		i++;
