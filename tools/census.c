@@ -14,15 +14,6 @@
 
 enum { DAY_S = 86400 };
 
-const char *
-census_file_state(enum file_state s)
-{
-	static const char *const names[FILE_STATES] = { "ADVERTISED", "DRAINING",
-		"EXHAUSTED", "DEAD" };
-
-	return names[s];
-}
-
 enum err
 census_triggers(struct ctx *x, struct census *c)
 {

@@ -25,6 +25,5 @@ struct census {
 enum err census_take(struct ctx *, struct census *);
 /* The triggers alone; if they are directories, x needs no connection. */
 enum err census_triggers(struct ctx *, struct census *);
-const char *census_file_state(enum file_state); /* "ADVERTISED" */
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include "db/trigger.h"
 #include "lib/clock.h"
+#include "model/record.h"
 #include "model/states.h"
 #include "rules/sched/decide.h"
 #include "tools/census.h"
@@ -85,7 +86,7 @@ file_view_json(const struct file_view *v)
 	    "{s:o, s:o, s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
 	    "s:i, s:i}",
 	    "name", json_text(v->info.name), "app", json_text(v->info.app), "state",
-	    census_file_state(v->state), "held_back", file_view_held_back(v), "nfiles",
+	    file_state_name(v->state), "held_back", file_view_held_back(v), "nfiles",
 	    v->info.nfiles, "size", (json_int_t)v->info.size, "unsent",
 	    (json_int_t)t->unsent, "in_progress", (json_int_t)t->in_progress, "done",
 	    (json_int_t)t->success, "valid", (json_int_t)t->valid, "failed",
@@ -108,8 +109,8 @@ put_row(struct ctx *x, struct table *t, const struct file_view *v)
 	table_printf(t, "%d", v->info.nfiles);
 	table_put(t, human_bytes(x->a, v->info.size));
 	table_put(t, v->info.app);
-	table_printf(t, "%s%s%s", census_file_state(v->state),
-	    back[0] == '\0' ? "" : ", ", back);
+	table_printf(
+	    t, "%s%s%s", file_state_name(v->state), back[0] == '\0' ? "" : ", ", back);
 	table_printf(t, "%lld", (long long)v->tally.unsent);
 	table_printf(t, "%lld", (long long)v->tally.in_progress);
 	table_printf(t, "%lld", (long long)v->tally.success);

@@ -7,6 +7,7 @@
 #include "db/trigger.h"
 #include "lib/clock.h"
 #include "lib/fs.h"
+#include "model/record.h"
 #include "tools/census.h"
 #include "tools/file_view.h"
 #include "tools/human.h"
@@ -176,7 +177,7 @@ print_show(struct ctx *x, const struct show *s)
 	const char *mark = "";
 
 	printf("%s of %s is %s%s%s\n", v->info.name, v->info.app,
-	    census_file_state(v->state), back[0] == '\0' ? "" : " and ", back);
+	    file_state_name(v->state), back[0] == '\0' ? "" : " and ", back);
 	print_files(x, s);
 	if (parts[0] != '\0')
 		printf("work made   %s workunits\n", parts);

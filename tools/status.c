@@ -7,6 +7,7 @@
 #include <string.h>
 #include "db/trigger.h"
 #include "lib/clock.h"
+#include "model/record.h"
 #include "tools/census.h"
 #include "tools/file_view.h"
 #include "tools/human.h"
@@ -79,7 +80,7 @@ print_locality(struct ctx *x, const struct census *c)
 	printf("files     ");
 	for (int s = 0; s < FILE_STATES; s++)
 		printf("%s %lld %s", s == 0 ? "" : ",", (long long)c->files[s],
-		    census_file_state((enum file_state)s));
+		    file_state_name((enum file_state)s));
 	printf("\nwork       %s\n", drain_text(x->a, &c->work, now));
 	printf("demand     %s\n", demand_text(x->a, &c->demand, now));
 	printf("hosts      %lld, of which %lld active in the last %lld days\n",
@@ -165,7 +166,7 @@ put_counts(json_t *root, const struct census *c)
 	json_t *files = json_object();
 
 	for (int s = 0; s < FILE_STATES; s++)
-		put_number(files, census_file_state((enum file_state)s), c->files[s]);
+		put_number(files, file_state_name((enum file_state)s), c->files[s]);
 	json_object_set_new(root, "workunits", workunits_json(c));
 	json_object_set_new(root, "results", results_json(&c->results));
 	saved_json(root, &c->sent);
