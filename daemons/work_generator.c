@@ -25,9 +25,10 @@ enum {
 	PAUSE_MOST_S = 60,
 	COMMAND_OUT_MAX = 4 << 20,
 	COMMAND_S = 300,
-	CLAIM_STALE_S = 2 * COMMAND_S,
 	CLAIM_LOOK_S = 60
 };
+static_assert(
+    2 * COMMAND_S <= CLAIM_STALE_S, "a claim whose command runs is not stale");
 
 struct own {
 	char *app_name, *input_template, *output_template, *arguments, *command;

@@ -33,6 +33,12 @@ struct triggers { /* of one project, as one process sees them */
 	const char *owner; /* of claims made here; NULL = it makes none */
 };
 
+/*
+ * An older claim is nobody's any more: whoever made it would be done or have given up.
+ * The generator and locus fsck --repair make it a trigger again.
+ */
+enum { CLAIM_STALE_S = 600 };
+
 struct claim {
 	char *name;
 	char *owner;   /* "" = not known: directories do not tell */

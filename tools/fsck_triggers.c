@@ -6,7 +6,7 @@
 #include "tools/fsck.h"
 #include "lib/banned.h"
 
-enum { STALE_S = 60, WAITS_S = 600 };
+enum { VAIN_S = 60, WAITS_S = 600 };
 
 /* *fs is NULL if there is no file set of that name. */
 static enum err
@@ -28,7 +28,7 @@ look_at_claim(struct fsck *k, const struct claim *c)
 	struct fileset *fs;
 	enum err e = find_fileset(k, c->name, &fs);
 
-	if (e != OK || c->age_s <= STALE_S)
+	if (e != OK || c->age_s < CLAIM_STALE_S)
 		return e;
 	/* The trigger is there before the claim goes, so that none is lost. */
 	if (k->repair && fs != NULL)
@@ -53,7 +53,7 @@ look_at_need(struct fsck *k, const char *name, const struct fileset *fs)
 		    &t, TRIGGER_NO_WORK_AVAILABLE, name, k->now, &no_work, k->x->f);
 	if (e != OK)
 		return e;
-	if (age > STALE_S && fs->gen_next >= fs->gen_parts && no_work >= 0)
+	if (age > VAIN_S && fs->gen_next >= fs->gen_parts && no_work >= 0)
 		fsck_found(k, FSCK_NEED_WORK_VAIN, name, "", false);
 	else if (age > WAITS_S && k->running && fs->paused == 0)
 		fsck_found(k, FSCK_NEED_WORK_WAITS, name, "", false);

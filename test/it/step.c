@@ -12,6 +12,7 @@
  *   STEP_SOCKET=   of that database
  *   STEP_AT alone  kill -9
  *   STEP_LOG=FILE  gets a line for every step
+ *   STEP_LATER=S   its clock is S seconds ahead, and the files that it sees are older
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -26,10 +27,11 @@
 #include <time.h>
 #include <unistd.h>
 #include "lib/banned.h"
+#undef clock_gettime /* it is what we stand in for */
 
 enum { STMTS = 256, TEXT = 80, LOOK_MS = 20, BLOCKED_EVERY = 5, MOST_LOOKS = 1500 };
 
-static long at, count;
+static long at, count, later;
 static const char *command, *sock, *from;
 static int log_fd = -1;
 static bool busy; /* we are inside a step: what it calls is none */
@@ -51,7 +53,10 @@ begin(void)
 {
 	const char *k = getenv("STEP_AT"), *path = getenv("STEP_LOG");
 
+	const char *ahead = getenv("STEP_LATER");
+
 	at = k == NULL ? 0 : strtol(k, NULL, 10);
+	later = ahead == NULL ? 0 : strtol(ahead, NULL, 10);
 	command = getenv("STEP_DO");
 	sock = getenv("STEP_SOCKET");
 	from = getenv("STEP_FROM");
@@ -65,6 +70,17 @@ end(void)
 {
 	if (other > 0)
 		waitpid(other, NULL, 0);
+}
+
+int
+clock_gettime(clockid_t id, struct timespec *t)
+{
+	int (*f)(clockid_t, struct timespec *) = real("clock_gettime");
+	int rc = f(id, t);
+
+	if (rc == 0 && id == CLOCK_REALTIME)
+		t->tv_sec += later;
+	return rc;
 }
 
 /* Somebody waits for a lock: there is nobody else than the other program. */
