@@ -44,6 +44,7 @@ struct staged { /* one file on its way */
 	bool there;   /* it is in the download directory with this content */
 	bool has_set; /* of its own, or needs none */
 	int64_t id, appid;
+	int64_t empty; /* its own set, if that is there without files; else 0 */
 	int32_t ranges;
 };
 
@@ -81,15 +82,23 @@ check_source(struct ctx *x, struct staged *s)
 static enum err
 check_own_set(struct ctx *x, struct staged *s)
 {
+	struct row_member *members;
 	struct fileset *set;
+	size_t n;
 	enum err e = fileset_by_name(x->db, x->a, s->name, &set, x->f);
 
+	if (e == E_NOTFOUND)
+		return OK;
 	if (e == OK && !s->known)
 		return FAIL(x->f, E_BADREQ,
 		    "%s: a set of files has the name %s; give the file another one",
 		    s->path, s->name);
-	s->has_set = s->has_set || e == OK;
-	return e == E_NOTFOUND ? OK : e;
+	if (e != OK || s->has_set)
+		return e;
+	e = fileset_files(x->db, x->a, set->id, &members, &n, x->f);
+	s->empty = e == OK && n == 0 ? set->id : 0;
+	s->has_set = s->empty == 0;
+	return e;
 }
 
 /* Is the name taken, in the database or on disk?  The same content is fine. */
@@ -201,8 +210,10 @@ insert(struct ctx *x, void *arg)
 
 	if (!s->known)
 		s->id = file.id;
-	return e == OK && !s->has_set ? fileset_insert(x->db, &set, &s->id, 1, x->f) :
-	                                e;
+	if (e != OK || s->has_set)
+		return e;
+	return s->empty != 0 ? fileset_fill(x->db, s->empty, &s->id, 1, x->f) :
+	                       fileset_insert(x->db, &set, &s->id, 1, x->f);
 }
 
 static enum err
@@ -225,7 +236,8 @@ add(struct ctx *x, struct staged *s)
 		return FAIL(
 		    x->f, E_RACE, "%s was added by somebody else just now", s->name);
 	if (e == OK)
-		ctx_said(x, "added", "%s (%s, md5 %s)", s->name, size, s->md5);
+		ctx_said(x, s->empty != 0 ? "filled" : "added", "%s (%s, md5 %s)",
+		    s->name, size, s->md5);
 	return e;
 }
 
@@ -312,7 +324,8 @@ add_set(struct ctx *x, struct together *t)
 		return FAIL(x->f, E_RACE, "set %s was added by somebody else just now",
 		    t->name);
 	if (e == OK)
-		ctx_said(x, "added", "set %s (%zu files)", t->name, t->n);
+		ctx_said(x, t->empty ? "filled" : "added", "set %s (%zu files)",
+		    t->name, t->n);
 	return e;
 }
 
@@ -340,10 +353,17 @@ static void
 say_dry(struct ctx *x, const struct together *t)
 {
 	for (size_t i = 0; i < t->n; i++)
-		ctx_said(x, t->files[i].known ? "known" : "would add", "%s",
-		    t->files[i].name);
+		ctx_said(x,
+		    t->files[i].empty != 0 ? "would fill" :
+		    t->files[i].known      ? "known" :
+					     "would add",
+		    "%s", t->files[i].name);
 	if (t->name != NULL)
-		ctx_said(x, t->row != NULL ? "known" : "would add", "set %s", t->name);
+		ctx_said(x,
+		    t->empty       ? "would fill" :
+		    t->row != NULL ? "known" :
+				     "would add",
+		    "set %s", t->name);
 }
 
 static enum err
@@ -382,21 +402,25 @@ const struct cmd cmd_file_add = { .name = "file add",
 	.min_args = 1,
 	.max_args = -1,
 	.purpose = "add large files that hosts keep",
-	.about = "Copies the files to the download directory and makes them known.  A "
-		 "file is known\n"
-		 "by its name for ever: a changed content under the same name is "
-		 "refused, the same\n"
-		 "content again is fine.  No name may have \"__\" in it, as that ends "
-		 "the file's name\n"
-		 "in the name of a workunit.  If one file is refused, none is "
-		 "written.\n"
-		 "With --set the files are one set: a workunit of it needs them all, "
-		 "and is named\n"
-		 "SET__*.  A file may be in any number of sets, so a file that is "
-		 "known already may\n"
-		 "be named again.  A set stays as it is; its name is neither that of a "
-		 "file nor of\n"
-		 "another set.",
+	.about =
+	    "Copies the files to the download directory and makes them known.  A "
+	    "file is known\n"
+	    "by its name for ever: a changed content under the same name is "
+	    "refused, the same\n"
+	    "content again is fine.  No name may have \"__\" in it, as that ends "
+	    "the file's name\n"
+	    "in the name of a workunit.  If one file is refused, none is "
+	    "written.\n"
+	    "With --set the files are one set: a workunit of it needs them all, "
+	    "and is named\n"
+	    "SET__*.  A file may be in any number of sets, so a file that is "
+	    "known already may\n"
+	    "be named again.  A set stays as it is; its name is neither that of a "
+	    "file nor of\n"
+	    "another set.  Only one that has lost all its files, as fsck tells, is "
+	    "filled with\n"
+	    "those that are named, and keeps its ranges: name those that its "
+	    "workunits need.",
 	.opts = file_options,
 	.opts_size = sizeof(struct file_opts),
 	.run = file_add_run };
