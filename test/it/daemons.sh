@@ -190,7 +190,7 @@ main() {
 	trap 'mariadb_stop "$top"; rm -rf "$top"' EXIT
 	trap 'exit 1' INT TERM HUP
 	mariadb_start "$top" || exit 1
-	[ $# -gt 0 ] || set -- life timeout bad_output commands seed_generator \
+	[ $# -gt 0 ] || set -- life timeout bad_output commands ledger seed_generator \
 		late dry_run bad_item strangers instances outage race die_asking die_between die_anywhere kill
 	case_number=0
 	for c in "$@"; do
