@@ -6,6 +6,7 @@
 #include "proto/project_text.h"
 #include "tools/cmd.h"
 #include "tools/service.h"
+#include "tools/web_fit.h"
 #include "lib/banned.h"
 
 static enum err
@@ -87,6 +88,7 @@ check_run(struct ctx *x, const void *opts, char **args, size_t n)
 		errors += r[i].error;
 	}
 	errors += check_programs(x, cf) + check_texts(x, cf);
+	web_fit_check(x, cf);
 	if (errors > 0)
 		return FAIL(x->f, E_CONFIG, "%zu error%s in %s", errors,
 		    errors == 1 ? "" : "s", path);
@@ -102,7 +104,16 @@ const struct cmd cmd_config_check = { .name = "config check",
 	    "Reports unknown options with their line and the nearest name, options "
 	    "without\n"
 	    "effect, values that are not valid, daemons whose program is missing, and\n"
-	    "mistakes in gui_urls.xml and project_files.xml.\n"
+	    "mistakes in gui_urls.xml and project_files.xml.  Warns when "
+	    "apache/httpd.conf "
+	    "or\n"
+	    "apache/site.conf of the project does not fit: where requests may wait for "
+	    "work,\n"
+	    "FcgidMaxProcessesPerClass and FcgidMaxProcesses must be four times "
+	    "locality_max_waiters\n"
+	    "at least, and FcgidIOTimeout locality_scheduling_wait_period and 30 s.  "
+	    "A file\n"
+	    "elsewhere, as locus create --apache-site makes it, is not looked at.\n"
 	    "Exits with 78 if there is an error.",
 	.run = check_run };
 

@@ -9,10 +9,10 @@
 #include "lib/words.h"
 #include "tools/program.h"
 #include "tools/service.h"
+#include "tools/web_fit.h"
 #include "lib/banned.h"
 
-/* Of all processes a quarter may wait for work. */
-enum { TEMPLATE_MAX = 1 << 20, PROCESSES = 16, PER_WAITER = 4, IO_EXTRA_S = 30 };
+enum { TEMPLATE_MAX = 1 << 20, PROCESSES = 16 };
 
 static const char *
 modules_dir(void)
@@ -59,7 +59,7 @@ write_conf(struct ctx *x, const struct create *c, const char *to, struct fail *f
 	const char *from = program_data(x->a, name), *modules = modules_dir();
 	const char *scheduler = program_find(x->a, NULL, "scheduler");
 	const struct conf *cf = x->cf;
-	int64_t processes = PER_WAITER * cf->locality_max_waiters;
+	int64_t processes = web_processes(cf);
 	char *text;
 	enum err e;
 
@@ -83,8 +83,7 @@ write_conf(struct ctx *x, const struct create *c, const char *to, struct fail *f
 		{ "@MAXBODY@",
 		    arena_printf(x->a, "%lld", (long long)cf->max_request_bytes) },
 		{ "@IOTIMEOUT@",
-		    arena_printf(x->a, "%lld",
-			(long long)cf->locality_scheduling_wait_period + IO_EXTRA_S) },
+		    arena_printf(x->a, "%lld", (long long)web_io_timeout_s(cf)) },
 		{ "@PROCESSES@",
 		    arena_printf(x->a, "%lld",
 			(long long)(processes > PROCESSES ? processes : PROCESSES)) },
