@@ -227,6 +227,14 @@ enum err snapshot_working_set(struct db *, struct arena *, const struct conf *,
  * of file sets upwards from a seeded start, once around. */
 enum err snapshot_search(struct db *, struct arena *, const struct conf *,
     const struct request *, struct rng *, size_t k, struct snapshot *, struct fail *);
+/*
+ * Adds file sets that are not there yet and whose oldest unsent result was made before
+ * the given moment, s UTC: of the first 16 sets with unsent results from a seeded place
+ * on, once around, at most four, the oldest first.
+ */
+enum err snapshot_old(struct db *, struct arena *, const struct conf *,
+    const struct request *, struct rng *, int64_t before, struct snapshot *,
+    struct fail *);
 /* Adds those of these file sets that are not there yet; none for those that are gone.
  */
 enum err snapshot_sets(struct db *, struct arena *, const struct conf *,

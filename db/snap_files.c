@@ -13,7 +13,12 @@
 #include "model/states.h"
 #include "lib/banned.h"
 
-enum { FILE_ABSENT = 0, PICK_ROUNDS = 4 };
+enum {
+	FILE_ABSENT = 0,
+	PICK_ROUNDS = 4,
+	OLD_LOOKED_AT = 16, /* sets of which the age of the work is read */
+	OLD_MOST = 4,       /* of which its jobs are */
+};
 
 struct held
 held_names(struct arena *a, const struct request *rq)
@@ -363,6 +368,64 @@ snapshot_search(struct db *db, struct arena *a, const struct conf *cf,
 		if (sets[i]->paused == FILESET_OPEN && (ready || !no_work[i]))
 			sets[kept++] = sets[i];
 	}
+	return kept > 0 ? snap_sets_add(db, a, cf, &held, sets, kept, SEARCHED, s, f) :
+	                  OK;
+}
+
+static int
+age_order(const void *pa, const void *pb)
+{
+	const struct row_pair *a = pa, *b = pb;
+
+	if (a->b != b->b)
+		return a->b < b->b ? -1 : 1;
+	return (a->a > b->a) - (a->a < b->a);
+}
+
+/* Of these sets those with a result made before the moment, the oldest first. */
+static enum err
+older_than(struct db *db, struct arena *a, int64_t before, int64_t *ids, size_t *n,
+    struct fail *f)
+{
+	void *rows;
+	size_t got, old = 0;
+	enum err e = db_query(db, a, f, &rows, &got, SQL_FILESETS_OLDEST, ids, *n);
+
+	if (e != OK)
+		return e;
+	qsort(rows, got, sizeof(struct row_pair), age_order);
+	for (size_t i = 0; i < got; i++) {
+		const struct row_pair *set = (const struct row_pair *)rows + i;
+
+		if (set->b > 0 && set->b < before)
+			ids[old++] = set->a;
+	}
+	*n = old;
+	return OK;
+}
+
+enum err
+snapshot_old(struct db *db, struct arena *a, const struct conf *cf,
+    const struct request *rq, struct rng *rng, int64_t before, struct snapshot *s,
+    struct fail *f)
+{
+	struct held held;
+	struct fileset **sets;
+	int64_t ids[OLD_LOOKED_AT];
+	size_t n = 0, nsets, kept = 0;
+	enum err e = search_ready(db, rng, OLD_LOOKED_AT, s, ids, &n, f);
+
+	if (e == OK && n > 0)
+		e = older_than(db, a, before, ids, &n, f);
+	if (e != OK || n == 0)
+		return e;
+	e = snap_sets_rows(db, a, ids, n, &sets, &nsets, f);
+	if (e != OK)
+		return e;
+	for (size_t i = 0; i < nsets && kept < OLD_MOST; i++)
+		if (sets[i]->paused == FILESET_OPEN)
+			sets[kept++] = sets[i];
+	held = held_names(a, rq);
 	return kept > 0 ? snap_sets_add(db, a, cf, &held, sets, kept, SEARCHED, s, f) :
 	                  OK;
 }

@@ -26,6 +26,7 @@ struct dec_report { /* aligned with request.reports */
 enum send_how {
 	SEND_LOST,
 	SEND_TARGETED,
+	SEND_OLD, /* unsent for longer than locality_scheduling_send_timeout */
 	SEND_HELD,
 	SEND_WORKING_SET,
 	SEND_SEARCHED,

@@ -70,6 +70,7 @@ send_how_name(enum send_how how)
 	static const char *const names[] = {
 		[SEND_LOST] = "lost",
 		[SEND_TARGETED] = "targeted",
+		[SEND_OLD] = "old",
 		[SEND_HELD] = "held",
 		[SEND_WORKING_SET] = "set",
 		[SEND_SEARCHED] = "searched",

@@ -303,6 +303,23 @@ load_drawn(struct rpc *x, struct snapshot *s)
 			     x->db, x->a, once_key(x, s), ids, s->ndrawn, s, &x->fail);
 }
 
+/* Work that has waited for long, of files that the host lacks. */
+static enum err
+load_old(struct rpc *x, struct snapshot *s, const struct wanted *w)
+{
+	struct rng rng = rng_seed(x->seed ^ 6);
+	size_t from = s->nfiles;
+	enum err e;
+
+	if (!locality_takes_old(x->conf, x->req, s))
+		return OK;
+	e = snapshot_old(x->db, x->a, x->conf, x->req, &rng,
+	    x->now - x->conf->locality_scheduling_send_timeout, s, &x->fail);
+	return e != OK ? e :
+	                 snapshot_jobs(x->db, x->a, x->conf, from,
+			     w->need / CANDIDATES_PER_JOB, x->now, s, &x->fail);
+}
+
 static enum err
 load_work(struct rpc *x, struct snapshot *s)
 {
@@ -312,6 +329,8 @@ load_work(struct rpc *x, struct snapshot *s)
 	    x->db, x->a, x->conf, 0, w.need / CANDIDATES_PER_JOB, x->now, s, &x->fail);
 
 	s->search.held_left = s->search.left;
+	if (e == OK)
+		e = load_old(x, s, &w);
 	if (e == OK)
 		e = snapshot_targeted(x->db, x->a, x->conf, s, &x->fail);
 	s->search.unread = NEWN(x->a, bool, s->cat->napps + 1);

@@ -14,11 +14,11 @@
 #include "model/snapshot.h"
 
 /*
- * Order of service (design.md, Locality): reports, lost results, targeted jobs, held
- * files, held files that drain (want), working set, deterministic search, plain jobs;
- * then delete orders, delay, messages.  now in s UTC. *rng is consumed; ids in snapshot
- * rows must be final.  lost: result ids that an earlier commit lost to others; they are
- * left out with WHY_LOST_RACE.
+ * Order of service (design.md, Locality): reports, lost results, targeted jobs, old
+ * work, held files, held files that drain (want), working set, deterministic search,
+ * plain jobs; then delete orders, delay, messages.  now in s UTC. *rng is consumed; ids
+ * in snapshot rows must be final.  lost: result ids that an earlier commit lost to
+ * others; they are left out with WHY_LOST_RACE.
  *
  * decision.want and decision.more ask for something instead: wait for the generator, or
  * read the next slice of candidates into the snapshot (at most search_rows in all), and
@@ -53,6 +53,14 @@ void locality_order(struct arena *, const struct conf *, struct rng *,
 /* The client's version, major * 10000 + minor * 100 + release, that a row or an option
  * names; old ones hold major * 100 + minor (wire.md 5.8). */
 int64_t version_full(int64_t);
+
+/*
+ * Does work that is unsent for longer than locality_scheduling_send_timeout go to the
+ * host before that of the files that it holds?  Only if it has a fast link, as such
+ * work mostly brings it a new file (server.md 1.2, 2).
+ */
+bool locality_takes_old(
+    const struct conf *, const struct request *, const struct snapshot *);
 
 /* The state of one file from its row facts (design.md, Locality). wait_period_s 0:
  * never DRAINING. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Jobs by the large files that they need (seed 003; design.md, Locality): held files
- * first, those that drain are waited for, then files of the working set, then those
- * that a search found.
+ * Jobs by the large files that they need (seed 003; design.md, Locality): what has
+ * waited for too long, if the host has a fast link, held files, those that drain are
+ * waited for, then files of the working set, then those that a search found.
  */
 #include "rules/sched/ctx.h"
 
@@ -11,6 +11,7 @@
 #include "lib/banned.h"
 
 enum { FIRST_S = 2 }; /* so long a new job is left to those who wait for it */
+#define FAST_LINK 1e5 /* bytes/s: a faster one is fast (server.md 1.2, 2) */
 
 struct ranked {
 	struct snap_file file;
@@ -87,6 +88,20 @@ how_of(const struct snap_file *f)
 }
 
 bool
+locality_takes_old(
+    const struct conf *cf, const struct request *rq, const struct snapshot *s)
+{
+	return cf->locality_scheduling_send_timeout > 0 &&
+	       catalog_locality(s->cat, cf) && machine_of(cf, rq, s).bwdown > FAST_LINK;
+}
+
+static bool
+is_old(const struct ctx *c, const struct job *j)
+{
+	return j->create_time < c->now - c->conf->locality_scheduling_send_timeout;
+}
+
+bool
 locality_in_order(const struct snap_file *f, const struct job *j, int64_t last)
 {
 	return j->id > last || j->id < f->released_id;
@@ -144,7 +159,7 @@ ends_the_search(const struct ctx *c, const struct job *j, enum reason why)
 }
 
 static void
-send_of_file(struct ctx *c, struct dec_file *df)
+send_of_file(struct ctx *c, struct dec_file *df, bool old)
 {
 	const struct snap_file *f = df->file;
 	size_t counts[WHY__MAX] = { 0 };
@@ -164,7 +179,8 @@ send_of_file(struct ctx *c, struct dec_file *df)
 			df->awaited = true;
 			decide_skip(c, j, why);
 		} else if (locality_in_order(f, j, last)) {
-			why = decide_try(c, how_of(f), j, f);
+			why = decide_try(
+			    c, old && is_old(c, j) ? SEND_OLD : how_of(f), j, f);
 		} else {
 			why = WHY_ID_ORDER;
 			c->job_refused = true;
@@ -178,7 +194,7 @@ send_of_file(struct ctx *c, struct dec_file *df)
 		df->refused++;
 		df->spent = df->spent && for_the_account(why);
 		counts[why]++;
-		c->no_app_version = ends_the_search(c, j, why);
+		c->no_app_version = !old && ends_the_search(c, j, why);
 	}
 	if (df->sent > 0)
 		df->why = WHY_NONE;
@@ -221,7 +237,7 @@ serve_file(struct ctx *c, struct dec_file *df)
 	else if (df->file->njobs == 0)
 		nothing_of_file(c, df);
 	else
-		send_of_file(c, df);
+		send_of_file(c, df, false);
 	if (df->sent == 0 && df->refused == 0)
 		c->d->counts[df->why]++;
 }
@@ -252,13 +268,73 @@ serve_group(struct ctx *c, enum send_how how)
 	for (size_t i = 0; i < c->snap->nfiles && still_wanted(c); i++) {
 		const struct dec_file *df = &c->d->files[i];
 
-		if (how_of(df->file) != how)
+		if (how_of(df->file) != how || df->sent > 0 || df->refused > 0)
 			continue;
 		serve_file(c, &c->d->files[i]);
 		if (how != SEND_HELD && df->sent > 0 &&
 		    may_be_made(c->conf, df->file) && more_to_come(c))
 			return;
 	}
+}
+
+/* Its oldest work for this account, if that is old; NULL = it is not. */
+static const struct job *
+old_job(const struct ctx *c, const struct snap_file *f)
+{
+	for (size_t i = 0; i < f->njobs && !snap_file_held_back(f); i++)
+		if (locality_in_order(f, &f->jobs[i], f->last_id))
+			return is_old(c, &f->jobs[i]) ? &f->jobs[i] : NULL;
+	return NULL;
+}
+
+struct old {
+	int64_t create_time;
+	size_t i; /* of the files */
+};
+
+static int
+old_order(const void *a, const void *b)
+{
+	const struct old *x = a, *y = b;
+
+	if (x->create_time != y->create_time)
+		return x->create_time < y->create_time ? -1 : 1;
+	return (x->i > y->i) - (x->i < y->i);
+}
+
+/*
+ * Files whose work has waited for too long, the oldest first; with the first job of one
+ * its others go too, as the file is there then.  At most one new file comes so.  What
+ * is old is so because few hosts can do it: that one lacks a version for it says
+ * nothing of other work.  True: more is to be made of the new file.
+ */
+static bool
+serve_old(struct ctx *c)
+{
+	const struct snapshot *s = c->snap;
+	struct old *v = NEWN(c->a, struct old, s->nfiles + 1);
+	size_t n = 0;
+	bool brought = false, more = false;
+
+	for (size_t i = 0; i < s->nfiles; i++) {
+		const struct job *j = old_job(c, &s->files[i]);
+
+		if (j != NULL)
+			v[n++] = (struct old){ j->create_time, i };
+	}
+	qsort(v, n, sizeof(*v), old_order);
+	for (size_t i = 0; i < n && still_wanted(c); i++) {
+		struct dec_file *df = &c->d->files[v[i].i];
+
+		if (brought && !df->file->held)
+			continue;
+		send_of_file(c, df, true);
+		if (df->sent > 0 && !df->file->held) {
+			brought = true;
+			more = may_be_made(c->conf, df->file);
+		}
+	}
+	return more;
 }
 
 /*
@@ -368,8 +444,10 @@ more_of_held(struct ctx *c)
 void
 locality_serve(struct ctx *c)
 {
+	bool more = locality_takes_old(c->conf, c->req, c->snap) && serve_old(c);
+
 	serve_group(c, SEND_HELD);
-	if (ask_to_wait(c, SEND_HELD) || more_of_held(c))
+	if (ask_to_wait(c, SEND_HELD) || more_of_held(c) || (more && more_to_come(c)))
 		return;
 	serve_group(c, SEND_WORKING_SET);
 	if (c->more_to_come || ask_to_wait(c, SEND_WORKING_SET))

@@ -62,7 +62,7 @@ make_fileset(const char *name, int64_t appid)
 
 /* A workunit of the file set with so many unsent results, first id returned. */
 static int64_t
-make_results(const char *name, int64_t fileset_id, int n)
+make_results_at(const char *name, int64_t fileset_id, int n, int64_t create_time)
 {
 	int64_t first = 0;
 	struct workunit wu = { .name = arena_strdup(&a, name),
@@ -73,12 +73,18 @@ make_results(const char *name, int64_t fileset_id, int n)
 	ck_ok(workunit_insert(db, &wu, "<workunit/>", &f));
 	for (int i = 0; i < n; i++) {
 		struct result r = { .name = arena_printf(&a, "%s_%d", name, i),
-			.create_time = 1 };
+			.create_time = create_time };
 
 		ck_ok(result_insert(db, &wu, &r, "<result/>", 1, &f));
 		first = first == 0 ? r.id : first;
 	}
 	return first;
+}
+
+static int64_t
+make_results(const char *name, int64_t fileset_id, int n)
+{
+	return make_results_at(name, fileset_id, n, 1);
 }
 
 static enum err
@@ -423,6 +429,69 @@ START_TEST(race_12_the_file_is_not_read_from_names)
 }
 END_TEST
 
+/* Nothing is unsent that a search finds. */
+static void
+take_all(void)
+{
+	size_t taken;
+
+	do {
+		struct snapshot s = searched(1, 1000);
+
+		taken = 0;
+		s.user.id = 306;
+		ck_ok(snapshot_jobs(db, &a, &cf, 0, 1000, 2000, &s, &f));
+		for (size_t i = 0; i < s.nfiles; i++)
+			for (size_t k = 0; k < s.files[i].njobs; k++, taken++)
+				ck_ok(claim(s.files[i].jobs[k].id, 11, 306));
+	} while (taken > 0);
+}
+
+/*
+ * The sets whose first result is old, the oldest first, at most four for one request;
+ * none that is held back.  From other places on others are found.
+ */
+START_TEST(D14_old_work_is_found)
+{
+	enum { FILES = 40, OLD = 6, PAUSED = 3, LIMIT = 5000, SEEDS = 9999 };
+	static const int by_age[OLD] = { 1, 0, 3, 2, 5, 4 };
+	int64_t ids[FILES];
+	bool most = false, last = false;
+
+	take_all();
+	for (int i = 0; i < FILES; i++) {
+		const char *name = arena_printf(&a, "old_%d", i);
+		int64_t made = i < OLD ? LIMIT - OLD + by_age[i] : LIMIT + i - OLD;
+
+		ids[i] = make_fileset(name, 1);
+		make_results_at(name, ids[i], 1, made);
+		make_results_at(arena_printf(&a, "%s_new", name), ids[i], 1, 1);
+	}
+	ck_ok(db_exec(db, &f, NULL, SQL_FILESET_SET_PAUSED, (int64_t)FILESET_PAUSED,
+	    ids[PAUSED]));
+	for (uint64_t seed = 1; seed <= SEEDS && !(most && last); seed++) {
+		struct request rq = { 0 };
+		struct rng rng = rng_seed(seed);
+		struct snapshot s = { 0 };
+		int before = -1;
+
+		ck_ok(snapshot_old(db, &a, &cf, &rq, &rng, LIMIT, &s, &f));
+		ck_assert_uint_le(s.nfiles, 4);
+		most = most || s.nfiles == 4;
+		for (size_t i = 0; i < s.nfiles; i++) {
+			int64_t k = s.files[i].fileset_id - ids[0];
+
+			ck_assert(k >= 0 && k < OLD && k != PAUSED);
+			ck_assert_int_gt(by_age[k], before);
+			before = by_age[k];
+			ck_assert(s.files[i].searched && s.files[i].has_unsent);
+			last = last || before == OLD - 1;
+		}
+	}
+	ck_assert(most && last);
+}
+END_TEST
+
 UNIT_MAIN("locality", {
 	tcase_add_checked_fixture(tc, setup, teardown);
 	ADD(L13_picks_are_uniform);
@@ -436,4 +505,5 @@ UNIT_MAIN("locality", {
 	ADD(race_06_the_working_set_is_read_each_time);
 	ADD(race_11_names_are_only_names);
 	ADD(race_12_the_file_is_not_read_from_names);
+	ADD(D14_old_work_is_found);
 })

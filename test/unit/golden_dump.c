@@ -8,7 +8,7 @@
 #include "test/unit/golden_world.h"
 #include "lib/banned.h"
 
-static const char *const how[] = { "lost", "targeted", "held", "working set",
+static const char *const how[] = { "lost", "targeted", "old", "held", "working set",
 	"searched", "plain" };
 static const char *const states[] = { "ADVERTISED", "DRAINING", "EXHAUSTED", "DEAD" };
 

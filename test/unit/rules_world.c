@@ -274,6 +274,7 @@ world_files(struct world *w, const char *spec)
 
 	while (sscanf(spec, " %31s %31s%n", name, flags, &used) == 2) {
 		struct snap_file f = { .fileset_id = (int64_t)w->snap.nfiles + 1 };
+		const char *old = strchr(flags, 'O');
 
 		set_flags(&f, flags);
 		members_of(w, name, f.fileset_id, f.held);
@@ -285,6 +286,11 @@ world_files(struct world *w, const char *spec)
 			f.jobs[i].fileset_id = f.fileset_id;
 			if (strchr(flags, 't') != NULL)
 				f.jobs[i].create_time = WORLD_NOW - 1;
+			if (old != NULL)
+				f.jobs[i].create_time = WORLD_NOW -
+				                        (strtoll(old + 1, NULL, 10) -
+							    (int64_t)i) *
+				                            HOUR;
 		}
 		PUSH(&w->a, w->snap.files, w->snap.nfiles, cap) = f;
 		add_up(w);
@@ -347,7 +353,7 @@ put_deletes(struct buf *b, const struct decision *d, bool for_space, const char 
 static void
 put_sends(struct buf *b, const struct decision *d)
 {
-	const char letters[] = "lthwsp";
+	const char letters[] = "ltohwsp";
 
 	if (d->nsends == 0)
 		return;

@@ -34,7 +34,8 @@ struct job world_job(int64_t id, int64_t workunitid);
  * results exist, n no_work_available, N that since a moment ago, o an open workunit,
  * a ever a workunit, p paused, d draining, t asked
  * for 5 s ago and its jobs made 1 s ago, ! not looked at, e its files are held
- * elsewhere, m they are in more sets; l<ID> is the user's last id, r<ID> the one below
+ * elsewhere, m they are in more sets, O<H> its first job is H hours old and each of the
+ * others an hour less; l<ID> is the user's last id, r<ID> the one below
  * which they are released. Each file has 1e9 bytes; the held ones are in the request as
  * well.  File set ids count from 1. NAME is a file and the set of that file alone,
  * "NAME:+F-G" a set of the files F and G of which the host has F.
@@ -53,8 +54,8 @@ void world_others(struct world *, const char *spec);
 
 /*
  * A decision in one line: "sent 11h 12w | del A | space B | mark C | want D | expire j9
- * | why"; parts without members are left out.  The letter is how: l lost, h held, w
- * working set, s searched, p plain.
+ * | why"; parts without members are left out.  The letter is how: l lost, o old, h
+ * held, w working set, s searched, p plain.
  */
 char *world_text(struct world *, const struct decision *);
 

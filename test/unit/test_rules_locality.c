@@ -14,6 +14,9 @@
 #define USER  "<one_result_per_user_per_wu/>"
 #define HOST  "<one_result_per_host_per_wu/>"
 #define LAST  ON "<locality_keep_last_holder/>"
+#define TIMEOUT                                                                        \
+	"<locality_scheduling_send_timeout>7200</locality_scheduling_send_timeout>"
+#define OLD ON TIMEOUT
 
 static const struct {
 	const char *name, *options;
@@ -33,6 +36,9 @@ world_with(const char *options, double secs, const char *wait, const char *files
 	static int64_t had[] = { 1000 };
 	struct world *w = world_new(options, secs);
 
+	w->req.host.n_bwdown = strchr(wait, 'F') != NULL ? 100001 :
+	                       strchr(wait, 'S') != NULL ? 100000 :
+	                                                   0;
 	w->snap.wait_possible = wait[0] == 'W';
 	w->snap.wait_brought = wait[0] == 'b';
 	w->snap.waited = wait[0] == 'w' || w->snap.wait_brought;
@@ -216,6 +222,20 @@ START_TEST(L17_no_version_ends_the_search)
 	ck_assert_uint_eq(d->counts[WHY_NO_APP_VERSION], 1);
 	ck_assert_int_eq(d->files[0].why, WHY_NO_APP_VERSION);
 	ck_assert_uint_eq(d->files[1].sent + d->files[1].refused, 0);
+	world_free(w);
+}
+END_TEST
+
+/* What few hosts can do becomes old: other hosts go on without it. */
+START_TEST(D14_old_without_a_version_ends_nothing)
+{
+	struct world *w = world_with(OLD, 3 * HOUR, "F", "A hu 11/1; S suO3 21/2");
+	struct decision *d;
+
+	w->snap.files[1].jobs[0].appid = 99;
+	d = world_decide(w);
+	ck_assert_str_eq(world_text(w, d), "sent 11h | NONE");
+	ck_assert_uint_eq(d->counts[WHY_NO_APP_VERSION], 1);
 	world_free(w);
 }
 END_TEST
@@ -449,6 +469,7 @@ UNIT_MAIN("rules_locality", {
 	ADD(made_for_who_waits);
 	ADD_LOOP(L6_order_of_files, N(orders));
 	ADD(L17_no_version_ends_the_search);
+	ADD(D14_old_without_a_version_ends_nothing);
 	ADD(L1_bytes_are_counted_once_per_file);
 	ADD(partly_held_set);
 	ADD(race_13_disk_is_charged_by_missing_bytes);

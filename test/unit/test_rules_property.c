@@ -23,6 +23,9 @@ static const char *const options[] = {
 	"<locality_scheduling_wait_period>10</locality_scheduling_wait_period>"
 	"<locality_scheduler_fraction>0.5</locality_scheduler_fraction>"
 	"<max_wus_in_progress>3</max_wus_in_progress>",
+	"<locality_scheduling/><one_result_per_user_per_wu/>"
+	"<locality_scheduling_wait_period>10</locality_scheduling_wait_period>"
+	"<locality_scheduling_send_timeout>7200</locality_scheduling_send_timeout>",
 	"<max_wus_to_send>2</max_wus_to_send><daily_result_quota>3</"
 	"daily_result_quota>",
 };
@@ -33,6 +36,7 @@ random_job(struct rng *g, struct arena *a, int64_t id)
 	struct job j = world_job(id, 1 + (int64_t)rng_below(g, 12));
 
 	j.name = arena_printf(a, "j%lld", (long long)id);
+	j.create_time -= id % 4 * HOUR;
 	j.appid = rng_below(g, 20) == 0 ? 9 : 1;
 	j.error_mask = rng_below(g, 10) == 0;
 	j.canonical_resultid = rng_below(g, 10) == 0;
@@ -141,6 +145,7 @@ random_world(uint64_t seed)
 	if (rng_below(&g, 4) == 0)
 		w->req.host.d_free = 4e9;
 	w->req.host.p_ncpus = 1 + (int32_t)rng_below(&g, 3);
+	w->req.host.n_bwdown = seed % 2 == 0 ? 1e6 : 1e4;
 	w->rng = rng_seed(seed);
 	return w;
 }
