@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the loader reads for a request, from a real server, whose socket is in
+ * $DB_SOCKET. */
+#include "test/sql/world.h"
+
+#include "model/states.h"
+#include "lib/banned.h"
+
+static const struct triggers dirs = { .conf = &cf };
+
+static struct request
+request_with(struct rq_file *files, size_t n)
+{
+	return (struct request){ .files = files, .nfiles = n };
+}
+
+START_TEST(the_loader_picks_from_the_working_set)
+{
+	struct snapshot s = { 0 };
+	struct request rq = request_with(NULL, 0);
+	struct rng rng = rng_seed(7);
+	const char *const odd[] = { "pick_paused", "pick_draining", "not_registered" };
+	int64_t paused = make_fileset(odd[0], 1);
+	int64_t draining = make_fileset(odd[1], 1);
+
+	for (int i = 0; i < 4; i++) {
+		char *name = arena_printf(&a, "pick_%d", i);
+		make_fileset(name, 10);
+		ck_ok(trigger_raise(&dirs, TRIGGER_WORKING_SET, name, &f));
+	}
+	ck_ok(fileset_set_paused(db, paused, FILESET_PAUSED, &f));
+	ck_ok(fileset_set_paused(db, draining, FILESET_DRAINING, &f));
+	for (size_t i = 0; i < N(odd); i++)
+		ck_ok(trigger_raise(&dirs, TRIGGER_WORKING_SET, odd[i], &f));
+	ck_ok(snapshot_working_set(db, &a, &cf, &rq, &rng, 2, &s, &f));
+	ck_assert_uint_eq(s.nfiles, 2);
+	ck_ok(snapshot_working_set(db, &a, &cf, &rq, &rng, 9, &s, &f));
+	ck_assert_uint_eq(s.nfiles, 4);
+	for (size_t i = 0; i < s.nfiles; i++) {
+		ck_assert(s.files[i].from_working_set && !s.files[i].held);
+		ck_assert_int_eq(s.files[i].bytes_missing, 10);
+	}
+}
+END_TEST
+
+START_TEST(the_loader_searches_once_around)
+{
+	struct request rq = request_with(NULL, 0);
+	struct workunit wu;
+	int64_t last = 0;
+
+	for (int i = 0; i < 3; i++)
+		last = make_fileset(arena_printf(&a, "search_%d", i), 1);
+	make_results("search_a", 1, last, 1, 1, &wu);
+	make_results("search_b", 1, last - 2, 2, 1, &wu);
+	for (uint64_t seed = 0; seed < 20; seed++) {
+		struct snapshot s = { 0 };
+		struct rng rng = rng_seed(seed);
+		bool hit[2] = { false };
+
+		ck_ok(snapshot_search(db, &a, &cf, &rq, &rng, 1000, &s, &f));
+		for (size_t i = 0; i < s.nfiles; i++) {
+			ck_assert(s.files[i].searched);
+			ck_assert_int_ne(s.files[i].fileset_id, last - 1);
+			hit[0] = hit[0] || s.files[i].fileset_id == last;
+			hit[1] = hit[1] || s.files[i].fileset_id == last - 2;
+			for (size_t k = 0; k < i; k++)
+				ck_assert_int_ne(
+				    s.files[i].fileset_id, s.files[k].fileset_id);
+		}
+		ck_assert_msg(hit[0] && hit[1], "seed %d", (int)seed);
+	}
+}
+END_TEST
+
+START_TEST(files_past_the_need_are_not_loaded)
+{
+	struct workunit wu;
+	int64_t full = make_fileset("past_full", 1),
+		none = make_fileset("past_none", 1);
+	struct snap_file files[] = { { .fileset_id = none },
+		{ .fileset_id = full, .has_unsent = true }, { .fileset_id = none },
+		{ .fileset_id = full, .has_unsent = true } };
+	struct snapshot s = { .user = { .id = 303 }, .files = files, .nfiles = 4 };
+	int64_t ready;
+
+	make_results("past_wu", 1, full, 6, 1, &wu);
+	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 10, &s, &f));
+	ck_assert(!files[0].has_unsent && !files[0].unread);
+	ck_assert_uint_eq(files[1].njobs, 4);
+	ck_assert(!files[2].has_unsent && !files[2].unread);
+	ck_assert(files[3].has_unsent && files[3].unread);
+	ck_assert_uint_eq(files[3].njobs, 0);
+	ck_ok(filesets_ready(db, &none, 1, 0, &ready, &f));
+	ck_assert_int_eq(ready, 0);
+	ck_ok(filesets_ready(db, (int64_t[]){ none, full }, 2, 0, &ready, &f));
+	ck_assert_int_eq(ready, full);
+	ck_ok(filesets_ready(
+	    db, (int64_t[]){ none, full }, 2, files[1].jobs[3].id + 2, &ready, &f));
+	ck_assert_int_eq(ready, 0); /* these six were looked at already */
+}
+END_TEST
+
+START_TEST(plain_jobs_come_from_shards)
+{
+	struct app app = { .name = arena_strdup(&a, "shards"),
+		.user_friendly_name = arena_strdup(&a, "") };
+	struct rng rng = rng_seed(3);
+	struct snapshot s = { 0 };
+	int64_t other = -1; /* no app's id */
+	bool unread = true;
+	struct workunit wu;
+
+	ck_ok(app_insert(db, &app, &f));
+	for (int i = 0; i < 70; i++)
+		make_results(arena_printf(&a, "shards_%d", i), app.id, 0, 1, 1, &wu);
+	s.cat = &(struct catalog){ .apps = &app, .napps = 1 };
+	ck_ok(snapshot_plain(db, &a, &cf, &rng, 100, &unread, &s, &f));
+	ck_assert_uint_eq(s.nplain, 70);
+	ck_assert(!unread);
+	ck_ok(snapshot_plain(db, &a, &cf, &rng, 100, &unread, &s, &f));
+	ck_assert_uint_eq(s.nplain, 70);
+	s.nplain = 0;
+	unread = true;
+	s.project_prefs = (struct project_prefs){ .apps = &other, .napps = 1 };
+	ck_ok(snapshot_plain(db, &a, &cf, &rng, 100, &unread, &s, &f));
+	ck_assert_uint_eq(s.nplain, 0);
+	ck_assert(unread);
+	ck_ok(snapshot_unwanted(db, &a, &cf, &rng, 100, &unread, &s, &f));
+	ck_assert_uint_eq(s.nplain, 70);
+	s.nplain = 0;
+	unread = true;
+	s.project_prefs.allow_non_preferred_apps = true;
+	ck_ok(snapshot_plain(db, &a, &cf, &rng, 3, &unread, &s, &f));
+	ck_assert_uint_eq(s.nplain, 12);
+	unread = true; /* of another app, say: what is there stays */
+	ck_ok(snapshot_plain(db, &a, &cf, &rng, 2, &unread, &s, &f));
+	ck_assert_uint_eq(s.nplain, 20);
+	ck_ok(claim(s.plain[5].id, 11, 304, 304));
+	ck_ok(snapshot_user_wus(db, &a, 304, &s, &f));
+	ck_assert_uint_eq(s.nuser_wus, 1);
+	ck_assert_int_eq(s.user_wus[0], s.plain[5].workunitid);
+}
+END_TEST
+
+START_TEST(reports_and_lost_results)
+{
+	struct workunit wu;
+	int64_t id = make_results("lost", 1, 907, 5, 1, &wu);
+	struct rq_report reports[] = { { .name = arena_strdup(&a, "lost_0") },
+		{ .name = arena_strdup(&a, "nobody's") },
+		{ .name = arena_strdup(&a, "lost_4") } };
+	struct rq_other others[] = { { .name = arena_strdup(&a, "lost_3") },
+		{ .name = arena_strdup(&a, "lost_4") },
+		{ .name = arena_strdup(&a, "lost_1") } };
+	struct request rq = { .reports = reports,
+		.nreports = N(reports),
+		.has_other_results = true,
+		.other_results = others,
+		.nother_results = N(others) };
+	struct snapshot s = { .host = { .id = 601 }, .user = { .id = 305 } };
+
+	for (int i = 0; i < 3; i++)
+		ck_ok(claim(id + i, 601, 305, 0));
+	ck_ok(claim(id + 4, 602, 305, 0));
+	ck_ok(snapshot_reported(db, &a, &rq, &s, &f));
+	ck_assert_uint_eq(s.nin_progress, 3);
+	ck_assert(s.reports[0].found && !s.reports[1].found && s.reports[2].found);
+	ck_assert_int_eq(s.reports[0].result.server_state, RESULT_IN_PROGRESS);
+	ck_assert(s.reports[2].same_user_host && !s.reports[0].same_user_host);
+	ck_assert_str_eq(s.in_progress[1].xml_doc_in, "");
+	ck_assert_str_eq(s.in_progress[2].xml_doc_in, "<result/>"); /* the lost one */
+	ck_ok(snapshot_others(db, &a, &rq, &s, &f));
+	ck_assert(!s.others[0].found && !s.others[1].found && s.others[2].found);
+	ck_assert_int_eq(s.others[2].server_state, RESULT_IN_PROGRESS);
+}
+END_TEST
+
+UNIT_MAIN("loader", {
+	tcase_add_checked_fixture(tc, setup, teardown);
+	ADD(the_loader_picks_from_the_working_set);
+	ADD(the_loader_searches_once_around);
+	ADD(files_past_the_need_are_not_loaded);
+	ADD(plain_jobs_come_from_shards);
+	ADD(reports_and_lost_results);
+})

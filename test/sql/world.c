@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test/sql/world.h"
+
+#include "lib/fs.h"
+#include "model/states.h"
+#include "lib/banned.h"
+
+struct arena a;
+struct fail f;
+struct conf cf;
+struct db *db;
+static char dir[PATH_MAX];
+
+void
+setup(void)
+{
+	cf.db_socket = getenv("DB_SOCKET");
+	ck_assert_msg(cf.db_socket != NULL, "DB_SOCKET is not set");
+	cf.db_name = arena_strdup(&a, "fresh");
+	cf.db_user = arena_strdup(&a, "root");
+	cf.db_host = cf.db_passwd = arena_strdup(&a, "");
+	cf.project_dir = unit_dir(dir);
+	cf.locality_scheduling = true;
+	cf.locality_skip_release = 300;
+	ck_ok(trigger_dirs_make(&cf, &f));
+	ck_ok(db_open(&cf, DB_WORK, &db, &f));
+}
+
+void
+teardown(void)
+{
+	db_close(db);
+	ck_ok(fs_rmtree(dir, &f));
+	arena_free(&a);
+}
+
+/* A workunit of the file set with so many unsent results, first id returned. */
+int64_t
+make_results(const char *name, int64_t appid, int64_t fileset_id, int n,
+    int64_t create_time, struct workunit *wu)
+{
+	int64_t first = 0;
+
+	*wu = (struct workunit){ .name = arena_strdup(&a, name),
+		.appid = appid,
+		.fileset_id = fileset_id,
+		.transition_time = TRANSITION_NEVER };
+	ck_ok(workunit_insert(db, wu, "<workunit/>", &f));
+	for (int i = 0; i < n; i++) {
+		struct result r = { .name = arena_printf(&a, "%s_%d", name, i),
+			.create_time = create_time };
+		ck_ok(result_insert(db, wu, &r, "<result/>", 1, &f));
+		first = first == 0 ? r.id : first;
+	}
+	return first;
+}
+
+int64_t
+make_fileset(const char *name, double size)
+{
+	struct file file = { .name = arena_strdup(&a, name),
+		.md5sum = arena_strdup(&a, ""),
+		.size = size };
+	struct fileset set = { .name = file.name, .appid = 1 };
+
+	ck_ok(file_insert(db, &file, &f));
+	ck_ok(fileset_insert(db, &set, &file.id, 1, &f));
+	return set.id;
+}
+
+enum err
+claim(int64_t id, int64_t hostid, int64_t userid, int64_t once)
+{
+	struct job job = { .id = id };
+	struct dec_send s = { .job = &job, .once = once };
+
+	return result_claim(db, &s, hostid, userid, 1000, 2000, &f);
+}

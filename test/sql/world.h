@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A connection to the server in $DB_SOCKET and rows for the tests of the database
+ * layer. */
+#ifndef TEST_SQL_WORLD_H
+#define TEST_SQL_WORLD_H
+
+#include "test/unit/unit.h"
+
+#include "db/entity.h"
+#include "db/life.h"
+#include "db/trigger.h"
+
+extern struct arena a;
+extern struct fail f;
+extern struct conf cf;
+extern struct db *db; /* as user root, on the database "fresh" */
+
+#define ck_ok(call)                                                                    \
+	ck_assert_msg((call) == OK, "%s: %s: %s", err_name(f.code), f.where, f.detail)
+#define ck_err(call, code) ck_assert_str_eq(err_name(call), err_name(code))
+
+void setup(void); /* the project's directory is a new one */
+void teardown(void);
+/* A workunit of the file set with so many unsent results, first id returned. */
+int64_t make_results(const char *name, int64_t appid, int64_t fileset_id, int n,
+    int64_t create_time, struct workunit *);
+/* A file set of one file, both of that name, of app 1; its id. */
+int64_t make_fileset(const char *name, double size);
+enum err claim(int64_t result_id, int64_t hostid, int64_t userid, int64_t once);
+
+#endif
