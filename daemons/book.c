@@ -43,18 +43,23 @@ left_for_next(enum err e)
 	return e == E_RACE || e == E_RETRY ? OK : e;
 }
 
+/* There may be more than one pass takes: then the next one goes on at once. */
 static enum err
-close_old(struct ctx *x)
+close_old(struct ctx *x, struct book *b, bool *full)
 {
 	int64_t before = x->now / DAY_S - x->conf->ledger_days;
 	struct row_ledger *old;
-	size_t n;
+	size_t n = 0;
 	enum err e = ledger_old(x->db, &x->a, before, OLD_MOST, &old, &n, &x->fail);
 
 	for (size_t i = 0; e == OK && i < n && !daemon_stopping(x); i++)
 		e = left_for_next(daemon_unit(x, close_row, &old[i]));
 	if (e == OK && n > 0)
 		log_info("[LEDGER] summed up %zu rows of old days", n);
+	if (e == OK && n == OLD_MOST)
+		*full = true;
+	else
+		b->closed_at = x->now;
 	return e;
 }
 
@@ -77,6 +82,5 @@ book_keep(struct ctx *x, struct book *b, bool *full)
 	}
 	if (e != OK || x->mod_i != 0 || x->now - b->closed_at < CLOSE_EVERY_S)
 		return e;
-	b->closed_at = x->now;
-	return close_old(x);
+	return close_old(x, b, full);
 }

@@ -12,7 +12,8 @@ struct book {
 
 /*
  * One pass: adds what was sent since, a bounded number of jobs, and now and then sums
- * up days that are older than ledger_days.  *full: there is more to add at once.
+ * up days that are older than ledger_days, a bounded number of rows.  *full: there is
+ * more to do at once.
  */
 enum err book_keep(struct ctx *, struct book *, bool *full);
 
