@@ -141,6 +141,7 @@ wait_for_results(struct rpc *x, int64_t until_ms)
 {
 	size_t n = x->dec->nwant < LOOK_FILES ? x->dec->nwant : LOOK_FILES;
 	char **names = wanted_names(x);
+	struct fail f = { 0 };
 	bool nothing = false;
 	int64_t ready = 0;
 	enum err e;
@@ -154,8 +155,9 @@ wait_for_results(struct rpc *x, int64_t until_ms)
 	} while (e == OK && ready == 0 && !nothing && !proc_stopping &&
 		 clock_mono_ms() < until_ms);
 	x->wait_brought = ready != 0;
-	if (e == OK && ready != 0)
-		e = db_exec(x->db, &x->fail, NULL, SQL_FILESET_DEMAND_MET, ready);
+	if (e == OK && ready != 0 &&
+	    db_exec(x->db, &f, NULL, SQL_FILESET_DEMAND_MET, ready) != OK)
+		log_fail("demand", &f); /* a count, no reason to send nothing */
 	return e;
 }
 
