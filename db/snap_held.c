@@ -190,18 +190,34 @@ look_elsewhere(struct db *db, struct arena *a, const struct conf *cf, int64_t no
 	return e == E_NOTFOUND ? OK : e;
 }
 
-/* Only of what could be ordered deleted while it may be needed. */
+/* The first of the file's sets that could still make work; NULL: none. */
+static struct snap_member *
+may_be_spared(struct snapshot *s, int64_t file_id)
+{
+	for (size_t i = 0; i < s->nmembers; i++) {
+		const struct snap_file *file;
+
+		if (s->members[i].file_id != file_id)
+			continue;
+		file = snapshot_file(s, s->members[i].fileset_id);
+		if (!file->has_unsent && file->has_open_wu)
+			return &s->members[i];
+	}
+	return NULL;
+}
+
+/* Only of what could be ordered deleted while it may be needed, and of each file once,
+ * in however many sets it is. */
 static enum err
 look_for_holders(struct db *db, struct arena *a, const struct conf *cf, int64_t now,
     struct snapshot *s, struct fail *f)
 {
 	enum err e = OK;
 
-	for (size_t i = 0; e == OK && i < s->nmembers; i++) {
-		struct snap_member *m = &s->members[i];
-		const struct snap_file *file = snapshot_file(s, m->fileset_id);
+	for (size_t i = 0; e == OK && i < s->nheld_files; i++) {
+		struct snap_member *m = may_be_spared(s, s->held_files[i].id);
 
-		if (m->held && !file->has_unsent && file->has_open_wu)
+		if (m != NULL)
 			e = look_elsewhere(db, a, cf, now, s, m, f);
 	}
 	return e;
