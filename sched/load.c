@@ -281,10 +281,6 @@ wanted_of(struct rpc *x, const struct snapshot *s)
 		.need = decide_need(x->conf, x->req, s) };
 }
 
-/*
- * decide_need counts candidates, the loader jobs.  With a fraction plain jobs may go
- * first, however many others there are.
- */
 /* Jobs drawn for the estimate of what locality saves. */
 static enum err
 load_drawn(struct rpc *x, struct snapshot *s)
@@ -320,6 +316,10 @@ load_old(struct rpc *x, struct snapshot *s, const struct wanted *w)
 			     w->need / CANDIDATES_PER_JOB, x->now, s, &x->fail);
 }
 
+/*
+ * decide_need counts candidates, the loader jobs.  With a fraction plain jobs may go
+ * first, however many others there are.
+ */
 static enum err
 load_work(struct rpc *x, struct snapshot *s)
 {

@@ -37,7 +37,7 @@ kind_named(struct ctx *x, const char *name, enum trigger *kind)
 	return ctx_usage(x, "%s is none of " KINDS, name);
 }
 
-/* Connects; a name that is no file of the project is never raised. */
+/* Connects; claims are this machine's if --as does not name another owner. */
 static enum err
 begin(struct ctx *x, const struct trigger_opts *o, struct triggers *t)
 {
@@ -130,36 +130,37 @@ list_run(struct ctx *x, const void *opts, char **args, size_t n)
 
 /* --- raise, clear --- */
 
+/* Of each of the files args[1..n), which all must be there. */
 static enum err
-raise_run(struct ctx *x, const void *opts, char **args, size_t n)
+change(struct ctx *x, char **args, size_t n,
+    enum err (*one)(
+	const struct triggers *, enum trigger, const char *, struct fail *))
 {
 	struct triggers t;
 	enum trigger kind = TRIGGER_NEED_WORK;
 	enum err e = begin(x, NULL, &t);
 
-	(void)opts;
 	if (e == OK)
 		e = kind_named(x, args[0], &kind);
 	for (size_t i = 1; i < n && e == OK; i++)
 		e = check_file(x, args[i]);
 	for (size_t i = 1; i < n && e == OK; i++)
-		e = trigger_raise(&t, kind, args[i], x->f);
+		e = one(&t, kind, args[i], x->f);
 	return e;
+}
+
+static enum err
+raise_run(struct ctx *x, const void *opts, char **args, size_t n)
+{
+	(void)opts;
+	return change(x, args, n, trigger_raise);
 }
 
 static enum err
 clear_run(struct ctx *x, const void *opts, char **args, size_t n)
 {
-	struct triggers t;
-	enum trigger kind = TRIGGER_NEED_WORK;
-	enum err e = begin(x, NULL, &t);
-
 	(void)opts;
-	if (e == OK)
-		e = kind_named(x, args[0], &kind);
-	for (size_t i = 1; i < n && e == OK; i++)
-		e = trigger_clear(&t, kind, args[i], x->f);
-	return e;
+	return change(x, args, n, trigger_clear);
 }
 
 /* --- claim, done, back --- */

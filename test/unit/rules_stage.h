@@ -26,22 +26,6 @@ text(const char *s)
 	return arena_strdup(&now_world->a, s);
 }
 
-/* As plan_class_spec.xml would give it. */
-static inline struct plan_class
-a_class(const char *name, const char *type)
-{
-	return (struct plan_class){ .name = text(name),
-		.gpu_type = text(type),
-		.project_prefs_tag = text(""),
-		.gpu_utilization_tag = text(""),
-		.projected_flops_scale = 1,
-		.gpu_peak_flops_scale = 1,
-		.ngpus = 1,
-		.cpu_frac = 0.1,
-		.avg_ncpus = 0.5,
-		.max_cal_target = -1 };
-}
-
 static inline struct rq_resource
 a_resource(const char *type, double count, double peak_flops)
 {
@@ -70,8 +54,8 @@ stage_set(struct stage *x, const char *options)
 	r[SPE] = a_resource("SPE", 6, 2e10);
 	w->req.resources = r;
 	w->req.nresources = RESOURCES;
-	x->pc[0] = a_class("nv", "nvidia");
-	x->pc[1] = a_class("spe", "SPE");
+	x->pc[0] = world_class(x->w, "nv", "nvidia");
+	x->pc[1] = world_class(x->w, "spe", "SPE");
 	x->pc[1].avg_ncpus = 0.25;
 	x->classes = (struct plan_classes){ x->pc, N(x->pc) };
 	x->cat = *w->snap.cat;

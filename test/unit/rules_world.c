@@ -390,3 +390,18 @@ world_text(struct world *w, const struct decision *d)
 	buf_puts(&b, reason_code(d->why));
 	return b.p;
 }
+
+struct plan_class
+world_class(struct world *w, const char *name, const char *gpu_type)
+{
+	return (struct plan_class){ .name = arena_strdup(&w->a, name),
+		.gpu_type = arena_strdup(&w->a, gpu_type),
+		.project_prefs_tag = arena_strdup(&w->a, ""),
+		.gpu_utilization_tag = arena_strdup(&w->a, ""),
+		.projected_flops_scale = 1,
+		.gpu_peak_flops_scale = 1,
+		.ngpus = 1,
+		.cpu_frac = 0.1,
+		.avg_ncpus = 0.5,
+		.max_cal_target = -1 };
+}

@@ -27,6 +27,8 @@ struct world {
 struct world *world_new(const char *options, double secs);
 void world_free(struct world *);
 struct decision *world_decide(struct world *);
+/* A GPU program's class as plan_class_spec.xml would give it. */
+struct plan_class world_class(struct world *, const char *name, const char *gpu_type);
 /* An unsent job of one hour without a large file. */
 struct job world_job(int64_t id, int64_t workunitid);
 /*

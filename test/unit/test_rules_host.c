@@ -266,22 +266,6 @@ START_TEST(devices_described)
 }
 END_TEST
 
-/* --- programs of the client's own --- */
-
-/* Numbers that rows hold: those of BOINC, and one of our own per other name. */
-START_TEST(own_program_numbers)
-{
-	ck_assert_int_eq(resource_own_program("CPU"), -2);
-	ck_assert_int_eq(resource_own_program("apple_gpu"), -6);
-	ck_assert_int_le(resource_own_program("miner_asic"), -7);
-	ck_assert_int_ne(
-	    resource_own_program("miner_asic"), resource_own_program("SPE"));
-	ck_assert_int_eq(resource_own_program("SPE"), resource_own_program("SPE"));
-	ck_assert_int_eq(resource_statistics_id(5, -3), 5000003);
-	ck_assert_int_eq(resource_statistics_id(5, 77), 77);
-}
-END_TEST
-
 UNIT_MAIN("rules_host", {
 	ADD_LOOP(usable_processors, N(cpus));
 	ADD_LOOP(candidates_needed, N(needs));
@@ -292,5 +276,4 @@ UNIT_MAIN("rules_host", {
 	ADD_LOOP(reliable_hosts, N(hosts));
 	ADD_LOOP(results_without_trust, N(copies));
 	ADD_LOOP(devices_described, N(devices));
-	ADD(own_program_numbers);
 })

@@ -39,18 +39,8 @@ app_limit(struct world *w, struct catalog *cat, double jobs)
 static void
 a_gpu(struct world *w, struct app_version *v, struct catalog *cat)
 {
-	static char none[] = "", nv[] = "nv", type[] = "nvidia", nvidia[] = "NVIDIA";
-	static struct plan_class pc = { .name = nv,
-		.gpu_type = type,
-		.project_prefs_tag = none,
-		.gpu_utilization_tag = none,
-		.projected_flops_scale = 1,
-		.gpu_peak_flops_scale = 1,
-		.ngpus = 1,
-		.cpu_frac = 0.1,
-		.avg_ncpus = 0.5,
-		.max_cal_target = -1 };
-	static struct plan_classes all = { &pc, 1 };
+	static char none[] = "", nvidia[] = "NVIDIA";
+	struct plan_classes *all = NEW(&w->a, struct plan_classes);
 	struct rq_resource *r = NEWN(&w->a, struct rq_resource, 2);
 
 	r[0] = w->req.resources[0];
@@ -66,8 +56,10 @@ a_gpu(struct world *w, struct app_version *v, struct catalog *cat)
 		.opencl_driver_version = none };
 	w->req.resources = r;
 	w->req.nresources = 2;
-	v->plan_class = pc.name;
-	cat->classes = &all;
+	*all = (struct plan_classes){ NEW(&w->a, struct plan_class), 1 };
+	all->classes[0] = world_class(w, "nv", "nvidia");
+	v->plan_class = all->classes[0].name;
+	cat->classes = all;
 }
 
 /* The version is for hosts with one of these. */

@@ -194,16 +194,7 @@ START_TEST(D17_switches_of_types)
 		v[i] = cat.versions[0];
 		v[i].id = i + 1;
 		v[i].plan_class = names[i];
-		pc[i] = (struct plan_class){ .name = names[i],
-			.gpu_type = gpus[i],
-			.project_prefs_tag = none,
-			.gpu_utilization_tag = none,
-			.projected_flops_scale = 1,
-			.gpu_peak_flops_scale = 1,
-			.ngpus = 1,
-			.cpu_frac = 0.1,
-			.avg_ncpus = 0.5,
-			.max_cal_target = -1 };
+		pc[i] = world_class(w, names[i], gpus[i]);
 		if (i > 0)
 			r[i] = (struct rq_resource){ .type = types[i],
 				.has_request = true,
