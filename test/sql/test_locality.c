@@ -3,97 +3,32 @@
  * What the loader gives the rules of locality (seed 003; server.md 1.1, 1.5, 1.9) on a
  * real server, as in test_db.c.
  */
-#include "test/unit/unit.h"
+#include "test/sql/world.h"
 
-#include "db/entity.h"
-#include "db/life.h"
-#include "db/trigger.h"
-#include "lib/fs.h"
 #include "model/states.h"
 #include "lib/banned.h"
 
-static struct arena a;
-static struct fail f;
-static struct conf cf;
-static struct db *db;
-static struct triggers triggers;
-static char dir[PATH_MAX];
+enum { SIZE = 10 };
 
-#define ck_ok(call)                                                                    \
-	ck_assert_msg((call) == OK, "%s: %s: %s", err_name(f.code), f.where, f.detail)
-#define ck_err(call, code) ck_assert_str_eq(err_name(call), err_name(code))
-
-static void
-setup(void)
+/* In the directories of the project. */
+static enum err
+raised(enum trigger of, const char *name)
 {
-	cf.db_socket = getenv("DB_SOCKET");
-	ck_assert_msg(cf.db_socket != NULL, "DB_SOCKET is not set");
-	cf.db_name = arena_strdup(&a, "fresh");
-	cf.db_user = arena_strdup(&a, "root");
-	cf.db_host = cf.db_passwd = arena_strdup(&a, "");
-	cf.project_dir = unit_dir(dir);
-	cf.locality_scheduling = true;
-	cf.locality_skip_release = 300;
-	ck_ok(trigger_dirs_make(&cf, &f));
-	ck_ok(db_open(&cf, DB_WORK, &db, &f));
-	triggers = (struct triggers){ .conf = &cf, .db = db };
-}
-
-static void
-teardown(void)
-{
-	db_close(db);
-	ck_ok(fs_rmtree(dir, &f));
-	arena_free(&a);
-}
-
-static int64_t
-make_fileset(const char *name, int64_t appid)
-{
-	struct file file = { .name = arena_strdup(&a, name),
-		.md5sum = arena_strdup(&a, ""),
-		.size = 10 };
-	struct fileset set = { .name = file.name, .appid = appid };
-
-	ck_ok(file_insert(db, &file, &f));
-	ck_ok(fileset_insert(db, &set, &file.id, 1, &f));
-	return set.id;
-}
-
-/* A workunit of the file set with so many unsent results, first id returned. */
-static int64_t
-make_results_at(const char *name, int64_t fileset_id, int n, int64_t create_time)
-{
-	int64_t first = 0;
-	struct workunit wu = { .name = arena_strdup(&a, name),
-		.appid = 1,
-		.fileset_id = fileset_id,
-		.transition_time = TRANSITION_NEVER };
-
-	ck_ok(workunit_insert(db, &wu, "<workunit/>", &f));
-	for (int i = 0; i < n; i++) {
-		struct result r = { .name = arena_printf(&a, "%s_%d", name, i),
-			.create_time = create_time };
-
-		ck_ok(result_insert(db, &wu, &r, "<result/>", 1, &f));
-		first = first == 0 ? r.id : first;
-	}
-	return first;
-}
-
-static int64_t
-make_results(const char *name, int64_t fileset_id, int n)
-{
-	return make_results_at(name, fileset_id, n, 1);
+	return trigger_raise(&(struct triggers){ .conf = &cf, .db = db }, of, name, &f);
 }
 
 static enum err
-claim(int64_t id, int64_t hostid, int64_t userid)
+cleared(enum trigger of, const char *name)
 {
-	struct job job = { .id = id };
-	struct dec_send s = { .job = &job };
+	return trigger_clear(&(struct triggers){ .conf = &cf, .db = db }, of, name, &f);
+}
 
-	return result_claim(db, &s, hostid, userid, 1000, 2000, &f);
+static int64_t
+results(const char *name, int64_t fileset_id, int n, int64_t create_time)
+{
+	struct workunit wu;
+
+	return make_results(name, 1, fileset_id, n, create_time, &wu);
 }
 
 /* The sets of what the host lists, of which name alone counts. */
@@ -146,8 +81,8 @@ START_TEST(L13_picks_are_uniform)
 	for (int i = 0; i < FILES; i++) {
 		char *name = arena_printf(&a, "uniform_%d", i);
 
-		ids[i] = make_fileset(name, 1);
-		ck_ok(trigger_raise(&triggers, TRIGGER_WORKING_SET, name, &f));
+		ids[i] = make_fileset(name, SIZE);
+		ck_ok(raised(TRIGGER_WORKING_SET, name));
 	}
 	for (uint64_t seed = 1; seed <= PICKS; seed++) {
 		struct snapshot s = picked(seed, 1);
@@ -172,10 +107,10 @@ START_TEST(L13_search_is_deterministic)
 	for (int i = 0; i < 3; i++) {
 		char *name = arena_printf(&a, "sure_%d", i);
 
-		ids[i] = make_fileset(name, 1);
-		make_results(name, ids[i], 1);
+		ids[i] = make_fileset(name, SIZE);
+		results(name, ids[i], 1, 1);
 	}
-	ck_ok(trigger_raise(&triggers, TRIGGER_WORKING_SET, "sure_0", &f));
+	ck_ok(raised(TRIGGER_WORKING_SET, "sure_0"));
 	for (uint64_t seed = 1; seed <= 20; seed++) {
 		struct snapshot s = searched(seed, 1000), again = searched(seed, 1000);
 		size_t at = 0;
@@ -206,8 +141,8 @@ START_TEST(L4_off_takes_no_new_files)
 	struct rng rng = rng_seed(1);
 	size_t ready;
 
-	make_fileset("switched_off", 1);
-	ck_ok(trigger_raise(&triggers, TRIGGER_WORKING_SET, "switched_off", &f));
+	make_fileset("switched_off", SIZE);
+	ck_ok(raised(TRIGGER_WORKING_SET, "switched_off"));
 	ready = searched(1, 1000).nfiles;
 	cf.locality_scheduling = false;
 	cf.locality_scheduling_wait_period = 10;
@@ -228,8 +163,8 @@ END_TEST
 
 START_TEST(L16_skipped_ids_are_released)
 {
-	int64_t set = make_fileset("order", 1);
-	int64_t id = make_results("order_wu", set, 3);
+	int64_t set = make_fileset("order", SIZE);
+	int64_t id = results("order_wu", set, 3, 1);
 	struct snap_file file = { .fileset_id = set, .has_unsent = true };
 	struct snapshot s = { .user = { .id = 301 }, .files = &file, .nfiles = 1 };
 
@@ -239,7 +174,7 @@ START_TEST(L16_skipped_ids_are_released)
 	ck_assert_str_eq(file.jobs[0].wu_xml_doc, "<workunit/>");
 	ck_assert_str_eq(file.jobs[0].xml_doc_in, "<result/>");
 
-	ck_ok(claim(id + 2, 11, 301)); /* the last one: two are passed over */
+	ck_ok(claim(id + 2, 11, 301, 0)); /* the last one: two are passed over */
 	file = (struct snap_file){ .fileset_id = set, .has_unsent = true };
 	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 1299, &s, &f));
 	ck_assert_int_eq(file.last_id, id + 2);
@@ -259,8 +194,8 @@ END_TEST
 /* Two hosts of one account look at the same time, and then both send. */
 START_TEST(L16_two_hosts_of_one_account)
 {
-	int64_t set = make_fileset("two_hosts", 1);
-	int64_t id = make_results("two_hosts", set, 4);
+	int64_t set = make_fileset("two_hosts", SIZE);
+	int64_t id = results("two_hosts", set, 4, 1);
 	struct snap_file one = { .fileset_id = set, .has_unsent = true }, two = one;
 	struct snapshot s = { .user = { .id = 303 }, .files = &one, .nfiles = 1 };
 	struct snapshot t = { .user = { .id = 303 }, .files = &two, .nfiles = 1 };
@@ -270,11 +205,11 @@ START_TEST(L16_two_hosts_of_one_account)
 	ck_assert_uint_eq(one.njobs, 4);
 	ck_assert_uint_eq(two.njobs, 4);
 	/* What one host got the other one loses, and goes on to higher ids. */
-	ck_ok(claim(one.jobs[0].id, 11, 303));
-	ck_err(claim(two.jobs[0].id, 12, 303), E_RACE);
-	ck_ok(claim(two.jobs[1].id, 12, 303));
-	ck_err(claim(one.jobs[1].id, 11, 303), E_RACE);
-	ck_ok(claim(one.jobs[2].id, 11, 303));
+	ck_ok(claim(one.jobs[0].id, 11, 303, 0));
+	ck_err(claim(two.jobs[0].id, 12, 303, 0), E_RACE);
+	ck_ok(claim(two.jobs[1].id, 12, 303, 0));
+	ck_err(claim(one.jobs[1].id, 11, 303, 0), E_RACE);
+	ck_ok(claim(one.jobs[2].id, 11, 303, 0));
 	two = (struct snap_file){ .fileset_id = set, .has_unsent = true };
 	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 1100, &t, &f));
 	ck_assert_int_eq(two.last_id, id + 2);
@@ -296,8 +231,8 @@ START_TEST(L14_holders_of_a_set_hold_all_of_it)
 	size_t n, seen = 0;
 
 	ck_ok(app_insert(db, &app, &f));
-	make_fileset("holders_1", app.id);
-	make_fileset("holders_2", app.id);
+	make_fileset_of("holders_1", SIZE, app.id);
+	make_fileset_of("holders_2", SIZE, app.id);
 	ck_ok(file_by_name(db, &a, "holders_1", &one, &f));
 	ck_ok(file_by_name(db, &a, "holders_2", &two, &f));
 	pair.appid = app.id;
@@ -339,12 +274,12 @@ END_TEST
 START_TEST(race_05_retries_are_found)
 {
 	static const char *const name[] = { "retried" };
-	int64_t set = make_fileset("retried", 1);
+	int64_t set = make_fileset("retried", SIZE);
 	struct snapshot s;
 	bool found = false;
 
-	ck_ok(trigger_raise(&triggers, TRIGGER_NO_WORK_AVAILABLE, "retried", &f));
-	make_results("retried", set, 1);
+	ck_ok(raised(TRIGGER_NO_WORK_AVAILABLE, "retried"));
+	results("retried", set, 1, 1);
 	s = held(name, 1);
 	ck_assert_uint_eq(s.nfiles, 1);
 	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 2000, &s, &f));
@@ -360,18 +295,18 @@ END_TEST
  */
 START_TEST(race_06_the_working_set_is_read_each_time)
 {
-	int64_t one = make_fileset("anew_1", 1), two = make_fileset("anew_2", 1);
+	int64_t one = make_fileset("anew_1", SIZE), two = make_fileset("anew_2", SIZE);
 
-	ck_ok(trigger_raise(&triggers, TRIGGER_WORKING_SET, "anew_1", &f));
+	ck_ok(raised(TRIGGER_WORKING_SET, "anew_1"));
 	for (uint64_t seed = 1; seed <= 5; seed++) {
 		struct snapshot s = picked(seed, 3);
 
 		ck_assert_uint_eq(s.nfiles, 1);
 		ck_assert_int_eq(s.files[0].fileset_id, one);
 	}
-	ck_ok(trigger_raise(&triggers, TRIGGER_WORKING_SET, "anew_2", &f));
+	ck_ok(raised(TRIGGER_WORKING_SET, "anew_2"));
 	ck_assert_uint_eq(picked(6, 3).nfiles, 2);
-	ck_ok(trigger_clear(&triggers, TRIGGER_WORKING_SET, "anew_1", &f));
+	ck_ok(cleared(TRIGGER_WORKING_SET, "anew_1"));
 	ck_assert_uint_eq(picked(7, 3).nfiles, 1);
 	ck_assert_int_eq(picked(7, 3).files[0].fileset_id, two);
 }
@@ -386,8 +321,8 @@ START_TEST(race_11_names_are_only_names)
 	int64_t ids[N(odd)];
 
 	for (size_t i = 0; i < N(odd); i++) {
-		ids[i] = make_fileset(odd[i], 1);
-		make_results(arena_printf(&a, "%s__1", odd[i]), ids[i], 1);
+		ids[i] = make_fileset(odd[i], SIZE);
+		results(arena_printf(&a, "%s__1", odd[i]), ids[i], 1, 1);
 	}
 	for (size_t i = 0; i < N(odd); i++) {
 		struct snapshot s = held(odd + i, 1);
@@ -398,11 +333,11 @@ START_TEST(race_11_names_are_only_names)
 		ck_assert_msg(
 		    s.files[0].njobs == 1, "%s: %zu jobs", odd[i], s.files[0].njobs);
 		ck_assert_int_eq(s.files[0].jobs[0].fileset_id, ids[i]);
-		ck_ok(trigger_raise(&triggers, TRIGGER_WORKING_SET, odd[i], &f));
+		ck_ok(raised(TRIGGER_WORKING_SET, odd[i]));
 		s = picked(1, 9);
 		ck_assert_uint_eq(s.nfiles, 1);
 		ck_assert_int_eq(s.files[0].fileset_id, ids[i]);
-		ck_ok(trigger_clear(&triggers, TRIGGER_WORKING_SET, odd[i], &f));
+		ck_ok(cleared(TRIGGER_WORKING_SET, odd[i]));
 	}
 	ck_assert_uint_eq(held((const char *[]){ "oddx" }, 1).nfiles, 0);
 }
@@ -412,15 +347,16 @@ END_TEST
 START_TEST(race_12_the_file_is_not_read_from_names)
 {
 	static const char *const names[] = { "row_a", "row_b" };
-	int64_t set_a = make_fileset("row_a", 1), set_b = make_fileset("row_b", 1);
-	int64_t of_a = make_results("row_b__1__2_3", set_a, 2);
-	int64_t of_b = make_results("row_a_1", set_b, 1);
+	int64_t set_a = make_fileset("row_a", SIZE),
+		set_b = make_fileset("row_b", SIZE);
+	int64_t of_a = results("row_b__1__2_3", set_a, 2, 1);
+	int64_t of_b = results("row_a_1", set_b, 1, 1);
 	struct snapshot s = held(names, 2);
 
 	ck_ok(snapshot_jobs(db, &a, &cf, 0, 9, 2000, &s, &f));
 	ck_assert_int_eq(snapshot_file(&s, set_a)->jobs[0].id, of_a);
 	ck_assert_int_eq(snapshot_file(&s, set_b)->jobs[0].id, of_b);
-	ck_ok(claim(of_a, 11, 304));
+	ck_ok(claim(of_a, 11, 304, 0));
 	s = held(names, 2);
 	s.user.id = 304;
 	ck_ok(snapshot_jobs(db, &a, &cf, 0, 9, 2000, &s, &f));
@@ -443,7 +379,7 @@ take_all(void)
 		ck_ok(snapshot_jobs(db, &a, &cf, 0, 1000, 2000, &s, &f));
 		for (size_t i = 0; i < s.nfiles; i++)
 			for (size_t k = 0; k < s.files[i].njobs; k++, taken++)
-				ck_ok(claim(s.files[i].jobs[k].id, 11, 306));
+				ck_ok(claim(s.files[i].jobs[k].id, 11, 306, 0));
 	} while (taken > 0);
 }
 
@@ -463,9 +399,9 @@ START_TEST(D14_old_work_is_found)
 		const char *name = arena_printf(&a, "old_%d", i);
 		int64_t made = i < OLD ? LIMIT - OLD + by_age[i] : LIMIT + i - OLD;
 
-		ids[i] = make_fileset(name, 1);
-		make_results_at(name, ids[i], 1, made);
-		make_results_at(arena_printf(&a, "%s_new", name), ids[i], 1, 1);
+		ids[i] = make_fileset(name, SIZE);
+		results(name, ids[i], 1, made);
+		results(arena_printf(&a, "%s_new", name), ids[i], 1, 1);
 	}
 	ck_ok(db_exec(db, &f, NULL, SQL_FILESET_SET_PAUSED, (int64_t)FILESET_PAUSED,
 	    ids[PAUSED]));

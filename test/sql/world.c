@@ -56,16 +56,22 @@ make_results(const char *name, int64_t appid, int64_t fileset_id, int n,
 }
 
 int64_t
-make_fileset(const char *name, double size)
+make_fileset_of(const char *name, double size, int64_t appid)
 {
 	struct file file = { .name = arena_strdup(&a, name),
 		.md5sum = arena_strdup(&a, ""),
 		.size = size };
-	struct fileset set = { .name = file.name, .appid = 1 };
+	struct fileset set = { .name = file.name, .appid = appid };
 
 	ck_ok(file_insert(db, &file, &f));
 	ck_ok(fileset_insert(db, &set, &file.id, 1, &f));
 	return set.id;
+}
+
+int64_t
+make_fileset(const char *name, double size)
+{
+	return make_fileset_of(name, size, 1);
 }
 
 enum err

@@ -26,6 +26,7 @@ int64_t make_results(const char *name, int64_t appid, int64_t fileset_id, int n,
     int64_t create_time, struct workunit *);
 /* A file set of one file, both of that name, of app 1; its id. */
 int64_t make_fileset(const char *name, double size);
+int64_t make_fileset_of(const char *name, double size, int64_t appid);
 enum err claim(int64_t result_id, int64_t hostid, int64_t userid, int64_t once);
 
 #endif
