@@ -37,11 +37,13 @@ static const char *const plan_classes[] = {
 #define SPEC(text, names, remark) text,
 #include "test/unit/plan_class_spec.def"
 #undef SPEC
+#define NO_PREFS ""
 #define FIT(spec, request, prefs, reason)                                              \
 	"<plan_classes><plan_class><name>x</name>" spec                                \
 	"</plan_class></plan_classes>\n====\n" request prefs,
 #include "test/unit/plan_class_fit.def"
 #undef FIT
+#undef NO_PREFS
 #define USE(spec, request, prefs, type, ncpus, devices, ram, gflops, mem, cmdline)     \
 	"<plan_classes><plan_class><name>x</name>" spec                                \
 	"</plan_class></plan_classes>\n====\n" request prefs,

@@ -201,11 +201,12 @@ START_TEST(host_adds_up_coprocessors)
 	struct request q = described();
 	struct rq_resource r[3] = { { .count = 4, .peak_flops = 1e9 } };
 	struct host h = { .id = 7, .p_ngpus = 9, .p_gpu_fpops = 9 };
+	char type[] = "X", none[] = "";
 
 	for (size_t i = 0; i < 2; i++)
-		r[i + 1] = (struct rq_resource){ .type = (char[]){ "X" },
-			.name = (char[]){ "" },
-			.opencl_version = (char[]){ "" },
+		r[i + 1] = (struct rq_resource){ .type = type,
+			.name = none,
+			.opencl_version = none,
 			.count = coprocessors[_i].count[i],
 			.peak_flops = coprocessors[_i].flops[i] };
 	q.resources = r;

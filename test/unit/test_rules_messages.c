@@ -308,6 +308,7 @@ START_TEST(selected_apps_without_tasks)
 	w->snap.project_prefs.napps = N(many);
 	ck_assert_uint_eq(world_decide(w)->nmessages, 6); /* five of them */
 	w->snap.project_prefs.apps = chosen;
+	w->snap.project_prefs.napps = N(chosen);
 	world_files(w, "A hul99");
 	ck_assert_uint_eq(world_decide(w)->nmessages, 1); /* its app is not known */
 	w->snap.project_prefs.napps = 0;
