@@ -275,13 +275,10 @@ fill(struct order *r)
 static enum err
 put_back(struct ctx *x, const struct triggers *of, const char *name)
 {
-	struct own *o = x->own;
 	enum err e = trigger_claim_back(of, name, &x->fail);
 
 	if (e == OK)
 		log_info("[FILE %s] trigger put back", name);
-	if (e != OK && e != E_NOTFOUND)
-		o->look_at = 0; /* what is left is looked for again */
 	return e == E_NOTFOUND ? OK : e;
 }
 
@@ -332,17 +329,20 @@ serve(struct ctx *x, const char *name, size_t *done)
 }
 
 /*
- * Nobody makes work of it any more: its owner was this instance before it was started
- * again, or it is much older than any command may take.  Directories do not tell the
- * owner; there every claim that this instance did not make is stale when it starts.
+ * Nobody makes work of it any more: its owner is this instance, which serves none now
+ * but was started again or lost the database in the middle; or it is much older than
+ * any command may take.  Directories do not tell the owner; there every claim that this
+ * instance did not make is stale when it starts.
  */
 static bool
 is_stale(const struct ctx *x, const struct claim *c)
 {
 	const struct own *o = x->own;
-	bool ours = c->owner[0] == '\0' || strcmp(c->owner, x->triggers.owner) == 0;
 
-	return c->age_s >= CLAIM_STALE_S || (ours && !o->taken_back);
+	if (c->age_s >= CLAIM_STALE_S)
+		return true;
+	return c->owner[0] == '\0' ? !o->taken_back :
+	                             strcmp(c->owner, x->triggers.owner) == 0;
 }
 
 /* Stale claims of this app's files become triggers again. */
@@ -371,8 +371,6 @@ take_back(struct ctx *x)
 			e = trigger_claim_done(&of, c[i].name, &x->fail);
 	}
 	o->taken_back = o->taken_back || e == OK;
-	if (e != OK)
-		o->look_at = 0;
 	return e;
 }
 
@@ -391,6 +389,8 @@ step(struct ctx *x, size_t *done)
 		    &x->triggers, &x->a, TRIGGER_NEED_WORK, &names, &n, &x->fail);
 	for (size_t i = 0; i < n && e == OK && !daemon_stopping(x); i++)
 		e = serve(x, names[i], done);
+	if (e != OK)
+		o->look_at = 0; /* for the claim that it may have left */
 	return e;
 }
 
