@@ -6,8 +6,9 @@
  * What happened to every host goes to a log, from which the scenario draws its
  * conclusions.
  *
- *   many --url http://HOST:PORT/PATH --keys FILE [--trace FILE] --seed N --logs DIR
+ *   many --url http://HOST:PORT/PATH... --keys FILE [--trace FILE] --seed N --logs DIR
  *
+ * Of several URLs, which differ in the port, each request goes to one at random.
  * Every key has two hosts; each process plays some of them, never two of one key.  From
  * the moment on that there is a file DIR/settle, lines are good, and a host ends when
  * it has nothing left to report and gets nothing any more.  With a trace all lines are
@@ -43,6 +44,7 @@ enum {
 	JOBS = 40,
 	FILES = 100,
 	KEYS = 1000,
+	URLS = 3,
 	SETTLE_S = 240, /* the longest that a host may take to come to its end */
 	QUIET = 3,      /* replies without news, after which a host has come to it */
 };
@@ -75,7 +77,8 @@ struct visit {
 };
 
 struct play {
-	const char *where, *port, *path, *logs;
+	const char *where, *path, *logs, *ports[URLS]; /* one URL but for the port */
+	size_t nports;
 	char **keys;
 	size_t nkeys;
 	long long seed;
@@ -166,13 +169,14 @@ request(struct play *p, const struct sim *h, bool work)
 
 /* Connects and sends; -1 if the project does not answer. */
 static int
-send_to(const struct play *p, const char *text)
+send_to(struct play *p, const char *text)
 {
+	size_t to_port = p->nports > 1 ? rng_below(&p->rng, p->nports) : 0;
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *to = NULL;
 	size_t n = strlen(text);
 	int fd = -1;
 
-	if (getaddrinfo(p->where, p->port, &hints, &to) != 0)
+	if (getaddrinfo(p->where, p->ports[to_port], &hints, &to) != 0)
 		return -1;
 	fd = socket(to->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd >= 0 && connect(fd, to->ai_addr, to->ai_addrlen) != 0) {
@@ -238,18 +242,16 @@ exchange(struct play *p, struct sim *h, bool faults, bool work)
 		return NULL;
 	}
 	reply = fd < 0 ? NULL : receive(p, fd);
+	p->failed += reply == NULL;
 	if (again >= 0) { /* one of the two arrives */
 		struct reply *second = receive(p, again);
+		p->failed += second == NULL;
 		p->copied++;
 		if (rng_below(&p->rng, 2) == 0)
 			reply = second;
 	}
-	if (luck < 0.16) {
-		p->lost++;
-		return NULL;
-	}
-	p->failed += reply == NULL;
-	return reply;
+	p->lost += luck < 0.16;
+	return luck < 0.16 ? NULL : reply;
 }
 
 /* --- what the host makes of a reply --- */
@@ -547,12 +549,12 @@ read_url(struct arena *a, const char *url, struct play *p)
 	char *path = at == NULL ? NULL : strchr(at, '/');
 	char *port = at == NULL ? NULL : strchr(at, ':');
 
-	if (path == NULL || port == NULL || port > path)
+	if (path == NULL || port == NULL || port > path || p->nports == URLS)
 		return false;
 	p->path = arena_strdup(a, path);
 	*path = *port = '\0';
 	p->where = at;
-	p->port = port + 1;
+	p->ports[p->nports++] = port + 1;
 	return true;
 }
 
@@ -582,8 +584,8 @@ main(int argc, char **argv)
 		else
 			good = false;
 	}
-	if (!good || p.keys == NULL || p.where == NULL) {
-		fprintf(stderr, "usage: many --url URL --keys FILE [--trace FILE] "
+	if (!good || p.keys == NULL || p.nports == 0) {
+		fprintf(stderr, "usage: many --url URL... --keys FILE [--trace FILE] "
 				"--seed N --logs DIR\n");
 		return 2;
 	}
