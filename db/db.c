@@ -225,6 +225,12 @@ db_commit(struct db *db, struct fail *f)
 }
 
 bool
+db_is_cluster(const struct db *db)
+{
+	return db->cluster;
+}
+
+bool
 db_commit_uncertain(const struct db *db)
 {
 	return db->uncertain;

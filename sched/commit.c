@@ -435,8 +435,11 @@ lost_again(struct rpc *x, const struct work *w)
 	return false;
 }
 
-/* An uncertain COMMIT stands if and only if the host row carries the token written with
- * it. */
+/*
+ * An uncertain COMMIT stands if and only if the host row carries the token written with
+ * it. On a Galera cluster each is: a transaction that another node's has ended may be
+ * told of by OK.
+ */
 static enum err
 finish(struct rpc *x, const struct work *w)
 {
@@ -444,7 +447,8 @@ finish(struct rpc *x, const struct work *w)
 	struct fail f = { 0 };
 	int64_t token = 0;
 
-	if (e != E_RETRY || !db_commit_uncertain(x->db))
+	if (!(e == OK && db_is_cluster(x->db)) &&
+	    (e != E_RETRY || !db_commit_uncertain(x->db)))
 		return e;
 	if (db_ready(x->db, &f) != OK) {
 		x->fail = f;
@@ -452,7 +456,9 @@ finish(struct rpc *x, const struct work *w)
 	}
 	if (host_token(x->db, x->snap->host.id, &token, &f) == OK && token == w->token)
 		return OK;
-	return E_RETRY;
+	return e != OK ?
+	           e :
+	           FAIL(&x->fail, E_RETRY, "COMMIT: lost on this node of a cluster");
 }
 
 /* files_no_work is a hint to the working set manager: a failure is logged, and the next

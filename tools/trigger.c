@@ -133,8 +133,7 @@ list_run(struct ctx *x, const void *opts, char **args, size_t n)
 /* Of each of the files args[1..n), which all must be there. */
 static enum err
 change(struct ctx *x, char **args, size_t n,
-    enum err (*one)(
-	const struct triggers *, enum trigger, const char *, struct fail *))
+    enum err (*one)(const struct triggers *, enum trigger, const char *, struct fail *))
 {
 	struct triggers t;
 	enum trigger kind = TRIGGER_NEED_WORK;

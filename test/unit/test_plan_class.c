@@ -64,7 +64,7 @@ static const struct fit_case {
 	const char *spec, *request, *prefs;
 	enum reason why;
 } fits[] = {
-#define NO_PREFS NULL
+#define NO_PREFS                          NULL
 #define FIT(spec, request, prefs, reason) { spec, request, prefs, WHY_##reason },
 #include "test/unit/plan_class_fit.def"
 #undef FIT

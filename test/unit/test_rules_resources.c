@@ -164,7 +164,8 @@ START_TEST(three_versions_of_a_resource)
 		stage_set(&x, "<version_select_random_factor>0"
 			      "</version_select_random_factor>");
 		for (int i = 0; i < CLASSES; i++) {
-			pc[i] = world_class(x.w, arena_printf(&x.w->a, "nv%d", i), "nvidia");
+			pc[i] = world_class(
+			    x.w, arena_printf(&x.w->a, "nv%d", i), "nvidia");
 			pc[i].gpu_peak_flops_scale = 1 - 0.1 * i;
 			pc[i].mem_usage_base_mb = i == fits ? 1 : 4000;
 			v[i + fits % 2] = x.v[NVIDIA];
