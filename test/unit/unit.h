@@ -25,7 +25,7 @@
 		SRunner *sr = srunner_create(s);                                       \
 		int failed;                                                            \
                                                                                        \
-		tcase_set_timeout(tc, 60);                                             \
+		tcase_set_timeout(tc, 600);                                            \
 		suite_add_tcase(s, tc);                                                \
 		__VA_ARGS__                                                            \
 		srunner_run_all(sr, CK_ENV);                                           \
