@@ -52,7 +52,7 @@ const struct cmd cmd_file_pause = { .name = "file pause",
 	.args = "NAME ...",
 	.min_args = 1,
 	.max_args = -1,
-	.purpose = "hold a large file back for now",
+	.purpose = "hold a large file back until it is resumed",
 	.about = "No new jobs of the file are sent or made, to nobody, and hosts keep "
 		 "it.  What\n"
 		 "they have in progress goes on.  Holds from the next request on; "

@@ -245,75 +245,123 @@ START_TEST(every_reason_has_an_answer)
 }
 END_TEST
 
-/* Selected apps that have no tasks are named, unless some could not be looked at. */
-START_TEST(selected_apps_without_tasks)
-{
-	static int64_t chosen[] = { 1, 2, 3, 77 };
-	static bool unread[] = { false, false, false };
-	int64_t many[9];
-	struct world *w = world_new("", HOUR);
-	struct catalog cat = *w->snap.cat;
-	struct app apps[3] = { cat.apps[0], cat.apps[0], cat.apps[0] };
-	struct decision *d;
+/* An account has selected three apps by name, and one that is not known; a job of the
+ * first, stars, does not fit. */
+struct selected {
+	struct world *w;
+	struct catalog cat;
+	struct app apps[3];
+	int64_t chosen[4];
+};
 
-	apps[0].user_friendly_name = (char[]){ "" };
-	apps[1].id = 2;
-	apps[1].name = (char[]){ "moons" };
-	apps[1].user_friendly_name = apps[0].user_friendly_name;
-	apps[2].id = 3;
-	apps[2].name = (char[]){ "comets" };
-	apps[2].user_friendly_name = (char[]){ "Comets & more" };
-	cat.apps = apps;
-	cat.napps = 3;
-	w->snap.cat = &cat;
-	w->snap.project_prefs.apps = chosen;
-	w->snap.project_prefs.napps = N(chosen);
+static void
+selected_new(struct selected *x)
+{
+	static char none[] = "", moons[] = "moons", comets[] = "comets",
+		    friendly[] = "Comets & more";
+	struct world *w = x->w = world_new("", HOUR);
+
+	x->cat = *w->snap.cat;
+	for (size_t i = 0; i < N(x->apps); i++) {
+		x->apps[i] = w->snap.cat->apps[0];
+		x->apps[i].id = (int64_t)i + 1;
+		x->apps[i].user_friendly_name = none;
+		x->chosen[i] = x->apps[i].id;
+	}
+	x->chosen[3] = 77;
+	x->apps[1].name = moons;
+	x->apps[2].name = comets;
+	x->apps[2].user_friendly_name = friendly;
+	x->cat.apps = x->apps;
+	x->cat.napps = N(x->apps);
+	w->snap.cat = &x->cat;
+	w->snap.project_prefs.apps = x->chosen;
+	w->snap.project_prefs.napps = N(x->chosen);
 	world_plain(w, "31/1");
 	w->snap.plain[0].rsc_memory_bound = 5e9;
-	d = world_decide(w);
+}
+
+/* Messages beside the decisive reason: apps that are named as without tasks. */
+static size_t
+apps_named(const struct selected *x)
+{
+	return world_decide(x->w)->nmessages - 1;
+}
+
+START_TEST(selected_apps_without_tasks)
+{
+	struct selected x;
+	struct decision *d;
+
+	selected_new(&x);
+	d = world_decide(x.w);
 	ck_assert_uint_eq(d->nmessages, 3);
 	ck_assert_str_eq(d->messages[1].text, "No tasks are available for moons");
 	ck_assert_str_eq(
 	    d->messages[2].text, "No tasks are available for Comets & more");
 	ck_assert(!d->messages[1].notice && !d->messages[2].notice);
-	apps[1].deprecated = 1;
-	ck_assert_uint_eq(world_decide(w)->nmessages, 2);
-	unread[2] = true;
-	w->snap.search.unread = unread;
-	ck_assert_uint_eq(world_decide(w)->nmessages, 1);
-	w->snap.search.unread = NULL;
-	world_files(w, "A u; B -");
-	ck_assert_uint_eq(world_decide(w)->nmessages, 1);
-	world_files(w, "C !");
-	w->snap.files += 2;
-	w->snap.nfiles = 1;
-	ck_assert_uint_eq(world_decide(w)->nmessages, 1);
-	w->snap.nfiles = 0;
-	w->snap.search.left = true; /* the search is over, or switched off */
-	w->conf->search_rows = 0;
-	ck_assert_uint_eq(world_decide(w)->nmessages, 1);
-	w->snap.search.left = false;
-	w->snap.targeted = w->snap.nci = w->snap.plain;
-	w->snap.nplain = 0;
-	w->snap.ntargeted = 1;
-	ck_assert_uint_eq(world_decide(w)->nmessages, 2); /* not stars */
-	w->snap.ntargeted = 0;
-	w->snap.nnci = 1;
-	ck_assert_uint_eq(world_decide(w)->nmessages, 2);
-	w->snap.nnci = 0;
-	ck_assert_uint_eq(world_decide(w)->nmessages, 3); /* stars, too */
+	x.apps[1].deprecated = 1;
+	ck_assert_uint_eq(apps_named(&x), 1);
+	x.w->snap.project_prefs.napps = 0;
+	ck_assert_uint_eq(apps_named(&x), 0);
+	world_free(x.w);
+}
+END_TEST
+
+/* Nothing is said of an app of which some jobs were not looked at. */
+START_TEST(selected_apps_not_looked_at)
+{
+	static bool unread[] = { false, true, true };
+	struct selected x;
+	struct snapshot *s;
+
+	selected_new(&x);
+	s = &x.w->snap;
+	s->search.unread = unread;
+	ck_assert_uint_eq(apps_named(&x), 0);
+	s->search.unread = NULL;
+	world_files(x.w, "A u; B -");
+	ck_assert_uint_eq(apps_named(&x), 0);
+	world_files(x.w, "C !");
+	s->files += 2;
+	s->nfiles = 1;
+	ck_assert_uint_eq(apps_named(&x), 0);
+	s->nfiles = 0;
+	s->search.left = true; /* the search is over, or switched off */
+	x.w->conf->search_rows = 0;
+	ck_assert_uint_eq(apps_named(&x), 0);
+	s->search.left = false;
+	ck_assert_uint_eq(apps_named(&x), 2);
+	world_files(x.w, "A hul99"); /* its app is not known */
+	ck_assert_uint_eq(apps_named(&x), 0);
+	world_free(x.w);
+}
+END_TEST
+
+/* An app has tasks wherever one of them was found; at most five are named. */
+START_TEST(selected_apps_with_tasks_of_any_kind)
+{
+	int64_t many[9];
+	struct selected x;
+	struct snapshot *s;
+
+	selected_new(&x);
+	s = &x.w->snap;
+	s->targeted = s->nci = s->plain;
+	s->nplain = 0;
+	s->ntargeted = 1;
+	ck_assert_uint_eq(apps_named(&x), 2); /* not stars */
+	s->ntargeted = 0;
+	s->nnci = 1;
+	ck_assert_uint_eq(apps_named(&x), 2);
+	s->nnci = 0;
+	ck_assert_uint_eq(apps_named(&x), 3); /* stars, too */
 	for (size_t i = 0; i < N(many); i++)
 		many[i] = 1;
-	w->snap.project_prefs.apps = many;
-	w->snap.project_prefs.napps = N(many);
-	ck_assert_uint_eq(world_decide(w)->nmessages, 6); /* five of them */
-	w->snap.project_prefs.apps = chosen;
-	w->snap.project_prefs.napps = N(chosen);
-	world_files(w, "A hul99");
-	ck_assert_uint_eq(world_decide(w)->nmessages, 1); /* its app is not known */
-	w->snap.project_prefs.napps = 0;
-	ck_assert_uint_eq(world_decide(w)->nmessages, 1);
-	world_free(w);
+	s->project_prefs.apps = many;
+	s->project_prefs.napps = N(many);
+	ck_assert_uint_eq(apps_named(&x), 5);
+	world_free(x.w);
 }
 END_TEST
 
@@ -391,4 +439,6 @@ UNIT_MAIN("rules_messages", {
 	ADD(three_others_at_most);
 	ADD(every_reason_has_an_answer);
 	ADD(selected_apps_without_tasks);
+	ADD(selected_apps_not_looked_at);
+	ADD(selected_apps_with_tasks_of_any_kind);
 })
