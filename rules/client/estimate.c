@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How long a task will take (client.md 4.6). */
+#include "rules/client/policy.h"
+
+#include <math.h>
+#include "lib/banned.h"
+
+double
+estimate_remaining_s(const struct run_facts *f, double dcf)
+{
+	double all = f->static_s * (f->no_dcf ? 1 : dcf), dynamic, part;
+
+	if (f->elapsed_s <= 0)
+		return all;
+	if (f->fraction_done <= 0)
+		return f->elapsed_s / (1 - exp(-f->elapsed_s / all)) - f->elapsed_s;
+	if (f->fraction_done >= 1)
+		return 0;
+	dynamic = f->fraction_elapsed_s / f->fraction_done;
+	part = f->exact || f->elapsed_s > all ? 1 : f->fraction_done;
+	return fmax(0, part * dynamic + (1 - part) * all - f->elapsed_s);
+}
+
+double
+estimate_dcf(double dcf, double static_s, double elapsed_s)
+{
+	double raw = elapsed_s / static_s, adj = raw / dcf;
+
+	dcf = adj > 1.1 ? raw :
+	      adj < 0.1 ? 0.99 * dcf + 0.01 * raw :
+	                  0.9 * dcf + 0.1 * raw;
+	return fmin(100, fmax(0.01, dcf));
+}

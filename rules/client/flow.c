@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A resource shared like water: the level, and who comes to the end of a task first. */
+#include "rules/client/flow.h"
+
+#include <math.h>
+#include "lib/banned.h"
+
+static const double EPSILON = 1e-9;
+
+/* --- heaps of streams, by key[] --- */
+
+static void
+place(struct heap *h, uint32_t *pos, uint32_t i, uint32_t stream)
+{
+	h->at[i] = stream;
+	pos[stream] = i;
+}
+
+static void
+up(struct heap *h, const double *key, uint32_t *pos, uint32_t i)
+{
+	uint32_t s = h->at[i];
+
+	while (i > 0 && key[s] < key[h->at[(i - 1) / 2]]) {
+		place(h, pos, i, h->at[(i - 1) / 2]);
+		i = (i - 1) / 2;
+	}
+	place(h, pos, i, s);
+}
+
+static void
+down(struct heap *h, const double *key, uint32_t *pos, uint32_t i)
+{
+	uint32_t s = h->at[i];
+
+	for (;;) {
+		uint32_t k = 2 * i + 1;
+
+		if (k + 1 < h->n && key[h->at[k + 1]] < key[h->at[k]])
+			k++;
+		if (k >= h->n || key[h->at[k]] >= key[s])
+			break;
+		place(h, pos, i, h->at[k]);
+		i = k;
+	}
+	place(h, pos, i, s);
+}
+
+static void
+insert(struct heap *h, const double *key, uint32_t *pos, uint32_t stream)
+{
+	h->at[h->n] = stream;
+	up(h, key, pos, h->n++);
+}
+
+static void
+drop(struct heap *h, const double *key, uint32_t *pos, uint32_t stream)
+{
+	uint32_t i = pos[stream], last = h->at[--h->n];
+
+	if (i == h->n)
+		return;
+	h->at[i] = last;
+	pos[last] = i;
+	up(h, key, pos, i);
+	down(h, key, pos, pos[last]);
+}
+
+/* --- streams --- */
+
+static double
+cap_of(const struct flow *f, const struct stream *s)
+{
+	return fmin(s->use, f->ninst);
+}
+
+static double
+now_of(const struct flow *f, const struct stream *s)
+{
+	return s->capped ? f->t : f->level_t;
+}
+
+/* How fast v grows, per second if capped, else per level time. */
+static double
+speed(const struct flow *f, const struct stream *s)
+{
+	return (s->capped ? cap_of(f, s) : s->share) / s->use;
+}
+
+double
+flow_v(const struct flow *f, uint32_t stream)
+{
+	const struct stream *s = &f->s[stream];
+
+	return s->use > 0 ? s->v + speed(f, s) * (now_of(f, s) - s->mark) : s->v;
+}
+
+static void
+leave(struct flow *f, uint32_t i)
+{
+	struct stream *s = &f->s[i];
+
+	s->v = flow_v(f, i);
+	if (s->capped) {
+		drop(&f->capped_end, f->end_key, f->end_pos, i);
+		drop(&f->capped_cap, f->cap_key, f->cap_pos, i);
+		f->caps = f->capped_end.n == 0 ? 0 : f->caps - cap_of(f, s);
+		f->other_capped -= s->other * speed(f, s);
+	} else {
+		drop(&f->open_end, f->end_key, f->end_pos, i);
+		drop(&f->open_cap, f->cap_key, f->cap_pos, i);
+		f->shares = f->open_end.n == 0 ? 0 : f->shares - s->share;
+		f->other_per_level -= s->other * speed(f, s);
+	}
+}
+
+static void
+enter(struct flow *f, uint32_t i, bool capped)
+{
+	struct stream *s = &f->s[i];
+	double threshold = cap_of(f, s) / s->share;
+
+	s->capped = capped;
+	s->mark = now_of(f, s);
+	f->end_key[i] = s->mark + (s->next_v - s->v) / speed(f, s);
+	f->cap_key[i] = capped ? -threshold : threshold;
+	if (capped) {
+		insert(&f->capped_end, f->end_key, f->end_pos, i);
+		insert(&f->capped_cap, f->cap_key, f->cap_pos, i);
+		f->caps += cap_of(f, s);
+		f->other_capped += s->other * speed(f, s);
+	} else {
+		insert(&f->open_end, f->end_key, f->end_pos, i);
+		insert(&f->open_cap, f->cap_key, f->cap_pos, i);
+		f->shares += s->share;
+		f->other_per_level += s->other * speed(f, s);
+	}
+}
+
+static double
+find_level(const struct flow *f)
+{
+	double left = f->capacity - f->caps;
+
+	if (f->open_end.n > 0)
+		return left / f->shares;
+	return left >= -EPSILON * f->ninst ? INFINITY : -INFINITY;
+}
+
+/*
+ * Each move raises the level, so none comes back: a stream that is capped uses less
+ * than the level gave it, one that is uncapped leaves what it had beyond the level.
+ */
+static void
+settle(struct flow *f)
+{
+	for (;;) {
+		uint32_t i;
+
+		f->level = find_level(f);
+		if (f->open_cap.n > 0 &&
+		    f->cap_key[i = f->open_cap.at[0]] <= f->level * (1 + 1e-14)) {
+			leave(f, i);
+			enter(f, i, true);
+		} else if (f->capped_cap.n > 0 &&
+			   -f->cap_key[i = f->capped_cap.at[0]] >
+			       f->level * (1 + 1e-9) &&
+			   f->level < INFINITY) {
+			leave(f, i);
+			enter(f, i, false);
+		} else
+			break;
+	}
+}
+
+void
+flow_init(struct flow *f, struct arena *a, size_t n, double ninst)
+{
+	uint32_t *u = NEWN(a, uint32_t, 6 * n + 1);
+	double *d = NEWN(a, double, 2 * n + 1);
+
+	*f = (struct flow){ .s = NEWN(a, struct stream, n + 1),
+		.ninst = ninst,
+		.capacity = ninst,
+		.level = INFINITY,
+		.open_end = { u, 0 },
+		.open_cap = { u + n, 0 },
+		.capped_end = { u + 2 * n, 0 },
+		.capped_cap = { u + 3 * n, 0 },
+		.end_key = d,
+		.cap_key = d + n,
+		.end_pos = u + 4 * n,
+		.cap_pos = u + 5 * n };
+}
+
+void
+flow_set(struct flow *f, uint32_t i, double use, double other, double next_v)
+{
+	struct stream *s = &f->s[i];
+
+	if (s->use > 0)
+		leave(f, i);
+	s->use = use;
+	s->other = other;
+	s->next_v = next_v;
+	if (use > 0)
+		enter(f, i, s->capped);
+	settle(f);
+}
+
+void
+flow_capacity(struct flow *f, double capacity)
+{
+	f->capacity = fmax(0, capacity);
+	settle(f);
+}
+
+double
+flow_next(const struct flow *f, uint32_t *stream)
+{
+	double open = INFINITY, capped = INFINITY;
+
+	if (f->open_end.n > 0 && f->level > 0)
+		open = f->t + (f->end_key[f->open_end.at[0]] - f->level_t) / f->level;
+	if (f->capped_end.n > 0)
+		capped = f->end_key[f->capped_end.at[0]];
+	if (open == INFINITY && capped == INFINITY)
+		return INFINITY;
+	*stream = open < capped ? f->open_end.at[0] : f->capped_end.at[0];
+	return fmax(f->t, fmin(open, capped));
+}
+
+void
+flow_advance(struct flow *f, double t)
+{
+	if (f->open_end.n > 0)
+		f->level_t += f->level * (t - f->t);
+	f->t = t;
+}
+
+double
+flow_idle(const struct flow *f)
+{
+	double left = f->capacity - f->caps;
+
+	return f->open_end.n > 0 || left < EPSILON * f->ninst ? 0 : left;
+}
+
+double
+flow_other(const struct flow *f)
+{
+	double open = f->open_end.n > 0 ? f->level * f->other_per_level : 0;
+
+	return open + (f->capped_end.n > 0 ? f->other_capped : 0);
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The policies a host may follow: what each remembers, which tasks it runs, whom it
+ * asks for work and for how much.  A shell does, after every event:
+ *
+ *	cw_accrue(w, dt); w->now = now;
+ *	policy->account(w);
+ *	rr_simulate(w, a, &rr);
+ *	policy->order(w, policy, a, &rr, &list);
+ *	enforce(w, policy, a, &list, &todo);        start and stop as todo says
+ *	contact_next(w, policy, a, &rr, &c);        at most one RPC as c says
+ *
+ * and again at the earlier of todo.recheck_at and c.recheck_at, if nothing happens
+ *before.
+ */
+#ifndef RULES_CLIENT_POLICY_H
+#define RULES_CLIENT_POLICY_H
+
+#include "lib/arena.h"
+#include "lib/rng.h"
+#include "rules/client/rr_sim.h"
+#include "rules/client/world.h"
+
+/* --- task choice --- */
+
+struct run_item {
+	uint32_t task; /* index into tasks */
+	bool edf;      /* chosen because of its deadline */
+};
+struct run_list { /* the most wanted first; longer than the instances can take */
+	struct run_item *item;
+	size_t n;
+};
+
+/* --- work fetch --- */
+
+struct work_ask {
+	int32_t project;          /* -1: nobody */
+	double secs[CW_RSC_MOST]; /* instance-seconds wanted; 0 = none of this type */
+	double inst[CW_RSC_MOST]; /* instances that are idle */
+	double delay_s[CW_RSC_MOST]; /* estimated_delay: all are busy for so long */
+	const char *why;             /* a few words for the log */
+};
+
+struct policy {
+	const char *name, *about; /* about: one line for the manual and --help */
+	/* Variants of one rule that several policies follow. */
+	double half_life_s;   /* of REC */
+	double backoff_min_s; /* per project and resource */
+	bool starved_rule;    /* ask a project without runnable tasks (seed 004) */
+	bool sessions;        /* RPC sessions of seed 000 (client.md 1.1) */
+	bool victim_least_since_checkpoint; /* enforcement of seed 002 */
+	/* Takes used[] since accounted_at into the accounts and clears it. */
+	void (*account)(struct client_world *, const struct policy *);
+	/* Which tasks to run, in order. */
+	void (*order)(const struct client_world *, const struct policy *,
+	    struct arena *, const struct rr_sim *, struct run_list *);
+	/*
+	 * Whom to ask for work and for how much; ask->project -1: nobody now.
+	 * *recheck_at is made earlier if that changes by time alone.
+	 */
+	void (*fetch)(const struct client_world *, const struct policy *,
+	    struct arena *, const struct rr_sim *, struct work_ask *ask,
+	    double *recheck_at);
+	/* What to ask a project that is contacted for another reason. */
+	void (*piggyback)(const struct client_world *, const struct policy *,
+	    struct arena *, const struct rr_sim *, size_t project, struct work_ask *);
+};
+/* --- policy.c: the table --- */
+extern const struct policy *const policies[]; /* the default first; NULL ends it */
+const struct policy *policy_find(const char *name); /* NULL if there is none */
+
+/* --- enforce.c --- */
+struct stop_item {
+	uint32_t task;
+	bool keep; /* suspend it in memory; else it quits and loses what is not saved */
+};
+struct enforced {
+	uint32_t *start;
+	size_t nstart;
+	struct stop_item *stop; /* carried out first */
+	size_t nstop;
+	double recheck_at;  /* a time slice ends, a checkpoint is awaited; INFINITY */
+	bool at_checkpoint; /* call again as soon as a running task has a checkpoint */
+};
+/* Which tasks to start and stop now to follow the list (client.md 2.5, 4.4). */
+void enforce(const struct client_world *, const struct policy *, struct arena *,
+    const struct run_list *, struct enforced *);
+
+/* --- contact.c --- */
+enum contact_why {
+	CONTACT_NONE,
+	CONTACT_MASTER, /* read the master file */
+	CONTACT_INIT,
+	CONTACT_USER,      /* asked for by the user */
+	CONTACT_REQUESTED, /* by the project */
+	CONTACT_RESULTS,   /* results to report */
+	CONTACT_WORK
+};
+struct contact {
+	enum contact_why why;
+	int32_t project; /* -1: none */
+	struct work_ask ask;
+	double recheck_at; /* when something may be due without an event; INFINITY */
+};
+/* Whom to contact now, if anybody, and what to ask (client.md 1.3, 1.4, 4.5). */
+void contact_next(const struct client_world *, const struct policy *, struct arena *,
+    const struct rr_sim *, struct contact *);
+const char *contact_words(enum contact_why);
+
+struct reply_facts {
+	double request_delay_s, next_rpc_delay_s; /* 0 = none */
+	uint32_t ntasks[CW_RSC_MOST];             /* received, per resource */
+	bool no_apps[CW_RSC_MOST];
+	bool latency_limited; /* "no work because of deadlines" */
+	bool project_down;
+};
+/*
+ * Bookkeeping after a contact: back-offs, failures, delays.  The shell has taken
+ * reported tasks off rpc.nready and put new tasks into the world.  The rng is the
+ * project's.
+ */
+void contact_replied(struct client_world *, const struct policy *,
+    const struct contact *, const struct reply_facts *, struct rng *);
+/* No scheduler answered, or what answered was no reply. */
+void contact_failed(
+    struct client_world *, const struct policy *, size_t project, struct rng *);
+/* The master file was read (nurls > 0, how many are new) or not (nurls 0). */
+void contact_master(struct client_world *, const struct policy *, size_t project,
+    int32_t nurls, int32_t nnew, struct rng *);
+/* A task of the project failed: it is left alone for a while (seed 000). */
+void contact_task_failed(
+    struct client_world *, const struct policy *, size_t project, struct rng *);
+/* A task finished: back-offs that it clears (client.md 3). */
+void contact_task_done(
+    struct client_world *, const struct policy *, size_t project, int32_t rsc);
+
+/* --- estimate.c --- */
+struct run_facts {
+	double static_s;           /* fpops_est / flops, uncorrected */
+	double elapsed_s;          /* run time so far */
+	double fraction_done;      /* 0: not known */
+	double fraction_elapsed_s; /* run time when fraction_done was told */
+	bool exact;                /* the fraction is exact */
+	bool no_dcf;
+};
+/* Run time left, s >= 0 (client.md 4.6). */
+double estimate_remaining_s(const struct run_facts *, double dcf);
+/* The duration correction factor after a task took elapsed_s (client.md 4.6). */
+double estimate_dcf(double dcf, double static_s, double elapsed_s);
+
+/* --- shared by policies: fetch.c, choose.c --- */
+/* May the project be asked for this resource now, back-offs aside / included? */
+bool fetch_able(const struct client_world *, const struct rr_sim *, size_t project,
+    size_t rsc, bool ignore_backoff);
+/* Share of the project among those with able[] set; 0 if it is not among them. */
+double fetch_share(const struct client_world *, const bool *able, size_t project);
+/*
+ * A list by priority: deadlines first (earliest first, as many per project as would
+ * miss), then by prio[project], greatest first; each chosen task lowers its project's
+ * by bump[project] times its FLOPS over the host's.  started before unstarted, then by
+ * arrival (client.md 4.3).  prio is scratch.
+ */
+void choose_by_priority(const struct client_world *, struct arena *,
+    const struct rr_sim *, double *prio, const double *bump, struct run_list *);
+
+#endif

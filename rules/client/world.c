@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Words of client.md 0 over the host's value. */
+#include "rules/client/world.h"
+
+#include "lib/banned.h"
+
+bool
+cw_contactable(const struct client_world *w, size_t project)
+{
+	const struct cw_project *p = &w->projects[project];
+
+	return !p->suspended && !p->no_new_work && !p->rpc.master_pending &&
+	       p->rpc.min_rpc_time <= w->now;
+}
+
+void
+cw_potentially_runnable(const struct client_world *w, bool *sharing)
+{
+	for (size_t p = 0; p < w->nprojects; p++)
+		sharing[p] = !w->projects[p].nci &&
+		             (cw_contactable(w, p) ||
+				 w->projects[p].rpc.latency_limited_until > w->now);
+	for (size_t i = 0; i < w->ntasks; i++)
+		if (cw_nearly_runnable(w, &w->tasks[i]) &&
+		    !w->projects[w->tasks[i].project].nci)
+			sharing[w->tasks[i].project] = true;
+}
+
+void
+cw_accrue(struct client_world *w, double dt)
+{
+	for (size_t i = 0; i < w->ntasks; i++) {
+		const struct cw_task *t = &w->tasks[i];
+
+		if (!t->running)
+			continue;
+		w->projects[t->project].used[t->rsc] += dt * t->use;
+		if (t->rsc != CW_CPU)
+			w->projects[t->project].used[CW_CPU] += dt * t->ncpus;
+	}
+}
+
+double
+cw_total_flops(const struct client_world *w)
+{
+	double sum = 0;
+
+	for (size_t r = 0; r < w->nrsc; r++)
+		sum += w->rsc[r].ninst * w->rsc[r].flops;
+	return sum;
+}
