@@ -12,7 +12,13 @@ enum { FIRST = 64 };
 struct buf
 buf_new(struct arena *a)
 {
-	return (struct buf){ .a = a, .p = arena_alloc(a, FIRST), .cap = FIRST };
+	return buf_sized(a, FIRST - 1);
+}
+
+struct buf
+buf_sized(struct arena *a, size_t n)
+{
+	return (struct buf){ .a = a, .p = arena_alloc(a, n + 1), .cap = n + 1 };
 }
 
 /* Makes room for n more bytes and the NUL. */

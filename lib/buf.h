@@ -12,6 +12,7 @@ struct buf {
 };
 
 struct buf buf_new(struct arena *);
+struct buf buf_sized(struct arena *, size_t n); /* with room for n bytes at first */
 void buf_put(struct buf *, const void *, size_t);
 void buf_puts(struct buf *, const char *);
 void buf_printf(struct buf *, const char *, ...) __attribute__((format(printf, 2, 3)));

@@ -8,6 +8,7 @@
 int64_t clock_now(void);     /* seconds since 1970, UTC */
 double clock_now_f(void);    /* the same with fraction */
 int64_t clock_mono_ms(void); /* for budgets and durations; never goes back */
+double clock_cpu_us(void);   /* that this process has used, us */
 void clock_nap_ms(int ms);   /* sleeps; a signal ends it early */
 /* "2026-11-20T23:40:57Z"; buf has room for 21 bytes. */
 const char *clock_text(int64_t t, char *buf);

@@ -32,6 +32,14 @@ text_trim(char *s)
 	return s;
 }
 
+bool
+text_begins(const char *p, const char *end, const char *with)
+{
+	size_t n = strlen(with);
+
+	return (size_t)(end - p) >= n && memcmp(p, with, n) == 0;
+}
+
 size_t
 text_utf8(const char *s)
 {

@@ -12,6 +12,9 @@ bool text_alnum(char); /* ASCII letter or digit */
 
 char *text_trim(char *); /* in place: without white space around it */
 
+/* Do the bytes from p to end begin with these? */
+bool text_begins(const char *p, const char *end, const char *with);
+
 /* Bytes of the UTF-8 character at s, 1 to 4, a NUL being one; 0 if it is none. */
 size_t text_utf8(const char *);
 

@@ -46,12 +46,31 @@ struct xml_reader {
 
 /* --- text -> value --- */
 
+static bool
+is_ascii(const char *p, size_t n)
+{
+	size_t i = 0;
+
+	for (; i + 8 <= n; i += 8) {
+		uint64_t w;
+		memcpy(&w, p + i, 8);
+		if ((w & 0x8080808080808080u) != 0)
+			return false;
+	}
+	for (; i < n; i++)
+		if ((unsigned char)p[i] >= 128)
+			return false;
+	return true;
+}
+
 /* UTF-8 to one byte per character, in place; what is above U+00FF stays as it is. */
 static size_t
 to_bytes(char *p, size_t n)
 {
 	size_t out = 0;
 
+	if (is_ascii(p, n))
+		return n;
 	for (size_t i = 0; i < n; i++) {
 		unsigned char c = (unsigned char)p[i];
 		if ((c == 0xc2 || c == 0xc3) && i + 1 < n)
@@ -307,23 +326,6 @@ on_error(void *user, XML_ERROR *e)
 }
 
 /* --- documents --- */
-
-static bool
-is_ascii(const char *p, size_t n)
-{
-	size_t i = 0;
-
-	for (; i + 8 <= n; i += 8) {
-		uint64_t w;
-		memcpy(&w, p + i, 8);
-		if ((w & 0x8080808080808080u) != 0)
-			return false;
-	}
-	for (; i < n; i++)
-		if ((unsigned char)p[i] >= 128)
-			return false;
-	return true;
-}
 
 static void
 put_utf8(struct buf *b, const char *p, size_t n)

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
+#include "lib/text.h"
 #include "lib/banned.h"
 
 enum {
@@ -18,6 +19,7 @@ enum {
 	LINE_MAX_BYTES = 2112, /* the longest string sent unescaped, and its end tag */
 	TEXT_MAX = 1 << 20,    /* of one run of text; no field takes more */
 	RULES_MAX = 24,
+	FIRST_MAX = 64 << 10, /* most bytes reserved before it is known what is there */
 };
 
 struct tag {
@@ -46,76 +48,46 @@ struct scan {
 
 /* --- characters --- */
 
-static bool
-blank(char c)
-{
-	return c == ' ' || (c >= '\t' && c <= '\r');
-}
+/* One load for each byte of a request instead of up to seven comparisons. */
+enum {
+	BLANK = 1,   /* white space */
+	START = 2,   /* begins a name */
+	NAME = 4,    /* goes on with it */
+	PLAIN = 8,   /* stands for itself in XML text */
+	INDENT = 16, /* white space of XML */
+};
+static const unsigned char classes[256] = {
+	['\t' ... '\n'] = BLANK | INDENT | PLAIN,
+	['\v' ... '\f'] = BLANK,
+	['\r'] = BLANK | INDENT,
+	[' '] = BLANK | INDENT | PLAIN,
+	['!' ... '%'] = PLAIN,
+	['\'' ... ','] = PLAIN,
+	['-' ... '.'] = PLAIN | NAME,
+	['/'] = PLAIN,
+	['0' ... '9'] = PLAIN | NAME,
+	[':' ... ';'] = PLAIN,
+	['='] = PLAIN,
+	['?' ... '@'] = PLAIN,
+	['A' ... 'Z'] = PLAIN | NAME | START,
+	['[' ... '^'] = PLAIN,
+	['_'] = PLAIN | NAME | START,
+	['`'] = PLAIN,
+	['a' ... 'z'] = PLAIN | NAME | START,
+	['{' ... 255] = PLAIN,
+};
 
 static bool
-name_start(char c)
+is_a(char c, int class)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+	return (classes[(unsigned char)c] & class) != 0;
 }
 
-static bool
-name_char(char c)
-{
-	return name_start(c) || (c >= '0' && c <= '9') || c == '.' || c == '-';
-}
-
-static bool
-starts(const char *p, const char *end, const char *with)
-{
-	size_t n = strlen(with);
-
-	return (size_t)(end - p) >= n && memcmp(p, with, n) == 0;
-}
-
+/* Is it this name, n > 0 bytes?  Nearly always the first one tells. */
 static bool
 is(const char *name, size_t n, const char *s)
 {
-	return strlen(s) == n && memcmp(name, s, n) == 0;
-}
-
-/*
- * A reference that clients know (wire.md 0.3), p at its &: its length, and the byte
- * that it stands for.  0 if it is none.
- */
-static size_t
-reference(const char *p, const char *end, unsigned char *byte)
-{
-	static const struct {
-		const char *text;
-		unsigned char byte;
-	} known[] = {
-		{ "&lt;", '<' },
-		{ "&gt;", '>' },
-		{ "&amp;", '&' },
-		{ "&quot;", '"' },
-		{ "&apos;", '\'' },
-		{ "&#xD;", '\r' },
-		{ "&#xd;", '\r' },
-		{ "&#xA;", '\n' },
-		{ "&#xa;", '\n' },
-	};
-	unsigned v = 0;
-	size_t i = 2;
-
-	for (size_t k = 0; k < N(known); k++) {
-		if (starts(p, end, known[k].text)) {
-			*byte = known[k].byte;
-			return strlen(known[k].text);
-		}
-	}
-	if (!starts(p, end, "&#"))
-		return 0;
-	for (; p + i < end && p[i] >= '0' && p[i] <= '9' && i < 8; i++)
-		v = v * 10 + (unsigned)(p[i] - '0');
-	if (i == 2 || p + i == end || p[i] != ';' || v > 255)
-		return 0;
-	*byte = (unsigned char)v;
-	return i + 1;
+	return name[0] == s[0] && strlen(s) == n && memcmp(name, s, n) == 0;
 }
 
 /* Text as XML; what is no legal character is dropped. */
@@ -134,14 +106,6 @@ put_byte(struct buf *b, unsigned char c)
 		buf_put(b, &c, 1);
 }
 
-static bool
-plain(char ch)
-{
-	unsigned char c = (unsigned char)ch;
-
-	return (c >= ' ' || c == '\t' || c == '\n') && c != '<' && c != '>' && c != '&';
-}
-
 static void
 put_text(struct scan *s, const char *p, size_t n, bool references)
 {
@@ -155,12 +119,12 @@ put_text(struct scan *s, const char *p, size_t n, bool references)
 		s->out->repairs++;
 	}
 	while (p < end) {
-		for (from = p; p < end && plain(*p);)
+		for (from = p; p < end && is_a(*p, PLAIN);)
 			p++;
 		buf_put(b, from, (size_t)(p - from));
 		if (p == end)
 			break;
-		len = *p == '&' && references ? reference(p, end, &c) : 0;
+		len = *p == '&' && references ? text_reference(p, end, &c) : 0;
 		if (len == 0) {
 			c = (unsigned char)*p;
 			len = 1;
@@ -185,13 +149,14 @@ tag_read(const char *p, const char *end, struct tag *t)
 		q++;
 	}
 	t->name = q;
-	if (q == end || !name_start(*q))
+	if (q == end || !is_a(*q, START))
 		return false;
-	while (q < end && name_char(*q) && q - t->name <= NAME_MAX_BYTES)
+	while (q < end && is_a(*q, NAME) && q - t->name <= NAME_MAX_BYTES)
 		q++;
 	t->n = (size_t)(q - t->name);
 	if (q == end || t->n > NAME_MAX_BYTES ||
-	    !(blank(*q) || *q == '>' || (*q == '/' && q + 1 < end && q[1] == '>')))
+	    !(is_a(*q, BLANK) || *q == '>' ||
+		(*q == '/' && q + 1 < end && q[1] == '>')))
 		return false;
 	t->attr = q;
 	while (q < end && *q != '>' && *q != '<' && q - p < LINE_MAX_BYTES)
@@ -210,20 +175,28 @@ top(struct scan *s)
 	return s->depth == 0 ? NULL : &s->stack[s->depth - 1];
 }
 
+/* The tag without what attributes it has. */
 static void
-put_open(struct scan *s, const char *name, size_t n, bool empty)
+put_open(struct scan *s, const struct tag *t)
 {
-	buf_put(&s->out->text, "<", 1);
-	buf_put(&s->out->text, name, n);
-	buf_puts(&s->out->text, empty ? "/>" : ">");
+	struct buf *b = &s->out->text;
+
+	if (t->attr_n == 0) { /* as it stands there, in one piece */
+		buf_put(b, t->name - 1, (size_t)(t->next - t->name) + 1);
+		return;
+	}
+	buf_put(b, t->name - 1, t->n + 1);
+	buf_puts(b, t->empty ? "/>" : ">");
 }
 
 static void
-put_close(struct scan *s, const char *name, size_t n)
+put_close(struct scan *s, const struct open *o)
 {
-	buf_puts(&s->out->text, "</");
-	buf_put(&s->out->text, name, n);
-	buf_put(&s->out->text, ">", 1);
+	char tag[NAME_MAX_BYTES + 4] = "</";
+
+	memcpy(tag + 2, o->name, o->n);
+	tag[2 + o->n] = '>';
+	buf_put(&s->out->text, tag, o->n + 3);
 }
 
 /* p is no markup: it stands for itself. */
@@ -246,7 +219,7 @@ pop(struct scan *s, bool whole, const char *behind)
 		r->n = (size_t)(behind - r->p);
 		buf_printf(&s->out->text, "<raw>%zu</raw>", o->span);
 	}
-	put_close(s, o->name, o->n);
+	put_close(s, o);
 	s->depth--;
 }
 
@@ -331,7 +304,7 @@ open_tag(struct scan *s, const struct tag *t)
 
 	top(s)->child = true;
 	if (t->empty) {
-		put_open(s, t->name, t->n, true);
+		put_open(s, t);
 		s->p = t->next;
 		return;
 	}
@@ -344,7 +317,7 @@ open_tag(struct scan *s, const struct tag *t)
 		stray(s);
 		return;
 	}
-	put_open(s, t->name, t->n, false);
+	put_open(s, t);
 	s->stack[s->depth++] = (struct open){ .name = t->name, .n = t->n };
 	if (rule != NULL) {
 		raw_new(s, rule, t)->p = s->p;
@@ -362,7 +335,7 @@ section(struct scan *s, const char *from, const char *to, bool *endless, bool cd
 {
 	const char *p = s->p + strlen(from), *q;
 
-	if (*endless || !starts(s->p, s->end, from))
+	if (*endless || !text_begins(s->p, s->end, from))
 		return false;
 	q = memmem(p, (size_t)(s->end - p), to, strlen(to));
 	if (q == NULL) {
@@ -388,6 +361,16 @@ line_end(const struct scan *s)
 	return nl == NULL ? s->p + room : nl;
 }
 
+/* Does the end tag of o stand here?  Most markup behind text is that. */
+static bool
+at_own_end(const struct scan *s, const struct open *o)
+{
+	const char *p = s->p + 2;
+
+	return (size_t)(s->end - s->p) >= o->n + 3 && s->p[1] == '/' &&
+	       memcmp(p, o->name, o->n) == 0 && p[o->n] == '>';
+}
+
 /* After text, an element that ends on this line holds text only. */
 static bool
 rest_is_text(struct scan *s)
@@ -397,7 +380,7 @@ rest_is_text(struct scan *s)
 	size_t n = o->n + 3;
 	const char *from = s->p, *end, *q;
 
-	if (!o->text || o->child || s->depth == 1)
+	if (!o->text || o->child || s->depth == 1 || at_own_end(s, o))
 		return false;
 	if (o->searched != NULL && o->searched - from > (ptrdiff_t)n)
 		from = o->searched - n;
@@ -410,11 +393,20 @@ rest_is_text(struct scan *s)
 	q = memmem(from, (size_t)(end - from), close, n);
 	if (q == NULL)
 		o->searched = end;
-	if (q == NULL || q == s->p)
+	if (q == NULL)
 		return false;
 	put_text(s, s->p, (size_t)(q - s->p), true);
 	s->p = q;
 	return true;
+}
+
+/* What is neither a tag nor text; false if it is none of that either. */
+static bool
+special(struct scan *s)
+{
+	return section(s, "<!--", "-->", &s->no_comment_end, false) ||
+	       section(s, "<![CDATA[", "]]>", &s->no_cdata_end, true) ||
+	       section(s, "<?", "?>", &s->no_pi_end, false);
 }
 
 /* s->p is at a <. */
@@ -424,13 +416,11 @@ markup(struct scan *s)
 	char next = s->p + 1 < s->end ? s->p[1] : ' ';
 	struct tag t;
 
-	if (next != '/' && next != '!' && next != '?' && !name_start(next)) {
+	if (next != '/' && next != '!' && next != '?' && !is_a(next, START)) {
 		stray(s); /* the cheap way: someone may send megabytes of < */
 		return;
 	}
-	if (rest_is_text(s) || section(s, "<!--", "-->", &s->no_comment_end, false) ||
-	    section(s, "<![CDATA[", "]]>", &s->no_cdata_end, true) ||
-	    section(s, "<?", "?>", &s->no_pi_end, false))
+	if (rest_is_text(s) || ((next == '!' || next == '?') && special(s)))
 		return;
 	if (!tag_read(s->p, s->end, &t))
 		stray(s);
@@ -440,15 +430,22 @@ markup(struct scan *s)
 		open_tag(s, &t);
 }
 
+/*
+ * Up to the next <.  White space before any other text is left out: it indents
+ * elements, or begins a value, which is taken without it.
+ */
 static void
 run_of_text(struct scan *s)
 {
 	const char *q = memchr(s->p, '<', (size_t)(s->end - s->p));
+	struct open *o = top(s);
 
 	if (q == NULL)
 		q = s->end;
-	for (const char *p = s->p; p < q && !top(s)->text; p++)
-		top(s)->text = (unsigned char)*p > ' ';
+	while (!o->text && s->p < q && is_a(*s->p, INDENT))
+		s->p++;
+	for (const char *p = s->p; p < q && !o->text; p++)
+		o->text = (unsigned char)*p > ' ';
 	put_text(s, s->p, (size_t)(q - s->p), true);
 	s->p = q;
 }
@@ -474,14 +471,14 @@ normalise(struct arena *a, const char *in, size_t n, const char *root,
 	const char *at;
 	struct tag t;
 
-	*out = (struct normal){ .text = buf_new(a) };
+	*out = (struct normal){ .text = buf_sized(a, n < FIRST_MAX ? n : FIRST_MAX) };
 	at = n == 0 ? NULL : find_root(in, n, root, &t);
 	if (at == NULL)
 		return FAIL(f, E_BADREQ, "no <%s> start tag in %zu bytes", root, n);
 	if (memmem(in, (size_t)(at - in), doctype, sizeof(doctype) - 1) != NULL)
 		return FAIL(f, E_BADREQ, "a DOCTYPE is not allowed");
 	s.p = t.next;
-	put_open(&s, t.name, t.n, t.empty);
+	put_open(&s, &t);
 	if (t.empty)
 		return OK;
 	s.stack[s.depth++] = (struct open){ .name = t.name, .n = t.n };
@@ -506,69 +503,4 @@ normalise_fragment(struct arena *a, const char *in, size_t n, const char *root,
 	buf_put(&b, in, n);
 	buf_printf(&b, "</%s>", root);
 	return normalise(a, b.p, b.n, root, rules, out, f);
-}
-
-/* --- the side table --- */
-
-const struct raw *
-raw_at(const struct normal *nm, int32_t i)
-{
-	return i < 1 || (size_t)i > nm->nraws ? NULL : &nm->raws[i - 1];
-}
-
-char *
-raw_copy(struct arena *a, const struct raw *r, size_t max)
-{
-	char *copy = arena_memdup(a, r->p, r->n < max ? r->n : max);
-
-	for (char *p = copy, *end = copy + (r->n < max ? r->n : max); p < end; p++)
-		if (*p == '\0')
-			*p = ' '; /* what follows it must not be lost */
-	return copy;
-}
-
-char *
-raw_trimmed(struct arena *a, const struct raw *r)
-{
-	const char *p = r->p, *end = r->p + r->n;
-
-	while (p < end && blank(*p))
-		p++;
-	while (end > p && blank(end[-1]))
-		end--;
-	return raw_copy(a, &(struct raw){ .p = p, .n = (size_t)(end - p) }, r->n);
-}
-
-char *
-raw_text(struct arena *a, const struct raw *r)
-{
-	return text_decode(a, r->p, r->n);
-}
-
-char *
-text_decode(struct arena *a, const char *p, size_t n)
-{
-	const char *end = p + n;
-	struct buf b = buf_new(a);
-	unsigned char c;
-	size_t len;
-
-	while (p < end && blank(*p))
-		p++;
-	while (end > p && blank(end[-1]))
-		end--;
-	if (end - p >= 12 && starts(p, end, "<![CDATA[") &&
-	    memcmp(end - 3, "]]>", 3) == 0)
-		return raw_copy(
-		    a, &(struct raw){ .p = p + 9, .n = (size_t)(end - p) - 12 }, n);
-	for (; p < end; p += len) {
-		len = *p == '&' ? reference(p, end, &c) : 0;
-		if (len == 0) {
-			c = (unsigned char)*p;
-			len = 1;
-		}
-		if (c >= ' ' || c == '\t' || c == '\n' || c == '\r')
-			buf_put(&b, &c, 1);
-	}
-	return b.p;
 }

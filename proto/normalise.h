@@ -45,6 +45,12 @@ enum err normalise(struct arena *, const char *in, size_t n, const char *root,
 enum err normalise_fragment(struct arena *, const char *in, size_t n, const char *root,
     const struct raw_rule *, struct normal *, struct fail *);
 
+/*
+ * A reference that clients know (wire.md 0.3), p at its &: its length, and the byte
+ * that it stands for.  0 if it is none.
+ */
+size_t text_reference(const char *p, const char *end, unsigned char *byte);
+
 /* Raw i (from 1) or NULL; copies with bytes as sent, trimmed, and decoded (wire.md
  * 0.3). */
 const struct raw *raw_at(const struct normal *, int32_t i);
