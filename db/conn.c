@@ -131,19 +131,23 @@ or_null(const char *s)
 	return s[0] != '\0' ? s : NULL;
 }
 
-/* A server that knows nothing of clusters has no such variable. */
+/*
+ * A server that knows nothing of clusters has no such variable.  What looks into
+ * transactions there (db.c) is prepared now: inside one it would be too late.
+ */
 static enum err
 cluster_find(struct db *db, struct fail *f)
 {
 	struct arena a = { 0 };
 	void *rows;
 	size_t n = 0;
+	int64_t none;
 	enum err e = db_query(db, &a, f, &rows, &n, SQL_SESSION_CLUSTER);
 
 	db->cluster = e == OK && n == 1 &&
 	              strcmp(((struct row_status *)rows)->value, "ON") == 0;
 	arena_free(&a);
-	return e;
+	return db->cluster ? db_number(db, f, &none, SQL_SESSION_IN_TRANSACTION) : e;
 }
 
 static enum err

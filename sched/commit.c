@@ -437,8 +437,7 @@ lost_again(struct rpc *x, const struct work *w)
 
 /*
  * An uncertain COMMIT stands if and only if the host row carries the token written with
- * it. On a Galera cluster each is: a transaction that another node's has ended may be
- * told of by OK.
+ * it.
  */
 static enum err
 finish(struct rpc *x, const struct work *w)
@@ -447,8 +446,7 @@ finish(struct rpc *x, const struct work *w)
 	struct fail f = { 0 };
 	int64_t token = 0;
 
-	if (!(e == OK && db_is_cluster(x->db)) &&
-	    (e != E_RETRY || !db_commit_uncertain(x->db)))
+	if (e != E_RETRY || !db_commit_uncertain(x->db))
 		return e;
 	if (db_ready(x->db, &f) != OK) {
 		x->fail = f;
@@ -456,9 +454,7 @@ finish(struct rpc *x, const struct work *w)
 	}
 	if (host_token(x->db, x->snap->host.id, &token, &f) == OK && token == w->token)
 		return OK;
-	return e != OK ?
-	           e :
-	           FAIL(&x->fail, E_RETRY, "COMMIT: lost on this node of a cluster");
+	return e;
 }
 
 /* files_no_work is a hint to the working set manager: a failure is logged, and the next
