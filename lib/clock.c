@@ -78,3 +78,12 @@ clock_http(int64_t t, char *buf)
 	}
 	return buf;
 }
+
+double
+clock_cpu_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec * 1000 + (double)t.tv_nsec / 1e6;
+}

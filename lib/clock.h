@@ -7,6 +7,7 @@
 
 int64_t clock_now(void);     /* seconds since 1970, UTC */
 double clock_now_f(void);    /* the same with fraction */
+double clock_cpu_ms(void);   /* CPU time that this process has used */
 int64_t clock_mono_ms(void); /* for budgets and durations; never goes back */
 double clock_cpu_us(void);   /* that this process has used, us */
 void clock_nap_ms(int ms);   /* sleeps; a signal ends it early */

@@ -43,10 +43,17 @@ rank_of(const struct client_world *w, const struct run_item *it, uint32_t place)
 	return (struct rank){ it->task, place, urgency };
 }
 
+/*
+ * Coprocessors are not shared beyond what they are; the CPUs are full when nothing is
+ * left of them, so that the last task may take more than there is (client.md 4.2).
+ */
 static bool
 fits(const struct client_world *w, const struct cw_task *t, double *left)
 {
-	if (left[t->rsc] < fmin(t->use, w->rsc[t->rsc].ninst) - 1e-9)
+	double need = t->rsc == CW_CPU ? 1e-9 :
+	                                 fmin(t->use, w->rsc[t->rsc].ninst) - 1e-9;
+
+	if (left[t->rsc] < need)
 		return false;
 	left[t->rsc] -= t->use;
 	if (t->rsc != CW_CPU)

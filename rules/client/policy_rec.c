@@ -113,16 +113,26 @@ ask_for(const struct client_world *w, struct arena *a, const struct rr_sim *rr,
 
 /* The able project of greatest priority; -1 if there is none. */
 static int32_t
-best(const struct client_world *w, const struct rr_sim *rr, const double *sp,
-    size_t rsc, bool ignore_backoff)
+best(
+    const struct client_world *w, const struct rr_sim *rr, const double *sp, size_t rsc)
 {
 	int32_t top = -1;
 
 	for (size_t i = 0; i < w->nprojects; i++)
-		if (fetch_able(w, rr, i, rsc, ignore_backoff) &&
-		    (top < 0 || sp[i] > sp[top]))
+		if (fetch_able(w, rr, i, rsc, false) && (top < 0 || sp[i] > sp[top]))
 			top = (int32_t)i;
 	return top;
+}
+
+/* Nobody who may be asked for the resource has a greater priority. */
+static bool
+is_first(const struct client_world *w, const struct rr_sim *rr, const double *sp,
+    size_t project, size_t rsc)
+{
+	int32_t top = best(w, rr, sp, rsc);
+
+	return fetch_able(w, rr, project, rsc, true) &&
+	       (top < 0 || sp[top] <= sp[project]);
 }
 
 static void
@@ -144,14 +154,12 @@ fetch(const struct client_world *w, const struct policy *how, struct arena *a,
 			*recheck_at = fmin(*recheck_at, w->now + until);
 			continue;
 		}
-		p = best(w, rr, sp, r, false);
+		p = best(w, rr, sp, r);
 		if (p >= 0 && (top < 0 || sp[p] > sp[top]))
 			top = p;
 	}
-	if (top < 0)
-		return;
-	for (size_t r = 0; r < w->nrsc; r++)
-		if (rr->r[r].saturated_s < total && best(w, rr, sp, r, true) == top)
+	for (size_t r = 0; r < w->nrsc && top >= 0; r++)
+		if (rr->r[r].saturated_s < total && is_first(w, rr, sp, (size_t)top, r))
 			ask_for(w, a, rr, (size_t)top, r, ask);
 }
 
@@ -164,17 +172,10 @@ piggyback(const struct client_world *w, const struct policy *how, struct arena *
 
 	(void)how;
 	fetch_priorities(w, rr, sp, set);
-	for (size_t r = 0; r < w->nrsc; r++) {
-		if (rr->r[r].saturated_s >= w->prefs.min_s + w->prefs.extra_s ||
-		    !fetch_able(w, rr, project, r, true))
-			continue;
-		set[0] = true;
-		for (size_t i = 0; i < w->nprojects; i++)
-			set[0] = set[0] && !(sp[i] > sp[project] &&
-					       fetch_able(w, rr, i, r, false));
-		if (set[0])
+	for (size_t r = 0; r < w->nrsc; r++)
+		if (rr->r[r].saturated_s < w->prefs.min_s + w->prefs.extra_s &&
+		    is_first(w, rr, sp, project, r))
 			ask_for(w, a, rr, project, r, ask);
-	}
 }
 
 const struct policy policy_rec = {

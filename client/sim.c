@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The simulated host: from event to event on a virtual clock.  An event is the end of a
+ * task, a checkpoint that a rule waits for, power or network coming or going, a project
+ * attached or detached, or the time at which a rule wants to look again.
+ */
+#include "client/sim.h"
+
+#include <math.h>
+#include <string.h>
+#include "client/sim_state.h"
+#include "lib/clock.h"
+#include "lib/banned.h"
+
+/* What is nearer than this is now; a rule is not asked again sooner. */
+static const double NEAR_S = 1e-6, AGAIN_S = 1;
+
+void
+sim_tell(struct sim *s, enum sim_kind kind, const struct server *v,
+    const struct sim_job *j, double x, int64_t n, const char *text)
+{
+	struct sim_event e = { .t = s->w.now,
+		.kind = kind,
+		.project = v == NULL ? -1 : v->scenario,
+		.app = -1,
+		.rsc = -1,
+		.x = x,
+		.n = n,
+		.text = text };
+
+	if (s->opt->event == NULL)
+		return;
+	if (j != NULL) {
+		e.job = j->id;
+		e.app = (int32_t)(j->app - v->how->apps);
+		e.rsc = j->app->rsc;
+	}
+	s->opt->event(s->opt->listener, &e);
+}
+
+/* --- tasks --- */
+
+static struct server *
+server_of(struct sim *s, uint32_t task)
+{
+	return &s->server[s->who[s->w.tasks[task].project]];
+}
+
+void
+sim_start_task(struct sim *s, uint32_t i)
+{
+	struct cw_task *t = &s->w.tasks[i];
+	struct sim_job *j = &s->job[i];
+	struct server *v = server_of(s, i);
+
+	if (t->started && !t->in_memory)
+		j->overhead_s = j->app->restart_s;
+	t->running = t->started = true;
+	t->in_memory = false;
+	t->run_since = s->w.now;
+	if (v->nrunning++ == 0)
+		v->sums->gap2_s3 += pow(s->w.now - v->quiet_since, 3) / 3;
+	sim_tell(s, SIM_START, v, j, 0, 0, NULL);
+}
+
+/* It no longer runs, for whatever reason. */
+static void
+leave_cpu(struct sim *s, uint32_t i)
+{
+	struct server *v = server_of(s, i);
+
+	s->w.tasks[i].running = false;
+	if (--v->nrunning == 0)
+		v->quiet_since = s->w.now;
+}
+
+void
+sim_stop_task(struct sim *s, uint32_t i, bool keep)
+{
+	struct cw_task *t = &s->w.tasks[i];
+	struct sim_job *j = &s->job[i];
+	double lost = keep ? 0 : j->done_s - j->saved_s;
+
+	leave_cpu(s, i);
+	t->in_memory = keep;
+	if (!keep) {
+		j->done_s = j->saved_s;
+		j->overhead_s = 0;
+		t->since_checkpoint_s = 0;
+		t->remaining_s += lost;
+		s->sums->lost_flops += lost * j->flops;
+	}
+	s->sums->preemptions++;
+	sim_tell(s, SIM_PREEMPT, server_of(s, i), j, lost, 0, NULL);
+}
+
+void
+sim_drop_task(struct sim *s, uint32_t i)
+{
+	size_t after = --s->w.ntasks - i;
+
+	memmove(&s->w.tasks[i], &s->w.tasks[i + 1], after * sizeof(*s->w.tasks));
+	memmove(&s->job[i], &s->job[i + 1], after * sizeof(*s->job));
+}
+
+static void
+end_task(struct sim *s, uint32_t i)
+{
+	const struct cw_task *t = &s->w.tasks[i];
+	const struct sim_job *j = &s->job[i];
+	struct server *v = server_of(s, i);
+	struct cw_rpc *rpc = &s->w.projects[t->project].rpc;
+
+	leave_cpu(s, i);
+	sim_tell(s, SIM_END, v, j, 0, s->w.now <= t->deadline, NULL);
+	PUSH(s->keep, v->ready, v->nready, v->ready_cap) = (struct done){ t->deadline,
+		j->ran_s * j->flops };
+	if (rpc->nready == 0 || t->deadline < rpc->first_deadline)
+		rpc->first_deadline = t->deadline;
+	if (rpc->nready++ == 0)
+		rpc->first_ready_at = s->w.now;
+	contact_task_done(&s->w, s->opt->policy, (size_t)t->project, t->rsc);
+	sim_drop_task(s, i);
+}
+
+/* --- time goes on --- */
+
+static bool
+computing(const struct sim *s)
+{
+	return s->on.on && s->active.on;
+}
+
+static void
+run_task(struct sim *s, uint32_t i, double dt)
+{
+	struct cw_task *t = &s->w.tasks[i];
+	struct sim_job *j = &s->job[i];
+	struct sim_project_sums *p = server_of(s, i)->sums;
+	double overhead = fmin(j->overhead_s, dt), ck = j->app->checkpoint_s;
+	struct run_facts f = { .static_s = j->est_s };
+
+	j->ran_s += dt;
+	p->used_flops += dt * j->flops;
+	p->used[t->rsc] += dt * t->use;
+	if (t->rsc != CW_CPU)
+		p->used[CW_CPU] += dt * t->ncpus;
+	s->sums->lost_flops += overhead * j->flops;
+	j->overhead_s -= overhead;
+	j->done_s += dt - overhead;
+	if (ck <= 0)
+		j->saved_s = j->done_s;
+	else if (j->done_s >= j->saved_s + ck - NEAR_S)
+		j->saved_s = ck * floor((j->done_s + NEAR_S) / ck);
+	t->since_checkpoint_s = fmax(0, j->done_s - j->saved_s);
+	if (j->saved_s > 0)
+		t->checkpointed_at = s->w.now + dt - t->since_checkpoint_s;
+	f.elapsed_s = f.fraction_elapsed_s = j->done_s;
+	f.fraction_done = j->done_s / j->size_s;
+	t->remaining_s = j->overhead_s + estimate_remaining_s(&f, 1);
+}
+
+static void
+advance(struct sim *s, double t)
+{
+	double dt = t - s->w.now;
+
+	if (computing(s)) {
+		cw_accrue(&s->w, dt);
+		for (uint32_t i = 0; i < s->w.ntasks; i++)
+			if (s->w.tasks[i].running)
+				run_task(s, i, dt);
+		s->sums->on_flops += dt * cw_total_flops(&s->w);
+	}
+	s->w.now = t;
+}
+
+static double
+next_end(const struct sim *s)
+{
+	double t = INFINITY;
+
+	if (!computing(s))
+		return t;
+	for (size_t i = 0; i < s->w.ntasks; i++) {
+		const struct sim_job *j = &s->job[i];
+		double ck = j->app->checkpoint_s;
+
+		if (!s->w.tasks[i].running)
+			continue;
+		t = fmin(t, j->overhead_s + j->size_s - j->done_s);
+		if (s->at_checkpoint && ck > 0)
+			t = fmin(t, j->overhead_s + j->saved_s + ck - j->done_s);
+	}
+	return s->w.now + fmax(t, 0);
+}
+
+static double
+next_event(const struct sim *s)
+{
+	double t = fmin(next_end(s), s->attach_at);
+
+	t = fmin(t, fmin(s->on.until, fmin(s->active.until, s->connected.until)));
+	if (s->on.on)
+		t = fmin(t, s->check_at);
+	return t;
+}
+
+/* --- events --- */
+
+static void
+stop_all(struct sim *s, bool keep)
+{
+	for (uint32_t i = 0; i < s->w.ntasks; i++) {
+		if (s->w.tasks[i].running)
+			sim_stop_task(s, i, keep);
+		else if (!keep)
+			s->w.tasks[i].in_memory = false;
+	}
+}
+
+static void
+power(struct sim *s)
+{
+	bool was = computing(s);
+
+	if (onoff_at(&s->on, s->w.now, &s->rng)) {
+		sim_tell(s, SIM_HOST, NULL, NULL, 0, s->on.on, NULL);
+		if (!s->on.on)
+			stop_all(s, false);
+	}
+	onoff_at(&s->active, s->w.now, &s->rng);
+	onoff_at(&s->connected, s->w.now, &s->rng);
+	if (was && !computing(s))
+		stop_all(s, s->w.prefs.leave_in_memory);
+}
+
+static void
+end_tasks(struct sim *s)
+{
+	for (uint32_t i = 0; i < s->w.ntasks;) {
+		const struct sim_job *j = &s->job[i];
+
+		if (s->w.tasks[i].running &&
+		    j->overhead_s + j->size_s - j->done_s <= NEAR_S)
+			end_task(s, i);
+		else
+			i++;
+	}
+}
+
+/* --- the rules --- */
+
+static void
+choose(struct sim *s, const struct rr_sim *rr)
+{
+	struct run_list list;
+	struct enforced e;
+
+	s->opt->policy->order(&s->w, s->opt->policy, &s->round, rr, &list);
+	enforce(&s->w, s->opt->policy, &s->round, &list, &e);
+	for (size_t i = 0; i < e.nstop; i++)
+		sim_stop_task(s, e.stop[i].task, e.stop[i].keep);
+	for (size_t i = 0; i < e.nstart; i++)
+		sim_start_task(s, e.start[i]);
+	s->check_at = e.recheck_at;
+	s->at_checkpoint = e.at_checkpoint;
+	s->w.scheduled_at = s->w.now;
+}
+
+/*
+ * Contacts until there is nothing to do.  Whatever a policy wants, a host does not ask
+ * each project more than twice at one moment.
+ */
+static void
+decide(struct sim *s)
+{
+	const struct policy *p = s->opt->policy;
+	size_t most = 2 * s->w.nprojects + 1;
+	struct contact c = { .recheck_at = INFINITY };
+	struct rr_sim rr;
+	bool fresh = true;
+
+	p->account(&s->w, p);
+	do {
+		if (fresh) {
+			rr_simulate(&s->w, &s->round, &rr);
+			s->check_at = INFINITY;
+			if (computing(s))
+				choose(s, &rr);
+		}
+		if (!s->connected.on)
+			break;
+		contact_next(&s->w, p, &s->round, &rr, &c);
+		if (c.why == CONTACT_NONE)
+			break;
+		fresh = sim_contact(s, &c);
+		c.recheck_at = s->w.now + 60;
+	} while (--most > 0);
+	s->check_at = fmax(fmin(s->check_at, c.recheck_at), s->w.now + AGAIN_S);
+	if (s->opt->poll_s > 0)
+		s->check_at = s->opt->poll_s * ceil(s->check_at / s->opt->poll_s);
+}
+
+static void
+run(struct sim *s)
+{
+	for (;;) {
+		double t = next_event(s);
+
+		if (t >= s->end_s)
+			break;
+		advance(s, t);
+		power(s);
+		end_tasks(s);
+		if (s->attach_at <= s->w.now)
+			sim_attach(s);
+		if (s->on.on)
+			decide(s);
+		s->sums->events++;
+		arena_reset(&s->round);
+	}
+	advance(s, s->end_s);
+}
+
+static void
+finish(struct sim *s)
+{
+	for (size_t i = 0; i < s->nservers; i++) {
+		const struct server *v = &s->server[i];
+
+		s->sums->used_flops += v->sums->used_flops;
+		if (v->world < 0)
+			continue;
+		v->sums->attached_s += s->end_s - v->how->attach_s;
+		if (v->nrunning == 0)
+			v->sums->gap2_s3 += pow(s->end_s - v->quiet_since, 3) / 3;
+	}
+	s->sums->days = s->end_s / 86400;
+	s->sums->available_flops = s->end_s * cw_total_flops(&s->w);
+}
+
+/* --- start --- */
+
+static enum err
+check(const struct sim_scenario *sc, struct fail *f)
+{
+	for (size_t i = 0; i < sc->nprojects; i++)
+		for (size_t k = 0; k < sc->projects[i].napps; k++) {
+			const struct sim_app *a = &sc->projects[i].apps[k];
+
+			if (a->rsc < 0 || (size_t)a->rsc >= sc->nrsc)
+				return FAIL(f, E_BADREQ,
+				    "project %s has an app for a resource that the "
+				    "host does not have",
+				    sc->projects[i].name);
+			if (!(a->run_s > 0) || !(a->use > 0))
+				return FAIL(f, E_BADREQ,
+				    "project %s has an app whose jobs take no time",
+				    sc->projects[i].name);
+		}
+	return OK;
+}
+
+enum err
+sim_run(const struct sim_scenario *sc, const struct sim_options *opt, struct arena *a,
+    struct sim_sums *sums, struct fail *f)
+{
+	struct sim s = { .sc = sc,
+		.opt = opt,
+		.keep = a,
+		.sums = sums,
+		.end_s = opt->days * 86400 };
+	double began = clock_cpu_ms();
+	enum err e = check(sc, f);
+
+	if (e != OK)
+		return e;
+	*sums = (struct sim_sums){ 0 };
+	sim_set_up(&s);
+	run(&s);
+	finish(&s);
+	arena_free(&s.round);
+	sums->cpu_ms = clock_cpu_ms() - began;
+	return OK;
+}

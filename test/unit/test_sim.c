@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The simulator's engine: sums that must add up, and what a history may depend on. */
+#include "test/unit/unit.h"
+
+#include <math.h>
+#include "client/sim.h"
+#include "lib/buf.h"
+#include "lib/banned.h"
+
+enum { PROJECTS = 4 };
+static const double H = 3600;
+
+/* A host with a coprocessor and four projects, one of them often down. */
+static void
+world(
+    struct sim_scenario *sc, struct sim_project p[PROJECTS], struct sim_app a[PROJECTS])
+{
+	static const double run[] = { 2, 0.5, 6, 1 }, share[] = { 400, 100, 100, 200 };
+	static const char *const name[] = { "alpha", "beta", "gamma", "delta" };
+
+	for (int i = 0; i < PROJECTS; i++) {
+		a[i] = (struct sim_app){ .name = "app",
+			.run_s = run[i] * H,
+			.sd = 0.2,
+			.deadline_s = 24 * H * (i + 1),
+			.ncpus = i == 3 ? 0.1 : 1,
+			.rsc = i == 3,
+			.use = 1,
+			.weight = 1,
+			.bias = 1,
+			.checkpoint_s = i == 2 ? 600 : 0,
+			.restart_s = i == 2 ? 60 : 0,
+			.until_s = INFINITY,
+			.jobs_per_file = 1 };
+		p[i] = (struct sim_project){ .name = name[i],
+			.share = share[i],
+			.apps = &a[i],
+			.napps = 1,
+			.up = { i == 1 ? 0.5 : 1, 4 * H },
+			.detach_s = INFINITY };
+	}
+	*sc = (struct sim_scenario){ .rsc = { { "CPU", 2, 1, 1 }, { "GPU", 1, 4, 1 } },
+		.nrsc = 2,
+		.on = { 0.8, 10 * H },
+		.active = { 1, 0 },
+		.connected = { 0.9, 5 * H },
+		.prefs = { .min_s = 0.1 * 86400,
+		    .extra_s = 0.5 * 86400,
+		    .period_s = H,
+		    .cushion_s = 0.1 * 86400 },
+		.projects = p,
+		.nprojects = PROJECTS };
+}
+
+struct log {
+	struct buf b;
+	const struct sim_scenario *sc;
+};
+
+static const char *
+name_of(const struct log *l, int32_t project)
+{
+	return project < 0 ? "-" : l->sc->projects[project].name;
+}
+
+static void
+listen(void *listener, const struct sim_event *e)
+{
+	struct log *l = listener;
+
+	buf_printf(&l->b, "%.3f %d %s %llu %d %d %.3f %lld %s\n", e->t, (int)e->kind,
+	    name_of(l, e->project), (unsigned long long)e->job, e->app, e->rsc, e->x,
+	    (long long)e->n, e->text == NULL ? "" : e->text);
+}
+
+static char *
+history(struct arena *a, const struct sim_scenario *sc, const char *policy,
+    uint64_t seed, struct sim_sums *sums)
+{
+	struct log l = { buf_new(a), sc };
+	struct sim_options o = { .policy = policy_find(policy),
+		.days = 10,
+		.seed = seed,
+		.event = listen,
+		.listener = &l };
+	struct fail f;
+
+	ck_assert_int_eq(sim_run(sc, &o, a, sums, &f), OK);
+	return l.b.p;
+}
+
+/* T17: the same seed, the same log; another seed, another; projects listed in another
+ * order, the same. */
+START_TEST(same_history)
+{
+	const char *policy = policies[_i]->name;
+	struct arena a = { 0 };
+	struct sim_scenario sc;
+	struct sim_project p[PROJECTS], back[PROJECTS];
+	struct sim_app app[PROJECTS];
+	struct sim_sums sums;
+	char *one, *again, *turned, *other;
+
+	world(&sc, p, app);
+	one = history(&a, &sc, policy, 7, &sums);
+	again = history(&a, &sc, policy, 7, &sums);
+	other = history(&a, &sc, policy, 8, &sums);
+	for (int i = 0; i < PROJECTS; i++)
+		back[i] = p[PROJECTS - 1 - i];
+	sc.projects = back;
+	turned = history(&a, &sc, policy, 7, &sums);
+	ck_assert_uint_gt(strlen(one), 10000);
+	ck_assert_str_eq(one, again);
+	ck_assert_str_eq(one, turned);
+	ck_assert_str_ne(one, other);
+	arena_free(&a);
+}
+END_TEST
+
+/* T17: names do not matter. */
+START_TEST(names_do_not_matter)
+{
+	static const char *const name[] = { "zeta", "eta", "theta", "iota" };
+	const char *policy = policies[_i]->name;
+	struct arena a = { 0 };
+	struct sim_scenario sc;
+	struct sim_project p[PROJECTS];
+	struct sim_app app[PROJECTS];
+	struct sim_sums was, is;
+
+	world(&sc, p, app);
+	history(&a, &sc, policy, 7, &was);
+	for (int i = 0; i < PROJECTS; i++)
+		p[i].name = name[i];
+	history(&a, &sc, policy, 7, &is);
+	was.cpu_ms = is.cpu_ms = 0;
+	ck_assert_uint_eq(was.events, is.events);
+	ck_assert_mem_eq(was.p, is.p, PROJECTS * sizeof(*is.p));
+	arena_free(&a);
+}
+END_TEST
+
+/* What was fetched is reported or on the host; what runs is what the CPUs can do. */
+START_TEST(sums_add_up)
+{
+	struct arena a = { 0 };
+	struct sim_scenario sc;
+	struct sim_project p[PROJECTS];
+	struct sim_app app[PROJECTS];
+	struct sim_sums s;
+	double used = 0;
+	uint64_t fetched = 0, reported = 0;
+
+	world(&sc, p, app);
+	history(&a, &sc, policies[_i]->name, 3, &s);
+	for (int i = 0; i < PROJECTS; i++) {
+		used += s.p[i].used_flops;
+		fetched += s.p[i].fetched;
+		reported += s.p[i].met + s.p[i].missed;
+		ck_assert_double_ge(s.p[i].used_flops, s.p[i].wasted_flops);
+	}
+	ck_assert_double_eq_tol(used, s.used_flops, 1e-3);
+	ck_assert_uint_eq(fetched, s.fetched);
+	ck_assert_uint_ge(fetched, reported);
+	ck_assert_uint_gt(reported, 0);
+	ck_assert_double_ge(s.available_flops, s.on_flops);
+	/* One CPU task may run beside the 0.1 CPU of the coprocessor's. */
+	ck_assert_double_le(s.used_flops, s.on_flops * (1 + 0.1 / 6) + 1);
+	arena_free(&a);
+}
+END_TEST
+
+/* T18: the figures do not depend on how often the host looks. */
+START_TEST(steps_do_not_matter)
+{
+	static const double poll[] = { 10, 30, 60 };
+	struct arena a = { 0 };
+	struct sim_scenario sc;
+	struct sim_project p[PROJECTS];
+	struct sim_app app[PROJECTS];
+	struct sim_sums s, first;
+	struct fail f;
+
+	world(&sc, p, app);
+	for (size_t k = 0; k < N(poll); k++) {
+		struct sim_options o = { .policy = policies[_i],
+			.days = 100,
+			.seed = 1,
+			.poll_s = poll[k] };
+
+		ck_assert_int_eq(sim_run(&sc, &o, &a, &s, &f), OK);
+		if (k == 0)
+			first = s;
+		ck_assert_double_eq_tol(
+		    s.used_flops / s.on_flops, first.used_flops / first.on_flops, 0.01);
+		for (int i = 0; i < PROJECTS; i++)
+			ck_assert_double_eq_tol(s.p[i].used_flops / s.used_flops,
+			    first.p[i].used_flops / first.used_flops, 0.01);
+	}
+	arena_free(&a);
+}
+END_TEST
+
+static size_t
+npolicies(void)
+{
+	size_t n = 0;
+
+	while (policies[n] != NULL)
+		n++;
+	return n;
+}
+
+UNIT_MAIN("sim", {
+	ADD_LOOP(same_history, npolicies());
+	ADD_LOOP(names_do_not_matter, npolicies());
+	ADD_LOOP(sums_add_up, npolicies());
+	ADD_LOOP(steps_do_not_matter, npolicies());
+})
