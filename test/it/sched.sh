@@ -38,12 +38,12 @@ expect() {
 }
 skip() { echo "skipped: $1"; echo "$(basename "$0"): 0 passed, 0 failed"; exit 0; }
 
-# make_project CONFIG_LINES: directories, config.xml
+# make_project CONFIG_LINES [NAME]: directories, config.xml
 make_project() {
-	P=$T/project
+	P=$T/${2:-project}
 	PORT=$(free_port)
 	URL=http://127.0.0.1:$PORT
-	mkdir -m 1777 "$T/rpcs" # of all that schedulers answer, whatever account they run as
+	[ -n "${NO_RPCS:-}" ] || mkdir -m 1777 "$T/rpcs" # of all that schedulers answer, whatever account they run as
 	mkdir -p "$P/keys" "$P/download" "$P/upload" "$P/log" "$P/run" "$P/html"
 	cp "$source"/html/*.html "$source"/html/*.css "$P/html/" 2>/dev/null
 	cat > "$P/config.xml" <<-XML
@@ -53,7 +53,7 @@ make_project() {
 	<scheduler_url>$URL/stars_cgi/cgi</scheduler_url>
 	<upload_url>$URL/stars_cgi/file_upload_handler</upload_url>
 	<download_url>$URL/stars/download</download_url>
-	<debug_req_reply_dir>$T/rpcs</debug_req_reply_dir>
+	${NO_RPCS:-<debug_req_reply_dir>$T/rpcs</debug_req_reply_dir>}
 	$1
 	</config></boinc>
 	XML
@@ -104,12 +104,13 @@ start_apache() {
 		run_as="setpriv --reuid=nobody --regid=nogroup --clear-groups --"
 	fi
 	sed -e "s|@NAME@|stars|g; s|@PORT@|$PORT|g; s|@DIR@|$P|g; s|@RUN@|$P/run|g; s|@LOG@|$P/log|g" \
-	    -e "s|@DOWNLOAD@|$P/download|g; s|@LIBEXEC@|$build|g; s|@SOCKET@|$P/run/upload.sock|g" \
-	    -e "s|@MODULES@|$mods|g; s|@MAXBODY@|${MAXBODY:-67108864}|g; s|@IOTIMEOUT@|60|g; s|@PROCESSES@|16|g" \
+	    -e "s|@DOWNLOAD@|$P/download|g; s|@LIBEXEC@|${LIBEXEC:-$build}|g; s|@SOCKET@|$P/run/upload.sock|g" \
+	    -e "s|@MODULES@|$mods|g; s|@MAXBODY@|${MAXBODY:-67108864}|g; s|@IOTIMEOUT@|60|g; s|@PROCESSES@|${PROCESSES:-16}|g" \
 	    "$source/html/apache-private.conf.in" > "$P/run/httpd.conf"
 	[ -z "${MORE_APACHE:-}" ] || cat "$MORE_APACHE" >> "$P/run/httpd.conf"
 	$run_as "$apache" -f "$P/run/httpd.conf" -D FOREGROUND 2>"$T/apache.err" &
-	PIDS="$PIDS $!"
+	APACHE_PID=$!
+	PIDS="$PIDS $APACHE_PID"
 	wait_for "curl -s -o /dev/null $URL/stars/download/x"
 }
 

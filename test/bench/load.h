@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The load generator's hosts, the template of their requests, and what they remember.
+ */
+#ifndef TEST_BENCH_LOAD_H
+#define TEST_BENCH_LOAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "lib/buf.h"
+
+enum { TASKS = 64, HELD = 16, TASK_NAME = 28, FILE_DIGITS = 6 };
+
+/* What each host does, see load --help. */
+struct habits {
+	int first_host, nhosts;
+	int first_file, nfiles; /* files to hold are drawn from these */
+	int hold;               /* so many are held from the start */
+	bool forget;            /* all others are gone by the next request */
+	int want, first_want;   /* jobs asked for; in the first request */
+	int report;             /* results reported in one request at most */
+	double file_bytes, job_s;
+};
+
+struct host {
+	int64_t id, seqno;
+	bool busy;
+	int ntasks, nheld;
+	char tasks[TASKS][TASK_NAME]; /* names of results, the oldest first */
+	int held[HELD];               /* numbers of files */
+	int reported;                 /* tasks[0..reported) are in the open request */
+};
+
+enum event_kind { SENT, ACKED };
+struct event {
+	char name[TASK_NAME];
+	int host;
+	enum event_kind kind;
+};
+
+struct tally {
+	long long rpcs, sent, acked, hits, empty, again, unknown, overflow, invalid;
+};
+
+struct template
+{
+	char **parts; /* text before each mark, and after the last one */
+	int *marks;   /* enum mark */
+	size_t n;
+};
+
+struct world {
+	struct habits habits;
+	struct template template;
+	struct host *hosts;
+	struct event *events;
+	size_t nevents, events_cap;
+	struct arena life;
+	struct tally tally;
+};
+
+/* Cuts a stock client's request where a host's own values stand; false: not usable. */
+bool template_read(struct world *, const char *path);
+/* The hosts as they are before their first request. */
+void hosts_make(struct world *);
+/* The body of the host's next request for `want` jobs; marks what it reports. */
+void request_put(struct world *, struct host *, int want, struct buf *);
+/* Takes what a reply gives; false if it is none. */
+bool reply_take(struct world *, struct host *, bool wanted, const char *body);
+/* Results that more than one request was answered with; sorts the events. */
+long long events_twice(struct world *);
+/* Lines "HOST sent|acked RESULT". */
+bool events_write(const struct world *, const char *path);
+
+#endif
