@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "client/client.h"
+#include "client/sim.h"
 #include "config.h"
 #include "lib/clock.h"
 #include "lib/crypt.h"
@@ -399,6 +400,8 @@ main(int argc, char **argv)
 	int code;
 	enum err e;
 
+	if (argc > 1 && strcmp(argv[1], "sim") == 0)
+		return sim_main(argc - 1, argv + 1);
 	c.o = (struct client_options){ .ncpus = (double)sysconf(_SC_NPROCESSORS_ONLN),
 		.min_buffer_s = 8640,
 		.extra_buffer_s = 43200,

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Reads a scenario and holds it against itself. */
+#include "client/sim_read.h"
+
+#include <math.h>
+#include <string.h>
+#include "lib/fs.h"
+#include "lib/text.h"
+#include "lib/banned.h"
+
+static const struct sim_onoff always = { .fraction = 1, .mean_on_s = 4 * 3600 };
+
+void
+sim_defaults(struct sim_scenario *s)
+{
+	*s = (struct sim_scenario){
+		.note = "",
+		.rsc[CW_CPU] = { .name = "CPU", .ninst = 1, .flops = 1, .avail = 1 },
+		.nrsc = 1,
+		.on = always,
+		.active = always,
+		.connected = always,
+		.prefs = { .min_s = 8640,
+		    .extra_s = 43200,
+		    .period_s = 3600,
+		    .cushion_s = 8640 },
+	};
+}
+
+void
+sim_app_defaults(struct sim_app *app)
+{
+	*app = (struct sim_app){ .name = "",
+		.ncpus = 1,
+		.rsc = CW_CPU,
+		.use = 1,
+		.weight = 1,
+		.bias = 1,
+		.jobs_per_file = 1,
+		.until_s = INFINITY };
+}
+
+void
+sim_project_defaults(struct sim_project *p)
+{
+	*p = (struct sim_project){ .share = 100, .up = always, .detach_s = INFINITY };
+}
+
+void
+sim_add_gpus(struct sim_scenario *s, double n, double rel)
+{
+	s->rsc[SIM_GPU] = (struct cw_resource){
+		.name = "GPU",
+		.ninst = n,
+		.flops = rel * s->rsc[CW_CPU].flops,
+		.avail = 1,
+	};
+	s->nrsc = SIM_GPU + 1;
+}
+
+bool
+sim_name_ok(const char *s)
+{
+	size_t n = strlen(s);
+
+	for (const char *p = s; *p != '\0'; p++)
+		if (!text_alnum(*p) && strchr(" _-.+:", *p) == NULL)
+			return false;
+	return n >= 1 && n <= 60;
+}
+
+static enum err
+check_app(const char *path, const struct sim_scenario *s, const struct sim_project *p,
+    const struct sim_app *app, struct fail *f)
+{
+	if ((size_t)app->rsc >= s->nrsc)
+		return FAIL(f, E_BADREQ,
+		    "%s: project %s has jobs for a GPU, and the host has none", path,
+		    p->name);
+	if (app->use > s->rsc[app->rsc].ninst || app->ncpus > s->rsc[CW_CPU].ninst)
+		return FAIL(f, E_BADREQ,
+		    "%s: a job of project %s needs more instances than the host has",
+		    path, p->name);
+	if (app->use <= 0)
+		return FAIL(
+		    f, E_BADREQ, "%s: a job of project %s uses nothing", path, p->name);
+	return OK;
+}
+
+/* What no single field shows. */
+static enum err
+check(const char *path, const struct sim_scenario *s, struct fail *f)
+{
+	double shares = 0;
+
+	for (size_t i = 0; i < s->nprojects; i++) {
+		const struct sim_project *p = &s->projects[i];
+
+		shares += p->share;
+		for (size_t k = 0; k < i; k++)
+			if (strcmp(p->name, s->projects[k].name) == 0)
+				return FAIL(f, E_BADREQ,
+				    "%s: two projects have the name %s", path, p->name);
+		for (size_t k = 0; k < p->napps; k++) {
+			enum err e = check_app(path, s, p, &p->apps[k], f);
+
+			if (e != OK)
+				return e;
+		}
+	}
+	return shares > 0 ? OK : FAIL(f, E_BADREQ, "%s: no project has a share", path);
+}
+
+enum err
+sim_read(struct arena *a, const char *path, struct sim_scenario *s, struct fail *f)
+{
+	char *bytes;
+	size_t n, at = 0;
+	enum err e = fs_read(a, path, SIM_FILE_MOST, &bytes, &n, f);
+
+	if (e != OK)
+		return e;
+	sim_defaults(s);
+	while (text_white(bytes[at]))
+		at++;
+	e = bytes[at] == '{' ? sim_json(a, path, bytes, n, s, f) :
+	                       sim_notation(a, path, bytes, n, s, f);
+	return e == OK ? check(path, s, f) : e;
+}
