@@ -22,7 +22,9 @@ struct group {                   /* the tasks of one project for one resource */
 struct run {
 	const struct client_world *w;
 	struct rr_sim *out;
-	struct flow f[CW_RSC_MOST];
+	/* Per resource; then of the projects without share, which take what is left. */
+	struct flow f[2 * CW_RSC_MOST];
+	bool backup;              /* there are such projects */
 	struct group *g;          /* nprojects * nrsc */
 	int32_t *next;            /* per task */
 	double *end_v;            /* per task: v of its stream when it ends */
@@ -36,6 +38,12 @@ static struct group *
 group_of(const struct run *s, const struct cw_task *t)
 {
 	return &s->g[(size_t)t->project * s->w->nrsc + (size_t)t->rsc];
+}
+
+static struct flow *
+flow_of(struct run *s, size_t project, size_t rsc)
+{
+	return &s->f[s->w->projects[project].share > 0 ? rsc : CW_RSC_MOST + rsc];
 }
 
 static void
@@ -142,7 +150,8 @@ refill(struct run *s, size_t project, size_t rsc)
 {
 	uint32_t stream = (uint32_t)project;
 	struct group *g = &s->g[project * s->w->nrsc + rsc];
-	double v = flow_v(&s->f[rsc], stream);
+	struct flow *f = flow_of(s, project, rsc);
+	double v = flow_v(f, stream);
 
 	add_shortfall(s, project, rsc);
 	while (g->use < s->w->rsc[rsc].ninst - 1e-9 &&
@@ -161,53 +170,63 @@ refill(struct run *s, size_t project, size_t rsc)
 		if (s->w->napps > 0)
 			s->napp[t->app]++;
 	}
-	flow_set(&s->f[rsc], stream, g->use, g->other,
-	    g->n > 0 ? s->end_v[g->active[0]] : INFINITY);
+	flow_set(
+	    f, stream, g->use, g->other, g->n > 0 ? s->end_v[g->active[0]] : INFINITY);
 }
 
-/* Coprocessors take their CPUs before CPU tasks. */
+/* Coprocessors take their CPUs before CPU tasks; projects without share come last. */
 static void
-share_cpus(struct run *s)
+share_out(struct run *s)
 {
 	double taken = 0;
 
-	for (size_t r = 1; r < s->w->nrsc; r++)
+	for (size_t k = 0; k < s->w->nrsc; k++) {
+		size_t r = s->w->nrsc - 1 - k;
+
+		if (r == CW_CPU && s->w->nrsc > 1)
+			flow_capacity(&s->f[CW_CPU], s->w->rsc[CW_CPU].ninst - taken);
+		if (s->backup)
+			flow_capacity(&s->f[CW_RSC_MOST + r], flow_idle(&s->f[r]));
 		taken += flow_other(&s->f[r]);
-	flow_capacity(&s->f[CW_CPU], s->w->rsc[CW_CPU].ninst - taken);
+		if (s->backup)
+			taken += flow_other(&s->f[CW_RSC_MOST + r]);
+	}
+}
+
+static double
+idle_of(const struct run *s, size_t rsc)
+{
+	return flow_idle(&s->f[s->backup ? CW_RSC_MOST + rsc : rsc]);
 }
 
 /* --- before and after --- */
 
-static double
-least_share(const struct client_world *w)
-{
-	double least = INFINITY;
-
-	for (size_t p = 0; p < w->nprojects; p++)
-		if (w->projects[p].share > 0)
-			least = fmin(least, w->projects[p].share);
-	return least == INFINITY ? 1 : least;
-}
-
-/* A project without share takes what the others leave. */
 static void
 set_shares(struct run *s, struct arena *a)
 {
 	const struct client_world *w = s->w;
 	bool *sharing = NEWN(a, bool, w->nprojects + 1);
-	double sum = 0, nothing = 1e-9 * least_share(w);
+	double sum = 0;
 
 	cw_potentially_runnable(w, sharing);
-	for (size_t p = 0; p < w->nprojects; p++)
+	for (size_t p = 0; p < w->nprojects; p++) {
 		sum += sharing[p] ? w->projects[p].share : 0;
+		s->backup |= w->projects[p].share <= 0;
+	}
+	for (size_t r = 0; r < w->nrsc; r++) {
+		flow_init(&s->f[r], a, w->nprojects, w->rsc[r].ninst);
+		if (s->backup)
+			flow_init(
+			    &s->f[CW_RSC_MOST + r], a, w->nprojects, w->rsc[r].ninst);
+	}
 	for (size_t p = 0; p < w->nprojects; p++)
 		for (size_t r = 0; r < w->nrsc; r++) {
 			double share = w->projects[p].share;
-			struct group *g = &s->g[p * w->nrsc + r];
 
-			s->f[r].s[p].share = share > 0 ? share : nothing;
+			flow_of(s, p, r)->s[p].share = share > 0 ? share : 1;
 			if (sharing[p] && sum > 0)
-				g->entitled = share / sum * w->rsc[r].ninst;
+				s->g[p * w->nrsc + r].entitled = share / sum *
+				                                 w->rsc[r].ninst;
 		}
 }
 
@@ -272,7 +291,7 @@ advance(struct run *s, double t)
 	double dt = fmin(t, s->horizon) - fmin(s->t, s->horizon);
 
 	for (size_t r = 0; r < s->w->nrsc; r++) {
-		double idle = flow_idle(&s->f[r]);
+		double idle = idle_of(s, r);
 
 		if (idle > 0 && !s->seen_idle[r]) {
 			s->seen_idle[r] = true;
@@ -281,6 +300,8 @@ advance(struct run *s, double t)
 		s->out->r[r].shortfall += idle * dt;
 		if (t < INFINITY)
 			flow_advance(&s->f[r], t);
+		if (t < INFINITY && s->backup)
+			flow_advance(&s->f[CW_RSC_MOST + r], t);
 	}
 	if (t < INFINITY)
 		s->t = t;
@@ -320,28 +341,30 @@ step(struct run *s, double t, size_t rsc, uint32_t project)
 
 	advance(s, t);
 	end_task(s, project, rsc);
-	refill(s, project, rsc);
 	if (w->projects[project].max_concurrent > 0)
 		for (size_t k = 0; k < w->nrsc; k++)
 			refill(s, project, w->nrsc - 1 - k);
-	if (w->nrsc > 1)
-		share_cpus(s);
+	else
+		refill(s, project, rsc);
+	if (w->nrsc > 1 || s->backup)
+		share_out(s);
 }
 
 static bool
 next_event(const struct run *s, double *t, size_t *rsc, uint32_t *project)
 {
 	*t = INFINITY;
-	for (size_t r = 0; r < s->w->nrsc; r++) {
-		uint32_t p = 0;
-		double at = flow_next(&s->f[r], &p);
+	for (size_t k = 0; k < (s->backup ? 2 : 1); k++)
+		for (size_t r = 0; r < s->w->nrsc; r++) {
+			uint32_t p = 0;
+			double at = flow_next(&s->f[k * CW_RSC_MOST + r], &p);
 
-		if (at < *t) {
-			*t = at;
-			*rsc = r;
-			*project = p;
+			if (at < *t) {
+				*t = at;
+				*rsc = r;
+				*project = p;
+			}
 		}
-	}
 	return *t < INFINITY;
 }
 
@@ -416,8 +439,6 @@ start(struct run *s, struct arena *a)
 {
 	const struct client_world *w = s->w;
 
-	for (size_t r = 0; r < w->nrsc; r++)
-		flow_init(&s->f[r], a, w->nprojects, w->rsc[r].ninst);
 	set_shares(s, a);
 	line_up(s, a);
 	for (size_t k = 0; k < w->nrsc; k++)
@@ -428,10 +449,10 @@ start(struct run *s, struct arena *a)
 			s->out->p[p].used[r] = fmin(
 			    s->g[p * w->nrsc + r].use, w->rsc[r].ninst);
 		}
-	if (w->nrsc > 1)
-		share_cpus(s);
+	if (w->nrsc > 1 || s->backup)
+		share_out(s);
 	for (size_t r = 0; r < w->nrsc; r++)
-		s->out->r[r].nidle = flow_idle(&s->f[r]);
+		s->out->r[r].nidle = idle_of(s, r);
 }
 
 /* What is left of the buffer after the last task; tasks that never end. */

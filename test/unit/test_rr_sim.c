@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include "lib/arena.h"
+#include "lib/rng.h"
 #include "rules/client/rr_sim.h"
 #include "lib/banned.h"
 
@@ -61,4 +62,256 @@ START_TEST(worked_example)
 }
 END_TEST
 
-UNIT_MAIN("rr_sim", { ADD_LOOP(worked_example, N(worked)); })
+/* --- deadlines, busy time, what is idle: by table --- */
+
+struct small_task {
+	int32_t project, rsc;
+	double use, ncpus, run_s, deadline;
+};
+static const struct small {
+	const char *what;
+	double ncpus, ngpus, avail, cushion;
+	double share[2];
+	int32_t most; /* max_concurrent of project 0 */
+	struct small_task t[4];
+	double finish[4];
+	bool miss[4];
+	double shortfall[2], nidle[2], saturated[2], busy[2]; /* horizon 100 */
+} smalls[] = {
+#define SMALL
+#include "test/unit/rr_sim.def"
+#undef SMALL
+};
+
+static size_t
+fill(const struct small *c, struct client_world *w, struct cw_task *t)
+{
+	size_t n = 0;
+
+	w->prefs.min_s = 100;
+	w->prefs.cushion_s = c->cushion;
+	w->rsc[0] = (struct cw_resource){ "CPU", c->ncpus, 1, c->avail };
+	w->rsc[1] = (struct cw_resource){ "GPU", c->ngpus, 1, c->avail };
+	w->nrsc = c->ngpus > 0 ? 2 : 1;
+	for (; n < N(c->t) && c->t[n].run_s > 0; n++)
+		t[n] = (struct cw_task){ .project = c->t[n].project,
+			.rsc = c->t[n].rsc,
+			.use = c->t[n].use,
+			.ncpus = c->t[n].ncpus,
+			.remaining_s = c->t[n].run_s,
+			.deadline = c->t[n].deadline };
+	return n;
+}
+
+START_TEST(small_worlds)
+{
+	const struct small *c = &smalls[_i];
+	struct arena a = { 0 };
+	struct cw_project p[2] = { { .share = c->share[0], .max_concurrent = c->most },
+		{ .share = c->share[1] } };
+	struct cw_task t[4];
+	struct client_world w = { .projects = p, .nprojects = 2, .tasks = t };
+	struct rr_sim rr;
+
+	w.ntasks = fill(c, &w, t);
+	rr_simulate(&w, &a, &rr);
+	for (size_t i = 0; i < w.ntasks; i++) {
+		NEARLY(rr.t[i].finish_s, c->finish[i], c->what);
+		ck_assert_msg(rr.t[i].miss == c->miss[i], "%s: task %zu", c->what, i);
+	}
+	for (size_t r = 0; r < w.nrsc; r++) {
+		NEARLY(rr.r[r].shortfall, c->shortfall[r], c->what);
+		NEARLY(rr.r[r].nidle, c->nidle[r], c->what);
+		NEARLY(rr.r[r].saturated_s, c->saturated[r], c->what);
+		NEARLY(rr.r[r].busy_s, c->busy[r], c->what);
+	}
+	arena_free(&a);
+}
+END_TEST
+
+/* --- against the definition, step by step and slow --- */
+
+enum { MANY = 40, MOST_PROJECTS = 6 };
+struct slow {
+	const struct client_world *w;
+	double left[MANY], finish[MANY];
+	bool active[MANY], ended[MANY];
+};
+
+/* Coprocessors first; in order of arrival; up to the one that fills the instances. */
+static void
+slow_fill(struct slow *s)
+{
+	const struct client_world *w = s->w;
+
+	for (size_t k = 0; k < w->nrsc; k++)
+		for (size_t p = 0; p < w->nprojects; p++) {
+			int32_t r = (int32_t)(w->nrsc - 1 - k);
+			double use = 0;
+			int32_t n = 0;
+
+			for (size_t i = 0; i < w->ntasks; i++)
+				if (s->active[i] && w->tasks[i].project == (int32_t)p) {
+					n++;
+					use += w->tasks[i].rsc == r ? w->tasks[i].use :
+					                              0;
+				}
+			for (size_t i = 0; i < w->ntasks; i++) {
+				const struct cw_task *t = &w->tasks[i];
+
+				if (t->project != (int32_t)p || t->rsc != r ||
+				    s->active[i] || s->ended[i] ||
+				    use >= w->rsc[r].ninst - 1e-9 ||
+				    (w->projects[p].max_concurrent > 0 &&
+					n >= w->projects[p].max_concurrent))
+					continue;
+				s->active[i] = true;
+				use += t->use;
+				n++;
+			}
+		}
+}
+
+/* Instances of each project: in rounds, whoever is full leaves the rest to the others.
+ */
+static void
+slow_water(const struct slow *s, int32_t r, double capacity, double *get, double *use)
+{
+	const struct client_world *w = s->w;
+	bool full[MOST_PROJECTS] = { false }, more = true;
+
+	memset(use, 0, MOST_PROJECTS * sizeof(*use));
+	for (size_t i = 0; i < w->ntasks; i++)
+		if (s->active[i] && w->tasks[i].rsc == r)
+			use[w->tasks[i].project] += w->tasks[i].use;
+	while (more) {
+		double shares = 0, left = capacity;
+
+		more = false;
+		for (size_t p = 0; p < w->nprojects; p++) {
+			get[p] = fmin(use[p], w->rsc[r].ninst);
+			if (full[p] || use[p] == 0)
+				left -= get[p];
+			else
+				shares += w->projects[p].share;
+		}
+		for (size_t p = 0; p < w->nprojects; p++) {
+			double part = left * w->projects[p].share / shares;
+
+			if (full[p] || use[p] == 0)
+				continue;
+			if (part < get[p])
+				get[p] = part;
+			else
+				more = full[p] = true;
+		}
+	}
+}
+
+/* Advances to the end of the next task; false if there is none. */
+static bool
+slow_step(struct slow *s, double *t)
+{
+	const struct client_world *w = s->w;
+	double speed[MANY] = { 0 }, taken = 0, dt = INFINITY;
+	double get[MOST_PROJECTS], use[MOST_PROJECTS];
+	bool any = false;
+
+	slow_fill(s);
+	for (size_t k = 0; k < w->nrsc; k++) {
+		int32_t r = (int32_t)(w->nrsc - 1 - k);
+
+		slow_water(s, r,
+		    w->rsc[r].ninst - (r == 0 ? fmin(taken, w->rsc[r].ninst) : 0), get,
+		    use);
+		for (size_t i = 0; i < w->ntasks; i++) {
+			const struct cw_task *q = &w->tasks[i];
+
+			if (!s->active[i] || q->rsc != r)
+				continue;
+			speed[i] = get[q->project] / use[q->project];
+			taken += r > 0 ? speed[i] * q->ncpus : 0;
+			if (speed[i] > 0)
+				dt = fmin(dt, s->left[i] / speed[i]);
+		}
+	}
+	if (dt == INFINITY)
+		return false;
+	*t += dt;
+	for (size_t i = 0; i < w->ntasks; i++) {
+		s->left[i] -= speed[i] * dt;
+		if (!s->active[i] || s->left[i] > 1e-9)
+			continue;
+		s->active[i] = false;
+		any = s->ended[i] = true;
+		s->finish[i] = *t;
+	}
+	ck_assert(any);
+	return true;
+}
+
+static void
+random_world(struct client_world *w, struct rng *rng)
+{
+	w->nprojects = 1 + rng_below(rng, MOST_PROJECTS);
+	w->ntasks = 1 + rng_below(rng, MANY);
+	w->nrsc = 1 + rng_below(rng, 2);
+	w->rsc[0] = (struct cw_resource){ "CPU", (double)(1 + rng_below(rng, 4)), 1,
+		1 };
+	w->rsc[1] = (struct cw_resource){ "GPU", (double)(1 + rng_below(rng, 2)), 1,
+		1 };
+	for (size_t p = 0; p < w->nprojects; p++)
+		w->projects[p] = (struct cw_project){
+			.share = (double)(1 + rng_below(rng, 5)),
+			.max_concurrent = (int32_t)(rng_below(rng, 3) == 0 ?
+							rng_below(rng, 3) :
+							0)
+		};
+	for (size_t i = 0; i < w->ntasks; i++) {
+		struct cw_task *t = &w->tasks[i];
+
+		*t = task(
+		    (int32_t)rng_below(rng, w->nprojects), 1 + 100 * rng_unit(rng));
+		t->rsc = (int32_t)rng_below(rng, w->nrsc);
+		if (t->rsc == 1) {
+			t->use = rng_below(rng, 2) == 0 ? 0.5 : 1;
+			t->ncpus = 0.25 * (double)rng_below(rng, 4);
+		} else if (rng_below(rng, 4) == 0)
+			t->use = t->ncpus = rng_below(rng, 2) == 0 ? 0.5 : 2;
+	}
+}
+
+START_TEST(as_defined)
+{
+	struct rng rng = rng_seed((uint64_t)_i + 1);
+	struct cw_project p[MOST_PROJECTS];
+	struct cw_task tasks[MANY];
+	struct client_world w = { .projects = p, .tasks = tasks, .prefs.min_s = 50 };
+	struct arena a = { 0 };
+
+	for (int k = 0; k < 50; k++) {
+		struct slow s = { .w = &w };
+		struct rr_sim rr;
+		double t = 0;
+
+		random_world(&w, &rng);
+		for (size_t i = 0; i < w.ntasks; i++)
+			s.left[i] = tasks[i].remaining_s;
+		while (slow_step(&s, &t))
+			;
+		rr_simulate(&w, &a, &rr);
+		for (size_t i = 0; i < w.ntasks; i++)
+			ck_assert_msg(fabs(rr.t[i].finish_s - s.finish[i]) < 1e-6,
+			    "seed %d, world %d, task %zu: %.9g, not %.9g", _i + 1, k, i,
+			    rr.t[i].finish_s, s.finish[i]);
+		arena_reset(&a);
+	}
+	arena_free(&a);
+}
+END_TEST
+
+UNIT_MAIN("rr_sim", {
+	ADD_LOOP(worked_example, N(worked));
+	ADD_LOOP(small_worlds, N(smalls));
+	ADD_LOOP(as_defined, 20);
+})
