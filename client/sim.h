@@ -51,7 +51,10 @@ struct sim_project {
 	double down_from_s, down_until_s; /* an outage; both 0 = none */
 	int32_t max_concurrent;
 	bool nci;
-	bool no_deadline_check; /* sends jobs that would be late */
+	/* Before it sends a job: may that be late?  By default the rule of our
+	 * scheduler, earliest deadline first over the host's tasks. */
+	bool no_deadline_check; /* it does not ask */
+	bool delay_check; /* estimated_delay + duration within the bound: the peer's */
 };
 struct sim_scenario {
 	const char *note;

@@ -57,7 +57,7 @@ three_way(double a, double b)
 static int
 by_app(const struct sim_app *a, const struct sim_app *b)
 {
-	const double pairs[][2] = { { a->run_s, b->run_s }, { a->sd, b->sd },
+	const double pairs[][2] = { { b->run_s, a->run_s }, { a->sd, b->sd },
 		{ a->deadline_s, b->deadline_s }, { a->ncpus, b->ncpus },
 		{ a->rsc, b->rsc }, { a->use, b->use }, { a->weight, b->weight },
 		{ a->bias, b->bias }, { a->checkpoint_s, b->checkpoint_s },
@@ -88,7 +88,8 @@ by_content(const void *pa, const void *pb)
 		{ a->down_from_s, b->down_from_s },
 		{ a->down_until_s, b->down_until_s },
 		{ a->max_concurrent, b->max_concurrent }, { a->nci, b->nci },
-		{ a->no_deadline_check, b->no_deadline_check } };
+		{ a->no_deadline_check, b->no_deadline_check },
+		{ a->delay_check, b->delay_check } };
 
 	for (size_t i = 0; i < N(pairs); i++)
 		if (pairs[i][0] != pairs[i][1])

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The projects of a simulation: each has any number of jobs of its apps, and sends what
- * was asked for as long as it can be done in time (the deal of client.md 4.5: the
- * estimated delay and the duration are within the delay bound).
+ * was asked for as long as it can be done in time, by the rule of our own scheduler
+ * (rules/sched/edf.h): the host lists its tasks, and a job goes out if neither it nor
+ * another misses its deadline for that.
  */
 #include "client/sim_state.h"
 
 #include <math.h>
+#include "rules/sched/edf.h"
 #include "lib/banned.h"
 
 enum { JOBS_MOST = 10000 };            /* of one reply, per resource */
@@ -123,19 +125,122 @@ send_job(struct sim *s, struct server *v, const struct sim_app *app)
 	sim_tell(s, SIM_JOB, v, &s->job[i], s->w.tasks[i].deadline, 0, NULL);
 }
 
+/* --- would it be done in time? --- */
+
+struct load { /* of one resource of the host */
+	const struct sim *s;
+	size_t rsc;
+	double work_s, longest_s, first_deadline; /* wall; from now */
+	bool plain; /* no task takes more than one instance */
+	struct edf edf;
+	bool listed; /* edf has the tasks */
+	double delay_s;
+};
+
+/* As rules/sched/workload.c: less the buffer, but at least half the time. */
+static double
+to_be_done_by(const struct sim *s, double deadline)
+{
+	double left = deadline - s->w.now;
+
+	return left > 0 ? deadline - fmin(s->w.prefs.min_s, left / 2) : deadline;
+}
+
+static void
+load_add(struct load *l, double length, double use, double deadline)
+{
+	double by = to_be_done_by(l->s, deadline);
+
+	l->work_s += length * use;
+	l->longest_s = fmax(l->longest_s, length);
+	l->first_deadline = fmin(l->first_deadline, by - l->s->w.now);
+	l->plain &= use <= 1;
+	l->delay_s += length * use / l->s->w.rsc[l->rsc].ninst;
+	if (l->listed)
+		edf_add(&l->edf, (struct edf_task){ (int64_t)by, length, use });
+}
+
+static struct load
+load_of(const struct sim *s, size_t rsc, double delay_s)
+{
+	struct load l = {
+		.s = s, .rsc = rsc, .first_deadline = INFINITY, .plain = true
+	};
+
+	for (size_t i = 0; i < s->w.ntasks; i++) {
+		const struct cw_task *t = &s->w.tasks[i];
+
+		if (t->rsc == (int32_t)rsc)
+			load_add(&l, t->remaining_s / s->w.rsc[rsc].avail, t->use,
+			    t->deadline);
+	}
+	l.delay_s = delay_s;
+	return l;
+}
+
+static void
+list_tasks(struct sim *s, struct load *l)
+{
+	l->edf = edf_new(&s->round, (int64_t)s->w.now, s->w.rsc[l->rsc].ninst);
+	l->listed = true;
+	for (size_t i = 0; i < s->w.ntasks; i++) {
+		const struct cw_task *t = &s->w.tasks[i];
+
+		if (t->rsc == (int32_t)l->rsc)
+			edf_add(&l->edf,
+			    (struct edf_task){ (int64_t)to_be_done_by(s, t->deadline),
+				t->remaining_s / s->w.rsc[l->rsc].avail, t->use });
+	}
+}
+
+/*
+ * Tasks taken in any order without a pause are all done after work / instances + the
+ * longest; only when that is not soon enough are they laid out one by one.
+ */
+static bool
+in_time(struct sim *s, struct load *l, const struct sim_app *app, double length)
+{
+	double by = to_be_done_by(s, s->w.now + app->deadline_s);
+	double all = (l->work_s + length * app->use) / s->w.rsc[l->rsc].ninst +
+	             fmax(l->longest_s, length);
+
+	if (l->plain && app->use <= 1 &&
+	    all < fmin(l->first_deadline, by - s->w.now) - 1)
+		return true;
+	if (!l->listed)
+		list_tasks(s, l);
+	return edf_accepts(&l->edf, (struct edf_task){ (int64_t)by, length, app->use });
+}
+
+static bool
+would_send(struct sim *s, const struct server *v, struct load *l,
+    const struct sim_app *app, double length)
+{
+	if (v->how->no_deadline_check)
+		return true;
+	if (v->how->delay_check)
+		return l->delay_s + length <= app->deadline_s;
+	return in_time(s, l, app, length);
+}
+
 static void
 send_for(struct sim *s, struct server *v, const struct work_ask *ask, size_t rsc,
     struct reply_facts *f)
 {
-	struct supply u = supply_of(s, v, rsc);
-	double secs = ask->secs[rsc], inst = ask->inst[rsc], delay = ask->delay_s[rsc];
+	struct supply u = { .n = 0 };
+	double secs = ask->secs[rsc], inst = ask->inst[rsc];
+	struct load l;
 
+	if (secs <= 0 && inst <= 0)
+		return;
+	u = supply_of(s, v, rsc);
+	l = load_of(s, rsc, ask->delay_s[rsc]);
 	while ((secs > 0 || inst > 0) && u.n > 0 && f->ntasks[rsc] < JOBS_MOST) {
 		size_t i = pick(&u, &v->job_rng);
 		const struct sim_app *app = u.app[i];
 		double length = app->run_s * app->bias / s->w.rsc[rsc].avail;
 
-		if (!v->how->no_deadline_check && delay + length > app->deadline_s) {
+		if (!would_send(s, v, &l, app, length)) {
 			f->latency_limited = true;
 			strike(&u, i);
 			continue;
@@ -146,10 +251,10 @@ send_for(struct sim *s, struct server *v, const struct work_ask *ask, size_t rsc
 			continue;
 		}
 		send_job(s, v, app);
+		load_add(&l, length, app->use, s->w.now + app->deadline_s);
 		f->ntasks[rsc]++;
 		secs -= length * app->use;
 		inst -= app->use;
-		delay += length * app->use / s->w.rsc[rsc].ninst;
 	}
 }
 
@@ -180,8 +285,10 @@ tell_contact(struct sim *s, const struct server *v, const struct contact *c)
 		return;
 	for (size_t r = 0; r < s->w.nrsc; r++)
 		if (c->ask.secs[r] > 0 || c->ask.inst[r] > 0)
-			text = arena_printf(&s->round, "%s; %s %.0f s, %.2f instances",
-			    text, s->w.rsc[r].name, c->ask.secs[r], c->ask.inst[r]);
+			text = arena_printf(&s->round,
+			    "%s; %s %.0f s, %.2f instances, busy for %.0f s", text,
+			    s->w.rsc[r].name, c->ask.secs[r], c->ask.inst[r],
+			    c->ask.delay_s[r]);
 	sim_tell(s, SIM_CONTACT, v, NULL, 0, 0, text);
 }
 

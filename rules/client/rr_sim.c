@@ -7,6 +7,7 @@
 #include "rules/client/flow.h"
 #include "lib/banned.h"
 
+static const double RECHECK_S = 300;
 static const double NEAR_S = 1e-6; /* two times this close are the same */
 
 struct line { /* tasks waiting, by index; linked by next[] */
@@ -264,12 +265,24 @@ line_up(struct run *s, struct arena *a)
 		}
 }
 
+/*
+ * When a task is to be done: by its deadline less the cushion, but none is hurried into
+ * less than half its time for that (as the server reckons, rules/sched/workload.c).
+ */
+static double
+done_by(const struct client_world *w, const struct cw_task *t)
+{
+	double half = (t->deadline - t->received_at) / 2;
+
+	return t->deadline - fmin(w->prefs.cushion_s, fmax(half, 0));
+}
+
 static void
 judge(struct run *s, uint32_t i)
 {
 	const struct client_world *w = s->w;
 	const struct cw_task *t = &w->tasks[i];
-	double spare = t->deadline - w->prefs.cushion_s - w->now - s->t;
+	double spare = done_by(w, t) - w->now - s->t;
 
 	s->out->t[i].finish_s = s->t;
 	if (spare >= -NEAR_S) {
@@ -498,4 +511,10 @@ rr_simulate(const struct client_world *w, struct arena *a, struct rr_sim *out)
 	finish(&s);
 	for (size_t r = 0; r < w->nrsc; r++)
 		busy_time(&s, a, r);
+}
+
+double
+rr_recheck_s(const struct rr_sim *rr)
+{
+	return fmax(rr->slack_s, RECHECK_S);
 }

@@ -46,5 +46,10 @@ struct rr_sim {
  * CPU-intensive are left out.
  */
 void rr_simulate(const struct client_world *, struct arena *, struct rr_sim *);
+/*
+ * After how long to look again though nothing happened: a task that does not run loses
+ * its slack, a second each second.  Not too often, the cushion is there for that.
+ */
+double rr_recheck_s(const struct rr_sim *);
 
 #endif

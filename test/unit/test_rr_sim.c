@@ -260,13 +260,15 @@ random_world(struct client_world *w, struct rng *rng)
 		1 };
 	w->rsc[1] = (struct cw_resource){ "GPU", (double)(1 + rng_below(rng, 2)), 1,
 		1 };
-	for (size_t p = 0; p < w->nprojects; p++)
+	for (size_t p = 0; p < w->nprojects; p++) {
+		bool limited = rng_below(rng, 3) == 0;
+
 		w->projects[p] = (struct cw_project){
-			.share = (double)(1 + rng_below(rng, 5)),
-			.max_concurrent = (int32_t)(rng_below(rng, 3) == 0 ?
-							rng_below(rng, 3) :
-							0)
+			.share = (double)(1 + rng_below(rng, 5))
 		};
+		w->projects[p].max_concurrent = limited ? (int32_t)rng_below(rng, 3) :
+		                                          0;
+	}
 	for (size_t i = 0; i < w->ntasks; i++) {
 		struct cw_task *t = &w->tasks[i];
 
