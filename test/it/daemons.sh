@@ -18,12 +18,12 @@ has() { # WHAT TEXT PART
 	case $2 in *"$3"*) return ;; esac
 	bad "$1: \"$3\" is not in \"$2\""
 }
-wait_for() { # CONDITION, for at most 10 s
+wait_for() { # CONDITION, for at most five minutes
 	tries=0
 	checks=$((checks + 1))
 	until eval "$1"; do
 		tries=$((tries + 1))
-		[ $tries -lt 200 ] || { bad "waiting for $1"; return 1; }
+		[ $tries -lt 6000 ] || { bad "waiting for $1"; return 1; }
 		sleep 0.05
 	done
 }

@@ -29,14 +29,21 @@ wrong(struct project *p, const char *what, const char *name)
 		    &p->keep, "WRONG %s: %s", what, name);
 }
 
-enum fault
-next_fault(struct project *p, enum door door)
+static size_t
+faults_of(enum door door)
 {
-	size_t n = 0, k;
+	size_t n = 0;
 
 	for (size_t i = 0; i < N(faults); i++)
 		n += faults[i].door == door;
-	k = p->turn[door]++ % n;
+	return n;
+}
+
+enum fault
+next_fault(struct project *p, enum door door)
+{
+	size_t k = p->turn[door]++ % faults_of(door);
+
 	for (size_t i = 0; i < N(faults); i++)
 		if (faults[i].door == door && k-- == 0) {
 			p->happened[i]++;
@@ -45,11 +52,16 @@ next_fault(struct project *p, enum door door)
 	return NONE;
 }
 
-/* Every third time or so the next fault of that door. */
+/* Every second time until each has happened: a host may not come often. Then every
+ * third time or so. */
 enum fault
 fault(struct project *p, enum door door)
 {
-	return rng_unit(&p->rng) > 0.35 ? NONE : next_fault(p, door);
+	bool due = p->turn[door] < faults_of(door) ? !p->just_now[door] :
+	                                             rng_unit(&p->rng) <= 0.35;
+
+	p->just_now[door] = due;
+	return due ? next_fault(p, door) : NONE;
 }
 
 struct job *

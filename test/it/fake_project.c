@@ -361,6 +361,7 @@ serve(struct project *p, int fd)
 	if (how != NONE) {
 		p->happened[how]--;
 		p->turn[UPLOAD]--;
+		p->just_now[UPLOAD] = false;
 	}
 	if (strcmp(in.path, "/scheduler") == 0)
 		serve_scheduler(p, fd, &in);

@@ -54,6 +54,7 @@ struct project {
 	struct job jobs[JOBS_MAX];
 	size_t njobs;
 	size_t turn[4], happened[NONE];
+	bool just_now[4]; /* the last at that door met a fault */
 	char *key, *program_signature, *bad_signature, *cpid;
 	int64_t hostid, seqno;
 	bool half_upload;
@@ -64,7 +65,7 @@ struct project {
 /* A line of the books that must not be there. */
 void wrong(struct project *, const char *what, const char *name);
 struct job *job_named(struct project *, const char *name); /* NULL if there is none */
-/* The next fault of that door; fault() gives one every third time or so. */
+/* The next fault of that door; fault() gives one every second or third time. */
 enum fault next_fault(struct project *, enum door);
 enum fault fault(struct project *, enum door);
 const char *fault_name(enum fault);

@@ -45,7 +45,7 @@ enum {
 	FILES = 100,
 	KEYS = 1000,
 	URLS = 3,
-	SETTLE_S = 240, /* the longest that a host may take to come to its end */
+	SETTLE_S = 900, /* the longest that a host may take to come to its end */
 	QUIET = 3,      /* replies without news, after which a host has come to it */
 };
 
@@ -496,6 +496,7 @@ one_process(struct play *p, int number)
 		perror(p->logs);
 		return 1;
 	}
+	setlinebuf(p->log); /* somebody may look meanwhile */
 	for (size_t i = (size_t)number; i < all; i += PROCESSES)
 		h[n++] = (struct sim){ .number = (int)i,
 			.key = (int)(i / 2),

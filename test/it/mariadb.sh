@@ -54,7 +54,7 @@ mariadb_start() {
 	_mdb_tries=0
 	until mariadb-admin --no-defaults -u root -S "$_mdb_dir/mysql.sock" ping >/dev/null 2>&1; do
 		_mdb_tries=$((_mdb_tries + 1))
-		if [ $_mdb_tries -gt 600 ] || ! kill -0 "$_mdb_pid" 2>/dev/null; then
+		if [ $_mdb_tries -gt 6000 ] || ! kill -0 "$_mdb_pid" 2>/dev/null; then
 			_mariadb_fail "no server in $_mdb_dir" "$_mdb_log"
 			return 1
 		fi
@@ -69,7 +69,7 @@ mariadb_stop() {
 	_mdb_tries=0
 	while kill -0 "$_mdb_pid" 2>/dev/null; do
 		_mdb_tries=$((_mdb_tries + 1))
-		[ $_mdb_tries -lt 200 ] || kill -9 "$_mdb_pid" 2>/dev/null
+		[ $_mdb_tries -lt 1200 ] || kill -9 "$_mdb_pid" 2>/dev/null
 		sleep 0.05
 	done
 	rm -f "$1/mariadb.pid" "$1/mysql.sock"

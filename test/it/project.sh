@@ -187,7 +187,7 @@ hosts_stop() {
 	done
 	for name in $(host_names); do
 		pid=$(cat "$hosts/$name.pid")
-		for ((i = 0; i < 50; i++)); do
+		for ((i = 0; i < 300; i++)); do
 			kill -0 "$pid" 2>/dev/null || break
 			sleep 0.2
 		done
@@ -232,7 +232,7 @@ stock_start() { # NAME [OPTIONS]
 	(cd "$dir" && LOCUS_HOST=$dir exec boinc --dir "$dir" --gui_rpc_port "$(cat gui_port)" \
 		--allow_multiple_clients --no_info_fetch --redirectio >/dev/null 2>&1 </dev/null 7>&-) &
 	echo $! >"$dir.pid"
-	for ((i = 0; i < 60; i++)); do
+	for ((i = 0; i < 600; i++)); do
 		stock_ctl "$1" --client_version | grep -q 'Client version' && return
 		sleep 0.5
 	done

@@ -59,3 +59,17 @@ report() { # NAME [STATE [EXIT]]
 other() { for n in "$@"; do printf '<other_result><name>%s</name></other_result>\n' "$n"; done; }
 held() { for n in "$@"; do printf '<file_info><name>%s</name><nbytes>1000000</nbytes><status>1</status></file_info>\n' "$n"; done; }
 sent() { sed -n '/^<result>/,/^<\/result>/s/.*<name>\(.*\)<\/name>.*/\1/p' "$T/o" | sort; }
+# meanwhile SQL: a transaction that holds what it changed until the scheduler waits for it, then commits; $other is the
+# process to wait for.
+transactions() { sql "select count(*) from information_schema.innodb_trx where $1"; }
+meanwhile() {
+	rm -f "$T/other"
+	mkfifo "$T/other"
+	mariadb_sql "$DB" stars < "$T/other" &
+	other=$!
+	exec 7> "$T/other"
+	echo "begin; $1;" >&7
+	wait_for '[ "$(transactions "trx_rows_modified > 0")" = 1 ]'
+	(wait_for '[ "$(transactions "trx_state = '\''LOCK WAIT'\''")" != 0 ]'; echo 'commit;' >&7) &
+	exec 7>&-
+}

@@ -121,11 +121,12 @@ start_uploads() {
 	wait_for "[ -S $P/run/upload.sock ]"
 }
 
+# At most five minutes: no test fails for being slow.
 wait_for() {
 	i=0
 	until eval "$1"; do
 		i=$((i + 1))
-		[ $i -lt 100 ] || { not_ok "waited for: $1"; cat "$T"/*.err; exit 1; }
+		[ $i -lt 3000 ] || { not_ok "waited for: $1"; cat "$T"/*.err; exit 1; }
 		sleep 0.1
 	done
 }
