@@ -2,8 +2,8 @@
 /*
  * Keeps file_working_set filled: per app N/M files, N active hosts,
  * M holders wanted per file.  Takes out what the scheduler reported in files_no_work
- * and puts it back when results of it appear or may appear.  All state but the times of
- * removal is in the triggers and rows.
+ * and puts it back when results of it appear or may appear.  All state is in the
+ * triggers and rows.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,12 +19,7 @@
 
 enum { DAY_S = 86400, WARN_EVERY_S = 600, HOLDERS = 2 };
 
-struct dropped { /* when a file set last left the working set; by id */
-	int64_t fileset_id, at;
-};
 struct own {
-	struct dropped *dropped;
-	size_t ndropped, cap;
 	int64_t warned_at;
 };
 
@@ -49,44 +44,9 @@ in(const struct names *names, const char *name)
 	return trigger_in(names->v, names->n, name);
 }
 
-static struct dropped *
-dropped_find(struct own *o, int64_t id)
-{
-	for (size_t lo = 0, hi = o->ndropped; lo < hi;) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (o->dropped[mid].fileset_id == id)
-			return &o->dropped[mid];
-		if (o->dropped[mid].fileset_id < id)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return NULL;
-}
-
-static void
-dropped_note(struct ctx *x, int64_t id)
-{
-	struct own *o = x->own;
-	struct dropped *d = dropped_find(o, id);
-	size_t at = o->ndropped;
-
-	if (d != NULL) {
-		d->at = x->now;
-		return;
-	}
-	PUSH(x->life, o->dropped, o->ndropped, o->cap) = (struct dropped){ id, x->now };
-	for (; at > 0 && o->dropped[at - 1].fileset_id > id; at--)
-		o->dropped[at] = o->dropped[at - 1];
-	o->dropped[at] = (struct dropped){ id, x->now };
-}
-
 static struct ws_file
 seen(struct pass *p, const struct row_fileset_state *fs)
 {
-	struct own *o = p->x->own;
-	const struct dropped *d = dropped_find(o, fs->id);
-
 	return (struct ws_file){
 		.fileset_id = fs->id,
 		.name = fs->name,
@@ -97,12 +57,26 @@ seen(struct pass *p, const struct row_fileset_state *fs)
 		.has_open_wu = fs->has_open_wu != 0,
 		.paused = fs->paused != 0,
 		.holders = (int32_t)fs->holders,
-		.dropped_at = d == NULL ? 0 : d->at,
+		.dropped_at = fs->dropped_time,
 	};
 }
 
+/* The time first: were it missing after a kill, a dead generator would be asked again
+ * at once. */
 static enum err
-apply(struct pass *p, const struct ws_change *c, const struct ws_file *files, size_t n)
+move_one(struct ctx *x, enum trigger dir, bool raise, const char *name)
+{
+	enum err e = OK;
+
+	if (raise)
+		return trigger_raise(&x->triggers, dir, name, &x->fail);
+	if (dir == TRIGGER_WORKING_SET)
+		e = fileset_dropped(x->db, name, x->now, &x->fail);
+	return e == OK ? trigger_clear(&x->triggers, dir, name, &x->fail) : e;
+}
+
+static enum err
+apply(struct pass *p, const struct ws_change *c)
 {
 	struct ctx *x = p->x;
 	/* What may need room comes last. */
@@ -122,19 +96,12 @@ apply(struct pass *p, const struct ws_change *c, const struct ws_file *files, si
 	for (size_t m = 0; m < N(moves); m++) {
 		for (size_t i = 0; i < moves[m].n && e == OK; i++) {
 			const char *name = moves[m].names[i];
-			e = moves[m].raise ? trigger_raise(&x->triggers, moves[m].dir,
-						 name, &x->fail) :
-			                     trigger_clear(&x->triggers, moves[m].dir,
-						 name, &x->fail);
+			e = move_one(x, moves[m].dir, moves[m].raise, name);
 			if (e == OK)
 				log_info("[FILE %s] %s", name, moves[m].what);
 			p->changes += e == OK;
 		}
 	}
-	for (size_t i = 0; i < c->ndrop; i++)
-		for (size_t k = 0; k < n; k++)
-			if (strcmp(files[k].name, c->drop[i]) == 0)
-				dropped_note(x, files[k].fileset_id);
 	return e;
 }
 
@@ -195,7 +162,7 @@ do_app(
 		o->warned_at = x->now;
 		warn_dry(p, app, c.size);
 	}
-	return apply(p, &c, files, n);
+	return apply(p, &c);
 }
 
 /* Names that are no file set, in the two directories that this daemon owns, are

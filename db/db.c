@@ -7,10 +7,11 @@
 
 #include <assert.h>
 #include <string.h>
+#include <unistd.h>
 #include "lib/clock.h"
 #include "lib/banned.h"
 
-enum { NAP_MAX_MS = 500 };
+enum { NAP_MAX_MS = 500, SINGLE_TRIES = 8, DEADLOCK = 1213 };
 
 enum err
 db_open(const struct conf *cf, enum db_use use, struct db **out, struct fail *f)
@@ -100,8 +101,8 @@ stmt_prepare(
 	return OK;
 }
 
-enum err
-db_run(struct db *db, struct arena *a, struct fail *f, void **rows, size_t *n,
+static enum err
+run_once(struct db *db, struct arena *a, struct fail *f, void **rows, size_t *n,
     int64_t *affected, enum stmt_id id, const struct db_arg *arg)
 {
 	const struct stmt_info *info = &stmt_infos[id];
@@ -127,6 +128,25 @@ db_run(struct db *db, struct arena *a, struct fail *f, void **rows, size_t *n,
 		return OK;
 	assert(mysql_stmt_field_count(st) == info->shape->ncols);
 	return fetch_rows(db, st, info->shape, a, rows, n, f);
+}
+
+/*
+ * A single statement that lost against another transaction has done nothing, and is run
+ * again; processes that met nap for different times.
+ */
+enum err
+db_run(struct db *db, struct arena *a, struct fail *f, void **rows, size_t *n,
+    int64_t *affected, enum stmt_id id, const struct db_arg *arg)
+{
+	enum err e = run_once(db, a, f, rows, n, affected, id, arg);
+
+	for (int i = 1;
+	     e == E_RETRY && db->code == DEADLOCK && !db->in_tx && i < SINGLE_TRIES;
+	     i++) {
+		clock_nap_ms((1 << i) + (int)(getpid() % 8));
+		e = run_once(db, a, f, rows, n, affected, id, arg);
+	}
+	return e;
 }
 
 enum err

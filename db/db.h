@@ -80,7 +80,8 @@ enum err db_ready(struct db *, struct fail *);
  *      repeating the last; longer lists are cut by the caller; the text has $LIST
  *   S  const char *const *, size_t: a list of strings, each as s
  * E_RACE: a unique key is taken.  E_BADREQ: a value does not fit its
- * column.  E_CONFIG: a table or column is missing.
+ * column.  E_CONFIG: a table or column is missing.  A deadlock outside a transaction is
+ * tried again here, some times.
  */
 enum err db_exec(
     struct db *, struct fail *, int64_t *affected /* or NULL */, enum stmt_id, ...);

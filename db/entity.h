@@ -26,8 +26,10 @@ enum err user_by_email(
 enum err user_insert(struct db *, struct user *, struct fail *);
 enum err user_set_prefs(
     struct db *, int64_t id, const char *global_prefs, struct fail *);
-/* Waits until no other transaction has the account locked, and has it until its own
- * end. */
+/*
+ * Of all transactions that call this for an account one is done after the other: others
+ * wait, or, on other nodes of a cluster, end with E_RETRY.
+ */
 enum err user_lock(struct db *, int64_t id, struct fail *);
 enum err user_set_cpid(struct db *, int64_t id, const char *cpid, struct fail *);
 enum err user_set_passwd_hash(
@@ -126,6 +128,8 @@ enum err fileset_by_id(
 enum err fileset_set_next(struct db *, int64_t id, int32_t expect_next, int32_t next,
     struct fail *); /* E_RACE if moved */
 enum err fileset_set_paused(struct db *, int64_t id, int32_t paused, struct fail *);
+/* It leaves the working set now. */
+enum err fileset_dropped(struct db *, const char *name, int64_t now, struct fail *);
 /* The files of one file set by increasing name, as templates number them. */
 enum err fileset_files(struct db *, struct arena *, int64_t id, struct row_member **,
     size_t *n, struct fail *);

@@ -149,6 +149,12 @@ fileset_set_next(
 }
 
 enum err
+fileset_dropped(struct db *db, const char *name, int64_t now, struct fail *f)
+{
+	return db_exec(db, f, NULL, SQL_FILESET_DROPPED, now, name);
+}
+
+enum err
 fileset_set_paused(struct db *db, int64_t id, int32_t paused, struct fail *f)
 {
 	int64_t affected;

@@ -5,7 +5,7 @@
 
 #include "db/db.h"
 
-enum { SCHEMA_VERSION = 6 };
+enum { SCHEMA_VERSION = 7 };
 
 enum err schema_create(
     struct db *, struct fail *); /* empty database -> current schema */

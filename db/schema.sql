@@ -103,6 +103,7 @@ CREATE TABLE IF NOT EXISTS user (
 	previous_email_addr VARCHAR(254) NOT NULL DEFAULT '',
 	email_addr_change_time DOUBLE NOT NULL DEFAULT 0,
 	banned TINYINT NOT NULL DEFAULT 0, -- ours: its hosts get no work
+	host_seq BIGINT NOT NULL DEFAULT 0, -- ours: 1 more with each host made
 	PRIMARY KEY (id),
 	UNIQUE KEY user_email (email_addr),
 	UNIQUE KEY user_auth (authenticator),
@@ -533,6 +534,7 @@ CREATE TABLE IF NOT EXISTS fileset (
 	demand BIGINT NOT NULL DEFAULT 0, -- ours: requests that raised need_work for it
 	demand_met BIGINT NOT NULL DEFAULT 0, -- ours: waits that work of it ended
 	demand_time BIGINT NOT NULL DEFAULT 0, -- ours: of the last such request
+	dropped_time BIGINT NOT NULL DEFAULT 0, -- ours: when it last left the working set
 	create_time BIGINT NOT NULL DEFAULT 0, -- ours
 	PRIMARY KEY (id),
 	UNIQUE KEY fileset_name (name)

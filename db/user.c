@@ -60,7 +60,10 @@ user_set_prefs(struct db *db, int64_t id, const char *global_prefs, struct fail 
 enum err
 user_lock(struct db *db, int64_t id, struct fail *f)
 {
-	return db_number(db, f, &id, SQL_USER_LOCK, id);
+	int64_t affected;
+	enum err e = db_exec(db, f, &affected, SQL_USER_LOCK, id);
+
+	return e == OK && affected == 0 ? FAIL(f, E_NOTFOUND, "no such account") : e;
 }
 
 enum err

@@ -111,7 +111,7 @@ project_new() {
 		CREATE DATABASE $db;
 		USE $db;
 		$(cat "$source/db/schema.sql");
-		INSERT INTO locus_schema (id, version, change_time) VALUES (1, 6, 1);
+		INSERT INTO locus_schema (id, version, change_time) VALUES (1, 7, 1);
 		INSERT INTO app (name, user_friendly_name, locality_scheduling) VALUES ('app', 'app', 1);
 		INSERT INTO user (email_addr, name, authenticator) VALUES ('1', '1', '1'), ('2', '2', '2'), ('3', '3', '3'), ('4', '4', '4');
 		INSERT INTO host (userid) VALUES (1), (2), (3), (4);
