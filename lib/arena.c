@@ -129,18 +129,21 @@ arena_strdup(struct arena *a, const char *s)
 char *
 arena_printf(struct arena *a, const char *fmt, ...)
 {
-	va_list ap, again;
+	char line[256]; /* most are shorter: printed once, not also to be measured */
+	va_list ap;
 	char *s;
 	int n;
 
 	va_start(ap, fmt);
-	va_copy(again, ap);
-	n = vsnprintf(NULL, 0, fmt, ap);
+	n = vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
 	assert(n >= 0);
+	if ((size_t)n < sizeof(line))
+		return arena_memdup(a, line, (size_t)n);
 	s = arena_alloc(a, (size_t)n + 1);
-	vsnprintf(s, (size_t)n + 1, fmt, again);
-	va_end(again);
+	va_start(ap, fmt);
+	vsnprintf(s, (size_t)n + 1, fmt, ap);
+	va_end(ap);
 	return s;
 }
 

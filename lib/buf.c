@@ -3,11 +3,16 @@
 #include "lib/buf.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { FIRST = 64 };
+enum {
+	FIRST = 64,
+	LINE = 256, /* room that is made before something is printed */
+};
+#define WHOLE_MOST 1e15 /* whole numbers up to here have no other decimal form */
 
 struct buf
 buf_new(struct arena *a)
@@ -60,6 +65,7 @@ buf_printf(struct buf *b, const char *fmt, ...)
 	va_list ap;
 	int n;
 
+	buf_room(b, LINE); /* or most would be printed twice */
 	va_start(ap, fmt);
 	n = vsnprintf(b->p + b->n, b->cap - b->n, fmt, ap);
 	va_end(ap);
@@ -71,6 +77,42 @@ buf_printf(struct buf *b, const char *fmt, ...)
 		va_end(ap);
 	}
 	b->n += (size_t)n;
+}
+
+void
+buf_i64(struct buf *b, int64_t v)
+{
+	uint64_t left = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+	char text[20]; /* of the longest, which is negative */
+	size_t i = sizeof(text);
+
+	do
+		text[--i] = (char)('0' + left % 10);
+	while ((left /= 10) != 0);
+	if (v < 0)
+		text[--i] = '-';
+	buf_put(b, text + i, sizeof(text) - i);
+}
+
+bool
+buf_whole(struct buf *b, double v)
+{
+	bool whole = v > -WHOLE_MOST && v < WHOLE_MOST && v == (double)(int64_t)v &&
+	             !(v == 0 && signbit(v));
+
+	if (whole)
+		buf_i64(b, (int64_t)v);
+	return whole;
+}
+
+void
+buf_fixed(struct buf *b, double v)
+{
+	/* printf() takes a thousand instructions for either. */
+	if (buf_whole(b, v))
+		buf_puts(b, ".000000");
+	else
+		buf_printf(b, "%f", v);
 }
 
 /* What a byte becomes; "" drops it, NULL leaves it as it is. */
@@ -105,10 +147,34 @@ buf_xml(struct buf *b, const char *s)
 	buf_put(b, plain, (size_t)(s - plain));
 }
 
+static void
+put_tag(struct buf *b, const char *before, const char *tag, const char *after)
+{
+	buf_puts(b, before);
+	buf_puts(b, tag);
+	buf_puts(b, after);
+}
+
 void
 buf_tag(struct buf *b, const char *tag, const char *text)
 {
-	buf_printf(b, "<%s>", tag);
+	put_tag(b, "<", tag, ">");
 	buf_xml(b, text);
-	buf_printf(b, "</%s>\n", tag);
+	put_tag(b, "</", tag, ">\n");
+}
+
+void
+buf_tag_i64(struct buf *b, const char *tag, int64_t v)
+{
+	put_tag(b, "<", tag, ">");
+	buf_i64(b, v);
+	put_tag(b, "</", tag, ">\n");
+}
+
+void
+buf_tag_fixed(struct buf *b, const char *tag, double v)
+{
+	put_tag(b, "<", tag, ">");
+	buf_fixed(b, v);
+	put_tag(b, "</", tag, ">\n");
 }

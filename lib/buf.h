@@ -3,6 +3,8 @@
 #ifndef LIB_BUF_H
 #define LIB_BUF_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include "lib/arena.h"
 
 struct buf {
@@ -16,6 +18,10 @@ struct buf buf_sized(struct arena *, size_t n); /* with room for n bytes at firs
 void buf_put(struct buf *, const void *, size_t);
 void buf_puts(struct buf *, const char *);
 void buf_printf(struct buf *, const char *, ...) __attribute__((format(printf, 2, 3)));
+void buf_i64(struct buf *, int64_t); /* in decimal */
+/* A whole number that "%.15g" gives all digits of; false, and nothing is put: none. */
+bool buf_whole(struct buf *, double);
+void buf_fixed(struct buf *, double); /* as "%f" */
 /*
  * Text escaped as BOINC clients do (wire.md 0.5): < and & as entities, bytes 9, 10, 13
  * and >= 128 as one &#N; each, other bytes < 32 dropped.
@@ -23,5 +29,7 @@ void buf_printf(struct buf *, const char *, ...) __attribute__((format(printf, 2
 void buf_xml(struct buf *, const char *);
 /* One "<tag>text</tag>\n" line, text escaped by buf_xml. */
 void buf_tag(struct buf *, const char *tag, const char *text);
+void buf_tag_i64(struct buf *, const char *tag, int64_t);
+void buf_tag_fixed(struct buf *, const char *tag, double); /* as "%f" */
 
 #endif

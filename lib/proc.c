@@ -9,6 +9,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -21,7 +22,12 @@
 #include "lib/clock.h"
 #include "lib/text.h"
 
-enum { TICK_MAX_MS = 50, PIPE_BYTES = 64 << 10 };
+enum {
+	TICK_MAX_MS = 50,
+	PIPE_BYTES = 64 << 10,
+	OWN_MAPPING = 256 << 10, /* bytes of a block that is mapped by itself */
+	KEPT_FREE = 1 << 20,     /* at the end of the heap */
+};
 
 volatile int proc_stopping;
 
@@ -310,4 +316,14 @@ proc_spawn(const char *const *argv, const char *dir, const char *log, pid_t *pid
 	struct stdio io = { .in = -1, .out = STDOUT_FILENO, .log = log };
 
 	return start(argv, NULL, dir, &io, pid, f);
+}
+
+void
+proc_give_back(void)
+{
+#ifdef M_MMAP_THRESHOLD
+	/* Either of them set keeps both as they are.  Usual requests stay below. */
+	mallopt(M_MMAP_THRESHOLD, OWN_MAPPING);
+	mallopt(M_TRIM_THRESHOLD, KEPT_FREE);
+#endif
 }

@@ -47,4 +47,11 @@ enum err proc_spawn(
 extern volatile int proc_stopping;
 void proc_signals(void);
 
+/*
+ * For a process that serves many requests: memory that a large one needed goes back to
+ * the system when it is freed.  Otherwise glibc takes the largest block ever freed as a
+ * reason to keep up to twice as much for ever.
+ */
+void proc_give_back(void);
+
 #endif

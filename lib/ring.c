@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 #include "lib/crypt.h"
 #include "lib/fs.h"
@@ -48,10 +49,11 @@ frame_size(size_t n)
 static const char *
 frame_at(const char *file, size_t bytes, uint64_t key, size_t at, struct frame *f)
 {
-	if (bytes - at < sizeof(*f))
+	if (bytes - at < sizeof(*f) ||
+	    memcmp(file + at, &frame_magic, sizeof(frame_magic)) != 0)
 		return NULL;
 	memcpy(f, file + at, sizeof(*f));
-	if (f->magic != frame_magic || f->bytes > bytes - at - sizeof(*f) ||
+	if (f->bytes > bytes - at - sizeof(*f) ||
 	    f->sum != sum_of(key, f, file + at + sizeof(*f)))
 		return NULL;
 	return file + at + sizeof(*f);
@@ -59,7 +61,7 @@ frame_at(const char *file, size_t bytes, uint64_t key, size_t at, struct frame *
 
 /* Goes on behind the newest record. */
 static void
-find_end(struct ring *r)
+find_end(struct ring *r, const char *file)
 {
 	size_t at = HEAD;
 	struct frame f;
@@ -67,7 +69,7 @@ find_end(struct ring *r)
 	r->at = HEAD;
 	r->number = 1;
 	while (at < r->bytes) {
-		if (frame_at(r->map, r->bytes, r->key, at, &f) == NULL) {
+		if (frame_at(file, r->bytes, r->key, at, &f) == NULL) {
 			at += ALIGN;
 			continue;
 		}
@@ -96,27 +98,41 @@ format(struct ring *r, struct fail *f)
 	return FAIL_ERRNO(f, "reserving %zu bytes for a ring", r->bytes);
 }
 
+/* A new head in a file that has none of ours. */
 static enum err
-map(struct ring *r, struct fail *f)
+begin(struct ring *r, struct fail *f)
 {
-	void *p;
-	struct head h;
+	struct head h = { .bytes = r->bytes };
 
-	p = mmap(NULL, r->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
-	if (p == MAP_FAILED)
-		return FAIL_ERRNO(f, "mapping a ring");
-	r->map = p;
-	memcpy(&h, r->map, sizeof(h));
-	if (memcmp(h.magic, file_magic, sizeof(h.magic)) != 0 || h.bytes != r->bytes) {
-		memset(r->map, 0, r->bytes);
-		memcpy(h.magic, file_magic, sizeof(h.magic));
-		h.bytes = r->bytes;
-		random_bytes(&h.key, sizeof(h.key));
-		memcpy(r->map, &h, sizeof(h));
-	}
+	memcpy(h.magic, file_magic, sizeof(h.magic));
+	random_bytes(&h.key, sizeof(h.key));
 	r->key = h.key;
-	find_end(r);
+	r->at = HEAD;
+	r->number = 1;
+	if (format(r, f) != OK)
+		return f->code;
+	if (pwrite(r->fd, &h, sizeof(h), 0) != (ssize_t)sizeof(h))
+		return FAIL_ERRNO(f, "writing the head of a ring");
 	return OK;
+}
+
+/* Mapped only while its end is looked for: else each process would hold all of it. */
+static enum err
+go_on(struct ring *r, struct fail *f)
+{
+	char *file = mmap(NULL, r->bytes, PROT_READ, MAP_SHARED, r->fd, 0);
+	struct head h;
+	bool ours;
+
+	if (file == MAP_FAILED)
+		return FAIL_ERRNO(f, "mapping a ring");
+	memcpy(&h, file, sizeof(h));
+	ours = memcmp(h.magic, file_magic, sizeof(h.magic)) == 0 && h.bytes == r->bytes;
+	r->key = h.key;
+	if (ours)
+		find_end(r, file);
+	munmap(file, r->bytes);
+	return ours ? OK : begin(r, f);
 }
 
 static enum err
@@ -128,9 +144,9 @@ open_locked(struct ring *r, struct fail *f)
 	if (fstat(r->fd, &st) < 0)
 		e = FAIL_ERRNO(f, "a ring");
 	else if ((size_t)st.st_size != r->bytes)
-		e = format(r, f);
-	if (e == OK)
-		e = map(r, f);
+		e = begin(r, f);
+	else
+		e = go_on(r, f);
 	if (e != OK)
 		close(r->fd);
 	return e;
@@ -141,9 +157,10 @@ ring_open(struct ring *r, const char *dir, int64_t most, size_t bytes, struct fa
 {
 	struct arena a = { 0 };
 	enum err e = fs_mkdirs(dir, 0775, f);
+	int64_t i;
 
 	*r = (struct ring){ .bytes = bytes / ALIGN * ALIGN };
-	for (int64_t i = 0; i < most && e == OK; i++) {
+	for (i = 0; i < most && e == OK; i++) {
 		char *path = arena_printf(&a, "%s/ring-%lld", dir, (long long)i);
 
 		e = fs_lock(path, &r->fd, f);
@@ -154,7 +171,8 @@ ring_open(struct ring *r, const char *dir, int64_t most, size_t bytes, struct fa
 		if (e == E_RACE && i + 1 < most)
 			e = OK;
 	}
-	if (e == OK && r->map == NULL)
+	r->open = e == OK && i < most;
+	if (e == OK && !r->open)
 		e = FAIL(f, E_RACE, "there is no ring to be taken");
 	arena_free(&a);
 	if (e != OK)
@@ -165,9 +183,8 @@ ring_open(struct ring *r, const char *dir, int64_t most, size_t bytes, struct fa
 void
 ring_close(struct ring *r)
 {
-	if (r->map == NULL)
+	if (!r->open)
 		return;
-	munmap(r->map, r->bytes);
 	close(r->fd);
 	*r = (struct ring){ 0 };
 }
@@ -176,19 +193,21 @@ enum err
 ring_put(struct ring *r, const void *p, size_t n, struct fail *f)
 {
 	struct frame fr = { .magic = frame_magic, .number = r->number };
+	const struct iovec parts[] = { { &fr, sizeof(fr) },
+		{ (void *)(uintptr_t)p, n } };
 	struct stat st;
 
 	if (n > r->bytes / SHARE)
 		return FAIL(f, E_BADREQ, "a record of %zu bytes is too large", n);
-	/* Writing behind the end of a file that was cut would kill the process. */
+	/* Else it would go on where nobody reads. */
 	if (fstat(r->fd, &st) < 0 || st.st_nlink == 0 || (size_t)st.st_size < r->bytes)
 		return FAIL(f, E_NOTFOUND, "the ring was removed or cut");
 	if (r->bytes - r->at < frame_size(n))
 		r->at = HEAD;
 	fr.bytes = (uint32_t)n;
 	fr.sum = sum_of(r->key, &fr, p);
-	memcpy(r->map + r->at, &fr, sizeof(fr));
-	memcpy(r->map + r->at + sizeof(fr), p, n);
+	if (pwritev(r->fd, parts, N(parts), (off_t)r->at) != (ssize_t)(sizeof(fr) + n))
+		return FAIL_ERRNO(f, "writing into a ring");
 	r->at += frame_size(n);
 	r->number++;
 	return OK;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The last records of a process, in a file of fixed size that is mapped into memory:
- * what comes newest takes the place of what is oldest.  A record is one memcpy, and no
+ * The last records of a process, in a file of fixed size: what comes newest takes the
+ * place of what is oldest.  A record is one write into room that is reserved, and no
  * sync: what a process wrote before it was killed is there, and what a crash of the
  * machine tore is known by its checksum and left out.
  *
@@ -12,13 +12,14 @@
 #ifndef LIB_RING_H
 #define LIB_RING_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include "lib/arena.h"
 #include "lib/err.h"
 
 struct ring { /* zero: not open */
 	int fd;
-	char *map;
+	bool open;
 	size_t bytes;         /* of the file */
 	size_t at;            /* where the next frame goes */
 	uint64_t key, number; /* of the file, and of the next frame */

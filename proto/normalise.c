@@ -19,6 +19,8 @@ enum {
 	LINE_MAX_BYTES = 2112, /* the longest string sent unescaped, and its end tag */
 	TEXT_MAX = 1 << 20,    /* of one run of text; no field takes more */
 	RULES_MAX = 24,
+	ESCAPES_MAX =
+	    1 << 20, /* bytes that escaping may add; clients need some hundred */
 	FIRST_MAX = 64 << 10, /* most bytes reserved before it is known what is there */
 };
 
@@ -39,6 +41,7 @@ struct scan {
 	const char *p, *end;
 	const struct raw_rule *rules;
 	bool endless[RULES_MAX]; /* no end tag of that rule from here on */
+	size_t most; /* bytes of text at which what needs escaping is dropped */
 	bool no_comment_end, no_cdata_end, no_pi_end;
 	struct open stack[DEPTH_MAX];
 	size_t depth;
@@ -130,7 +133,8 @@ put_text(struct scan *s, const char *p, size_t n, bool references)
 			len = 1;
 			s->out->repairs += c != '>' && c != '\r' && references;
 		}
-		put_byte(b, c);
+		if (b->n < s->most)
+			put_byte(b, c);
 		p += len;
 	}
 }
@@ -471,6 +475,7 @@ normalise(struct arena *a, const char *in, size_t n, const char *root,
 	const char *at;
 	struct tag t;
 
+	s.most = n + ESCAPES_MAX;
 	*out = (struct normal){ .text = buf_sized(a, n < FIRST_MAX ? n : FIRST_MAX) };
 	at = n == 0 ? NULL : find_root(in, n, root, &t);
 	if (at == NULL)

@@ -27,7 +27,8 @@ text_reference(const char *p, const char *end, unsigned char *byte)
 	size_t i = 2;
 
 	for (size_t k = 0; k < N(known); k++) {
-		if (text_begins(p, end, known[k].text)) {
+		if (end - p > 1 && p[1] == known[k].text[1] && /* else it is none */
+		    text_begins(p, end, known[k].text)) {
 			*byte = known[k].byte;
 			return strlen(known[k].text);
 		}

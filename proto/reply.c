@@ -31,6 +31,14 @@ struct out {
 	struct name_set files; /* declared in this reply */
 };
 
+static void
+put_words(struct buf *b, const char *first, const char *second, const char *third)
+{
+	buf_puts(b, first);
+	buf_puts(b, second);
+	buf_puts(b, third);
+}
+
 /* --- account and host --- */
 
 static void
@@ -41,13 +49,11 @@ put_user(struct out *o)
 
 	if (u->id == 0)
 		return;
-	buf_printf(o->b, "<userid>%" PRId64 "</userid>\n", u->id);
+	buf_tag_i64(o->b, "userid", u->id);
 	reply_tag(o->b, "user_name", u->name, NAME_MAX_SENT);
-	buf_printf(o->b,
-	    "<user_total_credit>%f</user_total_credit>\n"
-	    "<user_expavg_credit>%f</user_expavg_credit>\n"
-	    "<user_create_time>%" PRId64 "</user_create_time>\n",
-	    u->total_credit, u->expavg_credit, u->create_time);
+	buf_tag_fixed(o->b, "user_total_credit", u->total_credit);
+	buf_tag_fixed(o->b, "user_expavg_credit", u->expavg_credit);
+	buf_tag_i64(o->b, "user_create_time", u->create_time);
 	md5_text(u->email_addr, md5);
 	buf_tag(o->b, "email_hash", md5);
 	if (strlen(u->cross_project_id) <= CPID_MAX_SENT)
@@ -79,16 +85,13 @@ put_host(struct out *o)
 	const struct host *h = &s->host;
 
 	if (s->host_id_changed && o->in->hostid > 0)
-		buf_printf(o->b, "<hostid>%" PRId64 "</hostid>\n", o->in->hostid);
-	buf_printf(o->b,
-	    "<host_total_credit>%f</host_total_credit>\n"
-	    "<host_expavg_credit>%f</host_expavg_credit>\n",
-	    h->total_credit, h->expavg_credit);
+		buf_tag_i64(o->b, "hostid", o->in->hostid);
+	buf_tag_fixed(o->b, "host_total_credit", h->total_credit);
+	buf_tag_fixed(o->b, "host_expavg_credit", h->expavg_credit);
 	reply_tag(o->b, "host_venue", h->venue, NAME_MAX_SENT);
-	buf_printf(
-	    o->b, "<host_create_time>%" PRId64 "</host_create_time>\n", h->create_time);
+	buf_tag_i64(o->b, "host_create_time", h->create_time);
 	if (s->user.teamid != 0)
-		buf_printf(o->b, "<teamid>%" PRId64 "</teamid>\n", s->user.teamid);
+		buf_tag_i64(o->b, "teamid", s->user.teamid);
 	reply_tag(o->b, "team_name", s->team_name, NAME_MAX_SENT);
 }
 
@@ -97,9 +100,9 @@ put_host(struct out *o)
 static void
 put_named(struct out *o, const char *element, const char *name)
 {
-	buf_printf(o->b, "<%s>\n    ", element);
+	put_words(o->b, "<", element, ">\n    ");
 	reply_tag(o->b, "name", name, NAME_MAX_SENT);
-	buf_printf(o->b, "</%s>\n", element);
+	put_words(o->b, "</", element, ">\n");
 }
 
 static void
@@ -158,7 +161,7 @@ put_files(struct out *o, const char *p, const char *end)
 		if (to < end && *to == '\n')
 			to++;
 		if (name == NULL || name_set_add(&o->files, name))
-			buf_printf(o->b, "%s\n", info);
+			put_words(o->b, info, "\n", "");
 		p = to;
 	}
 	buf_put(o->b, p, (size_t)(end - p));
@@ -194,11 +197,13 @@ put_blob(struct out *o, const char *tag, const struct blob *x, const char *head,
     const char *tail)
 {
 	put_files(o, x->text, x->open);
-	buf_printf(o->b, "<%s>\n%s", tag, head);
+	put_words(o->b, "<", tag, ">\n");
+	buf_puts(o->b, head);
 	buf_put(o->b, x->inside, (size_t)(x->close - x->inside));
 	if (o->b->n > 0 && o->b->p[o->b->n - 1] != '\n')
 		buf_puts(o->b, "\n");
-	buf_printf(o->b, "%s</%s>\n", tail, tag);
+	buf_puts(o->b, tail);
+	put_words(o->b, "</", tag, ">\n");
 	put_files(o, x->rest, x->end);
 }
 
@@ -224,10 +229,10 @@ put_app(struct out *o, const struct app *app)
 	buf_tag(o->b, "name", app->name);
 	buf_puts(o->b, "    ");
 	reply_tag(o->b, "user_friendly_name", app->user_friendly_name, NAME_MAX_SENT);
-	buf_printf(o->b,
-	    "    <non_cpu_intensive>%d</non_cpu_intensive>\n"
-	    "    <fraction_done_exact>%d</fraction_done_exact>\n",
-	    app->non_cpu_intensive != 0, app->fraction_done_exact != 0);
+	buf_puts(o->b, "    ");
+	buf_tag_i64(o->b, "non_cpu_intensive", app->non_cpu_intensive != 0);
+	buf_puts(o->b, "    ");
+	buf_tag_i64(o->b, "fraction_done_exact", app->fraction_done_exact != 0);
 	if (is_sporadic(o, app))
 		buf_puts(o->b, "    <sporadic>1</sporadic>\n");
 	buf_puts(o->b, "</app>\n");
@@ -279,9 +284,11 @@ put_version(struct out *o, const struct dec_send *s)
 		buf_puts(&tail, "    ");
 		buf_tag(&tail, "plan_class", v->plan_class);
 	}
-	buf_printf(&tail, "    <avg_ncpus>%f</avg_ncpus>\n    <flops>%f</flops>\n",
-	    s->avg_ncpus > 0 ? s->avg_ncpus : 1,
-	    s->projected_flops > 0 ? s->projected_flops : 1e9);
+	buf_puts(&tail, "    ");
+	buf_tag_fixed(&tail, "avg_ncpus", s->avg_ncpus > 0 ? s->avg_ncpus : 1);
+	buf_puts(&tail, "    ");
+	buf_tag_fixed(
+	    &tail, "flops", s->projected_flops > 0 ? s->projected_flops : 1e9);
 	if (s->cmdline != NULL && s->cmdline[0] != '\0') {
 		buf_puts(&tail, "    ");
 		buf_tag(&tail, "cmdline", s->cmdline);
@@ -314,6 +321,13 @@ put_keywords(struct buf *head, const char *ids)
 }
 
 static void
+put_bound(struct buf *head, const char *tag, double v)
+{
+	buf_puts(head, "    ");
+	buf_tag_fixed(head, tag, v);
+}
+
+static void
 put_workunit(struct out *o, const struct dec_send *s, const struct blob *x)
 {
 	const struct rq_app_version *own = own_version(o, s);
@@ -324,13 +338,11 @@ put_workunit(struct out *o, const struct dec_send *s, const struct blob *x)
 	/* The client divides by its own flops, which need not be ours. */
 	if (own != NULL && own->flops > 0 && s->projected_flops > 0)
 		scale = own->flops / s->projected_flops;
-	buf_printf(&head,
-	    "    <rsc_fpops_est>%f</rsc_fpops_est>\n"
-	    "    <rsc_fpops_bound>%f</rsc_fpops_bound>\n"
-	    "    <rsc_memory_bound>%f</rsc_memory_bound>\n"
-	    "    <rsc_disk_bound>%f</rsc_disk_bound>\n    ",
-	    j->rsc_fpops_est * scale, j->rsc_fpops_bound * scale, s->memory_bound,
-	    j->rsc_disk_bound);
+	put_bound(&head, "rsc_fpops_est", j->rsc_fpops_est * scale);
+	put_bound(&head, "rsc_fpops_bound", j->rsc_fpops_bound * scale);
+	put_bound(&head, "rsc_memory_bound", s->memory_bound);
+	put_bound(&head, "rsc_disk_bound", j->rsc_disk_bound);
+	buf_puts(&head, "    ");
 	buf_tag(&head, "name", j->wu_name);
 	buf_puts(&head, "    ");
 	buf_tag(&head, "app_name", s->app->name);
@@ -344,8 +356,9 @@ put_result(struct out *o, const struct dec_send *s, const struct blob *x)
 	const struct rq_app_version *own = own_version(o, s);
 	struct buf head = buf_new(o->b->a), tail = buf_new(o->b->a);
 
-	buf_printf(&head, "    <report_deadline>%" PRId64 "</report_deadline>\n    ",
-	    s->deadline);
+	buf_puts(&head, "    ");
+	buf_tag_i64(&head, "report_deadline", s->deadline);
+	buf_puts(&head, "    ");
 	buf_tag(&head, "wu_name", s->job->wu_name);
 	buf_puts(&head, "    ");
 	buf_tag(&head, "name", s->job->name);
@@ -353,8 +366,10 @@ put_result(struct out *o, const struct dec_send *s, const struct blob *x)
 		buf_puts(&tail, "    ");
 		buf_tag(&tail, "platform",
 		    own != NULL ? own->platform : platform_name(o, s->version));
-		buf_printf(&tail, "    <version_num>%d</version_num>\n    ",
+		buf_puts(&tail, "    ");
+		buf_tag_i64(&tail, "version_num",
 		    own != NULL ? own->version_num : s->version->version_num);
+		buf_puts(&tail, "    ");
 		buf_tag(&tail, "plan_class",
 		    own != NULL ? own->plan_class : s->version->plan_class);
 	}

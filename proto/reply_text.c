@@ -2,15 +2,24 @@
 /* Escaping and cutting; UTF-8 is a guess that costs nothing when it is wrong. */
 #include "proto/reply_text.h"
 
+#include <string.h>
 #include "lib/text.h"
 #include "lib/banned.h"
+
+enum { ESCAPED_MAX = 6 }; /* bytes that one can become: &#255; */
 
 void
 reply_text(struct buf *b, const char *text, size_t max)
 {
-	struct buf whole = buf_new(b->a), one = buf_new(b->a);
+	struct buf whole, one;
 	size_t n;
 
+	if (strlen(text) <= max / ESCAPED_MAX) {
+		buf_xml(b, text);
+		return;
+	}
+	whole = buf_new(b->a);
+	one = buf_new(b->a);
 	buf_xml(&whole, text);
 	if (whole.n <= max) {
 		buf_put(b, whole.p, whole.n);
@@ -33,7 +42,11 @@ reply_text(struct buf *b, const char *text, size_t max)
 void
 reply_tag(struct buf *b, const char *tag, const char *text, size_t max)
 {
-	buf_printf(b, "<%s>", tag);
+	buf_puts(b, "<");
+	buf_puts(b, tag);
+	buf_puts(b, ">");
 	reply_text(b, text == NULL ? "" : text, max);
-	buf_printf(b, "</%s>\n", tag);
+	buf_puts(b, "</");
+	buf_puts(b, tag);
+	buf_puts(b, ">\n");
 }

@@ -45,10 +45,20 @@ put_double(struct buf *b, double v)
 {
 	char text[32];
 
+	if (buf_whole(b, v))
+		return;
 	snprintf(text, sizeof(text), "%.15g", v);
 	if (strtod(text, NULL) != v)
 		snprintf(text, sizeof(text), "%.17g", v);
 	buf_puts(b, text);
+}
+
+static void
+put_name(struct buf *b, const struct col *c)
+{
+	buf_puts(b, " ");
+	buf_puts(b, c->name);
+	buf_puts(b, "=");
 }
 
 static void
@@ -61,13 +71,13 @@ put_column(struct buf *b, const struct col *c, const char *row)
 	case COL_str:
 		if (*(char *const *)at == NULL || **(char *const *)at == '\0')
 			return;
-		buf_printf(b, " %s=", c->name);
+		put_name(b, c);
 		put_text(b, *(char *const *)at);
 		return;
 	case COL_f64:
 		if (*(const double *)at == 0)
 			return;
-		buf_printf(b, " %s=", c->name);
+		put_name(b, c);
 		put_double(b, *(const double *)at);
 		return;
 	case COL_i64:
@@ -80,8 +90,10 @@ put_column(struct buf *b, const struct col *c, const char *row)
 		whole = *(const bool *)at;
 		break;
 	}
-	if (whole != 0)
-		buf_printf(b, " %s=%" PRId64, c->name, whole);
+	if (whole != 0) {
+		put_name(b, c);
+		buf_i64(b, whole);
+	}
 }
 
 void

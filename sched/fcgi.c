@@ -2,6 +2,7 @@
 /* The accept loop of scheduler and web around libfcgi's reentrant calls. */
 #include "sched/fcgi.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <fcgiapp.h>
@@ -9,7 +10,7 @@
 #include "lib/proc.h"
 #include "lib/banned.h"
 
-enum { CHUNK = 64 << 10, ADDRESS_MAX = 45 };
+enum { SPARE = 4 << 10, ADDRESS_MAX = 45 };
 
 /*
  * Each proxy adds an entry at the end, so what a client invented stands before those
@@ -50,11 +51,12 @@ static void
 read_body(struct fcgi_request *rq, FCGX_Stream *in, const char *length, size_t max)
 {
 	size_t hint = length == NULL ? 0 : (size_t)strtoull(length, NULL, 10);
-	size_t cap = (hint < max ? hint : max) + CHUNK;
+	size_t cap = (hint < max ? hint : max) + SPARE;
 	char *p = arena_alloc(rq->a, cap + 1);
 
 	for (;;) {
-		int got = FCGX_GetStr(p + rq->body_n, CHUNK, in);
+		int got = FCGX_GetStr(p + rq->body_n,
+		    (int)(cap - rq->body_n < INT_MAX ? cap - rq->body_n : INT_MAX), in);
 
 		if (got <= 0)
 			break;
@@ -63,7 +65,7 @@ read_body(struct fcgi_request *rq, FCGX_Stream *in, const char *length, size_t m
 			rq->too_large = true;
 			rq->body_n = 0;
 		}
-		if (cap - rq->body_n < CHUNK) {
+		if (cap == rq->body_n) {
 			char *larger = arena_alloc(rq->a, 2 * cap + 1);
 
 			memcpy(larger, p, rq->body_n);
@@ -122,6 +124,7 @@ fcgi_serve(struct fcgi_terms (*terms)(void *ctx),
 		log_err("libfcgi cannot be set up");
 		return;
 	}
+	proc_give_back();
 	while (!proc_stopping && FCGX_Accept_r(&f) == 0) {
 		struct fcgi_request rq = { .a = &a };
 		struct fcgi_reply rp = { .type = "text/plain", .body = buf_new(&a) };

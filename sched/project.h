@@ -31,8 +31,9 @@ struct project {
 	char *dir;
 	bool log_to_file;
 	struct arena home, conf_arena, cat_arena, key_arena, class_arena;
-	struct conf *conf; /* never NULL: defaults when config.xml cannot be used */
-	bool usable;       /* conf is the project's */
+	struct conf *conf;   /* never NULL: defaults when config.xml cannot be used */
+	bool usable;         /* conf is the project's */
+	struct fail trouble; /* why it is not; set by whoever configures */
 	struct fs_seen conf_seen, keys_seen, classes_seen, limits_seen, reread_seen;
 	struct db *db;       /* NULL: not connected */
 	struct catalog *cat; /* NULL: not loaded yet */

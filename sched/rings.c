@@ -46,7 +46,7 @@ ready(struct rings *g, const struct rpc *x)
 	const struct conf *cf = x->conf;
 	struct fail f = { 0 };
 
-	if (g->ring.map != NULL && g->size == cf->decision_ring_bytes)
+	if (g->ring.open && g->size == cf->decision_ring_bytes)
 		return true;
 	ring_close(&g->ring);
 	if (x->now < g->retry_at && x->now >= g->retry_at - RETRY_S)

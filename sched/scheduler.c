@@ -34,13 +34,14 @@ struct options {
 	const char *config, *record, *offline; /* dry: files, NULL = none */
 };
 
+/* Looks at the files of the project, once for each request. */
 static struct fcgi_terms
 terms(void *ctx)
 {
 	struct project *p = ctx;
-	struct fail f = { 0 };
 
-	project_configure(p, &f); /* whoever answers says what was wrong with it */
+	p->trouble = (struct fail){ 0 };
+	project_configure(p, &p->trouble);
 	return (struct fcgi_terms){ .body_max = (size_t)p->conf->max_request_bytes,
 		.proxies = p->conf->trusted_proxies };
 }
@@ -68,11 +69,11 @@ static void
 serve(struct project *p, struct rpc *x)
 {
 	struct fail f = { 0 };
-	enum err e = project_configure(p, &f);
+	enum err e;
 
 	x->conf = p->conf;
-	if (e != OK) {
-		turn_away(p, x, REFUSE_NO_CONFIG, &f);
+	if (!p->usable) {
+		turn_away(p, x, REFUSE_NO_CONFIG, &p->trouble);
 		return;
 	}
 	if (refuse_stopped(x->a, p->conf) != REFUSE_NOTHING) {

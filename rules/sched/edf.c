@@ -81,11 +81,17 @@ late(const struct edf *e, const struct edf_task *t, double done)
 static size_t
 place(const struct edf *e, int64_t deadline)
 {
-	size_t i = e->n;
+	size_t from = 0, end = e->n;
 
-	while (i > 0 && e->tasks[i - 1].deadline > deadline)
-		i--;
-	return i;
+	while (from < end) {
+		size_t mid = (from + end) / 2;
+
+		if (e->tasks[mid].deadline > deadline)
+			end = mid;
+		else
+			from = mid + 1;
+	}
+	return from;
 }
 
 static void

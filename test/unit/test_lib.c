@@ -4,6 +4,8 @@
 #include "test/unit/unit.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <math.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -138,6 +140,40 @@ START_TEST(buf_escapes_as_clients_do)
 	buf_xml(&b, escapes[_i].in);
 	ck_assert_str_eq(b.p, escapes[_i].out);
 	ck_assert_uint_eq(b.n, strlen(escapes[_i].out));
+	arena_free(&a);
+}
+END_TEST
+
+/* Numbers as printf() would have them, whichever way they are made. */
+START_TEST(buf_numbers)
+{
+	static const double v[] = { 0, -0.0, 1, -1, 0.1, -0.5, 1e9, 123456789012345,
+		-123456789012345, 999999999999999, 1e15, -1e15, 1e15 + 1, 1e16, 1e300,
+		0.0000001, 3.5e12, 0.123456789, 4294967296.5, INFINITY, -INFINITY };
+	static const int64_t whole[] = { 0, 7, -7, 10, 1234567890123, INT64_MAX,
+		INT64_MIN };
+	struct arena a = { 0 };
+	struct buf b = buf_new(&a);
+
+	for (size_t i = 0; i < N(v); i++) {
+		b.n = 0;
+		buf_fixed(&b, v[i]);
+		ck_assert_str_eq(b.p, arena_printf(&a, "%f", v[i]));
+		b.n = 0;
+		if (buf_whole(&b, v[i]))
+			ck_assert_str_eq(b.p, arena_printf(&a, "%.15g", v[i]));
+	}
+	for (size_t i = 0; i < N(whole); i++) {
+		b.n = 0;
+		buf_i64(&b, whole[i]);
+		ck_assert_str_eq(b.p, arena_printf(&a, "%" PRId64, whole[i]));
+	}
+	b.n = 0;
+	buf_tag_i64(&b, "n", -3);
+	buf_tag_fixed(&b, "x", 2.5);
+	ck_assert_str_eq(b.p, "<n>-3</n>\n<x>2.500000</x>\n");
+	ck_assert_uint_eq(strlen(arena_printf(&a, "%*d", 255, 1)), 255);
+	ck_assert_uint_eq(strlen(arena_printf(&a, "%*d", 256, 1)), 256);
 	arena_free(&a);
 }
 END_TEST
@@ -503,6 +539,7 @@ UNIT_MAIN("lib", {
 	ADD(arena_arrays_grow);
 	ADD_ABORTS(arena_refuses_an_overflow);
 	ADD_LOOP(buf_escapes_as_clients_do, N(escapes));
+	ADD(buf_numbers);
 	ADD(buf_builds);
 	ADD(fail_records);
 	ADD_LOOP(err_names_and_exits, N(errs));

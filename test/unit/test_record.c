@@ -144,6 +144,17 @@ START_TEST(ring_goes_on)
 }
 END_TEST
 
+/* Changes a byte of the file, or changes it back. */
+static void
+flip(const struct ring *r, size_t i)
+{
+	char c;
+
+	ck_assert_int_eq(pread(r->fd, &c, 1, (off_t)i), 1);
+	c ^= 0x41;
+	ck_assert_int_eq(pwrite(r->fd, &c, 1, (off_t)i), 1);
+}
+
 /* Each byte of the file changed in turn: never more, nor other records than before. */
 START_TEST(ring_torn)
 {
@@ -157,16 +168,14 @@ START_TEST(ring_torn)
 	put(&r, "second one");
 	put(&r, "third");
 	for (size_t i = 64; i < 64 + 3 * 40; i++) {
-		char keep = r.map[i];
-
-		r.map[i] ^= 0x41;
+		flip(&r, i);
 		s = read_ring(&a, "ring-0");
 		ck_assert_uint_ge(s.n, 2);
 		ck_assert_uint_le(s.n, 3); /* 3: a byte between records */
-		r.map[i] = keep;
+		flip(&r, i);
 	}
 	ck_assert_uint_eq(read_ring(&a, "ring-0").n, 3);
-	r.map[0] = 'x';
+	flip(&r, 0);
 	ring_close(&r);
 	r = opened(1, 1024); /* a strange head: begun again */
 	ck_assert_uint_eq(read_ring(&a, "ring-0").n, 0);
@@ -181,15 +190,16 @@ START_TEST(ring_forged)
 	struct arena a = { 0 };
 	struct fail f = { 0 };
 	struct ring r, elsewhere;
-	char frame[48];
+	char frame[48], zeros[24] = { 0 };
 
 	unit_dir(dir);
 	elsewhere = opened(2, 1024);
 	put(&elsewhere, "forged");
-	memcpy(frame, elsewhere.map + 64, sizeof(frame));
+	ck_assert_int_eq(
+	    pread(elsewhere.fd, frame, sizeof(frame), 64), (ssize_t)sizeof(frame));
 	r = opened(2, 1024);
 	ck_assert_int_eq(ring_put(&r, frame, sizeof(frame), &f), OK);
-	memset(r.map + 64, 0, 24);
+	ck_assert_int_eq(pwrite(r.fd, zeros, sizeof(zeros), 64), sizeof(zeros));
 	ck_assert_uint_eq(read_ring(&a, "ring-1").n, 0);
 	ring_close(&elsewhere);
 	ring_close(&r);

@@ -194,6 +194,26 @@ START_TEST(storm)
 }
 END_TEST
 
+/* What has to be escaped does not make the text several times as long. */
+START_TEST(escapes_are_bounded)
+{
+	enum { SIZE = 4 << 20 };
+	struct arena a = { 0 }, of_parser = { 0 };
+	struct buf b = buf_new(&a);
+	struct request *q;
+
+	buf_puts(&b, "<scheduler_request><hostid>3</hostid>");
+	while (b.n < SIZE)
+		buf_puts(&b, _i == 0 ? "<" : "&");
+	buf_puts(&b, "<rpc_seqno>7</rpc_seqno></scheduler_request>");
+	q = parsed(&of_parser, b.p, b.n);
+	ck_assert_int_eq(q->rpc_seqno, 7);
+	ck_assert_uint_lt(of_parser.used, 5 * (size_t)SIZE);
+	arena_free(&of_parser);
+	arena_free(&a);
+}
+END_TEST
+
 START_TEST(garbage)
 {
 	enum { SIZE = 5 << 20 };
@@ -227,5 +247,6 @@ UNIT_MAIN("request", {
 	ADD(five_thousand_results);
 	ADD(trickles_are_taken_all_or_none);
 	ADD_LOOP(storm, sizeof(storms) / sizeof(storms[0]));
+	ADD_LOOP(escapes_are_bounded, 2);
 	ADD_LOOP(garbage, 2);
 })
