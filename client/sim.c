@@ -137,14 +137,18 @@ run_task(struct sim *s, uint32_t i, double dt)
 	struct cw_task *t = &s->w.tasks[i];
 	struct sim_job *j = &s->job[i];
 	struct sim_project_sums *p = server_of(s, i)->sums;
+	double *used = s->w.projects[t->project].used;
 	double overhead = fmin(j->overhead_s, dt), ck = j->app->checkpoint_s;
 	struct run_facts f = { .static_s = j->est_s };
 
 	j->ran_s += dt;
 	p->used_flops += dt * j->flops;
+	used[t->rsc] += dt * t->use;
 	p->used[t->rsc] += dt * t->use;
-	if (t->rsc != CW_CPU)
+	if (t->rsc != CW_CPU) {
+		used[CW_CPU] += dt * t->ncpus;
 		p->used[CW_CPU] += dt * t->ncpus;
+	}
 	s->sums->lost_flops += overhead * j->flops;
 	j->overhead_s -= overhead;
 	j->done_s += dt - overhead;
@@ -166,10 +170,8 @@ advance(struct sim *s, double t)
 	double dt = t - s->w.now;
 
 	if (computing(s)) {
-		cw_accrue(&s->w, dt);
-		for (uint32_t i = 0; i < s->w.ntasks; i++)
-			if (s->w.tasks[i].running)
-				run_task(s, i, dt);
+		for (size_t k = 0; k < s->nrun; k++)
+			run_task(s, s->run[k], dt);
 		s->sums->on_flops += dt * cw_total_flops(&s->w);
 	}
 	s->w.now = t;
@@ -182,12 +184,10 @@ next_end(const struct sim *s)
 
 	if (!computing(s))
 		return t;
-	for (size_t i = 0; i < s->w.ntasks; i++) {
-		const struct sim_job *j = &s->job[i];
+	for (size_t k = 0; k < s->nrun; k++) {
+		const struct sim_job *j = &s->job[s->run[k]];
 		double ck = j->app->checkpoint_s;
 
-		if (!s->w.tasks[i].running)
-			continue;
 		t = fmin(t, j->overhead_s + j->size_s - j->done_s);
 		if (s->at_checkpoint && ck > 0)
 			t = fmin(t, j->overhead_s + j->saved_s + ck - j->done_s);
@@ -238,15 +238,27 @@ power(struct sim *s)
 static void
 end_tasks(struct sim *s)
 {
-	for (uint32_t i = 0; i < s->w.ntasks;) {
+	uint32_t gone = 0;
+
+	for (size_t k = 0; k < s->nrun; k++) {
+		uint32_t i = s->run[k] - gone;
 		const struct sim_job *j = &s->job[i];
 
 		if (s->w.tasks[i].running &&
-		    j->overhead_s + j->size_s - j->done_s <= NEAR_S)
+		    j->overhead_s + j->size_s - j->done_s <= NEAR_S) {
 			end_task(s, i);
-		else
-			i++;
+			gone++;
+		}
 	}
+}
+
+static void
+list_running(struct sim *s)
+{
+	s->nrun = 0;
+	for (uint32_t i = 0; i < s->w.ntasks; i++)
+		if (s->w.tasks[i].running)
+			PUSH(s->keep, s->run, s->nrun, s->run_cap) = i;
 }
 
 /* --- the rules --- */
@@ -318,6 +330,7 @@ run(struct sim *s)
 			sim_attach(s);
 		if (s->on.on)
 			decide(s);
+		list_running(s);
 		s->sums->events++;
 		arena_reset(&s->round);
 	}

@@ -52,7 +52,9 @@ struct sim {
 	int32_t *who;          /* per world project: its server */
 	size_t nservers;
 	struct sim_job *job;
-	size_t cap; /* of job and w.tasks */
+	size_t cap;    /* of job and w.tasks */
+	uint32_t *run; /* indices of the running tasks, least first */
+	size_t nrun, run_cap;
 	struct onoff on, active, connected;
 	struct rng rng;
 	struct sim_sums *sums;

@@ -3,6 +3,7 @@
 #include "rules/client/flow.h"
 
 #include <math.h>
+#include "rules/client/world.h"
 #include "lib/banned.h"
 
 static const double EPSILON = 1e-9;
@@ -68,33 +69,6 @@ drop(struct heap *h, const double *key, uint32_t *pos, uint32_t stream)
 
 /* --- streams --- */
 
-static double
-cap_of(const struct flow *f, const struct stream *s)
-{
-	return fmin(s->use, f->ninst);
-}
-
-static double
-now_of(const struct flow *f, const struct stream *s)
-{
-	return s->capped ? f->t : f->level_t;
-}
-
-/* How fast v grows, per second if capped, else per level time. */
-static double
-speed(const struct flow *f, const struct stream *s)
-{
-	return (s->capped ? cap_of(f, s) : s->share) / s->use;
-}
-
-double
-flow_v(const struct flow *f, uint32_t stream)
-{
-	const struct stream *s = &f->s[stream];
-
-	return s->use > 0 ? s->v + speed(f, s) * (now_of(f, s) - s->mark) : s->v;
-}
-
 static void
 leave(struct flow *f, uint32_t i)
 {
@@ -104,13 +78,13 @@ leave(struct flow *f, uint32_t i)
 	if (s->capped) {
 		drop(&f->capped_end, f->end_key, f->end_pos, i);
 		drop(&f->capped_cap, f->cap_key, f->cap_pos, i);
-		f->caps = f->capped_end.n == 0 ? 0 : f->caps - cap_of(f, s);
-		f->other_capped -= s->other * speed(f, s);
+		f->caps = f->capped_end.n == 0 ? 0 : f->caps - flow_cap(f, s);
+		f->other_capped -= s->other * flow_speed(f, s);
 	} else {
 		drop(&f->open_end, f->end_key, f->end_pos, i);
 		drop(&f->open_cap, f->cap_key, f->cap_pos, i);
 		f->shares = f->open_end.n == 0 ? 0 : f->shares - s->share;
-		f->other_per_level -= s->other * speed(f, s);
+		f->other_per_level -= s->other * flow_speed(f, s);
 	}
 }
 
@@ -118,22 +92,22 @@ static void
 enter(struct flow *f, uint32_t i, bool capped)
 {
 	struct stream *s = &f->s[i];
-	double threshold = cap_of(f, s) / s->share;
+	double threshold = flow_cap(f, s) / s->share;
 
 	s->capped = capped;
-	s->mark = now_of(f, s);
-	f->end_key[i] = s->mark + (s->next_v - s->v) / speed(f, s);
+	s->mark = capped ? f->t : f->level_t;
+	f->end_key[i] = s->mark + (s->next_v - s->v) / flow_speed(f, s);
 	f->cap_key[i] = capped ? -threshold : threshold;
 	if (capped) {
 		insert(&f->capped_end, f->end_key, f->end_pos, i);
 		insert(&f->capped_cap, f->cap_key, f->cap_pos, i);
-		f->caps += cap_of(f, s);
-		f->other_capped += s->other * speed(f, s);
+		f->caps += flow_cap(f, s);
+		f->other_capped += s->other * flow_speed(f, s);
 	} else {
 		insert(&f->open_end, f->end_key, f->end_pos, i);
 		insert(&f->open_cap, f->cap_key, f->cap_pos, i);
 		f->shares += s->share;
-		f->other_per_level += s->other * speed(f, s);
+		f->other_per_level += s->other * flow_speed(f, s);
 	}
 }
 
@@ -193,11 +167,28 @@ flow_init(struct flow *f, struct arena *a, size_t n, double ninst)
 		.cap_pos = u + 5 * n };
 }
 
+static void
+next_end(struct flow *f, uint32_t i, double next_v)
+{
+	struct stream *s = &f->s[i];
+	struct heap *h = s->capped ? &f->capped_end : &f->open_end;
+
+	s->next_v = next_v;
+	f->end_key[i] = s->mark + (next_v - s->v) / flow_speed(f, s);
+	up(h, f->end_key, f->end_pos, f->end_pos[i]);
+	down(h, f->end_key, f->end_pos, f->end_pos[i]);
+}
+
 void
 flow_set(struct flow *f, uint32_t i, double use, double other, double next_v)
 {
 	struct stream *s = &f->s[i];
 
+	if (s->use == use && s->other == other) { /* one task for another */
+		if (use > 0)
+			next_end(f, i, next_v);
+		return;
+	}
 	if (s->use > 0)
 		leave(f, i);
 	s->use = use;
@@ -211,7 +202,7 @@ flow_set(struct flow *f, uint32_t i, double use, double other, double next_v)
 void
 flow_capacity(struct flow *f, double capacity)
 {
-	f->capacity = fmax(0, capacity);
+	f->capacity = cw_max(0, capacity);
 	settle(f);
 }
 
@@ -227,23 +218,7 @@ flow_next(const struct flow *f, uint32_t *stream)
 	if (open == INFINITY && capped == INFINITY)
 		return INFINITY;
 	*stream = open < capped ? f->open_end.at[0] : f->capped_end.at[0];
-	return fmax(f->t, fmin(open, capped));
-}
-
-void
-flow_advance(struct flow *f, double t)
-{
-	if (f->open_end.n > 0)
-		f->level_t += f->level * (t - f->t);
-	f->t = t;
-}
-
-double
-flow_idle(const struct flow *f)
-{
-	double left = f->capacity - f->caps;
-
-	return f->open_end.n > 0 || left < EPSILON * f->ninst ? 0 : left;
+	return cw_max(f->t, cw_min(open, capped));
 }
 
 double

@@ -42,13 +42,52 @@ struct flow {
 void flow_init(struct flow *, struct arena *, size_t nstreams, double ninst);
 /* The stream from now on: it uses so much, its first task ends at next_v of its v. */
 void flow_set(struct flow *, uint32_t stream, double use, double other, double next_v);
-double flow_v(const struct flow *, uint32_t stream); /* its v now */
 void flow_capacity(struct flow *, double capacity);
 /* When the next task ends if nothing changes, INFINITY if none does, and whose it is.
  */
 double flow_next(const struct flow *, uint32_t *stream);
-void flow_advance(struct flow *, double t);
-double flow_idle(const struct flow *);  /* instances of its capacity not in use */
 double flow_other(const struct flow *); /* CPUs that it takes now */
+
+/* --- small, and called at every step --- */
+
+static inline double
+flow_cap(const struct flow *f, const struct stream *s)
+{
+	return s->use < f->ninst ? s->use : f->ninst;
+}
+
+/* How fast v grows, per second if capped, else per level time. */
+static inline double
+flow_speed(const struct flow *f, const struct stream *s)
+{
+	return (s->capped ? flow_cap(f, s) : s->share) / s->use;
+}
+
+/* The v of a stream now. */
+static inline double
+flow_v(const struct flow *f, uint32_t stream)
+{
+	const struct stream *s = &f->s[stream];
+	double now = s->capped ? f->t : f->level_t;
+
+	return s->use > 0 ? s->v + flow_speed(f, s) * (now - s->mark) : s->v;
+}
+
+static inline void
+flow_advance(struct flow *f, double t)
+{
+	if (f->open_end.n > 0)
+		f->level_t += f->level * (t - f->t);
+	f->t = t;
+}
+
+/* Instances of its capacity that are not in use. */
+static inline double
+flow_idle(const struct flow *f)
+{
+	double left = f->capacity - f->caps;
+
+	return f->open_end.n > 0 || left < 1e-9 * f->ninst ? 0 : left;
+}
 
 #endif

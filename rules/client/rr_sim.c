@@ -18,7 +18,8 @@ struct group {                   /* the tasks of one project for one resource */
 	uint32_t *active, n;     /* heap, the first to end first */
 	uint32_t ntasks;
 	double use, other;
-	double entitled, since; /* instances; when use last changed */
+	double entitled;    /* instances */
+	double used, since; /* so much it used from then on */
 };
 struct run {
 	const struct client_world *w;
@@ -135,14 +136,14 @@ next_task(struct run *s, struct group *g)
 
 /* What the project could not use of its part since its use last changed. */
 static void
-add_shortfall(struct run *s, size_t project, size_t rsc)
+add_shortfall(struct run *s, size_t project, size_t rsc, struct group *g)
 {
-	struct group *g = &s->g[project * s->w->nrsc + rsc];
-	double clip = fmin(s->t, s->horizon), gap = g->entitled - g->use;
+	double clip = cw_min(s->t, s->horizon), gap = g->entitled - g->used;
 
 	if (gap > 0)
 		s->out->p[project].shortfall[rsc] += gap * (clip - g->since);
 	g->since = clip;
+	g->used = g->use;
 }
 
 /* Up to the first task with which all instances would be in use. */
@@ -154,7 +155,6 @@ refill(struct run *s, size_t project, size_t rsc)
 	struct flow *f = flow_of(s, project, rsc);
 	double v = flow_v(f, stream);
 
-	add_shortfall(s, project, rsc);
 	while (g->use < s->w->rsc[rsc].ninst - 1e-9 &&
 	       !project_full(s, (int32_t)project)) {
 		int32_t i = next_task(s, g);
@@ -171,6 +171,8 @@ refill(struct run *s, size_t project, size_t rsc)
 		if (s->w->napps > 0)
 			s->napp[t->app]++;
 	}
+	if (g->use != g->used)
+		add_shortfall(s, project, rsc, g);
 	flow_set(
 	    f, stream, g->use, g->other, g->n > 0 ? s->end_v[g->active[0]] : INFINITY);
 }
@@ -274,7 +276,7 @@ done_by(const struct client_world *w, const struct cw_task *t)
 {
 	double half = (t->deadline - t->received_at) / 2;
 
-	return t->deadline - fmin(w->prefs.cushion_s, fmax(half, 0));
+	return t->deadline - cw_min(w->prefs.cushion_s, cw_max(half, 0));
 }
 
 static void
@@ -286,7 +288,7 @@ judge(struct run *s, uint32_t i)
 
 	s->out->t[i].finish_s = s->t;
 	if (spare >= -NEAR_S) {
-		s->out->slack_s = fmin(s->out->slack_s, spare);
+		s->out->slack_s = cw_min(s->out->slack_s, spare);
 		return;
 	}
 	if (w->prefs.ram_bytes > 0 && t->rss_bytes > w->prefs.ram_bytes)
@@ -301,7 +303,7 @@ judge(struct run *s, uint32_t i)
 static void
 advance(struct run *s, double t)
 {
-	double dt = fmin(t, s->horizon) - fmin(s->t, s->horizon);
+	double dt = cw_min(t, s->horizon) - cw_min(s->t, s->horizon);
 
 	for (size_t r = 0; r < s->w->nrsc; r++) {
 		double idle = idle_of(s, r);
@@ -328,7 +330,6 @@ end_task(struct run *s, size_t project, size_t rsc)
 	const struct cw_task *t = &s->w->tasks[i];
 
 	judge(s, i);
-	add_shortfall(s, project, rsc);
 	g->use = g->n == 0 ? 0 : g->use - t->use;
 	g->other = g->n == 0 || rsc == CW_CPU ? 0 : g->other - t->ncpus;
 	s->nproject[project]--;
@@ -422,7 +423,7 @@ static void
 busy_time(struct run *s, struct arena *a, size_t rsc)
 {
 	const struct client_world *w = s->w;
-	size_t n = 0, ninst = (size_t)fmax(1, floor(w->rsc[rsc].ninst + 1e-9));
+	size_t n = 0, ninst = (size_t)cw_max(1, floor(w->rsc[rsc].ninst + 1e-9));
 	double *free_at;
 	struct urgent *u;
 
@@ -437,7 +438,7 @@ busy_time(struct run *s, struct arena *a, size_t rsc)
 				w->tasks[i].use, i };
 	qsort(u, n, sizeof(*u), by_deadline);
 	for (size_t i = 0; i < n; i++) {
-		double use = fmin(u[i].use, (double)ninst);
+		double use = cw_min(u[i].use, (double)ninst);
 
 		for (; use >= 1 - 1e-9; use--)
 			load_first(free_at, ninst, u[i].length_s);
@@ -459,7 +460,7 @@ start(struct run *s, struct arena *a)
 			size_t r = w->nrsc - 1 - k;
 
 			refill(s, p, r);
-			s->out->p[p].used[r] = fmin(
+			s->out->p[p].used[r] = cw_min(
 			    s->g[p * w->nrsc + r].use, w->rsc[r].ninst);
 		}
 	if (w->nrsc > 1 || s->backup)
@@ -478,9 +479,9 @@ finish(struct run *s)
 	s->t = INFINITY;
 	for (size_t p = 0; p < w->nprojects; p++)
 		for (size_t r = 0; r < w->nrsc; r++) {
-			const struct group *g = &s->g[p * w->nrsc + r];
+			struct group *g = &s->g[p * w->nrsc + r];
 
-			add_shortfall(s, p, r);
+			add_shortfall(s, p, r, g);
 			for (uint32_t i = 0; i < g->n; i++)
 				judge(s, g->active[i]);
 		}
@@ -516,5 +517,5 @@ rr_simulate(const struct client_world *w, struct arena *a, struct rr_sim *out)
 double
 rr_recheck_s(const struct rr_sim *rr)
 {
-	return fmax(rr->slack_s, RECHECK_S);
+	return cw_max(rr->slack_s, RECHECK_S);
 }

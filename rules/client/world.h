@@ -131,6 +131,18 @@ struct client_world {
 	double scheduled_at; /* when tasks were last chosen */
 };
 
+/* Of numbers: fmin() and fmax() are calls, for the sake of those that are none. */
+static inline double
+cw_min(double a, double b)
+{
+	return a < b ? a : b;
+}
+static inline double
+cw_max(double a, double b)
+{
+	return a > b ? a : b;
+}
+
 /* --- world.c: words of client.md 0 --- */
 
 /* The task may run now; or will as soon as its files are here. */
