@@ -15,7 +15,6 @@
 
 enum {
 	FILE_ABSENT = 0,
-	PICK_ROUNDS = 4,
 	OLD_LOOKED_AT = 16, /* sets of which the age of the work is read */
 	OLD_MOST = 4,       /* of which its jobs are */
 };
@@ -24,11 +23,17 @@ struct held
 held_names(struct arena *a, const struct request *rq)
 {
 	struct held h = { .names = NEWN(a, const char *, rq->nfiles + 1) };
+	size_t n = 0;
 
 	for (size_t i = 0; i < rq->nfiles; i++)
 		if (rq->files[i].status >= FILE_ABSENT && rq->files[i].name != NULL)
 			h.names[h.n++] = rq->files[i].name;
-	qsort(h.names, h.n, sizeof(*h.names), name_order);
+	if (h.n > 0)
+		qsort(h.names, h.n, sizeof(*h.names), name_order);
+	for (size_t i = 0; i < h.n; i++)
+		if (n == 0 || strcmp(h.names[n - 1], h.names[i]) != 0)
+			h.names[n++] = h.names[i];
+	h.n = n;
 	return h;
 }
 
@@ -94,29 +99,53 @@ snap_members_add(struct db *db, struct arena *a, const struct held *held,
 	return OK;
 }
 
-/* Whether at most DB_LIST_MAX sets have unsent results, and may get some. */
-static enum err
-facts_add(
-    struct db *db, struct arena *a, struct snap_file *files, size_t n, struct fail *f)
+enum { FEW_SETS = 8 };
+
+bool
+snap_sets_few(size_t n)
 {
-	int64_t ids[DB_LIST_MAX];
-	size_t nrows;
-	void *rows;
+	return n <= FEW_SETS;
+}
 
-	for (size_t i = 0; i < n; i++)
-		ids[i] = files[i].fileset_id;
-	enum err e = db_query(db, a, f, &rows, &nrows, SQL_FILESETS_FACTS, ids, n);
-	for (size_t m = 0; e == OK && m < nrows; m++) {
-		const struct row_fileset_facts *r =
-		    (const struct row_fileset_facts *)rows + m;
+const struct row_set_file *
+set_rows_first(const struct set_rows *rows, int64_t fileset_id)
+{
+	for (size_t i = 0; i < rows->n; i++)
+		if (rows->v[i].fileset_id == fileset_id)
+			return &rows->v[i];
+	return NULL;
+}
 
-		for (size_t i = 0; i < n; i++) {
-			if (ids[i] != r->id)
-				continue;
-			files[i].has_unsent = r->has_unsent != 0;
-			files[i].has_open_wu = r->has_open_wu != 0;
-			files[i].has_any_wu = r->has_any_wu != 0;
-		}
+/* The arena arrays grow by a copy, as a request has few rounds. */
+void
+set_rows_append(
+    struct arena *a, struct set_rows *to, const struct row_set_file *v, size_t n)
+{
+	struct row_set_file *all = NEWN(a, struct row_set_file, to->n + n + 1);
+
+	if (to->n > 0)
+		memcpy(all, to->v, to->n * sizeof(*all));
+	if (n > 0)
+		memcpy(all + to->n, v, n * sizeof(*all));
+	to->v = all;
+	to->n += n;
+}
+
+enum err
+snap_sets_read(struct db *db, struct arena *a, const struct snapshot *s,
+    const int64_t *ids, size_t n, struct set_rows *to, struct fail *f)
+{
+	int64_t last = snap_sets_few(n);
+	enum err e = OK;
+
+	for (size_t i = 0; e == OK && i < n; i += DB_LIST_MAX) {
+		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, got;
+		void *rows;
+
+		e = db_query(db, a, f, &rows, &got, SQL_SETS_WITH_FILES, last,
+		    s->user.id, ids + i, part);
+		if (e == OK)
+			set_rows_append(a, to, rows, got);
 	}
 	return e;
 }
@@ -124,78 +153,87 @@ facts_add(
 /* Of which of these the generator said that no more can be made. */
 static enum err
 no_work_of(struct db *db, struct arena *a, const struct conf *cf,
-    struct fileset *const *sets, size_t n, bool **no_work, struct fail *f)
+    const struct set_rows *rows, const int64_t *ids, size_t n, bool **no_work,
+    struct fail *f)
 {
 	const struct triggers t = { .conf = cf, .db = db };
 	char **names = NEWN(a, char *, n + 1);
 
 	*no_work = NEWN(a, bool, n + 1);
 	for (size_t i = 0; i < n; i++)
-		names[i] = sets[i]->name;
+		names[i] = set_rows_first(rows, ids[i])->set_name;
 	return trigger_there(&t, a, TRIGGER_NO_WORK_AVAILABLE, names, n, *no_work, f);
 }
 
-/* The arena arrays grow by a copy, as a request has few rounds. */
+static struct snap_file
+file_of(const struct row_set_file *r, enum origin origin)
+{
+	return (struct snap_file){
+		.fileset_id = r->fileset_id,
+		.name = r->set_name,
+		.from_working_set = origin == PICKED,
+		.searched = origin == SEARCHED,
+		.paused = r->paused == FILESET_PAUSED,
+		.draining = r->paused == FILESET_DRAINING,
+		.demand_time = r->demand_time,
+		.has_unsent = r->facts >= 3,
+		.has_open_wu = r->facts >= 2,
+		.has_any_wu = r->facts >= 1,
+		.last_id = r->last_id > 0 ? r->last_id : 0,
+		.last_read = r->last_id >= 0,
+	};
+}
+
+/* The files of a set whose rows these are. */
+static void
+members_of(const struct held *held, const struct set_rows *rows, struct snap_file *file,
+    struct snapshot *s)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < rows->n; i++) {
+		const struct row_set_file *r = &rows->v[i];
+		struct snap_member m = { .fileset_id = r->fileset_id,
+			.file_id = r->file_id,
+			.name = r->file_name,
+			.bytes = (int64_t)r->size };
+
+		if (r->fileset_id != file->fileset_id || r->file_id == 0)
+			continue;
+		m.held = held_has(held, m.name);
+		file->held = file->held || !any;
+		any = true;
+		member_add(file, &m);
+		s->members[s->nmembers++] = m;
+	}
+}
+
 enum err
 snap_sets_add(struct db *db, struct arena *a, const struct conf *cf,
-    const struct held *held, struct fileset *const *sets, size_t n, enum origin origin,
-    struct snapshot *s, struct fail *f)
+    const struct held *held, const struct set_rows *rows, const int64_t *ids, size_t n,
+    enum origin origin, struct snapshot *s, struct fail *f)
 {
 	struct snap_file *files = NEWN(a, struct snap_file, s->nfiles + n + 1);
-	struct snap_file *fresh = files + s->nfiles;
+	struct snap_member *all = NEWN(
+	    a, struct snap_member, s->nmembers + rows->n + 1);
 	bool *no_work;
-	enum err e = no_work_of(db, a, cf, sets, n, &no_work, f);
+	enum err e = no_work_of(db, a, cf, rows, ids, n, &no_work, f);
 
 	if (e != OK)
 		return e;
 	if (s->nfiles > 0)
 		memcpy(files, s->files, s->nfiles * sizeof(*files));
-	for (size_t i = 0; i < n; i++) {
-		fresh[i] = (struct snap_file){
-			.fileset_id = sets[i]->id,
-			.name = sets[i]->name,
-			.from_working_set = origin == PICKED,
-			.searched = origin == SEARCHED,
-			.no_work_available = no_work[i],
-			.paused = sets[i]->paused == FILESET_PAUSED,
-			.draining = sets[i]->paused == FILESET_DRAINING,
-			.demand_time = sets[i]->demand_time,
-		};
-	}
-	for (size_t i = 0; i < n; i += DB_LIST_MAX) {
-		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX;
-		e = snap_members_add(db, a, held, fresh + i, part, s, f);
-		if (e == OK)
-			e = facts_add(db, a, fresh + i, part, f);
-		if (e != OK)
-			return e;
-	}
+	if (s->nmembers > 0)
+		memcpy(all, s->members, s->nmembers * sizeof(*all));
 	s->files = files;
-	s->nfiles += n;
-	return OK;
-}
+	s->members = all;
+	for (size_t i = 0; i < n; i++) {
+		struct snap_file *to = &files[s->nfiles++];
 
-enum err
-snap_sets_rows(struct db *db, struct arena *a, const int64_t *ids, size_t n,
-    struct fileset ***out, size_t *nout, struct fail *f)
-{
-	struct fileset **sets = NEWN(a, struct fileset *, n + 1);
-	size_t nsets = 0;
-
-	for (size_t i = 0; i < n; i += DB_LIST_MAX) {
-		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, got;
-		void *rows;
-		enum err e = db_query(
-		    db, a, f, &rows, &got, SQL_FILESETS_BY_IDS, ids + i, part);
-		if (e != OK)
-			return e;
-		for (size_t k = i; k < i + part; k++)
-			for (size_t m = 0; m < got; m++)
-				if (((struct fileset *)rows)[m].id == ids[k])
-					sets[nsets++] = (struct fileset *)rows + m;
+		*to = file_of(set_rows_first(rows, ids[i]), origin);
+		to->no_work_available = no_work[i];
+		members_of(held, rows, to, s);
 	}
-	*out = sets;
-	*nout = nsets;
 	return OK;
 }
 
@@ -205,14 +243,14 @@ snap_sets_rows(struct db *db, struct arena *a, const int64_t *ids, size_t n,
  */
 static enum err
 picks_take(struct db *db, struct arena *a, char *const *names, size_t n, size_t k,
-    struct snapshot *s, struct fileset **sets, size_t *nsets, struct fail *f)
+    struct snapshot *s, int64_t *ids, size_t *nids, struct fail *f)
 {
 	void *rows;
 	size_t got;
 	enum err e = db_query(
 	    db, a, f, &rows, &got, SQL_FILESETS_BY_NAMES, (const void *)names, n);
 
-	for (size_t i = 0; e == OK && i < n && *nsets < k; i++) {
+	for (size_t i = 0; e == OK && i < n && *nids < k; i++) {
 		for (size_t m = 0; m < got; m++) {
 			struct fileset *set = (struct fileset *)rows + m;
 			if (strcmp(set->name, names[i]) != 0 ||
@@ -220,7 +258,7 @@ picks_take(struct db *db, struct arena *a, char *const *names, size_t n, size_t 
 				continue;
 			struct snap_file *there = snapshot_file(s, set->id);
 			if (there == NULL)
-				sets[(*nsets)++] = set;
+				ids[(*nids)++] = set->id;
 			else if (!there->held)
 				there->from_working_set = true;
 			break;
@@ -229,16 +267,40 @@ picks_take(struct db *db, struct arena *a, char *const *names, size_t n, size_t 
 	return e;
 }
 
+/* So many names are looked at in each round: the first ones are nearly always enough.
+ */
+static const size_t pick_rounds[] = { 16, DB_LIST_MAX, DB_LIST_MAX, DB_LIST_MAX };
+
+/* Reads and appends sets of these ids, which may be gone. */
+static enum err
+sets_append(struct db *db, struct arena *a, const struct conf *cf,
+    const struct request *rq, const int64_t *ids, size_t n, enum origin origin,
+    struct snapshot *s, struct fail *f)
+{
+	struct set_rows rows = { 0 };
+	struct held held;
+	int64_t *there = NEWN(a, int64_t, n + 1);
+	size_t kept = 0;
+	enum err e = snap_sets_read(db, a, s, ids, n, &rows, f);
+
+	for (size_t i = 0; e == OK && i < n; i++)
+		if (set_rows_first(&rows, ids[i]) != NULL)
+			there[kept++] = ids[i];
+	if (e != OK || kept == 0)
+		return e;
+	held = held_names(a, rq);
+	return snap_sets_add(db, a, cf, &held, &rows, there, kept, origin, s, f);
+}
+
 enum err
 snapshot_working_set(struct db *db, struct arena *a, const struct conf *cf,
     const struct request *rq, struct rng *rng, size_t k, struct snapshot *s,
     struct fail *f)
 {
 	const struct triggers t = { .conf = cf, .db = db };
-	struct held held;
-	struct fileset **sets = NEWN(a, struct fileset *, k + 1);
+	int64_t *ids = NEWN(a, int64_t, k + 1);
 	char **names;
-	size_t n, nsets = 0;
+	size_t n, nids = 0;
 	enum err e;
 
 	if (k == 0 || !catalog_locality(s->cat, cf))
@@ -246,17 +308,15 @@ snapshot_working_set(struct db *db, struct arena *a, const struct conf *cf,
 	e = trigger_list(&t, a, TRIGGER_WORKING_SET, &names, &n, f);
 	if (e != OK || n == 0)
 		return e;
-	held = held_names(a, rq);
 	rng_shuffle(rng, names, n, sizeof(*names));
-	for (size_t i = 0, round = 0; i < n && round < PICK_ROUNDS && nsets < k;
-	     i += DB_LIST_MAX, round++) {
-		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX;
-		e = picks_take(db, a, names + i, part, k, s, sets, &nsets, f);
+	for (size_t i = 0, round = 0; i < n && round < N(pick_rounds) && nids < k;
+	     i += pick_rounds[round++]) {
+		size_t part = n - i < pick_rounds[round] ? n - i : pick_rounds[round];
+		e = picks_take(db, a, names + i, part, k, s, ids, &nids, f);
 		if (e != OK)
 			return e;
 	}
-	return nsets > 0 ? snap_sets_add(db, a, cf, &held, sets, nsets, PICKED, s, f) :
-	                   OK;
+	return nids > 0 ? sets_append(db, a, cf, rq, ids, nids, PICKED, s, f) : OK;
 }
 
 /* Walks the ids of sets with unsent results from start on, once around. */
@@ -338,16 +398,42 @@ search_makeable(struct db *db, struct arena *a, struct rng *rng, size_t k,
 	return e;
 }
 
+/* Of these sets those that are open, and that have work (the first nready) or may get
+ * some. */
+static enum err
+open_sets(struct db *db, struct arena *a, const struct conf *cf,
+    const struct set_rows *rows, size_t nready, int64_t *ids, size_t *n, struct fail *f)
+{
+	int64_t *there = NEWN(a, int64_t, *n + 1);
+	bool *ready = NEWN(a, bool, *n + 1), *no_work;
+	size_t nthere = 0, kept = 0;
+	enum err e;
+
+	for (size_t i = 0; i < *n; i++) {
+		const struct row_set_file *r = set_rows_first(rows, ids[i]);
+
+		if (r == NULL || r->paused != FILESET_OPEN)
+			continue;
+		ready[nthere] = i < nready;
+		there[nthere++] = ids[i];
+	}
+	e = no_work_of(db, a, cf, rows, there, nthere, &no_work, f);
+	for (size_t i = 0; e == OK && i < nthere; i++)
+		if (ready[i] || !no_work[i])
+			ids[kept++] = there[i];
+	*n = kept;
+	return e;
+}
+
 enum err
 snapshot_search(struct db *db, struct arena *a, const struct conf *cf,
     const struct request *rq, struct rng *rng, size_t k, struct snapshot *s,
     struct fail *f)
 {
 	struct held held;
-	struct fileset **sets;
+	struct set_rows rows = { 0 };
 	int64_t *ids = NEWN(a, int64_t, k + 1);
-	size_t n = 0, nready, nsets, kept = 0;
-	bool *no_work;
+	size_t n = 0, nready;
 	enum err e = k == 0 ? OK : search_ready(db, rng, k, s, ids, &n, f);
 
 	nready = n;
@@ -356,20 +442,13 @@ snapshot_search(struct db *db, struct arena *a, const struct conf *cf,
 	    catalog_locality(s->cat, cf))
 		e = search_makeable(db, a, rng, k, s, ids, &n, f);
 	if (e == OK)
-		e = snap_sets_rows(db, a, ids, n, &sets, &nsets, f);
+		e = snap_sets_read(db, a, s, ids, n, &rows, f);
 	if (e == OK)
-		e = no_work_of(db, a, cf, sets, nsets, &no_work, f);
+		e = open_sets(db, a, cf, &rows, nready, ids, &n, f);
 	if (e != OK || n == 0)
 		return e;
 	held = held_names(a, rq);
-	for (size_t i = 0; i < nsets; i++) {
-		bool ready = has_id(ids, nready, sets[i]->id);
-
-		if (sets[i]->paused == FILESET_OPEN && (ready || !no_work[i]))
-			sets[kept++] = sets[i];
-	}
-	return kept > 0 ? snap_sets_add(db, a, cf, &held, sets, kept, SEARCHED, s, f) :
-	                  OK;
+	return snap_sets_add(db, a, cf, &held, &rows, ids, n, SEARCHED, s, f);
 }
 
 static int
@@ -410,24 +489,25 @@ snapshot_old(struct db *db, struct arena *a, const struct conf *cf,
     struct fail *f)
 {
 	struct held held;
-	struct fileset **sets;
+	struct set_rows rows = { 0 };
 	int64_t ids[OLD_LOOKED_AT];
-	size_t n = 0, nsets, kept = 0;
+	size_t n = 0, kept = 0;
 	enum err e = search_ready(db, rng, OLD_LOOKED_AT, s, ids, &n, f);
 
 	if (e == OK && n > 0)
 		e = older_than(db, a, before, ids, &n, f);
-	if (e != OK || n == 0)
+	if (e == OK)
+		e = snap_sets_read(db, a, s, ids, n, &rows, f);
+	for (size_t i = 0; e == OK && i < n && kept < OLD_MOST; i++) {
+		const struct row_set_file *r = set_rows_first(&rows, ids[i]);
+
+		if (r != NULL && r->paused == FILESET_OPEN)
+			ids[kept++] = ids[i];
+	}
+	if (e != OK || kept == 0)
 		return e;
-	e = snap_sets_rows(db, a, ids, n, &sets, &nsets, f);
-	if (e != OK)
-		return e;
-	for (size_t i = 0; i < nsets && kept < OLD_MOST; i++)
-		if (sets[i]->paused == FILESET_OPEN)
-			sets[kept++] = sets[i];
 	held = held_names(a, rq);
-	return kept > 0 ? snap_sets_add(db, a, cf, &held, sets, kept, SEARCHED, s, f) :
-	                  OK;
+	return snap_sets_add(db, a, cf, &held, &rows, ids, kept, SEARCHED, s, f);
 }
 
 enum err
@@ -435,19 +515,13 @@ snapshot_sets(struct db *db, struct arena *a, const struct conf *cf,
     const struct request *rq, const int64_t *ids, size_t n, struct snapshot *s,
     struct fail *f)
 {
-	struct held held;
-	struct fileset **sets;
 	int64_t *fresh = NEWN(a, int64_t, n + 1);
-	size_t nfresh = 0, nsets;
+	size_t nfresh = 0;
 
 	for (size_t i = 0; i < n; i++)
 		if (snapshot_file(s, ids[i]) == NULL)
 			fresh[nfresh++] = ids[i];
-	if (nfresh == 0)
-		return OK;
-	enum err e = snap_sets_rows(db, a, fresh, nfresh, &sets, &nsets, f);
-	if (e != OK || nsets == 0)
-		return e;
-	held = held_names(a, rq);
-	return snap_sets_add(db, a, cf, &held, sets, nsets, SEARCHED, s, f);
+	return nfresh == 0 ?
+	           OK :
+	           sets_append(db, a, cf, rq, fresh, nfresh, SEARCHED, s, f);
 }

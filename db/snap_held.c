@@ -16,6 +16,7 @@ enum {
 	OF_SOME = 256,     /* sets that are read of DB_LIST_MAX files together */
 	OF_ONE = 16,       /* and of one of them, the newest, if those are more */
 	ALONE_MOST = 256,  /* files that are looked at one by one */
+	AT_ONCE = 1024,    /* pairs of a held file and a set that are */
 	HOLDERS_MOST = 16, /* of a file that are looked at */
 };
 
@@ -32,6 +33,7 @@ struct links {
 	size_t n, cap;
 	bool *cut; /* by file: not all of its sets are there */
 	size_t alone;
+	struct set_rows rows; /* of sets all of whose files are held */
 };
 
 struct group { /* a set, and how many of its files are held */
@@ -106,24 +108,29 @@ links_of_some(struct db *db, struct arena *a, const struct snapshot *s, size_t f
 	return e;
 }
 
-/* Ids of the sets that the held files are in, those first of which most is there. */
+/* Each by the statements for it, where there are too many sets for one. */
 static enum err
-sets_of_held(struct db *db, struct arena *a, const struct snapshot *s, struct links *l,
-    int64_t **out, size_t *nout, struct fail *f)
+links_by_parts(struct db *db, struct arena *a, const struct snapshot *s,
+    struct links *l, struct fail *f)
 {
-	struct group *g;
-	size_t n = 0;
 	enum err e = OK;
 
-	l->cut = NEWN(a, bool, s->nheld_files + 1);
 	for (size_t i = 0; e == OK && i < s->nheld_files; i += DB_LIST_MAX) {
 		size_t end = i + DB_LIST_MAX;
 
 		e = links_of_some(
 		    db, a, s, i, end < s->nheld_files ? end : s->nheld_files, l, f);
 	}
-	if (e != OK)
-		return e;
+	return e;
+}
+
+/* Ids of the sets that the held files are in, those first of which most is there. */
+static void
+sets_of_held(struct arena *a, struct links *l, int64_t **out, size_t *nout)
+{
+	struct group *g;
+	size_t n = 0;
+
 	if (l->n > 0)
 		qsort(l->v, l->n, sizeof(*l->v), link_order);
 	g = NEWN(a, struct group, l->n + 1);
@@ -136,7 +143,6 @@ sets_of_held(struct db *db, struct arena *a, const struct snapshot *s, struct li
 	*out = NEWN(a, int64_t, n + 1);
 	for (*nout = 0; *nout < n && *nout < SETS_MOST; (*nout)++)
 		(*out)[*nout] = g[*nout].fileset_id;
-	return OK;
 }
 
 /* Files with sets that are not in the snapshot are never to be deleted. */
@@ -240,23 +246,139 @@ files_of_host(struct db *db, struct arena *a, const struct held *held,
 	return e;
 }
 
+static int
+file_id_order(const void *pa, const void *pb)
+{
+	const struct row_set_file *a = pa, *b = pb;
+
+	return (a->file_id > b->file_id) - (a->file_id < b->file_id);
+}
+
+/* The files of these rows, each of which may be in several sets, and what they are in.
+ */
+static void
+take_held(struct arena *a, const struct held *held, struct set_rows *rows,
+    struct snapshot *s, struct links *l)
+{
+	s->held_files = NEWN(a, struct file, rows->n + 1);
+	if (rows->n > 0)
+		qsort(rows->v, rows->n, sizeof(*rows->v), file_id_order);
+	for (size_t i = 0; i < rows->n; i++) {
+		const struct row_set_file *r = &rows->v[i];
+
+		if (!held_has(held, r->file_name))
+			continue;
+		if (i == 0 || r->file_id != rows->v[i - 1].file_id)
+			s->held_files[s->nheld_files++] = (struct file){
+				.id = r->file_id,
+				.name = r->file_name,
+				.md5sum = arena_strdup(a, ""),
+				.size = r->size
+			};
+		if (r->fileset_id != 0)
+			PUSH(a, l->v, l->n, l->cap) = (struct link){
+				r->fileset_id, s->nheld_files - 1
+			};
+	}
+}
+
+/*
+ * All about what the host holds in one statement for DB_LIST_MAX names; whole false:
+ * its files are in too many sets for that.
+ */
+static enum err
+read_at_once(struct db *db, struct arena *a, const struct held *held,
+    struct snapshot *s, struct links *l, bool *whole, struct fail *f)
+{
+	struct set_rows rows = { 0 };
+	int64_t last = snap_sets_few(held->n);
+	enum err e = OK;
+
+	*whole = true;
+	for (size_t i = 0; e == OK && *whole && i < held->n; i += DB_LIST_MAX) {
+		size_t part = held->n - i < DB_LIST_MAX ? held->n - i : DB_LIST_MAX,
+		       got;
+		void *v;
+
+		e = db_query(db, a, f, &v, &got, SQL_FILES_WITH_SETS, last, s->user.id,
+		    s->host.id, (const void *)(held->names + i), part,
+		    (int64_t)OF_SOME + 1);
+		*whole = e == OK && got <= OF_SOME && rows.n + got <= AT_ONCE;
+		if (*whole)
+			set_rows_append(a, &rows, v, got);
+	}
+	if (e == OK && *whole) {
+		take_held(a, held, &rows, s, l);
+		l->rows = rows;
+	}
+	return e;
+}
+
+/* Sets whose other files the host lacks are read with them. */
+static enum err
+read_incomplete(struct db *db, struct arena *a, const struct snapshot *s,
+    const int64_t *ids, size_t n, struct links *l, struct fail *f)
+{
+	int64_t *part = NEWN(a, int64_t, n + 1);
+	struct set_rows fresh = { 0 };
+	size_t npart = 0, kept = 0;
+	enum err e;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct row_set_file *r = set_rows_first(&l->rows, ids[i]);
+		size_t here = 0;
+
+		for (size_t k = 0; k < l->n; k++)
+			here += l->v[k].fileset_id == ids[i];
+		if (r == NULL || (size_t)r->nfiles != here)
+			part[npart++] = ids[i];
+	}
+	e = npart == 0 ? OK : snap_sets_read(db, a, s, part, npart, &fresh, f);
+	if (e != OK || npart == 0)
+		return e;
+	for (size_t i = 0; i < l->rows.n; i++)
+		if (set_rows_first(&fresh, l->rows.v[i].fileset_id) == NULL)
+			l->rows.v[kept++] = l->rows.v[i];
+	l->rows.n = kept;
+	set_rows_append(a, &l->rows, fresh.v, fresh.n);
+	return OK;
+}
+
+static enum err
+read_held(struct db *db, struct arena *a, const struct held *held, struct snapshot *s,
+    struct links *l, struct fail *f)
+{
+	bool whole;
+	enum err e = read_at_once(db, a, held, s, l, &whole, f);
+
+	if (e != OK)
+		return e;
+	if (!whole)
+		e = files_of_host(db, a, held, s, f);
+	l->cut = NEWN(a, bool, s->nheld_files + 1);
+	return e == OK && !whole ? links_by_parts(db, a, s, l, f) : e;
+}
+
 enum err
 snapshot_files(struct db *db, struct arena *a, const struct conf *cf,
     const struct request *rq, int64_t now, struct snapshot *s, struct fail *f)
 {
 	struct held held = held_names(a, rq);
 	struct links links = { 0 };
-	struct fileset **sets;
 	int64_t *ids;
-	size_t nids, nsets;
-	enum err e = files_of_host(db, a, &held, s, f);
+	size_t n, there = 0;
+	enum err e = read_held(db, a, &held, s, &links, f);
 
-	if (e == OK)
-		e = sets_of_held(db, a, s, &links, &ids, &nids, f);
-	if (e == OK)
-		e = snap_sets_rows(db, a, ids, nids, &sets, &nsets, f);
-	if (e == OK && nsets > 0)
-		e = snap_sets_add(db, a, cf, &held, sets, nsets, HELD, s, f);
+	if (e != OK)
+		return e;
+	sets_of_held(a, &links, &ids, &n);
+	e = read_incomplete(db, a, s, ids, n, &links, f);
+	for (size_t i = 0; e == OK && i < n; i++)
+		if (set_rows_first(&links.rows, ids[i]) != NULL)
+			ids[there++] = ids[i];
+	if (e == OK && there > 0)
+		e = snap_sets_add(
+		    db, a, cf, &held, &links.rows, ids, there, HELD, s, f);
 	if (e != OK)
 		return e;
 	mark_others(s, &links);

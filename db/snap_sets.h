@@ -19,14 +19,28 @@ struct held {
 struct held held_names(struct arena *, const struct request *);
 bool held_has(const struct held *, const char *name);
 
-/* Rows of the sets with these ids, in the order of the ids; absent ones are left out.
+struct set_rows { /* sets with their files, in any order */
+	struct row_set_file *v;
+	size_t n;
+};
+/* The first row of a set; NULL: it is not there. */
+const struct row_set_file *set_rows_first(const struct set_rows *, int64_t fileset_id);
+void set_rows_append(
+    struct arena *, struct set_rows *, const struct row_set_file *, size_t n);
+
+/*
+ * Appends the rows of the sets with these ids; absent ones have none.  If they are few,
+ * the last result that the snapshot's account got of each is read with them.
  */
-enum err snap_sets_rows(struct db *, struct arena *, const int64_t *ids, size_t n,
-    struct fileset ***, size_t *nout, struct fail *);
-/* Appends the sets with their files and with what their states are derived from. */
+enum err snap_sets_read(struct db *, struct arena *, const struct snapshot *,
+    const int64_t *ids, size_t n, struct set_rows *, struct fail *);
+/* Is it so few that their last results are read with them: is none tried in vain? */
+bool snap_sets_few(size_t n);
+/* Appends the sets with these ids, all of which are among the rows, with their files.
+ */
 enum err snap_sets_add(struct db *, struct arena *, const struct conf *,
-    const struct held *, struct fileset *const *, size_t n, enum origin,
-    struct snapshot *, struct fail *);
+    const struct held *, const struct set_rows *, const int64_t *ids, size_t n,
+    enum origin, struct snapshot *, struct fail *);
 /* The files of at most DB_LIST_MAX sets, of which the ids are known, to s->members. */
 enum err snap_members_add(struct db *, struct arena *, const struct held *,
     struct snap_file *, size_t n, struct snapshot *s, struct fail *);

@@ -296,10 +296,13 @@ file_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t most,
     int64_t now, const struct snapshot *s, struct snap_file *file, struct fail *f)
 {
 	void *rows;
-	enum err e = db_number(
-	    db, f, &file->last_id, SQL_LAST_ID, s->user.id, file->fileset_id);
+	enum err e = OK;
 
-	e = number_or_0(e, &file->last_id);
+	if (!file->last_read)
+		e = number_or_0(db_number(db, f, &file->last_id, SQL_LAST_ID,
+				    s->user.id, file->fileset_id),
+		    &file->last_id);
+	file->last_read = e == OK;
 	if (e == OK)
 		e = db_query(db, a, f, &rows, &file->njobs, SQL_JOBS_AFTER,
 		    file->fileset_id, file->last_id, (int64_t)most);

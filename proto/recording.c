@@ -44,7 +44,7 @@ static const struct col file_cols[] = { F(fileset_id, i64), F(name, str), F(held
 	F(bytes_missing, i64), F(no_work_available, bool), F(no_work_is_news, bool),
 	F(paused, bool), F(draining, bool), F(demand_time, i64), F(unread, bool),
 	F(has_unsent, bool), F(has_open_wu, bool), F(has_any_wu, bool), F(last_id, i64),
-	F(released_id, i64) };
+	F(last_read, bool), F(released_id, i64) };
 #define M(name, type)                                                                  \
 	{                                                                              \
 #name, COL_##type, offsetof(struct snap_member, name)                  \

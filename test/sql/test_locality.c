@@ -31,13 +31,15 @@ results(const char *name, int64_t fileset_id, int n, int64_t create_time)
 	return make_results(name, 1, fileset_id, n, create_time, &wu);
 }
 
+static int64_t account = 305; /* whose snapshots are made */
+
 /* The sets of what the host lists, of which name alone counts. */
 static struct snapshot
 held(const char *const *names, size_t n)
 {
 	struct rq_file *files = NEWN(&a, struct rq_file, n);
 	struct request rq = { .files = files, .nfiles = n };
-	struct snapshot s = { .user = { .id = 305 } };
+	struct snapshot s = { .user = { .id = account } };
 
 	for (size_t i = 0; i < n; i++)
 		files[i] = (struct rq_file){ .name = arena_strdup(&a, names[i]),
@@ -51,7 +53,7 @@ picked(uint64_t seed, size_t k)
 {
 	struct request rq = { 0 };
 	struct rng rng = rng_seed(seed);
-	struct snapshot s = { 0 };
+	struct snapshot s = { .user = { .id = account } };
 
 	ck_ok(snapshot_working_set(db, &a, &cf, &rq, &rng, k, &s, &f));
 	return s;
@@ -62,7 +64,7 @@ searched(uint64_t seed, size_t k)
 {
 	struct request rq = { 0 };
 	struct rng rng = rng_seed(seed);
-	struct snapshot s = { 0 };
+	struct snapshot s = { .user = { .id = account } };
 
 	ck_ok(snapshot_search(db, &a, &cf, &rq, &rng, k, &s, &f));
 	return s;
@@ -357,8 +359,8 @@ START_TEST(race_12_the_file_is_not_read_from_names)
 	ck_assert_int_eq(snapshot_file(&s, set_a)->jobs[0].id, of_a);
 	ck_assert_int_eq(snapshot_file(&s, set_b)->jobs[0].id, of_b);
 	ck_ok(claim(of_a, 11, 304, 0));
+	account = 304;
 	s = held(names, 2);
-	s.user.id = 304;
 	ck_ok(snapshot_jobs(db, &a, &cf, 0, 9, 2000, &s, &f));
 	ck_assert_int_eq(snapshot_file(&s, set_a)->last_id, of_a);
 	ck_assert_int_eq(snapshot_file(&s, set_b)->last_id, 0);
@@ -371,11 +373,11 @@ take_all(void)
 {
 	size_t taken;
 
+	account = 306;
 	do {
 		struct snapshot s = searched(1, 1000);
 
 		taken = 0;
-		s.user.id = 306;
 		ck_ok(snapshot_jobs(db, &a, &cf, 0, 1000, 2000, &s, &f));
 		for (size_t i = 0; i < s.nfiles; i++)
 			for (size_t k = 0; k < s.files[i].njobs; k++, taken++)
