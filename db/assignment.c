@@ -59,7 +59,7 @@ snapshot_targeted(struct db *db, struct arena *a, const struct conf *cf,
 	int64_t team = s->user.teamid != 0 ? s->user.teamid : -1;
 	enum err e = OK;
 
-	if (from <= to)
+	if (from <= to && (!s->glance.there || s->glance.has_aimed))
 		e = db_query(db, a, f, &rows, &s->ntargeted, SQL_JOBS_TARGETED,
 		    s->host.id, s->user.id, team, from, to, s->user.id, -s->host.id);
 	if (e == OK)

@@ -159,6 +159,20 @@ bind_list(struct db *db, MYSQL_BIND *b, char letter, const struct db_arg *arg)
 	}
 }
 
+static void
+bind_pairs(MYSQL_BIND *b, const struct db_arg *arg)
+{
+	const struct row_pair *pairs = arg->p;
+	size_t size = list_size(list_slot(arg->n));
+
+	for (size_t i = 0; i < size; i++) {
+		size_t k = i < arg->n ? i : arg->n - 1;
+
+		bind_i64(&b[2 * i], &pairs[k].a);
+		bind_i64(&b[2 * i + 1], &pairs[k].b);
+	}
+}
+
 static size_t
 param_count(enum stmt_id id, const struct db_arg *arg)
 {
@@ -168,6 +182,8 @@ param_count(enum stmt_id id, const struct db_arg *arg)
 	for (size_t k = 0; st->args[k] != '\0'; k++) {
 		if (st->args[k] == 'R')
 			n += st->shape->ncols;
+		else if (st->args[k] == 'P')
+			n += 2 * list_size(list_slot(arg[k].n));
 		else if (strchr("IS", st->args[k]) != NULL)
 			n += list_size(list_slot(arg[k].n));
 		else
@@ -195,6 +211,10 @@ bind_args(struct db *db, enum stmt_id id, const struct db_arg *arg, size_t *n)
 		case 'R':
 			bind_row(db, next, st->shape, arg[k].p);
 			next += st->shape->ncols;
+			break;
+		case 'P':
+			bind_pairs(next, &arg[k]);
+			next += 2 * list_size(list_slot(arg[k].n));
 			break;
 		case 'I':
 		case 'S':

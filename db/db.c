@@ -11,7 +11,7 @@
 #include "lib/clock.h"
 #include "lib/banned.h"
 
-enum { NAP_MAX_MS = 500, SINGLE_TRIES = 8, DEADLOCK = 1213 };
+enum { NAP_MAX_MS = 500, AWAKE_MS = 1000, SINGLE_TRIES = 8, DEADLOCK = 1213 };
 
 enum err
 db_open(const struct conf *cf, enum db_use use, struct db **out, struct fail *f)
@@ -50,7 +50,20 @@ db_ready(struct db *db, struct fail *f)
 		db_rollback(db);
 		conn_drop(db);
 	}
-	return conn_need(db, f);
+	enum err e = conn_need(db, f);
+
+	db->asked_ms = e == OK ? clock_mono_ms() : 0;
+	return e;
+}
+
+enum err
+db_awake(struct db *db, struct fail *f)
+{
+	int64_t now_ms = clock_mono_ms();
+
+	if (db->my == NULL || db->asked_ms == 0 || now_ms - db->asked_ms >= AWAKE_MS)
+		return db_ready(db, f);
+	return OK;
 }
 
 /*

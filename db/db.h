@@ -66,6 +66,9 @@ enum err db_open(const struct conf *, enum db_use, struct db **, struct fail *);
 void db_close(struct db *); /* NULL is fine */
 /* Is the connection usable?  Reconnects if it was lost; E_DB if that fails. */
 enum err db_ready(struct db *, struct fail *);
+/* The same, but what served a second ago is not asked again: if it was lost since, the
+ * next statement says so by E_RETRY. */
+enum err db_awake(struct db *, struct fail *);
 
 /*
  * Runs a statement.  Arguments follow its args string:
@@ -78,6 +81,8 @@ enum err db_ready(struct db *, struct fail *);
  *   R  const void *, a row of the statement's shape, all its columns (id 0: assigned)
  *   I  const int64_t *, size_t: a list of 1 to 64, padded to 1, 4, 16 or 64 by
  *      repeating the last; longer lists are cut by the caller; the text has $LIST
+ *   P  const struct row_pair *, size_t: the same of pairs; the text has CASE .. $PAIRS
+ *      END, with the value b for a; a list I beside it has as many
  *   S  const char *const *, size_t: a list of strings, each as s
  * E_RACE: a unique key is taken.  E_BADREQ: a value does not fit its
  * column.  E_CONFIG: a table or column is missing.  A deadlock outside a transaction is

@@ -68,6 +68,13 @@ enum err teams_by_name(struct db *, struct arena *, const char *start, struct te
 /* --- host.c --- */
 enum err host_by_id(
     struct db *, struct arena *, int64_t id, struct host **, struct fail *);
+struct row_host_account {
+	struct host host;
+	struct user user; /* its account; id 0: there is none */
+	struct snap_glance glance;
+};
+enum err host_and_account(struct db *, struct arena *, int64_t hostid,
+    struct row_host_account **, struct fail *);
 enum err host_by_cpid(struct db *, struct arena *, int64_t userid,
     const char *hashed_cpid, struct host **, struct fail *); /* newest */
 enum err host_similar(struct db *, struct arena *, const struct host *like,
@@ -158,6 +165,9 @@ enum err workunits_to_assimilate(struct db *, struct arena *, struct part,
 /* transition_time = least(it, at), transition_seq + 1; ids ascending. */
 enum err workunits_touch(
     struct db *, const int64_t *ids, size_t n, int64_t at, struct fail *);
+/* The same, each (a) with a time of its own (b). */
+enum err workunits_touch_each(
+    struct db *, const struct row_pair *, size_t n, struct fail *);
 /*
  * The same for one, which is bound to a class of hosts, an app version, or both (0 =
  * not to that).  E_RACE: it is bound to another one already, and nothing was changed.
@@ -248,15 +258,24 @@ enum err snapshot_sets(struct db *, struct arena *, const struct conf *,
  * none.
  */
 struct snap_file *snapshot_file(const struct snapshot *, int64_t fileset_id);
+/* The largest of result.ready, looked at once; READY_SENT or less: nothing is unsent, 0
+ * or less: nothing that needs a large file. */
+enum err snapshot_last_ready(
+    struct db *, struct snapshot *, int64_t *last, struct fail *);
 /*
  * Candidates of snapshot.files, in their order, from index `from` on, until 4 x need
- * are there or 256 sets were looked at; what comes after stays without jobs, and if it
- * has unsent results unread and search.left are set; so it is when a set may have more.
- * Ids increase from the last one that this user got; if there are none, ids that were
- * skipped conf's locality_skip_release seconds ago or earlier are offered.
+ * are there, or it is enough, or 256 sets were looked at; what comes after stays
+ * without jobs, and if it has unsent results unread and search.left are set; so it is
+ * when a set may have more. Ids increase from the last one that this user got; if there
+ * are none, ids that were skipped conf's locality_skip_release seconds ago or earlier
+ * are offered.
  */
+struct enough { /* asked between slices; NULL in place of one: never */
+	bool (*is)(const void *ctx);
+	const void *ctx;
+};
 enum err snapshot_jobs(struct db *, struct arena *, const struct conf *, size_t from,
-    size_t need, int64_t now, struct snapshot *, struct fail *);
+    size_t need, int64_t now, const struct enough *, struct snapshot *, struct fail *);
 /*
  * Adds jobs without a file set, at most 4 x need: of each app that is marked in unread
  * (by its place in the catalogue) and that the account wants (snapshot.project_prefs),
@@ -273,10 +292,12 @@ enum err snapshot_unwanted(struct db *, struct arena *, const struct conf *,
  * results whatever the host holds, and the files of those sets. */
 enum err snapshot_draw(struct db *, struct arena *, const struct request *,
     struct rng *, size_t k, struct snapshot *, struct fail *);
-/* Which workunits among the candidates already have a result with this once value (a
- * user id, or minus a host id). */
+/* The key of the once rule that this reply's jobs will carry: a user id, or minus a
+ * host id; 0 = none, or nobody can have it yet. */
+int64_t snapshot_once(const struct conf *, const struct snapshot *);
+/* Which workunits among the candidates already have a result with that key. */
 enum err snapshot_user_wus(
-    struct db *, struct arena *, int64_t once, struct snapshot *, struct fail *);
+    struct db *, struct arena *, const struct conf *, struct snapshot *, struct fail *);
 /* Adds those of ids[0 .. n), each once, that have. */
 enum err snapshot_wus_once(struct db *, struct arena *, int64_t once,
     const int64_t *ids, size_t n, struct snapshot *, struct fail *);

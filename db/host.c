@@ -22,6 +22,20 @@ host_by_id(
 }
 
 enum err
+host_and_account(struct db *db, struct arena *a, int64_t hostid,
+    struct row_host_account **both, struct fail *f)
+{
+	void *row;
+	enum err e = db_row(db, a, f, &row, SQL_HOST_AND_ACCOUNT, hostid);
+
+	if (e != OK)
+		return e;
+	*both = row;
+	(*both)->glance.there = true;
+	return OK;
+}
+
+enum err
 host_by_cpid(struct db *db, struct arena *a, int64_t userid, const char *hashed_cpid,
     struct host **host, struct fail *f)
 {

@@ -20,8 +20,8 @@ extern const struct stmt_info stmt_infos[SQL__MAX];
 struct db_arg {
 	int64_t i;
 	double f;
-	const void *p; /* s t b R I S */
-	size_t n;      /* I S */
+	const void *p; /* s t b R I P S */
+	size_t n;      /* I P S */
 };
 /* Runs a statement with its arguments as data, one per letter.  rows may be NULL. */
 enum err db_run(struct db *, struct arena *, struct fail *, void **rows, size_t *n,

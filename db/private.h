@@ -27,6 +27,8 @@ struct db {
 	unsigned code;  /* the server's number of the last failure */
 	int text_bytes; /* of the widest character that text columns take */
 	uint64_t count;
+	int64_t
+	    asked_ms; /* when it last was found usable, monotonic clock; 0 = never */
 };
 
 enum { ARGS_MAX = 48 };

@@ -21,7 +21,8 @@ draw(struct db *db, struct arena *a, int64_t after, const struct snap_file *have
 	for (size_t i = 0; i < nhave; i++)
 		if (have[i].fileset_id == id)
 			return OK;
-	e = db_query(db, a, f, &rows, &n, SQL_JOBS_AFTER, id, INT64_C(0), INT64_C(1));
+	e = db_query(db, a, f, &rows, &n, SQL_JOBS_AFTER, INT64_C(0), INT64_C(0), id,
+	    INT64_C(0), INT64_C(1));
 	*got = e == OK && n > 0;
 	if (*got)
 		*job = *(const struct job *)rows;
@@ -36,10 +37,10 @@ snapshot_draw(struct db *db, struct arena *a, const struct request *rq, struct r
 	struct snapshot t = { 0 };
 	struct held held;
 	int64_t last;
-	enum err e = db_number(db, f, &last, SQL_LAST_READY);
+	enum err e = snapshot_last_ready(db, s, &last, f);
 
-	if (e != OK || k == 0)
-		return e == E_NOTFOUND ? OK : e;
+	if (e != OK || k == 0 || last <= 0)
+		return e;
 	s->drawn = NEWN(a, struct job, k);
 	for (size_t i = 0; i < k && e == OK; i++) {
 		bool got;

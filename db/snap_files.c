@@ -176,12 +176,47 @@ file_of(const struct row_set_file *r, enum origin origin)
 		.paused = r->paused == FILESET_PAUSED,
 		.draining = r->paused == FILESET_DRAINING,
 		.demand_time = r->demand_time,
-		.has_unsent = r->facts >= 3,
-		.has_open_wu = r->facts >= 2,
-		.has_any_wu = r->facts >= 1,
+		.has_unsent = r->has_unsent != 0,
+		.has_open_wu = r->has_unsent != 0, /* nobody asks then */
+		.has_any_wu = r->has_unsent != 0,
 		.last_id = r->last_id > 0 ? r->last_id : 0,
 		.last_read = r->last_id >= 0,
 	};
+}
+
+/* Whether those of these sets that have no unsent results may get some. */
+static enum err
+workunits_add(
+    struct db *db, struct arena *a, struct snap_file *files, size_t n, struct fail *f)
+{
+	int64_t ids[DB_LIST_MAX];
+	size_t nids = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		enum err e;
+		size_t got;
+		void *v;
+
+		if (!files[i].has_unsent)
+			ids[nids++] = files[i].fileset_id;
+		if (nids == 0 || (nids < N(ids) && i + 1 < n))
+			continue;
+		e = db_query(db, a, f, &v, &got, SQL_SETS_WORKUNITS, ids, nids);
+		if (e != OK)
+			return e;
+		nids = 0;
+		for (size_t k = 0; k < n; k++)
+			for (size_t m = 0; m < got; m++) {
+				const struct row_pair *row =
+				    (const struct row_pair *)v + m;
+
+				if (row->a != files[k].fileset_id)
+					continue;
+				files[k].has_open_wu = row->b >= 2;
+				files[k].has_any_wu = row->b >= 1;
+			}
+	}
+	return OK;
 }
 
 /* The files of a set whose rows these are. */
@@ -234,7 +269,7 @@ snap_sets_add(struct db *db, struct arena *a, const struct conf *cf,
 		to->no_work_available = no_work[i];
 		members_of(held, rows, to, s);
 	}
-	return OK;
+	return workunits_add(db, a, files + s->nfiles - n, n, f);
 }
 
 /*
@@ -345,16 +380,29 @@ search_walk(struct db *db, int64_t start, size_t k, const struct snapshot *s,
 	return OK;
 }
 
+enum err
+snapshot_last_ready(struct db *db, struct snapshot *s, int64_t *last, struct fail *f)
+{
+	struct snap_glance *g = &s->glance;
+	enum err e = OK;
+
+	if (!g->has_last)
+		e = db_number(db, f, &g->last_ready, SQL_LAST_READY);
+	g->has_last = e == OK;
+	*last = g->last_ready;
+	return e;
+}
+
 /* Sets with unsent results, from a seeded start on. */
 static enum err
-search_ready(struct db *db, struct rng *rng, size_t k, const struct snapshot *s,
-    int64_t *ids, size_t *n, struct fail *f)
+search_ready(struct db *db, struct rng *rng, size_t k, struct snapshot *s, int64_t *ids,
+    size_t *n, struct fail *f)
 {
 	int64_t last;
-	enum err e = db_number(db, f, &last, SQL_LAST_READY);
+	enum err e = snapshot_last_ready(db, s, &last, f);
 
-	if (e != OK)
-		return e == E_NOTFOUND ? OK : e;
+	if (e != OK || last <= 0)
+		return e;
 	return search_walk(
 	    db, (int64_t)rng_below(rng, (uint64_t)last + 1), k, s, ids, n, f);
 }
@@ -521,7 +569,6 @@ snapshot_sets(struct db *db, struct arena *a, const struct conf *cf,
 	for (size_t i = 0; i < n; i++)
 		if (snapshot_file(s, ids[i]) == NULL)
 			fresh[nfresh++] = ids[i];
-	return nfresh == 0 ?
-	           OK :
-	           sets_append(db, a, cf, rq, fresh, nfresh, SEARCHED, s, f);
+	return nfresh == 0 ? OK :
+	                     sets_append(db, a, cf, rq, fresh, nfresh, SEARCHED, s, f);
 }

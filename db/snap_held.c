@@ -268,17 +268,18 @@ take_held(struct arena *a, const struct held *held, struct set_rows *rows,
 
 		if (!held_has(held, r->file_name))
 			continue;
-		if (i == 0 || r->file_id != rows->v[i - 1].file_id)
+		if (i == 0 || r->file_id != rows->v[i - 1].file_id) {
 			s->held_files[s->nheld_files++] = (struct file){
 				.id = r->file_id,
 				.name = r->file_name,
 				.md5sum = arena_strdup(a, ""),
 				.size = r->size
 			};
+			s->nheld_known += r->known != 0;
+		}
 		if (r->fileset_id != 0)
-			PUSH(a, l->v, l->n, l->cap) = (struct link){
-				r->fileset_id, s->nheld_files - 1
-			};
+			PUSH(a, l->v, l->n, l->cap) = (struct link){ r->fileset_id,
+				s->nheld_files - 1 };
 	}
 }
 

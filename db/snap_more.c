@@ -32,7 +32,7 @@ struct walk { /* one slice of it */
 	struct fail *f;
 	struct segment *g; /* in the order of the walk */
 	size_t n, cap;
-	int64_t wus[SLICE_ROWS]; /* of the rows that are new */
+	int64_t wus[SLICE_ROWS]; /* of the rows that are new and taken */
 	size_t nwus;
 };
 
@@ -150,19 +150,20 @@ rows_after(
 {
 	struct place *at = &w->q->at;
 	int64_t whole = at->id == 0 ? at->ready : at->ready + 1;
+	int64_t once = w->what->once;
 	size_t got = 0;
 	void *rows;
 	enum err e = OK;
 
 	*n = 0;
 	if (at->id > 0 && at->id < INT64_MAX)
-		e = db_query(w->db, w->a, w->f, &rows, n, SQL_JOBS_AFTER, at->ready,
-		    at->id, (int64_t)most);
+		e = db_query(w->db, w->a, w->f, &rows, n, SQL_JOBS_AFTER, once, once,
+		    at->ready, at->id, (int64_t)most);
 	if (e == OK && *n > 0)
 		memcpy(jobs, rows, *n * sizeof(*jobs));
 	if (e == OK && *n < most && whole <= g->last)
-		e = db_query(w->db, w->a, w->f, &rows, &got, SQL_JOBS_BETWEEN, whole,
-		    g->last, (int64_t)(most - *n));
+		e = db_query(w->db, w->a, w->f, &rows, &got, SQL_JOBS_BETWEEN, once,
+		    once, whole, g->last, (int64_t)(most - *n));
 	if (e == OK && got > 0)
 		memcpy(jobs + *n, rows, got * sizeof(*jobs));
 	*n += got;
@@ -199,7 +200,8 @@ jobs_add(struct walk *w, const struct job *jobs, size_t n, struct job **v, size_
 	for (size_t i = 0; i < n; i++)
 		if (!has_job(*v, old, jobs[i].id)) {
 			all[(*nv)++] = jobs[i];
-			w->wus[w->nwus++] = jobs[i].workunitid;
+			if (jobs[i].taken > 0)
+				w->wus[w->nwus++] = jobs[i].workunitid;
 		}
 	*v = all;
 }
@@ -379,6 +381,21 @@ walk_slice(struct walk *w)
 	return e;
 }
 
+/* What the once rule forbids. */
+static void
+user_wus_add(struct walk *w)
+{
+	struct snapshot *s = w->s;
+	int64_t *all = NEWN(w->a, int64_t, s->nuser_wus + w->nwus + 1);
+
+	if (s->nuser_wus > 0)
+		memcpy(all, s->user_wus, s->nuser_wus * sizeof(*all));
+	if (w->nwus > 0)
+		memcpy(all + s->nuser_wus, w->wus, w->nwus * sizeof(*all));
+	s->user_wus = all;
+	s->nuser_wus += w->nwus;
+}
+
 enum err
 snapshot_more(struct db *db, struct arena *a, const struct search *what,
     struct snapshot *s, struct fail *f)
@@ -400,5 +417,7 @@ snapshot_more(struct db *db, struct arena *a, const struct search *what,
 	search_begin(&w, what->nci ? (struct place){ h->nci_ready, h->nci_id } :
 				     (struct place){ h->search_ready, h->search_id });
 	e = walk_slice(&w);
-	return e == OK ? snapshot_wus_once(db, a, what->once, w.wus, w.nwus, s, f) : e;
+	if (e == OK)
+		user_wus_add(&w);
+	return e;
 }

@@ -45,4 +45,13 @@ enum err snap_sets_add(struct db *, struct arena *, const struct conf *,
 enum err snap_members_add(struct db *, struct arena *, const struct held *,
     struct snap_file *, size_t n, struct snapshot *s, struct fail *);
 
+/* A number that need not be there. */
+static inline enum err
+number_or_0(enum err e, int64_t *v)
+{
+	if (e == E_NOTFOUND)
+		*v = 0;
+	return e == E_NOTFOUND ? OK : e;
+}
+
 #endif

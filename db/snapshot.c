@@ -8,14 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include "db/order.h"
+#include "db/snap_sets.h"
 #include "model/states.h"
 #include "lib/banned.h"
 
 /* Candidates looked at for each job that is wanted: some will not fit. */
 enum { CANDIDATES_PER_JOB = 4 };
-
-/* A host may name every file there is; each costs some statements. */
-enum { FILES_LOOKED_AT = 256 };
 
 static int
 job_name_order(const void *a, const void *b)
@@ -183,7 +181,7 @@ snapshot_reported(struct db *db, struct arena *a, const struct request *rq,
 	void *rows = NULL;
 	enum err e = OK;
 
-	if (s->host.id != 0)
+	if (s->host.id != 0 && (!s->glance.there || s->glance.has_jobs))
 		e = db_query(
 		    db, a, f, &rows, &s->nin_progress, SQL_JOBS_ON_HOST, s->host.id);
 	if (e != OK)
@@ -260,84 +258,6 @@ snapshot_others(struct db *db, struct arena *a, const struct request *rq,
 	return OK;
 }
 
-static enum err
-number_or_0(enum err e, int64_t *v)
-{
-	if (e == E_NOTFOUND)
-		*v = 0;
-	return e == E_NOTFOUND ? OK : e;
-}
-
-/* Ids that this user was passed over with, once that was long enough ago; all of them
- * unsent. */
-static enum err
-released_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t most,
-    int64_t now, const struct snapshot *s, struct snap_file *file, struct fail *f)
-{
-	void *rows;
-	size_t n;
-	enum err e = db_query(db, a, f, &rows, &n, SQL_JOBS_UPTO, file->fileset_id,
-	    file->last_id, (int64_t)most);
-
-	if (e != OK || n == 0)
-		return e;
-	file->has_unsent = true;
-	file->jobs = rows;
-	e = number_or_0(db_number(db, f, &file->released_id, SQL_LAST_ID_BY, s->user.id,
-			    file->fileset_id, now - cf->locality_skip_release),
-	    &file->released_id);
-	while (file->njobs < n && file->jobs[file->njobs].id < file->released_id)
-		file->njobs++; /* they come in increasing id */
-	return e;
-}
-
-static enum err
-file_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t most,
-    int64_t now, const struct snapshot *s, struct snap_file *file, struct fail *f)
-{
-	void *rows;
-	enum err e = OK;
-
-	if (!file->last_read)
-		e = number_or_0(db_number(db, f, &file->last_id, SQL_LAST_ID,
-				    s->user.id, file->fileset_id),
-		    &file->last_id);
-	file->last_read = e == OK;
-	if (e == OK)
-		e = db_query(db, a, f, &rows, &file->njobs, SQL_JOBS_AFTER,
-		    file->fileset_id, file->last_id, (int64_t)most);
-	if (e != OK)
-		return e;
-	file->jobs = rows;
-	file->has_unsent = file->njobs > 0;
-	if (file->njobs == 0 && file->last_id > 0)
-		e = released_jobs(db, a, cf, most, now, s, file, f);
-	return e;
-}
-
-enum err
-snapshot_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t from,
-    size_t need, int64_t now, struct snapshot *s, struct fail *f)
-{
-	size_t most = CANDIDATES_PER_JOB * need, got = 0;
-
-	for (size_t i = from; i < s->nfiles; i++) {
-		struct snap_file *file = &s->files[i];
-		if (!file->has_unsent) /* so it was when the set was read */
-			continue;
-		if (got >= most || i - from >= FILES_LOOKED_AT) {
-			file->unread = s->search.left = true;
-			continue;
-		}
-		enum err e = file_jobs(db, a, cf, most, now, s, file, f);
-		if (e != OK)
-			return e;
-		got += file->njobs;
-		s->search.left |= file->njobs == most;
-	}
-	return OK;
-}
-
 /* Adds rows of plain jobs, of which there could have been `most` in all. */
 static void
 plain_add(struct snapshot *s, const void *rows, size_t n, size_t most)
@@ -362,16 +282,17 @@ shuffle_urgent(struct rng *rng, struct job *v, size_t n)
 
 /* One app's plain jobs, the urgent ones, then from a random shard on. */
 static enum err
-plain_of_app(struct db *db, struct arena *a, struct rng *rng, const struct app *app,
-    size_t most, struct snapshot *s, struct fail *f)
+plain_of_app(struct db *db, struct arena *a, const struct conf *cf, struct rng *rng,
+    const struct app *app, size_t most, struct snapshot *s, struct fail *f)
 {
+	int64_t once = snapshot_once(cf, s);
 	int64_t high = -(app->id * READY_SHARDS) - 1;
 	int64_t low = high - READY_SHARDS + 1;
 	int64_t start = low + (int64_t)rng_below(rng, READY_SHARDS);
 	int64_t urgent = READY_URGENT - app->id * READY_PRIORITIES;
 	size_t n, before = s->nplain;
 	void *rows;
-	enum err e = db_query(db, a, f, &rows, &n, SQL_JOBS_URGENT_FIRST,
+	enum err e = db_query(db, a, f, &rows, &n, SQL_JOBS_URGENT_FIRST, once, once,
 	    urgent - READY_PRIORITIES + 1, urgent - 1, start, high,
 	    (int64_t)(most - before));
 
@@ -381,7 +302,7 @@ plain_of_app(struct db *db, struct arena *a, struct rng *rng, const struct app *
 	shuffle_urgent(rng, s->plain + before, n);
 	if (s->nplain >= most || low == start)
 		return OK;
-	e = db_query(db, a, f, &rows, &n, SQL_JOBS_BETWEEN, low, start - 1,
+	e = db_query(db, a, f, &rows, &n, SQL_JOBS_BETWEEN, once, once, low, start - 1,
 	    (int64_t)(most - s->nplain));
 	if (e == OK)
 		plain_add(s, rows, n, most);
@@ -411,7 +332,7 @@ plain_of_choices(struct db *db, struct arena *a, const struct conf *cf, struct r
 		    prefs_app_choice(&s->project_prefs, app->id, app->beta != 0,
 			cf->distinct_beta_apps) != choices[i / c->napps])
 			continue;
-		e = plain_of_app(db, a, rng, app, most, s, f);
+		e = plain_of_app(db, a, cf, rng, app, most, s, f);
 		unread[at] = false;
 	}
 	return e;
@@ -423,6 +344,8 @@ snapshot_plain(struct db *db, struct arena *a, const struct conf *cf, struct rng
 {
 	static const enum app_choice wanted[2] = { APP_SELECTED, APP_OTHER };
 
+	if (s->glance.has_last && s->glance.last_ready <= READY_SENT)
+		return OK;
 	return plain_of_choices(db, a, cf, rng, wanted, need, unread, s, f);
 }
 
@@ -432,30 +355,40 @@ snapshot_unwanted(struct db *db, struct arena *a, const struct conf *cf,
 {
 	static const enum app_choice refused[2] = { APP_REFUSED, APP_BETA_REFUSED };
 
+	if (s->glance.has_last && s->glance.last_ready <= READY_SENT)
+		return OK;
 	return plain_of_choices(db, a, cf, rng, refused, need, unread, s, f);
 }
 
-/* Workunits of all candidates, sorted, each once. */
-static int64_t *
-candidate_wus(struct arena *a, const struct snapshot *s, size_t *n)
-{
-	size_t total = 0, cap = 0, out = 0;
-	int64_t *ids = NULL;
+/* What the rows of candidates tell of their workunits. */
+struct wus {
+	int64_t *taken, *unknown;
+	size_t ntaken, nunknown, taken_cap, unknown_cap;
+};
 
-	for (size_t i = 0; i < s->nfiles; i++)
-		for (size_t k = 0; k < s->files[i].njobs; k++)
-			PUSH(a, ids, total, cap) = s->files[i].jobs[k].workunitid;
-	for (size_t k = 0; k < s->nplain; k++)
-		PUSH(a, ids, total, cap) = s->plain[k].workunitid;
-	for (size_t k = 0; k < s->nnci; k++)
-		PUSH(a, ids, total, cap) = s->nci[k].workunitid;
-	if (total > 0)
-		qsort(ids, total, sizeof(*ids), id_order);
-	for (size_t i = 0; i < total; i++)
+static void
+wus_add(struct arena *a, struct wus *w, const struct job *jobs, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (jobs[i].taken > 0)
+			PUSH(a, w->taken, w->ntaken, w->taken_cap) = jobs[i].workunitid;
+		else if (jobs[i].taken < 0)
+			PUSH(a, w->unknown, w->nunknown,
+			    w->unknown_cap) = jobs[i].workunitid;
+	}
+}
+
+static void
+sort_unique(int64_t *ids, size_t *n)
+{
+	size_t out = 0;
+
+	if (*n > 0)
+		qsort(ids, *n, sizeof(*ids), id_order);
+	for (size_t i = 0; i < *n; i++)
 		if (i == 0 || ids[i] != ids[i - 1])
 			ids[out++] = ids[i];
 	*n = out;
-	return ids;
 }
 
 enum err
@@ -481,15 +414,21 @@ snapshot_wus_once(struct db *db, struct arena *a, int64_t once, const int64_t *i
 }
 
 enum err
-snapshot_user_wus(
-    struct db *db, struct arena *a, int64_t once, struct snapshot *s, struct fail *f)
+snapshot_user_wus(struct db *db, struct arena *a, const struct conf *cf,
+    struct snapshot *s, struct fail *f)
 {
-	size_t n;
-	int64_t *ids = candidate_wus(a, s, &n);
+	struct wus w = { 0 };
 
-	s->user_wus = NULL;
-	s->nuser_wus = 0;
-	return snapshot_wus_once(db, a, once, ids, n, s, f);
+	for (size_t i = 0; i < s->nfiles; i++)
+		wus_add(a, &w, s->files[i].jobs, s->files[i].njobs);
+	wus_add(a, &w, s->plain, s->nplain);
+	wus_add(a, &w, s->nci, s->nnci);
+	sort_unique(w.taken, &w.ntaken);
+	sort_unique(w.unknown, &w.nunknown);
+	s->user_wus = w.taken;
+	s->nuser_wus = w.ntaken;
+	return snapshot_wus_once(
+	    db, a, snapshot_once(cf, s), w.unknown, w.nunknown, s, f);
 }
 
 enum err

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <string.h>
+#include "db/entity.h"
 #include "lib/buf.h"
 #include "lib/banned.h"
 
@@ -16,6 +17,29 @@
 #include "db/shapes.def"
 #undef SHAPE
 #undef COL
+
+/* A host with its account; what has no name is written out in the statement. */
+static const struct col host_account_cols[] = {
+#define COL(column, type)                                                              \
+	{ "h." #column, COL_##type, offsetof(struct row_host_account, host.column) },
+#include "model/host.def"
+#undef COL
+#define COL(column, type)                                                              \
+	{ "u." #column, COL_##type, offsetof(struct row_host_account, user.column) },
+#include "model/user.def"
+#undef COL
+#define GLANCE(member, type)                                                           \
+	{                                                                              \
+		NULL, COL_##type, offsetof(struct row_host_account, glance.member)     \
+	}
+	GLANCE(has_jobs, i32),
+	GLANCE(has_aimed, i32),
+	GLANCE(nfiles, i64),
+	GLANCE(team_name, str),
+#undef GLANCE
+};
+static const struct row_shape shape_host_account = { "host_account", host_account_cols,
+	N(host_account_cols), sizeof(struct row_host_account) };
 
 static const struct row_shape shape_none = { "none", NULL, 0, 0 };
 
@@ -60,9 +84,16 @@ put_marks(struct buf *b, size_t n)
 }
 
 static void
+put_pairs(struct buf *b, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		buf_puts(b, i == 0 ? "WHEN ? THEN ?" : " WHEN ? THEN ?");
+}
+
+static void
 put_cols(struct buf *b, const struct row_shape *shape)
 {
-	for (size_t i = 0; i < shape->ncols; i++) {
+	for (size_t i = 0; i < shape->ncols && shape->cols[i].name != NULL; i++) {
 		buf_puts(b, i == 0 ? "" : ", ");
 		buf_puts(b, shape->cols[i].name);
 	}
@@ -90,6 +121,8 @@ stmt_text(struct arena *a, enum stmt_id id, size_t slot)
 			put_cols(&b, st->shape);
 		else if (eat(&p, "$VALUES"))
 			put_marks(&b, st->shape->ncols);
+		else if (eat(&p, "$PAIRS"))
+			put_pairs(&b, list_size(slot));
 		else if (eat(&p, "$LIST"))
 			put_marks(&b, list_size(slot));
 		else
@@ -114,6 +147,7 @@ stmt_args(enum stmt_id id, va_list ap, struct db_arg *arg)
 			arg[k].f = va_arg(ap, double);
 			break;
 		case 'I':
+		case 'P':
 		case 'S':
 			arg[k].p = va_arg(ap, const void *);
 			arg[k].n = va_arg(ap, size_t);
@@ -129,7 +163,7 @@ stmt_args(enum stmt_id id, va_list ap, struct db_arg *arg)
 size_t
 stmt_list_len(enum stmt_id id, const struct db_arg *arg)
 {
-	const char *list = strpbrk(stmt_infos[id].args, "IS");
+	const char *list = strpbrk(stmt_infos[id].args, "IPS");
 
 	return list == NULL ? 0 : arg[list - stmt_infos[id].args].n;
 }

@@ -107,6 +107,26 @@ workunits_touch(struct db *db, const int64_t *ids, size_t n, int64_t at, struct 
 }
 
 enum err
+workunits_touch_each(
+    struct db *db, const struct row_pair *pairs, size_t n, struct fail *f)
+{
+	int64_t ids[DB_LIST_MAX];
+
+	for (size_t i = 0; i < n; i += DB_LIST_MAX) {
+		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX;
+		enum err e;
+
+		for (size_t k = 0; k < part; k++)
+			ids[k] = pairs[i + k].a;
+		e = db_exec(
+		    db, f, NULL, SQL_WUS_TOUCH_EACH, pairs + i, part, ids, part);
+		if (e != OK)
+			return e;
+	}
+	return OK;
+}
+
+enum err
 workunits_raise(
     struct db *db, const int64_t *ids, size_t n, int32_t results, struct fail *f)
 {

@@ -130,7 +130,24 @@ struct snap_message { /* for this host, not handled yet (msg_to_host) */
 	char *xml;
 };
 
+/*
+ * What was seen with the host's row.  It spares the loader statements that would find
+ * nothing; no decision looks at it, so it is not recorded.
+ */
+struct snap_glance {
+	bool there;        /* it was looked at, and a moment ago */
+	int32_t has_jobs;  /* some result is in progress on the host */
+	int32_t has_aimed; /* some workunit is for some hosts only */
+	int64_t nfiles;    /* rows of host_file */
+	char *team_name;
+	bool has_last;      /* last_ready was looked at */
+	int64_t last_ready; /* the largest of result.ready; READY_SENT: nothing is
+	                       unsent */
+};
+
 struct snapshot {
+	struct snap_glance glance;
+	size_t nheld_known; /* of held_files: those that host_file has; not recorded */
 	const struct catalog *cat;
 	struct user user;
 	struct host host;        /* a new host: id 0, filled from the request */

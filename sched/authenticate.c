@@ -186,25 +186,28 @@ rpc_still_no_host(struct rpc *x)
 	    (long long)x->host->id);
 }
 
-/* The row of the id that the client gives, merge links followed; *host NULL if there is
- * none. */
+/* The row of the id that the client gives, with its account, merge links followed; NULL
+ * if there is none. */
 static enum err
-host_of_request(struct rpc *x, struct host **host, bool *forwarded)
+host_of_request(struct rpc *x, struct row_host_account **found, bool *forwarded)
 {
+	struct row_host_account *at = NULL;
+
 	int64_t id = x->req->hostid;
 
 	*forwarded = false;
 	for (int hops = 0; hops < FORWARDS_MAX; hops++) {
-		enum err e = host_by_id(x->db, x->a, id, host, &x->fail);
+		enum err e = host_and_account(x->db, x->a, id, &at, &x->fail);
 
 		if (e == E_NOTFOUND)
 			break;
-		if (e != OK || (*host)->userid != 0)
+		if (e == OK && at->host.userid != 0)
+			*found = at;
+		if (e != OK || *found != NULL)
 			return e;
-		id = (*host)->rpc_seqno;
+		id = at->host.rpc_seqno;
 		*forwarded = true;
 	}
-	*host = NULL;
 	return OK;
 }
 
@@ -221,7 +224,8 @@ authenticate_stranger(struct rpc *x)
 enum err
 rpc_authenticate(struct rpc *x)
 {
-	struct host *h = NULL;
+	struct row_host_account *found = NULL;
+	struct host *h;
 	struct user *u;
 	bool forwarded = false;
 	enum err e = OK;
@@ -232,21 +236,21 @@ rpc_authenticate(struct rpc *x)
 	x->host = NULL;
 	x->host_id_changed = x->detach = false;
 	x->nnotes = 0;
+	x->glance.there = false;
 	if (x->as_host != 0)
 		x->req->hostid = x->as_host;
 	if (x->req->hostid != 0)
-		e = host_of_request(x, &h, &forwarded);
+		e = host_of_request(x, &found, &forwarded);
 	if (e != OK)
 		return e;
-	if (h == NULL && x->req->hostid != 0)
+	if (found == NULL && x->req->hostid != 0)
 		rpc_note(x, false, "Can't find host record");
-	if (h == NULL)
+	if (found == NULL)
 		return authenticate_stranger(x);
 
-	e = user_by_id(x->db, x->a, h->userid, &u, &x->fail);
-	if (e != OK && e != E_NOTFOUND)
-		return e;
-	if (e == E_NOTFOUND || (!key_fits(x, u) && x->as_host == 0))
+	h = &found->host;
+	u = &found->user;
+	if (u->id == 0 || (!key_fits(x, u) && x->as_host == 0))
 		return authenticate_stranger(x);
 	x->user = u;
 	/* A request of the past is replayed: it is no copy of the host. */
@@ -256,6 +260,7 @@ rpc_authenticate(struct rpc *x)
 	case HOST_SAME:
 		x->host = h;
 		x->host_id_changed = forwarded;
+		x->glance = found->glance;
 		return OK;
 	case HOST_CLONE:
 		if (x->now - h->rpc_time < OVERTAKEN_S)

@@ -163,25 +163,32 @@ raise_workunits(struct rpc *x, struct work *w)
 	return e;
 }
 
-/* Ascending ids; neighbours with the same time go into one statement. */
+/* Ascending ids; neighbours go into one statement. */
 static enum err
 write_workunits(struct rpc *x, struct work *w)
 {
+	struct row_pair each[TOUCH_MAX];
 	int64_t ids[TOUCH_MAX];
 	enum err e = OK;
 
 	for (size_t i = 0; i < w->ntouches && e == OK;) {
 		int64_t at = w->touches[i].at;
+		bool same = true;
 		size_t n = 0;
 
 		if (binds(&w->touches[i])) {
 			e = bind(x, w, &w->touches[i++]);
 			continue;
 		}
-		while (i < w->ntouches && n < TOUCH_MAX && w->touches[i].at == at &&
-		       !binds(&w->touches[i]))
-			ids[n++] = w->touches[i++].workunitid;
-		e = workunits_touch(x->db, ids, n, at, &x->fail);
+		for (; i < w->ntouches && n < TOUCH_MAX && !binds(&w->touches[i]);
+		     i++) {
+			same = same && w->touches[i].at == at;
+			ids[n] = w->touches[i].workunitid;
+			each[n++] = (struct row_pair){ w->touches[i].workunitid,
+				w->touches[i].at };
+		}
+		e = same ? workunits_touch(x->db, ids, n, at, &x->fail) :
+		           workunits_touch_each(x->db, each, n, &x->fail);
 	}
 	return e == OK ? raise_workunits(x, w) : e;
 }

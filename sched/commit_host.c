@@ -100,6 +100,14 @@ is_to_go(const struct decision *d, int64_t file_id)
 	return any;
 }
 
+/* The rows are those of what the host has now, as seen a moment ago. */
+static bool
+files_are_known(const struct snapshot *s)
+{
+	return s->glance.there && (int64_t)s->nheld_files == s->glance.nfiles &&
+	       s->nheld_known == s->nheld_files;
+}
+
 /*
  * Which large files the host has: the working set aims at so many holders of each.  One
  * that it is told to delete now does not count, so that of two holders not both are
@@ -113,6 +121,8 @@ write_files(struct rpc *x)
 	size_t n = 0;
 
 	if (!x->req->host.present)
+		return OK;
+	if (files_are_known(s) && x->dec->ndeletes == 0)
 		return OK;
 	for (size_t i = 0; i < s->nheld_files; i++)
 		if (!is_to_go(x->dec, s->held_files[i].id))

@@ -96,7 +96,10 @@ load_user(struct rpc *x, struct snapshot *s)
 	md5_text(x->user->email_addr, md5);
 	s->email_hash = arena_strdup(x->a, md5);
 	rpc_prefs(x, s);
-	return team_name(x->db, x->a, x->user->teamid, &s->team_name, &x->fail);
+	s->team_name = s->glance.team_name;
+	return s->glance.there ?
+	           OK :
+	           team_name(x->db, x->a, x->user->teamid, &s->team_name, &x->fail);
 }
 
 /* The day's counts start again at the host's own midnight. */
@@ -178,6 +181,30 @@ enough(const struct rpc *x, const struct wanted *w)
 	return all;
 }
 
+struct asking { /* of enough() between slices */
+	const struct rpc *x;
+	const struct wanted *w;
+};
+
+static bool
+asked_enough(const void *ctx)
+{
+	const struct asking *q = ctx;
+
+	return enough(q->x, q->w);
+}
+
+/* w->need counts candidates, the loader jobs. */
+static enum err
+load_jobs(struct rpc *x, struct snapshot *s, const struct wanted *w, size_t from)
+{
+	const struct asking q = { x, w };
+	const struct enough until = { asked_enough, &q };
+
+	return snapshot_jobs(x->db, x->a, x->conf, from, w->need / CANDIDATES_PER_JOB,
+	    x->now, &until, s, &x->fail);
+}
+
 /* Files that the host does not have: picks of the working set, then a search, each only
  * if needed.  all: though there are enough candidates. */
 static enum err
@@ -185,30 +212,20 @@ load_new_files(struct rpc *x, struct snapshot *s, struct rng *rng,
     const struct wanted *w, bool all)
 {
 	const struct conf *cf = x->conf;
-	size_t from = s->nfiles, jobs = w->need / CANDIDATES_PER_JOB;
+	size_t from = s->nfiles;
 	enum err e = snapshot_working_set(x->db, x->a, cf, x->req, rng,
 	    (size_t)cf->locality_working_set_picks, s, &x->fail);
 
 	if (e == OK)
-		e = snapshot_jobs(x->db, x->a, cf, from, jobs, x->now, s, &x->fail);
+		e = load_jobs(x, s, w, from);
 	if (e != OK || (!all && enough(x, w)))
 		return e;
 	from = s->nfiles;
 	e = snapshot_search(x->db, x->a, cf, x->req, rng,
 	    (size_t)cf->locality_search_files, s, &x->fail);
 	if (e == OK)
-		e = snapshot_jobs(x->db, x->a, cf, from, jobs, x->now, s, &x->fail);
+		e = load_jobs(x, s, w, from);
 	return e;
-}
-
-/* The key of the once rule that this reply's jobs will carry; 0 = none, or nobody can
- * have it yet. */
-static int64_t
-once_key(const struct rpc *x, const struct snapshot *s)
-{
-	if (x->conf->one_result_per_user_per_wu)
-		return s->user.id;
-	return x->conf->one_result_per_host_per_wu ? -s->host.id : 0;
 }
 
 /*
@@ -295,8 +312,8 @@ load_drawn(struct rpc *x, struct snapshot *s)
 	for (size_t i = 0; i < s->ndrawn; i++)
 		ids[i] = s->drawn[i].workunitid;
 	return e != OK ? e :
-	                 snapshot_wus_once(
-			     x->db, x->a, once_key(x, s), ids, s->ndrawn, s, &x->fail);
+	                 snapshot_wus_once(x->db, x->a, snapshot_once(x->conf, s), ids,
+			     s->ndrawn, s, &x->fail);
 }
 
 /* Work that has waited for long, of files that the host lacks. */
@@ -311,22 +328,18 @@ load_old(struct rpc *x, struct snapshot *s, const struct wanted *w)
 		return OK;
 	e = snapshot_old(x->db, x->a, x->conf, x->req, &rng,
 	    x->now - x->conf->locality_scheduling_send_timeout, s, &x->fail);
-	return e != OK ? e :
-	                 snapshot_jobs(x->db, x->a, x->conf, from,
-			     w->need / CANDIDATES_PER_JOB, x->now, s, &x->fail);
+	return e != OK ? e : load_jobs(x, s, w, from);
 }
 
 /*
- * decide_need counts candidates, the loader jobs.  With a fraction plain jobs may go
- * first, however many others there are.
+ * With a fraction plain jobs may go first, however many others there are.
  */
 static enum err
 load_work(struct rpc *x, struct snapshot *s)
 {
 	struct rng rng = rng_seed(x->seed ^ 1);
 	struct wanted w = wanted_of(x, s);
-	enum err e = snapshot_jobs(
-	    x->db, x->a, x->conf, 0, w.need / CANDIDATES_PER_JOB, x->now, s, &x->fail);
+	enum err e = load_jobs(x, s, &w, 0);
 
 	s->search.held_left = s->search.left;
 	if (e == OK)
@@ -346,7 +359,7 @@ load_work(struct rpc *x, struct snapshot *s)
 	if (e == OK && !any_candidate(s))
 		e = load_unwanted(x, s, &rng, &w);
 	if (e == OK)
-		e = snapshot_user_wus(x->db, x->a, once_key(x, s), s, &x->fail);
+		e = snapshot_user_wus(x->db, x->a, x->conf, s, &x->fail);
 	return e == OK ? load_drawn(x, s) : e;
 }
 
@@ -383,13 +396,13 @@ more_of_all(struct rpc *x, struct snapshot *s)
 	for (size_t i = 0; i < s->cat->napps; i++)
 		apps[i] = !refused[i] && app_in_question(x, &w, &s->cat->apps[i]);
 	if (first && e == OK)
-		e = snapshot_user_wus(x->db, x->a, once_key(x, s), s, &x->fail);
+		e = snapshot_user_wus(x->db, x->a, x->conf, s, &x->fail);
 	return e != OK ? e :
 	                 snapshot_more(x->db, x->a,
 			     &(struct search){ .conf = x->conf,
 				 .req = x->req,
 				 .apps = apps,
-				 .once = once_key(x, s),
+				 .once = snapshot_once(x->conf, s),
 				 .now = x->now },
 			     s, &x->fail);
 }
@@ -409,7 +422,7 @@ more_of_nci(struct rpc *x, struct snapshot *s)
 		.req = x->req,
 		.nci = true,
 		.apps = apps,
-		.once = once_key(x, s),
+		.once = snapshot_once(x->conf, s),
 		.now = x->now },
 	    s, &x->fail);
 }
@@ -466,8 +479,7 @@ load_only(struct rpc *x, struct snapshot *s)
 {
 	enum err e = rpc_only_job(x);
 
-	return e == OK ? snapshot_user_wus(x->db, x->a, once_key(x, s), s, &x->fail) :
-	                 e;
+	return e == OK ? snapshot_user_wus(x->db, x->a, x->conf, s, &x->fail) : e;
 }
 
 static enum err
@@ -488,9 +500,7 @@ load_files(struct rpc *x, struct snapshot *s)
 		return e;
 	if (wants)
 		return load_work(x, s);
-	return s->nnci == 0 ?
-	           OK :
-	           snapshot_user_wus(x->db, x->a, once_key(x, s), s, &x->fail);
+	return s->nnci == 0 ? OK : snapshot_user_wus(x->db, x->a, x->conf, s, &x->fail);
 }
 
 /* A copied trickle (no host_info) is not answered by the client that has the tasks. */
@@ -537,6 +547,8 @@ rpc_load(struct rpc *x)
 	enum err e;
 
 	x->snap = s;
+	s->glance = x->glance;
+	x->glance.there = false; /* another load is later */
 	s->cat = x->cat;
 	host_of_snapshot(x, s);
 	x->refused = refuse_host(x->a, x->conf, x->req, x->user, x->host, x->cat);

@@ -280,7 +280,7 @@ project_connect(struct project *p, int64_t now, struct fail *f)
 {
 	enum err e = p->db == NULL ?
 	                 db_open(p->conf, p->look ? DB_LOOK : DB_REPLY, &p->db, f) :
-	                 db_ready(p->db, f);
+	                 db_awake(p->db, f);
 
 	if (e == OK)
 		e = load_catalog(p, now, f);

@@ -56,8 +56,9 @@ struct rpc {
 
 	/* set by the steps */
 	struct request *req;
-	struct user *user; /* who it is */
-	struct host *host; /* as stored; NULL: a new one */
+	struct user *user;         /* who it is */
+	struct host *host;         /* as stored; NULL: a new one */
+	struct snap_glance glance; /* at host, for the first load */
 	bool weak_auth, host_id_changed, detach;
 	bool clone; /* of another host: its cross-project id tells nothing */
 	enum situation refused; /* after authentication: reports are still taken */

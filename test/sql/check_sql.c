@@ -50,18 +50,18 @@ fail_check(struct check *x, enum stmt_id id, const char *what, const struct fail
 static void
 list_arg(struct arena *a, struct db_arg *arg, char letter, const char *value, size_t n)
 {
-	int64_t *ids = NEWN(a, int64_t, n);
+	int64_t *ids = NEWN(a, int64_t, 2 * n); /* for P: pairs */
 	const char **names = NEWN(a, const char *, n);
 	const char *mark = strstr(value, "%d");
 
 	for (size_t i = 0; i < n; i++) {
-		ids[i] = strtoll(value, NULL, 10) + (int64_t)i;
+		ids[letter == 'P' ? 2 * i : i] = strtoll(value, NULL, 10) + (int64_t)i;
 		names[i] = mark == NULL ?
 		               value :
 		               arena_printf(a, "%.*s%zu%s", (int)(mark - value), value,
 				   i + 1, mark + 2);
 	}
-	arg->p = letter == 'I' ? (const void *)ids : (const void *)names;
+	arg->p = letter == 'S' ? (const void *)names : (const void *)ids;
 	arg->n = n;
 }
 
@@ -83,7 +83,7 @@ sample_args(struct arena *a, enum stmt_id id, size_t n, struct db_arg *arg)
 			.p = value };
 		if (letter == 'R')
 			arg[k].p = arena_alloc(a, st->shape->size);
-		else if (letter == 'I' || letter == 'S')
+		else if (strchr("IPS", letter) != NULL)
 			list_arg(a, &arg[k], letter, value, n);
 	}
 }
@@ -91,7 +91,7 @@ sample_args(struct arena *a, enum stmt_id id, size_t n, struct db_arg *arg)
 static bool
 has_list(enum stmt_id id)
 {
-	return strpbrk(stmt_infos[id].args, "IS") != NULL;
+	return strpbrk(stmt_infos[id].args, "IPS") != NULL;
 }
 
 /* Settings, BEGIN and DDL: they cannot be explained, and end a transaction. */

@@ -290,9 +290,74 @@ START_TEST(held_files_are_written_when_they_change)
 }
 END_TEST
 
+/* One statement, whatever the times; none is put off. */
+START_TEST(workunits_are_touched_each_at_its_time)
+{
+	const int64_t was[] = { 5000, 5000, 100 }, at[] = { 3000, 9000, 200 };
+	const int64_t becomes[] = { 3000, 5000, 100 };
+	struct row_pair pairs[N(was)];
+	struct workunit *got;
+
+	for (size_t i = 0; i < N(was); i++) {
+		struct workunit wu = { .name = arena_printf(&a, "touch_each_%zu", i),
+			.appid = 1,
+			.transition_time = was[i] };
+
+		ck_ok(workunit_insert(db, &wu, "<workunit/>", &f));
+		pairs[i] = (struct row_pair){ wu.id, at[i] };
+	}
+	uint64_t before = db_statements(db);
+	ck_ok(workunits_touch_each(db, pairs, N(pairs), &f));
+	ck_assert_uint_eq(db_statements(db) - before, 1);
+	for (size_t i = 0; i < N(was); i++) {
+		ck_ok(workunit_by_id(db, &a, pairs[i].a, &got, &f));
+		ck_assert_int_eq(got->transition_time, becomes[i]);
+		ck_assert_int_eq(got->transition_seq, 1);
+	}
+}
+END_TEST
+
+START_TEST(a_host_comes_with_its_account)
+{
+	char *text = arena_strdup(&a, "");
+	struct user user = { .email_addr = arena_strdup(&a, "glance@example.com"),
+		.name = arena_strdup(&a, "glance"),
+		.authenticator = arena_strdup(&a, "glance"),
+		.global_prefs = text,
+		.project_prefs = text };
+	struct host host = { .domain_name = arena_strdup(&a, "glance"), .misc = text };
+	struct row_host_account *both;
+	struct workunit wu;
+
+	ck_ok(user_insert(db, &user, &f));
+	host.userid = user.id;
+	ck_ok(host_insert(db, &host, &f));
+	ck_ok(host_and_account(db, &a, host.id, &both, &f));
+	ck_assert_int_eq(both->host.id, host.id);
+	ck_assert_str_eq(both->host.domain_name, "glance");
+	ck_assert_int_eq(both->user.id, user.id);
+	ck_assert_str_eq(both->user.authenticator, "glance");
+	ck_assert(both->glance.there && !both->glance.has_jobs);
+	ck_assert_str_eq(both->glance.team_name, "");
+	ck_assert_int_eq(both->glance.nfiles, 0);
+	ck_ok(host_files_save(db, &a, host.id, (int64_t[]){ 1, 2 }, 2, 1, &f));
+	ck_ok(claim(make_results("glance", 1, 950, 1, 1, &wu), host.id, user.id, 0));
+	ck_ok(host_and_account(db, &a, host.id, &both, &f));
+	ck_assert_int_eq(both->glance.nfiles, 2);
+	ck_assert(both->glance.has_jobs);
+	host.userid = 0; /* merged into another one */
+	ck_ok(host_insert(db, &host, &f));
+	ck_ok(host_and_account(db, &a, host.id, &both, &f));
+	ck_assert_int_eq(both->user.id, 0);
+	ck_assert_int_eq(host_and_account(db, &a, 1 << 30, &both, &f), E_NOTFOUND);
+}
+END_TEST
+
 UNIT_MAIN("db", {
 	tcase_add_checked_fixture(tc, setup, teardown);
 	ADD(race_02_a_result_is_claimed_once);
+	ADD(workunits_are_touched_each_at_its_time);
+	ADD(a_host_comes_with_its_account);
 	ADD(once_rule_is_the_index);
 	ADD(two_claims_without_a_rule_do_not_collide);
 	ADD(a_report_expects_what_was_read);

@@ -85,7 +85,7 @@ START_TEST(files_past_the_need_are_not_loaded)
 	int64_t ready;
 
 	make_results("past_wu", 1, full, 6, 1, &wu);
-	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 10, &s, &f));
+	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 10, NULL, &s, &f));
 	ck_assert(!files[0].has_unsent && !files[0].unread);
 	ck_assert_uint_eq(files[1].njobs, 4);
 	ck_assert(!files[2].has_unsent && !files[2].unread);
@@ -136,10 +136,23 @@ START_TEST(plain_jobs_come_from_shards)
 	unread = true; /* of another app, say: what is there stays */
 	ck_ok(snapshot_plain(db, &a, &cf, &rng, 2, &unread, &s, &f));
 	ck_assert_uint_eq(s.nplain, 20);
-	ck_ok(claim(s.plain[5].id, 11, 304, 304));
-	ck_ok(snapshot_user_wus(db, &a, 304, &s, &f));
+	/* The account has one of two results of a workunit. */
+	ck_ok(claim(make_results("shards_two", app.id, 0, 2, 1, &wu), 11, 304, 304));
+	cf.one_result_per_user_per_wu = true;
+	s.user.id = 304;
+	s.nplain = 0;
+	unread = true;
+	ck_ok(snapshot_plain(db, &a, &cf, &rng, 100, &unread, &s, &f));
+	ck_assert_uint_eq(s.nplain, 71);
+	ck_ok(snapshot_user_wus(db, &a, &cf, &s, &f));
 	ck_assert_uint_eq(s.nuser_wus, 1);
-	ck_assert_int_eq(s.user_wus[0], s.plain[5].workunitid);
+	ck_assert_int_eq(s.user_wus[0], wu.id);
+	for (size_t i = 0; i < s.nplain; i++)
+		s.plain[i].taken = -1; /* not asked for */
+	ck_ok(snapshot_user_wus(db, &a, &cf, &s, &f));
+	ck_assert_uint_eq(s.nuser_wus, 1);
+	ck_assert_int_eq(s.user_wus[0], wu.id);
+	cf.one_result_per_user_per_wu = false;
 }
 END_TEST
 

@@ -170,7 +170,7 @@ START_TEST(L16_skipped_ids_are_released)
 	struct snap_file file = { .fileset_id = set, .has_unsent = true };
 	struct snapshot s = { .user = { .id = 301 }, .files = &file, .nfiles = 1 };
 
-	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 1100, &s, &f));
+	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 1100, NULL, &s, &f));
 	ck_assert_uint_eq(file.njobs, 3);
 	ck_assert_int_eq(file.jobs[0].id, id);
 	ck_assert_str_eq(file.jobs[0].wu_xml_doc, "<workunit/>");
@@ -178,17 +178,17 @@ START_TEST(L16_skipped_ids_are_released)
 
 	ck_ok(claim(id + 2, 11, 301, 0)); /* the last one: two are passed over */
 	file = (struct snap_file){ .fileset_id = set, .has_unsent = true };
-	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 1299, &s, &f));
+	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 1299, NULL, &s, &f));
 	ck_assert_int_eq(file.last_id, id + 2);
 	ck_assert_uint_eq(file.njobs, 0);
 	ck_assert(file.has_unsent);
 	file = (struct snap_file){ .fileset_id = set, .has_unsent = true };
-	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 1300, &s, &f));
+	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 1300, NULL, &s, &f));
 	ck_assert_uint_eq(file.njobs, 2);
 
 	s.user.id = 302; /* another account gets them at once */
 	file = (struct snap_file){ .fileset_id = set, .has_unsent = true };
-	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 1100, &s, &f));
+	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 1100, NULL, &s, &f));
 	ck_assert_uint_eq(file.njobs, 2);
 }
 END_TEST
@@ -202,8 +202,8 @@ START_TEST(L16_two_hosts_of_one_account)
 	struct snapshot s = { .user = { .id = 303 }, .files = &one, .nfiles = 1 };
 	struct snapshot t = { .user = { .id = 303 }, .files = &two, .nfiles = 1 };
 
-	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 1100, &s, &f));
-	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 1100, &t, &f));
+	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 1100, NULL, &s, &f));
+	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 1100, NULL, &t, &f));
 	ck_assert_uint_eq(one.njobs, 4);
 	ck_assert_uint_eq(two.njobs, 4);
 	/* What one host got the other one loses, and goes on to higher ids. */
@@ -213,7 +213,7 @@ START_TEST(L16_two_hosts_of_one_account)
 	ck_err(claim(one.jobs[1].id, 11, 303, 0), E_RACE);
 	ck_ok(claim(one.jobs[2].id, 11, 303, 0));
 	two = (struct snap_file){ .fileset_id = set, .has_unsent = true };
-	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 1100, &t, &f));
+	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 1100, NULL, &t, &f));
 	ck_assert_int_eq(two.last_id, id + 2);
 	ck_assert_uint_eq(two.njobs, 1);
 	ck_assert_int_eq(two.jobs[0].id, id + 3);
@@ -284,7 +284,7 @@ START_TEST(race_05_retries_are_found)
 	results("retried", set, 1, 1);
 	s = held(name, 1);
 	ck_assert_uint_eq(s.nfiles, 1);
-	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 2000, &s, &f));
+	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 2000, NULL, &s, &f));
 	ck_assert_uint_eq(s.files[0].njobs, 1);
 	s = searched(3, 1000);
 	for (size_t i = 0; i < s.nfiles; i++)
@@ -331,7 +331,7 @@ START_TEST(race_11_names_are_only_names)
 
 		ck_assert_msg(s.nfiles == 1, "%s: %zu sets", odd[i], s.nfiles);
 		ck_assert_int_eq(s.files[0].fileset_id, ids[i]);
-		ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 2000, &s, &f));
+		ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 2000, NULL, &s, &f));
 		ck_assert_msg(
 		    s.files[0].njobs == 1, "%s: %zu jobs", odd[i], s.files[0].njobs);
 		ck_assert_int_eq(s.files[0].jobs[0].fileset_id, ids[i]);
@@ -355,13 +355,13 @@ START_TEST(race_12_the_file_is_not_read_from_names)
 	int64_t of_b = results("row_a_1", set_b, 1, 1);
 	struct snapshot s = held(names, 2);
 
-	ck_ok(snapshot_jobs(db, &a, &cf, 0, 9, 2000, &s, &f));
+	ck_ok(snapshot_jobs(db, &a, &cf, 0, 9, 2000, NULL, &s, &f));
 	ck_assert_int_eq(snapshot_file(&s, set_a)->jobs[0].id, of_a);
 	ck_assert_int_eq(snapshot_file(&s, set_b)->jobs[0].id, of_b);
 	ck_ok(claim(of_a, 11, 304, 0));
 	account = 304;
 	s = held(names, 2);
-	ck_ok(snapshot_jobs(db, &a, &cf, 0, 9, 2000, &s, &f));
+	ck_ok(snapshot_jobs(db, &a, &cf, 0, 9, 2000, NULL, &s, &f));
 	ck_assert_int_eq(snapshot_file(&s, set_a)->last_id, of_a);
 	ck_assert_int_eq(snapshot_file(&s, set_b)->last_id, 0);
 }
@@ -378,7 +378,7 @@ take_all(void)
 		struct snapshot s = searched(1, 1000);
 
 		taken = 0;
-		ck_ok(snapshot_jobs(db, &a, &cf, 0, 1000, 2000, &s, &f));
+		ck_ok(snapshot_jobs(db, &a, &cf, 0, 1000, 2000, NULL, &s, &f));
 		for (size_t i = 0; i < s.nfiles; i++)
 			for (size_t k = 0; k < s.files[i].njobs; k++, taken++)
 				ck_ok(claim(s.files[i].jobs[k].id, 11, 306, 0));

@@ -65,7 +65,7 @@ setup(void)
 	snap = (struct snapshot){
 		.user = { .id = USER }, .files = &file, .nfiles = 1, .cat = &cat
 	};
-	ck_assert_int_eq(snapshot_jobs(db, &a, &cf, 0, 2, 1100, &snap, &f), OK);
+	ck_assert_int_eq(snapshot_jobs(db, &a, &cf, 0, 2, 1100, NULL, &snap, &f), OK);
 	ck_assert_uint_eq(file.njobs, 8);
 	ck_assert(snap.search.left);
 }

@@ -45,8 +45,11 @@ params_of_args(const struct stmt_info *st, size_t list)
 
 	for (const char *p = st->args; *p != '\0'; p++) {
 		ck_assert_msg(
-		    strchr("ifstmbRIS", *p) != NULL, "%s: '%c'", st->name, *p);
-		n += *p == 'R' ? st->shape->ncols : (*p == 'I' || *p == 'S') ? list : 1;
+		    strchr("ifstmbRIPS", *p) != NULL, "%s: '%c'", st->name, *p);
+		n += *p == 'R'              ? st->shape->ncols :
+		     *p == 'P'              ? 2 * list :
+		     *p == 'I' || *p == 'S' ? list :
+		                              1;
 	}
 	return n;
 }
@@ -74,7 +77,7 @@ END_TEST
 START_TEST(a_job_s_columns_are_in_order)
 {
 	const struct row_shape *job = &shape_job;
-	char *rest = stmt_text(&a, SQL_JOBS_AFTER, 0) + strlen("SELECT "), *item;
+	char *rest = stmt_text(&a, SQL_JOBS_BY_IDS, 0) + strlen("SELECT "), *item;
 
 	*strstr(rest, " FROM ") = '\0';
 	for (size_t i = 0; i < job->ncols; i++) {

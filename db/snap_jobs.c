@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The candidates of file sets, in slices (hot-path.md, R4 and R5). */
+#include "db/snap_sets.h"
+
+#include "lib/banned.h"
+
+/* Candidates looked at for each job that is wanted: some will not fit. */
+enum { CANDIDATES_PER_JOB = 4 };
+
+/* A host may name every file there is; each costs some statements. */
+enum { FILES_LOOKED_AT = 256 };
+
+/* Of a file so many are read first: mostly the host wants few. */
+enum { FIRST_SLICE = 8, SLICE_GROWS = 4 };
+
+int64_t
+snapshot_once(const struct conf *cf, const struct snapshot *s)
+{
+	if (cf->one_result_per_user_per_wu)
+		return s->user.id;
+	return cf->one_result_per_host_per_wu ? -s->host.id : 0;
+}
+
+/* Ids that this user was passed over with, once that was long enough ago; all of them
+ * unsent. */
+static enum err
+released_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t most,
+    int64_t now, const struct snapshot *s, struct snap_file *file, struct fail *f)
+{
+	int64_t once = snapshot_once(cf, s);
+	void *rows;
+	size_t n;
+	enum err e = db_query(db, a, f, &rows, &n, SQL_JOBS_UPTO, once, once,
+	    file->fileset_id, file->last_id, (int64_t)most);
+
+	if (e != OK || n == 0)
+		return e;
+	file->has_unsent = true;
+	file->jobs = rows;
+	e = number_or_0(db_number(db, f, &file->released_id, SQL_LAST_ID_BY, s->user.id,
+			    file->fileset_id, now - cf->locality_skip_release),
+	    &file->released_id);
+	while (file->njobs < n && file->jobs[file->njobs].id < file->released_id)
+		file->njobs++; /* they come in increasing id */
+	return e;
+}
+
+static bool
+is_enough(const struct enough *enough)
+{
+	return enough != NULL && enough->is(enough->ctx);
+}
+
+/* Jobs behind the last id, in slices; full: there may be more. */
+static enum err
+new_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t most,
+    const struct enough *enough, const struct snapshot *s, struct snap_file *file,
+    bool *full, struct fail *f)
+{
+	int64_t once = snapshot_once(cf, s), after = file->last_id;
+	size_t slice = enough == NULL ? most : FIRST_SLICE, cap = 0;
+
+	do {
+		size_t left = most - file->njobs, n, ask = slice < left ? slice : left;
+		void *rows;
+		enum err e = db_query(db, a, f, &rows, &n, SQL_JOBS_AFTER, once, once,
+		    file->fileset_id, after, (int64_t)ask);
+
+		if (e != OK)
+			return e;
+		if (file->njobs == 0)
+			file->jobs = rows;
+		for (size_t i = 0; file->njobs > 0 && i < n; i++)
+			PUSH(a, file->jobs, file->njobs, cap) = ((struct job *)rows)[i];
+		if (file->jobs == rows)
+			file->njobs = cap = n;
+		*full = n == ask;
+		if (n > 0)
+			after = file->jobs[file->njobs - 1].id;
+		slice *= SLICE_GROWS;
+	} while (*full && file->njobs < most && !is_enough(enough));
+	return OK;
+}
+
+static enum err
+file_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t most,
+    int64_t now, const struct enough *enough, struct snapshot *s,
+    struct snap_file *file, struct fail *f)
+{
+	bool full = false;
+	enum err e = OK;
+
+	file->jobs = NULL;
+	file->njobs = 0;
+	if (!file->last_read)
+		e = number_or_0(db_number(db, f, &file->last_id, SQL_LAST_ID,
+				    s->user.id, file->fileset_id),
+		    &file->last_id);
+	file->last_read = e == OK;
+	if (e == OK)
+		e = new_jobs(db, a, cf, most, enough, s, file, &full, f);
+	if (e != OK)
+		return e;
+	file->has_unsent = file->njobs > 0;
+	if (file->njobs == 0 && file->last_id > 0) {
+		e = released_jobs(db, a, cf, most, now, s, file, f);
+		full = file->njobs == most;
+	}
+	s->search.left |= full;
+	return e;
+}
+
+enum err
+snapshot_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t from,
+    size_t need, int64_t now, const struct enough *enough, struct snapshot *s,
+    struct fail *f)
+{
+	size_t most = CANDIDATES_PER_JOB * need, got = 0;
+
+	for (size_t i = from; i < s->nfiles; i++) {
+		struct snap_file *file = &s->files[i];
+		if (!file->has_unsent) /* so it was when the set was read */
+			continue;
+		if (got >= most || i - from >= FILES_LOOKED_AT ||
+		    (got > 0 && is_enough(enough))) {
+			file->unread = s->search.left = true;
+			continue;
+		}
+		enum err e = file_jobs(db, a, cf, most, now, enough, s, file, f);
+		if (e != OK)
+			return e;
+		got += file->njobs;
+	}
+	return OK;
+}
