@@ -38,7 +38,8 @@ struct line { /* a connection */
 	int fd;
 	struct host *host; /* NULL = idle */
 	bool wanted;
-	bool used; /* it has served a request before */
+	bool used;       /* it has served a request before */
+	long long empty; /* requests that had got nothing when this one was sent */
 	struct arena a;
 	struct buf out, in;
 	size_t sent;
@@ -58,6 +59,8 @@ struct run {
 	int next; /* host */
 	double measured_s, cpu_s;
 	long long bytes_out, bytes_in, errors;
+	long long empty_before, hungry,
+	    hungry_before; /* of the phase that is measured */
 	struct tally before;
 };
 
@@ -118,6 +121,7 @@ line_begin(struct run *r, struct line *l, struct host *h, int want)
 	l->sent = 0;
 	l->host = h;
 	l->wanted = want > 0;
+	l->empty = r->w.tally.empty - r->empty_before;
 	h->busy = true;
 	request_put(&r->w, h, want, &body);
 	buf_printf(&l->out,
@@ -164,8 +168,13 @@ line_end(struct run *r, struct line *l, bool good)
 	const char *body = l->in.n == 0 ? NULL : strstr(l->in.p, "\r\n\r\n");
 
 	if (good && body != NULL && strncmp(l->in.p, "HTTP/1.1 200 ", 13) == 0) {
+		long long sent = r->w.tally.sent;
+
 		keep(r, l, body + 4);
 		reply_take(&r->w, l->host, l->wanted, body + 4);
+		/* There was work when this began, so there was before. */
+		if (r->w.tally.sent > sent && r->hungry_before + l->empty > r->hungry)
+			r->hungry = r->hungry_before + l->empty;
 	} else {
 		fprintf(stderr, "load: host %lld got: %.60s\n", (long long)l->host->id,
 		    l->in.n == 0 ? "nothing" : l->in.p);
@@ -318,6 +327,8 @@ measure(struct run *r)
 	long long enough = r->until > 0 ? r->w.tally.sent + r->until : 0;
 	bool good = true, more = true;
 
+	r->empty_before = r->w.tally.empty;
+	r->hungry_before = r->hungry;
 	while (good && (more || busy(r))) {
 		more = more && clock_now_f() < end &&
 		       (enough == 0 || r->w.tally.sent < enough);
@@ -359,12 +370,13 @@ figures(struct run *r)
 
 	if (r->ntook > 0)
 		qsort(r->took_ms, r->ntook, sizeof(*r->took_ms), float_order);
-	printf("load: rpcs=%lld sent=%lld acked=%lld hits=%lld empty=%lld seconds=%.3f "
+	printf("load: rpcs=%lld sent=%lld acked=%lld hits=%lld empty=%lld hungry=%lld "
+	       "seconds=%.3f "
 	       "cpu=%.3f p50=%.2f p99=%.2f max=%.2f bytes_out=%lld bytes_in=%lld "
 	       "errors=%lld invalid=%lld twice=%lld again=%lld unknown=%lld "
 	       "overflow=%lld\n",
 	    t->rpcs - b->rpcs, t->sent - b->sent, t->acked - b->acked,
-	    t->hits - b->hits, t->empty - b->empty, r->measured_s, r->cpu_s,
+	    t->hits - b->hits, t->empty - b->empty, r->hungry, r->measured_s, r->cpu_s,
 	    took(r, 0.5), took(r, 0.99), took(r, 1), r->bytes_out, r->bytes_in,
 	    r->errors, t->invalid, twice, t->again, t->unknown, t->overflow);
 }
@@ -387,6 +399,7 @@ play(struct run *r)
 	good = warm_up(r);
 	r->before = r->w.tally;
 	r->ntook = 0;
+	r->hungry = 0;
 	r->bytes_in = r->bytes_out = 0;
 	puts("ready");
 	fflush(stdout);

@@ -38,7 +38,8 @@ struct event {
 };
 
 struct tally {
-	long long rpcs, sent, acked, hits, empty, again, unknown, overflow, invalid;
+	long long rpcs, sent, acked, hits, again, unknown, overflow, invalid;
+	long long empty; /* requests for work that got none */
 };
 
 struct template

@@ -189,7 +189,7 @@ event(struct world *w, const struct host *h, enum event_kind kind, const char *n
 	struct event *e = &PUSH(&w->life, w->events, w->nevents, w->events_cap);
 
 	memset(e, 0, sizeof(*e));
-	snprintf(e->name, sizeof(e->name), "%s", name);
+	memcpy(e->name, name, strlen(name));
 	e->host = (int)h->id;
 	e->kind = kind;
 }
@@ -253,11 +253,11 @@ take_job(struct world *w, struct host *h, const char *name)
 		w->tally.again++;
 		return;
 	}
-	if (h->ntasks == TASKS) {
+	if (h->ntasks == TASKS || strlen(name) >= TASK_NAME) {
 		w->tally.overflow++;
 		return;
 	}
-	snprintf(h->tasks[h->ntasks++], TASK_NAME, "%s", name);
+	memcpy(h->tasks[h->ntasks++], name, strlen(name) + 1);
 	event(w, h, SENT, name);
 	w->tally.sent++;
 	for (int i = 0; i < h->nheld; i++)
