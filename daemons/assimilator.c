@@ -70,6 +70,7 @@ start(struct ctx *x)
 static enum err
 load(struct ctx *x, struct workunit *wu, struct finished *w)
 {
+	struct outputs out = { 0 };
 	size_t n = 0;
 	enum err e = OK;
 
@@ -81,7 +82,11 @@ load(struct ctx *x, struct workunit *wu, struct finished *w)
 		return OK;
 	w->error_mask = 0;
 	e = outputs_of(
-	    x->db, &x->a, x->conf, wu->canonical_resultid, &w->out, &w->n, &x->fail);
+	    x->db, &x->a, x->conf, &wu->canonical_resultid, 1, &out, &x->fail);
+	if (e == OK && out.e != OK)
+		e = FAIL(&x->fail, out.e, "%s", out.why);
+	w->out = out.v;
+	w->n = out.n;
 	for (size_t i = 0; i < w->n && e == OK; i++) {
 		if (fs_exists(w->out[i].path))
 			w->out[n++] = w->out[i];

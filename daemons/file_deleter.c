@@ -98,13 +98,14 @@ static enum err
 delete_outputs(struct ctx *x, const struct result *r, bool *gone)
 {
 	static const char *const companions[] = { ".part" };
-	struct output *out;
-	size_t n = 0;
-	enum err e = outputs_of(x->db, &x->a, x->conf, r->id, &out, &n, &x->fail);
+	struct outputs out = { 0 };
+	enum err e = outputs_of(x->db, &x->a, x->conf, &r->id, 1, &out, &x->fail);
 
+	if (e == OK && out.e != OK)
+		e = FAIL(&x->fail, out.e, "%s", out.why);
 	*gone = true;
-	for (size_t i = 0; e == OK && i < n; i++)
-		*gone &= removed(x, out[i].path, companions, N(companions));
+	for (size_t i = 0; e == OK && i < out.n; i++)
+		*gone &= removed(x, out.v[i].path, companions, N(companions));
 	return e;
 }
 

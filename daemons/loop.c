@@ -8,6 +8,7 @@
 #include "daemons/loop.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "config.h"
@@ -281,6 +282,42 @@ daemon_workunits(struct ctx *x, struct tries *t, struct workunit *wu, size_t n,
 		    arena_printf(
 			&x->a, "[WU#%lld] %s", (long long)wu[i].id, wu[i].name),
 		    e);
+	}
+	return e;
+}
+
+static int
+by_id(const void *a, const void *b)
+{
+	const struct workunit *const *x = a, *const *y = b;
+
+	return ((*x)->id > (*y)->id) - ((*x)->id < (*y)->id);
+}
+
+enum err
+daemon_chunks(struct ctx *x, struct tries *t, struct workunit *wu, size_t n,
+    size_t most, enum err (*some)(struct ctx *, struct workunit *const *, size_t),
+    enum err (*each)(struct ctx *, struct workunit *), size_t *done)
+{
+	struct workunit **chunk = NEWN(&x->a, struct workunit *, most);
+	enum err e = OK;
+
+	for (size_t from = 0, end; from < n && e == OK && !daemon_stopping(x);
+	     from = end) {
+		size_t nchunk = 0;
+		for (end = from; end < n && nchunk < most; end++)
+			if (!tries_must_wait(t, wu[end].id, x->now))
+				chunk[nchunk++] = &wu[end];
+		if (nchunk == 0)
+			break;
+		qsort(chunk, nchunk, sizeof(*chunk), by_id);
+		if (some(x, chunk, nchunk) != OK) {
+			e = daemon_workunits(x, t, wu + from, end - from, each, done);
+			continue;
+		}
+		for (size_t i = 0; i < nchunk; i++)
+			tries_forget(t, chunk[i]->id);
+		*done += nchunk;
 	}
 	return e;
 }

@@ -99,6 +99,15 @@ enum err daemon_item(
 enum err daemon_workunits(struct ctx *, struct tries *, struct workunit *, size_t n,
     enum err (*each)(struct ctx *, struct workunit *), size_t *done);
 
+/*
+ * some(x, chunk, m) for at most so many at a time, by id, without those that are put
+ * aside. If that fails, one of them may be to blame: then it is daemon_workunits() with
+ * each.
+ */
+enum err daemon_chunks(struct ctx *, struct tries *, struct workunit *, size_t n,
+    size_t most, enum err (*some)(struct ctx *, struct workunit *const *, size_t),
+    enum err (*each)(struct ctx *, struct workunit *), size_t *done);
+
 /* Pauses of a daemon that retries by daemon_item. */
 struct tries *daemon_tries(struct ctx *, int64_t first_s, int64_t most_s);
 

@@ -24,28 +24,24 @@ file_named(const struct blob_file *files, size_t n, const char *name)
 	return NULL;
 }
 
-enum err
-outputs_of(struct db *db, struct arena *a, const struct conf *conf, int64_t resultid,
-    struct output **out, size_t *n, struct fail *f)
+static enum err
+outputs_read(struct arena *a, const struct conf *conf, const struct row_docs *docs,
+    struct outputs *o, struct fail *f)
 {
-	char *in_xml, *out_xml, *stderr_out;
 	struct blob_file *made, *told;
 	size_t ntold = 0;
-	enum err e = result_xml_docs(
-	    db, a, resultid, &in_xml, &out_xml, &stderr_out, f);
+	enum err e = blob_files(a, docs->xml_doc_in, &made, &o->n, f);
 
-	*n = 0;
-	if (e == OK)
-		e = blob_files(a, in_xml, &made, n, f);
 	if (e != OK)
 		return e;
 	/* A host's report that cannot be read is as good as none. */
-	if (out_xml[0] == '\0' || blob_files(a, out_xml, &told, &ntold, f) != OK)
+	if (docs->xml_doc_out[0] == '\0' ||
+	    blob_files(a, docs->xml_doc_out, &told, &ntold, f) != OK)
 		ntold = 0;
-	*out = NEWN(a, struct output, *n);
-	for (size_t i = 0; i < *n; i++) {
+	o->v = NEWN(a, struct output, o->n + 1);
+	for (size_t i = 0; i < o->n; i++) {
 		const struct blob_file *t = file_named(told, ntold, made[i].name);
-		(*out)[i] = (struct output){
+		o->v[i] = (struct output){
 			.name = made[i].name,
 			.open_name = made[i].open_name,
 			.path = upload_path(a, conf, made[i].name),
@@ -56,6 +52,27 @@ outputs_of(struct db *db, struct arena *a, const struct conf *conf, int64_t resu
 		};
 	}
 	return OK;
+}
+
+enum err
+outputs_of(struct db *db, struct arena *a, const struct conf *conf,
+    const int64_t *resultids, size_t n, struct outputs *out, struct fail *f)
+{
+	struct row_docs *docs;
+	size_t ndocs;
+	enum err e = results_files(db, a, resultids, n, &docs, &ndocs, f);
+
+	for (size_t i = 0; i < n && e == OK; i++) {
+		out[i] = (struct outputs){ .e = E_NOTFOUND, .why = "no such result" };
+		for (size_t k = 0; k < ndocs && out[i].e == E_NOTFOUND; k++) {
+			struct fail of = { 0 };
+			if (docs[k].id != resultids[i])
+				continue;
+			out[i].e = outputs_read(a, conf, &docs[k], &out[i], &of);
+			out[i].why = arena_strdup(a, of.detail);
+		}
+	}
+	return e;
 }
 
 enum err

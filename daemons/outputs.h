@@ -15,10 +15,17 @@ struct output {
 	double nbytes; /* as reported, 0 = not reported */
 	bool optional, no_validate;
 };
-/* In template order.  E_NOTFOUND: no such result; E_BADREQ: its xml_doc_in cannot be
- * read. */
-enum err outputs_of(struct db *, struct arena *, const struct conf *, int64_t resultid,
-    struct output **, size_t *n, struct fail *);
+struct outputs { /* of one result, in template order */
+	struct output *v;
+	size_t n;
+	enum err
+	    e; /* E_NOTFOUND: no such result; E_BADREQ: its xml_doc_in cannot be read */
+	const char *why;
+};
+/* Those of at most DB_LIST_MAX results; what cannot be told of one is said in out[i].e.
+ */
+enum err outputs_of(struct db *, struct arena *, const struct conf *,
+    const int64_t *resultids, size_t n, struct outputs *out, struct fail *);
 
 enum outputs_state { OUTPUT_GOOD, OUTPUT_ABSENT /* optional, not there */, OUTPUT_BAD };
 /*

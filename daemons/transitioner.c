@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Moves workunits along: load the due ones, ask transition(), save in one transaction
- * each.  The write-back is conditional on the transition_seq read, so a report or claim
- * in between makes the whole unit start again from what is there then.
+ * Moves workunits along: lock some that are due, ask transition() for each, save all in
+ * one transaction.  The write-back is conditional on the transition_seq read: what was
+ * not as it was read makes the whole unit start again from what is there then.
  */
+#include <stdlib.h>
 #include "daemons/book.h"
 #include "daemons/loop.h"
 #include "daemons/work.h"
@@ -13,7 +14,7 @@
 #include "rules/daemon/daemon_rules.h"
 #include "lib/banned.h"
 
-enum { BATCH = 200, PAUSE_FIRST_S = 10, PAUSE_MOST_S = 3600 };
+enum { BATCH = 4 * DB_LIST_MAX, PAUSE_FIRST_S = 10, PAUSE_MOST_S = 3600 };
 
 struct own {
 	struct work *work;
@@ -91,58 +92,160 @@ log_change(const struct workunit *wu, const struct wu_change *c)
 	    c->error_mask, c->assimilate, c->delete_input, (long long)c->next_at);
 }
 
-static enum err
-save(struct ctx *x, const struct workunit *wu, const struct result *r,
-    const struct wu_change *c)
-{
-	struct own *o = x->own;
-	struct workunit to = changed(wu, c, x->now);
-	enum err e = workunit_transitioned(x->db, wu, &to, &x->fail);
+/* Workunits that go through one transaction; what is due of them, in the last try. */
+struct chunk {
+	const int64_t *ids;
+	size_t n;
+	struct due {
+		const struct workunit *wu;
+		struct workunit to;
+		const struct result *results;
+		struct wu_change c;
+	} * due;
+	size_t ndue;
+};
 
-	for (size_t i = 0; i < c->nresults && e == OK; i++) {
-		struct result rto = changed_result(&r[i], &c->results[i]);
-		if (changes(&c->results[i]))
-			e = result_move(x->db, &r[i], &rto, &x->fail);
+/* A result that changes, of a workunit with that delay bound. */
+struct moved {
+	const struct result *r;
+	const struct result_change *c;
+	int64_t delay_bound;
+};
+
+static int
+by_id(const void *a, const void *b)
+{
+	const struct moved *x = a, *y = b;
+
+	return (x->r->id > y->r->id) - (x->r->id < y->r->id);
+}
+
+static int
+by_version(const void *a, const void *b)
+{
+	const struct moved *x = a, *y = b;
+
+	if (x->r->hostid != y->r->hostid)
+		return x->r->hostid < y->r->hostid ? -1 : 1;
+	if (x->r->app_version_id != y->r->app_version_id)
+		return x->r->app_version_id < y->r->app_version_id ? -1 : 1;
+	return by_id(a, b);
+}
+
+/* Each kind of row in the order of its locks. */
+static void
+move_results(struct ctx *x, struct life_batch *b, const struct chunk *k)
+{
+	struct moved *v = NULL;
+	size_t n = 0, cap = 0;
+
+	for (size_t i = 0; i < k->ndue; i++) {
+		const struct due *d = &k->due[i];
+		for (size_t j = 0; j < d->c.nresults; j++)
+			if (changes(&d->c.results[j]))
+				PUSH(&x->a, v, n, cap) = (struct moved){ &d->results[j],
+					&d->c.results[j], d->wu->delay_bound };
 	}
-	for (int32_t i = 0; i < c->spawn && e == OK; i++)
-		e = result_create(o->work, x->db, &x->a, &to, c->first_suffix + i,
-		    c->priority, x->now, &x->fail);
-	for (size_t i = 0; i < c->nresults && e == OK; i++)
-		if (c->results[i].time_out)
-			e = hav_timed_out(x->db, &r[i], (double)wu->delay_bound,
-			    x->conf->daily_result_quota, &x->fail);
+	if (n == 0)
+		return;
+	qsort(v, n, sizeof(*v), by_id);
+	for (size_t i = 0; i < n; i++) {
+		struct result to = changed_result(v[i].r, v[i].c);
+		result_move(b, v[i].r, &to);
+	}
+	qsort(v, n, sizeof(*v), by_version);
+	for (size_t i = 0; i < n; i++)
+		if (v[i].c->time_out)
+			hav_timed_out(b, v[i].r, (double)v[i].delay_bound,
+			    x->conf->daily_result_quota);
+}
+
+static enum err
+make_results(struct ctx *x, struct life_batch *b, const struct due *d)
+{
+	const struct own *o = x->own;
+	struct new_result r;
+	enum err e = OK;
+
+	for (int32_t i = 0; i < d->c.spawn && e == OK; i++) {
+		e = result_create(o->work, &x->a, &d->to, d->c.first_suffix + i,
+		    d->c.priority, x->now, &r, &x->fail);
+		if (e == OK)
+			result_made(b, &r);
+	}
 	return e;
+}
+
+static enum err
+save(struct ctx *x, struct chunk *k)
+{
+	struct life_batch *b = life_batch(&x->a);
+	enum err e = OK;
+
+	for (size_t i = 0; i < k->ndue && e == OK; i++) {
+		struct due *d = &k->due[i];
+		d->to = changed(d->wu, &d->c, x->now);
+		workunit_transitioned(b, d->wu, &d->to);
+		e = make_results(x, b, d);
+	}
+	move_results(x, b, k);
+	return e != OK ? e : life_save(x->db, b, &x->fail);
 }
 
 /* Reads inside the unit: a unit that starts again decides on what is there then. */
 static enum err
 unit(struct ctx *x, void *arg)
 {
-	const int64_t *id = arg;
+	struct chunk *k = arg;
 	struct workunit *wu;
 	struct result *r;
-	struct wu_change c;
-	size_t n;
-	enum err e = workunit_by_id(x->db, &x->a, *id, &wu, &x->fail);
+	size_t n, nr, from = 0;
+	enum err e = workunits_lock(x->db, &x->a, k->ids, k->n, &wu, &n, &x->fail);
 
-	if (e == E_NOTFOUND) /* purged meanwhile */
-		return OK;
-	if (e != OK || wu->transition_time > x->now)
-		return e; /* another instance was here */
-	if ((e = results_of_workunit(x->db, &x->a, *id, &r, &n, &x->fail)) != OK)
+	k->ndue = 0;
+	if (e == OK)
+		e = results_of_workunits(x->db, &x->a, k->ids, k->n, &r, &nr, &x->fail);
+	if (e != OK)
 		return e;
-	c = transition(&x->a, x->conf, wu, r, n, x->now);
-	log_change(wu, &c);
+	k->due = NEWN(&x->a, struct due, n + 1);
+	for (size_t i = 0; i < n; i++) {
+		size_t end;
+		while (from < nr && r[from].workunitid < wu[i].id)
+			from++; /* its workunit was purged meanwhile */
+		for (end = from; end < nr && r[end].workunitid == wu[i].id; end++)
+			;
+		if (wu[i].transition_time <= x->now) /* else another was here */
+			k->due[k->ndue++] = (struct due){ .wu = &wu[i],
+				.results = r + from,
+				.c = transition(&x->a, x->conf, &wu[i], r + from,
+				    end - from, x->now) };
+		from = end;
+	}
 	if (x->dry_run)
 		return OK;
-	e = save(x, wu, r, &c);
+	e = save(x, k);
 	return e == E_RACE ? E_RETRY : e;
 }
 
 static enum err
-move_along(struct ctx *x, struct workunit *wu)
+move_some(struct ctx *x, struct workunit *const *wu, size_t n)
 {
-	return daemon_unit(x, unit, &wu->id);
+	int64_t *ids = NEWN(&x->a, int64_t, n);
+	struct chunk k = { .ids = ids, .n = n };
+	enum err e;
+
+	for (size_t i = 0; i < n; i++)
+		ids[i] = wu[i]->id;
+	e = daemon_unit(x, unit, &k);
+	for (size_t i = 0; i < k.ndue && e == OK; i++)
+		log_change(k.due[i].wu, &k.due[i].c);
+	return e;
+}
+
+static enum err
+move_one(struct ctx *x, struct workunit *wu)
+{
+	return move_some(x, &wu, 1);
 }
 
 static enum err
@@ -157,7 +260,8 @@ step(struct ctx *x, size_t *done)
 	    x->db, &x->a, part, x->now, BATCH + o->tries->used, &wu, &n, &x->fail);
 
 	if (e == OK)
-		e = daemon_workunits(x, o->tries, wu, n, move_along, done);
+		e = daemon_chunks(
+		    x, o->tries, wu, n, DB_LIST_MAX, move_some, move_one, done);
 	if (e == OK)
 		e = book_keep(x, &o->book, &full);
 	*done += full;

@@ -18,7 +18,8 @@
 #include "lib/banned.h"
 
 enum {
-	BATCH = 100,
+	BATCH = 128,
+	CHUNK = 32, /* workunits in a transaction */
 	PAUSE_FIRST_S = 10,
 	PAUSE_MOST_S = 3600,
 	COMMAND_S = 600,
@@ -51,10 +52,15 @@ struct trial {
 	struct ctx *x;
 	struct workunit *wu;
 	struct result *r;    /* those that count, by id */
-	struct output **out; /* aligned with r */
-	size_t *nout, n;
+	struct outputs *out; /* aligned with r */
+	size_t n;
 	enum match *init;
 	struct validate_change c;
+};
+/* Some that are judged and stored together, by id. */
+struct session {
+	struct trial *t;
+	size_t n;
 };
 
 static enum err
@@ -135,15 +141,14 @@ static enum match
 judge(struct trial *t, size_t i)
 {
 	struct ctx *x = t->x;
-	enum err e = outputs_of(
-	    x->db, &x->a, x->conf, t->r[i].id, &t->out[i], &t->nout[i], &x->fail);
 
-	if (e != OK) { /* our own rows: no fault of the host */
-		log_fail("reading what the result was to make", &x->fail);
+	if (t->out[i].e != OK) { /* our own rows: no fault of the host */
+		log_warn("[RESULT#%lld] %s: reading what it was to make: %s",
+		    (long long)t->r[i].id, t->r[i].name, t->out[i].why);
 		return MATCH_LATER;
 	}
-	for (size_t k = 0; k < t->nout[i]; k++) {
-		enum match m = judge_file(x, &t->r[i], &t->out[i][k]);
+	for (size_t k = 0; k < t->out[i].n; k++) {
+		enum match m = judge_file(x, &t->r[i], &t->out[i].v[k]);
 		if (m != MATCH_SAME)
 			return m;
 	}
@@ -180,38 +185,74 @@ same(void *ctx, size_t i, size_t j)
 {
 	struct trial *t = ctx;
 
-	if (t->nout[i] != t->nout[j])
+	if (t->out[i].n != t->out[j].n)
 		return MATCH_DIFFERENT;
-	for (size_t k = 0; k < t->nout[i]; k++) {
-		enum match m = compare_files(t->x, &t->out[i][k], &t->out[j][k]);
+	for (size_t k = 0; k < t->out[i].n; k++) {
+		enum match m = compare_files(t->x, &t->out[i].v[k], &t->out[j].v[k]);
 		if (m != MATCH_SAME)
 			return m;
 	}
 	return MATCH_SAME;
 }
 
-static enum err
-load(struct trial *t)
+static bool
+counts(const struct result *r)
 {
-	struct ctx *x = t->x;
-	struct result *all;
-	size_t n;
-	enum err e = results_of_workunit(x->db, &x->a, t->wu->id, &all, &n, &x->fail);
+	return r->server_state == RESULT_OVER && r->outcome == OUTCOME_SUCCESS &&
+	       r->validate_state != VALIDATE_INVALID;
+}
 
+/* The results that count, by workunit and id: t->r are parts of one array. */
+static enum err
+load_results(struct ctx *x, struct session *s, struct result **counted, size_t *n)
+{
+	int64_t *ids = NEWN(&x->a, int64_t, s->n);
+	struct result *all;
+	size_t nall, from = 0;
+	enum err e;
+
+	for (size_t i = 0; i < s->n; i++)
+		ids[i] = s->t[i].wu->id;
+	e = results_of_workunits(x->db, &x->a, ids, s->n, &all, &nall, &x->fail);
 	if (e != OK)
 		return e;
-	t->r = NEWN(&x->a, struct result, n);
-	t->out = NEWN(&x->a, struct output *, n);
-	t->nout = NEWN(&x->a, size_t, n);
-	t->init = NEWN(&x->a, enum match, n);
-	for (size_t i = 0; i < n; i++)
-		if (all[i].server_state == RESULT_OVER &&
-		    all[i].outcome == OUTCOME_SUCCESS &&
-		    all[i].validate_state != VALIDATE_INVALID)
-			t->r[t->n++] = all[i];
-	for (size_t i = 0; i < t->n; i++)
-		t->init[i] = judge(t, i);
+	*n = 0;
+	for (size_t i = 0; i < nall; i++)
+		if (counts(&all[i]))
+			all[(*n)++] = all[i];
+	for (size_t i = 0; i < s->n; i++) {
+		struct trial *t = &s->t[i];
+		for (t->r = all + from; from < *n && all[from].workunitid == t->wu->id;
+		     from++)
+			t->n++;
+	}
+	*counted = all;
 	return OK;
+}
+
+static enum err
+load(struct ctx *x, struct session *s)
+{
+	struct result *r;
+	size_t n = 0;
+	enum err e = load_results(x, s, &r, &n);
+	struct outputs *out = NEWN(&x->a, struct outputs, n + 1);
+	enum match *init = NEWN(&x->a, enum match, n + 1);
+	int64_t *ids = NEWN(&x->a, int64_t, n + 1);
+
+	for (size_t i = 0; i < n; i++)
+		ids[i] = r[i].id;
+	for (size_t i = 0; i < n && e == OK; i += DB_LIST_MAX)
+		e = outputs_of(x->db, &x->a, x->conf, ids + i,
+		    n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, out + i, &x->fail);
+	for (size_t i = 0; i < s->n && e == OK; i++) {
+		struct trial *t = &s->t[i];
+		t->out = out + (t->r - r);
+		t->init = init + (t->r - r);
+		for (size_t k = 0; k < t->n; k++)
+			t->init[k] = judge(t, k);
+	}
+	return e;
 }
 
 static struct workunit
@@ -254,114 +295,184 @@ changed_result(const struct trial *t, size_t i, struct result *to)
 	return true;
 }
 
+/* A result that changes. */
+struct verdict {
+	const struct trial *t;
+	size_t i; /* of t->r */
+	struct result to;
+};
+
+static int
+by_id(const void *a, const void *b)
+{
+	const struct result *x = &((const struct verdict *)a)->to,
+			    *y = &((const struct verdict *)b)->to;
+
+	return (x->id > y->id) - (x->id < y->id);
+}
+
 static int
 by_host(const void *a, const void *b)
 {
-	const struct result *x = a, *y = b;
+	const struct result *x = &((const struct verdict *)a)->to,
+			    *y = &((const struct verdict *)b)->to;
 
-	return (x->hostid > y->hostid) - (x->hostid < y->hostid);
+	if (x->hostid != y->hostid)
+		return x->hostid < y->hostid ? -1 : 1;
+	return by_id(a, b);
+}
+
+static int
+by_user(const void *a, const void *b)
+{
+	const struct result *x = &((const struct verdict *)a)->to,
+			    *y = &((const struct verdict *)b)->to;
+
+	if (x->userid != y->userid)
+		return x->userid < y->userid ? -1 : 1;
+	return by_id(a, b);
 }
 
 static bool
-hopeless(const struct trial *t, int64_t result_id)
+teaches(const struct verdict *v)
 {
-	for (size_t i = 0; i < t->n; i++)
-		if (t->r[i].id == result_id)
-			return t->c.hopeless[i];
-	return false;
+	int32_t s = v->to.validate_state;
+
+	return v->to.app_version_id != 0 &&
+	       (s == VALIDATE_INVALID || s == VALIDATE_VALID);
 }
 
+/* What is learned of versions on hosts; v by host. */
 static enum err
-learn(struct trial *t, const struct result *r)
+learn(struct ctx *x, struct life_batch *b, const struct verdict *v, size_t n)
 {
-	struct ctx *x = t->x;
-	struct host_app_version v;
-	enum err e = hav_lock(
-	    x->db, &x->a, r, x->conf->daily_result_quota, &v, &x->fail);
+	int64_t *hosts = NEWN(&x->a, int64_t, n), quota = x->conf->daily_result_quota;
+	struct hav_table havs;
+	size_t nhosts = 0;
+	enum err e;
 
-	if (e != OK)
-		return e;
-	statistics_judged(x->conf, &v, r, t->wu, hopeless(t, r->id));
-	return hav_judged(x->db, &v, &x->fail);
+	for (size_t i = 0; i < n; i++)
+		if (teaches(&v[i]) &&
+		    (nhosts == 0 || hosts[nhosts - 1] != v[i].to.hostid))
+			hosts[nhosts++] = v[i].to.hostid;
+	e = havs_lock(x->db, &x->a, hosts, nhosts, &havs, &x->fail);
+	for (size_t i = 0; i < n && e == OK; i++) {
+		struct hav_entry *h;
+		if (!teaches(&v[i]))
+			continue;
+		h = hav_of(&havs, &v[i].to, quota);
+		h->judged = true;
+		statistics_judged(
+		    x->conf, &h->v, &v[i].to, v[i].t->wu, v[i].t->c.hopeless[v[i].i]);
+	}
+	if (e == OK)
+		havs_judged(b, &havs);
+	return e;
 }
 
 /* What a valid result says of its version everywhere, and of its host. */
-static enum err
-learn_more(struct trial *t, const struct result *r)
+static void
+learn_more(struct life_batch *b, const struct verdict *v)
 {
-	struct ctx *x = t->x;
-	double pfc = statistics_pfc(r, t->wu);
-	double turnaround = (double)(r->received_time - r->sent_time);
-	enum err e = OK;
+	double pfc = statistics_pfc(&v->to, v->t->wu);
+	double turnaround = (double)(v->to.received_time - v->to.sent_time);
 
-	if (r->app_version_id > 0 && pfc > 0)
-		e = version_learned(x->db, r->app_version_id, pfc, &x->fail);
-	if (e == OK && turnaround > 0)
-		e = host_turnaround(x->db, r->hostid, turnaround, &x->fail);
-	return e;
+	if (v->to.app_version_id > 0 && pfc > 0)
+		version_learned(b, v->to.app_version_id, pfc);
+	if (turnaround > 0)
+		host_turnaround(b, v->to.hostid, turnaround);
+	if (v->to.granted_credit > 0)
+		host_credit(b, v->to.hostid, v->to.granted_credit);
 }
 
 /* What hosts and users earn or lose, in one order of locks: by host, then by user. */
 static enum err
-save_effects(struct trial *t, struct result *to, size_t n)
+save_effects(struct ctx *x, struct life_batch *b, struct verdict *v, size_t n)
 {
-	struct ctx *x = t->x;
-	enum err e = OK;
+	enum err e;
 
-	qsort(to, n, sizeof(*to), by_host);
-	for (size_t i = 0; i < n && e == OK; i++)
-		if (to[i].app_version_id != 0 &&
-		    (to[i].validate_state == VALIDATE_INVALID ||
-			to[i].validate_state == VALIDATE_VALID))
-			e = learn(t, &to[i]);
-	for (size_t i = 0; i < n && e == OK; i++)
-		if (to[i].validate_state == VALIDATE_VALID)
-			e = learn_more(t, &to[i]);
-	for (size_t i = 0; i < n && e == OK; i++)
-		if (to[i].validate_state == VALIDATE_VALID && to[i].granted_credit > 0)
-			e = credit_add(x->db, to[i].hostid, to[i].userid,
-			    to[i].granted_credit, &x->fail);
-	return e;
+	qsort(v, n, sizeof(*v), by_host);
+	e = learn(x, b, v, n);
+	for (size_t i = 0; i < n; i++)
+		if (v[i].to.validate_state == VALIDATE_VALID)
+			learn_more(b, &v[i]);
+	qsort(v, n, sizeof(*v), by_user);
+	for (size_t i = 0; i < n; i++)
+		if (v[i].to.validate_state == VALIDATE_VALID &&
+		    v[i].to.granted_credit > 0)
+			user_credit(b, v[i].to.userid, v[i].to.granted_credit);
+	return e != OK ? e : life_save(x->db, b, &x->fail);
 }
 
 static enum err
 unit_save(struct ctx *x, void *arg)
 {
-	struct trial *t = arg;
-	struct workunit to = changed(t);
-	struct result *moved = NEWN(&x->a, struct result, t->n);
-	size_t nmoved = 0;
-	enum err e = workunit_validated(x->db, t->wu, &to, &x->fail);
+	const struct session *s = arg;
+	struct life_batch *b = life_batch(&x->a);
+	struct verdict *v = NULL;
+	size_t n = 0, cap = 0;
+	enum err e;
 
-	for (size_t i = 0; i < t->n && e == OK; i++) {
-		if (!changed_result(t, i, &moved[nmoved]))
-			continue;
-		e = result_move(x->db, &t->r[i], &moved[nmoved], &x->fail);
-		nmoved++;
+	for (size_t i = 0; i < s->n; i++) {
+		const struct trial *t = &s->t[i];
+		struct workunit wu = changed(t);
+		struct result to;
+
+		workunit_validated(b, t->wu, &wu);
+		for (size_t k = 0; k < t->n; k++)
+			if (changed_result(t, k, &to))
+				PUSH(&x->a, v, n, cap) = (struct verdict){ t, k, to };
 	}
-	return e == OK ? save_effects(t, moved, nmoved) : e;
+	if (n > 0)
+		qsort(v, n, sizeof(*v), by_id);
+	for (size_t i = 0; i < n; i++)
+		result_move(b, &v[i].t->r[v[i].i], &v[i].to);
+	e = life_save(x->db, b, &x->fail);
+	return e != OK || n == 0 ? e : save_effects(x, b, v, n);
 }
 
-static enum err
-judge_workunit(struct ctx *x, struct workunit *wu)
+static void
+log_trial(const struct trial *t)
 {
-	struct trial t = { .x = x, .wu = wu };
 	size_t valid = 0, bad = 0;
-	enum err e = load(&t);
 
-	if (e != OK)
-		return e;
-	t.c = validate(&x->a, wu, t.r, t.n, t.init, same, &t);
-	for (size_t i = 0; i < t.n; i++) {
-		valid += t.c.validate_state[i] == VALIDATE_VALID;
-		bad += t.c.validate_state[i] == VALIDATE_INVALID;
+	for (size_t i = 0; i < t->n; i++) {
+		valid += t->c.validate_state[i] == VALIDATE_VALID;
+		bad += t->c.validate_state[i] == VALIDATE_INVALID;
 	}
 	log_info(
 	    "[WU#%lld] %s results=%zu valid=%zu invalid=%zu canonical=%lld target=%d "
 	    "later=%d",
-	    (long long)wu->id, wu->name, t.n, valid, bad,
-	    (long long)t.c.canonical_resultid, t.c.target_nresults, t.c.retry_later);
-	return x->dry_run ? OK : daemon_unit(x, unit_save, &t);
+	    (long long)t->wu->id, t->wu->name, t->n, valid, bad,
+	    (long long)t->c.canonical_resultid, t->c.target_nresults, t->c.retry_later);
+}
+
+/* wu: by id. */
+static enum err
+judge_some(struct ctx *x, struct workunit *const *wu, size_t n)
+{
+	struct session s = { NEWN(&x->a, struct trial, n), n };
+	enum err e;
+
+	for (size_t i = 0; i < n; i++)
+		s.t[i] = (struct trial){ .x = x, .wu = wu[i] };
+	if ((e = load(x, &s)) != OK)
+		return e;
+	for (size_t i = 0; i < n; i++) {
+		struct trial *t = &s.t[i];
+		t->c = validate(&x->a, t->wu, t->r, t->n, t->init, same, t);
+	}
+	if (!x->dry_run)
+		e = daemon_unit(x, unit_save, &s);
+	for (size_t i = 0; i < n && e == OK; i++)
+		log_trial(&s.t[i]);
+	return e;
+}
+
+static enum err
+judge_one(struct ctx *x, struct workunit *wu)
+{
+	return judge_some(x, &wu, 1);
 }
 
 static enum err
@@ -369,6 +480,8 @@ step(struct ctx *x, size_t *done)
 {
 	struct own *o = x->own;
 	struct part part = { x->mod_n, x->mod_i };
+	/* A command may take its time, in which others could change. */
+	size_t most = o->command != NULL ? 1 : CHUNK;
 	struct workunit *wu;
 	size_t n;
 	enum err e = daemon_app(x, o->app_name, &o->appid);
@@ -376,7 +489,9 @@ step(struct ctx *x, size_t *done)
 	if (e == OK)
 		e = workunits_to_validate(x->db, &x->a, part, o->appid,
 		    BATCH + o->tries->used, &wu, &n, &x->fail);
-	return e != OK ? e : daemon_workunits(x, o->tries, wu, n, judge_workunit, done);
+	return e != OK ?
+	           e :
+	           daemon_chunks(x, o->tries, wu, n, most, judge_some, judge_one, done);
 }
 
 int

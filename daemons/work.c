@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "lib/crypt.h"
 #include "lib/fs.h"
@@ -116,10 +117,10 @@ work_template(struct work *w, const char *path, const char **text, struct fail *
 }
 
 enum err
-result_create(struct work *w, struct db *db, struct arena *a, const struct workunit *wu,
-    int32_t suffix, int32_t priority, int64_t now, struct fail *f)
+result_create(struct work *w, struct arena *a, const struct workunit *wu,
+    int32_t suffix, int32_t priority, int64_t now, struct new_result *new,
+    struct fail *f)
 {
-	struct result r = { .create_time = now };
 	uint32_t random;
 	const char *tmpl;
 	char *xml;
@@ -129,37 +130,94 @@ result_create(struct work *w, struct db *db, struct arena *a, const struct worku
 		return e;
 	random_bytes(&random, sizeof(random));
 	random &= 0x7fffffff; /* the column is a signed int in an adopted database */
-	r.workunitid = wu->id;
-	r.appid = wu->appid;
-	r.name = arena_printf(a, "%s_%d", wu->name, suffix);
-	r.server_state = RESULT_UNSENT;
-	r.priority = priority;
-	r.fileset_id = wu->fileset_id;
+	*new = (struct new_result){
+		.r = { .create_time = now,
+		    .name = arena_printf(a, "%s_%d", wu->name, suffix),
+		    .priority = priority },
+		.wu = wu,
+		.random = random,
+	};
 	e = blob_result(
-	    a, tmpl, r.name, random, w->conf->upload_url, w->upload_key, &xml, f);
-	return e != OK ? e : result_insert(db, wu, &r, xml, random, f);
+	    a, tmpl, new->r.name, random, w->conf->upload_url, w->upload_key, &xml, f);
+	new->xml_doc_in = xml;
+	return e;
 }
 
 enum err
-work_create(struct work *w, struct db *db, struct arena *a, struct workunit *wu,
-    const char *xml_doc, const char *file, int64_t now, struct fail *f)
+work_prepare(
+    struct arena *a, struct workunit *wu, const char *file, int64_t now, struct fail *f)
 {
 	enum err e = wu_name_check(a, wu->name, file, f);
 
 	if (e == OK)
 		e = tmpl_path_check(wu->result_template_file, f);
-	if (e != OK)
-		return e;
 	assert(wu->appid != 0);
 	wu->create_time = now;
 	wu->transition_time = now; /* the transitioner sets the time of the next look */
-	e = workunit_insert(db, wu, xml_doc, f);
-	for (int32_t i = 0; i < wu->target_nresults && e == OK; i++) {
-		e = result_create(w, db, a, wu, i, wu->priority, now, f);
-		if (e == E_RACE) /* not the workunit: that is new */
-			e = FAIL(f, E_BADREQ,
-			    "result %s_%d exists already without its workunit",
-			    wu->name, i);
+	return e;
+}
+
+static int
+by_name(const void *a, const void *b)
+{
+	const struct new_work *const *x = a, *const *y = b;
+	int c = strcmp((*x)->wu.name, (*y)->wu.name);
+
+	return c != 0 ? c : (*x > *y) - (*x < *y);
+}
+
+/* Which are known: to the database, or further up in the same array. */
+static enum err
+find_known(struct db *db, struct arena *a, struct new_work *v, size_t n, struct fail *f)
+{
+	struct new_work **sorted = NEWN(a, struct new_work *, n + 1);
+	char **names = NEWN(a, char *, n + 1);
+	int64_t *ids = NEWN(a, int64_t, n + 1);
+	enum err e;
+
+	for (size_t i = 0; i < n; i++) {
+		names[i] = v[i].wu.name;
+		sorted[i] = &v[i];
 	}
+	e = workunit_ids(db, a, names, n, ids, f);
+	for (size_t i = 0; i < n && e == OK; i++)
+		v[i].known = ids[i] != 0;
+	qsort(sorted, n, sizeof(*sorted), by_name);
+	for (size_t i = 1; i < n; i++)
+		if (strcmp(sorted[i - 1]->wu.name, sorted[i]->wu.name) == 0)
+			sorted[i]->known = true;
+	return e;
+}
+
+enum err
+work_create(struct work *w, struct db *db, struct arena *a, struct new_work *v,
+    size_t n, int64_t now, struct fail *f)
+{
+	struct workunit **wus = NEWN(a, struct workunit *, n + 1);
+	const char **docs = NEWN(a, const char *, n + 1);
+	struct new_result *results = NULL;
+	size_t nnew = 0, nresults = 0, cap = 0;
+	enum err e = n == 0 ? OK : find_known(db, a, v, n, f);
+
+	for (size_t i = 0; i < n && e == OK; i++) {
+		struct workunit *wu = &v[i].wu;
+		if (v[i].known)
+			continue;
+		docs[nnew] = v[i].xml_doc;
+		wus[nnew++] = wu;
+		for (int32_t k = 0; k < wu->target_nresults && e == OK; k++)
+			e = result_create(w, a, wu, k, wu->priority, now,
+			    &PUSH(a, results, nresults, cap), f);
+	}
+	if (e == OK)
+		e = workunits_insert(db, a, wus, docs, nnew, f);
+	if (e == E_RACE)
+		return E_RETRY; /* somebody made one of them just now */
+	if (e == OK)
+		e = results_insert(db, a, results, nresults, f);
+	if (e == E_RACE) /* not the workunit: that is new */
+		e = FAIL(f, E_BADREQ,
+		    "a result exists already without its workunit: %s",
+		    arena_strdup(a, f->detail));
 	return e;
 }

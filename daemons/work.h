@@ -27,19 +27,28 @@ enum err work_template(
 
 /*
  * One new result named WU_suffix, UNSENT, with file names that nobody can guess and
- * upload certificates.  E_RACE: it exists already.
+ * upload certificates; not stored yet.
  */
-enum err result_create(struct work *, struct db *, struct arena *,
-    const struct workunit *, int32_t suffix, int32_t priority, int64_t now,
-    struct fail *);
+enum err result_create(struct work *, struct arena *, const struct workunit *,
+    int32_t suffix, int32_t priority, int64_t now, struct new_result *, struct fail *);
 
+struct new_work {
+	struct workunit wu;
+	const char *xml_doc;
+	bool known; /* out: a workunit of this name was there, and was left alone */
+};
 /*
- * One new workunit with its first target_nresults results.  file is the name of its
- * only large file, NULL if it has none or several: then any name will do.  Else the
- * workunit must be named FILE__* (seed 003), or E_BADREQ says so.  E_RACE: a workunit
- * of this name exists already, nothing was changed.
+ * Last checks of a new workunit.  file is the name of its only large file, NULL if it
+ * has none or several: then any name will do.  Else the workunit must be named FILE__*
+ * (seed 003), or E_BADREQ says so.
  */
-enum err work_create(struct work *, struct db *, struct arena *, struct workunit *,
-    const char *xml_doc, const char *file, int64_t now, struct fail *);
+enum err work_prepare(
+    struct arena *, struct workunit *, const char *file, int64_t now, struct fail *);
+/*
+ * Stores workunits that were prepared, each with its first target_nresults results.
+ * E_RETRY: somebody else made one of them meanwhile.
+ */
+enum err work_create(struct work *, struct db *, struct arena *, struct new_work *,
+    size_t n, int64_t now, struct fail *);
 
 #endif

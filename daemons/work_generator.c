@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Makes work on demand.  A trigger need_work/F is claimed, workunits and their first
- * results are committed in one transaction, then the claim is removed. Whoever dies in
- * between leaves either the claim, which the next start turns into a trigger again, or
- * nothing to do; workunit names are unique, so nothing is made twice.
+ * results are committed, some hundreds in a transaction, then the claim is removed.
+ * Whoever dies in between leaves either the claim, which the next start turns into a
+ * trigger again, or nothing to do; workunit names are unique, so nothing is made twice.
  */
 #include <assert.h>
 #include <string.h>
@@ -25,7 +25,9 @@ enum {
 	PAUSE_MOST_S = 60,
 	COMMAND_OUT_MAX = 4 << 20,
 	COMMAND_S = 300,
-	CLAIM_LOOK_S = 60
+	CLAIM_LOOK_S = 60,
+	CHUNK = 256,     /* workunits in a transaction */
+	STEP_MOST = 2048 /* and about so many in a step, whose memory they take */
 };
 static_assert(
     2 * COMMAND_S <= CLAIM_STALE_S, "a claim whose command runs is not stale");
@@ -59,7 +61,9 @@ struct order {
 	const char *tmpl;        /* input template */
 	struct planned *planned; /* from the command; NULL = ranges */
 	size_t nplanned;
-	bool exhausted; /* no more can be made */
+	bool exhausted;         /* no more can be made */
+	struct new_work *chunk; /* of CHUNK: what goes through one transaction */
+	size_t nchunk, left;    /* to be made, this chunk included */
 	size_t made, had;
 };
 
@@ -96,37 +100,48 @@ start(struct ctx *x)
 	return trigger_dirs_make(x->conf, &x->fail);
 }
 
-/* One workunit and its first results; one that exists already is counted and left
- * alone. */
+/* One more workunit of the chunk at hand. */
 static enum err
 make_one(struct order *r, const char *suffix, const char *arguments,
     const struct word *words, size_t nwords)
 {
 	struct ctx *x = r->x;
 	const struct own *o = x->own;
-	struct workunit wu = {
-		.appid = o->appid, .fileset_id = r->fs->id, .size_class = -1
-	};
+	struct new_work *w = &r->chunk[r->nchunk];
 	const char *cmd = arguments == NULL ?
 	                      NULL :
 	                      words_fill(&x->a, arguments, words, nwords);
 	char *xml;
 	enum err e;
 
-	wu.name = arena_printf(&x->a, "%s__%s", r->fs->name, suffix);
-	wu.result_template_file = o->output_template;
+	assert(r->nchunk < CHUNK);
+	*w = (struct new_work){
+		.wu = { .appid = o->appid, .fileset_id = r->fs->id, .size_class = -1 }
+	};
+	w->wu.name = arena_printf(&x->a, "%s__%s", r->fs->name, suffix);
+	w->wu.result_template_file = o->output_template;
 	e = blob_workunit(&x->a, words_fill(&x->a, r->tmpl, words, nwords), r->files,
-	    r->nfiles, cmd, &wu, &xml, &x->fail);
+	    r->nfiles, cmd, &w->wu, &xml, &x->fail);
 	if (e == OK)
 		e = blob_large_files(&x->a, xml, r->nfiles, &x->fail);
 	if (e == OK)
-		e = blob_adaptive(r->app, &wu, &x->fail);
+		e = blob_adaptive(r->app, &w->wu, &x->fail);
 	if (e == OK)
-		e = work_create(
-		    o->work, x->db, &x->a, &wu, xml, r->fs->name, x->now, &x->fail);
-	r->made += e == OK;
-	r->had += e == E_RACE;
-	return e == E_RACE ? OK : e;
+		e = work_prepare(&x->a, &w->wu, r->fs->name, x->now, &x->fail);
+	w->xml_doc = xml;
+	r->nchunk += e == OK;
+	return e;
+}
+
+/* Stores the chunk. */
+static enum err
+make_chunk(struct order *r)
+{
+	struct ctx *x = r->x;
+	const struct own *o = x->own;
+
+	return work_create(
+	    o->work, x->db, &x->a, r->chunk, r->nchunk, x->now, &x->fail);
 }
 
 /* The built-in generator: the next ranges after gen_next, which moves with them. */
@@ -137,14 +152,14 @@ unit_ranges(struct ctx *x, void *arg)
 	struct order *r = arg;
 	struct fileset *fs;
 	int32_t next, end;
+	int64_t most = r->left < CHUNK ? (int64_t)r->left : CHUNK;
 	enum err e = fileset_by_id(x->db, &x->a, r->fs->id, &fs, &x->fail);
 
 	if (e != OK)
 		return e;
-	r->made = r->had = 0;
+	r->nchunk = 0;
 	next = fs->gen_next;
-	end = fs->gen_parts - next < o->batch ? fs->gen_parts :
-	                                        next + (int32_t)o->batch;
+	end = fs->gen_parts - next < most ? fs->gen_parts : next + (int32_t)most;
 	for (int32_t i = next; i < end && e == OK; i++) {
 		int64_t from, to;
 		range_part(o->ranges, fs->gen_parts, i, &from, &to);
@@ -157,6 +172,8 @@ unit_ranges(struct ctx *x, void *arg)
 		};
 		e = make_one(r, part, o->arguments, words, N(words));
 	}
+	if (e == OK)
+		e = make_chunk(r);
 	if (e == OK && end > next)
 		e = fileset_set_next(x->db, fs->id, next, end, &x->fail);
 	r->exhausted = end >= fs->gen_parts;
@@ -167,17 +184,43 @@ static enum err
 unit_planned(struct ctx *x, void *arg)
 {
 	struct order *r = arg;
+	const struct planned *p = r->planned + (r->nplanned - r->left);
 	enum err e = OK;
 
 	assert(r->x == x);
-	r->made = r->had = 0;
-	for (size_t i = 0; i < r->nplanned && e == OK; i++) {
+	r->nchunk = 0;
+	for (size_t i = 0; i < r->left && i < CHUNK && e == OK; i++) {
 		const struct word words[] = { { "%FILE%", r->fs->name } };
-		const char *args = r->planned[i].arguments;
-		e = make_one(r, r->planned[i].suffix, args[0] == '\0' ? NULL : args,
-		    words, N(words));
+		const char *args = p[i].arguments;
+		e = make_one(
+		    r, p[i].suffix, args[0] == '\0' ? NULL : args, words, N(words));
 	}
-	return e;
+	return e != OK ? e : make_chunk(r);
+}
+
+/*
+ * A transaction per chunk.  Killed in between, the claim becomes a trigger again: the
+ * ranges go on from gen_next, of a command's plan what is there already is left alone.
+ */
+static enum err
+make_all(struct order *r)
+{
+	struct ctx *x = r->x;
+	const struct own *o = x->own;
+	bool planned = o->command != NULL;
+	enum err e = OK;
+
+	r->chunk = NEWN(&x->a, struct new_work, CHUNK);
+	r->left = planned ? r->nplanned : (size_t)o->batch;
+	do {
+		e = daemon_unit(x, planned ? unit_planned : unit_ranges, r);
+		if (e != OK)
+			return e;
+		for (size_t i = 0; i < r->nchunk; i++)
+			r->chunk[i].known ? r->had++ : r->made++;
+		r->left -= r->nchunk;
+	} while (r->left > 0 && r->nchunk > 0);
+	return OK;
 }
 
 /* Asks the project's command what to make; it runs with no transaction open. */
@@ -262,7 +305,7 @@ fill(struct order *r)
 	if (o->command != NULL)
 		e = ask_command(r);
 	if (e == OK)
-		e = daemon_unit(x, o->command != NULL ? unit_planned : unit_ranges, r);
+		e = make_all(r);
 	if (e == OK && r->exhausted)
 		e = trigger_raise(
 		    &x->triggers, TRIGGER_NO_WORK_AVAILABLE, r->fs->name, &x->fail);
@@ -387,7 +430,8 @@ step(struct ctx *x, size_t *done)
 	if (e == OK)
 		e = trigger_list(
 		    &x->triggers, &x->a, TRIGGER_NEED_WORK, &names, &n, &x->fail);
-	for (size_t i = 0; i < n && e == OK && !daemon_stopping(x); i++)
+	for (size_t i = 0; i < n && *done < STEP_MOST && e == OK && !daemon_stopping(x);
+	     i++)
 		e = serve(x, names[i], done);
 	if (e != OK)
 		o->look_at = 0; /* for the claim that it may have left */

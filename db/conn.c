@@ -224,6 +224,7 @@ conn_open(struct db *db, struct fail *f)
 		return f->code;
 	}
 	db->my = my;
+	db->bulk = strstr(mysql_get_server_info(my), "MariaDB") != NULL;
 	enum err e = session_set(db, f);
 	if (e == OK && db->use != DB_ANY_SCHEMA)
 		e = version_check(db, f);

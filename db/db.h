@@ -100,6 +100,27 @@ enum err db_row(
 enum err db_number(struct db *, struct fail *, int64_t *value, enum stmt_id, ...);
 int64_t db_insert_id(struct db *);
 
+/*
+ * The same statement for many rows: db_batch_add() takes what db_exec() takes (no
+ * lists), texts must stay until the run.  The run is one message to the server if that
+ * is MariaDB, and must be inside a transaction if it is to be done or not done as a
+ * whole. *affected (or NULL): the sum over all rows.
+ */
+struct db_arg;
+struct db_batch {
+	struct arena *a;
+	enum stmt_id id;
+	size_t letters; /* arguments per row */
+	struct db_arg **rows;
+	size_t n, cap;
+};
+struct db_batch *db_batch(struct arena *, enum stmt_id);
+void db_batch_add(struct db_batch *, ...);
+enum err db_batch_run(
+    struct db *, const struct db_batch *, int64_t *affected, struct fail *);
+/* The same; E_RACE unless each row matched one row. */
+enum err db_batch_all(struct db *, const struct db_batch *, struct fail *);
+
 enum err db_begin(struct db *, struct fail *); /* READ COMMITTED */
 /*
  * The same, and what it reads is not older than this moment, whichever node of a

@@ -150,6 +150,17 @@ enum err file_by_name(
 /* Columns of wu and the blob; fills id; E_RACE: the name is taken. */
 enum err workunit_insert(
     struct db *, struct workunit *, const char *xml_doc, struct fail *);
+/* n of them as one batch, in a transaction of the caller's; fills their ids; E_RACE: a
+ * name is taken. */
+enum err workunits_insert(struct db *, struct arena *, struct workunit *const *,
+    const char *const *xml_docs, size_t n, struct fail *);
+/* Ids of n names; 0 = there is none of that name. */
+enum err workunit_ids(struct db *, struct arena *, char *const *names, size_t n,
+    int64_t *ids, struct fail *);
+/* Those of at most DB_LIST_MAX ids that are there, by id, locked until the
+ * transaction's end. */
+enum err workunits_lock(struct db *, struct arena *, const int64_t *ids, size_t n,
+    struct workunit **, size_t *nwus, struct fail *);
 enum err workunit_by_id(
     struct db *, struct arena *, int64_t id, struct workunit **, struct fail *);
 enum err workunit_by_name(
@@ -185,8 +196,21 @@ enum err workunits_raise(
  * the name is taken. */
 enum err result_insert(struct db *, const struct workunit *, struct result *,
     const char *xml_doc_in, uint32_t random, struct fail *);
+/* The same for many, as one batch, in a transaction of the caller's; ids are not
+ * filled. */
+struct new_result {
+	struct result r;
+	const struct workunit *wu; /* with its id */
+	const char *xml_doc_in;
+	uint32_t random; /* its order among equals */
+};
+enum err results_insert(
+    struct db *, struct arena *, struct new_result *, size_t n, struct fail *);
 enum err results_of_workunit(struct db *, struct arena *, int64_t workunitid,
     struct result **, size_t *n, struct fail *);
+/* Of at most DB_LIST_MAX workunits, by workunit and id. */
+enum err results_of_workunits(struct db *, struct arena *, const int64_t *workunitids,
+    size_t n, struct result **, size_t *nresults, struct fail *);
 enum err result_by_id(
     struct db *, struct arena *, int64_t id, struct result **, struct fail *);
 /* result.ready of an unsent result: its file set, or its shard (model/states.h). */
@@ -195,6 +219,9 @@ enum err result_by_name(
     struct db *, struct arena *, const char *, struct result **, struct fail *);
 enum err result_xml_docs(struct db *, struct arena *, int64_t id, char **xml_doc_in,
     char **xml_doc_out, char **stderr_out, struct fail *);
+/* xml_doc_in and xml_doc_out of at most DB_LIST_MAX results, those that are there. */
+enum err results_files(struct db *, struct arena *, const int64_t *ids, size_t n,
+    struct row_docs **, size_t *ndocs, struct fail *);
 /* The claim (hot-path.md W3): expects UNSENT.  E_RACE: lost, or the once rule forbids
  * it. */
 enum err result_claim(struct db *, const struct dec_send *, int64_t hostid,

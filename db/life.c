@@ -3,6 +3,7 @@
 #include "db/life.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include "model/resource.h"
 #include "model/states.h"
 #include "lib/banned.h"
@@ -56,35 +57,72 @@ results_to_delete_files(struct db *db, struct arena *a, struct part part, int32_
 	return e;
 }
 
-enum err
-workunit_transitioned(struct db *db, const struct workunit *was,
-    const struct workunit *becomes, struct fail *f)
+struct life_batch *
+life_batch(struct arena *a)
 {
-	int64_t affected = 0;
-	enum err e = db_exec(db, f, &affected, SQL_WU_TRANSITIONED,
-	    (int64_t)becomes->need_validate, (int64_t)becomes->error_mask,
-	    (int64_t)becomes->hr_class, becomes->app_version_id,
-	    (int64_t)becomes->assimilate_state, (int64_t)becomes->file_delete_state,
-	    becomes->transition_time, was->id, was->transition_seq,
-	    (int64_t)was->need_validate, (int64_t)was->assimilate_state,
-	    (int64_t)was->file_delete_state);
+	static const enum stmt_id of[LIFE__MAX] = {
+		[LIFE_TRANSITIONED] = SQL_WU_TRANSITIONED,
+		[LIFE_VALIDATED] = SQL_WU_VALIDATED,
+		[LIFE_MOVED] = SQL_RESULT_MOVE,
+		[LIFE_TIMED_OUT] = SQL_HAV_TIMED_OUT,
+		[LIFE_JUDGED] = SQL_HAV_JUDGED,
+		[LIFE_LEARNED] = SQL_VERSION_LEARNED,
+		[LIFE_TURNAROUND] = SQL_HOST_TURNAROUND,
+		[LIFE_HOST_CREDIT] = SQL_HOST_CREDIT,
+		[LIFE_USER_CREDIT] = SQL_USER_CREDIT,
+	};
+	struct life_batch *b = NEW(a, struct life_batch);
 
-	return matched(e, affected, "workunit", was->id, f);
+	b->a = a;
+	for (size_t i = 0; i < LIFE__MAX; i++)
+		b->of[i] = db_batch(a, of[i]);
+	return b;
 }
 
 enum err
-workunit_validated(struct db *db, const struct workunit *was,
-    const struct workunit *becomes, struct fail *f)
+life_save(struct db *db, struct life_batch *b, struct fail *f)
 {
-	int64_t affected = 0;
-	enum err e = db_exec(db, f, &affected, SQL_WU_VALIDATED,
-	    becomes->canonical_resultid, becomes->canonical_credit,
-	    (int64_t)becomes->error_mask, (int64_t)becomes->target_nresults,
-	    (int64_t)becomes->assimilate_state, becomes->transition_time, was->id,
-	    was->transition_seq, was->canonical_resultid,
-	    (int64_t)was->assimilate_state);
+	enum err e = OK;
 
-	return matched(e, affected, "workunit", was->id, f);
+	for (enum life i = 0; i < LIFE__MAX && e == OK; i++) {
+		e = i <= LIFE_MOVED ? db_batch_all(db, b->of[i], f) :
+		                      db_batch_run(db, b->of[i], NULL, f);
+		b->of[i]->n = 0;
+		if (i == LIFE_MOVED && e == OK) {
+			e = results_insert(db, b->a, b->made, b->nmade, f);
+			b->nmade = 0;
+		}
+	}
+	return e;
+}
+
+void
+workunit_transitioned(
+    struct life_batch *b, const struct workunit *was, const struct workunit *becomes)
+{
+	db_batch_add(b->of[LIFE_TRANSITIONED], (int64_t)becomes->need_validate,
+	    (int64_t)becomes->error_mask, (int64_t)becomes->hr_class,
+	    becomes->app_version_id, (int64_t)becomes->assimilate_state,
+	    (int64_t)becomes->file_delete_state, becomes->transition_time, was->id,
+	    was->transition_seq, (int64_t)was->need_validate,
+	    (int64_t)was->assimilate_state, (int64_t)was->file_delete_state);
+}
+
+void
+workunit_validated(
+    struct life_batch *b, const struct workunit *was, const struct workunit *becomes)
+{
+	db_batch_add(b->of[LIFE_VALIDATED], becomes->canonical_resultid,
+	    becomes->canonical_credit, (int64_t)becomes->error_mask,
+	    (int64_t)becomes->target_nresults, (int64_t)becomes->assimilate_state,
+	    becomes->transition_time, was->id, was->transition_seq,
+	    was->canonical_resultid, (int64_t)was->assimilate_state);
+}
+
+void
+result_made(struct life_batch *b, const struct new_result *r)
+{
+	PUSH(b->a, b->made, b->nmade, b->cap) = *r;
 }
 
 enum err
@@ -120,13 +158,10 @@ result_files_deleted(
 	return matched(e, affected, "result", id, f);
 }
 
-enum err
-result_move(struct db *db, const struct result *was, const struct result *becomes,
-    struct fail *f)
+void
+result_move(
+    struct life_batch *b, const struct result *was, const struct result *becomes)
 {
-	int64_t affected = 0;
-	enum err e;
-
 	assert(was->id == becomes->id);
 	assert(state_may_become(KIND_RESULT, was->server_state, becomes->server_state));
 	assert(state_may_become(KIND_OUTCOME, was->outcome, becomes->outcome));
@@ -134,13 +169,12 @@ result_move(struct db *db, const struct result *was, const struct result *become
 	    KIND_VALIDATE, was->validate_state, becomes->validate_state));
 	assert(state_may_become(
 	    KIND_FILE_DELETE, was->file_delete_state, becomes->file_delete_state));
-	e = db_exec(db, f, &affected, SQL_RESULT_MOVE, (int64_t)becomes->server_state,
+	db_batch_add(b->of[LIFE_MOVED], (int64_t)becomes->server_state,
 	    (int64_t)becomes->outcome, (int64_t)becomes->validate_state,
 	    (int64_t)becomes->file_delete_state, becomes->granted_credit,
 	    (int64_t)becomes->server_state, was->id, (int64_t)was->server_state,
 	    (int64_t)was->outcome, (int64_t)was->validate_state,
 	    (int64_t)was->file_delete_state, was->report_deadline);
-	return matched(e, affected, "result", was->id, f);
 }
 
 static int64_t
@@ -149,55 +183,97 @@ hav_version(const struct result *r)
 	return resource_statistics_id(r->appid, r->app_version_id);
 }
 
-enum err
-hav_timed_out(struct db *db, const struct result *r, double delay_bound_s,
-    int64_t quota, struct fail *f)
+void
+hav_timed_out(
+    struct life_batch *b, const struct result *r, double delay_bound_s, int64_t quota)
 {
-	return db_exec(db, f, NULL, SQL_HAV_TIMED_OUT, delay_bound_s, delay_bound_s,
-	    quota, quota, r->hostid, hav_version(r));
+	db_batch_add(b->of[LIFE_TIMED_OUT], delay_bound_s, delay_bound_s, quota, quota,
+	    r->hostid, hav_version(r));
+}
+
+static int
+hav_order(const void *a, const void *b)
+{
+	const struct host_app_version *x = &((const struct hav_entry *)a)->v,
+				      *y = &((const struct hav_entry *)b)->v;
+
+	if (x->host_id != y->host_id)
+		return x->host_id < y->host_id ? -1 : 1;
+	return (x->app_version_id > y->app_version_id) -
+	       (x->app_version_id < y->app_version_id);
 }
 
 enum err
-hav_lock(struct db *db, struct arena *a, const struct result *r, int64_t quota,
-    struct host_app_version *v, struct fail *f)
+havs_lock(struct db *db, struct arena *a, const int64_t *hosts, size_t n,
+    struct hav_table *t, struct fail *f)
 {
-	void *rows;
-	size_t n;
-	enum err e = db_query(
-	    db, a, f, &rows, &n, SQL_HAV_FOR_UPDATE, r->hostid, hav_version(r));
+	enum err e = OK;
 
-	*v = (struct host_app_version){ .host_id = r->hostid,
-		.app_version_id = hav_version(r),
-		.max_jobs_per_day = (int32_t)quota };
-	if (e == OK && n > 0)
-		*v = *(struct host_app_version *)rows;
+	*t = (struct hav_table){ .a = a };
+	for (size_t i = 0; i < n && e == OK; i += DB_LIST_MAX) {
+		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, got;
+		void *rows;
+		e = db_query(
+		    db, a, f, &rows, &got, SQL_HAVS_FOR_UPDATE, hosts + i, part);
+		for (size_t k = 0; e == OK && k < got; k++)
+			PUSH(a, t->v, t->n, t->cap) = (struct hav_entry){
+				((const struct host_app_version *)rows)[k], false
+			};
+	}
+	t->stored = t->n;
 	return e;
 }
 
-enum err
-hav_judged(struct db *db, const struct host_app_version *v, struct fail *f)
+struct hav_entry *
+hav_of(struct hav_table *t, const struct result *r, int64_t quota)
 {
-	return db_exec(db, f, NULL, SQL_HAV_JUDGED, v);
+	struct hav_entry key = { { .host_id = r->hostid,
+				     .app_version_id = hav_version(r),
+				     .max_jobs_per_day = (int32_t)quota },
+		false },
+			 *found = NULL;
+
+	if (t->stored > 0)
+		found = bsearch(&key, t->v, t->stored, sizeof(key), hav_order);
+	for (size_t i = t->stored; i < t->n && found == NULL; i++)
+		if (hav_order(&key, &t->v[i]) == 0)
+			found = &t->v[i];
+	if (found != NULL)
+		return found;
+	PUSH(t->a, t->v, t->n, t->cap) = key;
+	return &t->v[t->n - 1];
 }
 
-enum err
-version_learned(struct db *db, int64_t app_version_id, double pfc, struct fail *f)
+void
+havs_judged(struct life_batch *b, const struct hav_table *t)
 {
-	return db_exec(db, f, NULL, SQL_VERSION_LEARNED, pfc, pfc, app_version_id);
+	for (size_t i = 0; i < t->n; i++)
+		if (t->v[i].judged)
+			db_batch_add(b->of[LIFE_JUDGED], &t->v[i].v);
 }
 
-enum err
-host_turnaround(struct db *db, int64_t hostid, double s, struct fail *f)
+void
+version_learned(struct life_batch *b, int64_t app_version_id, double pfc)
 {
-	return db_exec(db, f, NULL, SQL_HOST_TURNAROUND, s, s, hostid);
+	db_batch_add(b->of[LIFE_LEARNED], pfc, pfc, app_version_id);
 }
 
-enum err
-credit_add(struct db *db, int64_t hostid, int64_t userid, double credit, struct fail *f)
+void
+host_turnaround(struct life_batch *b, int64_t hostid, double s)
 {
-	enum err e = db_exec(db, f, NULL, SQL_HOST_CREDIT, credit, hostid);
+	db_batch_add(b->of[LIFE_TURNAROUND], s, s, hostid);
+}
 
-	return e != OK ? e : db_exec(db, f, NULL, SQL_USER_CREDIT, credit, userid);
+void
+host_credit(struct life_batch *b, int64_t hostid, double credit)
+{
+	db_batch_add(b->of[LIFE_HOST_CREDIT], credit, hostid);
+}
+
+void
+user_credit(struct life_batch *b, int64_t userid, double credit)
+{
+	db_batch_add(b->of[LIFE_USER_CREDIT], credit, userid);
 }
 
 enum err

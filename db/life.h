@@ -23,19 +23,49 @@ enum err results_to_delete_files(struct db *, struct arena *, struct part,
     int32_t state, size_t max, struct result **, size_t *n, struct fail *);
 
 /*
+ * Writes that a daemon gathers for some workunits, to be made together in its
+ * transaction. life_save() makes them, statement after statement in the order of locks,
+ * and leaves the batch empty; the rows of one statement are written in the order in
+ * which they were added: by id, please.  E_RACE: a workunit or result is not as it was
+ * read; nothing may be committed then.
+ */
+enum life {
+	LIFE_TRANSITIONED,
+	LIFE_VALIDATED,
+	LIFE_MOVED, /* until here each row must be found; new results follow */
+	LIFE_TIMED_OUT,
+	LIFE_JUDGED,
+	LIFE_LEARNED,
+	LIFE_TURNAROUND,
+	LIFE_HOST_CREDIT,
+	LIFE_USER_CREDIT,
+	LIFE__MAX
+};
+struct life_batch {
+	struct arena *a;
+	struct db_batch *of[LIFE__MAX];
+	struct new_result *made;
+	size_t nmade, cap;
+};
+struct life_batch *life_batch(struct arena *);
+enum err life_save(struct db *, struct life_batch *, struct fail *);
+
+/*
  * The transitioner's write-back.  was: as read; becomes: need_validate, error_mask,
  * hr_class, app_version_id, assimilate_state, file_delete_state and transition_time are
  * written if transition_seq is still was's.
  */
-enum err workunit_transitioned(struct db *, const struct workunit *was,
-    const struct workunit *becomes, struct fail *);
+void workunit_transitioned(
+    struct life_batch *, const struct workunit *was, const struct workunit *becomes);
 /*
  * The validator's: canonical_resultid, canonical_credit, error_mask, target_nresults,
  * assimilate_state and transition_time; need_validate becomes 0 and transition_seq
  * grows.  The same condition.
  */
-enum err workunit_validated(struct db *, const struct workunit *was,
-    const struct workunit *becomes, struct fail *);
+void workunit_validated(
+    struct life_batch *, const struct workunit *was, const struct workunit *becomes);
+/* A result to be inserted; its workunit and texts must stay until then. */
+void result_made(struct life_batch *, const struct new_result *);
 /* The assimilator's: READY -> state (DONE, or INIT to defer), error_mask |= bits,
  * transition now. */
 enum err workunit_assimilated(struct db *, int64_t id, int32_t state,
@@ -51,26 +81,39 @@ enum err result_files_deleted(
  * result, if the four states and the deadline are still was's.  Asserts that the moves
  * are legal (states.def).
  */
-enum err result_move(
-    struct db *, const struct result *was, const struct result *becomes, struct fail *);
+void result_move(
+    struct life_batch *, const struct result *was, const struct result *becomes);
 
 /* Effects on what is known of (host, version of this result); no row is OK.  quota:
  * daily_result_quota, 0 = none. */
-enum err hav_timed_out(struct db *, const struct result *, double delay_bound_s,
-    int64_t quota, struct fail *);
-/* The row of this result's version on its host, locked; a new one is not stored yet. */
-enum err hav_lock(struct db *, struct arena *, const struct result *, int64_t quota,
-    struct host_app_version *, struct fail *);
+void hav_timed_out(
+    struct life_batch *, const struct result *, double delay_bound_s, int64_t quota);
+/* What is known of versions on hosts. */
+struct hav_table {
+	struct arena *a;
+	struct hav_entry {
+		struct host_app_version v;
+		bool judged; /* to be stored by havs_judged() */
+	} * v;               /* stored ones by host and version, then new ones */
+	size_t n, cap, stored;
+};
+/* All of these hosts, by increasing id and each once, locked. */
+enum err havs_lock(struct db *, struct arena *, const int64_t *hosts, size_t n,
+    struct hav_table *, struct fail *);
+/*
+ * That of this result's version on its host; one that nothing is known of yet is added.
+ * Stays where it is until the next one is added.
+ */
+struct hav_entry *hav_of(struct hav_table *, const struct result *, int64_t quota);
 /* Stores what was learned; the day's count is at least what the row says. */
-enum err hav_judged(struct db *, const struct host_app_version *, struct fail *);
+void havs_judged(struct life_batch *, const struct hav_table *);
 /* One more sample of peak FLOP per estimated FLOP; no such version is OK. */
-enum err version_learned(
-    struct db *, int64_t app_version_id, double pfc, struct fail *);
+void version_learned(struct life_batch *, int64_t app_version_id, double pfc);
 /* One more turnaround of the host: 0.7 old + 0.3 new (server.md 4.6). */
-enum err host_turnaround(struct db *, int64_t hostid, double s, struct fail *);
-/* Adds to total_credit of a host and of a user. */
-enum err credit_add(
-    struct db *, int64_t hostid, int64_t userid, double credit, struct fail *);
+void host_turnaround(struct life_batch *, int64_t hostid, double s);
+/* Adds to total_credit. */
+void host_credit(struct life_batch *, int64_t hostid, double credit);
+void user_credit(struct life_batch *, int64_t userid, double credit);
 
 /* Deletes a workunit and all that hangs on it, if it is still as read. */
 enum err workunit_purge(struct db *, const struct workunit *, struct fail *);

@@ -24,6 +24,8 @@ struct db {
 	enum db_use use;
 	bool in_tx, uncertain;
 	bool cluster;   /* the server is a node of a Galera cluster */
+	bool bulk;      /* it takes many rows of arguments in one message */
+	int doubtful;   /* batches that are to be run row by row first */
 	unsigned code;  /* the server's number of the last failure */
 	int text_bytes; /* of the widest character that text columns take */
 	uint64_t count;

@@ -26,23 +26,69 @@ result_ready(const struct workunit *wu, int32_t priority)
 }
 
 enum err
+results_insert(
+    struct db *db, struct arena *a, struct new_result *v, size_t n, struct fail *f)
+{
+	struct db_batch *b = db_batch(a, SQL_RESULT_INSERT);
+
+	for (size_t i = 0; i < n; i++) {
+		struct result *r = &v[i].r;
+
+		if (r->name == NULL || r->name[0] == '\0' ||
+		    strlen(r->name) > DB_NAME_MAX)
+			return FAIL(f, E_BADREQ,
+			    "result name \"%.40s\" must have 1 to %d bytes",
+			    r->name != NULL ? r->name : "", DB_NAME_MAX);
+		r->workunitid = v[i].wu->id;
+		r->appid = v[i].wu->appid;
+		r->fileset_id = v[i].wu->fileset_id;
+		r->server_state = RESULT_UNSENT;
+		r->id = 0; /* assigned, also when tried again */
+		db_batch_add(b, r, v[i].xml_doc_in, result_ready(v[i].wu, r->priority),
+		    (int64_t)(v[i].random & INT32_MAX));
+	}
+	return db_batch_run(db, b, NULL, f);
+}
+
+enum err
 result_insert(struct db *db, const struct workunit *wu, struct result *r,
     const char *xml_doc_in, uint32_t random, struct fail *f)
 {
-	if (r->name == NULL || r->name[0] == '\0' || strlen(r->name) > DB_NAME_MAX)
-		return FAIL(f, E_BADREQ,
-		    "result name \"%.40s\" must have 1 to %d bytes",
-		    r->name != NULL ? r->name : "", DB_NAME_MAX);
-	r->workunitid = wu->id;
-	r->appid = wu->appid;
-	r->fileset_id = wu->fileset_id;
-	r->server_state = RESULT_UNSENT;
-	r->id = 0; /* assigned, also when tried again */
-	enum err e = db_exec(db, f, NULL, SQL_RESULT_INSERT, r, xml_doc_in,
-	    result_ready(wu, r->priority), (int64_t)(random & INT32_MAX));
+	struct new_result new = { *r, wu, xml_doc_in, random };
+	struct arena a = { 0 };
+	enum err e = results_insert(db, &a, &new, 1, f);
+
+	*r = new.r;
 	if (e == OK)
 		r->id = db_insert_id(db);
+	arena_free(&a);
 	return e;
+}
+
+static int
+by_workunit(const void *a, const void *b)
+{
+	const struct result *x = a, *y = b;
+
+	if (x->workunitid != y->workunitid)
+		return x->workunitid < y->workunitid ? -1 : 1;
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+enum err
+results_of_workunits(struct db *db, struct arena *a, const int64_t *workunitids,
+    size_t n, struct result **results, size_t *nresults, struct fail *f)
+{
+	void *rows;
+	enum err e = db_query(
+	    db, a, f, &rows, nresults, SQL_RESULTS_OF_WUS, workunitids, n);
+
+	if (e != OK)
+		return e;
+	if (*nresults > 0)
+		qsort(rows, *nresults, sizeof(struct result), by_workunit);
+	*results = rows;
+	return OK;
 }
 
 enum err
@@ -98,6 +144,18 @@ result_xml_docs(struct db *db, struct arena *a, int64_t id, char **xml_doc_in,
 	if (stderr_out != NULL)
 		*stderr_out = docs->stderr_out;
 	return OK;
+}
+
+enum err
+results_files(struct db *db, struct arena *a, const int64_t *ids, size_t n,
+    struct row_docs **docs, size_t *ndocs, struct fail *f)
+{
+	void *rows;
+	enum err e = db_query(db, a, f, &rows, ndocs, SQL_RESULTS_FILES, ids, n);
+
+	if (e == OK)
+		*docs = rows;
+	return e;
 }
 
 /* E_RACE if the conditional update matched nothing. */

@@ -2,20 +2,97 @@
 /* Workunits: made, found, and handed to the daemons that are due. */
 #include "db/entity.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include "lib/banned.h"
+
+static bool
+name_fits(const char *name, struct fail *f)
+{
+	if (name != NULL && name[0] != '\0' && strlen(name) <= DB_NAME_MAX)
+		return true;
+	FAIL(f, E_BADREQ, "workunit name \"%.40s\" must have 1 to %d bytes",
+	    name != NULL ? name : "", DB_NAME_MAX);
+	return false;
+}
 
 enum err
 workunit_insert(struct db *db, struct workunit *wu, const char *xml_doc, struct fail *f)
 {
-	if (wu->name == NULL || wu->name[0] == '\0' || strlen(wu->name) > DB_NAME_MAX)
-		return FAIL(f, E_BADREQ,
-		    "workunit name \"%.40s\" must have 1 to %d bytes",
-		    wu->name != NULL ? wu->name : "", DB_NAME_MAX);
+	if (!name_fits(wu->name, f))
+		return f->code;
 	wu->id = 0; /* assigned, also when tried again */
 	enum err e = db_exec(db, f, NULL, SQL_WU_INSERT, wu, xml_doc);
 	if (e == OK)
 		wu->id = db_insert_id(db);
+	return e;
+}
+
+static int
+named_order(const void *a, const void *b)
+{
+	return strcmp(
+	    ((const struct row_named *)a)->name, ((const struct row_named *)b)->name);
+}
+
+enum err
+workunit_ids(struct db *db, struct arena *a, char *const *names, size_t n, int64_t *ids,
+    struct fail *f)
+{
+	for (size_t i = 0; i < n; i += DB_LIST_MAX) {
+		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, got;
+		void *rows;
+		enum err e = db_query(
+		    db, a, f, &rows, &got, SQL_WU_IDS, names + i, part);
+		if (e != OK)
+			return e;
+		if (got > 0)
+			qsort(rows, got, sizeof(struct row_named), named_order);
+		for (size_t k = i; k < i + part; k++) {
+			struct row_named key = { .name = names[k] }, *found = NULL;
+			if (got > 0)
+				found = bsearch(
+				    &key, rows, got, sizeof(key), named_order);
+			ids[k] = found == NULL ? 0 : found->id;
+		}
+	}
+	return OK;
+}
+
+enum err
+workunits_insert(struct db *db, struct arena *a, struct workunit *const *wus,
+    const char *const *xml_docs, size_t n, struct fail *f)
+{
+	struct db_batch *b = db_batch(a, SQL_WU_INSERT);
+	char **names = NEWN(a, char *, n + 1);
+	int64_t *ids = NEWN(a, int64_t, n + 1);
+	enum err e = OK;
+
+	for (size_t i = 0; i < n; i++) {
+		wus[i]->id = 0;
+		names[i] = wus[i]->name;
+		if (!name_fits(names[i], f))
+			return f->code;
+		db_batch_add(b, wus[i], xml_docs[i]);
+	}
+	e = db_batch_run(db, b, NULL, f);
+	/* What one statement inserts need not have consecutive ids in a cluster. */
+	if (e == OK)
+		e = workunit_ids(db, a, names, n, ids, f);
+	for (size_t i = 0; i < n && e == OK; i++)
+		wus[i]->id = ids[i];
+	return e;
+}
+
+enum err
+workunits_lock(struct db *db, struct arena *a, const int64_t *ids, size_t n,
+    struct workunit **wus, size_t *nwus, struct fail *f)
+{
+	void *rows;
+	enum err e = db_query(db, a, f, &rows, nwus, SQL_WUS_LOCK, ids, n);
+
+	if (e == OK)
+		*wus = rows;
 	return e;
 }
 

@@ -191,7 +191,7 @@ main() {
 	trap 'exit 1' INT TERM HUP
 	mariadb_start "$top" || exit 1
 	[ $# -gt 0 ] || set -- life timeout bad_output commands ledger seed_generator \
-		late dry_run bad_item strangers instances outage race die_asking die_database die_between die_anywhere kill
+		late dry_run bad_item strangers instances outage race die_asking die_database die_between die_anywhere die_chunks die_moving kill
 	case_number=0
 	for c in "$@"; do
 		case_number=$((case_number + 1))

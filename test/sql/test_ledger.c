@@ -261,6 +261,7 @@ END_TEST
 /* Reports, time-outs and what follows them take no mark away; a purge waits for it. */
 START_TEST(nothing_is_purged_before_it_counts)
 {
+	struct life_batch *b = life_batch(&a);
 	struct result *was, to;
 	struct workunit *wus;
 	int64_t *ids;
@@ -271,10 +272,12 @@ START_TEST(nothing_is_purged_before_it_counts)
 	to = *was;
 	to.server_state = RESULT_OVER;
 	to.outcome = OUTCOME_NO_REPLY;
-	ck_ok(result_move(db, was, &to, &f));
+	result_move(b, was, &to);
+	ck_ok(life_save(db, b, &f));
 	*was = to;
 	to.file_delete_state = FILE_DELETE_READY;
-	ck_ok(result_move(db, was, &to, &f));
+	result_move(b, was, &to);
+	ck_ok(life_save(db, b, &f));
 	ck_ok(result_files_deleted(db, to.id, FILE_DELETE_READY, FILE_DELETE_DONE, &f));
 	by_hand(arena_printf(&a,
 		    "UPDATE workunit SET assimilate_state = 2, file_delete_state = 2 "

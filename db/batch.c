@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One statement for many rows of arguments.  MariaDB takes them in one message (bulk
+ * binding: an array per parameter); any other server is told row after row.
+ */
+#include "db/private.h"
+
+#include <assert.h>
+#include <string.h>
+#include "lib/banned.h"
+
+/*
+ * A node of a cluster may end a transaction at any moment; that single statements tell
+ * of it was measured (db.c), of bulks it was not: there it is row after row.
+ *
+ * MariaDB's count of rows is wrong if a trigger of the project's own writes rows of its
+ * own.  So for some batches after a count that was not as expected there are no bulks:
+ * who starts again gets on.
+ */
+enum { DOUBTFUL = 16 };
+
+struct db_batch *
+db_batch(struct arena *a, enum stmt_id id)
+{
+	struct db_batch *b = NEW(a, struct db_batch);
+
+	assert(strpbrk(stmt_infos[id].args, "IS") == NULL);
+	*b = (struct db_batch){
+		.a = a, .id = id, .letters = strlen(stmt_infos[id].args)
+	};
+	return b;
+}
+
+void
+db_batch_add(struct db_batch *b, ...)
+{
+	struct db_arg *row = NEWN(b->a, struct db_arg, b->letters + 1);
+	va_list ap;
+
+	va_start(ap, b);
+	stmt_args(b->id, ap, row);
+	va_end(ap);
+	PUSH(b->a, b->rows, b->n, b->cap) = row;
+}
+
+static enum err
+row_by_row(struct db *db, const struct db_batch *b, int64_t *affected, struct fail *f)
+{
+	enum err e = OK;
+
+	*affected = 0;
+	for (size_t i = 0; i < b->n && e == OK; i++) {
+		int64_t one = 0;
+		e = db_run(db, NULL, f, NULL, NULL, &one, b->id, b->rows[i]);
+		*affected += one;
+	}
+	return e;
+}
+
+#ifdef MARIADB_PACKAGE_VERSION
+
+/* Parameter p of all rows as one array; rows are bound as for a single statement. */
+static void
+bind_column(
+    struct arena *a, MYSQL_BIND *to, MYSQL_BIND *const *rows, size_t n, size_t p)
+{
+	char *null = NEWN(a, char, n);
+	char **text = NEWN(a, char *, n);
+	int64_t *wide = NEWN(a, int64_t, n);
+	int32_t *narrow = (int32_t *)wide;
+
+	to->buffer_type = MYSQL_TYPE_NULL;
+	to->length = NEWN(a, unsigned long, n);
+	to->u.indicator = null;
+	for (size_t i = 0; i < n; i++) {
+		const MYSQL_BIND *from = &rows[i][p];
+		if (from->buffer_type == MYSQL_TYPE_NULL) {
+			null[i] = STMT_INDICATOR_NULL;
+			continue;
+		}
+		assert(to->buffer_type == MYSQL_TYPE_NULL ||
+		       to->buffer_type == from->buffer_type);
+		to->buffer_type = from->buffer_type;
+		text[i] = from->buffer;
+		to->length[i] = from->buffer_length;
+		if (from->buffer_type == MYSQL_TYPE_LONG)
+			memcpy(&narrow[i], from->buffer, sizeof(*narrow));
+		else if (from->buffer_type == MYSQL_TYPE_LONGLONG ||
+			 from->buffer_type == MYSQL_TYPE_DOUBLE)
+			memcpy(&wide[i], from->buffer, sizeof(*wide));
+	}
+	to->buffer = to->buffer_type == MYSQL_TYPE_STRING ||
+	                     to->buffer_type == MYSQL_TYPE_BLOB ?
+	                 (void *)text :
+	                 (void *)wide;
+}
+
+static enum err
+all_at_once(struct db *db, const struct db_batch *b, int64_t *affected, struct fail *f)
+{
+	MYSQL_BIND **rows, *cols;
+	MYSQL_STMT *st;
+	unsigned n = (unsigned)b->n, one = 0;
+	size_t nparams = 0;
+	enum err e = stmt_prepare(db, b->id, 0, &st, f);
+
+	if (e != OK)
+		return e;
+	db->count++;
+	arena_reset(&db->scratch);
+	rows = NEWN(&db->scratch, MYSQL_BIND *, b->n);
+	for (size_t i = 0; i < b->n; i++)
+		rows[i] = bind_args(db, b->id, b->rows[i], &nparams);
+	cols = NEWN(&db->scratch, MYSQL_BIND, nparams + 1);
+	for (size_t p = 0; p < nparams; p++)
+		bind_column(&db->scratch, &cols[p], rows, b->n, p);
+	if (mysql_stmt_attr_set(st, STMT_ATTR_ARRAY_SIZE, &n) != 0 ||
+	    mysql_stmt_bind_param(st, cols) != 0 || mysql_stmt_execute(st) != 0)
+		e = conn_fail(db, st, stmt_infos[b->id].name, f);
+	else
+		*affected = (int64_t)mysql_stmt_affected_rows(st);
+	if (db->stmts[b->id][0] != NULL) /* still connected: for single rows again */
+		mysql_stmt_attr_set(st, STMT_ATTR_ARRAY_SIZE, &one);
+	return e;
+}
+
+#endif
+
+enum err
+db_batch_run(struct db *db, const struct db_batch *b, int64_t *affected, struct fail *f)
+{
+	int64_t unused;
+	enum err e = b->n == 0 ? OK : conn_need(db, f);
+
+	affected = affected != NULL ? affected : &unused;
+	*affected = 0;
+	if (b->n == 0 || e != OK)
+		return e;
+#ifdef MARIADB_PACKAGE_VERSION
+	if (b->n > 1 && db->bulk && !db->cluster && db->doubtful == 0)
+		return all_at_once(db, b, affected, f);
+#endif
+	if (b->n > 1 && db->doubtful > 0)
+		db->doubtful--;
+	return row_by_row(db, b, affected, f);
+}
+
+enum err
+db_batch_all(struct db *db, const struct db_batch *b, struct fail *f)
+{
+	int64_t affected = 0;
+	enum err e = db_batch_run(db, b, &affected, f);
+
+	if (e != OK || affected == (int64_t)b->n)
+		return e;
+	db->doubtful = DOUBTFUL;
+	return FAIL(f, E_RACE, "%lld of %zu rows were as they were read",
+	    (long long)affected, b->n);
+}
