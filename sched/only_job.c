@@ -5,11 +5,28 @@
  */
 #include "sched/rpc.h"
 
+#include <string.h>
 #include "db/entity.h"
 #include "model/states.h"
+#include "rules/sched/decide.h"
 #include "lib/banned.h"
 
-/* The job's file set becomes the only one. */
+/* Of other file sets those stay that nothing will come of: their files make room. */
+static void
+leave_given_up(const struct rpc *x, struct snapshot *s, int64_t but)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->nfiles; i++) {
+		struct snap_file *f = &s->files[i];
+
+		if (f->fileset_id != but && file_state(x->conf, f) >= FILE_EXHAUSTED)
+			s->files[n++] = *f;
+	}
+	s->nfiles = n;
+}
+
+/* The job's file set becomes the first, and the only one with jobs. */
 static enum err
 only_set(struct rpc *x, struct snapshot *s, struct job *j)
 {
@@ -30,14 +47,17 @@ only_set(struct rpc *x, struct snapshot *s, struct job *j)
 	if (file == NULL)
 		return FAIL(&x->fail, E_NOTFOUND, "file set %lld is gone",
 		    (long long)j->fileset_id);
-	s->files[0] = *file;
+	struct snap_file own = *file;
+	leave_given_up(x, s, own.fileset_id);
+	memmove(&s->files[1], &s->files[0], s->nfiles * sizeof(*s->files));
+	s->nfiles++;
+	s->files[0] = own;
 	s->files[0].jobs = j;
 	s->files[0].njobs = 1;
 	s->files[0].has_unsent = true;
 	s->files[0].unread = false;
 	s->files[0].last_id = last;
 	s->files[0].released_id = released;
-	s->nfiles = 1;
 	return OK;
 }
 
@@ -60,11 +80,11 @@ rpc_only_job(struct rpc *x)
 	s->last_rpc_time = 0; /* how soon it asks again is not the question */
 	app = catalog_app(s->cat, jobs[0].appid);
 	if (app != NULL && app->non_cpu_intensive) {
-		s->nfiles = 0;
+		leave_given_up(x, s, 0);
 		s->nci = jobs;
 		s->nnci = 1;
 	} else if (jobs[0].fileset_id == 0) {
-		s->nfiles = 0;
+		leave_given_up(x, s, 0);
 		s->plain = jobs;
 		s->nplain = 1;
 	} else {

@@ -72,7 +72,8 @@ check_name(struct ctx *x, const char *name)
 
 /* FILE goes to templates/APP_in.xml; a template that is there with other text stays. */
 static enum err
-take_template(struct ctx *x, const char *file, const char *app, const char *kind)
+take_template(struct ctx *x, const char *file, const char *app, const char *kind,
+    enum template_large large)
 {
 	const char *to = project_path(
 	    x->a, x->cf, arena_printf(x->a, "templates/%s_%s.xml", app, kind));
@@ -84,7 +85,7 @@ take_template(struct ctx *x, const char *file, const char *app, const char *kind
 		return OK;
 	e = fs_read(x->a, file, TMPL_BYTES_MAX, &new, &n, x->f);
 	if (e == OK)
-		e = strcmp(kind, "in") == 0 ? template_check_in(x, file, new) :
+		e = strcmp(kind, "in") == 0 ? template_check_in(x, file, new, large) :
 		                              template_check_out(x, file, new);
 	if (e != OK)
 		return e;
@@ -195,6 +196,10 @@ app_add_run(struct ctx *x, const void *opts, char **args, size_t n)
 		.weight = o->weight == 0 ? 1 : (double)o->weight,
 		.target_nresults = (int32_t)o->adaptive,
 		.locality_scheduling = !o->no_locality };
+	/* The generator makes work of large files only. */
+	enum template_large large = o->generator != NULL ? LARGE_FIRST :
+	                            o->no_locality       ? LARGE_NONE :
+	                                                   LARGE_PERHAPS;
 	enum err e = check_name(x, args[0]);
 
 	(void)n;
@@ -210,9 +215,9 @@ app_add_run(struct ctx *x, const void *opts, char **args, size_t n)
 	if (e == OK)
 		e = check_generator(x, o, app.name);
 	if (e == OK)
-		e = take_template(x, o->in, app.name, "in");
+		e = take_template(x, o->in, app.name, "in", large);
 	if (e == OK)
-		e = take_template(x, o->out, app.name, "out");
+		e = take_template(x, o->out, app.name, "out", LARGE_NONE);
 	if (e == OK)
 		e = app_insert(x->db, &app, x->f);
 	if (e == E_RACE)

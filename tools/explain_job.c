@@ -133,8 +133,29 @@ as_told(const struct host *h)
 		.d_boinc_used_project = h->d_boinc_used_project };
 }
 
+/* The large files that it has: its jobs need not bring them, and those that go make
+ * room. */
+static enum err
+list_files(struct ctx *x, int64_t hostid, struct request *q)
+{
+	void *rows;
+	size_t n;
+	enum err e = db_query(x->db, x->a, x->f, &rows, &n, SQL_FILES_ON_HOST, hostid);
+
+	if (e != OK)
+		return e;
+	q->files = NEWN(x->a, struct rq_file, n + 1);
+	for (size_t i = 0; i < n; i++)
+		q->files[q->nfiles++] = (struct rq_file){
+			.name = ((struct row_holder *)rows)[i].name,
+			.md5_cksum = arena_strdup(x->a, ""),
+			.status = 1
+		};
+	return OK;
+}
+
 /*
- * What the host would ask for if its CPUs were idle for a day.  The row does not hold
+ * What the host would ask for if its CPUs were idle for a day.  The rows do not hold
  * all of a client's words, so a request of its own (--request) says more.
  */
 static enum err
@@ -167,8 +188,10 @@ request_for(struct ctx *x, int64_t hostid, const struct record *last, struct buf
 	q.cross_project_id = q.global_prefs_source_email_hash = none;
 	q.client_brand = none;
 	q.host = as_told(h);
-	request_render(b, &q);
-	return OK;
+	e = list_files(x, hostid, &q);
+	if (e == OK)
+		request_render(b, &q);
+	return e;
 }
 
 struct job_opts {

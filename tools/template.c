@@ -2,6 +2,7 @@
 /* locus template check: a job is made from the templates, and thrown away. */
 #include "tools/template.h"
 
+#include <stdio.h>
 #include <string.h>
 #include "lib/fs.h"
 #include "lib/words.h"
@@ -21,8 +22,26 @@ count(const char *text, const char *what)
 	return n;
 }
 
+/* Is the first file of a job as a large one must be (seed 003, L3)? */
+static enum err
+check_large(struct ctx *x, const char *file, const char *xml, enum template_large large)
+{
+	struct fail f = { 0 };
+
+	if (large == LARGE_NONE || blob_large_files(x->a, xml, 1, &f) == OK)
+		return OK;
+	if (large == LARGE_FIRST)
+		return FAIL(x->f, E_BADREQ, "%s: %.300s", file, f.detail);
+	fprintf(stderr,
+	    "locus: %s: its first <file_info> lacks <sticky/> or <report_on_rpc/>: no "
+	    "jobs of large files can be made with it\n",
+	    file);
+	return OK;
+}
+
 enum err
-template_check_in(struct ctx *x, const char *file, const char *text)
+template_check_in(
+    struct ctx *x, const char *file, const char *text, enum template_large large)
 {
 	static const struct word words[] = { { "%FROM%", "0" }, { "%TO%", "1" },
 		{ "%PART%", "0000" }, { "%FILE%", "file" } };
@@ -41,7 +60,7 @@ template_check_in(struct ctx *x, const char *file, const char *text)
 	if (blob_workunit(x->a, words_fill(x->a, text, words, N(words)), files, n, NULL,
 		&wu, &xml, x->f) != OK)
 		return FAIL(x->f, E_BADREQ, "%s: %.300s", file, x->f->detail);
-	return OK;
+	return n == 0 ? OK : check_large(x, file, xml, large);
 }
 
 enum err
@@ -62,8 +81,9 @@ check_run(struct ctx *x, const void *opts, char **args, size_t n)
 	for (size_t i = 0; i < n && e == OK; i++) {
 		e = fs_read(x->a, args[i], TMPL_BYTES_MAX, &text, NULL, x->f);
 		if (e == OK)
-			e = i == 0 ? template_check_in(x, args[i], text) :
-			             template_check_out(x, args[i], text);
+			e = i == 0 ?
+			        template_check_in(x, args[i], text, LARGE_PERHAPS) :
+			        template_check_out(x, args[i], text);
 		if (e == OK)
 			ctx_said(x, "good", "%s", args[i]);
 	}
@@ -77,5 +97,7 @@ const struct cmd cmd_template_check = { .name = "template check",
 	.purpose = "check an input and an output template",
 	.about = "Makes a job from the templates and throws it away; says what is "
 		 "wrong, with its\n"
-		 "line and element.  Needs no project.",
+		 "line and element, and whether jobs of large files can be made with "
+		 "them.\n"
+		 "Needs no project.",
 	.run = check_run };

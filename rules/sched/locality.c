@@ -418,8 +418,9 @@ ask_to_wait(struct ctx *c, enum send_how how)
 
 /*
  * After the wait.  If others were faster to take what was made, more will be, and the
- * host comes back for it; if nothing was made a new file comes, so that no host is idle
- * for a generator that is dead.
+ * host comes back for it: seed 003 has one additional attempt, so the rest of the wait
+ * is not for a second one, and other hosts have its place.  If nothing was made a new
+ * file comes, so that no host is idle for a generator that is dead.
  */
 static bool
 more_of_held(struct ctx *c)
