@@ -174,7 +174,7 @@ come(struct sim *s, int32_t who, const int32_t *was)
 		.max_concurrent = v->how->max_concurrent,
 		.nci = v->how->nci,
 		.dcf = 1,
-		.rpc.nurls = 1 };
+		.rpc = { .nurls = 1, .never_contacted = true } };
 	s->w.nprojects++;
 	v->quiet_since = s->w.now;
 	renumber(s, was);

@@ -294,7 +294,9 @@ sim_json(struct arena *a, const char *file, const char *bytes, size_t n,
 		s->projects = NEWN(a, struct sim_project, s->nprojects);
 	for (size_t i = 0; i < s->nprojects && e == OK; i++)
 		e = read_project(&r, i, json_array_get(list, i), &s->projects[i]);
-	/* As upstream has it, a deadline comes earlier by the low water mark. */
+	/* As upstream has it, a host keeps three minutes of work at least, and a
+	 * deadline comes earlier by the low water mark. */
+	s->prefs.min_s = fmax(s->prefs.min_s, 180);
 	if (e == OK &&
 	    json_object_get(json_object_get(top, "prefs"), "cushion_days") == NULL)
 		s->prefs.cushion_s = s->prefs.min_s;

@@ -3,6 +3,7 @@
 #include "rules/client/policy.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include "lib/banned.h"
 
 enum { RUNNING, IN_MEMORY, STARTED, FRESH, CLASSES };
@@ -14,11 +15,10 @@ struct queues { /* of the runnable tasks of one project, by class, FIFO */
 struct choice {
 	const struct client_world *w;
 	const struct rr_sim *rr;
+	const struct choice_how *how;
 	struct queues *q; /* per project */
 	int32_t *next;    /* per task */
 	bool *taken;      /* per task */
-	double *prio;     /* per project */
-	const double *bump;
 	struct run_list *list;
 	double total;
 };
@@ -30,6 +30,12 @@ class_of(const struct cw_task *t)
 	       t->in_memory ? IN_MEMORY :
 	       t->started   ? STARTED :
 	                      FRESH;
+}
+
+static bool
+eligible(const struct client_world *w, const struct cw_task *t, int32_t rsc)
+{
+	return t->rsc == rsc && cw_runnable(w, t) && !w->projects[t->project].nci;
 }
 
 static void
@@ -44,8 +50,7 @@ fill_queues(struct choice *c, int32_t rsc)
 		int k = class_of(t);
 
 		c->next[i] = NO_TASK;
-		if (t->rsc != rsc || !cw_runnable(c->w, t) ||
-		    c->w->projects[t->project].nci)
+		if (c->taken[i] || !eligible(c->w, t, rsc))
 			continue;
 		if (q->tail[k] == NO_TASK)
 			q->head[k] = (int32_t)i;
@@ -65,44 +70,98 @@ take(struct choice *c, size_t i, bool edf)
 		flops += t->use * c->w->rsc[t->rsc].flops;
 	c->taken[i] = true;
 	c->list->item[c->list->n++] = (struct run_item){ (uint32_t)i, edf };
-	c->prio[t->project] -= c->bump[t->project] * flops / c->total;
+	c->how->prio[t->project] -= c->how->bump[t->project] * flops / c->total;
+	if (c->how->base != NULL)
+		c->how->base[(size_t)t->project * c->w->nrsc + (size_t)t->rsc] -=
+		    t->use;
+}
+
+/* --- deadlines --- */
+
+struct urgent {
+	double deadline, remaining_s;
+	bool started;
+	uint32_t task;
+};
+
+static int
+sooner(const void *pa, const void *pb)
+{
+	const struct urgent *a = pa, *b = pb;
+
+	if (a->deadline != b->deadline)
+		return a->deadline < b->deadline ? -1 : 1;
+	if (a->started != b->started)
+		return a->started ? -1 : 1;
+	if (a->remaining_s != b->remaining_s)
+		return a->remaining_s < b->remaining_s ? -1 : 1;
+	return a->task < b->task ? -1 : 1;
+}
+
+/*
+ * A task that was in danger and runs stays urgent for a time slice, and as long as
+ * another of its project is in danger, or two would take turns (client.md 4.3).
+ */
+static bool
+still_urgent(const struct client_world *w, const struct cw_task *t, uint32_t misses)
+{
+	return t->running && t->endangered_at > 0 &&
+	       (misses > 0 || t->endangered_at + w->prefs.period_s > w->now);
 }
 
 static bool
-sooner(const struct cw_task *a, const struct cw_task *b)
+count_misses(const struct choice *c, int32_t rsc, uint32_t *misses)
 {
-	if (a->deadline != b->deadline)
-		return a->deadline < b->deadline;
-	if (a->started != b->started)
-		return a->started;
-	return a->remaining_s < b->remaining_s;
+	bool any = false;
+
+	for (size_t p = 0; p < c->w->nprojects; p++) {
+		misses[p] = c->rr->p[p].misses[rsc];
+		any |= misses[p] > 0;
+	}
+	for (size_t i = 0; i < c->w->ntasks; i++) {
+		const struct cw_task *t = &c->w->tasks[i];
+
+		if (t->endangered_at > 0 && t->rsc == rsc && !c->rr->t[i].miss &&
+		    still_urgent(c->w, t, c->rr->p[t->project].misses[rsc])) {
+			misses[t->project]++;
+			any = true;
+		}
+	}
+	return any;
 }
 
 /* The earliest deadlines of projects that would miss some, as many as these. */
 static double
-take_urgent(struct choice *c, int32_t rsc, uint32_t *misses)
+take_urgent(struct choice *c, struct arena *a, int32_t rsc, uint32_t *misses)
 {
+	struct urgent *u;
 	double used = 0;
+	size_t n = 0;
 
-	while (used < c->w->rsc[rsc].ninst - 1e-9) {
-		int32_t first = NO_TASK;
+	if (c->how->no_deadlines || !count_misses(c, rsc, misses))
+		return 0;
+	u = NEWN(a, struct urgent, c->w->ntasks);
+	for (uint32_t i = 0; i < c->w->ntasks; i++) {
+		const struct cw_task *t = &c->w->tasks[i];
 
-		for (size_t i = 0; i < c->w->ntasks; i++) {
-			const struct cw_task *t = &c->w->tasks[i];
+		if (misses[t->project] > 0 && eligible(c->w, t, rsc))
+			u[n++] = (struct urgent){ t->deadline, t->remaining_s,
+				t->started, i };
+	}
+	qsort(u, n, sizeof(*u), sooner);
+	for (size_t i = 0; i < n && used < c->w->rsc[rsc].ninst - 1e-9; i++) {
+		const struct cw_task *t = &c->w->tasks[u[i].task];
 
-			if (t->rsc == rsc && misses[t->project] > 0 && !c->taken[i] &&
-			    cw_runnable(c->w, t) &&
-			    (first < 0 || sooner(t, &c->w->tasks[first])))
-				first = (int32_t)i;
-		}
-		if (first < 0)
-			break;
-		misses[c->w->tasks[first].project]--;
-		used += c->w->tasks[first].use;
-		take(c, (size_t)first, true);
+		if (misses[t->project] == 0)
+			continue;
+		misses[t->project]--;
+		used += t->use;
+		take(c, u[i].task, true);
 	}
 	return used;
 }
+
+/* --- by priority --- */
 
 static int32_t
 pop(struct choice *c, size_t project)
@@ -110,12 +169,11 @@ pop(struct choice *c, size_t project)
 	struct queues *q = &c->q[project];
 
 	for (int k = 0; k < CLASSES; k++)
-		while (q->head[k] != NO_TASK) {
+		if (q->head[k] != NO_TASK) {
 			int32_t i = q->head[k];
 
 			q->head[k] = c->next[i];
-			if (!c->taken[i])
-				return i;
+			return i;
 		}
 	return NO_TASK;
 }
@@ -123,11 +181,30 @@ pop(struct choice *c, size_t project)
 static bool
 has_more(const struct queues *q)
 {
-	bool more = false;
+	return q->head[RUNNING] != NO_TASK || q->head[IN_MEMORY] != NO_TASK ||
+	       q->head[STARTED] != NO_TASK || q->head[FRESH] != NO_TASK;
+}
 
-	for (int k = 0; k < CLASSES; k++)
-		more |= q->head[k] != NO_TASK;
-	return more;
+/* Of the projects with tasks, those with an instance of their own before the others. */
+static int32_t
+top_project(const struct choice *c, int32_t rsc)
+{
+	const double *base = c->how->base, *prio = c->how->prio;
+	int32_t top = NO_TASK;
+	bool top_own = false;
+
+	for (size_t p = 0; p < c->w->nprojects; p++) {
+		bool own = base != NULL &&
+		           base[p * c->w->nrsc + (size_t)rsc] >= 1 - 1e-9;
+
+		if (!has_more(&c->q[p]) || (top >= 0 && top_own && !own))
+			continue;
+		if (top < 0 || (own && !top_own) || prio[p] > prio[top]) {
+			top = (int32_t)p;
+			top_own = own;
+		}
+	}
+	return top;
 }
 
 /* Up to twice the instances, so that what cannot run after all has substitutes. */
@@ -135,40 +212,86 @@ static void
 take_by_priority(struct choice *c, int32_t rsc, double used)
 {
 	while (used < 2 * c->w->rsc[rsc].ninst) {
-		int32_t top = NO_TASK, i;
+		int32_t top = top_project(c, rsc), i;
 
-		for (size_t p = 0; p < c->w->nprojects; p++)
-			if (has_more(&c->q[p]) &&
-			    (top < 0 || c->prio[p] > c->prio[top]))
-				top = (int32_t)p;
 		if (top < 0)
 			return;
 		i = pop(c, (size_t)top);
-		if (i < 0)
-			continue;
 		used += c->w->tasks[i].use;
 		take(c, (size_t)i, false);
 	}
 }
 
+/* What runs and has not had its time slice yet. */
+static double
+take_slices(struct choice *c, int32_t rsc)
+{
+	double used = 0;
+
+	for (size_t i = 0; i < c->w->ntasks; i++) {
+		const struct cw_task *t = &c->w->tasks[i];
+
+		if (t->running && !c->taken[i] && eligible(c->w, t, rsc) &&
+		    c->w->now < t->run_since + c->w->prefs.period_s) {
+			used += t->use;
+			take(c, i, false);
+		}
+	}
+	return used;
+}
+
+static void
+take_all_nci(struct choice *c)
+{
+	for (size_t i = 0; i < c->w->ntasks; i++)
+		if (c->w->projects[c->w->tasks[i].project].nci &&
+		    cw_runnable(c->w, &c->w->tasks[i])) {
+			c->taken[i] = true;
+			c->list->item[c->list->n++] = (struct run_item){ (uint32_t)i,
+				false };
+		}
+}
+
 void
 choose_by_priority(const struct client_world *w, struct arena *a,
-    const struct rr_sim *rr, double *prio, const double *bump, struct run_list *list)
+    const struct rr_sim *rr, const struct choice_how *how, struct run_list *list)
 {
-	struct choice c = { w, rr, NEWN(a, struct queues, w->nprojects + 1),
-		NEWN(a, int32_t, w->ntasks + 1), NEWN(a, bool, w->ntasks + 1), prio,
-		bump, list, cw_total_flops(w) };
+	struct choice c = { w, rr, how, NEWN(a, struct queues, w->nprojects + 1),
+		NEWN(a, int32_t, w->ntasks + 1), NEWN(a, bool, w->ntasks + 1), list,
+		cw_total_flops(w) };
 	uint32_t *misses = NEWN(a, uint32_t, w->nprojects + 1);
 
 	list->item = NEWN(a, struct run_item, w->ntasks + 1);
 	list->n = 0;
+	take_all_nci(&c);
 	for (size_t k = 0; k < w->nrsc; k++) {
 		int32_t r = (int32_t)(w->nrsc - 1 -
 				      k); /* coprocessors before the CPU */
+		double used = take_urgent(&c, a, r, misses);
 
-		for (size_t p = 0; p < w->nprojects; p++)
-			misses[p] = rr->p[p].misses[r];
+		if (how->slice_first)
+			used += take_slices(&c, r);
 		fill_queues(&c, r);
-		take_by_priority(&c, r, take_urgent(&c, r, misses));
+		take_by_priority(&c, r, used);
 	}
+}
+
+double *
+choose_own(const struct client_world *w, struct arena *a, const struct rr_sim *rr,
+    const bool *over)
+{
+	double *base = NEWN(a, double, w->nprojects * w->nrsc + 1);
+	bool *in = NEWN(a, bool, w->nprojects + 1);
+
+	for (size_t r = 0; r < w->nrsc; r++) {
+		for (size_t i = 0; i < w->nprojects; i++)
+			in[i] = rr->p[i].nrunnable[r] > 0;
+		for (size_t i = 0; i < w->nprojects; i++) {
+			double own = fetch_share(w, in, i) * w->rsc[r].ninst;
+
+			base[i * w->nrsc + r] = fmax(
+			    0, floor(own + 1e-6) - (over[i] ? 1 : 0));
+		}
+	}
+	return base;
 }

@@ -10,21 +10,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "lib/rng.h"
+#include "rules/client/policy.h"
 
 /* --- rpc_policy.c --- */
-struct backoff {
-	double min_s, max_s;
-};
-/* 60 s to 4 h, and 120 s to 6 h, as in every stock client (client.md 1.2). */
-extern const struct backoff backoff_rpc, backoff_transfer;
-/*
- * Seconds to wait after the n-th failure in a row, n >= 1: min(max, min * 2^n), the
- * exponent capped at 10, times a random number from 0.5 to 1 (client.md 1.2; seed 000:
- * random exponential back-off).
- */
-double backoff_s(const struct backoff *, int n, struct rng *);
-
 enum rpc_reason { RPC_NONE, RPC_INIT, RPC_REQUESTED, RPC_RESULTS_DUE, RPC_NEED_WORK };
 struct rpc_view { /* what the policy may look at */
 	bool never_contacted;

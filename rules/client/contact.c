@@ -3,35 +3,44 @@
 #include "rules/client/policy.h"
 
 #include <math.h>
-#include "rules/client/client_rules.h"
 #include "lib/banned.h"
 
-enum {
-	REPORT_AFTER_S = 3600,
-	REPORT_BEFORE_S = 86400,
-	REPORT_COUNT = 64,
-	MASTER_FETCH_PERIOD = 10,
-	MASTER_FETCH_RETRIES = 3
-};
-static const double RSC_BACKOFF_MOST_S = 86400, MASTER_INTERVAL_S = 86400;
+enum { REPORT_COUNT = 64, MASTER_FETCH_PERIOD = 10, MASTER_FETCH_RETRIES = 3 };
+static const double RSC_BACKOFF_MOST_S = 86400, MASTER_INTERVAL_S = 86400,
+		    SLACK_LEAST_S = 300;
+
+/* --- reasons --- */
 
 static double
-report_due_at(const struct client_world *w, const struct cw_project *p)
+report_due_at(
+    const struct client_world *w, const struct policy *how, const struct cw_project *p)
 {
-	double before = p->rpc.first_deadline - fmax(REPORT_BEFORE_S, w->prefs.min_s);
+	double due = p->rpc.first_deadline - fmax(how->report_before_s, w->prefs.min_s);
 
 	if (p->rpc.nready == 0)
 		return INFINITY;
 	if (p->no_new_work || p->rpc.report_now || p->rpc.nready >= REPORT_COUNT)
 		return 0;
-	return fmin(p->rpc.first_ready_at + REPORT_AFTER_S, before);
+	if (how->report_after_s > 0)
+		due = fmin(due, p->rpc.first_ready_at + how->report_after_s);
+	return due;
+}
+
+static bool
+has_tasks(const struct client_world *w, size_t project)
+{
+	for (size_t i = 0; i < w->ntasks; i++)
+		if (w->tasks[i].project == (int32_t)project)
+			return true;
+	return w->projects[project].rpc.nready > 0;
 }
 
 /* Why the project is contacted now, its work aside; else when it may be. */
 static enum contact_why
-due(const struct client_world *w, const struct cw_project *p, double *at)
+due(const struct client_world *w, const struct policy *how, size_t project, double *at)
 {
-	double report = report_due_at(w, p);
+	const struct cw_project *p = &w->projects[project];
+	double report = report_due_at(w, how, p);
 
 	if (p->rpc.user_request)
 		return CONTACT_USER;
@@ -45,37 +54,119 @@ due(const struct client_world *w, const struct cw_project *p, double *at)
 		return CONTACT_MASTER;
 	if (p->rpc.never_contacted)
 		return CONTACT_INIT;
-	if (p->rpc.next_rpc_time > 0 && p->rpc.next_rpc_time <= w->now)
-		return CONTACT_REQUESTED;
-	if (p->rpc.next_rpc_time > 0)
+	if (p->rpc.next_rpc_time > 0 && (!p->no_new_work || has_tasks(w, project))) {
+		if (p->rpc.next_rpc_time <= w->now)
+			return CONTACT_REQUESTED;
 		*at = fmin(*at, p->rpc.next_rpc_time);
+	}
 	if (report <= w->now)
 		return p->rpc.uploading ? CONTACT_NONE : CONTACT_RESULTS;
 	*at = fmin(*at, report);
 	return CONTACT_NONE;
 }
 
-void
-contact_next(const struct client_world *w, const struct policy *how, struct arena *a,
-    const struct rr_sim *rr, struct contact *c)
+/* Which reason comes first if several projects have one (client.md 1.3). */
+static int
+weight(enum contact_why why)
 {
-	*c = (struct contact){ CONTACT_NONE, -1, { .project = -1 }, INFINITY };
-	for (size_t i = 0; i < w->nprojects && c->why == CONTACT_NONE; i++) {
-		c->why = due(w, &w->projects[i], &c->recheck_at);
-		c->project = c->why == CONTACT_NONE ? -1 : (int32_t)i;
+	static const int w[] = { [CONTACT_NONE] = 9,
+		[CONTACT_MASTER] = 0,
+		[CONTACT_USER] = 1,
+		[CONTACT_INIT] = 2,
+		[CONTACT_REQUESTED] = 3,
+		[CONTACT_RESULTS] = 4,
+		[CONTACT_WORK] = 5 };
+
+	return w[why];
+}
+
+static void
+find_reason(const struct client_world *w, const struct policy *how, struct contact *c)
+{
+	for (size_t i = 0; i < w->nprojects; i++) {
+		enum contact_why why = due(w, how, i, &c->recheck_at);
+
+		if (weight(why) < weight(c->why)) {
+			c->why = why;
+			c->project = (int32_t)i;
+		}
 		for (size_t r = 0; r < w->nrsc; r++)
 			if (w->projects[i].rsc[r].backoff_until > w->now)
 				c->recheck_at = fmin(
 				    c->recheck_at, w->projects[i].rsc[r].backoff_until);
 	}
-	if (c->why == CONTACT_NONE) {
-		how->fetch(w, how, a, rr, &c->ask, &c->recheck_at);
+}
+
+/* --- what is asked --- */
+
+/* A project that is not CPU-intensive has one task at a time. */
+static bool
+wants_nci(const struct client_world *w, size_t project)
+{
+	const struct cw_project *p = &w->projects[project];
+
+	if (!p->nci || !cw_contactable(w, project) ||
+	    p->rsc[CW_CPU].backoff_until > w->now || p->rsc[CW_CPU].no_apps)
+		return false;
+	for (size_t i = 0; i < w->ntasks; i++)
+		if (w->tasks[i].project == (int32_t)project)
+			return false;
+	return true;
+}
+
+static void
+ask_nci(const struct client_world *w, struct contact *c)
+{
+	for (size_t i = 0; i < w->nprojects; i++)
+		if (wants_nci(w, i)) {
+			c->ask.project = (int32_t)i;
+			c->ask.secs[CW_CPU] = 1;
+			return;
+		}
+}
+
+/* The first contact: a task of each kind, if there is one. */
+static void
+ask_first(const struct client_world *w, size_t project, struct work_ask *ask)
+{
+	const struct cw_project *p = &w->projects[project];
+
+	for (size_t r = 0; r < w->nrsc; r++)
+		ask->secs[r] = p->no_new_work || p->suspended || p->share <= 0 ||
+		                       p->rsc[r].excluded ?
+		                   0 :
+		                   1;
+	ask->project = (int32_t)project;
+}
+
+void
+contact_next(const struct client_world *w, const struct policy *how, struct arena *a,
+    const struct rr_sim *rr, struct contact *c)
+{
+	*c = (struct contact){ CONTACT_NONE, -1, { .project = -1 },
+		/* A task that waits longer than this may be in danger. */
+		w->now + fmax(SLACK_LEAST_S, rr->slack_s) };
+	find_reason(w, how, c);
+	/* Seed 000: work that is short comes before all reports. */
+	if (c->why == CONTACT_NONE || (how->sessions && c->why == CONTACT_RESULTS)) {
+		ask_nci(w, c);
+		if (c->ask.project < 0)
+			how->fetch(w, how, a, rr, &c->ask, &c->recheck_at);
 		if (c->ask.project >= 0) {
 			c->why = CONTACT_WORK;
 			c->project = c->ask.project;
 		}
-	} else if (c->why != CONTACT_MASTER)
-		how->piggyback(w, how, a, rr, (size_t)c->project, &c->ask);
+	}
+	if (c->why == CONTACT_INIT)
+		ask_first(w, (size_t)c->project, &c->ask);
+	else if (c->why != CONTACT_NONE && c->why != CONTACT_WORK &&
+		 c->why != CONTACT_MASTER) {
+		if (wants_nci(w, (size_t)c->project))
+			c->ask.secs[CW_CPU] = 1;
+		else if (cw_contactable(w, (size_t)c->project) ||
+			 c->why == CONTACT_USER)
+			how->piggyback(w, how, a, rr, (size_t)c->project, &c->ask);
+	}
 	for (size_t r = 0; r < w->nrsc; r++)
 		c->ask.delay_s[r] = rr->r[r].busy_s;
 }
@@ -109,6 +200,62 @@ rsc_backoff(const struct client_world *w, const struct policy *how,
 					s->backoff_s * (0.5 + rng_unit(rng)));
 }
 
+static void
+keep_delays(
+    const struct client_world *w, struct cw_rpc *rpc, const struct reply_facts *f)
+{
+	rpc->min_rpc_time = f->request_delay_s > 0 ? w->now + f->request_delay_s : 0;
+	rpc->next_rpc_time = f->next_rpc_delay_s > 0 ? w->now + f->next_rpc_delay_s : 0;
+	rpc->latency_limited_until = f->latency_limited ? w->now + f->request_delay_s :
+	                                                  0;
+}
+
+/* Seed 000 knows nothing of resources: who has no work is left alone for a while. */
+static void
+project_backoff(struct client_world *w, const struct policy *how,
+    const struct contact *c, const struct reply_facts *f, struct rng *rng)
+{
+	struct cw_rpc *rpc = &w->projects[c->project].rpc;
+	bool asked = false, got = false;
+
+	for (size_t r = 0; r < w->nrsc; r++) {
+		asked |= c->ask.secs[r] > 0;
+		got |= f->ntasks[r] > 0;
+	}
+	if (!asked || got)
+		return;
+	rpc->nrpc_failures++;
+	later(&w->projects[c->project],
+	    w->now +
+		backoff_by_law_s(how->backoff, &backoff_rpc, rpc->nrpc_failures, rng));
+}
+
+static void
+resource_backoffs(struct client_world *w, const struct policy *how,
+    const struct contact *c, const struct reply_facts *f, struct rng *rng)
+{
+	struct cw_project *p = &w->projects[c->project];
+	bool counts = c->why == CONTACT_WORK || c->why == CONTACT_RESULTS;
+
+	for (size_t r = 0; r < w->nrsc; r++) {
+		p->rsc[r].no_apps = f->no_apps[r];
+		if (f->ntasks[r] > 0 || c->why == CONTACT_USER)
+			p->rsc[r].backoff_s = p->rsc[r].backoff_until = 0;
+		else if (counts && c->ask.secs[r] > 0)
+			rsc_backoff(w, how, &p->rsc[r], rng);
+	}
+}
+
+static void
+in_session(struct client_world *w, const struct policy *how, const struct contact *c)
+{
+	if (c->why != CONTACT_WORK)
+		return;
+	w->asked_at = w->now;
+	if (how->sessions)
+		w->in_session = w->projects[c->project].rpc.in_session = true;
+}
+
 void
 contact_replied(struct client_world *w, const struct policy *how,
     const struct contact *c, const struct reply_facts *f, struct rng *rng)
@@ -120,23 +267,17 @@ contact_replied(struct client_world *w, const struct policy *how,
 		later(p, w->now + f->request_delay_s);
 		return;
 	}
-	p->rpc.nrpc_failures = 0;
-	p->rpc.min_rpc_time = f->request_delay_s > 0 ? w->now + f->request_delay_s : 0;
-	p->rpc.next_rpc_time = f->next_rpc_delay_s > 0 ? w->now + f->next_rpc_delay_s :
-	                                                 0;
-	p->rpc.latency_limited_until = f->latency_limited ?
-	                                   w->now + f->request_delay_s :
-	                                   0;
+	if (!how->sessions || f->ntasks[CW_CPU] > 0 || c->why != CONTACT_WORK)
+		p->rpc.nrpc_failures = 0;
+	keep_delays(w, &p->rpc, f);
 	p->rpc.never_contacted = false;
 	p->rpc.user_request = false;
 	p->rpc.last_contact = w->now;
-	for (size_t r = 0; r < w->nrsc; r++) {
-		p->rsc[r].no_apps = f->no_apps[r];
-		if (f->ntasks[r] > 0)
-			p->rsc[r].backoff_s = p->rsc[r].backoff_until = 0;
-		else if (c->ask.secs[r] > 0)
-			rsc_backoff(w, how, &p->rsc[r], rng);
-	}
+	resource_backoffs(w, how, c, f, rng);
+	if (how->sessions)
+		project_backoff(w, how, c, f, rng);
+	in_session(w, how, c);
+	how->account(w, how); /* of the new tasks, and whether the session is over */
 }
 
 void
@@ -144,22 +285,26 @@ contact_failed(
     struct client_world *w, const struct policy *how, size_t project, struct rng *rng)
 {
 	struct cw_project *p = &w->projects[project];
+	int32_t n;
 
-	(void)how;
 	p->rpc.user_request = false;
-	if (p->rpc.nrpc_failures == MASTER_FETCH_PERIOD) {
-		p->rpc.master_pending = true;
-		p->rpc.min_rpc_time = 0;
-		p->rpc.nrpc_failures = 0;
-		p->rpc.nmaster_failures++;
-	}
+	p->rpc.in_session |= w->in_session;
 	if (p->rpc.nmaster_failures >= MASTER_FETCH_RETRIES) {
 		p->rpc.master_pending = true;
 		later(p, w->now + MASTER_INTERVAL_S);
 		return;
 	}
-	p->rpc.nrpc_failures++;
-	later(p, w->now + backoff_s(&backoff_rpc, p->rpc.nrpc_failures, rng));
+	n = ++p->rpc.nrpc_failures;
+	if (n == MASTER_FETCH_PERIOD) { /* its schedulers may have moved */
+		p->rpc.master_pending = true;
+		p->rpc.min_rpc_time = 0;
+		p->rpc.nrpc_failures = 0;
+		p->rpc.nmaster_failures++;
+		n = 1;
+	}
+	if (p->rpc.nurls > 0)
+		p->rpc.url = (p->rpc.url + 1) % p->rpc.nurls;
+	later(p, w->now + backoff_by_law_s(how->backoff, &backoff_rpc, n, rng));
 }
 
 void
@@ -168,8 +313,7 @@ contact_master(struct client_world *w, const struct policy *how, size_t project,
 {
 	struct cw_project *p = &w->projects[project];
 
-	if (nurls == 0) {
-		p->rpc.nmaster_failures++;
+	if (nurls == 0) { /* a failure like others; the tenth in a row counts */
 		contact_failed(w, how, project, rng);
 		return;
 	}

@@ -1,15 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which tasks start and stop now, so that the list is followed (client.md 4.4). */
+/* Which tasks start and stop now, so that the list is followed (client.md 2.5, 4.4). */
 #include "rules/client/policy.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include "lib/banned.h"
 
+static const double NEAR = 1e-9;
+
+enum urgency { NOT_INTENSIVE, DEADLINE, COPROCESSOR, IN_SLICE, OTHERS };
 struct rank {
 	uint32_t task;
 	uint32_t place; /* in the list */
-	int urgency;    /* 0 deadline, 1 coprocessor, 2 slice not over, 3 others */
+	enum urgency urgency;
+};
+struct room { /* what is left for the tasks still to be placed */
+	const struct client_world *w;
+	double left[CW_RSC_MOST];
+	double *inst[CW_RSC_MOST]; /* of coprocessors: each instance */
+	double ram;                /* INFINITY: no limit */
+	int32_t *nproject, *napp;  /* tasks placed */
 };
 
 /* It has run for a time slice and has a checkpoint since then. */
@@ -35,63 +45,286 @@ static struct rank
 rank_of(const struct client_world *w, const struct run_item *it, uint32_t place)
 {
 	const struct cw_task *t = &w->tasks[it->task];
-	int urgency = it->edf                         ? 0 :
-	              t->rsc != CW_CPU                ? 1 :
-	              t->running && !slice_over(w, t) ? 2 :
-	                                                3;
+	enum urgency u = w->projects[t->project].nci     ? NOT_INTENSIVE :
+	                 it->edf                         ? DEADLINE :
+	                 t->rsc != CW_CPU                ? COPROCESSOR :
+	                 t->running && !slice_over(w, t) ? IN_SLICE :
+	                                                   OTHERS;
 
-	return (struct rank){ it->task, place, urgency };
+	return (struct rank){ it->task, place, u };
 }
 
-/*
- * Coprocessors are not shared beyond what they are; the CPUs are full when nothing is
- * left of them, so that the last task may take more than there is (client.md 4.2).
- */
-static bool
-fits(const struct client_world *w, const struct cw_task *t, double *left)
-{
-	double need = t->rsc == CW_CPU ? 1e-9 :
-	                                 fmin(t->use, w->rsc[t->rsc].ninst) - 1e-9;
+/* --- room --- */
 
-	if (left[t->rsc] < need)
-		return false;
-	left[t->rsc] -= t->use;
-	if (t->rsc != CW_CPU)
-		left[CW_CPU] -= t->ncpus;
-	return true;
+static size_t
+ninst_of(const struct client_world *w, size_t rsc)
+{
+	return (size_t)fmax(1, ceil(w->rsc[rsc].ninst - NEAR));
 }
 
 static void
-note(const struct client_world *w, const struct rank *k, bool run, struct enforced *e)
+open_room(const struct client_world *w, struct arena *a, struct room *m)
 {
-	const struct cw_task *t = &w->tasks[k->task];
-	double end = (t->running ? t->run_since : w->now) + w->prefs.period_s;
-
-	if (run && !t->running)
-		e->start[e->nstart++] = k->task;
-	if (!run && t->running)
-		e->stop[e->nstop++] = (struct stop_item){ k->task,
-			w->prefs.leave_in_memory && t->rsc == CW_CPU };
-	if (run && end > w->now)
-		e->recheck_at = fmin(e->recheck_at, end);
-	else if (run)
-		e->at_checkpoint = true;
+	*m = (struct room){ .w = w,
+		.ram = w->prefs.ram_bytes > 0 ? w->prefs.ram_bytes : INFINITY,
+		.nproject = NEWN(a, int32_t, w->nprojects + 1),
+		.napp = NEWN(a, int32_t, w->napps + 1) };
+	for (size_t r = 0; r < w->nrsc; r++) {
+		m->left[r] = w->rsc[r].ninst;
+		if (r == CW_CPU)
+			continue;
+		m->inst[r] = NEWN(a, double, ninst_of(w, r));
+		for (size_t k = 0; k < ninst_of(w, r); k++)
+			m->inst[r][k] = 1;
+	}
 }
 
-void
-enforce(const struct client_world *w, const struct policy *how, struct arena *a,
-    const struct run_list *list, struct enforced *e)
+static bool
+limited(const struct room *m, const struct cw_task *t)
 {
-	struct rank *r = NEWN(a, struct rank, w->ntasks + 1);
+	int32_t most = m->w->projects[t->project].max_concurrent;
+
+	if (most > 0 && m->nproject[t->project] >= most)
+		return true;
+	most = m->w->napps > 0 ? m->w->apps[t->app].max_concurrent : 0;
+	return most > 0 && m->napp[t->app] >= most;
+}
+
+/*
+ * The first instance that a task of a coprocessor gets: where it is, else a fraction
+ * where others are, so that whole instances stay free for tasks that need them; -1 if
+ * it does not fit.
+ */
+static int32_t
+find_device(const struct room *m, const struct cw_task *t)
+{
+	const double *inst = m->inst[t->rsc];
+	size_t n = ninst_of(m->w, (size_t)t->rsc);
+	double use = fmin(t->use, m->w->rsc[t->rsc].ninst);
+	int32_t best = -1, whole = 0;
+
+	if (use < 1 - NEAR) {
+		if (t->running && (size_t)t->device < n &&
+		    inst[t->device] >= use - NEAR)
+			return t->device;
+		for (size_t k = 0; k < n; k++)
+			if (inst[k] >= use - NEAR &&
+			    (best < 0 || inst[k] < inst[best] - NEAR))
+				best = (int32_t)k;
+		return best;
+	}
+	for (size_t k = 0; k < n; k++)
+		if (inst[k] >= 1 - NEAR) {
+			whole++;
+			if (best < 0 || (t->running && (size_t)t->device == k))
+				best = (int32_t)k;
+		}
+	return whole >= ceil(use - NEAR) ? best : -1;
+}
+
+static void
+occupy(struct room *m, const struct cw_task *t, int32_t device)
+{
+	size_t n = ninst_of(m->w, (size_t)t->rsc);
+	double use = fmin(t->use, m->w->rsc[t->rsc].ninst);
+
+	if (use < 1 - NEAR) {
+		m->inst[t->rsc][device] -= use;
+		return;
+	}
+	m->inst[t->rsc][device] = 0;
+	use -= 1;
+	for (size_t k = 0; k < n && use > NEAR; k++)
+		if (m->inst[t->rsc][k] >= 1 - NEAR) {
+			m->inst[t->rsc][k] = 0;
+			use -= 1;
+		}
+}
+
+/*
+ * Coprocessors are not shared beyond what they are, and their tasks may take one CPU
+ * more than there is; the CPUs are full when nothing is left of them, so that the last
+ * task may take more than there is (client.md 4.4).
+ */
+static bool
+fits(struct room *m, const struct cw_task *t, int32_t *device)
+{
+	*device = -1;
+	if (m->w->projects[t->project].nci)
+		return true;
+	if (limited(m, t) || t->rss_bytes > m->ram)
+		return false;
+	if (t->rsc == CW_CPU && m->left[CW_CPU] < NEAR)
+		return false;
+	if (t->rsc != CW_CPU) {
+		if (m->left[CW_CPU] - t->ncpus < -1 - NEAR)
+			return false;
+		*device = find_device(m, t);
+		if (*device < 0)
+			return false;
+		occupy(m, t, *device);
+	}
+	m->left[CW_CPU] -= t->ncpus;
+	m->ram -= t->rss_bytes;
+	m->nproject[t->project]++;
+	if (m->w->napps > 0)
+		m->napp[t->app]++;
+	return true;
+}
+
+/* --- what is done --- */
+
+/* A coprocessor's memory is given back; what has no checkpoint would be lost. */
+static bool
+stays_in_memory(const struct client_world *w, const struct cw_task *t)
+{
+	if (t->rsc != CW_CPU)
+		return false;
+	return w->prefs.leave_in_memory || t->checkpointed_at <= 0 ||
+	       (w->prefs.ram_bytes > 0 && t->rss_bytes > w->prefs.ram_bytes);
+}
+
+static void
+stop(const struct client_world *w, uint32_t task, struct enforced *e)
+{
+	e->stop[e->nstop++] = (struct stop_item){ task,
+		stays_in_memory(w, &w->tasks[task]) };
+}
+
+static void
+start(uint32_t task, int32_t device, struct enforced *e)
+{
+	e->start[e->nstart] = task;
+	e->device[e->nstart++] = device;
+}
+
+struct waiting { /* projects of which a task could run if there were room */
+	int32_t first;
+	bool several;
+};
+
+static void
+add_waiting(const struct client_world *w, const struct cw_task *t, struct waiting *wait)
+{
+	if (!cw_runnable(w, t))
+		return;
+	if (wait->first < 0)
+		wait->first = t->project;
+	wait->several |= wait->first != t->project;
+}
+
+static bool
+others_wait(const struct waiting *wait, int32_t project)
+{
+	return wait->first >= 0 && (wait->several || wait->first != project);
+}
+
+/* When its time slice ends, or the next one if it has gone on; that it is over but for
+ * a checkpoint. */
+static void
+look_again(const struct client_world *w, const struct cw_task *t,
+    const struct waiting *wait, struct enforced *e)
+{
+	double period = w->prefs.period_s, ran = t->running ? w->now - t->run_since : 0;
+
+	if (!(period > 0) || !others_wait(wait, t->project))
+		return;
+	if (ran >= period && !slice_over(w, t))
+		e->at_checkpoint = true;
+	e->recheck_at = fmin(e->recheck_at, w->now + period - fmod(ran, period));
+}
+
+/*
+ * Seed 002: what is wanted because of its deadline takes the place of what loses least;
+ * all else waits until a running task that is not wanted makes a checkpoint.  keep[] is
+ * what was wanted and fits.
+ */
+static void
+follow_seed_002(const struct client_world *w, const struct rank *r, size_t n,
+    const bool *keep, struct enforced *e)
+{
+	for (size_t i = 0; i < n; i++) {
+		double least = INFINITY;
+		int32_t victim = -1;
+
+		if (!keep[r[i].task] || w->tasks[r[i].task].running ||
+		    r[i].urgency != DEADLINE)
+			continue;
+		for (size_t k = 0; k < n; k++) {
+			const struct cw_task *t = &w->tasks[r[k].task];
+			bool gone = false;
+
+			for (size_t j = 0; j < e->nstop; j++)
+				gone |= e->stop[j].task == r[k].task;
+			if (t->running && !keep[r[k].task] && !gone &&
+			    t->since_checkpoint_s < least) {
+				least = t->since_checkpoint_s;
+				victim = (int32_t)r[k].task;
+			}
+		}
+		if (victim >= 0)
+			stop(w, (uint32_t)victim, e);
+	}
+}
+
+static void
+seed_002_slices(const struct client_world *w, const struct rank *r, size_t n,
+    const bool *keep, struct enforced *e)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct cw_task *t = &w->tasks[r[i].task];
+		bool gone = false;
+
+		for (size_t j = 0; j < e->nstop; j++)
+			gone |= e->stop[j].task == r[i].task;
+		if (!t->running || keep[r[i].task] || gone)
+			continue;
+		if (!cw_runnable(w, t) || t->checkpointed_at >= w->scheduled_at)
+			stop(w, r[i].task, e);
+		else
+			e->at_checkpoint = true;
+	}
+}
+
+static void
+place_seed_002(const struct client_world *w, struct arena *a, const struct rank *r,
+    size_t n, const bool *keep, bool *run, struct enforced *e)
+{
+	struct room m;
+	bool *gone = NEWN(a, bool, w->ntasks + 1);
+	int32_t device;
+
+	follow_seed_002(w, r, n, keep, e);
+	seed_002_slices(w, r, n, keep, e);
+	for (size_t i = 0; i < e->nstop; i++)
+		gone[e->stop[i].task] = true;
+	open_room(w, a, &m);
+	for (size_t i = 0; i < n; i++) {
+		const struct cw_task *t = &w->tasks[r[i].task];
+
+		run[i] = t->running && !gone[r[i].task];
+		if (run[i])
+			fits(&m, t, &device);
+	}
+	for (size_t i = 0; i < n; i++) {
+		const struct cw_task *t = &w->tasks[r[i].task];
+
+		if (t->running || !cw_runnable(w, t) || !fits(&m, t, &device))
+			continue;
+		run[i] = true;
+		start(r[i].task, device, e);
+	}
+}
+
+/* --- both --- */
+
+static size_t
+rank_all(const struct client_world *w, struct arena *a, const struct run_list *list,
+    struct rank *r)
+{
 	bool *listed = NEWN(a, bool, w->ntasks + 1);
-	double left[CW_RSC_MOST];
 	size_t n = 0;
 
-	(void)how;
-	*e = (struct enforced){ NEWN(a, uint32_t, w->ntasks + 1), 0,
-		NEWN(a, struct stop_item, w->ntasks + 1), 0, INFINITY, false };
-	for (size_t i = 0; i < w->nrsc; i++)
-		left[i] = w->rsc[i].ninst;
 	for (size_t i = 0; i < list->n; i++, n++) {
 		r[n] = rank_of(w, &list->item[i], (uint32_t)n);
 		listed[list->item[i].task] = true;
@@ -102,9 +335,49 @@ enforce(const struct client_world *w, const struct policy *how, struct arena *a,
 			n++;
 		}
 	qsort(r, n, sizeof(*r), by_rank);
+	return n;
+}
+
+static void
+plan_again(const struct client_world *w, const struct rank *r, size_t n,
+    const bool *run, struct enforced *e)
+{
+	struct waiting wait = { -1, false };
+
+	for (size_t i = 0; i < n; i++)
+		if (!run[i])
+			add_waiting(w, &w->tasks[r[i].task], &wait);
+	for (size_t i = 0; i < n; i++)
+		if (run[i] && r[i].urgency != NOT_INTENSIVE)
+			look_again(w, &w->tasks[r[i].task], &wait, e);
+}
+
+void
+enforce(const struct client_world *w, const struct policy *how, struct arena *a,
+    const struct run_list *list, struct enforced *e)
+{
+	struct rank *r = NEWN(a, struct rank, w->ntasks + 1);
+	bool *keep = NEWN(a, bool, w->ntasks + 1), *run = NEWN(a, bool, w->ntasks + 1);
+	size_t n = rank_all(w, a, list, r);
+	struct room m;
+
+	*e = (struct enforced){ NEWN(a, uint32_t, w->ntasks + 1),
+		NEWN(a, int32_t, w->ntasks + 1), 0,
+		NEWN(a, struct stop_item, w->ntasks + 1), 0, INFINITY, false };
+	open_room(w, a, &m);
 	for (size_t i = 0; i < n; i++) {
 		const struct cw_task *t = &w->tasks[r[i].task];
+		int32_t device;
 
-		note(w, &r[i], cw_runnable(w, t) && fits(w, t, left), e);
+		run[i] = keep[r[i].task] = cw_runnable(w, t) && fits(&m, t, &device);
+		if (how->victim_least_since_checkpoint)
+			continue;
+		if (run[i] && !t->running)
+			start(r[i].task, device, e);
+		if (!run[i] && t->running)
+			stop(w, r[i].task, e);
 	}
+	if (how->victim_least_since_checkpoint)
+		place_seed_002(w, a, r, n, keep, run, e);
+	plan_again(w, r, n, run, e);
 }

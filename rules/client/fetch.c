@@ -1,8 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Work fetch: what all policies share. */
+/* Work fetch: what all policies share (client.md 4.5). */
 #include "rules/client/policy.h"
 
+#include <math.h>
 #include "lib/banned.h"
+
+enum { RUNNABLE_MOST = 1000 };
+
+/* More uploads than this wait for the network: no more work to upload. */
+static bool
+uploads_wait(const struct client_world *w, const struct cw_project *p)
+{
+	double most = 0;
+
+	for (size_t r = 0; r < w->nrsc; r++)
+		most = fmax(most, w->rsc[r].ninst);
+	return p->rpc.nuploads > 2 * most;
+}
+
+static bool
+has_enough(const struct client_world *w, const struct rr_sim *rr, size_t project)
+{
+	uint32_t n = 0;
+
+	for (size_t r = 0; r < w->nrsc; r++)
+		n += rr->p[project].nrunnable[r];
+	return n > RUNNABLE_MOST;
+}
 
 bool
 fetch_able(const struct client_world *w, const struct rr_sim *rr, size_t project,
@@ -12,11 +36,16 @@ fetch_able(const struct client_world *w, const struct rr_sim *rr, size_t project
 	const struct cw_rsc_state *s = &p->rsc[rsc];
 
 	if (!cw_contactable(w, project) || p->nci || p->stalled_download ||
-	    p->suspended_task || s->no_apps || s->excluded)
+	    p->suspended_task || s->no_apps || s->excluded || uploads_wait(w, p))
 		return false;
 	if (p->share <= 0 && rr->r[rsc].nidle <= 0)
 		return false;
-	return ignore_backoff || s->backoff_until <= w->now;
+	if (p->max_concurrent > 0 &&
+	    rr->p[project].ntasks[rsc] >= (uint32_t)p->max_concurrent &&
+	    rr->p[project].queued[rsc] >= p->max_concurrent * fetch_buffer_s(w))
+		return false; /* more could not run within the buffer */
+	return !has_enough(w, rr, project) &&
+	       (ignore_backoff || s->backoff_until <= w->now);
 }
 
 double
@@ -27,4 +56,94 @@ fetch_share(const struct client_world *w, const bool *able, size_t project)
 	for (size_t i = 0; i < w->nprojects; i++)
 		sum += able[i] ? w->projects[i].share : 0;
 	return able[project] && sum > 0 ? w->projects[project].share / sum : 0;
+}
+
+void
+fetch_ask(const struct client_world *w, const struct rr_sim *rr, size_t project,
+    size_t rsc, double secs, double inst, struct work_ask *ask)
+{
+	const struct cw_project *p = &w->projects[project];
+
+	if (p->share <= 0) { /* a backup: one task at a time, for what is idle */
+		inst = fmin(1, rr->r[rsc].nidle);
+		secs = inst > 0 ? 1 : 0;
+	}
+	inst = fmax(0, inst);
+	if (inst > 0)
+		secs = fmax(secs, 1);
+	if (secs <= 0)
+		return;
+	ask->project = (int32_t)project;
+	ask->secs[rsc] = estimate_trusted(p->dcf) ? secs : 1;
+	ask->inst[rsc] = inst;
+}
+
+/*
+ * The time of one task is left over, as others may be owed more for a while; of a very
+ * short time a part is taken anyway, or such a project would never be asked.
+ */
+double
+fetch_usable_s(const struct client_world *w, size_t project)
+{
+	const struct cw_acct *c = &w->projects[project].acct;
+	double early = fmax(
+	    c->delay_bound_s - w->prefs.cushion_s, c->delay_bound_s / 2);
+
+	return c->delay_bound_s > 0 ? fmax(early - c->longest_s, c->delay_bound_s / 4) :
+	                              INFINITY;
+}
+
+double
+fetch_in_time_s(
+    const struct client_world *w, const struct policy *how, size_t project, size_t rsc)
+{
+	double usable = fetch_usable_s(w, project), sum = 0;
+
+	if (!how->deadline_cap || usable >= INFINITY || w->projects[project].share <= 0)
+		return INFINITY;
+	for (size_t i = 0; i < w->nprojects; i++) {
+		const struct cw_project *p = &w->projects[i];
+
+		if (!p->suspended && !p->nci && (p->acct.gave[rsc] || i == project))
+			sum += p->share;
+	}
+	return usable * w->rsc[rsc].avail * w->projects[project].share / sum *
+	       w->rsc[rsc].ninst;
+}
+
+double
+fetch_room_s(const struct client_world *w, size_t rsc)
+{
+	double horizon = fetch_buffer_s(w), room = horizon * w->rsc[rsc].ninst;
+
+	for (size_t i = 0; i < w->ntasks; i++) {
+		const struct cw_task *t = &w->tasks[i];
+
+		if (t->rsc == (int32_t)rsc && !t->running && cw_nearly_runnable(w, t))
+			room -= t->use * fmin(t->remaining_s, horizon);
+	}
+	return room;
+}
+
+void
+fetch_recheck(const struct client_world *w, const struct rr_sim *rr, size_t rsc,
+    double s, double *at)
+{
+	double until = rr->r[rsc].saturated_s - s;
+
+	if (until > 0)
+		*at = fmin(*at, w->now + until);
+}
+
+bool
+fetch_too_soon(const struct client_world *w, const struct policy *how,
+    const struct rr_sim *rr, double *at)
+{
+	for (size_t r = 0; r < w->nrsc; r++)
+		if (rr->r[r].nidle > 0)
+			return false;
+	if (w->asked_at <= 0 || w->now >= w->asked_at + how->ask_every_s)
+		return false;
+	*at = fmin(*at, w->asked_at + how->ask_every_s);
+	return true;
 }

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows of the table of policies, one file each. */
+/* The rows of the table of policies, and what some of them share. */
 #ifndef RULES_CLIENT_POLICIES_H
 #define RULES_CLIENT_POLICIES_H
 
 #include "rules/client/policy.h"
 
-extern const struct policy policy_rec; /* policy_rec.c: seed 001 */
+extern const struct policy policy_rec, policy_hybrid,
+    policy_rec_upstream;                                            /* seed 001 */
+extern const struct policy policy_classic, policy_classic_upstream; /* seed 000 */
+extern const struct policy policy_debt1, policy_debt1_upstream;     /* seed 002 */
+extern const struct policy policy_debtr, policy_debtr_upstream;     /* seed 004 */
+extern const struct policy policy_window;                           /* ours */
 
 #endif

@@ -6,13 +6,25 @@
 #include "rules/client/policies.h"
 #include "lib/banned.h"
 
-const struct policy *const policies[] = { &policy_rec, NULL };
+const struct policy *const policies[] = { &policy_rec, &policy_classic, &policy_debt1,
+	&policy_debtr, &policy_hybrid, &policy_window, NULL };
+const struct policy *const policy_variants[] = { &policy_rec_upstream,
+	&policy_classic_upstream, &policy_debt1_upstream, &policy_debtr_upstream,
+	NULL };
+
+static const struct policy *
+find(const struct policy *const *all, const char *name)
+{
+	for (size_t i = 0; all[i] != NULL; i++)
+		if (strcmp(all[i]->name, name) == 0)
+			return all[i];
+	return NULL;
+}
 
 const struct policy *
 policy_find(const char *name)
 {
-	for (size_t i = 0; policies[i] != NULL; i++)
-		if (strcmp(policies[i]->name, name) == 0)
-			return policies[i];
-	return NULL;
+	const struct policy *p = find(policies, name);
+
+	return p != NULL ? p : find(policy_variants, name);
 }

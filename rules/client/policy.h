@@ -42,14 +42,28 @@ struct work_ask {
 	const char *why;             /* a few words for the log */
 };
 
+enum backoff_law {    /* after n failures in a row (client.md 1.2) */
+	BACKOFF_NOW,  /* 60 s * 2^n, at most 4 h, in its upper half */
+	BACKOFF_2003, /* 60 s to e^n s, at most 4 h */
+	BACKOFF_2002  /* 100 s * 2^n */
+};
 struct policy {
 	const char *name, *about; /* about: one line for the manual and --help */
 	/* Variants of one rule that several policies follow. */
-	double half_life_s;   /* of REC */
-	double backoff_min_s; /* per project and resource */
-	bool starved_rule;    /* ask a project without runnable tasks (seed 004) */
-	bool sessions;        /* RPC sessions of seed 000 (client.md 1.1) */
+	double half_life_s;     /* of REC */
+	double bump_s;          /* a planned task counts as so long; 0 = a time slice */
+	double backoff_min_s;   /* per project and resource */
+	double ask_every_s;     /* no work is asked for sooner, idle instances aside */
+	double report_after_s;  /* a result waits no longer; 0 = any time */
+	double report_before_s; /* and no longer than this before its deadline */
+	enum backoff_law backoff;
+	bool deadline_cap;  /* ask for no more than can be done in time */
+	bool own_instances; /* see choose_own() */
+	bool starved_rule;  /* ask a project without runnable tasks (seed 004) */
+	bool sessions;      /* RPC sessions of seed 000 (client.md 1.1) */
 	bool victim_least_since_checkpoint; /* enforcement of seed 002 */
+	bool mean_debt;     /* debt1: short-term debt has mean 0, not minimum 0 */
+	bool drifting_debt; /* debtR: offsets of 2009 instead of those of the seed */
 	/* Takes used[] since accounted_at into the accounts and clears it. */
 	void (*account)(struct client_world *, const struct policy *);
 	/* Which tasks to run, in order. */
@@ -68,7 +82,8 @@ struct policy {
 };
 /* --- policy.c: the table --- */
 extern const struct policy *const policies[]; /* the default first; NULL ends it */
-const struct policy *policy_find(const char *name); /* NULL if there is none */
+extern const struct policy *const policy_variants[]; /* of them, "NAME:upstream" */
+const struct policy *policy_find(const char *name);  /* NULL if there is none */
 
 /* --- enforce.c --- */
 struct stop_item {
@@ -77,6 +92,7 @@ struct stop_item {
 };
 struct enforced {
 	uint32_t *start;
+	int32_t *device; /* per start: the first coprocessor instance; -1 on the CPU */
 	size_t nstart;
 	struct stop_item *stop; /* carried out first */
 	size_t nstop;
@@ -149,19 +165,101 @@ double estimate_remaining_s(const struct run_facts *, double dcf);
 /* The duration correction factor after a task took elapsed_s (client.md 4.6). */
 double estimate_dcf(double dcf, double static_s, double elapsed_s);
 
-/* --- shared by policies: fetch.c, choose.c --- */
+/* Run time left as reckoned in 2009 (client.md 4.6), for comparison. */
+double estimate_remaining_2009_s(const struct run_facts *, double dcf);
+/* A factor so far from 1 is not believed: such a project is asked for 1 s only. */
+static inline bool
+estimate_trusted(double dcf)
+{
+	return dcf >= 0.02 && dcf <= 80;
+}
+/*
+ * The operations with which a request of so many project-normalized seconds must be
+ * answered at least (seed 002): the rate of one CPU times share fraction and the
+ * fractions of time in which the host is on and computes.
+ */
+double estimate_request_ops(
+    double secs, double flops, double share, double on, double active);
+
+/* --- backoff.c --- */
+struct backoff {
+	double min_s, max_s;
+};
+/* 60 s to 4 h, and 120 s to 6 h, as in every stock client (client.md 1.2). */
+extern const struct backoff backoff_rpc, backoff_transfer;
+/*
+ * Seconds to wait after the n-th failure in a row, n >= 1: min(max, min * 2^n), the
+ * exponent capped at 10, times a random number from 0.5 to 1 (client.md 1.2; seed 000:
+ * random exponential back-off).
+ */
+double backoff_s(const struct backoff *, int n, struct rng *);
+/* The same by one of the laws of three eras, for RPCs; bounds as for BACKOFF_NOW. */
+double backoff_by_law_s(enum backoff_law, const struct backoff *, int n, struct rng *);
+
+/* --- shared by policies: fetch.c --- */
 /* May the project be asked for this resource now, back-offs aside / included? */
 bool fetch_able(const struct client_world *, const struct rr_sim *, size_t project,
     size_t rsc, bool ignore_backoff);
 /* Share of the project among those with able[] set; 0 if it is not among them. */
 double fetch_share(const struct client_world *, const bool *able, size_t project);
+/* Adds a request to ask: what is not trusted or without share gets the least. */
+void fetch_ask(const struct client_world *, const struct rr_sim *, size_t project,
+    size_t rsc, double secs, double inst, struct work_ask *ask);
+static inline double
+fetch_buffer_s(const struct client_world *w)
+{
+	return w->prefs.min_s + w->prefs.extra_s;
+}
+/* From its arrival a task of the project has so long to be done early enough;
+ * INFINITY: that is not known. */
+double fetch_usable_s(const struct client_world *, size_t project);
 /*
- * A list by priority: deadlines first (earliest first, as many per project as would
- * miss), then by prio[project], greatest first; each chosen task lowers its project's
- * by bump[project] times its FLOPS over the host's.  started before unstarted, then by
- * arrival (client.md 4.3).  prio is scratch.
+ * Instance-seconds that it may have so that all is done in time if it runs at the pace
+ * of its share; INFINITY if that is not known or the policy does not care.
+ */
+double fetch_in_time_s(
+    const struct client_world *, const struct policy *, size_t project, size_t rsc);
+/* What of the buffer is not taken by tasks that wait, in instance-seconds; may be < 0.
+ */
+double fetch_room_s(const struct client_world *, size_t rsc);
+/* *at is made earlier: when the resource is saturated for no longer than s. */
+void fetch_recheck(const struct client_world *, const struct rr_sim *, size_t rsc,
+    double s, double *at);
+/* A policy that asks only every so often waits until then (nothing being idle). */
+bool fetch_too_soon(const struct client_world *, const struct policy *,
+    const struct rr_sim *, double *at);
+
+/* --- shared by policies: choose.c --- */
+struct choice_how {
+	double *prio; /* per project, greatest first; scratch */
+	/* Each chosen task lowers its project's prio by this times its part of the
+	 * host's FLOPS. */
+	const double *bump;
+	/* [project * nrsc + rsc]: instances that a project has before all priority;
+	 * scratch, NULL = none. */
+	double *base;
+	bool no_deadlines; /* nothing is urgent */
+	bool slice_first;  /* what runs in its time slice comes before all priority */
+};
+/*
+ * A list by priority, coprocessors first: deadlines (earliest first, as many per
+ * project as would miss), then by prio; of a project started before unstarted, then by
+ * arrival (client.md 4.3).  Tasks that are not CPU-intensive stand before all.
  */
 void choose_by_priority(const struct client_world *, struct arena *,
-    const struct rr_sim *, double *prio, const double *bump, struct run_list *);
+    const struct rr_sim *, const struct choice_how *, struct run_list *);
+/* For choice_how.base: the whole instances in each project's share of those that could
+ * run now; one less for who is over[], that is, had too much by more than a slice. */
+double *choose_own(const struct client_world *, struct arena *, const struct rr_sim *,
+    const bool *over);
+
+/* --- entitle.c --- */
+/*
+ * acct.part of each project: what it is entitled to of the host's FLOPS (the sum is 1,
+ * or 0 if nobody can use anything), in proportion to shares as far as it can use them,
+ * what it leaves going to the others; acct.can has a bit per resource that it can use.
+ * It is the one division that is as even as possible, weighted by shares.
+ */
+void entitle(struct client_world *);
 
 #endif

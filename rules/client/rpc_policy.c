@@ -5,23 +5,7 @@
 #include <math.h>
 #include "lib/banned.h"
 
-enum {
-	EXPONENT_MOST = 10,
-	REPORT_AFTER_S = 3600,
-	REPORT_BEFORE_DEADLINE_S = 86400,
-	REPORT_COUNT = 64
-};
-
-const struct backoff backoff_rpc = { 60, 14400 };
-const struct backoff backoff_transfer = { 120, 21600 };
-
-double
-backoff_s(const struct backoff *b, int n, struct rng *rng)
-{
-	double s = b->min_s * ldexp(1, n > EXPONENT_MOST ? EXPONENT_MOST : n);
-
-	return fmin(s, b->max_s) * (0.5 + 0.5 * rng_unit(rng));
-}
+enum { REPORT_AFTER_S = 3600, REPORT_BEFORE_DEADLINE_S = 86400, REPORT_COUNT = 64 };
 
 static bool
 results_due(const struct rpc_view *v, int64_t now)

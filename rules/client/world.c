@@ -49,3 +49,23 @@ cw_total_flops(const struct client_world *w)
 		sum += w->rsc[r].ninst * w->rsc[r].flops;
 	return sum;
 }
+
+void
+cw_look_at_tasks(struct client_world *w)
+{
+	for (size_t i = 0; i < w->nprojects; i++)
+		w->projects[i].acct.runs = 0;
+	for (size_t i = 0; i < w->ntasks; i++) {
+		const struct cw_task *t = &w->tasks[i];
+		struct cw_acct *c = &w->projects[t->project].acct;
+		double bound = t->deadline - t->received_at;
+
+		c->gave[t->rsc] = true;
+		if (c->delay_bound_s <= 0 || bound < c->delay_bound_s)
+			c->delay_bound_s = bound;
+		if (t->remaining_s > c->longest_s)
+			c->longest_s = t->remaining_s;
+		if (cw_nearly_runnable(w, t))
+			c->runs |= 1U << t->rsc;
+	}
+}

@@ -44,7 +44,15 @@ struct cw_acct {
 	double std[CW_RSC_MOST]; /* debt1, debtR: short-term debt, instance-seconds */
 	double ltd[CW_RSC_MOST]; /* debt1, debtR: long-term debt, instance-seconds */
 	double exp_avg_cpu;      /* classic: CPU seconds, decay e per week */
-	double window[CW_RSC_MOST]; /* window: see policy_window.c */
+	/* window (policy_window.c) */
+	double owed;            /* what it is owed, FLOPS * s; negative: it had more */
+	double delay_bound_s;   /* the shortest seen of its tasks; 0 = none yet */
+	double longest_s;       /* rec, window: the most left of a task seen */
+	bool gave[CW_RSC_MOST]; /* it has sent tasks for this resource */
+	bool known;             /* owed has a meaning */
+	/* Scratch of account(): by resource, a bit each, and entitle(). */
+	unsigned runs, can;
+	double part;
 };
 
 /* A project's standing with one resource. */
@@ -73,6 +81,7 @@ struct cw_rpc {
 	bool report_now;       /* one of them, or an option, says so */
 	bool uploading;        /* an upload of it started less than 300 s ago */
 	uint32_t nuploads;
+	bool in_session; /* it was asked in the present get-work session (seed 000) */
 };
 
 struct cw_project {
@@ -110,8 +119,9 @@ struct cw_task {
 	bool suspended;   /* by the user, or waiting after a temporary exit */
 	bool downloading; /* its files are on their way: nearly runnable */
 	bool running, started, in_memory;
-	double run_since;          /* start of the present episode */
-	double checkpointed_at;    /* time of its last checkpoint; 0 = never */
+	int32_t device;         /* of a coprocessor while it runs: its first instance */
+	double run_since;       /* start of the present episode */
+	double checkpointed_at; /* time of its last checkpoint; 0 = never */
 	double since_checkpoint_s; /* run time since then */
 	double endangered_at;      /* last time it was flagged; 0 = never */
 };
@@ -128,6 +138,8 @@ struct client_world {
 	struct cw_task *tasks; /* in order of arrival */
 	size_t ntasks;
 	double accounted_at; /* when used[] was last taken into the accounts */
+	double asked_at;     /* when work was last asked for because it was needed */
+	bool in_session;     /* a get-work session goes on (seed 000) */
 	double scheduled_at; /* when tasks were last chosen */
 };
 
@@ -163,5 +175,10 @@ void cw_potentially_runnable(const struct client_world *, bool *sharing);
 /* Adds dt of all running tasks to used[] of their projects. */
 void cw_accrue(struct client_world *, double dt);
 double cw_total_flops(const struct client_world *);
+/*
+ * What the tasks tell of every project: acct.runs, the resources for which it has some
+ * that are nearly runnable, acct.gave, acct.delay_bound_s, acct.longest_s.
+ */
+void cw_look_at_tasks(struct client_world *);
 
 #endif

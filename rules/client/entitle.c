@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shares of a host whose projects cannot all use all of it. */
+#include "rules/client/policy.h"
+
+#include "lib/banned.h"
+
+static double
+flops_of(const struct client_world *w, unsigned set)
+{
+	double sum = 0;
+
+	for (size_t r = 0; r < w->nrsc; r++)
+		sum += set & 1U << r ? w->rsc[r].ninst * w->rsc[r].flops : 0;
+	return sum;
+}
+
+/* Not settled yet, and with nothing left but resources of the set. */
+static bool
+bound_by(const struct cw_project *p, unsigned gone, unsigned set)
+{
+	return p->share > 0 && p->acct.can != 0 && p->acct.part == 0 &&
+	       ((p->acct.can & ~gone) & ~set) == 0;
+}
+
+/* What the set gives per share to those who are bound by it; -1: nobody is. */
+static double
+level_of(const struct client_world *w, unsigned gone, unsigned set)
+{
+	double shares = 0;
+
+	for (size_t i = 0; i < w->nprojects; i++)
+		shares += bound_by(&w->projects[i], gone, set) ? w->projects[i].share :
+		                                                 0;
+	return shares > 0 ? flops_of(w, set) / shares : -1;
+}
+
+static unsigned
+tightest_set(const struct client_world *w, unsigned gone, double *least)
+{
+	unsigned all = (1U << w->nrsc) - 1, tightest = 0;
+
+	for (unsigned set = 1; set <= all; set++) {
+		double level = set & gone ? -1 : level_of(w, gone, set);
+
+		if (level >= 0 && (tightest == 0 || level < *least)) {
+			tightest = set;
+			*least = level;
+		}
+	}
+	return tightest;
+}
+
+/*
+ * The set of resources that gives least per share to those who have nothing else binds
+ * them: they get just that, and the others share the rest.  Four types, so 15 sets.
+ */
+void
+entitle(struct client_world *w)
+{
+	unsigned gone = 0, set;
+	double total = 0, level = 0;
+
+	for (size_t i = 0; i < w->nprojects; i++)
+		w->projects[i].acct.part = 0;
+	while ((set = tightest_set(w, gone, &level)) != 0) {
+		for (size_t i = 0; i < w->nprojects; i++) {
+			struct cw_project *p = &w->projects[i];
+
+			if (bound_by(p, gone, set)) {
+				p->acct.part = level * p->share;
+				total += p->acct.part;
+			}
+		}
+		gone |= set;
+	}
+	for (size_t i = 0; i < w->nprojects && total > 0; i++)
+		w->projects[i].acct.part /= total;
+}

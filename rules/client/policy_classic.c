@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Policy classic (seed 000; client.md 1.1): get-work sessions between a low and a high
+ * water mark, projects in the order of their resource debt.  The seed says nothing of
+ * what runs: tasks run in the order in which they came, and none is preempted.
+ */
+#include "rules/client/policies.h"
+
+#include <math.h>
+#include "lib/banned.h"
+
+static const double DECAY_S = 7 * 86400; /* by a factor of e (EXP_DECAY_RATE) */
+
+/* Estimated work in seconds of the whole resource. */
+static double
+work_s(const struct client_world *w, size_t rsc)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < w->ntasks; i++)
+		if (w->tasks[i].rsc == (int32_t)rsc)
+			sum += w->tasks[i].remaining_s * w->tasks[i].use;
+	return sum / w->rsc[rsc].ninst / w->rsc[rsc].avail;
+}
+
+/* share / exp_avg_cpu, a backup project last; nothing had is a debt above all, then the
+ * share decides. */
+static double
+debt(const struct cw_project *p)
+{
+	if (p->share <= 0)
+		return -1;
+	return p->acct.exp_avg_cpu > 0 ? p->share / p->acct.exp_avg_cpu : INFINITY;
+}
+
+static bool
+before(const struct cw_project *a, const struct cw_project *b)
+{
+	double da = debt(a), db = debt(b);
+
+	return da > db || (da == INFINITY && db == INFINITY && a->share > b->share);
+}
+
+/* Who is asked next: the greatest debt of those not asked in this session. */
+static int32_t
+next_project(const struct client_world *w)
+{
+	int32_t top = -1;
+
+	for (size_t i = 0; i < w->nprojects; i++) {
+		const struct cw_project *p = &w->projects[i];
+
+		if (cw_contactable(w, i) && !p->nci && !p->rpc.in_session &&
+		    (top < 0 || before(p, &w->projects[top])))
+			top = (int32_t)i;
+	}
+	return top;
+}
+
+static bool
+above(const struct client_world *w, double s)
+{
+	for (size_t r = 0; r < w->nrsc; r++)
+		if (work_s(w, r) < s)
+			return false;
+	return true;
+}
+
+/* A session ends when there is enough work, or nobody left to be asked. */
+static void
+end_session(struct client_world *w)
+{
+	if (!w->in_session || (!above(w, fetch_buffer_s(w)) && next_project(w) >= 0))
+		return;
+	w->in_session = false;
+	for (size_t i = 0; i < w->nprojects; i++)
+		w->projects[i].rpc.in_session = false;
+}
+
+static void
+account(struct client_world *w, const struct policy *how)
+{
+	double dt = w->now - w->accounted_at, keep = exp(-dt / DECAY_S);
+
+	(void)how;
+	for (size_t i = 0; i < w->nprojects && dt > 0; i++) {
+		struct cw_project *p = &w->projects[i];
+
+		/* What was used in the interval decays in it as it came: evenly. */
+		p->acct.exp_avg_cpu = p->acct.exp_avg_cpu * keep +
+		                      p->used[CW_CPU] * (1 - keep) * DECAY_S / dt;
+		for (size_t r = 0; r < w->nrsc; r++)
+			p->used[r] = 0;
+	}
+	w->accounted_at = w->now;
+	end_session(w);
+}
+
+/* What runs counts as urgent: nothing takes its place. */
+static void
+order(const struct client_world *w, const struct policy *how, struct arena *a,
+    const struct rr_sim *rr, struct run_list *list)
+{
+	(void)how;
+	(void)rr;
+	list->item = NEWN(a, struct run_item, w->ntasks + 1);
+	list->n = 0;
+	for (int running = 1; running >= 0; running--)
+		for (uint32_t i = 0; i < w->ntasks; i++)
+			if (w->tasks[i].running == running &&
+			    cw_runnable(w, &w->tasks[i]))
+				list->item[list->n++] = (struct run_item){ i,
+					w->tasks[i].running };
+}
+
+/* Up to the high water mark, of all resources. */
+static void
+ask_for(const struct client_world *w, const struct rr_sim *rr, size_t project,
+    struct work_ask *ask)
+{
+	for (size_t r = 0; r < w->nrsc; r++)
+		if (fetch_able(w, rr, project, r, true))
+			fetch_ask(w, rr, project, r,
+			    (fetch_buffer_s(w) - work_s(w, r)) * w->rsc[r].avail *
+				w->rsc[r].ninst,
+			    0, ask);
+}
+
+static void
+fetch(const struct client_world *w, const struct policy *how, struct arena *a,
+    const struct rr_sim *rr, struct work_ask *ask, double *recheck_at)
+{
+	int32_t top;
+
+	(void)how;
+	(void)a;
+	for (size_t r = 0; r < w->nrsc; r++) {
+		double until = (work_s(w, r) - w->prefs.min_s) * w->rsc[r].avail;
+
+		if (until > 0) /* with all instances at work */
+			*recheck_at = fmin(*recheck_at, w->now + until);
+	}
+	if (!w->in_session && above(w, w->prefs.min_s))
+		return;
+	top = next_project(w);
+	if (top >= 0)
+		ask_for(w, rr, (size_t)top, ask);
+}
+
+/* A report asks for work only of the project with the greatest debt. */
+static void
+piggyback(const struct client_world *w, const struct policy *how, struct arena *a,
+    const struct rr_sim *rr, size_t project, struct work_ask *ask)
+{
+	(void)how;
+	(void)a;
+	for (size_t i = 0; i < w->nprojects; i++)
+		if (i != project && before(&w->projects[i], &w->projects[project]))
+			return;
+	ask_for(w, rr, project, ask);
+}
+
+#define COMMON                                                                         \
+	.backoff_min_s = 600, .sessions = true, .account = account, .order = order,    \
+	.fetch = fetch, .piggyback = piggyback
+
+const struct policy policy_classic = {
+	.name = "classic",
+	.about = "sessions between two water marks, greatest resource debt first "
+		 "(seed 000)",
+	.backoff = BACKOFF_2003,
+	.report_before_s = 6 * 3600,
+	COMMON,
+};
+const struct policy policy_classic_upstream = {
+	.name = "classic:upstream",
+	.about =
+	    "classic as of 2002: back-offs without chance, reports at the deadline",
+	.backoff = BACKOFF_2002,
+	COMMON,
+};

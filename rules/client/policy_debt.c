@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Policy debt1 (seed 002; client.md 2): a short-term debt per project decides what
+ * runs, a long-term debt who is asked for work; both count CPU seconds.  Of
+ * coprocessors, which the seed does not know, it asks for what is short, and runs their
+ * tasks by the same debts.
+ */
+#include "rules/client/policies.h"
+
+#include <math.h>
+#include "lib/banned.h"
+
+static const double DEBT_MOST_S = 86400;
+
+static bool
+intensive(const struct cw_project *p)
+{
+	return !p->nci;
+}
+
+/* Among whom the long-term debt is shared out: potentially runnable, or just ran. */
+static bool
+shares_ltd(const struct client_world *w, size_t project)
+{
+	const struct cw_project *p = &w->projects[project];
+
+	return intensive(p) &&
+	       (p->acct.runs != 0 || p->used[CW_CPU] > 0 ||
+		   cw_contactable(w, project) || p->rpc.latency_limited_until > w->now);
+}
+
+static void
+shift_std(struct client_world *w, bool mean)
+{
+	double least = INFINITY, sum = 0, by;
+	size_t n = 0;
+
+	for (size_t i = 0; i < w->nprojects; i++) {
+		const struct cw_project *p = &w->projects[i];
+
+		if (!intensive(p) || p->acct.runs == 0)
+			continue;
+		least = fmin(least, p->acct.std[CW_CPU]);
+		sum += p->acct.std[CW_CPU];
+		n++;
+	}
+	by = mean ? sum / (double)n : least;
+	for (size_t i = 0; i < w->nprojects && n > 0; i++) {
+		struct cw_project *p = &w->projects[i];
+
+		if (intensive(p) && p->acct.runs != 0)
+			p->acct.std[CW_CPU] = fmax(mean ? -DEBT_MOST_S : 0,
+			    fmin(DEBT_MOST_S, p->acct.std[CW_CPU] - by));
+	}
+}
+
+/* The average over all projects is zero. */
+static void
+shift_ltd(struct client_world *w)
+{
+	double sum = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < w->nprojects; i++)
+		if (intensive(&w->projects[i])) {
+			sum += w->projects[i].acct.ltd[CW_CPU];
+			n++;
+		}
+	for (size_t i = 0; i < w->nprojects; i++)
+		if (intensive(&w->projects[i]))
+			w->projects[i].acct.ltd[CW_CPU] -= sum / (double)n;
+}
+
+static void
+account(struct client_world *w, const struct policy *how)
+{
+	double all = 0, std_shares = 0, ltd_shares = 0;
+
+	cw_look_at_tasks(w);
+	if (w->now <= w->accounted_at)
+		return;
+	w->accounted_at = w->now;
+	for (size_t i = 0; i < w->nprojects; i++) {
+		const struct cw_project *p = &w->projects[i];
+
+		all += intensive(p) ? p->used[CW_CPU] : 0;
+		std_shares += intensive(p) && p->acct.runs != 0 ? p->share : 0;
+		ltd_shares += shares_ltd(w, i) ? p->share : 0;
+	}
+	for (size_t i = 0; i < w->nprojects; i++) {
+		struct cw_project *p = &w->projects[i];
+
+		if (shares_ltd(w, i) && ltd_shares > 0)
+			p->acct.ltd[CW_CPU] += all * p->share / ltd_shares -
+			                       p->used[CW_CPU];
+		if (intensive(p) && p->acct.runs != 0 && std_shares > 0)
+			p->acct.std[CW_CPU] += all * p->share / std_shares -
+			                       p->used[CW_CPU];
+		else
+			p->acct.std[CW_CPU] = 0;
+		for (size_t r = 0; r < w->nrsc; r++)
+			p->used[r] = 0;
+	}
+	shift_std(w, how->mean_debt);
+	shift_ltd(w);
+}
+
+/* Each planned task lowers its project's anticipated debt by period / NCPUS; upstream
+ * by its share of the period. */
+static bool
+overworked(const struct client_world *w, size_t project)
+{
+	return w->projects[project].acct.ltd[CW_CPU] < -w->prefs.period_s;
+}
+
+static void
+order(const struct client_world *w, const struct policy *how, struct arena *a,
+    const struct rr_sim *rr, struct run_list *list)
+{
+	double *debt = NEWN(a, double, w->nprojects + 1), shares = 0;
+	double *bump = NEWN(a, double, w->nprojects + 1);
+	bool *over = NEWN(a, bool, w->nprojects + 1);
+
+	for (size_t i = 0; i < w->nprojects; i++)
+		for (size_t r = 0; r < w->nrsc; r++)
+			if (rr->p[i].nrunnable[r] > 0) {
+				shares += w->projects[i].share;
+				break;
+			}
+	for (size_t i = 0; i < w->nprojects; i++) {
+		const struct cw_project *p = &w->projects[i];
+
+		debt[i] = p->share > 0 ? p->acct.std[CW_CPU] : -2 * DEBT_MOST_S;
+		bump[i] = w->prefs.period_s;
+		over[i] = overworked(w, i);
+		if (how->mean_debt && shares > 0)
+			bump[i] *= p->share / shares * w->rsc[CW_CPU].ninst;
+	}
+	choose_by_priority(w, a, rr,
+	    &(struct choice_how){ .prio = debt,
+		.bump = bump,
+		.base = how->own_instances ? choose_own(w, a, rr, over) : NULL,
+		.slice_first = !how->mean_debt },
+	    list);
+}
+
+/* --- work fetch --- */
+
+struct sizing {
+	const struct client_world *w;
+	const struct policy *how;
+	const struct rr_sim *rr;
+	size_t rsc;
+	double *size; /* per project */
+};
+
+/*
+ * The same size for all that may be asked; false: nobody may.  Not while there is
+ * enough for now: who has the tasks for its share would get one more each time.
+ */
+static bool
+one_each(const struct sizing *s, bool overworked_too)
+{
+	bool any = false;
+
+	if (s->how->deadline_cap && s->rr->r[s->rsc].saturated_s > s->w->prefs.min_s)
+		return false;
+
+	for (size_t i = 0; i < s->w->nprojects; i++) {
+		bool ask = fetch_able(s->w, s->rr, i, s->rsc, false) &&
+		           (overworked_too || !overworked(s->w, i));
+
+		s->size[i] = ask ? 1 : 0;
+		any |= ask;
+	}
+	return any;
+}
+
+/* What it could still do in time of what it may be asked for. */
+static double
+left_in_time(const struct sizing *s, size_t project)
+{
+	return fetch_in_time_s(s->w, s->how, project, s->rsc) -
+	       s->rr->p[project].queued[s->rsc];
+}
+
+/*
+ * Who lacks tasks for its share is asked, though overworked, before others get more
+ * than theirs: a task may be so long that they could never give it back.
+ */
+static bool
+lacking_anyway(const struct sizing *s)
+{
+	bool any = false;
+
+	if (!s->how->deadline_cap || s->rr->r[s->rsc].saturated_s > s->w->prefs.min_s)
+		return false;
+	for (size_t i = 0; i < s->w->nprojects; i++)
+		if (fetch_able(s->w, s->rr, i, s->rsc, false)) {
+			s->size[i] = fmin(
+			    s->rr->p[i].shortfall[s->rsc], left_in_time(s, i));
+			any |= s->size[i] > 0;
+		}
+	return any;
+}
+
+/* work_request_size of each project (seed 002), of one resource. */
+static void
+request_sizes(const struct sizing *s)
+{
+	double total = s->rr->r[s->rsc].shortfall, shares = 0;
+	bool any = false;
+
+	for (size_t i = 0; i < s->w->nprojects; i++) {
+		bool ask = fetch_able(s->w, s->rr, i, s->rsc, false) &&
+		           !overworked(s->w, i);
+
+		s->size[i] = ask ? fmin(s->rr->p[i].shortfall[s->rsc],
+				       left_in_time(s, i)) :
+		                   0;
+		any |= s->size[i] > 0;
+	}
+	if (!any && (total <= 0 || (!lacking_anyway(s) && !one_each(s, false) &&
+				       !one_each(s, true))))
+		return;
+	for (size_t i = 0; i < s->w->nprojects; i++)
+		shares += s->size[i] > 0 ? s->w->projects[i].share : 0;
+	for (size_t i = 0; i < s->w->nprojects && shares > 0; i++)
+		if (s->size[i] > 0)
+			s->size[i] = fmin(total * s->w->projects[i].share / shares,
+			    fmax(1, left_in_time(s, i)));
+}
+
+static double
+claim(const struct client_world *w, const struct rr_sim *rr, size_t project)
+{
+	double x = w->projects[project].acct.ltd[CW_CPU];
+
+	for (size_t r = 0; r < w->nrsc; r++)
+		x += rr->p[project].shortfall[r];
+	return x;
+}
+
+/* Sizes of all resources, [rsc][project]; who has one and most to claim. */
+static int32_t
+all_sizes(const struct client_world *w, const struct policy *how, struct arena *a,
+    const struct rr_sim *rr, double *size[CW_RSC_MOST])
+{
+	int32_t top = -1;
+
+	for (size_t r = 0; r < w->nrsc; r++) {
+		size[r] = NEWN(a, double, w->nprojects + 1);
+		request_sizes(&(struct sizing){ w, how, rr, r, size[r] });
+		for (size_t i = 0; i < w->nprojects; i++)
+			if (size[r][i] > 0 &&
+			    (top < 0 || claim(w, rr, i) > claim(w, rr, (size_t)top)))
+				top = (int32_t)i;
+	}
+	return top;
+}
+
+static void
+ask_size(const struct client_world *w, const struct policy *how,
+    const struct rr_sim *rr, double *size[CW_RSC_MOST], size_t project,
+    struct work_ask *ask)
+{
+	for (size_t r = 0; r < w->nrsc; r++) {
+		double most = 1.01 * fetch_buffer_s(w) * w->rsc[r].ninst;
+		double secs = size[r][project];
+
+		if (how->mean_debt && secs > 0) /* upstream: its own gap, if greater */
+			secs = fmin(most, fmax(secs, rr->p[project].shortfall[r]));
+		fetch_ask(w, rr, project, r, secs, 0, ask);
+	}
+}
+
+static void
+fetch(const struct client_world *w, const struct policy *how, struct arena *a,
+    const struct rr_sim *rr, struct work_ask *ask, double *recheck_at)
+{
+	double *size[CW_RSC_MOST];
+	int32_t top;
+
+	for (size_t r = 0; r < w->nrsc; r++)
+		fetch_recheck(w, rr, r, fetch_buffer_s(w), recheck_at);
+	if (fetch_too_soon(w, how, rr, recheck_at))
+		return;
+	top = all_sizes(w, how, a, rr, size);
+	if (top >= 0)
+		ask_size(w, how, rr, size, (size_t)top, ask);
+}
+
+/* Who is contacted for another reason is asked for its size too. */
+static void
+piggyback(const struct client_world *w, const struct policy *how, struct arena *a,
+    const struct rr_sim *rr, size_t project, struct work_ask *ask)
+{
+	double *size[CW_RSC_MOST];
+
+	all_sizes(w, how, a, rr, size);
+	ask_size(w, how, rr, size, project, ask);
+}
+
+#define COMMON                                                                         \
+	.backoff_min_s = 60, .ask_every_s = 300, .report_after_s = 86400,              \
+	.report_before_s = 86400, .account = account, .order = order, .fetch = fetch,  \
+	.piggyback = piggyback
+
+const struct policy policy_debt1 = {
+	.name = "debt1",
+	.about = "short-term debt runs, long-term debt asks, in CPU time (seed 002)",
+	.victim_least_since_checkpoint = true,
+	.deadline_cap = true,
+	.own_instances = true,
+	COMMON,
+};
+const struct policy policy_debt1_upstream = {
+	.name = "debt1:upstream",
+	.about = "debt1 as of 2007: debts around zero, slices ended by the chooser",
+	.mean_debt = true,
+	COMMON,
+};

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Policy debtR (seed 004; client.md 3): a long-term debt per resource, in
+ * instance-seconds; their sum, weighted by the resources' speeds, decides who is asked
+ * for work and, as nothing else would let a project with one resource catch up there,
+ * what runs.
+ */
+#include "rules/client/policies.h"
+
+#include <math.h>
+#include "lib/banned.h"
+
+static const double BACKOFF_MOST_S = 86400;
+
+/* --- debts --- */
+
+static double
+speed(const struct client_world *w, size_t rsc)
+{
+	return w->rsc[rsc].flops / w->rsc[CW_CPU].flops;
+}
+
+static double
+overall(const struct client_world *w, size_t project)
+{
+	const struct cw_project *p = &w->projects[project];
+	double sum = 0;
+
+	for (size_t r = 0; r < w->nrsc; r++)
+		sum += p->acct.ltd[r] * speed(w, r);
+	return sum;
+}
+
+/* "Debt eligible": it could have tasks for the resource (client.md 3, row 23). */
+static bool
+eligible(const struct client_world *w, size_t project, size_t rsc)
+{
+	const struct cw_project *p = &w->projects[project];
+
+	if (p->nci || p->suspended || p->no_new_work || p->share <= 0)
+		return false;
+	if (p->acct.runs & 1U << rsc)
+		return true;
+	return !p->rsc[rsc].no_apps && !p->rsc[rsc].excluded &&
+	       p->rsc[rsc].backoff_until <= w->now &&
+	       p->rsc[rsc].backoff_s < BACKOFF_MOST_S && cw_contactable(w, project);
+}
+
+/* Upstream 2009: who is eligible drifts up to the limit, or down by it. */
+static double
+drift(const struct client_world *w, size_t rsc, double most, double used)
+{
+	double limit = used * w->rsc[rsc].ninst;
+
+	return most > -2 * limit ? -most : 2 * limit;
+}
+
+static void
+update(struct client_world *w, const struct policy *how, size_t rsc)
+{
+	double shares = 0, used = 0, change = 0, most = -INFINITY, top = -INFINITY, by;
+	size_t n = 0;
+
+	for (size_t i = 0; i < w->nprojects; i++) {
+		used += w->projects[i].used[rsc];
+		if (eligible(w, i, rsc)) {
+			shares += w->projects[i].share;
+			n++;
+		}
+	}
+	for (size_t i = 0; i < w->nprojects; i++) {
+		struct cw_project *p = &w->projects[i];
+		double net = used * p->share / shares - p->used[rsc];
+
+		if (!eligible(w, i, rsc))
+			continue;
+		p->acct.ltd[rsc] += net;
+		change += net;
+		most = fmax(most, p->acct.ltd[rsc]);
+	}
+	by = n == 0             ? 0 :
+	     how->drifting_debt ? drift(w, rsc, most, used) :
+	                          -change / (double)n;
+	for (size_t i = 0; i < w->nprojects; i++) {
+		struct cw_project *p = &w->projects[i];
+
+		if (eligible(w, i, rsc))
+			p->acct.ltd[rsc] += by;
+		if (!p->nci)
+			top = fmax(top, p->acct.ltd[rsc]);
+	}
+	for (size_t i = 0; i < w->nprojects && !how->drifting_debt; i++)
+		if (!w->projects[i].nci)
+			w->projects[i].acct.ltd[rsc] -= top;
+}
+
+static void
+account(struct client_world *w, const struct policy *how)
+{
+	cw_look_at_tasks(w);
+	if (w->now <= w->accounted_at)
+		return;
+	w->accounted_at = w->now;
+	for (size_t r = 0; r < w->nrsc; r++) {
+		update(w, how, r);
+		for (size_t i = 0; i < w->nprojects; i++)
+			w->projects[i].used[r] = 0;
+	}
+}
+
+static void
+order(const struct client_world *w, const struct policy *how, struct arena *a,
+    const struct rr_sim *rr, struct run_list *list)
+{
+	double *debt = NEWN(a, double, w->nprojects + 1);
+	double *bump = NEWN(a, double, w->nprojects + 1);
+	bool *over = NEWN(a, bool, w->nprojects + 1);
+	double most = -INFINITY;
+
+	for (size_t i = 0; i < w->nprojects; i++)
+		most = fmax(most, overall(w, i));
+	for (size_t i = 0; i < w->nprojects; i++) {
+		debt[i] = w->projects[i].share > 0 ? overall(w, i) : -1e15;
+		bump[i] = w->prefs.period_s * cw_total_flops(w) / w->rsc[CW_CPU].flops;
+		over[i] = overall(w, i) < most - 2 * w->prefs.period_s;
+	}
+	choose_by_priority(w, a, rr,
+	    &(struct choice_how){ .prio = debt,
+		.bump = bump,
+		.base = how->own_instances ? choose_own(w, a, rr, over) : NULL },
+	    list);
+}
+
+/* --- work fetch --- */
+
+static bool
+overworked(const struct client_world *w, size_t project)
+{
+	return overall(w, project) <
+	       -fmax(86400, fetch_buffer_s(w) + w->prefs.period_s);
+}
+
+enum step { IDLE, MAJOR, MINOR, STARVED, STEPS };
+
+static bool
+has_tasks(const struct client_world *w, const struct rr_sim *rr, size_t project)
+{
+	for (size_t r = 0; r < w->nrsc; r++)
+		if (rr->p[project].ntasks[r] > 0)
+			return true;
+	return false;
+}
+
+static bool
+applies(const struct client_world *w, const struct rr_sim *rr, enum step s, size_t rsc)
+{
+	switch (s) {
+	case IDLE:
+		return rr->r[rsc].nidle > 0;
+	case MAJOR:
+		return rr->r[rsc].saturated_s < w->prefs.min_s;
+	case MINOR:
+		return rr->r[rsc].saturated_s < fetch_buffer_s(w);
+	default: /* no variety while deadlines take all there is */
+		return rr->r[rsc].missed_use < w->rsc[rsc].ninst;
+	}
+}
+
+/* The greatest overall debt of those that the step may ask; -1: nobody. */
+static int32_t
+best(const struct client_world *w, const struct rr_sim *rr, enum step s, size_t rsc,
+    int32_t only)
+{
+	int32_t top = -1;
+
+	for (size_t i = 0; i < w->nprojects; i++) {
+		if (!fetch_able(w, rr, i, rsc, only == (int32_t)i) ||
+		    (s >= MINOR && overworked(w, i)) ||
+		    (s == STARVED && has_tasks(w, rr, i)))
+			continue;
+		if (top < 0 || overall(w, i) > overall(w, (size_t)top))
+			top = (int32_t)i;
+	}
+	return top;
+}
+
+static void
+ask_for(const struct client_world *w, const struct policy *how, struct arena *a,
+    const struct rr_sim *rr, enum step s, size_t project, size_t rsc,
+    struct work_ask *ask)
+{
+	bool *able = NEWN(a, bool, w->nprojects + 1);
+	double part, secs = rr->r[rsc].shortfall;
+
+	for (size_t i = 0; i < w->nprojects; i++)
+		able[i] = i == project || rr->p[i].ntasks[rsc] > 0 ||
+		          fetch_able(w, rr, i, rsc, false);
+	part = fetch_share(w, able, project);
+	if (s != MINOR) {
+		double most = part * fetch_buffer_s(w) * w->rsc[rsc].ninst;
+
+		secs = s == STARVED ? fmin(most, fetch_room_s(w, rsc)) :
+		                      fmin(secs, most);
+	}
+	secs = fmin(
+	    secs, fetch_in_time_s(w, how, project, rsc) - rr->p[project].queued[rsc]);
+	if (secs <= 0 && s != IDLE)
+		return;
+	fetch_ask(w, rr, project, rsc, secs,
+	    s == STARVED ? ceil(part * w->rsc[rsc].ninst) :
+			   ceil(part * rr->r[rsc].nidle),
+	    ask);
+}
+
+/* Steps in turn, coprocessors before the CPU in each; the first with a project wins.
+ * only: a back-off of this project does not count. */
+static void
+choose(const struct client_world *w, const struct policy *how, struct arena *a,
+    const struct rr_sim *rr, int32_t only, struct work_ask *ask)
+{
+	for (int s = IDLE; s < STEPS; s++)
+		for (size_t k = 0; k < w->nrsc; k++) {
+			size_t r = w->nrsc - 1 - k;
+			int32_t p = applies(w, rr, (enum step)s, r) ?
+			                best(w, rr, (enum step)s, r, only) :
+			                -1;
+
+			if (p < 0)
+				continue;
+			ask_for(w, how, a, rr, (enum step)s, (size_t)p, r, ask);
+			for (size_t o = 0; o < w->nrsc && s == MINOR; o++)
+				if (o != r && rr->r[o].shortfall > 0 &&
+				    fetch_able(w, rr, (size_t)p, o, false))
+					ask_for(
+					    w, how, a, rr, MINOR, (size_t)p, o, ask);
+			if (ask->project >= 0)
+				return;
+		}
+}
+
+static void
+fetch(const struct client_world *w, const struct policy *how, struct arena *a,
+    const struct rr_sim *rr, struct work_ask *ask, double *recheck_at)
+{
+	for (size_t r = 0; r < w->nrsc; r++) {
+		fetch_recheck(w, rr, r, w->prefs.min_s, recheck_at);
+		fetch_recheck(w, rr, r, fetch_buffer_s(w), recheck_at);
+	}
+	if (!fetch_too_soon(w, how, rr, recheck_at))
+		choose(w, how, a, rr, -1, ask);
+}
+
+/* It is asked if the choice would fall on it. */
+static void
+piggyback(const struct client_world *w, const struct policy *how, struct arena *a,
+    const struct rr_sim *rr, size_t project, struct work_ask *ask)
+{
+	struct work_ask would = { .project = -1 };
+
+	choose(w, how, a, rr, (int32_t)project, &would);
+	if (would.project == (int32_t)project)
+		*ask = would;
+}
+
+#define COMMON                                                                         \
+	.backoff_min_s = 60, .ask_every_s = 60, .report_after_s = 86400,               \
+	.report_before_s = 86400, .starved_rule = true, .account = account,            \
+	.order = order, .fetch = fetch, .piggyback = piggyback
+
+const struct policy policy_debtr = {
+	.name = "debtR",
+	.about = "a long-term debt per resource, weighted by speed (seed 004)",
+	.deadline_cap = true,
+	.own_instances = true,
+	COMMON,
+};
+const struct policy policy_debtr_upstream = {
+	.name = "debtR:upstream",
+	.about = "debtR with the offsets of April 2009",
+	.drifting_debt = true,
+	COMMON,
+};

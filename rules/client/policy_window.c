@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Policy window, ours: a project is owed its entitlement, which is its share of the
+ * host as far as it can use it (entitle.c), less what it had.  The balance is exact and
+ * does not decay; only what exceeds a year of the host is forgotten.
+ *
+ *   - What a project cannot use is owed to nobody: who had nothing because it had no
+ *     application for a resource does not claim it later (seed 004, example 3), and one
+ *     balance spans all resources, so that a project bound to one of them catches up
+ *     there (example 1).
+ *   - As nothing decays, who waited for a year gets a year (example 2); a new project
+ *     begins level with who is owed most, so it shares at once.
+ *   - What runs: whole instances of a project's share are its own, so that a project of
+ *     short tasks keeps its CPU while others take turns on the rest in whole time
+ * slices (seed 002, scenario 1); the rest goes to who is owed most.
+ *   - Work is asked by share: the buffer is divided so that after it all balances were
+ *     zero, and each project is asked for what its part lacks.  So long tasks cannot
+ *     take the instances of others (P1(1000, 2000, .5) P2(1, 10, .5)), a project that
+ * is often down is asked for more when it is up, and one with close deadlines is asked
+ *     for no more than can be done in time.
+ */
+#include "rules/client/policies.h"
+
+#include <math.h>
+#include "lib/banned.h"
+
+static const double WINDOW_S = 366 * 86400.0, GIVEN_UP_S = 10 * 86400.0,
+		    BACKOFF_LONG_S = 6 * 3600.0, SOME = 0.1;
+
+/* --- the balance --- */
+
+/*
+ * It could use the resource: it has tasks for it, or may still send some.  Who gave
+ * none when asked, or none for hours, or has not answered for days, does not count.
+ */
+static bool
+can_use(const struct client_world *w, const struct cw_project *p, size_t rsc)
+{
+	const struct cw_rsc_state *s = &p->rsc[rsc];
+
+	if (p->nci || p->share <= 0 || p->suspended || s->excluded)
+		return false;
+	if (p->acct.runs & 1U << rsc)
+		return true;
+	if (p->no_new_work || s->no_apps ||
+	    (p->rpc.nrpc_failures > 0 && w->now > p->rpc.last_contact + GIVEN_UP_S))
+		return false;
+	return p->acct.gave[rsc] ? s->backoff_s < BACKOFF_LONG_S : s->backoff_s <= 0;
+}
+
+/* New projects are level with who is owed most for its share. */
+static void
+admit(struct client_world *w)
+{
+	double most = -INFINITY;
+
+	for (size_t i = 0; i < w->nprojects; i++) {
+		const struct cw_project *p = &w->projects[i];
+
+		if (p->acct.known && p->acct.part > 0)
+			most = fmax(most, p->acct.owed / p->share);
+	}
+	for (size_t i = 0; i < w->nprojects; i++) {
+		struct cw_project *p = &w->projects[i];
+
+		if (p->acct.known)
+			continue;
+		p->acct.known = true;
+		p->acct.owed = most > -INFINITY ? most * p->share : 0;
+	}
+}
+
+static void
+account(struct client_world *w, const struct policy *how)
+{
+	double total = 0, most = WINDOW_S * cw_total_flops(w);
+
+	(void)how;
+	cw_look_at_tasks(w);
+	for (size_t i = 0; i < w->nprojects; i++) {
+		struct cw_project *p = &w->projects[i];
+
+		p->acct.can = 0;
+		for (size_t r = 0; r < w->nrsc; r++) {
+			p->acct.can |= can_use(w, p, r) ? 1U << r : 0;
+			total += p->used[r] * w->rsc[r].flops;
+		}
+	}
+	entitle(w);
+	admit(w);
+	for (size_t i = 0; i < w->nprojects; i++) {
+		struct cw_project *p = &w->projects[i];
+
+		p->acct.owed += p->acct.part * total;
+		for (size_t r = 0; r < w->nrsc; r++) {
+			p->acct.owed -= p->used[r] * w->rsc[r].flops;
+			p->used[r] = 0;
+		}
+		p->acct.owed = fmax(-most, fmin(most, p->acct.owed));
+	}
+	w->accounted_at = w->now;
+}
+
+/* --- what runs --- */
+
+static void
+order(const struct client_world *w, const struct policy *how, struct arena *a,
+    const struct rr_sim *rr, struct run_list *list)
+{
+	double *prio = NEWN(a, double, w->nprojects + 1);
+	double *bump = NEWN(a, double, w->nprojects + 1);
+	bool *over = NEWN(a, bool, w->nprojects + 1);
+	double total = cw_total_flops(w), slice = w->prefs.period_s;
+
+	(void)how;
+	for (size_t i = 0; i < w->nprojects; i++) {
+		const struct cw_project *p = &w->projects[i];
+
+		prio[i] = p->share > 0 ? p->acct.owed / p->share : -1e30;
+		bump[i] = p->share > 0 ? slice * total / p->share : 0;
+		over[i] = p->acct.owed < -slice * w->rsc[CW_CPU].flops;
+	}
+	choose_by_priority(w, a, rr,
+	    &(struct choice_how){
+		.prio = prio, .bump = bump, .base = choose_own(w, a, rr, over) },
+	    list);
+}
+
+/* --- who is asked --- */
+
+struct plan { /* of one resource, per project */
+	double *want, *have;
+	bool *in, *fixed;
+};
+
+/* What runs in the buffer's time, tasks as long as that counting no further. */
+static void
+count_queue(const struct client_world *w, size_t rsc, double *have)
+{
+	double horizon = fetch_buffer_s(w);
+
+	for (size_t i = 0; i < w->ntasks; i++) {
+		const struct cw_task *t = &w->tasks[i];
+
+		if (t->rsc == (int32_t)rsc && cw_nearly_runnable(w, t))
+			have[t->project] += t->use * fmin(horizon, t->remaining_s);
+	}
+}
+
+/*
+ * want = max(have, share * level + owed), the level being such that the sum is what the
+ * buffer holds.  Who has more than the level gives is set aside until nobody is left
+ * of this kind; each time the level sinks.
+ */
+static void
+fill_up(const struct client_world *w, size_t rsc, struct plan *p)
+{
+	double level = 0;
+	bool again = true;
+
+	while (again) {
+		double left = fetch_buffer_s(w) * w->rsc[rsc].ninst, shares = 0;
+
+		again = false;
+		for (size_t i = 0; i < w->nprojects; i++) {
+			const struct cw_project *c = &w->projects[i];
+
+			left -= p->in[i] && !p->fixed[i] ?
+			            c->acct.owed / w->rsc[rsc].flops :
+			            p->have[i];
+			shares += p->in[i] && !p->fixed[i] ? c->share : 0;
+		}
+		level = shares > 0 ? left / shares : 0;
+		for (size_t i = 0; i < w->nprojects; i++) {
+			const struct cw_project *c = &w->projects[i];
+
+			p->want[i] = p->in[i] && !p->fixed[i] ?
+			                 c->share * level +
+			                     c->acct.owed / w->rsc[rsc].flops :
+			                 p->have[i];
+			if (p->in[i] && !p->fixed[i] && p->want[i] < p->have[i]) {
+				p->fixed[i] = true;
+				again = true;
+			}
+		}
+	}
+}
+
+/*
+ * No more than can be done before the deadlines: at the pace that the part of the
+ * buffer stands for, nor than the share's pace and what is owed.
+ */
+static void
+cut_to_deadlines(const struct client_world *w, size_t rsc, struct plan *p)
+{
+	double horizon = fetch_buffer_s(w);
+
+	for (size_t i = 0; i < w->nprojects; i++) {
+		const struct cw_project *c = &w->projects[i];
+		double usable = fetch_usable_s(w, i), part, pace;
+
+		if (usable >= horizon)
+			continue;
+		part = fetch_share(w, p->in, i) * w->rsc[rsc].ninst * usable;
+		pace = p->want[i] * usable / horizon;
+		p->want[i] = fmin(pace, part + c->acct.owed / w->rsc[rsc].flops);
+	}
+}
+
+/* Who may be asked again has a part too, to find out whether it has such tasks now. */
+static struct plan
+make_plan(
+    const struct client_world *w, struct arena *a, const struct rr_sim *rr, size_t rsc)
+{
+	struct plan p = { NEWN(a, double, w->nprojects + 1),
+		NEWN(a, double, w->nprojects + 1), NEWN(a, bool, w->nprojects + 1),
+		NEWN(a, bool, w->nprojects + 1) };
+
+	count_queue(w, rsc, p.have);
+	for (size_t i = 0; i < w->nprojects; i++)
+		p.in[i] = w->projects[i].share > 0 &&
+		          (can_use(w, &w->projects[i], rsc) ||
+			      fetch_able(w, rr, i, rsc, false));
+	fill_up(w, rsc, &p);
+	cut_to_deadlines(w, rsc, &p);
+	return p;
+}
+
+/* Instances that its part of the buffer stands for and that its tasks do not take. */
+static double
+lacking_instances(const struct client_world *w, const struct rr_sim *rr,
+    const struct plan *p, size_t project, size_t rsc)
+{
+	double part = fetch_share(w, p->in, project) * w->rsc[rsc].ninst;
+
+	return floor(part - rr->p[project].used[rsc] + 0.5);
+}
+
+/* Something worth asking for. */
+static bool
+lacks(const struct plan *p, size_t project)
+{
+	return p->want[project] > 0 &&
+	       p->want[project] - p->have[project] > SOME * p->want[project];
+}
+
+/*
+ * It runs low: less than its part of the low water is left, or it has too few tasks for
+ * its instances.
+ */
+static bool
+runs_low(const struct client_world *w, const struct rr_sim *rr, const struct plan *p,
+    size_t project, size_t rsc)
+{
+	double low = p->want[project] * w->prefs.min_s / fmax(fetch_buffer_s(w), 1);
+
+	if (rr->r[rsc].saturated_s < w->prefs.min_s)
+		return lacks(p, project);
+	return lacks(p, project) && (p->have[project] < low ||
+					lacking_instances(w, rr, p, project, rsc) >= 1);
+}
+
+static void
+ask_part(const struct client_world *w, const struct rr_sim *rr, const struct plan *p,
+    size_t project, size_t rsc, struct work_ask *ask)
+{
+	fetch_ask(w, rr, project, rsc, fmax(0, p->want[project] - p->have[project]),
+	    fmax(0, lacking_instances(w, rr, p, project, rsc)), ask);
+}
+
+/*
+ * For an instance that is idle, whatever the balance: who has not the instances of its
+ * share, then who is owed most.
+ */
+static int32_t
+anybody(const struct client_world *w, const struct rr_sim *rr, const struct plan *p,
+    size_t rsc)
+{
+	int32_t top = -1;
+	double most = 0;
+
+	for (size_t i = 0; i < w->nprojects; i++) {
+		const struct cw_project *c = &w->projects[i];
+		double claim = c->share > 0 ? c->acct.owed / c->share : -1e30;
+
+		if (!fetch_able(w, rr, i, rsc, false))
+			continue;
+		if (lacking_instances(w, rr, p, i, rsc) >= 1)
+			claim += 1e20;
+		if (top < 0 || claim > most) {
+			top = (int32_t)i;
+			most = claim;
+		}
+	}
+	return top;
+}
+
+/* A project without enough tasks that is not owed any will be, in time. */
+static void
+wait_for_balance(
+    const struct client_world *w, const struct plan *p, size_t rsc, double *recheck_at)
+{
+	for (size_t i = 0; i < w->nprojects; i++)
+		if (p->in[i] && p->have[i] < fetch_share(w, p->in, i) *
+						 w->rsc[rsc].ninst * w->prefs.min_s)
+			*recheck_at = fmin(*recheck_at, w->now + w->prefs.period_s);
+}
+
+static void
+fetch(const struct client_world *w, const struct policy *how, struct arena *a,
+    const struct rr_sim *rr, struct work_ask *ask, double *recheck_at)
+{
+	struct plan p[CW_RSC_MOST];
+	double most = 0;
+	int32_t top = -1;
+
+	(void)how;
+	for (size_t r = 0; r < w->nrsc; r++) {
+		fetch_recheck(w, rr, r, w->prefs.min_s, recheck_at);
+		p[r] = make_plan(w, a, rr, r);
+		wait_for_balance(w, &p[r], r, recheck_at);
+		for (size_t i = 0; i < w->nprojects; i++) {
+			double gap = p[r].want[i] - p[r].have[i];
+
+			if (fetch_able(w, rr, i, r, false) &&
+			    runs_low(w, rr, &p[r], i, r) && gap > most * p[r].want[i]) {
+				most = gap / p[r].want[i];
+				top = (int32_t)i;
+			}
+		}
+	}
+	for (size_t r = 0; r < w->nrsc && top >= 0; r++)
+		if (lacks(&p[r], (size_t)top) &&
+		    fetch_able(w, rr, (size_t)top, r, true))
+			ask_part(w, rr, &p[r], (size_t)top, r, ask);
+	for (size_t r = 0; r < w->nrsc && top < 0; r++)
+		if (rr->r[r].nidle > 0 && (top = anybody(w, rr, &p[r], r)) >= 0)
+			fetch_ask(w, rr, (size_t)top, r, 1, rr->r[r].nidle, ask);
+}
+
+static void
+piggyback(const struct client_world *w, const struct policy *how, struct arena *a,
+    const struct rr_sim *rr, size_t project, struct work_ask *ask)
+{
+	(void)how;
+	for (size_t r = 0; r < w->nrsc; r++) {
+		struct plan p = make_plan(w, a, rr, r);
+
+		if (lacks(&p, project) && fetch_able(w, rr, project, r, true))
+			ask_part(w, rr, &p, project, r, ask);
+	}
+}
+
+const struct policy policy_window = {
+	.name = "window",
+	.about = "exact balance of a year of what each can use; work by share (ours)",
+	.backoff_min_s = 600,
+	.report_after_s = 3600,
+	.report_before_s = 86400,
+	.account = account,
+	.order = order,
+	.fetch = fetch,
+	.piggyback = piggyback,
+};

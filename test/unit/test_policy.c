@@ -1,0 +1,600 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The host's rules one by one: debts, contact, estimates, what runs (client.md 7). */
+#include "test/unit/unit.h"
+
+#include <math.h>
+#include "lib/arena.h"
+#include "rules/client/policies.h"
+#include "lib/banned.h"
+
+static const double H = 3600, DAY = 86400;
+
+#define NEARLY(got, want)                                                              \
+	ck_assert_msg(fabs((got) - (want)) < 1e-6, "line %d: %.12g, not %.12g",        \
+	    __LINE__, (double)(got), (double)(want))
+
+/* Two CPUs and two projects, by default without tasks. */
+struct small {
+	struct arena a;
+	struct cw_project p[2];
+	struct cw_task t[8];
+	struct client_world w;
+	struct rr_sim rr;
+	struct rng rng;
+};
+
+static struct small *
+small_world(struct small *s)
+{
+	*s = (struct small){ .p = { { .name = "A", .share = 75, .dcf = 1 },
+				 { .name = "B", .share = 25, .dcf = 1 } },
+		.rng = rng_seed(1) };
+	s->w = (struct client_world){ .rsc = { { "CPU", 2, 1, 1 }, { "GPU", 2, 4, 1 } },
+		.nrsc = 1,
+		.prefs = { .min_s = DAY / 10, .extra_s = DAY / 2, .period_s = H },
+		.projects = s->p,
+		.nprojects = 2,
+		.tasks = s->t };
+	return s;
+}
+
+static struct cw_task *
+add_task(struct small *s, int32_t project, double run_s, double deadline)
+{
+	struct cw_task *t = &s->t[s->w.ntasks++];
+
+	*t = (struct cw_task){ .id = (uint32_t)s->w.ntasks,
+		.project = project,
+		.use = 1,
+		.ncpus = 1,
+		.remaining_s = run_s,
+		.deadline = deadline };
+	return t;
+}
+
+static struct contact
+next_contact(struct small *s, const struct policy *how)
+{
+	struct contact c;
+
+	how->account(&s->w, how);
+	rr_simulate(&s->w, &s->a, &s->rr);
+	contact_next(&s->w, how, &s->a, &s->rr, &c);
+	return c;
+}
+
+/* --- amounts --- */
+
+START_TEST(t3_a_request_in_operations)
+{
+	NEARLY(estimate_request_ops(1000, 1e9, 0.5, 0.8, 0.9), 360e9);
+}
+END_TEST
+
+START_TEST(t4_debts_after_forty_minutes)
+{
+	static const struct {
+		const struct policy *how;
+		double std[2];
+	} cases[] = { { &policy_debt1, { 600, 0 } },
+		{ &policy_debt1_upstream, { 300, -300 } } };
+
+	for (size_t i = 0; i < N(cases); i++) {
+		struct small s;
+
+		small_world(&s);
+		add_task(&s, 0, H, DAY);
+		add_task(&s, 1, H, DAY);
+		s.p[0].used[0] = 25 * 60;
+		s.p[1].used[0] = 15 * 60;
+		s.w.now = 1200;
+		cases[i].how->account(&s.w, cases[i].how);
+		NEARLY(s.p[0].acct.ltd[0], 300);
+		NEARLY(s.p[1].acct.ltd[0], -300);
+		NEARLY(s.p[0].acct.std[0], cases[i].std[0]);
+		NEARLY(s.p[1].acct.std[0], cases[i].std[1]);
+		arena_free(&s.a);
+	}
+}
+END_TEST
+
+/* The same balance, however often it is taken; a factor of e in a week. */
+START_TEST(averages_do_not_depend_on_steps)
+{
+	struct small s, m;
+
+	small_world(&s);
+	small_world(&m);
+	s.p[0].used[0] = m.p[0].used[0] = DAY;
+	s.w.now = m.w.now = DAY;
+	policy_rec.account(&s.w, &policy_rec);
+	policy_rec.account(&m.w, &policy_rec);
+	s.w.now = 11 * DAY;
+	policy_rec.account(&s.w, &policy_rec);
+	for (int k = 1; k <= 1000; k++) {
+		m.w.now = DAY + 10 * DAY * k / 1000;
+		policy_rec.account(&m.w, &policy_rec);
+	}
+	NEARLY(s.p[0].acct.rec, m.p[0].acct.rec);
+	NEARLY(s.p[0].acct.rec, (1 - exp2(-0.1)) / 2);
+	small_world(&s);
+	s.p[0].acct.exp_avg_cpu = 1000;
+	s.w.now = 7 * DAY;
+	policy_classic.account(&s.w, &policy_classic);
+	NEARLY(s.p[0].acct.exp_avg_cpu, 1000 / exp(1));
+}
+END_TEST
+
+static const struct {
+	struct run_facts f;
+	double dcf, now, in_2009;
+} estimates[] = {
+#define ESTIMATES
+#include "test/unit/policy.def"
+#undef ESTIMATES
+};
+
+START_TEST(estimates_by_table)
+{
+	NEARLY(estimate_remaining_s(&estimates[_i].f, estimates[_i].dcf),
+	    estimates[_i].now);
+	NEARLY(estimate_remaining_2009_s(&estimates[_i].f, estimates[_i].dcf),
+	    estimates[_i].in_2009);
+}
+END_TEST
+
+START_TEST(duration_correction)
+{
+	NEARLY(estimate_dcf(1, 100, 200), 2);
+	NEARLY(estimate_dcf(1, 100, 100), 1);
+	NEARLY(estimate_dcf(1, 100, 50), 0.95);
+	NEARLY(estimate_dcf(1, 100, 5), 0.9905);
+	NEARLY(estimate_dcf(1, 100, 1e6), 100);
+	ck_assert(estimate_trusted(0.02) && estimate_trusted(80));
+	ck_assert(!estimate_trusted(0.019) && !estimate_trusted(80.1));
+}
+END_TEST
+
+/* --- contact --- */
+
+static double
+most_after(int n)
+{
+	return fmin(14400, 60 * ldexp(1, n));
+}
+
+/* T13: nobody answers for 30 days. */
+START_TEST(t13_thirty_days_without_an_answer)
+{
+	struct small s;
+	int failures = 0, fetches = 0, daily = 0;
+
+	small_world(&s);
+	s.w.nprojects = 1;
+	while (s.w.now < 30 * DAY) {
+		struct contact c = next_contact(&s, &policy_rec);
+		double before = s.w.now, gap;
+
+		ck_assert_int_eq(c.why == CONTACT_MASTER, failures >= 10);
+		if (c.why == CONTACT_MASTER) {
+			contact_master(&s.w, &policy_rec, 0, 0, 0, &s.rng);
+			fetches++;
+		} else
+			contact_failed(&s.w, &policy_rec, 0, &s.rng);
+		failures++;
+		c = next_contact(&s, &policy_rec);
+		ck_assert_int_eq(c.why, CONTACT_NONE);
+		gap = s.p[0].rpc.min_rpc_time - before;
+		if (failures > 30) {
+			NEARLY(gap, DAY);
+			daily++;
+		} else {
+			double most = most_after(
+			    failures % 10 == 0 ? 1 : failures % 10);
+
+			ck_assert(gap >= most / 2 && gap <= most);
+		}
+		s.w.now = s.p[0].rpc.min_rpc_time;
+		arena_reset(&s.a);
+	}
+	ck_assert_int_eq(fetches, failures - 10);
+	ck_assert_int_gt(daily, 25);
+	arena_free(&s.a);
+}
+END_TEST
+
+/* T13: its web server answers, its schedulers do not: every tenth failure a look. */
+START_TEST(t13_master_file_every_tenth_failure)
+{
+	struct small s;
+	int failures = 0, fetches = 0;
+
+	small_world(&s);
+	s.w.nprojects = 1;
+	while (failures < 100) {
+		struct contact c = next_contact(&s, &policy_rec);
+
+		if (c.why == CONTACT_MASTER) {
+			fetches++;
+			ck_assert_int_eq(failures, 10 * fetches);
+			contact_master(&s.w, &policy_rec, 0, 1, 0, &s.rng);
+		} else if (c.why == CONTACT_NONE)
+			s.w.now = s.p[0].rpc.min_rpc_time;
+		else {
+			failures++;
+			contact_failed(&s.w, &policy_rec, 0, &s.rng);
+		}
+		arena_reset(&s.a);
+	}
+	ck_assert_int_eq(fetches, 9);
+	arena_free(&s.a);
+}
+END_TEST
+
+/* T14: no contact before the delay is over; then twice as long with each "no work". */
+START_TEST(t14_no_work)
+{
+	struct small s;
+	struct contact c;
+	struct reply_facts f = { .request_delay_s = 1000 };
+	double interval = 600;
+
+	small_world(&s);
+	s.w.nprojects = 1;
+	for (int k = 0; k < 12; k++) {
+		double from, gap;
+
+		c = next_contact(&s, &policy_rec);
+		ck_assert_int_eq(c.why, CONTACT_WORK);
+		from = s.w.now;
+		contact_replied(&s.w, &policy_rec, &c, &f, &s.rng);
+		s.w.now += 999;
+		ck_assert_int_eq(next_contact(&s, &policy_rec).why, CONTACT_NONE);
+		gap = s.p[0].rsc[0].backoff_until - from;
+		ck_assert_msg(
+		    gap >= interval / 2 && gap <= fmin(DAY, interval * 1.5) + 1e-6,
+		    "%g after %g", gap, interval);
+		s.w.now = fmax(from + 1000, s.p[0].rsc[0].backoff_until);
+		interval = fmin(DAY, 2 * interval);
+		arena_reset(&s.a);
+	}
+	f.ntasks[0] = 1;
+	c = next_contact(&s, &policy_rec);
+	contact_replied(&s.w, &policy_rec, &c, &f, &s.rng);
+	NEARLY(s.p[0].rsc[0].backoff_s, 0);
+	arena_free(&s.a);
+}
+END_TEST
+
+/* T15, T16: when results are reported; no work is wanted. */
+static const struct {
+	const char *what;
+	const struct policy *how;
+	uint32_t nready;
+	double ready_at, deadline, now;
+	enum contact_why why;
+	double again_at; /* if it is none */
+} reports[] = {
+#define REPORTS
+#include "test/unit/policy.def"
+#undef REPORTS
+};
+
+START_TEST(t15_t16_reports)
+{
+	struct small s;
+	struct contact c;
+
+	small_world(&s);
+	s.p[0].rpc.nready = reports[_i].nready;
+	s.p[0].rpc.first_ready_at = reports[_i].ready_at * H;
+	s.p[0].rpc.first_deadline = reports[_i].deadline * H;
+	s.w.now = reports[_i].now * H;
+	s.w.prefs.min_s = s.w.prefs.extra_s = 0;
+	add_task(&s, 0, 100 * DAY, 1000 * DAY);
+	add_task(&s, 1, 100 * DAY, 1000 * DAY);
+	c = next_contact(&s, reports[_i].how);
+	ck_assert_msg(
+	    c.why == reports[_i].why, "%s: %s", reports[_i].what, contact_words(c.why));
+	if (c.why == CONTACT_NONE)
+		ck_assert_msg(c.recheck_at <= reports[_i].again_at * H + 1e-6,
+		    "%s: again at %g", reports[_i].what, c.recheck_at / H);
+	arena_free(&s.a);
+}
+END_TEST
+
+/* Which reason comes first, and what stands against contact. */
+START_TEST(reasons_for_contact)
+{
+	struct small s;
+
+	small_world(&s);
+	s.p[0].rpc.nready = 64;
+	s.p[1].rpc.user_request = s.p[1].suspended = true;
+	s.p[1].rpc.min_rpc_time = DAY;
+	ck_assert_int_eq(next_contact(&s, &policy_rec).why, CONTACT_USER);
+	s.p[1].rpc.user_request = false;
+	ck_assert_int_eq(next_contact(&s, &policy_rec).project, 0);
+	s.p[0].rpc.uploading = true;
+	s.p[1].suspended = false;
+	s.p[1].rpc.never_contacted = true;
+	s.p[1].rpc.min_rpc_time = 0;
+	ck_assert_int_eq(next_contact(&s, &policy_rec).why, CONTACT_INIT);
+	NEARLY(next_contact(&s, &policy_rec).ask.secs[0], 1);
+	s.p[1].share = 0;
+	NEARLY(next_contact(&s, &policy_rec).ask.secs[0], 0);
+	s.p[1].rpc.never_contacted = false;
+	s.p[1].rpc.next_rpc_time = 10;
+	s.w.now = 10;
+	ck_assert_int_eq(next_contact(&s, &policy_rec).why, CONTACT_REQUESTED);
+	s.p[1].no_new_work = true;
+	ck_assert_int_ne(next_contact(&s, &policy_rec).why, CONTACT_REQUESTED);
+	for (int i = CONTACT_NONE; i <= CONTACT_WORK; i++)
+		for (int k = CONTACT_NONE; k < i; k++)
+			ck_assert_str_ne(contact_words((enum contact_why)i),
+			    contact_words((enum contact_why)k));
+	arena_free(&s.a);
+}
+END_TEST
+
+/* --- what runs --- */
+
+static struct enforced
+choose(struct small *s, const struct policy *how)
+{
+	struct run_list list;
+	struct enforced e;
+
+	rr_simulate(&s->w, &s->a, &s->rr);
+	how->order(&s->w, how, &s->a, &s->rr, &list);
+	enforce(&s->w, how, &s->a, &list, &e);
+	return e;
+}
+
+static bool
+starts(const struct enforced *e, uint32_t task)
+{
+	for (size_t i = 0; i < e->nstart; i++)
+		if (e->start[i] == task)
+			return true;
+	return false;
+}
+
+static void
+run(struct cw_task *t, double since)
+{
+	t->running = t->started = true;
+	t->run_since = since;
+	t->checkpointed_at = since + 1;
+}
+
+/* A slice ends when it is over and a checkpoint has been made after it. */
+START_TEST(slices)
+{
+	for (const struct policy *const *how = policies; *how != NULL; how++) {
+		struct small s;
+		struct enforced e;
+
+		if (*how == &policy_classic)
+			continue; /* it preempts nothing */
+		small_world(&s);
+		s.w.rsc[0].ninst = 1;
+		s.w.now = H / 2;
+		run(add_task(&s, 1, DAY, 100 * DAY), 0);
+		add_task(&s, 0, DAY, 100 * DAY);
+		s.p[1].acct = (struct cw_acct){
+			.rec = 1, .ltd = { -2 * DAY }, .owed = -2 * DAY
+		};
+		s.p[0].acct = (struct cw_acct){
+			.std = { DAY }, .ltd = { 2 * DAY }, .owed = 2 * DAY
+		};
+		e = choose(&s, *how);
+		ck_assert_msg(e.nstop == 0, "%s: in its slice", (*how)->name);
+		NEARLY(e.recheck_at, H);
+		s.w.now = s.w.scheduled_at = H + 10;
+		e = choose(&s, *how);
+		ck_assert_msg(e.nstop == 0, "%s: no checkpoint", (*how)->name);
+		ck_assert(e.at_checkpoint);
+		s.t[0].checkpointed_at = H + 10;
+		e = choose(&s, *how);
+		ck_assert_msg(e.nstop == 1 && starts(&e, 1), "%s: its slice is over",
+		    (*how)->name);
+		ck_assert(!e.stop[0].keep);
+		s.w.prefs.leave_in_memory = true;
+		ck_assert(choose(&s, *how).stop[0].keep);
+		arena_free(&s.a);
+	}
+}
+END_TEST
+
+/* What is in danger does not wait for a slice; of two victims the one that loses less.
+ */
+START_TEST(deadlines)
+{
+	for (const struct policy *const *how = policies; *how != NULL; how++) {
+		struct small s;
+		struct enforced e;
+
+		if (*how == &policy_classic)
+			continue;
+		small_world(&s);
+		s.w.now = H / 2;
+		run(add_task(&s, 0, DAY, 100 * DAY), 0);
+		run(add_task(&s, 0, DAY, 100 * DAY), 0);
+		s.t[0].since_checkpoint_s = 500;
+		s.t[1].since_checkpoint_s = 5;
+		add_task(&s, 1, H, 1.2 * H + s.w.now);
+		s.w.rsc[0].avail = 0.5;
+		e = choose(&s, *how);
+		ck_assert_msg(e.nstop == 1 && starts(&e, 2), "%s", (*how)->name);
+		ck_assert_uint_eq(e.stop[0].task, 1);
+		arena_free(&s.a);
+	}
+}
+END_TEST
+
+/* Memory, limits, suspension, tasks that are not CPU-intensive, coprocessors. */
+START_TEST(limits)
+{
+	struct small s;
+	struct enforced e;
+	struct cw_app apps[2] = { { 0, 1 }, { 1, 0 } };
+
+	small_world(&s);
+	for (int i = 0; i < 3; i++)
+		add_task(&s, 0, H, 100 * DAY);
+	ck_assert_uint_eq(choose(&s, &policy_rec).nstart, 2);
+	s.p[0].max_concurrent = 1;
+	ck_assert_uint_eq(choose(&s, &policy_rec).nstart, 1);
+	s.p[0].max_concurrent = 0;
+	s.w.apps = apps;
+	s.w.napps = 2;
+	ck_assert_uint_eq(choose(&s, &policy_rec).nstart, 1);
+	s.w.napps = 0;
+	s.w.prefs.ram_bytes = 10;
+	s.t[0].rss_bytes = 11;
+	s.t[1].rss_bytes = 6;
+	s.t[2].rss_bytes = 4;
+	e = choose(&s, &policy_rec);
+	ck_assert(e.nstart == 2 && !starts(&e, 0));
+	s.t[1].suspended = true;
+	e = choose(&s, &policy_rec);
+	ck_assert(e.nstart == 1 && starts(&e, 2));
+	s.p[1].nci = true;
+	add_task(&s, 1, H, 100 * DAY);
+	e = choose(&s, &policy_rec);
+	ck_assert(e.nstart == 2 && starts(&e, 3));
+	s.p[0].suspended = true;
+	ck_assert_uint_eq(choose(&s, &policy_rec).nstart, 1);
+	arena_free(&s.a);
+}
+END_TEST
+
+START_TEST(coprocessors)
+{
+	struct small s;
+	struct enforced e;
+
+	small_world(&s);
+	s.w.nrsc = 2;
+	for (int i = 0; i < 4; i++) {
+		struct cw_task *t = add_task(&s, 0, H, 100 * DAY);
+
+		t->rsc = 1;
+		t->use = i < 3 ? 0.6 : 0.4;
+		t->ncpus = 0.1;
+	}
+	e = choose(&s, &policy_rec); /* .6 and .4 on one, .6 on the other */
+	ck_assert(e.nstart == 3 && starts(&e, 3));
+	ck_assert_int_ne(e.device[0], e.device[1]);
+	for (int i = 0; i < 4; i++)
+		s.t[i].ncpus = 1.6; /* not more than one CPU beyond what there is */
+	ck_assert_uint_eq(choose(&s, &policy_rec).nstart, 1);
+	s.t[0].use = 2;
+	s.t[0].ncpus = 0.1;
+	e = choose(&s, &policy_rec);
+	ck_assert(starts(&e, 0));
+	arena_free(&s.a);
+}
+END_TEST
+
+/* Entitlement: A has the coprocessor only, B both, C the CPUs only. */
+static const struct {
+	double share[3], flops; /* of one coprocessor; two CPUs of 1 */
+	unsigned can[3];
+	double part[3];
+} entitled[] = {
+#define ENTITLED
+#include "test/unit/policy.def"
+#undef ENTITLED
+};
+
+START_TEST(entitlement_by_table)
+{
+	struct cw_project p[3] = { 0 };
+	struct client_world w = { .rsc = { { "CPU", 2, 1, 1 },
+				      { "GPU", 1, entitled[_i].flops, 1 } },
+		.nrsc = 2,
+		.projects = p,
+		.nprojects = 3 };
+
+	for (int i = 0; i < 3; i++) {
+		p[i].share = entitled[_i].share[i];
+		p[i].acct.can = entitled[_i].can[i];
+	}
+	entitle(&w);
+	for (int i = 0; i < 3; i++)
+		NEARLY(p[i].acct.part, entitled[_i].part[i]);
+}
+END_TEST
+
+/* Backup projects, tasks that are not CPU-intensive, estimates that are not believed.
+ */
+START_TEST(what_is_asked)
+{
+	struct small s;
+	struct contact c;
+
+	small_world(&s);
+	s.p[0].share = 0;
+	c = next_contact(&s, &policy_rec);
+	ck_assert_int_eq(c.project, 1);
+	s.p[1].no_new_work = true;
+	c = next_contact(&s, &policy_rec); /* T20: one task for what is idle */
+	ck_assert_int_eq(c.project, 0);
+	NEARLY(c.ask.secs[0], 1);
+	NEARLY(c.ask.inst[0], 1);
+	add_task(&s, 1, H, 100 * DAY);
+	add_task(&s, 1, H, 100 * DAY);
+	ck_assert_int_eq(next_contact(&s, &policy_rec).why, CONTACT_NONE);
+	s.p[0].nci = true;
+	c = next_contact(&s, &policy_rec);
+	ck_assert_int_eq(c.project, 0);
+	small_world(&s);
+	s.p[0].dcf = 90;
+	s.w.nprojects = 1;
+	NEARLY(next_contact(&s, &policy_rec).ask.secs[0], 1);
+	s.p[0].dcf = 1;
+	NEARLY(next_contact(&s, &policy_rec).ask.secs[0], 2 * 0.6 * DAY);
+	s.p[0].rpc.nuploads = 5;
+	ck_assert_int_eq(next_contact(&s, &policy_rec).why, CONTACT_NONE);
+	arena_free(&s.a);
+}
+END_TEST
+
+START_TEST(the_table)
+{
+	ck_assert_ptr_eq(policies[0], &policy_rec);
+	ck_assert_ptr_eq(policy_find("debtR"), &policy_debtr);
+	ck_assert_ptr_eq(policy_find("debt1:upstream"), &policy_debt1_upstream);
+	ck_assert_ptr_null(policy_find("none"));
+	for (int n = 1; n <= 10; n++) {
+		struct rng rng = rng_seed((uint64_t)n);
+		double s = backoff_by_law_s(BACKOFF_2003, &backoff_rpc, n, &rng);
+
+		NEARLY(backoff_by_law_s(BACKOFF_2002, &backoff_rpc, n, &rng),
+		    100 * ldexp(1, n));
+		ck_assert(n > 4 ? s >= 60 && s <= fmin(14400, exp(n)) : s <= 60);
+	}
+}
+END_TEST
+
+UNIT_MAIN("policy", {
+	ADD(t3_a_request_in_operations);
+	ADD(t4_debts_after_forty_minutes);
+	ADD(averages_do_not_depend_on_steps);
+	ADD_LOOP(estimates_by_table, N(estimates));
+	ADD(duration_correction);
+	ADD(t13_thirty_days_without_an_answer);
+	ADD(t13_master_file_every_tenth_failure);
+	ADD(t14_no_work);
+	ADD_LOOP(t15_t16_reports, N(reports));
+	ADD(reasons_for_contact);
+	ADD(slices);
+	ADD(deadlines);
+	ADD(limits);
+	ADD(coprocessors);
+	ADD_LOOP(entitlement_by_table, N(entitled));
+	ADD(what_is_asked);
+	ADD(the_table);
+})

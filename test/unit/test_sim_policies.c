@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What each policy makes of the scenarios of client.md 7, by their numbers.  A row that
+ * a policy cannot pass is not here; locus-client-policies(7) says why.
+ */
+#include "test/unit/unit.h"
+
+#include <math.h>
+#include "client/sim_read.h"
+#include "lib/banned.h"
+
+enum { JOBS_MOST = 1 << 16, PROJECTS_MOST = 8 };
+static const double H = 3600, DAY = 86400;
+
+/* What the event log tells while it runs. */
+struct watch {
+	const struct sim_scenario *sc;
+	double queued;  /* run seconds of all that is here and not done */
+	double most;    /* of that, as of any arrival */
+	double longest; /* job */
+	uint64_t arrived[PROJECTS_MOST], preempted[PROJECTS_MOST];
+	uint64_t early; /* preempted within an hour, P2 and P3 only */
+	uint64_t empty; /* contacts for the coprocessor that brought nothing */
+	bool asked_gpu;
+	double first[PROJECTS_MOST], last[PROJECTS_MOST]; /* arrival */
+	double early_at;
+	double ended; /* the first job of the first project */
+	struct {
+		float left, since, deadline;
+		bool running;
+	} job[JOBS_MOST];
+	uint64_t running[64]; /* job numbers */
+	size_t nrunning;
+};
+
+static double
+left_now(const struct watch *w, double t)
+{
+	double left = w->queued;
+
+	for (size_t i = 0; i < w->nrunning; i++)
+		left -= t - (double)w->job[w->running[i]].since;
+	return left;
+}
+
+static void
+leave(struct watch *w, const struct sim_event *e)
+{
+	double ran = e->t - (double)w->job[e->job].since;
+
+	w->queued -= ran;
+	w->job[e->job].left -= (float)ran;
+	w->job[e->job].running = false;
+	for (size_t i = 0; i < w->nrunning; i++)
+		if (w->running[i] == e->job)
+			w->running[i] = w->running[--w->nrunning];
+	if (e->kind == SIM_END && e->project == 0 && w->ended <= 0)
+		w->ended = e->t;
+	if (e->kind == SIM_END)
+		w->queued -= (double)w->job[e->job].left;
+}
+
+static void
+listen(void *listener, const struct sim_event *e)
+{
+	struct watch *w = listener;
+
+	switch (e->kind) {
+	case SIM_CONTACT:
+		w->asked_gpu = e->text != NULL && strstr(e->text, "GPU") != NULL;
+		break;
+	case SIM_REPLY:
+		w->empty += w->asked_gpu && e->n == 0;
+		break;
+	case SIM_JOB: {
+		double run_s = w->sc->projects[e->project].apps[e->app].run_s;
+
+		ck_assert_uint_lt(e->job, JOBS_MOST);
+		w->job[e->job].left = (float)run_s;
+		w->job[e->job].deadline = (float)e->x;
+		w->queued += run_s;
+		w->longest = fmax(w->longest, run_s);
+		w->most = fmax(w->most, left_now(w, e->t));
+		if (w->arrived[e->project]++ == 0)
+			w->first[e->project] = e->t;
+		w->last[e->project] = e->t;
+		break;
+	}
+	case SIM_START: /* by a deadline, or only because it was its turn? */
+		w->early += e->t == w->early_at &&
+		            (double)w->job[e->job].deadline - e->t > H / 2;
+		w->job[e->job].since = (float)e->t;
+		w->job[e->job].running = true;
+		w->running[w->nrunning++] = e->job;
+		break;
+	case SIM_PREEMPT:
+		w->preempted[e->project]++;
+		if (e->project > 0 && e->t > DAY &&
+		    e->t - (double)w->job[e->job].since < H - 1)
+			w->early_at = e->t;
+		leave(w, e);
+		break;
+	case SIM_END:
+		leave(w, e);
+		break;
+	default:
+		break;
+	}
+}
+
+struct result {
+	struct arena a;
+	struct sim_scenario sc;
+	struct sim_sums sums;
+	struct sim_figures fig;
+	struct watch *w;
+};
+
+static struct result *
+simulate(struct result *r, const char *policy, const char *scenario, double days)
+{
+	struct sim_options o = {
+		.policy = policy_find(policy), .days = days, .seed = 1, .event = listen
+	};
+	struct fail f;
+	enum err e;
+
+	*r = (struct result){ 0 };
+	sim_defaults(&r->sc);
+	e = (scenario[0] == '{' ? sim_json : sim_notation)(
+	    &r->a, policy, scenario, strlen(scenario), &r->sc, &f);
+	ck_assert_msg(e == OK, "%s", f.detail);
+	r->w = NEW(&r->a, struct watch);
+	r->w->sc = &r->sc;
+	o.listener = r->w;
+	ck_assert_int_eq(sim_run(&r->sc, &o, &r->a, &r->sums, &f), OK);
+	sim_figures(&r->sc, &r->sums, &r->a, &r->fig);
+	return r;
+}
+
+/* Instance-seconds of a resource that a project used between two days. */
+static double
+used(const char *policy, const char *scenario, double from, double until,
+    size_t project, size_t rsc)
+{
+	struct result r;
+	double x;
+
+	simulate(&r, policy, scenario, until);
+	x = r.sums.p[project].used[rsc];
+	arena_free(&r.a);
+	if (from > 0) {
+		simulate(&r, policy, scenario, from);
+		x -= r.sums.p[project].used[rsc];
+		arena_free(&r.a);
+	}
+	return x;
+}
+
+#define BETWEEN(x, low, high)                                                          \
+	do {                                                                           \
+		double value_ = (x);                                                   \
+		ck_assert_msg(value_ >= (low) && value_ <= (high),                     \
+		    "line %d, %s: %s is %g, not %g to %g", __LINE__, policy, #x,       \
+		    value_, (double)(low), (double)(high));                            \
+	} while (0)
+
+/* --- T5: time slices --- */
+
+static const char *const slicing[] = { "rec", "debt1", "debtR", "hybrid", "window" };
+
+START_TEST(t5_slices)
+{
+	static const char *const text[] = {
+		"S(1000, 1000000, .33333) P(1000, 1000000, .66667) "
+		"min_queue=3000 NCPUS=1",
+		"S(1000, 1000000, .33333) P(1000, 1000000, .66667) "
+		"min_queue=3000 NCPUS=2"
+	};
+	const char *policy = slicing[_i];
+
+	for (int cpus = 1; cpus <= 2; cpus++) {
+		double s = used(policy, text[cpus - 1], 20, 20 + 30 / 24.0, 0, 0) / H;
+		double p = used(policy, text[cpus - 1], 20, 20 + 30 / 24.0, 1, 0) / H;
+
+		BETWEEN(s, 10 * cpus - 1.01, 10 * cpus + 1.01);
+		BETWEEN(s + p, 30 * cpus - 0.01, 30 * cpus + 0.01);
+	}
+}
+END_TEST
+
+/* --- T6: short tasks beside long ones --- */
+
+static const char *const turns[] = { "rec", "debt1", "hybrid", "window" };
+
+START_TEST(t6_scenario_1_of_seed_002)
+{
+	const char *policy = turns[_i];
+	struct result r;
+
+	simulate(&r, policy,
+	    "P1(0.1, 1, .5) P2(1, 24, .25) P3(1, 24, .25) NCPUS=2 "
+	    "leave_in_memory=false cpu_scheduling_period=1 min_queue=0.24 "
+	    "additional_queue=0.48 OVERHEAD(P2, 0.08333) OVERHEAD(P3, 0.08333)",
+	    10);
+	ck_assert_uint_eq(r.fig.missed, 0);
+	BETWEEN(r.w->early, 0, 10); /* of more than 200 */
+	BETWEEN(r.sums.lost_flops / (10 * DAY), 0, 0.02);
+	BETWEEN(r.sums.p[0].used[0] / (10 * DAY), 0.9, 1.1);
+	BETWEEN(r.sums.p[1].met / 10.0, 11, 13.4);
+	BETWEEN(r.sums.p[2].met / 10.0, 11, 13.4);
+	arena_free(&r.a);
+}
+END_TEST
+
+/* --- T7: a task of 1000 hours beside tasks of one --- */
+
+#define LONG_AND_SHORT                                                                 \
+	"P1(1000, 2000, .5) P2(1, 10, .5) NCPUS=4 min_queue=2.4 "                      \
+	"additional_queue=12"
+
+START_TEST(t7_long_and_short)
+{
+	const char *policy = slicing[_i];
+	struct result r;
+
+	BETWEEN(used(policy, LONG_AND_SHORT, 1, 2, 0, 0) / DAY, 1.8, 2.2);
+	simulate(&r, policy, LONG_AND_SHORT, 10);
+	ck_assert_uint_eq(r.fig.missed, 0);
+	BETWEEN(r.fig.share_violation, 0, 0.05);
+	if (strcmp(policy, "debt1") == 0 || strcmp(policy, "window") == 0)
+		BETWEEN(r.w->arrived[0], 1, 2);
+	arena_free(&r.a);
+}
+END_TEST
+
+/* --- T8 to T11: the examples of seed 004 --- */
+
+static const char *const by_flops[] = { "rec", "hybrid", "window" };
+
+START_TEST(t8_example_1)
+{
+	const char *policy = by_flops[_i];
+	const char *text = "A(1, 168, .5; gpu, ncpus=0.01) B(1, 168, .5) "
+			   "B(1, 168, .5; gpu, ncpus=0.01) NGPUS=1 GPU_SPEED=2";
+	struct result r;
+	double a, b;
+
+	text = "{\"host\":{\"ncpus\":1,\"ngpus\":1,\"gpu_rel\":2},\"projects\":["
+	       "{\"name\":\"A\",\"share\":1,\"apps\":[{\"C\":1,\"D\":168,\"gpu\":1,"
+	       "\"ncpus\":0.01}]},{\"name\":\"B\",\"share\":1,\"apps\":[{\"C\":1,"
+	       "\"D\":168},{\"C\":1,\"D\":168,\"gpu\":1,\"ncpus\":0.01}]}]}";
+	simulate(&r, policy, text, 30);
+	a = r.sums.p[0].used[1] / (30 * DAY);
+	b = r.sums.p[1].used[1] / (30 * DAY);
+	BETWEEN(a, 0.73, 0.77);
+	BETWEEN(b, 0.23, 0.27);
+	BETWEEN(r.sums.p[1].used[0] / (30 * DAY), 0.97, 1.01);
+	arena_free(&r.a);
+}
+END_TEST
+
+/* A's only task takes a year and has no slack; C comes when it ends. */
+#define A_YEAR                                                                         \
+	"{\"host\":{\"ncpus\":1},\"prefs\":{\"min_days\":0.05,\"add_days\":0.05},"     \
+	"\"projects\":["                                                               \
+	"{\"name\":\"A\",\"share\":1,\"apps\":[{\"C\":8760,\"D\":8761.5,"              \
+	"\"in_progress_most\":1}]},{\"name\":\"B\",\"share\":1,"                       \
+	"\"apps\":[{\"C\":0.5,\"D\":20000}]}"
+
+START_TEST(t9_example_2)
+{
+	static const char *const all[] = { "debtR", "window", "rec", "hybrid" };
+	const char *policy = all[_i];
+	double alone = _i < 2 ? 361 : 4; /* days */
+	double b = used(policy, A_YEAR "]}", 366, 366 + alone, 1, 0) / DAY;
+
+	BETWEEN(used(policy, A_YEAR "]}", 0, 365, 0, 0) / DAY, 363, 365);
+	BETWEEN(b, 0.99 * alone, alone + 0.01);
+	if (_i < 2) /* and no longer */
+		BETWEEN(used(policy, A_YEAR "]}", 732, 742, 0, 0) / DAY, 4, 10);
+}
+END_TEST
+
+START_TEST(t10_a_new_project)
+{
+	static const char *const all[] = { "debtR", "window", "rec", "hybrid" };
+	const char *policy = all[_i];
+	double attached;
+	char text[1000];
+	struct result r;
+
+	simulate(&r, policy, A_YEAR "]}", 366);
+	attached = r.w->ended / DAY;
+	arena_free(&r.a);
+	BETWEEN(attached, 365, 366);
+	snprintf(text, sizeof(text),
+	    "%s,{\"name\":\"C\",\"share\":1,\"attach_h\":%.6f,"
+	    "\"apps\":[{\"C\":0.5,\"D\":169}]}]}",
+	    A_YEAR, attached * 24);
+
+	BETWEEN(used(policy, text, attached, attached + 1, 1, 0) / DAY, 0.47, 0.53);
+	BETWEEN(used(policy, text, attached, attached + 1, 2, 0) / DAY, 0.47, 0.53);
+}
+END_TEST
+
+START_TEST(t11_example_3)
+{
+	static const char *const all[] = { "debtR", "window" };
+	const char *policy = all[_i];
+	const char *text =
+	    "{\"host\":{\"ncpus\":1,\"ngpus\":1,\"gpu_rel\":10},\"projects\":["
+	    "{\"name\":\"A\",\"share\":1,\"apps\":[{\"C\":1,\"D\":168,\"gpu\":1,"
+	    "\"ncpus\":0.01}]},{\"name\":\"B\",\"share\":1,\"apps\":[{\"C\":1,"
+	    "\"D\":168,\"gpu\":1,\"ncpus\":0.01,\"from_h\":8760}]}]}";
+	struct result r;
+	double found;
+
+	simulate(&r, policy, text, 367);
+	found = r.w->first[1] / DAY;
+	arena_free(&r.a);
+	BETWEEN(found, 365, 366);
+	BETWEEN(used(policy, text, found, found + 2, 1, 1) / (2 * DAY), 0.45, 0.55);
+}
+END_TEST
+
+/* --- T12: one resource each --- */
+
+START_TEST(t12_one_resource_each)
+{
+	const char *policy = policies[_i]->name;
+	struct result r;
+
+	simulate(&r, policy,
+	    "{\"host\":{\"ncpus\":4,\"ngpus\":1,\"gpu_rel\":10},\"projects\":["
+	    "{\"name\":\"A\",\"share\":3,\"apps\":[{\"C\":2,\"D\":168}]},"
+	    "{\"name\":\"B\",\"share\":1,\"apps\":[{\"C\":0.5,\"D\":96,\"gpu\":1,"
+	    "\"ncpus\":0.2}]}]}",
+	    30);
+	BETWEEN(r.fig.idle, 0, 0.001);
+	BETWEEN(r.fig.share[1], 0.70, 0.75);
+	if (strcmp(policy, "classic") != 0)
+		BETWEEN(r.w->empty, 0, 45); /* while the back-off grows, then daily */
+	arena_free(&r.a);
+}
+END_TEST
+
+/* --- T19, T20 --- */
+
+START_TEST(t19_the_buffer_is_not_exceeded)
+{
+	static const char *const text[] = {
+		"P1(1, 200, .5) P2(3, 200, .3) P3(10, 400, .2) NCPUS=4 min_queue=2.4 "
+		"additional_queue=12",
+		"P1(2, 60, .5) P2(.5, 24, .5) NCPUS=2 min_queue=6 additional_queue=0",
+		LONG_AND_SHORT
+	};
+	const char *policy = policies[_i]->name;
+
+	for (size_t k = 0; k < N(text); k++) {
+		struct result r;
+		double ncpus, bound;
+
+		simulate(&r, policy, text[k], 10);
+		ncpus = r.sc.rsc[0].ninst;
+		bound = ncpus * (r.sc.prefs.min_s + r.sc.prefs.extra_s + r.w->longest);
+		BETWEEN(r.w->most / H, 0, bound / H);
+		arena_free(&r.a);
+	}
+}
+END_TEST
+
+START_TEST(t20_a_backup_project)
+{
+	const char *policy = policies[_i]->name;
+	const char *text =
+	    "{\"host\":{\"ncpus\":2},\"prefs\":{\"min_days\":0.1,\"add_days\":0.1},"
+	    "\"projects\":[{\"name\":\"main\",\"share\":1,\"apps\":[{\"C\":1,"
+	    "\"D\":168}],\"down_from_h\":48,\"down_until_h\":96},"
+	    "{\"name\":\"backup\",\"share\":0,\"apps\":[{\"C\":1,\"D\":168}]}]}";
+	struct result r;
+
+	simulate(&r, policy, text, 8);
+	ck_assert_uint_gt(r.w->arrived[1], 40);
+	BETWEEN(r.w->first[1] / H, 48, 60);
+	BETWEEN(r.w->last[1] / H, 90, 104);
+	BETWEEN(r.fig.idle, 0, 0.001);
+	arena_free(&r.a);
+}
+END_TEST
+
+UNIT_MAIN("sim policies", {
+	size_t n = 0;
+
+	while (policies[n] != NULL)
+		n++;
+	ADD_LOOP(t5_slices, N(slicing));
+	ADD_LOOP(t6_scenario_1_of_seed_002, N(turns));
+	ADD_LOOP(t7_long_and_short, N(slicing));
+	ADD_LOOP(t8_example_1, N(by_flops));
+	ADD_LOOP(t9_example_2, 4);
+	ADD_LOOP(t10_a_new_project, 4);
+	ADD_LOOP(t11_example_3, 2);
+	ADD_LOOP(t12_one_resource_each, n);
+	ADD_LOOP(t19_the_buffer_is_not_exceeded, n);
+	ADD_LOOP(t20_a_backup_project, n);
+})
