@@ -29,7 +29,7 @@
 #include "lib/banned.h"
 #undef clock_gettime /* it is what we stand in for */
 
-enum { STMTS = 256, TEXT = 80, LOOK_MS = 20, BLOCKED_EVERY = 5, MOST_LOOKS = 1500 };
+enum { STMTS = 256, TEXT = 80, LOOK_MS = 20, BLOCKED_EVERY = 5, MOST_LOOKS = 15000 };
 
 static long at, count, later;
 static const char *command, *sock, *from;

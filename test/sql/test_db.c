@@ -21,7 +21,7 @@ kill_connections(void)
 		"'fresh'\" "
 		"| $m",
 		NULL };
-	struct proc_run run = { .argv = argv, .out_max = 1000, .timeout_s = 30 };
+	struct proc_run run = { .argv = argv, .out_max = 1000, .timeout_s = 300 };
 	int status;
 
 	ck_ok(proc_run(&a, &run, &status, NULL, NULL, &f));

@@ -34,7 +34,7 @@ by_hand(const char *sql, const char *options)
 	const char *const argv[] = { "sh", "-c",
 		"mariadb --no-defaults -u root -S $DB_SOCKET -D triggers $1 -e \"$0\"",
 		sql, options, NULL };
-	struct proc_run run = { .argv = argv, .out_max = 1000, .timeout_s = 30 };
+	struct proc_run run = { .argv = argv, .out_max = 1000, .timeout_s = 300 };
 	int status;
 
 	ck_ok(proc_run(&a, &run, &status, NULL, NULL, &f));
