@@ -162,6 +162,47 @@ keep(struct run *r, const struct line *l, const char *body)
 	keep_one(r, l, "reply", body);
 }
 
+/* Makes one piece of a body that came in chunks; what is no chunk ends it. */
+static void
+join_chunks(char *body)
+{
+	char *to = body, *from = body, *end;
+	size_t n;
+
+	while ((n = strtoul(from, &end, 16)) > 0 && strncmp(end, "\r\n", 2) == 0 &&
+	       strlen(end) >= n + 4) {
+		memmove(to, end + 2, n);
+		to += n;
+		from = end + n + 4;
+	}
+	*to = '\0';
+}
+
+static bool
+chunked(const struct buf *in)
+{
+	const char *end = strstr(in->p, "\r\n\r\n");
+	const char *how = strcasestr(in->p, "\r\nTransfer-Encoding: chunked");
+
+	return how != NULL && how < end;
+}
+
+/* Bytes of the whole answer; 0 = not known yet. */
+static size_t
+answer_size(const struct buf *in)
+{
+	const char *end = strstr(in->p, "\r\n\r\n");
+	const char *length = strcasestr(in->p, "\r\nContent-Length:");
+
+	if (end != NULL && chunked(in))
+		return in->n > 7 && strcmp(in->p + in->n - 7, "\r\n0\r\n\r\n") == 0 ?
+		           in->n :
+		           0;
+	if (end == NULL || length == NULL || length > end)
+		return 0;
+	return (size_t)(end + 4 - in->p) + strtoul(length + 17, NULL, 10);
+}
+
 static void
 line_end(struct run *r, struct line *l, bool good)
 {
@@ -170,6 +211,8 @@ line_end(struct run *r, struct line *l, bool good)
 	if (good && body != NULL && strncmp(l->in.p, "HTTP/1.1 200 ", 13) == 0) {
 		long long sent = r->w.tally.sent;
 
+		if (chunked(&l->in))
+			join_chunks(l->in.p + (body + 4 - l->in.p));
 		keep(r, l, body + 4);
 		reply_take(&r->w, l->host, l->wanted, body + 4);
 		/* There was work when this began, so there was before. */
@@ -189,18 +232,6 @@ line_end(struct run *r, struct line *l, bool good)
 	l->used = true;
 	if (!good || !r->keep_alive)
 		line_close(l);
-}
-
-/* Bytes of the whole answer; 0 = not known yet. */
-static size_t
-answer_size(const struct buf *in)
-{
-	const char *end = strstr(in->p, "\r\n\r\n");
-	const char *length = strcasestr(in->p, "\r\nContent-Length:");
-
-	if (end == NULL || length == NULL || length > end)
-		return 0;
-	return (size_t)(end + 4 - in->p) + strtoul(length + 17, NULL, 10);
 }
 
 static void
