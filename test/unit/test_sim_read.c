@@ -104,6 +104,21 @@ START_TEST(two_notations_of_one_scenario)
 }
 END_TEST
 
+/* No client holds less than three minutes of work; deadlines come earlier by as much.
+ */
+START_TEST(least_buffer)
+{
+	struct arena a = { 0 };
+	struct sim_scenario s = good(&a,
+	    "{\"prefs\": {\"min_days\": 0.0001}, \"projects\": ["
+	    "{\"apps\": [{\"C\": 0.1, \"D\": 1}]}]}");
+
+	ck_assert_double_eq(s.prefs.min_s, 180);
+	ck_assert_double_eq(s.prefs.cushion_s, 180);
+	arena_free(&a);
+}
+END_TEST
+
 START_TEST(every_word_of_the_notation)
 {
 	struct arena a = { 0 };
@@ -244,6 +259,7 @@ END_TEST
 UNIT_MAIN("sim_read", {
 	ADD_LOOP(refused_with_reason, N(refused));
 	ADD(two_notations_of_one_scenario);
+	ADD(least_buffer);
 	ADD(every_word_of_the_notation);
 	ADD_LOOP(best_division, N(bests));
 	ADD(figures_of_sums);
