@@ -309,7 +309,7 @@ decide(struct sim *s)
 		fresh = sim_contact(s, &c);
 		c.recheck_at = s->w.now + 60;
 	} while (--most > 0);
-	s->check_at = fmin(s->check_at, s->w.now + rr_recheck_s(&rr));
+	s->check_at = fmin(s->check_at, s->w.now + rr.recheck_s);
 	s->check_at = fmax(fmin(s->check_at, c.recheck_at), s->w.now + AGAIN_S);
 	if (s->opt->poll_s > 0)
 		s->check_at = s->opt->poll_s * ceil(s->check_at / s->opt->poll_s);

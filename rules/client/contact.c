@@ -6,8 +6,7 @@
 #include "lib/banned.h"
 
 enum { REPORT_COUNT = 64, MASTER_FETCH_PERIOD = 10, MASTER_FETCH_RETRIES = 3 };
-static const double RSC_BACKOFF_MOST_S = 86400, MASTER_INTERVAL_S = 86400,
-		    SLACK_LEAST_S = 300;
+static const double RSC_BACKOFF_MOST_S = 86400, MASTER_INTERVAL_S = 86400;
 
 /* --- reasons --- */
 
@@ -145,7 +144,7 @@ contact_next(const struct client_world *w, const struct policy *how, struct aren
 {
 	*c = (struct contact){ CONTACT_NONE, -1, { .project = -1 },
 		/* A task that waits longer than this may be in danger. */
-		w->now + fmax(SLACK_LEAST_S, rr->slack_s) };
+		w->now + rr->recheck_s };
 	find_reason(w, how, c);
 	/* Seed 000: work that is short comes before all reports. */
 	if (c->why == CONTACT_NONE || (how->sessions && c->why == CONTACT_RESULTS)) {

@@ -69,46 +69,57 @@ drop(struct heap *h, const double *key, uint32_t *pos, uint32_t stream)
 
 /* --- streams --- */
 
+/* When its first task ends, and at which level it is capped. */
+static void
+set_keys(struct flow *f, uint32_t i)
+{
+	const struct stream *s = &f->s[i];
+	double threshold = flow_cap(f, s) / s->share;
+
+	f->end_key[i] = s->mark + (s->next_v - s->v) / flow_speed(f, s);
+	f->cap_key[i] = s->capped ? -threshold : threshold;
+}
+
+/* Its part in the sums, once or taken off. */
+static void
+count(struct flow *f, const struct stream *s, double times)
+{
+	double other = times * s->other * flow_speed(f, s);
+
+	if (s->capped) {
+		f->caps += times * flow_cap(f, s);
+		f->other_capped += other;
+	} else {
+		f->shares += times * s->share;
+		f->other_per_level += other;
+	}
+}
+
 static void
 leave(struct flow *f, uint32_t i)
 {
 	struct stream *s = &f->s[i];
+	struct heap *end = s->capped ? &f->capped_end : &f->open_end;
 
 	s->v = flow_v(f, i);
-	if (s->capped) {
-		drop(&f->capped_end, f->end_key, f->end_pos, i);
-		drop(&f->capped_cap, f->cap_key, f->cap_pos, i);
-		f->caps = f->capped_end.n == 0 ? 0 : f->caps - flow_cap(f, s);
-		f->other_capped -= s->other * flow_speed(f, s);
-	} else {
-		drop(&f->open_end, f->end_key, f->end_pos, i);
-		drop(&f->open_cap, f->cap_key, f->cap_pos, i);
-		f->shares = f->open_end.n == 0 ? 0 : f->shares - s->share;
-		f->other_per_level -= s->other * flow_speed(f, s);
-	}
+	drop(end, f->end_key, f->end_pos, i);
+	drop(s->capped ? &f->capped_cap : &f->open_cap, f->cap_key, f->cap_pos, i);
+	count(f, s, -1);
+	if (end->n == 0) /* no rests of rounding */
+		*(s->capped ? &f->caps : &f->shares) = 0;
 }
 
 static void
 enter(struct flow *f, uint32_t i, bool capped)
 {
 	struct stream *s = &f->s[i];
-	double threshold = flow_cap(f, s) / s->share;
 
 	s->capped = capped;
 	s->mark = capped ? f->t : f->level_t;
-	f->end_key[i] = s->mark + (s->next_v - s->v) / flow_speed(f, s);
-	f->cap_key[i] = capped ? -threshold : threshold;
-	if (capped) {
-		insert(&f->capped_end, f->end_key, f->end_pos, i);
-		insert(&f->capped_cap, f->cap_key, f->cap_pos, i);
-		f->caps += flow_cap(f, s);
-		f->other_capped += s->other * flow_speed(f, s);
-	} else {
-		insert(&f->open_end, f->end_key, f->end_pos, i);
-		insert(&f->open_cap, f->cap_key, f->cap_pos, i);
-		f->shares += s->share;
-		f->other_per_level += s->other * flow_speed(f, s);
-	}
+	set_keys(f, i);
+	insert(capped ? &f->capped_end : &f->open_end, f->end_key, f->end_pos, i);
+	insert(capped ? &f->capped_cap : &f->open_cap, f->cap_key, f->cap_pos, i);
+	count(f, s, 1);
 }
 
 static double
@@ -167,34 +178,45 @@ flow_init(struct flow *f, struct arena *a, size_t n, double ninst)
 		.cap_pos = u + 5 * n };
 }
 
+/* The stream has its place, with other keys. */
 static void
-next_end(struct flow *f, uint32_t i, double next_v)
+move(struct flow *f, uint32_t i)
 {
-	struct stream *s = &f->s[i];
-	struct heap *h = s->capped ? &f->capped_end : &f->open_end;
+	const struct stream *s = &f->s[i];
+	struct heap *end = s->capped ? &f->capped_end : &f->open_end;
+	struct heap *cap = s->capped ? &f->capped_cap : &f->open_cap;
 
-	s->next_v = next_v;
-	f->end_key[i] = s->mark + (next_v - s->v) / flow_speed(f, s);
-	up(h, f->end_key, f->end_pos, f->end_pos[i]);
-	down(h, f->end_key, f->end_pos, f->end_pos[i]);
+	set_keys(f, i);
+	up(end, f->end_key, f->end_pos, f->end_pos[i]);
+	down(end, f->end_key, f->end_pos, f->end_pos[i]);
+	up(cap, f->cap_key, f->cap_pos, f->cap_pos[i]);
+	down(cap, f->cap_key, f->cap_pos, f->cap_pos[i]);
 }
 
 void
 flow_set(struct flow *f, uint32_t i, double use, double other, double next_v)
 {
 	struct stream *s = &f->s[i];
+	bool was = s->use > 0, same = s->use == use && s->other == other;
 
-	if (s->use == use && s->other == other) { /* one task for another */
-		if (use > 0)
-			next_end(f, i, next_v);
+	s->next_v = next_v;
+	if (same) { /* one task for another */
+		if (was)
+			move(f, i);
 		return;
 	}
-	if (s->use > 0)
+	if (was && use > 0) {
+		s->v = flow_v(f, i);
+		s->mark = s->capped ? f->t : f->level_t;
+		count(f, s, -1);
+	} else if (was)
 		leave(f, i);
 	s->use = use;
 	s->other = other;
-	s->next_v = next_v;
-	if (use > 0)
+	if (was && use > 0) {
+		count(f, s, 1);
+		move(f, i);
+	} else if (use > 0)
 		enter(f, i, s->capped);
 	settle(f);
 }

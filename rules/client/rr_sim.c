@@ -7,7 +7,7 @@
 #include "rules/client/flow.h"
 #include "lib/banned.h"
 
-static const double RECHECK_S = 300;
+static const double RECHECK_LEAST_S = 60, RECHECK_MOST_S = 600;
 static const double NEAR_S = 1e-6; /* two times this close are the same */
 
 struct line { /* tasks waiting, by index; linked by next[] */
@@ -272,11 +272,11 @@ line_up(struct run *s, struct arena *a)
  * less than half its time for that (as the server reckons, rules/sched/workload.c).
  */
 static double
-done_by(const struct client_world *w, const struct cw_task *t)
+cushion_of(const struct client_world *w, const struct cw_task *t)
 {
 	double half = (t->deadline - t->received_at) / 2;
 
-	return t->deadline - cw_min(w->prefs.cushion_s, cw_max(half, 0));
+	return cw_min(w->prefs.cushion_s, cw_max(half, 0));
 }
 
 static void
@@ -284,11 +284,13 @@ judge(struct run *s, uint32_t i)
 {
 	const struct client_world *w = s->w;
 	const struct cw_task *t = &w->tasks[i];
-	double spare = done_by(w, t) - w->now - s->t;
+	double cushion = cushion_of(w, t);
+	double spare = t->deadline - cushion - w->now - s->t;
+	double often = cw_min(cw_max(cushion / 2, RECHECK_LEAST_S), RECHECK_MOST_S);
 
 	s->out->t[i].finish_s = s->t;
 	if (spare >= -NEAR_S) {
-		s->out->slack_s = cw_min(s->out->slack_s, spare);
+		s->out->recheck_s = cw_min(s->out->recheck_s, cw_max(spare, often));
 		return;
 	}
 	if (w->prefs.ram_bytes > 0 && t->rss_bytes > w->prefs.ram_bytes)
@@ -505,17 +507,11 @@ rr_simulate(const struct client_world *w, struct arena *a, struct rr_sim *out)
 
 	*out = (struct rr_sim){ .p = NEWN(a, struct rr_project, w->nprojects + 1),
 		.t = NEWN(a, struct rr_task, w->ntasks + 1),
-		.slack_s = INFINITY };
+		.recheck_s = INFINITY };
 	start(&s, a);
 	while (next_event(&s, &t, &rsc, &project))
 		step(&s, t, rsc, project);
 	finish(&s);
 	for (size_t r = 0; r < w->nrsc; r++)
 		busy_time(&s, a, r);
-}
-
-double
-rr_recheck_s(const struct rr_sim *rr)
-{
-	return cw_max(rr->slack_s, RECHECK_S);
 }

@@ -36,8 +36,12 @@ struct rr_sim {
 	struct rr_resource r[CW_RSC_MOST];
 	struct rr_project *p; /* nprojects */
 	struct rr_task *t;    /* ntasks */
-	double slack_s; /* the least time by which one that is not missed is early;
-	                 * INFINITY: none */
+	/*
+	 * When to look again though nothing happened, from now: a task that does not
+	 * run loses its slack, a second each second.  Not before half of its cushion
+	 * would be gone.  INFINITY: never.
+	 */
+	double recheck_s;
 };
 
 /*
@@ -46,10 +50,4 @@ struct rr_sim {
  * CPU-intensive are left out.
  */
 void rr_simulate(const struct client_world *, struct arena *, struct rr_sim *);
-/*
- * After how long to look again though nothing happened: a task that does not run loses
- * its slack, a second each second.  Not too often, the cushion is there for that.
- */
-double rr_recheck_s(const struct rr_sim *);
-
 #endif
