@@ -136,8 +136,8 @@ find_level(const struct flow *f)
  * Each move raises the level, so none comes back: a stream that is capped uses less
  * than the level gave it, one that is uncapped leaves what it had beyond the level.
  */
-static void
-settle(struct flow *f)
+void
+flow_settle(struct flow *f)
 {
 	for (;;) {
 		uint32_t i;
@@ -218,14 +218,6 @@ flow_set(struct flow *f, uint32_t i, double use, double other, double next_v)
 		move(f, i);
 	} else if (use > 0)
 		enter(f, i, s->capped);
-	settle(f);
-}
-
-void
-flow_capacity(struct flow *f, double capacity)
-{
-	f->capacity = cw_max(0, capacity);
-	settle(f);
 }
 
 double

@@ -40,9 +40,10 @@ struct flow {
 };
 
 void flow_init(struct flow *, struct arena *, size_t nstreams, double ninst);
-/* The stream from now on: it uses so much, its first task ends at next_v of its v. */
+/* The stream from now on: it uses so much, its first task ends at next_v of its v.
+ * After all such changes of one moment: flow_settle(). */
+void flow_settle(struct flow *);
 void flow_set(struct flow *, uint32_t stream, double use, double other, double next_v);
-void flow_capacity(struct flow *, double capacity);
 /* When the next task ends if nothing changes, INFINITY if none does, and whose it is.
  */
 double flow_next(const struct flow *, uint32_t *stream);

@@ -185,14 +185,18 @@ share_out(struct run *s)
 
 	for (size_t k = 0; k < s->w->nrsc; k++) {
 		size_t r = s->w->nrsc - 1 - k;
+		struct flow *f = &s->f[r], *b = &s->f[CW_RSC_MOST + r];
 
 		if (r == CW_CPU && s->w->nrsc > 1)
-			flow_capacity(&s->f[CW_CPU], s->w->rsc[CW_CPU].ninst - taken);
-		if (s->backup)
-			flow_capacity(&s->f[CW_RSC_MOST + r], flow_idle(&s->f[r]));
-		taken += flow_other(&s->f[r]);
-		if (s->backup)
-			taken += flow_other(&s->f[CW_RSC_MOST + r]);
+			f->capacity = cw_max(0, f->ninst - taken);
+		flow_settle(f);
+		if (s->backup) {
+			b->capacity = flow_idle(f);
+			flow_settle(b);
+		}
+		if (r == CW_CPU)
+			break;
+		taken += flow_other(f) + (s->backup ? flow_other(b) : 0);
 	}
 }
 
@@ -362,8 +366,7 @@ step(struct run *s, double t, size_t rsc, uint32_t project)
 			refill(s, project, w->nrsc - 1 - k);
 	else
 		refill(s, project, rsc);
-	if (w->nrsc > 1 || s->backup)
-		share_out(s);
+	share_out(s);
 }
 
 static bool
@@ -465,8 +468,7 @@ start(struct run *s, struct arena *a)
 			s->out->p[p].used[r] = cw_min(
 			    s->g[p * w->nrsc + r].use, w->rsc[r].ninst);
 		}
-	if (w->nrsc > 1 || s->backup)
-		share_out(s);
+	share_out(s);
 	for (size_t r = 0; r < w->nrsc; r++)
 		s->out->r[r].nidle = idle_of(s, r);
 }
