@@ -73,10 +73,13 @@ drop(struct heap *h, const double *key, uint32_t *pos, uint32_t stream)
 static void
 set_keys(struct flow *f, uint32_t i)
 {
-	const struct stream *s = &f->s[i];
-	double threshold = flow_cap(f, s) / s->share;
+	struct stream *s = &f->s[i];
+	double threshold;
 
-	f->end_key[i] = s->mark + (s->next_v - s->v) / flow_speed(f, s);
+	s->cap = cw_min(s->use, f->ninst);
+	s->speed = (s->capped ? s->cap : s->share) / s->use;
+	threshold = s->cap / s->share;
+	f->end_key[i] = s->mark + (s->next_v - s->v) / s->speed;
 	f->cap_key[i] = s->capped ? -threshold : threshold;
 }
 
@@ -84,10 +87,10 @@ set_keys(struct flow *f, uint32_t i)
 static void
 count(struct flow *f, const struct stream *s, double times)
 {
-	double other = times * s->other * flow_speed(f, s);
+	double other = times * s->other * s->speed;
 
 	if (s->capped) {
-		f->caps += times * flow_cap(f, s);
+		f->caps += times * s->cap;
 		f->other_capped += other;
 	} else {
 		f->shares += times * s->share;
@@ -139,6 +142,7 @@ find_level(const struct flow *f)
 void
 flow_settle(struct flow *f)
 {
+	f->unsettled = false;
 	for (;;) {
 		uint32_t i;
 
@@ -178,45 +182,63 @@ flow_init(struct flow *f, struct arena *a, size_t n, double ninst)
 		.cap_pos = u + 5 * n };
 }
 
-/* The stream has its place, with other keys. */
+/* The stream has its place in the heap, with another key. */
 static void
-move(struct flow *f, uint32_t i)
+shift(struct heap *h, const double *key, uint32_t *pos, uint32_t i)
+{
+	if (h->n == 1)
+		return;
+	up(h, key, pos, pos[i]);
+	down(h, key, pos, pos[i]);
+}
+
+/* It has one task for another. */
+static void
+next_end(struct flow *f, uint32_t i)
 {
 	const struct stream *s = &f->s[i];
-	struct heap *end = s->capped ? &f->capped_end : &f->open_end;
-	struct heap *cap = s->capped ? &f->capped_cap : &f->open_cap;
 
+	f->end_key[i] = s->mark + (s->next_v - s->v) / s->speed;
+	shift(s->capped ? &f->capped_end : &f->open_end, f->end_key, f->end_pos, i);
+}
+
+static void
+change(struct flow *f, uint32_t i, double use, double other)
+{
+	struct stream *s = &f->s[i];
+
+	s->v = flow_v(f, i);
+	s->mark = s->capped ? f->t : f->level_t;
+	count(f, s, -1);
+	s->use = use;
+	s->other = other;
 	set_keys(f, i);
-	up(end, f->end_key, f->end_pos, f->end_pos[i]);
-	down(end, f->end_key, f->end_pos, f->end_pos[i]);
-	up(cap, f->cap_key, f->cap_pos, f->cap_pos[i]);
-	down(cap, f->cap_key, f->cap_pos, f->cap_pos[i]);
+	count(f, s, 1);
+	shift(s->capped ? &f->capped_end : &f->open_end, f->end_key, f->end_pos, i);
+	shift(s->capped ? &f->capped_cap : &f->open_cap, f->cap_key, f->cap_pos, i);
 }
 
 void
 flow_set(struct flow *f, uint32_t i, double use, double other, double next_v)
 {
 	struct stream *s = &f->s[i];
-	bool was = s->use > 0, same = s->use == use && s->other == other;
 
 	s->next_v = next_v;
-	if (same) { /* one task for another */
-		if (was)
-			move(f, i);
+	if (s->use == use && s->other == other) {
+		if (use > 0)
+			next_end(f, i);
 		return;
 	}
-	if (was && use > 0) {
-		s->v = flow_v(f, i);
-		s->mark = s->capped ? f->t : f->level_t;
-		count(f, s, -1);
-	} else if (was)
+	f->unsettled = true;
+	if (s->use > 0 && use > 0) {
+		change(f, i, use, other);
+		return;
+	}
+	if (s->use > 0)
 		leave(f, i);
 	s->use = use;
 	s->other = other;
-	if (was && use > 0) {
-		count(f, s, 1);
-		move(f, i);
-	} else if (use > 0)
+	if (use > 0)
 		enter(f, i, s->capped);
 }
 

@@ -20,6 +20,8 @@ struct stream {
 	double v;     /* run seconds of each of its tasks since the start, as of mark */
 	double mark;  /* when v was taken: a time if capped, else a level time */
 	double next_v; /* v at which its first task ends */
+	double cap;    /* what it takes at most; set by flow_set() as is: */
+	double speed;  /* of v, per second if capped, else per level time */
 	bool capped;
 };
 struct heap { /* of streams, least key first */
@@ -34,6 +36,7 @@ struct flow {
 	double shares;     /* sum of those not capped */
 	double caps;       /* sum of what the capped ones use */
 	double other_capped, other_per_level;
+	bool unsettled; /* the level may not fit */
 	struct heap open_end, open_cap, capped_end, capped_cap;
 	double *end_key, *cap_key;
 	uint32_t *end_pos, *cap_pos;
@@ -51,19 +54,6 @@ double flow_other(const struct flow *); /* CPUs that it takes now */
 
 /* --- small, and called at every step --- */
 
-static inline double
-flow_cap(const struct flow *f, const struct stream *s)
-{
-	return s->use < f->ninst ? s->use : f->ninst;
-}
-
-/* How fast v grows, per second if capped, else per level time. */
-static inline double
-flow_speed(const struct flow *f, const struct stream *s)
-{
-	return (s->capped ? flow_cap(f, s) : s->share) / s->use;
-}
-
 /* The v of a stream now. */
 static inline double
 flow_v(const struct flow *f, uint32_t stream)
@@ -71,7 +61,7 @@ flow_v(const struct flow *f, uint32_t stream)
 	const struct stream *s = &f->s[stream];
 	double now = s->capped ? f->t : f->level_t;
 
-	return s->use > 0 ? s->v + flow_speed(f, s) * (now - s->mark) : s->v;
+	return s->use > 0 ? s->v + s->speed * (now - s->mark) : s->v;
 }
 
 static inline void

@@ -182,20 +182,21 @@ static void
 share_out(struct run *s)
 {
 	double taken = 0;
+	bool any = false;
 
-	for (size_t k = 0; k < s->w->nrsc; k++) {
+	for (size_t r = 0; r < s->w->nrsc; r++)
+		any |= s->f[r].unsettled || s->f[CW_RSC_MOST + r].unsettled;
+	for (size_t k = 0; k < s->w->nrsc && any; k++) {
 		size_t r = s->w->nrsc - 1 - k;
 		struct flow *f = &s->f[r], *b = &s->f[CW_RSC_MOST + r];
 
-		if (r == CW_CPU && s->w->nrsc > 1)
+		if (r == CW_CPU)
 			f->capacity = cw_max(0, f->ninst - taken);
 		flow_settle(f);
 		if (s->backup) {
 			b->capacity = flow_idle(f);
 			flow_settle(b);
 		}
-		if (r == CW_CPU)
-			break;
 		taken += flow_other(f) + (s->backup ? flow_other(b) : 0);
 	}
 }
