@@ -201,6 +201,114 @@ START_TEST(steps_do_not_matter)
 }
 END_TEST
 
+/* --- what the scenario says, on one CPU --- */
+
+static struct sim_sums
+one_cpu(struct arena *a, struct sim_project *p, size_t n, struct sim_onoff on)
+{
+	struct sim_scenario sc = { .rsc = { { "CPU", 1, 1, 1 } },
+		.nrsc = 1,
+		.on = on,
+		.active = { 1, 0 },
+		.connected = { 1, 0 },
+		.prefs = { .min_s = 2 * H, .extra_s = 2 * H, .period_s = H },
+		.projects = p,
+		.nprojects = n };
+	struct sim_options o = { .policy = policies[0], .days = 10, .seed = 1 };
+	struct sim_sums sums;
+	struct fail f;
+
+	ck_assert_int_eq(sim_run(&sc, &o, a, &sums, &f), OK);
+	return sums;
+}
+
+static struct sim_app
+hour_long(void)
+{
+	return (struct sim_app){ .run_s = H,
+		.deadline_s = 100 * H,
+		.ncpus = 1,
+		.use = 1,
+		.weight = 1,
+		.bias = 1,
+		.until_s = INFINITY,
+		.jobs_per_file = 1 };
+}
+
+static struct sim_project
+project(const char *name, struct sim_app *app)
+{
+	return (struct sim_project){ .name = name,
+		.share = 100,
+		.apps = app,
+		.napps = 1,
+		.up = { 1, 0 },
+		.detach_s = INFINITY };
+}
+
+/* Four jobs use one file; the host has it after the first. */
+START_TEST(a_file_is_moved_once)
+{
+	struct arena a = { 0 };
+	struct sim_app app = hour_long();
+	struct sim_project p = project("A", &app);
+	struct sim_sums s;
+
+	app.file_bytes = 1000;
+	app.jobs_per_file = 4;
+	s = one_cpu(&a, &p, 1, (struct sim_onoff){ 1, 0 });
+	ck_assert_uint_gt(s.fetched, 200);
+	ck_assert_double_eq(s.p[0].bytes, 1000 * ceil((double)s.fetched / 4));
+	arena_free(&a);
+}
+END_TEST
+
+/* B is there for two of ten days; A has the host before and after. */
+START_TEST(projects_come_and_go)
+{
+	struct arena a = { 0 };
+	struct sim_app app = hour_long();
+	struct sim_project p[2] = { project("A", &app), project("B", &app) };
+	struct sim_sums s;
+
+	p[1].attach_s = 48 * H;
+	p[1].detach_s = 96 * H;
+	s = one_cpu(&a, p, 2, (struct sim_onoff){ 1, 0 });
+	ck_assert_double_eq_tol(s.used_flops, 240 * H, 1);
+	ck_assert_double_eq(s.p[1].attached_s, 48 * H);
+	ck_assert_double_gt(s.p[1].used_flops, 20 * H);
+	ck_assert_double_le(s.p[1].used_flops, 48 * H);
+	arena_free(&a);
+}
+END_TEST
+
+/*
+ * What a job did since its last checkpoint is lost when the power goes, and each start
+ * after that takes a minute.
+ */
+START_TEST(power_goes)
+{
+	struct arena a = { 0 };
+	struct sim_app app = hour_long();
+	struct sim_project p = project("A", &app);
+	struct sim_onoff half = { 0.5, 2 * H };
+	struct sim_sums at_any_time, never, overhead;
+
+	at_any_time = one_cpu(&a, &p, 1, half);
+	app.restart_s = 60;
+	overhead = one_cpu(&a, &p, 1, half);
+	app.checkpoint_s = 1000 * H;
+	never = one_cpu(&a, &p, 1, half);
+	ck_assert_double_eq(at_any_time.lost_flops, 0);
+	ck_assert_double_gt(overhead.lost_flops, 0);
+	ck_assert_double_le(overhead.lost_flops, 60.0 * (double)overhead.preemptions);
+	ck_assert_double_gt(never.lost_flops, overhead.lost_flops);
+	ck_assert_uint_lt(never.p[0].met, at_any_time.p[0].met);
+	ck_assert_double_eq_tol(never.used_flops, never.on_flops, 1);
+	arena_free(&a);
+}
+END_TEST
+
 static size_t
 npolicies(void)
 {
@@ -216,4 +324,7 @@ UNIT_MAIN("sim", {
 	ADD_LOOP(names_do_not_matter, npolicies());
 	ADD_LOOP(sums_add_up, npolicies());
 	ADD_LOOP(steps_do_not_matter, npolicies());
+	ADD(a_file_is_moved_once);
+	ADD(projects_come_and_go);
+	ADD(power_goes);
 })
