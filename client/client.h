@@ -10,13 +10,14 @@
 #include "client/state.h"
 #include "lib/rng.h"
 #include "model/request.h"
-#include "rules/client/client_rules.h"
+#include "rules/client/policy.h"
 
 struct client_options {
 	const char *url, *key, *dir;
 	double ncpus;
 	double min_buffer_s, extra_buffer_s;
 	struct backoff rpc_backoff, transfer_backoff;
+	const struct policy *policy;
 	int32_t max_errors; /* leave after so many failed tasks; 0 = never */
 };
 
@@ -36,6 +37,10 @@ struct client {
 	int events; /* descriptor of events.log */
 	int32_t errors;
 	char *platform;
+	char *orders; /* of this round: the lines of DIR/orders */
+	/* What the policy remembers; a client that starts anew begins anew. */
+	struct cw_acct acct;
+	double accounted_at;
 };
 
 /* --- events.c --- */
@@ -50,7 +55,7 @@ void benchmark(struct client *);        /* p_fpops and p_iops, once a month */
 
 /* --- rpc.c --- */
 enum err rpc_fetch_master(struct client *); /* scheduler URLs of the master page */
-enum err rpc_scheduler(struct client *, enum rpc_reason, const struct work_wish *);
+enum err rpc_scheduler(struct client *, const struct contact *);
 
 /* --- take_reply.c --- */
 struct rpc_hope { /* of a request */
@@ -59,6 +64,12 @@ struct rpc_hope { /* of a request */
 };
 /* Takes it all over into the state; what it replaces goes when the state is saved. */
 void rpc_take_reply(struct client *, const struct reply *, const struct rpc_hope *);
+
+/* --- decide.c --- */
+/* Starts, stops and continues tasks as the policy says. */
+void decide_tasks(struct client *);
+/* Makes contact if the policy says so; false if it does not. */
+bool decide_contact(struct client *);
 
 /* --- transfer.c --- */
 char *file_path(struct client *, const char *name);
@@ -73,6 +84,9 @@ bool task_files_ready(
     struct client *, const struct ctask *, int32_t *error, const char **failed);
 double task_remaining_s(const struct client *, const struct ctask *);
 void task_start(struct client *, struct ctask *);
+/* It stays in memory and goes on where it was. */
+void task_pause(struct client *, struct ctask *);
+void task_resume(struct client *, struct ctask *);
 /* Looks at a running task; finishes it if its program has ended. */
 void task_poll(struct client *, struct ctask *);
 void task_fail(struct client *, struct ctask *, int32_t state, int32_t exit_status,

@@ -24,78 +24,6 @@
 
 enum { ROUND_MS = 200, SAVE_RETRY_MS = 10000, EXIT_USAGE = 2, EXIT_ERRORS = 1 };
 
-/* --- what the rules are asked --- */
-
-/* One that wants more than there is gets all there is. */
-static double
-task_ncpus(const struct client *c, const struct ctask *t)
-{
-	return fmin(fmax(task_version(c->st, t)->avg_ncpus, 0.01), c->o.ncpus);
-}
-
-static struct work_wish
-wish_for_work(struct client *c)
-{
-	struct queued *q = NEWN(&c->a, struct queued, c->st->ntasks + 1);
-	size_t n = 0;
-
-	for (size_t i = 0; i < c->st->ntasks; i++) {
-		const struct ctask *t = &c->st->tasks[i];
-
-		if (!t->ready && !t->acked)
-			q[n++] = (struct queued){ task_remaining_s(c, t),
-				task_ncpus(c, t) };
-	}
-	if (!c->st->contacted)
-		return (
-		    struct work_wish){ 1, 0, 0 }; /* first contact: one job, if any */
-	return work_fetch(q, n, c->o.ncpus, c->o.min_buffer_s, c->o.extra_buffer_s);
-}
-
-static struct rpc_view
-view(struct client *c, const struct work_wish *w)
-{
-	const struct state *st = c->st;
-	struct rpc_view v = { .never_contacted = !st->contacted,
-		.min_rpc_time = st->min_rpc_time,
-		.next_rpc_time = st->next_rpc_time,
-		.first_ready_at = INT64_MAX,
-		.first_deadline = INT64_MAX,
-		.wanted_s = w->req_secs,
-		.work_backoff_until = st->work_backoff_until };
-
-	for (size_t i = 0; i < st->ntasks; i++) {
-		const struct ctask *t = &st->tasks[i];
-
-		if (!t->ready || t->acked || uploads_pending(c, t))
-			continue;
-		v.ready_to_report++;
-		v.report_immediately |= t->r.report_immediately;
-		if (t->ready_at < v.first_ready_at)
-			v.first_ready_at = t->ready_at;
-		if ((int64_t)t->r.report_deadline < v.first_deadline)
-			v.first_deadline = (int64_t)t->r.report_deadline;
-	}
-	return v;
-}
-
-static bool
-contact_step(struct client *c)
-{
-	struct work_wish w = wish_for_work(c);
-	struct rpc_view v = view(c, &w);
-	enum rpc_reason why = rpc_due(&v, c->now);
-
-	if (why == RPC_NONE)
-		return false;
-	if (c->now < c->st->work_backoff_until) /* report, but do not ask in vain */
-		w.req_secs = w.req_instances = 0;
-	if (c->st->nschedulers == 0 && rpc_fetch_master(c) != OK)
-		return true;
-	rpc_scheduler(c, why, &w);
-	return true;
-}
-
 /* --- tasks --- */
 
 static void
@@ -104,60 +32,6 @@ reap(struct client *c)
 	for (size_t i = 0; i < c->st->ntasks; i++)
 		if (c->st->tasks[i].pid != 0)
 			task_poll(c, &c->st->tasks[i]);
-}
-
-static size_t
-runnables(struct client *c, struct runnable *r)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < c->st->ntasks; i++) {
-		struct ctask *t = &c->st->tasks[i];
-		const char *name = NULL;
-		int32_t error;
-
-		if (t->ready || t->acked)
-			continue;
-		if (!task_files_ready(c, t, &error, &name)) {
-			if (error != 0)
-				task_fail(c, t, CLIENT_DOWNLOADING, -186,
-				    arena_printf(&c->a,
-					"WU download error: couldn't get input files:\n"
-					"<file_xfer_error>\n  "
-					"<file_name>%s</file_name>\n"
-					"  <error_code>%d</error_code>\n"
-					"</file_xfer_error>",
-					name, error));
-			continue;
-		}
-		r[n++] = (struct runnable){ .deadline = (int64_t)t->r.report_deadline,
-			.received_at = t->received_at,
-			.remaining_s = task_remaining_s(c, t),
-			.ncpus = task_ncpus(c, t),
-			.running = t->pid != 0,
-			.id = i };
-	}
-	return n;
-}
-
-/* A running task is never preempted here: tasks of one project are short and equal. */
-static void
-start_tasks(struct client *c)
-{
-	struct runnable *r = NEWN(&c->a, struct runnable, c->st->ntasks + 1);
-	size_t n = runnables(c, r), chosen;
-	double used = 0;
-
-	cpu_sched(r, n, c->o.ncpus, c->now, &chosen);
-	for (size_t i = 0; i < n; i++)
-		if (r[i].running)
-			used += r[i].ncpus;
-	for (size_t i = 0; i < chosen; i++) {
-		if (r[i].running || used + r[i].ncpus > c->o.ncpus + 1e-9)
-			continue;
-		task_start(c, &c->st->tasks[r[i].id]);
-		used += r[i].ncpus;
-	}
 }
 
 /*
@@ -198,10 +72,10 @@ run(struct client *c)
 		c->now = clock_now();
 		state_clock(c->st, c->now);
 		reap(c);
-		start_tasks(c);
+		decide_tasks(c);
 		if (save(c) && transfer_step(c))
 			busy = true;
-		if (save(c) && contact_step(c))
+		if (save(c) && decide_contact(c))
 			busy = true;
 		save(c);
 		arena_reset(&c->a);
@@ -286,7 +160,7 @@ usage(FILE *out)
 	fprintf(out,
 	    "usage: locus-client --url URL --key KEY --dir DIR [--ncpus N]\n"
 	    "           [--backoff MIN:MAX] [--buffer MIN:EXTRA] [--max-errors N] "
-	    "[--platform NAME]\n"
+	    "[--platform NAME] [--policy NAME]\n"
 	    "Attaches DIR, a host, to the project at URL with the account key KEY, and "
 	    "works\n"
 	    "until it is told to stop (SIGTERM).  URL and KEY are needed the first "
@@ -343,6 +217,9 @@ take_option(struct client *c, int opt, const char *arg)
 			return false;
 		c->o.transfer_backoff = c->o.rpc_backoff;
 		return true;
+	case 'P':
+		c->o.policy = policy_find(arg);
+		return c->o.policy != NULL;
 	case 'f':
 		return two_numbers(arg, &c->o.min_buffer_s, &c->o.extra_buffer_s);
 	case 'e':
@@ -363,8 +240,9 @@ options(struct client *c, int argc, char **argv)
 		{ "key", 1, NULL, 'k' }, { "dir", 1, NULL, 'd' },
 		{ "ncpus", 1, NULL, 'n' }, { "backoff", 1, NULL, 'b' },
 		{ "buffer", 1, NULL, 'f' }, { "max-errors", 1, NULL, 'e' },
-		{ "platform", 1, NULL, 'p' }, { "help", 0, NULL, 'h' },
-		{ "version", 0, NULL, 'V' }, { NULL, 0, NULL, 0 } };
+		{ "platform", 1, NULL, 'p' }, { "policy", 1, NULL, 'P' },
+		{ "help", 0, NULL, 'h' }, { "version", 0, NULL, 'V' },
+		{ NULL, 0, NULL, 0 } };
 	int opt;
 
 	while ((opt = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
@@ -406,7 +284,8 @@ main(int argc, char **argv)
 		.min_buffer_s = 8640,
 		.extra_buffer_s = 43200,
 		.rpc_backoff = backoff_rpc,
-		.transfer_backoff = backoff_transfer };
+		.transfer_backoff = backoff_transfer,
+		.policy = policies[0] };
 	c.platform = arena_strdup(&c.process, "x86_64-pc-linux-gnu");
 	c.now = clock_now();
 	code = options(&c, argc, argv);

@@ -185,7 +185,7 @@ list_files_and_versions(struct client *c, struct request *rq)
 }
 
 static struct request *
-build(struct client *c, const struct work_wish *wish)
+build(struct client *c, const struct work_ask *ask)
 {
 	const struct state *st = c->st;
 	struct request *rq = NEW(&c->a, struct request);
@@ -205,10 +205,10 @@ build(struct client *c, const struct work_wish *wish)
 		.client_cap_plan_class = true,
 		.client_cap_no_work_deadlines = true,
 		.has_cpu_request = true,
-		.work_req_seconds = wish->req_secs,
-		.cpu_req_secs = wish->req_secs,
-		.cpu_req_instances = wish->req_instances,
-		.estimated_delay = wish->estimated_delay,
+		.work_req_seconds = ask->secs[CW_CPU],
+		.cpu_req_secs = ask->secs[CW_CPU],
+		.cpu_req_instances = ask->inst[CW_CPU],
+		.estimated_delay = ask->delay_s[CW_CPU],
 		.platform_name = c->platform,
 		.platforms = &c->platform,
 		.nplatforms = 1,
@@ -223,9 +223,9 @@ build(struct client *c, const struct work_wish *wish)
 	rq->prefs.disk_min_free_gb = 0.1;
 	*cpu = (struct rq_resource){ .type = arena_strdup(&c->a, "CPU"),
 		.has_request = true,
-		.req_secs = wish->req_secs,
-		.req_instances = wish->req_instances,
-		.estimated_delay = wish->estimated_delay,
+		.req_secs = ask->secs[CW_CPU],
+		.req_instances = ask->inst[CW_CPU],
+		.estimated_delay = ask->delay_s[CW_CPU],
 		.count = c->o.ncpus };
 	rq->resources = cpu;
 	rq->nresources = 1;
@@ -245,10 +245,10 @@ take_messages(const struct reply *rp)
 }
 
 enum err
-rpc_scheduler(struct client *c, enum rpc_reason why, const struct work_wish *wish)
+rpc_scheduler(struct client *c, const struct contact *contact)
 {
 	struct state *st = c->st;
-	struct request *rq = build(c, wish);
+	struct request *rq = build(c, &contact->ask);
 	struct buf out = buf_new(&c->a);
 	const char *url = st->schedulers[(size_t)st->nrpc_failures % st->nschedulers];
 	struct reply *rp;
@@ -258,8 +258,8 @@ rpc_scheduler(struct client *c, enum rpc_reason why, const struct work_wish *wis
 	enum err e;
 
 	request_render(&out, rq);
-	log_info("asking %s: %s; %zu reports, %.0f s wanted", url, rpc_reason_text(why),
-	    rq->nreports, wish->req_secs);
+	log_info("asking %s: %s; %zu reports, %.0f s wanted", url,
+	    contact_words(contact->why), rq->nreports, contact->ask.secs[CW_CPU]);
 	st->rpc_seqno++;
 	c->changed = true;
 	e = net_fetch(c->net, &c->a, url, out.p, out.n, REPLY_MAX, SCHEDULER_S, &status,
@@ -280,6 +280,7 @@ rpc_scheduler(struct client *c, enum rpc_reason why, const struct work_wish *wis
 		    (double)c->now + fmin(rp->request_delay, c->o.rpc_backoff.max_s));
 		return E_SYS;
 	}
-	rpc_take_reply(c, rp, &(struct rpc_hope){ wish->req_secs > 0, rq->nreports });
+	rpc_take_reply(
+	    c, rp, &(struct rpc_hope){ contact->ask.secs[CW_CPU] > 0, rq->nreports });
 	return OK;
 }

@@ -347,5 +347,6 @@ state_clock(struct state *st, int64_t now)
 		back(&st->tasks[i].received_at, by);
 		back(&st->tasks[i].started_at, by);
 		back(&st->tasks[i].ready_at, by);
+		back(&st->tasks[i].paused_at, by);
 	}
 }

@@ -35,11 +35,13 @@ struct ctask {
 	int32_t exit_status;
 	int64_t received_at, started_at, ready_at;
 	double cpu_s, elapsed_s;
-	int32_t slot;  /* -1 = none */
-	int64_t pid;   /* of the running application, 0 = none */
-	bool ready;    /* to be reported */
-	bool acked;    /* the server has the report: forget the task */
-	char *message; /* what went wrong, for stderr_out */
+	int32_t slot;                /* -1 = none */
+	int64_t pid;                 /* of the running application, 0 = none */
+	bool paused;                 /* the application is stopped, in memory */
+	int64_t paused_at, paused_s; /* since when; how long before that */
+	bool ready;                  /* to be reported */
+	bool acked;                  /* the server has the report: forget the task */
+	char *message;               /* what went wrong, for stderr_out */
 };
 
 struct state {

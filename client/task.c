@@ -76,6 +76,13 @@ task_files_ready(
 	return ready;
 }
 
+/* Seconds since it was started, without those in which it was paused. */
+static int64_t
+ran_s(const struct client *c, const struct ctask *t)
+{
+	return (t->paused ? t->paused_at : c->now) - t->started_at - t->paused_s;
+}
+
 double
 task_remaining_s(const struct client *c, const struct ctask *t)
 {
@@ -86,7 +93,7 @@ task_remaining_s(const struct client *c, const struct ctask *t)
 	double left = ops / fmax(flops, 1);
 
 	if (t->pid != 0)
-		left -= (double)(c->now - t->started_at);
+		left -= (double)ran_s(c, t);
 	return fmax(left, 1);
 }
 
@@ -207,7 +214,31 @@ task_start(struct client *c, struct ctask *t)
 		return;
 	}
 	t->started_at = c->now;
+	t->paused = false;
+	t->paused_s = 0;
 	event(c, "started result=%s", t->r.name);
+}
+
+void
+task_pause(struct client *c, struct ctask *t)
+{
+	if (t->pid == 0 || t->paused || kill(-(pid_t)t->pid, SIGSTOP) != 0)
+		return;
+	t->paused = true;
+	t->paused_at = c->now;
+	c->changed = true;
+	event(c, "paused result=%s", t->r.name);
+}
+
+void
+task_resume(struct client *c, struct ctask *t)
+{
+	if (t->pid == 0 || !t->paused || kill(-(pid_t)t->pid, SIGCONT) != 0)
+		return;
+	t->paused = false;
+	t->paused_s += c->now - t->paused_at;
+	c->changed = true;
+	event(c, "resumed result=%s", t->r.name);
 }
 
 static void
@@ -378,10 +409,10 @@ task_poll(struct client *c, struct ctask *t)
 	pid_t gone = wait4((pid_t)t->pid, &st, WNOHANG, &use);
 
 	if (gone == 0) {
-		if (c->now - t->started_at <= time_limit_s(c, t))
+		if (ran_s(c, t) <= time_limit_s(c, t))
 			return;
 		end_program(t);
-		t->elapsed_s = (double)(c->now - t->started_at);
+		t->elapsed_s = (double)ran_s(c, t);
 		task_fail(c, t, CLIENT_COMPUTE_ERROR, EXIT_TIME_LIMIT,
 		    "the program took longer than the work's bound on operations "
 		    "allows");
@@ -395,7 +426,7 @@ task_poll(struct client *c, struct ctask *t)
 	}
 	t->cpu_s = (double)use.ru_utime.tv_sec + (double)use.ru_utime.tv_usec / 1e6 +
 	           (double)use.ru_stime.tv_sec + (double)use.ru_stime.tv_usec / 1e6;
-	t->elapsed_s = fmax((double)(c->now - t->started_at), t->cpu_s);
+	t->elapsed_s = fmax((double)ran_s(c, t), t->cpu_s);
 	kill(-(pid_t)t->pid, SIGKILL); /* what it may have left in the background */
 	ended(c, t, st);
 }
@@ -406,8 +437,10 @@ task_stop_all(struct client *c)
 	int64_t end = clock_mono_ms() + STOP_MS;
 
 	for (size_t i = 0; i < c->st->ntasks; i++)
-		if (c->st->tasks[i].pid != 0)
+		if (c->st->tasks[i].pid != 0) {
 			kill(-(pid_t)c->st->tasks[i].pid, SIGTERM);
+			kill(-(pid_t)c->st->tasks[i].pid, SIGCONT);
+		}
 	for (size_t i = 0; i < c->st->ntasks; i++) {
 		struct ctask *t = &c->st->tasks[i];
 

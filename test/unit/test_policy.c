@@ -537,8 +537,7 @@ START_TEST(what_is_asked)
 
 	small_world(&s);
 	s.p[0].share = 0;
-	c = next_contact(&s, &policy_rec);
-	ck_assert_int_eq(c.project, 1);
+	ck_assert_int_eq(next_contact(&s, &policy_rec).project, 1);
 	s.p[1].no_new_work = true;
 	c = next_contact(&s, &policy_rec); /* T20: one task for what is idle */
 	ck_assert_int_eq(c.project, 0);
@@ -550,6 +549,7 @@ START_TEST(what_is_asked)
 	s.p[0].nci = true;
 	c = next_contact(&s, &policy_rec);
 	ck_assert_int_eq(c.project, 0);
+	arena_free(&s.a);
 	small_world(&s);
 	s.p[0].dcf = 90;
 	s.w.nprojects = 1;
