@@ -49,6 +49,7 @@ enum kind {
 	CANDIDATE,
 	RESULT,
 	SNAP_FILE,
+	MEMBER,
 	APP,
 	PLATFORM,
 	VERSION,
@@ -69,6 +70,7 @@ static const struct {
 	[CANDIDATE] = { "candidate", &shape_job, JOB },
 	[RESULT] = { "result", &shape_result, RESULT },
 	[SNAP_FILE] = { "file", &shape_snap_file, SNAP_FILE },
+	[MEMBER] = { "member", &shape_snap_member, MEMBER },
 	[APP] = { "app", &shape_app, APP },
 	[PLATFORM] = { "platform", &shape_platform, PLATFORM },
 	[VERSION] = { "app_version", &shape_app_version, VERSION },
@@ -329,16 +331,41 @@ put_member(struct snapshot *s, const struct snap_file *f, char *name, bool held)
 	s->nmembers++;
 }
 
-/* A set is one file of its name; of one that is held in part another file is lacking.
- */
+/* Has lines "member" of its own?  What is held and missing is the sum of these. */
+static bool
+add_members(struct reader *r, struct snap_file *f)
+{
+	const struct snap_member *m = r->rows[MEMBER].rows;
+	struct snapshot *s = &r->g->snap;
+	size_t before = s->nmembers;
+
+	for (size_t i = 0; i < r->rows[MEMBER].n; i++) {
+		if (m[i].fileset_id != f->fileset_id)
+			continue;
+		if (s->nmembers == before)
+			f->bytes = f->bytes_missing = 0;
+		f->bytes += m[i].bytes;
+		f->bytes_missing += m[i].held ? 0 : m[i].bytes;
+		s->members[s->nmembers++] = m[i];
+	}
+	f->held = f->held || (s->nmembers > before && f->bytes_missing == 0);
+	return s->nmembers > before;
+}
+
+/* Else a set is one file of its name; of one that is held in part another file is
+ * lacking. */
 static void
 make_members(struct reader *r)
 {
 	struct snapshot *s = &r->g->snap;
 
-	s->members = NEWN(r->g->a, struct snap_member, 2 * s->nfiles + 1);
+	s->members = NEWN(
+	    r->g->a, struct snap_member, 2 * s->nfiles + r->rows[MEMBER].n + 1);
 	for (size_t i = 0; i < s->nfiles; i++) {
 		struct snap_file *f = &s->files[i];
+
+		if (add_members(r, f))
+			continue;
 		bool some = f->bytes_missing == 0 || f->bytes_missing < f->bytes;
 
 		if (some)
