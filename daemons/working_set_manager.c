@@ -141,6 +141,30 @@ warn_dry(struct pass *p, const struct app *app, size_t size)
 		    arena_printf(&x->a, ": enough for %lld min", (long long)(s / 60)));
 }
 
+/* Hosts that each file should go to: as many as its workunits want results (seed 003),
+ * for which the newest file that has some speaks. */
+static enum err
+holders_wanted(struct pass *p, const struct app *app,
+    const struct row_fileset_state *fs, size_t n, int64_t *wanted)
+{
+	struct ctx *x = p->x;
+	int64_t id = 0;
+
+	*wanted = x->conf->locality_target_holders;
+	if (*wanted <= 0)
+		*wanted = app->target_nresults;
+	for (size_t i = 0; i < n && *wanted <= 0; i++)
+		if (fs[i].has_any_wu && fs[i].id > id)
+			id = fs[i].id;
+	if (*wanted > 0)
+		return OK;
+	enum err e = id == 0 ? E_NOTFOUND : fileset_target(x->db, id, wanted, &x->fail);
+	if (e == OK && *wanted > 0)
+		return OK;
+	*wanted = HOLDERS;
+	return e == E_NOTFOUND ? OK : e;
+}
+
 /* One app: its file sets are fs[0..n). */
 static enum err
 do_app(
@@ -149,11 +173,12 @@ do_app(
 	struct ctx *x = p->x;
 	struct own *o = x->own;
 	struct ws_file *files = NEWN(&x->a, struct ws_file, n);
-	int64_t wanted = x->conf->locality_target_holders;
 	struct ws_change c;
+	int64_t wanted;
+	enum err e = holders_wanted(p, app, fs, n, &wanted);
 
-	if (wanted <= 0)
-		wanted = app->target_nresults > 0 ? app->target_nresults : HOLDERS;
+	if (e != OK)
+		return e;
 	for (size_t i = 0; i < n; i++)
 		files[i] = seen(p, &fs[i]);
 	c = working_set(&x->a, files, n, p->hosts, wanted, x->now,

@@ -135,6 +135,8 @@ enum err fileset_by_id(
 enum err fileset_set_next(struct db *, int64_t id, int32_t expect_next, int32_t next,
     struct fail *); /* E_RACE if moved */
 enum err fileset_set_paused(struct db *, int64_t id, int32_t paused, struct fail *);
+/* target_nresults of a workunit of the set; E_NOTFOUND if there is none. */
+enum err fileset_target(struct db *, int64_t id, int64_t *results, struct fail *);
 /* It leaves the working set now. */
 enum err fileset_dropped(struct db *, const char *name, int64_t now, struct fail *);
 /* The files of one file set by increasing name, as templates number them. */

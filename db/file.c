@@ -149,6 +149,12 @@ fileset_set_next(
 }
 
 enum err
+fileset_target(struct db *db, int64_t id, int64_t *results, struct fail *f)
+{
+	return db_number(db, f, results, SQL_FILESET_ANY_TARGET, id);
+}
+
+enum err
 fileset_dropped(struct db *db, const char *name, int64_t now, struct fail *f)
 {
 	return db_exec(db, f, NULL, SQL_FILESET_DROPPED, now, name);
