@@ -129,7 +129,7 @@ all_at_once(struct db *db, const struct db_batch *b, int64_t *affected, struct f
 enum err
 db_batch_run(struct db *db, const struct db_batch *b, int64_t *affected, struct fail *f)
 {
-	int64_t unused;
+	int64_t unused = 0;
 	enum err e = b->n == 0 ? OK : conn_need(db, f);
 
 	affected = affected != NULL ? affected : &unused;
