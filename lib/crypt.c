@@ -11,18 +11,18 @@
 #include <crypt.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <openssl/bn.h>
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/param_build.h>
-#include <openssl/rand.h>
 #include <openssl/rsa.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 #include "lib/buf.h"
 #include "lib/fs.h"
@@ -84,12 +84,31 @@ to_hex(const unsigned char *p, size_t n, char *out)
 	*out = '\0';
 }
 
+static EVP_MD *md5_found;
+
+static void
+find_md5(void)
+{
+	md5_found = EVP_MD_fetch(NULL, "MD5", NULL);
+	assert(md5_found != NULL);
+}
+
+/* Looked for once in a process: to find it takes longer than to digest a name. */
+static const EVP_MD *
+md5_of_openssl(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, find_md5);
+	return md5_found;
+}
+
 void
 md5_hex(const void *p, size_t n, char out[MD5_HEX])
 {
 	unsigned char md[EVP_MAX_MD_SIZE];
 	unsigned len;
-	int ok = EVP_Digest(p, n, md, &len, EVP_md5(), NULL);
+	int ok = EVP_Digest(p, n, md, &len, md5_of_openssl(), NULL);
 
 	assert(ok == 1 && len == 16);
 	to_hex(md, 16, out);
@@ -136,7 +155,7 @@ md5_file(const char *path, char out[MD5_HEX], int64_t *nbytes, struct fail *f)
 	if (fd < 0)
 		return FAIL_ERRNO(f, "opening %s", path);
 	c = EVP_MD_CTX_new();
-	ok = c != NULL && EVP_DigestInit_ex(c, EVP_md5(), NULL) == 1;
+	ok = c != NULL && EVP_DigestInit_ex(c, md5_of_openssl(), NULL) == 1;
 	assert(ok);
 	e = md5_fd(fd, path, c, &size, f);
 	EVP_DigestFinal_ex(c, md, NULL);
@@ -421,11 +440,21 @@ verify_text(const struct key *k, const char *text, const char *sig, struct fail 
 void
 random_bytes(void *p, size_t n)
 {
-	assert(n <= INT_MAX);
-	if (RAND_bytes(p, (int)n) == 1)
-		return;
-	fprintf(stderr, "random_bytes: the system gives no random numbers\n");
-	abort(); /* a predictable secret would be worse */
+	char *to = p;
+
+	/* The kernel's own: OpenSSL's generators are 100 kB and 7,000 instructions. */
+	while (n > 0) {
+		ssize_t got = getrandom(to, n, 0);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0) {
+			fprintf(stderr, "random_bytes: %s\n", strerror(errno));
+			abort(); /* a predictable secret would be worse */
+		}
+		to += got;
+		n -= (size_t)got;
+	}
 }
 
 void

@@ -19,7 +19,13 @@
 #include "lib/buf.h"
 #include "lib/text.h"
 
-enum { DEPTH_MAX = 32 };
+enum {
+	DEPTH_MAX = 32,
+	/* Of all different names in a document.  libxml2 keeps them in a table that
+	 * ends at 16,384 places: some 100,000 names would cost minutes.  Clients have
+	 * 300. */
+	NAMES_MAX_BYTES = 256 << 10,
+};
 
 /* A container that is open: what may occur in it, and where that goes. */
 struct level {
@@ -313,12 +319,15 @@ static void
 on_error(void *user, XML_ERROR *e)
 {
 	struct xml_reader *r = user;
+	const char *why = e->message;
 	size_t n;
 
 	if (e->level != XML_ERR_FATAL || r->refusal[0] != '\0')
 		return;
+	if (e->code == XML_ERR_NO_MEMORY)
+		why = "too many different names of elements";
 	snprintf(r->refusal, sizeof(r->refusal), "%s",
-	    e->message == NULL ? "not well-formed" : e->message);
+	    why == NULL ? "not well-formed" : why);
 	n = strlen(r->refusal);
 	if (n > 0 && r->refusal[n - 1] == '\n')
 		r->refusal[n - 1] = '\0';
@@ -355,6 +364,7 @@ parse(struct xml_reader *r, const char *text, size_t n, struct fail *f)
 	r->text = buf_new(r->a);
 	r->parser = xmlNewParserCtxt();
 	assert(r->parser != NULL);
+	xmlDictSetLimit(r->parser->dict, NAMES_MAX_BYTES);
 	*r->parser->sax = (xmlSAXHandler){
 		.initialized = XML_SAX2_MAGIC,
 		.startElementNs = on_start,

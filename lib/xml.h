@@ -53,8 +53,8 @@ struct xml_elem {
 /*
  * Parses text (well-formed after the caller's normaliser) whose root element is root
  * into row.  E_BADREQ with the line of the first error; what was read before stays in
- * row.  Depth is capped at 32, DOCTYPE and entities other than the five are refused,
- * nothing is loaded.
+ * row.  Depth is capped at 32, the different names of elements at some 10,000, DOCTYPE
+ * and entities other than the five are refused, nothing is loaded.
  */
 enum err xml_parse(struct arena *, const char *text, size_t n, const char *root,
     const struct xml_elem *table, void *row, void *ctx, struct fail *);
