@@ -80,8 +80,7 @@ enum sim_kind {
 	SIM_REPORT,  /* project; n jobs */
 	SIM_HOST,    /* n 1 = on, 0 = off */
 	SIM_ATTACH,
-	SIM_DETACH,
-	SIM_ACCOUNT /* project; x: its priority or debt in the policy's unit */
+	SIM_DETACH
 };
 struct sim_event {
 	double t;

@@ -53,8 +53,5 @@ sim_log_line(const struct sim_scenario *s, const struct sim_event *e, struct buf
 	case SIM_DETACH:
 		buf_puts(b, "detach");
 		return;
-	case SIM_ACCOUNT:
-		buf_printf(b, "account %.6g", e->x);
-		return;
 	}
 }

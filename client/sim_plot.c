@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * A run as one SVG picture of three bands over the same days: who had each instance,
- * how many hours of work were queued, what the policy thought of each project.  Its
- * size is bounded by its columns, however long the run is.
+ * how many hours of work were queued, what each project was owed.  Its size is bounded
+ * by its columns, however long the run is.
  */
 #include "client/sim_report.h"
 
@@ -30,7 +30,7 @@ struct bar {
 struct job { /* that is running */
 	uint64_t id;
 	int32_t project, rsc, nrows;
-	double use;
+	double use, flops;
 	size_t rows[ROWS_MOST];
 	double from;
 };
@@ -46,9 +46,10 @@ struct sim_plot {
 	size_t nbars, bars_cap;
 	struct job *jobs;
 	size_t njobs, jobs_cap;
-	double *queued, *account; /* per project, now */
-	double *queue, *accounts; /* [column * nprojects + project] */
-	size_t column;            /* the first not yet filled */
+	double now;
+	double *queued, *rate, *had; /* per project: hours, FLOPS, operations so far */
+	double *queue, *debt;        /* [column * nprojects + project] */
+	size_t column;               /* the first not yet filled */
 	bool off;
 };
 
@@ -64,9 +65,10 @@ sim_plot_new(
 		.title = title,
 		.end = days * 86400,
 		.queued = NEWN(a, double, s->nprojects),
-		.account = NEWN(a, double, s->nprojects),
+		.rate = NEWN(a, double, s->nprojects),
+		.had = NEWN(a, double, s->nprojects),
 		.queue = NEWN(a, double, mul_or_die(COLUMNS, s->nprojects)),
-		.accounts = NEWN(a, double, mul_or_die(COLUMNS, s->nprojects)),
+		.debt = NEWN(a, double, mul_or_die(COLUMNS, s->nprojects)),
 	};
 	for (size_t r = 0; r < s->nrsc; r++) {
 		size_t n = (size_t)fmax(1, fmin(s->rsc[r].ninst, ROWS_MOST));
@@ -80,16 +82,46 @@ sim_plot_new(
 /* --- collecting --- */
 
 static void
-fill_columns(struct sim_plot *p, double t)
+advance(struct sim_plot *p, double t)
+{
+	for (size_t i = 0; i < p->s->nprojects && !p->off; i++)
+		p->had[i] += p->rate[i] * (t - p->now);
+	p->now = t;
+}
+
+/* A project is owed its share of what all had, less what it had: hours of the host. */
+static void
+fill_column(struct sim_plot *p)
 {
 	size_t np = p->s->nprojects;
+	double all = 0, shares = 0, host = 0;
 
-	for (; p->column < COLUMNS && (double)(p->column + 1) * p->end / COLUMNS <= t;
-	     p->column++) {
-		memcpy(p->queue + p->column * np, p->queued, np * sizeof(*p->queue));
-		memcpy(p->accounts + p->column * np, p->account,
-		    np * sizeof(*p->accounts));
+	for (size_t r = 0; r < p->s->nrsc; r++)
+		host += p->s->rsc[r].ninst * p->s->rsc[r].flops;
+	for (size_t i = 0; i < np; i++) {
+		all += p->had[i];
+		shares += p->s->projects[i].share;
 	}
+	for (size_t i = 0; i < np; i++) {
+		double share = p->s->projects[i].share / shares;
+
+		p->queue[p->column * np + i] = p->queued[i];
+		p->debt[p->column * np + i] = (share * all - p->had[i]) / host / 3600;
+	}
+	p->column++;
+}
+
+static void
+go_to(struct sim_plot *p, double t)
+{
+	double next;
+
+	while (p->column < COLUMNS &&
+	       (next = (double)(p->column + 1) * p->end / COLUMNS) <= t) {
+		advance(p, next);
+		fill_column(p);
+	}
+	advance(p, t);
 }
 
 static void
@@ -111,8 +143,13 @@ start(struct sim_plot *p, const struct sim_event *e)
 		.rsc = e->rsc,
 		.use = app->use,
 		.from = e->t };
-	size_t first = p->rsc_row[e->rsc], last = p->rsc_row[e->rsc + 1];
 
+	j.flops = app->use * p->s->rsc[e->rsc].flops;
+	if (e->rsc != CW_CPU)
+		j.flops += app->ncpus * p->s->rsc[CW_CPU].flops;
+	p->rate[e->project] += j.flops;
+
+	size_t first = p->rsc_row[e->rsc], last = p->rsc_row[e->rsc + 1];
 	while (first < last && (size_t)j.nrows < last - first &&
 	       j.nrows < fmax(1, round(app->use))) {
 		size_t best = first;
@@ -136,6 +173,7 @@ stop(struct sim_plot *p, const struct sim_event *e)
 			continue;
 		if (!p->off)
 			close_bars(p, j, e->t);
+		p->rate[j->project] -= j->flops;
 		for (int32_t k = 0; k < j->nrows; k++)
 			p->load[j->rows[k]] -= fmin(1, j->use);
 		*j = p->jobs[--p->njobs];
@@ -159,7 +197,7 @@ sim_plot_event(struct sim_plot *p, const struct sim_event *e)
 {
 	double hours = 0;
 
-	fill_columns(p, e->t);
+	go_to(p, e->t);
 	if (e->kind == SIM_JOB || e->kind == SIM_END) {
 		const struct sim_app *app = &p->s->projects[e->project].apps[e->app];
 
@@ -184,9 +222,6 @@ sim_plot_event(struct sim_plot *p, const struct sim_event *e)
 		break;
 	case SIM_DETACH:
 		p->queued[e->project] = 0;
-		break;
-	case SIM_ACCOUNT:
-		p->account[e->project] = e->x;
 		break;
 	default:
 		break;
@@ -326,14 +361,14 @@ draw_queue(struct sim_plot *p, double y, struct buf *b)
 }
 
 static void
-draw_accounts(struct sim_plot *p, double y, struct buf *b)
+draw_debt(struct sim_plot *p, double y, struct buf *b)
 {
 	size_t np = p->s->nprojects;
 	struct scale s = { 0, 0, y };
 
 	for (size_t i = 0; i < COLUMNS * np; i++) {
-		s.low = fmin(s.low, p->accounts[i]);
-		s.high = fmax(s.high, p->accounts[i]);
+		s.low = fmin(s.low, p->debt[i]);
+		s.high = fmax(s.high, p->debt[i]);
 	}
 	if (s.high - s.low < 1e-12)
 		s.high = s.low + 1;
@@ -341,11 +376,11 @@ draw_accounts(struct sim_plot *p, double y, struct buf *b)
 		buf_puts(b, "<path d=\"");
 		for (int c = 0; c < COLUMNS; c++)
 			buf_printf(b, "%c%d %.1f", c == 0 ? 'M' : 'L', LEFT + c,
-			    at(&s, p->accounts[(size_t)c * np + i]));
+			    at(&s, p->debt[(size_t)c * np + i]));
 		buf_printf(b, "\" fill=\"none\" stroke=\"%s\" stroke-width=\"1.5\"/>\n",
 		    color(p, i));
 	}
-	frame(p, &s, "priority or debt, in the policy's unit", b);
+	frame(p, &s, "what each project is owed by its share, hours of the host", b);
 }
 
 /* Some ten ticks at whole steps of 1, 2 or 5 times a power of ten. */
@@ -394,7 +429,7 @@ sim_plot_draw(struct sim_plot *p, struct buf *b)
 	double y = TOP + ROW * (double)p->nrows + GAP,
 	       height = y + 2 * (BAND + GAP) + 12;
 
-	fill_columns(p, p->end);
+	go_to(p, p->end);
 	host(p, false, p->end);
 	buf_printf(b,
 	    "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%.0f\" "
@@ -406,7 +441,7 @@ sim_plot_draw(struct sim_plot *p, struct buf *b)
 	buf_puts(b, "</g>\n");
 	draw_instances(p, TOP, b);
 	draw_queue(p, y, b);
-	draw_accounts(p, y + BAND + GAP, b);
+	draw_debt(p, y + BAND + GAP, b);
 	draw_days(p, y + 2 * BAND + GAP, b);
 	draw_legend(p, b);
 	buf_puts(b, "</svg>\n");

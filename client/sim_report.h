@@ -27,7 +27,7 @@ void sim_log_line(const struct sim_scenario *, const struct sim_event *, struct 
 
 /*
  * Collects a run, and draws it as SVG: what each instance ran, how much work each
- * project had queued, and what the policy thought of each project.
+ * project had queued, and what each was owed by its share.
  */
 struct sim_plot *sim_plot_new(
     struct arena *, const struct sim_scenario *, const char *title, double days);
