@@ -44,7 +44,8 @@ catalog_load(struct db *db, struct arena *a, struct catalog **out, struct fail *
 		return e;
 	c->versions = rows;
 	*out = c;
-	return benchmarks_load(db, a, c, f);
+	e = db_number(db, f, &c->last_fileset, SQL_LAST_FILESET);
+	return e == OK ? benchmarks_load(db, a, c, f) : e;
 }
 
 enum err

@@ -299,20 +299,24 @@ enum err snapshot_last_ready(
  * are none, ids that were skipped conf's locality_skip_release seconds ago or earlier
  * are offered.
  */
-struct enough { /* asked between slices; NULL in place of one: never */
-	bool (*is)(const void *ctx);
+struct enough {                      /* NULL in place of one: never, none */
+	bool (*is)(const void *ctx); /* asked between slices */
+	/* So many of a set's first jobs are left to others; if there are no more, none.
+	 * Of an app (minus its id): any but 0, its plain jobs are taken in random
+	 * order. */
+	int64_t (*skip)(const void *ctx, int64_t fileset_id);
 	const void *ctx;
 };
 enum err snapshot_jobs(struct db *, struct arena *, const struct conf *, size_t from,
     size_t need, int64_t now, const struct enough *, struct snapshot *, struct fail *);
 /*
- * Adds jobs without a file set, at most 4 x need: of each app that is marked in unread
- * (by its place in the catalogue) and that the account wants (snapshot.project_prefs),
- * those that it selected first, from a seeded shard on.  Takes the mark from those that
- * were read.
+ * Adds jobs without a file set, at most 4 x need or until it is enough: of each app
+ * that is marked in unread (by its place in the catalogue) and that the account wants
+ * (snapshot.project_prefs), those that it selected first, from a seeded shard on. Takes
+ * the mark from those that were read.
  */
 enum err snapshot_plain(struct db *, struct arena *, const struct conf *, struct rng *,
-    size_t need, bool *unread, struct snapshot *, struct fail *);
+    size_t need, const struct enough *, bool *unread, struct snapshot *, struct fail *);
 /* The same of apps that the account does not want: none of them is to be sent, the
  * decision tells why. */
 enum err snapshot_unwanted(struct db *, struct arena *, const struct conf *,

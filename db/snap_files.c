@@ -416,60 +416,56 @@ has_id(const int64_t *ids, size_t n, int64_t id)
 	return false;
 }
 
+/* Of these sets, which are open, those of which the generator did not say that nothing
+ * can be made. */
+static enum err
+makeable_of(struct db *db, struct arena *a, const struct conf *cf,
+    const struct fileset *sets, size_t n, bool *makeable, struct fail *f)
+{
+	const struct triggers t = { .conf = cf, .db = db };
+	char **names = NEWN(a, char *, n + 1);
+	enum err e;
+
+	for (size_t i = 0; i < n; i++)
+		names[i] = sets[i].name;
+	e = trigger_there(&t, a, TRIGGER_NO_WORK_AVAILABLE, names, n, makeable, f);
+	for (size_t i = 0; i < n; i++)
+		makeable[i] = !makeable[i] && sets[i].paused == FILESET_OPEN;
+	return e;
+}
+
 /*
- * Where work is made on demand, sets without unsent results may get some: the next ones
+ * Where work is made on demand, sets without unsent results may get some: of the next k
  * from a seeded start on, so that a host that is excluded from all work there is does
  * not starve.
  */
 static enum err
-search_makeable(struct db *db, struct arena *a, struct rng *rng, size_t k,
-    const struct snapshot *s, int64_t *ids, size_t *n, struct fail *f)
+search_makeable(struct db *db, struct arena *a, const struct conf *cf, struct rng *rng,
+    size_t k, const struct snapshot *s, int64_t *ids, size_t *n, struct fail *f)
 {
-	int64_t last;
-	enum err e = db_number(db, f, &last, SQL_FILESET_LAST);
+	int64_t last = s->cat->last_fileset;
+	int64_t starts[] = { last > 0 ? (int64_t)rng_below(rng, (uint64_t)last) : 0,
+		0 };
+	bool *makeable = NEWN(a, bool, k + 1);
+	size_t seen = *n;
+	enum err e = OK;
 
-	if (e != OK)
-		return e == E_NOTFOUND ? OK : e;
-	int64_t starts[] = { (int64_t)rng_below(rng, (uint64_t)last), 0 };
-	for (size_t from = 0; from < N(starts) && *n < k && e == OK; from++) {
+	for (size_t from = 0; from < N(starts) && seen < k && e == OK; from++) {
 		void *rows;
 		size_t got = 0;
 
 		e = db_query(db, a, f, &rows, &got, SQL_FILESETS_AFTER, starts[from],
 		    (int64_t)k);
+		if (e == OK)
+			e = makeable_of(db, a, cf, rows, got, makeable, f);
 		for (size_t i = 0; e == OK && i < got && *n < k; i++) {
-			int64_t id = ((struct row_number *)rows)[i].v;
-			if (snapshot_file(s, id) == NULL && !has_id(ids, *n, id))
+			int64_t id = ((struct fileset *)rows)[i].id;
+			if (makeable[i] && snapshot_file(s, id) == NULL &&
+			    !has_id(ids, *n, id))
 				ids[(*n)++] = id;
 		}
+		seen += got;
 	}
-	return e;
-}
-
-/* Of these sets those that are open, and that have work (the first nready) or may get
- * some. */
-static enum err
-open_sets(struct db *db, struct arena *a, const struct conf *cf,
-    const struct set_rows *rows, size_t nready, int64_t *ids, size_t *n, struct fail *f)
-{
-	int64_t *there = NEWN(a, int64_t, *n + 1);
-	bool *ready = NEWN(a, bool, *n + 1), *no_work;
-	size_t nthere = 0, kept = 0;
-	enum err e;
-
-	for (size_t i = 0; i < *n; i++) {
-		const struct row_set_file *r = set_rows_first(rows, ids[i]);
-
-		if (r == NULL || r->paused != FILESET_OPEN)
-			continue;
-		ready[nthere] = i < nready;
-		there[nthere++] = ids[i];
-	}
-	e = no_work_of(db, a, cf, rows, there, nthere, &no_work, f);
-	for (size_t i = 0; e == OK && i < nthere; i++)
-		if (ready[i] || !no_work[i])
-			ids[kept++] = there[i];
-	*n = kept;
 	return e;
 }
 
@@ -481,22 +477,25 @@ snapshot_search(struct db *db, struct arena *a, const struct conf *cf,
 	struct held held;
 	struct set_rows rows = { 0 };
 	int64_t *ids = NEWN(a, int64_t, k + 1);
-	size_t n = 0, nready;
+	size_t n = 0, kept = 0;
 	enum err e = k == 0 ? OK : search_ready(db, rng, k, s, ids, &n, f);
 
-	nready = n;
 	s->search.left |= n > 0 && n == k; /* there may be more of them */
 	if (e == OK && n < k && cf->locality_scheduling_wait_period > 0 &&
 	    catalog_locality(s->cat, cf))
-		e = search_makeable(db, a, rng, k, s, ids, &n, f);
+		e = search_makeable(db, a, cf, rng, k, s, ids, &n, f);
 	if (e == OK)
 		e = snap_sets_read(db, a, s, ids, n, &rows, f);
-	if (e == OK)
-		e = open_sets(db, a, cf, &rows, nready, ids, &n, f);
-	if (e != OK || n == 0)
+	for (size_t i = 0; e == OK && i < n; i++) {
+		const struct row_set_file *r = set_rows_first(&rows, ids[i]);
+
+		if (r != NULL && r->paused == FILESET_OPEN)
+			ids[kept++] = ids[i];
+	}
+	if (e != OK || kept == 0)
 		return e;
 	held = held_names(a, rq);
-	return snap_sets_add(db, a, cf, &held, &rows, ids, n, SEARCHED, s, f);
+	return snap_sets_add(db, a, cf, &held, &rows, ids, kept, SEARCHED, s, f);
 }
 
 static int

@@ -51,19 +51,39 @@ is_enough(const struct enough *enough)
 	return enough != NULL && enough->is(enough->ctx);
 }
 
+/* The id behind which candidates are read. */
+static enum err
+first_id(struct db *db, const struct enough *enough, const struct snap_file *file,
+    int64_t *after, struct fail *f)
+{
+	int64_t skip = enough == NULL ? 0 : enough->skip(enough->ctx, file->fileset_id);
+	enum err e;
+
+	*after = file->last_id;
+	if (skip == 0)
+		return OK;
+	e = db_number(
+	    db, f, after, SQL_JOB_AFTER_SOME, file->fileset_id, *after, skip - 1);
+	return e == E_NOTFOUND ? OK : e;
+}
+
 /* Jobs behind the last id, in slices; full: there may be more. */
 static enum err
 new_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t most,
     const struct enough *enough, const struct snapshot *s, struct snap_file *file,
     bool *full, struct fail *f)
 {
-	int64_t once = snapshot_once(cf, s), after = file->last_id;
+	int64_t once = snapshot_once(cf, s), after;
 	size_t slice = enough == NULL ? most : FIRST_SLICE, cap = 0;
+	enum err e = first_id(db, enough, file, &after, f);
 
+	if (e != OK)
+		return e;
 	do {
 		size_t left = most - file->njobs, n, ask = slice < left ? slice : left;
 		void *rows;
-		enum err e = db_query(db, a, f, &rows, &n, SQL_JOBS_AFTER, once, once,
+
+		e = db_query(db, a, f, &rows, &n, SQL_JOBS_AFTER, once, once,
 		    file->fileset_id, after, (int64_t)ask);
 
 		if (e != OK)

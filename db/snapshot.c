@@ -15,6 +15,9 @@
 /* Candidates looked at for each job that is wanted: some will not fit. */
 enum { CANDIDATES_PER_JOB = 4 };
 
+/* Of an app so many plain jobs are read first: mostly the host wants few. */
+enum { PLAIN_SLICE = 16 };
+
 static int
 job_name_order(const void *a, const void *b)
 {
@@ -258,81 +261,119 @@ snapshot_others(struct db *db, struct arena *a, const struct request *rq,
 	return OK;
 }
 
-/* Adds rows of plain jobs, of which there could have been `most` in all. */
+/* Where plain jobs are read into the snapshot. */
+struct plain {
+	struct db *db;
+	struct arena *a;
+	const struct conf *cf;
+	struct rng *rng;
+	size_t most; /* of them in all */
+	const struct enough *enough;
+	struct snapshot *s;
+	struct fail *f;
+};
+
+/* Adds rows of which there could have been `most`. */
 static void
 plain_add(struct snapshot *s, const void *rows, size_t n, size_t most)
 {
 	if (n > 0)
 		memcpy(s->plain + s->nplain, rows, n * sizeof(*s->plain));
 	s->nplain += n;
-	s->search.left |= s->nplain == most;
+	s->search.left |= n == most;
 }
 
 /* Urgent ones are the head of the same line for everybody: each request takes its own
- * order. */
+ * order; of the others too if many ask at once. */
 static void
-shuffle_urgent(struct rng *rng, struct job *v, size_t n)
+shuffle_plain(struct rng *rng, bool all, struct job *v, size_t n)
 {
-	for (size_t i = 0, end; i < n && v[i].priority > 0; i = end) {
+	for (size_t i = 0, end; i < n && (all || v[i].priority > 0); i = end) {
 		for (end = i; end < n && v[end].priority == v[i].priority;)
 			end++;
 		rng_shuffle(rng, v + i, end - i, sizeof(*v));
 	}
 }
 
-/* One app's plain jobs, the urgent ones, then from a random shard on. */
+/* At most so many of one app's plain jobs, the urgent ones, then from this shard on. */
 static enum err
-plain_of_app(struct db *db, struct arena *a, const struct conf *cf, struct rng *rng,
-    const struct app *app, size_t most, struct snapshot *s, struct fail *f)
+plain_from(struct plain *p, const struct app *app, int64_t start, size_t ask, size_t *n)
 {
-	int64_t once = snapshot_once(cf, s);
+	int64_t once = snapshot_once(p->cf, p->s);
 	int64_t high = -(app->id * READY_SHARDS) - 1;
-	int64_t low = high - READY_SHARDS + 1;
-	int64_t start = low + (int64_t)rng_below(rng, READY_SHARDS);
 	int64_t urgent = READY_URGENT - app->id * READY_PRIORITIES;
-	size_t n, before = s->nplain;
+	bool all = p->enough != NULL && p->enough->skip(p->enough->ctx, -app->id) != 0;
 	void *rows;
-	enum err e = db_query(db, a, f, &rows, &n, SQL_JOBS_URGENT_FIRST, once, once,
-	    urgent - READY_PRIORITIES + 1, urgent - 1, start, high,
-	    (int64_t)(most - before));
+	enum err e = db_query(p->db, p->a, p->f, &rows, n, SQL_JOBS_URGENT_FIRST, once,
+	    once, urgent - READY_PRIORITIES + 1, urgent - 1, start, high, (int64_t)ask);
 
 	if (e != OK)
 		return e;
-	plain_add(s, rows, n, most);
-	shuffle_urgent(rng, s->plain + before, n);
-	if (s->nplain >= most || low == start)
-		return OK;
-	e = db_query(db, a, f, &rows, &n, SQL_JOBS_BETWEEN, once, once, low, start - 1,
-	    (int64_t)(most - s->nplain));
+	plain_add(p->s, rows, *n, ask);
+	shuffle_plain(p->rng, all, p->s->plain + p->s->nplain - *n, *n);
+	return OK;
+}
+
+/* From a random shard on, a few first. */
+static enum err
+plain_of_app(struct plain *p, const struct app *app)
+{
+	struct snapshot *s = p->s;
+	int64_t low = -(app->id * READY_SHARDS) - READY_SHARDS;
+	int64_t start = low + (int64_t)rng_below(p->rng, READY_SHARDS);
+	size_t n, left = p->most - s->nplain, ask = left, before = s->nplain;
+	int64_t once = snapshot_once(p->cf, s);
+	void *rows;
+	enum err e;
+
+	if (p->enough != NULL && ask > PLAIN_SLICE)
+		ask = PLAIN_SLICE;
+	e = plain_from(p, app, start, ask, &n);
+	if (e == OK && n == ask && ask < left && !p->enough->is(p->enough->ctx)) {
+		s->nplain = before;
+		e = plain_from(p, app, start, ask = left, &n);
+	}
+	if (e != OK || n == ask || low == start)
+		return e;
+	left -= n;
+	e = db_query(p->db, p->a, p->f, &rows, &n, SQL_JOBS_BETWEEN, once, once, low,
+	    start - 1, (int64_t)left);
 	if (e == OK)
-		plain_add(s, rows, n, most);
+		plain_add(s, rows, n, left);
 	return e;
 }
 
 /* Of the apps of these choices, in that order, each from a seeded app on. */
 static enum err
-plain_of_choices(struct db *db, struct arena *a, const struct conf *cf, struct rng *rng,
-    const enum app_choice choices[2], size_t need, bool *unread, struct snapshot *s,
-    struct fail *f)
+plain_of_choices(
+    struct plain *p, size_t need, const enum app_choice choices[2], bool *unread)
 {
+	struct snapshot *s = p->s;
 	const struct catalog *c = s->cat;
-	size_t most = s->nplain + CANDIDATES_PER_JOB * need;
-	struct job *plain = NEWN(a, struct job, most + 1);
-	size_t first = c->napps > 0 ? (size_t)rng_below(rng, c->napps) : 0;
+	struct job *plain;
+	size_t first = c->napps > 0 ? (size_t)rng_below(p->rng, c->napps) : 0;
 	enum err e = OK;
 
+	if (s->glance.has_last && s->glance.last_ready <= READY_SENT)
+		return OK;
+	p->most = s->nplain + CANDIDATES_PER_JOB * need;
+	plain = NEWN(p->a, struct job, p->most + 1);
 	if (s->nplain > 0)
 		memcpy(plain, s->plain, s->nplain * sizeof(*plain));
 	s->plain = plain;
-	for (size_t i = 0; i < 2 * c->napps && e == OK && s->nplain < most; i++) {
+	for (size_t i = 0; i < 2 * c->napps && e == OK && s->nplain < p->most; i++) {
 		size_t at = (first + i) % c->napps;
 		const struct app *app = &c->apps[at];
 
 		if (!unread[at] || app->deprecated ||
 		    prefs_app_choice(&s->project_prefs, app->id, app->beta != 0,
-			cf->distinct_beta_apps) != choices[i / c->napps])
+			p->cf->distinct_beta_apps) != choices[i / c->napps])
 			continue;
-		e = plain_of_app(db, a, cf, rng, app, most, s, f);
+		if (p->enough != NULL && p->enough->is(p->enough->ctx)) {
+			s->search.left = true;
+			break;
+		}
+		e = plain_of_app(p, app);
 		unread[at] = false;
 	}
 	return e;
@@ -340,13 +381,13 @@ plain_of_choices(struct db *db, struct arena *a, const struct conf *cf, struct r
 
 enum err
 snapshot_plain(struct db *db, struct arena *a, const struct conf *cf, struct rng *rng,
-    size_t need, bool *unread, struct snapshot *s, struct fail *f)
+    size_t need, const struct enough *enough, bool *unread, struct snapshot *s,
+    struct fail *f)
 {
 	static const enum app_choice wanted[2] = { APP_SELECTED, APP_OTHER };
+	struct plain p = { db, a, cf, rng, 0, enough, s, f };
 
-	if (s->glance.has_last && s->glance.last_ready <= READY_SENT)
-		return OK;
-	return plain_of_choices(db, a, cf, rng, wanted, need, unread, s, f);
+	return plain_of_choices(&p, need, wanted, unread);
 }
 
 enum err
@@ -354,10 +395,9 @@ snapshot_unwanted(struct db *db, struct arena *a, const struct conf *cf,
     struct rng *rng, size_t need, bool *unread, struct snapshot *s, struct fail *f)
 {
 	static const enum app_choice refused[2] = { APP_REFUSED, APP_BETA_REFUSED };
+	struct plain p = { db, a, cf, rng, 0, NULL, s, f };
 
-	if (s->glance.has_last && s->glance.last_ready <= READY_SENT)
-		return OK;
-	return plain_of_choices(db, a, cf, rng, refused, need, unread, s, f);
+	return plain_of_choices(&p, need, refused, unread);
 }
 
 /* What the rows of candidates tell of their workunits. */

@@ -22,6 +22,7 @@ struct catalog { /* small tables, process lifetime, reloaded when they change */
 	struct app_version
 	    *versions; /* deprecated ones only if workunits may be bound */
 	size_t nversions;
+	int64_t last_fileset; /* then; for a seeded place among them, not recorded */
 	/* Benchmarks of the newest hosts, FLOP/s of one CPU; 0 = there are too few. */
 	double fpops_median, fpops_p95;
 	/* From plan_class_spec.xml; NULL = the project has none. */

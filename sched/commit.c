@@ -428,10 +428,17 @@ static bool
 lost_again(struct rpc *x, const struct work *w)
 {
 	struct decision *d = x->dec;
-	for (size_t i = 0; i < d->nsends; i++)
-		if (w->send_lost[i])
-			PUSH(
-			    x->a, x->lost, x->nlost, x->lost_cap) = d->sends[i].job->id;
+
+	for (size_t i = 0; i < d->nsends; i++) {
+		const struct job *j = d->sends[i].job;
+
+		if (!w->send_lost[i])
+			continue;
+		PUSH(x->a, x->lost, x->nlost, x->lost_cap) = j->id;
+		if (x->hot != NULL)
+			hot_lost(x->hot, j->fileset_id > 0 ? j->fileset_id : -j->appid,
+			    x->now);
+	}
 	if (w->bound_for_nothing ||
 	    (w->nsends_lost == d->nsends && x->rounds < RPC_ROUNDS)) {
 		roll_back(x);
@@ -496,6 +503,19 @@ begin(struct rpc *x)
 	return current ? db_begin_current(x->db, &x->fail) : db_begin(x->db, &x->fail);
 }
 
+/*
+ * A request that changes nothing but the host's row, as those that get no work: one
+ * statement is its own transaction.  Nobody was promised anything, so nothing is lost
+ * with it.
+ */
+static bool
+changes_nothing_else(const struct rpc *x, const struct work *w)
+{
+	return w->nops == 0 && w->ntouches == 0 && !x->snap->host_new &&
+	       !x->snap->detach_in_progress && x->snap->havs == x->stored_havs &&
+	       rpc_only_host(x);
+}
+
 /* A sample for statistics: one that is lost is no harm. */
 static void
 tell_without(struct rpc *x)
@@ -527,6 +547,12 @@ rpc_commit(struct rpc *x)
 		x->dec->nsends = 0;
 	collect_touches(x, &w);
 	collect_ops(x, &w);
+	if (changes_nothing_else(x, &w)) {
+		e = rpc_write_host(x, w.token);
+		if (e == OK)
+			mark_files(x);
+		return e;
+	}
 	e = begin(x);
 	if (e == OK)
 		e = write_all(x, &w);

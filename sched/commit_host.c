@@ -73,20 +73,32 @@ write_down(struct rpc *x)
 }
 
 /* A weak key may not change the account (wire.md 3.1). */
+static bool
+new_prefs(const struct rpc *x)
+{
+	return !x->weak_auth && x->dec->store_global_prefs &&
+	       x->req->global_prefs != NULL;
+}
+
+static bool
+new_cpid(const struct rpc *x)
+{
+	const char *cpid = x->req->cross_project_id;
+
+	return !x->weak_auth && cpid != NULL && cpid[0] != '\0' &&
+	       strcmp(cpid, x->user->cross_project_id) != 0;
+}
+
 static enum err
 write_account(struct rpc *x)
 {
 	const struct request *rq = x->req;
-	const char *cpid = rq->cross_project_id;
 	enum err e = OK;
 
-	if (x->weak_auth)
-		return OK;
-	if (x->dec->store_global_prefs && rq->global_prefs != NULL)
+	if (new_prefs(x))
 		e = user_set_prefs(x->db, x->user->id, rq->global_prefs, &x->fail);
-	if (e == OK && cpid != NULL && cpid[0] != '\0' &&
-	    strcmp(cpid, x->user->cross_project_id) != 0)
-		e = user_set_cpid(x->db, x->user->id, cpid, &x->fail);
+	if (e == OK && new_cpid(x))
+		e = user_set_cpid(x->db, x->user->id, rq->cross_project_id, &x->fail);
 	return e;
 }
 
@@ -128,6 +140,17 @@ write_files(struct rpc *x)
 		if (!is_to_go(x->dec, s->held_files[i].id))
 			ids[n++] = s->held_files[i].id;
 	return host_files_save(x->db, x->a, s->host.id, ids, n, x->now, &x->fail);
+}
+
+bool
+rpc_only_host(const struct rpc *x)
+{
+	const struct request *rq = x->req;
+	bool files = rq->host.present &&
+	             !(files_are_known(x->snap) && x->dec->ndeletes == 0);
+
+	return !files && !new_prefs(x) && !new_cpid(x) && rq->ntrickles == 0 &&
+	       x->dec->ndown == 0 && rq->time_stats_log == NULL && rq->job_log == NULL;
 }
 
 enum err

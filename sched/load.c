@@ -6,24 +6,15 @@
  */
 #include "sched/keep.h"
 
-#include <math.h>
 #include <string.h>
 #include "db/entity.h"
 #include "lib/crypt.h"
 #include "proto/prefs.h"
-#include "rules/sched/decide.h"
 #include "rules/sched/identity.h"
 #include "rules/sched/quota.h"
-#include "rules/sched/serving.h"
-#include "rules/sched/without.h"
-#include "rules/sched/work_req.h"
 #include "lib/banned.h"
 
-enum {
-	CANDIDATES_PER_JOB = 4, /* hot-path.md, R5 */
-	DOWN_MAX = 50,          /* messages for tasks in one reply; the rest follows */
-};
-#define SLOW_FLOPS 1e9 /* of a host that has not measured itself */
+enum { DOWN_MAX = 50 }; /* messages for tasks in one reply; the rest follows */
 
 /* --- the host --- */
 
@@ -108,6 +99,7 @@ load_versions(struct rpc *x, struct snapshot *s)
 {
 	enum err e = OK;
 
+	x->havs_read = true;
 	if (!s->host_new)
 		e = host_app_versions(
 		    x->db, x->a, s->host.id, &s->havs, &s->nhavs, &x->fail);
@@ -120,149 +112,8 @@ load_versions(struct rpc *x, struct snapshot *s)
 	return OK;
 }
 
-/* --- candidates --- */
-
-static void
-order_held(const struct rpc *x, struct snapshot *s)
-{
-	struct rng rng = rng_seed(x->seed);
-
-	locality_order(x->a, x->conf, &rng, s->files, s->nfiles);
-}
-
-struct wanted { /* what the candidates are for */
-	struct serving apps;
-	struct work_req work;
-	size_t need; /* candidates per resource, so that the reply can be filled */
-};
-
-/* Work of this resource is asked for, and some app could give it. */
-static bool
-in_question(const struct wanted *w, size_t r)
-{
-	return work_req_wants(&w->work, r) && serving_any(&w->apps, r);
-}
-
-/*
- * Are so many candidates for this resource there that the reply can be filled from
- * them, though most may not fit?  Only a matter of what is read: what is sent is the
- * decision's.
- */
-static bool
-enough_for(const struct rpc *x, const struct wanted *w, size_t r)
-{
-	const struct snapshot *s = x->snap;
-	double speed = r > 0 ? x->req->resources[r].peak_flops : s->host.p_fpops;
-	const struct work_left *left = &w->work.left[r];
-	double secs = w->work.new_style ? left->secs : w->work.old_secs, have_s = 0;
-	size_t n = 0;
-
-	for (size_t i = 0; i < s->nfiles; i++)
-		for (size_t j = 0; j < s->files[i].njobs; j++) {
-			const struct job *job = &s->files[i].jobs[j];
-
-			if (!serving_app(&w->apps, catalog_app(s->cat, job->appid), r))
-				continue;
-			have_s += job->rsc_fpops_est / (speed > 0 ? speed : SLOW_FLOPS);
-			n++;
-		}
-	return n >= w->need ||
-	       (have_s >= CANDIDATES_PER_JOB * secs &&
-		   (double)n >= CANDIDATES_PER_JOB * (1 + fmax(left->instances, 0)));
-}
-
-static bool
-enough(const struct rpc *x, const struct wanted *w)
-{
-	bool all = true;
-
-	for (size_t r = 0; r < w->apps.nresources && all; r++)
-		all = !in_question(w, r) || enough_for(x, w, r);
-	return all;
-}
-
-struct asking { /* of enough() between slices */
-	const struct rpc *x;
-	const struct wanted *w;
-};
-
-static bool
-asked_enough(const void *ctx)
-{
-	const struct asking *q = ctx;
-
-	return enough(q->x, q->w);
-}
-
-/* w->need counts candidates, the loader jobs. */
-static enum err
-load_jobs(struct rpc *x, struct snapshot *s, const struct wanted *w, size_t from)
-{
-	const struct asking q = { x, w };
-	const struct enough until = { asked_enough, &q };
-
-	return snapshot_jobs(x->db, x->a, x->conf, from, w->need / CANDIDATES_PER_JOB,
-	    x->now, &until, s, &x->fail);
-}
-
-/* Files that the host does not have: picks of the working set, then a search, each only
- * if needed.  all: though there are enough candidates. */
-static enum err
-load_new_files(struct rpc *x, struct snapshot *s, struct rng *rng,
-    const struct wanted *w, bool all)
-{
-	const struct conf *cf = x->conf;
-	size_t from = s->nfiles;
-	enum err e = snapshot_working_set(x->db, x->a, cf, x->req, rng,
-	    (size_t)cf->locality_working_set_picks, s, &x->fail);
-
-	if (e == OK)
-		e = load_jobs(x, s, w, from);
-	if (e != OK || (!all && enough(x, w)))
-		return e;
-	from = s->nfiles;
-	e = snapshot_search(x->db, x->a, cf, x->req, rng,
-	    (size_t)cf->locality_search_files, s, &x->fail);
-	if (e == OK)
-		e = load_jobs(x, s, w, from);
-	return e;
-}
-
-/*
- * Jobs without a large file, for each resource from the apps that can use it: a million
- * jobs for CPUs must not hide the few for a coprocessor.  CPUs come last, as they would
- * use up the jobs of one reply.
- */
-static enum err
-load_plain(struct rpc *x, struct snapshot *s, struct rng *rng, const struct wanted *w,
-    bool always)
-{
-	size_t napps = s->cat->napps;
-	bool *unread = s->search.unread, *now = NEWN(x->a, bool, napps + 1);
-	enum err e = OK;
-
-	for (size_t r = w->apps.nresources; r-- > 0 && e == OK;) {
-		if (!in_question(w, r))
-			continue;
-		if (!always && enough_for(x, w, r)) {
-			s->search.left = true;
-			continue;
-		}
-		for (size_t i = 0; i < napps; i++)
-			now[i] = unread[i] && !s->cat->apps[i].non_cpu_intensive &&
-			         serving_app(&w->apps, &s->cat->apps[i], r);
-		for (size_t i = 0; i < napps; i++)
-			unread[i] &= !now[i];
-		e = snapshot_plain(x->db, x->a, x->conf, rng,
-		    w->need / CANDIDATES_PER_JOB, now, s, &x->fail);
-		for (size_t i = 0; i < napps; i++)
-			unread[i] |= now[i];
-	}
-	return e;
-}
-
-static bool
-any_candidate(const struct snapshot *s)
+bool
+rpc_any_candidate(const struct snapshot *s)
 {
 	size_t n = s->nplain + s->ntargeted;
 
@@ -271,236 +122,17 @@ any_candidate(const struct snapshot *s)
 	return n > 0;
 }
 
-/*
- * There is nothing for this host but, perhaps, jobs of apps that its account leaves
- * out: who asks why must be told so.  They cost a look only if the reply is empty.
- */
-static enum err
-load_unwanted(
-    struct rpc *x, struct snapshot *s, struct rng *rng, const struct wanted *w)
-{
-	bool *apps = NEWN(x->a, bool, s->cat->napps + 1);
-
-	for (size_t i = 0; i < s->cat->napps; i++)
-		for (size_t r = 0; r < w->apps.nresources; r++)
-			apps[i] |= in_question(w, r) &&
-			           serving_app(&w->apps, &s->cat->apps[i], r) &&
-			           !s->cat->apps[i].non_cpu_intensive;
-	return snapshot_unwanted(
-	    x->db, x->a, x->conf, rng, w->need / CANDIDATES_PER_JOB, apps, s, &x->fail);
-}
-
-static struct wanted
-wanted_of(struct rpc *x, const struct snapshot *s)
-{
-	return (struct wanted){ .apps = serving_of(x->a, x->req, s->cat),
-		.work = work_req_new(x->a, x->req),
-		.need = decide_need(x->conf, x->req, s) };
-}
-
-/* Jobs drawn for the estimate of what locality saves. */
-static enum err
-load_drawn(struct rpc *x, struct snapshot *s)
-{
-	int64_t ids[WITHOUT_DRAWS];
-	struct rng rng;
-	enum err e;
-
-	if (!without_due(s->host.id, x->req->rpc_seqno, &rng))
-		return OK;
-	e = snapshot_draw(x->db, x->a, x->req, &rng, WITHOUT_DRAWS, s, &x->fail);
-	for (size_t i = 0; i < s->ndrawn; i++)
-		ids[i] = s->drawn[i].workunitid;
-	return e != OK ? e :
-	                 snapshot_wus_once(x->db, x->a, snapshot_once(x->conf, s), ids,
-			     s->ndrawn, s, &x->fail);
-}
-
-/* Work that has waited for long, of files that the host lacks. */
-static enum err
-load_old(struct rpc *x, struct snapshot *s, const struct wanted *w)
-{
-	struct rng rng = rng_seed(x->seed ^ 6);
-	size_t from = s->nfiles;
-	enum err e;
-
-	if (!locality_takes_old(x->conf, x->req, s))
-		return OK;
-	e = snapshot_old(x->db, x->a, x->conf, x->req, &rng,
-	    x->now - x->conf->locality_scheduling_send_timeout, s, &x->fail);
-	return e != OK ? e : load_jobs(x, s, w, from);
-}
-
-/*
- * With a fraction plain jobs may go first, however many others there are.
- */
-static enum err
-load_work(struct rpc *x, struct snapshot *s)
-{
-	struct rng rng = rng_seed(x->seed ^ 1);
-	struct wanted w = wanted_of(x, s);
-	enum err e = load_jobs(x, s, &w, 0);
-
-	s->search.held_left = s->search.left;
-	if (e == OK)
-		e = load_old(x, s, &w);
-	if (e == OK)
-		e = snapshot_targeted(x->db, x->a, x->conf, s, &x->fail);
-	s->search.unread = NEWN(x->a, bool, s->cat->napps + 1);
-	for (size_t i = 0; i < s->cat->napps; i++)
-		s->search.unread[i] = true;
-	s->search.new_files_out = e == OK && enough(x, &w);
-	s->search.left |= s->search.new_files_out;
-	if (e == OK && !s->search.new_files_out)
-		e = load_new_files(x, s, &rng, &w, false);
-	if (e == OK)
-		e = load_plain(
-		    x, s, &rng, &w, x->conf->locality_scheduler_fraction > 0);
-	if (e == OK && !any_candidate(s))
-		e = load_unwanted(x, s, &rng, &w);
-	if (e == OK)
-		e = snapshot_user_wus(x->db, x->a, x->conf, s, &x->fail);
-	return e == OK ? load_drawn(x, s) : e;
-}
-
-/* May jobs of this app be sent: can some version that is wanted be used, and does the
- * account want it? */
-static bool
-app_in_question(const struct rpc *x, const struct wanted *w, const struct app *app)
-{
-	enum app_choice choice = prefs_app_choice(&x->snap->project_prefs, app->id,
-	    app->beta != 0, x->conf->distinct_beta_apps);
-	bool any = false;
-
-	for (size_t r = 0; r < w->apps.nresources; r++)
-		any = any || (in_question(w, r) && serving_app(&w->apps, app, r));
-	any = any && !app->non_cpu_intensive;
-	return any && (choice == APP_SELECTED || choice == APP_OTHER);
-}
-
-/* The first time also what load left out because enough was there. */
-static enum err
-more_of_all(struct rpc *x, struct snapshot *s)
-{
-	struct rng rng = rng_seed(x->seed ^ 4);
-	struct wanted w = wanted_of(x, s);
-	bool *apps = NEWN(x->a, bool, s->cat->napps + 1);
-	const bool *refused = x->dec->apps_refused;
-	bool first = !s->search.began;
-	enum err e = OK;
-
-	if (first && s->search.new_files_out)
-		e = load_new_files(x, s, &rng, &w, true);
-	if (first && e == OK)
-		e = load_plain(x, s, &rng, &w, true);
-	for (size_t i = 0; i < s->cat->napps; i++)
-		apps[i] = !refused[i] && app_in_question(x, &w, &s->cat->apps[i]);
-	if (first && e == OK)
-		e = snapshot_user_wus(x->db, x->a, x->conf, s, &x->fail);
-	return e != OK ? e :
-	                 snapshot_more(x->db, x->a,
-			     &(struct search){ .conf = x->conf,
-				 .req = x->req,
-				 .apps = apps,
-				 .once = snapshot_once(x->conf, s),
-				 .now = x->now },
-			     s, &x->fail);
-}
-
-/* Of the apps that use almost no CPU and that the host has none of. */
-static enum err
-more_of_nci(struct rpc *x, struct snapshot *s)
-{
-	bool *apps = NEWN(x->a, bool, s->cat->napps + 1);
-
-	for (size_t i = 0; i < s->cat->napps; i++)
-		apps[i] = s->cat->apps[i].non_cpu_intensive &&
-		          !x->dec->apps_refused[i] &&
-		          !decide_app_on_host(x->req, s, s->cat->apps[i].id);
-	return snapshot_more(x->db, x->a,
-	    &(struct search){ .conf = x->conf,
-		.req = x->req,
-		.nci = true,
-		.apps = apps,
-		.once = snapshot_once(x->conf, s),
-		.now = x->now },
-	    s, &x->fail);
-}
-
+/* What is known of versions here matters for jobs: none is there, none comes and none
+ * goes in most requests of a project without work. */
 enum err
-rpc_more(struct rpc *x)
+rpc_need_versions(struct rpc *x, struct snapshot *s)
 {
-	enum err e = x->dec->more_nci ? more_of_nci(x, x->snap) : OK;
+	size_t jobs = s->nin_progress + x->req->nreports + s->nnci + s->ndrawn;
 
-	return e == OK && x->dec->more ? more_of_all(x, x->snap) : e;
-}
-
-/* Some jobs of the app, if the host needs one: it uses almost no CPU, and the host has
- * none of it. */
-static enum err
-load_nci_app(struct rpc *x, struct snapshot *s, struct rng *rng, size_t at)
-{
-	bool *unread = NEWN(x->a, bool, s->cat->napps + 1);
-	const struct app *app = &s->cat->apps[at];
-	bool left = s->search.left;
-	enum err e;
-
-	if (!app->non_cpu_intensive || decide_app_on_host(x->req, s, app->id))
+	if (x->havs_read || (jobs == 0 && !rpc_any_candidate(s) &&
+				!quota_new_day(s->host.id, s->last_rpc_time, x->now)))
 		return OK;
-	unread[at] = true;
-	s->search.left = false;
-	e = snapshot_plain(x->db, x->a, x->conf, rng, 1, unread, s, &x->fail);
-	s->nci_search.left |= s->search.left;
-	s->search.left = left;
-	return e;
-}
-
-/* Whether it asks for work or not; before the plain jobs, whose place they use. */
-static enum err
-load_nci(struct rpc *x, struct snapshot *s)
-{
-	struct rng rng = rng_seed(x->seed ^ 5);
-	enum err e = OK;
-
-	if (x->refused != REFUSE_NOTHING || x->conf->dont_send_jobs ||
-	    x->req->dont_send_work)
-		return OK;
-	for (size_t i = 0; i < s->cat->napps && e == OK; i++)
-		e = load_nci_app(x, s, &rng, i);
-	s->nci = s->plain;
-	s->nnci = s->nplain;
-	s->plain = NULL;
-	s->nplain = 0;
-	return e;
-}
-
-static enum err
-load_only(struct rpc *x, struct snapshot *s)
-{
-	enum err e = rpc_only_job(x);
-
-	return e == OK ? snapshot_user_wus(x->db, x->a, x->conf, s, &x->fail) : e;
-}
-
-static enum err
-load_files(struct rpc *x, struct snapshot *s)
-{
-	enum err e = snapshot_files(x->db, x->a, x->conf, x->req, x->now, s, &x->fail);
-	bool wants = x->refused == REFUSE_NOTHING && decide_wants_work(x->conf, x->req);
-
-	if (e != OK)
-		return e;
-	if (!catalog_locality(s->cat, x->conf))
-		s->nfiles = s->nmembers = 0; /* they go before nothing */
-	order_held(x, s);
-	if (wants && x->only_job != 0)
-		return load_only(x, s);
-	e = load_nci(x, s);
-	if (e != OK)
-		return e;
-	if (wants)
-		return load_work(x, s);
-	return s->nnci == 0 ? OK : snapshot_user_wus(x->db, x->a, x->conf, s, &x->fail);
+	return load_versions(x, s);
 }
 
 /* A copied trickle (no host_info) is not answered by the client that has the tasks. */
@@ -547,6 +179,8 @@ rpc_load(struct rpc *x)
 	enum err e;
 
 	x->snap = s;
+	x->havs_read = false;
+	x->stored_havs = NULL;
 	s->glance = x->glance;
 	x->glance.there = false; /* another load is later */
 	s->cat = x->cat;
@@ -560,8 +194,6 @@ rpc_load(struct rpc *x)
 	                   !x->no_slot;
 	e = load_user(x, s);
 	if (e == OK)
-		e = load_versions(x, s);
-	if (e == OK)
 		e = snapshot_reported(x->db, x->a, x->req, s, &x->fail);
 	if (e == OK && x->conf->send_result_abort)
 		e = snapshot_others(x->db, x->a, x->req, s, &x->fail);
@@ -574,5 +206,7 @@ rpc_load(struct rpc *x)
 		e = load_logs(x, s);
 	if (e == OK)
 		keep_look(x);
-	return e == OK ? load_files(x, s) : e;
+	if (e == OK)
+		e = rpc_load_files(x, s);
+	return e == OK ? rpc_need_versions(x, s) : e;
 }

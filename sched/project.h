@@ -16,6 +16,7 @@
 #include "proto/reply.h"
 #include "sched/copies.h"
 #include "sched/counts.h"
+#include "sched/hot.h"
 #include "sched/rings.h"
 
 struct admin_text { /* a file of proto/project_text.h as it was read last */
@@ -45,6 +46,7 @@ struct project {
 	struct copies copies;
 	struct rings rings;
 	struct counts counts;
+	struct hot hot;
 	struct admin_text admin_texts[PROJECT_TEXTS];
 	const char *texts[PROJECT_TEXTS]; /* of those, for replies */
 };

@@ -21,6 +21,7 @@
 #include "model/request.h"
 #include "model/snapshot.h"
 #include "proto/reply.h"
+#include "sched/hot.h"
 #include "sched/refuse.h"
 
 enum {
@@ -45,6 +46,7 @@ struct rpc {
 	const struct catalog *cat; /* process lifetime */
 	const struct reply_keys *keys; /* process lifetime */
 	const char *const *texts;      /* process lifetime; see reply_in */
+	struct hot *hot;               /* process lifetime; NULL: nothing is hot */
 	const char *peer;              /* address of the client, "" = not known */
 	const char *in;                /* request body */
 	size_t in_n;
@@ -65,6 +67,7 @@ struct rpc {
 	struct snapshot *snap;
 	/* snap->havs as they are stored: a new day begins in the snapshot only */
 	const struct host_app_version *stored_havs;
+	bool havs_read;
 	struct decision *dec;
 	struct reply_in reply;
 	bool trickles_stored;
@@ -132,6 +135,12 @@ enum err rpc_more(struct rpc *);
  */
 enum err rpc_still_no_host(struct rpc *);
 
+/* Parts of load: file sets and candidates; what is known of versions here, if there is
+ * any job that it matters for. */
+enum err rpc_load_files(struct rpc *, struct snapshot *);
+enum err rpc_need_versions(struct rpc *, struct snapshot *);
+bool rpc_any_candidate(const struct snapshot *);
+
 /* The preferences that follow from the texts of the account and the client. */
 void rpc_prefs(struct rpc *, struct snapshot *);
 /* Makes result only_job the only candidate of the snapshot.  E_NOTFOUND: it is gone. */
@@ -146,5 +155,7 @@ enum err rpc_write_versions(struct rpc *, const bool *send_lost);
  * an uncertain COMMIT. */
 enum err rpc_write_new_host(struct rpc *, int64_t token);
 enum err rpc_write_host(struct rpc *, int64_t token);
+/* Does rpc_write_host write the host's row and nothing else? */
+bool rpc_only_host(const struct rpc *);
 
 #endif

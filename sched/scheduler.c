@@ -89,6 +89,7 @@ serve(struct project *p, struct rpc *x)
 	x->cat = p->cat;
 	x->keys = &p->keys;
 	x->texts = project_texts(p);
+	x->hot = &p->hot;
 	rpc_run(x);
 	if (!x->dry) {
 		rings_keep(&p->rings, x);

@@ -101,6 +101,64 @@ START_TEST(files_past_the_need_are_not_loaded)
 }
 END_TEST
 
+static bool
+is_there_one(const void *ctx)
+{
+	const struct snap_file *file = ctx;
+
+	return file->njobs > 0;
+}
+
+static bool
+never_enough(const void *ctx)
+{
+	(void)ctx;
+	return false;
+}
+
+static int64_t skip_now;
+
+static int64_t
+skip_some(const void *ctx, int64_t fileset_id)
+{
+	(void)ctx, (void)fileset_id;
+	return skip_now;
+}
+
+/* Slices of a file until it is enough; of one that many want the first are left. */
+START_TEST(jobs_come_in_slices)
+{
+	struct workunit wu;
+	int64_t id = make_results("slices", 1, 909, 60, 1, &wu);
+	struct snap_file file = { .fileset_id = 909, .has_unsent = true };
+	struct snapshot s = { .user = { .id = 304 }, .files = &file, .nfiles = 1 };
+	struct enough one = { .is = is_there_one, .skip = skip_some, .ctx = &file };
+	struct enough all = { .is = never_enough, .skip = skip_some };
+
+	ck_ok(snapshot_jobs(db, &a, &cf, 0, 100, 10, &one, &s, &f));
+	ck_assert_uint_eq(file.njobs, 8);
+	ck_assert_int_eq(file.jobs[0].id, id);
+	ck_assert(s.search.left);
+	s.search.left = false;
+	ck_ok(snapshot_jobs(db, &a, &cf, 0, 100, 10, &all, &s, &f));
+	ck_assert_uint_eq(file.njobs, 60);
+	for (int i = 0; i < 60; i++)
+		ck_assert_int_eq(file.jobs[i].id, id + i);
+	ck_assert(!s.search.left);
+	ck_ok(snapshot_jobs(db, &a, &cf, 0, 5, 10, &all, &s, &f));
+	ck_assert_uint_eq(file.njobs, 20);
+	ck_assert(s.search.left);
+	skip_now = 3;
+	ck_ok(snapshot_jobs(db, &a, &cf, 0, 100, 10, &one, &s, &f));
+	ck_assert_uint_eq(file.njobs, 8);
+	ck_assert_int_eq(file.jobs[0].id, id + 3);
+	skip_now = 61; /* there are not so many */
+	ck_ok(snapshot_jobs(db, &a, &cf, 0, 100, 10, &one, &s, &f));
+	ck_assert_int_eq(file.jobs[0].id, id);
+	skip_now = 0;
+}
+END_TEST
+
 START_TEST(plain_jobs_come_from_shards)
 {
 	struct app app = { .name = arena_strdup(&a, "shards"),
@@ -115,15 +173,15 @@ START_TEST(plain_jobs_come_from_shards)
 	for (int i = 0; i < 70; i++)
 		make_results(arena_printf(&a, "shards_%d", i), app.id, 0, 1, 1, &wu);
 	s.cat = &(struct catalog){ .apps = &app, .napps = 1 };
-	ck_ok(snapshot_plain(db, &a, &cf, &rng, 100, &unread, &s, &f));
+	ck_ok(snapshot_plain(db, &a, &cf, &rng, 100, NULL, &unread, &s, &f));
 	ck_assert_uint_eq(s.nplain, 70);
 	ck_assert(!unread);
-	ck_ok(snapshot_plain(db, &a, &cf, &rng, 100, &unread, &s, &f));
+	ck_ok(snapshot_plain(db, &a, &cf, &rng, 100, NULL, &unread, &s, &f));
 	ck_assert_uint_eq(s.nplain, 70);
 	s.nplain = 0;
 	unread = true;
 	s.project_prefs = (struct project_prefs){ .apps = &other, .napps = 1 };
-	ck_ok(snapshot_plain(db, &a, &cf, &rng, 100, &unread, &s, &f));
+	ck_ok(snapshot_plain(db, &a, &cf, &rng, 100, NULL, &unread, &s, &f));
 	ck_assert_uint_eq(s.nplain, 0);
 	ck_assert(unread);
 	ck_ok(snapshot_unwanted(db, &a, &cf, &rng, 100, &unread, &s, &f));
@@ -131,10 +189,10 @@ START_TEST(plain_jobs_come_from_shards)
 	s.nplain = 0;
 	unread = true;
 	s.project_prefs.allow_non_preferred_apps = true;
-	ck_ok(snapshot_plain(db, &a, &cf, &rng, 3, &unread, &s, &f));
+	ck_ok(snapshot_plain(db, &a, &cf, &rng, 3, NULL, &unread, &s, &f));
 	ck_assert_uint_eq(s.nplain, 12);
 	unread = true; /* of another app, say: what is there stays */
-	ck_ok(snapshot_plain(db, &a, &cf, &rng, 2, &unread, &s, &f));
+	ck_ok(snapshot_plain(db, &a, &cf, &rng, 2, NULL, &unread, &s, &f));
 	ck_assert_uint_eq(s.nplain, 20);
 	/* The account has one of two results of a workunit. */
 	ck_ok(claim(make_results("shards_two", app.id, 0, 2, 1, &wu), 11, 304, 304));
@@ -142,7 +200,7 @@ START_TEST(plain_jobs_come_from_shards)
 	s.user.id = 304;
 	s.nplain = 0;
 	unread = true;
-	ck_ok(snapshot_plain(db, &a, &cf, &rng, 100, &unread, &s, &f));
+	ck_ok(snapshot_plain(db, &a, &cf, &rng, 100, NULL, &unread, &s, &f));
 	ck_assert_uint_eq(s.nplain, 71);
 	ck_ok(snapshot_user_wus(db, &a, &cf, &s, &f));
 	ck_assert_uint_eq(s.nuser_wus, 1);
@@ -194,6 +252,7 @@ UNIT_MAIN("loader", {
 	ADD(the_loader_picks_from_the_working_set);
 	ADD(the_loader_searches_once_around);
 	ADD(files_past_the_need_are_not_loaded);
+	ADD(jobs_come_in_slices);
 	ADD(plain_jobs_come_from_shards);
 	ADD(reports_and_lost_results);
 })

@@ -326,7 +326,8 @@ START_TEST(urgent_jobs_come_first)
 		ck_assert_int_eq(workunit_insert(db, &wu, "<workunit/>", &f), OK);
 		ck_assert_int_eq(result_insert(db, &wu, &r, "<result/>", 1, &f), OK);
 	}
-	ck_assert_int_eq(snapshot_plain(db, &a, &cf, &rng, 2, &unread, &snap, &f), OK);
+	ck_assert_int_eq(
+	    snapshot_plain(db, &a, &cf, &rng, 2, NULL, &unread, &snap, &f), OK);
 	ck_assert_uint_eq(snap.nplain, 8);
 	ck_assert_int_eq(snap.plain[0].priority, 2000000);
 	ck_assert_int_eq(snap.plain[1].priority, 5);
