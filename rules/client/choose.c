@@ -16,9 +16,10 @@ struct choice {
 	const struct client_world *w;
 	const struct rr_sim *rr;
 	const struct choice_how *how;
-	struct queues *q; /* per project */
-	int32_t *next;    /* per task */
-	bool *taken;      /* per task */
+	struct queues *q;         /* per project */
+	int32_t *next;            /* per task */
+	bool *taken;              /* per task */
+	int32_t *nproject, *napp; /* chosen so far */
 	struct run_list *list;
 	double total;
 };
@@ -60,6 +61,18 @@ fill_queues(struct choice *c, int32_t rsc)
 	}
 }
 
+/* More of them than may run at a time would only keep others off the list. */
+static bool
+full(const struct choice *c, const struct cw_task *t)
+{
+	int32_t most = c->w->projects[t->project].max_concurrent;
+
+	if (most > 0 && c->nproject[t->project] >= most)
+		return true;
+	most = c->w->napps > 0 ? c->w->apps[t->app].max_concurrent : 0;
+	return most > 0 && c->napp[t->app] >= most;
+}
+
 static void
 take(struct choice *c, size_t i, bool edf)
 {
@@ -69,6 +82,9 @@ take(struct choice *c, size_t i, bool edf)
 	if (t->rsc != CW_CPU)
 		flops += t->use * c->w->rsc[t->rsc].flops;
 	c->taken[i] = true;
+	c->nproject[t->project]++;
+	if (c->w->napps > 0)
+		c->napp[t->app]++;
 	c->list->item[c->list->n++] = (struct run_item){ (uint32_t)i, edf };
 	c->how->prio[t->project] -= c->how->bump[t->project] * flops / c->total;
 	if (c->how->base != NULL)
@@ -152,7 +168,7 @@ take_urgent(struct choice *c, struct arena *a, int32_t rsc, uint32_t *misses)
 	for (size_t i = 0; i < n && used < c->w->rsc[rsc].ninst - 1e-9; i++) {
 		const struct cw_task *t = &c->w->tasks[u[i].task];
 
-		if (misses[t->project] == 0)
+		if (misses[t->project] == 0 || full(c, t))
 			continue;
 		misses[t->project]--;
 		used += t->use;
@@ -169,11 +185,12 @@ pop(struct choice *c, size_t project)
 	struct queues *q = &c->q[project];
 
 	for (int k = 0; k < CLASSES; k++)
-		if (q->head[k] != NO_TASK) {
+		while (q->head[k] != NO_TASK) {
 			int32_t i = q->head[k];
 
 			q->head[k] = c->next[i];
-			return i;
+			if (!full(c, &c->w->tasks[i]))
+				return i;
 		}
 	return NO_TASK;
 }
@@ -217,6 +234,8 @@ take_by_priority(struct choice *c, int32_t rsc, double used)
 		if (top < 0)
 			return;
 		i = pop(c, (size_t)top);
+		if (i < 0)
+			continue;
 		used += c->w->tasks[i].use;
 		take(c, (size_t)i, false);
 	}
@@ -257,8 +276,9 @@ choose_by_priority(const struct client_world *w, struct arena *a,
     const struct rr_sim *rr, const struct choice_how *how, struct run_list *list)
 {
 	struct choice c = { w, rr, how, NEWN(a, struct queues, w->nprojects + 1),
-		NEWN(a, int32_t, w->ntasks + 1), NEWN(a, bool, w->ntasks + 1), list,
-		cw_total_flops(w) };
+		NEWN(a, int32_t, w->ntasks + 1), NEWN(a, bool, w->ntasks + 1),
+		NEWN(a, int32_t, w->nprojects + 1), NEWN(a, int32_t, w->napps + 1),
+		list, cw_total_flops(w) };
 	uint32_t *misses = NEWN(a, uint32_t, w->nprojects + 1);
 
 	list->item = NEWN(a, struct run_item, w->ntasks + 1);

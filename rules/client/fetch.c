@@ -29,6 +29,22 @@ has_enough(const struct client_world *w, const struct rr_sim *rr, size_t project
 }
 
 bool
+fetch_held_back(
+    const struct client_world *w, const struct rr_sim *rr, size_t project, size_t rsc)
+{
+	if (rr->r[rsc].nidle <= 0)
+		return false;
+	for (size_t i = 0; i < w->ntasks; i++) {
+		const struct cw_task *t = &w->tasks[i];
+
+		if (t->project == (int32_t)project && t->rsc == (int32_t)rsc &&
+		    !t->running && cw_runnable(w, t))
+			return true;
+	}
+	return false;
+}
+
+bool
 fetch_able(const struct client_world *w, const struct rr_sim *rr, size_t project,
     size_t rsc, bool ignore_backoff)
 {
@@ -44,7 +60,10 @@ fetch_able(const struct client_world *w, const struct rr_sim *rr, size_t project
 	    rr->p[project].ntasks[rsc] >= (uint32_t)p->max_concurrent &&
 	    rr->p[project].queued[rsc] >= p->max_concurrent * fetch_buffer_s(w))
 		return false; /* more could not run within the buffer */
-	return !has_enough(w, rr, project) &&
+	/* It would miss deadlines as it is (as upstream in 2007). */
+	if (rr->p[project].misses[rsc] > w->rsc[rsc].ninst && rr->r[rsc].nidle <= 0)
+		return false;
+	return !has_enough(w, rr, project) && !fetch_held_back(w, rr, project, rsc) &&
 	       (ignore_backoff || s->backoff_until <= w->now);
 }
 

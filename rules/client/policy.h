@@ -200,6 +200,12 @@ double backoff_by_law_s(enum backoff_law, const struct backoff *, int n, struct 
 /* May the project be asked for this resource now, back-offs aside / included? */
 bool fetch_able(const struct client_world *, const struct rr_sim *, size_t project,
     size_t rsc, bool ignore_backoff);
+/*
+ * It has tasks that could run and do not although an instance is idle: some limit holds
+ * them back, and more of them would only grow old.
+ */
+bool fetch_held_back(
+    const struct client_world *, const struct rr_sim *, size_t project, size_t rsc);
 /* Share of the project among those with able[] set; 0 if it is not among them. */
 double fetch_share(const struct client_world *, const bool *able, size_t project);
 /* Adds a request to ask: what is not trusted or without share gets the least. */

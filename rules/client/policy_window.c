@@ -218,7 +218,7 @@ make_plan(
 
 	count_queue(w, rsc, p.have);
 	for (size_t i = 0; i < w->nprojects; i++)
-		p.in[i] = w->projects[i].share > 0 &&
+		p.in[i] = w->projects[i].share > 0 && !fetch_held_back(w, rr, i, rsc) &&
 		          (can_use(w, &w->projects[i], rsc) ||
 			      fetch_able(w, rr, i, rsc, false));
 	fill_up(w, rsc, &p);

@@ -345,7 +345,26 @@ START_TEST(t12_one_resource_each)
 }
 END_TEST
 
-/* --- T19, T20 --- */
+/* --- T19, T20 and limits --- */
+
+/* Tasks that wait because of a limit keep no others from running.  classic counts them
+ * as work all the same. */
+START_TEST(limits_leave_nothing_idle)
+{
+	const char *policy = slicing[_i];
+	const char *text =
+	    "{\"host\":{\"ncpus\":4},\"projects\":["
+	    "{\"name\":\"one\",\"share\":900,\"apps\":[{\"C\":0.2,\"D\":400,"
+	    "\"max_concurrent\":1}]},"
+	    "{\"name\":\"any\",\"share\":100,\"apps\":[{\"C\":1,\"D\":400}]}]}";
+	struct result r;
+
+	simulate(&r, policy, text, 10);
+	BETWEEN(r.fig.idle, 0, 0.01);
+	BETWEEN(r.fig.share[0], 0.1, 0.26);
+	arena_free(&r.a);
+}
+END_TEST
 
 START_TEST(t19_the_buffer_is_not_exceeded)
 {
@@ -404,4 +423,5 @@ UNIT_MAIN("sim policies", {
 	ADD_LOOP(t12_one_resource_each, n);
 	ADD_LOOP(t19_the_buffer_is_not_exceeded, n);
 	ADD_LOOP(t20_a_backup_project, n);
+	ADD_LOOP(limits_leave_nothing_idle, N(slicing));
 })
