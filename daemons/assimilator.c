@@ -18,8 +18,9 @@
 #include "lib/banned.h"
 
 enum {
-	BATCH = 100,
-	TRIES = 5, /* then a workunit is in quarantine until the next start */
+	BATCH = 128,
+	CHUNK = 32, /* workunits in a transaction */
+	TRIES = 5,  /* then a workunit is in quarantine until the next start */
 	PAUSE_FIRST_S = 5,
 	PAUSE_MOST_S = 600,
 	COMMAND_S = 3600,
@@ -68,26 +69,21 @@ start(struct ctx *x)
 }
 
 static enum err
-load(struct ctx *x, struct workunit *wu, struct finished *w)
+load(struct ctx *x, struct workunit *wu, struct outputs *out, struct finished *w)
 {
-	struct outputs out = { 0 };
 	size_t n = 0;
 	enum err e = OK;
 
-	w->wu = wu;
-	w->error_mask = wu->error_mask;
+	*w = (struct finished){ .wu = wu, .error_mask = wu->error_mask };
 	if (wu->canonical_resultid == 0 && w->error_mask == 0)
 		w->error_mask = WU_ERROR_NO_CANONICAL;
 	if (wu->canonical_resultid == 0)
 		return OK;
 	w->error_mask = 0;
-	e = outputs_of(
-	    x->db, &x->a, x->conf, &wu->canonical_resultid, 1, &out, &x->fail);
-	if (e == OK && out.e != OK)
-		e = FAIL(&x->fail, out.e, "%s", out.why);
-	w->out = out.v;
-	w->n = out.n;
-	for (size_t i = 0; i < w->n && e == OK; i++) {
+	if (out->e != OK)
+		return FAIL(&x->fail, out->e, "%s", out->why);
+	w->out = out->v;
+	for (size_t i = 0; i < out->n && e == OK; i++) {
 		if (fs_exists(w->out[i].path))
 			w->out[n++] = w->out[i];
 		else if (!w->out[i].optional)
@@ -159,37 +155,32 @@ run_command(struct ctx *x, const struct finished *w, bool *later)
 	return OK;
 }
 
+/* Some workunits; those that were handed over come first. */
+struct chunk {
+	struct finished *v;
+	size_t n;
+};
+
 static enum err
 unit_done(struct ctx *x, void *arg)
 {
-	const struct finished *w = arg;
-	enum err e = workunit_assimilated(
-	    x->db, w->wu->id, ASSIMILATE_DONE, w->error_mask, x->now, &x->fail);
+	const struct chunk *k = arg;
+	struct life_batch *b = life_batch(&x->a);
 
-	return e == E_RACE ? OK : e; /* another instance was faster */
+	for (size_t i = 0; i < k->n; i++)
+		workunit_assimilated(
+		    b, k->v[i].wu->id, ASSIMILATE_DONE, k->v[i].error_mask, x->now);
+	return life_save(x->db, b, &x->fail);
 }
 
 static enum err
-hand_over(struct ctx *x, struct workunit *wu, bool *later)
+hand_over(struct ctx *x, const struct finished *w, bool *later)
 {
 	const struct own *o = x->own;
-	struct finished w = { 0 };
-	enum err e = load(x, wu, &w);
 
-	if (e != OK)
-		return e;
 	if (o->command != NULL)
-		e = run_command(x, &w, later);
-	else if (w.error_mask != 0)
-		e = note_error(x, &w);
-	else
-		e = copy_outputs(x, &w);
-	if (e == OK)
-		e = daemon_unit(x, unit_done, &w);
-	if (e == OK)
-		log_info("[WU#%lld] %s assimilated files=%zu error_mask=%d",
-		    (long long)wu->id, wu->name, w.n, w.error_mask);
-	return e;
+		return run_command(x, w, later);
+	return w->error_mask != 0 ? note_error(x, w) : copy_outputs(x, w);
 }
 
 /* Counts a failure; past TRIES the workunit is left alone until the next start. */
@@ -211,35 +202,71 @@ failed(struct ctx *x, const struct workunit *wu, enum err e)
 	return e;
 }
 
+/* One of a chunk, which it joins if all went well. */
+static enum err
+do_one(struct ctx *x, struct workunit *wu, struct outputs *out, struct chunk *k)
+{
+	struct own *o = x->own;
+	struct finished *w = &k->v[k->n];
+	bool later = false;
+	enum err e = load(x, wu, out, w);
+
+	if (e == OK)
+		e = hand_over(x, w, &later);
+	if (e == OK) {
+		k->n++;
+		return OK;
+	}
+	if (!later)
+		return failed(x, wu, e);
+	tries_wait(o->tries, wu->id, x->now);
+	return OK;
+}
+
+/* At most DB_LIST_MAX, by id: handed over one by one, then marked together. */
+static enum err
+do_some(struct ctx *x, struct workunit *wu, size_t n, size_t *done)
+{
+	struct own *o = x->own;
+	struct chunk k = { NEWN(&x->a, struct finished, n + 1), 0 };
+	struct outputs out[DB_LIST_MAX];
+	int64_t ids[DB_LIST_MAX];
+	enum err e;
+
+	for (size_t i = 0; i < n; i++)
+		ids[i] = wu[i].canonical_resultid;
+	e = outputs_of(x->db, &x->a, x->conf, ids, n, out, &x->fail);
+	for (size_t i = 0; i < n && e == OK && !daemon_stopping(x); i++)
+		if (!tries_must_wait(o->tries, wu[i].id, x->now))
+			e = do_one(x, &wu[i], &out[i], &k);
+	if (e != OK || k.n == 0)
+		return e;
+	e = daemon_unit(x, unit_done, &k);
+	for (size_t i = 0; i < k.n && e == OK; i++) {
+		const struct finished *w = &k.v[i];
+		tries_forget(o->tries, w->wu->id);
+		++*done;
+		log_info("[WU#%lld] %s assimilated files=%zu error_mask=%d",
+		    (long long)w->wu->id, w->wu->name, w->n, w->error_mask);
+	}
+	return e == E_RETRY ? OK : e; /* found again in the next pass */
+}
+
 static enum err
 step(struct ctx *x, size_t *done)
 {
 	struct own *o = x->own;
 	struct part part = { x->mod_n, x->mod_i };
+	/* What a command has done is to be known before the next one starts. */
+	size_t most = o->command != NULL ? 1 : CHUNK, n;
 	struct workunit *wu;
-	size_t n;
 	enum err e = daemon_app(x, o->app_name, &o->appid);
 
 	if (e == OK)
 		e = workunits_to_assimilate(x->db, &x->a, part, o->appid,
 		    BATCH + o->tries->used, &wu, &n, &x->fail);
-	if (e != OK)
-		return e;
-	for (size_t i = 0; i < n && e == OK && !daemon_stopping(x); i++) {
-		bool later = false;
-		if (tries_must_wait(o->tries, wu[i].id, x->now))
-			continue;
-		e = hand_over(x, &wu[i], &later);
-		if (e == OK) {
-			tries_forget(o->tries, wu[i].id);
-			++*done;
-		} else if (later) {
-			tries_wait(o->tries, wu[i].id, x->now);
-			e = OK;
-		} else {
-			e = failed(x, &wu[i], e);
-		}
-	}
+	for (size_t i = 0; e == OK && i < n && !daemon_stopping(x); i += most)
+		e = do_some(x, wu + i, n - i < most ? n - i : most, done);
 	return e;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Removes finished workunits and their results from the database, one small transaction
- * each, so that an interrupted purge leaves whole workunits.  Before that they are
- * written to an archive, one file per day; after a crash a workunit may stand in it
+ * Removes finished workunits and their results from the database, some in each small
+ * transaction, so that an interrupted purge leaves whole workunits.  Before that they
+ * are written to an archive, one file per day; after a crash a workunit may stand in it
  * twice.
  */
 #include "daemons/archive.h"
@@ -14,7 +14,14 @@
 #include "lib/log.h"
 #include "lib/banned.h"
 
-enum { BATCH = 100, PAUSE_FIRST_S = 10, PAUSE_MOST_S = 3600, DAY_S = 86400 };
+enum {
+	SLICE = 256, /* ids looked at together */
+	SLICES = 16, /* of them in a pass, until something is found */
+	CHUNK = 32,  /* workunits in a transaction */
+	PAUSE_FIRST_S = 10,
+	PAUSE_MOST_S = 3600,
+	DAY_S = 86400
+};
 
 struct own {
 	double min_age_days;
@@ -22,6 +29,7 @@ struct own {
 	bool no_archive;
 	char *dir;
 	struct tries *tries;
+	int64_t at; /* the id after which the next slice begins */
 };
 
 #define AT(field) offsetof(struct own, field)
@@ -56,67 +64,172 @@ append(struct ctx *x, const struct buf *text)
 	return fs_append(path, text->p, text->n, 0640, &x->fail);
 }
 
+/* What is archived of a chunk; rows of documents come in any order. */
+struct chunk {
+	struct workunit *const *wus; /* by id */
+	size_t n;
+	struct result *results; /* by workunit and id */
+	size_t nresults;
+};
+
+static const char *
+wu_doc(const struct row_message *docs, size_t n, int64_t id)
+{
+	for (size_t i = 0; i < n; i++)
+		if (docs[i].id == id)
+			return docs[i].xml;
+	return "";
+}
+
+static void
+put_result(struct buf *b, const struct result *r, const struct row_docs *docs, size_t n)
+{
+	static const struct row_docs none = { .id = 0 };
+	const struct row_docs *d = &none;
+
+	for (size_t i = 0; i < n; i++)
+		if (docs[i].id == r->id)
+			d = &docs[i];
+	if (d != &none) /* else it is gone by now */
+		archive_result(b, r, d->xml_doc_in, d->xml_doc_out, d->stderr_out);
+}
+
 static enum err
-archive(struct ctx *x, const struct workunit *wu, const struct result *r, size_t n)
+all_docs(struct ctx *x, const struct chunk *k, struct row_docs **docs, size_t *n)
+{
+	size_t cap = 0;
+	enum err e = OK;
+
+	*docs = NULL;
+	*n = 0;
+	for (size_t i = 0; i < k->nresults && e == OK; i += DB_LIST_MAX) {
+		int64_t ids[DB_LIST_MAX];
+		struct row_docs *part;
+		size_t nids = 0, got = 0;
+		while (nids < DB_LIST_MAX && i + nids < k->nresults) {
+			ids[nids] = k->results[i + nids].id;
+			nids++;
+		}
+		e = results_docs(x->db, &x->a, ids, nids, &part, &got, &x->fail);
+		for (size_t j = 0; e == OK && j < got; j++)
+			PUSH(&x->a, *docs, *n, cap) = part[j];
+	}
+	return e;
+}
+
+static enum err
+archive(struct ctx *x, const struct chunk *k, const int64_t *ids)
 {
 	struct buf b = buf_new(&x->a);
-	char *in, *out, *err_text, *xml;
-	enum err e = workunit_xml_doc(x->db, &x->a, wu->id, &xml, &x->fail);
+	struct row_message *xml;
+	struct row_docs *docs;
+	size_t nxml, ndocs, r = 0;
+	enum err e = workunits_xml_docs(x->db, &x->a, ids, k->n, &xml, &nxml, &x->fail);
 
-	if (e != OK)
-		return e;
-	archive_workunit(&b, wu, xml);
-	for (size_t i = 0; i < n && e == OK; i++) {
-		e = result_xml_docs(
-		    x->db, &x->a, r[i].id, &in, &out, &err_text, &x->fail);
-		if (e == OK)
-			archive_result(&b, &r[i], in, out, err_text);
+	if (e == OK)
+		e = all_docs(x, k, &docs, &ndocs);
+	for (size_t i = 0; i < k->n && e == OK; i++) {
+		archive_workunit(&b, k->wus[i], wu_doc(xml, nxml, ids[i]));
+		for (; r < k->nresults && k->results[r].workunitid == ids[i]; r++)
+			put_result(&b, &k->results[r], docs, ndocs);
+		archive_end(&b);
 	}
-	archive_end(&b);
 	return e != OK ? e : append(x, &b);
 }
 
 static enum err
 unit_purge(struct ctx *x, void *arg)
 {
-	return workunit_purge(x->db, arg, &x->fail);
+	const struct chunk *k = arg;
+
+	return workunits_purge(x->db, &x->a, k->wus, k->n, &x->fail);
 }
 
+/* wu: by id. */
 static enum err
-purge(struct ctx *x, struct workunit *wu)
+purge_some(struct ctx *x, struct workunit *const *wu, size_t n)
 {
 	const struct own *o = x->own;
-	struct result *r;
-	size_t n;
-	enum err e = results_of_workunit(x->db, &x->a, wu->id, &r, &n, &x->fail);
+	struct chunk k = { .wus = wu, .n = n };
+	int64_t *ids = NEWN(&x->a, int64_t, n);
+	enum err e;
 
-	if (e == OK && x->dry_run) {
-		log_info("[WU#%lld] %s would go with %zu results", (long long)wu->id,
-		    wu->name, n);
-		return OK;
+	for (size_t i = 0; i < n; i++)
+		ids[i] = wu[i]->id;
+	e = results_of_workunits(
+	    x->db, &x->a, ids, n, &k.results, &k.nresults, &x->fail);
+	if (e == OK && !x->dry_run && !o->no_archive)
+		e = archive(x, &k, ids);
+	if (e == OK && !x->dry_run)
+		e = daemon_unit(x, unit_purge, &k);
+	for (size_t i = 0, r = 0; i < n && e == OK; i++) {
+		size_t from = r;
+		while (r < k.nresults && k.results[r].workunitid == ids[i])
+			r++;
+		log_info(x->dry_run ? "[WU#%lld] %s would go with %zu results" :
+				      "[WU#%lld] %s purged results=%zu",
+		    (long long)ids[i], wu[i]->name, r - from);
 	}
-	if (e == OK && !o->no_archive)
-		e = archive(x, wu, r, n);
-	if (e == OK)
-		e = daemon_unit(x, unit_purge, wu);
-	if (e == OK)
-		log_info(
-		    "[WU#%lld] %s purged results=%zu", (long long)wu->id, wu->name, n);
 	return e;
 }
 
 static enum err
+purge_one(struct ctx *x, struct workunit *wu)
+{
+	return purge_some(x, &wu, 1);
+}
+
+/* Those of the next slice of ids that are due; *last at the end of all. */
+static enum err
+find_due(struct ctx *x, struct workunit **wus, size_t *n, bool *last)
+{
+	struct own *o = x->own;
+	int64_t before = x->now - (int64_t)(o->min_age_days * DAY_S), *ids;
+	size_t nids, cap = 0;
+	enum err e = workunits_files_gone(x->db, &x->a,
+	    (struct part){ x->mod_n, x->mod_i }, o->at, SLICE, &ids, &nids, &x->fail);
+
+	*n = 0;
+	*wus = NULL;
+	for (size_t i = 0; e == OK && i < nids; i += DB_LIST_MAX) {
+		struct workunit *part;
+		size_t got = 0;
+		e = workunits_to_purge(x->db, &x->a, ids + i,
+		    nids - i < DB_LIST_MAX ? nids - i : DB_LIST_MAX, before, &part,
+		    &got, &x->fail);
+		for (size_t k = 0; e == OK && k < got; k++)
+			PUSH(&x->a, *wus, *n, cap) = part[k];
+	}
+	*last = e == OK && nids < SLICE;
+	if (e == OK)
+		o->at = *last ? 0 : ids[nids - 1];
+	return e;
+}
+
+/*
+ * Most workunits wait for their age.  A pass looks at some slices of them and the next
+ * one goes on there; one that finds something goes on at once.
+ */
+static enum err
 step(struct ctx *x, size_t *done)
 {
 	struct own *o = x->own;
-	int64_t before = x->now - (int64_t)(o->min_age_days * DAY_S);
 	struct workunit *wu;
 	size_t n;
-	enum err e = workunits_to_purge(x->db, &x->a,
-	    (struct part){ x->mod_n, x->mod_i }, before, BATCH + o->tries->used, &wu,
-	    &n, &x->fail);
+	bool last = false;
+	enum err e = OK;
 
-	return e != OK ? e : daemon_workunits(x, o->tries, wu, n, purge, done);
+	if (x->one_pass)
+		o->at = 0;
+	for (int i = 0; e == OK && *done == 0 && !last && !daemon_stopping(x) &&
+			(x->one_pass || i < SLICES);
+	     i++) {
+		e = find_due(x, &wu, &n, &last);
+		if (e == OK)
+			e = daemon_chunks(
+			    x, o->tries, wu, n, CHUNK, purge_some, purge_one, done);
+	}
+	return e;
 }
 
 int

@@ -15,7 +15,12 @@
 #include "proto/blob.h"
 #include "lib/banned.h"
 
-enum { BATCH = 200, PAUSE_FIRST_S = 10, PAUSE_MOST_S = 3600, RETRY_ERRORS_S = 3600 };
+enum {
+	BATCH = 4 * DB_LIST_MAX,
+	PAUSE_FIRST_S = 10,
+	PAUSE_MOST_S = 3600,
+	RETRY_ERRORS_S = 3600
+};
 
 struct own {
 	struct tries *wus, *results;
@@ -66,20 +71,66 @@ removed(struct ctx *x, const char *path, const char *const *suffixes, size_t n)
 	return ok;
 }
 
+/* An item whose files were seen to, and what its row is to say. */
+struct seen_to {
+	int64_t id;
+	int32_t becomes;
+};
+struct chunk {
+	bool inputs; /* of workunits, else outputs of results */
+	int32_t state;
+	struct seen_to *v;
+	size_t n;
+};
+
+static enum err
+unit(struct ctx *x, void *arg)
+{
+	const struct chunk *k = arg;
+	struct life_batch *b = life_batch(&x->a);
+
+	for (size_t i = 0; i < k->n; i++)
+		(k->inputs ? workunit_files_deleted : result_files_deleted)(
+		    b, k->v[i].id, k->state, k->v[i].becomes);
+	return life_save(x->db, b, &x->fail);
+}
+
+/* What has happened to the files of a chunk becomes known together. */
+static enum err
+save(struct ctx *x, struct tries *t, struct chunk *k, size_t *done)
+{
+	enum err e = x->dry_run || k->n == 0 ? OK : daemon_unit(x, unit, k);
+
+	for (size_t i = 0; i < k->n && e == OK; i++) {
+		tries_forget(t, k->v[i].id);
+		*done += k->v[i].becomes == FILE_DELETE_DONE;
+	}
+	return e == E_RETRY ? OK : e; /* found again in the next pass */
+}
+
+/* One item: gone says whether all that had to go went, e what else befell it. */
+static enum err
+note(struct ctx *x, struct tries *t, struct chunk *k, int64_t id, const char *label,
+    bool gone, enum err e)
+{
+	if (e != OK)
+		return daemon_item(x, t, id, label, e);
+	k->v[k->n++] = (struct seen_to){ id,
+		gone ? FILE_DELETE_DONE : FILE_DELETE_ERROR };
+	return OK;
+}
+
 /* Input files of one workunit; *gone says whether all that had to go went. */
 static enum err
-delete_inputs(struct ctx *x, const struct workunit *wu, bool *gone)
+delete_inputs(struct ctx *x, const char *xml, bool *gone)
 {
 	static const char *const companions[] = { ".md5", ".gz" };
 	struct blob_file *files;
 	struct file *known;
-	char *xml;
 	size_t n;
-	enum err e = workunit_xml_doc(x->db, &x->a, wu->id, &xml, &x->fail);
+	enum err e = blob_files(&x->a, xml, &files, &n, &x->fail);
 
 	*gone = true;
-	if (e == OK)
-		e = blob_files(&x->a, xml, &files, &n, &x->fail);
 	for (size_t i = 0; e == OK && i < n; i++) {
 		if (files[i].sticky || files[i].no_delete)
 			continue;
@@ -94,19 +145,82 @@ delete_inputs(struct ctx *x, const struct workunit *wu, bool *gone)
 	return e;
 }
 
-static enum err
-delete_outputs(struct ctx *x, const struct result *r, bool *gone)
+static bool
+delete_outputs(struct ctx *x, const struct outputs *out)
 {
 	static const char *const companions[] = { ".part" };
-	struct outputs out = { 0 };
-	enum err e = outputs_of(x->db, &x->a, x->conf, &r->id, 1, &out, &x->fail);
+	bool gone = true;
 
-	if (e == OK && out.e != OK)
-		e = FAIL(&x->fail, out.e, "%s", out.why);
-	*gone = true;
-	for (size_t i = 0; e == OK && i < out.n; i++)
-		*gone &= removed(x, out.v[i].path, companions, N(companions));
-	return e;
+	for (size_t i = 0; i < out->n; i++)
+		gone &= removed(x, out->v[i].path, companions, N(companions));
+	return gone;
+}
+
+static const char *
+doc_of(const struct row_message *docs, size_t n, int64_t id)
+{
+	for (size_t i = 0; i < n; i++)
+		if (docs[i].id == id)
+			return docs[i].xml;
+	return NULL;
+}
+
+/* At most DB_LIST_MAX of them. */
+static enum err
+some_workunits(
+    struct ctx *x, int32_t state, const struct workunit *wu, size_t n, size_t *done)
+{
+	struct own *o = x->own;
+	struct chunk k = { true, state, NEWN(&x->a, struct seen_to, n), 0 };
+	int64_t ids[DB_LIST_MAX];
+	struct row_message *docs;
+	size_t ndocs;
+	enum err e;
+
+	for (size_t i = 0; i < n; i++)
+		ids[i] = wu[i].id;
+	e = workunits_xml_docs(x->db, &x->a, ids, n, &docs, &ndocs, &x->fail);
+	for (size_t i = 0; e == OK && i < n && !daemon_stopping(x); i++) {
+		const char *xml = doc_of(docs, ndocs, wu[i].id);
+		bool gone = true;
+		if (xml == NULL || tries_must_wait(o->wus, wu[i].id, x->now))
+			continue;
+		e = delete_inputs(x, xml, &gone);
+		e = note(x, o->wus, &k, wu[i].id,
+		    arena_printf(
+			&x->a, "[WU#%lld] %s", (long long)wu[i].id, wu[i].name),
+		    gone, e);
+	}
+	return e != OK ? e : save(x, o->wus, &k, done);
+}
+
+static enum err
+some_results(
+    struct ctx *x, int32_t state, const struct result *r, size_t n, size_t *done)
+{
+	struct own *o = x->own;
+	struct chunk k = { false, state, NEWN(&x->a, struct seen_to, n), 0 };
+	struct outputs out[DB_LIST_MAX];
+	int64_t ids[DB_LIST_MAX];
+	enum err e;
+
+	for (size_t i = 0; i < n; i++)
+		ids[i] = r[i].id;
+	e = outputs_of(x->db, &x->a, x->conf, ids, n, out, &x->fail);
+	for (size_t i = 0; e == OK && i < n && !daemon_stopping(x); i++) {
+		bool gone = false;
+		if (tries_must_wait(o->results, r[i].id, x->now))
+			continue;
+		if (out[i].e == OK)
+			gone = delete_outputs(x, &out[i]);
+		else
+			FAIL(&x->fail, out[i].e, "%s", out[i].why);
+		e = note(x, o->results, &k, r[i].id,
+		    arena_printf(
+			&x->a, "[RESULT#%lld] %s", (long long)r[i].id, r[i].name),
+		    gone, out[i].e);
+	}
+	return e != OK ? e : save(x, o->results, &k, done);
 }
 
 static enum err
@@ -119,20 +233,9 @@ do_workunits(struct ctx *x, int32_t state, size_t *done)
 	    (struct part){ x->mod_n, x->mod_i }, state, BATCH + o->wus->used, &wu, &n,
 	    &x->fail);
 
-	for (size_t i = 0; e == OK && i < n && !daemon_stopping(x); i++) {
-		bool gone;
-		if (tries_must_wait(o->wus, wu[i].id, x->now))
-			continue;
-		e = delete_inputs(x, &wu[i], &gone);
-		if (e == OK && !x->dry_run)
-			e = workunit_files_deleted(x->db, wu[i].id, state,
-			    gone ? FILE_DELETE_DONE : FILE_DELETE_ERROR, &x->fail);
-		*done += e == OK && gone;
-		e = daemon_item(x, o->wus, wu[i].id,
-		    arena_printf(
-			&x->a, "[WU#%lld] %s", (long long)wu[i].id, wu[i].name),
-		    e);
-	}
+	for (size_t i = 0; e == OK && i < n && !daemon_stopping(x); i += DB_LIST_MAX)
+		e = some_workunits(
+		    x, state, wu + i, n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, done);
 	return e;
 }
 
@@ -146,20 +249,9 @@ do_results(struct ctx *x, int32_t state, size_t *done)
 	    (struct part){ x->mod_n, x->mod_i }, state, BATCH + o->results->used, &r,
 	    &n, &x->fail);
 
-	for (size_t i = 0; e == OK && i < n && !daemon_stopping(x); i++) {
-		bool gone;
-		if (tries_must_wait(o->results, r[i].id, x->now))
-			continue;
-		e = delete_outputs(x, &r[i], &gone);
-		if (e == OK && !x->dry_run)
-			e = result_files_deleted(x->db, r[i].id, state,
-			    gone ? FILE_DELETE_DONE : FILE_DELETE_ERROR, &x->fail);
-		*done += e == OK && gone;
-		e = daemon_item(x, o->results, r[i].id,
-		    arena_printf(
-			&x->a, "[RESULT#%lld] %s", (long long)r[i].id, r[i].name),
-		    e);
-	}
+	for (size_t i = 0; e == OK && i < n && !daemon_stopping(x); i += DB_LIST_MAX)
+		e = some_results(
+		    x, state, r + i, n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, done);
 	return e;
 }
 

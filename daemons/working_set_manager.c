@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "daemons/loop.h"
+#include "daemons/set_states.h"
 #include "db/entity.h"
 #include "db/ledger.h"
 #include "db/life.h"
@@ -17,10 +18,20 @@
 #include "rules/daemon/daemon_rules.h"
 #include "lib/banned.h"
 
-enum { DAY_S = 86400, WARN_EVERY_S = 600, HOLDERS = 2 };
+enum {
+	DAY_S = 86400,
+	WARN_EVERY_S = 600,
+	HOLDERS = 2,
+	FEW_HOSTS = 1000, /* more of them are counted now and then only */
+	HOSTS_EVERY_S = 10,
+	DECIDE_EVERY_S = 10, /* also if nothing is seen to have changed */
+};
 
 struct own {
-	int64_t warned_at;
+	int64_t warned_at, hosts_at, decided_at;
+	int64_t hosts;
+	struct set_states sets;
+	struct fs_seen seen[TRIGGER__MAX];
 };
 
 struct names { /* of one trigger directory, sorted */
@@ -32,9 +43,8 @@ struct names { /* of one trigger directory, sorted */
 struct pass {
 	struct ctx *x;
 	struct names dir[TRIGGER__MAX];
-	struct row_fileset_state *fs;
+	const struct row_fileset_state *fs; /* of all sets */
 	size_t nfs;
-	int64_t hosts;
 	size_t changes;
 };
 
@@ -66,12 +76,15 @@ seen(struct pass *p, const struct row_fileset_state *fs)
 static enum err
 move_one(struct ctx *x, enum trigger dir, bool raise, const char *name)
 {
+	struct own *o = x->own;
 	enum err e = OK;
 
 	if (raise)
 		return trigger_raise(&x->triggers, dir, name, &x->fail);
 	if (dir == TRIGGER_WORKING_SET)
 		e = fileset_dropped(x->db, name, x->now, &x->fail);
+	if (dir == TRIGGER_WORKING_SET && e == OK)
+		set_states_dropped(&o->sets, name, x->now);
 	return e == OK ? trigger_clear(&x->triggers, dir, name, &x->fail) : e;
 }
 
@@ -145,7 +158,7 @@ warn_dry(struct pass *p, const struct app *app, size_t size)
  * for which the newest file that has some speaks. */
 static enum err
 holders_wanted(struct pass *p, const struct app *app,
-    const struct row_fileset_state *fs, size_t n, int64_t *wanted)
+    const struct row_fileset_state *const *fs, size_t n, int64_t *wanted)
 {
 	struct ctx *x = p->x;
 	int64_t id = 0;
@@ -154,8 +167,8 @@ holders_wanted(struct pass *p, const struct app *app,
 	if (*wanted <= 0)
 		*wanted = app->target_nresults;
 	for (size_t i = 0; i < n && *wanted <= 0; i++)
-		if (fs[i].has_any_wu && fs[i].id > id)
-			id = fs[i].id;
+		if (fs[i]->has_any_wu && fs[i]->id > id)
+			id = fs[i]->id;
 	if (*wanted > 0)
 		return OK;
 	enum err e = id == 0 ? E_NOTFOUND : fileset_target(x->db, id, wanted, &x->fail);
@@ -167,8 +180,8 @@ holders_wanted(struct pass *p, const struct app *app,
 
 /* One app: its file sets are fs[0..n). */
 static enum err
-do_app(
-    struct pass *p, const struct app *app, const struct row_fileset_state *fs, size_t n)
+do_app(struct pass *p, const struct app *app, const struct row_fileset_state *const *fs,
+    size_t n)
 {
 	struct ctx *x = p->x;
 	struct own *o = x->own;
@@ -180,8 +193,8 @@ do_app(
 	if (e != OK)
 		return e;
 	for (size_t i = 0; i < n; i++)
-		files[i] = seen(p, &fs[i]);
-	c = working_set(&x->a, files, n, p->hosts, wanted, x->now,
+		files[i] = seen(p, fs[i]);
+	c = working_set(&x->a, files, n, o->hosts, wanted, x->now,
 	    x->conf->locality_scheduling_wait_period);
 	if (c.running_dry && x->now - o->warned_at >= WARN_EVERY_S) {
 		o->warned_at = x->now;
@@ -227,27 +240,89 @@ drop_strangers(struct pass *p)
 static int
 by_app(const void *a, const void *b)
 {
-	const struct row_fileset_state *x = a, *y = b;
+	const struct row_fileset_state *const *x = a, *const *y = b;
 
-	return (x->appid > y->appid) - (x->appid < y->appid);
+	if ((*x)->appid != (*y)->appid)
+		return (*x)->appid < (*y)->appid ? -1 : 1;
+	return ((*x)->id > (*y)->id) - ((*x)->id < (*y)->id);
 }
 
 static enum err
-load(struct pass *p)
+count_hosts(struct ctx *x, bool *changed)
 {
-	static const enum trigger dirs[] = { TRIGGER_WORKING_SET, TRIGGER_FILES_NO_WORK,
+	struct own *o = x->own;
+	int64_t since = x->now - x->conf->locality_active_host_days * DAY_S,
+		was = o->hosts;
+	enum err e;
+
+	if (was > FEW_HOSTS && x->now < o->hosts_at + HOSTS_EVERY_S)
+		return OK;
+	o->hosts_at = x->now;
+	e = hosts_active(x->db, since, &o->hosts, &x->fail);
+	*changed |= was != o->hosts;
+	return e;
+}
+
+/*
+ * What there is to see, and whether a decision may come out otherwise than the last
+ * one. What the scheduler reported in files_no_work is looked at at once.
+ */
+static enum err
+look(struct pass *p, bool *changed)
+{
+	struct ctx *x = p->x;
+	struct own *o = x->own;
+	struct names *empty = &p->dir[TRIGGER_FILES_NO_WORK];
+	enum err e = set_states_look(x, &o->sets, x->one_pass, changed);
+
+	if (e == OK)
+		e = count_hosts(x, changed);
+	if (e == OK)
+		e = trigger_list(&x->triggers, &x->a, TRIGGER_FILES_NO_WORK, &empty->v,
+		    &empty->n, &x->fail);
+	if (e == OK && empty->n > 0)
+		e = set_states_named(x, &o->sets, empty->v, empty->n, changed);
+	*changed |= empty->n > 0 || o->sets.n <= SETS_PER_LOOK ||
+	            x->now >= o->decided_at + DECIDE_EVERY_S;
+	*changed |= trigger_changed(
+	    &x->triggers, TRIGGER_WORKING_SET, &o->seen[TRIGGER_WORKING_SET]);
+	*changed |= trigger_changed(&x->triggers, TRIGGER_NO_WORK_AVAILABLE,
+	    &o->seen[TRIGGER_NO_WORK_AVAILABLE]);
+	p->fs = o->sets.v;
+	p->nfs = o->sets.n;
+	return e;
+}
+
+static enum err
+decide(struct pass *p)
+{
+	static const enum trigger dirs[] = { TRIGGER_WORKING_SET,
 		TRIGGER_NO_WORK_AVAILABLE };
 	struct ctx *x = p->x;
-	int64_t since = x->now - x->conf->locality_active_host_days * DAY_S;
+	struct own *o = x->own;
+	const struct row_fileset_state **fs = NEWN(
+	    &x->a, const struct row_fileset_state *, p->nfs + 1);
 	enum err e = OK;
 
+	o->decided_at = x->now;
 	for (size_t i = 0; i < N(dirs) && e == OK; i++)
 		e = trigger_list(&x->triggers, &x->a, dirs[i], &p->dir[dirs[i]].v,
 		    &p->dir[dirs[i]].n, &x->fail);
 	if (e == OK)
-		e = hosts_active(x->db, since, &p->hosts, &x->fail);
-	if (e == OK)
-		e = fileset_states(x->db, &x->a, &p->fs, &p->nfs, &x->fail);
+		e = drop_strangers(p);
+	for (size_t i = 0; i < p->nfs; i++)
+		fs[i] = &p->fs[i];
+	qsort(fs, p->nfs, sizeof(*fs), by_app);
+	for (size_t i = 0, end; i < p->nfs && e == OK; i = end) {
+		struct app *app;
+		for (end = i; end < p->nfs && fs[end]->appid == fs[i]->appid; end++)
+			;
+		e = app_by_id(x->db, &x->a, fs[i]->appid, &app, &x->fail);
+		if (e == OK)
+			e = do_app(p, app, fs + i, end - i);
+		else if (e == E_NOTFOUND) /* removed meanwhile */
+			e = OK;
+	}
 	return e;
 }
 
@@ -260,23 +335,16 @@ start(struct ctx *x)
 static enum err
 step(struct ctx *x, size_t *done)
 {
+	struct own *o = x->own;
 	struct pass p = { .x = x };
-	struct catalog *cat;
-	enum err e = load(&p);
+	bool changed = false;
+	enum err e = look(&p, &changed);
 
-	if (e == OK)
-		e = drop_strangers(&p);
-	if (e == OK)
-		e = catalog_load(x->db, &x->a, &cat, &x->fail);
-	if (e == OK && p.nfs > 0)
-		qsort(p.fs, p.nfs, sizeof(*p.fs), by_app);
-	for (size_t i = 0, end; i < p.nfs && e == OK; i = end) {
-		const struct app *app = catalog_app(cat, p.fs[i].appid);
-		for (end = i; end < p.nfs && p.fs[end].appid == p.fs[i].appid; end++)
-			;
-		if (app != NULL)
-			e = do_app(&p, app, p.fs + i, end - i);
-	}
+	if (e == OK && changed)
+		e = decide(&p);
+	if (e != OK)
+		o->decided_at =
+		    0; /* what was seen as changed is still to be acted upon */
 	*done = p.changes;
 	return e;
 }

@@ -46,7 +46,9 @@ assignments_drop(struct db *db, struct arena *a, const struct workunit *wu, int6
 {
 	enum err e = move(db, a, *wu, 0, now, f);
 
-	return e == OK ? db_exec(db, f, NULL, SQL_PURGE_ASSIGNMENTS, wu->id) : e;
+	return e == OK ?
+	           db_exec(db, f, NULL, SQL_PURGE_ASSIGNMENTS, &wu->id, (size_t)1) :
+	           e;
 }
 
 enum err

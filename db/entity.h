@@ -169,6 +169,9 @@ enum err workunit_by_name(
     struct db *, struct arena *, const char *, struct workunit **, struct fail *);
 enum err workunit_xml_doc(
     struct db *, struct arena *, int64_t id, char **, struct fail *);
+/* Of at most DB_LIST_MAX, those that are there. */
+enum err workunits_xml_docs(struct db *, struct arena *, const int64_t *ids, size_t n,
+    struct row_message **, size_t *ndocs, struct fail *);
 enum err workunits_due(struct db *, struct arena *, struct part, int64_t now,
     size_t max, struct workunit **, size_t *n, struct fail *);
 enum err workunits_to_validate(struct db *, struct arena *, struct part, int64_t appid,
@@ -223,6 +226,9 @@ enum err result_xml_docs(struct db *, struct arena *, int64_t id, char **xml_doc
     char **xml_doc_out, char **stderr_out, struct fail *);
 /* xml_doc_in and xml_doc_out of at most DB_LIST_MAX results, those that are there. */
 enum err results_files(struct db *, struct arena *, const int64_t *ids, size_t n,
+    struct row_docs **, size_t *ndocs, struct fail *);
+/* The same with stderr_out. */
+enum err results_docs(struct db *, struct arena *, const int64_t *ids, size_t n,
     struct row_docs **, size_t *ndocs, struct fail *);
 /* The claim (hot-path.md W3): expects UNSENT.  E_RACE: lost, or the once rule forbids
  * it. */

@@ -8,16 +8,6 @@
 #include "model/states.h"
 #include "lib/banned.h"
 
-/* E_RACE if the conditional update matched nothing. */
-static enum err
-matched(enum err e, int64_t affected, const char *what, int64_t id, struct fail *f)
-{
-	if (e == OK && affected == 0)
-		return FAIL(f, E_RACE, "%s %lld changed since it was read", what,
-		    (long long)id);
-	return e;
-}
-
 enum err
 workunits_to_delete_files(struct db *db, struct arena *a, struct part part,
     int32_t state, size_t max, struct workunit **wus, size_t *n, struct fail *f)
@@ -32,12 +22,27 @@ workunits_to_delete_files(struct db *db, struct arena *a, struct part part,
 }
 
 enum err
-workunits_to_purge(struct db *db, struct arena *a, struct part part, int64_t before,
-    size_t max, struct workunit **wus, size_t *n, struct fail *f)
+workunits_files_gone(struct db *db, struct arena *a, struct part part, int64_t after,
+    size_t max, int64_t **ids, size_t *n, struct fail *f)
 {
 	void *rows;
-	enum err e = db_query(
-	    db, a, f, &rows, n, SQL_WUS_TO_PURGE, before, part.n, part.i, (int64_t)max);
+	enum err e = db_query(db, a, f, &rows, n, SQL_WUS_FILES_GONE, after, part.n,
+	    part.i, (int64_t)max);
+
+	if (e != OK)
+		return e;
+	*ids = NEWN(a, int64_t, *n + 1);
+	for (size_t i = 0; i < *n; i++)
+		(*ids)[i] = ((const struct row_number *)rows)[i].v;
+	return OK;
+}
+
+enum err
+workunits_to_purge(struct db *db, struct arena *a, const int64_t *ids, size_t nids,
+    int64_t before, struct workunit **wus, size_t *n, struct fail *f)
+{
+	void *rows;
+	enum err e = db_query(db, a, f, &rows, n, SQL_WUS_TO_PURGE, ids, nids, before);
 
 	if (e == OK)
 		*wus = rows;
@@ -64,6 +69,9 @@ life_batch(struct arena *a)
 		[LIFE_TRANSITIONED] = SQL_WU_TRANSITIONED,
 		[LIFE_VALIDATED] = SQL_WU_VALIDATED,
 		[LIFE_MOVED] = SQL_RESULT_MOVE,
+		[LIFE_ASSIMILATED] = SQL_WU_ASSIMILATED,
+		[LIFE_INPUTS_DELETED] = SQL_WU_FILES_DELETED,
+		[LIFE_OUTPUTS_DELETED] = SQL_RESULT_FILES_DELETED,
 		[LIFE_TIMED_OUT] = SQL_HAV_TIMED_OUT,
 		[LIFE_JUDGED] = SQL_HAV_JUDGED,
 		[LIFE_LEARNED] = SQL_VERSION_LEARNED,
@@ -125,37 +133,24 @@ result_made(struct life_batch *b, const struct new_result *r)
 	PUSH(b->a, b->made, b->nmade, b->cap) = *r;
 }
 
-enum err
-workunit_assimilated(struct db *db, int64_t id, int32_t state, int32_t error_bits,
-    int64_t now, struct fail *f)
+void
+workunit_assimilated(
+    struct life_batch *b, int64_t id, int32_t state, int32_t error_bits, int64_t now)
 {
-	int64_t affected = 0;
-	enum err e = db_exec(db, f, &affected, SQL_WU_ASSIMILATED, (int64_t)state,
-	    (int64_t)error_bits, now, id);
-
-	return matched(e, affected, "workunit", id, f);
+	db_batch_add(
+	    b->of[LIFE_ASSIMILATED], (int64_t)state, (int64_t)error_bits, now, id);
 }
 
-enum err
-workunit_files_deleted(
-    struct db *db, int64_t id, int32_t was, int32_t becomes, struct fail *f)
+void
+workunit_files_deleted(struct life_batch *b, int64_t id, int32_t was, int32_t becomes)
 {
-	int64_t affected = 0;
-	enum err e = db_exec(
-	    db, f, &affected, SQL_WU_FILES_DELETED, (int64_t)becomes, id, (int64_t)was);
-
-	return matched(e, affected, "workunit", id, f);
+	db_batch_add(b->of[LIFE_INPUTS_DELETED], (int64_t)becomes, id, (int64_t)was);
 }
 
-enum err
-result_files_deleted(
-    struct db *db, int64_t id, int32_t was, int32_t becomes, struct fail *f)
+void
+result_files_deleted(struct life_batch *b, int64_t id, int32_t was, int32_t becomes)
 {
-	int64_t affected = 0;
-	enum err e = db_exec(db, f, &affected, SQL_RESULT_FILES_DELETED,
-	    (int64_t)becomes, id, (int64_t)was);
-
-	return matched(e, affected, "result", id, f);
+	db_batch_add(b->of[LIFE_OUTPUTS_DELETED], (int64_t)becomes, id, (int64_t)was);
 }
 
 void
@@ -276,25 +271,59 @@ user_credit(struct life_batch *b, int64_t userid, double credit)
 	db_batch_add(b->of[LIFE_USER_CREDIT], credit, userid);
 }
 
-enum err
-workunit_purge(struct db *db, const struct workunit *wu, struct fail *f)
+/* Are they as they were read?  Then they stay so. */
+static enum err
+lock_as_read(struct db *db, struct arena *a, struct workunit *const *wus,
+    const int64_t *ids, size_t n, struct fail *f)
 {
-	int64_t affected = 0;
-	enum err e = db_exec(
-	    db, f, &affected, SQL_PURGE_WU, wu->id, wu->transition_seq);
+	struct workunit *now;
+	size_t nnow;
+	enum err e = workunits_lock(db, a, ids, n, &now, &nnow, f);
+	bool same = e == OK && nnow == n;
 
-	e = matched(e, affected, "workunit", wu->id, f);
-	if (e == OK)
-		e = db_exec(db, f, NULL, SQL_PURGE_RESULTS, wu->id);
-	return e != OK ? e : db_exec(db, f, NULL, SQL_PURGE_ASSIGNMENTS, wu->id);
+	for (size_t i = 0; i < n && same; i++)
+		same = now[i].transition_seq == wus[i]->transition_seq;
+	return e != OK || same ? e : FAIL(f, E_RACE, "a workunit has changed");
 }
 
 enum err
-fileset_states(struct db *db, struct arena *a, struct row_fileset_state **states,
-    size_t *n, struct fail *f)
+workunits_purge(struct db *db, struct arena *a, struct workunit *const *wus, size_t n,
+    struct fail *f)
+{
+	int64_t *ids = NEWN(a, int64_t, n), gone = 0;
+	enum err e;
+
+	for (size_t i = 0; i < n; i++)
+		ids[i] = wus[i]->id;
+	e = lock_as_read(db, a, wus, ids, n, f);
+	if (e == OK)
+		e = db_exec(db, f, &gone, SQL_PURGE_WUS, ids, n);
+	if (e == OK && gone != (int64_t)n)
+		e = FAIL(f, E_RACE, "the files of a workunit are not deleted");
+	if (e == OK)
+		e = db_exec(db, f, NULL, SQL_PURGE_RESULTS, ids, n);
+	return e != OK ? e : db_exec(db, f, NULL, SQL_PURGE_ASSIGNMENTS, ids, n);
+}
+
+enum err
+fileset_states(struct db *db, struct arena *a, int64_t after, size_t max,
+    struct row_fileset_state **states, size_t *n, struct fail *f)
 {
 	void *rows;
-	enum err e = db_query(db, a, f, &rows, n, SQL_FILESET_STATES);
+	enum err e = db_query(
+	    db, a, f, &rows, n, SQL_FILESET_STATES, after, (int64_t)max);
+
+	if (e == OK)
+		*states = rows;
+	return e;
+}
+
+enum err
+fileset_states_of(struct db *db, struct arena *a, const int64_t *ids, size_t n,
+    struct row_fileset_state **states, size_t *nstates, struct fail *f)
+{
+	void *rows;
+	enum err e = db_query(db, a, f, &rows, nstates, SQL_FILESET_STATES_OF, ids, n);
 
 	if (e == OK)
 		*states = rows;

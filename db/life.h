@@ -14,10 +14,13 @@
 /* Workunits in a file_delete_state. */
 enum err workunits_to_delete_files(struct db *, struct arena *, struct part,
     int32_t state, size_t max, struct workunit **, size_t *n, struct fail *);
-/* Assimilated, files deleted, unchanged since before, and no result of it open or with
- * files to delete. */
-enum err workunits_to_purge(struct db *, struct arena *, struct part, int64_t before,
-    size_t max, struct workunit **, size_t *n, struct fail *);
+/* Ids above that one of workunits whose files are deleted, in order. */
+enum err workunits_files_gone(struct db *, struct arena *, struct part, int64_t after,
+    size_t max, int64_t **ids, size_t *n, struct fail *);
+/* Of at most DB_LIST_MAX ids those that are assimilated, files deleted, unchanged since
+ * before, and no result of it open or with files to delete; by id. */
+enum err workunits_to_purge(struct db *, struct arena *, const int64_t *ids,
+    size_t nids, int64_t before, struct workunit **, size_t *n, struct fail *);
 /* Results in a file_delete_state. */
 enum err results_to_delete_files(struct db *, struct arena *, struct part,
     int32_t state, size_t max, struct result **, size_t *n, struct fail *);
@@ -32,7 +35,10 @@ enum err results_to_delete_files(struct db *, struct arena *, struct part,
 enum life {
 	LIFE_TRANSITIONED,
 	LIFE_VALIDATED,
-	LIFE_MOVED, /* until here each row must be found; new results follow */
+	LIFE_MOVED,       /* until here each row must be found; new results follow */
+	LIFE_ASSIMILATED, /* another instance may have been faster at these three */
+	LIFE_INPUTS_DELETED,
+	LIFE_OUTPUTS_DELETED,
 	LIFE_TIMED_OUT,
 	LIFE_JUDGED,
 	LIFE_LEARNED,
@@ -68,13 +74,13 @@ void workunit_validated(
 void result_made(struct life_batch *, const struct new_result *);
 /* The assimilator's: READY -> state (DONE, or INIT to defer), error_mask |= bits,
  * transition now. */
-enum err workunit_assimilated(struct db *, int64_t id, int32_t state,
-    int32_t error_bits, int64_t now, struct fail *);
+void workunit_assimilated(
+    struct life_batch *, int64_t id, int32_t state, int32_t error_bits, int64_t now);
 /* The file deleter's, for both tables: state was -> becomes. */
-enum err workunit_files_deleted(
-    struct db *, int64_t id, int32_t was, int32_t becomes, struct fail *);
-enum err result_files_deleted(
-    struct db *, int64_t id, int32_t was, int32_t becomes, struct fail *);
+void workunit_files_deleted(
+    struct life_batch *, int64_t id, int32_t was, int32_t becomes);
+void result_files_deleted(
+    struct life_batch *, int64_t id, int32_t was, int32_t becomes);
 
 /*
  * server_state, outcome, validate_state, file_delete_state and granted_credit of one
@@ -115,11 +121,17 @@ void host_turnaround(struct life_batch *, int64_t hostid, double s);
 void host_credit(struct life_batch *, int64_t hostid, double credit);
 void user_credit(struct life_batch *, int64_t userid, double credit);
 
-/* Deletes a workunit and all that hangs on it, if it is still as read. */
-enum err workunit_purge(struct db *, const struct workunit *, struct fail *);
+/* Deletes at most DB_LIST_MAX workunits, by id, and all that hangs on them, in a
+ * transaction of the caller's.  E_RACE: one of them is not as read. */
+enum err workunits_purge(
+    struct db *, struct arena *, struct workunit *const *, size_t n, struct fail *);
 
-/* The file sets of the apps that schedule by locality, and what rows say of them. */
-enum err fileset_states(
-    struct db *, struct arena *, struct row_fileset_state **, size_t *n, struct fail *);
+/* The file sets of the apps that schedule by locality, and what rows say of them: by
+ * id, at most so many from above that id on. */
+enum err fileset_states(struct db *, struct arena *, int64_t after, size_t max,
+    struct row_fileset_state **, size_t *n, struct fail *);
+/* The same of at most DB_LIST_MAX ids. */
+enum err fileset_states_of(struct db *, struct arena *, const int64_t *ids, size_t n,
+    struct row_fileset_state **, size_t *nstates, struct fail *);
 
 #endif

@@ -147,6 +147,18 @@ result_xml_docs(struct db *db, struct arena *a, int64_t id, char **xml_doc_in,
 }
 
 enum err
+results_docs(struct db *db, struct arena *a, const int64_t *ids, size_t n,
+    struct row_docs **docs, size_t *ndocs, struct fail *f)
+{
+	void *rows;
+	enum err e = db_query(db, a, f, &rows, ndocs, SQL_RESULTS_DOCS, ids, n);
+
+	if (e == OK)
+		*docs = rows;
+	return e;
+}
+
+enum err
 results_files(struct db *db, struct arena *a, const int64_t *ids, size_t n,
     struct row_docs **docs, size_t *ndocs, struct fail *f)
 {

@@ -17,6 +17,7 @@
 #include "db/db.h"
 #include "lib/arena.h"
 #include "lib/err.h"
+#include "lib/fs.h"
 #include "model/conf.h"
 
 enum trigger {
@@ -67,6 +68,11 @@ enum err trigger_there(const struct triggers *, struct arena *, enum trigger,
 /* Names, sorted bytewise; claims left out. */
 enum err trigger_list(const struct triggers *, struct arena *, enum trigger,
     char ***names, size_t *n, struct fail *);
+/*
+ * May the names be others than at the last look?  Directories tell by their time, so
+ * that nobody need read them; rows do not tell, and the answer is no.
+ */
+bool trigger_changed(const struct triggers *, enum trigger, struct fs_seen *);
 /* Is the name in such a list? */
 bool trigger_in(char *const *names, size_t n, const char *name);
 

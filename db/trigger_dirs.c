@@ -54,6 +54,17 @@ trigger_dirs_make(const struct conf *cf, struct fail *f)
 	return e;
 }
 
+bool
+trigger_changed(const struct triggers *t, enum trigger of, struct fs_seen *seen)
+{
+	struct arena a = { 0 };
+	bool changed = !triggers_in_rows(t->conf) &&
+	               fs_changed(dir_path(&a, t->conf, of), seen);
+
+	arena_free(&a);
+	return changed;
+}
+
 static enum err
 dirs_change(const struct triggers *t, enum trigger_op op, enum trigger of,
     const char *name, struct fail *f)

@@ -133,6 +133,18 @@ workunit_xml_doc(
 }
 
 enum err
+workunits_xml_docs(struct db *db, struct arena *a, const int64_t *ids, size_t n,
+    struct row_message **docs, size_t *ndocs, struct fail *f)
+{
+	void *rows;
+	enum err e = db_query(db, a, f, &rows, ndocs, SQL_WUS_XML_DOCS, ids, n);
+
+	if (e == OK)
+		*docs = rows;
+	return e;
+}
+
+enum err
 workunits_due(struct db *db, struct arena *a, struct part part, int64_t now, size_t max,
     struct workunit **wus, size_t *n, struct fail *f)
 {

@@ -18,9 +18,18 @@ char *
 words_fill(struct arena *a, const char *text, const struct word *words, size_t n)
 {
 	struct buf b = buf_new(a);
+	char *firsts = arena_alloc(a, n + 1); /* bytes that a word may begin with */
 
-	while (*text != '\0') {
-		const struct word *w = word_at(text, words, n);
+	for (size_t i = 0; i < n; i++)
+		firsts[i] = words[i].word[0];
+	for (;;) {
+		size_t plain = strcspn(text, firsts);
+		const struct word *w;
+		buf_put(&b, text, plain);
+		text += plain;
+		if (*text == '\0')
+			break;
+		w = word_at(text, words, n);
 		if (w == NULL) {
 			buf_put(&b, text++, 1);
 			continue;

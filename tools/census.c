@@ -48,7 +48,7 @@ count_files(struct ctx *x, struct census *c)
 	struct row_fileset_state *fs;
 	size_t n, nno_work;
 	char **no_work;
-	enum err e = fileset_states(x->db, x->a, &fs, &n, x->f);
+	enum err e = fileset_states(x->db, x->a, 0, INT64_MAX, &fs, &n, x->f);
 
 	if (e == OK)
 		e = trigger_list(

@@ -138,7 +138,7 @@ START_TEST(asked_5_a_report_during_a_pass_is_not_lost)
 	ck_err(life_save(db, b, &f), E_RACE);
 	workunit_validated(b, was, &becomes);
 	ck_err(life_save(db, b, &f), E_RACE);
-	ck_err(workunit_purge(db, was, &f), E_RACE);
+	ck_err(workunits_purge(db, &a, &was, 1, &f), E_RACE);
 	ck_ok(workunit_by_id(db, &a, wu.id, &now, &f));
 	ck_assert_int_eq(now->transition_time, 1200); /* it is due */
 	ck_assert_int_eq(now->assimilate_state, ASSIMILATE_INIT);

@@ -279,16 +279,17 @@ START_TEST(nothing_is_purged_before_it_counts)
 	to.file_delete_state = FILE_DELETE_READY;
 	result_move(b, was, &to);
 	ck_ok(life_save(db, b, &f));
-	ck_ok(result_files_deleted(db, to.id, FILE_DELETE_READY, FILE_DELETE_DONE, &f));
+	result_files_deleted(b, to.id, FILE_DELETE_READY, FILE_DELETE_DONE);
+	ck_ok(life_save(db, b, &f));
 	by_hand(arena_printf(&a,
 		    "UPDATE workunit SET assimilate_state = 2, file_delete_state = 2 "
 		    "WHERE id = %lld",
 		    (long long)to.workunitid),
 	    "");
-	ck_ok(workunits_to_purge(db, &a, all, INT32_MAX, 10, &wus, &n, &f));
+	ck_ok(workunits_to_purge(db, &a, &to.workunitid, 1, INT32_MAX, &wus, &n, &f));
 	ck_assert_uint_eq(n, 0);
 	ck_ok(fold(db, ids, 1));
-	ck_ok(workunits_to_purge(db, &a, all, INT32_MAX, 10, &wus, &n, &f));
+	ck_ok(workunits_to_purge(db, &a, &to.workunitid, 1, INT32_MAX, &wus, &n, &f));
 	ck_assert_uint_eq(n, 1);
 	ck_sums();
 }

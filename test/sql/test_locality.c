@@ -242,7 +242,7 @@ START_TEST(L14_holders_of_a_set_hold_all_of_it)
 	for (int64_t host = 701; host <= 703; host++)
 		ck_ok(host_files_save(db, &a, host, &one->id, 1, 1, &f));
 	ck_ok(host_files_save(db, &a, 704, (int64_t[]){ one->id, two->id }, 2, 1, &f));
-	ck_ok(fileset_states(db, &a, &states, &n, &f));
+	ck_ok(fileset_states(db, &a, 0, 1000, &states, &n, &f));
 	for (size_t i = 0; i < n; i++) {
 		if (strcmp(states[i].name, "holders_1") == 0)
 			ck_assert_int_eq(states[i].holders, 4);
