@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Triggers of either store; names are checked here. */
+/* Triggers of either store: names are checked here, and what must be tried again is. */
 #include "db/trigger_store.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "db/order.h"
+#include "lib/clock.h"
 #include "lib/banned.h"
 
-enum { NAME_LEN_MAX = 190 };
+enum { NAME_LEN_MAX = 190, TRIES = 8 };
 
 bool
 triggers_in_rows(const struct conf *cf)
@@ -41,16 +43,26 @@ name_ok(const char *name)
 	       strlen(name) <= NAME_LEN_MAX;
 }
 
+/* A connection that was lost meanwhile is no lost trigger. */
 static enum err
 change(const struct triggers *t, enum trigger_op op, enum trigger of, const char *name,
     struct fail *f)
 {
+	struct rng rng = rng_seed((uint64_t)clock_mono_ms() ^ (uint64_t)getpid());
+	enum err e = OK;
+
 	if (!name_ok(name))
 		return FAIL(f, E_BADREQ,
 		    "\"%.80s\" cannot be a trigger: 1 to %d bytes, no \"/\", no \".\" "
 		    "first",
 		    name, NAME_LEN_MAX);
-	return store_of(t)->change(t, op, of, name, f);
+	for (int i = 0; i < TRIES; i++) {
+		e = store_of(t)->change(t, op, of, name, f);
+		if (e != E_RETRY)
+			break;
+		db_retry_nap(&rng, i);
+	}
+	return e;
 }
 
 enum err
