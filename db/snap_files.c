@@ -469,24 +469,18 @@ search_makeable(struct db *db, struct arena *a, const struct conf *cf, struct rn
 	return e;
 }
 
-enum err
-snapshot_search(struct db *db, struct arena *a, const struct conf *cf,
-    const struct request *rq, struct rng *rng, size_t k, struct snapshot *s,
+/* Adds of these sets those that are not paused, at most so many. */
+static enum err
+open_sets_add(struct db *db, struct arena *a, const struct conf *cf,
+    const struct request *rq, int64_t *ids, size_t n, size_t most, struct snapshot *s,
     struct fail *f)
 {
 	struct held held;
 	struct set_rows rows = { 0 };
-	int64_t *ids = NEWN(a, int64_t, k + 1);
-	size_t n = 0, kept = 0;
-	enum err e = k == 0 ? OK : search_ready(db, rng, k, s, ids, &n, f);
+	size_t kept = 0;
+	enum err e = snap_sets_read(db, a, s, ids, n, &rows, f);
 
-	s->search.left |= n > 0 && n == k; /* there may be more of them */
-	if (e == OK && n < k && cf->locality_scheduling_wait_period > 0 &&
-	    catalog_locality(s->cat, cf))
-		e = search_makeable(db, a, cf, rng, k, s, ids, &n, f);
-	if (e == OK)
-		e = snap_sets_read(db, a, s, ids, n, &rows, f);
-	for (size_t i = 0; e == OK && i < n; i++) {
+	for (size_t i = 0; e == OK && i < n && kept < most; i++) {
 		const struct row_set_file *r = set_rows_first(&rows, ids[i]);
 
 		if (r != NULL && r->paused == FILESET_OPEN)
@@ -496,6 +490,22 @@ snapshot_search(struct db *db, struct arena *a, const struct conf *cf,
 		return e;
 	held = held_names(a, rq);
 	return snap_sets_add(db, a, cf, &held, &rows, ids, kept, SEARCHED, s, f);
+}
+
+enum err
+snapshot_search(struct db *db, struct arena *a, const struct conf *cf,
+    const struct request *rq, struct rng *rng, size_t k, struct snapshot *s,
+    struct fail *f)
+{
+	int64_t *ids = NEWN(a, int64_t, k + 1);
+	size_t n = 0;
+	enum err e = k == 0 ? OK : search_ready(db, rng, k, s, ids, &n, f);
+
+	s->search.left |= n > 0 && n == k; /* there may be more of them */
+	if (e == OK && n < k && cf->locality_scheduling_wait_period > 0 &&
+	    catalog_locality(s->cat, cf))
+		e = search_makeable(db, a, cf, rng, k, s, ids, &n, f);
+	return e != OK ? e : open_sets_add(db, a, cf, rq, ids, n, n, s, f);
 }
 
 static int
@@ -535,26 +545,13 @@ snapshot_old(struct db *db, struct arena *a, const struct conf *cf,
     const struct request *rq, struct rng *rng, int64_t before, struct snapshot *s,
     struct fail *f)
 {
-	struct held held;
-	struct set_rows rows = { 0 };
 	int64_t ids[OLD_LOOKED_AT];
-	size_t n = 0, kept = 0;
+	size_t n = 0;
 	enum err e = search_ready(db, rng, OLD_LOOKED_AT, s, ids, &n, f);
 
 	if (e == OK && n > 0)
 		e = older_than(db, a, before, ids, &n, f);
-	if (e == OK)
-		e = snap_sets_read(db, a, s, ids, n, &rows, f);
-	for (size_t i = 0; e == OK && i < n && kept < OLD_MOST; i++) {
-		const struct row_set_file *r = set_rows_first(&rows, ids[i]);
-
-		if (r != NULL && r->paused == FILESET_OPEN)
-			ids[kept++] = ids[i];
-	}
-	if (e != OK || kept == 0)
-		return e;
-	held = held_names(a, rq);
-	return snap_sets_add(db, a, cf, &held, &rows, ids, kept, SEARCHED, s, f);
+	return e != OK ? e : open_sets_add(db, a, cf, rq, ids, n, OLD_MOST, s, f);
 }
 
 enum err
