@@ -41,7 +41,6 @@ service_database(
 		arena_printf(a, "--tmpdir=%s/tmp", cf->project_dir),
 		arena_printf(a, "--socket=%s", cf->db_socket),
 		arena_printf(a, "--pid-file=%s/mariadbd.pid", cf->run_dir),
-		arena_printf(a, "--tmpdir=%s", cf->run_dir),
 		arena_strdup(a, "--skip-networking"),
 		arena_strdup(a, "--skip-name-resolve"),
 		arena_strdup(a, "--performance-schema=OFF"),
@@ -50,6 +49,10 @@ service_database(
 		arena_strdup(a, "--innodb-undo-tablespaces=0"),
 		arena_strdup(a, "--innodb-flush-log-at-trx-commit=1"),
 		arena_strdup(a, "--character-set-server=utf8mb4"),
+		/* Many connections, few cores: a fifth less CPU (doc/performance.md);
+		   after so many ms behind a long statement others get a thread. */
+		arena_strdup(a, "--thread-handling=pool-of-threads"),
+		arena_strdup(a, "--thread-pool-stall-limit=60"),
 		arena_strdup(a, "--max-connections=400"), NULL };
 
 	if (program == NULL)
