@@ -72,15 +72,6 @@ struct chunk {
 	size_t nresults;
 };
 
-static const char *
-wu_doc(const struct row_message *docs, size_t n, int64_t id)
-{
-	for (size_t i = 0; i < n; i++)
-		if (docs[i].id == id)
-			return docs[i].xml;
-	return "";
-}
-
 static void
 put_result(struct buf *b, const struct result *r, const struct row_docs *docs, size_t n)
 {
@@ -121,15 +112,15 @@ static enum err
 archive(struct ctx *x, const struct chunk *k, const int64_t *ids)
 {
 	struct buf b = buf_new(&x->a);
-	struct row_message *xml;
+	const char *xml[DB_LIST_MAX];
 	struct row_docs *docs;
-	size_t nxml, ndocs, r = 0;
-	enum err e = workunits_xml_docs(x->db, &x->a, ids, k->n, &xml, &nxml, &x->fail);
+	size_t ndocs, r = 0;
+	enum err e = workunits_xml_docs(x->db, &x->a, ids, k->n, xml, &x->fail);
 
 	if (e == OK)
 		e = all_docs(x, k, &docs, &ndocs);
 	for (size_t i = 0; i < k->n && e == OK; i++) {
-		archive_workunit(&b, k->wus[i], wu_doc(xml, nxml, ids[i]));
+		archive_workunit(&b, k->wus[i], xml[i] == NULL ? "" : xml[i]);
 		for (; r < k->nresults && k->results[r].workunitid == ids[i]; r++)
 			put_result(&b, &k->results[r], docs, ndocs);
 		archive_end(&b);

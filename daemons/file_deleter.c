@@ -156,15 +156,6 @@ delete_outputs(struct ctx *x, const struct outputs *out)
 	return gone;
 }
 
-static const char *
-doc_of(const struct row_message *docs, size_t n, int64_t id)
-{
-	for (size_t i = 0; i < n; i++)
-		if (docs[i].id == id)
-			return docs[i].xml;
-	return NULL;
-}
-
 /* At most DB_LIST_MAX of them. */
 static enum err
 some_workunits(
@@ -173,19 +164,17 @@ some_workunits(
 	struct own *o = x->own;
 	struct chunk k = { true, state, NEWN(&x->a, struct seen_to, n), 0 };
 	int64_t ids[DB_LIST_MAX];
-	struct row_message *docs;
-	size_t ndocs;
+	const char *docs[DB_LIST_MAX];
 	enum err e;
 
 	for (size_t i = 0; i < n; i++)
 		ids[i] = wu[i].id;
-	e = workunits_xml_docs(x->db, &x->a, ids, n, &docs, &ndocs, &x->fail);
+	e = workunits_xml_docs(x->db, &x->a, ids, n, docs, &x->fail);
 	for (size_t i = 0; e == OK && i < n && !daemon_stopping(x); i++) {
-		const char *xml = doc_of(docs, ndocs, wu[i].id);
 		bool gone = true;
-		if (xml == NULL || tries_must_wait(o->wus, wu[i].id, x->now))
+		if (docs[i] == NULL || tries_must_wait(o->wus, wu[i].id, x->now))
 			continue;
-		e = delete_inputs(x, xml, &gone);
+		e = delete_inputs(x, docs[i], &gone);
 		e = note(x, o->wus, &k, wu[i].id,
 		    arena_printf(
 			&x->a, "[WU#%lld] %s", (long long)wu[i].id, wu[i].name),

@@ -169,9 +169,9 @@ enum err workunit_by_name(
     struct db *, struct arena *, const char *, struct workunit **, struct fail *);
 enum err workunit_xml_doc(
     struct db *, struct arena *, int64_t id, char **, struct fail *);
-/* Of at most DB_LIST_MAX, those that are there. */
+/* Of at most DB_LIST_MAX, in the order of ids; NULL for one that is gone. */
 enum err workunits_xml_docs(struct db *, struct arena *, const int64_t *ids, size_t n,
-    struct row_message **, size_t *ndocs, struct fail *);
+    const char **docs, struct fail *);
 enum err workunits_due(struct db *, struct arena *, struct part, int64_t now,
     size_t max, struct workunit **, size_t *n, struct fail *);
 enum err workunits_to_validate(struct db *, struct arena *, struct part, int64_t appid,

@@ -134,13 +134,21 @@ workunit_xml_doc(
 
 enum err
 workunits_xml_docs(struct db *db, struct arena *a, const int64_t *ids, size_t n,
-    struct row_message **docs, size_t *ndocs, struct fail *f)
+    const char **docs, struct fail *f)
 {
 	void *rows;
-	enum err e = db_query(db, a, f, &rows, ndocs, SQL_WUS_XML_DOCS, ids, n);
+	size_t got = 0;
+	enum err e = db_query(db, a, f, &rows, &got, SQL_WUS_XML_DOCS, ids, n);
 
-	if (e == OK)
-		*docs = rows;
+	for (size_t i = 0; i < n; i++)
+		docs[i] = NULL;
+	for (size_t k = 0; e == OK && k < got; k++) {
+		const struct row_message *row = (const struct row_message *)rows + k;
+
+		for (size_t i = 0; i < n; i++)
+			if (ids[i] == row->id)
+				docs[i] = row->xml;
+	}
 	return e;
 }
 

@@ -326,13 +326,6 @@ contact_master(struct client_world *w, const struct policy *how, size_t project,
 }
 
 void
-contact_task_failed(
-    struct client_world *w, const struct policy *how, size_t project, struct rng *rng)
-{
-	contact_failed(w, how, project, rng);
-}
-
-void
 contact_task_done(
     struct client_world *w, const struct policy *how, size_t project, int32_t rsc)
 {

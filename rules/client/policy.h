@@ -144,9 +144,6 @@ void contact_failed(
 /* The master file was read (nurls > 0, how many are new) or not (nurls 0). */
 void contact_master(struct client_world *, const struct policy *, size_t project,
     int32_t nurls, int32_t nnew, struct rng *);
-/* A task of the project failed: it is left alone for a while (seed 000). */
-void contact_task_failed(
-    struct client_world *, const struct policy *, size_t project, struct rng *);
 /* A task finished: back-offs that it clears (client.md 3). */
 void contact_task_done(
     struct client_world *, const struct policy *, size_t project, int32_t rsc);

@@ -156,7 +156,7 @@ struct sizing {
 
 /*
  * The same size for all that may be asked; false: nobody may.  Not while there is
- * enough for now: who has the tasks for its share would get one more each time.
+ * enough until then: who has the tasks for its share would get one more each time.
  */
 static bool
 one_each(const struct sizing *s, bool overworked_too)
