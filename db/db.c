@@ -313,3 +313,14 @@ db_statements(const struct db *db)
 {
 	return db->count;
 }
+
+int64_t *
+row_numbers(struct arena *a, const void *rows, size_t n)
+{
+	const struct row_number *row = rows;
+	int64_t *v = NEWN(a, int64_t, n + 1);
+
+	for (size_t i = 0; i < n; i++)
+		v[i] = row[i].v;
+	return v;
+}

@@ -172,9 +172,7 @@ host_files_save(struct db *db, struct arena *a, int64_t hostid, const int64_t *f
 
 	if (e != OK)
 		return e;
-	int64_t *old = NEWN(a, int64_t, nold + 1), *gone = NEWN(a, int64_t, nold + 1);
-	for (size_t i = 0; i < nold; i++)
-		old[i] = ((struct row_number *)rows)[i].v;
+	int64_t *old = row_numbers(a, rows, nold), *gone = NEWN(a, int64_t, nold + 1);
 	qsort(old, nold, sizeof(*old), id_order);
 	int64_t *held = n > 0 ? arena_memdup(a, file_ids, n * sizeof(*file_ids)) : NULL;
 	if (n > 0)

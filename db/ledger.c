@@ -14,9 +14,7 @@ ledger_due(struct db *db, struct arena *a, struct part part, size_t max, int64_t
 
 	if (e != OK)
 		return e;
-	*ids = NEWN(a, int64_t, *n + 1);
-	for (size_t i = 0; i < *n; i++)
-		(*ids)[i] = ((const struct row_number *)rows)[i].v;
+	*ids = row_numbers(a, rows, *n);
 	return OK;
 }
 

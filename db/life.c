@@ -31,9 +31,7 @@ workunits_files_gone(struct db *db, struct arena *a, struct part part, int64_t a
 
 	if (e != OK)
 		return e;
-	*ids = NEWN(a, int64_t, *n + 1);
-	for (size_t i = 0; i < *n; i++)
-		(*ids)[i] = ((const struct row_number *)rows)[i].v;
+	*ids = row_numbers(a, rows, *n);
 	return OK;
 }
 
