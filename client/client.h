@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One host attached to one project: the context that the shells of the client share.
- * The policy is in rules/client; here are the effects: network, processes, files.
+ * One real host and the projects that it is attached to: what its parts share.  The
+ * policy is in rules/client; here are the effects: network, processes, files.
  */
 #ifndef CLIENT_CLIENT_H
 #define CLIENT_CLIENT_H
@@ -12,13 +12,29 @@
 #include "model/request.h"
 #include "rules/client/policy.h"
 
+struct attach { /* --url, --key, --share; NULL, < 0: not told */
+	const char *url, *key;
+	double share;
+};
+struct coproc { /* --coproc */
+	char *name;
+	double count, flops; /* instances; of one of them, operations/s */
+};
 struct client_options {
-	const char *url, *key, *dir;
+	struct attach *attach;
+	size_t nattach;
+	const char *detach; /* a master URL, NULL = none */
+	const char *dir;
 	double ncpus;
+	struct coproc coproc[CW_RSC_MOST - 1];
+	size_t ncoprocs;
 	double min_buffer_s, extra_buffer_s;
-	struct backoff rpc_backoff, transfer_backoff;
+	struct backoff backoff; /* of contacts and transfers; max_s 0 = as usual */
 	const struct policy *policy;
-	int32_t max_errors; /* leave after so many failed tasks; 0 = never */
+	double ram_part;        /* of the memory, that tasks may use */
+	bool quit_when_stopped; /* tasks that are preempted do not stay in memory */
+	int32_t max_errors;     /* leave after so many failed tasks; 0 = never */
+	char *platform;
 };
 
 struct client {
@@ -26,22 +42,35 @@ struct client {
 	struct arena a;    /* one round of the loop */
 	struct arena keep; /* the state's rows */
 	struct state *st;
-	bool changed;                       /* the state is to be saved */
-	int64_t save_after_ms;              /* clock_mono_ms(): it failed just now */
-	char *dir, *files_dir, *state_path; /* absolute, process lifetime */
+	bool changed;           /* the state is to be saved */
+	bool accounts_changed;  /* it is to be saved some time */
+	int64_t saved_at;       /* s UTC */
+	int64_t save_after_ms;  /* clock_mono_ms(): it failed just now */
+	char *dir, *state_path; /* absolute, process lifetime */
 	struct arena process;
 	struct net *net;
 	struct rng rng;
 	int64_t now;
+	double ram_bytes; /* of the machine */
 	struct fail fail;
-	int events; /* descriptor of events.log */
+	size_t transfer_turn; /* the project that may move a file next */
+	int events;           /* descriptor of events.log */
 	int32_t errors;
-	char *platform;
 	char *orders; /* of this round: the lines of DIR/orders */
-	/* What the policy remembers; a client that starts anew begins anew. */
-	struct cw_acct acct;
-	double accounted_at;
 };
+
+/* --- options.c --- */
+/* -1: go on; else the exit code. */
+int client_options(struct client *, int argc, char **argv);
+
+/* --- attach.c --- */
+/*
+ * Loads the state or makes a new one, and attaches to the projects of the options.
+ * E_CONFIG: in its words what is missing.
+ */
+enum err client_attach(struct client *);
+/* Leaves the project of the options: what it had here goes. */
+enum err client_detach(struct client *);
 
 /* --- events.c --- */
 /* One line "TIME EVENT key=value ..." in events.log: what this host did, never
@@ -49,52 +78,113 @@ struct client {
 void event(struct client *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* --- hostinfo.c --- */
-void hostinfo(
-    struct client *, struct request *); /* fills what describes this machine */
-void benchmark(struct client *);        /* p_fpops and p_iops, once a month */
+/* Fills what describes this machine, for the project. */
+void hostinfo(struct client *, const struct cproject *, struct request *);
+void benchmark(struct client *); /* p_fpops and p_iops, once a month */
+double ram_bytes(void);          /* 0: not known */
+
+/* --- orders.c: what the user wants --- */
+void orders_read(struct client *);
+/* Is there a line with this word alone, or with the word and this name? */
+bool orders_all(const struct client *, const char *word);
+bool orders_name(const struct client *, const char *word, const char *name);
+
+/* --- view.c: the host as its rules see it --- */
+struct view {
+	struct client_world w; /* projects as in the state */
+	struct rr_sim rr;
+	struct ctask **task; /* per task of the world */
+};
+/* As of now; what was used until now is in the accounts, and they in the state. */
+void look(struct client *, struct view *);
+/* What the rules changed goes into the state. */
+void settle(struct client *, const struct client_world *);
+/* Resource of a version; -1: the host has none of that type. */
+int32_t resource_of(const struct client *, const struct rp_app_version *);
 
 /* --- rpc.c --- */
-enum err rpc_fetch_master(struct client *); /* scheduler URLs of the master page */
-enum err rpc_scheduler(struct client *, const struct contact *);
+/* Scheduler URLs of the master page: how many, and how many that are new. */
+enum err rpc_fetch_master(
+    struct client *, struct cproject *, int32_t *nurls, int32_t *nnew);
+struct answer {
+	struct reply *rp;
+	size_t nreports; /* that the request had */
+};
+/* Asks its schedulers in turn until one answers. */
+enum err rpc_scheduler(
+    struct client *, const struct view *, const struct contact *, struct answer *);
 
 /* --- take_reply.c --- */
-struct rpc_hope { /* of a request */
-	bool work;
-	size_t reports;
-};
-/* Takes it all over into the state; what it replaces goes when the state is saved. */
-void rpc_take_reply(struct client *, const struct reply *, const struct rpc_hope *);
+/*
+ * Takes it all over into the state; what it replaces goes when the state is saved.  The
+ * facts are for the rules.
+ */
+void take_reply(
+    struct client *, struct cproject *, const struct answer *, struct reply_facts *);
 
 /* --- decide.c --- */
 /* Starts, stops and continues tasks as the policy says. */
 void decide_tasks(struct client *);
 /* Makes contact if the policy says so; false if it does not. */
 bool decide_contact(struct client *);
+/* Takes an answer over and tells the rules. */
+void decide_replied(struct client *, const struct contact *, const struct answer *);
+/* Tells the rules of a task that ended well, or not. */
+void decide_ended(struct client *, struct cproject *, const struct ctask *, bool well);
 
 /* --- transfer.c --- */
-char *file_path(struct client *, const char *name);
+char *project_dir(struct client *, const struct cproject *);
+char *file_path(struct client *, const struct cproject *, const char *name);
 /* Looks again at all files: what a dead client or somebody else left. */
 void transfer_clean_up(struct client *);
 /* Moves one file, or a part of it, if one is due; false if there was nothing to do. */
 bool transfer_step(struct client *);
-bool uploads_pending(const struct client *, const struct ctask *);
+bool uploads_pending(const struct cproject *, const struct ctask *);
+/* Files to be uploaded, those among them not tried yet, and files for which tasks wait
+ * that cannot be had now. */
+struct traffic {
+	uint32_t nuploads, nfresh, nstalled;
+};
+struct traffic transfer_traffic(const struct client *, const struct cproject *);
+
+/* --- slot.c --- */
+char *slot_dir(struct client *, const struct ctask *);
+/* Its program, in a slot with its files; it goes on from its checkpoint if it has one.
+ */
+enum err slot_launch(struct client *, const struct cproject *, struct ctask *);
+void slot_leave(struct client *, struct ctask *);
+/* What the program says: how far it is, when it made its last checkpoint. */
+void slot_look(struct client *, struct ctask *);
+/* First line of boinc_finish_called; -1 if the program did not leave it. */
+int32_t slot_finish_status(struct client *, const struct ctask *);
+char *slot_stderr(struct client *, const struct ctask *); /* stderr_out, to report */
+/* What the program opens by this name is in the slot itself, or a file that says where
+ * it is. */
+const char *slot_open_name(const struct rp_file_ref *);
 
 /* --- task.c --- */
 bool task_files_ready(
-    struct client *, const struct ctask *, int32_t *error, const char **failed);
-double task_remaining_s(const struct client *, const struct ctask *);
-void task_start(struct client *, struct ctask *);
+    const struct cproject *, const struct ctask *, int32_t *error, const char **failed);
+/* Seconds that it ran, as far as that was not lost. */
+double task_ran_s(const struct client *, const struct ctask *);
+/* Estimated run time of the whole, before all correction. */
+double task_static_s(
+    const struct client *, const struct cproject *, const struct ctask *);
+double task_remaining_s(
+    const struct client *, const struct cproject *, const struct ctask *);
+void task_start(struct client *, struct cproject *, struct ctask *);
 /* It stays in memory and goes on where it was. */
 void task_pause(struct client *, struct ctask *);
 void task_resume(struct client *, struct ctask *);
+/* It ends, and goes on later from its checkpoint, or from its beginning. */
+void task_quit(struct client *, struct ctask *);
 /* Looks at a running task; finishes it if its program has ended. */
-void task_poll(struct client *, struct ctask *);
-void task_fail(struct client *, struct ctask *, int32_t state, int32_t exit_status,
+void task_poll(struct client *, struct cproject *, struct ctask *);
+void task_fail(struct client *, struct cproject *, struct ctask *, int32_t state,
+    int32_t exit_status, const char *why);
+void task_abort(struct client *, struct cproject *, struct ctask *, int32_t exit_status,
     const char *why);
-void task_abort(struct client *, struct ctask *, int32_t exit_status, const char *why);
 void task_stop_all(struct client *); /* at exit; they start again next time */
-char *task_stderr(
-    struct client *, const struct ctask *); /* stderr_out for the report */
 /* Marks what is started from now on as this host's. */
 void task_mark(struct client *);
 /* Ends programs that a killed client left behind: all that carry the mark. */

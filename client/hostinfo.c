@@ -43,12 +43,34 @@ processor(struct client *c, struct rq_host *h)
 	h->p_membw = 1e9;
 }
 
+double
+ram_bytes(void)
+{
+	struct sysinfo si;
+
+	return sysinfo(&si) == 0 ? (double)si.totalram * si.mem_unit : 0;
+}
+
+static double
+used_bytes(const struct cproject *p)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < p->nfiles; i++)
+		if (p->files[i].status == FS_PRESENT)
+			sum += p->files[i].info.nbytes;
+	return sum;
+}
+
 static void
-memory_and_disk(struct client *c, struct rq_host *h)
+memory_and_disk(struct client *c, const struct cproject *p, struct rq_host *h)
 {
 	struct sysinfo si;
 	struct statvfs vfs;
 
+	h->d_boinc_used_project = used_bytes(p);
+	for (size_t i = 0; i < c->st->nprojects; i++)
+		h->d_boinc_used_total += used_bytes(&c->st->projects[i]);
 	if (sysinfo(&si) == 0) {
 		h->m_nbytes = (double)si.totalram * si.mem_unit;
 		h->m_swap = (double)si.totalswap * si.mem_unit;
@@ -57,10 +79,6 @@ memory_and_disk(struct client *c, struct rq_host *h)
 		h->d_total = (double)vfs.f_blocks * (double)vfs.f_frsize;
 		h->d_free = (double)vfs.f_bavail * (double)vfs.f_frsize;
 	}
-	for (size_t i = 0; i < c->st->nfiles; i++)
-		if (c->st->files[i].status == FS_PRESENT)
-			h->d_boinc_used_project += c->st->files[i].info.nbytes;
-	h->d_boinc_used_total = h->d_boinc_used_project;
 }
 
 static void
@@ -82,7 +100,7 @@ system_names(struct client *c, struct rq_host *h)
 }
 
 void
-hostinfo(struct client *c, struct request *rq)
+hostinfo(struct client *c, const struct cproject *p, struct request *rq)
 {
 	struct rq_host *h = &rq->host;
 	time_t t = (time_t)c->now;
@@ -94,7 +112,7 @@ hostinfo(struct client *c, struct request *rq)
 	h->on_frac = h->active_frac = h->gpu_active_frac = 1;
 	h->connected_frac = -1;
 	processor(c, h);
-	memory_and_disk(c, h);
+	memory_and_disk(c, p, h);
 	system_names(c, h);
 }
 

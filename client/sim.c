@@ -109,16 +109,12 @@ end_task(struct sim *s, uint32_t i)
 	const struct cw_task *t = &s->w.tasks[i];
 	const struct sim_job *j = &s->job[i];
 	struct server *v = server_of(s, i);
-	struct cw_rpc *rpc = &s->w.projects[t->project].rpc;
 
 	leave_cpu(s, i);
 	sim_tell(s, SIM_END, v, j, 0, s->w.now <= t->deadline, NULL);
 	PUSH(s->keep, v->ready, v->nready, v->ready_cap) = (struct done){ t->deadline,
 		j->ran_s * j->flops };
-	if (rpc->nready == 0 || t->deadline < rpc->first_deadline)
-		rpc->first_deadline = t->deadline;
-	if (rpc->nready++ == 0)
-		rpc->first_ready_at = s->w.now;
+	contact_ready(&s->w.projects[t->project].rpc, s->w.now, t->deadline, false);
 	contact_task_done(&s->w, s->opt->policy, (size_t)t->project, t->rsc);
 	sim_drop_task(s, i);
 }
@@ -266,18 +262,15 @@ list_running(struct sim *s)
 static void
 choose(struct sim *s, const struct rr_sim *rr)
 {
-	struct run_list list;
 	struct enforced e;
 
-	s->opt->policy->order(&s->w, s->opt->policy, &s->round, rr, &list);
-	enforce(&s->w, s->opt->policy, &s->round, &list, &e);
+	schedule_tasks(&s->w, s->opt->policy, &s->round, rr, &e);
 	for (size_t i = 0; i < e.nstop; i++)
 		sim_stop_task(s, e.stop[i].task, e.stop[i].keep);
 	for (size_t i = 0; i < e.nstart; i++)
 		sim_start_task(s, e.start[i]);
 	s->check_at = e.recheck_at;
 	s->at_checkpoint = e.at_checkpoint;
-	s->w.scheduled_at = s->w.now;
 }
 
 /*

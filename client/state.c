@@ -2,6 +2,7 @@
 /* The host's rows, kept as JSON. */
 #include "client/state.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include "client/fields.h"
 #include "lib/buf.h"
@@ -35,38 +36,105 @@ enum { STATE_MAX = 256 << 20 };
 
 #include "client/state_fields.def"
 
-struct cfile *
-state_file(const struct state *st, const char *name)
+static const double SHARE = 100; /* of a project that does not tell */
+
+struct cproject *
+state_project(const struct state *st, const char *master_url)
 {
-	for (size_t i = 0; i < st->nfiles; i++)
-		if (strcmp(st->files[i].info.name, name) == 0)
-			return &st->files[i];
+	for (size_t i = 0; i < st->nprojects; i++)
+		if (strcmp(st->projects[i].master_url, master_url) == 0)
+			return &st->projects[i];
+	return NULL;
+}
+
+static struct cproject
+fresh_project(void)
+{
+	return (struct cproject){ .share = SHARE, .dcf = 1 };
+}
+
+static int
+by_url(const void *a, const void *b)
+{
+	const struct cproject *p = a, *q = b;
+
+	return strcmp(p->master_url, q->master_url);
+}
+
+struct cproject *
+state_add(struct arena *a, struct state *st, const char *master_url)
+{
+	struct cproject *all = NEWN(a, struct cproject, st->nprojects + 1);
+
+	if (st->nprojects > 0)
+		memcpy(all, st->projects, st->nprojects * sizeof(*all));
+	all[st->nprojects] = fresh_project();
+	all[st->nprojects].master_url = arena_strdup(a, master_url);
+	st->projects = all;
+	st->nprojects++;
+	qsort(all, st->nprojects, sizeof(*all), by_url);
+	return state_project(st, master_url);
+}
+
+void
+state_remove(struct state *st, const char *master_url)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < st->nprojects; i++)
+		if (strcmp(st->projects[i].master_url, master_url) != 0)
+			st->projects[n++] = st->projects[i];
+	st->nprojects = n;
+}
+
+struct standing *
+state_standing(struct arena *a, struct cproject *p, const char *resource)
+{
+	struct standing *all;
+
+	for (size_t i = 0; i < p->nstandings; i++)
+		if (strcmp(p->standings[i].name, resource) == 0)
+			return &p->standings[i];
+	all = NEWN(a, struct standing, p->nstandings + 1);
+	if (p->nstandings > 0)
+		memcpy(all, p->standings, p->nstandings * sizeof(*all));
+	p->standings = all;
+	all[p->nstandings].name = arena_strdup(a, resource);
+	return &all[p->nstandings++];
+}
+
+struct cfile *
+state_file(const struct cproject *p, const char *name)
+{
+	for (size_t i = 0; i < p->nfiles; i++)
+		if (strcmp(p->files[i].info.name, name) == 0)
+			return &p->files[i];
 	return NULL;
 }
 
 struct rp_workunit *
-state_workunit(const struct state *st, const char *name)
+state_workunit(const struct cproject *p, const char *name)
 {
-	for (size_t i = 0; i < st->nworkunits; i++)
-		if (strcmp(st->workunits[i].name, name) == 0)
-			return &st->workunits[i];
+	for (size_t i = 0; i < p->nworkunits; i++)
+		if (strcmp(p->workunits[i].name, name) == 0)
+			return &p->workunits[i];
 	return NULL;
 }
 
 struct ctask *
-state_task(const struct state *st, const char *name)
+state_task(const struct cproject *p, const char *name)
 {
-	for (size_t i = 0; i < st->ntasks; i++)
-		if (strcmp(st->tasks[i].r.name, name) == 0)
-			return &st->tasks[i];
+	for (size_t i = 0; i < p->ntasks; i++)
+		if (strcmp(p->tasks[i].r.name, name) == 0)
+			return &p->tasks[i];
 	return NULL;
 }
 
 struct rp_app_version *
-state_version(const struct state *st, const char *app_name, const struct rp_result *r)
+state_version(const struct cproject *p, const char *app_name, const struct rp_result *r)
 {
-	for (size_t i = 0; i < st->nversions; i++) {
-		struct rp_app_version *v = &st->versions[i];
+	for (size_t i = 0; i < p->nversions; i++) {
+		struct rp_app_version *v = &p->versions[i];
 
 		if (strcmp(v->app_name, app_name) == 0 &&
 		    v->version_num == r->version_num &&
@@ -78,11 +146,11 @@ state_version(const struct state *st, const char *app_name, const struct rp_resu
 }
 
 struct rp_app_version *
-task_version(const struct state *st, const struct ctask *t)
+task_version(const struct cproject *p, const struct ctask *t)
 {
-	const struct rp_workunit *wu = state_workunit(st, t->r.wu_name);
+	const struct rp_workunit *wu = state_workunit(p, t->r.wu_name);
 
-	return wu == NULL ? NULL : state_version(st, wu->app_name, &t->r);
+	return wu == NULL ? NULL : state_version(p, wu->app_name, &t->r);
 }
 
 static bool
@@ -95,41 +163,41 @@ refers(const struct rp_file_ref *refs, size_t n, const char *name)
 }
 
 static bool
-all_known(const struct state *st, const struct rp_file_ref *refs, size_t n)
+all_known(const struct cproject *p, const struct rp_file_ref *refs, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (state_file(st, refs[i].file_name) == NULL)
+		if (state_file(p, refs[i].file_name) == NULL)
 			return false;
 	return true;
 }
 
 const char *
-state_lacks(const struct state *st, const struct rp_result *r)
+state_lacks(const struct cproject *p, const struct rp_result *r)
 {
-	const struct rp_workunit *wu = state_workunit(st, r->wu_name);
+	const struct rp_workunit *wu = state_workunit(p, r->wu_name);
 	const struct rp_app_version *v;
 
 	if (wu == NULL)
 		return "its workunit is missing";
-	v = state_version(st, wu->app_name, r);
+	v = state_version(p, wu->app_name, r);
 	if (v == NULL)
 		return "no such application version";
-	if (!all_known(st, v->refs, v->nrefs))
+	if (!all_known(p, v->refs, v->nrefs))
 		return "a file of its version is missing";
-	if (!all_known(st, wu->refs, wu->nrefs))
+	if (!all_known(p, wu->refs, wu->nrefs))
 		return "an input file is missing";
-	if (!all_known(st, r->refs, r->nrefs))
+	if (!all_known(p, r->refs, r->nrefs))
 		return "an output file is missing";
 	return NULL;
 }
 
 bool
-state_wants(const struct state *st, const char *name)
+state_wants(const struct cproject *p, const char *name)
 {
-	for (size_t i = 0; i < st->ntasks; i++) {
-		const struct ctask *t = &st->tasks[i];
-		const struct rp_workunit *wu = state_workunit(st, t->r.wu_name);
-		const struct rp_app_version *v = task_version(st, t);
+	for (size_t i = 0; i < p->ntasks; i++) {
+		const struct ctask *t = &p->tasks[i];
+		const struct rp_workunit *wu = state_workunit(p, t->r.wu_name);
+		const struct rp_app_version *v = task_version(p, t);
 
 		if (!t->ready && (refers(wu->refs, wu->nrefs, name) ||
 				     refers(v->refs, v->nrefs, name)))
@@ -141,49 +209,49 @@ state_wants(const struct state *st, const char *name)
 /* --- what is dropped --- */
 
 static bool
-file_needed(const struct state *st, const struct cfile *f)
+file_needed(const struct cproject *p, const struct cfile *f)
 {
 	const char *name = f->info.name;
 
 	if (f->info.sticky && f->status == FS_PRESENT)
 		return true;
-	for (size_t i = 0; i < st->nversions; i++)
-		if (refers(st->versions[i].refs, st->versions[i].nrefs, name))
+	for (size_t i = 0; i < p->nversions; i++)
+		if (refers(p->versions[i].refs, p->versions[i].nrefs, name))
 			return true;
-	for (size_t i = 0; i < st->nworkunits; i++)
-		if (refers(st->workunits[i].refs, st->workunits[i].nrefs, name))
+	for (size_t i = 0; i < p->nworkunits; i++)
+		if (refers(p->workunits[i].refs, p->workunits[i].nrefs, name))
 			return true;
-	for (size_t i = 0; i < st->ntasks; i++)
-		if (refers(st->tasks[i].r.refs, st->tasks[i].r.nrefs, name))
+	for (size_t i = 0; i < p->ntasks; i++)
+		if (refers(p->tasks[i].r.refs, p->tasks[i].r.nrefs, name))
 			return true;
 	return false;
 }
 
 static bool
-workunit_needed(const struct state *st, const struct rp_workunit *wu)
+workunit_needed(const struct cproject *p, const struct rp_workunit *wu)
 {
-	for (size_t i = 0; i < st->ntasks; i++)
-		if (strcmp(st->tasks[i].r.wu_name, wu->name) == 0)
+	for (size_t i = 0; i < p->ntasks; i++)
+		if (strcmp(p->tasks[i].r.wu_name, wu->name) == 0)
 			return true;
 	return false;
 }
 
 /* The newest version of its kind stays: its files need not travel for the next task. */
 static bool
-version_needed(const struct state *st, const struct rp_app_version *v)
+version_needed(const struct cproject *p, const struct rp_app_version *v)
 {
 	bool newest = true;
 
-	for (size_t i = 0; i < st->nversions; i++) {
-		const struct rp_app_version *w = &st->versions[i];
+	for (size_t i = 0; i < p->nversions; i++) {
+		const struct rp_app_version *w = &p->versions[i];
 
 		newest = newest && !(w->version_num > v->version_num &&
 				       strcmp(w->app_name, v->app_name) == 0 &&
 				       strcmp(w->platform, v->platform) == 0 &&
 				       strcmp(w->plan_class, v->plan_class) == 0);
 	}
-	for (size_t i = 0; i < st->ntasks && !newest; i++)
-		if (task_version(st, &st->tasks[i]) == v)
+	for (size_t i = 0; i < p->ntasks && !newest; i++)
+		if (task_version(p, &p->tasks[i]) == v)
 			return true;
 	return newest;
 }
@@ -192,68 +260,137 @@ version_needed(const struct state *st, const struct rp_app_version *v)
 #define COPY(a, rows, n) arena_memdup((a), (rows), mul_or_die(sizeof(*(rows)), (n)))
 
 static void
-drop_rows(struct state *st, struct arena *a)
+drop_rows(struct cproject *p, struct arena *a)
 {
-	bool *keep = NEWN(a, bool, st->nversions + 1);
+	bool *keep = NEWN(a, bool, p->nversions + 1);
 	size_t n = 0;
 
-	st->tasks = COPY(a, st->tasks, st->ntasks);
-	st->workunits = COPY(a, st->workunits, st->nworkunits);
-	st->versions = COPY(a, st->versions, st->nversions);
-	st->files = COPY(a, st->files, st->nfiles);
-	for (size_t i = 0; i < st->ntasks; i++)
-		if (!st->tasks[i].acked)
-			st->tasks[n++] = st->tasks[i];
-	st->ntasks = n;
+	p->tasks = COPY(a, p->tasks, p->ntasks);
+	p->workunits = COPY(a, p->workunits, p->nworkunits);
+	p->versions = COPY(a, p->versions, p->nversions);
+	p->files = COPY(a, p->files, p->nfiles);
+	for (size_t i = 0; i < p->ntasks; i++)
+		if (!p->tasks[i].acked)
+			p->tasks[n++] = p->tasks[i];
+	p->ntasks = n;
 	n = 0;
-	for (size_t i = 0; i < st->nworkunits; i++)
-		if (workunit_needed(st, &st->workunits[i]))
-			st->workunits[n++] = st->workunits[i];
-	st->nworkunits = n;
+	for (size_t i = 0; i < p->nworkunits; i++)
+		if (workunit_needed(p, &p->workunits[i]))
+			p->workunits[n++] = p->workunits[i];
+	p->nworkunits = n;
 	n = 0;
-	for (size_t i = 0; i < st->nversions; i++)
-		keep[i] = version_needed(st, &st->versions[i]);
-	for (size_t i = 0; i < st->nversions; i++)
+	for (size_t i = 0; i < p->nversions; i++)
+		keep[i] = version_needed(p, &p->versions[i]);
+	for (size_t i = 0; i < p->nversions; i++)
 		if (keep[i])
-			st->versions[n++] = st->versions[i];
-	st->nversions = n;
+			p->versions[n++] = p->versions[i];
+	p->nversions = n;
 }
 
 static void
-drop_files(struct state *st, struct arena *a, char ***dropped, size_t *ndropped)
+drop_files(
+    struct cproject *p, struct arena *a, struct dropped *dropped, size_t *ndropped)
 {
+	const char *url = arena_strdup(a, p->master_url);
 	size_t n = 0;
 
-	*dropped = NEWN(a, char *, st->nfiles + 1);
-	*ndropped = 0;
-	for (size_t i = 0; i < st->nfiles; i++)
-		if (file_needed(st, &st->files[i]))
-			st->files[n++] = st->files[i];
+	for (size_t i = 0; i < p->nfiles; i++)
+		if (file_needed(p, &p->files[i]))
+			p->files[n++] = p->files[i];
 		else
-			(*dropped)[(*ndropped)++] = arena_strdup(
-			    a, st->files[i].info.name);
-	st->nfiles = n;
+			dropped[(*ndropped)++] = (struct dropped){ url,
+				arena_strdup(a, p->files[i].info.name) };
+	p->nfiles = n;
+}
+
+/* *st is a copy already, its projects are not. */
+static void
+drop(struct state *st, struct arena *a, struct dropped **dropped, size_t *ndropped)
+{
+	size_t nfiles = 0;
+
+	*ndropped = 0;
+	st->projects = COPY(a, st->projects, st->nprojects);
+	for (size_t i = 0; i < st->nprojects; i++)
+		nfiles += st->projects[i].nfiles;
+	*dropped = NEWN(a, struct dropped, nfiles + 1);
+	for (size_t i = 0; i < st->nprojects; i++) {
+		drop_rows(&st->projects[i], a);
+		drop_files(&st->projects[i], a, *dropped, ndropped);
+	}
 }
 
 /* --- the file --- */
 
+static double
+sound(double x, double least, double most, double otherwise)
+{
+	return x >= least && x <= most ? x : otherwise;
+}
+
+/* Numbers that a hand spoiled: better none than those. */
+static void
+check_numbers(struct cproject *p)
+{
+	p->share = sound(p->share, 0, 1e12, SHARE);
+	p->dcf = sound(p->dcf, 0.01, 100, 1);
+	if (p->rpc.nrpc_failures < 0 || p->rpc.nmaster_failures < 0 ||
+	    p->rpc.ntask_failures < 0)
+		p->rpc = (struct cw_rpc){ 0 };
+}
+
 /* Something else, or edited by hand, must not bring us down later. */
 static enum err
-check(struct state *st, const char *path, struct fail *f)
+check_project(struct cproject *p, const char *path, struct fail *f)
 {
 	size_t n = 0;
 
-	if (st->master_url == NULL || st->master_url[0] == '\0' ||
-	    st->authenticator[0] == '\0' || st->host_cpid[0] == '\0')
+	if (p->master_url == NULL || p->master_url[0] == '\0' ||
+	    p->authenticator[0] == '\0')
 		return FAIL(f, E_BADREQ,
-		    "%s is not the state of a host: master_url, authenticator or "
-		    "host_cpid is missing",
+		    "%s is not the state of a host: master_url or authenticator of a "
+		    "project is missing",
 		    path);
-	for (size_t i = 0; i < st->ntasks; i++)
-		if (state_lacks(st, &st->tasks[i].r) == NULL)
-			st->tasks[n++] = st->tasks[i];
-	st->ntasks = n;
+	for (size_t i = 0; i < p->ntasks; i++)
+		if (state_lacks(p, &p->tasks[i].r) == NULL)
+			p->tasks[n++] = p->tasks[i];
+	p->ntasks = n;
+	check_numbers(p);
 	return OK;
+}
+
+static enum err
+check(struct state *st, const char *path, struct fail *f)
+{
+	enum err e = OK;
+
+	if (st->host_cpid == NULL || st->host_cpid[0] == '\0')
+		return FAIL(f, E_BADREQ,
+		    "%s is not the state of a host: host_cpid is missing", path);
+	for (size_t i = 0; i < st->nprojects && e == OK; i++)
+		e = check_project(&st->projects[i], path, f);
+	if (e != OK)
+		return e;
+	if (st->nprojects > 1)
+		qsort(st->projects, st->nprojects, sizeof(*st->projects), by_url);
+	for (size_t i = 1; i < st->nprojects; i++)
+		if (by_url(&st->projects[i - 1], &st->projects[i]) == 0)
+			return FAIL(f, E_BADREQ,
+			    "%s is not the state of a host: %s is there twice", path,
+			    st->projects[i].master_url);
+	return OK;
+}
+
+/* Once a host had one project, whose fields stood among its own. */
+static void
+load_one_project(struct arena *a, const json_t *o, struct state *st)
+{
+	if (json_object_get(o, "master_url") == NULL)
+		return;
+	st->projects = NEW(a, struct cproject);
+	st->nprojects = 1;
+	*st->projects = fresh_project();
+	fields_load(a, project_fields, o, st->projects);
 }
 
 static enum err
@@ -267,6 +404,8 @@ from_text(struct arena *a, const char *path, const char *text, size_t n,
 		return FAIL(f, E_BADREQ, "%s:%d: %s", path, why.line, why.text);
 	*st = NEW(a, struct state);
 	fields_load(a, state_fields, o, *st);
+	if (json_object_get(o, "projects") == NULL)
+		load_one_project(a, o, *st);
 	json_decref(o);
 	return check(*st, path, f);
 }
@@ -294,7 +433,7 @@ append(const char *text, size_t n, void *out)
 
 enum err
 state_save(struct arena *a, const char *path, struct state **st, struct arena *scratch,
-    char ***dropped, size_t *ndropped, struct fail *f)
+    struct dropped **dropped, size_t *ndropped, struct fail *f)
 {
 	struct buf text = buf_new(scratch);
 	struct arena fresh = { 0 };
@@ -302,8 +441,7 @@ state_save(struct arena *a, const char *path, struct state **st, struct arena *s
 	json_t *o;
 	enum err e = OK;
 
-	drop_rows(&less, scratch);
-	drop_files(&less, scratch, dropped, ndropped);
+	drop(&less, scratch, dropped, ndropped);
 	o = fields_save(scratch, state_fields, &less);
 	if (json_dump_callback(o, append, &text, JSON_INDENT(1)) != 0)
 		e = FAIL(f, E_SYS, "%s: the state cannot be put into words", path);
@@ -322,11 +460,42 @@ state_save(struct arena *a, const char *path, struct state **st, struct arena *s
 	return OK;
 }
 
+/* --- the clock --- */
+
 static void
 back(int64_t *t, int64_t by)
 {
 	if (*t > by)
 		*t -= by;
+}
+
+static void
+back_f(double *t, int64_t by)
+{
+	if (*t > (double)by)
+		*t -= (double)by;
+}
+
+static void
+project_back(struct cproject *p, int64_t by)
+{
+	double *times[] = { &p->attached_at, &p->rpc.min_rpc_time,
+		&p->rpc.next_rpc_time, &p->rpc.latency_limited_until,
+		&p->rpc.last_contact };
+
+	for (size_t i = 0; i < N(times); i++)
+		back_f(times[i], by);
+	for (size_t i = 0; i < p->nstandings; i++)
+		back_f(&p->standings[i].backoff_until, by);
+	for (size_t i = 0; i < p->nfiles; i++)
+		back(&p->files[i].try_after, by);
+	for (size_t i = 0; i < p->ntasks; i++) {
+		back(&p->tasks[i].received_at, by);
+		back(&p->tasks[i].started_at, by);
+		back(&p->tasks[i].ready_at, by);
+		back(&p->tasks[i].run_since, by);
+		back(&p->tasks[i].checkpointed_at, by);
+	}
 }
 
 void
@@ -337,16 +506,10 @@ state_clock(struct state *st, int64_t now)
 	st->clock = now;
 	if (by <= 0)
 		return;
-	back(&st->min_rpc_time, by);
-	back(&st->next_rpc_time, by);
-	back(&st->work_backoff_until, by);
 	back(&st->benchmarked_at, by);
-	for (size_t i = 0; i < st->nfiles; i++)
-		back(&st->files[i].try_after, by);
-	for (size_t i = 0; i < st->ntasks; i++) {
-		back(&st->tasks[i].received_at, by);
-		back(&st->tasks[i].started_at, by);
-		back(&st->tasks[i].ready_at, by);
-		back(&st->tasks[i].paused_at, by);
-	}
+	back_f(&st->accounted_at, by);
+	back_f(&st->asked_at, by);
+	back_f(&st->scheduled_at, by);
+	for (size_t i = 0; i < st->nprojects; i++)
+		project_back(&st->projects[i], by);
 }

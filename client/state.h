@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All that a host knows, as rows; kept in client_state.json so that a killed client
- * goes on where it was. A file, a workunit or a version that nothing refers to any more
- * is dropped when the state is saved.  What was read from a file has no string that is
- * NULL; where there may be none it is "" or, before the first save, NULL.
+ * All that a host knows, as rows per project; kept in client_state.json so that a
+ * killed client goes on where it was. A file, a workunit or a version that nothing
+ * refers to any more is dropped when the state is saved.  What was read from a file has
+ * no string that is NULL; where there may be none it is "" or, before the first save,
+ * NULL.
  */
 #ifndef CLIENT_STATE_H
 #define CLIENT_STATE_H
@@ -13,6 +14,7 @@
 #include "lib/err.h"
 #include "model/reply.h"
 #include "model/states.h"
+#include "rules/client/world.h"
 
 enum file_status { FS_ABSENT = 0, FS_PRESENT = 1, FS_FAILED = -1 };
 struct cfile {
@@ -33,30 +35,49 @@ struct ctask {
 	struct rp_result r;
 	int32_t state; /* CLIENT_* of model/states.h */
 	int32_t exit_status;
-	int64_t received_at, started_at, ready_at;
+	int64_t received_at, started_at,
+	    ready_at; /* s UTC; started: for the first time */
 	double cpu_s, elapsed_s;
-	int32_t slot;                /* -1 = none */
-	int64_t pid;                 /* of the running application, 0 = none */
-	bool paused;                 /* the application is stopped, in memory */
-	int64_t paused_at, paused_s; /* since when; how long before that */
-	bool ready;                  /* to be reported */
-	bool acked;                  /* the server has the report: forget the task */
-	char *message;               /* what went wrong, for stderr_out */
+	int32_t slot;            /* -1 = none */
+	int64_t pid;             /* of its program, running or stopped; 0 = none */
+	bool paused;             /* the program is stopped, in memory */
+	int64_t run_since;       /* s UTC, of the present episode */
+	double ran_s;            /* before that, as far as it is not lost */
+	int64_t checkpointed_at; /* s UTC; 0 = never */
+	double saved_s;          /* what it had run then */
+	double fraction_done;    /* as it told last; 0 = not yet */
+	double fraction_ran_s;   /* what it had run then */
+	int32_t device;          /* of a coprocessor: its first instance */
+	bool ready;              /* to be reported */
+	bool acked;              /* the server has the report: forget the task */
+	char *message;           /* what went wrong, for stderr_out */
 };
 
-struct state {
-	char *master_url, *authenticator, *project_name, *host_cpid, *venue;
+struct standing {   /* of a project, with one resource of the host */
+	char *name; /* of the resource */
+	double backoff_s, backoff_until;
+	bool no_apps, refused; /* of the project; by the account */
+	double std, ltd;       /* see struct cw_acct */
+	bool gave;
+};
+
+struct cproject {
+	char *master_url, *authenticator, *project_name;
 	char **schedulers;
 	size_t nschedulers;
 	int64_t hostid, rpc_seqno, userid;
-	int32_t nrpc_failures, nmaster_failures;
-	int32_t nempty_replies; /* without the work hoped for, in a row */
-	int32_t nvain_replies;  /* without the id or acks hoped for, in a row */
-	int32_t ntask_failures; /* in a row */
-	int64_t min_rpc_time, next_rpc_time, work_backoff_until;
-	bool contacted;
-	int64_t clock; /* s UTC, when it was last looked at */
+	double attached_at;
+	double share;
+	bool own_share; /* the user's, not the account's */
+	double dcf;
+	bool no_dcf;                  /* the project's estimates need none */
+	bool nci, nci_apps, cpu_apps; /* it is not CPU-intensive; it has such apps */
 	char *code_sign_key;
+	/* What the rules know of it. */
+	struct cw_rpc rpc;
+	struct cw_acct acct;
+	struct standing *standings;
+	size_t nstandings;
 	struct rp_app_version *versions;
 	size_t nversions;
 	struct rp_workunit *workunits;
@@ -65,36 +86,63 @@ struct state {
 	size_t nfiles;
 	struct ctask *tasks;
 	size_t ntasks;
-	int64_t benchmarked_at;
-	double p_fpops, p_iops;
 };
 
-/* E_NOTFOUND: no state yet.  E_BADREQ: it is not a state. */
+struct state {
+	char *host_cpid;
+	int64_t clock; /* s UTC, when it was last looked at */
+	int64_t benchmarked_at;
+	double p_fpops, p_iops;
+	bool full_workload; /* some project wants to know of all tasks */
+	/* As in struct client_world. */
+	double accounted_at, asked_at, scheduled_at;
+	bool in_session;
+	struct cproject *projects; /* by master URL, so that the order is always one */
+	size_t nprojects;
+};
+
+/*
+ * E_NOTFOUND: no state yet.  E_BADREQ: it is not a state.  One that was written when a
+ * host had one project only is taken as well.
+ */
 enum err state_load(struct arena *, const char *path, struct state **, struct fail *);
 /*
  * Writes what is still of use and reads it back into a fresh arena: *st is replaced,
- * the old rows are gone, and *dropped (of the scratch arena) names the files that went
+ * the old rows are gone, and *dropped (of the scratch arena) are the files that went
  * with them.  If it fails all is as before.
  */
+struct dropped {
+	const char *master_url, *name;
+};
 enum err state_save(struct arena *, const char *path, struct state **,
-    struct arena *scratch, char ***dropped, size_t *ndropped, struct fail *);
+    struct arena *scratch, struct dropped **, size_t *ndropped, struct fail *);
 /*
  * Takes the time.  If it is behind what was seen before, the clock was set back, and
  * all times of the state go back by as much, so that nothing waits for ever.
  */
 void state_clock(struct state *, int64_t now);
 
-struct cfile *state_file(const struct state *, const char *name); /* NULL if unknown */
-struct rp_workunit *state_workunit(const struct state *, const char *name);
-struct ctask *state_task(const struct state *, const char *name);
+struct cproject *state_project(const struct state *, const char *master_url);
+/* A project without anything but defaults, in its place among the others. */
+struct cproject *state_add(struct arena *, struct state *, const char *master_url);
+/* Forgets it and all that is its. */
+void state_remove(struct state *, const char *master_url);
+/* That of the resource; made if there is none yet. */
+struct standing *state_standing(
+    struct arena *, struct cproject *, const char *resource);
+
+/* Below: NULL if there is no such row. */
+struct cfile *state_file(const struct cproject *, const char *name);
+struct rp_workunit *state_workunit(const struct cproject *, const char *name);
+struct ctask *state_task(const struct cproject *, const char *name);
 /* By platform, number and plan class. */
 struct rp_app_version *state_version(
-    const struct state *, const char *app_name, const struct rp_result *);
-/* The version that runs a task; NULL if it is not known. */
-struct rp_app_version *task_version(const struct state *, const struct ctask *);
+    const struct cproject *, const char *app_name, const struct rp_result *);
+/* The version that runs a task. */
+struct rp_app_version *task_version(const struct cproject *, const struct ctask *);
 /* What of all that the result refers to is not known, in words; NULL if nothing. */
-const char *state_lacks(const struct state *, const struct rp_result *);
+const char *state_lacks(const struct cproject *, const struct rp_result *);
 /* Does a task that is not finished need this file as input or of its version? */
-bool state_wants(const struct state *, const char *file_name);
+bool state_wants(const struct cproject *, const char *file_name);
 
 #endif

@@ -6,13 +6,18 @@
 #include "client/client.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include "lib/crypt.h"
 #include "lib/log.h"
+#include "lib/xml.h"
+#include "model/resource.h"
+#include "proto/coproc.h"
+#include "proto/prefs.h"
 #include "lib/banned.h"
 
-enum { DELAY_MOST_S = 30 * 86400 };
 static const int64_t DEADLINE_MOST = (int64_t)1 << 40;
+static const double DELAY_MOST_S = 30 * 86400, SHARE_MOST = 1e12;
 
 /* No rows have no place: memcpy() must not see it. */
 static void
@@ -89,13 +94,12 @@ merge_file(struct client *c, struct cfile *f, const struct rp_file *in)
 }
 
 static void
-take_files(struct client *c, const struct reply *rp)
+take_files(struct client *c, struct cproject *p, const struct reply *rp)
 {
-	struct state *st = c->st;
-	struct cfile *files = NEWN(&c->keep, struct cfile, st->nfiles + rp->nfiles + 1);
+	struct cfile *files = NEWN(&c->keep, struct cfile, p->nfiles + rp->nfiles + 1);
 
-	rows_copy(files, st->files, st->nfiles * sizeof(*files));
-	st->files = files;
+	rows_copy(files, p->files, p->nfiles * sizeof(*files));
+	p->files = files;
 	for (size_t i = 0; i < rp->nfiles; i++) {
 		const struct rp_file *in = &rp->files[i];
 		struct cfile *f;
@@ -104,12 +108,12 @@ take_files(struct client *c, const struct reply *rp)
 			log_warn("a file of the reply has no usable name");
 			continue;
 		}
-		f = state_file(st, in->name);
+		f = state_file(p, in->name);
 		if (f != NULL) {
 			merge_file(c, f, in);
 			continue;
 		}
-		f = &st->files[st->nfiles++];
+		f = &p->files[p->nfiles++];
 		f->info = keep_info(c, in);
 		f->output = in->generated_locally ||
 		            (in->nupload_urls > 0 && in->nurls == 0);
@@ -117,14 +121,13 @@ take_files(struct client *c, const struct reply *rp)
 }
 
 static void
-take_versions(struct client *c, const struct reply *rp)
+take_versions(struct client *c, struct cproject *p, const struct reply *rp)
 {
-	struct state *st = c->st;
 	struct rp_app_version *all = NEWN(
-	    &c->keep, struct rp_app_version, st->nversions + rp->napp_versions + 1);
+	    &c->keep, struct rp_app_version, p->nversions + rp->napp_versions + 1);
 
-	rows_copy(all, st->versions, st->nversions * sizeof(*all));
-	st->versions = all;
+	rows_copy(all, p->versions, p->nversions * sizeof(*all));
+	p->versions = all;
 	for (size_t i = 0; i < rp->napp_versions; i++) {
 		const struct rp_app_version *in = &rp->app_versions[i];
 		struct rp_result key = { .version_num = in->version_num,
@@ -133,19 +136,20 @@ take_versions(struct client *c, const struct reply *rp)
 		struct rp_app_version *v;
 
 		if (in->platform[0] == '\0')
-			key.platform = c->platform;
-		if (strcmp(key.platform, c->platform) != 0) {
+			key.platform = c->o.platform;
+		if (strcmp(key.platform, c->o.platform) != 0) {
 			log_warn("a version of %s for %s is not for this host",
 			    in->app_name, in->platform);
 			continue;
 		}
-		v = state_version(st, in->app_name, &key);
+		v = state_version(p, in->app_name, &key);
 		if (v != NULL) { /* files of a version cannot change */
 			v->flops = in->flops;
 			v->avg_ncpus = in->avg_ncpus;
+			v->coproc_count = in->coproc_count;
 			continue;
 		}
-		v = &st->versions[st->nversions++];
+		v = &p->versions[p->nversions++];
 		*v = *in;
 		v->app_name = arena_strdup(&c->keep, in->app_name);
 		v->platform = arena_strdup(&c->keep, key.platform);
@@ -158,21 +162,20 @@ take_versions(struct client *c, const struct reply *rp)
 }
 
 static void
-take_workunits(struct client *c, const struct reply *rp)
+take_workunits(struct client *c, struct cproject *p, const struct reply *rp)
 {
-	struct state *st = c->st;
 	struct rp_workunit *all = NEWN(
-	    &c->keep, struct rp_workunit, st->nworkunits + rp->nworkunits + 1);
+	    &c->keep, struct rp_workunit, p->nworkunits + rp->nworkunits + 1);
 
-	rows_copy(all, st->workunits, st->nworkunits * sizeof(*all));
-	st->workunits = all;
+	rows_copy(all, p->workunits, p->nworkunits * sizeof(*all));
+	p->workunits = all;
 	for (size_t i = 0; i < rp->nworkunits; i++) {
 		const struct rp_workunit *in = &rp->workunits[i];
 		struct rp_workunit *wu;
 
-		if (state_workunit(st, in->name) != NULL)
+		if (state_workunit(p, in->name) != NULL)
 			continue;
-		wu = &st->workunits[st->nworkunits++];
+		wu = &p->workunits[p->nworkunits++];
 		*wu = *in;
 		wu->name = arena_strdup(&c->keep, in->name);
 		wu->app_name = arena_strdup(&c->keep, in->app_name);
@@ -183,19 +186,20 @@ take_workunits(struct client *c, const struct reply *rp)
 
 /* One line per task received, with what of its sticky input was here or on its way. */
 static void
-log_received(struct client *c, const struct rp_result *r, const bool *known_before)
+log_received(struct client *c, struct cproject *p, const struct rp_result *r,
+    const bool *known_before)
 {
-	const struct rp_workunit *wu = state_workunit(c->st, r->wu_name);
+	const struct rp_workunit *wu = state_workunit(p, r->wu_name);
 	const char *name = "";
 	double needed = 0, saved = 0;
 
 	for (size_t i = 0; i < wu->nrefs; i++) {
-		const struct cfile *f = state_file(c->st, wu->refs[i].file_name);
+		const struct cfile *f = state_file(p, wu->refs[i].file_name);
 
 		if (!f->info.sticky)
 			continue;
 		name = f->info.name;
-		*(known_before[f - c->st->files] ? &saved : &needed) += f->info.nbytes;
+		*(known_before[f - p->files] ? &saved : &needed) += f->info.nbytes;
 	}
 	event(c,
 	    "received result=%s wu=%s file=%s held=%d bytes_needed=%.0f "
@@ -204,12 +208,12 @@ log_received(struct client *c, const struct rp_result *r, const bool *known_befo
 }
 
 static void
-mark_known(struct client *c, const struct rp_result *r, bool *known)
+mark_known(const struct cproject *p, const struct rp_result *r, bool *known)
 {
-	const struct rp_workunit *wu = state_workunit(c->st, r->wu_name);
+	const struct rp_workunit *wu = state_workunit(p, r->wu_name);
 
 	for (size_t i = 0; i < wu->nrefs; i++)
-		known[state_file(c->st, wu->refs[i].file_name) - c->st->files] = true;
+		known[state_file(p, wu->refs[i].file_name) - p->files] = true;
 }
 
 /*
@@ -217,19 +221,18 @@ mark_known(struct client *c, const struct rp_result *r, bool *known)
  * platform (stock-client.md 6.3).
  */
 static void
-choose_version(struct client *c, struct rp_result *r)
+choose_version(struct client *c, struct cproject *p, struct rp_result *r)
 {
-	const struct state *st = c->st;
-	const struct rp_workunit *wu = state_workunit(st, r->wu_name);
+	const struct rp_workunit *wu = state_workunit(p, r->wu_name);
 
 	if (r->platform[0] != '\0' || r->version_num != 0 || wu == NULL)
 		return;
-	r->platform = c->platform;
-	for (size_t i = 0; i < st->nversions; i++) {
-		const struct rp_app_version *v = &st->versions[i];
+	r->platform = c->o.platform;
+	for (size_t i = 0; i < p->nversions; i++) {
+		const struct rp_app_version *v = &p->versions[i];
 
 		if (strcmp(v->app_name, wu->app_name) == 0 &&
-		    strcmp(v->platform, c->platform) == 0 &&
+		    strcmp(v->platform, c->o.platform) == 0 &&
 		    strcmp(v->plan_class, r->plan_class) == 0 &&
 		    v->version_num > r->version_num)
 			r->version_num = v->version_num;
@@ -237,9 +240,9 @@ choose_version(struct client *c, struct rp_result *r)
 }
 
 static void
-add_task(struct client *c, const struct rp_result *in)
+add_task(struct client *c, struct cproject *p, const struct rp_result *in)
 {
-	struct ctask *t = &c->st->tasks[c->st->ntasks++];
+	struct ctask *t = &p->tasks[p->ntasks++];
 
 	*t = (struct ctask){
 		.r = *in, .state = CLIENT_NEW, .slot = -1, .received_at = c->now
@@ -250,7 +253,17 @@ add_task(struct client *c, const struct rp_result *in)
 	t->r.plan_class = arena_strdup(&c->keep, in->plan_class);
 	t->r.refs = keep_refs(c, in->refs, in->nrefs);
 	for (size_t i = 0; i < in->nrefs; i++)
-		state_file(c->st, in->refs[i].file_name)->output = true;
+		state_file(p, in->refs[i].file_name)->output = true;
+}
+
+static void
+count_task(const struct client *c, const struct cproject *p, const struct ctask *t,
+    struct reply_facts *f)
+{
+	int32_t rsc = resource_of(c, task_version(p, t));
+
+	if (rsc >= 0)
+		f->ntasks[rsc]++;
 }
 
 /* Seconds or a time as a project gives it, within what a number of ours holds. */
@@ -260,21 +273,20 @@ whole_s(double s, int64_t most)
 	return s >= (double)most ? most : s > 0 ? (int64_t)ceil(s) : 0;
 }
 
-static size_t
-take_results(struct client *c, const struct reply *rp, size_t files_before)
+static void
+take_results(struct client *c, struct cproject *p, const struct reply *rp,
+    size_t files_before, struct reply_facts *f)
 {
-	struct state *st = c->st;
-	struct ctask *all = NEWN(&c->keep, struct ctask, st->ntasks + rp->nresults + 1);
-	bool *known = NEWN(&c->a, bool, st->nfiles + 1);
-	size_t taken = 0;
+	struct ctask *all = NEWN(&c->keep, struct ctask, p->ntasks + rp->nresults + 1);
+	bool *known = NEWN(&c->a, bool, p->nfiles + 1);
 
 	for (size_t i = 0; i < files_before; i++)
-		known[i] = st->files[i].status != FS_FAILED;
-	rows_copy(all, st->tasks, st->ntasks * sizeof(*all));
-	st->tasks = all;
+		known[i] = p->files[i].status != FS_FAILED;
+	rows_copy(all, p->tasks, p->ntasks * sizeof(*all));
+	p->tasks = all;
 	for (size_t i = 0; i < rp->nresults; i++) {
 		struct rp_result in = rp->results[i];
-		struct ctask *t = state_task(st, in.name);
+		struct ctask *t = state_task(p, in.name);
 		const char *why;
 
 		in.report_deadline = (double)whole_s(in.report_deadline, DEADLINE_MOST);
@@ -282,35 +294,34 @@ take_results(struct client *c, const struct reply *rp, size_t files_before)
 			t->r.report_deadline = in.report_deadline;
 			continue;
 		}
-		choose_version(c, &in);
-		why = state_lacks(st, &in);
+		choose_version(c, p, &in);
+		why = state_lacks(p, &in);
 		if (why != NULL) {
 			log_warn("task %s dropped: %s", in.name, why);
 			continue;
 		}
-		log_received(c, &in, known);
-		mark_known(c, &in, known);
-		add_task(c, &in);
-		taken++;
+		log_received(c, p, &in, known);
+		mark_known(p, &in, known);
+		add_task(c, p, &in);
+		count_task(c, p, &p->tasks[p->ntasks - 1], f);
 	}
-	return taken;
 }
 
 static void
-abort_task(struct client *c, struct ctask *t, const char *why)
+abort_task(struct client *c, struct cproject *p, struct ctask *t, const char *why)
 {
 	event(c, "aborted result=%s", t->r.name);
-	task_abort(c, t, EXIT_ABORTED_BY_PROJECT, why);
+	task_abort(c, p, t, EXIT_ABORTED_BY_PROJECT, why);
 }
 
 /* How many of the reports were acked. */
 static size_t
-take_acks(struct client *c, const struct reply *rp)
+take_acks(struct client *c, struct cproject *p, const struct reply *rp)
 {
 	size_t acked = 0;
 
 	for (size_t i = 0; i < rp->nacks; i++) {
-		struct ctask *t = state_task(c->st, rp->acks[i]);
+		struct ctask *t = state_task(p, rp->acks[i]);
 
 		if (t == NULL || !t->ready || t->acked)
 			continue;
@@ -322,29 +333,29 @@ take_acks(struct client *c, const struct reply *rp)
 }
 
 static void
-take_aborts(struct client *c, const struct reply *rp)
+take_aborts(struct client *c, struct cproject *p, const struct reply *rp)
 {
 	for (size_t i = 0; i < rp->naborts; i++) {
-		struct ctask *t = state_task(c->st, rp->aborts[i]);
+		struct ctask *t = state_task(p, rp->aborts[i]);
 
 		if (t != NULL && !t->ready)
-			abort_task(c, t, "aborted by project");
+			abort_task(c, p, t, "aborted by project");
 	}
 	for (size_t i = 0; i < rp->naborts_if_not_started; i++) {
-		struct ctask *t = state_task(c->st, rp->aborts_if_not_started[i]);
+		struct ctask *t = state_task(p, rp->aborts_if_not_started[i]);
 
 		if (t != NULL && !t->ready && t->started_at == 0)
-			abort_task(c, t, "aborted by project before it was started");
+			abort_task(c, p, t, "aborted by project before it was started");
 	}
 }
 
 /* The order clears the flag; the file goes with the last that needs it (wire.md 8.4):
  * when the state is saved. */
 static void
-take_deletes(struct client *c, const struct reply *rp)
+take_deletes(struct client *c, struct cproject *p, const struct reply *rp)
 {
 	for (size_t i = 0; i < rp->ndelete_files; i++) {
-		struct cfile *f = state_file(c->st, rp->delete_files[i]);
+		struct cfile *f = state_file(p, rp->delete_files[i]);
 
 		if (f == NULL || !f->info.sticky)
 			continue;
@@ -355,99 +366,142 @@ take_deletes(struct client *c, const struct reply *rp)
 
 /* The first key is trusted; another must be signed by the one we have (wire.md 5.6). */
 static void
-take_key(struct client *c, const struct reply *rp)
+take_key(struct client *c, struct cproject *p, const struct reply *rp)
 {
-	struct state *st = c->st;
 	const char *signature = rp->code_sign_key_signature;
 	struct key *ours;
 	enum err e = E_BADREQ;
 
 	if (rp->code_sign_key == NULL)
 		return;
-	if (st->code_sign_key == NULL || st->code_sign_key[0] == '\0') {
-		st->code_sign_key = arena_strdup(&c->keep, rp->code_sign_key);
+	if (p->code_sign_key == NULL || p->code_sign_key[0] == '\0') {
+		p->code_sign_key = arena_strdup(&c->keep, rp->code_sign_key);
 		return;
 	}
-	if (strcmp(st->code_sign_key, rp->code_sign_key) == 0)
+	if (strcmp(p->code_sign_key, rp->code_sign_key) == 0)
 		return;
 	if (signature != NULL &&
-	    key_parse_public(st->code_sign_key, &ours, &c->fail) == OK) {
+	    key_parse_public(p->code_sign_key, &ours, &c->fail) == OK) {
 		e = verify_text(ours, rp->code_sign_key, signature, &c->fail);
 		key_free(ours);
 	}
 	if (e == OK)
-		st->code_sign_key = arena_strdup(&c->keep, rp->code_sign_key);
+		p->code_sign_key = arena_strdup(&c->keep, rp->code_sign_key);
 	else
 		log_warn("the project's new code signing key is not signed by the old "
 			 "one: the old one is kept");
 }
 
 static void
-take_identity(struct client *c, const struct reply *rp)
+take_identity(struct client *c, struct cproject *p, const struct reply *rp)
 {
-	struct state *st = c->st;
 
 	if (rp->hostid > 0) {
-		st->hostid = rp->hostid;
-		st->rpc_seqno = 0;
+		p->hostid = rp->hostid;
+		p->rpc_seqno = 0;
 	}
 	if (rp->userid > 0)
-		st->userid = rp->userid;
+		p->userid = rp->userid;
 	if (rp->project_name != NULL)
-		st->project_name = arena_strdup(&c->keep, rp->project_name);
-	take_key(c, rp);
+		p->project_name = arena_strdup(&c->keep, rp->project_name);
+	take_key(c, p, rp);
 }
 
-static int64_t
-wait_s(struct client *c, int32_t failures)
-{
-	return (int64_t)ceil(backoff_s(&c->o.rpc_backoff, failures, &c->rng));
-}
-
-/*
- * When to make contact again.  A reply that brings nothing of what was hoped for, be it
- * an id, acks or work, must not be asked for again at once.
- */
+/* Resources for which the account wants no work of the project. */
 static void
-succeeded(struct client *c, const struct reply *rp, const struct rpc_hope *hope,
-    size_t got, size_t acked)
+take_refused(struct client *c, struct cproject *p, const struct project_prefs *prefs)
 {
-	struct state *st = c->st;
-	bool in_vain = st->hostid == 0 || (hope->reports > 0 && acked == 0);
-	int64_t delay = whole_s(rp->request_delay, DELAY_MOST_S), wait = 0;
+	for (size_t r = 0; r <= c->o.ncoprocs; r++) {
+		const char *name = r == 0 ? resource_names[RESOURCE_CPU] :
+		                            c->o.coproc[r - 1].name;
 
-	st->contacted = st->hostid != 0;
-	st->nrpc_failures = 0;
-	st->nvain_replies = in_vain ? st->nvain_replies + 1 : 0;
-	if (in_vain)
-		wait = wait_s(c, st->nvain_replies);
-	st->min_rpc_time = c->now + (wait > delay ? wait : delay);
-	st->next_rpc_time = rp->next_rpc_delay > 0 ?
-	                        c->now + whole_s(rp->next_rpc_delay, DELAY_MOST_S) :
-	                        0;
-	if (got > 0) {
-		st->nempty_replies = 0;
-		st->work_backoff_until = 0;
-	} else if (hope->work) {
-		st->nempty_replies++;
-		st->work_backoff_until = c->now + wait_s(c, st->nempty_replies);
+		state_standing(&c->keep, p, name)->refused = prefs_refuse_resource(
+		    prefs, name);
+	}
+}
+
+/* What the account wants of this project at the host's venue, unless the user said. */
+static void
+take_prefs(struct client *c, struct cproject *p, const struct reply *rp)
+{
+	struct project_prefs prefs;
+	const char *text;
+	double share;
+	char *end;
+
+	if (rp->project_preferences == NULL)
+		return;
+	prefs = prefs_project(&c->a, rp->project_preferences, rp->host_venue);
+	take_refused(c, p, &prefs);
+	if (p->own_share)
+		return;
+	text = prefs.text == NULL ? NULL :
+	                            xml_between(&c->a, prefs.text, "resource_share");
+	if (text == NULL)
+		return;
+	share = strtod(text, &end);
+	if (end != text && share >= 0 && share <= SHARE_MOST)
+		p->share = share;
+}
+
+static void
+take_kind(struct client *c, struct cproject *p, const struct reply *rp)
+{
+	p->no_dcf = rp->dont_use_dcf;
+	p->nci = rp->non_cpu_intensive;
+	for (size_t i = 0; i < rp->napps; i++)
+		*(rp->apps[i].non_cpu_intensive ? &p->nci_apps : &p->cpu_apps) = true;
+	c->st->full_workload |= rp->send_full_workload;
+}
+
+static void
+tell_user(const struct reply *rp)
+{
+	for (size_t i = 0; i < rp->nmessages; i++)
+		log_info("project says: %s", rp->messages[i].text);
+	if (rp->no_work_deadlines)
+		log_info("no work was sent because of deadlines");
+}
+
+static void
+delays_and_flags(const struct client *c, const struct reply *rp, struct reply_facts *f)
+{
+	f->request_delay_s = fmin(fmax(rp->request_delay, 0), DELAY_MOST_S);
+	f->next_rpc_delay_s = fmin(fmax(rp->next_rpc_delay, 0), DELAY_MOST_S);
+	f->latency_limited = rp->no_work_deadlines;
+	f->project_down = rp->project_is_down;
+	for (size_t i = 0; i < rp->nno_rsc_apps; i++) {
+		const char *type = coproc_type(rp->no_rsc_apps[i]);
+
+		f->no_apps[CW_CPU] |= strcmp(type, resource_names[RESOURCE_CPU]) == 0;
+		for (size_t k = 0; k < c->o.ncoprocs; k++)
+			f->no_apps[k + 1] |= strcmp(type, c->o.coproc[k].name) == 0;
 	}
 }
 
 void
-rpc_take_reply(struct client *c, const struct reply *rp, const struct rpc_hope *hope)
+take_reply(struct client *c, struct cproject *p, const struct answer *answer,
+    struct reply_facts *f)
 {
-	size_t files_before = c->st->nfiles, got, acked;
+	const struct reply *rp = answer->rp;
+	size_t files_before = p->nfiles, acked, before = p->ntasks;
 
-	take_identity(c, rp);
-	acked = take_acks(c, rp);
-	take_aborts(c, rp);
-	take_files(c, rp);
-	take_versions(c, rp);
-	take_workunits(c, rp);
-	got = take_results(c, rp, files_before);
-	take_deletes(c, rp);
-	succeeded(c, rp, hope, got, acked);
+	*f = (struct reply_facts){ 0 };
+	tell_user(rp);
+	delays_and_flags(c, rp, f);
+	if (rp->project_is_down)
+		return;
+	take_identity(c, p, rp);
+	take_prefs(c, p, rp);
+	take_kind(c, p, rp);
+	acked = take_acks(c, p, rp);
+	take_aborts(c, p, rp);
+	take_files(c, p, rp);
+	take_versions(c, p, rp);
+	take_workunits(c, p, rp);
+	take_results(c, p, rp, files_before, f);
+	take_deletes(c, p, rp);
+	f->in_vain = p->hostid == 0 || (answer->nreports > 0 && acked == 0);
 	c->changed = true;
-	log_info("got %zu tasks, %zu acks", got, acked);
+	log_info("got %zu tasks, %zu acks", p->ntasks - before, acked);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files between host and project: downloads that resume and are checked, uploads that
+ * Files between host and projects: downloads that resume and are checked, uploads that
  * ask how much is there (wire.md 6; stock-client.md 7 to 9).
  */
 #include "client/client.h"
@@ -10,6 +10,7 @@
 #include "lib/clock.h"
 #include "lib/crypt.h"
 #include "lib/fs.h"
+#include "lib/http.h"
 #include "lib/log.h"
 #include "lib/proc.h"
 #include "proto/upload.h"
@@ -30,9 +31,16 @@ enum {
 };
 
 char *
-file_path(struct client *c, const char *name)
+project_dir(struct client *c, const struct cproject *p)
 {
-	return arena_printf(&c->a, "%s/%s", c->files_dir, name);
+	return arena_printf(
+	    &c->a, "%s/projects/%s", c->dir, url_to_dir(&c->a, p->master_url));
+}
+
+char *
+file_path(struct client *c, const struct cproject *p, const char *name)
+{
+	return arena_printf(&c->a, "%s/%s", project_dir(c, p), name);
 }
 
 static void
@@ -41,8 +49,10 @@ put_off(struct client *c, struct cfile *f)
 	if (proc_stopping) /* it was we who broke it off */
 		return;
 	f->failures++;
-	f->try_after = c->now +
-	               (int64_t)backoff_s(&c->o.transfer_backoff, f->failures, &c->rng);
+	f->try_after = c->now + (int64_t)backoff_s(c->o.backoff.max_s > 0 ?
+						       &c->o.backoff :
+						       &backoff_transfer,
+				    f->failures, &c->rng);
 	c->changed = true;
 }
 
@@ -54,12 +64,12 @@ remove_file(struct client *c, const char *path)
 }
 
 static void
-give_up(struct client *c, struct cfile *f, int32_t error)
+give_up(struct client *c, const struct cproject *p, struct cfile *f, int32_t error)
 {
 	f->status = FS_FAILED;
 	f->error = error;
 	c->changed = true;
-	remove_file(c, file_path(c, f->info.name));
+	remove_file(c, file_path(c, p, f->info.name));
 }
 
 /*
@@ -67,7 +77,8 @@ give_up(struct client *c, struct cfile *f, int32_t error)
  * later, or never if error is not 0.
  */
 static void
-next_url(struct client *c, struct cfile *f, int32_t error, const char *why)
+next_url(struct client *c, const struct cproject *p, struct cfile *f, int32_t error,
+    const char *why)
 {
 	if (proc_stopping)
 		return;
@@ -77,25 +88,26 @@ next_url(struct client *c, struct cfile *f, int32_t error, const char *why)
 		return;
 	f->url = 0;
 	if (error != 0)
-		give_up(c, f, error);
+		give_up(c, p, f, error);
 	else
 		put_off(c, f);
 }
 
 /* Is it needed by a version?  Then it must be signed (stock-client.md 6.3). */
 static bool
-is_app_file(const struct state *st, const char *name)
+is_app_file(const struct cproject *p, const char *name)
 {
-	for (size_t i = 0; i < st->nversions; i++)
-		for (size_t k = 0; k < st->versions[i].nrefs; k++)
-			if (strcmp(st->versions[i].refs[k].file_name, name) == 0)
+	for (size_t i = 0; i < p->nversions; i++)
+		for (size_t k = 0; k < p->versions[i].nrefs; k++)
+			if (strcmp(p->versions[i].refs[k].file_name, name) == 0)
 				return true;
 	return false;
 }
 
 /* The error number of what is wrong with a downloaded file, 0 if it is good. */
 static int32_t
-check_file(struct client *c, const struct cfile *f, const char *path, const char **why)
+check_file(struct client *c, const struct cproject *p, const struct cfile *f,
+    const char *path, const char **why)
 {
 	char md5[MD5_HEX];
 	struct key *key;
@@ -109,7 +121,7 @@ check_file(struct client *c, const struct cfile *f, const char *path, const char
 		FAIL(&c->fail, E_BADREQ, "it has wrong size: %lld", (long long)n);
 		return ERR_SIZE;
 	}
-	if (!is_app_file(c->st, f->info.name)) {
+	if (!is_app_file(p, f->info.name)) {
 		if (f->info.md5_cksum[0] == '\0' || strcmp(f->info.md5_cksum, md5) == 0)
 			return 0;
 		FAIL(&c->fail, E_BADREQ, "MD5 check failed");
@@ -120,7 +132,7 @@ check_file(struct client *c, const struct cfile *f, const char *path, const char
 		return ERR_NO_SIGNATURE;
 	}
 	e = key_parse_public(
-	    c->st->code_sign_key == NULL ? "" : c->st->code_sign_key, &key, &c->fail);
+	    p->code_sign_key == NULL ? "" : p->code_sign_key, &key, &c->fail);
 	if (e != OK)
 		return ERR_SIGNATURE;
 	e = verify_md5(key, md5, f->info.file_signature, &c->fail);
@@ -140,10 +152,11 @@ have_it(struct client *c, struct cfile *f, const char *path)
 
 /* All bytes came; those that were there before may be the bad ones: once more, then. */
 static void
-downloaded(struct client *c, struct cfile *f, const char *path, bool resumed)
+downloaded(struct client *c, const struct cproject *p, struct cfile *f,
+    const char *path, bool resumed)
 {
 	const char *why;
-	int32_t error = check_file(c, f, path, &why);
+	int32_t error = check_file(c, p, f, path, &why);
 
 	if (error == 0) {
 		have_it(c, f, path);
@@ -154,13 +167,13 @@ downloaded(struct client *c, struct cfile *f, const char *path, bool resumed)
 	if (resumed)
 		log_warn("file %s: %s; from the start again", f->info.name, why);
 	else
-		next_url(c, f, error, why);
+		next_url(c, p, f, error, why);
 }
 
 static void
-download(struct client *c, struct cfile *f)
+download(struct client *c, const struct cproject *p, struct cfile *f)
 {
-	const char *path = file_path(c, f->info.name), *why;
+	const char *path = file_path(c, p, f->info.name), *why;
 	int64_t had = fs_size(path), got = 0;
 	int64_t part_end = clock_mono_ms() + (PART_S - 1) * 1000;
 	long status;
@@ -168,13 +181,14 @@ download(struct client *c, struct cfile *f)
 
 	if (f->info.nurls == 0) {
 		log_warn("file %s has no download URL", f->info.name);
-		give_up(c, f, ERR_HTTP_PERMANENT);
+		give_up(c, p, f, ERR_HTTP_PERMANENT);
 		return;
 	}
 	if (f->url < 0 || (size_t)f->url >= f->info.nurls)
 		f->url = 0;
 	if (f->info.nbytes > 0 && (double)had >= f->info.nbytes) {
-		downloaded(c, f, path, true); /* whole already, from before a restart */
+		downloaded(
+		    c, p, f, path, true); /* whole already, from before a restart */
 		return;
 	}
 	e = net_download(
@@ -183,13 +197,13 @@ download(struct client *c, struct cfile *f)
 	    (long long)got, f->info.sticky, status);
 	why = e == OK ? arena_printf(&c->a, "HTTP status %ld", status) : c->fail.detail;
 	if (e == OK && status >= 200 && status <= 299) {
-		downloaded(c, f, path, had > 0);
+		downloaded(c, p, f, path, had > 0);
 	} else if (e == OK && status == HTTP_NO_SUCH_RANGE && had > 0) {
 		remove_file(c, path); /* what we have is not the start of it */
 	} else if (e == OK && status < 500) {
-		next_url(c, f, ERR_HTTP_PERMANENT, why);
+		next_url(c, p, f, ERR_HTTP_PERMANENT, why);
 	} else if (fs_size(path) <= had || clock_mono_ms() < part_end) {
-		next_url(c, f, 0, why);
+		next_url(c, p, f, 0, why);
 	} else {
 		log_info("file %s: %lld bytes more", f->info.name, (long long)got);
 	}
@@ -250,11 +264,11 @@ upload_answered(struct client *c, struct cfile *f, const char *out, size_t n)
 }
 
 static void
-upload(struct client *c, struct cfile *f)
+upload(struct client *c, const struct cproject *p, struct cfile *f)
 {
 	const char *url =
 	    f->info.upload_urls[(size_t)f->failures % f->info.nupload_urls];
-	const char *path = file_path(c, f->info.name);
+	const char *path = file_path(c, p, f->info.name);
 	struct upload up = { .kind = UPLOAD_DATA,
 		.name = f->info.name,
 		.xml_signature = f->info.xml_signature,
@@ -303,49 +317,93 @@ upload_due(const struct cfile *f)
 	       !f->upload_failed && f->info.nupload_urls > 0;
 }
 
-bool
-transfer_step(struct client *c)
+static bool
+download_due(const struct cproject *p, const struct cfile *f)
 {
-	for (size_t i = 0; i < c->st->nfiles; i++) {
-		struct cfile *f = &c->st->files[i];
+	return !f->output && f->status == FS_ABSENT && state_wants(p, f->info.name);
+}
+
+static bool
+move_one(struct client *c, struct cproject *p)
+{
+	for (size_t i = 0; i < p->nfiles; i++) {
+		struct cfile *f = &p->files[i];
 
 		if (c->now < f->try_after)
 			continue;
 		if (upload_due(f)) {
-			upload(c, f);
+			upload(c, p, f);
 			return true;
 		}
-		if (!f->output && f->status == FS_ABSENT &&
-		    state_wants(c->st, f->info.name)) {
-			download(c, f);
+		if (download_due(p, f)) {
+			download(c, p, f);
 			return true;
 		}
 	}
 	return false;
 }
 
+/* Projects take turns, so that none waits for all the files of another. */
 bool
-uploads_pending(const struct client *c, const struct ctask *t)
+transfer_step(struct client *c)
+{
+	size_t n = c->st->nprojects;
+
+	for (size_t i = 0; i < n; i++)
+		if (move_one(c, &c->st->projects[(c->transfer_turn + i) % n])) {
+			c->transfer_turn += i + 1;
+			return true;
+		}
+	return false;
+}
+
+struct traffic
+transfer_traffic(const struct client *c, const struct cproject *p)
+{
+	struct traffic t = { 0 };
+
+	for (size_t i = 0; i < p->nfiles; i++) {
+		const struct cfile *f = &p->files[i];
+		bool up = upload_due(f);
+
+		t.nuploads += up;
+		t.nfresh += up && f->failures == 0;
+		t.nstalled += !up && c->now < f->try_after && download_due(p, f);
+	}
+	return t;
+}
+
+bool
+uploads_pending(const struct cproject *p, const struct ctask *t)
 {
 	for (size_t i = 0; i < t->r.nrefs; i++)
-		if (upload_due(state_file(c->st, t->r.refs[i].file_name)))
+		if (upload_due(state_file(p, t->r.refs[i].file_name)))
 			return true;
 	return false;
 }
 
 /* What a client that was killed could not save or finish: files in the project's
- * directory that no row knows, and half-written states. */
+ * directory that no row knows. */
 static void
-remove_unknown(struct client *c)
+remove_unknown(struct client *c, const struct cproject *p)
 {
 	char **names;
 	size_t n;
 
-	if (fs_list(&c->a, c->files_dir, FILES_MOST, &names, &n, &c->fail) != OK)
+	if (fs_list(&c->a, project_dir(c, p), FILES_MOST, &names, &n, &c->fail) != OK)
 		n = 0;
 	for (size_t i = 0; i < n; i++)
-		if (state_file(c->st, names[i]) == NULL)
-			remove_file(c, file_path(c, names[i]));
+		if (state_file(p, names[i]) == NULL)
+			remove_file(c, file_path(c, p, names[i]));
+}
+
+/* Half-written states. */
+static void
+remove_halves(struct client *c)
+{
+	char **names;
+	size_t n;
+
 	if (fs_list(&c->a, c->dir, FILES_MOST, &names, &n, &c->fail) != OK)
 		n = 0;
 	for (size_t i = 0; i < n; i++)
@@ -353,12 +411,12 @@ remove_unknown(struct client *c)
 			remove_file(c, arena_printf(&c->a, "%s/%s", c->dir, names[i]));
 }
 
-void
-transfer_clean_up(struct client *c)
+static void
+look_again(struct client *c, struct cproject *p)
 {
-	for (size_t i = 0; i < c->st->nfiles; i++) {
-		struct cfile *f = &c->st->files[i];
-		int64_t size = fs_size(file_path(c, f->info.name));
+	for (size_t i = 0; i < p->nfiles; i++) {
+		struct cfile *f = &p->files[i];
+		int64_t size = fs_size(file_path(c, p, f->info.name));
 
 		if (f->status != FS_PRESENT || f->output)
 			continue;
@@ -369,5 +427,14 @@ transfer_clean_up(struct client *c)
 		f->status = FS_ABSENT;
 		c->changed = true;
 	}
-	remove_unknown(c);
+}
+
+void
+transfer_clean_up(struct client *c)
+{
+	for (size_t i = 0; i < c->st->nprojects; i++) {
+		look_again(c, &c->st->projects[i]);
+		remove_unknown(c, &c->st->projects[i]);
+	}
+	remove_halves(c);
 }

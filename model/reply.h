@@ -58,6 +58,7 @@ struct reply {
 	char *global_preferences, *project_preferences; /* raw, NULL = none */
 	char *code_sign_key, *code_sign_key_signature;  /* raw, NULL = none */
 	bool project_is_down, send_full_workload, message_ack, dont_use_dcf;
+	bool non_cpu_intensive; /* the project, whatever its apps */
 	bool no_work_deadlines; /* no work is sent, because of deadlines */
 	struct rp_message *messages;
 	size_t nmessages;

@@ -180,10 +180,41 @@ contact_words(enum contact_why why)
 	return words[why];
 }
 
+void
+contact_ready(struct cw_rpc *rpc, double at, double deadline, bool report_now)
+{
+	if (rpc->nready == 0 || deadline < rpc->first_deadline)
+		rpc->first_deadline = deadline;
+	if (rpc->nready == 0 || at < rpc->first_ready_at)
+		rpc->first_ready_at = at;
+	rpc->nready++;
+	rpc->report_now |= report_now;
+}
+
+/* --- what the answer changes --- */
+
 static void
 later(struct cw_project *p, double at)
 {
 	p->rpc.min_rpc_time = fmax(p->rpc.min_rpc_time, at);
+}
+
+/* The project is left alone after its n-th failure in a row. */
+static void
+stay_away(struct client_world *w, const struct policy *how, struct cw_project *p,
+    int32_t n, struct rng *rng)
+{
+	const struct backoff own = { w->prefs.backoff_min_s, w->prefs.backoff_most_s };
+
+	later(p, w->now + backoff_by_law_s(how->backoff,
+			      own.max_s > 0 ? &own : &backoff_rpc, n, rng));
+}
+
+/* The longest that a host in a hurry waits, else so long. */
+static double
+at_most(const struct client_world *w, double s)
+{
+	return w->prefs.backoff_most_s > 0 ? fmin(s, w->prefs.backoff_most_s) : s;
 }
 
 /* client.md 3: asked for R, got no task of R. */
@@ -191,12 +222,14 @@ static void
 rsc_backoff(const struct client_world *w, const struct policy *how,
     struct cw_rsc_state *s, struct rng *rng)
 {
+	double most = at_most(w, RSC_BACKOFF_MOST_S);
+
 	if (s->backoff_until > w->now)
 		return; /* the request was made along with another */
-	s->backoff_s = s->backoff_s <= 0 ? how->backoff_min_s :
-	                                   fmin(2 * s->backoff_s, RSC_BACKOFF_MOST_S);
-	s->backoff_until = w->now + fmin(RSC_BACKOFF_MOST_S,
-					s->backoff_s * (0.5 + rng_unit(rng)));
+	s->backoff_s = s->backoff_s > 0            ? fmin(2 * s->backoff_s, most) :
+	               w->prefs.backoff_most_s > 0 ? w->prefs.backoff_min_s :
+	                                             how->backoff_min_s;
+	s->backoff_until = w->now + fmin(most, s->backoff_s * (0.5 + rng_unit(rng)));
 }
 
 static void
@@ -210,23 +243,17 @@ keep_delays(
 }
 
 /* Seed 000 knows nothing of resources: who has no work is left alone for a while. */
-static void
-project_backoff(struct client_world *w, const struct policy *how,
-    const struct contact *c, const struct reply_facts *f, struct rng *rng)
+static bool
+fruitless(const struct client_world *w, const struct policy *how,
+    const struct contact *c, const struct reply_facts *f)
 {
-	struct cw_rpc *rpc = &w->projects[c->project].rpc;
 	bool asked = false, got = false;
 
 	for (size_t r = 0; r < w->nrsc; r++) {
 		asked |= c->ask.secs[r] > 0;
 		got |= f->ntasks[r] > 0;
 	}
-	if (!asked || got)
-		return;
-	rpc->nrpc_failures++;
-	later(&w->projects[c->project],
-	    w->now +
-		backoff_by_law_s(how->backoff, &backoff_rpc, rpc->nrpc_failures, rng));
+	return f->in_vain || (how->sessions && asked && !got);
 }
 
 static void
@@ -266,15 +293,16 @@ contact_replied(struct client_world *w, const struct policy *how,
 		later(p, w->now + f->request_delay_s);
 		return;
 	}
-	if (!how->sessions || f->ntasks[CW_CPU] > 0 || c->why != CONTACT_WORK)
+	if (!f->in_vain &&
+	    (!how->sessions || f->ntasks[CW_CPU] > 0 || c->why != CONTACT_WORK))
 		p->rpc.nrpc_failures = 0;
 	keep_delays(w, &p->rpc, f);
 	p->rpc.never_contacted = false;
 	p->rpc.user_request = false;
 	p->rpc.last_contact = w->now;
 	resource_backoffs(w, how, c, f, rng);
-	if (how->sessions)
-		project_backoff(w, how, c, f, rng);
+	if (fruitless(w, how, c, f))
+		stay_away(w, how, p, ++p->rpc.nrpc_failures, rng);
 	in_session(w, how, c);
 	how->account(w, how); /* of the new tasks, and whether the session is over */
 }
@@ -290,7 +318,7 @@ contact_failed(
 	p->rpc.in_session |= w->in_session;
 	if (p->rpc.nmaster_failures >= MASTER_FETCH_RETRIES) {
 		p->rpc.master_pending = true;
-		later(p, w->now + MASTER_INTERVAL_S);
+		later(p, w->now + at_most(w, MASTER_INTERVAL_S));
 		return;
 	}
 	n = ++p->rpc.nrpc_failures;
@@ -303,7 +331,7 @@ contact_failed(
 	}
 	if (p->rpc.nurls > 0)
 		p->rpc.url = (p->rpc.url + 1) % p->rpc.nurls;
-	later(p, w->now + backoff_by_law_s(how->backoff, &backoff_rpc, n, rng));
+	stay_away(w, how, p, n, rng);
 }
 
 void
@@ -333,4 +361,14 @@ contact_task_done(
 
 	(void)how;
 	s->backoff_s = s->backoff_until = 0;
+	w->projects[project].rpc.ntask_failures = 0;
+}
+
+void
+contact_task_failed(
+    struct client_world *w, const struct policy *how, size_t project, struct rng *rng)
+{
+	struct cw_project *p = &w->projects[project];
+
+	stay_away(w, how, p, ++p->rpc.ntask_failures, rng);
 }

@@ -381,3 +381,14 @@ enforce(const struct client_world *w, const struct policy *how, struct arena *a,
 		place_seed_002(w, a, r, n, keep, run, e);
 	plan_again(w, r, n, run, e);
 }
+
+void
+schedule_tasks(struct client_world *w, const struct policy *how, struct arena *a,
+    const struct rr_sim *rr, struct enforced *e)
+{
+	struct run_list list;
+
+	how->order(w, how, a, rr, &list);
+	enforce(w, how, a, &list, e);
+	w->scheduled_at = w->now;
+}

@@ -99,6 +99,9 @@ struct enforced {
 	double recheck_at;  /* a time slice ends, a checkpoint is awaited; INFINITY */
 	bool at_checkpoint; /* call again as soon as a running task has a checkpoint */
 };
+/* Orders the tasks as the policy says and enforces that: the schedule of now. */
+void schedule_tasks(struct client_world *, const struct policy *, struct arena *,
+    const struct rr_sim *, struct enforced *);
 /* Which tasks to start and stop now to follow the list (client.md 2.5, 4.4). */
 void enforce(const struct client_world *, const struct policy *, struct arena *,
     const struct run_list *, struct enforced *);
@@ -130,6 +133,8 @@ struct reply_facts {
 	bool no_apps[CW_RSC_MOST];
 	bool latency_limited; /* "no work because of deadlines" */
 	bool project_down;
+	bool in_vain; /* no id, or not one of the reports was acked: not again at once
+	               */
 };
 /*
  * Bookkeeping after a contact: back-offs, failures, delays.  The shell has taken
@@ -144,6 +149,12 @@ void contact_failed(
 /* The master file was read (nurls > 0, how many are new) or not (nurls 0). */
 void contact_master(struct client_world *, const struct policy *, size_t project,
     int32_t nurls, int32_t nnew, struct rng *);
+/* A finished and uploaded task waits since at to be reported. */
+void contact_ready(struct cw_rpc *, double at, double deadline, bool report_now);
+/* A task failed: the project is left alone, longer with each in a row (client.md 1.3).
+ */
+void contact_task_failed(
+    struct client_world *, const struct policy *, size_t project, struct rng *);
 /* A task finished: back-offs that it clears (client.md 3). */
 void contact_task_done(
     struct client_world *, const struct policy *, size_t project, int32_t rsc);

@@ -36,6 +36,8 @@ struct cw_prefs {
 	double cushion_s;     /* a deadline counts as earlier by this (client.md 39) */
 	double ram_bytes;     /* that tasks may use now; 0 = unlimited */
 	bool leave_in_memory; /* preempted tasks */
+	/* Bounds of all back-offs for a host in a hurry; 0, 0: client.md 1.2 and 3. */
+	double backoff_min_s, backoff_most_s;
 };
 
 /* What a policy remembers of a project; each policy uses its own part. */
@@ -71,6 +73,7 @@ struct cw_rpc {
 	double last_contact;
 	int32_t nrpc_failures;    /* in a row */
 	int32_t nmaster_failures; /* in a row */
+	int32_t ntask_failures;   /* in a row */
 	int32_t url, nurls;       /* the one to try next, of how many */
 	bool never_contacted;
 	bool master_pending;

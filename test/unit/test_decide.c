@@ -12,23 +12,26 @@
 
 enum { NOW = 1000000 };
 static char text_app[] = "app", text_program[] = "program", text_empty[] = "",
-	    text_platform[] = "x86_64-pc-linux-gnu", text_url[] = "http://h.example/p/",
+	    text_platform[] = "x86_64-pc-linux-gnu", text_url[] = "http://127.0.0.1:1/",
 	    text_workunit[] = "w", name_a[] = "a", name_b[] = "b";
 
+static char *schedulers[] = { text_url };
+static const char url[] = "http://h.example/p/";
+
 static void
-rows(struct state *st, struct arena *a)
+rows(struct cproject *p, struct arena *a)
 {
 	struct rp_file_ref *ref = NEW(a, struct rp_file_ref);
 
 	*ref = (struct rp_file_ref){
 		.file_name = text_program, .open_name = text_empty, .main_program = true
 	};
-	st->files = NEW(a, struct cfile);
-	st->files[st->nfiles++] = (struct cfile){ .info = { .name = text_program,
-						      .executable = true },
+	p->files = NEW(a, struct cfile);
+	p->files[p->nfiles++] = (struct cfile){ .info = { .name = text_program,
+						    .executable = true },
 		.status = FS_PRESENT };
-	st->versions = NEW(a, struct rp_app_version);
-	st->versions[st->nversions++] = (struct rp_app_version){ .app_name = text_app,
+	p->versions = NEW(a, struct rp_app_version);
+	p->versions[p->nversions++] = (struct rp_app_version){ .app_name = text_app,
 		.platform = text_platform,
 		.plan_class = text_empty,
 		.cmdline = text_empty,
@@ -37,15 +40,15 @@ rows(struct state *st, struct arena *a)
 		.flops = 1e9,
 		.refs = ref,
 		.nrefs = 1 };
-	st->workunits = NEW(a, struct rp_workunit);
-	st->workunits[st->nworkunits++] = (struct rp_workunit){ .name = text_workunit,
+	p->workunits = NEW(a, struct rp_workunit);
+	p->workunits[p->nworkunits++] = (struct rp_workunit){ .name = text_workunit,
 		.app_name = text_app,
 		.command_line = text_empty,
 		.rsc_fpops_est = 1e12, /* 1000 s */
 		.rsc_fpops_bound = 1e15 };
-	st->tasks = NEWN(a, struct ctask, 2);
+	p->tasks = NEWN(a, struct ctask, 2);
 	for (size_t i = 0; i < 2; i++)
-		st->tasks[st->ntasks++] = (struct ctask){
+		p->tasks[p->ntasks++] = (struct ctask){
 			.r = { .name = i == 0 ? name_a : name_b,
 			    .wu_name = text_workunit,
 			    .platform = text_platform,
@@ -64,27 +67,26 @@ host(const struct policy *policy)
 	static struct client c;
 	static char dir[PATH_MAX];
 	static const char program[] = "#!/bin/sh\nexec sleep 1000\n";
+	struct cproject *p;
 
 	unit_dir(dir);
 	c = (struct client){ .now = NOW,
 		.dir = dir,
 		.rng = rng_seed(1),
-		.o = { .ncpus = 1,
-		    .extra_buffer_s = 100,
-		    .rpc_backoff = backoff_rpc,
-		    .policy = policy } };
-	c.files_dir = arena_printf(&c.process, "%s/projects/p", dir);
-	c.platform = text_platform;
+		.o = { .ncpus = 1, .extra_buffer_s = 100, .policy = policy } };
+	c.o.platform = text_platform;
 	c.events = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	c.st = NEW(&c.keep, struct state);
-	*c.st = (struct state){
-		.master_url = text_url, .contacted = true, .p_fpops = 1e9
-	};
-	ck_assert_int_eq(fs_mkdirs(c.files_dir, 0755, &c.fail), OK);
-	ck_assert_int_eq(fs_write(file_path(&c, text_program), program,
+	c.st->p_fpops = 1e9;
+	p = state_add(&c.keep, c.st, url);
+	p->hostid = 1;
+	p->schedulers = schedulers;
+	p->nschedulers = 1;
+	ck_assert_int_eq(fs_mkdirs(project_dir(&c, p), 0755, &c.fail), OK);
+	ck_assert_int_eq(fs_write(file_path(&c, p, text_program), program,
 			     sizeof(program) - 1, 0755, &c.fail),
 	    OK);
-	rows(c.st, &c.keep);
+	rows(p, &c.keep);
 	return &c;
 }
 
@@ -103,8 +105,8 @@ seen(struct client *c)
 	struct buf b = buf_new(&c->a);
 
 	decide_tasks(c);
-	for (size_t i = 0; i < c->st->ntasks; i++) {
-		const struct ctask *t = &c->st->tasks[i];
+	for (size_t i = 0; i < c->st->projects->ntasks; i++) {
+		const struct ctask *t = &c->st->projects->tasks[i];
 
 		if (t->pid != 0)
 			buf_printf(&b, t->paused ? "(%s)" : "%s", t->r.name);
@@ -146,6 +148,7 @@ END_TEST
 START_TEST(deadlines_and_pauses)
 {
 	struct client *c = host(policies[_i]);
+	struct ctask *tasks = c->st->projects->tasks;
 
 	if (strcmp(c->o.policy->name, "classic") == 0) {
 		host_end(c);
@@ -153,15 +156,15 @@ START_TEST(deadlines_and_pauses)
 	}
 	ck_assert_str_eq(seen(c), "a");
 	c->now += 100;
-	c->st->tasks[1].r.report_deadline = (double)c->now + 1500;
+	tasks[1].r.report_deadline = (double)c->now + 1500;
 	ck_assert_str_eq(seen(c), "(a)b");
 	c->now += 500;
-	ck_assert_double_eq_tol(task_remaining_s(c, &c->st->tasks[0]), 900, 1e-6);
-	ck_assert_double_eq_tol(task_remaining_s(c, &c->st->tasks[1]), 500, 1e-6);
-	task_abort(c, &c->st->tasks[1], 0, "no longer wanted");
+	ck_assert_double_eq(task_ran_s(c, &tasks[0]), 100);
+	ck_assert_double_eq(task_ran_s(c, &tasks[1]), 500);
+	task_abort(c, c->st->projects, &tasks[1], 0, "no longer wanted");
 	ck_assert_str_eq(seen(c), "a");
 	c->now += 50;
-	ck_assert_double_eq_tol(task_remaining_s(c, &c->st->tasks[0]), 850, 1e-6);
+	ck_assert_double_eq(task_ran_s(c, &tasks[0]), 150);
 	host_end(c);
 }
 END_TEST

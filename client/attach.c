@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* To which projects a host belongs: what was, what the user adds, what he leaves. */
+#include "client/client.h"
+
+#include <string.h>
+#include "lib/crypt.h"
+#include "lib/fs.h"
+#include "lib/http.h"
+#include "lib/log.h"
+#include "lib/banned.h"
+
+static enum err
+canonical(struct client *c, const char *given, const char **url)
+{
+	*url = url_canonical(&c->process, given);
+	return *url != NULL ? OK :
+	                      FAIL(&c->fail, E_CONFIG,
+				  "\"%s\" is not an http or https URL", given);
+}
+
+static void
+new_state(struct client *c)
+{
+	c->st = NEW(&c->keep, struct state);
+	c->st->host_cpid = arena_alloc(&c->keep, MD5_HEX);
+	random_hex(c->st->host_cpid, 32);
+	c->changed = true;
+}
+
+/* Two URLs may have one name as a directory. */
+static enum err
+check_directory(struct client *c, const char *url)
+{
+	const char *dir = url_to_dir(&c->a, url);
+
+	for (size_t i = 0; i < c->st->nprojects; i++) {
+		const char *other = c->st->projects[i].master_url;
+
+		if (strcmp(dir, url_to_dir(&c->a, other)) == 0)
+			return FAIL(&c->fail, E_CONFIG,
+			    "the files of %s would be where those of %s are; use "
+			    "another --dir",
+			    url, other);
+	}
+	return OK;
+}
+
+/* The project that an option is about, new or not; without a URL the only one. */
+static enum err
+project_for(struct client *c, const struct attach *at, struct cproject **p)
+{
+	const char *url = NULL;
+	enum err e = OK;
+
+	*p = c->st->nprojects == 1 ? c->st->projects : NULL;
+	if (at->url == NULL)
+		return *p != NULL ? OK :
+		                    FAIL(&c->fail, E_CONFIG,
+					"%s belongs to %zu projects: give the --url of "
+					"one",
+					c->dir, c->st->nprojects);
+	e = canonical(c, at->url, &url);
+	if (e != OK)
+		return e;
+	*p = state_project(c->st, url);
+	if (*p != NULL)
+		return OK;
+	if (at->key == NULL)
+		return FAIL(&c->fail, E_CONFIG,
+		    "%s does not belong to %s yet: give a --key for it", c->dir, url);
+	e = check_directory(c, url);
+	if (e != OK)
+		return e;
+	*p = state_add(&c->keep, c->st, url);
+	(*p)->attached_at = (double)c->now;
+	c->changed = true;
+	return OK;
+}
+
+static enum err
+attach_one(struct client *c, const struct attach *at)
+{
+	struct cproject *p;
+	enum err e = project_for(c, at, &p);
+
+	if (e != OK)
+		return e;
+	if (at->key != NULL &&
+	    (p->authenticator == NULL || strcmp(at->key, p->authenticator) != 0)) {
+		p->authenticator = arena_strdup(&c->keep, at->key);
+		c->changed = true;
+	}
+	if (at->share >= 0) {
+		p->share = at->share;
+		p->own_share = c->changed = true;
+	}
+	return fs_mkdirs(project_dir(c, p), 0755, &c->fail);
+}
+
+enum err
+client_attach(struct client *c)
+{
+	enum err e = state_load(&c->keep, c->state_path, &c->st, &c->fail);
+
+	if (e != OK && e != E_NOTFOUND)
+		return e;
+	if (e == E_NOTFOUND)
+		new_state(c);
+	if (c->st->nprojects == 0 && (c->o.nattach == 0 || c->o.attach[0].url == NULL))
+		return FAIL(&c->fail, E_CONFIG,
+		    "%s belongs to no project: give --url URL (http or https) and "
+		    "--key KEY",
+		    c->dir);
+	e = OK;
+	for (size_t i = 0; i < c->o.nattach && e == OK; i++)
+		e = attach_one(c, &c->o.attach[i]);
+	for (size_t i = 0; i < c->st->nprojects; i++) {
+		struct cproject *p = &c->st->projects[i];
+
+		if (p->nschedulers > 0) /* client.md 1.3: each run begins anywhere */
+			p->rpc.url = (int32_t)rng_below(&c->rng, p->nschedulers);
+	}
+	return e;
+}
+
+enum err
+client_detach(struct client *c)
+{
+	const char *url, *dir;
+	struct cproject *p;
+	enum err e = state_load(&c->keep, c->state_path, &c->st, &c->fail);
+
+	if (e == OK)
+		e = canonical(c, c->o.detach, &url);
+	if (e != OK)
+		return e;
+	p = state_project(c->st, url);
+	if (p == NULL)
+		return FAIL(
+		    &c->fail, E_CONFIG, "%s does not belong to %s", c->dir, url);
+	task_clean_up(c);
+	for (size_t i = 0; i < p->ntasks; i++)
+		slot_leave(c, &p->tasks[i]);
+	dir = project_dir(c, p);
+	event(c, "detached project=%s", url);
+	state_remove(c->st, url);
+	c->changed = true;
+	return fs_rmtree(dir, &c->fail);
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The command line of a real host. */
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "client/client.h"
+#include "config.h"
+#include "proto/coproc.h"
+#include "lib/banned.h"
+
+enum { EXIT_USAGE = 2, COPROC_NAME_MAX = 63 };
+static const double COPROC_FLOPS = 1e11, SHARE_MOST = 1e12, RAM_PART = 0.9;
+
+static void
+usage(FILE *out)
+{
+	fprintf(out,
+	    "usage: locus-client --dir DIR [--url URL --key KEY [--share N]]... "
+	    "[--ncpus N]\n"
+	    "           [--coproc TYPE:COUNT[:FLOPS]]... [--backoff MIN:MAX] "
+	    "[--buffer MIN:EXTRA]\n"
+	    "           [--ram PART] [--quit-preempted] [--max-errors N] "
+	    "[--platform NAME]\n"
+	    "           [--policy NAME]\n"
+	    "       locus-client --dir DIR --detach URL\n"
+	    "Attaches DIR, a host, to each project at URL with the account key KEY, "
+	    "and works\n"
+	    "until it is told to stop (SIGTERM).  URL and KEY of a project are "
+	    "needed the first\n"
+	    "time only.\n");
+}
+
+/* "2:30" into two numbers of seconds. */
+static bool
+two_numbers(const char *text, double *a, double *b)
+{
+	char *end;
+
+	*a = strtod(text, &end);
+	if (end == text || *end != ':')
+		return false;
+	text = end + 1;
+	*b = strtod(text, &end);
+	return end != text && *end == '\0' && isfinite(*a) && isfinite(*b) && *a >= 0 &&
+	       *b >= 0;
+}
+
+static bool
+one_number(const char *text, double least, double most, double *x)
+{
+	char *end;
+
+	*x = strtod(text, &end);
+	return end != text && *end == '\0' && *x >= least && *x <= most;
+}
+
+/* "NVIDIA:2" or "NVIDIA:2:1e13". */
+static bool
+coproc(struct client *c, const char *arg)
+{
+	struct coproc *k = &c->o.coproc[c->o.ncoprocs];
+	char *name = arena_strdup(&c->process, arg), *count, *flops;
+
+	count = strchr(name, ':');
+	if (count == NULL || count == name || count - name > COPROC_NAME_MAX ||
+	    c->o.ncoprocs == N(c->o.coproc))
+		return false;
+	*count++ = '\0';
+	flops = strchr(count, ':');
+	k->flops = COPROC_FLOPS;
+	if (flops != NULL) {
+		*flops++ = '\0';
+		if (!one_number(flops, 1, 1e30, &k->flops))
+			return false;
+	}
+	if (!one_number(count, 1, COPROC_COUNT_MAX, &k->count) ||
+	    k->count != floor(k->count) || strpbrk(name, " <>&") != NULL)
+		return false;
+	k->name = arena_strdup(&c->process, coproc_type(name));
+	if (strcmp(k->name, resource_names[RESOURCE_CPU]) == 0)
+		return false;
+	for (size_t i = 0; i < c->o.ncoprocs; i++)
+		if (strcmp(c->o.coproc[i].name, k->name) == 0)
+			return false;
+	c->o.ncoprocs++;
+	return true;
+}
+
+/* The project of an option: a new one if the present one has that option already. */
+static struct attach *
+attach_for(struct client *c, bool (*has)(const struct attach *))
+{
+	struct attach *all = c->o.attach;
+
+	if (c->o.nattach > 0 && !has(&all[c->o.nattach - 1]))
+		return &all[c->o.nattach - 1];
+	all = NEWN(&c->process, struct attach, c->o.nattach + 1);
+	if (c->o.nattach > 0)
+		memcpy(all, c->o.attach, c->o.nattach * sizeof(*all));
+	all[c->o.nattach] = (struct attach){ .share = -1 };
+	c->o.attach = all;
+	return &all[c->o.nattach++];
+}
+
+static bool
+has_url(const struct attach *a)
+{
+	return a->url != NULL;
+}
+
+static bool
+has_key(const struct attach *a)
+{
+	return a->key != NULL;
+}
+
+static bool
+has_share(const struct attach *a)
+{
+	return a->share >= 0;
+}
+
+static bool
+take_option(struct client *c, int opt, const char *arg)
+{
+	double x;
+
+	switch (opt) {
+	case 'u':
+		attach_for(c, has_url)->url = arg;
+		return true;
+	case 'k':
+		attach_for(c, has_key)->key = arg;
+		return true;
+	case 's':
+		return one_number(arg, 0, SHARE_MOST, &attach_for(c, has_share)->share);
+	case 'D':
+		c->o.detach = arg;
+		return true;
+	case 'd':
+		c->o.dir = arg;
+		return true;
+	case 'p':
+		c->o.platform = arena_strdup(&c->process, arg);
+		return true;
+	case 'n':
+		return one_number(arg, 0.01, 4096, &c->o.ncpus);
+	case 'c':
+		return coproc(c, arg);
+	case 'b':
+		return two_numbers(arg, &c->o.backoff.min_s, &c->o.backoff.max_s);
+	case 'P':
+		c->o.policy = policy_find(arg);
+		return c->o.policy != NULL;
+	case 'f':
+		return two_numbers(arg, &c->o.min_buffer_s, &c->o.extra_buffer_s);
+	case 'r':
+		return one_number(arg, 0.01, 1, &c->o.ram_part);
+	case 'q':
+		c->o.quit_when_stopped = true;
+		return true;
+	case 'e':
+		if (!one_number(arg, 0, 4096, &x))
+			return false;
+		c->o.max_errors = (int32_t)x;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void
+defaults(struct client *c)
+{
+	c->o = (struct client_options){ .ncpus = (double)sysconf(_SC_NPROCESSORS_ONLN),
+		.min_buffer_s = 8640,
+		.extra_buffer_s = 43200,
+		.policy = policies[0],
+		.ram_part = RAM_PART,
+		.platform = arena_strdup(&c->process, "x86_64-pc-linux-gnu") };
+}
+
+int
+client_options(struct client *c, int argc, char **argv)
+{
+	static const struct option longs[] = { { "url", 1, NULL, 'u' },
+		{ "key", 1, NULL, 'k' }, { "share", 1, NULL, 's' },
+		{ "detach", 1, NULL, 'D' }, { "dir", 1, NULL, 'd' },
+		{ "ncpus", 1, NULL, 'n' }, { "coproc", 1, NULL, 'c' },
+		{ "backoff", 1, NULL, 'b' }, { "buffer", 1, NULL, 'f' },
+		{ "ram", 1, NULL, 'r' }, { "quit-preempted", 0, NULL, 'q' },
+		{ "max-errors", 1, NULL, 'e' }, { "platform", 1, NULL, 'p' },
+		{ "policy", 1, NULL, 'P' }, { "help", 0, NULL, 'h' },
+		{ "version", 0, NULL, 'V' }, { NULL, 0, NULL, 0 } };
+	int opt;
+
+	defaults(c);
+	while ((opt = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
+		if (opt == 'h') {
+			usage(stdout);
+			return 0;
+		}
+		if (opt == 'V') {
+			printf("locus-client %s\n", PACKAGE_VERSION);
+			return 0;
+		}
+		if (!take_option(c, opt, optarg)) {
+			if (opt != '?')
+				fprintf(stderr,
+				    "locus-client: \"%s\" is not a usable value\n",
+				    optarg);
+			usage(stderr);
+			return EXIT_USAGE;
+		}
+	}
+	if (c->o.dir == NULL || optind != argc ||
+	    (c->o.detach != NULL && c->o.nattach > 0)) {
+		usage(stderr);
+		return EXIT_USAGE;
+	}
+	return -1;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the user wants: the lines of DIR/orders, "WORD" or "WORD NAME". */
+#include "client/client.h"
+
+#include <string.h>
+#include "lib/fs.h"
+#include "lib/banned.h"
+
+enum { ORDERS_MAX = 64 << 10 };
+
+void
+orders_read(struct client *c)
+{
+	struct fail f;
+	size_t n;
+
+	if (fs_read(&c->a, arena_printf(&c->a, "%s/orders", c->dir), ORDERS_MAX,
+		&c->orders, &n, &f) != OK)
+		c->orders = arena_strdup(&c->a, "");
+}
+
+static bool
+ordered(const struct client *c, const char *word, const char *name)
+{
+	size_t n = strlen(word), k = name == NULL ? 0 : strlen(name);
+
+	if (c->orders == NULL)
+		return false;
+	for (const char *p = c->orders; *p != '\0';
+	     p += strcspn(p, "\n"), p += *p != '\0') {
+		size_t line = strcspn(p, "\n");
+
+		if (strncmp(p, word, n) != 0)
+			continue;
+		if (name == NULL ? line == n :
+				   line == n + 1 + k && p[n] == ' ' &&
+				       strncmp(p + n + 1, name, k) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool
+orders_all(const struct client *c, const char *word)
+{
+	return ordered(c, word, NULL);
+}
+
+bool
+orders_name(const struct client *c, const char *word, const char *name)
+{
+	return ordered(c, word, name);
+}

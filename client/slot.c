@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Slots: the directory in which a task's program runs, what is put there for it and
+ * what it leaves there (stock-client.md 6.4).
+ */
+#include "client/client.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "lib/fs.h"
+#include "lib/http.h"
+#include "lib/log.h"
+#include "lib/proc.h"
+#include "lib/banned.h"
+
+enum { STDERR_MAX = 60 << 10, WORD_MAX = 4096 };
+
+char *
+slot_dir(struct client *c, const struct ctask *t)
+{
+	return arena_printf(&c->a, "%s/slots/%d", c->dir, t->slot);
+}
+
+/* --- what is put there --- */
+
+const char *
+slot_open_name(const struct rp_file_ref *ref)
+{
+	return ref->open_name[0] != '\0' ? ref->open_name : ref->file_name;
+}
+
+/* What the program opens: a copy, or a file that says where the real one is. */
+static enum err
+link_in(struct client *c, const struct cproject *p, const char *dir,
+    const struct rp_file_ref *ref, bool input)
+{
+	const char *name = slot_open_name(ref);
+	const char *path = arena_printf(&c->a, "%s/%s", dir, name), *text;
+	const struct cfile *f = state_file(p, ref->file_name);
+
+	if (strchr(name, '/') != NULL || strstr(name, "..") != NULL ||
+	    strcmp(name, ".") == 0)
+		return FAIL(
+		    &c->fail, E_BADREQ, "open name \"%s\" leaves the slot", name);
+	if (ref->copy_file && !input)
+		return OK; /* the program makes it here; it is moved at the end */
+	if (ref->copy_file)
+		return fs_copy(file_path(c, p, ref->file_name), path,
+		    f->info.executable ? 0755 : 0644, &c->fail);
+	text = arena_printf(&c->a, "<soft_link>../../projects/%s/%s</soft_link>\n",
+	    url_to_dir(&c->a, p->master_url), ref->file_name);
+	return fs_write(path, text, strlen(text), 0644, &c->fail);
+}
+
+static enum err
+fill_slot(
+    struct client *c, const struct cproject *p, const struct ctask *t, const char *dir)
+{
+	const struct rp_workunit *wu = state_workunit(p, t->r.wu_name);
+	const struct rp_app_version *v = task_version(p, t);
+	enum err e = fs_rmtree(dir, &c->fail);
+
+	if (e == OK)
+		e = fs_mkdirs(dir, 0755, &c->fail);
+	for (size_t i = 0; i < v->nrefs && e == OK; i++)
+		if (!v->refs[i].main_program)
+			e = link_in(c, p, dir, &v->refs[i], true);
+	for (size_t i = 0; i < wu->nrefs && e == OK; i++)
+		e = link_in(c, p, dir, &wu->refs[i], true);
+	for (size_t i = 0; i < t->r.nrefs && e == OK; i++) {
+		/* What an earlier try wrote must not pass for this one's. */
+		e = fs_unlink(file_path(c, p, t->r.refs[i].file_name), &c->fail);
+		if (e == OK)
+			e = link_in(c, p, dir, &t->r.refs[i], false);
+	}
+	return e;
+}
+
+static const char *
+main_program(const struct rp_app_version *v)
+{
+	for (size_t i = 0; i < v->nrefs; i++)
+		if (v->refs[i].main_program)
+			return v->refs[i].file_name;
+	return NULL;
+}
+
+static bool
+taken(const struct state *st, int32_t slot)
+{
+	for (size_t i = 0; i < st->nprojects; i++)
+		for (size_t k = 0; k < st->projects[i].ntasks; k++)
+			if (st->projects[i].tasks[k].slot == slot)
+				return true;
+	return false;
+}
+
+static int32_t
+free_slot(const struct state *st)
+{
+	int32_t slot = 0;
+
+	while (taken(st, slot))
+		slot++;
+	return slot;
+}
+
+/* A program for a coprocessor is told which (as stock clients do). */
+static const char *
+device_argument(struct client *c, const struct rp_app_version *v, const struct ctask *t)
+{
+	return resource_of(c, v) > CW_CPU && t->device >= 0 ?
+	           arena_printf(&c->a, " --device %d", t->device) :
+	           "";
+}
+
+static enum err
+launch(struct client *c, const struct cproject *p, struct ctask *t, const char *dir)
+{
+	const struct rp_workunit *wu = state_workunit(p, t->r.wu_name);
+	const struct rp_app_version *v = task_version(p, t);
+	const char *program = main_program(v);
+	char **argv;
+	pid_t pid;
+	enum err e;
+
+	if (program == NULL)
+		return FAIL(&c->fail, E_BADREQ, "version %d of %s has no main program",
+		    v->version_num, v->app_name);
+	e = proc_split(&c->a,
+	    arena_printf(&c->a, "program %s %s%s", wu->command_line, v->cmdline,
+		device_argument(c, v, t)),
+	    &argv, &c->fail);
+	if (e != OK)
+		return e;
+	argv[0] = file_path(c, p, program);
+	e = proc_spawn((const char *const *)argv, dir,
+	    arena_printf(&c->a, "%s/stderr.txt", dir), &pid, &c->fail);
+	if (e == OK)
+		t->pid = pid;
+	return e;
+}
+
+enum err
+slot_launch(struct client *c, const struct cproject *p, struct ctask *t)
+{
+	const char *dir;
+	enum err e = OK;
+
+	if (t->slot >= 0 && t->checkpointed_at != 0 && fs_exists(slot_dir(c, t)))
+		return launch(c, p, t, slot_dir(c, t));
+	if (t->slot < 0)
+		t->slot = free_slot(c->st);
+	t->checkpointed_at = 0;
+	t->ran_s = t->saved_s = t->fraction_done = t->fraction_ran_s = t->cpu_s = 0;
+	dir = slot_dir(c, t);
+	e = fill_slot(c, p, t, dir);
+	return e == OK ? launch(c, p, t, dir) : e;
+}
+
+void
+slot_leave(struct client *c, struct ctask *t)
+{
+	if (t->slot >= 0 && fs_rmtree(slot_dir(c, t), &c->fail) != OK)
+		log_fail("slot", &c->fail);
+	t->slot = -1;
+}
+
+/* --- what is found there --- */
+
+/* A number in the program's file of that name; -1 if there is none. */
+static double
+number_in(struct client *c, const struct ctask *t, const char *name)
+{
+	struct fail f;
+	char *text, *end;
+	double x;
+
+	if (fs_read(&c->a, arena_printf(&c->a, "%s/%s", slot_dir(c, t), name), WORD_MAX,
+		&text, NULL, &f) != OK)
+		return -1;
+	x = strtod(text, &end);
+	return end != text && isfinite(x) ? x : -1;
+}
+
+void
+slot_look(struct client *c, struct ctask *t)
+{
+	double done = number_in(c, t, "fraction_done");
+	int64_t saved = fs_mtime(arena_printf(&c->a, "%s/checkpoint", slot_dir(c, t)));
+
+	if (done > 0 && done <= 1 && done != t->fraction_done) {
+		t->fraction_done = done;
+		t->fraction_ran_s = task_ran_s(c, t);
+	}
+	if (saved > c->now)
+		saved = c->now;
+	if (saved > 0 && saved != t->checkpointed_at) {
+		t->checkpointed_at = saved;
+		t->saved_s = fmax(0, task_ran_s(c, t) - (double)(c->now - saved));
+		c->accounts_changed = true;
+	}
+}
+
+/* First line of boinc_finish_called; -1 if the program did not leave it. */
+int32_t
+slot_finish_status(struct client *c, const struct ctask *t)
+{
+	char *text;
+	struct fail f;
+
+	if (fs_read(&c->a,
+		arena_printf(&c->a, "%s/boinc_finish_called", slot_dir(c, t)), WORD_MAX,
+		&text, NULL, &f) != OK)
+		return -1;
+	return (int32_t)strtol(text, NULL, 10);
+}
+
+/* The end of a text file, at most max bytes; "" if there is none. */
+static char *
+tail(struct arena *a, const char *path, size_t max)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char *text = arena_alloc(a, max + 1);
+	int64_t size = fs_size(path);
+	ssize_t n;
+
+	if (fd < 0)
+		return text;
+	if (size > (int64_t)max)
+		lseek(fd, size - (int64_t)max, SEEK_SET);
+	n = read(fd, text, max);
+	close(fd);
+	for (ssize_t i = 0; i < n; i++)
+		if (text[i] == '\0')
+			text[i] = '?';
+	return text;
+}
+
+char *
+slot_stderr(struct client *c, const struct ctask *t)
+{
+	char *text;
+
+	if (t->slot < 0)
+		return arena_strdup(&c->a, "");
+	text = tail(
+	    &c->a, arena_printf(&c->a, "%s/stderr.txt", slot_dir(c, t)), STDERR_MAX);
+	return arena_printf(&c->a, "<stderr_txt>\n%s\n</stderr_txt>\n", text);
+}

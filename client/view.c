@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The host as its rules see it, made from the state, and back. */
+#include "client/client.h"
+
+#include <math.h>
+#include <string.h>
+#include "proto/coproc.h"
+#include "lib/banned.h"
+
+/* A longer time without a look is one in which the machine slept. */
+static const double PERIOD_S = 3600, GAP_S = 600;
+
+int32_t
+resource_of(const struct client *c, const struct rp_app_version *v)
+{
+	const char *type = coproc_type(v->coproc_type);
+
+	if (type == NULL || type[0] == '\0')
+		return CW_CPU;
+	for (size_t i = 0; i < c->o.ncoprocs; i++)
+		if (strcmp(c->o.coproc[i].name, type) == 0)
+			return (int32_t)i + 1;
+	return -1;
+}
+
+/* --- tasks --- */
+
+/* Of a coprocessor some part, of the CPUs not more than there are. */
+static void
+task_use(const struct client *c, const struct rp_app_version *v, struct cw_task *t)
+{
+	t->ncpus = fmin(fmax(v->avg_ncpus, 0.01), c->o.ncpus);
+	t->use = t->ncpus;
+	if (t->rsc != CW_CPU)
+		t->use = fmin(
+		    fmax(v->coproc_count, 0.01), c->o.coproc[t->rsc - 1].count);
+}
+
+static struct cw_task
+task_of(struct client *c, const struct cproject *p, const struct ctask *t)
+{
+	const struct rp_app_version *v = task_version(p, t);
+	const char *name = NULL;
+	double ran = task_ran_s(c, t);
+	int32_t error;
+	struct cw_task x = { .project = (int32_t)(p - c->st->projects),
+		.rsc = resource_of(c, v),
+		.remaining_s = task_remaining_s(c, p, t),
+		.deadline = t->r.report_deadline,
+		.received_at = (double)t->received_at,
+		.rss_bytes = state_workunit(p, t->r.wu_name)->rsc_memory_bound,
+		.suspended = orders_name(c, "suspend", t->r.name),
+		.downloading = !task_files_ready(p, t, &error, &name),
+		.running = t->pid != 0 && !t->paused,
+		.started = t->started_at != 0,
+		.in_memory = t->pid != 0 && t->paused,
+		.device = t->device,
+		.run_since = (double)t->run_since,
+		.checkpointed_at = (double)t->checkpointed_at,
+		.since_checkpoint_s = t->checkpointed_at == 0 ? ran :
+		                                                ran - t->saved_s };
+
+	task_use(c, v, &x);
+	return x;
+}
+
+/* Tasks that are not finished and that this host can run. */
+static void
+list_tasks(struct client *c, struct view *v)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->st->nprojects; i++)
+		n += c->st->projects[i].ntasks;
+	v->w.tasks = NEWN(&c->a, struct cw_task, n + 1);
+	v->task = NEWN(&c->a, struct ctask *, n + 1);
+	for (size_t i = 0; i < c->st->nprojects; i++) {
+		struct cproject *p = &c->st->projects[i];
+
+		for (size_t k = 0; k < p->ntasks; k++) {
+			struct ctask *t = &p->tasks[k];
+
+			if (t->ready || t->acked ||
+			    resource_of(c, task_version(p, t)) < 0)
+				continue;
+			v->task[v->w.ntasks] = t;
+			v->w.tasks[v->w.ntasks++] = task_of(c, p, t);
+		}
+	}
+}
+
+static double
+arrival(const struct client_world *w, const uint32_t *at, size_t i)
+{
+	return w->tasks[at[i]].received_at;
+}
+
+/* In order of arrival, over all projects; each project's tasks are so already. */
+static void
+by_arrival(struct client *c, struct view *v)
+{
+	struct client_world *w = &v->w;
+	struct cw_task *tasks = NEWN(&c->a, struct cw_task, w->ntasks + 1);
+	struct ctask **task = NEWN(&c->a, struct ctask *, w->ntasks + 1);
+	uint32_t *next = NEWN(&c->a, uint32_t, w->nprojects + 1);
+	uint32_t *end = NEWN(&c->a, uint32_t, w->nprojects + 1);
+
+	for (uint32_t i = 0; i < w->ntasks; i++)
+		end[w->tasks[i].project] = i + 1;
+	for (uint32_t i = (uint32_t)w->ntasks; i-- > 0;)
+		next[w->tasks[i].project] = i;
+	for (size_t n = 0; n < w->ntasks; n++) {
+		size_t best = w->nprojects;
+
+		for (size_t i = 0; i < w->nprojects; i++)
+			if (next[i] < end[i] &&
+			    (best == w->nprojects ||
+				arrival(w, next, i) < arrival(w, next, best)))
+				best = i;
+		tasks[n] = w->tasks[next[best]];
+		tasks[n].id = (uint32_t)n;
+		task[n] = v->task[next[best]++];
+	}
+	w->tasks = tasks;
+	v->task = task;
+}
+
+/* --- projects --- */
+
+static void
+count_reports(const struct cproject *p, struct cw_rpc *rpc)
+{
+	rpc->nready = 0;
+	rpc->report_now = false;
+	for (size_t i = 0; i < p->ntasks; i++) {
+		const struct ctask *t = &p->tasks[i];
+
+		if (t->ready && !t->acked && !uploads_pending(p, t))
+			contact_ready(rpc, (double)t->ready_at, t->r.report_deadline,
+			    t->r.report_immediately);
+	}
+}
+
+static struct cw_rpc
+rpc_of(const struct cproject *p, const struct traffic *traffic)
+{
+	struct cw_rpc rpc = p->rpc;
+
+	rpc.never_contacted = p->hostid == 0;
+	rpc.master_pending |= p->nschedulers == 0;
+	rpc.nurls = (int32_t)p->nschedulers;
+	rpc.uploading = traffic->nfresh > 0;
+	rpc.nuploads = traffic->nuploads;
+	count_reports(p, &rpc);
+	return rpc;
+}
+
+static struct cw_project
+project_of(struct client *c, struct cproject *p, const struct client_world *w)
+{
+	struct traffic traffic = transfer_traffic(c, p);
+	struct cw_project x = { .name = p->master_url,
+		.share = p->share,
+		.attached_at = p->attached_at,
+		.suspended = orders_all(c, "suspend") ||
+		             orders_name(c, "suspend", p->master_url),
+		.no_new_work = orders_all(c, "no-new-work") ||
+		               orders_name(c, "no-new-work", p->master_url),
+		.nci = p->nci || (p->nci_apps && !p->cpu_apps),
+		.stalled_download = traffic.nstalled > 0,
+		.dcf = p->no_dcf ? 1 : p->dcf,
+		.acct = p->acct,
+		.rpc = rpc_of(p, &traffic) };
+
+	for (size_t i = 0; i < p->ntasks; i++)
+		x.suspended_task |= !p->tasks[i].ready &&
+		                    orders_name(c, "suspend", p->tasks[i].r.name);
+	for (size_t r = 0; r < w->nrsc; r++) {
+		const struct standing *s = state_standing(&c->keep, p, w->rsc[r].name);
+
+		x.rsc[r] = (struct cw_rsc_state){ .backoff_s = s->backoff_s,
+			.backoff_until = s->backoff_until,
+			.no_apps = s->no_apps,
+			.excluded = s->refused };
+		x.acct.std[r] = s->std;
+		x.acct.ltd[r] = s->ltd;
+		x.acct.gave[r] = s->gave;
+	}
+	return x;
+}
+
+void
+settle(struct client *c, const struct client_world *w)
+{
+	c->st->accounted_at = w->accounted_at;
+	c->st->asked_at = w->asked_at;
+	c->st->scheduled_at = w->scheduled_at;
+	c->st->in_session = w->in_session;
+	for (size_t i = 0; i < w->nprojects; i++) {
+		const struct cw_project *x = &w->projects[i];
+		struct cproject *p = &c->st->projects[i];
+
+		p->rpc = x->rpc;
+		p->acct = x->acct;
+		for (size_t r = 0; r < w->nrsc; r++) {
+			struct standing *s = state_standing(
+			    &c->keep, p, w->rsc[r].name);
+
+			s->backoff_s = x->rsc[r].backoff_s;
+			s->backoff_until = x->rsc[r].backoff_until;
+			s->no_apps = x->rsc[r].no_apps;
+			s->std = x->acct.std[r];
+			s->ltd = x->acct.ltd[r];
+			s->gave = x->acct.gave[r];
+		}
+	}
+}
+
+/* --- all --- */
+
+static void
+set_resources(const struct client *c, struct client_world *w)
+{
+	w->rsc[CW_CPU] = (struct cw_resource){ "CPU", c->o.ncpus,
+		fmax(c->st->p_fpops, 1), 1 };
+	w->nrsc = 1;
+	for (size_t i = 0; i < c->o.ncoprocs; i++)
+		w->rsc[w->nrsc++] = (struct cw_resource){ c->o.coproc[i].name,
+			c->o.coproc[i].count, c->o.coproc[i].flops, 1 };
+}
+
+static void
+account(struct client *c, struct client_world *w)
+{
+	double dt = w->now - w->accounted_at;
+
+	if (dt > 0 && dt <= GAP_S)
+		cw_accrue(w, dt);
+	c->o.policy->account(w, c->o.policy);
+	for (size_t i = 0; i < w->ntasks; i++)
+		c->accounts_changed |= w->tasks[i].running;
+	settle(c, w);
+}
+
+void
+look(struct client *c, struct view *v)
+{
+	struct client_world *w = &v->w;
+
+	*v = (struct view){ .w = { .now = (double)c->now,
+				.prefs = { .min_s = c->o.min_buffer_s,
+				    .extra_s = c->o.extra_buffer_s,
+				    .period_s = PERIOD_S,
+				    .cushion_s = c->o.min_buffer_s,
+				    .ram_bytes = c->o.ram_part * c->ram_bytes,
+				    .leave_in_memory = !c->o.quit_when_stopped,
+				    .backoff_min_s = c->o.backoff.min_s,
+				    .backoff_most_s = c->o.backoff.max_s },
+				.accounted_at = c->st->accounted_at > 0 ?
+		                                    c->st->accounted_at :
+		                                    (double)c->now,
+				.asked_at = c->st->asked_at,
+				.scheduled_at = c->st->scheduled_at,
+				.in_session = c->st->in_session } };
+	set_resources(c, w);
+	w->nprojects = c->st->nprojects;
+	w->projects = NEWN(&c->a, struct cw_project, w->nprojects + 1);
+	for (size_t i = 0; i < w->nprojects; i++)
+		w->projects[i] = project_of(c, &c->st->projects[i], w);
+	list_tasks(c, v);
+	by_arrival(c, v);
+	account(c, w);
+	rr_simulate(w, &c->a, &v->rr);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A host for tests of the client, in a directory of its own. */
+#ifndef TEST_UNIT_CLIENT_HOST_H
+#define TEST_UNIT_CLIENT_HOST_H
+
+#include "test/unit/unit.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+#include "client/client.h"
+#include "lib/fs.h"
+
+enum { NOW = 1000000 };
+
+/* A host that has just been attached, in a directory of its own. */
+static inline struct client *
+host(void)
+{
+	static struct client c;
+	static char dir[PATH_MAX];
+
+	c = (struct client){ .dir = unit_dir(dir), .now = NOW, .rng = rng_seed(42) };
+	c.o.backoff = (struct backoff){ 10, 1000 };
+	c.o.ncpus = 2;
+	c.o.policy = policies[0];
+	c.state_path = arena_printf(&c.process, "%s/client_state.json", dir);
+	c.o.platform = arena_strdup(&c.process, "x86_64-pc-linux-gnu");
+	c.events = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	c.st = NEW(&c.keep, struct state);
+	c.st->host_cpid = arena_strdup(&c.keep, "0123");
+	state_add(&c.keep, c.st, "http://h.example/p/")->authenticator = arena_strdup(
+	    &c.keep, "k");
+	ck_assert_int_eq(fs_mkdirs(project_dir(&c, c.st->projects), 0755, &c.fail), OK);
+	return &c;
+}
+
+static inline void
+host_end(struct client *c)
+{
+	close(c->events);
+	ck_assert_int_eq(fs_rmtree(c->dir, &c->fail), OK);
+	arena_free(&c->a);
+	arena_free(&c->keep);
+	arena_free(&c->process);
+}
+
+static inline void
+save(struct client *c)
+{
+	struct dropped *dropped;
+	size_t n;
+
+	ck_assert_msg(state_save(&c->keep, c->state_path, &c->st, &c->a, &dropped, &n,
+			  &c->fail) == OK,
+	    "%s", c->fail.detail);
+	arena_reset(&c->a);
+}
+
+#endif
