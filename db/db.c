@@ -288,6 +288,12 @@ db_commit_uncertain(const struct db *db)
 	return db->uncertain;
 }
 
+bool
+db_in_cluster(const struct db *db)
+{
+	return db->cluster;
+}
+
 void
 db_rollback(struct db *db)
 {

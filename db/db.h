@@ -130,6 +130,8 @@ enum err db_begin_current(struct db *, struct fail *);
 /* E_RETRY with db_commit_uncertain() true: may or may not stand. */
 enum err db_commit(struct db *, struct fail *);
 bool db_commit_uncertain(const struct db *);
+/* Is the server one node of several, which does not see what others have locked? */
+bool db_in_cluster(const struct db *);
 /* The numbers of rows of one number each, in the arena. */
 int64_t *row_numbers(struct arena *, const void *rows, size_t n);
 void db_rollback(struct db *);                /* always safe to call */

@@ -178,6 +178,10 @@ enum err workunits_to_validate(struct db *, struct arena *, struct part, int64_t
     size_t max, struct workunit **, size_t *n, struct fail *);
 enum err workunits_to_assimilate(struct db *, struct arena *, struct part,
     int64_t appid, size_t max, struct workunit **, size_t *n, struct fail *);
+/* Nobody else changes these, or their results, until the end of the transaction; ids
+ * ascending. */
+enum err workunits_hold(
+    struct db *, struct arena *, const int64_t *ids, size_t n, struct fail *);
 /* transition_time = least(it, at), transition_seq + 1; ids ascending. */
 enum err workunits_touch(
     struct db *, const int64_t *ids, size_t n, int64_t at, struct fail *);
@@ -305,12 +309,16 @@ enum err snapshot_last_ready(
  * are none, ids that were skipped conf's locality_skip_release seconds ago or earlier
  * are offered.
  */
-struct enough {                      /* NULL in place of one: never, none */
+struct enough {                      /* NULL in place of one: never, none, no */
 	bool (*is)(const void *ctx); /* asked between slices */
 	/* So many of a set's first jobs are left to others; if there are no more, none.
 	 * Of an app (minus its id): any but 0, its plain jobs are taken in random
 	 * order. */
 	int64_t (*skip)(const void *ctx, int64_t fileset_id);
+	/* Do many want the set's jobs, or the app's, at once?  Then a transaction is
+	 * open, those read are locked, and those that others have locked are passed
+	 * over, unless there are no more. */
+	enum err (*lock)(const void *ctx, int64_t fileset_id, bool *lock);
 	const void *ctx;
 };
 enum err snapshot_jobs(struct db *, struct arena *, const struct conf *, size_t from,

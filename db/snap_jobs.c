@@ -25,13 +25,15 @@ snapshot_once(const struct conf *cf, const struct snapshot *s)
  * unsent. */
 static enum err
 released_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t most,
-    int64_t now, const struct snapshot *s, struct snap_file *file, struct fail *f)
+    int64_t now, bool lock, const struct snapshot *s, struct snap_file *file,
+    struct fail *f)
 {
 	int64_t once = snapshot_once(cf, s);
 	void *rows;
 	size_t n;
-	enum err e = db_query(db, a, f, &rows, &n, SQL_JOBS_UPTO, once, once,
-	    file->fileset_id, file->last_id, (int64_t)most);
+	enum err e = db_query(db, a, f, &rows, &n,
+	    lock ? SQL_JOBS_UPTO_LOCK : SQL_JOBS_UPTO, once, once, file->fileset_id,
+	    file->last_id, (int64_t)most);
 
 	if (e != OK || n == 0)
 		return e;
@@ -69,7 +71,7 @@ first_id(struct db *db, const struct enough *enough, const struct snap_file *fil
 
 /* Jobs behind the last id, in slices; full: there may be more. */
 static enum err
-new_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t most,
+new_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t most, bool lock,
     const struct enough *enough, const struct snapshot *s, struct snap_file *file,
     bool *full, struct fail *f)
 {
@@ -83,7 +85,8 @@ new_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t most,
 		size_t left = most - file->njobs, n, ask = slice < left ? slice : left;
 		void *rows;
 
-		e = db_query(db, a, f, &rows, &n, SQL_JOBS_AFTER, once, once,
+		e = db_query(db, a, f, &rows, &n,
+		    lock ? SQL_JOBS_AFTER_LOCK : SQL_JOBS_AFTER, once, once,
 		    file->fileset_id, after, (int64_t)ask);
 
 		if (e != OK)
@@ -102,12 +105,32 @@ new_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t most,
 	return OK;
 }
 
+/* Behind the last id, or released. */
+static enum err
+jobs_of_file(struct db *db, struct arena *a, const struct conf *cf, size_t most,
+    int64_t now, bool lock, const struct enough *enough, struct snapshot *s,
+    struct snap_file *file, struct fail *f)
+{
+	bool full = false;
+	enum err e = new_jobs(db, a, cf, most, lock, enough, s, file, &full, f);
+
+	if (e != OK)
+		return e;
+	file->has_unsent = file->njobs > 0;
+	if (file->njobs == 0 && file->last_id > 0) {
+		e = released_jobs(db, a, cf, most, now, lock, s, file, f);
+		full = file->njobs == most;
+	}
+	s->search.left |= full;
+	return e;
+}
+
 static enum err
 file_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t most,
     int64_t now, const struct enough *enough, struct snapshot *s,
     struct snap_file *file, struct fail *f)
 {
-	bool full = false;
+	bool lock = false;
 	enum err e = OK;
 
 	file->jobs = NULL;
@@ -117,16 +140,13 @@ file_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t most,
 				    s->user.id, file->fileset_id),
 		    &file->last_id);
 	file->last_read = e == OK;
-	if (e == OK)
-		e = new_jobs(db, a, cf, most, enough, s, file, &full, f);
-	if (e != OK)
-		return e;
-	file->has_unsent = file->njobs > 0;
-	if (file->njobs == 0 && file->last_id > 0) {
-		e = released_jobs(db, a, cf, most, now, s, file, f);
-		full = file->njobs == most;
-	}
-	s->search.left |= full;
+	if (e == OK && enough != NULL)
+		e = enough->lock(enough->ctx, file->fileset_id, &lock);
+	if (e == OK && lock)
+		e = jobs_of_file(db, a, cf, most, now, true, enough, s, file, f);
+	/* What others have locked may be left by them. */
+	if (e == OK && file->njobs == 0)
+		e = jobs_of_file(db, a, cf, most, now, false, enough, s, file, f);
 	return e;
 }
 

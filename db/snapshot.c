@@ -15,8 +15,9 @@
 /* Candidates looked at for each job that is wanted: some will not fit. */
 enum { CANDIDATES_PER_JOB = 4 };
 
-/* Of an app so many plain jobs are read first: mostly the host wants few. */
-enum { PLAIN_SLICE = 16 };
+/* Of an app so many plain jobs are read first: mostly the host wants few; and of one
+ * that many want, where those read are locked. */
+enum { PLAIN_SLICE = 16, PLAIN_LOCKED = 4 };
 
 static int
 job_name_order(const void *a, const void *b)
@@ -297,15 +298,17 @@ shuffle_plain(struct rng *rng, bool all, struct job *v, size_t n)
 
 /* At most so many of one app's plain jobs, the urgent ones, then from this shard on. */
 static enum err
-plain_from(struct plain *p, const struct app *app, int64_t start, size_t ask, size_t *n)
+plain_from(struct plain *p, const struct app *app, int64_t start, size_t ask, bool lock,
+    size_t *n)
 {
 	int64_t once = snapshot_once(p->cf, p->s);
 	int64_t high = -(app->id * READY_SHARDS) - 1;
 	int64_t urgent = READY_URGENT - app->id * READY_PRIORITIES;
 	bool all = p->enough != NULL && p->enough->skip(p->enough->ctx, -app->id) != 0;
 	void *rows;
-	enum err e = db_query(p->db, p->a, p->f, &rows, n, SQL_JOBS_URGENT_FIRST, once,
-	    once, urgent - READY_PRIORITIES + 1, urgent - 1, start, high, (int64_t)ask);
+	enum err e = db_query(p->db, p->a, p->f, &rows, n,
+	    lock ? SQL_JOBS_URGENT_FIRST_LOCK : SQL_JOBS_URGENT_FIRST, once, once,
+	    urgent - READY_PRIORITIES + 1, urgent - 1, start, high, (int64_t)ask);
 
 	if (e != OK)
 		return e;
@@ -314,32 +317,52 @@ plain_from(struct plain *p, const struct app *app, int64_t start, size_t ask, si
 	return OK;
 }
 
-/* From a random shard on, a few first. */
+/* From this shard on and around, a few first; if they are locked, no more than it
+ * takes. */
 static enum err
-plain_of_app(struct plain *p, const struct app *app)
+plain_around(struct plain *p, const struct app *app, int64_t start, bool lock)
 {
 	struct snapshot *s = p->s;
 	int64_t low = -(app->id * READY_SHARDS) - READY_SHARDS;
-	int64_t start = low + (int64_t)rng_below(p->rng, READY_SHARDS);
-	size_t n, left = p->most - s->nplain, ask = left, before = s->nplain;
+	size_t n, left = p->most - s->nplain, before = s->nplain;
+	size_t first = lock ? PLAIN_LOCKED : PLAIN_SLICE;
+	size_t ask = p->enough != NULL && first < left ? first : left;
 	int64_t once = snapshot_once(p->cf, s);
 	void *rows;
-	enum err e;
+	enum err e = plain_from(p, app, start, ask, lock, &n);
 
-	if (p->enough != NULL && ask > PLAIN_SLICE)
-		ask = PLAIN_SLICE;
-	e = plain_from(p, app, start, ask, &n);
-	if (e == OK && n == ask && ask < left && !p->enough->is(p->enough->ctx)) {
+	while (e == OK && n == ask && ask < left && !p->enough->is(p->enough->ctx)) {
 		s->nplain = before;
-		e = plain_from(p, app, start, ask = left, &n);
+		ask = lock && ask * PLAIN_LOCKED < left ? ask * PLAIN_LOCKED : left;
+		e = plain_from(p, app, start, ask, lock, &n);
 	}
 	if (e != OK || n == ask || low == start)
 		return e;
-	left -= n;
-	e = db_query(p->db, p->a, p->f, &rows, &n, SQL_JOBS_BETWEEN, once, once, low,
-	    start - 1, (int64_t)left);
+	left = (lock ? ask : left) - n;
+	e = db_query(p->db, p->a, p->f, &rows, &n,
+	    lock ? SQL_JOBS_BETWEEN_LOCK : SQL_JOBS_BETWEEN, once, once, low, start - 1,
+	    (int64_t)left);
 	if (e == OK)
 		plain_add(s, rows, n, left);
+	return e;
+}
+
+/* From a random shard on.  What others have locked may be left by them. */
+static enum err
+plain_of_app(struct plain *p, const struct app *app)
+{
+	int64_t low = -(app->id * READY_SHARDS) - READY_SHARDS;
+	int64_t start = low + (int64_t)rng_below(p->rng, READY_SHARDS);
+	size_t before = p->s->nplain;
+	bool lock = false;
+	enum err e = OK;
+
+	if (p->enough != NULL)
+		e = p->enough->lock(p->enough->ctx, -app->id, &lock);
+	if (e == OK && lock)
+		e = plain_around(p, app, start, true);
+	if (e == OK && p->s->nplain == before)
+		e = plain_around(p, app, start, false);
 	return e;
 }
 

@@ -192,6 +192,21 @@ workunits_to_assimilate(struct db *db, struct arena *a, struct part part, int64_
 }
 
 enum err
+workunits_hold(
+    struct db *db, struct arena *a, const int64_t *ids, size_t n, struct fail *f)
+{
+	enum err e = OK;
+
+	for (size_t i = 0; e == OK && i < n; i += DB_LIST_MAX) {
+		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, got;
+		void *rows;
+
+		e = db_query(db, a, f, &rows, &got, SQL_WUS_HOLD, ids + i, part);
+	}
+	return e;
+}
+
+enum err
 workunits_touch(struct db *db, const int64_t *ids, size_t n, int64_t at, struct fail *f)
 {
 	for (size_t i = 0; i < n; i += DB_LIST_MAX) {

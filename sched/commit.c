@@ -402,6 +402,7 @@ static void
 roll_back(struct rpc *x)
 {
 	db_rollback(x->db);
+	x->locking = false;
 	if (x->snap->host_new)
 		x->snap->host.id = 0;
 }
@@ -511,7 +512,7 @@ begin(struct rpc *x)
 static bool
 changes_nothing_else(const struct rpc *x, const struct work *w)
 {
-	return w->nops == 0 && w->ntouches == 0 && !x->snap->host_new &&
+	return w->nops == 0 && w->ntouches == 0 && !x->locking && !x->snap->host_new &&
 	       !x->snap->detach_in_progress && x->snap->havs == x->stored_havs &&
 	       rpc_only_host(x);
 }
@@ -553,7 +554,7 @@ rpc_commit(struct rpc *x)
 			mark_files(x);
 		return e;
 	}
-	e = begin(x);
+	e = x->locking ? OK : begin(x);
 	if (e == OK)
 		e = write_all(x, &w);
 	if (e == OK && w.nsends_lost > 0 && lost_again(x, &w)) {
@@ -566,6 +567,7 @@ rpc_commit(struct rpc *x)
 		roll_back(x);
 		return e;
 	}
+	x->locking = false;
 	x->trickles_stored = x->req->ntrickles > 0;
 	mark_files(x);
 	tell_without(x);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sched/hot.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include "lib/arena.h"
 #include "lib/banned.h"
@@ -31,6 +30,15 @@ hot_lost(struct hot *h, int64_t fileset_id, int64_t now)
 		*at = (struct hot_set){ .fileset_id = fileset_id };
 	at->since = now;
 	at->losses += at->losses < MOST;
+}
+
+bool
+hot_is(const struct hot *h, int64_t fileset_id, int64_t now)
+{
+	for (size_t i = 0; i < N(h->sets); i++)
+		if (h->sets[i].fileset_id == fileset_id && is_hot(&h->sets[i], now))
+			return true;
+	return false;
 }
 
 int64_t

@@ -6,6 +6,7 @@
 #ifndef SCHED_HOT_H
 #define SCHED_HOT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include "lib/rng.h"
 
@@ -20,6 +21,8 @@ struct hot { /* process lifetime; all 0 = nothing was lost */
 
 /* A claim of a job of this set was lost; of a plain job: minus its app's id. */
 void hot_lost(struct hot *, int64_t fileset_id, int64_t now);
+/* Was one lost in the last seconds? */
+bool hot_is(const struct hot *, int64_t fileset_id, int64_t now);
 /* So many unsent jobs of the set are left to others: 0, or a random number, the larger
  * the more was lost, below 64. */
 int64_t hot_skip(const struct hot *, int64_t fileset_id, int64_t now, struct rng *);

@@ -15,7 +15,8 @@
 
 enum {
 	CANDIDATES_PER_JOB = 4, /* hot-path.md, R5 */
-	SEARCH_FIRST = 2,       /* files of the search that are mostly enough */
+	LOCKED_PER_JOB = 2,
+	SEARCH_FIRST = 2, /* files of the search that are mostly enough */
 };
 #define SLOW_FLOPS 1e9 /* of a host that has not measured itself */
 
@@ -43,7 +44,30 @@ in_question(const struct wanted *w, size_t r)
 struct tally { /* of candidates for a resource */
 	double have_s;
 	size_t n;
+	size_t per_job; /* of which one will fit */
 };
+
+/* Locked ones are kept from others, so they are few: then those count that the once
+ * rule may let through. */
+static bool
+may_fit(const struct rpc *x, const struct job *jobs, size_t i)
+{
+	const struct job *j = &jobs[i];
+
+	if (!x->locking || snapshot_once(x->conf, x->snap) == 0)
+		return true;
+	for (size_t k = 0; k < i; k++)
+		if (jobs[k].workunitid == j->workunitid)
+			return false;
+	return j->taken <= 0;
+}
+
+static struct tally
+tally_new(const struct rpc *x)
+{
+	return (struct tally){ .per_job = x->locking ? LOCKED_PER_JOB :
+		                                       CANDIDATES_PER_JOB };
+}
 
 static void
 tally_add(struct tally *t, const struct rpc *x, const struct wanted *w, size_t r,
@@ -53,7 +77,8 @@ tally_add(struct tally *t, const struct rpc *x, const struct wanted *w, size_t r
 	double speed = r > 0 ? x->req->resources[r].peak_flops : s->host.p_fpops;
 
 	for (size_t i = 0; i < n; i++) {
-		if (!serving_app(&w->apps, catalog_app(s->cat, jobs[i].appid), r))
+		if (!serving_app(&w->apps, catalog_app(s->cat, jobs[i].appid), r) ||
+		    !may_fit(x, jobs, i))
 			continue;
 		t->have_s += jobs[i].rsc_fpops_est / (speed > 0 ? speed : SLOW_FLOPS);
 		t->n++;
@@ -72,15 +97,15 @@ is_enough(const struct tally *t, const struct wanted *w, size_t r)
 	double secs = w->work.new_style ? left->secs : w->work.old_secs;
 
 	return t->n >= w->need ||
-	       (t->have_s >= CANDIDATES_PER_JOB * secs &&
-		   (double)t->n >= CANDIDATES_PER_JOB * (1 + fmax(left->instances, 0)));
+	       (t->have_s >= (double)t->per_job * secs &&
+		   (double)t->n >= (double)t->per_job * (1 + fmax(left->instances, 0)));
 }
 
 static bool
 enough_for(const struct rpc *x, const struct wanted *w, size_t r)
 {
 	const struct snapshot *s = x->snap;
-	struct tally t = { 0 };
+	struct tally t = tally_new(x);
 
 	for (size_t i = 0; i < s->nfiles; i++)
 		tally_add(&t, x, w, r, s->files[i].jobs, s->files[i].njobs);
@@ -98,7 +123,7 @@ enough(const struct rpc *x, const struct wanted *w)
 }
 
 struct asking { /* between slices */
-	const struct rpc *x;
+	struct rpc *x;
 	const struct wanted *w;
 	size_t r, from; /* of plain jobs: for this resource, those from here on */
 };
@@ -108,7 +133,7 @@ asked_plain(const void *ctx)
 {
 	const struct asking *q = ctx;
 	const struct snapshot *s = q->x->snap;
-	struct tally t = { 0 };
+	struct tally t = tally_new(q->x);
 
 	tally_add(&t, q->x, q->w, q->r, s->plain + q->from, s->nplain - q->from);
 	return is_enough(&t, q->w, q->r);
@@ -122,14 +147,25 @@ asked_enough(const void *ctx)
 	return enough(q->x, q->w);
 }
 
-/* Each round begins elsewhere. */
+/* Where locks of others are not seen, each round begins elsewhere. */
 static int64_t
 asked_skip(const void *ctx, int64_t fileset_id)
 {
 	const struct rpc *x = ((const struct asking *)ctx)->x;
 	struct rng rng = rng_seed(x->seed ^ 7 ^ ((uint64_t)x->nlost << 8));
 
-	return x->hot == NULL ? 0 : hot_skip(x->hot, fileset_id, x->now, &rng);
+	if (x->hot == NULL || !db_in_cluster(x->db))
+		return 0;
+	return hot_skip(x->hot, fileset_id, x->now, &rng);
+}
+
+static enum err
+asked_lock(const void *ctx, int64_t fileset_id, bool *lock)
+{
+	struct rpc *x = ((const struct asking *)ctx)->x;
+
+	*lock = !x->dry && x->hot != NULL && hot_is(x->hot, fileset_id, x->now);
+	return *lock && !x->locking ? rpc_lock(x) : OK;
 }
 
 /* w->need counts candidates, the loader jobs. */
@@ -138,7 +174,7 @@ load_jobs(struct rpc *x, struct snapshot *s, const struct wanted *w, size_t from
 {
 	const struct asking q = { .x = x, .w = w };
 	const struct enough until = {
-		.is = asked_enough, .skip = asked_skip, .ctx = &q
+		.is = asked_enough, .skip = asked_skip, .lock = asked_lock, .ctx = &q
 	};
 
 	return snapshot_jobs(x->db, x->a, x->conf, from, w->need / CANDIDATES_PER_JOB,
@@ -192,7 +228,7 @@ plain_for(struct rpc *x, struct snapshot *s, struct rng *rng, const struct wante
 {
 	const struct asking q = { .x = x, .w = w, .r = r, .from = s->nplain };
 	const struct enough until = {
-		.is = asked_plain, .skip = asked_skip, .ctx = &q
+		.is = asked_plain, .skip = asked_skip, .lock = asked_lock, .ctx = &q
 	};
 
 	return snapshot_plain(x->db, x->a, x->conf, rng, w->need / CANDIDATES_PER_JOB,

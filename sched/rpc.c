@@ -117,6 +117,7 @@ rpc_decide(struct rpc *x)
 		return OK;
 	}
 	if (x->dec->nwant > 0 && x->snap->wait_possible) {
+		rpc_unlock(x);
 		enum err e = rpc_wait(x);
 
 		x->snap->wait_possible = false;
@@ -188,6 +189,8 @@ run_steps(struct rpc *x)
 	while (x->step < RPC__STEPS) {
 		enum err e = steps[x->step].run(x);
 
+		if (e != OK)
+			rpc_unlock(x);
 		if (e == E_RETRY)
 			e = retry(x, &jitter);
 		else if (e == OK)

@@ -4,7 +4,8 @@
  *
  * load, decide and commit are one bounded loop: decide may want files that are made on
  * demand (wait, reload, once) or more candidates (conf's search_rows in all), commit
- * may lose jobs to others (decide again without them, RPC_ROUNDS times), and E_RETRY
+ * may lose jobs to others (decide again without them, RPC_ROUNDS times; from the second
+ * on candidates are locked as they are read, so that none can be lost), and E_RETRY
  * starts again at load (RPC_RETRIES times, and not after RPC_RETRY_S, so that there is
  * a reply before the web server gives up). Nothing else loops.
  */
@@ -79,6 +80,7 @@ struct rpc {
 	int retries, rounds;
 	int64_t *lost; /* result ids that others took */
 	size_t nlost, lost_cap;
+	bool locking;         /* the transaction is open, with candidates locked */
 	bool no_sends;        /* rounds are used up: commit without new work */
 	int64_t start_ms;     /* on the monotonic clock */
 	bool wait_brought;    /* the wait ended as some results were there */
@@ -134,6 +136,16 @@ enum err rpc_more(struct rpc *);
  * on: the row is there by now.
  */
 enum err rpc_still_no_host(struct rpc *);
+
+/*
+ * Begins the transaction before candidates are read, so that they can be locked.
+ * Whoever is waited for comes first: the account of a new host, and the workunits of
+ * what is reported.  Candidates that are locked then keep nobody waiting who has what
+ * we need.
+ */
+enum err rpc_lock(struct rpc *);
+/* Rolls that back, if it is so; nothing was written. */
+void rpc_unlock(struct rpc *);
 
 /* Parts of load: file sets and candidates; what is known of versions here, if there is
  * any job that it matters for. */

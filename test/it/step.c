@@ -7,6 +7,7 @@
  *
  *   STEP_AT=K      before step K (from 1)
  *   STEP_FROM=TEXT step 1 is the first statement with this text
+ *   STEP_EACH=1    before each step, whatever STEP_AT says; CMD waits for nobody
  *   STEP_DO=CMD    sh -c CMD is run to its end, or until it waits for a lock in the
  *                  database that only we can give up; then it goes on beside us
  *   STEP_SOCKET=   of that database
@@ -34,6 +35,7 @@ enum { STMTS = 256, TEXT = 80, LOOK_MS = 20, BLOCKED_EVERY = 5, MOST_LOOKS = 150
 static long at, count, later;
 static const char *command, *sock, *from;
 static int log_fd = -1;
+static bool each;
 static bool busy; /* we are inside a step: what it calls is none */
 static pid_t other;
 static struct {
@@ -60,6 +62,7 @@ begin(void)
 	command = getenv("STEP_DO");
 	sock = getenv("STEP_SOCKET");
 	from = getenv("STEP_FROM");
+	each = getenv("STEP_EACH") != NULL;
 	if (path != NULL)
 		log_fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	unsetenv("LD_PRELOAD"); /* what it starts is left alone */
@@ -139,7 +142,7 @@ step(const char *what)
 		dprintf(log_fd, "%ld %s\n", count, what);
 	if (count == at && command == NULL)
 		kill(getpid(), SIGKILL);
-	if (count == at)
+	if (count == at || (each && command != NULL))
 		run_other();
 	busy = false;
 }

@@ -125,6 +125,16 @@ skip_some(const void *ctx, int64_t fileset_id)
 	return skip_now;
 }
 
+static bool lock_now;
+
+static enum err
+lock_some(const void *ctx, int64_t fileset_id, bool *lock)
+{
+	(void)ctx, (void)fileset_id;
+	*lock = lock_now;
+	return OK;
+}
+
 /* Slices of a file until it is enough; of one that many want the first are left. */
 START_TEST(jobs_come_in_slices)
 {
@@ -132,8 +142,12 @@ START_TEST(jobs_come_in_slices)
 	int64_t id = make_results("slices", 1, 909, 60, 1, &wu);
 	struct snap_file file = { .fileset_id = 909, .has_unsent = true };
 	struct snapshot s = { .user = { .id = 304 }, .files = &file, .nfiles = 1 };
-	struct enough one = { .is = is_there_one, .skip = skip_some, .ctx = &file };
-	struct enough all = { .is = never_enough, .skip = skip_some };
+	struct enough one = {
+		.is = is_there_one, .skip = skip_some, .lock = lock_some, .ctx = &file
+	};
+	struct enough all = {
+		.is = never_enough, .skip = skip_some, .lock = lock_some
+	};
 
 	ck_ok(snapshot_jobs(db, &a, &cf, 0, 100, 10, &one, &s, &f));
 	ck_assert_uint_eq(file.njobs, 8);
@@ -156,6 +170,75 @@ START_TEST(jobs_come_in_slices)
 	ck_ok(snapshot_jobs(db, &a, &cf, 0, 100, 10, &one, &s, &f));
 	ck_assert_int_eq(file.jobs[0].id, id);
 	skip_now = 0;
+}
+END_TEST
+
+static bool
+enough_at_once(const void *ctx)
+{
+	(void)ctx;
+	return true;
+}
+
+/* Candidates of file set 911 for an account, the first id; 0 = none. */
+static int64_t
+first_of_911(struct db *from, int64_t userid, size_t *n)
+{
+	struct snap_file file = { .fileset_id = 911, .has_unsent = true };
+	struct snapshot s = { .user = { .id = userid }, .files = &file, .nfiles = 1 };
+	struct enough one = {
+		.is = enough_at_once, .skip = skip_some, .lock = lock_some
+	};
+
+	ck_ok(snapshot_jobs(from, &a, &cf, 0, 100, 10, &one, &s, &f));
+	ck_assert(file.has_unsent);
+	*n = file.njobs;
+	return file.njobs > 0 ? file.jobs[0].id : 0;
+}
+
+/*
+ * Of what many want, what others have locked is passed over; but it is still there:
+ * when all is locked, it is read as if nothing were, so that no file seems to be
+ * finished.
+ */
+START_TEST(locked_jobs_are_passed_over)
+{
+	struct workunit wu;
+	struct db *others;
+	int64_t first = 0;
+	size_t n;
+
+	for (int i = 0; i < 12; i++) {
+		int64_t id = make_results(
+		    arena_printf(&a, "hot_%d", i), 1, 911, 1, 1, &wu);
+
+		first = first == 0 ? id : first;
+	}
+	lock_now = true;
+	ck_ok(db_open(&cf, DB_WORK, &others, &f));
+	ck_ok(db_begin(others, &f));
+	ck_assert_int_eq(first_of_911(others, 306, &n), first);
+	ck_assert_uint_eq(n, 8);
+	ck_ok(db_begin(db, &f));
+	ck_assert_int_eq(first_of_911(db, 307, &n), first + 8);
+	ck_assert_uint_eq(n, 4);
+	db_rollback(db);
+	ck_assert_int_eq(first_of_911(others, 306, &n), first); /* our own are not */
+	ck_ok(workunits_hold(others, &a, &wu.id, 1, &f));
+	ck_ok(db_begin(db, &f));
+	ck_assert_int_eq(first_of_911(db, 307, &n), first + 8);
+	ck_assert_uint_eq(n, 3); /* the last one's workunit is locked */
+	db_rollback(db);
+	for (int i = 8; i < 11; i++)
+		ck_ok(db_exec(
+		    others, &f, NULL, SQL_RESULT_SET_READY, INT64_C(911), first + i));
+	ck_ok(db_begin(db, &f));
+	ck_assert_int_eq(first_of_911(db, 307, &n), first);
+	ck_assert_uint_eq(n, 8);
+	db_rollback(db);
+	db_rollback(others);
+	db_close(others);
+	lock_now = false;
 }
 END_TEST
 
@@ -253,6 +336,7 @@ UNIT_MAIN("loader", {
 	ADD(the_loader_searches_once_around);
 	ADD(files_past_the_need_are_not_loaded);
 	ADD(jobs_come_in_slices);
+	ADD(locked_jobs_are_passed_over);
 	ADD(plain_jobs_come_from_shards);
 	ADD(reports_and_lost_results);
 })

@@ -12,7 +12,10 @@ START_TEST(lost_claims_make_a_set_hot_for_a_while)
 	int64_t most = 0;
 
 	ck_assert_int_eq(hot_skip(&h, 7, 1000, &rng), 0);
+	ck_assert(!hot_is(&h, 7, 1000) && !hot_is(&h, 0, 1000));
 	hot_lost(&h, 7, 1000);
+	ck_assert(hot_is(&h, 7, 1000) && hot_is(&h, 7, 1009));
+	ck_assert(!hot_is(&h, 7, 1010) && !hot_is(&h, 8, 1000));
 	for (int i = 0; i < 1000; i++) {
 		int64_t skip = hot_skip(&h, 7, 1001, &rng);
 
