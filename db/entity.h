@@ -317,8 +317,9 @@ struct enough {                      /* NULL in place of one: never, none, no */
 	int64_t (*skip)(const void *ctx, int64_t fileset_id);
 	/* Do many want the set's jobs, or the app's, at once?  Then a transaction is
 	 * open, those read are locked, and those that others have locked are passed
-	 * over, unless there are no more. */
+	 * over.  If there are no others, all are read as ever, after unlock. */
 	enum err (*lock)(const void *ctx, int64_t fileset_id, bool *lock);
+	void (*unlock)(const void *ctx);
 	const void *ctx;
 };
 enum err snapshot_jobs(struct db *, struct arena *, const struct conf *, size_t from,

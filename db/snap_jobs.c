@@ -144,6 +144,8 @@ file_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t most,
 		e = enough->lock(enough->ctx, file->fileset_id, &lock);
 	if (e == OK && lock)
 		e = jobs_of_file(db, a, cf, most, now, true, enough, s, file, f);
+	if (e == OK && lock && file->njobs == 0)
+		enough->unlock(enough->ctx);
 	/* What others have locked may be left by them. */
 	if (e == OK && file->njobs == 0)
 		e = jobs_of_file(db, a, cf, most, now, false, enough, s, file, f);

@@ -361,6 +361,8 @@ plain_of_app(struct plain *p, const struct app *app)
 		e = p->enough->lock(p->enough->ctx, -app->id, &lock);
 	if (e == OK && lock)
 		e = plain_around(p, app, start, true);
+	if (e == OK && lock && p->s->nplain == before)
+		p->enough->unlock(p->enough->ctx);
 	if (e == OK && p->s->nplain == before)
 		e = plain_around(p, app, start, false);
 	return e;

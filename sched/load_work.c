@@ -147,25 +147,39 @@ asked_enough(const void *ctx)
 	return enough(q->x, q->w);
 }
 
-/* Where locks of others are not seen, each round begins elsewhere. */
+/* Where locks of others are not seen, each round begins elsewhere; plain jobs are many
+ * and mostly not locked. */
 static int64_t
 asked_skip(const void *ctx, int64_t fileset_id)
 {
 	const struct rpc *x = ((const struct asking *)ctx)->x;
 	struct rng rng = rng_seed(x->seed ^ 7 ^ ((uint64_t)x->nlost << 8));
 
-	if (x->hot == NULL || !db_in_cluster(x->db))
+	if (x->hot == NULL || (fileset_id > 0 && !db_in_cluster(x->db)))
 		return 0;
 	return hot_skip(x->hot, fileset_id, x->now, &rng);
 }
 
+/* Plain jobs, of which each request begins at another shard, in the second round. */
 static enum err
 asked_lock(const void *ctx, int64_t fileset_id, bool *lock)
 {
 	struct rpc *x = ((const struct asking *)ctx)->x;
 
-	*lock = !x->dry && x->hot != NULL && hot_is(x->hot, fileset_id, x->now);
+	*lock = !x->dry && x->hot != NULL && hot_is(x->hot, fileset_id, x->now) &&
+	        (fileset_id > 0 || x->nlost > 0);
 	return *lock && !x->locking ? rpc_lock(x) : OK;
+}
+
+/* A result may be locked whose workunit another one has, who waits for the result then.
+ */
+static void
+asked_unlock(const void *ctx)
+{
+	struct rpc *x = ((const struct asking *)ctx)->x;
+
+	if (!rpc_any_candidate(x->snap))
+		rpc_unlock(x);
 }
 
 /* w->need counts candidates, the loader jobs. */
@@ -173,9 +187,11 @@ static enum err
 load_jobs(struct rpc *x, struct snapshot *s, const struct wanted *w, size_t from)
 {
 	const struct asking q = { .x = x, .w = w };
-	const struct enough until = {
-		.is = asked_enough, .skip = asked_skip, .lock = asked_lock, .ctx = &q
-	};
+	const struct enough until = { .is = asked_enough,
+		.skip = asked_skip,
+		.lock = asked_lock,
+		.unlock = asked_unlock,
+		.ctx = &q };
 
 	return snapshot_jobs(x->db, x->a, x->conf, from, w->need / CANDIDATES_PER_JOB,
 	    x->now, &until, s, &x->fail);
@@ -227,9 +243,11 @@ plain_for(struct rpc *x, struct snapshot *s, struct rng *rng, const struct wante
     size_t r, bool *apps)
 {
 	const struct asking q = { .x = x, .w = w, .r = r, .from = s->nplain };
-	const struct enough until = {
-		.is = asked_plain, .skip = asked_skip, .lock = asked_lock, .ctx = &q
-	};
+	const struct enough until = { .is = asked_plain,
+		.skip = asked_skip,
+		.lock = asked_lock,
+		.unlock = asked_unlock,
+		.ctx = &q };
 
 	return snapshot_plain(x->db, x->a, x->conf, rng, w->need / CANDIDATES_PER_JOB,
 	    &until, apps, s, &x->fail);

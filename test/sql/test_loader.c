@@ -135,6 +135,15 @@ lock_some(const void *ctx, int64_t fileset_id, bool *lock)
 	return OK;
 }
 
+static int unlocked;
+
+static void
+unlock_all(const void *ctx)
+{
+	(void)ctx;
+	unlocked++;
+}
+
 /* Slices of a file until it is enough; of one that many want the first are left. */
 START_TEST(jobs_come_in_slices)
 {
@@ -186,9 +195,10 @@ first_of_911(struct db *from, int64_t userid, size_t *n)
 {
 	struct snap_file file = { .fileset_id = 911, .has_unsent = true };
 	struct snapshot s = { .user = { .id = userid }, .files = &file, .nfiles = 1 };
-	struct enough one = {
-		.is = enough_at_once, .skip = skip_some, .lock = lock_some
-	};
+	struct enough one = { .is = enough_at_once,
+		.skip = skip_some,
+		.lock = lock_some,
+		.unlock = unlock_all };
 
 	ck_ok(snapshot_jobs(from, &a, &cf, 0, 100, 10, &one, &s, &f));
 	ck_assert(file.has_unsent);
@@ -233,7 +243,9 @@ START_TEST(locked_jobs_are_passed_over)
 		ck_ok(db_exec(
 		    others, &f, NULL, SQL_RESULT_SET_READY, INT64_C(911), first + i));
 	ck_ok(db_begin(db, &f));
+	ck_assert_int_eq(unlocked, 0);
 	ck_assert_int_eq(first_of_911(db, 307, &n), first);
+	ck_assert_int_eq(unlocked, 1);
 	ck_assert_uint_eq(n, 8);
 	db_rollback(db);
 	db_rollback(others);
