@@ -84,7 +84,7 @@ void benchmark(struct client *); /* p_fpops and p_iops, once a month */
 double ram_bytes(void);          /* 0: not known */
 
 /* --- orders.c: what the user wants --- */
-void orders_read(struct client *);
+void orders_read(struct client *); /* first thing in each round */
 /* Is there a line with this word alone, or with the word and this name? */
 bool orders_all(const struct client *, const char *word);
 bool orders_name(const struct client *, const char *word, const char *name);

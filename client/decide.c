@@ -49,14 +49,23 @@ fail_hopeless(struct client *c)
 void
 decide_tasks(struct client *c)
 {
+	const struct policy *how = c->o.policy;
+	struct run_list list;
 	struct enforced e;
 	struct view v;
 
-	orders_read(c);
 	fail_hopeless(c);
 	look(c, &v);
-	schedule_tasks(&v.w, c->o.policy, &c->a, &v.rr, &e);
+	how->order(&v.w, how, &c->a, &v.rr, &list);
+	enforce(&v.w, how, &c->a, &list, &e);
+	for (size_t i = 0; i < e.nstop; i++)
+		v.w.tasks[e.stop[i].task].running = false;
+	for (size_t i = 0; i < e.nstart; i++)
+		v.w.tasks[e.start[i]].running = true;
+	enforce_done(&v.w, &v.rr);
 	settle(c, &v.w);
+	for (size_t i = 0; i < v.w.ntasks; i++)
+		v.task[i]->endangered_at = v.w.tasks[i].endangered_at;
 	for (size_t i = 0; i < e.nstop; i++) {
 		struct ctask *t = v.task[e.stop[i].task];
 

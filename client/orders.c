@@ -24,8 +24,6 @@ ordered(const struct client *c, const char *word, const char *name)
 {
 	size_t n = strlen(word), k = name == NULL ? 0 : strlen(name);
 
-	if (c->orders == NULL)
-		return false;
 	for (const char *p = c->orders; *p != '\0';
 	     p += strcspn(p, "\n"), p += *p != '\0') {
 		size_t line = strcspn(p, "\n");

@@ -82,6 +82,7 @@ run(struct client *c)
 
 		c->now = clock_now();
 		state_clock(c->st, c->now);
+		orders_read(c);
 		reap(c);
 		decide_tasks(c);
 		if (save(c) && transfer_step(c))
@@ -117,7 +118,7 @@ set_up(struct client *c)
 	c->state_path = arena_printf(&c->process, "%s/client_state.json", real);
 	e = fs_lock(arena_printf(&c->process, "%s/lock", real), &lock, &c->fail);
 	if (e == E_RACE)
-		return FAIL(&c->fail, E_RACE, "another client runs in %s", real);
+		return FAIL(&c->fail, E_RETRY, "another client runs in %s", real);
 	if (e != OK)
 		return e;
 	c->events = open(arena_printf(&c->process, "%s/events.log", real),

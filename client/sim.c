@@ -47,7 +47,7 @@ server_of(struct sim *s, uint32_t task)
 }
 
 void
-sim_start_task(struct sim *s, uint32_t i)
+sim_start_task(struct sim *s, uint32_t i, bool edf)
 {
 	struct cw_task *t = &s->w.tasks[i];
 	struct sim_job *j = &s->job[i];
@@ -60,7 +60,7 @@ sim_start_task(struct sim *s, uint32_t i)
 	t->run_since = s->w.now;
 	if (v->nrunning++ == 0)
 		v->sums->gap2_s3 += pow(s->w.now - v->quiet_since, 3) / 3;
-	sim_tell(s, SIM_START, v, j, 0, 0, NULL);
+	sim_tell(s, SIM_START, v, j, 0, edf, NULL);
 }
 
 /* It no longer runs, for whatever reason. */
@@ -134,7 +134,7 @@ run_task(struct sim *s, uint32_t i, double dt)
 	struct sim_job *j = &s->job[i];
 	struct sim_project_sums *p = server_of(s, i)->sums;
 	double *used = s->w.projects[t->project].used;
-	double overhead = fmin(j->overhead_s, dt), ck = j->app->checkpoint_s;
+	double overhead = cw_min(j->overhead_s, dt), ck = j->app->checkpoint_s;
 	struct run_facts f = { .static_s = j->est_s };
 
 	j->ran_s += dt;
@@ -152,7 +152,7 @@ run_task(struct sim *s, uint32_t i, double dt)
 		j->saved_s = j->done_s;
 	else if (j->done_s >= j->saved_s + ck - NEAR_S)
 		j->saved_s = ck * floor((j->done_s + NEAR_S) / ck);
-	t->since_checkpoint_s = fmax(0, j->done_s - j->saved_s);
+	t->since_checkpoint_s = cw_max(0, j->done_s - j->saved_s);
 	if (j->saved_s > 0)
 		t->checkpointed_at = s->w.now + dt - t->since_checkpoint_s;
 	f.elapsed_s = f.fraction_elapsed_s = j->done_s;
@@ -184,21 +184,21 @@ next_end(const struct sim *s)
 		const struct sim_job *j = &s->job[s->run[k]];
 		double ck = j->app->checkpoint_s;
 
-		t = fmin(t, j->overhead_s + j->size_s - j->done_s);
+		t = cw_min(t, j->overhead_s + j->size_s - j->done_s);
 		if (s->at_checkpoint && ck > 0)
-			t = fmin(t, j->overhead_s + j->saved_s + ck - j->done_s);
+			t = cw_min(t, j->overhead_s + j->saved_s + ck - j->done_s);
 	}
-	return s->w.now + fmax(t, 0);
+	return s->w.now + cw_max(t, 0);
 }
 
 static double
 next_event(const struct sim *s)
 {
-	double t = fmin(next_end(s), s->attach_at);
+	double t = cw_min(next_end(s), s->attach_at);
 
-	t = fmin(t, fmin(s->on.until, fmin(s->active.until, s->connected.until)));
+	t = cw_min(t, cw_min(s->on.until, cw_min(s->active.until, s->connected.until)));
 	if (s->on.on)
-		t = fmin(t, s->check_at);
+		t = cw_min(t, s->check_at);
 	return t;
 }
 
@@ -259,18 +259,31 @@ list_running(struct sim *s)
 
 /* --- the rules --- */
 
+/* Somebody listens and is told that its deadline is why. */
+static bool
+is_urgent(const struct sim *s, const struct run_list *list, uint32_t task)
+{
+	for (size_t i = 0; i < list->n && s->opt->event != NULL; i++)
+		if (list->item[i].task == task)
+			return list->item[i].edf;
+	return false;
+}
+
 static void
 choose(struct sim *s, const struct rr_sim *rr)
 {
+	struct run_list list;
 	struct enforced e;
 
-	schedule_tasks(&s->w, s->opt->policy, &s->round, rr, &e);
+	s->opt->policy->order(&s->w, s->opt->policy, &s->round, rr, &list);
+	enforce(&s->w, s->opt->policy, &s->round, &list, &e);
 	for (size_t i = 0; i < e.nstop; i++)
 		sim_stop_task(s, e.stop[i].task, e.stop[i].keep);
 	for (size_t i = 0; i < e.nstart; i++)
-		sim_start_task(s, e.start[i]);
+		sim_start_task(s, e.start[i], is_urgent(s, &list, e.start[i]));
 	s->check_at = e.recheck_at;
 	s->at_checkpoint = e.at_checkpoint;
+	enforce_done(&s->w, rr);
 }
 
 /*
@@ -302,8 +315,8 @@ decide(struct sim *s)
 		fresh = sim_contact(s, &c);
 		c.recheck_at = s->w.now + 60;
 	} while (--most > 0);
-	s->check_at = fmin(s->check_at, s->w.now + rr.recheck_s);
-	s->check_at = fmax(fmin(s->check_at, c.recheck_at), s->w.now + AGAIN_S);
+	s->check_at = cw_min(s->check_at, s->w.now + rr.recheck_s);
+	s->check_at = cw_max(cw_min(s->check_at, c.recheck_at), s->w.now + AGAIN_S);
 	if (s->opt->poll_s > 0)
 		s->check_at = s->opt->poll_s * ceil(s->check_at / s->opt->poll_s);
 }

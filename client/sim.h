@@ -74,7 +74,7 @@ enum sim_kind {
 	SIM_FAILED,  /* project: no answer */
 	SIM_REPLY,   /* project; n jobs came */
 	SIM_JOB,     /* project, job: it arrived, x: its deadline */
-	SIM_START,   /* project, job, rsc */
+	SIM_START,   /* project, job, rsc, n: because of its deadline */
 	SIM_PREEMPT, /* project, job; x: run seconds lost */
 	SIM_END,     /* project, job; n 1 = in time */
 	SIM_REPORT,  /* project; n jobs */

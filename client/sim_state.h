@@ -68,7 +68,7 @@ struct sim {
 /* --- sim.c --- */
 void sim_tell(struct sim *, enum sim_kind, const struct server *,
     const struct sim_job *, double x, int64_t n, const char *text);
-void sim_start_task(struct sim *, uint32_t task);
+void sim_start_task(struct sim *, uint32_t task, bool edf);
 void sim_stop_task(struct sim *, uint32_t task, bool keep);
 void sim_drop_task(struct sim *, uint32_t task);
 

@@ -495,6 +495,7 @@ project_back(struct cproject *p, int64_t by)
 		back(&p->tasks[i].ready_at, by);
 		back(&p->tasks[i].run_since, by);
 		back(&p->tasks[i].checkpointed_at, by);
+		back_f(&p->tasks[i].endangered_at, by);
 	}
 }
 

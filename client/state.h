@@ -47,6 +47,7 @@ struct ctask {
 	double saved_s;          /* what it had run then */
 	double fraction_done;    /* as it told last; 0 = not yet */
 	double fraction_ran_s;   /* what it had run then */
+	double endangered_at;    /* as in struct cw_task */
 	int32_t device;          /* of a coprocessor: its first instance */
 	bool ready;              /* to be reported */
 	bool acked;              /* the server has the report: forget the task */

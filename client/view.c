@@ -57,8 +57,8 @@ task_of(struct client *c, const struct cproject *p, const struct ctask *t)
 		.device = t->device,
 		.run_since = (double)t->run_since,
 		.checkpointed_at = (double)t->checkpointed_at,
-		.since_checkpoint_s = t->checkpointed_at == 0 ? ran :
-		                                                ran - t->saved_s };
+		.since_checkpoint_s = t->checkpointed_at == 0 ? ran : ran - t->saved_s,
+		.endangered_at = t->endangered_at };
 
 	task_use(c, v, &x);
 	return x;

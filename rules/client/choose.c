@@ -115,14 +115,15 @@ sooner(const void *pa, const void *pb)
 }
 
 /*
- * A task that was in danger and runs stays urgent for a time slice, and as long as
- * another of its project is in danger, or two would take turns (client.md 4.3).
+ * Upstream: a task that was in danger and runs stays urgent for a time slice, and as
+ * long as another of its project is in danger, or two would take turns (client.md 4.3).
  */
 static bool
-still_urgent(const struct client_world *w, const struct cw_task *t, uint32_t misses)
+still_urgent(const struct choice *c, const struct cw_task *t)
 {
-	return t->running && t->endangered_at > 0 &&
-	       (misses > 0 || t->endangered_at + w->prefs.period_s > w->now);
+	return c->how->stay_urgent && t->running && t->endangered_at > 0 &&
+	       (c->rr->p[t->project].misses[t->rsc] > 0 ||
+		   t->endangered_at + c->w->prefs.period_s > c->w->now);
 }
 
 static bool
@@ -137,8 +138,7 @@ count_misses(const struct choice *c, int32_t rsc, uint32_t *misses)
 	for (size_t i = 0; i < c->w->ntasks; i++) {
 		const struct cw_task *t = &c->w->tasks[i];
 
-		if (t->endangered_at > 0 && t->rsc == rsc && !c->rr->t[i].miss &&
-		    still_urgent(c->w, t, c->rr->p[t->project].misses[rsc])) {
+		if (t->rsc == rsc && !c->rr->t[i].miss && still_urgent(c, t)) {
 			misses[t->project]++;
 			any = true;
 		}
@@ -146,7 +146,8 @@ count_misses(const struct choice *c, int32_t rsc, uint32_t *misses)
 	return any;
 }
 
-/* The earliest deadlines of projects that would miss some, as many as these. */
+/* The earliest deadlines of what would miss, or of projects of which some would, as
+ * many as these. */
 static double
 take_urgent(struct choice *c, struct arena *a, int32_t rsc, uint32_t *misses)
 {
@@ -154,13 +155,14 @@ take_urgent(struct choice *c, struct arena *a, int32_t rsc, uint32_t *misses)
 	double used = 0;
 	size_t n = 0;
 
-	if (c->how->no_deadlines || !count_misses(c, rsc, misses))
+	if (!count_misses(c, rsc, misses))
 		return 0;
 	u = NEWN(a, struct urgent, c->w->ntasks);
 	for (uint32_t i = 0; i < c->w->ntasks; i++) {
 		const struct cw_task *t = &c->w->tasks[i];
 
-		if (misses[t->project] > 0 && eligible(c->w, t, rsc))
+		if (misses[t->project] > 0 && eligible(c->w, t, rsc) &&
+		    (!c->how->edf_by_task || c->rr->t[i].miss || still_urgent(c, t)))
 			u[n++] = (struct urgent){ t->deadline, t->remaining_s,
 				t->started, i };
 	}

@@ -14,14 +14,15 @@ static double
 report_due_at(
     const struct client_world *w, const struct policy *how, const struct cw_project *p)
 {
-	double due = p->rpc.first_deadline - fmax(how->report_before_s, w->prefs.min_s);
+	double due = p->rpc.first_deadline -
+	             cw_max(how->report_before_s, w->prefs.min_s);
 
 	if (p->rpc.nready == 0)
 		return INFINITY;
 	if (p->no_new_work || p->rpc.report_now || p->rpc.nready >= REPORT_COUNT)
 		return 0;
 	if (how->report_after_s > 0)
-		due = fmin(due, p->rpc.first_ready_at + how->report_after_s);
+		due = cw_min(due, p->rpc.first_ready_at + how->report_after_s);
 	return due;
 }
 
@@ -46,7 +47,7 @@ due(const struct client_world *w, const struct policy *how, size_t project, doub
 	if (p->suspended)
 		return CONTACT_NONE;
 	if (w->now < p->rpc.min_rpc_time) {
-		*at = fmin(*at, p->rpc.min_rpc_time);
+		*at = cw_min(*at, p->rpc.min_rpc_time);
 		return CONTACT_NONE;
 	}
 	if (p->rpc.master_pending)
@@ -56,11 +57,11 @@ due(const struct client_world *w, const struct policy *how, size_t project, doub
 	if (p->rpc.next_rpc_time > 0 && (!p->no_new_work || has_tasks(w, project))) {
 		if (p->rpc.next_rpc_time <= w->now)
 			return CONTACT_REQUESTED;
-		*at = fmin(*at, p->rpc.next_rpc_time);
+		*at = cw_min(*at, p->rpc.next_rpc_time);
 	}
 	if (report <= w->now)
 		return p->rpc.uploading ? CONTACT_NONE : CONTACT_RESULTS;
-	*at = fmin(*at, report);
+	*at = cw_min(*at, report);
 	return CONTACT_NONE;
 }
 
@@ -91,7 +92,7 @@ find_reason(const struct client_world *w, const struct policy *how, struct conta
 		}
 		for (size_t r = 0; r < w->nrsc; r++)
 			if (w->projects[i].rsc[r].backoff_until > w->now)
-				c->recheck_at = fmin(
+				c->recheck_at = cw_min(
 				    c->recheck_at, w->projects[i].rsc[r].backoff_until);
 	}
 }
@@ -196,7 +197,7 @@ contact_ready(struct cw_rpc *rpc, double at, double deadline, bool report_now)
 static void
 later(struct cw_project *p, double at)
 {
-	p->rpc.min_rpc_time = fmax(p->rpc.min_rpc_time, at);
+	p->rpc.min_rpc_time = cw_max(p->rpc.min_rpc_time, at);
 }
 
 /* The project is left alone after its n-th failure in a row. */
@@ -214,7 +215,7 @@ stay_away(struct client_world *w, const struct policy *how, struct cw_project *p
 static double
 at_most(const struct client_world *w, double s)
 {
-	return w->prefs.backoff_most_s > 0 ? fmin(s, w->prefs.backoff_most_s) : s;
+	return w->prefs.backoff_most_s > 0 ? cw_min(s, w->prefs.backoff_most_s) : s;
 }
 
 /* client.md 3: asked for R, got no task of R. */
@@ -226,10 +227,10 @@ rsc_backoff(const struct client_world *w, const struct policy *how,
 
 	if (s->backoff_until > w->now)
 		return; /* the request was made along with another */
-	s->backoff_s = s->backoff_s > 0            ? fmin(2 * s->backoff_s, most) :
+	s->backoff_s = s->backoff_s > 0            ? cw_min(2 * s->backoff_s, most) :
 	               w->prefs.backoff_most_s > 0 ? w->prefs.backoff_min_s :
 	                                             how->backoff_min_s;
-	s->backoff_until = w->now + fmin(most, s->backoff_s * (0.5 + rng_unit(rng)));
+	s->backoff_until = w->now + cw_min(most, s->backoff_s * (0.5 + rng_unit(rng)));
 }
 
 static void

@@ -3,15 +3,13 @@
 #include "rules/client/policy.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include "lib/banned.h"
 
 static const double NEAR = 1e-9;
 
-enum urgency { NOT_INTENSIVE, DEADLINE, COPROCESSOR, IN_SLICE, OTHERS };
+enum urgency { NOT_INTENSIVE, DEADLINE, COPROCESSOR, IN_SLICE, OTHERS, URGENCIES };
 struct rank {
 	uint32_t task;
-	uint32_t place; /* in the list */
 	enum urgency urgency;
 };
 struct room { /* what is left for the tasks still to be placed */
@@ -31,18 +29,8 @@ slice_over(const struct client_world *w, const struct cw_task *t)
 	return w->now >= end && t->checkpointed_at >= end;
 }
 
-static int
-by_rank(const void *pa, const void *pb)
-{
-	const struct rank *a = pa, *b = pb;
-
-	if (a->urgency != b->urgency)
-		return a->urgency < b->urgency ? -1 : 1;
-	return a->place < b->place ? -1 : a->place > b->place;
-}
-
 static struct rank
-rank_of(const struct client_world *w, const struct run_item *it, uint32_t place)
+rank_of(const struct client_world *w, const struct run_item *it)
 {
 	const struct cw_task *t = &w->tasks[it->task];
 	enum urgency u = w->projects[t->project].nci     ? NOT_INTENSIVE :
@@ -51,7 +39,7 @@ rank_of(const struct client_world *w, const struct run_item *it, uint32_t place)
 	                 t->running && !slice_over(w, t) ? IN_SLICE :
 	                                                   OTHERS;
 
-	return (struct rank){ it->task, place, u };
+	return (struct rank){ it->task, u };
 }
 
 /* --- room --- */
@@ -59,7 +47,7 @@ rank_of(const struct client_world *w, const struct run_item *it, uint32_t place)
 static size_t
 ninst_of(const struct client_world *w, size_t rsc)
 {
-	return (size_t)fmax(1, ceil(w->rsc[rsc].ninst - NEAR));
+	return (size_t)cw_max(1, ceil(w->rsc[rsc].ninst - NEAR));
 }
 
 static void
@@ -100,7 +88,7 @@ find_device(const struct room *m, const struct cw_task *t)
 {
 	const double *inst = m->inst[t->rsc];
 	size_t n = ninst_of(m->w, (size_t)t->rsc);
-	double use = fmin(t->use, m->w->rsc[t->rsc].ninst);
+	double use = cw_min(t->use, m->w->rsc[t->rsc].ninst);
 	int32_t best = -1, whole = 0;
 
 	if (use < 1 - NEAR) {
@@ -126,7 +114,7 @@ static void
 occupy(struct room *m, const struct cw_task *t, int32_t device)
 {
 	size_t n = ninst_of(m->w, (size_t)t->rsc);
-	double use = fmin(t->use, m->w->rsc[t->rsc].ninst);
+	double use = cw_min(t->use, m->w->rsc[t->rsc].ninst);
 
 	if (use < 1 - NEAR) {
 		m->inst[t->rsc][device] -= use;
@@ -231,7 +219,7 @@ look_again(const struct client_world *w, const struct cw_task *t,
 		return;
 	if (ran >= period && !slice_over(w, t))
 		e->at_checkpoint = true;
-	e->recheck_at = fmin(e->recheck_at, w->now + period - fmod(ran, period));
+	e->recheck_at = cw_min(e->recheck_at, w->now + period - fmod(ran, period));
 }
 
 /*
@@ -318,23 +306,28 @@ place_seed_002(const struct client_world *w, struct arena *a, const struct rank 
 
 /* --- both --- */
 
+/* The list, then what runs and is not on it; by urgency, else as they came. */
 static size_t
 rank_all(const struct client_world *w, struct arena *a, const struct run_list *list,
     struct rank *r)
 {
 	bool *listed = NEWN(a, bool, w->ntasks + 1);
-	size_t n = 0;
+	struct rank *all = NEWN(a, struct rank, w->ntasks + 1);
+	size_t n = 0, first[URGENCIES + 1] = { 0 };
 
-	for (size_t i = 0; i < list->n; i++, n++) {
-		r[n] = rank_of(w, &list->item[i], (uint32_t)n);
+	for (size_t i = 0; i < list->n; i++) {
+		all[n++] = rank_of(w, &list->item[i]);
 		listed[list->item[i].task] = true;
 	}
 	for (uint32_t i = 0; i < w->ntasks; i++)
-		if (w->tasks[i].running && !listed[i]) {
-			r[n] = rank_of(w, &(struct run_item){ i, false }, (uint32_t)n);
-			n++;
-		}
-	qsort(r, n, sizeof(*r), by_rank);
+		if (w->tasks[i].running && !listed[i])
+			all[n++] = rank_of(w, &(struct run_item){ i, false });
+	for (size_t i = 0; i < n; i++)
+		first[all[i].urgency + 1]++;
+	for (size_t u = 1; u < URGENCIES; u++)
+		first[u] += first[u - 1];
+	for (size_t i = 0; i < n; i++)
+		r[first[all[i].urgency]++] = all[i];
 	return n;
 }
 
@@ -383,12 +376,10 @@ enforce(const struct client_world *w, const struct policy *how, struct arena *a,
 }
 
 void
-schedule_tasks(struct client_world *w, const struct policy *how, struct arena *a,
-    const struct rr_sim *rr, struct enforced *e)
+enforce_done(struct client_world *w, const struct rr_sim *rr)
 {
-	struct run_list list;
-
-	how->order(w, how, a, rr, &list);
-	enforce(w, how, a, &list, e);
 	w->scheduled_at = w->now;
+	for (size_t i = 0; i < w->ntasks; i++)
+		if (w->tasks[i].running && rr->t[i].miss)
+			w->tasks[i].endangered_at = w->now;
 }

@@ -14,7 +14,7 @@ uploads_wait(const struct client_world *w, const struct cw_project *p)
 	double most = 0;
 
 	for (size_t r = 0; r < w->nrsc; r++)
-		most = fmax(most, w->rsc[r].ninst);
+		most = cw_max(most, w->rsc[r].ninst);
 	return p->rpc.nuploads > 2 * most;
 }
 
@@ -45,8 +45,8 @@ fetch_held_back(
 }
 
 bool
-fetch_able(const struct client_world *w, const struct rr_sim *rr, size_t project,
-    size_t rsc, bool ignore_backoff)
+fetch_able(const struct client_world *w, const struct policy *how,
+    const struct rr_sim *rr, size_t project, size_t rsc, bool ignore_backoff)
 {
 	const struct cw_project *p = &w->projects[project];
 	const struct cw_rsc_state *s = &p->rsc[rsc];
@@ -60,8 +60,8 @@ fetch_able(const struct client_world *w, const struct rr_sim *rr, size_t project
 	    rr->p[project].ntasks[rsc] >= (uint32_t)p->max_concurrent &&
 	    rr->p[project].queued[rsc] >= p->max_concurrent * fetch_buffer_s(w))
 		return false; /* more could not run within the buffer */
-	/* It would miss deadlines as it is (as upstream in 2007). */
-	if (rr->p[project].misses[rsc] > w->rsc[rsc].ninst && rr->r[rsc].nidle <= 0)
+	if (how->miss_limit && rr->p[project].misses[rsc] > w->rsc[rsc].ninst &&
+	    rr->r[rsc].nidle <= 0)
 		return false;
 	return !has_enough(w, rr, project) && !fetch_held_back(w, rr, project, rsc) &&
 	       (ignore_backoff || s->backoff_until <= w->now);
@@ -84,12 +84,12 @@ fetch_ask(const struct client_world *w, const struct rr_sim *rr, size_t project,
 	const struct cw_project *p = &w->projects[project];
 
 	if (p->share <= 0) { /* a backup: one task at a time, for what is idle */
-		inst = fmin(1, rr->r[rsc].nidle);
+		inst = cw_min(1, rr->r[rsc].nidle);
 		secs = inst > 0 ? 1 : 0;
 	}
-	inst = fmax(0, inst);
+	inst = cw_max(0, inst);
 	if (inst > 0)
-		secs = fmax(secs, 1);
+		secs = cw_max(secs, 1);
 	if (secs <= 0)
 		return;
 	ask->project = (int32_t)project;
@@ -105,20 +105,20 @@ double
 fetch_usable_s(const struct client_world *w, size_t project)
 {
 	const struct cw_acct *c = &w->projects[project].acct;
-	double early = fmax(
+	double early = cw_max(
 	    c->delay_bound_s - w->prefs.cushion_s, c->delay_bound_s / 2);
 
-	return c->delay_bound_s > 0 ? fmax(early - c->longest_s, c->delay_bound_s / 4) :
-	                              INFINITY;
+	return c->delay_bound_s > 0 ?
+	           cw_max(early - c->longest_s, c->delay_bound_s / 4) :
+	           INFINITY;
 }
 
 double
-fetch_in_time_s(
-    const struct client_world *w, const struct policy *how, size_t project, size_t rsc)
+fetch_in_time_s(const struct client_world *w, size_t project, size_t rsc)
 {
 	double usable = fetch_usable_s(w, project), sum = 0;
 
-	if (!how->deadline_cap || usable >= INFINITY || w->projects[project].share <= 0)
+	if (usable >= INFINITY || w->projects[project].share <= 0)
 		return INFINITY;
 	for (size_t i = 0; i < w->nprojects; i++) {
 		const struct cw_project *p = &w->projects[i];
@@ -139,7 +139,7 @@ fetch_room_s(const struct client_world *w, size_t rsc)
 		const struct cw_task *t = &w->tasks[i];
 
 		if (t->rsc == (int32_t)rsc && !t->running && cw_nearly_runnable(w, t))
-			room -= t->use * fmin(t->remaining_s, horizon);
+			room -= t->use * cw_min(t->remaining_s, horizon);
 	}
 	return room;
 }
@@ -151,7 +151,7 @@ fetch_recheck(const struct client_world *w, const struct rr_sim *rr, size_t rsc,
 	double until = rr->r[rsc].saturated_s - s;
 
 	if (until > 0)
-		*at = fmin(*at, w->now + until);
+		*at = cw_min(*at, w->now + until);
 }
 
 bool
@@ -163,6 +163,6 @@ fetch_too_soon(const struct client_world *w, const struct policy *how,
 			return false;
 	if (w->asked_at <= 0 || w->now >= w->asked_at + how->ask_every_s)
 		return false;
-	*at = fmin(*at, w->asked_at + how->ask_every_s);
+	*at = cw_min(*at, w->asked_at + how->ask_every_s);
 	return true;
 }

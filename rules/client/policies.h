@@ -5,11 +5,13 @@
 
 #include "rules/client/policy.h"
 
-extern const struct policy policy_rec, policy_hybrid,
-    policy_rec_upstream;                                            /* seed 001 */
+extern const struct policy policy_rec, policy_hybrid, policy_rec_letter,
+    policy_rec_deadlines, policy_rec_upstream;                      /* seed 001 */
 extern const struct policy policy_classic, policy_classic_upstream; /* seed 000 */
-extern const struct policy policy_debt1, policy_debt1_upstream;     /* seed 002 */
-extern const struct policy policy_debtr, policy_debtr_upstream;     /* seed 004 */
-extern const struct policy policy_window;                           /* ours */
+extern const struct policy policy_debt1, policy_debt1_deadlines,
+    policy_debt1_upstream; /* seed 002 */
+extern const struct policy policy_debtr, policy_debtr_deadlines,
+    policy_debtr_upstream;                /* seed 004 */
+extern const struct policy policy_window; /* ours */
 
 #endif

@@ -8,9 +8,10 @@
 
 const struct policy *const policies[] = { &policy_rec, &policy_classic, &policy_debt1,
 	&policy_debtr, &policy_hybrid, &policy_window, NULL };
-const struct policy *const policy_variants[] = { &policy_rec_upstream,
-	&policy_classic_upstream, &policy_debt1_upstream, &policy_debtr_upstream,
-	NULL };
+const struct policy *const policy_variants[] = { &policy_rec_letter,
+	&policy_rec_deadlines, &policy_rec_upstream, &policy_classic_upstream,
+	&policy_debt1_deadlines, &policy_debt1_upstream, &policy_debtr_deadlines,
+	&policy_debtr_upstream, NULL };
 
 static const struct policy *
 find(const struct policy *const *all, const char *name)

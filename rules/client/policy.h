@@ -8,6 +8,7 @@
  *	rr_simulate(w, a, &rr);
  *	policy->order(w, policy, a, &rr, &list);
  *	enforce(w, policy, a, &list, &todo);        start and stop as todo says
+ *	enforce_done(w, &rr);
  *	contact_next(w, policy, a, &rr, &c);        at most one RPC as c says
  *
  * and again at the earlier of todo.recheck_at and c.recheck_at, if nothing happens
@@ -57,10 +58,17 @@ struct policy {
 	double report_after_s;  /* a result waits no longer; 0 = any time */
 	double report_before_s; /* and no longer than this before its deadline */
 	enum backoff_law backoff;
+	/* Beyond the descriptions; locus-client-policies(7) has a row for each. */
 	bool deadline_cap;  /* ask for no more than can be done in time */
 	bool own_instances; /* see choose_own() */
-	bool starved_rule;  /* ask a project without runnable tasks (seed 004) */
-	bool sessions;      /* RPC sessions of seed 000 (client.md 1.1) */
+	bool miss_limit;    /* see fetch_able() */
+	bool fair_fetch;    /* rec: see held_back() and fetch_when_full() */
+	/* What would miss runs first; else the first tasks of its project do, as many
+	 * as would miss. */
+	bool edf_by_task;
+	bool stay_urgent;  /* what was in danger keeps running for a time slice */
+	bool starved_rule; /* ask a project without runnable tasks (seed 004) */
+	bool sessions;     /* RPC sessions of seed 000 (client.md 1.1) */
 	bool victim_least_since_checkpoint; /* enforcement of seed 002 */
 	bool mean_debt;     /* debt1: short-term debt has mean 0, not minimum 0 */
 	bool drifting_debt; /* debtR: offsets of 2009 instead of those of the seed */
@@ -82,7 +90,7 @@ struct policy {
 };
 /* --- policy.c: the table --- */
 extern const struct policy *const policies[]; /* the default first; NULL ends it */
-extern const struct policy *const policy_variants[]; /* of them, "NAME:upstream" */
+extern const struct policy *const policy_variants[]; /* of them, "NAME:VARIANT" */
 const struct policy *policy_find(const char *name);  /* NULL if there is none */
 
 /* --- enforce.c --- */
@@ -99,12 +107,15 @@ struct enforced {
 	double recheck_at;  /* a time slice ends, a checkpoint is awaited; INFINITY */
 	bool at_checkpoint; /* call again as soon as a running task has a checkpoint */
 };
-/* Orders the tasks as the policy says and enforces that: the schedule of now. */
-void schedule_tasks(struct client_world *, const struct policy *, struct arena *,
-    const struct rr_sim *, struct enforced *);
 /* Which tasks to start and stop now to follow the list (client.md 2.5, 4.4). */
 void enforce(const struct client_world *, const struct policy *, struct arena *,
     const struct run_list *, struct enforced *);
+
+/*
+ * After that was carried out, with the simulation that the list came from: when tasks
+ * were last chosen, and which of those that run were in danger.
+ */
+void enforce_done(struct client_world *, const struct rr_sim *);
 
 /* --- contact.c --- */
 enum contact_why {
@@ -205,9 +216,13 @@ double backoff_s(const struct backoff *, int n, struct rng *);
 double backoff_by_law_s(enum backoff_law, const struct backoff *, int n, struct rng *);
 
 /* --- shared by policies: fetch.c --- */
-/* May the project be asked for this resource now, back-offs aside / included? */
-bool fetch_able(const struct client_world *, const struct rr_sim *, size_t project,
-    size_t rsc, bool ignore_backoff);
+/*
+ * May the project be asked for this resource now, back-offs aside / included?  With
+ * miss_limit not while more of its tasks than there are instances would miss their
+ * deadlines, unless something is idle (as upstream in 2007).
+ */
+bool fetch_able(const struct client_world *, const struct policy *,
+    const struct rr_sim *, size_t project, size_t rsc, bool ignore_backoff);
 /*
  * It has tasks that could run and do not although an instance is idle: some limit holds
  * them back, and more of them would only grow old.
@@ -229,10 +244,9 @@ fetch_buffer_s(const struct client_world *w)
 double fetch_usable_s(const struct client_world *, size_t project);
 /*
  * Instance-seconds that it may have so that all is done in time if it runs at the pace
- * of its share; INFINITY if that is not known or the policy does not care.
+ * of its share; INFINITY if that is not known.
  */
-double fetch_in_time_s(
-    const struct client_world *, const struct policy *, size_t project, size_t rsc);
+double fetch_in_time_s(const struct client_world *, size_t project, size_t rsc);
 /* What of the buffer is not taken by tasks that wait, in instance-seconds; may be < 0.
  */
 double fetch_room_s(const struct client_world *, size_t rsc);
@@ -252,8 +266,8 @@ struct choice_how {
 	/* [project * nrsc + rsc]: instances that a project has before all priority;
 	 * scratch, NULL = none. */
 	double *base;
-	bool no_deadlines; /* nothing is urgent */
-	bool slice_first;  /* what runs in its time slice comes before all priority */
+	bool edf_by_task, stay_urgent; /* see struct policy */
+	bool slice_first; /* what runs in its time slice comes before all priority */
 };
 /*
  * A list by priority, coprocessors first: deadlines (earliest first, as many per

@@ -115,11 +115,11 @@ order(const struct client_world *w, const struct policy *how, struct arena *a,
 
 /* Up to the high water mark, of all resources. */
 static void
-ask_for(const struct client_world *w, const struct rr_sim *rr, size_t project,
-    struct work_ask *ask)
+ask_for(const struct client_world *w, const struct policy *how, const struct rr_sim *rr,
+    size_t project, struct work_ask *ask)
 {
 	for (size_t r = 0; r < w->nrsc; r++)
-		if (fetch_able(w, rr, project, r, true))
+		if (fetch_able(w, how, rr, project, r, true))
 			fetch_ask(w, rr, project, r,
 			    (fetch_buffer_s(w) - work_s(w, r)) * w->rsc[r].avail *
 				w->rsc[r].ninst,
@@ -132,7 +132,6 @@ fetch(const struct client_world *w, const struct policy *how, struct arena *a,
 {
 	int32_t top;
 
-	(void)how;
 	(void)a;
 	for (size_t r = 0; r < w->nrsc; r++) {
 		double until = (work_s(w, r) - w->prefs.min_s) * w->rsc[r].avail;
@@ -144,7 +143,7 @@ fetch(const struct client_world *w, const struct policy *how, struct arena *a,
 		return;
 	top = next_project(w);
 	if (top >= 0)
-		ask_for(w, rr, (size_t)top, ask);
+		ask_for(w, how, rr, (size_t)top, ask);
 }
 
 /* A report asks for work only of the project with the greatest debt. */
@@ -152,12 +151,11 @@ static void
 piggyback(const struct client_world *w, const struct policy *how, struct arena *a,
     const struct rr_sim *rr, size_t project, struct work_ask *ask)
 {
-	(void)how;
 	(void)a;
 	for (size_t i = 0; i < w->nprojects; i++)
 		if (i != project && before(&w->projects[i], &w->projects[project]))
 			return;
-	ask_for(w, rr, project, ask);
+	ask_for(w, how, rr, project, ask);
 }
 
 #define COMMON                                                                         \

@@ -167,7 +167,7 @@ one_each(const struct sizing *s, bool overworked_too)
 		return false;
 
 	for (size_t i = 0; i < s->w->nprojects; i++) {
-		bool ask = fetch_able(s->w, s->rr, i, s->rsc, false) &&
+		bool ask = fetch_able(s->w, s->how, s->rr, i, s->rsc, false) &&
 		           (overworked_too || !overworked(s->w, i));
 
 		s->size[i] = ask ? 1 : 0;
@@ -180,8 +180,9 @@ one_each(const struct sizing *s, bool overworked_too)
 static double
 left_in_time(const struct sizing *s, size_t project)
 {
-	return fetch_in_time_s(s->w, s->how, project, s->rsc) -
-	       s->rr->p[project].queued[s->rsc];
+	return !s->how->deadline_cap ? INFINITY :
+	                               fetch_in_time_s(s->w, project, s->rsc) -
+	                                   s->rr->p[project].queued[s->rsc];
 }
 
 /*
@@ -196,7 +197,7 @@ lacking_anyway(const struct sizing *s)
 	if (!s->how->deadline_cap || s->rr->r[s->rsc].saturated_s > s->w->prefs.min_s)
 		return false;
 	for (size_t i = 0; i < s->w->nprojects; i++)
-		if (fetch_able(s->w, s->rr, i, s->rsc, false)) {
+		if (fetch_able(s->w, s->how, s->rr, i, s->rsc, false)) {
 			s->size[i] = fmin(
 			    s->rr->p[i].shortfall[s->rsc], left_in_time(s, i));
 			any |= s->size[i] > 0;
@@ -212,7 +213,7 @@ request_sizes(const struct sizing *s)
 	bool any = false;
 
 	for (size_t i = 0; i < s->w->nprojects; i++) {
-		bool ask = fetch_able(s->w, s->rr, i, s->rsc, false) &&
+		bool ask = fetch_able(s->w, s->how, s->rr, i, s->rsc, false) &&
 		           !overworked(s->w, i);
 
 		s->size[i] = ask ? fmin(s->rr->p[i].shortfall[s->rsc],
@@ -302,7 +303,7 @@ piggyback(const struct client_world *w, const struct policy *how, struct arena *
 }
 
 #define COMMON                                                                         \
-	.backoff_min_s = 60, .ask_every_s = 300, .report_after_s = 86400,              \
+	.backoff_min_s = 600, .ask_every_s = 300, .report_after_s = 3600,              \
 	.report_before_s = 86400, .account = account, .order = order, .fetch = fetch,  \
 	.piggyback = piggyback
 
@@ -310,13 +311,21 @@ const struct policy policy_debt1 = {
 	.name = "debt1",
 	.about = "short-term debt runs, long-term debt asks, in CPU time (seed 002)",
 	.victim_least_since_checkpoint = true,
+	COMMON,
+};
+const struct policy policy_debt1_deadlines = {
+	.name = "debt1:deadlines",
+	.about = "debt1 that asks for what can be done in time, whole CPUs by share",
+	.victim_least_since_checkpoint = true,
 	.deadline_cap = true,
 	.own_instances = true,
+	.miss_limit = true,
 	COMMON,
 };
 const struct policy policy_debt1_upstream = {
 	.name = "debt1:upstream",
 	.about = "debt1 as of 2007: debts around zero, slices ended by the chooser",
 	.mean_debt = true,
+	.miss_limit = true,
 	COMMON,
 };

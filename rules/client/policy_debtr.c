@@ -168,13 +168,13 @@ applies(const struct client_world *w, const struct rr_sim *rr, enum step s, size
 
 /* The greatest overall debt of those that the step may ask; -1: nobody. */
 static int32_t
-best(const struct client_world *w, const struct rr_sim *rr, enum step s, size_t rsc,
-    int32_t only)
+best(const struct client_world *w, const struct policy *how, const struct rr_sim *rr,
+    enum step s, size_t rsc, int32_t only)
 {
 	int32_t top = -1;
 
 	for (size_t i = 0; i < w->nprojects; i++) {
-		if (!fetch_able(w, rr, i, rsc, only == (int32_t)i) ||
+		if (!fetch_able(w, how, rr, i, rsc, only == (int32_t)i) ||
 		    (s >= MINOR && overworked(w, i)) ||
 		    (s == STARVED && has_tasks(w, rr, i)))
 			continue;
@@ -194,7 +194,7 @@ ask_for(const struct client_world *w, const struct policy *how, struct arena *a,
 
 	for (size_t i = 0; i < w->nprojects; i++)
 		able[i] = i == project || rr->p[i].ntasks[rsc] > 0 ||
-		          fetch_able(w, rr, i, rsc, false);
+		          fetch_able(w, how, rr, i, rsc, false);
 	part = fetch_share(w, able, project);
 	if (s != MINOR) {
 		double most = part * fetch_buffer_s(w) * w->rsc[rsc].ninst;
@@ -202,8 +202,9 @@ ask_for(const struct client_world *w, const struct policy *how, struct arena *a,
 		secs = s == STARVED ? fmin(most, fetch_room_s(w, rsc)) :
 		                      fmin(secs, most);
 	}
-	secs = fmin(
-	    secs, fetch_in_time_s(w, how, project, rsc) - rr->p[project].queued[rsc]);
+	if (how->deadline_cap)
+		secs = fmin(secs,
+		    fetch_in_time_s(w, project, rsc) - rr->p[project].queued[rsc]);
 	if (secs <= 0 && s != IDLE)
 		return;
 	fetch_ask(w, rr, project, rsc, secs,
@@ -222,7 +223,7 @@ choose(const struct client_world *w, const struct policy *how, struct arena *a,
 		for (size_t k = 0; k < w->nrsc; k++) {
 			size_t r = w->nrsc - 1 - k;
 			int32_t p = applies(w, rr, (enum step)s, r) ?
-			                best(w, rr, (enum step)s, r, only) :
+			                best(w, how, rr, (enum step)s, r, only) :
 			                -1;
 
 			if (p < 0)
@@ -230,7 +231,7 @@ choose(const struct client_world *w, const struct policy *how, struct arena *a,
 			ask_for(w, how, a, rr, (enum step)s, (size_t)p, r, ask);
 			for (size_t o = 0; o < w->nrsc && s == MINOR; o++)
 				if (o != r && rr->r[o].shortfall > 0 &&
-				    fetch_able(w, rr, (size_t)p, o, false))
+				    fetch_able(w, how, rr, (size_t)p, o, false))
 					ask_for(
 					    w, how, a, rr, MINOR, (size_t)p, o, ask);
 			if (ask->project >= 0)
@@ -263,15 +264,21 @@ piggyback(const struct client_world *w, const struct policy *how, struct arena *
 }
 
 #define COMMON                                                                         \
-	.backoff_min_s = 60, .ask_every_s = 60, .report_after_s = 86400,               \
+	.backoff_min_s = 60, .ask_every_s = 60, .report_after_s = 3600,                \
 	.report_before_s = 86400, .starved_rule = true, .account = account,            \
 	.order = order, .fetch = fetch, .piggyback = piggyback
 
 const struct policy policy_debtr = {
 	.name = "debtR",
 	.about = "a long-term debt per resource, weighted by speed (seed 004)",
+	COMMON,
+};
+const struct policy policy_debtr_deadlines = {
+	.name = "debtR:deadlines",
+	.about = "debtR that asks for what can be done in time, whole CPUs by share",
 	.deadline_cap = true,
 	.own_instances = true,
+	.miss_limit = true,
 	COMMON,
 };
 const struct policy policy_debtr_upstream = {

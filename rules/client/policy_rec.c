@@ -63,8 +63,8 @@ order(const struct client_world *w, const struct policy *how, struct arena *a,
 	double *sp = NEWN(a, double, w->nprojects + 1);
 	double *bump = NEWN(a, double, w->nprojects + 1);
 	bool *set = NEWN(a, bool, w->nprojects + 1);
-	bool *over = NEWN(a, bool, w->nprojects + 1);
 	double slice = how->bump_s > 0 ? how->bump_s : w->prefs.period_s;
+	bool *over = NEWN(a, bool, w->nprojects + 1);
 	double share = 0, planned = 1 - exp2(-slice / how->half_life_s);
 
 	for (size_t i = 0; i < w->nprojects; i++)
@@ -82,7 +82,9 @@ order(const struct client_world *w, const struct policy *how, struct arena *a,
 	choose_by_priority(w, a, rr,
 	    &(struct choice_how){ .prio = sp,
 		.bump = bump,
-		.base = how->own_instances ? choose_own(w, a, rr, over) : NULL },
+		.base = how->own_instances ? choose_own(w, a, rr, over) : NULL,
+		.edf_by_task = how->edf_by_task,
+		.stay_urgent = how->stay_urgent },
 	    list);
 }
 
@@ -92,9 +94,8 @@ struct turn { /* what is known of the projects when work is asked for */
 	const struct client_world *w;
 	const struct policy *how;
 	const struct rr_sim *rr;
-	double *sp;                   /* less what is queued */
-	bool *over;                   /* had more than its share lately */
-	double *in_time[CW_RSC_MOST]; /* see fetch_in_time_s() */
+	double *sp; /* less what is queued */
+	bool *over; /* had more than its share lately */
 };
 
 /* SP less what is queued, as a part of what the buffer holds (client.md 33). */
@@ -115,7 +116,7 @@ fetch_priorities(struct turn *t, struct arena *a)
 	priorities(w, set, t->sp);
 	for (size_t i = 0; i < w->ntasks && buffer > 0; i++) {
 		const struct cw_task *k = &w->tasks[i];
-		double s = k->use * fmin(k->remaining_s, horizon);
+		double s = k->use * cw_min(k->remaining_s, horizon);
 
 		if (!cw_nearly_runnable(w, k))
 			continue;
@@ -134,34 +135,48 @@ look(const struct client_world *w, const struct policy *how, struct arena *a,
 		.over = NEWN(a, bool, w->nprojects + 1) };
 
 	fetch_priorities(&t, a);
-	for (size_t r = 0; r < w->nrsc; r++) {
-		t.in_time[r] = NEWN(a, double, w->nprojects + 1);
-		for (size_t i = 0; i < w->nprojects; i++)
-			t.in_time[r][i] = fetch_in_time_s(w, how, i, r);
-	}
 	return t;
 }
 
 /* Its deadlines are so close that it cannot have a full buffer. */
 static bool
-cut(const struct turn *t, size_t project, size_t rsc)
+hurried(const struct turn *t, size_t project, size_t rsc)
 {
-	return t->in_time[rsc][project] < fetch_buffer_s(t->w) * t->w->rsc[rsc].ninst;
+	return fetch_in_time_s(t->w, project, rsc) <
+	       fetch_buffer_s(t->w) * t->w->rsc[rsc].ninst;
 }
 
 /*
- * Seconds to ask for; 0 = nothing.  Who has close deadlines and had more than its share
- * would take the place of others by them; but what is idle has nothing to lose.
+ * The seed asks "the fetchable project" and does not say who that is.  Seed 002 holds
+ * back who had too much, so that close deadlines do not give a project more than its
+ * share; so here.  But what is idle has nothing to lose.
  */
+static bool
+held_back(const struct turn *t, size_t project, size_t rsc)
+{
+	return (t->how->fair_fetch || t->how->deadline_cap) && t->over[project] &&
+	       t->rr->r[rsc].nidle <= 0 && hurried(t, project, rsc);
+}
+
+static bool
+fetchable(const struct turn *t, size_t project, size_t rsc, bool ignore_backoff)
+{
+	return fetch_able(t->w, t->how, t->rr, project, rsc, ignore_backoff) &&
+	       !held_back(t, project, rsc);
+}
+
+/* Seconds to ask for: what is short, or as much of it as can be done in time. */
 static double
 most_s(const struct turn *t, size_t project, size_t rsc)
 {
-	double s = fmin(t->rr->r[rsc].shortfall,
-	    t->in_time[rsc][project] - t->rr->p[project].queued[rsc]);
+	double s = t->rr->r[rsc].shortfall;
 
-	if (cut(t, project, rsc) && t->over[project])
+	if (t->how->deadline_cap)
+		s = cw_min(s, fetch_in_time_s(t->w, project, rsc) -
+				  t->rr->p[project].queued[rsc]);
+	if (t->how->deadline_cap && t->over[project] && hurried(t, project, rsc))
 		s = 0;
-	return t->rr->r[rsc].nidle > 0 ? fmax(s, 1) : s;
+	return t->rr->r[rsc].nidle > 0 ? cw_max(s, 1) : s;
 }
 
 static void
@@ -174,13 +189,14 @@ ask_for(const struct turn *t, struct arena *a, size_t project, size_t rsc, doubl
 	if (secs <= 0)
 		return;
 	for (size_t i = 0; i < t->w->nprojects; i++)
-		able[i] = fetch_able(t->w, t->rr, i, rsc, false) || i == project;
+		able[i] = fetch_able(t->w, t->how, t->rr, i, rsc, false) ||
+		          i == project;
 	part = fetch_share(t->w, able, project) * t->w->rsc[rsc].ninst;
 	fetch_ask(t->w, t->rr, project, rsc, secs,
-	    fmax(t->rr->r[rsc].nidle, part - t->rr->p[project].used[rsc]), ask);
+	    cw_max(t->rr->r[rsc].nidle, part - t->rr->p[project].used[rsc]), ask);
 }
 
-/* The able project of greatest priority; -1 if there is none. */
+/* The fetchable project of greatest priority; -1 if there is none. */
 static int32_t
 best(const struct turn *t, size_t rsc)
 {
@@ -188,7 +204,7 @@ best(const struct turn *t, size_t rsc)
 
 	for (size_t i = 0; i < t->w->nprojects; i++)
 		if ((top < 0 || t->sp[i] > t->sp[top]) && most_s(t, i, rsc) > 0 &&
-		    fetch_able(t->w, t->rr, i, rsc, false))
+		    fetchable(t, i, rsc, false))
 			top = (int32_t)i;
 	return top;
 }
@@ -199,7 +215,7 @@ is_first(const struct turn *t, size_t project, size_t rsc)
 {
 	int32_t top = best(t, rsc);
 
-	return fetch_able(t->w, t->rr, project, rsc, true) &&
+	return fetchable(t, project, rsc, true) &&
 	       (top < 0 || t->sp[top] <= t->sp[project]);
 }
 
@@ -209,33 +225,75 @@ is_first(const struct turn *t, size_t project, size_t rsc)
  * What waits stays within the buffer.
  */
 static void
-fetch_cut(
-    const struct turn *t, struct arena *a, struct work_ask *ask, double *recheck_at)
+fetch_hurried(
+    const struct turn *t, struct arena *a, size_t rsc, struct work_ask *ask, double *at)
 {
-	for (size_t r = 0; r < t->w->nrsc && ask->project < 0; r++) {
-		double room = fetch_room_s(t->w, r);
-		double most = room;
-		int32_t top = -1;
+	double room = fetch_room_s(t->w, rsc), most = room;
+	int32_t top = -1;
 
-		for (size_t i = 0; i < t->w->nprojects; i++) {
-			double lacks = t->in_time[r][i] - t->rr->p[i].queued[r];
+	for (size_t i = 0; i < t->w->nprojects; i++) {
+		double all = fetch_in_time_s(t->w, i, rsc);
+		double lacks = all - t->rr->p[i].queued[rsc];
 
-			if (!cut(t, i, r) || lacks < t->in_time[r][i] / 2 ||
-			    !fetch_able(t->w, t->rr, i, r, false))
-				continue;
-			if (t->over[i] || lacks > room) { /* its turn will come */
-				*recheck_at = fmin(
-				    *recheck_at, t->w->now + t->w->prefs.period_s);
-				continue;
-			}
-			if (top < 0 || t->sp[i] > t->sp[top]) {
-				top = (int32_t)i;
-				most = lacks;
-			}
+		if (!hurried(t, i, rsc) || lacks < all / 2 ||
+		    !fetch_able(t->w, t->how, t->rr, i, rsc, false))
+			continue;
+		if (t->over[i] || lacks > room) /* its turn will come */
+			*at = cw_min(*at, t->w->now + t->w->prefs.period_s);
+		else if (top < 0 || t->sp[i] > t->sp[top]) {
+			top = (int32_t)i;
+			most = lacks;
 		}
-		if (top >= 0)
-			ask_for(t, a, (size_t)top, r, most, ask);
 	}
+	if (top >= 0)
+		ask_for(t, a, (size_t)top, rsc, most, ask);
+}
+
+/* The project's part of what the buffer holds, among those that have tasks for the
+ * resource or could have some; in instances. */
+static double
+part_of(const struct turn *t, struct arena *a, size_t project, size_t rsc)
+{
+	bool *in = NEWN(a, bool, t->w->nprojects + 1);
+
+	for (size_t i = 0; i < t->w->nprojects; i++)
+		in[i] = i == project || t->rr->p[i].ntasks[rsc] > 0 ||
+		        fetch_able(t->w, t->how, t->rr, i, rsc, false);
+	return fetch_share(t->w, in, project) * t->w->rsc[rsc].ninst;
+}
+
+/*
+ * By the seed nobody is asked while all instances have tasks for longer than the
+ * buffer, be it for months.  Then a project that has no task and not had its share is
+ * asked for its part of the buffer, for what can be done in time.  What waits stays
+ * within the buffer.
+ */
+static void
+fetch_when_full(
+    const struct turn *t, struct arena *a, size_t rsc, struct work_ask *ask, double *at)
+{
+	double most = 0, room = fetch_room_s(t->w, rsc);
+	int32_t top = -1;
+
+	if (t->rr->r[rsc].saturated_s < fetch_buffer_s(t->w))
+		return;
+	for (size_t i = 0; i < t->w->nprojects; i++) {
+		double lacks;
+
+		if (t->rr->p[i].ntasks[rsc] > 0 || t->w->projects[i].share <= 0 ||
+		    !fetch_able(t->w, t->how, t->rr, i, rsc, false))
+			continue;
+		lacks = cw_min(fetch_in_time_s(t->w, i, rsc),
+		    part_of(t, a, i, rsc) * fetch_buffer_s(t->w));
+		if (t->over[i] || lacks > room) /* its turn will come */
+			*at = cw_min(*at, t->w->now + t->w->prefs.period_s);
+		else if (top < 0 || t->sp[i] > t->sp[top]) {
+			top = (int32_t)i;
+			most = lacks;
+		}
+	}
+	if (top >= 0)
+		ask_for(t, a, (size_t)top, rsc, most, ask);
 }
 
 /*
@@ -252,7 +310,7 @@ fetch_starved(const struct turn *t, struct arena *a, struct work_ask *ask)
 		bool able = false, has_tasks = false;
 
 		for (size_t r = 0; r < w->nrsc; r++) {
-			able |= fetch_able(w, t->rr, i, r, false);
+			able |= fetch_able(w, t->how, t->rr, i, r, false);
 			has_tasks |= t->rr->p[i].ntasks[r] > 0;
 		}
 		if (able && !has_tasks && w->projects[i].share > 0 && !t->over[i] &&
@@ -260,32 +318,53 @@ fetch_starved(const struct turn *t, struct arena *a, struct work_ask *ask)
 			top = (int32_t)i;
 	}
 	for (size_t r = 0; r < w->nrsc && top >= 0; r++) {
-		bool *able = NEWN(a, bool, w->nprojects + 1);
 		double part;
 
-		if (!fetch_able(w, t->rr, (size_t)top, r, false))
+		if (!fetch_able(w, t->how, t->rr, (size_t)top, r, false))
 			continue;
-		for (size_t i = 0; i < w->nprojects; i++)
-			able[i] = i == (size_t)top || t->rr->p[i].ntasks[r] > 0 ||
-			          fetch_able(w, t->rr, i, r, false);
-		part = fetch_share(w, able, (size_t)top) * w->rsc[r].ninst;
-		part *= fmin(1, fetch_room_s(w, r) / (fetch_buffer_s(w) * part));
+		part = part_of(t, a, (size_t)top, r);
+		part *= cw_min(1, fetch_room_s(w, r) / (fetch_buffer_s(w) * part));
 		fetch_ask(w, t->rr, (size_t)top, r,
-		    fmin(t->in_time[r][top], part * fetch_buffer_s(w)), part, ask);
+		    cw_min(
+			fetch_in_time_s(w, (size_t)top, r), part * fetch_buffer_s(w)),
+		    part, ask);
 	}
+}
+
+/* Nobody is asked for the resource, whatever the priorities are: most often so. */
+static bool
+quiet(const struct client_world *w, const struct policy *how, const struct rr_sim *rr,
+    size_t rsc)
+{
+	bool extra = how->starved_rule ||
+	             (how->fair_fetch && rr->r[rsc].saturated_s >= fetch_buffer_s(w));
+
+	if (rr->r[rsc].saturated_s <= w->prefs.min_s || how->deadline_cap)
+		return false;
+	for (size_t i = 0; i < w->nprojects && extra; i++)
+		if (rr->p[i].ntasks[rsc] == 0)
+			return false;
+	return true;
 }
 
 static void
 fetch(const struct client_world *w, const struct policy *how, struct arena *a,
     const struct rr_sim *rr, struct work_ask *ask, double *recheck_at)
 {
-	struct turn t = look(w, how, a, rr);
+	struct turn t;
 	int32_t top = -1;
+	bool done = true;
 
+	for (size_t r = 0; r < w->nrsc; r++) {
+		fetch_recheck(w, rr, r, w->prefs.min_s, recheck_at);
+		done = done && quiet(w, how, rr, r);
+	}
+	if (done)
+		return;
+	t = look(w, how, a, rr);
 	for (size_t r = 0; r < w->nrsc; r++) {
 		int32_t p;
 
-		fetch_recheck(w, rr, r, w->prefs.min_s, recheck_at);
 		if (rr->r[r].saturated_s > w->prefs.min_s)
 			continue;
 		p = best(&t, r);
@@ -296,8 +375,12 @@ fetch(const struct client_world *w, const struct policy *how, struct arena *a,
 		if (rr->r[r].saturated_s < fetch_buffer_s(w) &&
 		    is_first(&t, (size_t)top, r))
 			ask_for(&t, a, (size_t)top, r, most_s(&t, (size_t)top, r), ask);
-	if (ask->project < 0 && how->deadline_cap)
-		fetch_cut(&t, a, ask, recheck_at);
+	for (size_t r = 0; r < w->nrsc && ask->project < 0; r++) {
+		if (how->deadline_cap)
+			fetch_hurried(&t, a, r, ask, recheck_at);
+		else if (how->fair_fetch)
+			fetch_when_full(&t, a, r, ask, recheck_at);
+	}
 	if (ask->project < 0 && how->starved_rule)
 		fetch_starved(&t, a, ask);
 }
@@ -306,12 +389,16 @@ static void
 piggyback(const struct client_world *w, const struct policy *how, struct arena *a,
     const struct rr_sim *rr, size_t project, struct work_ask *ask)
 {
-	struct turn t = look(w, how, a, rr);
+	struct turn t = { .w = NULL };
 
-	for (size_t r = 0; r < w->nrsc; r++)
-		if (rr->r[r].saturated_s < fetch_buffer_s(w) &&
-		    is_first(&t, project, r))
+	for (size_t r = 0; r < w->nrsc; r++) {
+		if (rr->r[r].saturated_s >= fetch_buffer_s(w))
+			continue;
+		if (t.w == NULL)
+			t = look(w, how, a, rr);
+		if (is_first(&t, project, r))
 			ask_for(&t, a, project, r, most_s(&t, project, r), ask);
+	}
 }
 
 #define COMMON                                                                         \
@@ -322,21 +409,38 @@ piggyback(const struct client_world *w, const struct policy *how, struct arena *
 const struct policy policy_rec = {
 	.name = "rec",
 	.about = "who had least work for its share lately (seed 001)",
-	.deadline_cap = true,
-	.own_instances = true,
+	.edf_by_task = true,
+	.miss_limit = true,
+	.fair_fetch = true,
 	COMMON,
 };
 const struct policy policy_hybrid = {
 	.name = "hybrid",
 	.about = "rec, and projects without tasks are asked before others run out",
+	.edf_by_task = true,
+	.miss_limit = true,
+	.fair_fetch = true,
+	.starved_rule = true,
+	COMMON,
+};
+const struct policy policy_rec_letter = {
+	.name = "rec:letter",
+	.about = "rec without the two rules that its description has not",
+	.edf_by_task = true,
+	COMMON,
+};
+const struct policy policy_rec_deadlines = {
+	.name = "rec:deadlines",
+	.about = "rec that asks for what can be done in time, whole CPUs by share",
 	.deadline_cap = true,
 	.own_instances = true,
-	.starved_rule = true,
+	.miss_limit = true,
 	COMMON,
 };
 const struct policy policy_rec_upstream = {
 	.name = "rec:upstream",
-	.about = "rec that asks for all that is short and plans by the hour",
+	.about = "rec as programmed: deadlines counted per project, plans by the hour",
 	.bump_s = 3600,
+	.stay_urgent = true,
 	COMMON,
 };

@@ -58,7 +58,7 @@ admit(struct client_world *w)
 		const struct cw_project *p = &w->projects[i];
 
 		if (p->acct.known && p->acct.part > 0)
-			most = fmax(most, p->acct.owed / p->share);
+			most = cw_max(most, p->acct.owed / p->share);
 	}
 	for (size_t i = 0; i < w->nprojects; i++) {
 		struct cw_project *p = &w->projects[i];
@@ -96,7 +96,7 @@ account(struct client_world *w, const struct policy *how)
 			p->acct.owed -= p->used[r] * w->rsc[r].flops;
 			p->used[r] = 0;
 		}
-		p->acct.owed = fmax(-most, fmin(most, p->acct.owed));
+		p->acct.owed = cw_max(-most, cw_min(most, p->acct.owed));
 	}
 	w->accounted_at = w->now;
 }
@@ -143,7 +143,7 @@ count_queue(const struct client_world *w, size_t rsc, double *have)
 		const struct cw_task *t = &w->tasks[i];
 
 		if (t->rsc == (int32_t)rsc && cw_nearly_runnable(w, t))
-			have[t->project] += t->use * fmin(horizon, t->remaining_s);
+			have[t->project] += t->use * cw_min(horizon, t->remaining_s);
 	}
 }
 
@@ -203,7 +203,7 @@ cut_to_deadlines(const struct client_world *w, size_t rsc, struct plan *p)
 			continue;
 		part = fetch_share(w, p->in, i) * w->rsc[rsc].ninst * usable;
 		pace = p->want[i] * usable / horizon;
-		p->want[i] = fmin(pace, part + c->acct.owed / w->rsc[rsc].flops);
+		p->want[i] = cw_min(pace, part + c->acct.owed / w->rsc[rsc].flops);
 	}
 }
 
@@ -220,7 +220,7 @@ make_plan(
 	for (size_t i = 0; i < w->nprojects; i++)
 		p.in[i] = w->projects[i].share > 0 && !fetch_held_back(w, rr, i, rsc) &&
 		          (can_use(w, &w->projects[i], rsc) ||
-			      fetch_able(w, rr, i, rsc, false));
+			      fetch_able(w, &policy_window, rr, i, rsc, false));
 	fill_up(w, rsc, &p);
 	cut_to_deadlines(w, rsc, &p);
 	return p;
@@ -252,7 +252,7 @@ static bool
 runs_low(const struct client_world *w, const struct rr_sim *rr, const struct plan *p,
     size_t project, size_t rsc)
 {
-	double low = p->want[project] * w->prefs.min_s / fmax(fetch_buffer_s(w), 1);
+	double low = p->want[project] * w->prefs.min_s / cw_max(fetch_buffer_s(w), 1);
 
 	if (rr->r[rsc].saturated_s < w->prefs.min_s)
 		return lacks(p, project);
@@ -264,8 +264,8 @@ static void
 ask_part(const struct client_world *w, const struct rr_sim *rr, const struct plan *p,
     size_t project, size_t rsc, struct work_ask *ask)
 {
-	fetch_ask(w, rr, project, rsc, fmax(0, p->want[project] - p->have[project]),
-	    fmax(0, lacking_instances(w, rr, p, project, rsc)), ask);
+	fetch_ask(w, rr, project, rsc, cw_max(0, p->want[project] - p->have[project]),
+	    cw_max(0, lacking_instances(w, rr, p, project, rsc)), ask);
 }
 
 /*
@@ -283,7 +283,7 @@ anybody(const struct client_world *w, const struct rr_sim *rr, const struct plan
 		const struct cw_project *c = &w->projects[i];
 		double claim = c->share > 0 ? c->acct.owed / c->share : -1e30;
 
-		if (!fetch_able(w, rr, i, rsc, false))
+		if (!fetch_able(w, &policy_window, rr, i, rsc, false))
 			continue;
 		if (lacking_instances(w, rr, p, i, rsc) >= 1)
 			claim += 1e20;
@@ -303,7 +303,7 @@ wait_for_balance(
 	for (size_t i = 0; i < w->nprojects; i++)
 		if (p->in[i] && p->have[i] < fetch_share(w, p->in, i) *
 						 w->rsc[rsc].ninst * w->prefs.min_s)
-			*recheck_at = fmin(*recheck_at, w->now + w->prefs.period_s);
+			*recheck_at = cw_min(*recheck_at, w->now + w->prefs.period_s);
 }
 
 static void
@@ -322,7 +322,7 @@ fetch(const struct client_world *w, const struct policy *how, struct arena *a,
 		for (size_t i = 0; i < w->nprojects; i++) {
 			double gap = p[r].want[i] - p[r].have[i];
 
-			if (fetch_able(w, rr, i, r, false) &&
+			if (fetch_able(w, &policy_window, rr, i, r, false) &&
 			    runs_low(w, rr, &p[r], i, r) && gap > most * p[r].want[i]) {
 				most = gap / p[r].want[i];
 				top = (int32_t)i;
@@ -331,7 +331,7 @@ fetch(const struct client_world *w, const struct policy *how, struct arena *a,
 	}
 	for (size_t r = 0; r < w->nrsc && top >= 0; r++)
 		if (lacks(&p[r], (size_t)top) &&
-		    fetch_able(w, rr, (size_t)top, r, true))
+		    fetch_able(w, &policy_window, rr, (size_t)top, r, true))
 			ask_part(w, rr, &p[r], (size_t)top, r, ask);
 	for (size_t r = 0; r < w->nrsc && top < 0; r++)
 		if (rr->r[r].nidle > 0 && (top = anybody(w, rr, &p[r], r)) >= 0)
@@ -346,7 +346,8 @@ piggyback(const struct client_world *w, const struct policy *how, struct arena *
 	for (size_t r = 0; r < w->nrsc; r++) {
 		struct plan p = make_plan(w, a, rr, r);
 
-		if (lacks(&p, project) && fetch_able(w, rr, project, r, true))
+		if (lacks(&p, project) &&
+		    fetch_able(w, &policy_window, rr, project, r, true))
 			ask_part(w, rr, &p, project, r, ask);
 	}
 }
@@ -354,6 +355,7 @@ piggyback(const struct client_world *w, const struct policy *how, struct arena *
 const struct policy policy_window = {
 	.name = "window",
 	.about = "exact balance of a year of what each can use; work by share (ours)",
+	.miss_limit = true,
 	.backoff_min_s = 600,
 	.report_after_s = 3600,
 	.report_before_s = 86400,

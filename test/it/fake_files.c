@@ -57,8 +57,12 @@ next_fault(struct project *p, enum door door)
 enum fault
 fault(struct project *p, enum door door)
 {
-	bool due = p->turn[door] < faults_of(door) ? !p->just_now[door] :
-	                                             rng_unit(&p->rng) <= 0.35;
+	bool due;
+
+	if (p->calm != NULL)
+		return NONE;
+	due = p->turn[door] < faults_of(door) ? !p->just_now[door] :
+	                                        rng_unit(&p->rng) <= 0.35;
 
 	p->just_now[door] = due;
 	return due ? next_fault(p, door) : NONE;
@@ -129,7 +133,9 @@ serve_download(struct project *p, int fd, const struct http_in *in)
 		return;
 	}
 	/* The program comes in parts until a resume has failed in each way. */
-	if (f == &p->program && p->turn[RESUME] < 2)
+	if (p->calm != NULL)
+		how = NONE;
+	else if (f == &p->program && p->turn[RESUME] < 2)
 		how = in->from > 0 ? next_fault(p, RESUME) : DOWNLOAD_CUT;
 	else
 		how = p->turn[DOWNLOAD] < 3 ? next_fault(p, DOWNLOAD) :

@@ -3,6 +3,10 @@
  * A project in one process that does everything wrong, by turns, and keeps books on
  * what one host makes of it.  fake_project SEED prints its port; "GET /books" shows the
  * books: lines that begin with "WRONG" must not be there.
+ *
+ * fake_project SEED NAME is a calm one: its jobs, whose names begin with NAME, are all
+ * good; its master page names a scheduler that is no more, too; after "GET /down" the
+ * other is out of order until "GET /up".
  */
 #include <assert.h>
 #include <stdio.h>
@@ -71,6 +75,21 @@ make_program(struct project *p, struct file *f, const char *name)
 }
 
 static void
+make_jobs(struct project *p, enum kind kind, int count)
+{
+	for (int i = 0; i < count; i++) {
+		struct job *j = &p->jobs[p->njobs];
+
+		j->kind = kind;
+		j->input = &p->large[p->njobs % LARGE];
+		j->name = arena_printf(&p->keep, "%s%s__%s_%d",
+		    p->calm == NULL ? "" : p->calm, j->input->name, kinds[kind].name,
+		    i);
+		p->njobs++;
+	}
+}
+
+static void
 make(struct project *p)
 {
 	char *private[2], *public[2];
@@ -94,16 +113,12 @@ make(struct project *p)
 	sign(p, private[0], &p -> program, &p -> program_signature);
 	sign(p, private[1], &p -> bad_program, &p -> bad_signature);
 	for (size_t k = 0; k < N(kinds); k++)
-		for (int i = 0; i < kinds[k].count; i++) {
-			struct job *j = &p->jobs[p->njobs];
-
-			j->kind = (enum kind)k;
-			j->input = &p->large[p->njobs % LARGE];
-			j->name = arena_printf(
-			    &p->keep, "%s__%s_%d", j->input->name, kinds[k].name, i);
-			p->njobs++;
-		}
-	rng_shuffle(&p->rng, p->jobs, p->njobs, sizeof(p->jobs[0]));
+		make_jobs(p, (enum kind)k,
+		    p->calm == NULL ? kinds[k].count :
+		    k == GOOD       ? JOBS_MAX :
+				      0);
+	if (p->calm == NULL)
+		rng_shuffle(&p->rng, p->jobs, p->njobs, sizeof(p->jobs[0]));
 }
 
 /* --- scheduler --- */
@@ -284,10 +299,25 @@ schedule(struct project *p, const struct request *rq, struct buf *b, enum fault 
 		}
 }
 
+/* For the books: what a calm project was asked and told. */
+static void
+note(struct project *p, const struct request *rq)
+{
+	struct buf b = buf_new(&p->keep);
+
+	p->nasked++;
+	p->nfor_work += rq->work_req_seconds > 0;
+	buf_printf(&b, "share %g\n", rq->resource_share_fraction);
+	for (size_t i = 1; i < rq->nresources; i++)
+		buf_printf(&b, "coproc %s %g\n", rq->resources[i].type,
+		    rq->resources[i].count);
+	p->told = b.p;
+}
+
 static void
 serve_scheduler(struct project *p, int fd, const struct http_in *in)
 {
-	enum fault f = fault(p, SCHEDULER);
+	enum fault f = p->down ? SCHEDULER_STATUS_500 : fault(p, SCHEDULER);
 	struct buf b = buf_new(&p->a);
 	struct request *rq;
 	struct fail why;
@@ -309,6 +339,7 @@ serve_scheduler(struct project *p, int fd, const struct http_in *in)
 		wrong(p, "request", why.detail);
 		return;
 	}
+	note(p, rq);
 	buf_puts(&b, "<scheduler_reply>\n<next_rpc_delay>2</next_rpc_delay>\n");
 	schedule(p, rq, &b, f);
 	buf_puts(&b, "</scheduler_reply>\n");
@@ -327,13 +358,42 @@ serve_books(struct project *p, int fd)
 
 	for (size_t i = 0; i < p->njobs; i++)
 		reported += p->jobs[i].reported;
-	buf_printf(&b, "jobs %zu\nreported %zu\n", p->njobs, reported);
+	buf_printf(&b,
+	    "jobs %zu\nreported %zu\nmaster %zu\ngone %zu\nasked %zu\nfor_work "
+	    "%zu\n%s",
+	    p->njobs, reported, p->nmaster, p->ngone, p->nasked, p->nfor_work,
+	    p->told == NULL ? "" : p->told);
 	for (size_t i = 0; i < NONE; i++)
 		buf_printf(
 		    &b, "fault %s %zu\n", fault_name((enum fault)i), p->happened[i]);
 	for (size_t i = 0; i < p->nwrong; i++)
 		buf_printf(&b, "%s\n", p->wrong[i]);
 	answer(fd, b.p);
+}
+
+/* The master page, and what else there is. */
+static void
+serve_page(struct project *p, int fd, const char *path)
+{
+	bool switched = strcmp(path, "/down") == 0 || strcmp(path, "/up") == 0;
+
+	if (strcmp(path, "/gone") == 0) {
+		p->ngone++;
+		http_answer(fd, 404, 0, "gone", 4, 4);
+		return;
+	}
+	if (switched)
+		p->down = strcmp(path, "/down") == 0;
+	else
+		p->nmaster++;
+	answer(fd,
+	    arena_printf(&p->a,
+		"%s<scheduler>http://127.0.0.1:%d/scheduler</scheduler>\n",
+		p->calm == NULL ?
+		    "" :
+		    arena_printf(&p->a,
+			"<scheduler>http://127.0.0.1:%d/gone</scheduler>\n", p->port),
+		p->port));
 }
 
 static bool
@@ -370,9 +430,7 @@ serve(struct project *p, int fd)
 	else if (strcmp(in.path, "/books") == 0)
 		serve_books(p, fd);
 	else if (in.path[0] != '\0')
-		answer(fd, arena_printf(&p->a,
-			       "<scheduler>http://127.0.0.1:%d/scheduler</scheduler>\n",
-			       p->port));
+		serve_page(p, fd, in.path);
 }
 
 int
@@ -382,10 +440,11 @@ main(int argc, char **argv)
 	struct timeval patience = { .tv_sec = 10 };
 	int fd, conn;
 
-	if (argc != 2) {
-		fprintf(stderr, "usage: fake_project SEED\n");
+	if (argc != 2 && argc != 3) {
+		fprintf(stderr, "usage: fake_project SEED [NAME]\n");
 		return 2;
 	}
+	p.calm = argv[2];
 	p.rng = rng_seed(strtoull(argv[1], NULL, 10));
 	make(&p);
 	fd = http_listen(&p.port);

@@ -16,7 +16,7 @@ enum {
 	IN_FLIGHT = 512 << 10,
 	IN_PROGRESS = 2,
 	DEADLINE_S = 86400,
-	JOBS_MAX = 64,
+	JOBS_MAX = 1000,
 	WRONG_MAX = 100
 };
 
@@ -57,6 +57,14 @@ struct project {
 	bool just_now[4]; /* the last at that door met a fault */
 	char *key, *program_signature, *bad_signature, *cpid;
 	int64_t hostid, seqno;
+	/* A calm one does nothing wrong but for what it is told to: its name, or NULL;
+	 * its scheduler is out of order. */
+	const char *calm;
+	bool down;
+	/* Requests for the master page, to a scheduler that is no more, to the one that
+	 * is; those of them for work. */
+	size_t nmaster, ngone, nasked, nfor_work;
+	char *told; /* of the host's, by its last request */
 	bool half_upload;
 	char *wrong[WRONG_MAX];
 	size_t nwrong;

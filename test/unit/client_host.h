@@ -31,6 +31,7 @@ host(void)
 	state_add(&c.keep, c.st, "http://h.example/p/")->authenticator = arena_strdup(
 	    &c.keep, "k");
 	ck_assert_int_eq(fs_mkdirs(project_dir(&c, c.st->projects), 0755, &c.fail), OK);
+	orders_read(&c);
 	return &c;
 }
 
@@ -54,6 +55,7 @@ save(struct client *c)
 			  &c->fail) == OK,
 	    "%s", c->fail.detail);
 	arena_reset(&c->a);
+	orders_read(c);
 }
 
 #endif

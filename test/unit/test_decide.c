@@ -3,9 +3,11 @@
 #include "test/unit/unit.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "client/client.h"
 #include "lib/buf.h"
+#include "lib/clock.h"
 #include "lib/fs.h"
 #include "lib/proc.h"
 #include "lib/banned.h"
@@ -13,13 +15,13 @@
 enum { NOW = 1000000 };
 static char text_app[] = "app", text_program[] = "program", text_empty[] = "",
 	    text_platform[] = "x86_64-pc-linux-gnu", text_url[] = "http://127.0.0.1:1/",
-	    text_workunit[] = "w", name_a[] = "a", name_b[] = "b";
-
+	    text_workunit[] = "w";
 static char *schedulers[] = { text_url };
-static const char url[] = "http://h.example/p/";
+static const char *const urls[] = { "http://h.example/p/", "http://h.example/q/" };
 
+/* Two tasks of 1000 s, of which the first has this name, the second the next. */
 static void
-rows(struct cproject *p, struct arena *a)
+rows(struct cproject *p, struct arena *a, char first)
 {
 	struct rp_file_ref *ref = NEW(a, struct rp_file_ref);
 
@@ -49,7 +51,7 @@ rows(struct cproject *p, struct arena *a)
 	p->tasks = NEWN(a, struct ctask, 2);
 	for (size_t i = 0; i < 2; i++)
 		p->tasks[p->ntasks++] = (struct ctask){
-			.r = { .name = i == 0 ? name_a : name_b,
+			.r = { .name = arena_printf(a, "%c", first + (char)i),
 			    .wu_name = text_workunit,
 			    .platform = text_platform,
 			    .plan_class = text_empty,
@@ -60,14 +62,31 @@ rows(struct cproject *p, struct arena *a)
 		};
 }
 
-/* One CPU and two tasks of 1000 s, whose program only waits. */
+/* A project with two tasks, whose program tells its arguments and waits. */
+static struct cproject *
+add(struct client *c, const char *url, char first)
+{
+	static const char program[] =
+	    "#!/bin/sh\necho \"$@\" >new && mv new args\nexec sleep 1000\n";
+	struct cproject *p = state_add(&c->keep, c->st, url);
+
+	p->hostid = 1;
+	p->schedulers = schedulers;
+	p->nschedulers = 1;
+	ck_assert_int_eq(fs_mkdirs(project_dir(c, p), 0755, &c->fail), OK);
+	ck_assert_int_eq(fs_write(file_path(c, p, text_program), program,
+			     sizeof(program) - 1, 0755, &c->fail),
+	    OK);
+	rows(p, &c->keep, first);
+	return p;
+}
+
+/* One CPU and one project. */
 static struct client *
 host(const struct policy *policy)
 {
 	static struct client c;
 	static char dir[PATH_MAX];
-	static const char program[] = "#!/bin/sh\nexec sleep 1000\n";
-	struct cproject *p;
 
 	unit_dir(dir);
 	c = (struct client){ .now = NOW,
@@ -78,15 +97,7 @@ host(const struct policy *policy)
 	c.events = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	c.st = NEW(&c.keep, struct state);
 	c.st->p_fpops = 1e9;
-	p = state_add(&c.keep, c.st, url);
-	p->hostid = 1;
-	p->schedulers = schedulers;
-	p->nschedulers = 1;
-	ck_assert_int_eq(fs_mkdirs(project_dir(&c, p), 0755, &c.fail), OK);
-	ck_assert_int_eq(fs_write(file_path(&c, p, text_program), program,
-			     sizeof(program) - 1, 0755, &c.fail),
-	    OK);
-	rows(p, &c.keep);
+	add(&c, urls[0], 'a');
 	return &c;
 }
 
@@ -104,9 +115,10 @@ seen(struct client *c)
 {
 	struct buf b = buf_new(&c->a);
 
+	orders_read(c);
 	decide_tasks(c);
-	for (size_t i = 0; i < c->st->projects->ntasks; i++) {
-		const struct ctask *t = &c->st->projects->tasks[i];
+	for (size_t i = 0; i < 2 * c->st->nprojects; i++) {
+		const struct ctask *t = &c->st->projects[i / 2].tasks[i % 2];
 
 		if (t->pid != 0)
 			buf_printf(&b, t->paused ? "(%s)" : "%s", t->r.name);
@@ -169,6 +181,106 @@ START_TEST(deadlines_and_pauses)
 }
 END_TEST
 
+/* Of two projects with equal shares each has one of two CPUs. */
+START_TEST(orders_by_project)
+{
+	struct client *c = host(policies[_i]);
+	struct view v;
+
+	if (strcmp(c->o.policy->name, "classic") == 0) {
+		host_end(c);
+		return; /* it runs what came first */
+	}
+	add(c, urls[1], 'c');
+	c->o.ncpus = 2;
+	ck_assert_str_eq(seen(c), "ac");
+	order(c, "suspend http://h.example/p/\nno-new-work http://h.example/q/\n");
+	ck_assert_str_eq(seen(c), "(a)cd");
+	look(c, &v);
+	ck_assert(v.w.projects[0].suspended && !v.w.projects[0].no_new_work);
+	ck_assert(!v.w.projects[1].suspended && v.w.projects[1].no_new_work);
+	ck_assert(!decide_contact(c));
+	order(c, "suspend http://h.example/\nsuspend http://h.example/p/a\n");
+	ck_assert_uint_eq(strlen(seen(c)), 4 + 1); /* one of three is stopped */
+	host_end(c);
+}
+END_TEST
+
+/* Each of two devices has one of two tasks, and their programs know which. */
+START_TEST(coprocessors)
+{
+	static char nvidia[] = "NVIDIA";
+	struct client *c = host(policies[_i]);
+	struct cproject *p = c->st->projects;
+	unsigned devices = 0;
+
+	p->versions[0].coproc_type = nvidia;
+	p->versions[0].coproc_count = 1;
+	p->versions[0].avg_ncpus = 0.1;
+	c->o.coproc[c->o.ncoprocs++] = (struct coproc){ nvidia, 2, 1e12 };
+	ck_assert_str_eq(seen(c), "ab");
+	for (size_t i = 0; i < 2; i++) {
+		const char *path = arena_printf(
+		    &c->a, "%s/slots/%d/args", c->dir, p->tasks[i].slot);
+		char *text;
+
+		while (fs_size(path) <= 0)
+			clock_nap_ms(20);
+		ck_assert_int_eq(fs_read(&c->a, path, 99, &text, NULL, &c->fail), OK);
+		ck_assert_str_eq(
+		    text, arena_printf(&c->a, "--device %d\n", p->tasks[i].device));
+		devices |= 1U << p->tasks[i].device;
+	}
+	ck_assert_uint_eq(devices, 3);
+	/* They are gone: the tasks cannot be done. */
+	c->o.ncoprocs = 0;
+	ck_assert_str_eq(seen(c), "");
+	ck_assert(p->tasks[0].ready && p->tasks[0].state == CLIENT_ABORTED);
+	ck_assert_int_eq(p->tasks[1].exit_status, 201);
+	host_end(c);
+}
+END_TEST
+
+/* What a program tells; one that has to make room goes on from its checkpoint. */
+START_TEST(checkpoints)
+{
+	struct client *c = host(policies[0]);
+	struct cproject *p = c->st->projects;
+	struct ctask *t = p->tasks;
+	const char *saved;
+
+	c->o.quit_when_stopped = true;
+	ck_assert_str_eq(seen(c), "a");
+	c->now += 100;
+	saved = arena_printf(&c->process, "%s/checkpoint", slot_dir(c, &t[0]));
+	ck_assert_int_eq(fs_write(saved, "x", 1, 0644, &c->fail), OK);
+	ck_assert_int_eq(
+	    utimensat(AT_FDCWD, saved,
+		(struct timespec[]){ { .tv_sec = c->now }, { .tv_sec = c->now } }, 0),
+	    0);
+	ck_assert_int_eq(
+	    fs_write(arena_printf(&c->a, "%s/fraction_done", slot_dir(c, &t[0])),
+		"0.5\n", 4, 0644, &c->fail),
+	    OK);
+	task_poll(c, p, &t[0]);
+	ck_assert_double_eq(t[0].fraction_done, 0.5);
+	ck_assert_double_eq_tol(task_remaining_s(c, p, &t[0]), 500, 1e-6);
+	c->now += 20;
+	t[1].r.report_deadline = (double)c->now + 1100;
+	ck_assert_str_eq(seen(c), "b");
+	ck_assert_double_eq(task_ran_s(c, &t[0]), 100);
+	task_abort(c, p, &t[1], 0, "no longer wanted");
+	ck_assert_str_eq(seen(c), "a");
+	ck_assert(fs_exists(saved));
+	/* Without a checkpoint it begins again. */
+	ck_assert_int_eq(fs_unlink(saved, &c->fail), OK);
+	t[0].checkpointed_at = 0;
+	task_quit(c, &t[0]);
+	ck_assert_double_eq(task_ran_s(c, &t[0]), 0);
+	host_end(c);
+}
+END_TEST
+
 UNIT_MAIN("decide", {
 	size_t n = 0;
 
@@ -176,4 +288,7 @@ UNIT_MAIN("decide", {
 		n++;
 	ADD_LOOP(orders, n);
 	ADD_LOOP(deadlines_and_pauses, n);
+	ADD_LOOP(orders_by_project, n);
+	ADD_LOOP(coprocessors, n);
+	ADD(checkpoints);
 })

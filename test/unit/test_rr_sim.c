@@ -35,7 +35,7 @@ task(int32_t project, double run_s)
 	ck_assert_msg(fabs((got) - (want)) < 1e-12, "%s: %.15g, not %.15g", what,      \
 	    (double)(got), (double)(want))
 
-START_TEST(worked_example)
+START_TEST(t1_t2_worked_example)
 {
 	const struct worked *c = &worked[_i];
 	struct arena a = { 0 };
@@ -313,7 +313,7 @@ START_TEST(as_defined)
 END_TEST
 
 UNIT_MAIN("rr_sim", {
-	ADD_LOOP(worked_example, N(worked));
+	ADD_LOOP(t1_t2_worked_example, N(worked));
 	ADD_LOOP(small_worlds, N(smalls));
 	ADD_LOOP(as_defined, 20);
 })

@@ -91,7 +91,7 @@ history(struct arena *a, const struct sim_scenario *sc, const char *policy,
 
 /* T17: the same seed, the same log; another seed, another; projects listed in another
  * order, the same. */
-START_TEST(same_history)
+START_TEST(t17_same_history)
 {
 	const char *policy = policies[_i]->name;
 	struct arena a = { 0 };
@@ -118,7 +118,7 @@ START_TEST(same_history)
 END_TEST
 
 /* T17: names do not matter. */
-START_TEST(names_do_not_matter)
+START_TEST(t17_names_do_not_matter)
 {
 	static const char *const name[] = { "zeta", "eta", "theta", "iota" };
 	const char *policy = policies[_i]->name;
@@ -171,7 +171,7 @@ START_TEST(sums_add_up)
 END_TEST
 
 /* T18: the figures do not depend on how often the host looks. */
-START_TEST(steps_do_not_matter)
+START_TEST(t18_steps_do_not_matter)
 {
 	static const double poll[] = { 10, 30, 60 };
 	struct arena a = { 0 };
@@ -320,10 +320,10 @@ npolicies(void)
 }
 
 UNIT_MAIN("sim", {
-	ADD_LOOP(same_history, npolicies());
-	ADD_LOOP(names_do_not_matter, npolicies());
+	ADD_LOOP(t17_same_history, npolicies());
+	ADD_LOOP(t17_names_do_not_matter, npolicies());
 	ADD_LOOP(sums_add_up, npolicies());
-	ADD_LOOP(steps_do_not_matter, npolicies());
+	ADD_LOOP(t18_steps_do_not_matter, npolicies());
 	ADD(a_file_is_moved_once);
 	ADD(projects_come_and_go);
 	ADD(power_goes);
