@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The part of the snapshot that jobs come from: which candidates are read, in which
- * order, and when there are enough.  Reads only.
+ * order, and when there are enough.  Reads only; what many want is locked (lock.c).
  */
 #include "sched/rpc.h"
 
