@@ -431,7 +431,10 @@ take_prefs(struct client *c, struct cproject *p, const struct reply *rp)
 
 	if (rp->project_preferences == NULL)
 		return;
-	prefs = prefs_project(&c->a, rp->project_preferences, rp->host_venue);
+	prefs = prefs_project(&c->a,
+	    arena_printf(&c->a, "<project_preferences>%s</project_preferences>",
+		rp->project_preferences),
+	    rp->host_venue);
 	take_refused(c, p, &prefs);
 	if (p->own_share)
 		return;

@@ -307,6 +307,8 @@ note(struct project *p, const struct request *rq)
 
 	p->nasked++;
 	p->nfor_work += rq->work_req_seconds > 0;
+	if (rq->nin_progress > p->most_listed)
+		p->most_listed = rq->nin_progress;
 	buf_printf(&b, "share %g\n", rq->resource_share_fraction);
 	for (size_t i = 1; i < rq->nresources; i++)
 		buf_printf(&b, "coproc %s %g\n", rq->resources[i].type,
@@ -341,6 +343,8 @@ serve_scheduler(struct project *p, int fd, const struct http_in *in)
 	}
 	note(p, rq);
 	buf_puts(&b, "<scheduler_reply>\n<next_rpc_delay>2</next_rpc_delay>\n");
+	if (p->calm != NULL)
+		buf_puts(&b, "<send_full_workload/>\n");
 	schedule(p, rq, &b, f);
 	buf_puts(&b, "</scheduler_reply>\n");
 	if (f != SCHEDULER_SILENT)
@@ -360,9 +364,9 @@ serve_books(struct project *p, int fd)
 		reported += p->jobs[i].reported;
 	buf_printf(&b,
 	    "jobs %zu\nreported %zu\nmaster %zu\ngone %zu\nasked %zu\nfor_work "
-	    "%zu\n%s",
+	    "%zu\nlisted %zu\n%s",
 	    p->njobs, reported, p->nmaster, p->ngone, p->nasked, p->nfor_work,
-	    p->told == NULL ? "" : p->told);
+	    p->most_listed, p->told == NULL ? "" : p->told);
 	for (size_t i = 0; i < NONE; i++)
 		buf_printf(
 		    &b, "fault %s %zu\n", fault_name((enum fault)i), p->happened[i]);

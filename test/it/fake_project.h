@@ -64,7 +64,8 @@ struct project {
 	/* Requests for the master page, to a scheduler that is no more, to the one that
 	 * is; those of them for work. */
 	size_t nmaster, ngone, nasked, nfor_work;
-	char *told; /* of the host's, by its last request */
+	size_t most_listed; /* tasks that a request listed, of all projects */
+	char *told;         /* of the host's, by its last request */
 	bool half_upload;
 	char *wrong[WRONG_MAX];
 	size_t nwrong;

@@ -166,6 +166,53 @@ START_TEST(wait_for_work)
 }
 END_TEST
 
+/* What a reply says of the project, as the rules see it afterwards. */
+START_TEST(facts_reach_the_rules)
+{
+	static char nvidia[] = "NVIDIA";
+	struct client *c = host();
+	struct cproject *p = c->st->projects;
+	struct view v;
+
+	c->o.coproc[c->o.ncoprocs++] = (struct coproc){ nvidia, 1, 1e12 };
+	take(c,
+	    "<hostid>1</hostid><request_delay>50</request_delay>"
+	    "<next_rpc_delay>99</next_rpc_delay><no_work_deadlines/><dont_use_dcf/>"
+	    "<no_rsc_apps>CUDA</no_rsc_apps><non_cpu_intensive/><send_full_workload/>"
+	    "<host_venue>work</host_venue><project_preferences>"
+	    "<resource_share>30</resource_share>"
+	    "<venue name=\"work\"><resource_share>70</resource_share><no_cpu>1</no_cpu>"
+	    "</venue></project_preferences>",
+	    (struct hope){ 0 });
+	p->dcf = 3;
+	look(c, &v);
+	ck_assert_double_eq(v.w.projects[0].share, 70);
+	ck_assert_double_eq(v.w.projects[0].dcf, 1);
+	ck_assert_double_eq(v.w.projects[0].rpc.min_rpc_time, NOW + 50);
+	ck_assert_double_eq(v.w.projects[0].rpc.next_rpc_time, NOW + 99);
+	ck_assert_double_eq(v.w.projects[0].rpc.latency_limited_until, NOW + 50);
+	ck_assert(v.w.projects[0].nci && c->st->full_workload);
+	ck_assert(v.w.projects[0].rsc[0].excluded && !v.w.projects[0].rsc[0].no_apps);
+	ck_assert(!v.w.projects[0].rsc[1].excluded && v.w.projects[0].rsc[1].no_apps);
+	/* All of that is of that reply alone; what the user says stays. */
+	p->own_share = true;
+	take(c,
+	    "<app><name>a</name><non_cpu_intensive>1</non_cpu_intensive></app>"
+	    "<project_preferences><resource_share>5</resource_share>"
+	    "</project_preferences>",
+	    (struct hope){ 0 });
+	look(c, &v);
+	ck_assert(v.w.projects[0].nci && !p->nci);
+	ck_assert_double_eq(v.w.projects[0].share, 70);
+	ck_assert_double_eq(v.w.projects[0].dcf, 3);
+	ck_assert(!v.w.projects[0].rsc[1].no_apps && !v.w.projects[0].rsc[0].excluded);
+	take(c, "<app><name>b</name></app>", (struct hope){ 0 });
+	look(c, &v);
+	ck_assert(!v.w.projects[0].nci);
+	host_end(c);
+}
+END_TEST
+
 /* The first two requests carry the number 0 (stock-client.md 5). */
 START_TEST(identity_is_taken)
 {
@@ -294,6 +341,7 @@ UNIT_MAIN("client", {
 	ADD_LOOP(replies_by_table, N(replies));
 	ADD_LOOP(delays_by_table, N(delays));
 	ADD(wait_for_work);
+	ADD(facts_reach_the_rules);
 	ADD(identity_is_taken);
 	ADD(key_changes_if_signed_by_the_old);
 	ADD(captured_replies);
