@@ -276,9 +276,8 @@ seed_002_slices(const struct client_world *w, const struct rank *r, size_t n,
 
 static void
 place_seed_002(const struct client_world *w, struct arena *a, const struct rank *r,
-    size_t n, const bool *keep, bool *run, struct enforced *e)
+    size_t n, const bool *keep, bool *run, struct room *m, struct enforced *e)
 {
-	struct room m;
 	bool *gone = NEWN(a, bool, w->ntasks + 1);
 	int32_t device;
 
@@ -286,18 +285,18 @@ place_seed_002(const struct client_world *w, struct arena *a, const struct rank 
 	seed_002_slices(w, r, n, keep, e);
 	for (size_t i = 0; i < e->nstop; i++)
 		gone[e->stop[i].task] = true;
-	open_room(w, a, &m);
+	open_room(w, a, m);
 	for (size_t i = 0; i < n; i++) {
 		const struct cw_task *t = &w->tasks[r[i].task];
 
 		run[i] = t->running && !gone[r[i].task];
 		if (run[i])
-			fits(&m, t, &device);
+			fits(m, t, &device);
 	}
 	for (size_t i = 0; i < n; i++) {
 		const struct cw_task *t = &w->tasks[r[i].task];
 
-		if (t->running || !cw_runnable(w, t) || !fits(&m, t, &device))
+		if (t->running || !cw_runnable(w, t) || !fits(m, t, &device))
 			continue;
 		run[i] = true;
 		start(r[i].task, device, e);
@@ -328,6 +327,41 @@ rank_all(const struct client_world *w, struct arena *a, const struct run_list *l
 		first[u] += first[u - 1];
 	for (size_t i = 0; i < n; i++)
 		r[first[all[i].urgency]++] = all[i];
+	return n;
+}
+
+static bool
+has_room(const struct room *m)
+{
+	for (size_t r = 0; r < m->w->nrsc; r++) {
+		if (r == CW_CPU && m->left[CW_CPU] > NEAR)
+			return true;
+		for (size_t k = 0; r != CW_CPU && k < ninst_of(m->w, r); k++)
+			if (m->inst[r][k] > NEAR)
+				return true;
+	}
+	return false;
+}
+
+/* What the list left out, as it came, where nothing of the list fits: a task may need
+ * more instances, or more memory, than are left.  Returns how many are ranked now. */
+static size_t
+use_the_rest(const struct client_world *w, struct arena *a, struct rank *r, size_t n,
+    bool *run, struct room *m, struct enforced *e)
+{
+	bool *seen = NEWN(a, bool, w->ntasks + 1);
+	int32_t device;
+
+	for (size_t i = 0; i < n; i++)
+		seen[r[i].task] = true;
+	for (uint32_t i = 0; i < w->ntasks; i++) {
+		if (seen[i] || !cw_runnable(w, &w->tasks[i]) ||
+		    !fits(m, &w->tasks[i], &device))
+			continue;
+		r[n] = rank_of(w, &(struct run_item){ i, false });
+		run[n++] = true;
+		start(i, device, e);
+	}
 	return n;
 }
 
@@ -371,7 +405,9 @@ enforce(const struct client_world *w, const struct policy *how, struct arena *a,
 			stop(w, r[i].task, e);
 	}
 	if (how->victim_least_since_checkpoint)
-		place_seed_002(w, a, r, n, keep, run, e);
+		place_seed_002(w, a, r, n, keep, run, &m, e);
+	if (n < w->ntasks && has_room(&m))
+		n = use_the_rest(w, a, r, n, run, &m, e);
 	plan_again(w, r, n, run, e);
 }
 

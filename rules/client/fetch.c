@@ -44,6 +44,34 @@ fetch_held_back(
 	return false;
 }
 
+/* Tasks of the project that may run at a time, all its apps taken; 0 = any number. */
+static int32_t
+limit_of(const struct client_world *w, size_t project)
+{
+	int32_t most = w->projects[project].max_concurrent, sum = 0;
+
+	for (size_t i = 0; i < w->napps; i++) {
+		if (w->apps[i].project != (int32_t)project)
+			continue;
+		if (w->apps[i].max_concurrent <= 0)
+			return most;
+		sum += w->apps[i].max_concurrent;
+	}
+	return sum > 0 && (most <= 0 || sum < most) ? sum : most;
+}
+
+/* What it can still run within the buffer, as far as a limit goes: instance-seconds, as
+ * long as each task takes an instance. */
+static double
+room_by_limit(
+    const struct client_world *w, const struct rr_sim *rr, size_t project, size_t rsc)
+{
+	int32_t most = limit_of(w, project);
+
+	return most <= 0 ? INFINITY :
+	                   most * fetch_buffer_s(w) - rr->p[project].queued[rsc];
+}
+
 bool
 fetch_able(const struct client_world *w, const struct policy *how,
     const struct rr_sim *rr, size_t project, size_t rsc, bool ignore_backoff)
@@ -56,9 +84,8 @@ fetch_able(const struct client_world *w, const struct policy *how,
 		return false;
 	if (p->share <= 0 && rr->r[rsc].nidle <= 0)
 		return false;
-	if (p->max_concurrent > 0 &&
-	    rr->p[project].ntasks[rsc] >= (uint32_t)p->max_concurrent &&
-	    rr->p[project].queued[rsc] >= p->max_concurrent * fetch_buffer_s(w))
+	if (room_by_limit(w, rr, project, rsc) <= 0 &&
+	    rr->p[project].ntasks[rsc] >= (uint32_t)limit_of(w, project))
 		return false; /* more could not run within the buffer */
 	if (how->miss_limit && rr->p[project].misses[rsc] > w->rsc[rsc].ninst &&
 	    rr->r[rsc].nidle <= 0)
@@ -87,6 +114,7 @@ fetch_ask(const struct client_world *w, const struct rr_sim *rr, size_t project,
 		inst = cw_min(1, rr->r[rsc].nidle);
 		secs = inst > 0 ? 1 : 0;
 	}
+	secs = cw_min(secs, cw_max(1, room_by_limit(w, rr, project, rsc)));
 	inst = cw_max(0, inst);
 	if (inst > 0)
 		secs = cw_max(secs, 1);

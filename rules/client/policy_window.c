@@ -207,6 +207,25 @@ cut_to_deadlines(const struct client_world *w, size_t rsc, struct plan *p)
 	}
 }
 
+/*
+ * Who has no task and is owed some gets its part though others have more than theirs,
+ * as far as there is room beside what waits: one that runs may be so long that it fills
+ * the buffer for weeks.
+ */
+static void
+let_in(const struct client_world *w, size_t rsc, struct plan *p)
+{
+	double room = fetch_room_s(w, rsc);
+
+	for (size_t i = 0; i < w->nprojects; i++) {
+		double part = fetch_share(w, p->in, i) * fetch_buffer_s(w) *
+		              w->rsc[rsc].ninst;
+
+		if (p->in[i] && p->have[i] <= 0 && w->projects[i].acct.owed > 0)
+			p->want[i] = cw_max(p->want[i], cw_min(part, room));
+	}
+}
+
 /* Who may be asked again has a part too, to find out whether it has such tasks now. */
 static struct plan
 make_plan(
@@ -222,6 +241,7 @@ make_plan(
 		          (can_use(w, &w->projects[i], rsc) ||
 			      fetch_able(w, &policy_window, rr, i, rsc, false));
 	fill_up(w, rsc, &p);
+	let_in(w, rsc, &p);
 	cut_to_deadlines(w, rsc, &p);
 	return p;
 }

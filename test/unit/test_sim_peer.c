@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Scenarios by their figures: the default policy against upstream's emulator, and what
+ * a policy must not do on some others.
+ */
+#include "test/unit/unit.h"
+
+#include <math.h>
+#include "client/sim_report.h"
+#include "lib/fs.h"
+#include "lib/banned.h"
+
+enum { RUNS = 5, FILE_MOST = 1 << 16 };
+
+struct outcome {
+	double idle, wasted, violation, attainable, late, best;
+};
+
+/* The mean of some runs of a file of test/sim. */
+static struct outcome
+mean(const char *name, const char *policy, double days, int runs)
+{
+	const char *srcdir = getenv("srcdir");
+	struct outcome o = { 0 };
+	struct arena a = { 0 };
+	struct sim_scenario sc;
+	struct sim_bound best;
+	struct fail f = { 0 };
+	const char *path = arena_printf(
+	    &a, "%s/test/sim/%s.json", srcdir == NULL ? "." : srcdir, name);
+
+	ck_assert_msg(sim_read(&a, path, &sc, &f) == OK, "%s", f.detail);
+	sim_bound(&sc, days, &a, &best);
+	o.best = best.share_violation;
+	for (int k = 0; k < runs; k++) {
+		struct sim_options opt = { .policy = policy_find(policy),
+			.days = days,
+			.seed = 1 + (uint64_t)k };
+		struct arena run = { 0 };
+		struct sim_sums sums;
+		struct sim_figures fig;
+
+		ck_assert_int_eq(sim_run(&sc, &opt, &run, &sums, &f), OK);
+		sim_figures(&sc, &sums, &run, &fig);
+		o.idle += fig.idle / runs;
+		o.wasted += fig.wasted / runs;
+		o.violation += fig.share_violation / runs;
+		o.attainable += fig.share_violation_attainable / runs;
+		o.late += fig.missed > 0 ? (double)fig.missed /
+		                               (double)(fig.missed + fig.met) / runs :
+		                           0;
+		arena_free(&run);
+	}
+	arena_free(&a);
+	return o;
+}
+
+/* --- against upstream --- */
+
+static const struct peer {
+	const char *name;
+	struct {
+		double wasted, violation, late;
+	} at[2]; /* 10 and 100 days */
+	bool half;
+} peers[] = {
+#define PEER(name, w10, v10, l10, w100, v100, l100, half)                              \
+	{ #name, { { w10, v10, l10 }, { w100, v100, l100 } }, half },
+#include "test/unit/sim_peer.def"
+#undef PEER
+};
+
+START_TEST(no_worse_than_upstream)
+{
+	const struct peer *p = &peers[_i % (int)N(peers)];
+	int k = _i / (int)N(peers);
+	double most = p->at[k].violation + fmax(0.02, 0.1 * p->at[k].violation);
+	struct outcome o;
+
+	if (k == 1 && p == peers)
+		return;
+	o = mean(p->name, policies[0]->name, k == 0 ? 10 : 100, RUNS);
+	ck_assert_msg(o.violation <= most && o.wasted <= p->at[k].wasted + 0.01 &&
+			  o.late <= p->at[k].late + 0.01,
+	    "%s: violation %g, wasted %g, late %g", p->name, o.violation, o.wasted,
+	    o.late);
+}
+END_TEST
+
+START_TEST(half_of_the_gap)
+{
+	const struct peer *p = &peers[_i % (int)N(peers)];
+	int k = _i / (int)N(peers);
+	struct outcome o;
+
+	if (!p->half)
+		return;
+	o = mean(p->name, "window", k == 0 ? 10 : 100, RUNS);
+	ck_assert_msg(o.violation <= (p->at[k].violation + o.best) / 2,
+	    "%s: violation %g", p->name, o.violation);
+}
+END_TEST
+
+/* --- others --- */
+
+static const struct {
+	const char *name, *policy;
+	double idle, attainable, late; /* at most, in 30 days */
+} others[] = {
+	{ "x03_limits", "rec", 0.005, 0.05, 0 },
+	{ "x03_limits", "rec:letter", 0.005, 0.05, 0 },
+	{ "x03_limits", "window", 0.005, 0.05, 0 },
+	{ "x03_limits", "debt1", 0.005, 0.05, 0 },
+	{ "x03_limits", "debtR", 0.005, 0.05, 0 },
+	/* A twentieth of the host are CPUs that nobody wants. */
+	{ "x04_gpus", "rec", 0.045, 0.02, 0 },
+	{ "x04_gpus", "window", 0.045, 0.02, 0 },
+	{ "x05_one_cpu", "rec", 0.001, 0.02, 0 },
+	{ "x05_one_cpu", "window", 0.001, 0.02, 0 },
+};
+
+START_TEST(nothing_senseless)
+{
+	struct outcome o = mean(others[_i].name, others[_i].policy, 30, 1);
+
+	ck_assert_msg(o.idle <= others[_i].idle &&
+			  o.attainable <= others[_i].attainable &&
+			  o.late <= others[_i].late,
+	    "%s, %s: idle %g, violation %g, late %g", others[_i].name,
+	    others[_i].policy, o.idle, o.attainable, o.late);
+}
+END_TEST
+
+UNIT_MAIN("sim peer", {
+	ADD_LOOP(no_worse_than_upstream, 2 * N(peers));
+	ADD_LOOP(half_of_the_gap, 2 * N(peers));
+	ADD_LOOP(nothing_senseless, N(others));
+})
