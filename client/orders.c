@@ -8,17 +8,6 @@
 
 enum { ORDERS_MAX = 64 << 10 };
 
-void
-orders_read(struct client *c)
-{
-	struct fail f;
-	size_t n;
-
-	if (fs_read(&c->a, arena_printf(&c->a, "%s/orders", c->dir), ORDERS_MAX,
-		&c->orders, &n, &f) != OK)
-		c->orders = arena_strdup(&c->a, "");
-}
-
 static bool
 ordered(const struct client *c, const char *word, const char *name)
 {
@@ -36,6 +25,34 @@ ordered(const struct client *c, const char *word, const char *name)
 			return true;
 	}
 	return false;
+}
+
+/* A line that was not there in the last round is a wish, once. */
+static void
+take_updates(struct client *c)
+{
+	for (size_t i = 0; i < c->st->nprojects; i++) {
+		struct cproject *p = &c->st->projects[i];
+		bool wanted = orders_name(c, "update", p->master_url);
+
+		if (wanted == p->update_seen)
+			continue;
+		p->update_seen = wanted;
+		p->rpc.user_request |= wanted;
+		c->changed = true;
+	}
+}
+
+void
+orders_read(struct client *c)
+{
+	struct fail f;
+	size_t n;
+
+	if (fs_read(&c->a, arena_printf(&c->a, "%s/orders", c->dir), ORDERS_MAX,
+		&c->orders, &n, &f) != OK)
+		c->orders = arena_strdup(&c->a, "");
+	take_updates(c);
 }
 
 bool

@@ -69,7 +69,8 @@ struct cproject {
 	int64_t hostid, rpc_seqno, userid;
 	double attached_at;
 	double share;
-	bool own_share; /* the user's, not the account's */
+	bool own_share;   /* the user's, not the account's */
+	bool update_seen; /* the order "update URL" that is there was followed */
 	double dcf;
 	bool no_dcf;                  /* the project's estimates need none */
 	bool nci, nci_apps, cpu_apps; /* it is not CPU-intensive; it has such apps */

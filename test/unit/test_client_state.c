@@ -230,6 +230,7 @@ keep_accounts(struct client *c, struct cproject *p, double x)
 		.ntask_failures = 1,
 		.url = 1,
 		.master_pending = true,
+		.user_request = true,
 		.in_session = true };
 }
 
@@ -251,7 +252,7 @@ same_accounts(struct client *c, struct cproject *p, double x)
 		  r->latency_limited_until == x + 10 && r->last_contact == x + 11 &&
 		  r->nrpc_failures == 3 && r->nmaster_failures == 2 &&
 		  r->ntask_failures == 1 && r->url == 1 && r->master_pending &&
-		  r->in_session);
+		  r->user_request && r->in_session);
 }
 
 /* Of several projects, each in its place whatever the order in which they came. */

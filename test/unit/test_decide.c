@@ -147,6 +147,12 @@ START_TEST(orders)
 	order(c, "suspend\n");
 	ck_assert_str_eq(seen(c), "(a)(b)");
 	ck_assert(!decide_contact(c));
+	order(c, "suspend\nupdate http://h.example/p/\nupdate http://h.example/\n");
+	ck_assert_str_eq(seen(c), "(a)(b)");
+	ck_assert(c->st->projects->rpc.user_request);
+	c->st->projects->rpc.user_request = false;
+	ck_assert_str_eq(seen(c), "(a)(b)");
+	ck_assert(!c->st->projects->rpc.user_request);
 	order(c, "no-new-work\nsuspend b");
 	ck_assert_str_eq(seen(c), "a(b)");
 	ck_assert(!decide_contact(c));
