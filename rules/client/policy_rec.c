@@ -146,16 +146,27 @@ hurried(const struct turn *t, size_t project, size_t rsc)
 	       fetch_buffer_s(t->w) * t->w->rsc[rsc].ninst;
 }
 
+/* Somebody else may be asked and had no more than its share. */
+static bool
+rivals(const struct turn *t, size_t project, size_t rsc)
+{
+	for (size_t i = 0; i < t->w->nprojects; i++)
+		if (i != project && !t->over[i] && t->w->projects[i].share > 0 &&
+		    fetch_able(t->w, t->how, t->rr, i, rsc, false))
+			return true;
+	return false;
+}
+
 /*
  * The seed asks "the fetchable project" and does not say who that is.  Seed 002 holds
- * back who had too much, so that close deadlines do not give a project more than its
- * share; so here.  But what is idle has nothing to lose.
+ * back who had too much while others can be asked, so that close deadlines do not give
+ * a project more than its share; so here.  But what is idle has nothing to lose.
  */
 static bool
 held_back(const struct turn *t, size_t project, size_t rsc)
 {
-	return (t->how->fair_fetch || t->how->deadline_cap) && t->over[project] &&
-	       t->rr->r[rsc].nidle <= 0 && hurried(t, project, rsc);
+	return t->how->fair_fetch && t->over[project] && t->rr->r[rsc].nidle <= 0 &&
+	       hurried(t, project, rsc) && rivals(t, project, rsc);
 }
 
 static bool

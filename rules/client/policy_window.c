@@ -208,6 +208,25 @@ cut_to_deadlines(const struct client_world *w, size_t rsc, struct plan *p)
 }
 
 /*
+ * What close deadlines leave of the low water goes to the others, by share: who is not
+ * reached for hours has nothing else to run.
+ */
+static void
+keep_low_water(const struct client_world *w, size_t rsc, struct plan *p)
+{
+	double lacks = w->prefs.min_s * w->rsc[rsc].ninst, shares = 0;
+
+	for (size_t i = 0; i < w->nprojects; i++) {
+		lacks -= p->want[i];
+		if (p->in[i] && fetch_usable_s(w, i) >= fetch_buffer_s(w))
+			shares += w->projects[i].share;
+	}
+	for (size_t i = 0; i < w->nprojects && lacks > 0; i++)
+		if (p->in[i] && fetch_usable_s(w, i) >= fetch_buffer_s(w))
+			p->want[i] += lacks * w->projects[i].share / shares;
+}
+
+/*
  * Who has no task and is owed some gets its part though others have more than theirs,
  * as far as there is room beside what waits: one that runs may be so long that it fills
  * the buffer for weeks.
@@ -243,6 +262,7 @@ make_plan(
 	fill_up(w, rsc, &p);
 	let_in(w, rsc, &p);
 	cut_to_deadlines(w, rsc, &p);
+	keep_low_water(w, rsc, &p);
 	return p;
 }
 

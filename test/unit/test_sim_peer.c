@@ -115,6 +115,8 @@ static const struct {
 	/* A twentieth of the host are CPUs that nobody wants. */
 	{ "x04_gpus", "rec", 0.045, 0.02, 0 },
 	{ "x04_gpus", "window", 0.045, 0.02, 0 },
+	{ "x06_modem", "rec", 0.02, 2, 1 },
+	{ "x06_modem", "window", 0.02, 2, 1 },
 	{ "x05_one_cpu", "rec", 0.001, 0.02, 0 },
 	{ "x05_one_cpu", "window", 0.001, 0.02, 0 },
 };
