@@ -9,11 +9,19 @@
 #include "lib/proc.h"
 #include "lib/banned.h"
 
-enum { DOWNLOAD_FAILED = -186, EXIT_NO_COPROC = 201 };
+enum { DOWNLOAD_FAILED = -186, EXIT_UNSTARTED_LATE = 200, EXIT_NO_COPROC = 201 };
 
 /* --- tasks --- */
 
-/* Why the task can never run here: it ends at once. */
+/* Its work is of no use to anybody any more, and none is done yet (client.md 4.8). */
+static bool
+too_late_to_start(const struct client *c, const struct ctask *t)
+{
+	return t->started_at == 0 && t->r.report_deadline > 0 &&
+	       (double)c->now > t->r.report_deadline;
+}
+
+/* A task that can never run here, or need not any more, ends at once. */
 static void
 end_hopeless(struct client *c, struct cproject *p, struct ctask *t)
 {
@@ -22,6 +30,10 @@ end_hopeless(struct client *c, struct cproject *p, struct ctask *t)
 
 	if (resource_of(c, task_version(p, t)) < 0) {
 		task_abort(c, p, t, EXIT_NO_COPROC, "Missing coprocessor");
+		return;
+	}
+	if (too_late_to_start(c, t)) {
+		task_abort(c, p, t, EXIT_UNSTARTED_LATE, "Not started by deadline");
 		return;
 	}
 	if (task_files_ready(p, t, &error, &name) || error == 0)

@@ -287,6 +287,40 @@ START_TEST(checkpoints)
 }
 END_TEST
 
+/* What was never started is not begun after its deadline; what was goes on. */
+START_TEST(never_started_in_time)
+{
+	struct client *c = host(policies[_i]);
+	struct ctask *t = c->st->projects->tasks;
+
+	ck_assert_str_eq(seen(c), "a");
+	t[0].r.report_deadline = t[1].r.report_deadline = NOW + 10;
+	c->now = NOW + 10;
+	ck_assert_str_eq(seen(c), "a");
+	ck_assert(!t[1].ready);
+	c->now = NOW + 11;
+	ck_assert_str_eq(seen(c), "a");
+	ck_assert(!t[0].ready && t[1].ready && t[1].state == CLIENT_ABORTED);
+	ck_assert_int_eq(t[1].exit_status, 200);
+	ck_assert_ptr_nonnull(strstr(t[1].message, "Not started by deadline"));
+	ck_assert_int_eq(c->errors, 0);
+	host_end(c);
+}
+END_TEST
+
+/* Who tells no deadline has none. */
+START_TEST(no_deadline)
+{
+	struct client *c = host(policies[0]);
+	struct ctask *t = c->st->projects->tasks;
+
+	t[0].r.report_deadline = t[1].r.report_deadline = 0;
+	seen(c);
+	ck_assert(!t[0].ready && !t[1].ready);
+	host_end(c);
+}
+END_TEST
+
 UNIT_MAIN("decide", {
 	size_t n = 0;
 
@@ -297,4 +331,6 @@ UNIT_MAIN("decide", {
 	ADD_LOOP(orders_by_project, n);
 	ADD_LOOP(coprocessors, n);
 	ADD(checkpoints);
+	ADD_LOOP(never_started_in_time, n);
+	ADD(no_deadline);
 })
