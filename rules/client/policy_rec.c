@@ -283,7 +283,7 @@ static void
 fetch_when_full(
     const struct turn *t, struct arena *a, size_t rsc, struct work_ask *ask, double *at)
 {
-	double most = 0, room = fetch_room_s(t->w, rsc);
+	double most = 0, again = t->w->now + t->w->prefs.period_s;
 	int32_t top = -1;
 
 	if (t->rr->r[rsc].saturated_s < fetch_buffer_s(t->w))
@@ -294,10 +294,14 @@ fetch_when_full(
 		if (t->rr->p[i].ntasks[rsc] > 0 || t->w->projects[i].share <= 0 ||
 		    !fetch_able(t->w, t->how, t->rr, i, rsc, false))
 			continue;
+		if (t->over[i]) { /* its turn will come */
+			*at = cw_min(*at, again);
+			continue;
+		}
 		lacks = cw_min(fetch_in_time_s(t->w, i, rsc),
 		    part_of(t, a, i, rsc) * fetch_buffer_s(t->w));
-		if (t->over[i] || lacks > room) /* its turn will come */
-			*at = cw_min(*at, t->w->now + t->w->prefs.period_s);
+		if (lacks > fetch_room_s(t->w, rsc))
+			*at = cw_min(*at, again);
 		else if (top < 0 || t->sp[i] > t->sp[top]) {
 			top = (int32_t)i;
 			most = lacks;
