@@ -7,7 +7,15 @@
 
 static const double NEAR = 1e-9;
 
-enum urgency { NOT_INTENSIVE, DEADLINE, COPROCESSOR, IN_SLICE, OTHERS, URGENCIES };
+enum urgency {
+	NOT_INTENSIVE,
+	DEADLINE,
+	COPROCESSOR_IN_SLICE,
+	COPROCESSOR,
+	IN_SLICE,
+	OTHERS,
+	URGENCIES
+};
 struct rank {
 	uint32_t task;
 	enum urgency urgency;
@@ -33,11 +41,12 @@ static struct rank
 rank_of(const struct client_world *w, const struct run_item *it)
 {
 	const struct cw_task *t = &w->tasks[it->task];
-	enum urgency u = w->projects[t->project].nci     ? NOT_INTENSIVE :
-	                 it->edf                         ? DEADLINE :
-	                 t->rsc != CW_CPU                ? COPROCESSOR :
-	                 t->running && !slice_over(w, t) ? IN_SLICE :
-	                                                   OTHERS;
+	bool slice = t->running && !slice_over(w, t), cpu = t->rsc == CW_CPU;
+	enum urgency u = w->projects[t->project].nci ? NOT_INTENSIVE :
+	                 it->edf                     ? DEADLINE :
+	                 slice ? cpu ? IN_SLICE : COPROCESSOR_IN_SLICE :
+	                 cpu   ? OTHERS :
+	                         COPROCESSOR;
 
 	return (struct rank){ it->task, u };
 }

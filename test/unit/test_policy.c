@@ -363,7 +363,8 @@ run(struct cw_task *t, double since)
 	t->checkpointed_at = since + 1;
 }
 
-/* A slice ends when it is over and a checkpoint has been made after it. */
+/* A slice ends when it is over and a checkpoint has been made after it, on CPUs and on
+ * coprocessors. */
 START_TEST(slices)
 {
 	for (const struct policy *const *how = policies; *how != NULL; how++) {
@@ -373,16 +374,18 @@ START_TEST(slices)
 		if (*how == &policy_classic)
 			continue; /* it preempts nothing */
 		small_world(&s);
-		s.w.rsc[0].ninst = 1;
+		s.w.rsc[0].ninst = s.w.rsc[1].ninst = 1;
+		s.w.nrsc = 2;
 		s.w.now = H / 2;
 		run(add_task(&s, 1, DAY, 100 * DAY), 0);
 		add_task(&s, 0, DAY, 100 * DAY);
+		s.t[0].rsc = s.t[1].rsc = _i;
 		s.p[1].acct = (struct cw_acct){
-			.rec = 1, .ltd = { -2 * DAY }, .owed = -2 * DAY
+			.rec = 1, .ltd = { -2 * DAY, -2 * DAY }, .owed = -2 * DAY
 		};
-		s.p[0].acct = (struct cw_acct){
-			.std = { DAY }, .ltd = { 2 * DAY }, .owed = 2 * DAY
-		};
+		s.p[0].acct = (struct cw_acct){ .std = { DAY, DAY },
+			.ltd = { 2 * DAY, 2 * DAY },
+			.owed = 2 * DAY };
 		e = choose(&s, *how);
 		ck_assert_msg(e.nstop == 0, "%s: in its slice", (*how)->name);
 		NEARLY(e.recheck_at, H);
@@ -396,7 +399,7 @@ START_TEST(slices)
 		    (*how)->name);
 		ck_assert(!e.stop[0].keep);
 		s.w.prefs.leave_in_memory = true;
-		ck_assert(choose(&s, *how).stop[0].keep);
+		ck_assert(choose(&s, *how).stop[0].keep == (_i == CW_CPU));
 		arena_free(&s.a);
 	}
 }
@@ -582,7 +585,7 @@ UNIT_MAIN("policy", {
 	ADD_LOOP(t14_no_work, count_policies());
 	ADD_LOOP(t15_t16_reports, N(reports));
 	ADD(reasons_for_contact);
-	ADD(slices);
+	ADD_LOOP(slices, 2); /* CPU, coprocessor */
 	ADD(deadlines);
 	ADD(limits);
 	ADD(coprocessors);
