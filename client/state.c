@@ -112,6 +112,15 @@ state_file(const struct cproject *p, const char *name)
 	return NULL;
 }
 
+struct rp_app *
+state_app(const struct cproject *p, const char *name)
+{
+	for (size_t i = 0; i < p->napps; i++)
+		if (strcmp(p->apps[i].name, name) == 0)
+			return &p->apps[i];
+	return NULL;
+}
+
 struct rp_workunit *
 state_workunit(const struct cproject *p, const char *name)
 {
@@ -151,6 +160,16 @@ task_version(const struct cproject *p, const struct ctask *t)
 	const struct rp_workunit *wu = state_workunit(p, t->r.wu_name);
 
 	return wu == NULL ? NULL : state_version(p, wu->app_name, &t->r);
+}
+
+const struct rp_app *
+task_app(const struct cproject *p, const struct ctask *t)
+{
+	static const struct rp_app unknown = { 0 };
+	const struct rp_workunit *wu = state_workunit(p, t->r.wu_name);
+	const struct rp_app *app = wu == NULL ? NULL : state_app(p, wu->app_name);
+
+	return app == NULL ? &unknown : app;
 }
 
 static bool
@@ -256,6 +275,15 @@ version_needed(const struct cproject *p, const struct rp_app_version *v)
 	return newest;
 }
 
+static bool
+app_needed(const struct cproject *p, const struct rp_app *app)
+{
+	for (size_t i = 0; i < p->nversions; i++)
+		if (strcmp(p->versions[i].app_name, app->name) == 0)
+			return true;
+	return false;
+}
+
 /* The rows are copied, as the old ones are to stay as they are if the save fails. */
 #define COPY(a, rows, n) arena_memdup((a), (rows), mul_or_die(sizeof(*(rows)), (n)))
 
@@ -268,6 +296,7 @@ drop_rows(struct cproject *p, struct arena *a)
 	p->tasks = COPY(a, p->tasks, p->ntasks);
 	p->workunits = COPY(a, p->workunits, p->nworkunits);
 	p->versions = COPY(a, p->versions, p->nversions);
+	p->apps = COPY(a, p->apps, p->napps);
 	p->files = COPY(a, p->files, p->nfiles);
 	for (size_t i = 0; i < p->ntasks; i++)
 		if (!p->tasks[i].acked)
@@ -285,6 +314,11 @@ drop_rows(struct cproject *p, struct arena *a)
 		if (keep[i])
 			p->versions[n++] = p->versions[i];
 	p->nversions = n;
+	n = 0;
+	for (size_t i = 0; i < p->napps; i++)
+		if (app_needed(p, &p->apps[i]))
+			p->apps[n++] = p->apps[i];
+	p->napps = n;
 }
 
 static void

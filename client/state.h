@@ -72,14 +72,16 @@ struct cproject {
 	bool own_share;   /* the user's, not the account's */
 	bool update_seen; /* the order "update URL" that is there was followed */
 	double dcf;
-	bool no_dcf;                  /* the project's estimates need none */
-	bool nci, nci_apps, cpu_apps; /* it is not CPU-intensive; it has such apps */
+	bool no_dcf; /* the project's estimates need none */
+	bool nci;    /* it is not CPU-intensive, whatever its apps */
 	char *code_sign_key;
 	/* What the rules know of it. */
 	struct cw_rpc rpc;
 	struct cw_acct acct;
 	struct standing *standings;
 	size_t nstandings;
+	struct rp_app *apps; /* of its versions */
+	size_t napps;
 	struct rp_app_version *versions;
 	size_t nversions;
 	struct rp_workunit *workunits;
@@ -135,6 +137,7 @@ struct standing *state_standing(
 
 /* Below: NULL if there is no such row. */
 struct cfile *state_file(const struct cproject *, const char *name);
+struct rp_app *state_app(const struct cproject *, const char *name);
 struct rp_workunit *state_workunit(const struct cproject *, const char *name);
 struct ctask *state_task(const struct cproject *, const char *name);
 /* By platform, number and plan class. */
@@ -142,6 +145,8 @@ struct rp_app_version *state_version(
     const struct cproject *, const char *app_name, const struct rp_result *);
 /* The version that runs a task. */
 struct rp_app_version *task_version(const struct cproject *, const struct ctask *);
+/* What is known of its app; an app of which nothing is known is an ordinary one. */
+const struct rp_app *task_app(const struct cproject *, const struct ctask *);
 /* What of all that the result refers to is not known, in words; NULL if nothing. */
 const char *state_lacks(const struct cproject *, const struct rp_result *);
 /* Does a task that is not finished need this file as input or of its version? */

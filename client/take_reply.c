@@ -120,6 +120,26 @@ take_files(struct client *c, struct cproject *p, const struct reply *rp)
 	}
 }
 
+/* What is said of an app that is known already takes the place of what was. */
+static void
+take_apps(struct client *c, struct cproject *p, const struct reply *rp)
+{
+	struct rp_app *all = NEWN(&c->keep, struct rp_app, p->napps + rp->napps + 1);
+
+	rows_copy(all, p->apps, p->napps * sizeof(*all));
+	p->apps = all;
+	for (size_t i = 0; i < rp->napps; i++) {
+		const struct rp_app *in = &rp->apps[i];
+		struct rp_app *app = state_app(p, in->name);
+
+		if (app == NULL)
+			app = &p->apps[p->napps++];
+		*app = *in;
+		app->name = arena_strdup(&c->keep, in->name);
+		app->user_friendly_name = NULL; /* nobody asks for it */
+	}
+}
+
 static void
 take_versions(struct client *c, struct cproject *p, const struct reply *rp)
 {
@@ -256,13 +276,15 @@ add_task(struct client *c, struct cproject *p, const struct rp_result *in)
 		state_file(p, in->refs[i].file_name)->output = true;
 }
 
+/* A task of an app that is not CPU-intensive keeps no processor busy: who sends only
+ * such had no work for it. */
 static void
 count_task(const struct client *c, const struct cproject *p, const struct ctask *t,
     struct reply_facts *f)
 {
 	int32_t rsc = resource_of(c, task_version(p, t));
 
-	if (rsc >= 0)
+	if (rsc >= 0 && (p->nci || !task_app(p, t)->non_cpu_intensive))
 		f->ntasks[rsc]++;
 }
 
@@ -452,8 +474,6 @@ take_kind(struct client *c, struct cproject *p, const struct reply *rp)
 {
 	p->no_dcf = rp->dont_use_dcf;
 	p->nci = rp->non_cpu_intensive;
-	for (size_t i = 0; i < rp->napps; i++)
-		*(rp->apps[i].non_cpu_intensive ? &p->nci_apps : &p->cpu_apps) = true;
 	c->st->full_workload |= rp->send_full_workload;
 }
 
@@ -500,6 +520,7 @@ take_reply(struct client *c, struct cproject *p, const struct answer *answer,
 	acked = take_acks(c, p, rp);
 	take_aborts(c, p, rp);
 	take_files(c, p, rp);
+	take_apps(c, p, rp);
 	take_versions(c, p, rp);
 	take_workunits(c, p, rp);
 	take_results(c, p, rp, files_before, f);

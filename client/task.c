@@ -94,6 +94,7 @@ task_remaining_s(
 		.elapsed_s = task_ran_s(c, t),
 		.fraction_done = t->fraction_done,
 		.fraction_elapsed_s = t->fraction_ran_s,
+		.exact = task_app(p, t)->fraction_done_exact,
 		.no_dcf = p->no_dcf };
 
 	return fmax(estimate_remaining_s(&f, p->dcf), 1);

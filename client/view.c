@@ -60,6 +60,8 @@ task_of(struct client *c, const struct cproject *p, const struct ctask *t)
 		.since_checkpoint_s = t->checkpointed_at == 0 ? ran : ran - t->saved_s,
 		.endangered_at = t->endangered_at };
 
+	/* A coprocessor is no less taken because the CPUs are not. */
+	x.nci = x.rsc == CW_CPU && task_app(p, t)->non_cpu_intensive;
 	task_use(c, v, &x);
 	return x;
 }
@@ -166,7 +168,7 @@ project_of(struct client *c, struct cproject *p, const struct client_world *w)
 		             orders_name(c, "suspend", p->master_url),
 		.no_new_work = orders_all(c, "no-new-work") ||
 		               orders_name(c, "no-new-work", p->master_url),
-		.nci = p->nci || (p->nci_apps && !p->cpu_apps),
+		.nci = p->nci,
 		.stalled_download = traffic.nstalled > 0,
 		.dcf = p->no_dcf ? 1 : p->dcf,
 		.acct = p->acct,

@@ -22,7 +22,7 @@ struct rp_file_ref {
 };
 struct rp_app {
 	char *name, *user_friendly_name;
-	bool non_cpu_intensive;
+	bool non_cpu_intensive, fraction_done_exact;
 };
 struct rp_app_version {
 	char *app_name, *platform, *plan_class, *api_version, *cmdline, *coproc_type;

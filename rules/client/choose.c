@@ -36,7 +36,7 @@ class_of(const struct cw_task *t)
 static bool
 eligible(const struct client_world *w, const struct cw_task *t, int32_t rsc)
 {
-	return t->rsc == rsc && cw_runnable(w, t) && !w->projects[t->project].nci;
+	return t->rsc == rsc && cw_runnable(w, t) && !cw_nci(w, t);
 }
 
 static void
@@ -265,7 +265,7 @@ static void
 take_all_nci(struct choice *c)
 {
 	for (size_t i = 0; i < c->w->ntasks; i++)
-		if (c->w->projects[c->w->tasks[i].project].nci &&
+		if (cw_nci(c->w, &c->w->tasks[i]) &&
 		    cw_runnable(c->w, &c->w->tasks[i])) {
 			c->taken[i] = true;
 			c->list->item[c->list->n++] = (struct run_item){ (uint32_t)i,

@@ -42,11 +42,11 @@ rank_of(const struct client_world *w, const struct run_item *it)
 {
 	const struct cw_task *t = &w->tasks[it->task];
 	bool slice = t->running && !slice_over(w, t), cpu = t->rsc == CW_CPU;
-	enum urgency u = w->projects[t->project].nci ? NOT_INTENSIVE :
-	                 it->edf                     ? DEADLINE :
-	                 slice ? cpu ? IN_SLICE : COPROCESSOR_IN_SLICE :
-	                 cpu   ? OTHERS :
-	                         COPROCESSOR;
+	enum urgency u = cw_nci(w, t) ? NOT_INTENSIVE :
+	                 it->edf      ? DEADLINE :
+	                 slice        ? cpu ? IN_SLICE : COPROCESSOR_IN_SLICE :
+	                 cpu          ? OTHERS :
+	                                COPROCESSOR;
 
 	return (struct rank){ it->task, u };
 }
@@ -147,7 +147,7 @@ static bool
 fits(struct room *m, const struct cw_task *t, int32_t *device)
 {
 	*device = -1;
-	if (m->w->projects[t->project].nci)
+	if (cw_nci(m->w, t))
 		return true;
 	if (limited(m, t) || t->rss_bytes > m->ram)
 		return false;

@@ -38,7 +38,7 @@ fetch_held_back(
 		const struct cw_task *t = &w->tasks[i];
 
 		if (t->project == (int32_t)project && t->rsc == (int32_t)rsc &&
-		    !t->running && cw_runnable(w, t))
+		    !t->running && cw_runnable(w, t) && !cw_nci(w, t))
 			return true;
 	}
 	return false;
@@ -166,7 +166,8 @@ fetch_room_s(const struct client_world *w, size_t rsc)
 	for (size_t i = 0; i < w->ntasks; i++) {
 		const struct cw_task *t = &w->tasks[i];
 
-		if (t->rsc == (int32_t)rsc && !t->running && cw_nearly_runnable(w, t))
+		if (t->rsc == (int32_t)rsc && !t->running && cw_nearly_runnable(w, t) &&
+		    !cw_nci(w, t))
 			room -= t->use * cw_min(t->remaining_s, horizon);
 	}
 	return room;

@@ -18,7 +18,7 @@ work_s(const struct client_world *w, size_t rsc)
 	double sum = 0;
 
 	for (size_t i = 0; i < w->ntasks; i++)
-		if (w->tasks[i].rsc == (int32_t)rsc)
+		if (w->tasks[i].rsc == (int32_t)rsc && !w->tasks[i].nci)
 			sum += w->tasks[i].remaining_s * w->tasks[i].use;
 	return sum / w->rsc[rsc].ninst / w->rsc[rsc].avail;
 }

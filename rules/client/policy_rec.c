@@ -118,7 +118,7 @@ fetch_priorities(struct turn *t, struct arena *a)
 		const struct cw_task *k = &w->tasks[i];
 		double s = k->use * cw_min(k->remaining_s, horizon);
 
-		if (!cw_nearly_runnable(w, k))
+		if (!cw_nearly_runnable(w, k) || cw_nci(w, k))
 			continue;
 		t->sp[k->project] -= s * w->rsc[k->rsc].flops / buffer;
 	}

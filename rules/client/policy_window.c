@@ -142,7 +142,7 @@ count_queue(const struct client_world *w, size_t rsc, double *have)
 	for (size_t i = 0; i < w->ntasks; i++) {
 		const struct cw_task *t = &w->tasks[i];
 
-		if (t->rsc == (int32_t)rsc && cw_nearly_runnable(w, t))
+		if (t->rsc == (int32_t)rsc && cw_nearly_runnable(w, t) && !t->nci)
 			have[t->project] += t->use * cw_min(horizon, t->remaining_s);
 	}
 }

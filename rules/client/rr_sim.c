@@ -241,7 +241,7 @@ set_shares(struct run *s, struct arena *a)
 static bool
 simulated(const struct client_world *w, const struct cw_task *t)
 {
-	return cw_nearly_runnable(w, t) && !w->projects[t->project].nci;
+	return cw_nearly_runnable(w, t) && !cw_nci(w, t);
 }
 
 static void

@@ -21,8 +21,7 @@ cw_potentially_runnable(const struct client_world *w, bool *sharing)
 		             (cw_contactable(w, p) ||
 				 w->projects[p].rpc.latency_limited_until > w->now);
 	for (size_t i = 0; i < w->ntasks; i++)
-		if (cw_nearly_runnable(w, &w->tasks[i]) &&
-		    !w->projects[w->tasks[i].project].nci)
+		if (cw_nearly_runnable(w, &w->tasks[i]) && !cw_nci(w, &w->tasks[i]))
 			sharing[w->tasks[i].project] = true;
 }
 
@@ -32,7 +31,7 @@ cw_accrue(struct client_world *w, double dt)
 	for (size_t i = 0; i < w->ntasks; i++) {
 		const struct cw_task *t = &w->tasks[i];
 
-		if (!t->running)
+		if (!t->running || t->nci)
 			continue;
 		w->projects[t->project].used[t->rsc] += dt * t->use;
 		if (t->rsc != CW_CPU)
@@ -60,6 +59,8 @@ cw_look_at_tasks(struct client_world *w)
 		struct cw_acct *c = &w->projects[t->project].acct;
 		double bound = t->deadline - t->received_at;
 
+		if (t->nci)
+			continue;
 		c->gave[t->rsc] = true;
 		if (c->delay_bound_s <= 0 || bound < c->delay_bound_s)
 			c->delay_bound_s = bound;

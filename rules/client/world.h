@@ -91,8 +91,9 @@ struct cw_project {
 	const char *name;
 	double share; /* resource share, any scale; 0 = backup project */
 	double attached_at;
-	int32_t max_concurrent;           /* running tasks; 0 = any number */
-	bool suspended, no_new_work, nci; /* nci: not CPU-intensive */
+	int32_t max_concurrent; /* running tasks; 0 = any number */
+	bool suspended, no_new_work;
+	bool nci; /* not CPU-intensive, whatever its apps: one task at a time */
 	bool stalled_download, suspended_task;
 	double dcf;               /* duration correction factor; 1 where unused */
 	double used[CW_RSC_MOST]; /* instance-seconds since the policy last accounted */
@@ -121,6 +122,7 @@ struct cw_task {
 	double rss_bytes; /* expected working set; 0 = unknown */
 	bool suspended;   /* by the user, or waiting after a temporary exit */
 	bool downloading; /* its files are on their way: nearly runnable */
+	bool nci;         /* its app is not CPU-intensive */
 	bool running, started, in_memory;
 	int32_t device;         /* of a coprocessor while it runs: its first instance */
 	double run_since;       /* start of the present episode */
@@ -171,16 +173,24 @@ cw_nearly_runnable(const struct client_world *w, const struct cw_task *t)
 {
 	return !t->suspended && !w->projects[t->project].suspended;
 }
+/* It always runs and takes no part of the host (client.md 4.4). */
+static inline bool
+cw_nci(const struct client_world *w, const struct cw_task *t)
+{
+	return t->nci || w->projects[t->project].nci;
+}
 /* The project may be asked for work now, as far as its scheduler goes. */
 bool cw_contactable(const struct client_world *, size_t project);
 /* sharing[p]: potentially runnable, the projects among which the host is shared. */
 void cw_potentially_runnable(const struct client_world *, bool *sharing);
-/* Adds dt of all running tasks to used[] of their projects. */
+/* Adds dt of all running tasks to used[] of their projects, those of apps that are not
+ * CPU-intensive aside. */
 void cw_accrue(struct client_world *, double dt);
 double cw_total_flops(const struct client_world *);
 /*
- * What the tasks tell of every project: acct.runs, the resources for which it has some
- * that are nearly runnable, acct.gave, acct.delay_bound_s, acct.longest_s.
+ * What the tasks, those of such apps aside, tell of every project: acct.runs, the
+ * resources for which it has some that are nearly runnable, acct.gave,
+ * acct.delay_bound_s, acct.longest_s.
  */
 void cw_look_at_tasks(struct client_world *);
 

@@ -197,18 +197,60 @@ START_TEST(facts_reach_the_rules)
 	/* All of that is of that reply alone; what the user says stays. */
 	p->own_share = true;
 	take(c,
-	    "<app><name>a</name><non_cpu_intensive>1</non_cpu_intensive></app>"
 	    "<project_preferences><resource_share>5</resource_share>"
 	    "</project_preferences>",
 	    (struct hope){ 0 });
 	look(c, &v);
-	ck_assert(v.w.projects[0].nci && !p->nci);
+	ck_assert(!v.w.projects[0].nci);
 	ck_assert_double_eq(v.w.projects[0].share, 70);
 	ck_assert_double_eq(v.w.projects[0].dcf, 3);
 	ck_assert(!v.w.projects[0].rsc[1].no_apps && !v.w.projects[0].rsc[0].excluded);
-	take(c, "<app><name>b</name></app>", (struct hope){ 0 });
+	host_end(c);
+}
+END_TEST
+
+#define APP(flags) "<app><name>app</name>" flags "</app>"
+#define QUIET      APP("<non_cpu_intensive>1</non_cpu_intensive>")
+
+/* What is said of an app holds until something else is said; one without versions is
+ * forgotten. */
+START_TEST(apps)
+{
+	struct client *c = host();
+	const struct cproject *p = c->st->projects;
+	struct view v;
+
+	take(c, replies[1].steps[0], (struct hope){ .work = true });
+	ck_assert_uint_eq(p->ntasks, 1);
 	look(c, &v);
-	ck_assert(!v.w.projects[0].nci);
+	ck_assert(!v.w.tasks[0].nci && !task_app(p, &p->tasks[0])->fraction_done_exact);
+	take(c, QUIET "<app><name>other</name></app><app/>", (struct hope){ 0 });
+	take(c, "<hostid>1</hostid>", (struct hope){ 0 });
+	save(c);
+	p = c->st->projects;
+	ck_assert_uint_eq(p->napps, 1);
+	look(c, &v);
+	ck_assert(v.w.tasks[0].nci && !v.w.projects[0].nci);
+	take(
+	    c, APP("<fraction_done_exact>1</fraction_done_exact>"), (struct hope){ 0 });
+	look(c, &v);
+	ck_assert(!v.w.tasks[0].nci && task_app(p, &p->tasks[0])->fraction_done_exact);
+	host_end(c);
+}
+END_TEST
+
+/* A task that needs no CPU is no answer to who wants work for one; but from a project
+ * all of whose tasks are so it is. */
+START_TEST(quiet_tasks_are_no_work)
+{
+	struct client *c = host();
+
+	take(c,
+	    arena_printf(&c->a, QUIET "%s%s", _i == 0 ? "" : "<non_cpu_intensive/>",
+		replies[1].steps[0]),
+	    (struct hope){ .work = true });
+	ck_assert_uint_eq(c->st->projects->ntasks, 1);
+	ck_assert((c->st->projects->standings[0].backoff_until > NOW) == (_i == 0));
 	host_end(c);
 }
 END_TEST
@@ -342,6 +384,8 @@ UNIT_MAIN("client", {
 	ADD_LOOP(delays_by_table, N(delays));
 	ADD(wait_for_work);
 	ADD(facts_reach_the_rules);
+	ADD(apps);
+	ADD_LOOP(quiet_tasks_are_no_work, 2);
 	ADD(identity_is_taken);
 	ADD(key_changes_if_signed_by_the_old);
 	ADD(captured_replies);

@@ -15,7 +15,7 @@
 enum { NOW = 1000000 };
 static char text_app[] = "app", text_program[] = "program", text_empty[] = "",
 	    text_platform[] = "x86_64-pc-linux-gnu", text_url[] = "http://127.0.0.1:1/",
-	    text_workunit[] = "w";
+	    text_workunit[] = "w", text_quiet[] = "quiet";
 static char *schedulers[] = { text_url };
 static const char *const urls[] = { "http://h.example/p/", "http://h.example/q/" };
 
@@ -250,6 +250,7 @@ END_TEST
 /* What a program tells; one that has to make room goes on from its checkpoint. */
 START_TEST(checkpoints)
 {
+	struct rp_app app = { .name = text_app, .fraction_done_exact = true };
 	struct client *c = host(policies[0]);
 	struct cproject *p = c->st->projects;
 	struct ctask *t = p->tasks;
@@ -271,6 +272,10 @@ START_TEST(checkpoints)
 	task_poll(c, p, &t[0]);
 	ck_assert_double_eq(t[0].fraction_done, 0.5);
 	ck_assert_double_eq_tol(task_remaining_s(c, p, &t[0]), 500, 1e-6);
+	p->apps = &app;
+	p->napps = 1; /* what it tells is exact */
+	ck_assert_double_eq_tol(task_remaining_s(c, p, &t[0]), 100, 1e-6);
+	p->napps = 0;
 	c->now += 20;
 	t[1].r.report_deadline = (double)c->now + 1100;
 	ck_assert_str_eq(seen(c), "b");
@@ -308,6 +313,60 @@ START_TEST(never_started_in_time)
 }
 END_TEST
 
+/* Task b gets an app of its own, which is not CPU-intensive. */
+static void
+add_quiet_app(struct client *c, struct cproject *p)
+{
+	struct rp_app_version *versions = NEWN(&c->keep, struct rp_app_version, 2);
+	struct rp_workunit *workunits = NEWN(&c->keep, struct rp_workunit, 2);
+
+	versions[0] = versions[1] = p->versions[0];
+	workunits[0] = workunits[1] = p->workunits[0];
+	versions[1].app_name = workunits[1].app_name = text_quiet;
+	workunits[1].name = text_quiet;
+	p->versions = versions;
+	p->workunits = workunits;
+	p->nversions = p->nworkunits = 2;
+	p->tasks[1].r.wu_name = text_quiet;
+	p->apps = NEW(&c->keep, struct rp_app);
+	p->apps[p->napps++] = (struct rp_app){ .name = text_quiet,
+		.non_cpu_intensive = true };
+}
+
+/* Its tasks run beside what has the CPU, which they do not take, nor do they count as
+ * work: the project is asked as if they were not there. */
+START_TEST(an_app_that_needs_no_cpu)
+{
+	struct client *c = host(policies[_i]);
+	struct cproject *p = c->st->projects;
+	struct contact contact;
+	struct view v;
+
+	add_quiet_app(c, p);
+	c->o.min_buffer_s = 10;
+	ck_assert_str_eq(seen(c), "ab");
+	task_abort(c, p, &p->tasks[0], 0, "no longer wanted");
+	c->now += 100;
+	look(c, &v); /* which takes what a had into the accounts */
+	ck_assert_double_eq(v.rr.r[CW_CPU].nidle, 1);
+	contact_next(&v.w, c->o.policy, &c->a, &v.rr, &contact);
+	ck_assert_int_eq(contact.why, CONTACT_WORK);
+	ck_assert_double_ge(contact.ask.secs[CW_CPU], 100);
+	c->now += 100;
+	p->acct.rec = p->acct.exp_avg_cpu = 0;
+	look(c, &v);
+	ck_assert(p->acct.rec == 0 && p->acct.exp_avg_cpu == 0);
+	ck_assert_str_eq(seen(c), "b");
+	/* Where the whole project is of this kind one task is enough. */
+	p->nci = true;
+	look(c, &v);
+	contact_next(&v.w, c->o.policy, &c->a, &v.rr, &contact);
+	ck_assert_int_eq(contact.why, CONTACT_NONE);
+	ck_assert_str_eq(seen(c), "b");
+	host_end(c);
+}
+END_TEST
+
 /* Who tells no deadline has none. */
 START_TEST(no_deadline)
 {
@@ -333,4 +392,5 @@ UNIT_MAIN("decide", {
 	ADD(checkpoints);
 	ADD_LOOP(never_started_in_time, n);
 	ADD(no_deadline);
+	ADD_LOOP(an_app_that_needs_no_cpu, n);
 })
