@@ -103,20 +103,42 @@ sim_drop_task(struct sim *s, uint32_t i)
 	memmove(&s->job[i], &s->job[i + 1], after * sizeof(*s->job));
 }
 
+/* It is done with, and waits to be reported. */
 static void
-end_task(struct sim *s, uint32_t i)
+hand_in(struct sim *s, uint32_t i)
 {
 	const struct cw_task *t = &s->w.tasks[i];
 	const struct sim_job *j = &s->job[i];
 	struct server *v = server_of(s, i);
 
-	leave_cpu(s, i);
-	sim_tell(s, SIM_END, v, j, 0, s->w.now <= t->deadline, NULL);
 	PUSH(s->keep, v->ready, v->nready, v->ready_cap) = (struct done){ t->deadline,
 		j->ran_s * j->flops };
 	contact_ready(&s->w.projects[t->project].rpc, s->w.now, t->deadline, false);
-	contact_task_done(&s->w, s->opt->policy, (size_t)t->project, t->rsc);
 	sim_drop_task(s, i);
+}
+
+static void
+end_task(struct sim *s, uint32_t i)
+{
+	const struct cw_task *t = &s->w.tasks[i];
+	int32_t project = t->project, rsc = t->rsc;
+
+	leave_cpu(s, i);
+	sim_tell(
+	    s, SIM_END, server_of(s, i), &s->job[i], 0, s->w.now <= t->deadline, NULL);
+	hand_in(s, i);
+	contact_task_done(&s->w, s->opt->policy, (size_t)project, rsc);
+}
+
+/* As a real host does (client.md 4.8): such work is of no use any more. */
+static void
+abort_late(struct sim *s)
+{
+	for (uint32_t i = (uint32_t)s->w.ntasks; i-- > 0;)
+		if (!s->w.tasks[i].started && s->w.now > s->w.tasks[i].deadline) {
+			sim_tell(s, SIM_ABORT, server_of(s, i), &s->job[i], 0, 0, NULL);
+			hand_in(s, i);
+		}
 }
 
 /* --- time goes on --- */
@@ -299,6 +321,7 @@ decide(struct sim *s)
 	struct rr_sim rr;
 	bool fresh = true;
 
+	abort_late(s);
 	p->account(&s->w, p);
 	do {
 		if (fresh) {

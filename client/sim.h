@@ -77,6 +77,7 @@ enum sim_kind {
 	SIM_START,   /* project, job, rsc, n: because of its deadline */
 	SIM_PREEMPT, /* project, job; x: run seconds lost */
 	SIM_END,     /* project, job; n 1 = in time */
+	SIM_ABORT,   /* project, job: it was never started, and is too late now */
 	SIM_REPORT,  /* project; n jobs */
 	SIM_HOST,    /* n 1 = on, 0 = off */
 	SIM_ATTACH,

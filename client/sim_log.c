@@ -41,6 +41,9 @@ sim_log_line(const struct sim_scenario *s, const struct sim_event *e, struct buf
 		buf_printf(
 		    b, "end %" PRIu64 " %s", e->job, e->n != 0 ? "met" : "missed");
 		return;
+	case SIM_ABORT:
+		buf_printf(b, "abort %" PRIu64, e->job);
+		return;
 	case SIM_REPORT:
 		buf_printf(b, "report jobs=%" PRId64, e->n);
 		return;

@@ -198,7 +198,7 @@ sim_plot_event(struct sim_plot *p, const struct sim_event *e)
 	double hours = 0;
 
 	go_to(p, e->t);
-	if (e->kind == SIM_JOB || e->kind == SIM_END) {
+	if (e->kind == SIM_JOB || e->kind == SIM_END || e->kind == SIM_ABORT) {
 		const struct sim_app *app = &p->s->projects[e->project].apps[e->app];
 
 		hours = app->run_s * app->use / 3600;
@@ -215,6 +215,8 @@ sim_plot_event(struct sim_plot *p, const struct sim_event *e)
 		break;
 	case SIM_END:
 		stop(p, e);
+		/* fall through */
+	case SIM_ABORT:
 		p->queued[e->project] = fmax(0, p->queued[e->project] - hours);
 		break;
 	case SIM_HOST:
