@@ -305,30 +305,39 @@ is_scenario(const char *name)
 	       (strcmp(dot, ".json") == 0 || strcmp(dot, ".txt") == 0);
 }
 
+/* A file that is no usable scenario is told of at once, and the others are run: the
+ * result counts them. */
 static enum err
 compare(const struct args *g, struct fail *f)
 {
 	json_t *list = json_array();
 	char **names;
-	size_t n, done = 0;
+	size_t n, found = 0, bad = 0;
 	enum err e = fs_list(g->a, g->dir, FILES_MOST, &names, &n, f);
 
-	if (e == OK && !g->json)
-		table_head();
 	for (size_t i = 0; e == OK && i < n; i++) {
+		const char *path;
+
 		if (!is_scenario(names[i]))
 			continue;
-		e = compare_one(
-		    g, arena_printf(g->a, "%s/%s", g->dir, names[i]), list, f);
-		done++;
+		if (found++ == 0 && !g->json)
+			table_head();
+		path = arena_printf(g->a, "%s/%s", g->dir, names[i]);
+		if (compare_one(g, path, list, f) == OK)
+			continue;
+		fprintf(stderr, "locus-client sim: %s\n", f->detail);
+		bad++;
 	}
-	if (e == OK && done == 0)
+	if (e == OK && found == 0)
 		e = FAIL(f, E_BADREQ, "%s: holds no scenario, NAME.json or NAME.txt",
 		    g->dir);
 	if (e == OK && g->json)
 		json_print(list);
 	else
 		json_decref(list);
+	if (e == OK && bad > 0)
+		e = FAIL(f, E_BADREQ, "%s: %zu of %zu scenarios could not be run",
+		    g->dir, bad, found);
 	return e;
 }
 
@@ -345,6 +354,9 @@ usage(FILE *to)
 	for (size_t i = 0; policies[i] != NULL; i++)
 		fprintf(to, "                       %-12s %s\n", policies[i]->name,
 		    policies[i]->about);
+	fputs("                     or a variant:\n", to);
+	for (size_t i = 0; policy_variants[i] != NULL; i++)
+		fprintf(to, "                       %s\n", policy_variants[i]->name);
 	fputs("  --days N           simulated days; default: 100\n"
 	      "  --seed N           of all that is random; default: 1\n"
 	      "  --runs N           mean of N runs, with the seeds from --seed on\n"
@@ -364,6 +376,29 @@ refuse(const char *what)
 {
 	fprintf(stderr, "locus-client sim: %s; --help tells more\n", what);
 	return EXIT_USAGE;
+}
+
+/* What an option takes. */
+static const char *
+wanted(int opt)
+{
+	switch (opt) {
+	case 'p':
+		return "--policy takes the name of one policy, once";
+	case 'c':
+		return "--compare takes \"all\", or names of policies with commas "
+		       "between";
+	case 'd':
+		return "--days takes a number above 0, 100000 at most";
+	case 's':
+		return "--seed takes a whole number, not negative";
+	case 'r':
+		return "--runs takes a whole number from 1 to 1000";
+	case 'P':
+		return "--poll takes seconds, from 0 to 86400";
+	default:
+		return "-o takes \"table\" or \"json\"";
+	}
 }
 
 static bool
@@ -438,16 +473,18 @@ options(struct args *g, int argc, char **argv)
 		{ "runs", 1, NULL, 'r' }, { "poll", 1, NULL, 'P' },
 		{ "log", 1, NULL, 'l' }, { "plot", 1, NULL, 'g' },
 		{ "help", 0, NULL, 'h' }, { NULL, 0, NULL, 0 } };
+	static char program[] = "locus-client sim"; /* for what getopt says */
 	int opt;
 
+	argv[0] = program;
 	while ((opt = getopt_long(argc, argv, "ho:", longs, NULL)) != -1) {
 		if (opt == 'h')
 			return usage(stdout);
 		if (opt == '?')
 			return EXIT_USAGE;
 		if (!take_option(g, opt, optarg))
-			return refuse(
-			    arena_printf(g->a, "\"%s\" is not a usable value", optarg));
+			return refuse(arena_printf(
+			    g->a, "%s, not \"%.60s\"", wanted(opt), optarg));
 	}
 	if (g->npolicies == 0)
 		g->policies[g->npolicies++] = policies[0];

@@ -231,6 +231,8 @@ statement(struct scan *s, const struct statement *st)
 	e = bounded(s, st->name, st->low, st->high, &x);
 	if (e == OK && st->about == ABOUT_AVAIL && take(s, ','))
 		e = bounded(s, "the mean length of a period", 1e-3, 1e5, &mean_h);
+	if (e == OK && st->about == ABOUT_LIMIT && x != floor(x))
+		e = WRONG(s, "LIMIT must be a whole number");
 	if (e == OK)
 		e = closed(s, st->name);
 	if (e == OK)

@@ -87,6 +87,24 @@ check_app(const char *path, const struct sim_scenario *s, const struct sim_proje
 	return OK;
 }
 
+static enum err
+check_times(const char *path, const struct sim_project *p, struct fail *f)
+{
+	if (p->detach_s < p->attach_s)
+		return FAIL(f, E_BADREQ,
+		    "%s: project %s is detached before it is attached", path, p->name);
+	if (p->down_until_s < p->down_from_s)
+		return FAIL(f, E_BADREQ,
+		    "%s: the outage of project %s ends before it begins", path,
+		    p->name);
+	for (size_t k = 0; k < p->napps; k++)
+		if (p->apps[k].until_s < p->apps[k].from_s)
+			return FAIL(f, E_BADREQ,
+			    "%s: jobs of project %s end before they begin", path,
+			    p->name);
+	return OK;
+}
+
 /* What no single field shows. */
 static enum err
 check(const char *path, const struct sim_scenario *s, struct fail *f)
@@ -95,15 +113,17 @@ check(const char *path, const struct sim_scenario *s, struct fail *f)
 
 	for (size_t i = 0; i < s->nprojects; i++) {
 		const struct sim_project *p = &s->projects[i];
+		enum err e = check_times(path, p, f);
 
+		if (e != OK)
+			return e;
 		shares += p->share;
 		for (size_t k = 0; k < i; k++)
 			if (strcmp(p->name, s->projects[k].name) == 0)
 				return FAIL(f, E_BADREQ,
 				    "%s: two projects have the name %s", path, p->name);
 		for (size_t k = 0; k < p->napps; k++) {
-			enum err e = check_app(path, s, p, &p->apps[k], f);
-
+			e = check_app(path, s, p, &p->apps[k], f);
 			if (e != OK)
 				return e;
 		}
