@@ -106,6 +106,7 @@ client_attach(struct client *c)
 		return e;
 	if (e == E_NOTFOUND)
 		new_state(c);
+	preferences_read(c);
 	if (c->st->nprojects == 0 && (c->o.nattach == 0 || c->o.attach[0].url == NULL))
 		return FAIL(&c->fail, E_CONFIG,
 		    "%s belongs to no project: give --url URL (http or https) and "

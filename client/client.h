@@ -31,9 +31,10 @@ struct client_options {
 	double min_buffer_s, extra_buffer_s;
 	struct backoff backoff; /* of contacts and transfers; max_s 0 = as usual */
 	const struct policy *policy;
-	double ram_part;        /* of the memory, that tasks may use */
-	bool quit_when_stopped; /* tasks that are preempted do not stay in memory */
-	int32_t max_errors;     /* leave after so many failed tasks; 0 = never */
+	double ram_part;          /* of the memory, that tasks may use */
+	bool own_buffer, own_ram; /* told: the account's preferences do not matter */
+	bool quit_when_stopped;   /* tasks that are preempted do not stay in memory */
+	int32_t max_errors;       /* leave after so many failed tasks; 0 = never */
 	char *platform;
 };
 
@@ -51,7 +52,8 @@ struct client {
 	struct net *net;
 	struct rng rng;
 	int64_t now;
-	double ram_bytes; /* of the machine */
+	double ram_bytes;      /* of the machine */
+	struct rq_prefs prefs; /* as in the state, read */
 	struct fail fail;
 	size_t transfer_turn; /* the project that may move a file next */
 	int events;           /* descriptor of events.log */
@@ -88,6 +90,14 @@ void orders_read(struct client *); /* first thing in each round */
 /* Is there a line with this word alone, or with the word and this name? */
 bool orders_all(const struct client *, const char *word);
 bool orders_name(const struct client *, const char *word, const char *name);
+
+/* --- preferences.c --- */
+void preferences_read(struct client *); /* those of the state */
+/* Those of a reply, if they are the newest that are known. */
+void preferences_take(struct client *, const struct cproject *, const struct reply *);
+double preferences_ram_part(const struct client *); /* of the machine's memory */
+/* What counts now: the command line, then the account's, then the defaults. */
+struct cw_prefs preferences_now(const struct client *);
 
 /* --- view.c: the host as its rules see it --- */
 struct view {

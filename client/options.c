@@ -156,8 +156,10 @@ take_option(struct client *c, int opt, const char *arg)
 		c->o.policy = policy_find(arg);
 		return c->o.policy != NULL;
 	case 'f':
+		c->o.own_buffer = true;
 		return two_numbers(arg, &c->o.min_buffer_s, &c->o.extra_buffer_s);
 	case 'r':
+		c->o.own_ram = true;
 		return one_number(arg, 0.01, 1, &c->o.ram_part);
 	case 'q':
 		c->o.quit_when_stopped = true;

@@ -284,10 +284,11 @@ build(struct client *c, const struct view *v, const struct contact *contact)
 		.has_working_prefs = true,
 		.cross_project_id = arena_strdup(&c->a, "") };
 	rq->prefs.max_ncpus_pct = 100;
-	rq->prefs.work_buf_min_days = c->o.min_buffer_s / 86400;
+	rq->prefs.mod_time = c->prefs.mod_time;
+	rq->prefs.work_buf_min_days = v->w.prefs.min_s / 86400;
 	rq->prefs.disk_min_free_gb = 0.1;
 	rq->prefs.ram_max_used_busy_pct = rq->prefs.ram_max_used_idle_pct =
-	    100 * c->o.ram_part;
+	    100 * preferences_ram_part(c);
 	tell_shares(c, &v->w, (size_t)contact->project, rq);
 	list_resources(c, &v->w, ask, rq);
 	hostinfo(c, p, rq);

@@ -97,6 +97,10 @@ struct state {
 	int64_t clock; /* s UTC, when it was last looked at */
 	int64_t benchmarked_at;
 	double p_fpops, p_iops;
+	/* The newest global preferences: what is inside of the element, the master URL
+	 * of the project that they came from, and the host's venue there; NULL or "":
+	 * none. */
+	char *preferences, *preferences_from, *preferences_venue;
 	bool full_workload; /* some project wants to know of all tasks */
 	/* As in struct client_world. */
 	double accounted_at, asked_at, scheduled_at;

@@ -516,6 +516,7 @@ take_reply(struct client *c, struct cproject *p, const struct answer *answer,
 		return;
 	take_identity(c, p, rp);
 	take_prefs(c, p, rp);
+	preferences_take(c, p, rp);
 	take_kind(c, p, rp);
 	acked = take_acks(c, p, rp);
 	take_aborts(c, p, rp);

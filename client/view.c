@@ -8,7 +8,7 @@
 #include "lib/banned.h"
 
 /* A longer time without a look is one in which the machine slept. */
-static const double PERIOD_S = 3600, GAP_S = 600;
+static const double GAP_S = 600;
 
 int32_t
 resource_of(const struct client *c, const struct rp_app_version *v)
@@ -250,14 +250,7 @@ look(struct client *c, struct view *v)
 	struct client_world *w = &v->w;
 
 	*v = (struct view){ .w = { .now = (double)c->now,
-				.prefs = { .min_s = c->o.min_buffer_s,
-				    .extra_s = c->o.extra_buffer_s,
-				    .period_s = PERIOD_S,
-				    .cushion_s = c->o.min_buffer_s,
-				    .ram_bytes = c->o.ram_part * c->ram_bytes,
-				    .leave_in_memory = !c->o.quit_when_stopped,
-				    .backoff_min_s = c->o.backoff.min_s,
-				    .backoff_most_s = c->o.backoff.max_s },
+				.prefs = preferences_now(c),
 				.accounted_at = c->st->accounted_at > 0 ?
 		                                    c->st->accounted_at :
 		                                    (double)c->now,

@@ -11,6 +11,10 @@ struct rq_prefs { /* global preferences that scheduling looks at; 0 = unset */
 	double mod_time, disk_max_used_gb, disk_max_used_pct, disk_min_free_gb;
 	double work_buf_min_days, ram_max_used_busy_pct, ram_max_used_idle_pct,
 	    max_ncpus_pct;
+	/* Of use to hosts only. */
+	double work_buf_additional_days, cpu_scheduling_period_minutes;
+	bool leave_apps_in_memory;
+	bool has_work_buf_min, has_work_buf_additional, has_leave_apps;
 };
 
 struct project_prefs { /* all zero: nothing was chosen, everything is allowed */

@@ -209,6 +209,111 @@ START_TEST(facts_reach_the_rules)
 }
 END_TEST
 
+#define GLOBAL(text) "<global_preferences>" text "</global_preferences>"
+#define VENUE(name)  "<host_venue>" name "</host_venue>"
+
+static struct cw_prefs
+prefs_seen(struct client *c)
+{
+	struct view v;
+
+	look(c, &v);
+	return v.w.prefs;
+}
+
+/* The account's preferences for the whole host; without them, and beyond what can be
+ * meant, there are defaults. */
+START_TEST(preferences_of_the_account)
+{
+	struct client *c = host();
+	struct cw_prefs w;
+
+	c->ram_bytes = 1000;
+	c->o.ram_part = 0.9;
+	c->o.min_buffer_s = 7;
+	c->o.extra_buffer_s = 8;
+	w = prefs_seen(c);
+	ck_assert(w.min_s == 7 && w.extra_s == 8 && w.period_s == 3600 &&
+		  w.ram_bytes == 900 && w.leave_in_memory);
+	take(c,
+	    VENUE("work") GLOBAL(
+		"<mod_time>5</mod_time>"
+		"<work_buf_min_days>9</work_buf_min_days>"
+		"<venue name=\"work\"><work_buf_min_days>1.5</work_buf_min_days>"
+		"<work_buf_additional_days>0</work_buf_additional_days>"
+		"<cpu_scheduling_period_minutes>30</cpu_scheduling_period_minutes>"
+		"<ram_max_used_busy_pct>20</ram_max_used_busy_pct>"
+		"<ram_max_used_idle_pct>50</ram_max_used_idle_pct>"
+		"<leave_apps_in_memory>0</leave_apps_in_memory></venue>"),
+	    (struct hope){ 0 });
+	save(c);
+	c->prefs = (struct rq_prefs){ 0 };
+	preferences_read(c); /* as at the next start */
+	w = prefs_seen(c);
+	ck_assert(w.min_s == 1.5 * 86400 && w.extra_s == 0 && w.period_s == 1800 &&
+		  w.cushion_s == w.min_s && w.ram_bytes == 500 && !w.leave_in_memory);
+	ck_assert_double_eq(c->prefs.mod_time, 5);
+	take(c, VENUE(""), (struct hope){ 0 });
+	w = prefs_seen(c);
+	ck_assert(w.min_s == 9 * 86400.0 && w.extra_s == 8 && w.period_s == 3600 &&
+		  w.ram_bytes == 900 && w.leave_in_memory);
+	take(c,
+	    GLOBAL("<work_buf_min_days>0</work_buf_min_days>"
+		   "<work_buf_additional_days>1e300</work_buf_additional_days>"
+		   "<cpu_scheduling_period_minutes>1e-9</cpu_scheduling_period_minutes>"
+		   "<ram_max_used_idle_pct>-1</ram_max_used_idle_pct>"),
+	    (struct hope){ 0 });
+	w = prefs_seen(c);
+	ck_assert(w.min_s == 180 && w.extra_s == 30 * 86400.0 && w.period_s == 60 &&
+		  w.ram_bytes == 900);
+	/* What the command line says comes first. */
+	c->o.own_buffer = c->o.own_ram = c->o.quit_when_stopped = true;
+	take(c,
+	    GLOBAL("<work_buf_min_days>2</work_buf_min_days>"
+		   "<ram_max_used_idle_pct>10</ram_max_used_idle_pct>"
+		   "<leave_apps_in_memory>1</leave_apps_in_memory>"),
+	    (struct hope){ 0 });
+	w = prefs_seen(c);
+	ck_assert(
+	    w.min_s == 7 && w.extra_s == 8 && w.ram_bytes == 900 && !w.leave_in_memory);
+	host_end(c);
+}
+END_TEST
+
+#define BUFFER(time, days)                                                             \
+	GLOBAL("<mod_time>" time "</mod_time>"                                         \
+	       "<work_buf_min_days>" days "</work_buf_min_days>")
+
+/* Of two accounts that with the newer preferences counts, unless the host left it. */
+START_TEST(preferences_of_two_accounts)
+{
+	struct client *c = host();
+	struct cproject other = { .master_url = arena_strdup(
+				      &c->process, "http://other.example/") };
+	struct reply old = { .global_preferences = arena_strdup(&c->process,
+				 "<mod_time>4</mod_time>"
+				 "<work_buf_min_days>3</work_buf_min_days>"),
+		.host_venue = arena_strdup(&c->process, "work") };
+
+	take(c, BUFFER("5", "1"), (struct hope){ 0 });
+	preferences_take(c, &other, &old);
+	ck_assert_double_eq(prefs_seen(c).min_s, 86400);
+	ck_assert_ptr_null(c->st->preferences_venue);
+	take(c, BUFFER("3", "2"), (struct hope){ 0 }); /* as the user set it back */
+	ck_assert_double_eq(prefs_seen(c).min_s, 2 * 86400.0);
+	preferences_take(c, &other, &old);
+	ck_assert_double_eq(prefs_seen(c).min_s, 3 * 86400.0);
+	ck_assert_str_eq(c->st->preferences_venue, "work");
+	take(c, BUFFER("2", "1"), (struct hope){ 0 }); /* other is no project here */
+	ck_assert_double_eq(prefs_seen(c).min_s, 86400);
+	old.global_preferences = arena_alloc(&c->process, 70000);
+	memset(old.global_preferences, ' ', 69999);
+	preferences_take(c, c->st->projects, &old);
+	ck_assert_double_eq(prefs_seen(c).min_s, 86400);
+	host_end(c);
+}
+END_TEST
+
 #define APP(flags) "<app><name>app</name>" flags "</app>"
 #define QUIET      APP("<non_cpu_intensive>1</non_cpu_intensive>")
 
@@ -384,6 +489,8 @@ UNIT_MAIN("client", {
 	ADD_LOOP(delays_by_table, N(delays));
 	ADD(wait_for_work);
 	ADD(facts_reach_the_rules);
+	ADD(preferences_of_the_account);
+	ADD(preferences_of_two_accounts);
 	ADD(apps);
 	ADD_LOOP(quiet_tasks_are_no_work, 2);
 	ADD(identity_is_taken);

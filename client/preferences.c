@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the user wants of the whole host: the newest global preferences of the accounts,
+ * at the host's venue in the project that they came from, as far as the command line
+ * does not say otherwise (wire.md 1.4, stock-client.md 6, client.md 4.8).
+ */
+#include "client/client.h"
+
+#include <math.h>
+#include <string.h>
+#include "lib/log.h"
+#include "proto/prefs.h"
+#include "lib/banned.h"
+
+enum { TEXT_MOST = 64 << 10 };
+static const double DAY_S = 86400, MINUTE_S = 60;
+static const double PERIOD_S = 3600, BUFFER_LEAST_S = 180, DAYS_MOST = 30,
+		    MINUTES_MOST = 24 * 60;
+
+static struct rq_prefs
+read_text(struct client *c, const char *inside, const char *venue)
+{
+	return prefs_global(&c->a,
+	    arena_printf(&c->a, "<global_preferences>%s</global_preferences>", inside),
+	    venue, c->now);
+}
+
+void
+preferences_read(struct client *c)
+{
+	const struct state *st = c->st;
+
+	c->prefs = (struct rq_prefs){ 0 };
+	if (st->preferences != NULL && st->preferences[0] != '\0')
+		c->prefs = read_text(c, st->preferences, st->preferences_venue);
+}
+
+/* Those of the project that the present ones came from, or newer ones. */
+static bool
+replaces(struct client *c, const struct cproject *p, const char *text)
+{
+	const char *from = c->st->preferences_from;
+
+	return from == NULL || strcmp(from, p->master_url) == 0 ||
+	       state_project(c->st, from) == NULL ||
+	       read_text(c, text, NULL).mod_time > c->prefs.mod_time;
+}
+
+void
+preferences_take(struct client *c, const struct cproject *p, const struct reply *rp)
+{
+	const char *text = rp->global_preferences;
+	struct state *st = c->st;
+
+	if (text != NULL && strlen(text) > TEXT_MOST) {
+		log_warn("preferences of %zu bytes are too long", strlen(text));
+		return;
+	}
+	if (text != NULL && replaces(c, p, text)) {
+		st->preferences = arena_strdup(&c->keep, text);
+		st->preferences_from = arena_strdup(&c->keep, p->master_url);
+	}
+	if (st->preferences_from == NULL ||
+	    strcmp(st->preferences_from, p->master_url) != 0)
+		return;
+	if (rp->host_venue != NULL)
+		st->preferences_venue = arena_strdup(&c->keep, rp->host_venue);
+	preferences_read(c);
+}
+
+static double
+within(double x, double least, double most)
+{
+	return fmin(fmax(x, least), most);
+}
+
+double
+preferences_ram_part(const struct client *c)
+{
+	/* Nobody looks whether the machine is in use. */
+	double percent = c->prefs.ram_max_used_idle_pct;
+
+	return c->o.own_ram || percent <= 0 ? c->o.ram_part :
+	                                      within(percent, 1, 100) / 100;
+}
+
+struct cw_prefs
+preferences_now(const struct client *c)
+{
+	const struct rq_prefs *p = &c->prefs;
+	double minutes = p->cpu_scheduling_period_minutes;
+	struct cw_prefs w = { .min_s = c->o.min_buffer_s,
+		.extra_s = c->o.extra_buffer_s,
+		.period_s = minutes > 0 ? MINUTE_S * within(minutes, 1, MINUTES_MOST) :
+		                          PERIOD_S,
+		.ram_bytes = preferences_ram_part(c) * c->ram_bytes,
+		.leave_in_memory = !c->o.quit_when_stopped,
+		.backoff_min_s = c->o.backoff.min_s,
+		.backoff_most_s = c->o.backoff.max_s };
+
+	if (!c->o.own_buffer && p->has_work_buf_min)
+		w.min_s = fmax(
+		    DAY_S * within(p->work_buf_min_days, 0, DAYS_MOST), BUFFER_LEAST_S);
+	if (!c->o.own_buffer && p->has_work_buf_additional)
+		w.extra_s = DAY_S * within(p->work_buf_additional_days, 0, DAYS_MOST);
+	if (p->has_leave_apps)
+		w.leave_in_memory &= p->leave_apps_in_memory;
+	w.cushion_s = w.min_s;
+	return w;
+}
