@@ -312,7 +312,8 @@ wanted_of(struct rpc *x, const struct snapshot *s)
 		.need = decide_need(x->conf, x->req, s) };
 }
 
-/* Jobs drawn for the estimate of what locality saves. */
+/* Jobs drawn for the estimate of what locality saves.  A request with them costs twice
+ * as much, so a process that is busy draws once in a second. */
 static enum err
 load_drawn(struct rpc *x, struct snapshot *s)
 {
@@ -320,8 +321,11 @@ load_drawn(struct rpc *x, struct snapshot *s)
 	struct rng rng;
 	enum err e;
 
-	if (!without_due(s->host.id, x->req->rpc_seqno, &rng))
+	if (!without_due(s->host.id, x->req->rpc_seqno, &rng) ||
+	    (x->drawn_at != NULL && *x->drawn_at == x->now))
 		return OK;
+	if (x->drawn_at != NULL)
+		*x->drawn_at = x->now;
 	e = snapshot_draw(x->db, x->a, x->req, &rng, WITHOUT_DRAWS, s, &x->fail);
 	for (size_t i = 0; i < s->ndrawn; i++)
 		ids[i] = s->drawn[i].workunitid;

@@ -47,6 +47,7 @@ struct project {
 	struct rings rings;
 	struct counts counts;
 	struct hot hot;
+	int64_t drawn_at; /* rpc.h */
 	struct admin_text admin_texts[PROJECT_TEXTS];
 	const char *texts[PROJECT_TEXTS]; /* of those, for replies */
 };

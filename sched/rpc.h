@@ -48,6 +48,8 @@ struct rpc {
 	const struct reply_keys *keys; /* process lifetime */
 	const char *const *texts;      /* process lifetime; see reply_in */
 	struct hot *hot;               /* process lifetime; NULL: nothing is hot */
+	/* process lifetime: when jobs were last drawn for statistics; NULL: not kept */
+	int64_t *drawn_at;
 	const char *peer;              /* address of the client, "" = not known */
 	const char *in;                /* request body */
 	size_t in_n;

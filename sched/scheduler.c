@@ -90,6 +90,7 @@ serve(struct project *p, struct rpc *x)
 	x->keys = &p->keys;
 	x->texts = project_texts(p);
 	x->hot = &p->hot;
+	x->drawn_at = &p->drawn_at;
 	rpc_run(x);
 	if (!x->dry) {
 		rings_keep(&p->rings, x);
