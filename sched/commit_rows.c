@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Workunits and results of the commit.  Neighbours in the order of locks that are
+ * changed in the same way go to the database together.
+ */
+#include "sched/commit.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include "db/entity.h"
+#include "model/states.h"
+#include "rules/sched/large.h"
+#include "lib/banned.h"
+
+enum { TOUCH_MAX = 64 }; /* a statement's longest list */
+
+enum op_kind { OP_REPORT, OP_SEND, OP_RESEND, OP_EXPIRE };
+struct op {                /* a change of one result */
+	int64_t result_id; /* 0: a report of a name that is not known */
+	enum op_kind kind;
+	size_t i;
+};
+struct touch { /* a workunit that the transitioner is to see by then */
+	int64_t workunitid, at;
+	int32_t hr_class; /* what a job sent binds it to, 0 = not to that */
+	int64_t version_id;
+	int32_t raise_to; /* results that a job sent makes it want, 0 = as it does */
+};
+
+static int64_t
+stored_deadline(const struct conf *cf, int64_t deadline)
+{
+	return deadline + cf->report_grace_period +
+	       (int64_t)(cf->grace_period_hours * 3600);
+}
+
+/* --- workunits --- */
+
+static int
+touch_cmp(const void *pa, const void *pb)
+{
+	const struct touch *a = pa, *b = pb;
+
+	if (a->workunitid != b->workunitid)
+		return a->workunitid < b->workunitid ? -1 : 1;
+	return a->at < b->at ? -1 : a->at > b->at;
+}
+
+/* Reports and expired results at once, jobs sent when their deadline passes; of a
+ * broadcast or of what is replicated now further results are to be made at once. */
+static void
+collect_touches(struct rpc *x, struct work *w)
+{
+	const struct decision *d = x->dec;
+	size_t n = 0, kept = 0;
+	struct touch *t = NEWN(
+	    x->a, struct touch, x->req->nreports + d->nsends + d->nexpire + 1);
+
+	for (size_t i = 0; i < x->req->nreports; i++)
+		if (d->reports[i].action == REPORT_STORE)
+			t[n++] = (struct touch){ .workunitid = d->reports[i].workunitid,
+				.at = x->now };
+	for (size_t i = 0; i < d->nexpire; i++)
+		t[n++] = (struct touch){ .workunitid = d->expire[i]->workunitid,
+			.at = x->now };
+	for (size_t i = 0; i < d->nsends; i++) {
+		const struct dec_send *s = &d->sends[i];
+		bool next = (s->job->transitioner_flags & WU_BROADCAST) != 0 ||
+		            s->raise_to != 0;
+
+		t[n++] = (struct touch){ s->job->workunitid,
+			next ? x->now : stored_deadline(x->conf, s->deadline),
+			s->bind_hr_class, s->bind_version_id, s->raise_to };
+	}
+	qsort(t, n, sizeof(*t), touch_cmp);
+	for (size_t i = 0; i < n; i++) {
+		if (kept == 0 || t[kept - 1].workunitid != t[i].workunitid) {
+			t[kept++] = t[i]; /* the earliest time of each */
+			continue;
+		}
+		/* All jobs of one workunit in a reply bind it to the same. */
+		if (t[i].hr_class != 0)
+			t[kept - 1].hr_class = t[i].hr_class;
+		if (t[i].version_id != 0)
+			t[kept - 1].version_id = t[i].version_id;
+		if (t[i].raise_to != 0)
+			t[kept - 1].raise_to = t[i].raise_to;
+	}
+	w->touches = t;
+	w->ntouches = kept;
+}
+
+static bool
+binds(const struct touch *t)
+{
+	return t->hr_class != 0 || t->version_id != 0;
+}
+
+/* Job i goes to another host.  A job is lost once: by its workunit, and then it is not
+ * claimed, or by its claim. */
+static void
+lose(struct work *w, size_t i)
+{
+	assert(!w->send_lost[i]);
+	w->send_lost[i] = true;
+	w->nsends_lost++;
+}
+
+/* What is bound to something else meanwhile is touched all the same: a report may be
+ * the reason. */
+static enum err
+bind(struct rpc *x, struct work *w, struct touch *t)
+{
+	const struct decision *d = x->dec;
+	enum err e = workunit_bind(
+	    x->db, t->workunitid, t->hr_class, t->version_id, t->at, &x->fail);
+
+	if (e != E_RACE)
+		return e;
+	for (size_t i = 0; i < d->nsends; i++)
+		if (d->sends[i].job->workunitid == t->workunitid &&
+		    !d->sends[i].expect_in_progress)
+			lose(w, i);
+	t->raise_to = 0;
+	return workunits_touch(x->db, &t->workunitid, 1, t->at, &x->fail);
+}
+
+/* Neighbours that want the same number go into one statement. */
+static enum err
+raise_workunits(struct rpc *x, struct work *w)
+{
+	int64_t ids[TOUCH_MAX];
+	enum err e = OK;
+
+	for (size_t i = 0; i < w->ntouches && e == OK;) {
+		int32_t to = w->touches[i].raise_to;
+		size_t n = 0;
+
+		while (i < w->ntouches && n < TOUCH_MAX && w->touches[i].raise_to == to)
+			ids[n++] = w->touches[i++].workunitid;
+		if (to != 0)
+			e = workunits_raise(x->db, ids, n, to, &x->fail);
+	}
+	return e;
+}
+
+/* Ascending ids; neighbours go into one statement. */
+static enum err
+write_workunits(struct rpc *x, struct work *w)
+{
+	struct row_pair each[TOUCH_MAX];
+	int64_t ids[TOUCH_MAX];
+	enum err e = OK;
+
+	for (size_t i = 0; i < w->ntouches && e == OK;) {
+		int64_t at = w->touches[i].at;
+		bool same = true;
+		size_t n = 0;
+
+		if (binds(&w->touches[i])) {
+			e = bind(x, w, &w->touches[i++]);
+			continue;
+		}
+		for (; i < w->ntouches && n < TOUCH_MAX && !binds(&w->touches[i]);
+		     i++) {
+			same = same && w->touches[i].at == at;
+			ids[n] = w->touches[i].workunitid;
+			each[n++] = (struct row_pair){ w->touches[i].workunitid,
+				w->touches[i].at };
+		}
+		e = same ? workunits_touch(x->db, ids, n, at, &x->fail) :
+		           workunits_touch_each(x->db, each, n, &x->fail);
+	}
+	return e == OK ? raise_workunits(x, w) : e;
+}
+
+/* --- results --- */
+
+static int
+op_cmp(const void *pa, const void *pb)
+{
+	const struct op *a = pa, *b = pb;
+
+	if (a->result_id != b->result_id)
+		return a->result_id < b->result_id ? -1 : 1;
+	return a->i < b->i ? -1 : a->i > b->i;
+}
+
+static void
+collect_ops(struct rpc *x, struct work *w)
+{
+	const struct decision *d = x->dec;
+	size_t n = 0;
+	struct op *o = NEWN(
+	    x->a, struct op, x->req->nreports + d->nsends + d->nexpire + 1);
+
+	for (size_t i = 0; i < x->req->nreports; i++) {
+		const struct snap_report *r = &x->snap->reports[i];
+
+		if (d->reports[i].ack)
+			o[n++] = (struct op){ r->found ? r->result.id : 0, OP_REPORT,
+				i };
+	}
+	for (size_t i = 0; i < d->nsends; i++)
+		o[n++] = (struct op){ d->sends[i].job->id,
+			d->sends[i].expect_in_progress ? OP_RESEND : OP_SEND, i };
+	for (size_t i = 0; i < d->nexpire; i++)
+		o[n++] = (struct op){ d->expire[i]->id, OP_EXPIRE, i };
+	qsort(o, n, sizeof(*o), op_cmp);
+	w->ops = o;
+	w->nops = n;
+	w->send_lost = NEWN(x->a, bool, d->nsends + 1);
+}
+
+/*
+ * A report that is only acked is read again, so that none is thrown away on the word of
+ * an old row (design.md, commit).  Another row than the decision saw means: decide
+ * anew.
+ */
+static enum err
+confirm_ack(struct rpc *x, size_t i)
+{
+	const struct snap_report *seen = &x->snap->reports[i];
+	const char *name = x->req->reports[i].name;
+	struct result *r;
+	enum err e = result_by_name(x->db, x->a, name, &r, &x->fail);
+
+	/* A name's collation may take another spelling for the same; we do not. */
+	if (e == E_NOTFOUND || (e == OK && strcmp(r->name, name) != 0))
+		return seen->found ?
+		           FAIL(&x->fail, E_RETRY, "result %s vanished", name) :
+		           OK;
+	if (e != OK)
+		return e;
+	if (seen->found && r->server_state == seen->result.server_state &&
+	    r->outcome == seen->result.outcome &&
+	    r->received_time == seen->result.received_time &&
+	    r->hostid == seen->result.hostid)
+		return OK;
+	return FAIL(&x->fail, E_RETRY, "result %s changed while it was decided", name);
+}
+
+/* The first of the ops [from, nops) that is of another kind; neighbours of one kind go
+ * to the database together. */
+static size_t
+end_of_run(const struct work *w, size_t from)
+{
+	size_t end = from;
+
+	while (end < w->nops && end - from < DB_LIST_MAX &&
+	       w->ops[end].kind == w->ops[from].kind)
+		end++;
+	return end;
+}
+
+/* Reports of one result follow each other; the first is the one that counts. */
+static bool
+is_repeat(const struct work *w, size_t i)
+{
+	return i > 0 && w->ops[i].kind == OP_REPORT &&
+	       w->ops[i - 1].kind == OP_REPORT && w->ops[i].result_id != 0 &&
+	       w->ops[i - 1].result_id == w->ops[i].result_id;
+}
+
+static enum err
+write_reports(struct rpc *x, const struct work *w, size_t from, size_t end)
+{
+	struct rq_report *said = NEWN(x->a, struct rq_report, end - from);
+	struct told *t = NEWN(x->a, struct told, end - from);
+	size_t n = 0;
+
+	for (size_t k = from; k < end; k++) {
+		size_t i = w->ops[k].i;
+		const struct dec_report *d = &x->dec->reports[i];
+
+		if (is_repeat(w, k))
+			continue;
+		if (d->action != REPORT_STORE) {
+			enum err e = confirm_ack(x, i);
+			if (e != OK)
+				return e;
+			continue;
+		}
+		said[n] = x->req->reports[i];
+		if (x->conf->dont_store_success_stderr && d->outcome == OUTCOME_SUCCESS)
+			said[n].stderr_out = NULL;
+		t[n] = (struct told){ d, &said[n] };
+		n++;
+	}
+	enum err e = results_report(x->db, x->a, t, n, x->snap->host.id, x->user->id,
+	    x->user->teamid, x->now, &x->fail);
+	return e != E_RACE ?
+	           e :
+	           FAIL(&x->fail, E_RETRY, "a result changed while it was decided");
+}
+
+/* The once-rule by host needs the id that a new host got only now. */
+static void
+complete_once_rule(const struct rpc *x, struct dec_send *s)
+{
+	bool aimed = (s->job->transitioner_flags & (WU_TARGETED | WU_BROADCAST)) != 0;
+
+	if (s->once == 0 && x->snap->host_new &&
+	    (aimed || x->conf->one_result_per_host_per_wu))
+		s->once = -x->snap->host.id;
+}
+
+/* Has sending this job bound its workunit, which was free before, or replicated it? */
+static bool
+settles(const struct dec_send *s)
+{
+	return s->raise_to != 0 || (s->bind_hr_class != 0 && s->job->hr_class == 0) ||
+	       (s->bind_version_id != 0 && s->job->app_version_id == 0);
+}
+
+static void
+lose_settled(struct rpc *x, struct work *w, size_t i)
+{
+	lose(w, i);
+	w->bound_for_nothing |= settles(&x->dec->sends[i]);
+}
+
+static enum err
+write_resend(struct rpc *x, struct work *w, size_t i)
+{
+	const struct dec_send *s = &x->dec->sends[i];
+	enum err e = result_resend(x->db, s, x->snap->host.id, x->now,
+	    stored_deadline(x->conf, s->deadline), &x->fail);
+
+	if (e != E_RACE)
+		return e;
+	lose_settled(x, w, i);
+	return OK;
+}
+
+static enum err
+write_claims(struct rpc *x, struct work *w, size_t from, size_t end)
+{
+	struct job_claim *c = NEWN(x->a, struct job_claim, end - from);
+	size_t *at = NEWN(x->a, size_t, end - from), n = 0;
+
+	for (size_t k = from; k < end; k++) {
+		size_t i = w->ops[k].i;
+		struct dec_send *s = &x->dec->sends[i];
+
+		if (w->send_lost[i])
+			continue;
+		complete_once_rule(x, s);
+		at[n] = i;
+		c[n++] = (struct job_claim){ s, stored_deadline(x->conf, s->deadline),
+			false };
+	}
+	enum err e = results_claim(
+	    x->db, x->a, c, n, x->snap->host.id, x->user->id, x->now, &x->fail);
+	for (size_t k = 0; k < n && e == OK; k++)
+		if (c[k].lost)
+			lose_settled(x, w, at[k]);
+	return e;
+}
+
+static enum err
+write_results(struct rpc *x, struct work *w)
+{
+	enum err e = OK;
+
+	for (size_t from = 0, end; from < w->nops && e == OK; from = end) {
+		const struct op *o = &w->ops[from];
+
+		end = o->kind == OP_REPORT || o->kind == OP_SEND ? end_of_run(w, from) :
+		                                                   from + 1;
+		if (o->kind == OP_REPORT)
+			e = write_reports(x, w, from, end);
+		else if (o->kind == OP_SEND)
+			e = write_claims(x, w, from, end);
+		else if (o->kind == OP_RESEND)
+			e = write_resend(x, w, o->i);
+		else
+			e = result_expire(x->db, o->result_id, x->snap->host.id,
+			    x->now - 1, &x->fail);
+		if (o->kind == OP_EXPIRE && e == E_RACE)
+			e = OK; /* it is over already */
+	}
+	return e;
+}
+
+/*
+ * A job that was lost may have been the one that brings a large file here: then the
+ * next one that needs the file does, and if that is written already, as its id is
+ * smaller, it is corrected.
+ */
+static enum err
+charge_again(struct rpc *x, const struct work *w)
+{
+	struct decision *d = x->dec;
+	struct larges larges = larges_of(x->a, x->snap);
+	int64_t *was = NEWN(x->a, int64_t, d->nsends + 1);
+	enum err e = OK;
+
+	if (w->nsends_lost == 0 || w->nsends_lost == d->nsends)
+		return OK;
+	for (size_t i = 0; i < d->nsends; i++)
+		was[i] = d->sends[i].bytes_needed;
+	larges_charge(&larges, d->sends, d->nsends, w->send_lost);
+	for (size_t i = 0; i < d->nsends && e == OK; i++) {
+		const struct dec_send *s = &d->sends[i];
+
+		if (s->bytes_needed != was[i] && !s->expect_in_progress)
+			e = result_set_bytes(x->db, s->job->id, x->snap->host.id,
+			    s->bytes_needed, s->bytes_saved, &x->fail);
+	}
+	return e;
+}
+
+void
+work_collect(struct rpc *x, struct work *w)
+{
+	collect_touches(x, w);
+	collect_ops(x, w);
+}
+
+enum err
+work_write(struct rpc *x, struct work *w)
+{
+	enum err e = write_workunits(x, w);
+
+	if (e == OK)
+		e = write_results(x, w);
+	return e == OK ? charge_again(x, w) : e;
+}
