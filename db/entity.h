@@ -238,8 +238,8 @@ enum err results_docs(struct db *, struct arena *, const int64_t *ids, size_t n,
  * it. */
 enum err result_claim(struct db *, const struct dec_send *, int64_t hostid,
     int64_t userid, int64_t now, int64_t stored_deadline, struct fail *);
-/* The same for n jobs, in a transaction; fills lost.  E_RETRY: they went in one message,
- * which does not tell who was lost; the next ones go one by one. */
+/* The same for n jobs, in a transaction; fills lost.  E_RETRY: they went in one
+ * message, which does not tell who was lost; the next ones go one by one. */
 struct job_claim {
 	const struct dec_send *send;
 	int64_t stored_deadline;

@@ -50,8 +50,8 @@ struct rpc {
 	struct hot *hot;               /* process lifetime; NULL: nothing is hot */
 	/* process lifetime: when jobs were last drawn for statistics; NULL: not kept */
 	int64_t *drawn_at;
-	const char *peer;              /* address of the client, "" = not known */
-	const char *in;                /* request body */
+	const char *peer; /* address of the client, "" = not known */
+	const char *in;   /* request body */
 	size_t in_n;
 	int64_t now;      /* s UTC, read once */
 	uint64_t seed;    /* of every draw of this RPC; logged */
