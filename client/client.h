@@ -52,6 +52,7 @@ struct client {
 	struct net *net;
 	struct rng rng;
 	int64_t now;
+	int64_t measured_ms;   /* clock_mono_ms() of st->fractions_at; 0: another run */
 	double ram_bytes;      /* of the machine */
 	struct rq_prefs prefs; /* as in the state, read */
 	struct fail fail;
@@ -98,6 +99,10 @@ void preferences_take(struct client *, const struct cproject *, const struct rep
 double preferences_ram_part(const struct client *); /* of the machine's memory */
 /* What counts now: the command line, then the account's, then the defaults. */
 struct cw_prefs preferences_now(const struct client *);
+
+/* --- availability.c --- */
+void availability_measure(struct client *); /* brings it up to date */
+struct cw_fractions availability_now(const struct client *);
 
 /* --- view.c: the host as its rules see it --- */
 struct view {

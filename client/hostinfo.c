@@ -102,6 +102,7 @@ system_names(struct client *c, struct rq_host *h)
 void
 hostinfo(struct client *c, const struct cproject *p, struct request *rq)
 {
+	struct cw_fractions f = availability_now(c);
 	struct rq_host *h = &rq->host;
 	time_t t = (time_t)c->now;
 	struct tm tm;
@@ -109,7 +110,9 @@ hostinfo(struct client *c, const struct cproject *p, struct request *rq)
 	h->present = true;
 	h->host_cpid = c->st->host_cpid;
 	h->timezone = localtime_r(&t, &tm) == NULL ? 0 : (int32_t)tm.tm_gmtoff;
-	h->on_frac = h->active_frac = h->gpu_active_frac = 1;
+	h->on_frac = f.on;
+	h->active_frac = f.active;
+	h->gpu_active_frac = f.gpu_active;
 	h->connected_frac = -1;
 	processor(c, h);
 	memory_and_disk(c, p, h);

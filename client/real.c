@@ -83,6 +83,7 @@ run(struct client *c)
 		c->now = clock_now();
 		state_clock(c->st, c->now);
 		orders_read(c);
+		availability_measure(c);
 		reap(c);
 		decide_tasks(c);
 		if (save(c) && transfer_step(c))

@@ -373,6 +373,12 @@ check_numbers(struct cproject *p)
 		p->rpc = (struct cw_rpc){ 0 };
 }
 
+static bool
+is_part(double x)
+{
+	return x > 0 && x <= 1;
+}
+
 /* Something else, or edited by hand, must not bring us down later. */
 static enum err
 check_project(struct cproject *p, const char *path, struct fail *f)
@@ -401,6 +407,9 @@ check(struct state *st, const char *path, struct fail *f)
 	if (st->host_cpid == NULL || st->host_cpid[0] == '\0')
 		return FAIL(f, E_BADREQ,
 		    "%s is not the state of a host: host_cpid is missing", path);
+	if (!is_part(st->fractions.on) || !is_part(st->fractions.active) ||
+	    !is_part(st->fractions.gpu_active))
+		st->fractions_at = 0;
 	for (size_t i = 0; i < st->nprojects && e == OK; i++)
 		e = check_project(&st->projects[i], path, f);
 	if (e != OK)
@@ -542,6 +551,7 @@ state_clock(struct state *st, int64_t now)
 	if (by <= 0)
 		return;
 	back(&st->benchmarked_at, by);
+	back_f(&st->fractions_at, by);
 	back_f(&st->accounted_at, by);
 	back_f(&st->asked_at, by);
 	back_f(&st->scheduled_at, by);

@@ -97,6 +97,8 @@ struct state {
 	int64_t clock; /* s UTC, when it was last looked at */
 	int64_t benchmarked_at;
 	double p_fpops, p_iops;
+	struct cw_fractions fractions; /* as of then; 0 = never measured */
+	double fractions_at;
 	/* The newest global preferences: what is inside of the element, the master URL
 	 * of the project that they came from, and the host's venue there; NULL or "":
 	 * none. */

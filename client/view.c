@@ -8,7 +8,7 @@
 #include "lib/banned.h"
 
 /* A longer time without a look is one in which the machine slept. */
-static const double GAP_S = 600;
+static const double GAP_S = 600, AVAIL_LEAST = 0.01;
 
 int32_t
 resource_of(const struct client *c, const struct rp_app_version *v)
@@ -223,12 +223,15 @@ settle(struct client *c, const struct client_world *w)
 static void
 set_resources(const struct client *c, struct client_world *w)
 {
+	struct cw_fractions f = availability_now(c);
+
 	w->rsc[CW_CPU] = (struct cw_resource){ "CPU", c->o.ncpus,
-		fmax(c->st->p_fpops, 1), 1 };
+		fmax(c->st->p_fpops, 1), fmax(f.on * f.active, AVAIL_LEAST) };
 	w->nrsc = 1;
 	for (size_t i = 0; i < c->o.ncoprocs; i++)
 		w->rsc[w->nrsc++] = (struct cw_resource){ c->o.coproc[i].name,
-			c->o.coproc[i].count, c->o.coproc[i].flops, 1 };
+			c->o.coproc[i].count, c->o.coproc[i].flops,
+			fmax(f.on * f.gpu_active, AVAIL_LEAST) };
 }
 
 static void

@@ -51,3 +51,23 @@ estimate_request_ops(double secs, double flops, double share, double on, double 
 {
 	return secs * flops * share * on * active;
 }
+
+static void
+average(double *x, double s, double now)
+{
+	static const double tau_s = 10 * 86400;
+
+	*x = now + (*x - now) * exp(-s / tau_s);
+}
+
+void
+estimate_fractions(struct cw_fractions *f, double off_s, double on_s, bool active)
+{
+	static const double off_most_s = 14 * 86400;
+
+	if (off_s <= off_most_s)
+		average(&f->on, off_s, 0);
+	average(&f->on, on_s, 1);
+	average(&f->active, on_s, active);
+	average(&f->gpu_active, on_s, active);
+}

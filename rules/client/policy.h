@@ -200,6 +200,13 @@ estimate_trusted(double dcf)
 double estimate_request_ops(
     double secs, double flops, double share, double on, double active);
 
+/*
+ * The host was off for off_s, then on for on_s seconds in which tasks could run or not:
+ * exponential averages with a time constant of 10 days; when it was off for more than
+ * 14 days that says nothing (client.md 4.7).
+ */
+void estimate_fractions(struct cw_fractions *, double off_s, double on_s, bool active);
+
 /* --- backoff.c --- */
 struct backoff {
 	double min_s, max_s;

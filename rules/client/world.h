@@ -29,6 +29,11 @@ struct cw_resource {
 	double avail;     /* fraction of time in which it computes, 0.01 to 1 */
 };
 
+/* Of time: it is on; while it is, tasks may run; those that use coprocessors may. */
+struct cw_fractions {
+	double on, active, gpu_active;
+};
+
 struct cw_prefs {
 	double min_s,
 	    extra_s;          /* buffer: low water, and what high water adds (CI, AW) */

@@ -80,9 +80,33 @@ START_TEST(duration_correction)
 }
 END_TEST
 
+/* client.md 4.7: after 10 days 1/e is left of what was. */
+START_TEST(fractions)
+{
+	const double days = 86400, e = exp(-1);
+	struct cw_fractions f = { 1, 1, 1 };
+
+	estimate_fractions(&f, 10 * days, 0, true);
+	ck_assert(f.active == 1 && f.gpu_active == 1);
+	NEARLY(f.on, e);
+	estimate_fractions(&f, 15 * days, 0, true);
+	NEARLY(f.on, e);
+	estimate_fractions(&f, 0, 10 * days, false);
+	NEARLY(f.on, 1 - e + e * e);
+	NEARLY(f.active, e);
+	NEARLY(f.gpu_active, e);
+	for (int i = 0; i < 1000; i++) /* in however many steps */
+		estimate_fractions(&f, 0, days / 50, true);
+	NEARLY(f.active, 1 - (1 - e) * exp(-2));
+	estimate_fractions(&f, 0, 1e9, true);
+	ck_assert(f.on <= 1 && f.active <= 1);
+}
+END_TEST
+
 UNIT_MAIN("client rules", {
 	ADD_LOOP(backoff_by_table, N(backoffs));
 	ADD(t3_a_request_in_operations);
 	ADD_LOOP(estimates_by_table, N(estimates));
 	ADD(duration_correction);
+	ADD(fractions);
 })

@@ -191,12 +191,14 @@ START_TEST(spoiled_numbers)
 	const struct cproject *p;
 
 	load_text(c,
-	    "{\"host_cpid\":\"c\",\"projects\":[{\"master_url\":\"u\","
+	    "{\"host_cpid\":\"c\",\"fractions_at\":5,\"fractions\":{\"on\":7},"
+	    "\"projects\":[{\"master_url\":\"u\","
 	    "\"authenticator\":\"k\",\"share\":-5,\"dcf\":0,"
 	    "\"rpc\":{\"nrpc_failures\":-3,\"min_rpc_time\":5},"
 	    "\"acct\":{\"rec\":\"much\"},\"standings\":[{},4,{\"name\":\"CPU\"}]}]}");
 	p = c->st->projects;
 	ck_assert(p->share == 100 && p->dcf == 1 && p->acct.rec == 0);
+	ck_assert(availability_now(c).on == 1 && availability_now(c).active == 1);
 	ck_assert(p->rpc.nrpc_failures == 0 && p->rpc.min_rpc_time == 0);
 	ck_assert_double_eq(
 	    state_standing(&c->keep, c->st->projects, "CPU")->backoff_until, 0);
@@ -271,6 +273,8 @@ START_TEST(accounts_come_back)
 	c->st->accounted_at = 5.5;
 	c->st->asked_at = 6.5;
 	c->st->scheduled_at = 7.5;
+	c->st->fractions = (struct cw_fractions){ 0.5, 0.25, 0.125 };
+	c->st->fractions_at = 8.5;
 	c->st->in_session = c->st->full_workload = true;
 	save(c);
 	ck_assert_int_eq(state_load(&c->keep, c->state_path, &c->st, &c->fail), OK);
@@ -282,6 +286,9 @@ START_TEST(accounts_come_back)
 		ck_assert_str_eq(p->authenticator, p->master_url);
 		same_accounts(c, p, 1.1 * (double)p->master_url[7]);
 	}
+	ck_assert(c->st->fractions_at == 8.5 && c->st->fractions.on == 0.5 &&
+		  c->st->fractions.active == 0.25 &&
+		  c->st->fractions.gpu_active == 0.125);
 	ck_assert(c->st->accounted_at == 5.5 && c->st->asked_at == 6.5 &&
 		  c->st->scheduled_at == 7.5 && c->st->in_session &&
 		  c->st->full_workload);
@@ -323,7 +330,7 @@ START_TEST(clock_set_back)
 	fill(c, arena_strdup(&c->process, "t"));
 	p->rpc.min_rpc_time = NOW + 60;
 	state_standing(&c->keep, p, "CPU")->backoff_until = NOW + 70;
-	st->accounted_at = NOW;
+	st->accounted_at = st->fractions_at = NOW;
 	state_clock(st, NOW);
 	state_clock(st, NOW + 10);
 	ck_assert_double_eq(p->rpc.min_rpc_time, NOW + 60);
@@ -331,6 +338,7 @@ START_TEST(clock_set_back)
 	ck_assert_double_eq(p->rpc.min_rpc_time, NOW + 60 - 5000);
 	ck_assert_double_eq(p->standings[0].backoff_until, NOW + 70 - 5000);
 	ck_assert_double_eq(st->accounted_at, NOW - 5000);
+	ck_assert_double_eq(st->fractions_at, NOW - 5000);
 	ck_assert_int_eq(p->files[0].try_after, NOW - 5000);
 	ck_assert_double_eq(p->rpc.next_rpc_time, 0);
 	host_end(c);

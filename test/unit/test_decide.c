@@ -3,6 +3,7 @@
 #include "test/unit/unit.h"
 
 #include <fcntl.h>
+#include <math.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "client/client.h"
@@ -313,6 +314,58 @@ START_TEST(never_started_in_time)
 }
 END_TEST
 
+static void
+nearly(double got, double want)
+{
+	ck_assert_double_eq_tol(got, want, 1e-9);
+}
+
+/* What is measured reaches the rules, and the request. */
+START_TEST(availability)
+{
+	static char nvidia[] = "NVIDIA";
+	struct client *c = host(policies[0]);
+	struct request rq = { 0 };
+	double on = exp(-1), active = exp(-50.0 / (10 * 86400));
+	struct view v;
+
+	c->o.coproc[c->o.ncoprocs++] = (struct coproc){ nvidia, 1, 1e12 };
+	orders_read(c);
+	availability_measure(c);
+	c->now += 10;
+	availability_measure(c); /* not worth it yet */
+	ck_assert_double_eq(c->st->fractions_at, NOW);
+	order(c, "suspend\n");
+	orders_read(c);
+	c->now += 40;
+	availability_measure(c);
+	nearly(availability_now(c).on, 1);
+	nearly(availability_now(c).active, active);
+	c->now += 10 * 86400;
+	c->measured_ms = 0; /* as after a start */
+	availability_measure(c);
+	look(c, &v);
+	nearly(v.w.rsc[0].avail, on * active);
+	nearly(v.w.rsc[1].avail, on * active);
+	hostinfo(c, c->st->projects, &rq);
+	nearly(rq.host.on_frac, on);
+	nearly(rq.host.active_frac, active);
+	nearly(rq.host.gpu_active_frac, active);
+	c->now += 15 * 86400;
+	c->measured_ms = 0;
+	availability_measure(c); /* nobody knows what that was */
+	nearly(availability_now(c).on, on);
+	c->now += 200; /* a long exchange */
+	c->measured_ms = clock_mono_ms() - 200000;
+	availability_measure(c);
+	nearly(availability_now(c).on, 1 - (1 - on) * exp(-200.0 / (10 * 86400)));
+	c->st->fractions.on = 1e-9;
+	look(c, &v);
+	nearly(v.w.rsc[0].avail, 0.01);
+	host_end(c);
+}
+END_TEST
+
 /* Task b gets an app of its own, which is not CPU-intensive. */
 static void
 add_quiet_app(struct client *c, struct cproject *p)
@@ -392,5 +445,6 @@ UNIT_MAIN("decide", {
 	ADD(checkpoints);
 	ADD_LOOP(never_started_in_time, n);
 	ADD(no_deadline);
+	ADD(availability);
 	ADD_LOOP(an_app_that_needs_no_cpu, n);
 })

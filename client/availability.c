@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * In which part of the time the host is on, and tasks may run then (client.md 4.7): the
+ * rules plan with it, and projects hear of it.
+ */
+#include "client/client.h"
+
+#include <math.h>
+#include "lib/clock.h"
+#include "lib/banned.h"
+
+static const double EVERY_S = 10, GAP_S = 100;
+
+struct cw_fractions
+availability_now(const struct client *c)
+{
+	return c->st->fractions_at > 0 ? c->st->fractions :
+	                                 (struct cw_fractions){ 1, 1, 1 };
+}
+
+/*
+ * Time in which this program was there, by a clock that stands still while the machine
+ * sleeps, is time on, even if an exchange took that long; so is a gap of a moment.
+ */
+void
+availability_measure(struct client *c)
+{
+	struct state *st = c->st;
+	double dt = (double)c->now - st->fractions_at, here = 0, off;
+	int64_t ms = clock_mono_ms();
+
+	if (st->fractions_at > 0 && dt <= EVERY_S)
+		return;
+	if (c->measured_ms != 0)
+		here = (double)(ms - c->measured_ms) / 1000;
+	off = fmax(dt - here, 0);
+	if (off <= GAP_S)
+		off = 0;
+	if (st->fractions_at > 0)
+		estimate_fractions(
+		    &st->fractions, off, dt - off, !orders_all(c, "suspend"));
+	else
+		st->fractions = availability_now(c);
+	st->fractions_at = (double)c->now;
+	c->measured_ms = ms;
+	c->accounts_changed = true;
+}
