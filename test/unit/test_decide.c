@@ -366,9 +366,9 @@ START_TEST(availability)
 }
 END_TEST
 
-/* Task b gets an app of its own, which is not CPU-intensive. */
+/* Task b gets an app and a workunit of its own. */
 static void
-add_quiet_app(struct client *c, struct cproject *p)
+add_app(struct client *c, struct cproject *p)
 {
 	struct rp_app_version *versions = NEWN(&c->keep, struct rp_app_version, 2);
 	struct rp_workunit *workunits = NEWN(&c->keep, struct rp_workunit, 2);
@@ -382,9 +382,51 @@ add_quiet_app(struct client *c, struct cproject *p)
 	p->nversions = p->nworkunits = 2;
 	p->tasks[1].r.wu_name = text_quiet;
 	p->apps = NEW(&c->keep, struct rp_app);
-	p->apps[p->napps++] = (struct rp_app){ .name = text_quiet,
-		.non_cpu_intensive = true };
+	p->apps[p->napps++] = (struct rp_app){ .name = text_quiet };
 }
+
+/* Tasks that may need more memory than is left wait; others run in their place. */
+START_TEST(memory)
+{
+	struct client *c = host(policies[_i]);
+	struct cproject *p = c->st->projects;
+
+	add_app(c, p);
+	c->o.ncpus = 2;
+	c->ram_bytes = 1000;
+	c->o.ram_part = 0.5;
+	p->workunits[0].rsc_memory_bound = 501;
+	p->workunits[1].rsc_memory_bound = 500;
+	ck_assert_str_eq(seen(c), "b");
+	c->prefs.ram_max_used_idle_pct = 100.1; /* as much as there is */
+	ck_assert_str_eq(seen(c), "b");
+	p->workunits[1].rsc_memory_bound = 499;
+	ck_assert_str_eq(seen(c), "ab");
+	c->ram_bytes = 0; /* nobody knows how much there is */
+	p->workunits[1].rsc_memory_bound = 1e30;
+	ck_assert_str_eq(seen(c), "ab");
+	host_end(c);
+}
+END_TEST
+
+/* There is less of it than before: what no longer has room waits in memory. */
+START_TEST(less_memory)
+{
+	struct client *c = host(policies[0]);
+	struct cproject *p = c->st->projects;
+
+	c->o.ncpus = 2;
+	c->ram_bytes = 1000;
+	c->o.ram_part = 0.9;
+	p->workunits[0].rsc_memory_bound = 400;
+	ck_assert_str_eq(seen(c), "ab");
+	c->prefs.ram_max_used_idle_pct = 50;
+	ck_assert_str_eq(seen(c), "a(b)");
+	c->o.own_ram = true;
+	ck_assert_str_eq(seen(c), "ab");
+	host_end(c);
+}
+END_TEST
 
 /* Its tasks run beside what has the CPU, which they do not take, nor do they count as
  * work: the project is asked as if they were not there. */
@@ -395,7 +437,8 @@ START_TEST(an_app_that_needs_no_cpu)
 	struct contact contact;
 	struct view v;
 
-	add_quiet_app(c, p);
+	add_app(c, p);
+	p->apps[0].non_cpu_intensive = true;
 	c->o.min_buffer_s = 10;
 	ck_assert_str_eq(seen(c), "ab");
 	task_abort(c, p, &p->tasks[0], 0, "no longer wanted");
@@ -445,6 +488,8 @@ UNIT_MAIN("decide", {
 	ADD(checkpoints);
 	ADD_LOOP(never_started_in_time, n);
 	ADD(no_deadline);
+	ADD_LOOP(memory, n);
+	ADD(less_memory);
 	ADD(availability);
 	ADD_LOOP(an_app_that_needs_no_cpu, n);
 })
