@@ -26,6 +26,7 @@ usage(FILE *out)
 	    "[--platform NAME]\n"
 	    "           [--policy NAME]\n"
 	    "       locus-client --dir DIR --detach URL\n"
+	    "       locus-client sim --help     simulated hosts\n"
 	    "Attaches DIR, a host, to each project at URL with the account key KEY, "
 	    "and works\n"
 	    "until it is told to stop (SIGTERM).  URL and KEY of a project are "

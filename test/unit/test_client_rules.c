@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How long a host stays away and how long a task takes, by tables. */
+/* How long a host stays away, how long a task takes, and what is booked of a contact.
+ */
 #include "test/unit/unit.h"
 
 #include <math.h>
 #include "lib/arena.h"
-#include "rules/client/policy.h"
+#include "rules/client/policies.h"
 #include "lib/banned.h"
 
 /* client.md 1.2: doubled with each failure up to a cap, then cut by up to a half. */
@@ -57,6 +58,7 @@ static const struct {
 	{ { 1000, 1000, 0.5, 1000, true, false }, 1, 1000, 875 },
 	{ { 1000, 2000, 0.5, 2000, false, false }, 1, 2000, 1625 },
 	{ { 1000, 700, 1, 700, false, false }, 1, 0, 0 },
+	{ { 1000, 300, 0.2, 200, false, false }, 1, 700, 944 },
 };
 
 START_TEST(estimates_by_table)
@@ -103,10 +105,370 @@ START_TEST(fractions)
 }
 END_TEST
 
+/* --- what is booked of a contact --- */
+
+enum { NOW = 5000, MOST = 1000000000 };
+
+struct one { /* a host of a CPU and a coprocessor, and a project or two */
+	struct arena a;
+	struct cw_project p[2];
+	struct cw_task t[2];
+	struct client_world w;
+	struct rr_sim rr;
+	struct rng rng;
+};
+
+static struct one *
+one_project(struct one *o)
+{
+	*o = (struct one){ .p = { { .name = "A", .share = 1, .dcf = 1 },
+			       { .name = "B", .share = 1, .dcf = 1 } },
+		.rng = rng_seed(1) };
+	o->w = (struct client_world){ .now = NOW,
+		.rsc = { { "CPU", 1, 1, 1 }, { "GPU", 1, 4, 1 } },
+		.nrsc = 2,
+		.prefs = { .min_s = 1000, .extra_s = 1000, .period_s = 3600 },
+		.projects = o->p,
+		.nprojects = 1,
+		.tasks = o->t };
+	o->t[0] = o->t[1] = (struct cw_task){
+		.use = 1, .ncpus = 1, .remaining_s = MOST, .deadline = 3.0 * MOST
+	};
+	return o;
+}
+
+static struct contact
+next(struct one *o)
+{
+	struct contact c;
+
+	rr_simulate(&o->w, &o->a, &o->rr);
+	contact_next(&o->w, &policy_rec, &o->a, &o->rr, &c);
+	return c;
+}
+
+static void
+replied(struct one *o, enum contact_why why, const struct work_ask *ask,
+    const struct reply_facts *f)
+{
+	struct contact c = { why, 0, *ask, INFINITY };
+
+	contact_replied(&o->w, &policy_rec, &c, f, &o->rng);
+}
+
+static const struct work_ask nothing, both = { .secs = { 10, 10 } };
+#define WITHIN(got, least, most) ck_assert((got) >= (least) && (got) <= (most))
+
+START_TEST(delays_of_a_reply)
+{
+	struct one o;
+	struct cw_rpc *r = &one_project(&o)->p[0].rpc;
+
+	r->min_rpc_time = 9000;
+	r->nrpc_failures = 3;
+	r->never_contacted = r->user_request = true;
+	replied(&o, CONTACT_INIT, &nothing,
+	    &(struct reply_facts){ .request_delay_s = 50,
+		.next_rpc_delay_s = 99,
+		.latency_limited = true });
+	NEARLY(r->min_rpc_time, NOW + 50);
+	NEARLY(r->next_rpc_time, NOW + 99);
+	NEARLY(r->latency_limited_until, NOW + 50);
+	NEARLY(r->last_contact, NOW);
+	ck_assert(!r->never_contacted && !r->user_request && r->nrpc_failures == 0);
+	NEARLY(o.w.asked_at, 0);
+	replied(
+	    &o, CONTACT_WORK, &nothing, &(struct reply_facts){ .no_apps[1] = true });
+	NEARLY(r->min_rpc_time, 0);
+	NEARLY(r->next_rpc_time, 0);
+	NEARLY(r->latency_limited_until, 0);
+	NEARLY(o.w.asked_at, NOW);
+	ck_assert(!o.p[0].rsc[0].no_apps && o.p[0].rsc[1].no_apps);
+	ck_assert(!o.w.in_session && !r->in_session);
+	arena_free(&o.a);
+}
+END_TEST
+
+/* Two ways to fail with an answer. */
+START_TEST(answers_that_do_not_count)
+{
+	struct one o;
+	struct cw_rpc *r = &one_project(&o)->p[0].rpc;
+
+	r->never_contacted = r->user_request = true;
+	r->nrpc_failures = 1;
+	replied(&o, CONTACT_INIT, &nothing,
+	    &(struct reply_facts){ .project_down = true, .request_delay_s = 1000 });
+	ck_assert(r->nrpc_failures == 2 && r->never_contacted && !r->user_request);
+	NEARLY(r->min_rpc_time, NOW + 1000);
+	r->min_rpc_time = 0;
+	replied(&o, CONTACT_INIT, &nothing,
+	    &(struct reply_facts){ .project_down = true, .request_delay_s = 1 });
+	ck_assert_int_eq(r->nrpc_failures, 3);
+	WITHIN(r->min_rpc_time, NOW + 240, NOW + 480);
+	replied(
+	    &o, CONTACT_RESULTS, &nothing, &(struct reply_facts){ .in_vain = true });
+	ck_assert_int_eq(r->nrpc_failures, 4);
+	WITHIN(r->min_rpc_time, NOW + 480, NOW + 960);
+	arena_free(&o.a);
+}
+END_TEST
+
+/* client.md 3: no work of a kind although it was asked for. */
+static const struct {
+	enum contact_why why;
+	double asked;
+	uint32_t ntasks;
+	bool off, clear; /* is backed off, is not any more */
+} kinds[] = {
+	{ CONTACT_WORK, 10, 0, true, false },
+	{ CONTACT_RESULTS, 10, 0, true, false },
+	{ CONTACT_REQUESTED, 10, 0, false, false },
+	{ CONTACT_INIT, 10, 0, false, false },
+	{ CONTACT_USER, 10, 0, false, true },
+	{ CONTACT_USER, 0, 0, false, true },
+	{ CONTACT_WORK, 0, 0, false, false },
+	{ CONTACT_WORK, 10, 1, false, true },
+	{ CONTACT_RESULTS, 0, 1, false, true },
+};
+
+START_TEST(backoff_of_a_kind)
+{
+	struct one o;
+	struct cw_rsc_state *s = &one_project(&o)->p[0].rsc[1];
+	struct work_ask ask = { .secs[1] = kinds[_i].asked };
+	struct reply_facts f = { .ntasks[1] = kinds[_i].ntasks };
+
+	replied(&o, kinds[_i].why, &ask, &f);
+	NEARLY(s->backoff_s, kinds[_i].off ? 600 : 0);
+	if (kinds[_i].off)
+		WITHIN(s->backoff_until, NOW + 300, NOW + 900);
+	NEARLY(o.p[0].rsc[0].backoff_s, 0);
+	s->backoff_s = 700;
+	s->backoff_until = NOW; /* it has just ended */
+	replied(&o, kinds[_i].why, &ask, &f);
+	NEARLY(s->backoff_s, kinds[_i].off ? 1400 : kinds[_i].clear ? 0 : 700);
+	s->backoff_s = 700;
+	s->backoff_until = NOW + 1; /* asked along with another kind */
+	replied(&o, kinds[_i].why, &ask, &f);
+	NEARLY(s->backoff_s, kinds[_i].clear ? 0 : 700);
+	NEARLY(s->backoff_until, kinds[_i].clear ? 0 : NOW + 1);
+	arena_free(&o.a);
+}
+END_TEST
+
+/* A host in a hurry has bounds of its own for all of them. */
+START_TEST(backoffs_in_a_hurry)
+{
+	struct one o;
+	struct cw_project *p = &one_project(&o)->p[0];
+
+	o.w.prefs.backoff_min_s = 1;
+	o.w.prefs.backoff_most_s = 8;
+	replied(&o, CONTACT_WORK, &both, &(struct reply_facts){ 0 });
+	NEARLY(p->rsc[0].backoff_s, 1);
+	for (int i = 0; i < 5; i++) {
+		p->rsc[0].backoff_until = 0;
+		replied(&o, CONTACT_WORK, &both, &(struct reply_facts){ 0 });
+	}
+	NEARLY(p->rsc[0].backoff_s, 8);
+	WITHIN(p->rsc[0].backoff_until, NOW + 4, NOW + 8);
+	contact_failed(&o.w, &policy_rec, 0, &o.rng);
+	WITHIN(p->rpc.min_rpc_time, NOW + 1, NOW + 2);
+	p->rpc.nmaster_failures = 3;
+	contact_failed(&o.w, &policy_rec, 0, &o.rng);
+	NEARLY(p->rpc.min_rpc_time, NOW + 8);
+	arena_free(&o.a);
+}
+END_TEST
+
+START_TEST(schedulers_and_master_file)
+{
+	struct one o;
+	struct cw_rpc *r = &one_project(&o)->p[0].rpc;
+
+	contact_failed(&o.w, &policy_rec, 0, &o.rng);
+	ck_assert_int_eq(r->url, 0); /* none is known */
+	r->nurls = 3;
+	r->user_request = true;
+	r->nrpc_failures = 0;
+	for (int i = 1; i <= 9; i++) {
+		contact_failed(&o.w, &policy_rec, 0, &o.rng);
+		ck_assert_int_eq(r->url, i % 3);
+		ck_assert(!r->user_request && !r->master_pending);
+	}
+	contact_failed(&o.w, &policy_rec, 0, &o.rng);
+	ck_assert(r->master_pending && r->nrpc_failures == 0);
+	ck_assert_int_eq(r->nmaster_failures, 1);
+	WITHIN(r->min_rpc_time, NOW + 60, NOW + 120);
+	r->nrpc_failures = 4;
+	contact_master(&o.w, &policy_rec, 0, 2, 0, &o.rng);
+	ck_assert(!r->master_pending && r->nmaster_failures == 0 && r->nurls == 2);
+	ck_assert(r->nrpc_failures == 4 && r->min_rpc_time > NOW);
+	contact_master(&o.w, &policy_rec, 0, 1, 1, &o.rng);
+	ck_assert(r->nrpc_failures == 0 && r->nurls == 1);
+	NEARLY(r->min_rpc_time, 0);
+	arena_free(&o.a);
+}
+END_TEST
+
+START_TEST(tasks_that_fail_and_end)
+{
+	struct one o;
+	struct cw_project *p = &one_project(&o)->p[0];
+
+	contact_task_failed(&o.w, &policy_rec, 0, &o.rng);
+	WITHIN(p->rpc.min_rpc_time, NOW + 60, NOW + 120);
+	contact_task_failed(&o.w, &policy_rec, 0, &o.rng);
+	WITHIN(p->rpc.min_rpc_time, NOW + 120, NOW + 240);
+	ck_assert_int_eq(p->rpc.nrpc_failures, 0);
+	p->rpc.min_rpc_time = NOW + 9000; /* it comes no earlier */
+	contact_task_failed(&o.w, &policy_rec, 0, &o.rng);
+	NEARLY(p->rpc.min_rpc_time, NOW + 9000);
+	p->rsc[0] = p->rsc[1] = (struct cw_rsc_state){ 600, NOW + 600, false, false };
+	contact_task_done(&o.w, &policy_rec, 0, 1);
+	NEARLY(p->rsc[0].backoff_until, NOW + 600);
+	NEARLY(p->rsc[1].backoff_until + p->rsc[1].backoff_s, 0);
+	ck_assert_int_eq(p->rpc.ntask_failures, 0);
+}
+END_TEST
+
+START_TEST(results_that_wait)
+{
+	struct cw_rpc r = { .first_ready_at = 1, .first_deadline = 1 };
+
+	contact_ready(&r, 20, 200, false);
+	ck_assert(r.first_ready_at == 20 && r.first_deadline == 200);
+	contact_ready(&r, 30, 100, true);
+	contact_ready(&r, 10, 300, false);
+	ck_assert(r.first_ready_at == 10 && r.first_deadline == 100);
+	ck_assert(r.nready == 3 && r.report_now);
+}
+END_TEST
+
+/* What is due, with one result that can wait and enough work. */
+START_TEST(reasons_one_by_one)
+{
+	struct one o;
+	struct cw_project *p = &one_project(&o)->p[0];
+
+	o.w.ntasks = 2;
+	o.t[1].rsc = 1;
+	ck_assert_int_eq(next(&o).why, CONTACT_NONE);
+	contact_ready(&p->rpc, NOW, MOST, false);
+	ck_assert_int_eq(next(&o).why, CONTACT_NONE);
+	NEARLY(next(&o).recheck_at, NOW + 3600);
+	p->no_new_work = true; /* nothing is gained by waiting */
+	ck_assert_int_eq(next(&o).why, CONTACT_RESULTS);
+	p->no_new_work = false;
+	p->rpc.report_now = true;
+	ck_assert_int_eq(next(&o).why, CONTACT_RESULTS);
+	p->rpc.uploading = true;
+	ck_assert_int_eq(next(&o).why, CONTACT_NONE);
+	p->rpc.uploading = p->rpc.report_now = false;
+	p->rpc.next_rpc_time = NOW + 7;
+	NEARLY(next(&o).recheck_at, NOW + 7);
+	p->rpc.next_rpc_time = NOW;
+	ck_assert_int_eq(next(&o).why, CONTACT_REQUESTED);
+	p->rpc.min_rpc_time = NOW + 3;
+	NEARLY(next(&o).recheck_at, NOW + 3);
+	ck_assert_int_eq(next(&o).why, CONTACT_NONE);
+	p->rpc.min_rpc_time = NOW;
+	p->rpc.master_pending = true;
+	ck_assert_int_eq(next(&o).why, CONTACT_MASTER);
+	p->rpc.user_request = true;
+	ck_assert_int_eq(next(&o).why, CONTACT_USER);
+	arena_free(&o.a);
+}
+END_TEST
+
+/* With no-new-work a project's wish counts while something of it is there. */
+START_TEST(wished_for_without_new_work)
+{
+	struct one o;
+	struct cw_project *p = &one_project(&o)->p[0];
+
+	p->no_new_work = true;
+	p->rpc.next_rpc_time = NOW;
+	ck_assert_int_eq(next(&o).why, CONTACT_NONE);
+	o.w.ntasks = 1;
+	ck_assert_int_eq(next(&o).why, CONTACT_REQUESTED);
+	o.t[0].project = 1;
+	o.w.nprojects = 2;
+	o.p[1].no_new_work = true;
+	ck_assert_int_eq(next(&o).why, CONTACT_NONE);
+	arena_free(&o.a);
+}
+END_TEST
+
+START_TEST(first_contact_and_one_task_at_a_time)
+{
+	struct one o;
+	struct cw_project *p = &one_project(&o)->p[0];
+
+	p->rpc.never_contacted = true;
+	p->rsc[1].excluded = true;
+	NEARLY(next(&o).ask.secs[0], 1);
+	NEARLY(next(&o).ask.secs[1], 0);
+	p->no_new_work = true;
+	NEARLY(next(&o).ask.secs[0], 0);
+	one_project(&o)->p[0].nci = true;
+	ck_assert_int_eq(next(&o).why, CONTACT_WORK);
+	NEARLY(next(&o).ask.secs[0], 1);
+	NEARLY(next(&o).ask.secs[1], 0);
+	p->rsc[0].no_apps = true;
+	ck_assert_int_eq(next(&o).why, CONTACT_NONE);
+	p->rsc[0].no_apps = false;
+	p->rsc[0].backoff_until = NOW + 5;
+	NEARLY(next(&o).recheck_at, NOW + 5);
+	ck_assert_int_eq(next(&o).why, CONTACT_NONE);
+	p->rsc[0].backoff_until = NOW;
+	ck_assert_int_eq(next(&o).why, CONTACT_WORK);
+	p->rpc.report_now = true;
+	p->rpc.nready = 1;
+	ck_assert_int_eq(next(&o).why, CONTACT_RESULTS);
+	NEARLY(next(&o).ask.secs[0], 1);
+	o.w.ntasks = 1;
+	NEARLY(next(&o).ask.secs[0], 0);
+	arena_free(&o.a);
+}
+END_TEST
+
+/* Seed 000: who has no work is left alone, and asked once in a session. */
+START_TEST(sessions)
+{
+	struct one o;
+	struct cw_rpc *r = &one_project(&o)->p[0].rpc;
+	struct contact c = { CONTACT_WORK, 0, both, INFINITY };
+
+	o.w.nprojects = 2;
+	contact_replied(&o.w, &policy_classic, &c, &(struct reply_facts){ 0 }, &o.rng);
+	ck_assert_int_eq(r->nrpc_failures, 1);
+	NEARLY(r->min_rpc_time, NOW + 60);
+	c.ask = nothing;
+	contact_replied(
+	    &o.w, &policy_classic, &c, &(struct reply_facts){ .ntasks[0] = 1 }, &o.rng);
+	ck_assert_int_eq(r->nrpc_failures, 0);
+	NEARLY(r->min_rpc_time, 0);
+	arena_free(&o.a);
+}
+END_TEST
+
 UNIT_MAIN("client rules", {
 	ADD_LOOP(backoff_by_table, N(backoffs));
 	ADD(t3_a_request_in_operations);
 	ADD_LOOP(estimates_by_table, N(estimates));
 	ADD(duration_correction);
 	ADD(fractions);
+	ADD(delays_of_a_reply);
+	ADD(answers_that_do_not_count);
+	ADD_LOOP(backoff_of_a_kind, N(kinds));
+	ADD(backoffs_in_a_hurry);
+	ADD(schedulers_and_master_file);
+	ADD(tasks_that_fail_and_end);
+	ADD(results_that_wait);
+	ADD(reasons_one_by_one);
+	ADD(wished_for_without_new_work);
+	ADD(first_contact_and_one_task_at_a_time);
+	ADD(sessions);
 })
