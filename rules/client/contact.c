@@ -43,7 +43,7 @@ due(const struct client_world *w, const struct policy *how, size_t project, doub
 	double report = report_due_at(w, how, p);
 
 	if (p->rpc.user_request)
-		return CONTACT_USER;
+		return p->rpc.master_pending ? CONTACT_MASTER : CONTACT_USER;
 	if (p->suspended)
 		return CONTACT_NONE;
 	if (w->now < p->rpc.min_rpc_time) {
@@ -139,6 +139,20 @@ ask_first(const struct client_world *w, size_t project, struct work_ask *ask)
 	ask->project = (int32_t)project;
 }
 
+/* The user's wish ends the project's delays, for what is asked along with it too. */
+static const struct client_world *
+without_delay(const struct client_world *w, struct arena *a, size_t project)
+{
+	struct client_world *v = NEWN(a, struct client_world, 1);
+
+	*v = *w;
+	v->projects = NEWN(a, struct cw_project, w->nprojects);
+	for (size_t i = 0; i < w->nprojects; i++)
+		v->projects[i] = w->projects[i];
+	v->projects[project].rpc.min_rpc_time = 0;
+	return v;
+}
+
 void
 contact_next(const struct client_world *w, const struct policy *how, struct arena *a,
     const struct rr_sim *rr, struct contact *c)
@@ -157,14 +171,15 @@ contact_next(const struct client_world *w, const struct policy *how, struct aren
 			c->project = c->ask.project;
 		}
 	}
+	if (c->why == CONTACT_USER)
+		w = without_delay(w, a, (size_t)c->project);
 	if (c->why == CONTACT_INIT)
 		ask_first(w, (size_t)c->project, &c->ask);
 	else if (c->why != CONTACT_NONE && c->why != CONTACT_WORK &&
 		 c->why != CONTACT_MASTER) {
 		if (wants_nci(w, (size_t)c->project))
 			c->ask.secs[CW_CPU] = 1;
-		else if (cw_contactable(w, (size_t)c->project) ||
-			 c->why == CONTACT_USER)
+		else if (cw_contactable(w, (size_t)c->project))
 			how->piggyback(w, how, a, rr, (size_t)c->project, &c->ask);
 	}
 	for (size_t r = 0; r < w->nrsc; r++)

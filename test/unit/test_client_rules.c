@@ -138,13 +138,19 @@ one_project(struct one *o)
 }
 
 static struct contact
-next(struct one *o)
+next_by(struct one *o, const struct policy *how)
 {
 	struct contact c;
 
 	rr_simulate(&o->w, &o->a, &o->rr);
-	contact_next(&o->w, &policy_rec, &o->a, &o->rr, &c);
+	contact_next(&o->w, how, &o->a, &o->rr, &c);
 	return c;
+}
+
+static struct contact
+next(struct one *o)
+{
+	return next_by(o, &policy_rec);
 }
 
 static void
@@ -339,8 +345,8 @@ START_TEST(results_that_wait)
 
 	contact_ready(&r, 20, 200, false);
 	ck_assert(r.first_ready_at == 20 && r.first_deadline == 200);
-	contact_ready(&r, 30, 100, true);
-	contact_ready(&r, 10, 300, false);
+	contact_ready(&r, 10, 100, true);
+	contact_ready(&r, 30, 300, false);
 	ck_assert(r.first_ready_at == 10 && r.first_deadline == 100);
 	ck_assert(r.nready == 3 && r.report_now);
 }
@@ -376,8 +382,64 @@ START_TEST(reasons_one_by_one)
 	p->rpc.min_rpc_time = NOW;
 	p->rpc.master_pending = true;
 	ck_assert_int_eq(next(&o).why, CONTACT_MASTER);
-	p->rpc.user_request = true;
+	p->suspended = true;
+	ck_assert_int_eq(next(&o).why, CONTACT_NONE);
+	p->rpc.user_request = true; /* he waits for nothing; but for whom to ask */
+	p->rpc.min_rpc_time = NOW + 1;
+	ck_assert_int_eq(next(&o).why, CONTACT_MASTER);
+	contact_master(&o.w, &policy_rec, 0, 1, 0, &o.rng);
 	ck_assert_int_eq(next(&o).why, CONTACT_USER);
+	arena_free(&o.a);
+}
+END_TEST
+
+static void
+give_reason(struct cw_rpc *r, enum contact_why why)
+{
+	*r = (struct cw_rpc){ .master_pending = why == CONTACT_MASTER,
+		.user_request = why == CONTACT_USER,
+		.never_contacted = why == CONTACT_INIT,
+		.next_rpc_time = why == CONTACT_REQUESTED ? NOW : 0,
+		.nready = why == CONTACT_RESULTS,
+		.report_now = why == CONTACT_RESULTS };
+}
+
+/* Two projects have a reason each, in whatever order they stand (client.md 1.3). */
+START_TEST(the_first_of_two_reasons)
+{
+	static const enum contact_why order[] = { CONTACT_MASTER, CONTACT_USER,
+		CONTACT_INIT, CONTACT_REQUESTED, CONTACT_RESULTS };
+	struct one o;
+
+	one_project(&o)->w.nprojects = 2;
+	for (size_t i = 0; i < N(order); i++)
+		for (size_t k = i; k < N(order); k++)
+			for (size_t first = 0; first < 2; first++) {
+				struct contact c;
+
+				give_reason(&o.p[first].rpc, order[i]);
+				give_reason(&o.p[1 - first].rpc, order[k]);
+				c = next(&o);
+				ck_assert_int_eq(c.why, order[i]);
+				ck_assert_int_eq(c.project, i == k ? 0 : first);
+			}
+	arena_free(&o.a);
+}
+END_TEST
+
+/* Whatever the contact is for, work is asked for along with it. */
+START_TEST(work_along_with_other_reasons)
+{
+	struct one o;
+	struct cw_project *p = &one_project(&o)->p[0];
+
+	give_reason(&p->rpc, CONTACT_RESULTS);
+	ck_assert(next(&o).ask.secs[0] > 1);
+	give_reason(&p->rpc, CONTACT_USER);
+	p->rpc.min_rpc_time = NOW + 1; /* the user does not wait */
+	ck_assert(next(&o).ask.secs[0] > 1);
+	give_reason(&p->rpc, CONTACT_MASTER); /* no scheduler hears it */
+	NEARLY(next(&o).ask.secs[0], 0);
 	arena_free(&o.a);
 }
 END_TEST
@@ -445,6 +507,21 @@ START_TEST(sessions)
 	contact_replied(&o.w, &policy_classic, &c, &(struct reply_facts){ 0 }, &o.rng);
 	ck_assert_int_eq(r->nrpc_failures, 1);
 	NEARLY(r->min_rpc_time, NOW + 60);
+	ck_assert(o.w.in_session && r->in_session);
+	ck_assert_int_eq(next_by(&o, &policy_classic).project, 1);
+	give_reason(&o.p[1].rpc, CONTACT_RESULTS); /* work that is short comes first */
+	ck_assert_int_eq(next_by(&o, &policy_classic).why, CONTACT_WORK);
+	ck_assert_int_eq(next(&o).why, CONTACT_RESULTS);
+	for (int k = 0; k < 2; k++) {
+		c.why = CONTACT_RESULTS;
+		c.ask = (struct work_ask){ .secs[0] = k == 0 ? 10 : 0,
+			.secs[1] = k == 1 ? 10 : 0 };
+		r->nrpc_failures = 3;
+		contact_replied(
+		    &o.w, &policy_classic, &c, &(struct reply_facts){ 0 }, &o.rng);
+		ck_assert_int_eq(r->nrpc_failures, 1);
+	}
+	c.why = CONTACT_WORK;
 	c.ask = nothing;
 	contact_replied(
 	    &o.w, &policy_classic, &c, &(struct reply_facts){ .ntasks[0] = 1 }, &o.rng);
@@ -468,6 +545,8 @@ UNIT_MAIN("client rules", {
 	ADD(tasks_that_fail_and_end);
 	ADD(results_that_wait);
 	ADD(reasons_one_by_one);
+	ADD(the_first_of_two_reasons);
+	ADD(work_along_with_other_reasons);
 	ADD(wished_for_without_new_work);
 	ADD(first_contact_and_one_task_at_a_time);
 	ADD(sessions);
