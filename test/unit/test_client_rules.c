@@ -183,12 +183,14 @@ START_TEST(delays_of_a_reply)
 	NEARLY(r->last_contact, NOW);
 	ck_assert(!r->never_contacted && !r->user_request && r->nrpc_failures == 0);
 	NEARLY(o.w.asked_at, 0);
+	r->nrpc_failures = 3;
 	replied(
 	    &o, CONTACT_WORK, &nothing, &(struct reply_facts){ .no_apps[1] = true });
 	NEARLY(r->min_rpc_time, 0);
 	NEARLY(r->next_rpc_time, 0);
 	NEARLY(r->latency_limited_until, 0);
 	NEARLY(o.w.asked_at, NOW);
+	ck_assert_int_eq(r->nrpc_failures, 0);
 	ck_assert(!o.p[0].rsc[0].no_apps && o.p[0].rsc[1].no_apps);
 	ck_assert(!o.w.in_session && !r->in_session);
 	arena_free(&o.a);
@@ -427,6 +429,24 @@ START_TEST(the_first_of_two_reasons)
 }
 END_TEST
 
+/* With each contact a project is told when a task of its could begin. */
+START_TEST(busy_until)
+{
+	struct one o;
+
+	give_reason(&one_project(&o)->p[0].rpc, CONTACT_RESULTS);
+	o.w.ntasks = 2;
+	o.t[0].remaining_s = 5000;
+	o.t[1].remaining_s = 7000;
+	o.t[0].deadline = o.t[1].deadline = NOW + 1;
+	o.t[1].rsc = 1;
+	o.t[1].ncpus = 0;
+	NEARLY(next(&o).ask.delay_s[0], 5000);
+	NEARLY(next(&o).ask.delay_s[1], 7000);
+	arena_free(&o.a);
+}
+END_TEST
+
 /* Whatever the contact is for, work is asked for along with it. */
 START_TEST(work_along_with_other_reasons)
 {
@@ -459,6 +479,8 @@ START_TEST(wished_for_without_new_work)
 	o.w.nprojects = 2;
 	o.p[1].no_new_work = true;
 	ck_assert_int_eq(next(&o).why, CONTACT_NONE);
+	p->rpc.nready = 1;
+	ck_assert_int_eq(next(&o).why, CONTACT_REQUESTED);
 	arena_free(&o.a);
 }
 END_TEST
@@ -474,6 +496,7 @@ START_TEST(first_contact_and_one_task_at_a_time)
 	NEARLY(next(&o).ask.secs[1], 0);
 	p->no_new_work = true;
 	NEARLY(next(&o).ask.secs[0], 0);
+	arena_free(&o.a);
 	one_project(&o)->p[0].nci = true;
 	ck_assert_int_eq(next(&o).why, CONTACT_WORK);
 	NEARLY(next(&o).ask.secs[0], 1);
@@ -486,6 +509,13 @@ START_TEST(first_contact_and_one_task_at_a_time)
 	ck_assert_int_eq(next(&o).why, CONTACT_NONE);
 	p->rsc[0].backoff_until = NOW;
 	ck_assert_int_eq(next(&o).why, CONTACT_WORK);
+	p->rpc.min_rpc_time = NOW + 1;
+	ck_assert_int_eq(next(&o).why, CONTACT_NONE);
+	p->rpc.min_rpc_time = NOW;
+	o.w.nprojects = 2; /* before what is short */
+	ck_assert_int_eq(next(&o).project, 0);
+	NEARLY(next(&o).ask.secs[0], 1);
+	o.w.nprojects = 1;
 	p->rpc.report_now = true;
 	p->rpc.nready = 1;
 	ck_assert_int_eq(next(&o).why, CONTACT_RESULTS);
@@ -521,8 +551,21 @@ START_TEST(sessions)
 		    &o.w, &policy_classic, &c, &(struct reply_facts){ 0 }, &o.rng);
 		ck_assert_int_eq(r->nrpc_failures, 1);
 	}
+	give_reason(&o.p[1].rpc, CONTACT_USER);
+	ck_assert_int_eq(next_by(&o, &policy_classic).why, CONTACT_USER);
 	c.why = CONTACT_WORK;
+	c.ask = both;
+	r->nrpc_failures = 3;
+	contact_replied(&o.w, &policy_classic, &c, &(struct reply_facts){ 0 }, &o.rng);
+	ck_assert_int_eq(r->nrpc_failures, 4);
+	contact_replied(
+	    &o.w, &policy_classic, &c, &(struct reply_facts){ .ntasks[0] = 1 }, &o.rng);
+	ck_assert_int_eq(r->nrpc_failures, 0);
+	c.why = CONTACT_RESULTS;
 	c.ask = nothing;
+	contact_replied(&o.w, &policy_classic, &c, &(struct reply_facts){ 0 }, &o.rng);
+	ck_assert_int_eq(r->nrpc_failures, 0);
+	c.why = CONTACT_WORK;
 	contact_replied(
 	    &o.w, &policy_classic, &c, &(struct reply_facts){ .ntasks[0] = 1 }, &o.rng);
 	ck_assert_int_eq(r->nrpc_failures, 0);
@@ -546,6 +589,7 @@ UNIT_MAIN("client rules", {
 	ADD(results_that_wait);
 	ADD(reasons_one_by_one);
 	ADD(the_first_of_two_reasons);
+	ADD(busy_until);
 	ADD(work_along_with_other_reasons);
 	ADD(wished_for_without_new_work);
 	ADD(first_contact_and_one_task_at_a_time);
