@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which instances of a coprocessor its tasks get, and what goes on running
+ * (client.md 4.4). */
+#include "test/unit/unit.h"
+
+#include <math.h>
+#include "rules/client/policies.h"
+#include "lib/banned.h"
+
+enum { TASKS = 4, NONE = -1, STOPPED = -2 };
+
+/* Tasks in the order of the list; what runs is where it runs, at "at". */
+static const struct {
+	const char *what;
+	struct {
+		double use;
+		int32_t at; /* NONE: does not run */
+	} task[TASKS];
+	int32_t device[TASKS]; /* started there; NONE: as it was; STOPPED */
+} devices[] = {
+	{ "one each", { { 1, NONE }, { 1, NONE }, { 1, NONE } }, { 0, 1, NONE } },
+	{ "as many as there are", { { 2, NONE }, { 1, NONE } }, { 0, NONE } },
+	{ "two and nothing left", { { 1, NONE }, { 2, NONE }, { 1, NONE } },
+	    { 0, NONE, 1 } },
+	{ "halves share", { { 0.5, NONE }, { 0.5, NONE }, { 1, NONE } }, { 0, 0, 1 } },
+	{ "the fuller one",
+	    { { 0.3, NONE }, { 0.8, NONE }, { 0.2, NONE }, { 0.5, NONE } },
+	    { 0, 1, 1, 0 } },
+	{ "what runs stays", { { 1, 1 }, { 1, NONE } }, { NONE, 0 } },
+	{ "a half stays", { { 0.5, 1 }, { 0.5, NONE }, { 1, NONE } }, { NONE, 1, 0 } },
+};
+
+START_TEST(devices_by_table)
+{
+	struct arena a = { 0 };
+	struct cw_project p = { .share = 1, .dcf = 1 };
+	struct cw_task t[TASKS] = { { 0 } };
+	struct client_world w = { .now = 10,
+		.rsc = { { "CPU", 1, 1, 1 }, { "GPU", 2, 4, 1 } },
+		.nrsc = 2,
+		.prefs = { .period_s = 3600 },
+		.projects = &p,
+		.nprojects = 1,
+		.tasks = t };
+	struct run_item item[TASKS];
+	struct run_list list = { .item = item };
+	struct enforced e;
+	int32_t got[TASKS] = { NONE, NONE, NONE, NONE };
+
+	for (uint32_t i = 0; i < TASKS && devices[_i].task[i].use > 0; i++) {
+		int32_t at = devices[_i].task[i].at;
+
+		t[w.ntasks++] = (struct cw_task){ .rsc = 1,
+			.use = devices[_i].task[i].use,
+			.remaining_s = 100,
+			.deadline = 1e6,
+			.running = at != NONE,
+			.device = at };
+		item[list.n++] = (struct run_item){ i, false };
+	}
+	enforce(&w, &policy_rec, &a, &list, &e);
+	for (size_t i = 0; i < e.nstart; i++)
+		got[e.start[i]] = e.device[i];
+	for (size_t i = 0; i < e.nstop; i++)
+		got[e.stop[i].task] = STOPPED;
+	for (size_t i = 0; i < w.ntasks; i++)
+		ck_assert_msg(got[i] == devices[_i].device[i], "%s: task %zu: %d",
+		    devices[_i].what, i, (int)got[i]);
+	arena_free(&a);
+}
+END_TEST
+
+UNIT_MAIN("enforce", { ADD_LOOP(devices_by_table, N(devices)); })
