@@ -333,12 +333,14 @@ fetch_starved(const struct turn *t, struct arena *a, struct work_ask *ask)
 			top = (int32_t)i;
 	}
 	for (size_t r = 0; r < w->nrsc && top >= 0; r++) {
-		double part;
+		double part, all, room = fetch_room_s(w, r);
 
 		if (!fetch_able(w, t->how, t->rr, (size_t)top, r, false))
 			continue;
 		part = part_of(t, a, (size_t)top, r);
-		part *= cw_min(1, fetch_room_s(w, r) / (fetch_buffer_s(w) * part));
+		all = fetch_buffer_s(w) * part; /* 0: a host without a buffer */
+		if (room < all)
+			part *= room / all;
 		fetch_ask(w, t->rr, (size_t)top, r,
 		    cw_min(
 			fetch_in_time_s(w, (size_t)top, r), part * fetch_buffer_s(w)),

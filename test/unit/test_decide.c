@@ -463,6 +463,25 @@ START_TEST(an_app_that_needs_no_cpu)
 }
 END_TEST
 
+/* Hybrid asks who has no task though the CPU is busy; a host may have no buffer. */
+START_TEST(who_has_no_task_is_asked_without_a_buffer)
+{
+	struct client *c = host(policy_find("hybrid"));
+	struct contact contact;
+	struct view v;
+
+	add(c, urls[1], 'c')->ntasks = 0;
+	c->o.min_buffer_s = c->o.extra_buffer_s = 0;
+	ck_assert_str_eq(seen(c), "a");
+	look(c, &v);
+	contact_next(&v.w, c->o.policy, &c->a, &v.rr, &contact);
+	ck_assert_int_eq(contact.project, 1);
+	ck_assert_double_eq(contact.ask.inst[CW_CPU], 0.5);
+	ck_assert_double_eq(contact.ask.secs[CW_CPU], 1);
+	host_end(c);
+}
+END_TEST
+
 /* Who tells no deadline has none. */
 START_TEST(no_deadline)
 {
@@ -487,6 +506,7 @@ UNIT_MAIN("decide", {
 	ADD_LOOP(coprocessors, n);
 	ADD(checkpoints);
 	ADD_LOOP(never_started_in_time, n);
+	ADD(who_has_no_task_is_asked_without_a_buffer);
 	ADD(no_deadline);
 	ADD_LOOP(memory, n);
 	ADD(less_memory);
