@@ -5,7 +5,6 @@
  */
 #include "db/entity.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include "db/order.h"
