@@ -56,7 +56,10 @@ save(struct client *c)
 	struct dropped *dropped;
 	size_t n;
 
-	if (!c->changed && !(c->accounts_changed && c->now >= c->saved_at + ACCOUNTS_S))
+	bool late = c->now >= c->saved_at + ACCOUNTS_S ||
+	            c->now < c->saved_at; /* the clock was set back */
+
+	if (!c->changed && !(c->accounts_changed && late))
 		return true;
 	if (clock_mono_ms() < c->save_after_ms)
 		return false;

@@ -322,8 +322,9 @@ load_drawn(struct rpc *x, struct snapshot *s)
 	enum err e;
 
 	if (!without_due(s->host.id, x->req->rpc_seqno, &rng) ||
-	    (x->drawn_at != NULL && *x->drawn_at == x->now))
+	    (!x->drew && x->drawn_at != NULL && *x->drawn_at == x->now))
 		return OK;
+	x->drew = true; /* so it does when it loads again */
 	if (x->drawn_at != NULL)
 		*x->drawn_at = x->now;
 	e = snapshot_draw(x->db, x->a, x->req, &rng, WITHOUT_DRAWS, s, &x->fail);

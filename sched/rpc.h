@@ -84,6 +84,7 @@ struct rpc {
 	size_t nlost, lost_cap;
 	bool locking;         /* the transaction is open, with candidates locked */
 	bool no_sends;        /* rounds are used up: commit without new work */
+	bool drew;            /* jobs for statistics */
 	int64_t start_ms;     /* on the monotonic clock */
 	bool wait_brought;    /* the wait ended as some results were there */
 	bool waited, no_slot; /* the wait was made, or there was no place to wait */
