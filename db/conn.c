@@ -225,6 +225,7 @@ conn_open(struct db *db, struct fail *f)
 	}
 	db->my = my;
 	db->bulk = strstr(mysql_get_server_info(my), "MariaDB") != NULL;
+	db->bulk_known = false;
 	enum err e = session_set(db, f);
 	if (e == OK && db->use != DB_ANY_SCHEMA)
 		e = version_check(db, f);

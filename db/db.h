@@ -118,8 +118,6 @@ struct db_batch *db_batch(struct arena *, enum stmt_id);
 void db_batch_add(struct db_batch *, ...);
 enum err db_batch_run(
     struct db *, const struct db_batch *, int64_t *affected, struct fail *);
-/* Does the next batch, of n rows, go in one message?  Asked once for each. */
-bool db_batch_at_once(struct db *, size_t n);
 /* The same as db_batch_run; E_RACE unless each row matched one row, and then some
  * batches go row after row. */
 enum err db_batch_all(struct db *, const struct db_batch *, struct fail *);

@@ -238,26 +238,11 @@ enum err results_docs(struct db *, struct arena *, const int64_t *ids, size_t n,
  * it. */
 enum err result_claim(struct db *, const struct dec_send *, int64_t hostid,
     int64_t userid, int64_t now, int64_t stored_deadline, struct fail *);
-/* The same for n jobs, in a transaction; fills lost.  E_RETRY: they went in one
- * message, which does not tell who was lost; the next ones go one by one. */
-struct job_claim {
-	const struct dec_send *send;
-	int64_t stored_deadline;
-	bool lost;
-};
-enum err results_claim(struct db *, struct arena *, struct job_claim *, size_t n,
-    int64_t hostid, int64_t userid, int64_t now, struct fail *);
 /* A resend: expects IN_PROGRESS of this host. */
 enum err result_resend(struct db *, const struct dec_send *, int64_t hostid,
     int64_t now, int64_t stored_deadline, struct fail *);
-/* W2, of any number, in one message if the server takes it, in a transaction: each
- * expects what dec says; E_RACE if that is no longer so of one, and then some may be
- * written. */
-struct told {
-	const struct dec_report *dec;
-	const struct rq_report *report;
-};
-enum err results_report(struct db *, struct arena *, const struct told *, size_t n,
+/* W2: expects what dec says; E_RACE if it is no longer so. */
+enum err result_report(struct db *, const struct dec_report *, const struct rq_report *,
     int64_t hostid, int64_t userid, int64_t teamid, int64_t now, struct fail *);
 enum err result_expire(
     struct db *, int64_t id, int64_t hostid, int64_t deadline, struct fail *);

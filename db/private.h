@@ -23,11 +23,13 @@ struct db {
 	MYSQL_STMT *stmts[SQL__MAX][LIST_SIZES];
 	enum db_use use;
 	bool in_tx, uncertain;
-	bool cluster;   /* the server is a node of a Galera cluster */
-	bool bulk;      /* it takes many rows of arguments in one message */
-	int doubtful;   /* batches that are to be run row by row first */
-	unsigned code;  /* the server's number of the last failure */
-	int text_bytes; /* of the widest character that text columns take */
+	bool cluster; /* the server is a node of a Galera cluster */
+	bool
+	    bulk; /* it takes many rows of arguments in one message, and counts right */
+	bool bulk_known; /* that was looked at */
+	int doubtful;    /* batches that are to be run row by row first */
+	unsigned code;   /* the server's number of the last failure */
+	int text_bytes;  /* of the widest character that text columns take */
 	uint64_t count;
 	int64_t
 	    asked_ms; /* when it last was found usable, monotonic clock; 0 = never */

@@ -179,44 +179,16 @@ matched(enum err e, int64_t affected, const char *what, int64_t id, struct fail 
 	return e;
 }
 
-/* What db_exec() and db_batch_add() take for a claim. */
-#define CLAIM_ARGS(s, stored_deadline)                                                 \
-	hostid, userid, now, stored_deadline, (s)->app_version_id, (s)->peak_flops,    \
-	    (s)->once, (s)->bytes_needed, (s)->bytes_saved, (s)->job->id
-
 enum err
 result_claim(struct db *db, const struct dec_send *s, int64_t hostid, int64_t userid,
     int64_t now, int64_t stored_deadline, struct fail *f)
 {
 	int64_t affected = 0;
-	enum err e = db_exec(
-	    db, f, &affected, SQL_RESULT_CLAIM, CLAIM_ARGS(s, stored_deadline));
+	enum err e = db_exec(db, f, &affected, SQL_RESULT_CLAIM, hostid, userid, now,
+	    stored_deadline, s->app_version_id, s->peak_flops, s->once, s->bytes_needed,
+	    s->bytes_saved, s->job->id);
 
 	return matched(e, affected, "no longer unsent", s->job->id, f);
-}
-
-enum err
-results_claim(struct db *db, struct arena *a, struct job_claim *c, size_t n,
-    int64_t hostid, int64_t userid, int64_t now, struct fail *f)
-{
-	struct db_batch *b = db_batch(a, SQL_RESULT_CLAIM);
-	enum err e = OK;
-
-	if (db_batch_at_once(db, n)) {
-		for (size_t i = 0; i < n; i++)
-			db_batch_add(b, CLAIM_ARGS(c[i].send, c[i].stored_deadline));
-		e = db_batch_all(db, b, f);
-		return e != E_RACE ? e :
-		                     FAIL(f, E_RETRY, "some of %zu jobs were taken", n);
-	}
-	for (size_t i = 0; i < n && e == OK; i++) {
-		e = result_claim(
-		    db, c[i].send, hostid, userid, now, c[i].stored_deadline, f);
-		c[i].lost = e == E_RACE;
-		if (c[i].lost)
-			e = OK;
-	}
-	return e;
 }
 
 enum err
@@ -231,41 +203,20 @@ result_resend(struct db *db, const struct dec_send *s, int64_t hostid, int64_t n
 	    e, affected, "no longer in progress on this host", s->job->id, f);
 }
 
-/* A message to the server is bounded: so many bytes of texts, and one report more. */
-enum { TOLD_BYTES = 1 << 20 };
-
-static size_t
-text_len(const char *text)
-{
-	return text == NULL ? 0 : strlen(text);
-}
-
 enum err
-results_report(struct db *db, struct arena *a, const struct told *t, size_t n,
+result_report(struct db *db, const struct dec_report *d, const struct rq_report *r,
     int64_t hostid, int64_t userid, int64_t teamid, int64_t now, struct fail *f)
 {
-	enum err e = OK;
+	int64_t affected = 0;
+	enum err e = db_exec(db, f, &affected, SQL_RESULT_REPORT, hostid, userid,
+	    teamid, now, (int64_t)r->state, d->cpu_time, d->elapsed_time,
+	    (int64_t)d->exit_status, (int64_t)r->app_version_num,
+	    r->peak_working_set_size, r->peak_swap_size, r->peak_disk_usage,
+	    (int64_t)d->outcome, (int64_t)d->validate_state, r->stderr_out,
+	    r->xml_doc_out, d->result_id, (int64_t)d->expect_state,
+	    (int64_t)d->expect_outcome);
 
-	for (size_t i = 0; i < n && e == OK;) {
-		struct db_batch *b = db_batch(a, SQL_RESULT_REPORT);
-		size_t bytes = 0;
-
-		for (; i < n && b->n < DB_LIST_MAX && bytes < TOLD_BYTES; i++) {
-			const struct dec_report *d = t[i].dec;
-			const struct rq_report *r = t[i].report;
-
-			bytes += text_len(r->stderr_out) + text_len(r->xml_doc_out);
-			db_batch_add(b, hostid, userid, teamid, now, (int64_t)r->state,
-			    d->cpu_time, d->elapsed_time, (int64_t)d->exit_status,
-			    (int64_t)r->app_version_num, r->peak_working_set_size,
-			    r->peak_swap_size, r->peak_disk_usage, (int64_t)d->outcome,
-			    (int64_t)d->validate_state, r->stderr_out, r->xml_doc_out,
-			    d->result_id, (int64_t)d->expect_state,
-			    (int64_t)d->expect_outcome);
-		}
-		e = db_batch_all(db, b, f);
-	}
-	return e;
+	return matched(e, affected, "changed since it was read", d->result_id, f);
 }
 
 enum err

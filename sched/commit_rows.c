@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Workunits and results of the commit.  Neighbours in the order of locks that are
- * changed in the same way go to the database together.
+ * Workunits and results of the commit.  Each claim and each report is a statement of
+ * its own: its count tells whether the row was as it was read, and nothing else does
+ * (db's batches, batch.c, tell less).
  */
 #include "sched/commit.h"
 
@@ -15,7 +16,7 @@
 
 enum { TOUCH_MAX = 64 }; /* a statement's longest list */
 
-enum op_kind { OP_REPORT, OP_SEND, OP_RESEND, OP_EXPIRE };
+enum op_kind { OP_REPORT, OP_SEND, OP_EXPIRE };
 struct op {                /* a change of one result */
 	int64_t result_id; /* 0: a report of a name that is not known */
 	enum op_kind kind;
@@ -203,8 +204,7 @@ collect_ops(struct rpc *x, struct work *w)
 				i };
 	}
 	for (size_t i = 0; i < d->nsends; i++)
-		o[n++] = (struct op){ d->sends[i].job->id,
-			d->sends[i].expect_in_progress ? OP_RESEND : OP_SEND, i };
+		o[n++] = (struct op){ d->sends[i].job->id, OP_SEND, i };
 	for (size_t i = 0; i < d->nexpire; i++)
 		o[n++] = (struct op){ d->expire[i]->id, OP_EXPIRE, i };
 	qsort(o, n, sizeof(*o), op_cmp);
@@ -241,58 +241,23 @@ confirm_ack(struct rpc *x, size_t i)
 	return FAIL(&x->fail, E_RETRY, "result %s changed while it was decided", name);
 }
 
-/* The first of the ops [from, nops) that is of another kind; neighbours of one kind go
- * to the database together. */
-static size_t
-end_of_run(const struct work *w, size_t from)
-{
-	size_t end = from;
-
-	while (end < w->nops && end - from < DB_LIST_MAX &&
-	       w->ops[end].kind == w->ops[from].kind)
-		end++;
-	return end;
-}
-
-/* Reports of one result follow each other; the first is the one that counts. */
-static bool
-is_repeat(const struct work *w, size_t i)
-{
-	return i > 0 && w->ops[i].kind == OP_REPORT &&
-	       w->ops[i - 1].kind == OP_REPORT && w->ops[i].result_id != 0 &&
-	       w->ops[i - 1].result_id == w->ops[i].result_id;
-}
-
 static enum err
-write_reports(struct rpc *x, const struct work *w, size_t from, size_t end)
+write_report(struct rpc *x, size_t i)
 {
-	struct rq_report *said = NEWN(x->a, struct rq_report, end - from);
-	struct told *t = NEWN(x->a, struct told, end - from);
-	size_t n = 0;
+	const struct dec_report *d = &x->dec->reports[i];
+	struct rq_report r = x->req->reports[i];
+	enum err e;
 
-	for (size_t k = from; k < end; k++) {
-		size_t i = w->ops[k].i;
-		const struct dec_report *d = &x->dec->reports[i];
-
-		if (is_repeat(w, k))
-			continue;
-		if (d->action != REPORT_STORE) {
-			enum err e = confirm_ack(x, i);
-			if (e != OK)
-				return e;
-			continue;
-		}
-		said[n] = x->req->reports[i];
-		if (x->conf->dont_store_success_stderr && d->outcome == OUTCOME_SUCCESS)
-			said[n].stderr_out = NULL;
-		t[n] = (struct told){ d, &said[n] };
-		n++;
-	}
-	enum err e = results_report(x->db, x->a, t, n, x->snap->host.id, x->user->id,
-	    x->user->teamid, x->now, &x->fail);
-	return e != E_RACE ?
-	           e :
-	           FAIL(&x->fail, E_RETRY, "a result changed while it was decided");
+	if (d->action != REPORT_STORE)
+		return confirm_ack(x, i);
+	if (x->conf->dont_store_success_stderr && d->outcome == OUTCOME_SUCCESS)
+		r.stderr_out = NULL;
+	e = result_report(x->db, d, &r, x->snap->host.id, x->user->id, x->user->teamid,
+	    x->now, &x->fail);
+	if (e == E_RACE)
+		return FAIL(&x->fail, E_RETRY, "result %s changed while it was decided",
+		    x->req->reports[i].name);
+	return e;
 }
 
 /* The once-rule by host needs the id that a new host got only now. */
@@ -314,49 +279,34 @@ settles(const struct dec_send *s)
 	       (s->bind_version_id != 0 && s->job->app_version_id == 0);
 }
 
-static void
-lose_settled(struct rpc *x, struct work *w, size_t i)
-{
-	lose(w, i);
-	w->bound_for_nothing |= settles(&x->dec->sends[i]);
-}
-
 static enum err
-write_resend(struct rpc *x, struct work *w, size_t i)
+write_send(struct rpc *x, struct work *w, size_t i)
 {
-	const struct dec_send *s = &x->dec->sends[i];
-	enum err e = result_resend(x->db, s, x->snap->host.id, x->now,
-	    stored_deadline(x->conf, s->deadline), &x->fail);
+	struct dec_send *s = &x->dec->sends[i];
+	int64_t deadline = stored_deadline(x->conf, s->deadline);
+	enum err e;
 
+	if (w->send_lost[i])
+		return OK;
+	complete_once_rule(x, s);
+	e = s->expect_in_progress ?
+	        result_resend(x->db, s, x->snap->host.id, x->now, deadline, &x->fail) :
+	        result_claim(x->db, s, x->snap->host.id, x->user->id, x->now, deadline,
+		    &x->fail);
 	if (e != E_RACE)
 		return e;
-	lose_settled(x, w, i);
+	lose(w, i);
+	w->bound_for_nothing |= settles(s);
 	return OK;
 }
 
-static enum err
-write_claims(struct rpc *x, struct work *w, size_t from, size_t end)
+/* Reports of one result follow each other; the first is the one that counts. */
+static bool
+is_repeat(const struct work *w, size_t i)
 {
-	struct job_claim *c = NEWN(x->a, struct job_claim, end - from);
-	size_t *at = NEWN(x->a, size_t, end - from), n = 0;
-
-	for (size_t k = from; k < end; k++) {
-		size_t i = w->ops[k].i;
-		struct dec_send *s = &x->dec->sends[i];
-
-		if (w->send_lost[i])
-			continue;
-		complete_once_rule(x, s);
-		at[n] = i;
-		c[n++] = (struct job_claim){ s, stored_deadline(x->conf, s->deadline),
-			false };
-	}
-	enum err e = results_claim(
-	    x->db, x->a, c, n, x->snap->host.id, x->user->id, x->now, &x->fail);
-	for (size_t k = 0; k < n && e == OK; k++)
-		if (c[k].lost)
-			lose_settled(x, w, at[k]);
-	return e;
+	return i > 0 && w->ops[i].kind == OP_REPORT &&
+	       w->ops[i - 1].kind == OP_REPORT && w->ops[i].result_id != 0 &&
+	       w->ops[i - 1].result_id == w->ops[i].result_id;
 }
 
 static enum err
@@ -364,17 +314,15 @@ write_results(struct rpc *x, struct work *w)
 {
 	enum err e = OK;
 
-	for (size_t from = 0, end; from < w->nops && e == OK; from = end) {
-		const struct op *o = &w->ops[from];
+	for (size_t i = 0; i < w->nops && e == OK; i++) {
+		const struct op *o = &w->ops[i];
 
-		end = o->kind == OP_REPORT || o->kind == OP_SEND ? end_of_run(w, from) :
-		                                                   from + 1;
+		if (is_repeat(w, i))
+			continue;
 		if (o->kind == OP_REPORT)
-			e = write_reports(x, w, from, end);
+			e = write_report(x, o->i);
 		else if (o->kind == OP_SEND)
-			e = write_claims(x, w, from, end);
-		else if (o->kind == OP_RESEND)
-			e = write_resend(x, w, o->i);
+			e = write_send(x, w, o->i);
 		else
 			e = result_expire(x->db, o->result_id, x->snap->host.id,
 			    x->now - 1, &x->fail);

@@ -88,8 +88,7 @@ report(int64_t id, int64_t hostid, int32_t state, int32_t outcome)
 		.state = CLIENT_UPLOADED, .stderr_out = raw, .xml_doc_out = raw
 	};
 
-	return results_report(
-	    db, &a, &(struct told){ &d, &r }, 1, hostid, 1, 0, 1500, &f);
+	return result_report(db, &d, &r, hostid, 1, 0, 1500, &f);
 }
 
 START_TEST(a_report_expects_what_was_read)
@@ -105,55 +104,6 @@ START_TEST(a_report_expects_what_was_read)
 	ck_ok(result_xml_docs(db, &a, id, NULL, &out, &err, &f));
 	ck_assert_str_eq(err, "\xff\xfe raw <stderr> \x01");
 	ck_assert_str_eq(out, err);
-}
-END_TEST
-
-/* The claims of n results from id on by host 11; lost[i] tells of the i-th. */
-static enum err
-claim_many(int64_t id, size_t n, int64_t once, bool *lost)
-{
-	struct job *jobs = NEWN(&a, struct job, n);
-	struct dec_send *sends = NEWN(&a, struct dec_send, n);
-	struct job_claim *c = NEWN(&a, struct job_claim, n);
-
-	for (size_t i = 0; i < n; i++) {
-		jobs[i].id = id + (int64_t)i;
-		sends[i] = (struct dec_send){ .job = &jobs[i], .once = once };
-		c[i] = (struct job_claim){ .send = &sends[i], .stored_deadline = 2000 };
-	}
-	enum err e = results_claim(db, &a, c, n, 11, 1, 1000, &f);
-	for (size_t i = 0; i < n; i++)
-		lost[i] = c[i].lost;
-	return e;
-}
-
-/* In one message nobody tells which job was taken: then they go one by one. */
-static void
-claimed(int64_t id, size_t n, int64_t once, bool *lost)
-{
-	ck_ok(db_begin(db, &f));
-	enum err e = claim_many(id, n, once, lost);
-	if (e != OK) {
-		ck_err(e, E_RETRY);
-		db_rollback(db);
-		ck_ok(db_begin(db, &f));
-		ck_ok(claim_many(id, n, once, lost));
-	}
-	ck_ok(db_commit(db, &f));
-}
-
-START_TEST(claims_of_many_end_with_who_was_lost)
-{
-	struct workunit wu;
-	int64_t id = make_results("claims", 1, 905, 6, 1, &wu);
-	bool lost[3];
-
-	claimed(id, 2, 0, lost);
-	ck_assert(!lost[0] && !lost[1]);
-	claimed(id + 1, 3, 0, lost); /* the first is taken */
-	ck_assert(lost[0] && !lost[1] && !lost[2]);
-	claimed(id + 4, 2, 77, lost); /* one of a workunit for each account */
-	ck_assert(!lost[0] && lost[1]);
 }
 END_TEST
 
@@ -385,6 +335,30 @@ START_TEST(a_batch_tells_what_it_matched)
 }
 END_TEST
 
+/* One row is not as expected, and a trigger writes one for the other: two, as expected.
+ */
+START_TEST(a_trigger_does_not_hide_what_did_not_match)
+{
+	struct workunit wu;
+	int64_t id = make_results("hidden", 1, 920, 2, 1, &wu);
+	struct db_batch *b = db_batch(&a, SQL_RESULT_FILES_DELETED);
+	struct db *fresh;
+	enum err e;
+
+	sql_by_hand("CREATE TABLE noted (id BIGINT)");
+	sql_by_hand("CREATE TRIGGER note AFTER UPDATE ON result FOR EACH ROW "
+		    "INSERT INTO noted VALUES (NEW.id)");
+	db_batch_add(b, (int64_t)0, id, (int64_t)0);
+	db_batch_add(b, (int64_t)0, id + 1, (int64_t)1);
+	ck_ok(db_open(&cf, DB_WORK, &fresh, &f));
+	e = db_batch_all(fresh, b, &f);
+	db_close(fresh);
+	sql_by_hand("DROP TRIGGER note");
+	sql_by_hand("DROP TABLE noted");
+	ck_err(e, E_RACE);
+}
+END_TEST
+
 START_TEST(held_files_are_written_when_they_change)
 {
 	const int64_t first[] = { 3, 1, 2 }, second[] = { 2, 9 };
@@ -475,7 +449,6 @@ UNIT_MAIN("db", {
 	ADD(once_rule_is_the_index);
 	ADD(two_claims_without_a_rule_do_not_collide);
 	ADD(a_report_expects_what_was_read);
-	ADD(claims_of_many_end_with_who_was_lost);
 	ADD(a_detached_result_may_still_be_reported);
 	ADD(asked_5_a_report_during_a_pass_is_not_lost);
 	ADD(a_killed_connection_is_retried);
@@ -485,5 +458,6 @@ UNIT_MAIN("db", {
 	ADD(no_byte_fails_an_rpc);
 	ADD(an_rpc_keeps_what_validation_learned);
 	ADD(a_batch_tells_what_it_matched);
+	ADD(a_trigger_does_not_hide_what_did_not_match);
 	ADD(held_files_are_written_when_they_change);
 })
