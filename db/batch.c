@@ -13,12 +13,13 @@
  * A node of a cluster may end a transaction at any moment; that single statements tell
  * of it was measured (db.c), of bulks it was not: there it is row after row.
  *
- * MariaDB's count of a bulk is the sum over all rows, and includes rows that a trigger
- * of the project's own writes: one row too few and one of a trigger are as many as
- * expected. So where there are triggers there are no bulks.  They are looked for once
- * in a connection; a count that is too large tells of one made since.  What must never
- * be done twice is not done in bulks all the same: see sched/commit_rows.c.  After a
- * count that was too small, who starts again is told row by row.
+ * MariaDB's count of a bulk is the sum over all rows, and (10.11.19) includes rows that
+ * a trigger of the project's own writes by INSERT ... SELECT: one row too few and one
+ * of a trigger are as many as expected. So where there are triggers there are no bulks.
+ * They are looked for once in a connection; a count that is too large tells of one made
+ * since.  What must never be done twice is not done in bulks all the same: see
+ * sched/commit_rows.c.  After a count that was too small, who starts again is told row
+ * by row.
  */
 enum { DOUBTFUL = 16 };
 

@@ -347,7 +347,7 @@ START_TEST(a_trigger_does_not_hide_what_did_not_match)
 
 	sql_by_hand("CREATE TABLE noted (id BIGINT)");
 	sql_by_hand("CREATE TRIGGER note AFTER UPDATE ON result FOR EACH ROW "
-		    "INSERT INTO noted VALUES (NEW.id)");
+		    "INSERT INTO noted SELECT NEW.id");
 	db_batch_add(b, (int64_t)0, id, (int64_t)0);
 	db_batch_add(b, (int64_t)0, id + 1, (int64_t)1);
 	ck_ok(db_open(&cf, DB_WORK, &fresh, &f));
