@@ -136,6 +136,8 @@ enum err rpc_scheduler(
  */
 void take_reply(
     struct client *, struct cproject *, const struct answer *, struct reply_facts *);
+/* Files whose time is over are sticky no more; they go when the state is saved. */
+void expire_files(struct client *);
 
 /* --- decide.c --- */
 /* Starts, stops and continues tasks as the policy says. */

@@ -87,6 +87,7 @@ run(struct client *c)
 		state_clock(c->st, c->now);
 		orders_read(c);
 		availability_measure(c);
+		expire_files(c);
 		reap(c);
 		decide_tasks(c);
 		if (save(c) && transfer_step(c))

@@ -154,7 +154,7 @@ list_files_and_versions(struct client *c, const struct cproject *p, struct reque
 	for (size_t i = 0; i < p->nfiles; i++) {
 		const struct cfile *f = &p->files[i];
 
-		if (f->info.sticky)
+		if (file_listed(f))
 			rq->files[rq->nfiles++] = (struct rq_file){
 				.name = f->info.name,
 				.nbytes = f->info.nbytes,

@@ -225,6 +225,19 @@ state_wants(const struct cproject *p, const char *name)
 	return false;
 }
 
+bool
+file_listed(const struct cfile *f)
+{
+	return f->info.sticky || f->info.report_on_rpc;
+}
+
+bool
+file_expired(const struct cfile *f, int64_t now)
+{
+	return f->info.sticky && f->info.sticky_lifetime > 0 &&
+	       (double)now >= (double)f->told_at + f->info.sticky_lifetime;
+}
+
 /* --- what is dropped --- */
 
 static bool
@@ -530,8 +543,10 @@ project_back(struct cproject *p, int64_t by)
 		back_f(times[i], by);
 	for (size_t i = 0; i < p->nstandings; i++)
 		back_f(&p->standings[i].backoff_until, by);
-	for (size_t i = 0; i < p->nfiles; i++)
+	for (size_t i = 0; i < p->nfiles; i++) {
 		back(&p->files[i].try_after, by);
+		back(&p->files[i].told_at, by);
+	}
 	for (size_t i = 0; i < p->ntasks; i++) {
 		back(&p->tasks[i].received_at, by);
 		back(&p->tasks[i].started_at, by);

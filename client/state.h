@@ -24,6 +24,7 @@ struct cfile {
 	int32_t failures;  /* of its transfer, in a row */
 	int32_t url;       /* the one to try next */
 	int64_t try_after; /* s UTC */
+	int64_t told_at;   /* s UTC, when a reply last spoke of it */
 	bool output;       /* made here, to be uploaded */
 	bool uploaded;
 	bool upload_failed;
@@ -143,6 +144,10 @@ struct standing *state_standing(
 
 /* Below: NULL if there is no such row. */
 struct cfile *state_file(const struct cproject *, const char *name);
+/* Does the project want to hear that the host has it (client.md 6)? */
+bool file_listed(const struct cfile *);
+/* Its time as a sticky file is over (client.md 6). */
+bool file_expired(const struct cfile *, int64_t now);
 struct rp_app *state_app(const struct cproject *, const char *name);
 struct rp_workunit *state_workunit(const struct cproject *, const char *name);
 struct ctask *state_task(const struct cproject *, const char *name);

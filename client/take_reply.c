@@ -111,10 +111,12 @@ take_files(struct client *c, struct cproject *p, const struct reply *rp)
 		f = state_file(p, in->name);
 		if (f != NULL) {
 			merge_file(c, f, in);
+			f->told_at = c->now;
 			continue;
 		}
 		f = &p->files[p->nfiles++];
 		f->info = keep_info(c, in);
+		f->told_at = c->now;
 		f->output = in->generated_locally ||
 		            (in->nupload_urls > 0 && in->nurls == 0);
 	}
@@ -381,8 +383,27 @@ take_deletes(struct client *c, struct cproject *p, const struct reply *rp)
 
 		if (f == NULL || !f->info.sticky)
 			continue;
-		f->info.sticky = false;
+		f->info.sticky = f->info.report_on_rpc = false;
 		event(c, "deleted file=%s bytes=%.0f", f->info.name, f->info.nbytes);
+	}
+}
+
+void
+expire_files(struct client *c)
+{
+	for (size_t i = 0; i < c->st->nprojects; i++) {
+		struct cproject *p = &c->st->projects[i];
+
+		for (size_t k = 0; k < p->nfiles; k++) {
+			struct cfile *f = &p->files[k];
+
+			if (!file_expired(f, c->now))
+				continue;
+			f->info.sticky = f->info.report_on_rpc = false;
+			c->changed = true;
+			event(c, "deleted file=%s bytes=%.0f", f->info.name,
+			    f->info.nbytes);
+		}
 	}
 }
 

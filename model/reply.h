@@ -14,7 +14,8 @@ struct rp_file { /* <file_info> */
 	size_t nurls, nupload_urls;
 	char *md5_cksum, *file_signature, *xml_signature;
 	double nbytes, max_nbytes; /* 0 = not given */
-	bool executable, sticky, generated_locally;
+	bool executable, sticky, report_on_rpc, generated_locally;
+	double sticky_lifetime; /* s from its receipt; 0 = without end */
 };
 struct rp_file_ref {
 	char *file_name, *open_name;

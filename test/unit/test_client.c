@@ -209,6 +209,34 @@ START_TEST(facts_reach_the_rules)
 }
 END_TEST
 
+/* client.md 6: what is sticky or asked for is listed, a sticky file as long as it may.
+ */
+START_TEST(files_have_their_time)
+{
+	struct client *c = host();
+	struct cfile *f;
+
+	take(c,
+	    "<file_info><name>L</name><url>http://h/L</url><sticky/>"
+	    "<sticky_lifetime>100</sticky_lifetime></file_info>"
+	    "<file_info><name>S</name><url>http://h/S</url><sticky/></file_info>"
+	    "<file_info><name>R</name><url>http://h/R</url><report_on_rpc/></file_info>"
+	    "<file_info><name>N</name><url>http://h/N</url></file_info>",
+	    (struct hope){ 0 });
+	f = c->st->projects->files;
+	ck_assert_uint_eq(c->st->projects->nfiles, 4);
+	ck_assert(file_listed(&f[0]) && file_listed(&f[1]));
+	ck_assert(file_listed(&f[2]) && !file_listed(&f[3]));
+	c->now = NOW + 99;
+	expire_files(c);
+	ck_assert(f[0].info.sticky);
+	c->now = NOW + 100;
+	expire_files(c);
+	ck_assert(!file_listed(&f[0]) && f[1].info.sticky && c->changed);
+	host_end(c);
+}
+END_TEST
+
 #define GLOBAL(text) "<global_preferences>" text "</global_preferences>"
 #define VENUE(name)  "<host_venue>" name "</host_venue>"
 
@@ -489,6 +517,7 @@ UNIT_MAIN("client", {
 	ADD_LOOP(delays_by_table, N(delays));
 	ADD(wait_for_work);
 	ADD(facts_reach_the_rules);
+	ADD(files_have_their_time);
 	ADD(preferences_of_the_account);
 	ADD(preferences_of_two_accounts);
 	ADD(apps);
