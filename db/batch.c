@@ -15,11 +15,11 @@
  *
  * MariaDB's count of a bulk is the sum over all rows, and (10.11.19) includes rows that
  * a trigger of the project's own writes by INSERT ... SELECT: one row too few and one
- * of a trigger are as many as expected. So where there are triggers there are no bulks.
- * They are looked for once in a connection; a count that is too large tells of one made
- * since.  What must never be done twice is not done in bulks all the same: see
- * sched/commit_rows.c.  After a count that was too small, who starts again is told row
- * by row.
+ * of a trigger are as many as expected.  So where there are triggers there are no
+ * bulks. They are looked for once in a connection; a count that is too large tells of
+ * one made since, or that an account without the privilege TRIGGER does not see.  What
+ * must never be done twice is not done in bulks all the same: see sched/commit_rows.c.
+ * After a count that was too small, who starts again is told row by row.
  */
 enum { DOUBTFUL = 16 };
 

@@ -22,20 +22,6 @@ estimate_remaining_s(const struct run_facts *f, double dcf)
 }
 
 double
-estimate_remaining_2009_s(const struct run_facts *f, double dcf)
-{
-	double all = f->static_s * (f->no_dcf ? 1 : dcf);
-	double done = f->fraction_done, left = 1 - done;
-
-	if (f->elapsed_s <= 0 || done <= 0)
-		return all;
-	if (done >= 1)
-		return 0;
-	return (1 - left * left) * (f->elapsed_s / done - f->elapsed_s) +
-	       left * left * left * all;
-}
-
-double
 estimate_dcf(double dcf, double static_s, double elapsed_s)
 {
 	double raw = elapsed_s / static_s, adj = raw / dcf;
@@ -44,12 +30,6 @@ estimate_dcf(double dcf, double static_s, double elapsed_s)
 	      adj < 0.1 ? 0.99 * dcf + 0.01 * raw :
 	                  0.9 * dcf + 0.1 * raw;
 	return fmin(100, fmax(0.01, dcf));
-}
-
-double
-estimate_request_ops(double secs, double flops, double share, double on, double active)
-{
-	return secs * flops * share * on * active;
 }
 
 static void

@@ -184,22 +184,12 @@ double estimate_remaining_s(const struct run_facts *, double dcf);
 /* The duration correction factor after a task took elapsed_s (client.md 4.6). */
 double estimate_dcf(double dcf, double static_s, double elapsed_s);
 
-/* Run time left as reckoned in 2009 (client.md 4.6), for comparison. */
-double estimate_remaining_2009_s(const struct run_facts *, double dcf);
 /* A factor so far from 1 is not believed: such a project is asked for 1 s only. */
 static inline bool
 estimate_trusted(double dcf)
 {
 	return dcf >= 0.02 && dcf <= 80;
 }
-/*
- * The operations with which a request of so many project-normalized seconds must be
- * answered at least (seed 002): the rate of one CPU times share fraction and the
- * fractions of time in which the host is on and computes.
- */
-double estimate_request_ops(
-    double secs, double flops, double share, double on, double active);
-
 /*
  * The host was off for off_s, then on for on_s seconds in which tasks could run or not:
  * exponential averages with a time constant of 10 days; when it was off for more than

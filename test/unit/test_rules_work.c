@@ -467,7 +467,36 @@ START_TEST(unused_resources_are_named)
 }
 END_TEST
 
+/*
+ * T3 (seed 002; client.md 0): 1000 project-normalized seconds of a CPU of 1 GFLOPS,
+ * half of which is the project's, on a host that is on for 0.8 of the time and computes
+ * in 0.9 of that, are answered with 360 GFLOPs or more, and not with a job too many.
+ * Jobs of so many GFLOPs, and how many of them are sent.
+ */
+static const struct {
+	double gflops;
+	size_t sent;
+} normalized[] = { { 100, 4 }, { 119, 4 }, { 121, 3 }, { 359, 2 }, { 361, 1 } };
+
+START_TEST(t3_a_request_is_answered_in_operations)
+{
+	struct world *w = world_new("", 0);
+
+	w->req.has_cpu_request = w->req.resources[0].has_request = false;
+	w->req.work_req_seconds = 1000;
+	w->req.prrs_fraction = 0.5;
+	w->req.host.on_frac = 0.8;
+	w->req.host.active_frac = 0.9;
+	world_plain(w, "11/1 12/2 13/3 14/4 15/5 16/6");
+	for (size_t i = 0; i < w->snap.nplain; i++)
+		w->snap.plain[i].rsc_fpops_est = normalized[_i].gflops * 1e9;
+	ck_assert_uint_eq(world_decide(w)->nsends, normalized[_i].sent);
+	world_free(w);
+}
+END_TEST
+
 UNIT_MAIN("rules_work", {
+	ADD_LOOP(t3_a_request_is_answered_in_operations, N(normalized));
 	ADD_LOOP(work_wanted, N(asks));
 	ADD_LOOP(work_is_taken, N(takes));
 	ADD_LOOP(projected_speed, N(speeds));
