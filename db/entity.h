@@ -307,9 +307,10 @@ enum err snapshot_last_ready(
  * without jobs, and if it has unsent results unread and search.left are set; so it is
  * when a set may have more. Ids increase from the last one that this user got; if there
  * are none, ids that were skipped conf's locality_skip_release seconds ago or earlier
- * are offered.
+ * are offered.  Without a struct enough it is never enough, nothing is skipped or
+ * locked.
  */
-struct enough {                      /* NULL in place of one: never, none, no */
+struct enough {
 	bool (*is)(const void *ctx); /* asked between slices */
 	/* So many of a set's first jobs are left to others; if there are no more, none.
 	 * Of an app (minus its id): any but 0, its plain jobs are taken in random
