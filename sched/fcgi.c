@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <fcgiapp.h>
 #include "lib/log.h"
 #include "lib/proc.h"
@@ -111,11 +112,23 @@ write_reply(const FCGX_Request *f, const struct fcgi_reply *rp)
 	FCGX_PutStr(rp->body.p, (int)rp->body.n, f->out);
 }
 
+/* Does the web server come by a socket of this machine? */
+static bool
+is_local(int listening)
+{
+	struct sockaddr_storage at = { 0 };
+	socklen_t n = sizeof(at);
+
+	return getsockname(listening, (struct sockaddr *)&at, &n) == 0 &&
+	       at.ss_family == AF_UNIX;
+}
+
 void
 fcgi_serve(struct fcgi_terms (*terms)(void *ctx),
     void (*handle)(void *ctx, const struct fcgi_request *, struct fcgi_reply *),
     void *ctx)
 {
+	bool local = is_local(0);
 	struct arena a = { 0 };
 	FCGX_Request f;
 
@@ -132,6 +145,12 @@ fcgi_serve(struct fcgi_terms (*terms)(void *ctx),
 		read_request(&rq, &f, terms(ctx));
 		handle(ctx, &rq, &rp);
 		write_reply(&f, &rp);
+		/* Else libfcgi waits until the web server has closed its end, lest
+		 * TCP throw away what that has not read yet: all of the request is
+		 * read, and a local socket loses nothing.
+		 */
+		if (local)
+			FCGX_Detach(&f);
 		FCGX_Finish_r(&f);
 		arena_reset(&a);
 	}
