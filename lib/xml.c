@@ -1,19 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A stack of open elements over plain XML, read from its front to its end.  One element
- * is open at each level: a container (rows of its own), a field, or something unknown
- * that is skipped with all it contains.
+ * A stack of open elements over libxml2's SAX2.  libxml2 wants UTF-8: bytes >= 128 go
+ * in as the characters U+0080 to U+00FF and come out as bytes again, and so do
+ * references such as &#195;.  Plain ASCII, nearly always the case, is parsed where it
+ * stands. One element is open at each level: a container (rows of its own), a field, or
+ * something unknown that is skipped with all it contains.
  */
 #include "lib/xml.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <libxml/parser.h>
+#include <libxml/parserInternals.h>
+#include <libxml/xmlerror.h>
 #include "lib/buf.h"
 #include "lib/text.h"
 
-enum { DEPTH_MAX = 32 };
+enum {
+	DEPTH_MAX = 32,
+	/* Of all different names in a document.  libxml2 keeps them in a table that
+	 * ends at 16,384 places: some 100,000 names would cost minutes.  Clients have
+	 * 300. */
+	NAMES_MAX_BYTES = 256 << 10,
+};
 
 /* A container that is open: what may occur in it, and where that goes. */
 struct level {
@@ -22,28 +34,57 @@ struct level {
 	void *row;
 };
 
-struct name { /* of an element, where it stands in the text */
-	const char *p;
-	size_t n;
-};
-
 struct xml_reader {
 	struct arena *a;
 	void *ctx;
 	const char *root;
-	const char *text, *p, *end; /* p: read up to here */
+	xmlParserCtxtPtr parser;
 	struct level open[DEPTH_MAX];
-	size_t nopen; /* containers */
-	struct name names[DEPTH_MAX];
+	size_t nopen;                /* containers */
 	size_t depth;                /* elements of any kind */
 	size_t skip;                 /* elements below (and with) an unknown one */
 	const struct xml_elem *leaf; /* the field that is open */
 	bool spoiled;                /* it has child elements: not a value */
-	struct buf value;            /* of the field; reused */
-	struct fail *f;
+	struct buf text;             /* of the field; reused */
+	char refusal[200];           /* why, if we stopped the parser */
+	int line;
 };
 
 /* --- text -> value --- */
+
+static bool
+is_ascii(const char *p, size_t n)
+{
+	size_t i = 0;
+
+	for (; i + 8 <= n; i += 8) {
+		uint64_t w;
+		memcpy(&w, p + i, 8);
+		if ((w & 0x8080808080808080u) != 0)
+			return false;
+	}
+	for (; i < n; i++)
+		if ((unsigned char)p[i] >= 128)
+			return false;
+	return true;
+}
+
+/* UTF-8 to one byte per character, in place; what is above U+00FF stays as it is. */
+static size_t
+to_bytes(char *p, size_t n)
+{
+	size_t out = 0;
+
+	if (is_ascii(p, n))
+		return n;
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)p[i];
+		if ((c == 0xc2 || c == 0xc3) && i + 1 < n)
+			c = (unsigned char)(c << 6 | ((unsigned char)p[++i] & 0x3f));
+		p[out++] = (char)c;
+	}
+	return out;
+}
 
 static bool
 in_range(const struct xml_elem *e, double x)
@@ -89,8 +130,8 @@ store_bool(const char *s, char *field)
 static void
 store(struct xml_reader *r, const struct xml_elem *e, void *row)
 {
-	char *s = r->value.p, *field = (char *)row + e->off;
-	size_t n = r->value.n;
+	char *s = r->text.p, *field = (char *)row + e->off;
+	size_t n = to_bytes(s, r->text.n);
 
 	while (n > 0 && text_white(s[n - 1]))
 		n--;
@@ -120,34 +161,25 @@ store(struct xml_reader *r, const struct xml_elem *e, void *row)
 
 /* --- elements --- */
 
-/* E_BADREQ, with the line. */
-__attribute__((format(printf, 2, 3))) static enum err
+__attribute__((format(printf, 2, 3))) static void
 refuse(struct xml_reader *r, const char *fmt, ...)
 {
-	char why[200];
-	int line = 1;
 	va_list ap;
 
+	if (r->refusal[0] != '\0')
+		return;
 	va_start(ap, fmt);
-	vsnprintf(why, sizeof(why), fmt, ap);
+	vsnprintf(r->refusal, sizeof(r->refusal), fmt, ap);
 	va_end(ap);
-	for (const char *p = r->text; p < r->p; p++)
-		line += *p == '\n';
-	return FAIL(r->f, E_BADREQ, "line %d: %s", line, why);
-}
-
-static bool
-is(const struct name *name, const char *s)
-{
-	return name->p[0] == s[0] && strlen(s) == name->n &&
-	       memcmp(name->p, s, name->n) == 0;
+	r->line = xmlSAX2GetLineNumber(r->parser);
+	xmlStopParser(r->parser);
 }
 
 static const struct xml_elem *
-find(const struct xml_elem *table, const struct name *name)
+find(const struct xml_elem *table, const char *name)
 {
 	for (; table->name != NULL; table++)
-		if (is(name, table->name))
+		if (table->name[0] == name[0] && strcmp(table->name, name) == 0)
 			return table;
 	return NULL;
 }
@@ -191,48 +223,61 @@ enter(struct xml_reader *r, const struct xml_elem *e)
 	}
 	r->leaf = e;
 	r->spoiled = false;
-	r->value.n = 0;
-	r->value.p[0] = '\0';
+	r->text.n = 0;
+	r->text.p[0] = '\0';
 }
 
-static enum err
-start(struct xml_reader *r, const struct name *name)
+static void
+on_start(void *user, const xmlChar *local, const xmlChar *prefix, const xmlChar *uri,
+    int nns, const xmlChar **ns, int natts, int ndef, const xmlChar **atts)
 {
+	struct xml_reader *r = user;
+	const char *name = (const char *)local;
 	const struct xml_elem *e;
 
-	if (r->depth == DEPTH_MAX)
-		return refuse(r, "elements nested deeper than %d", DEPTH_MAX);
-	r->names[r->depth++] = *name;
-	if (r->depth == 1)
-		return is(name, r->root) ?
-		           OK :
-		           refuse(r, "the root element is <%.*s>, not <%s>",
-			       (int)(name->n < 60 ? name->n : 60), name->p, r->root);
+	(void)uri, (void)nns, (void)ns, (void)natts, (void)ndef, (void)atts;
+	if (r->refusal[0] != '\0')
+		return;
+	if (++r->depth > DEPTH_MAX) {
+		refuse(r, "elements nested deeper than %d", DEPTH_MAX);
+		return;
+	}
+	if (r->depth == 1) {
+		if (prefix != NULL || strcmp(name, r->root) != 0)
+			refuse(
+			    r, "the root element is <%.60s>, not <%s>", name, r->root);
+		return;
+	}
 	if (r->skip > 0) {
 		r->skip++;
-		return OK;
+		return;
 	}
-	e = r->leaf == NULL ? find(r->open[r->nopen - 1].table, name) : NULL;
+	e = r->leaf == NULL && prefix == NULL ?
+	        find(r->open[r->nopen - 1].table, name) :
+	        NULL;
 	if (e != NULL) {
 		enter(r, e);
-		return OK;
+		return;
 	}
 	r->spoiled = true;
 	r->skip = 1;
-	return OK;
 }
 
-/* The innermost element is complete. */
 static void
-finish(struct xml_reader *r)
+on_end(void *user, const xmlChar *local, const xmlChar *prefix, const xmlChar *uri)
 {
-	struct level *top = &r->open[r->nopen - 1];
+	struct xml_reader *r = user;
+	struct level *top;
 
+	(void)local, (void)prefix, (void)uri;
+	if (r->refusal[0] != '\0')
+		return;
 	r->depth--;
 	if (r->skip > 0) {
 		r->skip--;
 		return;
 	}
+	top = &r->open[r->nopen - 1];
 	if (r->leaf != NULL) {
 		if (!r->spoiled)
 			store(r, r->leaf, top->row);
@@ -244,107 +289,116 @@ finish(struct xml_reader *r)
 		top->self->done(top->row, r->ctx);
 }
 
+static void
+on_text(void *user, const xmlChar *p, int n)
+{
+	struct xml_reader *r = user;
+
+	if (r->leaf != NULL && r->skip == 0)
+		buf_put(&r->text, p, (size_t)n);
+}
+
+static void
+on_doctype(void *user, const xmlChar *name, const xmlChar *id, const xmlChar *system_id)
+{
+	struct xml_reader *r = user;
+
+	(void)name, (void)id, (void)system_id;
+	refuse(r, "a DOCTYPE is not allowed");
+}
+
+/* libxml2 2.12 made the error const. */
+#if LIBXML_VERSION >= 21200
+#define XML_ERROR const xmlError
+#else
+#define XML_ERROR xmlError
+#endif
+
+/* The first fatal error counts; what follows is its consequence. */
+static void
+on_error(void *user, XML_ERROR *e)
+{
+	struct xml_reader *r = user;
+	const char *why = e->message;
+	size_t n;
+
+	if (e->level != XML_ERR_FATAL || r->refusal[0] != '\0')
+		return;
+	if (e->code == XML_ERR_NO_MEMORY)
+		why = "too many different names of elements";
+	snprintf(r->refusal, sizeof(r->refusal), "%s",
+	    why == NULL ? "not well-formed" : why);
+	n = strlen(r->refusal);
+	if (n > 0 && r->refusal[n - 1] == '\n')
+		r->refusal[n - 1] = '\0';
+	r->line = e->line;
+}
+
 /* --- documents --- */
 
-/* The reference at r->p; 0 if it is none that is known. */
-static char
-reference(struct xml_reader *r)
+static void
+put_utf8(struct buf *b, const char *p, size_t n)
 {
-	static const struct {
-		const char *text;
-		char c;
-	} known[] = {
-		{ "&lt;", '<' },
-		{ "&gt;", '>' },
-		{ "&amp;", '&' },
-		{ "&#13;", '\r' },
+	for (size_t i = 0, from = 0; i <= n; i++) {
+		unsigned char c = i < n ? (unsigned char)p[i] : 0;
+		if (i < n && c < 128)
+			continue;
+		buf_put(b, p + from, i - from);
+		from = i + 1;
+		if (i < n)
+			buf_put(b,
+			    (char[]){
+				(char)(0xc0 | c >> 6), (char)(0x80 | (c & 0x3f)) },
+			    2);
+	}
+}
+
+static enum err
+parse(struct xml_reader *r, const char *text, size_t n, struct fail *f)
+{
+	const int options = XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING |
+	                    XML_PARSE_IGNORE_ENC;
+
+	if (n > INT_MAX)
+		return FAIL(f, E_BADREQ, "XML of %zu bytes is too long", n);
+	r->text = buf_new(r->a);
+	r->parser = xmlNewParserCtxt();
+	assert(r->parser != NULL);
+	xmlDictSetLimit(r->parser->dict, NAMES_MAX_BYTES);
+	*r->parser->sax = (xmlSAXHandler){
+		.initialized = XML_SAX2_MAGIC,
+		.startElementNs = on_start,
+		.endElementNs = on_end,
+		.characters = on_text,
+		.ignorableWhitespace = on_text,
+		.cdataBlock = on_text,
+		.internalSubset = on_doctype,
+		.serror = on_error,
 	};
-
-	for (size_t i = 0; i < N(known); i++)
-		if (text_begins(r->p, r->end, known[i].text)) {
-			r->p += strlen(known[i].text);
-			return known[i].c;
-		}
-	return '\0';
-}
-
-/* Up to the next tag; what is not of a field is passed over. */
-static enum err
-text(struct xml_reader *r)
-{
-	const char *to = memchr(r->p, '<', (size_t)(r->end - r->p)), *amp;
-	char c;
-
-	if (r->depth == 0)
-		return refuse(r, "text outside of the root element");
-	if (to == NULL)
-		to = r->end;
-	if (r->leaf == NULL || r->skip > 0)
-		r->p = to;
-	while (r->p < to) {
-		amp = memchr(r->p, '&', (size_t)(to - r->p));
-		if (amp == NULL)
-			amp = to;
-		buf_put(&r->value, r->p, (size_t)(amp - r->p));
-		r->p = amp;
-		if (amp == to)
-			break;
-		c = reference(r);
-		if (c == '\0')
-			return refuse(r, "an unknown reference");
-		buf_put(&r->value, &c, 1);
-	}
-	return OK;
-}
-
-/* r->p is at a <. */
-static enum err
-tag(struct xml_reader *r)
-{
-	const char *from = r->p + 1, *to = memchr(from, '>', (size_t)(r->end - from));
-	bool closing = from < r->end && *from == '/', empty;
-	struct name name = { from + closing, 0 };
-	const struct name *open;
-	enum err e = OK;
-
-	empty = to != NULL && !closing && to > from && to[-1] == '/';
-	if (to == NULL || to - name.p <= empty || (r->depth == 0 && r->nopen == 0))
-		return refuse(r, "not well-formed");
-	name.n = (size_t)(to - name.p) - empty;
-	if (closing) {
-		open = r->depth == 0 ? NULL : &r->names[r->depth - 1];
-		if (open == NULL || open->n != name.n ||
-		    memcmp(open->p, name.p, name.n) != 0)
-			return refuse(r, "the end tag of another element");
-	} else {
-		e = start(r, &name);
-	}
-	r->p = to + 1;
-	if (e == OK && (closing || empty))
-		finish(r);
-	return e;
+	r->parser->userData = r;
+	xmlCtxtReadMemory(r->parser, text, (int)n, NULL, "UTF-8", options);
+	if (!r->parser->wellFormed && r->refusal[0] == '\0')
+		refuse(r, "not well-formed");
+	xmlFreeParserCtxt(r->parser);
+	if (r->refusal[0] == '\0')
+		return OK;
+	return FAIL(f, E_BADREQ, "line %d: %s", r->line, r->refusal);
 }
 
 enum err
-xml_parse(struct arena *a, const char *in, size_t n, const char *root,
+xml_parse(struct arena *a, const char *text, size_t n, const char *root,
     const struct xml_elem *table, void *row, void *ctx, struct fail *f)
 {
-	struct xml_reader r = { .a = a,
-		.ctx = ctx,
-		.root = root,
-		.text = in,
-		.p = in,
-		.end = in + n,
-		.value = buf_new(a),
-		.f = f };
-	enum err e = OK;
+	struct xml_reader r = { .a = a, .ctx = ctx, .root = root };
 
 	push(&r, NULL, table, row);
-	while (r.p < r.end && e == OK)
-		e = *r.p == '<' ? tag(&r) : text(&r);
-	if (e == OK && r.nopen > 0)
-		e = refuse(&r, "it ends too early");
-	return e;
+	if (!is_ascii(text, n)) {
+		struct buf b = buf_new(a);
+		put_utf8(&b, text, n);
+		text = b.p;
+		n = b.n;
+	}
+	return parse(&r, text, n, f);
 }
 
 char *

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Typed fields from plain XML, which is what normalise() makes of a client's bytes:
- * elements without attributes, and text of any bytes in which <, >, & and the carriage
- * return are &lt; &gt; &amp; &#13;.  Bytes come out as they went in.
+ * Typed fields from XML: tables of (element, type, offset, range) over libxml2's SAX
+ * parser.  Bytes in are taken as ISO-8859-1 and come out as the same bytes (design.md,
+ * parse).
  *
  * A document is described by nested struct xml_elem tables.  A table entry is a field
  * of the enclosing row, or a child element with rows of its own.  Unknown elements are
@@ -51,9 +51,10 @@ struct xml_elem {
 #define XML_UNSEEN ((size_t)-1)
 
 /*
- * Parses text whose root element is root into row.  E_BADREQ with the line of the first
- * error, which may be any XML that is not plain; what was read before stays in row.
- * Depth is capped at 32.
+ * Parses text (well-formed after the caller's normaliser) whose root element is root
+ * into row.  E_BADREQ with the line of the first error; what was read before stays in
+ * row.  Depth is capped at 32, the different names of elements at some 10,000, DOCTYPE
+ * and entities other than the five are refused, nothing is loaded.
  */
 enum err xml_parse(struct arena *, const char *text, size_t n, const char *root,
     const struct xml_elem *table, void *row, void *ctx, struct fail *);

@@ -104,7 +104,7 @@ put_byte(struct buf *b, unsigned char c)
 	else if (c == '&')
 		buf_puts(b, "&amp;");
 	else if (c == '\r')
-		buf_puts(b, "&#13;"); /* XML would make it a line feed */
+		buf_puts(b, "&#13;"); /* libxml2 would make it a line feed */
 	else if (c >= ' ' || c == '\t' || c == '\n')
 		buf_put(b, &c, 1);
 }
@@ -145,7 +145,7 @@ put_text(struct scan *s, const char *p, size_t n, bool references)
 static bool
 tag_read(const char *p, const char *end, struct tag *t)
 {
-	const char *q = p + 1, *most;
+	const char *q = p + 1;
 
 	*t = (struct tag){ 0 };
 	if (q < end && *q == '/') {
@@ -155,8 +155,7 @@ tag_read(const char *p, const char *end, struct tag *t)
 	t->name = q;
 	if (q == end || !is_a(*q, START))
 		return false;
-	most = end - q > NAME_MAX_BYTES ? q + NAME_MAX_BYTES + 1 : end;
-	while (q < most && is_a(*q, NAME))
+	while (q < end && is_a(*q, NAME) && q - t->name <= NAME_MAX_BYTES)
 		q++;
 	t->n = (size_t)(q - t->name);
 	if (q == end || t->n > NAME_MAX_BYTES ||
@@ -197,9 +196,8 @@ put_open(struct scan *s, const struct tag *t)
 static void
 put_close(struct scan *s, const struct open *o)
 {
-	char tag[NAME_MAX_BYTES + 4];
+	char tag[NAME_MAX_BYTES + 4] = "</";
 
-	memcpy(tag, "</", 2);
 	memcpy(tag + 2, o->name, o->n);
 	tag[2 + o->n] = '>';
 	buf_put(&s->out->text, tag, o->n + 3);
@@ -422,11 +420,6 @@ markup(struct scan *s)
 	char next = s->p + 1 < s->end ? s->p[1] : ' ';
 	struct tag t;
 
-	if (next == '/' && at_own_end(s, top(s))) {
-		s->p += top(s)->n + 3;
-		pop(s, true, s->p);
-		return;
-	}
 	if (next != '/' && next != '!' && next != '?' && !is_a(next, START)) {
 		stray(s); /* the cheap way: someone may send megabytes of < */
 		return;

@@ -105,8 +105,6 @@ FUZZ(a, in, n)
 
 	if (request_parse(a, in, n, &q, &f) != OK) {
 		assert(f.code == E_BADREQ);
-		/* What the normaliser made is never refused. */
-		assert(strncmp(f.detail, "line ", 5) != 0);
 		return;
 	}
 	assert(q->nplatforms >= 1 && q->nresources >= 1 && q->nresources <= 9);

@@ -139,11 +139,16 @@ static const struct {
 	{ "<name>\n  abc d \t</name>", "abc d" },
 	{ "<name></name>", "" },
 	{ "<name/>", "" },
-	{ "<name>&lt;&amp;&gt;\"'</name>", "<&>\"'" },
-	{ "<name>a&#13;b&amp;amp;</name>", "a\rb&amp;" },
+	{ "<name >abc</name >", "abc" },
+	{ "<name x='1'>abc</name>", "abc" },
+	{ "<name>&lt;&amp;&gt;&quot;&apos;</name>", "<&>\"'" },
+	{ "<name>&#195;&#169;</name>",
+	    "\xc3\xa9" }, /* UTF-8 as one reference per byte */
+	{ "<name>&#174;&#255;&#128;</name>", "\xae\xff\x80" },
 	{ "<name>\xae\xe9</name>", "\xae\xe9" }, /* raw Latin-1 */
 	{ "<name>\xc3\xa9</name>", "\xc3\xa9" }, /* raw UTF-8 */
 	{ "<name>\x80\x9f\xa0\xff</name>", "\x80\x9f\xa0\xff" },
+	{ "<name>&#8482;</name>", "\xe2\x84\xa2" }, /* above a byte: as UTF-8 */
 	{ "<name>1234567890</name>", "1234567890" },
 	{ "<name>   1234567890   </name>", "1234567890" },
 	{ "<name>12345678901</name>", NULL }, /* longer than max: ignored */
@@ -152,10 +157,11 @@ static const struct {
 	                                                     bytes */
 	{ "<name>ok</name><name>12345678901</name>", "ok" },
 	{ "<name>first</name><name>last</name>", "last" },
+	{ "<name><![CDATA[<a>&b]]></name>", "<a>&b" },
+	{ "<name>a<!-- no -->b</name>", "ab" },
 	{ "<name>ab<b>c</b></name>", NULL }, /* a string holds no elements */
 	{ "<Name>abc</Name>", NULL },
-	{ "<x:name>abc</x:name>", NULL },
-	{ "<nam>abc</nam><names>abc</names>", NULL },
+	{ "<x:name xmlns:x='u'>abc</x:name>", NULL },
 	{ "<net><name>deep</name></net>", NULL },
 	{ "<unknown><name>deep</name></unknown>", NULL },
 	{ "<unknown><doc><name>x</name></doc></unknown><name>y</name>", "y" },
@@ -231,6 +237,7 @@ static const struct {
 	bool want;
 } bools[] = {
 	{ "<anonymous/>", true },
+	{ "<anonymous />", true },
 	{ "<anonymous>1</anonymous>", true },
 	{ "<anonymous>-3</anonymous>", true },
 	{ "<anonymous>0</anonymous>", false },
@@ -327,7 +334,7 @@ START_TEST(xml_long_text)
 		buf_puts(&b, "0123456789&amp;\n");
 	buf_puts(&b, "</junk><name>");
 	for (int i = 0; i < 1000; i++)
-		buf_puts(&b, "0123456789\xe9&gt;");
+		buf_puts(&b, "0123456789\xe9&#233;");
 	buf_puts(&b, "</name><i32>4</i32>");
 	text = b.p;
 	ck_assert_str_eq(parse(text).name, "x");
@@ -342,24 +349,26 @@ static const struct {
 	const char *why; /* part of the message; NULL = accepted with name "n" */
 } documents[] = {
 	{ "<doc><name>n</name></doc>", NULL },
+	{ "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<doc><name>n</name></doc>\n",
+	    NULL },
+	{ "<?xml version='1.0' "
+	  "encoding='UTF-16'?><doc><junk>\xe9</junk><name>n</name></doc>",
+	    NULL },
+	{ "<?xml version='1.0' encoding='no-such'?><doc><name>n</name></doc>", NULL },
+	{ "<!-- x --><doc><name>n</name></doc><!-- y -->", NULL },
 	{ "<doc><name>n</name><x:y/></doc>", NULL },
-	{ "<doc><name>n</name><//></doc>", "line 1" },
-	{ "<doc></><name>n</name></doc>", "line 1" },
-	{ "<doc></doc></doc>", "line 1" },
-	{ "</doc>", "line 1" },
-	{ "<doc><name>n</name></doc>\n", "line 1" },
-	{ "<?xml version=\"1.0\"?><doc><name>n</name></doc>", "root element" },
-	{ "<!-- x --><doc><name>n</name></doc>", "root element" },
-	{ "<doc><name x='1'>n</name></doc>", "end tag" },
-	{ "<doc><name>&quot;</name></doc>", "reference" },
 	{ "<other><name>n</name></other>", "root element is <other>, not <doc>" },
-	{ "<!DOCTYPE doc><doc><name>n</name></doc>", "root element" },
+	{ "<!DOCTYPE doc><doc><name>n</name></doc>", "DOCTYPE" },
+	{ "<!DOCTYPE doc [<!ENTITY x \"y\">]><doc><name>&x;</name></doc>", "DOCTYPE" },
+	{ "<!DOCTYPE doc SYSTEM \"file:///etc/passwd\"><doc><name>n</name></doc>",
+	    "DOCTYPE" },
 	{ "<doc>\n\n<name>&unknown;</name></doc>", "line 3" },
 	{ "<doc><name>n</name>", "line 1" },
-	{ "<doc><name>n</nam></doc>", "end tag" },
+	{ "<doc><name>n</nam></doc>", "name" },
 	{ "<doc><name>n</name></doc><doc/>", "line 1" },
 	{ "<doc><name>a & b</name></doc>", "line 1" },
 	{ "<doc><name>&#1;</name></doc>", "line 1" },
+	{ "<doc><name>\x01</name></doc>", "line 1" },
 	{ "", "" },
 	{ "   ", "" },
 	{ "no xml at all", "" },
@@ -418,14 +427,14 @@ START_TEST(xml_depth_is_capped)
 }
 END_TEST
 
-START_TEST(xml_nul_bytes_make_another_name)
+START_TEST(xml_nul_bytes_are_refused)
 {
-	const char text[] = "<doc><name\0s>n</name\0s></doc>";
+	const char text[] = "<doc><name>n\0</name></doc>";
 	struct doc d = { 0 };
 
 	ck_assert_int_eq(
-	    xml_parse(&a, text, sizeof(text) - 1, "doc", doc_fields, &d, &d, &f), OK);
-	ck_assert_ptr_null(d.name);
+	    xml_parse(&a, text, sizeof(text) - 1, "doc", doc_fields, &d, &d, &f),
+	    E_BADREQ);
 }
 END_TEST
 
@@ -433,9 +442,9 @@ START_TEST(xml_truncation_never_hurts)
 {
 	/* Every prefix of a document is parsed or refused, and nothing else happens. */
 	const char *whole =
-	    "<doc><name>&#13;&lt;\xe9</name><result><name>r</name><file_info>"
-	    "<name>x</name></file_info></result><net><up>1</up></net>"
-	    "<junk/></doc>";
+	    "<doc><name>&#195;&#169;\xe9</name><result><name>r</name><file_info>"
+	    "<name><![CDATA[x]]></name></file_info></result><net><up>1</up></net>"
+	    "<!-- c --><junk a='1'/></doc>";
 
 	for (size_t n = 0; n < strlen(whole); n++) {
 		struct doc d = { 0 };
@@ -475,7 +484,7 @@ UNIT_MAIN("lib_xml", {
 	ADD_LOOP(xml_documents, N(documents));
 	ADD(xml_keeps_what_came_before_an_error);
 	ADD(xml_depth_is_capped);
-	ADD(xml_nul_bytes_make_another_name);
+	ADD(xml_nul_bytes_are_refused);
 	ADD(xml_truncation_never_hurts);
 	ADD_LOOP(xml_text_between, N(betweens));
 })
