@@ -8,6 +8,7 @@
 
 #include <string.h>
 #include <sys/stat.h>
+#include "lib/buf.h"
 #include "lib/fs.h"
 #include "lib/banned.h"
 
@@ -100,9 +101,18 @@ static enum err
 dirs_since(const struct triggers *t, struct arena *a, enum trigger of,
     char *const *names, size_t n, int64_t *since, struct fail *f)
 {
+	struct buf path = buf_new(a);
+	size_t dir_n;
+
 	(void)f;
-	for (size_t i = 0; i < n; i++)
-		since[i] = fs_mtime(trigger_path(a, t->conf, of, "", names[i]));
+	buf_puts(&path, dir_path(a, t->conf, of));
+	buf_puts(&path, "/");
+	dir_n = path.n;
+	for (size_t i = 0; i < n; i++) {
+		path.n = dir_n;
+		buf_puts(&path, names[i]);
+		since[i] = fs_mtime(path.p);
+	}
 	return OK;
 }
 

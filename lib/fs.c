@@ -361,6 +361,8 @@ fs_changed(const char *path, struct fs_seen *seen)
 			.mtime_ns = st.st_mtim.tv_nsec,
 			.size = st.st_size,
 			.inode = st.st_ino };
+	else
+		now.link = lstat(path, &st) == 0;
 	*seen = now;
 	return !was.looked || was.there != now.there || (was.fresh && !now.fresh) ||
 	       was.mtime_s != now.mtime_s || was.mtime_ns != now.mtime_ns ||

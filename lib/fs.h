@@ -43,6 +43,7 @@ int64_t fs_size(const char *path);  /* -1 if absent */
 int64_t fs_mtime(const char *path); /* -1 if absent */
 struct fs_seen { /* of a file, at the last look; all 0 = it was never looked at */
 	bool looked, there;
+	bool link;  /* it is not there, but a link to it is */
 	bool fresh; /* written in that very second: maybe not for the last time */
 	int64_t mtime_s, mtime_ns, size;
 	uint64_t inode;

@@ -98,6 +98,19 @@ disconnect(struct project *p)
 	arena_free(&p->cat_arena);
 }
 
+/*
+ * Is a file of the project's directory another one than at the last look?  One that was
+ * not there can only have come if the directory has changed: that is asked once for
+ * each request, and not of each of the files that most projects do not have.
+ */
+static bool
+changed(const struct project *p, const char *path, struct fs_seen *seen)
+{
+	if (p->dir_still && seen->looked && !seen->there && !seen->link)
+		return false;
+	return fs_changed(path, seen);
+}
+
 /* What is wrong is for the log: clients are served all the same. */
 static void
 load_classes(struct project *p)
@@ -109,7 +122,7 @@ load_classes(struct project *p)
 	enum err e;
 
 	snprintf(path, sizeof(path), "%s/" PLAN_CLASS_FILE, p->conf->project_dir);
-	if (!fs_changed(path, &p->classes_seen))
+	if (!changed(p, path, &p->classes_seen))
 		return;
 	arena_reset(&p->class_arena);
 	p->classes = NULL;
@@ -181,7 +194,7 @@ load_limits(struct project *p)
 	enum err e = OK;
 
 	snprintf(path, sizeof(path), "%s/" JOB_LIMITS_FILE, p->conf->project_dir);
-	if (!fs_changed(path, &p->limits_seen))
+	if (!changed(p, path, &p->limits_seen))
 		return;
 	if (p->limits_seen.there)
 		e = job_limits_load(&fresh, path, &l, &f);
@@ -231,6 +244,9 @@ project_configure(struct project *p, struct fail *f)
 
 	if (e != OK)
 		return e;
+	/* What changed in this very second may change again unseen. */
+	p->dir_still = !fs_changed(p->conf->project_dir, &p->dir_seen) &&
+	               p->dir_seen.there && !p->dir_seen.fresh;
 	read_keys(p);
 	load_classes(p);
 	load_limits(p);
@@ -250,6 +266,16 @@ project_find(struct project *p, const char *program, const char *dir, bool log_t
 	return e;
 }
 
+bool
+project_stopped(struct project *p)
+{
+	char path[4096 + sizeof("/stop_sched")];
+
+	snprintf(path, sizeof(path), "%s/stop_sched", p->conf->project_dir);
+	changed(p, path, &p->stop_seen);
+	return p->stop_seen.there || p->stop_seen.link;
+}
+
 static enum err
 load_catalog(struct project *p, int64_t now, struct fail *f)
 {
@@ -259,7 +285,7 @@ load_catalog(struct project *p, int64_t now, struct fail *f)
 	enum err e;
 
 	snprintf(path, sizeof(path), "%s/reread_db", p->conf->project_dir);
-	if (!fs_changed(path, &p->reread_seen) && p->cat != NULL &&
+	if (!changed(p, path, &p->reread_seen) && p->cat != NULL &&
 	    now - p->cat_loaded < CATALOG_AGE_S && now >= p->cat_loaded)
 		return OK;
 	e = catalog_load(p->db, &fresh, &cat, f);
@@ -330,7 +356,7 @@ project_texts(struct project *p)
 
 		snprintf(path, sizeof(path), "%s/%s", p->conf->project_dir,
 		    project_text_file(i));
-		if (fs_changed(path, &t->seen))
+		if (changed(p, path, &t->seen))
 			read_text(t, i, path);
 		p->texts[i] = t->text;
 	}

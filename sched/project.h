@@ -35,7 +35,9 @@ struct project {
 	struct conf *conf;   /* never NULL: defaults when config.xml cannot be used */
 	bool usable;         /* conf is the project's */
 	struct fail trouble; /* why it is not; set by whoever configures */
-	struct fs_seen conf_seen, keys_seen, classes_seen, limits_seen, reread_seen;
+	struct fs_seen conf_seen, keys_seen, classes_seen, limits_seen, reread_seen,
+	    stop_seen, dir_seen;
+	bool dir_still;      /* project_dir is as it was at the request before */
 	struct db *db;       /* NULL: not connected */
 	struct catalog *cat; /* NULL: not loaded yet */
 	int64_t cat_loaded;
@@ -66,6 +68,9 @@ enum err project_find(struct project *, const char *program, const char *dir,
  * are not sent; that is logged when the file is read.
  */
 enum err project_configure(struct project *, struct fail *);
+
+/* Is there a file stop_sched? */
+bool project_stopped(struct project *);
 
 /*
  * Connects, or connects again, and reloads the catalogue when reread_db was touched or

@@ -7,7 +7,6 @@
 #include "sched/refuse.h"
 
 #include <string.h>
-#include "lib/fs.h"
 #include "model/states.h"
 #include "proto/reply.h"
 #include "rules/sched/decide.h"
@@ -208,13 +207,6 @@ refuse_hints(struct arena *a, const struct conf *cf, const struct request *rq,
 	if (said(rq->host.os_name)[0] == '\0')
 		hint(to, &n, true, arena_strdup(a, "Missing OS name in request"));
 	return n;
-}
-
-enum situation
-refuse_stopped(struct arena *a, const struct conf *cf)
-{
-	return fs_exists(project_path(a, cf, "stop_sched")) ? REFUSE_STOPPED :
-	                                                      REFUSE_NOTHING;
 }
 
 void

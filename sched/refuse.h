@@ -60,9 +60,6 @@ bool refuse_is_down(enum situation);
 /* "BAD_KEY", stable, for logs. */
 const char *refuse_name(enum situation);
 
-/* Is project/stop_sched there?  REFUSE_STOPPED or REFUSE_NOTHING. */
-enum situation refuse_stopped(struct arena *, const struct conf *);
-
 /* A whole header-only reply (wire.md 2.1).  conf NULL: nothing of the project is known.
  */
 void refuse_render(struct buf *, const struct conf *, const struct request *,

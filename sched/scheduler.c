@@ -76,7 +76,7 @@ serve(struct project *p, struct rpc *x)
 		turn_away(p, x, REFUSE_NO_CONFIG, &p->trouble);
 		return;
 	}
-	if (refuse_stopped(x->a, p->conf) != REFUSE_NOTHING) {
+	if (project_stopped(p)) {
 		turn_away(p, x, REFUSE_STOPPED, NULL);
 		return;
 	}

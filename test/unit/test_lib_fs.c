@@ -183,7 +183,11 @@ START_TEST(fs_seen_changes)
 	ck_assert(fs_changed(x, &seen) && seen.fresh);
 	ck_assert(!fs_changed(x, &seen));
 	ck_assert_int_eq(fs_unlink(x, &f), OK);
-	ck_assert(fs_changed(x, &seen) && !seen.there);
+	ck_assert(fs_changed(x, &seen) && !seen.there && !seen.link);
+	ck_assert_int_eq(symlink(in_dir("away"), x), 0); /* it may come elsewhere */
+	ck_assert(!fs_changed(x, &seen) && !seen.there && seen.link);
+	overwrite(in_dir("away"), "five", 1000, 5);
+	ck_assert(fs_changed(x, &seen) && seen.there && !seen.link);
 }
 END_TEST
 
