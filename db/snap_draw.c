@@ -21,8 +21,8 @@ draw(struct db *db, struct arena *a, int64_t after, const struct snap_file *have
 	for (size_t i = 0; i < nhave; i++)
 		if (have[i].fileset_id == id)
 			return OK;
-	e = db_query(db, a, f, &rows, &n, SQL_JOBS_AFTER, INT64_C(0), INT64_C(0), id,
-	    INT64_C(0), INT64_C(1));
+	e = db_query(db, a, f, &rows, &n, SQL_JOBS_AFTER, INT64_C(0), id, INT64_C(0),
+	    INT64_C(1));
 	*got = e == OK && n > 0;
 	if (*got)
 		*job = *(const struct job *)rows;

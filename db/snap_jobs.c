@@ -32,7 +32,7 @@ released_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t most
 	void *rows;
 	size_t n;
 	enum err e = db_query(db, a, f, &rows, &n,
-	    lock ? SQL_JOBS_UPTO_LOCK : SQL_JOBS_UPTO, once, once, file->fileset_id,
+	    lock ? SQL_JOBS_UPTO_LOCK : SQL_JOBS_UPTO, once, file->fileset_id,
 	    file->last_id, (int64_t)most);
 
 	if (e != OK || n == 0)
@@ -86,8 +86,8 @@ new_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t most, boo
 		void *rows;
 
 		e = db_query(db, a, f, &rows, &n,
-		    lock ? SQL_JOBS_AFTER_LOCK : SQL_JOBS_AFTER, once, once,
-		    file->fileset_id, after, (int64_t)ask);
+		    lock ? SQL_JOBS_AFTER_LOCK : SQL_JOBS_AFTER, once, file->fileset_id,
+		    after, (int64_t)ask);
 
 		if (e != OK)
 			return e;

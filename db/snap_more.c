@@ -157,13 +157,13 @@ rows_after(
 
 	*n = 0;
 	if (at->id > 0 && at->id < INT64_MAX)
-		e = db_query(w->db, w->a, w->f, &rows, n, SQL_JOBS_AFTER, once, once,
+		e = db_query(w->db, w->a, w->f, &rows, n, SQL_JOBS_AFTER, once,
 		    at->ready, at->id, (int64_t)most);
 	if (e == OK && *n > 0)
 		memcpy(jobs, rows, *n * sizeof(*jobs));
 	if (e == OK && *n < most && whole <= g->last)
 		e = db_query(w->db, w->a, w->f, &rows, &got, SQL_JOBS_BETWEEN, once,
-		    once, whole, g->last, (int64_t)(most - *n));
+		    whole, g->last, (int64_t)(most - *n));
 	if (e == OK && got > 0)
 		memcpy(jobs + *n, rows, got * sizeof(*jobs));
 	*n += got;

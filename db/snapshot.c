@@ -307,7 +307,7 @@ plain_from(struct plain *p, const struct app *app, int64_t start, size_t ask, bo
 	bool all = p->enough != NULL && p->enough->skip(p->enough->ctx, -app->id) != 0;
 	void *rows;
 	enum err e = db_query(p->db, p->a, p->f, &rows, n,
-	    lock ? SQL_JOBS_URGENT_FIRST_LOCK : SQL_JOBS_URGENT_FIRST, once, once,
+	    lock ? SQL_JOBS_URGENT_FIRST_LOCK : SQL_JOBS_URGENT_FIRST, once,
 	    urgent - READY_PRIORITIES + 1, urgent - 1, start, high, (int64_t)ask);
 
 	if (e != OK)
@@ -340,7 +340,7 @@ plain_around(struct plain *p, const struct app *app, int64_t start, bool lock)
 		return e;
 	left = (lock ? ask : left) - n;
 	e = db_query(p->db, p->a, p->f, &rows, &n,
-	    lock ? SQL_JOBS_BETWEEN_LOCK : SQL_JOBS_BETWEEN, once, once, low, start - 1,
+	    lock ? SQL_JOBS_BETWEEN_LOCK : SQL_JOBS_BETWEEN, once, low, start - 1,
 	    (int64_t)left);
 	if (e == OK)
 		plain_add(s, rows, n, left);
