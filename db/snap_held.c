@@ -275,7 +275,6 @@ take_held(struct arena *a, const struct held *held, struct set_rows *rows,
 				.md5sum = arena_strdup(a, ""),
 				.size = r->size
 			};
-			s->nheld_known += r->known != 0;
 		}
 		if (r->fileset_id != 0)
 			PUSH(a, l->v, l->n, l->cap) = (struct link){ r->fileset_id,
@@ -302,8 +301,7 @@ read_at_once(struct db *db, struct arena *a, const struct held *held,
 		void *v;
 
 		e = db_query(db, a, f, &v, &got, SQL_FILES_WITH_SETS, last, s->user.id,
-		    s->host.id, (const void *)(held->names + i), part,
-		    (int64_t)OF_SOME + 1);
+		    (const void *)(held->names + i), part, (int64_t)OF_SOME + 1);
 		*whole = e == OK && got <= OF_SOME && rows.n + got <= AT_ONCE;
 		if (*whole)
 			set_rows_append(a, &rows, v, got);

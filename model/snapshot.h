@@ -139,7 +139,7 @@ struct snap_glance {
 	bool there;        /* it was looked at, and a moment ago */
 	int32_t has_jobs;  /* some result is in progress on the host */
 	int32_t has_aimed; /* some workunit is for some hosts only */
-	int64_t nfiles;    /* rows of host_file */
+	char *files;       /* ids of the rows of host_file, with commas between them */
 	char *team_name;
 	bool has_last;      /* last_ready was looked at */
 	int64_t last_ready; /* the largest of result.ready; READY_SENT: nothing is
@@ -148,7 +148,6 @@ struct snap_glance {
 
 struct snapshot {
 	struct snap_glance glance;
-	size_t nheld_known; /* of held_files: those that host_file has; not recorded */
 	const struct catalog *cat;
 	struct user user;
 	struct host host;        /* a new host: id 0, filled from the request */

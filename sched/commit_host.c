@@ -2,8 +2,10 @@
 /* The last part of the commit: the host, its files and messages, and its account. */
 #include "sched/rpc.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include "db/entity.h"
+#include "db/order.h"
 #include "lib/banned.h"
 
 enum err
@@ -114,10 +116,25 @@ is_to_go(const struct decision *d, int64_t file_id)
 
 /* The rows are those of what the host has now, as seen a moment ago. */
 static bool
-files_are_known(const struct snapshot *s)
+files_are_known(const struct rpc *x)
 {
-	return s->glance.there && (int64_t)s->nheld_files == s->glance.nfiles &&
-	       s->nheld_known == s->nheld_files;
+	const struct snapshot *s = x->snap;
+	int64_t *ids = NEWN(x->a, int64_t, s->nheld_files + 1);
+	const char *at = s->glance.files;
+	size_t n = 0;
+
+	if (!s->glance.there)
+		return false;
+	for (size_t i = 0; i < s->nheld_files; i++)
+		ids[i] = s->held_files[i].id;
+	qsort(ids, s->nheld_files, sizeof(*ids), id_order);
+	for (char *end; *at != '\0'; at = *end == ',' ? end + 1 : end, n++) {
+		int64_t id = strtoll(at, &end, 10);
+
+		if (!bsearch(&id, ids, s->nheld_files, sizeof(id), id_order))
+			return false;
+	}
+	return n == s->nheld_files;
 }
 
 /*
@@ -134,7 +151,7 @@ write_files(struct rpc *x)
 
 	if (!x->req->host.present)
 		return OK;
-	if (files_are_known(s) && x->dec->ndeletes == 0)
+	if (files_are_known(x) && x->dec->ndeletes == 0)
 		return OK;
 	for (size_t i = 0; i < s->nheld_files; i++)
 		if (!is_to_go(x->dec, s->held_files[i].id))
@@ -146,8 +163,7 @@ bool
 rpc_only_host(const struct rpc *x)
 {
 	const struct request *rq = x->req;
-	bool files = rq->host.present &&
-	             !(files_are_known(x->snap) && x->dec->ndeletes == 0);
+	bool files = rq->host.present && !(files_are_known(x) && x->dec->ndeletes == 0);
 
 	return !files && !new_prefs(x) && !new_cpid(x) && rq->ntrickles == 0 &&
 	       x->dec->ndown == 0 && rq->time_stats_log == NULL && rq->job_log == NULL;
