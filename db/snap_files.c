@@ -99,14 +99,6 @@ snap_members_add(struct db *db, struct arena *a, const struct held *held,
 	return OK;
 }
 
-enum { FEW_SETS = 8 };
-
-bool
-snap_sets_few(size_t n)
-{
-	return n <= FEW_SETS;
-}
-
 const struct row_set_file *
 set_rows_first(const struct set_rows *rows, int64_t fileset_id)
 {
@@ -132,18 +124,16 @@ set_rows_append(
 }
 
 enum err
-snap_sets_read(struct db *db, struct arena *a, const struct snapshot *s,
-    const int64_t *ids, size_t n, struct set_rows *to, struct fail *f)
+snap_sets_read(struct db *db, struct arena *a, const int64_t *ids, size_t n,
+    struct set_rows *to, struct fail *f)
 {
-	int64_t last = snap_sets_few(n);
 	enum err e = OK;
 
 	for (size_t i = 0; e == OK && i < n; i += DB_LIST_MAX) {
 		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, got;
 		void *rows;
 
-		e = db_query(db, a, f, &rows, &got, SQL_SETS_WITH_FILES, last,
-		    s->user.id, ids + i, part);
+		e = db_query(db, a, f, &rows, &got, SQL_SETS_WITH_FILES, ids + i, part);
 		if (e == OK)
 			set_rows_append(a, to, rows, got);
 	}
@@ -179,8 +169,6 @@ file_of(const struct row_set_file *r, enum origin origin)
 		.has_unsent = r->has_unsent != 0,
 		.has_open_wu = r->has_unsent != 0, /* nobody asks then */
 		.has_any_wu = r->has_unsent != 0,
-		.last_id = r->last_id > 0 ? r->last_id : 0,
-		.last_read = r->last_id >= 0,
 	};
 }
 
@@ -316,7 +304,7 @@ sets_append(struct db *db, struct arena *a, const struct conf *cf,
 	struct held held;
 	int64_t *there = NEWN(a, int64_t, n + 1);
 	size_t kept = 0;
-	enum err e = snap_sets_read(db, a, s, ids, n, &rows, f);
+	enum err e = snap_sets_read(db, a, ids, n, &rows, f);
 
 	for (size_t i = 0; e == OK && i < n; i++)
 		if (set_rows_first(&rows, ids[i]) != NULL)
@@ -478,7 +466,7 @@ open_sets_add(struct db *db, struct arena *a, const struct conf *cf,
 	struct held held;
 	struct set_rows rows = { 0 };
 	size_t kept = 0;
-	enum err e = snap_sets_read(db, a, s, ids, n, &rows, f);
+	enum err e = snap_sets_read(db, a, ids, n, &rows, f);
 
 	for (size_t i = 0; e == OK && i < n && kept < most; i++) {
 		const struct row_set_file *r = set_rows_first(&rows, ids[i]);

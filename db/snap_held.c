@@ -291,7 +291,6 @@ read_at_once(struct db *db, struct arena *a, const struct held *held,
     struct snapshot *s, struct links *l, bool *whole, struct fail *f)
 {
 	struct set_rows rows = { 0 };
-	int64_t last = snap_sets_few(held->n);
 	enum err e = OK;
 
 	*whole = true;
@@ -300,7 +299,7 @@ read_at_once(struct db *db, struct arena *a, const struct held *held,
 		       got;
 		void *v;
 
-		e = db_query(db, a, f, &v, &got, SQL_FILES_WITH_SETS, last, s->user.id,
+		e = db_query(db, a, f, &v, &got, SQL_FILES_WITH_SETS,
 		    (const void *)(held->names + i), part, (int64_t)OF_SOME + 1);
 		*whole = e == OK && got <= OF_SOME && rows.n + got <= AT_ONCE;
 		if (*whole)
@@ -315,8 +314,8 @@ read_at_once(struct db *db, struct arena *a, const struct held *held,
 
 /* Sets whose other files the host lacks are read with them. */
 static enum err
-read_incomplete(struct db *db, struct arena *a, const struct snapshot *s,
-    const int64_t *ids, size_t n, struct links *l, struct fail *f)
+read_incomplete(struct db *db, struct arena *a, const int64_t *ids, size_t n,
+    struct links *l, struct fail *f)
 {
 	int64_t *part = NEWN(a, int64_t, n + 1);
 	struct set_rows fresh = { 0 };
@@ -332,7 +331,7 @@ read_incomplete(struct db *db, struct arena *a, const struct snapshot *s,
 		if (r == NULL || (size_t)r->nfiles != here)
 			part[npart++] = ids[i];
 	}
-	e = npart == 0 ? OK : snap_sets_read(db, a, s, part, npart, &fresh, f);
+	e = npart == 0 ? OK : snap_sets_read(db, a, part, npart, &fresh, f);
 	if (e != OK || npart == 0)
 		return e;
 	for (size_t i = 0; i < l->rows.n; i++)
@@ -371,7 +370,7 @@ snapshot_files(struct db *db, struct arena *a, const struct conf *cf,
 	if (e != OK)
 		return e;
 	sets_of_held(a, &links, &ids, &n);
-	e = read_incomplete(db, a, s, ids, n, &links, f);
+	e = read_incomplete(db, a, ids, n, &links, f);
 	for (size_t i = 0; e == OK && i < n; i++)
 		if (set_rows_first(&links.rows, ids[i]) != NULL)
 			ids[there++] = ids[i];

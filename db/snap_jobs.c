@@ -53,31 +53,47 @@ is_enough(const struct enough *enough)
 	return enough != NULL && enough->is(enough->ctx);
 }
 
-/* The id behind which candidates are read. */
+/* The last id that the account got of the set. */
 static enum err
-first_id(struct db *db, const struct enough *enough, const struct snap_file *file,
+last_id(struct db *db, const struct snapshot *s, struct snap_file *file, struct fail *f)
+{
+	enum err e = OK;
+
+	if (!file->last_read)
+		e = number_or_0(db_number(db, f, &file->last_id, SQL_LAST_ID,
+				    s->user.id, file->fileset_id),
+		    &file->last_id);
+	file->last_read = e == OK;
+	return e;
+}
+
+/* The id behind which candidates are read, if so many are to be passed over. */
+static enum err
+first_id(struct db *db, int64_t skip, const struct snapshot *s, struct snap_file *file,
     int64_t *after, struct fail *f)
 {
-	int64_t skip = enough == NULL ? 0 : enough->skip(enough->ctx, file->fileset_id);
-	enum err e;
+	enum err e = last_id(db, s, file, f);
 
 	*after = file->last_id;
-	if (skip == 0)
-		return OK;
+	if (e != OK || skip == 0)
+		return e;
 	e = db_number(
 	    db, f, after, SQL_JOB_AFTER_SOME, file->fileset_id, *after, skip - 1);
 	return e == E_NOTFOUND ? OK : e;
 }
 
-/* Jobs behind the last id, in slices; full: there may be more. */
+/* Jobs behind the last id, in slices, of which the first finds that id by itself; full:
+ * there may be more. */
 static enum err
 new_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t most, bool lock,
     const struct enough *enough, const struct snapshot *s, struct snap_file *file,
     bool *full, struct fail *f)
 {
-	int64_t once = snapshot_once(cf, s), after;
+	int64_t once = snapshot_once(cf, s), after = 0;
+	int64_t skip = enough == NULL ? 0 : enough->skip(enough->ctx, file->fileset_id);
+	bool find_last = !file->last_read && skip == 0;
 	size_t slice = enough == NULL ? most : FIRST_SLICE, cap = 0;
-	enum err e = first_id(db, enough, file, &after, f);
+	enum err e = find_last ? OK : first_id(db, skip, s, file, &after, f);
 
 	if (e != OK)
 		return e;
@@ -85,9 +101,15 @@ new_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t most, boo
 		size_t left = most - file->njobs, n, ask = slice < left ? slice : left;
 		void *rows;
 
-		e = db_query(db, a, f, &rows, &n,
-		    lock ? SQL_JOBS_AFTER_LOCK : SQL_JOBS_AFTER, once, file->fileset_id,
-		    after, (int64_t)ask);
+		if (find_last)
+			e = db_query(db, a, f, &rows, &n,
+			    lock ? SQL_JOBS_AFTER_LAST_LOCK : SQL_JOBS_AFTER_LAST, once,
+			    file->fileset_id, s->user.id, file->fileset_id,
+			    (int64_t)ask);
+		else
+			e = db_query(db, a, f, &rows, &n,
+			    lock ? SQL_JOBS_AFTER_LOCK : SQL_JOBS_AFTER, once,
+			    file->fileset_id, after, (int64_t)ask);
 
 		if (e != OK)
 			return e;
@@ -100,6 +122,7 @@ new_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t most, boo
 		*full = n == ask;
 		if (n > 0)
 			after = file->jobs[file->njobs - 1].id;
+		find_last = false; /* nothing follows if there was nothing */
 		slice *= SLICE_GROWS;
 	} while (*full && file->njobs < most && !is_enough(enough));
 	return OK;
@@ -117,7 +140,9 @@ jobs_of_file(struct db *db, struct arena *a, const struct conf *cf, size_t most,
 	if (e != OK)
 		return e;
 	file->has_unsent = file->njobs > 0;
-	if (file->njobs == 0 && file->last_id > 0) {
+	if (file->njobs == 0)
+		e = last_id(db, s, file, f);
+	if (e == OK && file->njobs == 0 && file->last_id > 0) {
 		e = released_jobs(db, a, cf, most, now, lock, s, file, f);
 		full = file->njobs == most;
 	}
@@ -135,12 +160,7 @@ file_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t most,
 
 	file->jobs = NULL;
 	file->njobs = 0;
-	if (!file->last_read)
-		e = number_or_0(db_number(db, f, &file->last_id, SQL_LAST_ID,
-				    s->user.id, file->fileset_id),
-		    &file->last_id);
-	file->last_read = e == OK;
-	if (e == OK && enough != NULL)
+	if (enough != NULL)
 		e = enough->lock(enough->ctx, file->fileset_id, &lock);
 	if (e == OK && lock)
 		e = jobs_of_file(db, a, cf, most, now, true, enough, s, file, f);

@@ -233,7 +233,7 @@ last_ids(struct walk *w, const int64_t *ids, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		const struct snap_file *file = snapshot_file(w->s, ids[i]);
 
-		if (file != NULL && file->unread)
+		if (file != NULL && (file->unread || !file->last_read))
 			unread[nunread++] = ids[i];
 	}
 	for (size_t i = 0; i < nunread; i += DB_LIST_MAX) {
@@ -249,6 +249,7 @@ last_ids(struct walk *w, const int64_t *ids, size_t n)
 			struct snap_file *file = snapshot_file(w->s, last->a);
 
 			file->last_id = last->b;
+			file->last_read = true;
 			file->unread = false;
 			any = any || last->b > 0;
 		}

@@ -29,13 +29,10 @@ void set_rows_append(
     struct arena *, struct set_rows *, const struct row_set_file *, size_t n);
 
 /*
- * Appends the rows of the sets with these ids; absent ones have none.  If they are few,
- * the last result that the snapshot's account got of each is read with them.
+ * Appends the rows of the sets with these ids; absent ones have none.
  */
-enum err snap_sets_read(struct db *, struct arena *, const struct snapshot *,
-    const int64_t *ids, size_t n, struct set_rows *, struct fail *);
-/* Is it so few that their last results are read with them: is none tried in vain? */
-bool snap_sets_few(size_t n);
+enum err snap_sets_read(struct db *, struct arena *, const int64_t *ids, size_t n,
+    struct set_rows *, struct fail *);
 /* Appends the sets with these ids, all of which are among the rows, with their files.
  */
 enum err snap_sets_add(struct db *, struct arena *, const struct conf *,

@@ -98,7 +98,8 @@ struct snap_file { /* a file set that this request may be served from */
 	/* Jobs up to this id are not for this user, as it was passed over with them:
 	 * the largest id that it got of the set; 0 = none. */
 	int64_t last_id;
-	bool last_read; /* last_id was looked for; else it is 0 */
+	bool last_read; /* last_id was looked for; else it is 0, and no job is below it
+	                 */
 	/* But those below this one are again: the largest id that it was sent
 	 * locality_skip_release ago or earlier; 0 = none. */
 	int64_t released_id;
