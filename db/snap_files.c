@@ -7,9 +7,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "db/no_work.h"
 #include "db/order.h"
 #include "db/snap_sets.h"
-#include "db/trigger.h"
 #include "model/states.h"
 #include "lib/banned.h"
 
@@ -143,8 +143,8 @@ snap_sets_read(struct db *db, struct arena *a, const int64_t *ids, size_t n,
 /* Of which of these the generator said that no more can be made. */
 static enum err
 no_work_of(struct db *db, struct arena *a, const struct conf *cf,
-    const struct set_rows *rows, const int64_t *ids, size_t n, bool **no_work,
-    struct fail *f)
+    const struct catalog *cat, const struct set_rows *rows, const int64_t *ids,
+    size_t n, bool **no_work, struct fail *f)
 {
 	const struct triggers t = { .conf = cf, .db = db };
 	char **names = NEWN(a, char *, n + 1);
@@ -152,7 +152,7 @@ no_work_of(struct db *db, struct arena *a, const struct conf *cf,
 	*no_work = NEWN(a, bool, n + 1);
 	for (size_t i = 0; i < n; i++)
 		names[i] = set_rows_first(rows, ids[i])->set_name;
-	return trigger_there(&t, a, TRIGGER_NO_WORK_AVAILABLE, names, n, *no_work, f);
+	return no_work_there(&t, a, cat->no_work, ids, names, n, *no_work, f);
 }
 
 static struct snap_file
@@ -240,7 +240,7 @@ snap_sets_add(struct db *db, struct arena *a, const struct conf *cf,
 	struct snap_member *all = NEWN(
 	    a, struct snap_member, s->nmembers + rows->n + 1);
 	bool *no_work;
-	enum err e = no_work_of(db, a, cf, rows, ids, n, &no_work, f);
+	enum err e = no_work_of(db, a, cf, s->cat, rows, ids, n, &no_work, f);
 
 	if (e != OK)
 		return e;
@@ -408,15 +408,19 @@ has_id(const int64_t *ids, size_t n, int64_t id)
  * can be made. */
 static enum err
 makeable_of(struct db *db, struct arena *a, const struct conf *cf,
-    const struct fileset *sets, size_t n, bool *makeable, struct fail *f)
+    const struct catalog *cat, const struct fileset *sets, size_t n, bool *makeable,
+    struct fail *f)
 {
 	const struct triggers t = { .conf = cf, .db = db };
 	char **names = NEWN(a, char *, n + 1);
+	int64_t *ids = NEWN(a, int64_t, n + 1);
 	enum err e;
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		names[i] = sets[i].name;
-	e = trigger_there(&t, a, TRIGGER_NO_WORK_AVAILABLE, names, n, makeable, f);
+		ids[i] = sets[i].id;
+	}
+	e = no_work_there(&t, a, cat->no_work, ids, names, n, makeable, f);
 	for (size_t i = 0; i < n; i++)
 		makeable[i] = !makeable[i] && sets[i].paused == FILESET_OPEN;
 	return e;
@@ -445,7 +449,7 @@ search_makeable(struct db *db, struct arena *a, const struct conf *cf, struct rn
 		e = db_query(db, a, f, &rows, &got, SQL_FILESETS_AFTER, starts[from],
 		    (int64_t)k);
 		if (e == OK)
-			e = makeable_of(db, a, cf, rows, got, makeable, f);
+			e = makeable_of(db, a, cf, s->cat, rows, got, makeable, f);
 		for (size_t i = 0; e == OK && i < got && *n < k; i++) {
 			int64_t id = ((struct fileset *)rows)[i].id;
 			if (makeable[i] && snapshot_file(s, id) == NULL &&

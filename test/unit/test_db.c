@@ -3,7 +3,10 @@
  */
 #include "test/unit/unit.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include "db/adopt.h"
+#include "db/no_work.h"
 #include "db/private.h"
 #include "db/trigger.h"
 #include "lib/fs.h"
@@ -189,6 +192,54 @@ START_TEST(triggers_in_directories)
 }
 END_TEST
 
+/* The directory's time is put back, as if nothing had changed. */
+static void
+stand_still(const char *project)
+{
+	const struct timespec old[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };
+	char *path = arena_printf(
+	    &a, "%s/locality_scheduling/no_work_available", project);
+
+	ck_assert_int_eq(utimensat(AT_FDCWD, path, old, 0), 0);
+}
+
+START_TEST(no_work_is_remembered_while_its_directory_stands_still)
+{
+	char dir[PATH_MAX];
+	struct conf cf = { .project_dir = unit_dir(dir) };
+	struct triggers t = { .conf = &cf };
+	struct no_work *m = NEW(&a, struct no_work);
+	const int64_t ids[] = { 1, 2, NO_WORK_SETS };
+	char *names[] = { arena_strdup(&a, "F"), arena_strdup(&a, "G"),
+		arena_strdup(&a, "H") };
+	bool there[N(ids)];
+
+#define ASK ck_ok(no_work_there(&t, &a, m, ids, names, N(ids), there, &f))
+	ck_ok(trigger_dirs_make(&cf, &f));
+	ck_ok(trigger_raise(&t, TRIGGER_NO_WORK_AVAILABLE, "F", &f));
+	ck_ok(trigger_raise(&t, TRIGGER_NO_WORK_AVAILABLE, "H", &f));
+	stand_still(dir);
+	ASK;
+	ck_assert(there[0] && !there[1] && there[2]);
+	ck_ok(trigger_clear(&t, TRIGGER_NO_WORK_AVAILABLE, "F", &f));
+	ck_ok(trigger_clear(&t, TRIGGER_NO_WORK_AVAILABLE, "H", &f));
+	ck_ok(trigger_raise(&t, TRIGGER_NO_WORK_AVAILABLE, "G", &f));
+	stand_still(dir);
+	ASK; /* F is remembered, the last is too large; what was not there is looked at
+	      */
+	ck_assert(there[0] && there[1] && !there[2]);
+	ck_ok(trigger_clear(&t, TRIGGER_NO_WORK_AVAILABLE, "G", &f));
+	ASK; /* now it has changed */
+	ck_assert(!there[0] && !there[1] && !there[2]);
+	ck_ok(trigger_raise(&t, TRIGGER_NO_WORK_AVAILABLE, "F", &f));
+	ASK; /* what changed in this very second is not remembered */
+	ck_assert(there[0] && (!m->dir.fresh || m->there[0] == 0));
+#undef ASK
+	ck_ok(fs_rmtree(dir, &f));
+	arena_free(&a);
+}
+END_TEST
+
 /* The seed's names, and those of before 2010, for programs that know those. */
 START_TEST(D1_names_of_directories)
 {
@@ -222,6 +273,7 @@ UNIT_MAIN("db", {
 	ADD(lists_are_padded_to_four_sizes);
 	ADD(schema_is_read);
 	ADD(schema_is_sound);
+	ADD(no_work_is_remembered_while_its_directory_stands_still);
 	ADD_LOOP(triggers_in_directories, trigger_ncases);
 	ADD_LOOP(D1_names_of_directories, 2);
 })

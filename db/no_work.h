@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which file sets the generator has given up (no_work_available is there), for a
+ * process that asks of the same ones again and again.  What was there stays so while
+ * the directory stands still, which is one look for all; what was not is asked of each
+ * time.
+ */
+#ifndef DB_NO_WORK_H
+#define DB_NO_WORK_H
+
+#include "db/trigger.h"
+
+enum { NO_WORK_SETS = 1 << 17 }; /* with ids below this one */
+
+struct no_work { /* all 0 to begin with, as long as the process */
+	struct fs_seen dir;
+	unsigned char there[NO_WORK_SETS / 8]; /* a bit for each */
+};
+
+/*
+ * Which of the sets with these ids and names have it; there[n].  memory NULL: nothing
+ * is remembered.
+ */
+enum err no_work_there(const struct triggers *, struct arena *, struct no_work *memory,
+    const int64_t *ids, char *const *names, size_t n, bool *there, struct fail *);
+
+#endif
