@@ -408,8 +408,8 @@ has_id(const int64_t *ids, size_t n, int64_t id)
  * can be made. */
 static enum err
 makeable_of(struct db *db, struct arena *a, const struct conf *cf,
-    const struct catalog *cat, const struct fileset *sets, size_t n, bool *makeable,
-    struct fail *f)
+    const struct catalog *cat, const struct row_set_named *sets, size_t n,
+    bool *makeable, struct fail *f)
 {
 	const struct triggers t = { .conf = cf, .db = db };
 	char **names = NEWN(a, char *, n + 1);
@@ -451,7 +451,7 @@ search_makeable(struct db *db, struct arena *a, const struct conf *cf, struct rn
 		if (e == OK)
 			e = makeable_of(db, a, cf, s->cat, rows, got, makeable, f);
 		for (size_t i = 0; e == OK && i < got && *n < k; i++) {
-			int64_t id = ((struct fileset *)rows)[i].id;
+			int64_t id = ((struct row_set_named *)rows)[i].id;
 			if (makeable[i] && snapshot_file(s, id) == NULL &&
 			    !has_id(ids, *n, id))
 				ids[(*n)++] = id;

@@ -230,6 +230,28 @@ START_TEST(sets_that_nobody_holds)
 }
 END_TEST
 
+/* Of a file whose first jobs are behind the last one that the account got, the walk
+ * finds those before it too: then that id is known. */
+START_TEST(what_the_account_got_is_known_with_all_jobs)
+{
+	int64_t last = file.jobs[3].id;
+	struct dec_send d = { .job = &file.jobs[3], .once = USER };
+
+	ck_assert_int_eq(result_claim(db, &d, 11, USER, 1000, 2000, &f), OK);
+	file = (struct snap_file){
+		.fileset_id = file.fileset_id, .held = true, .has_unsent = true
+	};
+	ck_assert_int_eq(snapshot_jobs(db, &a, &cf, 0, 2, 1100, NULL, &snap, &f), OK);
+	ck_assert_uint_eq(file.njobs, 8);
+	ck_assert_int_gt(file.jobs[0].id, last);
+	while (snap.search.left)
+		slice_of(false, false, 0);
+	ck_assert_uint_eq(file.njobs, JOBS - 1);
+	ck_assert_int_lt(file.jobs[0].id, last);
+	ck_assert_int_eq(file.last_id, last);
+}
+END_TEST
+
 /* What the host has comes first, then plain jobs, then what is between and behind. */
 START_TEST(the_order_of_the_walk)
 {
@@ -347,6 +369,7 @@ UNIT_MAIN("more", {
 	ADD(once_rule_and_pause);
 	ADD(urgent_jobs_come_first);
 	ADD(sets_that_nobody_holds);
+	ADD(what_the_account_got_is_known_with_all_jobs);
 	ADD(the_order_of_the_walk);
 	ADD(a_paused_set_is_passed_over);
 	ADD(apps_that_use_no_cpu);
