@@ -145,7 +145,7 @@ put_text(struct scan *s, const char *p, size_t n, bool references)
 static bool
 tag_read(const char *p, const char *end, struct tag *t)
 {
-	const char *q = p + 1;
+	const char *q = p + 1, *most;
 
 	*t = (struct tag){ 0 };
 	if (q < end && *q == '/') {
@@ -155,7 +155,8 @@ tag_read(const char *p, const char *end, struct tag *t)
 	t->name = q;
 	if (q == end || !is_a(*q, START))
 		return false;
-	while (q < end && is_a(*q, NAME) && q - t->name <= NAME_MAX_BYTES)
+	most = end - q > NAME_MAX_BYTES ? q + NAME_MAX_BYTES + 1 : end;
+	while (q < most && is_a(*q, NAME))
 		q++;
 	t->n = (size_t)(q - t->name);
 	if (q == end || t->n > NAME_MAX_BYTES ||
@@ -196,8 +197,9 @@ put_open(struct scan *s, const struct tag *t)
 static void
 put_close(struct scan *s, const struct open *o)
 {
-	char tag[NAME_MAX_BYTES + 4] = "</";
+	char tag[NAME_MAX_BYTES + 4];
 
+	memcpy(tag, "</", 2);
 	memcpy(tag + 2, o->name, o->n);
 	tag[2 + o->n] = '>';
 	buf_put(&s->out->text, tag, o->n + 3);
@@ -301,6 +303,36 @@ cut(struct scan *s, const struct raw_rule *rule, const struct tag *t)
 	return true;
 }
 
+/* Does the end tag of that element stand at p (a <)?  Most markup behind text is that.
+ */
+static bool
+ends_at(const struct scan *s, const char *p, const char *name, size_t n)
+{
+	return (size_t)(s->end - p) >= n + 3 && p[1] == '/' &&
+	       memcmp(p + 2, name, n) == 0 && p[n + 2] == '>';
+}
+
+/*
+ * An element with nothing but text that stands for itself, as most are: in one piece.
+ * false: it is none, or has to be looked at more closely.
+ */
+static bool
+leaf(struct scan *s, const struct tag *t)
+{
+	const char *p = t->next, *q = p;
+
+	if (t->attr_n > 0 || (p < s->end && is_a(*p, INDENT)))
+		return false;
+	while (q < s->end && is_a(*q, PLAIN))
+		q++;
+	if (q == s->end || *q != '<' || q - p > TEXT_MAX ||
+	    !ends_at(s, q, t->name, t->n))
+		return false;
+	s->p = q + t->n + 3;
+	buf_put(&s->out->text, t->name - 1, (size_t)(s->p - t->name) + 1);
+	return true;
+}
+
 static void
 open_tag(struct scan *s, const struct tag *t)
 {
@@ -321,6 +353,8 @@ open_tag(struct scan *s, const struct tag *t)
 		stray(s);
 		return;
 	}
+	if (rule == NULL && leaf(s, t))
+		return;
 	put_open(s, t);
 	s->stack[s->depth++] = (struct open){ .name = t->name, .n = t->n };
 	if (rule != NULL) {
@@ -365,16 +399,6 @@ line_end(const struct scan *s)
 	return nl == NULL ? s->p + room : nl;
 }
 
-/* Does the end tag of o stand here?  Most markup behind text is that. */
-static bool
-at_own_end(const struct scan *s, const struct open *o)
-{
-	const char *p = s->p + 2;
-
-	return (size_t)(s->end - s->p) >= o->n + 3 && s->p[1] == '/' &&
-	       memcmp(p, o->name, o->n) == 0 && p[o->n] == '>';
-}
-
 /* After text, an element that ends on this line holds text only. */
 static bool
 rest_is_text(struct scan *s)
@@ -384,7 +408,7 @@ rest_is_text(struct scan *s)
 	size_t n = o->n + 3;
 	const char *from = s->p, *end, *q;
 
-	if (!o->text || o->child || s->depth == 1 || at_own_end(s, o))
+	if (!o->text || o->child || s->depth == 1)
 		return false;
 	if (o->searched != NULL && o->searched - from > (ptrdiff_t)n)
 		from = o->searched - n;
@@ -420,6 +444,11 @@ markup(struct scan *s)
 	char next = s->p + 1 < s->end ? s->p[1] : ' ';
 	struct tag t;
 
+	if (next == '/' && ends_at(s, s->p, top(s)->name, top(s)->n)) {
+		s->p += top(s)->n + 3;
+		pop(s, true, s->p);
+		return;
+	}
 	if (next != '/' && next != '!' && next != '?' && !is_a(next, START)) {
 		stray(s); /* the cheap way: someone may send megabytes of < */
 		return;

@@ -9,10 +9,18 @@
 
 enum { NAMES_MAX = 1500 }; /* bytes of job names in a line */
 
+/* As "%s%lld", for which printf would take longer than for all the rest. */
+static void
+put_number(struct buf *b, const char *what, int64_t n)
+{
+	buf_puts(b, what);
+	buf_i64(b, n);
+}
+
 static void
 put_sends(struct buf *b, const struct decision *d)
 {
-	buf_printf(b, " sent=%zu", d->nsends);
+	put_number(b, " sent=", (int64_t)d->nsends);
 	for (size_t i = 0; i < d->nsends; i++) {
 		if (b->n > NAMES_MAX) {
 			buf_puts(b, ",...");
@@ -30,7 +38,7 @@ put_deletes(struct buf *b, const struct decision *d)
 {
 	size_t most = b->n + NAMES_MAX;
 
-	buf_printf(b, " deleted=%zu", d->ndeletes);
+	put_number(b, " deleted=", (int64_t)d->ndeletes);
 	for (size_t i = 0; i < d->ndeletes; i++) {
 		const struct dec_delete *del = &d->deletes[i];
 
@@ -102,9 +110,10 @@ put_request(struct buf *b, const struct rpc *x)
 {
 	const struct request *rq = x->req;
 
-	buf_printf(b, " seqno=%lld client=%d", (long long)rq->rpc_seqno, rq->version);
+	put_number(b, " seqno=", rq->rpc_seqno);
+	put_number(b, " client=", rq->version);
 	put_wishes(b, rq);
-	buf_printf(b, " files=%zu", rq->nfiles);
+	put_number(b, " files=", (int64_t)rq->nfiles);
 	if (rq->repairs > 0)
 		buf_printf(b, " repaired=%u", rq->repairs);
 }
@@ -116,16 +125,18 @@ rpc_log(const struct rpc *x, int64_t us, uint64_t statements)
 	bool served = x->step == RPC__STEPS;
 
 	buf_puts(&b, served ? "served" : "refused");
-	if (x->snap != NULL)
-		buf_printf(&b, " [HOST#%lld]%s", (long long)x->snap->host.id,
-		    x->snap->host_new ? " new" : "");
+	if (x->snap != NULL) {
+		put_number(&b, " [HOST#", x->snap->host.id);
+		buf_puts(&b, x->snap->host_new ? "] new" : "]");
+	}
 	if (x->user != NULL)
-		buf_printf(&b, " user=%lld", (long long)x->user->id);
+		put_number(&b, " user=", x->user->id);
 	if (x->req != NULL)
 		put_request(&b, x);
 	if (served) {
-		buf_printf(&b, " reports=%zu acked=%zu trickles=%zu", x->req->nreports,
-		    acked(x->req, x->dec), x->req->ntrickles);
+		put_number(&b, " reports=", (int64_t)x->req->nreports);
+		put_number(&b, " acked=", (int64_t)acked(x->req, x->dec));
+		put_number(&b, " trickles=", (int64_t)x->req->ntrickles);
 		put_sends(&b, x->dec);
 		put_reasons(&b, x->dec);
 		put_deletes(&b, x->dec);
@@ -135,7 +146,10 @@ rpc_log(const struct rpc *x, int64_t us, uint64_t statements)
 		buf_printf(&b, " refused=%s", refuse_name(x->refused));
 	if (x->waited_ms > 0)
 		buf_printf(&b, " waited_ms=%lld", (long long)x->waited_ms);
-	buf_printf(&b, " in=%zu out=%zu stmts=%llu retries=%d us=%lld", x->in_n,
-	    x->out.n, (unsigned long long)statements, x->retries, (long long)us);
+	put_number(&b, " in=", (int64_t)x->in_n);
+	put_number(&b, " out=", (int64_t)x->out.n);
+	put_number(&b, " stmts=", (int64_t)statements);
+	put_number(&b, " retries=", x->retries);
+	put_number(&b, " us=", us);
 	log_info("%s", b.p);
 }
