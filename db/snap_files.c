@@ -152,7 +152,9 @@ no_work_of(struct db *db, struct arena *a, const struct conf *cf,
 	*no_work = NEWN(a, bool, n + 1);
 	for (size_t i = 0; i < n; i++)
 		names[i] = set_rows_first(rows, ids[i])->set_name;
-	return no_work_there(&t, a, cat->no_work, ids, names, n, *no_work, f);
+	/* Whoever looks only at the sets has no catalogue. */
+	return no_work_there(
+	    &t, a, cat == NULL ? NULL : cat->no_work, ids, names, n, *no_work, f);
 }
 
 static struct snap_file
