@@ -6,6 +6,7 @@
 #include "db/no_work.h"
 
 #include <string.h>
+#include "db/private.h"
 #include "lib/banned.h"
 
 static bool
@@ -22,15 +23,16 @@ remember(struct no_work *m, int64_t id)
 }
 
 enum err
-no_work_there(const struct triggers *t, struct arena *a, struct no_work *m,
-    const int64_t *ids, char *const *names, size_t n, bool *there, struct fail *f)
+no_work_there(const struct triggers *t, struct arena *a, const int64_t *ids,
+    char *const *names, size_t n, bool *there, struct fail *f)
 {
+	struct no_work *m = &t->db->no_work;
 	char **asked = NEWN(a, char *, n + 1);
 	bool *answers = NEWN(a, bool, n + 1);
 	size_t nasked = 0, k = 0;
 	enum err e;
 
-	if (m == NULL || n == 0 || triggers_in_rows(t->conf))
+	if (n == 0 || triggers_in_rows(t->conf))
 		return trigger_there(
 		    t, a, TRIGGER_NO_WORK_AVAILABLE, names, n, there, f);
 	if (trigger_changed(t, TRIGGER_NO_WORK_AVAILABLE, &m->dir) || m->dir.fresh)

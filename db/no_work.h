@@ -12,16 +12,13 @@
 
 enum { NO_WORK_SETS = 1 << 17 }; /* with ids below this one */
 
-struct no_work { /* all 0 to begin with, as long as the process */
+struct no_work { /* all 0 to begin with; of a struct db */
 	struct fs_seen dir;
 	unsigned char there[NO_WORK_SETS / 8]; /* a bit for each */
 };
 
-/*
- * Which of the sets with these ids and names have it; there[n].  memory NULL: nothing
- * is remembered.
- */
-enum err no_work_there(const struct triggers *, struct arena *, struct no_work *memory,
-    const int64_t *ids, char *const *names, size_t n, bool *there, struct fail *);
+/* Which of the sets with these ids and names have it; there[n]. */
+enum err no_work_there(const struct triggers *, struct arena *, const int64_t *ids,
+    char *const *names, size_t n, bool *there, struct fail *);
 
 #endif

@@ -9,6 +9,7 @@
 #include <mysql.h>
 #include <stdarg.h>
 #include "db/inspect.h"
+#include "db/no_work.h"
 
 /* my_bool with MariaDB Connector/C, bool with MySQL's library. */
 typedef __typeof__(((MYSQL_BIND *)0)->is_null_value) sql_bool;
@@ -31,6 +32,7 @@ struct db {
 	unsigned code;   /* the server's number of the last failure */
 	int text_bytes;  /* of the widest character that text columns take */
 	uint64_t count;
+	struct no_work no_work;
 	int64_t
 	    asked_ms; /* when it last was found usable, monotonic clock; 0 = never */
 };

@@ -143,8 +143,8 @@ snap_sets_read(struct db *db, struct arena *a, const int64_t *ids, size_t n,
 /* Of which of these the generator said that no more can be made. */
 static enum err
 no_work_of(struct db *db, struct arena *a, const struct conf *cf,
-    const struct catalog *cat, const struct set_rows *rows, const int64_t *ids,
-    size_t n, bool **no_work, struct fail *f)
+    const struct set_rows *rows, const int64_t *ids, size_t n, bool **no_work,
+    struct fail *f)
 {
 	const struct triggers t = { .conf = cf, .db = db };
 	char **names = NEWN(a, char *, n + 1);
@@ -152,9 +152,7 @@ no_work_of(struct db *db, struct arena *a, const struct conf *cf,
 	*no_work = NEWN(a, bool, n + 1);
 	for (size_t i = 0; i < n; i++)
 		names[i] = set_rows_first(rows, ids[i])->set_name;
-	/* Whoever looks only at the sets has no catalogue. */
-	return no_work_there(
-	    &t, a, cat == NULL ? NULL : cat->no_work, ids, names, n, *no_work, f);
+	return no_work_there(&t, a, ids, names, n, *no_work, f);
 }
 
 static struct snap_file
@@ -242,7 +240,7 @@ snap_sets_add(struct db *db, struct arena *a, const struct conf *cf,
 	struct snap_member *all = NEWN(
 	    a, struct snap_member, s->nmembers + rows->n + 1);
 	bool *no_work;
-	enum err e = no_work_of(db, a, cf, s->cat, rows, ids, n, &no_work, f);
+	enum err e = no_work_of(db, a, cf, rows, ids, n, &no_work, f);
 
 	if (e != OK)
 		return e;
@@ -410,8 +408,7 @@ has_id(const int64_t *ids, size_t n, int64_t id)
  * can be made. */
 static enum err
 makeable_of(struct db *db, struct arena *a, const struct conf *cf,
-    const struct catalog *cat, const struct row_set_named *sets, size_t n,
-    bool *makeable, struct fail *f)
+    const struct row_set_named *sets, size_t n, bool *makeable, struct fail *f)
 {
 	const struct triggers t = { .conf = cf, .db = db };
 	char **names = NEWN(a, char *, n + 1);
@@ -422,7 +419,7 @@ makeable_of(struct db *db, struct arena *a, const struct conf *cf,
 		names[i] = sets[i].name;
 		ids[i] = sets[i].id;
 	}
-	e = no_work_there(&t, a, cat->no_work, ids, names, n, makeable, f);
+	e = no_work_there(&t, a, ids, names, n, makeable, f);
 	for (size_t i = 0; i < n; i++)
 		makeable[i] = !makeable[i] && sets[i].paused == FILESET_OPEN;
 	return e;
@@ -451,7 +448,7 @@ search_makeable(struct db *db, struct arena *a, const struct conf *cf, struct rn
 		e = db_query(db, a, f, &rows, &got, SQL_FILESETS_AFTER, starts[from],
 		    (int64_t)k);
 		if (e == OK)
-			e = makeable_of(db, a, cf, s->cat, rows, got, makeable, f);
+			e = makeable_of(db, a, cf, rows, got, makeable, f);
 		for (size_t i = 0; e == OK && i < got && *n < k; i++) {
 			int64_t id = ((struct row_set_named *)rows)[i].id;
 			if (makeable[i] && snapshot_file(s, id) == NULL &&

@@ -30,7 +30,7 @@ enum trigger {
 
 struct triggers { /* of one project, as one process sees them */
 	const struct conf *conf;
-	struct db *db;     /* not looked at where they are directories */
+	struct db *db;     /* of directories: only no_work.h needs it */
 	const char *owner; /* of claims made here; NULL = it makes none */
 };
 

@@ -14,8 +14,6 @@
 #include "model/prefs.h"
 #include "model/rows.h"
 
-struct no_work;
-
 struct catalog { /* small tables, process lifetime, reloaded when they change */
 	struct app *apps;
 	size_t napps;
@@ -31,7 +29,6 @@ struct catalog { /* small tables, process lifetime, reloaded when they change */
 	const struct plan_classes *classes;
 	/* From config_aux.xml; NULL = none. */
 	const struct job_limits *limits;
-	struct no_work *no_work; /* db/no_work.h; NULL = nothing is remembered */
 };
 /* Sets the benchmarks' percentiles from n of them; sorts v.  Zeros do not count. */
 void catalog_benchmarks(struct catalog *, double *v, size_t n);

@@ -316,7 +316,6 @@ project_connect(struct project *p, int64_t now, struct fail *f)
 	if (e == OK) {
 		p->cat->classes = p->classes;
 		p->cat->limits = p->limits;
-		p->cat->no_work = &p->no_work;
 		return OK;
 	}
 	db_close(p->db);

@@ -8,7 +8,6 @@
 #define SCHED_PROJECT_H
 
 #include "db/db.h"
-#include "db/no_work.h"
 #include "lib/arena.h"
 #include "lib/err.h"
 #include "lib/fs.h"
@@ -50,7 +49,6 @@ struct project {
 	struct rings rings;
 	struct counts counts;
 	struct hot hot;
-	struct no_work no_work;
 	int64_t drawn_at; /* rpc.h */
 	struct admin_text admin_texts[PROJECT_TEXTS];
 	const char *texts[PROJECT_TEXTS]; /* of those, for replies */

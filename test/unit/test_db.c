@@ -207,14 +207,14 @@ START_TEST(no_work_is_remembered_while_its_directory_stands_still)
 {
 	char dir[PATH_MAX];
 	struct conf cf = { .project_dir = unit_dir(dir) };
-	struct triggers t = { .conf = &cf };
-	struct no_work *m = NEW(&a, struct no_work);
+	struct db *db = NEW(&a, struct db);
+	struct triggers t = { .conf = &cf, .db = db };
 	const int64_t ids[] = { 1, 2, NO_WORK_SETS };
 	char *names[] = { arena_strdup(&a, "F"), arena_strdup(&a, "G"),
 		arena_strdup(&a, "H") };
 	bool there[N(ids)];
 
-#define ASK ck_ok(no_work_there(&t, &a, m, ids, names, N(ids), there, &f))
+#define ASK ck_ok(no_work_there(&t, &a, ids, names, N(ids), there, &f))
 	ck_ok(trigger_dirs_make(&cf, &f));
 	ck_ok(trigger_raise(&t, TRIGGER_NO_WORK_AVAILABLE, "F", &f));
 	ck_ok(trigger_raise(&t, TRIGGER_NO_WORK_AVAILABLE, "H", &f));
@@ -233,7 +233,7 @@ START_TEST(no_work_is_remembered_while_its_directory_stands_still)
 	ck_assert(!there[0] && !there[1] && !there[2]);
 	ck_ok(trigger_raise(&t, TRIGGER_NO_WORK_AVAILABLE, "F", &f));
 	ASK; /* what changed in this very second is not remembered */
-	ck_assert(there[0] && (!m->dir.fresh || m->there[0] == 0));
+	ck_assert(there[0] && (!db->no_work.dir.fresh || db->no_work.there[0] == 0));
 #undef ASK
 	ck_ok(fs_rmtree(dir, &f));
 	arena_free(&a);
