@@ -73,7 +73,8 @@ struct row_host_account {
 	struct user user; /* its account; id 0: there is none */
 	struct snap_glance glance;
 };
-enum err host_and_account(struct db *, struct arena *, int64_t hostid,
+/* has_jobs: some are known to be on the host, so none is looked for. */
+enum err host_and_account(struct db *, struct arena *, int64_t hostid, bool has_jobs,
     struct row_host_account **, struct fail *);
 enum err host_by_cpid(struct db *, struct arena *, int64_t userid,
     const char *hashed_cpid, struct host **, struct fail *); /* newest */

@@ -22,11 +22,12 @@ host_by_id(
 }
 
 enum err
-host_and_account(struct db *db, struct arena *a, int64_t hostid,
+host_and_account(struct db *db, struct arena *a, int64_t hostid, bool has_jobs,
     struct row_host_account **both, struct fail *f)
 {
 	void *row;
-	enum err e = db_row(db, a, f, &row, SQL_HOST_AND_ACCOUNT, hostid);
+	enum err e = db_row(
+	    db, a, f, &row, SQL_HOST_AND_ACCOUNT, (int64_t)has_jobs, hostid);
 
 	if (e != OK)
 		return e;

@@ -138,7 +138,7 @@ struct snap_message { /* for this host, not handled yet (msg_to_host) */
  */
 struct snap_glance {
 	bool there;        /* it was looked at, and a moment ago */
-	int32_t has_jobs;  /* some result is in progress on the host */
+	int32_t has_jobs;  /* some result is in progress on the host, or it says so */
 	int32_t has_aimed; /* some workunit is for some hosts only */
 	char *files;       /* ids of the rows of host_file, with commas between them */
 	char *team_name;

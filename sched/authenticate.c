@@ -194,10 +194,11 @@ host_of_request(struct rpc *x, struct row_host_account **found, bool *forwarded)
 	struct row_host_account *at = NULL;
 
 	int64_t id = x->req->hostid;
+	bool tasks = x->req->nreports + x->req->nother_results > 0;
 
 	*forwarded = false;
 	for (int hops = 0; hops < FORWARDS_MAX; hops++) {
-		enum err e = host_and_account(x->db, x->a, id, &at, &x->fail);
+		enum err e = host_and_account(x->db, x->a, id, tasks, &at, &x->fail);
 
 		if (e == E_NOTFOUND)
 			break;

@@ -420,24 +420,27 @@ START_TEST(a_host_comes_with_its_account)
 	ck_ok(user_insert(db, &user, &f));
 	host.userid = user.id;
 	ck_ok(host_insert(db, &host, &f));
-	ck_ok(host_and_account(db, &a, host.id, &both, &f));
+	ck_ok(host_and_account(db, &a, host.id, false, &both, &f));
 	ck_assert_int_eq(both->host.id, host.id);
 	ck_assert_str_eq(both->host.domain_name, "glance");
 	ck_assert_int_eq(both->user.id, user.id);
 	ck_assert_str_eq(both->user.authenticator, "glance");
 	ck_assert(both->glance.there && !both->glance.has_jobs);
+	ck_ok(host_and_account(db, &a, host.id, true, &both, &f));
+	ck_assert(both->glance.has_jobs); /* the client said so */
 	ck_assert_str_eq(both->glance.team_name, "");
 	ck_assert_str_eq(both->glance.files, "");
 	ck_ok(host_files_save(db, &a, host.id, (int64_t[]){ 1, 2 }, 2, 1, &f));
 	ck_ok(claim(make_results("glance", 1, 950, 1, 1, &wu), host.id, user.id, 0));
-	ck_ok(host_and_account(db, &a, host.id, &both, &f));
+	ck_ok(host_and_account(db, &a, host.id, false, &both, &f));
 	ck_assert_str_eq(both->glance.files, "1,2");
 	ck_assert(both->glance.has_jobs);
 	host.userid = 0; /* merged into another one */
 	ck_ok(host_insert(db, &host, &f));
-	ck_ok(host_and_account(db, &a, host.id, &both, &f));
+	ck_ok(host_and_account(db, &a, host.id, false, &both, &f));
 	ck_assert_int_eq(both->user.id, 0);
-	ck_assert_int_eq(host_and_account(db, &a, 1 << 30, &both, &f), E_NOTFOUND);
+	ck_assert_int_eq(
+	    host_and_account(db, &a, 1 << 30, false, &both, &f), E_NOTFOUND);
 }
 END_TEST
 
