@@ -233,7 +233,7 @@ load_results(struct ctx *x, struct session *s, struct result **counted, size_t *
 static enum err
 load(struct ctx *x, struct session *s)
 {
-	struct result *r;
+	struct result *r = NULL;
 	size_t n = 0;
 	enum err e = load_results(x, s, &r, &n);
 	struct outputs *out = NEWN(&x->a, struct outputs, n + 1);

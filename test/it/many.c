@@ -312,7 +312,7 @@ fetch(struct play *p, struct sim *h, const struct reply *r, const char *file)
 			continue;
 		f = &h->files[h->nfiles++];
 		*f = (struct held){ .nbytes = r->files[i].nbytes };
-		snprintf(f->name, NAME, "%s", file);
+		snprintf(f->name, NAME, "%s", r->files[i].name);
 		say(p, h, "fetched", file, arena_printf(&p->a, "%.0f", f->nbytes));
 		return;
 	}
