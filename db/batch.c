@@ -137,7 +137,7 @@ at_once(struct db *db, size_t n, bool *yes, struct fail *f)
 	int64_t triggers;
 	enum err e = OK;
 
-	*yes = n > 1 && db->bulk && !db->cluster;
+	*yes = n > 1 && db->bulk && !db->cluster && !db->together.on;
 	if (!*yes)
 		return OK;
 	if (!db->bulk_known) {

@@ -87,6 +87,7 @@ conn_drop(struct db *db)
 			db->stmts[i][k] = NULL;
 		}
 	}
+	together_drop(db);
 	if (db->my != NULL)
 		mysql_close(db->my);
 	db->my = NULL;
@@ -224,7 +225,8 @@ conn_open(struct db *db, struct fail *f)
 		return f->code;
 	}
 	db->my = my;
-	db->bulk = strstr(mysql_get_server_info(my), "MariaDB") != NULL;
+	db->mariadb = strstr(mysql_get_server_info(my), "MariaDB") != NULL;
+	db->bulk = db->mariadb;
 	db->bulk_known = false;
 	enum err e = session_set(db, f);
 	if (e == OK && db->use != DB_ANY_SCHEMA)

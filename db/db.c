@@ -151,6 +151,9 @@ enum err
 db_run(struct db *db, struct arena *a, struct fail *f, void **rows, size_t *n,
     int64_t *affected, enum stmt_id id, const struct db_arg *arg)
 {
+	if (db->together.on)
+		return rows == NULL ? together_keep(db, affected, id, arg, f) :
+		                      together_refuse(db, "an answer is asked for", f);
 	enum err e = run_once(db, a, f, rows, n, affected, id, arg);
 
 	for (int i = 1;
@@ -235,6 +238,7 @@ enum err
 db_begin(struct db *db, struct fail *f)
 {
 	assert(!db->in_tx);
+	db->together.refused = false;
 	enum err e = conn_need(db, f);
 	if (e == OK)
 		e = conn_text(db, stmt_infos[SQL_BEGIN].sql, "BEGIN", f);
@@ -272,6 +276,8 @@ db_commit(struct db *db, struct fail *f)
 	db->in_tx = false;
 	if (e != OK)
 		return e;
+	if (db->together.on)
+		return together_run(db, f);
 	db->count++;
 	if (mysql_commit(db->my) == 0)
 		return OK;
@@ -297,9 +303,9 @@ db_in_cluster(const struct db *db)
 void
 db_rollback(struct db *db)
 {
-	bool was = db->in_tx;
+	bool was = db->in_tx && !db->together.on;
 
-	db->in_tx = false;
+	db->in_tx = db->together.on = false;
 	if (was && db->my != NULL && mysql_rollback(db->my) != 0)
 		conn_drop(db); /* the server rolls back what it no longer hears of */
 }

@@ -14,7 +14,25 @@
 /* my_bool with MariaDB Connector/C, bool with MySQL's library. */
 typedef __typeof__(((MYSQL_BIND *)0)->is_null_value) sql_bool;
 
-enum { LIST_SIZES = 4 };
+enum { LIST_SIZES = 4, STEPS_MAX = 16, PROGRAMS = 16 };
+
+/* together.c: statements that were run in one message before, or seen once (st NULL).
+ */
+struct program {
+	uint16_t key[STEPS_MAX];
+	size_t n;
+	MYSQL_STMT *st;
+};
+struct together {
+	bool on;      /* changes are kept back until the COMMIT */
+	bool refused; /* db_together_refused() */
+	bool unable;  /* this server does not prepare them */
+	uint16_t key[STEPS_MAX];
+	MYSQL_BIND *binds[STEPS_MAX]; /* in scratch */
+	size_t nbinds[STEPS_MAX], n;
+	struct program known[PROGRAMS];
+	size_t next; /* the one that makes room, modulo */
+};
 
 struct db {
 	struct arena a;       /* this struct; freed by db_close */
@@ -24,6 +42,7 @@ struct db {
 	MYSQL_STMT *stmts[SQL__MAX][LIST_SIZES];
 	enum db_use use;
 	bool in_tx, uncertain;
+	bool mariadb;
 	bool cluster; /* the server is a node of a Galera cluster */
 	bool
 	    bulk; /* it takes many rows of arguments in one message, and counts right */
@@ -32,6 +51,7 @@ struct db {
 	unsigned code;   /* the server's number of the last failure */
 	int text_bytes;  /* of the widest character that text columns take */
 	uint64_t count;
+	struct together together;
 	struct no_work no_work;
 	int64_t
 	    asked_ms; /* when it last was found usable, monotonic clock; 0 = never */
@@ -66,6 +86,16 @@ void conn_drop(struct db *);
 enum err conn_fail(struct db *, MYSQL_STMT *st, const char *what, struct fail *);
 /* Text of our own without arguments, not prepared: schema.sql, BEGIN, SET. */
 enum err conn_text(struct db *, const char *sql, const char *what, struct fail *);
+
+/* --- together.c --- */
+/* Keeps a change back for the COMMIT; E_RACE, refused, if it cannot wait for that. */
+enum err together_keep(
+    struct db *, int64_t *affected, enum stmt_id, const struct db_arg *, struct fail *);
+enum err together_refuse(struct db *, const char *why, struct fail *);
+/* Runs and commits what was kept.  E_RETRY as db_commit(); E_RACE: refused, nothing of
+ * it stands. */
+enum err together_run(struct db *, struct fail *);
+void together_drop(struct db *); /* with the connection */
 
 /* --- db.c --- */
 enum err stmt_prepare(

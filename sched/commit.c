@@ -127,14 +127,16 @@ mark_files(struct rpc *x)
  * that must not be old on this node of a cluster either (design.md, commit).
  */
 static enum err
-begin(struct rpc *x)
+begin(struct rpc *x, bool together)
 {
 	bool current = false;
 
 	for (size_t i = 0; i < x->req->nreports; i++)
 		current |= x->dec->reports[i].ack &&
 		           x->dec->reports[i].action != REPORT_STORE;
-	return current ? db_begin_current(x->db, &x->fail) : db_begin(x->db, &x->fail);
+	return current  ? db_begin_current(x->db, &x->fail) :
+	       together ? db_begin_together(x->db, &x->fail) :
+	                  db_begin(x->db, &x->fail);
 }
 
 /*
@@ -164,6 +166,28 @@ tell_without(struct rpc *x)
 		log_fail("without_locality", &f);
 }
 
+/*
+ * together: in one message, for what goes as it was read; db_together_refused() tells
+ * that it did not.  Jobs that others took are sorted out statement by statement.
+ */
+static enum err
+transact(struct rpc *x, struct work *w, bool together)
+{
+	enum err e = x->locking ? OK : begin(x, together);
+
+	if (e == OK)
+		e = write_all(x, w);
+	if (e == OK && w->nsends_lost > 0 && lost_again(x, w)) {
+		x->reload = true;
+		return OK;
+	}
+	if (e == OK)
+		e = finish(x, w);
+	if (e != OK)
+		roll_back(x);
+	return e;
+}
+
 enum err
 rpc_commit(struct rpc *x)
 {
@@ -186,19 +210,11 @@ rpc_commit(struct rpc *x)
 			mark_files(x);
 		return e;
 	}
-	e = x->locking ? OK : begin(x);
-	if (e == OK)
-		e = write_all(x, &w);
-	if (e == OK && w.nsends_lost > 0 && lost_again(x, &w)) {
-		x->reload = true;
-		return OK;
-	}
-	if (e == OK)
-		e = finish(x, &w);
-	if (e != OK) {
-		roll_back(x);
+	e = transact(x, &w, !x->snap->host_new && !x->snap->detach_in_progress);
+	if (e != OK && db_together_refused(x->db))
+		e = transact(x, &w, false);
+	if (e != OK || x->reload)
 		return e;
-	}
 	x->locking = false;
 	x->trickles_stored = x->req->ntrickles > 0;
 	mark_files(x);

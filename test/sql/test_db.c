@@ -6,40 +6,8 @@
  */
 #include "test/sql/world.h"
 
-#include "lib/proc.h"
 #include "model/states.h"
 #include "lib/banned.h"
-
-/* Ends all connections to the database as an operator would. */
-static void
-kill_connections(void)
-{
-	const char *const argv[] = { "sh", "-c",
-		"m=\"mariadb --no-defaults -u root -N -S $DB_SOCKET\"; $m -e \"select "
-		"concat("
-		"'kill ', id, ';') from information_schema.processlist where db = "
-		"'fresh'\" "
-		"| $m",
-		NULL };
-	struct proc_run run = { .argv = argv, .out_max = 1000, .timeout_s = 300 };
-	int status;
-
-	ck_ok(proc_run(&a, &run, &status, NULL, NULL, &f));
-	ck_assert_int_eq(status, 0);
-}
-
-static void
-sql_by_hand(const char *sql)
-{
-	const char *const argv[] = { "sh", "-c",
-		"mariadb --no-defaults -u root -S $DB_SOCKET -D fresh -e \"$0\"", sql,
-		NULL };
-	struct proc_run run = { .argv = argv, .out_max = 1000, .timeout_s = 30 };
-	int status;
-
-	ck_ok(proc_run(&a, &run, &status, NULL, NULL, &f));
-	ck_assert_int_eq(status, 0);
-}
 
 START_TEST(race_02_a_result_is_claimed_once)
 {

@@ -2,6 +2,7 @@
 #include "test/sql/world.h"
 
 #include "lib/fs.h"
+#include "lib/proc.h"
 #include "model/states.h"
 #include "lib/banned.h"
 
@@ -81,4 +82,34 @@ claim(int64_t id, int64_t hostid, int64_t userid, int64_t once)
 	struct dec_send s = { .job = &job, .once = once };
 
 	return result_claim(db, &s, hostid, userid, 1000, 2000, &f);
+}
+
+void
+kill_connections(void)
+{
+	const char *const argv[] = { "sh", "-c",
+		"m=\"mariadb --no-defaults -u root -N -S $DB_SOCKET\"; $m -e \"select "
+		"concat("
+		"'kill ', id, ';') from information_schema.processlist where db = "
+		"'fresh'\" "
+		"| $m",
+		NULL };
+	struct proc_run run = { .argv = argv, .out_max = 1000, .timeout_s = 300 };
+	int status;
+
+	ck_ok(proc_run(&a, &run, &status, NULL, NULL, &f));
+	ck_assert_int_eq(status, 0);
+}
+
+void
+sql_by_hand(const char *sql)
+{
+	const char *const argv[] = { "sh", "-c",
+		"mariadb --no-defaults -u root -S $DB_SOCKET -D fresh -e \"$0\"", sql,
+		NULL };
+	struct proc_run run = { .argv = argv, .out_max = 1000, .timeout_s = 30 };
+	int status;
+
+	ck_ok(proc_run(&a, &run, &status, NULL, NULL, &f));
+	ck_assert_int_eq(status, 0);
 }

@@ -28,5 +28,8 @@ int64_t make_results(const char *name, int64_t appid, int64_t fileset_id, int n,
 int64_t make_fileset(const char *name, double size);
 int64_t make_fileset_of(const char *name, double size, int64_t appid);
 enum err claim(int64_t result_id, int64_t hostid, int64_t userid, int64_t once);
+/* Ends all connections to the database as an operator would. */
+void kill_connections(void);
+void sql_by_hand(const char *sql);
 
 #endif

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A transaction of changes only, in one message: MariaDB takes the statements of
+ * stmts.def one behind the other as one prepared statement of its own (BEGIN NOT ATOMIC
+ * ... END), with the arguments of all of them.  Each statement that was to tell its
+ * count must have matched one row, or nothing is committed.
+ *
+ * Such programs stay with the connection.  One that is seen for the first time is
+ * refused, so that a transaction that hardly comes twice costs no preparation.
+ */
+#include "db/private.h"
+
+#include <assert.h>
+#include <string.h>
+#include "lib/buf.h"
+#include "lib/banned.h"
+
+/* After a statement that must match one row. */
+#define ONE_ROW                                                                        \
+	"; IF ROW_COUNT() <> 1 THEN SIGNAL SQLSTATE '45000'"                           \
+	" SET MESSAGE_TEXT = 'a row is not as it was read'; END IF; "
+
+/* What a step is known by: statement, size of its list, is its count asked for? */
+static uint16_t
+key_of(enum stmt_id id, size_t slot, bool counted)
+{
+	static_assert(SQL__MAX < 1 << 13 && LIST_SIZES == 4, "a key has 16 bits");
+	return (uint16_t)((unsigned)id << 3 | (unsigned)slot << 1 | counted);
+}
+
+enum err
+together_refuse(struct db *db, const char *why, struct fail *f)
+{
+	db->together.refused = true;
+	return FAIL(f, E_RACE, "%s", why);
+}
+
+bool
+db_together_refused(const struct db *db)
+{
+	return db->together.refused;
+}
+
+enum err
+db_begin_together(struct db *db, struct fail *f)
+{
+	struct together *t = &db->together;
+	enum err e = conn_need(db, f);
+
+	if (e != OK || !db->mariadb || db->cluster || t->unable)
+		return e != OK ? e : db_begin(db, f);
+	assert(!db->in_tx);
+	arena_reset(&db->scratch);
+	t->refused = false;
+	t->n = 0;
+	t->on = db->in_tx = true;
+	return OK;
+}
+
+/* A caller's list may be gone by the time of the COMMIT. */
+static const struct db_arg *
+args_keep(struct arena *a, const char *letters, const struct db_arg *arg)
+{
+	struct db_arg *kept = arena_memdup(a, arg, strlen(letters) * sizeof(*arg));
+
+	for (size_t k = 0; letters[k] != '\0'; k++) {
+		size_t size = letters[k] == 'P' ? sizeof(struct row_pair) :
+		              letters[k] == 'I' ? sizeof(int64_t) :
+		              letters[k] == 'S' ? sizeof(char *) :
+		                                  0;
+
+		if (size > 0)
+			kept[k].p = arena_memdup(a, arg[k].p, arg[k].n * size);
+	}
+	return kept;
+}
+
+enum err
+together_keep(struct db *db, int64_t *affected, enum stmt_id id,
+    const struct db_arg *arg, struct fail *f)
+{
+	struct together *t = &db->together;
+	const char *letters = stmt_infos[id].args;
+
+	/* A whole row is one that is made, whose id is asked for right then. */
+	if (t->n == STEPS_MAX || strchr(letters, 'R') != NULL)
+		return together_refuse(db, "not a change that may wait", f);
+	arg = args_keep(&db->scratch, letters, arg);
+	t->binds[t->n] = bind_args(db, id, arg, &t->nbinds[t->n]);
+	t->key[t->n++] = key_of(
+	    id, list_slot(stmt_list_len(id, arg)), affected != NULL);
+	if (affected != NULL)
+		*affected = 1;
+	return OK;
+}
+
+/* NULL: it is known from now on. */
+static struct program *
+program_find(struct together *t)
+{
+	struct program *p = t->known;
+
+	for (size_t i = 0; i < PROGRAMS; i++, p++)
+		if (p->n == t->n && memcmp(p->key, t->key, t->n * sizeof(*t->key)) == 0)
+			return p;
+	p = &t->known[t->next++ % PROGRAMS];
+	if (p->st != NULL)
+		mysql_stmt_close(p->st);
+	*p = (struct program){ .n = t->n };
+	memcpy(p->key, t->key, t->n * sizeof(*t->key));
+	return NULL;
+}
+
+static char *
+program_text(struct arena *a, const struct program *p)
+{
+	struct buf b = buf_new(a);
+
+	buf_puts(&b, "BEGIN NOT ATOMIC ");
+	buf_puts(&b, stmt_infos[SQL_BEGIN].sql);
+	buf_puts(&b, "; ");
+	for (size_t i = 0; i < p->n; i++) {
+		buf_puts(&b, stmt_text(a, p->key[i] >> 3, p->key[i] >> 1 & 3));
+		buf_puts(&b, p->key[i] & 1 ? ONE_ROW : "; ");
+	}
+	buf_puts(&b, "COMMIT; END");
+	return b.p;
+}
+
+static enum err
+program_prepare(struct db *db, struct program *p, struct fail *f)
+{
+	char *text = program_text(&db->scratch, p);
+	MYSQL_STMT *st = mysql_stmt_init(db->my);
+
+	if (st == NULL)
+		return conn_fail(db, NULL, "together", f);
+	if (mysql_stmt_prepare(st, text, strlen(text)) != 0) {
+		enum err e = conn_fail(db, st, "together", f);
+		mysql_stmt_close(st);
+		return e;
+	}
+	p->st = st;
+	return OK;
+}
+
+static enum err
+program_run(struct db *db, const struct program *p, struct fail *f)
+{
+	const struct together *t = &db->together;
+	MYSQL_BIND *all;
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->n; i++)
+		n += t->nbinds[i];
+	assert(n == mysql_stmt_param_count(p->st));
+	all = NEWN(&db->scratch, MYSQL_BIND, n + 1);
+	n = 0;
+	for (size_t i = 0; i < t->n; i++) {
+		memcpy(all + n, t->binds[i], t->nbinds[i] * sizeof(*all));
+		n += t->nbinds[i];
+	}
+	db->count += t->n + 2; /* with BEGIN and COMMIT */
+	if (mysql_stmt_bind_param(p->st, all) != 0 || mysql_stmt_execute(p->st) != 0)
+		return conn_fail(db, p->st, "together", f);
+	while (mysql_stmt_next_result(p->st) == 0)
+		;
+	return OK;
+}
+
+enum err
+together_run(struct db *db, struct fail *f)
+{
+	struct program *p = program_find(&db->together);
+
+	db->together.on = false;
+	if (p == NULL)
+		return together_refuse(db, "not known yet", f);
+	enum err e = p->st != NULL ? OK : program_prepare(db, p, f);
+	db->together.unable = e != OK && e != E_RETRY;
+	if (e == OK)
+		e = program_run(db, p, f);
+	if (e == OK)
+		return OK;
+	if (db->my != NULL && mysql_rollback(db->my) != 0)
+		conn_drop(db);
+	/* Which statement it was and what to do about it shows when each goes alone. */
+	return e == E_RETRY ? e : together_refuse(db, "not as it was read", f);
+}
+
+void
+together_drop(struct db *db)
+{
+	for (size_t i = 0; i < PROGRAMS; i++)
+		if (db->together.known[i].st != NULL)
+			mysql_stmt_close(db->together.known[i].st);
+	db->together = (struct together){ .refused = db->together.refused };
+}
