@@ -164,18 +164,15 @@ files_remove(
 }
 
 enum err
-host_files_save(struct db *db, struct arena *a, int64_t hostid, const int64_t *file_ids,
-    size_t n, int64_t now, struct fail *f)
+host_files_change(struct db *db, struct arena *a, int64_t hostid, int64_t *old,
+    size_t nold, const int64_t *file_ids, size_t n, int64_t now, struct fail *f)
 {
-	void *rows;
-	size_t nold, ngone = 0;
-	enum err e = db_query(db, a, f, &rows, &nold, SQL_HOST_FILES, hostid);
-
-	if (e != OK)
-		return e;
-	int64_t *old = row_numbers(a, rows, nold), *gone = NEWN(a, int64_t, nold + 1);
-	qsort(old, nold, sizeof(*old), id_order);
+	int64_t *gone = NEWN(a, int64_t, nold + 1);
 	int64_t *held = n > 0 ? arena_memdup(a, file_ids, n * sizeof(*file_ids)) : NULL;
+	size_t ngone = 0;
+	enum err e = OK;
+
+	qsort(old, nold, sizeof(*old), id_order);
 	if (n > 0)
 		qsort(held, n, sizeof(*held), id_order);
 	for (size_t i = 0; i < nold; i++)
@@ -186,6 +183,19 @@ host_files_save(struct db *db, struct arena *a, int64_t hostid, const int64_t *f
 			e = db_exec(
 			    db, f, NULL, SQL_HOST_FILE_ADD, hostid, held[i], now);
 	return e != OK ? e : files_remove(db, hostid, gone, ngone, f);
+}
+
+enum err
+host_files_save(struct db *db, struct arena *a, int64_t hostid, const int64_t *file_ids,
+    size_t n, int64_t now, struct fail *f)
+{
+	void *rows;
+	size_t nold;
+	enum err e = db_query(db, a, f, &rows, &nold, SQL_HOST_FILES, hostid);
+
+	return e != OK ? e :
+	                 host_files_change(db, a, hostid, row_numbers(a, rows, nold),
+			     nold, file_ids, n, now, f);
 }
 
 /* --- logs --- */

@@ -114,27 +114,42 @@ is_to_go(const struct decision *d, int64_t file_id)
 	return any;
 }
 
-/* The rows are those of what the host has now, as seen a moment ago. */
+/* Files that the host is known to hold, as seen with its row a moment ago. */
+static int64_t *
+known_files(const struct rpc *x, size_t *n)
+{
+	const char *at = x->snap->glance.files;
+	int64_t *ids = NEWN(x->a, int64_t, strlen(at) / 2 + 1); /* "1,2" */
+	char *end;
+
+	*n = 0;
+	for (int64_t id = strtoll(at, &end, 10); end != at;
+	     id = strtoll(at, &end, 10)) {
+		ids[(*n)++] = id;
+		at = *end == ',' ? end + 1 : end;
+	}
+	return ids;
+}
+
+/* The rows are those of what the host has now. */
 static bool
 files_are_known(const struct rpc *x)
 {
 	const struct snapshot *s = x->snap;
-	int64_t *ids = NEWN(x->a, int64_t, s->nheld_files + 1);
-	const char *at = s->glance.files;
-	size_t n = 0;
+	int64_t *ids = NEWN(x->a, int64_t, s->nheld_files + 1), *known;
+	bool same;
+	size_t n;
 
 	if (!s->glance.there)
 		return false;
 	for (size_t i = 0; i < s->nheld_files; i++)
 		ids[i] = s->held_files[i].id;
 	qsort(ids, s->nheld_files, sizeof(*ids), id_order);
-	for (char *end; *at != '\0'; at = *end == ',' ? end + 1 : end, n++) {
-		int64_t id = strtoll(at, &end, 10);
-
-		if (!bsearch(&id, ids, s->nheld_files, sizeof(id), id_order))
-			return false;
-	}
-	return n == s->nheld_files;
+	known = known_files(x, &n);
+	same = n == s->nheld_files;
+	for (size_t i = 0; i < n && same; i++)
+		same = bsearch(&known[i], ids, n, sizeof(*ids), id_order) != NULL;
+	return same;
 }
 
 /*
@@ -146,8 +161,8 @@ static enum err
 write_files(struct rpc *x)
 {
 	const struct snapshot *s = x->snap;
-	int64_t *ids = NEWN(x->a, int64_t, s->nheld_files + 1);
-	size_t n = 0;
+	int64_t *ids = NEWN(x->a, int64_t, s->nheld_files + 1), *old;
+	size_t n = 0, nold;
 
 	if (!x->req->host.present)
 		return OK;
@@ -156,7 +171,12 @@ write_files(struct rpc *x)
 	for (size_t i = 0; i < s->nheld_files; i++)
 		if (!is_to_go(x->dec, s->held_files[i].id))
 			ids[n++] = s->held_files[i].id;
-	return host_files_save(x->db, x->a, s->host.id, ids, n, x->now, &x->fail);
+	if (!s->glance.there)
+		return host_files_save(
+		    x->db, x->a, s->host.id, ids, n, x->now, &x->fail);
+	old = known_files(x, &nold);
+	return host_files_change(
+	    x->db, x->a, s->host.id, old, nold, ids, n, x->now, &x->fail);
 }
 
 bool

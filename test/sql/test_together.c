@@ -58,7 +58,7 @@ START_TEST(what_came_once_goes_in_one_message)
 }
 END_TEST
 
-/* One claim of three is lost, or breaks the once rule: none stands, whichever it is,
+/* One of two claims is lost, or breaks the once rule: none stands, whichever it is,
  * and what follows is as after a rollback. */
 START_TEST(what_is_not_as_read_undoes_all)
 {
@@ -173,6 +173,26 @@ START_TEST(the_oldest_programs_make_room)
 }
 END_TEST
 
+/* As one that has no such statements: from then on each goes alone. */
+START_TEST(a_server_that_prepares_none_is_not_asked_again)
+{
+	struct workunit wu;
+	int64_t id = make_results("unable", 1, 967, 3, 1, &wu);
+
+	ck_ok(claim(id, 71, 1, 0));
+	make_known();
+	sql_by_hand("SET GLOBAL max_prepared_stmt_count = 0");
+	enum err first = claim_two(id + 1, id + 2, 72, 0);
+	bool refused = db_together_refused(db);
+	enum err second = claim_two(id + 1, id + 2, 72, 0);
+	sql_by_hand("SET GLOBAL max_prepared_stmt_count = DEFAULT");
+	ck_err(first, E_RACE);
+	ck_assert(refused);
+	ck_ok(second);
+	ck_assert_int_eq(host_of(id + 2), 72);
+}
+END_TEST
+
 START_TEST(a_lock_that_is_held_is_retried)
 {
 	struct workunit wu;
@@ -225,6 +245,7 @@ UNIT_MAIN("together", {
 	ADD(what_cannot_wait_is_refused);
 	ADD(arguments_are_kept);
 	ADD(the_oldest_programs_make_room);
+	ADD(a_server_that_prepares_none_is_not_asked_again);
 	ADD(a_lock_that_is_held_is_retried);
 	ADD(a_lost_connection_is_uncertain);
 })
