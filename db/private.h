@@ -30,6 +30,7 @@ struct together {
 	uint16_t key[STEPS_MAX];
 	MYSQL_BIND *binds[STEPS_MAX]; /* in scratch */
 	size_t nbinds[STEPS_MAX], n;
+	size_t bytes; /* of texts */
 	struct program known[PROGRAMS];
 	size_t next; /* the one that makes room, modulo */
 };

@@ -20,6 +20,10 @@
 	"; IF ROW_COUNT() <> 1 THEN SIGNAL SQLSTATE '45000'"                           \
 	" SET MESSAGE_TEXT = 'a row is not as it was read'; END IF; "
 
+/* The server takes a message of max_allowed_packet only; 1 MB is the least that anybody
+ * has set. */
+enum { BYTES_MAX = 512 * 1024 };
+
 /* What a step is known by: statement, size of its list, is its count asked for? */
 static uint16_t
 key_of(enum stmt_id id, size_t slot, bool counted)
@@ -47,12 +51,12 @@ db_begin_together(struct db *db, struct fail *f)
 	struct together *t = &db->together;
 	enum err e = conn_need(db, f);
 
+	t->refused = false;
 	if (e != OK || !db->mariadb || db->cluster || t->unable)
 		return e != OK ? e : db_begin(db, f);
 	assert(!db->in_tx);
 	arena_reset(&db->scratch);
-	t->refused = false;
-	t->n = 0;
+	t->n = t->bytes = 0;
 	t->on = db->in_tx = true;
 	return OK;
 }
@@ -81,12 +85,19 @@ together_keep(struct db *db, int64_t *affected, enum stmt_id id,
 {
 	struct together *t = &db->together;
 	const char *letters = stmt_infos[id].args;
+	MYSQL_BIND *binds;
+	size_t n;
 
 	/* A whole row is one that is made, whose id is asked for right then. */
 	if (t->n == STEPS_MAX || strchr(letters, 'R') != NULL)
 		return together_refuse(db, "not a change that may wait", f);
 	arg = args_keep(&db->scratch, letters, arg);
-	t->binds[t->n] = bind_args(db, id, arg, &t->nbinds[t->n]);
+	t->binds[t->n] = binds = bind_args(db, id, arg, &n);
+	t->nbinds[t->n] = n;
+	for (size_t i = 0; i < n; i++)
+		t->bytes += binds[i].buffer_length;
+	if (t->bytes > BYTES_MAX)
+		return together_refuse(db, "too much for one message", f);
 	t->key[t->n++] = key_of(
 	    id, list_slot(stmt_list_len(id, arg)), affected != NULL);
 	if (affected != NULL)

@@ -122,6 +122,14 @@ START_TEST(what_cannot_wait_is_refused)
 	ck_err(claim(id + 16, 41, 1, 0), E_RACE);
 	db_rollback(db);
 	ck_assert_int_eq(host_of(id), 0);
+	char *text = arena_alloc(&a, 300 * 1024 + 1);
+	memset(text, 'x', 300 * 1024);
+	text[300 * 1024] = '\0';
+	ck_ok(db_begin_together(db, &f));
+	ck_ok(user_set_prefs(db, 1, text, &f));
+	ck_err(user_set_prefs(db, 1, text, &f), E_RACE);
+	ck_assert(db_together_refused(db));
+	db_rollback(db);
 }
 END_TEST
 
