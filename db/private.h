@@ -89,12 +89,12 @@ enum err conn_fail(struct db *, MYSQL_STMT *st, const char *what, struct fail *)
 enum err conn_text(struct db *, const char *sql, const char *what, struct fail *);
 
 /* --- together.c --- */
-/* Keeps a change back for the COMMIT; E_RACE, refused, if it cannot wait for that. */
+/* Keeps a change back for the COMMIT; E_RETRY, refused, if it cannot wait for that. */
 enum err together_keep(
     struct db *, int64_t *affected, enum stmt_id, const struct db_arg *, struct fail *);
 enum err together_refuse(struct db *, const char *why, struct fail *);
-/* Runs and commits what was kept.  E_RETRY as db_commit(); E_RACE: refused, nothing of
- * it stands. */
+/* Runs and commits what was kept.  E_RETRY as db_commit(), or refused: nothing of it
+ * stands. */
 enum err together_run(struct db *, struct fail *);
 void together_drop(struct db *); /* with the connection */
 

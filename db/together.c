@@ -32,11 +32,12 @@ key_of(enum stmt_id id, size_t slot, bool counted)
 	return (uint16_t)((unsigned)id << 3 | (unsigned)slot << 1 | counted);
 }
 
+/* E_RETRY is what every caller hands on; a lost race would be taken as one. */
 enum err
 together_refuse(struct db *db, const char *why, struct fail *f)
 {
 	db->together.refused = true;
-	return FAIL(f, E_RACE, "%s", why);
+	return FAIL(f, E_RETRY, "%s", why);
 }
 
 bool
@@ -182,9 +183,12 @@ program_run(struct db *db, const struct program *p, struct fail *f)
 enum err
 together_run(struct db *db, struct fail *f)
 {
-	struct program *p = program_find(&db->together);
+	struct program *p;
 
 	db->together.on = false;
+	if (db->together.refused)
+		return together_refuse(db, "refused before", f);
+	p = program_find(&db->together);
 	if (p == NULL)
 		return together_refuse(db, "not known yet", f);
 	enum err e = p->st != NULL ? OK : program_prepare(db, p, f);

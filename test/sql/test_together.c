@@ -35,7 +35,7 @@ host_of(int64_t result_id)
 static void
 make_known(void)
 {
-	ck_err(claim_two(1 << 30, 1 << 30, 1, 0), E_RACE);
+	ck_err(claim_two(1 << 30, 1 << 30, 1, 0), E_RETRY);
 	ck_assert(db_together_refused(db));
 }
 
@@ -44,7 +44,7 @@ START_TEST(what_came_once_goes_in_one_message)
 	struct workunit wu;
 	int64_t id = make_results("together", 1, 960, 4, 1, &wu);
 
-	ck_err(claim_two(id, id + 1, 11, 0), E_RACE);
+	ck_err(claim_two(id, id + 1, 11, 0), E_RETRY);
 	ck_assert(db_together_refused(db));
 	ck_assert_int_eq(host_of(id), 0);
 	uint64_t before = db_statements(db);
@@ -67,10 +67,10 @@ START_TEST(what_is_not_as_read_undoes_all)
 
 	make_known();
 	ck_ok(claim(id, 21, 1, 0));
-	ck_err(claim_two(id, id + 1, 22, 0), E_RACE);
+	ck_err(claim_two(id, id + 1, 22, 0), E_RETRY);
 	ck_assert(db_together_refused(db));
-	ck_err(claim_two(id + 1, id, 22, 0), E_RACE);
-	ck_err(claim_two(id + 1, id + 2, 22, 7), E_RACE); /* both of one account */
+	ck_err(claim_two(id + 1, id, 22, 0), E_RETRY);
+	ck_err(claim_two(id + 1, id + 2, 22, 7), E_RETRY); /* both of one account */
 	ck_assert(db_together_refused(db));
 	for (int64_t i = 1; i < 4; i++)
 		ck_assert_int_eq(host_of(id + i), 0);
@@ -97,7 +97,7 @@ START_TEST(a_trigger_does_not_spoil_the_counts)
 	sql_by_hand("DROP TRIGGER note");
 	sql_by_hand("DROP TABLE noted");
 	ck_ok(both);
-	ck_err(one, E_RACE);
+	ck_err(one, E_RETRY);
 	ck_assert_int_eq(host_of(id + 2), 0);
 }
 END_TEST
@@ -109,17 +109,25 @@ START_TEST(what_cannot_wait_is_refused)
 	int64_t id = make_results("cannot_wait", 1, 963, 20, 1, &wu);
 
 	ck_ok(db_begin_together(db, &f));
-	ck_err(workunit_by_id(db, &a, wu.id, &read, &f), E_RACE);
+	ck_err(workunit_by_id(db, &a, wu.id, &read, &f), E_RETRY);
 	ck_assert(db_together_refused(db));
 	db_rollback(db);
 	ck_ok(workunit_by_id(db, &a, wu.id, &read, &f));
 	ck_ok(db_begin_together(db, &f));
-	ck_err(host_app_version_insert(db, &hav, &f), E_RACE);
+	ck_err(host_app_version_insert(db, &hav, &f), E_RETRY);
 	db_rollback(db);
 	ck_ok(db_begin_together(db, &f));
 	for (int64_t i = 0; i < 16; i++)
 		ck_ok(claim(id + i, 41, 1, 0));
-	ck_err(claim(id + 16, 41, 1, 0), E_RACE);
+	for (int i = 0; i < 2; i++) { /* the second would go */
+		ck_err(claim(id + 16, 41, 1, 0), E_RETRY);
+		ck_err(db_commit(db, &f), E_RETRY);
+		ck_assert(db_together_refused(db) && !db_commit_uncertain(db));
+		ck_assert_int_eq(host_of(id), 0);
+		ck_ok(db_begin_together(db, &f));
+		for (int64_t k = 0; k < 16; k++)
+			ck_ok(claim(id + k, 41, 1, 0));
+	}
 	db_rollback(db);
 	ck_assert_int_eq(host_of(id), 0);
 	char *text = arena_alloc(&a, 300 * 1024 + 1);
@@ -127,7 +135,7 @@ START_TEST(what_cannot_wait_is_refused)
 	text[300 * 1024] = '\0';
 	ck_ok(db_begin_together(db, &f));
 	ck_ok(user_set_prefs(db, 1, text, &f));
-	ck_err(user_set_prefs(db, 1, text, &f), E_RACE);
+	ck_err(user_set_prefs(db, 1, text, &f), E_RETRY);
 	ck_assert(db_together_refused(db));
 	db_rollback(db);
 }
@@ -147,7 +155,7 @@ START_TEST(arguments_are_kept)
 		ck_ok(workunits_touch_each(db, pairs, N(pairs), &f));
 		memset(pairs, 0xff, sizeof(pairs));
 		ck_ok(claim(id, 51, 1, 0));
-		ck_err(db_commit(db, &f), i == 0 ? E_RACE : OK);
+		ck_err(db_commit(db, &f), i == 0 ? E_RETRY : OK);
 	}
 	ck_ok(workunit_by_id(db, &a, wu.id, &got, &f));
 	ck_assert_int_eq(got->transition_seq, 1);
@@ -173,7 +181,7 @@ START_TEST(the_oldest_programs_make_room)
 		ck_ok(db_begin_together(db, &f));
 		for (int i = 0, k = kind; i < 3; i++, k /= LISTS)
 			ck_ok(workunits_touch(db, ids, lens[k % LISTS], 1, &f));
-		ck_err(db_commit(db, &f), round % 2 == 0 ? E_RACE : OK);
+		ck_err(db_commit(db, &f), round % 2 == 0 ? E_RETRY : OK);
 	}
 	ck_ok(workunit_by_id(db, &a, wu.id, &got, &f));
 	ck_assert_int_eq(got->transition_seq, 3 * KINDS);
@@ -194,7 +202,7 @@ START_TEST(a_server_that_prepares_none_is_not_asked_again)
 	bool refused = db_together_refused(db);
 	enum err second = claim_two(id + 1, id + 2, 72, 0);
 	sql_by_hand("SET GLOBAL max_prepared_stmt_count = DEFAULT");
-	ck_err(first, E_RACE);
+	ck_err(first, E_RETRY);
 	ck_assert(refused);
 	ck_ok(second);
 	ck_assert_int_eq(host_of(id + 2), 72);
@@ -234,14 +242,14 @@ START_TEST(a_lost_connection_is_uncertain)
 		ck_ok(host_save_rpc(db, &host, 4710 + i, &f));
 		if (i == 3)
 			kill_connections();
-		ck_err(db_commit(db, &f), i == 1 ? E_RACE : i == 2 ? OK : E_RETRY);
+		ck_err(db_commit(db, &f), i == 1 ? E_RETRY : i == 2 ? OK : E_RETRY);
 	}
 	ck_assert(db_commit_uncertain(db));
 	ck_ok(host_token(db, host.id, &token, &f));
 	ck_assert_int_eq(token, 4712);
 	ck_ok(db_begin_together(db, &f)); /* a new connection knows nothing */
 	ck_ok(host_save_rpc(db, &host, 4714, &f));
-	ck_err(db_commit(db, &f), E_RACE);
+	ck_err(db_commit(db, &f), E_RETRY);
 }
 END_TEST
 
