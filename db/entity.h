@@ -100,7 +100,8 @@ enum err hosts_active(struct db *, int64_t since, int64_t *n, struct fail *);
 /* Held files of a host: writes only what differs from the rows (host_file). */
 enum err host_files_save(struct db *, struct arena *, int64_t hostid,
     const int64_t *file_ids, size_t n, int64_t now, struct fail *);
-/* The same if the rows are known; old is put in order. */
+/* The same if the rows are known, as of a moment ago: the host's next request puts
+ * right what another one changed since.  old is put in order. */
 enum err host_files_change(struct db *, struct arena *, int64_t hostid, int64_t *old,
     size_t nold, const int64_t *file_ids, size_t n, int64_t now, struct fail *);
 
