@@ -17,6 +17,7 @@ enum {
 	CANDIDATES_PER_JOB = 4, /* hot-path.md, R5 */
 	LOCKED_PER_JOB = 2,
 	SEARCH_FIRST = 2, /* files of the search that are mostly enough */
+	DRAW_EVERY_S = 5,
 };
 #define SLOW_FLOPS 1e9 /* of a host that has not measured itself */
 
@@ -312,8 +313,16 @@ wanted_of(struct rpc *x, const struct snapshot *s)
 		.need = decide_need(x->conf, x->req, s) };
 }
 
+/* Has this process drawn just now?  (A clock that was put back counts as later.) */
+static bool
+drew_lately(const struct rpc *x)
+{
+	return x->drawn_at != NULL && x->now >= *x->drawn_at &&
+	       x->now < *x->drawn_at + DRAW_EVERY_S;
+}
+
 /* Jobs drawn for the estimate of what locality saves.  A request with them costs twice
- * as much, so a process that is busy draws once in a second. */
+ * as much, so a process that is busy draws once in a while. */
 static enum err
 load_drawn(struct rpc *x, struct snapshot *s)
 {
@@ -322,7 +331,7 @@ load_drawn(struct rpc *x, struct snapshot *s)
 	enum err e;
 
 	if (!without_due(s->host.id, x->req->rpc_seqno, &rng) ||
-	    (!x->drew && x->drawn_at != NULL && *x->drawn_at == x->now))
+	    (!x->drew && drew_lately(x)))
 		return OK;
 	x->drew = true; /* so it does when it loads again */
 	if (x->drawn_at != NULL)
