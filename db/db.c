@@ -39,6 +39,7 @@ db_close(struct db *db)
 		return;
 	conn_drop(db);
 	arena_free(&db->scratch);
+	arena_free(&db->working_set.a);
 	struct arena a = db->a; /* db itself lives in it */
 	arena_free(&a);
 }

@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include "db/inspect.h"
 #include "db/no_work.h"
+#include "db/working_set.h"
 
 /* my_bool with MariaDB Connector/C, bool with MySQL's library. */
 typedef __typeof__(((MYSQL_BIND *)0)->is_null_value) sql_bool;
@@ -54,6 +55,7 @@ struct db {
 	uint64_t count;
 	struct together together;
 	struct no_work no_work;
+	struct working_set working_set;
 	int64_t
 	    asked_ms; /* when it last was found usable, monotonic clock; 0 = never */
 };

@@ -10,6 +10,7 @@
 #include "db/no_work.h"
 #include "db/order.h"
 #include "db/snap_sets.h"
+#include "db/working_set.h"
 #include "model/states.h"
 #include "lib/banned.h"
 
@@ -328,7 +329,7 @@ snapshot_working_set(struct db *db, struct arena *a, const struct conf *cf,
 
 	if (k == 0 || !catalog_locality(s->cat, cf))
 		return OK;
-	e = trigger_list(&t, a, TRIGGER_WORKING_SET, &names, &n, f);
+	e = working_set_names(&t, a, &names, &n, f);
 	if (e != OK || n == 0)
 		return e;
 	rng_shuffle(rng, names, n, sizeof(*names));

@@ -194,11 +194,11 @@ END_TEST
 
 /* The directory's time is put back, as if nothing had changed. */
 static void
-stand_still(const char *project)
+stand_still(const char *project, enum trigger of)
 {
 	const struct timespec old[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };
 	char *path = arena_printf(
-	    &a, "%s/locality_scheduling/no_work_available", project);
+	    &a, "%s/locality_scheduling/%s", project, trigger_name(of));
 
 	ck_assert_int_eq(utimensat(AT_FDCWD, path, old, 0), 0);
 }
@@ -218,13 +218,13 @@ START_TEST(no_work_is_remembered_while_its_directory_stands_still)
 	ck_ok(trigger_dirs_make(&cf, &f));
 	ck_ok(trigger_raise(&t, TRIGGER_NO_WORK_AVAILABLE, "F", &f));
 	ck_ok(trigger_raise(&t, TRIGGER_NO_WORK_AVAILABLE, "H", &f));
-	stand_still(dir);
+	stand_still(dir, TRIGGER_NO_WORK_AVAILABLE);
 	ASK;
 	ck_assert(there[0] && !there[1] && there[2]);
 	ck_ok(trigger_clear(&t, TRIGGER_NO_WORK_AVAILABLE, "F", &f));
 	ck_ok(trigger_clear(&t, TRIGGER_NO_WORK_AVAILABLE, "H", &f));
 	ck_ok(trigger_raise(&t, TRIGGER_NO_WORK_AVAILABLE, "G", &f));
-	stand_still(dir);
+	stand_still(dir, TRIGGER_NO_WORK_AVAILABLE);
 	ASK; /* F is remembered, the last is too large; what was not there is looked at
 	      */
 	ck_assert(there[0] && there[1] && !there[2]);
@@ -236,6 +236,42 @@ START_TEST(no_work_is_remembered_while_its_directory_stands_still)
 	ck_assert(there[0] && (!db->no_work.dir.fresh || db->no_work.there[0] == 0));
 #undef ASK
 	ck_ok(fs_rmtree(dir, &f));
+	arena_free(&a);
+}
+END_TEST
+
+START_TEST(working_set_is_kept_while_its_directory_stands_still)
+{
+	char dir[PATH_MAX], **names;
+	struct conf cf = { .project_dir = unit_dir(dir) };
+	struct db *db = NEW(&a, struct db);
+	struct triggers t = { .conf = &cf, .db = db };
+	size_t n;
+
+#define ASK(want)                                                                      \
+	ck_ok(working_set_names(&t, &a, &names, &n, &f));                              \
+	ck_assert_uint_eq(n, want)
+	ASK(0); /* there is no directory yet */
+	ck_ok(trigger_dirs_make(&cf, &f));
+	ck_ok(trigger_raise(&t, TRIGGER_WORKING_SET, "F", &f));
+	ck_ok(trigger_raise(&t, TRIGGER_WORKING_SET, "G", &f));
+	stand_still(dir, TRIGGER_WORKING_SET);
+	ASK(2);
+	names[0] = names[1]; /* the caller's list is its own */
+	ck_ok(trigger_clear(&t, TRIGGER_WORKING_SET, "F", &f));
+	stand_still(dir, TRIGGER_WORKING_SET);
+	ASK(2); /* kept: nothing tells that F has gone */
+	ck_assert_str_eq(names[0], "F");
+	ck_assert_str_eq(names[1], "G");
+	ck_ok(trigger_clear(&t, TRIGGER_WORKING_SET, "G", &f));
+	ASK(0); /* now it has changed */
+	ck_ok(trigger_raise(&t, TRIGGER_WORKING_SET, "H", &f));
+	ASK(1); /* what changed in this very second is not kept */
+	ck_assert(db->working_set.kept == !db->working_set.dir.fresh);
+	ck_ok(fs_rmtree(dir, &f));
+	ASK(0);
+#undef ASK
+	arena_free(&db->working_set.a);
 	arena_free(&a);
 }
 END_TEST
@@ -274,6 +310,7 @@ UNIT_MAIN("db", {
 	ADD(schema_is_read);
 	ADD(schema_is_sound);
 	ADD(no_work_is_remembered_while_its_directory_stands_still);
+	ADD(working_set_is_kept_while_its_directory_stands_still);
 	ADD_LOOP(triggers_in_directories, trigger_ncases);
 	ADD_LOOP(D1_names_of_directories, 2);
 })

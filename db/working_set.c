@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names are kept only if they were read after a look at their directory that had not
+ * changed in that very second: so whatever changes them gives the directory another
+ * time.
+ */
+#include "db/working_set.h"
+
+#include "db/private.h"
+#include "lib/banned.h"
+
+enum { KEPT_MOST = 4096 }; /* names: some 100 KB of each process */
+
+static void
+keep(struct working_set *w, char *const *names, size_t n)
+{
+	w->kept = w->dir.there && !w->dir.fresh && n <= KEPT_MOST;
+	if (!w->kept)
+		return;
+	w->names = NEWN(&w->a, char *, n + 1);
+	for (size_t i = 0; i < n; i++)
+		w->names[i] = arena_strdup(&w->a, names[i]);
+	w->n = n;
+}
+
+enum err
+working_set_names(
+    const struct triggers *t, struct arena *a, char ***names, size_t *n, struct fail *f)
+{
+	struct working_set *w = &t->db->working_set;
+	enum err e;
+
+	if (triggers_in_rows(t->conf))
+		return trigger_list(t, a, TRIGGER_WORKING_SET, names, n, f);
+	if (!trigger_changed(t, TRIGGER_WORKING_SET, &w->dir) && w->kept) {
+		*names = arena_memdup(a, w->names, w->n * sizeof(*w->names));
+		*n = w->n;
+		return OK;
+	}
+	w->kept = false;
+	arena_reset(&w->a);
+	e = trigger_list(t, a, TRIGGER_WORKING_SET, names, n, f);
+	if (e == OK)
+		keep(w, *names, *n);
+	return e;
+}
