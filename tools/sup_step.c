@@ -209,6 +209,14 @@ step(struct sup *x, struct proc *p, int64_t now_ms)
 	}
 }
 
+/* Nobody waits for the exit of what is stopped: a crash would pass for a good end. */
+static bool
+crashed(const struct proc *p, int st)
+{
+	return WIFSIGNALED(st) && WTERMSIG(st) != SIGTERM && WTERMSIG(st) != SIGKILL &&
+	       WTERMSIG(st) != p->s.stop_signal;
+}
+
 static void
 reap(struct sup *x, int64_t now_ms)
 {
@@ -226,6 +234,9 @@ reap(struct sup *x, int64_t now_ms)
 			snprintf(p->note, sizeof(p->note), "%s %d",
 			    WIFEXITED(st) ? "exit" : "killed by signal",
 			    WIFEXITED(st) ? WEXITSTATUS(st) : WTERMSIG(st));
+			if (p->life == LIFE_ENDING && crashed(p, st))
+				log_warn("%s crashed as it was stopped: %s", p->s.name,
+				    p->note);
 			sup_died(x, p, now_ms);
 		}
 }

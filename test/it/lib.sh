@@ -90,6 +90,7 @@ finish() {
 	if [[ -n $started ]]; then
 		"${locus_stop[@]}" >/dev/null 2>&1
 		check "no process is left" gone "$work" 120
+		check "none crashed as it was stopped" not grep 'crashed as it was stopped' "$project/log/supervisor.log"
 	fi
 	for pid in $(marked "$work"); do
 		kill -9 "$pid"
