@@ -149,10 +149,10 @@ step_ending(struct sup *x, struct proc *p, int64_t now_ms)
 
 	if (now_ms >= p->kill_ms)
 		group_signal(&x->round, &g, SIGKILL);
-	if (group_members(&x->round, &g, &pids) > 0)
+	/* A child is reaped first, for how it ended. */
+	if (p->child || group_members(&x->round, &g, &pids) > 0)
 		return;
 	p->pid = 0;
-	p->child = false;
 	sup_set_life(x, p, hopeless && p->wanted ? LIFE_FAILED : LIFE_DOWN);
 	if (hopeless && p->wanted)
 		log_err("%s: %s; it is not started again until \"locus restart\"",
