@@ -2,6 +2,7 @@
 /* Applications, platforms and versions: read whole, changed only by the admin. */
 #include "db/entity.h"
 
+#include "db/no_work.h"
 #include "lib/banned.h"
 
 enum { BENCHMARKS_READ = 1000 };
@@ -44,8 +45,8 @@ catalog_load(struct db *db, struct arena *a, struct catalog **out, struct fail *
 		return e;
 	c->versions = rows;
 	*out = c;
-	e = db_number(db, f, &c->last_fileset, SQL_LAST_FILESET);
-	return e == OK ? benchmarks_load(db, a, c, f) : e;
+	no_work_forget_gaps(db);
+	return benchmarks_load(db, a, c, f);
 }
 
 enum err

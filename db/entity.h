@@ -305,7 +305,7 @@ struct snap_file *snapshot_file(const struct snapshot *, int64_t fileset_id);
 /* The largest of result.ready, looked at once; READY_SENT or less: nothing is unsent, 0
  * or less: nothing that needs a large file. */
 enum err snapshot_last_ready(
-    struct db *, struct snapshot *, int64_t *last, struct fail *);
+    struct db *, struct arena *, struct snapshot *, int64_t *last, struct fail *);
 /*
  * Candidates of snapshot.files, in their order, from index `from` on, until 4 x need
  * are there, or it is enough, or 256 sets were looked at; what comes after stays

@@ -10,16 +10,68 @@
 #include "lib/banned.h"
 
 static bool
-remembered(const struct no_work *m, int64_t id)
+has(const unsigned char *bits, int64_t id)
 {
-	return id > 0 && id < NO_WORK_SETS && (m->there[id / 8] >> id % 8 & 1) != 0;
+	return id > 0 && id < NO_WORK_SETS && (bits[id / 8] >> id % 8 & 1) != 0;
 }
 
 static void
-remember(struct no_work *m, int64_t id)
+put(unsigned char *bits, int64_t id)
 {
 	if (id > 0 && id < NO_WORK_SETS)
-		m->there[id / 8] |= (unsigned char)(1 << id % 8);
+		bits[id / 8] |= (unsigned char)(1 << id % 8);
+}
+
+/* What is remembered may be true no longer once the directory has changed. */
+static void
+look(const struct triggers *t, struct no_work *m)
+{
+	if (trigger_changed(t, TRIGGER_NO_WORK_AVAILABLE, &m->dir) || m->dir.fresh)
+		memset(m->there, 0, sizeof(m->there));
+}
+
+/* The first of these ids that is not remembered; 0 = all are.  By eights where it can.
+ */
+static int64_t
+first_unknown(const struct no_work *m, int64_t from, int64_t to)
+{
+	for (int64_t id = from; id <= to; id++) {
+		size_t at = (size_t)(id / 8);
+
+		if (id % 8 == 0 && id + 7 <= to && id < NO_WORK_SETS &&
+		    (m->there[at] | m->none[at]) == 0xff)
+			id += 7;
+		else if (!has(m->there, id) && !has(m->none, id))
+			return id;
+	}
+	return 0;
+}
+
+int64_t
+no_work_next(const struct triggers *t, int64_t after, int64_t last)
+{
+	struct no_work *m = &t->db->no_work;
+	int64_t id;
+
+	if (!triggers_in_rows(t->conf))
+		look(t, m);
+	id = first_unknown(m, after + 1, last);
+	return id != 0 ? id : first_unknown(m, 1, after < last ? after : last);
+}
+
+void
+no_work_gap(struct db *db, int64_t after, int64_t before)
+{
+	int64_t end = before < NO_WORK_SETS ? before : NO_WORK_SETS;
+
+	for (int64_t id = after + 1; id < end; id++)
+		put(db->no_work.none, id);
+}
+
+void
+no_work_forget_gaps(struct db *db)
+{
+	memset(db->no_work.none, 0, sizeof(db->no_work.none));
 }
 
 enum err
@@ -35,10 +87,9 @@ no_work_there(const struct triggers *t, struct arena *a, const int64_t *ids,
 	if (n == 0 || triggers_in_rows(t->conf))
 		return trigger_there(
 		    t, a, TRIGGER_NO_WORK_AVAILABLE, names, n, there, f);
-	if (trigger_changed(t, TRIGGER_NO_WORK_AVAILABLE, &m->dir) || m->dir.fresh)
-		memset(m->there, 0, sizeof(m->there));
+	look(t, m);
 	for (size_t i = 0; i < n; i++) {
-		there[i] = remembered(m, ids[i]);
+		there[i] = has(m->there, ids[i]);
 		if (!there[i])
 			asked[nasked++] = names[i];
 	}
@@ -48,7 +99,7 @@ no_work_there(const struct triggers *t, struct arena *a, const int64_t *ids,
 			continue;
 		there[i] = answers[k++];
 		if (there[i] && m->dir.there && !m->dir.fresh)
-			remember(m, ids[i]);
+			put(m->there, ids[i]);
 	}
 	return e;
 }

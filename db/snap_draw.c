@@ -37,7 +37,7 @@ snapshot_draw(struct db *db, struct arena *a, const struct request *rq, struct r
 	struct snapshot t = { 0 };
 	struct held held;
 	int64_t last;
-	enum err e = snapshot_last_ready(db, s, &last, f);
+	enum err e = snapshot_last_ready(db, a, s, &last, f);
 
 	if (e != OK || k == 0 || last <= 0)
 		return e;

@@ -370,25 +370,32 @@ search_walk(struct db *db, int64_t start, size_t k, const struct snapshot *s,
 }
 
 enum err
-snapshot_last_ready(struct db *db, struct snapshot *s, int64_t *last, struct fail *f)
+snapshot_last_ready(
+    struct db *db, struct arena *a, struct snapshot *s, int64_t *last, struct fail *f)
 {
 	struct snap_glance *g = &s->glance;
-	enum err e = OK;
 
-	if (!g->has_last)
-		e = db_number(db, f, &g->last_ready, SQL_LAST_READY);
-	g->has_last = e == OK;
+	if (!g->has_last) {
+		void *row;
+		enum err e = db_row(db, a, f, &row, SQL_LASTS);
+
+		if (e != OK)
+			return e;
+		g->last_ready = ((const struct row_pair *)row)->a;
+		g->last_fileset = ((const struct row_pair *)row)->b;
+		g->has_last = true;
+	}
 	*last = g->last_ready;
-	return e;
+	return OK;
 }
 
 /* Sets with unsent results, from a seeded start on. */
 static enum err
-search_ready(struct db *db, struct rng *rng, size_t k, struct snapshot *s, int64_t *ids,
-    size_t *n, struct fail *f)
+search_ready(struct db *db, struct arena *a, struct rng *rng, size_t k,
+    struct snapshot *s, int64_t *ids, size_t *n, struct fail *f)
 {
 	int64_t last;
-	enum err e = snapshot_last_ready(db, s, &last, f);
+	enum err e = snapshot_last_ready(db, a, s, &last, f);
 
 	if (e != OK || last <= 0)
 		return e;
@@ -405,57 +412,61 @@ has_id(const int64_t *ids, size_t n, int64_t id)
 	return false;
 }
 
-/* Of these sets, which are open, those of which the generator did not say that nothing
- * can be made. */
+/* The next k sets after this id, and which of them are open and not given up by the
+ * generator. */
 static enum err
-makeable_of(struct db *db, struct arena *a, const struct conf *cf,
-    const struct row_set_named *sets, size_t n, bool *makeable, struct fail *f)
+sets_after(const struct triggers *t, struct arena *a, int64_t after, size_t k,
+    struct row_set_named **sets, bool *makeable, size_t *n, struct fail *f)
 {
-	const struct triggers t = { .conf = cf, .db = db };
-	char **names = NEWN(a, char *, n + 1);
-	int64_t *ids = NEWN(a, int64_t, n + 1);
-	enum err e;
+	char **names = NEWN(a, char *, k + 1);
+	int64_t *ids = NEWN(a, int64_t, k + 1);
+	void *rows;
+	enum err e = db_query(
+	    t->db, a, f, &rows, n, SQL_FILESETS_AFTER, after, (int64_t)k);
 
-	for (size_t i = 0; i < n; i++) {
-		names[i] = sets[i].name;
-		ids[i] = sets[i].id;
+	if (e != OK)
+		return e;
+	*sets = rows;
+	for (size_t i = 0; i < *n; i++) {
+		names[i] = (*sets)[i].name;
+		ids[i] = (*sets)[i].id;
+		no_work_gap(t->db, i == 0 ? after : ids[i - 1], ids[i]);
 	}
-	e = no_work_there(&t, a, ids, names, n, makeable, f);
-	for (size_t i = 0; i < n; i++)
-		makeable[i] = !makeable[i] && sets[i].paused == FILESET_OPEN;
+	e = no_work_there(t, a, ids, names, *n, makeable, f);
+	for (size_t i = 0; i < *n; i++)
+		makeable[i] = !makeable[i] && (*sets)[i].paused == FILESET_OPEN;
 	return e;
 }
 
 /*
  * Where work is made on demand, sets without unsent results may get some: of the next k
  * from a seeded start on, so that a host that is excluded from all work there is does
- * not starve.
+ * not starve.  What is known already to be given up is no start.  After search_ready().
  */
 static enum err
 search_makeable(struct db *db, struct arena *a, const struct conf *cf, struct rng *rng,
     size_t k, const struct snapshot *s, int64_t *ids, size_t *n, struct fail *f)
 {
-	int64_t last = s->cat->last_fileset;
-	int64_t starts[] = { last > 0 ? (int64_t)rng_below(rng, (uint64_t)last) : 0,
-		0 };
+	const struct triggers t = { .conf = cf, .db = db };
+	int64_t last = s->glance.last_fileset;
+	int64_t drawn = last > 0 ? (int64_t)rng_below(rng, (uint64_t)last) : 0;
+	int64_t next = no_work_next(&t, drawn, last);
+	int64_t starts[] = { next - 1, 0 };
 	bool *makeable = NEWN(a, bool, k + 1);
 	size_t seen = *n;
 	enum err e = OK;
 
+	if (next == 0)
+		return OK;
 	for (size_t from = 0; from < N(starts) && seen < k && e == OK; from++) {
-		void *rows;
+		struct row_set_named *sets = NULL;
 		size_t got = 0;
 
-		e = db_query(db, a, f, &rows, &got, SQL_FILESETS_AFTER, starts[from],
-		    (int64_t)k);
-		if (e == OK)
-			e = makeable_of(db, a, cf, rows, got, makeable, f);
-		for (size_t i = 0; e == OK && i < got && *n < k; i++) {
-			int64_t id = ((struct row_set_named *)rows)[i].id;
-			if (makeable[i] && snapshot_file(s, id) == NULL &&
-			    !has_id(ids, *n, id))
-				ids[(*n)++] = id;
-		}
+		e = sets_after(&t, a, starts[from], k, &sets, makeable, &got, f);
+		for (size_t i = 0; e == OK && i < got && *n < k; i++)
+			if (makeable[i] && snapshot_file(s, sets[i].id) == NULL &&
+			    !has_id(ids, *n, sets[i].id))
+				ids[(*n)++] = sets[i].id;
 		seen += got;
 	}
 	return e;
@@ -491,7 +502,7 @@ snapshot_search(struct db *db, struct arena *a, const struct conf *cf,
 {
 	int64_t *ids = NEWN(a, int64_t, k + 1);
 	size_t n = 0;
-	enum err e = k == 0 ? OK : search_ready(db, rng, k, s, ids, &n, f);
+	enum err e = k == 0 ? OK : search_ready(db, a, rng, k, s, ids, &n, f);
 
 	s->search.left |= n > 0 && n == k; /* there may be more of them */
 	if (e == OK && n < k && cf->locality_scheduling_wait_period > 0 &&
@@ -539,7 +550,7 @@ snapshot_old(struct db *db, struct arena *a, const struct conf *cf,
 {
 	int64_t ids[OLD_LOOKED_AT];
 	size_t n = 0;
-	enum err e = search_ready(db, rng, OLD_LOOKED_AT, s, ids, &n, f);
+	enum err e = search_ready(db, a, rng, OLD_LOOKED_AT, s, ids, &n, f);
 
 	if (e == OK && n > 0)
 		e = older_than(db, a, before, ids, &n, f);

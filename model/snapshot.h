@@ -22,7 +22,6 @@ struct catalog { /* small tables, process lifetime, reloaded when they change */
 	struct app_version
 	    *versions; /* deprecated ones only if workunits may be bound */
 	size_t nversions;
-	int64_t last_fileset; /* then; for a seeded place among them, not recorded */
 	/* Benchmarks of the newest hosts, FLOP/s of one CPU; 0 = there are too few. */
 	double fpops_median, fpops_p95;
 	/* From plan_class_spec.xml; NULL = the project has none. */
@@ -142,9 +141,10 @@ struct snap_glance {
 	int32_t has_aimed; /* some workunit is for some hosts only */
 	char *files;       /* ids of the rows of host_file, with commas between them */
 	char *team_name;
-	bool has_last;      /* last_ready was looked at */
-	int64_t last_ready; /* the largest of result.ready; READY_SENT: nothing is
-	                       unsent */
+	bool has_last;        /* the next two were looked at */
+	int64_t last_ready;   /* the largest of result.ready; READY_SENT: nothing is
+	                         unsent */
+	int64_t last_fileset; /* the largest id; 0 = there is none */
 };
 
 struct snapshot {

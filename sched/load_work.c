@@ -228,7 +228,7 @@ load_new_files(struct rpc *x, struct snapshot *s, struct rng *rng,
 		e = load_jobs(x, s, w, from);
 	if (e != OK || (!all && enough(x, w)))
 		return e;
-	e = snapshot_last_ready(x->db, s, &last, &x->fail);
+	e = snapshot_last_ready(x->db, x->a, s, &last, &x->fail);
 	if (last <= 0 || all)
 		first = 0;
 	if (e == OK && first > 0)

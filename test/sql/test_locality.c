@@ -161,6 +161,51 @@ START_TEST(L4_off_takes_no_new_files)
 }
 END_TEST
 
+/* The statements of a search for so many sets; how many it found. */
+static uint64_t
+search_costs(const struct catalog *cat, size_t k, size_t *found)
+{
+	struct snapshot s = { .cat = cat };
+	struct request rq = { 0 };
+	struct rng rng = rng_seed(3);
+	uint64_t before = db_statements(db);
+
+	ck_ok(snapshot_search(db, &a, &cf, &rq, &rng, k, &s, &f));
+	*found = s.nfiles;
+	return db_statements(db) - before;
+}
+
+/* What was given up is not read again, and hides nothing that was not. */
+START_TEST(search_passes_over_what_is_given_up)
+{
+	enum { ALL = 100000 };
+	struct app app = { .id = 1, .locality_scheduling = true };
+	struct catalog cat = { .apps = &app, .napps = 1 };
+	size_t n, found, some;
+	uint64_t first;
+	void *rows;
+
+	cf.locality_scheduling_wait_period = 10;
+	make_fileset("given_up", SIZE);
+	ck_ok(db_query(
+	    db, &a, &f, &rows, &n, SQL_FILESETS_AFTER, (int64_t)0, (int64_t)ALL));
+	for (size_t i = 0; i < n; i++)
+		ck_ok(raised(
+		    TRIGGER_NO_WORK_AVAILABLE, ((struct row_set_named *)rows)[i].name));
+	unit_age(arena_printf(
+	    &a, "%s/locality_scheduling/no_work_available", cf.project_dir));
+	first = search_costs(&cat, ALL, &some);
+	ck_assert_uint_eq(search_costs(&cat, ALL, &found) + 2, first); /* twice round */
+	ck_assert_uint_eq(found, some);
+	make_fileset("not_given_up", SIZE);
+	search_costs(&cat, ALL, &found);
+	ck_assert_uint_eq(found, some + 1);
+	ck_ok(cleared(TRIGGER_NO_WORK_AVAILABLE, "given_up"));
+	search_costs(&cat, ALL, &found);
+	ck_assert_uint_eq(found, some + 2);
+}
+END_TEST
+
 /* --- L16: increasing id for one account and file --- */
 
 START_TEST(L16_skipped_ids_are_released)
@@ -435,6 +480,7 @@ UNIT_MAIN("locality", {
 	ADD(L13_picks_are_uniform);
 	ADD(L13_search_is_deterministic);
 	ADD(L4_off_takes_no_new_files);
+	ADD(search_passes_over_what_is_given_up);
 	ADD(L16_skipped_ids_are_released);
 	ADD(L16_two_hosts_of_one_account);
 	ADD(L14_holders_of_a_set_hold_all_of_it);

@@ -192,15 +192,11 @@ START_TEST(triggers_in_directories)
 }
 END_TEST
 
-/* The directory's time is put back, as if nothing had changed. */
 static void
 stand_still(const char *project, enum trigger of)
 {
-	const struct timespec old[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };
-	char *path = arena_printf(
-	    &a, "%s/locality_scheduling/%s", project, trigger_name(of));
-
-	ck_assert_int_eq(utimensat(AT_FDCWD, path, old, 0), 0);
+	unit_age(
+	    arena_printf(&a, "%s/locality_scheduling/%s", project, trigger_name(of)));
 }
 
 START_TEST(no_work_is_remembered_while_its_directory_stands_still)
@@ -235,6 +231,66 @@ START_TEST(no_work_is_remembered_while_its_directory_stands_still)
 	ASK; /* what changed in this very second is not remembered */
 	ck_assert(there[0] && (!db->no_work.dir.fresh || db->no_work.there[0] == 0));
 #undef ASK
+	ck_ok(fs_rmtree(dir, &f));
+	arena_free(&a);
+}
+END_TEST
+
+/* Of 40 sets all but these two are given up, and remembered. */
+START_TEST(no_work_next_passes_over_what_is_remembered)
+{
+	enum { SETS = 40, LOW = 7, HIGH = 25 };
+	static const struct {
+		int64_t after, last, want;
+	} cases[] = {
+		{ 0, SETS, LOW },
+		{ LOW - 1, SETS, LOW },
+		{ LOW, SETS, HIGH },
+		{ HIGH - 1, SETS, HIGH },
+		{ HIGH, SETS, LOW }, /* once around */
+		{ SETS, SETS, LOW },
+		{ HIGH, SETS + 1, SETS + 1 }, /* a new one */
+		{ HIGH, HIGH - 1, LOW },
+		{ LOW, HIGH - 1, LOW },
+		{ 0, LOW - 1, 0 },
+		{ LOW, LOW - 1, 0 },
+		{ 0, 0, 0 },
+	};
+	char dir[PATH_MAX], *names[SETS];
+	struct conf cf = { .project_dir = unit_dir(dir) };
+	struct db *db = NEW(&a, struct db);
+	struct triggers t = { .conf = &cf, .db = db };
+	int64_t ids[SETS];
+	bool there[SETS];
+
+	ck_ok(trigger_dirs_make(&cf, &f));
+	for (int i = 0; i < SETS; i++) {
+		ids[i] = i + 1;
+		names[i] = arena_printf(&a, "F%d", i + 1);
+		if (ids[i] != LOW && ids[i] != HIGH)
+			ck_ok(
+			    trigger_raise(&t, TRIGGER_NO_WORK_AVAILABLE, names[i], &f));
+	}
+	stand_still(dir, TRIGGER_NO_WORK_AVAILABLE);
+	ck_assert_int_eq(no_work_next(&t, 3, SETS), 4); /* nothing is known yet */
+	ck_ok(no_work_there(&t, &a, ids, names, SETS, there, &f));
+	for (size_t i = 0; i < N(cases); i++)
+		ck_assert_msg(
+		    no_work_next(&t, cases[i].after, cases[i].last) == cases[i].want,
+		    "case %zu", i);
+	no_work_gap(db, LOW - 1, LOW + 1); /* no such set */
+	ck_assert_int_eq(no_work_next(&t, 0, SETS), HIGH);
+	ck_ok(no_work_there(&t, &a, ids, names, SETS, there, &f));
+	ck_assert(!there[LOW - 1]); /* if there is one after all, it is not given up */
+	no_work_gap(db, HIGH, HIGH + 1); /* nothing is between these */
+	ck_assert_int_eq(no_work_next(&t, 0, SETS), HIGH);
+	no_work_forget_gaps(db);
+	ck_assert_int_eq(no_work_next(&t, 0, SETS), LOW);
+	no_work_gap(db, 0, NO_WORK_SETS + 9); /* all that can be remembered */
+	ck_assert_int_eq(no_work_next(&t, 0, NO_WORK_SETS + 9), NO_WORK_SETS);
+	no_work_forget_gaps(db);
+	ck_ok(trigger_clear(&t, TRIGGER_NO_WORK_AVAILABLE, "F1", &f));
+	ck_assert_int_eq(no_work_next(&t, 0, SETS), 1);
 	ck_ok(fs_rmtree(dir, &f));
 	arena_free(&a);
 }
@@ -310,6 +366,7 @@ UNIT_MAIN("db", {
 	ADD(schema_is_read);
 	ADD(schema_is_sound);
 	ADD(no_work_is_remembered_while_its_directory_stands_still);
+	ADD(no_work_next_passes_over_what_is_remembered);
 	ADD(working_set_is_kept_while_its_directory_stands_still);
 	ADD_LOOP(triggers_in_directories, trigger_ncases);
 	ADD_LOOP(D1_names_of_directories, 2);

@@ -4,10 +4,12 @@
 #define TEST_UNIT_H
 
 #include <check.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /*
  * UNIT_MAIN("name", { ADD(test); ADD_LOOP(table_test, N(table)); })
@@ -45,6 +47,15 @@ unit_dir(char buf[PATH_MAX])
 	    PATH_MAX);
 	ck_assert_ptr_nonnull(mkdtemp(buf));
 	return buf;
+}
+
+/* The time of a file or directory is put back, as if nothing had changed lately. */
+static inline void
+unit_age(const char *path)
+{
+	const struct timespec old[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };
+
+	ck_assert_int_eq(utimensat(AT_FDCWD, path, old, 0), 0);
 }
 
 #endif
