@@ -281,8 +281,11 @@ enum err snapshot_files(struct db *, struct arena *, const struct conf *,
  * held back. */
 enum err snapshot_working_set(struct db *, struct arena *, const struct conf *,
     const struct request *, struct rng *, size_t k, struct snapshot *, struct fail *);
-/* Adds at most k file sets with unsent results that are not there yet, walking the ids
- * of file sets upwards from a seeded start, once around. */
+/*
+ * Adds at most k file sets with unsent results that are not there yet, walking the ids
+ * of file sets upwards from a seeded start, once around; where work is made on demand
+ * then such as may get some (seed 003), of those not known to be given up.
+ */
 enum err snapshot_search(struct db *, struct arena *, const struct conf *,
     const struct request *, struct rng *, size_t k, struct snapshot *, struct fail *);
 /*
