@@ -16,6 +16,7 @@
 
 enum {
 	FILE_ABSENT = 0,
+	GAP = 16,           /* ids without unsent results, before it is a long one */
 	OLD_LOOKED_AT = 16, /* sets of which the age of the work is read */
 	OLD_MOST = 4,       /* of which its jobs are */
 };
@@ -343,16 +344,28 @@ snapshot_working_set(struct db *db, struct arena *a, const struct conf *cf,
 	return nids > 0 ? sets_append(db, a, cf, rq, ids, nids, PICKED, s, f) : OK;
 }
 
-/* Walks the ids of sets with unsent results from start on, once around. */
+/*
+ * Walks the ids of sets with unsent results, of which this is the last, from a seeded
+ * start on, once around.  The set behind a long gap would be found from all of it, and
+ * all who come would want its first jobs: then the start is drawn once more, from there
+ * on.
+ */
 static enum err
-search_walk(struct db *db, int64_t start, size_t k, const struct snapshot *s,
-    int64_t *ids, size_t *n, struct fail *f)
+search_walk(struct db *db, struct rng *rng, int64_t last, size_t k,
+    const struct snapshot *s, int64_t *ids, size_t *n, struct fail *f)
 {
+	int64_t start = (int64_t)rng_below(rng, (uint64_t)last + 1);
 	int64_t at = start, next;
 	bool wrapped = false;
 
-	for (size_t steps = k + s->nfiles + 1; steps > 0 && *n < k; steps--) {
+	for (size_t step = 0; step < k + s->nfiles + 2 && *n < k; step++) {
 		enum err e = db_number(db, f, &next, SQL_NEXT_READY, at);
+		if (e == OK && step == 0 && next - start > GAP && next < last) {
+			start = next - 1 +
+			        (int64_t)rng_below(rng, (uint64_t)(last - next) + 1);
+			at = start;
+			continue;
+		}
 		if (e == E_NOTFOUND && !wrapped) {
 			wrapped = true;
 			at = 0;
@@ -399,8 +412,7 @@ search_ready(struct db *db, struct arena *a, struct rng *rng, size_t k,
 
 	if (e != OK || last <= 0)
 		return e;
-	return search_walk(
-	    db, (int64_t)rng_below(rng, (uint64_t)last + 1), k, s, ids, n, f);
+	return search_walk(db, rng, last, k, s, ids, n, f);
 }
 
 static bool

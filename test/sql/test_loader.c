@@ -73,6 +73,39 @@ START_TEST(the_loader_searches_once_around)
 }
 END_TEST
 
+/* All starts are before the first of these, but few searches may begin with it. */
+START_TEST(a_gap_does_not_lead_all_searches_to_one_set)
+{
+	enum { READY = 12, SEEDS = 240, FAIR = SEEDS / READY };
+	struct request rq = request_with(NULL, 0);
+	int64_t ids[READY];
+	int found[READY] = { 0 };
+
+	sql_by_hand("UPDATE result SET ready = NULL WHERE ready > 0");
+	for (int i = 0; i < 5 * 16; i++)
+		make_fileset(arena_printf(&a, "gap_%d", i), 1);
+	for (int i = 0; i < READY; i++) {
+		char *name = arena_printf(&a, "behind_gap_%d", i);
+		struct workunit wu;
+
+		ids[i] = make_fileset(name, 1);
+		make_results(name, 1, ids[i], 1, 1, &wu);
+	}
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		struct snapshot s = { 0 };
+		struct rng rng = rng_seed(seed);
+
+		ck_ok(snapshot_search(db, &a, &cf, &rq, &rng, 1, &s, &f));
+		ck_assert_uint_eq(s.nfiles, 1);
+		for (int i = 0; i < READY; i++)
+			found[i] += s.files[0].fileset_id == ids[i];
+	}
+	for (int i = 0; i < READY; i++)
+		ck_assert_msg(found[i] > 0 && found[i] < 4 * FAIR, "set %d: %d times",
+		    i, found[i]);
+}
+END_TEST
+
 START_TEST(files_past_the_need_are_not_loaded)
 {
 	struct workunit wu;
@@ -346,6 +379,7 @@ UNIT_MAIN("loader", {
 	tcase_add_checked_fixture(tc, setup, teardown);
 	ADD(the_loader_picks_from_the_working_set);
 	ADD(the_loader_searches_once_around);
+	ADD(a_gap_does_not_lead_all_searches_to_one_set);
 	ADD(files_past_the_need_are_not_loaded);
 	ADD(jobs_come_in_slices);
 	ADD(locked_jobs_are_passed_over);
