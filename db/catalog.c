@@ -45,7 +45,7 @@ catalog_load(struct db *db, struct arena *a, struct catalog **out, struct fail *
 		return e;
 	c->versions = rows;
 	*out = c;
-	no_work_forget_gaps(db);
+	no_work_forget_gaps(db); /* once a minute is enough */
 	return benchmarks_load(db, a, c, f);
 }
 

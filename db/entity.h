@@ -305,8 +305,8 @@ enum err snapshot_sets(struct db *, struct arena *, const struct conf *,
  * none.
  */
 struct snap_file *snapshot_file(const struct snapshot *, int64_t fileset_id);
-/* The largest of result.ready, looked at once; READY_SENT or less: nothing is unsent, 0
- * or less: nothing that needs a large file. */
+/* The largest of result.ready, looked at once and with it that of the sets' ids;
+ * READY_SENT or less: nothing is unsent, 0 or less: nothing that needs a large file. */
 enum err snapshot_last_ready(
     struct db *, struct arena *, struct snapshot *, int64_t *last, struct fail *);
 /*

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A bit is set only when the file was seen after a look at its directory that had not
- * changed in that very second: so whatever removes it gives the directory another time.
+ * A bit of there[] is set only when the file was seen after a look at its directory
+ * that had not changed in that very second: so whatever removes it gives the directory
+ * another time.
  */
 #include "db/no_work.h"
 
@@ -53,8 +54,7 @@ no_work_next(const struct triggers *t, int64_t after, int64_t last)
 	struct no_work *m = &t->db->no_work;
 	int64_t id;
 
-	if (!triggers_in_rows(t->conf))
-		look(t, m);
+	look(t, m);
 	id = first_unknown(m, after + 1, last);
 	return id != 0 ? id : first_unknown(m, 1, after < last ? after : last);
 }

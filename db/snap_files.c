@@ -16,7 +16,7 @@
 
 enum {
 	FILE_ABSENT = 0,
-	GAP = 16,           /* ids without unsent results, before it is a long one */
+	GAP = 16,           /* longer ones, in ids, are long */
 	OLD_LOOKED_AT = 16, /* sets of which the age of the work is read */
 	OLD_MOST = 4,       /* of which its jobs are */
 };

@@ -262,10 +262,7 @@ START_TEST(checkpoints)
 	c->now += 100;
 	saved = arena_printf(&c->process, "%s/checkpoint", slot_dir(c, &t[0]));
 	ck_assert_int_eq(fs_write(saved, "x", 1, 0644, &c->fail), OK);
-	ck_assert_int_eq(
-	    utimensat(AT_FDCWD, saved,
-		(struct timespec[]){ { .tv_sec = c->now }, { .tv_sec = c->now } }, 0),
-	    0);
+	unit_written(saved, c->now);
 	ck_assert_int_eq(
 	    fs_write(arena_printf(&c->a, "%s/fraction_done", slot_dir(c, &t[0])),
 		"0.5\n", 4, 0644, &c->fail),

@@ -2,8 +2,6 @@
 /* What a FastCGI program reads again when its file changes. */
 #include "sched/project.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include "lib/fs.h"
 #include "test/unit/unit.h"
@@ -14,13 +12,12 @@
 static void
 put_classes(const char *dir, const char *text, time_t mtime)
 {
-	struct timespec t[2] = { { mtime, 0 }, { mtime, 0 } };
 	char path[PATH_MAX + 64];
 	struct fail f = { 0 };
 
 	snprintf(path, sizeof(path), "%s/plan_class_spec.xml", dir);
 	ck_assert_int_eq(fs_write(path, text, strlen(text), 0600, &f), OK);
-	ck_assert_int_eq(utimensat(AT_FDCWD, path, t, 0), 0);
+	unit_written(path, mtime);
 }
 
 START_TEST(classes_are_read_again)

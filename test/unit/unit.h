@@ -6,6 +6,7 @@
 #include <check.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,13 +50,13 @@ unit_dir(char buf[PATH_MAX])
 	return buf;
 }
 
-/* The time of a file or directory is put back, as if nothing had changed lately. */
+/* A file or directory was written at that time, s since 1970. */
 static inline void
-unit_age(const char *path)
+unit_written(const char *path, int64_t s)
 {
-	const struct timespec old[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };
+	const struct timespec at[2] = { { .tv_sec = s }, { .tv_sec = s } };
 
-	ck_assert_int_eq(utimensat(AT_FDCWD, path, old, 0), 0);
+	ck_assert_int_eq(utimensat(AT_FDCWD, path, at, 0), 0);
 }
 
 #endif
