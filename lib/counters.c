@@ -22,12 +22,12 @@ struct counters_file {
 	uint64_t places;
 	struct place at[COUNTERS_PLACES];
 };
-static const char file_magic[8] = "LOCCNT1\n";
+static const char file_magic[] = "LOCCNT1\n";
 
 static bool
 is_ours(const struct counters_file *p)
 {
-	return memcmp(p->magic, file_magic, sizeof(file_magic)) == 0 &&
+	return memcmp(p->magic, file_magic, sizeof(p->magic)) == 0 &&
 	       p->places == COUNTERS_PLACES;
 }
 
@@ -61,7 +61,7 @@ map(struct counters *c, struct fail *f)
 	c->map = p;
 	if (!is_ours(c->map)) {
 		memset(c->map, 0, sizeof(*c->map));
-		memcpy(c->map->magic, file_magic, sizeof(file_magic));
+		memcpy(c->map->magic, file_magic, sizeof(c->map->magic));
 		c->map->places = COUNTERS_PLACES;
 	}
 	return OK;

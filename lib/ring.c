@@ -15,7 +15,7 @@
 
 enum { HEAD = 64, ALIGN = 8, READ_MOST = 1 << 30, SHARE = 4 };
 
-static const char file_magic[8] = "LOCRING1";
+static const char file_magic[] = "LOCRING1";
 static const uint32_t frame_magic = 0x4d52464c;
 
 struct head {

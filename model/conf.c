@@ -348,8 +348,8 @@ resolve_dirs(struct parse *p)
 	struct conf *cf = p->cf;
 	char **dirs[] = { &cf->key_dir, &cf->download_dir, &cf->upload_dir,
 		&cf->log_dir, &cf->run_dir, &cf->debug_req_reply_dir };
-	char *slash = strrchr(p->path, '/'), here[PATH_MAX];
-	const char *base;
+	const char *slash = strrchr(p->path, '/'), *base;
+	char here[PATH_MAX];
 
 	if (realpath(".", here) == NULL)
 		return FAIL_ERRNO(p->f, "cannot tell the working directory");
