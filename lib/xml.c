@@ -21,11 +21,13 @@
 
 enum {
 	DEPTH_MAX = 32,
-	/* Of all different names in a document.  libxml2 keeps them in a table that
-	 * ends at 16,384 places: some 100,000 names would cost minutes.  Clients have
-	 * 300. */
+	/* Of all different names in a document.  libxml2 before 2.12 keeps them in a
+	 * table that ends at 16,384 places: some 100,000 names would cost minutes.
+	 * Clients have 300. */
 	NAMES_MAX_BYTES = 256 << 10,
 };
+
+static const char too_many_names[] = "too many different names of elements";
 
 /* A container that is open: what may occur in it, and where that goes. */
 struct level {
@@ -238,6 +240,11 @@ on_start(void *user, const xmlChar *local, const xmlChar *prefix, const xmlChar 
 	(void)uri, (void)nns, (void)ns, (void)natts, (void)ndef, (void)atts;
 	if (r->refusal[0] != '\0')
 		return;
+	/* From libxml2 2.13 on, xmlDictSetLimit() before the parse has no effect. */
+	if (xmlDictGetUsage(r->parser->dict) > NAMES_MAX_BYTES) {
+		refuse(r, "%s", too_many_names);
+		return;
+	}
 	if (++r->depth > DEPTH_MAX) {
 		refuse(r, "elements nested deeper than %d", DEPTH_MAX);
 		return;
@@ -325,7 +332,7 @@ on_error(void *user, XML_ERROR *e)
 	if (e->level != XML_ERR_FATAL || r->refusal[0] != '\0')
 		return;
 	if (e->code == XML_ERR_NO_MEMORY)
-		why = "too many different names of elements";
+		why = too_many_names;
 	snprintf(r->refusal, sizeof(r->refusal), "%s",
 	    why == NULL ? "not well-formed" : why);
 	n = strlen(r->refusal);
@@ -356,7 +363,8 @@ put_utf8(struct buf *b, const char *p, size_t n)
 static enum err
 parse(struct xml_reader *r, const char *text, size_t n, struct fail *f)
 {
-	const int options = XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING |
+	/* No XML_PARSE_NOERROR: from libxml2 2.13 on it silences on_error too. */
+	const int options = XML_PARSE_NONET | XML_PARSE_NOWARNING |
 	                    XML_PARSE_IGNORE_ENC;
 
 	if (n > INT_MAX)

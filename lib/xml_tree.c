@@ -9,6 +9,13 @@
 #include "lib/buf.h"
 #include "lib/text.h"
 
+/* libxml2 2.12 made the error const. */
+#if LIBXML_VERSION >= 21200
+#define XML_ERROR const xmlError
+#else
+#define XML_ERROR xmlError
+#endif
+
 struct complaint {
 	struct arena *a;
 	int line;
@@ -17,7 +24,7 @@ struct complaint {
 
 /* The first error is the cause; what follows are its effects. */
 static void
-keep_first_error(void *ctx, xmlErrorPtr x)
+keep_first_error(void *ctx, XML_ERROR *x)
 {
 	struct complaint *bad = ctx;
 
@@ -68,9 +75,9 @@ xml_tree(struct arena *a, const char *path, const char *text, size_t n,
 	if (n > INT_MAX)
 		return FAIL(f, E_CONFIG, "%s: too large", path);
 	xmlSetStructuredErrorFunc(&bad, keep_first_error);
+	/* No XML_PARSE_NOERROR: from libxml2 2.13 on it silences the handler too. */
 	doc = xmlReadMemory(text, (int)n, path, NULL,
-	    XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING |
-		XML_PARSE_NOBLANKS);
+	    XML_PARSE_NONET | XML_PARSE_NOWARNING | XML_PARSE_NOBLANKS);
 	xmlSetStructuredErrorFunc(NULL, NULL);
 	if (doc == NULL)
 		return FAIL(f, E_CONFIG, "%s:%d: not well-formed XML: %s", path,
