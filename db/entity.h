@@ -255,18 +255,22 @@ enum err result_expire(
  * out later. */
 enum err result_set_bytes(struct db *, int64_t id, int64_t hostid, int64_t needed,
     int64_t saved, struct fail *);
+/* A result in progress on host from becomes hostid's.  E_RACE: it is not there. */
+enum err result_to_host(
+    struct db *, int64_t id, int64_t from, int64_t hostid, struct fail *);
 enum err results_detach(struct db *, struct arena *, int64_t hostid, int64_t now,
     struct fail *); /* wire.md 3.2; leaves received_time 0 */
 
 /* --- snapshot.c, snap_files.c: the loader, the same for scheduler, replay and explain
  * --- Each step adds to the snapshot; the caller composes them: reported, files,
  * (rules: order them), working_set, search, jobs, plain, user_wus.  Reads only. */
-/* In-progress jobs of snapshot.host, and the row of every reported name.  Jobs that the
- * client neither reports nor lists (lost, if it lists at all) come with their blobs. */
+/* In-progress jobs of snapshot.host and of its predecessor, and the row of every
+ * reported name.  Jobs that the client neither reports nor lists (lost, if it lists at
+ * all) come with their blobs. */
 enum err snapshot_reported(struct db *, struct arena *, const struct request *,
     struct snapshot *, struct fail *);
-/* What became of the tasks that the client lists: for aborts, so only if those are on.
- * After snapshot_reported, whose rows it uses. */
+/* What became of the tasks that the client lists, and which of the account's hosts has
+ * them.  After snapshot_reported, whose rows it uses. */
 enum err snapshot_others(struct db *, struct arena *, const struct request *,
     struct snapshot *, struct fail *);
 /*

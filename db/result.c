@@ -220,6 +220,20 @@ result_report(struct db *db, const struct dec_report *d, const struct rq_report 
 }
 
 enum err
+result_to_host(struct db *db, int64_t id, int64_t from, int64_t hostid, struct fail *f)
+{
+	int64_t affected = 0;
+	enum err e = db_exec(
+	    db, f, &affected, SQL_RESULT_TO_HOST, -from, -hostid, hostid, id, from);
+
+	/* The host has another result of the workunit. */
+	if (e == E_RACE)
+		e = db_exec(db, f, &affected, SQL_RESULT_TO_HOST, -from, INT64_C(0),
+		    hostid, id, from);
+	return matched(e, affected, "no longer in progress on that host", id, f);
+}
+
+enum err
 result_expire(
     struct db *db, int64_t id, int64_t hostid, int64_t deadline, struct fail *f)
 {

@@ -19,6 +19,19 @@ enum { CANDIDATES_PER_JOB = 4 };
  * that many want, where those read are locked. */
 enum { PLAIN_SLICE = 16, PLAIN_LOCKED = 4 };
 
+static void
+sort_unique(int64_t *ids, size_t *n)
+{
+	size_t out = 0;
+
+	if (*n > 0)
+		qsort(ids, *n, sizeof(*ids), id_order);
+	for (size_t i = 0; i < *n; i++)
+		if (i == 0 || ids[i] != ids[i - 1])
+			ids[out++] = ids[i];
+	*n = out;
+}
+
 static int
 job_name_order(const void *a, const void *b)
 {
@@ -113,6 +126,38 @@ reports_by_name(struct db *db, struct arena *a, const struct request *rq,
 	return OK;
 }
 
+/* When the other hosts of the account last asked whose results are reported here. */
+static enum err
+owners_seen(
+    struct db *db, struct arena *a, size_t nreports, struct snapshot *s, struct fail *f)
+{
+	int64_t *ids = NEWN(a, int64_t, nreports + 1);
+	size_t n = 0;
+
+	for (size_t i = 0; i < nreports; i++)
+		if (s->reports[i].same_user_host)
+			ids[n++] = s->reports[i].result.hostid;
+	sort_unique(ids, &n);
+	for (size_t i = 0; i < n; i += DB_LIST_MAX) {
+		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, got;
+		void *rows;
+		enum err e = db_query(
+		    db, a, f, &rows, &got, SQL_HOSTS_SEEN, ids + i, part, s->user.id);
+		if (e != OK)
+			return e;
+		for (size_t k = 0; k < nreports; k++)
+			for (size_t j = 0; j < got; j++) {
+				const struct row_pair *host = &(
+				    (struct row_pair *)rows)[j];
+
+				if (s->reports[k].same_user_host &&
+				    s->reports[k].result.hostid == host->a)
+					s->reports[k].owner_seen = host->b;
+			}
+	}
+	return OK;
+}
+
 enum err
 jobs_by_ids(struct db *db, struct arena *a, const int64_t *ids, size_t n,
     struct job **jobs, size_t *njobs, struct fail *f)
@@ -177,20 +222,40 @@ lost_blobs(struct db *db, struct arena *a, const struct request *rq, struct snap
 	return e;
 }
 
-enum err
-snapshot_reported(struct db *db, struct arena *a, const struct request *rq,
-    struct snapshot *s, struct fail *f)
+/* The host's jobs in progress, and those of the row whose place it takes. */
+static enum err
+jobs_in_progress(struct db *db, struct arena *a, struct snapshot *s, struct fail *f)
 {
-	size_t nmissing = 0, *missing = NEWN(a, size_t, rq->nreports + 1);
-	void *rows = NULL;
+	void *rows = NULL, *old = NULL;
 	enum err e = OK;
 
 	if (s->host.id != 0 && (!s->glance.there || s->glance.has_jobs))
 		e = db_query(
 		    db, a, f, &rows, &s->nin_progress, SQL_JOBS_ON_HOST, s->host.id);
+	if (e == OK && s->predecessor != 0)
+		e = db_query(
+		    db, a, f, &old, &s->ninherited, SQL_JOBS_ON_HOST, s->predecessor);
+	s->in_progress = rows;
+	if (e != OK || s->ninherited == 0)
+		return e;
+	s->in_progress = NEWN(a, struct job, s->nin_progress + s->ninherited);
+	if (s->nin_progress > 0)
+		memcpy(s->in_progress, rows, s->nin_progress * sizeof(*s->in_progress));
+	memcpy(s->in_progress + s->nin_progress, old,
+	    s->ninherited * sizeof(*s->in_progress));
+	s->nin_progress += s->ninherited;
+	return OK;
+}
+
+enum err
+snapshot_reported(struct db *db, struct arena *a, const struct request *rq,
+    struct snapshot *s, struct fail *f)
+{
+	size_t nmissing = 0, *missing = NEWN(a, size_t, rq->nreports + 1);
+	enum err e = jobs_in_progress(db, a, s, f);
+
 	if (e != OK)
 		return e;
-	s->in_progress = rows;
 	s->reports = NEWN(a, struct snap_report, rq->nreports + 1);
 	const struct job **by_name = in_progress_by_name(a, s);
 	for (size_t i = 0; i < rq->nreports; i++) {
@@ -203,6 +268,8 @@ snapshot_reported(struct db *db, struct arena *a, const struct request *rq,
 			missing[nmissing++] = i;
 	}
 	e = reports_by_name(db, a, rq, missing, nmissing, s, f);
+	if (e == OK && nmissing > 0)
+		e = owners_seen(db, a, rq->nreports, s, f);
 	if (e == OK && rq->has_other_results && s->nin_progress > 0)
 		e = lost_blobs(db, a, rq, s, f);
 	return e;
@@ -210,7 +277,7 @@ snapshot_reported(struct db *db, struct arena *a, const struct request *rq,
 
 /* A row counts if the task may still be with the host: in progress, or timed out. */
 static struct snap_other
-other_of(const struct row_other *rows, size_t n, const char *name)
+other_of(const struct row_other *rows, size_t n, const char *name, int64_t hostid)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct row_other *r = &rows[i];
@@ -220,7 +287,9 @@ other_of(const struct row_other *rows, size_t n, const char *name)
 		if ((late || r->server_state == RESULT_IN_PROGRESS) &&
 		    strcmp(r->name, name) == 0)
 			return (struct snap_other){ true, r->server_state, r->outcome,
-				r->error_mask, r->assimilate_state };
+				r->error_mask, r->assimilate_state,
+				r->hostid == hostid ? 0 : r->hostid, r->host_seen,
+				r->id, r->appid, r->fileset_id };
 	}
 	return (struct snap_other){ 0 };
 }
@@ -239,24 +308,27 @@ snapshot_others(struct db *db, struct arena *a, const struct request *rq,
 		const struct job *j = job_named(by_name, s, rq->other_results[i].name);
 
 		if (j != NULL) {
-			others[i] = (struct snap_other){ true, j->server_state,
-				OUTCOME_INIT, j->error_mask, j->assimilate_state };
+			others[i] = (struct snap_other){ .found = true,
+				.server_state = j->server_state,
+				.error_mask = j->error_mask,
+				.assimilate_state = j->assimilate_state };
 			continue;
 		}
 		missing[nmissing] = rq->other_results[i].name;
 		at[nmissing++] = i;
 	}
-	for (size_t i = 0; s->host.id != 0 && i < nmissing; i += DB_LIST_MAX) {
+	for (size_t i = 0; i < nmissing; i += DB_LIST_MAX) {
 		size_t left = nmissing - i, n;
 		size_t part = left < DB_LIST_MAX ? left : DB_LIST_MAX;
 		void *rows;
 		enum err e = db_query(db, a, f, &rows, &n, SQL_OTHERS_BY_NAMES,
-		    missing + i, part, s->host.id);
+		    missing + i, part, s->user.id, s->host.id);
 
 		if (e != OK)
 			return e;
 		for (size_t k = 0; k < part; k++)
-			others[at[i + k]] = other_of(rows, n, missing[i + k]);
+			others[at[i + k]] = other_of(
+			    rows, n, missing[i + k], s->host.id);
 	}
 	s->others = others;
 	return OK;
@@ -441,19 +513,6 @@ wus_add(struct arena *a, struct wus *w, const struct job *jobs, size_t n)
 			PUSH(a, w->unknown, w->nunknown,
 			    w->unknown_cap) = jobs[i].workunitid;
 	}
-}
-
-static void
-sort_unique(int64_t *ids, size_t *n)
-{
-	size_t out = 0;
-
-	if (*n > 0)
-		qsort(ids, *n, sizeof(*ids), id_order);
-	for (size_t i = 0; i < *n; i++)
-		if (i == 0 || ids[i] != ids[i - 1])
-			ids[out++] = ids[i];
-	*n = out;
 }
 
 enum err

@@ -73,6 +73,10 @@ struct dec_send {
 	int32_t raise_to; /* the workunit's target_nresults and min_quorum, 0 = leave */
 };
 
+struct dec_move {                /* a result in progress becomes this host's */
+	int64_t result_id, from; /* host */
+};
+
 struct dec_delete {
 	const char *name;
 	int64_t file_id;
@@ -121,6 +125,8 @@ struct decision {
 	size_t naborts;
 	const char **aborts_if_not_started;
 	size_t naborts_if_not_started;
+	struct dec_move *moves;
+	size_t nmoves;
 	const struct job *
 	    *expire; /* lost, cannot be resent: deadline set to the past */
 	size_t nexpire;

@@ -117,13 +117,18 @@ struct snap_report { /* a reported result, aligned with request.reports */
 	bool found;
 	struct result result;
 	bool same_user_host; /* its host is another one of the same user */
+	int64_t owner_seen;  /* when that one last asked; 0 = its row is gone */
 };
 
 /* A task that the host says it has (request.other_results); the row may be gone. */
 struct snap_other {
-	bool found; /* a result of this host by that name, IN_PROGRESS or NO_REPLY */
+	bool found; /* a result of this account by that name, IN_PROGRESS or NO_REPLY */
 	int32_t server_state, outcome;        /* of the result */
 	int32_t error_mask, assimilate_state; /* of its workunit */
+	int64_t owner; /* another host of the account that has it, 0 = it is this one's;
+	                  else the rest is read as well */
+	int64_t owner_seen; /* as in snap_report */
+	int64_t result_id, appid, fileset_id;
 };
 
 struct snap_message { /* for this host, not handled yet (msg_to_host) */
@@ -171,6 +176,10 @@ struct snapshot {
 	struct snap_report *reports; /* request.nreports of them */
 	struct job *in_progress;     /* of this host, server_state 4, all columns */
 	size_t nin_progress;
+	/* Host row whose place this one takes, 0 = none: the last ninherited of
+	 * in_progress are that row's until the commit. */
+	int64_t predecessor;
+	size_t ninherited;
 	struct snap_other *others; /* aligned with request.other_results; NULL = not
 	                              read, so that nothing unknown is aborted */
 	struct file *held_files;   /* registered large files that the host has */

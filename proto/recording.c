@@ -25,13 +25,14 @@ static const struct col head_cols[] = { R(at, i64), R(seed, i64), R(hostid, i64)
 	R(config_hash, str), R(code_sign_public, str), R(old_signature, str),
 	R(others_read, bool), S(host_new, bool), S(host_id_changed, bool),
 	S(detach_in_progress, bool), S(weak_auth, bool), S(has_time_stats_log, bool),
-	S(has_job_log, bool), S(last_rpc_time, i64), S(email_hash, str),
-	S(team_name, str), S(wait_possible, bool), S(waited, bool),
-	S(wait_brought, bool), S(search.left, bool), S(search.held_left, bool),
-	S(search.new_files_out, bool), S(search.began, bool), S(search.wrapped, bool),
-	S(search.from.ready, i64), S(search.from.id, i64), S(search.before.ready, i64),
-	S(search.before.id, i64), S(search.at.ready, i64), S(search.at.id, i64),
-	S(search.rows, i64), S(nci_search.left, bool), S(nci_search.began, bool),
+	S(has_job_log, bool), S(predecessor, i64), S(ninherited, i64),
+	S(last_rpc_time, i64), S(email_hash, str), S(team_name, str),
+	S(wait_possible, bool), S(waited, bool), S(wait_brought, bool),
+	S(search.left, bool), S(search.held_left, bool), S(search.new_files_out, bool),
+	S(search.began, bool), S(search.wrapped, bool), S(search.from.ready, i64),
+	S(search.from.id, i64), S(search.before.ready, i64), S(search.before.id, i64),
+	S(search.at.ready, i64), S(search.at.id, i64), S(search.rows, i64),
+	S(nci_search.left, bool), S(nci_search.began, bool),
 	S(nci_search.before.ready, i64), S(nci_search.before.id, i64),
 	S(nci_search.at.ready, i64), S(nci_search.at.id, i64), S(nci_search.rows, i64),
 	C(fpops_median, f64), C(fpops_p95, f64) };
@@ -55,13 +56,15 @@ static const struct col member_cols[] = { M(fileset_id, i64), M(file_id, i64),
 static const struct col id_cols[] = { { "id", COL_i64, 0 } };
 static const struct col report_cols[] = { { "found", COL_bool,
 					      offsetof(struct snap_report, found) },
-	{ "same_user_host", COL_bool, offsetof(struct snap_report, same_user_host) } };
+	{ "same_user_host", COL_bool, offsetof(struct snap_report, same_user_host) },
+	{ "owner_seen", COL_i64, offsetof(struct snap_report, owner_seen) } };
 #define O(name, type)                                                                  \
 	{                                                                              \
 #name, COL_##type, offsetof(struct snap_other, name)                   \
 	}
 static const struct col other_cols[] = { O(found, bool), O(server_state, i32),
-	O(outcome, i32), O(error_mask, i32), O(assimilate_state, i32) };
+	O(outcome, i32), O(error_mask, i32), O(assimilate_state, i32), O(owner, i64),
+	O(owner_seen, i64), O(result_id, i64), O(appid, i64), O(fileset_id, i64) };
 static const struct col down_cols[] = { { "id", COL_i64,
 					    offsetof(struct snap_message, id) },
 	{ "xml", COL_str, offsetof(struct snap_message, xml) } };

@@ -236,6 +236,7 @@ rpc_authenticate(struct rpc *x)
 	x->user = NULL;
 	x->host = NULL;
 	x->host_id_changed = x->detach = false;
+	x->predecessor = 0;
 	x->nnotes = 0;
 	x->glance.there = false;
 	if (x->as_host != 0)
@@ -261,6 +262,7 @@ rpc_authenticate(struct rpc *x)
 	case HOST_SAME:
 		x->host = h;
 		x->host_id_changed = forwarded;
+		x->predecessor = forwarded ? x->req->hostid : 0;
 		x->glance = found->glance;
 		return OK;
 	case HOST_CLONE:
@@ -269,7 +271,11 @@ rpc_authenticate(struct rpc *x)
 			    "host %lld: a request with number %lld comes after %lld",
 			    (long long)h->id, (long long)x->req->rpc_seqno,
 			    (long long)h->rpc_seqno);
-		return search_host(x, true);
+		e = search_host(x, true);
+		if (e == OK && (x->host == NULL || x->host->id != h->id) &&
+		    host_succeeds(h, x->req))
+			x->predecessor = h->id;
+		return e;
 	case HOST_FORWARD:
 	case HOST_FOREIGN:
 		break;

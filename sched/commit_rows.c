@@ -16,7 +16,7 @@
 
 enum { TOUCH_MAX = 64 }; /* a statement's longest list */
 
-enum op_kind { OP_REPORT, OP_SEND, OP_EXPIRE };
+enum op_kind { OP_MOVE, OP_REPORT, OP_SEND, OP_EXPIRE };
 struct op {                /* a change of one result */
 	int64_t result_id; /* 0: a report of a name that is not known */
 	enum op_kind kind;
@@ -185,6 +185,8 @@ op_cmp(const void *pa, const void *pb)
 
 	if (a->result_id != b->result_id)
 		return a->result_id < b->result_id ? -1 : 1;
+	if ((a->kind == OP_MOVE) != (b->kind == OP_MOVE)) /* then what rests on it */
+		return a->kind == OP_MOVE ? -1 : 1;
 	return a->i < b->i ? -1 : a->i > b->i;
 }
 
@@ -194,7 +196,7 @@ collect_ops(struct rpc *x, struct work *w)
 	const struct decision *d = x->dec;
 	size_t n = 0;
 	struct op *o = NEWN(
-	    x->a, struct op, x->req->nreports + d->nsends + d->nexpire + 1);
+	    x->a, struct op, x->req->nreports + d->nsends + d->nexpire + d->nmoves + 1);
 
 	for (size_t i = 0; i < x->req->nreports; i++) {
 		const struct snap_report *r = &x->snap->reports[i];
@@ -207,6 +209,8 @@ collect_ops(struct rpc *x, struct work *w)
 		o[n++] = (struct op){ d->sends[i].job->id, OP_SEND, i };
 	for (size_t i = 0; i < d->nexpire; i++)
 		o[n++] = (struct op){ d->expire[i]->id, OP_EXPIRE, i };
+	for (size_t i = 0; i < d->nmoves; i++)
+		o[n++] = (struct op){ d->moves[i].result_id, OP_MOVE, i };
 	qsort(o, n, sizeof(*o), op_cmp);
 	w->ops = o;
 	w->nops = n;
@@ -236,7 +240,7 @@ confirm_ack(struct rpc *x, size_t i)
 	if (seen->found && r->server_state == seen->result.server_state &&
 	    r->outcome == seen->result.outcome &&
 	    r->received_time == seen->result.received_time &&
-	    r->hostid == seen->result.hostid)
+	    (r->hostid == seen->result.hostid || r->hostid == x->snap->host.id))
 		return OK;
 	return FAIL(&x->fail, E_RETRY, "result %s changed while it was decided", name);
 }
@@ -300,13 +304,47 @@ write_send(struct rpc *x, struct work *w, size_t i)
 	return OK;
 }
 
-/* Reports of one result follow each other; the first is the one that counts. */
+/* A task that is elsewhere by now: whether it is to be aborted is decided anew. */
+static enum err
+write_move(struct rpc *x, size_t i)
+{
+	const struct dec_move *m = &x->dec->moves[i];
+	enum err e = result_to_host(
+	    x->db, m->result_id, m->from, x->snap->host.id, &x->fail);
+
+	if (e == E_RACE)
+		return FAIL(&x->fail, E_RETRY, "result %lld left host %lld meanwhile",
+		    (long long)m->result_id, (long long)m->from);
+	return e;
+}
+
+/* Reports of one result follow each other, and so do moves of a task that is listed
+ * twice; the first is the one that counts. */
 static bool
 is_repeat(const struct work *w, size_t i)
 {
-	return i > 0 && w->ops[i].kind == OP_REPORT &&
-	       w->ops[i - 1].kind == OP_REPORT && w->ops[i].result_id != 0 &&
+	return i > 0 && w->ops[i].kind <= OP_REPORT &&
+	       w->ops[i - 1].kind == w->ops[i].kind && w->ops[i].result_id != 0 &&
 	       w->ops[i - 1].result_id == w->ops[i].result_id;
+}
+
+static enum err
+write_op(struct rpc *x, struct work *w, const struct op *o)
+{
+	enum err e;
+
+	switch (o->kind) {
+	case OP_MOVE:
+		return write_move(x, o->i);
+	case OP_REPORT:
+		return write_report(x, o->i);
+	case OP_SEND:
+		return write_send(x, w, o->i);
+	case OP_EXPIRE:
+		break;
+	}
+	e = result_expire(x->db, o->result_id, x->snap->host.id, x->now - 1, &x->fail);
+	return e == E_RACE ? OK : e; /* it is over already */
 }
 
 static enum err
@@ -314,21 +352,9 @@ write_results(struct rpc *x, struct work *w)
 {
 	enum err e = OK;
 
-	for (size_t i = 0; i < w->nops && e == OK; i++) {
-		const struct op *o = &w->ops[i];
-
-		if (is_repeat(w, i))
-			continue;
-		if (o->kind == OP_REPORT)
-			e = write_report(x, o->i);
-		else if (o->kind == OP_SEND)
-			e = write_send(x, w, o->i);
-		else
-			e = result_expire(x->db, o->result_id, x->snap->host.id,
-			    x->now - 1, &x->fail);
-		if (o->kind == OP_EXPIRE && e == E_RACE)
-			e = OK; /* it is over already */
-	}
+	for (size_t i = 0; i < w->nops && e == OK; i++)
+		if (!is_repeat(w, i))
+			e = write_op(x, w, &w->ops[i]);
 	return e;
 }
 

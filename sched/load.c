@@ -60,6 +60,7 @@ host_of_snapshot(struct rpc *x, struct snapshot *s)
 	h->rpc_seqno = x->host_id_changed ? 0 : x->req->rpc_seqno;
 	s->host_id_changed = x->host_id_changed;
 	s->detach_in_progress = x->detach;
+	s->predecessor = x->predecessor;
 }
 
 void
@@ -195,10 +196,10 @@ rpc_load(struct rpc *x)
 	e = load_user(x, s);
 	if (e == OK)
 		e = snapshot_reported(x->db, x->a, x->req, s, &x->fail);
-	if (e == OK && x->conf->send_result_abort)
+	if (e == OK)
 		e = snapshot_others(x->db, x->a, x->req, s, &x->fail);
 	if (x->detach)
-		s->nin_progress =
+		s->nin_progress = s->ninherited =
 		    0; /* the commit ends them: none is to be sent again */
 	if (e == OK)
 		e = load_down(x, s);

@@ -7,17 +7,17 @@
 #include "db/order.h"
 #include "lib/banned.h"
 
-/* Of its own results that are reported; a new host has none. */
+/* Of the account's results that are reported. */
 static enum err
 hold_workunits(struct rpc *x)
 {
 	int64_t *ids = NEWN(x->a, int64_t, x->req->nreports + 1);
 	size_t n = 0;
 
-	for (size_t i = 0; i < x->req->nreports && !x->snap->host_new; i++) {
+	for (size_t i = 0; i < x->req->nreports; i++) {
 		const struct snap_report *r = &x->snap->reports[i];
 
-		if (r->found && r->result.hostid == x->snap->host.id)
+		if (r->found && r->result.userid == x->user->id)
 			ids[n++] = r->result.workunitid;
 	}
 	if (n > 0)

@@ -65,7 +65,8 @@ struct rpc {
 	struct host *host;         /* as stored; NULL: a new one */
 	struct snap_glance glance; /* at host, for the first load */
 	bool weak_auth, host_id_changed, detach;
-	bool clone; /* of another host: its cross-project id tells nothing */
+	int64_t predecessor; /* as in the snapshot */
+	bool clone;          /* of another host: its cross-project id tells nothing */
 	enum situation refused; /* after authentication: reports are still taken */
 	struct snapshot *snap;
 	/* snap->havs as they are stored: a new day begins in the snapshot only */

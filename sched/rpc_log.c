@@ -136,6 +136,8 @@ rpc_log(const struct rpc *x, int64_t us, uint64_t statements)
 	if (served) {
 		put_number(&b, " reports=", (int64_t)x->req->nreports);
 		put_number(&b, " acked=", (int64_t)acked(x->req, x->dec));
+		if (x->dec->nmoves > 0)
+			put_number(&b, " moved=", (int64_t)x->dec->nmoves);
 		put_number(&b, " trickles=", (int64_t)x->req->ntrickles);
 		put_sends(&b, x->dec);
 		put_reasons(&b, x->dec);

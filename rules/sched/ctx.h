@@ -61,7 +61,7 @@ struct ctx {
 	double need_bw;           /* least bandwidth that a job needed, bytes/s */
 	double late_availability; /* of the last processor that would be late */
 	size_t sends_cap, skips_cap, deletes_cap, messages_cap, expire_cap;
-	size_t aborts_cap, unstarted_cap;
+	size_t aborts_cap, unstarted_cap, moves_cap;
 };
 
 /* --- decide.c --- */
@@ -196,6 +196,15 @@ void lost_resend(struct ctx *);
 /* The snapshot's file set of the job, NULL if it has none there. */
 const struct snap_file *lost_file(const struct ctx *, const struct job *);
 void lost_abort(struct ctx *);
+
+/* --- owner.c --- */
+/*
+ * Is a task of another host row of the account this host's from now on, if its client
+ * has it?  owner_seen: when that row's client last asked, s UTC; 0 = the row is gone.
+ */
+bool owner_is_us(const struct ctx *, int64_t owner, int64_t owner_seen);
+/* Sets d->moves: what the client lists, and all of a row whose place this one takes. */
+void owner_moves(struct ctx *);
 
 /* --- nci.c --- */
 /* Is it a job of an app that uses almost no CPU? */

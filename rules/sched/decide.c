@@ -392,6 +392,7 @@ decide(struct arena *a, const struct conf *cf, const struct request *rq,
 		c.d->rest = WHY_NO_APP_VERSION;
 	if (c.d->rest == WHY_NONE && c.more_to_come)
 		c.d->rest = WHY_WAITING;
+	owner_moves(&c);
 	lost_abort(&c);
 	ask_for_logs(&c);
 	c.d->no_work_deadlines = c.d->work_wanted && c.d->nsends == 0 &&

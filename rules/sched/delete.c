@@ -25,6 +25,16 @@ on_host(const struct ctx *c, const struct names *listed, const struct names *rep
 }
 
 static void
+mark_set_busy(struct ctx *c, int64_t fileset_id)
+{
+	size_t n;
+	const struct large_use *u = larges_of_set(&c->larges, fileset_id, &n);
+
+	for (size_t k = 0; k < n; k++)
+		u[k].large->busy = true;
+}
+
+static void
 mark_busy(struct ctx *c)
 {
 	const struct request *rq = c->req;
@@ -39,13 +49,13 @@ mark_busy(struct ctx *c)
 	names_sort(&reported);
 	for (size_t i = 0; i < c->snap->nin_progress; i++) {
 		const struct job *j = &c->snap->in_progress[i];
-		size_t n;
-		const struct large_use *u = larges_of_set(
-		    &c->larges, j->fileset_id, &n);
 
-		for (size_t k = 0; k < n && on_host(c, &listed, &reported, j); k++)
-			u[k].large->busy = true;
+		if (on_host(c, &listed, &reported, j))
+			mark_set_busy(c, j->fileset_id);
 	}
+	for (size_t i = 0; c->snap->others != NULL && i < rq->nother_results; i++)
+		if (c->snap->others[i].owner != 0)
+			mark_set_busy(c, c->snap->others[i].fileset_id);
 }
 
 /* A workunit of the set may still make results, for which a host would have to fetch

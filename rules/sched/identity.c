@@ -37,6 +37,15 @@ host_obviously_different(const struct host *h, const struct request *rq)
 	       differs(h->os_version, r->os_version);
 }
 
+bool
+host_succeeds(const struct host *h, const struct request *rq)
+{
+	const char *name = rq->host.domain_name;
+
+	return rq->allow_multiple_clients != 1 && name != NULL && name[0] != '\0' &&
+	       !differs(h->domain_name, name) && !host_obviously_different(h, rq);
+}
+
 static void
 set_texts(struct host *h, const struct rq_host *r)
 {

@@ -20,6 +20,12 @@ enum host_verdict host_identify(
 /* Differs in CPU count, vendor, model or OS: not the host that its CPID says
  * (wire.md 3.2 (3)). */
 bool host_obviously_different(const struct host *, const struct request *);
+/*
+ * The client of this row got another one, as its state went back: is it the same
+ * computer, restored?  Then all that was in progress there is in progress here.  A
+ * computer with several clients says nothing about which of them it is.
+ */
+bool host_succeeds(const struct host *, const struct request *);
 /* Copies the client-determined columns (wire.md 3.3) and counts; now is rpc_time. */
 void host_update(struct arena *, struct host *, const struct request *, int64_t now,
     const char *peer_addr);

@@ -7,6 +7,7 @@
 
 #include <string.h>
 #include "model/states.h"
+#include "rules/say.h"
 #include "lib/banned.h"
 
 static struct names
@@ -80,13 +81,16 @@ lost_resend(struct ctx *c)
 	}
 }
 
-enum abort { ABORT_NOT, ABORT_NOW, ABORT_IF_NOT_STARTED };
+enum abort { ABORT_NOT, ABORT_NOW, ABORT_COPY, ABORT_IF_NOT_STARTED };
 
 static enum abort
-abort_of(const struct snap_other *o)
+abort_of(const struct ctx *c, const struct snap_other *o)
 {
 	if (!o->found || (o->error_mask & WU_ERROR_CANCELLED) != 0)
 		return ABORT_NOW;
+	if (o->owner != 0 && o->server_state == RESULT_IN_PROGRESS &&
+	    !owner_is_us(c, o->owner, o->owner_seen))
+		return ABORT_COPY;
 	if (o->assimilate_state == ASSIMILATE_DONE)
 		return ABORT_IF_NOT_STARTED;
 	if (o->server_state == RESULT_OVER && o->outcome == OUTCOME_NO_REPLY)
@@ -94,19 +98,35 @@ abort_of(const struct snap_other *o)
 	return ABORT_NOT;
 }
 
+static void
+say_copy(struct ctx *c, int64_t original)
+{
+	struct say s = say_new(c->a);
+
+	if (original == 0)
+		return;
+	say_int(&s, original);
+	messages_add(c, false, "Aborted tasks are in progress on computer ", s.p,
+	    ", of which this one is a copy");
+}
+
 void
 lost_abort(struct ctx *c)
 {
 	struct decision *d = c->d;
+	int64_t original = 0;
 
 	if (!c->conf->send_result_abort || c->snap->others == NULL)
 		return;
 	for (size_t i = 0; i < c->req->nother_results; i++) {
 		const char *name = c->req->other_results[i].name;
 
-		switch (abort_of(&c->snap->others[i])) {
+		switch (abort_of(c, &c->snap->others[i])) {
 		case ABORT_NOT:
 			break;
+		case ABORT_COPY:
+			original = c->snap->others[i].owner;
+			/* fall through */
 		case ABORT_NOW:
 			PUSH(c->a, d->aborts, d->naborts, c->aborts_cap) = name;
 			messages_add(c, false, "Result ", name, " is no longer usable");
@@ -117,4 +137,5 @@ lost_abort(struct ctx *c)
 			break;
 		}
 	}
+	say_copy(c, original);
 }

@@ -33,6 +33,9 @@ decide_app_on_host(const struct request *rq, const struct snapshot *s, int64_t a
 		if (s->in_progress[i].appid == appid &&
 		    !reported(rq, s->in_progress[i].name))
 			return true;
+	for (size_t i = 0; s->others != NULL && i < rq->nother_results; i++)
+		if (s->others[i].owner != 0 && s->others[i].appid == appid)
+			return true;
 	return false;
 }
 

@@ -102,12 +102,41 @@ outputs_refused(const struct rq_report *q)
 	return false;
 }
 
+static bool
+is_success(const struct rq_report *q)
+{
+	return q->state == CLIENT_UPLOADED && q->exit_status == 0 &&
+	       !outputs_refused(q);
+}
+
+/*
+ * A failure of a client that was copied is no word on the task of its original, which
+ * may bring a success yet.  NULL: the report is to be stored; else why it is only
+ * acked.  If nobody knows yet whether the original still runs, the task becomes this
+ * host's: the original takes it back, or it is one that this host has lost.
+ */
+static const char *
+why_not_final(struct ctx *c, const struct rq_report *q, const struct snap_report *s)
+{
+	const struct result *r = &s->result;
+
+	if (is_success(q) || !s->same_user_host || s->owner_seen == 0)
+		return NULL;
+	if (!owner_is_us(c, r->hostid, s->owner_seen))
+		return "a copy's failure";
+	if (!c->snap->host_id_changed)
+		return NULL;
+	if (r->server_state == RESULT_IN_PROGRESS)
+		PUSH(c->a, c->d->moves, c->d->nmoves,
+		    c->moves_cap) = (struct dec_move){ r->id, r->hostid };
+	return "maybe a copy's failure";
+}
+
 static struct dec_report
 store(struct ctx *c, const struct rq_report *q, const struct snap_report *s)
 {
 	const struct result *r = &s->result;
-	bool success = q->state == CLIENT_UPLOADED && q->exit_status == 0 &&
-	               !outputs_refused(q);
+	bool success = is_success(q);
 	struct dec_report d = { .action = REPORT_STORE, .ack = true };
 
 	d.expect_state = r->server_state;
@@ -158,6 +187,8 @@ report_all(struct ctx *c)
 		}
 		s = &c->snap->reports[i];
 		why = again[i] ? "twice in one request" : why_not_stored(c, s);
+		if (why == NULL)
+			why = why_not_final(c, &rq->reports[i], s);
 		if (why == NULL)
 			d[i] = store(c, &rq->reports[i], s);
 		else

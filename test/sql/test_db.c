@@ -75,6 +75,30 @@ START_TEST(a_report_expects_what_was_read)
 }
 END_TEST
 
+/* Only from where it is in progress; its key of the once rule by host goes along. */
+START_TEST(a_result_moves_to_another_host)
+{
+	struct workunit wu;
+	int64_t id = make_results("move", 1, 905, 3, 1, &wu), n;
+	struct result *r;
+
+	ck_err(result_to_host(db, id, 31, 32, &f), E_RACE);
+	ck_ok(claim(id, 31, 1, -31));
+	ck_err(result_to_host(db, id, 30, 32, &f), E_RACE);
+	ck_ok(result_to_host(db, id, 31, 32, &f));
+	ck_ok(result_by_id(db, &a, id, &r, &f));
+	ck_assert_int_eq(r->hostid, 32);
+	ck_ok(claim(id + 1, 31, 1, -31)); /* it may have another one now */
+	ck_err(claim(id + 2, 32, 1, -32), E_RACE);
+	ck_ok(result_to_host(db, id, 32, 31, &f)); /* back: the key is taken */
+	ck_ok(result_by_id(db, &a, id, &r, &f));
+	ck_assert_int_eq(r->hostid, 31);
+	ck_ok(db_number(db, &f, &n, SQL_WUS_ONCE, (int64_t)-31, &wu.id, (size_t)1));
+	ck_assert_int_eq(n, wu.id);
+	ck_ok(claim(id + 2, 32, 1, -32));
+}
+END_TEST
+
 START_TEST(a_detached_result_may_still_be_reported)
 {
 	struct workunit wu, *now;
@@ -420,6 +444,7 @@ UNIT_MAIN("db", {
 	ADD(once_rule_is_the_index);
 	ADD(two_claims_without_a_rule_do_not_collide);
 	ADD(a_report_expects_what_was_read);
+	ADD(a_result_moves_to_another_host);
 	ADD(a_detached_result_may_still_be_reported);
 	ADD(asked_5_a_report_during_a_pass_is_not_lost);
 	ADD(a_killed_connection_is_retried);

@@ -371,7 +371,13 @@ START_TEST(reports_and_lost_results)
 	ck_assert_str_eq(s.in_progress[1].xml_doc_in, "");
 	ck_assert_str_eq(s.in_progress[2].xml_doc_in, "<result/>"); /* the lost one */
 	ck_ok(snapshot_others(db, &a, &rq, &s, &f));
-	ck_assert(!s.others[0].found && !s.others[1].found && s.others[2].found);
+	ck_assert(!s.others[0].found && s.others[1].found && s.others[2].found);
+	ck_assert_int_eq(s.others[1].owner, 602);
+	ck_assert_int_eq(s.others[1].owner_seen, 0);
+	ck_assert_int_eq(s.others[1].result_id, id + 4);
+	ck_assert_int_eq(s.others[1].appid, wu.appid);
+	ck_assert_int_eq(s.others[1].fileset_id, 907);
+	ck_assert_int_eq(s.others[2].owner, 0);
 	ck_assert_int_eq(s.others[2].server_state, RESULT_IN_PROGRESS);
 }
 END_TEST

@@ -98,6 +98,9 @@ put_left_out(struct buf *b, const struct decision *d)
 		    reason_code(d->skips[i].why));
 	for (size_t i = 0; i < d->nexpire; i++)
 		buf_printf(b, "expire %s\n", d->expire[i]->name);
+	for (size_t i = 0; i < d->nmoves; i++)
+		buf_printf(b, "result %" PRId64 " moves here from host %" PRId64 "\n",
+		    d->moves[i].result_id, d->moves[i].from);
 	for (size_t i = 0; i < d->naborts; i++)
 		buf_printf(b, "abort %s\n", d->aborts[i]);
 	for (size_t i = 0; i < d->naborts_if_not_started; i++)

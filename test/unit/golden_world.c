@@ -309,14 +309,18 @@ find_other(struct reader *r, const char *name)
 
 	for (size_t i = 0; i < s->nin_progress; i++)
 		if (strcmp(s->in_progress[i].name, name) == 0)
-			return (struct snap_other){ true, RESULT_IN_PROGRESS, 0,
-				s->in_progress[i].error_mask,
-				s->in_progress[i].assimilate_state };
+			return (struct snap_other){
+				.found = true,
+				.server_state = RESULT_IN_PROGRESS,
+				.error_mask = s->in_progress[i].error_mask,
+				.assimilate_state = s->in_progress[i].assimilate_state
+			};
 	for (size_t i = 0; i < r->rows[RESULT].n; i++)
 		if (strcmp(rows[i].name, name) == 0 &&
 		    rows[i].outcome == OUTCOME_NO_REPLY)
-			return (struct snap_other){ true, rows[i].server_state,
-				rows[i].outcome, 0, 0 };
+			return (struct snap_other){ .found = true,
+				.server_state = rows[i].server_state,
+				.outcome = rows[i].outcome };
 	return (struct snap_other){ 0 };
 }
 

@@ -79,6 +79,33 @@ described(void)
 		    .d_project_share = 5e9 } };
 }
 
+/* A restored computer, or only a client like it? */
+START_TEST(a_row_is_succeeded_on_the_same_computer_only)
+{
+	struct request q = described();
+	struct host h = { .domain_name = q.host.domain_name,
+		.p_vendor = q.host.p_vendor,
+		.p_model = q.host.p_model,
+		.os_name = q.host.os_name,
+		.os_version = q.host.os_version,
+		.p_ncpus = 4 };
+	static char elsewhere[] = "elsewhere", none[] = "";
+
+	q.allow_multiple_clients = -1;
+	ck_assert(host_succeeds(&h, &q));
+	q.allow_multiple_clients = 1;
+	ck_assert(!host_succeeds(&h, &q));
+	q.allow_multiple_clients = 0;
+	h.p_ncpus = 5;
+	ck_assert(!host_succeeds(&h, &q));
+	h.p_ncpus = 4;
+	h.domain_name = elsewhere;
+	ck_assert(!host_succeeds(&h, &q));
+	h.domain_name = q.host.domain_name = none;
+	ck_assert(!host_succeeds(&h, &q));
+}
+END_TEST
+
 /* Each column of the row and what of the request it is. */
 #define BOTH(member)                                                                   \
 	{                                                                              \
@@ -435,6 +462,7 @@ START_TEST(sets_know_their_members)
 END_TEST
 
 UNIT_MAIN("rules_identity", {
+	ADD(a_row_is_succeeded_on_the_same_computer_only);
 	ADD_LOOP(verdict, N(verdicts));
 	ADD(host_columns_follow_the_request);
 	ADD(misc_of_containers);

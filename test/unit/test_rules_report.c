@@ -435,20 +435,25 @@ START_TEST(deadline_of_a_resent_job)
 }
 END_TEST
 
+#define OTHER(state, out, error, assimilate)                                           \
+	{                                                                              \
+		.found = true, .server_state = (state), .outcome = (out),              \
+		.error_mask = (error), .assimilate_state = (assimilate)                \
+	}
 /* wire.md 3.7: 'a' abort, 's' abort if not started, '.' nothing */
 static const struct {
 	struct snap_other o;
 	char what;
 } aborts[] = {
 	{ { .found = false }, 'a' },
-	{ { true, RESULT_IN_PROGRESS, 0, WU_ERROR_CANCELLED, 0 }, 'a' },
-	{ { true, RESULT_IN_PROGRESS, 0, WU_ERROR_TOO_MANY_ERRORS, 0 }, '.' },
-	{ { true, RESULT_IN_PROGRESS, 0, 0, ASSIMILATE_DONE }, 's' },
-	{ { true, RESULT_IN_PROGRESS, 0, 0, ASSIMILATE_READY }, '.' },
-	{ { true, RESULT_OVER, OUTCOME_NO_REPLY, 0, 0 }, 's' },
-	{ { true, RESULT_OVER, OUTCOME_CLIENT_DETACHED, 0, 0 }, '.' },
-	{ { true, RESULT_IN_PROGRESS, OUTCOME_NO_REPLY, 0, 0 }, '.' },
-	{ { true, RESULT_IN_PROGRESS, 0, 0, 0 }, '.' },
+	{ OTHER(RESULT_IN_PROGRESS, 0, WU_ERROR_CANCELLED, 0), 'a' },
+	{ OTHER(RESULT_IN_PROGRESS, 0, WU_ERROR_TOO_MANY_ERRORS, 0), '.' },
+	{ OTHER(RESULT_IN_PROGRESS, 0, 0, ASSIMILATE_DONE), 's' },
+	{ OTHER(RESULT_IN_PROGRESS, 0, 0, ASSIMILATE_READY), '.' },
+	{ OTHER(RESULT_OVER, OUTCOME_NO_REPLY, 0, 0), 's' },
+	{ OTHER(RESULT_OVER, OUTCOME_CLIENT_DETACHED, 0, 0), '.' },
+	{ OTHER(RESULT_IN_PROGRESS, OUTCOME_NO_REPLY, 0, 0), '.' },
+	{ OTHER(RESULT_IN_PROGRESS, 0, 0, 0), '.' },
 };
 
 START_TEST(abort_orders)
