@@ -119,7 +119,7 @@ out_of_reach(const struct ctx *c)
 		return WHY_RSC_DISABLED;
 	if (any)
 		return WHY_RSC_NOT_WANTED;
-	if (c->snap->cat->nversions == 0 && !version_anonymous(c->req))
+	if (c->snap->cat->napps == 0)
 		return WHY_NONE;
 	return !version_anonymous(c->req) && say_missing(c, NULL) > 0 ?
 	           WHY_NO_COPROC :
@@ -220,7 +220,7 @@ static bool
 by_locality(const struct ctx *c, bool mine)
 {
 	const struct catalog *cat = c->snap->cat;
-	bool any = c->conf->locality_scheduling;
+	bool any = false, all = c->conf->locality_scheduling;
 
 	for (size_t i = 0; i < cat->napps; i++) {
 		const struct app *app = &cat->apps[i];
@@ -229,7 +229,8 @@ by_locality(const struct ctx *c, bool mine)
 		for (size_t r = 0; r < c->req->nresources; r++)
 			served = served || (work_req_wants(&c->work, r) &&
 					       serving_app(&c->serving, app, r));
-		any = any || (app->locality_scheduling && !app->deprecated && served);
+		any = any ||
+		      ((all || app->locality_scheduling) && !app->deprecated && served);
 	}
 	return any;
 }
