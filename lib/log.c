@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -21,7 +22,6 @@ enum { LINE_MAX_BYTES = 4096 };
 static struct {
 	char program[64];
 	char path[1024];
-	char prefix[256];
 	enum log_level most;
 	int fd;
 	int64_t looked_s;
@@ -29,6 +29,8 @@ static struct {
 	int why;       /* errno of the first of them */
 	bool torn;     /* a part of one of them was written */
 } lg = { .program = "locus", .most = LOG_INFO, .fd = STDERR_FILENO };
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of lg */
+static _Thread_local char own_prefix[256];
 
 static const char *const levels[] = {
 	[LOG_ERR] = "error",
@@ -53,6 +55,9 @@ reopen(void)
 void
 log_open(const char *program, const char *path, enum log_level most)
 {
+	bool failed;
+
+	pthread_mutex_lock(&lock);
 	if (lg.fd != STDERR_FILENO)
 		close(lg.fd);
 	lg.fd = STDERR_FILENO;
@@ -62,8 +67,10 @@ log_open(const char *program, const char *path, enum log_level most)
 	snprintf(lg.path, sizeof(lg.path), "%s", path == NULL ? "" : path);
 	if (lg.path[0] != '\0')
 		reopen();
-	if (lg.path[0] != '\0' && lg.fd == STDERR_FILENO)
-		log_warn("cannot open log %s: logging to standard error", lg.path);
+	failed = lg.path[0] != '\0' && lg.fd == STDERR_FILENO;
+	pthread_mutex_unlock(&lock);
+	if (failed)
+		log_warn("cannot open log %s: logging to standard error", path);
 }
 
 void
@@ -72,7 +79,7 @@ log_prefix(const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(lg.prefix, sizeof(lg.prefix), fmt, ap);
+	vsnprintf(own_prefix, sizeof(own_prefix), fmt, ap);
 	va_end(ap);
 }
 
@@ -166,14 +173,14 @@ write_line(int64_t now, const char *line, size_t n)
 		(void)!write(STDERR_FILENO, line, n);
 }
 
-void
-log_line(enum log_level level, const char *fmt, ...)
+/* The lock is held. */
+__attribute__((format(printf, 2, 0))) static void
+log_locked(enum log_level level, const char *fmt, va_list ap)
 {
 	static const char cut[] = " ...";
 	char text[LINE_MAX_BYTES], line[LINE_MAX_BYTES], when[21];
 	size_t room = sizeof(line) - sizeof(cut), n;
 	int64_t now;
-	va_list ap;
 	int head, len;
 
 	if (level > lg.most)
@@ -181,11 +188,9 @@ log_line(enum log_level level, const char *fmt, ...)
 	now = clock_now();
 	head = snprintf(line, room, "%s %s[%ld] %s ", clock_text(now, when), lg.program,
 	    (long)getpid(), levels[level]);
-	va_start(ap, fmt);
 	len = vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	n = append(line, (size_t)head, room, lg.prefix);
-	if (lg.prefix[0] != '\0')
+	n = append(line, (size_t)head, room, own_prefix);
+	if (own_prefix[0] != '\0')
 		n = append(line, n, room, " ");
 	n = append(line, n, room, text);
 	if (len >= (int)sizeof(text) || n + 4 > room) {
@@ -195,6 +200,18 @@ log_line(enum log_level level, const char *fmt, ...)
 	line[n++] = '\n';
 	follow_rotation(now);
 	write_line(now, line, n);
+}
+
+void
+log_line(enum log_level level, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	pthread_mutex_lock(&lock);
+	log_locked(level, fmt, ap);
+	pthread_mutex_unlock(&lock);
+	va_end(ap);
 }
 
 void

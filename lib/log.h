@@ -15,9 +15,10 @@ enum log_level { LOG_ERR, LOG_WARN, LOG_INFO, LOG_DEBUG };
  * path NULL = stderr.  Lines are appended with one write() each, at most 4096 bytes;
  * control bytes in messages and prefixes are written as \xNN.  Lines that cannot be
  * written (the disk is full) are counted, and the first that can tells how many.
+ * Threads may log at once.
  */
 void log_open(const char *program, const char *path, enum log_level most);
-/* Prefix of all following lines, e.g. "[HOST#7 rpc=81f3]"; ("%s", "") clears it. */
+/* Prefix of all following lines of this thread, e.g. "[HOST#7 rpc=81f3]"; ("%s", "") clears it. */
 void log_prefix(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_line(enum log_level, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

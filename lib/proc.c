@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -29,7 +30,7 @@ enum {
 	KEPT_FREE = 1 << 20,     /* at the end of the heap */
 };
 
-volatile int proc_stopping;
+atomic_int proc_stopping;
 
 static void
 on_stop(int sig)
@@ -310,12 +311,19 @@ proc_split(struct arena *a, const char *cmd, char ***argv, struct fail *f)
 }
 
 enum err
+proc_spawn_on(int in, const char *const *argv, const char *dir, const char *log,
+    pid_t *pid, struct fail *f)
+{
+	struct stdio io = { .in = in, .out = STDOUT_FILENO, .log = log };
+
+	return start(argv, NULL, dir, &io, pid, f);
+}
+
+enum err
 proc_spawn(const char *const *argv, const char *dir, const char *log, pid_t *pid,
     struct fail *f)
 {
-	struct stdio io = { .in = -1, .out = STDOUT_FILENO, .log = log };
-
-	return start(argv, NULL, dir, &io, pid, f);
+	return proc_spawn_on(-1, argv, dir, log, pid, f);
 }
 
 void

@@ -3,6 +3,7 @@
 #ifndef LIB_PROC_H
 #define LIB_PROC_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/types.h>
 #include "lib/arena.h"
@@ -38,13 +39,16 @@ enum err proc_split(struct arena *, const char *cmd, char ***argv, struct fail *
  */
 enum err proc_spawn(
     const char *const *argv, const char *dir, const char *log, pid_t *, struct fail *);
+/* The same with the descriptor in as its standard input; -1: an empty one. */
+enum err proc_spawn_on(int in, const char *const *argv, const char *dir,
+    const char *log, pid_t *, struct fail *);
 
 /*
  * After proc_signals() SIGTERM, SIGINT and SIGHUP store their number in proc_stopping
  * and interrupt blocking calls (EINTR); SIGPIPE is ignored.  Children start with the
  * defaults.
  */
-extern volatile int proc_stopping;
+extern atomic_int proc_stopping;
 void proc_signals(void);
 
 /*

@@ -454,6 +454,15 @@ conf_load(struct arena *a, const char *path, struct conf **cf,
 	return conf_parse(a, path, text, n, cf, remarks, nremarks, f);
 }
 
+int64_t
+conf_scheduler_workers(const struct conf *cf)
+{
+	int64_t all = 4 * cf->locality_max_waiters, n = cf->scheduler_processes;
+	int64_t least = (all + n - 1) / n;
+
+	return cf->scheduler_workers > least ? cf->scheduler_workers : least;
+}
+
 enum err
 conf_find_project(struct arena *a, const char *explicit_dir, char **dir, struct fail *f)
 {

@@ -75,6 +75,9 @@ enum err conf_load(struct arena *, const char *path, struct conf **,
 /* The same from text; path is only for messages and relative directories. */
 enum err conf_parse(struct arena *, const char *path, const char *text, size_t n,
     struct conf **, struct conf_remark **, size_t *nremarks, struct fail *);
+/* Workers of each scheduler process: scheduler_workers, or what locality_max_waiters
+ * needs. */
+int64_t conf_scheduler_workers(const struct conf *);
 /*
  * Project directory: explicit (may be NULL), $LOCUS_PROJECT, $BOINC_PROJECT_DIR, or the
  * first of . and its parents that holds config.xml.  E_CONFIG if none.

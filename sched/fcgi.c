@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The accept loop of scheduler and web around libfcgi's reentrant calls. */
+/* libfcgi on connections that somebody else has accepted. */
 #include "sched/fcgi.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <fcgiapp.h>
-#include "lib/log.h"
-#include "lib/proc.h"
+#include <unistd.h>
+#include "lib/text.h"
 #include "lib/banned.h"
 
-enum { SPARE = 4 << 10, ADDRESS_MAX = 45 };
+enum { FIRST = 16 << 10, ADDRESS_MAX = 45 };
 
 /*
  * Each proxy adds an entry at the end, so what a client invented stands before those
@@ -43,43 +41,6 @@ fcgi_peer(struct arena *a, const char *forwarded, const char *remote, int64_t pr
 	return arena_memdup(a, from, n < ADDRESS_MAX ? n : ADDRESS_MAX);
 }
 
-/*
- * The body up to max bytes.  CONTENT_LENGTH is only a hint for the first allocation: it
- * may be missing or wrong.  What is over the cap is read and thrown away, or the web
- * server reports an error.
- */
-static void
-read_body(struct fcgi_request *rq, FCGX_Stream *in, const char *length, size_t max)
-{
-	size_t hint = length == NULL ? 0 : (size_t)strtoull(length, NULL, 10);
-	size_t cap = (hint < max ? hint : max) + SPARE;
-	char *p = arena_alloc(rq->a, cap + 1);
-
-	for (;;) {
-		int got = FCGX_GetStr(p + rq->body_n,
-		    (int)(cap - rq->body_n < INT_MAX ? cap - rq->body_n : INT_MAX), in);
-
-		if (got <= 0)
-			break;
-		rq->body_n += (size_t)got;
-		if (rq->body_n > max) {
-			rq->too_large = true;
-			rq->body_n = 0;
-		}
-		if (cap == rq->body_n) {
-			char *larger = arena_alloc(rq->a, 2 * cap + 1);
-
-			memcpy(larger, p, rq->body_n);
-			p = larger;
-			cap *= 2;
-		}
-	}
-	if (rq->too_large)
-		rq->body_n = 0;
-	p[rq->body_n] = '\0';
-	rq->body = p;
-}
-
 static const char *
 param(const FCGX_Request *f, const char *name)
 {
@@ -88,21 +49,87 @@ param(const FCGX_Request *f, const char *name)
 	return v == NULL ? "" : v;
 }
 
-static void
-read_request(struct fcgi_request *rq, const FCGX_Request *f, struct fcgi_terms t)
+bool
+fcgi_begin(
+    FCGX_Request *f, int fd, struct arena *a, int64_t proxies, struct fcgi_request *rq)
 {
-	const char *uri = param(f, "REQUEST_URI");
+	static char none[1];
+	const char *uri;
 
-	rq->method = param(f, "REQUEST_METHOD");
-	rq->uri = arena_memdup(rq->a, uri, strcspn(uri, "?"));
-	rq->query = param(f, "QUERY_STRING");
-	rq->peer = fcgi_peer(rq->a, param(f, "HTTP_X_FORWARDED_FOR"),
-	    param(f, "REMOTE_ADDR"), t.proxies);
-	read_body(rq, f->in, FCGX_GetParam("CONTENT_LENGTH", f->envp), t.body_max);
+	if (FCGX_InitRequest(f, -1, FCGI_FAIL_ACCEPT_ON_INTR) != 0) {
+		close(fd);
+		return false;
+	}
+	/* FCGX_Accept_r() reads from a connection that is there already; its
+	 * listening socket being none, it does not wait for another one. */
+	f->ipcFd = fd;
+	f->keepConnection = 1;
+	if (FCGX_Accept_r(f) != 0) {
+		FCGX_Free(f, 1);
+		return false;
+	}
+	uri = param(f, "REQUEST_URI");
+	*rq = (struct fcgi_request){
+		.a = a,
+		.method = param(f, "REQUEST_METHOD"),
+		.uri = arena_memdup(a, uri, strcspn(uri, "?")),
+		.query = param(f, "QUERY_STRING"),
+		.peer = fcgi_peer(a, param(f, "HTTP_X_FORWARDED_FOR"),
+		    param(f, "REMOTE_ADDR"), proxies),
+		.body = none,
+	};
+	if (!text_i64(param(f, "CONTENT_LENGTH"), 0, INT64_MAX, &rq->length))
+		rq->length = -1;
+	return true;
 }
 
-static void
-write_reply(const FCGX_Request *f, const struct fcgi_reply *rp)
+/* The end of the stream, as libfcgi has seen it. */
+static enum fcgi_body
+body_end(FCGX_Request *f, const struct fcgi_request *rq)
+{
+	if (FCGX_GetError(f->in) != 0 ||
+	    (rq->length >= 0 && rq->body_n < (size_t)rq->length))
+		return FCGI_CUT_OFF;
+	return FCGI_WHOLE;
+}
+
+enum fcgi_body
+fcgi_read(FCGX_Request *f, struct arena *a, size_t max,
+    bool (*room)(void *ctx, size_t from, size_t to), void *ctx, struct fcgi_request *rq)
+{
+	size_t cap = rq->body_n, next;
+
+	while (rq->body_n < max) {
+		int got;
+
+		if (rq->body_n == cap) {
+			char *larger;
+
+			/* The length is a hint only: it may be wrong. */
+			next = cap == 0 ? FIRST : 2 * cap;
+			if (cap == 0 && rq->length > FIRST)
+				next = (size_t)rq->length + 1;
+			next = next < max ? next : max;
+			if (!room(ctx, cap, next))
+				return FCGI_NO_ROOM;
+			larger = arena_alloc(a, next + 1);
+			memcpy(larger, rq->body, rq->body_n);
+			rq->body = larger;
+			cap = next;
+		}
+		next = cap - rq->body_n;
+		got = FCGX_GetStr(rq->body + rq->body_n,
+		    (int)(next < INT_MAX ? next : INT_MAX), f->in);
+		if (got > 0)
+			rq->body_n += (size_t)got;
+		if (rq->body_n < cap)
+			return body_end(f, rq);
+	}
+	return FCGI_MORE;
+}
+
+void
+fcgi_end(FCGX_Request *f, const struct fcgi_reply *rp, bool whole)
 {
 	if (rp->status != NULL)
 		FCGX_FPrintF(f->out, "Status: %s\r\n", rp->status);
@@ -110,50 +137,11 @@ write_reply(const FCGX_Request *f, const struct fcgi_reply *rp)
 	    rp->type, (unsigned long)rp->body.n,
 	    rp->headers == NULL ? "" : rp->headers);
 	FCGX_PutStr(rp->body.p, (int)rp->body.n, f->out);
-}
-
-/* Does the web server come by a socket of this machine? */
-static bool
-is_local(int listening)
-{
-	struct sockaddr_storage at = { 0 };
-	socklen_t n = sizeof(at);
-
-	return getsockname(listening, (struct sockaddr *)&at, &n) == 0 &&
-	       at.ss_family == AF_UNIX;
-}
-
-void
-fcgi_serve(struct fcgi_terms (*terms)(void *ctx),
-    void (*handle)(void *ctx, const struct fcgi_request *, struct fcgi_reply *),
-    void *ctx)
-{
-	bool local = is_local(0);
-	struct arena a = { 0 };
-	FCGX_Request f;
-
-	if (FCGX_Init() != 0 ||
-	    FCGX_InitRequest(&f, 0, FCGI_FAIL_ACCEPT_ON_INTR) != 0) {
-		log_err("libfcgi cannot be set up");
-		return;
-	}
-	proc_give_back();
-	while (!proc_stopping && FCGX_Accept_r(&f) == 0) {
-		struct fcgi_request rq = { .a = &a };
-		struct fcgi_reply rp = { .type = "text/plain", .body = buf_new(&a) };
-
-		read_request(&rq, &f, terms(ctx));
-		handle(ctx, &rq, &rp);
-		write_reply(&f, &rp);
-		/* Else libfcgi waits until the web server has closed its end, lest
-		 * TCP throw away what that has not read yet: all of the request is
-		 * read, and a local socket loses nothing.
-		 */
-		if (local)
-			FCGX_Detach(&f);
-		FCGX_Finish_r(&f);
-		arena_reset(&a);
-	}
-	FCGX_Free(&f, 1);
-	arena_free(&a);
+	/* Else libfcgi reads on until the web server has closed its end, lest that
+	 * meets a closed socket before it has seen the reply.  When all of the request
+	 * is read there is nothing that it could still write. */
+	if (whole)
+		FCGX_Detach(f);
+	FCGX_Finish_r(f);
+	FCGX_Free(f, 1); /* a web server that would use the connection again, too */
 }

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * FastCGI by libfcgi, as thin as it goes: accept on descriptor 0, the body into an
- * arena, one reply out of a buffer.  One request at a time; the web server starts as
- * many processes as it wants.
+ * One FastCGI request by libfcgi's reentrant calls: its head, its body into an arena,
+ * one reply out of a buffer.  Who serves them is sched/serve.h.
  */
 #ifndef SCHED_FCGI_H
 #define SCHED_FCGI_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <fcgiapp.h>
 #include "lib/buf.h"
 
 struct fcgi_request {
-	struct arena *a;
+	struct arena *a;    /* of whoever answers it */
 	const char *method; /* "GET", "POST", ... */
 	const char *uri;    /* REQUEST_URI without the query; never PATH_INFO */
 	const char *query;  /* "" = none */
 	const char *peer;   /* address of the client as far as known, "" = unknown */
+	int64_t length;     /* Content-Length; -1: not given, as with chunked bodies */
 	char *body;         /* NUL behind it */
 	size_t body_n;
-	bool too_large; /* the body is over the cap and was not kept */
 };
 
 struct fcgi_reply {
@@ -29,17 +30,32 @@ struct fcgi_reply {
 	struct buf body;
 };
 
-struct fcgi_terms { /* what is asked for at each request, as it may change */
-	size_t body_max;
-	int64_t proxies; /* how many entries of X-Forwarded-For are our own proxies' */
-};
+/*
+ * Takes over a connection of the web server and reads its request up to the body, which
+ * is left empty; strings are f's or the arena's.  false: it is none, and closed.
+ */
+bool fcgi_begin(
+    FCGX_Request *f, int fd, struct arena *, int64_t proxies, struct fcgi_request *);
 
 /*
- * Serves requests until the process is told to stop.  The arena is reset after each.
+ * Reads on until body_n is max, or the body's end.  room: asked before more memory is
+ * taken, with the bytes that there are and will be; false ends it.
  */
-void fcgi_serve(struct fcgi_terms (*terms)(void *ctx),
-    void (*handle)(void *ctx, const struct fcgi_request *, struct fcgi_reply *),
-    void *ctx);
+enum fcgi_body {
+	FCGI_MORE,    /* max bytes are there; more may come */
+	FCGI_WHOLE,   /* all of it is there */
+	FCGI_CUT_OFF, /* it ended early: less than its length, or the web server gave up
+	               */
+	FCGI_NO_ROOM
+};
+enum fcgi_body fcgi_read(FCGX_Request *f, struct arena *, size_t max,
+    bool (*room)(void *ctx, size_t from, size_t to), void *ctx, struct fcgi_request *);
+
+/*
+ * Sends the reply and ends the connection.  whole: all of the request was read; else
+ * what still comes is thrown away until the web server has seen the reply.
+ */
+void fcgi_end(FCGX_Request *f, const struct fcgi_reply *, bool whole);
 
 /*
  * The address of the client: remote, or with proxies in front that one of the header

@@ -248,12 +248,30 @@ drain(const struct session *s)
 		;
 }
 
+/* An upload comes by POST; the web server has answered for downloads. */
+static bool
+method_is_known(const struct session *s)
+{
+	static const char *const known[] = { "GET", "HEAD", "POST" };
+	const char *method = FCGX_GetParam("REQUEST_METHOD", s->f->envp);
+
+	for (size_t i = 0; i < N(known); i++)
+		if (method != NULL && strcmp(method, known[i]) == 0)
+			return true;
+	FCGX_PutS("Status: 405 Method Not Allowed\r\nAllow: GET, HEAD, POST\r\n"
+		  "Content-Length: 0\r\n\r\n",
+	    s->f->out);
+	return false;
+}
+
 static void
 serve(struct session *s)
 {
 	struct buf out = buf_new(s->a);
 	const char *name;
 
+	if (!method_is_known(s))
+		return;
 	decide_session(s);
 	drain(s);
 	upload_reply(&out, s->status, s->message, s->file_size);
@@ -366,7 +384,7 @@ start_threads(struct handler *h, struct fail *f)
 }
 
 /*
- * Listens on path, mode 0660.  E_RETRY if another process answers there; a socket that
+ * Listens on path, mode 0666.  E_RETRY if another process answers there; a socket that
  * nobody serves any more is replaced.
  */
 static enum err
@@ -391,7 +409,7 @@ listen_on(const char *path, int *fd, struct fail *f)
 	if (fs_unlink(path, f) != OK)
 		return f->code;
 	*fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	old = umask(0117);
+	old = umask(0111);
 	rc = bind(*fd, (const struct sockaddr *)&sa, sizeof(sa));
 	umask(old);
 	if (rc < 0 || listen(*fd, BACKLOG) < 0)

@@ -208,8 +208,8 @@ load_limits(struct project *p)
 	p->limits = l;
 }
 
-static enum err
-read_config(struct project *p, struct fail *f)
+enum err
+project_read_config(struct project *p, struct fail *f)
 {
 	char path[4096 + sizeof("/config.xml")];
 	struct conf *read;
@@ -240,7 +240,7 @@ read_config(struct project *p, struct fail *f)
 enum err
 project_configure(struct project *p, struct fail *f)
 {
-	enum err e = read_config(p, f);
+	enum err e = project_read_config(p, f);
 
 	if (e != OK)
 		return e;

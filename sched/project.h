@@ -62,6 +62,10 @@ struct project {
 enum err project_find(struct project *, const char *program, const char *dir,
     bool log_to_file, struct fail *);
 
+/* Reads config.xml again if it changed, and nothing else.  E_CONFIG: conf holds
+ * defaults. */
+enum err project_read_config(struct project *, struct fail *);
+
 /*
  * Reads config.xml and keys again if the file changed, and so plan_class_spec.xml.
  * E_CONFIG: conf holds defaults.  Without usable plan classes versions that have one

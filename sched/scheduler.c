@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The scheduler program: FastCGI on descriptor 0, or one request from standard input
- * (-1).  Process lifetime is in struct project; one request is sched/rpc.h.
+ * The scheduler program: FastCGI on a socket (serve.h), or one request from standard
+ * input (-1).  Each worker has a struct project; one request is sched/rpc.h.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -18,14 +18,15 @@
 #include "lib/text.h"
 #include "proto/record.h"
 #include "sched/copies.h"
-#include "sched/fcgi.h"
 #include "sched/keep.h"
 #include "sched/project.h"
 #include "sched/rpc.h"
+#include "sched/serve.h"
 #include "lib/banned.h"
 
 struct options {
 	const char *project;
+	struct serve_options serve;
 	bool once;
 	int64_t now;   /* 0 = the clock's */
 	uint64_t seed; /* 0 = random */
@@ -34,29 +35,34 @@ struct options {
 	const char *config, *record, *offline; /* dry: files, NULL = none */
 };
 
-/* Looks at the files of the project, once for each request. */
-static struct fcgi_terms
+struct scheduler {            /* process lifetime */
+	struct project front; /* of the threads that carry connections: no database */
+	struct project *workers;
+	struct arena a;
+};
+
+static struct serve_terms
 terms(void *ctx)
 {
-	struct project *p = ctx;
+	struct scheduler *s = ctx;
+	struct fail f = { 0 };
 
-	p->trouble = (struct fail){ 0 };
-	project_configure(p, &p->trouble);
-	return (struct fcgi_terms){ .body_max = (size_t)p->conf->max_request_bytes,
-		.proxies = p->conf->trusted_proxies };
+	project_read_config(&s->front, &f); /* a worker says what is wrong with it */
+	return (struct serve_terms){
+		.body_max = (size_t)s->front.conf->max_request_bytes,
+		.proxies = s->front.conf->trusted_proxies,
+	};
 }
 
-/* A reply in place of the RPC; the reason goes to the log. */
+/* A reply in place of the RPC. */
 static void
-turn_away(struct project *p, struct rpc *x, enum situation s, const struct fail *f)
+turn_away(struct project *p, struct rpc *x, enum situation s, const char *detail)
 {
 	x->out = buf_new(x->a);
 	x->refused = s;
-	refuse_render(&x->out, p->conf, NULL, s, f == NULL ? "" : f->detail);
-	if (f != NULL)
-		log_fail("request turned away", f);
-	else
-		log_info("request turned away: %s", refuse_name(s));
+	refuse_render(&x->out, p->conf, NULL, s, detail);
+	log_info("request turned away: %s%s%s", refuse_name(s),
+	    detail[0] == '\0' ? "" : ": ", detail);
 	if (s != REFUSE_NO_CONFIG && !x->dry) /* else there is no place known */
 		counts_keep(&p->counts, x);
 }
@@ -73,16 +79,18 @@ serve(struct project *p, struct rpc *x)
 
 	x->conf = p->conf;
 	if (!p->usable) {
-		turn_away(p, x, REFUSE_NO_CONFIG, &p->trouble);
+		log_fail("request turned away", &p->trouble);
+		turn_away(p, x, REFUSE_NO_CONFIG, p->trouble.detail);
 		return;
 	}
 	if (project_stopped(p)) {
-		turn_away(p, x, REFUSE_STOPPED, NULL);
+		turn_away(p, x, REFUSE_STOPPED, "");
 		return;
 	}
 	e = project_connect(p, x->now, &f);
 	if (e != OK) {
-		turn_away(p, x, refuse_error(e, true), &f);
+		log_fail("request turned away", &f);
+		turn_away(p, x, refuse_error(e, true), f.detail);
 		return;
 	}
 	x->db = p->db;
@@ -108,10 +116,18 @@ random_seed(void)
 	return seed;
 }
 
+/* A project that is down answers in plain text, as upstream's does (wire.md 2.10). */
 static void
-handle(void *ctx, const struct fcgi_request *rq, struct fcgi_reply *rp)
+put_reply(const struct rpc *x, struct fcgi_reply *rp)
 {
-	struct project *p = ctx;
+	rp->type = refuse_is_down(x->refused) ? "text/plain" : "text/xml";
+	rp->body = x->out;
+}
+
+static void
+answer(void *worker, const struct fcgi_request *rq, struct fcgi_reply *rp)
+{
+	struct project *p = worker;
 	struct rpc x = { .a = rq->a,
 		.peer = rq->peer,
 		.in = rq->body,
@@ -119,19 +135,63 @@ handle(void *ctx, const struct fcgi_request *rq, struct fcgi_reply *rp)
 		.now = clock_now(),
 		.seed = random_seed() };
 
-	if (rq->too_large) {
-		rp->status = "413 Request Entity Too Large";
-		x.conf = p->conf;
-		turn_away(p, &x, REFUSE_TOO_LARGE, NULL);
-	} else {
-		serve(p, &x);
-	}
+	p->trouble = (struct fail){ 0 };
+	project_configure(p, &p->trouble);
+	serve(p, &x);
 	copies_keep(&p->copies, &x);
-	/* A project that is down answers in plain text, as upstream's does
-	 * (wire.md 2.10).
-	 */
-	rp->type = refuse_is_down(x.refused) ? "text/plain" : "text/xml";
-	rp->body = x.out;
+	put_reply(&x, rp);
+}
+
+/* Whatever it is, clients get a scheduler_reply. */
+static void
+refuse(void *ctx, enum serve_refusal why, struct fcgi_reply *rp)
+{
+	static const struct {
+		enum situation s;
+		const char *status, *headers, *detail;
+	} as[] = {
+		[SERVE_BUSY] = { REFUSE_BUSY, NULL, NULL, "" },
+		[SERVE_METHOD] = { REFUSE_BAD_REQUEST, "405 Method Not Allowed",
+		    "Allow: GET, HEAD, POST\r\n", "it must come by POST" },
+		[SERVE_TOO_LARGE] = { REFUSE_TOO_LARGE, "413 Request Entity Too Large",
+		    NULL, "" },
+		[SERVE_CUT_OFF] = { REFUSE_BAD_REQUEST, "400 Bad Request", NULL,
+		    "it ends early" },
+	};
+	struct scheduler *s = ctx;
+	struct project *p = &s->front;
+	struct rpc x = { .a = rp->body.a,
+		.peer = "",
+		.in = "",
+		.conf = p->conf,
+		.now = clock_now(),
+		.seed = random_seed() };
+
+	turn_away(p, &x, as[why].s, as[why].detail);
+	copies_keep(&p->copies, &x);
+	rp->status = as[why].status;
+	rp->headers = as[why].headers;
+	put_reply(&x, rp);
+}
+
+static void *
+worker_begin(void *ctx, int64_t i)
+{
+	struct scheduler *s = ctx;
+	struct project *p = &s->workers[i];
+	struct fail f = { 0 };
+
+	/* It was found a moment ago. */
+	if (project_find(p, "scheduler", s->front.dir, true, &f) != OK ||
+	    project_configure(p, &f) != OK)
+		log_fail("configuration", &f);
+	return p;
+}
+
+static void
+worker_end(void *worker)
+{
+	project_close(worker);
 }
 
 /* Standard input up to the cap; E_BADREQ beyond. */
@@ -225,9 +285,13 @@ replay_offline(const struct options *o)
 }
 
 static const char usage_text[] =
-    "usage: scheduler [--project DIR]\n"
+    "usage: scheduler [--socket PATH] [--workers N] [--connections N] [--project DIR]\n"
     "       scheduler -1 [-t NOW] [-s SEED] [--project DIR] < request.xml\n"
     "\n"
+    "      --socket PATH    unix socket to listen on (run_dir/scheduler.sock), unless\n"
+    "                   descriptor 0 is one\n"
+    "      --workers N      requests served at once (scheduler_workers)\n"
+    "      --connections N  carried at once (max_connections)\n"
     "  -1, --once       serve one request from standard input, log to standard error\n"
     "  -t, --time NOW   pretend that it is NOW (seconds since 1970, UTC)\n"
     "  -s, --seed SEED  draw from this seed (the log shows it as rpc=)\n"
@@ -242,6 +306,7 @@ static const char usage_text[] =
     "  -V, --version\n";
 
 static const struct option longopts[] = {
+	SERVE_LONGOPTS,
 	{ "once", no_argument, NULL, '1' },
 	{ "time", required_argument, NULL, 't' },
 	{ "seed", required_argument, NULL, 's' },
@@ -315,8 +380,8 @@ parse_options(int argc, char **argv, struct options *o)
 			printf("scheduler (%s) %s\n", PACKAGE_NAME, PACKAGE_VERSION);
 			return 0;
 		default:
-			fputs(usage_text, stderr);
-			return 2;
+			good &= serve_option(c, optarg, &o->serve);
+			break;
 		}
 	}
 	if (!good || optind < argc || (o->dry && !o->once) ||
@@ -326,6 +391,43 @@ parse_options(int argc, char **argv, struct options *o)
 		return 2;
 	}
 	return -1;
+}
+
+/* FastCGI until the process is told to stop. */
+static int
+serve_socket_of(struct project *front, const struct options *o)
+{
+	struct scheduler s = { .front = *front };
+	const struct conf *cf;
+	struct fail f = { 0 };
+	struct serve_program program = { "scheduler", &s, terms, refuse, worker_begin,
+		answer, worker_end };
+	struct serve_size size;
+	enum err e;
+	int fd;
+
+	if (project_read_config(&s.front, &f) != OK)
+		log_fail("configuration", &f);
+	cf = s.front.conf;
+	size = (struct serve_size){
+		.workers = o->serve.workers > 0 ? o->serve.workers :
+		                                  conf_scheduler_workers(cf),
+		.connections = o->serve.connections > 0 ? o->serve.connections :
+		                                          cf->max_connections,
+		.buffer_bytes = (size_t)cf->request_buffer_bytes,
+	};
+	s.workers = NEWN(&s.a, struct project, (size_t)size.workers);
+	e = serve_socket(o->serve.socket != NULL ?
+			     o->serve.socket :
+			     arena_printf(&s.a, "%s/scheduler.sock", cf->run_dir),
+	    &fd, &f);
+	if (e == OK)
+		e = serve_run(&program, &size, fd, &f);
+	if (e != OK)
+		log_fail("scheduler", &f);
+	project_close(&s.front);
+	arena_free(&s.a);
+	return e == OK ? EXIT_SUCCESS : err_exit(e);
 }
 
 int
@@ -350,9 +452,5 @@ main(int argc, char **argv)
 	proc_signals();
 	if (o.once)
 		return serve_once(&p, &o);
-	if (project_configure(&p, &f) != OK)
-		log_fail("configuration", &f);
-	fcgi_serve(terms, handle, &p);
-	project_close(&p);
-	return EXIT_SUCCESS;
+	return serve_socket_of(&p, &o);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The web program: master page, web RPCs, status page.  FastCGI on descriptor 0. Pages
- * are found by the last part of REQUEST_URI.
+ * The web program: master page, web RPCs, status page.  FastCGI on a socket (serve.h).
+ * Pages are found by the last part of REQUEST_URI.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -15,8 +15,8 @@
 #include "lib/log.h"
 #include "lib/proc.h"
 #include "proto/web.h"
-#include "sched/fcgi.h"
 #include "sched/project.h"
+#include "sched/serve.h"
 #include "sched/web_page.h"
 #include "sched/web_rpc.h"
 #include "lib/banned.h"
@@ -31,10 +31,16 @@ enum {
 static const char html[] = "text/html; charset=utf-8";
 static const char xml[] = "text/xml";
 
-struct web { /* process lifetime */
+struct web { /* a worker's */
 	struct project p;
 	struct status status;
 	int64_t status_time; /* 0: never counted */
+};
+
+struct server {               /* process lifetime */
+	struct project front; /* of the threads that carry connections: no database */
+	struct web *workers;
+	struct arena a;
 };
 
 struct visit { /* one request */
@@ -103,18 +109,6 @@ static bool
 web_stopped(struct visit *v)
 {
 	return fs_exists(project_path(v->rq->a, v->w->p.conf, "stop_web"));
-}
-
-/* Nothing here is done by another one. */
-static bool
-method_is_known(struct visit *v)
-{
-	static const char *const known[] = { "GET", "HEAD", "POST" };
-
-	for (size_t i = 0; i < N(known); i++)
-		if (strcmp(v->rq->method, known[i]) == 0)
-			return true;
-	return false;
 }
 
 static void
@@ -193,9 +187,7 @@ serve_rpc(struct visit *v, void (*rpc)(struct web_rpc *))
 
 	v->rp->type = xml;
 	v->rp->headers = "Cache-Control: no-store\r\nX-Robots-Tag: noindex\r\n";
-	if (!method_is_known(v))
-		web_error(&v->rp->body, WEB_BAD_METHOD, NULL);
-	else if (web_stopped(v))
+	if (web_stopped(v))
 		web_error(&v->rp->body, WEB_OFFLINE, NULL);
 	else if (!connected(v))
 		web_error(&v->rp->body, WEB_NO_DATABASE, NULL);
@@ -375,24 +367,27 @@ serve_page(struct visit *v)
 		not_found(v);
 	} else if (r->rpc != NULL) {
 		serve_rpc(v, r->rpc);
-	} else if (!method_is_known(v)) {
-		v->rp->status = "405 Method Not Allowed";
-		v->rp->headers = "Allow: GET, HEAD, POST\r\n";
-		page_message(
-		    &v->rp->body, v->w->p.conf, "Not here", "Pages can only be read.");
 	} else {
 		r->page(v);
 	}
 }
 
 static void
-handle(void *ctx, const struct fcgi_request *rq, struct fcgi_reply *rp)
+add_safety(struct arena *a, struct fcgi_reply *rp)
 {
-	struct visit v = { .w = ctx, .rq = rq, .rp = rp, .now = clock_now() };
 	static const char safety[] =
 	    "Content-Security-Policy: default-src 'self'; frame-ancestors 'none'\r\n"
 	    "X-Content-Type-Options: nosniff\r\n"
 	    "Referrer-Policy: same-origin\r\n";
+
+	rp->headers = arena_printf(
+	    a, "%s%s", safety, rp->headers == NULL ? "" : rp->headers);
+}
+
+static void
+answer(void *worker, const struct fcgi_request *rq, struct fcgi_reply *rp)
+{
+	struct visit v = { .w = worker, .rq = rq, .rp = rp, .now = clock_now() };
 	struct fail f = { 0 };
 
 	rp->type = html;
@@ -401,53 +396,108 @@ handle(void *ctx, const struct fcgi_request *rq, struct fcgi_reply *rp)
 		rp->status = "503 Service Unavailable";
 		page_message(&rp->body, v.w->p.conf, "Down for maintenance",
 		    "This project's configuration cannot be used.");
-	} else if (rq->too_large) {
-		rp->status = "413 Request Entity Too Large";
-		page_message(
-		    &rp->body, v.w->p.conf, "Too large", "The request is too large.");
 	} else {
 		serve_page(&v);
 	}
-	rp->headers = arena_printf(
-	    rq->a, "%s%s", safety, rp->headers == NULL ? "" : rp->headers);
+	add_safety(rq->a, rp);
 	log_debug("%s %s: %s, %zu bytes", rq->method, rq->uri,
 	    rp->status == NULL ? "200" : rp->status, rp->body.n);
 }
 
-static struct fcgi_terms
-terms(void *ctx)
+static void
+refuse(void *ctx, enum serve_refusal why, struct fcgi_reply *rp)
 {
-	struct web *w = ctx;
-	struct fail f = { 0 };
+	static const struct {
+		const char *status, *headers, *title, *text;
+	} as[] = {
+		[SERVE_BUSY] = { "503 Service Unavailable", "Retry-After: 60\r\n",
+		    "Busy", "The server is busy. Please try again in a minute." },
+		[SERVE_METHOD] = { "405 Method Not Allowed",
+		    "Allow: GET, HEAD, POST\r\n", "Not here",
+		    "Pages can only be read." },
+		[SERVE_TOO_LARGE] = { "413 Request Entity Too Large", NULL, "Too large",
+		    "The request is too large." },
+		[SERVE_CUT_OFF] = { "400 Bad Request", NULL, "Cut off",
+		    "The request ends early." },
+	};
+	struct server *s = ctx;
 
-	project_configure(&w->p, &f); /* whoever answers says what was wrong with it */
-	return (struct fcgi_terms){ .body_max = BODY_MAX,
-		.proxies = w->p.conf->trusted_proxies };
+	rp->type = html;
+	rp->status = as[why].status;
+	rp->headers = as[why].headers;
+	page_message(&rp->body, s->front.conf, as[why].title, as[why].text);
+	add_safety(rp->body.a, rp);
+	log_info("request turned away: %s", as[why].status);
 }
 
-static const char usage_text[] = "usage: web [--project DIR]\n"
-				 "\n"
-				 "  -p, --project DIR\n"
-				 "  -h, --help\n"
-				 "  -V, --version\n";
+static struct serve_terms
+terms(void *ctx)
+{
+	struct server *s = ctx;
+	struct fail f = { 0 };
+
+	project_read_config(&s->front, &f); /* a worker says what is wrong with it */
+	return (struct serve_terms){ .body_max = BODY_MAX,
+		.proxies = s->front.conf->trusted_proxies };
+}
+
+static void *
+worker_begin(void *ctx, int64_t i)
+{
+	struct server *s = ctx;
+	struct web *w = &s->workers[i];
+	struct fail f = { 0 };
+
+	/* It was found a moment ago. */
+	if (project_find(&w->p, "web", s->front.dir, true, &f) != OK ||
+	    project_configure(&w->p, &f) != OK)
+		log_fail("configuration", &f);
+	return w;
+}
+
+static void
+worker_end(void *worker)
+{
+	struct web *w = worker;
+
+	project_close(&w->p);
+}
+
+static const char usage_text[] =
+    "usage: web [--socket PATH] [--workers N] [--connections N] [--project DIR]\n"
+    "\n"
+    "      --socket PATH    unix socket to listen on (run_dir/web.sock), unless\n"
+    "                   descriptor 0 is one\n"
+    "      --workers N      requests served at once (web_workers)\n"
+    "      --connections N  carried at once (max_connections)\n"
+    "  -p, --project DIR\n"
+    "  -h, --help\n"
+    "  -V, --version\n";
 
 static const struct option longopts[] = {
+	SERVE_LONGOPTS,
 	{ "project", required_argument, NULL, 'p' },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, 'V' },
 	{ NULL, 0, NULL, 0 },
 };
 
+struct options {
+	const char *project;
+	struct serve_options serve;
+};
+
 /* -1: go on; else the exit code. */
 static int
-parse_options(int argc, char **argv, const char **project)
+parse_options(int argc, char **argv, struct options *o)
 {
+	bool good = true;
 	int c;
 
 	while ((c = getopt_long(argc, argv, "p:hV", longopts, NULL)) != -1) {
 		switch (c) {
 		case 'p':
-			*project = optarg;
+			o->project = optarg;
 			break;
 		case 'h':
 			fputs(usage_text, stdout);
@@ -456,36 +506,64 @@ parse_options(int argc, char **argv, const char **project)
 			printf("web (%s) %s\n", PACKAGE_NAME, PACKAGE_VERSION);
 			return 0;
 		default:
-			fputs(usage_text, stderr);
-			return 2;
+			good &= serve_option(c, optarg, &o->serve);
+			break;
 		}
 	}
-	if (optind < argc) {
+	if (!good || optind < argc) {
 		fputs(usage_text, stderr);
 		return 2;
 	}
 	return -1;
 }
 
+/* FastCGI until the process is told to stop. */
+static enum err
+run(struct server *s, const struct options *o, struct fail *f)
+{
+	const struct conf *cf = s->front.conf;
+	struct serve_program program = { "web", s, terms, refuse, worker_begin, answer,
+		worker_end };
+	struct serve_size size = {
+		.workers = o->serve.workers > 0 ? o->serve.workers : cf->web_workers,
+		.connections = o->serve.connections > 0 ? o->serve.connections :
+		                                          cf->max_connections,
+		.buffer_bytes = (size_t)cf->request_buffer_bytes,
+	};
+	enum err e;
+	int fd;
+
+	s->workers = NEWN(&s->a, struct web, (size_t)size.workers);
+	e = serve_socket(o->serve.socket != NULL ?
+			     o->serve.socket :
+			     arena_printf(&s->a, "%s/web.sock", cf->run_dir),
+	    &fd, f);
+	return e == OK ? serve_run(&program, &size, fd, f) : e;
+}
+
 int
 main(int argc, char **argv)
 {
-	static struct web w;
-	const char *project = NULL;
+	struct server s = { 0 };
+	struct options o = { 0 };
 	struct fail f = { 0 };
-	int rc = parse_options(argc, argv, &project);
+	int rc = parse_options(argc, argv, &o);
+	enum err e;
 
 	if (rc >= 0)
 		return rc;
 	log_open("web", NULL, LOG_INFO);
-	if (project_find(&w.p, "web", project, true, &f) != OK) {
+	if (project_find(&s.front, "web", o.project, true, &f) != OK) {
 		fprintf(stderr, "web: %s\n", f.detail);
 		return err_exit(f.code);
 	}
 	proc_signals();
-	if (project_configure(&w.p, &f) != OK)
+	if (project_read_config(&s.front, &f) != OK)
 		log_fail("configuration", &f);
-	fcgi_serve(terms, handle, &w);
-	project_close(&w.p);
-	return EXIT_SUCCESS;
+	e = run(&s, &o, &f);
+	if (e != OK)
+		log_fail("web", &f);
+	project_close(&s.front);
+	arena_free(&s.a);
+	return e == OK ? EXIT_SUCCESS : err_exit(e);
 }

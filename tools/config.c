@@ -107,13 +107,9 @@ const struct cmd cmd_config_check = { .name = "config check",
 	    "mistakes in gui_urls.xml and project_files.xml.  Warns when "
 	    "apache/httpd.conf "
 	    "or\n"
-	    "apache/site.conf of the project does not fit: where requests may wait for "
-	    "work,\n"
-	    "FcgidMaxProcessesPerClass and FcgidMaxProcesses must be four times "
-	    "locality_max_waiters\n"
-	    "at least, and FcgidIOTimeout locality_scheduling_wait_period and 30 s.  "
-	    "A file\n"
-	    "elsewhere, as locus create --apache-site makes it, is not looked at.\n"
+	    "apache/site.conf of the project does not lead to its sockets; a file "
+	    "elsewhere, as\n"
+	    "locus create --apache-site makes it, is not looked at.\n"
 	    "Exits with 78 if there is an error.",
 	.run = check_run };
 

@@ -9,10 +9,9 @@
 #include "lib/words.h"
 #include "tools/program.h"
 #include "tools/service.h"
-#include "tools/web_fit.h"
 #include "lib/banned.h"
 
-enum { TEMPLATE_MAX = 1 << 20, PROCESSES = 16 };
+enum { TEMPLATE_MAX = 1 << 20 };
 
 static const char *
 modules_dir(void)
@@ -57,19 +56,18 @@ write_conf(struct ctx *x, const struct create *c, const char *to, struct fail *f
 	const char *name = c->private ? "apache-private.conf.in" :
 	                                "apache-site.conf.in";
 	const char *from = program_data(x->a, name), *modules = modules_dir();
-	const char *scheduler = program_find(x->a, NULL, "scheduler");
+	const char *busy = program_data(x->a, "busy.asis");
 	const struct conf *cf = x->cf;
-	int64_t processes = web_processes(cf);
 	char *text;
 	enum err e;
 
-	if (from == NULL || scheduler == NULL)
+	if (from == NULL || busy == NULL)
 		return FAIL(f, E_CONFIG, "%s is not installed with this program",
-		    from == NULL ? name : "scheduler");
+		    from == NULL ? name : "busy.asis");
 	if (c->private && modules == NULL)
 		return FAIL(f, E_CONFIG,
 		    "Apache is not installed (Debian: apt-get install "
-		    "apache2 libapache2-mod-fcgid)");
+		    "apache2)");
 	const struct word places[] = {
 		{ "@NAME@", c->name },
 		{ "@PORT@", arena_printf(x->a, "%d", c->port) },
@@ -77,16 +75,11 @@ write_conf(struct ctx *x, const struct create *c, const char *to, struct fail *f
 		{ "@RUN@", socket_dir(x->a, cf) },
 		{ "@LOG@", cf->log_dir },
 		{ "@DOWNLOAD@", cf->download_dir },
-		{ "@LIBEXEC@", dir_of(x->a, scheduler) },
-		{ "@SOCKET@", upload_socket(x->a, cf) },
+		{ "@DATA@", dir_of(x->a, busy) },
+		{ "@SCHEDULER@", service_socket(x->a, cf, "scheduler") },
+		{ "@WEB@", service_socket(x->a, cf, "web") },
+		{ "@UPLOAD@", service_socket(x->a, cf, "upload") },
 		{ "@MODULES@", modules == NULL ? "" : modules },
-		{ "@MAXBODY@",
-		    arena_printf(x->a, "%lld", (long long)cf->max_request_bytes) },
-		{ "@IOTIMEOUT@",
-		    arena_printf(x->a, "%lld", (long long)web_io_timeout_s(cf)) },
-		{ "@PROCESSES@",
-		    arena_printf(x->a, "%lld",
-			(long long)(processes > PROCESSES ? processes : PROCESSES)) },
 	};
 	for (size_t i = 0; i < N(places); i++)
 		if (places[i].value[0] == '/' && check_path(places[i].value, f) != OK)

@@ -83,9 +83,9 @@ socket_dir(struct arena *a, const struct conf *cf)
 }
 
 char *
-upload_socket(struct arena *a, const struct conf *cf)
+service_socket(struct arena *a, const struct conf *cf, const char *name)
 {
-	return arena_printf(a, "%s/upload.sock", socket_dir(a, cf));
+	return arena_printf(a, "%s/%s.sock", socket_dir(a, cf), name);
 }
 
 static enum err
@@ -99,7 +99,7 @@ service_web(struct arena *a, const struct conf *cf, struct service *s, struct fa
 	if (program == NULL)
 		return FAIL(f, E_CONFIG,
 		    "Apache is not installed (Debian: apt-get install "
-		    "apache2 libapache2-mod-fcgid)");
+		    "apache2)");
 	*s = (struct service){ .name = arena_strdup(a, "apache2"),
 		.kind = SERVICE_WEB,
 		.argv = arena_memdup(a, argv, sizeof(argv)),
@@ -116,18 +116,64 @@ static void
 service_upload(struct arena *a, const struct conf *cf, struct service *s)
 {
 	char *program = program_find(a, cf, "file_upload_handler");
-	char *argv[] = { program, arena_strdup(a, "--socket"), upload_socket(a, cf),
-		NULL };
+	char *argv[] = { program, arena_strdup(a, "--socket"),
+		service_socket(a, cf, "upload"), NULL };
 
 	*s = (struct service){ .name = arena_strdup(a, "file_upload_handler"),
-		.kind = SERVICE_UPLOAD,
+		.kind = SERVICE_FCGI,
 		.argv = program == NULL ? NULL : arena_memdup(a, argv, sizeof(argv)),
 		.why = arena_strdup(a, "its program is not installed"),
 		.log = log_path(a, cf, "file_upload_handler.log"),
 		.ready = READY_SOCKET,
-		.socket = upload_socket(a, cf),
+		.socket = service_socket(a, cf, "upload"),
 		.stop_signal = SIGTERM,
 		.grace_s = DAEMON_GRACE_S };
+}
+
+struct fcgi_service { /* as many processes as are wanted, on one socket */
+	char program[16];
+	int64_t processes, workers;
+};
+
+/* Process number i of them, from 0 on. */
+static void
+service_fcgi(struct arena *a, const struct conf *cf, const struct fcgi_service *of,
+    int64_t i, struct service *s)
+{
+	char *program = program_find(a, cf, of->program);
+	char *argv[] = { program, arena_strdup(a, "--workers"),
+		arena_printf(a, "%lld", (long long)of->workers),
+		arena_strdup(a, "--connections"),
+		arena_printf(a, "%lld", (long long)cf->max_connections), NULL };
+
+	*s = (struct service){
+		.name = i == 0 ?
+		            arena_strdup(a, of->program) :
+		            arena_printf(a, "%s-%lld", of->program, (long long)i + 1),
+		.kind = SERVICE_FCGI,
+		.argv = program == NULL ? NULL : arena_memdup(a, argv, sizeof(argv)),
+		.why = arena_strdup(a, "its program is not installed"),
+		.log = arena_printf(a, "%s/%s.log", cf->log_dir, of->program),
+		.ready = READY_ALIVE,
+		.listen = service_socket(a, cf, of->program),
+		.stop_signal = SIGTERM,
+		.grace_s = DAEMON_GRACE_S,
+	};
+}
+
+static size_t
+services_fcgi(struct arena *a, const struct conf *cf, struct service *s)
+{
+	const struct fcgi_service all[] = {
+		{ "scheduler", cf->scheduler_processes, conf_scheduler_workers(cf) },
+		{ "web", cf->web_processes, cf->web_workers },
+	};
+	size_t k = 0;
+
+	for (size_t i = 0; i < N(all); i++)
+		for (int64_t j = 0; j < all[i].processes; j++)
+			service_fcgi(a, cf, &all[i], j, &s[k++]);
+	return k;
 }
 
 static enum err
@@ -168,7 +214,9 @@ enum err
 services_of(struct arena *a, const struct conf *cf, struct service **list, size_t *n,
     struct fail *f)
 {
-	struct service *s = NEWN(a, struct service, cf->ndaemons + 3);
+	size_t most = cf->ndaemons + 3 +
+	              (size_t)(cf->scheduler_processes + cf->web_processes);
+	struct service *s = NEWN(a, struct service, most);
 	enum err e = OK;
 	size_t k = 0;
 
@@ -178,6 +226,7 @@ services_of(struct arena *a, const struct conf *cf, struct service **list, size_
 			e = service_web(a, cf, &s[k++], f);
 	}
 	service_upload(a, cf, &s[k++]);
+	k += services_fcgi(a, cf, s + k);
 	for (size_t i = 0; i < cf->ndaemons && e == OK; i++)
 		if (!cf->daemons[i].disabled)
 			e = service_daemon(a, cf, &cf->daemons[i], &s[k++], f);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the supervisor runs for a project: its private servers, the upload handler, its
- * daemons. */
+/* What the supervisor runs for a project: its private servers, what Apache reaches by
+ * sockets, its daemons. */
 #ifndef TOOLS_SERVICE_H
 #define TOOLS_SERVICE_H
 
@@ -17,7 +17,7 @@ enum ready {          /* how to see that it is ready */
 };
 
 /* In the order of starting; the other way round they are stopped, Apache first. */
-enum service_kind { SERVICE_DATABASE, SERVICE_DAEMON, SERVICE_UPLOAD, SERVICE_WEB };
+enum service_kind { SERVICE_DATABASE, SERVICE_DAEMON, SERVICE_FCGI, SERVICE_WEB };
 
 struct service {
 	char *name; /* unique */
@@ -29,6 +29,8 @@ struct service {
 	                   none */
 	enum ready ready;
 	char *socket;
+	char *listen; /* socket that the supervisor holds, and hands down as descriptor
+	                 0; NULL = none */
 	int port;
 	int stop_signal; /* to the process itself; past grace_s its group is killed */
 	int grace_s;
@@ -44,6 +46,7 @@ bool service_ready(const struct service *);
 /* Directory of the sockets of private servers: the run directory, or a short one
  * (supervise.h). */
 char *socket_dir(struct arena *, const struct conf *);
-char *upload_socket(struct arena *, const struct conf *);
+/* Of "scheduler", "web", "upload". */
+char *service_socket(struct arena *, const struct conf *, const char *name);
 
 #endif

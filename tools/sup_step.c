@@ -73,16 +73,20 @@ spawn(struct sup *x, struct proc *p, int64_t now_ms)
 {
 	struct fail f = { 0 };
 	struct procfs st;
-	union { /* proc_spawn() changes nothing */
+	union { /* proc_spawn_on() changes nothing */
 		char **in;
 		const char *const *out;
 	} argv = { p->s.argv };
+
+	int in = -1;
 
 	setenv(MARK_SERVICE, p->s.name, 1);
 	if (p->s.pid_file != NULL)
 		fs_unlink(p->s.pid_file, NULL);
 	p->born_ms = now_ms;
-	if (proc_spawn(argv.out, x->cf->project_dir, p->s.log, &p->pid, &f) != OK) {
+	if ((p->s.listen != NULL && sup_listen(x, p->s.listen, &in, &f) != OK) ||
+	    proc_spawn_on(in, argv.out, x->cf->project_dir, p->s.log, &p->pid, &f) !=
+		OK) {
 		p->pid = 0;
 		log_fail(p->s.name, &f);
 		snprintf(p->note, sizeof(p->note), "%.90s", f.detail);

@@ -134,6 +134,7 @@ end_all(struct sup *x)
 			clock_nap_ms(TICK_MS / 5);
 		}
 	}
+	sup_unlisten_all(x);
 	if (group_sweep(&x->round, x->cf->project_dir) > 0)
 		log_warn("some processes had outlived their services and were ended");
 	arena_reset(&x->round);
@@ -226,6 +227,8 @@ supervise(struct arena *a, const struct conf *cf, struct fail *f)
 		e = settle_privilege(&x, f);
 	if (e == OK)
 		e = short_dir_make(a, cf, f);
+	if (e == OK)
+		e = sup_listen_all(&x, f);
 	if (e != OK)
 		return e;
 	log_info("supervisor of %s with %zu services", cf->project_dir, x.n);

@@ -9,7 +9,6 @@ PIDS=
 FAILED=0
 PASSED=0
 
-# fcgid children and threads end with their parents; only what was started here is stopped.
 cleanup() {
 	for p in $PIDS; do kill "$p" 2>/dev/null; done
 	for p in $PIDS; do wait "$p" 2>/dev/null; done
@@ -94,7 +93,7 @@ public_key() {
 start_apache() {
 	mods=/usr/lib/apache2/modules
 	apache=$(command -v apache2 || command -v httpd || echo /usr/sbin/apache2)
-	[ -x "$apache" ] && [ -e $mods/mod_fcgid.so ] || skip "apache2 with mod_fcgid is not installed"
+	[ -x "$apache" ] || skip "apache2 is not installed"
 	run_as=
 	# As root Apache wants an account to drop to, and that account the project.
 	if [ "$(id -u)" = 0 ]; then
@@ -103,15 +102,27 @@ start_apache() {
 		chmod 755 "$T"
 		run_as="setpriv --reuid=nobody --regid=nogroup --clear-groups --"
 	fi
+	[ -n "${NO_SERVICES:-}" ] || start_services
 	sed -e "s|@NAME@|stars|g; s|@PORT@|$PORT|g; s|@DIR@|$P|g; s|@RUN@|$P/run|g; s|@LOG@|$P/log|g" \
-	    -e "s|@DOWNLOAD@|$P/download|g; s|@LIBEXEC@|${LIBEXEC:-$build}|g; s|@SOCKET@|$P/run/upload.sock|g" \
-	    -e "s|@MODULES@|$mods|g; s|@MAXBODY@|${MAXBODY:-67108864}|g; s|@IOTIMEOUT@|60|g; s|@PROCESSES@|${PROCESSES:-16}|g" \
+	    -e "s|@DOWNLOAD@|$P/download|g; s|@DATA@|$source/html|g; s|@SCHEDULER@|$P/run/scheduler.sock|g" \
+	    -e "s|@WEB@|$P/run/web.sock|g; s|@UPLOAD@|$P/run/upload.sock|g; s|@MODULES@|$mods|g" \
 	    "$source/html/apache-private.conf.in" > "$P/run/httpd.conf"
 	[ -z "${MORE_APACHE:-}" ] || cat "$MORE_APACHE" >> "$P/run/httpd.conf"
 	$run_as "$apache" -f "$P/run/httpd.conf" -D FOREGROUND 2>"$T/apache.err" &
 	APACHE_PID=$!
 	PIDS="$PIDS $APACHE_PID"
 	wait_for "curl -s -o /dev/null $URL/stars/download/x"
+}
+
+# Scheduler and web on their sockets, as the supervisor would start them, with $SERVE_OPTIONS.
+start_services() {
+	for i in scheduler web; do
+		# shellcheck disable=SC2086 # options are words
+		$run_as "${LIBEXEC:-$build}/$i" --project "$P" ${SERVE_OPTIONS:-} 2>>"$T/$i.err" &
+		eval "${i}_pid=$!"
+		PIDS="$PIDS $!"
+	done
+	wait_for "[ -S $P/run/scheduler.sock ] && [ -S $P/run/web.sock ]"
 }
 
 start_uploads() {

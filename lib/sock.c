@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A socket is bound beside its name and renamed: there is no moment without one. */
+#include "lib/sock.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include "lib/fs.h"
+
+enum { QUEUE = 4096 }; /* Linux cuts it to net.core.somaxconn */
+
+static const char fresh_end[] = ".new";
+
+bool
+sock_answers(const char *path)
+{
+	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+	bool yes;
+	int fd;
+
+	if (strlen(path) >= sizeof(sa.sun_path))
+		return false;
+	memcpy(sa.sun_path, path, strlen(path));
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return false;
+	yes = connect(fd, (const struct sockaddr *)&sa, sizeof(sa)) == 0;
+	close(fd);
+	return yes;
+}
+
+bool
+sock_listens(int fd)
+{
+	int yes = 0;
+	socklen_t n = sizeof(yes);
+
+	return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &yes, &n) == 0 && yes != 0;
+}
+
+static enum err
+bind_and_name(
+    int fd, const struct sockaddr_un *sa, const char *path, mode_t mode, struct fail *f)
+{
+	if (fs_unlink(sa->sun_path, f) != OK)
+		return f->code;
+	if (bind(fd, (const struct sockaddr *)sa, sizeof(*sa)) < 0 ||
+	    chmod(sa->sun_path, mode) < 0 || listen(fd, QUEUE) < 0)
+		return FAIL_ERRNO(f, "listening on %s", path);
+	if (rename(sa->sun_path, path) < 0)
+		return FAIL_ERRNO(f, "naming the socket %s", path);
+	return OK;
+}
+
+enum err
+sock_listen(const char *path, mode_t mode, int *fd, struct fail *f)
+{
+	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+	enum err e;
+
+	if (strlen(path) + sizeof(fresh_end) > sizeof(sa.sun_path))
+		return FAIL(f, E_CONFIG, "the socket's path %s is over %zu bytes", path,
+		    sizeof(sa.sun_path) - sizeof(fresh_end));
+	snprintf(sa.sun_path, sizeof(sa.sun_path), "%s%s", path, fresh_end);
+	*fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (*fd < 0)
+		return FAIL_ERRNO(f, "making a socket");
+	e = bind_and_name(*fd, &sa, path, mode, f);
+	if (e == OK)
+		return OK;
+	fs_unlink(sa.sun_path, NULL);
+	close(*fd);
+	*fd = -1;
+	return e;
+}

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Many connections at once to one scheduler, each a request of a file: all at the same
+ * moment, again and again, or slowly.
+ *
+ *   crowd --url http://ADDRESS:PORT/PATH --request FILE --hosts N [--seconds S]
+ *         [--from ADDRESS] [--header LINE] [--slow head|body --rate BYTES_PER_S]
+ *         [--cut BYTES]
+ *
+ * In the file @N@ stands for the number of the host.  With seconds each host asks again
+ * as soon as it has its reply, until the time is over; else once.  Slow ones send the
+ * head, or the body, at so many bytes per second, in pieces once a second.  What is cut
+ * ends so many bytes early, and then reads on.  Prints one
+ * line: requests, of these replies (HTTP 200 with a whole scheduler_reply), busy (of
+ * the replies, those that say so), lost (no such reply), their HTTP statuses, and what
+ * the replies took at most and in 99 of 100 cases, in ms.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include "lib/arena.h"
+#include "lib/buf.h"
+#include "lib/clock.h"
+#include "lib/fs.h"
+#include "lib/proc.h"
+#include "lib/text.h"
+#include "lib/banned.h"
+
+enum { REPLY = 32 << 10, EVENTS = 256, TICK_MS = 20, GIVE_UP_S = 100, STATUSES = 600 };
+
+struct options {
+	const char *url, *request, *from, *header, *slow;
+	int64_t hosts, seconds, rate, cut;
+};
+
+struct host {
+	int fd; /* -1: none */
+	int64_t since_ms;
+	const char *out;
+	size_t out_n, sent, head_n;
+	char *reply;
+	size_t reply_n;
+};
+
+struct crowd {
+	struct arena a;
+	struct options o;
+	struct sockaddr_in to, from;
+	struct host *hosts;
+	int poll;
+	int64_t start_ms;
+	int64_t requests, replies, busy, lost, statuses[STATUSES];
+	int64_t *took_ms;
+	size_t ntook, took_cap;
+	int64_t open;
+};
+
+static void
+usage(void)
+{
+	fputs("usage: crowd --url URL --request FILE --hosts N [--seconds S] "
+	      "[--from ADDRESS] [--header LINE] [--slow head|body --rate N] "
+	      "[--cut BYTES]\n",
+	    stderr);
+	_exit(2);
+}
+
+static void
+parse_options(int argc, char **argv, struct options *o)
+{
+	static const struct option longopts[] = {
+		{ "url", required_argument, NULL, 'u' },
+		{ "request", required_argument, NULL, 'r' },
+		{ "hosts", required_argument, NULL, 'n' },
+		{ "seconds", required_argument, NULL, 's' },
+		{ "from", required_argument, NULL, 'f' },
+		{ "header", required_argument, NULL, 'H' },
+		{ "slow", required_argument, NULL, 'w' },
+		{ "rate", required_argument, NULL, 'b' },
+		{ "cut", required_argument, NULL, 'c' },
+		{ 0 },
+	};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "", longopts, NULL)) != -1) {
+		bool good = true;
+
+		switch (c) {
+		case 'u':
+			o->url = optarg;
+			break;
+		case 'r':
+			o->request = optarg;
+			break;
+		case 'n':
+			good = text_i64(optarg, 1, 20000, &o->hosts);
+			break;
+		case 's':
+			good = text_i64(optarg, 0, 3600, &o->seconds);
+			break;
+		case 'f':
+			o->from = optarg;
+			break;
+		case 'H':
+			o->header = optarg;
+			break;
+		case 'w':
+			o->slow = optarg;
+			break;
+		case 'b':
+			good = text_i64(optarg, 1, 1000000, &o->rate);
+			break;
+		case 'c':
+			good = text_i64(optarg, 1, 1000, &o->cut);
+			break;
+		default:
+			good = false;
+		}
+		if (!good)
+			usage();
+	}
+	if (o->url == NULL || o->request == NULL || o->hosts == 0 ||
+	    (o->slow != NULL && o->rate == 0))
+		usage();
+}
+
+/* --- what is sent --- */
+
+static const char *
+filled_in(struct arena *a, const char *text, int64_t number, size_t *n)
+{
+	struct buf b = buf_new(a);
+
+	for (const char *gap; (gap = strstr(text, "@N@")) != NULL; text = gap + 3) {
+		buf_put(&b, text, (size_t)(gap - text));
+		buf_printf(&b, "%06lld", (long long)number);
+	}
+	buf_puts(&b, text);
+	*n = b.n;
+	return b.p;
+}
+
+static void
+prepare(struct crowd *c, const char *path, const char *where)
+{
+	struct fail f = { 0 };
+	char *text;
+
+	if (fs_read(&c->a, c->o.request, 64 << 20, &text, NULL, &f) != OK) {
+		fprintf(stderr, "crowd: %s\n", f.detail);
+		_exit(1);
+	}
+	c->hosts = NEWN(&c->a, struct host, (size_t)c->o.hosts);
+	for (int64_t i = 0; i < c->o.hosts; i++) {
+		struct host *h = &c->hosts[i];
+		struct buf b = buf_new(&c->a);
+		size_t n;
+		const char *body = filled_in(&c->a, text, i, &n);
+
+		buf_printf(&b,
+		    "POST %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n%s%s"
+		    "Content-Type: text/xml\r\nContent-Length: %zu\r\n\r\n",
+		    path, where, c->o.header == NULL ? "" : c->o.header,
+		    c->o.header == NULL ? "" : "\r\n", n);
+		h->head_n = b.n;
+		buf_put(&b, body, n);
+		h->out = b.p;
+		h->out_n = b.n - (size_t)c->o.cut;
+		h->fd = -1;
+		h->reply = arena_alloc(&c->a, REPLY + 1);
+	}
+}
+
+static void
+find_server(struct crowd *c)
+{
+	const char *p = strstr(c->o.url, "://"), *path, *colon;
+	char *where;
+	int64_t port = 80;
+
+	if (p == NULL || (path = strchr(p + 3, '/')) == NULL)
+		usage();
+	where = arena_memdup(&c->a, p + 3, (size_t)(path - p) - 3);
+	colon = strchr(where, ':');
+	if (colon != NULL && !text_i64(colon + 1, 1, 65535, &port))
+		usage();
+	c->to = (struct sockaddr_in){ .sin_family = AF_INET,
+		.sin_port = htons((uint16_t)port) };
+	c->from = (struct sockaddr_in){ .sin_family = AF_INET };
+	if (inet_pton(AF_INET, arena_memdup(&c->a, where, strcspn(where, ":")),
+		&c->to.sin_addr) != 1 ||
+	    (c->o.from != NULL &&
+		inet_pton(AF_INET, c->o.from, &c->from.sin_addr) != 1))
+		usage();
+	prepare(c, path, where);
+}
+
+/* --- one connection --- */
+
+static void
+begin(struct crowd *c, struct host *h)
+{
+	struct epoll_event ev = { .events = EPOLLIN | EPOLLOUT, .data.ptr = h };
+
+	h->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (h->fd < 0 ||
+	    (c->o.from != NULL &&
+		bind(h->fd, (const struct sockaddr *)&c->from, sizeof(c->from)) < 0) ||
+	    (connect(h->fd, (const struct sockaddr *)&c->to, sizeof(c->to)) < 0 &&
+		errno != EINPROGRESS)) {
+		perror("crowd: connecting");
+		_exit(1);
+	}
+	h->sent = h->reply_n = 0;
+	h->since_ms = clock_mono_ms();
+	if (c->o.slow != NULL)
+		ev.events = EPOLLIN;
+	epoll_ctl(c->poll, EPOLL_CTL_ADD, h->fd, &ev);
+	c->requests++;
+	c->open++;
+}
+
+/* The reply is what it is when the server has closed. */
+static void
+end(struct crowd *c, struct host *h)
+{
+	int status = 0;
+
+	close(h->fd);
+	h->fd = -1;
+	c->open--;
+	h->reply[h->reply_n] = '\0';
+	if (strncmp(h->reply, "HTTP/1.1 ", 9) == 0)
+		status = (int)strtol(h->reply + 9, NULL, 10) % STATUSES;
+	c->statuses[status]++;
+	if (status != 200 || strstr(h->reply, "<scheduler_reply>") == NULL ||
+	    strstr(h->reply, "</scheduler_reply>") == NULL) {
+		c->lost++;
+	} else {
+		c->replies++;
+		c->busy += strstr(h->reply, "is busy") != NULL;
+		PUSH(&c->a, c->took_ms, c->ntook, c->took_cap) = clock_mono_ms() -
+		                                                 h->since_ms;
+	}
+	if (clock_mono_ms() - c->start_ms < c->o.seconds * 1000)
+		begin(c, h);
+}
+
+/* So many bytes may be gone by now. */
+static size_t
+allowed(const struct crowd *c, const struct host *h, int64_t now_ms)
+{
+	size_t due = (size_t)((now_ms - h->since_ms) / 1000 * c->o.rate) + 1;
+
+	if (c->o.slow == NULL)
+		return h->out_n;
+	if (strcmp(c->o.slow, "body") == 0)
+		due += h->head_n;
+	else if (due >= h->head_n)
+		return h->out_n;
+	return due < h->out_n ? due : h->out_n;
+}
+
+static void
+send_some(struct crowd *c, struct host *h)
+{
+	size_t most = allowed(c, h, clock_mono_ms());
+	struct epoll_event ev = { .events = EPOLLIN, .data.ptr = h };
+
+	while (h->sent < most) {
+		ssize_t n = send(h->fd, h->out + h->sent, most - h->sent, MSG_NOSIGNAL);
+
+		if (n < 0)
+			return; /* what the server has to say is read */
+		h->sent += (size_t)n;
+	}
+	if (h->sent == h->out_n && c->o.cut > 0)
+		shutdown(h->fd, SHUT_WR);
+	if (h->sent == h->out_n)
+		epoll_ctl(c->poll, EPOLL_CTL_MOD, h->fd, &ev);
+}
+
+static void
+receive(struct crowd *c, struct host *h)
+{
+	ssize_t n = recv(h->fd, h->reply + h->reply_n, REPLY - h->reply_n, 0);
+
+	if (n > 0) {
+		h->reply_n += (size_t)n;
+		if (h->reply_n == REPLY) /* its end is what matters */
+			h->reply_n -= 1 << 10;
+	} else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
+		end(c, h);
+	}
+}
+
+/* --- all of them --- */
+
+static void
+play(struct crowd *c)
+{
+	struct epoll_event ev[EVENTS];
+	int64_t stop_ms, slow_ms = 0;
+
+	c->start_ms = clock_mono_ms();
+	stop_ms = c->start_ms + (c->o.seconds + GIVE_UP_S) * 1000;
+	if (c->o.slow != NULL)
+		stop_ms = c->start_ms + c->o.seconds * 1000;
+	for (int64_t i = 0; i < c->o.hosts; i++)
+		begin(c, &c->hosts[i]);
+	while (c->open > 0 && clock_mono_ms() < stop_ms && !proc_stopping) {
+		int n = epoll_wait(c->poll, ev, EVENTS, TICK_MS);
+
+		for (int i = 0; i < n; i++) {
+			struct host *h = ev[i].data.ptr;
+
+			if (ev[i].events & EPOLLOUT)
+				send_some(c, h);
+			if (h->fd >= 0 && (ev[i].events & ~(uint32_t)EPOLLOUT) != 0)
+				receive(c, h);
+		}
+		if (c->o.slow == NULL || clock_mono_ms() - slow_ms < 200)
+			continue;
+		slow_ms = clock_mono_ms();
+		for (int64_t i = 0; i < c->o.hosts; i++)
+			if (c->hosts[i].fd >= 0)
+				send_some(c, &c->hosts[i]);
+	}
+}
+
+static int
+by_size(const void *x, const void *y)
+{
+	const int64_t *a = x, *b = y;
+
+	return (*a > *b) - (*a < *b);
+}
+
+static void
+tell(struct crowd *c)
+{
+	int64_t p99 = 0, most = 0;
+
+	if (c->ntook > 0) {
+		qsort(c->took_ms, c->ntook, sizeof(*c->took_ms), by_size);
+		most = c->took_ms[c->ntook - 1];
+		p99 = c->took_ms[c->ntook * 99 / 100];
+	}
+	c->lost += c->o.slow == NULL ? c->open : 0;
+	printf("requests=%lld replies=%lld busy=%lld lost=%lld open=%lld p99_ms=%lld "
+	       "max_ms=%lld",
+	    (long long)c->requests, (long long)c->replies, (long long)c->busy,
+	    (long long)c->lost, (long long)c->open, (long long)p99, (long long)most);
+	for (int i = 0; i < STATUSES; i++)
+		if (c->statuses[i] > 0)
+			printf(" http_%d=%lld", i, (long long)c->statuses[i]);
+	putchar('\n');
+}
+
+int
+main(int argc, char **argv)
+{
+	static struct crowd c;
+	struct rlimit fds;
+
+	parse_options(argc, argv, &c.o);
+	proc_signals();
+	if (getrlimit(RLIMIT_NOFILE, &fds) == 0) {
+		fds.rlim_cur = fds.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &fds);
+	}
+	find_server(&c);
+	c.poll = epoll_create1(EPOLL_CLOEXEC);
+	play(&c);
+	tell(&c);
+	arena_free(&c.a);
+	return 0;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The supervisor holds the sockets of services, so that connections wait while a
+ * process is replaced instead of being refused.
+ */
+#include "tools/sup.h"
+
+#include <string.h>
+#include <unistd.h>
+#include "lib/clock.h"
+#include "lib/fs.h"
+#include "lib/log.h"
+#include "lib/sock.h"
+#include "lib/banned.h"
+
+/* Apache's account is another one, and anybody may ask Apache. */
+enum { MODE = 0666 };
+
+enum err
+sup_listen(struct sup *x, const char *path, int *fd, struct fail *f)
+{
+	enum err e;
+
+	for (size_t i = 0; i < x->nsockets; i++)
+		if (strcmp(x->sockets[i].path, path) == 0) {
+			*fd = x->sockets[i].fd;
+			return OK;
+		}
+	e = sock_listen(path, MODE, fd, f);
+	if (e == OK)
+		PUSH(x->a, x->sockets, x->nsockets,
+		    x->sockets_cap) = (struct listening){ arena_strdup(x->a, path),
+			*fd };
+	return e;
+}
+
+enum err
+sup_listen_all(struct sup *x, struct fail *f)
+{
+	for (size_t i = 0; i < x->n; i++) {
+		struct proc *p = &x->procs[i];
+		int fd;
+
+		if (p->s.listen == NULL)
+			continue;
+		if (sup_listen(x, p->s.listen, &fd, f) != OK)
+			return f->code;
+		if (p->pid != 0)
+			log_info("%s is replaced, as its socket was held by another "
+				 "supervisor",
+			    p->s.name);
+		sup_end(x, p, clock_mono_ms());
+	}
+	return OK;
+}
+
+void
+sup_unlisten_all(struct sup *x)
+{
+	for (size_t i = 0; i < x->n; i++) /* those of a killed supervisor too */
+		if (x->procs[i].s.listen != NULL)
+			fs_unlink(x->procs[i].s.listen, NULL);
+	for (size_t i = 0; i < x->nsockets; i++) {
+		fs_unlink(x->sockets[i].path, NULL);
+		close(x->sockets[i].fd);
+	}
+	x->nsockets = 0;
+}
