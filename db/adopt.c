@@ -56,6 +56,39 @@ starts(const char *text, const char *with)
 	return strncmp(text, with, strlen(with)) == 0;
 }
 
+/* Is the name one of a list with commas? */
+static bool
+listed(const char *list, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (const char *p = list; p != NULL; p = strchr(p, ',')) {
+		p += *p == ',';
+		if (strncmp(p, name, n) == 0 && (p[n] == ',' || p[n] == '\0'))
+			return true;
+	}
+	return false;
+}
+
+/* An index whose name a statement forces, or is known to use. */
+static bool
+statement_names(const char *index)
+{
+	for (enum stmt_id id = 0; id < SQL__MAX; id++) {
+		const char *p = stmt_infos[id].sql;
+
+		if (listed(stmt_infos[id].key, index))
+			return true;
+		while ((p = strstr(p, "FORCE INDEX (")) != NULL) {
+			p += strlen("FORCE INDEX (");
+			if (strncmp(p, index, strlen(index)) == 0 &&
+			    p[strlen(index)] == ')')
+				return true;
+		}
+	}
+	return false;
+}
+
 /* false for what is neither a column nor an index. */
 static bool
 line_read(struct arena *a, const char *line, const char *end, struct want *w)
@@ -63,7 +96,10 @@ line_read(struct arena *a, const char *line, const char *end, struct want *w)
 	static const char *const keys[] = { "PRIMARY KEY ", "UNIQUE KEY ",
 		"FULLTEXT KEY ", "KEY " };
 
+	const char *whole = cut(a, line, end);
+
 	w->text = definition(a, line, end);
+	w->ours = strstr(whole, " -- ours") != NULL;
 	if (starts(w->text, "CONSTRAINT "))
 		return false;
 	w->kind = WANT_COLUMN;
@@ -75,11 +111,13 @@ line_read(struct arena *a, const char *line, const char *end, struct want *w)
 		w->name = i == 0 ? arena_strdup(a, "PRIMARY") :
 		                   cut(a, name, strchr(name, ' '));
 		w->extra = index_columns(a, w->text);
-		w->ours = i == 0 || strstr(cut(a, line, end), " -- ours") != NULL;
+		w->is_unique = i < 2;
+		w->needed = i == 0 || w->ours || statement_names(w->name);
 	}
 	if (w->kind == WANT_COLUMN) {
 		w->name = cut(a, w->text, strchr(w->text, ' '));
 		w->extra = default_of(a, w->text);
+		w->as_text = strstr(whole, " -- or text") != NULL;
 	}
 	return true;
 }
@@ -160,14 +198,46 @@ live_column(const struct live *l, const char *table, const char *name)
 	return NULL;
 }
 
-const struct row_names *
+const struct row_index *
 live_index(const struct live *l, const char *table, const char *name)
 {
 	for (size_t i = 0; i < l->nindexes; i++)
-		if (strcmp(l->indexes[i].a, table) == 0 &&
-		    strcmp(l->indexes[i].b, name) == 0)
+		if (strcmp(l->indexes[i].table, table) == 0 &&
+		    strcmp(l->indexes[i].name, name) == 0)
 			return &l->indexes[i];
 	return NULL;
+}
+
+/* The same index under another name, as upstream's of names; not one that is wanted
+ * under that name. */
+static const struct row_index *
+live_alias(const struct want *all, size_t n, const struct want *w, const struct live *l)
+{
+	for (size_t i = 0; i < l->nindexes; i++) {
+		const struct row_index *x = &l->indexes[i];
+		bool taken = false;
+
+		if (strcmp(x->table, w->table) != 0 ||
+		    strcmp(x->columns, w->extra) != 0 ||
+		    (x->is_unique != 0) != w->is_unique)
+			continue;
+		for (size_t k = 0; k < n && !taken; k++)
+			taken = all[k].kind == WANT_INDEX && all[k].needed &&
+			        strcmp(all[k].table, w->table) == 0 &&
+			        strcmp(all[k].name, x->name) == 0;
+		if (!taken)
+			return x;
+	}
+	return NULL;
+}
+
+/* NOT NULL without a default, or NULL where another default is meant. */
+static bool
+lacks_default(const struct want *w, const struct row_column *c)
+{
+	bool null = !c->has_default || strcmp(c->initial, "NULL") == 0;
+
+	return w->extra != NULL && null;
 }
 
 /* Inserts of ours name only what they set, so every column needs its default. */
@@ -181,7 +251,13 @@ column_gap(struct arena *a, const struct want *w, const struct live *l, struct g
 		g->clause = arena_printf(a, "ADD COLUMN %s", w->text);
 		return true;
 	}
-	if (w->extra == NULL || c->has_default || c->nullable)
+	if (column_fit(w, c) == COLUMN_NARROW) {
+		g->what = arena_printf(a, "room in column %s (%s)", w->name, c->type);
+		g->clause = arena_printf(
+		    a, "MODIFY COLUMN %s", column_definition(a, w, c));
+		return true;
+	}
+	if (!lacks_default(w, c))
 		return false;
 	g->what = arena_printf(a, "default of column %s", w->name);
 	g->clause = arena_printf(
@@ -190,7 +266,29 @@ column_gap(struct arena *a, const struct want *w, const struct live *l, struct g
 }
 
 static bool
-gap_of(struct arena *a, const struct want *w, const struct live *l, struct gap *g)
+index_gap(struct arena *a, const struct want *all, size_t n, const struct want *w,
+    const struct live *l, struct gap *g)
+{
+	const struct row_index *alias;
+
+	if (!w->needed || live_index(l, w->table, w->name) != NULL)
+		return false;
+	alias = strcmp(w->name, "PRIMARY") != 0 ? live_alias(all, n, w, l) : NULL;
+	if (alias != NULL) {
+		g->what = arena_printf(
+		    a, "name %s for index %s (%s)", w->name, alias->name, w->extra);
+		g->clause = arena_printf(
+		    a, "RENAME INDEX `%s` TO %s", alias->name, w->name);
+		return true;
+	}
+	g->what = arena_printf(a, "index %s (%s)", w->name, w->extra);
+	g->clause = arena_printf(a, "ADD %s", w->text);
+	return true;
+}
+
+static bool
+gap_of(struct arena *a, const struct want *all, size_t n, const struct want *w,
+    const struct live *l, struct gap *g)
 {
 	bool there = live_table(l, w->table);
 
@@ -201,13 +299,8 @@ gap_of(struct arena *a, const struct want *w, const struct live *l, struct gap *
 	}
 	if (!there)
 		return false;
-	if (w->kind == WANT_COLUMN)
-		return column_gap(a, w, l, g);
-	if (!w->ours || live_index(l, w->table, w->name) != NULL)
-		return false;
-	g->what = arena_printf(a, "index %s (%s)", w->name, w->extra);
-	g->clause = arena_printf(a, "ADD %s", w->text);
-	return true;
+	return w->kind == WANT_COLUMN ? column_gap(a, w, l, g) :
+	                                index_gap(a, all, n, w, l, g);
 }
 
 struct gap *
@@ -220,7 +313,7 @@ gaps_find(struct arena *a, const struct want *wants, size_t nwants,
 	*n = 0;
 	for (size_t i = 0; i < nwants; i++) {
 		struct gap g = { 0 };
-		if (gap_of(a, &wants[i], l, &g))
+		if (gap_of(a, wants, nwants, &wants[i], l, &g))
 			PUSH(a, all, *n, cap) = g;
 	}
 	return all;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * schema.sql as data, and what a live database lacks of it.  A gap is always filled by
- * adding: a table, a column, a default, one of our indexes.
+ * schema.sql as data, and what a live database lacks of it.  A gap is filled without
+ * loss: a table, a column, a default or an index is added, an index gets our name, a
+ * column holds more.
  */
 #ifndef DB_ADOPT_H
 #define DB_ADOPT_H
@@ -13,7 +14,11 @@ enum want_kind { WANT_TABLE, WANT_COLUMN, WANT_INDEX };
 
 struct want { /* one table, column or index of schema.sql */
 	enum want_kind kind;
-	bool ours; /* an index that our statements name */
+	bool ours; /* marked so: a BOINC project has none */
+	bool
+	    needed; /* an index: ours, the primary key, or one that a statement names */
+	bool as_text;   /* a column of bytes that may be text */
+	bool is_unique; /* an index */
 	char *table, *name;
 	char *text;  /* its definition; WANT_TABLE: the whole statement */
 	char *extra; /* a column's default, an index's columns; NULL if it has none */
@@ -25,8 +30,9 @@ struct gap {
 	char *clause; /* of ALTER TABLE; NULL for a missing table */
 };
 
-struct live { /* the dictionary of the database, as read */
-	struct row_names *tables, *indexes; /* name, engine / table, name, columns */
+struct live {                     /* the dictionary of the database, as read */
+	struct row_names *tables; /* name, engine */
+	struct row_index *indexes;
 	struct row_column *columns;
 	size_t ntables, nindexes, ncolumns;
 };
@@ -36,9 +42,22 @@ enum err live_read(struct db *, struct arena *, struct live *, struct fail *);
 /* In the order of schema.sql, so the gaps of one table stand together. */
 struct gap *gaps_find(
     struct arena *, const struct want *, size_t nwants, const struct live *, size_t *n);
-const struct row_names *live_index(
+const struct row_index *live_index(
     const struct live *, const char *table, const char *name);
 const struct row_column *live_column(
     const struct live *, const char *table, const char *name);
+
+/* --- adopt_columns.c --- */
+/*
+ * Can the live column take what is written to the wanted one?  Narrow: it is of the
+ * kind, but holds less.  What a project of BOINC's has by itself fits: 32 bits for ids
+ * and times, 64 KB for documents.
+ */
+enum column_fit { COLUMN_FITS, COLUMN_NARROW, COLUMN_OTHER };
+enum column_fit column_fit(const struct want *, const struct row_column *);
+/* The definition of schema.sql with the character set that the live column has. */
+char *column_definition(struct arena *, const struct want *, const struct row_column *);
+/* A default for a column of such a type: "0", "('')" ...; NULL if there is none. */
+const char *column_default(struct arena *, const struct row_column *);
 
 #endif

@@ -339,7 +339,7 @@ CREATE TABLE IF NOT EXISTS msg_from_host (
 	hostid BIGINT NOT NULL DEFAULT 0,
 	variety VARCHAR(254) NOT NULL DEFAULT '',
 	handled SMALLINT NOT NULL DEFAULT 0,
-	xml MEDIUMBLOB,
+	xml MEDIUMBLOB, -- or text, as a BOINC project has it
 	PRIMARY KEY (id),
 	KEY message_handled (handled),
 	KEY message_hostid (hostid)
@@ -351,7 +351,7 @@ CREATE TABLE IF NOT EXISTS msg_to_host (
 	hostid BIGINT NOT NULL DEFAULT 0,
 	variety VARCHAR(254) NOT NULL DEFAULT '',
 	handled SMALLINT NOT NULL DEFAULT 0,
-	xml MEDIUMBLOB,
+	xml MEDIUMBLOB, -- or text, as a BOINC project has it
 	PRIMARY KEY (id),
 	KEY msg_to_host (hostid, handled)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
@@ -496,7 +496,7 @@ CREATE TABLE IF NOT EXISTS consent_type (
 	project_specific INT NOT NULL DEFAULT 0,
 	privacypref INT NOT NULL DEFAULT 0,
 	PRIMARY KEY (id),
-	UNIQUE KEY consent_name (shortname)
+	KEY consent_name (shortname)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 CREATE TABLE IF NOT EXISTS consent (
@@ -604,10 +604,13 @@ CREATE TABLE IF NOT EXISTS without_locality (
 	PRIMARY KEY (day, shard)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
-INSERT INTO consent_type (id, shortname, description, enabled, project_specific, privacypref) VALUES
-	(1, 'ENROLL', 'General terms-of-use for this project.', 0, 0, 0),
-	(2, 'STATSEXPORT', 'Do you consent to exporting your data to BOINC statistics aggregation Web sites?', 0, 0, 1)
-	ON DUPLICATE KEY UPDATE consent_type.id = consent_type.id;
+-- Run again when a database is adopted: a project that has types of its own keeps them.
+INSERT INTO consent_type (id, shortname, description, enabled, project_specific, privacypref)
+	SELECT t.* FROM (SELECT 1 AS id, 'ENROLL' AS shortname, 'General terms-of-use for this project.' AS description,
+		0 AS enabled, 0 AS project_specific, 0 AS privacypref
+		UNION ALL SELECT 2, 'STATSEXPORT',
+		'Do you consent to exporting your data to BOINC statistics aggregation Web sites?', 0, 0, 1) t
+	WHERE NOT EXISTS (SELECT 1 FROM consent_type);
 
 CREATE OR REPLACE VIEW latest_consent AS
 	SELECT userid, consent_type_id, consent_flag FROM consent

@@ -276,6 +276,7 @@ create(struct web_rpc *x, struct user *u, const char *hash)
 {
 	struct fail f = { 0 };
 	struct user *old;
+	bool taken;
 	enum err e;
 
 	if (!check_new(x, u, hash))
@@ -292,8 +293,14 @@ create(struct web_rpc *x, struct user *u, const char *hash)
 	if (!limit_new_account(x))
 		return;
 	e = insert(x, u, hash, &f);
-	if (e == E_RACE && user_by_email(x->db, x->a, u->email_addr, &old, &f) == OK) {
+	taken = e == E_RACE;
+	if (taken)
+		e = user_by_email(x->db, x->a, u->email_addr, &old, &f);
+	if (taken && e == OK) {
 		answer_existing(x, old, hash);
+	} else if (taken && e == E_NOTFOUND) {
+		/* A database that was a BOINC project's takes each name once. */
+		web_error(x->b, WEB_NOT_UNIQUE, NULL);
 	} else if (e != OK) {
 		web_failed(x, &f);
 	} else {

@@ -32,9 +32,14 @@ check_run(struct ctx *x, const void *opts, char **args, size_t n)
 const struct cmd cmd_schema_check = { .name = "schema check",
 	.args = "",
 	.purpose = "compare the database with the schema",
-	.about = "Names tables, columns and indexes that are missing, and indexes that "
-		 "cost more\n"
-		 "than they give.",
+	.about =
+	    "Names what the programs could not work with, each with the command that "
+	    "mends\n"
+	    "it: tables, columns, defaults and indexes that are missing or of another "
+	    "kind,\n"
+	    "and what an administrator added that refuses rows that Locus makes, such "
+	    "as a\n"
+	    "column without a default.  Names indexes that cost more than they give.",
 	.run = check_run };
 
 struct upgrade_opts {
@@ -73,9 +78,11 @@ const struct cmd cmd_schema_upgrade = { .name = "schema upgrade",
 	.purpose = "bring the database to this program's schema",
 	.about = "Upgrades an older schema, or adopts the database of a BOINC project "
 		 "by adding what\n"
-		 "is missing.  Each step may be repeated: after a failure run it "
-		 "again.  Stop the\n"
-		 "project's daemons first.",
+		 "is missing, and by giving indexes that it calls otherwise the names "
+		 "that\n"
+		 "statements use.  Each step may be repeated: after a failure run it "
+		 "again.  Stop\n"
+		 "the project's daemons first.",
 	.opts = upgrade_options,
 	.opts_size = sizeof(struct upgrade_opts),
 	.run = upgrade_run };

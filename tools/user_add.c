@@ -45,6 +45,22 @@ set_password(struct ctx *x, const char *file, struct user *u)
 	return password_hash(x->a, wire, &u->passwd_hash, x->f);
 }
 
+/* A database that was a BOINC project's takes each name once too. */
+static enum err
+is_taken(struct ctx *x, const struct user *u)
+{
+	struct user *old;
+	enum err e = user_by_email(x->db, x->a, u->email_addr, &old, x->f);
+
+	if (e == E_NOTFOUND)
+		return FAIL(x->f, E_RACE,
+		    "there is an account named %s already; --name NAME gives another",
+		    u->name);
+	return e != OK ?
+	           e :
+	           FAIL(x->f, E_RACE, "there is an account %s already", u->email_addr);
+}
+
 static enum err
 user_add_run(struct ctx *x, const void *opts, char **args, size_t n)
 {
@@ -77,7 +93,7 @@ user_add_run(struct ctx *x, const void *opts, char **args, size_t n)
 	if (e == OK)
 		e = user_insert(x->db, &u, x->f);
 	if (e == E_RACE)
-		return FAIL(x->f, E_RACE, "there is an account %s already", email);
+		return is_taken(x, &u);
 	if (e != OK)
 		return e;
 	/* The key is the data of this command: alone on stdout, for scripts. */

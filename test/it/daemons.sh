@@ -104,14 +104,20 @@ script() { # NAME BODY
 	chmod +x "$1"
 }
 
-# A fresh project and database; ends in its directory.
+# A fresh project and database; ends in its directory.  With ADOPTED=1 the database was a BOINC project's before.
 project_new() {
 	db=t$case_number
 	mariadb_sql "$top" <<-SQL
 		CREATE DATABASE $db;
 		USE $db;
-		$(cat "$source/db/schema.sql");
-		INSERT INTO locus_schema (id, version, change_time) VALUES (1, 7, 1);
+		$([ -n "${ADOPTED:-}" ] && boinc_schema || cat "$source/db/schema.sql");
+	SQL
+	if [ -n "${ADOPTED:-}" ]; then
+		"$build/test/sql/check_sql" "$top/mysql.sock" $db upgrade || exit 1
+	else
+		sql "INSERT INTO locus_schema (id, version, change_time) VALUES (1, 7, 1)"
+	fi
+	mariadb_sql "$top" $db <<-SQL
 		INSERT INTO app (name, user_friendly_name, locality_scheduling) VALUES ('app', 'app', 1);
 		INSERT INTO user (email_addr, name, authenticator) VALUES ('1', '1', '1'), ('2', '2', '2'), ('3', '3', '3'), ('4', '4', '4');
 		INSERT INTO host (userid) VALUES (1), (2), (3), (4);

@@ -75,6 +75,12 @@ mariadb_stop() {
 	rm -f "$1/mariadb.pid" "$1/mysql.sock"
 }
 
+# The tables of a BOINC project, as SQL.
+boinc_schema() {
+	_boinc=$source/test/sql/boinc
+	awk -f "$source/test/sql/boinc-schema.awk" "$_boinc/tables.tsv" "$_boinc/indexes.tsv" "$_boinc/columns.tsv"
+}
+
 mariadb_sql() {
 	_mdb_dir=$1
 	shift

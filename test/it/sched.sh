@@ -27,7 +27,7 @@ finish() {
 		not_ok "replies that clients do not take:"
 		head -n 15 "$T/check.log"
 	fi
-	echo "$(basename "$0"): $PASSED passed, $FAILED failed"
+	echo "${scenario:-$(basename "$0")}: $PASSED passed, $FAILED failed"
 	[ "$FAILED" = 0 ]
 	exit
 }
@@ -58,7 +58,8 @@ make_project() {
 	XML
 }
 
-# make_project_with_db CONFIG_LINES: a key and a database too, with the rows of sched-project.sql
+# make_project_with_db CONFIG_LINES: a key and a database too, with the rows of sched-project.sql; with ADOPTED=1 it was a
+# BOINC project's before.
 make_project_with_db() {
 	command -v mariadbd >/dev/null || skip "mariadb-server is not installed"
 	mkdir -p "$DB" && chmod 755 "$T"
@@ -67,10 +68,17 @@ make_project_with_db() {
 <locality_scheduling>1</locality_scheduling>$1"
 	mkdir -p "$P"/locality_scheduling/{need_work,no_work_available,file_working_set,files_no_work}
 	public_key > "$P/keys/code_sign_public"
-	{
-		echo 'CREATE DATABASE stars; USE stars;'
-		cat "$source/db/schema.sql" "$source/test/it/sched-project.sql"
-	} | mariadb_sql "$DB" || exit 1
+	mariadb_sql "$DB" <<<'CREATE DATABASE stars' || exit 1
+	if [ -n "${ADOPTED:-}" ]; then
+		boinc_schema | mariadb_sql "$DB" stars || exit 1
+		"$build/inst/bin/locus" -p "$P" schema upgrade >"$T/upgrade" && "$build/inst/bin/locus" -p "$P" schema check >"$T/check" || {
+			cat "$T/check"
+			exit 1
+		}
+	else
+		mariadb_sql "$DB" stars <"$source/db/schema.sql" || exit 1
+	fi
+	mariadb_sql "$DB" stars <"$source/test/it/sched-project.sql" || exit 1
 }
 sql() { mariadb_sql "$DB" stars -N -e "$1"; }
 

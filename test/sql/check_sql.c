@@ -4,8 +4,9 @@
  * its list), it uses the keys named beside it, it reads no more rows than it may.
  *
  * check_sql SOCKET DATABASE create   makes the schema
+ * check_sql SOCKET DATABASE upgrade  makes a BOINC project's database ours
  * check_sql SOCKET DATABASE empty    without rows some plans name no key
- * check_sql SOCKET DATABASE adopted  keys are not compared: there are further indexes
+ * check_sql SOCKET DATABASE adopted  as filled; a key that is not forced may be another
  * check_sql SOCKET DATABASE filled   all of it
  */
 #include <stdio.h>
@@ -18,8 +19,8 @@
 struct check {
 	struct db *db;
 	const char *mode;
-	bool filled, adopted;
-	int64_t counting; /* rows that reading the counters reads */
+	bool filled, adopted; /* adopted: filled too */
+	int64_t counting;     /* rows that reading the counters reads */
 	int passed, failed;
 };
 
@@ -104,6 +105,20 @@ is_setting(enum stmt_id id)
 	       strncmp(sql, "CREATE", 6) == 0;
 }
 
+/* As many FORCE INDEX as tables: the server has no choice. */
+static bool
+all_forced(enum stmt_id id)
+{
+	size_t keys = 1, forced = 0;
+
+	for (const char *p = stmt_infos[id].key; (p = strchr(p, ',')) != NULL; p++)
+		keys++;
+	for (const char *p = stmt_infos[id].sql; (p = strstr(p, "FORCE INDEX")) != NULL;
+	     p++)
+		forced++;
+	return keys == forced;
+}
+
 static void
 check_key(struct check *x, struct arena *a, enum stmt_id id, const struct db_arg *arg)
 {
@@ -123,12 +138,11 @@ check_key(struct check *x, struct arena *a, enum stmt_id id, const struct db_arg
 	bool rows = n > 0;
 	for (size_t i = 0; i < n; i++)
 		rows = rows && plan[i].key[0] != '\0';
-	if (!x->adopted && (x->filled || rows))
+	if (x->adopted ? all_forced(id) : x->filled || rows)
 		verdict(x, strcmp(keys, stmt_infos[id].key) == 0, id,
 		    "keys named and used", stmt_infos[id].key, keys);
 	/* An empty table is read whole if the server likes. */
-	bool judged = x->filled || (x->adopted && stmt_infos[id].base != INT64_MAX);
-	for (size_t i = 0; i < n && judged; i++)
+	for (size_t i = 0; i < n && x->filled; i++)
 		verdict(x, strcmp(plan[i].type, "ALL") != 0, id, "reads a whole table",
 		    plan[i].table, keys);
 }
@@ -238,6 +252,30 @@ check_all(struct check *x)
 	return x->failed == 0 ? 0 : 1;
 }
 
+static void
+say_nothing(const char *what)
+{
+	(void)what;
+}
+
+/* Ours afterwards, and the check of the schema says so. */
+static enum err
+check_upgrade(struct db *db, struct fail *f)
+{
+	struct schema_remark *r = NULL;
+	struct arena a = { 0 };
+	size_t n = 0;
+	enum err e = schema_upgrade(db, &a, false, say_nothing, f);
+
+	if (e == OK)
+		e = schema_check(db, &a, &r, &n, f);
+	for (size_t i = 0; e == OK && i < n; i++)
+		if (r[i].error)
+			e = FAIL(f, E_CONFIG, "%s", r[i].text);
+	arena_free(&a);
+	return e;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -248,24 +286,28 @@ main(int argc, char **argv)
 	int rc;
 
 	if (argc != 4) {
-		fprintf(stderr,
-		    "usage: check_sql SOCKET DATABASE create|empty|adopted|filled\n");
+		fprintf(stderr, "usage: check_sql SOCKET DATABASE "
+		                "create|upgrade|empty|adopted|filled\n");
 		return 2;
 	}
 	cf.db_socket = argv[1];
 	cf.db_name = argv[2];
 	x.mode = argv[3];
-	x.filled = strcmp(argv[3], "filled") == 0;
 	x.adopted = strcmp(argv[3], "adopted") == 0;
+	x.filled = x.adopted || strcmp(argv[3], "filled") == 0;
 	bool create = strcmp(argv[3], "create") == 0;
-	enum err e = db_open(&cf, create ? DB_ANY_SCHEMA : DB_WORK, &x.db, &f);
+	bool upgrade = strcmp(argv[3], "upgrade") == 0;
+	enum err e = db_open(
+	    &cf, create || upgrade ? DB_ANY_SCHEMA : DB_WORK, &x.db, &f);
 	if (e == OK && create)
 		e = schema_create(x.db, &f);
+	if (e == OK && upgrade)
+		e = check_upgrade(x.db, &f);
 	if (e != OK) {
 		fprintf(stderr, "check_sql: %s: %s\n", err_name(e), f.detail);
 		return 1;
 	}
-	rc = create ? 0 : check_all(&x);
+	rc = create || upgrade ? 0 : check_all(&x);
 	db_close(x.db);
 	return rc;
 }

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Adoption of an old BOINC database, killed after every step in turn.  $DB_SOCKET is
- * the server; the databases "old" and "older" hold old_boinc.sql.
+ * the server; the databases "old" and "older" hold old_boinc.sql, "boinc" holds the
+ * tables of a project of today.
  */
 #include "test/unit/unit.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
 #include "db/entity.h"
+#include "db/private.h"
 #include "db/schema.h"
 #include "lib/banned.h"
 
-enum { STEPS_MAX = 60, KILLED = 9, UNSENT = 2000 };
+enum { RUN_STEPS = 60, KILLED = 9, UNSENT = 2000 };
 
 static struct arena a;
 static struct fail f;
@@ -142,9 +144,9 @@ END_TEST
 
 START_TEST(adopted_in_one_run)
 {
-	ck_assert_int_eq(run_steps("old", STEPS_MAX), 0);
+	ck_assert_int_eq(run_steps("old", RUN_STEPS), 0);
 	adopted_is_whole("old");
-	ck_assert_int_eq(run_steps("old", STEPS_MAX), 0); /* nothing is left to do */
+	ck_assert_int_eq(run_steps("old", RUN_STEPS), 0); /* nothing is left to do */
 }
 END_TEST
 
@@ -152,11 +154,103 @@ START_TEST(adopted_though_killed_after_every_step)
 {
 	int runs = 1;
 
-	while (run_steps("older", 1) == KILLED && runs < STEPS_MAX)
+	while (run_steps("older", 1) == KILLED && runs < RUN_STEPS)
 		runs++;
 	ck_assert_int_gt(runs, 10);
-	ck_assert_int_lt(runs, STEPS_MAX);
+	ck_assert_int_lt(runs, RUN_STEPS);
 	adopted_is_whole("older");
+}
+END_TEST
+
+/* What an admin of an adopted database changes, what schema check says of it, and with
+ * which command; NULL: the upgrade mends it. */
+static const struct {
+	const char *by_hand, *says, *mends;
+} changes[] = {
+	{ "ALTER TABLE host ADD notes VARCHAR(20) NOT NULL",
+	    "host: column notes (varchar(20)) is not Locus' and has no default",
+	    "ALTER TABLE host ALTER COLUMN `notes` SET DEFAULT ''" },
+	{ "ALTER TABLE result ADD site INT NOT NULL", "result: column site (int",
+	    "ALTER TABLE result ALTER COLUMN `site` SET DEFAULT 0" },
+	{ "ALTER TABLE user ADD kind ENUM('new','old') NOT NULL",
+	    "user: column kind (enum", NULL },
+	{ "ALTER TABLE workunit ADD story TEXT NOT NULL",
+	    "workunit: column story (text)",
+	    "ALTER TABLE workunit ALTER COLUMN `story` SET DEFAULT ('')" },
+	{ "ALTER TABLE host ADD UNIQUE only_one (domain_name)",
+	    "host: unique index only_one (domain_name)",
+	    "ALTER TABLE host DROP INDEX `only_one`" },
+	{ "ALTER TABLE result DROP INDEX res_name",
+	    "result: index res_name (name) is missing", NULL },
+	{ "ALTER TABLE file DROP INDEX file_name, ADD INDEX file_name (md5sum)",
+	    "file: index file_name is on (md5sum), Locus needs it unique on (name)",
+	    "ALTER TABLE file DROP INDEX file_name" },
+	{ "ALTER TABLE workunit MODIFY result_template_file VARCHAR(63) NOT NULL "
+	  "DEFAULT ''",
+	    "workunit: room in column result_template_file (varchar(63)) is missing",
+	    NULL },
+	{ "ALTER TABLE result MODIFY cpu_time INT NOT NULL DEFAULT 0",
+	    "result: column cpu_time (int(11)) is not of the type that Locus needs",
+	    "ALTER TABLE result MODIFY COLUMN cpu_time DOUBLE NOT NULL DEFAULT 0" },
+	{ "ALTER TABLE workunit MODIFY error_mask INT NULL DEFAULT 0",
+	    "workunit: column error_mask (int(11)) takes NULL",
+	    "ALTER TABLE workunit MODIFY COLUMN error_mask INT NOT NULL DEFAULT 0" },
+	{ "ALTER TABLE workunit MODIFY need_validate SMALLINT NOT NULL",
+	    "workunit: default of column need_validate is missing", NULL },
+	{ "ALTER TABLE result ALTER size_class SET DEFAULT 3",
+	    "result: column size_class has the default 3",
+	    "ALTER TABLE result ALTER COLUMN size_class SET DEFAULT -1" },
+	{ "ALTER TABLE workunit MODIFY mod_time TIMESTAMP NULL DEFAULT "
+	  "CURRENT_TIMESTAMP",
+	    "workunit: column mod_time (timestamp) does not change with its row",
+	    "ALTER TABLE workunit MODIFY COLUMN mod_time TIMESTAMP NOT NULL DEFAULT "
+	    "CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP" },
+	{ "ALTER TABLE result MODIFY priority INT UNSIGNED NOT NULL DEFAULT 0",
+	    "result: column priority (int(10) unsigned) is not of the type",
+	    "ALTER TABLE result MODIFY COLUMN priority INT NOT NULL DEFAULT 0" },
+};
+
+static char *
+error_with(struct db *db, const char *text)
+{
+	struct schema_remark *r;
+	size_t n;
+
+	ck_ok(schema_check(db, &a, &r, &n, &f));
+	for (size_t i = 0; i < n; i++)
+		if (r[i].error && strstr(r[i].text, text) != NULL)
+			return r[i].text;
+	return NULL;
+}
+
+static void
+by_hand(struct db *db, const char *sql)
+{
+	ck_assert_msg(
+	    mysql_query(db->my, sql) == 0, "%s: %s", sql, mysql_error(db->my));
+}
+
+START_TEST(what_an_admin_changes_is_named_and_mended)
+{
+	struct db *db = open_db("boinc", true);
+	char *error;
+
+	ck_assert_ptr_nonnull(db);
+	ck_ok(schema_upgrade(db, &a, false, say_nothing, &f));
+	ck_assert_uint_eq(errors_of(db, true), 0);
+	by_hand(db, changes[_i].by_hand);
+	error = error_with(db, changes[_i].says);
+	ck_assert_msg(error != NULL, "nothing says %s", changes[_i].says);
+	ck_assert_ptr_nonnull(strstr(error, "; run: "));
+	if (changes[_i].mends != NULL) {
+		ck_assert_msg(strstr(error, changes[_i].mends) != NULL, "%s", error);
+		by_hand(db, changes[_i].mends);
+	} else if (strstr(error, "run: ALTER ") != NULL) {
+		by_hand(db, strstr(error, "run: ") + strlen("run: "));
+	}
+	ck_ok(schema_upgrade(db, &a, false, say_nothing, &f));
+	ck_assert_uint_eq(errors_of(db, true), 0);
+	db_close(db);
 }
 END_TEST
 
@@ -201,6 +295,7 @@ UNIT_MAIN("adopt", {
 	ADD(a_dry_run_changes_nothing);
 	ADD(adopted_in_one_run);
 	ADD(adopted_though_killed_after_every_step);
+	ADD_LOOP(what_an_admin_changes_is_named_and_mended, N(changes));
 	ADD_LOOP(apps_become_adaptive_by_hand_only, N(upgrades));
 	ADD(a_fresh_database_has_no_remarks);
 })

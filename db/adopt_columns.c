@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What columns hold: a definition of schema.sql beside a column of the dictionary. */
+#include "db/adopt.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include "db/private.h"
+#include "lib/banned.h"
+
+enum holds {
+	HOLDS_OTHER,
+	HOLDS_INTEGER,
+	HOLDS_REAL,
+	HOLDS_TEXT,
+	HOLDS_LONG_TEXT,
+	HOLDS_BYTES,
+	HOLDS_TIME
+};
+
+enum { DOC_BYTES = 65535, ID_BYTES = 4 };
+
+/* size: bytes; 0 = stands in brackets, in characters.  initial: any value of the type,
+ * for a column without a default. */
+static const struct type {
+	const char *name;
+	enum holds holds;
+	int64_t size;
+	const char *initial;
+} types[] = {
+	{ "tinyint", HOLDS_INTEGER, 1, "0" },
+	{ "smallint", HOLDS_INTEGER, 2, "0" },
+	{ "mediumint", HOLDS_INTEGER, 3, "0" },
+	{ "int", HOLDS_INTEGER, 4, "0" },
+	{ "bigint", HOLDS_INTEGER, 8, "0" },
+	{ "float", HOLDS_REAL, 4, "0" },
+	{ "double", HOLDS_REAL, 8, "0" },
+	{ "decimal", HOLDS_OTHER, 0, "0" },
+	{ "bit", HOLDS_OTHER, 0, "0" },
+	{ "char", HOLDS_TEXT, 0, "''" },
+	{ "varchar", HOLDS_TEXT, 0, "''" },
+	{ "binary", HOLDS_OTHER, 0, "''" },
+	{ "varbinary", HOLDS_OTHER, 0, "''" },
+	{ "tinytext", HOLDS_LONG_TEXT, 255, "('')" },
+	{ "text", HOLDS_LONG_TEXT, 65535, "('')" },
+	{ "mediumtext", HOLDS_LONG_TEXT, 16777215, "('')" },
+	{ "longtext", HOLDS_LONG_TEXT, 4294967295, "('')" },
+	{ "tinyblob", HOLDS_BYTES, 255, "('')" },
+	{ "blob", HOLDS_BYTES, 65535, "('')" },
+	{ "mediumblob", HOLDS_BYTES, 16777215, "('')" },
+	{ "longblob", HOLDS_BYTES, 4294967295, "('')" },
+	{ "timestamp", HOLDS_TIME, 4, "'2000-01-01 00:00:00'" },
+	{ "datetime", HOLDS_TIME, 8, "'2000-01-01 00:00:00'" },
+	{ "date", HOLDS_OTHER, 0, "'2000-01-01'" },
+	{ "time", HOLDS_OTHER, 0, "'00:00:00'" },
+	{ "year", HOLDS_OTHER, 0, "2000" },
+	{ "json", HOLDS_OTHER, 0, "('{}')" },
+};
+
+/* "varchar(254) ..." and "VARCHAR(254) ..." give their line of the table, with the size
+ * in brackets. */
+static struct type
+type_of(const char *text)
+{
+	size_t n = strcspn(text, " (");
+
+	for (size_t i = 0; i < N(types); i++) {
+		struct type t = types[i];
+
+		if (strlen(t.name) != n || strncasecmp(t.name, text, n) != 0)
+			continue;
+		if (t.size == 0 && text[n] == '(')
+			t.size = strtoll(text + n + 1, NULL, 10);
+		return t;
+	}
+	return (struct type){ "", HOLDS_OTHER, 0, NULL };
+}
+
+/* What follows the name. */
+static const char *
+type_text(const struct want *w)
+{
+	return strchr(w->text, ' ') + 1;
+}
+
+static enum column_fit
+holds_as_much(int64_t has, int64_t needs)
+{
+	return has >= needs ? COLUMN_FITS : COLUMN_NARROW;
+}
+
+/* Ids and times are never negative, and few projects have two billion results. */
+static enum column_fit
+integer_fit(
+    const struct want *w, int64_t wanted, const struct row_column *c, int64_t has)
+{
+	bool id = wanted > ID_BYTES && !w->ours;
+
+	if (strstr(c->type, "unsigned") != NULL &&
+	    strstr(w->text, "UNSIGNED") == NULL && !id)
+		return COLUMN_OTHER;
+	return holds_as_much(has, id ? ID_BYTES : wanted);
+}
+
+enum column_fit
+column_fit(const struct want *w, const struct row_column *c)
+{
+	struct type want = type_of(type_text(w)), has = type_of(c->type);
+	int64_t doc = want.size < DOC_BYTES ? want.size : DOC_BYTES;
+
+	if (want.holds == HOLDS_TEXT && has.holds == HOLDS_LONG_TEXT)
+		return holds_as_much(has.size, want.size);
+	if (want.holds == HOLDS_BYTES && has.holds == HOLDS_LONG_TEXT && w->as_text)
+		return holds_as_much(has.size, doc);
+	if (want.holds != has.holds)
+		return COLUMN_OTHER;
+	switch (want.holds) {
+	case HOLDS_INTEGER:
+		return integer_fit(w, want.size, c, has.size);
+	case HOLDS_LONG_TEXT:
+	case HOLDS_BYTES:
+		return holds_as_much(has.size, doc);
+	case HOLDS_REAL:
+	case HOLDS_TEXT:
+		return holds_as_much(has.size, want.size);
+	case HOLDS_TIME:
+	case HOLDS_OTHER:
+		break;
+	}
+	return COLUMN_FITS;
+}
+
+char *
+column_definition(struct arena *a, const struct want *w, const struct row_column *c)
+{
+	const char *type = type_text(w), *rest = type + strcspn(type, " ");
+	const char *collate = " COLLATE ";
+
+	if (c->charset[0] == '\0')
+		return arena_strdup(a, w->text);
+	if (strncmp(rest, collate, strlen(collate)) == 0) {
+		rest += strlen(collate);
+		rest += strcspn(rest, " ");
+	}
+	return arena_printf(a, "%s %.*s CHARACTER SET %s COLLATE %s%s", w->name,
+	    (int)strcspn(type, " "), type, c->charset, c->collation, rest);
+}
+
+const char *
+column_default(struct arena *a, const struct row_column *c)
+{
+	const char *first = c->type + strlen("enum("), *end;
+
+	if (strncmp(c->type, "enum(", strlen("enum(")) == 0 &&
+	    (end = strstr(first + 1, "'")) != NULL)
+		return arena_printf(a, "%.*s", (int)(end + 1 - first), first);
+	return strncmp(c->type, "set(", 4) == 0 ? "''" : type_of(c->type).initial;
+}
