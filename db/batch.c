@@ -108,6 +108,8 @@ all_at_once(struct db *db, const struct db_batch *b, int64_t *affected, struct f
 	size_t nparams = 0;
 	enum err e = stmt_prepare(db, b->id, 0, &st, f);
 
+	if (e == OK)
+		e = conn_in_time(db, stmt_infos[b->id].name, f);
 	if (e != OK)
 		return e;
 	db->count++;

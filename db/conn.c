@@ -9,11 +9,26 @@
 #include <string.h>
 #include "db/schema.h"
 #include "model/states.h"
+#include "lib/clock.h"
 #include "lib/banned.h"
 
-enum { CONNECT_S = 5, ERR_ENGINE = 1030 };
+enum { ERR_ENGINE = 1030 };
 
-static const unsigned answer_s[] = { [DB_WORK] = 60, [DB_REPLY] = 12, [DB_LOOK] = 12 };
+/*
+ * How long the library waits, for a connection and for any one answer (0 = for ever);
+ * what starts later than start_ms after the request is refused.  start_ms and the
+ * longest wait together are what DB_REPLY promises (db.h).
+ */
+static const struct patience {
+	unsigned connect_s, answer_s;
+	int64_t start_ms; /* 0 = no matter */
+	enum stmt_id wait;
+} patience[] = {
+	[DB_WORK] = { 5, 60, 0, SQL_SESSION_WAIT_WORK },
+	[DB_REPLY] = { 4, 5, 4500, SQL_SESSION_WAIT_REPLY },
+	[DB_LOOK] = { 4, 5, 4500, SQL_SESSION_WAIT_REPLY },
+	[DB_ANY_SCHEMA] = { 5, 0, 0, SQL_SESSION_WAIT_ADMIN },
+};
 
 /*
  * Numbers of the server (1000..) and of the client library (2000..) that mean more than
@@ -62,9 +77,11 @@ static const struct failure {
 	{ 1615, E_RETRY, true, false },   /* statement must be prepared again */
 	{ 1836, E_DB, true, false },      /* read-only                            */
 	{ 1927, E_RETRY, true, true },    /* connection was killed */
+	{ 1969, E_RETRY, false, true },   /* statement took too long (MariaDB) */
 	{ 2006, E_RETRY, true, true },    /* server has gone away */
 	{ 2013, E_RETRY, true, true },    /* connection lost during a statement */
 	{ 2055, E_RETRY, true, true },    /* connection lost, with system error */
+	{ 3024, E_RETRY, false, true },   /* statement took too long (MySQL) */
 	{ 4031, E_RETRY, true, true },    /* the server closed an idle connection */
 };
 
@@ -117,9 +134,36 @@ conn_fail(struct db *db, MYSQL_STMT *st, const char *what, struct fail *f)
 	return e;
 }
 
+void
+db_request(struct db *db, int64_t since_ms)
+{
+	int64_t ms = patience[db->use].start_ms;
+
+	db->until_ms = ms == 0 ? 0 : since_ms + ms;
+}
+
+bool
+conn_late(const struct db *db)
+{
+	return db->until_ms != 0 && clock_mono_ms() >= db->until_ms;
+}
+
+enum err
+conn_in_time(const struct db *db, const char *what, struct fail *f)
+{
+	if (!conn_late(db))
+		return OK;
+	return FAIL(f, E_DB,
+	    "%s: not begun, as the database has kept this request waiting", what);
+}
+
 enum err
 conn_text(struct db *db, const char *sql, const char *what, struct fail *f)
 {
+	enum err e = conn_in_time(db, what, f);
+
+	if (e != OK)
+		return e;
 	db->count++;
 	if (mysql_real_query(db->my, sql, strlen(sql)) != 0)
 		return conn_fail(db, NULL, what, f);
@@ -154,7 +198,8 @@ cluster_find(struct db *db, struct fail *f)
 static enum err
 session_set(struct db *db, struct fail *f)
 {
-	static const enum stmt_id set[] = { SQL_SESSION_MODE, SQL_SESSION_ISOLATION };
+	const enum stmt_id set[] = { SQL_SESSION_MODE, SQL_SESSION_ISOLATION,
+		patience[db->use].wait };
 	int64_t bytes;
 	enum err e;
 
@@ -199,16 +244,20 @@ static enum err
 conn_open(struct db *db, struct fail *f)
 {
 	const struct conf *cf = db->cf;
-	unsigned connect_s = CONNECT_S;
-	MYSQL *my = mysql_init(NULL);
+	const struct patience *p = &patience[db->use];
+	enum err late = conn_in_time(db, "connecting to the database", f);
+	MYSQL *my = late == OK ? mysql_init(NULL) : NULL;
+
+	if (late != OK)
+		return late;
 
 	if (my == NULL)
 		return FAIL(f, E_DB, "the client library has no memory");
 	mysql_options(my, MYSQL_SET_CHARSET_NAME, "utf8mb4");
-	mysql_options(my, MYSQL_OPT_CONNECT_TIMEOUT, &connect_s);
-	if (db->use != DB_ANY_SCHEMA) {
-		mysql_options(my, MYSQL_OPT_READ_TIMEOUT, &answer_s[db->use]);
-		mysql_options(my, MYSQL_OPT_WRITE_TIMEOUT, &answer_s[db->use]);
+	mysql_options(my, MYSQL_OPT_CONNECT_TIMEOUT, &p->connect_s);
+	if (p->answer_s != 0) {
+		mysql_options(my, MYSQL_OPT_READ_TIMEOUT, &p->answer_s);
+		mysql_options(my, MYSQL_OPT_WRITE_TIMEOUT, &p->answer_s);
 	}
 	if (mysql_real_connect(my, or_null(cf->db_host), or_null(cf->db_user),
 		or_null(cf->db_passwd), or_null(cf->db_name), (unsigned)cf->db_port,

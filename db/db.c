@@ -23,6 +23,7 @@ db_open(const struct conf *cf, enum db_use use, struct db **out, struct fail *f)
 	db->a = a;
 	db->cf = cf;
 	db->use = use;
+	db_request(db, clock_mono_ms());
 	e = conn_need(db, f);
 	if (e != OK) {
 		db_close(db);
@@ -47,7 +48,7 @@ db_close(struct db *db)
 enum err
 db_ready(struct db *db, struct fail *f)
 {
-	if (db->my != NULL && mysql_ping(db->my) != 0) {
+	if (db->my != NULL && (conn_late(db) || mysql_ping(db->my) != 0)) {
 		db_rollback(db);
 		conn_drop(db);
 	}
@@ -95,6 +96,9 @@ stmt_prepare(
 
 	if (*st == NULL) {
 		char *sql = stmt_text(&db->scratch, id, slot);
+		enum err late = conn_in_time(db, stmt_infos[id].name, f);
+		if (late != OK)
+			return late;
 		*st = mysql_stmt_init(db->my);
 		if (*st == NULL)
 			return conn_fail(db, NULL, stmt_infos[id].name, f);
@@ -128,6 +132,8 @@ run_once(struct db *db, struct arena *a, struct fail *f, void **rows, size_t *n,
 		return e;
 	size_t list = stmt_list_len(id, arg);
 	e = stmt_prepare(db, id, list_slot(list), &st, f);
+	if (e == OK)
+		e = conn_in_time(db, info->name, f);
 	if (e != OK)
 		return e;
 	db->count++;
@@ -273,6 +279,10 @@ db_commit(struct db *db, struct fail *f)
 	assert(db->in_tx);
 	enum err e = conn_need(db, f);
 
+	if (e == OK)
+		e = conn_in_time(db, "COMMIT", f);
+	if (e == E_DB)
+		conn_drop(db); /* with all that was to be committed */
 	db->uncertain = false;
 	db->in_tx = false;
 	if (e != OK)
@@ -307,7 +317,7 @@ db_rollback(struct db *db)
 	bool was = db->in_tx && !db->together.on;
 
 	db->in_tx = db->together.on = false;
-	if (was && db->my != NULL && mysql_rollback(db->my) != 0)
+	if (was && db->my != NULL && (conn_late(db) || mysql_rollback(db->my) != 0))
 		conn_drop(db); /* the server rolls back what it no longer hears of */
 }
 

@@ -46,14 +46,21 @@ enum { DB_LIST_MAX = 64, DB_VARCHAR_MAX = 254, DB_NAME_MAX = 190 };
 struct db;
 
 /*
- * What a connection is for.  A server whose disk is full may keep a statement waiting
- * until there is room again, so none is waited for for ever but those of the admin.
+ * What a connection is for, and so how long anything may wait: for a server that does
+ * not answer, whose disk is full, or where somebody has locked rows or tables.  The
+ * server's own limits are set to match (stmts.def, SESSION_WAIT).
  */
 enum db_use {
-	DB_WORK,       /* daemons and tools: an answer takes at most 60 s */
-	DB_REPLY,      /* a client waits for our reply: at most 12 s */
+	DB_WORK, /* daemons and tools: an answer takes at most 60 s */
+	/*
+	 * A client waits for our reply: an answer takes at most 5 s, and after 4.5 s of
+	 * a request (db_request) nothing is begun any more, so that all statements of a
+	 * request, and connecting again, together wait less than 10 s.
+	 */
+	DB_REPLY,
 	DB_LOOK,       /* the same as DB_REPLY, and the server refuses every write */
-	DB_ANY_SCHEMA, /* no check of the schema's version, no limit on time */
+	DB_ANY_SCHEMA, /* an admin's changes: no check of the schema's version, no limit
+	                  on time */
 };
 
 /*
@@ -64,6 +71,9 @@ enum db_use {
  */
 enum err db_open(const struct conf *, enum db_use, struct db **, struct fail *);
 void db_close(struct db *); /* NULL is fine */
+/* A request begins, or began at since_ms (clock_mono_ms) but for what it has waited on
+ * purpose; db_open begins one too. */
+void db_request(struct db *, int64_t since_ms);
 /* Is the connection usable?  Reconnects if it was lost; E_DB if that fails. */
 enum err db_ready(struct db *, struct fail *);
 /* The same, but what served a second ago is not asked again: if it was lost since, the

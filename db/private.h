@@ -56,6 +56,7 @@ struct db {
 	struct together together;
 	struct no_work no_work;
 	struct working_set working_set;
+	int64_t until_ms; /* nothing starts later, monotonic clock; 0 = no matter */
 	int64_t
 	    asked_ms; /* when it last was found usable, monotonic clock; 0 = never */
 };
@@ -85,6 +86,9 @@ enum err fetch_rows(struct db *, MYSQL_STMT *, const struct row_shape *, struct 
 enum err conn_need(
     struct db *, struct fail *); /* connects; E_RETRY inside a transaction */
 void conn_drop(struct db *);
+/* Is it too late for this request to begin anything?  E_DB then. */
+bool conn_late(const struct db *);
+enum err conn_in_time(const struct db *, const char *what, struct fail *);
 /* Records a failure of the connection or of st (may be NULL) as an enum err. */
 enum err conn_fail(struct db *, MYSQL_STMT *st, const char *what, struct fail *);
 /* Text of our own without arguments, not prepared: schema.sql, BEGIN, SET. */

@@ -143,6 +143,9 @@ static enum err
 program_prepare(struct db *db, struct program *p, struct fail *f)
 {
 	char *text = program_text(&db->scratch, p);
+	enum err late = conn_in_time(db, "together", f);
+	if (late != OK)
+		return late;
 	MYSQL_STMT *st = mysql_stmt_init(db->my);
 
 	if (st == NULL)
@@ -163,6 +166,9 @@ program_run(struct db *db, const struct program *p, struct fail *f)
 	MYSQL_BIND *all;
 	size_t n = 0;
 
+	enum err late = conn_in_time(db, "together", f);
+	if (late != OK)
+		return late;
 	for (size_t i = 0; i < t->n; i++)
 		n += t->nbinds[i];
 	assert(n == mysql_stmt_param_count(p->st));
@@ -192,15 +198,17 @@ together_run(struct db *db, struct fail *f)
 	if (p == NULL)
 		return together_refuse(db, "not known yet", f);
 	enum err e = p->st != NULL ? OK : program_prepare(db, p, f);
-	db->together.unable = e != OK && e != E_RETRY;
+	db->together.unable = e != OK && e != E_RETRY && !conn_late(db);
 	if (e == OK)
 		e = program_run(db, p, f);
 	if (e == OK)
 		return OK;
-	if (db->my != NULL && mysql_rollback(db->my) != 0)
+	if (db->my != NULL && (conn_late(db) || mysql_rollback(db->my) != 0))
 		conn_drop(db);
 	/* Which statement it was and what to do about it shows when each goes alone. */
-	return e == E_RETRY ? e : together_refuse(db, "not as it was read", f);
+	return e == E_RETRY || conn_late(db) ?
+	           e :
+	           together_refuse(db, "not as it was read", f);
 }
 
 void

@@ -12,9 +12,13 @@
 #include "db/entity.h"
 #include "model/states.h"
 #include "rules/sched/large.h"
+#include "lib/clock.h"
 #include "lib/banned.h"
 
-enum { TOUCH_MAX = 64 }; /* a statement's longest list */
+enum {
+	TOUCH_MAX = 64,    /* a statement's longest list */
+	PROGRESS_OPS = 64, /* results: who writes so many in time is not kept waiting */
+};
 
 enum op_kind { OP_MOVE, OP_REPORT, OP_SEND, OP_EXPIRE };
 struct op {                /* a change of one result */
@@ -352,9 +356,14 @@ write_results(struct rpc *x, struct work *w)
 {
 	enum err e = OK;
 
-	for (size_t i = 0; i < w->nops && e == OK; i++)
+	for (size_t i = 0; i < w->nops && e == OK; i++) {
+		/* Thousands of reports may take their time, or they would never get in;
+		 * but what had to begin again was kept waiting by others. */
+		if (i % PROGRESS_OPS == PROGRESS_OPS - 1 && x->retries == 0)
+			db_request(x->db, clock_mono_ms());
 		if (!is_repeat(w, i))
 			e = write_op(x, w, &w->ops[i]);
+	}
 	return e;
 }
 

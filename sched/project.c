@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "db/entity.h"
+#include "lib/clock.h"
 #include "lib/log.h"
 #include "lib/text.h"
 #include "proto/job_limits.h"
@@ -304,9 +305,12 @@ load_catalog(struct project *p, int64_t now, struct fail *f)
 enum err
 project_connect(struct project *p, int64_t now, struct fail *f)
 {
-	enum err e = p->db == NULL ?
-	                 db_open(p->conf, p->look ? DB_LOOK : DB_REPLY, &p->db, f) :
-	                 db_awake(p->db, f);
+	enum err e;
+
+	if (p->db != NULL)
+		db_request(p->db, clock_mono_ms());
+	e = p->db == NULL ? db_open(p->conf, p->look ? DB_LOOK : DB_REPLY, &p->db, f) :
+	                    db_awake(p->db, f);
 
 	if (e == OK)
 		e = load_catalog(p, now, f);

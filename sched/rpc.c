@@ -166,9 +166,7 @@ step_next(struct rpc *x)
 static enum err
 retry(struct rpc *x, struct rng *jitter)
 {
-	int64_t spent_ms = clock_mono_ms() - x->start_ms - x->waited_ms;
-
-	if (x->retries++ == RPC_RETRIES || spent_ms > RPC_RETRY_S * 1000)
+	if (x->retries++ == RPC_RETRIES)
 		return E_RETRY;
 	log_warn("step %s starts again (%d of %d): %s: %s", steps[x->step].name,
 	    x->retries, RPC_RETRIES, x->fail.where == NULL ? "?" : x->fail.where,

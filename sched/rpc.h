@@ -6,8 +6,8 @@
  * demand (wait, reload, once) or more candidates (conf's search_rows in all), commit
  * may lose jobs to others (decide again without them, RPC_ROUNDS times; from the second
  * on candidates are locked as they are read, so that none can be lost), and E_RETRY
- * starts again at load (RPC_RETRIES times, and not after RPC_RETRY_S, so that there is
- * a reply before the web server gives up). Nothing else loops.
+ * starts again at load (RPC_RETRIES times, and only while db begins anything for this
+ * request, DB_REPLY). Nothing else loops.
  */
 #ifndef SCHED_RPC_H
 #define SCHED_RPC_H
@@ -28,8 +28,6 @@
 enum {
 	RPC_RETRIES = 5,
 	RPC_ROUNDS = 3,
-	RPC_RETRY_S = 8, /* no retry later: the web server waits 30 s (and the
-	                  * generation wait) for a reply */
 };
 
 enum rpc_step {

@@ -148,6 +148,7 @@ wait_for_results(struct rpc *x, int64_t until_ms)
 
 	do {
 		clock_nap_ms(LOOK_MS);
+		db_request(x->db, clock_mono_ms()); /* the wait is on purpose */
 		e = nothing_comes(x, names, &nothing);
 		if (e == OK)
 			e = filesets_ready(x->db, x->dec->want, n, x->dec->want_after,
@@ -177,5 +178,6 @@ rpc_wait(struct rpc *x)
 	close(fd);
 	x->waited = true;
 	x->waited_ms = clock_mono_ms() - start;
+	db_request(x->db, x->start_ms + x->waited_ms);
 	return e;
 }
