@@ -28,7 +28,7 @@ db_batch(struct arena *a, enum stmt_id id)
 {
 	struct db_batch *b = NEW(a, struct db_batch);
 
-	assert(strpbrk(stmt_infos[id].args, "IS") == NULL);
+	assert(strpbrk(stmt_infos[id].args, LISTS) == NULL);
 	*b = (struct db_batch){
 		.a = a, .id = id, .letters = strlen(stmt_infos[id].args)
 	};

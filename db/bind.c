@@ -152,7 +152,7 @@ bind_list(struct db *db, MYSQL_BIND *b, char letter, const struct db_arg *arg)
 
 	for (size_t i = 0; i < size; i++) {
 		size_t k = i < arg->n ? i : arg->n - 1;
-		if (letter == 'I')
+		if (letter == 'I' || letter == 'J')
 			bind_i64(&b[i], (const int64_t *)arg->p + k);
 		else
 			bind_text(db, &b[i], 's', ((const char *const *)arg->p)[k]);
@@ -184,7 +184,7 @@ param_count(enum stmt_id id, const struct db_arg *arg)
 			n += st->shape->ncols;
 		else if (st->args[k] == 'P')
 			n += 2 * list_size(list_slot(arg[k].n));
-		else if (strchr("IS", st->args[k]) != NULL)
+		else if (strchr(LISTS, st->args[k]) != NULL)
 			n += list_size(list_slot(arg[k].n));
 		else
 			n++;
@@ -217,6 +217,8 @@ bind_args(struct db *db, enum stmt_id id, const struct db_arg *arg, size_t *n)
 			next += 2 * list_size(list_slot(arg[k].n));
 			break;
 		case 'I':
+		case 'J':
+		case 'N':
 		case 'S':
 			bind_list(db, next, st->args[k], &arg[k]);
 			next += list_size(list_slot(arg[k].n));

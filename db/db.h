@@ -41,7 +41,7 @@ enum stmt_id {
 #undef SHAPE
 #undef COL
 
-enum { DB_LIST_MAX = 64, DB_VARCHAR_MAX = 254, DB_NAME_MAX = 190 };
+enum { DB_LIST_MAX = 64, DB_LIST_LONG = 512, DB_VARCHAR_MAX = 254, DB_NAME_MAX = 190 };
 
 struct db;
 
@@ -94,6 +94,7 @@ enum err db_awake(struct db *, struct fail *);
  *   P  const struct row_pair *, size_t: the same of pairs; the text has CASE .. $PAIRS
  *      END, with the value b for a; a list I beside it has as many
  *   S  const char *const *, size_t: a list of strings, each as s
+ *   J  as I, and N as S, of 1 to 512: what a client may name thousands of
  * E_RACE: a unique key is taken.  E_BADREQ: a value does not fit its
  * column.  E_CONFIG: a table or column is missing.  A deadlock outside a transaction is
  * tried again here, some times.

@@ -47,8 +47,8 @@ files_by_names(struct db *db, struct arena *a, const char *const *names, size_t 
 	size_t cap = 0, total = 0;
 	struct file *all = NULL;
 
-	for (size_t i = 0; i < n; i += DB_LIST_MAX) {
-		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, got;
+	for (size_t i = 0; i < n; i += DB_LIST_LONG) {
+		size_t part = n - i < DB_LIST_LONG ? n - i : DB_LIST_LONG, got;
 		void *rows;
 		enum err e = db_query(
 		    db, a, f, &rows, &got, SQL_FILES_BY_NAMES, names + i, part);

@@ -153,24 +153,36 @@ static enum err
 files_remove(
     struct db *db, int64_t hostid, const int64_t *ids, size_t n, struct fail *f)
 {
-	for (size_t i = 0; i < n; i += DB_LIST_MAX) {
-		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX;
+	for (size_t i = 0; i < n; i += DB_LIST_LONG) {
+		size_t part = n - i < DB_LIST_LONG ? n - i : DB_LIST_LONG;
 		enum err e = db_exec(
-		    db, f, NULL, SQL_HOST_FILE_REMOVE, hostid, ids + i, part);
+		    db, f, NULL, SQL_HOST_FILES_REMOVE, hostid, ids + i, part);
 		if (e != OK)
 			return e;
 	}
 	return OK;
 }
 
+static enum err
+files_add(struct db *db, int64_t hostid, const int64_t *ids, size_t n, int64_t now,
+    struct fail *f)
+{
+	enum err e = OK;
+
+	for (size_t i = 0; i < n && e == OK; i += DB_LIST_LONG)
+		e = db_exec(db, f, NULL, SQL_HOST_FILES_ADD, hostid, now, ids + i,
+		    n - i < DB_LIST_LONG ? n - i : (size_t)DB_LIST_LONG);
+	return e;
+}
+
 enum err
 host_files_change(struct db *db, struct arena *a, int64_t hostid, int64_t *old,
     size_t nold, const int64_t *file_ids, size_t n, int64_t now, struct fail *f)
 {
-	int64_t *gone = NEWN(a, int64_t, nold + 1);
+	int64_t *gone = NEWN(a, int64_t, nold + 1), *fresh = NEWN(a, int64_t, n + 1);
 	int64_t *held = n > 0 ? arena_memdup(a, file_ids, n * sizeof(*file_ids)) : NULL;
-	size_t ngone = 0;
-	enum err e = OK;
+	size_t ngone = 0, nfresh = 0;
+	enum err e;
 
 	qsort(old, nold, sizeof(*old), id_order);
 	if (n > 0)
@@ -178,10 +190,10 @@ host_files_change(struct db *db, struct arena *a, int64_t hostid, int64_t *old,
 	for (size_t i = 0; i < nold; i++)
 		if (!has_id(held, n, old[i]))
 			gone[ngone++] = old[i];
-	for (size_t i = 0; i < n && e == OK; i++)
+	for (size_t i = 0; i < n; i++)
 		if (!has_id(old, nold, held[i]))
-			e = db_exec(
-			    db, f, NULL, SQL_HOST_FILE_ADD, hostid, held[i], now);
+			fresh[nfresh++] = held[i];
+	e = files_add(db, hostid, fresh, nfresh, now, f);
 	return e != OK ? e : files_remove(db, hostid, gone, ngone, f);
 }
 

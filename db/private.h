@@ -15,7 +15,7 @@
 /* my_bool with MariaDB Connector/C, bool with MySQL's library. */
 typedef __typeof__(((MYSQL_BIND *)0)->is_null_value) sql_bool;
 
-enum { LIST_SIZES = 4, STEPS_MAX = 16, PROGRAMS = 16 };
+enum { LIST_SIZES = 5, STEPS_MAX = 16, PROGRAMS = 16 };
 
 /* together.c: statements that were run in one message before, or seen once (st NULL).
  */
@@ -63,10 +63,13 @@ struct db {
 
 enum { ARGS_MAX = 48 };
 
+#define LISTS "IJNPS" /* letters of arguments that are lists */
+
 /* --- stmt.c --- */
-/* 0..3 for list lengths up to 1, 4, 16, 64; 0 for a statement without a list. */
+/* 0..4 for list lengths up to 1, 4, 16, 64, 512; 0 for a statement without a list. */
 size_t list_slot(size_t n);
 size_t list_size(size_t slot);
+size_t list_max(char letter); /* items that such a list may have */
 /* The statement's text with $COLS, $VALUES and $LIST filled in. */
 char *stmt_text(struct arena *, enum stmt_id, size_t slot);
 bool eat(const char **text, const char *word); /* steps over word if it is next */

@@ -110,9 +110,9 @@ indexes_check(
 			remark(r, true,
 			    arena_printf(r->a,
 				"%s: index %s is on (%s), Locus needs it %son (%s); "
-			        "run: "
+				"run: "
 				"ALTER TABLE %s DROP INDEX %s; then: locus schema "
-			        "upgrade",
+				"upgrade",
 				w[i].table, w[i].name, index->columns,
 				w[i].is_unique ? "unique " : "", w[i].extra, w[i].table,
 				w[i].name));
@@ -203,7 +203,7 @@ columns_check(struct remarks *r, const struct want *w, size_t n, const struct li
 			remark(r, true,
 			    arena_printf(r->a,
 				"%s: column %s has the default %s, Locus counts on %s; "
-			        "run: ALTER TABLE %s ALTER COLUMN %s SET DEFAULT %s",
+				"run: ALTER TABLE %s ALTER COLUMN %s SET DEFAULT %s",
 				w[i].table, w[i].name, c->initial, w[i].extra,
 				w[i].table, w[i].name, w[i].extra));
 	}
@@ -257,7 +257,7 @@ foreign_column(struct remarks *r, const struct row_column *c)
 	remark(r, true,
 	    arena_printf(r->a,
 		"%s: column %s (%s) is not Locus' and has no default, so no row can be "
-	        "made; run: ALTER TABLE %s %s",
+		"made; run: ALTER TABLE %s %s",
 		c->table, c->name, c->type, c->table, fix));
 }
 
@@ -294,7 +294,7 @@ foreign_unique(
 	remark(r, true,
 	    arena_printf(r->a,
 		"%s: unique index %s (%s) is not Locus' and refuses rows that it "
-	        "makes; run: ALTER TABLE %s DROP INDEX `%s`",
+		"makes; run: ALTER TABLE %s DROP INDEX `%s`",
 		x->table, x->name, x->columns, x->table, x->name));
 }
 

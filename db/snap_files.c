@@ -131,8 +131,8 @@ snap_sets_read(struct db *db, struct arena *a, const int64_t *ids, size_t n,
 {
 	enum err e = OK;
 
-	for (size_t i = 0; e == OK && i < n; i += DB_LIST_MAX) {
-		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, got;
+	for (size_t i = 0; e == OK && i < n; i += DB_LIST_LONG) {
+		size_t part = n - i < DB_LIST_LONG ? n - i : DB_LIST_LONG, got;
 		void *rows;
 
 		e = db_query(db, a, f, &rows, &got, SQL_SETS_WITH_FILES, ids + i, part);
@@ -179,7 +179,7 @@ static enum err
 workunits_add(
     struct db *db, struct arena *a, struct snap_file *files, size_t n, struct fail *f)
 {
-	int64_t ids[DB_LIST_MAX];
+	int64_t ids[DB_LIST_LONG];
 	size_t nids = 0;
 
 	for (size_t i = 0; i < n; i++) {

@@ -13,16 +13,23 @@
 
 enum {
 	SETS_MOST = 256,   /* that a request is served from because of what is held */
-	OF_SOME = 256,     /* sets that are read of DB_LIST_MAX files together */
+	OF_SOME = 256,     /* sets that are read of some files together */
+	OF_EACH = 4,       /* and of each of them, if they are many */
 	OF_ONE = 16,       /* and of one of them, the newest, if those are more */
 	ALONE_MOST = 256,  /* files that are looked at one by one */
-	AT_ONCE = 1024,    /* pairs of a held file and a set that are */
+	AT_ONCE = 4096,    /* pairs of a held file and a set that are */
 	HOLDERS_MOST = 16, /* of a file that are looked at */
 };
 
 /* A generator may say that nothing can be made before the transitioner has made the
  * results of its last workunit; so long that word is news, in s. */
 enum { NEWS_S = 60, DAY_S = 86400 };
+
+static size_t
+of_some(size_t nfiles)
+{
+	return OF_EACH * nfiles > OF_SOME ? OF_EACH * nfiles : OF_SOME;
+}
 
 struct link { /* a held file is in a set */
 	int64_t fileset_id;
@@ -82,28 +89,29 @@ links_of_one(struct db *db, struct arena *a, const struct snapshot *s, size_t fi
 	return OK;
 }
 
-/* The sets of the files [from, end), at most DB_LIST_MAX; one by one if they are too
+/* The sets of the files [from, end), at most DB_LIST_LONG; one by one if they are too
  * many, so that a file in thousands of sets does not hide those of the others. */
 static enum err
 links_of_some(struct db *db, struct arena *a, const struct snapshot *s, size_t from,
     size_t end, struct links *l, struct fail *f)
 {
-	int64_t ids[DB_LIST_MAX];
+	int64_t ids[DB_LIST_LONG];
+	size_t most = of_some(end - from);
 	void *rows;
 	size_t n;
 
 	for (size_t i = from; i < end; i++)
 		ids[i - from] = s->held_files[i].id;
 	enum err e = db_query(db, a, f, &rows, &n, SQL_FILESETS_OF_FILES, ids,
-	    end - from, (int64_t)OF_SOME + 1);
-	for (size_t k = 0; e == OK && n <= OF_SOME && k < n; k++) {
+	    end - from, (int64_t)most + 1);
+	for (size_t k = 0; e == OK && n <= most && k < n; k++) {
 		const struct row_pair *r = (const struct row_pair *)rows + k;
 
 		for (size_t i = from; i < end; i++)
 			if (s->held_files[i].id == r->a)
 				PUSH(a, l->v, l->n, l->cap) = (struct link){ r->b, i };
 	}
-	for (size_t i = from; e == OK && n > OF_SOME && i < end; i++)
+	for (size_t i = from; e == OK && n > most && i < end; i++)
 		e = links_of_one(db, a, s, i, l, f);
 	return e;
 }
@@ -115,8 +123,8 @@ links_by_parts(struct db *db, struct arena *a, const struct snapshot *s,
 {
 	enum err e = OK;
 
-	for (size_t i = 0; e == OK && i < s->nheld_files; i += DB_LIST_MAX) {
-		size_t end = i + DB_LIST_MAX;
+	for (size_t i = 0; e == OK && i < s->nheld_files; i += DB_LIST_LONG) {
+		size_t end = i + DB_LIST_LONG;
 
 		e = links_of_some(
 		    db, a, s, i, end < s->nheld_files ? end : s->nheld_files, l, f);
@@ -161,17 +169,27 @@ mark_others(struct snapshot *s, const struct links *l)
 }
 
 static enum err
-look_at_news(struct db *db, const struct conf *cf, int64_t now, struct snap_file *file,
-    struct fail *f)
+look_at_news(struct db *db, struct arena *a, const struct conf *cf, int64_t now,
+    struct snapshot *s, struct fail *f)
 {
 	const struct triggers t = { .conf = cf, .db = db };
-	int64_t age_s = NEWS_S;
-	enum err e = OK;
+	struct snap_file **of = NEWN(a, struct snap_file *, s->nfiles + 1);
+	char **names = NEWN(a, char *, s->nfiles + 1);
+	int64_t *age_s = NEWN(a, int64_t, s->nfiles + 1);
+	size_t n = 0;
 
-	if (file->no_work_available && !file->has_unsent)
-		e = trigger_age(
-		    &t, TRIGGER_NO_WORK_AVAILABLE, file->name, now, &age_s, f);
-	file->no_work_is_news = age_s < NEWS_S;
+	for (size_t i = 0; i < s->nfiles; i++) {
+		struct snap_file *file = &s->files[i];
+
+		if (!file->no_work_available || file->has_unsent)
+			continue;
+		names[n] = file->name;
+		of[n++] = file;
+	}
+	enum err e = trigger_ages(
+	    &t, a, TRIGGER_NO_WORK_AVAILABLE, names, n, now, age_s, f);
+	for (size_t i = 0; e == OK && i < n; i++)
+		of[i]->no_work_is_news = age_s[i] < NEWS_S;
 	return e;
 }
 
@@ -283,7 +301,7 @@ take_held(struct arena *a, const struct held *held, struct set_rows *rows,
 }
 
 /*
- * All about what the host holds in one statement for DB_LIST_MAX names; whole false:
+ * All about what the host holds in one statement for DB_LIST_LONG names; whole false:
  * its files are in too many sets for that.
  */
 static enum err
@@ -294,14 +312,14 @@ read_at_once(struct db *db, struct arena *a, const struct held *held,
 	enum err e = OK;
 
 	*whole = true;
-	for (size_t i = 0; e == OK && *whole && i < held->n; i += DB_LIST_MAX) {
-		size_t part = held->n - i < DB_LIST_MAX ? held->n - i : DB_LIST_MAX,
+	for (size_t i = 0; e == OK && *whole && i < held->n; i += DB_LIST_LONG) {
+		size_t part = held->n - i < DB_LIST_LONG ? held->n - i : DB_LIST_LONG,
 		       got;
 		void *v;
 
 		e = db_query(db, a, f, &v, &got, SQL_FILES_WITH_SETS,
-		    (const void *)(held->names + i), part, (int64_t)OF_SOME + 1);
-		*whole = e == OK && got <= OF_SOME && rows.n + got <= AT_ONCE;
+		    (const void *)(held->names + i), part, (int64_t)of_some(part) + 1);
+		*whole = e == OK && got <= of_some(part) && rows.n + got <= AT_ONCE;
 		if (*whole)
 			set_rows_append(a, &rows, v, got);
 	}
@@ -380,8 +398,7 @@ snapshot_files(struct db *db, struct arena *a, const struct conf *cf,
 	if (e != OK)
 		return e;
 	mark_others(s, &links);
-	for (size_t i = 0; e == OK && i < s->nfiles; i++)
-		e = look_at_news(db, cf, now, &s->files[i], f);
+	e = look_at_news(db, a, cf, now, s, f);
 	if (e == OK && cf->locality_keep_last_holder)
 		e = look_for_holders(db, a, cf, now, s, f);
 	return e;

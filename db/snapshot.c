@@ -96,8 +96,8 @@ static enum err
 reports_by_name(struct db *db, struct arena *a, const struct request *rq,
     const size_t *missing, size_t n, struct snapshot *s, struct fail *f)
 {
-	for (size_t i = 0; i < n; i += DB_LIST_MAX) {
-		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, got;
+	for (size_t i = 0; i < n; i += DB_LIST_LONG) {
+		size_t part = n - i < DB_LIST_LONG ? n - i : DB_LIST_LONG, got;
 		const char **names = NEWN(a, const char *, part);
 		void *rows;
 
@@ -317,9 +317,9 @@ snapshot_others(struct db *db, struct arena *a, const struct request *rq,
 		missing[nmissing] = rq->other_results[i].name;
 		at[nmissing++] = i;
 	}
-	for (size_t i = 0; i < nmissing; i += DB_LIST_MAX) {
+	for (size_t i = 0; i < nmissing; i += DB_LIST_LONG) {
 		size_t left = nmissing - i, n;
-		size_t part = left < DB_LIST_MAX ? left : DB_LIST_MAX;
+		size_t part = left < DB_LIST_LONG ? left : DB_LIST_LONG;
 		void *rows;
 		enum err e = db_query(db, a, f, &rows, &n, SQL_OTHERS_BY_NAMES,
 		    missing + i, part, s->user.id, s->host.id);

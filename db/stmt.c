@@ -60,9 +60,15 @@ const struct stmt_info stmt_infos[SQL__MAX] = {
 size_t
 list_size(size_t slot)
 {
-	static const size_t sizes[LIST_SIZES] = { 1, 4, 16, DB_LIST_MAX };
+	static const size_t sizes[LIST_SIZES] = { 1, 4, 16, DB_LIST_MAX, DB_LIST_LONG };
 
 	return sizes[slot];
+}
+
+size_t
+list_max(char letter)
+{
+	return letter == 'J' || letter == 'N' ? DB_LIST_LONG : DB_LIST_MAX;
 }
 
 size_t
@@ -70,7 +76,7 @@ list_slot(size_t n)
 {
 	size_t slot = 0;
 
-	assert(n <= DB_LIST_MAX);
+	assert(n <= DB_LIST_LONG);
 	while (list_size(slot) < n)
 		slot++;
 	return slot;
@@ -147,11 +153,13 @@ stmt_args(enum stmt_id id, va_list ap, struct db_arg *arg)
 			arg[k].f = va_arg(ap, double);
 			break;
 		case 'I':
+		case 'J':
+		case 'N':
 		case 'P':
 		case 'S':
 			arg[k].p = va_arg(ap, const void *);
 			arg[k].n = va_arg(ap, size_t);
-			assert(arg[k].n > 0);
+			assert(arg[k].n > 0 && arg[k].n <= list_max(letters[k]));
 			break;
 		default:
 			assert(strchr("stmbR", letters[k]) != NULL);
@@ -163,7 +171,7 @@ stmt_args(enum stmt_id id, va_list ap, struct db_arg *arg)
 size_t
 stmt_list_len(enum stmt_id id, const struct db_arg *arg)
 {
-	const char *list = strpbrk(stmt_infos[id].args, "IPS");
+	const char *list = strpbrk(stmt_infos[id].args, LISTS);
 
 	return list == NULL ? 0 : arg[list - stmt_infos[id].args].n;
 }

@@ -28,8 +28,8 @@ enum { BYTES_MAX = 512 * 1024 };
 static uint16_t
 key_of(enum stmt_id id, size_t slot, bool counted)
 {
-	static_assert(SQL__MAX < 1 << 13 && LIST_SIZES == 4, "a key has 16 bits");
-	return (uint16_t)((unsigned)id << 3 | (unsigned)slot << 1 | counted);
+	static_assert(SQL__MAX < 1 << 12 && LIST_SIZES <= 8, "a key has 16 bits");
+	return (uint16_t)((unsigned)id << 4 | (unsigned)slot << 1 | counted);
 }
 
 /* E_RETRY is what every caller hands on; a lost race would be taken as one. */
@@ -70,9 +70,9 @@ args_keep(struct arena *a, const char *letters, const struct db_arg *arg)
 
 	for (size_t k = 0; letters[k] != '\0'; k++) {
 		size_t size = letters[k] == 'P' ? sizeof(struct row_pair) :
-		              letters[k] == 'I' ? sizeof(int64_t) :
-		              letters[k] == 'S' ? sizeof(char *) :
-		                                  0;
+		              strchr("IJ", letters[k]) != NULL ? sizeof(int64_t) :
+		              strchr("NS", letters[k]) != NULL ? sizeof(char *) :
+		                                                 0;
 
 		if (size > 0)
 			kept[k].p = arena_memdup(a, arg[k].p, arg[k].n * size);
@@ -132,7 +132,7 @@ program_text(struct arena *a, const struct program *p)
 	buf_puts(&b, stmt_infos[SQL_BEGIN].sql);
 	buf_puts(&b, "; ");
 	for (size_t i = 0; i < p->n; i++) {
-		buf_puts(&b, stmt_text(a, p->key[i] >> 3, p->key[i] >> 1 & 3));
+		buf_puts(&b, stmt_text(a, p->key[i] >> 4, p->key[i] >> 1 & 7));
 		buf_puts(&b, p->key[i] & 1 ? ONE_ROW : "; ");
 	}
 	buf_puts(&b, "COMMIT; END");

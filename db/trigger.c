@@ -98,18 +98,28 @@ trigger_claim_back(const struct triggers *t, const char *name, struct fail *f)
 }
 
 enum err
+trigger_ages(const struct triggers *t, struct arena *a, enum trigger of,
+    char *const *names, size_t n, int64_t now, int64_t *age_s, struct fail *f)
+{
+	enum err e = n == 0 ? OK : store_of(t)->since(t, a, of, names, n, age_s, f);
+
+	for (size_t i = 0; i < n && e == OK; i++) {
+		int64_t since = name_ok(names[i]) ? age_s[i] : -1;
+
+		age_s[i] = since < 0 ? -1 : since < now ? now - since : 0;
+	}
+	return e;
+}
+
+enum err
 trigger_age(const struct triggers *t, enum trigger of, const char *name, int64_t now,
     int64_t *age_s, struct fail *f)
 {
 	struct arena a = { 0 };
 	char *names[] = { arena_strdup(&a, name) };
-	int64_t since = -1;
-	enum err e = !name_ok(name) ?
-	                 OK :
-	                 store_of(t)->since(t, &a, of, names, 1, &since, f);
+	enum err e = trigger_ages(t, &a, of, names, 1, now, age_s, f);
 
 	arena_free(&a);
-	*age_s = since < 0 ? -1 : since < now ? now - since : 0;
 	return e;
 }
 

@@ -62,6 +62,9 @@ enum err trigger_clear(
 /* In s; -1 = absent, also for names that are refused. */
 enum err trigger_age(const struct triggers *, enum trigger, const char *name,
     int64_t now, int64_t *age_s, struct fail *);
+/* The same of many; age_s[n]. */
+enum err trigger_ages(const struct triggers *, struct arena *, enum trigger,
+    char *const *names, size_t n, int64_t now, int64_t *age_s, struct fail *);
 /* Which of these are there; there[n]. */
 enum err trigger_there(const struct triggers *, struct arena *, enum trigger,
     char *const *names, size_t n, bool *there, struct fail *);

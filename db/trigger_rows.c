@@ -40,8 +40,8 @@ rows_since(const struct triggers *t, struct arena *a, enum trigger of,
 {
 	enum err e = need_db(t, f);
 
-	for (size_t i = 0; e == OK && i < n; i += DB_LIST_MAX) {
-		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, got;
+	for (size_t i = 0; e == OK && i < n; i += DB_LIST_LONG) {
+		size_t part = n - i < DB_LIST_LONG ? n - i : DB_LIST_LONG, got;
 		const struct row_trigger *rows;
 		void *v;
 

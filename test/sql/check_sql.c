@@ -7,6 +7,7 @@
  * check_sql SOCKET DATABASE upgrade  makes a BOINC project's database ours
  * check_sql SOCKET DATABASE empty    without rows some plans name no key
  * check_sql SOCKET DATABASE adopted  as filled; a key that is not forced may be another
+ * check_sql SOCKET DATABASE old      the same with few rows
  * check_sql SOCKET DATABASE filled   all of it
  */
 #include <stdio.h>
@@ -19,8 +20,8 @@
 struct check {
 	struct db *db;
 	const char *mode;
-	bool filled, adopted; /* adopted: filled too */
-	int64_t counting;     /* rows that reading the counters reads */
+	bool filled, adopted;
+	int64_t counting; /* rows that reading the counters reads */
 	int passed, failed;
 };
 
@@ -62,7 +63,8 @@ list_arg(struct arena *a, struct db_arg *arg, char letter, const char *value, si
 		               arena_printf(a, "%.*s%zu%s", (int)(mark - value), value,
 				   i + 1, mark + 2);
 	}
-	arg->p = letter == 'S' ? (const void *)names : (const void *)ids;
+	arg->p = letter == 'S' || letter == 'N' ? (const void *)names :
+	                                          (const void *)ids;
 	arg->n = n;
 }
 
@@ -84,7 +86,7 @@ sample_args(struct arena *a, enum stmt_id id, size_t n, struct db_arg *arg)
 			.p = value };
 		if (letter == 'R')
 			arg[k].p = arena_alloc(a, st->shape->size);
-		else if (strchr("IPS", letter) != NULL)
+		else if (strchr("IJNPS", letter) != NULL)
 			list_arg(a, &arg[k], letter, value, n);
 	}
 }
@@ -92,7 +94,7 @@ sample_args(struct arena *a, enum stmt_id id, size_t n, struct db_arg *arg)
 static bool
 has_list(enum stmt_id id)
 {
-	return strpbrk(stmt_infos[id].args, "IPS") != NULL;
+	return strpbrk(stmt_infos[id].args, "IJNPS") != NULL;
 }
 
 /* Settings, BEGIN and DDL: they cannot be explained, and end a transaction. */
@@ -138,7 +140,7 @@ check_key(struct check *x, struct arena *a, enum stmt_id id, const struct db_arg
 	bool rows = n > 0;
 	for (size_t i = 0; i < n; i++)
 		rows = rows && plan[i].key[0] != '\0';
-	if (x->adopted ? all_forced(id) : x->filled || rows)
+	if ((!x->adopted || all_forced(id)) && (x->filled || rows))
 		verdict(x, strcmp(keys, stmt_infos[id].key) == 0, id,
 		    "keys named and used", stmt_infos[id].key, keys);
 	/* An empty table is read whole if the server likes. */
@@ -207,10 +209,13 @@ check_rows(struct check *x, struct arena *a, enum stmt_id id, const struct db_ar
 static void
 check_statement(struct check *x, enum stmt_id id)
 {
-	static const size_t lists[] = { 1, 3, DB_LIST_MAX };
+	static const size_t lists[] = { 1, 3, DB_LIST_MAX, DB_LIST_LONG };
+	size_t nlists = strpbrk(stmt_infos[id].args, "JN") != NULL ? N(lists) :
+	                has_list(id)                               ? N(lists) - 1 :
+	                                                             1;
 	struct fail f = { 0 };
 
-	for (size_t i = 0; i < (has_list(id) ? N(lists) : 1); i++) {
+	for (size_t i = 0; i < nlists; i++) {
 		struct arena a = { 0 };
 		struct db_arg arg[64];
 
@@ -287,7 +292,7 @@ main(int argc, char **argv)
 
 	if (argc != 4) {
 		fprintf(stderr, "usage: check_sql SOCKET DATABASE "
-		                "create|upgrade|empty|adopted|filled\n");
+				"create|upgrade|empty|old|adopted|filled\n");
 		return 2;
 	}
 	cf.db_socket = argv[1];
@@ -295,6 +300,7 @@ main(int argc, char **argv)
 	x.mode = argv[3];
 	x.adopted = strcmp(argv[3], "adopted") == 0;
 	x.filled = x.adopted || strcmp(argv[3], "filled") == 0;
+	x.adopted |= strcmp(argv[3], "old") == 0;
 	bool create = strcmp(argv[3], "create") == 0;
 	bool upgrade = strcmp(argv[3], "upgrade") == 0;
 	enum err e = db_open(

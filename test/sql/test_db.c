@@ -351,9 +351,23 @@ START_TEST(a_trigger_does_not_hide_what_did_not_match)
 }
 END_TEST
 
+static int64_t
+make_file(const char *name)
+{
+	struct file file = { .name = arena_strdup(&a, name),
+		.md5sum = arena_strdup(&a, "") };
+
+	ck_ok(file_insert(db, &file, &f));
+	return file.id;
+}
+
+/* Those that are no longer known are left out. */
 START_TEST(held_files_are_written_when_they_change)
 {
-	const int64_t first[] = { 3, 1, 2 }, second[] = { 2, 9 };
+	const int64_t one = make_file("held 1"), two = make_file("held 2"),
+		      three = make_file("held 3"), gone = three + 1000000;
+	const int64_t first[] = { three, one, two },
+		      second[] = { two, make_file("held 4"), gone };
 	void *rows;
 	size_t n;
 
@@ -406,6 +420,7 @@ START_TEST(a_host_comes_with_its_account)
 		.global_prefs = text,
 		.project_prefs = text };
 	struct host host = { .domain_name = arena_strdup(&a, "glance"), .misc = text };
+	const int64_t files[] = { make_file("glance 1"), make_file("glance 2") };
 	struct row_host_account *both;
 	struct workunit wu;
 
@@ -422,10 +437,11 @@ START_TEST(a_host_comes_with_its_account)
 	ck_assert(both->glance.has_jobs); /* the client said so */
 	ck_assert_str_eq(both->glance.team_name, "");
 	ck_assert_str_eq(both->glance.files, "");
-	ck_ok(host_files_save(db, &a, host.id, (int64_t[]){ 1, 2 }, 2, 1, &f));
+	ck_ok(host_files_save(db, &a, host.id, files, N(files), 1, &f));
 	ck_ok(claim(make_results("glance", 1, 950, 1, 1, &wu), host.id, user.id, 0));
 	ck_ok(host_and_account(db, &a, host.id, false, &both, &f));
-	ck_assert_str_eq(both->glance.files, "1,2");
+	ck_assert_str_eq(both->glance.files,
+	    arena_printf(&a, "%lld,%lld", (long long)files[0], (long long)files[1]));
 	ck_assert(both->glance.has_jobs);
 	host.userid = 0; /* merged into another one */
 	ck_ok(host_insert(db, &host, &f));

@@ -48,11 +48,11 @@ params_of_args(const struct stmt_info *st, size_t list)
 
 	for (const char *p = st->args; *p != '\0'; p++) {
 		ck_assert_msg(
-		    strchr("ifstmbRIPS", *p) != NULL, "%s: '%c'", st->name, *p);
-		n += *p == 'R'              ? st->shape->ncols :
-		     *p == 'P'              ? 2 * list :
-		     *p == 'I' || *p == 'S' ? list :
-		                              1;
+		    strchr("ifstmbRIJNPS", *p) != NULL, "%s: '%c'", st->name, *p);
+		n += *p == 'R'                  ? st->shape->ncols :
+		     *p == 'P'                  ? 2 * list :
+		     strchr("IJNS", *p) != NULL ? list :
+		                                  1;
 	}
 	return n;
 }
