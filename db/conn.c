@@ -57,6 +57,7 @@ static const struct failure {
 	{ 1114, E_DISK_FULL, false,
 	    false }, /* no room for the row: InnoDB on a full disk */
 	{ 1146, E_CONFIG, false, false }, /* no such table */
+	{ 1130, E_CONFIG, false, false }, /* not from this host */
 	{ 1152, E_RETRY, true, true },    /* aborted connection */
 	{ 1158, E_RETRY, true, true },    /* network: read */
 	{ 1159, E_RETRY, true, true },    /* network: read timed out */
@@ -68,6 +69,7 @@ static const struct failure {
 	{ 1205, E_RETRY, false, false },  /* lock wait timed out */
 	{ 1213, E_RETRY, false, false },  /* deadlock; Galera: certification */
 	{ 1243, E_RETRY, true, false },   /* prepared statement is not known */
+	{ 1251, E_CONFIG, false, false }, /* the account's way to log in is not ours */
 	{ 1264, E_BADREQ, false, false }, /* number out of range */
 	{ 1290, E_DB, true, false },      /* read-only: no longer the primary     */
 	{ 1317, E_RETRY, false, true },   /* statement was interrupted */
@@ -75,13 +77,24 @@ static const struct failure {
 	{ 1406, E_BADREQ, false, false }, /* text too long */
 	{ 1412, E_RETRY, false, false },  /* table was altered meanwhile */
 	{ 1615, E_RETRY, true, false },   /* statement must be prepared again */
+	{ 1698, E_CONFIG, false, false }, /* wrong account (known by the kernel) */
+	{ 1820, E_CONFIG, false, false }, /* the account's password has expired */
 	{ 1836, E_DB, true, false },      /* read-only                            */
+	{ 1862, E_CONFIG, false, false }, /* the same, at the door */
 	{ 1927, E_RETRY, true, true },    /* connection was killed */
 	{ 1969, E_RETRY, false, true },   /* statement took too long (MariaDB) */
 	{ 2006, E_RETRY, true, true },    /* server has gone away */
 	{ 2013, E_RETRY, true, true },    /* connection lost during a statement */
+	{ 2026, E_RETRY, true, true },    /* connection lost, under TLS */
 	{ 2055, E_RETRY, true, true },    /* connection lost, with system error */
+	{ 2059, E_CONFIG, false, false }, /* the library lacks the way to log in */
+	{ 2061, E_CONFIG, false, false }, /* that way does not trust this line */
 	{ 3024, E_RETRY, false, true },   /* statement took too long (MySQL) */
+	{ 3100, E_RETRY, false, false },  /* MySQL's group: no part of it now */
+	{ 3101, E_RETRY, false, false },  /* MySQL's group: certification */
+	{ 3118, E_CONFIG, false, false }, /* the account is locked */
+	{ 3169, E_RETRY, true, true },    /* connection was killed (MySQL) */
+	{ 3854, E_BADREQ, false, false }, /* not in the column's character set */
 	{ 4031, E_RETRY, true, true },    /* the server closed an idle connection */
 };
 

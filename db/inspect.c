@@ -43,11 +43,13 @@ explain_fetch(struct db *db, struct arena *a, MYSQL_STMT *st, struct plan_row **
 	struct col cols[EXPLAIN_COLS_MAX] = { 0 };
 	struct row_shape shape = { "plan", cols, mysql_stmt_field_count(st), 0 };
 	size_t table = column_named(st, "table"), type = column_named(st, "type"),
-	       key = column_named(st, "key");
+	       key = column_named(st, "key"), select = column_named(st, "select_type");
+	size_t kept = 0;
 	void *rows;
 
 	if (shape.ncols > EXPLAIN_COLS_MAX || table == EXPLAIN_COLS_MAX ||
-	    type == EXPLAIN_COLS_MAX || key == EXPLAIN_COLS_MAX)
+	    type == EXPLAIN_COLS_MAX || key == EXPLAIN_COLS_MAX ||
+	    select == EXPLAIN_COLS_MAX)
 		return FAIL(f, E_DB, "EXPLAIN answers in a form that is not known");
 	for (size_t i = 0; i < shape.ncols; i++)
 		cols[i] = (struct col){ "", COL_str, i * sizeof(char *) };
@@ -58,8 +60,13 @@ explain_fetch(struct db *db, struct arena *a, MYSQL_STMT *st, struct plan_row **
 	*out = NEWN(a, struct plan_row, *n + 1);
 	for (size_t i = 0; i < *n; i++) {
 		char **text = (char **)rows + i * shape.ncols;
-		(*out)[i] = (struct plan_row){ text[table], text[type], text[key] };
+
+		/* MySQL names the table that rows are inserted into, as read whole. */
+		if (strcmp(text[select], "INSERT") != 0)
+			(*out)[kept++] = (struct plan_row){ text[table], text[type],
+				text[key] };
 	}
+	*n = kept;
 	return OK;
 }
 
@@ -73,8 +80,9 @@ db_explain(struct db *db, struct arena *a, struct fail *f, struct plan_row **row
 	if (e != OK)
 		return e;
 	MYSQL_STMT *st = mysql_stmt_init(db->my);
-	char *sql = arena_printf(
-	    a, "EXPLAIN %s", stmt_text(a, id, list_slot(stmt_list_len(id, arg))));
+	char *sql = arena_printf(a, "EXPLAIN %s%s",
+	    db->mariadb ? "" : "FORMAT=TRADITIONAL ", /* MySQL's own is a tree */
+	    stmt_text(a, id, list_slot(stmt_list_len(id, arg))));
 	if (st == NULL)
 		return conn_fail(db, NULL, "EXPLAIN", f);
 	arena_reset(&db->scratch);

@@ -12,7 +12,7 @@ INSERT INTO team (id, userid, name) SELECT seq, seq, CONCAT('team_', seq) FROM s
 INSERT INTO host (id, userid, domain_name, last_ip_addr, os_name, p_model, m_nbytes, host_cpid, rpc_time, rpc_day)
 	SELECT seq, seq % 500 + 1, CONCAT('host', seq), '127.0.0.1', 'Linux', 'model', 1e9, CONCAT('cpid_', seq), 1700000000 + seq * 8640, (1700000000 + seq * 8640) DIV 86400 FROM seq_1_to_1000;
 INSERT INTO host_app_version (host_id, app_version_id) SELECT h.seq, v.seq FROM seq_1_to_1000 h, seq_1_to_4 v;
-INSERT INTO file (id, name, md5sum, size) SELECT seq, CONCAT('file_', seq), MD5(seq), 4e6 FROM seq_1_to_2000;
+INSERT INTO file (id, name, md5sum, size) SELECT seq, CONCAT('file_', seq), MD5(CONCAT(seq)), 4e6 FROM seq_1_to_2000;
 INSERT INTO fileset (id, name, appid, gen_parts) SELECT seq, CONCAT('file_', seq), 1, 40 FROM seq_1_to_2000;
 INSERT INTO fileset_file (fileset_id, file_id) SELECT seq, seq FROM seq_1_to_2000;
 INSERT INTO sched_trigger (fileset_id, need_work, no_work_available, work_available, working_set_removal, claim_time, claim_owner)

@@ -32,8 +32,11 @@ static void
 by_hand(const char *sql, const char *options)
 {
 	const char *const argv[] = { "sh", "-c",
-		"mariadb --no-defaults -u root -S $DB_SOCKET -D triggers $1 -e \"$0\"",
-		sql, options, NULL };
+		arena_printf(&a,
+		    "mariadb --no-defaults -u root -S $DB_SOCKET -D triggers -e \"$0\" "
+		    "%s",
+		    options),
+		sql, NULL };
 	struct proc_run run = { .argv = argv, .out_max = 1000, .timeout_s = 300 };
 	int status;
 
@@ -232,12 +235,9 @@ START_TEST(a_lost_connection_is_no_lost_trigger)
 	int64_t age_s;
 
 	project(store_db);
-	by_hand("SET @kill = (SELECT GROUP_CONCAT('KILL ', id SEPARATOR ';') FROM "
-		"information_schema.processlist WHERE db = 'triggers' AND id <> "
-		"connection_id() ORDER BY id LIMIT 1); BEGIN NOT ATOMIC EXECUTE "
-		"IMMEDIATE SUBSTRING_INDEX(@kill, ';', 1); EXECUTE IMMEDIATE "
-		"SUBSTRING_INDEX(@kill, ';', -1); END",
-	    "--delimiter=//");
+	by_hand("SELECT CONCAT('KILL ', id, ';') FROM information_schema.processlist "
+		"WHERE db = 'triggers' AND id <> connection_id()",
+	    "-N | mariadb --no-defaults -u root -S $DB_SOCKET");
 	ck_ok(trigger_raise(&one, TRIGGER_NEED_WORK, "G", &f));
 	ck_ok(trigger_claim(&two, "G", &f));
 	ck_ok(trigger_age(&one, TRIGGER_NEED_WORK, "G", 0, &age_s, &f));
