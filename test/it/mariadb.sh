@@ -7,6 +7,11 @@
 #   mariadb_stop DIR                      ends it, with SIGKILL if it must; DIR stays
 #   mariadb_sql DIR [DATABASE [OPTION...]]  the client, as root, SQL from standard input
 #
+# LOCUS_TEST_MYSQLD in the environment is the path of MySQL's mysqld, and then all of this is done
+# by that server in place of MariaDB; test/it/mysqld-of-root makes such a program of a MySQL that is
+# installed below another root directory.  A SERVER-OPTION that it does not know is left out.
+# "make check-mysql MYSQL_ROOT=DIR" runs statements, demo and scenarios so.
+#
 # Its temporary tables are there too: a server that starts removes those that it finds in its
 # tmpdir, so in /tmp one would take another's.
 #
@@ -27,39 +32,66 @@ _mariadb_init() { # DIR
 		chmod a+x "$1" && chown mysql "$1/data" "$1/run" || return 1
 		set -- "$1" --user=mysql
 	fi
-	mariadb-install-db --no-defaults --auth-root-authentication-method=normal --skip-test-db \
-		--skip-name-resolve --force --innodb-log-file-size=8M --innodb-undo-tablespaces=0 \
-		${2:+"$2"} --datadir="$1/data" --tmpdir="$1/run" >"$1/install.log" 2>&1 ||
-		_mariadb_fail "cannot make a data directory in $1" "$1/install.log"
+	if [ -n "${LOCUS_TEST_MYSQLD:-}" ]; then
+		"$LOCUS_TEST_MYSQLD" --no-defaults --initialize-insecure ${2:+"$2"} --datadir="$1/data" \
+			--tmpdir="$1/run" --secure-file-priv=NULL --innodb-redo-log-capacity=64M >"$1/install.log" 2>&1
+	else
+		mariadb-install-db --no-defaults --auth-root-authentication-method=normal --skip-test-db \
+			--skip-name-resolve --force --innodb-log-file-size=8M --innodb-undo-tablespaces=0 \
+			${2:+"$2"} --datadir="$1/data" --tmpdir="$1/run" >"$1/install.log" 2>&1
+	fi || _mariadb_fail "cannot make a data directory in $1" "$1/install.log"
+}
+
+# The program and what only the one or the other server knows; then the caller's options.
+_mariadb_serve() { # DIR OPTION...
+	_mdb_at=$1
+	shift
+	_mdb_n=$#
+	for _mdb_option; do
+		set -- "$@" "--loose-${_mdb_option#--}"
+	done
+	shift "$_mdb_n"
+	if [ -n "${LOCUS_TEST_MYSQLD:-}" ]; then
+		set -- "$LOCUS_TEST_MYSQLD" --mysqlx=OFF --skip-log-bin --secure-file-priv=NULL \
+			--innodb-redo-log-capacity=64M "$@"
+	else
+		set -- mariadbd --innodb-log-file-size=8M --innodb-undo-tablespaces=0 "$@"
+	fi
+	_mdb_program=$1
+	shift
+	[ "$(id -u)" != 0 ] || set -- --user=mysql "$@"
+	exec "$_mdb_program" --no-defaults --datadir="$_mdb_at/data" \
+		--tmpdir="$_mdb_at/run" --skip-networking --skip-name-resolve --socket="$_mdb_at/run/mysql.sock" \
+		--log-error="$_mdb_at/data/error.log" --pid-file="$_mdb_at/data/server.pid" --performance-schema=OFF \
+		--innodb-buffer-pool-size=64M --max-connections=200 "$@" >/dev/null 2>&1 </dev/null
+}
+
+_mariadb_client() {
+	"$(command -v mariadb || command -v mysql)" --no-defaults -u root -S "$_mdb_dir/mysql.sock" "$@"
 }
 
 mariadb_start() {
 	_mdb_dir=$1
 	shift
-	_mdb_user=''
-	[ "$(id -u)" != 0 ] || _mdb_user=--user=mysql
 	if [ ! -d "$_mdb_dir/data/mysql" ]; then
 		mkdir -p "$_mdb_dir/data" "$_mdb_dir/run" && _mariadb_init "$_mdb_dir" || return 1
 	fi
-	_mdb_log=$_mdb_dir/data/error.log
-	mariadbd --no-defaults ${_mdb_user:+"$_mdb_user"} --datadir="$_mdb_dir/data" \
-		--tmpdir="$_mdb_dir/run" --skip-networking --skip-name-resolve --socket="$_mdb_dir/run/mysql.sock" \
-		--log-error="$_mdb_log" --pid-file="$_mdb_dir/data/server.pid" \
-		--performance-schema=OFF --innodb-log-file-size=8M --innodb-undo-tablespaces=0 \
-		--innodb-buffer-pool-size=64M --max-connections=200 "$@" \
-		>/dev/null 2>&1 </dev/null &
+	_mariadb_serve "$_mdb_dir" "$@" &
 	_mdb_pid=$!
 	echo "$_mdb_pid" >"$_mdb_dir/mariadb.pid"
 	ln -sf run/mysql.sock "$_mdb_dir/mysql.sock"
 	_mdb_tries=0
-	until mariadb-admin --no-defaults -u root -S "$_mdb_dir/mysql.sock" ping >/dev/null 2>&1; do
+	until _mariadb_client -e 'DO 0' >/dev/null 2>&1; do
 		_mdb_tries=$((_mdb_tries + 1))
 		if [ $_mdb_tries -gt 6000 ] || ! kill -0 "$_mdb_pid" 2>/dev/null; then
-			_mariadb_fail "no server in $_mdb_dir" "$_mdb_log"
+			_mariadb_fail "no server in $_mdb_dir" "$_mdb_dir/data/error.log"
 			return 1
 		fi
 		sleep 0.05
 	done
+	# MD5() is no function of MySQL's own since 9.6.
+	[ -z "${LOCUS_TEST_MYSQLD:-}" ] || _mariadb_client \
+		-e "INSTALL COMPONENT 'file://component_classic_hashing'" >/dev/null 2>&1 || :
 }
 
 mariadb_stop() {
@@ -84,5 +116,51 @@ boinc_schema() {
 mariadb_sql() {
 	_mdb_dir=$1
 	shift
-	mariadb --no-defaults -u root -S "$_mdb_dir/mysql.sock" "$@"
+	if [ -n "${LOCUS_TEST_MYSQLD:-}" ]; then
+		_mysql_sql "$@"
+	else
+		_mariadb_client "$@"
+	fi
+}
+
+# --- MySQL has no tables seq_1_to_8 of numbers: ours are in a database of their own
+
+_mysql_sequences() { # TEXT: makes those that it names
+	for _mdb_seq in $(printf '%s\n' "$1" | grep -oE '\bseq_[0-9]+_to_[0-9]+\b' | sort -u); do
+		_mdb_from=${_mdb_seq#seq_} _mdb_to=${_mdb_seq##*_}
+		_mdb_from=${_mdb_from%%_*}
+		cat <<-SQL
+			CREATE DATABASE IF NOT EXISTS seqs;
+			SET SESSION cte_max_recursion_depth = 100000000;
+			CREATE TABLE IF NOT EXISTS seqs.$_mdb_seq (seq BIGINT PRIMARY KEY)
+				WITH RECURSIVE n (seq) AS (SELECT $_mdb_from UNION ALL SELECT seq + 1 FROM n WHERE seq < $_mdb_to)
+				SELECT seq FROM n;
+		SQL
+	done
+}
+
+_mysql_words() { # TEXT: the same in words of MySQL
+	printf '%s\n' "$1" | sed -E 's/\bseq_[0-9]+_to_[0-9]+\b/seqs.&/g'
+}
+
+# In arguments after -e, or from standard input.
+_mysql_sql() { # ARGUMENT...
+	_mdb_text='' _mdb_n=$#
+	for _mdb_arg; do
+		case $_mdb_arg in
+		*seq_[0-9]*) _mdb_text=$_mdb_text$_mdb_arg && set -- "$@" "$(_mysql_words "$_mdb_arg")" ;;
+		*) set -- "$@" "$_mdb_arg" ;;
+		esac
+	done
+	shift "$_mdb_n"
+	case " $* " in
+	*" -e "*) [ -z "$_mdb_text" ] || _mysql_sequences "$_mdb_text" | _mariadb_client && _mariadb_client "$@" ;;
+	*)
+		_mdb_text=$(cat)
+		case $_mdb_text in
+		*seq_[0-9]*) _mysql_sequences "$_mdb_text" | _mariadb_client && _mysql_words "$_mdb_text" | _mariadb_client "$@" ;;
+		*) printf '%s\n' "$_mdb_text" | _mariadb_client "$@" ;;
+		esac
+		;;
+	esac
 }
