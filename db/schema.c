@@ -32,6 +32,38 @@ schema_create(struct db *db, struct fail *f)
 	return e == OK ? version_write(db, f) : e;
 }
 
+/* As SQL takes it whatever the mode is. */
+static void
+put_quoted(struct buf *b, const char *name)
+{
+	buf_puts(b, "`");
+	for (; *name != '\0'; name++) {
+		buf_put(b, name, 1);
+		if (*name == '`')
+			buf_puts(b, "`");
+	}
+	buf_puts(b, "`");
+}
+
+char *
+schema_mysql_accounts(struct arena *a, const char *os_user)
+{
+	static const enum stmt_id ids[] = { SQL_MYSQL_PLUGIN, SQL_MYSQL_ROOT,
+		SQL_MYSQL_ACCOUNT, SQL_MYSQL_GRANT };
+	struct buf b = buf_new(a);
+
+	for (size_t i = 0; i < N(ids); i++) {
+		for (const char *p = stmt_infos[ids[i]].sql; *p != '\0';) {
+			if (eat(&p, "$ACCOUNT"))
+				put_quoted(&b, os_user);
+			else
+				buf_put(&b, p++, 1);
+		}
+		buf_puts(&b, ";\n");
+	}
+	return b.p;
+}
+
 enum err
 schema_version(struct db *db, int64_t *version, struct fail *f)
 {

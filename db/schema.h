@@ -11,6 +11,11 @@ enum err schema_create(
     struct db *, struct fail *); /* empty database -> current schema */
 enum err schema_version(struct db *, int64_t *version,
     struct fail *); /* 0: none; a BOINC database or empty */
+/*
+ * For the first start of a private MySQL, one statement a line: root and os_user are
+ * known by the kernel, and nobody else gets in.
+ */
+char *schema_mysql_accounts(struct arena *, const char *os_user);
 struct schema_remark {
 	bool error;
 	char *text; /* what is missing or costs, and what to run */

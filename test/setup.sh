@@ -8,11 +8,13 @@ die() { # STATUS TEXT
 	exit "$1"
 }
 
+# MariaDB's server and MySQL's are not installed beside each other: LOCUS_TEST_MYSQLD (test/it/mariadb.sh) is enough.
 packages_missing() { # GROUP...
 	local group package state
 	command -v dpkg-query >/dev/null || return 0
 	while read -r group package; do
 		[[ " $* " == *" $group "* ]] || continue
+		[[ $package != mariadb-server || -z ${LOCUS_TEST_MYSQLD:-} ]] || continue
 		state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)
 		[[ $state == installed ]] || echo "$package"
 	done <"$source/test/packages" | sort -u

@@ -36,7 +36,8 @@ enum {
 #define FIELD(name) offsetof(struct create_opts, name)
 static const struct opt create_options[] = {
 	{ "here", OPT_TEXT, FIELD(here), "DIR",
-	    "Everything in DIR, with a MariaDB and an Apache of the project's own." },
+	    "Everything in DIR, with a database server (MariaDB, or else MySQL) and an "
+	    "Apache of the project's own." },
 	{ "port", OPT_NUMBER, FIELD(port), "PORT",
 	    "Loopback port of that Apache; default: a free one." },
 	{ "user", OPT_TEXT, FIELD(user), "ACCOUNT",
@@ -238,12 +239,12 @@ become_owner(struct ctx *x, struct create *c)
 		return e;
 	if (acc.uid == 0)
 		return ctx_usage(
-		    x, "--user root: MariaDB and Apache do not serve as root");
+		    x, "--user root: database and web servers do not serve as root");
 	if (chown(c->dir, acc.uid, acc.gid) < 0)
 		return FAIL_ERRNO(x->f, "giving %s to %s", c->dir, acc.name);
 	c->owner = acc.name;
 	e = privilege_become(&acc, x->f);
-	/* MariaDB's programs run below the directory too. */
+	/* The database server's programs run below the directory too. */
 	if (e == OK && !privilege_reaches(c->dir))
 		e = privilege_lend(x->f);
 	return e;
@@ -437,7 +438,8 @@ const struct cmd cmd_create = { .name = "create",
 		 "configuration.\n"
 		 "With --here all is in one directory, servers included, and needs no "
 		 "root.\n"
-		 "Without it the machine's MariaDB and Apache are used: the database "
+		 "Without it the machine's MariaDB or MySQL and its Apache are used: "
+	         "the database "
 		 "must exist and\n"
 		 "be empty, and the Apache configuration that is written has to be "
 		 "included.\n"

@@ -14,77 +14,43 @@
 #include "db/entity.h"
 #include "db/schema.h"
 #include "lib/clock.h"
-#include "lib/fs.h"
 #include "lib/proc.h"
+#include "tools/db_server.h"
 #include "tools/log_tail.h"
-#include "tools/program.h"
-#include "tools/service.h"
 #include "lib/banned.h"
 
 enum { READY_MS = 60000, END_MS = 60000, TICK_MS = 20 };
-
-static enum err
-install(struct ctx *x, const char *os_user, struct fail *f)
-{
-	static const char *const names[] = { "mariadb-install-db", "mysql_install_db",
-		NULL };
-	const char *program = program_system(x->a, names);
-	const char *log = arena_printf(x->a, "%s/mariadbd.log", x->cf->log_dir);
-	const char *argv[] = { program, "--no-defaults",
-		arena_printf(x->a, "--datadir=%s/mysql", x->cf->project_dir),
-		arena_printf(x->a, "--tmpdir=%s/tmp", x->cf->project_dir),
-		"--auth-root-authentication-method=socket",
-		arena_printf(x->a, "--auth-root-socket-user=%s", os_user),
-		"--skip-test-db", "--skip-name-resolve",
-		"--force", /* does without a host name that resolves */
-		/* The one in the environment may be root's. */
-		arena_printf(x->a, "--tmpdir=%s", x->cf->run_dir),
-		"--innodb-log-file-size=32M", "--innodb-undo-tablespaces=0", NULL };
-	pid_t pid;
-	int st;
-	enum err e;
-
-	if (program == NULL)
-		return FAIL(f, E_CONFIG,
-		    "MariaDB is not installed (Debian: apt-get install "
-		    "mariadb-server)");
-	e = proc_spawn(argv, x->cf->project_dir, log, &pid, f);
-	if (e != OK)
-		return e;
-	while (waitpid(pid, &st, 0) < 0 && errno == EINTR)
-		;
-	if (!WIFEXITED(st) || WEXITSTATUS(st) != 0)
-		return FAIL(f, E_SYS, "%s failed: %.300s", program, log_why(x->a, log));
-	ctx_said(x, "created", "database server in %s/mysql", x->cf->project_dir);
-	return OK;
-}
 
 enum err
 private_db_make(struct ctx *x, const char *os_user, pid_t *pid, struct fail *f)
 {
 	int64_t end = clock_mono_ms() + READY_MS;
 	struct service s;
-	enum err e = install(x, os_user, f);
+	struct db_server server;
+	enum err e = db_server_find(x->a, x->cf, &server, f);
 	union { /* proc_spawn() changes nothing */
 		char **in;
 		const char *const *out;
 	} argv;
 
 	if (e == OK)
+		e = db_server_install(x->a, x->cf, &server, os_user, f);
+	if (e == OK)
 		e = service_database(x->a, x->cf, &s, f);
 	if (e != OK)
 		return e;
+	ctx_said(x, "created", "database server in %s/mysql", x->cf->project_dir);
 	argv.in = s.argv;
 	e = proc_spawn(argv.out, x->cf->project_dir, s.log, pid, f);
 	while (e == OK && !service_ready(&s)) {
 		if (waitpid(*pid, NULL, WNOHANG) == *pid) {
 			*pid = 0;
-			return FAIL(f, E_DB, "mariadbd does not start: %.300s",
+			return FAIL(f, E_DB, "%s does not start: %.300s", s.name,
 			    log_why(x->a, s.log));
 		}
 		if (clock_mono_ms() > end)
-			return FAIL(f, E_DB, "mariadbd is not ready after %d s: %.300s",
-			    READY_MS / 1000, log_why(x->a, s.log));
+			return FAIL(f, E_DB, "%s is not ready after %d s: %.300s",
+			    s.name, READY_MS / 1000, log_why(x->a, s.log));
 		clock_nap_ms(TICK_MS);
 	}
 	return e;
@@ -102,7 +68,8 @@ private_db_end(struct ctx *x, pid_t pid, struct fail *f)
 			kill(-pid, SIGKILL);
 			waitpid(pid, NULL, 0);
 			return FAIL(f, E_DB,
-			    "mariadbd did not end within %d s and was killed",
+			    "the database server did not end within %d s and was "
+			    "killed",
 			    END_MS / 1000);
 		}
 		clock_nap_ms(TICK_MS);

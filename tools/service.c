@@ -17,9 +17,8 @@
 #include "tools/program.h"
 #include "lib/banned.h"
 
-enum { DAEMON_GRACE_S = 15, WEB_GRACE_S = 10, DATABASE_GRACE_S = 60 };
+enum { DAEMON_GRACE_S = 15, WEB_GRACE_S = 10 };
 
-static const char *const mariadbd_names[] = { "mariadbd", "mysqld", NULL };
 static const char *const apache_names[] = { "apache2", "httpd", NULL };
 
 static char *
@@ -27,47 +26,6 @@ log_path(struct arena *a, const struct conf *cf, const char *file)
 {
 	return file[0] == '/' ? arena_strdup(a, file) :
 	                        arena_printf(a, "%s/%s", cf->log_dir, file);
-}
-
-enum err
-service_database(
-    struct arena *a, const struct conf *cf, struct service *s, struct fail *f)
-{
-	char *program = program_system(a, mariadbd_names);
-	char *argv[] = { program, arena_strdup(a, "--no-defaults"),
-		arena_printf(a, "--datadir=%s/mysql", cf->project_dir),
-		/* Its own: at its start a server removes temporary tables, whosever
-		   they are. */
-		arena_printf(a, "--tmpdir=%s/tmp", cf->project_dir),
-		arena_printf(a, "--socket=%s", cf->db_socket),
-		arena_printf(a, "--pid-file=%s/mariadbd.pid", cf->run_dir),
-		arena_strdup(a, "--skip-networking"),
-		arena_strdup(a, "--skip-name-resolve"),
-		arena_strdup(a, "--performance-schema=OFF"),
-		arena_strdup(a, "--innodb-buffer-pool-size=64M"),
-		arena_strdup(a, "--innodb-log-file-size=32M"),
-		arena_strdup(a, "--innodb-undo-tablespaces=0"),
-		arena_strdup(a, "--innodb-flush-log-at-trx-commit=1"),
-		arena_strdup(a, "--character-set-server=utf8mb4"),
-		/* Many connections, few cores: a fifth less CPU (doc/performance.md);
-		   after so many ms behind a long statement others get a thread. */
-		arena_strdup(a, "--thread-handling=pool-of-threads"),
-		arena_strdup(a, "--thread-pool-stall-limit=60"),
-		arena_strdup(a, "--max-connections=400"), NULL };
-
-	if (program == NULL)
-		return FAIL(f, E_CONFIG,
-		    "mariadbd is not installed (Debian: apt-get install "
-		    "mariadb-server)");
-	*s = (struct service){ .name = arena_strdup(a, "mariadbd"),
-		.kind = SERVICE_DATABASE,
-		.argv = arena_memdup(a, argv, sizeof(argv)),
-		.log = log_path(a, cf, "mariadbd.log"),
-		.ready = READY_GREETS,
-		.socket = cf->db_socket,
-		.stop_signal = SIGTERM,
-		.grace_s = DATABASE_GRACE_S };
-	return OK;
 }
 
 char *

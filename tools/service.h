@@ -39,7 +39,7 @@ struct service {
 /* All services of the project, sorted by kind. */
 enum err services_of(
     struct arena *, const struct conf *, struct service **, size_t *n, struct fail *);
-/* The private MariaDB alone, for creating the database. */
+/* The private database server alone, for creating the database: db_server.c. */
 enum err service_database(
     struct arena *, const struct conf *, struct service *, struct fail *);
 bool service_ready(const struct service *);

@@ -202,7 +202,7 @@ start_run(struct ctx *x, const void *opts, char **args, size_t n)
 		return e;
 	if (privilege_is_root() && x->cf->private_servers)
 		return FAIL(x->f, E_CONFIG,
-		    "%s belongs to root, and MariaDB and Apache do not serve as root; "
+		    "%s belongs to root, and database and web servers do not serve as root; "
 		    "give it to "
 		    "an account (chown -R www-data) or set <run_user>",
 		    x->cf->project_dir);

@@ -5,6 +5,9 @@
 
 PATH=$build/inst/bin:$PATH
 samples=$build/samples/pulsar
+# The database server among the processes; LOCUS_TEST_MYSQLD: mariadb.sh.
+db_server=mariadbd
+[[ -z ${LOCUS_TEST_MYSQLD:-} ]] || db_server=mysqld
 here=$source/test/it
 
 # Values from "key=value key=value ...".
@@ -71,6 +74,7 @@ project_make() {
 	local dir=$1
 	shift
 	locus create stars --here "$dir" --set locality_scheduling=1 \
+		${LOCUS_TEST_MYSQLD:+--set "private_db_server=$LOCUS_TEST_MYSQLD"} \
 		--set one_result_per_user_per_wu=1 \
 		${keep_rpcs:+--set "debug_req_reply_dir=$keep_rpcs"} \
 		${keep_rpcs:+--set debug_req_reply_max_bytes=2000000000} "$@"
@@ -140,7 +144,7 @@ figures() {
 
 # SQL from standard input or after -e, without any program of ours.
 project_sql() { # [OPTION...]
-	as_owner mariadb --no-defaults -N -B --socket="$(project_option db_socket)" \
+	as_owner "$(command -v mariadb || command -v mysql)" --no-defaults -N -B --socket="$(project_option db_socket)" \
 		--user="$(project_option db_user)" "$(project_option db_name)" "$@"
 }
 
