@@ -53,7 +53,7 @@ _mariadb_serve() { # DIR OPTION...
 	shift "$_mdb_n"
 	if [ -n "${LOCUS_TEST_MYSQLD:-}" ]; then
 		set -- "$LOCUS_TEST_MYSQLD" --mysqlx=OFF --skip-log-bin --secure-file-priv=NULL \
-			--innodb-redo-log-capacity=64M "$@"
+			--innodb-redo-log-capacity=64M --sql-mode=STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION "$@"
 	else
 		set -- mariadbd --innodb-log-file-size=8M --innodb-undo-tablespaces=0 "$@"
 	fi
