@@ -439,7 +439,7 @@ const struct cmd cmd_create = { .name = "create",
 		 "With --here all is in one directory, servers included, and needs no "
 		 "root.\n"
 		 "Without it the machine's MariaDB or MySQL and its Apache are used: "
-	         "the database "
+		 "the database "
 		 "must exist and\n"
 		 "be empty, and the Apache configuration that is written has to be "
 		 "included.\n"

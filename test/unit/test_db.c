@@ -70,8 +70,8 @@ START_TEST(arguments_fit_the_text)
 			marks += *p == '?';
 		ck_assert_msg(marks == params_of_args(st, list_size(slot)),
 		    "%s: \"%s\" for %zu parameters", st->name, st->args, marks);
-		ck_assert_msg(strchr(sql, '$') == NULL || st->args[0] == '-',
-		    "%s: %s", st->name, sql);
+		ck_assert_msg(strchr(sql, '$') == NULL || st->args[0] == '-', "%s: %s",
+		    st->name, sql);
 	}
 	ck_assert_uint_le(strlen(st->args), ARGS_MAX);
 	arena_free(&a);
