@@ -133,8 +133,9 @@ fcgi_end(FCGX_Request *f, const struct fcgi_reply *rp, bool whole)
 {
 	if (rp->status != NULL)
 		FCGX_FPrintF(f->out, "Status: %s\r\n", rp->status);
-	FCGX_FPrintF(f->out, "Content-Type: %s\r\nContent-Length: %lu\r\n%s\r\n",
-	    rp->type, (unsigned long)rp->body.n,
+	/* A web server that keeps the connection would read the rest of the request. */
+	FCGX_FPrintF(f->out, "Content-Type: %s\r\nContent-Length: %lu\r\n%s%s\r\n",
+	    rp->type, (unsigned long)rp->body.n, whole ? "" : "Connection: close\r\n",
 	    rp->headers == NULL ? "" : rp->headers);
 	FCGX_PutStr(rp->body.p, (int)rp->body.n, f->out);
 	/* Else libfcgi reads on until the web server has closed its end, lest that

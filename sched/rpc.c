@@ -9,6 +9,7 @@
 #include <string.h>
 #include "lib/clock.h"
 #include "lib/log.h"
+#include "lib/xml.h"
 #include "proto/request.h"
 #include "rules/sched/decide.h"
 #include "lib/banned.h"
@@ -214,6 +215,52 @@ refuse(struct rpc *x, enum err e)
 	x->refused = s;
 	x->out.n = 0;
 	refuse_render(&x->out, x->conf, x->req, s, x->fail.detail);
+}
+
+/* The elements of the head that authentication looks at, as a request of their own. */
+static enum err
+parse_head(struct rpc *x)
+{
+	static const char *const tags[] = { "authenticator", "hostid",
+		"core_client_major_version", "core_client_minor_version",
+		"core_client_release" };
+	char *head = arena_memdup(x->a, x->in, x->in_n);
+	struct buf b = buf_new(x->a);
+
+	for (size_t i = 0; i < x->in_n; i++)
+		if (head[i] == '\0')
+			head[i] = ' ';
+	buf_puts(&b, "<scheduler_request>\n");
+	for (size_t i = 0; i < N(tags); i++) {
+		const char *value = xml_between(x->a, head, tags[i]);
+
+		if (value != NULL)
+			buf_printf(&b, "<%s>%s</%s>\n", tags[i], value, tags[i]);
+	}
+	buf_puts(&b, "</scheduler_request>\n");
+	return request_parse(x->a, b.p, b.n, &x->req, &x->fail);
+}
+
+bool
+rpc_head_passes(struct rpc *x)
+{
+	double start = clock_now_f();
+	uint64_t before = db_statements(x->db);
+	enum err e;
+
+	x->out = buf_new(x->a);
+	log_prefix("[rpc=%08llx]", (unsigned long long)x->seed & 0xffffffff);
+	e = parse_head(x);
+	x->step = RPC_authenticate;
+	if (e == OK)
+		e = rpc_authenticate(x);
+	if (e == E_NOTFOUND) {
+		refuse(x, e);
+		rpc_log(x, (int64_t)((clock_now_f() - start) * 1e6),
+		    db_statements(x->db) - before);
+	}
+	log_prefix("%s", "");
+	return e != E_NOTFOUND;
 }
 
 void

@@ -106,6 +106,13 @@ struct rpc {
 void rpc_run(struct rpc *);
 
 /*
+ * Who asks, by the first part of a request, of which in is set; else as for rpc_run.
+ * Of each element the first one counts.  false: no account has the key, and out is what
+ * the whole request would get.
+ */
+bool rpc_head_passes(struct rpc *);
+
+/*
  * The steps.  OK: go on (or where reload and again say); E_RETRY: start again at load;
  * anything else ends the RPC, and fail says why.
  */

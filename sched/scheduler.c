@@ -68,11 +68,11 @@ turn_away(struct project *p, struct rpc *x, enum situation s, const char *detail
 }
 
 /*
- * One request into one reply.  What must be there for an RPC is looked at first,
- * cheapest first.
+ * What must be there for an RPC, cheapest first; false: it is not, and the reply says
+ * so.
  */
-static void
-serve(struct project *p, struct rpc *x)
+static bool
+make_ready(struct project *p, struct rpc *x)
 {
 	struct fail f = { 0 };
 	enum err e;
@@ -81,17 +81,17 @@ serve(struct project *p, struct rpc *x)
 	if (!p->usable) {
 		log_fail("request turned away", &p->trouble);
 		turn_away(p, x, REFUSE_NO_CONFIG, p->trouble.detail);
-		return;
+		return false;
 	}
 	if (project_stopped(p)) {
 		turn_away(p, x, REFUSE_STOPPED, "");
-		return;
+		return false;
 	}
 	e = project_connect(p, x->now, &f);
 	if (e != OK) {
 		log_fail("request turned away", &f);
 		turn_away(p, x, refuse_error(e, true), f.detail);
-		return;
+		return false;
 	}
 	x->db = p->db;
 	x->cat = p->cat;
@@ -99,11 +99,25 @@ serve(struct project *p, struct rpc *x)
 	x->texts = project_texts(p);
 	x->hot = &p->hot;
 	x->drawn_at = &p->drawn_at;
+	return true;
+}
+
+static void
+count(struct project *p, const struct rpc *x)
+{
+	rings_keep(&p->rings, x);
+	counts_keep(&p->counts, x);
+}
+
+/* One request into one reply. */
+static void
+serve(struct project *p, struct rpc *x)
+{
+	if (!make_ready(p, x))
+		return;
 	rpc_run(x);
-	if (!x->dry) {
-		rings_keep(&p->rings, x);
-		counts_keep(&p->counts, x);
-	}
+	if (!x->dry)
+		count(p, x);
 	keep_write(x);
 }
 
@@ -124,22 +138,45 @@ put_reply(const struct rpc *x, struct fcgi_reply *rp)
 	rp->body = x->out;
 }
 
-static void
-answer(void *worker, const struct fcgi_request *rq, struct fcgi_reply *rp)
+static struct rpc
+rpc_of(struct project *p, const struct fcgi_request *rq)
 {
-	struct project *p = worker;
-	struct rpc x = { .a = rq->a,
+	p->trouble = (struct fail){ 0 };
+	project_configure(p, &p->trouble);
+	return (struct rpc){ .a = rq->a,
 		.peer = rq->peer,
 		.in = rq->body,
 		.in_n = rq->body_n,
 		.now = clock_now(),
 		.seed = random_seed() };
+}
 
-	p->trouble = (struct fail){ 0 };
-	project_configure(p, &p->trouble);
+static void
+answer(void *worker, const struct fcgi_request *rq, struct fcgi_reply *rp)
+{
+	struct project *p = worker;
+	struct rpc x = rpc_of(p, rq);
+
 	serve(p, &x);
 	copies_keep(&p->copies, &x);
 	put_reply(&x, rp);
+}
+
+/* A large request whose key is no account's is not read to its end. */
+static bool
+head(void *worker, const struct fcgi_request *rq, struct fcgi_reply *rp)
+{
+	struct project *p = worker;
+	struct rpc x = rpc_of(p, rq);
+
+	if (make_ready(p, &x)) {
+		if (rpc_head_passes(&x))
+			return false;
+		count(p, &x);
+	}
+	copies_keep(&p->copies, &x);
+	put_reply(&x, rp);
+	return true;
 }
 
 /* Whatever it is, clients get a scheduler_reply. */
@@ -285,13 +322,16 @@ replay_offline(const struct options *o)
 }
 
 static const char usage_text[] =
-    "usage: scheduler [--socket PATH] [--workers N] [--connections N] [--project DIR]\n"
+    "usage: scheduler [--socket PATH] [--workers N] [--connections N] [--buffer "
+    "BYTES]\n"
+    "                 [--project DIR]\n"
     "       scheduler -1 [-t NOW] [-s SEED] [--project DIR] < request.xml\n"
     "\n"
     "      --socket PATH    unix socket to listen on (run_dir/scheduler.sock), unless\n"
     "                   descriptor 0 is one\n"
     "      --workers N      requests served at once (scheduler_workers)\n"
     "      --connections N  carried at once (max_connections)\n"
+    "      --buffer BYTES   of their requests (request_buffer_bytes)\n"
     "  -1, --once       serve one request from standard input, log to standard error\n"
     "  -t, --time NOW   pretend that it is NOW (seconds since 1970, UTC)\n"
     "  -s, --seed SEED  draw from this seed (the log shows it as rpc=)\n"
@@ -401,7 +441,7 @@ serve_socket_of(struct project *front, const struct options *o)
 	const struct conf *cf;
 	struct fail f = { 0 };
 	struct serve_program program = { "scheduler", &s, terms, refuse, worker_begin,
-		answer, worker_end };
+		answer, head, worker_end };
 	struct serve_size size;
 	enum err e;
 	int fd;
@@ -414,7 +454,9 @@ serve_socket_of(struct project *front, const struct options *o)
 		                                  conf_scheduler_workers(cf),
 		.connections = o->serve.connections > 0 ? o->serve.connections :
 		                                          cf->max_connections,
-		.buffer_bytes = (size_t)cf->request_buffer_bytes,
+		.buffer_bytes = (size_t)(o->serve.buffer_bytes > 0 ?
+					     o->serve.buffer_bytes :
+					     cf->request_buffer_bytes),
 	};
 	s.workers = NEWN(&s.a, struct project, (size_t)size.workers);
 	e = serve_socket(o->serve.socket != NULL ?

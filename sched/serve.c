@@ -324,6 +324,8 @@ serve_option(int c, const char *value, struct serve_options *o)
 		return text_i64(value, 1, 4096, &o->workers);
 	case SERVE_CONNECTIONS:
 		return text_i64(value, 1, 65536, &o->connections);
+	case SERVE_BUFFER:
+		return text_i64(value, 1, INT64_MAX, &o->buffer_bytes);
 	default:
 		return false;
 	}

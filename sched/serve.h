@@ -38,6 +38,9 @@ struct serve_program {
 	/* Worker number i, in a thread of its own. */
 	void *(*worker)(void *ctx, int64_t i);
 	void (*answer)(void *worker, const struct fcgi_request *, struct fcgi_reply *);
+	/* The first 64 KB of a request that is larger; true: it is refused, the reply
+	 * is there and no more is read.  NULL: all of it is read. */
+	bool (*head)(void *worker, const struct fcgi_request *, struct fcgi_reply *);
 	void (*worker_end)(void *worker);
 };
 
@@ -62,16 +65,15 @@ enum err serve_socket(const char *path, int *fd, struct fail *);
 
 /* Command line options of such a program. */
 struct serve_options {
-	const char *socket;           /* NULL = run_dir's */
-	int64_t workers, connections; /* 0 = the configuration's */
+	const char *socket;                         /* NULL = run_dir's */
+	int64_t workers, connections, buffer_bytes; /* 0 = the configuration's */
 };
-enum { SERVE_SOCKET = 256, SERVE_WORKERS, SERVE_CONNECTIONS };
+enum { SERVE_SOCKET = 256, SERVE_WORKERS, SERVE_CONNECTIONS, SERVE_BUFFER };
 #define SERVE_LONGOPTS                                                                 \
 	{ "socket", required_argument, NULL, SERVE_SOCKET },                           \
 	    { "workers", required_argument, NULL, SERVE_WORKERS },                     \
-	{                                                                              \
-		"connections", required_argument, NULL, SERVE_CONNECTIONS              \
-	}
+	    { "connections", required_argument, NULL, SERVE_CONNECTIONS },             \
+	    { "buffer", required_argument, NULL, SERVE_BUFFER }
 /* false: it is none of them, or its value is wrong. */
 bool serve_option(int c, const char *value, struct serve_options *);
 

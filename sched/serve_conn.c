@@ -6,6 +6,8 @@
 #include <unistd.h>
 #include "lib/banned.h"
 
+enum { REPLIED = 100 }; /* beside enum serve_refusal: a worker has refused it */
+
 static struct serve_terms
 terms(struct server *s)
 {
@@ -57,35 +59,56 @@ method_is_known(const char *method)
 	return false;
 }
 
-/* Reads all of the request; false: there is a refusal instead. */
-static bool
-read_whole(struct conn *c, struct fcgi_request *rq, size_t max, enum serve_refusal *why)
+/* Reads on; 0 or more: why that is refused. */
+static int
+read_to(struct conn *c, struct fcgi_request *rq, size_t max, enum fcgi_body *got)
 {
-	enum fcgi_body got;
+	int why;
 
-	*why = SERVE_METHOD;
-	if (!method_is_known(rq->method))
-		return false;
-	*why = SERVE_TOO_LARGE;
-	if (rq->length > (int64_t)max)
-		return false;
-	got = fcgi_read(&c->f, &c->a, max + 1, has_room, c, rq);
-	switch (got) {
-	case FCGI_WHOLE:
-		return true;
-	case FCGI_MORE:
-		return false;
-	case FCGI_NO_ROOM:
-		*why = SERVE_BUSY;
-		return false;
-	case FCGI_CUT_OFF:
-		break;
-	}
+	*got = fcgi_read(&c->f, &c->a, max, has_room, c, rq);
+	if (*got == FCGI_WHOLE || *got == FCGI_MORE)
+		return -1;
+	if (*got == FCGI_NO_ROOM)
+		return SERVE_BUSY;
 	/* A process that ends shuts what it is still reading. */
 	pthread_mutex_lock(&c->s->lock);
-	*why = c->s->stopping ? SERVE_BUSY : SERVE_CUT_OFF;
+	why = c->s->stopping ? SERVE_BUSY : SERVE_CUT_OFF;
 	pthread_mutex_unlock(&c->s->lock);
-	return false;
+	return why;
+}
+
+/* What a worker makes of the first part of a large request; REPLIED: rp is the reply.
+ */
+static int
+check_head(struct conn *c, const struct fcgi_request *rq, struct fcgi_reply *rp)
+{
+	struct job j = { .rq = rq, .rp = rp, .head = true };
+
+	if (c->s->p->head == NULL)
+		return -1;
+	if (!have_done(c, &j))
+		return SERVE_BUSY;
+	return j.replied ? REPLIED : -1;
+}
+
+/* Reads all of the request; 0 or more: why it is refused before that. */
+static int
+read_whole(struct conn *c, struct fcgi_request *rq, size_t max, struct fcgi_reply *rp)
+{
+	enum fcgi_body got;
+	int why;
+
+	if (!method_is_known(rq->method))
+		return SERVE_METHOD;
+	if (rq->length > (int64_t)max)
+		return SERVE_TOO_LARGE;
+	why = read_to(c, rq, HEAD_BYTES < max ? HEAD_BYTES : max + 1, &got);
+	if (why < 0 && got == FCGI_MORE && max > HEAD_BYTES) {
+		why = check_head(c, rq, rp);
+		if (why < 0)
+			why = read_to(c, rq, max + 1, &got);
+	}
+	return why < 0 && got == FCGI_MORE ? SERVE_TOO_LARGE : why;
 }
 
 /* Only while it is set may another thread shut the connection. */
@@ -103,16 +126,20 @@ serve_one(struct conn *c, int fd)
 	struct fcgi_reply rp = { .type = "text/plain", .body = buf_new(&c->a) };
 	struct serve_terms t = terms(c->s);
 	struct fcgi_request rq;
-	enum serve_refusal why = SERVE_BUSY;
+	struct job j = { .rq = &rq, .rp = &rp };
+	int why;
 	bool whole;
 
 	if (!fcgi_begin(&c->f, fd, &c->a, t.proxies, &rq))
 		return;
 	set_reading(c, true);
-	whole = read_whole(c, &rq, t.body_max, &why);
+	why = read_whole(c, &rq, t.body_max, &rp);
 	set_reading(c, false);
-	if (!whole || !have_answered(c, &rq, &rp))
-		refuse(c, whole ? SERVE_BUSY : why, &rp);
+	whole = why < 0;
+	if (whole && !have_done(c, &j))
+		why = SERVE_BUSY;
+	if (why >= 0 && why != REPLIED)
+		refuse(c, (enum serve_refusal)why, &rp);
 	fcgi_end(&c->f, &rp, whole);
 }
 

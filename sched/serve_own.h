@@ -18,6 +18,8 @@ struct job { /* a request that is whole; on the stack of its connection */
 	const struct fcgi_request *rq;
 	struct fcgi_reply *rp;
 	struct job *next;
+	bool head;    /* it is a request's first part, and no reply means go on */
+	bool replied; /* there is one */
 	bool taken, done;
 	pthread_cond_t *wake;
 };
@@ -60,8 +62,8 @@ void *conn_main(void *arg);
 
 /* The thread of a worker; arg is a struct worker. */
 void *worker_main(void *arg);
-/* Queues the request of a connection and waits for its reply; false: no worker was free
+/* Queues the job of a connection and waits until it is done; false: no worker was free
  * in time. */
-bool have_answered(struct conn *, const struct fcgi_request *, struct fcgi_reply *);
+bool have_done(struct conn *, struct job *);
 
 #endif

@@ -22,25 +22,25 @@ take_out(struct server *s, const struct job *j)
 }
 
 bool
-have_answered(struct conn *c, const struct fcgi_request *rq, struct fcgi_reply *rp)
+have_done(struct conn *c, struct job *j)
 {
 	struct server *s = c->s;
-	struct job j = { .rq = rq, .rp = rp, .wake = &c->wake };
 	int64_t until_ms = clock_mono_ms() + QUEUE_S * 1000;
 	struct timespec until = { until_ms / 1000, until_ms % 1000 * 1000000 };
 
+	j->wake = &c->wake;
 	pthread_mutex_lock(&s->lock);
-	*s->last = &j;
-	s->last = &j.next;
+	*s->last = j;
+	s->last = &j->next;
 	pthread_cond_signal(&s->work);
-	while (!j.taken && pthread_cond_timedwait(&c->wake, &s->lock, &until) == 0)
+	while (!j->taken && pthread_cond_timedwait(&c->wake, &s->lock, &until) == 0)
 		;
-	if (!j.taken)
-		take_out(s, &j);
-	while (j.taken && !j.done)
+	if (!j->taken)
+		take_out(s, j);
+	while (j->taken && !j->done)
 		pthread_cond_wait(&c->wake, &s->lock);
 	pthread_mutex_unlock(&s->lock);
-	return j.done;
+	return j->done;
 }
 
 /* The reply as it was made, in the memory of its connection. */
@@ -92,8 +92,13 @@ worker_main(void *arg)
 		struct fcgi_reply rp = { .type = "text/plain", .body = buf_new(&a) };
 
 		rq.a = &a;
-		s->p->answer(own, &rq, &rp);
-		hand_over(j->rp, &rp);
+		j->replied = true;
+		if (j->head)
+			j->replied = s->p->head(own, &rq, &rp);
+		else
+			s->p->answer(own, &rq, &rp);
+		if (j->replied)
+			hand_over(j->rp, &rp);
 		pthread_mutex_lock(&s->lock);
 		j->done = true;
 		pthread_cond_signal(j->wake);

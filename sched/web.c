@@ -464,12 +464,14 @@ worker_end(void *worker)
 }
 
 static const char usage_text[] =
-    "usage: web [--socket PATH] [--workers N] [--connections N] [--project DIR]\n"
+    "usage: web [--socket PATH] [--workers N] [--connections N] [--buffer BYTES]\n"
+    "                 [--project DIR]\n"
     "\n"
     "      --socket PATH    unix socket to listen on (run_dir/web.sock), unless\n"
     "                   descriptor 0 is one\n"
     "      --workers N      requests served at once (web_workers)\n"
     "      --connections N  carried at once (max_connections)\n"
+    "      --buffer BYTES   of their requests (request_buffer_bytes)\n"
     "  -p, --project DIR\n"
     "  -h, --help\n"
     "  -V, --version\n";
@@ -523,12 +525,14 @@ run(struct server *s, const struct options *o, struct fail *f)
 {
 	const struct conf *cf = s->front.conf;
 	struct serve_program program = { "web", s, terms, refuse, worker_begin, answer,
-		worker_end };
+		NULL, worker_end };
 	struct serve_size size = {
 		.workers = o->serve.workers > 0 ? o->serve.workers : cf->web_workers,
 		.connections = o->serve.connections > 0 ? o->serve.connections :
 		                                          cf->max_connections,
-		.buffer_bytes = (size_t)cf->request_buffer_bytes,
+		.buffer_bytes = (size_t)(o->serve.buffer_bytes > 0 ?
+					     o->serve.buffer_bytes :
+					     cf->request_buffer_bytes),
 	};
 	enum err e;
 	int fd;

@@ -102,7 +102,9 @@ service_fcgi(struct arena *a, const struct conf *cf, const struct fcgi_service *
 	char *argv[] = { program, arena_strdup(a, "--workers"),
 		arena_printf(a, "%lld", (long long)of->workers),
 		arena_strdup(a, "--connections"),
-		arena_printf(a, "%lld", (long long)cf->max_connections), NULL };
+		arena_printf(a, "%lld", (long long)cf->max_connections),
+		arena_strdup(a, "--buffer"),
+		arena_printf(a, "%lld", (long long)cf->request_buffer_bytes), NULL };
 
 	*s = (struct service){
 		.name = i == 0 ?
