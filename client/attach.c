@@ -77,6 +77,17 @@ project_for(struct client *c, const struct attach *at, struct cproject **p)
 	return OK;
 }
 
+/* What another client keeps in a "projects" of its own is neither tidied up nor
+ * removed. */
+static enum err
+make_project_dir(struct client *c, const struct cproject *p)
+{
+	const char *projects = arena_printf(&c->a, "%s/projects", c->dir);
+	enum err e = fs_exists(projects) ? OK : fs_make_own(projects, 0755, &c->fail);
+
+	return e == OK ? fs_mkdirs(project_dir(c, p), 0755, &c->fail) : e;
+}
+
 static enum err
 attach_one(struct client *c, const struct attach *at)
 {
@@ -94,7 +105,7 @@ attach_one(struct client *c, const struct attach *at)
 		p->share = at->share;
 		p->own_share = c->changed = true;
 	}
-	return fs_mkdirs(project_dir(c, p), 0755, &c->fail);
+	return make_project_dir(c, p);
 }
 
 enum err

@@ -165,6 +165,9 @@ struct traffic {
 struct traffic transfer_traffic(const struct client *, const struct cproject *);
 
 /* --- slot.c --- */
+/* The directory of all slots.  E_DENIED if one is there that is not ours: another
+ * client's tasks may be in it. */
+enum err slots_make(struct client *);
 char *slot_dir(struct client *, const struct ctask *);
 /* Its program, in a slot with its files; it goes on from its checkpoint if it has one.
  */

@@ -110,9 +110,12 @@ static enum err
 set_up(struct client *c)
 {
 	static char real[4096];
+	bool fresh = !fs_exists(c->o.dir);
 	enum err e = fs_mkdirs(c->o.dir, 0755, &c->fail);
 	int lock;
 
+	if (e == OK && fresh)
+		e = fs_mark_own(c->o.dir, &c->fail);
 	if (e != OK)
 		return e;
 	if (realpath(c->o.dir, real) == NULL)
@@ -131,7 +134,7 @@ set_up(struct client *c)
 	if (c->events < 0)
 		return FAIL_ERRNO(&c->fail, "%s/events.log", real);
 	c->ram_bytes = ram_bytes();
-	return OK;
+	return slots_make(c);
 }
 
 static int

@@ -25,6 +25,12 @@ slot_dir(struct client *c, const struct ctask *t)
 	return arena_printf(&c->a, "%s/slots/%d", c->dir, t->slot);
 }
 
+enum err
+slots_make(struct client *c)
+{
+	return fs_make_own(arena_printf(&c->a, "%s/slots", c->dir), 0755, &c->fail);
+}
+
 /* --- what is put there --- */
 
 const char *
@@ -62,8 +68,10 @@ fill_slot(
 {
 	const struct rp_workunit *wu = state_workunit(p, t->r.wu_name);
 	const struct rp_app_version *v = task_version(p, t);
-	enum err e = fs_rmtree(dir, &c->fail);
+	enum err e = slots_make(c);
 
+	if (e == OK)
+		e = fs_rmtree(dir, &c->fail);
 	if (e == OK)
 		e = fs_mkdirs(dir, 0755, &c->fail);
 	for (size_t i = 0; i < v->nrefs && e == OK; i++)

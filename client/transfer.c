@@ -390,6 +390,9 @@ remove_unknown(struct client *c, const struct cproject *p)
 	char **names;
 	size_t n;
 
+	/* In somebody else's directory everything unknown is his. */
+	if (!fs_is_own(arena_printf(&c->a, "%s/projects", c->dir)))
+		return;
 	if (fs_list(&c->a, project_dir(c, p), FILES_MOST, &names, &n, &c->fail) != OK)
 		n = 0;
 	for (size_t i = 0; i < n; i++)
@@ -404,7 +407,8 @@ remove_halves(struct client *c)
 	char **names;
 	size_t n;
 
-	if (fs_list(&c->a, c->dir, FILES_MOST, &names, &n, &c->fail) != OK)
+	if (!fs_is_own(c->dir) ||
+	    fs_list(&c->a, c->dir, FILES_MOST, &names, &n, &c->fail) != OK)
 		n = 0;
 	for (size_t i = 0; i < n; i++)
 		if (strncmp(names[i], ".tmp-", 5) == 0)

@@ -9,7 +9,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <fts.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -405,49 +404,6 @@ fs_list(struct arena *a, const char *dir, size_t max, char ***names, size_t *n,
 	*names = list;
 	*n = got;
 	return OK;
-}
-
-static enum err
-remove_one(const FTSENT *at, struct fail *f)
-{
-	switch (at->fts_info) {
-	case FTS_D:
-		return OK; /* comes again as FTS_DP when it is empty */
-	case FTS_DP:
-		if (rmdir(at->fts_accpath) < 0 && errno != ENOENT)
-			return FAIL_ERRNO(f, "removing directory %s", at->fts_path);
-		return OK;
-	case FTS_DNR:
-	case FTS_ERR:
-	case FTS_NS:
-		if (at->fts_errno == ENOENT)
-			return OK;
-		errno = at->fts_errno;
-		return FAIL_ERRNO(f, "removing %s", at->fts_path);
-	default:
-		if (unlink(at->fts_accpath) < 0 && errno != ENOENT)
-			return FAIL_ERRNO(f, "removing %s", at->fts_path);
-		return OK;
-	}
-}
-
-enum err
-fs_rmtree(const char *path, struct fail *f)
-{
-	char root[PATH_MAX], *roots[] = { root, NULL };
-	enum err e = OK;
-	FTSENT *at;
-	FTS *tree;
-
-	if ((size_t)snprintf(root, sizeof(root), "%s", path) >= sizeof(root))
-		return FAIL(f, E_BADREQ, "path of %zu bytes is too long", strlen(path));
-	tree = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
-	if (tree == NULL)
-		return FAIL_ERRNO(f, "walking %s", path);
-	while (e == OK && (at = fts_read(tree)) != NULL)
-		e = remove_one(at, f);
-	fts_close(tree);
-	return e;
 }
 
 /* Opens and locks path once; -1 with errno EWOULDBLOCK if another has it. */

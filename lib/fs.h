@@ -60,8 +60,26 @@ bool fs_changed(const char *path, struct fs_seen *);
  */
 enum err fs_list(struct arena *, const char *dir, size_t max, char ***names, size_t *n,
     struct fail *);
-/* Removes a tree below and including path, following no links; absent is OK. */
+
+/* --- fs_tree.c: directories that we may remove with all that is in them --- */
+#define FS_MARK ".made-by-locus"
+/*
+ * Makes a directory (not those above it; umask applies to mode) and puts the mark in
+ * it.  OK if one with the mark is there already; E_DENIED if one without is.
+ */
+enum err fs_make_own(const char *path, unsigned mode, struct fail *);
+/* Marks a directory that the caller has made himself. */
+enum err fs_mark_own(const char *path, struct fail *);
+/* From now on nothing removes it; absent is OK. */
+enum err fs_unmark_own(const char *path, struct fail *);
+bool fs_is_own(const char *path); /* a directory of this account's, with the mark */
+/*
+ * Removes the directory path with all below it, if it or the one that it is in carries
+ * the mark; else E_DENIED and nothing is touched.  Follows no links and enters no
+ * mounts.  Absent is OK.
+ */
 enum err fs_rmtree(const char *path, struct fail *);
+
 /*
  * Takes an exclusive lock on path (created if absent), not blocking; *fd keeps it until
  * it is closed or the process ends.  E_RACE if another process has it.

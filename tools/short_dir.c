@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The short directory for sockets; its name was drawn when the project was made. */
+/*
+ * The short directory for sockets; its name was drawn when the project was made, or it
+ * is the one that the admin gave with db_socket.  The latter may hold anything: only
+ * what has the names of our sockets and pid files is ever removed from either, and a
+ * directory only if we made it and nothing else is in it.
+ */
 #include "tools/supervise.h"
 
 #include <errno.h>
@@ -7,8 +12,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "lib/fs.h"
+#include "lib/log.h"
 #include "tools/service.h"
 #include "lib/banned.h"
+
+enum { SOCKETS_MOST = 10000 };
 
 /* NULL if the sockets are in the run directory. */
 static char *
@@ -25,8 +33,10 @@ short_dir_make(struct arena *a, const struct conf *cf, struct fail *f)
 	const char *dir = short_dir(a, cf);
 	struct stat st;
 
-	if (dir == NULL || mkdir(dir, 0755) == 0)
+	if (dir == NULL)
 		return OK;
+	if (mkdir(dir, 0755) == 0)
+		return fs_mark_own(dir, f);
 	if (errno != EEXIST)
 		return FAIL_ERRNO(f, "making %s for sockets", dir);
 	/* Others may write to /tmp too: only a directory of our own is good. */
@@ -41,11 +51,60 @@ short_dir_make(struct arena *a, const struct conf *cf, struct fail *f)
 	return OK;
 }
 
+/* Only if it is what we would have put there. */
+static void
+remove_named(struct arena *a, const char *dir, const char *name, mode_t type)
+{
+	const char *path = arena_printf(a, "%s/%s", dir, name);
+	struct stat st;
+
+	if (lstat(path, &st) == 0 && (st.st_mode & S_IFMT) == type &&
+	    st.st_uid == geteuid())
+		unlink(path);
+}
+
+static void
+remove_sockets(struct arena *a, const char *dir)
+{
+	struct fail f = { 0 };
+	char **names;
+	size_t n;
+
+	if (fs_list(a, dir, SOCKETS_MOST, &names, &n, &f) != OK)
+		return;
+	for (size_t i = 0; i < n; i++)
+		remove_named(a, dir, names[i], S_IFSOCK);
+	rmdir(dir);
+}
+
 void
 short_dir_remove(struct arena *a, const struct conf *cf)
 {
-	const char *dir = short_dir(a, cf);
+	static const struct {
+		const char *name;
+		mode_t type;
+	} ours[] = { { "scheduler.sock", S_IFSOCK }, { "web.sock", S_IFSOCK },
+		{ "upload.sock", S_IFSOCK }, { "apache.pid", S_IFREG },
+		{ "fcgid_shm", S_IFREG } };
+	const char *dir = short_dir(a, cf), *database;
+	struct fail f = { 0 };
+	char **names;
+	size_t n = 0;
 
-	if (dir != NULL)
-		fs_rmtree(dir, NULL);
+	if (dir == NULL)
+		return;
+	database = cf->db_socket + strlen(dir) + 1;
+	remove_named(a, dir, database, S_IFSOCK);
+	remove_named(a, dir, arena_printf(a, "%s.lock", database), S_IFREG);
+	for (size_t i = 0; i < N(ours); i++)
+		remove_named(a, dir, ours[i].name, ours[i].type);
+	remove_sockets(a, arena_printf(a, "%s/fcgid", dir));
+	if (!fs_is_own(dir) || fs_list(a, dir, 2, &names, &n, &f) != OK)
+		return;
+	if (n > 1) {
+		log_warn("%s stays, as something else is in it", dir);
+	} else {
+		fs_unmark_own(dir, &f);
+		rmdir(dir);
+	}
 }

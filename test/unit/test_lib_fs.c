@@ -102,7 +102,8 @@ START_TEST(fs_write_is_atomic)
 	ck_assert_int_eq(fs_mkdirs(in_dir("d/sub"), 0755, &f), OK);
 	ck_assert_int_eq(fs_write(in_dir("d"), "x", 1, 0644, &f), E_SYS);
 	ck_assert_int_eq(fs_list(&a, dir, 100, &names, &n, &f), OK);
-	ck_assert_uint_eq(n, 2);
+	ck_assert_uint_eq(n, 3);
+	ck_assert_str_eq(names[0], FS_MARK);
 	ck_assert_int_eq(fs_write(in_dir("none/x"), "x", 1, 0644, &f), E_SYS);
 }
 END_TEST

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "lib/fs.h"
 
 /*
  * UNIT_MAIN("name", { ADD(test); ADD_LOOP(table_test, N(table)); })
@@ -37,7 +38,8 @@
 		return failed == 0 ? 0 : 1;                                            \
 	}
 
-/* A new empty directory; the test removes it by fs_rmtree(). */
+/* A new directory that holds only its mark, so that the test can remove it by
+ * fs_rmtree(). */
 static inline char *
 unit_dir(char buf[PATH_MAX])
 {
@@ -47,6 +49,7 @@ unit_dir(char buf[PATH_MAX])
 	    snprintf(buf, PATH_MAX, "%s/locus-unit-XXXXXX", tmp == NULL ? "/tmp" : tmp),
 	    PATH_MAX);
 	ck_assert_ptr_nonnull(mkdtemp(buf));
+	ck_assert_int_eq(fs_mark_own(buf, NULL), OK);
 	return buf;
 }
 

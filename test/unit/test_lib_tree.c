@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Unit tests of the removal of trees: only what is marked is ever removed. */
+#include "test/unit/unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "lib/fs.h"
+#include "lib/banned.h"
+
+static struct arena a;
+static struct fail f;
+static char dir[PATH_MAX];
+
+static void
+setup(void)
+{
+	unit_dir(dir);
+}
+
+static void
+teardown(void)
+{
+	ck_assert_int_eq(fs_rmtree(dir, &f), OK);
+	ck_assert(!fs_exists(dir));
+	arena_free(&a);
+}
+
+static char *
+in_dir(const char *name)
+{
+	return arena_printf(&a, "%s/%s", dir, name);
+}
+
+START_TEST(fs_removes_only_its_own)
+{
+	ck_assert_int_eq(fs_mkdirs(in_dir("x/foreign/sub"), 0755, &f), OK);
+	ck_assert_int_eq(fs_touch(in_dir("x/foreign/sub/letter"), &f), OK);
+	ck_assert_int_eq(fs_rmtree(in_dir("x/foreign"), &f), E_DENIED);
+	ck_assert_ptr_nonnull(strstr(f.detail, FS_MARK));
+	ck_assert_int_eq(fs_make_own(in_dir("x/foreign"), 0755, &f), E_DENIED);
+	/* Neither a link to a marked directory nor a link as a mark will do. */
+	ck_assert_int_eq(fs_make_own(in_dir("own"), 0755, &f), OK);
+	ck_assert_int_eq(fs_make_own(in_dir("own"), 0755, &f), OK);
+	ck_assert_int_eq(fs_touch(in_dir("own/file"), &f), OK);
+	ck_assert_int_eq(symlink("../own", in_dir("x/own")), 0);
+	ck_assert_int_eq(fs_rmtree(in_dir("x/own"), &f), E_SYS);
+	ck_assert(!fs_is_own(in_dir("x/own")));
+	ck_assert_int_eq(
+	    symlink("../../own/" FS_MARK, in_dir("x/foreign/" FS_MARK)), 0);
+	ck_assert_int_eq(fs_rmtree(in_dir("x/foreign"), &f), E_DENIED);
+	ck_assert(fs_exists(in_dir("x/foreign/sub/letter")));
+	ck_assert(fs_exists(in_dir("own/file")));
+	/* What is unmarked again stays. */
+	ck_assert_int_eq(fs_mkdirs(in_dir("own/below/it"), 0755, &f), OK);
+	ck_assert_int_eq(fs_rmtree(in_dir("own/below"), &f), OK);
+	ck_assert_int_eq(fs_unmark_own(in_dir("own"), &f), OK);
+	ck_assert_int_eq(fs_mkdirs(in_dir("own/below"), 0755, &f), OK);
+	ck_assert_int_eq(fs_rmtree(in_dir("own/below"), &f), E_DENIED);
+}
+END_TEST
+
+/* Deeper than descriptors and paths reach, and closed. */
+START_TEST(fs_removes_deep_trees)
+{
+	enum { DEEP = 3000 };
+	int at, below;
+
+	ck_assert_int_eq(fs_make_own(in_dir("own"), 0755, &f), OK);
+	at = open(in_dir("own"), O_RDONLY | O_DIRECTORY);
+	for (int i = 0; i < DEEP; i++) {
+		ck_assert_int_eq(mkdirat(at, "d", 0755), 0);
+		below = openat(at, "d", O_RDONLY | O_DIRECTORY);
+		ck_assert_int_ge(below, 0);
+		if (i % 100 == 99)
+			ck_assert_int_eq(fchmod(below, 0), 0);
+		if (i % 100 == 50)
+			ck_assert_int_eq(fchmod(at, 0555), 0);
+		close(at);
+		at = below;
+	}
+	close(at);
+	if (fs_rmtree(in_dir("own"), &f) != OK)
+		ck_abort_msg("%s", f.detail);
+	ck_assert(!fs_exists(in_dir("own")));
+}
+END_TEST
+
+START_TEST(fs_enters_no_mount)
+{
+	if (unshare(CLONE_NEWNS) < 0 ||
+	    mount("", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0) {
+		puts("skipped: this account may not mount");
+		return;
+	}
+	ck_assert_int_eq(fs_make_own(in_dir("own"), 0755, &f), OK);
+	ck_assert_int_eq(fs_mkdirs(in_dir("own/mnt"), 0755, &f), OK);
+	ck_assert_int_eq(fs_mkdirs(in_dir("other"), 0755, &f), OK);
+	ck_assert_int_eq(fs_touch(in_dir("other/letter"), &f), OK);
+	/* The same device: only the mount tells them apart. */
+	ck_assert_int_eq(
+	    mount(in_dir("other"), in_dir("own/mnt"), NULL, MS_BIND, NULL), 0);
+	ck_assert_int_eq(fs_rmtree(in_dir("own"), &f), E_DENIED);
+	ck_assert_ptr_nonnull(strstr(f.detail, "mount point"));
+	ck_assert_int_eq(fs_rmtree(in_dir("own/mnt"), &f), E_DENIED);
+	ck_assert(fs_exists(in_dir("other/letter")));
+	ck_assert_int_eq(umount(in_dir("own/mnt")), 0);
+	ck_assert_int_eq(fs_rmtree(in_dir("own"), &f), OK);
+	ck_assert(fs_exists(in_dir("other/letter")));
+}
+END_TEST
+
+UNIT_MAIN("lib_tree", {
+	tcase_add_checked_fixture(tc, setup, teardown);
+	ADD(fs_removes_only_its_own);
+	ADD(fs_removes_deep_trees);
+	ADD(fs_enters_no_mount);
+})
