@@ -19,6 +19,7 @@
 #include "lib/fs.h"
 #include "lib/log.h"
 #include "lib/proc.h"
+#include "model/identity.h"
 #include "lib/banned.h"
 
 enum {
@@ -55,6 +56,9 @@ read_conf(struct run *r, struct fail *f)
 	if (e == OK)
 		e = conf_load(&r->life, arena_printf(&r->life, "%s/config.xml", dir),
 		    &conf, &remarks, &n, f);
+	if (e != OK)
+		return e;
+	e = identity_check(&r->life, conf, f);
 	if (e != OK)
 		return e;
 	for (size_t i = 0; i < n; i++)

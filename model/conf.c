@@ -347,7 +347,7 @@ resolve_dirs(struct parse *p)
 {
 	struct conf *cf = p->cf;
 	char **dirs[] = { &cf->key_dir, &cf->download_dir, &cf->upload_dir,
-		&cf->log_dir, &cf->run_dir, &cf->debug_req_reply_dir };
+		&cf->log_dir, &cf->run_dir, &cf->debug_req_reply_dir, &cf->db_socket };
 	const char *slash = strrchr(p->path, '/'), *base;
 	char here[PATH_MAX];
 

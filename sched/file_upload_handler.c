@@ -27,6 +27,7 @@
 #include "lib/log.h"
 #include "lib/proc.h"
 #include "lib/text.h"
+#include "model/identity.h"
 #include "sched/upload_store.h"
 #include "lib/banned.h"
 
@@ -485,6 +486,8 @@ set_up(struct handler *h, struct arena *a, struct options *o, struct fail *f)
 	if (e == OK)
 		e = conf_load(
 		    a, arena_printf(a, "%s/config.xml", dir), &cf, NULL, NULL, f);
+	if (e == OK)
+		e = identity_check(a, cf, f);
 	if (e != OK)
 		return e;
 	h->conf = cf;

@@ -13,6 +13,7 @@
 #include "lib/clock.h"
 #include "lib/log.h"
 #include "lib/text.h"
+#include "model/identity.h"
 #include "proto/job_limits.h"
 #include "proto/plan_class.h"
 #include "lib/banned.h"
@@ -225,6 +226,10 @@ project_read_config(struct project *p, struct fail *f)
 		e = conf_load(&p->conf_arena, path, &read, NULL, NULL, f);
 	else
 		e = load_other(p, path, &read, f);
+	/* Once: an admin may change the URL or the database of a project that runs. */
+	if (e == OK && p->config == NULL && !p->identified)
+		e = identity_check(&p->conf_arena, read, f);
+	p->identified = p->identified || e == OK;
 	if (e != OK) {
 		use_defaults(p);
 		return e == E_NOTFOUND ?

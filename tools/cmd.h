@@ -43,6 +43,7 @@ struct cmd {
 	const char *about;      /* some lines for --help and locus(1) */
 	const struct opt *opts; /* NULL = none */
 	size_t opts_size;
+	bool anywhere; /* in a copy of another project too (model/identity.h) */
 	/* An error is printed by main(); x->status is the exit code if another fits
 	 * better. */
 	enum err (*run)(struct ctx *x, const void *opts, char **args, size_t n);

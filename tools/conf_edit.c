@@ -3,7 +3,9 @@
  * counts. */
 #include "tools/conf_edit.h"
 
+#include <ctype.h>
 #include <string.h>
+#include <sys/stat.h>
 #include "lib/buf.h"
 #include "lib/fs.h"
 #include "lib/banned.h"
@@ -88,4 +90,131 @@ conf_add_daemons(struct ctx *x, const struct conf_pair *p, size_t n)
 			    "<cmd>%s</cmd>",
 			    path, p[i].name, p[i].cmd);
 	return e == OK ? fs_write(path, b.p, b.n, 0640, x->f) : e;
+}
+
+/* --- values and texts --- */
+
+/* The value of the last <name>, from *p on; 0 bytes long if there is none. */
+static bool
+find_value(char *text, struct arena *a, const char *name, size_t *at, size_t *n)
+{
+	const char *open = arena_printf(a, "<%s>", name);
+	char *p = last_of(text, open), *end;
+
+	if (p == NULL)
+		return false;
+	p += strlen(open);
+	end = strstr(p, arena_printf(a, "</%s>", name));
+	if (end == NULL)
+		return false;
+	*at = (size_t)(p - text);
+	*n = (size_t)(end - p);
+	return true;
+}
+
+static bool
+ends_with(const char *text, const char *end)
+{
+	size_t n = strlen(text), len = strlen(end);
+
+	return n >= len && strcmp(text + n - len, end) == 0;
+}
+
+static enum err
+set_option(struct ctx *x, char **text, const struct conf_text *o)
+{
+	const struct conf_opt *all = conf_opts;
+	struct buf b = buf_new(x->a);
+	struct conf *cf;
+	size_t at, n, i = 0;
+	char *end;
+	enum err e;
+
+	if (find_value(*text, x->a, o->old, &at, &n)) {
+		buf_put(&b, *text, at);
+		buf_xml(&b, o->new);
+		buf_puts(&b, *text + at + n);
+	} else {
+		end = last_of(*text, "</config>");
+		if (end == NULL)
+			return FAIL(x->f, E_CONFIG, "%s has no </config>", x->cf->path);
+		at = line_start(*text, end);
+		buf_put(&b, *text, at);
+		buf_puts(&b, "\t\t");
+		buf_tag(&b, o->old, o->new);
+		buf_puts(&b, *text + at);
+	}
+	e = conf_parse(x->a, x->cf->path, b.p, b.n, &cf, NULL, NULL, x->f);
+	if (e != OK)
+		return e;
+	while (i < conf_nopts && strcmp(all[i].name, o->old) != 0)
+		i++;
+	/* Relative paths were made absolute. */
+	if (i < conf_nopts && all[i].type == CONF_STRING &&
+	    !ends_with(*(char **)((char *)cf + all[i].off), o->new))
+		return FAIL(x->f, E_CONFIG,
+		    "<%s> in %s cannot be found; set it to %s by hand", o->old,
+		    x->cf->path, o->new);
+	*text = b.p;
+	return OK;
+}
+
+enum err
+conf_set_options(struct ctx *x, const struct conf_text *o, size_t n)
+{
+	char *text;
+	enum err e = fs_read(x->a, x->cf->path, CONF_MAX, &text, NULL, x->f);
+
+	for (size_t i = 0; i < n && e == OK; i++)
+		e = set_option(x, &text, &o[i]);
+	return e == OK ? fs_write(x->cf->path, text, strlen(text), 0640, x->f) : e;
+}
+
+/* Is that the whole name, and not the beginning of a longer one? */
+static bool
+ends_there(const char *p)
+{
+	return !isalnum((unsigned char)*p) && strchr("_-.", *p) == NULL;
+}
+
+static const struct conf_text *
+text_at(const char *p, const struct conf_text *t, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		size_t len = strlen(t[i].old);
+
+		if (strncmp(p, t[i].old, len) == 0 &&
+		    (p[len] == '\0' || ends_there(p + len)))
+			return &t[i];
+	}
+	return NULL;
+}
+
+enum err
+conf_replace_texts(struct arena *a, const char *path, const struct conf_text *t,
+    size_t n, bool *changed, struct fail *f)
+{
+	struct buf b = buf_new(a);
+	struct stat st;
+	char *text;
+	enum err e = fs_read(a, path, CONF_MAX, &text, NULL, f);
+
+	if (e != OK)
+		return e == E_NOTFOUND ? OK : e;
+	while (*text != '\0') {
+		const struct conf_text *hit = text_at(text, t, n);
+
+		if (hit == NULL) {
+			buf_put(&b, text++, 1);
+			continue;
+		}
+		*changed = true;
+		buf_puts(&b, hit->new);
+		text += strlen(hit->old);
+	}
+	if (!*changed)
+		return OK;
+	if (stat(path, &st) < 0)
+		return FAIL_ERRNO(f, "looking at %s", path);
+	return fs_write(path, b.p, b.n, st.st_mode & 07777, f);
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/fs.h"
+#include "model/identity.h"
 #include "proto/project_text.h"
 #include "tools/cmd.h"
 #include "tools/service.h"
@@ -72,6 +73,7 @@ static enum err
 check_run(struct ctx *x, const void *opts, char **args, size_t n)
 {
 	struct conf_remark *r;
+	struct fail f = { 0 };
 	size_t nr, errors = 0;
 	struct conf *cf;
 	char *path;
@@ -88,6 +90,10 @@ check_run(struct ctx *x, const void *opts, char **args, size_t n)
 		errors += r[i].error;
 	}
 	errors += check_programs(x, cf) + check_texts(x, cf);
+	if (n == 0 && identity_check(x->a, cf, &f) != OK) {
+		printf("%s: error: %s\n", path, f.detail);
+		errors++;
+	}
 	web_fit_check(x, cf);
 	if (errors > 0)
 		return FAIL(x->f, E_CONFIG, "%zu error%s in %s", errors,
@@ -196,6 +202,7 @@ const struct cmd cmd_config_show = { .name = "config show",
 	    "Shows the options that differ from their defaults, or the value of one.",
 	.opts = show_options,
 	.opts_size = sizeof(struct show_opts),
+	.anywhere = true,
 	.run = show_run };
 
 static enum err

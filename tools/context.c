@@ -11,6 +11,7 @@
 #include "db/db.h"
 #include "lib/clock.h"
 #include "lib/fs.h"
+#include "model/identity.h"
 #include "tools/privilege.h"
 #include "lib/banned.h"
 
@@ -54,7 +55,13 @@ ctx_conf(struct ctx *x)
 		    "the project belongs to, or as root",
 		    path);
 	e = conf_load(x->a, path, &x->cf, NULL, NULL, x->f);
-	return e == OK ? go_on_as_owner(x, dir) : e;
+	if (e == OK)
+		e = go_on_as_owner(x, dir);
+	if (e == OK && x->cmd != NULL && !x->cmd->anywhere)
+		e = identity_check(x->a, x->cf, x->f);
+	if (e != OK)
+		x->cf = NULL;
+	return e;
 }
 
 static enum err

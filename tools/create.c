@@ -19,6 +19,7 @@
 #include "lib/fs.h"
 #include "lib/http.h"
 #include "lib/rng.h"
+#include "model/identity.h"
 #include "proto/plan_class.h"
 #include "tools/privilege.h"
 #include "tools/program.h"
@@ -105,8 +106,8 @@ port_free(int port)
 
 /* Below the ports that the kernel gives to clients, so that it stays free while we are
  * down. */
-static enum err
-choose_port(struct ctx *x, int64_t asked, int *port)
+enum err
+create_port(struct ctx *x, int64_t asked, int *port)
 {
 	uint64_t seed;
 	struct rng r;
@@ -169,7 +170,7 @@ check_options(struct ctx *x, struct create *c)
 	if (o->password_file != NULL)
 		e = read_secret(x, o->password_file, &c->db_passwd);
 	if (e == OK && c->private)
-		e = choose_port(x, o->port, &c->port);
+		e = create_port(x, o->port, &c->port);
 	if (e != OK)
 		return e;
 	c->base_url = o->url_base != NULL ?
@@ -252,25 +253,42 @@ become_owner(struct ctx *x, struct create *c)
 
 /* --- the steps --- */
 
+/* While they carry our mark they may be removed again; the last step takes it away. */
+static const struct made {
+	const char *name;
+	unsigned mode;
+	bool private_only;
+} made_dirs[] = { { "keys", 0750, false }, { "download", 0755, false },
+	{ "upload", 0755, false }, { "apps", 0755, false },
+	{ "templates", 0755, false }, { "log", 0755, false }, { "run", 0755, false },
+	{ "results", 0755, false }, { "html", 0755, false }, { "bin", 0755, false },
+	{ "apache", 0755, false }, { "tmp", 0700, false },
+	{ "locality_scheduling", 0755, false }, { "mysql", 0700, true } };
+
 static enum err
-make_tree(struct ctx *x)
+make_tree(struct ctx *x, const struct create *c)
 {
-	static const struct {
-		const char *name;
-		unsigned mode;
-	} dirs[] = { { "keys", 0750 }, { "download", 0755 }, { "upload", 0755 },
-		{ "apps", 0755 }, { "templates", 0755 }, { "log", 0755 },
-		{ "run", 0755 }, { "results", 0755 }, { "html", 0755 }, { "bin", 0755 },
-		{ "apache", 0755 }, { "tmp", 0700 } };
 	enum err e = OK;
 
-	for (size_t i = 0; i < N(dirs) && e == OK; i++)
-		e = fs_mkdirs(
-		    project_path(x->a, x->cf, dirs[i].name), dirs[i].mode, x->f);
+	for (size_t i = 0; i < N(made_dirs) && e == OK; i++)
+		if (c->private || !made_dirs[i].private_only)
+			e = fs_make_own(project_path(x->a, x->cf, made_dirs[i].name),
+			    made_dirs[i].mode, x->f);
 	if (e == OK)
 		e = trigger_dirs_make(x->cf, x->f);
 	if (e == OK)
 		ctx_said(x, "created", "directories in %s", x->cf->project_dir);
+	return e;
+}
+
+/* From now on all of it is the admin's. */
+static enum err
+hand_over(struct ctx *x)
+{
+	enum err e = OK;
+
+	for (size_t i = 0; i < N(made_dirs) && e == OK; i++)
+		e = fs_unmark_own(project_path(x->a, x->cf, made_dirs[i].name), x->f);
 	return e;
 }
 
@@ -351,6 +369,7 @@ static enum err
 make_all(struct ctx *x, struct create *c)
 {
 	const char *account = c->owner != NULL ? c->owner : getenv("USER");
+	struct identity id;
 	struct account acc;
 	enum err e = OK;
 
@@ -362,7 +381,7 @@ make_all(struct ctx *x, struct create *c)
 	if (e == OK)
 		e = create_conf(x, c, x->f);
 	if (e == OK)
-		e = make_tree(x);
+		e = make_tree(x, c);
 	if (e == OK)
 		e = make_keys(x);
 	if (e == OK)
@@ -371,27 +390,38 @@ make_all(struct ctx *x, struct create *c)
 		e = create_web(x, c, x->f);
 	if (e == OK)
 		e = make_database(x, c);
-	return e;
+	if (e == OK)
+		e = identity_now(x->a, x->cf, &id, x->f);
+	if (e == OK)
+		e = identity_write(x->a, &id, x->f);
+	return e == OK ? hand_over(x) : e;
 }
 
-/* What was there before stays: an empty directory. */
+/*
+ * By name, as somebody may have put something into the directory meanwhile; it stays,
+ * and so does a directory that was there before.
+ */
 static void
 unmake(struct ctx *x, const struct create *c, bool dir_was_there)
 {
+	static const char *const files[] = { "config.xml", IDENTITY_FILE,
+		PLAN_CLASS_FILE };
 	struct fail f = { 0 };
-	char **names;
-	size_t n = 0;
 
-	if (!dir_was_there) {
-		if (fs_rmtree(c->dir, &f) != OK)
-			fprintf(stderr, "locus create: cannot remove %s: %s\n", c->dir,
-			    f.detail);
-		return;
+	for (size_t i = 0; i < N(made_dirs); i++) {
+		const char *dir = arena_printf(
+		    x->a, "%s/%s", c->dir, made_dirs[i].name);
+
+		if (fs_is_own(dir) && fs_rmtree(dir, &f) != OK)
+			fprintf(stderr, "locus create: %s\n", f.detail);
 	}
-	if (fs_list(x->a, c->dir, 1000, &names, &n, &f) != OK)
-		return;
-	for (size_t i = 0; i < n; i++)
-		fs_rmtree(arena_printf(x->a, "%s/%s", c->dir, names[i]), &f);
+	for (size_t i = 0; i < N(files); i++)
+		fs_unlink(arena_printf(x->a, "%s/%s", c->dir, files[i]), &f);
+	if (c->site_made)
+		fs_unlink(c->o->apache_site, &f);
+	if (!dir_was_there && rmdir(c->dir) < 0)
+		fprintf(
+		    stderr, "locus create: %s stays: %s\n", c->dir, strerror(errno));
 }
 
 static enum err

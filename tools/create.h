@@ -23,15 +23,29 @@ struct create { /* what is made */
 	int port;
 	const char *db_user, *db_passwd;
 	char *base_url; /* "http://127.0.0.1:8123" */
+	bool site_made; /* o->apache_site is written */
 };
 
+#define SHORT_DIR "/tmp/locus-" /* and what is drawn */
+/* Stands for the project's directory in apache/httpd.conf; the supervisor defines it.
+ */
+#define WEB_DIR_VARIABLE "LOCUS_DIR"
+/* db_socket of a private server: below its project, or in a short directory with a name
+ * that is drawn. */
+char *create_db_socket(struct arena *, const char *run_dir);
+/* A free loopback port, or the one that is asked for (0 = none is). */
+enum err create_port(struct ctx *, int64_t asked, int *port);
+/* E_BADREQ if a path cannot stand in Apache's configuration. */
+enum err create_path_check(const char *path, struct fail *);
 /* config.xml of that project, checked; the values of --set come last and count. */
 enum err create_conf(struct ctx *, const struct create *, struct fail *);
 /* apache/httpd.conf, or the site file of a shared Apache, from its template; html/ with
  * page and style. */
-enum err create_web(struct ctx *, const struct create *, struct fail *);
+enum err create_web(struct ctx *, struct create *, struct fail *);
 /* Makes the private server's data directory and starts it; *pid is its process. */
 enum err private_db_make(struct ctx *, const char *os_user, pid_t *, struct fail *);
+/* The same with a directory that is there. */
+enum err private_db_start(struct ctx *, pid_t *, struct fail *);
 /* Ends it; at failure too. */
 enum err private_db_end(struct ctx *, pid_t, struct fail *);
 /* Database, schema, platforms. */

@@ -21,16 +21,15 @@ struct pair {
 	const char *name, *value;
 };
 
-static const char *
-socket_dir(struct ctx *x, const struct create *c)
+char *
+create_db_socket(struct arena *a, const char *run_dir)
 {
-	const char *run = arena_printf(x->a, "%s/run", c->dir);
 	char token[TOKEN_DIGITS + 1];
 
-	if (strlen(run) <= RUN_DIR_MOST)
-		return run;
+	if (strlen(run_dir) <= RUN_DIR_MOST)
+		return arena_strdup(a, "run/mysql.sock");
 	random_hex(token, TOKEN_DIGITS);
-	return arena_printf(x->a, "/tmp/locus-%s", token);
+	return arena_printf(a, SHORT_DIR "%s/mysql.sock", token);
 }
 
 static void
@@ -71,7 +70,8 @@ put_database(struct ctx *x, const struct create *c, struct buf *b)
 		   password. */
 		{ "db_name", "locus" },
 		{ "db_user", c->db_user },
-		{ "db_socket", arena_printf(x->a, "%s/mysql.sock", socket_dir(x, c)) },
+		{ "db_socket",
+		    create_db_socket(x->a, arena_printf(x->a, "%s/run", c->dir)) },
 	};
 	const struct pair shared[] = {
 		{ "db_name", o->db_name != NULL ? o->db_name : c->name },

@@ -24,22 +24,30 @@ enum { READY_MS = 60000, END_MS = 60000, TICK_MS = 20 };
 enum err
 private_db_make(struct ctx *x, const char *os_user, pid_t *pid, struct fail *f)
 {
-	int64_t end = clock_mono_ms() + READY_MS;
-	struct service s;
 	struct db_server server;
 	enum err e = db_server_find(x->a, x->cf, &server, f);
+
+	if (e == OK)
+		e = db_server_install(x->a, x->cf, &server, os_user, f);
+	if (e == OK)
+		ctx_said(x, "created", "database server in %s/mysql",
+		    x->cf->project_dir);
+	return e == OK ? private_db_start(x, pid, f) : e;
+}
+
+enum err
+private_db_start(struct ctx *x, pid_t *pid, struct fail *f)
+{
+	int64_t end = clock_mono_ms() + READY_MS;
+	struct service s;
+	enum err e = service_database(x->a, x->cf, &s, f);
 	union { /* proc_spawn() changes nothing */
 		char **in;
 		const char *const *out;
 	} argv;
 
-	if (e == OK)
-		e = db_server_install(x->a, x->cf, &server, os_user, f);
-	if (e == OK)
-		e = service_database(x->a, x->cf, &s, f);
 	if (e != OK)
 		return e;
-	ctx_said(x, "created", "database server in %s/mysql", x->cf->project_dir);
 	argv.in = s.argv;
 	e = proc_spawn(argv.out, x->cf->project_dir, s.log, pid, f);
 	while (e == OK && !service_ready(&s)) {

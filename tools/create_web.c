@@ -37,8 +37,8 @@ dir_of(struct arena *a, const char *path)
 
 /* Apache would take the rest of a line with a blank or a quote in it for something
  * else. */
-static enum err
-check_path(const char *path, struct fail *f)
+enum err
+create_path_check(const char *path, struct fail *f)
 {
 	for (const char *p = path; *p != '\0'; p++)
 		if (!isgraph((unsigned char)*p) || strchr("\"'\\<>%$#@|", *p) != NULL)
@@ -50,6 +50,20 @@ check_path(const char *path, struct fail *f)
 	return OK;
 }
 
+/* Apache of the project itself gets the directory when it is started, so that the file
+ * is right wherever the project is. */
+static char *
+relative(
+    struct arena *a, const struct create *c, const struct conf *cf, const char *path)
+{
+	size_t n = strlen(cf->project_dir);
+
+	if (!c->private || strncmp(path, cf->project_dir, n) != 0 ||
+	    (path[n] != '\0' && path[n] != '/'))
+		return arena_strdup(a, path);
+	return arena_printf(a, "${" WEB_DIR_VARIABLE "}%s", path + n);
+}
+
 static enum err
 write_conf(struct ctx *x, const struct create *c, const char *to, struct fail *f)
 {
@@ -59,8 +73,10 @@ write_conf(struct ctx *x, const struct create *c, const char *to, struct fail *f
 	const char *busy = program_data(x->a, "busy.asis");
 	const struct conf *cf = x->cf;
 	char *text;
-	enum err e;
+	enum err e = create_path_check(cf->project_dir, f);
 
+	if (e != OK)
+		return e;
 	if (from == NULL || busy == NULL)
 		return FAIL(f, E_CONFIG, "%s is not installed with this program",
 		    from == NULL ? name : "busy.asis");
@@ -71,18 +87,19 @@ write_conf(struct ctx *x, const struct create *c, const char *to, struct fail *f
 	const struct word places[] = {
 		{ "@NAME@", c->name },
 		{ "@PORT@", arena_printf(x->a, "%d", c->port) },
-		{ "@DIR@", cf->project_dir },
-		{ "@RUN@", socket_dir(x->a, cf) },
-		{ "@LOG@", cf->log_dir },
-		{ "@DOWNLOAD@", cf->download_dir },
+		{ "@DIR@", relative(x->a, c, cf, cf->project_dir) },
+		{ "@RUN@", relative(x->a, c, cf, socket_dir(x->a, cf)) },
+		{ "@LOG@", relative(x->a, c, cf, cf->log_dir) },
+		{ "@DOWNLOAD@", relative(x->a, c, cf, cf->download_dir) },
 		{ "@DATA@", dir_of(x->a, busy) },
-		{ "@SCHEDULER@", service_socket(x->a, cf, "scheduler") },
-		{ "@WEB@", service_socket(x->a, cf, "web") },
-		{ "@UPLOAD@", service_socket(x->a, cf, "upload") },
+		{ "@SCHEDULER@", relative(x->a, c, cf, service_socket(x->a, cf, "scheduler")) },
+		{ "@WEB@", relative(x->a, c, cf, service_socket(x->a, cf, "web")) },
+		{ "@UPLOAD@", relative(x->a, c, cf, service_socket(x->a, cf, "upload")) },
 		{ "@MODULES@", modules == NULL ? "" : modules },
 	};
 	for (size_t i = 0; i < N(places); i++)
-		if (places[i].value[0] == '/' && check_path(places[i].value, f) != OK)
+		if (places[i].value[0] == '/' &&
+		    create_path_check(places[i].value, f) != OK)
 			return f->code;
 	e = fs_read(x->a, from, TEMPLATE_MAX, &text, NULL, f);
 	if (e != OK)
@@ -92,14 +109,22 @@ write_conf(struct ctx *x, const struct create *c, const char *to, struct fail *f
 }
 
 enum err
-create_web(struct ctx *x, const struct create *c, struct fail *f)
+create_web(struct ctx *x, struct create *c, struct fail *f)
 {
 	static const char *const pages[] = { "home.html", "style.css" };
 	const char *to = c->private ? project_path(x->a, x->cf, "apache/httpd.conf") :
 	                 c->o->apache_site != NULL ?
 	                              c->o->apache_site :
 	                              project_path(x->a, x->cf, "apache/site.conf");
-	enum err e = write_conf(x, c, to, f);
+	enum err e;
+
+	if (fs_exists(to))
+		return FAIL(f, E_SYS,
+		    "%s is there already and is not replaced; name another file with "
+		    "--apache-site",
+		    to);
+	e = write_conf(x, c, to, f);
+	c->site_made = e == OK && to == c->o->apache_site;
 
 	for (size_t i = 0; i < N(pages) && e == OK; i++) {
 		const char *from = program_data(x->a, pages[i]);

@@ -14,6 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 #include "lib/proc.h"
+#include "tools/create.h"
 #include "tools/program.h"
 #include "lib/banned.h"
 
@@ -50,7 +51,9 @@ static enum err
 service_web(struct arena *a, const struct conf *cf, struct service *s, struct fail *f)
 {
 	char *program = program_system(a, apache_names);
-	char *argv[] = { program, arena_strdup(a, "-f"),
+	char *argv[] = { program, arena_strdup(a, "-C"),
+		arena_printf(a, "Define " WEB_DIR_VARIABLE " \"%s\"", cf->project_dir),
+		arena_strdup(a, "-f"),
 		arena_printf(a, "%s/apache/httpd.conf", cf->project_dir),
 		arena_strdup(a, "-D"), arena_strdup(a, "FOREGROUND"), NULL };
 

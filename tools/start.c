@@ -17,6 +17,7 @@
 #include "tools/privilege.h"
 #include "tools/probe.h"
 #include "tools/procfs.h"
+#include "tools/relocate.h"
 #include "tools/state.h"
 #include "tools/supervise.h"
 #include "lib/banned.h"
@@ -207,6 +208,9 @@ start_run(struct ctx *x, const void *opts, char **args, size_t n)
 		    "an account (chown -R www-data) or set <run_user>",
 		    x->cf->project_dir);
 	ctx_said(x, "project", "%s in %s", x->cf->long_name, x->cf->project_dir);
+	e = relocate_settle(x);
+	if (e != OK)
+		return e;
 	do {
 		pid_t pid = 0;
 

@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 #include <string.h>
+#include <sys/stat.h>
 #include "lib/fs.h"
 #include "tools/procfs.h"
 #include "lib/banned.h"
@@ -47,18 +48,21 @@ state_supervised(struct arena *a, const struct conf *cf)
 }
 
 /*
- * Within which pids mean what they meant: since this boot, and in a container since its
- * first process.
+ * Within which pids mean what they meant: since this boot, in a container since its
+ * first process, and in this directory: those in a copy of it are the original's.
  */
 static char *
-era(struct arena *a)
+era(struct arena *a, const struct conf *cf)
 {
 	struct procfs first = { 0 };
+	struct stat st = { 0 };
 	char *boot = arena_strdup(a, "");
 
 	fs_read(a, "/proc/sys/kernel/random/boot_id", 100, &boot, NULL, NULL);
 	procfs_read(1, &first);
-	return arena_printf(a, "%.36s/%llu", boot, (unsigned long long)first.start);
+	stat(cf->run_dir, &st);
+	return arena_printf(a, "%.36s/%llu/%llu", boot, (unsigned long long)first.start,
+	    (unsigned long long)st.st_ino);
 }
 
 /* The pids of another era are other processes' now. */
@@ -91,8 +95,8 @@ state_write(
 
 	for (size_t i = 0; i < s->n; i++)
 		json_array_append_new(list, proc_json(&s->procs[i]));
-	root = json_pack("{s:s, s:{s:I, s:I}, s:o}", "era", era(a), "supervisor", "pid",
-	    (json_int_t)s->supervisor, "start", (json_int_t)s->supervisor_start,
+	root = json_pack("{s:s, s:{s:I, s:I}, s:o}", "era", era(a, cf), "supervisor",
+	    "pid", (json_int_t)s->supervisor, "start", (json_int_t)s->supervisor_start,
 	    "processes", list);
 	n = json_dumpb(root, NULL, 0, flags);
 	text = arena_alloc(a, n + 1);
@@ -142,7 +146,7 @@ state_read(struct arena *a, const struct conf *cf, struct state *s, struct fail 
 	for (; s->n < json_array_size(list); s->n++)
 		s->procs[s->n] = proc_from(a, json_array_get(list, s->n));
 	of = json_string_value(json_object_get(root, "era"));
-	if (of == NULL || strcmp(of, era(a)) != 0)
+	if (of == NULL || strcmp(of, era(a, cf)) != 0)
 		forget_pids(s);
 	json_decref(root);
 	return OK;

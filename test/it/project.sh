@@ -115,6 +115,13 @@ project_option() { # NAME: its value in config.xml
 	sed -n "s:.*<$1>\(.*\)</$1>.*:\1:p" "$project/config.xml"
 }
 
+project_socket() { # of its database
+	local socket
+	socket=$(project_option db_socket)
+	[[ $socket == /* ]] || socket=$project/$socket
+	echo "$socket"
+}
+
 # What belongs to root's project runs as its account.
 as_owner() { # COMMAND...
 	local owner
@@ -144,7 +151,7 @@ figures() {
 
 # SQL from standard input or after -e, without any program of ours.
 project_sql() { # [OPTION...]
-	as_owner "$(command -v mariadb || command -v mysql)" --no-defaults -N -B --socket="$(project_option db_socket)" \
+	as_owner "$(command -v mariadb || command -v mysql)" --no-defaults -N -B --socket="$(project_socket)" \
 		--user="$(project_option db_user)" "$(project_option db_name)" "$@"
 }
 

@@ -8,6 +8,7 @@
 #include "lib/fs.h"
 #include "model/resource.h"
 #include "model/conf.h"
+#include "model/identity.h"
 #include "model/reasons.h"
 #include "model/rows.h"
 #include "model/states.h"
@@ -201,6 +202,90 @@ START_TEST(project_is_found_upwards)
 }
 END_TEST
 
+/* --- identity: which project a directory holds --- */
+
+static const struct identity noted = { "id", "/srv/stars", 7, "m1", "locus of its own",
+	"http://a/stars/" };
+
+static const struct {
+	const char *dir;
+	int64_t inode;
+	const char *machine, *database, *url;
+	struct identity_there there;
+	enum standing is;
+} places[] = {
+	{ "/srv/stars", 7, "m1", NULL, NULL, { 0 }, STANDING_SAME },
+	/* another machine that mounts the same directory; a backup put back */
+	{ "/srv/stars", 7, "m2", NULL, NULL, { 0 }, STANDING_SAME },
+	{ "/srv/stars", 8, "m1", NULL, NULL, { 0 }, STANDING_SAME },
+	{ "/srv/stars", 8, "m2", NULL, NULL, { 0 }, STANDING_UNSURE },
+	{ "/mnt/stars", 7, "m1", NULL, NULL, { .here = true }, STANDING_SAME },
+	{ "/srv/old", 7, "m1", NULL, NULL, { 0 }, STANDING_MOVED },
+	{ "/srv/old", 7, "m1", NULL, NULL, { .id = "other" }, STANDING_MOVED },
+	/* moved away, and its backup put there instead */
+	{ "/srv/old", 7, "m1", NULL, NULL, { .id = "id" }, STANDING_COPY },
+	{ "/srv/copy", 9, "m1", NULL, NULL, { .id = "id" }, STANDING_COPY },
+	{ "/srv/copy", 9, "m1", NULL, NULL, { .id = "other" }, STANDING_UNSURE },
+	{ "/srv/copy", 9, "m2", NULL, NULL, { 0 }, STANDING_UNSURE },
+	{ "/srv/stars", 7, "m1", "x on y:3306", NULL, { 0 }, STANDING_DATABASE },
+	{ "/srv/stars", 7, "m1", NULL, "http://b/", { 0 }, STANDING_URL },
+	{ "/srv/old", 7, "m1", NULL, "http://b/", { 0 }, STANDING_URL },
+	{ "/srv/copy", 9, "m1", "x on y:3306", "http://b/", { .id = "id" },
+	    STANDING_COPY },
+};
+
+START_TEST(identity_is_judged)
+{
+	struct identity now = noted;
+
+	now.id = NULL;
+	now.dir = arena_strdup(&a, places[_i].dir);
+	now.inode = places[_i].inode;
+	now.machine = arena_strdup(&a, places[_i].machine);
+	if (places[_i].database != NULL)
+		now.database = arena_strdup(&a, places[_i].database);
+	if (places[_i].url != NULL)
+		now.master_url = arena_strdup(&a, places[_i].url);
+	ck_assert_int_eq(
+	    identity_judge(&noted, &now, &places[_i].there), places[_i].is);
+}
+END_TEST
+
+START_TEST(identity_is_noted_and_read)
+{
+	struct identity id, read;
+	struct fail f = { 0 };
+	struct conf *cf;
+	enum standing s;
+	char dir[PATH_MAX];
+	static const char text[] = "<boinc><config><db_name>n&amp;m</db_name>"
+				   "<master_url>http://a/b/</master_url>"
+				   "</config></boinc>";
+	const char *path = arena_printf(&a, "%s/config.xml", unit_dir(dir));
+
+	ck_assert_int_eq(fs_write(path, text, strlen(text), 0644, &f), OK);
+	ck_assert_int_eq(conf_load(&a, path, &cf, NULL, NULL, &f), OK);
+	ck_assert_int_eq(identity_look(&a, cf, &read, &id, &s, &f), OK);
+	ck_assert_int_eq(s, STANDING_NEW);
+	ck_assert_int_eq(identity_check(&a, cf, &f), OK);
+	ck_assert_int_eq(identity_write(&a, &id, &f), OK);
+	ck_assert_uint_eq(strlen(id.id), 32);
+	ck_assert_int_eq(identity_look(&a, cf, &read, &id, &s, &f), OK);
+	ck_assert_int_eq(s, STANDING_SAME);
+	ck_assert_str_eq(read.database, "n&m on this machine");
+	cf->master_url = arena_strdup(&a, "http://c/");
+	ck_assert_int_eq(identity_check(&a, cf, &f), E_CONFIG);
+	ck_assert_ptr_nonnull(strstr(f.detail, "locus relocate --moved"));
+	/* A note that was cut off is no licence to act. */
+	path = arena_printf(&a, "%s/" IDENTITY_FILE, dir);
+	ck_assert_int_eq(fs_write(path, "<identity>", 10, 0644, &f), OK);
+	ck_assert_int_eq(identity_check(&a, cf, &f), E_CONFIG);
+	ck_assert_int_eq(fs_write(path, "<identity/>", 11, 0644, &f), OK);
+	ck_assert_int_eq(identity_check(&a, cf, &f), E_CONFIG);
+	ck_assert_int_eq(fs_rmtree(dir, &f), OK);
+}
+END_TEST
+
 /* --- paths: the vectors of wire.md 5.7 --- */
 
 START_TEST(fanout_vectors)
@@ -296,6 +381,8 @@ UNIT_MAIN("model", {
 	ADD(conf_reads_every_kind);
 	ADD(conf_defaults_are_valid);
 	ADD(project_is_found_upwards);
+	ADD_LOOP(identity_is_judged, N(places));
+	ADD(identity_is_noted_and_read);
 	ADD(fanout_vectors);
 	ADD(legal_moves);
 	ADD(reasons_have_codes);

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A directory keeps its inode when it is renamed and gets another one when it is
+ * copied; the place that was noted tells whether the original is still there.
+ */
+#include "model/identity.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "lib/buf.h"
+#include "lib/crypt.h"
+#include "lib/fs.h"
+#include "lib/text.h"
+#include "lib/xml_tree.h"
+#include "lib/banned.h"
+
+enum { FILE_MOST = 64 << 10, ID_DIGITS = 32 };
+
+static enum standing
+judge_place(const struct identity *noted, const struct identity *now,
+    const struct identity_there *there)
+{
+	bool same_inode = noted->inode == now->inode;
+
+	if (strcmp(noted->dir, now->dir) == 0)
+		/* A backup that was put back has another inode. */
+		return same_inode || strcmp(noted->machine, now->machine) == 0 ?
+		           STANDING_SAME :
+		           STANDING_UNSURE;
+	if (there->here)
+		return STANDING_SAME;
+	if (there->id != NULL && strcmp(there->id, noted->id) == 0)
+		return STANDING_COPY;
+	return same_inode ? STANDING_MOVED : STANDING_UNSURE;
+}
+
+enum standing
+identity_judge(const struct identity *noted, const struct identity *now,
+    const struct identity_there *there)
+{
+	enum standing s = judge_place(noted, now, there);
+
+	if (s != STANDING_SAME && s != STANDING_MOVED)
+		return s;
+	if (strcmp(noted->database, now->database) != 0)
+		return STANDING_DATABASE;
+	return strcmp(noted->master_url, now->master_url) != 0 ? STANDING_URL : s;
+}
+
+static char *
+database_of(struct arena *a, const struct conf *cf)
+{
+	if (cf->private_servers)
+		return arena_printf(a, "%s of its own", cf->db_name);
+	if (cf->db_host[0] == '\0')
+		return arena_printf(a, "%s on %s", cf->db_name,
+		    cf->db_socket[0] == '\0' ? "this machine" : cf->db_socket);
+	return arena_printf(
+	    a, "%s on %s:%lld", cf->db_name, cf->db_host, (long long)cf->db_port);
+}
+
+static char *
+machine(struct arena *a)
+{
+	char *text;
+
+	if (fs_read(a, "/etc/machine-id", FILE_MOST, &text, NULL, NULL) != OK)
+		return arena_strdup(a, "");
+	return text_trim(text);
+}
+
+enum err
+identity_now(
+    struct arena *a, const struct conf *cf, struct identity *id, struct fail *f)
+{
+	const char *slash = strrchr(cf->path, '/');
+	char *dir = slash == NULL ?
+	                arena_strdup(a, ".") :
+	                arena_memdup(a, cf->path, (size_t)(slash - cf->path)),
+	     real[PATH_MAX];
+	struct stat st;
+
+	if (dir[0] == '\0')
+		dir = arena_strdup(a, "/");
+	if (realpath(dir, real) == NULL || stat(real, &st) < 0)
+		return FAIL_ERRNO(f, "looking at %s", dir);
+	*id = (struct identity){ .dir = arena_strdup(a, real),
+		.inode = (int64_t)st.st_ino,
+		.machine = machine(a),
+		.database = database_of(a, cf),
+		.master_url = cf->master_url };
+	return OK;
+}
+
+static char *
+child(struct arena *a, const struct xml_node *root, const char *name)
+{
+	for (const struct xml_node *n = root->child; n != NULL; n = n->next)
+		if (strcmp(n->name, name) == 0)
+			return n->text;
+	return arena_strdup(a, "");
+}
+
+static char *
+file_in(struct arena *a, const char *dir)
+{
+	return arena_printf(a, "%s/" IDENTITY_FILE, dir);
+}
+
+enum err
+identity_read(struct arena *a, const char *dir, struct identity *id, struct fail *f)
+{
+	const char *path = file_in(a, dir);
+	struct xml_node *root;
+	char *text;
+	size_t n;
+	enum err e = fs_read(a, path, FILE_MOST, &text, &n, f);
+
+	*id = (struct identity){ 0 };
+	if (e == OK)
+		e = xml_tree(a, path, text, n, &root, f);
+	if (e != OK)
+		return e;
+	*id = (struct identity){ .id = child(a, root, "id"),
+		.dir = child(a, root, "dir"),
+		.inode = strtoll(child(a, root, "inode"), NULL, 10),
+		.machine = child(a, root, "machine"),
+		.database = child(a, root, "database"),
+		.master_url = child(a, root, "master_url") };
+	if (id->id[0] == '\0' || id->dir[0] != '/')
+		return FAIL(f, E_CONFIG,
+		    "%s says neither an id nor a place; remove it if this is no copy "
+		    "of another project: locus start writes it anew",
+		    path);
+	return OK;
+}
+
+enum err
+identity_write(struct arena *a, struct identity *id, struct fail *f)
+{
+	struct buf b = buf_new(a);
+
+	if (id->id == NULL) {
+		char *drawn = arena_alloc(a, ID_DIGITS + 1);
+
+		random_hex(drawn, ID_DIGITS);
+		id->id = drawn;
+	}
+	buf_puts(&b, "<!-- Tells this project from copies of its directory: see locus "
+		     "relocate. -->\n"
+		     "<identity>\n");
+	buf_tag(&b, "id", id->id);
+	buf_tag(&b, "dir", id->dir);
+	buf_tag_i64(&b, "inode", id->inode);
+	buf_tag(&b, "machine", id->machine);
+	buf_tag(&b, "database", id->database);
+	buf_tag(&b, "master_url", id->master_url);
+	buf_puts(&b, "</identity>\n");
+	return fs_write(file_in(a, id->dir), b.p, b.n, 0644, f);
+}
+
+static void
+look_there(struct arena *a, const struct identity *noted, const struct identity *now,
+    struct identity_there *there)
+{
+	struct identity at;
+	struct stat x, y;
+
+	*there = (struct identity_there){ 0 };
+	if (strcmp(noted->dir, now->dir) == 0)
+		return;
+	there->here = stat(noted->dir, &x) == 0 && stat(now->dir, &y) == 0 &&
+	              x.st_ino == y.st_ino && x.st_dev == y.st_dev;
+	if (fs_exists(arena_printf(a, "%s/config.xml", noted->dir)) &&
+	    identity_read(a, noted->dir, &at, NULL) == OK)
+		there->id = at.id;
+}
+
+enum err
+identity_look(struct arena *a, const struct conf *cf, struct identity *noted,
+    struct identity *now, enum standing *s, struct fail *f)
+{
+	struct identity_there there;
+	enum err e = identity_now(a, cf, now, f);
+
+	if (e != OK)
+		return e;
+	e = identity_read(a, now->dir, noted, f);
+	if (e == E_NOTFOUND) {
+		*s = STANDING_NEW;
+		return OK;
+	}
+	if (e != OK)
+		return e;
+	look_there(a, noted, now, &there);
+	*s = identity_judge(noted, now, &there);
+	return OK;
+}
+
+enum err
+identity_check(struct arena *a, const struct conf *cf, struct fail *f)
+{
+	struct identity noted, now;
+	enum standing s;
+	enum err e = identity_look(a, cf, &noted, &now, &s, f);
+
+	if (e != OK)
+		return e;
+	switch (s) {
+	case STANDING_SAME:
+	case STANDING_NEW:
+	case STANDING_MOVED:
+		return OK;
+	case STANDING_COPY:
+		return FAIL(f, E_CONFIG,
+		    "%s is a copy of the project in %s, and would act in its name; "
+		    "\"locus relocate --copy\" in it makes it a project of its own",
+		    now.dir, noted.dir);
+	case STANDING_UNSURE:
+		return FAIL(f, E_CONFIG,
+		    "%s holds the project that was in %s; say which it is: \"locus "
+		    "relocate --moved\" if that one is no more, \"locus relocate "
+		    "--copy\" "
+		    "to "
+		    "make this one a project of its own",
+		    now.dir, noted.dir);
+	case STANDING_DATABASE:
+		return FAIL(f, E_CONFIG,
+		    "%s names the database %.100s, and this project's was %.100s; say "
+		    "which it is: \"locus relocate --moved\" if the project goes on "
+		    "with "
+		    "it, \"locus relocate --copy\" if this is another project now",
+		    cf->path, now.database, noted.database);
+	case STANDING_URL:
+		return FAIL(f, E_CONFIG,
+		    "%s has the master URL %.100s, and this project's was %.100s; say "
+		    "which it is: \"locus relocate --moved\" if the project goes on "
+		    "under "
+		    "it, \"locus relocate --copy\" if this is another project now",
+		    cf->path, now.master_url, noted.master_url);
+	}
+	return OK;
+}

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * locus relocate: a project whose directory was moved goes on, and a copy becomes a
+ * project of its own.  The note of the new place comes last: what was cut off is done
+ * again by the same command.
+ */
+#include "tools/relocate.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "db/entity.h"
+#include "lib/buf.h"
+#include "lib/crypt.h"
+#include "lib/fs.h"
+#include "model/identity.h"
+#include "tools/conf_edit.h"
+#include "tools/create.h"
+#include "tools/service.h"
+#include "tools/state.h"
+#include "tools/supervise.h"
+#include "lib/banned.h"
+
+enum { FILE_MOST = 4 << 20, SECRET_MOST = 4096, ROWS = 1000, PAIRS_MOST = 12 };
+
+struct relocate_opts {
+	bool copy, moved;
+	const char *url_base, *db_name, *db_user, *db_host, *db_socket, *password_file;
+	int64_t port, db_port;
+};
+
+#define FIELD(name) offsetof(struct relocate_opts, name)
+static const struct opt relocate_options[] = {
+	{ "moved", OPT_FLAG, FIELD(moved), NULL,
+	    "It is the same project, and its former place is no more." },
+	{ "copy", OPT_FLAG, FIELD(copy), NULL,
+	    "It is a copy and becomes a project of its own." },
+	{ "port", OPT_NUMBER, FIELD(port), "PORT",
+	    "Of a copy with servers of its own: the port of its Apache; default: a "
+	    "free one." },
+	{ "url-base", OPT_TEXT, FIELD(url_base), "URL",
+	    "Of a copy: where clients find its web server." },
+	{ "db-name", OPT_TEXT, FIELD(db_name), "NAME",
+	    "Of a copy on a shared server: its database, with the contents of the "
+	    "original's." },
+	{ "db-user", OPT_TEXT, FIELD(db_user), "ACCOUNT", "Its account." },
+	{ "password-file", OPT_TEXT, FIELD(password_file), "FILE",
+	    "File with the account's password." },
+	{ "db-host", OPT_TEXT, FIELD(db_host), "HOST", "Its server." },
+	{ "db-port", OPT_NUMBER, FIELD(db_port), "PORT", "TCP port of that server." },
+	{ "db-socket", OPT_TEXT, FIELD(db_socket), "PATH",
+	    "Unix socket of that server." },
+	{ 0 },
+};
+
+struct relocation {
+	struct ctx *x;
+	const struct relocate_opts *o;
+	struct identity noted, now;
+	enum standing s;
+	struct conf_text texts[PAIRS_MOST]; /* in the files, old and new */
+	size_t ntexts;
+	const char *socket;              /* db_socket is to be that; NULL = as it is */
+	const char *old_base, *new_base; /* of its URLs, "http://127.0.0.1:8123" */
+};
+
+/* --- texts in config.xml and the web server's configuration --- */
+
+static void
+replace_later(struct relocation *r, const char *old, const char *new)
+{
+	if (strcmp(old, new) != 0)
+		r->texts[r->ntexts++] = (struct conf_text){ old, new };
+}
+
+/* "http://127.0.0.1:8123" of "http://127.0.0.1:8123/stars/". */
+static char *
+base_of(struct arena *a, const char *url)
+{
+	const char *host = strstr(url, "://");
+
+	if (host == NULL)
+		return arena_strdup(a, url);
+	return arena_memdup(a, url, (size_t)(host + 3 - url) + strcspn(host + 3, "/"));
+}
+
+static char *
+dir_part(struct arena *a, const char *path)
+{
+	return arena_memdup(a, path, (size_t)(strrchr(path, '/') - path));
+}
+
+/*
+ * A short directory of sockets is one project's alone; other sockets follow the
+ * project, unless its path has become too long for them.
+ */
+static void
+replace_sockets(struct relocation *r)
+{
+	static const char *const names[] = { "scheduler.sock", "web.sock",
+		"upload.sock", "fcgid" };
+	static const char run[] = "${" WEB_DIR_VARIABLE "}/run";
+	struct arena *a = r->x->a;
+	const char *old = r->x->cf->db_socket;
+	char *fresh = create_db_socket(a, arena_printf(a, "%s/run", r->now.dir));
+
+	if (!r->x->cf->private_servers)
+		return;
+	if (strncmp(old, SHORT_DIR, strlen(SHORT_DIR)) == 0) {
+		r->socket = fresh;
+		replace_later(
+		    r, dir_part(a, old), fresh[0] == '/' ? dir_part(a, fresh) : run);
+	} else if (fresh[0] == '/') {
+		r->socket = fresh;
+		for (size_t i = 0; i < N(names); i++)
+			replace_later(r, arena_printf(a, "%s/%s", run, names[i]),
+			    arena_printf(
+				a, "%s/%s", dir_part(a, fresh), names[i]));
+	}
+}
+
+static enum err
+edit_files(struct relocation *r)
+{
+	static const char *const files[] = { "apache/httpd.conf", "apache/site.conf" };
+	struct ctx *x = r->x;
+	enum err e = OK;
+
+	for (size_t i = 0; i < N(files) && e == OK; i++) {
+		const char *path = arena_printf(x->a, "%s/%s", r->now.dir, files[i]);
+		bool changed = false;
+
+		e = conf_replace_texts(x->a, path, r->texts, r->ntexts, &changed, x->f);
+		if (e == OK && changed)
+			ctx_said(x, "changed", "%s", path);
+		if (e == OK && changed && i == 1)
+			ctx_said(x, "to do", "make your Apache read it again");
+	}
+	return e;
+}
+
+/* config.xml with its new texts and options is what counts from now on. */
+static enum err
+edit_conf(struct relocation *r, const struct conf_text *options, size_t n)
+{
+	struct ctx *x = r->x;
+	const struct conf_text socket = { "db_socket", r->socket };
+	const char *path = x->cf->path;
+	bool changed = false;
+	enum err e = conf_replace_texts(
+	    x->a, path, r->texts, r->ntexts, &changed, x->f);
+
+	if (e == OK && n > 0)
+		e = conf_set_options(x, options, n);
+	if (e == OK && r->socket != NULL)
+		e = conf_set_options(x, &socket, 1);
+	if (e == OK && (changed || n > 0 || r->socket != NULL)) {
+		ctx_said(x, "changed", "%s", path);
+		e = conf_load(x->a, path, &x->cf, NULL, NULL, x->f);
+	}
+	return e;
+}
+
+/* --- the URLs in the rows of a copy --- */
+
+static enum err
+readdress(struct relocation *r)
+{
+	struct ctx *x = r->x;
+	char *old = arena_printf(x->a, "%s/", r->old_base),
+	     *new = arena_printf(x->a, "%s/", r->new_base);
+	static const struct {
+		enum stmt_id last, set;
+	} tables[] = { { SQL_ADOPT_LAST_WU, SQL_WUS_READDRESS },
+		{ SQL_ADOPT_LAST_RESULT, SQL_RESULTS_READDRESS } };
+	enum err e = db_open(x->cf, DB_WORK, &x->db, x->f);
+
+	if (e == OK)
+		e = db_exec(x->db, x->f, NULL, SQL_VERSIONS_READDRESS, old, new);
+	for (size_t i = 0; i < N(tables) && e == OK; i++) {
+		int64_t last = 0;
+
+		e = db_number(x->db, x->f, &last, tables[i].last);
+		for (int64_t from = 0; from < last && e == OK; from += ROWS)
+			e = db_exec(x->db, x->f, NULL, tables[i].set, old, new, from,
+			    from + ROWS);
+	}
+	ctx_close(x);
+	if (e == OK)
+		ctx_said(x, "changed", "URLs of stored work: %s to %s", old, new);
+	return e;
+}
+
+/* A server of its own is started for that. */
+static enum err
+readdress_private(struct relocation *r)
+{
+	struct ctx *x = r->x;
+	struct fail f2 = { 0 };
+	pid_t pid = 0;
+	enum err e = short_dir_make(x->a, x->cf, x->f), e2 = OK;
+
+	if (e == OK)
+		e = private_db_start(x, &pid, x->f);
+	if (e == OK)
+		e = readdress(r);
+	if (pid > 0)
+		e2 = private_db_end(x, pid, &f2);
+	short_dir_remove(x->a, x->cf);
+	if (e == OK && e2 != OK)
+		*x->f = f2;
+	return e == OK ? e2 : e;
+}
+
+/* --- moved --- */
+
+static enum err
+note(struct relocation *r)
+{
+	enum err e = identity_now(r->x->a, r->x->cf, &r->now, r->x->f);
+
+	r->now.id = r->o->copy ? NULL : r->noted.id;
+	return e == OK ? identity_write(r->x->a, &r->now, r->x->f) : e;
+}
+
+static enum err
+moved(struct relocation *r)
+{
+	struct ctx *x = r->x;
+	enum err e;
+
+	if (r->s == STANDING_COPY)
+		return FAIL(x->f, E_CONFIG,
+		    "it was not moved: the project is still in %s, and one of both has "
+		    "to be removed, or made a project of its own with --copy",
+		    r->noted.dir);
+	if (r->noted.dir != NULL && strcmp(r->noted.dir, r->now.dir) != 0) {
+		ctx_said(x, "moved", "from %s to %s", r->noted.dir, r->now.dir);
+		replace_later(r, r->noted.dir, r->now.dir);
+		replace_sockets(r);
+	}
+	e = edit_conf(r, NULL, 0);
+	if (e == OK)
+		e = create_path_check(r->now.dir, x->f);
+	if (e == OK)
+		e = edit_files(r);
+	if (e == OK)
+		e = note(r);
+	if (e == OK)
+		ctx_said(x, "noted", "%s/" IDENTITY_FILE, r->now.dir);
+	return e;
+}
+
+/* --- copied --- */
+
+/* What the copy's URLs begin with; not asked for if config.xml has others already. */
+static enum err
+choose_base(struct relocation *r)
+{
+	struct ctx *x = r->x;
+	int port = 0;
+	enum err e;
+
+	r->new_base = base_of(x->a, x->cf->master_url);
+	r->old_base = r->noted.master_url == NULL ? r->new_base :
+	                                            base_of(x->a, r->noted.master_url);
+	if (x->cf->private_servers) {
+		const char *old = arena_printf(
+		    x->a, "127.0.0.1:%lld", (long long)x->cf->private_port);
+
+		e = create_port(x, r->o->port, &port);
+		if (e != OK)
+			return e;
+		if (strcmp(r->new_base, r->old_base) == 0)
+			r->new_base = arena_printf(x->a, "http://127.0.0.1:%d", port);
+		replace_later(r, old, arena_printf(x->a, "127.0.0.1:%d", port));
+	}
+	if (r->o->url_base != NULL)
+		r->new_base = r->o->url_base;
+	if (strcmp(r->new_base, r->old_base) == 0)
+		return ctx_usage(x,
+		    "clients would take the copy for its original, as both have the "
+		    "URL "
+		    "%s: give the copy's with --url-base",
+		    x->cf->master_url);
+	replace_later(r, r->old_base, r->new_base);
+	return OK;
+}
+
+static enum err
+database_options(struct relocation *r, struct conf_text *set, size_t *n)
+{
+	const struct relocate_opts *o = r->o;
+	struct ctx *x = r->x;
+	const struct conf_text asked[] = { { "db_name", o->db_name },
+		{ "db_user", o->db_user }, { "db_host", o->db_host },
+		{ "db_socket", o->db_socket },
+		{ "db_port", o->db_port > 0 ?
+				 arena_printf(x->a, "%lld", (long long)o->db_port) :
+				 NULL } };
+	char *secret;
+	enum err e;
+
+	for (size_t i = 0; i < N(asked); i++)
+		if (asked[i].new != NULL)
+			set[(*n)++] = asked[i];
+	if (x->cf->private_servers)
+		return *n == 0 ? OK :
+		                 ctx_usage(x, "its database is its own: leave out "
+					      "--db-...");
+	if (*n == 0 && r->s != STANDING_DATABASE &&
+	    (r->noted.database == NULL ||
+		strcmp(r->noted.database, r->now.database) == 0))
+		return ctx_usage(x,
+		    "the copy would work on its original's database, %s: load a dump "
+		    "of "
+		    "it into another one and give that with --db-name",
+		    r->now.database);
+	if (o->password_file == NULL)
+		return OK;
+	e = fs_read(x->a, o->password_file, SECRET_MOST, &secret, NULL, x->f);
+	if (e != OK)
+		return e;
+	secret[strcspn(secret, "\r\n")] = '\0';
+	set[(*n)++] = (struct conf_text){ "db_passwd", secret };
+	return OK;
+}
+
+static enum err
+copied(struct relocation *r)
+{
+	struct conf_text set[PAIRS_MOST] = { 0 };
+	struct ctx *x = r->x;
+	size_t n = 0;
+	enum err e;
+
+	e = database_options(r, set, &n);
+	if (e == OK)
+		e = choose_base(r);
+	if (e != OK)
+		return e;
+	if (x->cf->private_servers) {
+		const char *port = strrchr(r->texts[0].new, ':') + 1;
+
+		set[n++] = (struct conf_text){ "private_port", port };
+	}
+	if (r->noted.dir != NULL)
+		replace_later(r, r->noted.dir, r->now.dir);
+	replace_sockets(r);
+	e = edit_conf(r, set, n);
+	if (e == OK)
+		e = create_path_check(r->now.dir, x->f);
+	if (e == OK)
+		e = edit_files(r);
+	/* What ran when the directory was copied runs for the original. */
+	if (e == OK)
+		e = fs_unlink(
+		    arena_printf(x->a, "%s/state.json", x->cf->run_dir), x->f);
+	if (e == OK)
+		e = x->cf->private_servers ? readdress_private(r) : readdress(r);
+	if (e == OK)
+		e = note(r);
+	if (e == OK)
+		ctx_said(x, "made", "a project of its own at %s, with the same keys",
+		    x->cf->master_url);
+	return e;
+}
+
+/* --- the command --- */
+
+static enum err
+look(struct relocation *r)
+{
+	struct ctx *x = r->x;
+	enum err e = identity_look(x->a, x->cf, &r->noted, &r->now, &r->s, x->f);
+
+	if (e == OK && r->o->copy && (r->s == STANDING_SAME || r->s == STANDING_MOVED))
+		return ctx_usage(
+		    x, "%s is no copy, but the project itself", r->now.dir);
+	return e;
+}
+
+static enum err
+relocate_run(struct ctx *x, const void *opts, char **args, size_t n)
+{
+	struct relocation r = { .x = x, .o = opts };
+	enum err e = ctx_conf(x);
+
+	(void)args, (void)n;
+	if (e == OK && r.o->copy && r.o->moved)
+		return ctx_usage(x, "either --copy or --moved");
+	if (e == OK)
+		e = look(&r);
+	if (e == OK && state_supervised(x->a, x->cf))
+		return FAIL(x->f, E_CONFIG, "it runs: stop it first (locus stop)");
+	if (e != OK)
+		return e;
+	if (r.o->copy)
+		return copied(&r);
+	if (!r.o->moved && r.s == STANDING_SAME) {
+		ctx_said(x, "same", "%s is where it was noted", r.now.dir);
+		return OK;
+	}
+	if (!r.o->moved && r.s != STANDING_MOVED && r.s != STANDING_NEW)
+		return identity_check(x->a, x->cf, x->f);
+	return moved(&r);
+}
+
+enum err
+relocate_settle(struct ctx *x)
+{
+	static const struct relocate_opts none;
+	struct relocation r = { .x = x, .o = &none };
+	enum err e = identity_look(x->a, x->cf, &r.noted, &r.now, &r.s, x->f);
+
+	if (e != OK)
+		return e;
+	/* A backup that was put back is to be known when it is moved. */
+	if (r.s == STANDING_SAME)
+		return r.noted.inode == r.now.inode ? OK : note(&r);
+	return state_supervised(x->a, x->cf) ? OK : moved(&r);
+}
+
+const struct cmd cmd_relocate = { .name = "relocate",
+	.args = "",
+	.purpose = "a project in another place, or a copy of one",
+	.about =
+	    "A project notes where it is, its database and its URL in identity.xml.  "
+	    "When that no\n"
+	    "longer fits, commands and daemons refuse to act for it until this command "
+	    "says what\n"
+	    "it is.  --moved: the same project.  --copy: a project of its own: it gets "
+	    "another\n"
+	    "identity, port, URL and sockets, and the URLs of its stored work become "
+	    "its own.\n"
+	    "Copy a stopped project.  On a shared database server load a dump into "
+	    "another\n"
+	    "database first and give it with --db-name.  The keys stay the same; see "
+	    "locus key\n"
+	    "rotate.  A directory that was only renamed needs nothing: locus start "
+	    "says "
+	    "so and\n"
+	    "goes on.",
+	.opts = relocate_options,
+	.opts_size = sizeof(struct relocate_opts),
+	.anywhere = true,
+	.run = relocate_run };
