@@ -7,6 +7,7 @@
 #include "proto/project_text.h"
 #include "tools/cmd.h"
 #include "tools/service.h"
+#include "tools/upstream.h"
 #include "tools/web_fit.h"
 #include "lib/banned.h"
 
@@ -43,6 +44,20 @@ check_programs(struct ctx *x, const struct conf *cf)
 			bad++;
 		}
 	return bad;
+}
+
+/* Daemons that a config.xml of BOINC's has, and what becomes of them. */
+static void
+tell_upstream(struct ctx *x, const struct conf *cf)
+{
+	struct fail f = { 0 };
+	char **lines;
+	size_t n;
+
+	if (upstream_says(x->a, cf, &lines, &n, &f) != OK)
+		return;
+	for (size_t i = 0; i < n; i++)
+		printf("%s: warning: %s\n", cf->path, lines[i]);
 }
 
 /* Files that replies would go without. */
@@ -89,6 +104,7 @@ check_run(struct ctx *x, const void *opts, char **args, size_t n)
 		    r[i].error ? "error" : "warning", r[i].text);
 		errors += r[i].error;
 	}
+	tell_upstream(x, cf);
 	errors += check_programs(x, cf) + check_texts(x, cf);
 	if (n == 0 && identity_check(x->a, cf, &f) != OK) {
 		printf("%s: error: %s\n", path, f.detail);

@@ -26,7 +26,8 @@ struct create { /* what is made */
 	bool site_made; /* o->apache_site is written */
 };
 
-#define SHORT_DIR "/tmp/locus-" /* and what is drawn */
+#define SHORT_DIR "/tmp/locus-" /* and so many hexadecimal digits */
+enum { SHORT_DIR_DIGITS = 12 };
 /* Stands for the project's directory in apache/httpd.conf; the supervisor defines it.
  */
 #define WEB_DIR_VARIABLE "LOCUS_DIR"

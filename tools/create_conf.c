@@ -12,7 +12,7 @@
 
 /* Names below the run directory are added to it, and a socket's address holds 107
  * bytes. */
-enum { RUN_DIR_MOST = 70, TOKEN_DIGITS = 12 };
+enum { RUN_DIR_MOST = 70 };
 
 static const char *const first_daemons[] = { "transitioner", "working_set_manager",
 	"file_deleter" };
@@ -24,11 +24,11 @@ struct pair {
 char *
 create_db_socket(struct arena *a, const char *run_dir)
 {
-	char token[TOKEN_DIGITS + 1];
+	char token[SHORT_DIR_DIGITS + 1];
 
 	if (strlen(run_dir) <= RUN_DIR_MOST)
 		return arena_strdup(a, "run/mysql.sock");
-	random_hex(token, TOKEN_DIGITS);
+	random_hex(token, SHORT_DIR_DIGITS);
 	return arena_printf(a, SHORT_DIR "%s/mysql.sock", token);
 }
 

@@ -72,18 +72,20 @@ char *
 program_find(struct arena *a, const struct conf *cf, const char *name)
 {
 	const char *slash = strrchr(name, '/');
+	const char *base = slash == NULL ? name : slash + 1;
 	char *hit = NULL;
 
 	if (name[0] == '/')
 		return may(name, X_OK) ? arena_strdup(a, name) : NULL;
-	if (cf != NULL)
-		hit = look(a, project_path(a, cf, "bin"),
-		    slash == NULL ? name : slash + 1, X_OK);
+	/* A plain name that is one of ours is ours, whatever lies in the project. */
+	if (slash == NULL)
+		hit = look_beside(a, program_places, name, X_OK);
 	if (hit == NULL && cf != NULL && slash != NULL)
 		hit = look(a, cf->project_dir, name, X_OK);
-	if (hit == NULL)
-		hit = look_beside(
-		    a, program_places, slash == NULL ? name : slash + 1, X_OK);
+	if (hit == NULL && cf != NULL)
+		hit = look(a, project_path(a, cf, "bin"), base, X_OK);
+	if (hit == NULL && slash != NULL)
+		hit = look_beside(a, program_places, base, X_OK);
 	return hit;
 }
 

@@ -92,6 +92,16 @@ dir_part(struct arena *a, const char *path)
 	return arena_memdup(a, path, (size_t)(strrchr(path, '/') - path));
 }
 
+static bool
+was_drawn(const char *socket)
+{
+	size_t n = strlen(SHORT_DIR);
+
+	return strncmp(socket, SHORT_DIR, n) == 0 &&
+	       strspn(socket + n, "0123456789abcdef") == SHORT_DIR_DIGITS &&
+	       socket[n + SHORT_DIR_DIGITS] == '/';
+}
+
 /*
  * A short directory of sockets is one project's alone; other sockets follow the
  * project, unless its path has become too long for them.
@@ -108,7 +118,7 @@ replace_sockets(struct relocation *r)
 
 	if (!r->x->cf->private_servers)
 		return;
-	if (strncmp(old, SHORT_DIR, strlen(SHORT_DIR)) == 0) {
+	if (was_drawn(old)) {
 		r->socket = fresh;
 		replace_later(
 		    r, dir_part(a, old), fresh[0] == '/' ? dir_part(a, fresh) : run);

@@ -16,6 +16,7 @@
 #include "lib/proc.h"
 #include "tools/create.h"
 #include "tools/program.h"
+#include "tools/upstream.h"
 #include "lib/banned.h"
 
 enum { DAEMON_GRACE_S = 15, WEB_GRACE_S = 10 };
@@ -76,7 +77,7 @@ service_web(struct arena *a, const struct conf *cf, struct service *s, struct fa
 static void
 service_upload(struct arena *a, const struct conf *cf, struct service *s)
 {
-	char *program = program_find(a, cf, "file_upload_handler");
+	char *program = program_find(a, NULL, "file_upload_handler");
 	char *argv[] = { program, arena_strdup(a, "--socket"),
 		service_socket(a, cf, "upload"), NULL };
 
@@ -101,7 +102,7 @@ static void
 service_fcgi(struct arena *a, const struct conf *cf, const struct fcgi_service *of,
     int64_t i, struct service *s)
 {
-	char *program = program_find(a, cf, of->program);
+	char *program = program_find(a, NULL, of->program);
 	char *argv[] = { program, arena_strdup(a, "--workers"),
 		arena_printf(a, "%lld", (long long)of->workers),
 		arena_strdup(a, "--connections"),
@@ -143,13 +144,22 @@ static enum err
 service_daemon(struct arena *a, const struct conf *cf, const struct conf_daemon *d,
     struct service *s, struct fail *f)
 {
+	struct upstream u;
 	char **argv, *program;
 	enum err e = proc_split(a, d->cmd, &argv, f);
 
 	if (e != OK)
 		return FAIL(
 		    f, E_CONFIG, "%s: daemon %s: %.200s", cf->path, d->name, f->detail);
-	program = program_find(a, cf, argv[0]);
+	/* A program of BOINC's would work on the same rows by other rules. */
+	u = upstream_command(a, argv);
+	if (u.theirs)
+		argv = u.argv;
+	if (argv == NULL) {
+		*s = (struct service){ 0 };
+		return OK;
+	}
+	program = program_find(a, u.theirs ? NULL : cf, argv[0]);
 	*s = (struct service){ .name = d->name,
 		.kind = SERVICE_DAEMON,
 		.argv = program == NULL ? NULL : argv,
@@ -191,8 +201,10 @@ services_of(struct arena *a, const struct conf *cf, struct service **list, size_
 	service_upload(a, cf, &s[k++]);
 	k += services_fcgi(a, cf, s + k);
 	for (size_t i = 0; i < cf->ndaemons && e == OK; i++)
-		if (!cf->daemons[i].disabled)
-			e = service_daemon(a, cf, &cf->daemons[i], &s[k++], f);
+		if (!cf->daemons[i].disabled) {
+			e = service_daemon(a, cf, &cf->daemons[i], &s[k], f);
+			k += e == OK && s[k].name != NULL;
+		}
 	for (size_t i = 0; i < k && e == OK; i++)
 		for (size_t j = 0; j < i; j++)
 			if (strcmp(s[i].name, s[j].name) == 0)

@@ -14,6 +14,7 @@
 #include "tools/json.h"
 #include "tools/running.h"
 #include "tools/table.h"
+#include "tools/upstream.h"
 #include "lib/banned.h"
 
 struct report {
@@ -89,6 +90,19 @@ print_locality(struct ctx *x, const struct census *c)
 }
 
 static void
+print_upstream(struct ctx *x)
+{
+	struct fail f = { 0 };
+	char **lines;
+	size_t n;
+
+	if (upstream_says(x->a, x->cf, &lines, &n, &f) != OK)
+		return;
+	for (size_t i = 0; i < n; i++)
+		printf("  %s\n", lines[i]);
+}
+
+static void
 print_report(struct ctx *x, const struct report *r)
 {
 	const struct census *c = &r->c;
@@ -96,6 +110,7 @@ print_report(struct ctx *x, const struct report *r)
 	printf("%s at %s is %s\n", x->cf->long_name, x->cf->master_url,
 	    running_name(r->running));
 	print_services(x, r);
+	print_upstream(x);
 	if (r->counted) {
 		print_work(c);
 		print_locality(x, c);

@@ -41,6 +41,8 @@ struct sup {
 	struct listening *sockets;
 	size_t nsockets, sockets_cap;
 	struct procfs self;
+	char **said; /* of BOINC's programs, each once */
+	size_t nsaid, said_cap;
 	bool changed; /* state.json is to be written */
 	bool unsaved; /* it could not be; the log was told */
 	int64_t reload_ms;

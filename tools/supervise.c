@@ -18,6 +18,7 @@
 #include "tools/privilege.h"
 #include "tools/program.h"
 #include "tools/sup.h"
+#include "tools/upstream.h"
 #include "lib/banned.h"
 
 enum { TICK_MS = 100, RELOAD_MS = 1000 };
@@ -81,6 +82,33 @@ forget_ended(struct sup *x)
 	x->n = k;
 }
 
+static bool
+was_said(const struct sup *x, const char *line)
+{
+	for (size_t i = 0; i < x->nsaid; i++)
+		if (strcmp(x->said[i], line) == 0)
+			return true;
+	return false;
+}
+
+/* Each line once, however often config.xml is read again. */
+static void
+say_upstream(struct sup *x, const struct conf *cf)
+{
+	struct fail f = { 0 };
+	char **lines;
+	size_t n;
+
+	if (upstream_says(x->a, cf, &lines, &n, &f) != OK)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		if (was_said(x, lines[i]))
+			continue;
+		log_warn("%s", lines[i]);
+		PUSH(x->a, x->said, x->nsaid, x->said_cap) = lines[i];
+	}
+}
+
 /* config.xml has changed: take its daemons as they are now.  A faulty file changes
  * nothing. */
 static void
@@ -103,6 +131,7 @@ reload_if_changed(struct sup *x)
 		return;
 	}
 	log_info("config.xml has changed; there are %zu services", n);
+	say_upstream(x, cf);
 	want(x, s, n);
 }
 
@@ -188,7 +217,7 @@ settle_privilege(struct sup *x, struct fail *f)
 	if (!privilege_reaches(x->cf->project_dir))
 		closed = x->cf->project_dir;
 	for (size_t i = 0; i < N(programs) && closed == NULL; i++) {
-		const char *path = program_find(x->a, x->cf, programs[i]);
+		const char *path = program_find(x->a, NULL, programs[i]);
 
 		if (path != NULL && !privilege_reaches(path))
 			closed = path;
@@ -232,6 +261,7 @@ supervise(struct arena *a, const struct conf *cf, struct fail *f)
 	if (e != OK)
 		return e;
 	log_info("supervisor of %s with %zu services", cf->project_dir, x.n);
+	say_upstream(&x, cf);
 	while (!proc_stopping) {
 		sup_look(&x);
 		reload_if_changed(&x);

@@ -7,10 +7,12 @@
 #include <unistd.h>
 #include "lib/fs.h"
 #include "lib/near.h"
+#include "lib/proc.h"
 #include "lib/words.h"
 #include "tools/human.h"
 #include "tools/procfs.h"
 #include "tools/state.h"
+#include "tools/upstream.h"
 #include "lib/banned.h"
 
 #define STAT(...)
@@ -18,6 +20,7 @@
 #define SPAN(...)
 #define NEAR(...)
 #define WORDS(...)
+#define UPSTREAM_CASE(...)
 
 static const struct {
 	const char *line;
@@ -135,6 +138,8 @@ static const struct {
 #undef WORDS
 #define WORDS(text, filled) { text, filled },
 #include "test/unit/tools.def"
+#undef WORDS
+#define WORDS(...)
 };
 
 START_TEST(words)
@@ -179,6 +184,34 @@ START_TEST(pids_of_another_era)
 }
 END_TEST
 
+static const struct {
+	const char *cmd, *runs, *says; /* runs NULL: it is not BOINC's; "": not run */
+} upstreams[] = {
+#undef UPSTREAM_CASE
+#define UPSTREAM_CASE(cmd, runs, says) { cmd, runs, says },
+#include "test/unit/tools.def"
+#undef UPSTREAM_CASE
+#define UPSTREAM_CASE(...)
+};
+
+START_TEST(upstream_commands)
+{
+	struct arena a = { 0 };
+	struct fail f = { 0 };
+	struct upstream u;
+	char *runs = arena_strdup(&a, ""), **argv;
+
+	ck_assert_int_eq(proc_split(&a, upstreams[_i].cmd, &argv, &f), OK);
+	u = upstream_command(&a, argv);
+	ck_assert(u.theirs == (upstreams[_i].runs != NULL));
+	for (size_t i = 0; u.argv != NULL && u.argv[i] != NULL; i++)
+		runs = arena_printf(&a, "%s%s%s", runs, i > 0 ? " " : "", u.argv[i]);
+	ck_assert_str_eq(runs, upstreams[_i].runs == NULL ? "" : upstreams[_i].runs);
+	ck_assert_str_eq(u.say == NULL ? "" : u.say, upstreams[_i].says);
+	arena_free(&a);
+}
+END_TEST
+
 UNIT_MAIN("tools", {
 	ADD(pids_of_another_era);
 	ADD_LOOP(stat_lines, N(stats));
@@ -187,4 +220,5 @@ UNIT_MAIN("tools", {
 	ADD_LOOP(times, N(spans));
 	ADD_LOOP(did_you_mean, N(nears));
 	ADD_LOOP(words, N(fills));
+	ADD_LOOP(upstream_commands, N(upstreams));
 })

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Looks names and options up in tools/upstream.def. */
+#include "tools/upstream.h"
+
+#include <string.h>
+#include "lib/proc.h"
+#include "lib/banned.h"
+
+enum { DEBUG_MOST = 3 };
+
+static const struct program {
+	const char *name, *ours, *more, *why;
+} programs[] = {
+#define UPSTREAM(name, ours, more, why) { name, ours, more, why },
+#define UPSTREAM_OPTION(ours, option, nargs, why)
+#include "tools/upstream.def"
+#undef UPSTREAM
+#undef UPSTREAM_OPTION
+};
+
+static const struct left_out {
+	const char *ours, *option;
+	size_t nargs;
+	const char *why;
+} left_out[] = {
+#define UPSTREAM(name, ours, more, why)
+#define UPSTREAM_OPTION(ours, option, nargs, why) { ours, option, nargs, why },
+#include "tools/upstream.def"
+#undef UPSTREAM
+#undef UPSTREAM_OPTION
+};
+
+static const char *
+base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash == NULL ? path : slash + 1;
+}
+
+static const struct program *
+find(const char *command)
+{
+	for (size_t i = 0; i < N(programs); i++)
+		if (strcmp(programs[i].name, base_name(command)) == 0)
+			return &programs[i];
+	return NULL;
+}
+
+/* "-min_age_days", "--min-age-days" and "--min_age_days" are one option. */
+static bool
+same_option(const char *typed, const char *name)
+{
+	typed += typed[0] == '-';
+	typed += typed[0] == '-';
+	for (; *typed != '\0' && *name != '\0'; typed++, name++)
+		if ((*typed == '-' ? '_' : *typed) != *name)
+			return false;
+	return *typed == *name;
+}
+
+static const struct left_out *
+left_out_of(const char *ours, const char *word)
+{
+	for (size_t i = 0; word[0] == '-' && i < N(left_out); i++)
+		if (strcmp(left_out[i].ours, ours) == 0 &&
+		    same_option(word, left_out[i].option))
+			return &left_out[i];
+	return NULL;
+}
+
+/* BOINC knows a level 4 that says everything; ours ends at 3. */
+static bool
+is_debug(const char *word)
+{
+	return strcmp(word, "-d") == 0 || same_option(word, "debug_level") ||
+	       same_option(word, "debug");
+}
+
+static void
+translate(struct arena *a, const struct program *p, char **argv, struct upstream *u)
+{
+	struct fail f = { 0 };
+	size_t n = 0, more = 0, cap;
+	char **words = NULL;
+
+	if (p->more[0] != '\0' && proc_split(a, p->more, &words, &f) == OK)
+		while (words[more] != NULL)
+			more++;
+	for (cap = 0; argv[cap] != NULL;)
+		cap++;
+	u->argv = NEWN(a, char *, cap + more + 1);
+	u->argv[n++] = arena_strdup(a, p->ours);
+	for (size_t i = 1; i < cap; i++) {
+		const struct left_out *o = left_out_of(p->ours, argv[i]);
+
+		if (o != NULL) {
+			u->say = arena_printf(
+			    a, "%s; without %s: %s", u->say, argv[i], o->why);
+			i += o->nargs;
+		} else if (is_debug(argv[i]) && i + 1 < cap) {
+			const char *level = argv[++i];
+
+			u->argv[n++] = arena_strdup(a, "-d");
+			u->argv[n++] = level[0] > '0' + DEBUG_MOST ?
+			                   arena_printf(a, "%d", DEBUG_MOST) :
+			                   arena_strdup(a, level);
+		} else {
+			u->argv[n++] = argv[i];
+		}
+	}
+	for (size_t i = 0; i < more; i++)
+		u->argv[n++] = words[i];
+}
+
+struct upstream
+upstream_command(struct arena *a, char **argv)
+{
+	const struct program *p = find(argv[0]);
+	struct upstream u = { .theirs = p != NULL };
+
+	if (p == NULL)
+		return u;
+	if (p->ours == NULL) {
+		u.say = arena_printf(
+		    a, "%s of BOINC is not run: %s", base_name(argv[0]), p->why);
+		return u;
+	}
+	u.say = arena_printf(a, "%s runs Locus's %s%s%s", argv[0], p->ours,
+	    p->more[0] == '\0' ? "" : " ", p->more);
+	translate(a, p, argv, &u);
+	/* What is called and spelled as ours is nothing to speak of. */
+	if (strcmp(argv[0], p->ours) == 0 && strchr(u.say, ';') == NULL)
+		u.say = NULL;
+	return u;
+}
+
+enum err
+upstream_says(
+    struct arena *a, const struct conf *cf, char ***lines, size_t *n, struct fail *f)
+{
+	size_t cap = 0;
+	char **argv;
+	enum err e = OK;
+
+	*lines = NULL;
+	*n = 0;
+	for (size_t i = 0; i < cf->ndaemons && e == OK; i++) {
+		struct upstream u;
+
+		if (cf->daemons[i].disabled)
+			continue;
+		e = proc_split(a, cf->daemons[i].cmd, &argv, f);
+		if (e != OK)
+			break;
+		u = upstream_command(a, argv);
+		if (u.say != NULL)
+			PUSH(a, *lines, *n, cap) = arena_printf(a, "%s", u.say);
+	}
+	return e;
+}
