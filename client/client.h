@@ -164,12 +164,39 @@ struct traffic {
 };
 struct traffic transfer_traffic(const struct client *, const struct cproject *);
 
+/* The files of a project that have that name, or begin to, go. */
+void transfer_remove(struct client *, const struct cproject *, const char *name);
+/* It cannot be had, for good: error is a BOINC error number. */
+void transfer_give_up(
+    struct client *, const struct cproject *, struct cfile *, int32_t error);
+/* It is here and is not what came: it is fetched once more, in a while; not for ever.
+ */
+void transfer_again(
+    struct client *, const struct cproject *, struct cfile *, const char *why);
+
+/* --- app_file.c: what may run --- */
+/*
+ * A file of a version with this MD5: 0 if the project signed it, else the BOINC error
+ * number, and c->fail tells.
+ */
+int32_t app_file_unsigned(
+    struct client *, const struct cproject *, const struct cfile *, const char *md5);
+/*
+ * Opens the file at path, which is that file of a version or its copy, and checks what
+ * it opened.  E_RETRY: it is not what the project signed; f is fetched again or has
+ * failed.
+ */
+enum err app_file_open(struct client *, const struct cproject *, struct cfile *f,
+    const char *path, int *fd);
+
 /* --- slot.c --- */
 /* The directory of all slots.  E_DENIED if one is there that is not ours: another
  * client's tasks may be in it. */
 enum err slots_make(struct client *);
 char *slot_dir(struct client *, const struct ctask *);
-/* Its program, in a slot with its files; it goes on from its checkpoint if it has one.
+/*
+ * Its program, in a slot with its files; it goes on from its checkpoint if it has one.
+ * E_RETRY: a file of its version is not what was signed.
  */
 enum err slot_launch(struct client *, const struct cproject *, struct ctask *);
 void slot_leave(struct client *, struct ctask *);

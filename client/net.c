@@ -178,7 +178,7 @@ net_download(struct net *net, const char *url, const char *path, int timeout_s,
 	*status = 0;
 	*got = 0;
 
-	s.fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+	s.fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
 	if (s.fd < 0)
 		return FAIL_ERRNO(f, "%s", path);
 	prepare(net, url);
@@ -230,12 +230,12 @@ net_upload(struct net *net, struct arena *a, const char *url, const char *header
     size_t header_n, const char *path, int64_t offset, long *status, char **out,
     size_t *out_n, struct fail *f)
 {
-	struct source src = { header, header_n, open(path, O_RDONLY | O_CLOEXEC) };
+	struct source src = { header, header_n, -1 };
 	struct sink s;
-	enum err e;
+	enum err e = fs_open_file(path, &src.fd, f);
 
-	if (src.fd < 0)
-		return FAIL_ERRNO(f, "%s", path);
+	if (e != OK)
+		return e;
 	if (lseek(src.fd, offset, SEEK_SET) < 0) {
 		close(src.fd);
 		return FAIL_ERRNO(f, "%s", path);

@@ -39,9 +39,8 @@ unlink_dropped(struct client *c, const struct dropped *dropped, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		const struct cproject *p = state_project(c->st, dropped[i].master_url);
 
-		if (p != NULL &&
-		    fs_unlink(file_path(c, p, dropped[i].name), &c->fail) != OK)
-			log_fail("unlink", &c->fail);
+		if (p != NULL)
+			transfer_remove(c, p, dropped[i].name);
 	}
 }
 

@@ -39,27 +39,120 @@ slot_open_name(const struct rp_file_ref *ref)
 	return ref->open_name[0] != '\0' ? ref->open_name : ref->file_name;
 }
 
-/* What the program opens: a copy, or a file that says where the real one is. */
+static const struct rp_file_ref *
+main_program(const struct rp_app_version *v)
+{
+	for (size_t i = 0; i < v->nrefs; i++)
+		if (v->refs[i].main_program)
+			return &v->refs[i];
+	return NULL;
+}
+
+/* A file that says where the real one is. */
 static enum err
-link_in(struct client *c, const struct cproject *p, const char *dir,
-    const struct rp_file_ref *ref, bool input)
+write_link(struct client *c, const struct cproject *p, const char *path,
+    const struct rp_file_ref *ref)
+{
+	const char *text = arena_printf(&c->a,
+	    "<soft_link>../../projects/%s/%s</soft_link>\n",
+	    url_to_dir(&c->a, p->master_url), ref->file_name);
+
+	return fs_write(path, text, strlen(text), 0644, &c->fail);
+}
+
+static enum err
+open_path(struct client *c, const char *dir, const struct rp_file_ref *ref, char **path)
 {
 	const char *name = slot_open_name(ref);
-	const char *path = arena_printf(&c->a, "%s/%s", dir, name), *text;
-	const struct cfile *f = state_file(p, ref->file_name);
 
 	if (strchr(name, '/') != NULL || strstr(name, "..") != NULL ||
 	    strcmp(name, ".") == 0)
 		return FAIL(
 		    &c->fail, E_BADREQ, "open name \"%s\" leaves the slot", name);
-	if (ref->copy_file && !input)
-		return OK; /* the program makes it here; it is moved at the end */
-	if (ref->copy_file)
-		return fs_copy(file_path(c, p, ref->file_name), path,
-		    f->info.executable ? 0755 : 0644, &c->fail);
-	text = arena_printf(&c->a, "<soft_link>../../projects/%s/%s</soft_link>\n",
-	    url_to_dir(&c->a, p->master_url), ref->file_name);
-	return fs_write(path, text, strlen(text), 0644, &c->fail);
+	*path = arena_printf(&c->a, "%s/%s", dir, name);
+	return OK;
+}
+
+/* What the version brings, checked where its program will find it. */
+static enum err
+place_app_file(struct client *c, const struct cproject *p, const char *dir,
+    const struct rp_file_ref *ref)
+{
+	struct cfile *f = state_file(p, ref->file_name);
+	const char *from = file_path(c, p, ref->file_name);
+	char *path;
+	int fd;
+	enum err e = open_path(c, dir, ref, &path);
+
+	if (e == OK && ref->copy_file)
+		e = fs_copy(from, path, 0644, &c->fail);
+	else if (e == OK)
+		e = write_link(c, p, path, ref);
+	if (e != OK && e != E_NOTFOUND)
+		return e;
+	e = app_file_open(c, p, f, ref->copy_file && e == OK ? path : from, &fd);
+	if (e == OK)
+		close(fd);
+	return e;
+}
+
+static enum err
+place_version(struct client *c, const struct cproject *p,
+    const struct rp_app_version *v, const char *dir)
+{
+	enum err e = OK;
+
+	for (size_t i = 0; i < v->nrefs && e == OK; i++)
+		if (&v->refs[i] != main_program(v))
+			e = place_app_file(c, p, dir, &v->refs[i]);
+	return e;
+}
+
+/* Input and output must not take the place of what was signed. */
+static enum err
+check_place(
+    struct client *c, const struct rp_app_version *v, const struct rp_file_ref *ref)
+{
+	for (size_t i = 0; i < v->nrefs; i++)
+		if (!v->refs[i].main_program &&
+		    strcmp(slot_open_name(&v->refs[i]), slot_open_name(ref)) == 0)
+			return FAIL(&c->fail, E_BADREQ,
+			    "%s would take the place of the application's file \"%s\"",
+			    ref->file_name, slot_open_name(ref));
+	return OK;
+}
+
+/* Never executable, whatever the project says of it. */
+static enum err
+place_input(struct client *c, const struct cproject *p, const struct rp_app_version *v,
+    const char *dir, const struct rp_file_ref *ref)
+{
+	char *path;
+	enum err e = check_place(c, v, ref);
+
+	if (e == OK)
+		e = open_path(c, dir, ref, &path);
+	if (e != OK)
+		return e;
+	return ref->copy_file ?
+	           fs_copy(file_path(c, p, ref->file_name), path, 0644, &c->fail) :
+	           write_link(c, p, path, ref);
+}
+
+/* A copy is made here by the program and moved at the end. */
+static enum err
+place_output(struct client *c, const struct cproject *p, const struct rp_app_version *v,
+    const char *dir, const struct rp_file_ref *ref)
+{
+	char *path;
+	enum err e = check_place(c, v, ref);
+
+	if (e == OK)
+		e = open_path(c, dir, ref, &path);
+	/* What an earlier try wrote must not pass for this one's. */
+	if (e == OK)
+		e = fs_unlink(file_path(c, p, ref->file_name), &c->fail);
+	return e == OK && !ref->copy_file ? write_link(c, p, path, ref) : e;
 }
 
 static enum err
@@ -74,27 +167,11 @@ fill_slot(
 		e = fs_rmtree(dir, &c->fail);
 	if (e == OK)
 		e = fs_mkdirs(dir, 0755, &c->fail);
-	for (size_t i = 0; i < v->nrefs && e == OK; i++)
-		if (!v->refs[i].main_program)
-			e = link_in(c, p, dir, &v->refs[i], true);
 	for (size_t i = 0; i < wu->nrefs && e == OK; i++)
-		e = link_in(c, p, dir, &wu->refs[i], true);
-	for (size_t i = 0; i < t->r.nrefs && e == OK; i++) {
-		/* What an earlier try wrote must not pass for this one's. */
-		e = fs_unlink(file_path(c, p, t->r.refs[i].file_name), &c->fail);
-		if (e == OK)
-			e = link_in(c, p, dir, &t->r.refs[i], false);
-	}
+		e = place_input(c, p, v, dir, &wu->refs[i]);
+	for (size_t i = 0; i < t->r.nrefs && e == OK; i++)
+		e = place_output(c, p, v, dir, &t->r.refs[i]);
 	return e;
-}
-
-static const char *
-main_program(const struct rp_app_version *v)
-{
-	for (size_t i = 0; i < v->nrefs; i++)
-		if (v->refs[i].main_program)
-			return v->refs[i].file_name;
-	return NULL;
 }
 
 static bool
@@ -126,31 +203,50 @@ device_argument(struct client *c, const struct rp_app_version *v, const struct c
 	           "";
 }
 
+/* The file that is checked is the one that runs: its name may lead to another by then.
+ */
+static enum err
+spawn(struct client *c, const struct cproject *p, struct ctask *t, const char *dir,
+    char **argv)
+{
+	const struct rp_file_ref *ref = main_program(task_version(p, t));
+	pid_t pid;
+	int fd;
+	enum err e;
+
+	argv[0] = file_path(c, p, ref->file_name);
+	e = app_file_open(c, p, state_file(p, ref->file_name), argv[0], &fd);
+	if (e != OK)
+		return e;
+	if (fchmod(fd, 0755) != 0)
+		e = FAIL_ERRNO(&c->fail, "making %s executable", argv[0]);
+	if (e == OK)
+		e = proc_spawn_file(fd, (const char *const *)argv, dir,
+		    arena_printf(&c->a, "%s/stderr.txt", dir), &pid, &c->fail);
+	close(fd);
+	if (e == OK)
+		t->pid = pid;
+	return e;
+}
+
 static enum err
 launch(struct client *c, const struct cproject *p, struct ctask *t, const char *dir)
 {
 	const struct rp_workunit *wu = state_workunit(p, t->r.wu_name);
 	const struct rp_app_version *v = task_version(p, t);
-	const char *program = main_program(v);
 	char **argv;
-	pid_t pid;
 	enum err e;
 
-	if (program == NULL)
+	if (main_program(v) == NULL)
 		return FAIL(&c->fail, E_BADREQ, "version %d of %s has no main program",
 		    v->version_num, v->app_name);
 	e = proc_split(&c->a,
 	    arena_printf(&c->a, "program %s %s%s", wu->command_line, v->cmdline,
 		device_argument(c, v, t)),
 	    &argv, &c->fail);
-	if (e != OK)
-		return e;
-	argv[0] = file_path(c, p, program);
-	e = proc_spawn((const char *const *)argv, dir,
-	    arena_printf(&c->a, "%s/stderr.txt", dir), &pid, &c->fail);
 	if (e == OK)
-		t->pid = pid;
-	return e;
+		e = place_version(c, p, v, dir);
+	return e == OK ? spawn(c, p, t, dir, argv) : e;
 }
 
 enum err

@@ -190,6 +190,15 @@ all_known(const struct cproject *p, const struct rp_file_ref *refs, size_t n)
 	return true;
 }
 
+bool
+state_is_app_file(const struct cproject *p, const char *name)
+{
+	for (size_t i = 0; i < p->nversions; i++)
+		if (refers(p->versions[i].refs, p->versions[i].nrefs, name))
+			return true;
+	return false;
+}
+
 const char *
 state_lacks(const struct cproject *p, const struct rp_result *r)
 {

@@ -28,8 +28,10 @@ struct cfile {
 	bool output;       /* made here, to be uploaded */
 	bool uploaded;
 	bool upload_failed;
-	char *md5;   /* outputs: of the file as uploaded */
-	double size; /* outputs: bytes */
+	char *md5;       /* of the file as it came, or as it is uploaded */
+	double size;     /* outputs: bytes */
+	char *sign_key;  /* of its file_signature; "" or NULL: the project's */
+	int32_t changed; /* so often it was found to be not what came */
 };
 
 struct ctask {
@@ -144,6 +146,8 @@ struct standing *state_standing(
 
 /* Below: NULL if there is no such row. */
 struct cfile *state_file(const struct cproject *, const char *name);
+/* Is it a file of a version?  Then it must be signed (stock-client.md 6.3). */
+bool state_is_app_file(const struct cproject *, const char *name);
 /* Does the project want to hear that the host has it (client.md 6)? */
 bool file_listed(const struct cfile *);
 /* Its time as a sticky file is over (client.md 6). */

@@ -16,6 +16,8 @@
 #include "proto/prefs.h"
 #include "lib/banned.h"
 
+/* With the mark of one that is on its way it is a name of a file still. */
+enum { NAME_MAX_BYTES = 254 };
 static const int64_t DEADLINE_MOST = (int64_t)1 << 40;
 static const double DELAY_MOST_S = 30 * 86400, SHARE_MOST = 1e12;
 
@@ -67,8 +69,13 @@ keep_info(struct client *c, const struct rp_file *f)
 static bool
 usable_name(const char *name)
 {
-	return name != NULL && name[0] != '\0' && strcmp(name, ".") != 0 &&
-	       strpbrk(name, "%/") == NULL && strstr(name, "..") == NULL;
+	if (name == NULL || name[0] == '\0' || strcmp(name, ".") == 0 ||
+	    strlen(name) > NAME_MAX_BYTES)
+		return false;
+	for (const char *s = name; *s != '\0'; s++)
+		if ((unsigned char)*s < ' ' || *s == 0x7f)
+			return false;
+	return strpbrk(name, "%/") == NULL && strstr(name, "..") == NULL;
 }
 
 /*
@@ -84,11 +91,17 @@ merge_file(struct client *c, struct cfile *f, const struct rp_file *in)
 	if (f->status == FS_PRESENT) {
 		f->info.nbytes = old.nbytes;
 		f->info.md5_cksum = old.md5_cksum;
-		return;
+		if (in->file_signature == NULL || in->file_signature[0] == '\0')
+			f->info.file_signature = old.file_signature;
 	}
+	/* A new signature is of the present key, the old one stays of its own. */
+	if (strcmp(f->info.file_signature, old.file_signature) != 0)
+		f->sign_key = NULL;
+	if (f->status == FS_PRESENT)
+		return;
 	if (f->status == FS_FAILED) {
 		f->status = FS_ABSENT;
-		f->failures = f->url = 0;
+		f->failures = f->url = f->changed = 0;
 		f->try_after = 0;
 	}
 }
@@ -297,6 +310,22 @@ whole_s(double s, int64_t most)
 	return s >= (double)most ? most : s > 0 ? (int64_t)ceil(s) : 0;
 }
 
+/* What a program writes is never a program, nor the other way round. */
+static bool
+mixes(const struct cproject *p, const struct rp_result *r)
+{
+	const struct rp_workunit *wu = state_workunit(p, r->wu_name);
+	const struct rp_app_version *v = state_version(p, wu->app_name, r);
+
+	for (size_t i = 0; i < v->nrefs; i++)
+		if (state_file(p, v->refs[i].file_name)->output)
+			return true;
+	for (size_t i = 0; i < r->nrefs; i++)
+		if (state_is_app_file(p, r->refs[i].file_name))
+			return true;
+	return false;
+}
+
 static void
 take_results(struct client *c, struct cproject *p, const struct reply *rp,
     size_t files_before, struct reply_facts *f)
@@ -320,6 +349,8 @@ take_results(struct client *c, struct cproject *p, const struct reply *rp,
 		}
 		choose_version(c, p, &in);
 		why = state_lacks(p, &in);
+		if (why == NULL && mixes(p, &in))
+			why = "a file is of the application and output as well";
 		if (why != NULL) {
 			log_warn("task %s dropped: %s", in.name, why);
 			continue;
@@ -407,6 +438,21 @@ expire_files(struct client *c)
 	}
 }
 
+/* What was signed while the old key was the project's stays so. */
+static void
+change_key(struct client *c, struct cproject *p, const char *text)
+{
+	for (size_t i = 0; i < p->nfiles; i++) {
+		struct cfile *f = &p->files[i];
+
+		if (f->info.file_signature != NULL &&
+		    f->info.file_signature[0] != '\0' &&
+		    (f->sign_key == NULL || f->sign_key[0] == '\0'))
+			f->sign_key = p->code_sign_key;
+	}
+	p->code_sign_key = arena_strdup(&c->keep, text);
+}
+
 /* The first key is trusted; another must be signed by the one we have (wire.md 5.6). */
 static void
 take_key(struct client *c, struct cproject *p, const struct reply *rp)
@@ -429,7 +475,7 @@ take_key(struct client *c, struct cproject *p, const struct reply *rp)
 		key_free(ours);
 	}
 	if (e == OK)
-		p->code_sign_key = arena_strdup(&c->keep, rp->code_sign_key);
+		change_key(c, p, rp->code_sign_key);
 	else
 		log_warn("the project's new code signing key is not signed by the old "
 			 "one: the old one is kept");

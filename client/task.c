@@ -106,6 +106,10 @@ task_start(struct client *c, struct cproject *p, struct ctask *t)
 	enum err e = slot_launch(c, p, t);
 
 	c->changed = true;
+	if (e == E_RETRY) { /* its files come again, or have failed and it with them */
+		log_warn("task %s is not started: %s", t->r.name, c->fail.detail);
+		return;
+	}
 	if (e != OK) {
 		task_fail(c, p, t, CLIENT_COMPUTE_ERROR, ERR_START, c->fail.detail);
 		return;
@@ -263,6 +267,7 @@ take_output(struct client *c, const struct cproject *p, const struct ctask *t,
 	const char *path = file_path(c, p, ref->file_name);
 	char md5[MD5_HEX];
 	int64_t n;
+	int fd;
 	enum err e = OK;
 
 	if (ref->copy_file)
@@ -270,7 +275,11 @@ take_output(struct client *c, const struct cproject *p, const struct ctask *t,
 		    arena_printf(&c->a, "%s/%s", slot_dir(c, t), slot_open_name(ref)),
 		    path, &c->fail);
 	if (e == OK)
-		e = md5_file(path, md5, &n, &c->fail);
+		e = fs_open_file(path, &fd, &c->fail);
+	if (e == OK) {
+		e = md5_fd(fd, path, md5, &n, &c->fail);
+		close(fd);
+	}
 	if (e == E_NOTFOUND && ref->optional)
 		return 0;
 	if (e != OK)

@@ -22,10 +22,9 @@ enum {
 	QUERY_S = 60,
 	PART_S = 60, /* of a download at once: reports must not wait for a slow one */
 	FILES_MOST = 1 << 20,
+	CHANGED_MOST = 3, /* then the machine is broken, or somebody at work */
 	HTTP_NO_SUCH_RANGE = 416,
 	ERR_MD5 = -119,
-	ERR_SIGNATURE = -120,
-	ERR_NO_SIGNATURE = -123,
 	ERR_SIZE = -200,
 	ERR_HTTP_PERMANENT = -224
 };
@@ -41,6 +40,15 @@ char *
 file_path(struct client *c, const struct cproject *p, const char *name)
 {
 	return arena_printf(&c->a, "%s/%s", project_dir(c, p), name);
+}
+
+/* While it comes a file has a name that no project can give. */
+static const char part_mark = '%';
+
+static char *
+part_path(struct client *c, const struct cproject *p, const char *name)
+{
+	return arena_printf(&c->a, "%s/%c%s", project_dir(c, p), part_mark, name);
 }
 
 static void
@@ -63,13 +71,36 @@ remove_file(struct client *c, const char *path)
 		log_fail("unlink", &c->fail);
 }
 
-static void
-give_up(struct client *c, const struct cproject *p, struct cfile *f, int32_t error)
+void
+transfer_remove(struct client *c, const struct cproject *p, const char *name)
+{
+	remove_file(c, file_path(c, p, name));
+	remove_file(c, part_path(c, p, name));
+}
+
+void
+transfer_give_up(
+    struct client *c, const struct cproject *p, struct cfile *f, int32_t error)
 {
 	f->status = FS_FAILED;
 	f->error = error;
 	c->changed = true;
-	remove_file(c, file_path(c, p, f->info.name));
+	transfer_remove(c, p, f->info.name);
+}
+
+void
+transfer_again(
+    struct client *c, const struct cproject *p, struct cfile *f, const char *why)
+{
+	log_warn("file %s was changed: %s", f->info.name, why);
+	if (++f->changed == CHANGED_MOST) {
+		transfer_give_up(c, p, f, ERR_MD5);
+		return;
+	}
+	transfer_remove(c, p, f->info.name);
+	f->status = FS_ABSENT;
+	f->failures = f->url = 0;
+	put_off(c, f);
 }
 
 /*
@@ -88,31 +119,19 @@ next_url(struct client *c, const struct cproject *p, struct cfile *f, int32_t er
 		return;
 	f->url = 0;
 	if (error != 0)
-		give_up(c, p, f, error);
+		transfer_give_up(c, p, f, error);
 	else
 		put_off(c, f);
 }
 
-/* Is it needed by a version?  Then it must be signed (stock-client.md 6.3). */
-static bool
-is_app_file(const struct cproject *p, const char *name)
-{
-	for (size_t i = 0; i < p->nversions; i++)
-		for (size_t k = 0; k < p->versions[i].nrefs; k++)
-			if (strcmp(p->versions[i].refs[k].file_name, name) == 0)
-				return true;
-	return false;
-}
-
 /* The error number of what is wrong with a downloaded file, 0 if it is good. */
 static int32_t
-check_file(struct client *c, const struct cproject *p, const struct cfile *f,
+check_file(struct client *c, const struct cproject *p, struct cfile *f,
     const char *path, const char **why)
 {
+	int32_t error = 0;
 	char md5[MD5_HEX];
-	struct key *key;
 	int64_t n;
-	enum err e;
 
 	*why = c->fail.detail;
 	if (md5_file(path, md5, &n, &c->fail) != OK)
@@ -121,30 +140,28 @@ check_file(struct client *c, const struct cproject *p, const struct cfile *f,
 		FAIL(&c->fail, E_BADREQ, "it has wrong size: %lld", (long long)n);
 		return ERR_SIZE;
 	}
-	if (!is_app_file(p, f->info.name)) {
-		if (f->info.md5_cksum[0] == '\0' || strcmp(f->info.md5_cksum, md5) == 0)
-			return 0;
+	if (state_is_app_file(p, f->info.name)) {
+		error = app_file_unsigned(c, p, f, md5);
+	} else if (f->info.md5_cksum[0] != '\0' &&
+		   strcmp(f->info.md5_cksum, md5) != 0) {
 		FAIL(&c->fail, E_BADREQ, "MD5 check failed");
-		return ERR_MD5;
+		error = ERR_MD5;
 	}
-	if (f->info.file_signature == NULL || f->info.file_signature[0] == '\0') {
-		FAIL(&c->fail, E_BADREQ, "application file has no signature");
-		return ERR_NO_SIGNATURE;
-	}
-	e = key_parse_public(
-	    p->code_sign_key == NULL ? "" : p->code_sign_key, &key, &c->fail);
-	if (e != OK)
-		return ERR_SIGNATURE;
-	e = verify_md5(key, md5, f->info.file_signature, &c->fail);
-	key_free(key);
-	return e == OK ? 0 : ERR_SIGNATURE;
+	if (error == 0)
+		f->md5 = arena_strdup(&c->keep, md5);
+	return error;
 }
 
+/* Under its name there is only ever the whole of a checked file: what runs may open it.
+ */
 static void
-have_it(struct client *c, struct cfile *f, const char *path)
+have_it(struct client *c, const struct cproject *p, struct cfile *f, const char *part)
 {
-	if (f->info.executable && chmod(path, 0755) != 0)
-		log_warn("%s: cannot be made executable", path);
+	if (fs_rename(part, file_path(c, p, f->info.name), &c->fail) != OK) {
+		log_fail("download", &c->fail);
+		put_off(c, f);
+		return;
+	}
 	f->status = FS_PRESENT;
 	f->failures = f->url = 0;
 	c->changed = true;
@@ -159,7 +176,7 @@ downloaded(struct client *c, const struct cproject *p, struct cfile *f,
 	int32_t error = check_file(c, p, f, path, &why);
 
 	if (error == 0) {
-		have_it(c, f, path);
+		have_it(c, p, f, path);
 		return;
 	}
 	why = arena_strdup(&c->a, why);
@@ -173,7 +190,7 @@ downloaded(struct client *c, const struct cproject *p, struct cfile *f,
 static void
 download(struct client *c, const struct cproject *p, struct cfile *f)
 {
-	const char *path = file_path(c, p, f->info.name), *why;
+	const char *path = part_path(c, p, f->info.name), *why;
 	int64_t had = fs_size(path), got = 0;
 	int64_t part_end = clock_mono_ms() + (PART_S - 1) * 1000;
 	long status;
@@ -181,7 +198,7 @@ download(struct client *c, const struct cproject *p, struct cfile *f)
 
 	if (f->info.nurls == 0) {
 		log_warn("file %s has no download URL", f->info.name);
-		give_up(c, p, f, ERR_HTTP_PERMANENT);
+		transfer_give_up(c, p, f, ERR_HTTP_PERMANENT);
 		return;
 	}
 	if (f->url < 0 || (size_t)f->url >= f->info.nurls)
@@ -384,6 +401,17 @@ uploads_pending(const struct cproject *p, const struct ctask *t)
 
 /* What a client that was killed could not save or finish: files in the project's
  * directory that no row knows. */
+static bool
+known(const struct cproject *p, const char *name)
+{
+	const struct cfile *f;
+
+	if (name[0] != part_mark)
+		return state_file(p, name) != NULL;
+	f = state_file(p, name + 1);
+	return f != NULL && f->status == FS_ABSENT;
+}
+
 static void
 remove_unknown(struct client *c, const struct cproject *p)
 {
@@ -396,7 +424,7 @@ remove_unknown(struct client *c, const struct cproject *p)
 	if (fs_list(&c->a, project_dir(c, p), FILES_MOST, &names, &n, &c->fail) != OK)
 		n = 0;
 	for (size_t i = 0; i < n; i++)
-		if (state_file(p, names[i]) == NULL)
+		if (!known(p, names[i]))
 			remove_file(c, file_path(c, p, names[i]));
 }
 

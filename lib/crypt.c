@@ -121,14 +121,14 @@ md5_text(const char *s, char out[MD5_HEX])
 }
 
 static enum err
-md5_fd(int fd, const char *path, EVP_MD_CTX *c, int64_t *nbytes, struct fail *f)
+digest_fd(int fd, const char *path, EVP_MD_CTX *c, int64_t *nbytes, struct fail *f)
 {
 	unsigned char chunk[CHUNK];
 	ssize_t n;
 
 	*nbytes = 0;
 	for (;;) {
-		n = read(fd, chunk, sizeof(chunk));
+		n = pread(fd, chunk, sizeof(chunk), *nbytes);
 		if (n == 0)
 			return OK;
 		if (n < 0 && errno == EINTR)
@@ -141,32 +141,39 @@ md5_fd(int fd, const char *path, EVP_MD_CTX *c, int64_t *nbytes, struct fail *f)
 }
 
 enum err
-md5_file(const char *path, char out[MD5_HEX], int64_t *nbytes, struct fail *f)
+md5_fd(int fd, const char *path, char out[MD5_HEX], int64_t *nbytes, struct fail *f)
 {
 	unsigned char md[EVP_MAX_MD_SIZE];
 	int64_t size;
-	EVP_MD_CTX *c;
+	EVP_MD_CTX *c = EVP_MD_CTX_new();
+	bool ok = c != NULL && EVP_DigestInit_ex(c, md5_of_openssl(), NULL) == 1;
 	enum err e;
-	bool ok;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-	if (fd < 0 && errno == ENOENT)
-		return FAIL(f, E_NOTFOUND, "opening %s: no such file", path);
-	if (fd < 0)
-		return FAIL_ERRNO(f, "opening %s", path);
-	c = EVP_MD_CTX_new();
-	ok = c != NULL && EVP_DigestInit_ex(c, md5_of_openssl(), NULL) == 1;
 	assert(ok);
-	e = md5_fd(fd, path, c, &size, f);
+	e = digest_fd(fd, path, c, &size, f);
 	EVP_DigestFinal_ex(c, md, NULL);
 	EVP_MD_CTX_free(c);
-	close(fd);
 	if (e != OK)
 		return e;
 	to_hex(md, 16, out);
 	if (nbytes != NULL)
 		*nbytes = size;
 	return OK;
+}
+
+enum err
+md5_file(const char *path, char out[MD5_HEX], int64_t *nbytes, struct fail *f)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	enum err e;
+
+	if (fd < 0 && errno == ENOENT)
+		return FAIL(f, E_NOTFOUND, "opening %s: no such file", path);
+	if (fd < 0)
+		return FAIL_ERRNO(f, "opening %s", path);
+	e = md5_fd(fd, path, out, nbytes, f);
+	close(fd);
+	return e;
 }
 
 /* Hex text with white space anywhere, up to a '.' or the end, into exactly n bytes. */

@@ -20,6 +20,9 @@ void md5_hex(const void *, size_t n, char out[MD5_HEX]);
 void md5_text(const char *, char out[MD5_HEX]);
 /* nbytes may be NULL.  E_NOTFOUND if there is no such file. */
 enum err md5_file(const char *path, char out[MD5_HEX], int64_t *nbytes, struct fail *);
+/* The same of an open file, from its beginning; path is for words only. */
+enum err md5_fd(
+    int fd, const char *path, char out[MD5_HEX], int64_t *nbytes, struct fail *);
 
 struct key; /* private or public, process lifetime */
 /* A new pair as text. */

@@ -253,6 +253,23 @@ fs_copy(const char *from, const char *to, unsigned mode, struct fail *f)
 }
 
 enum err
+fs_open_file(const char *path, int *fd, struct fail *f)
+{
+	struct stat st;
+
+	*fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (*fd < 0 && errno == ELOOP)
+		return FAIL(f, E_BADREQ, "%s is a link", path);
+	if (*fd < 0)
+		return fail_open(f, "opening", path);
+	if (fstat(*fd, &st) == 0 && S_ISREG(st.st_mode))
+		return OK;
+	close(*fd);
+	*fd = -1;
+	return FAIL(f, E_BADREQ, "%s is not a file", path);
+}
+
+enum err
 fs_touch(const char *path, struct fail *f)
 {
 	/* The web server and the daemons may be two users of one group. */

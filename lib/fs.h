@@ -26,6 +26,11 @@ enum err fs_append(
     const char *path, const void *, size_t n, unsigned mode, struct fail *);
 /* As atomic as fs_write().  E_NOTFOUND if from is absent. */
 enum err fs_copy(const char *from, const char *to, unsigned mode, struct fail *);
+/*
+ * Opens a file to read, and nothing else: no link is followed, no pipe waited for.
+ * E_NOTFOUND if it is absent, E_BADREQ if it is something else.
+ */
+enum err fs_open_file(const char *path, int *fd, struct fail *);
 /* Creates an empty file if absent; one that is there keeps content and time. */
 enum err fs_touch(const char *path, struct fail *);
 /* Absent is OK. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Children by posix_spawn: no shell, default signals, no descriptor of ours but 0 to 2,
+ * Children by posix_spawn: no shell, default signals, no descriptor of ours but 0 to 2
+ * (and 3 for one that is started by its open file),
  * a process group of their own so that one kill reaches all that they start.
  * Standard input comes from a memory file: it cannot block and cannot raise SIGPIPE.
  */
@@ -57,7 +58,10 @@ proc_signals(void)
 struct stdio {
 	int in, out;
 	const char *log; /* instead of out, and for 2 */
+	int program;     /* > 0: the file to run, becomes 3 */
 };
+enum { PROGRAM_FD = 3 };
+static const char program_path[] = "/proc/self/fd/3";
 
 static void
 wire_up(posix_spawn_file_actions_t *fa, const struct stdio *io, const char *dir)
@@ -77,8 +81,11 @@ wire_up(posix_spawn_file_actions_t *fa, const struct stdio *io, const char *dir)
 	}
 	if (dir != NULL)
 		posix_spawn_file_actions_addchdir_np(fa, dir);
+	if (io->program > 0)
+		posix_spawn_file_actions_adddup2(fa, io->program, PROGRAM_FD);
 #ifdef HAVE_POSIX_SPAWN_FILE_ACTIONS_ADDCLOSEFROM_NP
-	posix_spawn_file_actions_addclosefrom_np(fa, 3);
+	posix_spawn_file_actions_addclosefrom_np(
+	    fa, io->program > 0 ? PROGRAM_FD + 1 : PROGRAM_FD);
 #endif
 }
 
@@ -109,8 +116,8 @@ start(const char *const *argv, const char *const *env, const char *dir,
 		const char *const *in;
 		char *const *out;
 	} args = { argv }, vars = { env };
-	errno = posix_spawnp(
-	    pid, argv[0], &fa, &at, args.out, env == NULL ? environ : vars.out);
+	errno = posix_spawnp(pid, io->program > 0 ? program_path : argv[0], &fa, &at,
+	    args.out, env == NULL ? environ : vars.out);
 	posix_spawnattr_destroy(&at);
 	posix_spawn_file_actions_destroy(&fa);
 	if (errno != 0)
@@ -324,6 +331,17 @@ proc_spawn(const char *const *argv, const char *dir, const char *log, pid_t *pid
     struct fail *f)
 {
 	return proc_spawn_on(-1, argv, dir, log, pid, f);
+}
+
+enum err
+proc_spawn_file(int program, const char *const *argv, const char *dir, const char *log,
+    pid_t *pid, struct fail *f)
+{
+	struct stdio io = {
+		.in = -1, .out = STDOUT_FILENO, .log = log, .program = program
+	};
+
+	return start(argv, NULL, dir, &io, pid, f);
 }
 
 void

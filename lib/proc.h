@@ -44,6 +44,14 @@ enum err proc_spawn_on(int in, const char *const *argv, const char *dir,
     const char *log, pid_t *, struct fail *);
 
 /*
+ * The same, of the open file program, whatever its name leads to by now; argv[0] is
+ * what it is called.  Descriptor 3 of the child is that file: the interpreter of a
+ * script reads it there.
+ */
+enum err proc_spawn_file(int program, const char *const *argv, const char *dir,
+    const char *log, pid_t *, struct fail *);
+
+/*
  * After proc_signals() SIGTERM, SIGINT and SIGHUP store their number in proc_stopping
  * and interrupt blocking calls (EINTR); SIGPIPE is ignored.  Children start with the
  * defaults.

@@ -132,7 +132,7 @@ render_file(struct project *p, struct buf *b, const char *name, const struct fil
 		buf_printf(b, "<url>http://127.0.0.1:%d/download%d/%s</url>", p->port,
 		    mirror, name);
 	buf_printf(b, "<md5_cksum>%s</md5_cksum><nbytes>%zu</nbytes>%s</file_info>\n",
-	    f->md5, f->n, sticky ? "<sticky/>" : "");
+	    f->md5, f->n, sticky ? "<sticky/><executable/>" : "");
 }
 
 static void

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "client/client.h"
 #include "lib/fs.h"
+#include "proto/reply.h"
 
 enum { NOW = 1000000 };
 
@@ -43,6 +44,33 @@ host_end(struct client *c)
 	arena_free(&c->a);
 	arena_free(&c->keep);
 	arena_free(&c->process);
+}
+
+/* --- replies --- */
+
+struct hope { /* of a request */
+	bool work;
+	size_t reports;
+};
+static inline void
+answered(struct client *c, struct reply *rp, struct hope hope)
+{
+	struct contact contact = { .why = CONTACT_WORK, .project = 0 };
+
+	contact.ask.secs[CW_CPU] = hope.work;
+	decide_replied(c, &contact, &(struct answer){ rp, hope.reports });
+}
+
+static inline void
+take(struct client *c, const char *inside, struct hope hope)
+{
+	const char *text = arena_printf(
+	    &c->a, "<scheduler_reply>\n%s\n</scheduler_reply>\n", inside);
+	struct reply *rp;
+
+	ck_assert_msg(reply_parse(&c->a, text, strlen(text), &rp, &c->fail) == OK, "%s",
+	    c->fail.detail);
+	answered(c, rp, hope);
 }
 
 static inline void

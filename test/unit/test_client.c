@@ -12,31 +12,6 @@
 
 enum { STEPS = 6 };
 
-struct hope { /* of a request */
-	bool work;
-	size_t reports;
-};
-static void
-answered(struct client *c, struct reply *rp, struct hope hope)
-{
-	struct contact contact = { .why = CONTACT_WORK, .project = 0 };
-
-	contact.ask.secs[CW_CPU] = hope.work;
-	decide_replied(c, &contact, &(struct answer){ rp, hope.reports });
-}
-
-static void
-take(struct client *c, const char *inside, struct hope hope)
-{
-	const char *text = arena_printf(
-	    &c->a, "<scheduler_reply>\n%s\n</scheduler_reply>\n", inside);
-	struct reply *rp;
-
-	ck_assert_msg(reply_parse(&c->a, text, strlen(text), &rp, &c->fail) == OK, "%s",
-	    c->fail.detail);
-	answered(c, rp, hope);
-}
-
 /* --- replies --- */
 
 static const char *

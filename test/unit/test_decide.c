@@ -9,6 +9,7 @@
 #include "client/client.h"
 #include "lib/buf.h"
 #include "lib/clock.h"
+#include "lib/crypt.h"
 #include "lib/fs.h"
 #include "lib/proc.h"
 #include "lib/banned.h"
@@ -63,6 +64,21 @@ rows(struct cproject *p, struct arena *a, char first)
 		};
 }
 
+/* By a key of the project's own. */
+static void
+sign(struct client *c, struct cproject *p, const char *program)
+{
+	char *private, md5[MD5_HEX];
+	struct key *key;
+
+	md5_text(program, md5);
+	ck_assert_int_eq(key_make(&c->keep, &private, &p->code_sign_key, &c->fail), OK);
+	ck_assert_int_eq(key_parse_private(private, &key, &c->fail), OK);
+	ck_assert_int_eq(
+	    sign_md5(&c->keep, key, md5, &p->files->info.file_signature, &c->fail), OK);
+	key_free(key);
+}
+
 /* A project with two tasks, whose program tells its arguments and waits. */
 static struct cproject *
 add(struct client *c, const char *url, char first)
@@ -79,6 +95,7 @@ add(struct client *c, const char *url, char first)
 			     sizeof(program) - 1, 0755, &c->fail),
 	    OK);
 	rows(p, &c->keep, first);
+	sign(c, p, program);
 	return p;
 }
 

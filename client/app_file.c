@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What of a project's files may run: what it signed (stock-client.md 7), looked at each
+ * time it is to run, as a file came once and its project may have called it data then.
+ */
+#include "client/client.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "lib/crypt.h"
+#include "lib/fs.h"
+#include "lib/log.h"
+#include "lib/banned.h"
+
+enum { ERR_SIGNATURE = -120, ERR_NO_SIGNATURE = -123 };
+
+static bool
+empty(const char *s)
+{
+	return s == NULL || s[0] == '\0';
+}
+
+int32_t
+app_file_unsigned(
+    struct client *c, const struct cproject *p, const struct cfile *f, const char *md5)
+{
+	const char *text = empty(f->sign_key) ? p->code_sign_key : f->sign_key;
+	struct key *key;
+	enum err e;
+
+	if (empty(f->info.file_signature)) {
+		FAIL(&c->fail, E_BADREQ, "application file %s has no signature",
+		    f->info.name);
+		return ERR_NO_SIGNATURE;
+	}
+	if (key_parse_public(text == NULL ? "" : text, &key, &c->fail) != OK)
+		return ERR_SIGNATURE;
+	e = verify_md5(key, md5, f->info.file_signature, &c->fail);
+	key_free(key);
+	return e == OK ? 0 : ERR_SIGNATURE;
+}
+
+/*
+ * Is the open file what the project signed?  E_RETRY: it is not what came, or what came
+ * was never signed; the file is fetched again, or has failed.
+ */
+static enum err
+check(struct client *c, const struct cproject *p, struct cfile *f, int fd,
+    const char *path)
+{
+	char md5[MD5_HEX];
+	int32_t error;
+	int64_t n;
+	enum err e = md5_fd(fd, path, md5, &n, &c->fail);
+
+	if (e != OK)
+		return e;
+	if ((f->info.nbytes > 0 && (double)n != f->info.nbytes) ||
+	    (!empty(f->md5) && strcmp(f->md5, md5) != 0)) {
+		transfer_again(c, p, f, "it is not what was downloaded");
+		return FAIL(&c->fail, E_RETRY, "%s was changed", path);
+	}
+	error = app_file_unsigned(c, p, f, md5);
+	if (error != 0) {
+		log_fail("application file", &c->fail);
+		transfer_give_up(c, p, f, error);
+		return FAIL(&c->fail, E_RETRY, "%s is not signed", path);
+	}
+	f->md5 = arena_strdup(&c->keep, md5);
+	if (fchmod(fd, f->info.executable ? 0755 : 0644) != 0)
+		return FAIL_ERRNO(&c->fail, "setting the mode of %s", path);
+	return OK;
+}
+
+enum err
+app_file_open(struct client *c, const struct cproject *p, struct cfile *f,
+    const char *path, int *fd)
+{
+	enum err e = fs_open_file(path, fd, &c->fail);
+
+	if (e == E_NOTFOUND || e == E_BADREQ) {
+		transfer_again(c, p, f, arena_strdup(&c->a, c->fail.detail));
+		return FAIL(&c->fail, E_RETRY, "%s is gone", path);
+	}
+	if (e != OK)
+		return e;
+	e = check(c, p, f, *fd, path);
+	if (e != OK)
+		close(*fd);
+	return e;
+}

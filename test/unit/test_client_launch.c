@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a host runs: only what its project signed, whatever it was told before. */
+#include "test/unit/client_host.h"
+
+#include <sys/wait.h>
+#include "lib/clock.h"
+#include "lib/crypt.h"
+#include "lib/log.h"
+#include "lib/proc.h"
+#include "lib/banned.h"
+
+#define PROGRAM "#!/bin/sh\n[ ! -e lib ] || cat lib >>../../lib\n: >../../ran\n"
+#define FINISH  "echo 0 >boinc_finish_called\n"
+#define HERE    "<platform>x86_64-pc-linux-gnu</platform>"
+
+enum { PATIENCE_MS = 60000, NSIGNERS = 2 };
+
+struct signers { /* of the project: its key, and the next */
+	char *public[NSIGNERS];
+	struct key *key[NSIGNERS];
+};
+
+static void
+make_signers(struct client *c, struct signers *s)
+{
+	char *private;
+
+	for (size_t i = 0; i < NSIGNERS; i++) {
+		ck_assert_int_eq(
+		    key_make(&c->process, &private, &s->public[i], &c -> fail), OK);
+		ck_assert_int_eq(key_parse_private(private, &s->key[i], &c->fail), OK);
+		s->public[i][strcspn(s->public[i], ".") + 1] = '\0';
+	}
+}
+
+static void
+free_signers(struct signers *s)
+{
+	for (size_t i = 0; i < NSIGNERS; i++)
+		key_free(s->key[i]);
+}
+
+static const char *
+signature(struct client *c, const struct key *key, const char *text)
+{
+	char md5[MD5_HEX], *sig;
+
+	md5_text(text, md5);
+	ck_assert_int_eq(sign_md5(&c->process, key, md5, &sig, &c->fail), OK);
+	return arena_printf(
+	    &c->process, "<executable/><file_signature>\n%s</file_signature>", sig);
+}
+
+static const char *
+file_xml(struct client *c, const char *name, size_t n, const char *more)
+{
+	return arena_printf(&c->process,
+	    "<file_info><name>%s</name><url>http://h/%s</url><nbytes>%zu</nbytes>%s"
+	    "</file_info>",
+	    name, name, n, more);
+}
+
+static void
+put(struct client *c, const char *name, const char *text)
+{
+	const char *path = file_path(c, c->st->projects, name);
+
+	ck_assert_int_eq(fs_write(path, text, strlen(text), 0644, &c->fail), OK);
+}
+
+static void
+take_key(struct client *c, const struct signers *s, size_t which, size_t by)
+{
+	char *sig;
+
+	ck_assert_int_eq(
+	    sign_text(&c->a, s->key[by], s->public[which], &sig, &c -> fail), OK);
+	take(c,
+	    arena_printf(&c->a,
+		"<code_sign_key>\n%s\n</code_sign_key><code_sign_key_signature>\n%s"
+		"</code_sign_key_signature>",
+		s->public[which], sig),
+	    (struct hope){ 0 });
+	ck_assert_str_eq(c->st->projects->code_sign_key, s->public[which]);
+}
+
+static const char version_xml[] =
+    "<app_version><app_name>app</app_name><version_num>1</version_num>" HERE
+    "<flops>1e9</flops>"
+    "<file_ref><file_name>prog</file_name><main_program/></file_ref>"
+    "<file_ref><file_name>lib_1</file_name><open_name>lib</open_name><copy_file/>"
+    "</file_ref></app_version>";
+
+static const char *
+task_xml(struct client *c, const char *wu_refs, const char *result_refs)
+{
+	return arena_printf(&c->process,
+	    "<workunit><name>w</name><app_name>app</app_name>%s</workunit>"
+	    "<result><name>r</name><wu_name>w</wu_name>" HERE
+	    "<version_num>1</version_num>%s</result>",
+	    wu_refs, result_refs);
+}
+
+/* Rounds until the task ended or nothing runs and nothing can be had: what came of it.
+ */
+static const char *
+outcome(struct client *c)
+{
+	int64_t end = clock_mono_ms() + PATIENCE_MS;
+	struct cproject *p = c->st->projects;
+
+	if (p->ntasks == 0)
+		return "dropped";
+	for (; !p->tasks[0].ready && clock_mono_ms() < end; clock_nap_ms(5)) {
+		decide_tasks(c);
+		if (p->tasks[0].pid != 0)
+			task_poll(c, p, &p->tasks[0]);
+		for (size_t i = 0; i < p->nfiles && p->tasks[0].pid == 0; i++)
+			if (p->files[i].status == FS_ABSENT && !p->files[i].output &&
+			    state_wants(p, p->files[i].info.name))
+				return arena_printf(
+				    &c->a, "fetches %s", p->files[i].info.name);
+	}
+	if (fs_exists(arena_printf(&c->a, "%s/ran", c->dir)))
+		return arena_printf(&c->a, "ran %d", p->tasks[0].exit_status);
+	return arena_printf(&c->a, "failed %d", p->tasks[0].exit_status);
+}
+
+/* All of it has come; the next step of a transfer takes it. */
+static void
+arrive(struct client *c, const char *name, const char *text)
+{
+	put(c, arena_printf(&c->a, "%%%s", name), text);
+}
+
+static struct cfile *
+file(struct client *c, const char *name)
+{
+	return state_file(c->st->projects, name);
+}
+
+/* --- what happens between the download and the launch --- */
+
+static void
+nothing(struct client *c, const struct signers *s)
+{
+	(void)c, (void)s;
+}
+
+static void
+program_changes(struct client *c, const struct signers *s)
+{
+	(void)s;
+	put(c, "prog", PROGRAM FINISH "#\n");
+}
+
+static void
+library_changes(struct client *c, const struct signers *s)
+{
+	(void)s;
+	put(c, "lib_1", "evil\n");
+}
+
+static void
+program_becomes_a_link(struct client *c, const struct signers *s)
+{
+	const char *path = file_path(c, c->st->projects, "prog");
+
+	(void)s;
+	ck_assert_int_eq(
+	    fs_rename(path, file_path(c, c->st->projects, "elsewhere"), &c->fail), OK);
+	ck_assert_int_eq(symlink("elsewhere", path), 0);
+}
+
+static void
+program_is_gone(struct client *c, const struct signers *s)
+{
+	(void)s;
+	ck_assert_int_eq(
+	    fs_unlink(file_path(c, c->st->projects, "prog"), &c->fail), OK);
+}
+
+static void
+key_changes(struct client *c, const struct signers *s)
+{
+	take_key(c, s, 1, 0);
+	save(c);
+}
+
+static void
+key_changes_and_all_is_told_again(struct client *c, const struct signers *s)
+{
+	key_changes(c, s);
+	take(c,
+	    arena_printf(&c->a, "%s%s",
+		file_xml(c, "prog", strlen(PROGRAM FINISH),
+		    signature(c, s->key[0], PROGRAM FINISH)),
+		file_xml(c, "lib_1", 5, signature(c, s->key[1], "good\n"))),
+	    (struct hope){ 0 });
+	save(c);
+}
+
+/* An old key may be known to others by now. */
+static void
+old_key_signs_another(struct client *c, const struct signers *s)
+{
+	key_changes(c, s);
+	put(c, "lib_1", "evil\n");
+	file(c, "lib_1")->md5 = NULL; /* nor is known what came */
+	take(c, file_xml(c, "lib_1", 5, signature(c, s->key[0], "evil\n")),
+	    (struct hope){ 0 });
+	save(c);
+}
+
+static void
+told_otherwise(struct client *c, const struct signers *s)
+{
+	(void)s;
+	take(c,
+	    file_xml(c, "prog", 3,
+		"<md5_cksum>0123456789abcdef0123456789abcdef</md5_cksum>"),
+	    (struct hope){ 0 });
+	save(c);
+}
+
+static void
+signature_turns_bad(struct client *c, const struct signers *s)
+{
+	take(c,
+	    file_xml(c, "prog", strlen(PROGRAM FINISH),
+		signature(c, s->key[1], PROGRAM FINISH)),
+	    (struct hope){ 0 });
+	save(c);
+}
+
+#define IN(open, more)                                                                 \
+	"<file_ref><file_name>in</file_name><open_name>" open "</open_name>" more      \
+	"</file_ref>"
+#define OUT(name)                                                                      \
+	"<file_ref><file_name>" name "</file_name><open_name>out</open_name></"        \
+	"file_ref>"
+enum { NO_SIGNATURE = -1 };
+
+static const struct {
+	const char *what;
+	int program_by, library_by; /* whose key signed it */
+	const char *wu_refs, *result_refs;
+	void (*then)(struct client *, const struct signers *);
+	const char *want;
+} launches[] = {
+	{ "all is signed", 0, 0, "", "", nothing, "ran 0" },
+	{ "the program is not", NO_SIGNATURE, 0, "", "", nothing, "failed -186" },
+	{ "the library is not", 0, NO_SIGNATURE, "", "", nothing, "failed -186" },
+	{ "a stranger's program", 1, 0, "", "", nothing, "failed -186" },
+	{ "a stranger's library", 0, 1, "", "", nothing, "failed -186" },
+	{ "changed program", 0, 0, "", "", program_changes, "fetches prog" },
+	{ "changed library", 0, 0, "", "", library_changes, "fetches lib_1" },
+	{ "a link", 0, 0, "", "", program_becomes_a_link, "fetches prog" },
+	{ "no program", 0, 0, "", "", program_is_gone, "fetches prog" },
+	{ "new key", 0, 0, "", "", key_changes, "ran 0" },
+	{ "new key, old and new signatures", 0, 0, "", "",
+	    key_changes_and_all_is_told_again, "ran 0" },
+	{ "the old key signs no more", 0, 0, "", "", old_key_signs_another,
+	    "failed -186" },
+	{ "told otherwise of what is here", 0, 0, "", "", told_otherwise, "ran 0" },
+	{ "told a bad signature", 0, 0, "", "", signature_turns_bad, "failed -186" },
+	{ "data", 0, 0, IN("in", ""), "", nothing, "ran 0" },
+	{ "data in the place of a library", 0, 0, IN("lib", "<copy_file/>"), "",
+	    nothing, "failed -185" },
+	{ "a link to data in its place", 0, 0, IN("lib", ""), "", nothing,
+	    "failed -185" },
+	{ "output over the program", 0, 0, "", OUT("prog"), nothing, "dropped" },
+	{ "output in the place of a library", 0, 0, "",
+	    "<file_ref><file_name>o</file_name><open_name>lib</open_name></file_ref>",
+	    nothing, "failed -185" },
+};
+
+static const char *
+signed_xml(struct client *c, const struct signers *s, int by, const char *name,
+    const char *text)
+{
+	return file_xml(c, name, strlen(text),
+	    by == NO_SIGNATURE ? "" : signature(c, s->key[by], text));
+}
+
+/* Before any version named it. */
+static void
+came_as_data(struct client *c, const char *name, const char *text)
+{
+	put(c, name, text);
+	file(c, name)->status = FS_PRESENT;
+}
+
+START_TEST(launches_by_table)
+{
+	struct client *c = host();
+	struct signers s;
+	const char *got;
+
+	make_signers(c, &s);
+	take_key(c, &s, 0, 0);
+	take(c,
+	    arena_printf(&c->a, "%s%s%s%s%s%s",
+		signed_xml(c, &s, launches[_i].program_by, "prog", PROGRAM FINISH),
+		signed_xml(c, &s, launches[_i].library_by, "lib_1", "good\n"),
+		file_xml(c, "in", 5, "<sticky/>"),
+		"<file_info><name>o</name><generated_locally/></file_info>",
+		version_xml,
+		task_xml(c, launches[_i].wu_refs, launches[_i].result_refs)),
+	    (struct hope){ 0 });
+	arrive(c, "prog", PROGRAM FINISH);
+	arrive(c, "lib_1", "good\n");
+	arrive(c, "in", "evil\n");
+	if (launches[_i].program_by != 0)
+		came_as_data(c, "prog", PROGRAM FINISH);
+	if (launches[_i].library_by != 0)
+		came_as_data(c, "lib_1", "good\n");
+	while (transfer_step(c))
+		;
+	launches[_i].then(c, &s);
+	got = outcome(c);
+	ck_assert_msg(strcmp(got, launches[_i].want) == 0, "%s: \"%s\", not \"%s\"",
+	    launches[_i].what, got, launches[_i].want);
+	free_signers(&s);
+	host_end(c);
+}
+END_TEST
+
+/* First it is data, sticky and executable; then a version calls it its program. */
+START_TEST(data_never_becomes_a_program)
+{
+	struct client *c = host();
+	struct signers s;
+	struct stat st;
+
+	make_signers(c, &s);
+	take_key(c, &s, 0, 0);
+	take(c,
+	    arena_printf(&c->a, "%s%s%s%s",
+		file_xml(c, "other", 1, signature(c, s.key[0], "x")),
+		file_xml(c, "prog", strlen(PROGRAM FINISH), "<sticky/><executable/>"),
+		"<app_version><app_name>app</app_name><version_num>1</version_num>" HERE
+		"<file_ref><file_name>other</file_name><main_program/></file_ref>"
+		"</app_version>",
+		task_xml(c, "<file_ref><file_name>prog</file_name></file_ref>", "")),
+	    (struct hope){ 0 });
+	arrive(c, "other", "x");
+	arrive(c, "prog", PROGRAM FINISH);
+	while (transfer_step(c))
+		;
+	ck_assert_int_eq(file(c, "prog")->status, FS_PRESENT);
+	ck_assert_int_eq(stat(file_path(c, c->st->projects, "prog"), &st), 0);
+	ck_assert_uint_eq(st.st_mode & 0777, 0644);
+	c->st->projects->ntasks = c->st->projects->nworkunits = 0;
+	c->st->projects->nversions = 0;
+	/* A client of before may have left it executable. */
+	ck_assert_int_eq(chmod(file_path(c, c->st->projects, "prog"), 0755), 0);
+	take(c,
+	    arena_printf(&c->a, "%s%s%s",
+		file_xml(c, "lib_1", 5, signature(c, s.key[0], "good\n")), version_xml,
+		task_xml(c, "", "")),
+	    (struct hope){ 0 });
+	arrive(c, "lib_1", "good\n");
+	while (transfer_step(c))
+		;
+	ck_assert_str_eq(outcome(c), "failed -186");
+	ck_assert_int_eq(file(c, "prog")->error, -123);
+	free_signers(&s);
+	host_end(c);
+}
+END_TEST
+
+/* A file that is found changed again and again is not fetched for ever. */
+START_TEST(patience_ends)
+{
+	struct client *c = host();
+	struct signers s;
+	const char *got = "";
+	int times = 0;
+
+	make_signers(c, &s);
+	take_key(c, &s, 0, 0);
+	take(c,
+	    arena_printf(&c->a, "%s%s%s%s",
+		signed_xml(c, &s, 0, "prog", PROGRAM FINISH),
+		signed_xml(c, &s, 0, "lib_1", "good\n"), version_xml,
+		task_xml(c, "", "")),
+	    (struct hope){ 0 });
+	arrive(c, "lib_1", "good\n");
+	for (; times < 20 && strncmp(got, "failed", 6) != 0; times++) {
+		arrive(c, "prog", PROGRAM FINISH);
+		while (transfer_step(c))
+			;
+		put(c, "prog", "#!/bin/sh\n");
+		got = outcome(c);
+		ck_assert_int_eq(file(c, "lib_1")->status, FS_PRESENT);
+		c->now += 2000; /* past the back-off */
+	}
+	ck_assert_str_eq(got, "failed -186");
+	ck_assert_int_gt(times, 2);
+	free_signers(&s);
+	host_end(c);
+}
+END_TEST
+
+/* What a task left in its slot for later is not what was signed. */
+START_TEST(library_in_the_slot_is_checked_again)
+{
+	struct client *c = host();
+	struct ctask *t;
+	struct signers s;
+	const char *path;
+	char *text;
+
+	make_signers(c, &s);
+	take_key(c, &s, 0, 0);
+	take(c,
+	    arena_printf(&c->a, "%s%s%s%s",
+		signed_xml(c, &s, 0, "prog", PROGRAM "exec sleep 300\n"),
+		signed_xml(c, &s, 0, "lib_1", "good\n"), version_xml,
+		task_xml(c, "", "")),
+	    (struct hope){ 0 });
+	arrive(c, "prog", PROGRAM "exec sleep 300\n");
+	arrive(c, "lib_1", "good\n");
+	while (transfer_step(c))
+		;
+	t = &c->st->projects->tasks[0];
+	for (int i = 0; i < 2; i++) {
+		task_start(c, c->st->projects, t);
+		ck_assert_int_ne(t->pid, 0);
+		path = arena_printf(&c->a, "%s/ran", c->dir);
+		for (int64_t end = clock_mono_ms() + PATIENCE_MS;
+		     !fs_exists(path) && clock_mono_ms() < end;)
+			clock_nap_ms(5);
+		ck_assert_int_eq(fs_unlink(path, &c->fail), OK);
+		path = arena_printf(&c->a, "%s/checkpoint", slot_dir(c, t));
+		ck_assert_int_eq(fs_write(path, "", 0, 0644, &c->fail), OK);
+		path = arena_printf(&c->a, "%s/lib", slot_dir(c, t));
+		ck_assert_int_eq(fs_write(path, "evil\n", 5, 0644, &c->fail), OK);
+		task_quit(c, t);
+		ck_assert_int_ne(t->checkpointed_at, 0);
+	}
+	path = arena_printf(&c->a, "%s/lib", c->dir);
+	ck_assert_int_eq(fs_read(&c->a, path, 100, &text, NULL, &c->fail), OK);
+	ck_assert_str_eq(text, "good\ngood\n");
+	free_signers(&s);
+	host_end(c);
+}
+END_TEST
+
+/* Another file takes the name of one that is open: what is open runs, a script too. */
+START_TEST(the_open_file_runs)
+{
+	struct client *c = host();
+	const char *path = arena_printf(&c->process, "%s/program", c->dir);
+	const char *out = arena_printf(&c->process, "%s/out", c->dir);
+	const char *const argv[] = { path, "good", NULL };
+	const char text[] = "#!/bin/sh\necho $1\n", evil[] = "#!/bin/sh\necho evil\n";
+	char *said;
+	pid_t pid;
+	int fd, st;
+
+	if (_i == 0)
+		ck_assert_int_eq(
+		    fs_write(path, text, strlen(text), 0755, &c->fail), OK);
+	else
+		ck_assert_int_eq(fs_copy("/bin/echo", path, 0755, &c->fail), OK);
+	ck_assert_int_eq(fs_open_file(path, &fd, &c->fail), OK);
+	ck_assert_int_eq(fs_write(path, evil, strlen(evil), 0755, &c->fail), OK);
+	ck_assert_int_eq(proc_spawn_file(fd, argv, "/", out, &pid, &c->fail), OK);
+	ck_assert_int_eq(waitpid(pid, &st, 0), pid);
+	ck_assert_int_eq(st, 0);
+	ck_assert_int_eq(fs_read(&c->a, out, 100, &said, NULL, &c->fail), OK);
+	ck_assert_str_eq(said, "good\n");
+	close(fd);
+	host_end(c);
+}
+END_TEST
+
+/* Neither a link nor what is no file is opened, and nothing is waited for. */
+START_TEST(only_files_are_opened)
+{
+	struct client *c = host();
+	const char *path = arena_printf(&c->process, "%s/x", c->dir);
+	int fd;
+
+	ck_assert_int_eq(fs_open_file(path, &fd, &c->fail), E_NOTFOUND);
+	ck_assert_int_eq(mkfifo(path, 0644), 0);
+	ck_assert_int_eq(fs_open_file(path, &fd, &c->fail), E_BADREQ);
+	ck_assert_int_eq(fs_unlink(path, &c->fail), OK);
+	ck_assert_int_eq(symlink("/etc/passwd", path), 0);
+	ck_assert_int_eq(fs_open_file(path, &fd, &c->fail), E_BADREQ);
+	ck_assert_int_eq(fs_open_file(c->dir, &fd, &c->fail), E_BADREQ);
+	host_end(c);
+}
+END_TEST
+
+UNIT_MAIN("client_launch", {
+	log_open("test_client_launch", NULL, LOG_ERR);
+	ADD_LOOP(launches_by_table, N(launches));
+	ADD(data_never_becomes_a_program);
+	ADD(patience_ends);
+	ADD_LOOP(the_open_file_runs, 2);
+	ADD(only_files_are_opened);
+	ADD(library_in_the_slot_is_checked_again);
+})
