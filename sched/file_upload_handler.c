@@ -199,7 +199,9 @@ take_data(struct session *s)
 	 * words. */
 	if (e == E_DISK_FULL)
 		answer(s, TRANSIENT, disk_full);
-	else if (e == E_SYS || e == E_DENIED || e == E_BADREQ)
+	else if (e == E_BADREQ)
+		answer(s, PERMANENT, s->fail.detail);
+	else if (e == E_SYS || e == E_DENIED)
 		answer(s, TRANSIENT, "The server cannot store the file now");
 	else if (e != OK)
 		answer(s, TRANSIENT, s->fail.detail);

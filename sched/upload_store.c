@@ -74,8 +74,10 @@ store_size(struct arena *a, const struct conf *cf, const char *name)
 	const char *path = upload_path(a, cf, name);
 	struct stat st;
 
+	/* A client that has less than it hears of takes its upload for done; that of
+	 * another, shorter file would be wrong.  What both are shows when it comes. */
 	if (is_file(path, &st))
-		return st.st_size;
+		return 0;
 	if (!is_file(part_path(a, path), &st))
 		return 0;
 	return (st.st_mode & ALL_HERE) != 0 && st.st_size > 0 ? st.st_size - 1 :
@@ -165,7 +167,15 @@ make_directory(struct arena *a, const char *path, struct fail *f)
 	if (fs_exists(dir))
 		return OK;
 	e = fs_mkdirs(dir, 0775, f);
+	if (e == E_BADREQ) /* not the client's fault */
+		return f->code = E_SYS;
 	return e == OK ? fs_sync_dir(dir, f) : e;
+}
+
+static bool
+has_md5(const struct upload *u)
+{
+	return u->md5_cksum != NULL && u->md5_cksum[0] != '\0';
 }
 
 /* The part that is to get more.  Without an MD5 to come, none of what is there already
@@ -173,7 +183,6 @@ make_directory(struct arena *a, const char *path, struct fail *f)
 static enum err
 continue_part(const struct upload *u, struct store_file *s, struct fail *f)
 {
-	bool md5 = u->md5_cksum != NULL && u->md5_cksum[0] != '\0';
 	struct stat st;
 
 	if (fstat(s->fd, &st) < 0)
@@ -182,9 +191,41 @@ continue_part(const struct upload *u, struct store_file *s, struct fail *f)
 		return FAIL(f, E_RETRY,
 		    "the server has less of the file than offset %lld",
 		    (long long)u->offset);
-	if (!md5 && st.st_size > u->offset && ftruncate(s->fd, u->offset) < 0)
+	if (!has_md5(u) && st.st_size > u->offset && ftruncate(s->fd, u->offset) < 0)
 		return FAIL_ERRNO(f, "cutting %s", s->part);
 	s->mode = st.st_mode & 0777;
+	return OK;
+}
+
+/*
+ * The whole file that is here: is it what the client has?  One process at a time reads
+ * it.
+ */
+static enum err
+compare(const struct upload *u, struct store_file *s, int64_t size, struct fail *f)
+{
+	char md5[MD5_HEX] = "";
+	int fd;
+	enum err e = OK;
+
+	if (size == u->nbytes && has_md5(u)) {
+		e = fs_open_file(s->path, &fd, f);
+		if (e != OK)
+			return e == E_SYS || e == E_DENIED ?
+			           e :
+			           FAIL(f, E_RACE, "the file is just going");
+		e = flock(fd, LOCK_EX | LOCK_NB) < 0 ?
+		        FAIL(f, E_RACE, "the file is locked by another upload of it") :
+		        md5_fd(fd, s->path, md5, NULL, f);
+		close(fd);
+	}
+	if (e != OK)
+		return e;
+	if (size != u->nbytes || (has_md5(u) && strcasecmp(md5, u->md5_cksum) != 0))
+		return FAIL(f, E_BADREQ,
+		    "another file of this name is here already, of %lld bytes",
+		    (long long)size);
+	s->whole = true;
 	return OK;
 }
 
@@ -199,13 +240,16 @@ store_open(struct arena *a, const struct conf *cf, const struct upload *u,
 	*s = (struct store_file){ .fd = -1, .at = u->offset, .nbytes = u->nbytes };
 	s->path = upload_path(a, cf, u->name);
 	s->part = part_path(a, s->path);
-	if (is_file(s->path, &st)) {
-		s->whole = true;
-		return OK;
-	}
+	if (is_file(s->path, &st))
+		return compare(u, s, st.st_size, f);
 	e = make_directory(a, s->path, f);
 	if (e == OK)
 		e = open_part(cf, s, f);
+	if (e == OK && is_file(s->path, &st)) { /* it came before we had the lock */
+		unlink(s->part);
+		store_close(s);
+		return compare(u, s, st.st_size, f);
+	}
 	if (e == OK)
 		e = continue_part(u, s, f);
 	if (e == OK && !mode_of(cf->fuh_set_completed_permission, &s->mode, &good))

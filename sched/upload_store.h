@@ -24,9 +24,9 @@ enum err store_name_check(const char *name, struct fail *);
 enum err store_modes_check(const struct conf *, struct fail *);
 
 /*
- * Bytes of the file that are here: of the whole one, of its part, or 0.  For a part
- * that has all its bytes but not yet its name it is one less, so that its client does
- * not take the upload for done.
+ * Bytes of the file's part; 0 if there is none, or if the whole is here: whether it is
+ * the same one shows when it comes.  For a part that has all its bytes but not yet its
+ * name it is one less, so that its client does not take the upload for done.
  */
 int64_t store_size(struct arena *, const struct conf *, const char *name);
 
@@ -39,13 +39,14 @@ struct store_file {
 	int64_t at;     /* where the next byte goes */
 	int64_t nbytes; /* of the whole file */
 	unsigned mode;  /* when it is whole */
-	bool whole;     /* the file is here already: success without action */
+	bool whole;     /* the same file is here already: success without action */
 };
 
 /*
- * Gets ready to take the bytes from offset on.  E_RACE: another upload of it is under
- * way; E_RETRY: the part ends before offset; E_SYS, E_DISK_FULL: directory or file
- * cannot be made.
+ * Gets ready to take the bytes from offset on.  E_BADREQ: another file of this name,
+ * with another size or MD5, is here, and nothing can take its place.  E_RACE: another
+ * upload of it is under way; E_RETRY: the part ends before offset; E_SYS, E_DISK_FULL:
+ * directory or file cannot be made.
  */
 enum err store_open(struct arena *, const struct conf *, const struct upload *,
     struct store_file *, struct fail *);
