@@ -112,6 +112,8 @@ struct view {
 };
 /* As of now; what was used until now is in the accounts, and they in the state. */
 void look(struct client *, struct view *);
+/* The projects alone, as they are kept: it takes no longer for many tasks. */
+void look_at_projects(struct client *, struct view *);
 /* What the rules changed goes into the state. */
 void settle(struct client *, const struct client_world *);
 /* Resource of a version; -1: the host has none of that type. */
@@ -128,6 +130,10 @@ struct answer {
 /* Asks its schedulers in turn until one answers. */
 enum err rpc_scheduler(
     struct client *, const struct view *, const struct contact *, struct answer *);
+
+/* --- take_project.c --- */
+/* Identity, key and preferences of a reply. */
+void take_project(struct client *, struct cproject *, const struct reply *);
 
 /* --- take_reply.c --- */
 /*
@@ -162,7 +168,7 @@ bool uploads_pending(const struct cproject *, const struct ctask *);
 struct traffic {
 	uint32_t nuploads, nfresh, nstalled;
 };
-struct traffic transfer_traffic(const struct client *, const struct cproject *);
+struct traffic transfer_traffic(struct client *, const struct cproject *);
 
 /* The files of a project that have that name, or begin to, go. */
 void transfer_remove(struct client *, const struct cproject *, const char *name);

@@ -106,7 +106,7 @@ decide_ended(struct client *c, struct cproject *p, const struct ctask *t, bool w
 	size_t project = (size_t)(p - c->st->projects);
 	struct view v;
 
-	look(c, &v);
+	look_at_projects(c, &v);
 	if (!well)
 		contact_task_failed(&v.w, c->o.policy, project, &c->rng);
 	else if (rsc >= 0)

@@ -33,7 +33,7 @@ save_text(struct arena *a, const char *s)
 	for (size_t i = 0; i < n; i++)
 		k += (unsigned char)s[i] >= 128;
 	if (k == 0)
-		return json_stringn(s, n);
+		return json_stringn_nocheck(s, n);
 	text = arena_alloc(a, n + k);
 	k = 0;
 	for (size_t i = 0; i < n; i++) {
@@ -46,7 +46,7 @@ save_text(struct arena *a, const char *s)
 		text[k++] = (char)(0xc0 | c >> 6);
 		text[k++] = (char)(0x80 | (c & 0x3f));
 	}
-	return json_stringn(text, k);
+	return json_stringn_nocheck(text, k);
 }
 
 /* Back to bytes; a character that no byte has can only be an editor's, and is "?". */
@@ -120,16 +120,43 @@ save_value(struct arena *a, const struct field *f, const void *row)
 	return NULL;
 }
 
+/* What a row has when nothing is said: most fields of most rows. */
+static bool
+is_default(const struct field *f, const void *row)
+{
+	const void *p = at(row, f->off);
+	const char *s;
+
+	switch (f->type) {
+	case F_STR:
+		s = *(const char *const *)p;
+		return s == NULL || s[0] == '\0';
+	case F_I32:
+		return *(const int32_t *)p == 0;
+	case F_I64:
+		return *(const int64_t *)p == 0;
+	case F_F64:
+		return *(const double *)p == 0;
+	case F_BOOL:
+		return !*(const bool *)p;
+	case F_STRINGS:
+	case F_ROWS:
+	case F_ROW:
+		return false;
+	}
+	return false;
+}
+
 json_t *
 fields_save(struct arena *a, const struct field *f, const void *row)
 {
 	json_t *o = json_object();
 
 	for (; f->name != NULL; f++) {
-		json_t *v = save_value(a, f, row);
+		json_t *v = is_default(f, row) ? NULL : save_value(a, f, row);
 
 		if (v != NULL)
-			json_object_set_new(o, f->name, v);
+			json_object_set_new_nocheck(o, f->name, v);
 	}
 	return o;
 }

@@ -139,7 +139,9 @@ net_fetch(struct net *net, struct arena *a, const char *url, const char *in,
 struct file_sink {
 	CURL *curl;
 	int fd;
+	int64_t at, max; /* bytes in the file; that it may have */
 	int64_t got;
+	bool over; /* more came */
 };
 
 /* The page of an error must not end up in the file. */
@@ -153,8 +155,15 @@ into_file(char *p, size_t size, size_t n, void *ctx)
 	curl_easy_getinfo(s->curl, CURLINFO_RESPONSE_CODE, &status);
 	if (status < 200 || status > 299)
 		return n;
-	if (status == 200 && s->got == 0 && ftruncate(s->fd, 0) != 0)
-		return 0; /* the whole file comes although a part was asked for */
+	if (status == 200 && s->got == 0) {
+		/* The whole file comes although a part was asked for. */
+		if (ftruncate(s->fd, 0) != 0)
+			return 0;
+		s->at = 0;
+	}
+	s->over = (int64_t)n > s->max - s->at;
+	if (s->over)
+		return 0;
 	for (size_t done = 0; done < n;) {
 		ssize_t w = write(s->fd, p + done, n - done);
 
@@ -163,15 +172,18 @@ into_file(char *p, size_t size, size_t n, void *ctx)
 		done += w > 0 ? (size_t)w : 0;
 	}
 	s->got += (int64_t)n;
+	s->at += (int64_t)n;
 	return n;
 }
 
 enum err
-net_download(struct net *net, const char *url, const char *path, int timeout_s,
+net_download(struct net *net, const char *url, const char *path, int64_t max,
     long *status, int64_t *got, struct fail *f)
 {
 	int64_t have = fs_size(path);
-	struct file_sink s = { net->curl, -1, 0 };
+	struct file_sink s = {
+		.curl = net->curl, .fd = -1, .at = have > 0 ? have : 0, .max = max
+	};
 	char range[32];
 	enum err e;
 
@@ -184,7 +196,7 @@ net_download(struct net *net, const char *url, const char *path, int timeout_s,
 	prepare(net, url);
 	curl_easy_setopt(net->curl, CURLOPT_WRITEFUNCTION, into_file);
 	curl_easy_setopt(net->curl, CURLOPT_WRITEDATA, &s);
-	curl_easy_setopt(net->curl, CURLOPT_TIMEOUT, (long)timeout_s);
+	curl_easy_setopt(net->curl, CURLOPT_TIMEOUT, (long)NET_PART_S);
 	/* Not CURLOPT_RESUME_FROM, which takes a whole file for an error. */
 	snprintf(range, sizeof(range), "%lld-", (long long)have);
 	if (have > 0)
@@ -195,6 +207,9 @@ net_download(struct net *net, const char *url, const char *path, int timeout_s,
 	if (close(s.fd) != 0 && e == OK)
 		e = FAIL_ERRNO(f, "%s", path);
 	*got = s.got;
+	if (s.over)
+		return FAIL(
+		    f, E_BADREQ, "%s: more than %lld bytes come", url, (long long)max);
 	return e;
 }
 

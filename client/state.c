@@ -103,261 +103,7 @@ state_standing(struct arena *a, struct cproject *p, const char *resource)
 	return &all[p->nstandings++];
 }
 
-struct cfile *
-state_file(const struct cproject *p, const char *name)
-{
-	for (size_t i = 0; i < p->nfiles; i++)
-		if (strcmp(p->files[i].info.name, name) == 0)
-			return &p->files[i];
-	return NULL;
-}
-
-struct rp_app *
-state_app(const struct cproject *p, const char *name)
-{
-	for (size_t i = 0; i < p->napps; i++)
-		if (strcmp(p->apps[i].name, name) == 0)
-			return &p->apps[i];
-	return NULL;
-}
-
-struct rp_workunit *
-state_workunit(const struct cproject *p, const char *name)
-{
-	for (size_t i = 0; i < p->nworkunits; i++)
-		if (strcmp(p->workunits[i].name, name) == 0)
-			return &p->workunits[i];
-	return NULL;
-}
-
-struct ctask *
-state_task(const struct cproject *p, const char *name)
-{
-	for (size_t i = 0; i < p->ntasks; i++)
-		if (strcmp(p->tasks[i].r.name, name) == 0)
-			return &p->tasks[i];
-	return NULL;
-}
-
-struct rp_app_version *
-state_version(const struct cproject *p, const char *app_name, const struct rp_result *r)
-{
-	for (size_t i = 0; i < p->nversions; i++) {
-		struct rp_app_version *v = &p->versions[i];
-
-		if (strcmp(v->app_name, app_name) == 0 &&
-		    v->version_num == r->version_num &&
-		    strcmp(v->platform, r->platform) == 0 &&
-		    strcmp(v->plan_class, r->plan_class) == 0)
-			return v;
-	}
-	return NULL;
-}
-
-struct rp_app_version *
-task_version(const struct cproject *p, const struct ctask *t)
-{
-	const struct rp_workunit *wu = state_workunit(p, t->r.wu_name);
-
-	return wu == NULL ? NULL : state_version(p, wu->app_name, &t->r);
-}
-
-const struct rp_app *
-task_app(const struct cproject *p, const struct ctask *t)
-{
-	static const struct rp_app unknown = { 0 };
-	const struct rp_workunit *wu = state_workunit(p, t->r.wu_name);
-	const struct rp_app *app = wu == NULL ? NULL : state_app(p, wu->app_name);
-
-	return app == NULL ? &unknown : app;
-}
-
-static bool
-refers(const struct rp_file_ref *refs, size_t n, const char *name)
-{
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(refs[i].file_name, name) == 0)
-			return true;
-	return false;
-}
-
-static bool
-all_known(const struct cproject *p, const struct rp_file_ref *refs, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (state_file(p, refs[i].file_name) == NULL)
-			return false;
-	return true;
-}
-
-bool
-state_is_app_file(const struct cproject *p, const char *name)
-{
-	for (size_t i = 0; i < p->nversions; i++)
-		if (refers(p->versions[i].refs, p->versions[i].nrefs, name))
-			return true;
-	return false;
-}
-
-const char *
-state_lacks(const struct cproject *p, const struct rp_result *r)
-{
-	const struct rp_workunit *wu = state_workunit(p, r->wu_name);
-	const struct rp_app_version *v;
-
-	if (wu == NULL)
-		return "its workunit is missing";
-	v = state_version(p, wu->app_name, r);
-	if (v == NULL)
-		return "no such application version";
-	if (!all_known(p, v->refs, v->nrefs))
-		return "a file of its version is missing";
-	if (!all_known(p, wu->refs, wu->nrefs))
-		return "an input file is missing";
-	if (!all_known(p, r->refs, r->nrefs))
-		return "an output file is missing";
-	return NULL;
-}
-
-bool
-state_wants(const struct cproject *p, const char *name)
-{
-	for (size_t i = 0; i < p->ntasks; i++) {
-		const struct ctask *t = &p->tasks[i];
-		const struct rp_workunit *wu = state_workunit(p, t->r.wu_name);
-		const struct rp_app_version *v = task_version(p, t);
-
-		if (!t->ready && (refers(wu->refs, wu->nrefs, name) ||
-				     refers(v->refs, v->nrefs, name)))
-			return true;
-	}
-	return false;
-}
-
-bool
-file_listed(const struct cfile *f)
-{
-	return f->info.sticky || f->info.report_on_rpc;
-}
-
-bool
-file_expired(const struct cfile *f, int64_t now)
-{
-	return f->info.sticky && f->info.sticky_lifetime > 0 &&
-	       (double)now >= (double)f->told_at + f->info.sticky_lifetime;
-}
-
 /* --- what is dropped --- */
-
-static bool
-file_needed(const struct cproject *p, const struct cfile *f)
-{
-	const char *name = f->info.name;
-
-	if (f->info.sticky && f->status == FS_PRESENT)
-		return true;
-	for (size_t i = 0; i < p->nversions; i++)
-		if (refers(p->versions[i].refs, p->versions[i].nrefs, name))
-			return true;
-	for (size_t i = 0; i < p->nworkunits; i++)
-		if (refers(p->workunits[i].refs, p->workunits[i].nrefs, name))
-			return true;
-	for (size_t i = 0; i < p->ntasks; i++)
-		if (refers(p->tasks[i].r.refs, p->tasks[i].r.nrefs, name))
-			return true;
-	return false;
-}
-
-static bool
-workunit_needed(const struct cproject *p, const struct rp_workunit *wu)
-{
-	for (size_t i = 0; i < p->ntasks; i++)
-		if (strcmp(p->tasks[i].r.wu_name, wu->name) == 0)
-			return true;
-	return false;
-}
-
-/* The newest version of its kind stays: its files need not travel for the next task. */
-static bool
-version_needed(const struct cproject *p, const struct rp_app_version *v)
-{
-	bool newest = true;
-
-	for (size_t i = 0; i < p->nversions; i++) {
-		const struct rp_app_version *w = &p->versions[i];
-
-		newest = newest && !(w->version_num > v->version_num &&
-				       strcmp(w->app_name, v->app_name) == 0 &&
-				       strcmp(w->platform, v->platform) == 0 &&
-				       strcmp(w->plan_class, v->plan_class) == 0);
-	}
-	for (size_t i = 0; i < p->ntasks && !newest; i++)
-		if (task_version(p, &p->tasks[i]) == v)
-			return true;
-	return newest;
-}
-
-static bool
-app_needed(const struct cproject *p, const struct rp_app *app)
-{
-	for (size_t i = 0; i < p->nversions; i++)
-		if (strcmp(p->versions[i].app_name, app->name) == 0)
-			return true;
-	return false;
-}
-
-/* The rows are copied, as the old ones are to stay as they are if the save fails. */
-#define COPY(a, rows, n) arena_memdup((a), (rows), mul_or_die(sizeof(*(rows)), (n)))
-
-static void
-drop_rows(struct cproject *p, struct arena *a)
-{
-	bool *keep = NEWN(a, bool, p->nversions + 1);
-	size_t n = 0;
-
-	p->tasks = COPY(a, p->tasks, p->ntasks);
-	p->workunits = COPY(a, p->workunits, p->nworkunits);
-	p->versions = COPY(a, p->versions, p->nversions);
-	p->apps = COPY(a, p->apps, p->napps);
-	p->files = COPY(a, p->files, p->nfiles);
-	for (size_t i = 0; i < p->ntasks; i++)
-		if (!p->tasks[i].acked)
-			p->tasks[n++] = p->tasks[i];
-	p->ntasks = n;
-	n = 0;
-	for (size_t i = 0; i < p->nworkunits; i++)
-		if (workunit_needed(p, &p->workunits[i]))
-			p->workunits[n++] = p->workunits[i];
-	p->nworkunits = n;
-	n = 0;
-	for (size_t i = 0; i < p->nversions; i++)
-		keep[i] = version_needed(p, &p->versions[i]);
-	for (size_t i = 0; i < p->nversions; i++)
-		if (keep[i])
-			p->versions[n++] = p->versions[i];
-	p->nversions = n;
-	n = 0;
-	for (size_t i = 0; i < p->napps; i++)
-		if (app_needed(p, &p->apps[i]))
-			p->apps[n++] = p->apps[i];
-	p->napps = n;
-}
-
-static void
-drop_files(
-    struct cproject *p, struct arena *a, struct dropped *dropped, size_t *ndropped)
-{
-	const char *url = arena_strdup(a, p->master_url);
-	size_t n = 0;
-
-	for (size_t i = 0; i < p->nfiles; i++)
-		if (file_needed(p, &p->files[i]))
-			p->files[n++] = p->files[i];
-		else
-			dropped[(*ndropped)++] = (struct dropped){ url,
-				arena_strdup(a, p->files[i].info.name) };
-	p->nfiles = n;
-}
 
 /* *st is a copy already, its projects are not. */
 static void
@@ -366,13 +112,14 @@ drop(struct state *st, struct arena *a, struct dropped **dropped, size_t *ndropp
 	size_t nfiles = 0;
 
 	*ndropped = 0;
-	st->projects = COPY(a, st->projects, st->nprojects);
+	st->projects = arena_memdup(
+	    a, st->projects, mul_or_die(sizeof(*st->projects), st->nprojects));
 	for (size_t i = 0; i < st->nprojects; i++)
 		nfiles += st->projects[i].nfiles;
 	*dropped = NEWN(a, struct dropped, nfiles + 1);
 	for (size_t i = 0; i < st->nprojects; i++) {
-		drop_rows(&st->projects[i], a);
-		drop_files(&st->projects[i], a, *dropped, ndropped);
+		state_drop_rows(&st->projects[i], a);
+		state_drop_files(&st->projects[i], a, *dropped, ndropped);
 	}
 }
 
@@ -403,7 +150,7 @@ is_part(double x)
 
 /* Something else, or edited by hand, must not bring us down later. */
 static enum err
-check_project(struct cproject *p, const char *path, struct fail *f)
+check_project(struct arena *a, struct cproject *p, const char *path, struct fail *f)
 {
 	size_t n = 0;
 
@@ -413,16 +160,20 @@ check_project(struct cproject *p, const char *path, struct fail *f)
 		    "%s is not the state of a host: master_url or authenticator of a "
 		    "project is missing",
 		    path);
+	state_index(a, p);
 	for (size_t i = 0; i < p->ntasks; i++)
 		if (state_lacks(p, &p->tasks[i].r) == NULL)
 			p->tasks[n++] = p->tasks[i];
+	if (n < p->ntasks)
+		p->task_index = (struct rows_index){ 0 };
 	p->ntasks = n;
+	state_index(a, p);
 	check_numbers(p);
 	return OK;
 }
 
 static enum err
-check(struct state *st, const char *path, struct fail *f)
+check(struct arena *a, struct state *st, const char *path, struct fail *f)
 {
 	enum err e = OK;
 
@@ -433,7 +184,7 @@ check(struct state *st, const char *path, struct fail *f)
 	    !is_part(st->fractions.gpu_active))
 		st->fractions_at = 0;
 	for (size_t i = 0; i < st->nprojects && e == OK; i++)
-		e = check_project(&st->projects[i], path, f);
+		e = check_project(a, &st->projects[i], path, f);
 	if (e != OK)
 		return e;
 	if (st->nprojects > 1)
@@ -472,7 +223,7 @@ from_text(struct arena *a, const char *path, const char *text, size_t n,
 	if (json_object_get(o, "projects") == NULL)
 		load_one_project(a, o, *st);
 	json_decref(o);
-	return check(*st, path, f);
+	return check(a, *st, path, f);
 }
 
 enum err

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 #include "lib/arena.h"
 #include "lib/err.h"
+#include "lib/index.h"
 #include "model/reply.h"
 #include "model/states.h"
 #include "rules/client/world.h"
@@ -93,6 +94,11 @@ struct cproject {
 	size_t nfiles;
 	struct ctask *tasks;
 	size_t ntasks;
+	/* Of the first rows, by name; the rest is looked through. */
+	struct rows_index {
+		struct index *by_name;
+		size_t n;
+	} file_index, workunit_index, task_index;
 };
 
 struct state {
@@ -164,7 +170,19 @@ struct rp_app_version *task_version(const struct cproject *, const struct ctask 
 const struct rp_app *task_app(const struct cproject *, const struct ctask *);
 /* What of all that the result refers to is not known, in words; NULL if nothing. */
 const char *state_lacks(const struct cproject *, const struct rp_result *);
-/* Does a task that is not finished need this file as input or of its version? */
-bool state_wants(const struct cproject *, const char *file_name);
+/* Files that tasks which are not finished need as input or of their version, one flag
+ * per file. */
+bool *state_wanted(struct arena *, const struct cproject *);
+/*
+ * Looks up what was added since by name, too; at once, so that what follows is fast.
+ * The arena is that of the rows.
+ */
+void state_index(struct arena *, struct cproject *);
+/* Rows that nothing refers to any more, and files that nobody needs, are left out; the
+ * rows are copied, the old ones stay as they are. */
+struct dropped;
+void state_drop_rows(struct cproject *, struct arena *);
+void state_drop_files(
+    struct cproject *, struct arena *, struct dropped *, size_t *ndropped);
 
 #endif

@@ -6,20 +6,16 @@
 #include "client/client.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-#include "lib/crypt.h"
 #include "lib/log.h"
-#include "lib/xml.h"
 #include "model/resource.h"
 #include "proto/coproc.h"
-#include "proto/prefs.h"
 #include "lib/banned.h"
 
 /* With the mark of one that is on its way it is a name of a file still. */
 enum { NAME_MAX_BYTES = 254 };
 static const int64_t DEADLINE_MOST = (int64_t)1 << 40;
-static const double DELAY_MOST_S = 30 * 86400, SHARE_MOST = 1e12;
+static const double DELAY_MOST_S = 30 * 86400;
 
 /* No rows have no place: memcpy() must not see it. */
 static void
@@ -129,6 +125,7 @@ take_files(struct client *c, struct cproject *p, const struct reply *rp)
 		}
 		f = &p->files[p->nfiles++];
 		f->info = keep_info(c, in);
+		state_index(&c->keep, p);
 		f->told_at = c->now;
 		f->output = in->generated_locally ||
 		            (in->nupload_urls > 0 && in->nurls == 0);
@@ -216,6 +213,7 @@ take_workunits(struct client *c, struct cproject *p, const struct reply *rp)
 		wu->app_name = arena_strdup(&c->keep, in->app_name);
 		wu->command_line = arena_strdup(&c->keep, in->command_line);
 		wu->refs = keep_refs(c, in->refs, in->nrefs);
+		state_index(&c->keep, p);
 	}
 }
 
@@ -287,6 +285,7 @@ add_task(struct client *c, struct cproject *p, const struct rp_result *in)
 	t->r.platform = arena_strdup(&c->keep, in->platform);
 	t->r.plan_class = arena_strdup(&c->keep, in->plan_class);
 	t->r.refs = keep_refs(c, in->refs, in->nrefs);
+	state_index(&c->keep, p);
 	for (size_t i = 0; i < in->nrefs; i++)
 		state_file(p, in->refs[i].file_name)->output = true;
 }
@@ -438,112 +437,6 @@ expire_files(struct client *c)
 	}
 }
 
-/* What was signed while the old key was the project's stays so. */
-static void
-change_key(struct client *c, struct cproject *p, const char *text)
-{
-	for (size_t i = 0; i < p->nfiles; i++) {
-		struct cfile *f = &p->files[i];
-
-		if (f->info.file_signature != NULL &&
-		    f->info.file_signature[0] != '\0' &&
-		    (f->sign_key == NULL || f->sign_key[0] == '\0'))
-			f->sign_key = p->code_sign_key;
-	}
-	p->code_sign_key = arena_strdup(&c->keep, text);
-}
-
-/* The first key is trusted; another must be signed by the one we have (wire.md 5.6). */
-static void
-take_key(struct client *c, struct cproject *p, const struct reply *rp)
-{
-	const char *signature = rp->code_sign_key_signature;
-	struct key *ours;
-	enum err e = E_BADREQ;
-
-	if (rp->code_sign_key == NULL)
-		return;
-	if (p->code_sign_key == NULL || p->code_sign_key[0] == '\0') {
-		p->code_sign_key = arena_strdup(&c->keep, rp->code_sign_key);
-		return;
-	}
-	if (strcmp(p->code_sign_key, rp->code_sign_key) == 0)
-		return;
-	if (signature != NULL &&
-	    key_parse_public(p->code_sign_key, &ours, &c->fail) == OK) {
-		e = verify_text(ours, rp->code_sign_key, signature, &c->fail);
-		key_free(ours);
-	}
-	if (e == OK)
-		change_key(c, p, rp->code_sign_key);
-	else
-		log_warn("the project's new code signing key is not signed by the old "
-			 "one: the old one is kept");
-}
-
-static void
-take_identity(struct client *c, struct cproject *p, const struct reply *rp)
-{
-
-	if (rp->hostid > 0) {
-		p->hostid = rp->hostid;
-		p->rpc_seqno = 0;
-	}
-	if (rp->userid > 0)
-		p->userid = rp->userid;
-	if (rp->project_name != NULL)
-		p->project_name = arena_strdup(&c->keep, rp->project_name);
-	take_key(c, p, rp);
-}
-
-/* Resources for which the account wants no work of the project. */
-static void
-take_refused(struct client *c, struct cproject *p, const struct project_prefs *prefs)
-{
-	for (size_t r = 0; r <= c->o.ncoprocs; r++) {
-		const char *name = r == 0 ? resource_names[RESOURCE_CPU] :
-		                            c->o.coproc[r - 1].name;
-
-		state_standing(&c->keep, p, name)->refused = prefs_refuse_resource(
-		    prefs, name);
-	}
-}
-
-/* What the account wants of this project at the host's venue, unless the user said. */
-static void
-take_prefs(struct client *c, struct cproject *p, const struct reply *rp)
-{
-	struct project_prefs prefs;
-	const char *text;
-	double share;
-	char *end;
-
-	if (rp->project_preferences == NULL)
-		return;
-	prefs = prefs_project(&c->a,
-	    arena_printf(&c->a, "<project_preferences>%s</project_preferences>",
-		rp->project_preferences),
-	    rp->host_venue);
-	take_refused(c, p, &prefs);
-	if (p->own_share)
-		return;
-	text = prefs.text == NULL ? NULL :
-	                            xml_between(&c->a, prefs.text, "resource_share");
-	if (text == NULL)
-		return;
-	share = strtod(text, &end);
-	if (end != text && share >= 0 && share <= SHARE_MOST)
-		p->share = share;
-}
-
-static void
-take_kind(struct client *c, struct cproject *p, const struct reply *rp)
-{
-	p->no_dcf = rp->dont_use_dcf;
-	p->nci = rp->non_cpu_intensive;
-	c->st->full_workload |= rp->send_full_workload;
-}
-
 static void
 tell_user(const struct reply *rp)
 {
@@ -581,10 +474,7 @@ take_reply(struct client *c, struct cproject *p, const struct answer *answer,
 	delays_and_flags(c, rp, f);
 	if (rp->project_is_down)
 		return;
-	take_identity(c, p, rp);
-	take_prefs(c, p, rp);
-	preferences_take(c, p, rp);
-	take_kind(c, p, rp);
+	take_project(c, p, rp);
 	acked = take_acks(c, p, rp);
 	take_aborts(c, p, rp);
 	take_files(c, p, rp);

@@ -20,8 +20,8 @@ enum {
 	QUERY_FROM_BYTES = 8192, /* smaller uploads start at 0 without asking */
 	REPLY_MAX = 8192,
 	QUERY_S = 60,
-	PART_S = 60, /* of a download at once: reports must not wait for a slow one */
 	FILES_MOST = 1 << 20,
+	DISK_LEFT_BYTES = 100 << 20, /* as projects are told: disk_min_free_gb */
 	CHANGED_MOST = 3, /* then the machine is broken, or somebody at work */
 	HTTP_NO_SUCH_RANGE = 416,
 	ERR_MD5 = -119,
@@ -187,12 +187,34 @@ downloaded(struct client *c, const struct cproject *p, struct cfile *f,
 		next_url(c, p, f, error, why);
 }
 
+/*
+ * Bytes that the file may have: what is declared, or else what the disk can spare.
+ * E_DISK_FULL: not even that.
+ */
+static enum err
+room(struct client *c, const struct cfile *f, const char *path, int64_t *most)
+{
+	int64_t had = fs_size(path), free = fs_free_bytes(c->dir);
+	bool told = f->info.nbytes > 0 && f->info.nbytes <= 0x1p62;
+
+	had = had > 0 ? had : 0;
+	*most = free < 0 ? INT64_MAX : had + (free - DISK_LEFT_BYTES);
+	if (*most <= had || (told && (double)*most < f->info.nbytes))
+		return FAIL(&c->fail, E_DISK_FULL,
+		    "no room for %s: %lld bytes are free", f->info.name,
+		    (long long)free);
+	if (told)
+		*most = (int64_t)f->info.nbytes;
+	return OK;
+}
+
 static void
 download(struct client *c, const struct cproject *p, struct cfile *f)
 {
 	const char *path = part_path(c, p, f->info.name), *why;
 	int64_t had = fs_size(path), got = 0;
-	int64_t part_end = clock_mono_ms() + (PART_S - 1) * 1000;
+	int64_t part_end = clock_mono_ms() + (NET_PART_S - 1) * 1000;
+	int64_t most;
 	long status;
 	enum err e;
 
@@ -208,12 +230,21 @@ download(struct client *c, const struct cproject *p, struct cfile *f)
 		    c, p, f, path, true); /* whole already, from before a restart */
 		return;
 	}
+	e = room(c, f, path, &most);
+	if (e != OK) {
+		log_fail("download", &c->fail);
+		put_off(c, f);
+		return;
+	}
 	e = net_download(
-	    c->net, f->info.urls[f->url], path, PART_S, &status, &got, &c->fail);
+	    c->net, f->info.urls[f->url], path, most, &status, &got, &c->fail);
 	event(c, "downloaded file=%s bytes=%lld sticky=%d status=%ld", f->info.name,
 	    (long long)got, f->info.sticky, status);
 	why = e == OK ? arena_printf(&c->a, "HTTP status %ld", status) : c->fail.detail;
-	if (e == OK && status >= 200 && status <= 299) {
+	if (e == E_BADREQ) {
+		remove_file(c, path); /* nothing of it can be the file */
+		next_url(c, p, f, ERR_SIZE, why);
+	} else if (e == OK && status >= 200 && status <= 299) {
 		downloaded(c, p, f, path, had > 0);
 	} else if (e == OK && status == HTTP_NO_SUCH_RANGE && had > 0) {
 		remove_file(c, path); /* what we have is not the start of it */
@@ -335,14 +366,16 @@ upload_due(const struct cfile *f)
 }
 
 static bool
-download_due(const struct cproject *p, const struct cfile *f)
+download_due(const struct cfile *f, bool wanted)
 {
-	return !f->output && f->status == FS_ABSENT && state_wants(p, f->info.name);
+	return wanted && !f->output && f->status == FS_ABSENT;
 }
 
 static bool
 move_one(struct client *c, struct cproject *p)
 {
+	const bool *wanted = state_wanted(&c->a, p);
+
 	for (size_t i = 0; i < p->nfiles; i++) {
 		struct cfile *f = &p->files[i];
 
@@ -352,7 +385,7 @@ move_one(struct client *c, struct cproject *p)
 			upload(c, p, f);
 			return true;
 		}
-		if (download_due(p, f)) {
+		if (download_due(f, wanted[i])) {
 			download(c, p, f);
 			return true;
 		}
@@ -375,8 +408,9 @@ transfer_step(struct client *c)
 }
 
 struct traffic
-transfer_traffic(const struct client *c, const struct cproject *p)
+transfer_traffic(struct client *c, const struct cproject *p)
 {
+	const bool *wanted = state_wanted(&c->a, p);
 	struct traffic t = { 0 };
 
 	for (size_t i = 0; i < p->nfiles; i++) {
@@ -385,7 +419,8 @@ transfer_traffic(const struct client *c, const struct cproject *p)
 
 		t.nuploads += up;
 		t.nfresh += up && f->failures == 0;
-		t.nstalled += !up && c->now < f->try_after && download_due(p, f);
+		t.nstalled += !up && c->now < f->try_after &&
+		              download_due(f, wanted[i]);
 	}
 	return t;
 }

@@ -157,26 +157,18 @@ rpc_of(const struct cproject *p, const struct traffic *traffic)
 	return rpc;
 }
 
+/* What is kept of it, without what its tasks and files make of it. */
 static struct cw_project
-project_of(struct client *c, struct cproject *p, const struct client_world *w)
+project_kept(struct client *c, struct cproject *p, const struct client_world *w)
 {
-	struct traffic traffic = transfer_traffic(c, p);
 	struct cw_project x = { .name = p->master_url,
 		.share = p->share,
 		.attached_at = p->attached_at,
-		.suspended = orders_all(c, "suspend") ||
-		             orders_name(c, "suspend", p->master_url),
-		.no_new_work = orders_all(c, "no-new-work") ||
-		               orders_name(c, "no-new-work", p->master_url),
 		.nci = p->nci,
-		.stalled_download = traffic.nstalled > 0,
 		.dcf = p->no_dcf ? 1 : p->dcf,
 		.acct = p->acct,
-		.rpc = rpc_of(p, &traffic) };
+		.rpc = p->rpc };
 
-	for (size_t i = 0; i < p->ntasks; i++)
-		x.suspended_task |= !p->tasks[i].ready &&
-		                    orders_name(c, "suspend", p->tasks[i].r.name);
 	for (size_t r = 0; r < w->nrsc; r++) {
 		const struct standing *s = state_standing(&c->keep, p, w->rsc[r].name);
 
@@ -188,6 +180,24 @@ project_of(struct client *c, struct cproject *p, const struct client_world *w)
 		x.acct.ltd[r] = s->ltd;
 		x.acct.gave[r] = s->gave;
 	}
+	return x;
+}
+
+static struct cw_project
+project_of(struct client *c, struct cproject *p, const struct client_world *w)
+{
+	struct traffic traffic = transfer_traffic(c, p);
+	struct cw_project x = project_kept(c, p, w);
+
+	x.suspended = orders_all(c, "suspend") ||
+	              orders_name(c, "suspend", p->master_url);
+	x.no_new_work = orders_all(c, "no-new-work") ||
+	                orders_name(c, "no-new-work", p->master_url);
+	x.stalled_download = traffic.nstalled > 0;
+	x.rpc = rpc_of(p, &traffic);
+	for (size_t i = 0; i < p->ntasks; i++)
+		x.suspended_task |= !p->tasks[i].ready &&
+		                    orders_name(c, "suspend", p->tasks[i].r.name);
 	return x;
 }
 
@@ -247,8 +257,10 @@ account(struct client *c, struct client_world *w)
 	settle(c, w);
 }
 
-void
-look(struct client *c, struct view *v)
+static void
+look_at(struct client *c, struct view *v,
+    struct cw_project (*project)(
+	struct client *, struct cproject *, const struct client_world *))
 {
 	struct client_world *w = &v->w;
 
@@ -264,7 +276,21 @@ look(struct client *c, struct view *v)
 	w->nprojects = c->st->nprojects;
 	w->projects = NEWN(&c->a, struct cw_project, w->nprojects + 1);
 	for (size_t i = 0; i < w->nprojects; i++)
-		w->projects[i] = project_of(c, &c->st->projects[i], w);
+		w->projects[i] = project(c, &c->st->projects[i], w);
+}
+
+void
+look_at_projects(struct client *c, struct view *v)
+{
+	look_at(c, v, project_kept);
+}
+
+void
+look(struct client *c, struct view *v)
+{
+	struct client_world *w = &v->w;
+
+	look_at(c, v, project_of);
 	list_tasks(c, v);
 	by_arrival(c, v);
 	account(c, w);

@@ -117,7 +117,7 @@ outcome(struct client *c)
 			task_poll(c, p, &p->tasks[0]);
 		for (size_t i = 0; i < p->nfiles && p->tasks[0].pid == 0; i++)
 			if (p->files[i].status == FS_ABSENT && !p->files[i].output &&
-			    state_wants(p, p->files[i].info.name))
+			    state_wanted(&c->a, p)[i])
 				return arena_printf(
 				    &c->a, "fetches %s", p->files[i].info.name);
 	}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A host with very many tasks: what it does with them grows as they do, not faster. */
+#include "test/unit/client_host.h"
+
+#include <math.h>
+#include <sys/resource.h>
+#include "lib/buf.h"
+#include "lib/log.h"
+#include "lib/banned.h"
+
+enum { FEW = 2000, MANY = 20000, TASKS_PER_FILE = 10 };
+#define HERE "<platform>x86_64-pc-linux-gnu</platform>"
+
+/*
+ * Ten times as many take ten times as long; some things grow by n log n, and a cache
+ * does not hold them.  What is compared with each other would take a hundred times.
+ */
+static const double RATIO_MOST = 40, LEAST_S = 0.02;
+
+static double
+cpu_s(void)
+{
+	struct rusage use;
+
+	getrusage(RUSAGE_SELF, &use);
+	return (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
+	       (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) / 1e6;
+}
+
+static char *
+many_tasks(struct client *c, int n)
+{
+	struct buf b = buf_new(&c->process);
+
+	buf_puts(&b,
+	    "<hostid>1</hostid>"
+	    "<file_info><name>prog</name><url>http://h/prog</url></file_info>"
+	    "<app_version><app_name>app</app_name><version_num>1</version_num>" HERE
+	    "<flops>1e9</flops><file_ref><file_name>prog</file_name><main_program/>"
+	    "</file_ref></app_version>");
+	for (int i = 0; i < n; i++) {
+		if (i % TASKS_PER_FILE == 0)
+			buf_printf(&b,
+			    "<file_info><name>large_%d</name><url>http://h/large_%d</"
+			    "url>"
+			    "<nbytes>1</nbytes><sticky/></file_info>",
+			    i / TASKS_PER_FILE, i / TASKS_PER_FILE);
+		buf_printf(&b,
+		    "<file_info><name>in_%d</name><url>http://h/in_%d</url></file_info>"
+		    "<file_info><name>out_%d</name><generated_locally/>"
+		    "<url>http://h/file_upload_handler</url></file_info>"
+		    "<workunit><name>w_%d</name><app_name>app</app_name>"
+		    "<rsc_fpops_est>1e13</rsc_fpops_est>"
+		    "<file_ref><file_name>in_%d</file_name></file_ref>"
+		    "<file_ref><file_name>large_%d</file_name></file_ref></workunit>"
+		    "<result><name>r_%d</name><wu_name>w_%d</wu_name>" HERE
+		    "<report_deadline>%d</report_deadline><version_num>1</version_num>"
+		    "<file_ref><file_name>out_%d</file_name></file_ref></result>",
+		    i, i, i, i, i, i / TASKS_PER_FILE, i, i, NOW + 100000 + i, i);
+	}
+	return b.p;
+}
+
+/* Acks and delete orders of all of them. */
+static char *
+all_acked(struct client *c, int n)
+{
+	struct buf b = buf_new(&c->process);
+
+	for (int i = 0; i < n; i++) {
+		buf_printf(&b, "<result_ack><name>r_%d</name></result_ack>", i);
+		if (i % TASKS_PER_FILE == 0)
+			buf_printf(&b, "<delete_file_info>large_%d</delete_file_info>",
+			    i / TASKS_PER_FILE);
+	}
+	return b.p;
+}
+
+enum phase { TAKE, SAVE, LOAD, ROUND, AGAIN, FAILURE, REPORT, ACK, PHASES };
+static const char *const phases[] = { "taking the reply", "saving", "loading",
+	"a round", "the same reply again", "a round in which all fail",
+	"a round with all ready", "acks" };
+
+static void
+save_and_drop(struct client *c)
+{
+	save(c);
+	ck_assert(c->st->nprojects == 1);
+}
+
+/* As the client's loop does it, without the network. */
+static void
+play_round(struct client *c)
+{
+	struct contact contact;
+	struct view v;
+
+	orders_read(c);
+	expire_files(c);
+	for (size_t i = 0; i < c->st->projects->nfiles; i++)
+		c->st->projects->files[i].try_after = NOW + 1000;
+	ck_assert(!transfer_step(c));
+	decide_tasks(c);
+	look(c, &v);
+	contact_next(&v.w, c->o.policy, &c->a, &v.rr, &contact);
+}
+
+static void
+all_ready(struct client *c)
+{
+	struct cproject *p = c->st->projects;
+
+	for (size_t i = 0; i < p->ntasks; i++) {
+		p->tasks[i].state = CLIENT_UPLOADED;
+		p->tasks[i].ready = true;
+	}
+	for (size_t i = 0; i < p->nfiles; i++)
+		p->files[i].status = FS_PRESENT;
+	for (size_t i = 0; i < p->nfiles; i++)
+		p->files[i].uploaded = p->files[i].output;
+}
+
+/* CPU time of each phase. */
+static void
+play(int n, double spent[PHASES])
+{
+	struct client *c = host();
+	char *reply = many_tasks(c, n), *acks = all_acked(c, n);
+	struct state *read_back;
+	struct arena again = { 0 };
+
+	for (int phase = 0; phase < PHASES; phase++) {
+		double begin;
+
+		if (phase == REPORT)
+			all_ready(c);
+		if (phase == FAILURE)
+			state_file(c->st->projects, "prog")->status = FS_FAILED;
+		begin = cpu_s();
+		if (phase == TAKE || phase == AGAIN)
+			take(c, reply, (struct hope){ .work = true });
+		else if (phase == SAVE)
+			save_and_drop(c);
+		else if (phase == LOAD)
+			ck_assert_int_eq(
+			    state_load(&again, c->state_path, &read_back, &c->fail),
+			    OK);
+		else if (phase == ACK)
+			take(c, acks, (struct hope){ 0 });
+		else
+			play_round(c);
+		spent[phase] = cpu_s() - begin;
+		ck_assert_uint_eq(c->st->projects->ntasks, (size_t)n);
+	}
+	save(c);
+	ck_assert_uint_eq(c->st->projects->ntasks, 0);
+	ck_assert_uint_eq(c->st->projects->nfiles, 1);
+	arena_free(&again);
+	host_end(c);
+}
+
+START_TEST(time_grows_with_tasks)
+{
+	double few[PHASES], many[PHASES], all = 0;
+
+	play(FEW, few);
+	play(MANY, many);
+	for (int i = 0; i < PHASES; i++) {
+		all += many[i];
+		printf("%s: %.3f s, of ten times as many tasks %.3f s\n", phases[i],
+		    few[i], many[i]);
+	}
+	printf("in all %.3f s\n", all);
+	for (int i = 0; i < PHASES; i++)
+		ck_assert_msg(many[i] <= RATIO_MOST * fmax(few[i], LEAST_S),
+		    "%s: %.3f s, of ten times as many tasks %.3f s", phases[i], few[i],
+		    many[i]);
+}
+END_TEST
+
+/* Nothing may live on in what a function that returned had on the stack. */
+static __attribute__((noinline)) size_t
+overwrite_stack(void)
+{
+	volatile char used[64 << 10];
+	size_t n = 0;
+
+	for (size_t i = 0; i < sizeof(used); i++)
+		used[i] = (char)0xee;
+	for (size_t i = 0; i < sizeof(used); i++)
+		n += used[i] != 0;
+	return n;
+}
+
+/* What is known by name moves with the rows when the state is saved. */
+START_TEST(more_come_after_a_save)
+{
+	struct client *c = host();
+	const int n[] = { 3, 500, 1000 };
+
+	for (size_t i = 0; i < N(n); i++) {
+		take(c, many_tasks(c, n[i]), (struct hope){ .work = true });
+		for (int k = 0; k < n[i]; k++)
+			ck_assert_ptr_nonnull(state_task(
+			    c->st->projects, arena_printf(&c->a, "r_%d", k)));
+		save(c);
+		ck_assert_uint_eq(overwrite_stack(), 64 << 10);
+		ck_assert_uint_eq(c->st->projects->ntasks, (size_t)n[i]);
+	}
+	host_end(c);
+}
+END_TEST
+
+UNIT_MAIN("client_many", {
+	ADD(more_come_after_a_save);
+	log_open("test_client_many", "/dev/null", LOG_ERR);
+	ADD(time_grows_with_tasks);
+})
