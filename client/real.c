@@ -161,6 +161,7 @@ main(int argc, char **argv)
 	code = client_options(&c, argc, argv);
 	if (code >= 0)
 		return code;
+	proc_no_core();
 	proc_signals();
 	random_bytes(&seed, sizeof(seed));
 	c.rng = rng_seed(seed);

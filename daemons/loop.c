@@ -394,6 +394,7 @@ set_up(struct run *r, struct fail *f)
 	uint64_t seed;
 	enum err e;
 
+	proc_no_core();
 	proc_signals();
 	random_bytes(&seed, sizeof(seed));
 	x->rng = rng_seed(seed);

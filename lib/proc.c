@@ -17,6 +17,7 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "config.h"
@@ -32,6 +33,20 @@ enum {
 };
 
 atomic_int proc_stopping;
+static struct rlimit core_before; /* of proc_no_core() */
+static bool core_off;
+
+void
+proc_no_core(void)
+{
+	struct rlimit none;
+
+	if (core_off || getrlimit(RLIMIT_CORE, &core_before) < 0)
+		return;
+	none = core_before; /* the hard one stays: children may need it */
+	none.rlim_cur = 0;
+	core_off = setrlimit(RLIMIT_CORE, &none) == 0;
+}
 
 static void
 on_stop(int sig)
@@ -123,6 +138,8 @@ start(const char *const *argv, const char *const *env, const char *dir,
 	if (errno != 0)
 		return FAIL_ERRNO(
 		    f, "starting %s in %s", argv[0], dir == NULL ? "." : dir);
+	if (core_off)
+		prlimit(*pid, RLIMIT_CORE, &core_before, NULL);
 	return OK;
 }
 

@@ -60,6 +60,12 @@ extern atomic_int proc_stopping;
 void proc_signals(void);
 
 /*
+ * For a process with keys or passwords in memory: if it crashes no core is written.
+ * Children have the limit that was there before.
+ */
+void proc_no_core(void);
+
+/*
  * For a process that serves many requests: memory that a large one needed goes back to
  * the system when it is freed.  Otherwise glibc takes the largest block ever freed as a
  * reason to keep up to twice as much for ever.

@@ -543,6 +543,7 @@ main(int argc, char **argv)
 		return rc;
 	/* One heap per core is plenty for threads that hold a few KB each. */
 	mallopt(M_ARENA_MAX, 2);
+	proc_no_core();
 	proc_signals();
 	sigemptyset(&stops);
 	sigaddset(&stops, SIGTERM);

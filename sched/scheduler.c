@@ -491,6 +491,7 @@ main(int argc, char **argv)
 	}
 	p.config = o.config;
 	p.look = o.dry;
+	proc_no_core();
 	proc_signals();
 	if (o.once)
 		return serve_once(&p, &o);

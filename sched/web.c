@@ -561,6 +561,7 @@ main(int argc, char **argv)
 		fprintf(stderr, "web: %s\n", f.detail);
 		return err_exit(f.code);
 	}
+	proc_no_core();
 	proc_signals();
 	if (project_read_config(&s.front, &f) != OK)
 		log_fail("configuration", &f);

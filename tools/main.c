@@ -13,6 +13,7 @@
 #include "db/schema.h"
 #include "lib/log.h"
 #include "lib/near.h"
+#include "lib/proc.h"
 #include "lib/banned.h"
 
 #define CMD(name) extern const struct cmd cmd_##name;
@@ -329,6 +330,7 @@ main(int argc, char **argv)
 	struct ctx x = { .a = &a, .f = &f };
 	int status;
 
+	proc_no_core(); /* keys and passwords of the project */
 	log_open("locus", NULL, LOG_WARN);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	status = locus(&x, argc, argv);

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Processes that must not leave their memory behind. */
+#include "test/unit/unit.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "lib/fs.h"
+#include "lib/proc.h"
+#include "lib/banned.h"
+
+/* A core of any size may be written. */
+static bool
+allow_cores(void)
+{
+	struct rlimit most;
+
+	ck_assert_int_eq(getrlimit(RLIMIT_CORE, &most), 0);
+	most.rlim_cur = most.rlim_max;
+	ck_assert_int_eq(setrlimit(RLIMIT_CORE, &most), 0);
+	return most.rlim_max > 0;
+}
+
+/* Did a process that crashed dump core, in a directory of its own? */
+static bool
+dumps_core(bool off)
+{
+	char dir[PATH_MAX];
+	struct fail f;
+	pid_t pid;
+	int st;
+
+	unit_dir(dir);
+	pid = fork();
+	if (pid == 0) {
+		if (chdir(dir) != 0)
+			_exit(1);
+		if (off)
+			proc_no_core();
+		signal(SIGABRT, SIG_DFL);
+		raise(SIGABRT);
+	}
+	ck_assert_int_eq(waitpid(pid, &st, 0), pid);
+	ck_assert(WIFSIGNALED(st));
+	fs_rmtree(dir, &f);
+	return WCOREDUMP(st);
+}
+
+START_TEST(no_core)
+{
+	struct rlimit now;
+
+	if (!allow_cores() || !dumps_core(false))
+		printf("skipped in part: this machine dumps no core at all\n");
+	ck_assert(!dumps_core(true));
+	proc_no_core();
+	ck_assert_int_eq(getrlimit(RLIMIT_CORE, &now), 0);
+	ck_assert_uint_eq(now.rlim_cur, 0);
+}
+END_TEST
+
+/* What a child may leave is its own affair. */
+START_TEST(children_keep_their_limit)
+{
+	const char *const argv[] = { "sh", "-c", "sleep 0.2; ulimit -S -c", NULL };
+	struct proc_run r = { .argv = argv, .out_max = 100 };
+	struct arena a = { 0 };
+	struct fail f;
+	char *before, *after;
+	int status;
+
+	allow_cores();
+	ck_assert_int_eq(proc_run(&a, &r, &status, &before, NULL, &f), OK);
+	proc_no_core();
+	proc_no_core();
+	ck_assert_int_eq(proc_run(&a, &r, &status, &after, NULL, &f), OK);
+	ck_assert_str_eq(after, before);
+	arena_free(&a);
+}
+END_TEST
+
+UNIT_MAIN("lib_proc", {
+	ADD(no_core);
+	ADD(children_keep_their_limit);
+})
