@@ -28,6 +28,7 @@
 #include "lib/proc.h"
 #include "lib/text.h"
 #include "model/identity.h"
+#include "sched/upload_settings.h"
 #include "sched/upload_store.h"
 #include "lib/banned.h"
 
@@ -48,8 +49,7 @@ static const char disk_full[] = "Server is out of disk space";
 
 struct handler { /* process lifetime, shared by all threads, read only but for atomics
 	          */
-	const struct conf *conf;
-	struct key *key; /* NULL: certificates are not looked at */
+	struct upload_source source;
 	int fd;
 	atomic_int busy;
 	atomic_bool stopping;
@@ -58,6 +58,7 @@ struct handler { /* process lifetime, shared by all threads, read only but for a
 
 struct session { /* one request */
 	struct handler *h;
+	const struct upload_settings *set; /* those of its beginning */
 	struct arena *a;
 	FCGX_Request *f;
 	struct upload u;
@@ -143,13 +144,13 @@ check(struct session *s)
 
 	if (e == OK && !u->has_nbytes)
 		e = FAIL(&s->fail, E_BADREQ, "Missing or bad nbytes");
-	if (e != OK || s->h->key == NULL)
+	if (e != OK || s->set->key == NULL)
 		return e;
 	if (u->xml_signature == NULL || blank(u->xml_signature))
 		return FAIL(&s->fail, E_BADREQ, "Missing signature");
 	if (!u->has_max_nbytes)
 		return FAIL(&s->fail, E_BADREQ, "Missing max_nbytes");
-	if (verify_text(s->h->key,
+	if (verify_text(s->set->key,
 		upload_certificate_text(s->a, u->name, u->max_nbytes), u->xml_signature,
 		&s->fail) != OK)
 		return FAIL(&s->fail, E_BADREQ, "Invalid signature");
@@ -184,11 +185,11 @@ take_data(struct session *s)
 		answer(s, PERMANENT, s->fail.detail);
 		return;
 	}
-	if (store_is_full(s->h->conf)) {
+	if (store_is_full(s->set->conf)) {
 		answer(s, TRANSIENT, disk_full);
 		return;
 	}
-	e = store_open(s->a, s->h->conf, &s->u, &file, &s->fail);
+	e = store_open(s->a, s->set->conf, &s->u, &file, &s->fail);
 	if (e == OK && !file.whole) {
 		e = copy_data(s, &file);
 		if (e == OK)
@@ -212,10 +213,10 @@ tell_size(struct session *s)
 {
 	if (store_name_check(s->u.name, &s->fail) != OK)
 		answer(s, PERMANENT, s->fail.detail);
-	else if (store_is_full(s->h->conf))
+	else if (store_is_full(s->set->conf))
 		answer(s, TRANSIENT, disk_full);
 	else
-		s->file_size = store_size(s->a, s->h->conf, s->u.name);
+		s->file_size = store_size(s->a, s->set->conf, s->u.name);
 }
 
 static void
@@ -223,7 +224,11 @@ decide_session(struct session *s)
 {
 	enum err e;
 
-	if (fs_exists(project_path(s->a, s->h->conf, "stop_upload"))) {
+	if (s->set->fail.code != OK) {
+		answer(s, TRANSIENT, "The server cannot take files now");
+		return;
+	}
+	if (fs_exists(project_path(s->a, s->set->conf, "stop_upload"))) {
 		answer(s, TRANSIENT, "File uploads are temporarily disabled.");
 		return;
 	}
@@ -321,9 +326,17 @@ thread_main(void *arg)
 		return NULL;
 	while (next_request(h, &f)) {
 		struct session s = { .h = h, .a = &a, .f = &f, .file_size = -1 };
+		struct upload_settings *set;
+		enum log_level level;
+		const char *note;
 
 		atomic_fetch_add(&h->busy, 1);
+		set = upload_settings_take(&h->source, &a, &note, &level);
+		if (note[0] != '\0')
+			say(h, level, note);
+		s.set = set;
 		serve(&s);
+		upload_settings_give_back(&h->source, set);
 		FCGX_Finish_r(&f);
 		arena_reset(&a);
 		atomic_fetch_sub(&h->busy, 1);
@@ -340,7 +353,7 @@ thread_main(void *arg)
 static int64_t
 threads_possible(struct handler *h)
 {
-	int64_t n = h->conf->upload_threads, most;
+	int64_t n = h->source.started->upload_threads, most;
 	struct fail f = { 0 };
 	struct rlimit fds;
 
@@ -481,30 +494,20 @@ parse_options(int argc, char **argv, struct options *o)
 static enum err
 set_up(struct handler *h, struct arena *a, struct options *o, struct fail *f)
 {
-	struct conf *cf;
+	const struct conf *cf;
 	char *dir;
 	enum err e = conf_find_project(a, o->project, &dir, f);
 
 	if (e == OK)
-		e = conf_load(
-		    a, arena_printf(a, "%s/config.xml", dir), &cf, NULL, NULL, f);
-	if (e == OK)
-		e = identity_check(a, cf, f);
+		e = upload_settings_start(
+		    &h->source, arena_printf(a, "%s/config.xml", dir), f);
 	if (e != OK)
 		return e;
-	h->conf = cf;
-	e = store_modes_check(cf, f);
+	cf = h->source.started;
+	e = identity_check(a, cf, f);
 	if (e != OK)
 		return e;
 	log_open("file_upload_handler", o->log, (enum log_level)cf->sched_debug_level);
-	if (!cf->ignore_upload_certificates)
-		e = key_read_public(
-		    arena_printf(a, "%s/upload_public", cf->key_dir), &h->key, f);
-	if (e != OK)
-		return FAIL(f, e,
-		    "%s; locus create makes keys, and with ignore_upload_certificates "
-		    "none is needed",
-		    f->detail);
 	if (o->socket == NULL)
 		o->socket = arena_printf(a, "%s/upload.sock", cf->run_dir);
 	return listen_on(o->socket, &h->fd, f);
@@ -531,7 +534,8 @@ run_until_signal(struct handler *h, const sigset_t *stops, const char *socket)
 int
 main(int argc, char **argv)
 {
-	static struct handler h = { .log_lock = PTHREAD_MUTEX_INITIALIZER };
+	static struct handler h = { .source.lock = PTHREAD_MUTEX_INITIALIZER,
+		.log_lock = PTHREAD_MUTEX_INITIALIZER };
 	struct options o = { 0 };
 	struct arena a = { 0 };
 	struct fail f = { 0 };

@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include "lib/crypt.h"
 #include "lib/fs.h"
+#include "sched/upload_settings.h"
 #include "sched/upload_store.h"
 #include "lib/banned.h"
 
@@ -337,7 +338,84 @@ START_TEST(upload_does_not_mix_tries)
 }
 END_TEST
 
+/* --- settings --- */
+
+static void
+configure(const char *dir, const char *options)
+{
+	const char *path = arena_printf(&a, "%s/config.xml", dir);
+	const char *text = arena_printf(
+	    &a, "<boinc><config>%s</config></boinc>", options);
+	struct fail f;
+
+	ck_assert_int_eq(fs_write(path, text, strlen(text), 0644, &f), OK);
+}
+
+static const struct {
+	const char *what, *options;
+	bool key_there, usable, certificates;
+	const char *note; /* a part of it */
+} changes[] = {
+	{ "certificates", "", true, true, true, "read again" },
+	{ "none", "<ignore_upload_certificates/>", true, true, false, "read again" },
+	{ "no key", "", false, false, false, "upload_public: no key" },
+	{ "no XML", "<", true, false, false, "no upload is taken" },
+	{ "threads", "<upload_threads>3</upload_threads>", true, true, true,
+	    "upload_threads has changed: restart" },
+	{ "a bad mode", "<fuh_set_initial_permission>x</fuh_set_initial_permission>",
+	    true, false, false, "octal" },
+};
+
+/* From without certificates to the row's options, and back. */
+START_TEST(settings_are_read_again)
+{
+	static const char open_to_all[] = "<ignore_upload_certificates/>"
+					  "<long_name>p</long_name>";
+	struct upload_source src = { .lock = PTHREAD_MUTEX_INITIALIZER };
+	char dir[PATH_MAX], *private, *public;
+	struct upload_settings *before, *after;
+	const char *note, *key;
+	enum log_level level;
+	struct fail f;
+
+	unit_dir(dir);
+	key = arena_printf(&a, "%s/keys/upload_public", dir);
+	configure(dir, open_to_all);
+	ck_assert_int_eq(key_make(&a, &private, &public, &f), OK);
+	ck_assert_int_eq(fs_mkdirs(arena_printf(&a, "%s/keys", dir), 0755, &f), OK);
+	if (changes[_i].key_there)
+		ck_assert_int_eq(fs_write(key, public, strlen(public), 0644, &f), OK);
+	ck_assert_int_eq(
+	    upload_settings_start(&src, arena_printf(&a, "%s/config.xml", dir), &f),
+	    OK);
+	before = upload_settings_take(&src, &a, &note, &level);
+	ck_assert_ptr_null(before->key);
+	configure(dir, changes[_i].options);
+	after = upload_settings_take(&src, &a, &note, &level);
+	ck_assert_msg(strstr(note, changes[_i].note) != NULL, "%s: \"%s\"",
+	    changes[_i].what, note);
+	ck_assert_int_eq(after->fail.code == OK, changes[_i].usable);
+	ck_assert_int_eq(after->key != NULL, changes[_i].certificates);
+	upload_settings_give_back(&src, after);
+	/* An upload in hand has what it began with. */
+	ck_assert_str_eq(before->conf->long_name, "p");
+	upload_settings_give_back(&src, before);
+	if (!changes[_i].key_there) {
+		ck_assert_int_eq(fs_write(key, public, strlen(public), 0644, &f), OK);
+		after = upload_settings_take(&src, &a, &note, &level);
+		ck_assert(after->fail.code == OK && after->key != NULL);
+		upload_settings_give_back(&src, after);
+	}
+	configure(dir, open_to_all);
+	after = upload_settings_take(&src, &a, &note, &level);
+	ck_assert(after->fail.code == OK && after->key == NULL);
+	upload_settings_give_back(&src, after);
+	fs_rmtree(dir, &f);
+}
+END_TEST
+
 UNIT_MAIN("upload", {
+	ADD_LOOP(settings_are_read_again, N(changes));
 	ADD_LOOP(upload_name, N(upload_names));
 	ADD(upload_in_parts);
 	ADD_LOOP(upload_of_what_is_here, N(late));
