@@ -8,6 +8,7 @@
 #include <string.h>
 #include "daemons/loop.h"
 #include "daemons/outputs.h"
+#include "daemons/verdict.h"
 #include "db/entity.h"
 #include "db/life.h"
 #include "lib/clock.h"
@@ -137,10 +138,12 @@ run_command(struct ctx *x, const struct finished *w, bool *later)
 		.dir = x->conf->project_dir,
 		.env = env,
 		.timeout_s = COMMAND_S };
+	char words[PROC_LAST_WORDS];
 	size_t n = 0;
 	int status;
 	enum err e;
 
+	run.last_words = words;
 	for (size_t i = 0; i < o->argc; i++)
 		argv[n++] = o->argv[i];
 	argv[n++] = w->wu->name;
@@ -150,8 +153,8 @@ run_command(struct ctx *x, const struct finished *w, bool *later)
 		return e;
 	*later = status == COMMAND_LATER;
 	if (status != 0)
-		return FAIL(
-		    &x->fail, E_SYS, "%s ended with status %d", argv[0], status);
+		return FAIL(&x->fail, E_SYS, "%s %s", argv[0],
+		    command_end(&x->a, status, words));
 	return OK;
 }
 

@@ -7,6 +7,7 @@
  */
 #include "daemons/loop.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 #include "lib/log.h"
 #include "lib/proc.h"
 #include "model/identity.h"
+#include "model/trouble.h"
 #include "lib/banned.h"
 
 enum {
@@ -28,7 +30,8 @@ enum {
 	BACKOFF_FIRST_MS = 250,
 	BACKOFF_MOST_MS = 15000,
 	SAY_AGAIN_MS = 600000,
-	HOST_NAME_LEN = 100
+	HOST_NAME_LEN = 100,
+	TROUBLE_MOST = 600
 };
 
 /* One running instance. */
@@ -41,7 +44,9 @@ struct run {
 	int lock_fd;
 	struct fail said; /* what the log was last told of, code OK: nothing */
 	int64_t said_ms;
-	int failures; /* since then */
+	int failures;             /* since then */
+	bool troubled;            /* run/NAME.trouble is there, or may be */
+	char shown[TROUBLE_MOST]; /* what it says */
 };
 
 static enum err
@@ -149,6 +154,43 @@ trouble_is_over(struct run *r)
 	r->said.code = OK;
 }
 
+void
+daemon_trouble(struct ctx *x, const char *fmt, ...)
+{
+	char text[TROUBLE_MOST];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	x->trouble = arena_strdup(&x->a, text);
+}
+
+/* After a step, before its arena is emptied: what status is to show.  It cannot be
+ * written: the log has it. */
+static void
+show_trouble(struct run *r, bool did)
+{
+	struct ctx *x = &r->x;
+	struct trouble t = { r->opt.name, x->now, arena_strdup(&x->a, r->shown) };
+	struct fail f = { 0 };
+	bool failed = x->tries != NULL && x->tries->used > 0;
+
+	if (x->trouble != NULL && strcmp(x->trouble, r->shown) != 0) {
+		snprintf(r->shown, sizeof(r->shown), "%s", x->trouble);
+		t.text = r->shown;
+		trouble_write(&x->a, x->conf, &t, &f);
+		r->troubled = true;
+	} else if (x->trouble == NULL && did && !failed && r->troubled) {
+		trouble_clear(&x->a, x->conf, r->opt.name, &f);
+		r->troubled = false;
+		r->shown[0] = '\0';
+	}
+	if (f.code != OK)
+		log_fail("telling locus status of trouble", &f);
+	x->trouble = NULL;
+}
+
 /* Waits for the database as long as it takes; only another schema version or one pass
  * gives up. */
 static enum err
@@ -197,6 +239,9 @@ one_step(struct run *r, size_t *done)
 	e = db_ready(x->db, &x->fail);
 	if (e == OK)
 		e = r->d->step(x, done);
+	if (e != OK)
+		daemon_trouble(x, "%s", x->fail.detail);
+	show_trouble(r, *done > 0 || (e == OK && r->said.code != OK));
 	arena_reset(&x->a);
 	return e;
 }
@@ -268,6 +313,7 @@ daemon_item(struct ctx *x, struct tries *t, int64_t key, const char *label, enum
 	}
 	log_err("%s: failed %d times, %s: %s", label, (int)tries_failed(t, key, x->now),
 	    err_name(e), x->fail.detail);
+	daemon_trouble(x, "%s: %s", label, x->fail.detail);
 	return OK;
 }
 
@@ -333,6 +379,7 @@ daemon_tries(struct ctx *x, int64_t first_s, int64_t most_s)
 
 	t->first_s = first_s;
 	t->most_s = most_s;
+	x->tries = t;
 	return t;
 }
 
@@ -401,6 +448,7 @@ set_up(struct run *r, struct fail *f)
 	x->life = &r->life;
 	x->one_pass = r->opt.one_pass || r->opt.dry_run;
 	x->dry_run = r->opt.dry_run;
+	r->troubled = true; /* by an earlier process */
 	x->mod_n = r->opt.mod[0];
 	x->mod_i = r->opt.mod[1];
 	if ((e = read_conf(r, f)) != OK || (e = take_lock(r, f)) != OK)

@@ -30,7 +30,9 @@ struct ctx {
 	int64_t now;          /* read once per step */
 	int64_t mod_n, mod_i; /* this instance does ids with id % n = i */
 	bool dry_run, one_pass;
-	void *own; /* options and state of the daemon */
+	struct tries *tries; /* items that failed; NULL = the daemon keeps none */
+	const char *trouble; /* of this step, by daemon_trouble() */
+	void *own;           /* options and state of the daemon */
 	struct fail fail;
 };
 
@@ -91,6 +93,13 @@ enum err daemon_unit(struct ctx *, enum err (*unit)(struct ctx *, void *), void 
  */
 enum err daemon_item(
     struct ctx *, struct tries *, int64_t key, const char *label, enum err e);
+
+/*
+ * What keeps an item from being done, for locus status: shown until a later step did
+ * something without trouble and no failed item is left.  The last one of a step counts.
+ */
+void daemon_trouble(struct ctx *, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /*
  * each(x, wu) for the n workunits of a batch, but for those that are put aside, until

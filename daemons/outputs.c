@@ -45,6 +45,7 @@ outputs_read(struct arena *a, const struct conf *conf, const struct row_docs *do
 			.name = made[i].name,
 			.open_name = made[i].open_name,
 			.path = upload_path(a, conf, made[i].name),
+			.root = conf->upload_dir,
 			.md5 = t == NULL ? arena_strdup(a, "") : t->md5_cksum,
 			.nbytes = t == NULL ? 0 : t->nbytes,
 			.optional = made[i].optional,
@@ -76,14 +77,27 @@ outputs_of(struct db *db, struct arena *a, const struct conf *conf,
 }
 
 enum err
+output_there(const struct output *o, bool *there, struct fail *f)
+{
+	enum err e = fs_there(o->path, there, f);
+
+	if (e == OK && !*there && !fs_exists(o->root))
+		return FAIL(f, E_SYS, "the upload directory %s is not there", o->root);
+	return e;
+}
+
+enum err
 output_check(const struct output *o, enum outputs_state *state, struct fail *f)
 {
 	char md5[MD5_HEX];
 	int64_t nbytes;
+	bool there;
 	enum err e;
 
 	*state = OUTPUT_BAD;
-	if (!fs_exists(o->path)) {
+	if ((e = output_there(o, &there, f)) != OK)
+		return e;
+	if (!there) {
 		*state = o->optional ? OUTPUT_ABSENT : OUTPUT_BAD;
 		if (*state == OUTPUT_BAD)
 			FAIL(f, E_NOTFOUND, "%s was not uploaded", o->name);

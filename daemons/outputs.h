@@ -11,8 +11,9 @@
 
 struct output {
 	char *name, *open_name, *path;
-	char *md5;     /* as reported, "" = not reported */
-	double nbytes; /* as reported, 0 = not reported */
+	const char *root; /* the upload directory that path is below */
+	char *md5;        /* as reported, "" = not reported */
+	double nbytes;    /* as reported, 0 = not reported */
 	bool optional, no_validate;
 };
 struct outputs { /* of one result, in template order */
@@ -26,6 +27,12 @@ struct outputs { /* of one result, in template order */
  */
 enum err outputs_of(struct db *, struct arena *, const struct conf *,
     const int64_t *resultids, size_t n, struct outputs *out, struct fail *);
+
+/*
+ * Was it uploaded?  E_SYS when nobody can tell now: the directory of all uploads is
+ * gone, or the disk fails, which is no fault of the host.
+ */
+enum err output_there(const struct output *, bool *there, struct fail *);
 
 enum outputs_state { OUTPUT_GOOD, OUTPUT_ABSENT /* optional, not there */, OUTPUT_BAD };
 /*

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include "daemons/loop.h"
 #include "daemons/outputs.h"
+#include "daemons/verdict.h"
 #include "db/entity.h"
 #include "db/life.h"
 #include "lib/fs.h"
@@ -23,7 +24,7 @@ enum {
 	PAUSE_FIRST_S = 10,
 	PAUSE_MOST_S = 3600,
 	COMMAND_S = 600,
-	RETRY_S = 6 * 3600,
+	OUT_MOST = 64 << 10, /* bytes of a command's words */
 };
 /* A Cobblestone is a hundredth of a day of 1e9 operations per second. */
 static const double credit_per_flop = 100 / (86400 * 1e9);
@@ -35,6 +36,7 @@ struct own {
 	char **argv; /* of the command */
 	size_t argc;
 	struct tries *tries;
+	const char *why; /* the last judgement was "not now", of this step */
 };
 
 #define AT(field) offsetof(struct own, field)
@@ -55,6 +57,7 @@ struct trial {
 	struct outputs *out; /* aligned with r */
 	size_t n;
 	enum match *init;
+	const char *why; /* something cannot be judged now; NULL = all can */
 	struct validate_change c;
 };
 /* Some that are judged and stored together, by id. */
@@ -72,14 +75,26 @@ start(struct ctx *x)
 	return daemon_command(x, o->command, &o->argv, &o->argc);
 }
 
-/* CMD FILE1 FILE2: 0 same, 1 different, 2 the first is bad, 3 the second is, 4 the
- * first is as all of its host will be, else not now. */
 static enum match
-by_command(struct ctx *x, char *path1, char *path2, int *status)
+not_now(struct ctx *x, const char *why)
+{
+	struct own *o = x->own;
+
+	o->why = arena_strdup(&x->a, why);
+	return MATCH_LATER;
+}
+
+/* CMD FILE1 FILE2; what it may answer stands in verdicts.def. */
+static enum match
+by_command(struct ctx *x, char *path1, char *path2)
 {
 	struct own *o = x->own;
 	struct fail f = { 0 };
-	char **argv = NEWN(&x->a, char *, o->argc + 3);
+	char **argv = NEWN(&x->a, char *, o->argc + 3), *out;
+	char words[PROC_LAST_WORDS];
+	const char *why;
+	enum match m;
+	int status;
 
 	for (size_t i = 0; i < o->argc; i++)
 		argv[i] = o->argv[i];
@@ -87,27 +102,15 @@ by_command(struct ctx *x, char *path1, char *path2, int *status)
 	argv[o->argc + 1] = path2;
 	struct proc_run run = { .argv = (const char *const *)argv,
 		.dir = x->conf->project_dir,
+		.out_max = OUT_MOST,
+		.last_words = words,
 		.timeout_s = COMMAND_S };
-	*status = -1;
-	if (proc_run(&x->a, &run, status, NULL, NULL, &f) != OK) {
-		log_fail("comparing", &f);
-		return MATCH_LATER;
-	}
-	switch (*status) {
-	case 0:
-		return MATCH_SAME;
-	case 1:
-		return MATCH_DIFFERENT;
-	case 2:
-	case 3:
-		return MATCH_BAD;
-	case 4:
-		return MATCH_HOPELESS;
-	default:
-		log_warn(
-		    "%s ended with status %d: tried again later", argv[0], *status);
-		return MATCH_LATER;
-	}
+	if (proc_run(&x->a, &run, &status, &out, NULL, &f) != OK)
+		return not_now(x, f.detail);
+	m = verdict_of(&x->a, status, out, words, &why);
+	return m == MATCH_LATER ?
+	           not_now(x, arena_printf(&x->a, "%s %s", argv[0], why)) :
+	           m;
 }
 
 static enum match
@@ -116,14 +119,11 @@ judge_file(struct ctx *x, const struct result *r, const struct output *out)
 	const struct own *o = x->own;
 	struct fail f = { 0 };
 	enum outputs_state state;
-	int status;
 
 	if (out->no_validate)
 		return MATCH_SAME;
-	if (output_check(out, &state, &f) != OK) {
-		log_fail("checking an output file", &f);
-		return MATCH_LATER;
-	}
+	if (output_check(out, &state, &f) != OK)
+		return not_now(x, f.detail);
 	if (state == OUTPUT_BAD)
 		log_info(
 		    "[RESULT#%lld] %s bad: %s", (long long)r->id, r->name, f.detail);
@@ -132,7 +132,7 @@ judge_file(struct ctx *x, const struct result *r, const struct output *out)
 	if (o->command == NULL)
 		return MATCH_SAME;
 	/* A file that its own command cannot compare with itself is bad. */
-	enum match m = by_command(x, out->path, out->path, &status);
+	enum match m = by_command(x, out->path, out->path);
 	return m == MATCH_DIFFERENT ? MATCH_BAD : m;
 }
 
@@ -143,9 +143,9 @@ judge(struct trial *t, size_t i)
 	struct ctx *x = t->x;
 
 	if (t->out[i].e != OK) { /* our own rows: no fault of the host */
-		log_warn("[RESULT#%lld] %s: reading what it was to make: %s",
-		    (long long)t->r[i].id, t->r[i].name, t->out[i].why);
-		return MATCH_LATER;
+		return not_now(
+		    x, arena_printf(&x->a, "%s: reading what it was to make: %s",
+			   t->r[i].name, t->out[i].why));
 	}
 	for (size_t k = 0; k < t->out[i].n; k++) {
 		enum match m = judge_file(x, &t->r[i], &t->out[i].v[k]);
@@ -155,28 +155,39 @@ judge(struct trial *t, size_t i)
 	return MATCH_SAME;
 }
 
+/* The same; why not now is noted. */
+static enum match
+judge_noted(struct trial *t, size_t i)
+{
+	const struct own *o = t->x->own;
+	enum match m = judge(t, i);
+
+	if (m == MATCH_LATER)
+		t->why = o->why;
+	return m;
+}
+
 static enum match
 compare_files(struct ctx *x, const struct output *p, const struct output *q)
 {
 	const struct own *o = x->own;
 	struct fail f = { 0 };
-	bool have = fs_exists(p->path), same;
-	int status;
+	bool have, other, same;
 
 	if (p->no_validate || q->no_validate)
 		return MATCH_SAME;
-	if (have != fs_exists(q->path))
+	if (output_there(p, &have, &f) != OK || output_there(q, &other, &f) != OK)
+		return not_now(x, f.detail);
+	if (have != other)
 		return MATCH_DIFFERENT;
 	if (!have)
 		return MATCH_SAME;
 	if (o->command != NULL) {
-		enum match m = by_command(x, p->path, q->path, &status);
+		enum match m = by_command(x, p->path, q->path);
 		return m == MATCH_BAD || m == MATCH_HOPELESS ? MATCH_DIFFERENT : m;
 	}
-	if (output_same(p->path, q->path, &same, &f) != OK) {
-		log_fail("comparing", &f);
-		return MATCH_LATER;
-	}
+	if (output_same(p->path, q->path, &same, &f) != OK)
+		return not_now(x, f.detail);
 	return same ? MATCH_SAME : MATCH_DIFFERENT;
 }
 
@@ -184,11 +195,14 @@ static enum match
 same(void *ctx, size_t i, size_t j)
 {
 	struct trial *t = ctx;
+	const struct own *o = t->x->own;
 
 	if (t->out[i].n != t->out[j].n)
 		return MATCH_DIFFERENT;
 	for (size_t k = 0; k < t->out[i].n; k++) {
 		enum match m = compare_files(t->x, &t->out[i].v[k], &t->out[j].v[k]);
+		if (m == MATCH_LATER)
+			t->why = o->why;
 		if (m != MATCH_SAME)
 			return m;
 	}
@@ -250,7 +264,7 @@ load(struct ctx *x, struct session *s)
 		t->out = out + (t->r - r);
 		t->init = init + (t->r - r);
 		for (size_t k = 0; k < t->n; k++)
-			t->init[k] = judge(t, k);
+			t->init[k] = judge_noted(t, k);
 	}
 	return e;
 }
@@ -270,8 +284,8 @@ changed(const struct trial *t)
 		to.error_mask |= WU_ERROR_TOO_MANY_SUCCESS;
 	if (c->target_nresults != 0)
 		to.target_nresults = c->target_nresults;
-	if (c->retry_later && to.transition_time > t->x->now + RETRY_S)
-		to.transition_time = t->x->now + RETRY_S;
+	if (c->retry_later && to.transition_time > c->retry_at)
+		to.transition_time = c->retry_at;
 	if (c->transition_now || c->canonical_resultid != 0)
 		to.transition_time = t->x->now;
 	return to;
@@ -431,6 +445,18 @@ unit_save(struct ctx *x, void *arg)
 	return e != OK || n == 0 ? e : save_effects(x, b, v, n);
 }
 
+/* Why a workunit waits, for the log and for locus status. */
+static void
+say_later(const struct trial *t)
+{
+	const char *why = t->why != NULL ? t->why :
+	                                   "its canonical output cannot be read";
+
+	log_warn("[WU#%lld] %s: not now: %s; again in %lld s", (long long)t->wu->id,
+	    t->wu->name, why, (long long)(t->c.retry_at - t->x->now));
+	daemon_trouble(t->x, "%s is not judged: %s", t->wu->name, why);
+}
+
 static void
 log_trial(const struct trial *t)
 {
@@ -461,6 +487,9 @@ judge_some(struct ctx *x, struct workunit *const *wu, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		struct trial *t = &s.t[i];
 		t->c = validate(&x->a, t->wu, t->r, t->n, t->init, same, t);
+		t->c.retry_at = validate_again_at(t->r, t->n, x->now);
+		if (t->c.retry_later)
+			say_later(t);
 	}
 	if (!x->dry_run)
 		e = daemon_unit(x, unit_save, &s);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include "daemons/loop.h"
 #include "daemons/plan.h"
+#include "daemons/verdict.h"
 #include "daemons/work.h"
 #include "db/life.h"
 #include "db/trigger.h"
@@ -234,21 +235,27 @@ ask_command(struct order *r)
 		{ "{n}", arena_printf(&x->a, "%lld", (long long)o->batch) },
 	};
 	const char **argv = NEWN(&x->a, const char *, o->argc + 1);
+	char *out, said[PROC_LAST_WORDS];
 	struct proc_run run = { .argv = argv,
 		.dir = x->conf->project_dir,
 		.out_max = COMMAND_OUT_MAX,
+		.last_words = said,
 		.timeout_s = COMMAND_S };
+	size_t n_out;
 	int status;
-	char *out;
 	enum err e;
 
 	for (size_t i = 0; i < o->argc; i++)
 		argv[i] = words_fill(&x->a, o->argv[i], words, N(words));
-	if ((e = proc_run(&x->a, &run, &status, &out, NULL, &x->fail)) != OK)
+	if ((e = proc_run(&x->a, &run, &status, &out, &n_out, &x->fail)) != OK)
 		return e;
 	if (status != 0)
-		return FAIL(
-		    &x->fail, E_SYS, "%s ended with status %d", argv[0], status);
+		return FAIL(&x->fail, E_SYS, "%s %s", argv[0],
+		    command_end(&x->a, status, said));
+	if (n_out >= COMMAND_OUT_MAX) /* its end is lost, maybe within a line */
+		return FAIL(&x->fail, E_BADREQ,
+		    "%s said more than %d bytes: nothing made", argv[0],
+		    (int)COMMAND_OUT_MAX);
 	return plan_parse(
 	    &x->a, out, &r->planned, &r->nplanned, &r->exhausted, &x->fail);
 }

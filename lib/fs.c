@@ -347,6 +347,17 @@ fs_exists(const char *path)
 	return lstat(path, &st) == 0;
 }
 
+enum err
+fs_there(const char *path, bool *there, struct fail *f)
+{
+	struct stat st;
+
+	*there = lstat(path, &st) == 0;
+	if (*there || errno == ENOENT || errno == ENOTDIR)
+		return OK;
+	return FAIL(f, E_SYS, "%s: %s", path, strerror(errno));
+}
+
 int64_t
 fs_size(const char *path)
 {

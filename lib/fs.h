@@ -43,7 +43,10 @@ enum err fs_rename_new(const char *from, const char *to, struct fail *);
 enum err fs_sync_dir(const char *path, struct fail *);
 /* Like mkdir -p; umask applies to mode. */
 enum err fs_mkdirs(const char *path, unsigned mode, struct fail *);
-bool fs_exists(const char *path);   /* a link counts even if it leads nowhere */
+bool fs_exists(const char *path); /* a link counts even if it leads nowhere */
+/* The same, and E_SYS if it cannot be told: a directory on the way, or the disk, cannot
+ * be read. */
+enum err fs_there(const char *path, bool *there, struct fail *);
 int64_t fs_size(const char *path);  /* -1 if absent */
 int64_t fs_mtime(const char *path); /* -1 if absent */
 struct fs_seen { /* of a file, at the last look; all 0 = it was never looked at */

@@ -28,6 +28,7 @@
 enum {
 	TICK_MAX_MS = 50,
 	PIPE_BYTES = 64 << 10,
+	AFTERWARDS_MS = 1000,    /* at most, to read what an ended child has said */
 	OWN_MAPPING = 256 << 10, /* bytes of a block that is mapped by itself */
 	KEPT_FREE = 1 << 20,     /* at the end of the heap */
 };
@@ -71,7 +72,7 @@ proc_signals(void)
 
 /* What becomes of descriptors 0, 1 and 2; -1 = /dev/null (0, 1) or ours (2). */
 struct stdio {
-	int in, out;
+	int in, out, err;
 	const char *log; /* instead of out, and for 2 */
 	int program;     /* > 0: the file to run, becomes 3 */
 };
@@ -94,6 +95,8 @@ wire_up(posix_spawn_file_actions_t *fa, const struct stdio *io, const char *dir)
 	} else {
 		posix_spawn_file_actions_addopen(fa, 1, "/dev/null", O_WRONLY, 0);
 	}
+	if (io->log == NULL && io->err >= 0)
+		posix_spawn_file_actions_adddup2(fa, io->err, 2);
 	if (dir != NULL)
 		posix_spawn_file_actions_addchdir_np(fa, dir);
 	if (io->program > 0)
@@ -190,19 +193,88 @@ memory_file(const char *p, size_t n, int *fd, struct fail *f)
 	return OK;
 }
 
-/* Reads what is there now, and keeps what fits; false at the end of file. */
-static bool
-read_out(int fd, struct buf *out, size_t max)
+/* What a child says: the ends that are read here, -1 = closed or not asked for. */
+struct ears {
+	int out, err;
+	struct buf text;
+	size_t max;
+	char *last_words;
+	size_t nwords;
+};
+
+static void
+close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+static void
+keep_out(struct ears *l, const char *p, size_t n)
+{
+	size_t room = l->text.n < l->max ? l->max - l->text.n : 0;
+
+	if (room > 0)
+		buf_put(&l->text, p, n < room ? n : room);
+}
+
+/* Passes it on, and keeps the end. */
+static void
+keep_err(struct ears *l, const char *p, size_t n)
+{
+	size_t most = PROC_LAST_WORDS - 1, drop;
+	ssize_t passed = write(STDERR_FILENO, p, n);
+
+	(void)passed; /* where it went may be gone: its end is kept all the same */
+	if (n > most) {
+		p += n - most;
+		n = most;
+	}
+	drop = l->nwords + n > most ? l->nwords + n - most : 0;
+	memmove(l->last_words, l->last_words + drop, l->nwords - drop);
+	l->nwords -= drop;
+	memcpy(l->last_words + l->nwords, p, n);
+	l->nwords += n;
+	l->last_words[l->nwords] = '\0';
+}
+
+/* Reads what is there now; *fd is closed at the end of file. */
+static void
+hear_one(struct ears *l, int *fd)
 {
 	char chunk[PIPE_BYTES];
-	ssize_t n = read(fd, chunk, sizeof(chunk));
+	ssize_t n = read(*fd, chunk, sizeof(chunk));
 
-	if (n < 0)
-		return errno == EAGAIN || errno == EINTR;
-	if (n > 0 && out->n < max)
-		buf_put(
-		    out, chunk, (size_t)n < max - out->n ? (size_t)n : max - out->n);
-	return n > 0;
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0)
+		close_fd(fd);
+	else if (fd == &l->out)
+		keep_out(l, chunk, (size_t)n);
+	else
+		keep_err(l, chunk, (size_t)n);
+}
+
+/* Waits for words for ms at most; false: there were none. */
+static bool
+hear(struct ears *l, int ms)
+{
+	struct pollfd p[] = { { .fd = l->out, .events = POLLIN },
+		{ .fd = l->err, .events = POLLIN } };
+
+	if (l->out < 0 && l->err < 0) {
+		if (ms > 0)
+			clock_nap_ms(ms);
+		return false;
+	}
+	if (poll(p, N(p), ms) <= 0)
+		return false;
+	if (p[0].revents != 0)
+		hear_one(l, &l->out);
+	if (p[1].revents != 0)
+		hear_one(l, &l->err);
+	return true;
 }
 
 static int
@@ -213,15 +285,13 @@ exit_status(int st)
 
 /*
  * Collects output until the child itself is gone; what it left running in the
- * background may keep the pipe open and is not waited for.
+ * background may keep the pipes open and is not waited for.
  */
 static enum err
-attend(const struct proc_run *r, pid_t pid, int fd, struct buf *out, int *status,
-    struct fail *f)
+attend(const struct proc_run *r, pid_t pid, struct ears *l, int *status, struct fail *f)
 {
 	int64_t end = clock_mono_ms() + (int64_t)r->timeout_s * 1000;
 	int st, tick = 1;
-	bool open = fd >= 0;
 	pid_t gone;
 
 	while ((gone = waitpid(pid, &st, WNOHANG)) == 0) {
@@ -232,22 +302,33 @@ attend(const struct proc_run *r, pid_t pid, int fd, struct buf *out, int *status
 			return FAIL(f, E_SYS, "%s: not done after %d s, killed",
 			    r->argv[0], r->timeout_s);
 		}
-		if (open) {
-			struct pollfd p = { .fd = fd, .events = POLLIN };
-			if (poll(&p, 1, tick) > 0)
-				open = read_out(fd, out, r->out_max);
-		} else {
-			clock_nap_ms(tick);
-		}
+		hear(l, tick);
 		tick = tick < TICK_MAX_MS ? tick * 2 : TICK_MAX_MS;
 	}
 	if (gone < 0)
 		return FAIL_ERRNO(f, "waiting for %s", r->argv[0]);
 	*status = exit_status(st);
-	if (open)
-		while (poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, 0) > 0 &&
-		       read_out(fd, out, r->out_max))
-			;
+	/* What it left behind may go on talking. */
+	for (end = clock_mono_ms() + AFTERWARDS_MS;
+	     clock_mono_ms() < end && hear(l, 0);)
+		;
+	return OK;
+}
+
+/* A pipe from the child, if it is wanted: *ours does not block. */
+static enum err
+pipe_from(bool wanted, int *ours, int *theirs, struct fail *f)
+{
+	int fd[2];
+
+	*ours = *theirs = -1;
+	if (!wanted)
+		return OK;
+	if (pipe2(fd, O_CLOEXEC) < 0)
+		return FAIL_ERRNO(f, "making a pipe for a child");
+	*ours = fd[0];
+	*theirs = fd[1];
+	fcntl(fd[0], F_SETFL, O_NONBLOCK);
 	return OK;
 }
 
@@ -256,33 +337,36 @@ proc_run(struct arena *a, const struct proc_run *r, int *status, char **out,
     size_t *out_n, struct fail *f)
 {
 	const char *const *env = r->env == NULL ? NULL : env_merge(a, r->env);
-	struct stdio io = { .in = -1, .out = -1 };
-	int pipes[2] = { -1, -1 };
-	struct buf text = buf_new(a);
+	struct stdio io = { .in = -1, .out = -1, .err = -1 };
+	struct ears l = { .out = -1,
+		.err = -1,
+		.text = buf_new(a),
+		.max = r->out_max,
+		.last_words = r->last_words };
 	enum err e = OK;
 	pid_t pid;
 
+	if (l.last_words != NULL)
+		l.last_words[0] = '\0';
 	if (r->in != NULL)
 		e = memory_file(r->in, r->in_n, &io.in, f);
-	if (e == OK && out != NULL && pipe2(pipes, O_CLOEXEC) < 0)
-		e = FAIL_ERRNO(f, "making a pipe for %s", r->argv[0]);
-	io.out = pipes[1];
+	if (e == OK)
+		e = pipe_from(out != NULL, &l.out, &io.out, f);
+	if (e == OK)
+		e = pipe_from(r->last_words != NULL, &l.err, &io.err, f);
 	if (e == OK)
 		e = start(r->argv, env, r->dir, &io, &pid, f);
-	if (io.in >= 0)
-		close(io.in);
-	if (pipes[1] >= 0)
-		close(pipes[1]);
-	if (pipes[0] >= 0)
-		fcntl(pipes[0], F_SETFL, O_NONBLOCK);
+	close_fd(&io.in);
+	close_fd(&io.out);
+	close_fd(&io.err);
 	if (e == OK)
-		e = attend(r, pid, pipes[0], &text, status, f);
-	if (pipes[0] >= 0)
-		close(pipes[0]);
+		e = attend(r, pid, &l, status, f);
+	close_fd(&l.out);
+	close_fd(&l.err);
 	if (e == OK && out != NULL)
-		*out = text.p;
+		*out = l.text.p;
 	if (e == OK && out_n != NULL)
-		*out_n = text.n;
+		*out_n = l.text.n;
 	return e;
 }
 
@@ -338,7 +422,7 @@ enum err
 proc_spawn_on(int in, const char *const *argv, const char *dir, const char *log,
     pid_t *pid, struct fail *f)
 {
-	struct stdio io = { .in = in, .out = STDOUT_FILENO, .log = log };
+	struct stdio io = { .in = in, .out = STDOUT_FILENO, .err = -1, .log = log };
 
 	return start(argv, NULL, dir, &io, pid, f);
 }

@@ -9,6 +9,8 @@
 #include "lib/arena.h"
 #include "lib/err.h"
 
+enum { PROC_LAST_WORDS = 2048 };
+
 struct proc_run {
 	const char *const *argv; /* argv[0] is looked up in PATH; no shell */
 	const char *dir;         /* working directory, NULL = ours */
@@ -16,13 +18,15 @@ struct proc_run {
 	const char *in;          /* standard input text, NULL = /dev/null */
 	size_t in_n;
 	size_t out_max; /* keep at most so many bytes of its output */
-	int timeout_s;  /* 0 = none; past it the group is killed */
+	char
+	    *last_words; /* [PROC_LAST_WORDS]: the end of its standard error, or NULL */
+	int timeout_s;   /* 0 = none; past it the group is killed */
 };
 /*
  * Runs it to the end, in a process group of its own.  *status is its exit code, or 128
- * + signal; *out (may be NULL) its standard output.  Standard error goes to ours.  What
- * it left in the background is not waited for.  E_SYS if it cannot be started or timed
- * out.
+ * + signal; *out (may be NULL) its standard output.  Standard error goes to ours, by
+ * way of this process if its last words are asked for.  What it left in the background
+ * is not waited for.  E_SYS if it cannot be started or timed out.
  */
 enum err proc_run(struct arena *, const struct proc_run *, int *status, char **out,
     size_t *out_n, struct fail *);

@@ -8,6 +8,7 @@
 #include "db/trigger.h"
 #include "lib/clock.h"
 #include "model/record.h"
+#include "model/trouble.h"
 #include "tools/census.h"
 #include "tools/file_view.h"
 #include "tools/human.h"
@@ -23,6 +24,8 @@ struct report {
 	bool counted;  /* the database answered */
 	bool triggers; /* known: without it only those of directories are */
 	struct census c;
+	struct trouble *troubles; /* of this machine's daemons */
+	size_t ntroubles;
 };
 
 /* --- for people --- */
@@ -103,6 +106,15 @@ print_upstream(struct ctx *x)
 }
 
 static void
+print_troubles(struct ctx *x, const struct report *r)
+{
+	for (size_t i = 0; i < r->ntroubles; i++)
+		printf("trouble    %s: %s (%s ago)\n", r->troubles[i].daemon,
+		    r->troubles[i].text,
+		    human_span(x->a, clock_now() - r->troubles[i].at));
+}
+
+static void
 print_report(struct ctx *x, const struct report *r)
 {
 	const struct census *c = &r->c;
@@ -111,6 +123,7 @@ print_report(struct ctx *x, const struct report *r)
 	    running_name(r->running));
 	print_services(x, r);
 	print_upstream(x);
+	print_troubles(x, r);
 	if (r->counted) {
 		print_work(c);
 		print_locality(x, c);
@@ -145,6 +158,21 @@ services_json(const struct state *s)
 			      "since", p->pid == 0 ? "" : clock_text(p->since, since),
 			      "restarts", p->restarts, "note", p->note));
 	}
+	return list;
+}
+
+static json_t *
+troubles_json(const struct report *r)
+{
+	json_t *list = json_array();
+	char at[21];
+
+	for (size_t i = 0; i < r->ntroubles; i++)
+		json_array_append_new(
+		    list, json_pack("{s:o, s:o, s:s}", "daemon",
+			      json_text(r->troubles[i].daemon), "text",
+			      json_text(r->troubles[i].text), "time",
+			      clock_text(r->troubles[i].at, at)));
 	return list;
 }
 
@@ -208,6 +236,7 @@ print_json(struct ctx *x, const struct report *r)
 	    "supervisor", (json_int_t)r->s.supervisor, "services", services_json(&r->s),
 	    "database", r->counted);
 
+	json_object_set_new(root, "troubles", troubles_json(r));
 	if (r->counted)
 		put_counts(root, c);
 	else
@@ -234,6 +263,7 @@ status_run(struct ctx *x, const void *opts, char **args, size_t n)
 		e = running_look(x, &r.s, &r.running);
 	if (e != OK)
 		return e;
+	trouble_list(x->a, x->cf, &r.troubles, &r.ntroubles);
 	r.triggers = !triggers_in_rows(x->cf);
 	if (r.triggers && (e = census_triggers(x, &r.c)) != OK)
 		return e;

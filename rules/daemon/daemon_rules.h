@@ -51,7 +51,8 @@ struct validate_change {
 	int64_t canonical_resultid; /* 0 = none found */
 	bool too_many_success;      /* error_mask bit 4 */
 	int32_t target_nresults;    /* new value, 0 = leave */
-	bool retry_later;           /* a transient failure: transition in 6 h */
+	bool retry_later;           /* a transient failure: transition at retry_at */
+	int64_t retry_at;           /* set by the caller, validate_again_at() */
 	bool transition_now;
 };
 /*
@@ -62,6 +63,12 @@ struct validate_change {
 struct validate_change validate(struct arena *, const struct workunit *,
     const struct result *, size_t n, const enum match *init,
     enum match (*same)(void *ctx, size_t i, size_t j), void *ctx);
+
+/*
+ * When to judge again what cannot be judged now: after as long again as its newest
+ * result has waited, a minute at least, six hours at most (server.md 4.4).
+ */
+int64_t validate_again_at(const struct result *, size_t n, int64_t now);
 
 /*
  * One more sample of a running mean: a plain mean of the first 20, then 1 % of each new

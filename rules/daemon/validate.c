@@ -8,6 +8,8 @@
 #include "model/states.h"
 #include "lib/banned.h"
 
+enum { AGAIN_LEAST_S = 60, AGAIN_MOST_S = 6 * 3600 };
+
 struct jury {
 	struct arena *a;
 	const struct workunit *wu;
@@ -186,4 +188,17 @@ validate(struct arena *a, const struct workunit *wu, const struct result *r, siz
 		judge_by(&j, canonical);
 	}
 	return c;
+}
+
+int64_t
+validate_again_at(const struct result *r, size_t n, int64_t now)
+{
+	int64_t newest = 0, waited;
+
+	for (size_t i = 0; i < n; i++)
+		newest = r[i].received_time > newest ? r[i].received_time : newest;
+	waited = newest > now ? 0 : now - newest;
+	if (waited < AGAIN_LEAST_S)
+		waited = AGAIN_LEAST_S;
+	return now + (waited < AGAIN_MOST_S ? waited : AGAIN_MOST_S);
 }

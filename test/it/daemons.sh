@@ -18,6 +18,10 @@ has() { # WHAT TEXT PART
 	case $2 in *"$3"*) return ;; esac
 	bad "$1: \"$3\" is not in \"$2\""
 }
+hasnt() { # WHAT TEXT PART
+	checks=$((checks + 1))
+	case $2 in *"$3"*) bad "$1: \"$3\" is in \"$2\"" ;; esac
+}
 wait_for() { # CONDITION, for at most five minutes
 	tries=0
 	checks=$((checks + 1))
@@ -196,7 +200,7 @@ main() {
 	trap 'mariadb_stop "$top"; rm -rf "$top"' EXIT
 	trap 'exit 1' INT TERM HUP
 	mariadb_start "$top" || exit 1
-	[ $# -gt 0 ] || set -- life timeout bad_output commands ledger seed_generator \
+	[ $# -gt 0 ] || set -- life timeout bad_output commands crash ledger seed_generator \
 		late dry_run bad_item strangers instances outage race die_asking die_database die_between die_anywhere die_chunks die_moving kill
 	case_number=0
 	for c in "$@"; do

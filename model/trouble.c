@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* run/NAME.trouble: the time, a blank, the text. */
+#include "model/trouble.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "lib/fs.h"
+#include "lib/text.h"
+#include "lib/banned.h"
+
+static const char suffix[] = ".trouble";
+enum { FILES_MOST = 10000, TEXT_MOST = 4096 };
+
+static char *
+path_of(struct arena *a, const struct conf *cf, const char *daemon)
+{
+	return arena_printf(
+	    a, "%s/%s%s", project_path(a, cf, cf->run_dir), daemon, suffix);
+}
+
+enum err
+trouble_write(
+    struct arena *a, const struct conf *cf, const struct trouble *t, struct fail *f)
+{
+	char *line = arena_printf(a, "%lld %s\n", (long long)t->at, t->text);
+
+	for (char *p = line; p[1] != '\0'; p++)
+		if ((unsigned char)*p < ' ')
+			*p = ' ';
+	return fs_write(path_of(a, cf, t->daemon), line, strlen(line), 0644, f);
+}
+
+enum err
+trouble_clear(
+    struct arena *a, const struct conf *cf, const char *daemon, struct fail *f)
+{
+	enum err e = fs_unlink(path_of(a, cf, daemon), f);
+
+	return e == E_NOTFOUND ? OK : e;
+}
+
+static bool
+read_one(struct arena *a, const char *path, struct trouble *t)
+{
+	struct fail f = { 0 };
+	char *line, *blank;
+
+	if (fs_read(a, path, TEXT_MOST, &line, NULL, &f) != OK ||
+	    (blank = strchr(line, ' ')) == NULL)
+		return false;
+	*blank = '\0';
+	t->text = text_trim(blank + 1);
+	return text_i64(line, 0, INT64_MAX, &t->at);
+}
+
+void
+trouble_list(struct arena *a, const struct conf *cf, struct trouble **out, size_t *n)
+{
+	const char *dir = project_path(a, cf, cf->run_dir);
+	struct fail f = { 0 };
+	size_t nnames = 0, cap = 0;
+	char **names;
+
+	*out = NULL;
+	*n = 0;
+	if (fs_list(a, dir, FILES_MOST, &names, &nnames, &f) != OK)
+		return;
+	for (size_t i = 0; i < nnames; i++) {
+		struct trouble t = { .daemon = names[i] };
+		size_t len = strlen(names[i]);
+
+		if (len < sizeof(suffix) ||
+		    strcmp(names[i] + len - strlen(suffix), suffix) != 0 ||
+		    !read_one(a, arena_printf(a, "%s/%s", dir, names[i]), &t))
+			continue;
+		t.daemon[len - strlen(suffix)] = '\0';
+		PUSH(a, *out, *n, cap) = t;
+	}
+}
