@@ -1,149 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * regcomp() of the C library behind a fence: what it compiles is the administrator's
- * text, what it is matched with is a stranger's.  Without back-references its matcher
- * does not backtrack, and with few steps its tables stay small.
+ * An expression becomes a program of a few hundred steps; a text is gone through once,
+ * with the set of all steps that may come next.  So a match takes at most steps x bytes
+ * and no memory but its own stack, whatever the expression and whatever the text.  The
+ * matcher of the C library is no substitute: it keeps a table of all sets of steps that
+ * it has met, which a stranger's text makes grow for ever.
  */
 #include "lib/pattern.h"
 
-#include <ctype.h>
-#include <regex.h>
-#include <stdlib.h>
 #include <string.h>
+#include "lib/pattern_step.h"
+#include "lib/banned.h"
 
-enum { TEXT_MOST = 255, STEPS_MOST = 2000, ANCHOR_STEPS = 250 };
-
-struct pattern {
-	regex_t program;
-	char *text;
-	bool negated;
-};
-
-/* How often what stands before the { is repeated at most: "{a}", "{a,}", "{a,b}". */
-static size_t
-repetition(const char *brace)
-{
-	size_t most = 1;
-
-	for (const char *p = brace + 1; *p != '\0' && *p != '}'; p++) {
-		unsigned long n;
-		char *end;
-
-		if (!isdigit((unsigned char)*p))
-			continue;
-		n = strtoul(p, &end, 10);
-		n = n < STEPS_MOST ? n : STEPS_MOST;
-		most = n + 1 > most ? n + 1 : most;
-		p = end - 1;
-	}
-	return most;
-}
-
-/* The ] of the list that begins at s, a [; the end of the text if there is none. */
-static const char *
-list_end(const char *s)
-{
-	s++;
-	s += *s == '^';
-	s += *s == ']';
-	for (; *s != '\0' && *s != ']'; s++)
-		if (*s == '[' && s[1] != '\0' && strchr(":.=", s[1]) != NULL) {
-			const char close[] = { s[1], ']', '\0' };
-			const char *end = strstr(s + 2, close);
-
-			if (end == NULL)
-				return s + strlen(s);
-			s = end + 1;
-		}
-	return s;
-}
-
-/* ^ $ \b and their like: the library doubles what stands around one. */
-static bool
-is_anchor(const char *s)
-{
-	return *s == '^' || *s == '$' ||
-	       (*s == '\\' && s[1] != '\0' && strchr("bB<>`'", s[1]) != NULL);
-}
-
-/*
- * The steps that the library makes of an expression: it copies what is repeated, for a
- * + as well, and copies again what holds copies.  STEPS_MOST + 1: too many.
- */
-static size_t
-steps(const char *s)
-{
-	size_t sum[TEXT_MOST + 1] = { 0 }; /* of the groups that are open */
-	size_t depth = 0, last = 0;        /* last: what a repetition would repeat */
-
-	for (; *s != '\0'; s++) {
-		size_t times = *s == '{' ? repetition(s) : *s == '+' ? 2 : 1;
-
-		if (times > 1) {
-			sum[depth] += last * (times - 1);
-			last *= times;
-		} else if (*s == '(') {
-			sum[++depth] = last = 0;
-		} else if (*s == ')' && depth > 0) {
-			last = sum[depth--] + 1;
-			sum[depth] += last;
-		} else if (*s == '*' || *s == '?') {
-			last++, sum[depth]++;
-		} else {
-			last = is_anchor(s) ? ANCHOR_STEPS : 1;
-			sum[depth] += last;
-		}
-		if (sum[depth] > STEPS_MOST)
-			return STEPS_MOST + 1;
-		if (*s == '\\' && s[1] != '\0')
-			s++;
-		else if (*s == '[')
-			s = list_end(s);
-		if (*s == '\0')
-			break;
-	}
-	return sum[0];
-}
-
-/* NULL if it is fine. */
-static const char *
-refusal(const char *s)
-{
-	if (strlen(s) > TEXT_MOST)
-		return "it is longer than 255 bytes";
-	for (const char *p = s; (p = strchr(p, '\\')) != NULL && p[1] != '\0'; p += 2)
-		if (isdigit((unsigned char)p[1]))
-			return "back-references cost unbounded time";
-	return steps(s) > STEPS_MOST ?
-	           "it repeats too much, or has more than 8 anchors" :
-	           NULL;
-}
-
-static void
-release(void *program)
-{
-	regfree(program);
-}
-
-const struct pattern *
-pattern_compile(struct arena *a, const char *text, const char **why)
-{
-	struct pattern *p = NEW(a, struct pattern);
-
-	p->text = arena_strdup(a, text);
-	p->negated = text[0] == '!';
-	if (p->negated)
-		text++;
-	*why = refusal(text);
-	if (*why == NULL && text[0] == '\0')
-		*why = "it is empty";
-	if (*why == NULL && regcomp(&p->program, text, REG_EXTENDED | REG_NOSUB) != 0)
-		*why = "it is not an extended regular expression";
-	if (*why != NULL)
-		return NULL;
-	arena_defer(a, release, &p->program);
-	return p;
-}
+enum { SUBJECT_MOST = 4096 };
 
 const char *
 pattern_text(const struct pattern *p)
@@ -151,8 +20,112 @@ pattern_text(const struct pattern *p)
 	return p->text;
 }
 
+/* The steps that may come next, each once, in any order. */
+struct next {
+	uint16_t at[STEPS_MOST];
+	size_t n;
+};
+struct matcher {
+	const struct pattern *p;
+	const char *s;                     /* the text */
+	size_t i, end;                     /* where we are, where it ends */
+	uint32_t met[STEPS_MOST / 32 + 1]; /* steps that this position has seen */
+};
+
+static bool
+holds(const struct matcher *m, enum assertion as)
+{
+	bool before = m->i > 0 && is_word((unsigned char)m->s[m->i - 1]);
+	bool after = m->i < m->end && is_word((unsigned char)m->s[m->i]);
+
+	switch (as) {
+	case AT_START:
+		return m->i == 0;
+	case AT_END:
+		return m->i == m->end;
+	case AT_WORD_START:
+		return !before && after;
+	case AT_WORD_END:
+		return before && !after;
+	case AT_EDGE:
+		return before != after;
+	case AT_NO_EDGE:
+		return before == after;
+	}
+	return false;
+}
+
+static void
+push(struct matcher *m, uint16_t *stack, size_t *n, size_t at)
+{
+	uint32_t bit = (uint32_t)1 << (at % 32);
+
+	if ((m->met[at / 32] & bit) != 0)
+		return;
+	m->met[at / 32] |= bit;
+	stack[(*n)++] = (uint16_t)at;
+}
+
+/* Adds step `at` and all that it leads to without a byte; true: the end is among them.
+ */
+static bool
+follow(struct matcher *m, struct next *next, size_t at)
+{
+	uint16_t stack[STEPS_MOST];
+	size_t n = 0;
+
+	for (push(m, stack, &n, at); n > 0;) {
+		const struct step *st = &m->p->steps[at = stack[--n]];
+
+		switch ((enum op)st->op) {
+		case OP_MATCH:
+			return true;
+		case OP_BYTE:
+			next->at[next->n++] = (uint16_t)at;
+			break;
+		case OP_FORK:
+			push(m, stack, &n, (size_t)((int)at + st->y));
+			push(m, stack, &n, (size_t)((int)at + st->x));
+			break;
+		case OP_JUMP:
+			push(m, stack, &n, (size_t)((int)at + st->x));
+			break;
+		case OP_ASSERT:
+			if (holds(m, (enum assertion)st->arg))
+				push(m, stack, &n, at + 1);
+			break;
+		}
+	}
+	return false;
+}
+
+static bool
+search(const struct pattern *p, const char *s)
+{
+	struct matcher m = { .p = p, .s = s, .end = strnlen(s, SUBJECT_MOST) };
+	struct next sets[2], *now = &sets[0], *next = &sets[1], *swap;
+
+	now->n = 0;
+	for (;;) {
+		unsigned char b;
+
+		if (follow(&m, now, 0)) /* a match may begin anywhere */
+			return true;
+		if (m.i == m.end)
+			return false;
+		b = (unsigned char)s[m.i++];
+		memset(m.met, 0, sizeof(m.met));
+		next->n = 0;
+		for (size_t k = 0; k < now->n; k++)
+			if (set_has(&p->sets[p->steps[now->at[k]].arg], b) &&
+			    follow(&m, next, now->at[k] + 1U))
+				return true;
+		swap = now, now = next, next = swap;
+	}
+}
+
 bool
 pattern_match(const struct pattern *p, const char *s)
 {
-	return (regexec(&p->program, s, 0, NULL, 0) == 0) != p->negated;
+	return search(p, s) != p->negated;
 }

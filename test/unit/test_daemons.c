@@ -249,6 +249,7 @@ START_TEST(output_by_table)
 	struct fail f = { 0 };
 	struct output o = { .name = arena_strdup(&a, "o"),
 		.path = arena_printf(&a, "%s/o", unit_dir(dir)),
+		.root = dir,
 		.md5 = arena_strdup(&a, output_cases[_i].md5),
 		.nbytes = output_cases[_i].nbytes,
 		.optional = output_cases[_i].optional };

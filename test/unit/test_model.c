@@ -58,7 +58,7 @@ static const struct {
 	    "or db" },
 	{ "<config><ban_os>Win(</ban_os></config>", NULL,
 	    "p/config.xml:2: <ban_os>: \"Win(\" is not valid: as a regular "
-	    "expression: it is not an extended regular expression" },
+	    "expression: a ( has no )" },
 	{ "<config><master_url>HTTP://Host.Org//a</master_url></config>",
 	    "p/config.xml:1: <master_url> is taken as http://host.org/a/", NULL },
 	{ "<config><master_url>http://host.org/a/</master_url></config>", NULL, NULL },

@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From the text of an expression to its steps: a recursive descent that writes them as
+ * it reads, and copies what is repeated.  What is refused here, and what is not, is
+ * what the C library's regcomp() refuses, but for back-references and for size.
+ */
+#include "lib/pattern.h"
+
+#include <assert.h>
+#include <string.h>
+#include "lib/pattern_step.h"
+#include "lib/banned.h"
+
+enum { TEXT_MOST = 255, REPEAT_MOST = 32767 };
+
+struct compiler {
+	const char *s;                                  /* what is left of the text */
+	struct step step[STEPS_MOST], once[STEPS_MOST]; /* once: what is repeated */
+	struct set set[TEXT_MOST];
+	size_t n, nsets;
+	int open; /* groups */
+	const char *why;
+};
+
+static bool
+refuse(struct compiler *c, const char *why)
+{
+	if (c->why == NULL)
+		c->why = why;
+	return false;
+}
+
+static bool
+room(struct compiler *c, size_t n)
+{
+	return n <= STEPS_MOST - c->n ||
+	       refuse(c,
+		   "it repeats too much, as it makes more than 2000 steps: repeat "
+		   "less, or make several expressions of it");
+}
+
+static struct step
+step(enum op op, int arg, int x, int y)
+{
+	return (struct step){ (uint8_t)op, (uint8_t)arg, (int16_t)x, (int16_t)y };
+}
+
+static bool
+emit(struct compiler *c, struct step st)
+{
+	if (!room(c, 1))
+		return false;
+	c->step[c->n++] = st;
+	return true;
+}
+
+/* A step in front of those from `at` on; they only jump among themselves. */
+static bool
+emit_before(struct compiler *c, size_t at, struct step st)
+{
+	if (!room(c, 1))
+		return false;
+	memmove(&c->step[at + 1], &c->step[at], (c->n - at) * sizeof(*c->step));
+	c->step[at] = st;
+	c->n++;
+	return true;
+}
+
+static void
+set_add(struct set *s, unsigned char b)
+{
+	s->has[b / 32] |= (uint32_t)1 << (b % 32);
+}
+
+/* All bytes but these and NUL. */
+static void
+set_invert(struct set *s)
+{
+	for (size_t i = 0; i < N(s->has); i++)
+		s->has[i] = ~s->has[i];
+	s->has[0] &= ~(uint32_t)1;
+}
+
+static bool
+is_upper(unsigned b)
+{
+	return b >= 'A' && b <= 'Z';
+}
+static bool
+is_lower(unsigned b)
+{
+	return b >= 'a' && b <= 'z';
+}
+static bool
+is_alpha(unsigned b)
+{
+	return is_upper(b) || is_lower(b);
+}
+static bool
+is_digit(unsigned b)
+{
+	return b >= '0' && b <= '9';
+}
+static bool
+is_xdigit(unsigned b)
+{
+	return is_digit(b) || (b >= 'a' && b <= 'f') || (b >= 'A' && b <= 'F');
+}
+static bool
+is_alnum(unsigned b)
+{
+	return is_alpha(b) || is_digit(b);
+}
+static bool
+is_space(unsigned b)
+{
+	return b == ' ' || (b >= '\t' && b <= '\r');
+}
+static bool
+is_blank(unsigned b)
+{
+	return b == ' ' || b == '\t';
+}
+static bool
+is_print(unsigned b)
+{
+	return b >= ' ' && b <= '~';
+}
+static bool
+is_graph(unsigned b)
+{
+	return b > ' ' && b <= '~';
+}
+static bool
+is_punct(unsigned b)
+{
+	return is_graph(b) && !is_alnum(b);
+}
+static bool
+is_cntrl(unsigned b)
+{
+	return b < ' ' || b == 0x7f;
+}
+
+static void
+set_add_all(struct set *s, bool (*of)(unsigned))
+{
+	for (unsigned b = 1; b < 256; b++)
+		if (of(b))
+			set_add(s, (unsigned char)b);
+}
+
+static bool
+emit_set(struct compiler *c, const struct set *s)
+{
+	assert(c->nsets < N(c->set));
+	c->set[c->nsets] = *s;
+	return emit(c, step(OP_BYTE, (int)c->nsets++, 0, 0));
+}
+
+/* [:alpha:] and its like; c->s is behind the "[:". */
+static bool
+class_of(struct compiler *c, struct set *s)
+{
+	static const struct {
+		const char *name;
+		bool (*has)(unsigned);
+	} classes[] = {
+		{ "alpha:]", is_alpha },
+		{ "digit:]", is_digit },
+		{ "alnum:]", is_alnum },
+		{ "upper:]", is_upper },
+		{ "lower:]", is_lower },
+		{ "space:]", is_space },
+		{ "blank:]", is_blank },
+		{ "punct:]", is_punct },
+		{ "print:]", is_print },
+		{ "graph:]", is_graph },
+		{ "cntrl:]", is_cntrl },
+		{ "xdigit:]", is_xdigit },
+	};
+
+	for (size_t i = 0; i < N(classes); i++)
+		if (strncmp(c->s, classes[i].name, strlen(classes[i].name)) == 0) {
+			set_add_all(s, classes[i].has);
+			c->s += strlen(classes[i].name);
+			return true;
+		}
+	return refuse(c, "[: names no class of characters, such as [:digit:]");
+}
+
+/* One byte of a list, maybe as [.x.] or [=x=]. */
+static bool
+list_byte(struct compiler *c, unsigned char *b)
+{
+	if (c->s[0] == '[' && (c->s[1] == '.' || c->s[1] == '=')) {
+		if (c->s[2] == '\0' || c->s[3] != c->s[1] || c->s[4] != ']')
+			return refuse(
+			    c, "[. and [= must hold one character, as in [.-.]");
+		*b = (unsigned char)c->s[2];
+		c->s += 5;
+		return true;
+	}
+	if (*c->s == '\0')
+		return refuse(c, "a [ has no ]");
+	*b = (unsigned char)*c->s++;
+	return true;
+}
+
+/* A byte or a range of a list. */
+static bool
+list_range(struct compiler *c, struct set *s)
+{
+	unsigned char from, to;
+
+	if (!list_byte(c, &from))
+		return false;
+	to = from;
+	if (c->s[0] == '-' && c->s[1] != ']' && c->s[1] != '\0') {
+		c->s++;
+		if (c->s[0] == '[' && c->s[1] == ':')
+			return refuse(c, "a range cannot end with a class");
+		if (!list_byte(c, &to))
+			return false;
+		if (to < from)
+			return refuse(c, "a range in [ ] ends before it begins");
+	}
+	for (unsigned b = from; b <= to; b++)
+		set_add(s, (unsigned char)b);
+	return true;
+}
+
+/* c->s is behind the "[". */
+static bool
+list(struct compiler *c)
+{
+	struct set s = { 0 };
+	bool invert = *c->s == '^';
+	const char *first;
+
+	c->s += invert;
+	for (first = c->s; *c->s != ']' || c->s == first;) {
+		if (*c->s == '\0')
+			return refuse(c, "a [ has no ]");
+		if (c->s[0] == '[' && c->s[1] == ':') {
+			c->s += 2;
+			if (!class_of(c, &s))
+				return false;
+		} else if (!list_range(c, &s)) {
+			return false;
+		}
+	}
+	c->s++;
+	if (invert)
+		set_invert(&s);
+	return emit_set(c, &s);
+}
+
+static bool
+emit_class(struct compiler *c, bool (*of)(unsigned), bool invert)
+{
+	struct set s = { 0 };
+
+	set_add_all(&s, of);
+	if (invert)
+		set_invert(&s);
+	return emit_set(c, &s);
+}
+
+static bool
+emit_byte(struct compiler *c, char b)
+{
+	struct set s = { 0 };
+
+	set_add(&s, (unsigned char)b);
+	return emit_set(c, &s);
+}
+
+/* *anchor: nothing may repeat it. */
+static bool
+escape(struct compiler *c, bool *anchor)
+{
+	static const char anchors[] = "`'<>bB";
+	static const enum assertion as[] = { AT_START, AT_END, AT_WORD_START,
+		AT_WORD_END, AT_EDGE, AT_NO_EDGE };
+	char b = *c->s;
+	const char *a = b == '\0' ? NULL : strchr(anchors, b);
+
+	if (b == '\0')
+		return refuse(c, "it ends with a \\; a \\ itself is \\\\");
+	if (is_digit((unsigned char)b))
+		return refuse(c, "back-references cost unbounded time");
+	c->s++;
+	*anchor = a != NULL;
+	if (a != NULL)
+		return emit(c, step(OP_ASSERT, (int)as[a - anchors], 0, 0));
+	if (b == 'w' || b == 'W')
+		return emit_class(c, is_word, b == 'W');
+	if (b == 's' || b == 'S')
+		return emit_class(c, is_space, b == 'S');
+	return emit_byte(c, b);
+}
+
+static bool alternatives(struct compiler *);
+
+static bool
+group(struct compiler *c)
+{
+	c->open++;
+	if (!alternatives(c))
+		return false;
+	if (*c->s != ')')
+		return refuse(c, "a ( has no )");
+	c->s++;
+	c->open--;
+	return true;
+}
+
+/* What a repetition repeats. */
+static bool
+atom(struct compiler *c, bool *anchor)
+{
+	char b = *c->s++;
+
+	*anchor = b == '^' || b == '$';
+	switch (b) {
+	case '^':
+		return emit(c, step(OP_ASSERT, AT_START, 0, 0));
+	case '$':
+		return emit(c, step(OP_ASSERT, AT_END, 0, 0));
+	case '.': {
+		struct set none = { 0 };
+		set_invert(&none);
+		return emit_set(c, &none);
+	}
+	case '[':
+		return list(c);
+	case '(':
+		return group(c);
+	case '\\':
+		return escape(c, anchor);
+	case '*':
+	case '+':
+	case '?':
+	case '{':
+		return refuse(c, "a * + ? or { has nothing to repeat; put a \\ before "
+				 "it if it stands for itself");
+	default:
+		return emit_byte(c, b);
+	}
+}
+
+/* {m}, {m,}, {,n} and {m,n}; c->s is behind the "{".  *most -1: without end. */
+static bool
+bounds(struct compiler *c, int *least, int *most)
+{
+	int *to = least, digits = 0;
+
+	*least = *most = 0;
+	for (;; c->s++) {
+		if (is_digit((unsigned char)*c->s)) {
+			*to = *to * 10 + (*c->s - '0');
+			digits++;
+			if (*to > REPEAT_MOST)
+				return refuse(c, "a { repeats more than 32767 times");
+		} else if (*c->s == ',' && to == least) {
+			to = most;
+			digits = 0;
+			if (c->s[1] == '}')
+				*most = -1;
+		} else {
+			break;
+		}
+	}
+	if (*c->s != '}' || (to == least && digits == 0))
+		return refuse(c, "a { is no repetition such as {2} or {2,5}; put a \\ "
+				 "before it if it stands for itself");
+	c->s++;
+	if (to == least)
+		*most = *least;
+	return *most == -1 || *least <= *most ||
+	       refuse(c, "a repetition {m,n} has m above n");
+}
+
+/* Another copy of the n steps at `from`, at the end. */
+static bool
+copy(struct compiler *c, const struct step *from, int n)
+{
+	if (!room(c, (size_t)n))
+		return false;
+	memcpy(&c->step[c->n], from, (size_t)n * sizeof(*from));
+	c->n += (size_t)n;
+	return true;
+}
+
+/* The steps from `at` on, least times and then up to most times or for ever. */
+static bool
+repeat(struct compiler *c, size_t at, int least, int most)
+{
+	const struct step *once = c->once;
+	int n = (int)(c->n - at);
+
+	memcpy(c->once, &c->step[at], (size_t)n * sizeof(*once));
+	c->n = at;
+	for (int i = 0; i < least && n > 0; i++)
+		if (!copy(c, once, n))
+			return false;
+	if (most == -1 && least > 0) /* the last one again and again */
+		return emit(c, step(OP_FORK, 0, -n, 1));
+	if (most == -1)
+		return copy(c, once, n) &&
+		       emit_before(c, at, step(OP_FORK, 0, 1, n + 2)) &&
+		       emit(c, step(OP_JUMP, 0, -n - 1, 0));
+	for (int i = least; i < most && n > 0; i++) {
+		int rest = (most - i) * (n + 1); /* REPEAT_MOST x STEPS_MOST fits */
+
+		if (!room(c, (size_t)rest) || !emit(c, step(OP_FORK, 0, 1, rest)) ||
+		    !copy(c, once, n))
+			return false;
+	}
+	return true;
+}
+
+static bool
+piece(struct compiler *c)
+{
+	size_t at = c->n;
+	bool anchor;
+
+	if (!atom(c, &anchor))
+		return false;
+	while (!anchor && *c->s != '\0' && strchr("*+?{", *c->s) != NULL) {
+		int least = 0, most = -1;
+		char b = *c->s++;
+
+		if (b == '+')
+			least = 1;
+		else if (b == '?')
+			most = 1;
+		else if (b == '{' && !bounds(c, &least, &most))
+			return false;
+		if (!repeat(c, at, least, most))
+			return false;
+	}
+	return true;
+}
+
+/* A ) that closes nothing stands for itself. */
+static bool
+branch(struct compiler *c)
+{
+	while (*c->s != '\0' && *c->s != '|' && (*c->s != ')' || c->open == 0))
+		if (!piece(c))
+			return false;
+	return true;
+}
+
+static bool
+alternatives(struct compiler *c)
+{
+	size_t at = c->n, n, jump;
+
+	if (!branch(c))
+		return false;
+	if (*c->s != '|')
+		return true;
+	c->s++;
+	n = c->n - at;
+	if (!emit_before(c, at, step(OP_FORK, 0, 1, (int)n + 2)) ||
+	    !emit(c, step(OP_JUMP, 0, 0, 0)))
+		return false;
+	jump = c->n - 1;
+	if (!alternatives(c))
+		return false;
+	c->step[jump].x = (int16_t)(c->n - jump);
+	return true;
+}
+
+const struct pattern *
+pattern_compile(struct arena *a, const char *text, const char **why)
+{
+	struct pattern *p = NEW(a, struct pattern);
+	struct compiler c = { .s = text };
+
+	p->text = arena_strdup(a, text);
+	p->negated = text[0] == '!';
+	c.s += p->negated;
+	if (*c.s == '\0')
+		refuse(&c, "it is empty");
+	else if (strlen(c.s) > TEXT_MOST)
+		refuse(&c, "it is longer than 255 bytes");
+	else if (alternatives(&c))
+		emit(&c, step(OP_MATCH, 0, 0, 0));
+	*why = c.why;
+	if (c.why != NULL)
+		return NULL;
+	p->n = c.n;
+	p->steps = arena_memdup(a, c.step, c.n * sizeof(*c.step));
+	p->sets = arena_memdup(a, c.set, c.nsets * sizeof(*c.set));
+	return p;
+}
