@@ -32,8 +32,10 @@ enum err user_set_prefs(
  */
 enum err user_lock(struct db *, int64_t id, struct fail *);
 enum err user_set_cpid(struct db *, int64_t id, const char *cpid, struct fail *);
-enum err user_set_passwd_hash(
-    struct db *, int64_t id, const char *stored, struct fail *);
+/* Replaces the hash of the password, unless it is no longer was->passwd_hash; the
+ * digests of keys that were derived from that one stay. */
+enum err user_set_passwd_hash(struct db *, const struct user *was, const char *stored,
+    const struct user_keys *, struct fail *);
 enum err team_name(struct db *, struct arena *, int64_t id, char **name,
     struct fail *); /* "" if there is none */
 

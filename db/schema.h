@@ -5,7 +5,7 @@
 
 #include "db/db.h"
 
-enum { SCHEMA_VERSION = 7 };
+enum { SCHEMA_VERSION = 8 };
 
 enum err schema_create(
     struct db *, struct fail *); /* empty database -> current schema */

@@ -104,6 +104,9 @@ CREATE TABLE IF NOT EXISTS user (
 	email_addr_change_time DOUBLE NOT NULL DEFAULT 0,
 	banned TINYINT NOT NULL DEFAULT 0, -- ours: its hosts get no work
 	host_seq BIGINT NOT NULL DEFAULT 0, -- ours: 1 more with each host made
+	old_keys_of VARCHAR(32) NOT NULL DEFAULT '', -- ours: digest of the weak key that these two are valid with
+	old_weak_key VARCHAR(32) NOT NULL DEFAULT '', -- ours: digest of it before passwd_hash was replaced at a login
+	old_rss_key VARCHAR(32) NOT NULL DEFAULT '', -- ours: the same of the key of notices
 	PRIMARY KEY (id),
 	UNIQUE KEY user_email (email_addr),
 	UNIQUE KEY user_auth (authenticator),

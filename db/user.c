@@ -73,9 +73,11 @@ user_set_cpid(struct db *db, int64_t id, const char *cpid, struct fail *f)
 }
 
 enum err
-user_set_passwd_hash(struct db *db, int64_t id, const char *stored, struct fail *f)
+user_set_passwd_hash(struct db *db, const struct user *was, const char *stored,
+    const struct user_keys *k, struct fail *f)
 {
-	return db_exec(db, f, NULL, SQL_USER_SET_PASSWD, stored, id);
+	return db_exec(db, f, NULL, SQL_USER_SET_PASSWD, stored, k->of, k->weak, k->rss,
+	    was->id, was->passwd_hash);
 }
 
 enum err

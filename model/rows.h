@@ -76,4 +76,9 @@ extern const struct row_shape shape_host, shape_user, shape_app, shape_platform,
     shape_app_version, shape_host_app_version, shape_workunit, shape_result, shape_job,
     shape_file, shape_fileset, shape_user_info, shape_team;
 
+/* Digests, 32 hex: the weak key with which the other two are valid, and these. */
+struct user_keys {
+	const char *of, *weak, *rss;
+};
+
 #endif

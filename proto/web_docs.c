@@ -39,6 +39,54 @@ account_rss_key(struct arena *a, int64_t id, const char *key, const char *passwd
 	return derived_key(a, id, arena_printf(a, "%s%snotify_rss", key, passwd));
 }
 
+/* Behind "<id>_". */
+static const char *
+digest_of(const char *key)
+{
+	return strchr(key, '_') + 1;
+}
+
+static bool
+key_is(struct arena *a, const char *now, bool kept, const char *old, const char *said)
+{
+	const char *before = arena_printf(
+	    a, "%.*s%s", (int)(digest_of(now) - now), now, old);
+	bool is_now = secret_equal(now, said), is_old = secret_equal(before, said);
+
+	return is_now || (is_old && kept && old[0] != '\0');
+}
+
+bool
+account_weak_key_is(struct arena *a, const struct user *u, const char *said)
+{
+	const char *now = account_weak_key(a, u->id, u->authenticator, u->passwd_hash);
+
+	return key_is(
+	    a, now, strcmp(digest_of(now), u->old_keys_of) == 0, u->old_weak_key, said);
+}
+
+bool
+account_rss_key_is(struct arena *a, const struct user_info *u, const char *said)
+{
+	const char *now = account_rss_key(a, u->id, u->authenticator, u->passwd_hash);
+	const char *weak = account_weak_key(a, u->id, u->authenticator, u->passwd_hash);
+
+	return key_is(
+	    a, now, strcmp(digest_of(weak), u->old_keys_of) == 0, u->old_rss_key, said);
+}
+
+struct user_keys
+account_keys_kept(struct arena *a, const struct user *u, const char *stored)
+{
+	const char *key = u->authenticator;
+
+	return (struct user_keys){
+		.of = digest_of(account_weak_key(a, u->id, key, stored)),
+		.weak = digest_of(account_weak_key(a, u->id, key, u->passwd_hash)),
+		.rss = digest_of(account_rss_key(a, u->id, key, u->passwd_hash)),
+	};
+}
+
 /* What is told to the world in place of the cross-project id. */
 static char *
 external_cpid(struct arena *a, const struct user_info *u)

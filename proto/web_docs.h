@@ -14,6 +14,17 @@
 char *account_weak_key(struct arena *, int64_t id, const char *key, const char *passwd);
 char *account_rss_key(struct arena *, int64_t id, const char *key, const char *passwd);
 
+/*
+ * Is it one of the account's?  Both are derived from the stored hash of the password,
+ * which a login may replace by a stronger one: those derived from the one before stay
+ * valid until the password or the account key changes.
+ */
+bool account_weak_key_is(struct arena *, const struct user *, const char *said);
+bool account_rss_key_is(struct arena *, const struct user_info *, const char *said);
+/* What is to be kept of the account's keys when stored replaces its hash. */
+struct user_keys account_keys_kept(
+    struct arena *, const struct user *, const char *stored);
+
 /* <login_token_reply>; stock clients read it.  team "": none. */
 void web_login_token(struct buf *, const struct user_info *, const char *team);
 /* <am_get_info_reply>; founder: of his team. */

@@ -43,8 +43,7 @@ key_fits(struct rpc *x, const struct user *u)
 		return false;
 	if (secret_equal(u->authenticator, key))
 		return true;
-	x->weak_auth = secret_equal(
-	    account_weak_key(x->a, u->id, u->authenticator, u->passwd_hash), key);
+	x->weak_auth = account_weak_key_is(x->a, u, key);
 	return x->weak_auth;
 }
 

@@ -72,6 +72,7 @@ keep_rows(struct rpc *x)
 	r->nlost = x->nlost;
 	r->hostid = x->snap->host.id;
 	r->snap.user.authenticator = r->snap.user.passwd_hash = NULL;
+	r->snap.user.old_keys_of = r->snap.user.old_weak_key = NULL;
 	r->trickles_stored = x->req->ntrickles > 0;
 	recording_rows(&b, r);
 	x->kept = b.p;

@@ -83,17 +83,27 @@ password_fits(struct arena *a, const struct user *u, const char *hash)
 	return u != NULL && is_hash(hash) && (fits || by_key);
 }
 
-/* Old rows hold the bare MD5: the first right password replaces it by a slow hash. */
+/*
+ * Old rows hold the bare MD5: the first right password replaces it by a slow hash.
+ * Keys that clients and readers of notices have go on, as digests from which no
+ * password can be guessed faster than from the keys themselves.
+ */
 static void
 strengthen(struct db *db, struct arena *a, const struct user *u, const char *hash)
 {
 	struct fail f = { 0 };
+	struct user_keys kept;
 	char *stored;
+	enum err e;
 
 	if (u->passwd_hash[0] == '$' || !secret_equal(u->passwd_hash, hash))
 		return;
-	if (password_hash(a, hash, &stored, &f) != OK ||
-	    user_set_passwd_hash(db, u->id, stored, &f) != OK)
+	e = password_hash(a, hash, &stored, &f);
+	if (e == OK) {
+		kept = account_keys_kept(a, u, stored);
+		e = user_set_passwd_hash(db, u, stored, &kept, &f);
+	}
+	if (e != OK)
 		log_fail("password hash", &f);
 }
 

@@ -98,9 +98,7 @@ answer(struct web_rpc *x, int64_t userid, const char *said)
 	if (!limit_try(x, NULL))
 		return;
 	e = account_by_id(x->db, x->a, userid, &u, &f);
-	if (e == OK &&
-	    !secret_equal(
-		account_rss_key(x->a, u->id, u->authenticator, u->passwd_hash), said))
+	if (e == OK && !account_rss_key_is(x->a, u, said))
 		e = E_NOTFOUND;
 	if (e == E_NOTFOUND) {
 		web_error(x->b, WEB_BAD_KEY, NULL);

@@ -119,7 +119,7 @@ project_new() {
 	if [ -n "${ADOPTED:-}" ]; then
 		"$build/test/sql/check_sql" "$top/mysql.sock" $db upgrade || exit 1
 	else
-		sql "INSERT INTO locus_schema (id, version, change_time) VALUES (1, 7, 1)"
+		sql "INSERT INTO locus_schema (id, version, change_time) VALUES (1, 8, 1)"
 	fi
 	mariadb_sql "$top" $db <<-SQL
 		INSERT INTO app (name, user_friendly_name, locality_scheduling) VALUES ('app', 'app', 1);

@@ -7,7 +7,7 @@ INSERT INTO app (id, name, create_time, locality_scheduling) VALUES (1, 'pulsar'
 INSERT INTO platform (id, name) VALUES (1, 'x86_64-pc-linux-gnu'), (2, 'windows_x86_64');
 INSERT INTO app_version (id, appid, version_num, platformid, xml_doc) SELECT seq, seq % 2 + 1, seq, seq % 3 DIV 2 + 1, '<file_info/>' FROM seq_1_to_8;
 INSERT INTO user (id, email_addr, name, authenticator) SELECT seq, CONCAT('u', seq, '@example.org'), CONCAT('user ', seq), CONCAT('auth_', seq) FROM seq_1_to_500;
-UPDATE user SET previous_email_addr = 'old71@example.org', email_addr_change_time = 1800000000 WHERE id = 71;
+UPDATE user SET passwd_hash = 'md5', previous_email_addr = 'old71@example.org', email_addr_change_time = 1800000000 WHERE id = 71;
 INSERT INTO team (id, userid, name) SELECT seq, seq, CONCAT('team_', seq) FROM seq_1_to_100;
 INSERT INTO host (id, userid, domain_name, last_ip_addr, os_name, p_model, m_nbytes, host_cpid, rpc_time, rpc_day)
 	SELECT seq, seq % 500 + 1, CONCAT('host', seq), '127.0.0.1', 'Linux', 'model', 1e9, CONCAT('cpid_', seq), 1700000000 + seq * 8640, (1700000000 + seq * 8640) DIV 86400 FROM seq_1_to_1000;

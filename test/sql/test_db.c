@@ -452,11 +452,41 @@ START_TEST(a_host_comes_with_its_account)
 }
 END_TEST
 
+/* Of two logins at once the second finds the hash replaced, and changes nothing. */
+START_TEST(a_replaced_hash_leaves_what_keys_need)
+{
+	char *text = arena_strdup(&a, "");
+	struct user user = { .email_addr = arena_strdup(&a, "weak@example.com"),
+		.name = text,
+		.authenticator = arena_strdup(&a, "weak"),
+		.passwd_hash = arena_strdup(&a, "md5"),
+		.global_prefs = text,
+		.project_prefs = text },
+		    *read;
+	struct user_info *info;
+
+	ck_ok(user_insert(db, &user, &f));
+	for (int i = 0; i < 2; i++) {
+		struct user_keys k = { i == 0 ? "of" : "x", "weak", "rss" };
+
+		ck_ok(user_set_passwd_hash(db, &user, i == 0 ? "new" : "y", &k, &f));
+	}
+	ck_ok(user_by_id(db, &a, user.id, &read, &f));
+	ck_assert_str_eq(read->passwd_hash, "new");
+	ck_assert_str_eq(read->old_keys_of, "of");
+	ck_assert_str_eq(read->old_weak_key, "weak");
+	ck_ok(account_by_id(db, &a, user.id, &info, &f));
+	ck_assert_str_eq(info->old_keys_of, "of");
+	ck_assert_str_eq(info->old_rss_key, "rss");
+}
+END_TEST
+
 UNIT_MAIN("db", {
 	tcase_add_checked_fixture(tc, setup, teardown);
 	ADD(race_02_a_result_is_claimed_once);
 	ADD(workunits_are_touched_each_at_its_time);
 	ADD(a_host_comes_with_its_account);
+	ADD(a_replaced_hash_leaves_what_keys_need);
 	ADD(once_rule_is_the_index);
 	ADD(two_claims_without_a_rule_do_not_collide);
 	ADD(a_report_expects_what_was_read);

@@ -332,6 +332,57 @@ START_TEST(notices_document)
 }
 END_TEST
 
+/* The stored hash of the password and the account key after the login that replaced
+ * the one by "new"; which of the keys that were derived before are valid. */
+static const struct {
+	const char *passwd, *authenticator;
+	bool kept, valid;
+} replaced[] = {
+	{ "old", "key", false, true }, /* no login yet */
+	{ "new", "key", true, true },
+	{ "new", "key", false, false },  /* nothing was kept */
+	{ "newer", "key", true, false }, /* the password was changed */
+	{ "new", "key2", true, false },  /* the account key was */
+};
+
+START_TEST(keys_outlive_a_stronger_hash)
+{
+	char passwd[16], key[16], none[] = "", old[] = "old", first[] = "key";
+	struct user was = { .id = 7,
+		.authenticator = first,
+		.passwd_hash = old,
+		.old_keys_of = none,
+		.old_weak_key = none },
+		    u = was;
+	struct user_keys k = account_keys_kept(&a, &was, "new");
+	struct user_info info = { .id = 7,
+		.authenticator = key,
+		.passwd_hash = passwd,
+		.old_keys_of = none,
+		.old_rss_key = none };
+	const char *weak = account_weak_key(&a, 7, first, old);
+	const char *rss = account_rss_key(&a, 7, first, old);
+
+	snprintf(passwd, sizeof(passwd), "%s", replaced[_i].passwd);
+	snprintf(key, sizeof(key), "%s", replaced[_i].authenticator);
+	u.passwd_hash = passwd;
+	u.authenticator = key;
+	if (replaced[_i].kept) {
+		u.old_keys_of = info.old_keys_of = arena_strdup(&a, k.of);
+		u.old_weak_key = arena_strdup(&a, k.weak);
+		info.old_rss_key = arena_strdup(&a, k.rss);
+	}
+	ck_assert(account_weak_key_is(&a, &u, weak) == replaced[_i].valid);
+	ck_assert(account_rss_key_is(&a, &info, rss) == replaced[_i].valid);
+	ck_assert(account_weak_key_is(&a, &u, account_weak_key(&a, 7, key, passwd)));
+	ck_assert(account_rss_key_is(&a, &info, account_rss_key(&a, 7, key, passwd)));
+	ck_assert(!account_weak_key_is(&a, &u, "7_"));
+	ck_assert(!account_weak_key_is(&a, &u, rss));
+	ck_assert(!account_rss_key_is(&a, &info, weak));
+	ck_assert(!account_rss_key_is(&a, &info, ""));
+}
+END_TEST
+
 UNIT_MAIN("web", {
 	tcase_add_checked_fixture(tc, setup, teardown);
 	ADD_LOOP(master_pages, N(pages));
@@ -343,4 +394,5 @@ UNIT_MAIN("web", {
 	ADD(small_documents);
 	ADD(team_document);
 	ADD(notices_document);
+	ADD_LOOP(keys_outlive_a_stronger_hash, N(replaced));
 })
