@@ -188,6 +188,21 @@ downloaded(struct client *c, const struct cproject *p, struct cfile *f,
 }
 
 /*
+ * What there is of a file that is on its way.  It may have its name already: a client
+ * that was killed then did not know yet that it has it, so it is looked at again.
+ */
+static char *
+begun(struct client *c, const struct cproject *p, const char *name)
+{
+	char *part = part_path(c, p, name), *whole = file_path(c, p, name);
+
+	if (!fs_exists(part) && fs_exists(whole) &&
+	    fs_rename(whole, part, &c->fail) != OK)
+		log_fail("download", &c->fail);
+	return part;
+}
+
+/*
  * Bytes that the file may have: what is declared, or else what the disk can spare.
  * E_DISK_FULL: not even that.
  */
@@ -211,7 +226,7 @@ room(struct client *c, const struct cfile *f, const char *path, int64_t *most)
 static void
 download(struct client *c, const struct cproject *p, struct cfile *f)
 {
-	const char *path = part_path(c, p, f->info.name), *why;
+	const char *path = begun(c, p, f->info.name), *why;
 	int64_t had = fs_size(path), got = 0;
 	int64_t part_end = clock_mono_ms() + (NET_PART_S - 1) * 1000;
 	int64_t most;

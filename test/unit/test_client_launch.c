@@ -370,6 +370,31 @@ START_TEST(data_never_becomes_a_program)
 }
 END_TEST
 
+/* A client that is killed may not have saved yet that it has a file. */
+START_TEST(whole_files_are_not_fetched_again)
+{
+	struct client *c = host();
+	struct signers s;
+
+	make_signers(c, &s);
+	take_key(c, &s, 0, 0);
+	take(c,
+	    arena_printf(&c->a, "%s%s%s%s",
+		signed_xml(c, &s, 0, "prog", PROGRAM FINISH),
+		signed_xml(c, &s, 0, "lib_1", "good\n"), version_xml,
+		task_xml(c, "", "")),
+	    (struct hope){ 0 });
+	put(c, "prog", PROGRAM FINISH);
+	put(c, "lib_1", "good\n");
+	while (transfer_step(c)) /* there is no network */
+		;
+	ck_assert_int_eq(file(c, "prog")->status, FS_PRESENT);
+	ck_assert_str_eq(outcome(c), "ran 0");
+	free_signers(&s);
+	host_end(c);
+}
+END_TEST
+
 /* A file that is found changed again and again is not fetched for ever. */
 START_TEST(patience_ends)
 {
@@ -499,6 +524,7 @@ UNIT_MAIN("client_launch", {
 	log_open("test_client_launch", NULL, LOG_ERR);
 	ADD_LOOP(launches_by_table, N(launches));
 	ADD(data_never_becomes_a_program);
+	ADD(whole_files_are_not_fetched_again);
 	ADD(patience_ends);
 	ADD_LOOP(the_open_file_runs, 2);
 	ADD(only_files_are_opened);
