@@ -14,7 +14,8 @@ enum {
 	VERSION_BLOB_MAX = 262143,
 	FILES_MAX = 10000,
 	FILE_NAME_MAX = 190,
-	WU_NAME_MAX = 180
+	WU_NAME_MAX = 180,
+	WU_REST = 12 /* bytes of it for "__" and what follows, at least */
 };
 
 /* --- app versions --- */
@@ -211,6 +212,17 @@ wu_name_file(struct arena *a, const char *wu_name)
 	           arena_memdup(a, wu_name, (size_t)(end - wu_name));
 }
 
+/* Can all of it stand in the name of a workunit? */
+static bool
+wu_bytes(const char *s)
+{
+	for (; *s != '\0'; s++)
+		if ((unsigned char)*s <= ' ' || (unsigned char)*s >= 0x7f ||
+		    strchr("/%<>&\"'\\", *s) != NULL)
+			return false;
+	return true;
+}
+
 enum err
 wu_name_check(struct arena *a, const char *wu_name, const char *file, struct fail *f)
 {
@@ -220,12 +232,11 @@ wu_name_check(struct arena *a, const char *wu_name, const char *file, struct fai
 	if (n == 0 || n > WU_NAME_MAX)
 		return FAIL(f, E_BADREQ,
 		    "workunit name of %zu bytes: 1 to %d are possible", n, WU_NAME_MAX);
-	for (const char *p = wu_name; *p != '\0'; p++)
-		if (*p <= ' ' || *p == 0x7f || strchr("/%<>&\"'\\", *p) != NULL)
-			return FAIL(f, E_BADREQ,
-			    "workunit name %s: blanks, control bytes and / %% < > & \" "
-			    "' \\ cannot stand in it",
-			    wu_name);
+	if (!wu_bytes(wu_name))
+		return FAIL(f, E_BADREQ,
+		    "workunit name %s: blanks, control bytes, / %% < > & \" ' \\ and "
+		    "what is not ASCII cannot stand in it",
+		    wu_name);
 	if (file != NULL && (of == NULL || strcmp(of, file) != 0))
 		return FAIL(f, E_BADREQ,
 		    "workunit %s uses the large file %s, so it must be named %s__*: "
@@ -267,5 +278,27 @@ file_name_check(const char *name, struct fail *f)
 		if (strstr(name, bad[i].text) != NULL)
 			return FAIL(
 			    f, E_BADREQ, "file name \"%s\": %s", name, bad[i].why);
+	return OK;
+}
+
+enum err
+fileset_name_check(const char *name, struct fail *f)
+{
+	enum err e = file_name_check(name, f);
+
+	if (e != OK)
+		return e;
+	if (!wu_bytes(name))
+		return FAIL(f, E_BADREQ,
+		    "\"%s\" cannot begin the names of workunits, as the name of a "
+		    "large "
+		    "file or a set must: blanks, < > & \" ' \\ and what is not ASCII "
+		    "cannot stand in them; rename it",
+		    name);
+	if (strlen(name) > WU_NAME_MAX - WU_REST)
+		return FAIL(f, E_BADREQ,
+		    "\"%.40s...\": %zu bytes, at most %d are possible, as the names of "
+		    "workunits begin with it; rename it",
+		    name, strlen(name), WU_NAME_MAX - WU_REST);
 	return OK;
 }

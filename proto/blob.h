@@ -103,5 +103,10 @@ enum err wu_name_check(
  * UTF-8, "__" (locality file names).
  */
 enum err file_name_check(const char *name, struct fail *);
+/*
+ * The same for a large file's own set, or a set of several: the names of its workunits
+ * begin with it, so all that cannot stand in them is E_BADREQ too.
+ */
+enum err fileset_name_check(const char *name, struct fail *);
 
 #endif

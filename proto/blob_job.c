@@ -244,6 +244,11 @@ input_checks(struct input *in)
 		return FAIL(in->f, E_BADREQ,
 		    "%s: <target_nresults> %d is above <max_success_results> %d",
 		    input_what, w->target_nresults, w->max_success_results);
+	if (w->min_quorum > w->target_nresults)
+		return FAIL(in->f, E_BADREQ,
+		    "%s: <min_quorum> %d is above <target_nresults> %d: so many "
+		    "results are never made, and its workunits would wait for ever",
+		    input_what, w->min_quorum, w->target_nresults);
 	return OK;
 }
 

@@ -362,6 +362,53 @@ static const struct {
 	    "191 bytes, at most 190" },
 };
 
+static const struct {
+	const char *name, *refusal;
+} set_names[] = {
+	{ "skymap_0150.dat", NULL },
+	{ "a b.dat", "\"a b.dat\" cannot begin the names of workunits" },
+	{ "R\xc3\xa9n\xc3\xa9", "what is not ASCII" },
+	{ "a&b", "cannot begin" },
+	{ "a<b", "cannot begin" },
+	{ "a'b", "cannot begin" },
+	{ "a\\b", "cannot begin" },
+	{ "a__b", "first \"__\"" },
+	{ "0123456789012345678901234567890123456789012345678901234567890123456789012345"
+	  "6789"
+	  "0123456789012345678901234567890123456789012345678901234567890123456789012345"
+	  "6789"
+	  "01234567",
+	    NULL },
+	{ "0123456789012345678901234567890123456789012345678901234567890123456789012345"
+	  "6789"
+	  "0123456789012345678901234567890123456789012345678901234567890123456789012345"
+	  "6789"
+	  "012345678",
+	    "169 bytes, at most 168" },
+};
+
+/* What is refused is what no workunit could be named after, and the other way round. */
+START_TEST(set_names_checked)
+{
+	struct arena a = { 0 };
+	struct fail f = { 0 };
+	const char *name = set_names[_i].name;
+	enum err e = fileset_name_check(name, &f);
+	const char *wu = arena_printf(&a, "%s__0123456789", name);
+
+	if (set_names[_i].refusal == NULL) {
+		ck_assert_int_eq(e, OK);
+		ck_assert_int_eq(wu_name_check(&a, wu, name, &f), OK);
+	} else {
+		ck_assert_msg(
+		    e == E_BADREQ && strstr(f.detail, set_names[_i].refusal) != NULL,
+		    "%s", f.detail);
+		ck_assert_int_eq(wu_name_check(&a, wu, name, &f), E_BADREQ);
+	}
+	arena_free(&a);
+}
+END_TEST
+
 START_TEST(file_names_checked)
 {
 	struct fail f = { 0 };
@@ -480,6 +527,7 @@ UNIT_MAIN("blob", {
 	ADD_LOOP(workunit_names, N(wu_names));
 	ADD_LOOP(L3_large_files_are_sticky_and_reported, N(larges));
 	ADD_LOOP(file_names_checked, N(file_names));
+	ADD_LOOP(set_names_checked, N(set_names));
 	ADD_LOOP(upload_headers, N(uploads));
 	ADD(upload_header_too_long);
 	ADD(certificate_text);
