@@ -2,10 +2,10 @@
 /* What a reply says of the project and the host in it: identity, key, preferences. */
 #include "client/client.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include "lib/crypt.h"
 #include "lib/log.h"
+#include "lib/text.h"
 #include "lib/xml.h"
 #include "model/resource.h"
 #include "proto/prefs.h"
@@ -89,9 +89,8 @@ static void
 take_prefs(struct client *c, struct cproject *p, const struct reply *rp)
 {
 	struct project_prefs prefs;
-	const char *text;
+	char *text;
 	double share;
-	char *end;
 
 	if (rp->project_preferences == NULL)
 		return;
@@ -106,9 +105,12 @@ take_prefs(struct client *c, struct cproject *p, const struct reply *rp)
 	                            xml_between(&c->a, prefs.text, "resource_share");
 	if (text == NULL)
 		return;
-	share = strtod(text, &end);
-	if (end != text && share >= 0 && share <= SHARE_MOST)
+	if (text_f64(text_trim(text), &share) && share >= 0 && share <= SHARE_MOST)
 		p->share = share;
+	else
+		log_warn("the account's resource share \"%.40s\" is no number from 0 "
+			 "to %g, with a point before decimals: it stays %g",
+		    text, (double)SHARE_MOST, p->share);
 }
 
 static void

@@ -169,6 +169,13 @@ START_TEST(facts_reach_the_rules)
 	ck_assert(v.w.projects[0].nci && c->st->full_workload);
 	ck_assert(v.w.projects[0].rsc[0].excluded && !v.w.projects[0].rsc[0].no_apps);
 	ck_assert(!v.w.projects[0].rsc[1].excluded && v.w.projects[0].rsc[1].no_apps);
+	/* A share that is no number is none of 0, which would get no work at all. */
+	take(c,
+	    "<host_venue>work</host_venue><project_preferences>"
+	    "<resource_share>0,5</resource_share></project_preferences>",
+	    (struct hope){ 0 });
+	look(c, &v);
+	ck_assert_double_eq(v.w.projects[0].share, 70);
 	/* All of that is of that reply alone; what the user says stays. */
 	p->own_share = true;
 	take(c,
