@@ -5,8 +5,10 @@
 #include "lib/buf.h"
 #include "lib/clock.h"
 #include "lib/fs.h"
+#include "lib/proc.h"
 #include "proto/template.h"
 #include "tools/catalog.h"
+#include "tools/program.h"
 #include "tools/conf_edit.h"
 #include "tools/template.h"
 #include "lib/banned.h"
@@ -172,6 +174,26 @@ check_generator(struct ctx *x, const struct app_opts *o, const char *app)
 	return OK;
 }
 
+/* A daemon that cannot be started is refused before anything is made. */
+static enum err
+check_daemons(struct ctx *x, const struct app_opts *o)
+{
+	for (size_t i = 0; i < o->daemons.n; i++) {
+		char **argv;
+		enum err e = proc_split(x->a, o->daemons.v[i], &argv, x->f);
+
+		if (e != OK)
+			return e;
+		if (program_find(x->a, x->cf, argv[0]) == NULL)
+			return FAIL(x->f, E_BADREQ,
+			    "--daemon %s: there is no program %s in the project's bin "
+			    "or beside the installed ones, so nothing was made; put it "
+			    "there first, and make it executable",
+			    o->daemons.v[i], argv[0]);
+	}
+	return OK;
+}
+
 /* Results of one host, or account, say nothing of each other. */
 static void
 adaptive_hint(const struct ctx *x, const struct app_opts *o)
@@ -214,6 +236,8 @@ app_add_run(struct ctx *x, const void *opts, char **args, size_t n)
 		e = ctx_db(x);
 	if (e == OK)
 		e = check_generator(x, o, app.name);
+	if (e == OK)
+		e = check_daemons(x, o);
 	if (e == OK)
 		e = take_template(x, o->in, app.name, "in", large);
 	if (e == OK)

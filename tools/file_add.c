@@ -74,7 +74,8 @@ check_source(struct ctx *x, struct staged *s)
 		return FAIL_ERRNO(x->f, "looking at %s", s->path);
 	if (!S_ISREG(st.st_mode))
 		return FAIL(x->f, E_BADREQ, "%s is not a file", s->path);
-	e = file_name_check(s->name, x->f);
+	e = s->has_set ? file_name_check(s->name, x->f) :
+	                 fileset_name_check(s->name, x->f);
 	return e == OK ? md5_file(s->path, s->md5, &s->nbytes, x->f) : e;
 }
 
@@ -95,6 +96,12 @@ check_own_set(struct ctx *x, struct staged *s)
 		    s->path, s->name);
 	if (e != OK || s->has_set)
 		return e;
+	if (s->ranges > 0 && s->ranges != set->gen_parts)
+		return FAIL(x->f, E_BADREQ,
+		    "%s is known with %d ranges, and cannot get %d: its workunits are "
+		    "named after its parts; leave out --ranges, or add it under "
+		    "another name",
+		    s->name, set->gen_parts, s->ranges);
 	e = fileset_files(x->db, x->a, set->id, &members, &n, x->f);
 	s->empty = e == OK && n == 0 ? set->id : 0;
 	s->has_set = s->empty == 0;
@@ -267,6 +274,12 @@ check_same(struct ctx *x, struct together *t, int64_t appid)
 	t->empty = n == 0;
 	for (size_t i = 0; i < n; i++)
 		same = same && has_file(t, members[i].name);
+	if (same && (n == t->n || n == 0) && t->files[0].ranges > 0 &&
+	    t->files[0].ranges != t->row->gen_parts)
+		return FAIL(x->f, E_BADREQ,
+		    "set %s is known with %d ranges, and cannot get %d: leave out "
+		    "--ranges, or give this one another name",
+		    t->name, t->row->gen_parts, t->files[0].ranges);
 	if (same && (n == t->n || n == 0))
 		return OK;
 	return FAIL(x->f, E_BADREQ,
@@ -279,7 +292,7 @@ static enum err
 check_set(struct ctx *x, struct together *t, int64_t appid)
 {
 	struct file *file;
-	enum err e = file_name_check(t->name, x->f);
+	enum err e = fileset_name_check(t->name, x->f);
 
 	if (e != OK)
 		return e;
