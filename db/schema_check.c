@@ -110,8 +110,7 @@ indexes_check(
 			remark(r, true,
 			    arena_printf(r->a,
 				"%s: index %s is on (%s), Locus needs it %son (%s); "
-				"run: "
-				"ALTER TABLE %s DROP INDEX %s; then: locus schema "
+				"run: ALTER TABLE %s DROP INDEX %s; then: locus schema "
 				"upgrade",
 				w[i].table, w[i].name, index->columns,
 				w[i].is_unique ? "unique " : "", w[i].extra, w[i].table,
