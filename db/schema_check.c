@@ -168,12 +168,14 @@ column_check(struct remarks *r, const struct want *w, const struct row_column *c
 			w->table, w->name, c->type, wrong, w->table, fix));
 }
 
-/* "'x'", "('x')" and "x" are the same default. */
+/* "'x'", "('x')", "x" and MySQL's "_utf8mb4\\'x\\'" are the same default. */
 static bool
 same_default(const char *a, const char *b)
 {
-	static const char marks[] = "'()";
+	static const char marks[] = "'()\\";
 
+	if (*b == '_' && strchr(b, '\\') != NULL)
+		b = strchr(b, '\\');
 	for (;; a++, b++) {
 		a += strspn(a, marks);
 		b += strspn(b, marks);
