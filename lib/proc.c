@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdatomic.h>
@@ -47,6 +48,28 @@ proc_no_core(void)
 	none = core_before; /* the hard one stays: children may need it */
 	none.rlim_cur = 0;
 	core_off = setrlimit(RLIMIT_CORE, &none) == 0;
+}
+
+/*
+ * posix_spawn() that gives the child the limit of before.  The child has what we have
+ * at that moment; to set its limit afterwards would undo what it sets itself.
+ */
+static int
+spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *fa,
+    const posix_spawnattr_t *at, char *const *argv, char *const *env)
+{
+	static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+	struct rlimit none = { .rlim_cur = 0, .rlim_max = core_before.rlim_max };
+	int rc;
+
+	if (!core_off)
+		return posix_spawnp(pid, path, fa, at, argv, env);
+	pthread_mutex_lock(&one_at_a_time);
+	setrlimit(RLIMIT_CORE, &core_before);
+	rc = posix_spawnp(pid, path, fa, at, argv, env);
+	setrlimit(RLIMIT_CORE, &none);
+	pthread_mutex_unlock(&one_at_a_time);
+	return rc;
 }
 
 static void
@@ -134,15 +157,13 @@ start(const char *const *argv, const char *const *env, const char *dir,
 		const char *const *in;
 		char *const *out;
 	} args = { argv }, vars = { env };
-	errno = posix_spawnp(pid, io->program > 0 ? program_path : argv[0], &fa, &at,
-	    args.out, env == NULL ? environ : vars.out);
+	errno = spawn(pid, io->program > 0 ? program_path : argv[0], &fa, &at, args.out,
+	    env == NULL ? environ : vars.out);
 	posix_spawnattr_destroy(&at);
 	posix_spawn_file_actions_destroy(&fa);
 	if (errno != 0)
 		return FAIL_ERRNO(
 		    f, "starting %s in %s", argv[0], dir == NULL ? "." : dir);
-	if (core_off)
-		prlimit(*pid, RLIMIT_CORE, &core_before, NULL);
 	return OK;
 }
 

@@ -80,7 +80,32 @@ START_TEST(children_keep_their_limit)
 }
 END_TEST
 
+/* Nor is a limit that a child sets itself taken from it. */
+START_TEST(children_set_their_own_limit)
+{
+	const char *const argv[] = { "sh", "-c",
+		"ulimit -S -c 0; sleep 0.05; ulimit -S -c", NULL };
+	struct proc_run r = { .argv = argv, .out_max = 100 };
+	struct arena a = { 0 };
+	struct rlimit now;
+	struct fail f;
+	char *said;
+	int status;
+
+	allow_cores();
+	proc_no_core();
+	for (int i = 0; i < 20; i++) {
+		ck_assert_int_eq(proc_run(&a, &r, &status, &said, NULL, &f), OK);
+		ck_assert_str_eq(said, "0\n");
+	}
+	ck_assert_int_eq(getrlimit(RLIMIT_CORE, &now), 0);
+	ck_assert_uint_eq(now.rlim_cur, 0);
+	arena_free(&a);
+}
+END_TEST
+
 UNIT_MAIN("lib_proc", {
 	ADD(no_core);
 	ADD(children_keep_their_limit);
+	ADD(children_set_their_own_limit);
 })
