@@ -81,7 +81,19 @@ enum err host_and_account(struct db *, struct arena *, int64_t hostid, bool has_
 enum err host_by_cpid(struct db *, struct arena *, int64_t userid,
     const char *hashed_cpid, struct host **, struct fail *); /* newest */
 enum err host_similar(struct db *, struct arena *, const struct host *like,
-    struct host **, struct fail *);                              /* wire.md 3.2 (4) */
+    struct host **, struct fail *); /* wire.md 3.2 (4) */
+/*
+ * When the n-th newest of the account's hosts was made, of those made after a time (s
+ * UTC), n > 0; 0: they are fewer.
+ */
+enum err host_made(struct db *, int64_t userid, int64_t after, int64_t n,
+    int64_t *create_time, struct fail *);
+/*
+ * The n-th of the account's hosts with results in progress, one host left out, in no
+ * order, n > 0; 0: they are fewer.
+ */
+enum err host_with_work(
+    struct db *, int64_t userid, int64_t except, int64_t n, int64_t *id, struct fail *);
 enum err host_insert(struct db *, struct host *, struct fail *); /* fills id */
 enum err host_save_rpc(
     struct db *, const struct host *, int64_t rpc_token, struct fail *);

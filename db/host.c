@@ -62,6 +62,30 @@ host_similar(struct db *db, struct arena *a, const struct host *like,
 	return e;
 }
 
+/* OFFSET n - 1 is the n-th. */
+static enum err
+nth(enum err e, int64_t *value)
+{
+	if (e == E_NOTFOUND)
+		*value = 0;
+	return e == E_NOTFOUND ? OK : e;
+}
+
+enum err
+host_made(struct db *db, int64_t userid, int64_t after, int64_t n, int64_t *create_time,
+    struct fail *f)
+{
+	return nth(db_number(db, f, create_time, SQL_HOST_MADE, userid, after, n - 1),
+	    create_time);
+}
+
+enum err
+host_with_work(struct db *db, int64_t userid, int64_t except, int64_t n, int64_t *id,
+    struct fail *f)
+{
+	return nth(db_number(db, f, id, SQL_HOST_WITH_WORK, userid, except, n - 1), id);
+}
+
 enum err
 host_insert(struct db *db, struct host *host, struct fail *f)
 {

@@ -163,6 +163,9 @@ struct snapshot {
 	bool weak_auth;
 	bool has_time_stats_log, has_job_log; /* on file; read only if they are asked
 	                                         for */
+	/* Of the account so many other hosts have jobs in progress as may at once; read
+	 * only if this one has none and could get some. */
+	bool account_full;
 	int64_t last_rpc_time; /* of the host, before this request; 0 = none */
 	char *email_hash;      /* MD5 of the user's e-mail, hex; NULL = preferences are
 	                          not stored */

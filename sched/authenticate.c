@@ -174,7 +174,7 @@ search_host(struct rpc *x, bool clone)
 enum err
 rpc_still_no_host(struct rpc *x)
 {
-	enum err e = user_lock(x->db, x->user->id, &x->fail);
+	enum err e = x->host_wait_s > 0 ? OK : user_lock(x->db, x->user->id, &x->fail);
 
 	if (e == OK)
 		e = search_host(x, x->clone);
@@ -183,6 +183,18 @@ rpc_still_no_host(struct rpc *x)
 	x->identify = true;
 	return FAIL(&x->fail, E_RETRY, "host %lld was made by a copy of this request",
 	    (long long)x->host->id);
+}
+
+enum err
+rpc_count_new_hosts(struct rpc *x)
+{
+	int64_t made = 0, most = x->conf->max_new_hosts_per_account_day;
+	enum err e = most == 0 ? OK :
+	                         host_made(x->db, x->user->id, x->now - HOST_DAY_S,
+				     most, &made, &x->fail);
+
+	x->host_wait_s = host_new_wait_s(x->conf, made, x->now);
+	return e;
 }
 
 /* The row of the id that the client gives, with its account, merge links followed; NULL

@@ -21,6 +21,8 @@ write_all(struct rpc *x, struct work *w)
 {
 	enum err e = rpc_write_new_host(x, w->token);
 
+	if (e == OK && x->host_wait_s > 0)
+		return work_write(x, w); /* what it reports has rows of its own */
 	if (e == OK && x->snap->detach_in_progress)
 		e = results_detach(x->db, x->a, x->snap->host.id, x->now, &x->fail);
 	if (e == OK)
@@ -188,6 +190,13 @@ transact(struct rpc *x, struct work *w, bool together)
 	return e;
 }
 
+/* A host without a row keeps its messages until it has one. */
+static bool
+takes_trickles(const struct rpc *x)
+{
+	return x->req->ntrickles > 0 && x->host_wait_s == 0;
+}
+
 enum err
 rpc_commit(struct rpc *x)
 {
@@ -198,7 +207,7 @@ rpc_commit(struct rpc *x)
 	w.token &= INT64_MAX;
 	keep_rows(x);
 	if (x->dry) {
-		x->trickles_stored = x->req->ntrickles > 0;
+		x->trickles_stored = takes_trickles(x);
 		return OK;
 	}
 	if (x->no_sends)
@@ -216,7 +225,7 @@ rpc_commit(struct rpc *x)
 	if (e != OK || x->reload)
 		return e;
 	x->locking = false;
-	x->trickles_stored = x->req->ntrickles > 0;
+	x->trickles_stored = takes_trickles(x);
 	mark_files(x);
 	tell_without(x);
 	return OK;

@@ -16,6 +16,12 @@ rpc_write_new_host(struct rpc *x, int64_t token)
 	if (!s->host_new)
 		return OK;
 	enum err e = rpc_still_no_host(x);
+	if (e != OK || x->host_wait_s > 0)
+		return e;
+	e = rpc_count_new_hosts(x);
+	if (e == OK && x->host_wait_s > 0)
+		e = FAIL(&x->fail, E_RETRY, "account %lld got its last new host",
+		    (long long)x->user->id);
 	if (e != OK)
 		return e;
 	s->host.rpc_token = token; /* settles this COMMIT too */

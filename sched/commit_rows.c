@@ -254,14 +254,17 @@ write_report(struct rpc *x, size_t i)
 {
 	const struct dec_report *d = &x->dec->reports[i];
 	struct rq_report r = x->req->reports[i];
+	/* A host without a row reports for the one that the task was sent to. */
+	int64_t hostid = x->host_wait_s > 0 ? x->snap->reports[i].result.hostid :
+	                                      x->snap->host.id;
 	enum err e;
 
 	if (d->action != REPORT_STORE)
 		return confirm_ack(x, i);
 	if (x->conf->dont_store_success_stderr && d->outcome == OUTCOME_SUCCESS)
 		r.stderr_out = NULL;
-	e = result_report(x->db, d, &r, x->snap->host.id, x->user->id, x->user->teamid,
-	    x->now, &x->fail);
+	e = result_report(
+	    x->db, d, &r, hostid, x->user->id, x->user->teamid, x->now, &x->fail);
 	if (e == E_RACE)
 		return FAIL(&x->fail, E_RETRY, "result %s changed while it was decided",
 		    x->req->reports[i].name);

@@ -180,15 +180,20 @@ rpc_load(struct rpc *x)
 	enum err e;
 
 	x->snap = s;
-	x->havs_read = false;
+	x->havs_read = x->hosts_read = false;
 	x->stored_havs = NULL;
 	s->glance = x->glance;
 	x->glance.there = false; /* another load is later */
 	s->cat = x->cat;
 	host_of_snapshot(x, s);
+	x->host_wait_s = 0;
+	if (s->host_new && (e = rpc_count_new_hosts(x)) != OK)
+		return e;
 	x->refused = refuse_host(x->a, x->conf, x->req, x->user, x->host, x->cat);
 	if (x->refused == REFUSE_NOTHING && key_is_strange(x))
 		x->refused = REFUSE_KEY_CHANGED;
+	if (x->host_wait_s > 0) /* for whatever else, it would have a row */
+		x->refused = REFUSE_NEW_HOSTS;
 	s->waited = x->waited;
 	s->wait_brought = x->wait_brought;
 	s->wait_possible = x->conf->locality_scheduling_wait_period > 0 && !x->waited &&
@@ -196,7 +201,7 @@ rpc_load(struct rpc *x)
 	e = load_user(x, s);
 	if (e == OK)
 		e = snapshot_reported(x->db, x->a, x->req, s, &x->fail);
-	if (e == OK)
+	if (e == OK && x->host_wait_s == 0) /* else nothing moves to it */
 		e = snapshot_others(x->db, x->a, x->req, s, &x->fail);
 	if (x->detach)
 		s->nin_progress = s->ninherited =
@@ -209,5 +214,7 @@ rpc_load(struct rpc *x)
 		keep_look(x);
 	if (e == OK)
 		e = rpc_load_files(x, s);
+	if (e == OK && x->refused == REFUSE_NOTHING)
+		e = rpc_need_hosts(x, s);
 	return e == OK ? rpc_need_versions(x, s) : e;
 }

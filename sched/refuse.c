@@ -161,10 +161,14 @@ refuse_host(struct arena *a, const struct conf *cf, const struct request *rq,
 }
 
 char *
-refuse_detail(struct arena *a, enum situation s, const struct request *rq)
+refuse_detail(
+    struct arena *a, const struct conf *cf, enum situation s, const struct request *rq)
 {
 	const struct rq_host *h = &rq->host;
 
+	if (s == REFUSE_NEW_HOSTS)
+		return arena_printf(
+		    a, "%lld", (long long)cf->max_new_hosts_per_account_day);
 	if (s == REFUSE_BANNED_OS)
 		return arena_printf(a, "%s %s", said(h->os_name), said(h->os_version));
 	if (s == REFUSE_BANNED_CPU)

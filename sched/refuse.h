@@ -43,8 +43,10 @@ enum situation refuse_error(enum err, bool hostid_given);
  */
 enum situation refuse_host(struct arena *, const struct conf *, const struct request *,
     const struct user *, const struct host *, const struct catalog *);
-/* What stands for the %s of such a refusal: the platform, the system, the CPU. */
-char *refuse_detail(struct arena *, enum situation, const struct request *);
+/* What stands for the %s of such a refusal: the platform, the system, the CPU, the
+ * limit. */
+char *refuse_detail(
+    struct arena *, const struct conf *, enum situation, const struct request *);
 
 /*
  * What a host is told besides, whether it gets work or not: that its client will soon

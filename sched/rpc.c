@@ -81,12 +81,16 @@ static void
 decide_refused(struct rpc *x, struct rng *rng)
 {
 	struct request rq = *x->req;
-	struct refusal r = refusal_of(
-	    x->a, x->conf, x->refused, refuse_detail(x->a, x->refused, x->req));
+	struct refusal r = refusal_of(x->a, x->conf, x->refused,
+	    refuse_detail(x->a, x->conf, x->refused, x->req));
 	size_t keep = x->nnotes;
 
 	rq.dont_send_work = true;
 	x->dec = decide(x->a, x->conf, &rq, x->snap, x->now, rng, NULL, 0);
+	if (x->host_wait_s > 0) {
+		x->dec->nmoves = 0; /* there is no row that tasks could move to */
+		r.delay_s = (double)x->host_wait_s;
+	}
 	rpc_note(x, r.notice, r.text);
 	complete_decision(x, r.delay_s);
 	x->nnotes = keep;

@@ -65,11 +65,15 @@ struct rpc {
 	bool weak_auth, host_id_changed, detach;
 	int64_t predecessor; /* as in the snapshot */
 	bool clone;          /* of another host: its cross-project id tells nothing */
+	/* s until the account may have another host: this new one gets no row; 0 = it
+	 * may now */
+	int64_t host_wait_s;
 	enum situation refused; /* after authentication: reports are still taken */
 	struct snapshot *snap;
 	/* snap->havs as they are stored: a new day begins in the snapshot only */
 	const struct host_app_version *stored_havs;
 	bool havs_read;
+	bool hosts_read; /* snap->account_full is known */
 	struct decision *dec;
 	struct reply_in reply;
 	bool trickles_stored;
@@ -141,10 +145,12 @@ enum err rpc_more(struct rpc *);
 
 /*
  * In the commit's transaction, before the row of a new host is made: two copies of a
- * client's first request make one row.  Locks the account.  E_RETRY, from authenticate
- * on: the row is there by now.
+ * client's first request make one row.  Locks the account, unless the host gets no row.
+ * E_RETRY, from authenticate on: the row is there by now.
  */
 enum err rpc_still_no_host(struct rpc *);
+/* Sets host_wait_s; for a new host.  Behind the account's lock it is exact. */
+enum err rpc_count_new_hosts(struct rpc *);
 
 /*
  * Begins the transaction before candidates are read, so that they can be locked.
@@ -161,6 +167,8 @@ void rpc_unlock(struct rpc *);
 enum err rpc_load_files(struct rpc *, struct snapshot *);
 enum err rpc_need_versions(struct rpc *, struct snapshot *);
 bool rpc_any_candidate(const struct snapshot *);
+/* Sets account_full, where the host has no job and could get one. */
+enum err rpc_need_hosts(struct rpc *, struct snapshot *);
 
 /* The preferences that follow from the texts of the account and the client. */
 void rpc_prefs(struct rpc *, struct snapshot *);

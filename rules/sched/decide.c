@@ -374,7 +374,7 @@ decide(struct arena *a, const struct conf *cf, const struct request *rq,
 	gate = limits_gate(&c);
 	c.d->work_wanted = gate == WHY_NONE && work_req_needed(&c.work);
 	c.d->why = gate;
-	if (gate == WHY_NONE)
+	if (gate == WHY_NONE && !snap->account_full)
 		nci_serve(&c);
 	if (c.d->work_wanted) {
 		without_locality(&c);

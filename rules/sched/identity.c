@@ -99,6 +99,17 @@ count_ip(struct host *h, char *ip)
 	h->last_ip_addr = ip;
 }
 
+int64_t
+host_new_wait_s(const struct conf *cf, int64_t made, int64_t now)
+{
+	if (cf->max_new_hosts_per_account_day == 0 || made == 0 ||
+	    made <= now - HOST_DAY_S)
+		return 0;
+	if (made > now) /* the clock was put back */
+		return HOST_DAY_S;
+	return made + HOST_DAY_S - now;
+}
+
 void
 host_update(struct arena *a, struct host *h, const struct request *rq, int64_t now,
     const char *peer_addr)

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include "lib/arena.h"
+#include "model/conf.h"
 #include "model/request.h"
 #include "model/rows.h"
 
@@ -26,6 +27,13 @@ bool host_obviously_different(const struct host *, const struct request *);
  * computer with several clients says nothing about which of them it is.
  */
 bool host_succeeds(const struct host *, const struct request *);
+/*
+ * Seconds until an account may have another new host; 0 = it may now, at most a day.
+ * made: when the newest but max_new_hosts_per_account_day - 1 of its hosts was made
+ * (s UTC, 0 = it has fewer).
+ */
+enum { HOST_DAY_S = 86400 };
+int64_t host_new_wait_s(const struct conf *, int64_t made, int64_t now);
 /* Copies the client-determined columns (wire.md 3.3) and counts; now is rpc_time. */
 void host_update(struct arena *, struct host *, const struct request *, int64_t now,
     const char *peer_addr);

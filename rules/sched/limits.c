@@ -280,5 +280,7 @@ limits_gate(struct ctx *c)
 	if (interval > 0 && last > 0 && c->now - last < interval &&
 	    work_req_needed(&c->work))
 		return WHY_RPC_TOO_SOON;
+	if (c->snap->account_full && work_req_needed(&c->work))
+		return WHY_ACCOUNT_LIMIT;
 	return WHY_NONE;
 }

@@ -327,6 +327,10 @@ say_numbers(const struct ctx *c, struct say *s, enum reason why)
 	case WHY_DRIVER_TOO_OLD:
 		say_demand(c, s, why);
 		break;
+	case WHY_ACCOUNT_LIMIT:
+		say_str(s, "; it is ");
+		say_int(s, c->conf->max_hosts_with_work_per_account);
+		break;
 	case WHY_MAX_JOBS:
 		say_str(s, "; it is ");
 		say_int(s, c->snap->project_prefs.max_jobs);

@@ -89,6 +89,39 @@ START_TEST(too_soon_for_work)
 }
 END_TEST
 
+/* other hosts of the account have as many jobs as may; seconds wanted; jobs sent, why
+ * not */
+static const struct {
+	bool full;
+	double secs;
+	size_t sends;
+	enum reason why;
+} fulls[] = {
+	{ false, HOUR, 1, WHY_NONE }, { true, HOUR, 0, WHY_ACCOUNT_LIMIT },
+	{ true, 0, 0, WHY_NONE }, /* a report is never too many */
+};
+
+START_TEST(account_with_work_enough)
+{
+	struct world *w = world_new("", fulls[_i].secs);
+	struct decision *d;
+
+	world_plain(w, "1/1");
+	w->conf->max_hosts_with_work_per_account = 7;
+	w->snap.account_full = fulls[_i].full;
+	d = world_decide(w);
+	ck_assert_uint_eq(d->nsends, fulls[_i].sends);
+	ck_assert_int_eq(d->why, fulls[_i].why);
+	if (fulls[_i].why != WHY_NONE) {
+		ck_assert(d->messages[0].notice);
+		ck_assert_str_eq(d->messages[0].text,
+		    "No tasks sent: the limit of computers of this account with tasks "
+		    "in progress is reached; it is 7");
+	}
+	world_free(w);
+}
+END_TEST
+
 /* --- classes --- */
 
 /* the app's type, the project's */
@@ -270,6 +303,7 @@ UNIT_MAIN("rules_host", {
 	ADD_LOOP(usable_processors, N(cpus));
 	ADD_LOOP(candidates_needed, N(needs));
 	ADD_LOOP(too_soon_for_work, N(gates));
+	ADD_LOOP(account_with_work_enough, N(fulls));
 	ADD_LOOP(type_of_redundancy, N(types));
 	ADD_LOOP(usual_hosts, N(systems));
 	ADD_LOOP(room_of_the_day, N(rooms));

@@ -461,7 +461,34 @@ START_TEST(sets_know_their_members)
 }
 END_TEST
 
+enum { DAY_S = 86400 };
+
+/* limit; when the newest host but so many was made, s ago (0: there are fewer); s to
+ * wait */
+static const struct {
+	int64_t most, ago, wait;
+} new_hosts[] = {
+	{ 100, 0, 0 },
+	{ 100, 1, DAY_S - 1 },
+	{ 100, DAY_S - 1, 1 },
+	{ 100, DAY_S, 0 },
+	{ 100, 2 * DAY_S, 0 },
+	{ 100, -1, DAY_S }, /* the clock was put back */
+	{ 0, 1, 0 },
+	{ 1, 1, DAY_S - 1 },
+};
+
+START_TEST(new_host_of_an_account)
+{
+	struct conf cf = { .max_new_hosts_per_account_day = new_hosts[_i].most };
+	int64_t made = new_hosts[_i].ago == 0 ? 0 : WORLD_NOW - new_hosts[_i].ago;
+
+	ck_assert_int_eq(host_new_wait_s(&cf, made, WORLD_NOW), new_hosts[_i].wait);
+}
+END_TEST
+
 UNIT_MAIN("rules_identity", {
+	ADD_LOOP(new_host_of_an_account, N(new_hosts));
 	ADD(a_row_is_succeeded_on_the_same_computer_only);
 	ADD_LOOP(verdict, N(verdicts));
 	ADD(host_columns_follow_the_request);

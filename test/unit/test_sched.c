@@ -186,10 +186,13 @@ START_TEST(what_is_refused)
 		    .os_version = version,
 		    .p_vendor = vendor,
 		    .p_model = model } };
+	const struct conf *cf = conf_of("/p",
+	    "<max_new_hosts_per_account_day>12</max_new_hosts_per_account_day>");
 
-	ck_assert_str_eq(refuse_detail(&a, REFUSE_BANNED_OS, &rq), "Haiku beta5");
-	ck_assert_str_eq(refuse_detail(&a, REFUSE_BANNED_CPU, &rq), "Acme X1");
-	ck_assert_str_eq(refuse_detail(&a, REFUSE_NO_PLATFORM, &rq), "x86-haiku");
+	ck_assert_str_eq(refuse_detail(&a, cf, REFUSE_NEW_HOSTS, &rq), "12");
+	ck_assert_str_eq(refuse_detail(&a, cf, REFUSE_BANNED_OS, &rq), "Haiku beta5");
+	ck_assert_str_eq(refuse_detail(&a, cf, REFUSE_BANNED_CPU, &rq), "Acme X1");
+	ck_assert_str_eq(refuse_detail(&a, cf, REFUSE_NO_PLATFORM, &rq), "x86-haiku");
 	ck_assert(refuse_is_down(REFUSE_STOPPED) && !refuse_is_down(REFUSE_NOTHING) &&
 		  !refuse_is_down(REFUSE_HOST_BANNED));
 }
