@@ -51,6 +51,8 @@ bool triggers_in_rows(const struct conf *);
 /* "need_work", ...: the seed's name, which is the same in both stores. */
 const char *trigger_name(enum trigger);
 
+/* Its directory; NULL if they are rows. */
+char *trigger_dir(struct arena *, const struct conf *, enum trigger);
 /* The directories, if it is they. */
 enum err trigger_dirs_make(const struct conf *, struct fail *);
 /* No change if there. */

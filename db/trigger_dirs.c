@@ -34,6 +34,12 @@ dir_path(struct arena *a, const struct conf *cf, enum trigger t)
 	    a, "%s/%s", project_path(a, cf, "locality_scheduling"), dir_name(cf, t));
 }
 
+char *
+trigger_dir(struct arena *a, const struct conf *cf, enum trigger t)
+{
+	return triggers_in_rows(cf) ? NULL : dir_path(a, cf, t);
+}
+
 /* prefix is "" or the claim prefix. */
 static char *
 trigger_path(struct arena *a, const struct conf *cf, enum trigger t, const char *prefix,

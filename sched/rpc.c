@@ -215,7 +215,8 @@ refuse(struct rpc *x, enum err e)
 		s = REFUSE_FAILED;
 	if (e == E_BADREQ && x->step != RPC_parse)
 		s = REFUSE_FAILED;
-	log_fail(steps[x->step].name, &x->fail);
+	if (!x->probe) /* whoever asked is told */
+		log_fail(steps[x->step].name, &x->fail);
 	x->refused = s;
 	x->out.n = 0;
 	refuse_render(&x->out, x->conf, x->req, s, x->fail.detail);

@@ -53,6 +53,7 @@ struct rpc {
 	size_t in_n;
 	int64_t now;      /* s UTC, read once */
 	uint64_t seed;    /* of every draw of this RPC; logged */
+	bool probe;       /* with dry: for a new host of nobody (probe.h) */
 	bool dry;         /* what would be answered: no commit, no trigger, no wait */
 	int64_t only_job; /* dry: this result is the only candidate; 0 = all */
 	int64_t as_host;  /* dry: on behalf of this host, whoever asks; 0 = no */

@@ -19,6 +19,7 @@
 #include "proto/record.h"
 #include "sched/copies.h"
 #include "sched/keep.h"
+#include "sched/probe.h"
 #include "sched/project.h"
 #include "sched/rpc.h"
 #include "sched/serve.h"
@@ -63,6 +64,8 @@ turn_away(struct project *p, struct rpc *x, enum situation s, const char *detail
 	refuse_render(&x->out, p->conf, NULL, s, detail);
 	log_info("request turned away: %s%s%s", refuse_name(s),
 	    detail[0] == '\0' ? "" : ": ", detail);
+	if (x->probe)
+		probe_answer(x, detail[0] == '\0' ? refuse_name(s) : detail);
 	if (s != REFUSE_NO_CONFIG && !x->dry) /* else there is no place known */
 		counts_keep(&p->counts, x);
 }
@@ -84,12 +87,14 @@ make_ready(struct project *p, struct rpc *x)
 		return false;
 	}
 	if (project_stopped(p)) {
-		turn_away(p, x, REFUSE_STOPPED, "");
+		turn_away(p, x, REFUSE_STOPPED,
+		    x->probe ? "stop_sched is there; remove it" : "");
 		return false;
 	}
 	e = project_connect(p, x->now, &f);
 	if (e != OK) {
-		log_fail("request turned away", &f);
+		if (!x->probe)
+			log_fail("request turned away", &f);
 		turn_away(p, x, refuse_error(e, true), f.detail);
 		return false;
 	}
@@ -118,6 +123,10 @@ serve(struct project *p, struct rpc *x)
 	rpc_run(x);
 	if (!x->dry)
 		count(p, x);
+	if (x->probe) {
+		rings_keep(&p->rings, x);
+		probe_answer(x, NULL);
+	}
 	keep_write(x);
 }
 
@@ -157,8 +166,10 @@ answer(void *worker, const struct fcgi_request *rq, struct fcgi_reply *rp)
 	struct project *p = worker;
 	struct rpc x = rpc_of(p, rq);
 
+	x.dry = x.probe = p->usable && probe_asked(x.a, p->conf, x.in, x.in_n);
 	serve(p, &x);
-	copies_keep(&p->copies, &x);
+	if (!x.probe)
+		copies_keep(&p->copies, &x);
 	put_reply(&x, rp);
 }
 

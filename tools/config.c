@@ -6,7 +6,9 @@
 #include "model/identity.h"
 #include "proto/project_text.h"
 #include "tools/cmd.h"
+#include "tools/probe.h"
 #include "tools/service.h"
+#include "tools/state.h"
 #include "tools/upstream.h"
 #include "tools/web_fit.h"
 #include "lib/banned.h"
@@ -84,6 +86,25 @@ check_texts(struct ctx *x, const struct conf *cf)
 	return bad;
 }
 
+/* A project that runs is asked: what is written well may still lead nowhere. */
+static size_t
+check_serving(struct ctx *x, struct conf *cf)
+{
+	struct conf *before = x->cf;
+	struct probe p;
+
+	if (!state_supervised(x->a, cf))
+		return 0;
+	x->cf = cf;
+	p = probe_project(x, x->a);
+	x->cf = before;
+	if (p.why == NULL)
+		return 0;
+	printf("%s: error: the project runs but does not serve: %s; %s\n", cf->path,
+	    p.why, p.mend);
+	return 1;
+}
+
 static enum err
 check_run(struct ctx *x, const void *opts, char **args, size_t n)
 {
@@ -106,6 +127,8 @@ check_run(struct ctx *x, const void *opts, char **args, size_t n)
 	}
 	tell_upstream(x, cf);
 	errors += check_programs(x, cf) + check_texts(x, cf);
+	if (n == 0)
+		errors += check_serving(x, cf);
 	if (n == 0 && identity_check(x->a, cf, &f) != OK) {
 		printf("%s: error: %s\n", path, f.detail);
 		errors++;

@@ -4,6 +4,7 @@
  * with the trigger directories?
  */
 #include "tools/fsck.h"
+#include "tools/probe.h"
 
 #include <stdio.h>
 #include "lib/clock.h"
@@ -107,11 +108,26 @@ print_json(struct fsck *k, struct sum s)
 	json_show(root);
 }
 
+/* A request that goes the way of a host's. */
+static enum err
+serving(struct fsck *k)
+{
+	struct probe p;
+
+	if (!k->running)
+		return OK;
+	p = probe_project(k->x, k->x->a);
+	if (p.why != NULL)
+		fsck_found(k, FSCK_NOT_SERVING, k->x->cf->master_url,
+		    arena_printf(k->x->a, "%s; %s", p.why, p.mend), false);
+	return OK;
+}
+
 static enum err
 fsck_run(struct ctx *x, const void *opts, char **args, size_t n)
 {
-	static enum err (*const parts[])(struct fsck *) = { fsck_rows, fsck_classes,
-		fsck_files, fsck_downloads, fsck_uploads, fsck_triggers };
+	static enum err (*const parts[])(struct fsck *) = { serving, fsck_rows,
+		fsck_classes, fsck_files, fsck_downloads, fsck_uploads, fsck_triggers };
 	const struct fsck_opts *o = opts;
 	struct fsck k = {
 		.x = x, .now = clock_now(), .repair = o->repair, .deep = o->deep

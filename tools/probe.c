@@ -1,14 +1,47 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An empty scheduler request by libcurl; a scheduler answers even that with a
- * scheduler_reply. */
+/* HTTP by libcurl; each failure is told with what mends it. */
 #include "tools/probe.h"
 
 #include <curl/curl.h>
+#include <pwd.h>
 #include <string.h>
+#include <unistd.h>
 #include "lib/buf.h"
+#include "lib/crypt.h"
+#include "lib/fs.h"
+#include "lib/text.h"
+#include "lib/xml_tree.h"
+#include "proto/probe.h"
+#include "tools/records.h"
 #include "lib/banned.h"
 
-enum { TIMEOUT_S = 5, REPLY_MAX = 64 << 10 };
+enum { TIMEOUT_S = 10, REPLY_MAX = 64 << 10, SECRET_DIGITS = 32, SECRET_MOST = 256 };
+
+struct asking {
+	struct ctx *x;
+	struct arena *a;
+	const struct conf *cf;
+	struct buf reply;
+	long http;
+	struct probe p;
+};
+
+static bool
+bad(struct asking *q, bool lasts, char *why, char *mend)
+{
+	q->p.why = why;
+	q->p.mend = mend;
+	q->p.lasts = lasts;
+	return false;
+}
+
+static const char *
+web_cure(const struct asking *q)
+{
+	return q->cf->private_servers ?
+	           "see locus status and apache_error.log in its log directory" :
+	           "start the web server (Debian: systemctl start apache2)";
+}
 
 static size_t
 take(char *p, size_t size, size_t n, void *ctx)
@@ -20,36 +53,231 @@ take(char *p, size_t size, size_t n, void *ctx)
 	return size * n;
 }
 
-bool
-probe_scheduler(struct arena *a, const struct conf *cf, char **why)
+/* POST with a body, else GET. */
+static bool
+fetch(struct asking *q, const char *url, const char *body)
 {
-	static const char body[] = "<scheduler_request>\n</scheduler_request>\n";
-	size_t len = strcspn(cf->scheduler_url, " ");
-	const char *url = arena_memdup(a, cf->scheduler_url, len);
-	struct buf reply = buf_new(a);
 	CURL *c = curl_easy_init();
 	CURLcode rc;
-	long http = 0;
 
 	if (c == NULL)
-		return false;
+		return bad(q, true, arena_strdup(q->a, "libcurl does not work"), NULL);
+	q->reply = buf_new(q->a);
+	buf_puts(&q->reply, "");
 	curl_easy_setopt(c, CURLOPT_URL, url);
-	curl_easy_setopt(c, CURLOPT_POSTFIELDS, body);
-	curl_easy_setopt(c, CURLOPT_POSTFIELDSIZE, (long)strlen(body));
+	if (body != NULL)
+		curl_easy_setopt(c, CURLOPT_POSTFIELDS, body);
 	curl_easy_setopt(c, CURLOPT_TIMEOUT, (long)TIMEOUT_S);
 	curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
-	curl_easy_setopt(c, CURLOPT_PROXY, "");
 	curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, take);
-	curl_easy_setopt(c, CURLOPT_WRITEDATA, &reply);
+	curl_easy_setopt(c, CURLOPT_WRITEDATA, &q->reply);
 	rc = curl_easy_perform(c);
-	curl_easy_getinfo(c, CURLINFO_RESPONSE_CODE, &http);
+	curl_easy_getinfo(c, CURLINFO_RESPONSE_CODE, &q->http);
 	curl_easy_cleanup(c);
-	if (rc != CURLE_OK)
-		*why = arena_printf(a, "%s: %s", url, curl_easy_strerror(rc));
-	else if (http != 200 || strstr(reply.p, "<scheduler_reply>") == NULL)
-		*why = arena_printf(
-		    a, "%s answers HTTP %ld without a scheduler_reply", url, http);
-	else
+	if (rc == CURLE_OK)
 		return true;
-	return false;
+	return bad(q, false, arena_printf(q->a, "%s: %s", url, curl_easy_strerror(rc)),
+	    arena_strdup(q->a, web_cure(q)));
+}
+
+static bool
+bad_http(struct asking *q, const char *url)
+{
+	return bad(q, false,
+	    arena_printf(q->a, "the web server answers %s with HTTP %ld", url, q->http),
+	    q->cf->private_servers ?
+		arena_strdup(q->a, web_cure(q)) :
+		arena_printf(q->a,
+		    "include %s/apache/site.conf in its configuration, or the file "
+		    "that "
+		    "was given with --apache-site, and make it read that again",
+		    q->cf->project_dir));
+}
+
+/* Made by the first who asks; a copy's is another project's no more. */
+static bool
+secret(struct asking *q, char **text)
+{
+	const char *path = arena_printf(q->a, "%s/" PROBE_SECRET_FILE, q->cf->run_dir);
+	struct fail f = { 0 };
+	char drawn[SECRET_DIGITS + 1];
+	enum err e = fs_read(q->a, path, SECRET_MOST, text, NULL, &f);
+
+	if (e == E_NOTFOUND) {
+		random_hex(drawn, SECRET_DIGITS);
+		*text = arena_strdup(q->a, drawn);
+		e = fs_write(path, *text, strlen(*text), 0600, &f);
+	}
+	if (e == OK)
+		return true;
+	return bad(q, true, arena_strdup(q->a, f.detail),
+	    arena_printf(q->a, "run locus as the account of %s, or as root",
+		q->cf->project_dir));
+}
+
+static char *
+first_url(struct arena *a, const char *urls)
+{
+	return arena_memdup(a, urls, strcspn(urls, " "));
+}
+
+/* What the reply tells volunteers, for want of anything better. */
+static char *
+message_of(struct arena *a, const char *reply)
+{
+	const char *at = strstr(reply, "<message"), *end;
+
+	at = at == NULL ? NULL : strchr(at, '>');
+	end = at == NULL ? NULL : strchr(at, '<');
+	return end == NULL ? arena_strdup(a, "a reply that is none of this project's") :
+	                     arena_memdup(a, at + 1, (size_t)(end - at - 1));
+}
+
+static const char *
+account_name(struct arena *a, const char *number)
+{
+	struct passwd *pw;
+	int64_t uid;
+
+	if (!text_i64(number, 0, UINT32_MAX, &uid))
+		return number;
+	pw = getpwuid((uid_t)uid);
+	return pw == NULL ? number : arena_strdup(a, pw->pw_name);
+}
+
+struct answer { /* what stands in the reply */
+	const char *decision, *reason, *account, *trouble, *dir;
+};
+
+/* The first trouble counts: of the request, else of a directory. */
+static bool
+read_answer(struct asking *q, struct answer *w)
+{
+	struct fail f = { 0 };
+	struct xml_node *root;
+
+	*w = (struct answer){ 0 };
+	if (strstr(q->reply.p, "<" PROBE_ELEMENT ">") == NULL ||
+	    xml_tree(q->a, "reply", q->reply.p, q->reply.n, &root, &f) != OK ||
+	    root->child == NULL)
+		return false;
+	for (const struct xml_node *n = root->child->child; n != NULL; n = n->next) {
+		if (w->trouble != NULL)
+			continue;
+		if (strcmp(n->name, PROBE_DECISION) == 0)
+			w->decision = n->text;
+		else if (strcmp(n->name, PROBE_REASON) == 0)
+			w->reason = n->text;
+		else if (strcmp(n->name, PROBE_ACCOUNT) == 0)
+			w->account = account_name(q->a, n->text);
+		else if (strcmp(n->name, PROBE_DIR) == 0)
+			w->dir = n->text;
+		else if (strcmp(n->name, PROBE_TROUBLE) == 0)
+			w->trouble = n->text;
+	}
+	return w->decision != NULL;
+}
+
+static bool
+logged(struct asking *q, const char *decision)
+{
+	struct record **v;
+	size_t n = 0;
+
+	if (q->cf->decision_rings == 0)
+		return true;
+	return records_of_rpc(q->x, decision, &v, &n) == OK && n > 0;
+}
+
+static bool
+judge_answer(struct asking *q, const char *url)
+{
+	struct answer w;
+
+	if (!read_answer(q, &w))
+		return bad(q, false,
+		    arena_printf(
+			q->a, "%s says \"%.300s\"", url, message_of(q->a, q->reply.p)),
+		    arena_printf(q->a,
+			"see locus config check and %s/scheduler.log; the account that "
+			"serves must be able to read config.xml and %s",
+			q->cf->log_dir, q->cf->run_dir));
+	q->p.reason = arena_strdup(q->a, w.reason == NULL ? "" : w.reason);
+	if (w.dir != NULL)
+		return bad(q, true,
+		    arena_printf(q->a, "account %s cannot write to %s: %s", w.account,
+			w.dir, w.trouble),
+		    arena_printf(q->a, "chown -R %s %s && chmod u+rwx %s", w.account,
+			w.dir, w.dir));
+	if (w.trouble != NULL)
+		return bad(q, false,
+		    arena_printf(q->a, "the scheduler cannot serve: %s", w.trouble),
+		    arena_strdup(q->a,
+			q->cf->private_servers ?
+			    "see locus status and mariadbd.log in its log directory" :
+			    "start the database server, or correct db_... in "
+			    "config.xml"));
+	if (!logged(q, w.decision))
+		return bad(q, true,
+		    arena_printf(q->a,
+			"decision %s is not in %s/decisions: another machine's or "
+			"project's scheduler answers at %s",
+			w.decision, q->cf->run_dir, url),
+		    arena_strdup(q->a, "see scheduler_url in config.xml"));
+	return true;
+}
+
+static bool
+ask_scheduler(struct asking *q)
+{
+	const char *url = first_url(q->a, q->cf->scheduler_url);
+	char *key;
+
+	if (!secret(q, &key))
+		return false;
+	if (!fetch(q, url,
+		arena_printf(q->a,
+		    "<scheduler_request>\n<" PROBE_ELEMENT ">%s</" PROBE_ELEMENT ">\n"
+		    "<authenticator>probe</authenticator>\n"
+		    "<platform_name>x86_64-pc-linux-gnu</platform_name>\n"
+		    "<core_client_major_version>8</core_client_major_version>\n"
+		    "<core_client_minor_version>0</core_client_minor_version>\n"
+		    "<work_req_seconds>1</work_req_seconds>\n"
+		    "</scheduler_request>\n",
+		    text_trim(key))))
+		return false;
+	if (q->http == 404 || strstr(q->reply.p, "<scheduler_reply>") == NULL)
+		return bad_http(q, url);
+	return judge_answer(q, url);
+}
+
+static bool
+ask_page(struct asking *q)
+{
+	if (!fetch(q, q->cf->master_url, NULL))
+		return false;
+	return q->http == 200 ? true : bad_http(q, q->cf->master_url);
+}
+
+static bool
+ask_uploads(struct asking *q)
+{
+	const char *url = first_url(q->a, q->cf->upload_url);
+
+	if (!fetch(q, url,
+		"<data_server_request>\n<get_file_size>probe</get_file_size>\n"
+		"</data_server_request>\n"))
+		return false;
+	return strstr(q->reply.p, "<status>0</status>") != NULL ? true :
+	                                                          bad_http(q, url);
+}
+
+struct probe
+probe_project(struct ctx *x, struct arena *a)
+{
+	struct asking q = { .x = x, .a = a, .cf = x->cf };
+
+	if (ask_scheduler(&q) && ask_page(&q)) /* the scheduler knows more */
+		ask_uploads(&q);
+	return q.p;
 }

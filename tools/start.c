@@ -22,7 +22,13 @@
 #include "tools/supervise.h"
 #include "lib/banned.h"
 
-enum { WAIT_DEFAULT_S = 60, STOP_MOST_S = 150, TICK_MS = 50, HOPELESS = 4 };
+enum {
+	WAIT_DEFAULT_S = 60,
+	STOP_MOST_S = 150,
+	TICK_MS = 50,
+	ASK_AGAIN_MS = 300,
+	HOPELESS = 4
+};
 
 struct start_opts {
 	bool foreground;
@@ -133,13 +139,12 @@ explain_bad(struct ctx *x, const struct state *s)
 }
 
 static enum err
-not_up(struct ctx *x, int64_t wait_s, const char *why)
+not_up(struct ctx *x, int64_t wait_s, const struct probe *p)
 {
-	if (why != NULL)
+	if (p->why != NULL)
 		return FAIL(x->f, E_SYS,
-		    "all services run but the project does not answer after %lld s: "
-		    "%s; see the logs in %s",
-		    (long long)wait_s, why, x->cf->log_dir);
+		    "all services run but the project does not serve: %s; %s", p->why,
+		    p->mend);
 	return FAIL(x->f, E_SYS,
 	    "not up after %lld s; see locus status and the logs in %s",
 	    (long long)wait_s, x->cf->log_dir);
@@ -156,7 +161,7 @@ wait_until_up(struct ctx *x, pid_t child, int64_t wait_s)
 	struct watch w = { 0 };
 	struct arena round = { 0 };
 	struct state s = { 0 };
-	char *why = NULL;
+	struct probe p = { 0 };
 	size_t bad = 0;
 	bool up = false;
 	int st;
@@ -180,14 +185,19 @@ wait_until_up(struct ctx *x, pid_t child, int64_t wait_s)
 			if (bad > 0)
 				return explain_bad(x, &s);
 			/* Its services answer for a while when it is dead. */
-			up = probe_scheduler(x->a, x->cf, &why) && current(&s);
+			p = probe_project(x, x->a);
+			up = p.why == NULL && current(&s);
+			if (!up)
+				clock_nap_ms(ASK_AGAIN_MS);
+			if (p.lasts)
+				break;
 		}
 		if (!up)
 			clock_nap_ms(TICK_MS);
 	}
 	arena_free(&round);
 	if (!up)
-		return not_up(x, wait_s, why);
+		return not_up(x, wait_s, &p);
 	ctx_said(x, "answers", "%s", x->cf->master_url);
 	return OK;
 }
@@ -203,7 +213,8 @@ start_run(struct ctx *x, const void *opts, char **args, size_t n)
 		return e;
 	if (privilege_is_root() && x->cf->private_servers)
 		return FAIL(x->f, E_CONFIG,
-		    "%s belongs to root, and database and web servers do not serve as root; "
+		    "%s belongs to root, and database and web servers do not serve as "
+		    "root; "
 		    "give it to "
 		    "an account (chown -R www-data) or set <run_user>",
 		    x->cf->project_dir);
@@ -309,12 +320,18 @@ restart_run(struct ctx *x, const void *opts, char **args, size_t n)
 const struct cmd cmd_start = { .name = "start",
 	.args = "",
 	.purpose = "start the project and supervise it",
-	.about = "Starts a supervisor, which starts the project's servers and daemons, "
-		 "restarts what\n"
-		 "dies and takes over what a killed supervisor left running.  Waits "
-		 "until the\n"
-		 "scheduler answers, and says where.  It is no error if the project "
-		 "runs already.",
+	.about =
+	    "Starts a supervisor, which starts the project's servers and daemons, "
+	    "restarts what\n"
+	    "dies and takes over what a killed supervisor left running.  Waits "
+	    "until a request\n"
+	    "through the web server comes back as work or as a reason, is found in "
+	    "the decision\n"
+	    "log and has written to every directory that it needs; else says what "
+	    "is the matter\n"
+	    "and what mends it.  That request changes no row and no figure.  It is "
+	    "no error if the\n"
+	    "project runs already.",
 	.opts = start_options,
 	.opts_size = sizeof(struct start_opts),
 	.run = start_run };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * locus status: what runs, and how far the work is.  The services are told without
- * asking any server, so that it works when the database is down too.
+ * locus status: what runs, whether it serves, and how far the work is.  Works when the
+ * database is down too.
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +13,7 @@
 #include "tools/file_view.h"
 #include "tools/human.h"
 #include "tools/json.h"
+#include "tools/probe.h"
 #include "tools/running.h"
 #include "tools/table.h"
 #include "tools/upstream.h"
@@ -21,8 +22,9 @@
 struct report {
 	struct state s;
 	enum running running;
-	bool counted;  /* the database answered */
-	bool triggers; /* known: without it only those of directories are */
+	bool counted;       /* the database answered */
+	struct probe probe; /* asked only while something runs */
+	bool triggers;      /* known: without it only those of directories are */
 	struct census c;
 	struct trouble *troubles; /* of this machine's daemons */
 	size_t ntroubles;
@@ -124,6 +126,9 @@ print_report(struct ctx *x, const struct report *r)
 	print_services(x, r);
 	print_upstream(x);
 	print_troubles(x, r);
+	if (r->probe.why != NULL)
+		printf(
+		    "serving    no: %s\n           %s\n", r->probe.why, r->probe.mend);
 	if (r->counted) {
 		print_work(c);
 		print_locality(x, c);
@@ -241,6 +246,12 @@ print_json(struct ctx *x, const struct report *r)
 		put_counts(root, c);
 	else
 		json_object_set_new(root, "why", json_text(x->f->detail));
+	json_object_set_new(root, "serves",
+	    json_boolean(r->running == RUNNING_ALL && r->probe.why == NULL));
+	if (r->probe.why != NULL)
+		json_object_set_new(root, "why_not",
+		    json_text(
+			arena_printf(x->a, "%s; %s", r->probe.why, r->probe.mend)));
 	if (r->triggers)
 		put_number(root, "working_set", c->working_set);
 	if (r->triggers)
@@ -273,6 +284,10 @@ status_run(struct ctx *x, const void *opts, char **args, size_t n)
 	r.counted = e == OK;
 	if (r.counted && !r.triggers)
 		r.triggers = census_triggers(x, &r.c) == OK;
+	if (r.running != RUNNING_NONE)
+		r.probe = probe_project(x, x->a);
+	if (r.probe.why != NULL && r.running == RUNNING_ALL)
+		r.running = RUNNING_PART;
 	/* A project that runs and cannot reach its database does not serve. */
 	if (!r.counted && r.running == RUNNING_ALL)
 		r.running = RUNNING_PART;
@@ -292,7 +307,9 @@ const struct cmd cmd_status = { .name = "status",
 	    "there are\n"
 	    "in each state, what the ledger says of bytes sent and saved, how long "
 	    "the work\n"
-	    "will last, and the triggers.  Works when the database is down too.  Exit "
-	    "status 0:\n"
-	    "running, 3: stopped, 4: something in between.",
+	    "will last, and the triggers.  Asks the project as locus start does, and "
+	    "says what\n"
+	    "keeps it from serving.  Works when the database is down too.  Exit status "
+	    "0: running\n"
+	    "and serving, 3: stopped, 4: something in between.",
 	.run = status_run };
