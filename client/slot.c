@@ -149,9 +149,10 @@ place_output(struct client *c, const struct cproject *p, const struct rp_app_ver
 
 	if (e == OK)
 		e = open_path(c, dir, ref, &path);
+	if (e != OK)
+		return e;
 	/* What an earlier try wrote must not pass for this one's. */
-	if (e == OK)
-		e = fs_unlink(file_path(c, p, ref->file_name), &c->fail);
+	e = fs_unlink(file_path(c, p, ref->file_name), &c->fail);
 	return e == OK && !ref->copy_file ? write_link(c, p, path, ref) : e;
 }
 

@@ -34,7 +34,7 @@ struct project {
 	struct arena home, conf_arena, cat_arena, key_arena, class_arena;
 	struct conf *conf;   /* never NULL: defaults when config.xml cannot be used */
 	bool usable;         /* conf is the project's */
-	bool identified; /* identity_check() was content */
+	bool identified;     /* identity_check() was content */
 	struct fail trouble; /* why it is not; set by whoever configures */
 	struct fs_seen conf_seen, keys_seen, classes_seen, limits_seen, reread_seen,
 	    stop_seen, dir_seen;

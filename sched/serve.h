@@ -73,7 +73,9 @@ enum { SERVE_SOCKET = 256, SERVE_WORKERS, SERVE_CONNECTIONS, SERVE_BUFFER };
 	{ "socket", required_argument, NULL, SERVE_SOCKET },                           \
 	    { "workers", required_argument, NULL, SERVE_WORKERS },                     \
 	    { "connections", required_argument, NULL, SERVE_CONNECTIONS },             \
-	    { "buffer", required_argument, NULL, SERVE_BUFFER }
+	{                                                                              \
+		"buffer", required_argument, NULL, SERVE_BUFFER                        \
+	}
 /* false: it is none of them, or its value is wrong. */
 bool serve_option(int c, const char *value, struct serve_options *);
 

@@ -30,8 +30,8 @@ private_db_make(struct ctx *x, const char *os_user, pid_t *pid, struct fail *f)
 	if (e == OK)
 		e = db_server_install(x->a, x->cf, &server, os_user, f);
 	if (e == OK)
-		ctx_said(x, "created", "database server in %s/mysql",
-		    x->cf->project_dir);
+		ctx_said(
+		    x, "created", "database server in %s/mysql", x->cf->project_dir);
 	return e == OK ? private_db_start(x, pid, f) : e;
 }
 

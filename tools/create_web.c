@@ -92,9 +92,11 @@ write_conf(struct ctx *x, const struct create *c, const char *to, struct fail *f
 		{ "@LOG@", relative(x->a, c, cf, cf->log_dir) },
 		{ "@DOWNLOAD@", relative(x->a, c, cf, cf->download_dir) },
 		{ "@DATA@", dir_of(x->a, busy) },
-		{ "@SCHEDULER@", relative(x->a, c, cf, service_socket(x->a, cf, "scheduler")) },
+		{ "@SCHEDULER@",
+		    relative(x->a, c, cf, service_socket(x->a, cf, "scheduler")) },
 		{ "@WEB@", relative(x->a, c, cf, service_socket(x->a, cf, "web")) },
-		{ "@UPLOAD@", relative(x->a, c, cf, service_socket(x->a, cf, "upload")) },
+		{ "@UPLOAD@",
+		    relative(x->a, c, cf, service_socket(x->a, cf, "upload")) },
 		{ "@MODULES@", modules == NULL ? "" : modules },
 	};
 	for (size_t i = 0; i < N(places); i++)

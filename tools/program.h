@@ -12,8 +12,8 @@
 
 /*
  * A program of ours, or of the project if cf is given: absolute path; NULL if there is
- * none.  A plain name means ours if we have it, whatever is in the project's bin; a path
- * such as bin/validator means the project's.
+ * none.  A plain name means ours if we have it, whatever is in the project's bin; a
+ * path such as bin/validator means the project's.
  */
 char *program_find(struct arena *, const struct conf *cf, const char *name);
 /* A program of the system in PATH and the sbin directories; names ends with NULL. */

@@ -126,8 +126,7 @@ replace_sockets(struct relocation *r)
 		r->socket = fresh;
 		for (size_t i = 0; i < N(names); i++)
 			replace_later(r, arena_printf(a, "%s/%s", run, names[i]),
-			    arena_printf(
-				a, "%s/%s", dir_part(a, fresh), names[i]));
+			    arena_printf(a, "%s/%s", dir_part(a, fresh), names[i]));
 	}
 }
 

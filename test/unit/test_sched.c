@@ -186,8 +186,8 @@ START_TEST(what_is_refused)
 		    .os_version = version,
 		    .p_vendor = vendor,
 		    .p_model = model } };
-	const struct conf *cf = conf_of("/p",
-	    "<max_new_hosts_per_account_day>12</max_new_hosts_per_account_day>");
+	const struct conf *cf = conf_of(
+	    "/p", "<max_new_hosts_per_account_day>12</max_new_hosts_per_account_day>");
 
 	ck_assert_str_eq(refuse_detail(&a, cf, REFUSE_NEW_HOSTS, &rq), "12");
 	ck_assert_str_eq(refuse_detail(&a, cf, REFUSE_BANNED_OS, &rq), "Haiku beta5");
