@@ -20,6 +20,21 @@ text_alnum(char c)
 	       (c >= 'a' && c <= 'z');
 }
 
+bool
+text_same_words(const char *x, const char *y)
+{
+	for (;; x++, y++) {
+		while (text_white(*x))
+			x++;
+		while (text_white(*y))
+			y++;
+		if (*x != *y)
+			return false;
+		if (*x == '\0')
+			return true;
+	}
+}
+
 char *
 text_trim(char *s)
 {

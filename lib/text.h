@@ -10,6 +10,9 @@
 bool text_white(char); /* blank, tab, LF, VT, FF or CR */
 bool text_alnum(char); /* ASCII letter or digit */
 
+/* Are both the same text but for white space, of which there may be more, less or
+ * other? */
+bool text_same_words(const char *, const char *);
 char *text_trim(char *); /* in place: without white space around it */
 
 /* Do the bytes from p to end begin with these? */

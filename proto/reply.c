@@ -10,6 +10,7 @@
 #include <string.h>
 #include "lib/crypt.h"
 #include "lib/log.h"
+#include "lib/text.h"
 #include "lib/xml.h"
 #include "model/resource.h"
 #include "proto/names.h"
@@ -446,7 +447,7 @@ put_code_sign_key(struct out *o)
 	if (!o->in->dec->send_code_sign_key || k == NULL || k->code_sign_public == NULL)
 		return;
 	if (held != NULL) {
-		if (strcmp(held, k->code_sign_public) == 0 ||
+		if (text_same_words(held, k->code_sign_public) ||
 		    k->old_key_signature == NULL)
 			return;
 		sig = k->old_key_signature(k->ctx, held, o->client_version);

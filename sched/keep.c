@@ -40,7 +40,7 @@ old_signature(const struct rpc *x)
 	const char *has = x->req->code_sign_key, *sig = NULL;
 
 	if (has != NULL && k->code_sign_public != NULL &&
-	    strcmp(has, k->code_sign_public) != 0)
+	    !text_same_words(has, k->code_sign_public))
 		sig = k->old_key_signature(k->ctx, has, x->req->version);
 	return arena_strdup(x->a, sig == NULL ? "" : sig);
 }

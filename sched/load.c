@@ -9,6 +9,7 @@
 #include <string.h>
 #include "db/entity.h"
 #include "lib/crypt.h"
+#include "lib/text.h"
 #include "proto/prefs.h"
 #include "rules/sched/identity.h"
 #include "rules/sched/quota.h"
@@ -168,7 +169,7 @@ key_is_strange(const struct rpc *x)
 	const char *has = x->req->code_sign_key;
 
 	if (has == NULL || k->code_sign_public == NULL ||
-	    strcmp(has, k->code_sign_public) == 0)
+	    text_same_words(has, k->code_sign_public))
 		return false;
 	return k->old_key_signature(k->ctx, has, x->req->version) == NULL;
 }

@@ -57,7 +57,7 @@ old_key_signature(void *ctx, const char *client_key, int32_t client_version)
 
 		if (old == NULL)
 			return NULL;
-		if (strcmp(old, client_key) == 0)
+		if (text_same_words(old, client_key))
 			return key_text(a, p->conf, arena_printf(a, "%s_%d", kind, i));
 	}
 	return NULL;
