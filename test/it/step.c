@@ -14,6 +14,9 @@
  *   STEP_AT alone  kill -9
  *   STEP_LOG=FILE  gets a line for every step
  *   STEP_LATER=S   its clock is S seconds ahead, and the files that it sees are older
+ *
+ * While it is stopped its monotonic clock stands still: what it may spend on a request
+ * is not spent by others.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -33,6 +36,7 @@
 enum { STMTS = 256, TEXT = 80, LOOK_MS = 20, BLOCKED_EVERY = 5, MOST_LOOKS = 15000 };
 
 static long at, count, later;
+static long stopped_ms; /* in all */
 static const char *command, *sock, *from;
 static int log_fd = -1;
 static bool each;
@@ -83,7 +87,24 @@ clock_gettime(clockid_t id, struct timespec *t)
 
 	if (rc == 0 && id == CLOCK_REALTIME)
 		t->tv_sec += later;
+	if (rc == 0 && id == CLOCK_MONOTONIC) {
+		t->tv_sec -= stopped_ms / 1000 + 1;
+		t->tv_nsec += 1000000000L - stopped_ms % 1000 * 1000000L;
+		if (t->tv_nsec >= 1000000000L) {
+			t->tv_sec++;
+			t->tv_nsec -= 1000000000L;
+		}
+	}
 	return rc;
+}
+
+static long
+mono_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
 /* Somebody waits for a lock: there is nobody else than the other program. */
@@ -142,8 +163,12 @@ step(const char *what)
 		dprintf(log_fd, "%ld %s\n", count, what);
 	if (count == at && command == NULL)
 		kill(getpid(), SIGKILL);
-	if (count == at || (each && command != NULL))
+	if (count == at || (each && command != NULL)) {
+		long before = mono_ms();
+
 		run_other();
+		stopped_ms += mono_ms() - before;
+	}
 	busy = false;
 }
 
