@@ -70,8 +70,9 @@ upload_settings_start(struct upload_source *src, const char *path, struct fail *
 	changed(src);
 	src->now = read_all(src);
 	*f = src->now->fail;
-	src->started = src->now->conf;
-	src->now->users++; /* for started */
+	src->first = src->now;
+	src->first->users++;
+	src->started = src->first->conf;
 	return f->code;
 }
 
@@ -128,4 +129,11 @@ upload_settings_give_back(struct upload_source *src, struct upload_settings *s)
 	pthread_mutex_lock(&src->lock);
 	leave(s);
 	pthread_mutex_unlock(&src->lock);
+}
+
+void
+upload_settings_end(struct upload_source *src)
+{
+	leave(src->now);
+	leave(src->first);
 }

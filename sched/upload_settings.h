@@ -28,7 +28,8 @@ struct upload_source { /* shared by all threads */
 	struct fs_seen conf_seen, key_seen;
 	char key_path[4096];
 	struct upload_settings *now;
-	const struct conf *started; /* what the process was started with */
+	struct upload_settings *first;
+	const struct conf *started; /* its: what the process was started with */
 };
 
 /* Reads them for the first time.  What is wrong with them is E_CONFIG or E_DENIED. */
@@ -42,5 +43,7 @@ enum err upload_settings_start(
 struct upload_settings *upload_settings_take(
     struct upload_source *, struct arena *, const char **note, enum log_level *);
 void upload_settings_give_back(struct upload_source *, struct upload_settings *);
+/* When all is given back and nobody takes any more. */
+void upload_settings_end(struct upload_source *);
 
 #endif

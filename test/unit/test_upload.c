@@ -410,6 +410,7 @@ START_TEST(settings_are_read_again)
 	after = upload_settings_take(&src, &a, &note, &level);
 	ck_assert(after->fail.code == OK && after->key == NULL);
 	upload_settings_give_back(&src, after);
+	upload_settings_end(&src);
 	fs_rmtree(dir, &f);
 }
 END_TEST
