@@ -64,6 +64,8 @@ blob(struct arena *a, const char *text)
 
 		if (file_name_check(files[i].name, &f) == OK)
 			assert(of == NULL);
+		if (fileset_name_check(files[i].name, &f) == OK)
+			assert(strpbrk(files[i].name, " /%<>&") == NULL);
 		if (wu_name_check(a, files[i].name, of, &f) == OK)
 			assert(strchr(files[i].name, '/') == NULL);
 		if (tmpl_path_check(tmpl_path(a, files[i].name), &f) == OK)
