@@ -377,7 +377,6 @@ project_close(struct project *p)
 {
 	for (enum project_text i = 0; i < PROJECT_TEXTS; i++)
 		arena_free(&p->admin_texts[i].a);
-	rings_close(&p->rings);
 	counts_close(&p->counts);
 	disconnect(p);
 	arena_free(&p->class_arena);

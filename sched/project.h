@@ -17,8 +17,8 @@
 #include "sched/copies.h"
 #include "sched/counts.h"
 #include "sched/hot.h"
-#include "sched/rings.h"
 
+struct rings;
 struct admin_text { /* a file of proto/project_text.h as it was read last */
 	struct arena a;
 	char *text; /* NULL: there is none, or it cannot be used */
@@ -47,7 +47,7 @@ struct project {
 	struct arena limits_arena;
 	struct reply_keys keys;
 	struct copies copies;
-	struct rings rings;
+	struct rings *rings; /* of all workers; NULL: not a scheduler */
 	struct counts counts;
 	struct hot hot;
 	int64_t drawn_at; /* rpc.h */

@@ -59,22 +59,20 @@ ready(struct rings *g, const struct rpc *x)
 	return false;
 }
 
-void
-rings_keep(struct rings *g, const struct rpc *x)
+static void
+put(struct rings *g, const struct rpc *x, const struct buf *b)
 {
 	struct fail f = { 0 };
-	struct buf b = buf_new(x->a);
 	enum err e;
 
-	if (x->req == NULL || x->conf->decision_rings == 0 || !ready(g, x))
+	if (!ready(g, x))
 		return;
-	record_put(&b, rings_record(x));
-	e = ring_put(&g->ring, b.p, b.n, &f);
+	e = ring_put(&g->ring, b->p, b->n, &f);
 	if (e == E_NOTFOUND) { /* an admin removed it: make it anew */
 		ring_close(&g->ring);
 		if (!ready(g, x))
 			return;
-		e = ring_put(&g->ring, b.p, b.n, &f);
+		e = ring_put(&g->ring, b->p, b->n, &f);
 	}
 	if (e == OK)
 		g->failed = false;
@@ -83,7 +81,28 @@ rings_keep(struct rings *g, const struct rpc *x)
 }
 
 void
+rings_begin(struct rings *g)
+{
+	*g = (struct rings){ 0 };
+	pthread_mutex_init(&g->lock, NULL);
+}
+
+void
+rings_keep(struct rings *g, const struct rpc *x)
+{
+	struct buf b = buf_new(x->a);
+
+	if (x->req == NULL || x->conf->decision_rings == 0)
+		return;
+	record_put(&b, rings_record(x));
+	pthread_mutex_lock(&g->lock);
+	put(g, x, &b);
+	pthread_mutex_unlock(&g->lock);
+}
+
+void
 rings_close(struct rings *g)
 {
 	ring_close(&g->ring);
+	pthread_mutex_destroy(&g->lock);
 }

@@ -21,6 +21,7 @@
 #include "sched/keep.h"
 #include "sched/probe.h"
 #include "sched/project.h"
+#include "sched/rings.h"
 #include "sched/rpc.h"
 #include "sched/serve.h"
 #include "lib/banned.h"
@@ -39,6 +40,7 @@ struct options {
 struct scheduler {            /* process lifetime */
 	struct project front; /* of the threads that carry connections: no database */
 	struct project *workers;
+	struct rings rings;
 	struct arena a;
 };
 
@@ -110,7 +112,7 @@ make_ready(struct project *p, struct rpc *x)
 static void
 count(struct project *p, const struct rpc *x)
 {
-	rings_keep(&p->rings, x);
+	rings_keep(p->rings, x);
 	counts_keep(&p->counts, x);
 }
 
@@ -124,7 +126,7 @@ serve(struct project *p, struct rpc *x)
 	if (!x->dry)
 		count(p, x);
 	if (x->probe) {
-		rings_keep(&p->rings, x);
+		rings_keep(p->rings, x);
 		probe_answer(x, NULL);
 	}
 	keep_write(x);
@@ -233,6 +235,7 @@ worker_begin(void *ctx, int64_t i)
 	if (project_find(p, "scheduler", s->front.dir, true, &f) != OK ||
 	    project_configure(p, &f) != OK)
 		log_fail("configuration", &f);
+	p->rings = &s->rings;
 	return p;
 }
 
@@ -278,6 +281,7 @@ serve_once(struct project *p, const struct options *o)
 {
 	struct arena a = { 0 };
 	struct fail f = { 0 };
+	struct rings rings;
 	struct rpc x = { .a = &a,
 		.peer = "",
 		.now = o->now,
@@ -299,7 +303,10 @@ serve_once(struct project *p, const struct options *o)
 		return err_exit(e);
 	}
 	x.in = in;
+	rings_begin(&rings);
+	p->rings = &rings;
 	serve(p, &x);
+	rings_close(&rings);
 	if (!x.dry)
 		copies_keep(&p->copies, &x);
 	if (o->record != NULL && write_record(&x, o->record, &f) != OK) {
@@ -457,6 +464,7 @@ serve_socket_of(struct project *front, const struct options *o)
 	enum err e;
 	int fd;
 
+	rings_begin(&s.rings);
 	if (project_read_config(&s.front, &f) != OK)
 		log_fail("configuration", &f);
 	cf = s.front.conf;
@@ -479,6 +487,7 @@ serve_socket_of(struct project *front, const struct options *o)
 	if (e != OK)
 		log_fail("scheduler", &f);
 	project_close(&s.front);
+	rings_close(&s.rings);
 	arena_free(&s.a);
 	return e == OK ? EXIT_SUCCESS : err_exit(e);
 }
