@@ -6,6 +6,7 @@
  * database.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -16,8 +17,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 #include <fcgiapp.h>
 #include "config.h"
@@ -26,6 +25,7 @@
 #include "lib/fs.h"
 #include "lib/log.h"
 #include "lib/proc.h"
+#include "lib/sock.h"
 #include "lib/text.h"
 #include "model/identity.h"
 #include "sched/upload_settings.h"
@@ -38,7 +38,6 @@ enum {
 	PERMANENT = -1, /* status of a reply */
 	CHUNK = 16 << 10,
 	STACK = 256 << 10,
-	BACKLOG = 512,
 	FINISH_S = 10, /* for uploads in hand when the process is to stop */
 	ACCEPT_PAUSE_MS = 250,
 	FDS_OWN = 16,  /* of the process */
@@ -68,6 +67,7 @@ struct session { /* one request */
 	struct fail fail;
 	char head[UPLOAD_HEADER_MAX + 1];
 	size_t head_n;
+	int64_t body_n; /* bytes of the request that came */
 };
 
 /* The log keeps state of its own and knows no threads. */
@@ -84,6 +84,17 @@ answer(struct session *s, int status, const char *message)
 {
 	s->status = status;
 	s->message = message;
+}
+
+/* FCGX_GetStr() of some bytes, counted. */
+static int
+get_bytes(struct session *s, char *chunk)
+{
+	int got = FCGX_GetStr(chunk, CHUNK, s->f->in);
+
+	if (got > 0)
+		s->body_n += got;
+	return got;
 }
 
 static bool
@@ -118,8 +129,10 @@ read_header(struct session *s)
 
 	while (e == E_RETRY && c != EOF && s->head_n < sizeof(s->head)) {
 		c = FCGX_GetChar(s->f->in);
-		if (c != EOF)
+		if (c != EOF) {
 			s->head[s->head_n++] = (char)c;
+			s->body_n++;
+		}
 		if (c == EOF || s->head_n == sizeof(s->head) ||
 		    (c == '\n' && may_be_complete(s)))
 			e = upload_parse(s->a, s->head, s->head_n, &s->u, &s->fail);
@@ -170,7 +183,7 @@ copy_data(struct session *s, struct store_file *file)
 	    file, s->head + s->u.header_n, s->head_n - s->u.header_n, &s->fail);
 	int got;
 
-	while (e == OK && (got = FCGX_GetStr(chunk, CHUNK, s->f->in)) > 0)
+	while (e == OK && (got = get_bytes(s, chunk)) > 0)
 		e = store_write(file, chunk, (size_t)got, &s->fail);
 	return e;
 }
@@ -248,12 +261,37 @@ decide_session(struct session *s)
 /* A web server that cannot get rid of the body reports an error of its own instead of
  * our reply. */
 static void
-drain(const struct session *s)
+drain(struct session *s)
 {
 	char chunk[CHUNK];
 
-	while (FCGX_GetStr(chunk, CHUNK, s->f->in) > 0)
+	while (get_bytes(s, chunk) > 0)
 		;
+}
+
+/*
+ * Does the body end before its Content-Length, or did the web server give up?  What is
+ * missing may be what was refused for good, or the rest of a name.  A file that is
+ * whole for all that is stored.
+ */
+static bool
+cut_off(struct session *s)
+{
+	const char *length = FCGX_GetParam("CONTENT_LENGTH", s->f->envp);
+	int64_t n;
+
+	if (s->u.kind == UPLOAD_DATA && s->status == DONE)
+		return false;
+	if (FCGX_GetError(s->f->in) == 0 &&
+	    (length == NULL || !text_i64(length, 0, INT64_MAX, &n) || s->body_n >= n))
+		return false;
+	s->file_size = -1;
+	s->fail.detail[0] = '\0';
+	answer(s, TRANSIENT,
+	    arena_printf(s->a, "The request ends early, after %lld%s%s bytes",
+		(long long)s->body_n, length == NULL || *length == '\0' ? "" : " of ",
+		length == NULL ? "" : length));
+	return true;
 }
 
 /* An upload comes by POST; the web server has answered for downloads. */
@@ -282,6 +320,8 @@ serve(struct session *s)
 		return;
 	decide_session(s);
 	drain(s);
+	if (cut_off(s))
+		FCGX_PutS("Status: 400 Bad Request\r\n", s->f->out);
 	upload_reply(&out, s->status, s->message, s->file_size);
 	FCGX_FPrintF(s->f->out,
 	    "Content-Type: text/plain\r\nContent-Length: %lu\r\n\r\n",
@@ -399,38 +439,18 @@ start_threads(struct handler *h, struct fail *f)
 	return OK;
 }
 
-/*
- * Listens on path, mode 0666.  E_RETRY if another process answers there; a socket that
- * nobody serves any more is replaced.
- */
+/* E_RETRY if another process answers there.  Its threads wait in accept(). */
 static enum err
 listen_on(const char *path, int *fd, struct fail *f)
 {
-	struct sockaddr_un sa = { .sun_family = AF_UNIX };
-	mode_t old;
-	int rc;
+	enum err e;
 
-	if (strlen(path) >= sizeof(sa.sun_path))
-		return FAIL(f, E_CONFIG,
-		    "the socket's path %s is over %zu bytes: choose a shorter one with "
-		    "--socket",
-		    path, sizeof(sa.sun_path) - 1);
-	memcpy(sa.sun_path, path, strlen(path));
-	*fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (*fd < 0)
-		return FAIL_ERRNO(f, "making a socket");
-	if (connect(*fd, (const struct sockaddr *)&sa, sizeof(sa)) == 0)
+	if (sock_answers(path))
 		return FAIL(f, E_RETRY, "another process serves %s already", path);
-	close(*fd);
-	if (fs_unlink(path, f) != OK)
-		return f->code;
-	*fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	old = umask(0111);
-	rc = bind(*fd, (const struct sockaddr *)&sa, sizeof(sa));
-	umask(old);
-	if (rc < 0 || listen(*fd, BACKLOG) < 0)
-		return FAIL_ERRNO(f, "listening on %s", path);
-	return OK;
+	e = sock_listen(path, 0666, fd, f);
+	if (e == OK)
+		fcntl(*fd, F_SETFL, 0);
+	return e;
 }
 
 static const char usage_text[] =

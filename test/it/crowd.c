@@ -174,6 +174,10 @@ prepare(struct crowd *c, const char *path, const char *where)
 		h->head_n = b.n;
 		buf_put(&b, body, n);
 		h->out = b.p;
+		if ((size_t)c->o.cut > n) {
+			fprintf(stderr, "crowd: --cut takes more than there is\n");
+			_exit(1);
+		}
 		h->out_n = b.n - (size_t)c->o.cut;
 		h->fd = -1;
 		h->reply = arena_alloc(&c->a, REPLY + 1);
