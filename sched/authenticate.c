@@ -180,7 +180,6 @@ rpc_still_no_host(struct rpc *x)
 		e = search_host(x, x->clone);
 	if (e != OK || x->host == NULL)
 		return e;
-	x->identify = true;
 	return FAIL(&x->fail, E_RETRY, "host %lld was made by a copy of this request",
 	    (long long)x->host->id);
 }
@@ -246,8 +245,8 @@ nobody(struct arena *a)
 	return u;
 }
 
-enum err
-rpc_authenticate(struct rpc *x)
+static enum err
+authenticate(struct rpc *x)
 {
 	struct row_host_account *found = NULL;
 	struct host *h;
@@ -307,4 +306,14 @@ rpc_authenticate(struct rpc *x)
 		break;
 	}
 	return search_host(x, false);
+}
+
+enum err
+rpc_authenticate(struct rpc *x, enum rpc_step *next)
+{
+	enum err e = authenticate(x);
+
+	if (e == OK)
+		*next = RPC_load;
+	return e;
 }

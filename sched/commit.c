@@ -78,7 +78,7 @@ lost_again(struct rpc *x, const struct work *w)
 	if (w->bound_for_nothing ||
 	    (w->nsends_lost == d->nsends && x->rounds < RPC_ROUNDS)) {
 		roll_back(x);
-		x->no_sends = ++x->rounds > RPC_ROUNDS;
+		x->rounds++;
 		return true;
 	}
 	drop_lost(d, w);
@@ -173,19 +173,21 @@ tell_without(struct rpc *x)
  * that it did not.  Jobs that others took are sorted out statement by statement.
  */
 static enum err
-transact(struct rpc *x, struct work *w, bool together)
+transact(struct rpc *x, struct work *w, bool together, enum rpc_step *next)
 {
 	enum err e = x->locking ? OK : begin(x, together);
 
 	if (e == OK)
 		e = write_all(x, w);
 	if (e == OK && w->nsends_lost > 0 && lost_again(x, w)) {
-		x->reload = true;
+		*next = RPC_load;
 		return OK;
 	}
 	if (e == OK)
 		e = finish(x, w);
-	if (e != OK)
+	if (e == OK)
+		*next = RPC_render;
+	else
 		roll_back(x);
 	return e;
 }
@@ -197,8 +199,18 @@ takes_trickles(const struct rpc *x)
 	return x->req->ntrickles > 0 && x->host_wait_s == 0;
 }
 
+/* What stands with the commit, or does without a transaction of its own. */
+static void
+committed(struct rpc *x)
+{
+	x->locking = false;
+	x->trickles_stored = takes_trickles(x);
+	mark_files(x);
+	tell_without(x);
+}
+
 enum err
-rpc_commit(struct rpc *x)
+rpc_commit(struct rpc *x, enum rpc_step *next)
 {
 	struct work w = { 0 };
 	enum err e;
@@ -208,25 +220,26 @@ rpc_commit(struct rpc *x)
 	keep_rows(x);
 	if (x->dry) {
 		x->trickles_stored = takes_trickles(x);
+		*next = RPC_render;
 		return OK;
 	}
-	if (x->no_sends)
+	if (rpc_sends_given_up(x))
 		x->dec->nsends = 0;
 	work_collect(x, &w);
 	if (changes_nothing_else(x, &w)) {
 		e = rpc_write_host(x, w.token);
-		if (e == OK)
+		if (e == OK) {
 			mark_files(x);
+			*next = RPC_render;
+		}
 		return e;
 	}
-	e = transact(x, &w, !x->snap->host_new && !x->snap->detach_in_progress);
+	e = transact(x, &w, !x->snap->host_new && !x->snap->detach_in_progress, next);
 	if (e != OK && db_together_refused(x->db))
-		e = transact(x, &w, false);
-	if (e != OK || x->reload)
-		return e;
-	x->locking = false;
-	x->trickles_stored = takes_trickles(x);
-	mark_files(x);
-	tell_without(x);
-	return OK;
+		e = transact(x, &w, false, next);
+	if (e == E_RETRY && x->snap->host_new && x->host != NULL)
+		*next = RPC_authenticate; /* rpc_still_no_host() found its row */
+	if (e == OK && *next == RPC_render)
+		committed(x);
+	return e;
 }

@@ -57,7 +57,7 @@ keep_rows(struct rpc *x)
 	r->cat = *x->snap->cat;
 	r->at = x->now;
 	r->seed = (int64_t)x->seed;
-	r->no_sends = x->no_sends;
+	r->no_sends = rpc_sends_given_up(x);
 	r->refused = arena_strdup(
 	    x->a, x->refused == REFUSE_NOTHING ? "" : refuse_name(x->refused));
 	r->config_hash = arena_strdup(x->a, x->conf->hash);
@@ -131,7 +131,7 @@ keep_write(struct rpc *x)
 	size_t n;
 	enum err e;
 
-	if (!x->keep || x->kept == NULL || x->step != RPC__STEPS)
+	if (!x->keep || x->kept == NULL || x->step != RPC_served)
 		return;
 	e = fs_mkdirs(dir, 0700, &f);
 	if (e == OK)
@@ -230,7 +230,6 @@ set_rpc(struct rpc *x, struct recording *r, struct fail *f)
 	x->user = &r->snap.user;
 	x->now = r->at;
 	x->seed = (uint64_t)r->seed;
-	x->no_sends = r->no_sends;
 	x->notes = r->notes;
 	x->nnotes = x->notes_cap = r->nnotes;
 	x->lost = r->lost;
@@ -282,14 +281,16 @@ keep_replay(struct rpc *x, const char *path, const char *config, struct fail *f)
 	if (e != OK)
 		return e;
 	x->out = buf_new(x->a);
-	do { /* another configuration may want what is not here: do without */
-		x->again = x->reload = false;
-		e = rpc_decide(x);
-		x->snap->waited |= x->reload;
-	} while (e == OK && (x->again || x->reload));
+	while (e == OK && x->step != RPC_commit) {
+		e = rpc_decide(x, &x->step);
+		/* Another configuration may want what is not here: do without. */
+		if (x->step == RPC_more)
+			x->snap->search.left = x->snap->search.held_left =
+			    x->snap->nci_search.left = false;
+		x->snap->waited |= x->step == RPC_wait;
+	}
 	if (e != OK)
 		return e;
 	apply_commit(x, r);
-	x->step = RPC__STEPS;
-	return rpc_render(x);
+	return rpc_render(x, &x->step);
 }

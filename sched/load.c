@@ -174,8 +174,8 @@ key_is_strange(const struct rpc *x)
 	return k->old_key_signature(k->ctx, has, x->req->version) == NULL;
 }
 
-enum err
-rpc_load(struct rpc *x)
+static enum err
+load(struct rpc *x)
 {
 	struct snapshot *s = NEW(x->a, struct snapshot);
 	enum err e;
@@ -195,10 +195,10 @@ rpc_load(struct rpc *x)
 		x->refused = REFUSE_KEY_CHANGED;
 	if (x->host_wait_s > 0) /* for whatever else, it would have a row */
 		x->refused = REFUSE_NEW_HOSTS;
-	s->waited = x->waited;
-	s->wait_brought = x->wait_brought;
-	s->wait_possible = x->conf->locality_scheduling_wait_period > 0 && !x->waited &&
-	                   !x->no_slot;
+	s->wait_brought = x->wait == WAIT_BROUGHT;
+	s->waited = s->wait_brought || x->wait == WAIT_IN_VAIN;
+	s->wait_possible = x->conf->locality_scheduling_wait_period > 0 &&
+	                   x->wait == WAIT_NOT_YET;
 	e = load_user(x, s);
 	if (e == OK)
 		e = snapshot_reported(x->db, x->a, x->req, s, &x->fail);
@@ -218,4 +218,14 @@ rpc_load(struct rpc *x)
 	if (e == OK && x->refused == REFUSE_NOTHING)
 		e = rpc_need_hosts(x, s);
 	return e == OK ? rpc_need_versions(x, s) : e;
+}
+
+enum err
+rpc_load(struct rpc *x, enum rpc_step *next)
+{
+	enum err e = load(x);
+
+	if (e == OK)
+		*next = RPC_decide;
+	return e;
 }

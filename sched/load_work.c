@@ -455,8 +455,10 @@ more_of_nci(struct rpc *x, struct snapshot *s)
 	    s, &x->fail);
 }
 
+/* The slices that the decision asks for; the first time also what load left out because
+ * enough was there. */
 enum err
-rpc_more(struct rpc *x)
+rpc_more(struct rpc *x, enum rpc_step *next)
 {
 	enum err e = x->dec->more_nci ? more_of_nci(x, x->snap) : OK;
 
@@ -464,7 +466,11 @@ rpc_more(struct rpc *x)
 		e = more_of_all(x, x->snap);
 	if (e == OK)
 		e = rpc_need_hosts(x, x->snap);
-	return e == OK ? rpc_need_versions(x, x->snap) : e;
+	if (e == OK)
+		e = rpc_need_versions(x, x->snap);
+	if (e == OK)
+		*next = RPC_decide;
+	return e;
 }
 
 /* Some jobs of the app, if the host needs one: it uses almost no CPU, and the host has

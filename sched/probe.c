@@ -65,7 +65,7 @@ try_dirs(struct rpc *x)
 void
 probe_answer(struct rpc *x, const char *trouble)
 {
-	const struct decision *d = x->step == RPC__STEPS ? x->dec : NULL;
+	const struct decision *d = x->step == RPC_served ? x->dec : NULL;
 	const char *what = d == NULL     ? "" :
 	                   d->nsends > 0 ? "WORK" :
 	                                   reason_code(d->why);

@@ -12,7 +12,7 @@ enum { RETRY_S = 60 };
 struct record *
 rings_record(const struct rpc *x)
 {
-	bool served = x->step == RPC__STEPS;
+	bool served = x->step == RPC_served;
 	bool refused = x->refused != REFUSE_NOTHING;
 
 	return record_of(x->a, &(struct record_from){ .conf = x->conf,

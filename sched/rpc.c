@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The runner of one scheduler RPC, and those of its steps that are short.  Every way
- * out of rpc_run leaves a reply that clients accept: an error ends the list and becomes
- * a refusal.
+ * out of rpc_run leaves a reply that clients accept: an error ends the steps and
+ * becomes a refusal.
  */
 #include "sched/rpc.h"
 
+#include <assert.h>
 #include <string.h>
 #include "lib/clock.h"
 #include "lib/log.h"
@@ -16,11 +17,16 @@
 
 static const struct {
 	const char *name;
-	enum err (*run)(struct rpc *);
+	enum err (*run)(struct rpc *, enum rpc_step *next);
+	enum rpc_step resume;
+	unsigned successors; /* a bit for each */
 } steps[] = {
-#define STEP(name) { #name, rpc_##name },
+#define TO(step) | 1U << RPC_##step
+#define STEP(name, resume, successors, what)                                           \
+	{ #name, rpc_##name, RPC_##resume, 0 successors },
 #include "sched/steps.def"
 #undef STEP
+#undef TO
 };
 
 void
@@ -32,9 +38,13 @@ rpc_note(struct rpc *x, bool notice, const char *text)
 }
 
 enum err
-rpc_parse(struct rpc *x)
+rpc_parse(struct rpc *x, enum rpc_step *next)
 {
-	return request_parse(x->a, x->in, x->in_n, &x->req, &x->fail);
+	enum err e = request_parse(x->a, x->in, x->in_n, &x->req, &x->fail);
+
+	if (e == OK)
+		*next = RPC_authenticate;
+	return e;
 }
 
 /* Work was wanted and there is none: then an administrator can be asked why. */
@@ -97,46 +107,30 @@ decide_refused(struct rpc *x, struct rng *rng)
 }
 
 enum err
-rpc_decide(struct rpc *x)
+rpc_decide(struct rpc *x, enum rpc_step *next)
 {
 	struct rng rng = rng_seed(x->seed ^ 2);
 
+	*next = RPC_commit;
 	if (x->refused != REFUSE_NOTHING) {
 		decide_refused(x, &rng);
 		return OK;
 	}
 	x->dec = decide(
 	    x->a, x->conf, x->req, x->snap, x->now, &rng, x->lost, x->nlost);
-	if ((x->dec->more || x->dec->more_nci) && x->db == NULL) {
-		x->snap->search.left = x->snap->search.held_left =
-		    x->snap->nci_search.left = false; /* a recording has no more */
-		x->again = true;
-		return OK;
-	}
-	if (x->dec->more || x->dec->more_nci) {
-		x->again = true;
-		return rpc_more(x);
-	}
-	if (x->dec->nwant > 0 && x->snap->wait_possible && x->dry) {
-		x->waited = x->reload = true; /* as if the wait had brought nothing */
-		return OK;
-	}
-	if (x->dec->nwant > 0 && x->snap->wait_possible) {
-		rpc_unlock(x);
-		enum err e = rpc_wait(x);
-
-		x->snap->wait_possible = false;
-		x->again = x->no_slot;
-		x->reload = !x->no_slot;
-		return e;
-	}
-	complete_decision(x, 0);
+	if (x->dec->more || x->dec->more_nci)
+		*next = RPC_more;
+	else if (x->dec->nwant > 0 && x->snap->wait_possible)
+		*next = RPC_wait;
+	else
+		complete_decision(x, 0);
 	return OK;
 }
 
 enum err
-rpc_render(struct rpc *x)
+rpc_render(struct rpc *x, enum rpc_step *next)
 {
+	*next = RPC_served;
 	x->reply = (struct reply_in){ .conf = x->conf,
 		.req = x->req,
 		.snap = x->snap,
@@ -149,25 +143,7 @@ rpc_render(struct rpc *x)
 	return OK;
 }
 
-/* The step after this one, or where the loop goes back to. */
-static enum rpc_step
-step_next(struct rpc *x)
-{
-	enum rpc_step next = x->step + 1;
-
-	if (x->again)
-		next = RPC_decide;
-	if (x->reload)
-		next = RPC_load;
-	x->again = x->reload = false;
-	return next;
-}
-
-/*
- * After E_RETRY: naps and makes the connection usable.  The failed step is run again,
- * or load if it came later: what was read before is no longer true.  Even who the host
- * is may not be.
- */
+/* After E_RETRY: naps and makes the connection usable. */
 static enum err
 retry(struct rpc *x, struct rng *jitter)
 {
@@ -177,31 +153,36 @@ retry(struct rpc *x, struct rng *jitter)
 	    x->retries, RPC_RETRIES, x->fail.where == NULL ? "?" : x->fail.where,
 	    x->fail.detail);
 	db_retry_nap(jitter, x->retries);
-	if (x->step > RPC_load)
-		x->step = x->identify ? RPC_authenticate : RPC_load;
-	x->identify = false;
-	x->again = x->reload = false;
 	return db_ready(x->db, &x->fail);
 }
 
+/* What was read before a failure may be true no longer, so the table says where it is
+ * read again. */
 static enum err
 run_steps(struct rpc *x)
 {
 	struct rng jitter = rng_seed(x->seed ^ 3);
 
-	while (x->step < RPC__STEPS) {
-		enum err e = steps[x->step].run(x);
+	while (x->step != RPC_served) {
+		enum rpc_step next = steps[x->step].resume;
+		enum err e = steps[x->step].run(x, &next);
 
+		assert(e != OK || (steps[x->step].successors & 1U << next) != 0);
 		if (e != OK)
 			rpc_unlock(x);
 		if (e == E_RETRY)
 			e = retry(x, &jitter);
-		else if (e == OK)
-			x->step = step_next(x);
 		if (e != OK)
 			return e;
+		x->step = next;
 	}
 	return OK;
+}
+
+bool
+rpc_sends_given_up(const struct rpc *x)
+{
+	return x->rounds > RPC_ROUNDS;
 }
 
 static void
@@ -251,6 +232,7 @@ rpc_head_passes(struct rpc *x)
 {
 	double start = clock_now_f();
 	uint64_t before = db_statements(x->db);
+	enum rpc_step next;
 	enum err e;
 
 	x->out = buf_new(x->a);
@@ -258,7 +240,7 @@ rpc_head_passes(struct rpc *x)
 	e = parse_head(x);
 	x->step = RPC_authenticate;
 	if (e == OK)
-		e = rpc_authenticate(x);
+		e = rpc_authenticate(x, &next);
 	if (e == E_NOTFOUND) {
 		refuse(x, e);
 		rpc_log(x, (int64_t)((clock_now_f() - start) * 1e6),

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All there is to know about the RPC being served, and its steps (steps.def).
+ * All there is to know about the RPC being served, and its states (steps.def).
  *
- * load, decide and commit are one bounded loop: decide may want files that are made on
- * demand (wait, reload, once) or more candidates (conf's search_rows in all), commit
- * may lose jobs to others (decide again without them, RPC_ROUNDS times; from the second
- * on candidates are locked as they are read, so that none can be lost), and E_RETRY
- * starts again at load (RPC_RETRIES times, and only while db begins anything for this
- * request, DB_REPLY). Nothing else loops.
+ * Each way back is bounded: decide asks for more candidates (conf's search_rows in all)
+ * and to wait (once); commit loses jobs to others (RPC_ROUNDS times without them, then
+ * without new work; from the second on candidates are locked as they are read, so that
+ * none can be lost); E_RETRY resumes (RPC_RETRIES times, and only while db begins
+ * anything for this request, DB_REPLY).
  */
 #ifndef SCHED_RPC_H
 #define SCHED_RPC_H
@@ -31,10 +30,17 @@ enum {
 };
 
 enum rpc_step {
-#define STEP(name) RPC_##name,
+#define STEP(name, resume, successors, what) RPC_##name,
 #include "sched/steps.def"
 #undef STEP
-	RPC__STEPS
+	RPC_served /* the end */
+};
+
+enum rpc_waited {
+	WAIT_NOT_YET,
+	WAIT_NO_PLACE, /* too many wait already, or no trigger could be made */
+	WAIT_IN_VAIN,
+	WAIT_BROUGHT, /* it ended as some results were there */
 };
 
 struct rpc {
@@ -79,19 +85,15 @@ struct rpc {
 	struct reply_in reply;
 	bool trickles_stored;
 
-	/* the loop */
+	/* where it is, and what it went through */
 	enum rpc_step step;
-	bool reload, again; /* a step asks: start over at load / at decide */
-	bool identify;      /* the retry starts at authenticate */
-	int retries, rounds;
-	int64_t *lost; /* result ids that others took */
+	int retries, rounds; /* rounds: that lost jobs */
+	int64_t *lost;       /* result ids that others took */
 	size_t nlost, lost_cap;
-	bool locking;         /* the transaction is open, with candidates locked */
-	bool no_sends;        /* rounds are used up: commit without new work */
-	bool drew;            /* jobs for statistics */
-	int64_t start_ms;     /* on the monotonic clock */
-	bool wait_brought;    /* the wait ended as some results were there */
-	bool waited, no_slot; /* the wait was made, or there was no place to wait */
+	bool locking;     /* the transaction is open, with candidates locked */
+	bool drew;        /* jobs for statistics */
+	int64_t start_ms; /* on the monotonic clock */
+	enum rpc_waited wait;
 	int64_t waited_ms;
 
 	bool keep;        /* this RPC is recorded (keep.h) */
@@ -118,36 +120,30 @@ void rpc_run(struct rpc *);
 bool rpc_head_passes(struct rpc *);
 
 /*
- * The steps.  OK: go on (or where reload and again say); E_RETRY: start again at load;
- * anything else ends the RPC, and fail says why.
+ * The steps.  OK: *next is set, to one of the step's successors.  E_RETRY: the RPC
+ * resumes where the table says, unless *next was set.  Anything else ends the RPC, and
+ * fail says why.
+ *
+ * wait raises need_work for the decision's wanted file sets and waits until a result of
+ * one of them can be sent, none will ever come (no_work_available), the budget of the
+ * request (locality_scheduling_wait_period, s) is used up, or the process is told to
+ * stop.
  */
-#define STEP(name) enum err rpc_##name(struct rpc *);
+#define STEP(name, resume, successors, what)                                           \
+	enum err rpc_##name(struct rpc *, enum rpc_step *next);
 #include "sched/steps.def"
 #undef STEP
 
 /* A message for the client beside the decision's (notice: shown to the user). */
 void rpc_note(struct rpc *, bool notice, const char *text);
 
-/*
- * Raises need_work for the decision's wanted file sets and waits until a result of one
- * of them can be sent, none will ever come (no_work_available), the budget of the
- * request (locality_scheduling_wait_period, s) is used up, or the process is told to
- * stop.  Sets waited, or no_slot when locality_max_waiters processes wait already or no
- * trigger could be made.  No transaction may be open.  E_RETRY or E_DB from the
- * database.
- */
-enum err rpc_wait(struct rpc *);
-
-/*
- * Reads the next slices of candidates that the decision asks for into the snapshot, the
- * first time also what load left out because enough was there.
- */
-enum err rpc_more(struct rpc *);
+/* Rounds are used up: this reply brings no new work. */
+bool rpc_sends_given_up(const struct rpc *);
 
 /*
  * In the commit's transaction, before the row of a new host is made: two copies of a
  * client's first request make one row.  Locks the account, unless the host gets no row.
- * E_RETRY, from authenticate on: the row is there by now.
+ * E_RETRY with x->host set: the row is there by now.
  */
 enum err rpc_still_no_host(struct rpc *);
 /* Sets host_wait_s; for a new host.  Behind the account's lock it is exact. */

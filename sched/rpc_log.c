@@ -122,7 +122,7 @@ void
 rpc_log(const struct rpc *x, int64_t us, uint64_t statements)
 {
 	struct buf b = buf_new(x->a);
-	bool served = x->step == RPC__STEPS;
+	bool served = x->step == RPC_served;
 
 	buf_puts(&b, served ? "served" : "refused");
 	if (x->snap != NULL) {

@@ -155,7 +155,7 @@ wait_for_results(struct rpc *x, int64_t until_ms)
 			    &ready, &x->fail);
 	} while (e == OK && ready == 0 && !nothing && !proc_stopping &&
 		 clock_mono_ms() < until_ms);
-	x->wait_brought = ready != 0;
+	x->wait = ready != 0 ? WAIT_BROUGHT : WAIT_IN_VAIN;
 	if (e == OK && ready != 0 &&
 	    db_exec(x->db, &f, NULL, SQL_FILESET_DEMAND_MET, ready) != OK)
 		log_fail("demand", &f); /* a count, no reason to send nothing */
@@ -163,21 +163,31 @@ wait_for_results(struct rpc *x, int64_t until_ms)
 }
 
 enum err
-rpc_wait(struct rpc *x)
+rpc_wait(struct rpc *x, enum rpc_step *next)
 {
 	int64_t start = clock_mono_ms();
-	int fd = raise_triggers(x) ? take_slot(x) : -1;
 	enum err e;
+	int fd;
 
+	if (x->dry) { /* nothing is raised, so nothing comes */
+		x->wait = WAIT_IN_VAIN;
+		*next = RPC_load;
+		return OK;
+	}
+	rpc_unlock(x);
+	fd = raise_triggers(x) ? take_slot(x) : -1;
 	if (fd < 0) {
-		x->no_slot = true;
+		x->wait = WAIT_NO_PLACE;
+		x->snap->wait_possible = false;
+		*next = RPC_decide;
 		return OK;
 	}
 	e = wait_for_results(
 	    x, start + x->conf->locality_scheduling_wait_period * 1000);
 	close(fd);
-	x->waited = true;
 	x->waited_ms = clock_mono_ms() - start;
 	db_request(x->db, x->start_ms + x->waited_ms);
+	if (e == OK)
+		*next = RPC_load;
 	return e;
 }
