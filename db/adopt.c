@@ -260,8 +260,7 @@ column_gap(struct arena *a, const struct want *w, const struct live *l, struct g
 	if (!lacks_default(w, c))
 		return false;
 	g->what = arena_printf(a, "default of column %s", w->name);
-	g->clause = arena_printf(
-	    a, "ALTER COLUMN %s SET DEFAULT %s", w->name, w->extra);
+	g->clause = column_default_clause(a, c, w->extra);
 	return true;
 }
 

@@ -57,7 +57,15 @@ enum column_fit { COLUMN_FITS, COLUMN_NARROW, COLUMN_OTHER };
 enum column_fit column_fit(const struct want *, const struct row_column *);
 /* The definition of schema.sql with the character set that the live column has. */
 char *column_definition(struct arena *, const struct want *, const struct row_column *);
-/* A default for a column of such a type: "0", "('')" ...; NULL if there is none. */
+/* A default for a column of such a type, which SET DEFAULT takes: "0", "(CONCAT(''))"
+ * ...; NULL if there is none. */
 const char *column_default(struct arena *, const struct row_column *);
+/*
+ * The clause of ALTER TABLE that gives a column of ours this default, as it stands in
+ * schema.sql.  The type stays; a long text is defined again, as SET DEFAULT is refused
+ * for it by MySQL.
+ */
+char *column_default_clause(
+    struct arena *, const struct row_column *, const char *value);
 
 #endif

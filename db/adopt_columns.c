@@ -21,7 +21,8 @@ enum holds {
 enum { DOC_BYTES = 65535, ID_BYTES = 4 };
 
 /* size: bytes; 0 = stands in brackets, in characters.  initial: any value of the type,
- * for a column without a default. */
+ * for a column without a default.  MySQL takes no literal there for a long type, and
+ * ALTER COLUMN not even one in brackets. */
 static const struct type {
 	const char *name;
 	enum holds holds;
@@ -41,20 +42,20 @@ static const struct type {
 	{ "varchar", HOLDS_TEXT, 0, "''" },
 	{ "binary", HOLDS_OTHER, 0, "''" },
 	{ "varbinary", HOLDS_OTHER, 0, "''" },
-	{ "tinytext", HOLDS_LONG_TEXT, 255, "('')" },
-	{ "text", HOLDS_LONG_TEXT, 65535, "('')" },
-	{ "mediumtext", HOLDS_LONG_TEXT, 16777215, "('')" },
-	{ "longtext", HOLDS_LONG_TEXT, 4294967295, "('')" },
-	{ "tinyblob", HOLDS_BYTES, 255, "('')" },
-	{ "blob", HOLDS_BYTES, 65535, "('')" },
-	{ "mediumblob", HOLDS_BYTES, 16777215, "('')" },
-	{ "longblob", HOLDS_BYTES, 4294967295, "('')" },
+	{ "tinytext", HOLDS_LONG_TEXT, 255, "(CONCAT(''))" },
+	{ "text", HOLDS_LONG_TEXT, 65535, "(CONCAT(''))" },
+	{ "mediumtext", HOLDS_LONG_TEXT, 16777215, "(CONCAT(''))" },
+	{ "longtext", HOLDS_LONG_TEXT, 4294967295, "(CONCAT(''))" },
+	{ "tinyblob", HOLDS_BYTES, 255, "(CONCAT(''))" },
+	{ "blob", HOLDS_BYTES, 65535, "(CONCAT(''))" },
+	{ "mediumblob", HOLDS_BYTES, 16777215, "(CONCAT(''))" },
+	{ "longblob", HOLDS_BYTES, 4294967295, "(CONCAT(''))" },
 	{ "timestamp", HOLDS_TIME, 4, "'2000-01-01 00:00:00'" },
 	{ "datetime", HOLDS_TIME, 8, "'2000-01-01 00:00:00'" },
 	{ "date", HOLDS_OTHER, 0, "'2000-01-01'" },
 	{ "time", HOLDS_OTHER, 0, "'00:00:00'" },
 	{ "year", HOLDS_OTHER, 0, "2000" },
-	{ "json", HOLDS_OTHER, 0, "('{}')" },
+	{ "json", HOLDS_OTHER, 0, "(JSON_OBJECT())" },
 };
 
 /* "varchar(254) ..." and "VARCHAR(254) ..." give their line of the table, with the size
@@ -146,6 +147,14 @@ column_definition(struct arena *a, const struct want *w, const struct row_column
 	    (int)strcspn(type, " "), type, c->charset, c->collation, rest);
 }
 
+/* MariaDB's JSON is a long text that must be a document; these are its marks. */
+static bool
+may_be_json(const struct row_column *c)
+{
+	return strcmp(c->type, "longtext") == 0 &&
+	       strcmp(c->collation, "utf8mb4_bin") == 0;
+}
+
 const char *
 column_default(struct arena *a, const struct row_column *c)
 {
@@ -154,5 +163,24 @@ column_default(struct arena *a, const struct row_column *c)
 	if (strncmp(c->type, "enum(", strlen("enum(")) == 0 &&
 	    (end = strstr(first + 1, "'")) != NULL)
 		return arena_printf(a, "%.*s", (int)(end + 1 - first), first);
-	return strncmp(c->type, "set(", 4) == 0 ? "''" : type_of(c->type).initial;
+	if (strncmp(c->type, "set(", 4) == 0)
+		return "''";
+	return type_of(may_be_json(c) ? "json" : c->type).initial;
+}
+
+char *
+column_default_clause(struct arena *a, const struct row_column *c, const char *value)
+{
+	const char *initial = type_of(c->type).initial, *charset = "";
+
+	if (initial == NULL || initial[0] != '(')
+		return arena_printf(
+		    a, "ALTER COLUMN `%s` SET DEFAULT %s", c->name, value);
+	if (c->charset[0] != '\0')
+		charset = arena_printf(
+		    a, " CHARACTER SET %s COLLATE %s", c->charset, c->collation);
+	return arena_printf(a,
+	    value[0] == '(' ? "MODIFY COLUMN `%s` %s%s %s DEFAULT %s" :
+			      "MODIFY COLUMN `%s` %s%s %s DEFAULT (%s)",
+	    c->name, c->type, charset, c->nullable ? "NULL" : "NOT NULL", value);
 }

@@ -204,9 +204,10 @@ columns_check(struct remarks *r, const struct want *w, size_t n, const struct li
 			remark(r, true,
 			    arena_printf(r->a,
 				"%s: column %s has the default %s, Locus counts on %s; "
-				"run: ALTER TABLE %s ALTER COLUMN %s SET DEFAULT %s",
+				"run: ALTER TABLE %s %s",
 				w[i].table, w[i].name, c->initial, w[i].extra,
-				w[i].table, w[i].name, w[i].extra));
+				w[i].table,
+				column_default_clause(r->a, c, w[i].extra)));
 	}
 }
 
