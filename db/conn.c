@@ -253,9 +253,49 @@ version_check(struct db *db, struct fail *f)
 	return e;
 }
 
+static bool
+is_local(const char *host)
+{
+	return host[0] == '\0' || strcmp(host, "localhost") == 0;
+}
+
+/* The library takes the socket for this machine, whatever the port; a port without a
+ * socket is meant. */
+static bool
+by_port(const struct conf *cf)
+{
+	return cf->db_port != 0 && (cf->db_socket[0] == '\0' || !is_local(cf->db_host));
+}
+
+/* Where the server is looked for, in the words of config.xml. */
+static const char *
+server_name(struct arena *a, const struct conf *cf)
+{
+	const char *host = is_local(cf->db_host) ? "localhost" : cf->db_host;
+
+	if (by_port(cf))
+		return arena_printf(a, "%s, port %lld", host, (long long)cf->db_port);
+	return is_local(cf->db_host) && cf->db_socket[0] != '\0' ? cf->db_socket : host;
+}
+
+static enum err
+connect_fail(struct db *db, MYSQL *my, struct fail *f)
+{
+	struct arena a = { 0 };
+	enum err e = failure_of(mysql_errno(my)).err;
+
+	db->code = mysql_errno(my);
+	FAIL(f, e == E_CONFIG ? E_CONFIG : E_DB,
+	    "cannot connect to database %s at %s: %s (%u)", db->cf->db_name,
+	    server_name(&a, db->cf), mysql_error(my), mysql_errno(my));
+	arena_free(&a);
+	return f->code;
+}
+
 static enum err
 conn_open(struct db *db, struct fail *f)
 {
+	static const unsigned tcp = MYSQL_PROTOCOL_TCP;
 	const struct conf *cf = db->cf;
 	const struct patience *p = &patience[db->use];
 	enum err late = conn_in_time(db, "connecting to the database", f);
@@ -272,17 +312,12 @@ conn_open(struct db *db, struct fail *f)
 		mysql_options(my, MYSQL_OPT_READ_TIMEOUT, &p->answer_s);
 		mysql_options(my, MYSQL_OPT_WRITE_TIMEOUT, &p->answer_s);
 	}
+	if (by_port(cf))
+		mysql_options(my, MYSQL_OPT_PROTOCOL, &tcp);
 	if (mysql_real_connect(my, or_null(cf->db_host), or_null(cf->db_user),
 		or_null(cf->db_passwd), or_null(cf->db_name), (unsigned)cf->db_port,
 		or_null(cf->db_socket), CLIENT_FOUND_ROWS) == NULL) {
-		enum err e = failure_of(mysql_errno(my)).err;
-		db->code = mysql_errno(my);
-		FAIL(f, e == E_CONFIG ? E_CONFIG : E_DB,
-		    "cannot connect to database %s at %s: %s (%u)", cf->db_name,
-		    cf->db_socket[0] != '\0' ? cf->db_socket :
-		    cf->db_host[0] != '\0'   ? cf->db_host :
-					       "localhost",
-		    mysql_error(my), mysql_errno(my));
+		connect_fail(db, my, f);
 		mysql_close(my);
 		return f->code;
 	}

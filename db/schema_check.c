@@ -343,13 +343,19 @@ schema_check(struct db *db, struct arena *a, struct schema_remark **out, size_t 
 		e = live_read(db, a, &live, f);
 	if (e != OK)
 		return e;
+	if (live.ntables == 0) {
+		remark(&r, true,
+		    arena_strdup(a, "there are no tables; run: locus schema upgrade"));
+		*out = r.v;
+		*n = r.n;
+		return OK;
+	}
 	struct gap *gaps = gaps_find(a, wants, nwants, &live, &ngaps);
 	if (version != SCHEMA_VERSION)
 		remark(&r, true,
 		    arena_printf(a,
-			"version %lld; this Locus needs %d; run: locus schema %s",
-			(long long)version, SCHEMA_VERSION,
-			live.ntables == 0 ? "create" : "upgrade"));
+			"version %lld; this Locus needs %d; run: locus schema upgrade",
+			(long long)version, SCHEMA_VERSION));
 	for (size_t i = 0; i < ngaps; i++)
 		remark(&r, true,
 		    arena_printf(a, "%s: %s is missing; run: locus schema upgrade",

@@ -6,6 +6,7 @@
 #                                         DIR/mysql.sock; its pid stands in DIR/mariadb.pid
 #   mariadb_stop DIR                      ends it, with SIGKILL if it must; DIR stays
 #   mariadb_sql DIR [DATABASE [OPTION...]]  the client, as root, SQL from standard input
+#   mariadb_session DIR [DATABASE [OPTION...]]  the same, but each statement is run as it comes; no tables seq_1_to_8
 #
 # LOCUS_TEST_MYSQLD in the environment is the path of MySQL's mysqld, and then all of this is done
 # by that server in place of MariaDB; test/it/mysqld-of-root makes such a program of a MySQL that is
@@ -111,6 +112,12 @@ mariadb_stop() {
 boinc_schema() {
 	_boinc=$source/test/sql/boinc
 	awk -f "$source/test/sql/boinc-schema.awk" "$_boinc/tables.tsv" "$_boinc/indexes.tsv" "$_boinc/columns.tsv"
+}
+
+mariadb_session() {
+	_mdb_dir=$1
+	shift
+	_mariadb_client "$@"
 }
 
 mariadb_sql() {

@@ -65,7 +65,7 @@ transactions() { sql "select count(*) from information_schema.innodb_trx where $
 meanwhile() {
 	rm -f "$T/other"
 	mkfifo "$T/other"
-	mariadb_sql "$DB" stars < "$T/other" &
+	mariadb_session "$DB" stars < "$T/other" &
 	other=$!
 	exec 7> "$T/other"
 	echo "begin; $1;" >&7
