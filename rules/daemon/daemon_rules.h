@@ -36,6 +36,18 @@ struct wu_change {
 struct wu_change transition(struct arena *, const struct conf *,
     const struct workunit *, const struct result *, size_t n, int64_t now);
 
+/* What becomes of a workunit if all of its results that are not over succeed and agree.
+ */
+enum prospect {
+	PROSPECT_GOOD,
+	PROSPECT_ENDED, /* it is over, or the transitioner is not to see to it */
+	PROSPECT_FAILS, /* the transitioner ends it: too many results */
+	PROSPECT_NONE /* nothing ever happens: it waits for results that nobody makes */
+};
+/* results: all of the workunit's; alive: those that are not over or are successes, but
+ * for the INVALID. */
+enum prospect quorum_prospect(const struct workunit *, int64_t results, int64_t alive);
+
 /* The validator's view of one success (server.md 4.4). */
 enum match {
 	MATCH_SAME,

@@ -76,7 +76,9 @@ static const struct transition_case {
 #define CASE(name, results, target, quorum, err, total, canon, assim, ...)             \
 	{ #name, results, target, quorum, err, total, canon, ASSIMILATE_##assim,       \
 		__VA_ARGS__ },
+#define PROSPECT(...)
 #include "test/unit/rules_transition.def"
+#undef PROSPECT
 #undef CASE
 };
 
@@ -394,7 +396,139 @@ START_TEST(transition_properties)
 }
 END_TEST
 
+/* --- quorum_prospect --- */
+
+static const struct prospect_case {
+	const char *name, *results;
+	int32_t target, quorum, max_total, flags;
+	enum prospect prospect;
+} prospects[] = {
+#define PROSPECT(name, results, target, quorum, total, flags, prospect)                \
+	{ #name, results, target, quorum, total, flags, PROSPECT_##prospect },
+#define CASE(...)
+#include "test/unit/rules_transition.def"
+#undef CASE
+#undef PROSPECT
+};
+
+static int64_t
+alive_of(const struct result *r, size_t n)
+{
+	int64_t alive = 0;
+
+	for (size_t i = 0; i < n; i++)
+		alive += r[i].server_state != RESULT_OVER ||
+		         (r[i].outcome == OUTCOME_SUCCESS &&
+			     r[i].validate_state != VALIDATE_INVALID);
+	return alive;
+}
+
+/* What becomes of a workunit if each of its results succeeds: lets the transitioner
+ * say. */
+static enum prospect
+acted_out(struct arena *a, const struct workunit *wu, const struct result *of, size_t n)
+{
+	struct result *r = NEWN(a, struct result, n + 100);
+	struct conf cf = { 0 };
+	struct wu_change c;
+
+	memcpy(r, of, n * sizeof(*r));
+	for (size_t i = 0; i < n; i++)
+		if (r[i].server_state != RESULT_OVER) {
+			r[i].server_state = RESULT_OVER;
+			r[i].outcome = OUTCOME_SUCCESS;
+			r[i].validate_state = VALIDATE_INIT;
+		}
+	do {
+		c = transition(a, &cf, wu, r, n, NOW);
+		for (int32_t k = 0; k < c.spawn; k++, n++)
+			r[n] = (struct result){ .id = (int64_t)n + 1,
+				.name = arena_printf(a, "F__1_2_%zu", n),
+				.server_state = RESULT_OVER,
+				.outcome = OUTCOME_SUCCESS };
+	} while (c.spawn > 0 && n < 90);
+	return c.error_mask != 0 ? PROSPECT_FAILS :
+	       c.need_validate   ? PROSPECT_GOOD :
+	                           PROSPECT_NONE;
+}
+
+START_TEST(prospect_case)
+{
+	const struct prospect_case *t = &prospects[_i];
+	struct arena a = { 0 };
+	size_t n = strlen(t->results);
+	struct result *r = results_of(&a, t->results);
+	const struct transition_case of = { t->name, t->results, t->target, t->quorum,
+		9, t->max_total, -1, ASSIMILATE_INIT, t->flags, 0, "", 0, "", 0, 0 };
+	struct workunit wu = workunit_of(&of, r);
+	enum prospect got = quorum_prospect(&wu, (int64_t)n, alive_of(r, n));
+
+	ck_assert_msg(got == t->prospect, "%s: %d", t->name, (int)got);
+	arena_free(&a);
+}
+END_TEST
+
+START_TEST(prospect_of_what_is_over)
+{
+	struct workunit wu = {
+		.min_quorum = 3, .target_nresults = 2, .max_total_results = 9
+	};
+
+	ck_assert_int_eq(quorum_prospect(&wu, 2, 2), PROSPECT_NONE);
+	wu.canonical_resultid = 1;
+	ck_assert_int_eq(quorum_prospect(&wu, 2, 2), PROSPECT_ENDED);
+	wu.canonical_resultid = 0;
+	wu.error_mask = WU_ERROR_CANCELLED;
+	ck_assert_int_eq(quorum_prospect(&wu, 2, 2), PROSPECT_ENDED);
+	wu.error_mask = 0;
+	wu.assimilate_state = ASSIMILATE_DONE;
+	ck_assert_int_eq(quorum_prospect(&wu, 2, 2), PROSPECT_ENDED);
+}
+END_TEST
+
+/* The rule is held against the transitioner's, for workunits whose results do not fail.
+ */
+START_TEST(prospect_is_what_the_transitioner_does)
+{
+	static const char some[] = "UHPSXNK";
+	struct rng g = rng_seed(20241);
+	int seen[PROSPECT_NONE + 1] = { 0 };
+
+	for (int round = 0; round < 20000; round++) {
+		struct arena a = { 0 };
+		char spec[9] = "";
+		size_t n = rng_below(&g, 6);
+		struct transition_case t = { "random", spec, (int32_t)rng_below(&g, 5),
+			(int32_t)rng_below(&g, 5), 9, (int32_t)rng_below(&g, 8), -1, 0,
+			rng_below(&g, 4) == 0 ? WU_NO_NEW_RESULTS : 0, 0, "", 0, "", 0,
+			0 };
+		struct result *r;
+		struct workunit wu;
+		enum prospect said, done;
+
+		for (size_t i = 0; i < n; i++)
+			spec[i] = some[rng_below(&g, sizeof(some) - 1)];
+		r = results_of(&a, spec);
+		wu = workunit_of(&t, r);
+		said = quorum_prospect(&wu, (int64_t)n, alive_of(r, n));
+		done = acted_out(&a, &wu, r, n);
+		ck_assert_msg(said == done,
+		    "round %d: %s target %d quorum %d total %d flags %d: said %d, done "
+		    "%d",
+		    round, spec, t.target, t.quorum, t.max_total, t.flags, (int)said,
+		    (int)done);
+		seen[said]++;
+		arena_free(&a);
+	}
+	ck_assert(seen[PROSPECT_GOOD] > 1000 && seen[PROSPECT_FAILS] > 1000 &&
+		  seen[PROSPECT_NONE] > 1000);
+}
+END_TEST
+
 UNIT_MAIN("rules_transition", {
+	ADD_LOOP(prospect_case, N(prospects));
+	ADD(prospect_of_what_is_over);
+	ADD(prospect_is_what_the_transitioner_does);
 	ADD_LOOP(transition_case, N(transitions));
 	ADD_LOOP(transition_is_idempotent, N(transitions));
 	ADD_LOOP(uncommit, N(commits));

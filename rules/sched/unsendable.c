@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* May any host get this work?  Each demand of a job that no host can ever meet. */
+#include "rules/sched/unsendable.h"
+
+#include <string.h>
+#include "model/resource.h"
+#include "rules/say.h"
+#include "rules/sched/ctx.h"
+#include "rules/sched/hr.h"
+#include "lib/banned.h"
+
+enum unit { NOTHING, BYTES, RATE, SPEED, COUNT };
+
+const struct unsendable_words unsendable_words[UNSENDABLE__MAX] = {
+#define ERROR                                        true
+#define WARN                                         false
+#define UNSENDABLE(code, severity, unit, text, cure) { #code, text, cure, severity },
+#include "rules/sched/unsendable.def"
+#undef UNSENDABLE
+#undef ERROR
+#undef WARN
+};
+
+static const enum unit units[UNSENDABLE__MAX] = {
+#define UNSENDABLE(code, severity, unit, text, cure) unit,
+#include "rules/sched/unsendable.def"
+#undef UNSENDABLE
+};
+
+/* The most that any 32-bit process has, of all systems (wire.md 3.12). */
+static const double MOST_OF_32BIT = 4294967296.0;
+/* What addresses of a process and sizes of a file can express. */
+static const double MEMORY_MOST = 140737488355328.0,
+		    DISK_MOST = 9.223372036854775807e18;
+
+/* The app's versions that are left after one demand after the other. */
+struct versions {
+	int there, bound, usable;
+	int wide;         /* usable on a 64-bit platform */
+	int cpu;          /* usable ones that need no coprocessor */
+	int by_bound;     /* usable ones whose jobs take rsc_memory_bound */
+	int by_benchmark; /* usable ones of which only benchmarks tell the speed */
+};
+
+/* A host names its other platforms as well: a deprecated one will do if any is not. */
+static bool
+platform_there(const struct catalog *c, const struct platform *p)
+{
+	if (p == NULL)
+		return false;
+	for (size_t i = 0; i < c->nplatforms; i++)
+		if (!c->platforms[i].deprecated)
+			return true;
+	return false;
+}
+
+static bool
+range_empty(int64_t least, int64_t most)
+{
+	return most > 0 && least > most;
+}
+
+static bool
+class_can(const struct plan_class *pc)
+{
+	return pc != NULL && !pc->disabled && pc->infeasible_random < 1 &&
+	       !range_empty(pc->min_core_client_version, pc->max_core_client_version) &&
+	       !range_empty(pc->min_wu_id, pc->max_wu_id) &&
+	       !range_empty(pc->min_batch, pc->max_batch);
+}
+
+/* Is there a client that is neither too old nor too new? */
+static bool
+client_can(const struct conf *cf, const struct app_version *v)
+{
+	int64_t least = version_full(v->min_core_version),
+		project = version_full(cf->min_core_client_version);
+
+	return !range_empty(
+	    least > project ? least : project, version_full(v->max_core_version));
+}
+
+static void
+count_usable(struct versions *n, const struct platform *p, const struct app_version *v,
+    const struct plan_class *pc)
+{
+	n->usable++;
+	n->wide += strstr(p->name, "64") != NULL;
+	n->cpu += pc == NULL ||
+	          strcmp(plan_class_type(pc), resource_names[RESOURCE_CPU]) == 0;
+	n->by_bound += pc == NULL ||
+	               (pc->mem_usage_base_mb <= 0 && pc->mem_usage_per_cpu_mb <= 0);
+	n->by_benchmark += pc == NULL && v->pfc_n <= 0;
+}
+
+static struct versions
+versions_of(const struct conf *cf, const struct catalog *c, const struct app *app,
+    const struct demand *d)
+{
+	int64_t pinned = app->homogeneous_app_version ? d->app_version_id : 0;
+	struct versions n = { 0 };
+
+	for (size_t i = 0; i < c->nversions; i++) {
+		const struct app_version *v = &c->versions[i];
+		const struct platform *p = catalog_platform(c, v->platformid);
+		const struct plan_class *pc = plan_class_named(
+		    c->classes, v->plan_class);
+
+		if (v->appid != app->id || !platform_there(c, p) ||
+		    (v->deprecated && (pinned == 0 || v->id != pinned)))
+			continue;
+		n.there++;
+		if ((pinned != 0 && v->id != pinned) ||
+		    (d->app_version_num != 0 && v->version_num != d->app_version_num))
+			continue;
+		n.bound++;
+		if (!client_can(cf, v) || (v->plan_class[0] != '\0' && !class_can(pc)))
+			continue;
+		count_usable(&n, p, v, v->plan_class[0] == '\0' ? NULL : pc);
+	}
+	return n;
+}
+
+static void
+lacks(struct lack *l, bool is, double needs, double has)
+{
+	if (is)
+		*l = (struct lack){ true, needs, has };
+}
+
+static void
+lacks_version(struct lack *l, const struct versions *n, const struct demand *d)
+{
+	if (n->there == 0)
+		l[UNSENDABLE_NO_VERSION].is = true;
+	else if (n->bound == 0)
+		l[UNSENDABLE_VERSION].is = true;
+	else if (n->usable == 0)
+		l[UNSENDABLE_CLASS].is = true;
+	else
+		lacks(&l[UNSENDABLE_64BIT], n->wide == 0 && d->memory > MOST_OF_32BIT,
+		    d->memory, MOST_OF_32BIT);
+}
+
+static bool
+kind_active(const struct fleet *f, enum hr_type type, int32_t hr_class)
+{
+	for (size_t i = 0; i < f->nkinds; i++)
+		if (hr_class_of(type, f->kinds[i].os_name, f->kinds[i].p_vendor,
+			f->kinds[i].p_model) == hr_class)
+			return true;
+	return false;
+}
+
+/* What the active hosts, which are some, do not have. */
+static void
+lacks_host(struct lack *l, const struct versions *n, const struct fleet *f,
+    const struct demand *d)
+{
+	lacks(&l[UNSENDABLE_MEMORY], n->by_bound == n->usable && d->memory > f->memory,
+	    d->memory, f->memory);
+	lacks(&l[UNSENDABLE_DISK], d->disk > 0 && d->disk > f->disk, d->disk, f->disk);
+	lacks(&l[UNSENDABLE_LINK], d->link > 0 && d->link > f->link, d->link, f->link);
+	lacks(&l[UNSENDABLE_SPEED], n->by_benchmark == n->usable && d->flops > f->flops,
+	    d->flops, f->flops);
+	lacks(&l[UNSENDABLE_COPROC], n->cpu == 0 && f->coprocs == 0, 0, 0);
+}
+
+void
+unsendable(const struct conf *cf, const struct catalog *c, const struct fleet *f,
+    const struct demand *d, struct lack l[UNSENDABLE__MAX])
+{
+	const struct app *app = catalog_app(c, d->appid);
+	int64_t others = cf->one_result_per_user_per_wu ? f->users :
+	                 cf->one_result_per_host_per_wu ? f->hosts :
+	                                                  INT32_MAX;
+	enum hr_type type;
+	struct versions n;
+
+	memset(l, 0, UNSENDABLE__MAX * sizeof(*l));
+	if (app == NULL)
+		return;
+	if (app->deprecated) {
+		l[UNSENDABLE_APP_OFF].is = true;
+		return;
+	}
+	n = versions_of(cf, c, app, d);
+	lacks_version(l, &n, d);
+	lacks(&l[UNSENDABLE_BOUND], d->memory > MEMORY_MOST, d->memory, MEMORY_MOST);
+	lacks(&l[UNSENDABLE_BOUND], d->disk > DISK_MOST, d->disk, DISK_MOST);
+	if (f->hosts == 0)
+		return;
+	if (n.usable > 0)
+		lacks_host(l, &n, f, d);
+	type = hr_type_of(cf, app);
+	lacks(&l[UNSENDABLE_HR],
+	    type != HR_NONE && d->hr_class != 0 && !kind_active(f, type, d->hr_class),
+	    0, 0);
+	lacks(&l[UNSENDABLE_HOSTS], d->quorum > others, d->quorum, (double)others);
+}
+
+static void
+say_figure(struct say *s, enum unit unit, double x)
+{
+	switch (unit) {
+	case NOTHING:
+		return;
+	case BYTES:
+		say_size(s, x);
+		return;
+	case RATE:
+		say_size(s, x);
+		say_str(s, "/s");
+		return;
+	case SPEED:
+		say_fixed(s, x / 1e9, 1);
+		say_str(s, " GFLOPS");
+		return;
+	case COUNT:
+		say_fixed(s, x, 0);
+	}
+}
+
+char *
+unsendable_figures(struct arena *a, enum unsendable code, const struct lack *l)
+{
+	struct say s = say_new(a);
+
+	if (units[code] == NOTHING)
+		return s.p;
+	say_figure(&s, units[code], l->needs);
+	say_str(&s, ", the most is ");
+	say_figure(&s, units[code], l->has);
+	return s.p;
+}

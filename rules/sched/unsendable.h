@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Work that no host may get: the reasons of a refusal that hold for every host that
+ * there may be, or for every one that is active (server.md 2.6, 2.10, 2.11).
+ */
+#ifndef RULES_SCHED_UNSENDABLE_H
+#define RULES_SCHED_UNSENDABLE_H
+
+#include <stdbool.h>
+#include "lib/arena.h"
+#include "model/conf.h"
+#include "model/fleet.h"
+#include "model/snapshot.h"
+
+enum unsendable {
+#define UNSENDABLE(code, ...) UNSENDABLE_##code,
+#include "rules/sched/unsendable.def"
+#undef UNSENDABLE
+	UNSENDABLE__MAX
+};
+
+struct unsendable_words {
+	const char *code, *text, *cure;
+	bool error;
+};
+extern const struct unsendable_words unsendable_words[UNSENDABLE__MAX];
+
+struct lack {
+	bool is;
+	double needs, has; /* in the unit of the code */
+};
+
+/*
+ * Sets lacks[code] for each reason why this work goes to no host.  The fleet's kinds
+ * are looked at only if the work is bound to one.  An app that does not exist lacks
+ * nothing: that is another finding.
+ */
+void unsendable(const struct conf *, const struct catalog *, const struct fleet *,
+    const struct demand *, struct lack lacks[UNSENDABLE__MAX]);
+
+/* "8.0 GB, the most is 4.0 GB"; "" if the code has no unit. */
+char *unsendable_figures(struct arena *, enum unsendable, const struct lack *);
+
+#endif
