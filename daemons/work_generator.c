@@ -11,14 +11,18 @@
 #include "daemons/plan.h"
 #include "daemons/verdict.h"
 #include "daemons/work.h"
+#include "db/entity.h"
+#include "db/fleet.h"
 #include "db/life.h"
 #include "db/trigger.h"
 #include "lib/log.h"
 #include "lib/proc.h"
 #include "lib/words.h"
 #include "proto/blob.h"
+#include "proto/plan_class.h"
 #include "proto/template.h"
 #include "rules/daemon/daemon_rules.h"
+#include "rules/sched/unsendable.h"
 #include "lib/banned.h"
 
 enum {
@@ -27,6 +31,7 @@ enum {
 	COMMAND_OUT_MAX = 4 << 20,
 	COMMAND_S = 300,
 	CLAIM_LOOK_S = 60,
+	ASK_AGAIN_S = 3600,
 	CHUNK = 256,     /* workunits in a transaction */
 	STEP_MOST = 2048 /* and about so many in a step, whose memory they take */
 };
@@ -38,8 +43,9 @@ struct own {
 	int64_t ranges, batch, appid;
 	char **argv; /* of the command */
 	size_t argc;
-	bool taken_back; /* claims that the last one of this name left behind */
-	int64_t look_at; /* when to look for stale claims again */
+	int64_t asked_at; /* when it was looked at who may get its work */
+	bool taken_back;  /* claims that the last one of this name left behind */
+	int64_t look_at;  /* when to look for stale claims again */
 	struct work *work;
 	struct tries *tries; /* file sets that failed */
 };
@@ -288,6 +294,39 @@ load_files(struct order *r)
 	return OK;
 }
 
+/* What keeps all hosts from the work that was just made, once an hour. */
+static enum err
+ask_who_gets_it(struct order *r)
+{
+	struct ctx *x = r->x;
+	struct own *o = x->own;
+	struct demand d = demand_of(&r->chunk[0].wu);
+	struct lack l[UNSENDABLE__MAX];
+	struct plan_classes *classes = NULL;
+	struct pc_remark *remarks;
+	struct fail f = { 0 };
+	struct catalog *cat;
+	struct fleet fleet;
+	size_t n;
+	enum err e;
+
+	if (r->made == 0 || x->now < o->asked_at + ASK_AGAIN_S)
+		return OK;
+	o->asked_at = x->now;
+	if ((e = catalog_load(x->db, &x->a, &cat, &x->fail)) != OK ||
+	    (e = fleet_load(x->db, &x->a, x->conf, x->now, &fleet, &x->fail)) != OK)
+		return e;
+	(void)plan_classes_load(&x->a, project_path(&x->a, x->conf, PLAN_CLASS_FILE),
+	    &classes, &remarks, &n, &f);
+	cat->classes = classes;
+	unsendable(x->conf, cat, &fleet, &d, l);
+	for (int c = 0; c < UNSENDABLE__MAX; c++)
+		if (l[c].is)
+			log_warn("[FILE %s] work of it %s", r->fs->name,
+			    unsendable_says(&x->a, (enum unsendable)c, &l[c]));
+	return OK;
+}
+
 /* Makes the work of a claimed trigger and says on disk when there is no more. */
 static enum err
 fill(struct order *r)
@@ -317,6 +356,8 @@ fill(struct order *r)
 		e = trigger_raise(
 		    &x->triggers, TRIGGER_NO_WORK_AVAILABLE, r->fs->name, &x->fail);
 	if (e == OK)
+		e = ask_who_gets_it(r);
+	if (e == OK)
 		log_info("[FILE %s] made=%zu had=%zu exhausted=%d", r->fs->name,
 		    r->made, r->had, r->exhausted);
 	return e;
@@ -332,6 +373,24 @@ put_back(struct ctx *x, const struct triggers *of, const char *name)
 	return e == E_NOTFOUND ? OK : e;
 }
 
+/*
+ * No workunit can have the name that one of this file needs (rows of an adopted
+ * project, or made by hand): whoever waits for the file need not any more.
+ */
+static enum err
+serve_nothing(struct order *r)
+{
+	struct ctx *x = r->x;
+	const char *name = r->fs->name;
+	enum err e;
+
+	log_err("[FILE %s] no work of it can be made: %s", name, x->fail.detail);
+	daemon_trouble(x, "no work of file %s can be made: %s", name, x->fail.detail);
+	x->fail = (struct fail){ 0 };
+	e = trigger_raise(&x->triggers, TRIGGER_NO_WORK_AVAILABLE, name, &x->fail);
+	return e == OK ? trigger_claim_done(&x->triggers, name, &x->fail) : e;
+}
+
 static enum err
 serve_claimed(struct order *r)
 {
@@ -340,6 +399,8 @@ serve_claimed(struct order *r)
 	const char *name = r->fs->name;
 	enum err e = OK;
 
+	if (fileset_name_check(name, &x->fail) != OK)
+		return serve_nothing(r);
 	if (r->fs->paused != 0)
 		log_info("[FILE %s] is held back by the admin: nothing made", name);
 	else

@@ -23,6 +23,11 @@ struct fleet {                /* the hosts that asked lately and are not banned 
 	size_t nkinds; /* 0: not asked for */
 };
 
+/* What addresses of a process and sizes of a file can express, bytes: no computer has
+ * more. */
+#define RSC_MEMORY_MOST 140737488355328.0
+#define RSC_DISK_MOST   9.223372036854775807e18
+
 struct demand { /* open workunits of one app that ask for the same */
 	int64_t appid;
 	int32_t hr_class;        /* 0 = not bound */

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <string.h>
 #include "lib/text.h"
+#include "model/fleet.h"
 #include "proto/template.h"
 #include "proto/upload.h"
 #include "lib/banned.h"
@@ -232,6 +233,11 @@ input_checks(struct input *in)
 		if (!(nonzero[i].value > 0))
 			return FAIL(in->f, E_BADREQ, "%s: <%s> must be above 0",
 			    input_what, nonzero[i].name);
+	if (w->rsc_memory_bound > RSC_MEMORY_MOST || w->rsc_disk_bound > RSC_DISK_MOST)
+		return FAIL(in->f, E_BADREQ,
+		    "%s: <rsc_memory_bound> %.4g or <rsc_disk_bound> %.4g is more than "
+		    "any computer can have",
+		    input_what, w->rsc_memory_bound, w->rsc_disk_bound);
 	if (w->max_error_results > w->max_total_results ||
 	    w->max_success_results > w->max_total_results)
 		return FAIL(in->f, E_BADREQ,

@@ -60,6 +60,8 @@ count_files(struct ctx *x, struct census *c)
 			.no_work_available = trigger_in(no_work, nno_work, fs[i].name),
 			.draining = fs[i].paused == FILESET_DRAINING };
 		c->files[file_state(x->cf, &f)]++;
+		c->paused += fs[i].paused == FILESET_PAUSED;
+		c->draining += fs[i].paused == FILESET_DRAINING;
 	}
 	return e;
 }

@@ -16,6 +16,7 @@ struct census {
 	struct row_ledger sent, today; /* ever, and since midnight UTC */
 	struct drain work, set;        /* of all files, of the working set */
 	int64_t files[FILE_STATES];    /* of file sets by derived state */
+	int64_t paused, draining;      /* file sets that the admin holds back */
 	struct row_demand demand;      /* for work that was still to be made */
 	int64_t hosts, active; /* active: asked lately, see locality_active_host_days */
 	int64_t working_set, need_work, claims, no_work_available, files_no_work;

@@ -10,14 +10,12 @@
 #include "lib/clock.h"
 #include "tools/json.h"
 #include "tools/state.h"
+#include "tools/stuck.h"
 #include "lib/banned.h"
 
 enum { LISTED_MOST = 100 };
 
-static const struct {
-	const char *code, *noun, *text, *cure;
-	bool error;
-} checks[FSCK__MAX] = {
+static const struct fsck_words checks[FSCK__MAX] = {
 #define ERROR true
 #define WARN  false
 #define ROWS(code, severity, when, of, stmt, ago, repair, noun, text, cure)            \
@@ -29,6 +27,12 @@ static const struct {
 #undef ERROR
 #undef WARN
 };
+
+const struct fsck_words *
+fsck_words(enum fsck_code code)
+{
+	return &checks[code];
+}
 
 static const char *
 severity(enum fsck_code code)
@@ -123,11 +127,25 @@ serving(struct fsck *k)
 	return OK;
 }
 
+static void
+is_stuck(void *arg, enum fsck_code code, const char *name, const char *more)
+{
+	fsck_found(arg, code, name, more, false);
+}
+
+static enum err
+fsck_stuck(struct fsck *k)
+{
+	return stuck_look(
+	    k->x, STUCK_ALL, true, &(const struct stuck_listener){ is_stuck, k });
+}
+
 static enum err
 fsck_run(struct ctx *x, const void *opts, char **args, size_t n)
 {
 	static enum err (*const parts[])(struct fsck *) = { serving, fsck_rows,
-		fsck_classes, fsck_files, fsck_downloads, fsck_uploads, fsck_triggers };
+		fsck_stuck, fsck_classes, fsck_files, fsck_downloads, fsck_uploads,
+		fsck_triggers };
 	const struct fsck_opts *o = opts;
 	struct fsck k = {
 		.x = x, .now = clock_now(), .repair = o->repair, .deep = o->deep
@@ -162,7 +180,11 @@ const struct cmd cmd_fsck = { .name = "fsck",
 	.about =
 	    "Compares the database with itself, with the files on disk and with the "
 	    "trigger\n"
-	    "directories, while the project runs or not.  One line per finding: "
+	    "directories, while the project runs or not, and names what never gets on: "
+	    "workunits\n"
+	    "that lack results, names that no work can have, work that no host may "
+	    "get; an active\n"
+	    "host is one by locality_active_host_days.  One line per finding: "
 	    "CODE what and\n"
 	    "where; cure.  Changes nothing without --repair.  Reads every table, "
 	    "slice by\n"

@@ -34,6 +34,12 @@ struct fsck {
 void fsck_found(
     struct fsck *, enum fsck_code, const char *name, const char *more, bool repaired);
 
+struct fsck_words {
+	const char *code, *noun, *text, *cure;
+	bool error;
+};
+const struct fsck_words *fsck_words(enum fsck_code);
+
 /* --- fsck_rows.c --- */
 enum err fsck_rows(struct fsck *);
 /* --- fsck_classes.c: versions, and plan_class_spec.xml --- */

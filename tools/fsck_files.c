@@ -4,6 +4,7 @@
 #include "db/entity.h"
 #include "lib/crypt.h"
 #include "lib/fs.h"
+#include "proto/blob.h"
 #include "tools/fsck.h"
 #include "lib/banned.h"
 
@@ -15,9 +16,12 @@ look_at_file(struct fsck *k, const struct file *file)
 	struct arena *a = &k->round;
 	const char *path = download_path(a, k->x->cf, file->name);
 	int64_t size = fs_size(path);
+	struct fail f = { 0 };
 	char md5[MD5_HEX];
 	enum err e;
 
+	if (file_name_check(file->name, &f) != OK)
+		fsck_found(k, FSCK_FILE_NAME, file->name, f.detail, false);
 	if (size < 0) {
 		fsck_found(k, FSCK_FILE_MISSING, file->name, path, false);
 		return OK;

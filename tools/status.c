@@ -15,6 +15,7 @@
 #include "tools/json.h"
 #include "tools/probe.h"
 #include "tools/running.h"
+#include "tools/stuck.h"
 #include "tools/table.h"
 #include "tools/upstream.h"
 #include "lib/banned.h"
@@ -28,7 +29,83 @@ struct report {
 	struct census c;
 	struct trouble *troubles; /* of this machine's daemons */
 	size_t ntroubles;
+	struct stuck { /* by code: the first one, and how many */
+		char *name, *more;
+		int64_t n;
+	} stuck[FSCK__MAX];
 };
+
+/* --- what never gets on --- */
+
+struct finder {
+	struct arena *a;
+	struct report *r;
+};
+
+static void
+is_stuck(void *arg, enum fsck_code code, const char *name, const char *more)
+{
+	const struct finder *f = arg;
+	struct stuck *s = &f->r->stuck[code];
+
+	if (s->n++ == 0) {
+		s->name = arena_strdup(f->a, name);
+		s->more = arena_strdup(f->a, more);
+	}
+}
+
+/* The counts tell whether it is worth looking for workunits that lack results. */
+static enum err
+find_stuck(struct ctx *x, struct report *r)
+{
+	struct finder f = { x->a, r };
+
+	return stuck_look(x, STUCK_QUEUED, r->c.wus.lacking > 0,
+	    &(const struct stuck_listener){ is_stuck, &f });
+}
+
+static char *
+stuck_text(struct arena *a, int code, const struct stuck *s)
+{
+	const struct fsck_words *w = fsck_words((enum fsck_code)code);
+	const char *more = s->more[0] == '\0' ? "" : arena_printf(a, " (%s)", s->more);
+
+	return arena_printf(
+	    a, "%s %s: %s%s; %s", w->noun, s->name, w->text, more, w->cure);
+}
+
+static void
+print_stuck(struct ctx *x, const struct report *r)
+{
+	for (int i = 0; i < FSCK__MAX; i++) {
+		const struct stuck *s = &r->stuck[i];
+
+		if (s->n == 0)
+			continue;
+		printf("stuck      %s\n", stuck_text(x->a, i, s));
+		if (s->n > 1)
+			printf("           and %lld more, which locus fsck names\n",
+			    (long long)s->n - 1);
+	}
+}
+
+static json_t *
+stuck_json(struct ctx *x, const struct report *r)
+{
+	json_t *list = json_array();
+
+	for (int i = 0; i < FSCK__MAX; i++) {
+		const struct stuck *s = &r->stuck[i];
+
+		if (s->n > 0)
+			json_array_append_new(
+			    list, json_pack("{s:s, s:o, s:I, s:o}", "code",
+				      fsck_words((enum fsck_code)i)->code, "name",
+				      json_text(s->name), "found", (json_int_t)s->n,
+				      "text", json_text(stuck_text(x->a, i, s))));
+	}
+	return list;
+}
 
 /* --- for people --- */
 
@@ -87,7 +164,12 @@ print_locality(struct ctx *x, const struct census *c)
 	for (int s = 0; s < FILE_STATES; s++)
 		printf("%s %lld %s", s == 0 ? "" : ",", (long long)c->files[s],
 		    file_state_name((enum file_state)s));
-	printf("\nwork       %s\n", drain_text(x->a, &c->work, now));
+	printf("\n");
+	if (c->paused > 0 || c->draining > 0)
+		printf("held       %lld file sets are paused, %lld drain; locus file "
+		       "resume NAME ends that\n",
+		    (long long)c->paused, (long long)c->draining);
+	printf("work       %s\n", drain_text(x->a, &c->work, now));
 	printf("demand     %s\n", demand_text(x->a, &c->demand, now));
 	printf("hosts      %lld, of which %lld active in the last %lld days\n",
 	    (long long)c->hosts, (long long)c->active,
@@ -132,6 +214,7 @@ print_report(struct ctx *x, const struct report *r)
 	if (r->counted) {
 		print_work(c);
 		print_locality(x, c);
+		print_stuck(x, r);
 	} else {
 		printf("database   not there: %s\n", x->f->detail);
 	}
@@ -225,6 +308,9 @@ put_counts(json_t *root, const struct census *c)
 	json_object_set_new(root, "working_set_left", drain_json(&c->set, clock_now()));
 	demand_json(root, &c->demand);
 	json_object_set_new(root, "files", files);
+	json_object_set_new(root, "held",
+	    json_pack("{s:I, s:I}", "paused", (json_int_t)c->paused, "draining",
+		(json_int_t)c->draining));
 	json_object_set_new(root, "hosts",
 	    json_pack("{s:I, s:I}", "total", (json_int_t)c->hosts, "active",
 		(json_int_t)c->active));
@@ -242,10 +328,12 @@ print_json(struct ctx *x, const struct report *r)
 	    "database", r->counted);
 
 	json_object_set_new(root, "troubles", troubles_json(r));
-	if (r->counted)
+	if (r->counted) {
 		put_counts(root, c);
-	else
+		json_object_set_new(root, "stuck", stuck_json(x, r));
+	} else {
 		json_object_set_new(root, "why", json_text(x->f->detail));
+	}
 	json_object_set_new(root, "serves",
 	    json_boolean(r->running == RUNNING_ALL && r->probe.why == NULL));
 	if (r->probe.why != NULL)
@@ -281,6 +369,8 @@ status_run(struct ctx *x, const void *opts, char **args, size_t n)
 	e = ctx_db(x);
 	if (e == OK)
 		e = census_take(x, &r.c);
+	if (e == OK)
+		e = find_stuck(x, &r);
 	r.counted = e == OK;
 	if (r.counted && !r.triggers)
 		r.triggers = census_triggers(x, &r.c) == OK;
@@ -307,7 +397,10 @@ const struct cmd cmd_status = { .name = "status",
 	    "there are\n"
 	    "in each state, what the ledger says of bytes sent and saved, how long "
 	    "the work\n"
-	    "will last, and the triggers.  Asks the project as locus start does, and "
+	    "will last, the triggers, and what never gets on without the admin, "
+	    "looking at the\n"
+	    "first jobs of each app; locus fsck looks at all.  Asks the project as "
+	    "locus start does, and "
 	    "says what\n"
 	    "keeps it from serving.  Works when the database is down too.  Exit status "
 	    "0: running\n"

@@ -12,6 +12,7 @@
 #include "proto/blob.h"
 #include "proto/template.h"
 #include "tools/catalog.h"
+#include "tools/stuck.h"
 #include "tools/target.h"
 #include "tools/template.h"
 #include "lib/banned.h"
@@ -275,7 +276,7 @@ work_add_run(struct ctx *x, const void *opts, char **args, size_t n)
 		ctx_said(x, "created", "workunit %s", w.wu.name);
 	if (e == OK)
 		target_hint(x, &w.target);
-	return e;
+	return e == OK ? stuck_hint(x, &w.wu) : e;
 }
 
 const struct cmd cmd_work_add = { .name = "work add",

@@ -29,9 +29,6 @@ static const enum unit units[UNSENDABLE__MAX] = {
 
 /* The most that any 32-bit process has, of all systems (wire.md 3.12). */
 static const double MOST_OF_32BIT = 4294967296.0;
-/* What addresses of a process and sizes of a file can express. */
-static const double MEMORY_MOST = 140737488355328.0,
-		    DISK_MOST = 9.223372036854775807e18;
 
 /* The app's versions that are left after one demand after the other. */
 struct versions {
@@ -186,8 +183,9 @@ unsendable(const struct conf *cf, const struct catalog *c, const struct fleet *f
 	}
 	n = versions_of(cf, c, app, d);
 	lacks_version(l, &n, d);
-	lacks(&l[UNSENDABLE_BOUND], d->memory > MEMORY_MOST, d->memory, MEMORY_MOST);
-	lacks(&l[UNSENDABLE_BOUND], d->disk > DISK_MOST, d->disk, DISK_MOST);
+	lacks(&l[UNSENDABLE_BOUND], d->memory > RSC_MEMORY_MOST, d->memory,
+	    RSC_MEMORY_MOST);
+	lacks(&l[UNSENDABLE_BOUND], d->disk > RSC_DISK_MOST, d->disk, RSC_DISK_MOST);
 	if (f->hosts == 0)
 		return;
 	if (n.usable > 0)
@@ -232,4 +230,35 @@ unsendable_figures(struct arena *a, enum unsendable code, const struct lack *l)
 	say_str(&s, ", the most is ");
 	say_figure(&s, units[code], l->has);
 	return s.p;
+}
+
+char *
+unsendable_says(struct arena *a, enum unsendable code, const struct lack *l)
+{
+	const struct unsendable_words *w = &unsendable_words[code];
+	struct say s = say_new(a);
+
+	say_str(&s, w->text);
+	if (units[code] != NOTHING) {
+		say_str(&s, " (");
+		say_str(&s, unsendable_figures(a, code, l));
+		say_str(&s, ")");
+	}
+	say_str(&s, "; ");
+	say_str(&s, w->cure);
+	return s.p;
+}
+
+struct demand
+demand_of(const struct workunit *wu)
+{
+	return (struct demand){ .appid = wu->appid,
+		.app_version_num = wu->app_version_num,
+		.workunits = 1,
+		.memory = wu->rsc_memory_bound,
+		.disk = wu->rsc_disk_bound,
+		.link = wu->rsc_bandwidth_bound,
+		.flops = wu->rsc_fpops_est / (double)wu->delay_bound,
+		.quorum = wu->min_quorum,
+		.name = wu->name };
 }

@@ -38,6 +38,10 @@ struct lack {
 void unsendable(const struct conf *, const struct catalog *, const struct fleet *,
     const struct demand *, struct lack lacks[UNSENDABLE__MAX]);
 
+/* What a workunit asks for; its delay_bound is above 0. */
+struct demand demand_of(const struct workunit *);
+/* "asks for more memory than any active host has (8.0 GB, the most is 4.0 GB); cure" */
+char *unsendable_says(struct arena *, enum unsendable, const struct lack *);
 /* "8.0 GB, the most is 4.0 GB"; "" if the code has no unit. */
 char *unsendable_figures(struct arena *, enum unsendable, const struct lack *);
 

@@ -127,8 +127,13 @@ START_TEST(figures)
 	struct arena a = { 0 };
 	struct lack l = { true, figures_said[_i].needs, figures_said[_i].has };
 
+	const char *says = unsendable_says(&a, figures_said[_i].code, &l);
+
 	ck_assert_str_eq(
 	    unsendable_figures(&a, figures_said[_i].code, &l), figures_said[_i].said);
+	ck_assert_ptr_nonnull(strstr(says, figures_said[_i].said));
+	ck_assert_ptr_nonnull(
+	    strstr(says, unsendable_words[figures_said[_i].code].cure));
 	arena_free(&a);
 }
 END_TEST

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The active hosts, what work asks of them, and workunits that may lack results. */
+#include "db/fleet.h"
+
+#include "model/states.h"
+#include "lib/banned.h"
+
+enum { DAY_S = 86400 };
+
+static int64_t
+since_day(const struct conf *cf, int64_t now)
+{
+	return (now - cf->locality_active_host_days * DAY_S) / DAY_S;
+}
+
+enum err
+fleet_load(struct db *db, struct arena *a, const struct conf *cf, int64_t now,
+    struct fleet *f, struct fail *fail)
+{
+	void *row;
+	enum err e = db_row(db, a, fail, &row, SQL_FLEET, since_day(cf, now));
+	const struct row_fleet *r = row;
+
+	if (e != OK)
+		return e;
+	*f = (struct fleet){ .hosts = r->hosts,
+		.users = r->users,
+		.memory = r->memory,
+		.disk = r->disk,
+		.link = r->link,
+		.flops = r->flops,
+		.coprocs = r->coprocs };
+	return OK;
+}
+
+enum err
+fleet_load_kinds(struct db *db, struct arena *a, const struct conf *cf, int64_t now,
+    struct fleet *f, struct fail *fail)
+{
+	const struct row_kind *kinds;
+	void *rows;
+	enum err e = db_query(
+	    db, a, fail, &rows, &f->nkinds, SQL_FLEET_KINDS, since_day(cf, now));
+
+	if (e != OK)
+		return e;
+	kinds = rows;
+	f->kinds = NEWN(a, struct host_kind, f->nkinds + 1);
+	for (size_t i = 0; i < f->nkinds; i++)
+		f->kinds[i] = (struct host_kind){ kinds[i].os_name, kinds[i].p_vendor,
+			kinds[i].p_model };
+	return OK;
+}
+
+static struct demand *
+demands_of(struct arena *a, const struct row_demand_of_work *rows, size_t n)
+{
+	struct demand *d = NEWN(a, struct demand, n + 1);
+
+	for (size_t i = 0; i < n; i++)
+		d[i] = (struct demand){ .appid = rows[i].appid,
+			.hr_class = rows[i].hr_class,
+			.app_version_id = rows[i].app_version_id,
+			.app_version_num = rows[i].app_version_num,
+			.workunits = rows[i].workunits,
+			.memory = rows[i].memory,
+			.disk = rows[i].disk,
+			.link = rows[i].link,
+			.flops = rows[i].flops,
+			.quorum = rows[i].quorum,
+			.name = rows[i].name };
+	return d;
+}
+
+enum err
+demand_between(struct db *db, struct arena *a, int64_t from, int64_t to,
+    struct demand **d, size_t *n, struct fail *f)
+{
+	void *rows;
+	enum err e = db_query(db, a, f, &rows, n, SQL_DEMAND_BETWEEN, from, to);
+
+	if (e == OK)
+		*d = demands_of(a, rows, *n);
+	return e;
+}
+
+enum err
+demand_queued(struct db *db, struct arena *a, int64_t appid, struct demand **d,
+    size_t *n, struct fail *f)
+{
+	int64_t plain = -(appid * READY_SHARDS) - 1,
+		urgent = READY_URGENT - appid * READY_PRIORITIES;
+	void *rows;
+	enum err e = db_query(db, a, f, &rows, n, SQL_DEMAND_QUEUED,
+	    plain - READY_SHARDS + 1, plain, urgent - READY_PRIORITIES + 1, urgent,
+	    appid);
+
+	if (e == OK)
+		*d = demands_of(a, rows, *n);
+	return e;
+}
+
+enum err
+wus_short(struct db *db, struct arena *a, int64_t from, int64_t to,
+    struct row_wu_short **wus, size_t *n, struct fail *f)
+{
+	void *rows;
+	enum err e = db_query(db, a, f, &rows, n, SQL_WUS_SHORT, from, to);
+
+	if (e == OK)
+		*wus = rows;
+	return e;
+}
+
+enum err
+wus_aimed_in_vain(struct db *db, struct arena *a, const struct conf *cf,
+    struct row_aimed **wus, size_t *n, struct fail *f)
+{
+	void *rows;
+	enum err e = db_query(db, a, f, &rows, n, SQL_AIMED_IN_VAIN,
+	    (int64_t)cf->enable_assignment, (int64_t)cf->enable_assignment_multi);
+
+	if (e == OK)
+		*wus = rows;
+	return e;
+}

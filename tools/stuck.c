@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Asks the rules of each workunit, file set and app what keeps it for ever. */
+#include "tools/stuck.h"
+
+#include <stdio.h>
+#include "db/entity.h"
+#include "db/fleet.h"
+#include "lib/clock.h"
+#include "model/states.h"
+#include "proto/blob.h"
+#include "proto/plan_class.h"
+#include "rules/daemon/daemon_rules.h"
+#include "rules/sched/unsendable.h"
+#include "tools/catalog.h"
+#include "lib/banned.h"
+
+enum { SLICE = 20000, SETS_AT_ONCE = 1000 };
+
+/* One reason of one app. */
+struct sum {
+	int64_t workunits;
+	struct lack lack; /* the largest */
+	char *name;       /* of one of the workunits */
+};
+
+struct look {
+	struct ctx *x;
+	const struct stuck_listener *to;
+	struct arena round; /* one slice */
+	struct catalog *cat;
+	struct fleet fleet;
+	struct sum (*sums)[UNSENDABLE__MAX]; /* by place of the app in the catalogue */
+};
+
+static void
+found(const struct look *k, enum fsck_code code, const char *name, const char *more)
+{
+	k->to->found(k->to->arg, code, name, more);
+}
+
+/* --- workunits that lack results --- */
+
+static enum err
+lacking_between(struct look *k, int64_t from, int64_t to)
+{
+	struct row_wu_short *w;
+	size_t n = 0;
+	enum err e = wus_short(k->x->db, &k->round, from, to, &w, &n, k->x->f);
+
+	for (size_t i = 0; e == OK && i < n; i++) {
+		const struct workunit wu = { .min_quorum = w[i].min_quorum,
+			.target_nresults = w[i].target_nresults,
+			.max_total_results = w[i].max_total_results,
+			.transitioner_flags = w[i].transitioner_flags };
+
+		if (quorum_prospect(&wu, w[i].results, w[i].alive) == PROSPECT_NONE)
+			found(k, FSCK_WU_NEVER, w[i].name,
+			    arena_printf(&k->round,
+				"quorum %d, target_nresults %d, %lld of its results "
+				"may succeed",
+				w[i].min_quorum, w[i].target_nresults,
+				(long long)w[i].alive));
+	}
+	return e;
+}
+
+/* --- names --- */
+
+/* A set that the admin lets run dry is given up; nobody waits for it. */
+static enum err
+names(struct look *k)
+{
+	int64_t last = 0;
+	size_t n = 1;
+	enum err e = OK;
+
+	while (n > 0 && e == OK) {
+		const struct row_set_named *sets;
+		void *rows;
+
+		arena_reset(&k->round);
+		e = db_query(k->x->db, &k->round, k->x->f, &rows, &n,
+		    SQL_FILESETS_NAMED, last, (int64_t)SETS_AT_ONCE);
+		sets = rows;
+		for (size_t i = 0; e == OK && i < n; i++) {
+			struct fail f = { 0 };
+
+			last = sets[i].id;
+			if (sets[i].paused != FILESET_DRAINING &&
+			    fileset_name_check(sets[i].name, &f) != OK)
+				found(k, FSCK_FILESET_NAME, sets[i].name, f.detail);
+		}
+	}
+	return e;
+}
+
+/* --- work that no host may get --- */
+
+static enum err
+load_rules(struct look *k)
+{
+	struct ctx *x = k->x;
+	struct plan_classes *classes = NULL;
+	struct pc_remark *remarks;
+	struct fail f = { 0 }; /* SPEC_CLASS is a finding of its own */
+	size_t n;
+	enum err e = tools_catalog(x, &k->cat);
+
+	if (e != OK)
+		return e;
+	(void)plan_classes_load(x->a, project_path(x->a, x->cf, PLAN_CLASS_FILE),
+	    &classes, &remarks, &n, &f);
+	k->cat->classes = classes;
+	k->sums = arena_alloc(x->a, (k->cat->napps + 1) * sizeof(*k->sums));
+	return fleet_load(x->db, x->a, x->cf, clock_now(), &k->fleet, x->f);
+}
+
+static void
+add(struct look *k, struct sum *s, const struct demand *d, const struct lack *l)
+{
+	if (s->name == NULL || l->needs > s->lack.needs) {
+		s->lack = *l;
+		s->name = arena_strdup(k->x->a, d->name);
+	}
+	s->workunits += d->workunits;
+}
+
+/* The kinds of hosts are read once something is bound to one. */
+static enum err
+ask(struct look *k, const struct demand *d)
+{
+	struct ctx *x = k->x;
+	const struct app *app = catalog_app(k->cat, d->appid);
+	struct lack l[UNSENDABLE__MAX];
+	enum err e = OK;
+
+	if (app == NULL)
+		return OK;
+	if (d->hr_class != 0 && k->fleet.hosts > 0 && k->fleet.kinds == NULL)
+		e = fleet_load_kinds(x->db, x->a, x->cf, clock_now(), &k->fleet, x->f);
+	if (e != OK)
+		return e;
+	unsendable(x->cf, k->cat, &k->fleet, d, l);
+	for (int c = 0; c < UNSENDABLE__MAX; c++)
+		if (l[c].is)
+			add(k, &k->sums[app - k->cat->apps][c], d, &l[c]);
+	return OK;
+}
+
+static enum err
+ask_all(struct look *k, const struct demand *d, size_t n)
+{
+	enum err e = OK;
+
+	for (size_t i = 0; i < n && e == OK; i++)
+		e = ask(k, &d[i]);
+	return e;
+}
+
+static enum err
+work_between(struct look *k, int64_t from, int64_t to)
+{
+	struct demand *d;
+	size_t n = 0;
+	enum err e = demand_between(k->x->db, &k->round, from, to, &d, &n, k->x->f);
+
+	return e == OK ? ask_all(k, d, n) : e;
+}
+
+static enum err
+work_queued(struct look *k)
+{
+	enum err e = OK;
+
+	for (size_t i = 0; i < k->cat->napps && e == OK; i++) {
+		struct demand *d;
+		size_t n = 0;
+
+		arena_reset(&k->round);
+		e = demand_queued(
+		    k->x->db, &k->round, k->cat->apps[i].id, &d, &n, k->x->f);
+		if (e == OK)
+			e = ask_all(k, d, n);
+	}
+	return e;
+}
+
+static void
+tell_work(const struct look *k)
+{
+	struct arena *a = k->x->a;
+
+	for (size_t i = 0; i < k->cat->napps; i++)
+		for (int c = 0; c < UNSENDABLE__MAX; c++) {
+			const struct sum *s = &k->sums[i][c];
+			const char *figures;
+
+			if (s->name == NULL)
+				continue;
+			figures = unsendable_figures(a, (enum unsendable)c, &s->lack);
+			found(k, (enum fsck_code)(FSCK_WORK_APP_OFF + c),
+			    k->cat->apps[i].name,
+			    arena_printf(a, "%lld workunit%s such as %s%s%s",
+				(long long)s->workunits, s->workunits == 1 ? "" : "s",
+				s->name, figures[0] == '\0' ? "" : ": ", figures));
+		}
+}
+
+/* --- work for some hosts only --- */
+
+static enum err
+aimed(struct look *k)
+{
+	struct row_aimed *w;
+	size_t n = 0;
+	enum err e = wus_aimed_in_vain(k->x->db, &k->round, k->x->cf, &w, &n, k->x->f);
+
+	for (size_t i = 0; e == OK && i < n; i++)
+		if (w[i].targets == 0)
+			found(k, FSCK_WU_TARGET, w[i].name, "");
+		else
+			found(k, FSCK_WU_TARGET_OFF, w[i].name,
+			    w[i].flags == WU_BROADCAST ? "enable_assignment_multi" :
+							 "enable_assignment");
+	return e;
+}
+
+/* Slice by slice, so that it is bounded and holds no old view of the tables. */
+static enum err
+slices(struct look *k, enum err (*each)(struct look *, int64_t from, int64_t to))
+{
+	int64_t last, from = INT64_MIN;
+	enum err e = db_number(k->x->db, k->x->f, &last, SQL_ADOPT_LAST_WU);
+
+	for (int64_t to = SLICE; to < last && e == OK; from = to, to += SLICE) {
+		arena_reset(&k->round);
+		e = each(k, from, to);
+	}
+	arena_reset(&k->round);
+	return e == OK ? each(k, from, INT64_MAX) : e;
+}
+
+enum err
+stuck_look(struct ctx *x, enum stuck_depth depth, bool lacking,
+    const struct stuck_listener *to)
+{
+	struct look k = { .x = x, .to = to };
+	enum err e = load_rules(&k);
+
+	if (e == OK && lacking)
+		e = slices(&k, lacking_between);
+	if (e == OK)
+		e = names(&k);
+	if (e == OK)
+		e = depth == STUCK_ALL ? slices(&k, work_between) : work_queued(&k);
+	if (e == OK)
+		tell_work(&k);
+	arena_reset(&k.round);
+	if (e == OK)
+		e = aimed(&k);
+	arena_free(&k.round);
+	return e;
+}
+
+/* --- work that is just made --- */
+
+enum err
+stuck_hint(struct ctx *x, const struct workunit *wu)
+{
+	struct look k = { .x = x };
+	struct demand d = demand_of(wu);
+	struct lack l[UNSENDABLE__MAX];
+	enum err e = load_rules(&k);
+
+	if (e != OK)
+		return e;
+	unsendable(x->cf, k.cat, &k.fleet, &d, l);
+	for (int c = 0; c < UNSENDABLE__MAX; c++)
+		if (l[c].is)
+			fprintf(stderr, "locus: it %s\n",
+			    unsendable_says(x->a, (enum unsendable)c, &l[c]));
+	return OK;
+}
