@@ -15,6 +15,7 @@
 #include "db/order.h"
 #include "db/trigger.h"
 #include "lib/log.h"
+#include "proto/new_work.h"
 #include "rules/daemon/daemon_rules.h"
 #include "lib/banned.h"
 
@@ -125,6 +126,9 @@ warn_dry(struct pass *p, const struct app *app, size_t size)
 	struct ctx *x = p->x;
 	struct row_file_left *left;
 	struct drain d = { 0 };
+	int32_t results = app->target_nresults > 1 ?
+	                      1 :
+	                      new_work_results(&x->a, x->conf, app->name);
 	size_t n;
 	int64_t s;
 
@@ -140,7 +144,7 @@ warn_dry(struct pass *p, const struct app *app, size_t size)
 					left[i].name),
 				    .unsent = left[i].unsent,
 				    .parts = left[i].parts,
-				    .results = left[i].results,
+				    .results = results > 0 ? results : left[i].results,
 				    .jobs = left[i].jobs,
 				    .create_time = left[i].create_time });
 	s = drain_s(&d, x->now);

@@ -74,7 +74,7 @@ count_left(struct ctx *x, struct census *c)
 	struct row_file_left *left;
 	size_t n, nno_work = 0, nset = 0;
 	char **no_work = NULL, **set = NULL;
-	enum err e = files_left(x->db, x->a, drain_day(clock_now()), &left, &n, x->f);
+	enum err e = drain_files(x, &left, &n);
 
 	if (e == OK)
 		e = trigger_list(

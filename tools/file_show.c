@@ -88,7 +88,7 @@ load_ledger(struct ctx *x, struct show *s)
 	enum err e = ledger_of_file(x->db, x->a, s->v.info.id, &s->v.sent, x->f);
 
 	if (e == OK)
-		e = files_left(x->db, x->a, drain_day(clock_now()), &left, &n, x->f);
+		e = drain_files(x, &left, &n);
 	for (size_t i = 0; e == OK && i < n; i++)
 		if (left[i].id == s->v.info.id)
 			drain_add(

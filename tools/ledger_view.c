@@ -2,7 +2,10 @@
 /* Words and JSON for the ledger. */
 #include "tools/ledger_view.h"
 
+#include "db/ledger.h"
 #include "lib/buf.h"
+#include "lib/clock.h"
+#include "proto/new_work.h"
 #include "tools/human.h"
 #include "lib/banned.h"
 
@@ -56,10 +59,25 @@ drain_add(struct drain *d, const struct row_file_left *l, bool no_work)
 			   .create_time = l->create_time });
 }
 
-int64_t
-drain_day(int64_t now)
+/* Sets of one app mostly follow each other: its template is read once for all. */
+enum err
+drain_files(struct ctx *x, struct row_file_left **files, size_t *n)
 {
-	return now / DAY_S - 1;
+	int64_t appid = 0;
+	int32_t results = 0;
+	enum err e = files_left(x->db, x->a, clock_now() / DAY_S - 1, files, n, x->f);
+
+	for (size_t i = 0; e == OK && i < *n; i++) {
+		struct row_file_left *l = &(*files)[i];
+
+		if (l->appid != appid)
+			results = l->adaptive ? 1 :
+			                        new_work_results(x->a, x->cf, l->app);
+		appid = l->appid;
+		if (results > 0)
+			l->results = results;
+	}
+	return e;
 }
 
 char *
