@@ -294,12 +294,11 @@ load_files(struct order *r)
 	return OK;
 }
 
-/* What keeps all hosts from the work that was just made, once an hour. */
+/* Why no host may get such work, in the log. */
 static enum err
-ask_who_gets_it(struct order *r)
+warn_unsendable(struct order *r)
 {
 	struct ctx *x = r->x;
-	struct own *o = x->own;
 	struct demand d = demand_of(&r->chunk[0].wu);
 	struct lack l[UNSENDABLE__MAX];
 	struct plan_classes *classes = NULL;
@@ -310,9 +309,6 @@ ask_who_gets_it(struct order *r)
 	size_t n;
 	enum err e;
 
-	if (r->made == 0 || x->now < o->asked_at + ASK_AGAIN_S)
-		return OK;
-	o->asked_at = x->now;
 	if ((e = catalog_load(x->db, &x->a, &cat, &x->fail)) != OK ||
 	    (e = fleet_load(x->db, &x->a, x->conf, x->now, &fleet, &x->fail)) != OK)
 		return e;
@@ -325,6 +321,22 @@ ask_who_gets_it(struct order *r)
 			log_warn("[FILE %s] work of it %s", r->fs->name,
 			    unsendable_says(&x->a, (enum unsendable)c, &l[c]));
 	return OK;
+}
+
+/* Once an hour.  The work is made: that it cannot be asked is no failure of it. */
+static void
+ask_who_gets_it(struct order *r)
+{
+	struct ctx *x = r->x;
+	struct own *o = x->own;
+
+	if (r->made == 0 || x->now < o->asked_at + ASK_AGAIN_S)
+		return;
+	o->asked_at = x->now;
+	if (warn_unsendable(r) == OK)
+		return;
+	log_fail("asking who may get the work", &x->fail);
+	x->fail = (struct fail){ 0 };
 }
 
 /* Makes the work of a claimed trigger and says on disk when there is no more. */
@@ -356,7 +368,7 @@ fill(struct order *r)
 		e = trigger_raise(
 		    &x->triggers, TRIGGER_NO_WORK_AVAILABLE, r->fs->name, &x->fail);
 	if (e == OK)
-		e = ask_who_gets_it(r);
+		ask_who_gets_it(r);
 	if (e == OK)
 		log_info("[FILE %s] made=%zu had=%zu exhausted=%d", r->fs->name,
 		    r->made, r->had, r->exhausted);
