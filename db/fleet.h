@@ -20,7 +20,8 @@ enum err fleet_load_kinds(struct db *, struct arena *, const struct conf *, int6
 /* Of the open workunits with ids in (from, to] that have unsent results. */
 enum err demand_between(struct db *, struct arena *, int64_t from, int64_t to,
     struct demand **, size_t *n, struct fail *);
-/* Of the first unsent results of an app, some hundreds. */
+/* Of the first unsent results of an app: of those of its files, its plain ones and its
+ * urgent ones 100 each. */
 enum err demand_queued(struct db *, struct arena *, int64_t appid, struct demand **,
     size_t *n, struct fail *);
 

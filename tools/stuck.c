@@ -14,7 +14,7 @@
 #include "tools/catalog.h"
 #include "lib/banned.h"
 
-enum { SLICE = 20000, SETS_AT_ONCE = 1000 };
+enum { QUEUED_MOST = 50, SLICE = 20000, SETS_AT_ONCE = 1000 };
 
 /* One reason of one app. */
 struct sum {
@@ -27,6 +27,7 @@ struct look {
 	struct ctx *x;
 	const struct stuck_listener *to;
 	struct arena round; /* one slice */
+	enum stuck_depth depth;
 	struct catalog *cat;
 	struct fleet fleet;
 	struct sum (*sums)[UNSENDABLE__MAX]; /* by place of the app in the catalogue */
@@ -193,6 +194,9 @@ tell_work(const struct look *k)
 	for (size_t i = 0; i < k->cat->napps; i++)
 		for (int c = 0; c < UNSENDABLE__MAX; c++) {
 			const struct sum *s = &k->sums[i][c];
+			/* The index was not read to its end. */
+			bool some = k->depth == STUCK_QUEUED &&
+			            s->workunits >= QUEUED_MOST;
 			const char *figures;
 
 			if (s->name == NULL)
@@ -200,9 +204,10 @@ tell_work(const struct look *k)
 			figures = unsendable_figures(a, (enum unsendable)c, &s->lack);
 			found(k, (enum fsck_code)(FSCK_WORK_APP_OFF + c),
 			    k->cat->apps[i].name,
-			    arena_printf(a, "%lld workunit%s such as %s%s%s",
-				(long long)s->workunits, s->workunits == 1 ? "" : "s",
-				s->name, figures[0] == '\0' ? "" : ": ", figures));
+			    arena_printf(a, "%s%lld workunit%s such as %s%s%s",
+				some ? "at least " : "", (long long)s->workunits,
+				s->workunits == 1 ? "" : "s", s->name,
+				figures[0] == '\0' ? "" : ": ", figures));
 		}
 }
 
@@ -244,7 +249,7 @@ enum err
 stuck_look(struct ctx *x, enum stuck_depth depth, bool lacking,
     const struct stuck_listener *to)
 {
-	struct look k = { .x = x, .to = to };
+	struct look k = { .x = x, .to = to, .depth = depth };
 	enum err e = load_rules(&k);
 
 	if (e == OK && lacking)
