@@ -154,4 +154,10 @@ struct request {
 	uint32_t repairs; /* places that the normaliser had to mend: a metric */
 };
 
+/* Place among the resources of a coprocessor type; NULL and "" name the CPU.  SIZE_MAX:
+ * the host has none. */
+size_t request_resource(const struct request *, const char *coproc_type);
+/* Does the client run its own programs only? */
+bool request_is_anonymous(const struct request *);
+
 #endif

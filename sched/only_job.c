@@ -9,6 +9,7 @@
 #include "db/entity.h"
 #include "model/states.h"
 #include "rules/sched/decide.h"
+#include "rules/sched/fileset.h"
 #include "lib/banned.h"
 
 /* Of other file sets those stay that nothing will come of: their files make room. */
@@ -20,7 +21,7 @@ leave_given_up(const struct rpc *x, struct snapshot *s, int64_t but)
 	for (size_t i = 0; i < s->nfiles; i++) {
 		struct snap_file *f = &s->files[i];
 
-		if (f->fileset_id != but && file_state(x->conf, f) >= FILE_EXHAUSTED)
+		if (f->fileset_id != but && fileset_state(x->conf, f) >= FILE_EXHAUSTED)
 			s->files[n++] = *f;
 	}
 	s->nfiles = n;

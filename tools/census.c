@@ -10,6 +10,7 @@
 #include "lib/clock.h"
 #include "model/states.h"
 #include "rules/sched/decide.h"
+#include "rules/sched/fileset.h"
 #include "lib/banned.h"
 
 enum { DAY_S = 86400 };
@@ -59,7 +60,7 @@ count_files(struct ctx *x, struct census *c)
 			.has_any_wu = fs[i].has_any_wu != 0,
 			.no_work_available = trigger_in(no_work, nno_work, fs[i].name),
 			.draining = fs[i].paused == FILESET_DRAINING };
-		c->files[file_state(x->cf, &f)]++;
+		c->files[fileset_state(x->cf, &f)]++;
 		c->paused += fs[i].paused == FILESET_PAUSED;
 		c->draining += fs[i].paused == FILESET_DRAINING;
 	}

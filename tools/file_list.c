@@ -7,6 +7,7 @@
 #include "model/record.h"
 #include "model/states.h"
 #include "rules/sched/decide.h"
+#include "rules/sched/fileset.h"
 #include "tools/census.h"
 #include "tools/file_view.h"
 #include "tools/human.h"
@@ -23,7 +24,7 @@ file_view_of(struct ctx *x, const struct row_file_info *info,
 		.has_any_wu = info->has_any_wu != 0,
 		.no_work_available = no_work,
 		.draining = info->paused == FILESET_DRAINING };
-	struct file_view v = { .info = *info, .state = file_state(x->cf, &f) };
+	struct file_view v = { .info = *info, .state = fileset_state(x->cf, &f) };
 
 	if (tally != NULL)
 		v.tally = *tally;

@@ -10,9 +10,11 @@
 #include "model/plan_class.h"
 #include "rules/sched/edf.h"
 #include "rules/sched/estimate.h"
+#include "rules/sched/fileset.h"
 #include "rules/sched/large.h"
 #include "rules/sched/serving.h"
 #include "rules/sched/work_req.h"
+#include "rules/say.h"
 #include "rules/sets.h"
 
 struct queue {          /* what a resource has to do before a new job */
@@ -64,17 +66,25 @@ struct ctx {
 	size_t aborts_cap, unstarted_cap, moves_cap;
 };
 
-/* --- decide.c --- */
+/* --- decision.c --- */
 /* Notes a candidate that was left out. */
-void decide_skip(struct ctx *, const struct job *, enum reason);
+void decision_skip(struct ctx *, const struct job *, enum reason);
+/* The reply is at least this many seconds before the next request. */
+void decision_delay(struct ctx *, double s);
+/* A message for the client (notice: shown to the user); what a client would lose is
+ * cut. */
+void decision_message(struct ctx *, bool notice, struct say *);
+/* The same of three parts. */
+void decision_say(
+    struct ctx *, bool notice, const char *before, const char *name, const char *after);
+
+/* --- candidate.c --- */
 /*
  * Sends the job if everything allows it; file: its file set, NULL for a plain job or
  * one that is not in the snapshot.  Returns why not, WHY_NONE if it is sent.
  */
-enum reason decide_try(
+enum reason candidate_try(
     struct ctx *, enum send_how, const struct job *, const struct snap_file *file);
-/* The reply is at least this many seconds before the next request. */
-void decide_delay(struct ctx *, double s);
 
 /* --- version.c --- */
 struct pick { /* an app version, and what a job uses with it */
@@ -118,13 +128,8 @@ void version_no_rsc_apps(struct ctx *);
 bool version_for_platforms(const struct ctx *, const struct app_version *);
 /* Has the project a version at all that this client, as old as it is, could get? */
 bool version_any_for_client(const struct ctx *);
-/* Does the client run its own programs only? */
-bool version_anonymous(const struct request *);
 /* Is the job in such a hurry that it is for reliable hosts? */
 bool version_hurry(const struct conf *, const struct job *);
-/* Which resource a version needs: index into request.resources, SIZE_MAX if the host
- * has none. */
-size_t version_resource(const struct request *, const char *coproc_type);
 /* Memory in bytes that a job needs with this pick. */
 double version_memory(const struct job *, const struct pick *);
 
@@ -211,8 +216,6 @@ void owner_moves(struct ctx *);
 bool nci_job(const struct ctx *, const struct job *);
 /* Does the host have a job of the app, or does this reply hold one? */
 bool nci_taken(const struct ctx *, int64_t appid);
-/* Sends one of each such app that the host has none of. */
-void nci_serve(struct ctx *);
 
 /* --- search.c --- */
 /* A new job was left out; of_job: for what it is, so that others of its app may fit. */
@@ -228,21 +231,11 @@ void search_keep(struct ctx *);
 
 /* --- locality.c --- */
 void locality_serve(struct ctx *);
-/*
- * For one account results of a file go out in increasing id (L16), so that the copies
- * of a workunit meet soon.  One that was passed over is for others, until that is long
- * enough ago.
- */
-bool locality_in_order(const struct snap_file *, const struct job *, int64_t last_id);
 
 /* --- delete.c --- */
 /* Which files are to go; what they free is room for the jobs of this reply.  After the
  * states of the file sets. */
 void delete_begin(struct ctx *);
-/* Bytes of the set's files that are to go, and would stay for a job of it. */
-double delete_kept_by(const struct ctx *, int64_t fileset_id);
-/* A job of this set is sent: its files stay. */
-void delete_not(struct ctx *, int64_t fileset_id);
 void delete_orders(struct ctx *);
 
 /* --- prefs.c --- */
@@ -253,11 +246,7 @@ enum app_choice prefs_app(const struct ctx *, const struct app *);
 double prefs_mod_time(const char *text);
 
 /* --- messages.c --- */
-/* Place of a reason among those that people are told, the first one 0. */
-size_t messages_rank(enum reason);
 /* Finds the decisive reason, and says it with its numbers (server.md 2.15). */
 void messages_why(struct ctx *);
-void messages_add(
-    struct ctx *, bool notice, const char *before, const char *name, const char *after);
 
 #endif

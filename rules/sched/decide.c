@@ -8,165 +8,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "model/resource.h"
-#include "model/states.h"
-#include "rules/sched/trust.h"
 #include "lib/banned.h"
 
-enum { SKIPS_KEPT = 64, NEED_FACTOR = 4, NEED_MOST = 256, DELAY_MOST_S = 172800 };
-
-void
-decide_skip(struct ctx *c, const struct job *j, enum reason why)
-{
-	struct decision *d = c->d;
-
-	d->counts[why]++;
-	if (d->nskips < SKIPS_KEPT)
-		PUSH(c->a, d->skips, d->nskips,
-		    c->skips_cap) = (struct dec_skip){ .job = j, .why = why };
-}
-
-void
-decide_delay(struct ctx *c, double s)
-{
-	if (s > DELAY_MOST_S)
-		s = DELAY_MOST_S;
-	if (c->d->request_delay < s)
-		c->d->request_delay = s;
-}
-
-/* Of what is for some hosts in particular each gets one (server.md 2.14). */
-static int64_t
-once_key(const struct ctx *c, const struct job *j)
-{
-	bool broadcast = (j->transitioner_flags & WU_BROADCAST) != 0;
-
-	if (c->conf->one_result_per_user_per_wu && !broadcast)
-		return c->snap->user.id;
-	return c->conf->one_result_per_host_per_wu || fit_aimed(j) ? -c->snap->host.id :
-	                                                             0;
-}
-
-/* Is the job's workunit to be given more results because of who gets this one? */
-static void
-set_replication(struct ctx *c, struct dec_send *s)
-{
-	const struct host_app_version *hav = estimate_find(c->snap->havs,
-	    c->snap->nhavs, resource_statistics_id(s->app->id, s->app_version_id));
-
-	s->replication = trust_replication(s->app, s->job, hav, c->rng);
-	if (s->replication == REPLICATION_FIXED)
-		return;
-	s->consecutive_valid = hav == NULL ? 0 : hav->consecutive_valid;
-	if (s->replication != REPLICATION_ALONE)
-		s->raise_to = trust_results(s->app, s->job);
-}
-
-/* Adds the job to the reply and takes what it uses from all that is counted. */
-static void
-add_send(struct ctx *c, enum send_how how, const struct job *j, const struct pick *p,
-    const struct fitting *f, const struct snap_file *file)
-{
-	struct decision *d = c->d;
-	int64_t needed = larges_missing(&c->larges, j->fileset_id);
-	struct dec_send s = {
-		.how = how, .job = j, .app = p->app, .version = p->version
-	};
-
-	s.client_version = p->client_version;
-	s.app_version_id = p->app_version_id;
-	s.resource = p->resource;
-	s.usage = p->usage;
-	s.avg_ncpus = p->use.avg_ncpus;
-	s.gpu_ram_bytes = p->use.gpu_ram_bytes;
-	s.cmdline = p->use.cmdline;
-	s.memory_bound = version_memory(j, p);
-	s.projected_flops = p->speed.flops;
-	s.speed_source = p->speed.source;
-	s.peak_flops = p->peak_flops;
-	s.runtime_s = f->runtime_s;
-	s.deadline = f->deadline;
-	s.bytes_needed = needed;
-	s.bytes_saved = file == NULL ? 0 : file->bytes - needed;
-	s.once = once_key(c, j);
-	s.expect_in_progress = how == SEND_LOST;
-	if (!s.expect_in_progress && (j->transitioner_flags & WU_BROADCAST) == 0) {
-		int32_t class = fit_hr_class(c, p->app);
-
-		s.bind_hr_class = class > 0 ? class : 0;
-		s.bind_version_id = p->app->homogeneous_app_version ?
-		                        p->app_version_id :
-		                        0;
-	}
-	if (!s.expect_in_progress)
-		set_replication(c, &s);
-	PUSH(c->a, d->sends, d->nsends, c->sends_cap) = s;
-	larges_bring(&c->larges, j->fileset_id);
-	delete_not(c, j->fileset_id);
-	c->disk -= f->disk;
-	if (p->app->non_cpu_intensive)
-		return;
-	work_req_take(&c->work, p->resource, f->runtime_s, p->usage);
-	limits_count(c, p->app, p->resource);
-	workload_add(c, p->resource, f->runtime_s, p->usage, f->deadline);
-}
-
-/*
- * The first of the versions, the best first, with which the host can do the job: memory
- * and deadline are a matter of the version and its resource, so the choice is made
- * again (seed 004).  If none will do, the best one's reason is the job's.
- */
-static enum reason
-fit_any(struct ctx *c, const struct job *j, const struct choice *q,
-    const struct snap_file *file, struct pick *p, struct fitting *f)
-{
-	enum reason best = WHY_NONE;
-
-	for (size_t i = 0; i < q->npicks; i++) {
-		enum reason why;
-
-		*p = q->picks[i];
-		if (i > 0 && !version_still(c, q, p))
-			continue;
-		why = fit_host(c, j, p, file, q->resend, f);
-		if (why == WHY_NONE)
-			return WHY_NONE;
-		if (i == 0)
-			best = why;
-		if (why != WHY_MEM && why != WHY_DEADLINE)
-			break;
-	}
-	return best;
-}
-
-enum reason
-decide_try(
-    struct ctx *c, enum send_how how, const struct job *j, const struct snap_file *file)
-{
-	bool resend = how == SEND_LOST;
-	struct pick p = { 0 };
-	struct fitting f = { 0 };
-	enum reason why = fit_workunit(c, j, resend);
-
-	bool of_job = why != WHY_NONE;
-
-	if (why == WHY_NONE) {
-		struct choice q = version_choose(c, j, resend);
-
-		why = q.why;
-		of_job = why == WHY_NONE || version_of_job(&q);
-		if (why == WHY_NONE)
-			why = fit_any(c, j, &q, file, &p, &f);
-	}
-	if (why == WHY_NONE) {
-		add_send(c, how, j, &p, &f, file);
-		return WHY_NONE;
-	}
-	if (!resend && !fit_aimed(j))
-		search_note(c, j, why, of_job);
-	decide_skip(c, j, why);
-	return why;
-}
+enum { NEED_FACTOR = 4, NEED_MOST = 256 };
 
 struct rank {
 	int32_t priority;
@@ -204,7 +48,7 @@ serve_plain_apps(struct ctx *c, const struct rank *order, bool others)
 		const struct app *app = catalog_app(c->snap->cat, j->appid);
 
 		if ((app != NULL && prefs_app(c, app) == APP_OTHER) == others)
-			decide_try(c, SEND_PLAIN, j, NULL);
+			candidate_try(c, SEND_PLAIN, j, NULL);
 	}
 }
 
@@ -224,7 +68,19 @@ serve_targeted(struct ctx *c)
 	for (size_t i = 0; i < c->snap->ntargeted && limits_more(c) == WHY_NONE; i++) {
 		const struct job *j = &c->snap->targeted[i];
 
-		decide_try(c, SEND_TARGETED, j, lost_file(c, j));
+		candidate_try(c, SEND_TARGETED, j, lost_file(c, j));
+	}
+}
+
+/* One of each app that uses almost no CPU, where the host has none of it. */
+static void
+serve_nci(struct ctx *c)
+{
+	for (size_t i = 0; i < c->snap->nnci; i++) {
+		const struct job *j = &c->snap->nci[i];
+
+		if (!nci_taken(c, j->appid))
+			candidate_try(c, SEND_PLAIN, j, NULL);
 	}
 }
 
@@ -313,7 +169,7 @@ files_begin(struct ctx *c)
 	c->d->files = NEWN(c->a, struct dec_file, s->nfiles + 1);
 	for (size_t i = 0; i < s->nfiles; i++) {
 		c->d->files[i] = (struct dec_file){ .file = &s->files[i],
-			.state = file_state(c->conf, &s->files[i]),
+			.state = fileset_state(c->conf, &s->files[i]),
 			.why = WHY_NOT_WANTED };
 	}
 }
@@ -375,7 +231,7 @@ decide(struct arena *a, const struct conf *cf, const struct request *rq,
 	c.d->work_wanted = gate == WHY_NONE && work_req_needed(&c.work);
 	c.d->why = gate;
 	if (gate == WHY_NONE && !snap->account_full)
-		nci_serve(&c);
+		serve_nci(&c);
 	if (c.d->work_wanted) {
 		without_locality(&c);
 		serve(&c);
@@ -401,7 +257,7 @@ decide(struct arena *a, const struct conf *cf, const struct request *rq,
 	version_no_rsc_apps(&c);
 	messages_why(&c);
 	if (interval > 0)
-		decide_delay(&c, fmax(interval * 1.01, interval + 1));
+		decision_delay(&c, fmax(interval * 1.01, interval + 1));
 	return c.d;
 }
 

@@ -62,8 +62,4 @@ int64_t version_full(int64_t);
 bool locality_takes_old(
     const struct conf *, const struct request *, const struct snapshot *);
 
-/* The state of one file from its row facts (design.md, Locality). wait_period_s 0:
- * never DRAINING. */
-enum file_state file_state(const struct conf *, const struct snap_file *);
-
 #endif

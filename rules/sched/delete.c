@@ -100,14 +100,6 @@ may_go(const struct large *l)
 	return l->reported && !l->paused && !l->has_others && l->known == l->nsets;
 }
 
-/* Bytes that its order frees at once: a client keeps a file until no task of its own
- * needs it (server.md 1.5, 8). */
-static double
-frees(const struct large *l)
-{
-	return l->goes && !l->busy ? (double)l->file->bytes : 0;
-}
-
 void
 delete_begin(struct ctx *c)
 {
@@ -122,30 +114,8 @@ delete_begin(struct ctx *c)
 		l->reported = names_has(&c->held, l->file->name);
 		l->goes = c->locality && may_go(l) && l->state >= FILE_EXHAUSTED &&
 		          !l->awaits && !l->spared;
-		c->disk += frees(l);
+		c->disk += large_freed(l);
 	}
-}
-
-double
-delete_kept_by(const struct ctx *c, int64_t fileset_id)
-{
-	size_t n;
-	const struct large_use *u = larges_of_set(&c->larges, fileset_id, &n);
-	double bytes = 0;
-
-	for (size_t i = 0; i < n; i++)
-		bytes += frees(u[i].large);
-	return bytes;
-}
-
-void
-delete_not(struct ctx *c, int64_t fileset_id)
-{
-	size_t n;
-	const struct large_use *u = larges_of_set(&c->larges, fileset_id, &n);
-
-	for (size_t i = 0; i < n; i++)
-		u[i].large->goes = false;
 }
 
 /* --- orders --- */
@@ -167,7 +137,7 @@ order(struct ctx *c, const struct large *l, bool for_space)
 	say_str(&s, for_space ?
 			") will be deleted when no longer needed, to make room" :
 			") will be deleted: no more tasks use it");
-	messages_add(c, false, "File ", l->file->name, s.p);
+	decision_say(c, false, "File ", l->file->name, s.p);
 }
 
 /* Jobs of the set that this host could get once it has room. */
@@ -177,7 +147,7 @@ future_jobs(const struct ctx *c, const struct snap_file *f)
 	size_t n = f->njobs;
 
 	for (size_t i = 0; i < f->njobs; i++)
-		if (!locality_in_order(f, &f->jobs[i], f->last_id) ||
+		if (!fileset_in_order(f, &f->jobs[i], f->last_id) ||
 		    ids_has(&c->user_wus, f->jobs[i].workunitid))
 			n--;
 	return n;
@@ -226,7 +196,7 @@ order_for_space(struct ctx *c)
 	if (least == NULL)
 		return;
 	order(c, least, true);
-	decide_delay(c, SPACE_DELAY_S);
+	decision_delay(c, SPACE_DELAY_S);
 }
 
 void

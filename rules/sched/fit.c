@@ -105,7 +105,8 @@ disk_charge(const struct ctx *c, const struct job *j, const struct snap_file *f)
 	if (f != NULL)
 		present = (double)(f->bytes -
 				   larges_missing(&c->larges, f->fileset_id));
-	return fmax(j->rsc_disk_bound - present, 0) + delete_kept_by(c, j->fileset_id);
+	return fmax(j->rsc_disk_bound - present, 0) +
+	       larges_freed(&c->larges, j->fileset_id);
 }
 
 /*

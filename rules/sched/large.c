@@ -113,3 +113,33 @@ larges_charge(struct larges *l, struct dec_send *sends, size_t n, const bool *lo
 		larges_bring(l, s->job->fileset_id);
 	}
 }
+
+/* Bytes that its order frees at once: a client keeps a file until no task of its own
+ * needs it (server.md 1.5, 8). */
+double
+large_freed(const struct large *l)
+{
+	return l->goes && !l->busy ? (double)l->file->bytes : 0;
+}
+
+double
+larges_freed(const struct larges *l, int64_t fileset_id)
+{
+	size_t n;
+	const struct large_use *u = larges_of_set(l, fileset_id, &n);
+	double bytes = 0;
+
+	for (size_t i = 0; i < n; i++)
+		bytes += large_freed(u[i].large);
+	return bytes;
+}
+
+void
+larges_stay(struct larges *l, int64_t fileset_id)
+{
+	size_t n;
+	const struct large_use *u = larges_of_set(l, fileset_id, &n);
+
+	for (size_t i = 0; i < n; i++)
+		u[i].large->goes = false;
+}

@@ -52,4 +52,11 @@ void larges_bring(struct larges *, int64_t fileset_id);
  */
 void larges_charge(struct larges *, struct dec_send *sends, size_t n, const bool *lost);
 
+/* Bytes that an order to delete it frees at once; 0 where none is due. */
+double large_freed(const struct large *);
+/* The same of a set's files: they would stay for a job of it. */
+double larges_freed(const struct larges *, int64_t fileset_id);
+/* A job of this set is sent: its files stay. */
+void larges_stay(struct larges *, int64_t fileset_id);
+
 #endif

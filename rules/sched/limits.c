@@ -37,7 +37,7 @@ resource_of_class(const struct ctx *c, const char *plan_class)
 	const struct plan_class *pc = plan_class_named(
 	    c->snap->cat->classes, plan_class);
 
-	return pc == NULL ? SIZE_MAX : version_resource(c->req, plan_class_type(pc));
+	return pc == NULL ? SIZE_MAX : request_resource(c->req, plan_class_type(pc));
 }
 
 /*
@@ -51,7 +51,7 @@ resource_of_other(const struct ctx *c, const struct rq_other *o)
 	size_t r = SIZE_MAX;
 
 	if (o->app_version >= 0 && (size_t)o->app_version < rq->napp_versions)
-		r = version_resource(rq, rq->app_versions[o->app_version].coproc_type);
+		r = request_resource(rq, rq->app_versions[o->app_version].coproc_type);
 	else if (o->plan_class != NULL)
 		r = resource_of_class(c, o->plan_class);
 	return r == SIZE_MAX ? 0 : r;

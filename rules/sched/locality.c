@@ -57,26 +57,6 @@ locality_order(struct arena *a, const struct conf *cf, struct rng *rng,
 		files[i] = v[i].file;
 }
 
-static bool
-may_be_made(const struct conf *cf, const struct snap_file *f)
-{
-	return cf->locality_scheduling_wait_period > 0 && !f->no_work_available &&
-	       !f->draining;
-}
-
-enum file_state
-file_state(const struct conf *cf, const struct snap_file *f)
-{
-	if (f->has_unsent)
-		return FILE_ADVERTISED;
-	if (may_be_made(cf, f))
-		return FILE_DRAINING;
-	/* Nobody has said that a file without any workunit will never have one. */
-	if (f->has_open_wu || (!f->has_any_wu && !f->no_work_available))
-		return FILE_EXHAUSTED;
-	return FILE_DEAD;
-}
-
 /* A set that the host has in part is here because of what it has: it counts with the
  * held ones. */
 static enum send_how
@@ -99,12 +79,6 @@ static bool
 is_old(const struct ctx *c, const struct job *j)
 {
 	return j->create_time < c->now - c->conf->locality_scheduling_send_timeout;
-}
-
-bool
-locality_in_order(const struct snap_file *f, const struct job *j, int64_t last)
-{
-	return j->id > last || j->id < f->released_id;
 }
 
 /*
@@ -177,14 +151,14 @@ send_of_file(struct ctx *c, struct dec_file *df, bool old)
 		if (for_who_waits(c, f, j)) {
 			why = WHY_WAITING;
 			df->awaited = true;
-			decide_skip(c, j, why);
-		} else if (locality_in_order(f, j, last)) {
-			why = decide_try(
+			decision_skip(c, j, why);
+		} else if (fileset_in_order(f, j, last)) {
+			why = candidate_try(
 			    c, old && is_old(c, j) ? SEND_OLD : how_of(f), j, f);
 		} else {
 			why = WHY_ID_ORDER;
 			c->job_refused = true;
-			decide_skip(c, j, why);
+			decision_skip(c, j, why);
 		}
 		if (why == WHY_NONE) {
 			df->sent++;
@@ -272,7 +246,7 @@ serve_group(struct ctx *c, enum send_how how)
 			continue;
 		serve_file(c, &c->d->files[i]);
 		if (how != SEND_HELD && df->sent > 0 &&
-		    may_be_made(c->conf, df->file) && more_to_come(c))
+		    fileset_may_be_made(c->conf, df->file) && more_to_come(c))
 			return;
 	}
 }
@@ -282,7 +256,7 @@ static const struct job *
 old_job(const struct ctx *c, const struct snap_file *f)
 {
 	for (size_t i = 0; i < f->njobs && !snap_file_held_back(f); i++)
-		if (locality_in_order(f, &f->jobs[i], f->last_id))
+		if (fileset_in_order(f, &f->jobs[i], f->last_id))
 			return is_old(c, &f->jobs[i]) ? &f->jobs[i] : NULL;
 	return NULL;
 }
@@ -331,7 +305,7 @@ serve_old(struct ctx *c)
 		send_of_file(c, df, true);
 		if (df->sent > 0 && !df->file->held) {
 			brought = true;
-			more = may_be_made(c->conf, df->file);
+			more = fileset_may_be_made(c->conf, df->file);
 		}
 	}
 	return more;
@@ -351,7 +325,7 @@ drains(const struct ctx *c, const struct dec_file *df, enum send_how how)
 	if (f->paused || how_of(f) != how)
 		return false;
 	return df->state == FILE_DRAINING || df->awaited ||
-	       (how == SEND_HELD && df->spent && may_be_made(c->conf, f));
+	       (how == SEND_HELD && df->spent && fileset_may_be_made(c->conf, f));
 }
 
 /* The newest job that was looked at and not taken. */

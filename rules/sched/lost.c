@@ -5,7 +5,6 @@
  */
 #include "rules/sched/ctx.h"
 
-#include <string.h>
 #include "model/states.h"
 #include "rules/say.h"
 #include "lib/banned.h"
@@ -45,13 +44,13 @@ may_pass(enum reason why)
 static void
 resend(struct ctx *c, const struct job *j)
 {
-	enum reason why = decide_try(c, SEND_LOST, j, lost_file(c, j));
+	enum reason why = candidate_try(c, SEND_LOST, j, lost_file(c, j));
 
 	if (why == WHY_NONE) {
-		messages_add(c, false, "Resent lost task ", j->name, "");
+		decision_say(c, false, "Resent lost task ", j->name, "");
 	} else if (!may_pass(why)) {
 		PUSH(c->a, c->d->expire, c->d->nexpire, c->expire_cap) = j;
-		messages_add(
+		decision_say(
 		    c, false, "Didn't resend lost task ", j->name, " (expired)");
 	}
 }
@@ -106,7 +105,7 @@ say_copy(struct ctx *c, int64_t original)
 	if (original == 0)
 		return;
 	say_int(&s, original);
-	messages_add(c, false, "Aborted tasks are in progress on computer ", s.p,
+	decision_say(c, false, "Aborted tasks are in progress on computer ", s.p,
 	    ", of which this one is a copy");
 }
 
@@ -129,7 +128,7 @@ lost_abort(struct ctx *c)
 			/* fall through */
 		case ABORT_NOW:
 			PUSH(c->a, d->aborts, d->naborts, c->aborts_cap) = name;
-			messages_add(c, false, "Result ", name, " is no longer usable");
+			decision_say(c, false, "Result ", name, " is no longer usable");
 			break;
 		case ABORT_IF_NOT_STARTED:
 			PUSH(c->a, d->aborts_if_not_started, d->naborts_if_not_started,

@@ -6,55 +6,12 @@
  */
 #include "rules/sched/ctx.h"
 
-#include <assert.h>
 #include <string.h>
-#include "rules/say.h"
+#include "rules/sched/answers.h"
 #include "lib/banned.h"
 
 static const double MIB = 1048576;
-enum { ANONYMOUS_DELAY_S = 14400, TEXT_MOST = 1000, OTHERS_MOST = 3, APPS_MOST = 5 };
-
-static const struct answer {
-	enum reason why;
-	bool notice;
-	double delay_s;
-} answers[] = {
-#define ANSWER(why, notice, delay_s) { WHY_##why, notice, delay_s },
-#include "rules/sched/answers.def"
-#undef ANSWER
-};
-
-static void
-add(struct ctx *c, bool notice, struct say *s)
-{
-	if (s->n > TEXT_MOST)
-		s->p[TEXT_MOST] =
-		    '\0'; /* clients lose messages of 1024 bytes and more */
-	PUSH(c->a, c->d->messages, c->d->nmessages,
-	    c->messages_cap) = (struct dec_message){ .notice = notice, .text = s->p };
-}
-
-void
-messages_add(
-    struct ctx *c, bool notice, const char *before, const char *name, const char *after)
-{
-	struct say s = say_new(c->a);
-
-	say_str(&s, before);
-	say_str(&s, name);
-	say_str(&s, after);
-	add(c, notice, &s);
-}
-
-size_t
-messages_rank(enum reason why)
-{
-	size_t i = 0;
-
-	while (i < N(answers) && answers[i].why != why)
-		i++;
-	return i;
-}
+enum { ANONYMOUS_DELAY_S = 14400, OTHERS_MOST = 3, APPS_MOST = 5 };
 
 /* --- coprocessors --- */
 
@@ -79,7 +36,7 @@ say_missing(const struct ctx *c, struct say *s)
 		const struct plan_class *pc = class_for_host(c, &cat->versions[i]);
 		const char *type = pc == NULL ? "" : plan_class_type(pc);
 
-		if (version_resource(c->req, type) != SIZE_MAX ||
+		if (request_resource(c->req, type) != SIZE_MAX ||
 		    names_has(&said, type))
 			continue;
 		if (s != NULL) {
@@ -121,7 +78,7 @@ out_of_reach(const struct ctx *c)
 		return WHY_RSC_NOT_WANTED;
 	if (c->snap->cat->napps == 0)
 		return WHY_NONE;
-	return !version_anonymous(c->req) && say_missing(c, NULL) > 0 ?
+	return !request_is_anonymous(c->req) && say_missing(c, NULL) > 0 ?
 	           WHY_NO_COPROC :
 	           WHY_NO_APP_VERSION;
 }
@@ -137,7 +94,7 @@ say_demand(const struct ctx *c, struct say *s, enum reason why)
 	for (size_t i = 0; i < cat->nversions; i++) {
 		const struct plan_class *pc = class_for_host(c, &cat->versions[i]);
 		size_t r = pc == NULL ? 0 :
-		                        version_resource(c->req, plan_class_type(pc));
+		                        request_resource(c->req, plan_class_type(pc));
 		const struct rq_resource *d;
 		double needs;
 
@@ -244,7 +201,7 @@ decisive(const struct ctx *c)
 
 	if (c->could_not_wait)
 		return WHY_WAITING;
-	for (size_t i = 0; i < N(answers); i++)
+	for (size_t i = 0; i < nanswers; i++)
 		if (d->counts[answers[i].why] > 0)
 			return answers[i].why;
 	why = limits_more(c);
@@ -262,7 +219,7 @@ static void say_numbers(const struct ctx *, struct say *, enum reason why);
 static void
 say_searched(const struct ctx *c, struct say *s)
 {
-	size_t n = 0, i = messages_rank(WHY_SEARCH_LIMIT) + 1;
+	size_t n = 0, i = answers_rank(WHY_SEARCH_LIMIT) + 1;
 
 	for (int r = 0; r < WHY__MAX; r++)
 		n += r == WHY_SEARCH_LIMIT ? 0 : c->d->counts[r];
@@ -271,9 +228,9 @@ say_searched(const struct ctx *c, struct say *s)
 	say_str(s, ". Of ");
 	say_int(s, (int64_t)n);
 	say_str(s, " looked at none fits");
-	while (i < N(answers) && c->d->counts[answers[i].why] == 0)
+	while (i < nanswers && c->d->counts[answers[i].why] == 0)
 		i++;
-	if (i == N(answers))
+	if (i == nanswers)
 		return;
 	say_str(s, ": ");
 	say_str(s, reason_text(answers[i].why));
@@ -346,15 +303,6 @@ say_numbers(const struct ctx *c, struct say *s, enum reason why)
 	}
 }
 
-static const struct answer *
-answer_of(enum reason why)
-{
-	size_t i = messages_rank(why);
-
-	assert(i < N(answers));
-	return &answers[i];
-}
-
 /* An anonymous-platform client without a program for any of the project's apps can be
  * helped only by its owner. */
 static bool
@@ -362,7 +310,7 @@ anonymous_without_app(const struct ctx *c, enum reason why)
 {
 	bool any = false;
 
-	if (why != WHY_NO_APP_VERSION || !version_anonymous(c->req))
+	if (why != WHY_NO_APP_VERSION || !request_is_anonymous(c->req))
 		return false;
 	for (size_t r = 0; r < c->req->nresources; r++)
 		any = any || serving_any(&c->serving, r);
@@ -388,7 +336,7 @@ say_others(struct ctx *c)
 
 	if (c->d->why == WHY_SEARCH_LIMIT) /* it names the next one itself */
 		return;
-	for (size_t i = messages_rank(c->d->why) + 1; i < N(answers); i++) {
+	for (size_t i = answers_rank(c->d->why) + 1; i < nanswers; i++) {
 		struct say s = say_new(c->a);
 
 		if (!answers[i].notice || c->d->counts[answers[i].why] == 0)
@@ -398,7 +346,7 @@ say_others(struct ctx *c)
 		say_str(&s, "Other tasks were left out: ");
 		say_str(&s, reason_text(answers[i].why));
 		say_numbers(c, &s, answers[i].why);
-		add(c, true, &s);
+		decision_message(c, true, &s);
 	}
 }
 
@@ -453,7 +401,7 @@ say_apps(struct ctx *c)
 
 		if (app == NULL || !app_without_work(c, app))
 			continue;
-		messages_add(c, false, "No tasks are available for ",
+		decision_say(c, false, "No tasks are available for ",
 		    app->user_friendly_name[0] == '\0' ? app->name :
 							 app->user_friendly_name,
 		    "");
@@ -474,20 +422,20 @@ messages_why(struct ctx *c)
 		return;
 	if (d->why == WHY_NONE)
 		d->why = decisive(c);
-	answer = answer_of(d->why);
+	answer = answers_of(d->why);
 	s = say_new(c->a);
 	say_str(&s, "No tasks sent: ");
 	say_str(&s, reason_text(d->why));
 	say_numbers(c, &s, d->why);
-	add(c, answer->notice || hopeless(c, d->why), &s);
+	decision_message(c, answer->notice || hopeless(c, d->why), &s);
 	last_goes_first(d);
 	if (d->why != WHY_CLIENT_TOO_OLD || !version_any_for_client(c))
-		decide_delay(c, answer->delay_s);
+		decision_delay(c, answer->delay_s);
 	if (d->why == WHY_WAITING && c->snap->waited &&
 	    !c->snap->wait_brought) /* a slow or dead generator */
-		decide_delay(c, (double)c->conf->locality_scheduling_wait_period);
+		decision_delay(c, (double)c->conf->locality_scheduling_wait_period);
 	if (anonymous_without_app(c, d->why) && by_locality(c, false))
-		decide_delay(c, ANONYMOUS_DELAY_S);
+		decision_delay(c, ANONYMOUS_DELAY_S);
 	say_others(c);
 	say_apps(c);
 }

@@ -49,14 +49,3 @@ nci_taken(const struct ctx *c, int64_t appid)
 			return true;
 	return false;
 }
-
-void
-nci_serve(struct ctx *c)
-{
-	for (size_t i = 0; i < c->snap->nnci; i++) {
-		const struct job *j = &c->snap->nci[i];
-
-		if (!nci_taken(c, j->appid))
-			decide_try(c, SEND_PLAIN, j, NULL);
-	}
-}

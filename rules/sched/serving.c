@@ -2,8 +2,7 @@
 /* One pass over all versions. */
 #include "rules/sched/serving.h"
 
-#include <string.h>
-#include "rules/sched/ctx.h"
+#include "model/plan_class.h"
 #include "lib/banned.h"
 
 static void
@@ -23,7 +22,7 @@ resource_of(const struct request *rq, const struct catalog *cat, const char *pla
 		return 0;
 	if (!rq->client_cap_plan_class || pc == NULL || pc->disabled)
 		return SIZE_MAX;
-	return version_resource(rq, plan_class_type(pc));
+	return request_resource(rq, plan_class_type(pc));
 }
 
 struct serving
@@ -34,10 +33,10 @@ serving_of(struct arena *a, const struct request *rq, const struct catalog *cat)
 	size_t nids = 0;
 
 	s.v = NEWN(a, bool, cat->napps * rq->nresources + 1);
-	if (version_anonymous(rq)) {
+	if (request_is_anonymous(rq)) {
 		for (size_t i = 0; i < rq->napp_versions; i++)
 			mark(&s, catalog_app_named(cat, rq->app_versions[i].app_name),
-			    version_resource(rq, rq->app_versions[i].coproc_type));
+			    request_resource(rq, rq->app_versions[i].coproc_type));
 		return s;
 	}
 	for (size_t i = 0; i < rq->nplatforms; i++) {

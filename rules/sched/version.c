@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 #include "model/resource.h"
+#include "rules/sched/answers.h"
 #include "rules/sched/hr.h"
 #include "rules/sched/plan_class.h"
 #include "rules/sched/quota.h"
@@ -17,17 +18,6 @@
 enum { PICKS_OF_RESOURCE = 3 };
 static const double FAILING = 0.01; /* of the speed */
 enum { TRIED_AGAIN = 100 };         /* one in so many choices */
-
-size_t
-version_resource(const struct request *rq, const char *type)
-{
-	if (type == NULL || type[0] == '\0')
-		return 0;
-	for (size_t r = 0; r < rq->nresources; r++)
-		if (strcmp(rq->resources[r].type, type) == 0)
-			return r;
-	return SIZE_MAX;
-}
 
 /* Largest memory of a 32-bit process, by the system of the primary platform
  * (wire.md 3.12). */
@@ -190,7 +180,7 @@ class_usable(
 			return WHY_CLASS_UNKNOWN;
 		q->of_job |= pc->min_wu_id > 0 || pc->max_wu_id > 0 ||
 		             pc->min_batch > 0 || pc->max_batch > 0;
-		p->resource = version_resource(c->req, plan_class_type(pc));
+		p->resource = request_resource(c->req, plan_class_type(pc));
 	}
 	why = resource_usable(c, q->app, p->resource);
 	if (why == WHY_NONE)
@@ -311,7 +301,7 @@ judge(struct ctx *c, struct choice *q, const struct pick *p, enum reason why)
 	} else if (why != WHY_NO_APP_VERSION &&
 		   (q->why == WHY_NO_APP_VERSION ||
 		       (q->why != WHY_NONE &&
-			   messages_rank(why) < messages_rank(q->why)))) {
+			   answers_rank(why) < answers_rank(q->why)))) {
 		q->why = why;
 	}
 }
@@ -355,7 +345,7 @@ own_usable(
 	const struct host_app_version *hav;
 	enum reason why;
 
-	p->resource = version_resource(c->req, v->coproc_type);
+	p->resource = request_resource(c->req, v->coproc_type);
 	if (p->resource == SIZE_MAX)
 		return WHY_NO_COPROC;
 	p->use.type = c->req->resources[p->resource].type;
@@ -431,12 +421,6 @@ version_hurry(const struct conf *cf, const struct job *j)
 	return cf->reliable_on_priority > 0 && j->priority >= cf->reliable_on_priority;
 }
 
-bool
-version_anonymous(const struct request *rq)
-{
-	return rq->nplatforms > 0 && strcmp(rq->platforms[0], "anonymous") == 0;
-}
-
 /* Another job of the same workunit in this reply binds it as well. */
 static int64_t
 bound_version(const struct ctx *c, const struct job *j)
@@ -489,7 +473,7 @@ app_usable(const struct ctx *c, const struct app *app)
 		return WHY_APP_NOT_SELECTED;
 	if (prefs_app(c, app) == APP_BETA_REFUSED)
 		return WHY_BETA;
-	if (app->homogeneous_app_version && version_anonymous(c->req))
+	if (app->homogeneous_app_version && request_is_anonymous(c->req))
 		return WHY_NO_APP_VERSION; /* whose programs are nobody else's */
 	return WHY_NONE;
 }
@@ -508,7 +492,7 @@ version_choose(struct ctx *c, const struct job *j, bool resend)
 	}
 	if ((old = remembered(c, &q)) != NULL)
 		return *old;
-	if (version_anonymous(c->req))
+	if (request_is_anonymous(c->req))
 		choose_of_client(c, &q);
 	else
 		choose_by_platform(c, &q);
@@ -572,7 +556,7 @@ version_no_rsc_apps(struct ctx *c)
 	const struct serving *s = &c->serving;
 	bool any = false;
 
-	if (version_anonymous(rq))
+	if (request_is_anonymous(rq))
 		return;
 	for (size_t r = 0; r < rq->nresources; r++)
 		any = any || serving_any(s, r);

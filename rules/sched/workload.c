@@ -41,7 +41,7 @@ resource_of_task(
 	for (size_t i = 0; i < N(listed); i++) {
 		memcpy(usage, (const char *)t + listed[i].usage, sizeof(*usage));
 		if (*usage > 0)
-			return version_resource(rq, resource_names[listed[i].kind]);
+			return request_resource(rq, resource_names[listed[i].kind]);
 	}
 	*usage = t->avg_ncpus > 0 ? t->avg_ncpus : 1;
 	return 0;

@@ -4,6 +4,7 @@
 #include "test/unit/unit.h"
 
 #include "rules/sched/decide.h"
+#include "rules/sched/fileset.h"
 #include "test/unit/rules_world.h"
 #include "lib/banned.h"
 
@@ -102,8 +103,8 @@ START_TEST(file_states)
 		.has_any_wu = states[_i].any };
 	struct world *w = world_new(ON, 0), *on_demand = world_new(N10, 0);
 
-	ck_assert_int_eq(file_state(w->conf, &f), states[_i].without);
-	ck_assert_int_eq(file_state(on_demand->conf, &f), states[_i].with);
+	ck_assert_int_eq(fileset_state(w->conf, &f), states[_i].without);
+	ck_assert_int_eq(fileset_state(on_demand->conf, &f), states[_i].with);
 	world_free(w);
 	world_free(on_demand);
 }

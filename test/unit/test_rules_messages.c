@@ -4,6 +4,7 @@
 #include "test/unit/unit.h"
 
 #include "rules/sched/ctx.h"
+#include "rules/sched/answers.h"
 #include "test/unit/rules_world.h"
 #include "lib/banned.h"
 
@@ -226,14 +227,14 @@ END_TEST
  */
 START_TEST(every_reason_has_an_answer)
 {
-	size_t ranks = messages_rank(WHY_NONE);
+	size_t ranks = answers_rank(WHY_NONE);
 	bool taken[WHY__MAX] = { false };
 
-	ck_assert_uint_eq(messages_rank(WHY_NOT_WANTED), ranks);
-	ck_assert_uint_eq(messages_rank(WHY_DONT_SEND), ranks);
+	ck_assert_uint_eq(answers_rank(WHY_NOT_WANTED), ranks);
+	ck_assert_uint_eq(answers_rank(WHY_DONT_SEND), ranks);
 	ck_assert_uint_eq(ranks, WHY__MAX - 3);
 	for (int r = 0; r < WHY__MAX; r++) {
-		size_t at = messages_rank((enum reason)r);
+		size_t at = answers_rank((enum reason)r);
 
 		if (at == ranks)
 			continue;
@@ -423,10 +424,10 @@ START_TEST(long_texts_are_cut)
 	char *name = NEWN(&w->a, char, 2001);
 
 	memset(name, 'x', 2000);
-	messages_add(&c, false, "", name, "");
+	decision_say(&c, false, "", name, "");
 	ck_assert_uint_eq(strlen(d.messages[0].text), 1000);
 	name[1000] = '\0';
-	messages_add(&c, false, "", name, "");
+	decision_say(&c, false, "", name, "");
 	ck_assert_uint_eq(strlen(d.messages[1].text), 1000);
 	world_free(w);
 }

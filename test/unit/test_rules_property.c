@@ -9,6 +9,7 @@
 #include "lib/text.h"
 #include "model/states.h"
 #include "rules/sched/decide.h"
+#include "rules/sched/fileset.h"
 #include "test/unit/rules_world.h"
 #include "lib/banned.h"
 
@@ -236,8 +237,8 @@ deletes_are_safe(const struct world *w, const struct decision *d)
 			const struct snap_file *f = &w->snap.files[k];
 
 			if (has_member(w, f->fileset_id, del->name) &&
-			    (f->paused || (!del->for_space &&
-					      file_state(w->conf, f) < FILE_EXHAUSTED)))
+			    (f->paused || (!del->for_space && fileset_state(w->conf,
+								  f) < FILE_EXHAUSTED)))
 				return false;
 		}
 		for (size_t k = 0; k < d->nsends; k++)
@@ -279,7 +280,7 @@ waits_only_for_what_may_be_made(const struct world *w, const struct decision *d)
 		    (f->demand_time == 0 && (f->draining || f->no_work_available)) ||
 		    w->conf->locality_scheduling_wait_period == 0)
 			return false;
-		if (file_state(w->conf, f) != FILE_DRAINING && !f->held &&
+		if (fileset_state(w->conf, f) != FILE_DRAINING && !f->held &&
 		    f->demand_time == 0)
 			return false;
 	}
@@ -296,7 +297,7 @@ marks_only_empty_files(const struct world *w, const struct decision *d)
 		if (d->files[i].mark_no_work && (f->has_unsent || f->paused))
 			return false;
 		if (d->files[i].mark_no_work && !w->snap.waited &&
-		    file_state(w->conf, f) == FILE_DRAINING)
+		    fileset_state(w->conf, f) == FILE_DRAINING)
 			return false;
 	}
 	return true;
