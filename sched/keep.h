@@ -16,10 +16,4 @@ void keep_rows(struct rpc *);
 /* The file, when the RPC is over. */
 void keep_write(struct rpc *);
 
-/*
- * Decides a recorded RPC again; config NULL: by the configuration of then.  Nothing but
- * the file is looked at.  x has its arena, and out afterwards.
- */
-enum err keep_replay(struct rpc *, const char *path, const char *config, struct fail *);
-
 #endif

@@ -6,13 +6,11 @@
  */
 #include "sched/keep.h"
 
-#include <string.h>
 #include "db/entity.h"
 #include "lib/crypt.h"
 #include "lib/text.h"
 #include "proto/prefs.h"
 #include "rules/sched/identity.h"
-#include "rules/sched/quota.h"
 #include "lib/banned.h"
 
 enum { DOWN_MAX = 50 }; /* messages for tasks in one reply; the rest follows */
@@ -93,48 +91,6 @@ load_user(struct rpc *x, struct snapshot *s)
 	return s->glance.there ?
 	           OK :
 	           team_name(x->db, x->a, x->user->teamid, &s->team_name, &x->fail);
-}
-
-/* The day's counts start again at the host's own midnight. */
-static enum err
-load_versions(struct rpc *x, struct snapshot *s)
-{
-	enum err e = OK;
-
-	x->havs_read = true;
-	if (!s->host_new)
-		e = host_app_versions(
-		    x->db, x->a, s->host.id, &s->havs, &s->nhavs, &x->fail);
-	x->stored_havs = s->havs;
-	if (e != OK || !quota_new_day(s->host.id, s->last_rpc_time, x->now))
-		return e;
-	s->havs = arena_memdup(x->a, s->havs, s->nhavs * sizeof(*s->havs));
-	for (size_t i = 0; i < s->nhavs; i++)
-		s->havs[i].n_jobs_today = 0;
-	return OK;
-}
-
-bool
-rpc_any_candidate(const struct snapshot *s)
-{
-	size_t n = s->nplain + s->ntargeted;
-
-	for (size_t i = 0; i < s->nfiles; i++)
-		n += s->files[i].njobs;
-	return n > 0;
-}
-
-/* What is known of versions here matters for jobs: none is there, none comes and none
- * goes in most requests of a project without work. */
-enum err
-rpc_need_versions(struct rpc *x, struct snapshot *s)
-{
-	size_t jobs = s->nin_progress + x->req->nreports + s->nnci + s->ndrawn;
-
-	if (x->havs_read || (jobs == 0 && !rpc_any_candidate(s) &&
-				!quota_new_day(s->host.id, s->last_rpc_time, x->now)))
-		return OK;
-	return load_versions(x, s);
 }
 
 /* A copied trickle (no host_info) is not answered by the client that has the tasks. */

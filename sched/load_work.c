@@ -520,24 +520,6 @@ load_only(struct rpc *x, struct snapshot *s)
 	return e == OK ? snapshot_user_wus(x->db, x->a, x->conf, s, &x->fail) : e;
 }
 
-/* A request that finds nothing to send asks nothing more of the database; one that may
- * wait for work takes none of the places to wait in vain. */
-enum err
-rpc_need_hosts(struct rpc *x, struct snapshot *s)
-{
-	int64_t most = x->conf->max_hosts_with_work_per_account, id = 0;
-	bool could = rpc_any_candidate(s) || s->nnci > 0 ||
-	             (s->wait_possible && s->nfiles > 0);
-	enum err e;
-
-	if (most == 0 || x->hosts_read || s->nin_progress > 0 || !could)
-		return OK;
-	x->hosts_read = true;
-	e = host_with_work(x->db, x->user->id, s->host.id, most, &id, &x->fail);
-	s->account_full = id != 0;
-	return e;
-}
-
 enum err
 rpc_load_files(struct rpc *x, struct snapshot *s)
 {

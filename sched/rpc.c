@@ -7,12 +7,10 @@
 #include "sched/rpc.h"
 
 #include <assert.h>
-#include <string.h>
 #include "lib/clock.h"
 #include "lib/log.h"
 #include "lib/xml.h"
 #include "proto/request.h"
-#include "rules/sched/decide.h"
 #include "lib/banned.h"
 
 static const struct {
@@ -29,14 +27,6 @@ static const struct {
 #undef TO
 };
 
-void
-rpc_note(struct rpc *x, bool notice, const char *text)
-{
-	PUSH(x->a, x->notes, x->nnotes, x->notes_cap) = (struct dec_message){
-		.notice = notice, .text = arena_strdup(x->a, text)
-	};
-}
-
 enum err
 rpc_parse(struct rpc *x, enum rpc_step *next)
 {
@@ -45,102 +35,6 @@ rpc_parse(struct rpc *x, enum rpc_step *next)
 	if (e == OK)
 		*next = RPC_authenticate;
 	return e;
-}
-
-/* Work was wanted and there is none: then an administrator can be asked why. */
-static bool
-has_number(const struct decision *d)
-{
-	return d->nsends == 0 && d->why != WHY_NONE && d->why != WHY_DONT_SEND;
-}
-
-/* Puts our own messages before the decision's and its number after them, makes its
- * delay at least delay_s, offers the key, hands over what waits for the host. */
-static void
-complete_decision(struct rpc *x, double delay_s)
-{
-	struct decision *d = x->dec;
-	struct dec_message *all = NEWN(
-	    x->a, struct dec_message, x->nnotes + REFUSE_HINTS_MAX + d->nmessages + 1);
-	size_t n = x->nnotes;
-
-	if (n > 0)
-		memcpy(all, x->notes, n * sizeof(*all));
-	n += refuse_hints(x->a, x->conf, x->req, x->now, all + n);
-	if (d->nmessages > 0)
-		memcpy(all + n, d->messages, d->nmessages * sizeof(*all));
-	n += d->nmessages;
-	if (has_number(d))
-		all[n++].text = arena_printf(x->a, DECISION_MESSAGE "%08llx: %s",
-		    (unsigned long long)x->seed & 0xffffffff, reason_code(d->why));
-	d->messages = all;
-	d->nmessages = n;
-	if (d->request_delay < delay_s)
-		d->request_delay = delay_s;
-	d->send_code_sign_key = true; /* render knows which clients need it */
-	d->down = x->snap->down;
-	d->ndown = x->snap->ndown;
-}
-
-/*
- * A host that is refused is decided like one that wants no work: its reports are stored
- * and acked, and the refusal is one more message (design.md: reports before any
- * refusal).
- */
-static void
-decide_refused(struct rpc *x, struct rng *rng)
-{
-	struct request rq = *x->req;
-	struct refusal r = refusal_of(x->a, x->conf, x->refused,
-	    refuse_detail(x->a, x->conf, x->refused, x->req));
-	size_t keep = x->nnotes;
-
-	rq.dont_send_work = true;
-	x->dec = decide(x->a, x->conf, &rq, x->snap, x->now, rng, NULL, 0);
-	if (x->host_wait_s > 0) {
-		x->dec->nmoves = 0; /* there is no row that tasks could move to */
-		r.delay_s = (double)x->host_wait_s;
-	}
-	rpc_note(x, r.notice, r.text);
-	complete_decision(x, r.delay_s);
-	x->nnotes = keep;
-}
-
-enum err
-rpc_decide(struct rpc *x, enum rpc_step *next)
-{
-	struct rng rng = rng_seed(x->seed ^ 2);
-
-	*next = RPC_commit;
-	if (x->refused != REFUSE_NOTHING) {
-		decide_refused(x, &rng);
-		return OK;
-	}
-	x->dec = decide(
-	    x->a, x->conf, x->req, x->snap, x->now, &rng, x->lost, x->nlost);
-	if (x->dec->more || x->dec->more_nci)
-		*next = RPC_more;
-	else if (x->dec->nwant > 0 && x->snap->wait_possible)
-		*next = RPC_wait;
-	else
-		complete_decision(x, 0);
-	return OK;
-}
-
-enum err
-rpc_render(struct rpc *x, enum rpc_step *next)
-{
-	*next = RPC_served;
-	x->reply = (struct reply_in){ .conf = x->conf,
-		.req = x->req,
-		.snap = x->snap,
-		.dec = x->dec,
-		.keys = x->keys,
-		.texts = x->texts,
-		.hostid = x->snap->host.id,
-		.trickles_stored = x->trickles_stored };
-	reply_render(&x->out, &x->reply);
-	return OK;
 }
 
 /* After E_RETRY: naps and makes the connection usable. */
@@ -177,12 +71,6 @@ run_steps(struct rpc *x)
 		x->step = next;
 	}
 	return OK;
-}
-
-bool
-rpc_sends_given_up(const struct rpc *x)
-{
-	return x->rounds > RPC_ROUNDS;
 }
 
 static void

@@ -136,9 +136,16 @@ bool rpc_head_passes(struct rpc *);
 
 /* A message for the client beside the decision's (notice: shown to the user). */
 void rpc_note(struct rpc *, bool notice, const char *text);
+/* Puts our own messages before the decision's and its number after them, makes its
+ * delay at least delay_s, offers the key, hands over what waits for the host. */
+void rpc_complete_decision(struct rpc *, double delay_s);
 
 /* Rounds are used up: this reply brings no new work. */
-bool rpc_sends_given_up(const struct rpc *);
+static inline bool
+rpc_sends_given_up(const struct rpc *x)
+{
+	return x->rounds > RPC_ROUNDS;
+}
 
 /*
  * In the commit's transaction, before the row of a new host is made: two copies of a

@@ -19,6 +19,7 @@
 #include "proto/record.h"
 #include "sched/copies.h"
 #include "sched/keep.h"
+#include "sched/replay.h"
 #include "sched/probe.h"
 #include "sched/project.h"
 #include "sched/rings.h"
@@ -326,7 +327,7 @@ replay_offline(const struct options *o)
 	struct arena a = { 0 };
 	struct rpc x = { .a = &a, .peer = "" };
 	struct fail f = { 0 };
-	enum err e = keep_replay(&x, o->offline, o->config, &f);
+	enum err e = rpc_replay(&x, o->offline, o->config, &f);
 
 	if (e == OK && o->record != NULL)
 		e = write_record(&x, o->record, &f);

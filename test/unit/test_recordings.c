@@ -4,7 +4,7 @@
  * was, to the byte: an RPC that went wrong becomes a test by copying its file.  With
  * GOLDEN_REFRESH set the replies are written anew.
  */
-#include "sched/keep.h"
+#include "sched/replay.h"
 
 #include "lib/fs.h"
 #include "proto/recording.h"
@@ -45,7 +45,7 @@ START_TEST(answered_as_then)
 	ck_assert_msg(fs_read(&a, path, FILE_MAX, &text, &n, &f) == OK, "%s", f.detail);
 	ck_assert_msg(recording_read(&a, arena_memdup(&a, text, n), n, &r, &f) == OK,
 	    "%s: %s", path, f.detail);
-	ck_assert_msg(keep_replay(&x, path, NULL, &f) == OK, "%s: %s", path, f.detail);
+	ck_assert_msg(rpc_replay(&x, path, NULL, &f) == OK, "%s: %s", path, f.detail);
 	if (getenv("GOLDEN_REFRESH") != NULL)
 		refresh(&a, path, text, n, r, &x.out);
 	else
