@@ -13,34 +13,6 @@
 #include "lib/log.h"
 #include "lib/banned.h"
 
-enum { ERR_SIGNATURE = -120, ERR_NO_SIGNATURE = -123 };
-
-static bool
-empty(const char *s)
-{
-	return s == NULL || s[0] == '\0';
-}
-
-int32_t
-app_file_unsigned(
-    struct client *c, const struct cproject *p, const struct cfile *f, const char *md5)
-{
-	const char *text = empty(f->sign_key) ? p->code_sign_key : f->sign_key;
-	struct key *key;
-	enum err e;
-
-	if (empty(f->info.file_signature)) {
-		FAIL(&c->fail, E_BADREQ, "application file %s has no signature",
-		    f->info.name);
-		return ERR_NO_SIGNATURE;
-	}
-	if (key_parse_public(text == NULL ? "" : text, &key, &c->fail) != OK)
-		return ERR_SIGNATURE;
-	e = verify_md5(key, md5, f->info.file_signature, &c->fail);
-	key_free(key);
-	return e == OK ? 0 : ERR_SIGNATURE;
-}
-
 /*
  * Is the open file what the project signed?  E_RETRY: it is not what came, or what came
  * was never signed; the file is fetched again, or has failed.
@@ -57,11 +29,11 @@ check(struct client *c, const struct cproject *p, struct cfile *f, int fd,
 	if (e != OK)
 		return e;
 	if ((f->info.nbytes > 0 && (double)n != f->info.nbytes) ||
-	    (!empty(f->md5) && strcmp(f->md5, md5) != 0)) {
+	    (f->md5 != NULL && f->md5[0] != '\0' && strcmp(f->md5, md5) != 0)) {
 		transfer_again(c, p, f, "it is not what was downloaded");
 		return FAIL(&c->fail, E_RETRY, "%s was changed", path);
 	}
-	error = app_file_unsigned(c, p, f, md5);
+	error = signature_error(c, p, f, md5);
 	if (error != 0) {
 		log_fail("application file", &c->fail);
 		transfer_give_up(c, p, f, error);

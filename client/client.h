@@ -116,8 +116,15 @@ void look(struct client *, struct view *);
 void look_at_projects(struct client *, struct view *);
 /* What the rules changed goes into the state. */
 void settle(struct client *, const struct client_world *);
+
+/* --- resource.c --- */
 /* Resource of a version; -1: the host has none of that type. */
 int32_t resource_of(const struct client *, const struct rp_app_version *);
+
+/* --- standing.c --- */
+/* The standing of its project is another after a task that ended well, or not. */
+void standing_task_ended(
+    struct client *, struct cproject *, const struct ctask *, bool well);
 
 /* --- rpc.c --- */
 /* Scheduler URLs of the master page: how many, and how many that are new. */
@@ -152,8 +159,6 @@ void decide_tasks(struct client *);
 bool decide_contact(struct client *);
 /* Takes an answer over and tells the rules. */
 void decide_replied(struct client *, const struct contact *, const struct answer *);
-/* Tells the rules of a task that ended well, or not. */
-void decide_ended(struct client *, struct cproject *, const struct ctask *, bool well);
 
 /* --- transfer.c --- */
 char *project_dir(struct client *, const struct cproject *);
@@ -180,13 +185,15 @@ void transfer_give_up(
 void transfer_again(
     struct client *, const struct cproject *, struct cfile *, const char *why);
 
-/* --- app_file.c: what may run --- */
+/* --- signature.c --- */
 /*
  * A file of a version with this MD5: 0 if the project signed it, else the BOINC error
  * number, and c->fail tells.
  */
-int32_t app_file_unsigned(
+int32_t signature_error(
     struct client *, const struct cproject *, const struct cfile *, const char *md5);
+
+/* --- app_file.c: what may run --- */
 /*
  * Opens the file at path, which is that file of a version or its copy, and checks what
  * it opened.  E_RETRY: it is not what the project signed; f is fetched again or has
@@ -215,7 +222,7 @@ char *slot_stderr(struct client *, const struct ctask *); /* stderr_out, to repo
  * it is. */
 const char *slot_open_name(const struct rp_file_ref *);
 
-/* --- task.c --- */
+/* --- task_facts.c --- */
 bool task_files_ready(
     const struct cproject *, const struct ctask *, int32_t *error, const char **failed);
 /* Seconds that it ran, as far as that was not lost. */
@@ -225,6 +232,11 @@ double task_static_s(
     const struct client *, const struct cproject *, const struct ctask *);
 double task_remaining_s(
     const struct client *, const struct cproject *, const struct ctask *);
+/* How long its program may run (stock-client.md 6.3). */
+int64_t task_time_limit_s(
+    const struct client *, const struct cproject *, const struct ctask *);
+
+/* --- task.c --- */
 void task_start(struct client *, struct cproject *, struct ctask *);
 /* It stays in memory and goes on where it was. */
 void task_pause(struct client *, struct ctask *);

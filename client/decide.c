@@ -98,23 +98,6 @@ decide_tasks(struct client *c)
 	}
 }
 
-/* The projects alone: what became of a task changes their standing. */
-void
-decide_ended(struct client *c, struct cproject *p, const struct ctask *t, bool well)
-{
-	int32_t rsc = resource_of(c, task_version(p, t));
-	size_t project = (size_t)(p - c->st->projects);
-	struct view v;
-
-	look_at_projects(c, &v);
-	if (!well)
-		contact_task_failed(&v.w, c->o.policy, project, &c->rng);
-	else if (rsc >= 0)
-		contact_task_done(&v.w, c->o.policy, project, rsc);
-	settle(c, &v.w);
-	c->changed = true;
-}
-
 /* --- contact --- */
 
 static void

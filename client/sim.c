@@ -7,139 +7,12 @@
 #include "client/sim.h"
 
 #include <math.h>
-#include <string.h>
 #include "client/sim_state.h"
 #include "lib/clock.h"
 #include "lib/banned.h"
 
 /* What is nearer than this is now; a rule is not asked again sooner. */
 static const double NEAR_S = 1e-6, AGAIN_S = 1;
-
-void
-sim_tell(struct sim *s, enum sim_kind kind, const struct server *v,
-    const struct sim_job *j, double x, int64_t n, const char *text)
-{
-	struct sim_event e = { .t = s->w.now,
-		.kind = kind,
-		.project = v == NULL ? -1 : v->scenario,
-		.app = -1,
-		.rsc = -1,
-		.x = x,
-		.n = n,
-		.text = text };
-
-	if (s->opt->event == NULL)
-		return;
-	if (j != NULL) {
-		e.job = j->id;
-		e.app = (int32_t)(j->app - v->how->apps);
-		e.rsc = j->app->rsc;
-	}
-	s->opt->event(s->opt->listener, &e);
-}
-
-/* --- tasks --- */
-
-static struct server *
-server_of(struct sim *s, uint32_t task)
-{
-	return &s->server[s->who[s->w.tasks[task].project]];
-}
-
-void
-sim_start_task(struct sim *s, uint32_t i, bool edf)
-{
-	struct cw_task *t = &s->w.tasks[i];
-	struct sim_job *j = &s->job[i];
-	struct server *v = server_of(s, i);
-
-	if (t->started && !t->in_memory)
-		j->overhead_s = j->app->restart_s;
-	t->running = t->started = true;
-	t->in_memory = false;
-	t->run_since = s->w.now;
-	if (v->nrunning++ == 0)
-		v->sums->gap2_s3 += pow(s->w.now - v->quiet_since, 3) / 3;
-	sim_tell(s, SIM_START, v, j, 0, edf, NULL);
-}
-
-/* It no longer runs, for whatever reason. */
-static void
-leave_cpu(struct sim *s, uint32_t i)
-{
-	struct server *v = server_of(s, i);
-
-	s->w.tasks[i].running = false;
-	if (--v->nrunning == 0)
-		v->quiet_since = s->w.now;
-}
-
-void
-sim_stop_task(struct sim *s, uint32_t i, bool keep)
-{
-	struct cw_task *t = &s->w.tasks[i];
-	struct sim_job *j = &s->job[i];
-	double lost = keep ? 0 : j->done_s - j->saved_s;
-
-	leave_cpu(s, i);
-	t->in_memory = keep;
-	if (!keep) {
-		j->done_s = j->saved_s;
-		j->overhead_s = 0;
-		t->since_checkpoint_s = 0;
-		t->remaining_s += lost;
-		s->sums->lost_flops += lost * j->flops;
-	}
-	s->sums->preemptions++;
-	sim_tell(s, SIM_PREEMPT, server_of(s, i), j, lost, 0, NULL);
-}
-
-void
-sim_drop_task(struct sim *s, uint32_t i)
-{
-	size_t after = --s->w.ntasks - i;
-
-	memmove(&s->w.tasks[i], &s->w.tasks[i + 1], after * sizeof(*s->w.tasks));
-	memmove(&s->job[i], &s->job[i + 1], after * sizeof(*s->job));
-}
-
-/* It is done with, and waits to be reported. */
-static void
-hand_in(struct sim *s, uint32_t i)
-{
-	const struct cw_task *t = &s->w.tasks[i];
-	const struct sim_job *j = &s->job[i];
-	struct server *v = server_of(s, i);
-
-	PUSH(s->keep, v->ready, v->nready, v->ready_cap) = (struct done){ t->deadline,
-		j->ran_s * j->flops };
-	contact_ready(&s->w.projects[t->project].rpc, s->w.now, t->deadline, false);
-	sim_drop_task(s, i);
-}
-
-static void
-end_task(struct sim *s, uint32_t i)
-{
-	const struct cw_task *t = &s->w.tasks[i];
-	int32_t project = t->project, rsc = t->rsc;
-
-	leave_cpu(s, i);
-	sim_tell(
-	    s, SIM_END, server_of(s, i), &s->job[i], 0, s->w.now <= t->deadline, NULL);
-	hand_in(s, i);
-	contact_task_done(&s->w, s->opt->policy, (size_t)project, rsc);
-}
-
-/* As a real host does (client.md 4.8): such work is of no use any more. */
-static void
-abort_late(struct sim *s)
-{
-	for (uint32_t i = (uint32_t)s->w.ntasks; i-- > 0;)
-		if (!s->w.tasks[i].started && s->w.now > s->w.tasks[i].deadline) {
-			sim_tell(s, SIM_ABORT, server_of(s, i), &s->job[i], 0, 0, NULL);
-			hand_in(s, i);
-		}
-}
 
 /* --- time goes on --- */
 
@@ -154,7 +27,7 @@ run_task(struct sim *s, uint32_t i, double dt)
 {
 	struct cw_task *t = &s->w.tasks[i];
 	struct sim_job *j = &s->job[i];
-	struct sim_project_sums *p = server_of(s, i)->sums;
+	struct sim_project_sums *p = sim_server_of(s, i)->sums;
 	double *used = s->w.projects[t->project].used;
 	double overhead = cw_min(j->overhead_s, dt), ck = j->app->checkpoint_s;
 	struct run_facts f = { .static_s = j->est_s };
@@ -264,7 +137,7 @@ end_tasks(struct sim *s)
 
 		if (s->w.tasks[i].running &&
 		    j->overhead_s + j->size_s - j->done_s <= NEAR_S) {
-			end_task(s, i);
+			sim_end_task(s, i);
 			gone++;
 		}
 	}
@@ -321,7 +194,7 @@ decide(struct sim *s)
 	struct rr_sim rr;
 	bool fresh = true;
 
-	abort_late(s);
+	sim_abort_late(s);
 	p->account(&s->w, p);
 	do {
 		if (fresh) {

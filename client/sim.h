@@ -133,7 +133,7 @@ struct sim_sums {
 enum err sim_run(const struct sim_scenario *, const struct sim_options *,
     struct arena *, struct sim_sums *, struct fail *);
 
-/* --- sim_json.c, sim_notation.c --- */
+/* --- sim_scenario.c, sim_read.c --- */
 
 /* Fills in what a file need not say: one CPU of 1, always on, default preferences. */
 void sim_defaults(struct sim_scenario *);

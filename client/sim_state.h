@@ -65,12 +65,18 @@ struct sim {
 	uint64_t njobs;
 };
 
-/* --- sim.c --- */
+/* --- sim_task.c --- */
 void sim_tell(struct sim *, enum sim_kind, const struct server *,
     const struct sim_job *, double x, int64_t n, const char *text);
 void sim_start_task(struct sim *, uint32_t task, bool edf);
 void sim_stop_task(struct sim *, uint32_t task, bool keep);
 void sim_drop_task(struct sim *, uint32_t task);
+/* It has computed all, and waits to be reported. */
+void sim_end_task(struct sim *, uint32_t task);
+/* Ends what was not started before its deadline. */
+void sim_abort_late(struct sim *);
+/* The project's side of a task. */
+struct server *sim_server_of(struct sim *, uint32_t task);
 
 /* --- sim_host.c: what comes and goes --- */
 /* The canonical order of the projects, and those of the first moment. */

@@ -33,72 +33,8 @@ enum {
 	ERR_TOO_BIG = -131,
 	ERR_MISSING = -163,
 	ERR_START = -185,
-	LIMIT_LEAST_S = 120, /* a shorter time limit is a mistake, and is this: */
-	LIMIT_ELSE_S = 12 * 3600,
 	STOP_MS = 2000
 };
-
-/* Operations of a task that does not tell (stock-client.md 6.3). */
-static const double FPOPS_EST = 6.048e14, FPOPS_BOUND = 2.4192e15;
-
-bool
-task_files_ready(const struct cproject *p, const struct ctask *t, int32_t *error,
-    const char **failed)
-{
-	const struct rp_workunit *wu = state_workunit(p, t->r.wu_name);
-	const struct rp_app_version *v = task_version(p, t);
-	struct {
-		const struct rp_file_ref *refs;
-		size_t n;
-	} both[] = { { v->refs, v->nrefs }, { wu->refs, wu->nrefs } };
-	bool ready = true;
-
-	*error = 0;
-	for (size_t k = 0; k < N(both); k++)
-		for (size_t i = 0; i < both[k].n; i++) {
-			const struct cfile *f = state_file(
-			    p, both[k].refs[i].file_name);
-
-			if (f->status == FS_FAILED) {
-				*error = f->error;
-				*failed = f->info.name;
-			}
-			ready = ready && f->status == FS_PRESENT;
-		}
-	return ready;
-}
-
-double
-task_ran_s(const struct client *c, const struct ctask *t)
-{
-	return t->ran_s +
-	       (t->pid != 0 && !t->paused ? (double)(c->now - t->run_since) : 0);
-}
-
-double
-task_static_s(const struct client *c, const struct cproject *p, const struct ctask *t)
-{
-	const struct rp_workunit *wu = state_workunit(p, t->r.wu_name);
-	const struct rp_app_version *v = task_version(p, t);
-	double flops = v->flops > 0 ? v->flops : c->st->p_fpops;
-	double ops = wu->rsc_fpops_est > 0 ? wu->rsc_fpops_est : FPOPS_EST;
-
-	return ops / fmax(flops, 1);
-}
-
-double
-task_remaining_s(
-    const struct client *c, const struct cproject *p, const struct ctask *t)
-{
-	struct run_facts f = { .static_s = task_static_s(c, p, t),
-		.elapsed_s = task_ran_s(c, t),
-		.fraction_done = t->fraction_done,
-		.fraction_elapsed_s = t->fraction_ran_s,
-		.exact = task_app(p, t)->fraction_done_exact,
-		.no_dcf = p->no_dcf };
-
-	return fmax(estimate_remaining_s(&f, p->dcf), 1);
-}
 
 void
 task_start(struct client *c, struct cproject *p, struct ctask *t)
@@ -156,7 +92,7 @@ finish(struct client *c, struct cproject *p, struct ctask *t, int32_t state,
     int32_t exit_status)
 {
 	if (state != CLIENT_ABORTED)
-		decide_ended(c, p, t, state == CLIENT_UPLOADED);
+		standing_task_ended(c, p, t, state == CLIENT_UPLOADED);
 	t->state = state;
 	t->exit_status = exit_status;
 	t->ready = true;
@@ -334,19 +270,6 @@ ended(struct client *c, struct cproject *p, struct ctask *t, int st)
 		succeed(c, p, t);
 }
 
-/* How long the program may run (stock-client.md 6.3). */
-static int64_t
-time_limit_s(const struct client *c, const struct cproject *p, const struct ctask *t)
-{
-	const struct rp_workunit *wu = state_workunit(p, t->r.wu_name);
-	const struct rp_app_version *v = task_version(p, t);
-	double flops = v->flops > 0 ? v->flops : c->st->p_fpops;
-	double bound = wu->rsc_fpops_bound > 0 ? wu->rsc_fpops_bound : FPOPS_BOUND;
-
-	bound /= fmax(flops, 1);
-	return bound < LIMIT_LEAST_S ? LIMIT_ELSE_S : (int64_t)fmin(bound, 1e15);
-}
-
 void
 task_poll(struct client *c, struct cproject *p, struct ctask *t)
 {
@@ -356,7 +279,7 @@ task_poll(struct client *c, struct cproject *p, struct ctask *t)
 
 	if (gone == 0) {
 		slot_look(c, t);
-		if (task_ran_s(c, t) <= time_limit_s(c, p, t))
+		if (task_ran_s(c, t) <= task_time_limit_s(c, p, t))
 			return;
 		t->elapsed_s = task_ran_s(c, t);
 		end_program(t);

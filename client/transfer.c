@@ -141,7 +141,7 @@ check_file(struct client *c, const struct cproject *p, struct cfile *f,
 		return ERR_SIZE;
 	}
 	if (state_is_app_file(p, f->info.name)) {
-		error = app_file_unsigned(c, p, f, md5);
+		error = signature_error(c, p, f, md5);
 	} else if (f->info.md5_cksum[0] != '\0' &&
 		   strcmp(f->info.md5_cksum, md5) != 0) {
 		FAIL(&c->fail, E_BADREQ, "MD5 check failed");

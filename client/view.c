@@ -3,25 +3,10 @@
 #include "client/client.h"
 
 #include <math.h>
-#include <string.h>
-#include "proto/coproc.h"
 #include "lib/banned.h"
 
 /* A longer time without a look is one in which the machine slept. */
 static const double GAP_S = 600, AVAIL_LEAST = 0.01;
-
-int32_t
-resource_of(const struct client *c, const struct rp_app_version *v)
-{
-	const char *type = coproc_type(v->coproc_type);
-
-	if (type == NULL || type[0] == '\0')
-		return CW_CPU;
-	for (size_t i = 0; i < c->o.ncoprocs; i++)
-		if (strcmp(c->o.coproc[i].name, type) == 0)
-			return (int32_t)i + 1;
-	return -1;
-}
 
 /* --- tasks --- */
 

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/client.h"
+
+#include <string.h>
+#include "proto/coproc.h"
+#include "lib/banned.h"
+
+int32_t
+resource_of(const struct client *c, const struct rp_app_version *v)
+{
+	const char *type = coproc_type(v->coproc_type);
+
+	if (type == NULL || type[0] == '\0')
+		return CW_CPU;
+	for (size_t i = 0; i < c->o.ncoprocs; i++)
+		if (strcmp(c->o.coproc[i].name, type) == 0)
+			return (int32_t)i + 1;
+	return -1;
+}
