@@ -18,7 +18,6 @@
 #include "lib/crypt.h"
 #include "lib/fs.h"
 #include "lib/log.h"
-#include "lib/proc.h"
 #include "lib/text.h"
 #include "lib/banned.h"
 

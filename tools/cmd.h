@@ -49,8 +49,6 @@ struct cmd {
 	enum err (*run)(struct ctx *x, const void *opts, char **args, size_t n);
 };
 
-extern const struct cmd *const cmds[]; /* ends with NULL */
-
 struct ctx {
 	struct arena *a; /* process lifetime */
 	struct fail *f;
@@ -88,7 +86,15 @@ enum err ctx_nothing(struct ctx *, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* --- help.c --- */
-void help_overview(void);
 void help_command(const struct cmd *);
+/* The manual page locus(1); the commands end with NULL. */
+void help_man(const struct cmd *const *);
+
+/* --- commands.c --- */
+/* The command that the words begin with, and how many of them it is; NULL: none. */
+const struct cmd *commands_find(char **words, int n, int *used);
+/* Nothing has that name: says what comes near.  Returns the exit code. */
+int commands_unknown(struct ctx *, char **words, int n);
+void commands_overview(void);
 
 #endif

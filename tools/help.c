@@ -1,22 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Help and the manual page locus(1), both from the table of commands. */
+/* What is told of a command: its help, and its part of the manual page locus(1). */
 #include "tools/cmd.h"
 
 #include <stdio.h>
 #include <string.h>
-#include "lib/near.h"
 #include "lib/banned.h"
-
-void
-help_overview(void)
-{
-	printf("usage: locus [-p DIR] COMMAND [OPTION ...] [WORD ...]\n\n");
-	for (size_t i = 0; cmds[i] != NULL; i++)
-		printf("  %-17s %s\n", cmds[i]->name, cmds[i]->purpose);
-	printf("\nA project is found by -p DIR, $LOCUS_PROJECT, or from the current "
-	       "directory "
-	       "upward.\n\"locus COMMAND --help\" tells more; locus(7) is a tour.\n");
-}
 
 void
 help_command(const struct cmd *c)
@@ -104,8 +92,8 @@ man_command(const struct cmd *c)
 	printf(".El\n");
 }
 
-static void
-man_page(void)
+void
+help_man(const struct cmd *const *cmds)
 {
 	printf(
 	    ".\\\" SPDX-License-Identifier: Apache-2.0\n"
@@ -135,64 +123,3 @@ man_page(void)
 	    ".Sh SEE ALSO\n.Xr config.xml 5 ,\n.Xr plan_class_spec.xml 5 ,\n.Xr locus "
 	    "7\n");
 }
-
-struct help_opts {
-	bool man;
-};
-
-static const struct opt help_options[] = {
-	{ "man", OPT_FLAG, offsetof(struct help_opts, man), NULL,
-	    "Prints the manual page locus(1)." },
-	{ 0 },
-};
-
-/* Explains all commands of that name, or of that noun; what comes near if there is
- * none. */
-static enum err
-explain(struct ctx *x, const char *name)
-{
-	size_t least = (size_t)-1, shown = 0, len = strlen(name);
-	const char *best = NULL;
-
-	for (size_t i = 0; cmds[i] != NULL; i++) {
-		const char *c = cmds[i]->name;
-
-		if (strncmp(c, name, len) == 0 && (c[len] == '\0' || c[len] == ' ')) {
-			if (shown++ > 0)
-				printf("\n");
-			help_command(cmds[i]);
-		} else if (near_offer(name, c, &least)) {
-			best = c;
-		}
-	}
-	if (shown > 0)
-		return OK;
-	if (best == NULL)
-		return ctx_usage(x, "there is no command \"%s\"", name);
-	return ctx_usage(
-	    x, "there is no command \"%s\"; did you mean \"%s\"?", name, best);
-}
-
-static enum err
-help_run(struct ctx *x, const void *opts, char **args, size_t n)
-{
-	const struct help_opts *o = opts;
-
-	if (o->man)
-		man_page();
-	else if (n == 0)
-		help_overview();
-	else
-		return explain(x,
-		    n == 1 ? args[0] : arena_printf(x->a, "%s %s", args[0], args[1]));
-	return OK;
-}
-
-const struct cmd cmd_help = { .name = "help",
-	.args = "[COMMAND]",
-	.max_args = 2,
-	.purpose = "explain a command",
-	.about = "Explains a command, or lists them all.",
-	.opts = help_options,
-	.opts_size = sizeof(struct help_opts),
-	.run = help_run };

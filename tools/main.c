@@ -16,17 +16,6 @@
 #include "lib/proc.h"
 #include "lib/banned.h"
 
-#define CMD(name) extern const struct cmd cmd_##name;
-#include "tools/cmds.def"
-#undef CMD
-
-const struct cmd *const cmds[] = {
-#define CMD(name) &cmd_##name,
-#include "tools/cmds.def"
-#undef CMD
-	NULL
-};
-
 /* What getopt_long() returns; the options of a command follow VAL_FIRST. */
 enum {
 	VAL_HELP = 'h',
@@ -35,89 +24,6 @@ enum {
 	VAL_VERSION = 'V',
 	VAL_FIRST = 256
 };
-
-/* Do the words begin with the command's?  Returns how many words that are, 0 if not. */
-static int
-words_match(const struct cmd *c, char **words, int n)
-{
-	const char *name = c->name;
-	int i = 0;
-
-	while (*name != '\0') {
-		size_t len = strcspn(name, " ");
-
-		if (i == n || strlen(words[i]) != len ||
-		    memcmp(words[i], name, len) != 0)
-			return 0;
-		name += len + strspn(name + len, " ");
-		i++;
-	}
-	return i;
-}
-
-static const struct cmd *
-find_command(char **words, int n, int *used)
-{
-	for (size_t i = 0; cmds[i] != NULL; i++) {
-		*used = words_match(cmds[i], words, n);
-		if (*used > 0)
-			return cmds[i];
-	}
-	return NULL;
-}
-
-static bool
-begins(const char *name, const char *noun)
-{
-	size_t len = strlen(noun);
-
-	return strncmp(name, noun, len) == 0 && name[len] == ' ';
-}
-
-/* The commands of a noun that came without its verb; false if it is none. */
-static bool
-list_verbs(const char *noun)
-{
-	bool any = false;
-
-	for (size_t i = 0; cmds[i] != NULL; i++) {
-		if (!begins(cmds[i]->name, noun))
-			continue;
-		if (!any)
-			fprintf(stderr, "locus: \"%s\" needs one more word:\n", noun);
-		any = true;
-		fprintf(stderr, "  %-16s %s\n", cmds[i]->name, cmds[i]->purpose);
-	}
-	return any;
-}
-
-/* Nothing has that name: say what comes near. */
-static int
-unknown_command(struct ctx *x, char **words, int n)
-{
-	const char *best = NULL, *typed = words[0];
-	size_t least = (size_t)-1;
-
-	if (n == 1 && list_verbs(typed))
-		return EXIT_USAGE;
-	for (size_t i = 0; cmds[i] != NULL; i++) {
-		bool two = strchr(cmds[i]->name, ' ') != NULL && n > 1;
-		const char *said = two ?
-		                       arena_printf(x->a, "%s %s", words[0], words[1]) :
-		                       words[0];
-
-		if (near_offer(said, cmds[i]->name, &least)) {
-			best = cmds[i]->name;
-			typed = said;
-		}
-	}
-	fprintf(stderr, "locus: there is no command \"%s\"", typed);
-	if (best != NULL)
-		fprintf(stderr, "; did you mean \"locus %s\"?\n", best);
-	else
-		fprintf(stderr, "; \"locus help\" lists them\n");
-	return EXIT_USAGE;
-}
 
 static enum err
 store_number(struct ctx *x, const struct opt *o, int64_t *field, const char *value)
@@ -311,12 +217,12 @@ locus(struct ctx *x, int argc, char **argv)
 		return EXIT_SUCCESS;
 	}
 	if (first == argc || l.help) {
-		help_overview();
+		commands_overview();
 		return l.help ? EXIT_SUCCESS : EXIT_USAGE;
 	}
-	x->cmd = find_command(argv + first, argc - first, &used);
+	x->cmd = commands_find(argv + first, argc - first, &used);
 	if (x->cmd == NULL)
-		return unknown_command(x, argv + first, argc - first);
+		return commands_unknown(x, argv + first, argc - first);
 	/* The last word of the command stands for the program's name. */
 	first += used - 1;
 	return report(x, run_command(x, argc - first, argv + first));

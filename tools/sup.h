@@ -65,16 +65,16 @@ void sup_died(struct sup *, struct proc *, int64_t now_ms);
 /* What state.json tells and still lives is ours; what is no longer configured is ended.
  */
 void sup_take_over(struct sup *);
-
-/* --- sup_sockets.c --- */
-/* The listening socket of a path, made if it is not held yet. */
-enum err sup_listen(struct sup *, const char *path, int *fd, struct fail *);
 /*
  * All sockets that services need, before any of them starts: connections wait in them.
  * What a killed supervisor left accepts on sockets of its own, which no name leads to
  * any more: it answers what they hold and is replaced.
  */
 enum err sup_listen_all(struct sup *, struct fail *);
+
+/* --- sup_sockets.c --- */
+/* The listening socket of a path, made if it is not held yet. */
+enum err sup_listen(struct sup *, const char *path, int *fd, struct fail *);
 /* Nobody is let in any more. */
 void sup_unlisten_all(struct sup *);
 

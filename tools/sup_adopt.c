@@ -108,3 +108,23 @@ sup_take_over(struct sup *x)
 		if (!x->procs[i].wanted)
 			sup_end(x, &x->procs[i], clock_mono_ms());
 }
+
+enum err
+sup_listen_all(struct sup *x, struct fail *f)
+{
+	for (size_t i = 0; i < x->n; i++) {
+		struct proc *p = &x->procs[i];
+		int fd;
+
+		if (p->s.listen == NULL)
+			continue;
+		if (sup_listen(x, p->s.listen, &fd, f) != OK)
+			return f->code;
+		if (p->pid != 0)
+			log_info("%s is replaced, as its socket was held by another "
+				 "supervisor",
+			    p->s.name);
+		sup_end(x, p, clock_mono_ms());
+	}
+	return OK;
+}

@@ -7,9 +7,7 @@
 
 #include <string.h>
 #include <unistd.h>
-#include "lib/clock.h"
 #include "lib/fs.h"
-#include "lib/log.h"
 #include "lib/sock.h"
 #include "lib/banned.h"
 
@@ -32,26 +30,6 @@ sup_listen(struct sup *x, const char *path, int *fd, struct fail *f)
 		    x->sockets_cap) = (struct listening){ arena_strdup(x->a, path),
 			*fd };
 	return e;
-}
-
-enum err
-sup_listen_all(struct sup *x, struct fail *f)
-{
-	for (size_t i = 0; i < x->n; i++) {
-		struct proc *p = &x->procs[i];
-		int fd;
-
-		if (p->s.listen == NULL)
-			continue;
-		if (sup_listen(x, p->s.listen, &fd, f) != OK)
-			return f->code;
-		if (p->pid != 0)
-			log_info("%s is replaced, as its socket was held by another "
-				 "supervisor",
-			    p->s.name);
-		sup_end(x, p, clock_mono_ms());
-	}
-	return OK;
 }
 
 void

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of commands, and what looks through it: their words, "locus help". */
+#include "tools/cmd.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "lib/near.h"
+#include "lib/banned.h"
+
+#define CMD(name) extern const struct cmd cmd_##name;
+#include "tools/cmds.def"
+#undef CMD
+
+static const struct cmd *const cmds[] = {
+#define CMD(name) &cmd_##name,
+#include "tools/cmds.def"
+#undef CMD
+	NULL
+};
+
+/* Do the words begin with the command's?  Returns how many words that are, 0 if not. */
+static int
+words_match(const struct cmd *c, char **words, int n)
+{
+	const char *name = c->name;
+	int i = 0;
+
+	while (*name != '\0') {
+		size_t len = strcspn(name, " ");
+
+		if (i == n || strlen(words[i]) != len ||
+		    memcmp(words[i], name, len) != 0)
+			return 0;
+		name += len + strspn(name + len, " ");
+		i++;
+	}
+	return i;
+}
+
+const struct cmd *
+commands_find(char **words, int n, int *used)
+{
+	for (size_t i = 0; cmds[i] != NULL; i++) {
+		*used = words_match(cmds[i], words, n);
+		if (*used > 0)
+			return cmds[i];
+	}
+	return NULL;
+}
+
+static bool
+begins(const char *name, const char *noun)
+{
+	size_t len = strlen(noun);
+
+	return strncmp(name, noun, len) == 0 && name[len] == ' ';
+}
+
+/* The commands of a noun that came without its verb; false if it is none. */
+static bool
+list_verbs(const char *noun)
+{
+	bool any = false;
+
+	for (size_t i = 0; cmds[i] != NULL; i++) {
+		if (!begins(cmds[i]->name, noun))
+			continue;
+		if (!any)
+			fprintf(stderr, "locus: \"%s\" needs one more word:\n", noun);
+		any = true;
+		fprintf(stderr, "  %-16s %s\n", cmds[i]->name, cmds[i]->purpose);
+	}
+	return any;
+}
+
+int
+commands_unknown(struct ctx *x, char **words, int n)
+{
+	const char *best = NULL, *typed = words[0];
+	size_t least = (size_t)-1;
+
+	if (n == 1 && list_verbs(typed))
+		return EXIT_USAGE;
+	for (size_t i = 0; cmds[i] != NULL; i++) {
+		bool two = strchr(cmds[i]->name, ' ') != NULL && n > 1;
+		const char *said = two ?
+		                       arena_printf(x->a, "%s %s", words[0], words[1]) :
+		                       words[0];
+
+		if (near_offer(said, cmds[i]->name, &least)) {
+			best = cmds[i]->name;
+			typed = said;
+		}
+	}
+	fprintf(stderr, "locus: there is no command \"%s\"", typed);
+	if (best != NULL)
+		fprintf(stderr, "; did you mean \"locus %s\"?\n", best);
+	else
+		fprintf(stderr, "; \"locus help\" lists them\n");
+	return EXIT_USAGE;
+}
+
+/* --- locus help --- */
+
+void
+commands_overview(void)
+{
+	printf("usage: locus [-p DIR] COMMAND [OPTION ...] [WORD ...]\n\n");
+	for (size_t i = 0; cmds[i] != NULL; i++)
+		printf("  %-17s %s\n", cmds[i]->name, cmds[i]->purpose);
+	printf("\nA project is found by -p DIR, $LOCUS_PROJECT, or from the current "
+	       "directory "
+	       "upward.\n\"locus COMMAND --help\" tells more; locus(7) is a tour.\n");
+}
+
+struct help_opts {
+	bool man;
+};
+
+static const struct opt help_options[] = {
+	{ "man", OPT_FLAG, offsetof(struct help_opts, man), NULL,
+	    "Prints the manual page locus(1)." },
+	{ 0 },
+};
+
+/* Explains all commands of that name, or of that noun; what comes near if there is
+ * none. */
+static enum err
+explain(struct ctx *x, const char *name)
+{
+	size_t least = (size_t)-1, shown = 0, len = strlen(name);
+	const char *best = NULL;
+
+	for (size_t i = 0; cmds[i] != NULL; i++) {
+		const char *c = cmds[i]->name;
+
+		if (strncmp(c, name, len) == 0 && (c[len] == '\0' || c[len] == ' ')) {
+			if (shown++ > 0)
+				printf("\n");
+			help_command(cmds[i]);
+		} else if (near_offer(name, c, &least)) {
+			best = c;
+		}
+	}
+	if (shown > 0)
+		return OK;
+	if (best == NULL)
+		return ctx_usage(x, "there is no command \"%s\"", name);
+	return ctx_usage(
+	    x, "there is no command \"%s\"; did you mean \"%s\"?", name, best);
+}
+
+static enum err
+help_run(struct ctx *x, const void *opts, char **args, size_t n)
+{
+	const struct help_opts *o = opts;
+
+	if (o->man)
+		help_man(cmds);
+	else if (n == 0)
+		commands_overview();
+	else
+		return explain(x,
+		    n == 1 ? args[0] : arena_printf(x->a, "%s %s", args[0], args[1]));
+	return OK;
+}
+
+const struct cmd cmd_help = { .name = "help",
+	.args = "[COMMAND]",
+	.max_args = 2,
+	.purpose = "explain a command",
+	.about = "Explains a command, or lists them all.",
+	.opts = help_options,
+	.opts_size = sizeof(struct help_opts),
+	.run = help_run };
