@@ -40,6 +40,14 @@ struct fsck_words {
 };
 const struct fsck_words *fsck_words(enum fsck_code);
 
+/* All that was found and is left as it is. */
+struct fsck_sum {
+	int64_t errors, warnings;
+};
+struct fsck_sum fsck_sum(const struct fsck *);
+/* The last words, or with -o json all of them. */
+void fsck_told(struct fsck *, struct fsck_sum);
+
 /* --- fsck_rows.c --- */
 enum err fsck_rows(struct fsck *);
 /* --- fsck_classes.c: versions, and plan_class_spec.xml --- */

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What locus fsck tells: each finding, and at the end how many there are. */
+#include "tools/fsck.h"
+
+#include <stdio.h>
+#include "tools/json.h"
+#include "lib/banned.h"
+
+enum { LISTED_MOST = 100 };
+
+static const struct fsck_words checks[FSCK__MAX] = {
+#define ERROR true
+#define WARN  false
+#define ROWS(code, severity, when, of, stmt, ago, repair, noun, text, cure)            \
+	{ #code, noun, text, cure, severity },
+#define DISK(code, severity, noun, text, cure) { #code, noun, text, cure, severity },
+#include "tools/fsck_checks.def"
+#undef ROWS
+#undef DISK
+#undef ERROR
+#undef WARN
+};
+
+const struct fsck_words *
+fsck_words(enum fsck_code code)
+{
+	return &checks[code];
+}
+
+static const char *
+severity(enum fsck_code code)
+{
+	return checks[code].error ? "error" : "warning";
+}
+
+void
+fsck_found(struct fsck *k, enum fsck_code code, const char *name, const char *more,
+    bool repaired)
+{
+	const char *cure = repaired ? "repaired" : checks[code].cure;
+
+	k->repaired += repaired;
+	k->found[code] += !repaired;
+	k->listed[code]++;
+	if (k->findings != NULL)
+		json_array_append_new(k->findings,
+		    json_pack("{s:s, s:s, s:s, s:o, s:s, s:o, s:s, s:b}", "code",
+			checks[code].code, "severity", severity(code), "what",
+			checks[code].noun, "name", json_text(name), "text",
+			checks[code].text, "more", json_text(more), "cure",
+			checks[code].cure, "repaired", repaired));
+	else if (k->listed[code] <= LISTED_MOST)
+		printf("%s %s %s: %s%s%s%s; %s\n", checks[code].code, checks[code].noun,
+		    name, checks[code].text, more[0] == '\0' ? "" : " (", more,
+		    more[0] == '\0' ? "" : ")", cure);
+}
+
+struct fsck_sum
+fsck_sum(const struct fsck *k)
+{
+	struct fsck_sum s = { 0 };
+
+	for (size_t i = 0; i < FSCK__MAX; i++)
+		*(checks[i].error ? &s.errors : &s.warnings) += k->found[i];
+	return s;
+}
+
+static void
+print_sum(const struct fsck *k, struct fsck_sum s)
+{
+	for (size_t i = 0; i < FSCK__MAX; i++)
+		if (k->listed[i] > LISTED_MOST)
+			printf("%s: %lld more are not listed\n", checks[i].code,
+			    (long long)(k->listed[i] - LISTED_MOST));
+	printf("%s: %d checks, %lld errors, %lld warnings, %lld repaired\n",
+	    s.errors == 0 ? "clean" : "not clean", (int)FSCK__MAX, (long long)s.errors,
+	    (long long)s.warnings, (long long)k->repaired);
+}
+
+static void
+print_json(struct fsck *k, struct fsck_sum s)
+{
+	json_t *root = json_pack("{s:b, s:i, s:I, s:I, s:I, s:o}", "clean",
+	    s.errors == 0, "checks", (int)FSCK__MAX, "errors", (json_int_t)s.errors,
+	    "warnings", (json_int_t)s.warnings, "repaired", (json_int_t)k->repaired,
+	    "findings", k->findings);
+
+	json_show(root);
+}
+
+void
+fsck_told(struct fsck *k, struct fsck_sum s)
+{
+	if (k->findings != NULL)
+		print_json(k, s);
+	else
+		print_sum(k, s);
+}
