@@ -185,6 +185,7 @@ load_rows(struct arena *a, const struct field *f, const json_t *list, void *row)
 	*(size_t *)((char *)row + f->n_off) = n;
 }
 
+/* Complexity: a line for each type. */
 static void
 load_value(struct arena *a, const struct field *f, const json_t *v, void *row)
 {

@@ -113,10 +113,16 @@ collect(struct net *net, struct arena *a, struct sink *s, size_t max)
 	curl_easy_setopt(net->curl, CURLOPT_WRITEDATA, s);
 }
 
+static void
+answer_with(struct arena *a, const struct sink *s, struct net_answer *answer)
+{
+	answer->text = s->text.n > 0 ? s->text.p : arena_strdup(a, "");
+	answer->n = s->text.n;
+}
+
 enum err
-net_fetch(struct net *net, struct arena *a, const char *url, const char *in,
-    size_t in_n, size_t max, int timeout_s, long *status, char **out, size_t *out_n,
-    struct fail *f)
+net_fetch(struct net *net, struct arena *a, const char *url, const struct buf *post,
+    size_t max, int timeout_s, struct net_answer *answer, struct fail *f)
 {
 	struct sink s;
 	enum err e;
@@ -124,15 +130,14 @@ net_fetch(struct net *net, struct arena *a, const char *url, const char *in,
 	prepare(net, url);
 	collect(net, a, &s, max);
 	curl_easy_setopt(net->curl, CURLOPT_TIMEOUT, (long)timeout_s);
-	if (in != NULL) {
+	if (post != NULL) {
 		curl_easy_setopt(net->curl, CURLOPT_POST, 1L);
-		curl_easy_setopt(net->curl, CURLOPT_POSTFIELDS, in);
+		curl_easy_setopt(net->curl, CURLOPT_POSTFIELDS, post->p);
 		curl_easy_setopt(
-		    net->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)in_n);
+		    net->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)post->n);
 	}
-	e = perform(net, url, status, f);
-	*out = s.text.n > 0 ? s.text.p : arena_strdup(a, "");
-	*out_n = s.text.n;
+	e = perform(net, url, &answer->status, f);
+	answer_with(a, &s, answer);
 	return e;
 }
 
@@ -241,16 +246,15 @@ from_source(char *p, size_t size, size_t n, void *ctx)
 }
 
 enum err
-net_upload(struct net *net, struct arena *a, const char *url, const char *header,
-    size_t header_n, const char *path, int64_t offset, long *status, char **out,
-    size_t *out_n, struct fail *f)
+net_upload(struct net *net, struct arena *a, const char *url, const struct buf *header,
+    const char *path, int64_t offset, struct net_answer *answer, struct fail *f)
 {
-	struct source src = { header, header_n, -1 };
+	struct source src = { header->p, header->n, -1 };
 	struct sink s;
-	enum err e = fs_open_file(path, &src.fd, f);
+	enum err e;
 
-	if (e != OK)
-		return e;
+	answer->status = 0;
+	TRY(fs_open_file(path, &src.fd, f));
 	if (lseek(src.fd, offset, SEEK_SET) < 0) {
 		close(src.fd);
 		return FAIL_ERRNO(f, "%s", path);
@@ -259,12 +263,11 @@ net_upload(struct net *net, struct arena *a, const char *url, const char *header
 	collect(net, a, &s, REPLY_MAX);
 	curl_easy_setopt(net->curl, CURLOPT_POST, 1L);
 	curl_easy_setopt(net->curl, CURLOPT_POSTFIELDSIZE_LARGE,
-	    (curl_off_t)header_n + fs_size(path) - offset);
+	    (curl_off_t)header->n + fs_size(path) - offset);
 	curl_easy_setopt(net->curl, CURLOPT_READFUNCTION, from_source);
 	curl_easy_setopt(net->curl, CURLOPT_READDATA, &src);
-	e = perform(net, url, status, f);
+	e = perform(net, url, &answer->status, f);
 	close(src.fd);
-	*out = s.text.n > 0 ? s.text.p : arena_strdup(a, "");
-	*out_n = s.text.n;
+	answer_with(a, &s, answer);
 	return e;
 }

@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 #include "lib/arena.h"
+#include "lib/buf.h"
 #include "lib/err.h"
 
 struct net;
@@ -13,12 +14,17 @@ enum { NET_PART_S = 60 };
 enum err net_open(const char *user_agent, struct net **, struct fail *);
 void net_close(struct net *);
 
+struct net_answer {
+	long status; /* of HTTP; 0: there was none */
+	char *text;  /* n bytes, NUL behind them */
+	size_t n;
+};
 /*
- * GET into memory (at most max bytes) or POST of in (NULL = GET).  *status is the HTTP
- * status; E_SYS when there is none.  timeout_s bounds the whole exchange.
+ * GET into memory (at most max bytes) or POST of post (NULL = GET).  E_SYS when there
+ * is no answer.  timeout_s bounds the whole exchange.
  */
-enum err net_fetch(struct net *, struct arena *, const char *url, const char *in,
-    size_t in_n, size_t max, int timeout_s, long *status, char **out, size_t *out_n,
+enum err net_fetch(struct net *, struct arena *, const char *url,
+    const struct buf *post, size_t max, int timeout_s, struct net_answer *,
     struct fail *);
 /*
  * GET appended to path, from the length that it has (Range), up to max bytes in all;
@@ -28,8 +34,8 @@ enum err net_fetch(struct net *, struct arena *, const char *url, const char *in
 enum err net_download(struct net *, const char *url, const char *path, int64_t max,
     long *status, int64_t *got, struct fail *);
 /* POST of header text and then the bytes of path from offset to its end. */
-enum err net_upload(struct net *, struct arena *, const char *url, const char *header,
-    size_t header_n, const char *path, int64_t offset, long *status, char **out,
-    size_t *out_n, struct fail *);
+enum err net_upload(struct net *, struct arena *, const char *url,
+    const struct buf *header, const char *path, int64_t offset, struct net_answer *,
+    struct fail *);
 
 #endif

@@ -49,20 +49,20 @@ keep_schedulers(struct client *c, struct cproject *p, char **urls, size_t n)
 enum err
 rpc_fetch_master(struct client *c, struct cproject *p, int32_t *nurls, int32_t *nnew)
 {
-	char *page, **urls;
+	struct net_answer page;
+	char **urls;
 	size_t n;
-	long status;
-	enum err e = net_fetch(c->net, &c->a, p->master_url, NULL, 0, PAGE_MAX,
-	    MASTER_S, &status, &page, &n, &c->fail);
+	enum err e = net_fetch(
+	    c->net, &c->a, p->master_url, NULL, PAGE_MAX, MASTER_S, &page, &c->fail);
 
 	*nurls = *nnew = 0;
 	c->now = clock_now();
 	if (e != OK)
 		return e;
-	if (status < 200 || status > 299)
+	if (page.status < 200 || page.status > 299)
 		return FAIL(
-		    &c->fail, E_SYS, "%s: HTTP status %ld", p->master_url, status);
-	master_parse(&c->a, page, n, &urls, &n);
+		    &c->fail, E_SYS, "%s: HTTP status %ld", p->master_url, page.status);
+	master_parse(&c->a, page.text, page.n, &urls, &n);
 	if (n == 0)
 		return FAIL(&c->fail, E_BADREQ, "%s: no scheduler URL in the page",
 		    p->master_url);
@@ -301,15 +301,12 @@ build(struct client *c, const struct view *v, const struct contact *contact)
 static enum err
 exchange(struct client *c, const char *url, const struct buf *out, struct reply **rp)
 {
-	long status;
-	char *in;
-	size_t n;
-	enum err e = net_fetch(c->net, &c->a, url, out->p, out->n, REPLY_MAX,
-	    SCHEDULER_S, &status, &in, &n, &c->fail);
+	struct net_answer in;
 
-	if (e == OK && (status < 200 || status > 299))
-		return FAIL(&c->fail, E_SYS, "%s: HTTP status %ld", url, status);
-	return e == OK ? reply_parse(&c->a, in, n, rp, &c->fail) : e;
+	TRY(net_fetch(c->net, &c->a, url, out, REPLY_MAX, SCHEDULER_S, &in, &c->fail));
+	if (in.status < 200 || in.status > 299)
+		return FAIL(&c->fail, E_SYS, "%s: HTTP status %ld", url, in.status);
+	return reply_parse(&c->a, in.text, in.n, rp, &c->fail);
 }
 
 static void

@@ -27,6 +27,7 @@ struct net {
 	double eps;
 };
 
+/* Parameters: projects and sinks have an array each. */
 static void
 visit(struct net *n, bool *seen, size_t *from, size_t what, size_t by, size_t node,
     size_t *tail)

@@ -252,15 +252,13 @@ text(struct buf *b, double x, double y, const char *anchor, const char *s)
 	buf_puts(b, "</text>\n");
 }
 
-/* Who had the instance longest in each column; equal neighbours are one rectangle. */
-static void
-draw_row(struct sim_plot *p, size_t row, double y, struct buf *b)
+/* How long each project had the instance in each column: [column * (projects + 1) +
+ * project]. */
+static double *
+row_times(struct sim_plot *p, size_t row, double width)
 {
 	size_t np = p->s->nprojects;
 	double *had = NEWN(p->a, double, mul_or_die(COLUMNS, np + 1));
-	double width = p->end / COLUMNS;
-	int32_t run = -1;
-	int from = 0;
 
 	for (size_t i = 0; i < p->nbars; i++) {
 		const struct bar *r = &p->bars[i];
@@ -272,16 +270,39 @@ draw_row(struct sim_plot *p, size_t row, double y, struct buf *b)
 			had[(size_t)c * (np + 1) + (size_t)r->project] +=
 			    fmin(r->to, (c + 1) * width) - fmax(r->from, c * width);
 	}
-	for (int c = 0; c <= COLUMNS; c++) {
-		int32_t who = -1;
-		double most = width / 2, sum = 0;
-		const double *h = had + (size_t)c * (np + 1);
+	return had;
+}
 
-		for (size_t i = 0; c < COLUMNS && i < np; i++)
-			sum += h[i];
-		for (size_t i = 0; c < COLUMNS && i < np; i++)
-			if (h[i] > 0 && sum >= most && (who < 0 || h[i] > h[who]))
-				who = (int32_t)i;
+/* Who had it longest; -1 = nobody for half of the column. */
+static int32_t
+longest(const double *had, size_t nprojects, double width)
+{
+	double most = width / 2, sum = 0;
+	int32_t who = -1;
+
+	for (size_t i = 0; i < nprojects; i++)
+		sum += had[i];
+	for (size_t i = 0; i < nprojects; i++)
+		if (had[i] > 0 && sum >= most && (who < 0 || had[i] > had[who]))
+			who = (int32_t)i;
+	return who;
+}
+
+/* Who had the instance longest in each column; equal neighbours are one rectangle. */
+static void
+draw_row(struct sim_plot *p, size_t row, double y, struct buf *b)
+{
+	size_t np = p->s->nprojects;
+	double width = p->end / COLUMNS;
+	const double *had = row_times(p, row, width);
+	int32_t run = -1;
+	int from = 0;
+
+	for (int c = 0; c <= COLUMNS; c++) {
+		int32_t who = c == COLUMNS ?
+		                  -1 :
+		                  longest(had + (size_t)c * (np + 1), np, width);
+
 		if (who == run && c < COLUMNS)
 			continue;
 		if (run >= 0)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "lib/banned.h"
 
+/* Parameters: the members of an event. */
 void
 sim_tell(struct sim *s, enum sim_kind kind, const struct server *v,
     const struct sim_job *j, double x, int64_t n, const char *text)

@@ -108,10 +108,10 @@ place_version(struct client *c, const struct cproject *p,
 	return e;
 }
 
-/* Input and output must not take the place of what was signed. */
+/* Where a file of the task goes: not in the place of what was signed. */
 static enum err
-check_place(
-    struct client *c, const struct rp_app_version *v, const struct rp_file_ref *ref)
+task_path(struct client *c, const struct rp_app_version *v, const char *dir,
+    const struct rp_file_ref *ref, char **path)
 {
 	for (size_t i = 0; i < v->nrefs; i++)
 		if (!v->refs[i].main_program &&
@@ -119,7 +119,7 @@ check_place(
 			return FAIL(&c->fail, E_BADREQ,
 			    "%s would take the place of the application's file \"%s\"",
 			    ref->file_name, slot_open_name(ref));
-	return OK;
+	return open_path(c, dir, ref, path);
 }
 
 /* Never executable, whatever the project says of it. */
@@ -128,10 +128,8 @@ place_input(struct client *c, const struct cproject *p, const struct rp_app_vers
     const char *dir, const struct rp_file_ref *ref)
 {
 	char *path;
-	enum err e = check_place(c, v, ref);
+	enum err e = task_path(c, v, dir, ref, &path);
 
-	if (e == OK)
-		e = open_path(c, dir, ref, &path);
 	if (e != OK)
 		return e;
 	return ref->copy_file ?
@@ -145,10 +143,8 @@ place_output(struct client *c, const struct cproject *p, const struct rp_app_ver
     const char *dir, const struct rp_file_ref *ref)
 {
 	char *path;
-	enum err e = check_place(c, v, ref);
+	enum err e = task_path(c, v, dir, ref, &path);
 
-	if (e == OK)
-		e = open_path(c, dir, ref, &path);
 	if (e != OK)
 		return e;
 	/* What an earlier try wrote must not pass for this one's. */

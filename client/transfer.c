@@ -223,6 +223,31 @@ room(struct client *c, const struct cfile *f, const char *path, int64_t *most)
 	return OK;
 }
 
+/* Is there something to be fetched, and room for it?  Sets the URL that is next, and
+ * how many bytes the file may have. */
+static bool
+download_begins(struct client *c, const struct cproject *p, struct cfile *f,
+    const char *path, int64_t *most)
+{
+	if (f->info.nurls == 0) {
+		log_warn("file %s has no download URL", f->info.name);
+		transfer_give_up(c, p, f, ERR_HTTP_PERMANENT);
+		return false;
+	}
+	if (f->url < 0 || (size_t)f->url >= f->info.nurls)
+		f->url = 0;
+	if (f->info.nbytes > 0 && (double)fs_size(path) >= f->info.nbytes) {
+		downloaded(
+		    c, p, f, path, true); /* whole already, from before a restart */
+		return false;
+	}
+	if (room(c, f, path, most) == OK)
+		return true;
+	log_fail("download", &c->fail);
+	put_off(c, f);
+	return false;
+}
+
 static void
 download(struct client *c, const struct cproject *p, struct cfile *f)
 {
@@ -233,24 +258,8 @@ download(struct client *c, const struct cproject *p, struct cfile *f)
 	long status;
 	enum err e;
 
-	if (f->info.nurls == 0) {
-		log_warn("file %s has no download URL", f->info.name);
-		transfer_give_up(c, p, f, ERR_HTTP_PERMANENT);
+	if (!download_begins(c, p, f, path, &most))
 		return;
-	}
-	if (f->url < 0 || (size_t)f->url >= f->info.nurls)
-		f->url = 0;
-	if (f->info.nbytes > 0 && (double)had >= f->info.nbytes) {
-		downloaded(
-		    c, p, f, path, true); /* whole already, from before a restart */
-		return;
-	}
-	e = room(c, f, path, &most);
-	if (e != OK) {
-		log_fail("download", &c->fail);
-		put_off(c, f);
-		return;
-	}
 	e = net_download(
 	    c->net, f->info.urls[f->url], path, most, &status, &got, &c->fail);
 	event(c, "downloaded file=%s bytes=%lld sticky=%d status=%ld", f->info.name,
@@ -277,18 +286,17 @@ static int64_t
 size_there(struct client *c, const char *url, const char *name)
 {
 	struct buf q = buf_new(&c->a);
+	struct net_answer answer;
 	int64_t size = -1;
-	size_t n;
-	char *out, *message;
-	long http;
+	char *message;
 	int status;
 
 	upload_render_query(&q, 0, name);
-	if (net_fetch(c->net, &c->a, url, q.p, q.n, REPLY_MAX, QUERY_S, &http, &out, &n,
-		&c->fail) != OK ||
-	    http < 200 || http > 299 ||
-	    upload_parse_reply(&c->a, out, n, &status, &size, &message, &c->fail) !=
+	if (net_fetch(c->net, &c->a, url, &q, REPLY_MAX, QUERY_S, &answer, &c->fail) !=
 		OK ||
+	    answer.status < 200 || answer.status > 299 ||
+	    upload_parse_reply(&c->a, answer.text, answer.n, &status, &size, &message,
+		&c->fail) != OK ||
 	    status != 0)
 		return -1;
 	return size;
@@ -341,9 +349,7 @@ upload(struct client *c, const struct cproject *p, struct cfile *f)
 		.has_nbytes = true,
 		.nbytes = (int64_t)f->size };
 	struct buf head = buf_new(&c->a);
-	long status = 0;
-	char *out;
-	size_t n;
+	struct net_answer answer;
 
 	if (fs_size(path) != up.nbytes) {
 		upload_failed(c, f, "the file is gone or was changed");
@@ -361,16 +367,17 @@ upload(struct client *c, const struct cproject *p, struct cfile *f)
 		}
 	}
 	upload_render_header(&head, &up);
-	if (net_upload(c->net, &c->a, url, head.p, head.n, path, up.offset, &status,
-		&out, &n, &c->fail) != OK ||
-	    status < 200 || status > 299) {
+	if (net_upload(c->net, &c->a, url, &head, path, up.offset, &answer, &c->fail) !=
+		OK ||
+	    answer.status < 200 || answer.status > 299) {
 		log_warn("upload of %s: %s", f->info.name,
-		    status == 0 ? c->fail.detail :
-				  arena_printf(&c->a, "HTTP status %ld", status));
+		    answer.status == 0 ?
+			c->fail.detail :
+			arena_printf(&c->a, "HTTP status %ld", answer.status));
 		put_off(c, f);
 		return;
 	}
-	upload_answered(c, f, out, n);
+	upload_answered(c, f, answer.text, answer.n);
 }
 
 static bool

@@ -108,7 +108,8 @@ save(struct ctx *x, struct tries *t, struct chunk *k, size_t *done)
 	return e == E_RETRY ? OK : e; /* found again in the next pass */
 }
 
-/* One item: gone says whether all that had to go went, e what else befell it. */
+/* One item: gone says whether all that had to go went, e what else befell it.
+ * Parameters: an item has an id for the daemon and a label for people. */
 static enum err
 note(struct ctx *x, struct tries *t, struct chunk *k, int64_t id, const char *label,
     bool gone, enum err e)

@@ -344,6 +344,7 @@ by_id(const void *a, const void *b)
 	return ((*x)->id > (*y)->id) - ((*x)->id < (*y)->id);
 }
 
+/* Parameters: what is done with some, and with each if that fails. */
 enum err
 daemon_chunks(struct ctx *x, struct tries *t, struct workunit *wu, size_t n,
     size_t most, enum err (*some)(struct ctx *, struct workunit *const *, size_t),

@@ -36,6 +36,18 @@ struct fail {
  */
 #define FAIL_ERRNO(f, ...) fail_errno((f), __func__, __VA_ARGS__)
 
+/*
+ * Returns from the function with what the expression failed with, if it did.  What has
+ * to be given back on the way out stands in the caller, or in a function around this
+ * one.
+ */
+#define TRY(expr)                                                                      \
+	do {                                                                           \
+		enum err try_ = (expr);                                                \
+		if (try_ != OK)                                                        \
+			return try_;                                                   \
+	} while (0)
+
 enum err fail_set(struct fail *, enum err, const char *where, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 enum err fail_errno(struct fail *, const char *where, const char *fmt, ...)

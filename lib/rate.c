@@ -87,7 +87,7 @@ find(struct place *p, const char *key, const struct rate *r, double now, double 
 }
 
 /* Adds by to the level, unless that exceeds the burst: E_RACE, and *over by how much.
- */
+ * Parameters: who changes what in which file, and when. */
 static enum err
 change(int fd, const char *path, const struct rate *r, const char *who, double now,
     double by, double *over, struct fail *f)

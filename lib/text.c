@@ -55,16 +55,23 @@ text_begins(const char *p, const char *end, const char *with)
 	return (size_t)(end - p) >= n && memcmp(p, with, n) == 0;
 }
 
+/* Bytes of the character that begins with this one, 0 = none does. */
+static size_t
+utf8_length(unsigned char first)
+{
+	return first < 0x80 ? 1 :
+	       first < 0xc2 ? 0 :
+	       first < 0xe0 ? 2 :
+	       first < 0xf0 ? 3 :
+	       first < 0xf5 ? 4 :
+	                      0;
+}
+
 size_t
 text_utf8(const char *s)
 {
 	const unsigned char *p = (const unsigned char *)s;
-	size_t n = p[0] < 0x80 ? 1 :
-	           p[0] < 0xc2 ? 0 :
-	           p[0] < 0xe0 ? 2 :
-	           p[0] < 0xf0 ? 3 :
-	           p[0] < 0xf5 ? 4 :
-	                         0;
+	size_t n = utf8_length(p[0]);
 
 	for (size_t i = 1; i < n; i++)
 		if ((p[i] & 0xc0) != 0x80)

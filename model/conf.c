@@ -113,6 +113,19 @@ one_of(struct arena *a, const char *name, const char *v)
 	return NULL;
 }
 
+static void
+add_text(struct arena *a, struct conf_list *l, const char *v)
+{
+	if ((l->n & (l->n - 1)) == 0) { /* full at 0, 1, 2, 4, ... */
+		char **more = NEWN(a, char *, 2 * l->n + 1);
+
+		if (l->n > 0)
+			memcpy(more, l->v, l->n * sizeof(*more));
+		l->v = more;
+	}
+	l->v[l->n++] = arena_strdup(a, v);
+}
+
 /* Stores one value; what is wrong with it, or NULL. */
 static const char *
 opt_set(struct arena *a, struct conf *cf, const struct conf_opt *o, const char *v)
@@ -131,19 +144,9 @@ opt_set(struct arena *a, struct conf *cf, const struct conf_opt *o, const char *
 	case CONF_IGNORED:
 		*(char **)field = arena_strdup(a, v);
 		return NULL;
-	case CONF_LIST: {
-		struct conf_list *l = field;
-
-		if ((l->n & (l->n - 1)) == 0) { /* full at 0, 1, 2, 4, ... */
-			char **more = NEWN(a, char *, 2 * l->n + 1);
-
-			if (l->n > 0)
-				memcpy(more, l->v, l->n * sizeof(*more));
-			l->v = more;
-		}
-		l->v[l->n++] = arena_strdup(a, v);
+	case CONF_LIST:
+		add_text(a, field, v);
 		return NULL;
-	}
 	case CONF_PATTERNS:
 		return add_pattern(a, field, v);
 	case CONF_BOOL:

@@ -77,6 +77,24 @@ coproc_type(const char *name)
 	           name;
 }
 
+/* Memory and speed as far as some element tells them. */
+static void
+complete_size(struct in_coproc *c)
+{
+	struct rq_resource *r = &c->r;
+
+	if (r->total_ram <= 0)
+		r->total_ram = c->local_ram_mb * 1048576;
+	if (r->total_ram <= 0)
+		r->total_ram = c->opencl_ram;
+	if (r->available_ram <= 0)
+		r->available_ram = r->total_ram;
+	if (r->peak_flops == 0)
+		r->peak_flops = computed_flops(c);
+	if (!(r->peak_flops > 0) || r->peak_flops > 1e15)
+		r->peak_flops = 1e11;
+}
+
 void
 coproc_complete(struct arena *a, struct in_coproc *c)
 {
@@ -93,16 +111,7 @@ coproc_complete(struct arena *a, struct in_coproc *c)
 		r->driver_version = cal_number(c->cal_version);
 	if (c->opencl_double > 0 || r->compute_capability >= FIRST_DOUBLE)
 		r->double_precision = true;
-	if (r->total_ram <= 0)
-		r->total_ram = c->local_ram_mb * 1048576;
-	if (r->total_ram <= 0)
-		r->total_ram = c->opencl_ram;
-	if (r->available_ram <= 0)
-		r->available_ram = r->total_ram;
-	if (r->peak_flops == 0)
-		r->peak_flops = computed_flops(c);
-	if (!(r->peak_flops > 0) || r->peak_flops > 1e15)
-		r->peak_flops = 1e11;
+	complete_size(c);
 	/* Before 6.13 clients found their GPUs by these libraries alone. */
 	r->have_cuda |= c->kind == COPROC_NVIDIA && !c->says_cuda;
 	r->have_cal |= c->kind == COPROC_AMD && !c->says_cal;

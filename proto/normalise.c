@@ -141,7 +141,16 @@ put_text(struct scan *s, const char *p, size_t n, bool references)
 
 /* --- tags --- */
 
-/* Reads what may be a tag at p (a <); false if it is none. */
+/* What may stand behind a tag's name: a blank, > or />. */
+static bool
+ends_name(const char *q, const char *end)
+{
+	return q < end && (is_a(*q, BLANK) || *q == '>' ||
+			      (*q == '/' && q + 1 < end && q[1] == '>'));
+}
+
+/* Reads what may be a tag at p (a <); false if it is none.  Complexity: a parser, each
+ * of its bounds in its place. */
 static bool
 tag_read(const char *p, const char *end, struct tag *t)
 {
@@ -159,9 +168,7 @@ tag_read(const char *p, const char *end, struct tag *t)
 	while (q < most && is_a(*q, NAME))
 		q++;
 	t->n = (size_t)(q - t->name);
-	if (q == end || t->n > NAME_MAX_BYTES ||
-	    !(is_a(*q, BLANK) || *q == '>' ||
-		(*q == '/' && q + 1 < end && q[1] == '>')))
+	if (t->n > NAME_MAX_BYTES || !ends_name(q, end))
 		return false;
 	t->attr = q;
 	while (q < end && *q != '>' && *q != '<' && q - p < LINE_MAX_BYTES)

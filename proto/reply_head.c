@@ -137,6 +137,7 @@ reply_head(struct buf *b, const struct reply_head *h)
 		put_flags(b, h);
 }
 
+/* Parameters: the members of a reply that has little else. */
 void
 reply_render_refusal(struct buf *b, const struct conf *cf, int32_t client_version,
     const char *text, bool notice, double delay_s, bool project_is_down)

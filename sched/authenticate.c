@@ -245,6 +245,36 @@ nobody(struct arena *a)
 	return u;
 }
 
+/* What an earlier try may have found. */
+static void
+forget(struct rpc *x)
+{
+	x->user = x->probe ? nobody(x->a) : NULL;
+	x->host = NULL;
+	x->host_id_changed = x->detach = false;
+	x->predecessor = 0;
+	x->nnotes = 0;
+	x->glance.there = false;
+}
+
+/* The state of the client of this row went back: it was restored, or copied. */
+static enum err
+identify_clone(struct rpc *x, const struct host *h)
+{
+	enum err e;
+
+	if (x->now - h->rpc_time < OVERTAKEN_S)
+		return FAIL(&x->fail, E_RACE,
+		    "host %lld: a request with number %lld comes after %lld",
+		    (long long)h->id, (long long)x->req->rpc_seqno,
+		    (long long)h->rpc_seqno);
+	e = search_host(x, true);
+	if (e == OK && (x->host == NULL || x->host->id != h->id) &&
+	    host_succeeds(h, x->req))
+		x->predecessor = h->id;
+	return e;
+}
+
 static enum err
 authenticate(struct rpc *x)
 {
@@ -252,24 +282,16 @@ authenticate(struct rpc *x)
 	struct host *h;
 	struct user *u;
 	bool forwarded = false;
-	enum err e = OK;
 
 	if (x->db == NULL)
 		return FAIL(&x->fail, E_DB, "there is no database connection");
-	x->user = x->probe ? nobody(x->a) : NULL;
-	x->host = NULL;
-	x->host_id_changed = x->detach = false;
-	x->predecessor = 0;
-	x->nnotes = 0;
-	x->glance.there = false;
+	forget(x);
 	if (x->probe)
 		return OK;
 	if (x->as_host != 0)
 		x->req->hostid = x->as_host;
 	if (x->req->hostid != 0)
-		e = host_of_request(x, &found, &forwarded);
-	if (e != OK)
-		return e;
+		TRY(host_of_request(x, &found, &forwarded));
 	if (found == NULL && x->req->hostid != 0)
 		rpc_note(x, false, "Can't find host record");
 	if (found == NULL)
@@ -291,16 +313,7 @@ authenticate(struct rpc *x)
 		x->glance = found->glance;
 		return OK;
 	case HOST_CLONE:
-		if (x->now - h->rpc_time < OVERTAKEN_S)
-			return FAIL(&x->fail, E_RACE,
-			    "host %lld: a request with number %lld comes after %lld",
-			    (long long)h->id, (long long)x->req->rpc_seqno,
-			    (long long)h->rpc_seqno);
-		e = search_host(x, true);
-		if (e == OK && (x->host == NULL || x->host->id != h->id) &&
-		    host_succeeds(h, x->req))
-			x->predecessor = h->id;
-		return e;
+		return identify_clone(x, h);
 	case HOST_FORWARD:
 	case HOST_FOREIGN:
 		break;

@@ -134,7 +134,6 @@ static enum err
 load(struct rpc *x)
 {
 	struct snapshot *s = NEW(x->a, struct snapshot);
-	enum err e;
 
 	x->snap = s;
 	x->havs_read = x->hosts_read = false;
@@ -144,8 +143,8 @@ load(struct rpc *x)
 	s->cat = x->cat;
 	host_of_snapshot(x, s);
 	x->host_wait_s = 0;
-	if (s->host_new && (e = rpc_count_new_hosts(x)) != OK)
-		return e;
+	if (s->host_new)
+		TRY(rpc_count_new_hosts(x));
 	x->refused = refuse_host(x->a, x->conf, x->req, x->user, x->host, x->cat);
 	if (x->refused == REFUSE_NOTHING && key_is_strange(x))
 		x->refused = REFUSE_KEY_CHANGED;
@@ -155,25 +154,20 @@ load(struct rpc *x)
 	s->waited = s->wait_brought || x->wait == WAIT_IN_VAIN;
 	s->wait_possible = x->conf->locality_scheduling_wait_period > 0 &&
 	                   x->wait == WAIT_NOT_YET;
-	e = load_user(x, s);
-	if (e == OK)
-		e = snapshot_reported(x->db, x->a, x->req, s, &x->fail);
-	if (e == OK && x->host_wait_s == 0) /* else nothing moves to it */
-		e = snapshot_others(x->db, x->a, x->req, s, &x->fail);
+	TRY(load_user(x, s));
+	TRY(snapshot_reported(x->db, x->a, x->req, s, &x->fail));
+	if (x->host_wait_s == 0) /* else nothing moves to it */
+		TRY(snapshot_others(x->db, x->a, x->req, s, &x->fail));
 	if (x->detach)
 		s->nin_progress = s->ninherited =
 		    0; /* the commit ends them: none is to be sent again */
-	if (e == OK)
-		e = load_down(x, s);
-	if (e == OK)
-		e = load_logs(x, s);
-	if (e == OK)
-		keep_look(x);
-	if (e == OK)
-		e = rpc_load_files(x, s);
-	if (e == OK && x->refused == REFUSE_NOTHING)
-		e = rpc_need_hosts(x, s);
-	return e == OK ? rpc_need_versions(x, s) : e;
+	TRY(load_down(x, s));
+	TRY(load_logs(x, s));
+	keep_look(x);
+	TRY(rpc_load_files(x, s));
+	if (x->refused == REFUSE_NOTHING)
+		TRY(rpc_need_hosts(x, s));
+	return rpc_need_versions(x, s);
 }
 
 enum err

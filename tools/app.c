@@ -207,6 +207,18 @@ adaptive_hint(const struct ctx *x, const struct app_opts *o)
 }
 
 static enum err
+check_options(struct ctx *x, const struct app_opts *o)
+{
+	if (o->locality && o->no_locality)
+		return ctx_usage(x, "--locality and --no-locality exclude each other");
+	if (o->min_version > 1000000 || o->weight > 1000000 || o->adaptive > 1000)
+		return ctx_usage(x, "a number is too large");
+	if (o->adaptive == 1)
+		return ctx_usage(x, "--adaptive: 2 at least");
+	return OK;
+}
+
+static enum err
 app_add_run(struct ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct app_opts *o = opts;
@@ -222,37 +234,25 @@ app_add_run(struct ctx *x, const void *opts, char **args, size_t n)
 	enum template_large large = o->generator != NULL ? LARGE_FIRST :
 	                            o->no_locality       ? LARGE_NONE :
 	                                                   LARGE_PERHAPS;
-	enum err e = check_name(x, args[0]);
+	enum err e;
 
 	(void)n;
-	if (e == OK && o->locality && o->no_locality)
-		return ctx_usage(x, "--locality and --no-locality exclude each other");
-	if (e == OK &&
-	    (o->min_version > 1000000 || o->weight > 1000000 || o->adaptive > 1000))
-		return ctx_usage(x, "a number is too large");
-	if (e == OK && o->adaptive == 1)
-		return ctx_usage(x, "--adaptive: 2 at least");
-	if (e == OK)
-		e = ctx_db(x);
-	if (e == OK)
-		e = check_generator(x, o, app.name);
-	if (e == OK)
-		e = check_daemons(x, o);
-	if (e == OK)
-		e = take_template(x, o->in, app.name, "in", large);
-	if (e == OK)
-		e = take_template(x, o->out, app.name, "out", LARGE_NONE);
-	if (e == OK)
-		e = app_insert(x->db, &app, x->f);
+	TRY(check_name(x, args[0]));
+	TRY(check_options(x, o));
+	TRY(ctx_db(x));
+	TRY(check_generator(x, o, app.name));
+	TRY(check_daemons(x, o));
+	TRY(take_template(x, o->in, app.name, "in", large));
+	TRY(take_template(x, o->out, app.name, "out", LARGE_NONE));
+	e = app_insert(x->db, &app, x->f);
 	if (e == E_RACE)
 		return FAIL(x->f, E_RACE, "there is an app %s already", app.name);
-	if (e == OK) {
-		ctx_said(x, "created", "app %s (%s locality)", app.name,
-		    app.locality_scheduling ? "with" : "without");
-		adaptive_hint(x, o);
-		e = ctx_reread(x);
-	}
-	return e == OK ? add_daemons(x, o, app.name) : e;
+	TRY(e);
+	ctx_said(x, "created", "app %s (%s locality)", app.name,
+	    app.locality_scheduling ? "with" : "without");
+	adaptive_hint(x, o);
+	TRY(ctx_reread(x));
+	return add_daemons(x, o, app.name);
 }
 
 const struct cmd cmd_app_add = { .name = "app add",

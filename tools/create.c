@@ -147,32 +147,37 @@ read_secret(struct ctx *x, const char *path, const char **secret)
 	return e;
 }
 
+/* A project brings servers of its own, or is told where they are. */
 static enum err
-check_options(struct ctx *x, struct create *c)
+check_servers(struct ctx *x, const struct create_opts *o)
 {
-	const struct create_opts *o = c->o;
-	enum err e = OK;
-
-	c->private = o->here != NULL;
-	if (c->private &&
+	if (o->here != NULL &&
 	    (o->dir != NULL || o->db_name != NULL || o->db_user != NULL ||
 		o->db_host != NULL || o->db_socket != NULL || o->db_port != 0 ||
 		o->password_file != NULL || o->apache_site != NULL))
 		return ctx_usage(x,
 		    "--here brings its own database and web server: leave out "
 		    "--dir, --db-..., --password-file and --apache-site");
-	if (!c->private && o->url_base == NULL)
+	if (o->here == NULL && o->url_base == NULL)
 		return ctx_usage(x,
 		    "--url-base URL is needed: where clients find the web server "
 		    "(or --here DIR for a project with servers of its own)");
+	return OK;
+}
+
+static enum err
+check_options(struct ctx *x, struct create *c)
+{
+	const struct create_opts *o = c->o;
+
+	TRY(check_servers(x, o));
+	c->private = o->here != NULL;
 	c->db_user = o->db_user != NULL ? o->db_user : c->name;
 	c->db_passwd = "";
 	if (o->password_file != NULL)
-		e = read_secret(x, o->password_file, &c->db_passwd);
-	if (e == OK && c->private)
-		e = create_port(x, o->port, &c->port);
-	if (e != OK)
-		return e;
+		TRY(read_secret(x, o->password_file, &c->db_passwd));
+	if (c->private)
+		TRY(create_port(x, o->port, &c->port));
 	c->base_url = o->url_base != NULL ?
 	                  arena_strdup(x->a, o->url_base) :
 	                  arena_printf(x->a, "http://127.0.0.1:%d", c->port);

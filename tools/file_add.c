@@ -386,10 +386,8 @@ file_add_run(struct ctx *x, const void *opts, char **args, size_t n)
 	struct staged *s = NEWN(x->a, struct staged, n);
 	struct together t = { .name = o->set, .files = s, .n = n };
 	const struct app *app;
-	enum err e = check_app(x, o, &app);
 
-	if (e != OK)
-		return e;
+	TRY(check_app(x, o, &app));
 	for (size_t i = 0; i < n; i++)
 		s[i] = (struct staged){ .path = args[i],
 			.name = base_name(args[i]),
@@ -398,16 +396,18 @@ file_add_run(struct ctx *x, const void *opts, char **args, size_t n)
 			.ranges = (int32_t)o->ranges };
 	if (o->set != NULL && n > SET_MOST)
 		return ctx_usage(x, "--set: at most %d files", SET_MOST);
-	e = check_all(x, s, n);
-	if (e == OK && o->set != NULL)
-		e = check_set(x, &t, app->id);
-	if (o->dry_run && e == OK)
+	TRY(check_all(x, s, n));
+	if (o->set != NULL)
+		TRY(check_set(x, &t, app->id));
+	if (o->dry_run) {
 		say_dry(x, &t);
-	for (size_t i = 0; i < n && e == OK && !o->dry_run; i++)
-		e = add(x, &s[i]);
-	if (e == OK && o->set != NULL && !o->dry_run)
-		e = add_set(x, &t);
-	return e == OK && !o->dry_run ? ctx_reread(x) : e;
+		return OK;
+	}
+	for (size_t i = 0; i < n; i++)
+		TRY(add(x, &s[i]));
+	if (o->set != NULL)
+		TRY(add_set(x, &t));
+	return ctx_reread(x);
 }
 
 const struct cmd cmd_file_add = { .name = "file add",

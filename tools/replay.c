@@ -246,6 +246,17 @@ read_input(struct ctx *x, struct replay *r, char *path, struct recording **rec)
 	return recording_read(x->a, text, r->request_n, rec, x->f);
 }
 
+/* Do the options fit what is replayed? */
+static enum err
+check_options(struct ctx *x, const struct replay_opts *o, bool recorded)
+{
+	if (recorded && (o->host != NULL || o->at != NULL || o->seed != 0))
+		return ctx_usage(x, "a recording has its own host, time and seed");
+	if (!recorded && o->same)
+		return ctx_usage(x, "--same is for recordings");
+	return OK;
+}
+
 static enum err
 replay_cmd(struct ctx *x, const void *opts, char **args, size_t nargs)
 {
@@ -253,28 +264,21 @@ replay_cmd(struct ctx *x, const void *opts, char **args, size_t nargs)
 	struct replay r = { .config = o->config, .seed = o->seed == 0 ? 1 : o->seed };
 	struct recording *rec = NULL;
 	struct host *host;
-	enum err e;
 
 	(void)nargs;
 	if (o->host != NULL && !text_i64(o->host, 1, INT64_MAX, &r.host))
 		return ctx_usage(x, "\"%.60s\" is not the id of a host", o->host);
-	e = replay_time(x, o->at, &r.at);
-	if (e == OK)
-		e = read_input(x, &r, args[0], &rec);
-	if (e == OK && rec != NULL &&
-	    (o->host != NULL || o->at != NULL || o->seed != 0))
-		return ctx_usage(x, "a recording has its own host, time and seed");
-	if (e == OK && rec == NULL && o->same)
-		return ctx_usage(x, "--same is for recordings");
-	if (e == OK && rec == NULL)
-		e = check_request(x, o, &r, args[0]);
-	if (e == OK && r.host != 0)
-		e = ctx_db(x);
-	if (e == OK && r.host != 0)
-		e = tools_host(x, r.host, &host);
-	if (e == OK)
-		e = replay_run(x, &r);
-	return e == OK ? show(x, o, &r, rec) : e;
+	TRY(replay_time(x, o->at, &r.at));
+	TRY(read_input(x, &r, args[0], &rec));
+	TRY(check_options(x, o, rec != NULL));
+	if (rec == NULL)
+		TRY(check_request(x, o, &r, args[0]));
+	if (r.host != 0) {
+		TRY(ctx_db(x));
+		TRY(tools_host(x, r.host, &host));
+	}
+	TRY(replay_run(x, &r));
+	return show(x, o, &r, rec);
 }
 
 const struct cmd cmd_replay = { .name = "replay",

@@ -150,6 +150,17 @@ not_up(struct ctx *x, int64_t wait_s, const struct probe *p)
 	    (long long)wait_s, x->cf->log_dir);
 }
 
+/* If ours has ended because another one was faster, that one will do. */
+static bool
+is_gone(const struct ctx *x, pid_t *child)
+{
+	int st;
+
+	if (*child > 0 && waitpid(*child, &st, WNOHANG) == *child)
+		*child = -1;
+	return *child <= 0 && !state_supervised(x->a, x->cf);
+}
+
 /*
  * Until all services run and the scheduler answers; child is 0 if another process
  * supervises.  E_RETRY: that one has ended, as it was about to when it was found.
@@ -164,14 +175,9 @@ wait_until_up(struct ctx *x, pid_t child, int64_t wait_s)
 	struct probe p = { 0 };
 	size_t bad = 0;
 	bool up = false;
-	int st;
 
 	while (!up && clock_mono_ms() < end) {
-		if (child > 0 && waitpid(child, &st, WNOHANG) == child)
-			child = -1;
-		/* If ours has ended because another one was faster, that one will do.
-		 */
-		if (child <= 0 && !state_supervised(x->a, x->cf)) {
+		if (is_gone(x, &child)) {
 			arena_free(&round);
 			return child == 0 ?
 			           E_RETRY :

@@ -283,6 +283,7 @@ seed_002_slices(const struct client_world *w, const struct rank *r, size_t n,
 	}
 }
 
+/* Parameters: the tasks by rank come with what is to be kept, run and placed. */
 static void
 place_seed_002(const struct client_world *w, struct arena *a, const struct rank *r,
     size_t n, const bool *keep, bool *run, struct room *m, struct enforced *e)

@@ -72,6 +72,17 @@ room_by_limit(
 	                   most * fetch_buffer_s(w) - rr->p[project].queued[rsc];
 }
 
+/* Whatever it could send: it may not be asked for this resource now. */
+static bool
+not_to_be_asked(const struct client_world *w, size_t project, size_t rsc)
+{
+	const struct cw_project *p = &w->projects[project];
+	const struct cw_rsc_state *s = &p->rsc[rsc];
+
+	return !cw_contactable(w, project) || p->nci || p->stalled_download ||
+	       p->suspended_task || s->no_apps || s->excluded || uploads_wait(w, p);
+}
+
 bool
 fetch_able(const struct client_world *w, const struct policy *how,
     const struct rr_sim *rr, size_t project, size_t rsc, bool ignore_backoff)
@@ -79,8 +90,7 @@ fetch_able(const struct client_world *w, const struct policy *how,
 	const struct cw_project *p = &w->projects[project];
 	const struct cw_rsc_state *s = &p->rsc[rsc];
 
-	if (!cw_contactable(w, project) || p->nci || p->stalled_download ||
-	    p->suspended_task || s->no_apps || s->excluded || uploads_wait(w, p))
+	if (not_to_be_asked(w, project, rsc))
 		return false;
 	if (p->share <= 0 && rr->r[rsc].nidle <= 0)
 		return false;
@@ -104,6 +114,7 @@ fetch_share(const struct client_world *w, const bool *able, size_t project)
 	return able[project] && sum > 0 ? w->projects[project].share / sum : 0;
 }
 
+/* Parameters: seconds and instances are asked for side by side. */
 void
 fetch_ask(const struct client_world *w, const struct rr_sim *rr, size_t project,
     size_t rsc, double secs, double inst, struct work_ask *ask)

@@ -184,6 +184,8 @@ best(const struct client_world *w, const struct policy *how, const struct rr_sim
 	return top;
 }
 
+/* Parameters: the world, its simulation and the policy are what all of these rules look
+ * at. */
 static void
 ask_for(const struct client_world *w, const struct policy *how, struct arena *a,
     const struct rr_sim *rr, enum step s, size_t project, size_t rsc,

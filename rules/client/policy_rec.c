@@ -364,12 +364,31 @@ quiet(const struct client_world *w, const struct policy *how, const struct rr_si
 	return true;
 }
 
+/* The project that is first for some resource that runs short; -1 = none. */
+static int32_t
+first_of_all(
+    const struct turn *t, const struct client_world *w, const struct rr_sim *rr)
+{
+	int32_t top = -1;
+
+	for (size_t r = 0; r < w->nrsc; r++) {
+		int32_t p;
+
+		if (rr->r[r].saturated_s > w->prefs.min_s)
+			continue;
+		p = best(t, r);
+		if (p >= 0 && (top < 0 || t->sp[p] > t->sp[top]))
+			top = p;
+	}
+	return top;
+}
+
 static void
 fetch(const struct client_world *w, const struct policy *how, struct arena *a,
     const struct rr_sim *rr, struct work_ask *ask, double *recheck_at)
 {
 	struct turn t;
-	int32_t top = -1;
+	int32_t top;
 	bool done = true;
 
 	for (size_t r = 0; r < w->nrsc; r++) {
@@ -379,15 +398,7 @@ fetch(const struct client_world *w, const struct policy *how, struct arena *a,
 	if (done)
 		return;
 	t = look(w, how, a, rr);
-	for (size_t r = 0; r < w->nrsc; r++) {
-		int32_t p;
-
-		if (rr->r[r].saturated_s > w->prefs.min_s)
-			continue;
-		p = best(&t, r);
-		if (p >= 0 && (top < 0 || t.sp[p] > t.sp[top]))
-			top = p;
-	}
+	top = first_of_all(&t, w, rr);
 	for (size_t r = 0; r < w->nrsc && top >= 0; r++)
 		if (rr->r[r].saturated_s < fetch_buffer_s(w) &&
 		    is_first(&t, (size_t)top, r))

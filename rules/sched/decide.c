@@ -213,6 +213,18 @@ ask_for_logs(struct ctx *c)
 		c->d->send_job_log = 1;
 }
 
+/* Why no more than this was sent, where work was wanted. */
+static enum reason
+rest_of(const struct ctx *c)
+{
+	enum reason why = c->d->work_wanted ? limits_more(c) : c->d->rest;
+
+	if (c->d->work_wanted && why == WHY_NONE && c->no_app_version)
+		why = WHY_NO_APP_VERSION;
+	return why == WHY_NONE && c->more_to_come ? WHY_WAITING : why;
+}
+
+/* Parameters: what there is to know, and nothing else is looked at. */
 struct decision *
 decide(struct arena *a, const struct conf *cf, const struct request *rq,
     const struct snapshot *snap, int64_t now, struct rng *rng, const int64_t *lost,
@@ -242,12 +254,7 @@ decide(struct arena *a, const struct conf *cf, const struct request *rq,
 		return c.d;
 	}
 	search_keep(&c);
-	if (c.d->work_wanted)
-		c.d->rest = limits_more(&c);
-	if (c.d->work_wanted && c.d->rest == WHY_NONE && c.no_app_version)
-		c.d->rest = WHY_NO_APP_VERSION;
-	if (c.d->rest == WHY_NONE && c.more_to_come)
-		c.d->rest = WHY_WAITING;
+	c.d->rest = rest_of(&c);
 	owner_moves(&c);
 	lost_abort(&c);
 	ask_for_logs(&c);

@@ -237,31 +237,50 @@ say_searched(const struct ctx *c, struct say *s)
 	say_numbers(c, s, answers[i].why);
 }
 
-static void
-say_numbers(const struct ctx *c, struct say *s, enum reason why)
+/* What the computer lacks for a job that was looked at; false: why is another one. */
+static bool
+say_lack(const struct ctx *c, struct say *s, enum reason why)
 {
 	switch (why) {
 	case WHY_DISK:
 		say_str(s, "; needs ");
 		say_size(s, c->lack_disk);
 		say_str(s, " more");
-		break;
+		return true;
 	case WHY_MEM:
 		say_str(s, "; needs ");
 		say_size(s, c->lack_ram);
 		say_str(s, " more");
-		break;
+		return true;
 	case WHY_DEADLINE:
 		say_str(s, "; tasks run ");
 		say_fixed(s, 100 * c->late_availability, 0);
 		say_str(s, "% of the time");
-		break;
+		return true;
 	case WHY_BANDWIDTH:
 		say_str(s, "; needs ");
 		say_fixed(s, c->need_bw / 1e3, 0);
 		say_str(s, " kB/s, has ");
 		say_fixed(s, c->m.bwdown / 1e3, 0);
-		break;
+		return true;
+	case WHY_NO_COPROC:
+		say_missing(c, s);
+		return true;
+	case WHY_COPROC_RAM:
+	case WHY_DRIVER_TOO_OLD:
+		say_demand(c, s, why);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void
+say_numbers(const struct ctx *c, struct say *s, enum reason why)
+{
+	if (say_lack(c, s, why))
+		return;
+	switch (why) {
 	case WHY_DAILY_QUOTA:
 		say_str(s, "; the most is ");
 		say_int(s, c->conf->daily_result_quota);
@@ -276,13 +295,6 @@ say_numbers(const struct ctx *c, struct say *s, enum reason why)
 		break;
 	case WHY_APP_LIMIT:
 		say_app_limits(c, s);
-		break;
-	case WHY_NO_COPROC:
-		say_missing(c, s);
-		break;
-	case WHY_COPROC_RAM:
-	case WHY_DRIVER_TOO_OLD:
-		say_demand(c, s, why);
 		break;
 	case WHY_ACCOUNT_LIMIT:
 		say_str(s, "; it is ");

@@ -90,6 +90,14 @@ count_usable(struct versions *n, const struct platform *p, const struct app_vers
 	n->by_benchmark += pc == NULL && v->pfc_n <= 0;
 }
 
+/* May the job have this version, if it is bound to one or to a number? */
+static bool
+is_meant(const struct demand *d, int64_t pinned, const struct app_version *v)
+{
+	return (pinned == 0 || v->id == pinned) &&
+	       (d->app_version_num == 0 || v->version_num == d->app_version_num);
+}
+
 static struct versions
 versions_of(const struct conf *cf, const struct catalog *c, const struct app *app,
     const struct demand *d)
@@ -107,8 +115,7 @@ versions_of(const struct conf *cf, const struct catalog *c, const struct app *ap
 		    (v->deprecated && (pinned == 0 || v->id != pinned)))
 			continue;
 		n.there++;
-		if ((pinned != 0 && v->id != pinned) ||
-		    (d->app_version_num != 0 && v->version_num != d->app_version_num))
+		if (!is_meant(d, pinned, v))
 			continue;
 		n.bound++;
 		if (!client_can(cf, v) || (v->plan_class[0] != '\0' && !class_can(pc)))

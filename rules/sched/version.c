@@ -231,6 +231,15 @@ superseded(const struct ctx *c, const struct app_version *v)
 	return has_other(c, v, v->version_num);
 }
 
+/* Is it one of those that the job may have, whatever the client? */
+static bool
+version_meant(const struct choice *q, const struct app_version *v)
+{
+	if (q->pinned_version_id == 0 ? v->deprecated : v->id != q->pinned_version_id)
+		return false;
+	return q->pinned_num == 0 || v->version_num == q->pinned_num;
+}
+
 static enum reason
 version_usable(
     struct ctx *c, struct choice *q, const struct app_version *v, struct pick *p)
@@ -240,11 +249,7 @@ version_usable(
 	bool pinned = q->pinned_version_id != 0 || q->pinned_num != 0;
 	enum reason why;
 
-	if (q->pinned_version_id != 0 && v->id != q->pinned_version_id)
-		return WHY_NO_APP_VERSION;
-	if (q->pinned_version_id == 0 && v->deprecated)
-		return WHY_NO_APP_VERSION;
-	if (q->pinned_num != 0 && v->version_num != q->pinned_num)
+	if (!version_meant(q, v))
 		return WHY_NO_APP_VERSION;
 	why = client_unfit(c->req, v);
 	/* With another client the host would have this one instead of that, no more. */

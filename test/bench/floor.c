@@ -165,6 +165,31 @@ span(const char *text, int64_t *first, int64_t *n)
 	return good;
 }
 
+static bool
+take_option(struct plan *p, int c)
+{
+	switch (c) {
+	case 's':
+		p->socket = optarg;
+		return true;
+	case 'd':
+		p->database = optarg;
+		return true;
+	case 'r':
+		return span(optarg, &p->first_result, &p->nresults);
+	case 'h':
+		return span(optarg, &p->first_host, &p->nhosts);
+	case 'c':
+		p->connections = (int)strtol(optarg, NULL, 10);
+		return true;
+	case 't':
+		p->seconds = (int)strtol(optarg, NULL, 10);
+		return true;
+	default:
+		return false;
+	}
+}
+
 int
 main(int argc, char **argv)
 {
@@ -178,25 +203,13 @@ main(int argc, char **argv)
 	int c;
 
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (c == 's')
-			p.socket = optarg;
-		else if (c == 'd')
-			p.database = optarg;
-		else if (c == 'r')
-			good = span(optarg, &p.first_result, &p.nresults) && good;
-		else if (c == 'h')
-			good = span(optarg, &p.first_host, &p.nhosts) && good;
-		else if (c == 'c')
-			p.connections = (int)strtol(optarg, NULL, 10);
-		else if (c == 't')
-			p.seconds = (int)strtol(optarg, NULL, 10);
-		else if (c == 'q') {
+		if (c == 'q') {
 			for (int i = 0; i < STATEMENTS; i++)
 				printf("floor: %s\n", sql[i]);
 			puts("floor: COMMIT");
 			return 0;
-		} else
-			good = false;
+		}
+		good = take_option(&p, c) && good;
 	}
 	if (!good || p.socket == NULL || p.database == NULL || p.nresults == 0 ||
 	    p.nhosts == 0 || p.connections < 1 || p.connections > CONNECTIONS_MOST) {

@@ -559,33 +559,41 @@ read_url(struct arena *a, const char *url, struct play *p)
 	return true;
 }
 
-int
-main(int argc, char **argv)
+static bool
+read_options(struct arena *a, int argc, char **argv, struct play *p)
 {
 	static const struct option options[] = { { "url", 1, NULL, 'u' },
 		{ "keys", 1, NULL, 'k' }, { "seed", 1, NULL, 's' },
 		{ "logs", 1, NULL, 'l' }, { "trace", 1, NULL, 't' },
 		{ NULL, 0, NULL, 0 } };
-	struct play p = { .seed = 1, .logs = "." };
-	struct arena a = { 0 };
 	bool good = true;
-	int c, status, bad = 0;
+	int c;
 
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (c == 'u')
-			good = good && read_url(&a, optarg, &p);
+			good = good && read_url(a, optarg, p);
 		else if (c == 'k')
-			good = good && read_keys(&a, optarg, &p);
+			good = good && read_keys(a, optarg, p);
 		else if (c == 's')
-			p.seed = strtoll(optarg, NULL, 10);
+			p->seed = strtoll(optarg, NULL, 10);
 		else if (c == 't')
-			good = good && read_trace(&a, optarg, &p);
+			good = good && read_trace(a, optarg, p);
 		else if (c == 'l')
-			p.logs = optarg;
+			p->logs = optarg;
 		else
 			good = false;
 	}
-	if (!good || p.keys == NULL || p.nports == 0) {
+	return good && p->keys != NULL && p->nports > 0;
+}
+
+int
+main(int argc, char **argv)
+{
+	struct play p = { .seed = 1, .logs = "." };
+	struct arena a = { 0 };
+	int status, bad = 0;
+
+	if (!read_options(&a, argc, argv, &p)) {
 		fprintf(stderr, "usage: many --url URL... --keys FILE [--trace FILE] "
 				"--seed N --logs DIR\n");
 		return 2;

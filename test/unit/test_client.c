@@ -231,20 +231,33 @@ prefs_seen(struct client *c)
 	return v.w.prefs;
 }
 
+static void
+see_buffer(struct client *c, double min_s, double extra_s)
+{
+	ck_assert_double_eq(prefs_seen(c).min_s, min_s);
+	ck_assert_double_eq(prefs_seen(c).extra_s, extra_s);
+}
+
+static void
+see_rest(struct client *c, double period_s, double ram_bytes, bool leave_in_memory)
+{
+	ck_assert_double_eq(prefs_seen(c).period_s, period_s);
+	ck_assert_double_eq(prefs_seen(c).ram_bytes, ram_bytes);
+	ck_assert(prefs_seen(c).leave_in_memory == leave_in_memory);
+}
+
 /* The account's preferences for the whole host; without them, and beyond what can be
  * meant, there are defaults. */
 START_TEST(preferences_of_the_account)
 {
 	struct client *c = host();
-	struct cw_prefs w;
 
 	c->ram_bytes = 1000;
 	c->o.ram_part = 0.9;
 	c->o.min_buffer_s = 7;
 	c->o.extra_buffer_s = 8;
-	w = prefs_seen(c);
-	ck_assert(w.min_s == 7 && w.extra_s == 8 && w.period_s == 3600 &&
-		  w.ram_bytes == 900 && w.leave_in_memory);
+	see_buffer(c, 7, 8);
+	see_rest(c, 3600, 900, true);
 	take(c,
 	    VENUE("work") GLOBAL(
 		"<mod_time>5</mod_time>"
@@ -259,23 +272,21 @@ START_TEST(preferences_of_the_account)
 	save(c);
 	c->prefs = (struct rq_prefs){ 0 };
 	preferences_read(c); /* as at the next start */
-	w = prefs_seen(c);
-	ck_assert(w.min_s == 1.5 * 86400 && w.extra_s == 0 && w.period_s == 1800 &&
-		  w.cushion_s == w.min_s && w.ram_bytes == 500 && !w.leave_in_memory);
+	see_buffer(c, 1.5 * 86400, 0);
+	see_rest(c, 1800, 500, false);
+	ck_assert_double_eq(prefs_seen(c).cushion_s, 1.5 * 86400);
 	ck_assert_double_eq(c->prefs.mod_time, 5);
 	take(c, VENUE(""), (struct hope){ 0 });
-	w = prefs_seen(c);
-	ck_assert(w.min_s == 9 * 86400.0 && w.extra_s == 8 && w.period_s == 3600 &&
-		  w.ram_bytes == 900 && w.leave_in_memory);
+	see_buffer(c, 9 * 86400.0, 8);
+	see_rest(c, 3600, 900, true);
 	take(c,
 	    GLOBAL("<work_buf_min_days>0</work_buf_min_days>"
 		   "<work_buf_additional_days>1e300</work_buf_additional_days>"
 		   "<cpu_scheduling_period_minutes>1e-9</cpu_scheduling_period_minutes>"
 		   "<ram_max_used_idle_pct>-1</ram_max_used_idle_pct>"),
 	    (struct hope){ 0 });
-	w = prefs_seen(c);
-	ck_assert(w.min_s == 180 && w.extra_s == 30 * 86400.0 && w.period_s == 60 &&
-		  w.ram_bytes == 900);
+	see_buffer(c, 180, 30 * 86400.0);
+	see_rest(c, 60, 900, true);
 	/* What the command line says comes first. */
 	c->o.own_buffer = c->o.own_ram = c->o.quit_when_stopped = true;
 	take(c,
@@ -283,9 +294,9 @@ START_TEST(preferences_of_the_account)
 		   "<ram_max_used_idle_pct>10</ram_max_used_idle_pct>"
 		   "<leave_apps_in_memory>1</leave_apps_in_memory>"),
 	    (struct hope){ 0 });
-	w = prefs_seen(c);
-	ck_assert(
-	    w.min_s == 7 && w.extra_s == 8 && w.ram_bytes == 900 && !w.leave_in_memory);
+	see_buffer(c, 7, 8);
+	ck_assert_double_eq(prefs_seen(c).ram_bytes, 900);
+	ck_assert(!prefs_seen(c).leave_in_memory);
 	host_end(c);
 }
 END_TEST

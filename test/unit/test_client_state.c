@@ -237,11 +237,20 @@ keep_accounts(struct client *c, struct cproject *p, double x)
 }
 
 static void
+same_times(const struct cw_rpc *r, double x)
+{
+	ck_assert(r->min_rpc_time == x + 8 && r->next_rpc_time == x + 9 &&
+		  r->latency_limited_until == x + 10 && r->last_contact == x + 11 &&
+		  r->nrpc_failures == 3 && r->nmaster_failures == 2 &&
+		  r->ntask_failures == 1 && r->url == 1 && r->master_pending &&
+		  r->user_request && r->in_session);
+}
+
+static void
 same_accounts(struct client *c, struct cproject *p, double x)
 {
 	const struct standing *s = state_standing(&c->keep, p, "NVIDIA");
 	const struct cw_acct *a = &p->acct;
-	const struct cw_rpc *r = &p->rpc;
 
 	ck_assert_uint_eq(p->nstandings, 2);
 	ck_assert(s->backoff_s == x && s->backoff_until == x + 1 && s->no_apps &&
@@ -250,11 +259,7 @@ same_accounts(struct client *c, struct cproject *p, double x)
 	ck_assert(p->share == x + 3 && p->own_share && p->dcf == x / 1000);
 	ck_assert(a->rec == x + 4 && a->exp_avg_cpu == x + 5 && a->owed == -x &&
 		  a->delay_bound_s == x + 6 && a->longest_s == x + 7 && a->known);
-	ck_assert(r->min_rpc_time == x + 8 && r->next_rpc_time == x + 9 &&
-		  r->latency_limited_until == x + 10 && r->last_contact == x + 11 &&
-		  r->nrpc_failures == 3 && r->nmaster_failures == 2 &&
-		  r->ntask_failures == 1 && r->url == 1 && r->master_pending &&
-		  r->user_request && r->in_session);
+	same_times(&p->rpc, x);
 }
 
 /* Of several projects, each in its place whatever the order in which they came. */

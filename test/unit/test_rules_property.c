@@ -266,6 +266,16 @@ ids_increase(const struct world *w, const struct decision *d)
 }
 
 static bool
+may_be_made(const struct conf *cf, const struct snap_file *f)
+{
+	if (f->paused || cf->locality_scheduling_wait_period == 0)
+		return false;
+	if (f->demand_time == 0 && (f->draining || f->no_work_available))
+		return false;
+	return fileset_state(cf, f) == FILE_DRAINING || f->held || f->demand_time != 0;
+}
+
+static bool
 waits_only_for_what_may_be_made(const struct world *w, const struct decision *d)
 {
 	size_t searched = 0;
@@ -276,12 +286,7 @@ waits_only_for_what_may_be_made(const struct world *w, const struct decision *d)
 		const struct snap_file *f = &w->snap.files[d->want[i] - 1];
 
 		searched += f->searched;
-		if (f->paused ||
-		    (f->demand_time == 0 && (f->draining || f->no_work_available)) ||
-		    w->conf->locality_scheduling_wait_period == 0)
-			return false;
-		if (fileset_state(w->conf, f) != FILE_DRAINING && !f->held &&
-		    f->demand_time == 0)
+		if (!may_be_made(w->conf, f))
 			return false;
 	}
 	return searched <= 1 && w->snap.wait_possible && !w->snap.waited &&

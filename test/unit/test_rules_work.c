@@ -313,6 +313,7 @@ enum fit_case {
 	FIT__MAX
 };
 
+/* Parameters: whatever a row of the table changes. */
 static void
 change_world(enum fit_case n, struct fitted *w, struct request *q, struct job *j,
     struct app *app, struct app_version *version, struct platform *platform,

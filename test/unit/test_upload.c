@@ -44,6 +44,7 @@ START_TEST(upload_name)
 }
 END_TEST
 
+/* Parameters: one part, and what is to become of it. */
 static void
 put(const struct conf *cf, const char *text, int64_t offset, int64_t nbytes,
     const char *md5, enum err open, enum err finish)
