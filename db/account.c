@@ -3,6 +3,7 @@
 #include "db/entity.h"
 
 #include <string.h>
+#include "db/stmts.h"
 #include "lib/buf.h"
 #include "lib/banned.h"
 
@@ -10,24 +11,14 @@ enum err
 account_by_id(
     struct db *db, struct arena *a, int64_t id, struct user_info **out, struct fail *f)
 {
-	void *row;
-	enum err e = db_row(db, a, f, &row, SQL_ACCOUNT_BY_ID, id);
-
-	if (e == OK)
-		*out = row;
-	return e;
+	return db_row(db, a, f, out, ACCOUNT_BY_ID, .id = id);
 }
 
 enum err
 account_by_key(struct db *db, struct arena *a, const char *key, struct user_info **out,
     struct fail *f)
 {
-	void *row;
-	enum err e = db_row(db, a, f, &row, SQL_ACCOUNT_BY_KEY, key);
-
-	if (e == OK)
-		*out = row;
-	return e;
+	return db_row(db, a, f, out, ACCOUNT_BY_KEY, .authenticator = key);
 }
 
 enum err
@@ -35,7 +26,7 @@ account_had_email(struct db *db, const char *email, int64_t since, struct fail *
 {
 	int64_t id;
 
-	return db_number(db, f, &id, SQL_ADDRESS_GIVEN_UP, since, email);
+	return db_number(db, f, &id, ADDRESS_GIVEN_UP, .since = since, .email = email);
 }
 
 enum err
@@ -46,11 +37,11 @@ account_insert(struct db *db, struct user *u, const char *source, struct fail *f
 	if (e == OK)
 		e = user_insert(db, u, f);
 	if (e == OK && u->teamid != 0)
-		e = db_exec(db, f, NULL, SQL_TEAM_DELTA_INSERT, u->id, u->teamid,
-		    u->create_time);
+		e = db_exec(db, f, NULL, TEAM_DELTA_INSERT, .userid = u->id,
+		    .teamid = u->teamid, .now = u->create_time);
 	if (e == OK && source != NULL)
-		e = db_exec(
-		    db, f, NULL, SQL_CONSENT_INSERT, u->id, u->create_time, source);
+		e = db_exec(db, f, NULL, CONSENT_INSERT, .userid = u->id,
+		    .now = u->create_time, .source = source);
 	if (e == OK)
 		e = db_commit(db, f);
 	if (e != OK)
@@ -62,12 +53,7 @@ enum err
 account_hosts(struct db *db, struct arena *a, int64_t userid, struct host **hosts,
     size_t *n, struct fail *f)
 {
-	void *rows;
-	enum err e = db_query(db, a, f, &rows, n, SQL_HOSTS_OF_ACCOUNT, userid);
-
-	if (e == OK)
-		*hosts = rows;
-	return e;
+	return db_query(db, a, f, hosts, n, HOSTS_OF_ACCOUNT, .userid = userid);
 }
 
 enum err
@@ -75,8 +61,8 @@ account_host_venue(
     struct db *db, int64_t userid, int64_t hostid, const char *venue, struct fail *f)
 {
 	int64_t matched;
-	enum err e = db_exec(
-	    db, f, &matched, SQL_HOST_SET_VENUE, venue, hostid, userid);
+	enum err e = db_exec(db, f, &matched, HOST_SET_VENUE, .venue = venue,
+	    .id = hostid, .userid = userid);
 
 	if (e == OK && matched == 0)
 		return FAIL(
@@ -87,19 +73,14 @@ account_host_venue(
 enum err
 team_to_join(struct db *db, const char *name, int64_t *id, struct fail *f)
 {
-	return db_number(db, f, id, SQL_TEAM_TO_JOIN, name);
+	return db_number(db, f, id, TEAM_TO_JOIN, .name = name);
 }
 
 enum err
 teams_by_ids(struct db *db, struct arena *a, const int64_t *ids, size_t n,
     struct team **teams, size_t *nteams, struct fail *f)
 {
-	void *rows;
-	enum err e = db_query(db, a, f, &rows, nteams, SQL_TEAMS_BY_IDS, ids, n);
-
-	if (e == OK)
-		*teams = rows;
-	return e;
+	return db_query(db, a, f, teams, nteams, TEAMS_BY_IDS, .ids = db_ids(ids, n));
 }
 
 enum err
@@ -107,7 +88,7 @@ teams_by_name(struct db *db, struct arena *a, const char *start, struct team **t
     size_t *n, struct fail *f)
 {
 	struct buf like = buf_new(a);
-	void *rows;
+	struct team *rows = NULL;
 	enum err e;
 
 	for (; *start != '\0'; start++) {
@@ -116,7 +97,7 @@ teams_by_name(struct db *db, struct arena *a, const char *start, struct team **t
 		buf_put(&like, start, 1);
 	}
 	buf_puts(&like, "%");
-	e = db_query(db, a, f, &rows, n, SQL_TEAMS_BY_NAME, like.p);
+	e = db_query(db, a, f, &rows, n, TEAMS_BY_NAME, .pattern = like.p);
 	if (e == OK)
 		*teams = rows;
 	return e;

@@ -164,19 +164,13 @@ wants_read(struct arena *a, size_t *n)
 enum err
 live_read(struct db *db, struct arena *a, struct live *l, struct fail *f)
 {
-	void *tables, *columns, *indexes;
-	enum err e = db_query(db, a, f, &tables, &l->ntables, SQL_SCHEMA_TABLES);
+	enum err e = db_query(db, a, f, &l->tables, &l->ntables, SCHEMA_TABLES);
 
 	if (e == OK)
-		e = db_query(db, a, f, &columns, &l->ncolumns, SQL_SCHEMA_COLUMNS);
+		e = db_query(db, a, f, &l->columns, &l->ncolumns, SCHEMA_COLUMNS);
 	if (e == OK)
-		e = db_query(db, a, f, &indexes, &l->nindexes, SQL_SCHEMA_INDEXES);
-	if (e != OK)
-		return e;
-	l->tables = tables;
-	l->columns = columns;
-	l->indexes = indexes;
-	return OK;
+		e = db_query(db, a, f, &l->indexes, &l->nindexes, SCHEMA_INDEXES);
+	return e;
 }
 
 static bool

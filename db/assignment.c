@@ -7,6 +7,7 @@
  */
 #include "db/entity.h"
 
+#include "db/stmts.h"
 #include "model/states.h"
 #include "lib/banned.h"
 
@@ -17,15 +18,16 @@ move(struct db *db, struct arena *a, struct workunit wu, int32_t flags, int64_t 
 {
 	struct result *r;
 	size_t n = 0;
-	enum err e = db_exec(db, f, NULL, SQL_WU_SET_FLAGS, (int64_t)flags, now, wu.id);
+	enum err e = db_exec(db, f, NULL, WU_SET_FLAGS, .transitioner_flags = flags,
+	    .at = now, .id = wu.id);
 
 	wu.transitioner_flags = flags;
 	if (e == OK)
 		e = results_of_workunit(db, a, wu.id, &r, &n, f);
 	for (size_t i = 0; e == OK && i < n; i++)
 		if (r[i].server_state == RESULT_UNSENT)
-			e = db_exec(db, f, NULL, SQL_RESULT_SET_READY,
-			    result_ready(&wu, r[i].priority), r[i].id);
+			e = db_exec(db, f, NULL, RESULT_SET_READY,
+			    .ready = result_ready(&wu, r[i].priority), .id = r[i].id);
 	return e;
 }
 
@@ -35,8 +37,9 @@ assignment_add(struct db *db, struct arena *a, const struct workunit *wu,
 {
 	enum err e = move(db, a, *wu, multi ? WU_BROADCAST : WU_TARGETED, now, f);
 
-	return e == OK ? db_exec(db, f, NULL, SQL_ASSIGNMENT_INSERT, now, target_id,
-			     (int64_t)target, (int64_t)multi, wu->id) :
+	return e == OK ? db_exec(db, f, NULL, ASSIGNMENT_INSERT, .now = now,
+			     .target_id = target_id, .target_type = target,
+			     .multi = multi, .workunitid = wu->id) :
 	                 e;
 }
 
@@ -46,24 +49,26 @@ assignments_drop(struct db *db, struct arena *a, const struct workunit *wu, int6
 {
 	enum err e = move(db, a, *wu, 0, now, f);
 
-	return e == OK ?
-	           db_exec(db, f, NULL, SQL_PURGE_ASSIGNMENTS, &wu->id, (size_t)1) :
-	           e;
+	return e == OK ? db_exec(db, f, NULL, PURGE_ASSIGNMENTS,
+			     .workunitids = db_ids(&wu->id, 1)) :
+	                 e;
 }
 
 enum err
 snapshot_targeted(struct db *db, struct arena *a, const struct conf *cf,
     struct snapshot *s, struct fail *f)
 {
-	void *rows = NULL;
+	struct job *rows = NULL;
 	int64_t from = cf->enable_assignment ? 0 : 1;
 	int64_t to = cf->enable_assignment_multi ? 1 : 0;
 	int64_t team = s->user.teamid != 0 ? s->user.teamid : -1;
 	enum err e = OK;
 
 	if (from <= to && (!s->glance.there || s->glance.has_aimed))
-		e = db_query(db, a, f, &rows, &s->ntargeted, SQL_JOBS_TARGETED,
-		    s->host.id, s->user.id, team, from, to, s->user.id, -s->host.id);
+		e = db_query(db, a, f, &rows, &s->ntargeted, JOBS_TARGETED,
+		    .hostid = s->host.id, .userid = s->user.id, .teamid = team,
+		    .multi_from = from, .multi_to = to, .once_user = s->user.id,
+		    .once_host = -s->host.id);
 	if (e == OK)
 		s->targeted = rows;
 	return e;

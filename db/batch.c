@@ -28,23 +28,17 @@ db_batch(struct arena *a, enum stmt_id id)
 {
 	struct db_batch *b = NEW(a, struct db_batch);
 
-	assert(strpbrk(stmt_infos[id].args, LISTS) == NULL);
-	*b = (struct db_batch){
-		.a = a, .id = id, .letters = strlen(stmt_infos[id].args)
-	};
+	for (const struct stmt_arg *arg = stmt_args(id); arg->type != ARG_END; arg++)
+		assert(list_max(arg->type) == 0);
+	*b = (struct db_batch){ .a = a, .id = id };
 	return b;
 }
 
 void
-db_batch_add(struct db_batch *b, ...)
+db_batch_put(struct db_batch *b, enum stmt_id id, const void *args)
 {
-	struct db_arg *row = NEWN(b->a, struct db_arg, b->letters + 1);
-	va_list ap;
-
-	va_start(ap, b);
-	stmt_args(b->id, ap, row);
-	va_end(ap);
-	PUSH(b->a, b->rows, b->n, b->cap) = row;
+	assert(id == b->id);
+	PUSH(b->a, b->rows, b->n, b->cap) = stmt_args_keep(b->a, id, args);
 }
 
 static enum err
@@ -143,7 +137,7 @@ at_once(struct db *db, size_t n, bool *yes, struct fail *f)
 	if (!*yes)
 		return OK;
 	if (!db->bulk_known) {
-		e = db_number(db, f, &triggers, SQL_SESSION_TRIGGERS);
+		e = db_number(db, f, &triggers, SESSION_TRIGGERS);
 		db->bulk_known = e == OK;
 		db->bulk = e == OK && triggers == 0;
 	}

@@ -14,20 +14,6 @@
 
 enum { SHORT_TEXT = 64, TEXT_MAX = 65535, MEDIUMTEXT_MAX = 16777215 };
 
-/*
- * Columns of whole rows that are not a VARCHAR, so neither made valid nor cut: blobs.
- * misc is TEXT: made valid, cut later.
- */
-static const struct {
-	const char *name;
-	char letter;
-} long_cols[] = {
-	{ "xml_doc", 'b' },
-	{ "global_prefs", 'b' },
-	{ "project_prefs", 'b' },
-	{ "misc", 't' },
-};
-
 const char *
 text_valid(struct arena *a, const char *text, int text_bytes, size_t max)
 {
@@ -83,151 +69,123 @@ bind_f64(struct db *db, MYSQL_BIND *b, double v)
 	b->buffer = copy;
 }
 
-/* Bytes that a column of the letter takes. */
+/* Bytes that a column of the type takes. */
 static size_t
-text_max(char letter)
+text_max(enum arg_type type)
 {
-	return letter == 's' ? DB_VARCHAR_MAX :
-	       letter == 't' ? TEXT_MAX :
-	                       MEDIUMTEXT_MAX;
+	return type == ARG_STR  ? DB_VARCHAR_MAX :
+	       type == ARG_TEXT ? TEXT_MAX :
+	                          MEDIUMTEXT_MAX;
 }
 
-/* letter: s, t, m or b as in db.h. */
 static void
-bind_text(struct db *db, MYSQL_BIND *b, char letter, const char *text)
+bind_text(struct db *db, MYSQL_BIND *b, enum arg_type type, const char *text)
 {
 	if (text == NULL) {
 		bind_null(b);
 		return;
 	}
-	if (letter != 'b')
-		text = text_valid(&db->scratch, text, db->text_bytes, text_max(letter));
-	b->buffer_type = letter == 'b' ? MYSQL_TYPE_BLOB : MYSQL_TYPE_STRING;
+	if (type != ARG_BLOB)
+		text = text_valid(&db->scratch, text, db->text_bytes, text_max(type));
+	b->buffer_type = type == ARG_BLOB ? MYSQL_TYPE_BLOB : MYSQL_TYPE_STRING;
 	b->buffer = (void *)(uintptr_t)text;
 	b->buffer_length = strlen(text);
 }
 
-static char
-col_letter(const struct col *c)
+static size_t
+bind_ids(MYSQL_BIND *b, const struct db_ids *ids)
 {
-	for (size_t i = 0; i < N(long_cols); i++)
-		if (strcmp(long_cols[i].name, c->name) == 0)
-			return long_cols[i].letter;
-	return 's';
-}
+	size_t size = list_size(list_slot(ids->n));
 
-static void
-bind_row(struct db *db, MYSQL_BIND *b, const struct row_shape *shape, const char *row)
-{
-	for (size_t i = 0; i < shape->ncols; i++) {
-		const struct col *c = &shape->cols[i];
-		const char *p = row + c->off;
-
-		switch (c->type) {
-		case COL_i32:
-			b[i].buffer_type = MYSQL_TYPE_LONG;
-			b[i].buffer = (void *)(uintptr_t)p;
-			break;
-		case COL_i64:
-			bind_i64(&b[i], (const int64_t *)(const void *)p);
-			break;
-		case COL_f64:
-			bind_f64(db, &b[i], *(const double *)(const void *)p);
-			break;
-		case COL_bool:
-			break;
-		case COL_str: {
-			const char *s = *(char *const *)(const void *)p;
-			bind_text(db, &b[i], col_letter(c), s != NULL ? s : "");
-			break;
-		}
-		}
-	}
-}
-
-static void
-bind_list(struct db *db, MYSQL_BIND *b, char letter, const struct db_arg *arg)
-{
-	size_t size = list_size(list_slot(arg->n));
-
-	for (size_t i = 0; i < size; i++) {
-		size_t k = i < arg->n ? i : arg->n - 1;
-		if (letter == 'I' || letter == 'J')
-			bind_i64(&b[i], (const int64_t *)arg->p + k);
-		else
-			bind_text(db, &b[i], 's', ((const char *const *)arg->p)[k]);
-	}
-}
-
-static void
-bind_pairs(MYSQL_BIND *b, const struct db_arg *arg)
-{
-	const struct row_pair *pairs = arg->p;
-	size_t size = list_size(list_slot(arg->n));
-
-	for (size_t i = 0; i < size; i++) {
-		size_t k = i < arg->n ? i : arg->n - 1;
-
-		bind_i64(&b[2 * i], &pairs[k].a);
-		bind_i64(&b[2 * i + 1], &pairs[k].b);
-	}
+	for (size_t i = 0; i < size; i++)
+		bind_i64(&b[i], &ids->v[i < ids->n ? i : ids->n - 1]);
+	return size;
 }
 
 static size_t
-param_count(enum stmt_id id, const struct db_arg *arg)
+bind_names(struct db *db, MYSQL_BIND *b, const struct db_names *names)
 {
-	const struct stmt_info *st = &stmt_infos[id];
-	size_t n = 0;
+	size_t size = list_size(list_slot(names->n));
 
-	for (size_t k = 0; st->args[k] != '\0'; k++) {
-		if (st->args[k] == 'R')
-			n += st->shape->ncols;
-		else if (st->args[k] == 'P')
-			n += 2 * list_size(list_slot(arg[k].n));
-		else if (strchr(LISTS, st->args[k]) != NULL)
-			n += list_size(list_slot(arg[k].n));
-		else
-			n++;
+	for (size_t i = 0; i < size; i++)
+		bind_text(
+		    db, &b[i], ARG_STR, names->v[i < names->n ? i : names->n - 1]);
+	return size;
+}
+
+static size_t
+bind_pairs(MYSQL_BIND *b, const struct db_pairs *pairs)
+{
+	size_t size = list_size(list_slot(pairs->n));
+
+	for (size_t i = 0; i < size; i++) {
+		size_t k = i < pairs->n ? i : pairs->n - 1;
+
+		bind_i64(&b[2 * i], &pairs->v[k].a);
+		bind_i64(&b[2 * i + 1], &pairs->v[k].b);
 	}
-	return n;
+	return 2 * size;
+}
+
+/* One value, or a list: so many parameters. */
+static size_t
+bind_value(struct db *db, MYSQL_BIND *b, const struct param *p, const void *at)
+{
+	const char *text;
+
+	switch (p->type) {
+	case ARG_I64:
+		bind_i64(b, at);
+		return 1;
+	case ARG_I32:
+		b->buffer_type = MYSQL_TYPE_LONG;
+		b->buffer = (void *)(uintptr_t)at;
+		return 1;
+	case ARG_F64:
+		bind_f64(db, b, *(const double *)at);
+		return 1;
+	case ARG_IDS:
+	case ARG_LONG_IDS:
+		return bind_ids(b, at);
+	case ARG_NAMES:
+	case ARG_LONG_NAMES:
+		return bind_names(db, b, at);
+	case ARG_PAIRS:
+		return bind_pairs(b, at);
+	default:
+		memcpy(&text, at, sizeof(text));
+		bind_text(db, b, p->type, text == NULL && p->of_row ? "" : text);
+		return 1;
+	}
+}
+
+/* Where the value is. */
+static const void *
+value_at(const struct param *p, const void *args)
+{
+	const char *at = (const char *)args + p->off;
+
+	if (p->of_row) {
+		memcpy(&at, at, sizeof(at));
+		at += p->row_off;
+	}
+	return at;
 }
 
 MYSQL_BIND *
-bind_args(struct db *db, enum stmt_id id, const struct db_arg *arg, size_t *n)
+bind_args(struct db *db, enum stmt_id id, const void *args, size_t *n)
 {
-	const struct stmt_info *st = &stmt_infos[id];
-	MYSQL_BIND *b, *next;
+	const struct params *ps = stmt_params(db, id);
+	size_t len = stmt_list_len(db, id, args), most = ps->n;
+	MYSQL_BIND *b;
 
-	*n = param_count(id, arg);
-	b = next = NEWN(&db->scratch, MYSQL_BIND, *n + 1);
-	for (size_t k = 0; st->args[k] != '\0'; k++) {
-		switch (st->args[k]) {
-		case 'i':
-			bind_i64(next++, &arg[k].i);
-			break;
-		case 'f':
-			bind_f64(db, next++, arg[k].f);
-			break;
-		case 'R':
-			bind_row(db, next, st->shape, arg[k].p);
-			next += st->shape->ncols;
-			break;
-		case 'P':
-			bind_pairs(next, &arg[k]);
-			next += 2 * list_size(list_slot(arg[k].n));
-			break;
-		case 'I':
-		case 'J':
-		case 'N':
-		case 'S':
-			bind_list(db, next, st->args[k], &arg[k]);
-			next += list_size(list_slot(arg[k].n));
-			break;
-		default:
-			bind_text(db, next++, st->args[k], arg[k].p);
-		}
-	}
-	assert(next == b + *n);
+	/* Each of them may be a list, of pairs even. */
+	if (len > 0)
+		most *= 2 * list_size(list_slot(len));
+	b = NEWN(&db->scratch, MYSQL_BIND, most + 1);
+	*n = 0;
+	for (size_t i = 0; i < ps->n; i++)
+		*n += bind_value(db, b + *n, &ps->v[i], value_at(&ps->v[i], args));
 	return b;
 }
 

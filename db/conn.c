@@ -197,15 +197,14 @@ static enum err
 cluster_find(struct db *db, struct fail *f)
 {
 	struct arena a = { 0 };
-	void *rows;
+	struct row_status *rows = NULL;
 	size_t n = 0;
 	int64_t none;
-	enum err e = db_query(db, &a, f, &rows, &n, SQL_SESSION_CLUSTER);
+	enum err e = db_query(db, &a, f, &rows, &n, SESSION_CLUSTER);
 
-	db->cluster = e == OK && n == 1 &&
-	              strcmp(((struct row_status *)rows)->value, "ON") == 0;
+	db->cluster = e == OK && n == 1 && strcmp(rows->value, "ON") == 0;
 	arena_free(&a);
-	return db->cluster ? db_number(db, f, &none, SQL_SESSION_IN_TRANSACTION) : e;
+	return db->cluster ? db_number(db, f, &none, SESSION_IN_TRANSACTION) : e;
 }
 
 static enum err
@@ -231,7 +230,7 @@ session_set(struct db *db, struct fail *f)
 	if ((e = cluster_find(db, f)) != OK)
 		return e;
 	if (db->text_bytes == 0) {
-		e = db_number(db, f, &bytes, SQL_SESSION_TEXT_BYTES);
+		e = db_number(db, f, &bytes, SESSION_TEXT_BYTES);
 		if (e != OK)
 			return e;
 		db->text_bytes = bytes >= 1 && bytes <= 4 ? (int)bytes : 4;

@@ -82,7 +82,7 @@ still_in_tx(struct db *db, struct fail *f)
 
 	if (!db->cluster || !db->in_tx)
 		return OK;
-	enum err e = db_number(db, f, &there, SQL_SESSION_IN_TRANSACTION);
+	enum err e = db_number(db, f, &there, SESSION_IN_TRANSACTION);
 	if (e == OK && there == 0)
 		e = FAIL(f, E_RETRY, "another node has ended the transaction");
 	return e;
@@ -121,7 +121,7 @@ stmt_prepare(
 
 static enum err
 run_once(struct db *db, struct arena *a, struct fail *f, void **rows, size_t *n,
-    int64_t *affected, enum stmt_id id, const struct db_arg *arg)
+    int64_t *affected, enum stmt_id id, const void *args)
 {
 	const struct stmt_info *info = &stmt_infos[id];
 	MYSQL_STMT *st;
@@ -130,7 +130,7 @@ run_once(struct db *db, struct arena *a, struct fail *f, void **rows, size_t *n,
 
 	if (e != OK)
 		return e;
-	size_t list = stmt_list_len(id, arg);
+	size_t list = stmt_list_len(db, id, args);
 	e = stmt_prepare(db, id, list_slot(list), &st, f);
 	if (e == OK)
 		e = conn_in_time(db, info->name, f);
@@ -138,7 +138,7 @@ run_once(struct db *db, struct arena *a, struct fail *f, void **rows, size_t *n,
 		return e;
 	db->count++;
 	arena_reset(&db->scratch);
-	MYSQL_BIND *bind = bind_args(db, id, arg, &nparams);
+	MYSQL_BIND *bind = bind_args(db, id, args, &nparams);
 	assert(nparams == mysql_stmt_param_count(st));
 	if (mysql_stmt_bind_param(st, bind) != 0 || mysql_stmt_execute(st) != 0)
 		return conn_fail(db, st, info->name, f);
@@ -156,81 +156,44 @@ run_once(struct db *db, struct arena *a, struct fail *f, void **rows, size_t *n,
  */
 enum err
 db_run(struct db *db, struct arena *a, struct fail *f, void **rows, size_t *n,
-    int64_t *affected, enum stmt_id id, const struct db_arg *arg)
+    int64_t *affected, enum stmt_id id, const void *args)
 {
 	if (db->together.on)
-		return rows == NULL ? together_keep(db, affected, id, arg, f) :
+		return rows == NULL ? together_keep(db, affected, id, args, f) :
 		                      together_refuse(db, "an answer is asked for", f);
-	enum err e = run_once(db, a, f, rows, n, affected, id, arg);
+	enum err e = run_once(db, a, f, rows, n, affected, id, args);
 
 	for (int i = 1;
 	     e == E_RETRY && db->code == DEADLOCK && !db->in_tx && i < SINGLE_TRIES;
 	     i++) {
 		clock_nap_ms((1 << i) + (int)(getpid() % 8));
-		e = run_once(db, a, f, rows, n, affected, id, arg);
+		e = run_once(db, a, f, rows, n, affected, id, args);
 	}
 	return e;
 }
 
 enum err
-db_exec(struct db *db, struct fail *f, int64_t *affected, enum stmt_id id, ...)
+db_run_row(struct db *db, struct arena *a, struct fail *f, void **row, enum stmt_id id,
+    const void *args)
 {
-	struct db_arg arg[ARGS_MAX];
-	va_list ap;
-
-	va_start(ap, id);
-	stmt_args(id, ap, arg);
-	va_end(ap);
-	return db_run(db, NULL, f, NULL, NULL, affected, id, arg);
-}
-
-enum err
-db_query(struct db *db, struct arena *a, struct fail *f, void **rows, size_t *n,
-    enum stmt_id id, ...)
-{
-	struct db_arg arg[ARGS_MAX];
-	va_list ap;
-
-	va_start(ap, id);
-	stmt_args(id, ap, arg);
-	va_end(ap);
-	return db_run(db, a, f, rows, n, NULL, id, arg);
-}
-
-enum err
-db_row(struct db *db, struct arena *a, struct fail *f, void **row, enum stmt_id id, ...)
-{
-	struct db_arg arg[ARGS_MAX];
-	va_list ap;
 	size_t n;
+	enum err e = db_run(db, a, f, row, &n, NULL, id, args);
 
-	va_start(ap, id);
-	stmt_args(id, ap, arg);
-	va_end(ap);
-	enum err e = db_run(db, a, f, row, &n, NULL, id, arg);
 	if (e == OK && n == 0)
 		return FAIL(f, E_NOTFOUND, "%s: no such row", stmt_infos[id].name);
 	return e;
 }
 
 enum err
-db_number(struct db *db, struct fail *f, int64_t *value, enum stmt_id id, ...)
+db_run_number(
+    struct db *db, struct fail *f, int64_t *value, enum stmt_id id, const void *args)
 {
-	struct db_arg arg[ARGS_MAX];
 	struct arena a = { 0 };
-	va_list ap;
-	void *rows;
-	size_t n;
+	void *row = NULL;
+	enum err e = db_run_row(db, &a, f, &row, id, args);
 
-	assert(strcmp(stmt_infos[id].shape->name, "number") == 0);
-	va_start(ap, id);
-	stmt_args(id, ap, arg);
-	va_end(ap);
-	enum err e = db_run(db, &a, f, &rows, &n, NULL, id, arg);
-	if (e == OK && n == 0)
-		e = FAIL(f, E_NOTFOUND, "%s: no such row", stmt_infos[id].name);
 	if (e == OK)
-		*value = ((struct row_number *)rows)->v;
+		*value = ((const struct row_number *)row)->v;
 	arena_free(&a);
 	return e;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One connection: every statement is numbered, prepared on first use and bound by type;
+ * One connection: statements (db/stmts.h) are prepared on first use and bound by type;
  * rows come into an arena.
  *
  * Retry rule: E_RETRY (deadlock, lock time-out, lost connection, wsrep not ready) means
@@ -23,13 +23,6 @@
 #include "lib/rng.h"
 #include "model/conf.h"
 #include "model/rows.h"
-
-enum stmt_id {
-#define STMT(name, args, shape, key, rows, sql) SQL_##name,
-#include "db/stmts.def"
-#undef STMT
-	SQL__MAX
-};
 
 /* struct row_number, row_pair, ...: answers that are no whole row (shapes.def). */
 #define COL(shape, name, type) col_##type name;
@@ -80,58 +73,8 @@ enum err db_ready(struct db *, struct fail *);
  * next statement says so by E_RETRY. */
 enum err db_awake(struct db *, struct fail *);
 
-/*
- * Runs a statement.  Arguments follow its args string:
- *   i  int64_t
- *   f  double (not finite: 0)
- *   s  const char *, text for a VARCHAR: made valid, cut at 254 bytes; NULL = SQL NULL
- *   t  const char *, text for a TEXT: made valid, cut at 65535 bytes
- *   m  const char *, text for a MEDIUMTEXT: made valid, cut at 16777215 bytes
- *   b  const char *, raw bytes for a BLOB
- *   R  const void *, a row of the statement's shape, all its columns (id 0: assigned)
- *   I  const int64_t *, size_t: a list of 1 to 64, padded to 1, 4, 16 or 64 by
- *      repeating the last; longer lists are cut by the caller; the text has $LIST
- *   P  const struct row_pair *, size_t: the same of pairs; the text has CASE .. $PAIRS
- *      END, with the value b for a; a list I beside it has as many
- *   S  const char *const *, size_t: a list of strings, each as s
- *   J  as I, and N as S, of 1 to 512: what a client may name thousands of
- * E_RACE: a unique key is taken.  E_BADREQ: a value does not fit its
- * column.  E_CONFIG: a table or column is missing.  A deadlock outside a transaction is
- * tried again here, some times.
- */
-enum err db_exec(
-    struct db *, struct fail *, int64_t *affected /* or NULL */, enum stmt_id, ...);
-/* rows: an arena array of the statement's shape. */
-enum err db_query(struct db *, struct arena *, struct fail *, void **rows, size_t *n,
-    enum stmt_id, ...);
-/* One row or E_NOTFOUND. */
-enum err db_row(
-    struct db *, struct arena *, struct fail *, void **row, enum stmt_id, ...);
-/* First column of the first row as a number; E_NOTFOUND if there is none. */
-enum err db_number(struct db *, struct fail *, int64_t *value, enum stmt_id, ...);
+/* Statements: db/stmts.h. */
 int64_t db_insert_id(struct db *);
-
-/*
- * The same statement for many rows: db_batch_add() takes what db_exec() takes (no
- * lists), texts must stay until the run.  The run is one message to the server if that
- * is MariaDB, and must be inside a transaction if it is to be done or not done as a
- * whole. *affected (or NULL): the sum over all rows.
- */
-struct db_arg;
-struct db_batch {
-	struct arena *a;
-	enum stmt_id id;
-	size_t letters; /* arguments per row */
-	struct db_arg **rows;
-	size_t n, cap;
-};
-struct db_batch *db_batch(struct arena *, enum stmt_id);
-void db_batch_add(struct db_batch *, ...);
-enum err db_batch_run(
-    struct db *, const struct db_batch *, int64_t *affected, struct fail *);
-/* The same as db_batch_run; E_RACE unless each row matched one row, and then some
- * batches go row after row. */
-enum err db_batch_all(struct db *, const struct db_batch *, struct fail *);
 
 enum err db_begin(struct db *, struct fail *); /* READ COMMITTED */
 /*

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "db/stmts.h"
 #include "lib/banned.h"
 
 static enum err
@@ -22,7 +23,7 @@ file_insert(struct db *db, struct file *file, struct fail *f)
 
 	file->id = 0; /* assigned, also when tried again */
 	if (e == OK)
-		e = db_exec(db, f, NULL, SQL_FILE_INSERT, file);
+		e = db_exec(db, f, NULL, FILE_INSERT, .file = file);
 	if (e == OK)
 		file->id = db_insert_id(db);
 	return e;
@@ -32,12 +33,7 @@ enum err
 file_by_name(struct db *db, struct arena *a, const char *name, struct file **file,
     struct fail *f)
 {
-	void *row;
-	enum err e = db_row(db, a, f, &row, SQL_FILE_BY_NAME, name);
-
-	if (e == OK)
-		*file = row;
-	return e;
+	return db_row(db, a, f, file, FILE_BY_NAME, .name = name);
 }
 
 enum err
@@ -49,13 +45,13 @@ files_by_names(struct db *db, struct arena *a, const char *const *names, size_t 
 
 	for (size_t i = 0; i < n; i += DB_LIST_LONG) {
 		size_t part = n - i < DB_LIST_LONG ? n - i : DB_LIST_LONG, got;
-		void *rows;
-		enum err e = db_query(
-		    db, a, f, &rows, &got, SQL_FILES_BY_NAMES, names + i, part);
+		struct file *rows = NULL;
+		enum err e = db_query(db, a, f, &rows, &got, FILES_BY_NAMES,
+		    .names = db_names(names + i, part));
 		if (e != OK)
 			return e;
 		for (size_t k = 0; k < got; k++)
-			PUSH(a, all, total, cap) = ((struct file *)rows)[k];
+			PUSH(a, all, total, cap) = rows[k];
 	}
 	*files = all;
 	*nfiles = total;
@@ -70,7 +66,7 @@ fileset_insert(struct db *db, struct fileset *set, const int64_t *file_ids, size
 
 	set->id = 0; /* assigned, also when tried again */
 	if (e == OK)
-		e = db_exec(db, f, NULL, SQL_FILESET_INSERT, set);
+		e = db_exec(db, f, NULL, FILESET_INSERT, .set = set);
 	if (e != OK)
 		return e;
 	set->id = db_insert_id(db);
@@ -84,7 +80,8 @@ fileset_fill(
 	enum err e = OK;
 
 	for (size_t i = 0; i < n && e == OK; i++)
-		e = db_exec(db, f, NULL, SQL_FILESET_FILE_INSERT, id, file_ids[i]);
+		e = db_exec(db, f, NULL, FILESET_FILE_INSERT, .fileset_id = id,
+		    .file_id = file_ids[i]);
 	return e;
 }
 
@@ -92,24 +89,14 @@ enum err
 fileset_by_name(struct db *db, struct arena *a, const char *name, struct fileset **set,
     struct fail *f)
 {
-	void *row;
-	enum err e = db_row(db, a, f, &row, SQL_FILESET_BY_NAME, name);
-
-	if (e == OK)
-		*set = row;
-	return e;
+	return db_row(db, a, f, set, FILESET_BY_NAME, .name = name);
 }
 
 enum err
 fileset_by_id(
     struct db *db, struct arena *a, int64_t id, struct fileset **set, struct fail *f)
 {
-	void *row;
-	enum err e = db_row(db, a, f, &row, SQL_FILESET_BY_ID, id);
-
-	if (e == OK)
-		*set = row;
-	return e;
+	return db_row(db, a, f, set, FILESET_BY_ID, .id = id);
 }
 
 static int
@@ -124,8 +111,9 @@ enum err
 fileset_files(struct db *db, struct arena *a, int64_t id, struct row_member **files,
     size_t *n, struct fail *f)
 {
-	void *rows;
-	enum err e = db_query(db, a, f, &rows, n, SQL_FILESET_MEMBERS, &id, (size_t)1);
+	struct row_member *rows = NULL;
+	enum err e = db_query(
+	    db, a, f, &rows, n, FILESET_MEMBERS, .fileset_ids = db_ids(&id, 1));
 
 	if (e == OK && *n > 0)
 		qsort(rows, *n, sizeof(struct row_member), member_order);
@@ -139,8 +127,8 @@ fileset_set_next(
     struct db *db, int64_t id, int32_t expect_next, int32_t next, struct fail *f)
 {
 	int64_t affected;
-	enum err e = db_exec(db, f, &affected, SQL_FILESET_SET_NEXT, (int64_t)next, id,
-	    (int64_t)expect_next);
+	enum err e = db_exec(db, f, &affected, FILESET_SET_NEXT, .gen_next = next,
+	    .id = id, .was = expect_next);
 
 	if (e == OK && affected == 0)
 		return FAIL(f, E_RACE, "file set %lld: another generator was faster",
@@ -151,13 +139,13 @@ fileset_set_next(
 enum err
 fileset_target(struct db *db, int64_t id, int64_t *results, struct fail *f)
 {
-	return db_number(db, f, results, SQL_FILESET_ANY_TARGET, id);
+	return db_number(db, f, results, FILESET_ANY_TARGET, .fileset_id = id);
 }
 
 enum err
 fileset_dropped(struct db *db, const char *name, int64_t now, struct fail *f)
 {
-	return db_exec(db, f, NULL, SQL_FILESET_DROPPED, now, name);
+	return db_exec(db, f, NULL, FILESET_DROPPED, .now = now, .name = name);
 }
 
 enum err
@@ -165,7 +153,7 @@ fileset_set_paused(struct db *db, int64_t id, int32_t paused, struct fail *f)
 {
 	int64_t affected;
 	enum err e = db_exec(
-	    db, f, &affected, SQL_FILESET_SET_PAUSED, (int64_t)paused, id);
+	    db, f, &affected, FILESET_SET_PAUSED, .paused = paused, .id = id);
 
 	if (e == OK && affected == 0)
 		return FAIL(f, E_NOTFOUND, "no file set %lld", (long long)id);

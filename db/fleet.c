@@ -2,6 +2,7 @@
 /* The active hosts, what work asks of them, and workunits that may lack results. */
 #include "db/fleet.h"
 
+#include "db/stmts.h"
 #include "model/states.h"
 #include "lib/banned.h"
 
@@ -17,9 +18,8 @@ enum err
 fleet_load(struct db *db, struct arena *a, const struct conf *cf, int64_t now,
     struct fleet *f, struct fail *fail)
 {
-	void *row;
-	enum err e = db_row(db, a, fail, &row, SQL_FLEET, since_day(cf, now));
-	const struct row_fleet *r = row;
+	struct row_fleet *r = NULL;
+	enum err e = db_row(db, a, fail, &r, FLEET, .since_day = since_day(cf, now));
 
 	if (e != OK)
 		return e;
@@ -37,14 +37,12 @@ enum err
 fleet_load_kinds(struct db *db, struct arena *a, const struct conf *cf, int64_t now,
     struct fleet *f, struct fail *fail)
 {
-	const struct row_kind *kinds;
-	void *rows;
-	enum err e = db_query(
-	    db, a, fail, &rows, &f->nkinds, SQL_FLEET_KINDS, since_day(cf, now));
+	struct row_kind *kinds = NULL;
+	enum err e = db_query(db, a, fail, &kinds, &f->nkinds, FLEET_KINDS,
+	    .since_day = since_day(cf, now));
 
 	if (e != OK)
 		return e;
-	kinds = rows;
 	f->kinds = NEWN(a, struct host_kind, f->nkinds + 1);
 	for (size_t i = 0; i < f->nkinds; i++)
 		f->kinds[i] = (struct host_kind){ kinds[i].os_name, kinds[i].p_vendor,
@@ -76,8 +74,9 @@ enum err
 demand_between(struct db *db, struct arena *a, int64_t from, int64_t to,
     struct demand **d, size_t *n, struct fail *f)
 {
-	void *rows;
-	enum err e = db_query(db, a, f, &rows, n, SQL_DEMAND_BETWEEN, from, to);
+	struct row_demand_of_work *rows = NULL;
+	enum err e = db_query(
+	    db, a, f, &rows, n, DEMAND_BETWEEN, .from = from, .to = to);
 
 	if (e == OK)
 		*d = demands_of(a, rows, *n);
@@ -90,10 +89,11 @@ demand_queued(struct db *db, struct arena *a, int64_t appid, struct demand **d,
 {
 	int64_t plain = -(appid * READY_SHARDS) - 1,
 		urgent = READY_URGENT - appid * READY_PRIORITIES;
-	void *rows;
-	enum err e = db_query(db, a, f, &rows, n, SQL_DEMAND_QUEUED,
-	    plain - READY_SHARDS + 1, plain, urgent - READY_PRIORITIES + 1, urgent,
-	    appid);
+	struct row_demand_of_work *rows = NULL;
+	enum err e = db_query(db, a, f, &rows, n, DEMAND_QUEUED,
+	    .plain_first = plain - READY_SHARDS + 1, .plain_last = plain,
+	    .urgent_first = urgent - READY_PRIORITIES + 1, .urgent_last = urgent,
+	    .appid = appid);
 
 	if (e == OK)
 		*d = demands_of(a, rows, *n);
@@ -104,23 +104,14 @@ enum err
 wus_short(struct db *db, struct arena *a, int64_t from, int64_t to,
     struct row_wu_short **wus, size_t *n, struct fail *f)
 {
-	void *rows;
-	enum err e = db_query(db, a, f, &rows, n, SQL_WUS_SHORT, from, to);
-
-	if (e == OK)
-		*wus = rows;
-	return e;
+	return db_query(db, a, f, wus, n, WUS_SHORT, .from = from, .to = to);
 }
 
 enum err
 wus_aimed_in_vain(struct db *db, struct arena *a, const struct conf *cf,
     struct row_aimed **wus, size_t *n, struct fail *f)
 {
-	void *rows;
-	enum err e = db_query(db, a, f, &rows, n, SQL_AIMED_IN_VAIN,
-	    (int64_t)cf->enable_assignment, (int64_t)cf->enable_assignment_multi);
-
-	if (e == OK)
-		*wus = rows;
-	return e;
+	return db_query(db, a, f, wus, n, AIMED_IN_VAIN,
+	    .targeted = cf->enable_assignment,
+	    .broadcasts = cf->enable_assignment_multi);
 }

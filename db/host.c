@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "db/order.h"
+#include "db/stmts.h"
 #include "lib/banned.h"
 
 enum { DAY_S = 86400 };
@@ -13,21 +14,16 @@ enum err
 host_by_id(
     struct db *db, struct arena *a, int64_t id, struct host **host, struct fail *f)
 {
-	void *row;
-	enum err e = db_row(db, a, f, &row, SQL_HOST_BY_ID, id);
-
-	if (e == OK)
-		*host = row;
-	return e;
+	return db_row(db, a, f, host, HOST_BY_ID, .id = id);
 }
 
 enum err
 host_and_account(struct db *db, struct arena *a, int64_t hostid, bool has_jobs,
     struct row_host_account **both, struct fail *f)
 {
-	void *row;
+	struct row_host_account *row = NULL;
 	enum err e = db_row(
-	    db, a, f, &row, SQL_HOST_AND_ACCOUNT, (int64_t)has_jobs, hostid);
+	    db, a, f, &row, HOST_AND_ACCOUNT, .has_jobs = has_jobs, .id = hostid);
 
 	if (e != OK)
 		return e;
@@ -40,26 +36,15 @@ enum err
 host_by_cpid(struct db *db, struct arena *a, int64_t userid, const char *hashed_cpid,
     struct host **host, struct fail *f)
 {
-	void *row;
-	enum err e = db_row(db, a, f, &row, SQL_HOST_BY_CPID, userid, hashed_cpid);
-
-	if (e == OK)
-		*host = row;
-	return e;
+	return db_row(
+	    db, a, f, host, HOST_BY_CPID, .userid = userid, .host_cpid = hashed_cpid);
 }
 
 enum err
 host_similar(struct db *db, struct arena *a, const struct host *like,
     struct host **host, struct fail *f)
 {
-	void *row;
-	enum err e = db_row(db, a, f, &row, SQL_HOST_SIMILAR, like->userid,
-	    like->domain_name, like->last_ip_addr, like->os_name, like->p_model,
-	    like->m_nbytes);
-
-	if (e == OK)
-		*host = row;
-	return e;
+	return db_row(db, a, f, host, HOST_SIMILAR, .like = like);
 }
 
 /* OFFSET n - 1 is the n-th. */
@@ -75,7 +60,8 @@ enum err
 host_made(struct db *db, int64_t userid, int64_t after, int64_t n, int64_t *create_time,
     struct fail *f)
 {
-	return nth(db_number(db, f, create_time, SQL_HOST_MADE, userid, after, n - 1),
+	return nth(db_number(db, f, create_time, HOST_MADE, .userid = userid,
+		       .after = after, .offset = n - 1),
 	    create_time);
 }
 
@@ -83,71 +69,53 @@ enum err
 host_with_work(struct db *db, int64_t userid, int64_t except, int64_t n, int64_t *id,
     struct fail *f)
 {
-	return nth(db_number(db, f, id, SQL_HOST_WITH_WORK, userid, except, n - 1), id);
+	return nth(db_number(db, f, id, HOST_WITH_WORK, .userid = userid,
+		       .except = except, .offset = n - 1),
+	    id);
 }
 
 enum err
 host_insert(struct db *db, struct host *host, struct fail *f)
 {
 	host->id = 0; /* assigned, also when tried again */
-	enum err e = db_exec(db, f, NULL, SQL_HOST_INSERT, host);
+	enum err e = db_exec(db, f, NULL, HOST_INSERT, .host = host);
 
 	if (e == OK)
 		host->id = db_insert_id(db);
 	return e;
 }
 
-static const char *
-text(const char *s)
-{
-	return s != NULL ? s : "";
-}
-
 enum err
 host_save_rpc(struct db *db, const struct host *h, int64_t rpc_token, struct fail *f)
 {
-	return db_exec(db, f, NULL, SQL_HOST_SAVE_RPC, h->rpc_seqno, h->rpc_time,
-	    h->rpc_time / DAY_S, (int64_t)h->timezone, text(h->domain_name),
-	    text(h->last_ip_addr), text(h->host_cpid), (int64_t)h->nsame_ip_addr,
-	    h->on_frac, h->connected_frac, h->active_frac, h->gpu_active_frac,
-	    (int64_t)h->p_ncpus, text(h->p_vendor), text(h->p_model), h->p_fpops,
-	    h->p_iops, h->p_membw, text(h->os_name), text(h->os_version), h->m_nbytes,
-	    h->m_cache, h->m_swap, h->d_total, h->d_free, h->d_boinc_used_total,
-	    h->d_boinc_used_project, h->n_bwup, h->n_bwdown,
-	    h->duration_correction_factor, text(h->external_ip_addr),
-	    text(h->product_name), (int64_t)h->p_ngpus, h->p_gpu_fpops, text(h->misc),
-	    rpc_token, h->search_ready, h->search_id, h->nci_ready, h->nci_id, h->id);
+	return db_exec(db, f, NULL, HOST_SAVE_RPC, .h = h,
+	    .rpc_day = h->rpc_time / DAY_S, .rpc_token = rpc_token);
 }
 
 enum err
 host_token(struct db *db, int64_t id, int64_t *rpc_token, struct fail *f)
 {
-	return db_number(db, f, rpc_token, SQL_HOST_TOKEN, id);
+	return db_number(db, f, rpc_token, HOST_TOKEN, .id = id);
 }
 
 enum err
 hosts_active(struct db *db, int64_t since, int64_t *n, struct fail *f)
 {
-	return db_number(db, f, n, SQL_HOSTS_ACTIVE, since / DAY_S);
+	return db_number(db, f, n, HOSTS_ACTIVE, .since_day = since / DAY_S);
 }
 
 enum err
 host_app_versions(struct db *db, struct arena *a, int64_t hostid,
     struct host_app_version **havs, size_t *n, struct fail *f)
 {
-	void *rows;
-	enum err e = db_query(db, a, f, &rows, n, SQL_HOST_APP_VERSIONS, hostid);
-
-	if (e == OK)
-		*havs = rows;
-	return e;
+	return db_query(db, a, f, havs, n, HOST_APP_VERSIONS, .host_id = hostid);
 }
 
 enum err
 host_app_version_insert(
     struct db *db, const struct host_app_version *hav, struct fail *f)
 {
-	return db_exec(db, f, NULL, SQL_HOST_APP_VERSION_INSERT, hav);
+	return db_exec(db, f, NULL, HOST_APP_VERSION_INSERT, .hav = hav);
 }
 
 enum err
@@ -155,11 +123,8 @@ host_app_version_move(struct db *db, const struct host_app_version *was,
     const struct host_app_version *becomes, struct fail *f)
 {
 	int64_t affected = 0;
-	enum err e = db_exec(db, f, &affected, SQL_HOST_APP_VERSION_MOVE,
-	    (int64_t)becomes->max_jobs_per_day, (int64_t)becomes->n_jobs_today,
-	    (int64_t)becomes->consecutive_valid, was->host_id, was->app_version_id,
-	    (int64_t)was->max_jobs_per_day, (int64_t)was->n_jobs_today,
-	    (int64_t)was->consecutive_valid);
+	enum err e = db_exec(
+	    db, f, &affected, HOST_APP_VERSION_MOVE, .becomes = becomes, .was = was);
 
 	if (e == OK && affected == 0)
 		return FAIL(f, E_RACE, "version %lld of host %lld changed",
@@ -179,8 +144,8 @@ files_remove(
 {
 	for (size_t i = 0; i < n; i += DB_LIST_LONG) {
 		size_t part = n - i < DB_LIST_LONG ? n - i : DB_LIST_LONG;
-		enum err e = db_exec(
-		    db, f, NULL, SQL_HOST_FILES_REMOVE, hostid, ids + i, part);
+		enum err e = db_exec(db, f, NULL, HOST_FILES_REMOVE, .hostid = hostid,
+		    .file_ids = db_ids(ids + i, part));
 		if (e != OK)
 			return e;
 	}
@@ -194,8 +159,9 @@ files_add(struct db *db, int64_t hostid, const int64_t *ids, size_t n, int64_t n
 	enum err e = OK;
 
 	for (size_t i = 0; i < n && e == OK; i += DB_LIST_LONG)
-		e = db_exec(db, f, NULL, SQL_HOST_FILES_ADD, hostid, now, ids + i,
-		    n - i < DB_LIST_LONG ? n - i : (size_t)DB_LIST_LONG);
+		e = db_exec(db, f, NULL, HOST_FILES_ADD, .hostid = hostid, .now = now,
+		    .file_ids = db_ids(
+			ids + i, n - i < DB_LIST_LONG ? n - i : (size_t)DB_LIST_LONG));
 	return e;
 }
 
@@ -225,9 +191,9 @@ enum err
 host_files_save(struct db *db, struct arena *a, int64_t hostid, const int64_t *file_ids,
     size_t n, int64_t now, struct fail *f)
 {
-	void *rows;
+	struct row_number *rows = NULL;
 	size_t nold;
-	enum err e = db_query(db, a, f, &rows, &nold, SQL_HOST_FILES, hostid);
+	enum err e = db_query(db, a, f, &rows, &nold, HOST_FILES, .hostid = hostid);
 
 	return e != OK ? e :
 	                 host_files_change(db, a, hostid, row_numbers(a, rows, nold),
@@ -250,17 +216,17 @@ host_log_store(struct db *db, int64_t hostid, enum host_log kind, int64_t now,
 		line = strchr(from, '\n');
 		from = line == NULL ? from : line + 1;
 	}
-	return db_exec(
-	    db, f, NULL, SQL_HOST_LOG_STORE, hostid, (int64_t)kind, now, from);
+	return db_exec(db, f, NULL, HOST_LOG_STORE, .hostid = hostid, .kind = kind,
+	    .now = now, .log = from);
 }
 
 enum err
 host_logs_kept(struct db *db, struct arena *a, int64_t hostid, bool *time_stats,
     bool *jobs, struct fail *f)
 {
-	void *rows;
+	struct row_number *rows = NULL;
 	size_t n;
-	enum err e = db_query(db, a, f, &rows, &n, SQL_HOST_LOGS, hostid);
+	enum err e = db_query(db, a, f, &rows, &n, HOST_LOGS, .hostid = hostid);
 	const struct row_number *kind = rows;
 
 	*time_stats = *jobs = false;

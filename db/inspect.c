@@ -72,7 +72,7 @@ explain_fetch(struct db *db, struct arena *a, MYSQL_STMT *st, struct plan_row **
 
 enum err
 db_explain(struct db *db, struct arena *a, struct fail *f, struct plan_row **rows,
-    size_t *n, enum stmt_id id, const struct db_arg *arg)
+    size_t *n, enum stmt_id id, const void *args)
 {
 	size_t nparams;
 	enum err e = conn_need(db, f);
@@ -82,11 +82,11 @@ db_explain(struct db *db, struct arena *a, struct fail *f, struct plan_row **row
 	MYSQL_STMT *st = mysql_stmt_init(db->my);
 	char *sql = arena_printf(a, "EXPLAIN %s%s",
 	    db->mariadb ? "" : "FORMAT=TRADITIONAL ", /* MySQL's own is a tree */
-	    stmt_text(a, id, list_slot(stmt_list_len(id, arg))));
+	    stmt_text(a, id, list_slot(stmt_list_len(db, id, args))));
 	if (st == NULL)
 		return conn_fail(db, NULL, "EXPLAIN", f);
 	arena_reset(&db->scratch);
-	MYSQL_BIND *bind = bind_args(db, id, arg, &nparams);
+	MYSQL_BIND *bind = bind_args(db, id, args, &nparams);
 	if (mysql_stmt_prepare(st, sql, strlen(sql)) != 0 ||
 	    mysql_stmt_bind_param(st, bind) != 0 || mysql_stmt_execute(st) != 0)
 		e = conn_fail(db, st, "EXPLAIN", f);
@@ -100,13 +100,13 @@ enum err
 db_rows_read(struct db *db, int64_t *sum, struct fail *f)
 {
 	struct arena a = { 0 };
-	void *rows;
+	struct row_status *rows = NULL;
 	size_t n;
-	enum err e = db_query(db, &a, f, &rows, &n, SQL_READ_COUNTERS);
+	enum err e = db_query(db, &a, f, &rows, &n, READ_COUNTERS);
 
 	*sum = 0;
 	for (size_t i = 0; e == OK && i < n; i++)
-		*sum += strtoll(((struct row_status *)rows)[i].value, NULL, 10);
+		*sum += strtoll(rows[i].value, NULL, 10);
 	arena_free(&a);
 	return e;
 }

@@ -7,25 +7,53 @@
 #ifndef DB_INSPECT_H
 #define DB_INSPECT_H
 
-#include "db/db.h"
+#include "db/stmts.h"
 
 struct stmt_info { /* one line of stmts.def */
-	const char *name, *args, *key, *sql;
+	const char *name, *key, *sql;
+	bool prepared;    /* false: sent as it is */
+	size_t args_size; /* of its struct args_NAME */
 	const struct row_shape *shape;
 	int64_t base, per_row, per_item; /* Handler_read_% allowed */
 };
 extern const struct stmt_info stmt_infos[SQL__MAX];
 
-/* One argument, by the letter of the args string. */
-struct db_arg {
-	int64_t i;
-	double f;
-	const void *p; /* s t b R I P S */
-	size_t n;      /* I P S */
+/* The types of arguments of stmts.def, and of columns of rows. */
+enum arg_type {
+	ARG_END,
+	ARG_I64,
+	ARG_F64,
+	ARG_STR,
+	ARG_MEDIUMTEXT,
+	ARG_BLOB,
+	ARG_ROW,
+	ARG_IDS,
+	ARG_LONG_IDS,
+	ARG_NAMES,
+	ARG_LONG_NAMES,
+	ARG_PAIRS,
+	ARG_I32, /* these of columns only */
+	ARG_TEXT
 };
-/* Runs a statement with its arguments as data, one per letter.  rows may be NULL. */
-enum err db_run(struct db *, struct arena *, struct fail *, void **rows, size_t *n,
-    int64_t *affected, enum stmt_id, const struct db_arg *);
+struct stmt_arg { /* a member of the struct args_NAME */
+	const char *name;
+	enum arg_type type;
+	size_t off;
+	const struct row_shape *shape; /* of ARG_ROW */
+};
+/* The arguments of a statement, ended by ARG_END; one array for all that are LIKE each
+ * other. */
+const struct stmt_arg *stmt_args(enum stmt_id);
+
+/* :name or :row.column of a text. */
+struct stmt_param {
+	const char *name;           /* in the text */
+	const struct stmt_arg *arg; /* NULL: the statement has no such argument */
+	const struct col *col;      /* NULL: the whole argument */
+	bool known;                 /* false: no such argument or column */
+};
+/* Steps over the parameter that the text goes on with; false: it does not. */
+bool stmt_param_next(enum stmt_id, const char **text, struct stmt_param *);
 
 /* Prepares it for lists of n items (0: it has none). */
 enum err db_prepare(struct db *, enum stmt_id, size_t n, struct fail *);
@@ -34,7 +62,7 @@ struct plan_row { /* one line of EXPLAIN; "" is NULL */
 	char *table, *type, *key;
 };
 enum err db_explain(struct db *, struct arena *, struct fail *, struct plan_row **,
-    size_t *n, enum stmt_id, const struct db_arg *);
+    size_t *n, enum stmt_id, const void *args);
 
 /* Rows read so far by this connection: the sum of the server's Handler_read counters.
  */

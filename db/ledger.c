@@ -2,15 +2,16 @@
 /* The ledger's rows: moved, never counted anew. */
 #include "db/ledger.h"
 
+#include "db/stmts.h"
 #include "lib/banned.h"
 
 enum err
 ledger_due(struct db *db, struct arena *a, struct part part, size_t max, int64_t **ids,
     size_t *n, struct fail *f)
 {
-	void *rows;
-	enum err e = db_query(
-	    db, a, f, &rows, n, SQL_LEDGER_DUE, part.n, part.i, (int64_t)max);
+	struct row_number *rows = NULL;
+	enum err e = db_query(db, a, f, &rows, n, LEDGER_DUE, .parts = part.n,
+	    .part = part.i, .max = max);
 
 	if (e != OK)
 		return e;
@@ -22,24 +23,19 @@ enum err
 ledger_fold(struct db *db, const int64_t *ids, size_t n, struct fail *f)
 {
 	int64_t taken = 0;
-	enum err e = db_exec(db, f, &taken, SQL_LEDGER_TAKE, ids, n);
+	enum err e = db_exec(db, f, &taken, LEDGER_TAKE, .ids = db_ids(ids, n));
 
 	if (e == OK && taken != (int64_t)n)
 		return FAIL(f, E_RACE, "%lld of %zu jobs were there for the ledger",
 		    (long long)taken, n);
-	return e != OK ? e : db_exec(db, f, NULL, SQL_LEDGER_FOLD, ids, n);
+	return e != OK ? e : db_exec(db, f, NULL, LEDGER_FOLD, .ids = db_ids(ids, n));
 }
 
 enum err
 ledger_old(struct db *db, struct arena *a, int64_t day, size_t max,
     struct row_ledger **old, size_t *n, struct fail *f)
 {
-	void *rows;
-	enum err e = db_query(db, a, f, &rows, n, SQL_LEDGER_OLD, day, (int64_t)max);
-
-	if (e == OK)
-		*old = rows;
-	return e;
+	return db_query(db, a, f, old, n, LEDGER_OLD, .before = day, .max = max);
 }
 
 enum err
@@ -47,8 +43,7 @@ ledger_close(struct db *db, const struct row_ledger *old, struct fail *f)
 {
 	struct row_ledger of_file = *old, of_host = *old;
 	int64_t affected = 0;
-	enum err e = db_exec(db, f, &affected, SQL_LEDGER_CLOSE, old->day,
-	    old->fileset_id, old->hostid, old->jobs);
+	enum err e = db_exec(db, f, &affected, LEDGER_CLOSE, .old = old);
 
 	if (e == OK && affected == 0)
 		return FAIL(f, E_RACE, "day %lld of the ledger has changed",
@@ -56,19 +51,19 @@ ledger_close(struct db *db, const struct row_ledger *old, struct fail *f)
 	of_file.day = of_file.hostid = 0;
 	of_host.day = of_host.fileset_id = 0;
 	if (e == OK)
-		e = db_exec(db, f, NULL, SQL_LEDGER_ADD, &of_file);
-	return e != OK ? e : db_exec(db, f, NULL, SQL_LEDGER_ADD, &of_host);
+		e = db_exec(db, f, NULL, LEDGER_ADD, .ledger = &of_file);
+	return e != OK ? e : db_exec(db, f, NULL, LEDGER_ADD, .ledger = &of_host);
 }
 
 enum err
 ledger_of_all(
     struct db *db, struct arena *a, int64_t day, struct row_ledger *sum, struct fail *f)
 {
-	void *row;
-	enum err e = db_row(db, a, f, &row, SQL_LEDGER_OF_ALL, day);
+	struct row_ledger *row = NULL;
+	enum err e = db_row(db, a, f, &row, LEDGER_OF_ALL, .since_day = day);
 
 	if (e == OK)
-		*sum = *(const struct row_ledger *)row;
+		*sum = *row;
 	return e;
 }
 
@@ -76,11 +71,11 @@ enum err
 ledger_of_file(struct db *db, struct arena *a, int64_t fileset_id,
     struct row_ledger *sum, struct fail *f)
 {
-	void *row;
-	enum err e = db_row(db, a, f, &row, SQL_LEDGER_OF_FILE, fileset_id, fileset_id);
+	struct row_ledger *row = NULL;
+	enum err e = db_row(db, a, f, &row, LEDGER_OF_FILE, .fileset_id = fileset_id);
 
 	if (e == OK)
-		*sum = *(const struct row_ledger *)row;
+		*sum = *row;
 	return e;
 }
 
@@ -88,11 +83,11 @@ enum err
 ledger_of_host(struct db *db, struct arena *a, int64_t hostid, struct row_ledger *sum,
     struct fail *f)
 {
-	void *row;
-	enum err e = db_row(db, a, f, &row, SQL_LEDGER_OF_HOST, hostid, hostid);
+	struct row_ledger *row = NULL;
+	enum err e = db_row(db, a, f, &row, LEDGER_OF_HOST, .hostid = hostid);
 
 	if (e == OK)
-		*sum = *(const struct row_ledger *)row;
+		*sum = *row;
 	return e;
 }
 
@@ -100,41 +95,31 @@ enum err
 ledger_of_files(
     struct db *db, struct arena *a, struct row_ledger **sums, size_t *n, struct fail *f)
 {
-	void *rows;
-	enum err e = db_query(db, a, f, &rows, n, SQL_LEDGER_OF_FILES);
-
-	if (e == OK)
-		*sums = rows;
-	return e;
+	return db_query(db, a, f, sums, n, LEDGER_OF_FILES);
 }
 
 enum err
 files_left(struct db *db, struct arena *a, int64_t day, struct row_file_left **left,
     size_t *n, struct fail *f)
 {
-	void *rows;
-	enum err e = db_query(db, a, f, &rows, n, SQL_FILES_LEFT, day);
-
-	if (e == OK)
-		*left = rows;
-	return e;
+	return db_query(db, a, f, left, n, FILES_LEFT, .since_day = day);
 }
 
 enum err
 without_add(struct db *db, int64_t day, int64_t shard, int64_t jobs,
     int64_t bytes_needed, int64_t bytes_without, struct fail *f)
 {
-	return db_exec(db, f, NULL, SQL_WITHOUT_ADD, day, shard, jobs, bytes_needed,
-	    bytes_without);
+	return db_exec(db, f, NULL, WITHOUT_ADD, .day = day, .shard = shard,
+	    .jobs = jobs, .bytes_needed = bytes_needed, .bytes_without = bytes_without);
 }
 
 enum err
 without_sum(struct db *db, struct arena *a, struct row_without *sum, struct fail *f)
 {
-	void *row;
-	enum err e = db_row(db, a, f, &row, SQL_WITHOUT_SUM);
+	struct row_without *row = NULL;
+	enum err e = db_row(db, a, f, &row, WITHOUT_SUM);
 
 	if (e == OK)
-		*sum = *(const struct row_without *)row;
+		*sum = *row;
 	return e;
 }

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include "db/stmts.h"
 #include "model/resource.h"
 #include "model/states.h"
 #include "lib/banned.h"
@@ -12,22 +13,17 @@ enum err
 workunits_to_delete_files(struct db *db, struct arena *a, struct part part,
     int32_t state, size_t max, struct workunit **wus, size_t *n, struct fail *f)
 {
-	void *rows;
-	enum err e = db_query(db, a, f, &rows, n, SQL_WUS_TO_DELETE_FILES,
-	    (int64_t)state, part.n, part.i, (int64_t)max);
-
-	if (e == OK)
-		*wus = rows;
-	return e;
+	return db_query(db, a, f, wus, n, WUS_TO_DELETE_FILES,
+	    .file_delete_state = state, .parts = part.n, .part = part.i, .max = max);
 }
 
 enum err
 workunits_files_gone(struct db *db, struct arena *a, struct part part, int64_t after,
     size_t max, int64_t **ids, size_t *n, struct fail *f)
 {
-	void *rows;
-	enum err e = db_query(db, a, f, &rows, n, SQL_WUS_FILES_GONE, after, part.n,
-	    part.i, (int64_t)max);
+	struct row_number *rows = NULL;
+	enum err e = db_query(db, a, f, &rows, n, WUS_FILES_GONE, .after = after,
+	    .parts = part.n, .part = part.i, .max = max);
 
 	if (e != OK)
 		return e;
@@ -39,25 +35,16 @@ enum err
 workunits_to_purge(struct db *db, struct arena *a, const int64_t *ids, size_t nids,
     int64_t before, struct workunit **wus, size_t *n, struct fail *f)
 {
-	void *rows;
-	enum err e = db_query(db, a, f, &rows, n, SQL_WUS_TO_PURGE, ids, nids, before);
-
-	if (e == OK)
-		*wus = rows;
-	return e;
+	return db_query(
+	    db, a, f, wus, n, WUS_TO_PURGE, .ids = db_ids(ids, nids), .before = before);
 }
 
 enum err
 results_to_delete_files(struct db *db, struct arena *a, struct part part, int32_t state,
     size_t max, struct result **results, size_t *n, struct fail *f)
 {
-	void *rows;
-	enum err e = db_query(db, a, f, &rows, n, SQL_RESULTS_TO_DELETE_FILES,
-	    (int64_t)state, part.n, part.i, (int64_t)max);
-
-	if (e == OK)
-		*results = rows;
-	return e;
+	return db_query(db, a, f, results, n, RESULTS_TO_DELETE_FILES,
+	    .file_delete_state = state, .parts = part.n, .part = part.i, .max = max);
 }
 
 struct life_batch *
@@ -106,23 +93,16 @@ void
 workunit_transitioned(
     struct life_batch *b, const struct workunit *was, const struct workunit *becomes)
 {
-	db_batch_add(b->of[LIFE_TRANSITIONED], (int64_t)becomes->need_validate,
-	    (int64_t)becomes->error_mask, (int64_t)becomes->hr_class,
-	    becomes->app_version_id, (int64_t)becomes->assimilate_state,
-	    (int64_t)becomes->file_delete_state, becomes->transition_time, was->id,
-	    was->transition_seq, (int64_t)was->need_validate,
-	    (int64_t)was->assimilate_state, (int64_t)was->file_delete_state);
+	db_batch_add(
+	    b->of[LIFE_TRANSITIONED], WU_TRANSITIONED, .becomes = becomes, .was = was);
 }
 
 void
 workunit_validated(
     struct life_batch *b, const struct workunit *was, const struct workunit *becomes)
 {
-	db_batch_add(b->of[LIFE_VALIDATED], becomes->canonical_resultid,
-	    becomes->canonical_credit, (int64_t)becomes->error_mask,
-	    (int64_t)becomes->target_nresults, (int64_t)becomes->assimilate_state,
-	    becomes->transition_time, was->id, was->transition_seq,
-	    was->canonical_resultid, (int64_t)was->assimilate_state);
+	db_batch_add(
+	    b->of[LIFE_VALIDATED], WU_VALIDATED, .becomes = becomes, .was = was);
 }
 
 void
@@ -135,20 +115,22 @@ void
 workunit_assimilated(
     struct life_batch *b, int64_t id, int32_t state, int32_t error_bits, int64_t now)
 {
-	db_batch_add(
-	    b->of[LIFE_ASSIMILATED], (int64_t)state, (int64_t)error_bits, now, id);
+	db_batch_add(b->of[LIFE_ASSIMILATED], WU_ASSIMILATED, .assimilate_state = state,
+	    .error_bits = error_bits, .now = now, .id = id);
 }
 
 void
 workunit_files_deleted(struct life_batch *b, int64_t id, int32_t was, int32_t becomes)
 {
-	db_batch_add(b->of[LIFE_INPUTS_DELETED], (int64_t)becomes, id, (int64_t)was);
+	db_batch_add(b->of[LIFE_INPUTS_DELETED], WU_FILES_DELETED, .becomes = becomes,
+	    .id = id, .was = was);
 }
 
 void
 result_files_deleted(struct life_batch *b, int64_t id, int32_t was, int32_t becomes)
 {
-	db_batch_add(b->of[LIFE_OUTPUTS_DELETED], (int64_t)becomes, id, (int64_t)was);
+	db_batch_add(b->of[LIFE_OUTPUTS_DELETED], RESULT_FILES_DELETED,
+	    .becomes = becomes, .id = id, .was = was);
 }
 
 void
@@ -162,12 +144,7 @@ result_move(
 	    KIND_VALIDATE, was->validate_state, becomes->validate_state));
 	assert(state_may_become(
 	    KIND_FILE_DELETE, was->file_delete_state, becomes->file_delete_state));
-	db_batch_add(b->of[LIFE_MOVED], (int64_t)becomes->server_state,
-	    (int64_t)becomes->outcome, (int64_t)becomes->validate_state,
-	    (int64_t)becomes->file_delete_state, becomes->granted_credit,
-	    (int64_t)becomes->server_state, was->id, (int64_t)was->server_state,
-	    (int64_t)was->outcome, (int64_t)was->validate_state,
-	    (int64_t)was->file_delete_state, was->report_deadline);
+	db_batch_add(b->of[LIFE_MOVED], RESULT_MOVE, .becomes = becomes, .was = was);
 }
 
 static int64_t
@@ -180,8 +157,9 @@ void
 hav_timed_out(
     struct life_batch *b, const struct result *r, double delay_bound_s, int64_t quota)
 {
-	db_batch_add(b->of[LIFE_TIMED_OUT], delay_bound_s, delay_bound_s, quota, quota,
-	    r->hostid, hav_version(r));
+	db_batch_add(b->of[LIFE_TIMED_OUT], HAV_TIMED_OUT,
+	    .turnaround_s = delay_bound_s, .quota = quota, .host_id = r->hostid,
+	    .app_version_id = hav_version(r));
 }
 
 static int
@@ -205,13 +183,12 @@ havs_lock(struct db *db, struct arena *a, const int64_t *hosts, size_t n,
 	*t = (struct hav_table){ .a = a };
 	for (size_t i = 0; i < n && e == OK; i += DB_LIST_MAX) {
 		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, got;
-		void *rows;
-		e = db_query(
-		    db, a, f, &rows, &got, SQL_HAVS_FOR_UPDATE, hosts + i, part);
+		struct host_app_version *rows = NULL;
+		e = db_query(db, a, f, &rows, &got, HAVS_FOR_UPDATE,
+		    .host_ids = db_ids(hosts + i, part));
 		for (size_t k = 0; e == OK && k < got; k++)
-			PUSH(a, t->v, t->n, t->cap) = (struct hav_entry){
-				((const struct host_app_version *)rows)[k], false
-			};
+			PUSH(a, t->v, t->n, t->cap) = (struct hav_entry){ rows[k],
+				false };
 	}
 	t->stored = t->n;
 	return e;
@@ -242,31 +219,35 @@ havs_judged(struct life_batch *b, const struct hav_table *t)
 {
 	for (size_t i = 0; i < t->n; i++)
 		if (t->v[i].judged)
-			db_batch_add(b->of[LIFE_JUDGED], &t->v[i].v);
+			db_batch_add(b->of[LIFE_JUDGED], HAV_JUDGED, .hav = &t->v[i].v);
 }
 
 void
 version_learned(struct life_batch *b, int64_t app_version_id, double pfc)
 {
-	db_batch_add(b->of[LIFE_LEARNED], pfc, pfc, app_version_id);
+	db_batch_add(
+	    b->of[LIFE_LEARNED], VERSION_LEARNED, .pfc = pfc, .id = app_version_id);
 }
 
 void
 host_turnaround(struct life_batch *b, int64_t hostid, double s)
 {
-	db_batch_add(b->of[LIFE_TURNAROUND], s, s, hostid);
+	db_batch_add(
+	    b->of[LIFE_TURNAROUND], HOST_TURNAROUND, .turnaround_s = s, .id = hostid);
 }
 
 void
 host_credit(struct life_batch *b, int64_t hostid, double credit)
 {
-	db_batch_add(b->of[LIFE_HOST_CREDIT], credit, hostid);
+	db_batch_add(
+	    b->of[LIFE_HOST_CREDIT], HOST_CREDIT, .credit = credit, .id = hostid);
 }
 
 void
 user_credit(struct life_batch *b, int64_t userid, double credit)
 {
-	db_batch_add(b->of[LIFE_USER_CREDIT], credit, userid);
+	db_batch_add(
+	    b->of[LIFE_USER_CREDIT], USER_CREDIT, .credit = credit, .id = userid);
 }
 
 /* Are they as they were read?  Then they stay so. */
@@ -295,35 +276,28 @@ workunits_purge(struct db *db, struct arena *a, struct workunit *const *wus, siz
 		ids[i] = wus[i]->id;
 	e = lock_as_read(db, a, wus, ids, n, f);
 	if (e == OK)
-		e = db_exec(db, f, &gone, SQL_PURGE_WUS, ids, n);
+		e = db_exec(db, f, &gone, PURGE_WUS, .ids = db_ids(ids, n));
 	if (e == OK && gone != (int64_t)n)
 		e = FAIL(f, E_RACE, "the files of a workunit are not deleted");
 	if (e == OK)
-		e = db_exec(db, f, NULL, SQL_PURGE_RESULTS, ids, n);
-	return e != OK ? e : db_exec(db, f, NULL, SQL_PURGE_ASSIGNMENTS, ids, n);
+		e = db_exec(db, f, NULL, PURGE_RESULTS, .workunitids = db_ids(ids, n));
+	return e != OK ? e :
+	                 db_exec(db, f, NULL, PURGE_ASSIGNMENTS,
+			     .workunitids = db_ids(ids, n));
 }
 
 enum err
 fileset_states(struct db *db, struct arena *a, int64_t after, size_t max,
     struct row_fileset_state **states, size_t *n, struct fail *f)
 {
-	void *rows;
-	enum err e = db_query(
-	    db, a, f, &rows, n, SQL_FILESET_STATES, after, (int64_t)max);
-
-	if (e == OK)
-		*states = rows;
-	return e;
+	return db_query(
+	    db, a, f, states, n, FILESET_STATES, .after = after, .max = max);
 }
 
 enum err
 fileset_states_of(struct db *db, struct arena *a, const int64_t *ids, size_t n,
     struct row_fileset_state **states, size_t *nstates, struct fail *f)
 {
-	void *rows;
-	enum err e = db_query(db, a, f, &rows, nstates, SQL_FILESET_STATES_OF, ids, n);
-
-	if (e == OK)
-		*states = rows;
-	return e;
+	return db_query(
+	    db, a, f, states, nstates, FILESET_STATES_OF, .ids = db_ids(ids, n));
 }

@@ -7,13 +7,29 @@
 #define DB_PRIVATE_H
 
 #include <mysql.h>
-#include <stdarg.h>
 #include "db/inspect.h"
 #include "db/no_work.h"
 #include "db/working_set.h"
 
 /* my_bool with MariaDB Connector/C, bool with MySQL's library. */
 typedef __typeof__(((MYSQL_BIND *)0)->is_null_value) sql_bool;
+
+/*
+ * The value of one parameter: in the arguments, or in the row that one of them points
+ * to.  A row that is given whole has a parameter for each column.
+ */
+struct param {
+	enum arg_type type; /* of the value; never ARG_ROW */
+	bool of_row;
+	size_t off;     /* in the arguments */
+	size_t row_off; /* in the row */
+};
+struct params { /* of a statement, in the order of its text */
+	struct param *v;
+	size_t n, cap;
+	bool whole_row;              /* one of the arguments is given as that */
+	const struct stmt_arg *list; /* that gives the size; NULL: it has none */
+};
 
 enum { LIST_SIZES = 5, STEPS_MAX = 16, PROGRAMS = 16 };
 
@@ -42,6 +58,7 @@ struct db {
 	const struct conf *cf;
 	MYSQL *my; /* NULL: not connected */
 	MYSQL_STMT *stmts[SQL__MAX][LIST_SIZES];
+	struct params *params[SQL__MAX]; /* NULL: not needed yet */
 	enum db_use use;
 	bool in_tx, uncertain;
 	bool mariadb;
@@ -61,26 +78,26 @@ struct db {
 	    asked_ms; /* when it last was found usable, monotonic clock; 0 = never */
 };
 
-enum { ARGS_MAX = 48 };
-
-#define LISTS "IJNPS" /* letters of arguments that are lists */
-
 /* --- stmt.c --- */
 /* 0..4 for list lengths up to 1, 4, 16, 64, 512; 0 for a statement without a list. */
 size_t list_slot(size_t n);
 size_t list_size(size_t slot);
-size_t list_max(char letter); /* items that such a list may have */
-/* The statement's text with $COLS, $VALUES and $LIST filled in. */
+size_t list_max(enum arg_type); /* items that such a list may have; 0: it is none */
+/* The statement's text with $COLS and "?" for its parameters. */
 char *stmt_text(struct arena *, enum stmt_id, size_t slot);
 bool eat(const char **text, const char *word); /* steps over word if it is next */
-void stmt_args(enum stmt_id, va_list, struct db_arg *);
-size_t stmt_list_len(enum stmt_id, const struct db_arg *);
+/* Made when they are first needed, for the life of the connection. */
+const struct params *stmt_params(struct db *, enum stmt_id);
+size_t stmt_list_len(struct db *, enum stmt_id, const void *args);
+/* A copy of the arguments, of the rows that they point to and of lists; texts are those
+ * of the caller. */
+void *stmt_args_keep(struct arena *, enum stmt_id, const void *args);
 
 /* --- bind.c --- */
 /* text made valid UTF-8 of at most so many bytes per character, cut at max bytes. */
 const char *text_valid(struct arena *, const char *, int text_bytes, size_t max);
 /* n = how many parameters were bound. */
-MYSQL_BIND *bind_args(struct db *, enum stmt_id, const struct db_arg *, size_t *n);
+MYSQL_BIND *bind_args(struct db *, enum stmt_id, const void *args, size_t *n);
 /* All rows of an executed statement into an arena array of the shape. */
 enum err fetch_rows(struct db *, MYSQL_STMT *, const struct row_shape *, struct arena *,
     void **rows, size_t *n, struct fail *);
@@ -100,7 +117,7 @@ enum err conn_text(struct db *, const char *sql, const char *what, struct fail *
 /* --- together.c --- */
 /* Keeps a change back for the COMMIT; E_RETRY, refused, if it cannot wait for that. */
 enum err together_keep(
-    struct db *, int64_t *affected, enum stmt_id, const struct db_arg *, struct fail *);
+    struct db *, int64_t *affected, enum stmt_id, const void *args, struct fail *);
 enum err together_refuse(struct db *, const char *why, struct fail *);
 /* Runs and commits what was kept.  E_RETRY as db_commit(), or refused: nothing of it
  * stands. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "db/order.h"
+#include "db/stmts.h"
 #include "model/states.h"
 #include "lib/banned.h"
 
@@ -44,8 +45,10 @@ results_insert(
 		r->fileset_id = v[i].wu->fileset_id;
 		r->server_state = RESULT_UNSENT;
 		r->id = 0; /* assigned, also when tried again */
-		db_batch_add(b, r, v[i].xml_doc_in, result_ready(v[i].wu, r->priority),
-		    (int64_t)(v[i].random & INT32_MAX));
+		db_batch_add(b, RESULT_INSERT, .result = r,
+		    .xml_doc_in = v[i].xml_doc_in,
+		    .ready = result_ready(v[i].wu, r->priority),
+		    .random = v[i].random & INT32_MAX);
 	}
 	return db_batch_run(db, b, NULL, f);
 }
@@ -79,9 +82,9 @@ enum err
 results_of_workunits(struct db *db, struct arena *a, const int64_t *workunitids,
     size_t n, struct result **results, size_t *nresults, struct fail *f)
 {
-	void *rows;
-	enum err e = db_query(
-	    db, a, f, &rows, nresults, SQL_RESULTS_OF_WUS, workunitids, n);
+	struct result *rows = NULL;
+	enum err e = db_query(db, a, f, &rows, nresults, RESULTS_OF_WUS,
+	    .workunitids = db_ids(workunitids, n));
 
 	if (e != OK)
 		return e;
@@ -95,44 +98,29 @@ enum err
 results_of_workunit(struct db *db, struct arena *a, int64_t workunitid,
     struct result **results, size_t *n, struct fail *f)
 {
-	void *rows;
-	enum err e = db_query(db, a, f, &rows, n, SQL_RESULTS_OF_WU, workunitid);
-
-	if (e == OK)
-		*results = rows;
-	return e;
+	return db_query(db, a, f, results, n, RESULTS_OF_WU, .workunitid = workunitid);
 }
 
 enum err
 result_by_id(
     struct db *db, struct arena *a, int64_t id, struct result **r, struct fail *f)
 {
-	void *row;
-	enum err e = db_row(db, a, f, &row, SQL_RESULT_BY_ID, id);
-
-	if (e == OK)
-		*r = row;
-	return e;
+	return db_row(db, a, f, r, RESULT_BY_ID, .id = id);
 }
 
 enum err
 result_by_name(
     struct db *db, struct arena *a, const char *name, struct result **r, struct fail *f)
 {
-	void *row;
-	enum err e = db_row(db, a, f, &row, SQL_RESULT_BY_NAME, name);
-
-	if (e == OK)
-		*r = row;
-	return e;
+	return db_row(db, a, f, r, RESULT_BY_NAME, .name = name);
 }
 
 enum err
 result_xml_docs(struct db *db, struct arena *a, int64_t id, char **xml_doc_in,
     char **xml_doc_out, char **stderr_out, struct fail *f)
 {
-	void *row;
-	enum err e = db_row(db, a, f, &row, SQL_RESULT_DOCS, id);
+	struct row_docs *row = NULL;
+	enum err e = db_row(db, a, f, &row, RESULT_DOCS, .id = id);
 
 	if (e != OK)
 		return e;
@@ -150,24 +138,14 @@ enum err
 results_docs(struct db *db, struct arena *a, const int64_t *ids, size_t n,
     struct row_docs **docs, size_t *ndocs, struct fail *f)
 {
-	void *rows;
-	enum err e = db_query(db, a, f, &rows, ndocs, SQL_RESULTS_DOCS, ids, n);
-
-	if (e == OK)
-		*docs = rows;
-	return e;
+	return db_query(db, a, f, docs, ndocs, RESULTS_DOCS, .ids = db_ids(ids, n));
 }
 
 enum err
 results_files(struct db *db, struct arena *a, const int64_t *ids, size_t n,
     struct row_docs **docs, size_t *ndocs, struct fail *f)
 {
-	void *rows;
-	enum err e = db_query(db, a, f, &rows, ndocs, SQL_RESULTS_FILES, ids, n);
-
-	if (e == OK)
-		*docs = rows;
-	return e;
+	return db_query(db, a, f, docs, ndocs, RESULTS_FILES, .ids = db_ids(ids, n));
 }
 
 /* E_RACE if the conditional update matched nothing. */
@@ -184,9 +162,11 @@ result_claim(struct db *db, const struct dec_send *s, int64_t hostid, int64_t us
     int64_t now, int64_t stored_deadline, struct fail *f)
 {
 	int64_t affected = 0;
-	enum err e = db_exec(db, f, &affected, SQL_RESULT_CLAIM, hostid, userid, now,
-	    stored_deadline, s->app_version_id, s->peak_flops, s->once, s->bytes_needed,
-	    s->bytes_saved, s->job->id);
+	enum err e = db_exec(db, f, &affected, RESULT_CLAIM, .hostid = hostid,
+	    .userid = userid, .now = now, .report_deadline = stored_deadline,
+	    .app_version_id = s->app_version_id, .flops_estimate = s->peak_flops,
+	    .once = s->once, .bytes_needed = s->bytes_needed,
+	    .bytes_saved = s->bytes_saved, .id = s->job->id);
 
 	return matched(e, affected, "no longer unsent", s->job->id, f);
 }
@@ -196,8 +176,9 @@ result_resend(struct db *db, const struct dec_send *s, int64_t hostid, int64_t n
     int64_t stored_deadline, struct fail *f)
 {
 	int64_t affected = 0;
-	enum err e = db_exec(db, f, &affected, SQL_RESULT_RESEND, now, stored_deadline,
-	    s->app_version_id, s->peak_flops, s->job->id, hostid);
+	enum err e = db_exec(db, f, &affected, RESULT_RESEND, .now = now,
+	    .report_deadline = stored_deadline, .app_version_id = s->app_version_id,
+	    .flops_estimate = s->peak_flops, .id = s->job->id, .hostid = hostid);
 
 	return matched(
 	    e, affected, "no longer in progress on this host", s->job->id, f);
@@ -208,13 +189,17 @@ result_report(struct db *db, const struct dec_report *d, const struct rq_report 
     int64_t hostid, int64_t userid, int64_t teamid, int64_t now, struct fail *f)
 {
 	int64_t affected = 0;
-	enum err e = db_exec(db, f, &affected, SQL_RESULT_REPORT, hostid, userid,
-	    teamid, now, (int64_t)r->state, d->cpu_time, d->elapsed_time,
-	    (int64_t)d->exit_status, (int64_t)r->app_version_num,
-	    r->peak_working_set_size, r->peak_swap_size, r->peak_disk_usage,
-	    (int64_t)d->outcome, (int64_t)d->validate_state, r->stderr_out,
-	    r->xml_doc_out, d->result_id, (int64_t)d->expect_state,
-	    (int64_t)d->expect_outcome);
+	enum err e = db_exec(db, f, &affected, RESULT_REPORT, .hostid = hostid,
+	    .userid = userid, .teamid = teamid, .received_time = now,
+	    .client_state = r->state, .cpu_time = d->cpu_time,
+	    .elapsed_time = d->elapsed_time, .exit_status = d->exit_status,
+	    .app_version_num = r->app_version_num,
+	    .peak_working_set_size = r->peak_working_set_size,
+	    .peak_swap_size = r->peak_swap_size, .peak_disk_usage = r->peak_disk_usage,
+	    .outcome = d->outcome, .validate_state = d->validate_state,
+	    .stderr_out = r->stderr_out, .xml_doc_out = r->xml_doc_out,
+	    .id = d->result_id, .expect_state = d->expect_state,
+	    .expect_outcome = d->expect_outcome);
 
 	return matched(e, affected, "changed since it was read", d->result_id, f);
 }
@@ -223,13 +208,13 @@ enum err
 result_to_host(struct db *db, int64_t id, int64_t from, int64_t hostid, struct fail *f)
 {
 	int64_t affected = 0;
-	enum err e = db_exec(
-	    db, f, &affected, SQL_RESULT_TO_HOST, -from, -hostid, hostid, id, from);
+	enum err e = db_exec(db, f, &affected, RESULT_TO_HOST, .once_was = -from,
+	    .once = -hostid, .hostid = hostid, .id = id, .from = from);
 
 	/* The host has another result of the workunit. */
 	if (e == E_RACE)
-		e = db_exec(db, f, &affected, SQL_RESULT_TO_HOST, -from, INT64_C(0),
-		    hostid, id, from);
+		e = db_exec(db, f, &affected, RESULT_TO_HOST, .once_was = -from,
+		    .once = 0, .hostid = hostid, .id = id, .from = from);
 	return matched(e, affected, "no longer in progress on that host", id, f);
 }
 
@@ -238,7 +223,8 @@ result_expire(
     struct db *db, int64_t id, int64_t hostid, int64_t deadline, struct fail *f)
 {
 	int64_t affected = 0;
-	enum err e = db_exec(db, f, &affected, SQL_RESULT_EXPIRE, deadline, id, hostid);
+	enum err e = db_exec(db, f, &affected, RESULT_EXPIRE,
+	    .report_deadline = deadline, .id = id, .hostid = hostid);
 
 	return matched(e, affected, "no longer in progress on this host", id, f);
 }
@@ -248,8 +234,8 @@ result_set_bytes(struct db *db, int64_t id, int64_t hostid, int64_t needed,
     int64_t saved, struct fail *f)
 {
 	int64_t affected = 0;
-	enum err e = db_exec(
-	    db, f, &affected, SQL_RESULT_SET_BYTES, needed, saved, id, hostid);
+	enum err e = db_exec(db, f, &affected, RESULT_SET_BYTES, .bytes_needed = needed,
+	    .bytes_saved = saved, .id = id, .hostid = hostid);
 
 	return matched(e, affected, "no longer in progress on this host", id, f);
 }
@@ -258,9 +244,9 @@ enum err
 results_detach(
     struct db *db, struct arena *a, int64_t hostid, int64_t now, struct fail *f)
 {
-	void *rows;
+	struct row_pair *rows = NULL;
 	size_t n;
-	enum err e = db_query(db, a, f, &rows, &n, SQL_RESULTS_ON_HOST, hostid);
+	enum err e = db_query(db, a, f, &rows, &n, RESULTS_ON_HOST, .hostid = hostid);
 
 	if (e != OK || n == 0)
 		return e;
@@ -274,7 +260,8 @@ results_detach(
 	e = workunits_touch(db, wus, n, now, f);
 	for (size_t i = 0; i < n && e == OK; i += DB_LIST_MAX) {
 		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX;
-		e = db_exec(db, f, NULL, SQL_RESULTS_DETACH, hostid, ids + i, part);
+		e = db_exec(db, f, NULL, RESULTS_DETACH, .hostid = hostid,
+		    .ids = db_ids(ids + i, part));
 	}
 	return e;
 }

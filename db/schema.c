@@ -18,8 +18,8 @@ enum { NO_SUCH_TABLE = 1146, SLICE_IDS = 1000, ADAPTIVE_SINCE = 4, LEDGER_SINCE 
 static enum err
 version_write(struct db *db, struct fail *f)
 {
-	return db_exec(
-	    db, f, NULL, SQL_SCHEMA_SET_VERSION, (int64_t)SCHEMA_VERSION, clock_now());
+	return db_exec(db, f, NULL, SCHEMA_SET_VERSION, .version = SCHEMA_VERSION,
+	    .now = clock_now());
 }
 
 enum err
@@ -67,7 +67,7 @@ schema_mysql_accounts(struct arena *a, const char *os_user)
 enum err
 schema_version(struct db *db, int64_t *version, struct fail *f)
 {
-	enum err e = db_number(db, f, version, SQL_SCHEMA_VERSION);
+	enum err e = db_number(db, f, version, SCHEMA_VERSION);
 
 	if (e == E_NOTFOUND || (e == E_CONFIG && db->code == NO_SUCH_TABLE)) {
 		*version = 0;
@@ -155,10 +155,11 @@ rows_fill(const struct upgrade *u, const char *what, enum stmt_id last_id,
     enum stmt_id slice, struct fail *f)
 {
 	int64_t last, done = 0, affected;
-	enum err e = db_number(u->db, f, &last, last_id);
+	enum err e = db_number_like(u->db, f, &last, last_id, ADOPT_LAST_WU);
 
 	for (int64_t at = 0; e == OK && at < last; at += SLICE_IDS) {
-		e = db_exec(u->db, f, &affected, slice, at, at + SLICE_IDS);
+		e = db_exec_like(u->db, f, &affected, slice, ADOPT_RESULTS, .from = at,
+		    .to = at + SLICE_IDS);
 		done += affected;
 	}
 	if (e == OK && done > 0)
@@ -174,7 +175,7 @@ static enum err
 apps_stay_as_they_are(const struct upgrade *u, struct fail *f)
 {
 	int64_t n;
-	enum err e = db_exec(u->db, f, &n, SQL_ADOPT_APPS);
+	enum err e = db_exec(u->db, f, &n, ADOPT_APPS);
 
 	if (e == OK && n > 0)
 		u->say(arena_printf(u->a,
@@ -225,19 +226,21 @@ schema_upgrade(
 		e = first_rows(&u, f);
 	if (e == OK && version < SCHEMA_VERSION)
 		e = rows_fill(&u, "file sets of workunits that do not exist, cleared",
-		    SQL_ADOPT_LAST_WU, SQL_ADOPT_WUS, f);
+		    SQL_ADOPT_LAST_WU, SQL_LIKE(ADOPT_WUS, ADOPT_RESULTS), f);
 	if (e == OK && version < SCHEMA_VERSION)
-		e = rows_fill(&u, "unsent results made ready", SQL_ADOPT_LAST_RESULT,
-		    SQL_ADOPT_RESULTS, f);
+		e = rows_fill(&u, "unsent results made ready",
+		    SQL_LIKE(ADOPT_LAST_RESULT, ADOPT_LAST_WU), SQL_ADOPT_RESULTS, f);
 	if (e == OK && version > 0 && version < ADAPTIVE_SINCE)
 		e = apps_stay_as_they_are(&u, f);
 	/* Once only: later NULL means that the ledger has it. */
 	if (e == OK && version < LEDGER_SINCE)
 		e = rows_fill(&u, "sent results marked for the ledger",
-		    SQL_ADOPT_LAST_RESULT, SQL_ADOPT_SENT, f);
+		    SQL_LIKE(ADOPT_LAST_RESULT, ADOPT_LAST_WU),
+		    SQL_LIKE(ADOPT_SENT, ADOPT_RESULTS), f);
 	if (e == OK && version < SCHEMA_VERSION)
 		e = rows_fill(&u, "days of the hosts' last requests",
-		    SQL_ADOPT_LAST_HOST, SQL_ADOPT_HOSTS, f);
+		    SQL_LIKE(ADOPT_LAST_HOST, ADOPT_LAST_WU),
+		    SQL_LIKE(ADOPT_HOSTS, ADOPT_RESULTS), f);
 	if (e == OK && version < SCHEMA_VERSION)
 		e = version_write(db, f);
 	if (e == OK)

@@ -2,6 +2,7 @@
 /* Jobs for the estimate of what hosts would fetch without locality. */
 #include "db/snap_sets.h"
 
+#include "db/stmts.h"
 #include "lib/banned.h"
 
 /* The oldest unsent job of the set that follows a random place of the index; got false:
@@ -11,9 +12,9 @@ draw(struct db *db, struct arena *a, int64_t after, const struct snap_file *have
     size_t nhave, struct job *job, bool *got, struct fail *f)
 {
 	int64_t id;
-	void *rows;
+	struct job *rows = NULL;
 	size_t n = 0;
-	enum err e = db_number(db, f, &id, SQL_NEXT_READY, after);
+	enum err e = db_number(db, f, &id, NEXT_READY, .after = after);
 
 	*got = false;
 	if (e != OK)
@@ -21,11 +22,11 @@ draw(struct db *db, struct arena *a, int64_t after, const struct snap_file *have
 	for (size_t i = 0; i < nhave; i++)
 		if (have[i].fileset_id == id)
 			return OK;
-	e = db_query(db, a, f, &rows, &n, SQL_JOBS_AFTER, INT64_C(0), id, INT64_C(0),
-	    INT64_C(1));
+	e = db_query(db, a, f, &rows, &n, JOBS_AFTER, .once = 0, .ready = id,
+	    .after = 0, .max = 1);
 	*got = e == OK && n > 0;
 	if (*got)
-		*job = *(const struct job *)rows;
+		*job = *rows;
 	return e;
 }
 

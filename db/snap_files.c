@@ -10,6 +10,7 @@
 #include "db/no_work.h"
 #include "db/order.h"
 #include "db/snap_sets.h"
+#include "db/stmts.h"
 #include "db/working_set.h"
 #include "model/states.h"
 #include "lib/banned.h"
@@ -70,11 +71,12 @@ snap_members_add(struct db *db, struct arena *a, const struct held *held,
 	int64_t ids[DB_LIST_MAX];
 	bool any[DB_LIST_MAX] = { false };
 	size_t nrows;
-	void *rows;
+	struct row_member *rows = NULL;
 
 	for (size_t i = 0; i < n; i++)
 		ids[i] = files[i].fileset_id;
-	enum err e = db_query(db, a, f, &rows, &nrows, SQL_FILESET_MEMBERS, ids, n);
+	enum err e = db_query(
+	    db, a, f, &rows, &nrows, FILESET_MEMBERS, .fileset_ids = db_ids(ids, n));
 	if (e != OK)
 		return e;
 	struct snap_member *all = NEWN(a, struct snap_member, s->nmembers + nrows + 1);
@@ -82,7 +84,7 @@ snap_members_add(struct db *db, struct arena *a, const struct held *held,
 		memcpy(all, s->members, s->nmembers * sizeof(*all));
 	s->members = all;
 	for (size_t m = 0; m < nrows; m++) {
-		const struct row_member *row = (const struct row_member *)rows + m;
+		const struct row_member *row = rows + m;
 		struct snap_member *to = &all[s->nmembers++];
 
 		*to = (struct snap_member){ .fileset_id = row->fileset_id,
@@ -133,9 +135,10 @@ snap_sets_read(struct db *db, struct arena *a, const int64_t *ids, size_t n,
 
 	for (size_t i = 0; e == OK && i < n; i += DB_LIST_LONG) {
 		size_t part = n - i < DB_LIST_LONG ? n - i : DB_LIST_LONG, got;
-		void *rows;
+		struct row_set_file *rows = NULL;
 
-		e = db_query(db, a, f, &rows, &got, SQL_SETS_WITH_FILES, ids + i, part);
+		e = db_query(db, a, f, &rows, &got, SETS_WITH_FILES,
+		    .ids = db_ids(ids + i, part));
 		if (e == OK)
 			set_rows_append(a, to, rows, got);
 	}
@@ -185,20 +188,20 @@ workunits_add(
 	for (size_t i = 0; i < n; i++) {
 		enum err e;
 		size_t got;
-		void *v;
+		struct row_pair *v = NULL;
 
 		if (!files[i].has_unsent)
 			ids[nids++] = files[i].fileset_id;
 		if (nids == 0 || (nids < N(ids) && i + 1 < n))
 			continue;
-		e = db_query(db, a, f, &v, &got, SQL_SETS_WORKUNITS, ids, nids);
+		e = db_query(
+		    db, a, f, &v, &got, SETS_WORKUNITS, .ids = db_ids(ids, nids));
 		if (e != OK)
 			return e;
 		nids = 0;
 		for (size_t k = 0; k < n; k++)
 			for (size_t m = 0; m < got; m++) {
-				const struct row_pair *row =
-				    (const struct row_pair *)v + m;
+				const struct row_pair *row = v + m;
 
 				if (row->a != files[k].fileset_id)
 					continue;
@@ -270,14 +273,14 @@ static enum err
 picks_take(struct db *db, struct arena *a, char *const *names, size_t n, size_t k,
     struct snapshot *s, int64_t *ids, size_t *nids, struct fail *f)
 {
-	void *rows;
+	struct fileset *rows = NULL;
 	size_t got;
 	enum err e = db_query(
-	    db, a, f, &rows, &got, SQL_FILESETS_BY_NAMES, (const void *)names, n);
+	    db, a, f, &rows, &got, FILESETS_BY_NAMES, .names = db_names(names, n));
 
 	for (size_t i = 0; e == OK && i < n && *nids < k; i++) {
 		for (size_t m = 0; m < got; m++) {
-			struct fileset *set = (struct fileset *)rows + m;
+			struct fileset *set = rows + m;
 			if (strcmp(set->name, names[i]) != 0 ||
 			    set->paused != FILESET_OPEN)
 				continue;
@@ -359,7 +362,7 @@ search_walk(struct db *db, struct rng *rng, int64_t last, size_t k,
 	bool wrapped = false;
 
 	for (size_t step = 0; step < k + s->nfiles + 2 && *n < k; step++) {
-		enum err e = db_number(db, f, &next, SQL_NEXT_READY, at);
+		enum err e = db_number(db, f, &next, NEXT_READY, .after = at);
 		if (e == OK && step == 0 && next - start > GAP && next < last) {
 			start = next - 1 +
 			        (int64_t)rng_below(rng, (uint64_t)(last - next) + 1);
@@ -389,13 +392,13 @@ snapshot_last_ready(
 	struct snap_glance *g = &s->glance;
 
 	if (!g->has_last) {
-		void *row;
-		enum err e = db_row(db, a, f, &row, SQL_LASTS);
+		struct row_pair *row = NULL;
+		enum err e = db_row(db, a, f, &row, LASTS);
 
 		if (e != OK)
 			return e;
-		g->last_ready = ((const struct row_pair *)row)->a;
-		g->last_fileset = ((const struct row_pair *)row)->b;
+		g->last_ready = row->a;
+		g->last_fileset = row->b;
 		g->has_last = true;
 	}
 	*last = g->last_ready;
@@ -432,9 +435,9 @@ sets_after(const struct triggers *t, struct arena *a, int64_t after, size_t k,
 {
 	char **names = NEWN(a, char *, k + 1);
 	int64_t *ids = NEWN(a, int64_t, k + 1);
-	void *rows;
+	struct row_set_named *rows = NULL;
 	enum err e = db_query(
-	    t->db, a, f, &rows, n, SQL_FILESETS_AFTER, after, (int64_t)k);
+	    t->db, a, f, &rows, n, FILESETS_AFTER, .after = after, .max = k);
 
 	if (e != OK)
 		return e;
@@ -538,15 +541,16 @@ static enum err
 older_than(struct db *db, struct arena *a, int64_t before, int64_t *ids, size_t *n,
     struct fail *f)
 {
-	void *rows;
+	struct row_pair *rows = NULL;
 	size_t got, old = 0;
-	enum err e = db_query(db, a, f, &rows, &got, SQL_FILESETS_OLDEST, ids, *n);
+	enum err e = db_query(
+	    db, a, f, &rows, &got, FILESETS_OLDEST, .ids = db_ids(ids, *n));
 
 	if (e != OK)
 		return e;
 	qsort(rows, got, sizeof(struct row_pair), age_order);
 	for (size_t i = 0; i < got; i++) {
-		const struct row_pair *set = (const struct row_pair *)rows + i;
+		const struct row_pair *set = rows + i;
 
 		if (set->b > 0 && set->b < before)
 			ids[old++] = set->a;

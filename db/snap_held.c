@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 #include "db/order.h"
+#include "db/stmts.h"
 #include "db/trigger.h"
 #include "lib/banned.h"
 
@@ -71,21 +72,19 @@ static enum err
 links_of_one(struct db *db, struct arena *a, const struct snapshot *s, size_t file,
     struct links *l, struct fail *f)
 {
-	void *rows = NULL;
+	struct row_number *rows = NULL;
 	size_t n = 0;
 	enum err e = OK;
 
 	l->cut[file] = l->alone++ >= ALONE_MOST;
 	if (!l->cut[file])
-		e = db_query(db, a, f, &rows, &n, SQL_FILESETS_OF_FILE,
-		    s->held_files[file].id, (int64_t)OF_ONE + 1);
+		e = db_query(db, a, f, &rows, &n, FILESETS_OF_FILE,
+		    .file_id = s->held_files[file].id, .max = OF_ONE + 1);
 	if (e != OK)
 		return e;
 	l->cut[file] = l->cut[file] || n > OF_ONE;
 	for (size_t i = 0; i < n && i < OF_ONE; i++)
-		PUSH(a, l->v, l->n, l->cap) = (struct link){
-			((const struct row_number *)rows)[i].v, file
-		};
+		PUSH(a, l->v, l->n, l->cap) = (struct link){ rows[i].v, file };
 	return OK;
 }
 
@@ -97,15 +96,15 @@ links_of_some(struct db *db, struct arena *a, const struct snapshot *s, size_t f
 {
 	int64_t ids[DB_LIST_LONG];
 	size_t most = of_some(end - from);
-	void *rows;
+	struct row_pair *rows = NULL;
 	size_t n;
 
 	for (size_t i = from; i < end; i++)
 		ids[i - from] = s->held_files[i].id;
-	enum err e = db_query(db, a, f, &rows, &n, SQL_FILESETS_OF_FILES, ids,
-	    end - from, (int64_t)most + 1);
+	enum err e = db_query(db, a, f, &rows, &n, FILESETS_OF_FILES,
+	    .file_ids = db_ids(ids, end - from), .max = most + 1);
 	for (size_t k = 0; e == OK && n <= most && k < n; k++) {
-		const struct row_pair *r = (const struct row_pair *)rows + k;
+		const struct row_pair *r = rows + k;
 
 		for (size_t i = from; i < end; i++)
 			if (s->held_files[i].id == r->a)
@@ -199,17 +198,17 @@ look_elsewhere(struct db *db, struct arena *a, const struct conf *cf, int64_t no
     struct snapshot *s, struct snap_member *m, struct fail *f)
 {
 	int64_t ids[HOLDERS_MOST], id;
-	void *rows;
+	struct row_number *rows = NULL;
 	size_t n;
-	enum err e = db_query(db, a, f, &rows, &n, SQL_FILE_OTHER_HOLDERS, m->file_id,
-	    s->host.id, (int64_t)HOLDERS_MOST);
+	enum err e = db_query(db, a, f, &rows, &n, FILE_OTHER_HOLDERS,
+	    .file_id = m->file_id, .hostid = s->host.id, .max = HOLDERS_MOST);
 
 	if (e != OK || n == 0)
 		return e;
 	for (size_t i = 0; i < n; i++)
-		ids[i] = ((const struct row_number *)rows)[i].v;
-	e = db_number(db, f, &id, SQL_HOST_SEEN, ids, n,
-	    now - cf->locality_active_host_days * DAY_S);
+		ids[i] = rows[i].v;
+	e = db_number(db, f, &id, HOST_SEEN, .ids = db_ids(ids, n),
+	    .since = now - cf->locality_active_host_days * DAY_S);
 	m->elsewhere = e == OK;
 	return e == E_NOTFOUND ? OK : e;
 }
@@ -315,10 +314,10 @@ read_at_once(struct db *db, struct arena *a, const struct held *held,
 	for (size_t i = 0; e == OK && *whole && i < held->n; i += DB_LIST_LONG) {
 		size_t part = held->n - i < DB_LIST_LONG ? held->n - i : DB_LIST_LONG,
 		       got;
-		void *v;
+		struct row_set_file *v = NULL;
 
-		e = db_query(db, a, f, &v, &got, SQL_FILES_WITH_SETS,
-		    (const void *)(held->names + i), part, (int64_t)of_some(part) + 1);
+		e = db_query(db, a, f, &v, &got, FILES_WITH_SETS,
+		    .names = db_names(held->names + i, part), .max = of_some(part) + 1);
 		*whole = e == OK && got <= of_some(part) && rows.n + got <= AT_ONCE;
 		if (*whole)
 			set_rows_append(a, &rows, v, got);

@@ -2,6 +2,7 @@
 /* The candidates of file sets, in slices (hot-path.md, R4 and R5). */
 #include "db/snap_sets.h"
 
+#include "db/stmts.h"
 #include "lib/banned.h"
 
 /* Candidates looked at for each job that is wanted: some will not fit. */
@@ -29,18 +30,20 @@ released_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t most
     struct fail *f)
 {
 	int64_t once = snapshot_once(cf, s);
-	void *rows;
+	struct job *rows = NULL;
 	size_t n;
-	enum err e = db_query(db, a, f, &rows, &n,
-	    lock ? SQL_JOBS_UPTO_LOCK : SQL_JOBS_UPTO, once, file->fileset_id,
-	    file->last_id, (int64_t)most);
+	enum err e = db_query_like(db, a, f, &rows, &n,
+	    lock ? SQL_LIKE(JOBS_UPTO_LOCK, JOBS_UPTO) : SQL_JOBS_UPTO, JOBS_UPTO,
+	    .once = once, .ready = file->fileset_id, .upto = file->last_id,
+	    .max = most);
 
 	if (e != OK || n == 0)
 		return e;
 	file->has_unsent = true;
 	file->jobs = rows;
-	e = number_or_0(db_number(db, f, &file->released_id, SQL_LAST_ID_BY, s->user.id,
-			    file->fileset_id, now - cf->locality_skip_release),
+	e = number_or_0(db_number(db, f, &file->released_id, LAST_ID_BY,
+			    .userid = s->user.id, .fileset_id = file->fileset_id,
+			    .sent_by = now - cf->locality_skip_release),
 	    &file->released_id);
 	while (file->njobs < n && file->jobs[file->njobs].id < file->released_id)
 		file->njobs++; /* they come in increasing id */
@@ -60,8 +63,9 @@ last_id(struct db *db, const struct snapshot *s, struct snap_file *file, struct 
 	enum err e = OK;
 
 	if (!file->last_read)
-		e = number_or_0(db_number(db, f, &file->last_id, SQL_LAST_ID,
-				    s->user.id, file->fileset_id),
+		e = number_or_0(
+		    db_number(db, f, &file->last_id, LAST_ID, .userid = s->user.id,
+			.fileset_id = file->fileset_id),
 		    &file->last_id);
 	file->last_read = e == OK;
 	return e;
@@ -77,8 +81,8 @@ first_id(struct db *db, int64_t skip, const struct snapshot *s, struct snap_file
 	*after = file->last_id;
 	if (e != OK || skip == 0)
 		return e;
-	e = db_number(
-	    db, f, after, SQL_JOB_AFTER_SOME, file->fileset_id, *after, skip - 1);
+	e = db_number(db, f, after, JOB_AFTER_SOME, .ready = file->fileset_id,
+	    .after = *after, .skip = skip - 1);
 	return e == E_NOTFOUND ? OK : e;
 }
 
@@ -99,24 +103,27 @@ new_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t most, boo
 		return e;
 	do {
 		size_t left = most - file->njobs, n, ask = slice < left ? slice : left;
-		void *rows;
+		struct job *rows = NULL;
 
 		if (find_last)
-			e = db_query(db, a, f, &rows, &n,
-			    lock ? SQL_JOBS_AFTER_LAST_LOCK : SQL_JOBS_AFTER_LAST, once,
-			    file->fileset_id, s->user.id, file->fileset_id,
-			    (int64_t)ask);
+			e = db_query_like(db, a, f, &rows, &n,
+			    lock ? SQL_LIKE(JOBS_AFTER_LAST_LOCK, JOBS_AFTER_LAST) :
+				   SQL_JOBS_AFTER_LAST,
+			    JOBS_AFTER_LAST, .once = once, .ready = file->fileset_id,
+			    .userid = s->user.id, .max = ask);
 		else
-			e = db_query(db, a, f, &rows, &n,
-			    lock ? SQL_JOBS_AFTER_LOCK : SQL_JOBS_AFTER, once,
-			    file->fileset_id, after, (int64_t)ask);
+			e = db_query_like(db, a, f, &rows, &n,
+			    lock ? SQL_LIKE(JOBS_AFTER_LOCK, JOBS_AFTER) :
+				   SQL_JOBS_AFTER,
+			    JOBS_AFTER, .once = once, .ready = file->fileset_id,
+			    .after = after, .max = ask);
 
 		if (e != OK)
 			return e;
 		if (file->njobs == 0)
 			file->jobs = rows;
 		for (size_t i = 0; file->njobs > 0 && i < n; i++)
-			PUSH(a, file->jobs, file->njobs, cap) = ((struct job *)rows)[i];
+			PUSH(a, file->jobs, file->njobs, cap) = rows[i];
 		if (file->jobs == rows)
 			file->njobs = cap = n;
 		*full = n == ask;

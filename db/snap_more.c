@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "db/order.h"
+#include "db/stmts.h"
 #include "model/states.h"
 #include "lib/banned.h"
 
@@ -152,18 +153,18 @@ rows_after(
 	int64_t whole = at->id == 0 ? at->ready : at->ready + 1;
 	int64_t once = w->what->once;
 	size_t got = 0;
-	void *rows;
+	struct job *rows = NULL;
 	enum err e = OK;
 
 	*n = 0;
 	if (at->id > 0 && at->id < INT64_MAX)
-		e = db_query(w->db, w->a, w->f, &rows, n, SQL_JOBS_AFTER, once,
-		    at->ready, at->id, (int64_t)most);
+		e = db_query(w->db, w->a, w->f, &rows, n, JOBS_AFTER, .once = once,
+		    .ready = at->ready, .after = at->id, .max = most);
 	if (e == OK && *n > 0)
 		memcpy(jobs, rows, *n * sizeof(*jobs));
 	if (e == OK && *n < most && whole <= g->last)
-		e = db_query(w->db, w->a, w->f, &rows, &got, SQL_JOBS_BETWEEN, once,
-		    whole, g->last, (int64_t)(most - *n));
+		e = db_query(w->db, w->a, w->f, &rows, &got, JOBS_BETWEEN, .once = once,
+		    .first = whole, .last = g->last, .max = most - *n);
 	if (e == OK && got > 0)
 		memcpy(jobs + *n, rows, got * sizeof(*jobs));
 	*n += got;
@@ -210,13 +211,15 @@ jobs_add(struct walk *w, const struct job *jobs, size_t n, struct job **v, size_
 static enum err
 released_ids(struct walk *w, const int64_t *ids, size_t n)
 {
-	void *rows;
+	struct row_pair *rows = NULL;
 	size_t got;
-	enum err e = db_query(w->db, w->a, w->f, &rows, &got, SQL_LAST_IDS_BY,
-	    w->s->user.id, w->what->now - w->what->conf->locality_skip_release, ids, n);
+	enum err e = db_query(w->db, w->a, w->f, &rows, &got, LAST_IDS_BY,
+	    .userid = w->s->user.id,
+	    .sent_by = w->what->now - w->what->conf->locality_skip_release,
+	    .ids = db_ids(ids, n));
 
 	for (size_t k = 0; e == OK && k < got; k++) {
-		const struct row_pair *last = (const struct row_pair *)rows + k;
+		const struct row_pair *last = rows + k;
 
 		snapshot_file(w->s, last->a)->released_id = last->b;
 	}
@@ -239,13 +242,13 @@ last_ids(struct walk *w, const int64_t *ids, size_t n)
 	for (size_t i = 0; i < nunread; i += DB_LIST_MAX) {
 		size_t part = nunread - i < DB_LIST_MAX ? nunread - i : DB_LIST_MAX,
 		       got;
-		void *rows;
-		enum err e = db_query(w->db, w->a, w->f, &rows, &got, SQL_LAST_IDS,
-		    w->s->user.id, unread + i, part);
+		struct row_pair *rows = NULL;
+		enum err e = db_query(w->db, w->a, w->f, &rows, &got, LAST_IDS,
+		    .userid = w->s->user.id, .ids = db_ids(unread + i, part));
 
 		bool any = false;
 		for (size_t k = 0; e == OK && k < got; k++) {
-			const struct row_pair *last = (const struct row_pair *)rows + k;
+			const struct row_pair *last = rows + k;
 			struct snap_file *file = snapshot_file(w->s, last->a);
 
 			file->last_id = last->b;

@@ -9,6 +9,7 @@
 #include <string.h>
 #include "db/order.h"
 #include "db/snap_sets.h"
+#include "db/stmts.h"
 #include "model/states.h"
 #include "lib/banned.h"
 
@@ -99,12 +100,12 @@ reports_by_name(struct db *db, struct arena *a, const struct request *rq,
 	for (size_t i = 0; i < n; i += DB_LIST_LONG) {
 		size_t part = n - i < DB_LIST_LONG ? n - i : DB_LIST_LONG, got;
 		const char **names = NEWN(a, const char *, part);
-		void *rows;
+		struct result *rows = NULL;
 
 		for (size_t k = 0; k < part; k++)
 			names[k] = rq->reports[missing[i + k]].name;
-		enum err e = db_query(
-		    db, a, f, &rows, &got, SQL_RESULTS_BY_NAMES, names, part);
+		enum err e = db_query(db, a, f, &rows, &got, RESULTS_BY_NAMES,
+		    .names = db_names(names, part));
 		if (e != OK)
 			return e;
 		qsort(rows, got, sizeof(struct result), result_name_order);
@@ -140,15 +141,14 @@ owners_seen(
 	sort_unique(ids, &n);
 	for (size_t i = 0; i < n; i += DB_LIST_MAX) {
 		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, got;
-		void *rows;
-		enum err e = db_query(
-		    db, a, f, &rows, &got, SQL_HOSTS_SEEN, ids + i, part, s->user.id);
+		struct row_pair *rows = NULL;
+		enum err e = db_query(db, a, f, &rows, &got, HOSTS_SEEN,
+		    .ids = db_ids(ids + i, part), .userid = s->user.id);
 		if (e != OK)
 			return e;
 		for (size_t k = 0; k < nreports; k++)
 			for (size_t j = 0; j < got; j++) {
-				const struct row_pair *host = &(
-				    (struct row_pair *)rows)[j];
+				const struct row_pair *host = &rows[j];
 
 				if (s->reports[k].same_user_host &&
 				    s->reports[k].result.hostid == host->a)
@@ -167,13 +167,13 @@ jobs_by_ids(struct db *db, struct arena *a, const int64_t *ids, size_t n,
 
 	for (size_t i = 0; i < n; i += DB_LIST_MAX) {
 		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, got;
-		void *rows;
+		struct job *rows = NULL;
 		enum err e = db_query(
-		    db, a, f, &rows, &got, SQL_JOBS_BY_IDS, ids + i, part);
+		    db, a, f, &rows, &got, JOBS_BY_IDS, .ids = db_ids(ids + i, part));
 		if (e != OK)
 			return e;
 		for (size_t k = 0; k < got; k++)
-			PUSH(a, all, total, cap) = ((struct job *)rows)[k];
+			PUSH(a, all, total, cap) = rows[k];
 	}
 	*jobs = all;
 	*njobs = total;
@@ -226,15 +226,15 @@ lost_blobs(struct db *db, struct arena *a, const struct request *rq, struct snap
 static enum err
 jobs_in_progress(struct db *db, struct arena *a, struct snapshot *s, struct fail *f)
 {
-	void *rows = NULL, *old = NULL;
+	struct job *rows = NULL, *old = NULL;
 	enum err e = OK;
 
 	if (s->host.id != 0 && (!s->glance.there || s->glance.has_jobs))
-		e = db_query(
-		    db, a, f, &rows, &s->nin_progress, SQL_JOBS_ON_HOST, s->host.id);
+		e = db_query(db, a, f, &rows, &s->nin_progress, JOBS_ON_HOST,
+		    .hostid = s->host.id);
 	if (e == OK && s->predecessor != 0)
-		e = db_query(
-		    db, a, f, &old, &s->ninherited, SQL_JOBS_ON_HOST, s->predecessor);
+		e = db_query(db, a, f, &old, &s->ninherited, JOBS_ON_HOST,
+		    .hostid = s->predecessor);
 	s->in_progress = rows;
 	if (e != OK || s->ninherited == 0)
 		return e;
@@ -320,9 +320,10 @@ snapshot_others(struct db *db, struct arena *a, const struct request *rq,
 	for (size_t i = 0; i < nmissing; i += DB_LIST_LONG) {
 		size_t left = nmissing - i, n;
 		size_t part = left < DB_LIST_LONG ? left : DB_LIST_LONG;
-		void *rows;
-		enum err e = db_query(db, a, f, &rows, &n, SQL_OTHERS_BY_NAMES,
-		    missing + i, part, s->user.id, s->host.id);
+		struct row_other *rows = NULL;
+		enum err e = db_query(db, a, f, &rows, &n, OTHERS_BY_NAMES,
+		    .names = db_names(missing + i, part), .userid = s->user.id,
+		    .hostid = s->host.id);
 
 		if (e != OK)
 			return e;
@@ -377,10 +378,13 @@ plain_from(struct plain *p, const struct app *app, int64_t start, size_t ask, bo
 	int64_t high = -(app->id * READY_SHARDS) - 1;
 	int64_t urgent = READY_URGENT - app->id * READY_PRIORITIES;
 	bool all = p->enough != NULL && p->enough->skip(p->enough->ctx, -app->id) != 0;
-	void *rows;
-	enum err e = db_query(p->db, p->a, p->f, &rows, n,
-	    lock ? SQL_JOBS_URGENT_FIRST_LOCK : SQL_JOBS_URGENT_FIRST, once,
-	    urgent - READY_PRIORITIES + 1, urgent - 1, start, high, (int64_t)ask);
+	struct job *rows = NULL;
+	enum err e = db_query_like(p->db, p->a, p->f, &rows, n,
+	    lock ? SQL_LIKE(JOBS_URGENT_FIRST_LOCK, JOBS_URGENT_FIRST) :
+		   SQL_JOBS_URGENT_FIRST,
+	    JOBS_URGENT_FIRST, .once = once,
+	    .urgent_first = urgent - READY_PRIORITIES + 1, .urgent_last = urgent - 1,
+	    .first = start, .last = high, .max = ask);
 
 	if (e != OK)
 		return e;
@@ -400,7 +404,7 @@ plain_around(struct plain *p, const struct app *app, int64_t start, bool lock)
 	size_t first = lock ? PLAIN_LOCKED : PLAIN_SLICE;
 	size_t ask = p->enough != NULL && first < left ? first : left;
 	int64_t once = snapshot_once(p->cf, s);
-	void *rows;
+	struct job *rows = NULL;
 	enum err e = plain_from(p, app, start, ask, lock, &n);
 
 	while (e == OK && n == ask && ask < left && !p->enough->is(p->enough->ctx)) {
@@ -411,9 +415,9 @@ plain_around(struct plain *p, const struct app *app, int64_t start, bool lock)
 	if (e != OK || n == ask || low == start)
 		return e;
 	left = (lock ? ask : left) - n;
-	e = db_query(p->db, p->a, p->f, &rows, &n,
-	    lock ? SQL_JOBS_BETWEEN_LOCK : SQL_JOBS_BETWEEN, once, low, start - 1,
-	    (int64_t)left);
+	e = db_query_like(p->db, p->a, p->f, &rows, &n,
+	    lock ? SQL_LIKE(JOBS_BETWEEN_LOCK, JOBS_BETWEEN) : SQL_JOBS_BETWEEN,
+	    JOBS_BETWEEN, .once = once, .first = low, .last = start - 1, .max = left);
 	if (e == OK)
 		plain_add(s, rows, n, left);
 	return e;
@@ -526,13 +530,13 @@ snapshot_wus_once(struct db *db, struct arena *a, int64_t once, const int64_t *i
 	s->user_wus = all;
 	for (size_t i = 0; once != 0 && i < n; i += DB_LIST_MAX) {
 		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, got;
-		void *rows;
-		enum err e = db_query(
-		    db, a, f, &rows, &got, SQL_WUS_ONCE, once, ids + i, part);
+		struct row_number *rows = NULL;
+		enum err e = db_query(db, a, f, &rows, &got, WUS_ONCE, .once = once,
+		    .workunitids = db_ids(ids + i, part));
 		if (e != OK)
 			return e;
 		for (size_t k = 0; k < got; k++)
-			all[s->nuser_wus++] = ((struct row_number *)rows)[k].v;
+			all[s->nuser_wus++] = rows[k].v;
 	}
 	return OK;
 }
@@ -564,7 +568,8 @@ filesets_ready(struct db *db, const int64_t *ids, size_t n, int64_t after,
 		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX;
 		int64_t id = 0;
 		enum err e = number_or_0(
-		    db_number(db, f, &id, SQL_FILESETS_UNSENT, ids + i, part, after),
+		    db_number(db, f, &id, FILESETS_UNSENT,
+			.fileset_ids = db_ids(ids + i, part), .after = after),
 		    &id);
 		if (e != OK)
 			return e;
@@ -584,10 +589,11 @@ filesets_unmade(
 		int64_t wu = 0, result = 0;
 
 		e = number_or_0(
-		    db_number(db, f, &wu, SQL_FILESET_LAST_WU, ids[i]), &wu);
+		    db_number(db, f, &wu, FILESET_LAST_WU, .fileset_id = ids[i]), &wu);
 		if (e == OK && wu != 0)
 			e = number_or_0(
-			    db_number(db, f, &result, SQL_WU_ANY_RESULT, wu), &result);
+			    db_number(db, f, &result, WU_ANY_RESULT, .workunitid = wu),
+			    &result);
 		*unmade = wu != 0 && result == 0;
 	}
 	return e;

@@ -3,6 +3,7 @@
 #include "db/status.h"
 
 #include "db/entity.h"
+#include "db/stmts.h"
 #include "model/states.h"
 #include "lib/banned.h"
 
@@ -20,9 +21,9 @@ of_state(const struct row_pair *rows, size_t n, int64_t state)
 static enum err
 count_results(struct db *db, struct arena *a, struct status *s, struct fail *f)
 {
-	void *rows;
+	struct row_pair *rows = NULL;
 	size_t n;
-	enum err e = db_query(db, a, f, &rows, &n, SQL_STATUS_RESULTS);
+	enum err e = db_query(db, a, f, &rows, &n, STATUS_RESULTS);
 
 	if (e != OK)
 		return e;
@@ -35,15 +36,15 @@ count_results(struct db *db, struct arena *a, struct status *s, struct fail *f)
 static enum err
 count_workunits(struct db *db, struct arena *a, struct status *s, struct fail *f)
 {
-	void *rows;
+	struct row_pair *rows = NULL;
 	size_t n;
-	enum err e = db_query(db, a, f, &rows, &n, SQL_STATUS_ASSIMILATE);
+	enum err e = db_query(db, a, f, &rows, &n, STATUS_ASSIMILATE);
 
 	if (e != OK)
 		return e;
 	s->workunits_to_assimilate = of_state(rows, n, ASSIMILATE_READY);
 	s->workunits_done = of_state(rows, n, ASSIMILATE_DONE);
-	return db_number(db, f, &s->workunits_to_validate, SQL_STATUS_VALIDATE);
+	return db_number(db, f, &s->workunits_to_validate, STATUS_VALIDATE);
 }
 
 enum err
@@ -55,9 +56,9 @@ status_count(
 		int64_t *to;
 	} counts[] = {
 		{ SQL_STATUS_FILES, &s->files },
-		{ SQL_STATUS_FILES_UNSENT, &s->files_with_unsent },
-		{ SQL_STATUS_HOSTS, &s->hosts },
-		{ SQL_STATUS_USERS, &s->users },
+		{ SQL_LIKE(STATUS_FILES_UNSENT, STATUS_FILES), &s->files_with_unsent },
+		{ SQL_LIKE(STATUS_HOSTS, STATUS_FILES), &s->hosts },
+		{ SQL_LIKE(STATUS_USERS, STATUS_FILES), &s->users },
 	};
 	enum err e;
 
@@ -66,6 +67,6 @@ status_count(
 	if (e == OK)
 		e = count_workunits(db, a, s, f);
 	for (size_t i = 0; i < N(counts) && e == OK; i++)
-		e = db_number(db, f, counts[i].to, counts[i].stmt);
+		e = db_number_like(db, f, counts[i].to, counts[i].stmt, STATUS_FILES);
 	return e == OK ? hosts_active(db, now - ACTIVE_S, &s->hosts_active, f) : e;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The statement table: stmts.def as data, and the filling in of columns and lists. */
+/* The statement table: stmts.def as data, and what the names in a text stand for. */
 #include "db/private.h"
 
 #include <assert.h>
@@ -51,11 +51,46 @@ static const struct row_shape shape_none = { "none", NULL, 0, 0 };
 #define R(base, row, item) base, row, item
 
 const struct stmt_info stmt_infos[SQL__MAX] = {
+#define ARGS(list) true
+#define AS_IS      false
+#define LIKE(stmt) true
 #define STMT(name, args, shape, key, rows, sql)                                        \
-	{ #name, args, key, sql, &shape_##shape, rows },
+	{ #name, key, sql, args, sizeof(args_##name), &shape_##shape, rows },
 #include "db/stmts.def"
-#undef STMT
 };
+
+const struct stmt_arg *
+stmt_args(enum stmt_id id)
+{
+	switch (id) {
+#define I64(name)        { #name, ARG_I64, offsetof(args_here, name), NULL },
+#define F64(name)        { #name, ARG_F64, offsetof(args_here, name), NULL },
+#define STR(name)        { #name, ARG_STR, offsetof(args_here, name), NULL },
+#define MEDIUMTEXT(name) { #name, ARG_MEDIUMTEXT, offsetof(args_here, name), NULL },
+#define BLOB(name)       { #name, ARG_BLOB, offsetof(args_here, name), NULL },
+#define ROW(shape, name) { #name, ARG_ROW, offsetof(args_here, name), &shape_##shape },
+#define IDS(name)        { #name, ARG_IDS, offsetof(args_here, name), NULL },
+#define LONG_IDS(name)   { #name, ARG_LONG_IDS, offsetof(args_here, name), NULL },
+#define NAMES(name)      { #name, ARG_NAMES, offsetof(args_here, name), NULL },
+#define LONG_NAMES(name) { #name, ARG_LONG_NAMES, offsetof(args_here, name), NULL },
+#define PAIRS(name)      { #name, ARG_PAIRS, offsetof(args_here, name), NULL },
+#define ARGS(list)                                                                     \
+	static const struct stmt_arg args[] = { list{ NULL, ARG_END, 0, NULL } };      \
+	return args;
+#define AS_IS      ARGS()
+#define LIKE(stmt) return stmt_args(SQL_##stmt);
+#define STMT(name, args, shape, key, rows, sql)                                        \
+	case SQL_##name: {                                                             \
+		typedef args_##name args_here __attribute__((unused));                 \
+		args                                                                   \
+	}
+#include "db/stmts.def"
+	case SQL__MAX:
+		break;
+	}
+	assert(!"a statement of stmts.def");
+	return NULL;
+}
 
 size_t
 list_size(size_t slot)
@@ -66,9 +101,17 @@ list_size(size_t slot)
 }
 
 size_t
-list_max(char letter)
+list_max(enum arg_type type)
 {
-	return letter == 'J' || letter == 'N' ? DB_LIST_LONG : DB_LIST_MAX;
+	static const size_t most[] = {
+		[ARG_IDS] = DB_LIST_MAX,
+		[ARG_NAMES] = DB_LIST_MAX,
+		[ARG_PAIRS] = DB_LIST_MAX,
+		[ARG_LONG_IDS] = DB_LIST_LONG,
+		[ARG_LONG_NAMES] = DB_LIST_LONG,
+	};
+
+	return type < N(most) ? most[type] : 0;
 }
 
 size_t
@@ -116,62 +159,209 @@ eat(const char **p, const char *word)
 	return true;
 }
 
+/* Of lower case, as no name of SQL's that a colon could stand before. */
+static size_t
+name_len(const char *p)
+{
+	return strspn(p, "abcdefghijklmnopqrstuvwxyz0123456789_");
+}
+
+static bool
+is_named(const char *name, const char *text, size_t n)
+{
+	return strncmp(name, text, n) == 0 && name[n] == '\0';
+}
+
+bool
+stmt_param_next(enum stmt_id id, const char **text, struct stmt_param *to)
+{
+	const char *name = *text + 1;
+	size_t n = **text == ':' ? name_len(name) : 0;
+
+	if (n == 0)
+		return false;
+	*to = (struct stmt_param){ .name = name };
+	*text = name + n;
+	for (const struct stmt_arg *arg = stmt_args(id); arg->type != ARG_END; arg++)
+		if (is_named(arg->name, name, n))
+			to->arg = arg;
+	to->known = to->arg != NULL;
+	if (to->arg == NULL || to->arg->type != ARG_ROW || **text != '.')
+		return true;
+	name = *text + 1;
+	n = name_len(name);
+	*text = name + n;
+	for (size_t i = 0; i < to->arg->shape->ncols; i++)
+		if (is_named(to->arg->shape->cols[i].name, name, n))
+			to->col = &to->arg->shape->cols[i];
+	to->known = to->col != NULL;
+	return true;
+}
+
+static void
+put_param(struct buf *b, const struct stmt_param *p, size_t slot)
+{
+	assert(p->known);
+	if (p->arg->type == ARG_PAIRS)
+		put_pairs(b, list_size(slot));
+	else if (p->arg->type == ARG_ROW && p->col == NULL)
+		put_marks(b, p->arg->shape->ncols);
+	else
+		put_marks(b, list_max(p->arg->type) > 0 ? list_size(slot) : 1);
+}
+
+/* The columns are those of the answer, or of the row that is made. */
 char *
 stmt_text(struct arena *a, enum stmt_id id, size_t slot)
 {
 	const struct stmt_info *st = &stmt_infos[id];
 	struct buf b = buf_new(a);
+	struct stmt_param param;
 
 	for (const char *p = st->sql; *p != '\0';) {
-		if (eat(&p, "$COLS"))
+		if (stmt_param_next(id, &p, &param))
+			put_param(&b, &param, slot);
+		else if (eat(&p, "$COLS"))
 			put_cols(&b, st->shape);
-		else if (eat(&p, "$VALUES"))
-			put_marks(&b, st->shape->ncols);
-		else if (eat(&p, "$PAIRS"))
-			put_pairs(&b, list_size(slot));
-		else if (eat(&p, "$LIST"))
-			put_marks(&b, list_size(slot));
 		else
 			buf_put(&b, p++, 1);
 	}
 	return b.p;
 }
 
-void
-stmt_args(enum stmt_id id, va_list ap, struct db_arg *arg)
-{
-	const char *letters = stmt_infos[id].args;
+/*
+ * Columns of whole rows that are not a VARCHAR, so neither made valid nor cut: blobs.
+ * misc is TEXT: made valid, cut later.
+ */
+static const struct {
+	const char *name;
+	enum arg_type type;
+} long_cols[] = {
+	{ "xml_doc", ARG_BLOB },
+	{ "global_prefs", ARG_BLOB },
+	{ "project_prefs", ARG_BLOB },
+	{ "misc", ARG_TEXT },
+};
 
-	assert(strlen(letters) <= ARGS_MAX);
-	for (size_t k = 0; letters[k] != '\0'; k++) {
-		arg[k] = (struct db_arg){ 0 };
-		switch (letters[k]) {
-		case 'i':
-			arg[k].i = va_arg(ap, int64_t);
-			break;
-		case 'f':
-			arg[k].f = va_arg(ap, double);
-			break;
-		case 'I':
-		case 'J':
-		case 'N':
-		case 'P':
-		case 'S':
-			arg[k].p = va_arg(ap, const void *);
-			arg[k].n = va_arg(ap, size_t);
-			assert(arg[k].n > 0 && arg[k].n <= list_max(letters[k]));
-			break;
-		default:
-			assert(strchr("stmbR", letters[k]) != NULL);
-			arg[k].p = va_arg(ap, const void *);
+static enum arg_type
+col_arg(const struct col *c)
+{
+	static const enum arg_type types[] = {
+		[COL_i32] = ARG_I32,
+		[COL_i64] = ARG_I64,
+		[COL_f64] = ARG_F64,
+		[COL_str] = ARG_STR,
+	};
+
+	assert(c->type < N(types));
+	for (size_t i = 0; c->type == COL_str && i < N(long_cols); i++)
+		if (strcmp(long_cols[i].name, c->name) == 0)
+			return long_cols[i].type;
+	return types[c->type];
+}
+
+static struct param
+of_row(const struct stmt_arg *arg, const struct col *c)
+{
+	return (struct param){ col_arg(c), true, arg->off, c->off };
+}
+
+const struct params *
+stmt_params(struct db *db, enum stmt_id id)
+{
+	struct params *ps = db->params[id];
+	struct stmt_param at;
+
+	if (ps != NULL)
+		return ps;
+	db->params[id] = ps = NEW(&db->a, struct params);
+	for (const char *p = stmt_infos[id].sql; *p != '\0';) {
+		if (!stmt_param_next(id, &p, &at)) {
+			p++;
+			continue;
 		}
+		assert(at.known);
+		const struct stmt_arg *arg = at.arg;
+		if (list_max(arg->type) > 0 && ps->list == NULL)
+			ps->list = arg;
+		ps->whole_row |= arg->type == ARG_ROW && at.col == NULL;
+		if (at.col != NULL)
+			PUSH(&db->a, ps->v, ps->n, ps->cap) = of_row(arg, at.col);
+		else if (arg->type != ARG_ROW)
+			PUSH(&db->a, ps->v, ps->n, ps->cap) = (struct param){
+				.type = arg->type, .off = arg->off
+			};
+		else
+			for (size_t i = 0; i < arg->shape->ncols; i++)
+				PUSH(&db->a, ps->v, ps->n, ps->cap) = of_row(
+				    arg, &arg->shape->cols[i]);
+	}
+	return ps;
+}
+
+/* Its items, as bytes, and their number. */
+static size_t
+list_items(enum arg_type type, const void *at, const void **v, size_t *item_size)
+{
+	const struct db_ids *ids = at;
+	const struct db_names *names = at;
+	const struct db_pairs *pairs = at;
+
+	switch (type) {
+	case ARG_IDS:
+	case ARG_LONG_IDS:
+		*v = ids->v;
+		*item_size = sizeof(*ids->v);
+		return ids->n;
+	case ARG_NAMES:
+	case ARG_LONG_NAMES:
+		*v = names->v;
+		*item_size = sizeof(*names->v);
+		return names->n;
+	case ARG_PAIRS:
+		*v = pairs->v;
+		*item_size = sizeof(*pairs->v);
+		return pairs->n;
+	default:
+		return 0;
 	}
 }
 
 size_t
-stmt_list_len(enum stmt_id id, const struct db_arg *arg)
+stmt_list_len(struct db *db, enum stmt_id id, const void *args)
 {
-	const char *list = strpbrk(stmt_infos[id].args, LISTS);
+	const struct stmt_arg *list = stmt_params(db, id)->list;
+	const void *items;
+	size_t size, n;
 
-	return list == NULL ? 0 : arg[list - stmt_infos[id].args].n;
+	if (list == NULL)
+		return 0;
+	n = list_items(list->type, (const char *)args + list->off, &items, &size);
+	assert(n > 0 && n <= list_max(list->type));
+	return n;
+}
+
+void *
+stmt_args_keep(struct arena *a, enum stmt_id id, const void *args)
+{
+	size_t size = stmt_infos[id].args_size;
+	char *kept = arena_alloc(a, size + 1);
+
+	memcpy(kept, args, size);
+	for (const struct stmt_arg *arg = stmt_args(id); arg->type != ARG_END; arg++) {
+		const void *items = NULL;
+		size_t n = list_items(arg->type, kept + arg->off, &items, &size);
+
+		if (arg->type == ARG_ROW) {
+			memcpy(&items, kept + arg->off, sizeof(items));
+			n = 1;
+			size = arg->shape->size;
+		}
+		if (n == 0)
+			continue;
+		items = arena_memdup(a, items, n * size);
+		/* The pointer is what each of them begins with. */
+		memcpy(kept + arg->off, &items, sizeof(items));
+	}
+	return kept;
 }

@@ -62,45 +62,27 @@ db_begin_together(struct db *db, struct fail *f)
 	return OK;
 }
 
-/* A caller's list may be gone by the time of the COMMIT. */
-static const struct db_arg *
-args_keep(struct arena *a, const char *letters, const struct db_arg *arg)
-{
-	struct db_arg *kept = arena_memdup(a, arg, strlen(letters) * sizeof(*arg));
-
-	for (size_t k = 0; letters[k] != '\0'; k++) {
-		size_t size = letters[k] == 'P' ? sizeof(struct row_pair) :
-		              strchr("IJ", letters[k]) != NULL ? sizeof(int64_t) :
-		              strchr("NS", letters[k]) != NULL ? sizeof(char *) :
-		                                                 0;
-
-		if (size > 0)
-			kept[k].p = arena_memdup(a, arg[k].p, arg[k].n * size);
-	}
-	return kept;
-}
-
 enum err
-together_keep(struct db *db, int64_t *affected, enum stmt_id id,
-    const struct db_arg *arg, struct fail *f)
+together_keep(
+    struct db *db, int64_t *affected, enum stmt_id id, const void *args, struct fail *f)
 {
 	struct together *t = &db->together;
-	const char *letters = stmt_infos[id].args;
 	MYSQL_BIND *binds;
 	size_t n;
 
 	/* A whole row is one that is made, whose id is asked for right then. */
-	if (t->n == STEPS_MAX || strchr(letters, 'R') != NULL)
+	if (t->n == STEPS_MAX || stmt_params(db, id)->whole_row)
 		return together_refuse(db, "not a change that may wait", f);
-	arg = args_keep(&db->scratch, letters, arg);
-	t->binds[t->n] = binds = bind_args(db, id, arg, &n);
+	/* What they point to may be gone by the time of the COMMIT. */
+	args = stmt_args_keep(&db->scratch, id, args);
+	t->binds[t->n] = binds = bind_args(db, id, args, &n);
 	t->nbinds[t->n] = n;
 	for (size_t i = 0; i < n; i++)
 		t->bytes += binds[i].buffer_length;
 	if (t->bytes > BYTES_MAX)
 		return together_refuse(db, "too much for one message", f);
 	t->key[t->n++] = key_of(
-	    id, list_slot(stmt_list_len(id, arg)), affected != NULL);
+	    id, list_slot(stmt_list_len(db, id, args)), affected != NULL);
 	if (affected != NULL)
 		*affected = 1;
 	return OK;

@@ -11,13 +11,13 @@ enum err
 trickle_insert(struct db *db, int64_t hostid, int64_t now, const struct rq_trickle *t,
     struct fail *f)
 {
-	enum err e = db_exec(
-	    db, f, NULL, SQL_TRICKLE_INSERT, now, hostid, t->variety, t->xml);
+	enum err e = db_exec(db, f, NULL, TRICKLE_INSERT, .now = now, .hostid = hostid,
+	    .variety = t->variety, .xml = t->xml);
 
 	if (e == OK || db->code != BYTES_NOT_TEXT)
 		return e;
-	return db_exec(
-	    db, f, NULL, SQL_TRICKLE_INSERT_TEXT, now, hostid, t->variety, t->xml);
+	return db_exec(db, f, NULL, TRICKLE_INSERT_TEXT, .now = now, .hostid = hostid,
+	    .variety = t->variety, .xml = t->xml);
 }
 
 enum err
@@ -25,9 +25,9 @@ messages_down(struct db *db, struct arena *a, int64_t hostid, size_t max,
     struct snap_message **out, size_t *n, struct fail *f)
 {
 	struct row_message *row;
-	void *rows;
+	struct row_message *rows = NULL;
 	enum err e = db_query(
-	    db, a, f, &rows, n, SQL_MESSAGES_DOWN, hostid, (int64_t)max);
+	    db, a, f, &rows, n, MESSAGES_DOWN, .hostid = hostid, .max = max);
 
 	if (e != OK)
 		return e;
@@ -42,7 +42,7 @@ enum err
 message_handled(struct db *db, int64_t id, struct fail *f)
 {
 	int64_t affected;
-	enum err e = db_exec(db, f, &affected, SQL_MESSAGE_HANDLED, id);
+	enum err e = db_exec(db, f, &affected, MESSAGE_HANDLED, .id = id);
 
 	if (e != OK || affected == 1)
 		return e;
@@ -53,5 +53,6 @@ enum err
 message_insert(struct db *db, int64_t hostid, int64_t now, const char *variety,
     const char *xml, struct fail *f)
 {
-	return db_exec(db, f, NULL, SQL_MESSAGE_INSERT, now, hostid, variety, xml);
+	return db_exec(db, f, NULL, MESSAGE_INSERT, .now = now, .hostid = hostid,
+	    .variety = variety, .xml = xml);
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "db/order.h"
+#include "db/stmts.h"
 #include "lib/clock.h"
 #include "lib/banned.h"
 
@@ -16,8 +17,12 @@ static const struct {
 	enum stmt_id raise, clear, list, since;
 } stmts[TRIGGER__MAX] = {
 #define TRIGGER(name)                                                                  \
-	[TRIGGER_##name] = { SQL_TRIGGER_RAISE_##name, SQL_TRIGGER_CLEAR_##name,       \
-		SQL_TRIGGER_LIST_##name, SQL_TRIGGER_SINCE_##name }
+	[TRIGGER_##name] = {                                                           \
+		SQL_LIKE(TRIGGER_RAISE_##name, TRIGGER_RAISE_NEED_WORK),               \
+		SQL_LIKE(TRIGGER_CLEAR_##name, TRIGGER_CLEAR_NEED_WORK),               \
+		SQL_LIKE(TRIGGER_LIST_##name, TRIGGER_LIST_NEED_WORK),                 \
+		SQL_LIKE(TRIGGER_SINCE_##name, TRIGGER_SINCE_NEED_WORK),               \
+	}
 	TRIGGER(NEED_WORK),
 	TRIGGER(NO_WORK_AVAILABLE),
 	TRIGGER(WORKING_SET),
@@ -42,12 +47,10 @@ rows_since(const struct triggers *t, struct arena *a, enum trigger of,
 
 	for (size_t i = 0; e == OK && i < n; i += DB_LIST_LONG) {
 		size_t part = n - i < DB_LIST_LONG ? n - i : DB_LIST_LONG, got;
-		const struct row_trigger *rows;
-		void *v;
+		struct row_trigger *rows = NULL;
 
-		e = db_query(t->db, a, f, &v, &got, stmts[of].since,
-		    (const void *)(names + i), part);
-		rows = v;
+		e = db_query_like(t->db, a, f, &rows, &got, stmts[of].since,
+		    TRIGGER_SINCE_NEED_WORK, .names = db_names(names + i, part));
 		for (size_t k = i; e == OK && k < i + part; k++) {
 			since[k] = -1;
 			for (size_t m = 0; m < got; m++)
@@ -73,7 +76,8 @@ raise(const struct triggers *t, enum trigger of, const char *name, struct fail *
 	arena_free(&a);
 	if (e != OK || since >= 0)
 		return e;
-	e = db_exec(t->db, f, &affected, stmts[of].raise, clock_now(), name);
+	e = db_exec_like(t->db, f, &affected, stmts[of].raise, TRIGGER_RAISE_NEED_WORK,
+	    .now = clock_now(), .name = name);
 	if (e == OK && affected == 0)
 		return FAIL(f, E_NOTFOUND, "%s is no file of this project", name);
 	return e;
@@ -99,15 +103,18 @@ rows_change(const struct triggers *t, enum trigger_op op, enum trigger of,
 	case TRIGGER_OP_RAISE:
 		return raise(t, of, name, f);
 	case TRIGGER_OP_CLEAR:
-		return db_exec(t->db, f, NULL, stmts[of].clear, name);
+		return db_exec_like(t->db, f, NULL, stmts[of].clear,
+		    TRIGGER_CLEAR_NEED_WORK, .name = name);
 	case TRIGGER_OP_DONE:
-		return db_exec(t->db, f, NULL, SQL_TRIGGER_DONE, name, owner);
+		return db_exec(
+		    t->db, f, NULL, TRIGGER_DONE, .name = name, .owner = owner);
 	case TRIGGER_OP_CLAIM:
-		e = db_exec(
-		    t->db, f, &affected, SQL_TRIGGER_CLAIM, clock_now(), owner, name);
+		e = db_exec(t->db, f, &affected, TRIGGER_CLAIM, .now = clock_now(),
+		    .owner = owner, .name = name);
 		break;
 	case TRIGGER_OP_BACK:
-		e = db_exec(t->db, f, &affected, SQL_TRIGGER_BACK, name, owner);
+		e = db_exec(
+		    t->db, f, &affected, TRIGGER_BACK, .name = name, .owner = owner);
 		break;
 	}
 	if (e == OK && affected == 0)
@@ -120,16 +127,17 @@ static enum err
 rows_list(const struct triggers *t, struct arena *a, enum trigger of, char ***names,
     size_t *n, struct fail *f)
 {
-	void *rows;
+	struct row_text *rows = NULL;
 	enum err e = need_db(t, f);
 
 	if (e == OK)
-		e = db_query(t->db, a, f, &rows, n, stmts[of].list);
+		e = db_query_like(
+		    t->db, a, f, &rows, n, stmts[of].list, TRIGGER_LIST_NEED_WORK);
 	if (e != OK)
 		return e;
 	*names = NEWN(a, char *, *n + 1);
 	for (size_t i = 0; i < *n; i++)
-		(*names)[i] = ((struct row_text *)rows)[i].s;
+		(*names)[i] = rows[i].s;
 	return OK;
 }
 
@@ -145,11 +153,11 @@ static enum err
 rows_claims(const struct triggers *t, struct arena *a, int64_t now,
     struct claim **claims, size_t *n, struct fail *f)
 {
-	void *v;
+	struct row_trigger *v = NULL;
 	enum err e = need_db(t, f);
 
 	if (e == OK)
-		e = db_query(t->db, a, f, &v, n, SQL_TRIGGER_CLAIMS);
+		e = db_query(t->db, a, f, &v, n, TRIGGER_CLAIMS);
 	if (e != OK)
 		return e;
 	const struct row_trigger *rows = v;

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "db/stmts.h"
 #include "lib/banned.h"
 
 static bool
@@ -22,7 +23,7 @@ workunit_insert(struct db *db, struct workunit *wu, const char *xml_doc, struct 
 	if (!name_fits(wu->name, f))
 		return f->code;
 	wu->id = 0; /* assigned, also when tried again */
-	enum err e = db_exec(db, f, NULL, SQL_WU_INSERT, wu, xml_doc);
+	enum err e = db_exec(db, f, NULL, WU_INSERT, .wu = wu, .xml_doc = xml_doc);
 	if (e == OK)
 		wu->id = db_insert_id(db);
 	return e;
@@ -41,9 +42,9 @@ workunit_ids(struct db *db, struct arena *a, char *const *names, size_t n, int64
 {
 	for (size_t i = 0; i < n; i += DB_LIST_MAX) {
 		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, got;
-		void *rows;
+		struct row_named *rows = NULL;
 		enum err e = db_query(
-		    db, a, f, &rows, &got, SQL_WU_IDS, names + i, part);
+		    db, a, f, &rows, &got, WU_IDS, .names = db_names(names + i, part));
 		if (e != OK)
 			return e;
 		if (got > 0)
@@ -73,7 +74,7 @@ workunits_insert(struct db *db, struct arena *a, struct workunit *const *wus,
 		names[i] = wus[i]->name;
 		if (!name_fits(names[i], f))
 			return f->code;
-		db_batch_add(b, wus[i], xml_docs[i]);
+		db_batch_add(b, WU_INSERT, .wu = wus[i], .xml_doc = xml_docs[i]);
 	}
 	e = db_batch_run(db, b, NULL, f);
 	/* What one statement inserts need not have consecutive ids in a cluster. */
@@ -88,47 +89,32 @@ enum err
 workunits_lock(struct db *db, struct arena *a, const int64_t *ids, size_t n,
     struct workunit **wus, size_t *nwus, struct fail *f)
 {
-	void *rows;
-	enum err e = db_query(db, a, f, &rows, nwus, SQL_WUS_LOCK, ids, n);
-
-	if (e == OK)
-		*wus = rows;
-	return e;
+	return db_query(db, a, f, wus, nwus, WUS_LOCK, .ids = db_ids(ids, n));
 }
 
 enum err
 workunit_by_id(
     struct db *db, struct arena *a, int64_t id, struct workunit **wu, struct fail *f)
 {
-	void *row;
-	enum err e = db_row(db, a, f, &row, SQL_WU_BY_ID, id);
-
-	if (e == OK)
-		*wu = row;
-	return e;
+	return db_row(db, a, f, wu, WU_BY_ID, .id = id);
 }
 
 enum err
 workunit_by_name(struct db *db, struct arena *a, const char *name, struct workunit **wu,
     struct fail *f)
 {
-	void *row;
-	enum err e = db_row(db, a, f, &row, SQL_WU_BY_NAME, name);
-
-	if (e == OK)
-		*wu = row;
-	return e;
+	return db_row(db, a, f, wu, WU_BY_NAME, .name = name);
 }
 
 enum err
 workunit_xml_doc(
     struct db *db, struct arena *a, int64_t id, char **xml_doc, struct fail *f)
 {
-	void *row;
-	enum err e = db_row(db, a, f, &row, SQL_WU_XML_DOC, id);
+	struct row_text *row = NULL;
+	enum err e = db_row(db, a, f, &row, WU_XML_DOC, .id = id);
 
 	if (e == OK)
-		*xml_doc = ((struct row_text *)row)->s;
+		*xml_doc = row->s;
 	return e;
 }
 
@@ -136,14 +122,15 @@ enum err
 workunits_xml_docs(struct db *db, struct arena *a, const int64_t *ids, size_t n,
     const char **docs, struct fail *f)
 {
-	void *rows;
+	struct row_message *rows = NULL;
 	size_t got = 0;
-	enum err e = db_query(db, a, f, &rows, &got, SQL_WUS_XML_DOCS, ids, n);
+	enum err e = db_query(
+	    db, a, f, &rows, &got, WUS_XML_DOCS, .ids = db_ids(ids, n));
 
 	for (size_t i = 0; i < n; i++)
 		docs[i] = NULL;
 	for (size_t k = 0; e == OK && k < got; k++) {
-		const struct row_message *row = (const struct row_message *)rows + k;
+		const struct row_message *row = rows + k;
 
 		for (size_t i = 0; i < n; i++)
 			if (ids[i] == row->id)
@@ -156,39 +143,24 @@ enum err
 workunits_due(struct db *db, struct arena *a, struct part part, int64_t now, size_t max,
     struct workunit **wus, size_t *n, struct fail *f)
 {
-	void *rows;
-	enum err e = db_query(
-	    db, a, f, &rows, n, SQL_WUS_DUE, now, part.n, part.i, (int64_t)max);
-
-	if (e == OK)
-		*wus = rows;
-	return e;
+	return db_query(db, a, f, wus, n, WUS_DUE, .now = now, .parts = part.n,
+	    .part = part.i, .max = max);
 }
 
 enum err
 workunits_to_validate(struct db *db, struct arena *a, struct part part, int64_t appid,
     size_t max, struct workunit **wus, size_t *n, struct fail *f)
 {
-	void *rows;
-	enum err e = db_query(db, a, f, &rows, n, SQL_WUS_TO_VALIDATE, appid, part.n,
-	    part.i, (int64_t)max);
-
-	if (e == OK)
-		*wus = rows;
-	return e;
+	return db_query(db, a, f, wus, n, WUS_TO_VALIDATE, .appid = appid,
+	    .parts = part.n, .part = part.i, .max = max);
 }
 
 enum err
 workunits_to_assimilate(struct db *db, struct arena *a, struct part part, int64_t appid,
     size_t max, struct workunit **wus, size_t *n, struct fail *f)
 {
-	void *rows;
-	enum err e = db_query(db, a, f, &rows, n, SQL_WUS_TO_ASSIMILATE, appid, part.n,
-	    part.i, (int64_t)max);
-
-	if (e == OK)
-		*wus = rows;
-	return e;
+	return db_query(db, a, f, wus, n, WUS_TO_ASSIMILATE, .appid = appid,
+	    .parts = part.n, .part = part.i, .max = max);
 }
 
 enum err
@@ -199,9 +171,10 @@ workunits_hold(
 
 	for (size_t i = 0; e == OK && i < n; i += DB_LIST_MAX) {
 		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, got;
-		void *rows;
+		struct row_number *rows = NULL;
 
-		e = db_query(db, a, f, &rows, &got, SQL_WUS_HOLD, ids + i, part);
+		e = db_query(
+		    db, a, f, &rows, &got, WUS_HOLD, .ids = db_ids(ids + i, part));
 	}
 	return e;
 }
@@ -211,7 +184,8 @@ workunits_touch(struct db *db, const int64_t *ids, size_t n, int64_t at, struct 
 {
 	for (size_t i = 0; i < n; i += DB_LIST_MAX) {
 		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX;
-		enum err e = db_exec(db, f, NULL, SQL_WUS_TOUCH, at, ids + i, part);
+		enum err e = db_exec(
+		    db, f, NULL, WUS_TOUCH, .at = at, .ids = db_ids(ids + i, part));
 		if (e != OK)
 			return e;
 	}
@@ -230,8 +204,8 @@ workunits_touch_each(
 
 		for (size_t k = 0; k < part; k++)
 			ids[k] = pairs[i + k].a;
-		e = db_exec(
-		    db, f, NULL, SQL_WUS_TOUCH_EACH, pairs + i, part, ids, part);
+		e = db_exec(db, f, NULL, WUS_TOUCH_EACH,
+		    .times = db_pairs(pairs + i, part), .ids = db_ids(ids, part));
 		if (e != OK)
 			return e;
 	}
@@ -246,7 +220,8 @@ workunits_raise(
 
 	for (size_t i = 0; i < n; i += DB_LIST_MAX) {
 		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX;
-		enum err e = db_exec(db, f, NULL, SQL_WUS_RAISE, to, to, ids + i, part);
+		enum err e = db_exec(db, f, NULL, WUS_RAISE, .target_nresults = to,
+		    .min_quorum = to, .ids = db_ids(ids + i, part));
 		if (e != OK)
 			return e;
 	}
@@ -258,8 +233,8 @@ workunit_bind(struct db *db, int64_t id, int32_t hr_class, int64_t app_version_i
     int64_t at, struct fail *f)
 {
 	int64_t affected = 0, class = hr_class, version = app_version_id;
-	enum err e = db_exec(db, f, &affected, SQL_WU_BIND, at, class, class, version,
-	    version, id, class, class, version, version);
+	enum err e = db_exec(db, f, &affected, WU_BIND, .at = at, .hr_class = class,
+	    .app_version_id = version, .id = id);
 
 	if (e == OK && affected == 0)
 		return FAIL(f, E_RACE, "workunit %lld is bound already", (long long)id);

@@ -7,6 +7,7 @@
 
 #include <string.h>
 #include "db/entity.h"
+#include "db/stmts.h"
 #include "model/states.h"
 #include "rules/sched/decide.h"
 #include "rules/sched/fileset.h"
@@ -37,11 +38,12 @@ only_set(struct rpc *x, struct snapshot *s, struct job *j)
 	    x->db, x->a, x->conf, x->req, &j->fileset_id, 1, s, &x->fail);
 
 	if (e == OK)
-		e = db_number(
-		    x->db, &x->fail, &last, SQL_LAST_ID, s->user.id, j->fileset_id);
+		e = db_number(x->db, &x->fail, &last, LAST_ID, .userid = s->user.id,
+		    .fileset_id = j->fileset_id);
 	if (e == OK)
-		e = db_number(x->db, &x->fail, &released, SQL_LAST_ID_BY, s->user.id,
-		    j->fileset_id, x->now - x->conf->locality_skip_release);
+		e = db_number(x->db, &x->fail, &released, LAST_ID_BY,
+		    .userid = s->user.id, .fileset_id = j->fileset_id,
+		    .sent_by = x->now - x->conf->locality_skip_release);
 	if (e != OK && e != E_NOTFOUND)
 		return e;
 	file = snapshot_file(s, j->fileset_id);

@@ -10,6 +10,7 @@
 
 #include <unistd.h>
 #include "db/entity.h"
+#include "db/stmts.h"
 #include "db/trigger.h"
 #include "lib/clock.h"
 #include "lib/fs.h"
@@ -37,8 +38,9 @@ count_demand(struct rpc *x, const int64_t *ids, size_t n, int64_t now)
 	enum err e = OK;
 
 	for (size_t i = 0; i < n && e == OK; i += DB_LIST_MAX)
-		e = db_exec(x->db, &f, NULL, SQL_FILESETS_DEMANDED, now, ids + i,
-		    n - i < DB_LIST_MAX ? n - i : (size_t)DB_LIST_MAX);
+		e = db_exec(x->db, &f, NULL, FILESETS_DEMANDED, .now = now,
+		    .ids = db_ids(
+			ids + i, n - i < DB_LIST_MAX ? n - i : (size_t)DB_LIST_MAX));
 	if (e != OK)
 		log_fail("demand", &f);
 }
@@ -157,7 +159,7 @@ wait_for_results(struct rpc *x, int64_t until_ms)
 		 clock_mono_ms() < until_ms);
 	x->wait = ready != 0 ? WAIT_BROUGHT : WAIT_IN_VAIN;
 	if (e == OK && ready != 0 &&
-	    db_exec(x->db, &f, NULL, SQL_FILESET_DEMAND_MET, ready) != OK)
+	    db_exec(x->db, &f, NULL, FILESET_DEMAND_MET, .id = ready) != OK)
 		log_fail("demand", &f); /* a count, no reason to send nothing */
 	return e;
 }

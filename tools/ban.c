@@ -5,6 +5,7 @@
  */
 #include <inttypes.h>
 #include "lib/text.h"
+#include "db/stmts.h"
 #include "model/states.h"
 #include "tools/catalog.h"
 #include "lib/banned.h"
@@ -20,8 +21,8 @@ set_host(struct ctx *x, const char *arg, bool ban)
 		return ctx_usage(x, "\"%.60s\" is no host id", arg);
 	e = tools_host(x, id, &h);
 	if (e == OK)
-		e = db_exec(x->db, x->f, NULL, SQL_HOST_SET_BANNED,
-		    (int64_t)(ban ? HOST_BANNED : 0), id);
+		e = db_exec(x->db, x->f, NULL, HOST_SET_BANNED,
+		    .max_results_day = ban ? HOST_BANNED : 0, .id = id);
 	if (e == OK)
 		ctx_said(x, ban ? "banned" : "unbanned", "host %" PRId64 " %s", id,
 		    h->domain_name);
@@ -36,7 +37,7 @@ set_user(struct ctx *x, const char *arg, bool ban)
 
 	if (e == OK)
 		e = db_exec(
-		    x->db, x->f, NULL, SQL_USER_SET_BANNED, (int64_t)ban, u->id);
+		    x->db, x->f, NULL, USER_SET_BANNED, .banned = ban, .id = u->id);
 	if (e == OK)
 		ctx_said(x, ban ? "banned" : "unbanned", "account %" PRId64 " %s",
 		    u->id, u->email_addr);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "db/entity.h"
 #include "db/life.h"
+#include "db/stmts.h"
 #include "db/trigger.h"
 #include "lib/clock.h"
 #include "model/states.h"
@@ -96,21 +97,21 @@ enum err
 census_take(struct ctx *x, struct census *c)
 {
 	int64_t since = clock_now() - x->cf->locality_active_host_days * DAY_S;
-	void *row;
-	enum err e = db_row(x->db, x->a, x->f, &row, SQL_WU_COUNTS);
+	struct row_wu_counts *wus = NULL;
+	struct row_result_counts *results = NULL;
+	struct row_demand *demand = NULL;
+	enum err e = db_row(x->db, x->a, x->f, &wus, WU_COUNTS);
 
+	if (e == OK)
+		e = db_row(x->db, x->a, x->f, &results, RESULT_COUNTS);
+	if (e == OK)
+		e = db_row(x->db, x->a, x->f, &demand, DEMAND_OF_ALL);
 	if (e != OK)
 		return e;
-	c->wus = *(const struct row_wu_counts *)row;
-	e = db_row(x->db, x->a, x->f, &row, SQL_RESULT_COUNTS);
-	if (e != OK)
-		return e;
-	c->results = *(const struct row_result_counts *)row;
-	e = db_row(x->db, x->a, x->f, &row, SQL_DEMAND_OF_ALL);
-	if (e != OK)
-		return e;
-	c->demand = *(const struct row_demand *)row;
-	e = db_number(x->db, x->f, &c->hosts, SQL_STATUS_HOSTS);
+	c->wus = *wus;
+	c->results = *results;
+	c->demand = *demand;
+	e = db_number(x->db, x->f, &c->hosts, STATUS_HOSTS);
 	if (e == OK)
 		e = hosts_active(x->db, since, &c->active, x->f);
 	if (e == OK)

@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include "db/entity.h"
 #include "db/schema.h"
+#include "db/stmts.h"
 #include "lib/clock.h"
 #include "lib/proc.h"
 #include "tools/db_server.h"
@@ -99,7 +100,7 @@ make_empty_database(struct ctx *x, struct fail *f)
 	e = db_open(&cf, DB_ANY_SCHEMA, &db, f);
 	if (e != OK)
 		return e;
-	e = db_exec(db, f, NULL, SQL_DATABASE_CREATE);
+	e = db_exec(db, f, NULL, DATABASE_CREATE);
 	db_close(db);
 	return e;
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "db/entity.h"
+#include "db/stmts.h"
 #include "lib/clock.h"
 #include "lib/fs.h"
 #include "lib/text.h"
@@ -138,19 +139,18 @@ as_told(const struct host *h)
 static enum err
 list_files(struct ctx *x, int64_t hostid, struct request *q)
 {
-	void *rows;
+	struct row_holder *rows = NULL;
 	size_t n;
-	enum err e = db_query(x->db, x->a, x->f, &rows, &n, SQL_FILES_ON_HOST, hostid);
+	enum err e = db_query(
+	    x->db, x->a, x->f, &rows, &n, FILES_ON_HOST, .hostid = hostid);
 
 	if (e != OK)
 		return e;
 	q->files = NEWN(x->a, struct rq_file, n + 1);
 	for (size_t i = 0; i < n; i++)
-		q->files[q->nfiles++] = (struct rq_file){
-			.name = ((struct row_holder *)rows)[i].name,
+		q->files[q->nfiles++] = (struct rq_file){ .name = rows[i].name,
 			.md5_cksum = arena_strdup(x->a, ""),
-			.status = 1
-		};
+			.status = 1 };
 	return OK;
 }
 

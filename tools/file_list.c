@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "db/trigger.h"
+#include "db/stmts.h"
 #include "lib/clock.h"
 #include "model/record.h"
 #include "model/states.h"
@@ -176,10 +177,10 @@ add_sent(struct file_view *v, size_t n, const struct row_ledger *sums, size_t ns
 static enum err
 list_run(struct ctx *x, const void *opts, char **args, size_t nargs)
 {
-	const struct row_file_info *info;
+	struct row_file_info *info = NULL;
+	struct row_tally *tallies = NULL;
 	struct row_ledger *sums;
 	struct file_view *v;
-	void *rows, *tallies;
 	size_t n, ntallies, nsums, nno_work;
 	char **no_work;
 	enum err e = ctx_db(x);
@@ -187,9 +188,9 @@ list_run(struct ctx *x, const void *opts, char **args, size_t nargs)
 
 	(void)opts, (void)args, (void)nargs;
 	if (e == OK)
-		e = db_query(x->db, x->a, x->f, &rows, &n, SQL_FILE_INFOS);
+		e = db_query(x->db, x->a, x->f, &info, &n, FILE_INFOS);
 	if (e == OK)
-		e = db_query(x->db, x->a, x->f, &tallies, &ntallies, SQL_FILE_TALLIES);
+		e = db_query(x->db, x->a, x->f, &tallies, &ntallies, FILE_TALLIES);
 	if (e == OK)
 		e = ledger_of_files(x->db, x->a, &sums, &nsums, x->f);
 	if (e == OK)
@@ -197,7 +198,6 @@ list_run(struct ctx *x, const void *opts, char **args, size_t nargs)
 		    &t, x->a, TRIGGER_NO_WORK_AVAILABLE, &no_work, &nno_work, x->f);
 	if (e != OK)
 		return e;
-	info = rows;
 	v = NEWN(x->a, struct file_view, n + 1);
 	for (size_t i = 0; i < n; i++)
 		v[i] = file_view_of(x, &info[i],

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "db/entity.h"
+#include "db/stmts.h"
 #include "db/trigger.h"
 #include "lib/clock.h"
 #include "lib/fs.h"
@@ -31,7 +32,6 @@ static enum err
 load_files(struct ctx *x, struct show *s)
 {
 	struct row_member *members;
-	void *rows;
 	enum err e = fileset_files(
 	    x->db, x->a, s->v.info.id, &members, &s->nfiles, x->f);
 
@@ -43,16 +43,13 @@ load_files(struct ctx *x, struct show *s)
 	for (size_t i = 0; i < s->nfiles && e == OK; i++) {
 		e = file_by_name(x->db, x->a, members[i].name, &s->files[i], x->f);
 		if (e == OK)
-			e = db_query(x->db, x->a, x->f, &rows, &s->nsets[i],
-			    SQL_SETS_OF_FILE, members[i].file_id);
-		s->sets[i] = rows;
+			e = db_query(x->db, x->a, x->f, &s->sets[i], &s->nsets[i],
+			    SETS_OF_FILE, .file_id = members[i].file_id);
 	}
 	if (e != OK || s->nfiles == 0)
 		return e;
-	e = db_query(
-	    x->db, x->a, x->f, &rows, &s->nholders, SQL_HOLDERS_OF_SET, s->v.info.id);
-	s->holders = rows;
-	return e;
+	return db_query(x->db, x->a, x->f, &s->holders, &s->nholders, HOLDERS_OF_SET,
+	    .fileset_id = s->v.info.id);
 }
 
 /* No set has the name; a file may have it that is in sets of other names. */
@@ -60,20 +57,19 @@ static enum err
 no_set(struct ctx *x, const char *name)
 {
 	const char *names = "";
-	const struct row_text *sets;
+	struct row_text *sets = NULL;
 	struct file *file;
-	void *rows;
 	size_t n;
 	enum err e = file_by_name(x->db, x->a, name, &file, x->f);
 
 	if (e == OK)
-		e = db_query(x->db, x->a, x->f, &rows, &n, SQL_SETS_OF_FILE, file->id);
+		e = db_query(
+		    x->db, x->a, x->f, &sets, &n, SETS_OF_FILE, .file_id = file->id);
 	else if (e == E_NOTFOUND)
 		return ctx_nothing(
 		    x, "there is no file %s; locus file list lists them", name);
 	if (e != OK)
 		return e;
-	sets = rows;
 	for (size_t i = 0; i < n; i++)
 		names = arena_printf(x->a, "%s %s", names, sets[i].s);
 	return ctx_nothing(x, "file %s has no set of its own; it is in:%s", name,
@@ -100,17 +96,19 @@ static enum err
 load(struct ctx *x, const char *name, struct show *s)
 {
 	const struct triggers all = { .conf = x->cf, .db = x->db };
-	void *row, *tally, *wus;
-	enum err e = db_row(x->db, x->a, x->f, &row, SQL_FILE_INFO_BY_NAME, name);
+	struct row_file_info *row = NULL;
+	struct row_tally *tally = NULL;
+	struct row_wu_counts *wus = NULL;
+	enum err e = db_row(x->db, x->a, x->f, &row, FILE_INFO_BY_NAME, .name = name);
 
 	if (e == E_NOTFOUND)
 		return no_set(x, name);
 	if (e != OK)
 		return e;
-	int64_t id = ((const struct row_file_info *)row)->id;
-	e = db_row(x->db, x->a, x->f, &tally, SQL_FILE_TALLY, id);
+	int64_t id = row->id;
+	e = db_row(x->db, x->a, x->f, &tally, FILE_TALLY, .fileset_id = id);
 	if (e == OK)
-		e = db_row(x->db, x->a, x->f, &wus, SQL_FILE_WU_COUNTS, id);
+		e = db_row(x->db, x->a, x->f, &wus, FILE_WU_COUNTS, .fileset_id = id);
 	if (e != OK)
 		return e;
 	for (enum trigger t = 0; t < TRIGGER__MAX && e == OK; t++) {
@@ -120,7 +118,7 @@ load(struct ctx *x, const char *name, struct show *s)
 		s->trigger[t] = age_s >= 0;
 	}
 	s->v = file_view_of(x, row, tally, s->trigger[TRIGGER_NO_WORK_AVAILABLE]);
-	s->wus = *(const struct row_wu_counts *)wus;
+	s->wus = *wus;
 	if (e == OK)
 		e = load_ledger(x, s);
 	return e == OK ? load_files(x, s) : e;

@@ -2,6 +2,7 @@
 /* Large files as their rows say, and uploads with the results that they are of. */
 #include <string.h>
 #include "db/entity.h"
+#include "db/stmts.h"
 #include "lib/crypt.h"
 #include "lib/fs.h"
 #include "proto/blob.h"
@@ -51,13 +52,11 @@ fsck_files(struct fsck *k)
 	enum err e = OK;
 
 	while (n > 0 && e == OK) {
-		const struct file *files;
-		void *rows;
+		struct file *files = NULL;
 
 		arena_reset(&k->round);
-		e = db_query(k->x->db, &k->round, k->x->f, &rows, &n, SQL_FILES_AFTER,
-		    last, (int64_t)FILES_AT_ONCE);
-		files = rows;
+		e = db_query(k->x->db, &k->round, k->x->f, &files, &n, FILES_AFTER,
+		    .after = last, .max = FILES_AT_ONCE);
 		for (size_t i = 0; e == OK && i < n; i++) {
 			last = files[i].id;
 			e = look_at_file(k, &files[i]);

@@ -10,26 +10,36 @@ enum { SLICE = 20000 };
 enum when { ALWAYS, RUNNING, ONCE_USER, ONCE_HOST };
 enum of { RESULTS, WORKUNITS, FILES, FILESETS, HOSTS, OF__MAX };
 
-static const enum stmt_id last_of[OF__MAX] = { SQL_ADOPT_LAST_RESULT, SQL_ADOPT_LAST_WU,
-	SQL_LAST_FILE, SQL_LAST_FILESET, SQL_ADOPT_LAST_HOST };
+static const enum stmt_id last_of[OF__MAX] = {
+	SQL_LIKE(ADOPT_LAST_RESULT, ADOPT_LAST_WU),
+	SQL_ADOPT_LAST_WU,
+	SQL_LIKE(LAST_FILE, ADOPT_LAST_WU),
+	SQL_LIKE(LAST_FILESET, ADOPT_LAST_WU),
+	SQL_LIKE(ADOPT_LAST_HOST, ADOPT_LAST_WU),
+};
 
 struct row_check {
 	enum fsck_code code;
 	enum when when;
 	enum of of;
-	enum stmt_id find, repair; /* SQL__MAX: there is none */
+	enum stmt_id find;   /* like FSCK_RESULT_STATE */
+	enum stmt_id repair; /* like REPAIR_RESULT_COPY; SQL__MAX: there is none */
 	int64_t ago;
 };
 
+/* A repair that there is not, for SQL_LIKE(). */
+enum { SQL_NONE = SQL__MAX, nargs_NONE = nargs_REPAIR_RESULT_COPY };
+typedef args_REPAIR_RESULT_COPY args_NONE;
+typedef answer_REPAIR_RESULT_COPY answer_NONE;
+
 static const struct row_check row_checks[] = {
-#define SQL_NONE SQL__MAX
 #define ROWS(code, severity, when, of, stmt, ago, repair, noun, text, cure)            \
-	{ FSCK_##code, when, of, SQL_##stmt, SQL_##repair, ago },
+	{ FSCK_##code, when, of, SQL_LIKE(stmt, FSCK_RESULT_STATE),                    \
+		SQL_LIKE(repair, REPAIR_RESULT_COPY), ago },
 #define DISK(...)
 #include "tools/fsck_checks.def"
 #undef ROWS
 #undef DISK
-#undef SQL_NONE
 };
 
 static bool
@@ -55,13 +65,12 @@ static enum err
 repair(struct fsck *k, const struct row_check *c, const struct row_finding *row,
     bool *done)
 {
-	const struct db_arg keys[] = { { .i = row->id }, { .i = row->other } };
 	int64_t affected = 0;
 	enum err e = OK;
 
 	if (k->repair && c->repair != SQL__MAX)
-		e = db_run(k->x->db, &k->round, k->x->f, NULL, NULL, &affected,
-		    c->repair, keys);
+		e = db_exec_like(k->x->db, k->x->f, &affected, c->repair,
+		    REPAIR_RESULT_COPY, .id = row->id, .other = row->other);
 	*done = affected > 0;
 	return e;
 }
@@ -69,17 +78,14 @@ repair(struct fsck *k, const struct row_check *c, const struct row_finding *row,
 static enum err
 look_at(struct fsck *k, const struct row_check *c, int64_t from, int64_t to)
 {
-	const struct db_arg at = { .i = k->now - c->ago };
-	const struct db_arg args[] = { { .i = from }, { .i = to }, at, at };
-	struct row_finding *rows;
-	void *found;
+	struct row_finding *rows = NULL;
 	size_t n = 0;
 	bool done;
 	enum err e;
 
 	arena_reset(&k->round);
-	e = db_run(k->x->db, &k->round, k->x->f, &found, &n, NULL, c->find, args);
-	rows = found;
+	e = db_query_like(k->x->db, &k->round, k->x->f, &rows, &n, c->find,
+	    FSCK_RESULT_STATE, .from = from, .to = to, .at = k->now - c->ago);
 	for (size_t i = 0; e == OK && i < n; i++) {
 		e = repair(k, c, &rows[i], &done);
 		if (e == OK)
@@ -95,7 +101,8 @@ fsck_rows(struct fsck *k)
 	enum err e = OK;
 
 	for (size_t t = 0; t < OF__MAX && e == OK; t++)
-		e = db_number(k->x->db, k->x->f, &last[t], last_of[t]);
+		e = db_number_like(
+		    k->x->db, k->x->f, &last[t], last_of[t], ADOPT_LAST_WU);
 	for (size_t i = 0; i < N(row_checks) && e == OK; i++) {
 		const struct row_check *c = &row_checks[i];
 		int64_t from = INT64_MIN, to = SLICE;

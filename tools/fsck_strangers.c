@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include "db/entity.h"
+#include "db/stmts.h"
 #include "lib/fs.h"
 #include "proto/blob.h"
 #include "proto/names.h"
@@ -106,12 +107,12 @@ learn(struct fsck *k, struct strangers *s, const struct row_text *docs, size_t n
 static enum err
 learn_versions(struct fsck *k, struct strangers *s)
 {
-	void *rows;
+	struct row_text *rows = NULL;
 	size_t n;
 	enum err e;
 
 	arena_reset(&k->round);
-	e = db_query(k->x->db, &k->round, k->x->f, &rows, &n, SQL_VERSION_DOCS);
+	e = db_query(k->x->db, &k->round, k->x->f, &rows, &n, VERSION_DOCS);
 	if (e == OK)
 		learn(k, s, rows, n);
 	return e;
@@ -121,14 +122,14 @@ static enum err
 learn_workunits(struct fsck *k, struct strangers *s)
 {
 	int64_t last = 0;
-	void *rows;
+	struct row_text *rows = NULL;
 	size_t n;
-	enum err e = db_number(k->x->db, k->x->f, &last, SQL_ADOPT_LAST_WU);
+	enum err e = db_number(k->x->db, k->x->f, &last, ADOPT_LAST_WU);
 
 	for (int64_t from = 0; from < last && e == OK; from += DOCS_AT_ONCE) {
 		arena_reset(&k->round);
-		e = db_query(k->x->db, &k->round, k->x->f, &rows, &n, SQL_WU_DOCS, from,
-		    from + DOCS_AT_ONCE);
+		e = db_query(k->x->db, &k->round, k->x->f, &rows, &n, WU_DOCS,
+		    .from = from, .to = from + DOCS_AT_ONCE);
 		if (e == OK)
 			learn(k, s, rows, n);
 	}

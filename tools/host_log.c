@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include "db/entity.h"
+#include "db/stmts.h"
 #include "lib/text.h"
 #include "tools/cmd.h"
 #include "lib/banned.h"
@@ -22,7 +23,7 @@ host_log_run(struct ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct log_opts *o = opts;
 	int64_t id;
-	void *row;
+	struct row_text *row = NULL;
 	enum err e;
 
 	(void)n;
@@ -30,15 +31,15 @@ host_log_run(struct ctx *x, const void *opts, char **args, size_t n)
 		return ctx_usage(x, "\"%.60s\" is no host id", args[0]);
 	e = ctx_db(x);
 	if (e == OK)
-		e = db_row(x->db, x->a, x->f, &row, SQL_HOST_LOG, id,
-		    (int64_t)(o->jobs ? LOG_JOBS : LOG_TIME_STATS));
+		e = db_row(x->db, x->a, x->f, &row, HOST_LOG, .hostid = id,
+		    .kind = o->jobs ? LOG_JOBS : LOG_TIME_STATS);
 	if (e == E_NOTFOUND)
 		return ctx_nothing(x,
 		    "there is no such log of host %" PRId64
 		    "; the option %s asks clients for it",
 		    id, o->jobs ? "request_job_log" : "request_time_stats_log");
 	if (e == OK)
-		fputs(((const struct row_text *)row)->s, stdout);
+		fputs(row->s, stdout);
 	return e;
 }
 

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include "db/entity.h"
+#include "db/stmts.h"
 #include "tools/catalog.h"
 #include "lib/clock.h"
 #include "lib/text.h"
@@ -27,7 +28,7 @@ struct show {
 static enum err
 load(struct ctx *x, int64_t id, struct show *s)
 {
-	void *row, *files, *jobs;
+	struct row_tally *row = NULL;
 	enum err e = tools_host(x, id, &s->host);
 
 	if (e != OK)
@@ -36,19 +37,18 @@ load(struct ctx *x, int64_t id, struct show *s)
 	if (e == E_NOTFOUND)
 		e = OK;
 	if (e == OK)
-		e = db_row(x->db, x->a, x->f, &row, SQL_HOST_TALLY, id);
+		e = db_row(x->db, x->a, x->f, &row, HOST_TALLY, .hostid = id);
 	if (e == OK)
 		e = ledger_of_host(x->db, x->a, id, &s->sent, x->f);
 	if (e == OK)
-		e = db_query(
-		    x->db, x->a, x->f, &files, &s->nfiles, SQL_FILES_ON_HOST, id);
+		e = db_query(x->db, x->a, x->f, &s->files, &s->nfiles, FILES_ON_HOST,
+		    .hostid = id);
 	if (e == OK)
-		e = db_query(x->db, x->a, x->f, &jobs, &s->njobs, SQL_JOBS_ON_HOST, id);
+		e = db_query(
+		    x->db, x->a, x->f, &s->jobs, &s->njobs, JOBS_ON_HOST, .hostid = id);
 	if (e != OK)
 		return e;
-	s->tally = *(const struct row_tally *)row;
-	s->files = files;
-	s->jobs = jobs;
+	s->tally = *row;
 	return OK;
 }
 

@@ -10,6 +10,7 @@
  */
 #include <string.h>
 #include "lib/clock.h"
+#include "db/stmts.h"
 #include "lib/crypt.h"
 #include "lib/fs.h"
 #include "lib/text.h"
@@ -237,8 +238,8 @@ store_versions(struct ctx *x, void *arg)
 	enum err e = OK;
 
 	for (size_t i = 0; i < r->cat->nversions && e == OK; i++)
-		e = db_exec(x->db, x->f, NULL, SQL_APP_VERSION_SET_DOC, r->docs[i],
-		    r->cat->versions[i].id);
+		e = db_exec(x->db, x->f, NULL, APP_VERSION_SET_DOC,
+		    .xml_doc = r->docs[i], .id = r->cat->versions[i].id);
 	return e;
 }
 

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "db/entity.h"
+#include "db/stmts.h"
 #include "lib/buf.h"
 #include "lib/crypt.h"
 #include "lib/fs.h"
@@ -182,19 +183,24 @@ readdress(struct relocation *r)
 	     *new = arena_printf(x->a, "%s/", r->new_base);
 	static const struct {
 		enum stmt_id last, set;
-	} tables[] = { { SQL_ADOPT_LAST_WU, SQL_WUS_READDRESS },
-		{ SQL_ADOPT_LAST_RESULT, SQL_RESULTS_READDRESS } };
+	} tables[] = {
+		{ SQL_ADOPT_LAST_WU, SQL_WUS_READDRESS },
+		{ SQL_LIKE(ADOPT_LAST_RESULT, ADOPT_LAST_WU),
+		    SQL_LIKE(RESULTS_READDRESS, WUS_READDRESS) },
+	};
 	enum err e = db_open(x->cf, DB_WORK, &x->db, x->f);
 
 	if (e == OK)
-		e = db_exec(x->db, x->f, NULL, SQL_VERSIONS_READDRESS, old, new);
+		e = db_exec(
+		    x->db, x->f, NULL, VERSIONS_READDRESS, .old = old, .new = new);
 	for (size_t i = 0; i < N(tables) && e == OK; i++) {
 		int64_t last = 0;
 
-		e = db_number(x->db, x->f, &last, tables[i].last);
+		e = db_number_like(x->db, x->f, &last, tables[i].last, ADOPT_LAST_WU);
 		for (int64_t from = 0; from < last && e == OK; from += ROWS)
-			e = db_exec(x->db, x->f, NULL, tables[i].set, old, new, from,
-			    from + ROWS);
+			e = db_exec_like(x->db, x->f, NULL, tables[i].set,
+			    WUS_READDRESS, .old = old, .new = new, .from = from,
+			    .to = from + ROWS);
 	}
 	ctx_close(x);
 	if (e == OK)

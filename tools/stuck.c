@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include "db/entity.h"
 #include "db/fleet.h"
+#include "db/stmts.h"
 #include "lib/clock.h"
 #include "model/states.h"
 #include "proto/blob.h"
@@ -76,13 +77,11 @@ names(struct look *k)
 	enum err e = OK;
 
 	while (n > 0 && e == OK) {
-		const struct row_set_named *sets;
-		void *rows;
+		struct row_set_named *sets = NULL;
 
 		arena_reset(&k->round);
-		e = db_query(k->x->db, &k->round, k->x->f, &rows, &n,
-		    SQL_FILESETS_NAMED, last, (int64_t)SETS_AT_ONCE);
-		sets = rows;
+		e = db_query(k->x->db, &k->round, k->x->f, &sets, &n, FILESETS_AFTER,
+		    .after = last, .max = SETS_AT_ONCE);
 		for (size_t i = 0; e == OK && i < n; i++) {
 			struct fail f = { 0 };
 
@@ -235,7 +234,7 @@ static enum err
 slices(struct look *k, enum err (*each)(struct look *, int64_t from, int64_t to))
 {
 	int64_t last, from = INT64_MIN;
-	enum err e = db_number(k->x->db, k->x->f, &last, SQL_ADOPT_LAST_WU);
+	enum err e = db_number(k->x->db, k->x->f, &last, ADOPT_LAST_WU);
 
 	for (int64_t to = SLICE; to < last && e == OK; from = to, to += SLICE) {
 		arena_reset(&k->round);

@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "db/entity.h"
+#include "db/stmts.h"
 #include "lib/clock.h"
 #include "lib/banned.h"
 
@@ -59,6 +60,7 @@ change(struct db *db, const int64_t *theirs, const int64_t *first, const int64_t
 	static const enum stmt_id reads[] = { SQL_USER_BY_ID, SQL_ACCOUNT_BY_ID,
 		SQL_TEAM_NAME, SQL_HOST_BY_ID, SQL_HOST_TOKEN, SQL_APP_BY_ID,
 		SQL_FILESET_BY_ID, SQL_WU_XML_DOC, SQL_RESULT_BY_ID, SQL_RESULT_DOCS };
+	const args_USER_BY_ID args = { .id = 1 }; /* of each of them: an id */
 	enum err e = db_begin(db, &f);
 	void *row;
 
@@ -67,7 +69,7 @@ change(struct db *db, const int64_t *theirs, const int64_t *first, const int64_t
 	if (e == OK)
 		e = workunits_touch(db, first, 1, 1, &f);
 	for (size_t i = 0; i < N(reads) && e == OK; i++) {
-		e = db_row(db, &a, &f, &row, reads[i], (int64_t)1);
+		e = db_run_row(db, &a, &f, &row, reads[i], &args);
 		e = e == E_NOTFOUND ? OK : e;
 	}
 	if (e == OK)
@@ -80,14 +82,14 @@ static int64_t
 touched(int64_t id)
 {
 	struct db *db = open_db();
-	void *row = NULL;
+	struct workunit *row = NULL;
 
-	if (db_row(db, &a, &f, &row, SQL_WU_BY_ID, id) != OK) {
+	if (db_row(db, &a, &f, &row, WU_BY_ID, .id = id) != OK) {
 		fprintf(stderr, "two_nodes: %s\n", f.detail);
 		_exit(1);
 	}
 	db_close(db);
-	return ((struct workunit *)row)->transition_seq;
+	return row->transition_seq;
 }
 
 /* How many failed, at most 100, the most that an exit status can tell. */
@@ -99,8 +101,8 @@ count(void)
 	int bad = 0;
 
 	for (int i = 0; i < COUNTS; i++)
-		if (db_exec(db, &f, NULL, SQL_FILESETS_DEMANDED, (int64_t)i, &id,
-			(size_t)1) != OK)
+		if (db_exec(db, &f, NULL, FILESETS_DEMANDED, .now = i,
+			.ids = db_ids(&id, 1)) != OK)
 			bad++;
 	if (bad > 0)
 		fprintf(stderr, "two_nodes: %s\n", f.detail);

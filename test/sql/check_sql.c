@@ -49,59 +49,148 @@ fail_check(struct check *x, enum stmt_id id, const char *what, const struct fail
 	verdict(x, false, id, what, err_name(f->code), f->detail);
 }
 
-static void
-list_arg(struct arena *a, struct db_arg *arg, char letter, const char *value, size_t n)
+/* Of "name=value name=value" the value with that name; NULL if there is none. */
+static char *
+sample_named(struct arena *a, enum stmt_id id, const char *name)
 {
-	int64_t *ids = NEWN(a, int64_t, 2 * n); /* for P: pairs */
-	const char **names = NEWN(a, const char *, n);
-	const char *mark = strstr(value, "%d");
+	char *rest = arena_strdup(a, samples[id] != NULL ? samples[id] : ""), *word;
+
+	while ((word = strtok_r(rest, " ", &rest)) != NULL) {
+		char *value = strchr(word, '=');
+
+		*value++ = '\0';
+		if (strcmp(word, name) == 0)
+			return value;
+	}
+	return NULL;
+}
+
+/* Names that the statement does not have. */
+static void
+check_sample(struct check *x, struct arena *a, enum stmt_id id)
+{
+	const struct stmt_info *st = &stmt_infos[id];
+	char *rest = arena_strdup(a, samples[id] != NULL ? samples[id] : ""), *word;
+
+	while ((word = strtok_r(rest, " ", &rest)) != NULL) {
+		const char *mark;
+		bool known = false;
+
+		*strchr(word, '=') = '\0';
+		mark = arena_printf(a, ":%s", word);
+		for (const struct stmt_arg *arg = stmt_args(id); arg->type != ARG_END;
+		     arg++)
+			known |= strcmp(arg->name, word) == 0;
+		verdict(x, known || strstr(st->sql, mark) != NULL, id,
+		    "its sample names what it does not have", word, "");
+	}
+}
+
+/* A list of n items from the value on. */
+static void
+list_arg(struct arena *a, enum arg_type type, const char *value, size_t n, void *to)
+{
+	int64_t *ids = NEWN(a, int64_t, n);
+	struct row_pair *pairs = NEWN(a, struct row_pair, n);
+	const char **names = NEWN(a, const char *, n), *mark = strstr(value, "%d");
 
 	for (size_t i = 0; i < n; i++) {
-		ids[letter == 'P' ? 2 * i : i] = strtoll(value, NULL, 10) + (int64_t)i;
+		ids[i] = strtoll(value, NULL, 10) + (int64_t)i;
+		pairs[i] = (struct row_pair){ ids[i], ids[i] };
 		names[i] = mark == NULL ?
 		               value :
 		               arena_printf(a, "%.*s%zu%s", (int)(mark - value), value,
 				   i + 1, mark + 2);
 	}
-	arg->p = letter == 'S' || letter == 'N' ? (const void *)names :
-	                                          (const void *)ids;
-	arg->n = n;
+	if (type == ARG_PAIRS)
+		memcpy(to, &db_pairs(pairs, n), sizeof(struct db_pairs));
+	else if (type == ARG_IDS || type == ARG_LONG_IDS)
+		memcpy(to, &db_ids(ids, n), sizeof(struct db_ids));
+	else
+		memcpy(to, &db_names(names, n), sizeof(struct db_names));
+}
+
+static void
+value_arg(struct arena *a, enum arg_type type, char *value, size_t n, void *to)
+{
+	bool text = type == ARG_STR || type == ARG_MEDIUMTEXT || type == ARG_BLOB;
+	int64_t i64;
+	double f64;
+
+	value = value != NULL ? value : arena_strdup(a, text ? "sample" : "71");
+	i64 = strtoll(value, NULL, 10);
+	f64 = strtod(value, NULL);
+	if (type == ARG_I64)
+		memcpy(to, &i64, sizeof(i64));
+	else if (type == ARG_F64)
+		memcpy(to, &f64, sizeof(f64));
+	else if (text)
+		memcpy(to, &value, sizeof(value));
+	else
+		list_arg(a, type, value, n, to);
+}
+
+/* A column of a row. */
+static void
+value_col(struct arena *a, const struct col *c, char *value, char *row)
+{
+	int32_t i32 = (int32_t)strtol(value != NULL ? value : "71", NULL, 10);
+
+	if (c->type == COL_i32)
+		memcpy(row + c->off, &i32, sizeof(i32));
+	else
+		value_arg(a,
+		    c->type == COL_str ? ARG_STR :
+		    c->type == COL_f64 ? ARG_F64 :
+					 ARG_I64,
+		    value, 0, row + c->off);
 }
 
 /* The sample values as arguments; a list gets n items. */
-static void
-sample_args(struct arena *a, enum stmt_id id, size_t n, struct db_arg *arg)
+static void *
+sample_args(struct arena *a, enum stmt_id id, size_t n)
 {
 	const struct stmt_info *st = &stmt_infos[id];
-	char *rest = arena_strdup(a, samples[id] != NULL ? samples[id] : "");
+	char *args = arena_alloc(a, st->args_size + 1), *row;
+	struct stmt_param param;
 
-	for (size_t k = 0; st->args[k] != '\0'; k++) {
-		char letter = st->args[k], *value = strtok_r(rest, " ", &rest);
-		bool text = strchr("stb", letter) != NULL;
-
-		if (value == NULL)
-			value = arena_strdup(a, text ? "sample" : "71");
-		arg[k] = (struct db_arg){ .i = strtoll(value, NULL, 10),
-			.f = strtod(value, NULL),
-			.p = value };
-		if (letter == 'R')
-			arg[k].p = arena_alloc(a, st->shape->size);
-		else if (strchr("IJNPS", letter) != NULL)
-			list_arg(a, &arg[k], letter, value, n);
+	for (const struct stmt_arg *arg = stmt_args(id); arg->type != ARG_END; arg++) {
+		row = arg->type == ARG_ROW ? arena_alloc(a, arg->shape->size) : NULL;
+		if (row != NULL)
+			memcpy(args + arg->off, &row, sizeof(row));
+		else
+			value_arg(a, arg->type, sample_named(a, id, arg->name), n,
+			    args + arg->off);
 	}
+	for (const char *p = st->sql; *p != '\0';) {
+		if (!stmt_param_next(id, &p, &param)) {
+			p++;
+		} else if (param.col != NULL) {
+			memcpy(&row, args + param.arg->off, sizeof(row));
+			value_col(a, param.col,
+			    sample_named(a, id,
+				arena_printf(
+				    a, "%s.%s", param.arg->name, param.col->name)),
+			    row);
+		}
+	}
+	return args;
 }
 
-static bool
-has_list(enum stmt_id id)
+/* Items of its list that it may have; 0: it has none. */
+static size_t
+list_most(enum stmt_id id)
 {
-	return strpbrk(stmt_infos[id].args, "IJNPS") != NULL;
-}
+	size_t most = 0;
 
-/* Settings, BEGIN, DDL: no program prepares them. */
-static bool
-is_text(enum stmt_id id)
-{
-	return stmt_infos[id].args[0] == '-';
+	for (const struct stmt_arg *arg = stmt_args(id); arg->type != ARG_END; arg++) {
+		if (arg->type == ARG_LONG_IDS || arg->type == ARG_LONG_NAMES)
+			most = DB_LIST_LONG;
+		else if (arg->type == ARG_IDS || arg->type == ARG_NAMES ||
+			 arg->type == ARG_PAIRS)
+			most = DB_LIST_MAX;
+	}
+	return most;
 }
 
 /* May be one of several, with a "|" between them. */
@@ -133,7 +222,7 @@ all_forced(enum stmt_id id)
 }
 
 static void
-check_key(struct check *x, struct arena *a, enum stmt_id id, const struct db_arg *arg)
+check_key(struct check *x, struct arena *a, enum stmt_id id, const void *args)
 {
 	struct fail f = { 0 };
 	struct plan_row *plan;
@@ -142,7 +231,7 @@ check_key(struct check *x, struct arena *a, enum stmt_id id, const struct db_arg
 
 	if (strcmp(stmt_infos[id].key, "-") == 0)
 		return;
-	if (db_explain(x->db, a, &f, &plan, &n, id, arg) != OK) {
+	if (db_explain(x->db, a, &f, &plan, &n, id, args) != OK) {
 		fail_check(x, id, "EXPLAIN", &f);
 		return;
 	}
@@ -170,7 +259,7 @@ is_select(enum stmt_id id)
 
 /* The first use of a table reads its statistics, which is not what we count. */
 static void
-warm_up(struct check *x, struct arena *a, enum stmt_id id, const struct db_arg *arg)
+warm_up(struct check *x, struct arena *a, enum stmt_id id, const void *args)
 {
 	struct fail f = { 0 };
 	void *rows;
@@ -178,13 +267,13 @@ warm_up(struct check *x, struct arena *a, enum stmt_id id, const struct db_arg *
 
 	if (db_begin(x->db, &f) == OK)
 		(void)db_run(
-		    x->db, a, &f, is_select(id) ? &rows : NULL, &n, NULL, id, arg);
+		    x->db, a, &f, is_select(id) ? &rows : NULL, &n, NULL, id, args);
 	db_rollback(x->db);
 }
 
 static void
-check_rows(struct check *x, struct arena *a, enum stmt_id id, const struct db_arg *arg,
-    size_t list)
+check_rows(
+    struct check *x, struct arena *a, enum stmt_id id, const void *args, size_t list)
 {
 	const struct stmt_info *st = &stmt_infos[id];
 	bool select = strncmp(st->sql, "SELECT", 6) == 0 ||
@@ -196,7 +285,8 @@ check_rows(struct check *x, struct arena *a, enum stmt_id id, const struct db_ar
 	enum err e = db_rows_read(x->db, &before, &f);
 
 	if (e == OK)
-		e = db_run(x->db, a, &f, select ? &rows : NULL, &n, &affected, id, arg);
+		e = db_run(
+		    x->db, a, &f, select ? &rows : NULL, &n, &affected, id, args);
 	if (e == OK)
 		e = db_rows_read(x->db, &after, &f);
 	if (e != OK) {
@@ -221,14 +311,14 @@ static void
 check_statement(struct check *x, enum stmt_id id)
 {
 	static const size_t lists[] = { 1, 3, DB_LIST_MAX, DB_LIST_LONG };
-	size_t nlists = strpbrk(stmt_infos[id].args, "JN") != NULL ? N(lists) :
-	                has_list(id)                               ? N(lists) - 1 :
-	                                                             1;
+	size_t most = list_most(id), nlists = 1;
 	struct fail f = { 0 };
 
+	while (nlists < N(lists) && lists[nlists] <= most)
+		nlists++;
 	for (size_t i = 0; i < nlists; i++) {
 		struct arena a = { 0 };
-		struct db_arg arg[64];
+		void *args;
 
 		if (db_prepare(x->db, id, lists[i], &f) != OK)
 			fail_check(x, id, "prepare", &f);
@@ -237,12 +327,13 @@ check_statement(struct check *x, enum stmt_id id)
 		/* It cannot be explained, and ends a transaction. */
 		if (strncmp(stmt_infos[id].sql, "CREATE", 6) == 0 || f.code != OK)
 			continue;
-		sample_args(&a, id, lists[i], arg);
-		check_key(x, &a, id, arg);
-		warm_up(x, &a, id, arg);
+		check_sample(x, &a, id);
+		args = sample_args(&a, id, lists[i]);
+		check_key(x, &a, id, args);
+		warm_up(x, &a, id, args);
 		if (db_begin(x->db, &f) != OK)
 			fail_check(x, id, "BEGIN", &f);
-		check_rows(x, &a, id, arg, has_list(id) ? lists[i] : 0);
+		check_rows(x, &a, id, args, most > 0 ? lists[i] : 0);
 		db_rollback(x->db);
 		arena_free(&a);
 	}
@@ -263,7 +354,7 @@ check_all(struct check *x)
 		x->counting = second - first;
 	}
 	for (enum stmt_id id = 0; id < SQL__MAX; id++)
-		if (!is_text(id))
+		if (stmt_infos[id].prepared)
 			check_statement(x, id);
 	printf("check-sql-%s: %d passed, %d failed\n", x->mode, x->passed, x->failed);
 	return x->failed == 0 ? 0 : 1;

@@ -308,8 +308,8 @@ START_TEST(apps_become_adaptive_by_hand_only)
 
 	ck_assert_ptr_nonnull(db);
 	ck_ok(app_insert(db, &app, &f));
-	ck_ok(db_exec(
-	    db, &f, NULL, SQL_SCHEMA_SET_VERSION, upgrades[_i].version, (int64_t)1));
+	ck_ok(db_exec(db, &f, NULL, SCHEMA_SET_VERSION, .version = upgrades[_i].version,
+	    .now = 1));
 	ck_ok(schema_upgrade(db, &a, false, say_nothing, &f));
 	ck_ok(app_by_id(db, &a, app.id, &read, &f));
 	ck_assert_int_eq(read->target_nresults, upgrades[_i].target);

@@ -6,6 +6,7 @@
  */
 #include "test/sql/world.h"
 
+#include "db/stmts.h"
 #include "model/states.h"
 #include "lib/banned.h"
 
@@ -93,7 +94,8 @@ START_TEST(a_result_moves_to_another_host)
 	ck_ok(result_to_host(db, id, 32, 31, &f)); /* back: the key is taken */
 	ck_ok(result_by_id(db, &a, id, &r, &f));
 	ck_assert_int_eq(r->hostid, 31);
-	ck_ok(db_number(db, &f, &n, SQL_WUS_ONCE, (int64_t)-31, &wu.id, (size_t)1));
+	ck_ok(db_number(
+	    db, &f, &n, WUS_ONCE, .once = -31, .workunitids = db_ids(&wu.id, 1)));
 	ck_assert_int_eq(n, wu.id);
 	ck_ok(claim(id + 2, 32, 1, -32));
 }
@@ -303,11 +305,12 @@ START_TEST(a_batch_tells_what_it_matched)
 	struct db_batch *b = db_batch(&a, SQL_RESULT_FILES_DELETED);
 
 	for (int64_t i = 0; i < 3; i++)
-		db_batch_add(b, (int64_t)0, id + i, (int64_t)0);
+		db_batch_add(
+		    b, RESULT_FILES_DELETED, .becomes = 0, .id = id + i, .was = 0);
 	ck_ok(db_batch_run(db, b, &n, &f));
 	ck_assert_int_eq(n, 3);
 	ck_ok(db_batch_all(db, b, &f));
-	db_batch_add(b, (int64_t)0, id + 2, (int64_t)1);
+	db_batch_add(b, RESULT_FILES_DELETED, .becomes = 0, .id = id + 2, .was = 1);
 	ck_ok(db_batch_run(db, b, &n, &f));
 	ck_assert_int_eq(n, 3);
 	ck_err(db_batch_all(db, b, &f), E_RACE);
@@ -317,7 +320,8 @@ START_TEST(a_batch_tells_what_it_matched)
 	sql_by_hand("CREATE TRIGGER note AFTER UPDATE ON result FOR EACH ROW "
 		    "INSERT INTO noted SELECT NEW.id FROM DUAL WHERE NEW.id % 2 = 0");
 	for (int64_t i = 0; i < 3; i++)
-		db_batch_add(b, (int64_t)0, id + i, (int64_t)0);
+		db_batch_add(
+		    b, RESULT_FILES_DELETED, .becomes = 0, .id = id + i, .was = 0);
 	enum err e = OK;
 	for (int i = 0; i < 2; i++)
 		e = db_batch_all(db, b, &f);
@@ -340,8 +344,8 @@ START_TEST(a_trigger_does_not_hide_what_did_not_match)
 	sql_by_hand("CREATE TABLE noted (id BIGINT)");
 	sql_by_hand("CREATE TRIGGER note AFTER UPDATE ON result FOR EACH ROW "
 		    "INSERT INTO noted SELECT NEW.id");
-	db_batch_add(b, (int64_t)0, id, (int64_t)0);
-	db_batch_add(b, (int64_t)0, id + 1, (int64_t)1);
+	db_batch_add(b, RESULT_FILES_DELETED, .becomes = 0, .id = id, .was = 0);
+	db_batch_add(b, RESULT_FILES_DELETED, .becomes = 0, .id = id + 1, .was = 1);
 	ck_ok(db_open(&cf, DB_WORK, &fresh, &f));
 	e = db_batch_all(fresh, b, &f);
 	db_close(fresh);
@@ -368,7 +372,7 @@ START_TEST(held_files_are_written_when_they_change)
 		      three = make_file("held 3"), gone = three + 1000000;
 	const int64_t first[] = { three, one, two },
 		      second[] = { two, make_file("held 4"), gone };
-	void *rows;
+	struct row_number *rows;
 	size_t n;
 
 	ck_ok(host_files_save(db, &a, 501, first, N(first), 1, &f));
@@ -376,10 +380,10 @@ START_TEST(held_files_are_written_when_they_change)
 	ck_ok(host_files_save(db, &a, 501, first, N(first), 2, &f));
 	ck_assert_uint_eq(db_statements(db) - before, 1); /* one look */
 	ck_ok(host_files_save(db, &a, 501, second, N(second), 3, &f));
-	ck_ok(db_query(db, &a, &f, &rows, &n, SQL_HOST_FILES, (int64_t)501));
+	ck_ok(db_query(db, &a, &f, &rows, &n, HOST_FILES, .hostid = 501));
 	ck_assert_uint_eq(n, 2);
 	ck_ok(host_files_save(db, &a, 501, NULL, 0, 4, &f));
-	ck_ok(db_query(db, &a, &f, &rows, &n, SQL_HOST_FILES, (int64_t)501));
+	ck_ok(db_query(db, &a, &f, &rows, &n, HOST_FILES, .hostid = 501));
 	ck_assert_uint_eq(n, 0);
 }
 END_TEST

@@ -3,6 +3,7 @@
  * $DB_SOCKET. */
 #include "test/sql/world.h"
 
+#include "db/stmts.h"
 #include "model/states.h"
 #include "lib/banned.h"
 
@@ -275,7 +276,7 @@ START_TEST(locked_jobs_are_passed_over)
 	db_rollback(db);
 	for (int i = 8; i < 11; i++)
 		ck_ok(db_exec(
-		    others, &f, NULL, SQL_RESULT_SET_READY, INT64_C(911), first + i));
+		    others, &f, NULL, RESULT_SET_READY, .ready = 911, .id = first + i));
 	ck_ok(db_begin(db, &f));
 	ck_assert_int_eq(unlocked, 0);
 	ck_assert_int_eq(first_of_911(db, 307, &n), first);

@@ -5,6 +5,7 @@
  */
 #include "test/sql/world.h"
 
+#include "db/stmts.h"
 #include "model/states.h"
 #include "lib/banned.h"
 
@@ -182,15 +183,13 @@ START_TEST(search_passes_over_what_is_given_up)
 	struct catalog cat = { .apps = &app, .napps = 1 };
 	size_t n, found, some;
 	uint64_t first;
-	void *rows;
+	struct row_set_named *rows;
 
 	cf.locality_scheduling_wait_period = 10;
 	make_fileset("given_up", SIZE);
-	ck_ok(db_query(
-	    db, &a, &f, &rows, &n, SQL_FILESETS_AFTER, (int64_t)0, (int64_t)ALL));
+	ck_ok(db_query(db, &a, &f, &rows, &n, FILESETS_AFTER, .after = 0, .max = ALL));
 	for (size_t i = 0; i < n; i++)
-		ck_ok(raised(
-		    TRIGGER_NO_WORK_AVAILABLE, ((struct row_set_named *)rows)[i].name));
+		ck_ok(raised(TRIGGER_NO_WORK_AVAILABLE, rows[i].name));
 	unit_written(arena_printf(&a, "%s/locality_scheduling/no_work_available",
 			 cf.project_dir),
 	    1000);
@@ -450,8 +449,8 @@ START_TEST(D14_old_work_is_found)
 		results(name, ids[i], 1, made);
 		results(arena_printf(&a, "%s_new", name), ids[i], 1, 1);
 	}
-	ck_ok(db_exec(db, &f, NULL, SQL_FILESET_SET_PAUSED, (int64_t)FILESET_PAUSED,
-	    ids[PAUSED]));
+	ck_ok(db_exec(db, &f, NULL, FILESET_SET_PAUSED, .paused = FILESET_PAUSED,
+	    .id = ids[PAUSED]));
 	for (uint64_t seed = 1; seed <= SEEDS && !(most && last); seed++) {
 		struct request rq = { 0 };
 		struct rng rng = rng_seed(seed);

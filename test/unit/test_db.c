@@ -3,6 +3,7 @@
  */
 #include "test/unit/unit.h"
 
+#include <ctype.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include "db/adopt.h"
@@ -41,40 +42,190 @@ START_TEST(text_is_made_valid)
 }
 END_TEST
 
-static size_t
-params_of_args(const struct stmt_info *st, size_t list)
+/* Is the argument in the text of one of the statements that have the same ones? */
+static bool
+is_used(const struct stmt_arg *args, const struct stmt_arg *arg)
 {
-	size_t n = 0;
+	struct stmt_param param;
 
-	if (strcmp(st->args, "-") == 0) /* it is not prepared */
-		return 0;
-	for (const char *p = st->args; *p != '\0'; p++) {
-		ck_assert_msg(
-		    strchr("ifstmbRIJNPS", *p) != NULL, "%s: '%c'", st->name, *p);
-		n += *p == 'R'                  ? st->shape->ncols :
-		     *p == 'P'                  ? 2 * list :
-		     strchr("IJNS", *p) != NULL ? list :
-		                                  1;
+	for (enum stmt_id id = 0; id < SQL__MAX; id++) {
+		if (stmt_args(id) != args)
+			continue;
+		for (const char *p = stmt_infos[id].sql; *p != '\0';)
+			if (!stmt_param_next(id, &p, &param))
+				p++;
+			else if (param.arg == arg)
+				return true;
 	}
-	return n;
+	return false;
 }
 
 START_TEST(arguments_fit_the_text)
 {
 	const struct stmt_info *st = &stmt_infos[_i];
+	const struct stmt_arg *args = stmt_args((enum stmt_id)_i);
+	struct stmt_param param;
 
-	for (size_t slot = 0; slot < LIST_SIZES; slot++) {
-		size_t marks = 0;
-		char *sql = stmt_text(&a, (enum stmt_id)_i, slot);
-		for (const char *p = sql; *p != '\0'; p++)
-			marks += *p == '?';
-		ck_assert_msg(marks == params_of_args(st, list_size(slot)),
-		    "%s: \"%s\" for %zu parameters", st->name, st->args, marks);
-		ck_assert_msg(strchr(sql, '$') == NULL || st->args[0] == '-', "%s: %s",
-		    st->name, sql);
+	for (const char *p = st->sql; *p != '\0';) {
+		if (!stmt_param_next((enum stmt_id)_i, &p, &param)) {
+			ck_assert_msg(*p++ != '?', "%s: a \"?\" has no name", st->name);
+			continue;
+		}
+		ck_assert_msg(
+		    param.known, "%s has no argument \"%.30s\"", st->name, param.name);
+		ck_assert_msg(st->prepared, "%s is not prepared", st->name);
 	}
-	ck_assert_uint_le(strlen(st->args), ARGS_MAX);
+	for (const struct stmt_arg *arg = args; arg->type != ARG_END; arg++)
+		ck_assert_msg(
+		    is_used(args, arg), "%s: %s is not used", st->name, arg->name);
+	for (size_t slot = 0; slot < LIST_SIZES; slot++) {
+		char *sql = stmt_text(&a, (enum stmt_id)_i, slot);
+
+		ck_assert_msg(
+		    strchr(sql, '$') == NULL || !st->prepared, "%s: %s", st->name, sql);
+	}
 	arena_free(&a);
+}
+END_TEST
+
+/* "column = " or "t.column IN (" before the parameter at p: the column; NULL if it is
+ * compared with, or becomes, no column. */
+static const char *
+column_before(const char *sql, const char *p)
+{
+	const char *end = p;
+
+	if (end - sql > 5 && strncmp(end - 5, " IN (", 5) == 0) {
+		end -= 5;
+	} else {
+		if (end - sql < 4 || end[-1] != ' ' || strchr("=<>", end[-2]) == NULL)
+			return NULL;
+		for (end--; strchr("=<>", end[-1]) != NULL;)
+			end--;
+		if (*--end != ' ')
+			return NULL;
+	}
+	for (p = end; p > sql && (islower((unsigned char)p[-1]) || p[-1] == '_');)
+		p--;
+	if (p == end || p[-1] == ':') /* of another parameter */
+		return NULL;
+	return arena_memdup(&a, p, (size_t)(end - p));
+}
+
+static bool
+type_takes(const char *definition, enum col_type type)
+{
+	return strstr(definition, "INT") != NULL ? type == COL_i32 || type == COL_i64 :
+	       strstr(definition, "DOUBLE") != NULL ? type == COL_f64 :
+	                                              type == COL_str;
+}
+
+static enum col_type
+type_of(const struct stmt_param *param)
+{
+	switch (param->arg->type) {
+	case ARG_ROW:
+		return param->col->type;
+	case ARG_F64:
+		return COL_f64;
+	case ARG_I64:
+	case ARG_IDS:
+	case ARG_LONG_IDS:
+	case ARG_PAIRS:
+		return COL_i64;
+	default:
+		return COL_str;
+	}
+}
+
+/* A parameter fits if a column of that name, in some table, has its type; a column of a
+ * row goes with no other column. */
+START_TEST(arguments_are_of_their_columns_types)
+{
+	const struct stmt_info *st = &stmt_infos[_i];
+	struct stmt_param param;
+	size_t n;
+	struct want *w = wants_read(&a, &n);
+
+	for (const char *p = st->sql; *p != '\0';) {
+		const char *column = column_before(st->sql, p);
+		size_t there = 0, fits = 0;
+
+		if (!stmt_param_next((enum stmt_id)_i, &p, &param)) {
+			p++;
+			continue;
+		}
+		if (column == NULL || !param.known ||
+		    (param.arg->type == ARG_ROW && param.col == NULL))
+			continue;
+		if (param.col != NULL)
+			ck_assert_msg(strcmp(param.col->name, column) == 0,
+			    "%s: column %s and :%s.%s", st->name, column,
+			    param.arg->name, param.col->name);
+		for (size_t i = 0; i < n; i++) {
+			if (w[i].kind != WANT_COLUMN || strcmp(w[i].name, column) != 0)
+				continue;
+			there++;
+			fits += type_takes(w[i].text, type_of(&param));
+		}
+		ck_assert_msg(there > 0, "%s: no column %s", st->name, column);
+		ck_assert_msg(fits > 0, "%s: column %s and :%s are of different types",
+		    st->name, column, param.arg->name);
+	}
+	arena_free(&a);
+}
+END_TEST
+
+/* Items of the list at *p, up to the word or bracket that ends it; those that stand for
+ * all columns of a row count for so many. */
+static size_t
+list_items(enum stmt_id id, const char **p)
+{
+	const struct row_shape *shape = stmt_infos[id].shape;
+	size_t items = 1, depth = 0;
+	bool quoted = false;
+
+	for (; **p != '\0'; (*p)++) {
+		const char *at = *p;
+		struct stmt_param param;
+
+		quoted ^= *at == '\'';
+		if (quoted)
+			continue;
+		if (depth == 0 && (*at == ')' || strncmp(at, " FROM ", 6) == 0))
+			return items;
+		depth += *at == '(';
+		depth -= *at == ')';
+		items += depth == 0 && *at == ',';
+		if (strncmp(at, "$COLS", 5) == 0)
+			for (size_t i = 0; i < shape->ncols; i++)
+				items += i > 0 && shape->cols[i].name != NULL;
+		if (stmt_param_next(id, &at, &param) && param.known &&
+		    param.arg->type == ARG_ROW && param.col == NULL)
+			items += param.arg->shape->ncols - 1;
+	}
+	return items;
+}
+
+/* A row that is made has a value for each column, an answer one for each of its shape.
+ */
+START_TEST(lists_of_columns_fit)
+{
+	const struct stmt_info *st = &stmt_infos[_i];
+	const char *p = st->sql;
+	size_t cols;
+
+	if (st->prepared && eat(&p, "SELECT ")) {
+		ck_assert_msg(list_items((enum stmt_id)_i, &p) == st->shape->ncols,
+		    "%s: its answer is not of shape %s", st->name, st->shape->name);
+	} else if (eat(&p, "INSERT INTO ")) {
+		p = strchr(p, '(') + 1;
+		cols = list_items((enum stmt_id)_i, &p);
+		p++;
+		if (eat(&p, " VALUES (") || eat(&p, " SELECT "))
+			ck_assert_msg(cols == list_items((enum stmt_id)_i, &p),
+			    "%s: another number of values than columns", st->name);
+	}
 }
 END_TEST
 
@@ -106,7 +257,6 @@ static const struct {
 #define STATE_TEXT(text, value) { text, value },
 #include "db/stmts.def"
 #undef STATE_TEXT
-#undef STMT
 };
 
 START_TEST(states_are_the_model_s)
@@ -364,6 +514,8 @@ END_TEST
 UNIT_MAIN("db", {
 	ADD_LOOP(text_is_made_valid, N(texts));
 	ADD_LOOP(arguments_fit_the_text, SQL__MAX);
+	ADD_LOOP(arguments_are_of_their_columns_types, SQL__MAX);
+	ADD_LOOP(lists_of_columns_fit, SQL__MAX);
 	ADD_LOOP(states_are_the_model_s, N(states));
 	ADD(a_job_s_columns_are_in_order);
 	ADD(lists_are_padded_to_four_sizes);
