@@ -15,15 +15,9 @@
 int64_t
 result_ready(const struct workunit *wu, int32_t priority)
 {
-	int64_t urgency = priority < READY_PRIORITIES ? priority : READY_PRIORITIES - 1;
-
-	if ((wu->transitioner_flags & (WU_TARGETED | WU_BROADCAST)) != 0)
-		return READY_TARGETED - wu->id;
-	if (wu->fileset_id > 0)
-		return wu->fileset_id;
-	if (priority > 0)
-		return READY_URGENT - wu->appid * READY_PRIORITIES - urgency;
-	return -(wu->appid * READY_SHARDS + wu->id % READY_SHARDS) - 1;
+#define MEANS(name, when, value, sql_when, sql_value) (when) ? (value):
+	return READY_MEANINGS(MEANS, , , ) 0;
+#undef MEANS
 }
 
 enum err

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "db/entity.h"
 #include "lib/buf.h"
+#include "model/states.h"
 #include "lib/banned.h"
 
 #define COL(shape, name, type)                                                         \

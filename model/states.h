@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "model/ready.def"
 
 enum state_value { /* RESULT_UNSENT, OUTCOME_SUCCESS, VALIDATE_VALID, ... */
 #define STATE(kind, name, value, to) kind##_##name = value,
@@ -53,24 +54,18 @@ enum { FILESET_OPEN, FILESET_PAUSED, FILESET_DRAINING };
 /* Next transition of a workunit that needs none: the largest value of BOINC's int
  * column. */
 enum { TRANSITION_NEVER = 2147483647 };
-/*
- * result.ready of a plain job: -(appid * 64 + workunit id mod 64) - 1, so that no
- * fileset id is ever equal to it (hot-path.md, plain jobs in 64 shards).
+/* result.ready: model/ready.def has its meanings.  The numbers of that table in C ...
  */
-enum { READY_SHARDS = 64 };
-/*
- * The same of a plain job with a priority above 0, so that the index holds an app's
- * most urgent first: this, less the app's id times the number of priorities, less the
- * priority.
- */
-#define READY_URGENT (-INT64_C(2305843009213693952))
-enum { READY_PRIORITIES = 1048576 };
-/* The same of a targeted or broadcast one: this minus the workunit's id. */
-#define READY_TARGETED (-INT64_C(4611686018427387904))
-/*
- * The same of a job of a file set that was sent, until the ledger has it.  So the
- * index of unsent jobs is also the list of what is to be written there.
- */
-#define READY_SENT (-INT64_C(9223372036854775807))
+#define READY_INT(digits)  READY_INT_(digits)
+#define READY_INT_(digits) INT64_C(digits)
+enum { READY_SHARDS = READY_SHARDS_, READY_PRIORITIES = READY_PRIORITIES_ };
+#define READY_URGENT   (-READY_INT(READY_URGENT_))
+#define READY_TARGETED (-READY_INT(READY_TARGETED_))
+/* ... of a job of a file set that was sent, until the ledger has it: so the index of
+ * unsent jobs is also the list of what is to be written there ... */
+#define READY_SENT (-READY_INT(READY_SENT_))
+/* ... and as text. */
+#define READY_TEXT(digits)  READY_TEXT_(digits)
+#define READY_TEXT_(digits) #digits
 
 #endif
