@@ -345,14 +345,10 @@ fill(struct order *r)
 {
 	struct ctx *x = r->x;
 	const struct own *o = x->own;
-	enum err e = load_files(r);
 
-	if (e == OK)
-		e = app_by_id(x->db, &x->a, o->appid, &r->app, &x->fail);
-	if (e == OK)
-		e = work_template(o->work, o->input_template, &r->tmpl, &x->fail);
-	if (e != OK)
-		return e;
+	TRY(load_files(r));
+	TRY(app_by_id(x->db, &x->a, o->appid, &r->app, &x->fail));
+	TRY(work_template(o->work, o->input_template, &r->tmpl, &x->fail));
 	if (o->command == NULL && r->fs->gen_parts == 0) {
 		log_warn("[FILE %s] has no parts to cut it into: nothing made; give it "
 			 "parts "
@@ -361,18 +357,15 @@ fill(struct order *r)
 		return OK;
 	}
 	if (o->command != NULL)
-		e = ask_command(r);
-	if (e == OK)
-		e = make_all(r);
-	if (e == OK && r->exhausted)
-		e = trigger_raise(
-		    &x->triggers, TRIGGER_NO_WORK_AVAILABLE, r->fs->name, &x->fail);
-	if (e == OK)
-		ask_who_gets_it(r);
-	if (e == OK)
-		log_info("[FILE %s] made=%zu had=%zu exhausted=%d", r->fs->name,
-		    r->made, r->had, r->exhausted);
-	return e;
+		TRY(ask_command(r));
+	TRY(make_all(r));
+	if (r->exhausted)
+		TRY(trigger_raise(
+		    &x->triggers, TRIGGER_NO_WORK_AVAILABLE, r->fs->name, &x->fail));
+	ask_who_gets_it(r);
+	log_info("[FILE %s] made=%zu had=%zu exhausted=%d", r->fs->name, r->made,
+	    r->had, r->exhausted);
+	return OK;
 }
 
 static enum err

@@ -19,17 +19,15 @@
 static enum err
 write_all(struct rpc *x, struct work *w)
 {
-	enum err e = rpc_write_new_host(x, w->token);
 
-	if (e == OK && x->host_wait_s > 0)
+	TRY(rpc_write_new_host(x, w->token));
+	if (x->host_wait_s > 0)
 		return work_write(x, w); /* what it reports has rows of its own */
-	if (e == OK && x->snap->detach_in_progress)
-		e = results_detach(x->db, x->a, x->snap->host.id, x->now, &x->fail);
-	if (e == OK)
-		e = work_write(x, w);
-	if (e == OK)
-		e = rpc_write_versions(x, w->send_lost);
-	return e == OK ? rpc_write_host(x, w->token) : e;
+	if (x->snap->detach_in_progress)
+		TRY(results_detach(x->db, x->a, x->snap->host.id, x->now, &x->fail));
+	TRY(work_write(x, w));
+	TRY(rpc_write_versions(x, w->send_lost));
+	return rpc_write_host(x, w->token);
 }
 
 /* Nothing was written: a new host has no id again. */

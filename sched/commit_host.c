@@ -202,15 +202,10 @@ rpc_write_host(struct rpc *x, int64_t token)
 	x->snap->host.search_id = x->dec->cursor.id;
 	x->snap->host.nci_ready = x->dec->nci_cursor.ready;
 	x->snap->host.nci_id = x->dec->nci_cursor.id;
-	enum err e = host_save_rpc(x->db, &x->snap->host, token, &x->fail);
-
-	if (e == OK)
-		e = write_files(x);
-	if (e == OK)
-		e = write_trickles(x);
-	if (e == OK)
-		e = write_logs(x);
-	if (e == OK)
-		e = write_down(x);
-	return e == OK ? write_account(x) : e;
+	TRY(host_save_rpc(x->db, &x->snap->host, token, &x->fail));
+	TRY(write_files(x));
+	TRY(write_trickles(x));
+	TRY(write_logs(x));
+	TRY(write_down(x));
+	return write_account(x);
 }

@@ -367,28 +367,23 @@ load_work(struct rpc *x, struct snapshot *s)
 {
 	struct rng rng = rng_seed(x->seed ^ 1);
 	struct wanted w = wanted_of(x, s);
-	enum err e = load_jobs(x, s, &w, 0);
 
+	TRY(load_jobs(x, s, &w, 0));
 	s->search.held_left = s->search.left;
-	if (e == OK)
-		e = load_old(x, s, &w);
-	if (e == OK)
-		e = snapshot_targeted(x->db, x->a, x->conf, s, &x->fail);
+	TRY(load_old(x, s, &w));
+	TRY(snapshot_targeted(x->db, x->a, x->conf, s, &x->fail));
 	s->search.unread = NEWN(x->a, bool, s->cat->napps + 1);
 	for (size_t i = 0; i < s->cat->napps; i++)
 		s->search.unread[i] = true;
-	s->search.new_files_out = e == OK && enough(x, &w);
+	s->search.new_files_out = enough(x, &w);
 	s->search.left |= s->search.new_files_out;
-	if (e == OK && !s->search.new_files_out)
-		e = load_new_files(x, s, &rng, &w, false);
-	if (e == OK)
-		e = load_plain(
-		    x, s, &rng, &w, x->conf->locality_scheduler_fraction > 0);
-	if (e == OK && !rpc_any_candidate(s))
-		e = load_unwanted(x, s, &rng, &w);
-	if (e == OK)
-		e = snapshot_user_wus(x->db, x->a, x->conf, s, &x->fail);
-	return e == OK ? load_drawn(x, s) : e;
+	if (!s->search.new_files_out)
+		TRY(load_new_files(x, s, &rng, &w, false));
+	TRY(load_plain(x, s, &rng, &w, x->conf->locality_scheduler_fraction > 0));
+	if (!rpc_any_candidate(s))
+		TRY(load_unwanted(x, s, &rng, &w));
+	TRY(snapshot_user_wus(x->db, x->a, x->conf, s, &x->fail));
+	return load_drawn(x, s);
 }
 
 /* May jobs of this app be sent: can some version that is wanted be used, and does the
@@ -460,17 +455,14 @@ more_of_nci(struct rpc *x, struct snapshot *s)
 enum err
 rpc_more(struct rpc *x, enum rpc_step *next)
 {
-	enum err e = x->dec->more_nci ? more_of_nci(x, x->snap) : OK;
-
-	if (e == OK && x->dec->more)
-		e = more_of_all(x, x->snap);
-	if (e == OK)
-		e = rpc_need_hosts(x, x->snap);
-	if (e == OK)
-		e = rpc_need_versions(x, x->snap);
-	if (e == OK)
-		*next = RPC_decide;
-	return e;
+	if (x->dec->more_nci)
+		TRY(more_of_nci(x, x->snap));
+	if (x->dec->more)
+		TRY(more_of_all(x, x->snap));
+	TRY(rpc_need_hosts(x, x->snap));
+	TRY(rpc_need_versions(x, x->snap));
+	*next = RPC_decide;
+	return OK;
 }
 
 /* Some jobs of the app, if the host needs one: it uses almost no CPU, and the host has

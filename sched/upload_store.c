@@ -322,7 +322,6 @@ enum err
 store_finish(struct store_file *s, const char *md5, struct fail *f)
 {
 	struct stat st;
-	enum err e;
 
 	if (fstat(s->fd, &st) < 0)
 		return FAIL_ERRNO(f, "looking at %s", s->part);
@@ -331,16 +330,13 @@ store_finish(struct store_file *s, const char *md5, struct fail *f)
 		    (long long)st.st_size, (long long)s->nbytes);
 	if (st.st_size > s->nbytes && ftruncate(s->fd, s->nbytes) < 0)
 		return FAIL_ERRNO(f, "cutting %s", s->part);
-	e = check_md5(s, md5, f);
-	if (e == OK)
-		e = flush(s, f);
-	if (e == OK)
-		e = fs_rename(s->part, s->path, f);
-	if (e == OK)
-		e = fs_sync_dir(s->path, f);
-	if (e == OK && fchmod(s->fd, s->mode) < 0)
-		e = FAIL_ERRNO(f, "setting the mode of %s", s->path);
-	return e;
+	TRY(check_md5(s, md5, f));
+	TRY(flush(s, f));
+	TRY(fs_rename(s->part, s->path, f));
+	TRY(fs_sync_dir(s->path, f));
+	if (fchmod(s->fd, s->mode) < 0)
+		return FAIL_ERRNO(f, "setting the mode of %s", s->path);
+	return OK;
 }
 
 void

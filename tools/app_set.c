@@ -100,27 +100,20 @@ set_run(struct ctx *x, const void *opts, char **args, size_t n)
 	struct catalog *c;
 	const struct app *was;
 	struct app app;
-	enum err e;
 
 	(void)n;
 	if (memcmp(o, &nothing, sizeof(nothing)) == 0)
 		return ctx_usage(x, "an option says what is to change");
-	e = tools_catalog(x, &c);
-	if (e == OK)
-		e = tools_app(x, c, args[0], &was);
-	if (e != OK)
-		return e;
+	TRY(tools_catalog(x, &c));
+	TRY(tools_app(x, c, args[0], &was));
 	app = *was;
 	if (o->people != NULL)
 		app.user_friendly_name = arena_strdup(x->a, o->people);
-	e = take_numbers(x, o, &app);
-	if (e == OK)
-		e = take_weight(x, o->weight, &app);
-	if (e == OK)
-		e = app_update(x->db, &app, x->f);
-	if (e == OK)
-		ctx_said(x, "changed", "app %s", app.name);
-	return e == OK ? ctx_reread(x) : e;
+	TRY(take_numbers(x, o, &app));
+	TRY(take_weight(x, o->weight, &app));
+	TRY(app_update(x->db, &app, x->f));
+	ctx_said(x, "changed", "app %s", app.name);
+	return ctx_reread(x);
 }
 
 const struct cmd cmd_app_set = { .name = "app set",

@@ -373,33 +373,22 @@ make_database(struct ctx *x, struct create *c)
 static enum err
 make_all(struct ctx *x, struct create *c)
 {
-	const char *account = c->owner != NULL ? c->owner : getenv("USER");
 	struct identity id;
 	struct account acc;
-	enum err e = OK;
 
 	if (c->private) {
-		e = account_by_uid(x->a, geteuid(), &acc, x->f);
-		account = e == OK ? acc.name : NULL;
-		c->db_user = account;
+		TRY(account_by_uid(x->a, geteuid(), &acc, x->f));
+		c->db_user = acc.name;
 	}
-	if (e == OK)
-		e = create_conf(x, c, x->f);
-	if (e == OK)
-		e = make_tree(x, c);
-	if (e == OK)
-		e = make_keys(x);
-	if (e == OK)
-		e = make_classes(x);
-	if (e == OK)
-		e = create_web(x, c, x->f);
-	if (e == OK)
-		e = make_database(x, c);
-	if (e == OK)
-		e = identity_now(x->a, x->cf, &id, x->f);
-	if (e == OK)
-		e = identity_write(x->a, &id, x->f);
-	return e == OK ? hand_over(x) : e;
+	TRY(create_conf(x, c, x->f));
+	TRY(make_tree(x, c));
+	TRY(make_keys(x));
+	TRY(make_classes(x));
+	TRY(create_web(x, c, x->f));
+	TRY(make_database(x, c));
+	TRY(identity_now(x->a, x->cf, &id, x->f));
+	TRY(identity_write(x->a, &id, x->f));
+	return hand_over(x);
 }
 
 /*

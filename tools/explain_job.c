@@ -427,25 +427,20 @@ explain_job(struct ctx *x, const void *opts, char **args, size_t n)
 	const struct job_opts *o = opts;
 	struct job_view v = { 0 };
 	int64_t hostid = 0;
-	enum err e;
 
 	(void)n;
 	if (o->host != NULL && !text_i64(o->host, 1, INT64_MAX, &hostid))
 		return ctx_usage(x, "\"%.60s\" is not the id of a host", o->host);
 	if ((o->request != NULL || o->at != NULL) && o->host == NULL)
 		return ctx_usage(x, "--request and --at are for --host");
-	e = ctx_db(x);
-	if (e == OK)
-		e = find(x, args[0], &v);
-	if (e == OK)
-		e = records_of_job(x, v.result_id, &v.seen, &v.nseen);
-	if (e == OK && hostid != 0 && !is_unsent(&v))
+	TRY(ctx_db(x));
+	TRY(find(x, args[0], &v));
+	TRY(records_of_job(x, v.result_id, &v.seen, &v.nseen));
+	if (hostid != 0 && !is_unsent(&v))
 		return ctx_nothing(
 		    x, "%s is not unsent, so no host gets it now", args[0]);
-	if (e == OK && hostid != 0)
-		e = decide_for(x, hostid, o, &v);
-	if (e != OK)
-		return e;
+	if (hostid != 0)
+		TRY(decide_for(x, hostid, o, &v));
 	if (x->json)
 		print_json(x, &v);
 	else

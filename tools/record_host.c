@@ -52,18 +52,14 @@ switch_on(struct ctx *x, const char *path, int64_t id, int64_t seconds)
 	int64_t until = clock_now() + seconds;
 	char *text = arena_printf(x->a, "%" PRId64 "\n", until), at[21];
 	struct host *h;
-	enum err e = ctx_db(x);
 
-	if (e == OK)
-		e = tools_host(x, id, &h);
-	if (e == OK)
-		e = fs_mkdirs(dir, 0775, x->f);
-	if (e == OK)
-		e = fs_write(path, text, strlen(text), 0644, x->f);
-	if (e == OK)
-		printf("host %lld is recorded until %s, in %s\n", (long long)id,
-		    clock_text(until, at), project_path(x->a, x->cf, "recordings"));
-	return e;
+	TRY(ctx_db(x));
+	TRY(tools_host(x, id, &h));
+	TRY(fs_mkdirs(dir, 0775, x->f));
+	TRY(fs_write(path, text, strlen(text), 0644, x->f));
+	printf("host %lld is recorded until %s, in %s\n", (long long)id,
+	    clock_text(until, at), project_path(x->a, x->cf, "recordings"));
+	return OK;
 }
 
 static enum err

@@ -244,7 +244,6 @@ static enum err
 moved(struct relocation *r)
 {
 	struct ctx *x = r->x;
-	enum err e;
 
 	if (r->s == STANDING_COPY)
 		return FAIL(x->f, E_CONFIG,
@@ -256,16 +255,12 @@ moved(struct relocation *r)
 		replace_later(r, r->noted.dir, r->now.dir);
 		replace_sockets(r);
 	}
-	e = edit_conf(r, NULL, 0);
-	if (e == OK)
-		e = create_path_check(r->now.dir, x->f);
-	if (e == OK)
-		e = edit_files(r);
-	if (e == OK)
-		e = note(r);
-	if (e == OK)
-		ctx_said(x, "noted", "%s/" IDENTITY_FILE, r->now.dir);
-	return e;
+	TRY(edit_conf(r, NULL, 0));
+	TRY(create_path_check(r->now.dir, x->f));
+	TRY(edit_files(r));
+	TRY(note(r));
+	ctx_said(x, "noted", "%s/" IDENTITY_FILE, r->now.dir);
+	return OK;
 }
 
 /* --- copied --- */
@@ -349,13 +344,9 @@ copied(struct relocation *r)
 	struct conf_text set[PAIRS_MOST] = { 0 };
 	struct ctx *x = r->x;
 	size_t n = 0;
-	enum err e;
 
-	e = database_options(r, set, &n);
-	if (e == OK)
-		e = choose_base(r);
-	if (e != OK)
-		return e;
+	TRY(database_options(r, set, &n));
+	TRY(choose_base(r));
 	if (x->cf->private_servers) {
 		const char *port = strrchr(r->texts[0].new, ':') + 1;
 
@@ -364,23 +355,16 @@ copied(struct relocation *r)
 	if (r->noted.dir != NULL)
 		replace_later(r, r->noted.dir, r->now.dir);
 	replace_sockets(r);
-	e = edit_conf(r, set, n);
-	if (e == OK)
-		e = create_path_check(r->now.dir, x->f);
-	if (e == OK)
-		e = edit_files(r);
+	TRY(edit_conf(r, set, n));
+	TRY(create_path_check(r->now.dir, x->f));
+	TRY(edit_files(r));
 	/* What ran when the directory was copied runs for the original. */
-	if (e == OK)
-		e = fs_unlink(
-		    arena_printf(x->a, "%s/state.json", x->cf->run_dir), x->f);
-	if (e == OK)
-		e = x->cf->private_servers ? readdress_private(r) : readdress(r);
-	if (e == OK)
-		e = note(r);
-	if (e == OK)
-		ctx_said(x, "made", "a project of its own at %s, with the same keys",
-		    x->cf->master_url);
-	return e;
+	TRY(fs_unlink(arena_printf(x->a, "%s/state.json", x->cf->run_dir), x->f));
+	TRY(x->cf->private_servers ? readdress_private(r) : readdress(r));
+	TRY(note(r));
+	ctx_said(x, "made", "a project of its own at %s, with the same keys",
+	    x->cf->master_url);
+	return OK;
 }
 
 /* --- the command --- */

@@ -275,33 +275,22 @@ version_add_run(struct ctx *x, const void *opts, char **args, size_t n)
 	char *platform = arena_strdup(x->a, args[2]), *colon = strchr(platform, ':');
 	struct version v = { .class = colon == NULL ? "" : colon + 1, .text = args[1] };
 	struct catalog *c;
-	enum err e = parse_version(x, args[1], &v.num);
 
+	TRY(parse_version(x, args[1], &v.num));
 	if (colon != NULL)
 		*colon = '\0';
-	if (e == OK &&
-	    strspn(v.class, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	if (strspn(v.class, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 			    "0123456789_-.") != strlen(v.class))
 		return ctx_usage(
 		    x, "plan class \"%s\": letters, digits and _ - . only", v.class);
-	if (e == OK)
-		e = check_class(x, v.class, o->any_class);
-	if (e == OK)
-		e = tools_catalog(x, &c);
-	if (e == OK)
-		e = tools_app(x, c, args[0], &v.app);
-	if (e == OK)
-		e = tools_platform(x, c, platform, &v.platform);
-	if (e == OK)
-		e = name_files(x, &v, args + 3, n - 3, o->main);
-	if (e == OK)
-		e = read_keys(x, &v, o->key);
-	if (e == OK)
-		e = sign_files(x, &v);
-	if (e == OK)
-		e = insert(x, &v, o->api_version);
-	if (e != OK)
-		return e;
+	TRY(check_class(x, v.class, o->any_class));
+	TRY(tools_catalog(x, &c));
+	TRY(tools_app(x, c, args[0], &v.app));
+	TRY(tools_platform(x, c, platform, &v.platform));
+	TRY(name_files(x, &v, args + 3, n - 3, o->main));
+	TRY(read_keys(x, &v, o->key));
+	TRY(sign_files(x, &v));
+	TRY(insert(x, &v, o->api_version));
 	ctx_said(x, "created", "version %s of %s for %s", v.text, v.app->name, args[2]);
 	return ctx_reread(x);
 }
