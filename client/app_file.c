@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What of a project's files may run: what it signed (stock-client.md 7), looked at each
+ * What of a project's files may run: what it signed (protocol.md 13.7), looked at each
  * time it is to run, as a file came once and its project may have called it data then.
  */
 #include "client/client.h"

@@ -232,7 +232,7 @@ double task_static_s(
     const struct client *, const struct cproject *, const struct ctask *);
 double task_remaining_s(
     const struct client *, const struct cproject *, const struct ctask *);
-/* How long its program may run (stock-client.md 6.3). */
+/* How long its program may run (protocol.md 13.6.3). */
 int64_t task_time_limit_s(
     const struct client *, const struct cproject *, const struct ctask *);
 

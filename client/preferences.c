@@ -2,7 +2,7 @@
 /*
  * What the user wants of the whole host: the newest global preferences of the accounts,
  * at the host's venue in the project that they came from, as far as the command line
- * does not say otherwise (wire.md 1.4, stock-client.md 6, client.md 4.8).
+ * does not say otherwise (protocol.md 1.4, 13.6, client.md 4.8).
  */
 #include "client/client.h"
 

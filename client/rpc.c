@@ -73,7 +73,7 @@ rpc_fetch_master(struct client *c, struct cproject *p, int32_t *nurls, int32_t *
 	return OK;
 }
 
-/* As a stock client lists an output file in a report (stock-client.md 5.1). */
+/* As a stock client lists an output file in a report (protocol.md 13.5.1). */
 static void
 report_file(struct buf *b, const struct cfile *f)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether a project signed a file of its applications (stock-client.md 7). */
+/* Whether a project signed a file of its applications (protocol.md 13.7). */
 #include "client/client.h"
 
 #include "lib/crypt.h"

@@ -138,7 +138,8 @@ enum err sim_run(const struct sim_scenario *, const struct sim_options *,
 /* Fills in what a file need not say: one CPU of 1, always on, default preferences. */
 void sim_defaults(struct sim_scenario *);
 void sim_app_defaults(struct sim_app *);
-/* Reads a scenario, JSON or the notation of seed 002; E_BADREQ tells where it is wrong.
+/* Reads a scenario, JSON or the notation of client.md 7; E_BADREQ tells where it is
+ * wrong.
  */
 enum err sim_read(
     struct arena *, const char *path, struct sim_scenario *, struct fail *);

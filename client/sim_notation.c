@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Scenarios as seed 002 writes them, with the extensions of client.md 7:
+ * Scenarios as the document writes them, extended (client.md 7):
  *
  *	P1(0.1, 1, .5)  P2(1, 24, .25; gpu, sd=.1)  NCPUS = 2  AVAIL(P1, .4, 5)
  *

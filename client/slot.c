@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Slots: the directory in which a task's program runs, what is put there for it and
- * what it leaves there (stock-client.md 6.4).
+ * what it leaves there (protocol.md 13.6.4).
  */
 #include "client/client.h"
 

@@ -21,7 +21,7 @@ enum file_status { FS_ABSENT = 0, FS_PRESENT = 1, FS_FAILED = -1 };
 struct cfile {
 	struct rp_file info;
 	int32_t status;    /* enum file_status */
-	int32_t error;     /* BOINC error number when FS_FAILED (wire.md 4.8) */
+	int32_t error;     /* BOINC error number when FS_FAILED (protocol.md 4.8) */
 	int32_t failures;  /* of its transfer, in a row */
 	int32_t url;       /* the one to try next */
 	int64_t try_after; /* s UTC */
@@ -152,7 +152,7 @@ struct standing *state_standing(
 
 /* Below: NULL if there is no such row. */
 struct cfile *state_file(const struct cproject *, const char *name);
-/* Is it a file of a version?  Then it must be signed (stock-client.md 6.3). */
+/* Is it a file of a version?  Then it must be signed (protocol.md 13.6.3). */
 bool state_is_app_file(const struct cproject *, const char *name);
 /* Does the project want to hear that the host has it (client.md 6)? */
 bool file_listed(const struct cfile *);

@@ -28,7 +28,8 @@ change_key(struct client *c, struct cproject *p, const char *text)
 	p->code_sign_key = arena_strdup(&c->keep, text);
 }
 
-/* The first key is trusted; another must be signed by the one we have (wire.md 5.6). */
+/* The first key is trusted; another must be signed by the one we have
+ * (protocol.md 5.6). */
 static void
 take_key(struct client *c, struct cproject *p, const struct reply *rp)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A scheduler reply taken over into the state: identity, acks and aborts, files,
- * versions, workunits, tasks, delete orders, delays (wire.md 2; stock-client.md 6).
+ * versions, workunits, tasks, delete orders, delays (protocol.md 2, 13.6).
  */
 #include "client/client.h"
 
@@ -76,7 +76,7 @@ usable_name(const char *name)
 
 /*
  * A file that the host has takes over URLs, signatures and stickiness; its content may
- * not change under its name (stock-client.md 6.3).  One that failed is tried again.
+ * not change under its name (protocol.md 13.6.3).  One that failed is tried again.
  */
 static void
 merge_file(struct client *c, struct cfile *f, const struct rp_file *in)
@@ -251,7 +251,7 @@ mark_known(const struct cproject *p, const struct rp_result *r, bool *known)
 
 /*
  * A result without platform and number runs with the newest version for the primary
- * platform (stock-client.md 6.3).
+ * platform (protocol.md 13.6.3).
  */
 static void
 choose_version(struct client *c, struct cproject *p, struct rp_result *r)
@@ -403,8 +403,8 @@ take_aborts(struct client *c, struct cproject *p, const struct reply *rp)
 	}
 }
 
-/* The order clears the flag; the file goes with the last that needs it (wire.md 8.4):
- * when the state is saved. */
+/* The order clears the flag; the file goes with the last that needs it
+ * (protocol.md 8.4): when the state is saved. */
 static void
 take_deletes(struct client *c, struct cproject *p, const struct reply *rp)
 {

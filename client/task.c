@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tasks: starting, stopping and reaping the project's program, outputs
- * (stock-client.md 6.4). A program ends well when it exits with 0 and has left
+ * (protocol.md 13.6.4). A program ends well when it exits with 0 and has left
  * boinc_finish_called.
  */
 #include "client/client.h"

@@ -11,7 +11,7 @@ enum {
 	LIMIT_ELSE_S = 12 * 3600
 };
 
-/* Operations of a task that does not tell (stock-client.md 6.3). */
+/* Operations of a task that does not tell (protocol.md 13.6.3). */
 static const double FPOPS_EST = 6.048e14, FPOPS_BOUND = 2.4192e15;
 
 bool

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Files between host and projects: downloads that resume and are checked, uploads that
- * ask how much is there (wire.md 6; stock-client.md 7 to 9).
+ * ask how much is there (protocol.md 6, 13.7 to 13.9).
  */
 #include "client/client.h"
 

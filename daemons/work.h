@@ -40,7 +40,7 @@ struct new_work {
 /*
  * Last checks of a new workunit.  file is the name of its only large file, NULL if it
  * has none or several: then any name will do.  Else the workunit must be named FILE__*
- * (seed 003), or E_BADREQ says so.
+ * (locality.md 1.1 (L2)), or E_BADREQ says so.
  */
 enum err work_prepare(
     struct arena *, struct workunit *, const char *file, int64_t now, struct fail *);

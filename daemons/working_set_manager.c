@@ -158,8 +158,8 @@ warn_dry(struct pass *p, const struct app *app, size_t size)
 		    arena_printf(&x->a, ": enough for %lld min", (long long)(s / 60)));
 }
 
-/* Hosts that each file should go to: as many as its workunits want results (seed 003),
- * for which the newest file that has some speaks. */
+/* Hosts that each file should go to: as many as its workunits want results
+ * (locality.md 1.1 (L11)), for which the newest file that has some speaks. */
 static enum err
 holders_wanted(struct pass *p, const struct app *app,
     const struct row_fileset_state *const *fs, size_t n, int64_t *wanted)

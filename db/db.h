@@ -8,9 +8,9 @@
  * Matched, not changed, rows are counted (CLIENT_FOUND_ROWS).
  *
  * Bytes: the connection speaks utf8mb4.  What clients sent has no declared encoding
- * (wire.md 10), and a strict server refuses invalid text; so text arguments are made
- * valid when they are bound: a byte that is not UTF-8, or a character wider than the
- * text columns of this database take (an adopted one may be latin1), becomes "?".
+ * (protocol.md 10), and a strict server refuses invalid text; so text arguments are
+ * made valid when they are bound: a byte that is not UTF-8, or a character wider than
+ * the text columns of this database take (an adopted one may be latin1), becomes "?".
  * Columns that keep raw bytes are blobs and are bound as such, untouched.
  */
 #ifndef DB_DB_H

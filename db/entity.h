@@ -39,7 +39,7 @@ enum err user_set_passwd_hash(struct db *, const struct user *was, const char *s
 enum err team_name(struct db *, struct arena *, int64_t id, char **name,
     struct fail *); /* "" if there is none */
 
-/* --- account.c: what web RPCs need of accounts and teams (wire.md 7) --- */
+/* --- account.c: what web RPCs need of accounts and teams (protocol.md 7) --- */
 enum err account_by_id(
     struct db *, struct arena *, int64_t id, struct user_info **, struct fail *);
 enum err account_by_key(
@@ -81,7 +81,7 @@ enum err host_and_account(struct db *, struct arena *, int64_t hostid, bool has_
 enum err host_by_cpid(struct db *, struct arena *, int64_t userid,
     const char *hashed_cpid, struct host **, struct fail *); /* newest */
 enum err host_similar(struct db *, struct arena *, const struct host *like,
-    struct host **, struct fail *); /* wire.md 3.2 (4) */
+    struct host **, struct fail *); /* protocol.md 3.2 (4) */
 /*
  * When the n-th newest of the account's hosts was made, of those made after a time (s
  * UTC), n > 0; 0: they are fewer.
@@ -120,8 +120,8 @@ enum err host_files_change(struct db *, struct arena *, int64_t hostid, int64_t 
     size_t nold, const int64_t *file_ids, size_t n, int64_t now, struct fail *);
 
 /*
- * What clients wrote about themselves (wire.md 1.1): the last of each kind is kept, at
- * most its last 1,000,000 bytes, from a line's start on.
+ * What clients wrote about themselves (protocol.md 1.1): the last of each kind is kept,
+ * at most its last 1,000,000 bytes, from a line's start on.
  */
 enum host_log { LOG_TIME_STATS = 1, LOG_JOBS = 2 };
 enum err host_log_store(struct db *, int64_t hostid, enum host_log, int64_t now,
@@ -253,8 +253,8 @@ enum err results_files(struct db *, struct arena *, const int64_t *ids, size_t n
 /* The same with stderr_out. */
 enum err results_docs(struct db *, struct arena *, const int64_t *ids, size_t n,
     struct row_docs **, size_t *ndocs, struct fail *);
-/* The claim (hot-path.md W3): expects UNSENT.  E_RACE: lost, or the once rule forbids
- * it. */
+/* The claim (performance.md 1 (W3)): expects UNSENT.  E_RACE: lost, or the once rule
+ * forbids it. */
 enum err result_claim(struct db *, const struct dec_send *, int64_t hostid,
     int64_t userid, int64_t now, int64_t stored_deadline, struct fail *);
 /* A resend: expects IN_PROGRESS of this host. */
@@ -273,7 +273,7 @@ enum err result_set_bytes(struct db *, int64_t id, int64_t hostid, int64_t neede
 enum err result_to_host(
     struct db *, int64_t id, int64_t from, int64_t hostid, struct fail *);
 enum err results_detach(struct db *, struct arena *, int64_t hostid, int64_t now,
-    struct fail *); /* wire.md 3.2; leaves received_time 0 */
+    struct fail *); /* protocol.md 3.2; leaves received_time 0 */
 
 /* --- snapshot.c, snap_files.c: the loader, the same for scheduler, replay and explain
  * --- Each step adds to the snapshot; the caller composes them: reported, files,
@@ -302,7 +302,7 @@ enum err snapshot_working_set(struct db *, struct arena *, const struct conf *,
 /*
  * Adds at most k file sets with unsent results that are not there yet, walking the ids
  * of file sets upwards from a seeded start, once around; where work is made on demand
- * then such as may get some (seed 003), of those not known to be given up.
+ * then such as may get some (locality.md 1.1 (L8)), of those not known to be given up.
  */
 enum err snapshot_search(struct db *, struct arena *, const struct conf *,
     const struct request *, struct rng *, size_t k, struct snapshot *, struct fail *);
@@ -409,7 +409,7 @@ enum err filesets_unmade(
     struct db *, const int64_t *ids, size_t n, bool *unmade, struct fail *);
 
 /* --- assignment.c --- */
-enum target { TARGET_ALL, TARGET_HOST, TARGET_USER, TARGET_TEAM }; /* wire.md 4.7 */
+enum target { TARGET_ALL, TARGET_HOST, TARGET_USER, TARGET_TEAM }; /* protocol.md 4.7 */
 /*
  * Makes the workunit's results, those that are not sent yet too, only for this target
  * (id 0 for TARGET_ALL), beside those that it has; multi: every host of the target gets

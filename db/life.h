@@ -115,7 +115,7 @@ struct hav_entry *hav_of(struct hav_table *, const struct result *, int64_t quot
 void havs_judged(struct life_batch *, const struct hav_table *);
 /* One more sample of peak FLOP per estimated FLOP; no such version is OK. */
 void version_learned(struct life_batch *, int64_t app_version_id, double pfc);
-/* One more turnaround of the host: 0.7 old + 0.3 new (server.md 4.6). */
+/* One more turnaround of the host: 0.7 old + 0.3 new (scheduling.md 4.6). */
 void host_turnaround(struct life_batch *, int64_t hostid, double s);
 /* Adds to total_credit. */
 void host_credit(struct life_batch *, int64_t hostid, double credit);

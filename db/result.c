@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Results.  Every change names the state that it expects, and the count of rows that
- * matched is the answer (hot-path.md, W2 and W3).
+ * matched is the answer (performance.md 1 (W2 and W3)).
  */
 #include "db/entity.h"
 

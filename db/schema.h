@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The schema and its version (design.md; issue: schema status, check, upgrade). */
+/* The schema and its version (architecture.md 5.1). */
 #ifndef DB_SCHEMA_H
 #define DB_SCHEMA_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The candidates of file sets, in slices (hot-path.md, R4 and R5). */
+/* The candidates of file sets, in slices (performance.md 1 (R4 and R5)). */
 #include "db/snap_sets.h"
 
 #include "db/stmts.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The snapshot's results: what the host has and reports, and the candidates of each
- * file set and of the plain shards (hot-path.md, R2 to R5).
+ * file set and of the plain shards (performance.md 1 (R2 to R5)).
  */
 #include "db/entity.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The seed's triggers (seed 003): need_work, no_work_available, file_working_set,
- * files_no_work.  The option locality_store says where they are: in directories below
- * PROJECT/locality_scheduling, or in rows of sched_trigger, for projects on several
- * machines.  The same operations in both, each a single step that any number of
- * processes may do at once; none may be called inside a transaction.
+ * The triggers of LocalityScheduling (locality.md 1.1): need_work, no_work_available,
+ * file_working_set, files_no_work.  The option locality_store says where they are: in
+ * directories below PROJECT/locality_scheduling, or in rows of sched_trigger, for
+ * projects on several machines.  The same operations in both, each a single step that
+ * any number of processes may do at once; none may be called inside a transaction.
  *
  * A name is only ever used after its file was found in the file table; names with "/",
  * a leading "." or over 190 bytes are refused here as well (E_BADREQ).  Rows stand for
@@ -48,7 +48,7 @@ struct claim {
 
 /* Are they rows, so that nothing works without the database? */
 bool triggers_in_rows(const struct conf *);
-/* "need_work", ...: the seed's name, which is the same in both stores. */
+/* "need_work", ...: its name in LocalityScheduling, the same in both stores. */
 const char *trigger_name(enum trigger);
 
 /* Its directory; NULL if they are rows. */

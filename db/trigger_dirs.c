@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The seed's directories: a trigger is an empty file, its age is the file's.  Every
- * change is one system call (create, unlink, rename), so that any number of processes
- * may do it.
+ * The directories of LocalityScheduling: a trigger is an empty file, its age is the
+ * file's.  Every change is one system call (create, unlink, rename), so that any number
+ * of processes may do it.
  */
 #include "db/trigger_store.h"
 

@@ -23,8 +23,8 @@ void buf_i64(struct buf *, int64_t); /* in decimal */
 bool buf_whole(struct buf *, double);
 void buf_fixed(struct buf *, double); /* as "%f" */
 /*
- * Text escaped as BOINC clients do (wire.md 0.5): < and & as entities, bytes 9, 10, 13
- * and >= 128 as one &#N; each, other bytes < 32 dropped.
+ * Text escaped as BOINC clients do (protocol.md 0.5): < and & as entities, bytes 9, 10,
+ * 13 and >= 128 as one &#N; each, other bytes < 32 dropped.
  */
 void buf_xml(struct buf *, const char *);
 /* One "<tag>text</tag>\n" line, text escaped by buf_xml. */

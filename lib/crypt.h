@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MD5 and RSA as stock clients demand them (wire.md 5.6, 12): 1024-bit keys in hex
+ * MD5 and RSA as stock clients demand them (protocol.md 5.6, 12): 1024-bit keys in hex
  * text, signatures over the 32 hex digits of an MD5 with PKCS#1 type 1 padding and no
  * digest info.
  */
@@ -53,8 +53,8 @@ void random_hex(char *out, size_t nhex); /* nhex digits and a NUL */
 bool secret_equal(const char *, const char *);
 
 /*
- * Account passwords (wire.md 7.4): bcrypt of the client's MD5 hash, $2y$, by libxcrypt.
- * E_BADREQ if wire_hash is not 32 lower-case hex digits.
+ * Account passwords (protocol.md 7.4): bcrypt of the client's MD5 hash, $2y$, by
+ * libxcrypt. E_BADREQ if wire_hash is not 32 lower-case hex digits.
  */
 enum err password_hash(
     struct arena *, const char *wire_hash, char **stored, struct fail *);

@@ -53,8 +53,8 @@ enum err fail_set(struct fail *, enum err, const char *where, const char *fmt, .
 enum err fail_errno(struct fail *, const char *where, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 const char *err_name(enum err); /* "BADREQ", stable, for logs */
-/* Exit code of ecosystem.md section 2: 0, 1, 69 (database), 75, 77
- * (no permission), 78 (config). */
+/* Exit code as in locus(1): 0, 1, 69 (database), 75, 77 (no permission), 78 (config).
+ */
 int err_exit(enum err);
 
 #endif

@@ -26,11 +26,12 @@ size_t text_utf8(const char *);
  * may follow.  False, and *out as it was, if it is not one.
  */
 bool text_i64(const char *s, int64_t lo, int64_t hi, int64_t *out);
-/* The same as clients read it (wire.md 0.3): after 0x hexadecimal, after 0 octal. */
+/* The same as clients read it (protocol.md 0.3): after 0x hexadecimal, after 0 octal.
+ */
 bool text_wire_i64(const char *s, int64_t lo, int64_t hi, int64_t *out);
 /*
  * The same for a decimal number, with or without exponent.  What is not finite, in C's
- * words or in Windows' (1.#INF00, -1.#IND00), gives 0 (wire.md 10.4).
+ * words or in Windows' (1.#INF00, -1.#IND00), gives 0 (protocol.md 10.4).
  */
 bool text_f64(const char *s, double *out);
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Typed fields from XML: tables of (element, type, offset, range) over libxml2's SAX
- * parser.  Bytes in are taken as ISO-8859-1 and come out as the same bytes (design.md,
- * parse).
+ * parser.  Bytes in are taken as ISO-8859-1 and come out as the same bytes
+ * (protocol.md 10.1).
  *
  * A document is described by nested struct xml_elem tables.  A table entry is a field
  * of the enclosing row, or a child element with rows of its own.  Unknown elements are
  * skipped with all they contain.  Values out of range or not a number leave the field
  * as it was; the last occurrence of a scalar wins; non-finite numbers become 0
- * (wire.md 10.4).  A field with child elements is not a value and leaves the field
+ * (protocol.md 10.4).  A field with child elements is not a value and leaves the field
  * alone too.
  */
 #ifndef LIB_XML_H

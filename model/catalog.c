@@ -6,7 +6,7 @@
 #include <string.h>
 #include "lib/banned.h"
 
-enum { BENCHMARKS_LEAST = 10 }; /* fewer say nothing (server.md 2.4) */
+enum { BENCHMARKS_LEAST = 10 }; /* fewer say nothing (scheduling.md 2.4) */
 
 static int
 slower_first(const void *pa, const void *pb)

@@ -268,7 +268,8 @@ read_daemon(struct parse *p, struct xml_node *n)
 	return OK;
 }
 
-/* "5 min", "2 h"; a bare number is minutes (server.md 5.4).  -1 if it is not a period.
+/* "5 min", "2 h"; a bare number is minutes (scheduling.md 5.4).  -1 if it is not a
+ * period.
  */
 static int64_t
 period_s(const char *text)
@@ -374,7 +375,7 @@ resolve_dirs(struct parse *p)
 
 /*
  * Clients compare the URL with theirs, which is canonical, and reset the project if it
- * is another one (wire.md 2.1).
+ * is another one (protocol.md 2.1).
  */
 static enum err
 resolve_url(struct parse *p)

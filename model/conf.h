@@ -110,10 +110,10 @@ const struct conf_opt *conf_nearest(
 void conf_print_man(void);    /* config.xml(5), mdoc, to stdout */
 void conf_print_sample(void); /* config.xml.sample, to stdout */
 
-/* Where things are in a project (wire.md 5, 8; ecosystem.md 6); all paths absolute. */
+/* Where things are in a project (architecture.md 5); all paths absolute. */
 char *project_path(struct arena *, const struct conf *,
     const char *relative); /* project_dir/relative */
-/* Fan-out (wire.md 5.7): "8a" for input_42 and 1024; "" if fanout is 0. */
+/* Fan-out (protocol.md 5.7): "8a" for input_42 and 1024; "" if fanout is 0. */
 char *fanout_dir(struct arena *, const char *name, int64_t fanout);
 char *download_path(
     struct arena *, const struct conf *, const char *name); /* download_dir/8a/name */

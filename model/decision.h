@@ -18,7 +18,7 @@ struct dec_report { /* aligned with request.reports */
 	int32_t expect_state, expect_outcome; /* what the update must still find */
 	int32_t outcome, validate_state;      /* new values */
 	int32_t exit_status;
-	double cpu_time, elapsed_time; /* made plausible (wire.md 3.5) */
+	double cpu_time, elapsed_time; /* made plausible (protocol.md 3.5) */
 	int64_t result_id, workunitid;
 	const char *note; /* "late", "unknown", "already received", ... for the log */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Limits of jobs in progress from config_aux.xml (server.md 2.8): plain data. */
+/* Limits of jobs in progress from config_aux.xml (scheduling.md 2.8): plain data. */
 #ifndef MODEL_JOB_LIMITS_H
 #define MODEL_JOB_LIMITS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where things are in a project: directories, fan-out, URLs (wire.md 5.7). */
+/* Where things are in a project: directories, fan-out, URLs (protocol.md 5.7). */
 #include "model/conf.h"
 
 #include <stdlib.h>

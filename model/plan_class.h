@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Plan classes (server.md 2.12): what versions of a class demand of a host, and what a
- * job of such a version uses there.  Read from plan_class_spec.xml; there are no
+ * Plan classes (scheduling.md 2.12): what versions of a class demand of a host, and
+ * what a job of such a version uses there.  Read from plan_class_spec.xml; there are no
  * built-in ones.
  */
 #ifndef MODEL_PLAN_CLASS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a volunteer has chosen, at one venue (wire.md 1.4): plain data. */
+/* What a volunteer has chosen, at one venue (protocol.md 1.4): plain data. */
 #ifndef MODEL_PREFS_H
 #define MODEL_PREFS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A scheduler reply as the client reads it (wire.md 2): plain data. */
+/* A scheduler reply as the client reads it (protocol.md 2): plain data. */
 #ifndef MODEL_REPLY_H
 #define MODEL_REPLY_H
 

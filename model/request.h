@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A scheduler request as plain data (wire.md 1): what the parser leaves and the client
- * fills.  Texts that were not told are empty; those that may be NULL say so.  Reports,
- * other results and files without a name are left out.
+ * A scheduler request as plain data (protocol.md 1): what the parser leaves and the
+ * client fills.  Texts that were not told are empty; those that may be NULL say so.
+ * Reports, other results and files without a name are left out.
  */
 #ifndef MODEL_REQUEST_H
 #define MODEL_REQUEST_H

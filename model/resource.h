@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Processing resources by their names on the wire, and the numbers that rows hold where
- * a client runs its own programs (anonymous platform; wire.md 4.7).
+ * a client runs its own programs (anonymous platform; protocol.md 4.7).
  */
 #ifndef MODEL_RESOURCE_H
 #define MODEL_RESOURCE_H

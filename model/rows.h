@@ -2,8 +2,8 @@
 /*
  * Typed rows.  One .def file per row shape, one line per column in SELECT order; from
  * it come the struct, the column table that binds it to SQL, and the check against the
- * live schema. Column names are those of a BOINC project's database (wire.md 9); ours
- * are marked in schema.sql. NULL in the database is 0 or "" here.
+ * live schema. Column names are those of a BOINC project's database (protocol.md 9);
+ * ours are marked in schema.sql. NULL in the database is 0 or "" here.
  */
 #ifndef MODEL_ROWS_H
 #define MODEL_ROWS_H

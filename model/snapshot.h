@@ -32,8 +32,8 @@ struct catalog { /* small tables, process lifetime, reloaded when they change */
 /* Sets the benchmarks' percentiles from n of them; sorts v.  Zeros do not count. */
 void catalog_benchmarks(struct catalog *, double *v, size_t n);
 /*
- * The master switch (seed 003, L4): the project schedules by locality, or one of its
- * apps does.  Without it jobs that need large files are found by the search, and
+ * The master switch (locality.md 1.1 (L4)): the project schedules by locality, or one
+ * of its apps does.  Without it jobs that need large files are found by the search, and
  * nothing else is done about files: no host is told to delete any, no trigger is raised
  * or waited for, the working set is not looked at.
  */
@@ -43,7 +43,7 @@ const struct app *catalog_app_named(const struct catalog *, const char *);
 const struct platform *catalog_platform(const struct catalog *, int64_t id);
 const struct platform *catalog_platform_named(const struct catalog *, const char *);
 
-/* A derived state (design.md, Locality); only the last two allow a delete order. */
+/* A derived state (locality.md 2); only the last two allow a delete order. */
 enum file_state { FILE_ADVERTISED, FILE_DRAINING, FILE_EXHAUSTED, FILE_DEAD };
 
 /* In the index of unsent results: file sets first, by id, then plain shards. */

@@ -27,7 +27,7 @@ const char *state_name(enum state_kind, int value);
 /* May a row go from one state to another?  Staying is always legal. */
 bool state_may_become(enum state_kind, int from, int to);
 
-/* workunit.error_mask bits (wire.md 4.7) */
+/* workunit.error_mask bits (protocol.md 4.7) */
 enum {
 	WU_ERROR_COULDNT_SEND = 1,
 	WU_ERROR_TOO_MANY_ERRORS = 2,
@@ -41,7 +41,7 @@ enum {
  * targets in the table assignment, one per host; of a broadcast one always waits.
  */
 enum { WU_NO_TRANSITION = 1, WU_NO_NEW_RESULTS = 2, WU_TARGETED = 4, WU_BROADCAST = 8 };
-/* exit statuses that the client sets (wire.md 4.8) */
+/* exit statuses that the client sets (protocol.md 4.8) */
 enum {
 	EXIT_UNKNOWN = -162, /* no exit_status in the report */
 	EXIT_ABORTED_BY_PROJECT = 202,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stored XML blobs (wire.md 5): app_version.xml_doc, workunit.xml_doc,
+ * Stored XML blobs (protocol.md 5): app_version.xml_doc, workunit.xml_doc,
  * result.xml_doc_in made from templates byte for byte in upstream's layout, and what
  * must be read back from them.
  */
@@ -22,7 +22,7 @@ struct input_file { /* one staged input, in template order */
  * order; command_line (NULL = the template's) replaces the template's.  Fills only
  * columns that the template names; the caller sets name and appid first.  E_BADREQ with
  * line and element: wrong number of files, a zero bound, max_* out of order
- * (wire.md 5.4), blob over 65535 bytes.
+ * (protocol.md 5.4), blob over 65535 bytes.
  */
 enum err blob_workunit(struct arena *, const char *tmpl, const struct input_file *,
     size_t nfiles, const char *command_line, struct workunit *, char **xml_doc,
@@ -50,7 +50,7 @@ struct version_file {
 	const char *open_name; /* logical name, NULL = none */
 	bool executable, main_program, copy_file;
 };
-/* app_version.xml_doc (wire.md 5.3); exactly one main program, else E_BADREQ. */
+/* app_version.xml_doc (protocol.md 5.3); exactly one main program, else E_BADREQ. */
 enum err blob_app_version(struct arena *, const char *app_name, int32_t version_num,
     const char *api_version, const struct version_file *, size_t n, char **xml_doc,
     struct fail *);
@@ -83,13 +83,13 @@ enum err blob_files(
 /*
  * The first n files of a workunit's xml_doc are large ones.  E_BADREQ unless their
  * file_info has <sticky/>, without which hosts delete them after each job, and
- * <report_on_rpc/>, by which old clients list them (seed 003, L3).
+ * <report_on_rpc/>, by which old clients list them (locality.md 1.1 (L3)).
  */
 enum err blob_large_files(struct arena *, const char *xml_doc, size_t n, struct fail *);
 
 /*
  * The large file of a workunit name: what stands before the first "__"; NULL if there
- * is none (seed 003).
+ * is none (locality.md 1.1 (L2)).
  */
 char *wu_name_file(struct arena *, const char *wu_name);
 /*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * workunit.xml_doc and result.xml_doc_in from templates (wire.md 5.4, 5.5), in the
+ * workunit.xml_doc and result.xml_doc_in from templates (protocol.md 5.4, 5.5), in the
  * layout that upstream's tools, which edit these blobs as text, know.
  */
 #include "proto/blob.h"

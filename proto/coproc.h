@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a client says of a coprocessor, completed (wire.md 1.6). */
+/* What a client says of a coprocessor, completed (protocol.md 1.6). */
 #ifndef PROTO_COPROC_H
 #define PROTO_COPROC_H
 

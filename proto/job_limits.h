@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* <max_jobs_in_progress> of config_aux.xml (server.md 2.8). */
+/* <max_jobs_in_progress> of config_aux.xml (scheduling.md 2.8). */
 #ifndef PROTO_JOB_LIMITS_H
 #define PROTO_JOB_LIMITS_H
 

@@ -2,7 +2,7 @@
 /*
  * One pass over the bytes with a stack of open elements.  What looks like a tag is one,
  * except after text in an element that ends on the same line: names of hosts and
- * devices are sent unescaped (wire.md 10.2).  Searches that failed once are not
+ * devices are sent unescaped (protocol.md 10.2).  Searches that failed once are not
  * repeated, so that no input costs more than linear time.
  */
 #include "proto/normalise.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Broken XML in, well-formed XML out: what stands between the bytes of a client, or an
- * old blob, and lib/xml (wire.md 10.1).  Raw regions are cut out by byte search, stray
- * & and < become text, control bytes go, elements left open are closed.
+ * old blob, and lib/xml (protocol.md 10.1).  Raw regions are cut out by byte search,
+ * stray & and < become text, control bytes go, elements left open are closed.
  */
 #ifndef PROTO_NORMALISE_H
 #define PROTO_NORMALISE_H
@@ -46,12 +46,12 @@ enum err normalise_fragment(struct arena *, const char *in, size_t n, const char
     const struct raw_rule *, struct normal *, struct fail *);
 
 /*
- * A reference that clients know (wire.md 0.3), p at its &: its length, and the byte
+ * A reference that clients know (protocol.md 0.3), p at its &: its length, and the byte
  * that it stands for.  0 if it is none.
  */
 size_t text_reference(const char *p, const char *end, unsigned char *byte);
 
-/* Raw i (from 1) or NULL; copies with bytes as sent, trimmed, and decoded (wire.md
+/* Raw i (from 1) or NULL; copies with bytes as sent, trimmed, and decoded (protocol.md
  * 0.3). */
 const struct raw *raw_at(const struct normal *, int32_t i);
 char *raw_copy(struct arena *, const struct raw *, size_t max);

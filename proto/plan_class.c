@@ -250,7 +250,7 @@ name_fault(const struct reader *r, const char *name)
 	return NULL;
 }
 
-/* Clients read what a class needs out of its name (wire.md 2.4). */
+/* Clients read what a class needs out of its name (protocol.md 2.4). */
 static void
 compare_with_name(struct reader *r, const struct xml_node *n)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan_class_spec.xml -> struct plan_classes (server.md 2.12). */
+/* plan_class_spec.xml -> struct plan_classes (scheduling.md 2.12). */
 #ifndef PROTO_PLAN_CLASS_H
 #define PROTO_PLAN_CLASS_H
 

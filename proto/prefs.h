@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Texts of preferences, as accounts store and clients send them, at one venue
- * (wire.md 1.4): the block of the host's venue if there is one, else what stands
+ * (protocol.md 1.4): the block of the host's venue if there is one, else what stands
  * outside all blocks.
  */
 #ifndef PROTO_PREFS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A scanner for small files of plain elements without attributes.  What it lets
- * through, clients take: known names stand only where they are meant (wire.md 0.3).
+ * through, clients take: known names stand only where they are meant (protocol.md 0.3).
  */
 #include "proto/project_text.h"
 
@@ -167,7 +167,7 @@ skipped(struct scan *s)
 	return false;
 }
 
-/* Does a reference that clients decode begin here (wire.md 0.3)? */
+/* Does a reference that clients decode begin here (protocol.md 0.3)? */
 static bool
 is_reference(const char *p, const char *end)
 {

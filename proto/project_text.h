@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Files that an admin writes for replies: gui_urls.xml and project_files.xml in the
- * project's directory (wire.md 2.9).  They are checked once, when they are read, so
+ * project's directory (protocol.md 2.9).  They are checked once, when they are read, so
  * that a mistake in them never breaks a reply; and filled in for each account.
  */
 #ifndef PROTO_PROJECT_TEXT_H

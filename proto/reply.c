@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A decision as a reply: scalars in upstream's order, then work (wire.md 2.2 to 2.6).
- * Stored blobs go out byte for byte, with what is known only now put in at the places
- * where upstream puts it; a file is named once however many jobs use it.
+ * A decision as a reply: scalars in upstream's order, then work (protocol.md 2.2
+ * to 2.6). Stored blobs go out byte for byte, with what is known only now put in at the
+ * places where upstream puts it; a file is named once however many jobs use it.
  */
 #include "proto/reply.h"
 
@@ -435,7 +435,7 @@ put_work(struct out *o)
 
 /*
  * A client that has a key takes another one only with a signature by its own
- * (stock-client.md 7), and complains about its own sent again.
+ * (protocol.md 13.7), and complains about its own sent again.
  */
 static void
 put_code_sign_key(struct out *o)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Scheduler replies: decision -> bytes (server), bytes -> struct reply (client)
- * (wire.md 2).
+ * (protocol.md 2).
  */
 #ifndef PROTO_REPLY_H
 #define PROTO_REPLY_H
@@ -38,7 +38,7 @@ struct reply_in {
 void reply_render(struct buf *, const struct reply_in *);
 /*
  * A header-only reply: one message (notice or low), a delay in s (0 = none), and
- * project_is_down if so (wire.md 2.10).  client_version 0 = unknown.
+ * project_is_down if so (protocol.md 2.10).  client_version 0 = unknown.
  */
 void reply_render_refusal(struct buf *, const struct conf *, int32_t client_version,
     const char *text, bool notice, double delay_s, bool project_is_down);

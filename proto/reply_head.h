@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all replies begin with: versions, delay, messages (wire.md 2.1). */
+/* What all replies begin with: versions, delay, messages (protocol.md 2.1). */
 #ifndef PROTO_REPLY_HEAD_H
 #define PROTO_REPLY_HEAD_H
 

@@ -106,7 +106,7 @@ items_of(struct reader *x, const struct xml_list *l, size_t *n)
 	return out;
 }
 
-/* A url belongs to uploads if its text says so (wire.md 5.2). */
+/* A url belongs to uploads if its text says so (protocol.md 5.2). */
 static void
 file_urls(struct reader *x, struct in_file *in)
 {

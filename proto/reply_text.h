@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Text of at most so many bytes as sent: clients measure before they decode, and what
- * is too long is lost to them (wire.md 0.3).
+ * is too long is lost to them (protocol.md 0.3).
  */
 #ifndef PROTO_REPLY_TEXT_H
 #define PROTO_REPLY_TEXT_H

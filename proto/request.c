@@ -355,7 +355,7 @@ coproc_counts(const struct request *q, const struct rq_resource *r)
 
 /*
  * A coprocessor declared in a client's configuration comes with a coproc_cuda of count
- * 0 and without a name (stock-client.md 12): no such thing is there, but that its
+ * 0 and without a name (protocol.md 13.12): no such thing is there, but that its
  * request was made by resource still counts.
  */
 static void
@@ -410,7 +410,7 @@ trickle_text(struct arena *a, const struct raw *raw)
 	return text[0] == '\n' ? text + 1 : text;
 }
 
-/* The text without its <variety> line, which names who it is for (wire.md 1.10). */
+/* The text without its <variety> line, which names who it is for (protocol.md 1.10). */
 static struct rq_trickle
 trickle(struct arena *a, const struct raw *raw)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scheduler requests: bytes <-> struct request (wire.md 1, 10). */
+/* Scheduler requests: bytes <-> struct request (protocol.md 1, 10). */
 #ifndef PROTO_REQUEST_H
 #define PROTO_REQUEST_H
 

@@ -12,7 +12,7 @@
 #include "proto/normalise.h"
 #include "lib/banned.h"
 
-enum { MESSAGE_MAX = 255 }; /* shown to the user (wire.md 6.3) */
+enum { MESSAGE_MAX = 255 }; /* shown to the user (protocol.md 6.3) */
 
 static const char data_tag[] = "<data>", upload_tag[] = "<file_upload>";
 

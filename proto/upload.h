@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The file upload protocol (wire.md 6, stock-client.md 9): header text, replies; no
+ * The file upload protocol (protocol.md 6, 13.9): header text, replies; no
  * I/O.
  */
 #ifndef PROTO_UPLOAD_H

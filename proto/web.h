@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Web RPC replies and the master page (wire.md 7, stock-client.md 3, 4). */
+/* Web RPC replies and the master page (protocol.md 7, 13.3, 13.4). */
 #ifndef PROTO_WEB_H
 #define PROTO_WEB_H
 
@@ -9,7 +9,7 @@
 #include "model/snapshot.h"
 
 /* A name (UTF-8) or e-mail address (ASCII) of an account: NULL, or why it is not one
- * (wire.md 7.3). */
+ * (protocol.md 7.3). */
 const char *account_bad_name(const char *);
 const char *account_bad_email(const char *);
 
@@ -36,7 +36,7 @@ void web_account(struct buf *, const char *authenticator);
 void web_project_config(struct buf *, const struct web_project *);
 /*
  * Scheduler URLs of a master page, both spellings, duplicates dropped
- * (stock-client.md 4).
+ * (protocol.md 13.4).
  */
 void master_parse(
     struct arena *, const char *page, size_t n, char ***urls, size_t *nurls);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Documents that account managers, statistics sites, installers and readers of notices
- * fetch (wire.md 7.6).
+ * fetch (protocol.md 7.6).
  */
 #ifndef PROTO_WEB_DOCS_H
 #define PROTO_WEB_DOCS_H
@@ -10,7 +10,7 @@
 #include "lib/buf.h"
 #include "model/rows.h"
 
-/* A weak key "<id>_<32 hex>" and the key of notices (wire.md 2.9, 3.1). */
+/* A weak key "<id>_<32 hex>" and the key of notices (protocol.md 2.9, 3.1). */
 char *account_weak_key(struct arena *, int64_t id, const char *key, const char *passwd);
 char *account_rss_key(struct arena *, int64_t id, const char *key, const char *passwd);
 

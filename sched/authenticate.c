@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Who is asking: account by strong or weak key, host by id, by its cross-project id, or
- * by likeness (wire.md 3.1, 3.2).  Reads only; a new host is written by the commit.
+ * by likeness (protocol.md 3.1, 3.2).  Reads only; a new host is written by the commit.
  */
 #include "sched/rpc.h"
 
@@ -99,8 +99,8 @@ hashed_cpid(struct arena *a, const struct user *u, const char *cpid)
 	return arena_strdup(a, md5);
 }
 
-/* wire.md 3.2 (3): the account's newest host with this cross-project id, if it looks
- * alike. */
+/* protocol.md 3.2 (3): the account's newest host with this cross-project id, if it
+ * looks alike. */
 static enum err
 host_by_its_cpid(struct rpc *x, struct host **host)
 {
@@ -119,7 +119,7 @@ host_by_its_cpid(struct rpc *x, struct host **host)
 	return e == E_NOTFOUND ? OK : e;
 }
 
-/* wire.md 3.2 (4): by name, address, CPU, OS and RAM, all of them known. */
+/* protocol.md 3.2 (4): by name, address, CPU, OS and RAM, all of them known. */
 static enum err
 host_by_likeness(struct rpc *x, struct host **host)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writes a decision in one transaction, locks in the order of every program: workunits
- * by id, results by id, host_app_version, host (hot-path.md).  Every change of a result
- * names the state that it expects; what others took meanwhile is left out, decided
- * again, or rolled back.
+ * by id, results by id, host_app_version, host (architecture.md 3.2).  Every change of
+ * a result names the state that it expects; what others took meanwhile is left out,
+ * decided again, or rolled back.
  */
 #include "sched/commit.h"
 #include "sched/keep.h"
@@ -124,7 +124,7 @@ mark_files(struct rpc *x)
 
 /*
  * A report that is only acked is the client's last word on it: what is read again for
- * that must not be old on this node of a cluster either (design.md, commit).
+ * that must not be old on this node of a cluster either (architecture.md 3.2).
  */
 static enum err
 begin(struct rpc *x, bool together)

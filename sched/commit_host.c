@@ -80,7 +80,7 @@ write_down(struct rpc *x)
 	return OK;
 }
 
-/* A weak key may not change the account (wire.md 3.1). */
+/* A weak key may not change the account (protocol.md 3.1). */
 static bool
 new_prefs(const struct rpc *x)
 {

@@ -223,7 +223,7 @@ collect_ops(struct rpc *x, struct work *w)
 
 /*
  * A report that is only acked is read again, so that none is thrown away on the word of
- * an old row (design.md, commit).  Another row than the decision saw means: decide
+ * an old row (architecture.md 3.2).  Another row than the decision saw means: decide
  * anew.
  */
 static enum err

@@ -7,8 +7,7 @@
 
 /*
  * A host that is refused is decided like one that wants no work: its reports are stored
- * and acked, and the refusal is one more message (design.md: reports before any
- * refusal).
+ * and acked, and the refusal is one more message (architecture.md 3.3).
  */
 static void
 decide_refused(struct rpc *x, struct rng *rng)

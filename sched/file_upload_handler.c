@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Takes output files from clients (wire.md 6): FastCGI on a unix socket of its own. The
- * web server streams bodies, so each upload holds a thread for as long as it takes;
+ * Takes output files from clients (protocol.md 6): FastCGI on a unix socket of its own.
+ * The web server streams bodies, so each upload holds a thread for as long as it takes;
  * threads are many and cheap (small stacks, no buffer beyond a few KB), and there is no
  * database.
  */
@@ -148,7 +148,7 @@ blank(const char *s)
 	return *s == '\0';
 }
 
-/* wire.md 6.2: may this file come at all?  Everything here is for good. */
+/* protocol.md 6.2: may this file come at all?  Everything here is for good. */
 static enum err
 check(struct session *s)
 {

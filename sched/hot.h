@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * File sets, and apps without, of which this process has lost claims lately: many hosts
- * want jobs of them at once, so each request takes others (hot-path.md, contention).
+ * want jobs of them at once, so each request takes others (performance.md 2).
  */
 #ifndef SCHED_HOT_H
 #define SCHED_HOT_H

@@ -116,7 +116,7 @@ load_logs(struct rpc *x, struct snapshot *s)
 
 /*
  * The client trusts a key that is neither ours nor an old one of ours: it would refuse
- * our app files (wire.md 5.6).
+ * our app files (protocol.md 5.6).
  */
 static bool
 key_is_strange(const struct rpc *x)

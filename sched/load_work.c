@@ -14,7 +14,7 @@
 #include "lib/banned.h"
 
 enum {
-	CANDIDATES_PER_JOB = 4, /* hot-path.md, R5 */
+	CANDIDATES_PER_JOB = 4, /* performance.md 1 (R5) */
 	LOCKED_PER_JOB = 2,
 	SEARCH_FIRST = 2, /* files of the search that are mostly enough */
 	DRAW_EVERY_S = 5,

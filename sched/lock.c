@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Candidates that many hosts want at once are locked as they are read (hot-path.md). */
+/* Candidates that many hosts want at once are locked as they are read (performance.md
+ * 2). */
 #include "sched/rpc.h"
 
 #include <stdlib.h>

@@ -39,7 +39,7 @@ key_text(struct arena *a, const struct conf *cf, const char *name)
 }
 
 /*
- * wire.md 5.6, key rotation: the signature of today's key by the old key that the
+ * protocol.md 5.6, key rotation: the signature of today's key by the old key that the
  * client has.  The files are read at each such request: there are few, and it happens
  * once per host and rotation.
  */

@@ -113,7 +113,7 @@ said(const char *text)
 	return text == NULL ? "" : text;
 }
 
-/* The administrator's expressions see "name TAB version" (wire.md 2.10). */
+/* The administrator's expressions see "name TAB version" (protocol.md 2.10). */
 static bool
 banned(struct arena *a, const struct conf_patterns *ban, const char *name,
     const char *version)

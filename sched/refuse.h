@@ -37,9 +37,9 @@ struct refusal refusal_of(
 enum situation refuse_error(enum err, bool hostid_given);
 
 /*
- * After authentication: may this host get work at all (server.md 2.15)? REFUSE_NOTHING,
- * or why not; its reports and trickles are taken in any case.  host NULL: a new one.
- * cat tells which platforms the project knows.
+ * After authentication: may this host get work at all (scheduling.md 2.15)?
+ * REFUSE_NOTHING, or why not; its reports and trickles are taken in any case.  host
+ * NULL: a new one. cat tells which platforms the project knows.
  */
 enum situation refuse_host(struct arena *, const struct conf *, const struct request *,
     const struct user *, const struct host *, const struct catalog *);
@@ -62,7 +62,8 @@ bool refuse_is_down(enum situation);
 /* "BAD_KEY", stable, for logs. */
 const char *refuse_name(enum situation);
 
-/* A whole header-only reply (wire.md 2.1).  conf NULL: nothing of the project is known.
+/* A whole header-only reply (protocol.md 2.1).  conf NULL: nothing of the project is
+ * known.
  */
 void refuse_render(struct buf *, const struct conf *, const struct request *,
     enum situation, const char *detail);

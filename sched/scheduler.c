@@ -142,7 +142,8 @@ random_seed(void)
 	return seed;
 }
 
-/* A project that is down answers in plain text, as upstream's does (wire.md 2.10). */
+/* A project that is down answers in plain text, as upstream's does (protocol.md 2.10).
+ */
 static void
 put_reply(const struct rpc *x, struct fcgi_reply *rp)
 {

@@ -14,10 +14,10 @@
 #include "lib/banned.h"
 
 /*
- * A client that hears of all bytes takes its upload for done (wire.md 6.1).  So from
- * before the last byte is written until the rename a part has this bit, which means
- * nothing else on a file, and tells one byte less: whoever dies or fails in between
- * leaves something to send.
+ * A client that hears of all bytes takes its upload for done (protocol.md 6.1).  So
+ * from before the last byte is written until the rename a part has this bit, which
+ * means nothing else on a file, and tells one byte less: whoever dies or fails in
+ * between leaves something to send.
  */
 enum { ALL_HERE = S_ISVTX, NAME_MAX_BYTES = 255, MODE_DEFAULT = 0664 };
 static const char part_suffix[] = ".part";

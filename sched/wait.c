@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * On-demand work (seed 003): raise need_work for the files wanted, then look every 100
- * ms whether the generator has made a result, or said of all of them that it will not.
- * Every waiting process blocks a place of the web server, so only locality_max_waiters
- * of this machine wait at once; a place is a locked file, which the kernel frees when
- * its holder dies.
+ * On-demand work (locality.md 1.1 (L8)): raise need_work for the files wanted, then
+ * look every 100 ms whether the generator has made a result, or said of all of them
+ * that it will not. Every waiting process blocks a place of the web server, so only
+ * locality_max_waiters of this machine wait at once; a place is a locked file, which
+ * the kernel frees when its holder dies.
  */
 #include "sched/rpc.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attaching by e-mail address and password (wire.md 7.2 to 7.4); the password itself
- * never comes here, only its MD5. */
+/* Attaching by e-mail address and password (protocol.md 7.2 to 7.4); the password
+ * itself never comes here, only its MD5. */
 #include "sched/web_rpc.h"
 
 #include <ctype.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What account managers and statistics sites ask (wire.md 7.6). */
+/* What account managers and statistics sites ask (protocol.md 7.6). */
 #include "sched/web_rpc.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 
 enum { IDS_MAX = DB_LIST_MAX };
 
-/* A deleted account keeps its row; its key says so (wire.md 7.4). */
+/* A deleted account keeps its row; its key says so (protocol.md 7.4). */
 static bool
 deleted(const struct user_info *u)
 {

@@ -29,8 +29,8 @@ void page_begin(struct buf *, const struct conf *, const char *title);
 void page_end(struct buf *);
 
 /*
- * The home page, which is the master page too (wire.md 7.5): template NULL = a plain
- * one.  Scheduler URLs are there in both spellings, whatever the template says.
+ * The home page, which is the master page too (protocol.md 7.5): template NULL = a
+ * plain one.  Scheduler URLs are there in both spellings, whatever the template says.
  */
 void page_home(struct buf *, const struct conf *, const char *template);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Web RPCs (wire.md 7): what one of them gets, the RPCs, and how often they may be
+/* Web RPCs (protocol.md 7): what one of them gets, the RPCs, and how often they may be
  * tried. */
 #ifndef SCHED_WEB_RPC_H
 #define SCHED_WEB_RPC_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reply as a whole, and as an answer to its request (stock-client.md 6). */
+/* The reply as a whole, and as an answer to its request (protocol.md 13.6). */
 #include "test/check_reply.h"
 
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 #include "test/check_reply_own.h"
 #include "lib/banned.h"
 
-enum { /* what clients of a version take (wire.md 2.1, 2.2) */
+enum { /* what clients of a version take (protocol.md 2.1, 2.2) */
 	ONE_MESSAGE_VERSION = 41900,
 	HIGH_VERSION = 61100,
 	TRANSLATES_VERSION = 61200,

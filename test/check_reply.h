@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Is this reply one that a stock client takes whole (stock-client.md 6, wire.md 0.3)?
+ * Is this reply one that a stock client takes whole (protocol.md 13.6, 0.3)?
  * Reads the bytes with a scanner of its own, so that it can be held against what Locus
  * renders.
  */

@@ -7,8 +7,7 @@
 #   test/fuzz/README.md              a file: from the root, of doc/, or beside the one that names it
 #
 # In doc/ and CONTRIBUTING.md moreover: `function()` in `folder/file.c` must be defined there, and `folder/file.c` must
-# exist; NAME in a path stands for any.  "outside" is a pattern of pages that are not in the repository and are still
-# passed over.
+# exist; NAME in a path stands for any.
 
 function there(path,    line, ok)
 {
@@ -103,8 +102,6 @@ function check_text(text, n,    rest, off, name, file, after, shell)
 		rest = after
 		sub(/^(\.\.?\/)+/, "", name)
 		if (shell || after ~ /^[A-Za-z0-9_(]/ || name ~ /^NAME/)
-			continue
-		if (outside != "" && name ~ ("^(doc/)?(" outside ")$"))
 			continue
 		file = name ~ /\.md$/ ? file_of(name) : ""
 		if (file == "")

@@ -25,7 +25,7 @@ violation(struct violations *x, const char *fmt, ...)
 	PUSH(x->a, x->v, x->n, x->cap) = arena_strdup(x->a, line);
 }
 
-/* Taken as bytes up to their end tag, by clients and here (wire.md 0.3). */
+/* Taken as bytes up to their end tag, by clients and here (protocol.md 0.3). */
 static const char *const raw_names[] = { "global_preferences", "project_preferences",
 	"gui_urls", "code_sign_key", "code_sign_key_signature", "xml_signature",
 	"file_signature", "trickle_down" };

@@ -14,7 +14,7 @@
 #include "lib/err.h"
 #include "model/conf.h"
 
-/* Exit codes beside those of err_exit() (ecosystem.md 2, 6). */
+/* Exit codes beside those of err_exit(); locus(1) lists them. */
 enum { EXIT_USAGE = 2, EXIT_NOTHING = 3, EXIT_UNSURE = 4 };
 
 enum opt_type {

@@ -173,7 +173,7 @@ check_all(struct ctx *x, struct staged *s, size_t n)
 }
 
 /* The file and beside it NAME.md5, as the tools of BOINC projects know it
- * (wire.md 5.4). */
+ * (protocol.md 5.4). */
 static enum err
 copy(struct ctx *x, const struct staged *s)
 {

@@ -13,7 +13,8 @@
 
 enum { MESSAGE_MAX = 65536, LINE_MAX_BYTES = 254 };
 
-/* Clients read by lines, and write them to the task's trickle_down_TIME (wire.md 2.8).
+/* Clients read by lines, and write them to the task's trickle_down_TIME
+ * (protocol.md 2.8).
  */
 static enum err
 check_lines(struct ctx *x, const char *file, const char *text, size_t n)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * locus key rotate: a new pair of code signing keys.  Clients take it only with a
- * signature by the key that they have (wire.md 5.6), and check program files with it,
- * so the files of all versions are signed again.
+ * signature by the key that they have (protocol.md 5.6), and check program files with
+ * it, so the files of all versions are signed again.
  *
  * The schedulers are stopped meanwhile.  A rotation that was cut off is finished by the
  * next one: the new pair is made first, under the names *.new, and everything else

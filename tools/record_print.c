@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A decision record for people: the funnel of ecosystem.md 2.1.  Each reason is one
+ * A decision record for people, as a funnel.  Each reason is one
  * line that tells how many jobs were left after it and how many it took away, in the
  * order in which the rules look.
  */

@@ -16,7 +16,7 @@ enum err records_of_job(struct ctx *, int64_t result_id, struct record ***, size
 /* Those of this number: eight hexadecimal digits, what the log shows as rpc=. */
 enum err records_of_rpc(struct ctx *, const char *rpc, struct record ***, size_t *n);
 
-/* The funnel (ecosystem.md 2.1): how many jobs each reason took away, the decisive one
+/* The funnel: how many jobs each reason took away, the decisive one
  * marked.  now in s UTC. */
 void record_print(struct ctx *, const struct record *, int64_t now);
 /* Whether the task was sent alone or replicated, and why; "" if its workunit said so

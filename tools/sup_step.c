@@ -146,7 +146,7 @@ sup_end(struct sup *x, struct proc *p, int64_t now_ms)
 static void
 step_ending(struct sup *x, struct proc *p, int64_t now_ms)
 {
-	/* Exit codes that a restart would only repeat (ecosystem.md 6). */
+	/* Exit codes that a restart would only repeat; locus(1) lists them. */
 	bool hopeless = p->exit == 2 || p->exit == 77 || p->exit == 78;
 	struct group g = group_of(x, p);
 	pid_t *pids;

@@ -22,7 +22,7 @@ count(const char *text, const char *what)
 	return n;
 }
 
-/* Is the first file of a job as a large one must be (seed 003, L3)? */
+/* Is the first file of a job as a large one must be (locality.md 1.1 (L3))? */
 static enum err
 check_large(struct ctx *x, const char *file, const char *xml, enum template_large large)
 {

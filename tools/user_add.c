@@ -26,7 +26,7 @@ static const struct opt user_options[] = {
 };
 
 /* What clients send is the MD5 of password and address; that is hashed again
- * (wire.md 7.4). */
+ * (protocol.md 7.4). */
 static enum err
 set_password(struct ctx *x, const char *file, struct user *u)
 {

@@ -47,7 +47,7 @@ struct version { /* what is added */
 	size_t n;
 };
 
-/* "1.07" is 107: major and minor of at most two digits (wire.md 5.3). */
+/* "1.07" is 107: major and minor of at most two digits (protocol.md 5.3). */
 static enum err
 parse_version(struct ctx *x, const char *text, int32_t *num)
 {

@@ -59,7 +59,7 @@ struct work { /* what is made */
 	struct target_of target;
 };
 
-/* The name (seed 003): a job of one large file is FILE__something. */
+/* The name (locality.md 1.1 (L2)): a job of one large file is FILE__something. */
 static enum err
 name_it(struct ctx *x, const struct work_opts *o, struct work *w)
 {

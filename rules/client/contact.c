@@ -161,7 +161,7 @@ contact_next(const struct client_world *w, const struct policy *how, struct aren
 		/* A task that waits longer than this may be in danger. */
 		w->now + rr->recheck_s };
 	find_reason(w, how, c);
-	/* Seed 000: work that is short comes before all reports. */
+	/* "RPC policy": work that is short comes before all reports. */
 	if (c->why == CONTACT_NONE || (how->sessions && c->why == CONTACT_RESULTS)) {
 		ask_nci(w, c);
 		if (c->ask.project < 0)
@@ -258,7 +258,8 @@ keep_delays(
 	                                                  0;
 }
 
-/* Seed 000 knows nothing of resources: who has no work is left alone for a while. */
+/* "RPC policy" knows nothing of resources: who has no work is left alone for a while.
+ */
 static bool
 fruitless(const struct client_world *w, const struct policy *how,
     const struct contact *c, const struct reply_facts *f)

@@ -232,9 +232,9 @@ look_again(const struct client_world *w, const struct cw_task *t,
 }
 
 /*
- * Seed 002: what is wanted because of its deadline takes the place of what loses least;
- * all else waits until a running task that is not wanted makes a checkpoint.  keep[] is
- * what was wanted and fits.
+ * client.md 2.5: what is wanted because of its deadline takes the place of what loses
+ * least; all else waits until a running task that is not wanted makes a checkpoint.
+ * keep[] is what was wanted and fits.
  */
 static void
 follow_seed_002(const struct client_world *w, const struct rank *r, size_t n,

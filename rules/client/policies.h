@@ -6,12 +6,12 @@
 #include "rules/client/policy.h"
 
 extern const struct policy policy_rec, policy_hybrid, policy_rec_letter,
-    policy_rec_deadlines, policy_rec_upstream;                      /* seed 001 */
-extern const struct policy policy_classic, policy_classic_upstream; /* seed 000 */
+    policy_rec_deadlines, policy_rec_upstream;                      /* client.md 4 */
+extern const struct policy policy_classic, policy_classic_upstream; /* client.md 1.1 */
 extern const struct policy policy_debt1, policy_debt1_deadlines,
-    policy_debt1_upstream; /* seed 002 */
+    policy_debt1_upstream; /* client.md 2 */
 extern const struct policy policy_debtr, policy_debtr_deadlines,
-    policy_debtr_upstream;                /* seed 004 */
+    policy_debtr_upstream;                /* client.md 3 */
 extern const struct policy policy_window; /* ours */
 
 #endif

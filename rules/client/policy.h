@@ -67,11 +67,12 @@ struct policy {
 	 * as would miss. */
 	bool edf_by_task;
 	bool stay_urgent;  /* what was in danger keeps running for a time slice */
-	bool starved_rule; /* ask a project without runnable tasks (seed 004) */
-	bool sessions;     /* RPC sessions of seed 000 (client.md 1.1) */
-	bool victim_least_since_checkpoint; /* enforcement of seed 002 */
+	bool starved_rule; /* ask a project without runnable tasks ("Work fetch and
+	                      GPUs") */
+	bool sessions;     /* RPC sessions (client.md 1.1) */
+	bool victim_least_since_checkpoint; /* enforcement as in client.md 2.5 */
 	bool mean_debt;     /* debt1: short-term debt has mean 0, not minimum 0 */
-	bool drifting_debt; /* debtR: offsets of 2009 instead of those of the seed */
+	bool drifting_debt; /* debtR: offsets of 2009 instead of those of client.md 3 */
 	/* Takes used[] since accounted_at into the accounts and clears it. */
 	void (*account)(struct client_world *, const struct policy *);
 	/* Which tasks to run, in order. */
@@ -205,8 +206,8 @@ struct backoff {
 extern const struct backoff backoff_rpc, backoff_transfer;
 /*
  * Seconds to wait after the n-th failure in a row, n >= 1: min(max, min * 2^n), the
- * exponent capped at 10, times a random number from 0.5 to 1 (client.md 1.2; seed 000:
- * random exponential back-off).
+ * exponent capped at 10, times a random number from 0.5 to 1 (client.md 1.2; "RPC
+ * policy": random exponential back-off).
  */
 double backoff_s(const struct backoff *, int n, struct rng *);
 /* The same by one of the laws of three eras, for RPCs; bounds as for BACKOFF_NOW. */

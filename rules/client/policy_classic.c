@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Policy classic (seed 000; client.md 1.1): get-work sessions between a low and a high
- * water mark, projects in the order of their resource debt.  The seed says nothing of
- * what runs: tasks run in the order in which they came, and none is preempted.
+ * Policy classic ("RPC policy"; client.md 1.1): get-work sessions between a low and a
+ * high water mark, projects in the order of their resource debt.  The document says
+ * nothing of what runs: tasks run in the order in which they came, and none is
+ * preempted.
  */
 #include "rules/client/policies.h"
 
@@ -165,7 +166,7 @@ piggyback(const struct client_world *w, const struct policy *how, struct arena *
 const struct policy policy_classic = {
 	.name = "classic",
 	.about = "sessions between two water marks, greatest resource debt first "
-		 "(seed 000)",
+		 "(RPC policy)",
 	.backoff = BACKOFF_2003,
 	.report_before_s = 6 * 3600,
 	COMMON,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Policy debt1 (seed 002; client.md 2): a short-term debt per project decides what
- * runs, a long-term debt who is asked for work; both count CPU seconds.  Of
- * coprocessors, which the seed does not know, it asks for what is short, and runs their
- * tasks by the same debts.
+ * Policy debt1 ("Client scheduling policies"; client.md 2): a short-term debt per
+ * project decides what runs, a long-term debt who is asked for work; both count CPU
+ * seconds.  Of coprocessors, which the document does not know, it asks for what is
+ * short, and runs their tasks by the same debts.
  */
 #include "rules/client/policies.h"
 
@@ -205,7 +205,7 @@ lacking_anyway(const struct sizing *s)
 	return any;
 }
 
-/* work_request_size of each project (seed 002), of one resource. */
+/* The document's work_request_size of each project, of one resource. */
 static void
 request_sizes(const struct sizing *s)
 {
@@ -309,7 +309,7 @@ piggyback(const struct client_world *w, const struct policy *how, struct arena *
 
 const struct policy policy_debt1 = {
 	.name = "debt1",
-	.about = "short-term debt runs, long-term debt asks, in CPU time (seed 002)",
+	.about = "short-term debt runs, long-term asks, by CPU (Client scheduling)",
 	.victim_least_since_checkpoint = true,
 	COMMON,
 };

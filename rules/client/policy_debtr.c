@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Policy debtR (seed 004; client.md 3): a long-term debt per resource, in
+ * Policy debtR ("Work fetch and GPUs"; client.md 3): a long-term debt per resource, in
  * instance-seconds; their sum, weighted by the resources' speeds, decides who is asked
  * for work and, as nothing else would let a project with one resource catch up there,
  * what runs.
@@ -31,7 +31,7 @@ overall(const struct client_world *w, size_t project)
 	return sum;
 }
 
-/* "Debt eligible": it could have tasks for the resource (client.md 3, row 23). */
+/* "Debt eligible": it could have tasks for the resource (client.md 3 (row 23)). */
 static bool
 eligible(const struct client_world *w, size_t project, size_t rsc)
 {
@@ -272,7 +272,8 @@ piggyback(const struct client_world *w, const struct policy *how, struct arena *
 
 const struct policy policy_debtr = {
 	.name = "debtR",
-	.about = "a long-term debt per resource, weighted by speed (seed 004)",
+	.about =
+	    "a long-term debt per resource, weighted by speed (Work fetch and GPUs)",
 	COMMON,
 };
 const struct policy policy_debtr_deadlines = {

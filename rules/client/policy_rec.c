@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Policy rec (seed 001; client.md 4): a project's priority is what it had recently, by
- * an exponential average, over its share.
+ * Policy rec ("ClientSched"; client.md 4): a project's priority is what it had
+ * recently, by an exponential average, over its share.
  */
 #include "rules/client/policies.h"
 
@@ -53,8 +53,8 @@ priorities(const struct client_world *w, const bool *set, double *sp)
 }
 
 /*
- * A task planned counts as if it had run for one scheduling period (client.md 30): of
- * what the host does in the REC's memory, that is period / half life * ln 2.
+ * A task planned counts as if it had run for one scheduling period (client.md 4.1 (row
+ * 30)): of what the host does in the REC's memory, that is period / half life * ln 2.
  */
 static void
 order(const struct client_world *w, const struct policy *how, struct arena *a,
@@ -98,7 +98,8 @@ struct turn { /* what is known of the projects when work is asked for */
 	bool *over; /* had more than its share lately */
 };
 
-/* SP less what is queued, as a part of what the buffer holds (client.md 33). */
+/* SP less what is queued, as a part of what the buffer holds (client.md 4.1 (row 33)).
+ */
 static void
 fetch_priorities(struct turn *t, struct arena *a)
 {
@@ -158,9 +159,10 @@ rivals(const struct turn *t, size_t project, size_t rsc)
 }
 
 /*
- * The seed asks "the fetchable project" and does not say who that is.  Seed 002 holds
- * back who had too much while others can be asked, so that close deadlines do not give
- * a project more than its share; so here.  But what is idle has nothing to lose.
+ * "ClientSched" asks "the fetchable project" and does not say who that is.  "Client
+ * scheduling policies" holds back who had too much while others can be asked, so that
+ * close deadlines do not give a project more than its share; so here.  But what is idle
+ * has nothing to lose.
  */
 static bool
 held_back(const struct turn *t, size_t project, size_t rsc)
@@ -274,7 +276,7 @@ part_of(const struct turn *t, struct arena *a, size_t project, size_t rsc)
 }
 
 /*
- * By the seed nobody is asked while all instances have tasks for longer than the
+ * By "ClientSched" nobody is asked while all instances have tasks for longer than the
  * buffer, be it for months.  Then a project that has no task and not had its share is
  * asked for its part of the buffer, for what can be done in time.  What waits stays
  * within the buffer.
@@ -312,8 +314,8 @@ fetch_when_full(
 }
 
 /*
- * Seed 004, for a policy that has no debts: who has no runnable task at all and had
- * less than its share lately gets its part of the buffer, of each resource.
+ * "Work fetch and GPUs", for a policy that has no debts: who has no runnable task at
+ * all and had less than its share lately gets its part of the buffer, of each resource.
  */
 static void
 fetch_starved(const struct turn *t, struct arena *a, struct work_ask *ask)
@@ -436,7 +438,7 @@ piggyback(const struct client_world *w, const struct policy *how, struct arena *
 
 const struct policy policy_rec = {
 	.name = "rec",
-	.about = "who had least work for its share lately (seed 001)",
+	.about = "who had least work for its share lately (ClientSched)",
 	.edf_by_task = true,
 	.miss_limit = true,
 	.fair_fetch = true,

@@ -5,14 +5,15 @@
  * does not decay; only what exceeds a year of the host is forgotten.
  *
  *   - What a project cannot use is owed to nobody: who had nothing because it had no
- *     application for a resource does not claim it later (seed 004, example 3), and one
- *     balance spans all resources, so that a project bound to one of them catches up
- *     there (example 1).
+ *     application for a resource does not claim it later ("Work fetch and GPUs",
+ *     example 3), and one balance spans all resources, so that a project bound to
+ *     one of them catches up there (example 1).
  *   - As nothing decays, who waited for a year gets a year (example 2); a new project
  *     begins level with who is owed most, so it shares at once.
  *   - What runs: whole instances of a project's share are its own, so that a project of
  *     short tasks keeps its CPU while others take turns on the rest in whole time
- * slices (seed 002, scenario 1); the rest goes to who is owed most.
+ *     slices ("Client scheduling policies", scenario 1); the rest goes to who is
+ *     owed most.
  *   - Work is asked by share: the buffer is divided so that after it all balances were
  *     zero, and each project is asked for what its part lacks.  So long tasks cannot
  *     take the instances of others (P1(1000, 2000, .5) P2(1, 10, .5)), a project that

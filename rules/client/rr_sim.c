@@ -388,7 +388,7 @@ next_event(const struct run *s, double *t, size_t *rsc, uint32_t *project)
 	return *t < INFINITY;
 }
 
-/* --- busy time: what would miss, by earliest deadline (seed 001) --- */
+/* --- busy time: what would miss, by earliest deadline (client.md 4.3) --- */
 
 struct urgent {
 	double deadline, length_s, use;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The weighted round-robin simulation (seeds 001, 002, 004; client.md 2.2 in the exact,
+ * The weighted round-robin simulation (client.md 2.2 in the exact,
  * work-conserving form): what becomes of the tasks in the queue if every resource is
  * shared at each instant among the projects in proportion to their shares.  A project
  * takes no more than its running tasks can use, what it leaves goes to the others;

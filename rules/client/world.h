@@ -4,8 +4,8 @@
  * policy keeps about the past.  A plain value: the shells (client/real.c and
  * client/sim.c) fill it, the rules read it and change what they own (struct cw_acct,
  * struct cw_rpc).  Times are seconds on the shell's clock, durations seconds, amounts
- * of work instance-seconds of a resource unless said otherwise.  Sources: seeds 000,
- * 001, 002, 004; client.md.
+ * of work instance-seconds of a resource unless said otherwise.  Sources:
+ * doc/client.md, which names the documents.
  *
  * Projects stand in an order that does not depend on how the user lists them (the shell
  * sorts them); what is equal by a rule is decided by that order.
@@ -36,12 +36,14 @@ struct cw_fractions {
 
 struct cw_prefs {
 	double min_s,
-	    extra_s;          /* buffer: low water, and what high water adds (CI, AW) */
-	double period_s;      /* cpu_scheduling_period, the length of a time slice */
-	double cushion_s;     /* a deadline counts as earlier by this (client.md 39) */
-	double ram_bytes;     /* that tasks may use now; 0 = unlimited */
+	    extra_s;      /* buffer: low water, and what high water adds (CI, AW) */
+	double period_s;  /* cpu_scheduling_period, the length of a time slice */
+	double cushion_s; /* a deadline counts as earlier by this (client.md 4.1 (row
+	                     39)) */
+	double ram_bytes; /* that tasks may use now; 0 = unlimited */
 	bool leave_in_memory; /* preempted tasks */
-	/* Bounds of all back-offs for a host in a hurry; 0, 0: client.md 1.2 and 3. */
+	/* Bounds of all back-offs for a host in a hurry; 0, 0: those of client.md 1.2
+	 * and 3. */
 	double backoff_min_s, backoff_most_s;
 };
 
@@ -70,7 +72,7 @@ struct cw_rsc_state {
 	bool excluded;        /* by preference or configuration */
 };
 
-/* A project's standing with its scheduler (seed 000). */
+/* A project's standing with its scheduler. */
 struct cw_rpc {
 	double min_rpc_time;          /* no contact before */
 	double next_rpc_time;         /* the project wants contact by then; 0 = no */
@@ -89,7 +91,7 @@ struct cw_rpc {
 	bool report_now;       /* one of them, or an option, says so */
 	bool uploading;        /* an upload of it started less than 300 s ago */
 	uint32_t nuploads;
-	bool in_session; /* it was asked in the present get-work session (seed 000) */
+	bool in_session; /* it was asked in the present get-work session */
 };
 
 struct cw_project {
@@ -112,8 +114,8 @@ struct cw_app {                          /* of which a number of tasks may be li
 };
 
 /*
- * A task that is not finished.  One coprocessor type at most (seed 004): rsc is that
- * type and use its instances; with rsc CW_CPU use equals ncpus.
+ * A task that is not finished.  One coprocessor type at most ("Work fetch and GPUs"):
+ * rsc is that type and use its instances; with rsc CW_CPU use equals ncpus.
  */
 struct cw_task {
 	uint32_t id; /* the shell's; greater = arrived later */
@@ -149,7 +151,7 @@ struct client_world {
 	size_t ntasks;
 	double accounted_at; /* when used[] was last taken into the accounts */
 	double asked_at;     /* when work was last asked for because it was needed */
-	bool in_session;     /* a get-work session goes on (seed 000) */
+	bool in_session;     /* a get-work session goes on (client.md 1.1) */
 	double scheduled_at; /* when tasks were last chosen */
 };
 

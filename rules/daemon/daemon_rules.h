@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the daemons decide: pure functions from rows to plain changes (server.md 4).
+ * What the daemons decide: pure functions from rows to plain changes (scheduling.md 4).
  */
 #ifndef RULES_DAEMON_DAEMON_RULES_H
 #define RULES_DAEMON_DAEMON_RULES_H
@@ -32,7 +32,7 @@ struct wu_change {
 	bool delete_input;    /* file_delete_state INIT -> READY */
 	int64_t next_at;      /* transition_time, TRANSITION_NEVER = none */
 };
-/* server.md 4.3, steps 1 to 11.  results: all of the workunit, by increasing id. */
+/* scheduling.md 4.3 (1 to 11).  results: all of the workunit, by increasing id. */
 struct wu_change transition(struct arena *, const struct conf *,
     const struct workunit *, const struct result *, size_t n, int64_t now);
 
@@ -48,7 +48,7 @@ enum prospect {
  * for the INVALID. */
 enum prospect quorum_prospect(const struct workunit *, int64_t results, int64_t alive);
 
-/* The validator's view of one success (server.md 4.4). */
+/* The validator's view of one success (scheduling.md 4.4). */
 enum match {
 	MATCH_SAME,
 	MATCH_DIFFERENT,
@@ -78,14 +78,14 @@ struct validate_change validate(struct arena *, const struct workunit *,
 
 /*
  * When to judge again what cannot be judged now: after as long again as its newest
- * result has waited, a minute at least, six hours at most (server.md 4.4).
+ * result has waited, a minute at least, six hours at most (scheduling.md 4.4).
  */
 int64_t validate_again_at(const struct result *, size_t n, int64_t now);
 
 /*
  * One more sample of a running mean: a plain mean of the first 20, then 1 % of each new
- * one, which counts for 10 times the mean at most (server.md 4.6).  A sample that is
- * not above 0 teaches nothing.
+ * one, which counts for 10 times the mean at most (scheduling.md 4.6).  A sample that
+ * is not above 0 teaches nothing.
  */
 void statistics_add(double *n, double *avg, double x);
 /*
@@ -103,7 +103,7 @@ double statistics_pfc(const struct result *, const struct workunit *);
  * at most 1. */
 void range_part(int64_t total, int32_t n, int32_t i, int64_t *from, int64_t *to);
 
-/* Working set (design.md; seed 003 L13-L15): what to put in and what to take out. */
+/* Working set (locality.md 1.1 (L13 to L15)): what to put in and what to take out. */
 struct ws_file { /* one row per fileset of the app */
 	int64_t fileset_id;
 	char *name;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Can a workunit ever have as many successes as its quorum asks for (server.md 4.3,
+ * Can a workunit ever have as many successes as its quorum asks for (scheduling.md 4.3,
  * 4.4)?  The transitioner makes results up to target_nresults, within
  * max_total_results, and looks away when so many are there; the validator looks at
  * min_quorum successes.  max_success_results ends a workunit without agreement and

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a judged result teaches of a version on its host (server.md 2.8, 4.6). */
+/* What a judged result teaches of a version on its host (scheduling.md 2.8, 4.6). */
 #include "rules/daemon/daemon_rules.h"
 
 #include <math.h>

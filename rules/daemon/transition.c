@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What should happen to a workunit now (server.md 4.3)?  Steps are numbered as there.
+/* What should happen to a workunit now (scheduling.md 4.3)?  Steps are numbered as
+ * there.
  */
 #include "rules/daemon/daemon_rules.h"
 

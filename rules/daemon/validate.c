@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which results of a workunit agree (server.md 4.4).  How two results are compared is
- * the caller's; here stands what follows from it.
+ * Which results of a workunit agree (scheduling.md 4.4).  How two results are compared
+ * is the caller's; here stands what follows from it.
  */
 #include "rules/daemon/daemon_rules.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which files new hosts are to start with (seed 003, L13-L15): about active hosts /
- * holders wanted of them, so that every file reaches as many hosts as its workunits
- * need.
+ * Which files new hosts are to start with (locality.md 1.1 (L13 to L15)): about active
+ * hosts / holders wanted of them, so that every file reaches as many hosts as its
+ * workunits need.
  */
 #include "rules/daemon/daemon_rules.h"
 

@@ -7,7 +7,7 @@
 #include "rules/sched/trust.h"
 #include "lib/banned.h"
 
-/* Of what is for some hosts in particular each gets one (server.md 2.14). */
+/* Of what is for some hosts in particular each gets one (scheduling.md 2.14). */
 static int64_t
 once_key(const struct ctx *c, const struct job *j)
 {
@@ -86,7 +86,7 @@ add_send(struct ctx *c, enum send_how how, const struct job *j, const struct pic
 /*
  * The first of the versions, the best first, with which the host can do the job: memory
  * and deadline are a matter of the version and its resource, so the choice is made
- * again (seed 004).  If none will do, the best one's reason is the job's.
+ * again ("Work fetch and GPUs").  If none will do, the best one's reason is the job's.
  */
 static enum reason
 fit_any(struct ctx *c, const struct job *j, const struct choice *q,

@@ -47,7 +47,7 @@ struct ctx {
 	struct choice *choices; /* versions chosen so far in this request */
 	size_t nchoices, choices_cap;
 	bool locality;       /* see catalog_locality */
-	bool no_app_version; /* the locality search is over (seed 003, L17) */
+	bool no_app_version; /* the locality search is over (locality.md 1.1 (L17)) */
 	bool job_refused;    /* a new job was left out for reasons of its own, or a
 	                        file was not looked at: others may fit */
 	bool nci_refused;    /* the same of an app that uses almost no CPU */
@@ -112,8 +112,9 @@ struct choice { /* remembered answer: jobs that ask for the same get the same */
 	size_t npicks, picks_cap;
 };
 /*
- * The best versions of the job's app for this host (server.md 2.11; wire.md 3.12), or
- * why there is none.  resend: the job is the host's already, no quota is charged.
+ * The best versions of the job's app for this host (scheduling.md 2.11;
+ * protocol.md 3.12), or why there is none.  resend: the job is the host's already, no
+ * quota is charged.
  */
 struct choice version_choose(struct ctx *, const struct job *, bool resend);
 /* Can this pick be used after what was sent since: is its resource still wanted, is its
@@ -122,7 +123,8 @@ bool version_still(const struct ctx *, const struct choice *, const struct pick 
 /* Is a choice refused for what the job asks for, so that another job of the app may
  * have one? */
 bool version_of_job(const struct choice *);
-/* Resource types of the request that no version of the project uses (wire.md 2.2). */
+/* Resource types of the request that no version of the project uses (protocol.md 2.2).
+ */
 void version_no_rsc_apps(struct ctx *);
 /* Is the version for one of the client's platforms? */
 bool version_for_platforms(const struct ctx *, const struct app_version *);
@@ -139,13 +141,13 @@ struct fitting {
 	int64_t deadline;       /* as sent */
 };
 /* The workunit itself and the once rules; no version is needed for these
- * (server.md 2.6). */
+ * (scheduling.md 2.6). */
 enum reason fit_workunit(const struct ctx *, const struct job *, bool resend);
 /* Is the job for some hosts in particular, targeted or broadcast? */
 bool fit_aimed(const struct job *);
 /* The host's class for the app, 0 = not known, -1 = the app asks for none. */
 int32_t fit_hr_class(const struct ctx *, const struct app *);
-/* Memory, disk, bandwidth, deadline, in this order (server.md 2.6). */
+/* Memory, disk, bandwidth, deadline, in this order (scheduling.md 2.6). */
 enum reason fit_host(struct ctx *, const struct job *, const struct pick *,
     const struct snap_file *, bool resend, struct fitting *);
 /* report_grace_period and grace_period_hours together, s. */
@@ -164,7 +166,7 @@ void workload_add(
 /*
  * Would a job with this pick be done by then (s UTC), and no other be made later?  Jobs
  * of an app of weight -1 go to hosts that have earned credit only, and count 1.3 times
- * (server.md 2.6).
+ * (scheduling.md 2.6).
  */
 bool workload_meets(
     struct ctx *, const struct pick *, double runtime_s, int64_t deadline);
@@ -246,7 +248,7 @@ enum app_choice prefs_app(const struct ctx *, const struct app *);
 double prefs_mod_time(const char *text);
 
 /* --- messages.c --- */
-/* Finds the decisive reason, and says it with its numbers (server.md 2.15). */
+/* Finds the decisive reason, and says it with its numbers (scheduling.md 2.15). */
 void messages_why(struct ctx *);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The order of service (design.md, Locality): this file is the wiring, each rule has a
+ * The order of service (locality.md 3): this file is the wiring, each rule has a
  * file of its own.
  */
 #include "rules/sched/ctx.h"
@@ -27,7 +27,8 @@ rank_order(const void *a, const void *b)
 	return (x->i > y->i) - (x->i < y->i);
 }
 
-/* The plain jobs in the order of their priority (server.md 2.13), else as they are. */
+/* The plain jobs in the order of their priority (scheduling.md 2.13), else as they are.
+ */
 static const struct rank *
 plain_by_priority(const struct ctx *c)
 {
@@ -84,8 +85,8 @@ serve_nci(struct ctx *c)
 	}
 }
 
-/* A project with jobs of both kinds may let plain ones go first at times (design.md,
- * Settled). */
+/* A project with jobs of both kinds may let plain ones go first at times (locality.md
+ * 3). */
 static bool
 plain_goes_first(struct ctx *c)
 {
@@ -111,7 +112,7 @@ serve(struct ctx *c)
 
 /*
  * Which resources some app can use: what is wanted of the others is no reason to go on
- * (server.md 2.3).  Where there is no app for any, candidates tell why not.
+ * (scheduling.md 2.3).  Where there is no app for any, candidates tell why not.
  */
 static void
 apps_begin(struct ctx *c)
@@ -196,7 +197,7 @@ begin(struct ctx *c, const int64_t *lost, size_t nlost)
 
 /*
  * A log is asked for until it is on file.  The whole of it: clients take 0 for "none"
- * (wire.md 2.1).
+ * (protocol.md 2.1).
  */
 static void
 ask_for_logs(struct ctx *c)

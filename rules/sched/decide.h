@@ -14,7 +14,7 @@
 #include "model/snapshot.h"
 
 /*
- * Order of service (design.md, Locality): reports, lost results, targeted jobs, old
+ * Order of service (locality.md 3): reports, lost results, targeted jobs, old
  * work, held files, held files that drain (want), working set, deterministic search,
  * plain jobs; then delete orders, delay, messages.  now in s UTC. *rng is consumed; ids
  * in snapshot rows must be final.  lost: result ids that an earlier commit lost to
@@ -30,12 +30,12 @@ struct decision *decide(struct arena *, const struct conf *, const struct reques
 
 /*
  * How many candidates load should read at most for this request: 4 x the jobs that it
- * can get (hot-path.md, R5), at least 4.
+ * can get (performance.md 1 (R5)), at least 4.
  */
 size_t decide_need(
     const struct conf *, const struct request *, const struct snapshot *);
 
-/* Does the request ask for work at all (server.md 2.3)?  Load skips the candidates
+/* Does the request ask for work at all (scheduling.md 2.3)?  Load skips the candidates
  * otherwise. */
 bool decide_wants_work(const struct conf *, const struct request *);
 
@@ -43,21 +43,21 @@ bool decide_wants_work(const struct conf *, const struct request *);
 bool decide_app_on_host(const struct request *, const struct snapshot *, int64_t appid);
 
 /*
- * Order in which the file sets held are tried (seed 003, L6): seeded shuffle, or
- * increasing name with locality_scheduling_sorted_order; what is held in part follows,
- * that first which lacks the fewest bytes.
+ * Order in which the file sets held are tried (locality.md 1.1 (L6)): seeded shuffle,
+ * or increasing name with locality_scheduling_sorted_order; what is held in part
+ * follows, that first which lacks the fewest bytes.
  */
 void locality_order(struct arena *, const struct conf *, struct rng *,
     struct snap_file *files, size_t n);
 
 /* The client's version, major * 10000 + minor * 100 + release, that a row or an option
- * names; old ones hold major * 100 + minor (wire.md 5.8). */
+ * names; old ones hold major * 100 + minor (protocol.md 5.8). */
 int64_t version_full(int64_t);
 
 /*
  * Does work that is unsent for longer than locality_scheduling_send_timeout go to the
  * host before that of the files that it holds?  Only if it has a fast link, as such
- * work mostly brings it a new file (server.md 1.2, 2).
+ * work mostly brings it a new file (locality.md 1.2 (2)).
  */
 bool locality_takes_old(
     const struct conf *, const struct request *, const struct snapshot *);

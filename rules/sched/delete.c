@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which files a host is told to give up (seed 003, L7; design.md, Locality): those that
+ * Which files a host is told to give up (locality.md 1.1 (L7), 2): those that
  * no result of any file set that they are in will come of any more, and, when jobs were
  * refused for lack of disk, one more to make room.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Earliest deadline first on one resource of a host: which tasks would miss their
- * deadlines, and would one more task make it worse (server.md 2.7)?  Points in time are
- * absolute, in s UTC; spans are in s.  Nothing here is a span from a past request.
+ * deadlines, and would one more task make it worse (scheduling.md 2.7)?  Points in time
+ * are absolute, in s UTC; spans are in s.  Nothing here is a span from a past request.
  */
 #ifndef RULES_SCHED_EDF_H
 #define RULES_SCHED_EDF_H

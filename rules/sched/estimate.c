@@ -9,7 +9,7 @@
 #include "lib/banned.h"
 
 static const double GIB = 1073741824.0;
-static const double RAM_UNKNOWN = 64e6;     /* bytes, server.md 2.2 */
+static const double RAM_UNKNOWN = 64e6;     /* bytes, scheduling.md 2.2 */
 static const double FPOPS_UNKNOWN = 3.3e9;  /* with too few hosts for a median */
 static const double FPOPS_MOST = 1e12;      /* of one CPU core: no benchmark is above */
 static const double FPOPS_ABOVE_MOST = 1.1; /* times the speed that 95 % do not reach */
@@ -50,7 +50,7 @@ usable_ram(const struct rq_prefs *p, double m_nbytes)
 	return ram * clamp(frac, 0, 1);
 }
 
-/* The tightest of three limits (server.md 2.6, Disk). */
+/* The tightest of three limits (scheduling.md 2.6, disk). */
 static double
 disk_left(const struct conf *cf, const struct rq_prefs *p, double total,
     double free_bytes, double used)
@@ -65,7 +65,7 @@ disk_left(const struct conf *cf, const struct rq_prefs *p, double total,
 	return left;
 }
 
-/* wire.md 1.5: the oldest clients' on_frac is all of it. */
+/* protocol.md 1.5: the oldest clients' on_frac is all of it. */
 static double
 active_part(const struct request *rq, double on_frac, double active_frac)
 {

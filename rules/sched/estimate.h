@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a host can do, how fast a version runs on it and how long a job takes
- * (server.md 2.4, 2.6). */
+ * (scheduling.md 2.4, 2.6). */
 #ifndef RULES_SCHED_ESTIMATE_H
 #define RULES_SCHED_ESTIMATE_H
 
@@ -23,8 +23,8 @@ struct machine {        /* the host for scheduling, its owner's preferences appl
 struct machine machine_of(
     const struct conf *, const struct request *, const struct snapshot *);
 /*
- * The global preferences that count (wire.md 3.4): the client's working ones, else the
- * newer of its master copy and the account's; all zero if there are none.
+ * The global preferences that count (protocol.md 3.4): the client's working ones, else
+ * the newer of its master copy and the account's; all zero if there are none.
  */
 const struct rq_prefs *prefs_in_force(const struct request *, const struct snapshot *);
 
@@ -42,8 +42,8 @@ struct effort { /* what a job uses, and what that is worth */
  * estimate_flops_from_hav_pfc the efficiency), else of the version anywhere (more than
  * 100), at most 250 times what the plan class projects; else, and always with
  * rte_no_stats, the CPU's benchmark, each coprocessor counting as ten CPUs: peak
- * figures of GPUs are far from what applications reach (server.md 2.4).  hav and v may
- * be NULL.
+ * figures of GPUs are far from what applications reach (scheduling.md 2.4).  hav and v
+ * may be NULL.
  */
 struct speed estimate_speed(const struct conf *, const struct machine *,
     const struct host_app_version *hav, const struct app_version *v,

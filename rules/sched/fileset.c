@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The states of a file set, and whose its results are (design.md, Locality). */
+/* The states of a file set, and whose its results are (locality.md 2). */
 #include "rules/sched/fileset.h"
 
 #include "lib/banned.h"

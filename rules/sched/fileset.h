@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The states of a file set, and whose its results are (design.md, Locality). */
+/* The states of a file set, and whose its results are (locality.md 2). */
 #ifndef RULES_SCHED_FILESET_H
 #define RULES_SCHED_FILESET_H
 
@@ -7,7 +7,7 @@
 #include "model/decision.h"
 #include "model/snapshot.h"
 
-/* The state of one file from its row facts (design.md, Locality). wait_period_s 0:
+/* The state of one file from its row facts (locality.md 2). wait_period_s 0:
  * never DRAINING. */
 enum file_state fileset_state(const struct conf *, const struct snap_file *);
 

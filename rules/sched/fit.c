@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Does one job fit this account and this host?  The checks of server.md 2.6, in its
+/* Does one job fit this account and this host?  The checks of scheduling.md 2.6, in its
  * order. */
 #include "rules/sched/ctx.h"
 
@@ -29,7 +29,7 @@ fit_aimed(const struct job *j)
 	return (j->transitioner_flags & (WU_TARGETED | WU_BROADCAST)) != 0;
 }
 
-/* The once rules: one per account implies one per host (server.md 5.2). */
+/* The once rules: one per account implies one per host (scheduling.md 5.2). */
 static enum reason
 once(const struct ctx *c, const struct job *j)
 {
@@ -95,8 +95,8 @@ note_lack(double *least, double extra)
 		*least = extra;
 }
 
-/* A job is charged its bound, less what the host has of the large files (server.md 1.5,
- * 13), and more for those that would go without it. */
+/* A job is charged its bound, less what the host has of the large files
+ * (locality.md 1.5 (13)), and more for those that would go without it. */
 static double
 disk_charge(const struct ctx *c, const struct job *j, const struct snap_file *f)
 {
@@ -111,7 +111,7 @@ disk_charge(const struct ctx *c, const struct job *j, const struct snap_file *f)
 
 /*
  * The shorter bound that a job in a hurry is sent with if the host can meet it: not
- * less than twice its estimate (server.md 2.6).
+ * less than twice its estimate (scheduling.md 2.6).
  */
 static int64_t
 hurried_bound(const struct ctx *c, const struct job *j, double runtime_s)
@@ -127,7 +127,7 @@ hurried_bound(const struct ctx *c, const struct job *j, double runtime_s)
 /*
  * The deadline as sent, a point in time.  A new job must be done delay_bound from now.
  * A lost one keeps its deadline if that can be met, else gets the later one of
- * wire.md 3.6; what is past its deadline is not sent again.
+ * protocol.md 3.6; what is past its deadline is not sent again.
  */
 static enum reason
 deadline(struct ctx *c, const struct job *j, const struct pick *p, double runtime_s,

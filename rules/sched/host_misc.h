@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the columns of a host row have no place for, as text (wire.md 9.4). */
+/* What the columns of a host row have no place for, as text (protocol.md 9.4). */
 #ifndef RULES_SCHED_HOST_MISC_H
 #define RULES_SCHED_HOST_MISC_H
 

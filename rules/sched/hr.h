@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Homogeneous redundancy (server.md 2.10): which hosts may share a workunit, so that
- * their results can be compared bit by bit.
+ * Homogeneous redundancy (scheduling.md 2.10): which hosts may share a workunit, so
+ * that their results can be compared bit by bit.
  */
 #ifndef RULES_SCHED_HR_H
 #define RULES_SCHED_HR_H

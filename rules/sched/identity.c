@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which row a host is, and what of the request goes into it (wire.md 3.2, 3.3). */
+/* Which row a host is, and what of the request goes into it (protocol.md 3.2, 3.3). */
 #include "rules/sched/identity.h"
 
 #include <string.h>
@@ -117,7 +117,8 @@ host_update(struct arena *a, struct host *h, const struct request *rq, int64_t n
 	const struct rq_host *r = &rq->host;
 
 	h->rpc_time = now;
-	/* A client that adopts another id starts to count again (wire.md 3.2, 6). */
+	/* A client that adopts another id starts to count again (protocol.md 3.2 (6)).
+	 */
 	h->rpc_seqno = h->id != 0 && h->id == rq->hostid ? rq->rpc_seqno : 0;
 	if (!r->present)
 		return;

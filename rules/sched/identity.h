@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who is asking: pure parts of authentication and host identity (wire.md 3.1, 3.2;
- * server.md 2.17). */
+/* Who is asking: pure parts of authentication and host identity (protocol.md 3.1, 3.2;
+ * scheduling.md 2.17). */
 #ifndef RULES_SCHED_IDENTITY_H
 #define RULES_SCHED_IDENTITY_H
 
@@ -19,7 +19,7 @@ enum host_verdict {
 enum host_verdict host_identify(
     const struct host *, const struct request *, int64_t userid, bool forwarded);
 /* Differs in CPU count, vendor, model or OS: not the host that its CPID says
- * (wire.md 3.2 (3)). */
+ * (protocol.md 3.2 (3)). */
 bool host_obviously_different(const struct host *, const struct request *);
 /*
  * The client of this row got another one, as its state went back: is it the same
@@ -34,7 +34,8 @@ bool host_succeeds(const struct host *, const struct request *);
  */
 enum { HOST_DAY_S = 86400 };
 int64_t host_new_wait_s(const struct conf *, int64_t made, int64_t now);
-/* Copies the client-determined columns (wire.md 3.3) and counts; now is rpc_time. */
+/* Copies the client-determined columns (protocol.md 3.3) and counts; now is rpc_time.
+ */
 void host_update(struct arena *, struct host *, const struct request *, int64_t now,
     const char *peer_addr);
 

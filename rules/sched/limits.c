@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How many jobs a host may get: per request, in progress, and how soon again
- * (server.md 2.8). */
+ * (scheduling.md 2.8). */
 #include "rules/sched/ctx.h"
 
 #include <math.h>

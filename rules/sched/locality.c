@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Jobs by the large files that they need (seed 003; design.md, Locality): what has
+ * Jobs by the large files that they need (locality.md 3): what has
  * waited for too long, if the host has a fast link, held files, those that drain are
  * waited for, then files of the working set, then those that a search found.
  */
@@ -11,7 +11,7 @@
 #include "lib/banned.h"
 
 enum { FIRST_S = 2 }; /* so long a new job is left to those who wait for it */
-#define FAST_LINK 1e5 /* bytes/s: a faster one is fast (server.md 1.2, 2) */
+#define FAST_LINK 1e5 /* bytes/s: a faster one is fast (locality.md 1.2 (2)) */
 
 struct ranked {
 	struct snap_file file;
@@ -116,9 +116,9 @@ for_the_account(enum reason why)
 }
 
 /*
- * Seed 003 takes it that all results have versions for the same platforms, so lack of
- * one ends the search (L17): not if it is for what this job asks for, and not where
- * only some apps go by locality and another one has a version.
+ * All results have versions for the same platforms, so lack of one ends the search
+ * (locality.md 1.1 (L17)): not if it is for what this job asks for, and not where only
+ * some apps go by locality and another one has a version.
  */
 static bool
 ends_the_search(const struct ctx *c, const struct job *j, enum reason why)
@@ -314,8 +314,9 @@ serve_old(struct ctx *c)
 /*
  * More of this file is to be made.  A held file counts as drained also when all that is
  * left of it is for other accounts: for this host there are "no available results using
- * X" (seed 003), and another large file would cost more than a part of this one.  New
- * files are not made for that: there the search goes on (L13).
+ * X" (LocalityScheduling), and another large file would cost more than a part of this
+ * one.  New files are not made for that: there the search goes on (locality.md 1.1
+ * (L13)).
  */
 static bool
 drains(const struct ctx *c, const struct dec_file *df, enum send_how how)
@@ -392,9 +393,10 @@ ask_to_wait(struct ctx *c, enum send_how how)
 
 /*
  * After the wait.  If others were faster to take what was made, more will be, and the
- * host comes back for it: seed 003 has one additional attempt, so the rest of the wait
- * is not for a second one, and other hosts have its place.  If nothing was made a new
- * file comes, so that no host is idle for a generator that is dead.
+ * host comes back for it: there is one additional attempt (locality.md 1.1 (L8)), so
+ * the rest of the wait is not for a second one, and other hosts have its place.  If
+ * nothing was made a new file comes, so that no host is idle for a generator that is
+ * dead.
  */
 static bool
 more_of_held(struct ctx *c)

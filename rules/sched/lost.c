@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Jobs that the database gave to this host but the host does not have (wire.md 3.6),
- * and jobs that it has but that are of no more use (3.7).
+ * Jobs that the database gave to this host but the host does not have
+ * (protocol.md 3.6), and jobs that it has but that are of no more use (3.7).
  */
 #include "rules/sched/ctx.h"
 

@@ -400,7 +400,8 @@ app_without_work(const struct ctx *c, const struct app *app)
 	       !app_among(s->nci, s->nnci, app->id);
 }
 
-/* Apps that the account has selected by name and that have no tasks (server.md 2.15).
+/* Apps that the account has selected by name and that have no tasks
+ * (scheduling.md 2.15).
  */
 static void
 say_apps(struct ctx *c)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tasks that another host row of the same account has (design.md, One scheduler RPC): a
+ * Tasks that another host row of the same account has (protocol.md 3.5): a
  * client that was restored or copied gets a row of its own, a merged host another one,
  * and what it has in progress moves there.
  *

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Does a plan class fit a host, and what does a job of it use there (server.md 2.12)?
+/* Does a plan class fit a host, and what does a job of it use there
+ * (scheduling.md 2.12)?
  */
 #ifndef RULES_SCHED_PLAN_CLASS_H
 #define RULES_SCHED_PLAN_CLASS_H

@@ -457,7 +457,7 @@ plan_opencl_version(const struct plan_question *q)
 	return plan_opencl_number(q->dev->opencl_version);
 }
 
-/* AMD: "OpenCL 1.2 AMD-APP (1124.2)" is 112402 (wire.md 1.6). */
+/* AMD: "OpenCL 1.2 AMD-APP (1124.2)" is 112402 (protocol.md 1.6). */
 double
 plan_opencl_revision(const struct plan_question *q)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What plan classes look at in a host, as numbers and texts (wire.md 1.3, 1.6). */
+/* What plan classes look at in a host, as numbers and texts (protocol.md 1.3, 1.6). */
 #ifndef RULES_SCHED_PLAN_FACTS_H
 #define RULES_SCHED_PLAN_FACTS_H
 
@@ -30,7 +30,7 @@ plan_number plan_never, plan_client_version, plan_wu_id_or_most, plan_wu_id_or_n
     plan_gpu_peak_flops, plan_has_double;
 plan_text plan_summary, plan_cpu_vendor, plan_cpu_model;
 
-/* The name of the distribution that comes with Windows clients (wire.md 1.3). */
+/* The name of the distribution that comes with Windows clients (protocol.md 1.3). */
 extern const char plan_boinc_distro[];
 /* Does the processor have what virtual machines need, switched on or not? */
 bool plan_can_accel(const struct request *);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose preferences are newer: the account's or the client's (wire.md 3.4). */
+/* Whose preferences are newer: the account's or the client's (protocol.md 3.4). */
 #include "rules/sched/ctx.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The daily quota of one version on one host (server.md 2.8): one table of what moves
- * it, for the scheduler, the transitioner and the validator.
+ * The daily quota of one version on one host (scheduling.md 2.8): one table of what
+ * moves it, for the scheduler, the transitioner and the validator.
  */
 #ifndef RULES_SCHED_QUOTA_H
 #define RULES_SCHED_QUOTA_H
@@ -37,10 +37,10 @@ bool quota_new_day(int64_t hostid, int64_t last_rpc_time, int64_t now);
 /* Valid results in a row that prove a version on a host. */
 enum { PROVED_IN_A_ROW = 10 };
 /*
- * Has the version proved reliable on this host (server.md 2.9)?  Ten valid results in a
- * row, no quota taken away, and, with reliable_max_avg_turnaround and more than ten
- * samples, a mean turnaround of no more than that; hosts that are not usual (hr_usual)
- * have 1.8 times as long.  hav may be NULL.
+ * Has the version proved reliable on this host (scheduling.md 2.9)?  Ten valid results
+ * in a row, no quota taken away, and, with reliable_max_avg_turnaround and more than
+ * ten samples, a mean turnaround of no more than that; hosts that are not usual
+ * (hr_usual) have 1.8 times as long.  hav may be NULL.
  */
 bool quota_reliable(
     const struct conf *, const struct host_app_version *hav, bool usual_host);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What becomes of each reported result: the table of wire.md 3.5. */
+/* What becomes of each reported result: the table of protocol.md 3.5. */
 #include "rules/sched/ctx.h"
 
 #include <stdlib.h>
@@ -65,7 +65,7 @@ why_not_stored(struct ctx *c, const struct snap_report *s)
 	return NULL;
 }
 
-/* Times as wire.md 3.5 makes them plausible, in its order. */
+/* Times as protocol.md 3.5 makes them plausible, in its order. */
 static void
 make_times_plausible(struct ctx *c, const struct rq_report *q, const struct result *r,
     struct dec_report *d)
@@ -91,7 +91,7 @@ make_times_plausible(struct ctx *c, const struct rq_report *q, const struct resu
 
 /*
  * A refused upload leaves state and exit status those of a success; only the file says
- * so (stock-client.md 5.1).
+ * so (protocol.md 13.5.1).
  */
 static bool
 outputs_refused(const struct rq_report *q)

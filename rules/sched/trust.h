@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Adaptive replication (server.md 2.5, 10; 2.9): an app whose row has target_nresults
- * above 1 makes workunits of one result, and others are added to compare it with unless
- * its host has proved right.
+ * Adaptive replication (scheduling.md 2.5 (10), 2.9): an app whose row has
+ * target_nresults above 1 makes workunits of one result, and others are added to
+ * compare it with unless its host has proved right.
  */
 #ifndef RULES_SCHED_TRUST_H
 #define RULES_SCHED_TRUST_H

@@ -27,7 +27,7 @@ static const enum unit units[UNSENDABLE__MAX] = {
 #undef UNSENDABLE
 };
 
-/* The most that any 32-bit process has, of all systems (wire.md 3.12). */
+/* The most that any 32-bit process has, of all systems (protocol.md 3.12). */
 static const double MOST_OF_32BIT = 4294967296.0;
 
 /* The app's versions that are left after one demand after the other. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Work that no host may get: the reasons of a refusal that hold for every host that
- * there may be, or for every one that is active (server.md 2.6, 2.10, 2.11).
+ * there may be, or for every one that is active (scheduling.md 2.6, 2.10, 2.11).
  */
 #ifndef RULES_SCHED_UNSENDABLE_H
 #define RULES_SCHED_UNSENDABLE_H

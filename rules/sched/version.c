@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which version of an app a host gets: its platforms in order, the fastest usable
- * version (server.md 2.11), or the client's own with an anonymous platform.
+ * version (scheduling.md 2.11), or the client's own with an anonymous platform.
  */
 #include "rules/sched/ctx.h"
 
@@ -20,7 +20,7 @@ static const double FAILING = 0.01; /* of the speed */
 enum { TRIED_AGAIN = 100 };         /* one in so many choices */
 
 /* Largest memory of a 32-bit process, by the system of the primary platform
- * (wire.md 3.12). */
+ * (protocol.md 3.12). */
 static const struct {
 	const char *part; /* of the platform's name */
 	double gib;
@@ -55,8 +55,8 @@ client_unfit(const struct request *rq, const struct app_version *v)
 
 /*
  * Noise spreads hosts over versions of which little is known.  With locality it is off:
- * all versions are for the same platforms (seed 003, L17), and choices are to be
- * repeatable.
+ * all versions are for the same platforms (locality.md 1.1 (L17)), and choices are to
+ * be repeatable.
  */
 static double
 noise(struct ctx *c, const struct app *app, const struct host_app_version *hav)
@@ -71,7 +71,7 @@ noise(struct ctx *c, const struct app *app, const struct host_app_version *hav)
 
 /*
  * A version that has only failed on the host, down to one job a day, is left to others
- * that there may be; now and then it is tried again (server.md 2.11).
+ * that there may be; now and then it is tried again (scheduling.md 2.11).
  */
 static double
 trial(struct ctx *c, const struct app *app, const struct host_app_version *hav)
@@ -396,8 +396,9 @@ same_question(const struct choice *a, const struct choice *b)
 
 /*
  * A choice holds while its resource is wanted and, for new jobs, the quota lasts; then
- * it is forgotten, and made again among the versions for other resources (seed 004).
- * A refusal holds: within one request nothing becomes wanted or allowed again.
+ * it is forgotten, and made again among the versions for other resources ("Work fetch
+ * and GPUs"). A refusal holds: within one request nothing becomes wanted or allowed
+ * again.
  */
 static bool
 still_holds(const struct ctx *c, const struct choice *q)

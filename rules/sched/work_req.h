@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * WORK_REQ: how much work is still wanted, per processing resource (seed 004;
- * server.md 2.2, 2.3, 2.5).
+ * WORK_REQ: how much work is still wanted, per processing resource ("Work fetch and
+ * GPUs"; scheduling.md 2.2, 2.3, 2.5).
  */
 #ifndef RULES_SCHED_WORK_REQ_H
 #define RULES_SCHED_WORK_REQ_H
@@ -24,9 +24,10 @@ struct work_req {
 };
 
 /*
- * New style iff a per-resource element is present, whatever its value (seed 004;
- * server.md 1.9, D18).  Old style: work_req_seconds is in project-normalised units
- * (seed 002), so a second of it is the project's share of a second of the host.
+ * New style iff a per-resource element is present, whatever its value ("Work fetch and
+ * GPUs"; locality.md 1.9 (D18)).  Old style: work_req_seconds is in project-normalised
+ * units (client.md 0), so a second of it is the project's share of a second of the
+ * host.
  */
 struct work_req work_req_new(struct arena *, const struct request *);
 /* Does the request ask for any work: the same as work_req_needed() of a new one. */
@@ -41,7 +42,7 @@ bool work_req_needed(const struct work_req *);
 /* One more job: runtime in s of wall time, on usage instances. */
 void work_req_take(struct work_req *, size_t resource, double runtime_s, double usage);
 
-/* The project's share of the host for seed 002's units, (0, 1]. */
+/* The project's share of the host for project-normalised units, (0, 1]. */
 double work_req_share(const struct request *);
 
 #endif

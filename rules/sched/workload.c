@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Would a job be done in time on this host (server.md 2.6, 2.7)?  Where the client
+ * Would a job be done in time on this host (scheduling.md 2.6, 2.7)?  Where the client
  * lists the tasks of all its projects they are simulated, deadline by deadline; else
  * the job waits until an instance is free, as the client says when.  Deadlines are
  * points in time everywhere in here.
@@ -19,7 +19,7 @@ static const double TIME_MOST = 4102444800.0; /* a deadline: the year 2100 */
 static const double REMAINING_MOST = 1e9;     /* s of a task */
 static const double HARD_APP_WEIGHT = -1, HARD_APP_FACTOR = 1.3;
 
-/* The types of coprocessors that the list of tasks can name (wire.md 1.8). */
+/* The types of coprocessors that the list of tasks can name (protocol.md 1.8). */
 static const struct {
 	enum resource_kind kind;
 	size_t usage; /* member of rq_in_progress */

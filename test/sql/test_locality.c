@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the loader gives the rules of locality (seed 003; server.md 1.1, 1.5, 1.9) on a
+ * What the loader gives the rules of locality (locality.md 1.1, 1.5, 1.9) on a
  * real server, as in test_db.c.
  */
 #include "test/sql/world.h"
@@ -312,7 +312,7 @@ START_TEST(D4_strangers_are_not_looked_at)
 }
 END_TEST
 
-/* --- races of server.md 1.5 --- */
+/* --- races of locality.md 1.5 --- */
 
 /* Results of a file that the working set lost and of which nothing more is made: its
  * holders find them at once, others by the search. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Seed 004's host with a CPU, GPUs and the SPEs of a Cell, and a project whose app has
- * a version for each; included by the one test that a program is of.
+ * The host of "Work fetch and GPUs", with a CPU, GPUs and the SPEs of a Cell, and a
+ * project whose app has a version for each; included by the one test that a program is
+ * of.
  */
 #ifndef TEST_RULES_STAGE_H
 #define TEST_RULES_STAGE_H

@@ -510,7 +510,7 @@ START_TEST(certificate_text)
 	ck_assert_str_eq(
 	    text, "<name>ex_100_0_r4711_0</name><max_nbytes>5000000</max_nbytes>");
 	md5_text(text, md5);
-	ck_assert_str_eq(md5, "952ee1b9d32347f506c9804d7722f9ef"); /* wire.md 12 */
+	ck_assert_str_eq(md5, "952ee1b9d32347f506c9804d7722f9ef"); /* protocol.md 12 */
 	arena_free(&a);
 }
 END_TEST

@@ -381,7 +381,7 @@ START_TEST(quiet_tasks_are_no_work)
 }
 END_TEST
 
-/* The first two requests carry the number 0 (stock-client.md 5). */
+/* The first two requests carry the number 0 (protocol.md 13.5). */
 START_TEST(identity_is_taken)
 {
 	struct client *c = host();

@@ -518,7 +518,7 @@ START_TEST(first_contact_and_one_task_at_a_time)
 }
 END_TEST
 
-/* Seed 000: who has no work is left alone, and asked once in a session. */
+/* "RPC policy": who has no work is left alone, and asked once in a session. */
 START_TEST(sessions)
 {
 	struct one o;

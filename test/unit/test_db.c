@@ -486,7 +486,8 @@ START_TEST(working_set_is_kept_while_its_directory_stands_still)
 }
 END_TEST
 
-/* The seed's names, and those of before 2010, for programs that know those. */
+/* The names of LocalityScheduling, and those of before 2010, for programs that know
+ * those. */
 START_TEST(D1_names_of_directories)
 {
 	char dir[PATH_MAX], path[PATH_MAX + 64];

@@ -123,7 +123,7 @@ static const struct {
 	{ "", "" },
 	{ "plain > text \"'", "plain > text \"'" },
 	{ "a<b&c", "a&lt;b&amp;c" },
-	{ "Ren\xc3\xa9", "Ren&#195;&#169;" }, /* wire.md 12 */
+	{ "Ren\xc3\xa9", "Ren&#195;&#169;" }, /* protocol.md 12 */
 	{ "\t\n\r", "&#9;&#10;&#13;" },
 	{ "a\x01\x1b"
 	  "b\x7f",

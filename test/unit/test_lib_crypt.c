@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Unit tests of hashes, keys, signatures and passwords; the vectors are wire.md 12. */
+/* Unit tests of hashes, keys, signatures and passwords; the vectors are protocol.md 12.
+ */
 #include "test/unit/unit.h"
 
 #include <stdio.h>
@@ -173,7 +174,7 @@ START_TEST(made_keys_sign_and_verify)
 	struct key *k, *p, *stranger = public_key(known_key);
 
 	ck_assert_int_eq(key_make(&a, &priv, &pub, &f), OK);
-	/* wire.md 5.6: 22 and 8 lines of 64 digits between "1024" and "." */
+	/* protocol.md 5.6: 22 and 8 lines of 64 digits between "1024" and "." */
 	ck_assert_uint_eq(strlen(pub), 5 + 8 * 65 + 2);
 	ck_assert_uint_eq(strlen(priv), 5 + 22 * 65 + 2);
 	ck_assert_uint_eq(count(priv, '\n'), 24);

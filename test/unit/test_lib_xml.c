@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Unit tests of typed fields from XML, with the traps of wire.md 10. */
+/* Unit tests of typed fields from XML, with the traps of protocol.md 10. */
 #include "test/unit/unit.h"
 
 #include <stddef.h>
@@ -181,7 +181,7 @@ static const struct {
 } numbers[] = {
 	{ "5", 5 },
 	{ " 5\n", 5 },
-	{ "010", 8 }, /* as clients read it (wire.md 0.3) */
+	{ "010", 8 }, /* as clients read it (protocol.md 0.3) */
 	{ "09", -7 },
 	{ "-10", -10 },
 	{ "100", 100 },

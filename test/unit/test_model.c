@@ -286,7 +286,7 @@ START_TEST(identity_is_noted_and_read)
 }
 END_TEST
 
-/* --- paths: the vectors of wire.md 5.7 --- */
+/* --- paths: the vectors of protocol.md 5.7 --- */
 
 START_TEST(fanout_vectors)
 {

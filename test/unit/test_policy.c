@@ -231,7 +231,7 @@ START_TEST(t14_no_work)
 	struct reply_facts f = { .request_delay_s = 1000 };
 	double interval = how->backoff_min_s;
 
-	if (how->sessions) /* seed 000 knows no kinds of processors */
+	if (how->sessions) /* "RPC policy" knows no kinds of processors */
 		return;
 	small_world(&s);
 	s.w.nprojects = 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which jobs are looked at, and in what order (server.md 2.13, 2.14). */
+/* Which jobs are looked at, and in what order (scheduling.md 2.13, 2.14). */
 #include "test/unit/unit.h"
 
 #include "model/states.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Validation, ranges of the built-in generator, working set (server.md 4.4; seed 003,
- * L13-L15). */
+/* Validation, ranges of the built-in generator, working set (scheduling.md 4.4;
+ * locality.md 1.1 (L13 to L15)). */
 #include "test/unit/unit.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Deadlines: the simulation itself, and the tasks that a client lists
- * (server.md 2.6, 2.7). */
+ * (scheduling.md 2.6, 2.7). */
 #include "test/unit/unit.h"
 
 #include <math.h>
@@ -292,7 +292,8 @@ START_TEST(strange_lists)
 }
 END_TEST
 
-/* Hard apps: hosts that have earned credit, and 1.3 times as long (server.md 2.6). */
+/* Hard apps: hosts that have earned credit, and 1.3 times as long (scheduling.md 2.6).
+ */
 START_TEST(hard_apps)
 {
 	struct world *w = world_new("<deadline_spares_idle/>", HOUR);

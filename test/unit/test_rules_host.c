@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a host is and may have: the small rules that the others stand on, each by a
- * table (server.md 2.4, 2.8 to 2.10). */
+ * table (scheduling.md 2.4, 2.8 to 2.10). */
 #include "test/unit/unit.h"
 
 #include "model/resource.h"

@@ -13,7 +13,7 @@
 #include "lib/banned.h"
 
 /* row's userid and rpc_seqno; request's rpc_seqno; reached by a merge link; verdict
- * (wire.md 3.2) */
+ * (protocol.md 3.2) */
 static const struct {
 	int64_t userid, row_seqno, seqno;
 	bool forwarded;

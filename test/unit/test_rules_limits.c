@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Classes of hosts, and limits: per request, per day, in progress (server.md 2.8
+/* Classes of hosts, and limits: per request, per day, in progress (scheduling.md 2.8
  * to 2.10). */
 #include "test/unit/unit.h"
 
@@ -221,7 +221,7 @@ START_TEST(in_progress_counts_this_reply)
 }
 END_TEST
 
-/* Each job sent delays the next one (server.md 2.5, 7). */
+/* Each job sent delays the next one (scheduling.md 2.5 (7)). */
 START_TEST(queue_grows_with_each_job)
 {
 	struct world *w = world_new("", 9 * HOUR);
@@ -386,7 +386,7 @@ START_TEST(interval_sets_the_delay)
 	w->snap.last_rpc_time = WORLD_NOW - 5;
 	d = world_decide(w);
 	ck_assert_uint_eq(d->nsends, 0);
-	/* clients do not count such a reply against the project (wire.md 2.1) */
+	/* clients do not count such a reply against the project (protocol.md 2.1) */
 	ck_assert_str_eq(d->messages[0].text, "No tasks sent: the last request was too "
 					      "recent: 5 s ago, not 60");
 	world_free(w);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Locality: seed 003's requirements by number, file states, order of service, deletes.
+/* Locality: the requirements of locality.md 1.1 by number, file states, order of
+ * service, deletes.
  */
 #include "test/unit/unit.h"
 
@@ -271,7 +272,7 @@ START_TEST(partly_held_set)
 }
 END_TEST
 
-/* Large files are charged by the bytes missing (server.md 1.5, 13). */
+/* Large files are charged by the bytes missing (locality.md 1.5 (13)). */
 START_TEST(race_13_disk_is_charged_by_missing_bytes)
 {
 	struct world *w = world_with(ON, 8 * HOUR, "", "B wu 21/1 22/2 23/3 24/4");

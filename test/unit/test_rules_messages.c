@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What hosts are told (server.md 2.15): level, delay, and the first message word for
- * word. */
+/* What hosts are told (scheduling.md 2.15): level, delay, and the first message word
+ * for word. */
 #include "test/unit/unit.h"
 
 #include "rules/sched/ctx.h"
@@ -367,7 +367,7 @@ START_TEST(selected_apps_with_tasks_of_any_kind)
 END_TEST
 
 /* What is a notice, and what keeps a client away for so long; all else is said quietly
- * and delays nothing (server.md 2.15). */
+ * and delays nothing (scheduling.md 2.15). */
 static const enum reason notices[] = { WHY_ACCOUNT_LIMIT, WHY_DISK, WHY_MEM,
 	WHY_BANDWIDTH, WHY_CLIENT_TOO_OLD, WHY_NO_VBOX, WHY_VBOX_VERSION, WHY_VM_ACCEL,
 	WHY_NO_DOCKER, WHY_NO_WSL, WHY_DRIVER_TOO_OLD, WHY_CUDA_VERSION,

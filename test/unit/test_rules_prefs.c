@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which preferences count, are stored and sent, and what project preferences do to work
- * (wire.md 1.4, 3.4). */
+ * (protocol.md 1.4, 3.4). */
 #include "rules/sched/ctx.h"
 #include "test/unit/rules_world.h"
 #include "test/unit/unit.h"
@@ -76,7 +76,7 @@ START_TEST(preferences_in_force)
 END_TEST
 
 /*
- * wire.md 3.4.  Times of change: of the account's preferences (0 = none), of the
+ * protocol.md 3.4.  Times of change: of the account's preferences (0 = none), of the
  * client's master copy (-1 = not sent), of its working ones (-1); are they of this
  * account; weak key; stored, sent
  */
@@ -152,7 +152,7 @@ START_TEST(mod_time_of_odd_texts)
 }
 END_TEST
 
-/* A log is asked for until it is on file or has just come; wire.md 1.1, 2.1. */
+/* A log is asked for until it is on file or has just come; protocol.md 1.1, 2.1. */
 START_TEST(logs_are_asked_for)
 {
 	struct world *w = world_new("<request_time_stats_log/>", 0);

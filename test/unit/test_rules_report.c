@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reports, lost results and aborts: the tables of wire.md 3.5, 3.6 and 3.7. */
+/* Reports, lost results and aborts: the tables of protocol.md 3.5, 3.6 and 3.7. */
 #include "test/unit/unit.h"
 
 #include "model/states.h"
@@ -85,7 +85,7 @@ START_TEST(report)
 }
 END_TEST
 
-/* All looks like a success, but an upload was refused for good (stock-client.md 5.1).
+/* All looks like a success, but an upload was refused for good (protocol.md 13.5.1).
  */
 START_TEST(success_without_its_upload)
 {
@@ -332,7 +332,8 @@ START_TEST(lost_result_saves_its_own_file)
 }
 END_TEST
 
-/* Neither is one sent again whose app the account no longer selects (server.md 2.14).
+/* Neither is one sent again whose app the account no longer selects
+ * (scheduling.md 2.14).
  */
 START_TEST(lost_result_of_an_app_that_is_not_selected)
 {
@@ -388,7 +389,7 @@ START_TEST(a_lost_job_that_was_taken)
 END_TEST
 
 /*
- * Deadlines of resent jobs, wire.md 3.6: span of the old deadline, time left of it,
+ * Deadlines of resent jobs, protocol.md 3.6: span of the old deadline, time left of it,
  * delay_bound, runtime; new deadline from now, -1 = expired.  The stored deadline has
  * the grace period in it already.
  */
@@ -440,7 +441,7 @@ END_TEST
 		.found = true, .server_state = (state), .outcome = (out),              \
 		.error_mask = (error), .assimilate_state = (assimilate)                \
 	}
-/* wire.md 3.7: 'a' abort, 's' abort if not started, '.' nothing */
+/* protocol.md 3.7: 'a' abort, 's' abort if not started, '.' nothing */
 static const struct {
 	struct snap_other o;
 	char what;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Locality where upstream does otherwise, and its races (server.md 1.5, 1.9), as far as
- * rules decide them; test/requirements.def lists all of them.
+ * Locality where upstream does otherwise, and its races (locality.md 1.5, 1.9), as far
+ * as rules decide them; test/requirements.def lists all of them.
  */
 #include "test/unit/unit.h"
 

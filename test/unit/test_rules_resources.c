@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Work per resource: seed 004's host with a CPU, GPUs and the SPEs of a Cell. */
+/* Work per resource: the host of "Work fetch and GPUs", with a CPU, GPUs and the SPEs
+ * of a Cell. */
 #include "test/unit/unit.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When the search for jobs that fit goes on, and from where (hot-path.md). */
+/* When the search for jobs that fit goes on, and from where (performance.md 2). */
 #include "test/unit/unit.h"
 
 #include "rules/sched/decide.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the seeds and upstream disagree on what a request asks for (server.md 1.9, D15
- * to D18): each settled by a decision.
+ * Where the documents and BOINC's server disagree on what a request asks for
+ * (locality.md 1.9 (D15 to D18)): each settled by a decision.
  */
 #include "test/unit/unit.h"
 
@@ -41,7 +41,7 @@ old_style(double seconds, double share)
 }
 
 /*
- * Seed 002: at 1 GFLOPS, share 0.5, on 0.8, active 0.9, a request of 1,000
+ * client.md 0: at 1 GFLOPS, share 0.5, on 0.8, active 0.9, a request of 1,000
  * project-normalised seconds is answered with at least 360 GFLOP: 12 jobs.
  */
 START_TEST(D15_example_of_the_seed)

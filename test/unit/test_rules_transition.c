@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the daemons decide: transitions, validation, ranges, working set (server.md 4).
+/* What the daemons decide: transitions, validation, ranges, working set (scheduling.md
+ * 4).
  */
 #include "test/unit/unit.h"
 

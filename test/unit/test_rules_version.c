@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which of several versions a job goes out with (server.md 2.11). */
+/* Which of several versions a job goes out with (scheduling.md 2.11). */
 #include "test/unit/unit.h"
 
 #include "rules/sched/decide.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a host asks for, what it can do, what fits it, and its limits (server.md 2). */
+/* What a host asks for, what it can do, what fits it, and its limits (scheduling.md 2).
+ */
 #include "test/unit/unit.h"
 
 #include "model/states.h"
@@ -219,7 +220,7 @@ START_TEST(machine_described)
 }
 END_TEST
 
-/* The oldest clients' on_frac is all of it (wire.md 1.5). */
+/* The oldest clients' on_frac is all of it (protocol.md 1.5). */
 static const struct {
 	int32_t version;
 	double on_frac, availability;
@@ -469,7 +470,7 @@ START_TEST(unused_resources_are_named)
 END_TEST
 
 /*
- * T3 (seed 002; client.md 0): 1000 project-normalized seconds of a CPU of 1 GFLOPS,
+ * T3 (client.md 0): 1000 project-normalized seconds of a CPU of 1 GFLOPS,
  * half of which is the project's, on a host that is on for 0.8 of the time and computes
  * in 0.9 of that, are answered with 360 GFLOPs or more, and not with a job too many.
  * Jobs of so many GFLOPs, and how many of them are sent.

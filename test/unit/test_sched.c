@@ -63,7 +63,7 @@ START_TEST(refusal)
 }
 END_TEST
 
-/* Clients lose messages of 1024 bytes and more (wire.md 2.1). */
+/* Clients lose messages of 1024 bytes and more (protocol.md 2.1). */
 START_TEST(refusal_is_short)
 {
 	char *detail = arena_alloc(&a, 5001);
@@ -231,7 +231,7 @@ START_TEST(html_filled)
 END_TEST
 
 /* Clients read the master page line by line; the tag must start its line
- * (stock-client.md 4). */
+ * (protocol.md 13.4). */
 START_TEST(home_names_schedulers)
 {
 	static const char *const templates[] = { NULL, "<p>no place for it</p>",

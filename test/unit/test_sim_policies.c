@@ -354,7 +354,7 @@ START_TEST(t7_long_and_short)
 }
 END_TEST
 
-/* --- T8 to T11: the examples of seed 004 --- */
+/* --- T8 to T11: the examples of "Work fetch and GPUs" --- */
 
 #define GPU_FOR_BOTH                                                                   \
 	"{\"host\":{\"ncpus\":1,\"ngpus\":1,\"gpu_rel\":2},\"projects\":["             \

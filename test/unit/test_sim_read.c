@@ -84,7 +84,8 @@ history(struct arena *a, const struct sim_scenario *s)
 	return l.b.p;
 }
 
-/* Scenario 1 of seed 002, word for word, and as JSON: the same history. */
+/* Scenario 1 of "Client scheduling policies", word for word, and as JSON: the same
+ * history. */
 START_TEST(two_notations_of_one_scenario)
 {
 	struct arena a = { 0 };
@@ -174,7 +175,7 @@ static const struct best {
 	{ "each its own resource",
 	    "A(1,9,3) B(1,9,1;gpu,ncpus=0) NCPUS=4 NGPU=1 GPU_SPEED=10", 10,
 	    { 4. / 14, 10. / 14 }, 2 * (.75 - 4. / 14), 0 },
-	{ "a GPU shared so that all is even (seed 004, 1)",
+	{ "a GPU shared so that all is even (example 1)",
 	    "A(1,9,1;gpu,ncpus=0) B(1,9,1) B(1,9,1;gpu,ncpus=0) NGPU=1 GPU_SPEED=2", 10,
 	    { .5, .5 }, 0, 0 },
 	{ "what a limit leaves goes to the others by share",

@@ -201,7 +201,7 @@ somebody(void)
 	};
 }
 
-/* wire.md 12: the cross-project id that the world sees of this account. */
+/* protocol.md 12: the cross-project id that the world sees of this account. */
 #define CPID "754ed44d5ad88da2d78abcaa6af27b97"
 
 START_TEST(user_document)
