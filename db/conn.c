@@ -1,34 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The connection itself: made, kept and dropped here, its failures sorted into ours by
- * one table.  A connection is never repaired in the middle of a transaction: the caller
- * has to begin again.
+ * The connection itself: its failures are sorted into ours by one table, and it is
+ * dropped here.  It is never repaired in the middle of a transaction: the caller has to
+ * begin again.
  */
 #include "db/private.h"
 
 #include <string.h>
-#include "db/schema.h"
-#include "model/states.h"
 #include "lib/clock.h"
 #include "lib/banned.h"
 
 enum { ERR_ENGINE = 1030 };
-
-/*
- * How long the library waits, for a connection and for any one answer (0 = for ever);
- * what starts later than start_ms after the request is refused.  start_ms and the
- * longest wait together are what DB_REPLY promises (db.h).
- */
-static const struct patience {
-	unsigned connect_s, answer_s;
-	int64_t start_ms; /* 0 = no matter */
-	enum stmt_id wait;
-} patience[] = {
-	[DB_WORK] = { 5, 60, 0, SQL_SESSION_WAIT_WORK },
-	[DB_REPLY] = { 4, 5, 4500, SQL_SESSION_WAIT_REPLY },
-	[DB_LOOK] = { 4, 5, 4500, SQL_SESSION_WAIT_REPLY },
-	[DB_ANY_SCHEMA] = { 5, 0, 0, SQL_SESSION_WAIT_ADMIN },
-};
 
 /*
  * Numbers of the server (1000..) and of the client library (2000..) that mean more than
@@ -107,6 +89,22 @@ failure_of(unsigned code)
 	return (struct failure){ code, E_DB, false, false };
 }
 
+enum err
+conn_error_of(unsigned code)
+{
+	return failure_of(code).err;
+}
+
+/* Programs go with the connection. */
+static void
+together_drop(struct db *db)
+{
+	for (size_t i = 0; i < PROGRAMS; i++)
+		if (db->together.known[i].st != NULL)
+			mysql_stmt_close(db->together.known[i].st);
+	db->together = (struct together){ .refused = db->together.refused };
+}
+
 void
 conn_drop(struct db *db)
 {
@@ -147,14 +145,6 @@ conn_fail(struct db *db, MYSQL_STMT *st, const char *what, struct fail *f)
 	return e;
 }
 
-void
-db_request(struct db *db, int64_t since_ms)
-{
-	int64_t ms = patience[db->use].start_ms;
-
-	db->until_ms = ms == 0 ? 0 : since_ms + ms;
-}
-
 bool
 conn_late(const struct db *db)
 {
@@ -181,163 +171,4 @@ conn_text(struct db *db, const char *sql, const char *what, struct fail *f)
 	if (mysql_real_query(db->my, sql, strlen(sql)) != 0)
 		return conn_fail(db, NULL, what, f);
 	return OK;
-}
-
-static const char *
-or_null(const char *s)
-{
-	return s[0] != '\0' ? s : NULL;
-}
-
-/*
- * A server that knows nothing of clusters has no such variable.  What looks into
- * transactions there (db.c) is prepared now: inside one it would be too late.
- */
-static enum err
-cluster_find(struct db *db, struct fail *f)
-{
-	struct arena a = { 0 };
-	struct row_status *rows = NULL;
-	size_t n = 0;
-	int64_t none;
-	enum err e = db_query(db, &a, f, &rows, &n, SESSION_CLUSTER);
-
-	db->cluster = e == OK && n == 1 && strcmp(rows->value, "ON") == 0;
-	arena_free(&a);
-	return db->cluster ? db_number(db, f, &none, SESSION_IN_TRANSACTION) : e;
-}
-
-static enum err
-session_set(struct db *db, struct fail *f)
-{
-	const enum stmt_id set[] = { SQL_SESSION_MODE, SQL_SESSION_ISOLATION,
-		patience[db->use].wait };
-	int64_t bytes;
-	enum err e;
-
-	for (size_t i = 0; i < N(set); i++) {
-		const struct stmt_info *st = &stmt_infos[set[i]];
-		e = conn_text(db, st->sql, st->name, f);
-		if (e != OK)
-			return e;
-	}
-	if (db->use == DB_LOOK) {
-		const struct stmt_info *st = &stmt_infos[SQL_SESSION_READ_ONLY];
-		e = conn_text(db, st->sql, st->name, f);
-		if (e != OK)
-			return e;
-	}
-	if ((e = cluster_find(db, f)) != OK)
-		return e;
-	if (db->text_bytes == 0) {
-		e = db_number(db, f, &bytes, SESSION_TEXT_BYTES);
-		if (e != OK)
-			return e;
-		db->text_bytes = bytes >= 1 && bytes <= 4 ? (int)bytes : 4;
-	}
-	return OK;
-}
-
-static enum err
-version_check(struct db *db, struct fail *f)
-{
-	int64_t version;
-	enum err e = schema_version(db, &version, f);
-
-	if (e == OK && version != SCHEMA_VERSION)
-		return FAIL(f, E_CONFIG,
-		    "database %s has schema version %lld, this program needs %d; run: "
-		    "locus schema upgrade",
-		    db->cf->db_name, (long long)version, SCHEMA_VERSION);
-	return e;
-}
-
-static bool
-is_local(const char *host)
-{
-	return host[0] == '\0' || strcmp(host, "localhost") == 0;
-}
-
-/* The library takes the socket for this machine, whatever the port; a port without a
- * socket is meant. */
-static bool
-by_port(const struct conf *cf)
-{
-	return cf->db_port != 0 && (cf->db_socket[0] == '\0' || !is_local(cf->db_host));
-}
-
-/* Where the server is looked for, in the words of config.xml. */
-static const char *
-server_name(struct arena *a, const struct conf *cf)
-{
-	const char *host = is_local(cf->db_host) ? "localhost" : cf->db_host;
-
-	if (by_port(cf))
-		return arena_printf(a, "%s, port %lld", host, (long long)cf->db_port);
-	return is_local(cf->db_host) && cf->db_socket[0] != '\0' ? cf->db_socket : host;
-}
-
-static enum err
-connect_fail(struct db *db, MYSQL *my, struct fail *f)
-{
-	struct arena a = { 0 };
-	enum err e = failure_of(mysql_errno(my)).err;
-
-	db->code = mysql_errno(my);
-	FAIL(f, e == E_CONFIG ? E_CONFIG : E_DB,
-	    "cannot connect to database %s at %s: %s (%u)", db->cf->db_name,
-	    server_name(&a, db->cf), mysql_error(my), mysql_errno(my));
-	arena_free(&a);
-	return f->code;
-}
-
-static enum err
-conn_open(struct db *db, struct fail *f)
-{
-	static const unsigned tcp = MYSQL_PROTOCOL_TCP;
-	const struct conf *cf = db->cf;
-	const struct patience *p = &patience[db->use];
-	enum err late = conn_in_time(db, "connecting to the database", f);
-	MYSQL *my = late == OK ? mysql_init(NULL) : NULL;
-
-	if (late != OK)
-		return late;
-
-	if (my == NULL)
-		return FAIL(f, E_DB, "the client library has no memory");
-	mysql_options(my, MYSQL_SET_CHARSET_NAME, "utf8mb4");
-	mysql_options(my, MYSQL_OPT_CONNECT_TIMEOUT, &p->connect_s);
-	if (p->answer_s != 0) {
-		mysql_options(my, MYSQL_OPT_READ_TIMEOUT, &p->answer_s);
-		mysql_options(my, MYSQL_OPT_WRITE_TIMEOUT, &p->answer_s);
-	}
-	if (by_port(cf))
-		mysql_options(my, MYSQL_OPT_PROTOCOL, &tcp);
-	if (mysql_real_connect(my, or_null(cf->db_host), or_null(cf->db_user),
-		or_null(cf->db_passwd), or_null(cf->db_name), (unsigned)cf->db_port,
-		or_null(cf->db_socket), CLIENT_FOUND_ROWS) == NULL) {
-		connect_fail(db, my, f);
-		mysql_close(my);
-		return f->code;
-	}
-	db->my = my;
-	db->mariadb = strstr(mysql_get_server_info(my), "MariaDB") != NULL;
-	db->bulk = db->mariadb;
-	db->bulk_known = false;
-	enum err e = session_set(db, f);
-	if (e == OK && db->use != DB_ANY_SCHEMA)
-		e = version_check(db, f);
-	if (e != OK)
-		conn_drop(db);
-	return e == E_RETRY ? (f->code = E_DB) : e;
-}
-
-enum err
-conn_need(struct db *db, struct fail *f)
-{
-	if (db->my != NULL)
-		return OK;
-	if (db->in_tx)
-		return FAIL(f, E_RETRY, "the connection was lost inside a transaction");
-	return conn_open(db, f);
 }

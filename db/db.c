@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Statements and transactions over one connection (db.h).  A statement is prepared when
- * it is first needed, once for each size of its list, and again after a reconnect.
- */
+/* Statements and transactions over one connection, which is made as needed (db.h). */
 #include "db/private.h"
 
 #include <assert.h>
-#include <string.h>
 #include <unistd.h>
 #include "lib/clock.h"
 #include "lib/banned.h"
@@ -68,86 +64,12 @@ db_awake(struct db *db, struct fail *f)
 	return OK;
 }
 
-/*
- * Another node's commit may end our transaction at any moment.  Every command tells us
- * of it but one: of a node of a cluster (MariaDB 10.11.19 was measured), a preparation
- * during which that happens answers OK, and all that follows would be committed
- * statement by statement.  So what is prepared inside a transaction is followed by a
- * look whether that is still there.
- */
-static enum err
-still_in_tx(struct db *db, struct fail *f)
-{
-	int64_t there;
-
-	if (!db->cluster || !db->in_tx)
-		return OK;
-	enum err e = db_number(db, f, &there, SESSION_IN_TRANSACTION);
-	if (e == OK && there == 0)
-		e = FAIL(f, E_RETRY, "another node has ended the transaction");
-	return e;
-}
-
-enum err
-stmt_prepare(
-    struct db *db, enum stmt_id id, size_t slot, MYSQL_STMT **out, struct fail *f)
-{
-	MYSQL_STMT **st = &db->stmts[id][slot];
-
-	if (*st == NULL) {
-		char *sql = stmt_text(&db->scratch, id, slot);
-		enum err late = conn_in_time(db, stmt_infos[id].name, f);
-		if (late != OK)
-			return late;
-		*st = mysql_stmt_init(db->my);
-		if (*st == NULL)
-			return conn_fail(db, NULL, stmt_infos[id].name, f);
-		if (mysql_stmt_prepare(*st, sql, strlen(sql)) != 0) {
-			MYSQL_STMT *bad = *st;
-			*st = NULL;
-			enum err e = conn_fail(db, bad, stmt_infos[id].name, f);
-			mysql_stmt_close(bad);
-			return e;
-		}
-		if (id != SQL_SESSION_IN_TRANSACTION) {
-			enum err e = still_in_tx(db, f);
-			if (e != OK)
-				return e;
-		}
-	}
-	*out = *st;
-	return OK;
-}
-
 static enum err
 run_once(struct db *db, struct arena *a, struct fail *f, void **rows, size_t *n,
     int64_t *affected, enum stmt_id id, const void *args)
 {
-	const struct stmt_info *info = &stmt_infos[id];
-	MYSQL_STMT *st;
-	size_t nparams;
-	enum err e = conn_need(db, f);
-
-	if (e != OK)
-		return e;
-	size_t list = stmt_list_len(db, id, args);
-	e = stmt_prepare(db, id, list_slot(list), &st, f);
-	if (e == OK)
-		e = conn_in_time(db, info->name, f);
-	if (e != OK)
-		return e;
-	db->count++;
-	arena_reset(&db->scratch);
-	MYSQL_BIND *bind = bind_args(db, id, args, &nparams);
-	assert(nparams == mysql_stmt_param_count(st));
-	if (mysql_stmt_bind_param(st, bind) != 0 || mysql_stmt_execute(st) != 0)
-		return conn_fail(db, st, info->name, f);
-	if (affected != NULL)
-		*affected = (int64_t)mysql_stmt_affected_rows(st);
-	if (rows == NULL)
-		return OK;
-	assert(mysql_stmt_field_count(st) == info->shape->ncols);
-	return fetch_rows(db, st, info->shape, a, rows, n, f);
+	TRY(conn_need(db, f));
+	return stmt_run(db, a, f, rows, n, affected, id, args);
 }
 
 /*
@@ -214,6 +136,22 @@ db_begin(struct db *db, struct fail *f)
 		e = conn_text(db, stmt_infos[SQL_BEGIN].sql, "BEGIN", f);
 	db->in_tx = e == OK;
 	return e;
+}
+
+enum err
+db_begin_together(struct db *db, struct fail *f)
+{
+	struct together *t = &db->together;
+	enum err e = conn_need(db, f);
+
+	t->refused = false;
+	if (e != OK || !db->mariadb || db->cluster || t->unable)
+		return e != OK ? e : db_begin(db, f);
+	assert(!db->in_tx);
+	arena_reset(&db->scratch);
+	t->n = t->bytes = 0;
+	t->on = db->in_tx = true;
+	return OK;
 }
 
 enum err

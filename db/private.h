@@ -103,8 +103,6 @@ enum err fetch_rows(struct db *, MYSQL_STMT *, const struct row_shape *, struct 
     void **rows, size_t *n, struct fail *);
 
 /* --- conn.c --- */
-enum err conn_need(
-    struct db *, struct fail *); /* connects; E_RETRY inside a transaction */
 void conn_drop(struct db *);
 /* Is it too late for this request to begin anything?  E_DB then. */
 bool conn_late(const struct db *);
@@ -114,6 +112,15 @@ enum err conn_fail(struct db *, MYSQL_STMT *st, const char *what, struct fail *)
 /* Text of our own without arguments, not prepared: schema.sql, BEGIN, SET. */
 enum err conn_text(struct db *, const char *sql, const char *what, struct fail *);
 
+/* What a number of the server or of its library means. */
+enum err conn_error_of(unsigned code);
+
+/* --- open.c --- */
+enum err conn_need(
+    struct db *, struct fail *); /* connects; E_RETRY inside a transaction */
+/* schema_version() over a connection that is there. */
+enum err conn_schema_version(struct db *, int64_t *version, struct fail *);
+
 /* --- together.c --- */
 /* Keeps a change back for the COMMIT; E_RETRY, refused, if it cannot wait for that. */
 enum err together_keep(
@@ -122,11 +129,13 @@ enum err together_refuse(struct db *, const char *why, struct fail *);
 /* Runs and commits what was kept.  E_RETRY as db_commit(), or refused: nothing of it
  * stands. */
 enum err together_run(struct db *, struct fail *);
-void together_drop(struct db *); /* with the connection */
 
-/* --- db.c --- */
+/* --- run.c --- */
 enum err stmt_prepare(
     struct db *, enum stmt_id, size_t slot, MYSQL_STMT **, struct fail *);
+/* db_run() over a connection that is there, once. */
+enum err stmt_run(struct db *, struct arena *, struct fail *, void **rows, size_t *n,
+    int64_t *affected, enum stmt_id, const void *args);
 
 /* schema.sql, made a string by the build; ends with NULL. */
 extern const char *const schema_sql[];

@@ -13,7 +13,7 @@
 #include "lib/clock.h"
 #include "lib/banned.h"
 
-enum { NO_SUCH_TABLE = 1146, SLICE_IDS = 1000, ADAPTIVE_SINCE = 4, LEDGER_SINCE = 5 };
+enum { SLICE_IDS = 1000, ADAPTIVE_SINCE = 4, LEDGER_SINCE = 5 };
 
 static enum err
 version_write(struct db *db, struct fail *f)
@@ -67,13 +67,8 @@ schema_mysql_accounts(struct arena *a, const char *os_user)
 enum err
 schema_version(struct db *db, int64_t *version, struct fail *f)
 {
-	enum err e = db_number(db, f, version, SCHEMA_VERSION);
-
-	if (e == E_NOTFOUND || (e == E_CONFIG && db->code == NO_SUCH_TABLE)) {
-		*version = 0;
-		return OK;
-	}
-	return e;
+	TRY(conn_need(db, f));
+	return conn_schema_version(db, version, f);
 }
 
 /* --- upgrade --- */
@@ -198,6 +193,28 @@ first_rows(const struct upgrade *u, struct fail *f)
 	return e;
 }
 
+/* What new columns hold in the rows of before. */
+static enum err
+rows_adopt(const struct upgrade *u, int64_t version, struct fail *f)
+{
+	TRY(first_rows(u, f));
+	TRY(rows_fill(u, "file sets of workunits that do not exist, cleared",
+	    SQL_ADOPT_LAST_WU, SQL_LIKE(ADOPT_WUS, ADOPT_RESULTS), f));
+	TRY(rows_fill(u, "unsent results made ready",
+	    SQL_LIKE(ADOPT_LAST_RESULT, ADOPT_LAST_WU), SQL_ADOPT_RESULTS, f));
+	if (version > 0 && version < ADAPTIVE_SINCE)
+		TRY(apps_stay_as_they_are(u, f));
+	/* Once only: later NULL means that the ledger has it. */
+	if (version < LEDGER_SINCE)
+		TRY(rows_fill(u, "sent results marked for the ledger",
+		    SQL_LIKE(ADOPT_LAST_RESULT, ADOPT_LAST_WU),
+		    SQL_LIKE(ADOPT_SENT, ADOPT_RESULTS), f));
+	TRY(rows_fill(u, "days of the hosts' last requests",
+	    SQL_LIKE(ADOPT_LAST_HOST, ADOPT_LAST_WU),
+	    SQL_LIKE(ADOPT_HOSTS, ADOPT_RESULTS), f));
+	return version_write(u->db, f);
+}
+
 enum err
 schema_upgrade(
     struct db *db, struct arena *a, bool dry, void (*say)(const char *), struct fail *f)
@@ -206,44 +223,22 @@ schema_upgrade(
 	struct live live = { 0 };
 	size_t nwants, ngaps;
 	struct want *wants = wants_read(a, &nwants);
+	struct gap *gaps;
 	int64_t version;
-	enum err e = schema_version(db, &version, f);
 
-	if (e == OK && version > SCHEMA_VERSION)
+	TRY(schema_version(db, &version, f));
+	if (version > SCHEMA_VERSION)
 		return FAIL(f, E_CONFIG,
 		    "the database has schema version %lld, made by a newer Locus than "
 		    "this",
 		    (long long)version);
-	if (e == OK)
-		e = live_read(db, a, &live, f);
-	if (e != OK)
-		return e;
-	struct gap *gaps = gaps_find(a, wants, nwants, &live, &ngaps);
-	e = gaps_fill(&u, gaps, ngaps, f);
-	if (dry || e != OK)
-		return e;
+	TRY(live_read(db, a, &live, f));
+	gaps = gaps_find(a, wants, nwants, &live, &ngaps);
+	TRY(gaps_fill(&u, gaps, ngaps, f));
+	if (dry)
+		return OK;
 	if (version < SCHEMA_VERSION)
-		e = first_rows(&u, f);
-	if (e == OK && version < SCHEMA_VERSION)
-		e = rows_fill(&u, "file sets of workunits that do not exist, cleared",
-		    SQL_ADOPT_LAST_WU, SQL_LIKE(ADOPT_WUS, ADOPT_RESULTS), f);
-	if (e == OK && version < SCHEMA_VERSION)
-		e = rows_fill(&u, "unsent results made ready",
-		    SQL_LIKE(ADOPT_LAST_RESULT, ADOPT_LAST_WU), SQL_ADOPT_RESULTS, f);
-	if (e == OK && version > 0 && version < ADAPTIVE_SINCE)
-		e = apps_stay_as_they_are(&u, f);
-	/* Once only: later NULL means that the ledger has it. */
-	if (e == OK && version < LEDGER_SINCE)
-		e = rows_fill(&u, "sent results marked for the ledger",
-		    SQL_LIKE(ADOPT_LAST_RESULT, ADOPT_LAST_WU),
-		    SQL_LIKE(ADOPT_SENT, ADOPT_RESULTS), f);
-	if (e == OK && version < SCHEMA_VERSION)
-		e = rows_fill(&u, "days of the hosts' last requests",
-		    SQL_LIKE(ADOPT_LAST_HOST, ADOPT_LAST_WU),
-		    SQL_LIKE(ADOPT_HOSTS, ADOPT_RESULTS), f);
-	if (e == OK && version < SCHEMA_VERSION)
-		e = version_write(db, f);
-	if (e == OK)
-		say(arena_printf(a, "schema version %d", SCHEMA_VERSION));
-	return e;
+		TRY(rows_adopt(&u, version, f));
+	say(arena_printf(a, "schema version %d", SCHEMA_VERSION));
+	return OK;
 }

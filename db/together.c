@@ -47,22 +47,6 @@ db_together_refused(const struct db *db)
 }
 
 enum err
-db_begin_together(struct db *db, struct fail *f)
-{
-	struct together *t = &db->together;
-	enum err e = conn_need(db, f);
-
-	t->refused = false;
-	if (e != OK || !db->mariadb || db->cluster || t->unable)
-		return e != OK ? e : db_begin(db, f);
-	assert(!db->in_tx);
-	arena_reset(&db->scratch);
-	t->n = t->bytes = 0;
-	t->on = db->in_tx = true;
-	return OK;
-}
-
-enum err
 together_keep(
     struct db *db, int64_t *affected, enum stmt_id id, const void *args, struct fail *f)
 {
@@ -191,13 +175,4 @@ together_run(struct db *db, struct fail *f)
 	return e == E_RETRY || conn_late(db) ?
 	           e :
 	           together_refuse(db, "not as it was read", f);
-}
-
-void
-together_drop(struct db *db)
-{
-	for (size_t i = 0; i < PROGRAMS; i++)
-		if (db->together.known[i].st != NULL)
-			mysql_stmt_close(db->together.known[i].st);
-	db->together = (struct together){ .refused = db->together.refused };
 }

@@ -11,29 +11,10 @@
 
 enum { NAME_LEN_MAX = 190, TRIES = 8 };
 
-bool
-triggers_in_rows(const struct conf *cf)
-{
-	return cf->locality_store != NULL && strcmp(cf->locality_store, "db") == 0;
-}
-
 static const struct trigger_store *
 store_of(const struct triggers *t)
 {
 	return triggers_in_rows(t->conf) ? &trigger_store_rows : &trigger_store_dirs;
-}
-
-const char *
-trigger_name(enum trigger t)
-{
-	static const char *const names[TRIGGER__MAX] = {
-		[TRIGGER_NEED_WORK] = "need_work",
-		[TRIGGER_NO_WORK_AVAILABLE] = "no_work_available",
-		[TRIGGER_WORKING_SET] = "file_working_set",
-		[TRIGGER_FILES_NO_WORK] = "files_no_work",
-	};
-
-	return names[t];
 }
 
 static bool
