@@ -38,8 +38,7 @@ check_directory(struct client *c, const char *url)
 
 		if (strcmp(dir, url_to_dir(&c->a, other)) == 0)
 			return FAIL(&c->fail, E_CONFIG,
-			    "the files of %s would be where those of %s are; use "
-			    "another --dir",
+			    "the files of %s would be where those of %s are; use another --dir",
 			    url, other);
 	}
 	return OK;
@@ -54,11 +53,11 @@ project_for(struct client *c, const struct attach *at, struct cproject **p)
 
 	*p = c->st->nprojects == 1 ? c->st->projects : NULL;
 	if (at->url == NULL)
-		return *p != NULL ? OK :
-		                    FAIL(&c->fail, E_CONFIG,
-					"%s belongs to %zu projects: give the --url of "
-					"one",
-					c->dir, c->st->nprojects);
+		return *p != NULL ?
+		           OK :
+		           FAIL(&c->fail, E_CONFIG,
+			       "%s belongs to %zu projects: give the --url of one",
+			       c->dir, c->st->nprojects);
 	e = canonical(c, at->url, &url);
 	if (e != OK)
 		return e;
@@ -120,8 +119,7 @@ client_attach(struct client *c)
 	preferences_read(c);
 	if (c->st->nprojects == 0 && (c->o.nattach == 0 || c->o.attach[0].url == NULL))
 		return FAIL(&c->fail, E_CONFIG,
-		    "%s belongs to no project: give --url URL (http or https) and "
-		    "--key KEY",
+		    "%s belongs to no project: give --url URL (http or https) and --key KEY",
 		    c->dir);
 	e = OK;
 	for (size_t i = 0; i < c->o.nattach && e == OK; i++)

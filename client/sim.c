@@ -267,8 +267,7 @@ check(const struct sim_scenario *sc, struct fail *f)
 
 			if (a->rsc < 0 || (size_t)a->rsc >= sc->nrsc)
 				return FAIL(f, E_BADREQ,
-				    "project %s has an app for a resource that the "
-				    "host does not have",
+				    "project %s has an app for a resource that the host does not have",
 				    sc->projects[i].name);
 			if (!(a->run_s > 0) || !(a->use > 0))
 				return FAIL(f, E_BADREQ,

@@ -94,9 +94,7 @@ onoff(struct reader *r, const char *at, const struct json_field *f, json_t *v,
 	if (json_array_size(v) != 2 || !(fraction >= 0.01 && fraction <= 1) ||
 	    !(mean >= 1 && mean <= 1e9))
 		return FAIL(r->f, E_BADREQ,
-		    "%s: %s.%s must be [fraction, seconds], a fraction from 0.01 to 1 "
-		    "and "
-		    "the mean length of a period on, 1 to 1e9",
+		    "%s: %s.%s must be [fraction, seconds], a fraction from 0.01 to 1 and the mean length of a period on, 1 to 1e9",
 		    r->file, at, f->name);
 	*out = (struct sim_onoff){ fraction, mean };
 	return OK;
@@ -259,8 +257,7 @@ read_top(struct reader *r, json_t *top, struct sim_scenario *s)
 			s->nprojects = json_array_size(v);
 		else
 			e = FAIL(r->f, E_BADREQ,
-			    "%s: a scenario has no field \"%.60s\", but note (a text), "
-			    "host, prefs and projects",
+			    "%s: a scenario has no field \"%.60s\", but note (a text), host, prefs and projects",
 			    r->file, name);
 		if (e != OK)
 			return e;

@@ -357,16 +357,16 @@ usage(FILE *to)
 	fputs("                     or a variant:\n", to);
 	for (size_t i = 0; policy_variants[i] != NULL; i++)
 		fprintf(to, "                       %s\n", policy_variants[i]->name);
-	fputs("  --days N           simulated days; default: 100\n"
-	      "  --seed N           of all that is random; default: 1\n"
-	      "  --runs N           mean of N runs, with the seeds from --seed on\n"
-	      "  --poll S           look at the rules each S seconds, not when one "
-	      "says so\n"
-	      "  -o table|json      for people or for programs\n"
-	      "  --log FILE         every event of the run, a line each\n"
-	      "  --plot OUT.svg     the run as a picture\n"
-	      "  --compare LIST     several policies, on all scenarios of a directory\n"
-	      "  --scenarios DIR    with NAME.json or NAME.txt\n",
+	fputs(
+	    "  --days N           simulated days; default: 100\n"
+	    "  --seed N           of all that is random; default: 1\n"
+	    "  --runs N           mean of N runs, with the seeds from --seed on\n"
+	    "  --poll S           look at the rules each S seconds, not when one says so\n"
+	    "  -o table|json      for people or for programs\n"
+	    "  --log FILE         every event of the run, a line each\n"
+	    "  --plot OUT.svg     the run as a picture\n"
+	    "  --compare LIST     several policies, on all scenarios of a directory\n"
+	    "  --scenarios DIR    with NAME.json or NAME.txt\n",
 	    to);
 	return to == stdout ? 0 : EXIT_USAGE;
 }
@@ -386,8 +386,7 @@ wanted(int opt)
 	case 'p':
 		return "--policy takes the name of one policy, once";
 	case 'c':
-		return "--compare takes \"all\", or names of policies with commas "
-		       "between";
+		return "--compare takes \"all\", or names of policies with commas between";
 	case 'd':
 		return "--days takes a number above 0, 100000 at most";
 	case 's':

@@ -177,10 +177,7 @@ option(struct scan *s, const char *name)
 		return e;
 	}
 	return WRONG(s,
-	    "there is no option \"%.60s\"; known are NCPUS, NGPU, GPU_SPEED, "
-	    "min_queue, "
-	    "additional_queue, leave_in_memory, cpu_scheduling_period, ON, ACTIVE and "
-	    "CONNECTED",
+	    "there is no option \"%.60s\"; known are NCPUS, NGPU, GPU_SPEED, min_queue, additional_queue, leave_in_memory, cpu_scheduling_period, ON, ACTIVE and CONNECTED",
 	    name);
 }
 

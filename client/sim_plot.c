@@ -307,8 +307,7 @@ draw_row(struct sim_plot *p, size_t row, double y, struct buf *b)
 			continue;
 		if (run >= 0)
 			buf_printf(b,
-			    "<rect x=\"%d\" y=\"%.1f\" width=\"%d\" height=\"%d\" "
-			    "fill=\"%s\"/>\n",
+			    "<rect x=\"%d\" y=\"%.1f\" width=\"%d\" height=\"%d\" fill=\"%s\"/>\n",
 			    LEFT + from, y, c - from, ROW - 2, color(p, (size_t)run));
 		run = who;
 		from = c;
@@ -321,8 +320,7 @@ draw_instances(struct sim_plot *p, double y, struct buf *b)
 	for (size_t r = 0; r < p->s->nrsc; r++)
 		for (size_t i = p->rsc_row[r]; i < p->rsc_row[r + 1]; i++, y += ROW) {
 			buf_printf(b,
-			    "<rect x=\"%d\" y=\"%.1f\" width=\"%d\" height=\"%d\" "
-			    "fill=\"#eee\"/>\n",
+			    "<rect x=\"%d\" y=\"%.1f\" width=\"%d\" height=\"%d\" fill=\"#eee\"/>\n",
 			    LEFT, y, COLUMNS, ROW - 2);
 			text(b, LEFT - 6, y + ROW - 5, "end",
 			    arena_printf(p->a, "%s %zu", p->s->rsc[r].name,
@@ -346,8 +344,7 @@ static void
 frame(struct sim_plot *p, const struct scale *s, const char *what, struct buf *b)
 {
 	buf_printf(b,
-	    "<rect x=\"%d\" y=\"%.1f\" width=\"%d\" height=\"%d\" fill=\"none\" "
-	    "stroke=\"#999\"/>\n",
+	    "<rect x=\"%d\" y=\"%.1f\" width=\"%d\" height=\"%d\" fill=\"none\" stroke=\"#999\"/>\n",
 	    LEFT, s->y, COLUMNS, BAND);
 	text(b, LEFT, s->y - 6, "start", what);
 	text(b, LEFT - 6, s->y + 10, "end", arena_printf(p->a, "%.3g", s->high));
@@ -418,8 +415,7 @@ draw_days(struct sim_plot *p, double y, struct buf *b)
 		double x = LEFT + i * step / days * COLUMNS;
 
 		buf_printf(b,
-		    "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%.1f\" "
-		    "stroke=\"#000\" stroke-opacity=\".12\"/>\n",
+		    "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%.1f\" stroke=\"#000\" stroke-opacity=\".12\"/>\n",
 		    x, x, TOP, y);
 		text(b, x, y + 14, "middle", arena_printf(p->a, "%g", i * step));
 	}
@@ -435,8 +431,7 @@ draw_legend(struct sim_plot *p, struct buf *b)
 		double y = TOP + 16 * (double)i;
 
 		buf_printf(b,
-		    "<rect x=\"%d\" y=\"%.1f\" width=\"11\" height=\"11\" "
-		    "fill=\"%s\"/>\n",
+		    "<rect x=\"%d\" y=\"%.1f\" width=\"11\" height=\"11\" fill=\"%s\"/>\n",
 		    LEFT + COLUMNS + 14, y, color(p, i));
 		text(b, LEFT + COLUMNS + 30, y + 10, "start",
 		    arena_printf(p->a, "%.18s", p->s->projects[i].name));
@@ -455,8 +450,7 @@ sim_plot_draw(struct sim_plot *p, struct buf *b)
 	go_to(p, p->end);
 	host(p, false, p->end);
 	buf_printf(b,
-	    "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%.0f\" "
-	    "font-family=\"sans-serif\" font-size=\"11\">\n"
+	    "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%.0f\" font-family=\"sans-serif\" font-size=\"11\">\n"
 	    "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
 	    "<g font-size=\"14\">\n",
 	    LEFT + COLUMNS + LEGEND, height);

@@ -235,8 +235,7 @@ log_received(struct client *c, struct cproject *p, const struct rp_result *r,
 		*(known_before[f - p->files] ? &saved : &needed) += f->info.nbytes;
 	}
 	event(c,
-	    "received result=%s wu=%s file=%s held=%d bytes_needed=%.0f "
-	    "bytes_saved=%.0f",
+	    "received result=%s wu=%s file=%s held=%d bytes_needed=%.0f bytes_saved=%.0f",
 	    r->name, r->wu_name, name, needed == 0, needed, saved);
 }
 

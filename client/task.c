@@ -283,8 +283,7 @@ task_poll(struct client *c, struct cproject *p, struct ctask *t)
 		t->elapsed_s = task_ran_s(c, t);
 		end_program(t);
 		task_fail(c, p, t, CLIENT_COMPUTE_ERROR, EXIT_TIME_LIMIT,
-		    "the program took longer than the work's bound on operations "
-		    "allows");
+		    "the program took longer than the work's bound on operations allows");
 		return;
 	}
 	if (gone < 0) { /* not our child: a client before us started it */

@@ -198,8 +198,7 @@ failed(struct ctx *x, const struct workunit *wu, enum err e)
 	if (e == OK && tries_count(o->tries, wu->id) >= TRIES) {
 		tries_park(o->tries, wu->id);
 		log_err(
-		    "%s: in quarantine after %d tries; mend the cause and restart the "
-		    "assimilator",
+		    "%s: in quarantine after %d tries; mend the cause and restart the assimilator",
 		    label, (int)TRIES);
 	}
 	return e;

@@ -40,8 +40,7 @@ parse_line(char *line, int number, struct planned *p, struct fail *f)
 	p->arguments = tab == NULL ? strchr(line, '\0') : tab + 1;
 	if (!suffix_ok(p->suffix))
 		return FAIL(f, E_BADREQ,
-		    "line %d: \"%.100s\" cannot end a workunit name; 1 to %d letters, "
-		    "digits, . _ + - then a tab and the arguments are needed",
+		    "line %d: \"%.100s\" cannot end a workunit name; 1 to %d letters, digits, . _ + - then a tab and the arguments are needed",
 		    number, p->suffix, (int)SUFFIX_MAX);
 	if (!arguments_ok(p->arguments))
 		return FAIL(f, E_BADREQ,

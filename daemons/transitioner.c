@@ -85,9 +85,8 @@ log_change(const struct workunit *wu, const struct wu_change *c)
 		timed_out += c->results[i].time_out;
 		dropped += c->results[i].didnt_need;
 	}
-	log_info("[WU#%lld] %s spawn=%d timed_out=%d didnt_need=%d validate=%d "
-		 "error_mask=%d "
-		 "assimilate=%d delete=%d next=%lld",
+	log_info(
+	    "[WU#%lld] %s spawn=%d timed_out=%d didnt_need=%d validate=%d error_mask=%d assimilate=%d delete=%d next=%lld",
 	    (long long)wu->id, wu->name, c->spawn, timed_out, dropped, c->need_validate,
 	    c->error_mask, c->assimilate, c->delete_input, (long long)c->next_at);
 }
@@ -282,8 +281,7 @@ main(int argc, char **argv)
 	static const struct daemon transitioner = {
 		.name = "transitioner",
 		.purpose =
-		    "Moves workunits along: makes results, times them out, hands on to "
-		    "validation, assimilation and deletion.",
+		    "Moves workunits along: makes results, times them out, hands on to validation, assimilation and deletion.",
 		.idle_ms = 1000,
 		.can_dry_run = true,
 		.own_size = sizeof(struct own),

@@ -467,8 +467,7 @@ log_trial(const struct trial *t)
 		bad += t->c.validate_state[i] == VALIDATE_INVALID;
 	}
 	log_info(
-	    "[WU#%lld] %s results=%zu valid=%zu invalid=%zu canonical=%lld target=%d "
-	    "later=%d",
+	    "[WU#%lld] %s results=%zu valid=%zu invalid=%zu canonical=%lld target=%d later=%d",
 	    (long long)t->wu->id, t->wu->name, t->n, valid, bad,
 	    (long long)t->c.canonical_resultid, t->c.target_nresults, t->c.retry_later);
 }
@@ -528,8 +527,8 @@ main(int argc, char **argv)
 {
 	static const struct daemon validator = {
 		.name = "validator",
-		.purpose = "Compares the results of each workunit and picks the "
-			   "canonical one.",
+		.purpose =
+		    "Compares the results of each workunit and picks the canonical one.",
 		.idle_ms = 1000,
 		.can_dry_run = true,
 		.own_size = sizeof(struct own),

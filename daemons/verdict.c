@@ -59,8 +59,7 @@ verdict_of(
 		    (status == 0 && said[0] == '\0'))
 			return verdicts[status].match;
 		*why = arena_printf(a,
-		    "%s; with this status \"%s\" must be the last line of its "
-		    "standard output, not \"%.*s\"",
+		    "%s; with this status \"%s\" must be the last line of its standard output, not \"%.*s\"",
 		    command_end(a, status, words), verdicts[status].words,
 		    (int)WORDS_MOST, said);
 		return MATCH_LATER;

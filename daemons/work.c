@@ -42,8 +42,7 @@ read_key(struct arena *life, const struct conf *conf, struct key **key, struct f
 
 	if (e == E_NOTFOUND || e == E_BADREQ || e == E_CONFIG)
 		return FAIL(f, E_CONFIG,
-		    "%s is no upload key; every result needs one: make keys with locus "
-		    "create, or set dont_generate_upload_certificates",
+		    "%s is no upload key; every result needs one: make keys with locus create, or set dont_generate_upload_certificates",
 		    path);
 	return e;
 }

@@ -350,9 +350,8 @@ fill(struct order *r)
 	TRY(app_by_id(x->db, &x->a, o->appid, &r->app, &x->fail));
 	TRY(work_template(o->work, o->input_template, &r->tmpl, &x->fail));
 	if (o->command == NULL && r->fs->gen_parts == 0) {
-		log_warn("[FILE %s] has no parts to cut it into: nothing made; give it "
-			 "parts "
-			 "when it is added, or run a generator with --command",
+		log_warn(
+		    "[FILE %s] has no parts to cut it into: nothing made; give it parts when it is added, or run a generator with --command",
 		    r->fs->name);
 		return OK;
 	}
@@ -525,8 +524,7 @@ main(int argc, char **argv)
 	static const struct daemon work_generator = {
 		.name = "work_generator",
 		.purpose =
-		    "Makes workunits and their first results for the files named in "
-		    "locality_scheduling/need_work.",
+		    "Makes workunits and their first results for the files named in locality_scheduling/need_work.",
 		.idle_ms = 100,
 		.own_size = sizeof(struct own),
 		.options = options,

@@ -149,9 +149,7 @@ warn_dry(struct pass *p, const struct app *app, size_t size)
 				    .create_time = left[i].create_time });
 	s = drain_s(&d, x->now);
 	log_warn(
-	    "app %s: the working set of %zu files is running dry: %lld results are "
-	    "unsent, %lld can be made, %lld were sent in %lld min%s; add files or "
-	    "work",
+	    "app %s: the working set of %zu files is running dry: %lld results are unsent, %lld can be made, %lld were sent in %lld min%s; add files or work",
 	    app->name, size, (long long)d.unsent, (long long)d.makeable,
 	    (long long)d.jobs, (long long)(drain_period_s(&d, x->now) / 60),
 	    s < 0 ? "" :
@@ -358,9 +356,8 @@ main(int argc, char **argv)
 {
 	static const struct daemon working_set_manager = {
 		.name = "working_set_manager",
-		.purpose = "Keeps locality_scheduling/file_working_set filled for "
-			   "hosts without "
-			   "a file.",
+		.purpose =
+		    "Keeps locality_scheduling/file_working_set filled for hosts without a file.",
 		.idle_ms = 1000,
 		.own_size = sizeof(struct own),
 		.start = start,

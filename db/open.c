@@ -129,8 +129,7 @@ version_check(struct db *db, struct fail *f)
 
 	if (e == OK && version != SCHEMA_VERSION)
 		return FAIL(f, E_CONFIG,
-		    "database %s has schema version %lld, this program needs %d; run: "
-		    "locus schema upgrade",
+		    "database %s has schema version %lld, this program needs %d; run: locus schema upgrade",
 		    db->cf->db_name, (long long)version, SCHEMA_VERSION);
 	return e;
 }

@@ -174,9 +174,7 @@ apps_stay_as_they_are(const struct upgrade *u, struct fail *f)
 
 	if (e == OK && n > 0)
 		u->say(arena_printf(u->a,
-		    "target_nresults of apps, which now means adaptive replication, "
-		    "cleared: %lld rows; see locus app set --adaptive, and "
-		    "locality_target_holders for the hosts of a file",
+		    "target_nresults of apps, which now means adaptive replication, cleared: %lld rows; see locus app set --adaptive, and locality_target_holders for the hosts of a file",
 		    (long long)n));
 	return e;
 }
@@ -229,8 +227,7 @@ schema_upgrade(
 	TRY(schema_version(db, &version, f));
 	if (version > SCHEMA_VERSION)
 		return FAIL(f, E_CONFIG,
-		    "the database has schema version %lld, made by a newer Locus than "
-		    "this",
+		    "the database has schema version %lld, made by a newer Locus than this",
 		    (long long)version);
 	TRY(live_read(db, a, &live, f));
 	gaps = gaps_find(a, wants, nwants, &live, &ngaps);

@@ -80,16 +80,14 @@ foreign_index(struct remarks *r, const struct row_index *index)
 		hot = true;
 		remark(r, false,
 		    arena_printf(r->a,
-			"%s: index %s (%s) is not used by Locus; %s moves an entry of "
-			"it",
+			"%s: index %s (%s) is not used by Locus; %s moves an entry of it",
 			index->table, index->name, index->columns, changes[i].when));
 		break;
 	}
 	if (!hot && strcmp(index->table, "result") == 0)
 		remark(r, false,
 		    arena_printf(r->a,
-			"result: index %s (%s) is not used by Locus; every new result "
-			"adds an entry to it",
+			"result: index %s (%s) is not used by Locus; every new result adds an entry to it",
 			index->name, index->columns));
 }
 
@@ -109,9 +107,7 @@ indexes_check(
 		    (w[i].is_unique && !index->is_unique))
 			remark(r, true,
 			    arena_printf(r->a,
-				"%s: index %s is on (%s), Locus needs it %son (%s); "
-				"run: ALTER TABLE %s DROP INDEX %s; then: locus schema "
-				"upgrade",
+				"%s: index %s is on (%s), Locus needs it %son (%s); run: ALTER TABLE %s DROP INDEX %s; then: locus schema upgrade",
 				w[i].table, w[i].name, index->columns,
 				w[i].is_unique ? "unique " : "", w[i].extra, w[i].table,
 				w[i].name));
@@ -132,9 +128,7 @@ engines_check(struct remarks *r, const struct want *w, size_t n, const struct li
 				continue;
 			remark(r, true,
 			    arena_printf(r->a,
-				"%s: its engine is %s, which has no transactions; run: "
-				"ALTER "
-				"TABLE %s ENGINE=InnoDB",
+				"%s: its engine is %s, which has no transactions; run: ALTER TABLE %s ENGINE=InnoDB",
 				w[i].table, l->tables[k].b, w[i].table));
 		}
 	}
@@ -203,8 +197,7 @@ columns_check(struct remarks *r, const struct want *w, size_t n, const struct li
 		    !same_default(w[i].extra, c->initial))
 			remark(r, true,
 			    arena_printf(r->a,
-				"%s: column %s has the default %s, Locus counts on %s; "
-				"run: ALTER TABLE %s %s",
+				"%s: column %s has the default %s, Locus counts on %s; run: ALTER TABLE %s %s",
 				w[i].table, w[i].name, c->initial, w[i].extra,
 				w[i].table,
 				column_default_clause(r->a, c, w[i].extra)));
@@ -258,8 +251,7 @@ foreign_column(struct remarks *r, const struct row_column *c)
 	          arena_printf(r->a, "MODIFY COLUMN `%s` %s NULL", c->name, c->type);
 	remark(r, true,
 	    arena_printf(r->a,
-		"%s: column %s (%s) is not Locus' and has no default, so no row can be "
-		"made; run: ALTER TABLE %s %s",
+		"%s: column %s (%s) is not Locus' and has no default, so no row can be made; run: ALTER TABLE %s %s",
 		c->table, c->name, c->type, c->table, fix));
 }
 
@@ -295,8 +287,7 @@ foreign_unique(
 		return;
 	remark(r, true,
 	    arena_printf(r->a,
-		"%s: unique index %s (%s) is not Locus' and refuses rows that it "
-		"makes; run: ALTER TABLE %s DROP INDEX `%s`",
+		"%s: unique index %s (%s) is not Locus' and refuses rows that it makes; run: ALTER TABLE %s DROP INDEX `%s`",
 		x->table, x->name, x->columns, x->table, x->name));
 }
 

@@ -34,8 +34,7 @@ change(const struct triggers *t, enum trigger_op op, enum trigger of, const char
 
 	if (!name_ok(name))
 		return FAIL(f, E_BADREQ,
-		    "\"%.80s\" cannot be a trigger: 1 to %d bytes, no \"/\", no \".\" "
-		    "first",
+		    "\"%.80s\" cannot be a trigger: 1 to %d bytes, no \"/\", no \".\" first",
 		    name, NAME_LEN_MAX);
 	for (int i = 0; i < TRIES; i++) {
 		e = store_of(t)->change(t, op, of, name, f);

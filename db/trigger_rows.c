@@ -33,10 +33,9 @@ static const struct {
 static enum err
 need_db(const struct triggers *t, struct fail *f)
 {
-	return t->db != NULL ? OK :
-	                       FAIL(f, E_DB,
-				   "triggers are in the database, which is "
-				   "not there");
+	return t->db != NULL ?
+	           OK :
+	           FAIL(f, E_DB, "triggers are in the database, which is not there");
 }
 
 static enum err

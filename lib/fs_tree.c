@@ -242,8 +242,7 @@ fs_make_own(const char *path, unsigned mode, struct fail *f)
 	if (fs_is_own(path))
 		return OK;
 	return FAIL(f, E_DENIED,
-	    "%s is there, and is not ours as it holds no file %s: it could be "
-	    "somebody's",
+	    "%s is there, and is not ours as it holds no file %s: it could be somebody's",
 	    path, FS_MARK);
 }
 

@@ -35,8 +35,7 @@ room(struct compiler *c, size_t n)
 {
 	return n <= STEPS_MOST - c->n ||
 	       refuse(c,
-		   "it repeats too much, as it makes more than 2000 steps: repeat "
-		   "less, or make several expressions of it");
+		   "it repeats too much, as it makes more than 2000 steps: repeat less, or make several expressions of it");
 }
 
 static struct step
@@ -343,8 +342,8 @@ atom(struct compiler *c, bool *anchor)
 	case '+':
 	case '?':
 	case '{':
-		return refuse(c, "a * + ? or { has nothing to repeat; put a \\ before "
-				 "it if it stands for itself");
+		return refuse(c,
+		    "a * + ? or { has nothing to repeat; put a \\ before it if it stands for itself");
 	default:
 		return emit_byte(c, b);
 	}
@@ -373,8 +372,8 @@ bounds(struct compiler *c, int *least, int *most)
 		}
 	}
 	if (*c->s != '}' || (to == least && digits == 0))
-		return refuse(c, "a { is no repetition such as {2} or {2,5}; put a \\ "
-				 "before it if it stands for itself");
+		return refuse(c,
+		    "a { is no repetition such as {2} or {2,5}; put a \\ before it if it stands for itself");
 	c->s++;
 	if (to == least)
 		*most = *least;

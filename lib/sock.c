@@ -63,8 +63,7 @@ sock_listen(const char *path, mode_t mode, int *fd, struct fail *f)
 
 	if (strlen(path) + sizeof(fresh_end) > sizeof(sa.sun_path))
 		return FAIL(f, E_CONFIG,
-		    "the socket's path %s is over %zu bytes: choose a shorter one "
-		    "(run_dir, --socket)",
+		    "the socket's path %s is over %zu bytes: choose a shorter one (run_dir, --socket)",
 		    path, sizeof(sa.sun_path) - sizeof(fresh_end));
 	snprintf(sa.sun_path, sizeof(sa.sun_path), "%s%s", path, fresh_end);
 	*fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

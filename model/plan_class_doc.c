@@ -176,8 +176,7 @@ explanations(void)
 	    "coprocessor the rest; from the two speeds follow the time of both, the\n"
 	    "projected speed, and\n.Ic avg_ncpus ,\n"
 	    "the part of the time in which the CPU is busy.\n"
-	    "Once there are statistics of a version, measured speeds take the place "
-	    "of\n"
+	    "Once there are statistics of a version, measured speeds take the place of\n"
 	    "the projected ones.\n");
 }
 

@@ -62,8 +62,7 @@ blob_app_version(struct arena *a, const char *app_name, int32_t version_num,
 		mains += v[i].main_program;
 		if (v[i].signature == NULL || v[i].signature[0] == '\0')
 			return FAIL(f, E_BADREQ,
-			    "file %s has no signature: sign it with the code signing "
-			    "key",
+			    "file %s has no signature: sign it with the code signing key",
 			    v[i].name);
 		version_file_info(&b, &v[i]);
 	}
@@ -193,9 +192,7 @@ blob_large_files(struct arena *a, const char *xml_doc, size_t n, struct fail *f)
 	for (size_t i = 0; e == OK && i < n && i < nfiles; i++)
 		if (!files[i].sticky || !files[i].report_on_rpc)
 			return FAIL(f, E_BADREQ,
-			    "input template: <file_info> %zu is that of the large file "
-			    "%s; it needs <sticky/> and <report_on_rpc/>, so that "
-			    "hosts keep the file and say so",
+			    "input template: <file_info> %zu is that of the large file %s; it needs <sticky/> and <report_on_rpc/>, so that hosts keep the file and say so",
 			    i + 1, files[i].name);
 	return e;
 }
@@ -234,13 +231,11 @@ wu_name_check(struct arena *a, const char *wu_name, const char *file, struct fai
 		    "workunit name of %zu bytes: 1 to %d are possible", n, WU_NAME_MAX);
 	if (!wu_bytes(wu_name))
 		return FAIL(f, E_BADREQ,
-		    "workunit name %s: blanks, control bytes, / %% < > & \" ' \\ and "
-		    "what is not ASCII cannot stand in it",
+		    "workunit name %s: blanks, control bytes, / %% < > & \" ' \\ and what is not ASCII cannot stand in it",
 		    wu_name);
 	if (file != NULL && (of == NULL || strcmp(of, file) != 0))
 		return FAIL(f, E_BADREQ,
-		    "workunit %s uses the large file %s, so it must be named %s__*: "
-		    "otherwise no host would get it for that file",
+		    "workunit %s uses the large file %s, so it must be named %s__*: otherwise no host would get it for that file",
 		    wu_name, file, file);
 	return OK;
 }
@@ -254,8 +249,8 @@ file_name_check(const char *name, struct fail *f)
 		{ "..", "clients refuse names with \"..\"" },
 		{ "%", "clients refuse names with \"%\"" },
 		{ "/", "files of one project share one directory" },
-		{ "__", "the name of a workunit is FILE__REST: the file would end at "
-			"the first \"__\"" },
+		{ "__",
+		    "the name of a workunit is FILE__REST: the file would end at the first \"__\"" },
 	};
 
 	if (name[0] == '\0')
@@ -290,15 +285,11 @@ fileset_name_check(const char *name, struct fail *f)
 		return e;
 	if (!wu_bytes(name))
 		return FAIL(f, E_BADREQ,
-		    "\"%s\" cannot begin the names of workunits, as the name of a "
-		    "large "
-		    "file or a set must: blanks, < > & \" ' \\ and what is not ASCII "
-		    "cannot stand in them; rename it",
+		    "\"%s\" cannot begin the names of workunits, as the name of a large file or a set must: blanks, < > & \" ' \\ and what is not ASCII cannot stand in them; rename it",
 		    name);
 	if (strlen(name) > WU_NAME_MAX - WU_REST)
 		return FAIL(f, E_BADREQ,
-		    "\"%.40s...\": %zu bytes, at most %d are possible, as the names of "
-		    "workunits begin with it; rename it",
+		    "\"%.40s...\": %zu bytes, at most %d are possible, as the names of workunits begin with it; rename it",
 		    name, strlen(name), WU_NAME_MAX - WU_REST);
 	return OK;
 }

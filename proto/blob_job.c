@@ -88,8 +88,7 @@ input_file_info(struct input *in, const struct tmpl_elem *info)
 
 	if (in->ninfos == in->nfiles)
 		return FAIL(in->f, E_BADREQ,
-		    "%s, line %d: <file_info> number %zu, but %zu input files were "
-		    "given",
+		    "%s, line %d: <file_info> number %zu, but %zu input files were given",
 		    input_what, info->line, in->ninfos + 1, in->nfiles);
 	in->ninfos++;
 	buf_puts(&in->b, "<file_info>\n");
@@ -235,15 +234,12 @@ input_checks(struct input *in)
 			    input_what, nonzero[i].name);
 	if (w->rsc_memory_bound > RSC_MEMORY_MOST || w->rsc_disk_bound > RSC_DISK_MOST)
 		return FAIL(in->f, E_BADREQ,
-		    "%s: <rsc_memory_bound> %.4g or <rsc_disk_bound> %.4g is more than "
-		    "any computer can have",
+		    "%s: <rsc_memory_bound> %.4g or <rsc_disk_bound> %.4g is more than any computer can have",
 		    input_what, w->rsc_memory_bound, w->rsc_disk_bound);
 	if (w->max_error_results > w->max_total_results ||
 	    w->max_success_results > w->max_total_results)
 		return FAIL(in->f, E_BADREQ,
-		    "%s: <max_error_results> %d and <max_success_results> %d must not "
-		    "be above "
-		    "<max_total_results> %d",
+		    "%s: <max_error_results> %d and <max_success_results> %d must not be above <max_total_results> %d",
 		    input_what, w->max_error_results, w->max_success_results,
 		    w->max_total_results);
 	if (w->target_nresults > w->max_success_results)
@@ -252,8 +248,7 @@ input_checks(struct input *in)
 		    input_what, w->target_nresults, w->max_success_results);
 	if (w->min_quorum > w->target_nresults)
 		return FAIL(in->f, E_BADREQ,
-		    "%s: <min_quorum> %d is above <target_nresults> %d: so many "
-		    "results are never made, and its workunits would wait for ever",
+		    "%s: <min_quorum> %d is above <target_nresults> %d: so many results are never made, and its workunits would wait for ever",
 		    input_what, w->min_quorum, w->target_nresults);
 	return OK;
 }
@@ -265,8 +260,7 @@ blob_adaptive(const struct app *app, struct workunit *w, struct fail *f)
 		return OK;
 	if (app->target_nresults > w->max_success_results)
 		return FAIL(f, E_BADREQ,
-		    "%s: <max_success_results> %d is below the %d results that app %s "
-		    "may replicate to",
+		    "%s: <max_success_results> %d is below the %d results that app %s may replicate to",
 		    input_what, w->max_success_results, app->target_nresults,
 		    app->name);
 	w->target_nresults = w->min_quorum = 1;

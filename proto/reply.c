@@ -404,9 +404,8 @@ put_job(struct out *o, const struct dec_send *s, struct name_set *workunits)
 
 	if (!blob_cut(o->b->a, s->job->wu_xml_doc, "workunit", &wu) ||
 	    !blob_cut(o->b->a, s->job->xml_doc_in, "result", &result)) {
-		log_err("result %s: no <workunit> or no <result> element in the stored "
-			"XML; "
-			"it is not sent",
+		log_err(
+		    "result %s: no <workunit> or no <result> element in the stored XML; it is not sent",
 		    s->job->name);
 		return;
 	}

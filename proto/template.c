@@ -20,8 +20,7 @@ tmpl_path_check(const char *path, struct fail *f)
 	if (path[0] == '\0' || path[0] == '/' || strstr(path, "..") != NULL ||
 	    strlen(path) > TMPL_PATH_MAX)
 		return FAIL(f, E_BADREQ,
-		    "template \"%s\": a path inside the project of at most %d bytes is "
-		    "needed, such as templates/out.xml",
+		    "template \"%s\": a path inside the project of at most %d bytes is needed, such as templates/out.xml",
 		    path, TMPL_PATH_MAX);
 	return OK;
 }

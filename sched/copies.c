@@ -48,8 +48,8 @@ has_room(struct copies *c, const struct rpc *x)
 	            left - bytes >= cf->upload_min_free_bytes;
 
 	if (!room && !c->full)
-		log_warn("debug_req_reply_dir: no more is kept: %s holds %lld bytes, "
-			 "%lld are free; remove what is not needed",
+		log_warn(
+		    "debug_req_reply_dir: no more is kept: %s holds %lld bytes, %lld are free; remove what is not needed",
 		    cf->debug_req_reply_dir, (long long)c->held_bytes, (long long)left);
 	c->full = !room;
 	return room;

@@ -193,17 +193,15 @@ refuse_hints(struct arena *a, const struct conf *cf, const struct request *rq,
 	if (rq->version < v && left > 0)
 		hint(to, &n, left < NOTICE_S,
 		    arena_printf(a,
-			"In %lld days and %lld hours this project will need BOINC "
-			"version %lld.%lld.%lld or later; yours is %d.%d.%d. Please "
-			"upgrade before then.",
+			"In %lld days and %lld hours this project will need BOINC version %lld.%lld.%lld or later; yours is %d.%d.%d. Please upgrade before then.",
 			(long long)(left / 86400), (long long)(left % 86400 / 3600),
 			(long long)(v / 10000), (long long)(v / 100 % 100),
 			(long long)(v % 100), rq->core_client_major_version,
 			rq->core_client_minor_version, rq->core_client_release));
 	if (rq->trickles_cut)
 		hint(to, &n, true,
-		    arena_strdup(a, "Too many trickle messages in one request; none "
-				    "was taken"));
+		    arena_strdup(
+			a, "Too many trickle messages in one request; none was taken"));
 	if (!rq->host.present)
 		return n;
 	if (said(rq->host.p_vendor)[0] == '\0')

@@ -342,8 +342,7 @@ replay_offline(const struct options *o)
 }
 
 static const char usage_text[] =
-    "usage: scheduler [--socket PATH] [--workers N] [--connections N] [--buffer "
-    "BYTES]\n"
+    "usage: scheduler [--socket PATH] [--workers N] [--connections N] [--buffer BYTES]\n"
     "                 [--project DIR]\n"
     "       scheduler -1 [-t NOW] [-s SEED] [--project DIR] < request.xml\n"
     "\n"

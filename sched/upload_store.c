@@ -111,8 +111,7 @@ store_modes_check(const struct conf *cf, struct fail *f)
 		mode_of(text[i], &mode, &good);
 		if (!good)
 			return FAIL(f, E_CONFIG,
-			    "%s: fuh_set_%s_permission is \"%s\": an octal number from "
-			    "0 to 777 is needed, such as 664",
+			    "%s: fuh_set_%s_permission is \"%s\": an octal number from 0 to 777 is needed, such as 664",
 			    cf->path, i == 0 ? "initial" : "completed", text[i]);
 	}
 	return OK;

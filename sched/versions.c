@@ -67,11 +67,11 @@ write_version(struct rpc *x, const struct host_app_version *was,
 		 was->n_jobs_today != becomes->n_jobs_today ||
 		 was->consecutive_valid != becomes->consecutive_valid)
 		e = host_app_version_move(x->db, was, becomes, &x->fail);
-	return e == E_RACE ? FAIL(&x->fail, E_RETRY,
-				 "what is known of version %lld here changed while it "
-				 "was decided",
-				 (long long)becomes->app_version_id) :
-	                     e;
+	return e == E_RACE ?
+	           FAIL(&x->fail, E_RETRY,
+		       "what is known of version %lld here changed while it was decided",
+		       (long long)becomes->app_version_id) :
+	           e;
 }
 
 /*

@@ -124,8 +124,7 @@ stopped_page(struct visit *v)
 	if (!web_stopped(v))
 		return false;
 	unavailable(v, "Down for maintenance",
-	    "This project is temporarily down for maintenance. Please try again "
-	    "later.");
+	    "This project is temporarily down for maintenance. Please try again later.");
 	return true;
 }
 
@@ -242,8 +241,7 @@ static void
 account_finish(struct visit *v)
 {
 	page_message(&v->rp->body, v->w->p.conf, "Your account is ready",
-	    "Your computer is now attached to this project. Tasks arrive by "
-	    "themselves; you can close this page.");
+	    "Your computer is now attached to this project. Tasks arrive by themselves; you can close this page.");
 }
 
 /* The Manager's link for those who forgot their password. */
@@ -251,10 +249,7 @@ static void
 get_passwd(struct visit *v)
 {
 	page_message(&v->rp->body, v->w->p.conf, "Forgotten password",
-	    "A password cannot be sent, as only a digest of it is known here. "
-	    "Computers that are attached go on computing. To attach another one "
-	    "ask the project for your account key, or copy the account file of "
-	    "this project from a computer that is attached.");
+	    "A password cannot be sent, as only a digest of it is known here. Computers that are attached go on computing. To attach another one ask the project for your account key, or copy the account file of this project from a computer that is attached.");
 }
 
 static void

@@ -100,10 +100,10 @@ page_begin(struct buf *b, const struct conf *cf, const char *title)
 void
 page_end(struct buf *b)
 {
-	buf_puts(b, "</main>\n"
-		    "<footer><nav aria-label=\"Pages\"><a href=\"./\">Home</a> "
-		    "<a href=\"server_status.php\">Server status</a></nav></footer>\n"
-		    "</body>\n</html>\n");
+	buf_puts(b,
+	    "</main>\n"
+	    "<footer><nav aria-label=\"Pages\"><a href=\"./\">Home</a> <a href=\"server_status.php\">Server status</a></nav></footer>\n"
+	    "</body>\n</html>\n");
 }
 
 void

@@ -34,8 +34,7 @@ static const struct opt app_options[] = {
 	{ "output-template", OPT_TEXT, FIELD(out), "FILE",
 	    "Copies FILE to templates/NAME_out.xml, after a check." },
 	{ "generator", OPT_MAYBE, FIELD(generator), "ARGS",
-	    "Adds work_generator to the daemons, with these arguments too, such as "
-	    "\"--ranges 1000\"." },
+	    "Adds work_generator to the daemons, with these arguments too, such as \"--ranges 1000\"." },
 	{ "validator", OPT_MAYBE, FIELD(validator), "ARGS",
 	    "Adds validator to the daemons, with these arguments too." },
 	{ "assimilator", OPT_MAYBE, FIELD(assimilator), "ARGS",
@@ -47,9 +46,7 @@ static const struct opt app_options[] = {
 	{ "weight", OPT_NUMBER, FIELD(weight), "N",
 	    "Share among the project's apps; default 1." },
 	{ "adaptive", OPT_NUMBER, FIELD(adaptive), "N",
-	    "Adaptive replication: a workunit begins with one result, whatever its "
-	    "template says, and gets N and a quorum of N when its host has not proved "
-	    "right; see scheduler(8)." },
+	    "Adaptive replication: a workunit begins with one result, whatever its template says, and gets N and a quorum of N when its host has not proved right; see scheduler(8)." },
 	{ 0 },
 };
 
@@ -65,9 +62,7 @@ check_name(struct ctx *x, const char *name)
 		n ||
 	    name[0] == '.' || name[0] == '-')
 		return ctx_usage(x,
-		    "\"%.80s\" cannot be an app's name: letters, digits and _ - . , no "
-		    "\"__\", at "
-		    "most %d",
+		    "\"%.80s\" cannot be an app's name: letters, digits and _ - . , no \"__\", at most %d",
 		    name, NAME_MOST);
 	return OK;
 }
@@ -156,8 +151,7 @@ check_generator(struct ctx *x, const struct app_opts *o, const char *app)
 	if (strstr(o->generator, "--ranges") == NULL &&
 	    strstr(o->generator, "--command") == NULL)
 		return ctx_usage(x,
-		    "--generator=ARGS: ARGS must have --ranges TOTAL or "
-		    "--command CMD, see work_generator(8)");
+		    "--generator=ARGS: ARGS must have --ranges TOTAL or --command CMD, see work_generator(8)");
 	for (size_t i = 0; i < N(kinds); i++) {
 		const char *name;
 
@@ -167,8 +161,7 @@ check_generator(struct ctx *x, const struct app_opts *o, const char *app)
 		if (!fs_exists(project_path(x->a, x->cf, name)) &&
 		    strstr(o->generator, "_template") == NULL)
 			return ctx_usage(x,
-			    "the generator needs %s: give one with --%sput-template "
-			    "FILE",
+			    "the generator needs %s: give one with --%sput-template FILE",
 			    name, kinds[i]);
 	}
 	return OK;
@@ -186,9 +179,7 @@ check_daemons(struct ctx *x, const struct app_opts *o)
 			return e;
 		if (program_find(x->a, x->cf, argv[0]) == NULL)
 			return FAIL(x->f, E_BADREQ,
-			    "--daemon %s: there is no program %s in the project's bin "
-			    "or beside the installed ones, so nothing was made; put it "
-			    "there first, and make it executable",
+			    "--daemon %s: there is no program %s in the project's bin or beside the installed ones, so nothing was made; put it there first, and make it executable",
 			    o->daemons.v[i], argv[0]);
 	}
 	return OK;
@@ -200,10 +191,8 @@ adaptive_hint(const struct ctx *x, const struct app_opts *o)
 {
 	if (o->adaptive > 0 && !x->cf->one_result_per_user_per_wu &&
 	    !x->cf->one_result_per_host_per_wu)
-		fprintf(stderr, "locus: one host may get all results of a workunit "
-				"until config.xml says "
-				"<one_result_per_user_per_wu>1</"
-				"one_result_per_user_per_wu>\n");
+		fprintf(stderr,
+		    "locus: one host may get all results of a workunit until config.xml says <one_result_per_user_per_wu>1</one_result_per_user_per_wu>\n");
 }
 
 static enum err

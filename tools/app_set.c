@@ -18,8 +18,7 @@ static const struct opt set_options[] = {
 	{ "deprecated", OPT_TEXT, FIELD(deprecated), "0|1",
 	    "1: no more jobs of it are sent." },
 	{ "weight", OPT_TEXT, FIELD(weight), "N",
-	    "Share among the project's apps; -1: for hosts that have earned credit "
-	    "only." },
+	    "Share among the project's apps; -1: for hosts that have earned credit only." },
 	{ "min-version", OPT_TEXT, FIELD(min_version), "N",
 	    "Older versions of the app are not used; 0: all are." },
 	{ "adaptive", OPT_TEXT, FIELD(adaptive), "N",
@@ -121,11 +120,10 @@ const struct cmd cmd_app_set = { .name = "app set",
 	.min_args = 1,
 	.max_args = 1,
 	.purpose = "change an application",
-	.about = "Changes what the options name and leaves the rest; the schedulers "
-		 "read it within\n"
-		 "seconds.  Workunits that are there keep the number of results and "
-		 "the quorum that\n"
-		 "they have.",
+	.about =
+	    "Changes what the options name and leaves the rest; the schedulers read it within\n"
+	    "seconds.  Workunits that are there keep the number of results and the quorum that\n"
+	    "they have.",
 	.opts = set_options,
 	.opts_size = sizeof(struct set_opts),
 	.run = set_run };

@@ -89,9 +89,9 @@ const struct cmd cmd_host_ban = { .name = "host ban",
 	.min_args = 1,
 	.max_args = -1,
 	.purpose = "give a host no more work",
-	.about = "The hosts get no more work and are told to ask once a day; what they "
-		 "report is taken.\n"
-		 "Sets host.max_results_day to -1.",
+	.about =
+	    "The hosts get no more work and are told to ask once a day; what they report is taken.\n"
+	    "Sets host.max_results_day to -1.",
 	.run = host_ban_run };
 const struct cmd cmd_host_unban = { .name = "host unban",
 	.args = "ID ...",

@@ -92,9 +92,7 @@ tools_transaction(struct ctx *x, enum err (*work)(struct ctx *, void *), void *a
 		db_rollback(x->db);
 		if (e == E_RETRY && db_commit_uncertain(x->db))
 			return FAIL(x->f, E_RETRY,
-			    "the database went away while it was saving: look whether "
-			    "it is there, "
-			    "then try again");
+			    "the database went away while it was saving: look whether it is there, then try again");
 	}
 	return e;
 }

@@ -85,9 +85,7 @@ conf_add_daemons(struct ctx *x, const struct conf_pair *p, size_t n)
 	for (size_t i = 0; i < n && e == OK; i++)
 		if (daemon_named(cf, p[i].name) == NULL)
 			return FAIL(x->f, E_CONFIG,
-			    "the end of <daemons> in %s cannot be found; add the "
-			    "daemon %s by hand: "
-			    "<cmd>%s</cmd>",
+			    "the end of <daemons> in %s cannot be found; add the daemon %s by hand: <cmd>%s</cmd>",
 			    path, p[i].name, p[i].cmd);
 	return e == OK ? fs_write(path, b.p, b.n, 0640, x->f) : e;
 }

@@ -51,8 +51,7 @@ ctx_conf(struct ctx *x)
 	path = arena_printf(x->a, "%s/config.xml", dir);
 	if (faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) < 0 && errno == EACCES)
 		return FAIL(x->f, E_DENIED,
-		    "%s may not be read by this account; run locus as the account that "
-		    "the project belongs to, or as root",
+		    "%s may not be read by this account; run locus as the account that the project belongs to, or as root",
 		    path);
 	e = conf_load(x->a, path, &x->cf, NULL, NULL, x->f);
 	if (e == OK)

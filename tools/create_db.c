@@ -77,8 +77,7 @@ private_db_end(struct ctx *x, pid_t pid, struct fail *f)
 			kill(-pid, SIGKILL);
 			waitpid(pid, NULL, 0);
 			return FAIL(f, E_DB,
-			    "the database server did not end within %d s and was "
-			    "killed",
+			    "the database server did not end within %d s and was killed",
 			    END_MS / 1000);
 		}
 		clock_nap_ms(TICK_MS);
@@ -141,9 +140,7 @@ create_database(struct ctx *x, const struct create *c, struct fail *f)
 		e = db_open(x->cf, DB_ANY_SCHEMA, &x->db, f);
 	if (e == E_CONFIG && !c->private)
 		return FAIL(f, E_CONFIG,
-		    "%.250s.  Make the database first, for example: CREATE DATABASE "
-		    "%s; and GRANT "
-		    "ALL ON %s.* TO the account.",
+		    "%.250s.  Make the database first, for example: CREATE DATABASE %s; and GRANT ALL ON %s.* TO the account.",
 		    f->detail, x->cf->db_name, x->cf->db_name);
 	if (e == OK)
 		e = schema_create(x->db, f);

@@ -57,8 +57,7 @@ db_server_find(
 	                 program_system(a, by_mysql ? mysql_names : any_names);
 	if (s->program == NULL)
 		return FAIL(f, E_CONFIG,
-		    "the database server %s is not installed (Debian: apt-get install "
-		    "mariadb-server, or mysql-server)",
+		    "the database server %s is not installed (Debian: apt-get install mariadb-server, or mysql-server)",
 		    asked[0] != '\0' ? asked :
 		    by_mysql         ? "mysqld" :
 				       "mariadbd");
@@ -67,8 +66,7 @@ db_server_find(
 	s->name = s->mysql ? "mysqld" : "mariadbd";
 	if (made && s->mysql != by_mysql)
 		return FAIL(f, E_CONFIG,
-		    "%s/mysql was made by %s, and %s is another server; install that "
-		    "one, or name its program in <private_db_server>",
+		    "%s/mysql was made by %s, and %s is another server; install that one, or name its program in <private_db_server>",
 		    cf->project_dir, by_mysql ? "MySQL" : "MariaDB", s->program);
 	return OK;
 }

@@ -22,8 +22,7 @@ struct explain_opts {
 
 static const struct opt explain_options[] = {
 	{ "at", OPT_TEXT, offsetof(struct explain_opts, at), "RPC",
-	    "This request instead of the last one: what the log shows as rpc= (eight "
-	    "digits), or the request's number." },
+	    "This request instead of the last one: what the log shows as rpc= (eight digits), or the request's number." },
 	{ "list", OPT_FLAG, offsetof(struct explain_opts, list), NULL,
 	    "All requests that are kept, a line for each." },
 	{ 0 },
@@ -120,8 +119,7 @@ explain_run(struct ctx *x, const void *opts, char **args, size_t nargs)
 	if (r == NULL)
 		return ctx_nothing(x,
 		    "no such decision about host %" PRId64
-		    " is kept on this machine, of %zu that are; see decision_rings and "
-		    "decision_ring_bytes in config.xml(5)",
+		    " is kept on this machine, of %zu that are; see decision_rings and decision_ring_bytes in config.xml(5)",
 		    id, n);
 	if (o->list)
 		list(x, v, n);
@@ -148,8 +146,7 @@ decision_run(struct ctx *x, const void *opts, char **args, size_t nargs)
 		return e;
 	if (n == 0)
 		return ctx_nothing(x,
-		    "decision %s is not kept on this machine; see decision_rings and "
-		    "decision_ring_bytes in config.xml(5)",
+		    "decision %s is not kept on this machine; see decision_rings and decision_ring_bytes in config.xml(5)",
 		    args[0]);
 	show(x, v[n - 1]);
 	return OK;
@@ -161,14 +158,8 @@ const struct cmd cmd_explain_host = { .name = "explain host",
 	.max_args = 1,
 	.purpose = "why a host got what it got",
 	.about =
-	    "Tells what the host's last request asked for, which jobs were looked at, "
-	    "and "
-	    "how many each reason took away. The decisive reason is marked; its code "
-	    "is "
-	    "the one that the log and -o json have, and its text the one that the "
-	    "volunteer was told.\n\n"
-	    "It reads what the schedulers of this machine kept (run_dir/decisions) and "
-	    "needs no database.",
+	    "Tells what the host's last request asked for, which jobs were looked at, and how many each reason took away. The decisive reason is marked; its code is the one that the log and -o json have, and its text the one that the volunteer was told.\n\n"
+	    "It reads what the schedulers of this machine kept (run_dir/decisions) and needs no database.",
 	.opts = explain_options,
 	.opts_size = sizeof(struct explain_opts),
 	.run = explain_run };
@@ -179,7 +170,5 @@ const struct cmd cmd_explain_decision = { .name = "explain decision",
 	.max_args = 1,
 	.purpose = "the same by its number",
 	.about =
-	    "A client that wanted work and got none shows the number of the decision "
-	    "among its messages, as in \"Decision 81f3aa02: DISK\"; the log has it as "
-	    "rpc=. It is explained like explain host does, without a host to be named.",
+	    "A client that wanted work and got none shows the number of the decision among its messages, as in \"Decision 81f3aa02: DISK\"; the log has it as rpc=. It is explained like explain host does, without a host to be named.",
 	.run = decision_run };

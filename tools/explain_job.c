@@ -412,12 +412,9 @@ static const struct opt job_options[] = {
 	{ "host", OPT_TEXT, offsetof(struct job_opts, host), "ID",
 	    "Would this host get it now, with idle CPUs?  If not, why not?" },
 	{ "request", OPT_TEXT, offsetof(struct job_opts, request), "REQUEST.xml",
-	    "With --host: by this request, which tells its coprocessors, preferences "
-	    "and "
-	    "programs too." },
+	    "With --host: by this request, which tells its coprocessors, preferences and programs too." },
 	{ "at", OPT_TEXT, offsetof(struct job_opts, at), "TIME",
-	    "With --host: as if it were then: seconds since 1970, or "
-	    "2026-11-20T23:40:57Z; without it, now." },
+	    "With --host: as if it were then: seconds since 1970, or 2026-11-20T23:40:57Z; without it, now." },
 	{ 0 },
 };
 
@@ -454,11 +451,7 @@ const struct cmd cmd_explain_job = { .name = "explain job",
 	.max_args = 1,
 	.purpose = "where a job is, and why it is not elsewhere",
 	.about =
-	    "Tells of a workunit, or of a result and its workunit, the states, who has "
-	    "it, and the decisions that sent it or left it out, as far as they are "
-	    "kept "
-	    "on this machine. With --host it is decided, by the scheduler's rules and "
-	    "without writing, whether that host would get it.",
+	    "Tells of a workunit, or of a result and its workunit, the states, who has it, and the decisions that sent it or left it out, as far as they are kept on this machine. With --host it is decided, by the scheduler's rules and without writing, whether that host would get it.",
 	.opts = job_options,
 	.opts_size = sizeof(struct job_opts),
 	.run = explain_job };

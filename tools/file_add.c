@@ -98,9 +98,7 @@ check_own_set(struct ctx *x, struct staged *s)
 		return e;
 	if (s->ranges > 0 && s->ranges != set->gen_parts)
 		return FAIL(x->f, E_BADREQ,
-		    "%s is known with %d ranges, and cannot get %d: its workunits are "
-		    "named after its parts; leave out --ranges, or add it under "
-		    "another name",
+		    "%s is known with %d ranges, and cannot get %d: its workunits are named after its parts; leave out --ranges, or add it under another name",
 		    s->name, set->gen_parts, s->ranges);
 	e = fileset_files(x->db, x->a, set->id, &members, &n, x->f);
 	s->empty = e == OK && n == 0 ? set->id : 0;
@@ -124,9 +122,7 @@ check_taken(struct ctx *x, struct staged *s)
 	if (s->known &&
 	    (strcmp(row->md5sum, s->md5) != 0 || (int64_t)row->size != s->nbytes))
 		return FAIL(x->f, E_BADREQ,
-		    "%s: the project has a file %s with another content (md5 %s), and "
-		    "hosts may "
-		    "hold it; give this one another name",
+		    "%s: the project has a file %s with another content (md5 %s), and hosts may hold it; give this one another name",
 		    s->path, s->name, row->md5sum);
 	if (!fs_exists(s->to))
 		return OK;
@@ -136,9 +132,7 @@ check_taken(struct ctx *x, struct staged *s)
 	s->there = strcmp(md5, s->md5) == 0;
 	if (!s->there && !s->known)
 		return FAIL(x->f, E_BADREQ,
-		    "%s is there with another content and is no file of the database; "
-		    "remove it if "
-		    "it is not needed",
+		    "%s is there with another content and is no file of the database; remove it if it is not needed",
 		    s->to);
 	return OK;
 }
@@ -277,14 +271,12 @@ check_same(struct ctx *x, struct together *t, int64_t appid)
 	if (same && (n == t->n || n == 0) && t->files[0].ranges > 0 &&
 	    t->files[0].ranges != t->row->gen_parts)
 		return FAIL(x->f, E_BADREQ,
-		    "set %s is known with %d ranges, and cannot get %d: leave out "
-		    "--ranges, or give this one another name",
+		    "set %s is known with %d ranges, and cannot get %d: leave out --ranges, or give this one another name",
 		    t->name, t->row->gen_parts, t->files[0].ranges);
 	if (same && (n == t->n || n == 0))
 		return OK;
 	return FAIL(x->f, E_BADREQ,
-	    "there is a set %s of other files or of another app; give this one another "
-	    "name",
+	    "there is a set %s of other files or of another app; give this one another name",
 	    t->name);
 }
 
@@ -416,24 +408,15 @@ const struct cmd cmd_file_add = { .name = "file add",
 	.max_args = -1,
 	.purpose = "add large files that hosts keep",
 	.about =
-	    "Copies the files to the download directory and makes them known.  A "
-	    "file is known\n"
-	    "by its name for ever: a changed content under the same name is "
-	    "refused, the same\n"
-	    "content again is fine.  No name may have \"__\" in it, as that ends "
-	    "the file's name\n"
-	    "in the name of a workunit.  If one file is refused, none is "
-	    "written.\n"
-	    "With --set the files are one set: a workunit of it needs them all, "
-	    "and is named\n"
-	    "SET__*.  A file may be in any number of sets, so a file that is "
-	    "known already may\n"
-	    "be named again.  A set stays as it is; its name is neither that of a "
-	    "file nor of\n"
-	    "another set.  Only one that has lost all its files, as fsck tells, is "
-	    "filled with\n"
-	    "those that are named, and keeps its ranges: name those that its "
-	    "workunits need.",
+	    "Copies the files to the download directory and makes them known.  A file is known\n"
+	    "by its name for ever: a changed content under the same name is refused, the same\n"
+	    "content again is fine.  No name may have \"__\" in it, as that ends the file's name\n"
+	    "in the name of a workunit.  If one file is refused, none is written.\n"
+	    "With --set the files are one set: a workunit of it needs them all, and is named\n"
+	    "SET__*.  A file may be in any number of sets, so a file that is known already may\n"
+	    "be named again.  A set stays as it is; its name is neither that of a file nor of\n"
+	    "another set.  Only one that has lost all its files, as fsck tells, is filled with\n"
+	    "those that are named, and keeps its ranges: name those that its workunits need.",
 	.opts = file_options,
 	.opts_size = sizeof(struct file_opts),
 	.run = file_add_run };

@@ -53,10 +53,9 @@ const struct cmd cmd_file_pause = { .name = "file pause",
 	.min_args = 1,
 	.max_args = -1,
 	.purpose = "hold a large file back until it is resumed",
-	.about = "No new jobs of the file are sent or made, to nobody, and hosts keep "
-		 "it.  What\n"
-		 "they have in progress goes on.  Holds from the next request on; "
-		 "resume ends it.",
+	.about =
+	    "No new jobs of the file are sent or made, to nobody, and hosts keep it.  What\n"
+	    "they have in progress goes on.  Holds from the next request on; resume ends it.",
 	.run = pause_run };
 const struct cmd cmd_file_resume = { .name = "file resume",
 	.args = "NAME ...",
@@ -71,11 +70,8 @@ const struct cmd cmd_file_drain = { .name = "file drain",
 	.max_args = -1,
 	.purpose = "let a large file run out",
 	.about =
-	    "No new jobs of the file are made, and no other host gets it.  The hosts "
-	    "that hold it\n"
-	    "get the jobs that are there, and those that replace failed ones; they "
-	    "are told to\n"
-	    "delete it when no workunit of it is open.  Jobs that none of its "
-	    "holders may get\n"
+	    "No new jobs of the file are made, and no other host gets it.  The hosts that hold it\n"
+	    "get the jobs that are there, and those that replace failed ones; they are told to\n"
+	    "delete it when no workunit of it is open.  Jobs that none of its holders may get\n"
 	    "stay unsent until the file is resumed.",
 	.run = drain_run };

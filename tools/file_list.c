@@ -85,8 +85,7 @@ file_view_json(const struct file_view *v)
 	const struct row_tally *t = &v->tally;
 
 	json_t *j = json_pack(
-	    "{s:o, s:o, s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
-	    "s:i, s:i}",
+	    "{s:o, s:o, s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:i, s:i}",
 	    "name", json_text(v->info.name), "app", json_text(v->info.app), "state",
 	    file_state_name(v->state), "held_back", file_view_held_back(v), "nfiles",
 	    v->info.nfiles, "size", (json_int_t)v->info.size, "unsent",
@@ -220,15 +219,10 @@ const struct cmd cmd_file_list = { .name = "file list",
 	.args = "",
 	.purpose = "the large files, their states and their work",
 	.about =
-	    "One line per file or set of files: how many files it has, their "
-	    "size, its app,\n"
-	    "how many of its results are unsent, in progress, done and failed, how "
-	    "many hosts\n"
-	    "hold all of it, how often a host asked for work of it that was still "
-	    "to be made,\n"
-	    "and how many of its parts are made.  States: ADVERTISED (it has unsent "
-	    "results),\n"
-	    "DRAINING (none now, more may be made), EXHAUSTED (no more will be made), "
-	    "DEAD (and\n"
+	    "One line per file or set of files: how many files it has, their size, its app,\n"
+	    "how many of its results are unsent, in progress, done and failed, how many hosts\n"
+	    "hold all of it, how often a host asked for work of it that was still to be made,\n"
+	    "and how many of its parts are made.  States: ADVERTISED (it has unsent results),\n"
+	    "DRAINING (none now, more may be made), EXHAUSTED (no more will be made), DEAD (and\n"
 	    "no workunit is open).",
 	.run = list_run };

@@ -185,8 +185,7 @@ print_show(struct ctx *x, const struct show *s)
 	    (long long)s->wus.with_canonical, (long long)s->wus.assimilated,
 	    (long long)s->wus.error);
 	printf(
-	    "results     %lld unsent, %lld in progress, %lld done (%lld valid), %lld "
-	    "failed\n",
+	    "results     %lld unsent, %lld in progress, %lld done (%lld valid), %lld failed\n",
 	    (long long)v->tally.unsent, (long long)v->tally.in_progress,
 	    (long long)v->tally.success, (long long)v->tally.valid,
 	    (long long)v->tally.failed);
@@ -267,11 +266,8 @@ const struct cmd cmd_file_show = { .name = "file show",
 	.max_args = 1,
 	.purpose = "one large file: its work, triggers and holders",
 	.about =
-	    "Tells of one large file what locus file list does, its checksum and "
-	    "place, its\n"
-	    "workunits, its triggers, and the hosts that hold it, a thousand at "
-	    "most.  Of a\n"
-	    "set of files the same, of each file in which other sets it is, and the "
-	    "hosts that\n"
+	    "Tells of one large file what locus file list does, its checksum and place, its\n"
+	    "workunits, its triggers, and the hosts that hold it, a thousand at most.  Of a\n"
+	    "set of files the same, of each file in which other sets it is, and the hosts that\n"
 	    "hold all of them.",
 	.run = show_run };

@@ -18,8 +18,7 @@ struct fsck_opts {
 
 static const struct opt fsck_options[] = {
 	{ "repair", OPT_FLAG, offsetof(struct fsck_opts, repair), NULL,
-	    "Also does what is safe: removes rows and triggers of what does not exist, "
-	    "makes stale claims triggers again, sets copies of other columns again." },
+	    "Also does what is safe: removes rows and triggers of what does not exist, makes stale claims triggers again, sets copies of other columns again." },
 	{ "deep", OPT_FLAG, offsetof(struct fsck_opts, deep), NULL,
 	    "Also reads every large file and compares its MD5." },
 	{ 0 },
@@ -89,18 +88,12 @@ const struct cmd cmd_fsck = { .name = "fsck",
 	.purpose =
 	    "look for what cannot be: impossible states, orphans, stale triggers",
 	.about =
-	    "Compares the database with itself, with the files on disk and with the "
-	    "trigger\n"
-	    "directories, while the project runs or not, and names what never gets on: "
-	    "workunits\n"
-	    "that lack results, names that no work can have, work that no host may "
-	    "get; an active\n"
-	    "host is one by locality_active_host_days.  One line per finding: "
-	    "CODE what and\n"
-	    "where; cure.  Changes nothing without --repair.  Reads every table, "
-	    "slice by\n"
-	    "slice.  Warnings do not count.  Exit status 0: clean, 1: findings "
-	    "that were not\n"
+	    "Compares the database with itself, with the files on disk and with the trigger\n"
+	    "directories, while the project runs or not, and names what never gets on: workunits\n"
+	    "that lack results, names that no work can have, work that no host may get; an active\n"
+	    "host is one by locality_active_host_days.  One line per finding: CODE what and\n"
+	    "where; cure.  Changes nothing without --repair.  Reads every table, slice by\n"
+	    "slice.  Warnings do not count.  Exit status 0: clean, 1: findings that were not\n"
 	    "repaired, 69: no database.",
 	.opts = fsck_options,
 	.opts_size = sizeof(struct fsck_opts),

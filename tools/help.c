@@ -107,8 +107,7 @@ help_man(const struct cmd *const *cmds)
 	    "The project is the directory given by\n.Fl p Pq Fl Fl project ,\n"
 	    "by the environment, or the first directory with a\n.Pa config.xml\n"
 	    "from the current one upward.\n"
-	    "Run by root, a command goes on as the account that the project belongs "
-	    "to.\n.Pp\nThe commands are:\n.Bl -tag -width Ds\n");
+	    "Run by root, a command goes on as the account that the project belongs to.\n.Pp\nThe commands are:\n.Bl -tag -width Ds\n");
 	for (size_t i = 0; cmds[i] != NULL; i++)
 		man_command(cmds[i]);
 	printf(
@@ -120,6 +119,5 @@ help_man(const struct cmd *const *cmds)
 	    ".It 3\nNot running, or nothing found.\n.It 4\nPartly running.\n"
 	    ".It 69\nThe database is not there.\n.It 75\nTry again.\n"
 	    ".It 77\nPermission denied.\n.It 78\nConfiguration or schema.\n.El\n"
-	    ".Sh SEE ALSO\n.Xr config.xml 5 ,\n.Xr plan_class_spec.xml 5 ,\n.Xr locus "
-	    "7\n");
+	    ".Sh SEE ALSO\n.Xr config.xml 5 ,\n.Xr plan_class_spec.xml 5 ,\n.Xr locus 7\n");
 }

@@ -49,8 +49,7 @@ const struct cmd cmd_host_log = { .name = "host log",
 	.max_args = 1,
 	.purpose = "a client's own log",
 	.about =
-	    "Prints the log of when the client was on, connected and active, as the "
-	    "client sent it.",
+	    "Prints the log of when the client was on, connected and active, as the client sent it.",
 	.opts = log_options,
 	.opts_size = sizeof(struct log_opts),
 	.run = host_log_run };

@@ -69,8 +69,8 @@ message_run(struct ctx *x, const void *opts, char **args, size_t nargs)
 		return e;
 	printf("queued for host %" PRId64 "\n", r->hostid);
 	if (!x->cf->msg_to_host)
-		fprintf(stderr, "locus: it waits until config.xml says "
-				"<msg_to_host>1</msg_to_host>\n");
+		fprintf(stderr,
+		    "locus: it waits until config.xml says <msg_to_host>1</msg_to_host>\n");
 	return OK;
 }
 
@@ -79,10 +79,8 @@ const struct cmd cmd_host_message = { .name = "host message",
 	.min_args = 2,
 	.max_args = 2,
 	.purpose = "send a message to a running task",
-	.about = "Queues the text of FILE for the task of that result.  The host gets "
-		 "it with\n"
-		 "the next reply and hands it to the task as a trickle-down message, "
-		 "if it is\n"
-		 "running then; nobody is told whether it was.  Needs the option "
-		 "msg_to_host.",
+	.about =
+	    "Queues the text of FILE for the task of that result.  The host gets it with\n"
+	    "the next reply and hands it to the task as a trickle-down message, if it is\n"
+	    "running then; nobody is told whether it was.  Needs the option msg_to_host.",
 	.run = message_run };

@@ -190,7 +190,7 @@ const struct cmd cmd_host_show = { .name = "host show",
 	.min_args = 1,
 	.max_args = 1,
 	.purpose = "one host: what it holds and computes",
-	.about = "Tells of one host its account, when it asked last, the large files "
-		 "that it holds\n"
-		 "and its results.",
+	.about =
+	    "Tells of one host its account, when it asked last, the large files that it holds\n"
+	    "and its results.",
 	.run = show_run };

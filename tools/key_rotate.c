@@ -172,8 +172,7 @@ sign_by_old(struct rotation *r, int i)
 
 	if (e == E_NOTFOUND) { /* what is there would sign a key that is gone */
 		ctx_said(x, "dropped",
-		    "keys/old_key_%d: without keys/old_private_%d its clients must "
-		    "attach anew",
+		    "keys/old_key_%d: without keys/old_private_%d its clients must attach anew",
 		    i, i);
 		e = fs_unlink(key_path(x, plain), x->f);
 		return e == OK ? fs_unlink(key_path(x, strip), x->f) : e;
@@ -271,9 +270,7 @@ end(struct ctx *x, bool stay_stopped)
 		e = fs_unlink(project_path(x->a, x->cf, "stop_sched"), x->f);
 	if (e == OK)
 		ctx_said(x, "rotated",
-		    "the code signing key; the files of all versions are signed anew "
-		    "(move keys/code_sign_private and keys/old_private_* to a safe "
-		    "place)");
+		    "the code signing key; the files of all versions are signed anew (move keys/code_sign_private and keys/old_private_* to a safe place)");
 	return e;
 }
 
@@ -351,14 +348,10 @@ const struct cmd cmd_key_rotate = { .name = "key rotate",
 	.min_args = 0,
 	.max_args = 0,
 	.purpose = "a new pair of code signing keys",
-	.about = "Makes a new pair, signs it with all earlier keys whose private part "
-		 "is there "
-		 "(keys/old_private_N), and signs the files of all versions anew.\n"
-		 "Clients with an earlier key take the new one with their next "
-		 "request; those "
-		 "whose key nothing signs are asked to attach again.\n"
-		 "The schedulers are stopped (stop_sched) while it runs.  If it says "
-		 "that it failed and they stay so, run it again.",
+	.about =
+	    "Makes a new pair, signs it with all earlier keys whose private part is there (keys/old_private_N), and signs the files of all versions anew.\n"
+	    "Clients with an earlier key take the new one with their next request; those whose key nothing signs are asked to attach again.\n"
+	    "The schedulers are stopped (stop_sched) while it runs.  If it says that it failed and they stay so, run it again.",
 	.opts = rotate_options,
 	.opts_size = sizeof(struct rotate_opts),
 	.run = key_rotate_run };

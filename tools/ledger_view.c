@@ -21,8 +21,7 @@ char *
 saved_text(struct arena *a, const struct row_ledger *l)
 {
 	return arena_printf(a,
-	    "saved %s of %s (hit rate %.0f %%): %s sent, %lld of %lld jobs on files "
-	    "held",
+	    "saved %s of %s (hit rate %.0f %%): %s sent, %lld of %lld jobs on files held",
 	    human_bytes(a, (double)l->bytes_saved),
 	    human_bytes(a, (double)(l->bytes_needed + l->bytes_saved)),
 	    100 * hit_rate(l), human_bytes(a, (double)l->bytes_needed),

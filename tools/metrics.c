@@ -86,10 +86,5 @@ const struct cmd cmd_metrics = { .name = "metrics",
 	.args = "",
 	.purpose = "what the schedulers counted",
 	.about =
-	    "Prints what the schedulers of this machine have counted since "
-	    "run_dir/counters was made, in the text format of Prometheus: requests "
-	    "served and refused, jobs sent, and for each reason how many requests got "
-	    "no work for it and how many jobs were left out. The codes of reasons are "
-	    "those of the log and of explain. Needs no database; remove the file to "
-	    "begin at 0.",
+	    "Prints what the schedulers of this machine have counted since run_dir/counters was made, in the text format of Prometheus: requests served and refused, jobs sent, and for each reason how many requests got no work for it and how many jobs were left out. The codes of reasons are those of the log and of explain. Needs no database; remove the file to begin at 0.",
 	.run = metrics_run };

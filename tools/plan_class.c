@@ -35,8 +35,7 @@ load(struct ctx *x, const char *path, struct spec *s)
 	e = plan_classes_load(x->a, s->path, &s->all, &s->remarks, &s->nremarks, x->f);
 	if (e == E_NOTFOUND)
 		return ctx_nothing(x,
-		    "%s is not there: versions with a plan class are not sent; the "
-		    "installed data has an example of that name",
+		    "%s is not there: versions with a plan class are not sent; the installed data has an example of that name",
 		    s->path);
 	return e;
 }
@@ -101,8 +100,7 @@ const struct cmd cmd_plan_class_check = { .name = "plan-class check",
 	.max_args = 1,
 	.purpose = "check plan_class_spec.xml",
 	.about =
-	    "Reports classes that cannot be used and why, unknown elements with the "
-	    "nearest\n"
+	    "Reports classes that cannot be used and why, unknown elements with the nearest\n"
 	    "name, bounds that no computer can meet, and names that mislead clients.\n"
 	    "Exits with 78 if there is an error.",
 	.run = check_run };
@@ -117,8 +115,7 @@ struct test_opts {
 #define FIELD(name) offsetof(struct test_opts, name)
 static const struct opt test_options[] = {
 	{ "host", OPT_NUMBER, FIELD(host), "ID",
-	    "The account, preferences and venue are those of this host; default: of "
-	    "none." },
+	    "The account, preferences and venue are those of this host; default: of none." },
 	{ "class", OPT_TEXT, FIELD(class), "NAME", "This class only." },
 	{ "spec", OPT_TEXT, FIELD(spec), "FILE",
 	    "Instead of the project's plan_class_spec.xml." },
@@ -262,11 +259,10 @@ const struct cmd cmd_plan_class_test = { .name = "plan-class test",
 	.min_args = 1,
 	.max_args = 1,
 	.purpose = "tell which plan classes fit a client, and why the others do not",
-	.about = "REQUEST is what a client sent (see debug_req_reply_dir in "
-		 "config.xml).  Of each class\n"
-		 "it is told what a job would use there, or the first thing that is "
-		 "lacking.  Demands\n"
-		 "on workunits and those by chance are passed over.",
+	.about =
+	    "REQUEST is what a client sent (see debug_req_reply_dir in config.xml).  Of each class\n"
+	    "it is told what a job would use there, or the first thing that is lacking.  Demands\n"
+	    "on workunits and those by chance are passed over.",
 	.opts = test_options,
 	.opts_size = sizeof(struct test_opts),
 	.run = test_run };

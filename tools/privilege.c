@@ -60,8 +60,7 @@ account_find(struct arena *a, const char *name, struct account *acc, struct fail
 		p = getpwnam(usual[i]);
 	if (p == NULL)
 		return FAIL(f, E_CONFIG,
-		    "there is neither www-data nor nobody here; name an account with "
-		    "--user");
+		    "there is neither www-data nor nobody here; name an account with --user");
 	account_take(a, p, acc);
 	return OK;
 }

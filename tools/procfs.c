@@ -25,8 +25,7 @@ procfs_parse(const char *line, struct procfs *p)
 
 	if (rest == NULL || sscanf(line, "%d", &pid) != 1 ||
 	    sscanf(rest + 1,
-		" %c %d %d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d "
-		"%*d %llu",
+		" %c %d %d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
 		&state, &ppid, &pgrp, &session, &start) != 5)
 		return false;
 	*p = (struct procfs){ pid, ppid, pgrp, session, start, state };

@@ -125,8 +125,8 @@ print_asked(const struct record *r)
 		printf("%-12s  %.0f s and %g idle of %g %s\n", i == 0 ? "asked" : "",
 		    q->secs, q->instances, q->present, q->resource);
 	}
-	printf("%-12s  %lld files held, %lld tasks in progress, %lld reports (%lld "
-	       "acknowledged)\n",
+	printf(
+	    "%-12s  %lld files held, %lld tasks in progress, %lld reports (%lld acknowledged)\n",
 	    "had", (long long)r->d.held_files, (long long)r->d.in_progress,
 	    (long long)r->d.reports, (long long)r->d.acked);
 }
@@ -168,8 +168,8 @@ print_sent(struct ctx *x, const struct record *r)
 		const struct rec_sent *s = &r->sent[i];
 		const char *replication = record_replication(x->a, s);
 
-		printf("%-12s  %s (%s): %s %d%s%s on %g %s, %s at %.3g GFLOPS "
-		       "(%s); %s to load, %s saved%s%s\n",
+		printf(
+		    "%-12s  %s (%s): %s %d%s%s on %g %s, %s at %.3g GFLOPS (%s); %s to load, %s saved%s%s\n",
 		    i == 0 ? "tasks" : "", s->name, s->how, s->app, s->version_num,
 		    s->plan_class[0] == '\0' ? "" : " ", s->plan_class, s->usage,
 		    s->resource, human_span(x->a, (int64_t)s->runtime_s),
@@ -240,8 +240,8 @@ record_print(struct ctx *x, const struct record *r, int64_t now)
 	print_sent(x, r);
 	print_told(x, r);
 	if (d->drawn_fit > 0)
-		printf("%-12s  a job drawn whatever the host holds would have cost %s "
-		       "(mean of %lld)\n",
+		printf(
+		    "%-12s  a job drawn whatever the host holds would have cost %s (mean of %lld)\n",
 		    "in contrast", human_bytes(x->a, (double)d->drawn_bytes),
 		    (long long)d->drawn_fit);
 	if (d->waited_ms > 0)

@@ -106,16 +106,13 @@ static const struct opt replay_options[] = {
 	{ "host", OPT_TEXT, offsetof(struct replay_opts, host), "ID",
 	    "On behalf of this host, whatever id and key the request has." },
 	{ "at", OPT_TEXT, offsetof(struct replay_opts, at), "TIME",
-	    "As if it were then: seconds since 1970, or 2026-11-20T23:40:57Z; without "
-	    "it, "
-	    "now." },
+	    "As if it were then: seconds since 1970, or 2026-11-20T23:40:57Z; without it, now." },
 	{ "config", OPT_TEXT, offsetof(struct replay_opts, config), "FILE",
 	    "With this file instead of config.xml." },
 	{ "seed", OPT_NUMBER, offsetof(struct replay_opts, seed), "N",
 	    "Draw from this seed, which explain shows; without it, from 1." },
 	{ "diff", OPT_TEXT, offsetof(struct replay_opts, diff), "REPLY.xml",
-	    "Say in words what is otherwise than in this reply; the exit code is 1 if "
-	    "anything is." },
+	    "Say in words what is otherwise than in this reply; the exit code is 1 if anything is." },
 	{ "reply", OPT_FLAG, offsetof(struct replay_opts, reply), NULL,
 	    "Print the reply itself." },
 	{ "same", OPT_FLAG, offsetof(struct replay_opts, same), NULL,
@@ -176,8 +173,8 @@ compare(struct ctx *x, const struct replay *r, char *text, size_t text_n)
 		return e;
 	n = reply_differences(x->a, old, new, &b);
 	if (n == 0 && (text_n != r->reply_n || memcmp(text, r->reply, text_n) != 0)) {
-		buf_puts(&b, "the bytes differ, the meaning of what is compared does "
-			     "not\n");
+		buf_puts(
+		    &b, "the bytes differ, the meaning of what is compared does not\n");
 		n = 1;
 	}
 	print_differences(x, &b, n);
@@ -287,18 +284,8 @@ const struct cmd cmd_replay = { .name = "replay",
 	.max_args = 1,
 	.purpose = "what a request would be answered now",
 	.about =
-	    "Decides the request by the rules, configuration and rows of the project, "
-	    "and "
-	    "tells why, like explain host; debug_req_reply_dir keeps requests and "
-	    "replies. Nothing is written: the database refuses it, no work is asked of "
-	    "generators and nothing is waited for. As long as the rows are the same "
-	    "and "
-	    "--at is given, it says the same every time. A new host has the id 0.\n\n"
-	    "A file of record host is decided by the rows that it holds instead, and "
-	    "its "
-	    "configuration unless --config gives another one; the reply is then the "
-	    "same "
-	    "to the byte. It needs neither the project nor its database.",
+	    "Decides the request by the rules, configuration and rows of the project, and tells why, like explain host; debug_req_reply_dir keeps requests and replies. Nothing is written: the database refuses it, no work is asked of generators and nothing is waited for. As long as the rows are the same and --at is given, it says the same every time. A new host has the id 0.\n\n"
+	    "A file of record host is decided by the rows that it holds instead, and its configuration unless --config gives another one; the reply is then the same to the byte. It needs neither the project nor its database.",
 	.opts = replay_options,
 	.opts_size = sizeof(struct replay_opts),
 	.run = replay_cmd };

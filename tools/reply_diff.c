@@ -60,8 +60,7 @@ text(struct diff *d, const char *what, const char *a, const char *b)
 		    a != NULL ? "first" : "second");
 	else
 		buf_printf(d->b,
-		    "%s: \"%.200s\" in the first reply, \"%.200s\" in "
-		    "the second\n",
+		    "%s: \"%.200s\" in the first reply, \"%.200s\" in the second\n",
 		    what, a, b);
 	d->n++;
 }

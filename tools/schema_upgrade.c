@@ -33,12 +33,9 @@ const struct cmd cmd_schema_check = { .name = "schema check",
 	.args = "",
 	.purpose = "compare the database with the schema",
 	.about =
-	    "Names what the programs could not work with, each with the command that "
-	    "mends\n"
-	    "it: tables, columns, defaults and indexes that are missing or of another "
-	    "kind,\n"
-	    "and what an administrator added that refuses rows that Locus makes, such "
-	    "as a\n"
+	    "Names what the programs could not work with, each with the command that mends\n"
+	    "it: tables, columns, defaults and indexes that are missing or of another kind,\n"
+	    "and what an administrator added that refuses rows that Locus makes, such as a\n"
 	    "column without a default.  Names indexes that cost more than they give.",
 	.run = check_run };
 
@@ -76,13 +73,11 @@ upgrade_run(struct ctx *x, const void *opts, char **args, size_t n)
 const struct cmd cmd_schema_upgrade = { .name = "schema upgrade",
 	.args = "",
 	.purpose = "bring the database to this program's schema",
-	.about = "Upgrades an older schema, or adopts the database of a BOINC project "
-		 "by adding what\n"
-		 "is missing, and by giving indexes that it calls otherwise the names "
-		 "that\n"
-		 "statements use.  Each step may be repeated: after a failure run it "
-		 "again.  Stop\n"
-		 "the project's daemons first.",
+	.about =
+	    "Upgrades an older schema, or adopts the database of a BOINC project by adding what\n"
+	    "is missing, and by giving indexes that it calls otherwise the names that\n"
+	    "statements use.  Each step may be repeated: after a failure run it again.  Stop\n"
+	    "the project's daemons first.",
 	.opts = upgrade_options,
 	.opts_size = sizeof(struct upgrade_opts),
 	.run = upgrade_run };

@@ -44,9 +44,7 @@ short_dir_make(struct arena *a, const struct conf *cf, struct fail *f)
 		return FAIL_ERRNO(f, "looking at %s", dir);
 	if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid())
 		return FAIL(f, E_CONFIG,
-		    "%s is there and is not ours; remove it, or give the project "
-		    "another "
-		    "<db_socket> of at most 107 bytes",
+		    "%s is there and is not ours; remove it, or give the project another <db_socket> of at most 107 bytes",
 		    dir);
 	return OK;
 }

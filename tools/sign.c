@@ -53,10 +53,9 @@ const struct cmd cmd_sign = { .name = "sign",
 	.min_args = 1,
 	.max_args = -1,
 	.purpose = "sign files of an app version",
-	.about = "Writes FILE.sig beside each file; \"locus version add\" takes such a "
-		 "signature.\n"
-		 "Needs no project: the private key may stay on a machine without a "
-		 "network.",
+	.about =
+	    "Writes FILE.sig beside each file; \"locus version add\" takes such a signature.\n"
+	    "Needs no project: the private key may stay on a machine without a network.",
 	.opts = sign_options,
 	.opts_size = sizeof(struct sign_opts),
 	.run = sign_run };

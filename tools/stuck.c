@@ -58,8 +58,7 @@ lacking_between(struct look *k, int64_t from, int64_t to)
 		if (quorum_prospect(&wu, w[i].results, w[i].alive) == PROSPECT_NONE)
 			found(k, FSCK_WU_NEVER, w[i].name,
 			    arena_printf(&k->round,
-				"quorum %d, target_nresults %d, %lld of its results "
-				"may succeed",
+				"quorum %d, target_nresults %d, %lld of its results may succeed",
 				w[i].min_quorum, w[i].target_nresults,
 				(long long)w[i].alive));
 	}

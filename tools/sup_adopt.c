@@ -121,8 +121,8 @@ sup_listen_all(struct sup *x, struct fail *f)
 		if (sup_listen(x, p->s.listen, &fd, f) != OK)
 			return f->code;
 		if (p->pid != 0)
-			log_info("%s is replaced, as its socket was held by another "
-				 "supervisor",
+			log_info(
+			    "%s is replaced, as its socket was held by another supervisor",
 			    p->s.name);
 		sup_end(x, p, clock_mono_ms());
 	}

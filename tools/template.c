@@ -33,8 +33,7 @@ check_large(struct ctx *x, const char *file, const char *xml, enum template_larg
 	if (large == LARGE_FIRST)
 		return FAIL(x->f, E_BADREQ, "%s: %.300s", file, f.detail);
 	fprintf(stderr,
-	    "locus: %s: its first <file_info> lacks <sticky/> or <report_on_rpc/>: no "
-	    "jobs of large files can be made with it\n",
+	    "locus: %s: its first <file_info> lacks <sticky/> or <report_on_rpc/>: no jobs of large files can be made with it\n",
 	    file);
 	return OK;
 }
@@ -95,9 +94,8 @@ const struct cmd cmd_template_check = { .name = "template check",
 	.min_args = 2,
 	.max_args = 2,
 	.purpose = "check an input and an output template",
-	.about = "Makes a job from the templates and throws it away; says what is "
-		 "wrong, with its\n"
-		 "line and element, and whether jobs of large files can be made with "
-		 "them.\n"
-		 "Needs no project.",
+	.about =
+	    "Makes a job from the templates and throws it away; says what is wrong, with its\n"
+	    "line and element, and whether jobs of large files can be made with them.\n"
+	    "Needs no project.",
 	.run = check_run };

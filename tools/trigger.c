@@ -21,8 +21,7 @@ struct trigger_opts {
 };
 static const struct opt claim_options[] = {
 	{ "as", OPT_TEXT, offsetof(struct trigger_opts, as), "NAME",
-	    "Whose claim it is; default HOST/locus, HOST being the name of this "
-	    "machine." },
+	    "Whose claim it is; default HOST/locus, HOST being the name of this machine." },
 	{ 0 },
 };
 
@@ -211,38 +210,35 @@ const struct cmd cmd_trigger_list = { .name = "trigger list",
 	.max_args = 1,
 	.purpose = "the files that a trigger stands for",
 	.about =
-	    "Names, one per line, sorted.  claims: those of need_work that somebody "
-	    "makes work\n"
-	    "for, with the seconds since then and whose they are (directories do not "
-	    "tell).",
+	    "Names, one per line, sorted.  claims: those of need_work that somebody makes work\n"
+	    "for, with the seconds since then and whose they are (directories do not tell).",
 	.run = list_run };
 const struct cmd cmd_trigger_raise = { .name = "trigger raise",
 	.args = KINDS " FILE ...",
 	.min_args = 2,
 	.max_args = -1,
 	.purpose = "raise a trigger of files",
-	.about = "One that is there stays as it is.  no_work_available says that no "
-		 "more work can be\n"
-		 "made for the file.",
+	.about =
+	    "One that is there stays as it is.  no_work_available says that no more work can be\n"
+	    "made for the file.",
 	.run = raise_run };
 const struct cmd cmd_trigger_clear = { .name = "trigger clear",
 	.args = KINDS " FILE ...",
 	.min_args = 2,
 	.max_args = -1,
 	.purpose = "take a trigger of files away",
-	.about = "One that is not there is fine.  A generator that does not claim "
-		 "clears need_work\n"
-		 "after it has made the work.",
+	.about =
+	    "One that is not there is fine.  A generator that does not claim clears need_work\n"
+	    "after it has made the work.",
 	.run = clear_run };
 const struct cmd cmd_trigger_claim = { .name = "trigger claim",
 	.args = "FILE",
 	.min_args = 1,
 	.max_args = 1,
 	.purpose = "take on the work of a need_work trigger",
-	.about = "Of all that try it one gets it; for the others, and if it is not "
-		 "there, the exit\n"
-		 "status is 3.  What is raised meanwhile stays for later.  Make the "
-		 "work, then say done.",
+	.about =
+	    "Of all that try it one gets it; for the others, and if it is not there, the exit\n"
+	    "status is 3.  What is raised meanwhile stays for later.  Make the work, then say done.",
 	.opts = claim_options,
 	.opts_size = sizeof(struct trigger_opts),
 	.run = claim_run };
@@ -261,8 +257,7 @@ const struct cmd cmd_trigger_back = { .name = "trigger back",
 	.max_args = -1,
 	.purpose = "make a claim a trigger again",
 	.about =
-	    "For work that could not be made, and for claims that were left behind "
-	    "by a\n"
+	    "For work that could not be made, and for claims that were left behind by a\n"
 	    "generator that died.  Exit status 3: there is no such claim.",
 	.opts = claim_options,
 	.opts_size = sizeof(struct trigger_opts),

@@ -27,8 +27,7 @@ static const struct opt version_options[] = {
 	{ "main", OPT_TEXT, FIELD(main), "FILE",
 	    "The file that is run; default the first one." },
 	{ "sign-with", OPT_TEXT, FIELD(key), "KEY",
-	    "Private key; default keys/code_sign_private of the project, if there is "
-	    "no FILE.sig." },
+	    "Private key; default keys/code_sign_private of the project, if there is no FILE.sig." },
 	{ "any-class", OPT_FLAG, FIELD(any_class), NULL,
 	    "Also a plan class that plan_class_spec.xml does not have, or not yet." },
 	{ "api-version", OPT_TEXT, FIELD(api_version), "V",
@@ -130,9 +129,7 @@ sign(struct ctx *x, const struct version *v, const char *path, const char *md5,
 		e = fs_read(x->a, ready, SIGNATURE_MAX, sig, NULL, x->f);
 	else if (v->private == NULL)
 		return FAIL(x->f, E_CONFIG,
-		    "there is neither %s nor a private key: sign where the key is "
-		    "(locus sign "
-		    "--key KEY %s), or give --sign-with KEY",
+		    "there is neither %s nor a private key: sign where the key is (locus sign --key KEY %s), or give --sign-with KEY",
 		    ready, path);
 	else
 		e = sign_md5(x->a, v->private, md5, sig, x->f);
@@ -140,9 +137,7 @@ sign(struct ctx *x, const struct version *v, const char *path, const char *md5,
 		return e;
 	if (verify_md5(v->public, md5, *sig, x->f) != OK)
 		return FAIL(x->f, E_BADREQ,
-		    "the signature of %s is not good for the project's "
-		    "keys/code_sign_public: "
-		    "clients would refuse the file",
+		    "the signature of %s is not good for the project's keys/code_sign_public: clients would refuse the file",
 		    path);
 	return OK;
 }
@@ -160,9 +155,7 @@ check_taken(struct ctx *x, const char *to, const char *md5)
 	e = md5_file(to, have, &n, x->f);
 	if (e == OK && strcmp(have, md5) != 0)
 		return FAIL(x->f, E_BADREQ,
-		    "%s is there with another content, and hosts may have it: give "
-		    "this build a "
-		    "higher version",
+		    "%s is there with another content, and hosts may have it: give this build a higher version",
 		    to);
 	return e;
 }
@@ -300,11 +293,10 @@ const struct cmd cmd_version_add = { .name = "version add",
 	.min_args = 4,
 	.max_args = -1,
 	.purpose = "add a build of an app",
-	.about = "Copies the files to the download directory, signs them and makes the "
-		 "version\n"
-		 "known.  A version is never changed: another build needs another "
-		 "number.  CLASS is a\n"
-		 "plan class of plan_class_spec.xml.",
+	.about =
+	    "Copies the files to the download directory, signs them and makes the version\n"
+	    "known.  A version is never changed: another build needs another number.  CLASS is a\n"
+	    "plan class of plan_class_spec.xml.",
 	.opts = version_options,
 	.opts_size = sizeof(struct version_opts),
 	.run = version_add_run };

@@ -138,8 +138,7 @@ stage_input(struct ctx *x, const char *path, struct input_file *in)
 		e = md5_file(to, have, &n, x->f);
 		if (e == OK && strcmp(have, md5) != 0)
 			return FAIL(x->f, E_BADREQ,
-			    "%s is there with another content; give this one another "
-			    "name",
+			    "%s is there with another content; give this one another name",
 			    to);
 	} else {
 		*strrchr(dir, '/') = '\0';
@@ -284,13 +283,11 @@ const struct cmd cmd_work_add = { .name = "work add",
 	.min_args = 1,
 	.max_args = 1,
 	.purpose = "make a workunit",
-	.about = "Makes one workunit from the app's templates; the transitioner makes "
-		 "its results.\n"
-		 "A workunit of a large file must be named FILE__*.  One that is there "
-		 "already is\n"
-		 "left as it is.  In the template the <file_info> of a large file must "
-		 "contain\n"
-		 "<sticky/> and <report_on_rpc/>.",
+	.about =
+	    "Makes one workunit from the app's templates; the transitioner makes its results.\n"
+	    "A workunit of a large file must be named FILE__*.  One that is there already is\n"
+	    "left as it is.  In the template the <file_info> of a large file must contain\n"
+	    "<sticky/> and <report_on_rpc/>.",
 	.opts = work_options,
 	.opts_size = sizeof(struct work_opts),
 	.run = work_add_run };

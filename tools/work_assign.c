@@ -118,16 +118,11 @@ const struct cmd cmd_work_assign = { .name = "work assign",
 	.max_args = 1,
 	.purpose = "say whom a workunit is for",
 	.about =
-	    "The results of the workunit that are not sent yet, and those to come, go "
-	    "only to\n"
-	    "this target, before all other work; another call adds a further "
-	    "target.  One host\n"
-	    "gets one of them, so a single target host needs a workunit with one "
-	    "result\n"
-	    "(target_nresults 1).  What is in progress elsewhere stays there; \"work "
-	    "add\" with\n"
-	    "the same options leaves no time for that.  Needs enable_assignment, or "
-	    "with\n"
+	    "The results of the workunit that are not sent yet, and those to come, go only to\n"
+	    "this target, before all other work; another call adds a further target.  One host\n"
+	    "gets one of them, so a single target host needs a workunit with one result\n"
+	    "(target_nresults 1).  What is in progress elsewhere stays there; \"work add\" with\n"
+	    "the same options leaves no time for that.  Needs enable_assignment, or with\n"
 	    "--every enable_assignment_multi.",
 	.opts = assign_options,
 	.opts_size = sizeof(struct assign_opts),

@@ -165,8 +165,8 @@ piggyback(const struct client_world *w, const struct policy *how, struct arena *
 
 const struct policy policy_classic = {
 	.name = "classic",
-	.about = "sessions between two water marks, greatest resource debt first "
-		 "(RPC policy)",
+	.about =
+	    "sessions between two water marks, greatest resource debt first (RPC policy)",
 	.backoff = BACKOFF_2003,
 	.report_before_s = 6 * 3600,
 	COMMON,

@@ -78,8 +78,7 @@ put_axes(struct buf *b, const struct frame *fr, bool last)
 	for (double v = 0; v <= fr->top; v += fr->tick) {
 		buf_printf(b,
 		    "<path class=\"%s\" d=\"M%.1f %.1fh%d\"/>"
-		    "<text class=\"tick\" x=\"%.1f\" y=\"%.1f\" "
-		    "text-anchor=\"end\">%g</text>\n",
+		    "<text class=\"tick\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%g</text>\n",
 		    v > 0 ? "grid" : "axis", fr->x, y_of(fr, v), PANEL_W, fr->x - 8,
 		    y_of(fr, v) + 4, v);
 	}
@@ -87,18 +86,15 @@ put_axes(struct buf *b, const struct frame *fr, bool last)
 		double x = x_of(fr, (double)hz * PULSAR_PER_HZ - PULSAR_FIRST);
 
 		buf_printf(b,
-		    "<path class=\"axis\" d=\"M%.1f %.1fv4\"/><text class=\"tick\" "
-		    "x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%d</text>\n",
+		    "<path class=\"axis\" d=\"M%.1f %.1fv4\"/><text class=\"tick\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%d</text>\n",
 		    x, base, x, base + 17, hz);
 	}
 	buf_printf(b,
-	    "<text transform=\"translate(%.1f %.1f) rotate(-90)\" "
-	    "text-anchor=\"middle\">SNR</text>\n",
+	    "<text transform=\"translate(%.1f %.1f) rotate(-90)\" text-anchor=\"middle\">SNR</text>\n",
 	    fr->x - 38, fr->y + PANEL_H / 2.0);
 	if (last)
 		buf_printf(b,
-		    "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">frequency "
-		    "(Hz)</text>\n",
+		    "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">frequency (Hz)</text>\n",
 		    fr->x + PANEL_W / 2.0, base + 35);
 }
 
@@ -114,8 +110,7 @@ put_line(struct buf *b, const struct frame *fr, const struct stretch *st)
 			;
 		if (to > k)
 			buf_printf(b,
-			    "<rect class=\"gap\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
-			    "height=\"%d\"><title>not searched</title></rect>\n",
+			    "<rect class=\"gap\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\"><title>not searched</title></rect>\n",
 			    x_of(fr, k), fr->y, x_of(fr, to) - x_of(fr, k), PANEL_H);
 		for (; to < PULSAR_TRIALS && st->seen[to] != 0; to++)
 			;
@@ -144,9 +139,7 @@ put_peak(struct buf *b, const struct frame *fr, const struct candidate *c)
 	bool left = x + LABEL_W > fr->x + PANEL_W;
 
 	buf_printf(b,
-	    "<circle class=\"peak\" cx=\"%.1f\" cy=\"%.1f\" r=\"5\"/><text "
-	    "class=\"mark\" "
-	    "x=\"%.1f\" y=\"%.1f\"%s>%.3f Hz, SNR %.1f</text>\n",
+	    "<circle class=\"peak\" cx=\"%.1f\" cy=\"%.1f\" r=\"5\"/><text class=\"mark\" x=\"%.1f\" y=\"%.1f\"%s>%.3f Hz, SNR %.1f</text>\n",
 	    x, y, left ? x - 11 : x + 11, y + 4, left ? " text-anchor=\"end\"" : "",
 	    c->hz, c->snr);
 }
@@ -159,23 +152,14 @@ put_head(struct buf *b, const struct sky *s, int height, uint64_t seed, bool hid
 
 	pulsar_name(name, c->file);
 	buf_printf(b,
-	    "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" "
-	    "width=\"%d\" "
-	    "height=\"%d\" role=\"img\" aria-labelledby=\"t d\">\n"
+	    "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" role=\"img\" aria-labelledby=\"t d\">\n"
 	    "<title id=\"t\">Periodogram of %u data files</title>\n"
-	    "<desc id=\"d\">Signal-to-noise ratio over frequency, one panel per file. "
-	    "The "
-	    "strongest candidate is at %.3f Hz in %s with a ratio of %.1f; it is %sthe "
-	    "hidden signal.</desc>\n%s<rect class=\"bg\" width=\"%d\" "
-	    "height=\"%d\"/>\n",
+	    "<desc id=\"d\">Signal-to-noise ratio over frequency, one panel per file. The strongest candidate is at %.3f Hz in %s with a ratio of %.1f; it is %sthe hidden signal.</desc>\n%s<rect class=\"bg\" width=\"%d\" height=\"%d\"/>\n",
 	    WIDTH, height, WIDTH, height, s->nfiles, c->hz, name, c->snr,
 	    hidden ? "" : "not ", style, WIDTH, height);
 	buf_printf(b,
-	    "<text class=\"head\" x=\"24\" y=\"34\">Strongest candidate: %.3f Hz in "
-	    "%s</text>\n"
-	    "<text x=\"24\" y=\"56\">Signal-to-noise ratio (SNR) of the power in %d "
-	    "harmonics, searched from %g to %g Hz in steps of %g mHz. Seed %llu: "
-	    "%s.</text>\n",
+	    "<text class=\"head\" x=\"24\" y=\"34\">Strongest candidate: %.3f Hz in %s</text>\n"
+	    "<text x=\"24\" y=\"56\">Signal-to-noise ratio (SNR) of the power in %d harmonics, searched from %g to %g Hz in steps of %g mHz. Seed %llu: %s.</text>\n",
 	    c->hz, name, c->harmonics, pulsar_hz(0), pulsar_hz(PULSAR_TRIALS),
 	    1000.0 / PULSAR_PER_HZ, (unsigned long long)seed,
 	    hidden ? "this is the hidden signal" : "this is not the hidden signal");

@@ -94,8 +94,7 @@ usage(void)
 	    "usage: pulsar_data --seed S --dir DIR [--files N] [--samples N]\n"
 	    "       pulsar_data --seed S --truth [--files N]\n"
 	    "       pulsar_data --trials\n"
-	    "makes N (default 8, at most %d) data files, or prints which one hides the "
-	    "signal,\nor prints how many trial frequencies a file has\n",
+	    "makes N (default 8, at most %d) data files, or prints which one hides the signal,\nor prints how many trial frequencies a file has\n",
 	    PULSAR_MAX_FILES);
 	return 2;
 }

@@ -69,8 +69,7 @@ usage(void)
 {
 	fprintf(stderr,
 	    "usage: pulsar_report --seed S --dir DIR [--files N] [--svg FILE]\n"
-	    "puts the outputs in DIR together; exits 0 if they cover all N (default "
-	    "8)\n"
+	    "puts the outputs in DIR together; exits 0 if they cover all N (default 8)\n"
 	    "files and the strongest candidate is the signal that seed S hides\n");
 	return 2;
 }

@@ -18,8 +18,7 @@ head_parse(const char **p, struct output *o, const struct sky *s, struct fail *f
 	struct candidate *b = &o->best;
 	int used = 0;
 	int got = sscanf(*p,
-	    "pulsar_search 1 file %u samples %u rate_hz %u harmonics %d "
-	    "range %d %d best %d %lf %lf %lf bins %d%n",
+	    "pulsar_search 1 file %u samples %u rate_hz %u harmonics %d range %d %d best %d %lf %lf %lf bins %d%n",
 	    &b->file, &o->samples, &o->rate_hz, &b->harmonics, &o->from, &o->to,
 	    &b->trial, &b->hz, &b->power, &b->snr, &o->bins, &used);
 

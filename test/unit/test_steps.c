@@ -34,6 +34,4 @@ START_TEST(every_state_is_reached_and_left)
 }
 END_TEST
 
-UNIT_MAIN("steps", {
-	ADD(every_state_is_reached_and_left);
-})
+UNIT_MAIN("steps", { ADD(every_state_is_reached_and_left); })
