@@ -416,9 +416,14 @@ relocate_settle(struct ctx *x)
 
 	if (e != OK)
 		return e;
-	/* A backup that was put back is to be known when it is moved. */
+	/* A backup that was put back is to be known when it is moved, and where the
+	 * supervisor of another run_dir is, that is to start now. */
 	if (r.s == STANDING_SAME)
-		return r.noted.inode == r.now.inode ? OK : note(&r);
+		return r.noted.inode == r.now.inode &&
+		               (strcmp(r.noted.run_dir, r.now.run_dir) == 0 ||
+				   state_supervised(x->a, x->cf)) ?
+		           OK :
+		           note(&r);
 	return state_supervised(x->a, x->cf) ? OK : moved(&r);
 }
 
