@@ -167,12 +167,13 @@ const struct cmd cmd_config_check = { .name = "config check",
 	    "mistakes in gui_urls.xml and project_files.xml.  Warns when "
 	    "apache/httpd.conf "
 	    "or\n"
-	    "apache/site.conf of the project does not lead to its sockets; a file "
-	    "elsewhere, as\n"
-	    "locus create --apache-site makes it, is not looked at.  Says which "
-	    "changes wait for\n"
-	    "a restart of the project that runs; all others are in force at once, see\n"
-	    "config.xml(5).\n"
+	    "apache/site.conf of the project does not lead to its sockets or has other "
+	    "limits\n"
+	    "than config.xml; a file elsewhere, as locus create --apache-site makes "
+	    "it, is\n"
+	    "not looked at.  Says which changes wait for a restart of the project "
+	    "that\n"
+	    "runs; all others are in force at once, see config.xml(5).\n"
 	    "Exits with 78 if there is an error.",
 	.run = check_run };
 

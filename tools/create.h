@@ -31,6 +31,10 @@ enum { SHORT_DIR_DIGITS = 12 };
 /* Stands for the project's directory in apache/httpd.conf; the supervisor defines it.
  */
 #define WEB_DIR_VARIABLE "LOCUS_DIR"
+/* And for web_slow() and web_proxies() (service.h). */
+#define WEB_SLOW_VARIABLE    "LOCUS_SLOW"
+#define WEB_PROXIES_VARIABLE "LOCUS_PROXIES"
+#define WEB_MODULE           "mod_locus.so" /* beside the programs */
 /* db_socket of a private server: below its project, or in a short directory with a name
  * that is drawn. */
 char *create_db_socket(struct arena *, const char *run_dir);
