@@ -30,6 +30,7 @@
 #include <http_log.h>
 #include <http_main.h>
 #include <http_protocol.h>
+#include <http_request.h>
 #include <ap_mpm.h>
 #include <apr_network_io.h>
 #include <apr_strings.h>
@@ -47,7 +48,8 @@ enum {
 	TELL_US = 10 * 1000000,
 	ADDRESS_MAX = 45,
 	PROXIES_MAX = 8,
-	SLOW_MAX = 65536
+	SLOW_MAX = 65536,
+	PEEK_BYTES = 1024
 };
 
 static const uint64_t v4_network = 0xffffULL << 32; /* no IPv6 network of anybody */
@@ -368,6 +370,49 @@ post_read_request(request_rec *r)
 	return DECLINED;
 }
 
+/* How much of the body is here, up to n bytes. */
+static apr_off_t
+bytes_here(request_rec *r, apr_off_t n)
+{
+	apr_bucket_brigade *bb = apr_brigade_create(
+	    r->pool, r->connection->bucket_alloc);
+	apr_off_t here = 0;
+
+	if (ap_get_brigade(r->proto_input_filters, bb, AP_MODE_SPECULATIVE,
+		APR_NONBLOCK_READ, n) == APR_SUCCESS)
+		apr_brigade_length(bb, 1, &here);
+	apr_brigade_destroy(bb);
+	return here;
+}
+
+/*
+ * Past the limit a body that is not here is refused before a program hears of it, which
+ * would cost as much as serving it.
+ */
+static int
+refuse_body(request_rec *r)
+{
+	const char *length = apr_table_get(r->headers_in, "Content-Length");
+	struct wait *w = wait_of(r);
+	apr_off_t wanted = PEEK_BYTES;
+	int n;
+
+	if (w == NULL || w->key == 0 || r->main != NULL || r->prev != NULL ||
+	    (length == NULL &&
+		apr_table_get(r->headers_in, "Transfer-Encoding") == NULL))
+		return DECLINED;
+	n = count_waiting(w->limits, w->key);
+	if (n < w->limits->slow)
+		return DECLINED;
+	if (length != NULL)
+		wanted = apr_atoi64(length) < PEEK_BYTES ? apr_atoi64(length) :
+		                                           PEEK_BYTES;
+	if (bytes_here(r, wanted) >= wanted)
+		return DECLINED;
+	tell(w, n);
+	return HTTP_SERVICE_UNAVAILABLE;
+}
+
 /* --- configuration --- */
 
 static void *
@@ -481,9 +526,11 @@ unmap_board(void *arg)
 static int
 map_board(apr_pool_t *p, server_rec *s, struct limits *l)
 {
+	int prot = PROT_READ | PROT_WRITE;
+
 	l->bytes = sizeof(struct board) + (size_t)l->slots * sizeof(struct slot);
-	l->board = mmap(
-	    NULL, l->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	/* cppcheck-suppress invalidFunctionArg */
+	l->board = mmap(NULL, l->bytes, prot, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (l->board == MAP_FAILED) {
 		ap_log_error(APLOG_MARK, APLOG_CRIT, APR_FROM_OS_ERROR(errno), s,
 		    "locus: no shared memory of %zu bytes", l->bytes);
@@ -532,6 +579,7 @@ register_hooks(apr_pool_t *p)
 	ap_hook_pre_connection(pre_connection, NULL, NULL, APR_HOOK_MIDDLE);
 	ap_hook_pre_read_request(pre_read_request, NULL, NULL, APR_HOOK_MIDDLE);
 	ap_hook_post_read_request(post_read_request, NULL, NULL, APR_HOOK_MIDDLE);
+	ap_hook_fixups(refuse_body, NULL, NULL, APR_HOOK_MIDDLE);
 }
 
 module AP_MODULE_DECLARE_DATA locus_module = {

@@ -77,6 +77,51 @@ usage(void)
 	_exit(2);
 }
 
+static bool
+text_option(int c, struct options *o)
+{
+	switch (c) {
+	case 'u':
+		o->url = optarg;
+		return true;
+	case 'r':
+		o->request = optarg;
+		return true;
+	case 'f':
+		o->from = optarg;
+		return true;
+	case 'H':
+		o->header = optarg;
+		return true;
+	case 'w':
+		o->slow = optarg;
+		return true;
+	case 'o':
+		return o->once = true;
+	default:
+		return false;
+	}
+}
+
+static bool
+number_option(int c, struct options *o)
+{
+	switch (c) {
+	case 'n':
+		return text_i64(optarg, 1, 20000, &o->hosts);
+	case 's':
+		return text_i64(optarg, 0, 3600, &o->seconds);
+	case 'b':
+		return text_i64(optarg, 1, 1000000, &o->rate);
+	case 'c':
+		return text_i64(optarg, 1, 1000, &o->cut);
+	case 'a':
+		return text_i64(optarg, 1, 200, &o->addresses);
+	default:
+		return false;
+	}
+}
+
 static void
 parse_options(int argc, char **argv, struct options *o)
 {
@@ -96,49 +141,9 @@ parse_options(int argc, char **argv, struct options *o)
 	};
 	int c;
 
-	while ((c = getopt_long(argc, argv, "", longopts, NULL)) != -1) {
-		bool good = true;
-
-		switch (c) {
-		case 'u':
-			o->url = optarg;
-			break;
-		case 'r':
-			o->request = optarg;
-			break;
-		case 'n':
-			good = text_i64(optarg, 1, 20000, &o->hosts);
-			break;
-		case 's':
-			good = text_i64(optarg, 0, 3600, &o->seconds);
-			break;
-		case 'f':
-			o->from = optarg;
-			break;
-		case 'H':
-			o->header = optarg;
-			break;
-		case 'w':
-			o->slow = optarg;
-			break;
-		case 'b':
-			good = text_i64(optarg, 1, 1000000, &o->rate);
-			break;
-		case 'c':
-			good = text_i64(optarg, 1, 1000, &o->cut);
-			break;
-		case 'a':
-			good = text_i64(optarg, 1, 200, &o->addresses);
-			break;
-		case 'o':
-			o->once = true;
-			break;
-		default:
-			good = false;
-		}
-		if (!good)
+	while ((c = getopt_long(argc, argv, "", longopts, NULL)) != -1)
+		if (!text_option(c, o) && !number_option(c, o))
 			usage();
-	}
 	if (o->url == NULL || o->request == NULL || o->hosts == 0 ||
 	    (o->slow != NULL && o->rate == 0))
 		usage();
