@@ -38,6 +38,9 @@ enum { SHORT_DIR_DIGITS = 12 };
 /* db_socket of a private server: below its project, or in a short directory with a name
  * that is drawn. */
 char *create_db_socket(struct arena *, const char *run_dir);
+/* What an option --url-base says, without slashes at its end; E_BADREQ: it is no URL.
+ */
+enum err create_base_url(struct ctx *, const char *given, char **base);
 /* A free loopback port, or the one that is asked for (0 = none is). */
 enum err create_port(struct ctx *, int64_t asked, int *port);
 /* E_BADREQ if a path cannot stand in Apache's configuration. */
