@@ -14,6 +14,7 @@
 #include "lib/fs.h"
 #include "lib/http.h"
 #include "lib/near.h"
+#include "lib/text.h"
 #include "lib/xml_tree.h"
 #include "lib/banned.h"
 
@@ -133,6 +134,18 @@ add_text(struct arena *a, struct conf_list *l, const char *v)
 	l->v[l->n++] = arena_strdup(a, v);
 }
 
+/* What is wrong with one of a list, or NULL. */
+static const char *
+item_check(const struct conf_opt *o, const char *v)
+{
+	int64_t id;
+
+	if (o->off == offsetof(struct conf, dont_search_host_for_user) &&
+	    !text_i64(v, 1, INT64_MAX, &id))
+		return "it must be the id of an account, an element for each";
+	return NULL;
+}
+
 /* Stores one value; what is wrong with it, or NULL. */
 static const char *
 opt_set(struct arena *a, struct conf *cf, const struct conf_opt *o, const char *v)
@@ -153,7 +166,7 @@ opt_set(struct arena *a, struct conf *cf, const struct conf_opt *o, const char *
 		return NULL;
 	case CONF_LIST:
 		add_text(a, field, v);
-		return NULL;
+		return item_check(o, v);
 	case CONF_PATTERNS:
 		return add_pattern(a, field, v);
 	case CONF_BOOL:
@@ -168,7 +181,9 @@ opt_set(struct arena *a, struct conf *cf, const struct conf_opt *o, const char *
 	}
 	x = strtod(v, &end);
 	if (end == v || *end != '\0' || !isfinite(x))
-		return "it must be a number";
+		return strchr(v, ',') == NULL ?
+		           "it must be a number" :
+		           "it must be a number: decimals have a point, no comma";
 	if (x < o->min || x > o->max)
 		return arena_printf(a, "it must be %g to %.0f", o->min, o->max);
 	if (o->type != CONF_DOUBLE && x != floor(x))

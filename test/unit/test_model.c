@@ -46,6 +46,13 @@ static const struct {
 	    "p/config.xml:2: <max_ncpus>: \"many\" is not valid: it must be a number" },
 	{ "<config><max_ncpus>nan</max_ncpus></config>", NULL,
 	    "p/config.xml:2: <max_ncpus>: \"nan\" is not valid: it must be a number" },
+	{ "<config><max_ncpus>2,5</max_ncpus></config>", NULL,
+	    "p/config.xml:2: <max_ncpus>: \"2,5\" is not valid: it must be a number: "
+	    "decimals have a point, no comma" },
+	{ "<config><dont_search_host_for_user>1,2</dont_search_host_for_user></config>",
+	    NULL,
+	    "p/config.xml:2: <dont_search_host_for_user>: \"1,2\" is not valid: it "
+	    "must be the id of an account, an element for each" },
 	{ "<config><max_ncpus>1.5</max_ncpus></config>", NULL,
 	    "p/config.xml:2: <max_ncpus>: \"1.5\" is not valid: it must be a whole "
 	    "number" },
