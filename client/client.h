@@ -95,6 +95,8 @@ bool orders_name(const struct client *, const char *word, const char *name);
 /* --- preferences.c --- */
 void preferences_read(struct client *); /* those of the state */
 /* Those of a reply, if they are the newest that are known. */
+/* A line for the log if bad, of rq_prefs or project_prefs, is there. */
+void preferences_complain(const char *kind, const char *bad);
 void preferences_take(struct client *, const struct cproject *, const struct reply *);
 double preferences_ram_part(const struct client *); /* of the machine's memory */
 /* What counts now: the command line, then the account's, then the defaults. */

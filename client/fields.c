@@ -6,6 +6,7 @@
  */
 #include "client/fields.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -220,4 +221,73 @@ fields_load(struct arena *a, const struct field *f, const json_t *o, void *row)
 		if (v != NULL || f->type == F_ROW)
 			load_value(a, f, v, row);
 	}
+}
+
+/* --- a copy, as what was saved would be loaded --- */
+
+static void
+copy_strings(struct arena *a, const struct field *f, const void *from, void *to)
+{
+	char *const *v = *(char *const *const *)at(from, f->off);
+	size_t n = count(from, f);
+	char **copies = NEWN(a, char *, n + 1);
+
+	for (size_t i = 0; i < n; i++)
+		copies[i] = arena_strdup(a, v[i]);
+	*(char ***)((char *)to + f->off) = copies;
+	*(size_t *)((char *)to + f->n_off) = n;
+}
+
+static void
+copy_rows(struct arena *a, const struct field *f, const void *from, void *to)
+{
+	const char *rows = *(const char *const *)at(from, f->off);
+	size_t n = count(from, f);
+	char *copies = arena_alloc(a, mul_or_die(f->size, n + 1));
+
+	for (size_t i = 0; i < n; i++)
+		fields_copy(a, f->row, rows + i * f->size, copies + i * f->size);
+	*(char **)((char *)to + f->off) = copies;
+	*(size_t *)((char *)to + f->n_off) = n;
+}
+
+static void
+copy_value(struct arena *a, const struct field *f, const void *from, void *to)
+{
+	const void *p = at(from, f->off);
+	void *q = (char *)to + f->off;
+
+	switch (f->type) {
+	case F_STR:
+		*(char **)q = arena_strdup(a, *(const char *const *)p);
+		break;
+	case F_I32:
+		*(int32_t *)q = *(const int32_t *)p;
+		break;
+	case F_I64:
+		*(int64_t *)q = *(const int64_t *)p;
+		break;
+	case F_F64: /* JSON has no others */
+		*(double *)q = isfinite(*(const double *)p) ? *(const double *)p : 0;
+		break;
+	case F_BOOL:
+		*(bool *)q = *(const bool *)p;
+		break;
+	case F_STRINGS:
+		copy_strings(a, f, from, to);
+		break;
+	case F_ROWS:
+		copy_rows(a, f, from, to);
+		break;
+	case F_ROW:
+		fields_copy(a, f->row, p, q);
+		break;
+	}
+}
+
+void
+fields_copy(struct arena *a, const struct field *f, const void *from, void *to)
+{
+	for (; f->name != NULL; f++)
+		copy_value(a, f, from, to);
 }

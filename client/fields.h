@@ -28,5 +28,7 @@ json_t *fields_save(struct arena *, const struct field *, const void *row);
  * never NULL; all text is copied into the arena.
  */
 void fields_load(struct arena *, const struct field *, const json_t *, void *row);
+/* What fields_load() would make of what fields_save() made; *to is all zero. */
+void fields_copy(struct arena *, const struct field *, const void *from, void *to);
 
 #endif

@@ -198,10 +198,10 @@ client_options(struct client *c, int argc, char **argv)
 		{ "max-errors", 1, NULL, 'e' }, { "platform", 1, NULL, 'p' },
 		{ "policy", 1, NULL, 'P' }, { "help", 0, NULL, 'h' },
 		{ "version", 0, NULL, 'V' }, { NULL, 0, NULL, 0 } };
-	int opt;
+	int opt, at = 0;
 
 	defaults(c);
-	while ((opt = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, "h", longs, &at)) != -1) {
 		if (opt == 'h') {
 			usage(stdout);
 			return 0;
@@ -213,8 +213,12 @@ client_options(struct client *c, int argc, char **argv)
 		if (!take_option(c, opt, optarg)) {
 			if (opt != '?')
 				fprintf(stderr,
-				    "locus-client: \"%s\" is not a usable value\n",
-				    optarg);
+				    "locus-client: --%s: \"%s\" is not a usable "
+				    "value%s\n",
+				    longs[at].name, optarg,
+				    strchr(optarg, ',') == NULL ?
+					"" :
+					": decimals have a point, no comma");
 			usage(stderr);
 			return EXIT_USAGE;
 		}

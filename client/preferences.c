@@ -66,6 +66,16 @@ preferences_take(struct client *c, const struct cproject *p, const struct reply 
 	if (rp->host_venue != NULL)
 		st->preferences_venue = arena_strdup(&c->keep, rp->host_venue);
 	preferences_read(c);
+	preferences_complain("", c->prefs.bad);
+}
+
+void
+preferences_complain(const char *kind, const char *bad)
+{
+	if (bad != NULL)
+		log_warn("the account's %spreferences: %s is no number (decimals have "
+		         "a point) and is passed over",
+		    kind, bad);
 }
 
 static double

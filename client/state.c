@@ -253,7 +253,7 @@ state_save(struct arena *a, const char *path, struct state **st, struct arena *s
 {
 	struct buf text = buf_new(scratch);
 	struct arena fresh = { 0 };
-	struct state less = **st, *read_back;
+	struct state less = **st, *kept;
 	json_t *o;
 	enum err e = OK;
 
@@ -262,8 +262,11 @@ state_save(struct arena *a, const char *path, struct state **st, struct arena *s
 	if (json_dump_callback(o, append, &text, JSON_INDENT(1)) != 0)
 		e = FAIL(f, E_SYS, "%s: the state cannot be put into words", path);
 	json_decref(o);
-	if (e == OK)
-		e = from_text(&fresh, path, text.p, text.n, &read_back, f);
+	kept = NEW(&fresh, struct state);
+	if (e == OK) {
+		fields_copy(&fresh, state_fields, &less, kept);
+		e = check(&fresh, kept, path, f);
+	}
 	if (e == OK)
 		e = fs_write(path, text.p, text.n, 0600, f);
 	if (e != OK) {
@@ -272,7 +275,7 @@ state_save(struct arena *a, const char *path, struct state **st, struct arena *s
 	}
 	arena_free(a);
 	*a = fresh;
-	*st = read_back;
+	*st = kept;
 	return OK;
 }
 

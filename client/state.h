@@ -126,9 +126,9 @@ struct state {
  */
 enum err state_load(struct arena *, const char *path, struct state **, struct fail *);
 /*
- * Writes what is still of use and reads it back into a fresh arena: *st is replaced,
- * the old rows are gone, and *dropped (of the scratch arena) are the files that went
- * with them.  If it fails all is as before.
+ * Writes what is still of use and copies it into a fresh arena, as it would be read
+ * back: *st is replaced, the old rows are gone, and *dropped (of the scratch arena) are
+ * the files that went with them.  If it fails all is as before.
  */
 struct dropped {
 	const char *master_url, *name;

@@ -99,6 +99,7 @@ take_prefs(struct client *c, struct cproject *p, const struct reply *rp)
 	    arena_printf(&c->a, "<project_preferences>%s</project_preferences>",
 		rp->project_preferences),
 	    rp->host_venue);
+	preferences_complain("project ", prefs.bad);
 	take_refused(c, p, &prefs);
 	if (p->own_share)
 		return;

@@ -7,6 +7,8 @@
  */
 #include "daemons/loop.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +27,6 @@
 #include "lib/banned.h"
 
 enum {
-	UNIT_TRIES = 8,
 	SLICE_MS = 100,
 	BACKOFF_FIRST_MS = 250,
 	BACKOFF_MOST_MS = 15000,
@@ -37,6 +38,7 @@ enum {
 /* One running instance. */
 struct run {
 	const struct daemon *d;
+	char *const *argv;
 	struct daemon_common opt;
 	struct ctx x;
 	struct arena life;
@@ -47,20 +49,26 @@ struct run {
 	int failures;             /* since then */
 	bool troubled;            /* run/NAME.trouble is there, or may be */
 	char shown[TROUBLE_MOST]; /* what it says */
+	struct fs_seen conf_seen, key_seen;
+	char key_path[4200];
+	char broken[TROUBLE_MOST]; /* why config.xml of now is not in force; "" = it is
+	                            */
 };
 
 static enum err
 read_conf(struct run *r, struct fail *f)
 {
-	char *dir;
+	char *dir, *path;
 	struct conf *conf;
 	struct conf_remark *remarks;
 	size_t n;
 	enum err e = conf_find_project(&r->life, r->opt.project, &dir, f);
 
-	if (e == OK)
-		e = conf_load(&r->life, arena_printf(&r->life, "%s/config.xml", dir),
-		    &conf, &remarks, &n, f);
+	if (e == OK) {
+		path = arena_printf(&r->life, "%s/config.xml", dir);
+		fs_changed(path, &r->conf_seen); /* before it is read */
+		e = conf_load(&r->life, path, &conf, &remarks, &n, f);
+	}
 	if (e != OK)
 		return e;
 	e = identity_check(&r->life, conf, f);
@@ -69,6 +77,8 @@ read_conf(struct run *r, struct fail *f)
 	for (size_t i = 0; i < n; i++)
 		log_debug("%s:%d: %s", conf->path, remarks[i].line, remarks[i].text);
 	r->x.conf = conf;
+	snprintf(r->key_path, sizeof(r->key_path), "%s/upload_private", conf->key_dir);
+	fs_changed(r->key_path, &r->key_seen);
 	return OK;
 }
 
@@ -191,6 +201,79 @@ show_trouble(struct run *r, bool did)
 	x->trouble = NULL;
 }
 
+/* What was there before stays in force; the log is told of each fault once. */
+static void
+stay(struct run *r, const struct fail *f)
+{
+	if (strcmp(r->broken, f->detail) == 0)
+		return;
+	snprintf(r->broken, sizeof(r->broken), "%s", f->detail);
+	log_err("config.xml cannot be used, and what was read before stays in force: "
+		"%s",
+	    r->broken);
+}
+
+static void
+mended(struct run *r)
+{
+	struct fail f = { 0 };
+
+	if (r->broken[0] == '\0')
+		return;
+	r->broken[0] = r->shown[0] = '\0';
+	if (trouble_clear(&r->x.a, r->x.conf, r->opt.name, &f) != OK)
+		log_fail("telling locus status that config.xml is good", &f);
+}
+
+/*
+ * All that a daemon holds hangs on its configuration: the connection, the upload key,
+ * paths, what its start() made.  It begins anew as the same process, which any moment
+ * between two steps allows, as it may be killed at any moment.
+ */
+static void
+begin_anew(struct run *r, const char *why)
+{
+	struct ctx *x = &r->x;
+
+	log_info("%s has changed: beginning anew with it", why);
+	mended(r);
+	if (x->db != NULL)
+		db_close(x->db);
+	x->db = NULL;
+	proc_begin_anew(r->argv);
+	if (!daemon_stopping(x))
+		log_err("it cannot begin anew: %s", strerror(errno));
+	proc_stopping = proc_stopping == 0 ? SIGTERM : proc_stopping;
+}
+
+/* Between two steps.  A single pass ends with what it began with. */
+static void
+take_up_changes(struct run *r)
+{
+	struct ctx *x = &r->x;
+	bool key = fs_changed(r->key_path, &r->key_seen);
+	bool conf = fs_changed(x->conf->path, &r->conf_seen) || r->broken[0] != '\0';
+	struct arena a = { 0 };
+	struct fail f = { 0 };
+	struct conf *cf;
+	enum err e;
+
+	if (x->one_pass || (!key && !conf))
+		return;
+	e = conf_load(&a, x->conf->path, &cf, NULL, NULL, &f);
+	if (e == OK)
+		e = identity_check(&a, cf, &f);
+	if (e != OK)
+		stay(r, &f);
+	else if (strcmp(cf->hash, x->conf->hash) != 0)
+		begin_anew(r, "config.xml");
+	else if (key && !cf->dont_generate_upload_certificates)
+		begin_anew(r, "the upload key");
+	else
+		mended(r);
+	arena_free(&a);
+}
+
 /* Waits for the database as long as it takes; only another schema version or one pass
  * gives up. */
 static enum err
@@ -206,6 +289,7 @@ open_db(struct run *r)
 		say_trouble(r, "opening the database");
 		ms = next_backoff(ms);
 		nap(x, ms);
+		take_up_changes(r);
 	}
 }
 
@@ -224,6 +308,7 @@ start(struct run *r)
 		say_trouble(r, "starting");
 		ms = next_backoff(ms);
 		nap(x, ms);
+		take_up_changes(r);
 	}
 }
 
@@ -241,6 +326,8 @@ one_step(struct run *r, size_t *done)
 		e = r->d->step(x, done);
 	if (e != OK)
 		daemon_trouble(x, "%s", x->fail.detail);
+	else if (r->broken[0] != '\0')
+		daemon_trouble(x, "config.xml is not in force: %s", r->broken);
 	show_trouble(r, *done > 0 || (e == OK && r->said.code != OK));
 	arena_reset(&x->a);
 	return e;
@@ -254,8 +341,13 @@ loop(struct run *r)
 	double idle_ms = r->opt.sleep_s > 0 ? r->opt.sleep_s * 1000 : r->d->idle_ms;
 	size_t done;
 
-	while (!daemon_stopping(x)) {
-		enum err e = one_step(r, &done);
+	for (;;) {
+		enum err e;
+
+		take_up_changes(r);
+		if (daemon_stopping(x))
+			return OK;
+		e = one_step(r, &done);
 		if (e != OK && x->one_pass)
 			return e;
 		if (e != OK) {
@@ -271,151 +363,6 @@ loop(struct run *r)
 		if (done == 0)
 			nap(x, (int64_t)idle_ms);
 	}
-	return OK;
-}
-
-enum err
-daemon_unit(struct ctx *x, enum err (*unit)(struct ctx *, void *), void *arg)
-{
-	for (int attempt = 0;; attempt++) {
-		enum err e = db_begin(x->db, &x->fail);
-		if (e == OK)
-			e = unit(x, arg);
-		if (e == OK)
-			e = db_commit(x->db, &x->fail);
-		if (e == OK)
-			return OK;
-		db_rollback(x->db);
-		if (e != E_RETRY || attempt + 1 >= UNIT_TRIES)
-			return e;
-		log_debug("again: %s", x->fail.detail);
-		db_retry_nap(&x->rng, attempt);
-	}
-}
-
-enum err
-daemon_item(struct ctx *x, struct tries *t, int64_t key, const char *label, enum err e)
-{
-	struct fail f = { 0 };
-
-	if (e == OK) {
-		tries_forget(t, key);
-		return OK;
-	}
-	if (e == E_DISK_FULL)
-		tries_wait(t, key, x->now); /* one that needs less may come first */
-	if (e == E_DISK_FULL || db_ready(x->db, &f) != OK)
-		return e;
-	if (e == E_RACE ||
-	    e == E_RETRY) { /* contention: it is still due in the next step */
-		log_debug("%s: left for the next pass: %s", label, x->fail.detail);
-		return OK;
-	}
-	log_err("%s: failed %d times, %s: %s", label, (int)tries_failed(t, key, x->now),
-	    err_name(e), x->fail.detail);
-	daemon_trouble(x, "%s: %s", label, x->fail.detail);
-	return OK;
-}
-
-enum err
-daemon_workunits(struct ctx *x, struct tries *t, struct workunit *wu, size_t n,
-    enum err (*each)(struct ctx *, struct workunit *), size_t *done)
-{
-	enum err e = OK;
-
-	for (size_t i = 0; i < n && e == OK && !daemon_stopping(x); i++) {
-		if (tries_must_wait(t, wu[i].id, x->now))
-			continue;
-		e = each(x, &wu[i]);
-		*done += e == OK;
-		e = daemon_item(x, t, wu[i].id,
-		    arena_printf(
-			&x->a, "[WU#%lld] %s", (long long)wu[i].id, wu[i].name),
-		    e);
-	}
-	return e;
-}
-
-static int
-by_id(const void *a, const void *b)
-{
-	const struct workunit *const *x = a, *const *y = b;
-
-	return ((*x)->id > (*y)->id) - ((*x)->id < (*y)->id);
-}
-
-/* Parameters: what is done with some, and with each if that fails. */
-enum err
-daemon_chunks(struct ctx *x, struct tries *t, struct workunit *wu, size_t n,
-    size_t most, enum err (*some)(struct ctx *, struct workunit *const *, size_t),
-    enum err (*each)(struct ctx *, struct workunit *), size_t *done)
-{
-	struct workunit **chunk = NEWN(&x->a, struct workunit *, most);
-	enum err e = OK;
-
-	for (size_t from = 0, end; from < n && e == OK && !daemon_stopping(x);
-	     from = end) {
-		size_t nchunk = 0;
-		for (end = from; end < n && nchunk < most; end++)
-			if (!tries_must_wait(t, wu[end].id, x->now))
-				chunk[nchunk++] = &wu[end];
-		if (nchunk == 0)
-			break;
-		qsort(chunk, nchunk, sizeof(*chunk), by_id);
-		if (some(x, chunk, nchunk) != OK) {
-			e = daemon_workunits(x, t, wu + from, end - from, each, done);
-			continue;
-		}
-		for (size_t i = 0; i < nchunk; i++)
-			tries_forget(t, chunk[i]->id);
-		*done += nchunk;
-	}
-	return e;
-}
-
-struct tries *
-daemon_tries(struct ctx *x, int64_t first_s, int64_t most_s)
-{
-	struct tries *t = NEW(x->life, struct tries);
-
-	t->first_s = first_s;
-	t->most_s = most_s;
-	x->tries = t;
-	return t;
-}
-
-enum err
-daemon_app(struct ctx *x, const char *name, int64_t *id)
-{
-	struct catalog *cat;
-	const struct app *app;
-	enum err e = *id != 0 ? OK : catalog_load(x->db, &x->a, &cat, &x->fail);
-
-	if (e != OK || *id != 0)
-		return e;
-	app = catalog_app_named(cat, name);
-	if (app == NULL)
-		return FAIL(&x->fail, E_NOTFOUND,
-		    "no app %s in the database: add it with locus app add", name);
-	*id = app->id;
-	return OK;
-}
-
-enum err
-daemon_command(struct ctx *x, const char *cmd, char ***argv, size_t *argc)
-{
-	enum err e;
-
-	*argc = 0;
-	*argv = NULL;
-	if (cmd == NULL)
-		return OK;
-	if ((e = proc_split(x->life, cmd, argv, &x->fail)) != OK)
-		return FAIL(&x->fail, E_CONFIG,
-		    "--command %s: cannot be split into words", cmd);
-	while ((*argv)[*argc] != NULL)
-		++*argc;
-	return *argc > 0 ? OK : FAIL(&x->fail, E_CONFIG, "--command is empty");
 }
 
 /* An instance's name is locked on its machine, so what it owned before it started is
@@ -503,7 +450,7 @@ daemon_main(const struct daemon *d, int argc, char **argv)
 {
 	static const enum log_level levels[] = { LOG_ERR, LOG_WARN, LOG_INFO,
 		LOG_DEBUG };
-	struct run r = { .d = d, .lock_fd = -1 };
+	struct run r = { .d = d, .argv = argv, .lock_fd = -1 };
 	struct fail f = { 0 };
 	int status;
 

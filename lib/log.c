@@ -74,6 +74,14 @@ log_open(const char *program, const char *path, enum log_level most)
 }
 
 void
+log_set_level(enum log_level most)
+{
+	pthread_mutex_lock(&lock);
+	lg.most = most;
+	pthread_mutex_unlock(&lock);
+}
+
+void
 log_prefix(const char *fmt, ...)
 {
 	va_list ap;

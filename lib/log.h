@@ -18,6 +18,7 @@ enum log_level { LOG_ERR, LOG_WARN, LOG_INFO, LOG_DEBUG };
  * Threads may log at once.
  */
 void log_open(const char *program, const char *path, enum log_level most);
+void log_set_level(enum log_level most); /* of all following lines */
 /* Prefix of all following lines of this thread, e.g. "[HOST#7 rpc=81f3]"; ("%s", "")
  * clears it. */
 void log_prefix(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -10,6 +10,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
@@ -78,10 +79,22 @@ on_stop(int sig)
 	proc_stopping = sig;
 }
 
+static const int stops[] = { SIGTERM, SIGINT, SIGHUP };
+
+static void
+stops_mask(int how)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < N(stops); i++)
+		sigaddset(&set, stops[i]);
+	pthread_sigmask(how, &set, NULL);
+}
+
 void
 proc_signals(void)
 {
-	static const int stops[] = { SIGTERM, SIGINT, SIGHUP };
 	struct sigaction stop = { .sa_handler = on_stop },
 			 ignore = { .sa_handler = SIG_IGN };
 
@@ -91,6 +104,24 @@ proc_signals(void)
 	sigaction(SIGPIPE, &ignore, NULL);
 	/* A limit on file sizes is an error of write(), like a full disk. */
 	sigaction(SIGXFSZ, &ignore, NULL);
+	stops_mask(SIG_UNBLOCK); /* what proc_begin_anew() held back comes now */
+}
+
+void
+proc_begin_anew(char *const *argv)
+{
+	char path[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	stops_mask(SIG_BLOCK);
+	if (core_off) /* as it was found: children are to have it */
+		setrlimit(RLIMIT_CORE, &core_before);
+	if (proc_stopping == 0) { /* by its path, which names the process */
+		path[n > 0 ? n : 0] = '\0';
+		execv(path, argv);
+		execv("/proc/self/exe", argv); /* that file was removed */
+	}
+	stops_mask(SIG_UNBLOCK);
 }
 
 /* What becomes of descriptors 0, 1 and 2; -1 = /dev/null (0, 1) or ours (2). */

@@ -62,6 +62,12 @@ enum err proc_spawn_file(int program, const char *const *argv, const char *dir,
  */
 extern atomic_int proc_stopping;
 void proc_signals(void);
+/*
+ * The process begins anew as the same one: its own program with argv, from main() on.
+ * A signal that asks it to end is not lost on the way.  Returns only if it is to stop,
+ * or cannot (errno).  Descriptors with O_CLOEXEC are closed, and their locks let go.
+ */
+void proc_begin_anew(char *const *argv);
 
 /*
  * For a process with keys or passwords in memory: if it crashes no core is written.

@@ -14,19 +14,27 @@
 #include "lib/fs.h"
 #include "lib/http.h"
 #include "lib/near.h"
+#include "lib/text.h"
 #include "lib/xml_tree.h"
 #include "lib/banned.h"
 
 enum { CONF_FILE_MAX = 4 << 20 };
 
 const struct conf_opt conf_opts[] = {
-#define OPT(name, type, def, min, max, effect, help)                                   \
-	{ #name, CONF_##type, offsetof(struct conf, name), def, min, max, effect,      \
-		help },
+#define OPT(name, type, def, min, max, taken, effect, help)                            \
+	{ #name, CONF_##type, offsetof(struct conf, name), def, min, max,              \
+		CONF_##taken, effect, help },
 #include "model/conf.def"
 #undef OPT
 };
 const size_t conf_nopts = N(conf_opts);
+
+const char *const conf_guards[] = {
+#define GUARD(name) #name,
+#include "model/conf_guards.def"
+#undef GUARD
+	NULL
+};
 
 struct parse { /* one file being read */
 	struct arena *a;
@@ -46,8 +54,8 @@ remark(struct parse *p, int line, bool error, char *text)
 		text };
 }
 
-static const struct conf_opt *
-opt_find(const char *name)
+const struct conf_opt *
+conf_find(const char *name)
 {
 	for (size_t i = 0; i < conf_nopts; i++)
 		if (strcmp(conf_opts[i].name, name) == 0)
@@ -126,6 +134,18 @@ add_text(struct arena *a, struct conf_list *l, const char *v)
 	l->v[l->n++] = arena_strdup(a, v);
 }
 
+/* What is wrong with one of a list, or NULL. */
+static const char *
+item_check(const struct conf_opt *o, const char *v)
+{
+	int64_t id;
+
+	if (o->off == offsetof(struct conf, dont_search_host_for_user) &&
+	    !text_i64(v, 1, INT64_MAX, &id))
+		return "it must be the id of an account, an element for each";
+	return NULL;
+}
+
 /* Stores one value; what is wrong with it, or NULL. */
 static const char *
 opt_set(struct arena *a, struct conf *cf, const struct conf_opt *o, const char *v)
@@ -146,7 +166,7 @@ opt_set(struct arena *a, struct conf *cf, const struct conf_opt *o, const char *
 		return NULL;
 	case CONF_LIST:
 		add_text(a, field, v);
-		return NULL;
+		return item_check(o, v);
 	case CONF_PATTERNS:
 		return add_pattern(a, field, v);
 	case CONF_BOOL:
@@ -161,7 +181,9 @@ opt_set(struct arena *a, struct conf *cf, const struct conf_opt *o, const char *
 	}
 	x = strtod(v, &end);
 	if (end == v || *end != '\0' || !isfinite(x))
-		return "it must be a number";
+		return strchr(v, ',') == NULL ?
+		           "it must be a number" :
+		           "it must be a number: decimals have a point, no comma";
 	if (x < o->min || x > o->max)
 		return arena_printf(a, "it must be %g to %.0f", o->min, o->max);
 	if (o->type != CONF_DOUBLE && x != floor(x))
@@ -179,7 +201,7 @@ static enum err
 read_option(struct parse *p, struct xml_node *n)
 {
 	const char *name = n->name, *wrong;
-	const struct conf_opt *o = opt_find(name);
+	const struct conf_opt *o = conf_find(name);
 	size_t i;
 
 	if (o == NULL) {
@@ -456,6 +478,45 @@ conf_load(struct arena *a, const char *path, struct conf **cf,
 	if (e != OK)
 		return e;
 	return conf_parse(a, path, text, n, cf, remarks, nremarks, f);
+}
+
+const char *
+conf_value(struct arena *a, const struct conf *cf, const struct conf_opt *o)
+{
+	const void *field = (const char *)cf + o->off;
+	const struct conf_list *list = field;
+	const struct conf_patterns *patterns = field;
+	char *text = arena_strdup(a, "");
+
+	switch (o->type) {
+	case CONF_BOOL:
+		return *(const bool *)field ? "1" : "0";
+	case CONF_INT:
+		return arena_printf(a, "%lld", (long long)*(const int64_t *)field);
+	case CONF_DOUBLE:
+		return arena_printf(a, "%.15g", *(const double *)field);
+	case CONF_LIST:
+		for (size_t i = 0; i < list->n; i++)
+			text = arena_printf(
+			    a, "%s%s%s", text, i == 0 ? "" : " ", list->v[i]);
+		return text;
+	case CONF_PATTERNS:
+		for (size_t i = 0; i < patterns->n; i++)
+			text = arena_printf(a, "%s%s%s", text, i == 0 ? "" : " ",
+			    pattern_text(patterns->v[i]));
+		return text;
+	case CONF_STRING:
+	case CONF_IGNORED:
+		break;
+	}
+	return *(char *const *)field;
+}
+
+bool
+conf_waits(const struct conf *cf, const struct conf_opt *o)
+{
+	return o->taken == CONF_RESTART ||
+	       (o->taken == CONF_PRIVATE && cf->private_servers);
 }
 
 int64_t

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The project's configuration: config.xml by one table, model/conf.def.
- * OPT(name, type, default, min, max, effect, help); the parser, config.xml(5),
+ * OPT(name, type, default, min, max, taken, effect, help); the parser, config.xml(5),
  * config.xml.sample and the checks come from it.  Every option of an upstream
  * config.xml is known by name, so that such a file is read unchanged; what has no
  * effect here says so.
@@ -47,7 +47,7 @@ typedef struct conf_patterns conf_PATTERNS;
 typedef char *conf_IGNORED; /* known by name, no effect here */
 
 struct conf {
-#define OPT(name, type, def, min, max, effect, help) conf_##type name;
+#define OPT(name, type, def, min, max, taken, effect, help) conf_##type name;
 #include "model/conf.def"
 #undef OPT
 	struct conf_daemon *daemons;
@@ -94,19 +94,35 @@ enum conf_type {
 	CONF_PATTERNS,
 	CONF_IGNORED
 };
+enum conf_taken {     /* when a project that runs takes up another value */
+	CONF_AT_ONCE, /* by the next request, upload, step of a daemon, command */
+	CONF_REPLACE, /* so; the supervisor replaces processes, and no request is lost
+	               */
+	CONF_RESTART, /* by locus restart: the supervisor stays with the old one */
+	CONF_PRIVATE, /* so with private servers, else at once */
+	CONF_NEVER    /* known by name only */
+};
 struct conf_opt {
 	const char *name;
 	enum conf_type type;
 	size_t off;
 	const char *def;
 	double min, max;
+	enum conf_taken taken;
 	const char *effect; /* "scheduler", "daemons", "web", ... or "none: why" */
 	const char *help;
 };
 extern const struct conf_opt conf_opts[];
 extern const size_t conf_nopts;
+extern const char *const conf_guards[]; /* conf_guards.def; ends with NULL */
+const struct conf_opt *conf_find(const char *name); /* NULL if there is none */
 const struct conf_opt *conf_nearest(
-    const char *name);        /* by edit distance; NULL if none is near */
+    const char *name); /* by edit distance; NULL if none is near */
+/* Value of an option, as config.xml would have it; elements of a list with blanks
+ * between them. */
+const char *conf_value(struct arena *, const struct conf *, const struct conf_opt *);
+/* Does a change of the option wait for locus restart in this project? */
+bool conf_waits(const struct conf *, const struct conf_opt *);
 void conf_print_man(void);    /* config.xml(5), mdoc, to stdout */
 void conf_print_sample(void); /* config.xml.sample, to stdout */
 

@@ -29,13 +29,18 @@ repeated(const struct conf_opt *o)
 	return o->type == CONF_LIST || o->type == CONF_PATTERNS;
 }
 
+static const char *const taken_texts[] = {
+	[CONF_AT_ONCE] = "A change is in force at once.\n",
+	[CONF_REPLACE] = "A change is in force at once: processes are replaced.\n",
+	[CONF_RESTART] = "A change is in force after\n.Ql locus restart .\n",
+	[CONF_PRIVATE] = "A change is in force after\n.Ql locus restart ;\n"
+			 "at once where the servers are not the project's own.\n",
+	[CONF_NEVER] = "",
+};
+
 static void
-man_option(const struct conf_opt *o)
+man_type(const struct conf_opt *o)
 {
-	printf(".It Ic %s\n", o->name);
-	doc_fill(o->help, "", true);
-	if (!acts(o))
-		printf("No effect here%s.\n", o->effect + strlen("none"));
 	if (o->type == CONF_IGNORED || repeated(o))
 		return;
 	printf("Type: %s", type_names[o->type]);
@@ -44,6 +49,47 @@ man_option(const struct conf_opt *o)
 	if (o->def[0] != '\0')
 		printf("; default: %s", o->def);
 	printf(".\n");
+}
+
+static void
+man_option(const struct conf_opt *o)
+{
+	printf(".It Ic %s\n", o->name);
+	doc_fill(o->help, "", true);
+	if (!acts(o))
+		printf("No effect here%s.\n", o->effect + strlen("none"));
+	man_type(o);
+	fputs(taken_texts[o->taken], stdout);
+}
+
+static void
+man_changes(void)
+{
+	printf(
+	    ".Ss Changes\n"
+	    "A project that runs takes up what changes in this file by itself.\n"
+	    "\\(dqAt once\\(dq is the next request or upload, the next step of a\n"
+	    "daemon, the next command; what is in hand ends as it began.\n"
+	    "Where processes have to be replaced for an option, the supervisor does "
+	    "so\n"
+	    "within a second, and requests wait meanwhile.\n"
+	    "It also starts, ends and replaces daemons as they stand here, and tries\n"
+	    "again what had ended for good.\n"
+	    ".Pp\n"
+	    "Few options wait for\n.Ql locus restart ,\nwhich\n"
+	    ".Ql locus status ,\n.Ql locus config check\n"
+	    "and the supervisor's log say for as long as it is true.\n"
+	    ".Pp\n"
+	    "A file that cannot be read or is not valid changes nothing for daemons\n"
+	    "and the supervisor: what they read before stays in force, their logs say "
+	    "so\nonce, and status tells of it.\n"
+	    "Meanwhile clients that ask for work or have accounts are told to come\n"
+	    "back later, and no upload is taken.\n"
+	    ".Pp\n"
+	    "What keeps others out never waits:");
+	for (size_t i = 0; conf_guards[i] != NULL; i++)
+		printf("\n.Ic %s%s", conf_guards[i],
+		    conf_guards[i + 1] == NULL ? " .\n" : " ,");
 }
 
 void
@@ -68,8 +114,9 @@ conf_print_man(void)
 	    "an\n.Ic output\nfile below the log directory and the flag\n.Ic disabled "
 	    ".\n"
 	    ".Ss Tasks\nEach\n.Ic task\nhas a\n.Ic cmd\nand a\n.Ic period\n"
-	    "such as 5 min, 2 h, 1 d or 1 w.\n"
-	    ".Ss Options\n.Bl -tag -width Ds\n");
+	    "such as 5 min, 2 h, 1 d or 1 w.\n");
+	man_changes();
+	printf(".Ss Options\n.Bl -tag -width Ds\n");
 	for (size_t i = 0; i < conf_nopts; i++)
 		man_option(&conf_opts[i]);
 	printf(".El\n.Sh SEE ALSO\n.Xr locus 1 ,\n.Xr plan_class_spec.xml 5\n");

@@ -90,7 +90,8 @@ identity_now(
 		.inode = (int64_t)st.st_ino,
 		.machine = machine(a),
 		.database = database_of(a, cf),
-		.master_url = cf->master_url };
+		.master_url = cf->master_url,
+		.run_dir = cf->run_dir };
 	return OK;
 }
 
@@ -128,7 +129,8 @@ identity_read(struct arena *a, const char *dir, struct identity *id, struct fail
 		.inode = strtoll(child(a, root, "inode"), NULL, 10),
 		.machine = child(a, root, "machine"),
 		.database = child(a, root, "database"),
-		.master_url = child(a, root, "master_url") };
+		.master_url = child(a, root, "master_url"),
+		.run_dir = child(a, root, "run_dir") };
 	if (id->id[0] == '\0' || id->dir[0] != '/')
 		return FAIL(f, E_CONFIG,
 		    "%s says neither an id nor a place; remove it if this is no copy "
@@ -157,6 +159,8 @@ identity_write(struct arena *a, struct identity *id, struct fail *f)
 	buf_tag(&b, "machine", id->machine);
 	buf_tag(&b, "database", id->database);
 	buf_tag(&b, "master_url", id->master_url);
+	if (id->run_dir != NULL)
+		buf_tag(&b, "run_dir", id->run_dir);
 	buf_puts(&b, "</identity>\n");
 	return fs_write(file_in(a, id->dir), b.p, b.n, 0644, f);
 }

@@ -24,6 +24,7 @@ struct identity {
 	const char *machine;    /* /etc/machine-id, "" where there is none */
 	const char *database;   /* "stars on db.example.org:3306", "locus of its own" */
 	const char *master_url; /* canonical */
+	const char *run_dir;    /* when it was started last; "" = unknown; not judged */
 };
 
 enum standing {

@@ -15,6 +15,7 @@ struct rq_prefs { /* global preferences that scheduling looks at; 0 = unset */
 	double work_buf_additional_days, cpu_scheduling_period_minutes;
 	bool leave_apps_in_memory;
 	bool has_work_buf_min, has_work_buf_additional, has_leave_apps;
+	const char *bad; /* the first number that is none: <name> "text"; NULL: none */
 };
 
 struct project_prefs { /* all zero: nothing was chosen, everything is allowed */
@@ -30,6 +31,7 @@ struct project_prefs { /* all zero: nothing was chosen, everything is allowed */
 	/* All elements at the venue, well-formed: for those that only the project
 	 * knows.  NULL = none. */
 	char *text;
+	const char *bad; /* as in rq_prefs */
 };
 
 /* Is no work wanted for this type of resource (a type of request.resources)? */

@@ -173,7 +173,9 @@ set(struct arena *a, const struct pc_element *el, const char *text, void *field)
 		break;
 	}
 	if (!text_f64(text, &x))
-		return "it must be a number";
+		return strchr(text, ',') == NULL ?
+		           "it must be a number" :
+		           "it must be a number: decimals have a point, no comma";
 	return set_number(a, el, x, field);
 }
 

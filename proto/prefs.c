@@ -14,7 +14,7 @@
 #include "proto/xml_table.h"
 #include "lib/banned.h"
 
-enum { ITEMS_MAX = 1000 };
+enum { ITEMS_MAX = 1000, BAD_MAX = 40 };
 
 struct item {
 	int32_t raw;
@@ -96,6 +96,45 @@ read_into(
 	(void)xml_parse(a, nm->text.p, nm->text.n, root, table, row, NULL, &f);
 }
 
+static bool
+is_number(const struct xml_elem *e, const char *text)
+{
+	int64_t whole;
+	double x;
+
+	return e->type == XML_F64 ? text_f64(text, &x) :
+	                            text_wire_i64(text, INT32_MIN, INT32_MAX, &whole);
+}
+
+/*
+ * What a volunteer typed with a comma for a point, say, was not chosen, as if it were
+ * not there.  The first of the kind, to be told; NULL if there is none.
+ */
+static const char *
+bad_number(
+    struct arena *a, const struct normal *nm, const struct xml_elem *table, void *row)
+{
+	const char *bad = NULL;
+
+	for (; table->name != NULL; table++) {
+		char *text;
+
+		if (table->type != XML_F64 && table->type != XML_I32)
+			continue;
+		text = xml_between(a, nm->text.p, table->name);
+		text = text == NULL ? NULL :
+		                      text_trim(text_decode(a, text, strlen(text)));
+		if (text == NULL || is_number(table, text))
+			continue;
+		if (table->seen_off != XML_UNSEEN && table->seen_off != 0)
+			*(bool *)(void *)((char *)row + table->seen_off) = false;
+		if (bad == NULL && text[0] != '\0')
+			bad = arena_printf(
+			    a, "<%s> \"%.*s\"", table->name, BAD_MAX, text);
+	}
+	return bad;
+}
+
 /* --- project preferences --- */
 
 /* The text of item i of a list, decoded; NULL if there is none. */
@@ -165,6 +204,7 @@ prefs_project(struct arena *a, const char *text, const char *venue)
 		nm = inside;
 	in.p.text = nm.text.p;
 	read_into(a, &nm, project_root, &in);
+	in.p.bad = bad_number(a, &nm, project_root, &in);
 	take_apps(a, &nm, &in);
 	take_no_rsc(a, &nm, &in);
 	if (in.p.max_cpus < 0)
@@ -188,10 +228,12 @@ prefs_global(struct arena *a, const char *text, const char *venue, int64_t now)
 		return p;
 	read_into(a, &nm, global_root, &in);
 	p = in.outside;
+	p.bad = bad_number(a, &nm, global_prefs_table, &p);
 	block = find_venue(&nm, venue);
 	if (block != NULL && well_formed(a, block->p, block->n, &inside)) {
 		p = (struct rq_prefs){ 0 };
 		read_into(a, &inside, global_prefs_table, &p);
+		p.bad = bad_number(a, &inside, global_prefs_table, &p);
 		p.mod_time = in.outside.mod_time;
 	}
 	if (!(p.mod_time > 0))

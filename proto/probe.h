@@ -11,6 +11,7 @@
 #define PROBE_DECISION "decision"    /* eight hexadecimal digits */
 #define PROBE_REASON   "reason"      /* WORK, or a reason code */
 #define PROBE_ACCOUNT  "account"     /* number of the account that serves */
+#define PROBE_FILE     "file"        /* that it cannot read */
 #define PROBE_DIR      "dir" /* that cannot be written to; its trouble follows */
 #define PROBE_TROUBLE  "trouble"
 

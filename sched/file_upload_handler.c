@@ -7,7 +7,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
+#include <limits.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
@@ -19,7 +19,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include <fcgiapp.h>
-#include "config.h"
 #include "lib/clock.h"
 #include "lib/crypt.h"
 #include "lib/fs.h"
@@ -28,6 +27,7 @@
 #include "lib/sock.h"
 #include "lib/text.h"
 #include "model/identity.h"
+#include "sched/upload_options.h"
 #include "sched/upload_settings.h"
 #include "sched/upload_store.h"
 #include "lib/banned.h"
@@ -50,9 +50,9 @@ struct handler { /* process lifetime, shared by all threads, read only but for a
 	          */
 	struct upload_source source;
 	int fd;
-	atomic_int busy;
+	atomic_int busy, threads;
 	atomic_bool stopping;
-	pthread_mutex_t log_lock;
+	pthread_mutex_t log_lock, grow_lock;
 };
 
 struct session { /* one request */
@@ -355,45 +355,16 @@ next_request(struct handler *h, FCGX_Request *f)
 	return true;
 }
 
-static void *
-thread_main(void *arg)
-{
-	struct handler *h = arg;
-	struct arena a = { 0 };
-	FCGX_Request f;
-
-	if (FCGX_InitRequest(&f, h->fd, 0) != 0)
-		return NULL;
-	while (next_request(h, &f)) {
-		struct session s = { .h = h, .a = &a, .f = &f, .file_size = -1 };
-		struct upload_settings *set;
-		enum log_level level;
-		const char *note;
-
-		atomic_fetch_add(&h->busy, 1);
-		set = upload_settings_take(&h->source, &a, &note, &level);
-		if (note[0] != '\0')
-			say(h, level, note);
-		s.set = set;
-		serve(&s);
-		upload_settings_give_back(&h->source, set);
-		FCGX_Finish_r(&f);
-		arena_reset(&a);
-		atomic_fetch_sub(&h->busy, 1);
-	}
-	FCGX_Free(&f, 1);
-	arena_free(&a);
-	return NULL;
-}
+static void *thread_main(void *);
 
 /*
  * As many as are configured and have their descriptors.  A waiting accept() holds one
  * already, so with too many threads no file could be opened.
  */
 static int64_t
-threads_possible(struct handler *h)
+threads_possible(struct handler *h, int64_t n)
 {
-	int64_t n = h->source.started->upload_threads, most;
+	int64_t most;
 	struct fail f = { 0 };
 	struct rlimit fds;
 
@@ -412,22 +383,30 @@ threads_possible(struct handler *h)
 	return most;
 }
 
-/* Starts the threads; all but the main one leave signals alone. */
+/*
+ * Starts what is missing to so many threads; all but the main one leave signals alone.
+ * E_SYS if there is none.
+ */
 static enum err
-start_threads(struct handler *h, struct fail *f)
+start_threads(struct handler *h, int64_t wanted, struct fail *f)
 {
-	int64_t n = threads_possible(h);
+	int64_t have = atomic_load(&h->threads), n;
 	pthread_attr_t attr;
 	pthread_t t;
 	int rc;
 
+	if (wanted <= have)
+		return OK;
+	n = threads_possible(h, wanted);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	for (int64_t i = 0; i < n; i++) {
+	for (int64_t i = have; i < n; i++) {
 		rc = pthread_create(&t, &attr, thread_main, h);
-		if (rc == 0)
+		if (rc == 0) {
+			atomic_fetch_add(&h->threads, 1);
 			continue;
+		}
 		errno = rc;
 		if (i == 0)
 			return FAIL_ERRNO(f, "starting a thread");
@@ -437,6 +416,85 @@ start_threads(struct handler *h, struct fail *f)
 	}
 	pthread_attr_destroy(&attr);
 	return OK;
+}
+
+/* One more upload, if there may be one beside those in hand. */
+static bool
+enter(struct handler *h, int64_t most)
+{
+	int now = atomic_load(&h->busy);
+
+	do {
+		if (now >= most)
+			return false;
+	} while (!atomic_compare_exchange_weak(&h->busy, &now, now + 1));
+	return true;
+}
+
+/* config.xml or the key was read again. */
+static void
+take_up(struct handler *h, const struct conf *cf)
+{
+	struct fail f = { 0 };
+	char text[80];
+
+	log_set_level((enum log_level)cf->sched_debug_level);
+	pthread_mutex_lock(&h->grow_lock);
+	if (start_threads(h, cf->upload_threads, &f) != OK)
+		say(h, LOG_WARN, f.detail);
+	pthread_mutex_unlock(&h->grow_lock);
+	snprintf(
+	    text, sizeof(text), "uploads at once: %lld", (long long)cf->upload_threads);
+	say(h, LOG_INFO, text);
+}
+
+/*
+ * The settings that an upload begins with, when it may begin.  Threads that are too
+ * many, as config.xml allowed more before, wait here.
+ */
+static struct upload_settings *
+begin(struct handler *h, struct arena *a)
+{
+	for (;; clock_nap_ms(ACCEPT_PAUSE_MS)) {
+		enum log_level level;
+		const char *note;
+		struct upload_settings *set = upload_settings_take(
+		    &h->source, a, &note, &level);
+		bool usable = set->fail.code == OK;
+
+		if (note[0] != '\0')
+			say(h, level, note);
+		if (note[0] != '\0' && usable)
+			take_up(h, set->conf);
+		if (enter(h, usable ? set->conf->upload_threads : INT_MAX))
+			return set;
+		upload_settings_give_back(&h->source, set);
+	}
+}
+
+static void *
+thread_main(void *arg)
+{
+	struct handler *h = arg;
+	struct arena a = { 0 };
+	FCGX_Request f;
+
+	if (FCGX_InitRequest(&f, h->fd, 0) != 0)
+		return NULL;
+	while (next_request(h, &f)) {
+		struct session s = { .h = h, .a = &a, .f = &f, .file_size = -1 };
+		struct upload_settings *set = begin(h, &a);
+
+		s.set = set;
+		serve(&s);
+		upload_settings_give_back(&h->source, set);
+		FCGX_Finish_r(&f);
+		arena_reset(&a);
+		atomic_fetch_sub(&h->busy, 1);
+	}
+	FCGX_Free(&f, 1);
+	arena_free(&a);
+	return NULL;
 }
 
 /* E_RETRY if another process answers there.  Its threads wait in accept(). */
@@ -453,66 +511,8 @@ listen_on(const char *path, int *fd, struct fail *f)
 	return e;
 }
 
-static const char usage_text[] =
-    "usage: file_upload_handler [--project DIR] [--socket PATH] [--log PATH]\n"
-    "\n"
-    "  -s, --socket PATH  unix socket to listen on (run_dir/upload.sock)\n"
-    "  -l, --log PATH     log file (standard error)\n"
-    "  -p, --project DIR\n"
-    "  -h, --help\n"
-    "  -V, --version\n";
-
-struct options {
-	const char *project, *socket, *log;
-};
-
-static const struct option longopts[] = {
-	{ "socket", required_argument, NULL, 's' },
-	{ "log", required_argument, NULL, 'l' },
-	{ "project", required_argument, NULL, 'p' },
-	{ "help", no_argument, NULL, 'h' },
-	{ "version", no_argument, NULL, 'V' },
-	{ NULL, 0, NULL, 0 },
-};
-
-/* -1: go on; else the exit code. */
-static int
-parse_options(int argc, char **argv, struct options *o)
-{
-	int c;
-
-	while ((c = getopt_long(argc, argv, "s:l:p:hV", longopts, NULL)) != -1) {
-		switch (c) {
-		case 's':
-			o->socket = optarg;
-			break;
-		case 'l':
-			o->log = optarg;
-			break;
-		case 'p':
-			o->project = optarg;
-			break;
-		case 'h':
-			fputs(usage_text, stdout);
-			return 0;
-		case 'V':
-			printf("file_upload_handler (%s) %s\n", PACKAGE_NAME,
-			    PACKAGE_VERSION);
-			return 0;
-		default:
-			fputs(usage_text, stderr);
-			return 2;
-		}
-	}
-	if (optind < argc) {
-		fputs(usage_text, stderr);
-		return 2;
-	}
-	return -1;
-}
-
 static enum err
-set_up(struct handler *h, struct arena *a, struct options *o, struct fail *f)
+set_up(struct handler *h, struct arena *a, struct upload_options *o, struct fail *f)
 {
 	const struct conf *cf;
 	char *dir;
@@ -523,7 +523,7 @@ set_up(struct handler *h, struct arena *a, struct options *o, struct fail *f)
 		    &h->source, arena_printf(a, "%s/config.xml", dir), f);
 	if (e != OK)
 		return e;
-	cf = h->source.started;
+	cf = h->source.now->conf;
 	e = identity_check(a, cf, f);
 	if (e != OK)
 		return e;
@@ -555,13 +555,14 @@ int
 main(int argc, char **argv)
 {
 	static struct handler h = { .source.lock = PTHREAD_MUTEX_INITIALIZER,
-		.log_lock = PTHREAD_MUTEX_INITIALIZER };
-	struct options o = { 0 };
+		.log_lock = PTHREAD_MUTEX_INITIALIZER,
+		.grow_lock = PTHREAD_MUTEX_INITIALIZER };
+	struct upload_options o = { 0 };
 	struct arena a = { 0 };
 	struct fail f = { 0 };
 	sigset_t stops;
 	enum err e;
-	int rc = parse_options(argc, argv, &o);
+	int rc = upload_options(argc, argv, &o);
 
 	if (rc >= 0)
 		return rc;
@@ -578,7 +579,7 @@ main(int argc, char **argv)
 		e = FAIL(&f, E_SYS, "libfcgi cannot be set up");
 	pthread_sigmask(SIG_BLOCK, &stops, NULL);
 	if (e == OK)
-		e = start_threads(&h, &f);
+		e = start_threads(&h, h.source.now->conf->upload_threads, &f);
 	if (e != OK) {
 		fprintf(stderr, "file_upload_handler: %s\n", f.detail);
 		return err_exit(e);

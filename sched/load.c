@@ -130,6 +130,13 @@ key_is_strange(const struct rpc *x)
 	return k->old_key_signature(k->ctx, has, x->req->version) == NULL;
 }
 
+/* Without a key, and none to be had, the client could not verify what it gets. */
+static bool
+key_is_missing(const struct rpc *x)
+{
+	return x->req->code_sign_key == NULL && x->keys->code_sign_public == NULL;
+}
+
 static enum err
 load(struct rpc *x)
 {
@@ -148,6 +155,8 @@ load(struct rpc *x)
 	x->refused = refuse_host(x->a, x->conf, x->req, x->user, x->host, x->cat);
 	if (x->refused == REFUSE_NOTHING && key_is_strange(x))
 		x->refused = REFUSE_KEY_CHANGED;
+	if (x->refused == REFUSE_NOTHING && key_is_missing(x))
+		x->refused = REFUSE_NO_KEY;
 	if (x->host_wait_s > 0) /* for whatever else, it would have a row */
 		x->refused = REFUSE_NEW_HOSTS;
 	s->wait_brought = x->wait == WAIT_BROUGHT;

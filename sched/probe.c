@@ -12,7 +12,7 @@
 #include "proto/probe.h"
 #include "lib/banned.h"
 
-enum { SECRET_MOST = 256 };
+enum { SECRET_MOST = 256, KEY_MOST = 16 << 10 };
 
 bool
 probe_asked(struct arena *a, const struct conf *cf, const char *body, size_t n)
@@ -49,6 +49,22 @@ try_dir(struct rpc *x, const char *dir)
 	buf_tag(&x->out, PROBE_TROUBLE, f.detail);
 }
 
+/* What new clients need to verify programs. */
+static void
+try_key(struct rpc *x)
+{
+	const char *path = arena_printf(x->a, "%s/code_sign_public", x->conf->key_dir);
+	struct fail f = { 0 };
+	char *text;
+
+	if (x->keys == NULL || x->keys->code_sign_public != NULL)
+		return;
+	if (fs_read(x->a, path, KEY_MOST, &text, NULL, &f) == OK)
+		FAIL(&f, E_SYS, "it could not be read a moment ago");
+	buf_tag(&x->out, PROBE_FILE, path);
+	buf_tag(&x->out, PROBE_TROUBLE, f.detail);
+}
+
 static void
 try_dirs(struct rpc *x)
 {
@@ -81,6 +97,7 @@ probe_answer(struct rpc *x, const char *trouble)
 	buf_tag_i64(&x->out, PROBE_ACCOUNT, geteuid());
 	if (trouble != NULL)
 		buf_tag(&x->out, PROBE_TROUBLE, trouble);
+	try_key(x);
 	try_dirs(x);
 	buf_puts(&x->out, "</" PROBE_ELEMENT ">\n</scheduler_reply>\n");
 }

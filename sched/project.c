@@ -9,6 +9,7 @@
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include "db/entity.h"
 #include "lib/clock.h"
 #include "lib/log.h"
@@ -142,6 +143,16 @@ load_classes(struct project *p)
 			    remarks[i].class, remarks[i].text);
 }
 
+/* What has no key yet may have one the next time: a mode is no change of a file. */
+static bool
+key_may_differ(struct project *p, const char *path)
+{
+	bool replaced = fs_changed(path, &p->keys_seen);
+
+	return replaced ||
+	       (p->keys.code_sign_public == NULL && access(path, R_OK) == 0);
+}
+
 /*
  * Today's key, again when its file was replaced; the old text stays as long as the
  * configuration.
@@ -152,7 +163,7 @@ read_keys(struct project *p)
 	char path[4096 + sizeof("/code_sign_public")];
 
 	snprintf(path, sizeof(path), "%s/code_sign_public", p->conf->key_dir);
-	if (!fs_changed(path, &p->keys_seen))
+	if (!key_may_differ(p, path))
 		return;
 	p->keys = (struct reply_keys){
 		.code_sign_public = key_text(
@@ -161,8 +172,8 @@ read_keys(struct project *p)
 		.ctx = p,
 	};
 	if (p->keys.code_sign_public == NULL)
-		log_warn("%s/code_sign_public cannot be read: clients get no key",
-		    p->conf->key_dir);
+		log_err("%s cannot be read: clients that have no key yet get no work",
+		    path);
 }
 
 /* Its relative paths are the project's all the same. */

@@ -2,6 +2,8 @@
 /* A record that cannot be kept is one explanation less, and that is all. */
 #include "sched/rings.h"
 
+#include <stdio.h>
+#include <string.h>
 #include "lib/log.h"
 #include "proto/record.h"
 #include "sched/rpc.h"
@@ -44,16 +46,19 @@ static bool
 ready(struct rings *g, const struct rpc *x)
 {
 	const struct conf *cf = x->conf;
+	const char *dir = arena_printf(x->a, "%s/decisions", cf->run_dir);
 	struct fail f = { 0 };
 
-	if (g->ring.open && g->size == cf->decision_ring_bytes)
+	if (g->ring.open && g->size == cf->decision_ring_bytes &&
+	    g->count == cf->decision_rings && strcmp(g->dir, dir) == 0)
 		return true;
 	ring_close(&g->ring);
 	if (x->now < g->retry_at && x->now >= g->retry_at - RETRY_S)
 		return false;
 	g->size = cf->decision_ring_bytes;
-	if (ring_open(&g->ring, arena_printf(x->a, "%s/decisions", cf->run_dir),
-		cf->decision_rings, (size_t)g->size, &f) == OK)
+	g->count = cf->decision_rings;
+	snprintf(g->dir, sizeof(g->dir), "%s", dir);
+	if (ring_open(&g->ring, dir, g->count, (size_t)g->size, &f) == OK)
 		return true;
 	give_up(g, x, &f);
 	return false;

@@ -17,8 +17,10 @@ struct record;
 struct rings {                /* of one process */
 	pthread_mutex_t lock; /* of what follows */
 	struct ring ring;
-	int64_t size, retry_at; /* decision_ring_bytes as opened; after a failure */
-	bool failed;            /* logged */
+	int64_t size, count; /* decision_ring_bytes and decision_rings as opened */
+	char dir[4096];      /* and where */
+	int64_t retry_at;    /* after a failure */
+	bool failed;         /* logged */
 };
 
 void rings_begin(struct rings *);

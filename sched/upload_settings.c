@@ -4,7 +4,6 @@
 #include "sched/upload_settings.h"
 
 #include <stdio.h>
-#include <string.h>
 #include "lib/crypt.h"
 #include "sched/upload_store.h"
 #include "lib/banned.h"
@@ -70,39 +69,17 @@ upload_settings_start(struct upload_source *src, const char *path, struct fail *
 	changed(src);
 	src->now = read_all(src);
 	*f = src->now->fail;
-	src->first = src->now;
-	src->first->users++;
-	src->started = src->first->conf;
 	return f->code;
-}
-
-/* What the process cannot change while it runs. */
-static const char *
-needs_restart(const struct upload_source *src, const struct conf *cf)
-{
-	return cf->upload_threads != src->started->upload_threads ? "upload_threads" :
-	       strcmp(cf->run_dir, src->started->run_dir) != 0    ? "run_dir" :
-	       cf->sched_debug_level != src->started->sched_debug_level ?
-	                                                         "sched_debug_level" :
-	                                                         NULL;
 }
 
 static const char *
 look_again(struct upload_source *src, struct arena *a, enum log_level *level)
 {
-	const char *option;
-
 	leave(src->now);
 	src->now = read_all(src);
 	*level = LOG_WARN;
 	if (src->now->fail.code != OK)
 		return arena_printf(a, "no upload is taken: %s", src->now->fail.detail);
-	option = needs_restart(src, src->now->conf);
-	if (option != NULL)
-		return arena_printf(a,
-		    "config.xml was read again; %s has changed: restart "
-		    "file_upload_handler for that",
-		    option);
 	*level = LOG_INFO;
 	return "config.xml and the upload key were read again";
 }
@@ -135,5 +112,4 @@ void
 upload_settings_end(struct upload_source *src)
 {
 	leave(src->now);
-	leave(src->first);
 }

@@ -28,8 +28,6 @@ struct upload_source { /* shared by all threads */
 	struct fs_seen conf_seen, key_seen;
 	char key_path[4096];
 	struct upload_settings *now;
-	struct upload_settings *first;
-	const struct conf *started; /* its: what the process was started with */
 };
 
 /* Reads them for the first time.  What is wrong with them is E_CONFIG or E_DENIED. */
@@ -37,8 +35,7 @@ enum err upload_settings_start(
     struct upload_source *, const char *config_path, struct fail *);
 /*
  * Those of now, until they are given back.  If they were just read again *note, else
- * "", is a line for the log with its level: what is wrong, or what takes effect at a
- * restart only.
+ * "", is a line for the log with its level, such as what is wrong.
  */
 struct upload_settings *upload_settings_take(
     struct upload_source *, struct arena *, const char **note, enum log_level *);

@@ -86,6 +86,19 @@ check_texts(struct ctx *x, const struct conf *cf)
 	return bad;
 }
 
+/* What the project that runs does not do yet as it is written. */
+static void
+check_waits(struct ctx *x, const struct conf *cf)
+{
+	const char *text = NULL;
+	struct state s;
+
+	if (state_read(x->a, cf, &s, NULL) == OK)
+		text = state_waits_text(x->a, cf, &s);
+	if (text != NULL)
+		printf("%s: warning: %s\n", cf->path, text);
+}
+
 /* A project that runs is asked: what is written well may still lead nowhere. */
 static size_t
 check_serving(struct ctx *x, struct conf *cf)
@@ -134,6 +147,8 @@ check_run(struct ctx *x, const void *opts, char **args, size_t n)
 		errors++;
 	}
 	web_fit_check(x, cf);
+	if (n == 0)
+		check_waits(x, cf);
 	if (errors > 0)
 		return FAIL(x->f, E_CONFIG, "%zu error%s in %s", errors,
 		    errors == 1 ? "" : "s", path);
@@ -152,9 +167,13 @@ const struct cmd cmd_config_check = { .name = "config check",
 	    "mistakes in gui_urls.xml and project_files.xml.  Warns when "
 	    "apache/httpd.conf "
 	    "or\n"
-	    "apache/site.conf of the project does not lead to its sockets; a file "
-	    "elsewhere, as\n"
-	    "locus create --apache-site makes it, is not looked at.\n"
+	    "apache/site.conf of the project does not lead to its sockets or has other "
+	    "limits\n"
+	    "than config.xml; a file elsewhere, as locus create --apache-site makes "
+	    "it, is\n"
+	    "not looked at.  Says which changes wait for a restart of the project "
+	    "that\n"
+	    "runs; all others are in force at once, see config.xml(5).\n"
 	    "Exits with 78 if there is an error.",
 	.run = check_run };
 
@@ -168,38 +187,6 @@ static const struct opt show_options[] = {
 	{ 0 },
 };
 
-static char *
-value_text(struct ctx *x, const struct conf_opt *o)
-{
-	const void *field = (const char *)x->cf + o->off;
-	const struct conf_list *list = field;
-	const struct conf_patterns *patterns = field;
-	char *text = arena_strdup(x->a, "");
-
-	switch (o->type) {
-	case CONF_BOOL:
-		return arena_strdup(x->a, *(const bool *)field ? "1" : "0");
-	case CONF_INT:
-		return arena_printf(x->a, "%lld", (long long)*(const int64_t *)field);
-	case CONF_DOUBLE:
-		return arena_printf(x->a, "%.15g", *(const double *)field);
-	case CONF_LIST:
-		for (size_t i = 0; i < list->n; i++)
-			text = arena_printf(
-			    x->a, "%s%s%s", text, i == 0 ? "" : " ", list->v[i]);
-		return text;
-	case CONF_PATTERNS:
-		for (size_t i = 0; i < patterns->n; i++)
-			text = arena_printf(x->a, "%s%s%s", text, i == 0 ? "" : " ",
-			    pattern_text(patterns->v[i]));
-		return text;
-	case CONF_STRING:
-	case CONF_IGNORED:
-		break;
-	}
-	return arena_strdup(x->a, *(char *const *)field);
-}
-
 static enum err
 show_run(struct ctx *x, const void *opts, char **args, size_t n)
 {
@@ -211,7 +198,7 @@ show_run(struct ctx *x, const void *opts, char **args, size_t n)
 		return e;
 	for (size_t i = 0; i < conf_nopts; i++) {
 		const struct conf_opt *c = &conf_opts[i];
-		const char *v = value_text(x, c);
+		const char *v = conf_value(x->a, x->cf, c);
 
 		if (n > 0 ? strcmp(args[0], c->name) != 0 :
 			    !o->all && strcmp(v, c->def) == 0)

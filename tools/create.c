@@ -147,6 +147,18 @@ read_secret(struct ctx *x, const char *path, const char **secret)
 	return e;
 }
 
+enum err
+create_base_url(struct ctx *x, const char *given, char **base)
+{
+	*base = arena_strdup(x->a, given);
+	for (size_t n = strlen(*base); n > 0 && (*base)[n - 1] == '/'; n--)
+		(*base)[n - 1] = '\0';
+	if (url_canonical(x->a, *base) == NULL)
+		return ctx_usage(
+		    x, "--url-base %s: it must begin with http:// or https://", *base);
+	return OK;
+}
+
 /* A project brings servers of its own, or is told where they are. */
 static enum err
 check_servers(struct ctx *x, const struct create_opts *o)
@@ -178,15 +190,9 @@ check_options(struct ctx *x, struct create *c)
 		TRY(read_secret(x, o->password_file, &c->db_passwd));
 	if (c->private)
 		TRY(create_port(x, o->port, &c->port));
-	c->base_url = o->url_base != NULL ?
-	                  arena_strdup(x->a, o->url_base) :
-	                  arena_printf(x->a, "http://127.0.0.1:%d", c->port);
-	for (size_t n = strlen(c->base_url); n > 0 && c->base_url[n - 1] == '/'; n--)
-		c->base_url[n - 1] = '\0';
-	if (url_canonical(x->a, c->base_url) == NULL)
-		return ctx_usage(x,
-		    "--url-base %s: it must begin with http:// or https://",
-		    c->base_url);
+	if (o->url_base != NULL)
+		return create_base_url(x, o->url_base, &c->base_url);
+	c->base_url = arena_printf(x->a, "http://127.0.0.1:%d", c->port);
 	return OK;
 }
 

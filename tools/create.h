@@ -31,9 +31,16 @@ enum { SHORT_DIR_DIGITS = 12 };
 /* Stands for the project's directory in apache/httpd.conf; the supervisor defines it.
  */
 #define WEB_DIR_VARIABLE "LOCUS_DIR"
+/* And for web_slow() and web_proxies() (service.h). */
+#define WEB_SLOW_VARIABLE    "LOCUS_SLOW"
+#define WEB_PROXIES_VARIABLE "LOCUS_PROXIES"
+#define WEB_MODULE           "mod_locus.so" /* beside the programs */
 /* db_socket of a private server: below its project, or in a short directory with a name
  * that is drawn. */
 char *create_db_socket(struct arena *, const char *run_dir);
+/* What an option --url-base says, without slashes at its end; E_BADREQ: it is no URL.
+ */
+enum err create_base_url(struct ctx *, const char *given, char **base);
 /* A free loopback port, or the one that is asked for (0 = none is). */
 enum err create_port(struct ctx *, int64_t asked, int *port);
 /* E_BADREQ if a path cannot stand in Apache's configuration. */

@@ -71,15 +71,18 @@ write_conf(struct ctx *x, const struct create *c, const char *to, struct fail *f
 	                                "apache-site.conf.in";
 	const char *from = program_data(x->a, name), *modules = modules_dir();
 	const char *busy = program_data(x->a, "busy.asis");
+	const char *module = program_find(x->a, NULL, WEB_MODULE);
 	const struct conf *cf = x->cf;
 	char *text;
 	enum err e = create_path_check(cf->project_dir, f);
 
 	if (e != OK)
 		return e;
-	if (from == NULL || busy == NULL)
+	if (from == NULL || busy == NULL || module == NULL)
 		return FAIL(f, E_CONFIG, "%s is not installed with this program",
-		    from == NULL ? name : "busy.asis");
+		    from == NULL ? name :
+		    busy == NULL ? "busy.asis" :
+				   WEB_MODULE);
 	if (c->private && modules == NULL)
 		return FAIL(f, E_CONFIG,
 		    "Apache is not installed (Debian: apt-get install "
@@ -97,6 +100,9 @@ write_conf(struct ctx *x, const struct create *c, const char *to, struct fail *f
 		{ "@WEB@", relative(x->a, c, cf, service_socket(x->a, cf, "web")) },
 		{ "@UPLOAD@",
 		    relative(x->a, c, cf, service_socket(x->a, cf, "upload")) },
+		{ "@SLOW@", web_slow(x->a, cf) },
+		{ "@PROXIES@", web_proxies(x->a, cf) },
+		{ "@LOCUS@", module },
 		{ "@MODULES@", modules == NULL ? "" : modules },
 	};
 	for (size_t i = 0; i < N(places); i++)
@@ -140,7 +146,9 @@ create_web(struct ctx *x, struct create *c, struct fail *f)
 	if (e == OK)
 		ctx_said(x, "created", "%s", to);
 	if (e == OK && !c->private)
-		ctx_said(
-		    x, "to do", "include that file in a virtual host of your Apache");
+		ctx_said(x, "to do",
+		    "include that file in a virtual host of your Apache, which loads "
+		    "what "
+		    "it names at its top");
 	return e;
 }

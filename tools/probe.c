@@ -146,7 +146,7 @@ account_name(struct arena *a, const char *number)
 }
 
 struct answer { /* what stands in the reply */
-	const char *decision, *reason, *account, *trouble, *dir;
+	const char *decision, *reason, *account, *trouble, *dir, *file;
 };
 
 /* The first trouble counts: of the request, else of a directory. */
@@ -170,6 +170,8 @@ read_answer(struct asking *q, struct answer *w)
 			w->reason = n->text;
 		else if (strcmp(n->name, PROBE_ACCOUNT) == 0)
 			w->account = account_name(q->a, n->text);
+		else if (strcmp(n->name, PROBE_FILE) == 0)
+			w->file = n->text;
 		else if (strcmp(n->name, PROBE_DIR) == 0)
 			w->dir = n->text;
 		else if (strcmp(n->name, PROBE_TROUBLE) == 0)
@@ -209,6 +211,15 @@ judge_answer(struct asking *q, const char *url)
 			w.dir, w.trouble),
 		    arena_printf(q->a, "chown -R %s %s && chmod u+rwx %s", w.account,
 			w.dir, w.dir));
+	if (w.file != NULL)
+		return bad(q, true,
+		    arena_printf(q->a,
+			"no new client gets work, as account %s cannot read %s: %s",
+			w.account, w.file, w.trouble),
+		    arena_printf(q->a,
+			"chown %s %s && chmod u+r %s; if it is gone, take it from a "
+		        "backup",
+			w.account, w.file, w.file));
 	if (w.trouble != NULL)
 		return bad(q, false,
 		    arena_printf(q->a, "the scheduler cannot serve: %s", w.trouble),

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "db/entity.h"
+#include "db/schema.h"
 #include "db/stmts.h"
 #include "lib/buf.h"
 #include "lib/crypt.h"
@@ -151,6 +152,14 @@ edit_files(struct relocation *r)
 	return e;
 }
 
+static enum err
+edit_paths(struct relocation *r)
+{
+	enum err e = create_path_check(r->now.dir, r->x->f);
+
+	return e == OK ? edit_files(r) : e;
+}
+
 /* config.xml with its new texts and options is what counts from now on. */
 static enum err
 edit_conf(struct relocation *r, const struct conf_text *options, size_t n)
@@ -256,8 +265,7 @@ moved(struct relocation *r)
 		replace_sockets(r);
 	}
 	TRY(edit_conf(r, NULL, 0));
-	TRY(create_path_check(r->now.dir, x->f));
-	TRY(edit_files(r));
+	TRY(edit_paths(r));
 	TRY(note(r));
 	ctx_said(x, "noted", "%s/" IDENTITY_FILE, r->now.dir);
 	return OK;
@@ -270,6 +278,7 @@ static enum err
 choose_base(struct relocation *r)
 {
 	struct ctx *x = r->x;
+	char *given;
 	int port = 0;
 	enum err e;
 
@@ -287,8 +296,12 @@ choose_base(struct relocation *r)
 			r->new_base = arena_printf(x->a, "http://127.0.0.1:%d", port);
 		replace_later(r, old, arena_printf(x->a, "127.0.0.1:%d", port));
 	}
-	if (r->o->url_base != NULL)
-		r->new_base = r->o->url_base;
+	if (r->o->url_base != NULL) {
+		e = create_base_url(x, r->o->url_base, &given);
+		if (e != OK)
+			return e;
+		r->new_base = given;
+	}
 	if (strcmp(r->new_base, r->old_base) == 0)
 		return ctx_usage(x,
 		    "clients would take the copy for its original, as both have the "
@@ -299,6 +312,7 @@ choose_base(struct relocation *r)
 	return OK;
 }
 
+/* What the options of --db-... and --password-file say, as options of config.xml. */
 static enum err
 database_options(struct relocation *r, struct conf_text *set, size_t *n)
 {
@@ -316,18 +330,6 @@ database_options(struct relocation *r, struct conf_text *set, size_t *n)
 	for (size_t i = 0; i < N(asked); i++)
 		if (asked[i].new != NULL)
 			set[(*n)++] = asked[i];
-	if (x->cf->private_servers)
-		return *n == 0 ? OK :
-		                 ctx_usage(x, "its database is its own: leave out "
-					      "--db-...");
-	if (*n == 0 && r->s != STANDING_DATABASE &&
-	    (r->noted.database == NULL ||
-		strcmp(r->noted.database, r->now.database) == 0))
-		return ctx_usage(x,
-		    "the copy would work on its original's database, %s: load a dump "
-		    "of "
-		    "it into another one and give that with --db-name",
-		    r->now.database);
 	if (o->password_file == NULL)
 		return OK;
 	e = fs_read(x->a, o->password_file, SECRET_MOST, &secret, NULL, x->f);
@@ -335,6 +337,99 @@ database_options(struct relocation *r, struct conf_text *set, size_t *n)
 		return e;
 	secret[strcspn(secret, "\r\n")] = '\0';
 	set[(*n)++] = (struct conf_text){ "db_passwd", secret };
+	return OK;
+}
+
+/* config.xml as it will be with those options. */
+static struct conf
+with_database(struct relocation *r, const struct conf_text *set, size_t n)
+{
+	struct conf cf = *r->x->cf;
+	struct arena *a = r->x->a;
+
+	for (size_t i = 0; i < n; i++) {
+		char *value = arena_strdup(a, set[i].new);
+
+		if (strcmp(set[i].old, "db_name") == 0)
+			cf.db_name = value;
+		else if (strcmp(set[i].old, "db_user") == 0)
+			cf.db_user = value;
+		else if (strcmp(set[i].old, "db_passwd") == 0)
+			cf.db_passwd = value;
+		else if (strcmp(set[i].old, "db_host") == 0)
+			cf.db_host = value;
+		else if (strcmp(set[i].old, "db_port") == 0)
+			cf.db_port = strtoll(value, NULL, 10);
+		else if (strcmp(set[i].old, "db_socket") == 0)
+			cf.db_socket = value[0] == '/' ?
+			                   value :
+			                   arena_printf(a, "%s/%s", r->now.dir, value);
+	}
+	return cf;
+}
+
+/* Which database is it that this configuration leads to, and has it our tables? */
+static enum err
+database_look(struct arena *a, const struct conf *cf, const char **place,
+    int64_t *version, struct fail *f)
+{
+	struct db *db = NULL;
+	struct row_text *row;
+	enum err e = db_open(cf, DB_ANY_SCHEMA, &db, f);
+
+	if (e != OK)
+		return e;
+	e = db_row(db, a, f, &row, SESSION_PLACE);
+	if (e == OK)
+		*place = row->s;
+	if (e == OK)
+		e = schema_version(db, version, f);
+	db_close(db);
+	return e;
+}
+
+static enum err
+same_database(struct relocation *r)
+{
+	return ctx_usage(r->x,
+	    "the copy would work on its original's database, %s: load a dump of it "
+	    "into another one and give that with --db-name",
+	    r->noted.database != NULL ? r->noted.database : r->now.database);
+}
+
+/*
+ * Before anything is changed: the copy's database is another one than its original's,
+ * whatever both are called, and holds what the original's does.
+ */
+static enum err
+check_database(struct relocation *r, const struct conf_text *set, size_t n)
+{
+	const struct conf new = with_database(r, set, n);
+	struct ctx *x = r->x;
+	struct identity id;
+	const char *was, *is, *noted = r->noted.database;
+	int64_t version, its;
+	struct fail none = { 0 };
+	enum err e = identity_now(x->a, &new, &id, x->f);
+
+	if (e != OK)
+		return e;
+	if (strcmp(id.database, noted != NULL ? noted : r->now.database) == 0)
+		return same_database(r);
+	e = database_look(x->a, &new, &is, &version, x->f);
+	if (e != OK)
+		return e;
+	if ((noted == NULL || strcmp(noted, r->now.database) == 0) &&
+	    database_look(x->a, x->cf, &was, &its, &none) == OK && strcmp(was, is) == 0)
+		return same_database(r);
+	if (version != SCHEMA_VERSION)
+		return FAIL(x->f, E_CONFIG,
+		    version == 0 ?
+			"database %s has no tables of Locus: load a dump of the "
+			"original's into it first" :
+			"database %s has another schema than this Locus: upgrade the "
+			"original's and load a dump of it",
+		    id.database);
 	return OK;
 }
 
@@ -346,7 +441,11 @@ copied(struct relocation *r)
 	size_t n = 0;
 
 	TRY(database_options(r, set, &n));
+	if (x->cf->private_servers && n > 0)
+		return ctx_usage(x, "its database is its own: leave out --db-...");
 	TRY(choose_base(r));
+	if (!x->cf->private_servers)
+		TRY(check_database(r, set, n));
 	if (x->cf->private_servers) {
 		const char *port = strrchr(r->texts[0].new, ':') + 1;
 
@@ -356,8 +455,7 @@ copied(struct relocation *r)
 		replace_later(r, r->noted.dir, r->now.dir);
 	replace_sockets(r);
 	TRY(edit_conf(r, set, n));
-	TRY(create_path_check(r->now.dir, x->f));
-	TRY(edit_files(r));
+	TRY(edit_paths(r));
 	/* What ran when the directory was copied runs for the original. */
 	TRY(fs_unlink(arena_printf(x->a, "%s/state.json", x->cf->run_dir), x->f));
 	TRY(x->cf->private_servers ? readdress_private(r) : readdress(r));
@@ -416,9 +514,14 @@ relocate_settle(struct ctx *x)
 
 	if (e != OK)
 		return e;
-	/* A backup that was put back is to be known when it is moved. */
+	/* A backup that was put back is to be known when it is moved, and where the
+	 * supervisor of another run_dir is, that is to start now. */
 	if (r.s == STANDING_SAME)
-		return r.noted.inode == r.now.inode ? OK : note(&r);
+		return r.noted.inode == r.now.inode &&
+		               (strcmp(r.noted.run_dir, r.now.run_dir) == 0 ||
+				   state_supervised(x->a, x->cf)) ?
+		           OK :
+		           note(&r);
 	return state_supervised(x->a, x->cf) ? OK : moved(&r);
 }
 

@@ -48,12 +48,29 @@ service_socket(struct arena *a, const struct conf *cf, const char *name)
 	return arena_printf(a, "%s/%s.sock", socket_dir(a, cf), name);
 }
 
+char *
+web_slow(struct arena *a, const struct conf *cf)
+{
+	return arena_printf(a, "%lld", (long long)cf->max_slow_connections_per_address);
+}
+
+char *
+web_proxies(struct arena *a, const struct conf *cf)
+{
+	return arena_printf(a, "%lld", (long long)cf->trusted_proxies);
+}
+
 static enum err
 service_web(struct arena *a, const struct conf *cf, struct service *s, struct fail *f)
 {
 	char *program = program_system(a, apache_names);
 	char *argv[] = { program, arena_strdup(a, "-C"),
 		arena_printf(a, "Define " WEB_DIR_VARIABLE " \"%s\"", cf->project_dir),
+		arena_strdup(a, "-C"),
+		arena_printf(a, "Define " WEB_SLOW_VARIABLE " %s", web_slow(a, cf)),
+		arena_strdup(a, "-C"),
+		arena_printf(
+		    a, "Define " WEB_PROXIES_VARIABLE " %s", web_proxies(a, cf)),
 		arena_strdup(a, "-f"),
 		arena_printf(a, "%s/apache/httpd.conf", cf->project_dir),
 		arena_strdup(a, "-D"), arena_strdup(a, "FOREGROUND"), NULL };

@@ -48,5 +48,8 @@ bool service_ready(const struct service *);
 char *socket_dir(struct arena *, const struct conf *);
 /* Of "scheduler", "web", "upload". */
 char *service_socket(struct arena *, const struct conf *, const char *name);
+/* What the directives of mod_locus say: LocusSlowPerAddress, LocusTrustedProxies. */
+char *web_slow(struct arena *, const struct conf *);
+char *web_proxies(struct arena *, const struct conf *);
 
 #endif

@@ -48,10 +48,9 @@ static const struct opt start_options[] = {
 static enum err
 run_supervisor(struct ctx *x, const char *log)
 {
-	enum log_level level = x->cf->sched_debug_level > 2 ? LOG_DEBUG : LOG_INFO;
 	enum err e;
 
-	log_open("supervisor", log, level);
+	log_open("supervisor", log, supervisor_log_level(x->cf));
 	e = supervise(x->a, x->cf, x->f);
 	if (e != OK)
 		log_fail("supervisor", x->f);
@@ -208,6 +207,19 @@ wait_until_up(struct ctx *x, pid_t child, int64_t wait_s)
 	return OK;
 }
 
+/* A supervisor that is there already may not have what config.xml says now. */
+static void
+tell_waits(struct ctx *x)
+{
+	const char *text = NULL;
+	struct state s;
+
+	if (state_read(x->a, x->cf, &s, NULL) == OK)
+		text = state_waits_text(x->a, x->cf, &s);
+	if (text != NULL)
+		printf("%-9s %s\n", "restart", text);
+}
+
 static enum err
 start_run(struct ctx *x, const void *opts, char **args, size_t n)
 {
@@ -233,6 +245,7 @@ start_run(struct ctx *x, const void *opts, char **args, size_t n)
 
 		if (state_supervised(x->a, x->cf)) {
 			ctx_said(x, "found", "a supervisor that runs already");
+			tell_waits(x);
 		} else if (o->foreground) {
 			return run_supervisor(x, NULL);
 		} else {
@@ -337,7 +350,10 @@ const struct cmd cmd_start = { .name = "start",
 	    "is the matter\n"
 	    "and what mends it.  That request changes no row and no figure.  It is "
 	    "no error if the\n"
-	    "project runs already.",
+	    "project runs already.  The supervisor takes up what changes in "
+	    "config.xml; what\n"
+	    "waits for a restart is said here, by locus status and in its log, see\n"
+	    "config.xml(5).",
 	.opts = start_options,
 	.opts_size = sizeof(struct start_opts),
 	.run = start_run };

@@ -5,7 +5,9 @@
 #include <jansson.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "lib/clock.h"
 #include "lib/fs.h"
+#include "model/identity.h"
 #include "tools/procfs.h"
 #include "lib/banned.h"
 
@@ -29,16 +31,35 @@ life_from(const char *name)
 	return LIFE_DOWN;
 }
 
+static const char lock_name[] = "supervisor.lock";
+
+/*
+ * Where the supervisor is: config.xml may name another run_dir since it was started. A
+ * copy of the project notes the original's, so only the project itself is believed.
+ */
+static const char *
+run_dir(struct arena *a, const struct conf *cf)
+{
+	struct identity noted, now;
+	enum standing s;
+
+	if (identity_look(a, cf, &noted, &now, &s, NULL) == OK && s == STANDING_SAME &&
+	    noted.run_dir[0] != '\0' && strcmp(noted.run_dir, cf->run_dir) != 0 &&
+	    fs_locked(arena_printf(a, "%s/%s", noted.run_dir, lock_name)))
+		return noted.run_dir;
+	return cf->run_dir;
+}
+
 static char *
 state_path(struct arena *a, const struct conf *cf)
 {
-	return arena_printf(a, "%s/state.json", cf->run_dir);
+	return arena_printf(a, "%s/state.json", run_dir(a, cf));
 }
 
 char *
 state_lock_path(struct arena *a, const struct conf *cf)
 {
-	return arena_printf(a, "%s/supervisor.lock", cf->run_dir);
+	return arena_printf(a, "%s/%s", run_dir(a, cf), lock_name);
 }
 
 bool
@@ -60,7 +81,7 @@ era(struct arena *a, const struct conf *cf)
 
 	fs_read(a, "/proc/sys/kernel/random/boot_id", 100, &boot, NULL, NULL);
 	procfs_read(1, &first);
-	stat(cf->run_dir, &st);
+	stat(run_dir(a, cf), &st);
 	return arena_printf(a, "%.36s/%llu/%llu", boot, (unsigned long long)first.start,
 	    (unsigned long long)st.st_ino);
 }
@@ -84,6 +105,29 @@ proc_json(const struct state_proc *p)
 	    p->note == NULL ? "" : p->note);
 }
 
+static json_t *
+options_json(const struct state *s)
+{
+	json_t *o = json_object();
+
+	for (size_t i = 0; i < s->noptions; i++)
+		json_object_set_new(
+		    o, s->options[i].name, json_string(s->options[i].value));
+	return o;
+}
+
+static void
+options_from(struct arena *a, json_t *j, struct state *s)
+{
+	s->options = NEWN(a, struct state_option, json_object_size(j) + 1);
+	for (void *it = json_object_iter(j); it != NULL;
+	     it = json_object_iter_next(j, it))
+		s->options[s->noptions++] = (struct state_option){
+			arena_strdup(a, json_object_iter_key(it)),
+			arena_strdup(a, json_string_value(json_object_iter_value(it)))
+		};
+}
+
 enum err
 state_write(
     struct arena *a, const struct conf *cf, const struct state *s, struct fail *f)
@@ -95,9 +139,10 @@ state_write(
 
 	for (size_t i = 0; i < s->n; i++)
 		json_array_append_new(list, proc_json(&s->procs[i]));
-	root = json_pack("{s:s, s:{s:I, s:I}, s:o}", "era", era(a, cf), "supervisor",
-	    "pid", (json_int_t)s->supervisor, "start", (json_int_t)s->supervisor_start,
-	    "processes", list);
+	root = json_pack("{s:s, s:{s:I, s:I}, s:o, s:o}", "era", era(a, cf),
+	    "supervisor", "pid", (json_int_t)s->supervisor, "start",
+	    (json_int_t)s->supervisor_start, "options", options_json(s), "processes",
+	    list);
 	n = json_dumpb(root, NULL, 0, flags);
 	text = arena_alloc(a, n + 1);
 	json_dumpb(root, text, n, flags);
@@ -145,9 +190,45 @@ state_read(struct arena *a, const struct conf *cf, struct state *s, struct fail 
 	s->procs = NEWN(a, struct state_proc, json_array_size(list) + 1);
 	for (; s->n < json_array_size(list); s->n++)
 		s->procs[s->n] = proc_from(a, json_array_get(list, s->n));
+	options_from(a, json_object_get(root, "options"), s);
 	of = json_string_value(json_object_get(root, "era"));
 	if (of == NULL || strcmp(of, era(a, cf)) != 0)
 		forget_pids(s);
 	json_decref(root);
 	return OK;
+}
+
+const char **
+state_waits(struct arena *a, const struct conf *cf, const struct state *s, size_t *n)
+{
+	const char **names = NEWN(a, const char *, s->noptions + 1);
+
+	*n = 0;
+	if (!state_supervised(a, cf))
+		return names;
+	for (size_t i = 0; i < s->noptions; i++) {
+		const struct conf_opt *o = conf_find(s->options[i].name);
+
+		if (o != NULL && strcmp(conf_value(a, cf, o), s->options[i].value) != 0)
+			names[(*n)++] = o->name;
+	}
+	return names;
+}
+
+const char *
+state_waits_text(struct arena *a, const struct conf *cf, const struct state *s)
+{
+	const char **names, *all = NULL;
+	char at[21];
+	size_t n;
+
+	names = state_waits(a, cf, s, &n);
+	for (size_t i = 0; i < n; i++)
+		all = all == NULL ? names[i] : arena_printf(a, "%s, %s", all, names[i]);
+	if (all == NULL)
+		return NULL;
+	return arena_printf(a,
+	    "config.xml has changed (%s); the project runs still with the old value of "
+	    "%s: locus restart",
+	    clock_text(fs_mtime(cf->path), at), all);
 }

@@ -34,13 +34,23 @@ struct state_proc {
 	char *note; /* "exit 1", "killed by signal 9", why it cannot run; "" */
 };
 
+struct state_option {
+	const char *name, *value;
+};
+
 struct state {
 	pid_t supervisor;
 	uint64_t supervisor_start;
 	struct state_proc *procs;
 	size_t n;
+	struct state_option *options; /* that the supervisor has until a restart */
+	size_t noptions;
 };
 
+/*
+ * All of these are about run_dir, or, as long as a supervisor lives that was started
+ * with another one, about that.
+ */
 enum err state_write(
     struct arena *, const struct conf *, const struct state *, struct fail *);
 /*
@@ -51,5 +61,11 @@ enum err state_read(struct arena *, const struct conf *, struct state *, struct 
 char *state_lock_path(struct arena *, const struct conf *);
 /* Does a supervisor of this project live? */
 bool state_supervised(struct arena *, const struct conf *);
+/* Options that config.xml has another value of than the living supervisor, which has
+ * them until locus restart. */
+const char **state_waits(
+    struct arena *, const struct conf *, const struct state *, size_t *n);
+/* The same as a sentence for people; NULL if there are none. */
+const char *state_waits_text(struct arena *, const struct conf *, const struct state *);
 
 #endif

@@ -199,6 +199,15 @@ print_troubles(struct ctx *x, const struct report *r)
 }
 
 static void
+print_waits(struct ctx *x, const struct report *r)
+{
+	const char *text = state_waits_text(x->a, x->cf, &r->s);
+
+	if (text != NULL)
+		printf("restart    %s\n", text);
+}
+
+static void
 print_report(struct ctx *x, const struct report *r)
 {
 	const struct census *c = &r->c;
@@ -207,6 +216,7 @@ print_report(struct ctx *x, const struct report *r)
 	    running_name(r->running));
 	print_services(x, r);
 	print_upstream(x);
+	print_waits(x, r);
 	print_troubles(x, r);
 	if (r->probe.why != NULL)
 		printf(
@@ -261,6 +271,19 @@ troubles_json(const struct report *r)
 			      json_text(r->troubles[i].daemon), "text",
 			      json_text(r->troubles[i].text), "time",
 			      clock_text(r->troubles[i].at, at)));
+	return list;
+}
+
+static json_t *
+waits_json(struct ctx *x, const struct report *r)
+{
+	json_t *list = json_array();
+	const char **names;
+	size_t n;
+
+	names = state_waits(x->a, x->cf, &r->s, &n);
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(list, json_string(names[i]));
 	return list;
 }
 
@@ -327,6 +350,7 @@ print_json(struct ctx *x, const struct report *r)
 	    "supervisor", (json_int_t)r->s.supervisor, "services", services_json(&r->s),
 	    "database", r->counted);
 
+	json_object_set_new(root, "restart_for", waits_json(x, r));
 	json_object_set_new(root, "troubles", troubles_json(r));
 	if (r->counted) {
 		put_counts(root, c);
@@ -402,7 +426,9 @@ const struct cmd cmd_status = { .name = "status",
 	    "first jobs of each app; locus fsck looks at all.  Asks the project as "
 	    "locus start does, and "
 	    "says what\n"
-	    "keeps it from serving.  Works when the database is down too.  Exit status "
-	    "0: running\n"
-	    "and serving, 3: stopped, 4: something in between.",
+	    "keeps it from serving, and which changes of config.xml wait for a "
+	    "restart.  Works\n"
+	    "when the database is down too.  Exit status 0: running and serving, 3: "
+	    "stopped, 4:\n"
+	    "something in between.",
 	.run = status_run };

@@ -33,9 +33,10 @@ struct listening { /* a socket that services accept on, held for them */
 };
 
 struct sup {
-	struct arena *a;    /* process lifetime */
-	struct arena round; /* one look */
-	const struct conf *cf;
+	struct arena *a;         /* process lifetime */
+	struct arena round;      /* one look */
+	const struct conf *cf;   /* of the start: where it is and what it is */
+	const struct conf *last; /* what was read last */
 	struct proc *procs;
 	size_t n, cap;
 	struct listening *sockets;

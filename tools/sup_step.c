@@ -51,7 +51,8 @@ static void
 save(struct sup *x)
 {
 	struct state_proc *list = NEWN(&x->round, struct state_proc, x->n + 1);
-	struct state s = { x->self.pid, x->self.start, list, x->n };
+	struct state s = { x->self.pid, x->self.start, list, x->n,
+		NEWN(&x->round, struct state_option, conf_nopts), 0 };
 	struct fail f = { 0 };
 
 	for (size_t i = 0; i < x->n; i++) {
@@ -60,6 +61,12 @@ save(struct sup *x)
 		list[i] = (struct state_proc){ p->s.name, p->life, p->pid, p->session,
 			p->start, p->since, p->restarts, p->note };
 	}
+	for (size_t i = 0; i < conf_nopts; i++)
+		if (conf_waits(x->cf, &conf_opts[i]))
+			s.options[s.noptions++] = (struct state_option){
+				conf_opts[i].name,
+				conf_value(&x->round, x->cf, &conf_opts[i])
+			};
 	x->changed = state_write(&x->round, x->cf, &s, &f) != OK; /* again next time */
 	if (x->changed && !x->unsaved)
 		log_fail("state", &f);
@@ -159,7 +166,8 @@ step_ending(struct sup *x, struct proc *p, int64_t now_ms)
 	p->pid = 0;
 	sup_set_life(x, p, hopeless && p->wanted ? LIFE_FAILED : LIFE_DOWN);
 	if (hopeless && p->wanted)
-		log_err("%s: %s; it is not started again until \"locus restart\"",
+		log_err("%s: %s; it is not started again until config.xml changes or "
+			"\"locus restart\"",
 		    p->s.name, p->note);
 }
 

@@ -14,6 +14,7 @@
 #include "lib/fs.h"
 #include "lib/log.h"
 #include "lib/proc.h"
+#include "model/trouble.h"
 #include "tools/group.h"
 #include "tools/privilege.h"
 #include "tools/program.h"
@@ -36,9 +37,12 @@ same_command(char **a, char **b)
 	return *a == *b;
 }
 
-/* Takes a list of services: new ones are started, missing and changed ones ended. */
+/*
+ * Takes a list of services: new ones are started, missing and changed ones ended.
+ * retry: those that were given up are tried again.
+ */
 static void
-want(struct sup *x, const struct service *s, size_t n)
+want(struct sup *x, const struct service *s, size_t n, bool retry)
 {
 	int64_t now_ms = clock_mono_ms();
 
@@ -46,6 +50,7 @@ want(struct sup *x, const struct service *s, size_t n)
 		x->procs[i].wanted = false;
 	for (size_t i = 0; i < n; i++) {
 		struct proc *p = sup_find(x, s[i].name);
+		bool other;
 
 		if (p == NULL) {
 			PUSH(x->a, x->procs, x->n, x->cap) = (struct proc){
@@ -54,11 +59,12 @@ want(struct sup *x, const struct service *s, size_t n)
 			continue;
 		}
 		p->wanted = true;
-		if (!same_command(p->s.argv, s[i].argv)) {
+		other = !same_command(p->s.argv, s[i].argv) ||
+		        strcmp(p->s.log, s[i].log) != 0;
+		if (other)
 			sup_end(x, p, now_ms);
-			if (p->life == LIFE_FAILED)
-				p->life = LIFE_DOWN;
-		}
+		if (p->life == LIFE_FAILED && (other || retry))
+			p->life = LIFE_DOWN;
 		p->s = s[i];
 	}
 	for (size_t i = 0; i < x->n; i++)
@@ -109,30 +115,140 @@ say_upstream(struct sup *x, const struct conf *cf)
 	}
 }
 
-/* config.xml has changed: take its daemons as they are now.  A faulty file changes
+/* What services are made of stays as it was at the start. */
+static void
+keep_waiting(struct conf *cf, const struct conf *started)
+{
+	static const size_t sizes[] = { [CONF_BOOL] = sizeof(conf_BOOL),
+		[CONF_INT] = sizeof(conf_INT),
+		[CONF_STRING] = sizeof(conf_STRING) };
+
+	for (size_t i = 0; i < conf_nopts; i++) {
+		const struct conf_opt *o = &conf_opts[i];
+
+		if (conf_waits(started, o))
+			memcpy((char *)cf + o->off, (const char *)started + o->off,
+			    sizes[o->type]);
+	}
+}
+
+/* Names of the options of that kind that differ; NULL if there are none. */
+static const char *
+changed_options(struct sup *x, const struct conf *now, enum conf_taken kind)
+{
+	const char *all = NULL;
+
+	for (size_t i = 0; i < conf_nopts; i++) {
+		const struct conf_opt *o = &conf_opts[i];
+		enum conf_taken taken = o->taken != CONF_PRIVATE ? o->taken :
+		                        conf_waits(x->cf, o)     ? CONF_RESTART :
+		                                                   CONF_AT_ONCE;
+
+		if (taken == kind && strcmp(conf_value(&x->round, x->last, o),
+					 conf_value(&x->round, now, o)) != 0)
+			all = all == NULL ?
+			          o->name :
+			          arena_printf(&x->round, "%s, %s", all, o->name);
+	}
+	return all;
+}
+
+static void
+say_changed(struct sup *x, const struct conf *now)
+{
+	const char *at_once = changed_options(x, now, CONF_AT_ONCE),
+		   *replace = changed_options(x, now, CONF_REPLACE),
+		   *restart = changed_options(x, now, CONF_RESTART);
+
+	if (at_once != NULL)
+		log_info("config.xml: in force at once: %s", at_once);
+	if (replace != NULL)
+		log_info("config.xml: processes are replaced for %s", replace);
+	if (restart != NULL)
+		log_warn(
+		    "config.xml: in force after \"locus restart\" only: %s", restart);
+}
+
+/* Why config.xml is not in force; NULL: it is. */
+static void
+tell_status(struct sup *x, const struct fail *why)
+{
+	struct trouble t = { arena_strdup(&x->round, "supervisor"), clock_now(), NULL };
+	struct fail f = { 0 };
+
+	if (why == NULL) {
+		trouble_clear(&x->round, x->cf, t.daemon, &f);
+	} else {
+		t.text = arena_printf(
+		    &x->round, "config.xml is not in force: %s", why->detail);
+		trouble_write(&x->round, x->cf, &t, &f);
+	}
+	if (f.code != OK)
+		log_fail("telling locus status of config.xml", &f);
+}
+
+enum log_level
+supervisor_log_level(const struct conf *cf)
+{
+	return cf->sched_debug_level > 2 ? LOG_DEBUG : LOG_INFO;
+}
+
+struct reading { /* of config.xml */
+	struct conf *as_written;
+	struct service *services; /* as they are to be until a restart */
+	size_t n;
+};
+
+static enum err
+read_again(struct sup *x, struct reading *r, struct fail *f)
+{
+	struct conf *cf;
+	enum err e = conf_load(x->a, x->cf->path, &r->as_written, NULL, NULL, f);
+
+	if (e != OK)
+		return e;
+	cf = arena_memdup(x->a, r->as_written, sizeof(*cf));
+	keep_waiting(cf, x->cf);
+	e = services_of(x->a, cf, &r->services, &r->n, f);
+	/* Services write there before the supervisor does. */
+	if (e == OK)
+		e = fs_mkdirs(r->as_written->run_dir, 0755, f);
+	if (e == OK)
+		e = fs_mkdirs(r->as_written->log_dir, 0755, f);
+	if (e == OK)
+		say_upstream(x, cf);
+	return e;
+}
+
+/* config.xml has changed: take its services as they are now.  A faulty file changes
  * nothing. */
 static void
 reload_if_changed(struct sup *x)
 {
 	int64_t now_ms = clock_mono_ms();
 	struct fail f = { 0 };
-	struct service *s;
-	struct conf *cf;
-	size_t n;
+	struct reading r;
+	bool other;
 
 	if (now_ms < x->reload_ms)
 		return;
 	x->reload_ms = now_ms + RELOAD_MS;
 	if (!fs_changed(x->cf->path, &x->conf_seen))
 		return;
-	if (conf_load(x->a, x->cf->path, &cf, NULL, NULL, &f) != OK ||
-	    services_of(x->a, cf, &s, &n, &f) != OK) {
+	if (read_again(x, &r, &f) != OK) {
 		log_fail("config.xml is as it was for me", &f);
+		tell_status(x, &f);
 		return;
 	}
-	log_info("config.xml has changed; there are %zu services", n);
-	say_upstream(x, cf);
-	want(x, s, n);
+	tell_status(x, NULL);
+	other = strcmp(r.as_written->hash, x->last->hash) != 0;
+	if (other) { /* not merely written again */
+		log_info("config.xml has changed; there are %zu services", r.n);
+		say_changed(x, r.as_written);
+		log_set_level(supervisor_log_level(r.as_written));
+	}
+	x->last = r.as_written;
+	want(x, r.services, r.n, other);
 }
 
 /* --- life of the supervisor --- */
@@ -183,7 +299,7 @@ open_sup(
 	struct service *s;
 	size_t n;
 
-	*x = (struct sup){ .a = a, .cf = cf };
+	*x = (struct sup){ .a = a, .cf = cf, .last = cf };
 	if (e == OK)
 		e = fs_mkdirs(cf->log_dir, 0755, f);
 	if (e == OK)
@@ -193,8 +309,7 @@ open_sup(
 	if (e != OK)
 		return e;
 	procfs_read(getpid(), &x->self);
-	fs_changed(cf->path, &x->conf_seen);
-	want(x, s, n);
+	want(x, s, n, true);
 	sup_take_over(x);
 	return OK;
 }
@@ -271,6 +386,7 @@ supervise(struct arena *a, const struct conf *cf, struct fail *f)
 	log_info("stopping, by signal %d", proc_stopping);
 	end_all(&x);
 	fs_unlink(arena_printf(a, "%s/state.json", cf->run_dir), NULL);
+	tell_status(&x, NULL);
 	short_dir_remove(a, cf);
 	log_info("stopped");
 	close(lock);

@@ -9,6 +9,7 @@
 
 #include "lib/arena.h"
 #include "lib/err.h"
+#include "lib/log.h"
 #include "model/conf.h"
 
 /*
@@ -16,6 +17,7 @@
  * another supervisor.  The caller is a session leader without a terminal.
  */
 enum err supervise(struct arena *, const struct conf *, struct fail *);
+enum log_level supervisor_log_level(const struct conf *); /* sched_debug_level's */
 /* Ends what a killed supervisor left running; *n = processes found.  E_RACE if one
  * lives. */
 enum err supervise_end_orphans(

@@ -1,14 +1,52 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Apache's configuration is written once; sockets follow run_dir and db_socket. */
+/* Apache's configuration is written once; sockets follow run_dir and db_socket, limits
+ * the options. */
 #include "tools/web_fit.h"
 
 #include <stdio.h>
 #include <string.h>
 #include "lib/fs.h"
+#include "lib/words.h"
+#include "tools/create.h"
+#include "tools/program.h"
 #include "tools/service.h"
 #include "lib/banned.h"
 
 enum { FILE_MAX = 1 << 20 };
+
+/* The value of a directive, which stands alone in its line; NULL if it is not there. */
+static char *
+directive_value(struct arena *a, const char *text, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (const char *line = text; line != NULL; line = strchr(line, '\n')) {
+		line += strspn(line, "\n\t ");
+		if (strncmp(line, name, n) == 0 && line[n] == ' ') {
+			line += n + strspn(line + n, " ");
+			return arena_memdup(a, line, strcspn(line, " \t\r\n"));
+		}
+	}
+	return NULL;
+}
+
+static void
+check_directive(struct arena *a, const char *path, const char *text, const char *name,
+    const char *variable, const char *wanted)
+{
+	char *value = directive_value(a, text, name);
+
+	if (value == NULL && strcmp(wanted, "0") != 0)
+		printf("%s: warning: it lacks the line \"%s %s\", which needs "
+		       "\"LoadModule locus_module %s\" outside of any virtual host\n",
+		    path, name, wanted, program_find(a, NULL, WEB_MODULE));
+	else if (value != NULL && strcmp(value, wanted) != 0 &&
+		 strcmp(value, arena_printf(a, "${%s}", variable)) != 0)
+		printf(
+		    "%s: warning: by config.xml it is to be \"%s %s\", not %s; change "
+		    "it and make Apache read it again\n",
+		    path, name, wanted, value);
+}
 
 static void
 check_file(struct ctx *x, const struct conf *cf, const char *path, const char *text)
@@ -23,12 +61,17 @@ check_file(struct ctx *x, const struct conf *cf, const char *path, const char *t
 			       "project listens\n",
 			    path, socket);
 	}
+	check_directive(x->a, path, text, "LocusSlowPerAddress", WEB_SLOW_VARIABLE,
+	    web_slow(x->a, cf));
+	check_directive(x->a, path, text, "LocusTrustedProxies", WEB_PROXIES_VARIABLE,
+	    web_proxies(x->a, cf));
 }
 
 void
 web_fit_check(struct ctx *x, const struct conf *cf)
 {
 	static const char *const files[] = { "apache/httpd.conf", "apache/site.conf" };
+	const struct word dir = { "${" WEB_DIR_VARIABLE "}", cf->project_dir };
 
 	for (size_t i = 0; i < N(files); i++) {
 		const char *path = project_path(x->a, cf, files[i]);
@@ -37,7 +80,7 @@ web_fit_check(struct ctx *x, const struct conf *cf)
 		enum err e = fs_read(x->a, path, FILE_MAX, &text, NULL, &f);
 
 		if (e == OK)
-			check_file(x, cf, path, text);
+			check_file(x, cf, path, words_fill(x->a, text, &dir, 1));
 		else if (e != E_NOTFOUND)
 			printf("%s: warning: %s\n", path, f.detail);
 	}

@@ -5,7 +5,8 @@
 
 #include "tools/cmd.h"
 
-/* Prints a warning for each socket of the project that its Apache does not lead to. */
+/* Prints a warning for each socket of the project that its Apache does not lead to, and
+ * for each limit that is not that of config.xml. */
 void web_fit_check(struct ctx *, const struct conf *);
 
 #endif

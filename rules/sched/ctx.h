@@ -242,6 +242,8 @@ void delete_orders(struct ctx *);
 
 /* --- prefs.c --- */
 void prefs_exchange(struct ctx *);
+/* Messages about numbers among the account's preferences that are none. */
+void prefs_say_bad(struct ctx *);
 /* What the account wants of this app. */
 enum app_choice prefs_app(const struct ctx *, const struct app *);
 /* Value of <mod_time> in a preferences text, 0 if there is none. */

@@ -264,6 +264,7 @@ decide(struct arena *a, const struct conf *cf, const struct request *rq,
 	delete_orders(&c);
 	version_no_rsc_apps(&c);
 	messages_why(&c);
+	prefs_say_bad(&c);
 	if (interval > 0)
 		decision_delay(&c, fmax(interval * 1.01, interval + 1));
 	return c.d;

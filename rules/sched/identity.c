@@ -42,8 +42,8 @@ host_succeeds(const struct host *h, const struct request *rq)
 {
 	const char *name = rq->host.domain_name;
 
-	return rq->allow_multiple_clients != 1 && name != NULL && name[0] != '\0' &&
-	       !differs(h->domain_name, name) && !host_obviously_different(h, rq);
+	return name != NULL && name[0] != '\0' && !differs(h->domain_name, name) &&
+	       !host_obviously_different(h, rq);
 }
 
 static void

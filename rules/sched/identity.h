@@ -23,8 +23,9 @@ enum host_verdict host_identify(
 bool host_obviously_different(const struct host *, const struct request *);
 /*
  * The client of this row got another one, as its state went back: is it the same
- * computer, restored?  Then all that was in progress there is in progress here.  A
- * computer with several clients says nothing about which of them it is.
+ * computer, restored?  Then all that was in progress there is in progress here.  Where
+ * several clients run the row that the client names is the one, and if its directory
+ * was copied and not restored, the other one takes back what it has (owner.c).
  */
 bool host_succeeds(const struct host *, const struct request *);
 /*

@@ -233,21 +233,44 @@ nthreads(struct arena *a, double n)
 	return s.p;
 }
 
-/* Accounts may scale the number of devices; what is no sensible number is passed over.
- */
+/* The account's factor for the number of devices, 0 if it gives none; *text is what it
+ * says. */
+static double
+device_factor(
+    struct arena *a, const struct plan_class *pc, const char *prefs, const char **text)
+{
+	double factor;
+
+	*text = pc->gpu_utilization_tag[0] == '\0' ?
+	            NULL :
+	            plan_pref(a, prefs, pc->gpu_utilization_tag);
+	if (*text == NULL || !text_f64(*text, &factor) || !(factor > 0))
+		return 0;
+	return factor;
+}
+
+const char *
+plan_class_bad_factor(
+    struct arena *a, const struct plan_class *pc, const char *project_prefs)
+{
+	const char *text;
+
+	if (device_factor(a, pc, project_prefs, &text) > 0 || text == NULL ||
+	    text[0] == '\0')
+		return NULL;
+	return text;
+}
+
+/* What is no sensible factor is passed over. */
 static double
 devices(const struct plan_question *q)
 {
-	const struct plan_class *pc = q->pc;
 	const char *text;
-	double scale;
+	double factor = device_factor(q->a, q->pc, q->h->project_prefs, &text);
 
-	if (pc->gpu_utilization_tag[0] == '\0')
-		return pc->ngpus;
-	text = plan_pref(q->a, q->h->project_prefs, pc->gpu_utilization_tag);
-	if (text == NULL || !text_f64(text, &scale) || !(scale > 0))
-		return pc->ngpus;
-	return fmax(NGPUS_LEAST, fmin(pc->ngpus * scale, NGPUS_MOST));
+	if (!(factor > 0))
+		return q->pc->ngpus;
+	return fmax(NGPUS_LEAST, fmin(q->pc->ngpus * factor, NGPUS_MOST));
 }
 
 enum reason

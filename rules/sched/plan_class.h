@@ -35,4 +35,11 @@ enum reason plan_class_use(struct arena *, const struct plan_class *,
     const struct plan_class_host *, const struct plan_class_job *, struct rng *,
     struct class_use *);
 
+/*
+ * The account's factor for the number of devices (gpu_utilization_tag) if it is no
+ * number above 0 and so is passed over; else NULL.
+ */
+const char *plan_class_bad_factor(
+    struct arena *, const struct plan_class *, const char *project_prefs);
+
 #endif

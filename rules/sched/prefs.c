@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "rules/say.h"
+#include "rules/sched/plan_class.h"
 #include "lib/banned.h"
 
 double
@@ -50,6 +52,52 @@ prefs_exchange(struct ctx *c)
 
 	c->d->store_global_prefs = may_store(c) && (!have || master > ours);
 	c->d->send_global_prefs = have && ours > master && ours > working;
+}
+
+static const char no_number[] =
+    " is no number (decimals have a point) and is passed over";
+
+/* Factors for the number of devices that some plan class reads. */
+static void
+say_bad_factors(struct ctx *c)
+{
+	const struct plan_classes *all = c->snap->cat->classes;
+	struct names said = names_new(c->a, all == NULL ? 0 : all->n);
+
+	for (size_t i = 0; all != NULL && i < all->n; i++) {
+		const struct plan_class *pc = &all->classes[i];
+		const char *text = plan_class_bad_factor(
+		    c->a, pc, c->snap->project_prefs.text);
+		struct say s;
+
+		if (text == NULL || names_has(&said, pc->gpu_utilization_tag))
+			continue;
+		names_add(&said, pc->gpu_utilization_tag);
+		names_sort(&said);
+		s = say_new(c->a);
+		say_str(&s, "<");
+		say_str(&s, pc->gpu_utilization_tag);
+		say_str(&s, "> \"");
+		say_str(&s, text);
+		say_str(&s, "\"");
+		decision_say(c, false, "Your project preferences: ", s.p, no_number);
+	}
+}
+
+void
+prefs_say_bad(struct ctx *c)
+{
+	const struct snapshot *s = c->snap;
+
+	if (!c->d->work_wanted)
+		return;
+	if (s->account_prefs.bad != NULL)
+		decision_say(
+		    c, false, "Your preferences: ", s->account_prefs.bad, no_number);
+	if (s->project_prefs.bad != NULL)
+		decision_say(c, false,
+		    "Your project preferences: ", s->project_prefs.bad, no_number);
+	say_bad_factors(c);
 }
 
 enum app_choice

@@ -4,13 +4,15 @@
  * moment, again and again, or slowly.
  *
  *   crowd --url http://ADDRESS:PORT/PATH --request FILE --hosts N [--seconds S]
- *         [--from ADDRESS] [--header LINE] [--slow head|body --rate BYTES_PER_S]
- *         [--cut BYTES]
+ *         [--from ADDRESS [--addresses N]] [--header LINE]
+ *         [--slow head|body --rate BYTES_PER_S] [--cut BYTES] [--once]
  *
- * In the file @N@ stands for the number of the host.  With seconds each host asks again
- * as soon as it has its reply, until the time is over; else once.  Slow ones send the
- * head, or the body, at so many bytes per second, in pieces once a second.  What is cut
- * ends so many bytes early, and then reads on.  Prints one
+ * In the file and the header @N@ stands for the number of the host in six digits, @n@
+ * for as many as it needs.  With seconds each
+ * host asks again as soon as it has its reply, until the time is over; else, or with
+ * --once, no more.  With addresses the hosts take turns at so many from the one given
+ * on.  Slow ones send the head, or the body, at so many bytes per second, in pieces
+ * once a second.  What is cut ends so many bytes early, and then reads on.  Prints one
  * line: requests, of these replies (HTTP 200 with a whole scheduler_reply), busy (of
  * the replies, those that say so), lost (no such reply), their HTTP statuses, and what
  * the replies took at most and in 99 of 100 cases, in ms.
@@ -39,7 +41,8 @@ enum { REPLY = 32 << 10, EVENTS = 256, TICK_MS = 20, GIVE_UP_S = 100, STATUSES =
 
 struct options {
 	const char *url, *request, *from, *header, *slow;
-	int64_t hosts, seconds, rate, cut;
+	int64_t hosts, seconds, rate, cut, addresses;
+	bool once;
 };
 
 struct host {
@@ -68,10 +71,55 @@ static void
 usage(void)
 {
 	fputs("usage: crowd --url URL --request FILE --hosts N [--seconds S] "
-	      "[--from ADDRESS] [--header LINE] [--slow head|body --rate N] "
-	      "[--cut BYTES]\n",
+	      "[--from ADDRESS [--addresses N]] [--header LINE] "
+	      "[--slow head|body --rate N] [--cut BYTES] [--once]\n",
 	    stderr);
 	_exit(2);
+}
+
+static bool
+text_option(int c, struct options *o)
+{
+	switch (c) {
+	case 'u':
+		o->url = optarg;
+		return true;
+	case 'r':
+		o->request = optarg;
+		return true;
+	case 'f':
+		o->from = optarg;
+		return true;
+	case 'H':
+		o->header = optarg;
+		return true;
+	case 'w':
+		o->slow = optarg;
+		return true;
+	case 'o':
+		return o->once = true;
+	default:
+		return false;
+	}
+}
+
+static bool
+number_option(int c, struct options *o)
+{
+	switch (c) {
+	case 'n':
+		return text_i64(optarg, 1, 20000, &o->hosts);
+	case 's':
+		return text_i64(optarg, 0, 3600, &o->seconds);
+	case 'b':
+		return text_i64(optarg, 1, 1000000, &o->rate);
+	case 'c':
+		return text_i64(optarg, 1, 1000, &o->cut);
+	case 'a':
+		return text_i64(optarg, 1, 200, &o->addresses);
+	default:
+		return false;
+	}
 }
 
 static void
@@ -87,47 +135,15 @@ parse_options(int argc, char **argv, struct options *o)
 		{ "slow", required_argument, NULL, 'w' },
 		{ "rate", required_argument, NULL, 'b' },
 		{ "cut", required_argument, NULL, 'c' },
+		{ "addresses", required_argument, NULL, 'a' },
+		{ "once", no_argument, NULL, 'o' },
 		{ 0 },
 	};
 	int c;
 
-	while ((c = getopt_long(argc, argv, "", longopts, NULL)) != -1) {
-		bool good = true;
-
-		switch (c) {
-		case 'u':
-			o->url = optarg;
-			break;
-		case 'r':
-			o->request = optarg;
-			break;
-		case 'n':
-			good = text_i64(optarg, 1, 20000, &o->hosts);
-			break;
-		case 's':
-			good = text_i64(optarg, 0, 3600, &o->seconds);
-			break;
-		case 'f':
-			o->from = optarg;
-			break;
-		case 'H':
-			o->header = optarg;
-			break;
-		case 'w':
-			o->slow = optarg;
-			break;
-		case 'b':
-			good = text_i64(optarg, 1, 1000000, &o->rate);
-			break;
-		case 'c':
-			good = text_i64(optarg, 1, 1000, &o->cut);
-			break;
-		default:
-			good = false;
-		}
-		if (!good)
+	while ((c = getopt_long(argc, argv, "", longopts, NULL)) != -1)
+		if (!text_option(c, o) && !number_option(c, o))
 			usage();
-	}
 	if (o->url == NULL || o->request == NULL || o->hosts == 0 ||
 	    (o->slow != NULL && o->rate == 0))
 		usage();
@@ -140,9 +156,14 @@ filled_in(struct arena *a, const char *text, int64_t number, size_t *n)
 {
 	struct buf b = buf_new(a);
 
-	for (const char *gap; (gap = strstr(text, "@N@")) != NULL; text = gap + 3) {
-		buf_put(&b, text, (size_t)(gap - text));
-		buf_printf(&b, "%06lld", (long long)number);
+	for (const char *gap; (gap = strchr(text, '@')) != NULL;) {
+		bool wide = strncmp(gap, "@N@", 3) == 0;
+		bool place = wide || strncmp(gap, "@n@", 3) == 0;
+
+		buf_put(&b, text, (size_t)(gap - text) + !place);
+		if (place)
+			buf_printf(&b, "%0*lld", wide ? 6 : 1, (long long)number);
+		text = gap + (place ? 3 : 1);
 	}
 	buf_puts(&b, text);
 	*n = b.n;
@@ -165,12 +186,14 @@ prepare(struct crowd *c, const char *path, const char *where)
 		struct buf b = buf_new(&c->a);
 		size_t n;
 		const char *body = filled_in(&c->a, text, i, &n);
+		size_t header_n;
+		const char *header = filled_in(
+		    &c->a, c->o.header == NULL ? "" : c->o.header, i, &header_n);
 
 		buf_printf(&b,
 		    "POST %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n%s%s"
 		    "Content-Type: text/xml\r\nContent-Length: %zu\r\n\r\n",
-		    path, where, c->o.header == NULL ? "" : c->o.header,
-		    c->o.header == NULL ? "" : "\r\n", n);
+		    path, where, header, header_n == 0 ? "" : "\r\n", n);
 		h->head_n = b.n;
 		buf_put(&b, body, n);
 		h->out = b.p;
@@ -214,11 +237,16 @@ static void
 begin(struct crowd *c, struct host *h)
 {
 	struct epoll_event ev = { .events = EPOLLIN | EPOLLOUT, .data.ptr = h };
+	struct sockaddr_in from = c->from;
 
+	if (c->o.addresses > 0)
+		from.sin_addr.s_addr = htonl(
+		    ntohl(from.sin_addr.s_addr) +
+		    (uint32_t)((h - c->hosts) % c->o.addresses));
 	h->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (h->fd < 0 ||
 	    (c->o.from != NULL &&
-		bind(h->fd, (const struct sockaddr *)&c->from, sizeof(c->from)) < 0) ||
+		bind(h->fd, (const struct sockaddr *)&from, sizeof(from)) < 0) ||
 	    (connect(h->fd, (const struct sockaddr *)&c->to, sizeof(c->to)) < 0 &&
 		errno != EINPROGRESS)) {
 		perror("crowd: connecting");
@@ -255,7 +283,7 @@ end(struct crowd *c, struct host *h)
 		PUSH(&c->a, c->took_ms, c->ntook, c->took_cap) = clock_mono_ms() -
 		                                                 h->since_ms;
 	}
-	if (clock_mono_ms() - c->start_ms < c->o.seconds * 1000)
+	if (!c->o.once && clock_mono_ms() - c->start_ms < c->o.seconds * 1000)
 		begin(c, h);
 }
 

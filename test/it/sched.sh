@@ -114,6 +114,7 @@ start_apache() {
 	sed -e "s|@NAME@|stars|g; s|@PORT@|$PORT|g; s|@DIR@|$P|g; s|@RUN@|$P/run|g; s|@LOG@|$P/log|g" \
 	    -e "s|@DOWNLOAD@|$P/download|g; s|@DATA@|$source/html|g; s|@SCHEDULER@|$P/run/scheduler.sock|g" \
 	    -e "s|@WEB@|$P/run/web.sock|g; s|@UPLOAD@|$P/run/upload.sock|g; s|@MODULES@|$mods|g" \
+	    -e "s|@LOCUS@|${LIBEXEC:-$build}/mod_locus.so|g; s|@SLOW@|100|g; s|@PROXIES@|0|g" \
 	    "$source/html/apache-private.conf.in" > "$P/run/httpd.conf"
 	[ -z "${MORE_APACHE:-}" ] || cat "$MORE_APACHE" >> "$P/run/httpd.conf"
 	$run_as "$apache" -f "$P/run/httpd.conf" -D FOREGROUND 2>"$T/apache.err" &

@@ -211,8 +211,53 @@ START_TEST(more_come_after_a_save)
 }
 END_TEST
 
+static char *
+saved(struct client *c, struct arena *keep, struct state *st, const char *name)
+{
+	const char *path = arena_printf(&c->process, "%s/%s", c->dir, name);
+	struct dropped *dropped;
+	size_t n;
+	char *text;
+
+	ck_assert_int_eq(
+	    state_save(keep, path, &st, &c->a, &dropped, &n, &c->fail), OK);
+	ck_assert_int_eq(
+	    fs_read(&c->process, path, 64 << 20, &text, NULL, &c->fail), OK);
+	return text;
+}
+
+/* After a save the state in memory is the one that the file holds. */
+START_TEST(what_stays_is_what_was_written)
+{
+	struct client *c = host();
+	struct arena again = { 0 };
+	struct state *read_back;
+	char bytes[] = "b\xe9\x80 \"\\";
+	struct ctask *t;
+	char *first;
+
+	take(c, many_tasks(c, 20), (struct hope){ .work = true });
+	t = &c->st->projects->tasks[3];
+	t->fraction_done = 1.0 / 3;
+	t->saved_s = NAN;
+	t->started_at = INT64_MAX;
+	c->st->projects->project_name = bytes;
+	c->st->projects->code_sign_key = NULL;
+	save(c);
+	ck_assert_int_eq(state_load(&again, c->state_path, &read_back, &c->fail), OK);
+	first = saved(c, &again, read_back, "read");
+	ck_assert_str_eq(saved(c, &c->keep, c->st, "kept"), first);
+	ck_assert_ptr_nonnull(strstr(first, "0.33333333333333331"));
+	ck_assert_ptr_nonnull(strstr(first, "9223372036854775807"));
+	ck_assert_ptr_null(strstr(first, "saved_s"));
+	arena_free(&again);
+	host_end(c);
+}
+END_TEST
+
 UNIT_MAIN("client_many", {
 	ADD(more_come_after_a_save);
+	ADD(what_stays_is_what_was_written);
 	log_open("test_client_many", "/dev/null", LOG_ERR);
 	ADD(time_grows_with_tasks);
 })

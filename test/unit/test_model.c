@@ -46,6 +46,13 @@ static const struct {
 	    "p/config.xml:2: <max_ncpus>: \"many\" is not valid: it must be a number" },
 	{ "<config><max_ncpus>nan</max_ncpus></config>", NULL,
 	    "p/config.xml:2: <max_ncpus>: \"nan\" is not valid: it must be a number" },
+	{ "<config><max_ncpus>2,5</max_ncpus></config>", NULL,
+	    "p/config.xml:2: <max_ncpus>: \"2,5\" is not valid: it must be a number: "
+	    "decimals have a point, no comma" },
+	{ "<config><dont_search_host_for_user>1,2</dont_search_host_for_user></config>",
+	    NULL,
+	    "p/config.xml:2: <dont_search_host_for_user>: \"1,2\" is not valid: it "
+	    "must be the id of an account, an element for each" },
 	{ "<config><max_ncpus>1.5</max_ncpus></config>", NULL,
 	    "p/config.xml:2: <max_ncpus>: \"1.5\" is not valid: it must be a whole "
 	    "number" },
@@ -182,6 +189,58 @@ START_TEST(conf_defaults_are_valid)
 }
 END_TEST
 
+/* What keeps others out must not wait; an option without effect is never taken up. */
+START_TEST(conf_options_are_taken_up)
+{
+	for (const char *const *g = conf_guards; *g != NULL; g++) {
+		const struct conf_opt *o = conf_find(*g);
+
+		ck_assert_msg(o != NULL, "there is no option %s", *g);
+		ck_assert_msg(o->taken == CONF_AT_ONCE || o->taken == CONF_REPLACE,
+		    "%s waits for a restart", *g);
+	}
+	for (size_t i = 0; i < conf_nopts; i++) {
+		const struct conf_opt *o = &conf_opts[i];
+
+		ck_assert_msg(
+		    (strncmp(o->effect, "none", 4) == 0) == (o->taken == CONF_NEVER),
+		    "%s: an effect, or when it is taken up?", o->name);
+		/* What the supervisor keeps is copied by type. */
+		ck_assert_msg((o->taken != CONF_RESTART && o->taken != CONF_PRIVATE) ||
+				  o->type == CONF_STRING || o->type == CONF_BOOL ||
+				  o->type == CONF_INT,
+		    "%s waits for a restart and is a list", o->name);
+	}
+}
+END_TEST
+
+static const struct {
+	const char *option, *private;
+	bool waits;
+} waiting[] = {
+	{ "run_dir", "0", true },
+	{ "private_port", "1", true },
+	{ "db_socket", "0", false },
+	{ "db_socket", "1", true },
+	{ "trusted_proxies", "1", false },
+	{ "scheduler_workers", "1", false },
+};
+
+START_TEST(conf_options_wait)
+{
+	const char *text = arena_printf(&a,
+	    "<boinc><config><private_servers>%s</private_servers></config></boinc>",
+	    waiting[_i].private);
+	struct conf *cf;
+	struct fail f;
+
+	ck_assert_int_eq(
+	    conf_parse(&a, "c", text, strlen(text), &cf, NULL, NULL, &f), OK);
+	ck_assert_int_eq(
+	    conf_waits(cf, conf_find(waiting[_i].option)), waiting[_i].waits);
+}
+END_TEST
+
 START_TEST(project_is_found_upwards)
 {
 	char dir[PATH_MAX], *found;
@@ -205,7 +264,7 @@ END_TEST
 /* --- identity: which project a directory holds --- */
 
 static const struct identity noted = { "id", "/srv/stars", 7, "m1", "locus of its own",
-	"http://a/stars/" };
+	"http://a/stars/", "/srv/stars/run" };
 
 static const struct {
 	const char *dir;
@@ -380,6 +439,8 @@ UNIT_MAIN("model", {
 	ADD(conf_refuses_what_is_not_xml);
 	ADD(conf_reads_every_kind);
 	ADD(conf_defaults_are_valid);
+	ADD(conf_options_are_taken_up);
+	ADD_LOOP(conf_options_wait, N(waiting));
 	ADD(project_is_found_upwards);
 	ADD_LOOP(identity_is_judged, N(places));
 	ADD(identity_is_noted_and_read);

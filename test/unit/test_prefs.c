@@ -34,6 +34,8 @@ said(struct arena *a, const struct project_prefs *p)
 		buf_printf(&b, " jobs %d", p->max_jobs);
 	for (size_t i = 0; i < p->nno_rsc; i++)
 		buf_printf(&b, "%s %s", i == 0 ? " no" : "", p->no_rsc[i]);
+	if (p->bad != NULL)
+		buf_printf(&b, " bad %s", p->bad);
 	return b.n > 0 ? b.p + 1 : b.p;
 }
 
@@ -112,6 +114,38 @@ START_TEST(global)
 }
 END_TEST
 
+/* A number that is none is as good as none, and is told. */
+#define BUFFER(days) "<work_buf_min_days>" days "</work_buf_min_days>"
+static const struct {
+	const char *venue, *text;
+	bool has;
+	double days;
+	const char *bad;
+} bad_globals[] = {
+	{ "", IN(BUFFER("0.5")), true, 0.5, NULL },
+	{ "", IN(BUFFER(" 0 ")), true, 0, NULL },
+	{ "", IN(BUFFER("0,5")), false, 0, "<work_buf_min_days> \"0,5\"" },
+	{ "", IN(BUFFER("a &amp; b")), false, 0, "<work_buf_min_days> \"a & b\"" },
+	{ "", IN(BUFFER("")), false, 0, NULL },
+	{ "", IN(BUFFER("1") DISK("1,5")), true, 1, "<disk_max_used_gb> \"1,5\"" },
+	{ "", IN(BUFFER("1") HOME(BUFFER("2,5"))), true, 1, NULL },
+	{ "home", IN(BUFFER("1") HOME(BUFFER("2,5"))), false, 0,
+	    "<work_buf_min_days> \"2,5\"" },
+	{ "home", IN(BUFFER("1,5") HOME(BUFFER("2.5"))), true, 2.5, NULL },
+};
+START_TEST(numbers_that_are_none)
+{
+	struct arena a = { 0 };
+	struct rq_prefs p = prefs_global(
+	    &a, bad_globals[_i].text, bad_globals[_i].venue, NOW);
+
+	ck_assert(p.has_work_buf_min == bad_globals[_i].has);
+	ck_assert_double_eq(p.work_buf_min_days, bad_globals[_i].days);
+	ck_assert_pstr_eq(p.bad, bad_globals[_i].bad);
+	arena_free(&a);
+}
+END_TEST
+
 /* Bytes of strangers: nothing but an answer. */
 START_TEST(any_bytes)
 {
@@ -138,6 +172,7 @@ UNIT_MAIN("prefs", {
 	ADD_LOOP(project, N(cases));
 	ADD(own_elements);
 	ADD(no_text_at_all);
+	ADD_LOOP(numbers_that_are_none, N(bad_globals));
 	ADD_LOOP(global, N(globals));
 	ADD(any_bytes);
 })

@@ -433,6 +433,48 @@ START_TEST(long_texts_are_cut)
 }
 END_TEST
 
+/* What the account's preferences say for numbers without being any. */
+START_TEST(numbers_that_are_none)
+{
+	static const char text[] = "<prefs><part>0,5</part></prefs>";
+	struct selected x;
+	struct plan_classes all;
+	struct plan_class classes[2];
+	struct decision *d;
+	size_t n;
+
+	selected_new(&x);
+	x.w->snap.project_prefs.napps = 0;
+	classes[0] = classes[1] = world_class(x.w, "nv", "nvidia");
+	all = (struct plan_classes){ classes, 2 };
+	x.cat.classes = &all;
+	x.w->snap.project_prefs.text = arena_strdup(&x.w->a, text);
+	n = world_decide(x.w)->nmessages;
+	classes[0].gpu_utilization_tag = classes[1].gpu_utilization_tag = arena_strdup(
+	    &x.w->a, "part");
+	x.w->snap.account_prefs.bad = "<work_buf_min_days> \"0,1\"";
+	x.w->snap.project_prefs.bad = "<max_cpus> \"2,5\"";
+	d = world_decide(x.w);
+	ck_assert_uint_eq(d->nmessages, n + 3);
+	ck_assert_str_eq(
+	    d->messages[n].text, "Your preferences: <work_buf_min_days> \"0,1\" is no "
+	                         "number (decimals have a point) and is passed over");
+	ck_assert_str_eq(d->messages[n + 1].text,
+	    "Your project preferences: <max_cpus> \"2,5\" is no number (decimals have "
+	    "a point) and is passed over");
+	ck_assert_str_eq(d->messages[n + 2].text,
+	    "Your project preferences: <part> \"0,5\" is no number (decimals have a "
+	    "point) and is passed over");
+	x.w->snap.project_prefs.text = arena_strdup(
+	    &x.w->a, "<prefs><part>0.5</part></prefs>");
+	ck_assert_uint_eq(world_decide(x.w)->nmessages, n + 2);
+	x.w->req.work_req_seconds = x.w->req.cpu_req_secs = 0;
+	x.w->req.nresources = 0;
+	ck_assert_uint_eq(world_decide(x.w)->nmessages, 0);
+	world_free(x.w);
+}
+END_TEST
+
 UNIT_MAIN("rules_messages", {
 	tcase_add_loop_test(tc, weight_of_each_reason, WHY_NONE + 1, WHY__MAX);
 	ADD(long_texts_are_cut);
@@ -443,4 +485,5 @@ UNIT_MAIN("rules_messages", {
 	ADD(selected_apps_without_tasks);
 	ADD(selected_apps_not_looked_at);
 	ADD(selected_apps_with_tasks_of_any_kind);
+	ADD(numbers_that_are_none);
 })

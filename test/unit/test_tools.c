@@ -9,6 +9,7 @@
 #include "lib/near.h"
 #include "lib/proc.h"
 #include "lib/words.h"
+#include "model/identity.h"
 #include "tools/human.h"
 #include "tools/procfs.h"
 #include "tools/state.h"
@@ -153,19 +154,34 @@ START_TEST(words)
 }
 END_TEST
 
+static struct conf *
+config_with(struct arena *a, const char *dir, const char *options)
+{
+	const char *path = arena_printf(a, "%s/config.xml", dir);
+	const char *text = arena_printf(
+	    a, "<boinc><config><db_name>p</db_name>%s</config></boinc>", options);
+	struct conf *cf;
+	struct fail f = { 0 };
+
+	ck_assert_int_eq(fs_write(path, text, strlen(text), 0644, &f), OK);
+	ck_assert_int_eq(conf_load(a, path, &cf, NULL, NULL, &f), OK);
+	return cf;
+}
+
 /* A file of a time when the pids were other processes' must not make them ours. */
 START_TEST(pids_of_another_era)
 {
 	struct arena a = { 0 };
 	struct fail f = { 0 };
 	char dir[PATH_MAX], service[] = "one", *text, *era, *path;
-	struct conf cf = { .run_dir = dir };
+	struct conf *cf;
 	struct state_proc p = { service, LIFE_RUNNING, 77, 66, 55, 44, 0, NULL };
-	struct state s = { 66, 11, &p, 1 }, back;
+	struct state s = { 66, 11, &p, 1, NULL, 0 }, back;
 
 	unit_dir(dir);
-	ck_assert_int_eq(state_write(&a, &cf, &s, &f), OK);
-	ck_assert_int_eq(state_read(&a, &cf, &back, &f), OK);
+	cf = config_with(&a, dir, "<run_dir>.</run_dir>");
+	ck_assert_int_eq(state_write(&a, cf, &s, &f), OK);
+	ck_assert_int_eq(state_read(&a, cf, &back, &f), OK);
 	ck_assert_int_eq(back.supervisor, 66);
 	ck_assert_int_eq(back.procs[0].pid, 77);
 	path = arena_printf(&a, "%s/state.json", dir);
@@ -174,12 +190,85 @@ START_TEST(pids_of_another_era)
 	ck_assert_ptr_nonnull(era);
 	era[8] = era[8] == '0' ? '1' : '0';
 	ck_assert_int_eq(fs_write(path, text, strlen(text), 0644, &f), OK);
-	ck_assert_int_eq(state_read(&a, &cf, &back, &f), OK);
+	ck_assert_int_eq(state_read(&a, cf, &back, &f), OK);
 	ck_assert_int_eq(back.supervisor, 0);
 	ck_assert_int_eq(back.procs[0].pid, 0);
 	ck_assert_int_eq(back.procs[0].session, 0);
 	ck_assert_str_eq(back.procs[0].name, "one");
 	ck_assert_int_eq(fs_rmtree(dir, &f), OK);
+	arena_free(&a);
+}
+END_TEST
+
+/* A supervisor that was started with other options than config.xml has now. */
+START_TEST(options_that_wait)
+{
+	struct arena a = { 0 };
+	struct fail f = { 0 };
+	struct state_option has[] = { { "run_user", "one" }, { "private_port", "8" } };
+	struct state s = { 66, 11, NULL, 0, has, N(has) }, back;
+	struct identity id;
+	struct conf *cf;
+	char dir[PATH_MAX];
+	const char **names;
+	size_t n;
+	int lock;
+
+	unit_dir(dir);
+	cf = config_with(&a, dir, "<run_user>one</run_user>");
+	ck_assert_int_eq(fs_mkdirs(cf->run_dir, 0755, &f), OK);
+	ck_assert_int_eq(identity_now(&a, cf, &id, &f), OK);
+	ck_assert_int_eq(identity_write(&a, &id, &f), OK);
+	ck_assert_int_eq(state_write(&a, cf, &s, &f), OK);
+	ck_assert_ptr_null(state_waits_text(&a, cf, &s)); /* nobody supervises */
+	ck_assert_int_eq(fs_lock(state_lock_path(&a, cf), &lock, &f), OK);
+
+	ck_assert_int_eq(state_read(&a, cf, &back, &f), OK);
+	names = state_waits(&a, cf, &back, &n);
+	ck_assert_uint_eq(n, 1);
+	ck_assert_str_eq(names[0], "private_port");
+	cf = config_with(&a, dir,
+	    "<run_user>one</run_user><private_port>8</private_port>"
+	    "<run_dir>elsewhere</run_dir>");
+	ck_assert(state_supervised(&a, cf)); /* it is found where it was started */
+	ck_assert_int_eq(state_read(&a, cf, &back, &f), OK);
+	ck_assert_ptr_null(state_waits_text(&a, cf, &back));
+	close(lock);
+	ck_assert(!state_supervised(&a, cf));
+	ck_assert_int_eq(state_read(&a, cf, &back, &f), E_NOTFOUND);
+	ck_assert_int_eq(fs_rmtree(dir, &f), OK);
+	arena_free(&a);
+}
+END_TEST
+
+/* The run_dir that a copy's note names is its original's. */
+START_TEST(a_copy_has_no_supervisor)
+{
+	struct arena a = { 0 };
+	struct fail f = { 0 };
+	struct identity id;
+	struct conf *cf;
+	char dir[PATH_MAX], other[PATH_MAX];
+	const char *run;
+	int lock;
+
+	unit_dir(dir);
+	unit_dir(other);
+	run = arena_printf(&a, "%s/run", dir);
+	cf = config_with(&a, dir, "");
+	ck_assert_int_eq(fs_mkdirs(run, 0755, &f), OK);
+	ck_assert_int_eq(identity_now(&a, cf, &id, &f), OK);
+	ck_assert_int_eq(identity_write(&a, &id, &f), OK);
+	ck_assert_int_eq(fs_lock(state_lock_path(&a, cf), &lock, &f), OK);
+	ck_assert(state_supervised(&a, cf));
+	cf = config_with(&a, other, "");
+	ck_assert_int_eq(fs_copy(arena_printf(&a, "%s/" IDENTITY_FILE, dir),
+			     arena_printf(&a, "%s/" IDENTITY_FILE, other), 0644, &f),
+	    OK);
+	ck_assert(!state_supervised(&a, cf));
+	close(lock);
+	ck_assert_int_eq(fs_rmtree(dir, &f), OK);
+	ck_assert_int_eq(fs_rmtree(other, &f), OK);
 	arena_free(&a);
 }
 END_TEST
@@ -214,6 +303,8 @@ END_TEST
 
 UNIT_MAIN("tools", {
 	ADD(pids_of_another_era);
+	ADD(options_that_wait);
+	ADD(a_copy_has_no_supervisor);
 	ADD_LOOP(stat_lines, N(stats));
 	ADD(ourselves);
 	ADD_LOOP(sizes, N(bytes));

@@ -361,8 +361,6 @@ static const struct {
 	{ "none", "<ignore_upload_certificates/>", true, true, false, "read again" },
 	{ "no key", "", false, false, false, "upload_public: no key" },
 	{ "no XML", "<", true, false, false, "no upload is taken" },
-	{ "threads", "<upload_threads>3</upload_threads>", true, true, true,
-	    "upload_threads has changed: restart" },
 	{ "a bad mode", "<fuh_set_initial_permission>x</fuh_set_initial_permission>",
 	    true, false, false, "octal" },
 };

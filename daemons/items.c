@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What daemons do their items with: a transaction that is tried again, and failures of
+ * one item that leave the others alone.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "daemons/loop.h"
+#include "db/entity.h"
+#include "lib/log.h"
+#include "lib/proc.h"
+#include "lib/banned.h"
+
+enum { UNIT_TRIES = 8 };
+
+enum err
+daemon_unit(struct ctx *x, enum err (*unit)(struct ctx *, void *), void *arg)
+{
+	for (int attempt = 0;; attempt++) {
+		enum err e = db_begin(x->db, &x->fail);
+		if (e == OK)
+			e = unit(x, arg);
+		if (e == OK)
+			e = db_commit(x->db, &x->fail);
+		if (e == OK)
+			return OK;
+		db_rollback(x->db);
+		if (e != E_RETRY || attempt + 1 >= UNIT_TRIES)
+			return e;
+		log_debug("again: %s", x->fail.detail);
+		db_retry_nap(&x->rng, attempt);
+	}
+}
+
+enum err
+daemon_item(struct ctx *x, struct tries *t, int64_t key, const char *label, enum err e)
+{
+	struct fail f = { 0 };
+
+	if (e == OK) {
+		tries_forget(t, key);
+		return OK;
+	}
+	if (e == E_DISK_FULL)
+		tries_wait(t, key, x->now); /* one that needs less may come first */
+	if (e == E_DISK_FULL || db_ready(x->db, &f) != OK)
+		return e;
+	if (e == E_RACE ||
+	    e == E_RETRY) { /* contention: it is still due in the next step */
+		log_debug("%s: left for the next pass: %s", label, x->fail.detail);
+		return OK;
+	}
+	log_err("%s: failed %d times, %s: %s", label, (int)tries_failed(t, key, x->now),
+	    err_name(e), x->fail.detail);
+	daemon_trouble(x, "%s: %s", label, x->fail.detail);
+	return OK;
+}
+
+enum err
+daemon_workunits(struct ctx *x, struct tries *t, struct workunit *wu, size_t n,
+    enum err (*each)(struct ctx *, struct workunit *), size_t *done)
+{
+	enum err e = OK;
+
+	for (size_t i = 0; i < n && e == OK && !daemon_stopping(x); i++) {
+		if (tries_must_wait(t, wu[i].id, x->now))
+			continue;
+		e = each(x, &wu[i]);
+		*done += e == OK;
+		e = daemon_item(x, t, wu[i].id,
+		    arena_printf(
+			&x->a, "[WU#%lld] %s", (long long)wu[i].id, wu[i].name),
+		    e);
+	}
+	return e;
+}
+
+static int
+by_id(const void *a, const void *b)
+{
+	const struct workunit *const *x = a, *const *y = b;
+
+	return ((*x)->id > (*y)->id) - ((*x)->id < (*y)->id);
+}
+
+/* Parameters: what is done with some, and with each if that fails. */
+enum err
+daemon_chunks(struct ctx *x, struct tries *t, struct workunit *wu, size_t n,
+    size_t most, enum err (*some)(struct ctx *, struct workunit *const *, size_t),
+    enum err (*each)(struct ctx *, struct workunit *), size_t *done)
+{
+	struct workunit **chunk = NEWN(&x->a, struct workunit *, most);
+	enum err e = OK;
+
+	for (size_t from = 0, end; from < n && e == OK && !daemon_stopping(x);
+	     from = end) {
+		size_t nchunk = 0;
+		for (end = from; end < n && nchunk < most; end++)
+			if (!tries_must_wait(t, wu[end].id, x->now))
+				chunk[nchunk++] = &wu[end];
+		if (nchunk == 0)
+			break;
+		qsort(chunk, nchunk, sizeof(*chunk), by_id);
+		if (some(x, chunk, nchunk) != OK) {
+			e = daemon_workunits(x, t, wu + from, end - from, each, done);
+			continue;
+		}
+		for (size_t i = 0; i < nchunk; i++)
+			tries_forget(t, chunk[i]->id);
+		*done += nchunk;
+	}
+	return e;
+}
+
+struct tries *
+daemon_tries(struct ctx *x, int64_t first_s, int64_t most_s)
+{
+	struct tries *t = NEW(x->life, struct tries);
+
+	t->first_s = first_s;
+	t->most_s = most_s;
+	x->tries = t;
+	return t;
+}
+
+enum err
+daemon_app(struct ctx *x, const char *name, int64_t *id)
+{
+	struct catalog *cat;
+	const struct app *app;
+	enum err e = *id != 0 ? OK : catalog_load(x->db, &x->a, &cat, &x->fail);
+
+	if (e != OK || *id != 0)
+		return e;
+	app = catalog_app_named(cat, name);
+	if (app == NULL)
+		return FAIL(&x->fail, E_NOTFOUND,
+		    "no app %s in the database: add it with locus app add", name);
+	*id = app->id;
+	return OK;
+}
+
+enum err
+daemon_command(struct ctx *x, const char *cmd, char ***argv, size_t *argc)
+{
+	enum err e;
+
+	*argc = 0;
+	*argv = NULL;
+	if (cmd == NULL)
+		return OK;
+	if ((e = proc_split(x->life, cmd, argv, &x->fail)) != OK)
+		return FAIL(&x->fail, E_CONFIG,
+		    "--command %s: cannot be split into words", cmd);
+	while ((*argv)[*argc] != NULL)
+		++*argc;
+	return *argc > 0 ? OK : FAIL(&x->fail, E_CONFIG, "--command is empty");
+}
