@@ -27,10 +27,8 @@ usage(FILE *out)
 	    "           [--policy NAME]\n"
 	    "       locus-client --dir DIR --detach URL\n"
 	    "       locus-client sim --help     simulated hosts\n"
-	    "Attaches DIR, a host, to each project at URL with the account key KEY, "
-	    "and works\n"
-	    "until it is told to stop (SIGTERM).  URL and KEY of a project are "
-	    "needed the first\n"
+	    "Attaches DIR, a host, to each project at URL with the account key KEY, and works\n"
+	    "until it is told to stop (SIGTERM).  URL and KEY of a project are needed the first\n"
 	    "time only.\n");
 }
 
@@ -213,8 +211,7 @@ client_options(struct client *c, int argc, char **argv)
 		if (!take_option(c, opt, optarg)) {
 			if (opt != '?')
 				fprintf(stderr,
-				    "locus-client: --%s: \"%s\" is not a usable "
-				    "value%s\n",
+				    "locus-client: --%s: \"%s\" is not a usable value%s\n",
 				    longs[at].name, optarg,
 				    strchr(optarg, ',') == NULL ?
 					"" :

@@ -73,8 +73,8 @@ void
 preferences_complain(const char *kind, const char *bad)
 {
 	if (bad != NULL)
-		log_warn("the account's %spreferences: %s is no number (decimals have "
-		         "a point) and is passed over",
+		log_warn(
+		    "the account's %spreferences: %s is no number (decimals have a point) and is passed over",
 		    kind, bad);
 }
 

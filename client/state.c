@@ -157,8 +157,7 @@ check_project(struct arena *a, struct cproject *p, const char *path, struct fail
 	if (p->master_url == NULL || p->master_url[0] == '\0' ||
 	    p->authenticator[0] == '\0')
 		return FAIL(f, E_BADREQ,
-		    "%s is not the state of a host: master_url or authenticator of a "
-		    "project is missing",
+		    "%s is not the state of a host: master_url or authenticator of a project is missing",
 		    path);
 	state_index(a, p);
 	for (size_t i = 0; i < p->ntasks; i++)

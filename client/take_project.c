@@ -53,8 +53,8 @@ take_key(struct client *c, struct cproject *p, const struct reply *rp)
 	if (e == OK)
 		change_key(c, p, rp->code_sign_key);
 	else
-		log_warn("the project's new code signing key is not signed by the old "
-			 "one: the old one is kept");
+		log_warn(
+		    "the project's new code signing key is not signed by the old one: the old one is kept");
 }
 
 static void
@@ -110,8 +110,8 @@ take_prefs(struct client *c, struct cproject *p, const struct reply *rp)
 	if (text_f64(text_trim(text), &share) && share >= 0 && share <= SHARE_MOST)
 		p->share = share;
 	else
-		log_warn("the account's resource share \"%.40s\" is no number from 0 "
-			 "to %g, with a point before decimals: it stays %g",
+		log_warn(
+		    "the account's resource share \"%.40s\" is no number from 0 to %g, with a point before decimals: it stays %g",
 		    text, (double)SHARE_MOST, p->share);
 }
 

@@ -208,8 +208,8 @@ stay(struct run *r, const struct fail *f)
 	if (strcmp(r->broken, f->detail) == 0)
 		return;
 	snprintf(r->broken, sizeof(r->broken), "%s", f->detail);
-	log_err("config.xml cannot be used, and what was read before stays in force: "
-		"%s",
+	log_err(
+	    "config.xml cannot be used, and what was read before stays in force: %s",
 	    r->broken);
 }
 
@@ -429,8 +429,8 @@ run_daemon(struct run *r)
 	if (daemon_stopping(&r->x))
 		status = 0;
 	if (status == 75)
-		log_err("another instance named %s runs in this project; give this one "
-			"another --name",
+		log_err(
+		    "another instance named %s runs in this project; give this one another --name",
 		    r->opt.name);
 	else if (status != 0)
 		log_fail("ending", &f);

@@ -282,8 +282,7 @@ read_daemon(struct parse *p, struct xml_node *n)
 	for (size_t i = 0; i < p->cf->ndaemons; i++)
 		if (strcmp(p->cf->daemons[i].name, d.name) == 0)
 			return FAIL(p->f, E_CONFIG,
-			    "%s:%d: two daemons have the name \"%s\"; give one another "
-			    "<name>",
+			    "%s:%d: two daemons have the name \"%s\"; give one another <name>",
 			    p->path, n->line, d.name);
 	d.output = child_text(p->a, n, "output", arena_printf(p->a, "%s.log", d.name));
 	PUSH(p->a, p->cf->daemons, p->cf->ndaemons, p->daemons_cap) = d;
@@ -325,8 +324,7 @@ read_task(struct parse *p, struct xml_node *n)
 
 	if (t.cmd == NULL || t.cmd[0] == '\0' || t.period_s <= 0)
 		return FAIL(p->f, E_CONFIG,
-		    "%s:%d: a <task> needs a <cmd> and a <period> such as \"5 min\", "
-		    "\"2 h\" or \"1 d\"",
+		    "%s:%d: a <task> needs a <cmd> and a <period> such as \"5 min\", \"2 h\" or \"1 d\"",
 		    p->path, n->line);
 	PUSH(p->a, p->cf->tasks, p->cf->ntasks, p->tasks_cap) = t;
 	return OK;
@@ -472,8 +470,7 @@ conf_load(struct arena *a, const char *path, struct conf **cf,
 
 	if (e == E_NOTFOUND)
 		return FAIL(f, E_CONFIG,
-		    "%s is not there; make a project with \"locus create\" or name its "
-		    "directory with --project",
+		    "%s is not there; make a project with \"locus create\" or name its directory with --project",
 		    path);
 	if (e != OK)
 		return e;

@@ -133,8 +133,7 @@ identity_read(struct arena *a, const char *dir, struct identity *id, struct fail
 		.run_dir = child(a, root, "run_dir") };
 	if (id->id[0] == '\0' || id->dir[0] != '/')
 		return FAIL(f, E_CONFIG,
-		    "%s says neither an id nor a place; remove it if this is no copy "
-		    "of another project: locus start writes it anew",
+		    "%s says neither an id nor a place; remove it if this is no copy of another project: locus start writes it anew",
 		    path);
 	return OK;
 }
@@ -219,8 +218,7 @@ identity_check(struct arena *a, const struct conf *cf, struct fail *f)
 		return OK;
 	case STANDING_COPY:
 		return FAIL(f, E_CONFIG,
-		    "%s is a copy of the project in %s, and would act in its name; "
-		    "\"locus relocate --copy\" in it makes it a project of its own",
+		    "%s is a copy of the project in %s, and would act in its name; \"locus relocate --copy\" in it makes it a project of its own",
 		    now.dir, noted.dir);
 	case STANDING_UNSURE:
 		return FAIL(f, E_CONFIG,
@@ -234,15 +232,13 @@ identity_check(struct arena *a, const struct conf *cf, struct fail *f)
 		return FAIL(f, E_CONFIG,
 		    "%s names the database %.100s, and this project's was %.100s; say "
 		    "which it is: \"locus relocate --moved\" if the project goes on "
-		    "with "
-		    "it, \"locus relocate --copy\" if this is another project now",
+		    "with it, \"locus relocate --copy\" if this is another project now",
 		    cf->path, now.database, noted.database);
 	case STANDING_URL:
 		return FAIL(f, E_CONFIG,
 		    "%s has the master URL %.100s, and this project's was %.100s; say "
 		    "which it is: \"locus relocate --moved\" if the project goes on "
-		    "under "
-		    "it, \"locus relocate --copy\" if this is another project now",
+		    "under it, \"locus relocate --copy\" if this is another project now",
 		    cf->path, now.master_url, noted.master_url);
 	}
 	return OK;

@@ -82,8 +82,7 @@ set_version(struct arena *a, const struct pc_element *el, const char *text, void
 		unsigned long part = strtoul(text, &end, 10);
 
 		if (!(*text >= '0' && *text <= '9') || part > (i == 0 ? 9999 : 99))
-			return "it must be M.m or M.m.R, the parts after the first 0 "
-			       "to 99";
+			return "it must be M.m or M.m.R, the parts after the first 0 to 99";
 		sum += weight[i] * (double)part;
 		if (*end == '\0')
 			return set_number(a, el, sum, field);
@@ -223,8 +222,7 @@ read_element(struct reader *r, const struct xml_node *n)
 			arena_printf(
 			    r->a, "<%.60s> is unknown and without effect", n->name) :
 			arena_printf(r->a,
-			    "<%.60s> is unknown and without effect; did you "
-			    "mean <%s>?",
+			    "<%.60s> is unknown and without effect; did you mean <%s>?",
 			    n->name, near));
 		return;
 	}
@@ -244,8 +242,9 @@ name_fault(const struct reader *r, const char *name)
 {
 	if (name[0] == '\0')
 		return "a <plan_class> needs a <name>";
-	if (strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-			 "0123456789_-.") != strlen(name))
+	if (strspn(name,
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.") !=
+	    strlen(name))
 		return "its name may have letters, digits and _ - . only";
 	if (plan_class_named(r->all, name) != NULL)
 		return "an earlier class has the same name";
@@ -277,14 +276,12 @@ compare_with_name(struct reader *r, const struct xml_node *n)
 		if (said && !parts[i].may)
 			remark(r, n, false,
 			    arena_printf(r->a,
-				"clients take it for one that needs %s, because of "
-				"\"%s\" in its name; give it another name, or say so",
+				"clients take it for one that needs %s, because of \"%s\" in its name; give it another name, or say so",
 				parts[i].what, parts[i].part));
 		else if (!said && parts[i].asked)
 			remark(r, n, false,
 			    arena_printf(r->a,
-				"clients know only by \"%s\" in the name that a class "
-				"needs %s; give it such a name",
+				"clients know only by \"%s\" in the name that a class needs %s; give it such a name",
 				parts[i].part, parts[i].what));
 	}
 }
@@ -305,8 +302,7 @@ compare_with_type(struct reader *r, const struct xml_node *n)
 		    strcmp(pc_elements[i].name, "opencl") != 0)
 			remark(r, n, false,
 			    arena_printf(r->a,
-				"<%s> is about a coprocessor, but without <gpu_type> "
-				"the class uses the processor",
+				"<%s> is about a coprocessor, but without <gpu_type> the class uses the processor",
 				pc_elements[i].name));
 }
 
@@ -401,8 +397,7 @@ plan_classes_parse(struct arena *a, const char *path, const char *text, size_t n
 		if (strcmp(c->name, "plan_class") != 0)
 			remark(&r, c, false,
 			    arena_printf(a,
-				"<%.60s> is unknown and without effect; there are "
-				"<plan_class> elements only",
+				"<%.60s> is unknown and without effect; there are <plan_class> elements only",
 				c->name));
 		else if (r.all->n < CLASSES_MOST)
 			read_class(&r, c);

@@ -218,9 +218,7 @@ tell(const struct wait *w, int n)
 	else
 		inet_ntop(AF_INET6, p, address, sizeof(address));
 	ap_log_cerror(APLOG_MARK, APLOG_WARNING, 0, w->c,
-	    "locus: %d connections of %s%s wait for the rest of their requests; more "
-	    "than "
-	    "%d are refused (max_slow_connections_per_address), %" PRIu64
+	    "locus: %d connections of %s%s wait for the rest of their requests; more than %d are refused (max_slow_connections_per_address), %" PRIu64
 	    " lately of all addresses",
 	    n, address, w->key >> 32 == v4_network >> 32 ? "" : "/64", w->limits->slow,
 	    __atomic_exchange_n(&b->refused, 0, __ATOMIC_RELAXED));

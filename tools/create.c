@@ -37,13 +37,11 @@ enum {
 #define FIELD(name) offsetof(struct create_opts, name)
 static const struct opt create_options[] = {
 	{ "here", OPT_TEXT, FIELD(here), "DIR",
-	    "Everything in DIR, with a database server (MariaDB, or else MySQL) and an "
-	    "Apache of the project's own." },
+	    "Everything in DIR, with a database server (MariaDB, or else MySQL) and an Apache of the project's own." },
 	{ "port", OPT_NUMBER, FIELD(port), "PORT",
 	    "Loopback port of that Apache; default: a free one." },
 	{ "user", OPT_TEXT, FIELD(user), "ACCOUNT",
-	    "Run by root: the account that the project shall belong to; default "
-	    "www-data." },
+	    "Run by root: the account that the project shall belong to; default www-data." },
 	{ "url-base", OPT_TEXT, FIELD(url_base), "URL",
 	    "Where clients find the web server, without the project's name." },
 	{ "long-name", OPT_TEXT, FIELD(long_name), "TEXT",
@@ -64,8 +62,7 @@ static const struct opt create_options[] = {
 	{ "db-socket", OPT_TEXT, FIELD(db_socket), "PATH",
 	    "Unix socket of that server." },
 	{ "apache-site", OPT_TEXT, FIELD(apache_site), "FILE",
-	    "Without --here: where to write the Apache configuration; default "
-	    "DIR/apache/site.conf." },
+	    "Without --here: where to write the Apache configuration; default DIR/apache/site.conf." },
 	{ 0 },
 };
 
@@ -119,8 +116,7 @@ create_port(struct ctx *x, int64_t asked, int *port)
 		*port = (int)asked;
 		if (!port_free(*port))
 			return FAIL(x->f, E_SYS,
-			    "port %d is taken or not for us; leave out --port for a "
-			    "free one",
+			    "port %d is taken or not for us; leave out --port for a free one",
 			    *port);
 		return OK;
 	}
@@ -168,12 +164,10 @@ check_servers(struct ctx *x, const struct create_opts *o)
 		o->db_host != NULL || o->db_socket != NULL || o->db_port != 0 ||
 		o->password_file != NULL || o->apache_site != NULL))
 		return ctx_usage(x,
-		    "--here brings its own database and web server: leave out "
-		    "--dir, --db-..., --password-file and --apache-site");
+		    "--here brings its own database and web server: leave out --dir, --db-..., --password-file and --apache-site");
 	if (o->here == NULL && o->url_base == NULL)
 		return ctx_usage(x,
-		    "--url-base URL is needed: where clients find the web server "
-		    "(or --here DIR for a project with servers of its own)");
+		    "--url-base URL is needed: where clients find the web server (or --here DIR for a project with servers of its own)");
 	return OK;
 }
 
@@ -328,8 +322,7 @@ make_keys(struct ctx *x)
 		e = make_key_pair(x, "upload", 0640);
 	if (e == OK)
 		ctx_said(x, "created",
-		    "keys (move keys/code_sign_private to a safe place when "
-		    "your versions are signed)");
+		    "keys (move keys/code_sign_private to a safe place when your versions are signed)");
 	return e;
 }
 
@@ -464,16 +457,16 @@ const struct cmd cmd_create = { .name = "create",
 	.min_args = 1,
 	.max_args = 1,
 	.purpose = "make a project",
-	.about = "Makes directories, keys, config.xml, database and web server "
-		 "configuration.\n"
-		 "With --here all is in one directory, servers included, and needs no "
-		 "root.\n"
-		 "Without it the machine's MariaDB or MySQL and its Apache are used: "
-		 "the database "
-		 "must exist and\n"
-		 "be empty, and the Apache configuration that is written has to be "
-		 "included.\n"
-		 "Run by root, the project belongs to the account given by --user.",
+	.about =
+	    "Makes directories, keys, config.xml, database and web server "
+	    "configuration.\n"
+	    "With --here all is in one directory, servers included, and needs no "
+	    "root.\n"
+	    "Without it the machine's MariaDB or MySQL and its Apache are used: "
+	    "the database "
+	    "must exist and\n"
+	    "be empty, and the Apache configuration that is written has to be included.\n"
+	    "Run by root, the project belongs to the account given by --user.",
 	.opts = create_options,
 	.opts_size = sizeof(struct create_opts),
 	.run = create_run };

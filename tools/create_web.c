@@ -85,8 +85,7 @@ write_conf(struct ctx *x, const struct create *c, const char *to, struct fail *f
 				   WEB_MODULE);
 	if (c->private && modules == NULL)
 		return FAIL(f, E_CONFIG,
-		    "Apache is not installed (Debian: apt-get install "
-		    "apache2)");
+		    "Apache is not installed (Debian: apt-get install apache2)");
 	const struct word places[] = {
 		{ "@NAME@", c->name },
 		{ "@PORT@", arena_printf(x->a, "%d", c->port) },
@@ -128,8 +127,7 @@ create_web(struct ctx *x, struct create *c, struct fail *f)
 
 	if (fs_exists(to))
 		return FAIL(f, E_SYS,
-		    "%s is there already and is not replaced; name another file with "
-		    "--apache-site",
+		    "%s is there already and is not replaced; name another file with --apache-site",
 		    to);
 	e = write_conf(x, c, to, f);
 	c->site_made = e == OK && to == c->o->apache_site;
@@ -147,8 +145,6 @@ create_web(struct ctx *x, struct create *c, struct fail *f)
 		ctx_said(x, "created", "%s", to);
 	if (e == OK && !c->private)
 		ctx_said(x, "to do",
-		    "include that file in a virtual host of your Apache, which loads "
-		    "what "
-		    "it names at its top");
+		    "include that file in a virtual host of your Apache, which loads what it names at its top");
 	return e;
 }

@@ -201,8 +201,7 @@ judge_answer(struct asking *q, const char *url)
 		    arena_printf(
 			q->a, "%s says \"%.300s\"", url, message_of(q->a, q->reply.p)),
 		    arena_printf(q->a,
-			"see locus config check and %s/scheduler.log; the account that "
-			"serves must be able to read config.xml and %s",
+			"see locus config check and %s/scheduler.log; the account that serves must be able to read config.xml and %s",
 			q->cf->log_dir, q->cf->run_dir));
 	q->p.reason = arena_strdup(q->a, w.reason == NULL ? "" : w.reason);
 	if (w.dir != NULL)
@@ -217,8 +216,7 @@ judge_answer(struct asking *q, const char *url)
 			"no new client gets work, as account %s cannot read %s: %s",
 			w.account, w.file, w.trouble),
 		    arena_printf(q->a,
-			"chown %s %s && chmod u+r %s; if it is gone, take it from a "
-		        "backup",
+			"chown %s %s && chmod u+r %s; if it is gone, take it from a backup",
 			w.account, w.file, w.file));
 	if (w.trouble != NULL)
 		return bad(q, false,
@@ -226,13 +224,11 @@ judge_answer(struct asking *q, const char *url)
 		    arena_strdup(q->a,
 			q->cf->private_servers ?
 			    "see locus status and mariadbd.log in its log directory" :
-			    "start the database server, or correct db_... in "
-			    "config.xml"));
+			    "start the database server, or correct db_... in config.xml"));
 	if (!logged(q, w.decision))
 		return bad(q, true,
 		    arena_printf(q->a,
-			"decision %s is not in %s/decisions: another machine's or "
-			"project's scheduler answers at %s",
+			"decision %s is not in %s/decisions: another machine's or project's scheduler answers at %s",
 			w.decision, q->cf->run_dir, url),
 		    arena_strdup(q->a, "see scheduler_url in config.xml"));
 	return true;

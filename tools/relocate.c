@@ -40,13 +40,11 @@ static const struct opt relocate_options[] = {
 	{ "copy", OPT_FLAG, FIELD(copy), NULL,
 	    "It is a copy and becomes a project of its own." },
 	{ "port", OPT_NUMBER, FIELD(port), "PORT",
-	    "Of a copy with servers of its own: the port of its Apache; default: a "
-	    "free one." },
+	    "Of a copy with servers of its own: the port of its Apache; default: a free one." },
 	{ "url-base", OPT_TEXT, FIELD(url_base), "URL",
 	    "Of a copy: where clients find its web server." },
 	{ "db-name", OPT_TEXT, FIELD(db_name), "NAME",
-	    "Of a copy on a shared server: its database, with the contents of the "
-	    "original's." },
+	    "Of a copy on a shared server: its database, with the contents of the original's." },
 	{ "db-user", OPT_TEXT, FIELD(db_user), "ACCOUNT", "Its account." },
 	{ "password-file", OPT_TEXT, FIELD(password_file), "FILE",
 	    "File with the account's password." },
@@ -256,8 +254,7 @@ moved(struct relocation *r)
 
 	if (r->s == STANDING_COPY)
 		return FAIL(x->f, E_CONFIG,
-		    "it was not moved: the project is still in %s, and one of both has "
-		    "to be removed, or made a project of its own with --copy",
+		    "it was not moved: the project is still in %s, and one of both has to be removed, or made a project of its own with --copy",
 		    r->noted.dir);
 	if (r->noted.dir != NULL && strcmp(r->noted.dir, r->now.dir) != 0) {
 		ctx_said(x, "moved", "from %s to %s", r->noted.dir, r->now.dir);
@@ -392,8 +389,7 @@ static enum err
 same_database(struct relocation *r)
 {
 	return ctx_usage(r->x,
-	    "the copy would work on its original's database, %s: load a dump of it "
-	    "into another one and give that with --db-name",
+	    "the copy would work on its original's database, %s: load a dump of it into another one and give that with --db-name",
 	    r->noted.database != NULL ? r->noted.database : r->now.database);
 }
 
@@ -425,10 +421,8 @@ check_database(struct relocation *r, const struct conf_text *set, size_t n)
 	if (version != SCHEMA_VERSION)
 		return FAIL(x->f, E_CONFIG,
 		    version == 0 ?
-			"database %s has no tables of Locus: load a dump of the "
-			"original's into it first" :
-			"database %s has another schema than this Locus: upgrade the "
-			"original's and load a dump of it",
+			"database %s has no tables of Locus: load a dump of the original's into it first" :
+			"database %s has another schema than this Locus: upgrade the original's and load a dump of it",
 		    id.database);
 	return OK;
 }

@@ -77,8 +77,7 @@ service_web(struct arena *a, const struct conf *cf, struct service *s, struct fa
 
 	if (program == NULL)
 		return FAIL(f, E_CONFIG,
-		    "Apache is not installed (Debian: apt-get install "
-		    "apache2)");
+		    "Apache is not installed (Debian: apt-get install apache2)");
 	*s = (struct service){ .name = arena_strdup(a, "apache2"),
 		.kind = SERVICE_WEB,
 		.argv = arena_memdup(a, argv, sizeof(argv)),
@@ -181,8 +180,7 @@ service_daemon(struct arena *a, const struct conf *cf, const struct conf_daemon 
 		.kind = SERVICE_DAEMON,
 		.argv = program == NULL ? NULL : argv,
 		.why = arena_printf(a,
-		    "there is no program %s in the project's bin or beside "
-		    "the installed ones",
+		    "there is no program %s in the project's bin or beside the installed ones",
 		    argv[0]),
 		.log = log_path(a, cf, d->output),
 		.ready = READY_ALIVE,

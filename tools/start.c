@@ -132,8 +132,7 @@ explain_bad(struct ctx *x, const struct state *s)
 		    p->name, life_name(p->life), p->note, tail(x, p->name));
 	}
 	return FAIL(x->f, E_SYS,
-	    "not all services run; the others go on: see locus status, the logs in %s, "
-	    "locus stop",
+	    "not all services run; the others go on: see locus status, the logs in %s, locus stop",
 	    x->cf->log_dir);
 }
 
@@ -233,8 +232,7 @@ start_run(struct ctx *x, const void *opts, char **args, size_t n)
 		return FAIL(x->f, E_CONFIG,
 		    "%s belongs to root, and database and web servers do not serve as "
 		    "root; "
-		    "give it to "
-		    "an account (chown -R www-data) or set <run_user>",
+		    "give it to an account (chown -R www-data) or set <run_user>",
 		    x->cf->project_dir);
 	ctx_said(x, "project", "%s in %s", x->cf->long_name, x->cf->project_dir);
 	e = relocate_settle(x);
@@ -350,8 +348,7 @@ const struct cmd cmd_start = { .name = "start",
 	    "is the matter\n"
 	    "and what mends it.  That request changes no row and no figure.  It is "
 	    "no error if the\n"
-	    "project runs already.  The supervisor takes up what changes in "
-	    "config.xml; what\n"
+	    "project runs already.  The supervisor takes up what changes in config.xml; what\n"
 	    "waits for a restart is said here, by locus status and in its log, see\n"
 	    "config.xml(5).",
 	.opts = start_options,

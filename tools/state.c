@@ -228,7 +228,6 @@ state_waits_text(struct arena *a, const struct conf *cf, const struct state *s)
 	if (all == NULL)
 		return NULL;
 	return arena_printf(a,
-	    "config.xml has changed (%s); the project runs still with the old value of "
-	    "%s: locus restart",
+	    "config.xml has changed (%s); the project runs still with the old value of %s: locus restart",
 	    clock_text(fs_mtime(cf->path), at), all);
 }

@@ -142,8 +142,7 @@ print_work(const struct census *c)
 	    (long long)w->total, (long long)w->open, (long long)w->with_canonical,
 	    (long long)w->assimilated, (long long)w->error);
 	printf(
-	    "results    %lld: %lld unsent, %lld in progress, %lld over (%lld success, "
-	    "%lld valid)\n",
+	    "results    %lld: %lld unsent, %lld in progress, %lld over (%lld success, %lld valid)\n",
 	    (long long)r->total, (long long)r->unsent, (long long)r->in_progress,
 	    (long long)r->over, (long long)r->success, (long long)r->valid);
 }
@@ -155,8 +154,8 @@ print_locality(struct ctx *x, const struct census *c)
 
 	printf("locality   %s\n", saved_text(x->a, &c->sent));
 	if (without_bytes(&c->sent, &c->without) >= 0)
-		printf("           without locality hosts would have fetched about %s "
-		       "(looked at on %lld requests)\n",
+		printf(
+		    "           without locality hosts would have fetched about %s (looked at on %lld requests)\n",
 		    human_bytes(x->a, without_bytes(&c->sent, &c->without)),
 		    (long long)c->without.requests);
 	printf("today      %s\n", saved_text(x->a, &c->today));
@@ -166,8 +165,8 @@ print_locality(struct ctx *x, const struct census *c)
 		    file_state_name((enum file_state)s));
 	printf("\n");
 	if (c->paused > 0 || c->draining > 0)
-		printf("held       %lld file sets are paused, %lld drain; locus file "
-		       "resume NAME ends that\n",
+		printf(
+		    "held       %lld file sets are paused, %lld drain; locus file resume NAME ends that\n",
 		    (long long)c->paused, (long long)c->draining);
 	printf("work       %s\n", drain_text(x->a, &c->work, now));
 	printf("demand     %s\n", demand_text(x->a, &c->demand, now));
@@ -230,8 +229,8 @@ print_report(struct ctx *x, const struct report *r)
 	}
 	if (!r->triggers)
 		return;
-	printf("triggers   %lld need_work, %lld claims, %lld no_work_available, %lld "
-	       "files_no_work\n",
+	printf(
+	    "triggers   %lld need_work, %lld claims, %lld no_work_available, %lld files_no_work\n",
 	    (long long)c->need_work, (long long)c->claims,
 	    (long long)c->no_work_available, (long long)c->files_no_work);
 	printf("set        %lld files in the working set%s%s\n",
@@ -426,9 +425,7 @@ const struct cmd cmd_status = { .name = "status",
 	    "first jobs of each app; locus fsck looks at all.  Asks the project as "
 	    "locus start does, and "
 	    "says what\n"
-	    "keeps it from serving, and which changes of config.xml wait for a "
-	    "restart.  Works\n"
-	    "when the database is down too.  Exit status 0: running and serving, 3: "
-	    "stopped, 4:\n"
+	    "keeps it from serving, and which changes of config.xml wait for a restart.  Works\n"
+	    "when the database is down too.  Exit status 0: running and serving, 3: stopped, 4:\n"
 	    "something in between.",
 	.run = status_run };

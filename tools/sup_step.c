@@ -166,8 +166,8 @@ step_ending(struct sup *x, struct proc *p, int64_t now_ms)
 	p->pid = 0;
 	sup_set_life(x, p, hopeless && p->wanted ? LIFE_FAILED : LIFE_DOWN);
 	if (hopeless && p->wanted)
-		log_err("%s: %s; it is not started again until config.xml changes or "
-			"\"locus restart\"",
+		log_err(
+		    "%s: %s; it is not started again until config.xml changes or \"locus restart\"",
 		    p->s.name, p->note);
 }
 

@@ -37,14 +37,13 @@ check_directive(struct arena *a, const char *path, const char *text, const char 
 	char *value = directive_value(a, text, name);
 
 	if (value == NULL && strcmp(wanted, "0") != 0)
-		printf("%s: warning: it lacks the line \"%s %s\", which needs "
-		       "\"LoadModule locus_module %s\" outside of any virtual host\n",
+		printf(
+		    "%s: warning: it lacks the line \"%s %s\", which needs \"LoadModule locus_module %s\" outside of any virtual host\n",
 		    path, name, wanted, program_find(a, NULL, WEB_MODULE));
 	else if (value != NULL && strcmp(value, wanted) != 0 &&
 		 strcmp(value, arena_printf(a, "${%s}", variable)) != 0)
 		printf(
-		    "%s: warning: by config.xml it is to be \"%s %s\", not %s; change "
-		    "it and make Apache read it again\n",
+		    "%s: warning: by config.xml it is to be \"%s %s\", not %s; change it and make Apache read it again\n",
 		    path, name, wanted, value);
 }
 
@@ -57,8 +56,8 @@ check_file(struct ctx *x, const struct conf *cf, const char *path, const char *t
 		const char *socket = service_socket(x->a, cf, services[i]);
 
 		if (strstr(text, arena_printf(x->a, "\"unix:%s|", socket)) == NULL)
-			printf("%s: warning: no ProxyPass leads to unix:%s, where the "
-			       "project listens\n",
+			printf(
+			    "%s: warning: no ProxyPass leads to unix:%s, where the project listens\n",
 			    path, socket);
 	}
 	check_directive(x->a, path, text, "LocusSlowPerAddress", WEB_SLOW_VARIABLE,

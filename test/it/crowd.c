@@ -70,9 +70,8 @@ struct crowd {
 static void
 usage(void)
 {
-	fputs("usage: crowd --url URL --request FILE --hosts N [--seconds S] "
-	      "[--from ADDRESS [--addresses N]] [--header LINE] "
-	      "[--slow head|body --rate N] [--cut BYTES] [--once]\n",
+	fputs(
+	    "usage: crowd --url URL --request FILE --hosts N [--seconds S] [--from ADDRESS [--addresses N]] [--header LINE] [--slow head|body --rate N] [--cut BYTES] [--once]\n",
 	    stderr);
 	_exit(2);
 }
@@ -191,8 +190,7 @@ prepare(struct crowd *c, const char *path, const char *where)
 		    &c->a, c->o.header == NULL ? "" : c->o.header, i, &header_n);
 
 		buf_printf(&b,
-		    "POST %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n%s%s"
-		    "Content-Type: text/xml\r\nContent-Length: %zu\r\n\r\n",
+		    "POST %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n%s%sContent-Type: text/xml\r\nContent-Length: %zu\r\n\r\n",
 		    path, where, header, header_n == 0 ? "" : "\r\n", n);
 		h->head_n = b.n;
 		buf_put(&b, body, n);
@@ -388,8 +386,8 @@ tell(struct crowd *c)
 		p99 = c->took_ms[c->ntook * 99 / 100];
 	}
 	c->lost += c->o.slow == NULL ? c->open : 0;
-	printf("requests=%lld replies=%lld busy=%lld lost=%lld open=%lld p99_ms=%lld "
-	       "max_ms=%lld",
+	printf(
+	    "requests=%lld replies=%lld busy=%lld lost=%lld open=%lld p99_ms=%lld max_ms=%lld",
 	    (long long)c->requests, (long long)c->replies, (long long)c->busy,
 	    (long long)c->lost, (long long)c->open, (long long)p99, (long long)most);
 	for (int i = 0; i < STATUSES; i++)

@@ -36,8 +36,7 @@ many_tasks(struct client *c, int n)
 	    "<hostid>1</hostid>"
 	    "<file_info><name>prog</name><url>http://h/prog</url></file_info>"
 	    "<app_version><app_name>app</app_name><version_num>1</version_num>" HERE
-	    "<flops>1e9</flops><file_ref><file_name>prog</file_name><main_program/>"
-	    "</file_ref></app_version>");
+	    "<flops>1e9</flops><file_ref><file_name>prog</file_name><main_program/></file_ref></app_version>");
 	for (int i = 0; i < n; i++) {
 		if (i % TASKS_PER_FILE == 0)
 			buf_printf(&b,
@@ -52,10 +51,8 @@ many_tasks(struct client *c, int n)
 		    "<workunit><name>w_%d</name><app_name>app</app_name>"
 		    "<rsc_fpops_est>1e13</rsc_fpops_est>"
 		    "<file_ref><file_name>in_%d</file_name></file_ref>"
-		    "<file_ref><file_name>large_%d</file_name></file_ref></workunit>"
-		    "<result><name>r_%d</name><wu_name>w_%d</wu_name>" HERE
-		    "<report_deadline>%d</report_deadline><version_num>1</version_num>"
-		    "<file_ref><file_name>out_%d</file_name></file_ref></result>",
+		    "<file_ref><file_name>large_%d</file_name></file_ref></workunit><result><name>r_%d</name><wu_name>w_%d</wu_name>" HERE
+		    "<report_deadline>%d</report_deadline><version_num>1</version_num><file_ref><file_name>out_%d</file_name></file_ref></result>",
 		    i, i, i, i, i, i / TASKS_PER_FILE, i, i, NOW + 100000 + i, i);
 	}
 	return b.p;

@@ -25,8 +25,7 @@ static const struct {
 	{ "<config></config>", NULL, NULL },
 	{ "<config><locality_scheduling/></config>", NULL, NULL },
 	{ "<config>\n<localty_scheduling/>\n</config>",
-	    "p/config.xml:3: unknown option <localty_scheduling>, did you mean "
-	    "<locality_scheduling>?",
+	    "p/config.xml:3: unknown option <localty_scheduling>, did you mean <locality_scheduling>?",
 	    NULL },
 	{ "<config><utterly_unknown_thing_of_somebody/></config>",
 	    "p/config.xml:2: unknown option <utterly_unknown_thing_of_somebody>",
@@ -47,25 +46,19 @@ static const struct {
 	{ "<config><max_ncpus>nan</max_ncpus></config>", NULL,
 	    "p/config.xml:2: <max_ncpus>: \"nan\" is not valid: it must be a number" },
 	{ "<config><max_ncpus>2,5</max_ncpus></config>", NULL,
-	    "p/config.xml:2: <max_ncpus>: \"2,5\" is not valid: it must be a number: "
-	    "decimals have a point, no comma" },
+	    "p/config.xml:2: <max_ncpus>: \"2,5\" is not valid: it must be a number: decimals have a point, no comma" },
 	{ "<config><dont_search_host_for_user>1,2</dont_search_host_for_user></config>",
 	    NULL,
-	    "p/config.xml:2: <dont_search_host_for_user>: \"1,2\" is not valid: it "
-	    "must be the id of an account, an element for each" },
+	    "p/config.xml:2: <dont_search_host_for_user>: \"1,2\" is not valid: it must be the id of an account, an element for each" },
 	{ "<config><max_ncpus>1.5</max_ncpus></config>", NULL,
-	    "p/config.xml:2: <max_ncpus>: \"1.5\" is not valid: it must be a whole "
-	    "number" },
+	    "p/config.xml:2: <max_ncpus>: \"1.5\" is not valid: it must be a whole number" },
 	{ "<config><locality_scheduling>2</locality_scheduling></config>", NULL,
-	    "p/config.xml:2: <locality_scheduling>: \"2\" is not valid: it must be 0 "
-	    "to 1" },
+	    "p/config.xml:2: <locality_scheduling>: \"2\" is not valid: it must be 0 to 1" },
 	{ "<config><locality_store>db</locality_store></config>", NULL, NULL },
 	{ "<config><locality_store>sql</locality_store></config>", NULL,
-	    "p/config.xml:2: <locality_store>: \"sql\" is not valid: it must be dir "
-	    "or db" },
+	    "p/config.xml:2: <locality_store>: \"sql\" is not valid: it must be dir or db" },
 	{ "<config><ban_os>Win(</ban_os></config>", NULL,
-	    "p/config.xml:2: <ban_os>: \"Win(\" is not valid: as a regular "
-	    "expression: a ( has no )" },
+	    "p/config.xml:2: <ban_os>: \"Win(\" is not valid: as a regular expression: a ( has no )" },
 	{ "<config><master_url>HTTP://Host.Org//a</master_url></config>",
 	    "p/config.xml:1: <master_url> is taken as http://host.org/a/", NULL },
 	{ "<config><master_url>http://host.org/a/</master_url></config>", NULL, NULL },
@@ -73,11 +66,9 @@ static const struct {
 	    "p/config.xml: <master_url>: \"host.org\" is no http or https URL" },
 	{ "<daemons><daemon><disabled/></daemon></daemons>", NULL,
 	    "p/config.xml:2: <daemon> has no <cmd>" },
-	{ "<daemons><daemon><cmd>x</cmd><name>n</name></daemon>"
-	  "<daemon><cmd>y</cmd><name>n</name></daemon></daemons>",
+	{ "<daemons><daemon><cmd>x</cmd><name>n</name></daemon><daemon><cmd>y</cmd><name>n</name></daemon></daemons>",
 	    NULL,
-	    "p/config.xml:2: two daemons have the name \"n\"; give one another "
-	    "<name>" },
+	    "p/config.xml:2: two daemons have the name \"n\"; give one another <name>" },
 	{ "<tasks><task><cmd>x</cmd><period>2 months</period></task></tasks>", NULL,
 	    "p/config.xml:2: a <task> needs a <cmd> and a <period> such as \"5 min\", "
 	    "\"2 "
@@ -138,16 +129,16 @@ START_TEST(conf_reads_every_kind)
 	struct fail f;
 
 	ck_assert_int_eq(
-	    read_conf("<config>"
-		      "<locality_scheduling/><max_ncpus> 8 </max_ncpus>"
-		      "<locality_scheduler_fraction>0.25</locality_scheduler_fraction>"
-		      "<long_name>A &amp; B</long_name>"
-		      "<ban_os>x</ban_os><ban_os>y</ban_os>"
-		      "<upload_dir>/srv/up</upload_dir></config>"
-		      "<daemons><daemon><cmd>bin/transitioner -d 3</cmd></daemon>"
-		      "<daemon><cmd>transitioner --mod 2 1</cmd><disabled/>"
-		      "</daemon></daemons>"
-		      "<tasks><task><cmd>t</cmd><period>2 h</period></task></tasks>",
+	    read_conf(
+		"<config>"
+		"<locality_scheduling/><max_ncpus> 8 </max_ncpus>"
+		"<locality_scheduler_fraction>0.25</locality_scheduler_fraction>"
+		"<long_name>A &amp; B</long_name>"
+		"<ban_os>x</ban_os><ban_os>y</ban_os>"
+		"<upload_dir>/srv/up</upload_dir></config>"
+		"<daemons><daemon><cmd>bin/transitioner -d 3</cmd></daemon>"
+		"<daemon><cmd>transitioner --mod 2 1</cmd><disabled/>"
+		"</daemon></daemons><tasks><task><cmd>t</cmd><period>2 h</period></task></tasks>",
 		&cf, NULL, NULL, &f),
 	    OK);
 	ck_assert(cf->locality_scheduling);

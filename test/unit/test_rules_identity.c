@@ -256,16 +256,13 @@ static const struct {
 	    "OpenCL 3.0 CUDA",
 	    "{\"type\":\"nvidia\",\"model\":\"RTX \\\"3080\\\" \\\\ "
 	    "\\u001b\xff\",\"count\":2,"
-	    "\"ram_mb\":10240,\"driver_version\":\"535.99\",\"opencl_version\":"
-	    "\"300\"}" },
+	    "\"ram_mb\":10240,\"driver_version\":\"535.99\",\"opencl_version\":\"300\"}" },
 	{ "miner_asic", "", 1, 0, 0, "",
 	    "{\"type\":\"miner_asic\",\"model\":\"miner_asic\",\"count\":1}" },
 	{ "ATI", "HD\x7f\n", 1, 0, 10041607, "1.2",
-	    "{\"type\":\"amd\",\"model\":\"HD\\u007f\\u000a\",\"count\":1,"
-	    "\"driver_version\":\"1.4.1607\"}" },
+	    "{\"type\":\"amd\",\"model\":\"HD\\u007f\\u000a\",\"count\":1,\"driver_version\":\"1.4.1607\"}" },
 	{ "ATI", "HD", 1, 0, 20000000, "",
-	    "{\"type\":\"amd\",\"model\":\"HD\",\"count\":1,\"driver_version\":\"2.0."
-	    "0\"}" },
+	    "{\"type\":\"amd\",\"model\":\"HD\",\"count\":1,\"driver_version\":\"2.0.0\"}" },
 };
 
 START_TEST(misc_of_a_gpu)
@@ -316,9 +313,9 @@ START_TEST(misc_of_containers)
 	q.host.ndistros = 2;
 	ck_assert_str_eq(host_misc(&a, &q), "{\"client_version\":\"7.20.5\"}");
 	q.host.ndistros = 3;
-	ck_assert_str_eq(
-	    host_misc(&a, &q), MISC("\"docker\":{\"version\":\"24.0\",\"type\":1,"
-				    "\"wsl_distro\":\"Ubuntu\"}"));
+	ck_assert_str_eq(host_misc(&a, &q),
+	    MISC(
+		"\"docker\":{\"version\":\"24.0\",\"type\":1,\"wsl_distro\":\"Ubuntu\"}"));
 	d[2].distro_name = (char[]){ "boinc-buda-runner" };
 	ck_assert_str_eq(
 	    host_misc(&a, &q), MISC("\"docker\":{\"version\":\"24.0\",\"type\":1,"
@@ -335,13 +332,13 @@ START_TEST(misc_of_containers)
 	q.dont_use_docker = false;
 	q.host.virtualbox_version = (char[]){ "7.0.12" };
 	ck_assert_str_eq(host_misc(&a, &q),
-	    MISC("\"vbox\":{\"version\":\"7.0.12\",\"hw_accel\":false,"
-		 "\"hw_accel_enabled\":true}"));
+	    MISC(
+		"\"vbox\":{\"version\":\"7.0.12\",\"hw_accel\":false,\"hw_accel_enabled\":true}"));
 	q.host.p_features = (char[]){ "sse svm" };
 	q.host.p_vm_extensions_disabled = true;
 	ck_assert_str_eq(host_misc(&a, &q),
-	    MISC("\"vbox\":{\"version\":\"7.0.12\",\"hw_accel\":true,"
-		 "\"hw_accel_enabled\":false}"));
+	    MISC(
+		"\"vbox\":{\"version\":\"7.0.12\",\"hw_accel\":true,\"hw_accel_enabled\":false}"));
 	arena_free(&a);
 }
 END_TEST

@@ -182,8 +182,7 @@ START_TEST(others_follow)
 	ck_assert_str_eq(d->messages[1].text,
 	    "Other tasks were left out: not enough memory; needs 1.0 GB more");
 	ck_assert_str_eq(d->messages[2].text,
-	    "Other tasks were left out: the network link is too slow; needs 1000 kB/s, "
-	    "has 1");
+	    "Other tasks were left out: the network link is too slow; needs 1000 kB/s, has 1");
 	ck_assert(d->messages[2].notice);
 	world_free(w);
 }
@@ -456,15 +455,12 @@ START_TEST(numbers_that_are_none)
 	x.w->snap.project_prefs.bad = "<max_cpus> \"2,5\"";
 	d = world_decide(x.w);
 	ck_assert_uint_eq(d->nmessages, n + 3);
-	ck_assert_str_eq(
-	    d->messages[n].text, "Your preferences: <work_buf_min_days> \"0,1\" is no "
-	                         "number (decimals have a point) and is passed over");
+	ck_assert_str_eq(d->messages[n].text,
+	    "Your preferences: <work_buf_min_days> \"0,1\" is no number (decimals have a point) and is passed over");
 	ck_assert_str_eq(d->messages[n + 1].text,
-	    "Your project preferences: <max_cpus> \"2,5\" is no number (decimals have "
-	    "a point) and is passed over");
+	    "Your project preferences: <max_cpus> \"2,5\" is no number (decimals have a point) and is passed over");
 	ck_assert_str_eq(d->messages[n + 2].text,
-	    "Your project preferences: <part> \"0,5\" is no number (decimals have a "
-	    "point) and is passed over");
+	    "Your project preferences: <part> \"0,5\" is no number (decimals have a point) and is passed over");
 	x.w->snap.project_prefs.text = arena_strdup(
 	    &x.w->a, "<prefs><part>0.5</part></prefs>");
 	ck_assert_uint_eq(world_decide(x.w)->nmessages, n + 2);

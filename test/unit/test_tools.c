@@ -228,8 +228,7 @@ START_TEST(options_that_wait)
 	ck_assert_uint_eq(n, 1);
 	ck_assert_str_eq(names[0], "private_port");
 	cf = config_with(&a, dir,
-	    "<run_user>one</run_user><private_port>8</private_port>"
-	    "<run_dir>elsewhere</run_dir>");
+	    "<run_user>one</run_user><private_port>8</private_port><run_dir>elsewhere</run_dir>");
 	ck_assert(state_supervised(&a, cf)); /* it is found where it was started */
 	ck_assert_int_eq(state_read(&a, cf, &back, &f), OK);
 	ck_assert_ptr_null(state_waits_text(&a, cf, &back));

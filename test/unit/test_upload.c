@@ -232,8 +232,7 @@ static const struct {
 	{ "<fuh_set_initial_permission>0755</fuh_set_initial_permission>", 0644, 0644 },
 	{ "<fuh_set_completed_permission>444</fuh_set_completed_permission>", 0640,
 	    0444 },
-	{ "<fuh_set_initial_permission>600</fuh_set_initial_permission>"
-	  "<fuh_set_completed_permission>0664</fuh_set_completed_permission>",
+	{ "<fuh_set_initial_permission>600</fuh_set_initial_permission><fuh_set_completed_permission>0664</fuh_set_completed_permission>",
 	    0600, 0664 },
 	{ "<fuh_set_initial_permission>rw</fuh_set_initial_permission>", -1, 0 },
 	{ "<fuh_set_completed_permission>9</fuh_set_completed_permission>", -1, 0 },
@@ -368,8 +367,8 @@ static const struct {
 /* From without certificates to the row's options, and back. */
 START_TEST(settings_are_read_again)
 {
-	static const char open_to_all[] = "<ignore_upload_certificates/>"
-					  "<long_name>p</long_name>";
+	static const char open_to_all[] =
+	    "<ignore_upload_certificates/><long_name>p</long_name>";
 	struct upload_source src = { .lock = PTHREAD_MUTEX_INITIALIZER };
 	char dir[PATH_MAX], *private, *public;
 	struct upload_settings *before, *after;
