@@ -176,16 +176,14 @@ MYSQL_BIND *
 bind_args(struct db *db, enum stmt_id id, const void *args, size_t *n)
 {
 	const struct params *ps = stmt_params(db, id);
-	size_t len = stmt_list_len(db, id, args), most = ps->n;
-	MYSQL_BIND *b;
+	size_t items = list_size(list_slot(stmt_list_len(db, id, args)));
+	MYSQL_BIND *b, *next;
 
-	/* Each of them may be a list, of pairs even. */
-	if (len > 0)
-		most *= 2 * list_size(list_slot(len));
-	b = NEWN(&db->scratch, MYSQL_BIND, most + 1);
-	*n = 0;
+	*n = ps->single + ps->per_item * items;
+	b = next = NEWN(&db->scratch, MYSQL_BIND, *n + 1);
 	for (size_t i = 0; i < ps->n; i++)
-		*n += bind_value(db, b + *n, &ps->v[i], value_at(&ps->v[i], args));
+		next += bind_value(db, next, &ps->v[i], value_at(&ps->v[i], args));
+	assert(next == b + *n);
 	return b;
 }
 

@@ -27,6 +27,7 @@ struct param {
 struct params { /* of a statement, in the order of its text */
 	struct param *v;
 	size_t n, cap;
+	size_t single, per_item;     /* "?" beside lists, and for each item of a list */
 	bool whole_row;              /* one of the arguments is given as that */
 	const struct stmt_arg *list; /* that gives the size; NULL: it has none */
 };

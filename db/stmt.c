@@ -297,6 +297,14 @@ stmt_params(struct db *db, enum stmt_id id)
 				PUSH(&db->a, ps->v, ps->n, ps->cap) = of_row(
 				    arg, &arg->shape->cols[i]);
 	}
+	for (size_t i = 0; i < ps->n; i++) {
+		enum arg_type type = ps->v[i].type;
+
+		if (list_max(type) > 0)
+			ps->per_item += type == ARG_PAIRS ? 2 : 1;
+		else
+			ps->single++;
+	}
 	return ps;
 }
 
