@@ -393,6 +393,15 @@ plain_from(struct plain *p, const struct app *app, int64_t start, size_t ask, bo
 	return OK;
 }
 
+/* How many of those left to be read are asked for first. */
+static size_t
+first_ask(const struct plain *p, size_t left, bool lock)
+{
+	size_t first = lock ? PLAIN_LOCKED : PLAIN_SLICE;
+
+	return p->enough != NULL && first < left ? first : left;
+}
+
 /* From this shard on and around, a few first; if they are locked, no more than it
  * takes. */
 static enum err
@@ -401,8 +410,7 @@ plain_around(struct plain *p, const struct app *app, int64_t start, bool lock)
 	struct snapshot *s = p->s;
 	int64_t low = -(app->id * READY_SHARDS) - READY_SHARDS;
 	size_t n, left = p->most - s->nplain, before = s->nplain;
-	size_t first = lock ? PLAIN_LOCKED : PLAIN_SLICE;
-	size_t ask = p->enough != NULL && first < left ? first : left;
+	size_t ask = first_ask(p, left, lock);
 	int64_t once = snapshot_once(p->cf, s);
 	struct job *rows = NULL;
 	enum err e = plain_from(p, app, start, ask, lock, &n);
