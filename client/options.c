@@ -18,12 +18,9 @@ static void
 usage(FILE *out)
 {
 	fprintf(out,
-	    "usage: locus-client --dir DIR [--url URL --key KEY [--share N]]... "
-	    "[--ncpus N]\n"
-	    "           [--coproc TYPE:COUNT[:FLOPS]]... [--backoff MIN:MAX] "
-	    "[--buffer MIN:EXTRA]\n"
-	    "           [--ram PART] [--quit-preempted] [--max-errors N] "
-	    "[--platform NAME]\n"
+	    "usage: locus-client --dir DIR [--url URL --key KEY [--share N]]... [--ncpus N]\n"
+	    "           [--coproc TYPE:COUNT[:FLOPS]]... [--backoff MIN:MAX] [--buffer MIN:EXTRA]\n"
+	    "           [--ram PART] [--quit-preempted] [--max-errors N] [--platform NAME]\n"
 	    "           [--policy NAME]\n"
 	    "       locus-client --dir DIR --detach URL\n"
 	    "       locus-client sim --help     simulated hosts\n"

@@ -549,8 +549,6 @@ conf_find_project(struct arena *a, const char *explicit_dir, char **dir, struct 
 		*slash = '\0';
 	}
 	return FAIL(f, E_CONFIG,
-	    "%s holds no config.xml: it is not a project; name one with --project DIR "
-	    "or "
-	    "LOCUS_PROJECT",
+	    "%s holds no config.xml: it is not a project; name one with --project DIR or LOCUS_PROJECT",
 	    from == NULL ? "neither this directory nor one above" : from);
 }

@@ -149,9 +149,9 @@ identity_write(struct arena *a, struct identity *id, struct fail *f)
 		random_hex(drawn, ID_DIGITS);
 		id->id = drawn;
 	}
-	buf_puts(&b, "<!-- Tells this project from copies of its directory: see locus "
-		     "relocate. -->\n"
-		     "<identity>\n");
+	buf_puts(&b,
+	    "<!-- Tells this project from copies of its directory: see locus relocate. -->\n"
+	    "<identity>\n");
 	buf_tag(&b, "id", id->id);
 	buf_tag(&b, "dir", id->dir);
 	buf_tag_i64(&b, "inode", id->inode);
@@ -222,23 +222,15 @@ identity_check(struct arena *a, const struct conf *cf, struct fail *f)
 		    now.dir, noted.dir);
 	case STANDING_UNSURE:
 		return FAIL(f, E_CONFIG,
-		    "%s holds the project that was in %s; say which it is: \"locus "
-		    "relocate --moved\" if that one is no more, \"locus relocate "
-		    "--copy\" "
-		    "to "
-		    "make this one a project of its own",
+		    "%s holds the project that was in %s; say which it is: \"locus relocate --moved\" if that one is no more, \"locus relocate --copy\" to make this one a project of its own",
 		    now.dir, noted.dir);
 	case STANDING_DATABASE:
 		return FAIL(f, E_CONFIG,
-		    "%s names the database %.100s, and this project's was %.100s; say "
-		    "which it is: \"locus relocate --moved\" if the project goes on "
-		    "with it, \"locus relocate --copy\" if this is another project now",
+		    "%s names the database %.100s, and this project's was %.100s; say which it is: \"locus relocate --moved\" if the project goes on with it, \"locus relocate --copy\" if this is another project now",
 		    cf->path, now.database, noted.database);
 	case STANDING_URL:
 		return FAIL(f, E_CONFIG,
-		    "%s has the master URL %.100s, and this project's was %.100s; say "
-		    "which it is: \"locus relocate --moved\" if the project goes on "
-		    "under it, \"locus relocate --copy\" if this is another project now",
+		    "%s has the master URL %.100s, and this project's was %.100s; say which it is: \"locus relocate --moved\" if the project goes on under it, \"locus relocate --copy\" if this is another project now",
 		    cf->path, now.master_url, noted.master_url);
 	}
 	return OK;

@@ -27,9 +27,7 @@ read_all(struct upload_source *src)
 		e = key_read_public(src->key_path, &s->key, &s->fail);
 		if (e != OK)
 			FAIL(&s->fail, e,
-			    "%s: no key of this project; locus create makes keys, and "
-			    "with "
-			    "ignore_upload_certificates none is needed",
+			    "%s: no key of this project; locus create makes keys, and with ignore_upload_certificates none is needed",
 			    src->key_path);
 	}
 	if (e == OK)

@@ -161,8 +161,7 @@ const struct cmd cmd_config_check = { .name = "config check",
 	.max_args = 1,
 	.purpose = "check config.xml",
 	.about =
-	    "Reports unknown options with their line and the nearest name, options "
-	    "without\n"
+	    "Reports unknown options with their line and the nearest name, options without\n"
 	    "effect, values that are not valid, daemons whose program is missing, and\n"
 	    "mistakes in gui_urls.xml and project_files.xml.  Warns when apache/httpd.conf or\n"
 	    "apache/site.conf of the project does not lead to its sockets or has other limits\n"

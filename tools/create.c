@@ -77,9 +77,7 @@ check_name(struct ctx *x, const char *name)
 	if (n == 0 || n > NAME_MAX_BYTES || !(name[0] >= 'a' && name[0] <= 'z') ||
 	    strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") != n)
 		return ctx_usage(x,
-		    "\"%.60s\" cannot be a project's name: a small letter, then small "
-		    "letters, "
-		    "digits and \"_\", at most %d",
+		    "\"%.60s\" cannot be a project's name: a small letter, then small letters, digits and \"_\", at most %d",
 		    name, NAME_MAX_BYTES);
 	return OK;
 }
@@ -205,9 +203,7 @@ check_dir(struct ctx *x, const char *dir)
 		return e;
 	if (n > 0)
 		return FAIL(x->f, E_SYS,
-		    "%s is not empty (it holds \"%s\"%s); name another directory, or "
-		    "remove "
-		    "it if you do not need it",
+		    "%s is not empty (it holds \"%s\"%s); name another directory, or remove it if you do not need it",
 		    dir, names[0], n > 1 ? " and more" : "");
 	return OK;
 }
@@ -458,13 +454,9 @@ const struct cmd cmd_create = { .name = "create",
 	.max_args = 1,
 	.purpose = "make a project",
 	.about =
-	    "Makes directories, keys, config.xml, database and web server "
-	    "configuration.\n"
-	    "With --here all is in one directory, servers included, and needs no "
-	    "root.\n"
-	    "Without it the machine's MariaDB or MySQL and its Apache are used: "
-	    "the database "
-	    "must exist and\n"
+	    "Makes directories, keys, config.xml, database and web server configuration.\n"
+	    "With --here all is in one directory, servers included, and needs no root.\n"
+	    "Without it the machine's MariaDB or MySQL and its Apache are used: the database must exist and\n"
 	    "be empty, and the Apache configuration that is written has to be included.\n"
 	    "Run by root, the project belongs to the account given by --user.",
 	.opts = create_options,

@@ -43,9 +43,7 @@ create_path_check(const char *path, struct fail *f)
 	for (const char *p = path; *p != '\0'; p++)
 		if (!isgraph((unsigned char)*p) || strchr("\"'\\<>%$#@|", *p) != NULL)
 			return FAIL(f, E_BADREQ,
-			    "the path %s goes into Apache's configuration and may hold "
-			    "no blanks, "
-			    "quotes or other special characters",
+			    "the path %s goes into Apache's configuration and may hold no blanks, quotes or other special characters",
 			    path);
 	return OK;
 }

@@ -88,9 +88,7 @@ bad_http(struct asking *q, const char *url)
 	    q->cf->private_servers ?
 		arena_strdup(q->a, web_cure(q)) :
 		arena_printf(q->a,
-		    "include %s/apache/site.conf in its configuration, or the file "
-		    "that "
-		    "was given with --apache-site, and make it read that again",
+		    "include %s/apache/site.conf in its configuration, or the file that was given with --apache-site, and make it read that again",
 		    q->cf->project_dir));
 }
 

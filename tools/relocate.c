@@ -301,9 +301,7 @@ choose_base(struct relocation *r)
 	}
 	if (strcmp(r->new_base, r->old_base) == 0)
 		return ctx_usage(x,
-		    "clients would take the copy for its original, as both have the "
-		    "URL "
-		    "%s: give the copy's with --url-base",
+		    "clients would take the copy for its original, as both have the URL %s: give the copy's with --url-base",
 		    x->cf->master_url);
 	replace_later(r, r->old_base, r->new_base);
 	return OK;
@@ -523,21 +521,13 @@ const struct cmd cmd_relocate = { .name = "relocate",
 	.args = "",
 	.purpose = "a project in another place, or a copy of one",
 	.about =
-	    "A project notes where it is, its database and its URL in identity.xml.  "
-	    "When that no\n"
-	    "longer fits, commands and daemons refuse to act for it until this command "
-	    "says what\n"
-	    "it is.  --moved: the same project.  --copy: a project of its own: it gets "
-	    "another\n"
-	    "identity, port, URL and sockets, and the URLs of its stored work become "
-	    "its own.\n"
-	    "Copy a stopped project.  On a shared database server load a dump into "
-	    "another\n"
-	    "database first and give it with --db-name.  The keys stay the same; see "
-	    "locus key\n"
-	    "rotate.  A directory that was only renamed needs nothing: locus start "
-	    "says "
-	    "so and\n"
+	    "A project notes where it is, its database and its URL in identity.xml.  When that no\n"
+	    "longer fits, commands and daemons refuse to act for it until this command says what\n"
+	    "it is.  --moved: the same project.  --copy: a project of its own: it gets another\n"
+	    "identity, port, URL and sockets, and the URLs of its stored work become its own.\n"
+	    "Copy a stopped project.  On a shared database server load a dump into another\n"
+	    "database first and give it with --db-name.  The keys stay the same; see locus key\n"
+	    "rotate.  A directory that was only renamed needs nothing: locus start says so and\n"
 	    "goes on.",
 	.opts = relocate_options,
 	.opts_size = sizeof(struct relocate_opts),

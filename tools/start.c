@@ -230,9 +230,7 @@ start_run(struct ctx *x, const void *opts, char **args, size_t n)
 		return e;
 	if (privilege_is_root() && x->cf->private_servers)
 		return FAIL(x->f, E_CONFIG,
-		    "%s belongs to root, and database and web servers do not serve as "
-		    "root; "
-		    "give it to an account (chown -R www-data) or set <run_user>",
+		    "%s belongs to root, and database and web servers do not serve as root; give it to an account (chown -R www-data) or set <run_user>",
 		    x->cf->project_dir);
 	ctx_said(x, "project", "%s in %s", x->cf->long_name, x->cf->project_dir);
 	e = relocate_settle(x);
@@ -338,16 +336,11 @@ const struct cmd cmd_start = { .name = "start",
 	.args = "",
 	.purpose = "start the project and supervise it",
 	.about =
-	    "Starts a supervisor, which starts the project's servers and daemons, "
-	    "restarts what\n"
-	    "dies and takes over what a killed supervisor left running.  Waits "
-	    "until a request\n"
-	    "through the web server comes back as work or as a reason, is found in "
-	    "the decision\n"
-	    "log and has written to every directory that it needs; else says what "
-	    "is the matter\n"
-	    "and what mends it.  That request changes no row and no figure.  It is "
-	    "no error if the\n"
+	    "Starts a supervisor, which starts the project's servers and daemons, restarts what\n"
+	    "dies and takes over what a killed supervisor left running.  Waits until a request\n"
+	    "through the web server comes back as work or as a reason, is found in the decision\n"
+	    "log and has written to every directory that it needs; else says what is the matter\n"
+	    "and what mends it.  That request changes no row and no figure.  It is no error if the\n"
 	    "project runs already.  The supervisor takes up what changes in config.xml; what\n"
 	    "waits for a restart is said here, by locus status and in its log, see\n"
 	    "config.xml(5).",
@@ -358,11 +351,10 @@ const struct cmd cmd_start = { .name = "start",
 const struct cmd cmd_stop = { .name = "stop",
 	.args = "",
 	.purpose = "stop the project",
-	.about = "Ends the web server, the upload handler, the daemons and the "
-		 "database, in this\n"
-		 "order; each may finish what it is doing, within a bounded time.  "
-		 "Works as well\n"
-		 "when the supervisor is dead.  Leaves no process.",
+	.about =
+	    "Ends the web server, the upload handler, the daemons and the database, in this\n"
+	    "order; each may finish what it is doing, within a bounded time.  Works as well\n"
+	    "when the supervisor is dead.  Leaves no process.",
 	.run = stop_run };
 
 const struct cmd cmd_restart = { .name = "restart",

@@ -416,15 +416,10 @@ const struct cmd cmd_status = { .name = "status",
 	.args = "",
 	.purpose = "what runs, and how far the work is",
 	.about =
-	    "Tells of each service whether it runs, how many workunits and results "
-	    "there are\n"
-	    "in each state, what the ledger says of bytes sent and saved, how long "
-	    "the work\n"
-	    "will last, the triggers, and what never gets on without the admin, "
-	    "looking at the\n"
-	    "first jobs of each app; locus fsck looks at all.  Asks the project as "
-	    "locus start does, and "
-	    "says what\n"
+	    "Tells of each service whether it runs, how many workunits and results there are\n"
+	    "in each state, what the ledger says of bytes sent and saved, how long the work\n"
+	    "will last, the triggers, and what never gets on without the admin, looking at the\n"
+	    "first jobs of each app; locus fsck looks at all.  Asks the project as locus start does, and says what\n"
 	    "keeps it from serving, and which changes of config.xml wait for a restart.  Works\n"
 	    "when the database is down too.  Exit status 0: running and serving, 3: stopped, 4:\n"
 	    "something in between.",

@@ -344,9 +344,7 @@ settle_privilege(struct sup *x, struct fail *f)
 	e = privilege_lend(f);
 	if (e == OK)
 		log_warn(
-		    "%s cannot be reached by account %ld, as a directory above it is "
-		    "closed; the services keep CAP_DAC_OVERRIDE.  A place that "
-		    "everybody may enter would do without.",
+		    "%s cannot be reached by account %ld, as a directory above it is closed; the services keep CAP_DAC_OVERRIDE.  A place that everybody may enter would do without.",
 		    closed, (long)geteuid());
 	return e;
 }
