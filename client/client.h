@@ -156,11 +156,11 @@ void expire_files(struct client *);
 
 /* --- decide.c --- */
 /* Starts, stops and continues tasks as the policy says. */
-void decide_tasks(struct client *);
+void enact_tasks(struct client *);
 /* Makes contact if the policy says so; false if it does not. */
-bool decide_contact(struct client *);
+bool enact_contact(struct client *);
 /* Takes an answer over and tells the rules. */
-void decide_replied(struct client *, const struct contact *, const struct answer *);
+void enact_replied(struct client *, const struct contact *, const struct answer *);
 
 /* --- transfer.c --- */
 char *project_dir(struct client *, const struct cproject *);

@@ -10,7 +10,7 @@
 #include "daemons/outputs.h"
 #include "daemons/verdict.h"
 #include "db/entity.h"
-#include "db/life.h"
+#include "db/wu_updates.h"
 #include "lib/clock.h"
 #include "lib/fs.h"
 #include "lib/log.h"
@@ -33,7 +33,7 @@ struct own {
 	int64_t appid;
 	char **argv;
 	size_t argc;
-	struct tries *tries;
+	struct item_backoff *tries;
 	char *dir; /* of copies, absolute */
 };
 
@@ -195,8 +195,8 @@ failed(struct ctx *x, const struct workunit *wu, enum err e)
 	    &x->a, "[WU#%lld] %s", (long long)wu->id, wu->name);
 
 	e = daemon_item(x, o->tries, wu->id, label, e);
-	if (e == OK && tries_count(o->tries, wu->id) >= TRIES) {
-		tries_park(o->tries, wu->id);
+	if (e == OK && item_backoff_count(o->tries, wu->id) >= TRIES) {
+		item_backoff_park(o->tries, wu->id);
 		log_err(
 		    "%s: in quarantine after %d tries; mend the cause and restart the assimilator",
 		    label, (int)TRIES);
@@ -221,7 +221,7 @@ do_one(struct ctx *x, struct workunit *wu, struct outputs *out, struct chunk *k)
 	}
 	if (!later)
 		return failed(x, wu, e);
-	tries_wait(o->tries, wu->id, x->now);
+	item_backoff_wait(o->tries, wu->id, x->now);
 	return OK;
 }
 
@@ -239,14 +239,14 @@ do_some(struct ctx *x, struct workunit *wu, size_t n, size_t *done)
 		ids[i] = wu[i].canonical_resultid;
 	e = outputs_of(x->db, &x->a, x->conf, ids, n, out, &x->fail);
 	for (size_t i = 0; i < n && e == OK && !daemon_stopping(x); i++)
-		if (!tries_must_wait(o->tries, wu[i].id, x->now))
+		if (!item_backoff_must_wait(o->tries, wu[i].id, x->now))
 			e = do_one(x, &wu[i], &out[i], &k);
 	if (e != OK || k.n == 0)
 		return e;
 	e = daemon_unit(x, unit_done, &k);
 	for (size_t i = 0; i < k.n && e == OK; i++) {
 		const struct finished *w = &k.v[i];
-		tries_forget(o->tries, w->wu->id);
+		item_backoff_forget(o->tries, w->wu->id);
 		++*done;
 		log_info("[WU#%lld] %s assimilated files=%zu error_mask=%d",
 		    (long long)w->wu->id, w->wu->name, w->n, w->error_mask);

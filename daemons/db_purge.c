@@ -8,7 +8,7 @@
 #include "daemons/archive.h"
 #include "daemons/loop.h"
 #include "db/entity.h"
-#include "db/life.h"
+#include "db/wu_updates.h"
 #include "lib/clock.h"
 #include "lib/fs.h"
 #include "lib/log.h"
@@ -28,7 +28,7 @@ struct own {
 	char *archive;
 	bool no_archive;
 	char *dir;
-	struct tries *tries;
+	struct item_backoff *tries;
 	int64_t at; /* the id after which the next slice begins */
 };
 

@@ -8,7 +8,7 @@
 #include "daemons/loop.h"
 #include "daemons/outputs.h"
 #include "db/entity.h"
-#include "db/life.h"
+#include "db/wu_updates.h"
 #include "lib/fs.h"
 #include "lib/log.h"
 #include "model/states.h"
@@ -23,7 +23,7 @@ enum {
 };
 
 struct own {
-	struct tries *wus, *results;
+	struct item_backoff *wus, *results;
 	bool input_only, output_only, dont_retry_errors;
 	int64_t retry_errors_at;
 };
@@ -97,12 +97,12 @@ unit(struct ctx *x, void *arg)
 
 /* What has happened to the files of a chunk becomes known together. */
 static enum err
-save(struct ctx *x, struct tries *t, struct chunk *k, size_t *done)
+save(struct ctx *x, struct item_backoff *t, struct chunk *k, size_t *done)
 {
 	enum err e = x->dry_run || k->n == 0 ? OK : daemon_unit(x, unit, k);
 
 	for (size_t i = 0; i < k->n && e == OK; i++) {
-		tries_forget(t, k->v[i].id);
+		item_backoff_forget(t, k->v[i].id);
 		*done += k->v[i].becomes == FILE_DELETE_DONE;
 	}
 	return e == E_RETRY ? OK : e; /* found again in the next pass */
@@ -111,8 +111,8 @@ save(struct ctx *x, struct tries *t, struct chunk *k, size_t *done)
 /* One item: gone says whether all that had to go went, e what else befell it.
  * Parameters: an item has an id for the daemon and a label for people. */
 static enum err
-note(struct ctx *x, struct tries *t, struct chunk *k, int64_t id, const char *label,
-    bool gone, enum err e)
+note(struct ctx *x, struct item_backoff *t, struct chunk *k, int64_t id,
+    const char *label, bool gone, enum err e)
 {
 	if (e != OK)
 		return daemon_item(x, t, id, label, e);
@@ -173,7 +173,7 @@ some_workunits(
 	e = workunits_xml_docs(x->db, &x->a, ids, n, docs, &x->fail);
 	for (size_t i = 0; e == OK && i < n && !daemon_stopping(x); i++) {
 		bool gone = true;
-		if (docs[i] == NULL || tries_must_wait(o->wus, wu[i].id, x->now))
+		if (docs[i] == NULL || item_backoff_must_wait(o->wus, wu[i].id, x->now))
 			continue;
 		e = delete_inputs(x, docs[i], &gone);
 		e = note(x, o->wus, &k, wu[i].id,
@@ -199,7 +199,7 @@ some_results(
 	e = outputs_of(x->db, &x->a, x->conf, ids, n, out, &x->fail);
 	for (size_t i = 0; e == OK && i < n && !daemon_stopping(x); i++) {
 		bool gone = false;
-		if (tries_must_wait(o->results, r[i].id, x->now))
+		if (item_backoff_must_wait(o->results, r[i].id, x->now))
 			continue;
 		if (out[i].e == OK)
 			gone = delete_outputs(x, &out[i]);

@@ -33,16 +33,18 @@ daemon_unit(struct ctx *x, enum err (*unit)(struct ctx *, void *), void *arg)
 }
 
 enum err
-daemon_item(struct ctx *x, struct tries *t, int64_t key, const char *label, enum err e)
+daemon_item(
+    struct ctx *x, struct item_backoff *t, int64_t key, const char *label, enum err e)
 {
 	struct fail f = { 0 };
 
 	if (e == OK) {
-		tries_forget(t, key);
+		item_backoff_forget(t, key);
 		return OK;
 	}
 	if (e == E_DISK_FULL)
-		tries_wait(t, key, x->now); /* one that needs less may come first */
+		item_backoff_wait(
+		    t, key, x->now); /* one that needs less may come first */
 	if (e == E_DISK_FULL || db_ready(x->db, &f) != OK)
 		return e;
 	if (e == E_RACE ||
@@ -50,20 +52,20 @@ daemon_item(struct ctx *x, struct tries *t, int64_t key, const char *label, enum
 		log_debug("%s: left for the next pass: %s", label, x->fail.detail);
 		return OK;
 	}
-	log_err("%s: failed %d times, %s: %s", label, (int)tries_failed(t, key, x->now),
-	    err_name(e), x->fail.detail);
+	log_err("%s: failed %d times, %s: %s", label,
+	    (int)item_backoff_failed(t, key, x->now), err_name(e), x->fail.detail);
 	daemon_trouble(x, "%s: %s", label, x->fail.detail);
 	return OK;
 }
 
 enum err
-daemon_workunits(struct ctx *x, struct tries *t, struct workunit *wu, size_t n,
+daemon_workunits(struct ctx *x, struct item_backoff *t, struct workunit *wu, size_t n,
     enum err (*each)(struct ctx *, struct workunit *), size_t *done)
 {
 	enum err e = OK;
 
 	for (size_t i = 0; i < n && e == OK && !daemon_stopping(x); i++) {
-		if (tries_must_wait(t, wu[i].id, x->now))
+		if (item_backoff_must_wait(t, wu[i].id, x->now))
 			continue;
 		e = each(x, &wu[i]);
 		*done += e == OK;
@@ -85,7 +87,7 @@ by_id(const void *a, const void *b)
 
 /* Parameters: what is done with some, and with each if that fails. */
 enum err
-daemon_chunks(struct ctx *x, struct tries *t, struct workunit *wu, size_t n,
+daemon_chunks(struct ctx *x, struct item_backoff *t, struct workunit *wu, size_t n,
     size_t most, enum err (*some)(struct ctx *, struct workunit *const *, size_t),
     enum err (*each)(struct ctx *, struct workunit *), size_t *done)
 {
@@ -96,7 +98,7 @@ daemon_chunks(struct ctx *x, struct tries *t, struct workunit *wu, size_t n,
 	     from = end) {
 		size_t nchunk = 0;
 		for (end = from; end < n && nchunk < most; end++)
-			if (!tries_must_wait(t, wu[end].id, x->now))
+			if (!item_backoff_must_wait(t, wu[end].id, x->now))
 				chunk[nchunk++] = &wu[end];
 		if (nchunk == 0)
 			break;
@@ -106,16 +108,16 @@ daemon_chunks(struct ctx *x, struct tries *t, struct workunit *wu, size_t n,
 			continue;
 		}
 		for (size_t i = 0; i < nchunk; i++)
-			tries_forget(t, chunk[i]->id);
+			item_backoff_forget(t, chunk[i]->id);
 		*done += nchunk;
 	}
 	return e;
 }
 
-struct tries *
+struct item_backoff *
 daemon_tries(struct ctx *x, int64_t first_s, int64_t most_s)
 {
-	struct tries *t = NEW(x->life, struct tries);
+	struct item_backoff *t = NEW(x->life, struct item_backoff);
 
 	t->first_s = first_s;
 	t->most_s = most_s;

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "daemons/tries.h"
+#include "daemons/backoff.h"
 #include "db/db.h"
 #include "db/trigger.h"
 #include "lib/arena.h"
@@ -30,7 +30,8 @@ struct ctx {
 	int64_t now;          /* read once per step */
 	int64_t mod_n, mod_i; /* this instance does ids with id % n = i */
 	bool dry_run, one_pass;
-	struct tries *tries; /* items that failed; NULL = the daemon keeps none */
+	struct item_backoff
+	    *tries;          /* items that failed; NULL = the daemon keeps none */
 	const char *trouble; /* of this step, by daemon_trouble() */
 	void *own;           /* options and state of the daemon */
 	struct fail fail;
@@ -92,7 +93,7 @@ enum err daemon_unit(struct ctx *, enum err (*unit)(struct ctx *, void *), void 
  * to wait: the item is as good as before.
  */
 enum err daemon_item(
-    struct ctx *, struct tries *, int64_t key, const char *label, enum err e);
+    struct ctx *, struct item_backoff *, int64_t key, const char *label, enum err e);
 
 /*
  * What keeps an item from being done, for locus status: shown until a later step did
@@ -105,20 +106,20 @@ void daemon_trouble(struct ctx *, const char *fmt, ...)
  * each(x, wu) for the n workunits of a batch, but for those that are put aside, until
  * it is time to end; daemon_item sees to its failures.  *done counts the good ones.
  */
-enum err daemon_workunits(struct ctx *, struct tries *, struct workunit *, size_t n,
-    enum err (*each)(struct ctx *, struct workunit *), size_t *done);
+enum err daemon_workunits(struct ctx *, struct item_backoff *, struct workunit *,
+    size_t n, enum err (*each)(struct ctx *, struct workunit *), size_t *done);
 
 /*
  * some(x, chunk, m) for at most so many at a time, by id, without those that are put
  * aside. If that fails, one of them may be to blame: then it is daemon_workunits() with
  * each.
  */
-enum err daemon_chunks(struct ctx *, struct tries *, struct workunit *, size_t n,
+enum err daemon_chunks(struct ctx *, struct item_backoff *, struct workunit *, size_t n,
     size_t most, enum err (*some)(struct ctx *, struct workunit *const *, size_t),
     enum err (*each)(struct ctx *, struct workunit *), size_t *done);
 
 /* Pauses of a daemon that retries by daemon_item. */
-struct tries *daemon_tries(struct ctx *, int64_t first_s, int64_t most_s);
+struct item_backoff *daemon_tries(struct ctx *, int64_t first_s, int64_t most_s);
 
 /* Id of an app, found once and kept in *id (0 before).  E_NOTFOUND says how to add it.
  */

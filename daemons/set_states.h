@@ -8,7 +8,7 @@
 #define DAEMONS_SET_STATES_H
 
 #include "daemons/loop.h"
-#include "db/life.h"
+#include "db/wu_updates.h"
 
 enum { SETS_PER_LOOK = 500 };
 

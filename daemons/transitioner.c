@@ -5,10 +5,10 @@
  * not as it was read makes the whole unit start again from what is there then.
  */
 #include <stdlib.h>
-#include "daemons/book.h"
+#include "daemons/ledger_writer.h"
 #include "daemons/loop.h"
 #include "daemons/work.h"
-#include "db/life.h"
+#include "db/wu_updates.h"
 #include "lib/log.h"
 #include "model/states.h"
 #include "rules/daemon/daemon_rules.h"
@@ -18,8 +18,8 @@ enum { BATCH = 4 * DB_LIST_MAX, PAUSE_FIRST_S = 10, PAUSE_MOST_S = 3600 };
 
 struct own {
 	struct work *work;
-	struct tries *tries; /* workunits that cannot be moved along */
-	struct book book;
+	struct item_backoff *tries; /* workunits that cannot be moved along */
+	struct ledger_writer book;
 };
 
 static enum err
@@ -262,7 +262,7 @@ step(struct ctx *x, size_t *done)
 		e = daemon_chunks(
 		    x, o->tries, wu, n, DB_LIST_MAX, move_some, move_one, done);
 	if (e == OK)
-		e = book_keep(x, &o->book, &full);
+		e = ledger_writer_step(x, &o->book, &full);
 	*done += full;
 	return e;
 }

@@ -10,7 +10,7 @@
 #include "daemons/outputs.h"
 #include "daemons/verdict.h"
 #include "db/entity.h"
-#include "db/life.h"
+#include "db/wu_updates.h"
 #include "lib/fs.h"
 #include "lib/log.h"
 #include "lib/proc.h"
@@ -35,7 +35,7 @@ struct own {
 	int64_t appid;
 	char **argv; /* of the command */
 	size_t argc;
-	struct tries *tries;
+	struct item_backoff *tries;
 	const char *why; /* the last judgement was "not now", of this step */
 };
 

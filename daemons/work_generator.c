@@ -13,7 +13,7 @@
 #include "daemons/work.h"
 #include "db/entity.h"
 #include "db/fleet.h"
-#include "db/life.h"
+#include "db/wu_updates.h"
 #include "db/trigger.h"
 #include "lib/log.h"
 #include "lib/proc.h"
@@ -47,7 +47,7 @@ struct own {
 	bool taken_back;  /* claims that the last one of this name left behind */
 	int64_t look_at;  /* when to look for stale claims again */
 	struct work *work;
-	struct tries *tries; /* file sets that failed */
+	struct item_backoff *tries; /* file sets that failed */
 };
 
 #define AT(field) offsetof(struct own, field)
@@ -410,7 +410,7 @@ serve_claimed(struct order *r)
 	else
 		e = fill(r);
 	if (e == OK) {
-		tries_forget(o->tries, r->fs->id);
+		item_backoff_forget(o->tries, r->fs->id);
 		return trigger_claim_done(&x->triggers, name, &x->fail);
 	}
 	e = daemon_item(
@@ -432,7 +432,8 @@ serve(struct ctx *x, const char *name, size_t *done)
 	}
 	if (e != OK)
 		return e;
-	if (r.fs->appid != o->appid || tries_must_wait(o->tries, r.fs->id, x->now))
+	if (r.fs->appid != o->appid ||
+	    item_backoff_must_wait(o->tries, r.fs->id, x->now))
 		return OK; /* another app's generator sees to it, or it is to wait */
 	e = trigger_claim(&x->triggers, name, &x->fail);
 	if (e == E_NOTFOUND) /* another instance has it */

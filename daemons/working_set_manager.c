@@ -11,7 +11,7 @@
 #include "daemons/set_states.h"
 #include "db/entity.h"
 #include "db/ledger.h"
-#include "db/life.h"
+#include "db/wu_updates.h"
 #include "db/order.h"
 #include "db/trigger.h"
 #include "lib/log.h"

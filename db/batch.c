@@ -18,8 +18,9 @@
  * of a trigger are as many as expected.  So where there are triggers there are no
  * bulks. They are looked for once in a connection; a count that is too large tells of
  * one made since, or that an account without the privilege TRIGGER does not see.  What
- * must never be done twice is not done in bulks all the same: see sched/commit_rows.c.
- * After a count that was too small, who starts again is told row by row.
+ * must never be done twice is not done in bulks all the same: see
+ * sched/rpc/commit_rows.c. After a count that was too small, who starts again is told
+ * row by row.
  */
 enum { DOUBTFUL = 16 };
 
@@ -133,7 +134,7 @@ at_once(struct db *db, size_t n, bool *yes, struct fail *f)
 	int64_t triggers;
 	enum err e = OK;
 
-	*yes = n > 1 && db->bulk && !db->cluster && !db->together.on;
+	*yes = n > 1 && db->bulk && !db->cluster && !db->tx_batch.on;
 	if (!*yes)
 		return OK;
 	if (!db->bulk_known) {

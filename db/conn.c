@@ -97,12 +97,12 @@ conn_error_of(unsigned code)
 
 /* Programs go with the connection. */
 static void
-together_drop(struct db *db)
+tx_batch_drop(struct db *db)
 {
 	for (size_t i = 0; i < PROGRAMS; i++)
-		if (db->together.known[i].st != NULL)
-			mysql_stmt_close(db->together.known[i].st);
-	db->together = (struct together){ .refused = db->together.refused };
+		if (db->tx_batch.known[i].st != NULL)
+			mysql_stmt_close(db->tx_batch.known[i].st);
+	db->tx_batch = (struct tx_batch){ .refused = db->tx_batch.refused };
 }
 
 void
@@ -115,7 +115,7 @@ conn_drop(struct db *db)
 			db->stmts[i][k] = NULL;
 		}
 	}
-	together_drop(db);
+	tx_batch_drop(db);
 	if (db->my != NULL)
 		mysql_close(db->my);
 	db->my = NULL;

@@ -80,9 +80,9 @@ enum err
 db_run(struct db *db, struct arena *a, struct fail *f, void **rows, size_t *n,
     int64_t *affected, enum stmt_id id, const void *args)
 {
-	if (db->together.on)
-		return rows == NULL ? together_keep(db, affected, id, args, f) :
-		                      together_refuse(db, "an answer is asked for", f);
+	if (db->tx_batch.on)
+		return rows == NULL ? tx_batch_keep(db, affected, id, args, f) :
+		                      tx_batch_refuse(db, "an answer is asked for", f);
 	enum err e = run_once(db, a, f, rows, n, affected, id, args);
 
 	for (int i = 1;
@@ -130,7 +130,7 @@ enum err
 db_begin(struct db *db, struct fail *f)
 {
 	assert(!db->in_tx);
-	db->together.refused = false;
+	db->tx_batch.refused = false;
 	enum err e = conn_need(db, f);
 	if (e == OK)
 		e = conn_text(db, stmt_infos[SQL_BEGIN].sql, "BEGIN", f);
@@ -139,9 +139,9 @@ db_begin(struct db *db, struct fail *f)
 }
 
 enum err
-db_begin_together(struct db *db, struct fail *f)
+db_begin_tx_batch(struct db *db, struct fail *f)
 {
-	struct together *t = &db->together;
+	struct tx_batch *t = &db->tx_batch;
 	enum err e = conn_need(db, f);
 
 	t->refused = false;
@@ -188,8 +188,8 @@ db_commit(struct db *db, struct fail *f)
 	db->in_tx = false;
 	if (e != OK)
 		return e;
-	if (db->together.on)
-		return together_run(db, f);
+	if (db->tx_batch.on)
+		return tx_batch_run(db, f);
 	db->count++;
 	if (mysql_commit(db->my) == 0)
 		return OK;
@@ -215,9 +215,9 @@ db_in_cluster(const struct db *db)
 void
 db_rollback(struct db *db)
 {
-	bool was = db->in_tx && !db->together.on;
+	bool was = db->in_tx && !db->tx_batch.on;
 
-	db->in_tx = db->together.on = false;
+	db->in_tx = db->tx_batch.on = false;
 	if (was && db->my != NULL && (conn_late(db) || mysql_rollback(db->my) != 0))
 		conn_drop(db); /* the server rolls back what it no longer hears of */
 }

@@ -86,14 +86,14 @@ enum err db_begin_current(struct db *, struct fail *);
  * The same for a transaction of changes only, which are kept back until db_commit()
  * sends them in one message; texts must stay until then.  The optimistic way: until
  * then each that asks for its count is told 1, and if not each matches one row, nothing
- * is done and db_commit() returns E_RETRY with db_together_refused() true.  So does
+ * is done and db_commit() returns E_RETRY with db_tx_batch_refused() true.  So does
  * whatever cannot be done like that (reads, rows to be made, more than 16 statements or
  * 512 KB of texts, what this connection never did before): the transaction is to be
  * begun again by db_begin(), in which each statement is run when it is called.  A
  * server that is not MariaDB, or one node of several: db_begin().
  */
-enum err db_begin_together(struct db *, struct fail *);
-bool db_together_refused(const struct db *);
+enum err db_begin_tx_batch(struct db *, struct fail *);
+bool db_tx_batch_refused(const struct db *);
 /* E_RETRY with db_commit_uncertain() true: may or may not stand. */
 enum err db_commit(struct db *, struct fail *);
 bool db_commit_uncertain(const struct db *);

@@ -333,10 +333,10 @@ enum err snapshot_last_ready(
  * without jobs, and if it has unsent results unread and search.left are set; so it is
  * when a set may have more. Ids increase from the last one that this user got; if there
  * are none, ids that were skipped conf's locality_skip_release seconds ago or earlier
- * are offered.  Without a struct enough it is never enough, nothing is skipped or
- * locked.
+ * are offered.  Without a struct candidate_budget it is never enough, nothing is
+ * skipped or locked.
  */
-struct enough {
+struct candidate_budget {
 	bool (*is)(const void *ctx); /* asked between slices */
 	/* So many of a set's first jobs are left to others; if there are no more, none.
 	 * Of an app (minus its id): any but 0, its plain jobs are taken in random
@@ -350,7 +350,8 @@ struct enough {
 	const void *ctx;
 };
 enum err snapshot_jobs(struct db *, struct arena *, const struct conf *, size_t from,
-    size_t need, int64_t now, const struct enough *, struct snapshot *, struct fail *);
+    size_t need, int64_t now, const struct candidate_budget *, struct snapshot *,
+    struct fail *);
 /*
  * Adds jobs without a file set, at most 4 x need or until it is enough: of each app
  * that is marked in unread (by its place in the catalogue) and that the account wants
@@ -358,7 +359,8 @@ enum err snapshot_jobs(struct db *, struct arena *, const struct conf *, size_t 
  * the mark from those that were read.
  */
 enum err snapshot_plain(struct db *, struct arena *, const struct conf *, struct rng *,
-    size_t need, const struct enough *, bool *unread, struct snapshot *, struct fail *);
+    size_t need, const struct candidate_budget *, bool *unread, struct snapshot *,
+    struct fail *);
 /* The same of apps that the account does not want: none of them is to be sent, the
  * decision tells why. */
 enum err snapshot_unwanted(struct db *, struct arena *, const struct conf *,

@@ -106,7 +106,7 @@ files_left(struct db *db, struct arena *a, int64_t day, struct row_file_left **l
 }
 
 enum err
-without_add(struct db *db, int64_t day, int64_t shard, int64_t jobs,
+baseline_cost_add(struct db *db, int64_t day, int64_t shard, int64_t jobs,
     int64_t bytes_needed, int64_t bytes_without, struct fail *f)
 {
 	return db_exec(db, f, NULL, WITHOUT_ADD, .day = day, .shard = shard,
@@ -114,7 +114,8 @@ without_add(struct db *db, int64_t day, int64_t shard, int64_t jobs,
 }
 
 enum err
-without_sum(struct db *db, struct arena *a, struct row_without *sum, struct fail *f)
+baseline_cost_sum(
+    struct db *db, struct arena *a, struct row_without *sum, struct fail *f)
 {
 	struct row_without *row = NULL;
 	enum err e = db_row(db, a, f, &row, WITHOUT_SUM);

@@ -43,11 +43,12 @@ enum err ledger_of_files(
     struct db *, struct arena *, struct row_ledger **, size_t *n, struct fail *);
 /*
  * One request more of which it is known what its jobs would have cost without locality;
- * for WITHOUT_SHARDS rows a day.
+ * for BASELINE_SHARDS rows a day.
  */
-enum err without_add(struct db *, int64_t day, int64_t shard, int64_t jobs,
+enum err baseline_cost_add(struct db *, int64_t day, int64_t shard, int64_t jobs,
     int64_t bytes_needed, int64_t bytes_without, struct fail *);
-enum err without_sum(struct db *, struct arena *, struct row_without *, struct fail *);
+enum err baseline_cost_sum(
+    struct db *, struct arena *, struct row_without *, struct fail *);
 /* What each file set has left, and its jobs since a day, by id. */
 enum err files_left(struct db *, struct arena *, int64_t day, struct row_file_left **,
     size_t *n, struct fail *);

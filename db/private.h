@@ -34,16 +34,16 @@ struct params { /* of a statement, in the order of its text */
 
 enum { LIST_SIZES = 5, STEPS_MAX = 16, PROGRAMS = 16 };
 
-/* together.c: statements that were run in one message before, or seen once (st NULL).
+/* tx_batch.c: statements that were run in one message before, or seen once (st NULL).
  */
 struct program {
 	uint16_t key[STEPS_MAX];
 	size_t n;
 	MYSQL_STMT *st;
 };
-struct together {
+struct tx_batch {
 	bool on;      /* changes are kept back until the COMMIT */
-	bool refused; /* db_together_refused() */
+	bool refused; /* db_tx_batch_refused() */
 	bool unable;  /* this server does not prepare them */
 	uint16_t key[STEPS_MAX];
 	MYSQL_BIND *binds[STEPS_MAX]; /* in scratch */
@@ -71,7 +71,7 @@ struct db {
 	unsigned code;   /* the server's number of the last failure */
 	int text_bytes;  /* of the widest character that text columns take */
 	uint64_t count;
-	struct together together;
+	struct tx_batch tx_batch;
 	struct no_work no_work;
 	struct working_set working_set;
 	int64_t until_ms; /* nothing starts later, monotonic clock; 0 = no matter */
@@ -122,14 +122,14 @@ enum err conn_need(
 /* schema_version() over a connection that is there. */
 enum err conn_schema_version(struct db *, int64_t *version, struct fail *);
 
-/* --- together.c --- */
+/* --- tx_batch.c --- */
 /* Keeps a change back for the COMMIT; E_RETRY, refused, if it cannot wait for that. */
-enum err together_keep(
+enum err tx_batch_keep(
     struct db *, int64_t *affected, enum stmt_id, const void *args, struct fail *);
-enum err together_refuse(struct db *, const char *why, struct fail *);
+enum err tx_batch_refuse(struct db *, const char *why, struct fail *);
 /* Runs and commits what was kept.  E_RETRY as db_commit(), or refused: nothing of it
  * stands. */
-enum err together_run(struct db *, struct fail *);
+enum err tx_batch_run(struct db *, struct fail *);
 
 /* --- run.c --- */
 enum err stmt_prepare(

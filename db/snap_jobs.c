@@ -51,7 +51,7 @@ released_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t most
 }
 
 static bool
-is_enough(const struct enough *enough)
+is_enough(const struct candidate_budget *enough)
 {
 	return enough != NULL && enough->is(enough->ctx);
 }
@@ -90,8 +90,8 @@ first_id(struct db *db, int64_t skip, const struct snapshot *s, struct snap_file
  * there may be more. */
 static enum err
 new_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t most, bool lock,
-    const struct enough *enough, const struct snapshot *s, struct snap_file *file,
-    bool *full, struct fail *f)
+    const struct candidate_budget *enough, const struct snapshot *s,
+    struct snap_file *file, bool *full, struct fail *f)
 {
 	int64_t once = snapshot_once(cf, s), after = 0;
 	int64_t skip = enough == NULL ? 0 : enough->skip(enough->ctx, file->fileset_id);
@@ -138,7 +138,7 @@ new_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t most, boo
 /* Behind the last id, or released. */
 static enum err
 jobs_of_file(struct db *db, struct arena *a, const struct conf *cf, size_t most,
-    int64_t now, bool lock, const struct enough *enough, struct snapshot *s,
+    int64_t now, bool lock, const struct candidate_budget *enough, struct snapshot *s,
     struct snap_file *file, struct fail *f)
 {
 	bool full = false;
@@ -159,7 +159,7 @@ jobs_of_file(struct db *db, struct arena *a, const struct conf *cf, size_t most,
 
 static enum err
 file_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t most,
-    int64_t now, const struct enough *enough, struct snapshot *s,
+    int64_t now, const struct candidate_budget *enough, struct snapshot *s,
     struct snap_file *file, struct fail *f)
 {
 	bool lock = false;
@@ -181,7 +181,7 @@ file_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t most,
 
 enum err
 snapshot_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t from,
-    size_t need, int64_t now, const struct enough *enough, struct snapshot *s,
+    size_t need, int64_t now, const struct candidate_budget *enough, struct snapshot *s,
     struct fail *f)
 {
 	size_t most = CANDIDATES_PER_JOB * need, got = 0;

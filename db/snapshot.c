@@ -342,7 +342,7 @@ struct plain {
 	const struct conf *cf;
 	struct rng *rng;
 	size_t most; /* of them in all */
-	const struct enough *enough;
+	const struct candidate_budget *enough;
 	struct snapshot *s;
 	struct fail *f;
 };
@@ -490,8 +490,8 @@ plain_of_choices(
 
 enum err
 snapshot_plain(struct db *db, struct arena *a, const struct conf *cf, struct rng *rng,
-    size_t need, const struct enough *enough, bool *unread, struct snapshot *s,
-    struct fail *f)
+    size_t need, const struct candidate_budget *enough, bool *unread,
+    struct snapshot *s, struct fail *f)
 {
 	static const enum app_choice wanted[2] = { APP_SELECTED, APP_OTHER };
 	struct plain p = { db, a, cf, rng, 0, enough, s, f };

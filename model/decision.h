@@ -112,7 +112,7 @@ struct dec_skip {
 	enum reason why;
 };
 
-struct dec_without { /* what a job would cost if files held did not matter */
+struct dec_baseline { /* what a job would cost if files held did not matter */
 	size_t drawn, fit;
 	int64_t mean_bytes; /* that the host lacks of the files of one that fits */
 };
@@ -162,7 +162,7 @@ struct decision {
 	/* Logs of the client from then on, s UTC; 0 = not wanted. */
 	int64_t send_time_stats_log, send_job_log;
 	bool send_global_prefs, store_global_prefs;
-	struct dec_without without;
+	struct dec_baseline without;
 };
 
 #endif

@@ -204,7 +204,7 @@ struct snapshot {
 	struct snap_message *down;
 	size_t ndown;
 	/* On some requests: jobs drawn whatever the host holds, each of another file
-	 * set, and the files of those sets (rules/sched/without.h). */
+	 * set, and the files of those sets (rules/sched/baseline_cost.h). */
 	struct job *drawn;
 	size_t ndrawn;
 	struct snap_member *drawn_members;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Words of the probe, between the admin's commands and the scheduler (sched/probe.h).
+/* Words of the probe, between the admin's commands and the scheduler
+ * (sched/rpc/probe.h).
  */
 #ifndef PROTO_PROBE_H
 #define PROTO_PROBE_H

@@ -14,11 +14,11 @@
 #include "model/conf.h"
 #include "model/snapshot.h"
 #include "proto/reply.h"
-#include "sched/copies.h"
-#include "sched/counts.h"
-#include "sched/hot.h"
+#include "sched/trace/rpc_dump.h"
+#include "sched/trace/counts.h"
+#include "sched/rpc/contention.h"
 
-struct rings;
+struct decision_log;
 struct admin_text { /* a file of proto/project_text.h as it was read last */
 	struct arena a;
 	char *text; /* NULL: there is none, or it cannot be used */
@@ -46,10 +46,10 @@ struct project {
 	struct job_limits *limits;    /* NULL: none */
 	struct arena limits_arena;
 	struct reply_keys keys;
-	struct copies copies;
-	struct rings *rings; /* of all workers; NULL: not a scheduler */
+	struct rpc_dump rpc_dump;
+	struct decision_log *decision_log; /* of all workers; NULL: not a scheduler */
 	struct counts counts;
-	struct hot hot;
+	struct contention contention;
 	int64_t drawn_at; /* rpc.h */
 	struct admin_text admin_texts[PROJECT_TEXTS];
 	const char *texts[PROJECT_TEXTS]; /* of those, for replies */

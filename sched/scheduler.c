@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The scheduler program: FastCGI on a socket (serve.h), or one request from standard
- * input (-1).  Each worker has a struct project; one request is sched/rpc.h.
+ * input (-1).  Each worker has a struct project; one request is sched/rpc/rpc.h.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -17,14 +17,14 @@
 #include "lib/proc.h"
 #include "lib/text.h"
 #include "proto/record.h"
-#include "sched/copies.h"
-#include "sched/keep.h"
-#include "sched/replay.h"
-#include "sched/probe.h"
+#include "sched/trace/rpc_dump.h"
+#include "sched/trace/recorder.h"
+#include "sched/trace/replay.h"
+#include "sched/rpc/probe.h"
 #include "sched/project.h"
-#include "sched/rings.h"
-#include "sched/rpc.h"
-#include "sched/serve.h"
+#include "sched/trace/decision_log.h"
+#include "sched/rpc/rpc.h"
+#include "sched/serve/serve.h"
 #include "lib/banned.h"
 
 struct options {
@@ -41,7 +41,7 @@ struct options {
 struct scheduler {            /* process lifetime */
 	struct project front; /* of the threads that carry connections: no database */
 	struct project *workers;
-	struct rings rings;
+	struct decision_log decision_log;
 	struct arena a;
 };
 
@@ -105,7 +105,7 @@ make_ready(struct project *p, struct rpc *x)
 	x->cat = p->cat;
 	x->keys = &p->keys;
 	x->texts = project_texts(p);
-	x->hot = &p->hot;
+	x->contention = &p->contention;
 	x->drawn_at = &p->drawn_at;
 	return true;
 }
@@ -113,7 +113,7 @@ make_ready(struct project *p, struct rpc *x)
 static void
 count(struct project *p, const struct rpc *x)
 {
-	rings_keep(p->rings, x);
+	decision_log_keep(p->decision_log, x);
 	counts_keep(&p->counts, x);
 }
 
@@ -127,10 +127,10 @@ serve(struct project *p, struct rpc *x)
 	if (!x->dry)
 		count(p, x);
 	if (x->probe) {
-		rings_keep(p->rings, x);
+		decision_log_keep(p->decision_log, x);
 		probe_answer(x, NULL);
 	}
-	keep_write(x);
+	recorder_write(x);
 }
 
 static uint64_t
@@ -173,7 +173,7 @@ answer(void *worker, const struct fcgi_request *rq, struct fcgi_reply *rp)
 	x.dry = x.probe = p->usable && probe_asked(x.a, p->conf, x.in, x.in_n);
 	serve(p, &x);
 	if (!x.probe)
-		copies_keep(&p->copies, &x);
+		rpc_dump_keep(&p->rpc_dump, &x);
 	put_reply(&x, rp);
 }
 
@@ -189,7 +189,7 @@ head(void *worker, const struct fcgi_request *rq, struct fcgi_reply *rp)
 			return false;
 		count(p, &x);
 	}
-	copies_keep(&p->copies, &x);
+	rpc_dump_keep(&p->rpc_dump, &x);
 	put_reply(&x, rp);
 	return true;
 }
@@ -220,7 +220,7 @@ refuse(void *ctx, enum serve_refusal why, struct fcgi_reply *rp)
 		.seed = random_seed() };
 
 	turn_away(p, &x, as[why].s, as[why].detail);
-	copies_keep(&p->copies, &x);
+	rpc_dump_keep(&p->rpc_dump, &x);
 	rp->status = as[why].status;
 	rp->headers = as[why].headers;
 	put_reply(&x, rp);
@@ -237,7 +237,7 @@ worker_begin(void *ctx, int64_t i)
 	if (project_find(p, "scheduler", s->front.dir, true, &f) != OK ||
 	    project_configure(p, &f) != OK)
 		log_fail("configuration", &f);
-	p->rings = &s->rings;
+	p->decision_log = &s->decision_log;
 	return p;
 }
 
@@ -273,7 +273,7 @@ write_record(struct rpc *x, const char *path, struct fail *f)
 {
 	struct buf b = buf_new(x->a);
 
-	record_put(&b, rings_record(x));
+	record_put(&b, decision_log_record(x));
 	return fs_write(path, b.p, b.n, 0600, f);
 }
 
@@ -283,7 +283,7 @@ serve_once(struct project *p, const struct options *o)
 {
 	struct arena a = { 0 };
 	struct fail f = { 0 };
-	struct rings rings;
+	struct decision_log decision_log;
 	struct rpc x = { .a = &a,
 		.peer = "",
 		.now = o->now,
@@ -305,12 +305,12 @@ serve_once(struct project *p, const struct options *o)
 		return err_exit(e);
 	}
 	x.in = in;
-	rings_begin(&rings);
-	p->rings = &rings;
+	decision_log_begin(&decision_log);
+	p->decision_log = &decision_log;
 	serve(p, &x);
-	rings_close(&rings);
+	decision_log_close(&decision_log);
 	if (!x.dry)
-		copies_keep(&p->copies, &x);
+		rpc_dump_keep(&p->rpc_dump, &x);
 	if (o->record != NULL && write_record(&x, o->record, &f) != OK) {
 		fprintf(stderr, "scheduler: %s\n", f.detail);
 		return err_exit(f.code);
@@ -321,7 +321,7 @@ serve_once(struct project *p, const struct options *o)
 	return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-/* A recorded request (keep.h); its reply goes to standard output. */
+/* A recorded request (replay.h); its reply goes to standard output. */
 static int
 replay_offline(const struct options *o)
 {
@@ -465,7 +465,7 @@ serve_socket_of(struct project *front, const struct options *o)
 	enum err e;
 	int fd;
 
-	rings_begin(&s.rings);
+	decision_log_begin(&s.decision_log);
 	if (project_read_config(&s.front, &f) != OK)
 		log_fail("configuration", &f);
 	cf = s.front.conf;
@@ -488,7 +488,7 @@ serve_socket_of(struct project *front, const struct options *o)
 	if (e != OK)
 		log_fail("scheduler", &f);
 	project_close(&s.front);
-	rings_close(&s.rings);
+	decision_log_close(&s.decision_log);
 	arena_free(&s.a);
 	return e == OK ? EXIT_SUCCESS : err_exit(e);
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# sched/steps.def, doc/architecture.md -> that page, with the diagram of the steps as the table gives it:
+# sched/rpc/steps.def, doc/architecture.md -> that page, with the diagram of the steps as the table gives it:
 # what stands between the lines "<!-- steps -->" and "<!-- end of steps -->".
 
 # STEP(name, resume, successors, "what it does")

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "db/entity.h"
-#include "db/life.h"
+#include "db/wu_updates.h"
 #include "db/stmts.h"
 #include "db/trigger.h"
 #include "lib/clock.h"
@@ -121,6 +121,6 @@ census_take(struct ctx *x, struct census *c)
 	if (e == OK)
 		e = ledger_of_all(x->db, x->a, clock_now() / DAY_S, &c->today, x->f);
 	if (e == OK)
-		e = without_sum(x->db, x->a, &c->without, x->f);
+		e = baseline_cost_sum(x->db, x->a, &c->without, x->f);
 	return e == OK ? count_left(x, c) : e;
 }

@@ -23,7 +23,7 @@
 #include "proto/plan_class.h"
 #include "tools/privilege.h"
 #include "tools/program.h"
-#include "tools/supervise.h"
+#include "tools/supervisor/supervise.h"
 #include "lib/banned.h"
 
 enum {

@@ -48,7 +48,7 @@ struct staged { /* one file on its way */
 	int32_t ranges;
 };
 
-struct together { /* the files of one set */
+struct tx_batch { /* the files of one set */
 	const char *name;
 	struct fileset *row; /* NULL: it is new */
 	bool empty;          /* it is there, and has no files */
@@ -245,7 +245,7 @@ add(struct ctx *x, struct staged *s)
 /* --- a set of several --- */
 
 static bool
-has_file(const struct together *t, const char *name)
+has_file(const struct tx_batch *t, const char *name)
 {
 	bool any = false;
 
@@ -256,7 +256,7 @@ has_file(const struct together *t, const char *name)
 
 /* A set stays as it is for ever, as its workunits need these files and no others. */
 static enum err
-check_same(struct ctx *x, struct together *t, int64_t appid)
+check_same(struct ctx *x, struct tx_batch *t, int64_t appid)
 {
 	struct row_member *members;
 	size_t n;
@@ -281,7 +281,7 @@ check_same(struct ctx *x, struct together *t, int64_t appid)
 }
 
 static enum err
-check_set(struct ctx *x, struct together *t, int64_t appid)
+check_set(struct ctx *x, struct tx_batch *t, int64_t appid)
 {
 	struct file *file;
 	enum err e = fileset_name_check(t->name, x->f);
@@ -302,7 +302,7 @@ check_set(struct ctx *x, struct together *t, int64_t appid)
 static enum err
 insert_set(struct ctx *x, void *arg)
 {
-	const struct together *t = arg;
+	const struct tx_batch *t = arg;
 	struct fileset set = { .name = arena_strdup(x->a, t->name),
 		.appid = t->files[0].appid,
 		.gen_parts = t->files[0].ranges,
@@ -316,7 +316,7 @@ insert_set(struct ctx *x, void *arg)
 }
 
 static enum err
-add_set(struct ctx *x, struct together *t)
+add_set(struct ctx *x, struct tx_batch *t)
 {
 	enum err e;
 
@@ -355,7 +355,7 @@ check_app(struct ctx *x, const struct file_opts *o, const struct app **app)
 }
 
 static void
-say_dry(struct ctx *x, const struct together *t)
+say_dry(struct ctx *x, const struct tx_batch *t)
 {
 	for (size_t i = 0; i < t->n; i++)
 		ctx_said(x,
@@ -376,7 +376,7 @@ file_add_run(struct ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct file_opts *o = opts;
 	struct staged *s = NEWN(x->a, struct staged, n);
-	struct together t = { .name = o->set, .files = s, .n = n };
+	struct tx_batch t = { .name = o->set, .files = s, .n = n };
 	const struct app *app;
 
 	TRY(check_app(x, o, &app));

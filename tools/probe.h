@@ -2,7 +2,7 @@
 /*
  * Does the project serve?  A request through the web server, as a client would make it,
  * that must come back as work or as a reason, be found in the decision log, and have
- * written to every directory that requests write to (sched/probe.h).  It changes no
+ * written to every directory that requests write to (sched/rpc/probe.h).  It changes no
  * row and no figure.
  */
 #ifndef TOOLS_PROBE_H

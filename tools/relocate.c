@@ -22,7 +22,7 @@
 #include "tools/create.h"
 #include "tools/service.h"
 #include "tools/state.h"
-#include "tools/supervise.h"
+#include "tools/supervisor/supervise.h"
 #include "lib/banned.h"
 
 enum { FILE_MOST = 4 << 20, SECRET_MOST = 4096, ROWS = 1000, PAIRS_MOST = 12 };

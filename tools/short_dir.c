@@ -5,7 +5,7 @@
  * what has the names of our sockets and pid files is ever removed from either, and a
  * directory only if we made it and nothing else is in it.
  */
-#include "tools/supervise.h"
+#include "tools/supervisor/supervise.h"
 
 #include <errno.h>
 #include <string.h>

@@ -19,7 +19,7 @@
 #include "tools/procfs.h"
 #include "tools/relocate.h"
 #include "tools/state.h"
-#include "tools/supervise.h"
+#include "tools/supervisor/supervise.h"
 #include "lib/banned.h"
 
 enum {

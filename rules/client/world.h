@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A host as its rules see it: resources, projects, tasks, preferences and what each
- * policy keeps about the past.  A plain value: the shells (client/real.c and
- * client/sim.c) fill it, the rules read it and change what they own (struct cw_acct,
- * struct cw_rpc).  Times are seconds on the shell's clock, durations seconds, amounts
- * of work instance-seconds of a resource unless said otherwise.  Sources:
+ * policy keeps about the past.  A plain value: the shells (client/main.c and
+ * client/sim/sim.c) fill it, the rules read it and change what they own (struct
+ * cw_acct, struct cw_rpc).  Times are seconds on the shell's clock, durations seconds,
+ * amounts of work instance-seconds of a resource unless said otherwise.  Sources:
  * doc/client.md, which names the documents.
  *
  * Projects stand in an order that does not depend on how the user lists them (the shell

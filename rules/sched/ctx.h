@@ -153,7 +153,7 @@ enum reason fit_host(struct ctx *, const struct job *, const struct pick *,
 /* report_grace_period and grace_period_hours together, s. */
 int64_t fit_grace_s(const struct conf *);
 
-/* --- without.c --- */
+/* --- baseline_cost.c --- */
 /* Sets d->without from the drawn jobs; before anything is sent, and for nothing else.
  */
 void without_locality(const struct ctx *);

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "db/ledger.h"
-#include "db/life.h"
+#include "db/wu_updates.h"
 #include "db/schema.h"
 #include "lib/proc.h"
 #include "model/states.h"

@@ -186,10 +186,10 @@ START_TEST(jobs_come_in_slices)
 	int64_t id = make_results("slices", 1, 909, 60, 1, &wu);
 	struct snap_file file = { .fileset_id = 909, .has_unsent = true };
 	struct snapshot s = { .user = { .id = 304 }, .files = &file, .nfiles = 1 };
-	struct enough one = {
+	struct candidate_budget one = {
 		.is = is_there_one, .skip = skip_some, .lock = lock_some, .ctx = &file
 	};
-	struct enough all = {
+	struct candidate_budget all = {
 		.is = never_enough, .skip = skip_some, .lock = lock_some
 	};
 
@@ -230,7 +230,7 @@ first_of_911(struct db *from, int64_t userid, size_t *n)
 {
 	struct snap_file file = { .fileset_id = 911, .has_unsent = true };
 	struct snapshot s = { .user = { .id = userid }, .files = &file, .nfiles = 1 };
-	struct enough one = { .is = enough_at_once,
+	struct candidate_budget one = { .is = enough_at_once,
 		.skip = skip_some,
 		.lock = lock_some,
 		.unlock = unlock_all };

@@ -7,7 +7,7 @@
 #include "test/unit/unit.h"
 
 #include "db/entity.h"
-#include "db/life.h"
+#include "db/wu_updates.h"
 #include "db/trigger.h"
 
 extern struct arena a;

@@ -112,7 +112,7 @@ outcome(struct client *c)
 	if (p->ntasks == 0)
 		return "dropped";
 	for (; !p->tasks[0].ready && clock_mono_ms() < end; clock_nap_ms(5)) {
-		decide_tasks(c);
+		enact_tasks(c);
 		if (p->tasks[0].pid != 0)
 			task_poll(c, p, &p->tasks[0]);
 		for (size_t i = 0; i < p->nfiles && p->tasks[0].pid == 0; i++)

@@ -97,7 +97,7 @@ play_round(struct client *c)
 	for (size_t i = 0; i < c->st->projects->nfiles; i++)
 		c->st->projects->files[i].try_after = NOW + 1000;
 	ck_assert(!transfer_step(c));
-	decide_tasks(c);
+	enact_tasks(c);
 	look(c, &v);
 	contact_next(&v.w, c->o.policy, &c->a, &v.rr, &contact);
 }

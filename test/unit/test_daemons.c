@@ -7,7 +7,7 @@
 #include "daemons/options.h"
 #include "daemons/outputs.h"
 #include "daemons/plan.h"
-#include "daemons/tries.h"
+#include "daemons/backoff.h"
 #include "daemons/work.h"
 #include "lib/fs.h"
 #include "lib/words.h"
@@ -190,43 +190,43 @@ END_TEST
 
 START_TEST(tries_pauses)
 {
-	static struct tries t;
+	static struct item_backoff t;
 
-	t = (struct tries){ .first_s = 10, .most_s = 35 };
-	ck_assert(!tries_must_wait(&t, 7, 100));
-	ck_assert_int_eq(tries_failed(&t, 7, 100), 1);
-	ck_assert(tries_must_wait(&t, 7, 109));
-	ck_assert(!tries_must_wait(&t, 7, 110));
-	ck_assert_int_eq(tries_failed(&t, 7, 200), 2);
-	ck_assert(tries_must_wait(&t, 7, 219));
-	ck_assert(!tries_must_wait(&t, 7, 220));
-	ck_assert_int_eq(tries_failed(&t, 7, 300), 3);
-	ck_assert(tries_must_wait(&t, 7, 334)); /* 40 s, but at most 35 */
-	ck_assert(!tries_must_wait(&t, 7, 335));
-	tries_wait(&t, 7, 400);
-	ck_assert_int_eq(tries_count(&t, 7), 3);
-	ck_assert(tries_must_wait(&t, 7, 409));
-	tries_park(&t, 7);
-	ck_assert(tries_must_wait(&t, 7, INT64_MAX - 1));
-	ck_assert(!tries_must_wait(&t, 8, 300));
-	tries_forget(&t, 7);
-	ck_assert(!tries_must_wait(&t, 7, 300));
-	ck_assert_int_eq(tries_failed(&t, 7, 300), 1); /* begins anew */
+	t = (struct item_backoff){ .first_s = 10, .most_s = 35 };
+	ck_assert(!item_backoff_must_wait(&t, 7, 100));
+	ck_assert_int_eq(item_backoff_failed(&t, 7, 100), 1);
+	ck_assert(item_backoff_must_wait(&t, 7, 109));
+	ck_assert(!item_backoff_must_wait(&t, 7, 110));
+	ck_assert_int_eq(item_backoff_failed(&t, 7, 200), 2);
+	ck_assert(item_backoff_must_wait(&t, 7, 219));
+	ck_assert(!item_backoff_must_wait(&t, 7, 220));
+	ck_assert_int_eq(item_backoff_failed(&t, 7, 300), 3);
+	ck_assert(item_backoff_must_wait(&t, 7, 334)); /* 40 s, but at most 35 */
+	ck_assert(!item_backoff_must_wait(&t, 7, 335));
+	item_backoff_wait(&t, 7, 400);
+	ck_assert_int_eq(item_backoff_count(&t, 7), 3);
+	ck_assert(item_backoff_must_wait(&t, 7, 409));
+	item_backoff_park(&t, 7);
+	ck_assert(item_backoff_must_wait(&t, 7, INT64_MAX - 1));
+	ck_assert(!item_backoff_must_wait(&t, 8, 300));
+	item_backoff_forget(&t, 7);
+	ck_assert(!item_backoff_must_wait(&t, 7, 300));
+	ck_assert_int_eq(item_backoff_failed(&t, 7, 300), 1); /* begins anew */
 }
 END_TEST
 
 START_TEST(tries_full)
 {
-	static struct tries t;
+	static struct item_backoff t;
 
-	t = (struct tries){ .first_s = 10, .most_s = 100 };
-	for (int64_t k = 1; k <= TRIES_MOST; k++)
-		tries_failed(&t, k, k);
-	tries_park(&t, 5);
-	ck_assert_int_eq(tries_failed(&t, 99999, 50), 1);
-	ck_assert(tries_must_wait(&t, 99999, 50));
-	ck_assert(!tries_must_wait(&t, 5, 50)); /* it made room */
-	ck_assert_uint_eq(t.used, TRIES_MOST);
+	t = (struct item_backoff){ .first_s = 10, .most_s = 100 };
+	for (int64_t k = 1; k <= BACKOFF_ITEMS_MOST; k++)
+		item_backoff_failed(&t, k, k);
+	item_backoff_park(&t, 5);
+	ck_assert_int_eq(item_backoff_failed(&t, 99999, 50), 1);
+	ck_assert(item_backoff_must_wait(&t, 99999, 50));
+	ck_assert(!item_backoff_must_wait(&t, 5, 50)); /* it made room */
+	ck_assert_uint_eq(t.used, BACKOFF_ITEMS_MOST);
 }
 END_TEST
 

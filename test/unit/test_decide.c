@@ -134,7 +134,7 @@ seen(struct client *c)
 	struct buf b = buf_new(&c->a);
 
 	orders_read(c);
-	decide_tasks(c);
+	enact_tasks(c);
 	for (size_t i = 0; i < 2 * c->st->nprojects; i++) {
 		const struct ctask *t = &c->st->projects[i / 2].tasks[i % 2];
 
@@ -164,7 +164,7 @@ START_TEST(orders)
 	ck_assert_str_eq(seen(c), "(a)b");
 	order(c, "suspend\n");
 	ck_assert_str_eq(seen(c), "(a)(b)");
-	ck_assert(!decide_contact(c));
+	ck_assert(!enact_contact(c));
 	order(c, "suspend\nupdate http://h.example/p/\nupdate http://h.example/\n");
 	ck_assert_str_eq(seen(c), "(a)(b)");
 	ck_assert(c->st->projects->rpc.user_request);
@@ -173,7 +173,7 @@ START_TEST(orders)
 	ck_assert(!c->st->projects->rpc.user_request);
 	order(c, "no-new-work\nsuspend b");
 	ck_assert_str_eq(seen(c), "a(b)");
-	ck_assert(!decide_contact(c));
+	ck_assert(!enact_contact(c));
 	order(c, "suspend c\nsuspend aa\n");
 	ck_assert(strlen(seen(c)) == 4); /* one of them runs */
 	host_end(c);
@@ -223,7 +223,7 @@ START_TEST(orders_by_project)
 	look(c, &v);
 	ck_assert(v.w.projects[0].suspended && !v.w.projects[0].no_new_work);
 	ck_assert(!v.w.projects[1].suspended && v.w.projects[1].no_new_work);
-	ck_assert(!decide_contact(c));
+	ck_assert(!enact_contact(c));
 	order(c, "suspend http://h.example/\nsuspend http://h.example/p/a\n");
 	ck_assert_uint_eq(strlen(seen(c)), 4 + 1); /* one of three is stopped */
 	host_end(c);

@@ -4,7 +4,7 @@
  * was, to the byte: an RPC that went wrong becomes a test by copying its file.  With
  * GOLDEN_REFRESH set the replies are written anew.
  */
-#include "sched/replay.h"
+#include "sched/trace/replay.h"
 
 #include "lib/fs.h"
 #include "proto/recording.h"

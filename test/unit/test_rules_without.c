@@ -3,7 +3,7 @@
 #include "test/unit/unit.h"
 
 #include "rules/sched/decide.h"
-#include "rules/sched/without.h"
+#include "rules/sched/baseline_cost.h"
 #include "test/unit/rules_world.h"
 #include "lib/banned.h"
 
@@ -68,7 +68,7 @@ START_TEST(without_case)
 	const struct without_case *t = &cases[_i];
 	struct world *w = world_new(t->options, HOUR);
 	int64_t has[] = { 99 };
-	const struct dec_without *got;
+	const struct dec_baseline *got;
 
 	w->conf->daily_result_quota = 0;
 	w->req.host.d_free = 1073741824.0 + 1e10; /* 1 GiB stays free */
@@ -122,16 +122,16 @@ START_TEST(one_request_in_16)
 
 	for (int64_t host = 1; host <= 100; host++)
 		for (int64_t seqno = 0; seqno < 160; seqno++) {
-			bool now = without_due(host, seqno, &r);
+			bool now = baseline_cost_due(host, seqno, &r);
 
 			due += now;
-			ck_assert_int_eq(now, without_due(host, seqno, &again));
+			ck_assert_int_eq(now, baseline_cost_due(host, seqno, &again));
 			ck_assert_uint_eq(rng_next(&r), rng_next(&again));
 		}
 	ck_assert_uint_ge(due, 900);
 	ck_assert_uint_le(due, 1100);
 	for (int64_t seqno = 0; seqno < 100; seqno++)
-		ck_assert(!without_due(0, seqno, &r));
+		ck_assert(!baseline_cost_due(0, seqno, &r));
 }
 END_TEST
 
@@ -146,7 +146,7 @@ START_TEST(jobs_that_count)
 	struct decision d = { .sends = sends, .nsends = N(sends) };
 	int64_t needed;
 
-	ck_assert_uint_eq(without_jobs(&d, &needed), 2);
+	ck_assert_uint_eq(baseline_cost_jobs(&d, &needed), 2);
 	ck_assert_int_eq(needed, 5);
 }
 END_TEST

@@ -9,12 +9,12 @@
 #include <unistd.h>
 #include "lib/crypt.h"
 #include "lib/fs.h"
-#include "sched/fcgi.h"
+#include "sched/serve/fcgi.h"
 #include "sched/project.h"
-#include "sched/refuse.h"
+#include "sched/rpc/refuse.h"
 #include "proto/web.h"
-#include "sched/web_page.h"
-#include "sched/web_rpc.h"
+#include "sched/web/web_page.h"
+#include "sched/web/web_rpc.h"
 #include "lib/banned.h"
 
 #define A48 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"

@@ -3,7 +3,7 @@
 #include "test/unit/unit.h"
 
 #include <math.h>
-#include "client/sim.h"
+#include "client/sim/sim.h"
 #include "lib/buf.h"
 #include "lib/banned.h"
 

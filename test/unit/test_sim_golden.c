@@ -8,7 +8,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include "client/sim_report.h"
+#include "client/sim/report.h"
 #include "lib/fs.h"
 #include "lib/banned.h"
 

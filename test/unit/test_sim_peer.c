@@ -6,7 +6,7 @@
 #include "test/unit/unit.h"
 
 #include <math.h>
-#include "client/sim_report.h"
+#include "client/sim/report.h"
 #include "lib/fs.h"
 #include "lib/banned.h"
 

@@ -6,7 +6,7 @@
 #include "test/unit/unit.h"
 
 #include <math.h>
-#include "client/sim_read.h"
+#include "client/sim/read.h"
 #include "lib/banned.h"
 
 enum { JOBS_MOST = 1 << 16, PROJECTS_MOST = 8, HOURS_MOST = 48 };

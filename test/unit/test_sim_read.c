@@ -4,8 +4,8 @@
 
 #include <limits.h>
 #include <math.h>
-#include "client/sim_read.h"
-#include "client/sim_report.h"
+#include "client/sim/read.h"
+#include "client/sim/report.h"
 #include "lib/fs.h"
 #include "lib/banned.h"
 

@@ -2,7 +2,7 @@
 /* The table of an RPC's states. */
 #include "test/unit/unit.h"
 
-#include "sched/rpc.h"
+#include "sched/rpc/rpc.h"
 #include "lib/banned.h"
 
 struct step {
@@ -13,7 +13,7 @@ struct step {
 static const struct step steps[] = {
 #define TO(step)                             | 1U << RPC_##step
 #define STEP(name, resume, successors, what) { RPC_##resume, 0 successors },
-#include "sched/steps.def"
+#include "sched/rpc/steps.def"
 #undef STEP
 #undef TO
 };

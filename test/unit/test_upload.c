@@ -6,8 +6,8 @@
 #include <unistd.h>
 #include "lib/crypt.h"
 #include "lib/fs.h"
-#include "sched/upload_settings.h"
-#include "sched/upload_store.h"
+#include "sched/upload/upload_settings.h"
+#include "sched/upload/upload_store.h"
 #include "lib/banned.h"
 
 #define A48 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"

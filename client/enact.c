@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the rules decide is done: which tasks run, with whom there is contact, what is
+ * asked for; and they are told what came of it.
+ */
+#include "client/client.h"
+
+#include "lib/log.h"
+#include "lib/proc.h"
+#include "lib/banned.h"
+
+enum { DOWNLOAD_FAILED = -186, EXIT_UNSTARTED_LATE = 200, EXIT_NO_COPROC = 201 };
+
+/* --- tasks --- */
+
+/* Its work is of no use to anybody any more, and none is done yet (client.md 4.8). */
+static bool
+too_late_to_start(const struct client *c, const struct ctask *t)
+{
+	return t->started_at == 0 && t->r.report_deadline > 0 &&
+	       (double)c->now > t->r.report_deadline;
+}
+
+/* A task that can never run here, or need not any more, ends at once. */
+static void
+end_hopeless(struct client *c, struct cproject *p, struct ctask *t)
+{
+	const char *name = NULL;
+	int32_t error;
+
+	if (resource_of(c, task_version(p, t)) < 0) {
+		task_abort(c, p, t, EXIT_NO_COPROC, "Missing coprocessor");
+		return;
+	}
+	if (too_late_to_start(c, t)) {
+		task_abort(c, p, t, EXIT_UNSTARTED_LATE, "Not started by deadline");
+		return;
+	}
+	if (task_files_ready(p, t, &error, &name) || error == 0)
+		return;
+	task_fail(c, p, t, CLIENT_DOWNLOADING, DOWNLOAD_FAILED,
+	    arena_printf(&c->a,
+		"WU download error: couldn't get input files:\n"
+		"<file_xfer_error>\n  <file_name>%s</file_name>\n"
+		"  <error_code>%d</error_code>\n</file_xfer_error>",
+		name, error));
+}
+
+static void
+fail_hopeless(struct client *c)
+{
+	for (size_t i = 0; i < c->st->nprojects; i++) {
+		struct cproject *p = &c->st->projects[i];
+
+		for (size_t k = 0; k < p->ntasks; k++)
+			if (!p->tasks[k].ready && !p->tasks[k].acked)
+				end_hopeless(c, p, &p->tasks[k]);
+	}
+}
+
+void
+enact_tasks(struct client *c)
+{
+	const struct policy *how = c->o.policy;
+	struct run_list list;
+	struct enforced e;
+	struct view v;
+
+	fail_hopeless(c);
+	look(c, &v);
+	how->order(&v.w, how, &c->a, &v.rr, &list);
+	enforce(&v.w, how, &c->a, &list, &e);
+	for (size_t i = 0; i < e.nstop; i++)
+		v.w.tasks[e.stop[i].task].running = false;
+	for (size_t i = 0; i < e.nstart; i++)
+		v.w.tasks[e.start[i]].running = true;
+	enforce_done(&v.w, &v.rr);
+	settle(c, &v.w);
+	for (size_t i = 0; i < v.w.ntasks; i++)
+		v.task[i]->endangered_at = v.w.tasks[i].endangered_at;
+	for (size_t i = 0; i < e.nstop; i++) {
+		struct ctask *t = v.task[e.stop[i].task];
+
+		if (e.stop[i].keep)
+			task_pause(c, t);
+		else
+			task_quit(c, t);
+	}
+	for (size_t i = 0; i < e.nstart; i++) {
+		struct ctask *t = v.task[e.start[i]];
+		int32_t project = v.w.tasks[e.start[i]].project;
+
+		t->device = e.device[i];
+		if (t->pid != 0)
+			task_resume(c, t);
+		else
+			task_start(c, &c->st->projects[project], t);
+	}
+}
+
+/* --- contact --- */
+
+static void
+failed(struct client *c, size_t project, const char *why)
+{
+	const struct cproject *p = &c->st->projects[project];
+
+	log_warn("no answer from %s: %s; again in %.0f s", p->master_url, why,
+	    p->rpc.min_rpc_time - (double)c->now);
+}
+
+static void
+fetch_master(struct client *c, size_t project)
+{
+	int32_t nurls = 0, nnew = 0;
+	enum err e = rpc_fetch_master(c, &c->st->projects[project], &nurls, &nnew);
+	struct view v;
+
+	if (proc_stopping) /* it was we who broke it off */
+		return;
+	look(c, &v);
+	contact_master(&v.w, c->o.policy, project, nurls, nnew, &c->rng);
+	settle(c, &v.w);
+	c->changed = true;
+	if (e != OK)
+		failed(c, project, c->fail.detail);
+}
+
+void
+enact_replied(
+    struct client *c, const struct contact *contact, const struct answer *answer)
+{
+	struct cproject *p = &c->st->projects[contact->project];
+	struct reply_facts facts;
+	struct view v;
+
+	take_reply(c, p, answer, &facts);
+	look(c, &v);
+	contact_replied(&v.w, c->o.policy, contact, &facts, &c->rng);
+	settle(c, &v.w);
+	c->changed = true;
+	if (facts.project_down)
+		failed(c, (size_t)contact->project, "the project is down");
+}
+
+bool
+enact_contact(struct client *c)
+{
+	struct contact contact;
+	struct answer answer;
+	struct view v;
+	enum err e;
+
+	look(c, &v);
+	contact_next(&v.w, c->o.policy, &c->a, &v.rr, &contact);
+	if (contact.why == CONTACT_NONE)
+		return false;
+	if (contact.why == CONTACT_MASTER) {
+		fetch_master(c, (size_t)contact.project);
+		return true;
+	}
+	e = rpc_scheduler(c, &v, &contact, &answer);
+	if (e == OK) {
+		enact_replied(c, &contact, &answer);
+	} else if (!proc_stopping) {
+		look(c, &v);
+		contact_failed(&v.w, c->o.policy, (size_t)contact.project, &c->rng);
+		settle(c, &v.w);
+		c->changed = true;
+		failed(c, (size_t)contact.project, c->fail.detail);
+	}
+	return true;
+}

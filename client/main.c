@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * locus-client: one real host.  Each round looks at the rules, does at most one
+ * transfer or RPC, reaps and starts tasks, and saves the state if it changed.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "client/client.h"
+#include "client/sim/sim.h"
+#include "lib/clock.h"
+#include "lib/crypt.h"
+#include "lib/fs.h"
+#include "lib/log.h"
+#include "lib/proc.h"
+#include "lib/banned.h"
+
+enum { ROUND_MS = 200, SAVE_RETRY_MS = 10000, ACCOUNTS_S = 60, EXIT_ERRORS = 1 };
+
+/* --- rounds --- */
+
+static void
+reap(struct client *c)
+{
+	for (size_t i = 0; i < c->st->nprojects; i++) {
+		struct cproject *p = &c->st->projects[i];
+
+		for (size_t k = 0; k < p->ntasks; k++)
+			if (p->tasks[k].pid != 0)
+				task_poll(c, p, &p->tasks[k]);
+	}
+}
+
+static void
+unlink_dropped(struct client *c, const struct dropped *dropped, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct cproject *p = state_project(c->st, dropped[i].master_url);
+
+		if (p != NULL)
+			transfer_remove(c, p, dropped[i].name);
+	}
+}
+
+/*
+ * False as long as it fails: then nothing goes over the network, or a host that is
+ * killed would have forgotten what the project was told.  Accounts alone, which change
+ * all the time that a task runs, are saved every minute.
+ */
+static bool
+save(struct client *c)
+{
+	struct dropped *dropped;
+	size_t n;
+
+	bool late = c->now >= c->saved_at + ACCOUNTS_S ||
+	            c->now < c->saved_at; /* the clock was set back */
+
+	if (!c->changed && !(c->accounts_changed && late))
+		return true;
+	if (clock_mono_ms() < c->save_after_ms)
+		return false;
+	c->st->clock = c->now;
+	if (state_save(
+		&c->keep, c->state_path, &c->st, &c->a, &dropped, &n, &c->fail) != OK) {
+		log_fail("state", &c->fail);
+		c->save_after_ms = clock_mono_ms() + SAVE_RETRY_MS;
+		return false;
+	}
+	c->changed = c->accounts_changed = false;
+	c->saved_at = c->now;
+	unlink_dropped(c, dropped, n);
+	return true;
+}
+
+static void
+run(struct client *c)
+{
+	while (
+	    !proc_stopping && (c->o.max_errors == 0 || c->errors < c->o.max_errors)) {
+		bool busy = false;
+
+		c->now = clock_now();
+		state_clock(c->st, c->now);
+		orders_read(c);
+		availability_measure(c);
+		expire_files(c);
+		reap(c);
+		enact_tasks(c);
+		if (save(c) && transfer_step(c))
+			busy = true;
+		if (save(c) && enact_contact(c))
+			busy = true;
+		save(c);
+		arena_reset(&c->a);
+		if (!busy)
+			clock_nap_ms(ROUND_MS);
+	}
+	task_stop_all(c);
+	c->save_after_ms = 0;
+	save(c);
+}
+
+/* --- start --- */
+
+static enum err
+set_up(struct client *c)
+{
+	static char real[4096];
+	bool fresh = !fs_exists(c->o.dir);
+	enum err e = fs_mkdirs(c->o.dir, 0755, &c->fail);
+	int lock;
+
+	if (e == OK && fresh)
+		e = fs_mark_own(c->o.dir, &c->fail);
+	if (e != OK)
+		return e;
+	if (realpath(c->o.dir, real) == NULL)
+		return FAIL_ERRNO(&c->fail, "%s", c->o.dir);
+	c->dir = real;
+	task_mark(c);
+	log_open("client", arena_printf(&c->process, "%s/client.log", real), LOG_INFO);
+	c->state_path = arena_printf(&c->process, "%s/client_state.json", real);
+	e = fs_lock(arena_printf(&c->process, "%s/lock", real), &lock, &c->fail);
+	if (e == E_RACE)
+		return FAIL(&c->fail, E_RETRY, "another client runs in %s", real);
+	if (e != OK)
+		return e;
+	c->events = open(arena_printf(&c->process, "%s/events.log", real),
+	    O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+	if (c->events < 0)
+		return FAIL_ERRNO(&c->fail, "%s/events.log", real);
+	c->ram_bytes = ram_bytes();
+	return slots_make(c);
+}
+
+static int
+leave(struct client *c)
+{
+	enum err e = client_detach(c);
+
+	if (e == OK && save(c))
+		return 0;
+	fprintf(stderr, "locus-client: %s\n", c->fail.detail);
+	return err_exit(e == OK ? E_SYS : e);
+}
+
+int
+main(int argc, char **argv)
+{
+	static struct client c;
+	uint64_t seed;
+	int code;
+	enum err e;
+
+	if (argc > 1 && strcmp(argv[1], "sim") == 0)
+		return sim_main(argc - 1, argv + 1);
+	c.now = clock_now();
+	code = client_options(&c, argc, argv);
+	if (code >= 0)
+		return code;
+	proc_no_core();
+	proc_signals();
+	random_bytes(&seed, sizeof(seed));
+	c.rng = rng_seed(seed);
+	e = set_up(&c);
+	if (e == OK && c.o.detach != NULL)
+		return leave(&c);
+	if (e == OK)
+		e = client_attach(&c);
+	if (e == OK)
+		e = net_open("BOINC client (x86_64-pc-linux-gnu 8.0.0) (locus-client)",
+		    &c.net, &c.fail);
+	if (e != OK) {
+		fprintf(stderr, "locus-client: %s\n", c.fail.detail);
+		return err_exit(e);
+	}
+	for (size_t i = 0; i < c.st->nprojects; i++)
+		log_info("host %lld of %s, seed %llu",
+		    (long long)c.st->projects[i].hostid, c.st->projects[i].master_url,
+		    (unsigned long long)seed);
+	task_clean_up(&c);
+	if (c.st->clock != 0)
+		transfer_clean_up(&c);
+	state_clock(c.st, c.now);
+	benchmark(&c);
+	run(&c);
+	net_close(c.net);
+	return c.o.max_errors != 0 && c.errors >= c.o.max_errors ? EXIT_ERRORS : 0;
+}

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The fair division of a host among projects that cannot all use all of it.  Projects
+ * are the sources of a flow, resources in spans of time its sinks; the greatest level
+ * at which all projects get level * share is found by cutting the flow where it is
+ * narrowest, the projects behind the cut are settled, and the others go on rising.
+ */
+#include "client/sim/report.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "lib/banned.h"
+
+enum { SPANS_MOST = 64 };
+#define TINY 1e-9 /* of the whole; what is less is rounding */
+
+struct net {
+	size_t np, ns;           /* projects, sinks */
+	double *give, *passed;   /* per project: wanted, and of that passed on */
+	double *limit, *flow;    /* [project * ns + sink] */
+	double *room, *taken;    /* per sink */
+	bool *p_seen, *s_seen;   /* reachable from the source: its side of the cut */
+	size_t *queue;           /* of projects, then sinks (np + s) */
+	size_t *p_from, *s_from; /* how it was reached */
+	double eps;
+};
+
+/* Parameters: projects and sinks have an array each. */
+static void
+visit(struct net *n, bool *seen, size_t *from, size_t what, size_t by, size_t node,
+    size_t *tail)
+{
+	if (seen[what])
+		return;
+	seen[what] = true;
+	from[what] = by;
+	n->queue[(*tail)++] = node;
+}
+
+/* Breadth first through what has room; a sink with room left, or ns. */
+static size_t
+search(struct net *n)
+{
+	size_t head = 0, tail = 0;
+
+	memset(n->p_seen, 0, n->np * sizeof(*n->p_seen));
+	memset(n->s_seen, 0, n->ns * sizeof(*n->s_seen));
+	for (size_t p = 0; p < n->np; p++)
+		if (n->give[p] - n->passed[p] > n->eps)
+			visit(n, n->p_seen, n->p_from, p, SIZE_MAX, p, &tail);
+	while (head < tail) {
+		size_t at = n->queue[head++];
+
+		if (at < n->np) {
+			for (size_t s = 0; s < n->ns; s++)
+				if (n->limit[at * n->ns + s] - n->flow[at * n->ns + s] >
+				    n->eps)
+					visit(n, n->s_seen, n->s_from, s, at, n->np + s,
+					    &tail);
+			continue;
+		}
+		at -= n->np;
+		if (n->room[at] - n->taken[at] > n->eps)
+			return at;
+		for (size_t p = 0; p < n->np; p++)
+			if (n->flow[p * n->ns + at] > n->eps)
+				visit(n, n->p_seen, n->p_from, p, at, p, &tail);
+	}
+	return n->ns;
+}
+
+/* Sends what fits along the path that ends at sink s. */
+static void
+push(struct net *n, size_t s)
+{
+	double most = n->room[s] - n->taken[s];
+	size_t at = s, p;
+
+	for (;;) {
+		p = n->s_from[at];
+		most = fmin(most, n->limit[p * n->ns + at] - n->flow[p * n->ns + at]);
+		if (n->p_from[p] == SIZE_MAX)
+			break;
+		at = n->p_from[p];
+		most = fmin(most, n->flow[p * n->ns + at]);
+	}
+	most = fmin(most, n->give[p] - n->passed[p]);
+	n->passed[p] += most;
+	n->taken[s] += most;
+	for (at = s;;) {
+		p = n->s_from[at];
+		n->flow[p * n->ns + at] += most;
+		if (n->p_from[p] == SIZE_MAX)
+			break;
+		at = n->p_from[p];
+		n->flow[p * n->ns + at] -= most;
+	}
+}
+
+/* The greatest flow for give[]; afterwards *_seen is the source's side of a least cut.
+ */
+static void
+flow(struct net *n)
+{
+	memset(n->passed, 0, n->np * sizeof(*n->passed));
+	memset(n->taken, 0, n->ns * sizeof(*n->taken));
+	memset(n->flow, 0, n->np * n->ns * sizeof(*n->flow));
+	for (size_t s; (s = search(n)) < n->ns;)
+		push(n, s);
+}
+
+/* What can leave the projects behind the cut. */
+static double
+cut_room(const struct net *n)
+{
+	double sum = 0;
+
+	for (size_t s = 0; s < n->ns; s++) {
+		if (n->s_seen[s]) {
+			sum += n->room[s];
+			continue;
+		}
+		for (size_t p = 0; p < n->np; p++)
+			if (n->p_seen[p])
+				sum += n->limit[p * n->ns + s];
+	}
+	return sum;
+}
+
+/*
+ * Raises all that are not settled to the same level of share, as high as it goes, and
+ * settles those that cannot rise further.  True while some are left.
+ */
+static bool
+rise(struct net *n, const double *share, bool *settled)
+{
+	double level = DBL_MAX, room = 0, left = 0;
+	bool more = false;
+
+	for (size_t s = 0; s < n->ns; s++)
+		room += n->room[s];
+	memset(n->s_seen, true, n->ns * sizeof(*n->s_seen));
+	memset(n->p_seen, true, n->np * sizeof(*n->p_seen));
+	/* Newton's steps: each cut tells the level that it would bear. */
+	for (size_t step = 0; step <= n->np + n->ns; step++) {
+		double weight = 0, bears = step == 0 ? room : cut_room(n);
+
+		for (size_t p = 0; p < n->np; p++) {
+			if (n->p_seen[p] && settled[p])
+				bears -= n->give[p];
+			else if (n->p_seen[p])
+				weight += share[p];
+		}
+		if (weight <= 0)
+			break;
+		level = fmin(level, fmax(0, bears / weight));
+		for (size_t p = 0; p < n->np; p++)
+			if (!settled[p])
+				n->give[p] = level * share[p];
+		flow(n);
+		left = 0;
+		for (size_t p = 0; p < n->np; p++)
+			left += n->give[p] - n->passed[p];
+		if (left <= n->eps * (double)(n->np + n->ns))
+			break;
+	}
+	/* Which could have more?  Those that reach a sink with room. */
+	for (size_t p = 0; p < n->np; p++) {
+		double had = n->give[p];
+
+		if (settled[p])
+			continue;
+		n->give[p] = had + room;
+		settled[p] = search(n) == n->ns;
+		n->give[p] = had;
+		more |= !settled[p];
+	}
+	return more;
+}
+
+/* --- the scenario as such a net --- */
+
+static size_t
+add_time(double *times, size_t n, double t, double end)
+{
+	if (t <= 0 || t >= end || n == SPANS_MOST)
+		return n;
+	for (size_t i = 0; i < n; i++)
+		if (times[i] == t)
+			return n;
+	times[n] = t;
+	return n + 1;
+}
+
+static int
+by_time(const void *x, const void *y)
+{
+	double a = *(const double *)x, b = *(const double *)y;
+
+	return (a > b) - (a < b);
+}
+
+/* When what a project can do changes: the starts of spans, from 0, and their end. */
+static size_t
+spans(const struct sim_scenario *s, double end, double times[SPANS_MOST + 2])
+{
+	size_t n = 1;
+
+	times[0] = 0;
+	for (size_t i = 0; i < s->nprojects; i++) {
+		const struct sim_project *p = &s->projects[i];
+
+		n = add_time(times, n, p->attach_s, end);
+		n = add_time(times, n, p->detach_s, end);
+		for (size_t k = 0; k < p->napps; k++) {
+			n = add_time(times, n, p->apps[k].from_s, end);
+			n = add_time(times, n, p->apps[k].until_s, end);
+		}
+	}
+	qsort(times, n, sizeof(*times), by_time);
+	times[n] = end;
+	return n;
+}
+
+/* Jobs of the app that may run at a time; INFINITY: any number. */
+static double
+concurrent(const struct sim_project *p, const struct sim_app *app)
+{
+	double most = INFINITY;
+
+	if (p->max_concurrent > 0)
+		most = p->max_concurrent;
+	if (app->max_concurrent > 0)
+		most = fmin(most, app->max_concurrent);
+	if (app->in_progress_most > 0)
+		most = fmin(most, app->in_progress_most);
+	return most;
+}
+
+/* FLOPS that the project can take of a resource at time t. */
+static double
+usable(const struct sim_scenario *s, const struct sim_project *p, size_t rsc, double t)
+{
+	double sum = 0;
+
+	if (t < p->attach_s || t >= p->detach_s || p->nci)
+		return 0;
+	for (size_t k = 0; k < p->napps; k++) {
+		const struct sim_app *app = &p->apps[k];
+		double job = app->use * s->rsc[rsc].flops;
+
+		if ((size_t)app->rsc == rsc && t >= app->from_s && t < app->until_s &&
+		    app->weight > 0)
+			sum += concurrent(p, app) * job;
+	}
+	return fmin(sum, s->rsc[rsc].ninst * s->rsc[rsc].flops);
+}
+
+static struct net
+build(const struct sim_scenario *s, double end, struct arena *a)
+{
+	double times[SPANS_MOST + 2];
+	size_t nspans = spans(s, end, times);
+	struct net n = { .np = s->nprojects, .ns = nspans * s->nrsc };
+	double whole = 0;
+
+	n.give = NEWN(a, double, n.np);
+	n.passed = NEWN(a, double, n.np);
+	n.limit = NEWN(a, double, n.np *n.ns);
+	n.flow = NEWN(a, double, n.np *n.ns);
+	n.room = NEWN(a, double, n.ns);
+	n.taken = NEWN(a, double, n.ns);
+	n.p_seen = NEWN(a, bool, n.np);
+	n.s_seen = NEWN(a, bool, n.ns);
+	n.queue = NEWN(a, size_t, n.np + n.ns);
+	n.p_from = NEWN(a, size_t, n.np);
+	n.s_from = NEWN(a, size_t, n.ns);
+	for (size_t i = 0; i < n.ns; i++) {
+		size_t rsc = i % s->nrsc;
+		double from = times[i / s->nrsc], len = times[i / s->nrsc + 1] - from;
+
+		n.room[i] = s->rsc[rsc].ninst * s->rsc[rsc].flops * len;
+		whole += n.room[i];
+		for (size_t p = 0; p < n.np; p++)
+			n.limit[p * n.ns + i] = len *
+			                        usable(s, &s->projects[p], rsc, from);
+	}
+	n.eps = whole * TINY;
+	return n;
+}
+
+void
+sim_bound(
+    const struct sim_scenario *s, double days, struct arena *a, struct sim_bound *b)
+{
+	struct net n = build(s, days * 86400, a);
+	bool *settled = NEWN(a, bool, n.np);
+	double *share = NEWN(a, double, n.np), shares = 0, used = 0, whole = 0;
+
+	*b = (struct sim_bound){ .share = NEWN(a, double, n.np) };
+	for (size_t p = 0; p < n.np; p++)
+		shares += s->projects[p].share;
+	/* A backup project takes what no other can use. */
+	for (size_t p = 0; p < n.np; p++)
+		share[p] = fmax(s->projects[p].share / shares, 1e-6);
+	while (rise(&n, share, settled))
+		;
+	for (size_t p = 0; p < n.np; p++)
+		used += n.give[p];
+	for (size_t i = 0; i < n.ns; i++)
+		whole += n.room[i];
+	b->idle = fmax(0, 1 - used / whole);
+	for (size_t p = 0; p < n.np; p++) {
+		b->share[p] = used > 0 ? n.give[p] / used : 0;
+		b->share_violation += fabs(b->share[p] - s->projects[p].share / shares);
+	}
+}

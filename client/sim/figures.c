@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Figures of a run as upstream's emulator defines them, so that like is compared with
+ * like; where a host is off part of the time, of what it could do while it was on.
+ */
+#include "client/sim/report.h"
+
+#include <math.h>
+#include "lib/banned.h"
+
+const struct sim_figure sim_figure_table[] = {
+#define FIGURE(name, whole)                                                            \
+	{                                                                              \
+#name, offsetof(struct sim_figures, name), whole                       \
+	}
+	FIGURE(idle, false),
+	FIGURE(wasted, false),
+	FIGURE(share_violation, false),
+	FIGURE(share_violation_attainable, false),
+	FIGURE(monotony, false),
+	FIGURE(rpcs_per_job, false),
+	FIGURE(met, true),
+	FIGURE(missed, true),
+	FIGURE(bytes_per_job, false),
+	FIGURE(cpu_ms_per_day, false),
+	{ NULL, 0, false },
+#undef FIGURE
+};
+
+double
+sim_figure_value(const struct sim_figures *f, const struct sim_figure *g)
+{
+	const void *p = (const char *)f + g->off;
+
+	return g->whole ? (double)*(const uint64_t *)p : *(const double *)p;
+}
+
+/* a / b, and 0 of nothing. */
+static double
+part(double a, double b)
+{
+	return b > 0 ? a / b : 0;
+}
+
+static double
+monotony(const struct sim_scenario *s, const struct sim_sums *sums)
+{
+	double sum = 0, n = (double)s->nprojects;
+
+	for (size_t i = 0; i < s->nprojects; i++)
+		sum += sqrt(part(sums->p[i].gap2_s3, sums->p[i].attached_s));
+	return 1 - 1 / (1 + sum / (s->prefs.period_s * n * n));
+}
+
+void
+sim_figures(const struct sim_scenario *s, const struct sim_sums *sums, struct arena *a,
+    struct sim_figures *f)
+{
+	double shares = 0, used = 0, wasted = 0, bytes = 0;
+	struct sim_bound best;
+
+	sim_bound(s, sums->days, a, &best);
+	*f = (struct sim_figures){ .share = NEWN(a, double, s->nprojects) };
+	for (size_t i = 0; i < s->nprojects; i++) {
+		const struct sim_project_sums *p = &sums->p[i];
+
+		shares += s->projects[i].share;
+		used += p->used_flops;
+		wasted += p->wasted_flops;
+		bytes += p->bytes;
+		f->met += p->met;
+		f->missed += p->missed;
+	}
+	for (size_t i = 0; i < s->nprojects; i++) {
+		f->share[i] = part(sums->p[i].used_flops, used);
+		if (used <= 0)
+			continue;
+		f->share_violation += fabs(
+		    f->share[i] - part(s->projects[i].share, shares));
+		f->share_violation_attainable += fabs(f->share[i] - best.share[i]);
+	}
+	f->idle = fmax(0, 1 - part(used, sums->on_flops));
+	f->wasted = part(wasted, sums->on_flops);
+	f->monotony = monotony(s, sums);
+	f->rpcs_per_job = part((double)sums->contacts, (double)sums->fetched);
+	f->bytes_per_job = part(bytes, (double)sums->fetched);
+	f->cpu_ms_per_day = part(sums->cpu_ms, sums->days);
+}
+
+void
+sim_figures_mean(const struct sim_figures *runs, size_t n, size_t nprojects,
+    struct arena *a, struct sim_figures *mean)
+{
+	*mean = (struct sim_figures){ .share = NEWN(a, double, nprojects) };
+	for (const struct sim_figure *g = sim_figure_table; g->name != NULL; g++) {
+		void *to = (char *)mean + g->off;
+		double sum = 0;
+
+		for (size_t i = 0; i < n; i++)
+			sum += sim_figure_value(&runs[i], g);
+		if (g->whole)
+			*(uint64_t *)to = (uint64_t)llround(sum / (double)n);
+		else
+			*(double *)to = sum / (double)n;
+	}
+	for (size_t p = 0; p < nprojects; p++)
+		for (size_t i = 0; i < n; i++)
+			mean->share[p] += runs[i].share[p] / (double)n;
+}

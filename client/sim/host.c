@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What comes and goes in a simulation: power, network, servers, projects. */
+#include "client/sim/state.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "lib/banned.h"
+
+/* --- on and off --- */
+
+static double
+exponential(struct rng *r, double mean)
+{
+	return -mean * log(1 - rng_unit(r));
+}
+
+static double
+next_length(const struct onoff *o, struct rng *rng)
+{
+	double f = o->how->fraction, on = o->how->mean_on_s;
+
+	if (f >= 1)
+		return INFINITY;
+	return exponential(rng, o->on ? on : on * (1 - f) / f);
+}
+
+void
+onoff_start(struct onoff *o, const struct sim_onoff *how, struct rng *rng)
+{
+	o->how = how;
+	o->on = how->fraction > 0;
+	o->until = o->on ? next_length(o, rng) : INFINITY;
+}
+
+bool
+onoff_at(struct onoff *o, double t, struct rng *rng)
+{
+	bool was = o->on;
+
+	while (o->until <= t) {
+		o->on = !o->on;
+		o->until += next_length(o, rng);
+	}
+	return o->on != was;
+}
+
+/* --- the order of projects: by what they are, so that it is the same however they are
+ * listed and called --- */
+
+static int
+three_way(double a, double b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int
+by_app(const struct sim_app *a, const struct sim_app *b)
+{
+	const double pairs[][2] = { { b->run_s, a->run_s }, { a->sd, b->sd },
+		{ a->deadline_s, b->deadline_s }, { a->ncpus, b->ncpus },
+		{ a->rsc, b->rsc }, { a->use, b->use }, { a->weight, b->weight },
+		{ a->bias, b->bias }, { a->checkpoint_s, b->checkpoint_s },
+		{ a->restart_s, b->restart_s }, { a->from_s, b->from_s },
+		{ a->until_s, b->until_s }, { a->rss_bytes, b->rss_bytes },
+		{ a->file_bytes, b->file_bytes },
+		{ a->jobs_per_file, b->jobs_per_file },
+		{ a->max_concurrent, b->max_concurrent },
+		{ a->in_progress_most, b->in_progress_most } };
+
+	for (size_t i = 0; i < N(pairs); i++)
+		if (pairs[i][0] != pairs[i][1])
+			return three_way(pairs[i][0], pairs[i][1]);
+	return 0;
+}
+
+static int
+by_content(const void *pa, const void *pb)
+{
+	const struct sim_project *a = ((const struct server *)pa)->how;
+	const struct sim_project *b = ((const struct server *)pb)->how;
+	const double pairs[][2] = { { b->share, a->share },
+		{ (double)a->napps, (double)b->napps },
+		{ a->up.fraction, b->up.fraction },
+		{ a->up.mean_on_s, b->up.mean_on_s }, { a->attach_s, b->attach_s },
+		{ a->detach_s, b->detach_s },
+		{ a->request_delay_s, b->request_delay_s },
+		{ a->down_from_s, b->down_from_s },
+		{ a->down_until_s, b->down_until_s },
+		{ a->max_concurrent, b->max_concurrent }, { a->nci, b->nci },
+		{ a->no_deadline_check, b->no_deadline_check },
+		{ a->delay_check, b->delay_check } };
+
+	for (size_t i = 0; i < N(pairs); i++)
+		if (pairs[i][0] != pairs[i][1])
+			return three_way(pairs[i][0], pairs[i][1]);
+	for (size_t i = 0; i < a->napps; i++) {
+		int c = by_app(&a->apps[i], &b->apps[i]);
+
+		if (c != 0)
+			return c;
+	}
+	return strcmp(a->name, b->name); /* twins */
+}
+
+static void
+set_up_servers(struct sim *s)
+{
+	int32_t napps = 0;
+	bool limited = false;
+
+	s->nservers = s->sc->nprojects;
+	s->server = NEWN(s->keep, struct server, s->nservers + 1);
+	s->who = NEWN(s->keep, int32_t, s->nservers + 1);
+	s->sums->p = NEWN(s->keep, struct sim_project_sums, s->nservers + 1);
+	for (size_t i = 0; i < s->nservers; i++)
+		s->server[i] = (struct server){ .how = &s->sc->projects[i],
+			.sums = &s->sums->p[i],
+			.scenario = (int32_t)i,
+			.world = -1 };
+	qsort(s->server, s->nservers, sizeof(*s->server), by_content);
+	for (size_t i = 0; i < s->nservers; i++) {
+		struct server *v = &s->server[i];
+
+		v->app_base = napps;
+		v->up_rng = rng_seed(rng_next(&s->rng));
+		v->job_rng = rng_seed(rng_next(&s->rng));
+		v->backoff_rng = rng_seed(rng_next(&s->rng));
+		v->job_of_file = NEWN(s->keep, double, v->how->napps + 1);
+		onoff_start(&v->up, &v->how->up, &v->up_rng);
+		napps += (int32_t)v->how->napps;
+		for (size_t k = 0; k < v->how->napps; k++)
+			limited |= v->how->apps[k].max_concurrent > 0;
+	}
+	if (!limited)
+		return;
+	s->w.napps = (size_t)napps;
+	s->w.apps = NEWN(s->keep, struct cw_app, s->w.napps);
+	for (size_t i = 0; i < s->nservers; i++)
+		for (size_t k = 0; k < s->server[i].how->napps; k++)
+			s->w.apps[(size_t)s->server[i].app_base + k].max_concurrent =
+			    s->server[i].how->apps[k].max_concurrent;
+}
+
+/* After a project came or went: who is who. */
+static void
+renumber(struct sim *s, const int32_t *was)
+{
+	for (size_t i = 0; i < s->w.nprojects; i++)
+		s->server[s->who[i]].world = (int32_t)i;
+	for (size_t i = 0; i < s->w.ntasks; i++)
+		s->w.tasks[i].project = s->server[was[s->w.tasks[i].project]].world;
+	for (size_t i = 0; i < s->nservers && s->w.napps > 0; i++)
+		for (size_t k = 0; k < s->server[i].how->napps; k++)
+			s->w.apps[(size_t)s->server[i].app_base + k].project =
+			    s->server[i].world;
+}
+
+static void
+come(struct sim *s, int32_t who, const int32_t *was)
+{
+	struct server *v = &s->server[who];
+	size_t at = 0;
+
+	while (at < s->w.nprojects && s->who[at] < who)
+		at++;
+	memmove(&s->who[at + 1], &s->who[at], (s->w.nprojects - at) * sizeof(*s->who));
+	memmove(&s->w.projects[at + 1], &s->w.projects[at],
+	    (s->w.nprojects - at) * sizeof(*s->w.projects));
+	s->who[at] = who;
+	s->w.projects[at] = (struct cw_project){ .name = v->how->name,
+		.share = v->how->share,
+		.attached_at = s->w.now,
+		.max_concurrent = v->how->max_concurrent,
+		.nci = v->how->nci,
+		.dcf = 1,
+		.rpc = { .nurls = 1, .never_contacted = true } };
+	s->w.nprojects++;
+	v->quiet_since = s->w.now;
+	renumber(s, was);
+	sim_tell(s, SIM_ATTACH, v, NULL, 0, 0, NULL);
+}
+
+static void
+go(struct sim *s, int32_t who, const int32_t *was)
+{
+	struct server *v = &s->server[who];
+	size_t at = (size_t)v->world;
+
+	for (size_t i = s->w.ntasks; i-- > 0;)
+		if (s->w.tasks[i].project == v->world) {
+			if (s->w.tasks[i].running)
+				sim_stop_task(s, (uint32_t)i, false);
+			sim_drop_task(s, (uint32_t)i);
+		}
+	sim_tell(s, SIM_DETACH, v, NULL, 0, 0, NULL);
+	v->sums->attached_s += s->w.now - v->how->attach_s;
+	v->sums->gap2_s3 += pow(s->w.now - v->quiet_since, 3) / 3;
+	s->w.nprojects--;
+	memmove(&s->who[at], &s->who[at + 1], (s->w.nprojects - at) * sizeof(*s->who));
+	memmove(&s->w.projects[at], &s->w.projects[at + 1],
+	    (s->w.nprojects - at) * sizeof(*s->w.projects));
+	v->world = -1;
+	v->nready = 0;
+	renumber(s, was);
+}
+
+void
+sim_attach(struct sim *s)
+{
+	s->attach_at = INFINITY;
+	for (size_t i = 0; i < s->nservers; i++) {
+		const struct server *v = &s->server[i];
+		bool here = v->how->attach_s <= s->w.now && s->w.now < v->how->detach_s;
+		int32_t *was = NEWN(&s->round, int32_t, s->nservers + 1);
+
+		memcpy(was, s->who, s->nservers * sizeof(*was));
+		if (here && v->world < 0)
+			come(s, (int32_t)i, was);
+		if (!here && v->world >= 0)
+			go(s, (int32_t)i, was);
+		if (v->how->attach_s > s->w.now)
+			s->attach_at = fmin(s->attach_at, v->how->attach_s);
+		if (v->how->detach_s > s->w.now)
+			s->attach_at = fmin(s->attach_at, v->how->detach_s);
+	}
+}
+
+void
+sim_set_up(struct sim *s)
+{
+	const struct sim_scenario *sc = s->sc;
+	double avail = sc->on.fraction * sc->active.fraction;
+
+	s->rng = rng_seed(s->opt->seed);
+	onoff_start(&s->on, &sc->on, &s->rng);
+	onoff_start(&s->active, &sc->active, &s->rng);
+	onoff_start(&s->connected, &sc->connected, &s->rng);
+	s->w.prefs = sc->prefs;
+	s->w.nrsc = sc->nrsc;
+	memcpy(s->w.rsc, sc->rsc, sizeof(s->w.rsc));
+	for (size_t r = 0; r < s->w.nrsc; r++)
+		s->w.rsc[r].avail = fmax(avail, 0.01);
+	s->w.projects = NEWN(s->keep, struct cw_project, sc->nprojects + 1);
+	set_up_servers(s);
+	sim_attach(s);
+}

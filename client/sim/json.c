@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Scenarios in JSON, by a table of fields; what the table does not know is an error. */
+#include "client/sim/read.h"
+
+#include <math.h>
+#include <string.h>
+#include <jansson.h>
+#include "lib/near.h"
+#include "lib/banned.h"
+
+/* The host of a file; the scenario has resources instead. */
+struct file_host {
+	double ncpus, cpu_flops, ngpus, gpu_rel;
+	struct sim_onoff on, active, connected;
+};
+
+enum object { HOST, PREFS, PROJECT, APP };
+static const char *const object_words[] = { "host", "prefs", "project", "app" };
+
+enum kind { J_NUM, J_COUNT, J_FLAG, J_TEXT, J_ONOFF, J_APPS };
+#define HOST_T    struct file_host
+#define PREFS_T   struct cw_prefs
+#define PROJECT_T struct sim_project
+#define APP_T     struct sim_app
+
+static const struct json_field {
+	enum object object;
+	const char *name;
+	enum kind kind;
+	size_t off;
+	double factor, low, high;
+} fields[] = {
+#define FIELD(object, name, kind, member, factor, low, high)                           \
+	{ object, name, kind, offsetof(object##_T, member), factor, low, high },
+#include "client/sim/fields.def"
+#undef FIELD
+};
+
+struct reader {
+	struct arena *a;
+	const char *file;
+	struct fail *f;
+};
+
+static enum err read_app(struct reader *, const char *at, json_t *, struct sim_app *);
+
+static const struct json_field *
+field_find(enum object object, const char *name)
+{
+	for (size_t i = 0; i < N(fields); i++)
+		if (fields[i].object == object && strcmp(fields[i].name, name) == 0)
+			return &fields[i];
+	return NULL;
+}
+
+static enum err
+unknown(struct reader *r, const char *at, enum object object, const char *name)
+{
+	size_t least = (size_t)-1;
+	const char *meant = NULL;
+
+	for (size_t i = 0; i < N(fields); i++)
+		if (fields[i].object == object &&
+		    near_offer(name, fields[i].name, &least))
+			meant = fields[i].name;
+	return FAIL(r->f, E_BADREQ, "%s: %s has no field \"%.60s\"%s%s%s", r->file, at,
+	    name, meant == NULL ? "" : "; is \"", meant == NULL ? "" : meant,
+	    meant == NULL ? "" : "\" meant?");
+}
+
+static enum err
+number(struct reader *r, const char *at, const struct json_field *f, json_t *v,
+    double *out)
+{
+	double x = json_number_value(v);
+
+	if (!json_is_number(v) || !(x >= f->low && x <= f->high) ||
+	    (f->kind == J_COUNT && x != floor(x)))
+		return FAIL(r->f, E_BADREQ,
+		    "%s: %s.%s must be a %snumber from %g to %g", r->file, at, f->name,
+		    f->kind == J_COUNT ? "whole " : "", f->low, f->high);
+	*out = x * f->factor;
+	return OK;
+}
+
+/* [fraction of the time, mean length of a period in seconds] */
+static enum err
+onoff(struct reader *r, const char *at, const struct json_field *f, json_t *v,
+    struct sim_onoff *out)
+{
+	double fraction = json_number_value(json_array_get(v, 0));
+	double mean = json_number_value(json_array_get(v, 1));
+
+	if (json_array_size(v) != 2 || !(fraction >= 0.01 && fraction <= 1) ||
+	    !(mean >= 1 && mean <= 1e9))
+		return FAIL(r->f, E_BADREQ,
+		    "%s: %s.%s must be [fraction, seconds], a fraction from 0.01 to 1 and the mean length of a period on, 1 to 1e9",
+		    r->file, at, f->name);
+	*out = (struct sim_onoff){ fraction, mean };
+	return OK;
+}
+
+static enum err
+text(struct reader *r, const char *at, const struct json_field *f, json_t *v,
+    const char **out)
+{
+	const char *s = json_string_value(v);
+
+	if (s == NULL || !sim_name_ok(s))
+		return FAIL(r->f, E_BADREQ, "%s: %s.%s must be " SIM_NAME_WORDS,
+		    r->file, at, f->name);
+	*out = arena_strdup(r->a, s);
+	return OK;
+}
+
+static enum err
+apps(struct reader *r, const char *at, json_t *v, struct sim_project *p)
+{
+	enum err e = OK;
+
+	p->napps = json_array_size(v);
+	if (p->napps == 0 || p->napps > SIM_APPS_MOST)
+		return FAIL(r->f, E_BADREQ,
+		    "%s: %s.apps must be a list of 1 to %d apps", r->file, at,
+		    SIM_APPS_MOST);
+	p->apps = NEWN(r->a, struct sim_app, p->napps);
+	for (size_t i = 0; i < p->napps && e == OK; i++)
+		e = read_app(r, arena_printf(r->a, "%s.apps[%zu]", at, i),
+		    json_array_get(v, i), &p->apps[i]);
+	return e;
+}
+
+static enum err
+value(
+    struct reader *r, const char *at, const struct json_field *f, json_t *v, void *row)
+{
+	char *to = (char *)row + f->off;
+	double x;
+	enum err e;
+
+	switch (f->kind) {
+	case J_NUM:
+		return number(r, at, f, v, (double *)(void *)to);
+	case J_COUNT:
+		e = number(r, at, f, v, &x);
+		if (e == OK)
+			*(int32_t *)(void *)to = (int32_t)x;
+		return e;
+	case J_FLAG:
+		if (!json_is_boolean(v))
+			return FAIL(r->f, E_BADREQ, "%s: %s.%s must be true or false",
+			    r->file, at, f->name);
+		*(bool *)(void *)to = json_is_true(v);
+		return OK;
+	case J_TEXT:
+		return text(r, at, f, v, (const char **)(void *)to);
+	case J_ONOFF:
+		return onoff(r, at, f, v, (struct sim_onoff *)(void *)to);
+	case J_APPS:
+		return apps(r, at, v, row);
+	}
+	return OK;
+}
+
+/* All members of an object, which must be fields of its kind. */
+static enum err
+read_object(struct reader *r, const char *at, enum object object, json_t *o, void *row)
+{
+	const char *name;
+	json_t *v;
+
+	if (!json_is_object(o))
+		return FAIL(r->f, E_BADREQ, "%s: %s must be an object: a %s", r->file,
+		    at, object_words[object]);
+	json_object_foreach(o, name, v)
+	{
+		const struct json_field *f = field_find(object, name);
+		enum err e = f == NULL ? unknown(r, at, object, name) :
+		                         value(r, at, f, v, row);
+
+		if (e != OK)
+			return e;
+	}
+	return OK;
+}
+
+static enum err
+read_app(struct reader *r, const char *at, json_t *o, struct sim_app *app)
+{
+	enum err e;
+
+	sim_app_defaults(app);
+	app->use = 0; /* GPUs; without, it is a job for CPUs */
+	e = read_object(r, at, APP, o, app);
+	if (e == OK &&
+	    (json_object_get(o, "C") == NULL || json_object_get(o, "D") == NULL))
+		e = FAIL(r->f, E_BADREQ,
+		    "%s: %s needs C, the hours of a job, and D, its deadline in hours",
+		    r->file, at);
+	app->rsc = app->use > 0 ? SIM_GPU : CW_CPU;
+	if (app->rsc == CW_CPU)
+		app->use = app->ncpus;
+	return e;
+}
+
+static enum err
+read_project(struct reader *r, size_t i, json_t *o, struct sim_project *p)
+{
+	const char *at = arena_printf(r->a, "projects[%zu]", i);
+	enum err e;
+
+	sim_project_defaults(p);
+	p->name = arena_printf(r->a, "P%zu", i + 1);
+	e = read_object(r, at, PROJECT, o, p);
+	if (e == OK && p->napps == 0)
+		e = FAIL(r->f, E_BADREQ, "%s: %s needs \"apps\"", r->file, at);
+	return e;
+}
+
+static enum err
+read_host(struct reader *r, json_t *o, struct sim_scenario *s)
+{
+	struct file_host h = { .ncpus = 1,
+		.cpu_flops = 1,
+		.gpu_rel = 1,
+		.on = s->on,
+		.active = s->active,
+		.connected = s->connected };
+	enum err e = read_object(r, "host", HOST, o, &h);
+
+	s->rsc[CW_CPU].ninst = h.ncpus;
+	s->rsc[CW_CPU].flops = h.cpu_flops;
+	if (h.ngpus > 0)
+		sim_add_gpus(s, h.ngpus, h.gpu_rel);
+	s->on = h.on;
+	s->active = h.active;
+	s->connected = h.connected;
+	return e;
+}
+
+static enum err
+read_top(struct reader *r, json_t *top, struct sim_scenario *s)
+{
+	const char *name;
+	json_t *v;
+	enum err e = OK;
+
+	json_object_foreach(top, name, v)
+	{
+		if (strcmp(name, "note") == 0 && json_is_string(v))
+			s->note = arena_strdup(r->a, json_string_value(v));
+		else if (strcmp(name, "host") == 0)
+			e = read_host(r, v, s);
+		else if (strcmp(name, "prefs") == 0)
+			e = read_object(r, "prefs", PREFS, v, &s->prefs);
+		else if (strcmp(name, "projects") == 0)
+			s->nprojects = json_array_size(v);
+		else
+			e = FAIL(r->f, E_BADREQ,
+			    "%s: a scenario has no field \"%.60s\", but note (a text), host, prefs and projects",
+			    r->file, name);
+		if (e != OK)
+			return e;
+	}
+	return e;
+}
+
+enum err
+sim_json(struct arena *a, const char *file, const char *bytes, size_t n,
+    struct sim_scenario *s, struct fail *f)
+{
+	struct reader r = { a, file, f };
+	json_error_t at;
+	json_t *top = json_loadb(bytes, n, JSON_REJECT_DUPLICATES, &at), *list;
+	enum err e;
+
+	if (!json_is_object(top)) {
+		e = top == NULL ?
+		        FAIL(f, E_BADREQ, "%s:%d: %s", file, at.line, at.text) :
+		        FAIL(f, E_BADREQ, "%s: must be an object", file);
+		json_decref(top);
+		return e;
+	}
+	e = read_top(&r, top, s);
+	list = json_object_get(top, "projects");
+	if (e == OK && (s->nprojects == 0 || s->nprojects > SIM_PROJECTS_MOST))
+		e = FAIL(f, E_BADREQ,
+		    "%s: \"projects\" must be a list of 1 to %d projects", file,
+		    SIM_PROJECTS_MOST);
+	if (e == OK)
+		s->projects = NEWN(a, struct sim_project, s->nprojects);
+	for (size_t i = 0; i < s->nprojects && e == OK; i++)
+		e = read_project(&r, i, json_array_get(list, i), &s->projects[i]);
+	/* As upstream has it, a host keeps three minutes of work at least, and a
+	 * deadline comes earlier by the low water mark. */
+	s->prefs.min_s = fmax(s->prefs.min_s, 180);
+	if (e == OK &&
+	    json_object_get(json_object_get(top, "prefs"), "cushion_days") == NULL)
+		s->prefs.cushion_s = s->prefs.min_s;
+	json_decref(top);
+	return e;
+}

@@ -1,0 +1,521 @@
+// SPDX-License-Identifier: Apache-2.0
+/* locus-client sim: runs scenarios on the virtual clock and prints what came of them.
+ */
+#include "client/sim/report.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <string.h>
+#include <jansson.h>
+#include "lib/fs.h"
+#include "lib/text.h"
+#include "lib/banned.h"
+
+enum { EXIT_USAGE = 2, RUNS_MOST = 1000, POLICIES_MOST = 32, FILES_MOST = 1000 };
+
+struct args {
+	struct arena *a;
+	const struct policy *policies[POLICIES_MOST];
+	size_t npolicies;
+	const char *file, *dir, *log, *plot;
+	double days, poll_s;
+	int64_t seed, runs;
+	bool compare, json;
+};
+
+/* One scenario under one policy; of several runs the mean. */
+struct outcome {
+	const char *name; /* of the scenario: its file, without the ending */
+	const struct sim_scenario *s;
+	const struct policy *policy;
+	struct sim_figures figures;
+	struct sim_project_sums *p; /* sums of all runs */
+	struct sim_bound best;
+};
+
+/* --- one run --- */
+
+struct listener {
+	struct arena *line;
+	const struct sim_scenario *s;
+	struct sim_plot *plot;
+	FILE *log;
+};
+
+static void
+event(void *arg, const struct sim_event *e)
+{
+	struct listener *l = arg;
+	struct buf b = buf_new(l->line);
+
+	if (l->plot != NULL)
+		sim_plot_event(l->plot, e);
+	if (l->log == NULL)
+		return;
+	sim_log_line(l->s, e, &b);
+	fprintf(l->log, "%s\n", b.p);
+	arena_reset(l->line);
+}
+
+static enum err
+open_log(const struct args *g, struct listener *l, struct fail *f)
+{
+	if (g->log == NULL)
+		return OK;
+	l->log = fopen(g->log, "we");
+	return l->log == NULL ? FAIL_ERRNO(f, "%s", g->log) : OK;
+}
+
+static enum err
+close_outputs(const struct args *g, struct listener *l, struct fail *f)
+{
+	struct buf b = buf_new(g->a);
+	bool bad = false;
+
+	if (l->log != NULL)
+		bad = ferror(l->log) != 0;
+	if (l->log != NULL && (fclose(l->log) != 0 || bad))
+		return FAIL_ERRNO(f, "%s could not be written whole", g->log);
+	if (l->plot == NULL)
+		return OK;
+	sim_plot_draw(l->plot, &b);
+	return fs_write(g->plot, b.p, b.n, 0644, f);
+}
+
+static enum err
+run_once(const struct args *g, struct outcome *o, uint64_t seed,
+    struct sim_figures *figures, struct fail *f)
+{
+	struct arena scratch = { 0 }, line = { 0 };
+	struct listener l = { .line = &line, .s = o->s };
+	struct sim_options opt = {
+		.policy = o->policy, .days = g->days, .seed = seed, .poll_s = g->poll_s
+	};
+	struct sim_sums sums;
+	enum err e = open_log(g, &l, f);
+
+	if (g->plot != NULL)
+		l.plot = sim_plot_new(g->a, o->s,
+		    arena_printf(g->a, "%s: policy %s, %g days, seed %" PRIu64, o->name,
+			o->policy->name, g->days, seed),
+		    g->days);
+	if (g->plot != NULL || g->log != NULL) {
+		opt.event = event;
+		opt.listener = &l;
+	}
+	if (e == OK)
+		e = sim_run(o->s, &opt, &scratch, &sums, f);
+	if (e == OK) {
+		sim_figures(o->s, &sums, g->a, figures);
+		for (size_t i = 0; i < o->s->nprojects; i++) {
+			o->p[i].fetched += sums.p[i].fetched;
+			o->p[i].met += sums.p[i].met;
+			o->p[i].missed += sums.p[i].missed;
+		}
+		e = close_outputs(g, &l, f);
+	} else if (l.log != NULL) {
+		fclose(l.log);
+	}
+	arena_free(&line);
+	arena_free(&scratch);
+	return e;
+}
+
+static enum err
+run_all(const struct args *g, struct outcome *o, struct fail *f)
+{
+	struct sim_figures *runs = NEWN(g->a, struct sim_figures, (size_t)g->runs);
+
+	o->p = NEWN(g->a, struct sim_project_sums, o->s->nprojects);
+	for (int64_t i = 0; i < g->runs; i++) {
+		enum err e = run_once(g, o, (uint64_t)(g->seed + i), &runs[i], f);
+
+		if (e != OK)
+			return e;
+	}
+	sim_figures_mean(runs, (size_t)g->runs, o->s->nprojects, g->a, &o->figures);
+	sim_bound(o->s, g->days, g->a, &o->best);
+	return OK;
+}
+
+/* --- what is printed --- */
+
+static json_t *
+json_project(const struct args *g, const struct outcome *o, size_t i)
+{
+	const struct sim_project_sums *p = &o->p[i];
+	double runs = (double)g->runs;
+
+	return json_pack("{s:s, s:f, s:f, s:f, s:f, s:f, s:f}", "name",
+	    o->s->projects[i].name, "share", o->s->projects[i].share, "used",
+	    o->figures.share[i], "attainable", o->best.share[i], "fetched",
+	    (double)p->fetched / runs, "met", (double)p->met / runs, "missed",
+	    (double)p->missed / runs);
+}
+
+static json_t *
+json_outcome(const struct args *g, const struct outcome *o)
+{
+	json_t *j = json_pack("{s:s, s:s, s:f, s:I, s:I}", "scenario", o->name,
+	    "policy", o->policy->name, "days", g->days, "seed", (json_int_t)g->seed,
+	    "runs", (json_int_t)g->runs);
+	json_t *list = json_array();
+
+	for (const struct sim_figure *k = sim_figure_table; k->name != NULL; k++) {
+		double v = sim_figure_value(&o->figures, k);
+
+		json_object_set_new(
+		    j, k->name, k->whole ? json_integer((json_int_t)v) : json_real(v));
+	}
+	for (size_t i = 0; i < o->s->nprojects; i++)
+		json_array_append_new(list, json_project(g, o, i));
+	json_object_set_new(j, "projects", list);
+	json_object_set_new(j, "best",
+	    json_pack("{s:f, s:f, s:f}", "idle", o->best.idle, "wasted", 0.0,
+		"share_violation", o->best.share_violation));
+	return j;
+}
+
+static void
+json_print(json_t *j)
+{
+	json_dumpf(j, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
+	putchar('\n');
+	json_decref(j);
+}
+
+static void
+table_figures(const struct outcome *o)
+{
+	for (const struct sim_figure *k = sim_figure_table; k->name != NULL; k++)
+		printf(k->whole ? "%-27s %12.0f\n" : "%-27s %12.4f\n", k->name,
+		    sim_figure_value(&o->figures, k));
+}
+
+static void
+table_one(const struct args *g, const struct outcome *o)
+{
+	double runs = (double)g->runs;
+
+	printf("%s: policy %s, %g days, seed %" PRId64, o->name, o->policy->name,
+	    g->days, g->seed);
+	printf(g->runs > 1 ? ", mean of %" PRId64 " runs\n\n" : "\n\n", g->runs);
+	table_figures(o);
+	printf("%-27s %12.4f\n%-27s %12.4f\n", "best possible idle", o->best.idle,
+	    "best possible violation", o->best.share_violation);
+	printf("\n%-20s %8s %8s %8s %10s %10s %10s\n", "project", "share", "used",
+	    "best", "fetched", "met", "missed");
+	for (size_t i = 0; i < o->s->nprojects; i++) {
+		const struct sim_project_sums *p = &o->p[i];
+
+		printf("%-20.20s %8g %8.4f %8.4f %10.1f %10.1f %10.1f\n",
+		    o->s->projects[i].name, o->s->projects[i].share,
+		    o->figures.share[i], o->best.share[i], (double)p->fetched / runs,
+		    (double)p->met / runs, (double)p->missed / runs);
+	}
+}
+
+static void
+table_head(void)
+{
+	printf("%-24s %-14s %7s %7s %9s %10s %8s %8s %8s %8s %7s\n", "scenario",
+	    "policy", "idle", "wasted", "violation", "attainable", "monotony",
+	    "rpcs/job", "met", "missed", "ms/day");
+}
+
+static void
+table_line(const struct outcome *o, bool first)
+{
+	const struct sim_figures *f = &o->figures;
+
+	if (first)
+		printf("%-24.24s %-14s %7.4f %7.4f %9.4f %10.4f\n", o->name, "(best)",
+		    o->best.idle, 0.0, o->best.share_violation, 0.0);
+	printf("%-24s %-14s %7.4f %7.4f %9.4f %10.4f %8.4f %8.4f %8" PRIu64 " %8" PRIu64
+	       " %7.3f\n",
+	    "", o->policy->name, f->idle, f->wasted, f->share_violation,
+	    f->share_violation_attainable, f->monotony, f->rpcs_per_job, f->met,
+	    f->missed, f->cpu_ms_per_day);
+}
+
+/* --- the two commands --- */
+
+/* The name of the file, without directories and ending. */
+static const char *
+scenario_name(struct arena *a, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *name = arena_strdup(a, slash == NULL ? path : slash + 1);
+	char *dot = strrchr(name, '.');
+
+	if (dot != NULL && dot != name)
+		*dot = '\0';
+	return name;
+}
+
+static enum err
+one(const struct args *g, struct fail *f)
+{
+	struct sim_scenario s;
+	struct outcome o = {
+		.name = scenario_name(g->a, g->file), .s = &s, .policy = g->policies[0]
+	};
+	enum err e = sim_read(g->a, g->file, &s, f);
+
+	if (e == OK)
+		e = run_all(g, &o, f);
+	if (e != OK)
+		return e;
+	if (g->json)
+		json_print(json_outcome(g, &o));
+	else
+		table_one(g, &o);
+	return OK;
+}
+
+static enum err
+compare_one(const struct args *g, const char *path, json_t *list, struct fail *f)
+{
+	struct sim_scenario s;
+	enum err e = sim_read(g->a, path, &s, f);
+
+	for (size_t i = 0; e == OK && i < g->npolicies; i++) {
+		struct outcome o = { .name = scenario_name(g->a, path),
+			.s = &s,
+			.policy = g->policies[i] };
+
+		e = run_all(g, &o, f);
+		if (e != OK)
+			break;
+		if (g->json)
+			json_array_append_new(list, json_outcome(g, &o));
+		else
+			table_line(&o, i == 0);
+	}
+	return e;
+}
+
+static bool
+is_scenario(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+
+	return name[0] != '.' && dot != NULL &&
+	       (strcmp(dot, ".json") == 0 || strcmp(dot, ".txt") == 0);
+}
+
+/* A file that is no usable scenario is told of at once, and the others are run: the
+ * result counts them. */
+static enum err
+compare(const struct args *g, struct fail *f)
+{
+	json_t *list = json_array();
+	char **names;
+	size_t n, found = 0, bad = 0;
+	enum err e = fs_list(g->a, g->dir, FILES_MOST, &names, &n, f);
+
+	for (size_t i = 0; e == OK && i < n; i++) {
+		const char *path;
+
+		if (!is_scenario(names[i]))
+			continue;
+		if (found++ == 0 && !g->json)
+			table_head();
+		path = arena_printf(g->a, "%s/%s", g->dir, names[i]);
+		if (compare_one(g, path, list, f) == OK)
+			continue;
+		fprintf(stderr, "locus-client sim: %s\n", f->detail);
+		bad++;
+	}
+	if (e == OK && found == 0)
+		e = FAIL(f, E_BADREQ, "%s: holds no scenario, NAME.json or NAME.txt",
+		    g->dir);
+	if (e == OK && g->json)
+		json_print(list);
+	else
+		json_decref(list);
+	if (e == OK && bad > 0)
+		e = FAIL(f, E_BADREQ, "%s: %zu of %zu scenarios could not be run",
+		    g->dir, bad, found);
+	return e;
+}
+
+/* --- the command line --- */
+
+static int
+usage(FILE *to)
+{
+	fputs(
+	    "usage: locus-client sim [options] FILE\n"
+	    "       locus-client sim [options] --compare all|NAME,... --scenarios DIR\n"
+	    "  --policy NAME      what the host follows; default: the first of\n",
+	    to);
+	for (size_t i = 0; policies[i] != NULL; i++)
+		fprintf(to, "                       %-12s %s\n", policies[i]->name,
+		    policies[i]->about);
+	fputs("                     or a variant:\n", to);
+	for (size_t i = 0; policy_variants[i] != NULL; i++)
+		fprintf(to, "                       %s\n", policy_variants[i]->name);
+	fputs(
+	    "  --days N           simulated days; default: 100\n"
+	    "  --seed N           of all that is random; default: 1\n"
+	    "  --runs N           mean of N runs, with the seeds from --seed on\n"
+	    "  --poll S           look at the rules each S seconds, not when one says so\n"
+	    "  -o table|json      for people or for programs\n"
+	    "  --log FILE         every event of the run, a line each\n"
+	    "  --plot OUT.svg     the run as a picture\n"
+	    "  --compare LIST     several policies, on all scenarios of a directory\n"
+	    "  --scenarios DIR    with NAME.json or NAME.txt\n",
+	    to);
+	return to == stdout ? 0 : EXIT_USAGE;
+}
+
+static int
+refuse(const char *what)
+{
+	fprintf(stderr, "locus-client sim: %s; --help tells more\n", what);
+	return EXIT_USAGE;
+}
+
+/* What an option takes. */
+static const char *
+wanted(int opt)
+{
+	switch (opt) {
+	case 'p':
+		return "--policy takes the name of one policy, once";
+	case 'c':
+		return "--compare takes \"all\", or names of policies with commas between";
+	case 'd':
+		return "--days takes a number above 0, 100000 at most";
+	case 's':
+		return "--seed takes a whole number, not negative";
+	case 'r':
+		return "--runs takes a whole number from 1 to 1000";
+	case 'P':
+		return "--poll takes seconds, from 0 to 86400";
+	default:
+		return "-o takes \"table\" or \"json\"";
+	}
+}
+
+static bool
+add_policy(struct args *g, const char *name)
+{
+	const struct policy *p = policy_find(name);
+
+	if (p == NULL || g->npolicies == POLICIES_MOST)
+		return false;
+	g->policies[g->npolicies++] = p;
+	return true;
+}
+
+static bool
+add_policies(struct args *g, const char *list)
+{
+	char *names = arena_strdup(g->a, list), *rest = names, *name;
+
+	g->npolicies = 0;
+	if (strcmp(list, "all") == 0) {
+		for (size_t i = 0; policies[i] != NULL; i++)
+			add_policy(g, policies[i]->name);
+		return true;
+	}
+	while ((name = strsep(&rest, ",")) != NULL)
+		if (!add_policy(g, name))
+			return false;
+	return true;
+}
+
+static bool
+take_option(struct args *g, int opt, const char *v)
+{
+	switch (opt) {
+	case 'p':
+		return g->npolicies == 0 && add_policy(g, v);
+	case 'c':
+		g->compare = true;
+		return add_policies(g, v);
+	case 'd':
+		return text_f64(v, &g->days) && g->days > 0 && g->days <= 100000;
+	case 's':
+		return text_i64(v, 0, INT64_MAX - RUNS_MOST, &g->seed);
+	case 'r':
+		return text_i64(v, 1, RUNS_MOST, &g->runs);
+	case 'P':
+		return text_f64(v, &g->poll_s) && g->poll_s >= 0 && g->poll_s <= 86400;
+	case 'o':
+		g->json = strcmp(v, "json") == 0;
+		return g->json || strcmp(v, "table") == 0;
+	case 'l':
+		g->log = v;
+		return true;
+	case 'g':
+		g->plot = v;
+		return true;
+	case 'S':
+		g->dir = v;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* -1: go on. */
+static int
+options(struct args *g, int argc, char **argv)
+{
+	static const struct option longs[] = { { "policy", 1, NULL, 'p' },
+		{ "compare", 1, NULL, 'c' }, { "scenarios", 1, NULL, 'S' },
+		{ "days", 1, NULL, 'd' }, { "seed", 1, NULL, 's' },
+		{ "runs", 1, NULL, 'r' }, { "poll", 1, NULL, 'P' },
+		{ "log", 1, NULL, 'l' }, { "plot", 1, NULL, 'g' },
+		{ "help", 0, NULL, 'h' }, { NULL, 0, NULL, 0 } };
+	static char program[] = "locus-client sim"; /* for what getopt says */
+	int opt;
+
+	argv[0] = program;
+	while ((opt = getopt_long(argc, argv, "ho:", longs, NULL)) != -1) {
+		if (opt == 'h')
+			return usage(stdout);
+		if (opt == '?')
+			return EXIT_USAGE;
+		if (!take_option(g, opt, optarg))
+			return refuse(arena_printf(
+			    g->a, "%s, not \"%.60s\"", wanted(opt), optarg));
+	}
+	if (g->npolicies == 0)
+		g->policies[g->npolicies++] = policies[0];
+	if (g->compare != (g->dir != NULL))
+		return refuse("--compare and --scenarios go together");
+	if (optind + (g->compare ? 0 : 1) != argc)
+		return refuse(g->compare ? "--compare takes no file" : "give one file");
+	if ((g->log != NULL || g->plot != NULL) && (g->compare || g->runs > 1))
+		return refuse("--log and --plot are of one run");
+	g->file = g->compare ? NULL : argv[optind];
+	return -1;
+}
+
+int
+sim_main(int argc, char **argv)
+{
+	struct arena a = { 0 };
+	struct args g = { .a = &a, .days = 100, .seed = 1, .runs = 1 };
+	struct fail f = { 0 };
+	enum err e = OK;
+	int code = options(&g, argc, argv);
+
+	if (code < 0) {
+		e = g.compare ? compare(&g, &f) : one(&g, &f);
+		code = e == OK ? 0 : err_exit(e);
+		if (e == OK && (fflush(stdout) != 0 || ferror(stdout))) {
+			e = FAIL_ERRNO(&f, "standard output");
+			code = 1;
+		}
+	}
+	if (e != OK)
+		fprintf(stderr, "locus-client sim: %s\n", f.detail);
+	arena_free(&a);
+	return code;
+}

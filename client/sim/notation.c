@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Scenarios as the document writes them, extended (client.md 7):
+ *
+ *	P1(0.1, 1, .5)  P2(1, 24, .25; gpu, sd=.1)  NCPUS = 2  AVAIL(P1, .4, 5)
+ *
+ * Times are hours.  Blanks and lines are free, # starts a comment.
+ */
+#include "client/sim/read.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "lib/text.h"
+#include "lib/banned.h"
+
+enum { ARGS_MOST = 3 };
+
+struct scan {
+	struct arena *a;
+	const char *file, *p;
+	int line;
+	struct sim_scenario *s;
+	size_t cap;
+	double ngpus, gpu_speed;
+	struct fail *f;
+};
+
+/* NAME = x */
+static const struct option {
+	const char *name;
+	size_t off;
+	double factor, low, high;
+} options[] = {
+#define SET(name, member, factor, low, high)                                           \
+	{                                                                              \
+		name, offsetof(struct sim_scenario, member), factor, low, high         \
+	}
+	SET("NCPUS", rsc[CW_CPU].ninst, 1, 0.01, 4096),
+	SET("min_queue", prefs.min_s, 3600, 0, 24000),
+	SET("additional_queue", prefs.extra_s, 3600, 0, 24000),
+	SET("cpu_scheduling_period", prefs.period_s, 3600, 1e-4, 24000),
+	SET("ON", on.fraction, 1, 0.01, 1),
+	SET("ACTIVE", active.fraction, 1, 0.01, 1),
+	SET("CONNECTED", connected.fraction, 1, 0.01, 1),
+#undef SET
+};
+
+/* NAME(project, x) and, where there is a second number, NAME(project, x, y) */
+enum about {
+	ABOUT_AVAIL,
+	ABOUT_ATTACH,
+	ABOUT_DETACH,
+	ABOUT_CHECKPOINT,
+	ABOUT_OVERHEAD,
+	ABOUT_LIMIT,
+	ABOUT_EST
+};
+static const struct statement {
+	const char *name;
+	enum about about;
+	double low, high;
+} statements[] = {
+	{ "AVAIL", ABOUT_AVAIL, 0.01, 1 },
+	{ "ATTACH", ABOUT_ATTACH, 0, 1e6 },
+	{ "DETACH", ABOUT_DETACH, 0, 1e6 },
+	{ "CHECKPOINT", ABOUT_CHECKPOINT, 0, 1e6 },
+	{ "OVERHEAD", ABOUT_OVERHEAD, 0, 1e6 },
+	{ "LIMIT", ABOUT_LIMIT, 1, 1e6 },
+	{ "EST", ABOUT_EST, 1e-3, 1e3 },
+};
+
+#define WRONG(s, ...) wrong((s), arena_printf((s)->a, __VA_ARGS__))
+static enum err
+wrong(struct scan *s, const char *what)
+{
+	return FAIL(s->f, E_BADREQ, "%s:%d: %s", s->file, s->line, what);
+}
+
+static void
+blanks(struct scan *s)
+{
+	bool comment = false;
+
+	for (; *s->p != '\0'; s->p++) {
+		comment = (comment || *s->p == '#') && *s->p != '\n';
+		if (!comment && !text_white(*s->p))
+			return;
+		if (*s->p == '\n')
+			s->line++;
+	}
+}
+
+static bool
+take(struct scan *s, char c)
+{
+	blanks(s);
+	if (*s->p != c)
+		return false;
+	s->p++;
+	return true;
+}
+
+/* A word; "" if none stands here. */
+static const char *
+word(struct scan *s)
+{
+	const char *from;
+
+	blanks(s);
+	for (from = s->p; text_alnum(*s->p) || *s->p == '_'; s->p++)
+		;
+	return arena_memdup(s->a, from, (size_t)(s->p - from));
+}
+
+static bool
+number(struct scan *s, double *x)
+{
+	char *end;
+
+	blanks(s);
+	*x = strtod(s->p, &end);
+	if (end == s->p || !isfinite(*x))
+		return false;
+	s->p = end;
+	return true;
+}
+
+static enum err
+bounded(struct scan *s, const char *what, double low, double high, double *x)
+{
+	if (!number(s, x) || *x < low || *x > high)
+		return WRONG(s, "%s must be a number from %g to %g", what, low, high);
+	return OK;
+}
+
+static enum err
+closed(struct scan *s, const char *what)
+{
+	return take(s, ')') ? OK : WRONG(s, "%s is not closed by \")\"", what);
+}
+
+static struct sim_project *
+find(struct scan *s, const char *name)
+{
+	for (size_t i = 0; i < s->s->nprojects; i++)
+		if (strcmp(s->s->projects[i].name, name) == 0)
+			return &s->s->projects[i];
+	return NULL;
+}
+
+static enum err
+option(struct scan *s, const char *name)
+{
+	const char *yes;
+	double x;
+
+	if (strcmp(name, "leave_in_memory") == 0) {
+		yes = word(s);
+		s->s->prefs.leave_in_memory = strcmp(yes, "true") == 0;
+		if (!s->s->prefs.leave_in_memory && strcmp(yes, "false") != 0)
+			return WRONG(s, "leave_in_memory must be true or false");
+		return OK;
+	}
+	if (strcmp(name, "NGPU") == 0)
+		return bounded(s, name, 0, 4096, &s->ngpus);
+	if (strcmp(name, "GPU_SPEED") == 0)
+		return bounded(s, name, 1e-9, 1e9, &s->gpu_speed);
+	for (size_t i = 0; i < N(options); i++) {
+		const struct option *o = &options[i];
+		enum err e;
+
+		if (strcmp(name, o->name) != 0)
+			continue;
+		e = bounded(s, name, o->low, o->high, &x);
+		*(double *)(void *)((char *)s->s + o->off) = x * o->factor;
+		return e;
+	}
+	return WRONG(s,
+	    "there is no option \"%.60s\"; known are NCPUS, NGPU, GPU_SPEED, min_queue, additional_queue, leave_in_memory, cpu_scheduling_period, ON, ACTIVE and CONNECTED",
+	    name);
+}
+
+static void
+say(struct sim_project *p, enum about about, double x, double mean_h)
+{
+	switch (about) {
+	case ABOUT_AVAIL:
+		p->up = (struct sim_onoff){ x, mean_h * 3600 };
+		return;
+	case ABOUT_ATTACH:
+		p->attach_s = x * 3600;
+		return;
+	case ABOUT_DETACH:
+		p->detach_s = x * 3600;
+		return;
+	default:
+		break;
+	}
+	for (size_t i = 0; i < p->napps; i++) {
+		struct sim_app *app = &p->apps[i];
+
+		if (about == ABOUT_CHECKPOINT)
+			app->checkpoint_s = x * 3600;
+		else if (about == ABOUT_OVERHEAD)
+			app->restart_s = x * 3600;
+		else if (about == ABOUT_LIMIT)
+			app->in_progress_most = (int32_t)x;
+		else
+			app->bias = x;
+	}
+}
+
+static enum err
+statement(struct scan *s, const struct statement *st)
+{
+	const char *name = word(s);
+	struct sim_project *p = find(s, name);
+	double x, mean_h = 4;
+	enum err e;
+
+	if (p == NULL)
+		return WRONG(s,
+		    "%s(%.60s, ...): no such project was described before this",
+		    st->name, name);
+	if (!take(s, ','))
+		return WRONG(s, "%s(%s needs a number behind a comma", st->name, name);
+	e = bounded(s, st->name, st->low, st->high, &x);
+	if (e == OK && st->about == ABOUT_AVAIL && take(s, ','))
+		e = bounded(s, "the mean length of a period", 1e-3, 1e5, &mean_h);
+	if (e == OK && st->about == ABOUT_LIMIT && x != floor(x))
+		e = WRONG(s, "LIMIT must be a whole number");
+	if (e == OK)
+		e = closed(s, st->name);
+	if (e == OK)
+		say(p, st->about, x, mean_h);
+	return e;
+}
+
+/* Behind the ";" of P(C, D, R; ...): gpu, gpu=U, ncpus=N, sd=X. */
+static enum err
+details(struct scan *s, struct sim_app *app)
+{
+	bool ncpus = false;
+
+	do {
+		const char *name = word(s);
+		enum err e = OK;
+
+		if (strcmp(name, "gpu") == 0) {
+			app->rsc = SIM_GPU;
+			app->use = 1;
+			if (take(s, '='))
+				e = bounded(s, name, 1e-3, 4096, &app->use);
+		} else if (strcmp(name, "ncpus") == 0 && take(s, '=')) {
+			ncpus = true;
+			e = bounded(s, name, 0, 4096, &app->ncpus);
+		} else if (strcmp(name, "sd") == 0 && take(s, '=')) {
+			e = bounded(s, name, 0, 10, &app->sd);
+		} else {
+			e = WRONG(
+			    s, "behind \";\" may stand gpu, gpu=U, ncpus=N and sd=X");
+		}
+		if (e != OK)
+			return e;
+	} while (take(s, ','));
+	if (app->rsc == CW_CPU)
+		app->use = app->ncpus;
+	else if (!ncpus)
+		app->ncpus = 0.01;
+	return OK;
+}
+
+static struct sim_app *
+new_app(struct scan *s, const char *name, double share)
+{
+	struct sim_scenario *sc = s->s;
+	struct sim_project *p = find(s, name);
+	struct sim_app *apps;
+
+	if (p == NULL) {
+		struct sim_project made;
+
+		sim_project_defaults(&made);
+		made.name = name;
+		PUSH(s->a, sc->projects, sc->nprojects, s->cap) = made;
+		p = &sc->projects[sc->nprojects - 1];
+	}
+	p->share = share;
+	apps = NEWN(s->a, struct sim_app, p->napps + 1);
+	if (p->napps > 0)
+		memcpy(apps, p->apps, p->napps * sizeof(*apps));
+	p->apps = apps;
+	sim_app_defaults(&apps[p->napps]);
+	return &apps[p->napps++];
+}
+
+/* P(C, D, R): once more for the same P is another kind of job of it. */
+static enum err
+project(struct scan *s, const char *name)
+{
+	static const char *const what[ARGS_MOST] = { "C, the hours of a job,",
+		"D, the hours to its deadline,", "R, the project's share," };
+	static const double low[ARGS_MOST] = { 1e-6, 1e-6, 0 };
+	double x[ARGS_MOST];
+	struct sim_project *p = find(s, name);
+	struct sim_app *app;
+	enum err e = OK;
+
+	if (p == NULL ? s->s->nprojects == SIM_PROJECTS_MOST :
+			p->napps == SIM_APPS_MOST)
+		return WRONG(s, "more than %d projects, or %d kinds of jobs of one",
+		    SIM_PROJECTS_MOST, SIM_APPS_MOST);
+	for (int i = 0; i < ARGS_MOST && e == OK; i++) {
+		if (i > 0 && !take(s, ','))
+			return WRONG(s, "a project is %s(C, D, R)", name);
+		e = bounded(s, what[i], low[i], 1e7, &x[i]);
+	}
+	if (e != OK)
+		return e;
+	if (p != NULL && p->share != x[2])
+		return WRONG(s, "%s has the share %g already", name, p->share);
+	app = new_app(s, name, x[2]);
+	app->run_s = x[0] * 3600;
+	app->deadline_s = x[1] * 3600;
+	if (take(s, ';'))
+		e = details(s, app);
+	return e == OK ? closed(s, name) : e;
+}
+
+static enum err
+item(struct scan *s)
+{
+	const char *name = word(s);
+
+	if (name[0] == '\0')
+		return WRONG(
+		    s, "a project P(C, D, R) or an option NAME=VALUE must stand here");
+	if (strlen(name) > 60)
+		return WRONG(s, "a name has at most 60 letters");
+	if (take(s, '='))
+		return option(s, name);
+	if (!take(s, '('))
+		return WRONG(s, "behind \"%s\" must stand \"(\" or \"=\"", name);
+	for (size_t i = 0; i < N(statements); i++)
+		if (strcmp(name, statements[i].name) == 0)
+			return statement(s, &statements[i]);
+	return project(s, name);
+}
+
+enum err
+sim_notation(struct arena *a, const char *file, const char *bytes, size_t n,
+    struct sim_scenario *sc, struct fail *f)
+{
+	struct scan s = { .a = a,
+		.file = file,
+		.p = bytes,
+		.line = 1,
+		.s = sc,
+		.gpu_speed = 1,
+		.f = f };
+	enum err e = OK;
+
+	if (memchr(bytes, '\0', n) != NULL)
+		return FAIL(f, E_BADREQ, "%s: is no text", file);
+	for (blanks(&s); e == OK && *s.p != '\0'; blanks(&s))
+		e = item(&s);
+	if (e == OK && sc->nprojects == 0)
+		e = FAIL(f, E_BADREQ, "%s: describes no project", file);
+	if (s.ngpus > 0)
+		sim_add_gpus(sc, s.ngpus, s.gpu_speed);
+	sc->prefs.cushion_s = sc->prefs.min_s;
+	return e;
+}

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The projects of a simulation: each has any number of jobs of its apps, and sends what
+ * was asked for as long as it can be done in time, by the rule of our own scheduler
+ * (rules/sched/edf.h): the host lists its tasks, and a job goes out if neither it nor
+ * another misses its deadline for that.
+ */
+#include "client/sim/state.h"
+
+#include <math.h>
+#include "rules/sched/edf.h"
+#include "lib/banned.h"
+
+enum { JOBS_MOST = 10000 };            /* of one reply, per resource */
+static const double SIZE_LEAST = 0.05; /* of a job, relative to the mean */
+
+struct supply { /* apps of one project that have jobs for one resource */
+	const struct sim_app *app[64];
+	size_t n;
+	double weight;
+};
+
+static uint32_t
+in_progress(const struct sim *s, const struct sim_app *app)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < s->w.ntasks; i++)
+		n += s->job[i].app == app;
+	return n;
+}
+
+static struct supply
+supply_of(const struct sim *s, const struct server *v, size_t rsc)
+{
+	struct supply u = { .n = 0 };
+
+	for (size_t i = 0; i < v->how->napps && u.n < N(u.app); i++) {
+		const struct sim_app *app = &v->how->apps[i];
+
+		if (app->rsc != (int32_t)rsc || s->w.now < app->from_s ||
+		    s->w.now >= app->until_s)
+			continue;
+		u.app[u.n++] = app;
+		u.weight += app->weight;
+	}
+	return u;
+}
+
+static size_t
+pick(const struct supply *u, struct rng *rng)
+{
+	double x;
+	size_t i = 0;
+
+	if (u->n == 1)
+		return 0;
+	x = rng_unit(rng) * u->weight;
+	while (i + 1 < u->n && x >= u->app[i]->weight)
+		x -= u->app[i++]->weight;
+	return i;
+}
+
+static void
+strike(struct supply *u, size_t i)
+{
+	u->weight -= u->app[i]->weight;
+	u->app[i] = u->app[--u->n];
+}
+
+/* Jobs for the file that the host has come first; then one for a new file. */
+static void
+count_bytes(struct server *v, const struct sim_app *app)
+{
+	double *jobs = &v->job_of_file[app - v->how->apps];
+
+	if (app->file_bytes <= 0)
+		return;
+	if (*jobs == 0)
+		v->sums->bytes += app->file_bytes;
+	*jobs = *jobs + 1 >= app->jobs_per_file ? 0 : *jobs + 1;
+}
+
+static void
+make_room(struct sim *s)
+{
+	size_t cap = s->cap;
+
+	s->w.tasks = arena_grow(
+	    s->keep, s->w.tasks, s->w.ntasks, &cap, sizeof(*s->w.tasks));
+	s->job = arena_grow(s->keep, s->job, s->w.ntasks, &s->cap, sizeof(*s->job));
+}
+
+static void
+send_job(struct sim *s, struct server *v, const struct sim_app *app)
+{
+	const struct client_world *w = &s->w;
+	double size = app->run_s;
+	size_t i = w->ntasks;
+
+	make_room(s);
+	if (app->sd > 0)
+		size *= fmax(SIZE_LEAST, 1 + app->sd * rng_gauss(&v->job_rng));
+	s->job[i] = (struct sim_job){ .id = ++s->njobs,
+		.app = app,
+		.size_s = size,
+		.est_s = app->run_s * app->bias,
+		.flops = app->ncpus * w->rsc[CW_CPU].flops };
+	if (app->rsc != CW_CPU)
+		s->job[i].flops += app->use * w->rsc[app->rsc].flops;
+	s->w.tasks[i] = (struct cw_task){ .id = (uint32_t)s->njobs,
+		.project = v->world,
+		.app = v->app_base + (int32_t)(app - v->how->apps),
+		.rsc = app->rsc,
+		.use = app->use,
+		.ncpus = app->ncpus,
+		.remaining_s = s->job[i].est_s,
+		.deadline = w->now + app->deadline_s,
+		.received_at = w->now,
+		.rss_bytes = app->rss_bytes };
+	s->w.ntasks++;
+	v->sums->fetched++;
+	s->sums->fetched++;
+	count_bytes(v, app);
+	sim_tell(s, SIM_JOB, v, &s->job[i], s->w.tasks[i].deadline, 0, NULL);
+}
+
+/* --- would it be done in time? --- */
+
+struct load { /* of one resource of the host */
+	const struct sim *s;
+	size_t rsc;
+	double work_s, longest_s, first_deadline; /* wall; from now */
+	bool plain; /* no task takes more than one instance */
+	struct edf edf;
+	bool listed; /* edf has the tasks */
+	double delay_s;
+};
+
+/* As rules/sched/workload.c: less the buffer, but at least half the time. */
+static double
+to_be_done_by(const struct sim *s, double deadline)
+{
+	double left = deadline - s->w.now;
+
+	return left > 0 ? deadline - fmin(s->w.prefs.min_s, left / 2) : deadline;
+}
+
+static void
+load_add(struct load *l, double length, double use, double deadline)
+{
+	double by = to_be_done_by(l->s, deadline);
+
+	l->work_s += length * use;
+	l->longest_s = fmax(l->longest_s, length);
+	l->first_deadline = fmin(l->first_deadline, by - l->s->w.now);
+	l->plain &= use <= 1;
+	l->delay_s += length * use / l->s->w.rsc[l->rsc].ninst;
+	if (l->listed)
+		edf_add(&l->edf, (struct edf_task){ (int64_t)by, length, use });
+}
+
+static struct load
+load_of(const struct sim *s, size_t rsc, double delay_s)
+{
+	struct load l = {
+		.s = s, .rsc = rsc, .first_deadline = INFINITY, .plain = true
+	};
+
+	for (size_t i = 0; i < s->w.ntasks; i++) {
+		const struct cw_task *t = &s->w.tasks[i];
+
+		if (t->rsc == (int32_t)rsc)
+			load_add(&l, t->remaining_s / s->w.rsc[rsc].avail, t->use,
+			    t->deadline);
+	}
+	l.delay_s = delay_s;
+	return l;
+}
+
+static void
+list_tasks(struct sim *s, struct load *l)
+{
+	l->edf = edf_new(&s->round, (int64_t)s->w.now, s->w.rsc[l->rsc].ninst);
+	l->listed = true;
+	for (size_t i = 0; i < s->w.ntasks; i++) {
+		const struct cw_task *t = &s->w.tasks[i];
+
+		if (t->rsc == (int32_t)l->rsc)
+			edf_add(&l->edf,
+			    (struct edf_task){ (int64_t)to_be_done_by(s, t->deadline),
+				t->remaining_s / s->w.rsc[l->rsc].avail, t->use });
+	}
+}
+
+/*
+ * Tasks taken in any order without a pause are all done after work / instances + the
+ * longest; only when that is not soon enough are they laid out one by one.
+ */
+static bool
+in_time(struct sim *s, struct load *l, const struct sim_app *app, double length)
+{
+	double by = to_be_done_by(s, s->w.now + app->deadline_s);
+	double all = (l->work_s + length * app->use) / s->w.rsc[l->rsc].ninst +
+	             fmax(l->longest_s, length);
+
+	if (l->plain && app->use <= 1 &&
+	    all < fmin(l->first_deadline, by - s->w.now) - 1)
+		return true;
+	if (!l->listed)
+		list_tasks(s, l);
+	return edf_accepts(&l->edf, (struct edf_task){ (int64_t)by, length, app->use });
+}
+
+static bool
+would_send(struct sim *s, const struct server *v, struct load *l,
+    const struct sim_app *app, double length)
+{
+	if (v->how->no_deadline_check)
+		return true;
+	if (v->how->delay_check)
+		return l->delay_s + length <= app->deadline_s;
+	return in_time(s, l, app, length);
+}
+
+static void
+send_for(struct sim *s, struct server *v, const struct work_ask *ask, size_t rsc,
+    struct reply_facts *f)
+{
+	struct supply u = { .n = 0 };
+	double secs = ask->secs[rsc], inst = ask->inst[rsc];
+	struct load l;
+
+	if (secs <= 0 && inst <= 0)
+		return;
+	u = supply_of(s, v, rsc);
+	l = load_of(s, rsc, ask->delay_s[rsc]);
+	while ((secs > 0 || inst > 0) && u.n > 0 && f->ntasks[rsc] < JOBS_MOST) {
+		size_t i = pick(&u, &v->job_rng);
+		const struct sim_app *app = u.app[i];
+		double length = app->run_s * app->bias / s->w.rsc[rsc].avail;
+
+		if (!would_send(s, v, &l, app, length)) {
+			f->latency_limited = true;
+			strike(&u, i);
+			continue;
+		}
+		if (app->in_progress_most > 0 &&
+		    in_progress(s, app) >= (uint32_t)app->in_progress_most) {
+			strike(&u, i);
+			continue;
+		}
+		send_job(s, v, app);
+		load_add(&l, length, app->use, s->w.now + app->deadline_s);
+		f->ntasks[rsc]++;
+		secs -= length * app->use;
+		inst -= app->use;
+	}
+}
+
+static void
+take_reports(struct sim *s, struct server *v)
+{
+	struct cw_rpc *rpc = &s->w.projects[v->world].rpc;
+
+	for (size_t i = 0; i < v->nready; i++) {
+		bool late = s->w.now > v->ready[i].deadline;
+
+		*(late ? &v->sums->missed : &v->sums->met) += 1;
+		v->sums->wasted_flops += late ? v->ready[i].flops : 0;
+	}
+	if (v->nready > 0)
+		sim_tell(s, SIM_REPORT, v, NULL, 0, (int64_t)v->nready, NULL);
+	v->nready = 0;
+	rpc->nready = 0;
+	rpc->report_now = false;
+}
+
+static void
+tell_contact(struct sim *s, const struct server *v, const struct contact *c)
+{
+	const char *text = contact_words(c->why);
+
+	if (s->opt->event == NULL)
+		return;
+	for (size_t r = 0; r < s->w.nrsc; r++)
+		if (c->ask.secs[r] > 0 || c->ask.inst[r] > 0)
+			text = arena_printf(&s->round,
+			    "%s; %s %.0f s, %.2f instances, busy for %.0f s", text,
+			    s->w.rsc[r].name, c->ask.secs[r], c->ask.inst[r],
+			    c->ask.delay_s[r]);
+	sim_tell(s, SIM_CONTACT, v, NULL, 0, 0, text);
+}
+
+static bool
+is_up(struct sim *s, struct server *v)
+{
+	onoff_at(&v->up, s->w.now, &v->up_rng);
+	return v->up.on &&
+	       !(s->w.now >= v->how->down_from_s && s->w.now < v->how->down_until_s);
+}
+
+bool
+sim_contact(struct sim *s, const struct contact *c)
+{
+	struct server *v = &s->server[s->who[c->project]];
+	struct reply_facts f = { .request_delay_s = v->how->request_delay_s };
+	size_t project = (size_t)c->project, n = 0;
+
+	v->sums->contacts++;
+	s->sums->contacts++;
+	tell_contact(s, v, c);
+	if (!is_up(s, v)) {
+		sim_tell(s, SIM_FAILED, v, NULL, 0, 0, NULL);
+		if (c->why == CONTACT_MASTER)
+			contact_master(
+			    &s->w, s->opt->policy, project, 0, 0, &v->backoff_rng);
+		else
+			contact_failed(&s->w, s->opt->policy, project, &v->backoff_rng);
+		return false;
+	}
+	if (c->why == CONTACT_MASTER) {
+		contact_master(&s->w, s->opt->policy, project, 1, 0, &v->backoff_rng);
+		return false;
+	}
+	take_reports(s, v);
+	for (size_t k = 0; k < s->w.nrsc; k++) {
+		send_for(s, v, &c->ask, s->w.nrsc - 1 - k, &f);
+		n += f.ntasks[s->w.nrsc - 1 - k];
+	}
+	f.latency_limited = f.latency_limited && n == 0;
+	sim_tell(s, SIM_REPLY, v, NULL, 0, (int64_t)n, NULL);
+	contact_replied(&s->w, s->opt->policy, c, &f, &v->backoff_rng);
+	return n > 0;
+}

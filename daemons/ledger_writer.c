@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Each transaction moves some jobs or one row, mark or old row and sum together: killed
+ * between any two statements it has moved them or not.
+ */
+#include "daemons/ledger_writer.h"
+
+#include "db/ledger.h"
+#include "lib/log.h"
+#include "lib/banned.h"
+
+enum {
+	JOBS_MOST = 16 * DB_LIST_MAX,
+	OLD_MOST = 256,
+	CLOSE_EVERY_S = 600,
+	DAY_S = 86400
+};
+
+struct slice {
+	const int64_t *ids;
+	size_t n;
+};
+
+static enum err
+fold(struct ctx *x, void *arg)
+{
+	const struct slice *s = arg;
+
+	return ledger_fold(x->db, s->ids, s->n, &x->fail);
+}
+
+static enum err
+close_row(struct ctx *x, void *arg)
+{
+	return ledger_close(x->db, arg, &x->fail);
+}
+
+/* Contention, or a COMMIT whose answer was lost: what is still due is found in the next
+ * pass. */
+static enum err
+left_for_next(enum err e)
+{
+	return e == E_RACE || e == E_RETRY ? OK : e;
+}
+
+/* There may be more than one pass takes: then the next one goes on at once. */
+static enum err
+close_old(struct ctx *x, struct ledger_writer *b, bool *full)
+{
+	int64_t before = x->now / DAY_S - x->conf->ledger_days;
+	struct row_ledger *old;
+	size_t n = 0;
+	enum err e = ledger_old(x->db, &x->a, before, OLD_MOST, &old, &n, &x->fail);
+
+	for (size_t i = 0; e == OK && i < n && !daemon_stopping(x); i++)
+		e = left_for_next(daemon_unit(x, close_row, &old[i]));
+	if (e == OK && n > 0)
+		log_info("[LEDGER] summed up %zu rows of old days", n);
+	if (e == OK && n == OLD_MOST)
+		*full = true;
+	else
+		b->closed_at = x->now;
+	return e;
+}
+
+enum err
+ledger_writer_step(struct ctx *x, struct ledger_writer *b, bool *full)
+{
+	int64_t *ids;
+	size_t n;
+	enum err e = ledger_due(x->db, &x->a, (struct part){ x->mod_n, x->mod_i },
+	    JOBS_MOST, &ids, &n, &x->fail);
+
+	*full = e == OK && n == JOBS_MOST && !x->dry_run;
+	if (e != OK || x->dry_run)
+		return e;
+	for (size_t i = 0; i < n && e == OK && !daemon_stopping(x); i += DB_LIST_MAX) {
+		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX;
+		struct slice s = { ids + i, part };
+
+		e = left_for_next(daemon_unit(x, fold, &s));
+	}
+	if (e != OK || x->mod_i != 0 || x->now - b->closed_at < CLOSE_EVERY_S)
+		return e;
+	return close_old(x, b, full);
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writes of the daemons: each is conditional on what was read. */
+#include "db/wu_updates.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include "db/stmts.h"
+#include "model/resource.h"
+#include "model/states.h"
+#include "lib/banned.h"
+
+enum err
+workunits_to_delete_files(struct db *db, struct arena *a, struct part part,
+    int32_t state, size_t max, struct workunit **wus, size_t *n, struct fail *f)
+{
+	return db_query(db, a, f, wus, n, WUS_TO_DELETE_FILES,
+	    .file_delete_state = state, .parts = part.n, .part = part.i, .max = max);
+}
+
+enum err
+workunits_files_gone(struct db *db, struct arena *a, struct part part, int64_t after,
+    size_t max, int64_t **ids, size_t *n, struct fail *f)
+{
+	struct row_number *rows = NULL;
+	enum err e = db_query(db, a, f, &rows, n, WUS_FILES_GONE, .after = after,
+	    .parts = part.n, .part = part.i, .max = max);
+
+	if (e != OK)
+		return e;
+	*ids = row_numbers(a, rows, *n);
+	return OK;
+}
+
+enum err
+workunits_to_purge(struct db *db, struct arena *a, const int64_t *ids, size_t nids,
+    int64_t before, struct workunit **wus, size_t *n, struct fail *f)
+{
+	return db_query(
+	    db, a, f, wus, n, WUS_TO_PURGE, .ids = db_ids(ids, nids), .before = before);
+}
+
+enum err
+results_to_delete_files(struct db *db, struct arena *a, struct part part, int32_t state,
+    size_t max, struct result **results, size_t *n, struct fail *f)
+{
+	return db_query(db, a, f, results, n, RESULTS_TO_DELETE_FILES,
+	    .file_delete_state = state, .parts = part.n, .part = part.i, .max = max);
+}
+
+struct life_batch *
+life_batch(struct arena *a)
+{
+	static const enum stmt_id of[LIFE__MAX] = {
+		[LIFE_TRANSITIONED] = SQL_WU_TRANSITIONED,
+		[LIFE_VALIDATED] = SQL_WU_VALIDATED,
+		[LIFE_MOVED] = SQL_RESULT_MOVE,
+		[LIFE_ASSIMILATED] = SQL_WU_ASSIMILATED,
+		[LIFE_INPUTS_DELETED] = SQL_WU_FILES_DELETED,
+		[LIFE_OUTPUTS_DELETED] = SQL_RESULT_FILES_DELETED,
+		[LIFE_TIMED_OUT] = SQL_HAV_TIMED_OUT,
+		[LIFE_JUDGED] = SQL_HAV_JUDGED,
+		[LIFE_LEARNED] = SQL_VERSION_LEARNED,
+		[LIFE_TURNAROUND] = SQL_HOST_TURNAROUND,
+		[LIFE_HOST_CREDIT] = SQL_HOST_CREDIT,
+		[LIFE_USER_CREDIT] = SQL_USER_CREDIT,
+	};
+	struct life_batch *b = NEW(a, struct life_batch);
+
+	b->a = a;
+	for (size_t i = 0; i < LIFE__MAX; i++)
+		b->of[i] = db_batch(a, of[i]);
+	return b;
+}
+
+enum err
+life_save(struct db *db, struct life_batch *b, struct fail *f)
+{
+	enum err e = OK;
+
+	for (enum life i = 0; i < LIFE__MAX && e == OK; i++) {
+		e = i <= LIFE_MOVED ? db_batch_all(db, b->of[i], f) :
+		                      db_batch_run(db, b->of[i], NULL, f);
+		b->of[i]->n = 0;
+		if (i == LIFE_MOVED && e == OK) {
+			e = results_insert(db, b->a, b->made, b->nmade, f);
+			b->nmade = 0;
+		}
+	}
+	return e;
+}
+
+void
+workunit_transitioned(
+    struct life_batch *b, const struct workunit *was, const struct workunit *becomes)
+{
+	db_batch_add(
+	    b->of[LIFE_TRANSITIONED], WU_TRANSITIONED, .becomes = becomes, .was = was);
+}
+
+void
+workunit_validated(
+    struct life_batch *b, const struct workunit *was, const struct workunit *becomes)
+{
+	db_batch_add(
+	    b->of[LIFE_VALIDATED], WU_VALIDATED, .becomes = becomes, .was = was);
+}
+
+void
+result_made(struct life_batch *b, const struct new_result *r)
+{
+	PUSH(b->a, b->made, b->nmade, b->cap) = *r;
+}
+
+void
+workunit_assimilated(
+    struct life_batch *b, int64_t id, int32_t state, int32_t error_bits, int64_t now)
+{
+	db_batch_add(b->of[LIFE_ASSIMILATED], WU_ASSIMILATED, .assimilate_state = state,
+	    .error_bits = error_bits, .now = now, .id = id);
+}
+
+void
+workunit_files_deleted(struct life_batch *b, int64_t id, int32_t was, int32_t becomes)
+{
+	db_batch_add(b->of[LIFE_INPUTS_DELETED], WU_FILES_DELETED, .becomes = becomes,
+	    .id = id, .was = was);
+}
+
+void
+result_files_deleted(struct life_batch *b, int64_t id, int32_t was, int32_t becomes)
+{
+	db_batch_add(b->of[LIFE_OUTPUTS_DELETED], RESULT_FILES_DELETED,
+	    .becomes = becomes, .id = id, .was = was);
+}
+
+void
+result_move(
+    struct life_batch *b, const struct result *was, const struct result *becomes)
+{
+	assert(was->id == becomes->id);
+	assert(state_may_become(KIND_RESULT, was->server_state, becomes->server_state));
+	assert(state_may_become(KIND_OUTCOME, was->outcome, becomes->outcome));
+	assert(state_may_become(
+	    KIND_VALIDATE, was->validate_state, becomes->validate_state));
+	assert(state_may_become(
+	    KIND_FILE_DELETE, was->file_delete_state, becomes->file_delete_state));
+	db_batch_add(b->of[LIFE_MOVED], RESULT_MOVE, .becomes = becomes, .was = was);
+}
+
+static int64_t
+hav_version(const struct result *r)
+{
+	return resource_statistics_id(r->appid, r->app_version_id);
+}
+
+void
+hav_timed_out(
+    struct life_batch *b, const struct result *r, double delay_bound_s, int64_t quota)
+{
+	db_batch_add(b->of[LIFE_TIMED_OUT], HAV_TIMED_OUT,
+	    .turnaround_s = delay_bound_s, .quota = quota, .host_id = r->hostid,
+	    .app_version_id = hav_version(r));
+}
+
+static int
+hav_order(const void *a, const void *b)
+{
+	const struct host_app_version *x = &((const struct hav_entry *)a)->v,
+				      *y = &((const struct hav_entry *)b)->v;
+
+	if (x->host_id != y->host_id)
+		return x->host_id < y->host_id ? -1 : 1;
+	return (x->app_version_id > y->app_version_id) -
+	       (x->app_version_id < y->app_version_id);
+}
+
+enum err
+havs_lock(struct db *db, struct arena *a, const int64_t *hosts, size_t n,
+    struct hav_table *t, struct fail *f)
+{
+	enum err e = OK;
+
+	*t = (struct hav_table){ .a = a };
+	for (size_t i = 0; i < n && e == OK; i += DB_LIST_MAX) {
+		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, got;
+		struct host_app_version *rows = NULL;
+		e = db_query(db, a, f, &rows, &got, HAVS_FOR_UPDATE,
+		    .host_ids = db_ids(hosts + i, part));
+		for (size_t k = 0; e == OK && k < got; k++)
+			PUSH(a, t->v, t->n, t->cap) = (struct hav_entry){ rows[k],
+				false };
+	}
+	t->stored = t->n;
+	return e;
+}
+
+struct hav_entry *
+hav_of(struct hav_table *t, const struct result *r, int64_t quota)
+{
+	struct hav_entry key = { { .host_id = r->hostid,
+				     .app_version_id = hav_version(r),
+				     .max_jobs_per_day = (int32_t)quota },
+		false },
+			 *found = NULL;
+
+	if (t->stored > 0)
+		found = bsearch(&key, t->v, t->stored, sizeof(key), hav_order);
+	for (size_t i = t->stored; i < t->n && found == NULL; i++)
+		if (hav_order(&key, &t->v[i]) == 0)
+			found = &t->v[i];
+	if (found != NULL)
+		return found;
+	PUSH(t->a, t->v, t->n, t->cap) = key;
+	return &t->v[t->n - 1];
+}
+
+void
+havs_judged(struct life_batch *b, const struct hav_table *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (t->v[i].judged)
+			db_batch_add(b->of[LIFE_JUDGED], HAV_JUDGED, .hav = &t->v[i].v);
+}
+
+void
+version_learned(struct life_batch *b, int64_t app_version_id, double pfc)
+{
+	db_batch_add(
+	    b->of[LIFE_LEARNED], VERSION_LEARNED, .pfc = pfc, .id = app_version_id);
+}
+
+void
+host_turnaround(struct life_batch *b, int64_t hostid, double s)
+{
+	db_batch_add(
+	    b->of[LIFE_TURNAROUND], HOST_TURNAROUND, .turnaround_s = s, .id = hostid);
+}
+
+void
+host_credit(struct life_batch *b, int64_t hostid, double credit)
+{
+	db_batch_add(
+	    b->of[LIFE_HOST_CREDIT], HOST_CREDIT, .credit = credit, .id = hostid);
+}
+
+void
+user_credit(struct life_batch *b, int64_t userid, double credit)
+{
+	db_batch_add(
+	    b->of[LIFE_USER_CREDIT], USER_CREDIT, .credit = credit, .id = userid);
+}
+
+/* Are they as they were read?  Then they stay so. */
+static enum err
+lock_as_read(struct db *db, struct arena *a, struct workunit *const *wus,
+    const int64_t *ids, size_t n, struct fail *f)
+{
+	struct workunit *now;
+	size_t nnow;
+	enum err e = workunits_lock(db, a, ids, n, &now, &nnow, f);
+	bool same = e == OK && nnow == n;
+
+	for (size_t i = 0; i < n && same; i++)
+		same = now[i].transition_seq == wus[i]->transition_seq;
+	return e != OK || same ? e : FAIL(f, E_RACE, "a workunit has changed");
+}
+
+enum err
+workunits_purge(struct db *db, struct arena *a, struct workunit *const *wus, size_t n,
+    struct fail *f)
+{
+	int64_t *ids = NEWN(a, int64_t, n), gone = 0;
+	enum err e;
+
+	for (size_t i = 0; i < n; i++)
+		ids[i] = wus[i]->id;
+	e = lock_as_read(db, a, wus, ids, n, f);
+	if (e == OK)
+		e = db_exec(db, f, &gone, PURGE_WUS, .ids = db_ids(ids, n));
+	if (e == OK && gone != (int64_t)n)
+		e = FAIL(f, E_RACE, "the files of a workunit are not deleted");
+	if (e == OK)
+		e = db_exec(db, f, NULL, PURGE_RESULTS, .workunitids = db_ids(ids, n));
+	return e != OK ? e :
+	                 db_exec(db, f, NULL, PURGE_ASSIGNMENTS,
+			     .workunitids = db_ids(ids, n));
+}
+
+enum err
+fileset_states(struct db *db, struct arena *a, int64_t after, size_t max,
+    struct row_fileset_state **states, size_t *n, struct fail *f)
+{
+	return db_query(
+	    db, a, f, states, n, FILESET_STATES, .after = after, .max = max);
+}
+
+enum err
+fileset_states_of(struct db *db, struct arena *a, const int64_t *ids, size_t n,
+    struct row_fileset_state **states, size_t *nstates, struct fail *f)
+{
+	return db_query(
+	    db, a, f, states, nstates, FILESET_STATES_OF, .ids = db_ids(ids, n));
+}

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who is asking: account by strong or weak key, host by id, by its cross-project id, or
+ * by likeness (protocol.md 3.1, 3.2).  Reads only; a new host is written by the commit.
+ */
+#include "sched/rpc/rpc.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "db/entity.h"
+#include "lib/crypt.h"
+#include "rules/sched/identity.h"
+#include "proto/web_docs.h"
+#include "lib/banned.h"
+
+/*
+ * A request of a client that was killed may still be under way when its successor asks,
+ * and be served last.  It is no copied client: a host made for it would hold jobs that
+ * nobody has.  A real copy asks again and is recognised then.
+ */
+enum { OVERTAKEN_S = 30 };
+
+enum { FORWARDS_MAX = 16 }; /* merge links followed, so that a cycle ends */
+
+/* The account whose id stands in a weak key "<id>_<32 hex>"; 0 if it is not one. */
+static int64_t
+weak_key_user(const char *key)
+{
+	char *end;
+	long long id = strtoll(key, &end, 10);
+
+	return end != key && *end == '_' && id > 0 ? id : 0;
+}
+
+/* Is the key this account's?  Sets weak_auth. */
+static bool
+key_fits(struct rpc *x, const struct user *u)
+{
+	const char *key = x->req->authenticator;
+
+	x->weak_auth = false;
+	if (key[0] == '\0' || u->authenticator[0] == '\0')
+		return false;
+	if (secret_equal(u->authenticator, key))
+		return true;
+	x->weak_auth = account_weak_key_is(x->a, u, key);
+	return x->weak_auth;
+}
+
+/* The account by the key alone; E_NOTFOUND if there is none. */
+static enum err
+user_by_key(struct rpc *x)
+{
+	const char *key = x->req->authenticator;
+	int64_t weak = weak_key_user(key);
+	struct user *u;
+	enum err e;
+
+	if (key[0] == '\0')
+		return FAIL(&x->fail, E_NOTFOUND, "the request has no account key");
+	e = weak != 0 ? user_by_id(x->db, x->a, weak, &u, &x->fail) :
+	                user_by_authenticator(x->db, x->a, key, &u, &x->fail);
+	if (e != OK)
+		return e;
+	if (!key_fits(x, u))
+		return FAIL(&x->fail, E_NOTFOUND, "the key is no account's");
+	x->user = u;
+	return OK;
+}
+
+/*
+ * The client says that it has nothing of this project, so what an older installation
+ * had is lost.  One that reports has something; what else it lost is sent again.
+ */
+static bool
+client_is_empty(const struct request *rq)
+{
+	return rq->has_other_results && rq->nother_results == 0 && rq->nreports == 0 &&
+	       rq->allow_multiple_clients != 1;
+}
+
+static bool
+search_is_off(const struct rpc *x)
+{
+	const struct conf_list *off = &x->conf->dont_search_host_for_user;
+
+	for (size_t i = 0; i < off->n; i++)
+		if (strtoll(off->v[i], NULL, 10) == x->user->id)
+			return true;
+	return x->req->allow_multiple_clients == 1;
+}
+
+static char *
+hashed_cpid(struct arena *a, const struct user *u, const char *cpid)
+{
+	char md5[MD5_HEX];
+
+	md5_text(arena_printf(a, "%s%s", cpid, u->email_addr), md5);
+	return arena_strdup(a, md5);
+}
+
+/* protocol.md 3.2 (3): the account's newest host with this cross-project id, if it
+ * looks alike. */
+static enum err
+host_by_its_cpid(struct rpc *x, struct host **host)
+{
+	const char *cpid = x->req->host.host_cpid;
+	enum err e;
+
+	*host = NULL;
+	if (cpid == NULL || cpid[0] == '\0')
+		return OK;
+	e = host_by_cpid(
+	    x->db, x->a, x->user->id, hashed_cpid(x->a, x->user, cpid), host, &x->fail);
+	if (e == OK && host_obviously_different(*host, x->req))
+		*host = NULL;
+	if (e == E_NOTFOUND)
+		*host = NULL;
+	return e == E_NOTFOUND ? OK : e;
+}
+
+/* protocol.md 3.2 (4): by name, address, CPU, OS and RAM, all of them known. */
+static enum err
+host_by_likeness(struct rpc *x, struct host **host)
+{
+	const struct rq_host *rh = &x->req->host;
+	struct host like = {
+		.userid = x->user->id,
+		.domain_name = rh->domain_name,
+		.last_ip_addr = rh->ip_addr,
+		.os_name = rh->os_name,
+		.p_model = rh->p_model,
+		.m_nbytes = rh->m_nbytes,
+	};
+	const char *const must[] = { rh->domain_name, rh->ip_addr, rh->os_name,
+		rh->p_model };
+	enum err e;
+
+	*host = NULL;
+	if (search_is_off(x))
+		return OK;
+	for (size_t i = 0; i < N(must); i++)
+		if (must[i] == NULL || must[i][0] == '\0')
+			return OK;
+	e = host_similar(x->db, x->a, &like, host, &x->fail);
+	if (e == E_NOTFOUND)
+		*host = NULL;
+	return e == E_NOTFOUND ? OK : e;
+}
+
+/*
+ * The host of a client that names none, or that may not use the one it names.  A copied
+ * client has its original's cross-project id, so for a clone only the likeness counts.
+ */
+static enum err
+search_host(struct rpc *x, bool clone)
+{
+	struct host *h = NULL;
+	enum err e = OK;
+
+	if (!clone)
+		e = host_by_its_cpid(x, &h);
+	if (e == OK && h == NULL)
+		e = host_by_likeness(x, &h);
+	if (e != OK)
+		return e;
+	x->clone = clone;
+	x->host = h;
+	x->host_id_changed = true;
+	x->detach = h != NULL && client_is_empty(x->req);
+	return OK;
+}
+
+enum err
+rpc_still_no_host(struct rpc *x)
+{
+	enum err e = x->host_wait_s > 0 ? OK : user_lock(x->db, x->user->id, &x->fail);
+
+	if (e == OK)
+		e = search_host(x, x->clone);
+	if (e != OK || x->host == NULL)
+		return e;
+	return FAIL(&x->fail, E_RETRY, "host %lld was made by a copy of this request",
+	    (long long)x->host->id);
+}
+
+enum err
+rpc_count_new_hosts(struct rpc *x)
+{
+	int64_t made = 0, most = x->conf->max_new_hosts_per_account_day;
+	enum err e = most == 0 ? OK :
+	                         host_made(x->db, x->user->id, x->now - HOST_DAY_S,
+				     most, &made, &x->fail);
+
+	x->host_wait_s = host_new_wait_s(x->conf, made, x->now);
+	return e;
+}
+
+/* The row of the id that the client gives, with its account, merge links followed; NULL
+ * if there is none. */
+static enum err
+host_of_request(struct rpc *x, struct row_host_account **found, bool *forwarded)
+{
+	struct row_host_account *at = NULL;
+
+	int64_t id = x->req->hostid;
+	bool tasks = x->req->nreports + x->req->nother_results > 0;
+
+	*forwarded = false;
+	for (int hops = 0; hops < FORWARDS_MAX; hops++) {
+		enum err e = host_and_account(x->db, x->a, id, tasks, &at, &x->fail);
+
+		if (e == E_NOTFOUND)
+			break;
+		if (e == OK && at->host.userid != 0)
+			*found = at;
+		if (e != OK || *found != NULL)
+			return e;
+		id = at->host.rpc_seqno;
+		*forwarded = true;
+	}
+	return OK;
+}
+
+/* The account of a host row whose own account's key was not given: whoever has the key.
+ */
+static enum err
+authenticate_stranger(struct rpc *x)
+{
+	enum err e = user_by_key(x);
+
+	return e == OK ? search_host(x, false) : e;
+}
+
+/* An account without a row, in whose name nothing is done. */
+static struct user *
+nobody(struct arena *a)
+{
+	struct user *u = NEW(a, struct user);
+
+	for (size_t i = 0; i < shape_user.ncols; i++)
+		if (shape_user.cols[i].type == COL_str)
+			*(char **)((char *)u + shape_user.cols[i].off) = arena_strdup(
+			    a, "");
+	return u;
+}
+
+/* What an earlier try may have found. */
+static void
+forget(struct rpc *x)
+{
+	x->user = x->probe ? nobody(x->a) : NULL;
+	x->host = NULL;
+	x->host_id_changed = x->detach = false;
+	x->predecessor = 0;
+	x->nnotes = 0;
+	x->glance.there = false;
+}
+
+/* The state of the client of this row went back: it was restored, or copied. */
+static enum err
+identify_clone(struct rpc *x, const struct host *h)
+{
+	enum err e;
+
+	if (x->now - h->rpc_time < OVERTAKEN_S)
+		return FAIL(&x->fail, E_RACE,
+		    "host %lld: a request with number %lld comes after %lld",
+		    (long long)h->id, (long long)x->req->rpc_seqno,
+		    (long long)h->rpc_seqno);
+	e = search_host(x, true);
+	if (e == OK && (x->host == NULL || x->host->id != h->id) &&
+	    host_succeeds(h, x->req))
+		x->predecessor = h->id;
+	return e;
+}
+
+static enum err
+authenticate(struct rpc *x)
+{
+	struct row_host_account *found = NULL;
+	struct host *h;
+	struct user *u;
+	bool forwarded = false;
+
+	if (x->db == NULL)
+		return FAIL(&x->fail, E_DB, "there is no database connection");
+	forget(x);
+	if (x->probe)
+		return OK;
+	if (x->as_host != 0)
+		x->req->hostid = x->as_host;
+	if (x->req->hostid != 0)
+		TRY(host_of_request(x, &found, &forwarded));
+	if (found == NULL && x->req->hostid != 0)
+		rpc_note(x, false, "Can't find host record");
+	if (found == NULL)
+		return authenticate_stranger(x);
+
+	h = &found->host;
+	u = &found->user;
+	if (u->id == 0 || (!key_fits(x, u) && x->as_host == 0))
+		return authenticate_stranger(x);
+	x->user = u;
+	/* A request of the past is replayed: it is no copy of the host. */
+	if (x->dry && x->req->rpc_seqno < h->rpc_seqno)
+		x->req->rpc_seqno = h->rpc_seqno;
+	switch (host_identify(h, x->req, u->id, forwarded)) {
+	case HOST_SAME:
+		x->host = h;
+		x->host_id_changed = forwarded;
+		x->predecessor = forwarded ? x->req->hostid : 0;
+		x->glance = found->glance;
+		return OK;
+	case HOST_CLONE:
+		return identify_clone(x, h);
+	case HOST_FORWARD:
+	case HOST_FOREIGN:
+		break;
+	}
+	return search_host(x, false);
+}
+
+enum err
+rpc_authenticate(struct rpc *x, enum rpc_step *next)
+{
+	enum err e = authenticate(x);
+
+	if (e == OK)
+		*next = RPC_load;
+	return e;
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Writes a decision in one transaction, locks in the order of every program: workunits
+ * by id, results by id, host_app_version, host (architecture.md 3.2).  Every change of
+ * a result names the state that it expects; what others took meanwhile is left out,
+ * decided again, or rolled back.
+ */
+#include "sched/rpc/commit.h"
+#include "sched/trace/recorder.h"
+
+#include "db/entity.h"
+#include "db/ledger.h"
+#include "db/trigger.h"
+#include "lib/crypt.h"
+#include "lib/log.h"
+#include "rules/sched/baseline_cost.h"
+#include "lib/banned.h"
+
+static enum err
+write_all(struct rpc *x, struct work *w)
+{
+
+	TRY(rpc_write_new_host(x, w->token));
+	if (x->host_wait_s > 0)
+		return work_write(x, w); /* what it reports has rows of its own */
+	if (x->snap->detach_in_progress)
+		TRY(results_detach(x->db, x->a, x->snap->host.id, x->now, &x->fail));
+	TRY(work_write(x, w));
+	TRY(rpc_write_versions(x, w->send_lost));
+	return rpc_write_host(x, w->token);
+}
+
+/* Nothing was written: a new host has no id again. */
+static void
+roll_back(struct rpc *x)
+{
+	db_rollback(x->db);
+	x->locking = false;
+	if (x->snap->host_new)
+		x->snap->host.id = 0;
+}
+
+static void
+drop_lost(struct decision *d, const struct work *w)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < d->nsends; i++)
+		if (!w->send_lost[i])
+			d->sends[kept++] = d->sends[i];
+	d->nsends = kept;
+}
+
+/*
+ * Jobs that others took.  What was won beside them is committed; when nothing was won,
+ * or a lost job had settled something, all is rolled back and decided again without
+ * them, in the last round without new work.  Losing all means that the rows read are
+ * old news, so they are read again.  true: the transaction is rolled back, go on with
+ * load.
+ */
+static bool
+lost_again(struct rpc *x, const struct work *w)
+{
+	struct decision *d = x->dec;
+
+	for (size_t i = 0; i < d->nsends; i++) {
+		const struct job *j = d->sends[i].job;
+
+		if (!w->send_lost[i])
+			continue;
+		PUSH(x->a, x->lost, x->nlost, x->lost_cap) = j->id;
+		if (x->contention != NULL)
+			contention_lost(x->contention,
+			    j->fileset_id > 0 ? j->fileset_id : -j->appid, x->now);
+	}
+	if (w->bound_for_nothing ||
+	    (w->nsends_lost == d->nsends && x->rounds < RPC_ROUNDS)) {
+		roll_back(x);
+		x->rounds++;
+		return true;
+	}
+	drop_lost(d, w);
+	return false;
+}
+
+/*
+ * An uncertain COMMIT stands if and only if the host row carries the token written with
+ * it.
+ */
+static enum err
+finish(struct rpc *x, const struct work *w)
+{
+	enum err e = db_commit(x->db, &x->fail);
+	struct fail f = { 0 };
+	int64_t token = 0;
+
+	if (e != E_RETRY || !db_commit_uncertain(x->db))
+		return e;
+	if (db_ready(x->db, &f) != OK) {
+		x->fail = f;
+		return E_DB;
+	}
+	if (host_token(x->db, x->snap->host.id, &token, &f) == OK && token == w->token)
+		return OK;
+	return e;
+}
+
+/* files_no_work is a hint to the working set manager: a failure is logged, and the next
+ * RPC tries again. */
+static void
+mark_files(struct rpc *x)
+{
+	const struct triggers t = { .conf = x->conf, .db = x->db };
+
+	for (size_t i = 0; x->dec->files != NULL && i < x->snap->nfiles; i++) {
+		const struct dec_file *f = &x->dec->files[i];
+		struct fail bad = { 0 };
+
+		if (f->mark_no_work &&
+		    trigger_raise(&t, TRIGGER_FILES_NO_WORK, f->file->name, &bad) != OK)
+			log_fail("files_no_work", &bad);
+	}
+}
+
+/*
+ * A report that is only acked is the client's last word on it: what is read again for
+ * that must not be old on this node of a cluster either (architecture.md 3.2).
+ */
+static enum err
+begin(struct rpc *x, bool together)
+{
+	bool current = false;
+
+	for (size_t i = 0; i < x->req->nreports; i++)
+		current |= x->dec->reports[i].ack &&
+		           x->dec->reports[i].action != REPORT_STORE;
+	return current  ? db_begin_current(x->db, &x->fail) :
+	       together ? db_begin_tx_batch(x->db, &x->fail) :
+	                  db_begin(x->db, &x->fail);
+}
+
+/*
+ * A request that changes nothing but the host's row, as those that get no work: one
+ * statement is its own transaction.  Nobody was promised anything, so nothing is lost
+ * with it.
+ */
+static bool
+changes_nothing_else(const struct rpc *x, const struct work *w)
+{
+	return w->nops == 0 && w->ntouches == 0 && !x->locking && !x->snap->host_new &&
+	       !x->snap->detach_in_progress && x->snap->havs == x->stored_havs &&
+	       rpc_only_host(x);
+}
+
+/* A sample for statistics: one that is lost is no harm. */
+static void
+tell_without(struct rpc *x)
+{
+	const struct dec_baseline *w = &x->dec->without;
+	int64_t needed, jobs = (int64_t)baseline_cost_jobs(x->dec, &needed);
+	struct fail f = { 0 };
+
+	if (w->fit > 0 && jobs > 0 &&
+	    baseline_cost_add(x->db, x->now / 86400, x->snap->host.id % BASELINE_SHARDS,
+		jobs, needed, jobs * w->mean_bytes, &f) != OK)
+		log_fail("without_locality", &f);
+}
+
+/*
+ * together: in one message, for what goes as it was read; db_tx_batch_refused() tells
+ * that it did not.  Jobs that others took are sorted out statement by statement.
+ */
+static enum err
+transact(struct rpc *x, struct work *w, bool together, enum rpc_step *next)
+{
+	enum err e = x->locking ? OK : begin(x, together);
+
+	if (e == OK)
+		e = write_all(x, w);
+	if (e == OK && w->nsends_lost > 0 && lost_again(x, w)) {
+		*next = RPC_load;
+		return OK;
+	}
+	if (e == OK)
+		e = finish(x, w);
+	if (e == OK)
+		*next = RPC_render;
+	else
+		roll_back(x);
+	return e;
+}
+
+/* A host without a row keeps its messages until it has one. */
+static bool
+takes_trickles(const struct rpc *x)
+{
+	return x->req->ntrickles > 0 && x->host_wait_s == 0;
+}
+
+/* What stands with the commit, or does without a transaction of its own. */
+static void
+committed(struct rpc *x)
+{
+	x->locking = false;
+	x->trickles_stored = takes_trickles(x);
+	mark_files(x);
+	tell_without(x);
+}
+
+enum err
+rpc_commit(struct rpc *x, enum rpc_step *next)
+{
+	struct work w = { 0 };
+	enum err e;
+
+	random_bytes(&w.token, sizeof(w.token));
+	w.token &= INT64_MAX;
+	recorder_rows(x);
+	if (x->dry) {
+		x->trickles_stored = takes_trickles(x);
+		*next = RPC_render;
+		return OK;
+	}
+	if (rpc_sends_given_up(x))
+		x->dec->nsends = 0;
+	work_collect(x, &w);
+	if (changes_nothing_else(x, &w)) {
+		e = rpc_write_host(x, w.token);
+		if (e == OK) {
+			mark_files(x);
+			*next = RPC_render;
+		}
+		return e;
+	}
+	e = transact(x, &w, !x->snap->host_new && !x->snap->detach_in_progress, next);
+	if (e != OK && db_tx_batch_refused(x->db))
+		e = transact(x, &w, false, next);
+	if (e == E_RETRY && x->snap->host_new && x->host != NULL)
+		*next = RPC_authenticate; /* rpc_still_no_host() found its row */
+	if (e == OK && *next == RPC_render)
+		committed(x);
+	return e;
+}

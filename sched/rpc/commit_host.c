@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The last part of the commit: the host, its files and messages, and its account. */
+#include "sched/rpc/rpc.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "db/entity.h"
+#include "db/order.h"
+#include "lib/banned.h"
+
+enum err
+rpc_write_new_host(struct rpc *x, int64_t token)
+{
+	struct snapshot *s = x->snap;
+
+	if (!s->host_new)
+		return OK;
+	enum err e = rpc_still_no_host(x);
+	if (e != OK || x->host_wait_s > 0)
+		return e;
+	e = rpc_count_new_hosts(x);
+	if (e == OK && x->host_wait_s > 0)
+		e = FAIL(&x->fail, E_RETRY, "account %lld got its last new host",
+		    (long long)x->user->id);
+	if (e != OK)
+		return e;
+	s->host.rpc_token = token; /* settles this COMMIT too */
+	return host_insert(x->db, &s->host, &x->fail);
+}
+
+static enum err
+write_trickles(struct rpc *x)
+{
+	enum err e = OK;
+
+	for (size_t i = 0; i < x->req->ntrickles && e == OK; i++)
+		e = trickle_insert(
+		    x->db, x->snap->host.id, x->now, &x->req->trickles[i], &x->fail);
+	return e;
+}
+
+/* Logs that nobody asked for are not kept. */
+static enum err
+write_logs(struct rpc *x)
+{
+	const struct {
+		bool wanted;
+		enum host_log kind;
+		const char *text;
+	} logs[] = {
+		{ x->conf->request_time_stats_log, LOG_TIME_STATS,
+		    x->req->time_stats_log },
+		{ x->conf->request_job_log, LOG_JOBS, x->req->job_log },
+	};
+	enum err e = OK;
+
+	for (size_t i = 0; i < N(logs) && e == OK; i++)
+		if (logs[i].wanted && logs[i].text != NULL)
+			e = host_log_store(x->db, x->snap->host.id, logs[i].kind,
+			    x->now, logs[i].text, &x->fail);
+	return e;
+}
+
+/* A message goes into one reply only; another RPC of the host may have it. */
+static enum err
+write_down(struct rpc *x)
+{
+	struct decision *d = x->dec;
+	size_t kept = 0;
+	enum err e;
+
+	for (size_t i = 0; i < d->ndown; i++) {
+		e = message_handled(x->db, d->down[i].id, &x->fail);
+		if (e == OK)
+			d->down[kept++] = d->down[i];
+		else if (e != E_RACE)
+			return e;
+	}
+	d->ndown = kept;
+	return OK;
+}
+
+/* A weak key may not change the account (protocol.md 3.1). */
+static bool
+new_prefs(const struct rpc *x)
+{
+	return !x->weak_auth && x->dec->store_global_prefs &&
+	       x->req->global_prefs != NULL;
+}
+
+static bool
+new_cpid(const struct rpc *x)
+{
+	const char *cpid = x->req->cross_project_id;
+
+	return !x->weak_auth && cpid != NULL && cpid[0] != '\0' &&
+	       strcmp(cpid, x->user->cross_project_id) != 0;
+}
+
+static enum err
+write_account(struct rpc *x)
+{
+	const struct request *rq = x->req;
+	enum err e = OK;
+
+	if (new_prefs(x))
+		e = user_set_prefs(x->db, x->user->id, rq->global_prefs, &x->fail);
+	if (e == OK && new_cpid(x))
+		e = user_set_cpid(x->db, x->user->id, rq->cross_project_id, &x->fail);
+	return e;
+}
+
+static bool
+is_to_go(const struct decision *d, int64_t file_id)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < d->ndeletes && !any; i++)
+		any = d->deletes[i].file_id == file_id;
+	return any;
+}
+
+/* Files that the host is known to hold, as seen with its row a moment ago. */
+static int64_t *
+known_files(const struct rpc *x, size_t *n)
+{
+	const char *at = x->snap->glance.files;
+	int64_t *ids = NEWN(x->a, int64_t, strlen(at) / 2 + 1); /* "1,2" */
+	char *end;
+
+	*n = 0;
+	for (int64_t id = strtoll(at, &end, 10); end != at;
+	     id = strtoll(at, &end, 10)) {
+		ids[(*n)++] = id;
+		at = *end == ',' ? end + 1 : end;
+	}
+	return ids;
+}
+
+/* The rows are those of what the host has now. */
+static bool
+files_are_known(const struct rpc *x)
+{
+	const struct snapshot *s = x->snap;
+	int64_t *ids = NEWN(x->a, int64_t, s->nheld_files + 1), *known;
+	bool same;
+	size_t n;
+
+	if (!s->glance.there)
+		return false;
+	for (size_t i = 0; i < s->nheld_files; i++)
+		ids[i] = s->held_files[i].id;
+	qsort(ids, s->nheld_files, sizeof(*ids), id_order);
+	known = known_files(x, &n);
+	same = n == s->nheld_files;
+	for (size_t i = 0; i < n && same; i++)
+		same = bsearch(&known[i], ids, n, sizeof(*ids), id_order) != NULL;
+	return same;
+}
+
+/*
+ * Which large files the host has: the working set aims at so many holders of each.  One
+ * that it is told to delete now does not count, so that of two holders not both are
+ * told.
+ */
+static enum err
+write_files(struct rpc *x)
+{
+	const struct snapshot *s = x->snap;
+	int64_t *ids = NEWN(x->a, int64_t, s->nheld_files + 1), *old;
+	size_t n = 0, nold;
+
+	if (!x->req->host.present)
+		return OK;
+	if (files_are_known(x) && x->dec->ndeletes == 0)
+		return OK;
+	for (size_t i = 0; i < s->nheld_files; i++)
+		if (!is_to_go(x->dec, s->held_files[i].id))
+			ids[n++] = s->held_files[i].id;
+	if (!s->glance.there)
+		return host_files_save(
+		    x->db, x->a, s->host.id, ids, n, x->now, &x->fail);
+	old = known_files(x, &nold);
+	return host_files_change(
+	    x->db, x->a, s->host.id, old, nold, ids, n, x->now, &x->fail);
+}
+
+bool
+rpc_only_host(const struct rpc *x)
+{
+	const struct request *rq = x->req;
+	bool files = rq->host.present && !(files_are_known(x) && x->dec->ndeletes == 0);
+
+	return !files && !new_prefs(x) && !new_cpid(x) && rq->ntrickles == 0 &&
+	       x->dec->ndown == 0 && rq->time_stats_log == NULL && rq->job_log == NULL;
+}
+
+enum err
+rpc_write_host(struct rpc *x, int64_t token)
+{
+	x->snap->host.search_ready = x->dec->cursor.ready;
+	x->snap->host.search_id = x->dec->cursor.id;
+	x->snap->host.nci_ready = x->dec->nci_cursor.ready;
+	x->snap->host.nci_id = x->dec->nci_cursor.id;
+	TRY(host_save_rpc(x->db, &x->snap->host, token, &x->fail));
+	TRY(write_files(x));
+	TRY(write_trickles(x));
+	TRY(write_logs(x));
+	TRY(write_down(x));
+	return write_account(x);
+}

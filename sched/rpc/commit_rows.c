@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Workunits and results of the commit.  Each claim and each report is a statement of
+ * its own: its count tells whether the row was as it was read, and nothing else does
+ * (db's batches, batch.c, tell less).
+ */
+#include "sched/rpc/commit.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include "db/entity.h"
+#include "model/states.h"
+#include "rules/sched/large.h"
+#include "lib/clock.h"
+#include "lib/banned.h"
+
+enum {
+	TOUCH_MAX = 64,    /* a statement's longest list */
+	PROGRESS_OPS = 64, /* results: who writes so many in time is not kept waiting */
+};
+
+enum op_kind { OP_MOVE, OP_REPORT, OP_SEND, OP_EXPIRE };
+struct op {                /* a change of one result */
+	int64_t result_id; /* 0: a report of a name that is not known */
+	enum op_kind kind;
+	size_t i;
+};
+struct touch { /* a workunit that the transitioner is to see by then */
+	int64_t workunitid, at;
+	int32_t hr_class; /* what a job sent binds it to, 0 = not to that */
+	int64_t version_id;
+	int32_t raise_to; /* results that a job sent makes it want, 0 = as it does */
+};
+
+static int64_t
+stored_deadline(const struct conf *cf, int64_t deadline)
+{
+	return deadline + cf->report_grace_period +
+	       (int64_t)(cf->grace_period_hours * 3600);
+}
+
+/* --- workunits --- */
+
+static int
+touch_cmp(const void *pa, const void *pb)
+{
+	const struct touch *a = pa, *b = pb;
+
+	if (a->workunitid != b->workunitid)
+		return a->workunitid < b->workunitid ? -1 : 1;
+	return a->at < b->at ? -1 : a->at > b->at;
+}
+
+/* Reports and expired results at once, jobs sent when their deadline passes; of a
+ * broadcast or of what is replicated now further results are to be made at once. */
+static void
+collect_touches(struct rpc *x, struct work *w)
+{
+	const struct decision *d = x->dec;
+	size_t n = 0, kept = 0;
+	struct touch *t = NEWN(
+	    x->a, struct touch, x->req->nreports + d->nsends + d->nexpire + 1);
+
+	for (size_t i = 0; i < x->req->nreports; i++)
+		if (d->reports[i].action == REPORT_STORE)
+			t[n++] = (struct touch){ .workunitid = d->reports[i].workunitid,
+				.at = x->now };
+	for (size_t i = 0; i < d->nexpire; i++)
+		t[n++] = (struct touch){ .workunitid = d->expire[i]->workunitid,
+			.at = x->now };
+	for (size_t i = 0; i < d->nsends; i++) {
+		const struct dec_send *s = &d->sends[i];
+		bool next = (s->job->transitioner_flags & WU_BROADCAST) != 0 ||
+		            s->raise_to != 0;
+
+		t[n++] = (struct touch){ s->job->workunitid,
+			next ? x->now : stored_deadline(x->conf, s->deadline),
+			s->bind_hr_class, s->bind_version_id, s->raise_to };
+	}
+	qsort(t, n, sizeof(*t), touch_cmp);
+	for (size_t i = 0; i < n; i++) {
+		if (kept == 0 || t[kept - 1].workunitid != t[i].workunitid) {
+			t[kept++] = t[i]; /* the earliest time of each */
+			continue;
+		}
+		/* All jobs of one workunit in a reply bind it to the same. */
+		if (t[i].hr_class != 0)
+			t[kept - 1].hr_class = t[i].hr_class;
+		if (t[i].version_id != 0)
+			t[kept - 1].version_id = t[i].version_id;
+		if (t[i].raise_to != 0)
+			t[kept - 1].raise_to = t[i].raise_to;
+	}
+	w->touches = t;
+	w->ntouches = kept;
+}
+
+static bool
+binds(const struct touch *t)
+{
+	return t->hr_class != 0 || t->version_id != 0;
+}
+
+/* Job i goes to another host.  A job is lost once: by its workunit, and then it is not
+ * claimed, or by its claim. */
+static void
+lose(struct work *w, size_t i)
+{
+	assert(!w->send_lost[i]);
+	w->send_lost[i] = true;
+	w->nsends_lost++;
+}
+
+/* What is bound to something else meanwhile is touched all the same: a report may be
+ * the reason. */
+static enum err
+bind(struct rpc *x, struct work *w, struct touch *t)
+{
+	const struct decision *d = x->dec;
+	enum err e = workunit_bind(
+	    x->db, t->workunitid, t->hr_class, t->version_id, t->at, &x->fail);
+
+	if (e != E_RACE)
+		return e;
+	for (size_t i = 0; i < d->nsends; i++)
+		if (d->sends[i].job->workunitid == t->workunitid &&
+		    !d->sends[i].expect_in_progress)
+			lose(w, i);
+	t->raise_to = 0;
+	return workunits_touch(x->db, &t->workunitid, 1, t->at, &x->fail);
+}
+
+/* Neighbours that want the same number go into one statement. */
+static enum err
+raise_workunits(struct rpc *x, struct work *w)
+{
+	int64_t ids[TOUCH_MAX];
+	enum err e = OK;
+
+	for (size_t i = 0; i < w->ntouches && e == OK;) {
+		int32_t to = w->touches[i].raise_to;
+		size_t n = 0;
+
+		while (i < w->ntouches && n < TOUCH_MAX && w->touches[i].raise_to == to)
+			ids[n++] = w->touches[i++].workunitid;
+		if (to != 0)
+			e = workunits_raise(x->db, ids, n, to, &x->fail);
+	}
+	return e;
+}
+
+/* Ascending ids; neighbours go into one statement. */
+static enum err
+write_workunits(struct rpc *x, struct work *w)
+{
+	struct row_pair each[TOUCH_MAX];
+	int64_t ids[TOUCH_MAX];
+	enum err e = OK;
+
+	for (size_t i = 0; i < w->ntouches && e == OK;) {
+		int64_t at = w->touches[i].at;
+		bool same = true;
+		size_t n = 0;
+
+		if (binds(&w->touches[i])) {
+			e = bind(x, w, &w->touches[i++]);
+			continue;
+		}
+		for (; i < w->ntouches && n < TOUCH_MAX && !binds(&w->touches[i]);
+		     i++) {
+			same = same && w->touches[i].at == at;
+			ids[n] = w->touches[i].workunitid;
+			each[n++] = (struct row_pair){ w->touches[i].workunitid,
+				w->touches[i].at };
+		}
+		e = same ? workunits_touch(x->db, ids, n, at, &x->fail) :
+		           workunits_touch_each(x->db, each, n, &x->fail);
+	}
+	return e == OK ? raise_workunits(x, w) : e;
+}
+
+/* --- results --- */
+
+static int
+op_cmp(const void *pa, const void *pb)
+{
+	const struct op *a = pa, *b = pb;
+
+	if (a->result_id != b->result_id)
+		return a->result_id < b->result_id ? -1 : 1;
+	if ((a->kind == OP_MOVE) != (b->kind == OP_MOVE)) /* then what rests on it */
+		return a->kind == OP_MOVE ? -1 : 1;
+	return a->i < b->i ? -1 : a->i > b->i;
+}
+
+static void
+collect_ops(struct rpc *x, struct work *w)
+{
+	const struct decision *d = x->dec;
+	size_t n = 0;
+	struct op *o = NEWN(
+	    x->a, struct op, x->req->nreports + d->nsends + d->nexpire + d->nmoves + 1);
+
+	for (size_t i = 0; i < x->req->nreports; i++) {
+		const struct snap_report *r = &x->snap->reports[i];
+
+		if (d->reports[i].ack)
+			o[n++] = (struct op){ r->found ? r->result.id : 0, OP_REPORT,
+				i };
+	}
+	for (size_t i = 0; i < d->nsends; i++)
+		o[n++] = (struct op){ d->sends[i].job->id, OP_SEND, i };
+	for (size_t i = 0; i < d->nexpire; i++)
+		o[n++] = (struct op){ d->expire[i]->id, OP_EXPIRE, i };
+	for (size_t i = 0; i < d->nmoves; i++)
+		o[n++] = (struct op){ d->moves[i].result_id, OP_MOVE, i };
+	qsort(o, n, sizeof(*o), op_cmp);
+	w->ops = o;
+	w->nops = n;
+	w->send_lost = NEWN(x->a, bool, d->nsends + 1);
+}
+
+/*
+ * A report that is only acked is read again, so that none is thrown away on the word of
+ * an old row (architecture.md 3.2).  Another row than the decision saw means: decide
+ * anew.
+ */
+static enum err
+confirm_ack(struct rpc *x, size_t i)
+{
+	const struct snap_report *seen = &x->snap->reports[i];
+	const char *name = x->req->reports[i].name;
+	struct result *r;
+	enum err e = result_by_name(x->db, x->a, name, &r, &x->fail);
+
+	/* A name's collation may take another spelling for the same; we do not. */
+	if (e == E_NOTFOUND || (e == OK && strcmp(r->name, name) != 0))
+		return seen->found ?
+		           FAIL(&x->fail, E_RETRY, "result %s vanished", name) :
+		           OK;
+	if (e != OK)
+		return e;
+	if (seen->found && r->server_state == seen->result.server_state &&
+	    r->outcome == seen->result.outcome &&
+	    r->received_time == seen->result.received_time &&
+	    (r->hostid == seen->result.hostid || r->hostid == x->snap->host.id))
+		return OK;
+	return FAIL(&x->fail, E_RETRY, "result %s changed while it was decided", name);
+}
+
+static enum err
+write_report(struct rpc *x, size_t i)
+{
+	const struct dec_report *d = &x->dec->reports[i];
+	struct rq_report r = x->req->reports[i];
+	/* A host without a row reports for the one that the task was sent to. */
+	int64_t hostid = x->host_wait_s > 0 ? x->snap->reports[i].result.hostid :
+	                                      x->snap->host.id;
+	enum err e;
+
+	if (d->action != REPORT_STORE)
+		return confirm_ack(x, i);
+	if (x->conf->dont_store_success_stderr && d->outcome == OUTCOME_SUCCESS)
+		r.stderr_out = NULL;
+	e = result_report(
+	    x->db, d, &r, hostid, x->user->id, x->user->teamid, x->now, &x->fail);
+	if (e == E_RACE)
+		return FAIL(&x->fail, E_RETRY, "result %s changed while it was decided",
+		    x->req->reports[i].name);
+	return e;
+}
+
+/* The once-rule by host needs the id that a new host got only now. */
+static void
+complete_once_rule(const struct rpc *x, struct dec_send *s)
+{
+	bool aimed = (s->job->transitioner_flags & (WU_TARGETED | WU_BROADCAST)) != 0;
+
+	if (s->once == 0 && x->snap->host_new &&
+	    (aimed || x->conf->one_result_per_host_per_wu))
+		s->once = -x->snap->host.id;
+}
+
+/* Has sending this job bound its workunit, which was free before, or replicated it? */
+static bool
+settles(const struct dec_send *s)
+{
+	return s->raise_to != 0 || (s->bind_hr_class != 0 && s->job->hr_class == 0) ||
+	       (s->bind_version_id != 0 && s->job->app_version_id == 0);
+}
+
+static enum err
+write_send(struct rpc *x, struct work *w, size_t i)
+{
+	struct dec_send *s = &x->dec->sends[i];
+	int64_t deadline = stored_deadline(x->conf, s->deadline);
+	enum err e;
+
+	if (w->send_lost[i])
+		return OK;
+	complete_once_rule(x, s);
+	e = s->expect_in_progress ?
+	        result_resend(x->db, s, x->snap->host.id, x->now, deadline, &x->fail) :
+	        result_claim(x->db, s, x->snap->host.id, x->user->id, x->now, deadline,
+		    &x->fail);
+	if (e != E_RACE)
+		return e;
+	lose(w, i);
+	w->bound_for_nothing |= settles(s);
+	return OK;
+}
+
+/* A task that is elsewhere by now: whether it is to be aborted is decided anew. */
+static enum err
+write_move(struct rpc *x, size_t i)
+{
+	const struct dec_move *m = &x->dec->moves[i];
+	enum err e = result_to_host(
+	    x->db, m->result_id, m->from, x->snap->host.id, &x->fail);
+
+	if (e == E_RACE)
+		return FAIL(&x->fail, E_RETRY, "result %lld left host %lld meanwhile",
+		    (long long)m->result_id, (long long)m->from);
+	return e;
+}
+
+/* Reports of one result follow each other, and so do moves of a task that is listed
+ * twice; the first is the one that counts. */
+static bool
+is_repeat(const struct work *w, size_t i)
+{
+	return i > 0 && w->ops[i].kind <= OP_REPORT &&
+	       w->ops[i - 1].kind == w->ops[i].kind && w->ops[i].result_id != 0 &&
+	       w->ops[i - 1].result_id == w->ops[i].result_id;
+}
+
+static enum err
+write_op(struct rpc *x, struct work *w, const struct op *o)
+{
+	enum err e;
+
+	switch (o->kind) {
+	case OP_MOVE:
+		return write_move(x, o->i);
+	case OP_REPORT:
+		return write_report(x, o->i);
+	case OP_SEND:
+		return write_send(x, w, o->i);
+	case OP_EXPIRE:
+		break;
+	}
+	e = result_expire(x->db, o->result_id, x->snap->host.id, x->now - 1, &x->fail);
+	return e == E_RACE ? OK : e; /* it is over already */
+}
+
+static enum err
+write_results(struct rpc *x, struct work *w)
+{
+	enum err e = OK;
+
+	for (size_t i = 0; i < w->nops && e == OK; i++) {
+		/* Thousands of reports may take their time, or they would never get in;
+		 * but what had to begin again was kept waiting by others. */
+		if (i % PROGRESS_OPS == PROGRESS_OPS - 1 && x->retries == 0)
+			db_request(x->db, clock_mono_ms());
+		if (!is_repeat(w, i))
+			e = write_op(x, w, &w->ops[i]);
+	}
+	return e;
+}
+
+/*
+ * A job that was lost may have been the one that brings a large file here: then the
+ * next one that needs the file does, and if that is written already, as its id is
+ * smaller, it is corrected.
+ */
+static enum err
+charge_again(struct rpc *x, const struct work *w)
+{
+	struct decision *d = x->dec;
+	struct larges larges = larges_of(x->a, x->snap);
+	int64_t *was = NEWN(x->a, int64_t, d->nsends + 1);
+	enum err e = OK;
+
+	if (w->nsends_lost == 0 || w->nsends_lost == d->nsends)
+		return OK;
+	for (size_t i = 0; i < d->nsends; i++)
+		was[i] = d->sends[i].bytes_needed;
+	larges_charge(&larges, d->sends, d->nsends, w->send_lost);
+	for (size_t i = 0; i < d->nsends && e == OK; i++) {
+		const struct dec_send *s = &d->sends[i];
+
+		if (s->bytes_needed != was[i] && !s->expect_in_progress)
+			e = result_set_bytes(x->db, s->job->id, x->snap->host.id,
+			    s->bytes_needed, s->bytes_saved, &x->fail);
+	}
+	return e;
+}
+
+void
+work_collect(struct rpc *x, struct work *w)
+{
+	collect_touches(x, w);
+	collect_ops(x, w);
+}
+
+enum err
+work_write(struct rpc *x, struct work *w)
+{
+	enum err e = write_workunits(x, w);
+
+	if (e == OK)
+		e = write_results(x, w);
+	return e == OK ? charge_again(x, w) : e;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sched/rpc/contention.h"
+
+#include <stddef.h>
+#include "lib/arena.h"
+#include "lib/banned.h"
+
+enum { CONTENDED_S = 10, LEAST = 8, MOST = 64 };
+
+static bool
+is_hot(const struct hot_set *set, int64_t now)
+{
+	return set->fileset_id != 0 && now >= set->since &&
+	       now - set->since < CONTENDED_S;
+}
+
+void
+contention_lost(struct contention *h, int64_t fileset_id, int64_t now)
+{
+	struct hot_set *at = &h->sets[0];
+
+	for (size_t i = 0; i < N(h->sets); i++) {
+		if (h->sets[i].fileset_id == fileset_id) {
+			at = &h->sets[i];
+			break;
+		}
+		if (h->sets[i].since < at->since)
+			at = &h->sets[i]; /* the oldest gives way */
+	}
+	if (at->fileset_id != fileset_id || !is_hot(at, now))
+		*at = (struct hot_set){ .fileset_id = fileset_id };
+	at->since = now;
+	at->losses += at->losses < MOST;
+}
+
+bool
+contention_is(const struct contention *h, int64_t fileset_id, int64_t now)
+{
+	for (size_t i = 0; i < N(h->sets); i++)
+		if (h->sets[i].fileset_id == fileset_id && is_hot(&h->sets[i], now))
+			return true;
+	return false;
+}
+
+int64_t
+contention_skip(
+    const struct contention *h, int64_t fileset_id, int64_t now, struct rng *rng)
+{
+	for (size_t i = 0; i < N(h->sets); i++) {
+		const struct hot_set *set = &h->sets[i];
+		int64_t window = LEAST * (int64_t)set->losses;
+
+		if (set->fileset_id == fileset_id && is_hot(set, now))
+			return (int64_t)rng_below(
+			    rng, (uint64_t)(window < MOST ? window : MOST));
+	}
+	return 0;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is read only where it can matter to a candidate: what is known of versions on
+ * this host, and how many hosts of the account have work.
+ */
+#include "sched/rpc/rpc.h"
+
+#include "db/entity.h"
+#include "rules/sched/quota.h"
+#include "lib/banned.h"
+
+bool
+rpc_any_candidate(const struct snapshot *s)
+{
+	size_t n = s->nplain + s->ntargeted;
+
+	for (size_t i = 0; i < s->nfiles; i++)
+		n += s->files[i].njobs;
+	return n > 0;
+}
+
+/* The day's counts start again at the host's own midnight. */
+static enum err
+load_versions(struct rpc *x, struct snapshot *s)
+{
+	enum err e = OK;
+
+	x->havs_read = true;
+	if (!s->host_new)
+		e = host_app_versions(
+		    x->db, x->a, s->host.id, &s->havs, &s->nhavs, &x->fail);
+	x->stored_havs = s->havs;
+	if (e != OK || !quota_new_day(s->host.id, s->last_rpc_time, x->now))
+		return e;
+	s->havs = arena_memdup(x->a, s->havs, s->nhavs * sizeof(*s->havs));
+	for (size_t i = 0; i < s->nhavs; i++)
+		s->havs[i].n_jobs_today = 0;
+	return OK;
+}
+
+/* What is known of versions here matters for jobs: none is there, none comes and none
+ * goes in most requests of a project without work. */
+enum err
+rpc_need_versions(struct rpc *x, struct snapshot *s)
+{
+	size_t jobs = s->nin_progress + x->req->nreports + s->nnci + s->ndrawn;
+
+	if (x->havs_read || (jobs == 0 && !rpc_any_candidate(s) &&
+				!quota_new_day(s->host.id, s->last_rpc_time, x->now)))
+		return OK;
+	return load_versions(x, s);
+}
+
+/* A request that finds nothing to send asks nothing more of the database; one that may
+ * wait for work takes none of the places to wait in vain. */
+enum err
+rpc_need_hosts(struct rpc *x, struct snapshot *s)
+{
+	int64_t most = x->conf->max_hosts_with_work_per_account, id = 0;
+	bool could = rpc_any_candidate(s) || s->nnci > 0 ||
+	             (s->wait_possible && s->nfiles > 0);
+	enum err e;
+
+	if (most == 0 || x->hosts_read || s->nin_progress > 0 || !could)
+		return OK;
+	x->hosts_read = true;
+	e = host_with_work(x->db, x->user->id, s->host.id, most, &id, &x->fail);
+	s->account_full = id != 0;
+	return e;
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The table of refusals and the two ways into it: an error of a step, and what is known
+ * of the host after authentication.  The texts are upstream's where volunteers know
+ * them.
+ */
+#include "sched/rpc/refuse.h"
+
+#include <string.h>
+#include "model/states.h"
+#include "proto/reply.h"
+#include "rules/sched/decide.h"
+#include "lib/banned.h"
+
+enum { LEVEL_LOW, LEVEL_NOTICE, MAINTENANCE_S = 3600, DETAIL_MAX = 300 };
+enum { NOTICE_S = 3 * 86400 }; /* so long before its deadline a hint becomes a notice */
+
+static const struct {
+	const char *name;
+	bool notice;
+	int delay_s;
+	bool down;
+	const char *text;
+} refusals[] = {
+#define SITUATION(name, level, delay, down, text)                                      \
+	{ #name, LEVEL_##level, delay, down, text },
+#include "sched/rpc/refuse.def"
+#undef SITUATION
+};
+
+/* The text with detail in place of its %s; both are cut so that clients keep the
+ * message. */
+static char *
+fill_in(struct arena *a, const char *text, const char *detail)
+{
+	const char *gap = strstr(text, "%s");
+
+	if (gap == NULL)
+		return arena_strdup(a, text);
+	return arena_printf(a, "%.*s%.*s%s", (int)(gap - text), text, DETAIL_MAX,
+	    detail == NULL ? "" : detail, gap + 2);
+}
+
+struct refusal
+refusal_of(struct arena *a, const struct conf *cf, enum situation s, const char *detail)
+{
+	int delay = refusals[s].delay_s;
+
+	if (delay < 0)
+		delay = cf == NULL ? MAINTENANCE_S : (int)cf->maintenance_delay;
+	return (struct refusal){ .notice = refusals[s].notice,
+		.delay_s = delay,
+		.down = refusals[s].down,
+		.text = fill_in(a, refusals[s].text, detail) };
+}
+
+const char *
+refuse_name(enum situation s)
+{
+	return refusals[s].name;
+}
+
+bool
+refuse_is_down(enum situation s)
+{
+	return refusals[s].down;
+}
+
+enum situation
+refuse_error(enum err e, bool hostid_given)
+{
+	switch (e) {
+	case OK:
+		return REFUSE_NOTHING;
+	case E_BADREQ:
+		return REFUSE_BAD_REQUEST;
+	case E_NOTFOUND: /* a client that has no host yet was never attached: no notice
+	                  */
+		return hostid_given ? REFUSE_BAD_KEY : REFUSE_BAD_KEY_NEW;
+	case E_DB:
+		return REFUSE_NO_DATABASE;
+	case E_DISK_FULL:
+		return REFUSE_DISK_FULL;
+	case E_RETRY:
+	case E_RACE:
+		return REFUSE_BUSY;
+	case E_CONFIG:
+		return REFUSE_NO_CONFIG;
+	case E_SYS:
+	case E_DENIED:
+	case E__MAX:
+		break;
+	}
+	return REFUSE_FAILED;
+}
+
+static bool
+platform_known(const struct request *rq, const struct catalog *cat)
+{
+	for (size_t i = 0; i < rq->nplatforms; i++) {
+		const struct platform *p = catalog_platform_named(
+		    cat, rq->platforms[i]);
+
+		if (p != NULL && !p->deprecated)
+			return true;
+	}
+	return false;
+}
+
+static const char *
+said(const char *text)
+{
+	return text == NULL ? "" : text;
+}
+
+/* The administrator's expressions see "name TAB version" (protocol.md 2.10). */
+static bool
+banned(struct arena *a, const struct conf_patterns *ban, const char *name,
+    const char *version)
+{
+	const char *both;
+
+	if (ban->n == 0)
+		return false;
+	both = arena_printf(a, "%s\t%s", said(name), said(version));
+	for (size_t i = 0; i < ban->n; i++)
+		if (pattern_match(ban->v[i], both))
+			return true;
+	return false;
+}
+
+/* A replicated trickle describes no host, and need not name a platform. */
+static enum situation
+refuse_machine(struct arena *a, const struct conf *cf, const struct request *rq,
+    const struct catalog *cat)
+{
+	const struct rq_host *h = &rq->host;
+
+	if (!h->present)
+		return REFUSE_NOTHING;
+	if (banned(a, &cf->ban_os, h->os_name, h->os_version))
+		return REFUSE_BANNED_OS;
+	if (banned(a, &cf->ban_cpu, h->p_vendor, h->p_model))
+		return REFUSE_BANNED_CPU;
+	return platform_known(rq, cat) ? REFUSE_NOTHING : REFUSE_NO_PLATFORM;
+}
+
+enum situation
+refuse_host(struct arena *a, const struct conf *cf, const struct request *rq,
+    const struct user *user, const struct host *host, const struct catalog *cat)
+{
+	if (user->banned)
+		return REFUSE_USER_BANNED;
+	if (host != NULL && host->max_results_day == HOST_BANNED)
+		return REFUSE_HOST_BANNED;
+	if (cf->ended)
+		return REFUSE_ENDED;
+	if (rq->version < version_full(cf->min_core_client_version))
+		return REFUSE_OLD_CLIENT;
+	return refuse_machine(a, cf, rq, cat);
+}
+
+char *
+refuse_detail(
+    struct arena *a, const struct conf *cf, enum situation s, const struct request *rq)
+{
+	const struct rq_host *h = &rq->host;
+
+	if (s == REFUSE_NEW_HOSTS)
+		return arena_printf(
+		    a, "%lld", (long long)cf->max_new_hosts_per_account_day);
+	if (s == REFUSE_BANNED_OS)
+		return arena_printf(a, "%s %s", said(h->os_name), said(h->os_version));
+	if (s == REFUSE_BANNED_CPU)
+		return arena_printf(a, "%s %s", said(h->p_vendor), said(h->p_model));
+	return arena_strdup(a, said(rq->platform_name));
+}
+
+static void
+hint(struct dec_message *to, size_t *n, bool notice, char *text)
+{
+	to[(*n)++] = (struct dec_message){ .notice = notice, .text = text };
+}
+
+size_t
+refuse_hints(struct arena *a, const struct conf *cf, const struct request *rq,
+    int64_t now, struct dec_message to[REFUSE_HINTS_MAX])
+{
+	int64_t left = cf->min_core_client_upgrade_deadline - now;
+	int64_t v = version_full(cf->min_core_client_version_announced);
+	size_t n = 0;
+
+	if (rq->version < v && left > 0)
+		hint(to, &n, left < NOTICE_S,
+		    arena_printf(a,
+			"In %lld days and %lld hours this project will need BOINC version %lld.%lld.%lld or later; yours is %d.%d.%d. Please upgrade before then.",
+			(long long)(left / 86400), (long long)(left % 86400 / 3600),
+			(long long)(v / 10000), (long long)(v / 100 % 100),
+			(long long)(v % 100), rq->core_client_major_version,
+			rq->core_client_minor_version, rq->core_client_release));
+	if (rq->trickles_cut)
+		hint(to, &n, true,
+		    arena_strdup(
+			a, "Too many trickle messages in one request; none was taken"));
+	if (!rq->host.present)
+		return n;
+	if (said(rq->host.p_vendor)[0] == '\0')
+		hint(to, &n, true, arena_strdup(a, "Missing CPU type in request"));
+	if (said(rq->host.os_name)[0] == '\0')
+		hint(to, &n, true, arena_strdup(a, "Missing OS name in request"));
+	return n;
+}
+
+void
+refuse_render(struct buf *out, const struct conf *cf, const struct request *rq,
+    enum situation s, const char *detail)
+{
+	struct refusal r = refusal_of(out->a, cf, s, detail);
+
+	reply_render_refusal(
+	    out, cf, rq == NULL ? 0 : rq->version, r.text, r.notice, r.delay_s, r.down);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is known of versions on this host: only the daily quota moves in an RPC. */
+#include "sched/rpc/rpc.h"
+
+#include "db/entity.h"
+#include "model/resource.h"
+#include "model/states.h"
+#include "rules/sched/quota.h"
+#include "lib/banned.h"
+
+static struct host_app_version *
+version_of(struct rpc *x, int64_t appid, int64_t app_version_id)
+{
+	struct snapshot *s = x->snap;
+	int64_t id = resource_statistics_id(appid, app_version_id);
+
+	for (size_t i = 0; i < s->nhavs; i++)
+		if (s->havs[i].app_version_id == id)
+			return &s->havs[i];
+	return NULL;
+}
+
+static struct host_app_version *
+version_of_send(struct rpc *x, const struct dec_send *d, size_t *cap)
+{
+	struct snapshot *s = x->snap;
+	struct host_app_version *hav;
+
+	if (d->expect_in_progress)
+		return NULL;
+	hav = version_of(x, d->app->id, d->app_version_id);
+	if (hav != NULL)
+		return hav;
+	PUSH(x->a, s->havs, s->nhavs,
+	    *cap) = (struct host_app_version){ .host_id = s->host.id,
+		.app_version_id = resource_statistics_id(d->app->id, d->app_version_id),
+		.max_jobs_per_day = (int32_t)x->conf->daily_result_quota };
+	return &s->havs[s->nhavs - 1];
+}
+
+static void
+count_report(struct rpc *x, const struct dec_report *d, const struct snap_report *r)
+{
+	struct host_app_version *hav = version_of(
+	    x, r->result.appid, r->result.app_version_id);
+	bool good = d->outcome == OUTCOME_SUCCESS;
+
+	if (d->action != REPORT_STORE || hav == NULL ||
+	    (!good && d->exit_status == EXIT_ABORTED_BY_PROJECT))
+		return;
+	hav->max_jobs_per_day = quota_after(
+	    x->conf, hav->max_jobs_per_day, good ? QUOTA_SUCCESS : QUOTA_ERROR);
+	if (!good)
+		hav->consecutive_valid = 0;
+}
+
+/* What the validator or another RPC has moved meanwhile is decided from, not undone. */
+static enum err
+write_version(struct rpc *x, const struct host_app_version *was,
+    const struct host_app_version *becomes)
+{
+	enum err e = OK;
+
+	if (was == NULL)
+		e = host_app_version_insert(x->db, becomes, &x->fail);
+	else if (was->max_jobs_per_day != becomes->max_jobs_per_day ||
+		 was->n_jobs_today != becomes->n_jobs_today ||
+		 was->consecutive_valid != becomes->consecutive_valid)
+		e = host_app_version_move(x->db, was, becomes, &x->fail);
+	return e == E_RACE ?
+	           FAIL(&x->fail, E_RETRY,
+		       "what is known of version %lld here changed while it was decided",
+		       (long long)becomes->app_version_id) :
+	           e;
+}
+
+/*
+ * Without a quota only an error changes something of a version.  The counts are the
+ * snapshot's own: a rolled back transaction loads them again.
+ */
+enum err
+rpc_write_versions(struct rpc *x, const bool *send_lost)
+{
+	struct snapshot *s = x->snap;
+	struct host_app_version *old = s->havs;
+	size_t nold = s->nhavs, cap = nold;
+	bool quota = x->conf->daily_result_quota != 0;
+	enum err e = OK;
+
+	s->havs = arena_memdup(x->a, old, nold * sizeof(*old));
+	for (size_t i = 0; i < x->req->nreports; i++)
+		count_report(x, &x->dec->reports[i], &s->reports[i]);
+	for (size_t i = 0; quota && i < x->dec->nsends; i++) {
+		struct host_app_version *hav = version_of_send(
+		    x, &x->dec->sends[i], &cap);
+
+		if (hav != NULL && !send_lost[i])
+			hav->n_jobs_today++;
+	}
+	for (size_t i = 0; i < s->nhavs && e == OK; i++)
+		e = write_version(x, i < nold ? &x->stored_havs[i] : NULL, &s->havs[i]);
+	s->havs = old;
+	s->nhavs = nold;
+	return e;
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* libfcgi on connections that somebody else has accepted. */
+#include "sched/serve/fcgi.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "lib/text.h"
+#include "lib/banned.h"
+
+enum { FIRST = 16 << 10, ADDRESS_MAX = 45 };
+
+/*
+ * Each proxy adds an entry at the end, so what a client invented stands before those
+ * that count.
+ */
+static const char *
+forwarded_for(const char *list, int64_t proxies)
+{
+	const char *p = list + strlen(list);
+
+	while (p > list && (p[-1] != ',' || --proxies > 0))
+		p--;
+	return p + strspn(p, " \t[");
+}
+
+const char *
+fcgi_peer(struct arena *a, const char *forwarded, const char *remote, int64_t proxies)
+{
+	const char *from = proxies > 0 && forwarded != NULL && forwarded[0] != '\0' ?
+	                       forwarded_for(forwarded, proxies) :
+	                   remote != NULL ? remote :
+	                                    "";
+	size_t n = strspn(from, "0123456789abcdefABCDEF.:");
+	const char *colon = memchr(from, ':', n);
+
+	/* 192.0.2.7:1234, but neither 2001:db8::7 nor ::ffff:192.0.2.7 */
+	if (colon != NULL && memchr(from, '.', (size_t)(colon - from)) != NULL)
+		n = (size_t)(colon - from);
+	return arena_memdup(a, from, n < ADDRESS_MAX ? n : ADDRESS_MAX);
+}
+
+static const char *
+param(const FCGX_Request *f, const char *name)
+{
+	const char *v = FCGX_GetParam(name, f->envp);
+
+	return v == NULL ? "" : v;
+}
+
+bool
+fcgi_begin(
+    FCGX_Request *f, int fd, struct arena *a, int64_t proxies, struct fcgi_request *rq)
+{
+	static char none[1];
+	const char *uri;
+
+	if (FCGX_InitRequest(f, -1, FCGI_FAIL_ACCEPT_ON_INTR) != 0) {
+		close(fd);
+		return false;
+	}
+	/* FCGX_Accept_r() reads from a connection that is there already; its
+	 * listening socket being none, it does not wait for another one. */
+	f->ipcFd = fd;
+	f->keepConnection = 1;
+	if (FCGX_Accept_r(f) != 0) {
+		FCGX_Free(f, 1);
+		return false;
+	}
+	uri = param(f, "REQUEST_URI");
+	*rq = (struct fcgi_request){
+		.a = a,
+		.method = param(f, "REQUEST_METHOD"),
+		.uri = arena_memdup(a, uri, strcspn(uri, "?")),
+		.query = param(f, "QUERY_STRING"),
+		.peer = fcgi_peer(a, param(f, "HTTP_X_FORWARDED_FOR"),
+		    param(f, "REMOTE_ADDR"), proxies),
+		.body = none,
+	};
+	if (!text_i64(param(f, "CONTENT_LENGTH"), 0, INT64_MAX, &rq->length))
+		rq->length = -1;
+	return true;
+}
+
+/* The end of the stream, as libfcgi has seen it. */
+static enum fcgi_body
+body_end(FCGX_Request *f, const struct fcgi_request *rq)
+{
+	if (FCGX_GetError(f->in) != 0 ||
+	    (rq->length >= 0 && rq->body_n < (size_t)rq->length))
+		return FCGI_CUT_OFF;
+	return FCGI_WHOLE;
+}
+
+enum fcgi_body
+fcgi_read(FCGX_Request *f, struct arena *a, size_t max,
+    bool (*room)(void *ctx, size_t from, size_t to), void *ctx, struct fcgi_request *rq)
+{
+	size_t cap = rq->body_n, next;
+
+	while (rq->body_n < max) {
+		int got;
+
+		if (rq->body_n == cap) {
+			char *larger;
+
+			/* The length is a hint only: it may be wrong. */
+			next = cap == 0 ? FIRST : 2 * cap;
+			if (cap == 0 && rq->length > FIRST)
+				next = (size_t)rq->length + 1;
+			next = next < max ? next : max;
+			if (!room(ctx, cap, next))
+				return FCGI_NO_ROOM;
+			larger = arena_alloc(a, next + 1);
+			memcpy(larger, rq->body, rq->body_n);
+			rq->body = larger;
+			cap = next;
+		}
+		next = cap - rq->body_n;
+		got = FCGX_GetStr(rq->body + rq->body_n,
+		    (int)(next < INT_MAX ? next : INT_MAX), f->in);
+		if (got > 0)
+			rq->body_n += (size_t)got;
+		if (rq->body_n < cap)
+			return body_end(f, rq);
+	}
+	return FCGI_MORE;
+}
+
+void
+fcgi_end(FCGX_Request *f, const struct fcgi_reply *rp, bool whole)
+{
+	if (rp->status != NULL)
+		FCGX_FPrintF(f->out, "Status: %s\r\n", rp->status);
+	/* A web server that keeps the connection would read the rest of the request. */
+	FCGX_FPrintF(f->out, "Content-Type: %s\r\nContent-Length: %lu\r\n%s%s\r\n",
+	    rp->type, (unsigned long)rp->body.n, whole ? "" : "Connection: close\r\n",
+	    rp->headers == NULL ? "" : rp->headers);
+	FCGX_PutStr(rp->body.p, (int)rp->body.n, f->out);
+	/* Else libfcgi reads on until the web server has closed its end, lest that
+	 * meets a closed socket before it has seen the reply.  When all of the request
+	 * is read there is nothing that it could still write. */
+	if (whole)
+		FCGX_Detach(f);
+	FCGX_Finish_r(f);
+	FCGX_Free(f, 1); /* a web server that would use the connection again, too */
+}

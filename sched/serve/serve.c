@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The main thread: it accepts, and brings all to an end.  Threads share one lock; what
+ * they do under it is short. */
+#include "sched/serve/serve_own.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+#include "lib/clock.h"
+#include "lib/log.h"
+#include "lib/proc.h"
+#include "lib/sock.h"
+#include "lib/text.h"
+#include "lib/banned.h"
+
+enum {
+	STACK = 256 << 10, /* of a thread that carries a connection */
+	HEAPS = 4,
+	SILENCE_S = 120, /* of the web server, in the middle of a request */
+	FINISH_S = 12,   /* after SIGTERM */
+	DRAIN_MS = 250,  /* what the socket holds is taken */
+	ACCEPT_PAUSE_MS = 250,
+	FDS_OWN = 32, /* of the process */
+	FDS_WORKER = 16
+};
+
+static enum err
+start_thread(void *(*run)(void *), void *arg, pthread_t *t, struct fail *f)
+{
+	pthread_attr_t attr;
+	pthread_t own;
+	int rc;
+
+	pthread_attr_init(&attr);
+	if (t == NULL) {
+		pthread_attr_setstacksize(&attr, STACK);
+		pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	}
+	rc = pthread_create(t == NULL ? &own : t, &attr, run, arg);
+	pthread_attr_destroy(&attr);
+	errno = rc;
+	return rc == 0 ? OK : FAIL_ERRNO(f, "starting a thread");
+}
+
+static int
+signals_open(void)
+{
+	static const int stops[] = { SIGTERM, SIGINT, SIGHUP };
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < N(stops); i++)
+		sigaddset(&set, stops[i]);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* As many connections as there may be descriptors. */
+static void
+fit_descriptors(struct serve_size *size)
+{
+	int64_t own = FDS_OWN + FDS_WORKER * size->workers;
+	struct rlimit fds;
+
+	if (getrlimit(RLIMIT_NOFILE, &fds) < 0)
+		return;
+	fds.rlim_cur = fds.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &fds);
+	if (fds.rlim_cur >= (rlim_t)(size->connections + own))
+		return;
+	size->connections = (int64_t)fds.rlim_cur - own;
+	if (size->connections < 1)
+		size->connections = 1;
+	log_warn("only %lld connections at once: a process may have %lld open files",
+	    (long long)size->connections, (long long)fds.rlim_cur);
+}
+
+/* An idle thread, a new one if there is none; NULL: wait until freed says so. */
+static bool
+thread_is_idle(struct server *s)
+{
+	struct fail f = { 0 };
+	bool yes, more;
+
+	pthread_mutex_lock(&s->lock);
+	yes = s->idle != NULL;
+	more = !yes && s->threads < s->size.connections;
+	s->starved = !yes;
+	s->threads += more;
+	pthread_mutex_unlock(&s->lock);
+	if (!more || start_thread(conn_main, s, NULL, &f) == OK)
+		return yes;
+	pthread_mutex_lock(&s->lock);
+	s->threads--;
+	s->size.connections = s->threads > 0 ? s->threads : 1;
+	pthread_mutex_unlock(&s->lock);
+	log_fail("connections", &f);
+	return false;
+}
+
+/* Accepts one connection for a thread that is idle; false: there is none. */
+static bool
+accept_one(struct server *s)
+{
+	struct timeval silence = { .tv_sec = SILENCE_S };
+	int fd = accept4(s->listening, NULL, NULL, SOCK_CLOEXEC);
+	struct conn *c;
+
+	if (fd < 0) {
+		/* Without a free descriptor or memory there is none for now. */
+		if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+			clock_nap_ms(ACCEPT_PAUSE_MS);
+		return false;
+	}
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &silence, sizeof(silence));
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &silence, sizeof(silence));
+	pthread_mutex_lock(&s->lock);
+	c = s->idle;
+	s->idle = c->next_idle;
+	c->fd = fd;
+	s->busy++;
+	pthread_cond_signal(&c->wake);
+	pthread_mutex_unlock(&s->lock);
+	return true;
+}
+
+static void
+clear_event(int fd)
+{
+	uint64_t n;
+
+	(void)!read(fd, &n, sizeof(n));
+}
+
+/* Until a signal asks to stop; its number. */
+static int
+accept_all(struct server *s)
+{
+	struct signalfd_siginfo told;
+
+	for (;;) {
+		bool idle = thread_is_idle(s);
+		struct pollfd p[] = { { .fd = s->signals, .events = POLLIN },
+			{ .fd = idle ? s->listening : s->freed, .events = POLLIN } };
+
+		if (poll(p, N(p), -1) < 0)
+			continue;
+		if (p[0].revents != 0 &&
+		    read(s->signals, &told, sizeof(told)) == sizeof(told))
+			return (int)told.ssi_signo;
+		if (p[1].revents != 0 && idle)
+			accept_one(s);
+		else if (p[1].revents != 0)
+			clear_event(s->freed);
+	}
+}
+
+/*
+ * What the socket holds is taken: it may be one that no name leads to any more, and
+ * then nobody else would.
+ */
+static void
+accept_rest(struct server *s)
+{
+	int64_t end = clock_mono_ms() + DRAIN_MS;
+
+	while (clock_mono_ms() < end) {
+		if (!thread_is_idle(s))
+			clock_nap_ms(1);
+		else if (!accept_one(s) && errno == EAGAIN)
+			return;
+	}
+}
+
+/* What is not whole yet never will be; shut, it reads as cut off. */
+static void
+stop_reading(struct server *s)
+{
+	pthread_mutex_lock(&s->lock);
+	s->stopping = true;
+	for (struct conn *c = s->all; c != NULL; c = c->next)
+		if (c->fd >= 0 && c->reading)
+			shutdown(c->fd, SHUT_RD);
+	pthread_mutex_unlock(&s->lock);
+}
+
+static bool
+all_answered(struct server *s)
+{
+	bool yes;
+
+	pthread_mutex_lock(&s->lock);
+	yes = s->busy == 0;
+	pthread_mutex_unlock(&s->lock);
+	return yes;
+}
+
+static void
+end_threads(struct server *s, struct worker *workers, int64_t n)
+{
+	bool left = true;
+
+	pthread_mutex_lock(&s->lock);
+	s->ended = true;
+	pthread_cond_broadcast(&s->work);
+	for (struct conn *c = s->all; c != NULL; c = c->next)
+		pthread_cond_signal(&c->wake);
+	pthread_mutex_unlock(&s->lock);
+	for (int64_t i = 0; i < n; i++)
+		pthread_join(workers[i].thread, NULL);
+	while (left) {
+		pthread_mutex_lock(&s->lock);
+		left = s->threads > 0;
+		pthread_mutex_unlock(&s->lock);
+		if (left)
+			clock_nap_ms(1);
+	}
+}
+
+/* false: something is left that does not come to its end. */
+static bool
+finish(struct server *s, struct worker *workers, int64_t n)
+{
+	int64_t end = clock_mono_ms() + FINISH_S * 1000;
+
+	accept_rest(s);
+	stop_reading(s);
+	while (!all_answered(s)) {
+		if (clock_mono_ms() >= end)
+			return false;
+		clock_nap_ms(5);
+	}
+	end_threads(s, workers, n);
+	return true;
+}
+
+static enum err
+start_workers(struct server *s, struct worker *workers, struct fail *f)
+{
+	for (int64_t i = 0; i < s->size.workers; i++) {
+		enum err e;
+
+		workers[i] = (struct worker){ .s = s, .number = i };
+		e = start_thread(worker_main, &workers[i], &workers[i].thread, f);
+		if (e != OK)
+			return e;
+	}
+	return OK;
+}
+
+enum err
+serve_run(const struct serve_program *p, const struct serve_size *size, int listening,
+    struct fail *f)
+{
+	struct server s = { .p = p,
+		.size = *size,
+		.listening = listening,
+		.lock = PTHREAD_MUTEX_INITIALIZER,
+		.terms_lock = PTHREAD_MUTEX_INITIALIZER,
+		.work = PTHREAD_COND_INITIALIZER };
+	struct arena a = { 0 };
+	struct worker *workers = NEWN(&a, struct worker, (size_t)size->workers);
+	enum err e;
+	int sig;
+
+	s.last = &s.first;
+	fcntl(listening, F_SETFL, O_NONBLOCK); /* others may accept on it too */
+	pthread_condattr_init(&s.monotonic);
+	pthread_condattr_setclock(&s.monotonic, CLOCK_MONOTONIC);
+	/* Few heaps for many threads that hold little; what a large request needed goes
+	 * back. */
+	mallopt(M_ARENA_MAX, HEAPS);
+	proc_give_back();
+	fit_descriptors(&s.size);
+	s.signals = signals_open();
+	s.freed = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (s.signals < 0 || s.freed < 0)
+		return FAIL_ERRNO(f, "waiting for signals");
+	if (FCGX_Init() != 0)
+		return FAIL(f, E_SYS, "libfcgi cannot be set up");
+	e = start_workers(&s, workers, f);
+	if (e != OK)
+		return e;
+	log_info("%s serves with %lld workers", p->name, (long long)s.size.workers);
+	sig = accept_all(&s);
+	proc_stopping = sig;
+	log_info("%s ends, by signal %d", p->name, sig);
+	if (!finish(&s, workers, s.size.workers)) {
+		log_warn("requests were left after %d s", FINISH_S);
+		_exit(0); /* exit() would take from under the threads what they use */
+	}
+	arena_free(&a);
+	return OK;
+}
+
+enum err
+serve_socket(const char *path, int *fd, struct fail *f)
+{
+	*fd = STDIN_FILENO;
+	if (sock_listens(STDIN_FILENO))
+		return OK;
+	if (sock_answers(path))
+		return FAIL(f, E_RETRY, "another process serves %s already", path);
+	return sock_listen(path, 0666, fd, f);
+}
+
+bool
+serve_option(int c, const char *value, struct serve_options *o)
+{
+	switch (c) {
+	case SERVE_SOCKET:
+		o->socket = value;
+		return true;
+	case SERVE_WORKERS:
+		return text_i64(value, 1, 4096, &o->workers);
+	case SERVE_CONNECTIONS:
+		return text_i64(value, 1, 65536, &o->connections);
+	case SERVE_BUFFER:
+		return text_i64(value, 1, INT64_MAX, &o->buffer_bytes);
+	default:
+		return false;
+	}
+}

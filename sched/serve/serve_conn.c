@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A thread that carries connections: it reads, has answered, and writes. */
+#include "sched/serve/serve_own.h"
+
+#include <string.h>
+#include <unistd.h>
+#include "lib/banned.h"
+
+enum { REPLIED = 100 }; /* beside enum serve_refusal: a worker has refused it */
+
+static struct serve_terms
+terms(struct server *s)
+{
+	struct serve_terms t;
+
+	pthread_mutex_lock(&s->terms_lock);
+	t = s->p->terms(s->p->ctx);
+	pthread_mutex_unlock(&s->terms_lock);
+	return t;
+}
+
+static void
+refuse(struct conn *c, enum serve_refusal why, struct fcgi_reply *rp)
+{
+	pthread_mutex_lock(&c->s->terms_lock);
+	c->s->p->refuse(c->s->p->ctx, why, rp);
+	pthread_mutex_unlock(&c->s->terms_lock);
+}
+
+/* Older and larger buffers stay in the arena, so each counts in full. */
+static bool
+has_room(void *ctx, size_t from, size_t to)
+{
+	struct conn *c = ctx;
+	struct server *s = c->s;
+	bool yes;
+
+	(void)from;
+	if (to <= HEAD_BYTES)
+		return true;
+	pthread_mutex_lock(&s->lock);
+	yes = !s->stopping && to <= s->size.buffer_bytes - s->held;
+	if (yes) {
+		s->held += to;
+		c->held += to;
+	}
+	pthread_mutex_unlock(&s->lock);
+	return yes;
+}
+
+static bool
+method_is_known(const char *method)
+{
+	static const char *const known[] = { "GET", "HEAD", "POST" };
+
+	for (size_t i = 0; i < N(known); i++)
+		if (strcmp(method, known[i]) == 0)
+			return true;
+	return false;
+}
+
+/* Reads on; 0 or more: why that is refused. */
+static int
+read_to(struct conn *c, struct fcgi_request *rq, size_t max, enum fcgi_body *got)
+{
+	int why;
+
+	*got = fcgi_read(&c->f, &c->a, max, has_room, c, rq);
+	if (*got == FCGI_WHOLE || *got == FCGI_MORE)
+		return -1;
+	if (*got == FCGI_NO_ROOM)
+		return SERVE_BUSY;
+	/* A process that ends shuts what it is still reading. */
+	pthread_mutex_lock(&c->s->lock);
+	why = c->s->stopping ? SERVE_BUSY : SERVE_CUT_OFF;
+	pthread_mutex_unlock(&c->s->lock);
+	return why;
+}
+
+/* What a worker makes of the first part of a large request; REPLIED: rp is the reply.
+ */
+static int
+check_head(struct conn *c, const struct fcgi_request *rq, struct fcgi_reply *rp)
+{
+	struct job j = { .rq = rq, .rp = rp, .head = true };
+
+	if (c->s->p->head == NULL)
+		return -1;
+	if (!have_done(c, &j))
+		return SERVE_BUSY;
+	return j.replied ? REPLIED : -1;
+}
+
+/* Reads all of the request; 0 or more: why it is refused before that. */
+static int
+read_whole(struct conn *c, struct fcgi_request *rq, size_t max, struct fcgi_reply *rp)
+{
+	enum fcgi_body got;
+	int why;
+
+	if (!method_is_known(rq->method))
+		return SERVE_METHOD;
+	if (rq->length > (int64_t)max)
+		return SERVE_TOO_LARGE;
+	why = read_to(c, rq, HEAD_BYTES < max ? HEAD_BYTES : max + 1, &got);
+	if (why < 0 && got == FCGI_MORE && max > HEAD_BYTES) {
+		why = check_head(c, rq, rp);
+		if (why < 0)
+			why = read_to(c, rq, max + 1, &got);
+	}
+	return why < 0 && got == FCGI_MORE ? SERVE_TOO_LARGE : why;
+}
+
+/* Only while it is set may another thread shut the connection. */
+static void
+set_reading(struct conn *c, bool reading)
+{
+	pthread_mutex_lock(&c->s->lock);
+	c->reading = reading && !c->s->stopping;
+	pthread_mutex_unlock(&c->s->lock);
+}
+
+static void
+serve_one(struct conn *c, int fd)
+{
+	struct fcgi_reply rp = { .type = "text/plain", .body = buf_new(&c->a) };
+	struct serve_terms t = terms(c->s);
+	struct fcgi_request rq;
+	struct job j = { .rq = &rq, .rp = &rp };
+	int why;
+	bool whole;
+
+	if (!fcgi_begin(&c->f, fd, &c->a, t.proxies, &rq))
+		return;
+	set_reading(c, true);
+	why = read_whole(c, &rq, t.body_max, &rp);
+	set_reading(c, false);
+	whole = why < 0;
+	if (whole && !have_done(c, &j))
+		why = SERVE_BUSY;
+	if (why >= 0 && why != REPLIED)
+		refuse(c, (enum serve_refusal)why, &rp);
+	fcgi_end(&c->f, &rp, whole);
+}
+
+/* Until a connection is handed over; false: there will be none. */
+static bool
+next_connection(struct conn *c)
+{
+	struct server *s = c->s;
+	uint64_t one = 1;
+
+	pthread_mutex_lock(&s->lock);
+	c->fd = -1;
+	c->next_idle = s->idle;
+	s->idle = c;
+	if (s->starved || s->stopping) {
+		s->starved = false;
+		(void)!write(s->freed, &one, sizeof(one));
+	}
+	while (c->fd < 0 && !s->ended)
+		pthread_cond_wait(&c->wake, &s->lock);
+	pthread_mutex_unlock(&s->lock);
+	return c->fd >= 0;
+}
+
+static void
+connection_over(struct conn *c)
+{
+	struct server *s = c->s;
+
+	if (c->a.used > HEAD_BYTES)
+		arena_free(&c->a);
+	else
+		arena_reset(&c->a);
+	pthread_mutex_lock(&s->lock);
+	s->held -= c->held;
+	s->busy--;
+	pthread_mutex_unlock(&s->lock);
+	c->held = 0;
+}
+
+void *
+conn_main(void *arg)
+{
+	struct server *s = arg;
+	struct conn c = { .s = s, .fd = -1 };
+
+	pthread_cond_init(&c.wake, &s->monotonic);
+	pthread_mutex_lock(&s->lock);
+	c.next = s->all;
+	s->all = &c;
+	pthread_mutex_unlock(&s->lock);
+	while (next_connection(&c)) {
+		serve_one(&c, c.fd);
+		connection_over(&c);
+	}
+	arena_free(&c.a);
+	pthread_cond_destroy(&c.wake);
+	pthread_mutex_lock(&s->lock);
+	s->threads--;
+	pthread_mutex_unlock(&s->lock);
+	return NULL;
+}

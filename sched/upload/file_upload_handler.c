@@ -1,0 +1,593 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Takes output files from clients (protocol.md 6): FastCGI on a unix socket of its own.
+ * The web server streams bodies, so each upload holds a thread for as long as it takes;
+ * threads are many and cheap (small stacks, no buffer beyond a few KB), and there is no
+ * database.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <fcgiapp.h>
+#include "lib/clock.h"
+#include "lib/crypt.h"
+#include "lib/fs.h"
+#include "lib/log.h"
+#include "lib/proc.h"
+#include "lib/sock.h"
+#include "lib/text.h"
+#include "model/identity.h"
+#include "sched/upload/upload_options.h"
+#include "sched/upload/upload_settings.h"
+#include "sched/upload/upload_store.h"
+#include "lib/banned.h"
+
+enum {
+	DONE = 0,
+	TRANSIENT = 1,
+	PERMANENT = -1, /* status of a reply */
+	CHUNK = 16 << 10,
+	STACK = 256 << 10,
+	FINISH_S = 10, /* for uploads in hand when the process is to stop */
+	ACCEPT_PAUSE_MS = 250,
+	FDS_OWN = 16,  /* of the process */
+	FDS_UPLOAD = 3 /* connection, part, and the part again for its MD5 */
+};
+
+static const char disk_full[] = "Server is out of disk space";
+
+struct handler { /* process lifetime, shared by all threads, read only but for atomics
+	          */
+	struct upload_source source;
+	int fd;
+	atomic_int busy, threads;
+	atomic_bool stopping;
+	pthread_mutex_t log_lock, grow_lock;
+};
+
+struct session { /* one request */
+	struct handler *h;
+	const struct upload_settings *set; /* those of its beginning */
+	struct arena *a;
+	FCGX_Request *f;
+	struct upload u;
+	int status;
+	int64_t file_size; /* < 0: not a size reply */
+	const char *message;
+	struct fail fail;
+	char head[UPLOAD_HEADER_MAX + 1];
+	size_t head_n;
+	int64_t body_n; /* bytes of the request that came */
+};
+
+/* The log keeps state of its own and knows no threads. */
+static void
+say(struct handler *h, enum log_level level, const char *text)
+{
+	pthread_mutex_lock(&h->log_lock);
+	log_line(level, "%s", text);
+	pthread_mutex_unlock(&h->log_lock);
+}
+
+static void
+answer(struct session *s, int status, const char *message)
+{
+	s->status = status;
+	s->message = message;
+}
+
+/* FCGX_GetStr() of some bytes, counted. */
+static int
+get_bytes(struct session *s, char *chunk)
+{
+	int got = FCGX_GetStr(chunk, CHUNK, s->f->in);
+
+	if (got > 0)
+		s->body_n += got;
+	return got;
+}
+
+static bool
+ends_with(const char *p, size_t n, const char *end)
+{
+	size_t m = strlen(end);
+
+	return n >= m && memcmp(p + n - m, end, m) == 0;
+}
+
+/* Does what has arrived end with a line that may end a header? */
+static bool
+may_be_complete(const struct session *s)
+{
+	size_t n = s->head_n;
+
+	while (n > 0 && text_white(s->head[n - 1]))
+		n--;
+	return ends_with(s->head, n, "<data>") ||
+	       ends_with(s->head, n, "</data_server_request>");
+}
+
+/*
+ * Reads the header and no further, as the rest may be long in coming.  E_BADREQ: it is
+ * a bad one, E_NOTFOUND: it is none, E_RETRY: the body ended in it.
+ */
+static enum err
+read_header(struct session *s)
+{
+	int c = 0;
+	enum err e = E_RETRY;
+
+	while (e == E_RETRY && c != EOF && s->head_n < sizeof(s->head)) {
+		c = FCGX_GetChar(s->f->in);
+		if (c != EOF) {
+			s->head[s->head_n++] = (char)c;
+			s->body_n++;
+		}
+		if (c == EOF || s->head_n == sizeof(s->head) ||
+		    (c == '\n' && may_be_complete(s)))
+			e = upload_parse(s->a, s->head, s->head_n, &s->u, &s->fail);
+	}
+	return e;
+}
+
+static bool
+blank(const char *s)
+{
+	while (text_white(*s))
+		s++;
+	return *s == '\0';
+}
+
+/* protocol.md 6.2: may this file come at all?  Everything here is for good. */
+static enum err
+check(struct session *s)
+{
+	const struct upload *u = &s->u;
+	enum err e = store_name_check(u->name, &s->fail);
+
+	if (e == OK && !u->has_nbytes)
+		e = FAIL(&s->fail, E_BADREQ, "Missing or bad nbytes");
+	if (e != OK || s->set->key == NULL)
+		return e;
+	if (u->xml_signature == NULL || blank(u->xml_signature))
+		return FAIL(&s->fail, E_BADREQ, "Missing signature");
+	if (!u->has_max_nbytes)
+		return FAIL(&s->fail, E_BADREQ, "Missing max_nbytes");
+	if (verify_text(s->set->key,
+		upload_certificate_text(s->a, u->name, u->max_nbytes), u->xml_signature,
+		&s->fail) != OK)
+		return FAIL(&s->fail, E_BADREQ, "Invalid signature");
+	if ((double)u->nbytes > u->max_nbytes)
+		return FAIL(&s->fail, E_BADREQ,
+		    "file size (%.0f KB) exceeds limit (%.0f KB)",
+		    (double)u->nbytes / 1024, u->max_nbytes / 1024);
+	return OK;
+}
+
+/* The bytes behind the header, then the rest of the body. */
+static enum err
+copy_data(struct session *s, struct store_file *file)
+{
+	char chunk[CHUNK];
+	enum err e = store_write(
+	    file, s->head + s->u.header_n, s->head_n - s->u.header_n, &s->fail);
+	int got;
+
+	while (e == OK && (got = get_bytes(s, chunk)) > 0)
+		e = store_write(file, chunk, (size_t)got, &s->fail);
+	return e;
+}
+
+static void
+take_data(struct session *s)
+{
+	struct store_file file;
+	enum err e = check(s);
+
+	if (e != OK) {
+		answer(s, PERMANENT, s->fail.detail);
+		return;
+	}
+	if (store_is_full(s->set->conf)) {
+		answer(s, TRANSIENT, disk_full);
+		return;
+	}
+	e = store_open(s->a, s->set->conf, &s->u, &file, &s->fail);
+	if (e == OK && !file.whole) {
+		e = copy_data(s, &file);
+		if (e == OK)
+			e = store_finish(&file, s->u.md5_cksum, &s->fail);
+		store_close(&file);
+	}
+	/* The volunteer need not know our paths: system errors are told in general
+	 * words. */
+	if (e == E_DISK_FULL)
+		answer(s, TRANSIENT, disk_full);
+	else if (e == E_BADREQ)
+		answer(s, PERMANENT, s->fail.detail);
+	else if (e == E_SYS || e == E_DENIED)
+		answer(s, TRANSIENT, "The server cannot store the file now");
+	else if (e != OK)
+		answer(s, TRANSIENT, s->fail.detail);
+}
+
+static void
+tell_size(struct session *s)
+{
+	if (store_name_check(s->u.name, &s->fail) != OK)
+		answer(s, PERMANENT, s->fail.detail);
+	else if (store_is_full(s->set->conf))
+		answer(s, TRANSIENT, disk_full);
+	else
+		s->file_size = store_size(s->a, s->set->conf, s->u.name);
+}
+
+static void
+decide_session(struct session *s)
+{
+	enum err e;
+
+	if (s->set->fail.code != OK) {
+		answer(s, TRANSIENT, "The server cannot take files now");
+		return;
+	}
+	if (fs_exists(project_path(s->a, s->set->conf, "stop_upload"))) {
+		answer(s, TRANSIENT, "File uploads are temporarily disabled.");
+		return;
+	}
+	e = read_header(s);
+	if (e == E_BADREQ)
+		answer(s, PERMANENT, s->fail.detail);
+	else if (e == E_RETRY && strstr(s->head, "<file_upload>") != NULL)
+		answer(s, PERMANENT, "The upload has no <data>");
+	else if (e != OK)
+		answer(s, TRANSIENT, "no command");
+	else if (s->u.kind == UPLOAD_SIZE_QUERY)
+		tell_size(s);
+	else
+		take_data(s);
+}
+
+/* A web server that cannot get rid of the body reports an error of its own instead of
+ * our reply. */
+static void
+drain(struct session *s)
+{
+	char chunk[CHUNK];
+
+	while (get_bytes(s, chunk) > 0)
+		;
+}
+
+/*
+ * Does the body end before its Content-Length, or did the web server give up?  What is
+ * missing may be what was refused for good, or the rest of a name.  A file that is
+ * whole for all that is stored.
+ */
+static bool
+cut_off(struct session *s)
+{
+	const char *length = FCGX_GetParam("CONTENT_LENGTH", s->f->envp);
+	int64_t n;
+
+	if (s->u.kind == UPLOAD_DATA && s->status == DONE)
+		return false;
+	if (FCGX_GetError(s->f->in) == 0 &&
+	    (length == NULL || !text_i64(length, 0, INT64_MAX, &n) || s->body_n >= n))
+		return false;
+	s->file_size = -1;
+	s->fail.detail[0] = '\0';
+	answer(s, TRANSIENT,
+	    arena_printf(s->a, "The request ends early, after %lld%s%s bytes",
+		(long long)s->body_n, length == NULL || *length == '\0' ? "" : " of ",
+		length == NULL ? "" : length));
+	return true;
+}
+
+/* An upload comes by POST; the web server has answered for downloads. */
+static bool
+method_is_known(const struct session *s)
+{
+	static const char *const known[] = { "GET", "HEAD", "POST" };
+	const char *method = FCGX_GetParam("REQUEST_METHOD", s->f->envp);
+
+	for (size_t i = 0; i < N(known); i++)
+		if (method != NULL && strcmp(method, known[i]) == 0)
+			return true;
+	FCGX_PutS("Status: 405 Method Not Allowed\r\nAllow: GET, HEAD, POST\r\n"
+		  "Content-Length: 0\r\n\r\n",
+	    s->f->out);
+	return false;
+}
+
+static void
+serve(struct session *s)
+{
+	struct buf out = buf_new(s->a);
+	const char *name;
+
+	if (!method_is_known(s))
+		return;
+	decide_session(s);
+	drain(s);
+	if (cut_off(s))
+		FCGX_PutS("Status: 400 Bad Request\r\n", s->f->out);
+	upload_reply(&out, s->status, s->message, s->file_size);
+	FCGX_FPrintF(s->f->out,
+	    "Content-Type: text/plain\r\nContent-Length: %lu\r\n\r\n",
+	    (unsigned long)out.n);
+	FCGX_PutStr(out.p, (int)out.n, s->f->out);
+
+	name = s->u.name == NULL ? "?" : s->u.name;
+	if (s->file_size < 0)
+		say(s->h, s->status == DONE ? LOG_INFO : LOG_WARN,
+		    arena_printf(s->a,
+			"upload %.240s offset=%lld nbytes=%lld status=%d%s%s", name,
+			(long long)s->u.offset, (long long)s->u.nbytes, s->status,
+			s->status == DONE ? "" : " ",
+			s->status == DONE         ? "" :
+			s->fail.detail[0] == '\0' ? s->message :
+						    s->fail.detail));
+}
+
+/*
+ * Waits for the next request.  Without a free descriptor or memory there is none for
+ * now: a thread that gave up then would be missing for ever.
+ */
+static bool
+next_request(struct handler *h, FCGX_Request *f)
+{
+	while (FCGX_Accept_r(f) != 0) {
+		if (atomic_load(&h->stopping))
+			return false;
+		clock_nap_ms(ACCEPT_PAUSE_MS);
+	}
+	return true;
+}
+
+static void *thread_main(void *);
+
+/*
+ * As many as are configured and have their descriptors.  A waiting accept() holds one
+ * already, so with too many threads no file could be opened.
+ */
+static int64_t
+threads_possible(struct handler *h, int64_t n)
+{
+	int64_t most;
+	struct fail f = { 0 };
+	struct rlimit fds;
+
+	if (getrlimit(RLIMIT_NOFILE, &fds) < 0)
+		return n;
+	fds.rlim_cur = fds.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &fds);
+	if (fds.rlim_cur >= (rlim_t)(n * FDS_UPLOAD + FDS_OWN))
+		return n;
+	most = ((int64_t)fds.rlim_cur - FDS_OWN) / FDS_UPLOAD;
+	most = most < 1 ? 1 : most;
+	FAIL(&f, E_SYS,
+	    "only %lld of %lld uploads at once: a process may have %lld open files",
+	    (long long)most, (long long)n, (long long)fds.rlim_cur);
+	say(h, LOG_WARN, f.detail);
+	return most;
+}
+
+/*
+ * Starts what is missing to so many threads; all but the main one leave signals alone.
+ * E_SYS if there is none.
+ */
+static enum err
+start_threads(struct handler *h, int64_t wanted, struct fail *f)
+{
+	int64_t have = atomic_load(&h->threads), n;
+	pthread_attr_t attr;
+	pthread_t t;
+	int rc;
+
+	if (wanted <= have)
+		return OK;
+	n = threads_possible(h, wanted);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	for (int64_t i = have; i < n; i++) {
+		rc = pthread_create(&t, &attr, thread_main, h);
+		if (rc == 0) {
+			atomic_fetch_add(&h->threads, 1);
+			continue;
+		}
+		errno = rc;
+		if (i == 0)
+			return FAIL_ERRNO(f, "starting a thread");
+		FAIL_ERRNO(f, "only %lld threads could be started", (long long)i);
+		say(h, LOG_WARN, f->detail);
+		break;
+	}
+	pthread_attr_destroy(&attr);
+	return OK;
+}
+
+/* One more upload, if there may be one beside those in hand. */
+static bool
+enter(struct handler *h, int64_t most)
+{
+	int now = atomic_load(&h->busy);
+
+	do {
+		if (now >= most)
+			return false;
+	} while (!atomic_compare_exchange_weak(&h->busy, &now, now + 1));
+	return true;
+}
+
+/* config.xml or the key was read again. */
+static void
+take_up(struct handler *h, const struct conf *cf)
+{
+	struct fail f = { 0 };
+	char text[80];
+
+	log_set_level((enum log_level)cf->sched_debug_level);
+	pthread_mutex_lock(&h->grow_lock);
+	if (start_threads(h, cf->upload_threads, &f) != OK)
+		say(h, LOG_WARN, f.detail);
+	pthread_mutex_unlock(&h->grow_lock);
+	snprintf(
+	    text, sizeof(text), "uploads at once: %lld", (long long)cf->upload_threads);
+	say(h, LOG_INFO, text);
+}
+
+/*
+ * The settings that an upload begins with, when it may begin.  Threads that are too
+ * many, as config.xml allowed more before, wait here.
+ */
+static struct upload_settings *
+begin(struct handler *h, struct arena *a)
+{
+	for (;; clock_nap_ms(ACCEPT_PAUSE_MS)) {
+		enum log_level level;
+		const char *note;
+		struct upload_settings *set = upload_settings_take(
+		    &h->source, a, &note, &level);
+		bool usable = set->fail.code == OK;
+
+		if (note[0] != '\0')
+			say(h, level, note);
+		if (note[0] != '\0' && usable)
+			take_up(h, set->conf);
+		if (enter(h, usable ? set->conf->upload_threads : INT_MAX))
+			return set;
+		upload_settings_give_back(&h->source, set);
+	}
+}
+
+static void *
+thread_main(void *arg)
+{
+	struct handler *h = arg;
+	struct arena a = { 0 };
+	FCGX_Request f;
+
+	if (FCGX_InitRequest(&f, h->fd, 0) != 0)
+		return NULL;
+	while (next_request(h, &f)) {
+		struct session s = { .h = h, .a = &a, .f = &f, .file_size = -1 };
+		struct upload_settings *set = begin(h, &a);
+
+		s.set = set;
+		serve(&s);
+		upload_settings_give_back(&h->source, set);
+		FCGX_Finish_r(&f);
+		arena_reset(&a);
+		atomic_fetch_sub(&h->busy, 1);
+	}
+	FCGX_Free(&f, 1);
+	arena_free(&a);
+	return NULL;
+}
+
+/* E_RETRY if another process answers there.  Its threads wait in accept(). */
+static enum err
+listen_on(const char *path, int *fd, struct fail *f)
+{
+	enum err e;
+
+	if (sock_answers(path))
+		return FAIL(f, E_RETRY, "another process serves %s already", path);
+	e = sock_listen(path, 0666, fd, f);
+	if (e == OK)
+		fcntl(*fd, F_SETFL, 0);
+	return e;
+}
+
+static enum err
+set_up(struct handler *h, struct arena *a, struct upload_options *o, struct fail *f)
+{
+	const struct conf *cf;
+	char *dir;
+	enum err e = conf_find_project(a, o->project, &dir, f);
+
+	if (e == OK)
+		e = upload_settings_start(
+		    &h->source, arena_printf(a, "%s/config.xml", dir), f);
+	if (e != OK)
+		return e;
+	cf = h->source.now->conf;
+	e = identity_check(a, cf, f);
+	if (e != OK)
+		return e;
+	log_open("file_upload_handler", o->log, (enum log_level)cf->sched_debug_level);
+	if (o->socket == NULL)
+		o->socket = arena_printf(a, "%s/upload.sock", cf->run_dir);
+	return listen_on(o->socket, &h->fd, f);
+}
+
+/* Serves until a signal asks to stop; uploads in hand get a moment, what they wrote
+ * stays. */
+static void
+run_until_signal(struct handler *h, const sigset_t *stops, const char *socket)
+{
+	struct fail f = { 0 };
+	int sig;
+
+	sigwait(stops, &sig);
+	atomic_store(&h->stopping, true);
+	FCGX_ShutdownPending();
+	shutdown(h->fd, SHUT_RDWR);
+	fs_unlink(socket, &f);
+	for (int64_t end = clock_mono_ms() + FINISH_S * 1000;
+	     atomic_load(&h->busy) > 0 && clock_mono_ms() < end;)
+		clock_nap_ms(20);
+}
+
+int
+main(int argc, char **argv)
+{
+	static struct handler h = { .source.lock = PTHREAD_MUTEX_INITIALIZER,
+		.log_lock = PTHREAD_MUTEX_INITIALIZER,
+		.grow_lock = PTHREAD_MUTEX_INITIALIZER };
+	struct upload_options o = { 0 };
+	struct arena a = { 0 };
+	struct fail f = { 0 };
+	sigset_t stops;
+	enum err e;
+	int rc = upload_options(argc, argv, &o);
+
+	if (rc >= 0)
+		return rc;
+	/* One heap per core is plenty for threads that hold a few KB each. */
+	mallopt(M_ARENA_MAX, 2);
+	proc_no_core();
+	proc_signals();
+	sigemptyset(&stops);
+	sigaddset(&stops, SIGTERM);
+	sigaddset(&stops, SIGINT);
+	sigaddset(&stops, SIGHUP);
+	e = set_up(&h, &a, &o, &f);
+	if (e == OK && FCGX_Init() != 0)
+		e = FAIL(&f, E_SYS, "libfcgi cannot be set up");
+	pthread_sigmask(SIG_BLOCK, &stops, NULL);
+	if (e == OK)
+		e = start_threads(&h, h.source.now->conf->upload_threads, &f);
+	if (e != OK) {
+		fprintf(stderr, "file_upload_handler: %s\n", f.detail);
+		return err_exit(e);
+	}
+	say(&h, LOG_INFO, arena_printf(&a, "serving %s", o.socket));
+	run_until_signal(&h, &stops, o.socket);
+	say(&h, LOG_INFO, "stopped");
+	/* Not exit(): the threads are still there, and it would take libcrypto's state
+	 * and the heap's from under them. */
+	_exit(EXIT_SUCCESS);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One set of settings per reading, each in an arena of its own, counted by its users.
+ */
+#include "sched/upload/upload_settings.h"
+
+#include <stdio.h>
+#include "lib/crypt.h"
+#include "sched/upload/upload_store.h"
+#include "lib/banned.h"
+
+static struct upload_settings *
+read_all(struct upload_source *src)
+{
+	struct arena a = { 0 };
+	struct upload_settings *s = NEW(&a, struct upload_settings);
+	struct conf *cf = NULL;
+	enum err e = conf_load(&a, src->path, &cf, NULL, NULL, &s->fail);
+
+	if (e == OK)
+		e = store_modes_check(cf, &s->fail);
+	src->key_path[0] = '\0';
+	if (e == OK && !cf->ignore_upload_certificates) {
+		snprintf(src->key_path, sizeof(src->key_path), "%s/upload_public",
+		    cf->key_dir);
+		/* Looked at first: a change while it is read counts as one. */
+		fs_changed(src->key_path, &src->key_seen);
+		e = key_read_public(src->key_path, &s->key, &s->fail);
+		if (e != OK)
+			FAIL(&s->fail, e,
+			    "%s: no key of this project; locus create makes keys, and with ignore_upload_certificates none is needed",
+			    src->key_path);
+	}
+	if (e == OK)
+		s->fail.code = OK;
+	s->conf = cf;
+	s->users = 1; /* the source */
+	s->a = a;
+	return s;
+}
+
+static void
+leave(struct upload_settings *s)
+{
+	struct arena a = s->a;
+
+	if (--s->users > 0)
+		return;
+	if (s->key != NULL)
+		key_free(s->key);
+	arena_free(&a);
+}
+
+static bool
+changed(struct upload_source *src)
+{
+	bool conf = fs_changed(src->path, &src->conf_seen);
+	bool key = src->key_path[0] != '\0' &&
+	           fs_changed(src->key_path, &src->key_seen);
+
+	return conf || key;
+}
+
+enum err
+upload_settings_start(struct upload_source *src, const char *path, struct fail *f)
+{
+	src->path = path;
+	changed(src);
+	src->now = read_all(src);
+	*f = src->now->fail;
+	return f->code;
+}
+
+static const char *
+look_again(struct upload_source *src, struct arena *a, enum log_level *level)
+{
+	leave(src->now);
+	src->now = read_all(src);
+	*level = LOG_WARN;
+	if (src->now->fail.code != OK)
+		return arena_printf(a, "no upload is taken: %s", src->now->fail.detail);
+	*level = LOG_INFO;
+	return "config.xml and the upload key were read again";
+}
+
+struct upload_settings *
+upload_settings_take(struct upload_source *src, struct arena *a, const char **note,
+    enum log_level *level)
+{
+	struct upload_settings *s;
+
+	*note = "";
+	pthread_mutex_lock(&src->lock);
+	if (changed(src))
+		*note = look_again(src, a, level);
+	s = src->now;
+	s->users++;
+	pthread_mutex_unlock(&src->lock);
+	return s;
+}
+
+void
+upload_settings_give_back(struct upload_source *src, struct upload_settings *s)
+{
+	pthread_mutex_lock(&src->lock);
+	leave(s);
+	pthread_mutex_unlock(&src->lock);
+}
+
+void
+upload_settings_end(struct upload_source *src)
+{
+	leave(src->now);
+}

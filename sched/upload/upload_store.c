@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parts of uploads on disk: lock, append, check, rename. */
+#include "sched/upload/upload_store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "lib/crypt.h"
+#include "lib/fs.h"
+#include "lib/banned.h"
+
+/*
+ * A client that hears of all bytes takes its upload for done (protocol.md 6.1).  So
+ * from before the last byte is written until the rename a part has this bit, which
+ * means nothing else on a file, and tells one byte less: whoever dies or fails in
+ * between leaves something to send.
+ */
+enum { ALL_HERE = S_ISVTX, NAME_MAX_BYTES = 255, MODE_DEFAULT = 0664 };
+static const char part_suffix[] = ".part";
+
+static bool
+ends_with(const char *s, const char *end)
+{
+	size_t n = strlen(s), m = strlen(end);
+
+	return n >= m && strcmp(s + n - m, end) == 0;
+}
+
+enum err
+store_name_check(const char *name, struct fail *f)
+{
+	if (name == NULL || name[0] == '\0')
+		return FAIL(f, E_BADREQ, "Missing name");
+	if (strlen(name) > NAME_MAX_BYTES)
+		return FAIL(f, E_BADREQ, "file name is over %d bytes", NAME_MAX_BYTES);
+	for (const char *p = name; *p != '\0'; p++)
+		if ((unsigned char)*p < 32 || *p == 127 || *p == '/')
+			return FAIL(f, E_BADREQ,
+			    "file name has a slash or a control character");
+	if (name[0] == '.' || strstr(name, "..") != NULL)
+		return FAIL(f, E_BADREQ, "file name starts with a dot or has \"..\"");
+	if (ends_with(name, part_suffix))
+		return FAIL(f, E_BADREQ, "file name ends with %s", part_suffix);
+	return OK;
+}
+
+/* A name without room for the suffix is replaced by its MD5. */
+static char *
+part_path(struct arena *a, const char *path)
+{
+	const char *name = strrchr(path, '/') + 1;
+	char md5[MD5_HEX];
+
+	if (strlen(name) + sizeof(part_suffix) - 1 <= NAME_MAX_BYTES)
+		return arena_printf(a, "%s%s", path, part_suffix);
+	md5_text(name, md5);
+	return arena_printf(a, "%.*s%s%s", (int)(name - path), path, md5, part_suffix);
+}
+
+/* Links are not followed: nothing outside the upload directory is ever looked at. */
+static bool
+is_file(const char *path, struct stat *st)
+{
+	return lstat(path, st) == 0 && S_ISREG(st->st_mode);
+}
+
+int64_t
+store_size(struct arena *a, const struct conf *cf, const char *name)
+{
+	const char *path = upload_path(a, cf, name);
+	struct stat st;
+
+	/* A client that has less than it hears of takes its upload for done; that of
+	 * another, shorter file would be wrong.  What both are shows when it comes. */
+	if (is_file(path, &st))
+		return 0;
+	if (!is_file(part_path(a, path), &st))
+		return 0;
+	return (st.st_mode & ALL_HERE) != 0 && st.st_size > 0 ? st.st_size - 1 :
+	                                                        st.st_size;
+}
+
+/* An octal mode of config.xml; false: none is set. */
+static bool
+mode_of(const char *text, mode_t *mode, bool *good)
+{
+	char *end;
+	long m = strtol(text, &end, 8);
+
+	*good = true;
+	if (text[0] == '\0' || strcmp(text, "-1") == 0)
+		return false;
+	*good = *end == '\0' && m >= 0 && m <= 0777;
+	*mode = (mode_t)m;
+	return *good;
+}
+
+enum err
+store_modes_check(const struct conf *cf, struct fail *f)
+{
+	const char *text[] = { cf->fuh_set_initial_permission,
+		cf->fuh_set_completed_permission };
+	mode_t mode;
+	bool good;
+
+	for (size_t i = 0; i < N(text); i++) {
+		mode_of(text[i], &mode, &good);
+		if (!good)
+			return FAIL(f, E_CONFIG,
+			    "%s: fuh_set_%s_permission is \"%s\": an octal number from 0 to 777 is needed, such as 664",
+			    cf->path, i == 0 ? "initial" : "completed", text[i]);
+	}
+	return OK;
+}
+
+bool
+store_is_full(const struct conf *cf)
+{
+	int64_t left = fs_free_bytes(cf->upload_dir);
+
+	return left >= 0 && left < cf->upload_min_free_bytes;
+}
+
+/* Is the open, locked file still the one that its path names?  Its upload may just have
+ * ended. */
+static bool
+is_named(int fd, const char *path)
+{
+	struct stat ours, named;
+
+	return fstat(fd, &ours) == 0 && stat(path, &named) == 0 &&
+	       ours.st_ino == named.st_ino && ours.st_dev == named.st_dev;
+}
+
+static enum err
+open_part(const struct conf *cf, struct store_file *s, struct fail *f)
+{
+	mode_t mode;
+	bool good;
+
+	s->fd = open(s->part, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
+	    MODE_DEFAULT);
+	if (s->fd < 0)
+		return FAIL_ERRNO(f, "opening %s", s->part);
+	if (flock(s->fd, LOCK_EX | LOCK_NB) < 0 || !is_named(s->fd, s->part)) {
+		store_close(s);
+		return FAIL(f, E_RACE, "the file is locked by another upload of it");
+	}
+	if (mode_of(cf->fuh_set_initial_permission, &mode, &good) &&
+	    fchmod(s->fd, mode & 0666) < 0)
+		return FAIL_ERRNO(f, "setting the mode of %s", s->part);
+	return OK;
+}
+
+static enum err
+make_directory(struct arena *a, const char *path, struct fail *f)
+{
+	const char *slash = strrchr(path, '/');
+	char *dir = arena_memdup(a, path, (size_t)(slash - path));
+	enum err e;
+
+	if (fs_exists(dir))
+		return OK;
+	e = fs_mkdirs(dir, 0775, f);
+	if (e == E_BADREQ) /* not the client's fault */
+		return f->code = E_SYS;
+	return e == OK ? fs_sync_dir(dir, f) : e;
+}
+
+static bool
+has_md5(const struct upload *u)
+{
+	return u->md5_cksum != NULL && u->md5_cksum[0] != '\0';
+}
+
+/* The part that is to get more.  Without an MD5 to come, none of what is there already
+ * may be mixed with another try's. */
+static enum err
+continue_part(const struct upload *u, struct store_file *s, struct fail *f)
+{
+	struct stat st;
+
+	if (fstat(s->fd, &st) < 0)
+		return FAIL_ERRNO(f, "looking at %s", s->part);
+	if (st.st_size < u->offset)
+		return FAIL(f, E_RETRY,
+		    "the server has less of the file than offset %lld",
+		    (long long)u->offset);
+	if (!has_md5(u) && st.st_size > u->offset && ftruncate(s->fd, u->offset) < 0)
+		return FAIL_ERRNO(f, "cutting %s", s->part);
+	s->mode = st.st_mode & 0777;
+	return OK;
+}
+
+/*
+ * The whole file that is here: is it what the client has?  One process at a time reads
+ * it.
+ */
+static enum err
+compare(const struct upload *u, struct store_file *s, int64_t size, struct fail *f)
+{
+	char md5[MD5_HEX] = "";
+	int fd;
+	enum err e = OK;
+
+	if (size == u->nbytes && has_md5(u)) {
+		e = fs_open_file(s->path, &fd, f);
+		if (e != OK)
+			return e == E_SYS || e == E_DENIED ?
+			           e :
+			           FAIL(f, E_RACE, "the file is just going");
+		e = flock(fd, LOCK_EX | LOCK_NB) < 0 ?
+		        FAIL(f, E_RACE, "the file is locked by another upload of it") :
+		        md5_fd(fd, s->path, md5, NULL, f);
+		close(fd);
+	}
+	if (e != OK)
+		return e;
+	if (size != u->nbytes || (has_md5(u) && strcasecmp(md5, u->md5_cksum) != 0))
+		return FAIL(f, E_BADREQ,
+		    "another file of this name is here already, of %lld bytes",
+		    (long long)size);
+	s->whole = true;
+	return OK;
+}
+
+enum err
+store_open(struct arena *a, const struct conf *cf, const struct upload *u,
+    struct store_file *s, struct fail *f)
+{
+	struct stat st;
+	enum err e;
+	bool good;
+
+	*s = (struct store_file){ .fd = -1, .at = u->offset, .nbytes = u->nbytes };
+	s->path = upload_path(a, cf, u->name);
+	s->part = part_path(a, s->path);
+	if (is_file(s->path, &st))
+		return compare(u, s, st.st_size, f);
+	e = make_directory(a, s->path, f);
+	if (e == OK)
+		e = open_part(cf, s, f);
+	if (e == OK && is_file(s->path, &st)) { /* it came before we had the lock */
+		unlink(s->part);
+		store_close(s);
+		return compare(u, s, st.st_size, f);
+	}
+	if (e == OK)
+		e = continue_part(u, s, f);
+	if (e == OK && !mode_of(cf->fuh_set_completed_permission, &s->mode, &good))
+		s->mode &= 0666;
+	if (e != OK)
+		store_close(s);
+	return e;
+}
+
+enum err
+store_write(struct store_file *s, const void *p, size_t n, struct fail *f)
+{
+	const char *c = p;
+	int64_t room = s->nbytes - s->at;
+
+	if (room < 0)
+		room = 0;
+	if ((int64_t)n > room)
+		n = (size_t)room;
+	if ((int64_t)n == room && fchmod(s->fd, (s->mode & 0666) | ALL_HERE) < 0)
+		return FAIL_ERRNO(f, "marking %s", s->part);
+	while (n > 0) {
+		ssize_t done = pwrite(s->fd, c, n, s->at);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0)
+			return FAIL_ERRNO(f, "writing %s", s->part);
+		c += done;
+		n -= (size_t)done;
+		s->at += done;
+	}
+	return OK;
+}
+
+static enum err
+check_md5(struct store_file *s, const char *md5, struct fail *f)
+{
+	char have[MD5_HEX];
+	enum err e;
+
+	if (md5 == NULL || md5[0] == '\0')
+		return OK;
+	e = md5_file(s->part, have, NULL, f);
+	if (e != OK || strcasecmp(have, md5) == 0)
+		return e;
+	if (ftruncate(s->fd, 0) < 0)
+		return FAIL_ERRNO(f, "emptying %s", s->part);
+	return FAIL(f, E_RACE, "MD5 of the uploaded file is wrong; it starts again");
+}
+
+/*
+ * The client deletes its copy when it hears that the upload is done.  What could not be
+ * flushed may be lost though it still reads well, and a second fsync() would not tell:
+ * the upload starts again.
+ */
+static enum err
+flush(struct store_file *s, struct fail *f)
+{
+	enum err e;
+
+	if (fsync(s->fd) == 0)
+		return OK;
+	e = FAIL_ERRNO(f, "writing %s to disk", s->part);
+	(void)!ftruncate(s->fd, 0);
+	return e;
+}
+
+enum err
+store_finish(struct store_file *s, const char *md5, struct fail *f)
+{
+	struct stat st;
+
+	if (fstat(s->fd, &st) < 0)
+		return FAIL_ERRNO(f, "looking at %s", s->part);
+	if (st.st_size < s->nbytes || s->at < s->nbytes)
+		return FAIL(f, E_RETRY, "%lld of %lld bytes have arrived",
+		    (long long)st.st_size, (long long)s->nbytes);
+	if (st.st_size > s->nbytes && ftruncate(s->fd, s->nbytes) < 0)
+		return FAIL_ERRNO(f, "cutting %s", s->part);
+	TRY(check_md5(s, md5, f));
+	TRY(flush(s, f));
+	TRY(fs_rename(s->part, s->path, f));
+	TRY(fs_sync_dir(s->path, f));
+	if (fchmod(s->fd, s->mode) < 0)
+		return FAIL_ERRNO(f, "setting the mode of %s", s->path);
+	return OK;
+}
+
+void
+store_close(struct store_file *s)
+{
+	if (s->fd >= 0)
+		close(s->fd);
+	s->fd = -1;
+}

@@ -1,0 +1,569 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The web program: master page, web RPCs, status page.  FastCGI on a socket (serve.h).
+ * Pages are found by the last part of REQUEST_URI.
+ */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "config.h"
+#include "db/status.h"
+#include "lib/clock.h"
+#include "lib/fs.h"
+#include "lib/http.h"
+#include "lib/log.h"
+#include "lib/proc.h"
+#include "proto/web.h"
+#include "sched/project.h"
+#include "sched/serve/serve.h"
+#include "sched/web/web_page.h"
+#include "sched/web/web_rpc.h"
+#include "lib/banned.h"
+
+enum {
+	BODY_MAX = 64 << 10,
+	FILE_MAX = 256 << 10,
+	TERMS_MAX = 8 << 10, /* its references of bytes stay below what clients take */
+	STATUS_AGE_S = 30
+};
+
+static const char html[] = "text/html; charset=utf-8";
+static const char xml[] = "text/xml";
+
+struct web { /* a worker's */
+	struct project p;
+	struct status status;
+	int64_t status_time; /* 0: never counted */
+};
+
+struct server {               /* process lifetime */
+	struct project front; /* of the threads that carry connections: no database */
+	struct web *workers;
+	struct arena a;
+};
+
+struct visit { /* one request */
+	struct web *w;
+	const struct fcgi_request *rq;
+	struct fcgi_reply *rp;
+	int64_t now;
+};
+
+/* A file that the project may have changed: its own, else the installed one; NULL if
+ * neither. */
+static char *
+read_page_file(struct visit *v, const char *name)
+{
+	struct arena *a = v->rq->a;
+	const char *const paths[] = {
+		project_path(a, v->w->p.conf, arena_printf(a, "html/%s", name)),
+		arena_printf(a, "%s/%s", PKGDATADIR, name),
+	};
+	struct fail f = { 0 };
+	char *text;
+
+	for (size_t i = 0; i < N(paths); i++)
+		if (fs_read(a, paths[i], FILE_MAX, &text, NULL, &f) == OK)
+			return text;
+	return NULL;
+}
+
+static void
+home(struct visit *v)
+{
+	page_home(&v->rp->body, v->w->p.conf, read_page_file(v, "home.html"));
+}
+
+static void
+style(struct visit *v)
+{
+	const char *css = read_page_file(v, "style.css");
+
+	v->rp->type = "text/css; charset=utf-8";
+	v->rp->headers = "Cache-Control: public, max-age=3600\r\n";
+	buf_puts(&v->rp->body, css == NULL ? "" : css);
+}
+
+static void
+not_found(struct visit *v)
+{
+	v->rp->status = "404 Not Found";
+	page_message(&v->rp->body, v->w->p.conf, "Page not found",
+	    "There is no such page at this project.");
+}
+
+/* Connected, or an error line in the log. */
+static bool
+connected(struct visit *v)
+{
+	struct fail f = { 0 };
+
+	if (project_connect(&v->w->p, v->now, &f) == OK)
+		return true;
+	log_fail("no database", &f);
+	return false;
+}
+
+static bool
+web_stopped(struct visit *v)
+{
+	return fs_exists(project_path(v->rq->a, v->w->p.conf, "stop_web"));
+}
+
+static void
+unavailable(struct visit *v, const char *title, const char *text)
+{
+	v->rp->status = "503 Service Unavailable";
+	page_message(&v->rp->body, v->w->p.conf, title, text);
+}
+
+static bool
+stopped_page(struct visit *v)
+{
+	if (!web_stopped(v))
+		return false;
+	unavailable(v, "Down for maintenance",
+	    "This project is temporarily down for maintenance. Please try again later.");
+	return true;
+}
+
+/* What volunteers must agree to, if the project has such a text. */
+static const char *
+terms_of_use(struct visit *v)
+{
+	const char *path = project_path(v->rq->a, v->w->p.conf, "terms_of_use.txt");
+	struct fail f = { 0 };
+	char *text;
+
+	if (!fs_exists(path))
+		return NULL;
+	if (fs_read(v->rq->a, path, TERMS_MAX, &text, NULL, &f) == OK)
+		return text;
+	log_fail("terms of use", &f);
+	return NULL;
+}
+
+/* Small tables are all that it needs; without a database it goes out without platforms.
+ */
+static void
+project_config(struct visit *v)
+{
+	struct project *p = &v->w->p;
+
+	v->rp->type = xml;
+	v->rp->headers = "Cache-Control: no-cache\r\nX-Robots-Tag: noindex\r\n";
+	web_project_config(&v->rp->body, &(struct web_project){
+					     .conf = p->conf,
+					     .catalog = connected(v) ? p->cat : NULL,
+					     .server_version = PACKAGE_VERSION,
+					     .terms_of_use = terms_of_use(v),
+					     .web_stopped = web_stopped(v),
+					     .sched_stopped = fs_exists(project_path(
+						 v->rq->a, p->conf, "stop_sched")),
+					 });
+}
+
+/* --- RPCs --- */
+
+static struct web_rpc
+rpc_of(struct visit *v)
+{
+	return (struct web_rpc){ .b = &v->rp->body,
+		.a = v->rq->a,
+		.conf = v->w->p.conf,
+		.db = v->w->p.db,
+		.query = v->rq->query,
+		.form = v->rq->body,
+		.peer = v->rq->peer,
+		.now = v->now };
+}
+
+static void
+serve_rpc(struct visit *v, void (*rpc)(struct web_rpc *))
+{
+	struct web_rpc x;
+
+	v->rp->type = xml;
+	v->rp->headers = "Cache-Control: no-store\r\nX-Robots-Tag: noindex\r\n";
+	if (web_stopped(v))
+		web_error(&v->rp->body, WEB_OFFLINE, NULL);
+	else if (!connected(v))
+		web_error(&v->rp->body, WEB_NO_DATABASE, NULL);
+	else {
+		x = rpc_of(v);
+		rpc(&x);
+	}
+}
+
+/* --- pages --- */
+
+static bool
+wants_xml(struct visit *v)
+{
+	struct web_rpc x = rpc_of(v);
+
+	return strcmp(web_text(&x, "format"), "xml") == 0;
+}
+
+/* A page for people; statistics sites ask for the same as XML. */
+static void
+show_user(struct visit *v)
+{
+	struct web_rpc x;
+	struct user_info *u;
+	struct fail f = { 0 };
+	enum err e = E_DB;
+
+	if (wants_xml(v)) {
+		serve_rpc(v, rpc_show_user);
+		return;
+	}
+	if (stopped_page(v))
+		return;
+	if (connected(v)) {
+		x = rpc_of(v);
+		e = web_public_account(&x, &u, &f);
+		if (e != OK && e != E_NOTFOUND)
+			log_fail("page of an account", &f);
+	}
+	if (e == OK)
+		page_user(&v->rp->body, v->w->p.conf, u);
+	else if (e == E_NOTFOUND)
+		not_found(v);
+	else
+		unavailable(v, "Not available",
+		    "The database is not available. Please try again later.");
+}
+
+/* The Manager opens it in a browser when an account was made. */
+static void
+account_finish(struct visit *v)
+{
+	page_message(&v->rp->body, v->w->p.conf, "Your account is ready",
+	    "Your computer is now attached to this project. Tasks arrive by themselves; you can close this page.");
+}
+
+/* The Manager's link for those who forgot their password. */
+static void
+get_passwd(struct visit *v)
+{
+	page_message(&v->rp->body, v->w->p.conf, "Forgotten password",
+	    "A password cannot be sent, as only a digest of it is known here. Computers that are attached go on computing. To attach another one ask the project for your account key, or copy the account file of this project from a computer that is attached.");
+}
+
+static void
+robots(struct visit *v)
+{
+	v->rp->type = "text/plain";
+	buf_puts(&v->rp->body, "User-agent: *\nDisallow: /*.php\n");
+}
+
+/* Counts are kept for a while: this page may be asked for as often as anyone likes. */
+static const struct status *
+counted(struct visit *v)
+{
+	struct web *w = v->w;
+	struct fail f = { 0 };
+
+	if (w->status_time != 0 && v->now - w->status_time < STATUS_AGE_S &&
+	    v->now >= w->status_time)
+		return &w->status;
+	if (!connected(v))
+		return NULL;
+	if (status_count(w->p.db, v->rq->a, v->now, &w->status, &f) != OK) {
+		log_fail("status", &f);
+		w->status_time = 0;
+		return NULL;
+	}
+	w->status_time = v->now;
+	return &w->status;
+}
+
+static void
+server_status(struct visit *v)
+{
+	const struct status *s;
+	int64_t when;
+	char *as_xml = query_get(v->rq->a, v->rq->query, "xml");
+
+	if (stopped_page(v))
+		return;
+	s = counted(v);
+	when = s == NULL ? v->now : v->w->status_time;
+	if (as_xml != NULL && strcmp(as_xml, "0") != 0) {
+		v->rp->type = xml;
+		page_status_xml(&v->rp->body, v->w->p.conf, s, when);
+	} else {
+		page_status(&v->rp->body, v->w->p.conf, s, when);
+	}
+}
+
+static const struct route {
+	const char *name; /* ".php" may follow, for those who have it compiled in */
+	void (*page)(struct visit *);
+	void (*rpc)(struct web_rpc *);
+} routes[] = {
+	{ "", home, NULL }, /* the master page: clients need it to find a scheduler */
+	{ "index", home, NULL },
+	{ "home", home, NULL },
+	{ "style.css", style, NULL },
+	{ "robots.txt", robots, NULL },
+	{ "get_project_config", project_config, NULL },
+	{ "create_account", NULL, rpc_create_account },
+	{ "lookup_account", NULL, rpc_lookup_account },
+	{ "login_token_lookup", NULL, rpc_login_token },
+	{ "am_get_info", NULL, rpc_manager_get_info },
+	{ "am_set_info", NULL, rpc_manager_set_info },
+	{ "am_set_host_info", NULL, rpc_manager_set_host },
+	{ "show_user", show_user, NULL },
+	{ "team_lookup", NULL, rpc_team_lookup },
+	{ "notices", NULL, rpc_notices },
+	{ "notify_rss", NULL, rpc_notify_rss },
+	{ "server_status", server_status, NULL },
+	{ "account_finish", account_finish, NULL },
+	{ "get_passwd", get_passwd, NULL },
+};
+
+/* What follows the project's path; behind a proxy that changes it, what follows its
+ * first part. */
+static const char *
+page_name(const struct visit *v)
+{
+	const char *uri = v->rq->uri, *base = strstr(v->w->p.conf->master_url, "://");
+
+	base = base == NULL ? NULL : strchr(base + 3, '/');
+	if (base != NULL && strncmp(uri, base, strlen(base)) == 0)
+		return uri + strlen(base);
+	uri = uri[0] == '/' ? strchr(uri + 1, '/') : NULL;
+	return uri == NULL ? "" : uri + 1;
+}
+
+static const struct route *
+find_route(const char *name)
+{
+	size_t n = strlen(name);
+
+	if (n > 4 && strcmp(name + n - 4, ".php") == 0)
+		n -= 4;
+	for (size_t i = 0; i < N(routes); i++)
+		if (strlen(routes[i].name) == n && memcmp(routes[i].name, name, n) == 0)
+			return &routes[i];
+	return NULL;
+}
+
+static void
+serve_page(struct visit *v)
+{
+	const struct route *r = find_route(page_name(v));
+
+	v->rp->type = html;
+	if (r == NULL) {
+		not_found(v);
+	} else if (r->rpc != NULL) {
+		serve_rpc(v, r->rpc);
+	} else {
+		r->page(v);
+	}
+}
+
+static void
+add_safety(struct arena *a, struct fcgi_reply *rp)
+{
+	static const char safety[] =
+	    "Content-Security-Policy: default-src 'self'; frame-ancestors 'none'\r\n"
+	    "X-Content-Type-Options: nosniff\r\n"
+	    "Referrer-Policy: same-origin\r\n";
+
+	rp->headers = arena_printf(
+	    a, "%s%s", safety, rp->headers == NULL ? "" : rp->headers);
+}
+
+static void
+answer(void *worker, const struct fcgi_request *rq, struct fcgi_reply *rp)
+{
+	struct visit v = { .w = worker, .rq = rq, .rp = rp, .now = clock_now() };
+	struct fail f = { 0 };
+
+	rp->type = html;
+	if (project_configure(&v.w->p, &f) != OK) {
+		log_fail("configuration", &f);
+		rp->status = "503 Service Unavailable";
+		page_message(&rp->body, v.w->p.conf, "Down for maintenance",
+		    "This project's configuration cannot be used.");
+	} else {
+		serve_page(&v);
+	}
+	add_safety(rq->a, rp);
+	log_debug("%s %s: %s, %zu bytes", rq->method, rq->uri,
+	    rp->status == NULL ? "200" : rp->status, rp->body.n);
+}
+
+static void
+refuse(void *ctx, enum serve_refusal why, struct fcgi_reply *rp)
+{
+	static const struct {
+		const char *status, *headers, *title, *text;
+	} as[] = {
+		[SERVE_BUSY] = { "503 Service Unavailable", "Retry-After: 60\r\n",
+		    "Busy", "The server is busy. Please try again in a minute." },
+		[SERVE_METHOD] = { "405 Method Not Allowed",
+		    "Allow: GET, HEAD, POST\r\n", "Not here",
+		    "Pages can only be read." },
+		[SERVE_TOO_LARGE] = { "413 Request Entity Too Large", NULL, "Too large",
+		    "The request is too large." },
+		[SERVE_CUT_OFF] = { "400 Bad Request", NULL, "Cut off",
+		    "The request ends early." },
+	};
+	struct server *s = ctx;
+
+	rp->type = html;
+	rp->status = as[why].status;
+	rp->headers = as[why].headers;
+	page_message(&rp->body, s->front.conf, as[why].title, as[why].text);
+	add_safety(rp->body.a, rp);
+	log_info("request turned away: %s", as[why].status);
+}
+
+static struct serve_terms
+terms(void *ctx)
+{
+	struct server *s = ctx;
+	struct fail f = { 0 };
+
+	project_read_config(&s->front, &f); /* a worker says what is wrong with it */
+	return (struct serve_terms){ .body_max = BODY_MAX,
+		.proxies = s->front.conf->trusted_proxies };
+}
+
+static void *
+worker_begin(void *ctx, int64_t i)
+{
+	struct server *s = ctx;
+	struct web *w = &s->workers[i];
+	struct fail f = { 0 };
+
+	/* It was found a moment ago. */
+	if (project_find(&w->p, "web", s->front.dir, true, &f) != OK ||
+	    project_configure(&w->p, &f) != OK)
+		log_fail("configuration", &f);
+	return w;
+}
+
+static void
+worker_end(void *worker)
+{
+	struct web *w = worker;
+
+	project_close(&w->p);
+}
+
+static const char usage_text[] =
+    "usage: web [--socket PATH] [--workers N] [--connections N] [--buffer BYTES]\n"
+    "                 [--project DIR]\n"
+    "\n"
+    "      --socket PATH    unix socket to listen on (run_dir/web.sock), unless\n"
+    "                   descriptor 0 is one\n"
+    "      --workers N      requests served at once (web_workers)\n"
+    "      --connections N  carried at once (max_connections)\n"
+    "      --buffer BYTES   of their requests (request_buffer_bytes)\n"
+    "  -p, --project DIR\n"
+    "  -h, --help\n"
+    "  -V, --version\n";
+
+static const struct option longopts[] = {
+	SERVE_LONGOPTS,
+	{ "project", required_argument, NULL, 'p' },
+	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'V' },
+	{ NULL, 0, NULL, 0 },
+};
+
+struct options {
+	const char *project;
+	struct serve_options serve;
+};
+
+/* -1: go on; else the exit code. */
+static int
+parse_options(int argc, char **argv, struct options *o)
+{
+	bool good = true;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "p:hV", longopts, NULL)) != -1) {
+		switch (c) {
+		case 'p':
+			o->project = optarg;
+			break;
+		case 'h':
+			fputs(usage_text, stdout);
+			return 0;
+		case 'V':
+			printf("web (%s) %s\n", PACKAGE_NAME, PACKAGE_VERSION);
+			return 0;
+		default:
+			good &= serve_option(c, optarg, &o->serve);
+			break;
+		}
+	}
+	if (!good || optind < argc) {
+		fputs(usage_text, stderr);
+		return 2;
+	}
+	return -1;
+}
+
+/* FastCGI until the process is told to stop. */
+static enum err
+run(struct server *s, const struct options *o, struct fail *f)
+{
+	const struct conf *cf = s->front.conf;
+	struct serve_program program = { "web", s, terms, refuse, worker_begin, answer,
+		NULL, worker_end };
+	struct serve_size size = {
+		.workers = o->serve.workers > 0 ? o->serve.workers : cf->web_workers,
+		.connections = o->serve.connections > 0 ? o->serve.connections :
+		                                          cf->max_connections,
+		.buffer_bytes = (size_t)(o->serve.buffer_bytes > 0 ?
+					     o->serve.buffer_bytes :
+					     cf->request_buffer_bytes),
+	};
+	enum err e;
+	int fd;
+
+	s->workers = NEWN(&s->a, struct web, (size_t)size.workers);
+	e = serve_socket(o->serve.socket != NULL ?
+			     o->serve.socket :
+			     arena_printf(&s->a, "%s/web.sock", cf->run_dir),
+	    &fd, f);
+	return e == OK ? serve_run(&program, &size, fd, f) : e;
+}
+
+int
+main(int argc, char **argv)
+{
+	struct server s = { 0 };
+	struct options o = { 0 };
+	struct fail f = { 0 };
+	int rc = parse_options(argc, argv, &o);
+	enum err e;
+
+	if (rc >= 0)
+		return rc;
+	log_open("web", NULL, LOG_INFO);
+	if (project_find(&s.front, "web", o.project, true, &f) != OK) {
+		fprintf(stderr, "web: %s\n", f.detail);
+		return err_exit(f.code);
+	}
+	proc_no_core();
+	proc_signals();
+	if (project_read_config(&s.front, &f) != OK)
+		log_fail("configuration", &f);
+	e = run(&s, &o, &f);
+	if (e != OK)
+		log_fail("web", &f);
+	project_close(&s.front);
+	arena_free(&s.a);
+	return e == OK ? EXIT_SUCCESS : err_exit(e);
+}

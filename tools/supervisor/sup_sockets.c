@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The supervisor holds the sockets of services, so that connections wait while a
+ * process is replaced instead of being refused.
+ */
+#include "tools/supervisor/sup.h"
+
+#include <string.h>
+#include <unistd.h>
+#include "lib/fs.h"
+#include "lib/sock.h"
+#include "lib/banned.h"
+
+/* Apache's account is another one, and anybody may ask Apache. */
+enum { MODE = 0666 };
+
+enum err
+sup_listen(struct sup *x, const char *path, int *fd, struct fail *f)
+{
+	enum err e;
+
+	for (size_t i = 0; i < x->nsockets; i++)
+		if (strcmp(x->sockets[i].path, path) == 0) {
+			*fd = x->sockets[i].fd;
+			return OK;
+		}
+	e = sock_listen(path, MODE, fd, f);
+	if (e == OK)
+		PUSH(x->a, x->sockets, x->nsockets,
+		    x->sockets_cap) = (struct listening){ arena_strdup(x->a, path),
+			*fd };
+	return e;
+}
+
+void
+sup_unlisten_all(struct sup *x)
+{
+	for (size_t i = 0; i < x->n; i++) /* those of a killed supervisor too */
+		if (x->procs[i].s.listen != NULL)
+			fs_unlink(x->procs[i].s.listen, NULL);
+	for (size_t i = 0; i < x->nsockets; i++) {
+		fs_unlink(x->sockets[i].path, NULL);
+		close(x->sockets[i].fd);
+	}
+	x->nsockets = 0;
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One step of one service: down, starting, running, ending.  What was adopted from a
+ * killed supervisor is no child of ours and is looked up in /proc instead.
+ */
+#include "tools/supervisor/sup.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include "lib/clock.h"
+#include "lib/fs.h"
+#include "lib/log.h"
+#include "lib/proc.h"
+#include "tools/group.h"
+#include "lib/banned.h"
+
+enum {
+	DELAY_FIRST_MS = 200, /* back-off: doubles from here ... */
+	DELAY_MOST_MS = 30000,
+	SETTLED_MS = 10000, /* ... and starts again after so much life */
+	TERM_MS = 1000      /* what is left of a dead service has so long to end */
+};
+
+struct proc *
+sup_find(struct sup *x, const char *name)
+{
+	for (size_t i = 0; i < x->n; i++)
+		if (strcmp(x->procs[i].s.name, name) == 0)
+			return &x->procs[i];
+	return NULL;
+}
+
+static struct group
+group_of(const struct sup *x, const struct proc *p)
+{
+	return (struct group){ x->cf->project_dir, p->s.name, p->pid, p->session };
+}
+
+void
+sup_set_life(struct sup *x, struct proc *p, enum life life)
+{
+	p->life = life;
+	p->since = clock_now();
+	x->changed = true;
+}
+
+static void
+save(struct sup *x)
+{
+	struct state_proc *list = NEWN(&x->round, struct state_proc, x->n + 1);
+	struct state s = { x->self.pid, x->self.start, list, x->n,
+		NEWN(&x->round, struct state_option, conf_nopts), 0 };
+	struct fail f = { 0 };
+
+	for (size_t i = 0; i < x->n; i++) {
+		struct proc *p = &x->procs[i];
+
+		list[i] = (struct state_proc){ p->s.name, p->life, p->pid, p->session,
+			p->start, p->since, p->restarts, p->note };
+	}
+	for (size_t i = 0; i < conf_nopts; i++)
+		if (conf_waits(x->cf, &conf_opts[i]))
+			s.options[s.noptions++] = (struct state_option){
+				conf_opts[i].name,
+				conf_value(&x->round, x->cf, &conf_opts[i])
+			};
+	x->changed = state_write(&x->round, x->cf, &s, &f) != OK; /* again next time */
+	if (x->changed && !x->unsaved)
+		log_fail("state", &f);
+	x->unsaved = x->changed;
+}
+
+/* --- one service, one step --- */
+
+static void
+spawn(struct sup *x, struct proc *p, int64_t now_ms)
+{
+	struct fail f = { 0 };
+	struct procfs st;
+	union { /* proc_spawn_on() changes nothing */
+		char **in;
+		const char *const *out;
+	} argv = { p->s.argv };
+
+	int in = -1;
+
+	setenv(MARK_SERVICE, p->s.name, 1);
+	if (p->s.pid_file != NULL)
+		fs_unlink(p->s.pid_file, NULL);
+	p->born_ms = now_ms;
+	if ((p->s.listen != NULL && sup_listen(x, p->s.listen, &in, &f) != OK) ||
+	    proc_spawn_on(in, argv.out, x->cf->project_dir, p->s.log, &p->pid, &f) !=
+		OK) {
+		p->pid = 0;
+		log_fail(p->s.name, &f);
+		snprintf(p->note, sizeof(p->note), "%.90s", f.detail);
+		p->delay_ms = p->delay_ms * 2 < DELAY_MOST_MS ? p->delay_ms * 2 :
+		                                                DELAY_MOST_MS;
+		p->next_ms = now_ms + p->delay_ms;
+		x->changed = true;
+		return;
+	}
+	p->child = true;
+	p->session = x->self.session;
+	p->start = procfs_read(p->pid, &st) ? st.start : 0;
+	sup_set_life(x, p, LIFE_STARTING);
+	save(x); /* at once: what we forget if we are killed now is found by its mark
+	            only */
+	log_info("%s starts, pid %d", p->s.name, (int)p->pid);
+}
+
+void
+sup_died(struct sup *x, struct proc *p, int64_t now_ms)
+{
+	struct group g = group_of(x, p);
+
+	if (p->life == LIFE_ENDING) {
+		if (p->kill_ms > now_ms + TERM_MS)
+			p->kill_ms = now_ms + TERM_MS;
+		group_signal(&x->round, &g, SIGTERM);
+		return;
+	}
+	log_warn("%s is gone: %s", p->s.name, p->note);
+	p->delay_ms = now_ms - p->born_ms >= SETTLED_MS ? DELAY_FIRST_MS :
+	              p->delay_ms == 0                  ? DELAY_FIRST_MS :
+	              p->delay_ms * 2 < DELAY_MOST_MS   ? p->delay_ms * 2 :
+	                                                  DELAY_MOST_MS;
+	p->next_ms = now_ms + p->delay_ms;
+	p->kill_ms = now_ms + TERM_MS;
+	p->restarts++;
+	sup_set_life(x, p, LIFE_ENDING);
+	group_signal(&x->round, &g, SIGTERM);
+}
+
+void
+sup_end(struct sup *x, struct proc *p, int64_t now_ms)
+{
+	struct group g = group_of(x, p);
+
+	if (p->life != LIFE_STARTING && p->life != LIFE_RUNNING)
+		return;
+	p->kill_ms = now_ms + (int64_t)p->s.grace_s * 1000;
+	sup_set_life(x, p, LIFE_ENDING);
+	if (procfs_alive(p->pid, p->start))
+		kill(p->pid, p->s.stop_signal);
+	else
+		group_signal(&x->round, &g, SIGTERM);
+}
+
+static void
+step_ending(struct sup *x, struct proc *p, int64_t now_ms)
+{
+	/* Exit codes that a restart would only repeat; locus(1) lists them. */
+	bool hopeless = p->exit == 2 || p->exit == 77 || p->exit == 78;
+	struct group g = group_of(x, p);
+	pid_t *pids;
+
+	if (now_ms >= p->kill_ms)
+		group_signal(&x->round, &g, SIGKILL);
+	/* A child is reaped first, for how it ended. */
+	if (p->child || group_members(&x->round, &g, &pids) > 0)
+		return;
+	p->pid = 0;
+	sup_set_life(x, p, hopeless && p->wanted ? LIFE_FAILED : LIFE_DOWN);
+	if (hopeless && p->wanted)
+		log_err(
+		    "%s: %s; it is not started again until config.xml changes or \"locus restart\"",
+		    p->s.name, p->note);
+}
+
+/* Daemons without a database would only die again. */
+static bool
+may_start(const struct sup *x, const struct proc *p)
+{
+	if (p->s.kind != SERVICE_DAEMON)
+		return true;
+	for (size_t i = 0; i < x->n; i++)
+		if (x->procs[i].s.kind == SERVICE_DATABASE &&
+		    x->procs[i].life != LIFE_RUNNING)
+			return false;
+	return true;
+}
+
+static void
+step(struct sup *x, struct proc *p, int64_t now_ms)
+{
+	switch (p->life) {
+	case LIFE_DOWN:
+		if (!p->wanted || now_ms < p->next_ms)
+			return;
+		if (p->s.argv == NULL) {
+			snprintf(p->note, sizeof(p->note), "%.90s", p->s.why);
+			log_err("%s: %s", p->s.name, p->s.why);
+			sup_set_life(x, p, LIFE_FAILED);
+		} else if (may_start(x, p)) {
+			spawn(x, p, now_ms);
+		}
+		return;
+	case LIFE_STARTING:
+	case LIFE_RUNNING:
+		if (!procfs_alive(p->pid, p->start)) {
+			if (!p->child) {
+				snprintf(p->note, sizeof(p->note), "gone");
+				sup_died(x, p, now_ms);
+			} /* a child is reaped first, for its exit code */
+		} else if (p->life == LIFE_STARTING && service_ready(&p->s)) {
+			sup_set_life(x, p, LIFE_RUNNING);
+			log_info("%s is ready after %lld ms", p->s.name,
+			    (long long)(now_ms - p->born_ms));
+		}
+		return;
+	case LIFE_ENDING:
+		step_ending(x, p, now_ms);
+		return;
+	case LIFE_FAILED:
+	case LIFE__MAX:
+		return;
+	}
+}
+
+/* Nobody waits for the exit of what is stopped: a crash would pass for a good end. */
+static bool
+crashed(const struct proc *p, int st)
+{
+	return WIFSIGNALED(st) && WTERMSIG(st) != SIGTERM && WTERMSIG(st) != SIGKILL &&
+	       WTERMSIG(st) != p->s.stop_signal;
+}
+
+static void
+reap(struct sup *x, int64_t now_ms)
+{
+	pid_t pid;
+	int st;
+
+	while ((pid = waitpid(-1, &st, WNOHANG)) > 0)
+		for (size_t i = 0; i < x->n; i++) {
+			struct proc *p = &x->procs[i];
+
+			if (p->pid != pid || !p->child)
+				continue;
+			p->child = false;
+			p->exit = WIFEXITED(st) ? WEXITSTATUS(st) : 0;
+			snprintf(p->note, sizeof(p->note), "%s %d",
+			    WIFEXITED(st) ? "exit" : "killed by signal",
+			    WIFEXITED(st) ? WEXITSTATUS(st) : WTERMSIG(st));
+			if (p->life == LIFE_ENDING && crashed(p, st))
+				log_warn("%s crashed as it was stopped: %s", p->s.name,
+				    p->note);
+			sup_died(x, p, now_ms);
+		}
+}
+
+void
+sup_look(struct sup *x)
+{
+	int64_t now_ms = clock_mono_ms();
+
+	reap(x, now_ms);
+	for (size_t i = 0; i < x->n; i++)
+		step(x, &x->procs[i], now_ms);
+	if (x->changed)
+		save(x);
+	arena_reset(&x->round);
+}

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A loop that looks at every service ten times a second.  Stopping is the same loop
+ * with nothing wanted, one kind of service at a time.
+ */
+#include "tools/supervisor/supervise.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+#include "lib/clock.h"
+#include "lib/fs.h"
+#include "lib/log.h"
+#include "lib/proc.h"
+#include "model/trouble.h"
+#include "tools/group.h"
+#include "tools/privilege.h"
+#include "tools/program.h"
+#include "tools/supervisor/sup.h"
+#include "tools/upstream.h"
+#include "lib/banned.h"
+
+enum { TICK_MS = 100, RELOAD_MS = 1000 };
+
+/* --- the list of services --- */
+
+static bool
+same_command(char **a, char **b)
+{
+	if (a == NULL || b == NULL)
+		return a == b;
+	for (; *a != NULL && *b != NULL; a++, b++)
+		if (strcmp(*a, *b) != 0)
+			return false;
+	return *a == *b;
+}
+
+/*
+ * Takes a list of services: new ones are started, missing and changed ones ended.
+ * retry: those that were given up are tried again.
+ */
+static void
+want(struct sup *x, const struct service *s, size_t n, bool retry)
+{
+	int64_t now_ms = clock_mono_ms();
+
+	for (size_t i = 0; i < x->n; i++)
+		x->procs[i].wanted = false;
+	for (size_t i = 0; i < n; i++) {
+		struct proc *p = sup_find(x, s[i].name);
+		bool other;
+
+		if (p == NULL) {
+			PUSH(x->a, x->procs, x->n, x->cap) = (struct proc){
+				.s = s[i], .wanted = true, .since = clock_now()
+			};
+			continue;
+		}
+		p->wanted = true;
+		other = !same_command(p->s.argv, s[i].argv) ||
+		        strcmp(p->s.log, s[i].log) != 0;
+		if (other)
+			sup_end(x, p, now_ms);
+		if (p->life == LIFE_FAILED && (other || retry))
+			p->life = LIFE_DOWN;
+		p->s = s[i];
+	}
+	for (size_t i = 0; i < x->n; i++)
+		if (!x->procs[i].wanted)
+			sup_end(x, &x->procs[i], now_ms);
+	x->changed = true;
+}
+
+static void
+forget_ended(struct sup *x)
+{
+	size_t k = 0;
+
+	for (size_t i = 0; i < x->n; i++) {
+		struct proc *p = &x->procs[i];
+
+		if (p->wanted || p->pid != 0)
+			x->procs[k++] = *p;
+	}
+	x->changed = x->changed || k != x->n;
+	x->n = k;
+}
+
+static bool
+was_said(const struct sup *x, const char *line)
+{
+	for (size_t i = 0; i < x->nsaid; i++)
+		if (strcmp(x->said[i], line) == 0)
+			return true;
+	return false;
+}
+
+/* Each line once, however often config.xml is read again. */
+static void
+say_upstream(struct sup *x, const struct conf *cf)
+{
+	struct fail f = { 0 };
+	char **lines;
+	size_t n;
+
+	if (upstream_says(x->a, cf, &lines, &n, &f) != OK)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		if (was_said(x, lines[i]))
+			continue;
+		log_warn("%s", lines[i]);
+		PUSH(x->a, x->said, x->nsaid, x->said_cap) = lines[i];
+	}
+}
+
+/* What services are made of stays as it was at the start. */
+static void
+keep_waiting(struct conf *cf, const struct conf *started)
+{
+	static const size_t sizes[] = { [CONF_BOOL] = sizeof(conf_BOOL),
+		[CONF_INT] = sizeof(conf_INT),
+		[CONF_STRING] = sizeof(conf_STRING) };
+
+	for (size_t i = 0; i < conf_nopts; i++) {
+		const struct conf_opt *o = &conf_opts[i];
+
+		if (conf_waits(started, o))
+			memcpy((char *)cf + o->off, (const char *)started + o->off,
+			    sizes[o->type]);
+	}
+}
+
+/* Names of the options of that kind that differ; NULL if there are none. */
+static const char *
+changed_options(struct sup *x, const struct conf *now, enum conf_taken kind)
+{
+	const char *all = NULL;
+
+	for (size_t i = 0; i < conf_nopts; i++) {
+		const struct conf_opt *o = &conf_opts[i];
+		enum conf_taken taken = o->taken != CONF_PRIVATE ? o->taken :
+		                        conf_waits(x->cf, o)     ? CONF_RESTART :
+		                                                   CONF_AT_ONCE;
+
+		if (taken == kind && strcmp(conf_value(&x->round, x->last, o),
+					 conf_value(&x->round, now, o)) != 0)
+			all = all == NULL ?
+			          o->name :
+			          arena_printf(&x->round, "%s, %s", all, o->name);
+	}
+	return all;
+}
+
+static void
+say_changed(struct sup *x, const struct conf *now)
+{
+	const char *at_once = changed_options(x, now, CONF_AT_ONCE),
+		   *replace = changed_options(x, now, CONF_REPLACE),
+		   *restart = changed_options(x, now, CONF_RESTART);
+
+	if (at_once != NULL)
+		log_info("config.xml: in force at once: %s", at_once);
+	if (replace != NULL)
+		log_info("config.xml: processes are replaced for %s", replace);
+	if (restart != NULL)
+		log_warn(
+		    "config.xml: in force after \"locus restart\" only: %s", restart);
+}
+
+/* Why config.xml is not in force; NULL: it is. */
+static void
+tell_status(struct sup *x, const struct fail *why)
+{
+	struct trouble t = { arena_strdup(&x->round, "supervisor"), clock_now(), NULL };
+	struct fail f = { 0 };
+
+	if (why == NULL) {
+		trouble_clear(&x->round, x->cf, t.daemon, &f);
+	} else {
+		t.text = arena_printf(
+		    &x->round, "config.xml is not in force: %s", why->detail);
+		trouble_write(&x->round, x->cf, &t, &f);
+	}
+	if (f.code != OK)
+		log_fail("telling locus status of config.xml", &f);
+}
+
+enum log_level
+supervisor_log_level(const struct conf *cf)
+{
+	return cf->sched_debug_level > 2 ? LOG_DEBUG : LOG_INFO;
+}
+
+struct reading { /* of config.xml */
+	struct conf *as_written;
+	struct service *services; /* as they are to be until a restart */
+	size_t n;
+};
+
+static enum err
+read_again(struct sup *x, struct reading *r, struct fail *f)
+{
+	struct conf *cf;
+	enum err e = conf_load(x->a, x->cf->path, &r->as_written, NULL, NULL, f);
+
+	if (e != OK)
+		return e;
+	cf = arena_memdup(x->a, r->as_written, sizeof(*cf));
+	keep_waiting(cf, x->cf);
+	e = services_of(x->a, cf, &r->services, &r->n, f);
+	/* Services write there before the supervisor does. */
+	if (e == OK)
+		e = fs_mkdirs(r->as_written->run_dir, 0755, f);
+	if (e == OK)
+		e = fs_mkdirs(r->as_written->log_dir, 0755, f);
+	if (e == OK)
+		say_upstream(x, cf);
+	return e;
+}
+
+/* config.xml has changed: take its services as they are now.  A faulty file changes
+ * nothing. */
+static void
+reload_if_changed(struct sup *x)
+{
+	int64_t now_ms = clock_mono_ms();
+	struct fail f = { 0 };
+	struct reading r;
+	bool other;
+
+	if (now_ms < x->reload_ms)
+		return;
+	x->reload_ms = now_ms + RELOAD_MS;
+	if (!fs_changed(x->cf->path, &x->conf_seen))
+		return;
+	if (read_again(x, &r, &f) != OK) {
+		log_fail("config.xml is as it was for me", &f);
+		tell_status(x, &f);
+		return;
+	}
+	tell_status(x, NULL);
+	other = strcmp(r.as_written->hash, x->last->hash) != 0;
+	if (other) { /* not merely written again */
+		log_info("config.xml has changed; there are %zu services", r.n);
+		say_changed(x, r.as_written);
+		log_set_level(supervisor_log_level(r.as_written));
+	}
+	x->last = r.as_written;
+	want(x, r.services, r.n, other);
+}
+
+/* --- life of the supervisor --- */
+
+static bool
+any_left(const struct sup *x, enum service_kind kind)
+{
+	for (size_t i = 0; i < x->n; i++)
+		if (x->procs[i].s.kind == kind && x->procs[i].pid != 0)
+			return true;
+	return false;
+}
+
+/* Web server first, database last; each kind is gone before the next one goes. */
+static void
+end_all(struct sup *x)
+{
+	for (int kind = SERVICE_WEB; kind >= (int)SERVICE_DATABASE; kind--) {
+		for (size_t i = 0; i < x->n; i++) {
+			struct proc *p = &x->procs[i];
+
+			p->wanted = p->wanted && (int)p->s.kind < kind;
+			if ((int)p->s.kind == kind)
+				sup_end(x, p, clock_mono_ms());
+		}
+		while (any_left(x, (enum service_kind)kind)) {
+			sup_look(x);
+			clock_nap_ms(TICK_MS / 5);
+		}
+	}
+	sup_unlisten_all(x);
+	if (group_sweep(&x->round, x->cf->project_dir) > 0)
+		log_warn("some processes had outlived their services and were ended");
+	arena_reset(&x->round);
+}
+
+static void
+on_child(int sig)
+{
+	(void)sig; /* only ends the nap */
+}
+
+static enum err
+open_sup(
+    struct sup *x, struct arena *a, const struct conf *cf, int *lock, struct fail *f)
+{
+	enum err e = fs_mkdirs(cf->run_dir, 0755, f);
+	struct service *s;
+	size_t n;
+
+	*x = (struct sup){ .a = a, .cf = cf, .last = cf };
+	if (e == OK)
+		e = fs_mkdirs(cf->log_dir, 0755, f);
+	if (e == OK)
+		e = fs_lock(state_lock_path(a, cf), lock, f);
+	if (e == OK)
+		e = services_of(a, cf, &s, &n, f);
+	if (e != OK)
+		return e;
+	procfs_read(getpid(), &x->self);
+	want(x, s, n, true);
+	sup_take_over(x);
+	return OK;
+}
+
+/*
+ * Root became the project's account.  Where that account cannot go by itself, such as
+ * below root's home, its programs keep the capability to go anywhere; else it is given
+ * up here.
+ */
+static enum err
+settle_privilege(struct sup *x, struct fail *f)
+{
+	static const char *const programs[] = { "scheduler", "web",
+		"file_upload_handler", "transitioner" };
+	const char *closed = NULL;
+	enum err e;
+
+	if (!privilege_kept())
+		return OK;
+	if (!privilege_reaches(x->cf->project_dir))
+		closed = x->cf->project_dir;
+	for (size_t i = 0; i < N(programs) && closed == NULL; i++) {
+		const char *path = program_find(x->a, NULL, programs[i]);
+
+		if (path != NULL && !privilege_reaches(path))
+			closed = path;
+	}
+	if (closed == NULL) {
+		privilege_drop();
+		return OK;
+	}
+	e = privilege_lend(f);
+	if (e == OK)
+		log_warn(
+		    "%s cannot be reached by account %ld, as a directory above it is closed; the services keep CAP_DAC_OVERRIDE.  A place that everybody may enter would do without.",
+		    closed, (long)geteuid());
+	return e;
+}
+
+enum err
+supervise(struct arena *a, const struct conf *cf, struct fail *f)
+{
+	struct sigaction child = { .sa_handler = on_child };
+	struct sup x;
+	int lock = -1;
+	enum err e;
+
+	proc_signals();
+	sigaction(SIGCHLD, &child, NULL);
+	/* Orphans of our services become our children, so that no zombie stays. */
+	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	setenv(MARK_PROJECT, cf->project_dir, 1);
+	setenv("LOCUS_PROJECT", cf->project_dir, 1);
+	e = open_sup(&x, a, cf, &lock, f);
+	if (e == OK)
+		e = settle_privilege(&x, f);
+	if (e == OK)
+		e = short_dir_make(a, cf, f);
+	if (e == OK)
+		e = sup_listen_all(&x, f);
+	if (e != OK)
+		return e;
+	log_info("supervisor of %s with %zu services", cf->project_dir, x.n);
+	say_upstream(&x, cf);
+	while (!proc_stopping) {
+		sup_look(&x);
+		reload_if_changed(&x);
+		forget_ended(&x);
+		clock_nap_ms(TICK_MS);
+	}
+	log_info("stopping, by signal %d", proc_stopping);
+	end_all(&x);
+	fs_unlink(arena_printf(a, "%s/state.json", cf->run_dir), NULL);
+	tell_status(&x, NULL);
+	short_dir_remove(a, cf);
+	log_info("stopped");
+	close(lock);
+	return OK;
+}
+
+enum err
+supervise_end_orphans(struct arena *a, const struct conf *cf, size_t *n, struct fail *f)
+{
+	int lock = -1;
+	struct sup x;
+	enum err e = open_sup(&x, a, cf, &lock, f);
+
+	*n = 0;
+	if (e != OK)
+		return e;
+	for (size_t i = 0; i < x.n; i++) {
+		*n += x.procs[i].pid != 0;
+		x.procs[i].wanted = false;
+	}
+	end_all(&x);
+	fs_unlink(arena_printf(a, "%s/state.json", cf->run_dir), NULL);
+	short_dir_remove(a, cf);
+	close(lock);
+	return OK;
+}
