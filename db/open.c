@@ -148,6 +148,15 @@ by_port(const struct conf *cf)
 	return cf->db_port != 0 && (cf->db_socket[0] == '\0' || !is_local(cf->db_host));
 }
 
+/* By its address: a machine need not be able to resolve its own name. */
+static const char *
+host_of(const struct conf *cf)
+{
+	if (by_port(cf) && is_local(cf->db_host))
+		return "127.0.0.1";
+	return or_null(cf->db_host);
+}
+
 /* Where the server is looked for, in the words of config.xml. */
 static const char *
 server_name(struct arena *a, const struct conf *cf)
@@ -195,7 +204,7 @@ conn_open(struct db *db, struct fail *f)
 	}
 	if (by_port(cf))
 		mysql_options(my, MYSQL_OPT_PROTOCOL, &tcp);
-	if (mysql_real_connect(my, or_null(cf->db_host), or_null(cf->db_user),
+	if (mysql_real_connect(my, host_of(cf), or_null(cf->db_user),
 		or_null(cf->db_passwd), or_null(cf->db_name), (unsigned)cf->db_port,
 		or_null(cf->db_socket), CLIENT_FOUND_ROWS) == NULL) {
 		connect_fail(db, my, f);
