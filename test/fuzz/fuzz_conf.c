@@ -17,7 +17,7 @@ match(const struct conf_patterns *l)
 }
 
 static void
-holds(const struct conf *cf)
+holds(struct arena *a, const struct conf *cf)
 {
 	for (size_t i = 0; i < conf_nopts; i++) {
 		const struct conf_opt *o = &conf_opts[i];
@@ -33,6 +33,8 @@ holds(const struct conf *cf)
 			assert(*(char *const *)field != NULL);
 		else if (o->type == CONF_PATTERNS)
 			match(field);
+		assert(conf_value(a, cf, o) != NULL);
+		assert(o->taken != CONF_AT_ONCE || !conf_waits(cf, o));
 	}
 	for (size_t i = 0; i < cf->ndaemons; i++)
 		assert(cf->daemons[i].cmd[0] != '\0' && cf->daemons[i].output != NULL);
@@ -56,6 +58,6 @@ FUZZ(a, in, n)
 	}
 	for (size_t i = 0; i < nremarks; i++)
 		assert(remarks[i].text[0] != '\0');
-	holds(cf);
+	holds(a, cf);
 	assert(cf->project_dir[0] == '/');
 }
