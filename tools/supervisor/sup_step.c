@@ -150,11 +150,21 @@ sup_end(struct sup *x, struct proc *p, int64_t now_ms)
 		group_signal(&x->round, &g, SIGTERM);
 }
 
+/*
+ * Exit codes that a restart would only repeat; locus(1) lists them.  A database
+ * server's are its own: MySQL ends with 2 where it crashes, on a full disk for one.
+ */
+static bool
+is_hopeless(const struct proc *p)
+{
+	return (p->exit == 2 && p->s.kind != SERVICE_DATABASE) || p->exit == 77 ||
+	       p->exit == 78;
+}
+
 static void
 step_ending(struct sup *x, struct proc *p, int64_t now_ms)
 {
-	/* Exit codes that a restart would only repeat; locus(1) lists them. */
-	bool hopeless = p->exit == 2 || p->exit == 77 || p->exit == 78;
+	bool hopeless = is_hopeless(p);
 	struct group g = group_of(x, p);
 	pid_t *pids;
 
