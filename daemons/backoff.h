@@ -4,8 +4,8 @@
  * with growing pauses while the others go on.  Process memory; after a restart
  * everything is tried afresh.
  */
-#ifndef DAEMONS_TRIES_H
-#define DAEMONS_TRIES_H
+#ifndef DAEMONS_BACKOFF_H
+#define DAEMONS_BACKOFF_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Keeps the ledger of large files (db/ledger.h), for the daemon that every project
  * runs. */
-#ifndef DAEMONS_BOOK_H
-#define DAEMONS_BOOK_H
+#ifndef DAEMONS_LEDGER_WRITER_H
+#define DAEMONS_LEDGER_WRITER_H
 
 #include "daemons/loop.h"
 

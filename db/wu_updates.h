@@ -5,8 +5,8 @@
  * own.  Lock order of all programs: workunit by id, result by id, host_app_version,
  * host, user.
  */
-#ifndef DB_LIFE_H
-#define DB_LIFE_H
+#ifndef DB_WU_UPDATES_H
+#define DB_WU_UPDATES_H
 
 #include "db/entity.h"
 #include "model/rows.h"

@@ -5,8 +5,8 @@
  * policy and seed give one history, byte for byte, in whatever order the projects stand
  * and whatever their names are.  Times are seconds since the start.
  */
-#ifndef CLIENT_SIM_H
-#define CLIENT_SIM_H
+#ifndef CLIENT_SIM_SIM_H
+#define CLIENT_SIM_SIM_H
 
 #include <stdio.h>
 #include "lib/arena.h"

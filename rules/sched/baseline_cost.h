@@ -4,8 +4,8 @@
  * drawn whatever the host holds, and the mean of what it lacks for those that fit it is
  * what a job would have cost.
  */
-#ifndef RULES_SCHED_WITHOUT_H
-#define RULES_SCHED_WITHOUT_H
+#ifndef RULES_SCHED_BASELINE_COST_H
+#define RULES_SCHED_BASELINE_COST_H
 
 #include "lib/rng.h"
 #include "model/decision.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rows of workunits and results that a decision changes; the rest is commit.c's. */
-#ifndef SCHED_COMMIT_H
-#define SCHED_COMMIT_H
+#ifndef SCHED_RPC_COMMIT_H
+#define SCHED_RPC_COMMIT_H
 
 #include "sched/rpc/rpc.h"
 

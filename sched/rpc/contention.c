@@ -8,7 +8,7 @@
 enum { CONTENDED_S = 10, LEAST = 8, MOST = 64 };
 
 static bool
-is_hot(const struct hot_set *set, int64_t now)
+is_hot(const struct contended_set *set, int64_t now)
 {
 	return set->fileset_id != 0 && now >= set->since &&
 	       now - set->since < CONTENDED_S;
@@ -17,7 +17,7 @@ is_hot(const struct hot_set *set, int64_t now)
 void
 contention_lost(struct contention *h, int64_t fileset_id, int64_t now)
 {
-	struct hot_set *at = &h->sets[0];
+	struct contended_set *at = &h->sets[0];
 
 	for (size_t i = 0; i < N(h->sets); i++) {
 		if (h->sets[i].fileset_id == fileset_id) {
@@ -28,7 +28,7 @@ contention_lost(struct contention *h, int64_t fileset_id, int64_t now)
 			at = &h->sets[i]; /* the oldest gives way */
 	}
 	if (at->fileset_id != fileset_id || !is_hot(at, now))
-		*at = (struct hot_set){ .fileset_id = fileset_id };
+		*at = (struct contended_set){ .fileset_id = fileset_id };
 	at->since = now;
 	at->losses += at->losses < MOST;
 }
@@ -47,7 +47,7 @@ contention_skip(
     const struct contention *h, int64_t fileset_id, int64_t now, struct rng *rng)
 {
 	for (size_t i = 0; i < N(h->sets); i++) {
-		const struct hot_set *set = &h->sets[i];
+		const struct contended_set *set = &h->sets[i];
 		int64_t window = LEAST * (int64_t)set->losses;
 
 		if (set->fileset_id == fileset_id && is_hot(set, now))

@@ -3,8 +3,8 @@
  * File sets, and apps without, of which this process has lost claims lately: many hosts
  * want jobs of them at once, so each request takes others (performance.md 2).
  */
-#ifndef SCHED_HOT_H
-#define SCHED_HOT_H
+#ifndef SCHED_RPC_CONTENTION_H
+#define SCHED_RPC_CONTENTION_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@
 enum { CONTENDED_SETS = 16 };
 
 struct contention { /* process lifetime; all 0 = nothing was lost */
-	struct hot_set {
+	struct contended_set {
 		int64_t fileset_id, since; /* the last loss, s UTC */
 		int losses;
 	} sets[CONTENDED_SETS];

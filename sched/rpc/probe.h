@@ -5,8 +5,8 @@
  * what the database holds, but nothing of it is stored or counted.  It is known by a
  * secret in run_dir that only the project's account may read.
  */
-#ifndef SCHED_PROBE_H
-#define SCHED_PROBE_H
+#ifndef SCHED_RPC_PROBE_H
+#define SCHED_RPC_PROBE_H
 
 #include <stdbool.h>
 #include "sched/rpc/rpc.h"

@@ -3,8 +3,8 @@
  * Refusals as a table (refuse.def): from a situation to message, level, delay.  Which
  * situation it is follows from what failed, or, after authentication, from who asks.
  */
-#ifndef SCHED_REFUSE_H
-#define SCHED_REFUSE_H
+#ifndef SCHED_RPC_REFUSE_H
+#define SCHED_RPC_REFUSE_H
 
 #include <stdbool.h>
 #include "lib/buf.h"

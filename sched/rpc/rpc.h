@@ -8,8 +8,8 @@
  * none can be lost); E_RETRY resumes (RPC_RETRIES times, and only while db begins
  * anything for this request, DB_REPLY).
  */
-#ifndef SCHED_RPC_H
-#define SCHED_RPC_H
+#ifndef SCHED_RPC_RPC_H
+#define SCHED_RPC_RPC_H
 
 #include "db/db.h"
 #include "lib/arena.h"

@@ -2,9 +2,9 @@
 /*
  * On-demand work (locality.md 1.1 (L8)): raise need_work for the files wanted, then
  * look every 100 ms whether the generator has made a result, or said of all of them
- * that it will not. Every waiting process blocks a place of the web server, so only
- * locality_max_waiters of this machine wait at once; a place is a locked file, which
- * the kernel frees when its holder dies.
+ * that it will not.  A request that waits holds a worker and its connection, so only
+ * locality_max_waiters of this machine wait at once; a place to wait in is a locked
+ * file, which the kernel frees when its holder dies.
  */
 #include "sched/rpc/rpc.h"
 

@@ -3,8 +3,8 @@
  * One FastCGI request by libfcgi's reentrant calls: its head, its body into an arena,
  * one reply out of a buffer.  Who serves them is sched/serve/serve.h.
  */
-#ifndef SCHED_FCGI_H
-#define SCHED_FCGI_H
+#ifndef SCHED_SERVE_FCGI_H
+#define SCHED_SERVE_FCGI_H
 
 #include <stdbool.h>
 #include <stddef.h>

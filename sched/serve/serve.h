@@ -11,8 +11,8 @@
  * On SIGTERM what is whole is answered, what is not is turned away, and what the socket
  * holds just then is still taken; then the process ends.
  */
-#ifndef SCHED_SERVE_H
-#define SCHED_SERVE_H
+#ifndef SCHED_SERVE_SERVE_H
+#define SCHED_SERVE_SERVE_H
 
 #include "lib/err.h"
 #include "sched/serve/fcgi.h"

@@ -3,8 +3,8 @@
  * Inside of sched/serve/serve.h: the main thread (serve.c), those that carry
  * connections (serve_conn.c) and the workers (serve_work.c).
  */
-#ifndef SCHED_SERVE_OWN_H
-#define SCHED_SERVE_OWN_H
+#ifndef SCHED_SERVE_SERVE_OWN_H
+#define SCHED_SERVE_SERVE_OWN_H
 
 #include <pthread.h>
 #include <stdbool.h>

@@ -4,8 +4,8 @@
  * each process that serves, which its workers share.  What goes wrong with them is
  * logged once and hurts no RPC.
  */
-#ifndef SCHED_RINGS_H
-#define SCHED_RINGS_H
+#ifndef SCHED_TRACE_DECISION_LOG_H
+#define SCHED_TRACE_DECISION_LOG_H
 
 #include <pthread.h>
 #include <stdbool.h>

@@ -4,8 +4,8 @@
  * run_dir/recording/HOSTID holds until when, and project_dir/recordings takes them.
  * What goes wrong with them is logged and hurts no RPC.
  */
-#ifndef SCHED_KEEP_H
-#define SCHED_KEEP_H
+#ifndef SCHED_TRACE_RECORDER_H
+#define SCHED_TRACE_RECORDER_H
 
 #include "sched/rpc/rpc.h"
 

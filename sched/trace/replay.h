@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A recorded RPC is decided again (locus replay). */
-#ifndef SCHED_REPLAY_H
-#define SCHED_REPLAY_H
+#ifndef SCHED_TRACE_REPLAY_H
+#define SCHED_TRACE_REPLAY_H
 
 #include "sched/rpc/rpc.h"
 

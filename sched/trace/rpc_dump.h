@@ -5,8 +5,8 @@
  * the log shows as rpc=.  Nothing of a name comes from the client, and RANDOM keeps
  * processes from each other's files.
  */
-#ifndef SCHED_COPIES_H
-#define SCHED_COPIES_H
+#ifndef SCHED_TRACE_RPC_DUMP_H
+#define SCHED_TRACE_RPC_DUMP_H
 
 #include <stdbool.h>
 #include <stdint.h>

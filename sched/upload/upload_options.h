@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The command line of file_upload_handler. */
-#ifndef SCHED_UPLOAD_OPTIONS_H
-#define SCHED_UPLOAD_OPTIONS_H
+#ifndef SCHED_UPLOAD_UPLOAD_OPTIONS_H
+#define SCHED_UPLOAD_UPLOAD_OPTIONS_H
 
 struct upload_options {
 	const char *project, *socket, *log; /* NULL: not given */

@@ -3,8 +3,8 @@
  * What config.xml and the upload key say, read again when they change.  An upload in
  * hand keeps what it began with; the next one sees what is new.
  */
-#ifndef SCHED_UPLOAD_SETTINGS_H
-#define SCHED_UPLOAD_SETTINGS_H
+#ifndef SCHED_UPLOAD_UPLOAD_SETTINGS_H
+#define SCHED_UPLOAD_UPLOAD_SETTINGS_H
 
 #include <pthread.h>
 #include <stdbool.h>

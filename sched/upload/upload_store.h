@@ -5,8 +5,8 @@
  * the whole.  One upload of a file at a time holds the lock of its part.  No path
  * outside upload_dir is ever made.
  */
-#ifndef SCHED_UPLOAD_STORE_H
-#define SCHED_UPLOAD_STORE_H
+#ifndef SCHED_UPLOAD_UPLOAD_STORE_H
+#define SCHED_UPLOAD_UPLOAD_STORE_H
 
 #include <stdbool.h>
 #include <stdint.h>

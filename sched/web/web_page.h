@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* HTML for people: escaping, the frame of a page, the home page from its template, the
  * status page. */
-#ifndef SCHED_WEB_PAGE_H
-#define SCHED_WEB_PAGE_H
+#ifndef SCHED_WEB_WEB_PAGE_H
+#define SCHED_WEB_WEB_PAGE_H
 
 #include <stdbool.h>
 #include "db/status.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Web RPCs (protocol.md 7): what one of them gets, the RPCs, and how often they may be
  * tried. */
-#ifndef SCHED_WEB_RPC_H
-#define SCHED_WEB_RPC_H
+#ifndef SCHED_WEB_WEB_RPC_H
+#define SCHED_WEB_WEB_RPC_H
 
 #include <stdbool.h>
 #include "db/db.h"

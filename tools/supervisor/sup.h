@@ -3,8 +3,8 @@
  * Inside of the supervisor: its services and what moves each of them (sup_step.c), how
  * it takes over from one that was killed (sup_adopt.c), and its life (supervise.c).
  */
-#ifndef TOOLS_SUP_H
-#define TOOLS_SUP_H
+#ifndef TOOLS_SUPERVISOR_SUP_H
+#define TOOLS_SUPERVISOR_SUP_H
 
 #include <stdbool.h>
 #include "lib/arena.h"

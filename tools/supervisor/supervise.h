@@ -4,8 +4,8 @@
  * and ends them all.  If it is killed its services live on, and the next one takes them
  * over.
  */
-#ifndef TOOLS_SUPERVISE_H
-#define TOOLS_SUPERVISE_H
+#ifndef TOOLS_SUPERVISOR_SUPERVISE_H
+#define TOOLS_SUPERVISOR_SUPERVISE_H
 
 #include "lib/arena.h"
 #include "lib/err.h"
