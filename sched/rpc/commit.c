@@ -197,7 +197,8 @@ takes_trickles(const struct rpc *x)
 	return x->req->ntrickles > 0 && x->host_wait_s == 0;
 }
 
-/* What stands with the commit, or does without a transaction of its own. */
+/* After the COMMIT: what the reply may say now, and hints and samples, which need no
+ * transaction. */
 static void
 committed(struct rpc *x)
 {

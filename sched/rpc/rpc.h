@@ -51,7 +51,7 @@ struct rpc {
 	const struct catalog *cat; /* process lifetime */
 	const struct reply_keys *keys; /* process lifetime */
 	const char *const *texts;      /* process lifetime; see reply_in */
-	struct contention *contention; /* process lifetime; NULL: nothing is hot */
+	struct contention *contention; /* process lifetime; NULL: none is known */
 	/* process lifetime: when jobs were last drawn for statistics; NULL: not kept */
 	int64_t *drawn_at;
 	const char *peer; /* address of the client, "" = not known */
