@@ -5,7 +5,7 @@
 #include "lib/banned.h"
 
 static void
-put_row(struct buf *b, const struct row_shape *shape, const void *row)
+archive_put_row(struct buf *b, const struct row_shape *shape, const void *row)
 {
 	for (size_t i = 0; i < shape->ncols; i++) {
 		const struct col *c = &shape->cols[i];
@@ -36,7 +36,7 @@ void
 archive_workunit(struct buf *b, const struct workunit *wu, const char *xml_doc)
 {
 	buf_puts(b, "<workunit_archive>\n");
-	put_row(b, &shape_workunit, wu);
+	archive_put_row(b, &shape_workunit, wu);
 	buf_tag(b, "xml_doc", xml_doc);
 }
 
@@ -45,7 +45,7 @@ archive_result(struct buf *b, const struct result *r, const char *xml_doc_in,
     const char *xml_doc_out, const char *stderr_out)
 {
 	buf_puts(b, "<result_archive>\n");
-	put_row(b, &shape_result, r);
+	archive_put_row(b, &shape_result, r);
 	buf_tag(b, "xml_doc_in", xml_doc_in);
 	buf_tag(b, "xml_doc_out", xml_doc_out);
 	buf_tag(b, "stderr_out", stderr_out);

@@ -21,23 +21,24 @@
 enum {
 	BATCH = 128,
 	CHUNK = 32, /* workunits in a transaction */
-	TRIES = 5,  /* then a workunit is in quarantine until the next start */
+	TRIES =
+	    5, /* then a workunit is in quarantine until the next assimilator_start */
 	PAUSE_FIRST_S = 5,
 	PAUSE_MOST_S = 600,
 	COMMAND_S = 3600,
 	COMMAND_LATER = 75, /* its exit status for "not now" */
 };
 
-struct own {
+struct assimilator {
 	char *app_name, *copy_to, *command;
 	int64_t appid;
 	char **argv;
 	size_t argc;
-	struct item_backoff *tries;
+	struct item_backoff *backoff;
 	char *dir; /* of copies, absolute */
 };
 
-#define AT(field) offsetof(struct own, field)
+#define AT(field) offsetof(struct assimilator, field)
 static const struct daemon_option options[] = {
 	{ "app", 0, OPTION_TEXT, AT(app_name), "NAME", NULL, 0, 0,
 	    "assimilate workunits of this app", true },
@@ -55,22 +56,23 @@ struct finished { /* a workunit and its canonical outputs that are there */
 };
 
 static enum err
-start(struct ctx *x)
+assimilator_start(struct daemon_ctx *x)
 {
-	struct own *o = x->own;
+	struct assimilator *o = x->own;
 
-	o->tries = daemon_tries(x, PAUSE_FIRST_S, PAUSE_MOST_S);
+	o->backoff = daemon_backoff(x, PAUSE_FIRST_S, PAUSE_MOST_S);
 	o->dir = project_path(x->life, x->conf, o->copy_to);
 	if (o->command == NULL) {
 		enum err e = fs_mkdirs(o->dir, 0755, &x->fail);
 		if (e != OK)
 			return e;
 	}
-	return daemon_command(x, o->command, &o->argv, &o->argc);
+	return daemon_split_command(x, o->command, &o->argv, &o->argc);
 }
 
 static enum err
-load(struct ctx *x, struct workunit *wu, struct outputs *out, struct finished *w)
+load_outputs(
+    struct daemon_ctx *x, struct workunit *wu, struct outputs *out, struct finished *w)
 {
 	size_t n = 0;
 	enum err e = OK;
@@ -97,9 +99,9 @@ load(struct ctx *x, struct workunit *wu, struct outputs *out, struct finished *w
 }
 
 static enum err
-copy_outputs(struct ctx *x, const struct finished *w)
+copy_outputs(struct daemon_ctx *x, const struct finished *w)
 {
-	const struct own *o = x->own;
+	const struct assimilator *o = x->own;
 	enum err e = OK;
 
 	for (size_t i = 0; i < w->n && e == OK; i++) {
@@ -113,9 +115,9 @@ copy_outputs(struct ctx *x, const struct finished *w)
 
 /* One line of errors.tsv: time, name, error bits.  A crash may write it twice. */
 static enum err
-note_error(struct ctx *x, const struct finished *w)
+append_error_line(struct daemon_ctx *x, const struct finished *w)
 {
-	const struct own *o = x->own;
+	const struct assimilator *o = x->own;
 	const char *path = arena_printf(&x->a, "%s/errors.tsv", o->dir);
 	char when[21];
 	const char *line = arena_printf(&x->a, "%s\t%s\t%d\n", clock_text(x->now, when),
@@ -127,9 +129,9 @@ note_error(struct ctx *x, const struct finished *w)
 /* CMD WUNAME FILE...; a failed workunit has no files and its error bits in the
  * environment. */
 static enum err
-run_command(struct ctx *x, const struct finished *w, bool *later)
+assimilator_run_command(struct daemon_ctx *x, const struct finished *w, bool *later)
 {
-	const struct own *o = x->own;
+	const struct assimilator *o = x->own;
 	const char **argv = NEWN(&x->a, const char *, o->argc + w->n + 2);
 	const char *env[] = {
 		arena_printf(&x->a, "LOCUS_WU_ERROR_MASK=%d", w->error_mask), NULL
@@ -165,40 +167,41 @@ struct chunk {
 };
 
 static enum err
-unit_done(struct ctx *x, void *arg)
+tx_mark_done(struct daemon_ctx *x, void *arg)
 {
 	const struct chunk *k = arg;
-	struct life_batch *b = life_batch(&x->a);
+	struct wu_updates *b = wu_updates_new(&x->a);
 
 	for (size_t i = 0; i < k->n; i++)
 		workunit_assimilated(
 		    b, k->v[i].wu->id, ASSIMILATE_DONE, k->v[i].error_mask, x->now);
-	return life_save(x->db, b, &x->fail);
+	return wu_updates_save(x->db, b, &x->fail);
 }
 
 static enum err
-hand_over(struct ctx *x, const struct finished *w, bool *later)
+assimilator_hand_over(struct daemon_ctx *x, const struct finished *w, bool *later)
 {
-	const struct own *o = x->own;
+	const struct assimilator *o = x->own;
 
 	if (o->command != NULL)
-		return run_command(x, w, later);
-	return w->error_mask != 0 ? note_error(x, w) : copy_outputs(x, w);
+		return assimilator_run_command(x, w, later);
+	return w->error_mask != 0 ? append_error_line(x, w) : copy_outputs(x, w);
 }
 
-/* Counts a failure; past TRIES the workunit is left alone until the next start. */
+/* Counts a failure; past TRIES the workunit is left alone until the next
+ * assimilator_start. */
 static enum err
-failed(struct ctx *x, const struct workunit *wu, enum err e)
+assimilator_failed(struct daemon_ctx *x, const struct workunit *wu, enum err e)
 {
-	struct own *o = x->own;
+	struct assimilator *o = x->own;
 	const char *label = arena_printf(
 	    &x->a, "[WU#%lld] %s", (long long)wu->id, wu->name);
 
-	e = daemon_item(x, o->tries, wu->id, label, e);
-	if (e == OK && item_backoff_count(o->tries, wu->id) >= TRIES) {
-		item_backoff_park(o->tries, wu->id);
+	e = daemon_item_ended(x, o->backoff, wu->id, label, e);
+	if (e == OK && item_backoff_count(o->backoff, wu->id) >= TRIES) {
+		item_backoff_park(o->backoff, wu->id);
 		log_err(
-		    "%s: in quarantine after %d tries; mend the cause and restart the assimilator",
+		    "%s: in quarantine after %d backoff; mend the cause and restart the assimilator",
 		    label, (int)TRIES);
 	}
 	return e;
@@ -206,30 +209,31 @@ failed(struct ctx *x, const struct workunit *wu, enum err e)
 
 /* One of a chunk, which it joins if all went well. */
 static enum err
-do_one(struct ctx *x, struct workunit *wu, struct outputs *out, struct chunk *k)
+assimilate_one(
+    struct daemon_ctx *x, struct workunit *wu, struct outputs *out, struct chunk *k)
 {
-	struct own *o = x->own;
+	struct assimilator *o = x->own;
 	struct finished *w = &k->v[k->n];
 	bool later = false;
-	enum err e = load(x, wu, out, w);
+	enum err e = load_outputs(x, wu, out, w);
 
 	if (e == OK)
-		e = hand_over(x, w, &later);
+		e = assimilator_hand_over(x, w, &later);
 	if (e == OK) {
 		k->n++;
 		return OK;
 	}
 	if (!later)
-		return failed(x, wu, e);
-	item_backoff_wait(o->tries, wu->id, x->now);
+		return assimilator_failed(x, wu, e);
+	item_backoff_wait(o->backoff, wu->id, x->now);
 	return OK;
 }
 
 /* At most DB_LIST_MAX, by id: handed over one by one, then marked together. */
 static enum err
-do_some(struct ctx *x, struct workunit *wu, size_t n, size_t *done)
+assimilate_some(struct daemon_ctx *x, struct workunit *wu, size_t n, size_t *done)
 {
-	struct own *o = x->own;
+	struct assimilator *o = x->own;
 	struct chunk k = { NEWN(&x->a, struct finished, n + 1), 0 };
 	struct outputs out[DB_LIST_MAX];
 	int64_t ids[DB_LIST_MAX];
@@ -239,14 +243,14 @@ do_some(struct ctx *x, struct workunit *wu, size_t n, size_t *done)
 		ids[i] = wu[i].canonical_resultid;
 	e = outputs_of(x->db, &x->a, x->conf, ids, n, out, &x->fail);
 	for (size_t i = 0; i < n && e == OK && !daemon_stopping(x); i++)
-		if (!item_backoff_must_wait(o->tries, wu[i].id, x->now))
-			e = do_one(x, &wu[i], &out[i], &k);
+		if (!item_backoff_must_wait(o->backoff, wu[i].id, x->now))
+			e = assimilate_one(x, &wu[i], &out[i], &k);
 	if (e != OK || k.n == 0)
 		return e;
-	e = daemon_unit(x, unit_done, &k);
+	e = daemon_transaction(x, tx_mark_done, &k);
 	for (size_t i = 0; i < k.n && e == OK; i++) {
 		const struct finished *w = &k.v[i];
-		item_backoff_forget(o->tries, w->wu->id);
+		item_backoff_forget(o->backoff, w->wu->id);
 		++*done;
 		log_info("[WU#%lld] %s assimilated files=%zu error_mask=%d",
 		    (long long)w->wu->id, w->wu->name, w->n, w->error_mask);
@@ -255,20 +259,20 @@ do_some(struct ctx *x, struct workunit *wu, size_t n, size_t *done)
 }
 
 static enum err
-step(struct ctx *x, size_t *done)
+assimilator_step(struct daemon_ctx *x, size_t *done)
 {
-	struct own *o = x->own;
-	struct part part = { x->mod_n, x->mod_i };
+	struct assimilator *o = x->own;
+	struct id_share part = { x->mod_n, x->mod_i };
 	/* What a command has done is to be known before the next one starts. */
 	size_t most = o->command != NULL ? 1 : CHUNK, n;
 	struct workunit *wu;
-	enum err e = daemon_app(x, o->app_name, &o->appid);
+	enum err e = daemon_app_id(x, o->app_name, &o->appid);
 
 	if (e == OK)
 		e = workunits_to_assimilate(x->db, &x->a, part, o->appid,
-		    BATCH + o->tries->used, &wu, &n, &x->fail);
+		    BATCH + o->backoff->used, &wu, &n, &x->fail);
 	for (size_t i = 0; e == OK && i < n && !daemon_stopping(x); i += most)
-		e = do_some(x, wu + i, n - i < most ? n - i : most, done);
+		e = assimilate_some(x, wu + i, n - i < most ? n - i : most, done);
 	return e;
 }
 
@@ -280,11 +284,11 @@ main(int argc, char **argv)
 		.purpose =
 		    "Hands the canonical outputs of finished workunits to the project.",
 		.idle_ms = 1000,
-		.own_size = sizeof(struct own),
+		.own_size = sizeof(struct assimilator),
 		.options = options,
 		.noptions = N(options),
-		.start = start,
-		.step = step,
+		.start = assimilator_start,
+		.step = assimilator_step,
 	};
 
 	return daemon_main(&assimilator, argc, argv);

@@ -7,7 +7,7 @@
 
 /* Index of key, or used if it is not there. */
 static size_t
-find(const struct item_backoff *t, int64_t key)
+item_backoff_find(const struct item_backoff *t, int64_t key)
 {
 	size_t i = 0;
 
@@ -17,7 +17,7 @@ find(const struct item_backoff *t, int64_t key)
 }
 
 static struct try_item *
-slot(struct item_backoff *t)
+item_backoff_slot(struct item_backoff *t)
 {
 	size_t late = 0;
 
@@ -30,14 +30,14 @@ slot(struct item_backoff *t)
 }
 
 static struct try_item *
-item(struct item_backoff *t, int64_t key)
+item_backoff_get(struct item_backoff *t, int64_t key)
 {
-	size_t i = find(t, key);
+	size_t i = item_backoff_find(t, key);
 	struct try_item *it = &t->item[i];
 
 	assert(key != 0);
 	if (i == t->used) {
-		it = slot(t);
+		it = item_backoff_slot(t);
 		*it = (struct try_item){ .key = key };
 	}
 	return it;
@@ -46,7 +46,7 @@ item(struct item_backoff *t, int64_t key)
 int32_t
 item_backoff_failed(struct item_backoff *t, int64_t key, int64_t now)
 {
-	struct try_item *it = item(t, key);
+	struct try_item *it = item_backoff_get(t, key);
 	int64_t pause = t->first_s;
 
 	it->n++;
@@ -59,13 +59,13 @@ item_backoff_failed(struct item_backoff *t, int64_t key, int64_t now)
 void
 item_backoff_wait(struct item_backoff *t, int64_t key, int64_t now)
 {
-	item(t, key)->next_at = now + t->first_s;
+	item_backoff_get(t, key)->next_at = now + t->first_s;
 }
 
 int32_t
 item_backoff_count(const struct item_backoff *t, int64_t key)
 {
-	size_t i = find(t, key);
+	size_t i = item_backoff_find(t, key);
 
 	return i < t->used ? t->item[i].n : 0;
 }
@@ -73,7 +73,7 @@ item_backoff_count(const struct item_backoff *t, int64_t key)
 void
 item_backoff_park(struct item_backoff *t, int64_t key)
 {
-	size_t i = find(t, key);
+	size_t i = item_backoff_find(t, key);
 
 	if (i < t->used)
 		t->item[i].next_at = INT64_MAX;
@@ -82,7 +82,7 @@ item_backoff_park(struct item_backoff *t, int64_t key)
 void
 item_backoff_forget(struct item_backoff *t, int64_t key)
 {
-	size_t i = find(t, key);
+	size_t i = item_backoff_find(t, key);
 
 	if (i < t->used)
 		t->item[i] = t->item[--t->used];
@@ -91,7 +91,7 @@ item_backoff_forget(struct item_backoff *t, int64_t key)
 bool
 item_backoff_must_wait(const struct item_backoff *t, int64_t key, int64_t now)
 {
-	size_t i = find(t, key);
+	size_t i = item_backoff_find(t, key);
 
 	return i < t->used && now < t->item[i].next_at;
 }

@@ -23,16 +23,16 @@ enum {
 	DAY_S = 86400
 };
 
-struct own {
+struct db_purge {
 	double min_age_days;
 	char *archive;
 	bool no_archive;
 	char *dir;
-	struct item_backoff *tries;
+	struct item_backoff *backoff;
 	int64_t at; /* the id after which the next slice begins */
 };
 
-#define AT(field) offsetof(struct own, field)
+#define AT(field) offsetof(struct db_purge, field)
 static const struct daemon_option options[] = {
 	{ "min_age_days", 0, OPTION_REAL, AT(min_age_days), "X", "7", 0, 36500,
 	    "only workunits without any change for so many days", false },
@@ -43,20 +43,20 @@ static const struct daemon_option options[] = {
 };
 
 static enum err
-start(struct ctx *x)
+purge_start(struct daemon_ctx *x)
 {
-	struct own *o = x->own;
+	struct db_purge *o = x->own;
 
-	o->tries = daemon_tries(x, PAUSE_FIRST_S, PAUSE_MOST_S);
+	o->backoff = daemon_backoff(x, PAUSE_FIRST_S, PAUSE_MOST_S);
 	o->dir = project_path(x->life, x->conf, o->archive);
 	return o->no_archive ? OK : fs_mkdirs(o->dir, 0750, &x->fail);
 }
 
 /* Appends text to the archive of the day and waits until it is on disk. */
 static enum err
-append(struct ctx *x, const struct buf *text)
+append_archive(struct daemon_ctx *x, const struct buf *text)
 {
-	const struct own *o = x->own;
+	const struct db_purge *o = x->own;
 	char when[21];
 	const char *path = arena_printf(
 	    &x->a, "%s/purged-%.10s.xml", o->dir, clock_text(x->now, when));
@@ -73,7 +73,8 @@ struct chunk {
 };
 
 static void
-put_result(struct buf *b, const struct result *r, const struct row_docs *docs, size_t n)
+archive_result_docs(
+    struct buf *b, const struct result *r, const struct row_docs *docs, size_t n)
 {
 	static const struct row_docs none = { .id = 0 };
 	const struct row_docs *d = &none;
@@ -86,7 +87,8 @@ put_result(struct buf *b, const struct result *r, const struct row_docs *docs, s
 }
 
 static enum err
-all_docs(struct ctx *x, const struct chunk *k, struct row_docs **docs, size_t *n)
+load_docs(
+    struct daemon_ctx *x, const struct chunk *k, struct row_docs **docs, size_t *n)
 {
 	size_t cap = 0;
 	enum err e = OK;
@@ -109,7 +111,7 @@ all_docs(struct ctx *x, const struct chunk *k, struct row_docs **docs, size_t *n
 }
 
 static enum err
-archive(struct ctx *x, const struct chunk *k, const int64_t *ids)
+archive_chunk(struct daemon_ctx *x, const struct chunk *k, const int64_t *ids)
 {
 	struct buf b = buf_new(&x->a);
 	const char *xml[DB_LIST_MAX];
@@ -118,18 +120,18 @@ archive(struct ctx *x, const struct chunk *k, const int64_t *ids)
 	enum err e = workunits_xml_docs(x->db, &x->a, ids, k->n, xml, &x->fail);
 
 	if (e == OK)
-		e = all_docs(x, k, &docs, &ndocs);
+		e = load_docs(x, k, &docs, &ndocs);
 	for (size_t i = 0; i < k->n && e == OK; i++) {
 		archive_workunit(&b, k->wus[i], xml[i] == NULL ? "" : xml[i]);
 		for (; r < k->nresults && k->results[r].workunitid == ids[i]; r++)
-			put_result(&b, &k->results[r], docs, ndocs);
+			archive_result_docs(&b, &k->results[r], docs, ndocs);
 		archive_end(&b);
 	}
-	return e != OK ? e : append(x, &b);
+	return e != OK ? e : append_archive(x, &b);
 }
 
 static enum err
-unit_purge(struct ctx *x, void *arg)
+tx_purge(struct daemon_ctx *x, void *arg)
 {
 	const struct chunk *k = arg;
 
@@ -138,9 +140,9 @@ unit_purge(struct ctx *x, void *arg)
 
 /* wu: by id. */
 static enum err
-purge_some(struct ctx *x, struct workunit *const *wu, size_t n)
+purge_some(struct daemon_ctx *x, struct workunit *const *wu, size_t n)
 {
-	const struct own *o = x->own;
+	const struct db_purge *o = x->own;
 	struct chunk k = { .wus = wu, .n = n };
 	int64_t *ids = NEWN(&x->a, int64_t, n);
 	enum err e;
@@ -150,9 +152,9 @@ purge_some(struct ctx *x, struct workunit *const *wu, size_t n)
 	e = results_of_workunits(
 	    x->db, &x->a, ids, n, &k.results, &k.nresults, &x->fail);
 	if (e == OK && !x->dry_run && !o->no_archive)
-		e = archive(x, &k, ids);
+		e = archive_chunk(x, &k, ids);
 	if (e == OK && !x->dry_run)
-		e = daemon_unit(x, unit_purge, &k);
+		e = daemon_transaction(x, tx_purge, &k);
 	for (size_t i = 0, r = 0; i < n && e == OK; i++) {
 		size_t from = r;
 		while (r < k.nresults && k.results[r].workunitid == ids[i])
@@ -165,20 +167,21 @@ purge_some(struct ctx *x, struct workunit *const *wu, size_t n)
 }
 
 static enum err
-purge_one(struct ctx *x, struct workunit *wu)
+purge_one(struct daemon_ctx *x, struct workunit *wu)
 {
 	return purge_some(x, &wu, 1);
 }
 
 /* Those of the next slice of ids that are due; *last at the end of all. */
 static enum err
-find_due(struct ctx *x, struct workunit **wus, size_t *n, bool *last)
+find_due(struct daemon_ctx *x, struct workunit **wus, size_t *n, bool *last)
 {
-	struct own *o = x->own;
+	struct db_purge *o = x->own;
 	int64_t before = x->now - (int64_t)(o->min_age_days * DAY_S), *ids;
 	size_t nids, cap = 0;
 	enum err e = workunits_files_gone(x->db, &x->a,
-	    (struct part){ x->mod_n, x->mod_i }, o->at, SLICE, &ids, &nids, &x->fail);
+	    (struct id_share){ x->mod_n, x->mod_i }, o->at, SLICE, &ids, &nids,
+	    &x->fail);
 
 	*n = 0;
 	*wus = NULL;
@@ -202,9 +205,9 @@ find_due(struct ctx *x, struct workunit **wus, size_t *n, bool *last)
  * one goes on there; one that finds something goes on at once.
  */
 static enum err
-step(struct ctx *x, size_t *done)
+purge_step(struct daemon_ctx *x, size_t *done)
 {
-	struct own *o = x->own;
+	struct db_purge *o = x->own;
 	struct workunit *wu;
 	size_t n;
 	bool last = false;
@@ -218,7 +221,7 @@ step(struct ctx *x, size_t *done)
 		e = find_due(x, &wu, &n, &last);
 		if (e == OK)
 			e = daemon_chunks(
-			    x, o->tries, wu, n, CHUNK, purge_some, purge_one, done);
+			    x, o->backoff, wu, n, CHUNK, purge_some, purge_one, done);
 	}
 	return e;
 }
@@ -232,11 +235,11 @@ main(int argc, char **argv)
 		    "Archives finished workunits and removes them from the database.",
 		.idle_ms = 60000,
 		.can_dry_run = true,
-		.own_size = sizeof(struct own),
+		.own_size = sizeof(struct db_purge),
 		.options = options,
 		.noptions = N(options),
-		.start = start,
-		.step = step,
+		.start = purge_start,
+		.step = purge_step,
 	};
 
 	return daemon_main(&db_purge, argc, argv);

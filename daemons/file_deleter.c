@@ -22,13 +22,13 @@ enum {
 	RETRY_ERRORS_S = 3600
 };
 
-struct own {
+struct file_deleter {
 	struct item_backoff *wus, *results;
 	bool input_only, output_only, dont_retry_errors;
 	int64_t retry_errors_at;
 };
 
-#define AT(field) offsetof(struct own, field)
+#define AT(field) offsetof(struct file_deleter, field)
 static const struct daemon_option options[] = {
 	{ "input_files_only", 0, OPTION_FLAG, AT(input_only), NULL, NULL, 0, 0,
 	    "leave output files alone", false },
@@ -39,19 +39,20 @@ static const struct daemon_option options[] = {
 };
 
 static enum err
-start(struct ctx *x)
+deleter_start(struct daemon_ctx *x)
 {
-	struct own *o = x->own;
+	struct file_deleter *o = x->own;
 
-	o->wus = daemon_tries(x, PAUSE_FIRST_S, PAUSE_MOST_S);
-	o->results = daemon_tries(x, PAUSE_FIRST_S, PAUSE_MOST_S);
+	o->wus = daemon_backoff(x, PAUSE_FIRST_S, PAUSE_MOST_S);
+	o->results = daemon_backoff(x, PAUSE_FIRST_S, PAUSE_MOST_S);
 	o->retry_errors_at = x->now;
 	return OK;
 }
 
 /* Removes path and path + each suffix. */
 static bool
-removed(struct ctx *x, const char *path, const char *const *suffixes, size_t n)
+remove_with_companions(
+    struct daemon_ctx *x, const char *path, const char *const *suffixes, size_t n)
 {
 	struct fail f = { 0 };
 	bool ok = true;
@@ -72,38 +73,41 @@ removed(struct ctx *x, const char *path, const char *const *suffixes, size_t n)
 }
 
 /* An item whose files were seen to, and what its row is to say. */
-struct seen_to {
+struct deleted_item {
 	int64_t id;
-	int32_t becomes;
+	int32_t new_state;
 };
 struct chunk {
 	bool inputs; /* of workunits, else outputs of results */
 	int32_t state;
-	struct seen_to *v;
+	struct deleted_item *v;
 	size_t n;
 };
 
 static enum err
-unit(struct ctx *x, void *arg)
+tx_files_deleted(struct daemon_ctx *x, void *arg)
 {
 	const struct chunk *k = arg;
-	struct life_batch *b = life_batch(&x->a);
+	struct wu_updates *b = wu_updates_new(&x->a);
 
 	for (size_t i = 0; i < k->n; i++)
 		(k->inputs ? workunit_files_deleted : result_files_deleted)(
-		    b, k->v[i].id, k->state, k->v[i].becomes);
-	return life_save(x->db, b, &x->fail);
+		    b, k->v[i].id, k->state, k->v[i].new_state);
+	return wu_updates_save(x->db, b, &x->fail);
 }
 
-/* What has happened to the files of a chunk becomes known together. */
+/* What has happened to the files of a chunk new_state known together. */
 static enum err
-save(struct ctx *x, struct item_backoff *t, struct chunk *k, size_t *done)
+deleter_save(
+    struct daemon_ctx *x, struct item_backoff *t, struct chunk *k, size_t *done)
 {
-	enum err e = x->dry_run || k->n == 0 ? OK : daemon_unit(x, unit, k);
+	enum err e = x->dry_run || k->n == 0 ?
+	                 OK :
+	                 daemon_transaction(x, tx_files_deleted, k);
 
 	for (size_t i = 0; i < k->n && e == OK; i++) {
 		item_backoff_forget(t, k->v[i].id);
-		*done += k->v[i].becomes == FILE_DELETE_DONE;
+		*done += k->v[i].new_state == FILE_DELETE_DONE;
 	}
 	return e == E_RETRY ? OK : e; /* found again in the next pass */
 }
@@ -111,19 +115,19 @@ save(struct ctx *x, struct item_backoff *t, struct chunk *k, size_t *done)
 /* One item: gone says whether all that had to go went, e what else befell it.
  * Parameters: an item has an id for the daemon and a label for people. */
 static enum err
-note(struct ctx *x, struct item_backoff *t, struct chunk *k, int64_t id,
+deleter_note(struct daemon_ctx *x, struct item_backoff *t, struct chunk *k, int64_t id,
     const char *label, bool gone, enum err e)
 {
 	if (e != OK)
-		return daemon_item(x, t, id, label, e);
-	k->v[k->n++] = (struct seen_to){ id,
+		return daemon_item_ended(x, t, id, label, e);
+	k->v[k->n++] = (struct deleted_item){ id,
 		gone ? FILE_DELETE_DONE : FILE_DELETE_ERROR };
 	return OK;
 }
 
 /* Input files of one workunit; *gone says whether all that had to go went. */
 static enum err
-delete_inputs(struct ctx *x, const char *xml, bool *gone)
+delete_inputs(struct daemon_ctx *x, const char *xml, bool *gone)
 {
 	static const char *const companions[] = { ".md5", ".gz" };
 	struct blob_file *files;
@@ -138,7 +142,7 @@ delete_inputs(struct ctx *x, const char *xml, bool *gone)
 		e = file_by_name(x->db, &x->a, files[i].name, &known, &x->fail);
 		if (e == E_NOTFOUND) {
 			e = OK;
-			*gone &= removed(x,
+			*gone &= remove_with_companions(x,
 			    download_path(&x->a, x->conf, files[i].name), companions,
 			    N(companions));
 		}
@@ -147,23 +151,24 @@ delete_inputs(struct ctx *x, const char *xml, bool *gone)
 }
 
 static bool
-delete_outputs(struct ctx *x, const struct outputs *out)
+delete_outputs(struct daemon_ctx *x, const struct outputs *out)
 {
 	static const char *const companions[] = { ".part" };
 	bool gone = true;
 
 	for (size_t i = 0; i < out->n; i++)
-		gone &= removed(x, out->v[i].path, companions, N(companions));
+		gone &= remove_with_companions(
+		    x, out->v[i].path, companions, N(companions));
 	return gone;
 }
 
 /* At most DB_LIST_MAX of them. */
 static enum err
-some_workunits(
-    struct ctx *x, int32_t state, const struct workunit *wu, size_t n, size_t *done)
+delete_some_inputs(struct daemon_ctx *x, int32_t state, const struct workunit *wu,
+    size_t n, size_t *done)
 {
-	struct own *o = x->own;
-	struct chunk k = { true, state, NEWN(&x->a, struct seen_to, n), 0 };
+	struct file_deleter *o = x->own;
+	struct chunk k = { true, state, NEWN(&x->a, struct deleted_item, n), 0 };
 	int64_t ids[DB_LIST_MAX];
 	const char *docs[DB_LIST_MAX];
 	enum err e;
@@ -176,20 +181,20 @@ some_workunits(
 		if (docs[i] == NULL || item_backoff_must_wait(o->wus, wu[i].id, x->now))
 			continue;
 		e = delete_inputs(x, docs[i], &gone);
-		e = note(x, o->wus, &k, wu[i].id,
+		e = deleter_note(x, o->wus, &k, wu[i].id,
 		    arena_printf(
 			&x->a, "[WU#%lld] %s", (long long)wu[i].id, wu[i].name),
 		    gone, e);
 	}
-	return e != OK ? e : save(x, o->wus, &k, done);
+	return e != OK ? e : deleter_save(x, o->wus, &k, done);
 }
 
 static enum err
-some_results(
-    struct ctx *x, int32_t state, const struct result *r, size_t n, size_t *done)
+delete_some_outputs(
+    struct daemon_ctx *x, int32_t state, const struct result *r, size_t n, size_t *done)
 {
-	struct own *o = x->own;
-	struct chunk k = { false, state, NEWN(&x->a, struct seen_to, n), 0 };
+	struct file_deleter *o = x->own;
+	struct chunk k = { false, state, NEWN(&x->a, struct deleted_item, n), 0 };
 	struct outputs out[DB_LIST_MAX];
 	int64_t ids[DB_LIST_MAX];
 	enum err e;
@@ -205,67 +210,67 @@ some_results(
 			gone = delete_outputs(x, &out[i]);
 		else
 			FAIL(&x->fail, out[i].e, "%s", out[i].why);
-		e = note(x, o->results, &k, r[i].id,
+		e = deleter_note(x, o->results, &k, r[i].id,
 		    arena_printf(
 			&x->a, "[RESULT#%lld] %s", (long long)r[i].id, r[i].name),
 		    gone, out[i].e);
 	}
-	return e != OK ? e : save(x, o->results, &k, done);
+	return e != OK ? e : deleter_save(x, o->results, &k, done);
 }
 
 static enum err
-do_workunits(struct ctx *x, int32_t state, size_t *done)
+deleter_workunits(struct daemon_ctx *x, int32_t state, size_t *done)
 {
-	struct own *o = x->own;
+	struct file_deleter *o = x->own;
 	struct workunit *wu;
 	size_t n;
 	enum err e = workunits_to_delete_files(x->db, &x->a,
-	    (struct part){ x->mod_n, x->mod_i }, state, BATCH + o->wus->used, &wu, &n,
-	    &x->fail);
+	    (struct id_share){ x->mod_n, x->mod_i }, state, BATCH + o->wus->used, &wu,
+	    &n, &x->fail);
 
 	for (size_t i = 0; e == OK && i < n && !daemon_stopping(x); i += DB_LIST_MAX)
-		e = some_workunits(
+		e = delete_some_inputs(
 		    x, state, wu + i, n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, done);
 	return e;
 }
 
 static enum err
-do_results(struct ctx *x, int32_t state, size_t *done)
+deleter_results(struct daemon_ctx *x, int32_t state, size_t *done)
 {
-	struct own *o = x->own;
+	struct file_deleter *o = x->own;
 	struct result *r;
 	size_t n;
 	enum err e = results_to_delete_files(x->db, &x->a,
-	    (struct part){ x->mod_n, x->mod_i }, state, BATCH + o->results->used, &r,
-	    &n, &x->fail);
+	    (struct id_share){ x->mod_n, x->mod_i }, state, BATCH + o->results->used,
+	    &r, &n, &x->fail);
 
 	for (size_t i = 0; e == OK && i < n && !daemon_stopping(x); i += DB_LIST_MAX)
-		e = some_results(
+		e = delete_some_outputs(
 		    x, state, r + i, n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, done);
 	return e;
 }
 
 static enum err
-pass(struct ctx *x, int32_t state, size_t *done)
+deleter_pass(struct daemon_ctx *x, int32_t state, size_t *done)
 {
-	const struct own *o = x->own;
-	enum err e = o->output_only ? OK : do_workunits(x, state, done);
+	const struct file_deleter *o = x->own;
+	enum err e = o->output_only ? OK : deleter_workunits(x, state, done);
 
-	return e != OK || o->input_only ? e : do_results(x, state, done);
+	return e != OK || o->input_only ? e : deleter_results(x, state, done);
 }
 
 static enum err
-step(struct ctx *x, size_t *done)
+deleter_step(struct daemon_ctx *x, size_t *done)
 {
-	struct own *o = x->own;
+	struct file_deleter *o = x->own;
 	size_t again =
 	    0; /* not counted: what fails for ever must not keep one pass going */
-	enum err e = pass(x, FILE_DELETE_READY, done);
+	enum err e = deleter_pass(x, FILE_DELETE_READY, done);
 
 	if (e != OK || o->dont_retry_errors || x->now < o->retry_errors_at)
 		return e;
 	o->retry_errors_at = x->now + RETRY_ERRORS_S;
-	return pass(x, FILE_DELETE_ERROR, &again);
+	return deleter_pass(x, FILE_DELETE_ERROR, &again);
 }
 
 int
@@ -276,11 +281,11 @@ main(int argc, char **argv)
 		.purpose = "Deletes the files of finished workunits and results.",
 		.idle_ms = 5000,
 		.can_dry_run = true,
-		.own_size = sizeof(struct own),
+		.own_size = sizeof(struct file_deleter),
 		.options = options,
 		.noptions = N(options),
-		.start = start,
-		.step = step,
+		.start = deleter_start,
+		.step = deleter_step,
 	};
 
 	return daemon_main(&file_deleter, argc, argv);

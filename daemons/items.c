@@ -14,7 +14,8 @@
 enum { UNIT_TRIES = 8 };
 
 enum err
-daemon_unit(struct ctx *x, enum err (*unit)(struct ctx *, void *), void *arg)
+daemon_transaction(
+    struct daemon_ctx *x, enum err (*unit)(struct daemon_ctx *, void *), void *arg)
 {
 	for (int attempt = 0;; attempt++) {
 		enum err e = db_begin(x->db, &x->fail);
@@ -33,8 +34,8 @@ daemon_unit(struct ctx *x, enum err (*unit)(struct ctx *, void *), void *arg)
 }
 
 enum err
-daemon_item(
-    struct ctx *x, struct item_backoff *t, int64_t key, const char *label, enum err e)
+daemon_item_ended(struct daemon_ctx *x, struct item_backoff *t, int64_t key,
+    const char *label, enum err e)
 {
 	struct fail f = { 0 };
 
@@ -59,8 +60,8 @@ daemon_item(
 }
 
 enum err
-daemon_workunits(struct ctx *x, struct item_backoff *t, struct workunit *wu, size_t n,
-    enum err (*each)(struct ctx *, struct workunit *), size_t *done)
+daemon_workunits(struct daemon_ctx *x, struct item_backoff *t, struct workunit *wu,
+    size_t n, enum err (*each)(struct daemon_ctx *, struct workunit *), size_t *done)
 {
 	enum err e = OK;
 
@@ -69,7 +70,7 @@ daemon_workunits(struct ctx *x, struct item_backoff *t, struct workunit *wu, siz
 			continue;
 		e = each(x, &wu[i]);
 		*done += e == OK;
-		e = daemon_item(x, t, wu[i].id,
+		e = daemon_item_ended(x, t, wu[i].id,
 		    arena_printf(
 			&x->a, "[WU#%lld] %s", (long long)wu[i].id, wu[i].name),
 		    e);
@@ -78,7 +79,7 @@ daemon_workunits(struct ctx *x, struct item_backoff *t, struct workunit *wu, siz
 }
 
 static int
-by_id(const void *a, const void *b)
+by_workunit_id(const void *a, const void *b)
 {
 	const struct workunit *const *x = a, *const *y = b;
 
@@ -87,9 +88,10 @@ by_id(const void *a, const void *b)
 
 /* Parameters: what is done with some, and with each if that fails. */
 enum err
-daemon_chunks(struct ctx *x, struct item_backoff *t, struct workunit *wu, size_t n,
-    size_t most, enum err (*some)(struct ctx *, struct workunit *const *, size_t),
-    enum err (*each)(struct ctx *, struct workunit *), size_t *done)
+daemon_chunks(struct daemon_ctx *x, struct item_backoff *t, struct workunit *wu,
+    size_t n, size_t most,
+    enum err (*some)(struct daemon_ctx *, struct workunit *const *, size_t),
+    enum err (*each)(struct daemon_ctx *, struct workunit *), size_t *done)
 {
 	struct workunit **chunk = NEWN(&x->a, struct workunit *, most);
 	enum err e = OK;
@@ -102,7 +104,7 @@ daemon_chunks(struct ctx *x, struct item_backoff *t, struct workunit *wu, size_t
 				chunk[nchunk++] = &wu[end];
 		if (nchunk == 0)
 			break;
-		qsort(chunk, nchunk, sizeof(*chunk), by_id);
+		qsort(chunk, nchunk, sizeof(*chunk), by_workunit_id);
 		if (some(x, chunk, nchunk) != OK) {
 			e = daemon_workunits(x, t, wu + from, end - from, each, done);
 			continue;
@@ -115,18 +117,18 @@ daemon_chunks(struct ctx *x, struct item_backoff *t, struct workunit *wu, size_t
 }
 
 struct item_backoff *
-daemon_tries(struct ctx *x, int64_t first_s, int64_t most_s)
+daemon_backoff(struct daemon_ctx *x, int64_t first_s, int64_t most_s)
 {
 	struct item_backoff *t = NEW(x->life, struct item_backoff);
 
 	t->first_s = first_s;
 	t->most_s = most_s;
-	x->tries = t;
+	x->backoff = t;
 	return t;
 }
 
 enum err
-daemon_app(struct ctx *x, const char *name, int64_t *id)
+daemon_app_id(struct daemon_ctx *x, const char *name, int64_t *id)
 {
 	struct catalog *cat;
 	const struct app *app;
@@ -143,7 +145,7 @@ daemon_app(struct ctx *x, const char *name, int64_t *id)
 }
 
 enum err
-daemon_command(struct ctx *x, const char *cmd, char ***argv, size_t *argc)
+daemon_split_command(struct daemon_ctx *x, const char *cmd, char ***argv, size_t *argc)
 {
 	enum err e;
 

@@ -22,7 +22,7 @@ struct slice {
 };
 
 static enum err
-fold(struct ctx *x, void *arg)
+tx_ledger_fold(struct daemon_ctx *x, void *arg)
 {
 	const struct slice *s = arg;
 
@@ -30,7 +30,7 @@ fold(struct ctx *x, void *arg)
 }
 
 static enum err
-close_row(struct ctx *x, void *arg)
+tx_ledger_close(struct daemon_ctx *x, void *arg)
 {
 	return ledger_close(x->db, arg, &x->fail);
 }
@@ -45,7 +45,7 @@ left_for_next(enum err e)
 
 /* There may be more than one pass takes: then the next one goes on at once. */
 static enum err
-close_old(struct ctx *x, struct ledger_writer *b, bool *full)
+close_old(struct daemon_ctx *x, struct ledger_writer *b, bool *full)
 {
 	int64_t before = x->now / DAY_S - x->conf->ledger_days;
 	struct row_ledger *old;
@@ -53,7 +53,7 @@ close_old(struct ctx *x, struct ledger_writer *b, bool *full)
 	enum err e = ledger_old(x->db, &x->a, before, OLD_MOST, &old, &n, &x->fail);
 
 	for (size_t i = 0; e == OK && i < n && !daemon_stopping(x); i++)
-		e = left_for_next(daemon_unit(x, close_row, &old[i]));
+		e = left_for_next(daemon_transaction(x, tx_ledger_close, &old[i]));
 	if (e == OK && n > 0)
 		log_info("[LEDGER] summed up %zu rows of old days", n);
 	if (e == OK && n == OLD_MOST)
@@ -64,11 +64,11 @@ close_old(struct ctx *x, struct ledger_writer *b, bool *full)
 }
 
 enum err
-ledger_writer_step(struct ctx *x, struct ledger_writer *b, bool *full)
+ledger_writer_step(struct daemon_ctx *x, struct ledger_writer *b, bool *full)
 {
 	int64_t *ids;
 	size_t n;
-	enum err e = ledger_due(x->db, &x->a, (struct part){ x->mod_n, x->mod_i },
+	enum err e = ledger_due(x->db, &x->a, (struct id_share){ x->mod_n, x->mod_i },
 	    JOBS_MOST, &ids, &n, &x->fail);
 
 	*full = e == OK && n == JOBS_MOST && !x->dry_run;
@@ -78,7 +78,7 @@ ledger_writer_step(struct ctx *x, struct ledger_writer *b, bool *full)
 		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX;
 		struct slice s = { ids + i, part };
 
-		e = left_for_next(daemon_unit(x, fold, &s));
+		e = left_for_next(daemon_transaction(x, tx_ledger_fold, &s));
 	}
 	if (e != OK || x->mod_i != 0 || x->now - b->closed_at < CLOSE_EVERY_S)
 		return e;

@@ -15,6 +15,6 @@ struct ledger_writer {
  * up days that are older than ledger_days, a bounded number of rows.  *full: there is
  * more to do at once.
  */
-enum err ledger_writer_step(struct ctx *, struct ledger_writer *, bool *full);
+enum err ledger_writer_step(struct daemon_ctx *, struct ledger_writer *, bool *full);
 
 #endif

@@ -36,11 +36,11 @@ enum {
 };
 
 /* One running instance. */
-struct run {
+struct instance {
 	const struct daemon *d;
 	char *const *argv;
 	struct daemon_common opt;
-	struct ctx x;
+	struct daemon_ctx x;
 	struct arena life;
 	const char *pid_path;
 	int lock_fd;
@@ -56,7 +56,7 @@ struct run {
 };
 
 static enum err
-read_conf(struct run *r, struct fail *f)
+read_conf(struct instance *r, struct fail *f)
 {
 	char *dir, *path;
 	struct conf *conf;
@@ -85,7 +85,7 @@ read_conf(struct run *r, struct fail *f)
 /* The lock is held for life: who can take it knows that no instance of this name runs.
  */
 static enum err
-take_lock(struct run *r, struct fail *f)
+take_lock(struct instance *r, struct fail *f)
 {
 	const struct conf *conf = r->x.conf;
 	const char *dir = project_path(&r->life, conf, conf->run_dir);
@@ -97,7 +97,7 @@ take_lock(struct run *r, struct fail *f)
 }
 
 static enum err
-write_pid(struct run *r, struct fail *f)
+write_pid(struct instance *r, struct fail *f)
 {
 	const char *text = arena_printf(&r->life, "%ld\n", (long)getpid());
 
@@ -105,7 +105,7 @@ write_pid(struct run *r, struct fail *f)
 }
 
 bool
-daemon_stopping(const struct ctx *x)
+daemon_stopping(const struct daemon_ctx *x)
 {
 	char path[4200];
 
@@ -118,7 +118,7 @@ daemon_stopping(const struct ctx *x)
 }
 
 static void
-nap(const struct ctx *x, int64_t ms)
+loop_nap(const struct daemon_ctx *x, int64_t ms)
 {
 	int64_t end = clock_mono_ms() + ms;
 
@@ -140,7 +140,7 @@ next_backoff(int64_t ms)
  * disk that is full fails with another item each time.
  */
 static void
-say_trouble(struct run *r, const char *what)
+log_trouble(struct instance *r, const char *what)
 {
 	const struct fail *f = &r->x.fail;
 	int64_t now = clock_mono_ms();
@@ -156,7 +156,7 @@ say_trouble(struct run *r, const char *what)
 }
 
 static void
-trouble_is_over(struct run *r)
+trouble_over(struct instance *r)
 {
 	if (r->failures > 1)
 		log_info("works again after %d failures", r->failures);
@@ -165,7 +165,7 @@ trouble_is_over(struct run *r)
 }
 
 void
-daemon_trouble(struct ctx *x, const char *fmt, ...)
+daemon_trouble(struct daemon_ctx *x, const char *fmt, ...)
 {
 	char text[TROUBLE_MOST];
 	va_list ap;
@@ -179,12 +179,12 @@ daemon_trouble(struct ctx *x, const char *fmt, ...)
 /* After a step, before its arena is emptied: what status is to show.  It cannot be
  * written: the log has it. */
 static void
-show_trouble(struct run *r, bool did)
+show_trouble(struct instance *r, bool did)
 {
-	struct ctx *x = &r->x;
+	struct daemon_ctx *x = &r->x;
 	struct trouble t = { r->opt.name, x->now, arena_strdup(&x->a, r->shown) };
 	struct fail f = { 0 };
-	bool failed = x->tries != NULL && x->tries->used > 0;
+	bool failed = x->backoff != NULL && x->backoff->used > 0;
 
 	if (x->trouble != NULL && strcmp(x->trouble, r->shown) != 0) {
 		snprintf(r->shown, sizeof(r->shown), "%s", x->trouble);
@@ -203,7 +203,7 @@ show_trouble(struct run *r, bool did)
 
 /* What was there before stays in force; the log is told of each fault once. */
 static void
-stay(struct run *r, const struct fail *f)
+keep_old_conf(struct instance *r, const struct fail *f)
 {
 	if (strcmp(r->broken, f->detail) == 0)
 		return;
@@ -214,7 +214,7 @@ stay(struct run *r, const struct fail *f)
 }
 
 static void
-mended(struct run *r)
+conf_mended(struct instance *r)
 {
 	struct fail f = { 0 };
 
@@ -227,16 +227,16 @@ mended(struct run *r)
 
 /*
  * All that a daemon holds hangs on its configuration: the connection, the upload key,
- * paths, what its start() made.  It begins anew as the same process, which any moment
- * between two steps allows, as it may be killed at any moment.
+ * paths, what its loop_start() made.  It begins anew as the same process, which any
+ * moment between two steps allows, as it may be killed at any moment.
  */
 static void
-begin_anew(struct run *r, const char *why)
+restart_with(struct instance *r, const char *why)
 {
-	struct ctx *x = &r->x;
+	struct daemon_ctx *x = &r->x;
 
 	log_info("%s has changed: beginning anew with it", why);
-	mended(r);
+	conf_mended(r);
 	if (x->db != NULL)
 		db_close(x->db);
 	x->db = NULL;
@@ -248,9 +248,9 @@ begin_anew(struct run *r, const char *why)
 
 /* Between two steps.  A single pass ends with what it began with. */
 static void
-take_up_changes(struct run *r)
+reload_if_changed(struct instance *r)
 {
-	struct ctx *x = &r->x;
+	struct daemon_ctx *x = &r->x;
 	bool key = fs_changed(r->key_path, &r->key_seen);
 	bool conf = fs_changed(x->conf->path, &r->conf_seen) || r->broken[0] != '\0';
 	struct arena a = { 0 };
@@ -264,39 +264,39 @@ take_up_changes(struct run *r)
 	if (e == OK)
 		e = identity_check(&a, cf, &f);
 	if (e != OK)
-		stay(r, &f);
+		keep_old_conf(r, &f);
 	else if (strcmp(cf->hash, x->conf->hash) != 0)
-		begin_anew(r, "config.xml");
+		restart_with(r, "config.xml");
 	else if (key && !cf->dont_generate_upload_certificates)
-		begin_anew(r, "the upload key");
+		restart_with(r, "the upload key");
 	else
-		mended(r);
+		conf_mended(r);
 	arena_free(&a);
 }
 
 /* Waits for the database as long as it takes; only another schema version or one pass
  * gives up. */
 static enum err
-open_db(struct run *r)
+open_db(struct instance *r)
 {
-	struct ctx *x = &r->x;
+	struct daemon_ctx *x = &r->x;
 	enum err e;
 
 	for (int64_t ms = 0;;) {
 		e = db_open(x->conf, DB_WORK, &x->db, &x->fail);
 		if (e == OK || e == E_CONFIG || x->one_pass || daemon_stopping(x))
 			return e;
-		say_trouble(r, "opening the database");
+		log_trouble(r, "opening the database");
 		ms = next_backoff(ms);
-		nap(x, ms);
-		take_up_changes(r);
+		loop_nap(x, ms);
+		reload_if_changed(r);
 	}
 }
 
 static enum err
-start(struct run *r)
+loop_start(struct instance *r)
 {
-	struct ctx *x = &r->x;
+	struct daemon_ctx *x = &r->x;
 	enum err e;
 
 	for (int64_t ms = 0;;) {
@@ -305,17 +305,17 @@ start(struct run *r)
 		arena_reset(&x->a);
 		if (e == OK || e == E_CONFIG || x->one_pass || daemon_stopping(x))
 			return e;
-		say_trouble(r, "starting");
+		log_trouble(r, "starting");
 		ms = next_backoff(ms);
-		nap(x, ms);
-		take_up_changes(r);
+		loop_nap(x, ms);
+		reload_if_changed(r);
 	}
 }
 
 static enum err
-one_step(struct run *r, size_t *done)
+one_step(struct instance *r, size_t *done)
 {
-	struct ctx *x = &r->x;
+	struct daemon_ctx *x = &r->x;
 	enum err e;
 
 	*done = 0;
@@ -334,9 +334,9 @@ one_step(struct run *r, size_t *done)
 }
 
 static enum err
-loop(struct run *r)
+run_loop(struct instance *r)
 {
-	struct ctx *x = &r->x;
+	struct daemon_ctx *x = &r->x;
 	int64_t backoff_ms = 0;
 	double idle_ms = r->opt.sleep_s > 0 ? r->opt.sleep_s * 1000 : r->d->idle_ms;
 	size_t done;
@@ -344,33 +344,33 @@ loop(struct run *r)
 	for (;;) {
 		enum err e;
 
-		take_up_changes(r);
+		reload_if_changed(r);
 		if (daemon_stopping(x))
 			return OK;
 		e = one_step(r, &done);
 		if (e != OK && x->one_pass)
 			return e;
 		if (e != OK) {
-			say_trouble(r, "step");
+			log_trouble(r, "step");
 			backoff_ms = next_backoff(backoff_ms);
-			nap(x, backoff_ms);
+			loop_nap(x, backoff_ms);
 			continue;
 		}
 		backoff_ms = 0;
-		trouble_is_over(r);
+		trouble_over(r);
 		if (x->one_pass && (done == 0 || x->dry_run))
 			return OK;
 		if (done == 0)
-			nap(x, (int64_t)idle_ms);
+			loop_nap(x, (int64_t)idle_ms);
 	}
 }
 
 /* An instance's name is locked on its machine, so what it owned before it started is
  * nobody's. */
 static void
-find_triggers(struct run *r)
+find_triggers(struct instance *r)
 {
-	struct ctx *x = &r->x;
+	struct daemon_ctx *x = &r->x;
 	char host[HOST_NAME_LEN];
 
 	if (gethostname(host, sizeof(host)) != 0)
@@ -383,9 +383,9 @@ find_triggers(struct run *r)
 
 /* Everything before the first step. */
 static enum err
-set_up(struct run *r, struct fail *f)
+loop_set_up(struct instance *r, struct fail *f)
 {
-	struct ctx *x = &r->x;
+	struct daemon_ctx *x = &r->x;
 	uint64_t seed;
 	enum err e;
 
@@ -408,21 +408,21 @@ set_up(struct run *r, struct fail *f)
 	e = open_db(r);
 	find_triggers(r);
 	if (e == OK)
-		e = start(r);
+		e = loop_start(r);
 	*f = x->fail;
 	return e;
 }
 
 static int
-run_daemon(struct run *r)
+run_daemon(struct instance *r)
 {
 	struct fail f = { 0 };
-	enum err e = set_up(r, &f);
+	enum err e = loop_set_up(r, &f);
 	int status;
 
 	if (e == OK) {
 		log_info("started pid=%ld", (long)getpid());
-		e = loop(r);
+		e = run_loop(r);
 		f = r->x.fail;
 	}
 	status = e == E_RACE && r->lock_fd < 0 ? 75 : err_exit(e);
@@ -450,7 +450,7 @@ daemon_main(const struct daemon *d, int argc, char **argv)
 {
 	static const enum log_level levels[] = { LOG_ERR, LOG_WARN, LOG_INFO,
 		LOG_DEBUG };
-	struct run r = { .d = d, .argv = argv, .lock_fd = -1 };
+	struct instance r = { .d = d, .argv = argv, .lock_fd = -1 };
 	struct fail f = { 0 };
 	int status;
 

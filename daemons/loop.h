@@ -20,7 +20,7 @@
 #include "model/rows.h"
 
 /* Everything a step works with. */
-struct ctx {
+struct daemon_ctx {
 	struct arena a;     /* of this step: reset after it */
 	struct arena *life; /* of the process */
 	const struct conf *conf;
@@ -31,7 +31,7 @@ struct ctx {
 	int64_t mod_n, mod_i; /* this instance does ids with id % n = i */
 	bool dry_run, one_pass;
 	struct item_backoff
-	    *tries;          /* items that failed; NULL = the daemon keeps none */
+	    *backoff;        /* items that failed; NULL = the daemon keeps none */
 	const char *trouble; /* of this step, by daemon_trouble() */
 	void *own;           /* options and state of the daemon */
 	struct fail fail;
@@ -66,10 +66,10 @@ struct daemon {
 	/* Any of these may be NULL.  check: do the options go together? */
 	enum err (*check)(const void *own, struct fail *);
 	/* Once, before the first step; after a failure it is called again. */
-	enum err (*start)(struct ctx *);
-	void (*end)(struct ctx *); /* gives back what no arena owns */
+	enum err (*start)(struct daemon_ctx *);
+	void (*end)(struct daemon_ctx *); /* gives back what no arena owns */
 	/* One pass over what is due; *done counts the items dealt with, 0 = idle. */
-	enum err (*step)(struct ctx *, size_t *done);
+	enum err (*step)(struct daemon_ctx *, size_t *done);
 };
 
 /* Runs a daemon to its end; the exit status. */
@@ -77,14 +77,15 @@ int daemon_main(const struct daemon *, int argc, char **argv);
 
 /* Is it time to end?  Asked between items: a signal, or the file stop_daemons in the
  * project. */
-bool daemon_stopping(const struct ctx *);
+bool daemon_stopping(const struct daemon_ctx *);
 
 /*
  * Runs unit(x, arg) in a transaction.  E_RETRY rolls back and starts it again, at most
  * 8 times; other errors roll back and are returned.  A unit that reads what it decides
  * on turns E_RACE into E_RETRY.
  */
-enum err daemon_unit(struct ctx *, enum err (*unit)(struct ctx *, void *), void *arg);
+enum err daemon_transaction(
+    struct daemon_ctx *, enum err (*unit)(struct daemon_ctx *, void *), void *arg);
 
 /*
  * How one item ended: e is what it returned.  OK forgets its failures.  A failure of
@@ -92,40 +93,44 @@ enum err daemon_unit(struct ctx *, enum err (*unit)(struct ctx *, void *), void 
  * on.  Only when the database is gone or a disk is full is that returned, for the loop
  * to wait: the item is as good as before.
  */
-enum err daemon_item(
-    struct ctx *, struct item_backoff *, int64_t key, const char *label, enum err e);
+enum err daemon_item_ended(struct daemon_ctx *, struct item_backoff *, int64_t key,
+    const char *label, enum err e);
 
 /*
  * What keeps an item from being done, for locus status: shown until a later step did
  * something without trouble and no failed item is left.  The last one of a step counts.
  */
-void daemon_trouble(struct ctx *, const char *fmt, ...)
+void daemon_trouble(struct daemon_ctx *, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 /*
  * each(x, wu) for the n workunits of a batch, but for those that are put aside, until
- * it is time to end; daemon_item sees to its failures.  *done counts the good ones.
+ * it is time to end; daemon_item_ended sees to its failures.  *done counts the good
+ * ones.
  */
-enum err daemon_workunits(struct ctx *, struct item_backoff *, struct workunit *,
-    size_t n, enum err (*each)(struct ctx *, struct workunit *), size_t *done);
+enum err daemon_workunits(struct daemon_ctx *, struct item_backoff *, struct workunit *,
+    size_t n, enum err (*each)(struct daemon_ctx *, struct workunit *), size_t *done);
 
 /*
  * some(x, chunk, m) for at most so many at a time, by id, without those that are put
  * aside. If that fails, one of them may be to blame: then it is daemon_workunits() with
  * each.
  */
-enum err daemon_chunks(struct ctx *, struct item_backoff *, struct workunit *, size_t n,
-    size_t most, enum err (*some)(struct ctx *, struct workunit *const *, size_t),
-    enum err (*each)(struct ctx *, struct workunit *), size_t *done);
+enum err daemon_chunks(struct daemon_ctx *, struct item_backoff *, struct workunit *,
+    size_t n, size_t most,
+    enum err (*some)(struct daemon_ctx *, struct workunit *const *, size_t),
+    enum err (*each)(struct daemon_ctx *, struct workunit *), size_t *done);
 
-/* Pauses of a daemon that retries by daemon_item. */
-struct item_backoff *daemon_tries(struct ctx *, int64_t first_s, int64_t most_s);
+/* Pauses of a daemon that retries by daemon_item_ended. */
+struct item_backoff *daemon_backoff(
+    struct daemon_ctx *, int64_t first_s, int64_t most_s);
 
 /* Id of an app, found once and kept in *id (0 before).  E_NOTFOUND says how to add it.
  */
-enum err daemon_app(struct ctx *, const char *name, int64_t *id);
+enum err daemon_app_id(struct daemon_ctx *, const char *name, int64_t *id);
 
 /* Words of a project's command; E_CONFIG if there are none.  NULL gives none. */
-enum err daemon_command(struct ctx *, const char *cmd, char ***argv, size_t *argc);
+enum err daemon_split_command(
+    struct daemon_ctx *, const char *cmd, char ***argv, size_t *argc);
 
 #endif

@@ -18,14 +18,15 @@ static const struct daemon_option common[] = {
 };
 
 /* A table and the struct that it fills. */
-struct part {
+struct option_table {
 	const struct daemon_option *opt;
 	size_t n;
 	char *base;
 };
 
 static enum err
-number(const struct daemon_option *o, const char *text, double *x, struct fail *f)
+option_number(
+    const struct daemon_option *o, const char *text, double *x, struct fail *f)
 {
 	if (!text_f64(text, x) || !(*x >= o->min && *x <= o->max))
 		return FAIL(f, E_BADREQ,
@@ -39,7 +40,7 @@ number(const struct daemon_option *o, const char *text, double *x, struct fail *
 
 /* Stores one option; v holds its arguments. */
 static enum err
-store(struct arena *a, const struct daemon_option *o, char *base, char **v,
+option_store(struct arena *a, const struct daemon_option *o, char *base, char **v,
     struct fail *f)
 {
 	void *field = base + o->off;
@@ -54,16 +55,16 @@ store(struct arena *a, const struct daemon_option *o, char *base, char **v,
 		*(char **)field = arena_strdup(a, v[0]);
 		return OK;
 	case OPTION_INT:
-		if ((e = number(o, v[0], &x, f)) == OK)
+		if ((e = option_number(o, v[0], &x, f)) == OK)
 			*(int64_t *)field = (int64_t)x;
 		return e;
 	case OPTION_REAL:
-		if ((e = number(o, v[0], &x, f)) == OK)
+		if ((e = option_number(o, v[0], &x, f)) == OK)
 			*(double *)field = x;
 		return e;
 	case OPTION_PAIR:
-		if ((e = number(o, v[0], &x, f)) != OK ||
-		    (e = number(o, v[1], &y, f)) != OK)
+		if ((e = option_number(o, v[0], &x, f)) != OK ||
+		    (e = option_number(o, v[1], &y, f)) != OK)
 			return e;
 		if (x < 1 || y >= x)
 			return FAIL(f, E_BADREQ, "--%s n i takes n >= 1 and 0 <= i < n",
@@ -76,7 +77,7 @@ store(struct arena *a, const struct daemon_option *o, char *base, char **v,
 }
 
 static bool
-same_name(const char *typed, const char *name)
+option_named(const char *typed, const char *name)
 {
 	size_t i = 0;
 
@@ -89,7 +90,8 @@ same_name(const char *typed, const char *name)
 }
 
 static const struct daemon_option *
-find(const struct part *parts, size_t nparts, const char *word, char **base)
+option_find(
+    const struct option_table *parts, size_t nparts, const char *word, char **base)
 {
 	const char *typed = word + (word[1] == '-' ? 2 : 1);
 
@@ -99,7 +101,8 @@ find(const struct part *parts, size_t nparts, const char *word, char **base)
 			const struct daemon_option *o = &parts[p].opt[i];
 			bool letter = word[1] == o->letter && word[1] != '-' &&
 			              word[2] == '\0';
-			if ((letter && o->letter != '\0') || same_name(typed, o->name))
+			if ((letter && o->letter != '\0') ||
+			    option_named(typed, o->name))
 				return o;
 		}
 	}
@@ -107,13 +110,14 @@ find(const struct part *parts, size_t nparts, const char *word, char **base)
 }
 
 static int
-nargs(const struct daemon_option *o)
+option_nargs(const struct daemon_option *o)
 {
 	return o->type == OPTION_FLAG ? 0 : o->type == OPTION_PAIR ? 2 : 1;
 }
 
 static enum err
-defaults(struct arena *a, const struct part *parts, size_t nparts, struct fail *f)
+option_defaults(
+    struct arena *a, const struct option_table *parts, size_t nparts, struct fail *f)
 {
 	for (size_t p = 0; p < nparts; p++) {
 		for (size_t i = 0; i < parts[p].n; i++) {
@@ -121,7 +125,7 @@ defaults(struct arena *a, const struct part *parts, size_t nparts, struct fail *
 			char *v[2] = { arena_strdup(a, o->def), arena_strdup(a, "0") };
 			enum err e = OK;
 			if (o->def != NULL)
-				e = store(a, o, parts[p].base, v, f);
+				e = option_store(a, o, parts[p].base, v, f);
 			if (e != OK)
 				return e;
 		}
@@ -130,30 +134,30 @@ defaults(struct arena *a, const struct part *parts, size_t nparts, struct fail *
 }
 
 static enum err
-parse(struct arena *a, const struct part *parts, size_t nparts, int argc, char **argv,
-    struct fail *f)
+options_parse(struct arena *a, const struct option_table *parts, size_t nparts,
+    int argc, char **argv, struct fail *f)
 {
-	enum err e = defaults(a, parts, nparts, f);
+	enum err e = option_defaults(a, parts, nparts, f);
 
 	for (int i = 1; i < argc && e == OK; i++) {
 		char *base;
 		const struct daemon_option *o;
 		if (argv[i][0] != '-' || argv[i][1] == '\0')
 			return FAIL(f, E_BADREQ, "unexpected argument \"%s\"", argv[i]);
-		o = find(parts, nparts, argv[i], &base);
+		o = option_find(parts, nparts, argv[i], &base);
 		if (o == NULL)
 			return FAIL(f, E_BADREQ, "unknown option %s", argv[i]);
-		if (i + nargs(o) >= argc)
+		if (i + option_nargs(o) >= argc)
 			return FAIL(f, E_BADREQ, "%s takes %s", argv[i], o->arg);
-		e = store(a, o, base, argv + i + 1, f);
-		i += nargs(o);
+		e = option_store(a, o, base, argv + i + 1, f);
+		i += option_nargs(o);
 	}
 	return e;
 }
 
 /* Required options are texts: one that was not given is still NULL. */
 static enum err
-check(const struct daemon *d, char *own, struct fail *f)
+option_check_required(const struct daemon *d, char *own, struct fail *f)
 {
 	for (size_t i = 0; i < d->noptions; i++) {
 		const struct daemon_option *o = &d->options[i];
@@ -181,7 +185,7 @@ show_option(const struct daemon_option *o)
 }
 
 static void
-show_help(const struct daemon *d, const struct part *parts, size_t nparts)
+show_help(const struct daemon *d, const struct option_table *parts, size_t nparts)
 {
 	printf("usage: %s [options]\n%s\n\n", d->name, d->purpose);
 	for (size_t p = nparts; p-- > 0;)
@@ -214,12 +218,12 @@ enum options_what
 options_read(struct arena *a, const struct daemon *d, struct daemon_common *c,
     void *own, int argc, char **argv, struct fail *f)
 {
-	struct part parts[] = {
+	struct option_table parts[] = {
 		{ common, N(common), (char *)c },
 		{ d->options, d->noptions, own },
 	};
 
-	if (parse(a, parts, N(parts), argc, argv, f) != OK)
+	if (options_parse(a, parts, N(parts), argc, argv, f) != OK)
 		return OPTIONS_WRONG;
 	if (c->help) {
 		show_help(d, parts, N(parts));
@@ -230,7 +234,7 @@ options_read(struct arena *a, const struct daemon *d, struct daemon_common *c,
 		    PACKAGE_VERSION, (int)SCHEMA_VERSION);
 		return OPTIONS_SHOWN;
 	}
-	if (check(d, own, f) != OK)
+	if (option_check_required(d, own, f) != OK)
 		return OPTIONS_WRONG;
 	if (c->dry_run && !d->can_dry_run) {
 		FAIL(f, E_BADREQ, "--dry_run: %s cannot say what it would do", d->name);

@@ -7,7 +7,7 @@
 
 /* Index of the first one whose id is above. */
 static size_t
-above(const struct set_states *s, int64_t id)
+set_states_above(const struct set_states *s, int64_t id)
 {
 	size_t lo = 0, hi = s->n;
 
@@ -22,7 +22,7 @@ above(const struct set_states *s, int64_t id)
 }
 
 static bool
-same(const struct row_fileset_state *a, const struct row_fileset_state *b)
+set_state_same(const struct row_fileset_state *a, const struct row_fileset_state *b)
 {
 	return a->appid == b->appid && a->paused == b->paused &&
 	       a->has_unsent == b->has_unsent && a->has_open_wu == b->has_open_wu &&
@@ -32,12 +32,12 @@ same(const struct row_fileset_state *a, const struct row_fileset_state *b)
 
 /* The texts of what was read live no longer than the step. */
 static bool
-take(struct arena *life, struct row_fileset_state *to,
+set_state_update(struct arena *life, struct row_fileset_state *to,
     const struct row_fileset_state *from)
 {
 	bool known = to->id == from->id && to->name != NULL;
 	bool renamed = !known || strcmp(to->name, from->name) != 0;
-	bool changed = renamed || !same(to, from);
+	bool changed = renamed || !set_state_same(to, from);
 	char *name = renamed ? arena_strdup(life, from->name) : to->name;
 
 	*to = *from;
@@ -47,10 +47,11 @@ take(struct arena *life, struct row_fileset_state *to,
 
 /* What is known of ids in (after, upto] becomes the n rows, by id. */
 static bool
-replace(struct ctx *x, struct set_states *s, int64_t after, int64_t upto,
-    const struct row_fileset_state *rows, size_t n)
+set_states_replace(struct daemon_ctx *x, struct set_states *s, int64_t after,
+    int64_t upto, const struct row_fileset_state *rows, size_t n)
 {
-	size_t from = above(s, after), to = above(s, upto), rest = s->n - to;
+	size_t from = set_states_above(s, after), to = set_states_above(s, upto),
+	       rest = s->n - to;
 	bool changed = to - from != n;
 
 	for (size_t i = 0; i < n && !changed; i++)
@@ -77,13 +78,14 @@ replace(struct ctx *x, struct set_states *s, int64_t after, int64_t upto,
 		}
 	}
 	for (size_t i = 0; i < n; i++)
-		changed |= take(x->life, &s->v[from + i], &rows[i]);
+		changed |= set_state_update(x->life, &s->v[from + i], &rows[i]);
 	return changed;
 }
 
 /* One part, from s->at on; true in *last at the end of the table. */
 static enum err
-look_at(struct ctx *x, struct set_states *s, int64_t after, bool *changed, bool *last)
+set_states_read_part(struct daemon_ctx *x, struct set_states *s, int64_t after,
+    bool *changed, bool *last)
 {
 	struct row_fileset_state *rows;
 	size_t n;
@@ -94,12 +96,13 @@ look_at(struct ctx *x, struct set_states *s, int64_t after, bool *changed, bool 
 		return e;
 	*last = n < SETS_PER_LOOK;
 	s->at = *last ? 0 : rows[n - 1].id;
-	*changed |= replace(x, s, after, *last ? INT64_MAX : s->at, rows, n);
+	*changed |= set_states_replace(x, s, after, *last ? INT64_MAX : s->at, rows, n);
 	return OK;
 }
 
 enum err
-set_states_look(struct ctx *x, struct set_states *s, bool whole, bool *changed)
+set_states_read_next(
+    struct daemon_ctx *x, struct set_states *s, bool whole, bool *changed)
 {
 	bool last = false;
 	int64_t next;
@@ -108,7 +111,7 @@ set_states_look(struct ctx *x, struct set_states *s, bool whole, bool *changed)
 	if (whole || !s->all)
 		s->at = 0;
 	do
-		e = look_at(x, s, s->at, changed, &last);
+		e = set_states_read_part(x, s, s->at, changed, &last);
 	while (e == OK && (whole || !s->all) && !last);
 	if (e != OK)
 		return e;
@@ -116,14 +119,15 @@ set_states_look(struct ctx *x, struct set_states *s, bool whole, bool *changed)
 	if (last)
 		return OK;
 	next = s->at; /* new ones are behind all others */
-	e = look_at(x, s, s->n == 0 ? 0 : s->v[s->n - 1].id, changed, &last);
+	e = set_states_read_part(
+	    x, s, s->n == 0 ? 0 : s->v[s->n - 1].id, changed, &last);
 	s->at = next;
 	return e;
 }
 
 enum err
-set_states_named(
-    struct ctx *x, struct set_states *s, char *const *names, size_t n, bool *changed)
+set_states_read_named(struct daemon_ctx *x, struct set_states *s, char *const *names,
+    size_t n, bool *changed)
 {
 	int64_t *ids = NEWN(&x->a, int64_t, n + 1);
 	size_t nids = 0;
@@ -138,16 +142,17 @@ set_states_named(
 		e = fileset_states_of(
 		    x->db, &x->a, ids + i, part, &rows, &got, &x->fail);
 		for (size_t k = 0; e == OK && k < got; k++) {
-			size_t at = above(s, rows[k].id);
+			size_t at = set_states_above(s, rows[k].id);
 			if (at > 0 && s->v[at - 1].id == rows[k].id)
-				*changed |= take(x->life, &s->v[at - 1], &rows[k]);
+				*changed |= set_state_update(
+				    x->life, &s->v[at - 1], &rows[k]);
 		}
 	}
 	return e;
 }
 
 void
-set_states_dropped(struct set_states *s, const char *name, int64_t now)
+set_states_note_dropped(struct set_states *s, const char *name, int64_t now)
 {
 	for (size_t i = 0; i < s->n; i++)
 		if (s->v[i].name == name)

@@ -23,11 +23,12 @@ struct set_states {
  * The next part of them, and those that are new.  whole: all of them, as the first
  * time. *changed is set if any is another than before.
  */
-enum err set_states_look(struct ctx *, struct set_states *, bool whole, bool *changed);
+enum err set_states_read_next(
+    struct daemon_ctx *, struct set_states *, bool whole, bool *changed);
 /* These by name (sorted), now. */
-enum err set_states_named(
-    struct ctx *, struct set_states *, char *const *names, size_t n, bool *changed);
+enum err set_states_read_named(struct daemon_ctx *, struct set_states *,
+    char *const *names, size_t n, bool *changed);
 /* The manager's own change. */
-void set_states_dropped(struct set_states *, const char *name, int64_t now);
+void set_states_note_dropped(struct set_states *, const char *name, int64_t now);
 
 #endif

@@ -2,7 +2,8 @@
 /*
  * Moves workunits along: lock some that are due, ask transition() for each, save all in
  * one transaction.  The write-back is conditional on the transition_seq read: what was
- * not as it was read makes the whole unit start again from what is there then.
+ * not as it was read makes the whole tx_transition transitioner_start again from what
+ * is there then.
  */
 #include <stdlib.h>
 #include "daemons/ledger_writer.h"
@@ -16,24 +17,24 @@
 
 enum { BATCH = 4 * DB_LIST_MAX, PAUSE_FIRST_S = 10, PAUSE_MOST_S = 3600 };
 
-struct own {
-	struct work *work;
-	struct item_backoff *tries; /* workunits that cannot be moved along */
+struct transitioner {
+	struct work_maker *work;
+	struct item_backoff *backoff; /* workunits that cannot be moved along */
 	struct ledger_writer book;
 };
 
 static enum err
-start(struct ctx *x)
+transitioner_start(struct daemon_ctx *x)
 {
-	struct own *o = x->own;
+	struct transitioner *o = x->own;
 
-	o->tries = daemon_tries(x, PAUSE_FIRST_S, PAUSE_MOST_S);
+	o->backoff = daemon_backoff(x, PAUSE_FIRST_S, PAUSE_MOST_S);
 	return work_open(x->life, x->conf, &o->work, &x->fail);
 }
 
 /* What a change makes of the row. */
 static struct workunit
-changed(const struct workunit *wu, const struct wu_change *c, int64_t now)
+transitioned_workunit(const struct workunit *wu, const struct wu_change *c, int64_t now)
 {
 	struct workunit to = *wu;
 
@@ -52,7 +53,7 @@ changed(const struct workunit *wu, const struct wu_change *c, int64_t now)
 }
 
 static struct result
-changed_result(const struct result *r, const struct result_change *c)
+transitioned_result(const struct result *r, const struct result_change *c)
 {
 	struct result to = *r;
 
@@ -70,7 +71,7 @@ changed_result(const struct result *r, const struct result_change *c)
 }
 
 static bool
-changes(const struct result_change *c)
+result_changes(const struct result_change *c)
 {
 	return c->time_out || c->too_late || c->didnt_need || c->no_check ||
 	       c->delete_files;
@@ -112,7 +113,7 @@ struct moved {
 };
 
 static int
-by_id(const void *a, const void *b)
+moved_by_id(const void *a, const void *b)
 {
 	const struct moved *x = a, *y = b;
 
@@ -120,7 +121,7 @@ by_id(const void *a, const void *b)
 }
 
 static int
-by_version(const void *a, const void *b)
+moved_by_version(const void *a, const void *b)
 {
 	const struct moved *x = a, *y = b;
 
@@ -128,12 +129,12 @@ by_version(const void *a, const void *b)
 		return x->r->hostid < y->r->hostid ? -1 : 1;
 	if (x->r->app_version_id != y->r->app_version_id)
 		return x->r->app_version_id < y->r->app_version_id ? -1 : 1;
-	return by_id(a, b);
+	return moved_by_id(a, b);
 }
 
 /* Each kind of row in the order of its locks. */
 static void
-move_results(struct ctx *x, struct life_batch *b, const struct chunk *k)
+move_results(struct daemon_ctx *x, struct wu_updates *b, const struct chunk *k)
 {
 	struct moved *v = NULL;
 	size_t n = 0, cap = 0;
@@ -141,18 +142,18 @@ move_results(struct ctx *x, struct life_batch *b, const struct chunk *k)
 	for (size_t i = 0; i < k->ndue; i++) {
 		const struct due *d = &k->due[i];
 		for (size_t j = 0; j < d->c.nresults; j++)
-			if (changes(&d->c.results[j]))
+			if (result_changes(&d->c.results[j]))
 				PUSH(&x->a, v, n, cap) = (struct moved){ &d->results[j],
 					&d->c.results[j], d->wu->delay_bound };
 	}
 	if (n == 0)
 		return;
-	qsort(v, n, sizeof(*v), by_id);
+	qsort(v, n, sizeof(*v), moved_by_id);
 	for (size_t i = 0; i < n; i++) {
-		struct result to = changed_result(v[i].r, v[i].c);
+		struct result to = transitioned_result(v[i].r, v[i].c);
 		result_move(b, v[i].r, &to);
 	}
-	qsort(v, n, sizeof(*v), by_version);
+	qsort(v, n, sizeof(*v), moved_by_version);
 	for (size_t i = 0; i < n; i++)
 		if (v[i].c->time_out)
 			hav_timed_out(b, v[i].r, (double)v[i].delay_bound,
@@ -160,9 +161,9 @@ move_results(struct ctx *x, struct life_batch *b, const struct chunk *k)
 }
 
 static enum err
-make_results(struct ctx *x, struct life_batch *b, const struct due *d)
+make_results(struct daemon_ctx *x, struct wu_updates *b, const struct due *d)
 {
-	const struct own *o = x->own;
+	const struct transitioner *o = x->own;
 	struct new_result r;
 	enum err e = OK;
 
@@ -176,24 +177,25 @@ make_results(struct ctx *x, struct life_batch *b, const struct due *d)
 }
 
 static enum err
-save(struct ctx *x, struct chunk *k)
+save_transitions(struct daemon_ctx *x, struct chunk *k)
 {
-	struct life_batch *b = life_batch(&x->a);
+	struct wu_updates *b = wu_updates_new(&x->a);
 	enum err e = OK;
 
 	for (size_t i = 0; i < k->ndue && e == OK; i++) {
 		struct due *d = &k->due[i];
-		d->to = changed(d->wu, &d->c, x->now);
+		d->to = transitioned_workunit(d->wu, &d->c, x->now);
 		workunit_transitioned(b, d->wu, &d->to);
 		e = make_results(x, b, d);
 	}
 	move_results(x, b, k);
-	return e != OK ? e : life_save(x->db, b, &x->fail);
+	return e != OK ? e : wu_updates_save(x->db, b, &x->fail);
 }
 
-/* Reads inside the unit: a unit that starts again decides on what is there then. */
+/* Reads inside the tx_transition: a tx_transition that starts again decides on what is
+ * there then. */
 static enum err
-unit(struct ctx *x, void *arg)
+tx_transition(struct daemon_ctx *x, void *arg)
 {
 	struct chunk *k = arg;
 	struct workunit *wu;
@@ -222,12 +224,12 @@ unit(struct ctx *x, void *arg)
 	}
 	if (x->dry_run)
 		return OK;
-	e = save(x, k);
+	e = save_transitions(x, k);
 	return e == E_RACE ? E_RETRY : e;
 }
 
 static enum err
-move_some(struct ctx *x, struct workunit *const *wu, size_t n)
+transition_some(struct daemon_ctx *x, struct workunit *const *wu, size_t n)
 {
 	int64_t *ids = NEWN(&x->a, int64_t, n);
 	struct chunk k = { .ids = ids, .n = n };
@@ -235,32 +237,32 @@ move_some(struct ctx *x, struct workunit *const *wu, size_t n)
 
 	for (size_t i = 0; i < n; i++)
 		ids[i] = wu[i]->id;
-	e = daemon_unit(x, unit, &k);
+	e = daemon_transaction(x, tx_transition, &k);
 	for (size_t i = 0; i < k.ndue && e == OK; i++)
 		log_change(k.due[i].wu, &k.due[i].c);
 	return e;
 }
 
 static enum err
-move_one(struct ctx *x, struct workunit *wu)
+transition_one(struct daemon_ctx *x, struct workunit *wu)
 {
-	return move_some(x, &wu, 1);
+	return transition_some(x, &wu, 1);
 }
 
 static enum err
-step(struct ctx *x, size_t *done)
+transitioner_step(struct daemon_ctx *x, size_t *done)
 {
-	struct own *o = x->own;
-	struct part part = { x->mod_n, x->mod_i };
+	struct transitioner *o = x->own;
+	struct id_share part = { x->mod_n, x->mod_i };
 	struct workunit *wu;
 	size_t n;
 	bool full = false;
 	enum err e = workunits_due(
-	    x->db, &x->a, part, x->now, BATCH + o->tries->used, &wu, &n, &x->fail);
+	    x->db, &x->a, part, x->now, BATCH + o->backoff->used, &wu, &n, &x->fail);
 
 	if (e == OK)
-		e = daemon_chunks(
-		    x, o->tries, wu, n, DB_LIST_MAX, move_some, move_one, done);
+		e = daemon_chunks(x, o->backoff, wu, n, DB_LIST_MAX, transition_some,
+		    transition_one, done);
 	if (e == OK)
 		e = ledger_writer_step(x, &o->book, &full);
 	*done += full;
@@ -268,9 +270,9 @@ step(struct ctx *x, size_t *done)
 }
 
 static void
-end(struct ctx *x)
+transitioner_end(struct daemon_ctx *x)
 {
-	const struct own *o = x->own;
+	const struct transitioner *o = x->own;
 
 	work_close(o->work);
 }
@@ -284,10 +286,10 @@ main(int argc, char **argv)
 		    "Moves workunits along: makes results, times them out, hands on to validation, assimilation and deletion.",
 		.idle_ms = 1000,
 		.can_dry_run = true,
-		.own_size = sizeof(struct own),
-		.start = start,
-		.end = end,
-		.step = step,
+		.own_size = sizeof(struct transitioner),
+		.start = transitioner_start,
+		.end = transitioner_end,
+		.step = transitioner_step,
 	};
 
 	return daemon_main(&transitioner, argc, argv);

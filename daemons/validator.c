@@ -29,17 +29,17 @@ enum {
 /* A Cobblestone is a hundredth of a day of 1e9 operations per second. */
 static const double credit_per_flop = 100 / (86400 * 1e9);
 
-struct own {
+struct validator {
 	char *app_name, *command;
 	bool no_credit;
 	int64_t appid;
 	char **argv; /* of the command */
 	size_t argc;
-	struct item_backoff *tries;
-	const char *why; /* the last judgement was "not now", of this step */
+	struct item_backoff *backoff;
+	const char *why; /* the last judgement was "not now", of this validator_step */
 };
 
-#define AT(field) offsetof(struct own, field)
+#define AT(field) offsetof(struct validator, field)
 static const struct daemon_option options[] = {
 	{ "app", 0, OPTION_TEXT, AT(app_name), "NAME", NULL, 0, 0,
 	    "validate workunits of this app", true },
@@ -51,7 +51,7 @@ static const struct daemon_option options[] = {
 
 /* One workunit under judgement. */
 struct trial {
-	struct ctx *x;
+	struct daemon_ctx *x;
 	struct workunit *wu;
 	struct result *r;    /* those that count, by id */
 	struct outputs *out; /* aligned with r */
@@ -67,18 +67,18 @@ struct session {
 };
 
 static enum err
-start(struct ctx *x)
+validator_start(struct daemon_ctx *x)
 {
-	struct own *o = x->own;
+	struct validator *o = x->own;
 
-	o->tries = daemon_tries(x, PAUSE_FIRST_S, PAUSE_MOST_S);
-	return daemon_command(x, o->command, &o->argv, &o->argc);
+	o->backoff = daemon_backoff(x, PAUSE_FIRST_S, PAUSE_MOST_S);
+	return daemon_split_command(x, o->command, &o->argv, &o->argc);
 }
 
 static enum match
-not_now(struct ctx *x, const char *why)
+judge_not_now(struct daemon_ctx *x, const char *why)
 {
-	struct own *o = x->own;
+	struct validator *o = x->own;
 
 	o->why = arena_strdup(&x->a, why);
 	return MATCH_LATER;
@@ -86,9 +86,9 @@ not_now(struct ctx *x, const char *why)
 
 /* CMD FILE1 FILE2; what it may answer stands in verdicts.def. */
 static enum match
-by_command(struct ctx *x, char *path1, char *path2)
+compare_by_command(struct daemon_ctx *x, char *path1, char *path2)
 {
-	struct own *o = x->own;
+	struct validator *o = x->own;
 	struct fail f = { 0 };
 	char **argv = NEWN(&x->a, char *, o->argc + 3), *out;
 	char words[PROC_LAST_WORDS];
@@ -106,24 +106,24 @@ by_command(struct ctx *x, char *path1, char *path2)
 		.last_words = words,
 		.timeout_s = COMMAND_S };
 	if (proc_run(&x->a, &run, &status, &out, NULL, &f) != OK)
-		return not_now(x, f.detail);
+		return judge_not_now(x, f.detail);
 	m = verdict_of(&x->a, status, out, words, &why);
 	return m == MATCH_LATER ?
-	           not_now(x, arena_printf(&x->a, "%s %s", argv[0], why)) :
+	           judge_not_now(x, arena_printf(&x->a, "%s %s", argv[0], why)) :
 	           m;
 }
 
 static enum match
-judge_file(struct ctx *x, const struct result *r, const struct output *out)
+judge_file(struct daemon_ctx *x, const struct result *r, const struct output *out)
 {
-	const struct own *o = x->own;
+	const struct validator *o = x->own;
 	struct fail f = { 0 };
 	enum outputs_state state;
 
 	if (out->no_validate)
 		return MATCH_SAME;
 	if (output_check(out, &state, &f) != OK)
-		return not_now(x, f.detail);
+		return judge_not_now(x, f.detail);
 	if (state == OUTPUT_BAD)
 		log_info(
 		    "[RESULT#%lld] %s bad: %s", (long long)r->id, r->name, f.detail);
@@ -132,18 +132,18 @@ judge_file(struct ctx *x, const struct result *r, const struct output *out)
 	if (o->command == NULL)
 		return MATCH_SAME;
 	/* A file that its own command cannot compare with itself is bad. */
-	enum match m = by_command(x, out->path, out->path);
+	enum match m = compare_by_command(x, out->path, out->path);
 	return m == MATCH_DIFFERENT ? MATCH_BAD : m;
 }
 
 /* Can this result be judged at all? */
 static enum match
-judge(struct trial *t, size_t i)
+judge_result(struct trial *t, size_t i)
 {
-	struct ctx *x = t->x;
+	struct daemon_ctx *x = t->x;
 
 	if (t->out[i].e != OK) { /* our own rows: no fault of the host */
-		return not_now(
+		return judge_not_now(
 		    x, arena_printf(&x->a, "%s: reading what it was to make: %s",
 			   t->r[i].name, t->out[i].why));
 	}
@@ -159,8 +159,8 @@ judge(struct trial *t, size_t i)
 static enum match
 judge_noted(struct trial *t, size_t i)
 {
-	const struct own *o = t->x->own;
-	enum match m = judge(t, i);
+	const struct validator *o = t->x->own;
+	enum match m = judge_result(t, i);
 
 	if (m == MATCH_LATER)
 		t->why = o->why;
@@ -168,34 +168,34 @@ judge_noted(struct trial *t, size_t i)
 }
 
 static enum match
-compare_files(struct ctx *x, const struct output *p, const struct output *q)
+compare_files(struct daemon_ctx *x, const struct output *p, const struct output *q)
 {
-	const struct own *o = x->own;
+	const struct validator *o = x->own;
 	struct fail f = { 0 };
 	bool have, other, same;
 
 	if (p->no_validate || q->no_validate)
 		return MATCH_SAME;
 	if (output_there(p, &have, &f) != OK || output_there(q, &other, &f) != OK)
-		return not_now(x, f.detail);
+		return judge_not_now(x, f.detail);
 	if (have != other)
 		return MATCH_DIFFERENT;
 	if (!have)
 		return MATCH_SAME;
 	if (o->command != NULL) {
-		enum match m = by_command(x, p->path, q->path);
+		enum match m = compare_by_command(x, p->path, q->path);
 		return m == MATCH_BAD || m == MATCH_HOPELESS ? MATCH_DIFFERENT : m;
 	}
 	if (output_same(p->path, q->path, &same, &f) != OK)
-		return not_now(x, f.detail);
+		return judge_not_now(x, f.detail);
 	return same ? MATCH_SAME : MATCH_DIFFERENT;
 }
 
 static enum match
-same(void *ctx, size_t i, size_t j)
+compare_results(void *ctx, size_t i, size_t j)
 {
 	struct trial *t = ctx;
-	const struct own *o = t->x->own;
+	const struct validator *o = t->x->own;
 
 	if (t->out[i].n != t->out[j].n)
 		return MATCH_DIFFERENT;
@@ -210,7 +210,7 @@ same(void *ctx, size_t i, size_t j)
 }
 
 static bool
-counts(const struct result *r)
+result_counts(const struct result *r)
 {
 	return r->server_state == RESULT_OVER && r->outcome == OUTCOME_SUCCESS &&
 	       r->validate_state != VALIDATE_INVALID;
@@ -218,7 +218,8 @@ counts(const struct result *r)
 
 /* The results that count, by workunit and id: t->r are parts of one array. */
 static enum err
-load_results(struct ctx *x, struct session *s, struct result **counted, size_t *n)
+load_results(
+    struct daemon_ctx *x, struct session *s, struct result **counted, size_t *n)
 {
 	int64_t *ids = NEWN(&x->a, int64_t, s->n);
 	struct result *all;
@@ -232,7 +233,7 @@ load_results(struct ctx *x, struct session *s, struct result **counted, size_t *
 		return e;
 	*n = 0;
 	for (size_t i = 0; i < nall; i++)
-		if (counts(&all[i]))
+		if (result_counts(&all[i]))
 			all[(*n)++] = all[i];
 	for (size_t i = 0; i < s->n; i++) {
 		struct trial *t = &s->t[i];
@@ -245,7 +246,7 @@ load_results(struct ctx *x, struct session *s, struct result **counted, size_t *
 }
 
 static enum err
-load(struct ctx *x, struct session *s)
+validator_load(struct daemon_ctx *x, struct session *s)
 {
 	struct result *r = NULL;
 	size_t n = 0;
@@ -270,7 +271,7 @@ load(struct ctx *x, struct session *s)
 }
 
 static struct workunit
-changed(const struct trial *t)
+validated_workunit(const struct trial *t)
 {
 	const struct validate_change *c = &t->c;
 	struct workunit to = *t->wu;
@@ -293,9 +294,9 @@ changed(const struct trial *t)
 
 /* The new row of result i, or false if nothing changes in it. */
 static bool
-changed_result(const struct trial *t, size_t i, struct result *to)
+validated_result(const struct trial *t, size_t i, struct result *to)
 {
-	const struct own *o = t->x->own;
+	const struct validator *o = t->x->own;
 	int32_t state = t->c.validate_state[i];
 
 	*to = t->r[i];
@@ -317,7 +318,7 @@ struct verdict {
 };
 
 static int
-by_id(const void *a, const void *b)
+verdict_by_id(const void *a, const void *b)
 {
 	const struct result *x = &((const struct verdict *)a)->to,
 			    *y = &((const struct verdict *)b)->to;
@@ -326,25 +327,25 @@ by_id(const void *a, const void *b)
 }
 
 static int
-by_host(const void *a, const void *b)
+verdict_by_host(const void *a, const void *b)
 {
 	const struct result *x = &((const struct verdict *)a)->to,
 			    *y = &((const struct verdict *)b)->to;
 
 	if (x->hostid != y->hostid)
 		return x->hostid < y->hostid ? -1 : 1;
-	return by_id(a, b);
+	return verdict_by_id(a, b);
 }
 
 static int
-by_user(const void *a, const void *b)
+verdict_by_user(const void *a, const void *b)
 {
 	const struct result *x = &((const struct verdict *)a)->to,
 			    *y = &((const struct verdict *)b)->to;
 
 	if (x->userid != y->userid)
 		return x->userid < y->userid ? -1 : 1;
-	return by_id(a, b);
+	return verdict_by_id(a, b);
 }
 
 static bool
@@ -358,7 +359,8 @@ teaches(const struct verdict *v)
 
 /* What is learned of versions on hosts; v by host. */
 static enum err
-learn(struct ctx *x, struct life_batch *b, const struct verdict *v, size_t n)
+learn_versions(
+    struct daemon_ctx *x, struct wu_updates *b, const struct verdict *v, size_t n)
 {
 	int64_t *hosts = NEWN(&x->a, int64_t, n), quota = x->conf->daily_result_quota;
 	struct hav_table havs;
@@ -386,7 +388,7 @@ learn(struct ctx *x, struct life_batch *b, const struct verdict *v, size_t n)
 
 /* What a valid result says of its version everywhere, and of its host. */
 static void
-learn_more(struct life_batch *b, const struct verdict *v)
+learn_from_valid(struct wu_updates *b, const struct verdict *v)
 {
 	double pfc = statistics_pfc(&v->to, v->t->wu);
 	double turnaround = (double)(v->to.received_time - v->to.sent_time);
@@ -401,47 +403,47 @@ learn_more(struct life_batch *b, const struct verdict *v)
 
 /* What hosts and users earn or lose, in one order of locks: by host, then by user. */
 static enum err
-save_effects(struct ctx *x, struct life_batch *b, struct verdict *v, size_t n)
+save_effects(struct daemon_ctx *x, struct wu_updates *b, struct verdict *v, size_t n)
 {
 	enum err e;
 
-	qsort(v, n, sizeof(*v), by_host);
-	e = learn(x, b, v, n);
+	qsort(v, n, sizeof(*v), verdict_by_host);
+	e = learn_versions(x, b, v, n);
 	for (size_t i = 0; i < n; i++)
 		if (v[i].to.validate_state == VALIDATE_VALID)
-			learn_more(b, &v[i]);
-	qsort(v, n, sizeof(*v), by_user);
+			learn_from_valid(b, &v[i]);
+	qsort(v, n, sizeof(*v), verdict_by_user);
 	for (size_t i = 0; i < n; i++)
 		if (v[i].to.validate_state == VALIDATE_VALID &&
 		    v[i].to.granted_credit > 0)
 			user_credit(b, v[i].to.userid, v[i].to.granted_credit);
-	return e != OK ? e : life_save(x->db, b, &x->fail);
+	return e != OK ? e : wu_updates_save(x->db, b, &x->fail);
 }
 
 static enum err
-unit_save(struct ctx *x, void *arg)
+tx_save_verdicts(struct daemon_ctx *x, void *arg)
 {
 	const struct session *s = arg;
-	struct life_batch *b = life_batch(&x->a);
+	struct wu_updates *b = wu_updates_new(&x->a);
 	struct verdict *v = NULL;
 	size_t n = 0, cap = 0;
 	enum err e;
 
 	for (size_t i = 0; i < s->n; i++) {
 		const struct trial *t = &s->t[i];
-		struct workunit wu = changed(t);
+		struct workunit wu = validated_workunit(t);
 		struct result to;
 
 		workunit_validated(b, t->wu, &wu);
 		for (size_t k = 0; k < t->n; k++)
-			if (changed_result(t, k, &to))
+			if (validated_result(t, k, &to))
 				PUSH(&x->a, v, n, cap) = (struct verdict){ t, k, to };
 	}
 	if (n > 0)
-		qsort(v, n, sizeof(*v), by_id);
+		qsort(v, n, sizeof(*v), verdict_by_id);
 	for (size_t i = 0; i < n; i++)
 		result_move(b, &v[i].t->r[v[i].i], &v[i].to);
-	e = life_save(x->db, b, &x->fail);
+	e = wu_updates_save(x->db, b, &x->fail);
 	return e != OK || n == 0 ? e : save_effects(x, b, v, n);
 }
 
@@ -474,52 +476,52 @@ log_trial(const struct trial *t)
 
 /* wu: by id. */
 static enum err
-judge_some(struct ctx *x, struct workunit *const *wu, size_t n)
+judge_some(struct daemon_ctx *x, struct workunit *const *wu, size_t n)
 {
 	struct session s = { NEWN(&x->a, struct trial, n), n };
 	enum err e;
 
 	for (size_t i = 0; i < n; i++)
 		s.t[i] = (struct trial){ .x = x, .wu = wu[i] };
-	if ((e = load(x, &s)) != OK)
+	if ((e = validator_load(x, &s)) != OK)
 		return e;
 	for (size_t i = 0; i < n; i++) {
 		struct trial *t = &s.t[i];
-		t->c = validate(&x->a, t->wu, t->r, t->n, t->init, same, t);
+		t->c = validate(&x->a, t->wu, t->r, t->n, t->init, compare_results, t);
 		t->c.retry_at = validate_again_at(t->r, t->n, x->now);
 		if (t->c.retry_later)
 			say_later(t);
 	}
 	if (!x->dry_run)
-		e = daemon_unit(x, unit_save, &s);
+		e = daemon_transaction(x, tx_save_verdicts, &s);
 	for (size_t i = 0; i < n && e == OK; i++)
 		log_trial(&s.t[i]);
 	return e;
 }
 
 static enum err
-judge_one(struct ctx *x, struct workunit *wu)
+judge_one(struct daemon_ctx *x, struct workunit *wu)
 {
 	return judge_some(x, &wu, 1);
 }
 
 static enum err
-step(struct ctx *x, size_t *done)
+validator_step(struct daemon_ctx *x, size_t *done)
 {
-	struct own *o = x->own;
-	struct part part = { x->mod_n, x->mod_i };
+	struct validator *o = x->own;
+	struct id_share part = { x->mod_n, x->mod_i };
 	/* A command may take its time, in which others could change. */
 	size_t most = o->command != NULL ? 1 : CHUNK;
 	struct workunit *wu;
 	size_t n;
-	enum err e = daemon_app(x, o->app_name, &o->appid);
+	enum err e = daemon_app_id(x, o->app_name, &o->appid);
 
 	if (e == OK)
 		e = workunits_to_validate(x->db, &x->a, part, o->appid,
-		    BATCH + o->tries->used, &wu, &n, &x->fail);
-	return e != OK ?
-	           e :
-	           daemon_chunks(x, o->tries, wu, n, most, judge_some, judge_one, done);
+		    BATCH + o->backoff->used, &wu, &n, &x->fail);
+	return e != OK ? e :
+	                 daemon_chunks(
+			     x, o->backoff, wu, n, most, judge_some, judge_one, done);
 }
 
 int
@@ -531,11 +533,11 @@ main(int argc, char **argv)
 		    "Compares the results of each workunit and picks the canonical one.",
 		.idle_ms = 1000,
 		.can_dry_run = true,
-		.own_size = sizeof(struct own),
+		.own_size = sizeof(struct validator),
 		.options = options,
 		.noptions = N(options),
-		.start = start,
-		.step = step,
+		.start = validator_start,
+		.step = validator_step,
 	};
 
 	return daemon_main(&validator, argc, argv);

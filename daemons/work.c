@@ -25,7 +25,7 @@ struct template
 	struct fs_seen seen;
 };
 
-struct work {
+struct work_maker {
 	const struct conf *conf;
 	struct arena *life;
 	struct key *upload_key; /* NULL: certificates are off */
@@ -34,7 +34,8 @@ struct work {
 };
 
 static enum err
-read_key(struct arena *life, const struct conf *conf, struct key **key, struct fail *f)
+work_read_key(
+    struct arena *life, const struct conf *conf, struct key **key, struct fail *f)
 {
 	const char *path = arena_printf(
 	    life, "%s/upload_private", project_path(life, conf, conf->key_dir));
@@ -48,8 +49,8 @@ read_key(struct arena *life, const struct conf *conf, struct key **key, struct f
 }
 
 enum err
-work_open(
-    struct arena *life, const struct conf *conf, struct work **out, struct fail *f)
+work_open(struct arena *life, const struct conf *conf, struct work_maker **out,
+    struct fail *f)
 {
 	struct key *key = NULL;
 	enum err e = OK;
@@ -61,16 +62,16 @@ work_open(
 		    "%s: <upload_url> is not set: hosts could not upload any result",
 		    conf->path);
 	if (!conf->dont_generate_upload_certificates)
-		e = read_key(life, conf, &key, f);
+		e = work_read_key(life, conf, &key, f);
 	if (e != OK)
 		return e;
-	*out = NEW(life, struct work);
-	**out = (struct work){ .conf = conf, .life = life, .upload_key = key };
+	*out = NEW(life, struct work_maker);
+	**out = (struct work_maker){ .conf = conf, .life = life, .upload_key = key };
 	return OK;
 }
 
 void
-work_close(struct work *w)
+work_close(struct work_maker *w)
 {
 	if (w == NULL)
 		return;
@@ -81,7 +82,7 @@ work_close(struct work *w)
 }
 
 static struct template *
-template_named(struct work *w, const char *path)
+template_named(struct work_maker *w, const char *path)
 {
 	struct template *t;
 
@@ -95,7 +96,7 @@ template_named(struct work *w, const char *path)
 }
 
 enum err
-work_template(struct work *w, const char *path, const char **text, struct fail *f)
+work_template(struct work_maker *w, const char *path, const char **text, struct fail *f)
 {
 	struct template *t = template_named(w, path);
 	char full[4400];
@@ -116,7 +117,7 @@ work_template(struct work *w, const char *path, const char **text, struct fail *
 }
 
 enum err
-result_create(struct work *w, struct arena *a, const struct workunit *wu,
+result_create(struct work_maker *w, struct arena *a, const struct workunit *wu,
     int32_t suffix, int32_t priority, int64_t now, struct new_result *new,
     struct fail *f)
 {
@@ -157,7 +158,7 @@ work_prepare(
 }
 
 static int
-by_name(const void *a, const void *b)
+work_by_name(const void *a, const void *b)
 {
 	const struct new_work *const *x = a, *const *y = b;
 	int c = strcmp((*x)->wu.name, (*y)->wu.name);
@@ -181,7 +182,7 @@ find_known(struct db *db, struct arena *a, struct new_work *v, size_t n, struct 
 	e = workunit_ids(db, a, names, n, ids, f);
 	for (size_t i = 0; i < n && e == OK; i++)
 		v[i].known = ids[i] != 0;
-	qsort(sorted, n, sizeof(*sorted), by_name);
+	qsort(sorted, n, sizeof(*sorted), work_by_name);
 	for (size_t i = 1; i < n; i++)
 		if (strcmp(sorted[i - 1]->wu.name, sorted[i]->wu.name) == 0)
 			sorted[i]->known = true;
@@ -189,7 +190,7 @@ find_known(struct db *db, struct arena *a, struct new_work *v, size_t n, struct 
 }
 
 enum err
-work_create(struct work *w, struct db *db, struct arena *a, struct new_work *v,
+work_create(struct work_maker *w, struct db *db, struct arena *a, struct new_work *v,
     size_t n, int64_t now, struct fail *f)
 {
 	struct workunit **wus = NEWN(a, struct workunit *, n + 1);

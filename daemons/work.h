@@ -11,25 +11,25 @@
 #include "model/conf.h"
 #include "model/rows.h"
 
-struct work; /* upload key and templates: process lifetime */
+struct work_maker; /* upload key and templates: process lifetime */
 
 /* Reads keys/upload_private unless certificates are off.  E_CONFIG: there is none.
  * *work must be NULL before the first call; once it is open it stays. */
 enum err work_open(
-    struct arena *life, const struct conf *, struct work **, struct fail *);
+    struct arena *life, const struct conf *, struct work_maker **, struct fail *);
 
-void work_close(struct work *); /* NULL is fine */
+void work_close(struct work_maker *); /* NULL is fine */
 
 /* Text of a template by that path; read again when the file has changed.  E_NOTFOUND.
  */
 enum err work_template(
-    struct work *, const char *path, const char **text, struct fail *);
+    struct work_maker *, const char *path, const char **text, struct fail *);
 
 /*
  * One new result named WU_suffix, UNSENT, with file names that nobody can guess and
  * upload certificates; not stored yet.
  */
-enum err result_create(struct work *, struct arena *, const struct workunit *,
+enum err result_create(struct work_maker *, struct arena *, const struct workunit *,
     int32_t suffix, int32_t priority, int64_t now, struct new_result *, struct fail *);
 
 struct new_work {
@@ -48,7 +48,7 @@ enum err work_prepare(
  * Stores workunits that were prepared, each with its first target_nresults results.
  * E_RETRY: somebody else made one of them meanwhile.
  */
-enum err work_create(struct work *, struct db *, struct arena *, struct new_work *,
-    size_t n, int64_t now, struct fail *);
+enum err work_create(struct work_maker *, struct db *, struct arena *,
+    struct new_work *, size_t n, int64_t now, struct fail *);
 
 #endif

@@ -2,8 +2,9 @@
 /*
  * Makes work on demand.  A trigger need_work/F is claimed, workunits and their first
  * results are committed, some hundreds in a transaction, then the claim is removed.
- * Whoever dies in between leaves either the claim, which the next start turns into a
- * trigger again, or nothing to do; workunit names are unique, so nothing is made twice.
+ * Whoever dies in between leaves either the claim, which the next generator_start turns
+ * into a trigger again, or nothing to do; workunit names are unique, so nothing is made
+ * twice.
  */
 #include <assert.h>
 #include <string.h>
@@ -32,13 +33,14 @@ enum {
 	COMMAND_S = 300,
 	CLAIM_LOOK_S = 60,
 	ASK_AGAIN_S = 3600,
-	CHUNK = 256,     /* workunits in a transaction */
-	STEP_MOST = 2048 /* and about so many in a step, whose memory they take */
+	CHUNK = 256, /* workunits in a transaction */
+	STEP_MOST =
+	    2048 /* and about so many in a generator_step, whose memory they take */
 };
 static_assert(
     2 * COMMAND_S <= CLAIM_STALE_S, "a claim whose command runs is not stale");
 
-struct own {
+struct work_generator {
 	char *app_name, *input_template, *output_template, *arguments, *command;
 	int64_t ranges, batch, appid;
 	char **argv; /* of the command */
@@ -46,11 +48,11 @@ struct own {
 	int64_t asked_at; /* when it was looked at who may get its work */
 	bool taken_back;  /* claims that the last one of this name left behind */
 	int64_t look_at;  /* when to look for stale claims again */
-	struct work *work;
-	struct item_backoff *tries; /* file sets that failed */
+	struct work_maker *work;
+	struct item_backoff *backoff; /* file sets that failed */
 };
 
-#define AT(field) offsetof(struct own, field)
+#define AT(field) offsetof(struct work_generator, field)
 static const struct daemon_option options[] = {
 #define OPTION(name, letter, type, field, arg, def, min, max, required, help)          \
 	{ name, letter, OPTION_##type, AT(field), arg, def, min, max, help, required },
@@ -60,7 +62,7 @@ static const struct daemon_option options[] = {
 
 /* One trigger being served. */
 struct order {
-	struct ctx *x;
+	struct daemon_ctx *x;
 	struct fileset *fs;
 	struct app *app;
 	struct input_file *files;
@@ -75,9 +77,9 @@ struct order {
 };
 
 static enum err
-check(const void *own, struct fail *f)
+generator_check(const void *own, struct fail *f)
 {
-	const struct own *o = own;
+	const struct work_generator *o = own;
 
 	if ((o->ranges > 0) == (o->command != NULL))
 		return FAIL(
@@ -86,16 +88,16 @@ check(const void *own, struct fail *f)
 }
 
 static enum err
-start(struct ctx *x)
+generator_start(struct daemon_ctx *x)
 {
-	struct own *o = x->own;
+	struct work_generator *o = x->own;
 	const char *text;
 	enum err e;
 
-	o->tries = daemon_tries(x, PAUSE_FIRST_S, PAUSE_MOST_S);
+	o->backoff = daemon_backoff(x, PAUSE_FIRST_S, PAUSE_MOST_S);
 	o->input_template = tmpl_path(x->life, o->input_template);
 	o->output_template = tmpl_path(x->life, o->output_template);
-	if ((e = daemon_command(x, o->command, &o->argv, &o->argc)) != OK ||
+	if ((e = daemon_split_command(x, o->command, &o->argv, &o->argc)) != OK ||
 	    (e = work_open(x->life, x->conf, &o->work, &x->fail)) != OK ||
 	    (e = work_template(o->work, o->input_template, &text, &x->fail)) != OK ||
 	    (e = work_template(o->work, o->output_template, &text, &x->fail)) != OK ||
@@ -109,11 +111,11 @@ start(struct ctx *x)
 
 /* One more workunit of the chunk at hand. */
 static enum err
-make_one(struct order *r, const char *suffix, const char *arguments,
+chunk_add_workunit(struct order *r, const char *suffix, const char *arguments,
     const struct word *words, size_t nwords)
 {
-	struct ctx *x = r->x;
-	const struct own *o = x->own;
+	struct daemon_ctx *x = r->x;
+	const struct work_generator *o = x->own;
 	struct new_work *w = &r->chunk[r->nchunk];
 	const char *cmd = arguments == NULL ?
 	                      NULL :
@@ -142,10 +144,10 @@ make_one(struct order *r, const char *suffix, const char *arguments,
 
 /* Stores the chunk. */
 static enum err
-make_chunk(struct order *r)
+chunk_store(struct order *r)
 {
-	struct ctx *x = r->x;
-	const struct own *o = x->own;
+	struct daemon_ctx *x = r->x;
+	const struct work_generator *o = x->own;
 
 	return work_create(
 	    o->work, x->db, &x->a, r->chunk, r->nchunk, x->now, &x->fail);
@@ -153,9 +155,9 @@ make_chunk(struct order *r)
 
 /* The built-in generator: the next ranges after gen_next, which moves with them. */
 static enum err
-unit_ranges(struct ctx *x, void *arg)
+tx_ranges(struct daemon_ctx *x, void *arg)
 {
-	const struct own *o = x->own;
+	const struct work_generator *o = x->own;
 	struct order *r = arg;
 	struct fileset *fs;
 	int32_t next, end;
@@ -177,10 +179,10 @@ unit_ranges(struct ctx *x, void *arg)
 			{ "%PART%", part },
 			{ "%FILE%", fs->name },
 		};
-		e = make_one(r, part, o->arguments, words, N(words));
+		e = chunk_add_workunit(r, part, o->arguments, words, N(words));
 	}
 	if (e == OK)
-		e = make_chunk(r);
+		e = chunk_store(r);
 	if (e == OK && end > next)
 		e = fileset_set_next(x->db, fs->id, next, end, &x->fail);
 	r->exhausted = end >= fs->gen_parts;
@@ -188,7 +190,7 @@ unit_ranges(struct ctx *x, void *arg)
 }
 
 static enum err
-unit_planned(struct ctx *x, void *arg)
+tx_planned(struct daemon_ctx *x, void *arg)
 {
 	struct order *r = arg;
 	const struct planned *p = r->planned + (r->nplanned - r->left);
@@ -199,10 +201,10 @@ unit_planned(struct ctx *x, void *arg)
 	for (size_t i = 0; i < r->left && i < CHUNK && e == OK; i++) {
 		const struct word words[] = { { "%FILE%", r->fs->name } };
 		const char *args = p[i].arguments;
-		e = make_one(
+		e = chunk_add_workunit(
 		    r, p[i].suffix, args[0] == '\0' ? NULL : args, words, N(words));
 	}
-	return e != OK ? e : make_chunk(r);
+	return e != OK ? e : chunk_store(r);
 }
 
 /*
@@ -210,17 +212,17 @@ unit_planned(struct ctx *x, void *arg)
  * ranges go on from gen_next, of a command's plan what is there already is left alone.
  */
 static enum err
-make_all(struct order *r)
+order_make_all(struct order *r)
 {
-	struct ctx *x = r->x;
-	const struct own *o = x->own;
+	struct daemon_ctx *x = r->x;
+	const struct work_generator *o = x->own;
 	bool planned = o->command != NULL;
 	enum err e = OK;
 
 	r->chunk = NEWN(&x->a, struct new_work, CHUNK);
 	r->left = planned ? r->nplanned : (size_t)o->batch;
 	do {
-		e = daemon_unit(x, planned ? unit_planned : unit_ranges, r);
+		e = daemon_transaction(x, planned ? tx_planned : tx_ranges, r);
 		if (e != OK)
 			return e;
 		for (size_t i = 0; i < r->nchunk; i++)
@@ -234,8 +236,8 @@ make_all(struct order *r)
 static enum err
 ask_command(struct order *r)
 {
-	struct ctx *x = r->x;
-	const struct own *o = x->own;
+	struct daemon_ctx *x = r->x;
+	const struct work_generator *o = x->own;
 	const struct word words[] = {
 		{ "{file}", r->fs->name },
 		{ "{n}", arena_printf(&x->a, "%lld", (long long)o->batch) },
@@ -267,9 +269,9 @@ ask_command(struct order *r)
 }
 
 static enum err
-load_files(struct order *r)
+order_load_files(struct order *r)
 {
-	struct ctx *x = r->x;
+	struct daemon_ctx *x = r->x;
 	struct row_member *members;
 	struct file *file;
 	enum err e = fileset_files(
@@ -298,7 +300,7 @@ load_files(struct order *r)
 static enum err
 warn_unsendable(struct order *r)
 {
-	struct ctx *x = r->x;
+	struct daemon_ctx *x = r->x;
 	struct demand d = demand_of(&r->chunk[0].wu);
 	struct lack l[UNSENDABLE__MAX];
 	struct plan_classes *classes = NULL;
@@ -327,8 +329,8 @@ warn_unsendable(struct order *r)
 static void
 ask_who_gets_it(struct order *r)
 {
-	struct ctx *x = r->x;
-	struct own *o = x->own;
+	struct daemon_ctx *x = r->x;
+	struct work_generator *o = x->own;
 
 	if (r->made == 0 || x->now < o->asked_at + ASK_AGAIN_S)
 		return;
@@ -341,12 +343,12 @@ ask_who_gets_it(struct order *r)
 
 /* Makes the work of a claimed trigger and says on disk when there is no more. */
 static enum err
-fill(struct order *r)
+order_fill(struct order *r)
 {
-	struct ctx *x = r->x;
-	const struct own *o = x->own;
+	struct daemon_ctx *x = r->x;
+	const struct work_generator *o = x->own;
 
-	TRY(load_files(r));
+	TRY(order_load_files(r));
 	TRY(app_by_id(x->db, &x->a, o->appid, &r->app, &x->fail));
 	TRY(work_template(o->work, o->input_template, &r->tmpl, &x->fail));
 	if (o->command == NULL && r->fs->gen_parts == 0) {
@@ -357,7 +359,7 @@ fill(struct order *r)
 	}
 	if (o->command != NULL)
 		TRY(ask_command(r));
-	TRY(make_all(r));
+	TRY(order_make_all(r));
 	if (r->exhausted)
 		TRY(trigger_raise(
 		    &x->triggers, TRIGGER_NO_WORK_AVAILABLE, r->fs->name, &x->fail));
@@ -368,7 +370,7 @@ fill(struct order *r)
 }
 
 static enum err
-put_back(struct ctx *x, const struct triggers *of, const char *name)
+claim_put_back(struct daemon_ctx *x, const struct triggers *of, const char *name)
 {
 	enum err e = trigger_claim_back(of, name, &x->fail);
 
@@ -384,7 +386,7 @@ put_back(struct ctx *x, const struct triggers *of, const char *name)
 static enum err
 serve_nothing(struct order *r)
 {
-	struct ctx *x = r->x;
+	struct daemon_ctx *x = r->x;
 	const char *name = r->fs->name;
 	enum err e;
 
@@ -398,8 +400,8 @@ serve_nothing(struct order *r)
 static enum err
 serve_claimed(struct order *r)
 {
-	struct ctx *x = r->x;
-	struct own *o = x->own;
+	struct daemon_ctx *x = r->x;
+	struct work_generator *o = x->own;
 	const char *name = r->fs->name;
 	enum err e = OK;
 
@@ -408,21 +410,21 @@ serve_claimed(struct order *r)
 	if (r->fs->paused != 0)
 		log_info("[FILE %s] is held back by the admin: nothing made", name);
 	else
-		e = fill(r);
+		e = order_fill(r);
 	if (e == OK) {
-		item_backoff_forget(o->tries, r->fs->id);
+		item_backoff_forget(o->backoff, r->fs->id);
 		return trigger_claim_done(&x->triggers, name, &x->fail);
 	}
-	e = daemon_item(
-	    x, o->tries, r->fs->id, arena_printf(&x->a, "[FILE %s]", name), e);
-	enum err put = put_back(x, &x->triggers, name);
+	e = daemon_item_ended(
+	    x, o->backoff, r->fs->id, arena_printf(&x->a, "[FILE %s]", name), e);
+	enum err put = claim_put_back(x, &x->triggers, name);
 	return e != OK ? e : put;
 }
 
 static enum err
-serve(struct ctx *x, const char *name, size_t *done)
+serve_trigger(struct daemon_ctx *x, const char *name, size_t *done)
 {
-	struct own *o = x->own;
+	struct work_generator *o = x->own;
 	struct order r = { .x = x };
 	enum err e = fileset_by_name(x->db, &x->a, name, &r.fs, &x->fail);
 
@@ -433,7 +435,7 @@ serve(struct ctx *x, const char *name, size_t *done)
 	if (e != OK)
 		return e;
 	if (r.fs->appid != o->appid ||
-	    item_backoff_must_wait(o->tries, r.fs->id, x->now))
+	    item_backoff_must_wait(o->backoff, r.fs->id, x->now))
 		return OK; /* another app's generator sees to it, or it is to wait */
 	e = trigger_claim(&x->triggers, name, &x->fail);
 	if (e == E_NOTFOUND) /* another instance has it */
@@ -451,9 +453,9 @@ serve(struct ctx *x, const char *name, size_t *done)
  * instance did not make is stale when it starts.
  */
 static bool
-is_stale(const struct ctx *x, const struct claim *c)
+is_stale(const struct daemon_ctx *x, const struct claim *c)
 {
-	const struct own *o = x->own;
+	const struct work_generator *o = x->own;
 
 	if (c->age_s >= CLAIM_STALE_S)
 		return true;
@@ -463,9 +465,9 @@ is_stale(const struct ctx *x, const struct claim *c)
 
 /* Stale claims of this app's files become triggers again. */
 static enum err
-take_back(struct ctx *x)
+take_back_stale_claims(struct daemon_ctx *x)
 {
-	struct own *o = x->own;
+	struct work_generator *o = x->own;
 	struct fileset *fs;
 	struct claim *c;
 	size_t n = 0;
@@ -482,7 +484,7 @@ take_back(struct ctx *x)
 		if (e == OK && fs->appid != o->appid)
 			continue;
 		if (e == OK)
-			e = put_back(x, &of, c[i].name);
+			e = claim_put_back(x, &of, c[i].name);
 		if (e == E_NOTFOUND) /* no file of this project: nothing to make */
 			e = trigger_claim_done(&of, c[i].name, &x->fail);
 	}
@@ -491,30 +493,30 @@ take_back(struct ctx *x)
 }
 
 static enum err
-step(struct ctx *x, size_t *done)
+generator_step(struct daemon_ctx *x, size_t *done)
 {
-	struct own *o = x->own;
+	struct work_generator *o = x->own;
 	char **names;
 	size_t n = 0;
-	enum err e = daemon_app(x, o->app_name, &o->appid);
+	enum err e = daemon_app_id(x, o->app_name, &o->appid);
 
 	if (e == OK && (!o->taken_back || x->now >= o->look_at))
-		e = take_back(x);
+		e = take_back_stale_claims(x);
 	if (e == OK)
 		e = trigger_list(
 		    &x->triggers, &x->a, TRIGGER_NEED_WORK, &names, &n, &x->fail);
 	for (size_t i = 0; i < n && *done < STEP_MOST && e == OK && !daemon_stopping(x);
 	     i++)
-		e = serve(x, names[i], done);
+		e = serve_trigger(x, names[i], done);
 	if (e != OK)
 		o->look_at = 0; /* for the claim that it may have left */
 	return e;
 }
 
 static void
-end(struct ctx *x)
+generator_end(struct daemon_ctx *x)
 {
-	const struct own *o = x->own;
+	const struct work_generator *o = x->own;
 
 	work_close(o->work);
 }
@@ -527,13 +529,13 @@ main(int argc, char **argv)
 		.purpose =
 		    "Makes workunits and their first results for the files named in locality_scheduling/need_work.",
 		.idle_ms = 100,
-		.own_size = sizeof(struct own),
+		.own_size = sizeof(struct work_generator),
 		.options = options,
 		.noptions = N(options),
-		.check = check,
-		.start = start,
-		.end = end,
-		.step = step,
+		.check = generator_check,
+		.start = generator_start,
+		.end = generator_end,
+		.step = generator_step,
 	};
 
 	return daemon_main(&work_generator, argc, argv);

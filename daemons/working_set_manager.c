@@ -28,7 +28,7 @@ enum {
 	DECIDE_EVERY_S = 10, /* also if nothing is seen to have changed */
 };
 
-struct own {
+struct working_set_manager {
 	int64_t warned_at, hosts_at, decided_at;
 	int64_t hosts;
 	struct set_states sets;
@@ -42,7 +42,7 @@ struct names { /* of one trigger directory, sorted */
 
 /* What a pass sees. */
 struct pass {
-	struct ctx *x;
+	struct daemon_ctx *x;
 	struct names dir[TRIGGER__MAX];
 	const struct row_fileset_state *fs; /* of all sets */
 	size_t nfs;
@@ -50,20 +50,21 @@ struct pass {
 };
 
 static bool
-in(const struct names *names, const char *name)
+name_listed(const struct names *names, const char *name)
 {
 	return trigger_in(names->v, names->n, name);
 }
 
 static struct ws_file
-seen(struct pass *p, const struct row_fileset_state *fs)
+ws_file_seen(struct pass *p, const struct row_fileset_state *fs)
 {
 	return (struct ws_file){
 		.fileset_id = fs->id,
 		.name = fs->name,
-		.in_set = in(&p->dir[TRIGGER_WORKING_SET], fs->name),
-		.reported_empty = in(&p->dir[TRIGGER_FILES_NO_WORK], fs->name),
-		.no_work_available = in(&p->dir[TRIGGER_NO_WORK_AVAILABLE], fs->name),
+		.in_set = name_listed(&p->dir[TRIGGER_WORKING_SET], fs->name),
+		.reported_empty = name_listed(&p->dir[TRIGGER_FILES_NO_WORK], fs->name),
+		.no_work_available = name_listed(
+		    &p->dir[TRIGGER_NO_WORK_AVAILABLE], fs->name),
 		.has_unsent = fs->has_unsent != 0,
 		.has_open_wu = fs->has_open_wu != 0,
 		.paused = fs->paused != 0,
@@ -75,9 +76,10 @@ seen(struct pass *p, const struct row_fileset_state *fs)
 /* The time first: were it missing after a kill, a dead generator would be asked again
  * at once. */
 static enum err
-move_one(struct ctx *x, enum trigger dir, bool raise, const char *name)
+manager_move_trigger(
+    struct daemon_ctx *x, enum trigger dir, bool raise, const char *name)
 {
-	struct own *o = x->own;
+	struct working_set_manager *o = x->own;
 	enum err e = OK;
 
 	if (raise)
@@ -85,14 +87,14 @@ move_one(struct ctx *x, enum trigger dir, bool raise, const char *name)
 	if (dir == TRIGGER_WORKING_SET)
 		e = fileset_dropped(x->db, name, x->now, &x->fail);
 	if (dir == TRIGGER_WORKING_SET && e == OK)
-		set_states_dropped(&o->sets, name, x->now);
+		set_states_note_dropped(&o->sets, name, x->now);
 	return e == OK ? trigger_clear(&x->triggers, dir, name, &x->fail) : e;
 }
 
 static enum err
-apply(struct pass *p, const struct ws_change *c)
+manager_apply(struct pass *p, const struct ws_change *c)
 {
-	struct ctx *x = p->x;
+	struct daemon_ctx *x = p->x;
 	/* What may need room comes last. */
 	const struct {
 		const char **names;
@@ -110,7 +112,7 @@ apply(struct pass *p, const struct ws_change *c)
 	for (size_t m = 0; m < N(moves); m++) {
 		for (size_t i = 0; i < moves[m].n && e == OK; i++) {
 			const char *name = moves[m].names[i];
-			e = move_one(x, moves[m].dir, moves[m].raise, name);
+			e = manager_move_trigger(x, moves[m].dir, moves[m].raise, name);
 			if (e == OK)
 				log_info("[FILE %s] %s", name, moves[m].what);
 			p->changes += e == OK;
@@ -123,7 +125,7 @@ apply(struct pass *p, const struct ws_change *c)
 static void
 warn_dry(struct pass *p, const struct app *app, size_t size)
 {
-	struct ctx *x = p->x;
+	struct daemon_ctx *x = p->x;
 	struct row_file_left *left;
 	struct drain d = { 0 };
 	int32_t results = app->target_nresults > 1 ?
@@ -138,15 +140,15 @@ warn_dry(struct pass *p, const struct app *app, size_t size)
 	}
 	for (size_t i = 0; i < n; i++)
 		if (left[i].appid == app->id)
-			drain_count(
-			    &d, &(struct drain_file){ .paused = left[i].paused,
-				    .no_work = in(&p->dir[TRIGGER_NO_WORK_AVAILABLE],
-					left[i].name),
-				    .unsent = left[i].unsent,
-				    .parts = left[i].parts,
-				    .results = results > 0 ? results : left[i].results,
-				    .jobs = left[i].jobs,
-				    .create_time = left[i].create_time });
+			drain_count(&d,
+			    &(struct drain_file){ .paused = left[i].paused,
+				.no_work = name_listed(
+				    &p->dir[TRIGGER_NO_WORK_AVAILABLE], left[i].name),
+				.unsent = left[i].unsent,
+				.parts = left[i].parts,
+				.results = results > 0 ? results : left[i].results,
+				.jobs = left[i].jobs,
+				.create_time = left[i].create_time });
 	s = drain_s(&d, x->now);
 	log_warn(
 	    "app %s: the working set of %zu files is running dry: %lld results are unsent, %lld can be made, %lld were sent in %lld min%s; add files or work",
@@ -162,7 +164,7 @@ static enum err
 holders_wanted(struct pass *p, const struct app *app,
     const struct row_fileset_state *const *fs, size_t n, int64_t *wanted)
 {
-	struct ctx *x = p->x;
+	struct daemon_ctx *x = p->x;
 	int64_t id = 0;
 
 	*wanted = x->conf->locality_target_holders;
@@ -182,11 +184,11 @@ holders_wanted(struct pass *p, const struct app *app,
 
 /* One app: its file sets are fs[0..n). */
 static enum err
-do_app(struct pass *p, const struct app *app, const struct row_fileset_state *const *fs,
-    size_t n)
+manage_app(struct pass *p, const struct app *app,
+    const struct row_fileset_state *const *fs, size_t n)
 {
-	struct ctx *x = p->x;
-	struct own *o = x->own;
+	struct daemon_ctx *x = p->x;
+	struct working_set_manager *o = x->own;
 	struct ws_file *files = NEWN(&x->a, struct ws_file, n);
 	struct ws_change c;
 	int64_t wanted;
@@ -195,14 +197,14 @@ do_app(struct pass *p, const struct app *app, const struct row_fileset_state *co
 	if (e != OK)
 		return e;
 	for (size_t i = 0; i < n; i++)
-		files[i] = seen(p, fs[i]);
+		files[i] = ws_file_seen(p, fs[i]);
 	c = working_set(&x->a, files, n, o->hosts, wanted, x->now,
 	    x->conf->locality_scheduling_wait_period);
 	if (c.running_dry && x->now - o->warned_at >= WARN_EVERY_S) {
 		o->warned_at = x->now;
 		warn_dry(p, app, c.size);
 	}
-	return apply(p, &c);
+	return manager_apply(p, &c);
 }
 
 /* Names that are no file set, in the two directories that this daemon owns, are
@@ -212,7 +214,7 @@ drop_strangers(struct pass *p)
 {
 	static const enum trigger dirs[] = { TRIGGER_WORKING_SET,
 		TRIGGER_FILES_NO_WORK };
-	struct ctx *x = p->x;
+	struct daemon_ctx *x = p->x;
 	struct names known = { NEWN(&x->a, char *, p->nfs + 1), 0 };
 	struct fileset *fs;
 	enum err e = OK;
@@ -224,7 +226,7 @@ drop_strangers(struct pass *p)
 	for (size_t d = 0; d < N(dirs); d++) {
 		const struct names *names = &p->dir[dirs[d]];
 		for (size_t i = 0; i < names->n && e == OK; i++) {
-			if (in(&known, names->v[i]))
+			if (name_listed(&known, names->v[i]))
 				continue;
 			e = fileset_by_name(x->db, &x->a, names->v[i], &fs, &x->fail);
 			if (e != E_NOTFOUND)
@@ -240,7 +242,7 @@ drop_strangers(struct pass *p)
 }
 
 static int
-by_app(const void *a, const void *b)
+set_by_app(const void *a, const void *b)
 {
 	const struct row_fileset_state *const *x = a, *const *y = b;
 
@@ -250,9 +252,9 @@ by_app(const void *a, const void *b)
 }
 
 static enum err
-count_hosts(struct ctx *x, bool *changed)
+count_hosts(struct daemon_ctx *x, bool *changed)
 {
-	struct own *o = x->own;
+	struct working_set_manager *o = x->own;
 	int64_t since = x->now - x->conf->locality_active_host_days * DAY_S,
 		was = o->hosts;
 	enum err e;
@@ -270,12 +272,12 @@ count_hosts(struct ctx *x, bool *changed)
  * one. What the scheduler reported in files_no_work is looked at at once.
  */
 static enum err
-look(struct pass *p, bool *changed)
+manager_look(struct pass *p, bool *changed)
 {
-	struct ctx *x = p->x;
-	struct own *o = x->own;
+	struct daemon_ctx *x = p->x;
+	struct working_set_manager *o = x->own;
 	struct names *empty = &p->dir[TRIGGER_FILES_NO_WORK];
-	enum err e = set_states_look(x, &o->sets, x->one_pass, changed);
+	enum err e = set_states_read_next(x, &o->sets, x->one_pass, changed);
 
 	if (e == OK)
 		e = count_hosts(x, changed);
@@ -283,7 +285,7 @@ look(struct pass *p, bool *changed)
 		e = trigger_list(&x->triggers, &x->a, TRIGGER_FILES_NO_WORK, &empty->v,
 		    &empty->n, &x->fail);
 	if (e == OK && empty->n > 0)
-		e = set_states_named(x, &o->sets, empty->v, empty->n, changed);
+		e = set_states_read_named(x, &o->sets, empty->v, empty->n, changed);
 	*changed |= empty->n > 0 || o->sets.n <= SETS_PER_LOOK ||
 	            x->now >= o->decided_at + DECIDE_EVERY_S;
 	*changed |= trigger_changed(
@@ -296,12 +298,12 @@ look(struct pass *p, bool *changed)
 }
 
 static enum err
-decide(struct pass *p)
+manager_decide(struct pass *p)
 {
 	static const enum trigger dirs[] = { TRIGGER_WORKING_SET,
 		TRIGGER_NO_WORK_AVAILABLE };
-	struct ctx *x = p->x;
-	struct own *o = x->own;
+	struct daemon_ctx *x = p->x;
+	struct working_set_manager *o = x->own;
 	const struct row_fileset_state **fs = NEWN(
 	    &x->a, const struct row_fileset_state *, p->nfs + 1);
 	enum err e = OK;
@@ -314,14 +316,14 @@ decide(struct pass *p)
 		e = drop_strangers(p);
 	for (size_t i = 0; i < p->nfs; i++)
 		fs[i] = &p->fs[i];
-	qsort(fs, p->nfs, sizeof(*fs), by_app);
+	qsort(fs, p->nfs, sizeof(*fs), set_by_app);
 	for (size_t i = 0, end; i < p->nfs && e == OK; i = end) {
 		struct app *app;
 		for (end = i; end < p->nfs && fs[end]->appid == fs[i]->appid; end++)
 			;
 		e = app_by_id(x->db, &x->a, fs[i]->appid, &app, &x->fail);
 		if (e == OK)
-			e = do_app(p, app, fs + i, end - i);
+			e = manage_app(p, app, fs + i, end - i);
 		else if (e == E_NOTFOUND) /* removed meanwhile */
 			e = OK;
 	}
@@ -329,21 +331,21 @@ decide(struct pass *p)
 }
 
 static enum err
-start(struct ctx *x)
+manager_start(struct daemon_ctx *x)
 {
 	return trigger_dirs_make(x->conf, &x->fail);
 }
 
 static enum err
-step(struct ctx *x, size_t *done)
+manager_step(struct daemon_ctx *x, size_t *done)
 {
-	struct own *o = x->own;
+	struct working_set_manager *o = x->own;
 	struct pass p = { .x = x };
 	bool changed = false;
-	enum err e = look(&p, &changed);
+	enum err e = manager_look(&p, &changed);
 
 	if (e == OK && changed)
-		e = decide(&p);
+		e = manager_decide(&p);
 	if (e != OK)
 		o->decided_at =
 		    0; /* what was seen as changed is still to be acted upon */
@@ -359,9 +361,9 @@ main(int argc, char **argv)
 		.purpose =
 		    "Keeps locality_scheduling/file_working_set filled for hosts without a file.",
 		.idle_ms = 1000,
-		.own_size = sizeof(struct own),
-		.start = start,
-		.step = step,
+		.own_size = sizeof(struct working_set_manager),
+		.start = manager_start,
+		.step = manager_step,
 	};
 
 	return daemon_main(&working_set_manager, argc, argv);

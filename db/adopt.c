@@ -7,7 +7,7 @@
 #include "lib/banned.h"
 
 static char *
-cut(struct arena *a, const char *from, const char *to)
+adopt_cut(struct arena *a, const char *from, const char *to)
 {
 	return arena_memdup(a, from, (size_t)(to - from));
 }
@@ -21,7 +21,7 @@ definition(struct arena *a, const char *line, const char *end)
 			end = p;
 	if (end > line && end[-1] == ',')
 		end--;
-	return cut(a, line, end);
+	return adopt_cut(a, line, end);
 }
 
 /* "DEFAULT x" gives x; NULL for none, for NULL and for a timestamp's. */
@@ -41,7 +41,7 @@ static char *
 index_columns(struct arena *a, const char *text)
 {
 	const char *open = strchr(text, '('), *close = strrchr(text, ')');
-	char *cols = cut(a, open + 1, close), *to = cols;
+	char *cols = adopt_cut(a, open + 1, close), *to = cols;
 
 	for (const char *p = cols; *p != '\0'; p++)
 		if (*p != ' ')
@@ -51,14 +51,14 @@ index_columns(struct arena *a, const char *text)
 }
 
 static bool
-starts(const char *text, const char *with)
+adopt_starts(const char *text, const char *with)
 {
 	return strncmp(text, with, strlen(with)) == 0;
 }
 
 /* Is the name one of a list with commas? */
 static bool
-listed(const char *list, const char *name)
+comma_list_has(const char *list, const char *name)
 {
 	size_t n = strlen(name);
 
@@ -77,7 +77,7 @@ statement_names(const char *index)
 	for (enum stmt_id id = 0; id < SQL__MAX; id++) {
 		const char *p = stmt_infos[id].sql;
 
-		if (listed(stmt_infos[id].key, index))
+		if (comma_list_has(stmt_infos[id].key, index))
 			return true;
 		while ((p = strstr(p, "FORCE INDEX (")) != NULL) {
 			p += strlen("FORCE INDEX (");
@@ -91,31 +91,31 @@ statement_names(const char *index)
 
 /* false for what is neither a column nor an index. */
 static bool
-line_read(struct arena *a, const char *line, const char *end, struct want *w)
+want_read_line(struct arena *a, const char *line, const char *end, struct want *w)
 {
 	static const char *const keys[] = { "PRIMARY KEY ", "UNIQUE KEY ",
 		"FULLTEXT KEY ", "KEY " };
 
-	const char *whole = cut(a, line, end);
+	const char *whole = adopt_cut(a, line, end);
 
 	w->text = definition(a, line, end);
 	w->ours = strstr(whole, " -- ours") != NULL;
-	if (starts(w->text, "CONSTRAINT "))
+	if (adopt_starts(w->text, "CONSTRAINT "))
 		return false;
 	w->kind = WANT_COLUMN;
 	for (size_t i = 0; i < N(keys) && w->kind == WANT_COLUMN; i++) {
-		if (!starts(w->text, keys[i]))
+		if (!adopt_starts(w->text, keys[i]))
 			continue;
 		const char *name = w->text + strlen(keys[i]);
 		w->kind = WANT_INDEX;
 		w->name = i == 0 ? arena_strdup(a, "PRIMARY") :
-		                   cut(a, name, strchr(name, ' '));
+		                   adopt_cut(a, name, strchr(name, ' '));
 		w->extra = index_columns(a, w->text);
 		w->is_unique = i < 2;
 		w->needed = i == 0 || w->ours || statement_names(w->name);
 	}
 	if (w->kind == WANT_COLUMN) {
-		w->name = cut(a, w->text, strchr(w->text, ' '));
+		w->name = adopt_cut(a, w->text, strchr(w->text, ' '));
 		w->extra = default_of(a, w->text);
 		w->as_text = strstr(whole, " -- or text") != NULL;
 	}
@@ -132,7 +132,7 @@ table_of(struct arena *a, const char *sql)
 		return NULL;
 	while (name > sql && name[-1] != ' ')
 		name--;
-	return cut(a, name, end);
+	return adopt_cut(a, name, end);
 }
 
 struct want *
@@ -154,7 +154,7 @@ wants_read(struct arena *a, size_t *n)
 		for (line = strchr(sql, '\n') + 1; *line == '\t'; line = end + 1) {
 			struct want w = { .table = table };
 			end = strchr(line, '\n');
-			if (line_read(a, line + 1, end, &w))
+			if (want_read_line(a, line + 1, end, &w))
 				PUSH(a, all, *n, cap) = w;
 		}
 	}

@@ -61,7 +61,7 @@ static const struct type {
 /* "varchar(254) ..." and "VARCHAR(254) ..." give their line of the table, with the size
  * in brackets. */
 static struct type
-type_of(const char *text)
+column_type_of(const char *text)
 {
 	size_t n = strcspn(text, " (");
 
@@ -106,7 +106,7 @@ integer_fit(
 enum column_fit
 column_fit(const struct want *w, const struct row_column *c)
 {
-	struct type want = type_of(type_text(w)), has = type_of(c->type);
+	struct type want = column_type_of(type_text(w)), has = column_type_of(c->type);
 	int64_t doc = want.size < DOC_BYTES ? want.size : DOC_BYTES;
 
 	if (want.holds == HOLDS_TEXT && has.holds == HOLDS_LONG_TEXT)
@@ -165,13 +165,13 @@ column_default(struct arena *a, const struct row_column *c)
 		return arena_printf(a, "%.*s", (int)(end + 1 - first), first);
 	if (strncmp(c->type, "set(", 4) == 0)
 		return "''";
-	return type_of(may_be_json(c) ? "json" : c->type).initial;
+	return column_type_of(may_be_json(c) ? "json" : c->type).initial;
 }
 
 char *
 column_default_clause(struct arena *a, const struct row_column *c, const char *value)
 {
-	const char *initial = type_of(c->type).initial, *charset = "";
+	const char *initial = column_type_of(c->type).initial, *charset = "";
 
 	if (initial == NULL || initial[0] != '(')
 		return arena_printf(

@@ -13,8 +13,8 @@
 
 /* The workunit's unsent results go where its flags say. */
 static enum err
-move(struct db *db, struct arena *a, struct workunit wu, int32_t flags, int64_t now,
-    struct fail *f)
+assignment_set_flags(struct db *db, struct arena *a, struct workunit wu, int32_t flags,
+    int64_t now, struct fail *f)
 {
 	struct result *r;
 	size_t n = 0;
@@ -35,7 +35,8 @@ enum err
 assignment_add(struct db *db, struct arena *a, const struct workunit *wu,
     enum target target, int64_t target_id, bool multi, int64_t now, struct fail *f)
 {
-	enum err e = move(db, a, *wu, multi ? WU_BROADCAST : WU_TARGETED, now, f);
+	enum err e = assignment_set_flags(
+	    db, a, *wu, multi ? WU_BROADCAST : WU_TARGETED, now, f);
 
 	return e == OK ? db_exec(db, f, NULL, ASSIGNMENT_INSERT, .now = now,
 			     .target_id = target_id, .target_type = target,
@@ -47,7 +48,7 @@ enum err
 assignments_drop(struct db *db, struct arena *a, const struct workunit *wu, int64_t now,
     struct fail *f)
 {
-	enum err e = move(db, a, *wu, 0, now, f);
+	enum err e = assignment_set_flags(db, a, *wu, 0, now, f);
 
 	return e == OK ? db_exec(db, f, NULL, PURGE_ASSIGNMENTS,
 			     .workunitids = db_ids(&wu->id, 1)) :

@@ -161,7 +161,7 @@ bind_value(struct db *db, MYSQL_BIND *b, const struct param *p, const void *at)
 
 /* Where the value is. */
 static const void *
-value_at(const struct param *p, const void *args)
+param_value_at(const struct param *p, const void *args)
 {
 	const char *at = (const char *)args + p->off;
 
@@ -182,7 +182,8 @@ bind_args(struct db *db, enum stmt_id id, const void *args, size_t *n)
 	*n = ps->single + ps->per_item * items;
 	b = next = NEWN(&db->scratch, MYSQL_BIND, *n + 1);
 	for (size_t i = 0; i < ps->n; i++)
-		next += bind_value(db, next, &ps->v[i], value_at(&ps->v[i], args));
+		next += bind_value(
+		    db, next, &ps->v[i], param_value_at(&ps->v[i], args));
 	assert(next == b + *n);
 	return b;
 }

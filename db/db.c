@@ -65,7 +65,7 @@ db_awake(struct db *db, struct fail *f)
 }
 
 static enum err
-run_once(struct db *db, struct arena *a, struct fail *f, void **rows, size_t *n,
+db_run_once(struct db *db, struct arena *a, struct fail *f, void **rows, size_t *n,
     int64_t *affected, enum stmt_id id, const void *args)
 {
 	TRY(conn_need(db, f));
@@ -83,13 +83,13 @@ db_run(struct db *db, struct arena *a, struct fail *f, void **rows, size_t *n,
 	if (db->tx_batch.on)
 		return rows == NULL ? tx_batch_keep(db, affected, id, args, f) :
 		                      tx_batch_refuse(db, "an answer is asked for", f);
-	enum err e = run_once(db, a, f, rows, n, affected, id, args);
+	enum err e = db_run_once(db, a, f, rows, n, affected, id, args);
 
 	for (int i = 1;
 	     e == E_RETRY && db->code == DEADLOCK && !db->in_tx && i < SINGLE_TRIES;
 	     i++) {
 		clock_nap_ms((1 << i) + (int)(getpid() % 8));
-		e = run_once(db, a, f, rows, n, affected, id, args);
+		e = db_run_once(db, a, f, rows, n, affected, id, args);
 	}
 	return e;
 }

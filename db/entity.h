@@ -10,7 +10,7 @@
 #include "model/request.h"
 #include "model/snapshot.h"
 
-struct part { /* an instance's share of the ids: id % n = i; n = 1 is all */
+struct id_share { /* an instance's share of the ids: id % n = i; n = 1 is all */
 	int64_t n, i;
 };
 
@@ -191,11 +191,11 @@ enum err workunit_xml_doc(
 /* Of at most DB_LIST_MAX, in the order of ids; NULL for one that is gone. */
 enum err workunits_xml_docs(struct db *, struct arena *, const int64_t *ids, size_t n,
     const char **docs, struct fail *);
-enum err workunits_due(struct db *, struct arena *, struct part, int64_t now,
+enum err workunits_due(struct db *, struct arena *, struct id_share, int64_t now,
     size_t max, struct workunit **, size_t *n, struct fail *);
-enum err workunits_to_validate(struct db *, struct arena *, struct part, int64_t appid,
-    size_t max, struct workunit **, size_t *n, struct fail *);
-enum err workunits_to_assimilate(struct db *, struct arena *, struct part,
+enum err workunits_to_validate(struct db *, struct arena *, struct id_share,
+    int64_t appid, size_t max, struct workunit **, size_t *n, struct fail *);
+enum err workunits_to_assimilate(struct db *, struct arena *, struct id_share,
     int64_t appid, size_t max, struct workunit **, size_t *n, struct fail *);
 /* Nobody else changes these, or their results, until the end of the transaction; ids
  * ascending. */

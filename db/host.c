@@ -49,7 +49,7 @@ host_similar(struct db *db, struct arena *a, const struct host *like,
 
 /* OFFSET n - 1 is the n-th. */
 static enum err
-nth(enum err e, int64_t *value)
+nth_or_zero(enum err e, int64_t *value)
 {
 	if (e == E_NOTFOUND)
 		*value = 0;
@@ -60,8 +60,8 @@ enum err
 host_made(struct db *db, int64_t userid, int64_t after, int64_t n, int64_t *create_time,
     struct fail *f)
 {
-	return nth(db_number(db, f, create_time, HOST_MADE, .userid = userid,
-		       .after = after, .offset = n - 1),
+	return nth_or_zero(db_number(db, f, create_time, HOST_MADE, .userid = userid,
+			       .after = after, .offset = n - 1),
 	    create_time);
 }
 
@@ -69,8 +69,8 @@ enum err
 host_with_work(struct db *db, int64_t userid, int64_t except, int64_t n, int64_t *id,
     struct fail *f)
 {
-	return nth(db_number(db, f, id, HOST_WITH_WORK, .userid = userid,
-		       .except = except, .offset = n - 1),
+	return nth_or_zero(db_number(db, f, id, HOST_WITH_WORK, .userid = userid,
+			       .except = except, .offset = n - 1),
 	    id);
 }
 
@@ -133,7 +133,7 @@ host_app_version_move(struct db *db, const struct host_app_version *was,
 }
 
 static bool
-has_id(const int64_t *sorted, size_t n, int64_t id)
+sorted_has_id(const int64_t *sorted, size_t n, int64_t id)
 {
 	return n > 0 && bsearch(&id, sorted, n, sizeof(id), id_order) != NULL;
 }
@@ -178,10 +178,10 @@ host_files_change(struct db *db, struct arena *a, int64_t hostid, int64_t *old,
 	if (n > 0)
 		qsort(held, n, sizeof(*held), id_order);
 	for (size_t i = 0; i < nold; i++)
-		if (!has_id(held, n, old[i]))
+		if (!sorted_has_id(held, n, old[i]))
 			gone[ngone++] = old[i];
 	for (size_t i = 0; i < n; i++)
-		if (!has_id(old, nold, held[i]))
+		if (!sorted_has_id(old, nold, held[i]))
 			fresh[nfresh++] = held[i];
 	e = files_add(db, hostid, fresh, nfresh, now, f);
 	return e != OK ? e : files_remove(db, hostid, gone, ngone, f);

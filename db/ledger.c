@@ -6,8 +6,8 @@
 #include "lib/banned.h"
 
 enum err
-ledger_due(struct db *db, struct arena *a, struct part part, size_t max, int64_t **ids,
-    size_t *n, struct fail *f)
+ledger_due(struct db *db, struct arena *a, struct id_share part, size_t max,
+    int64_t **ids, size_t *n, struct fail *f)
 {
 	struct row_number *rows = NULL;
 	enum err e = db_query(db, a, f, &rows, n, LEDGER_DUE, .parts = part.n,

@@ -15,8 +15,8 @@
 #include "db/entity.h"
 
 /* Ids of sent jobs that are not in the ledger, of this part, at most max. */
-enum err ledger_due(struct db *, struct arena *, struct part, size_t max, int64_t **ids,
-    size_t *n, struct fail *);
+enum err ledger_due(struct db *, struct arena *, struct id_share, size_t max,
+    int64_t **ids, size_t *n, struct fail *);
 /* Adds n <= DB_LIST_MAX of them, in the caller's transaction; E_RACE: one was added
  * meanwhile. */
 enum err ledger_fold(struct db *, const int64_t *ids, size_t n, struct fail *);

@@ -11,13 +11,13 @@
 #include "lib/banned.h"
 
 static bool
-has(const unsigned char *bits, int64_t id)
+no_work_has(const unsigned char *bits, int64_t id)
 {
 	return id > 0 && id < NO_WORK_SETS && (bits[id / 8] >> id % 8 & 1) != 0;
 }
 
 static void
-put(unsigned char *bits, int64_t id)
+no_work_put(unsigned char *bits, int64_t id)
 {
 	if (id > 0 && id < NO_WORK_SETS)
 		bits[id / 8] |= (unsigned char)(1 << id % 8);
@@ -25,7 +25,7 @@ put(unsigned char *bits, int64_t id)
 
 /* What is remembered may be true no longer once the directory has changed. */
 static void
-look(const struct triggers *t, struct no_work *m)
+no_work_refresh(const struct triggers *t, struct no_work *m)
 {
 	if (trigger_changed(t, TRIGGER_NO_WORK_AVAILABLE, &m->dir) || m->dir.fresh)
 		memset(m->there, 0, sizeof(m->there));
@@ -42,7 +42,7 @@ first_unknown(const struct no_work *m, int64_t from, int64_t to)
 		if (id % 8 == 0 && id + 7 <= to && id < NO_WORK_SETS &&
 		    (m->there[at] | m->none[at]) == 0xff)
 			id += 7;
-		else if (!has(m->there, id) && !has(m->none, id))
+		else if (!no_work_has(m->there, id) && !no_work_has(m->none, id))
 			return id;
 	}
 	return 0;
@@ -54,7 +54,7 @@ no_work_next(const struct triggers *t, int64_t after, int64_t last)
 	struct no_work *m = &t->db->no_work;
 	int64_t id;
 
-	look(t, m);
+	no_work_refresh(t, m);
 	id = first_unknown(m, after + 1, last);
 	return id != 0 ? id : first_unknown(m, 1, after < last ? after : last);
 }
@@ -65,7 +65,7 @@ no_work_gap(struct db *db, int64_t after, int64_t before)
 	int64_t end = before < NO_WORK_SETS ? before : NO_WORK_SETS;
 
 	for (int64_t id = after + 1; id < end; id++)
-		put(db->no_work.none, id);
+		no_work_put(db->no_work.none, id);
 }
 
 void
@@ -87,9 +87,9 @@ no_work_there(const struct triggers *t, struct arena *a, const int64_t *ids,
 	if (n == 0 || triggers_in_rows(t->conf))
 		return trigger_there(
 		    t, a, TRIGGER_NO_WORK_AVAILABLE, names, n, there, f);
-	look(t, m);
+	no_work_refresh(t, m);
 	for (size_t i = 0; i < n; i++) {
-		there[i] = has(m->there, ids[i]);
+		there[i] = no_work_has(m->there, ids[i]);
 		if (!there[i])
 			asked[nasked++] = names[i];
 	}
@@ -99,7 +99,7 @@ no_work_there(const struct triggers *t, struct arena *a, const int64_t *ids,
 			continue;
 		there[i] = answers[k++];
 		if (there[i] && m->dir.there && !m->dir.fresh)
-			put(m->there, ids[i]);
+			no_work_put(m->there, ids[i]);
 	}
 	return e;
 }

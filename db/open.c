@@ -38,7 +38,7 @@ db_request(struct db *db, int64_t since_ms)
 
 /* The one number that a statement without arguments answers. */
 static enum err
-number(struct db *db, struct fail *f, int64_t *value, enum stmt_id id)
+session_number(struct db *db, struct fail *f, int64_t *value, enum stmt_id id)
 {
 	struct arena a = { 0 };
 	void *row = NULL;
@@ -75,7 +75,8 @@ cluster_find(struct db *db, struct fail *f)
 	db->cluster = e == OK && n == 1 &&
 	              strcmp(((const struct row_status *)rows)->value, "ON") == 0;
 	arena_free(&a);
-	return db->cluster ? number(db, f, &none, SQL_SESSION_IN_TRANSACTION) : e;
+	return db->cluster ? session_number(db, f, &none, SQL_SESSION_IN_TRANSACTION) :
+	                     e;
 }
 
 static enum err
@@ -101,7 +102,7 @@ session_set(struct db *db, struct fail *f)
 	if ((e = cluster_find(db, f)) != OK)
 		return e;
 	if (db->text_bytes == 0) {
-		e = number(db, f, &bytes, SQL_SESSION_TEXT_BYTES);
+		e = session_number(db, f, &bytes, SQL_SESSION_TEXT_BYTES);
 		if (e != OK)
 			return e;
 		db->text_bytes = bytes >= 1 && bytes <= 4 ? (int)bytes : 4;
@@ -112,7 +113,7 @@ session_set(struct db *db, struct fail *f)
 enum err
 conn_schema_version(struct db *db, int64_t *version, struct fail *f)
 {
-	enum err e = number(db, f, version, SQL_SCHEMA_VERSION);
+	enum err e = session_number(db, f, version, SQL_SCHEMA_VERSION);
 
 	if (e == E_NOTFOUND || (e == E_CONFIG && db->code == NO_SUCH_TABLE)) {
 		*version = 0;
@@ -150,7 +151,7 @@ by_port(const struct conf *cf)
 
 /* By its address: a machine need not be able to resolve its own name. */
 static const char *
-host_of(const struct conf *cf)
+connect_host(const struct conf *cf)
 {
 	if (by_port(cf) && is_local(cf->db_host))
 		return "127.0.0.1";
@@ -204,7 +205,7 @@ conn_open(struct db *db, struct fail *f)
 	}
 	if (by_port(cf))
 		mysql_options(my, MYSQL_OPT_PROTOCOL, &tcp);
-	if (mysql_real_connect(my, host_of(cf), or_null(cf->db_user),
+	if (mysql_real_connect(my, connect_host(cf), or_null(cf->db_user),
 		or_null(cf->db_passwd), or_null(cf->db_name), (unsigned)cf->db_port,
 		or_null(cf->db_socket), CLIENT_FOUND_ROWS) == NULL) {
 		connect_fail(db, my, f);

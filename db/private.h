@@ -86,7 +86,7 @@ size_t list_size(size_t slot);
 size_t list_max(enum arg_type); /* items that such a list may have; 0: it is none */
 /* The statement's text with $COLS and "?" for its parameters. */
 char *stmt_text(struct arena *, enum stmt_id, size_t slot);
-bool eat(const char **text, const char *word); /* steps over word if it is next */
+bool eat_word(const char **text, const char *word); /* steps over word if it is next */
 /* Made when they are first needed, for the life of the connection. */
 const struct params *stmt_params(struct db *, enum stmt_id);
 size_t stmt_list_len(struct db *, enum stmt_id, const void *args);

@@ -54,7 +54,7 @@ schema_mysql_accounts(struct arena *a, const char *os_user)
 
 	for (size_t i = 0; i < N(ids); i++) {
 		for (const char *p = stmt_infos[ids[i]].sql; *p != '\0';) {
-			if (eat(&p, "$ACCOUNT"))
+			if (eat_word(&p, "$ACCOUNT"))
 				put_quoted(&b, os_user);
 			else
 				buf_put(&b, p++, 1);
@@ -83,8 +83,8 @@ struct upgrade {
 /* A failure names the table only: all that was to be done to it would leave no room for
  * why. */
 static enum err
-step(const struct upgrade *u, const char *what, const char *table, const char *sql,
-    struct fail *f)
+upgrade_step(const struct upgrade *u, const char *what, const char *table,
+    const char *sql, struct fail *f)
 {
 	u->say(arena_printf(u->a, "%s%s", u->dry ? "would " : "", what));
 	return u->dry ? OK : conn_text(u->db, sql, table, f);
@@ -96,9 +96,9 @@ alter_text(struct arena *a, const char *table, const char *clauses)
 	struct buf sql = buf_new(a);
 
 	for (const char *p = stmt_infos[SQL_SCHEMA_ALTER].sql; *p != '\0';) {
-		if (eat(&p, "$TABLE"))
+		if (eat_word(&p, "$TABLE"))
 			buf_puts(&sql, table);
-		else if (eat(&p, "$CLAUSES"))
+		else if (eat_word(&p, "$CLAUSES"))
 			buf_puts(&sql, clauses);
 		else
 			buf_put(&sql, p++, 1);
@@ -118,7 +118,7 @@ table_alter(const struct upgrade *u, const struct gap *g, size_t n, struct fail 
 		buf_printf(&clauses, "%s%s", i > 0 ? ", " : "", g[i].clause);
 		buf_printf(&what, "%s%s", i > 0 ? ", " : "", g[i].what);
 	}
-	return step(
+	return upgrade_step(
 	    u, what.p, g->want->table, alter_text(u->a, g->want->table, clauses.p), f);
 }
 
@@ -131,7 +131,7 @@ gaps_fill(const struct upgrade *u, const struct gap *gaps, size_t n, struct fail
 		const struct gap *g = &gaps[i];
 		part = 1;
 		if (g->clause == NULL) {
-			e = step(u,
+			e = upgrade_step(u,
 			    arena_printf(u->a, "create table %s", g->want->table),
 			    g->want->table, g->want->text, f);
 			continue;

@@ -19,7 +19,7 @@ struct remarks {
 };
 
 static void
-remark(struct remarks *r, bool error, char *text)
+add_remark(struct remarks *r, bool error, char *text)
 {
 	PUSH(r->a, r->v, r->n, r->cap) = (struct schema_remark){ error, text };
 }
@@ -78,14 +78,14 @@ foreign_index(struct remarks *r, const struct row_index *index)
 		    !column_in(index->columns, changes[i].column))
 			continue;
 		hot = true;
-		remark(r, false,
+		add_remark(r, false,
 		    arena_printf(r->a,
 			"%s: index %s (%s) is not used by Locus; %s moves an entry of it",
 			index->table, index->name, index->columns, changes[i].when));
 		break;
 	}
 	if (!hot && strcmp(index->table, "result") == 0)
-		remark(r, false,
+		add_remark(r, false,
 		    arena_printf(r->a,
 			"result: index %s (%s) is not used by Locus; every new result adds an entry to it",
 			index->name, index->columns));
@@ -105,7 +105,7 @@ indexes_check(
 			continue;
 		if (strcmp(index->columns, w[i].extra) != 0 ||
 		    (w[i].is_unique && !index->is_unique))
-			remark(r, true,
+			add_remark(r, true,
 			    arena_printf(r->a,
 				"%s: index %s is on (%s), Locus needs it %son (%s); run: ALTER TABLE %s DROP INDEX %s; then: locus schema upgrade",
 				w[i].table, w[i].name, index->columns,
@@ -126,7 +126,7 @@ engines_check(struct remarks *r, const struct want *w, size_t n, const struct li
 			    strcmp(w[i].table, l->tables[k].a) != 0 ||
 			    strcmp(l->tables[k].b, "InnoDB") == 0)
 				continue;
-			remark(r, true,
+			add_remark(r, true,
 			    arena_printf(r->a,
 				"%s: its engine is %s, which has no transactions; run: ALTER TABLE %s ENGINE=InnoDB",
 				w[i].table, l->tables[k].b, w[i].table));
@@ -156,7 +156,7 @@ column_check(struct remarks *r, const struct want *w, const struct row_column *c
 	else if (!null && c->nullable && strstr(w->text, "TIMESTAMP") == NULL)
 		wrong = "takes NULL, and statements do not find such rows";
 	if (wrong != NULL)
-		remark(r, true,
+		add_remark(r, true,
 		    arena_printf(r->a,
 			"%s: column %s (%s) %s; run: ALTER TABLE %s MODIFY COLUMN %s",
 			w->table, w->name, c->type, wrong, w->table, fix));
@@ -195,7 +195,7 @@ columns_check(struct remarks *r, const struct want *w, size_t n, const struct li
 		if (w[i].extra != NULL && c->has_default &&
 		    strcmp(c->initial, "NULL") != 0 &&
 		    !same_default(w[i].extra, c->initial))
-			remark(r, true,
+			add_remark(r, true,
 			    arena_printf(r->a,
 				"%s: column %s has the default %s, Locus counts on %s; run: ALTER TABLE %s %s",
 				w[i].table, w[i].name, c->initial, w[i].extra,
@@ -249,7 +249,7 @@ foreign_column(struct remarks *r, const struct row_column *c)
 	          arena_printf(
 		      r->a, "ALTER COLUMN `%s` SET DEFAULT %s", c->name, value) :
 	          arena_printf(r->a, "MODIFY COLUMN `%s` %s NULL", c->name, c->type);
-	remark(r, true,
+	add_remark(r, true,
 	    arena_printf(r->a,
 		"%s: column %s (%s) is not Locus' and has no default, so no row can be made; run: ALTER TABLE %s %s",
 		c->table, c->name, c->type, c->table, fix));
@@ -285,7 +285,7 @@ foreign_unique(
 	if (!x->is_unique || known || index_wanted(w, n, x) || !is_filled(x->table) ||
 	    is_implied(r->a, w, n, x))
 		return;
-	remark(r, true,
+	add_remark(r, true,
 	    arena_printf(r->a,
 		"%s: unique index %s (%s) is not Locus' and refuses rows that it makes; run: ALTER TABLE %s DROP INDEX `%s`",
 		x->table, x->name, x->columns, x->table, x->name));
@@ -314,7 +314,7 @@ shapes_check(struct remarks *r, const struct live *l)
 		for (size_t k = 0; k < shapes[i]->ncols; k++)
 			if (live_column(l, shapes[i]->name, shapes[i]->cols[k].name) ==
 			    NULL)
-				remark(r, true,
+				add_remark(r, true,
 				    arena_printf(r->a, "%s: programs read column %s",
 					shapes[i]->name, shapes[i]->cols[k].name));
 }
@@ -335,7 +335,7 @@ schema_check(struct db *db, struct arena *a, struct schema_remark **out, size_t 
 	if (e != OK)
 		return e;
 	if (live.ntables == 0) {
-		remark(&r, true,
+		add_remark(&r, true,
 		    arena_strdup(a, "there are no tables; run: locus schema upgrade"));
 		*out = r.v;
 		*n = r.n;
@@ -343,12 +343,12 @@ schema_check(struct db *db, struct arena *a, struct schema_remark **out, size_t 
 	}
 	struct gap *gaps = gaps_find(a, wants, nwants, &live, &ngaps);
 	if (version != SCHEMA_VERSION)
-		remark(&r, true,
+		add_remark(&r, true,
 		    arena_printf(a,
 			"version %lld; this Locus needs %d; run: locus schema upgrade",
 			(long long)version, SCHEMA_VERSION));
 	for (size_t i = 0; i < ngaps; i++)
-		remark(&r, true,
+		add_remark(&r, true,
 		    arena_printf(a, "%s: %s is missing; run: locus schema upgrade",
 			gaps[i].want->table, gaps[i].what));
 	shapes_check(&r, &live);

@@ -10,7 +10,7 @@
 enum { ACTIVE_S = 7 * 86400 };
 
 static int64_t
-of_state(const struct row_pair *rows, size_t n, int64_t state)
+count_of_state(const struct row_pair *rows, size_t n, int64_t state)
 {
 	for (size_t i = 0; i < n; i++)
 		if (rows[i].a == state)
@@ -27,9 +27,9 @@ count_results(struct db *db, struct arena *a, struct status *s, struct fail *f)
 
 	if (e != OK)
 		return e;
-	s->results_unsent = of_state(rows, n, RESULT_UNSENT);
-	s->results_in_progress = of_state(rows, n, RESULT_IN_PROGRESS);
-	s->results_over = of_state(rows, n, RESULT_OVER);
+	s->results_unsent = count_of_state(rows, n, RESULT_UNSENT);
+	s->results_in_progress = count_of_state(rows, n, RESULT_IN_PROGRESS);
+	s->results_over = count_of_state(rows, n, RESULT_OVER);
 	return OK;
 }
 
@@ -42,8 +42,8 @@ count_workunits(struct db *db, struct arena *a, struct status *s, struct fail *f
 
 	if (e != OK)
 		return e;
-	s->workunits_to_assimilate = of_state(rows, n, ASSIMILATE_READY);
-	s->workunits_done = of_state(rows, n, ASSIMILATE_DONE);
+	s->workunits_to_assimilate = count_of_state(rows, n, ASSIMILATE_READY);
+	s->workunits_done = count_of_state(rows, n, ASSIMILATE_DONE);
 	return db_number(db, f, &s->workunits_to_validate, STATUS_VALIDATE);
 }
 

@@ -150,7 +150,7 @@ put_cols(struct buf *b, const struct row_shape *shape)
 }
 
 bool
-eat(const char **p, const char *word)
+eat_word(const char **p, const char *word)
 {
 	size_t n = strlen(word);
 
@@ -168,7 +168,7 @@ name_len(const char *p)
 }
 
 static bool
-is_named(const char *name, const char *text, size_t n)
+name_is(const char *name, const char *text, size_t n)
 {
 	return strncmp(name, text, n) == 0 && name[n] == '\0';
 }
@@ -184,7 +184,7 @@ stmt_param_next(enum stmt_id id, const char **text, struct stmt_param *to)
 	*to = (struct stmt_param){ .name = name };
 	*text = name + n;
 	for (const struct stmt_arg *arg = stmt_args(id); arg->type != ARG_END; arg++)
-		if (is_named(arg->name, name, n))
+		if (name_is(arg->name, name, n))
 			to->arg = arg;
 	to->known = to->arg != NULL;
 	if (to->arg == NULL || to->arg->type != ARG_ROW || **text != '.')
@@ -193,7 +193,7 @@ stmt_param_next(enum stmt_id id, const char **text, struct stmt_param *to)
 	n = name_len(name);
 	*text = name + n;
 	for (size_t i = 0; i < to->arg->shape->ncols; i++)
-		if (is_named(to->arg->shape->cols[i].name, name, n))
+		if (name_is(to->arg->shape->cols[i].name, name, n))
 			to->col = &to->arg->shape->cols[i];
 	to->known = to->col != NULL;
 	return true;
@@ -222,7 +222,7 @@ stmt_text(struct arena *a, enum stmt_id id, size_t slot)
 	for (const char *p = st->sql; *p != '\0';) {
 		if (stmt_param_next(id, &p, &param))
 			put_param(&b, &param, slot);
-		else if (eat(&p, "$COLS"))
+		else if (eat_word(&p, "$COLS"))
 			put_cols(&b, st->shape);
 		else
 			buf_put(&b, p++, 1);
@@ -262,7 +262,7 @@ col_arg(const struct col *c)
 }
 
 static struct param
-of_row(const struct stmt_arg *arg, const struct col *c)
+row_param(const struct stmt_arg *arg, const struct col *c)
 {
 	return (struct param){ col_arg(c), true, arg->off, c->off };
 }
@@ -287,14 +287,14 @@ stmt_params(struct db *db, enum stmt_id id)
 			ps->list = arg;
 		ps->whole_row |= arg->type == ARG_ROW && at.col == NULL;
 		if (at.col != NULL)
-			PUSH(&db->a, ps->v, ps->n, ps->cap) = of_row(arg, at.col);
+			PUSH(&db->a, ps->v, ps->n, ps->cap) = row_param(arg, at.col);
 		else if (arg->type != ARG_ROW)
 			PUSH(&db->a, ps->v, ps->n, ps->cap) = (struct param){
 				.type = arg->type, .off = arg->off
 			};
 		else
 			for (size_t i = 0; i < arg->shape->ncols; i++)
-				PUSH(&db->a, ps->v, ps->n, ps->cap) = of_row(
+				PUSH(&db->a, ps->v, ps->n, ps->cap) = row_param(
 				    arg, &arg->shape->cols[i]);
 	}
 	for (size_t i = 0; i < ps->n; i++) {
@@ -310,7 +310,7 @@ stmt_params(struct db *db, enum stmt_id id)
 
 /* Its items, as bytes, and their number. */
 static size_t
-list_items(enum arg_type type, const void *at, const void **v, size_t *item_size)
+list_arg_items(enum arg_type type, const void *at, const void **v, size_t *item_size)
 {
 	const struct db_ids *ids = at;
 	const struct db_names *names = at;
@@ -345,7 +345,7 @@ stmt_list_len(struct db *db, enum stmt_id id, const void *args)
 
 	if (list == NULL)
 		return 0;
-	n = list_items(list->type, (const char *)args + list->off, &items, &size);
+	n = list_arg_items(list->type, (const char *)args + list->off, &items, &size);
 	assert(n > 0 && n <= list_max(list->type));
 	return n;
 }
@@ -359,7 +359,7 @@ stmt_args_keep(struct arena *a, enum stmt_id id, const void *args)
 	memcpy(kept, args, size);
 	for (const struct stmt_arg *arg = stmt_args(id); arg->type != ARG_END; arg++) {
 		const void *items = NULL;
-		size_t n = list_items(arg->type, kept + arg->off, &items, &size);
+		size_t n = list_arg_items(arg->type, kept + arg->off, &items, &size);
 
 		if (arg->type == ARG_ROW) {
 			memcpy(&items, kept + arg->off, sizeof(items));

@@ -26,8 +26,8 @@ name_ok(const char *name)
 
 /* A connection that was lost meanwhile is no lost trigger. */
 static enum err
-change(const struct triggers *t, enum trigger_op op, enum trigger of, const char *name,
-    struct fail *f)
+trigger_change(const struct triggers *t, enum trigger_op op, enum trigger of,
+    const char *name, struct fail *f)
 {
 	struct rng rng = rng_seed((uint64_t)clock_mono_ms() ^ (uint64_t)getpid());
 	enum err e = OK;
@@ -49,32 +49,32 @@ enum err
 trigger_raise(
     const struct triggers *t, enum trigger of, const char *name, struct fail *f)
 {
-	return change(t, TRIGGER_OP_RAISE, of, name, f);
+	return trigger_change(t, TRIGGER_OP_RAISE, of, name, f);
 }
 
 enum err
 trigger_clear(
     const struct triggers *t, enum trigger of, const char *name, struct fail *f)
 {
-	return change(t, TRIGGER_OP_CLEAR, of, name, f);
+	return trigger_change(t, TRIGGER_OP_CLEAR, of, name, f);
 }
 
 enum err
 trigger_claim(const struct triggers *t, const char *name, struct fail *f)
 {
-	return change(t, TRIGGER_OP_CLAIM, TRIGGER_NEED_WORK, name, f);
+	return trigger_change(t, TRIGGER_OP_CLAIM, TRIGGER_NEED_WORK, name, f);
 }
 
 enum err
 trigger_claim_done(const struct triggers *t, const char *name, struct fail *f)
 {
-	return change(t, TRIGGER_OP_DONE, TRIGGER_NEED_WORK, name, f);
+	return trigger_change(t, TRIGGER_OP_DONE, TRIGGER_NEED_WORK, name, f);
 }
 
 enum err
 trigger_claim_back(const struct triggers *t, const char *name, struct fail *f)
 {
-	return change(t, TRIGGER_OP_BACK, TRIGGER_NEED_WORK, name, f);
+	return trigger_change(t, TRIGGER_OP_BACK, TRIGGER_NEED_WORK, name, f);
 }
 
 enum err

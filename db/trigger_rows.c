@@ -65,7 +65,7 @@ rows_since(const struct triggers *t, struct arena *a, enum trigger of,
  * the same: that costs a read, not a write that others must wait for.
  */
 static enum err
-raise(const struct triggers *t, enum trigger of, const char *name, struct fail *f)
+rows_raise(const struct triggers *t, enum trigger of, const char *name, struct fail *f)
 {
 	struct arena a = { 0 };
 	char *names[] = { arena_strdup(&a, name) };
@@ -100,7 +100,7 @@ rows_change(const struct triggers *t, enum trigger_op op, enum trigger of,
 		return e;
 	switch (op) {
 	case TRIGGER_OP_RAISE:
-		return raise(t, of, name, f);
+		return rows_raise(t, of, name, f);
 	case TRIGGER_OP_CLEAR:
 		return db_exec_like(t->db, f, NULL, stmts[of].clear,
 		    TRIGGER_CLEAR_NEED_WORK, .name = name);

@@ -26,7 +26,7 @@ enum { BYTES_MAX = 512 * 1024 };
 
 /* What a step is known by: statement, size of its list, is its count asked for? */
 static uint16_t
-key_of(enum stmt_id id, size_t slot, bool counted)
+step_key(enum stmt_id id, size_t slot, bool counted)
 {
 	static_assert(SQL__MAX < 1 << 12 && LIST_SIZES <= 8, "a key has 16 bits");
 	return (uint16_t)((unsigned)id << 4 | (unsigned)slot << 1 | counted);
@@ -65,7 +65,7 @@ tx_batch_keep(
 		t->bytes += binds[i].buffer_length;
 	if (t->bytes > BYTES_MAX)
 		return tx_batch_refuse(db, "too much for one message", f);
-	t->key[t->n++] = key_of(
+	t->key[t->n++] = step_key(
 	    id, list_slot(stmt_list_len(db, id, args)), affected != NULL);
 	if (affected != NULL)
 		*affected = 1;
@@ -74,7 +74,7 @@ tx_batch_keep(
 
 /* NULL: it is known from now on. */
 static struct program *
-program_find(struct tx_batch *t)
+tx_program_find(struct tx_batch *t)
 {
 	struct program *p = t->known;
 
@@ -160,7 +160,7 @@ tx_batch_run(struct db *db, struct fail *f)
 	db->tx_batch.on = false;
 	if (db->tx_batch.refused)
 		return tx_batch_refuse(db, "refused before", f);
-	p = program_find(&db->tx_batch);
+	p = tx_program_find(&db->tx_batch);
 	if (p == NULL)
 		return tx_batch_refuse(db, "not known yet", f);
 	enum err e = p->st != NULL ? OK : program_prepare(db, p, f);

@@ -12,7 +12,7 @@
 enum { KEPT_MOST = 4096 }; /* names: some 100 KB of each process */
 
 static void
-keep(struct working_set *w, char *const *names, size_t n)
+working_set_keep(struct working_set *w, char *const *names, size_t n)
 {
 	w->kept = w->dir.there && !w->dir.fresh && n <= KEPT_MOST;
 	if (!w->kept)
@@ -41,6 +41,6 @@ working_set_names(
 	arena_reset(&w->a);
 	e = trigger_list(t, a, TRIGGER_WORKING_SET, names, n, f);
 	if (e == OK)
-		keep(w, *names, *n);
+		working_set_keep(w, *names, *n);
 	return e;
 }

@@ -8,7 +8,7 @@
 #include "lib/banned.h"
 
 static bool
-name_fits(const char *name, struct fail *f)
+wu_name_fits(const char *name, struct fail *f)
 {
 	if (name != NULL && name[0] != '\0' && strlen(name) <= DB_NAME_MAX)
 		return true;
@@ -20,7 +20,7 @@ name_fits(const char *name, struct fail *f)
 enum err
 workunit_insert(struct db *db, struct workunit *wu, const char *xml_doc, struct fail *f)
 {
-	if (!name_fits(wu->name, f))
+	if (!wu_name_fits(wu->name, f))
 		return f->code;
 	wu->id = 0; /* assigned, also when tried again */
 	enum err e = db_exec(db, f, NULL, WU_INSERT, .wu = wu, .xml_doc = xml_doc);
@@ -30,7 +30,7 @@ workunit_insert(struct db *db, struct workunit *wu, const char *xml_doc, struct 
 }
 
 static int
-named_order(const void *a, const void *b)
+wu_named_order(const void *a, const void *b)
 {
 	return strcmp(
 	    ((const struct row_named *)a)->name, ((const struct row_named *)b)->name);
@@ -48,12 +48,12 @@ workunit_ids(struct db *db, struct arena *a, char *const *names, size_t n, int64
 		if (e != OK)
 			return e;
 		if (got > 0)
-			qsort(rows, got, sizeof(struct row_named), named_order);
+			qsort(rows, got, sizeof(struct row_named), wu_named_order);
 		for (size_t k = i; k < i + part; k++) {
 			struct row_named key = { .name = names[k] }, *found = NULL;
 			if (got > 0)
 				found = bsearch(
-				    &key, rows, got, sizeof(key), named_order);
+				    &key, rows, got, sizeof(key), wu_named_order);
 			ids[k] = found == NULL ? 0 : found->id;
 		}
 	}
@@ -72,7 +72,7 @@ workunits_insert(struct db *db, struct arena *a, struct workunit *const *wus,
 	for (size_t i = 0; i < n; i++) {
 		wus[i]->id = 0;
 		names[i] = wus[i]->name;
-		if (!name_fits(names[i], f))
+		if (!wu_name_fits(names[i], f))
 			return f->code;
 		db_batch_add(b, WU_INSERT, .wu = wus[i], .xml_doc = xml_docs[i]);
 	}
@@ -140,24 +140,24 @@ workunits_xml_docs(struct db *db, struct arena *a, const int64_t *ids, size_t n,
 }
 
 enum err
-workunits_due(struct db *db, struct arena *a, struct part part, int64_t now, size_t max,
-    struct workunit **wus, size_t *n, struct fail *f)
+workunits_due(struct db *db, struct arena *a, struct id_share part, int64_t now,
+    size_t max, struct workunit **wus, size_t *n, struct fail *f)
 {
 	return db_query(db, a, f, wus, n, WUS_DUE, .now = now, .parts = part.n,
 	    .part = part.i, .max = max);
 }
 
 enum err
-workunits_to_validate(struct db *db, struct arena *a, struct part part, int64_t appid,
-    size_t max, struct workunit **wus, size_t *n, struct fail *f)
+workunits_to_validate(struct db *db, struct arena *a, struct id_share part,
+    int64_t appid, size_t max, struct workunit **wus, size_t *n, struct fail *f)
 {
 	return db_query(db, a, f, wus, n, WUS_TO_VALIDATE, .appid = appid,
 	    .parts = part.n, .part = part.i, .max = max);
 }
 
 enum err
-workunits_to_assimilate(struct db *db, struct arena *a, struct part part, int64_t appid,
-    size_t max, struct workunit **wus, size_t *n, struct fail *f)
+workunits_to_assimilate(struct db *db, struct arena *a, struct id_share part,
+    int64_t appid, size_t max, struct workunit **wus, size_t *n, struct fail *f)
 {
 	return db_query(db, a, f, wus, n, WUS_TO_ASSIMILATE, .appid = appid,
 	    .parts = part.n, .part = part.i, .max = max);

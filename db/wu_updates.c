@@ -10,7 +10,7 @@
 #include "lib/banned.h"
 
 enum err
-workunits_to_delete_files(struct db *db, struct arena *a, struct part part,
+workunits_to_delete_files(struct db *db, struct arena *a, struct id_share part,
     int32_t state, size_t max, struct workunit **wus, size_t *n, struct fail *f)
 {
 	return db_query(db, a, f, wus, n, WUS_TO_DELETE_FILES,
@@ -18,8 +18,8 @@ workunits_to_delete_files(struct db *db, struct arena *a, struct part part,
 }
 
 enum err
-workunits_files_gone(struct db *db, struct arena *a, struct part part, int64_t after,
-    size_t max, int64_t **ids, size_t *n, struct fail *f)
+workunits_files_gone(struct db *db, struct arena *a, struct id_share part,
+    int64_t after, size_t max, int64_t **ids, size_t *n, struct fail *f)
 {
 	struct row_number *rows = NULL;
 	enum err e = db_query(db, a, f, &rows, n, WUS_FILES_GONE, .after = after,
@@ -40,48 +40,48 @@ workunits_to_purge(struct db *db, struct arena *a, const int64_t *ids, size_t ni
 }
 
 enum err
-results_to_delete_files(struct db *db, struct arena *a, struct part part, int32_t state,
-    size_t max, struct result **results, size_t *n, struct fail *f)
+results_to_delete_files(struct db *db, struct arena *a, struct id_share part,
+    int32_t state, size_t max, struct result **results, size_t *n, struct fail *f)
 {
 	return db_query(db, a, f, results, n, RESULTS_TO_DELETE_FILES,
 	    .file_delete_state = state, .parts = part.n, .part = part.i, .max = max);
 }
 
-struct life_batch *
-life_batch(struct arena *a)
+struct wu_updates *
+wu_updates_new(struct arena *a)
 {
-	static const enum stmt_id of[LIFE__MAX] = {
-		[LIFE_TRANSITIONED] = SQL_WU_TRANSITIONED,
-		[LIFE_VALIDATED] = SQL_WU_VALIDATED,
-		[LIFE_MOVED] = SQL_RESULT_MOVE,
-		[LIFE_ASSIMILATED] = SQL_WU_ASSIMILATED,
-		[LIFE_INPUTS_DELETED] = SQL_WU_FILES_DELETED,
-		[LIFE_OUTPUTS_DELETED] = SQL_RESULT_FILES_DELETED,
-		[LIFE_TIMED_OUT] = SQL_HAV_TIMED_OUT,
-		[LIFE_JUDGED] = SQL_HAV_JUDGED,
-		[LIFE_LEARNED] = SQL_VERSION_LEARNED,
-		[LIFE_TURNAROUND] = SQL_HOST_TURNAROUND,
-		[LIFE_HOST_CREDIT] = SQL_HOST_CREDIT,
-		[LIFE_USER_CREDIT] = SQL_USER_CREDIT,
+	static const enum stmt_id of[WU_UPDATE__MAX] = {
+		[WU_UPDATE_TRANSITIONED] = SQL_WU_TRANSITIONED,
+		[WU_UPDATE_VALIDATED] = SQL_WU_VALIDATED,
+		[WU_UPDATE_MOVED] = SQL_RESULT_MOVE,
+		[WU_UPDATE_ASSIMILATED] = SQL_WU_ASSIMILATED,
+		[WU_UPDATE_INPUTS_DELETED] = SQL_WU_FILES_DELETED,
+		[WU_UPDATE_OUTPUTS_DELETED] = SQL_RESULT_FILES_DELETED,
+		[WU_UPDATE_TIMED_OUT] = SQL_HAV_TIMED_OUT,
+		[WU_UPDATE_JUDGED] = SQL_HAV_JUDGED,
+		[WU_UPDATE_LEARNED] = SQL_VERSION_LEARNED,
+		[WU_UPDATE_TURNAROUND] = SQL_HOST_TURNAROUND,
+		[WU_UPDATE_HOST_CREDIT] = SQL_HOST_CREDIT,
+		[WU_UPDATE_USER_CREDIT] = SQL_USER_CREDIT,
 	};
-	struct life_batch *b = NEW(a, struct life_batch);
+	struct wu_updates *b = NEW(a, struct wu_updates);
 
 	b->a = a;
-	for (size_t i = 0; i < LIFE__MAX; i++)
+	for (size_t i = 0; i < WU_UPDATE__MAX; i++)
 		b->of[i] = db_batch(a, of[i]);
 	return b;
 }
 
 enum err
-life_save(struct db *db, struct life_batch *b, struct fail *f)
+wu_updates_save(struct db *db, struct wu_updates *b, struct fail *f)
 {
 	enum err e = OK;
 
-	for (enum life i = 0; i < LIFE__MAX && e == OK; i++) {
-		e = i <= LIFE_MOVED ? db_batch_all(db, b->of[i], f) :
-		                      db_batch_run(db, b->of[i], NULL, f);
+	for (enum wu_update i = 0; i < WU_UPDATE__MAX && e == OK; i++) {
+		e = i <= WU_UPDATE_MOVED ? db_batch_all(db, b->of[i], f) :
+		                           db_batch_run(db, b->of[i], NULL, f);
 		b->of[i]->n = 0;
-		if (i == LIFE_MOVED && e == OK) {
+		if (i == WU_UPDATE_MOVED && e == OK) {
 			e = results_insert(db, b->a, b->made, b->nmade, f);
 			b->nmade = 0;
 		}
@@ -91,51 +91,51 @@ life_save(struct db *db, struct life_batch *b, struct fail *f)
 
 void
 workunit_transitioned(
-    struct life_batch *b, const struct workunit *was, const struct workunit *becomes)
+    struct wu_updates *b, const struct workunit *was, const struct workunit *becomes)
 {
-	db_batch_add(
-	    b->of[LIFE_TRANSITIONED], WU_TRANSITIONED, .becomes = becomes, .was = was);
+	db_batch_add(b->of[WU_UPDATE_TRANSITIONED], WU_TRANSITIONED, .becomes = becomes,
+	    .was = was);
 }
 
 void
 workunit_validated(
-    struct life_batch *b, const struct workunit *was, const struct workunit *becomes)
+    struct wu_updates *b, const struct workunit *was, const struct workunit *becomes)
 {
 	db_batch_add(
-	    b->of[LIFE_VALIDATED], WU_VALIDATED, .becomes = becomes, .was = was);
+	    b->of[WU_UPDATE_VALIDATED], WU_VALIDATED, .becomes = becomes, .was = was);
 }
 
 void
-result_made(struct life_batch *b, const struct new_result *r)
+result_made(struct wu_updates *b, const struct new_result *r)
 {
 	PUSH(b->a, b->made, b->nmade, b->cap) = *r;
 }
 
 void
 workunit_assimilated(
-    struct life_batch *b, int64_t id, int32_t state, int32_t error_bits, int64_t now)
+    struct wu_updates *b, int64_t id, int32_t state, int32_t error_bits, int64_t now)
 {
-	db_batch_add(b->of[LIFE_ASSIMILATED], WU_ASSIMILATED, .assimilate_state = state,
-	    .error_bits = error_bits, .now = now, .id = id);
+	db_batch_add(b->of[WU_UPDATE_ASSIMILATED], WU_ASSIMILATED,
+	    .assimilate_state = state, .error_bits = error_bits, .now = now, .id = id);
 }
 
 void
-workunit_files_deleted(struct life_batch *b, int64_t id, int32_t was, int32_t becomes)
+workunit_files_deleted(struct wu_updates *b, int64_t id, int32_t was, int32_t becomes)
 {
-	db_batch_add(b->of[LIFE_INPUTS_DELETED], WU_FILES_DELETED, .becomes = becomes,
-	    .id = id, .was = was);
+	db_batch_add(b->of[WU_UPDATE_INPUTS_DELETED], WU_FILES_DELETED,
+	    .becomes = becomes, .id = id, .was = was);
 }
 
 void
-result_files_deleted(struct life_batch *b, int64_t id, int32_t was, int32_t becomes)
+result_files_deleted(struct wu_updates *b, int64_t id, int32_t was, int32_t becomes)
 {
-	db_batch_add(b->of[LIFE_OUTPUTS_DELETED], RESULT_FILES_DELETED,
+	db_batch_add(b->of[WU_UPDATE_OUTPUTS_DELETED], RESULT_FILES_DELETED,
 	    .becomes = becomes, .id = id, .was = was);
 }
 
 void
 result_move(
-    struct life_batch *b, const struct result *was, const struct result *becomes)
+    struct wu_updates *b, const struct result *was, const struct result *becomes)
 {
 	assert(was->id == becomes->id);
 	assert(state_may_become(KIND_RESULT, was->server_state, becomes->server_state));
@@ -144,7 +144,8 @@ result_move(
 	    KIND_VALIDATE, was->validate_state, becomes->validate_state));
 	assert(state_may_become(
 	    KIND_FILE_DELETE, was->file_delete_state, becomes->file_delete_state));
-	db_batch_add(b->of[LIFE_MOVED], RESULT_MOVE, .becomes = becomes, .was = was);
+	db_batch_add(
+	    b->of[WU_UPDATE_MOVED], RESULT_MOVE, .becomes = becomes, .was = was);
 }
 
 static int64_t
@@ -155,9 +156,9 @@ hav_version(const struct result *r)
 
 void
 hav_timed_out(
-    struct life_batch *b, const struct result *r, double delay_bound_s, int64_t quota)
+    struct wu_updates *b, const struct result *r, double delay_bound_s, int64_t quota)
 {
-	db_batch_add(b->of[LIFE_TIMED_OUT], HAV_TIMED_OUT,
+	db_batch_add(b->of[WU_UPDATE_TIMED_OUT], HAV_TIMED_OUT,
 	    .turnaround_s = delay_bound_s, .quota = quota, .host_id = r->hostid,
 	    .app_version_id = hav_version(r));
 }
@@ -215,39 +216,40 @@ hav_of(struct hav_table *t, const struct result *r, int64_t quota)
 }
 
 void
-havs_judged(struct life_batch *b, const struct hav_table *t)
+havs_judged(struct wu_updates *b, const struct hav_table *t)
 {
 	for (size_t i = 0; i < t->n; i++)
 		if (t->v[i].judged)
-			db_batch_add(b->of[LIFE_JUDGED], HAV_JUDGED, .hav = &t->v[i].v);
+			db_batch_add(
+			    b->of[WU_UPDATE_JUDGED], HAV_JUDGED, .hav = &t->v[i].v);
 }
 
 void
-version_learned(struct life_batch *b, int64_t app_version_id, double pfc)
+version_learned(struct wu_updates *b, int64_t app_version_id, double pfc)
 {
-	db_batch_add(
-	    b->of[LIFE_LEARNED], VERSION_LEARNED, .pfc = pfc, .id = app_version_id);
+	db_batch_add(b->of[WU_UPDATE_LEARNED], VERSION_LEARNED, .pfc = pfc,
+	    .id = app_version_id);
 }
 
 void
-host_turnaround(struct life_batch *b, int64_t hostid, double s)
+host_turnaround(struct wu_updates *b, int64_t hostid, double s)
 {
-	db_batch_add(
-	    b->of[LIFE_TURNAROUND], HOST_TURNAROUND, .turnaround_s = s, .id = hostid);
+	db_batch_add(b->of[WU_UPDATE_TURNAROUND], HOST_TURNAROUND, .turnaround_s = s,
+	    .id = hostid);
 }
 
 void
-host_credit(struct life_batch *b, int64_t hostid, double credit)
+host_credit(struct wu_updates *b, int64_t hostid, double credit)
 {
 	db_batch_add(
-	    b->of[LIFE_HOST_CREDIT], HOST_CREDIT, .credit = credit, .id = hostid);
+	    b->of[WU_UPDATE_HOST_CREDIT], HOST_CREDIT, .credit = credit, .id = hostid);
 }
 
 void
-user_credit(struct life_batch *b, int64_t userid, double credit)
+user_credit(struct wu_updates *b, int64_t userid, double credit)
 {
 	db_batch_add(
-	    b->of[LIFE_USER_CREDIT], USER_CREDIT, .credit = credit, .id = userid);
+	    b->of[WU_UPDATE_USER_CREDIT], USER_CREDIT, .credit = credit, .id = userid);
 }
 
 /* Are they as they were read?  Then they stay so. */

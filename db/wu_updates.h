@@ -12,49 +12,50 @@
 #include "model/rows.h"
 
 /* Workunits in a file_delete_state. */
-enum err workunits_to_delete_files(struct db *, struct arena *, struct part,
+enum err workunits_to_delete_files(struct db *, struct arena *, struct id_share,
     int32_t state, size_t max, struct workunit **, size_t *n, struct fail *);
 /* Ids above that one of workunits whose files are deleted, in order. */
-enum err workunits_files_gone(struct db *, struct arena *, struct part, int64_t after,
-    size_t max, int64_t **ids, size_t *n, struct fail *);
+enum err workunits_files_gone(struct db *, struct arena *, struct id_share,
+    int64_t after, size_t max, int64_t **ids, size_t *n, struct fail *);
 /* Of at most DB_LIST_MAX ids those that are assimilated, files deleted, unchanged since
  * before, and no result of it open or with files to delete; by id. */
 enum err workunits_to_purge(struct db *, struct arena *, const int64_t *ids,
     size_t nids, int64_t before, struct workunit **, size_t *n, struct fail *);
 /* Results in a file_delete_state. */
-enum err results_to_delete_files(struct db *, struct arena *, struct part,
+enum err results_to_delete_files(struct db *, struct arena *, struct id_share,
     int32_t state, size_t max, struct result **, size_t *n, struct fail *);
 
 /*
  * Writes that a daemon gathers for some workunits, to be made together in its
- * transaction. life_save() makes them, statement after statement in the order of locks,
- * and leaves the batch empty; the rows of one statement are written in the order in
- * which they were added: by id, please.  E_RACE: a workunit or result is not as it was
- * read; nothing may be committed then.
+ * transaction. wu_updates_save() makes them, statement after statement in the order of
+ * locks, and leaves the batch empty; the rows of one statement are written in the order
+ * in which they were added: by id, please.  E_RACE: a workunit or result is not as it
+ * was read; nothing may be committed then.
  */
-enum life {
-	LIFE_TRANSITIONED,
-	LIFE_VALIDATED,
-	LIFE_MOVED,       /* until here each row must be found; new results follow */
-	LIFE_ASSIMILATED, /* another instance may have been faster at these three */
-	LIFE_INPUTS_DELETED,
-	LIFE_OUTPUTS_DELETED,
-	LIFE_TIMED_OUT,
-	LIFE_JUDGED,
-	LIFE_LEARNED,
-	LIFE_TURNAROUND,
-	LIFE_HOST_CREDIT,
-	LIFE_USER_CREDIT,
-	LIFE__MAX
+enum wu_update {
+	WU_UPDATE_TRANSITIONED,
+	WU_UPDATE_VALIDATED,
+	WU_UPDATE_MOVED, /* until here each row must be found; new results follow */
+	WU_UPDATE_ASSIMILATED, /* another instance may have been faster at these three
+	                        */
+	WU_UPDATE_INPUTS_DELETED,
+	WU_UPDATE_OUTPUTS_DELETED,
+	WU_UPDATE_TIMED_OUT,
+	WU_UPDATE_JUDGED,
+	WU_UPDATE_LEARNED,
+	WU_UPDATE_TURNAROUND,
+	WU_UPDATE_HOST_CREDIT,
+	WU_UPDATE_USER_CREDIT,
+	WU_UPDATE__MAX
 };
-struct life_batch {
+struct wu_updates {
 	struct arena *a;
-	struct db_batch *of[LIFE__MAX];
+	struct db_batch *of[WU_UPDATE__MAX];
 	struct new_result *made;
 	size_t nmade, cap;
 };
-struct life_batch *life_batch(struct arena *);
-enum err life_save(struct db *, struct life_batch *, struct fail *);
+struct wu_updates *wu_updates_new(struct arena *);
+enum err wu_updates_save(struct db *, struct wu_updates *, struct fail *);
 
 /*
  * The transitioner's write-back.  was: as read; becomes: need_validate, error_mask,
@@ -62,25 +63,25 @@ enum err life_save(struct db *, struct life_batch *, struct fail *);
  * written if transition_seq is still was's.
  */
 void workunit_transitioned(
-    struct life_batch *, const struct workunit *was, const struct workunit *becomes);
+    struct wu_updates *, const struct workunit *was, const struct workunit *becomes);
 /*
  * The validator's: canonical_resultid, canonical_credit, error_mask, target_nresults,
  * assimilate_state and transition_time; need_validate becomes 0 and transition_seq
  * grows.  The same condition.
  */
 void workunit_validated(
-    struct life_batch *, const struct workunit *was, const struct workunit *becomes);
+    struct wu_updates *, const struct workunit *was, const struct workunit *becomes);
 /* A result to be inserted; its workunit and texts must stay until then. */
-void result_made(struct life_batch *, const struct new_result *);
+void result_made(struct wu_updates *, const struct new_result *);
 /* The assimilator's: READY -> state (DONE, or INIT to defer), error_mask |= bits,
  * transition now. */
 void workunit_assimilated(
-    struct life_batch *, int64_t id, int32_t state, int32_t error_bits, int64_t now);
+    struct wu_updates *, int64_t id, int32_t state, int32_t error_bits, int64_t now);
 /* The file deleter's, for both tables: state was -> becomes. */
 void workunit_files_deleted(
-    struct life_batch *, int64_t id, int32_t was, int32_t becomes);
+    struct wu_updates *, int64_t id, int32_t was, int32_t becomes);
 void result_files_deleted(
-    struct life_batch *, int64_t id, int32_t was, int32_t becomes);
+    struct wu_updates *, int64_t id, int32_t was, int32_t becomes);
 
 /*
  * server_state, outcome, validate_state, file_delete_state and granted_credit of one
@@ -88,12 +89,12 @@ void result_files_deleted(
  * are legal (states.def).
  */
 void result_move(
-    struct life_batch *, const struct result *was, const struct result *becomes);
+    struct wu_updates *, const struct result *was, const struct result *becomes);
 
 /* Effects on what is known of (host, version of this result); no row is OK.  quota:
  * daily_result_quota, 0 = none. */
 void hav_timed_out(
-    struct life_batch *, const struct result *, double delay_bound_s, int64_t quota);
+    struct wu_updates *, const struct result *, double delay_bound_s, int64_t quota);
 /* What is known of versions on hosts. */
 struct hav_table {
 	struct arena *a;
@@ -112,14 +113,14 @@ enum err havs_lock(struct db *, struct arena *, const int64_t *hosts, size_t n,
  */
 struct hav_entry *hav_of(struct hav_table *, const struct result *, int64_t quota);
 /* Stores what was learned; the day's count is at least what the row says. */
-void havs_judged(struct life_batch *, const struct hav_table *);
+void havs_judged(struct wu_updates *, const struct hav_table *);
 /* One more sample of peak FLOP per estimated FLOP; no such version is OK. */
-void version_learned(struct life_batch *, int64_t app_version_id, double pfc);
+void version_learned(struct wu_updates *, int64_t app_version_id, double pfc);
 /* One more turnaround of the host: 0.7 old + 0.3 new (scheduling.md 4.6). */
-void host_turnaround(struct life_batch *, int64_t hostid, double s);
+void host_turnaround(struct wu_updates *, int64_t hostid, double s);
 /* Adds to total_credit. */
-void host_credit(struct life_batch *, int64_t hostid, double credit);
-void user_credit(struct life_batch *, int64_t userid, double credit);
+void host_credit(struct wu_updates *, int64_t hostid, double credit);
+void user_credit(struct wu_updates *, int64_t userid, double credit);
 
 /* Deletes at most DB_LIST_MAX workunits, by id, and all that hangs on them, in a
  * transaction of the caller's.  E_RACE: one of them is not as read. */

@@ -28,7 +28,7 @@ enum {
 
 /* A key file's text without blanks around it; NULL if it cannot be read. */
 static char *
-key_text(struct arena *a, const struct conf *cf, const char *name)
+read_key_text(struct arena *a, const struct conf *cf, const char *name)
 {
 	char *path = arena_printf(a, "%s/%s", cf->key_dir, name);
 	struct fail f = { 0 };
@@ -45,7 +45,7 @@ key_text(struct arena *a, const struct conf *cf, const char *name)
  * once per host and rotation.
  */
 static const char *
-old_key_signature(void *ctx, const char *client_key, int32_t client_version)
+project_old_key_signature(void *ctx, const char *client_key, int32_t client_version)
 {
 	struct project *p = ctx;
 	struct arena *a = &p->key_arena;
@@ -53,13 +53,14 @@ old_key_signature(void *ctx, const char *client_key, int32_t client_version)
 
 	arena_reset(a); /* what the last call returned is rendered long since */
 	for (int i = 0; i < OLD_KEYS_MAX; i++) {
-		const char *old = key_text(
+		const char *old = read_key_text(
 		    a, p->conf, arena_printf(a, "old_key_%d", i));
 
 		if (old == NULL)
 			return NULL;
 		if (text_same_words(old, client_key))
-			return key_text(a, p->conf, arena_printf(a, "%s_%d", kind, i));
+			return read_key_text(
+			    a, p->conf, arena_printf(a, "%s_%d", kind, i));
 	}
 	return NULL;
 }
@@ -107,7 +108,7 @@ disconnect(struct project *p)
  * each request, and not of each of the files that most projects do not have.
  */
 static bool
-changed(const struct project *p, const char *path, struct fs_seen *seen)
+project_file_changed(const struct project *p, const char *path, struct fs_seen *seen)
 {
 	if (p->dir_still && seen->looked && !seen->there && !seen->link)
 		return false;
@@ -125,7 +126,7 @@ load_classes(struct project *p)
 	enum err e;
 
 	snprintf(path, sizeof(path), "%s/" PLAN_CLASS_FILE, p->conf->project_dir);
-	if (!changed(p, path, &p->classes_seen))
+	if (!project_file_changed(p, path, &p->classes_seen))
 		return;
 	arena_reset(&p->class_arena);
 	p->classes = NULL;
@@ -158,7 +159,7 @@ key_may_differ(struct project *p, const char *path)
  * configuration.
  */
 static void
-read_keys(struct project *p)
+read_signing_key(struct project *p)
 {
 	char path[4096 + sizeof("/code_sign_public")];
 
@@ -166,9 +167,9 @@ read_keys(struct project *p)
 	if (!key_may_differ(p, path))
 		return;
 	p->keys = (struct reply_keys){
-		.code_sign_public = key_text(
+		.code_sign_public = read_key_text(
 		    &p->conf_arena, p->conf, "code_sign_public"),
-		.old_key_signature = old_key_signature,
+		.old_key_signature = project_old_key_signature,
 		.ctx = p,
 	};
 	if (p->keys.code_sign_public == NULL)
@@ -207,7 +208,7 @@ load_limits(struct project *p)
 	enum err e = OK;
 
 	snprintf(path, sizeof(path), "%s/" JOB_LIMITS_FILE, p->conf->project_dir);
-	if (!changed(p, path, &p->limits_seen))
+	if (!project_file_changed(p, path, &p->limits_seen))
 		return;
 	if (p->limits_seen.there)
 		e = job_limits_load(&fresh, path, &l, &f);
@@ -264,7 +265,7 @@ project_configure(struct project *p, struct fail *f)
 	/* What changed in this very second may change again unseen. */
 	p->dir_still = !fs_changed(p->conf->project_dir, &p->dir_seen) &&
 	               p->dir_seen.there && !p->dir_seen.fresh;
-	read_keys(p);
+	read_signing_key(p);
 	load_classes(p);
 	load_limits(p);
 	return OK;
@@ -289,7 +290,7 @@ project_stopped(struct project *p)
 	char path[4096 + sizeof("/stop_sched")];
 
 	snprintf(path, sizeof(path), "%s/stop_sched", p->conf->project_dir);
-	changed(p, path, &p->stop_seen);
+	project_file_changed(p, path, &p->stop_seen);
 	return p->stop_seen.there || p->stop_seen.link;
 }
 
@@ -302,7 +303,7 @@ load_catalog(struct project *p, int64_t now, struct fail *f)
 	enum err e;
 
 	snprintf(path, sizeof(path), "%s/reread_db", p->conf->project_dir);
-	if (!changed(p, path, &p->reread_seen) && p->cat != NULL &&
+	if (!project_file_changed(p, path, &p->reread_seen) && p->cat != NULL &&
 	    now - p->cat_loaded < CATALOG_AGE_S && now >= p->cat_loaded)
 		return OK;
 	e = catalog_load(p->db, &fresh, &cat, f);
@@ -346,7 +347,7 @@ project_connect(struct project *p, int64_t now, struct fail *f)
 /* --- texts for replies --- */
 
 static void
-read_text(struct admin_text *t, enum project_text kind, const char *path)
+read_admin_text(struct admin_text *t, enum project_text kind, const char *path)
 {
 	struct fail f = { 0 };
 	char *in, *out;
@@ -376,8 +377,8 @@ project_texts(struct project *p)
 
 		snprintf(path, sizeof(path), "%s/%s", p->conf->project_dir,
 		    project_text_file(i));
-		if (changed(p, path, &t->seen))
-			read_text(t, i, path);
+		if (project_file_changed(p, path, &t->seen))
+			read_admin_text(t, i, path);
 		p->texts[i] = t->text;
 	}
 	return p->texts;

@@ -46,7 +46,7 @@ struct scheduler {            /* process lifetime */
 };
 
 static struct serve_terms
-terms(void *ctx)
+scheduler_terms(void *ctx)
 {
 	struct scheduler *s = ctx;
 	struct fail f = { 0 };
@@ -111,7 +111,7 @@ make_ready(struct project *p, struct rpc *x)
 }
 
 static void
-count(struct project *p, const struct rpc *x)
+record_outcome(struct project *p, const struct rpc *x)
 {
 	decision_log_keep(p->decision_log, x);
 	counts_keep(&p->counts, x);
@@ -119,13 +119,13 @@ count(struct project *p, const struct rpc *x)
 
 /* One request into one reply. */
 static void
-serve(struct project *p, struct rpc *x)
+serve_request(struct project *p, struct rpc *x)
 {
 	if (!make_ready(p, x))
 		return;
 	rpc_run(x);
 	if (!x->dry)
-		count(p, x);
+		record_outcome(p, x);
 	if (x->probe) {
 		decision_log_keep(p->decision_log, x);
 		probe_answer(x, NULL);
@@ -152,7 +152,7 @@ put_reply(const struct rpc *x, struct fcgi_reply *rp)
 }
 
 static struct rpc
-rpc_of(struct project *p, const struct fcgi_request *rq)
+scheduler_rpc_of(struct project *p, const struct fcgi_request *rq)
 {
 	p->trouble = (struct fail){ 0 };
 	project_configure(p, &p->trouble);
@@ -165,13 +165,13 @@ rpc_of(struct project *p, const struct fcgi_request *rq)
 }
 
 static void
-answer(void *worker, const struct fcgi_request *rq, struct fcgi_reply *rp)
+scheduler_answer(void *worker, const struct fcgi_request *rq, struct fcgi_reply *rp)
 {
 	struct project *p = worker;
-	struct rpc x = rpc_of(p, rq);
+	struct rpc x = scheduler_rpc_of(p, rq);
 
 	x.dry = x.probe = p->usable && probe_asked(x.a, p->conf, x.in, x.in_n);
-	serve(p, &x);
+	serve_request(p, &x);
 	if (!x.probe)
 		rpc_dump_keep(&p->rpc_dump, &x);
 	put_reply(&x, rp);
@@ -179,15 +179,15 @@ answer(void *worker, const struct fcgi_request *rq, struct fcgi_reply *rp)
 
 /* A large request whose key is no account's is not read to its end. */
 static bool
-head(void *worker, const struct fcgi_request *rq, struct fcgi_reply *rp)
+scheduler_head(void *worker, const struct fcgi_request *rq, struct fcgi_reply *rp)
 {
 	struct project *p = worker;
-	struct rpc x = rpc_of(p, rq);
+	struct rpc x = scheduler_rpc_of(p, rq);
 
 	if (make_ready(p, &x)) {
 		if (rpc_head_passes(&x))
 			return false;
-		count(p, &x);
+		record_outcome(p, &x);
 	}
 	rpc_dump_keep(&p->rpc_dump, &x);
 	put_reply(&x, rp);
@@ -196,7 +196,7 @@ head(void *worker, const struct fcgi_request *rq, struct fcgi_reply *rp)
 
 /* Whatever it is, clients get a scheduler_reply. */
 static void
-refuse(void *ctx, enum serve_refusal why, struct fcgi_reply *rp)
+scheduler_refuse(void *ctx, enum serve_refusal why, struct fcgi_reply *rp)
 {
 	static const struct {
 		enum situation s;
@@ -227,7 +227,7 @@ refuse(void *ctx, enum serve_refusal why, struct fcgi_reply *rp)
 }
 
 static void *
-worker_begin(void *ctx, int64_t i)
+scheduler_worker_begin(void *ctx, int64_t i)
 {
 	struct scheduler *s = ctx;
 	struct project *p = &s->workers[i];
@@ -242,7 +242,7 @@ worker_begin(void *ctx, int64_t i)
 }
 
 static void
-worker_end(void *worker)
+scheduler_worker_end(void *worker)
 {
 	project_close(worker);
 }
@@ -307,7 +307,7 @@ serve_once(struct project *p, const struct options *o)
 	x.in = in;
 	decision_log_begin(&decision_log);
 	p->decision_log = &decision_log;
-	serve(p, &x);
+	serve_request(p, &x);
 	decision_log_close(&decision_log);
 	if (!x.dry)
 		rpc_dump_keep(&p->rpc_dump, &x);
@@ -394,7 +394,7 @@ parse_seed(const char *text, uint64_t *seed)
 
 /* -1: go on; else the exit code. */
 static int
-parse_options(int argc, char **argv, struct options *o)
+scheduler_parse_options(int argc, char **argv, struct options *o)
 {
 	bool good = true;
 	int c;
@@ -459,8 +459,9 @@ serve_socket_of(struct project *front, const struct options *o)
 	struct scheduler s = { .front = *front };
 	const struct conf *cf;
 	struct fail f = { 0 };
-	struct serve_program program = { "scheduler", &s, terms, refuse, worker_begin,
-		answer, head, worker_end };
+	struct serve_program program = { "scheduler", &s, scheduler_terms,
+		scheduler_refuse, scheduler_worker_begin, scheduler_answer,
+		scheduler_head, scheduler_worker_end };
 	struct serve_size size;
 	enum err e;
 	int fd;
@@ -499,7 +500,7 @@ main(int argc, char **argv)
 	struct options o = { 0 };
 	struct project p;
 	struct fail f = { 0 };
-	int rc = parse_options(argc, argv, &o);
+	int rc = scheduler_parse_options(argc, argv, &o);
 
 	if (rc >= 0)
 		return rc;

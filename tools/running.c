@@ -42,11 +42,12 @@ running_look(struct ctx *x, struct state *s, enum running *r)
 
 		if (!lives)
 			p->pid = 0;
-		if (!lives && p->life != LIFE_FAILED)
-			p->life = supervised && p->life != LIFE_DOWN ? LIFE_STARTING :
-			                                               LIFE_DOWN;
+		if (!lives && p->life != WU_UPDATE_FAILED)
+			p->life = supervised && p->life != WU_UPDATE_DOWN ?
+			              WU_UPDATE_STARTING :
+			              WU_UPDATE_DOWN;
 		alive += lives;
-		up += lives && p->life == LIFE_RUNNING;
+		up += lives && p->life == WU_UPDATE_RUNNING;
 	}
 	if (!supervised)
 		s->supervisor = 0;

@@ -106,12 +106,12 @@ tell_news(struct ctx *x, const struct state *s, struct watch *w, size_t *bad)
 	for (size_t i = 0; i < s->n; i++) {
 		const struct state_proc *p = &s->procs[i];
 
-		if (p->life == LIFE_RUNNING) {
+		if (p->life == WU_UPDATE_RUNNING) {
 			if (!w->said[i])
 				ctx_said(
 				    x, "running", "%s, pid %d", p->name, (int)p->pid);
 			w->said[i] = true;
-		} else if (p->life == LIFE_FAILED || p->restarts >= HOPELESS) {
+		} else if (p->life == WU_UPDATE_FAILED || p->restarts >= HOPELESS) {
 			(*bad)++;
 		} else {
 			open++;
@@ -126,7 +126,7 @@ explain_bad(struct ctx *x, const struct state *s)
 	for (size_t i = 0; i < s->n; i++) {
 		const struct state_proc *p = &s->procs[i];
 
-		if (p->life == LIFE_RUNNING)
+		if (p->life == WU_UPDATE_RUNNING)
 			continue;
 		fprintf(stderr, "%s does not run (%s, %s); the end of its log:\n%s\n",
 		    p->name, life_name(p->life), p->note, tail(x, p->name));

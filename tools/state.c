@@ -13,22 +13,22 @@
 
 enum { STATE_MAX = 1 << 20 };
 
-static const char *const life_names[LIFE__MAX] = { "down", "starting", "running",
+static const char *const life_names[WU_UPDATE__MAX] = { "down", "starting", "running",
 	"ending", "failed" };
 
 const char *
-life_name(enum life l)
+life_name(enum wu_update l)
 {
 	return life_names[l];
 }
 
-static enum life
+static enum wu_update
 life_from(const char *name)
 {
-	for (int i = 0; i < LIFE__MAX; i++)
+	for (int i = 0; i < WU_UPDATE__MAX; i++)
 		if (name != NULL && strcmp(life_names[i], name) == 0)
-			return (enum life)i;
-	return LIFE_DOWN;
+			return (enum wu_update)i;
+	return WU_UPDATE_DOWN;
 }
 
 static const char lock_name[] = "supervisor.lock";

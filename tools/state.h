@@ -13,19 +13,19 @@
 #include "lib/err.h"
 #include "model/conf.h"
 
-enum life {
-	LIFE_DOWN,
-	LIFE_STARTING,
-	LIFE_RUNNING,
-	LIFE_ENDING,
-	LIFE_FAILED,
-	LIFE__MAX
+enum wu_update {
+	WU_UPDATE_DOWN,
+	WU_UPDATE_STARTING,
+	WU_UPDATE_RUNNING,
+	WU_UPDATE_ENDING,
+	WU_UPDATE_FAILED,
+	WU_UPDATE__MAX
 };
-const char *life_name(enum life); /* "running" */
+const char *life_name(enum wu_update); /* "running" */
 
 struct state_proc {
 	char *name;
-	enum life life;
+	enum wu_update life;
 	pid_t pid; /* also its process group; 0 = none */
 	pid_t session;
 	uint64_t start; /* procfs start time */

@@ -116,7 +116,7 @@ key_of_text(const char *address)
 }
 
 static uint64_t
-key_of(const apr_sockaddr_t *sa)
+address_key(const apr_sockaddr_t *sa)
 {
 	if (sa->family == APR_INET)
 		return v4_network | ntohl(sa->sa.sin.sin_addr.s_addr);
@@ -199,7 +199,7 @@ count_waiting(const struct limits *l, uint64_t key)
 }
 
 static void
-tell(const struct wait *w, int n)
+log_refused(const struct wait *w, int n)
 {
 	struct board *b = w->limits->board;
 	uint64_t now_us = (uint64_t)apr_time_now();
@@ -227,9 +227,9 @@ tell(const struct wait *w, int n)
 
 /* In the middle of a header there is nobody yet to whom a reply would make sense. */
 static apr_status_t
-refuse(struct wait *w, int n)
+refuse_waiting(struct wait *w, int n)
 {
-	tell(w, n);
+	log_refused(w, n);
 	w->c->keepalive = AP_CONN_CLOSE;
 	if (w->in_request)
 		return APR_TIMEUP; /* 408 */
@@ -266,7 +266,7 @@ read_without_waiting(ap_filter_t *f, apr_bucket_brigade *bb, ap_input_mode_t mod
 	                                APR_STATUS_IS_EAGAIN(rv);
 
 	if (none || (rv == APR_SUCCESS && mode == AP_MODE_GETLINE && !is_line(bb)))
-		return refuse(f->ctx, waiting);
+		return refuse_waiting(f->ctx, waiting);
 	return rv;
 }
 
@@ -298,7 +298,7 @@ read_counted(ap_filter_t *f, apr_bucket_brigade *bb, ap_input_mode_t mode,
 /* --- a connection, a request --- */
 
 static const struct conf *
-conf_of(const server_rec *s)
+locus_conf_of(const server_rec *s)
 {
 	return ap_get_module_config(s->module_config, &locus_module);
 }
@@ -308,7 +308,7 @@ static bool
 is_any_proxy(const conn_rec *c)
 {
 	for (const server_rec *s = ap_server_conf; s != NULL; s = s->next)
-		if (is_proxy(conf_of(s), c->client_addr))
+		if (is_proxy(locus_conf_of(s), c->client_addr))
 			return true;
 	return false;
 }
@@ -316,7 +316,7 @@ is_any_proxy(const conn_rec *c)
 static int
 pre_connection(conn_rec *c, void *socket)
 {
-	const struct limits *l = conf_of(c->base_server)->limits;
+	const struct limits *l = locus_conf_of(c->base_server)->limits;
 	struct wait *w;
 
 	(void)socket;
@@ -325,7 +325,7 @@ pre_connection(conn_rec *c, void *socket)
 	w = apr_pcalloc(c->pool, sizeof(*w));
 	w->c = c;
 	w->limits = l;
-	w->peer = is_any_proxy(c) ? 0 : key_of(c->client_addr);
+	w->peer = is_any_proxy(c) ? 0 : address_key(c->client_addr);
 	w->key = w->peer;
 	ap_set_module_config(c->conn_config, &locus_module, w);
 	ap_add_input_filter("LOCUS_SLOW", w, NULL, c);
@@ -354,7 +354,7 @@ pre_read_request(request_rec *r, conn_rec *c)
 static int
 post_read_request(request_rec *r)
 {
-	const struct conf *cf = conf_of(r->server);
+	const struct conf *cf = locus_conf_of(r->server);
 	struct wait *w = wait_of(r);
 	uint64_t key = 0;
 
@@ -362,10 +362,10 @@ post_read_request(request_rec *r)
 		return DECLINED;
 	w->in_request = true;
 	if (r->useragent_addr != r->connection->client_addr)
-		key = key_of(r->useragent_addr);
+		key = address_key(r->useragent_addr);
 	else if (is_proxy(cf, r->connection->client_addr))
 		key = key_forwarded(r, cf->proxies);
-	w->key = key != 0 ? key : key_of(r->connection->client_addr);
+	w->key = key != 0 ? key : address_key(r->connection->client_addr);
 	return DECLINED;
 }
 
@@ -408,14 +408,14 @@ refuse_body(request_rec *r)
 		                                           PEEK_BYTES;
 	if (bytes_here(r, wanted) >= wanted)
 		return DECLINED;
-	tell(w, n);
+	log_refused(w, n);
 	return HTTP_SERVICE_UNAVAILABLE;
 }
 
 /* --- configuration --- */
 
 static void *
-create_conf(apr_pool_t *p, server_rec *s)
+locus_create_conf(apr_pool_t *p, server_rec *s)
 {
 	struct conf *cf = apr_pcalloc(p, sizeof(*cf));
 
@@ -425,7 +425,7 @@ create_conf(apr_pool_t *p, server_rec *s)
 }
 
 static void *
-merge_conf(apr_pool_t *p, void *base, void *own)
+locus_merge_conf(apr_pool_t *p, void *base, void *own)
 {
 	const struct conf *b = base, *o = own;
 	struct conf *cf = apr_pmemdup(p, o, sizeof(*o));
@@ -440,7 +440,7 @@ merge_conf(apr_pool_t *p, void *base, void *own)
 }
 
 static bool
-number(const char *text, int max, int *n)
+parse_number(const char *text, int max, int *n)
 {
 	char *end;
 	apr_int64_t v = apr_strtoi64(text, &end, 10);
@@ -461,7 +461,7 @@ static const char *
 set_slow(cmd_parms *cmd, void *dir, const char *text)
 {
 	(void)dir;
-	return number(text, SLOW_MAX, &conf_to_set(cmd)->slow) ?
+	return parse_number(text, SLOW_MAX, &conf_to_set(cmd)->slow) ?
 	           NULL :
 	           "LocusSlowPerAddress needs a number from 0 to 65536";
 }
@@ -472,7 +472,7 @@ set_proxies(cmd_parms *cmd, void *dir, int n, char *const *args)
 	struct conf *cf = conf_to_set(cmd);
 
 	(void)dir;
-	if (n < 1 || !number(args[0], PROXIES_MAX, &cf->proxies))
+	if (n < 1 || !parse_number(args[0], PROXIES_MAX, &cf->proxies))
 		return "LocusTrustedProxies needs a number from 0 to 8, then networks";
 	cf->networks = apr_array_make(cmd->pool, n, sizeof(apr_ipsubnet_t *));
 	for (int i = 1; i < n; i++) {
@@ -503,7 +503,7 @@ lowest_slow(const server_rec *s)
 	int lowest = 0;
 
 	for (; s != NULL; s = s->next) {
-		int slow = conf_of(s)->slow;
+		int slow = locus_conf_of(s)->slow;
 
 		if (slow > 0 && (lowest == 0 || slow < lowest))
 			lowest = slow;
@@ -585,8 +585,8 @@ module AP_MODULE_DECLARE_DATA locus_module = {
 	STANDARD20_MODULE_STUFF,
 	NULL,
 	NULL,
-	create_conf,
-	merge_conf,
+	locus_create_conf,
+	locus_merge_conf,
 	commands,
 	register_hooks,
 	AP_MODULE_FLAG_NONE,

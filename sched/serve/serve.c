@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The main thread: it accepts, and brings all to an end.  Threads share one lock; what
  * they do under it is short. */
-#include "sched/serve/serve_own.h"
+#include "sched/serve/serve_threads.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -228,7 +228,7 @@ end_threads(struct server *s, struct worker *workers, int64_t n)
 
 /* false: something is left that does not come to its end. */
 static bool
-finish(struct server *s, struct worker *workers, int64_t n)
+serve_finish(struct server *s, struct worker *workers, int64_t n)
 {
 	int64_t end = clock_mono_ms() + FINISH_S * 1000;
 
@@ -294,7 +294,7 @@ serve_run(const struct serve_program *p, const struct serve_size *size, int list
 	sig = accept_all(&s);
 	proc_stopping = sig;
 	log_info("%s ends, by signal %d", p->name, sig);
-	if (!finish(&s, workers, s.size.workers)) {
+	if (!serve_finish(&s, workers, s.size.workers)) {
 		log_warn("requests were left after %d s", FINISH_S);
 		_exit(0); /* exit() would take from under the threads what they use */
 	}

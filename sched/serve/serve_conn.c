@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A thread that carries connections: it reads, has answered, and writes. */
-#include "sched/serve/serve_own.h"
+#include "sched/serve/serve_threads.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 enum { REPLIED = 100 }; /* beside enum serve_refusal: a worker has refused it */
 
 static struct serve_terms
-terms(struct server *s)
+conn_terms(struct server *s)
 {
 	struct serve_terms t;
 
@@ -20,7 +20,7 @@ terms(struct server *s)
 }
 
 static void
-refuse(struct conn *c, enum serve_refusal why, struct fcgi_reply *rp)
+conn_refuse(struct conn *c, enum serve_refusal why, struct fcgi_reply *rp)
 {
 	pthread_mutex_lock(&c->s->terms_lock);
 	c->s->p->refuse(c->s->p->ctx, why, rp);
@@ -29,7 +29,7 @@ refuse(struct conn *c, enum serve_refusal why, struct fcgi_reply *rp)
 
 /* Older and larger buffers stay in the arena, so each counts in full. */
 static bool
-has_room(void *ctx, size_t from, size_t to)
+conn_has_room(void *ctx, size_t from, size_t to)
 {
 	struct conn *c = ctx;
 	struct server *s = c->s;
@@ -49,7 +49,7 @@ has_room(void *ctx, size_t from, size_t to)
 }
 
 static bool
-method_is_known(const char *method)
+conn_method_known(const char *method)
 {
 	static const char *const known[] = { "GET", "HEAD", "POST" };
 
@@ -65,7 +65,7 @@ read_to(struct conn *c, struct fcgi_request *rq, size_t max, enum fcgi_body *got
 {
 	int why;
 
-	*got = fcgi_read(&c->f, &c->a, max, has_room, c, rq);
+	*got = fcgi_read(&c->f, &c->a, max, conn_has_room, c, rq);
 	if (*got == FCGI_WHOLE || *got == FCGI_MORE)
 		return -1;
 	if (*got == FCGI_NO_ROOM)
@@ -86,7 +86,7 @@ check_head(struct conn *c, const struct fcgi_request *rq, struct fcgi_reply *rp)
 
 	if (c->s->p->head == NULL)
 		return -1;
-	if (!have_done(c, &j))
+	if (!queue_and_wait(c, &j))
 		return SERVE_BUSY;
 	return j.replied ? REPLIED : -1;
 }
@@ -98,7 +98,7 @@ read_whole(struct conn *c, struct fcgi_request *rq, size_t max, struct fcgi_repl
 	enum fcgi_body got;
 	int why;
 
-	if (!method_is_known(rq->method))
+	if (!conn_method_known(rq->method))
 		return SERVE_METHOD;
 	if (rq->length > (int64_t)max)
 		return SERVE_TOO_LARGE;
@@ -124,7 +124,7 @@ static void
 serve_one(struct conn *c, int fd)
 {
 	struct fcgi_reply rp = { .type = "text/plain", .body = buf_new(&c->a) };
-	struct serve_terms t = terms(c->s);
+	struct serve_terms t = conn_terms(c->s);
 	struct fcgi_request rq;
 	struct job j = { .rq = &rq, .rp = &rp };
 	int why;
@@ -136,10 +136,10 @@ serve_one(struct conn *c, int fd)
 	why = read_whole(c, &rq, t.body_max, &rp);
 	set_reading(c, false);
 	whole = why < 0;
-	if (whole && !have_done(c, &j))
+	if (whole && !queue_and_wait(c, &j))
 		why = SERVE_BUSY;
 	if (why >= 0 && why != REPLIED)
-		refuse(c, (enum serve_refusal)why, &rp);
+		conn_refuse(c, (enum serve_refusal)why, &rp);
 	fcgi_end(&c->f, &rp, whole);
 }
 

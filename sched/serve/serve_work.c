@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The queue of whole requests, and the workers that answer them. */
-#include "sched/serve/serve_own.h"
+#include "sched/serve/serve_threads.h"
 
 #include <time.h>
 #include "lib/clock.h"
@@ -22,7 +22,7 @@ take_out(struct server *s, const struct job *j)
 }
 
 bool
-have_done(struct conn *c, struct job *j)
+queue_and_wait(struct conn *c, struct job *j)
 {
 	struct server *s = c->s;
 	int64_t until_ms = clock_mono_ms() + QUEUE_S * 1000;
@@ -45,7 +45,7 @@ have_done(struct conn *c, struct job *j)
 
 /* The reply as it was made, in the memory of its connection. */
 static void
-hand_over(struct fcgi_reply *to, const struct fcgi_reply *made)
+copy_reply(struct fcgi_reply *to, const struct fcgi_reply *made)
 {
 	struct arena *a = to->body.a;
 
@@ -98,7 +98,7 @@ worker_main(void *arg)
 		else
 			s->p->answer(own, &rq, &rp);
 		if (j->replied)
-			hand_over(j->rp, &rp);
+			copy_reply(j->rp, &rp);
 		pthread_mutex_lock(&s->lock);
 		j->done = true;
 		pthread_cond_signal(j->wake);

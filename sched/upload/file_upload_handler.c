@@ -72,7 +72,7 @@ struct session { /* one request */
 
 /* The log keeps state of its own and knows no threads. */
 static void
-say(struct handler *h, enum log_level level, const char *text)
+handler_log(struct handler *h, enum log_level level, const char *text)
 {
 	pthread_mutex_lock(&h->log_lock);
 	log_line(level, "%s", text);
@@ -80,7 +80,7 @@ say(struct handler *h, enum log_level level, const char *text)
 }
 
 static void
-answer(struct session *s, int status, const char *message)
+session_answer(struct session *s, int status, const char *message)
 {
 	s->status = status;
 	s->message = message;
@@ -98,7 +98,7 @@ get_bytes(struct session *s, char *chunk)
 }
 
 static bool
-ends_with(const char *p, size_t n, const char *end)
+head_ends_with(const char *p, size_t n, const char *end)
 {
 	size_t m = strlen(end);
 
@@ -113,8 +113,8 @@ may_be_complete(const struct session *s)
 
 	while (n > 0 && text_white(s->head[n - 1]))
 		n--;
-	return ends_with(s->head, n, "<data>") ||
-	       ends_with(s->head, n, "</data_server_request>");
+	return head_ends_with(s->head, n, "<data>") ||
+	       head_ends_with(s->head, n, "</data_server_request>");
 }
 
 /*
@@ -141,7 +141,7 @@ read_header(struct session *s)
 }
 
 static bool
-blank(const char *s)
+text_is_blank(const char *s)
 {
 	while (text_white(*s))
 		s++;
@@ -150,7 +150,7 @@ blank(const char *s)
 
 /* protocol.md 6.2: may this file come at all?  Everything here is for good. */
 static enum err
-check(struct session *s)
+upload_check(struct session *s)
 {
 	const struct upload *u = &s->u;
 	enum err e = store_name_check(u->name, &s->fail);
@@ -159,7 +159,7 @@ check(struct session *s)
 		e = FAIL(&s->fail, E_BADREQ, "Missing or bad nbytes");
 	if (e != OK || s->set->key == NULL)
 		return e;
-	if (u->xml_signature == NULL || blank(u->xml_signature))
+	if (u->xml_signature == NULL || text_is_blank(u->xml_signature))
 		return FAIL(&s->fail, E_BADREQ, "Missing signature");
 	if (!u->has_max_nbytes)
 		return FAIL(&s->fail, E_BADREQ, "Missing max_nbytes");
@@ -189,17 +189,17 @@ copy_data(struct session *s, struct store_file *file)
 }
 
 static void
-take_data(struct session *s)
+session_take_data(struct session *s)
 {
 	struct store_file file;
-	enum err e = check(s);
+	enum err e = upload_check(s);
 
 	if (e != OK) {
-		answer(s, PERMANENT, s->fail.detail);
+		session_answer(s, PERMANENT, s->fail.detail);
 		return;
 	}
 	if (store_is_full(s->set->conf)) {
-		answer(s, TRANSIENT, disk_full);
+		session_answer(s, TRANSIENT, disk_full);
 		return;
 	}
 	e = store_open(s->a, s->set->conf, &s->u, &file, &s->fail);
@@ -212,56 +212,56 @@ take_data(struct session *s)
 	/* The volunteer need not know our paths: system errors are told in general
 	 * words. */
 	if (e == E_DISK_FULL)
-		answer(s, TRANSIENT, disk_full);
+		session_answer(s, TRANSIENT, disk_full);
 	else if (e == E_BADREQ)
-		answer(s, PERMANENT, s->fail.detail);
+		session_answer(s, PERMANENT, s->fail.detail);
 	else if (e == E_SYS || e == E_DENIED)
-		answer(s, TRANSIENT, "The server cannot store the file now");
+		session_answer(s, TRANSIENT, "The server cannot store the file now");
 	else if (e != OK)
-		answer(s, TRANSIENT, s->fail.detail);
+		session_answer(s, TRANSIENT, s->fail.detail);
 }
 
 static void
-tell_size(struct session *s)
+session_tell_size(struct session *s)
 {
 	if (store_name_check(s->u.name, &s->fail) != OK)
-		answer(s, PERMANENT, s->fail.detail);
+		session_answer(s, PERMANENT, s->fail.detail);
 	else if (store_is_full(s->set->conf))
-		answer(s, TRANSIENT, disk_full);
+		session_answer(s, TRANSIENT, disk_full);
 	else
 		s->file_size = store_size(s->a, s->set->conf, s->u.name);
 }
 
 static void
-decide_session(struct session *s)
+session_decide(struct session *s)
 {
 	enum err e;
 
 	if (s->set->fail.code != OK) {
-		answer(s, TRANSIENT, "The server cannot take files now");
+		session_answer(s, TRANSIENT, "The server cannot take files now");
 		return;
 	}
 	if (fs_exists(project_path(s->a, s->set->conf, "stop_upload"))) {
-		answer(s, TRANSIENT, "File uploads are temporarily disabled.");
+		session_answer(s, TRANSIENT, "File uploads are temporarily disabled.");
 		return;
 	}
 	e = read_header(s);
 	if (e == E_BADREQ)
-		answer(s, PERMANENT, s->fail.detail);
+		session_answer(s, PERMANENT, s->fail.detail);
 	else if (e == E_RETRY && strstr(s->head, "<file_upload>") != NULL)
-		answer(s, PERMANENT, "The upload has no <data>");
+		session_answer(s, PERMANENT, "The upload has no <data>");
 	else if (e != OK)
-		answer(s, TRANSIENT, "no command");
+		session_answer(s, TRANSIENT, "no command");
 	else if (s->u.kind == UPLOAD_SIZE_QUERY)
-		tell_size(s);
+		session_tell_size(s);
 	else
-		take_data(s);
+		session_take_data(s);
 }
 
 /* A web server that cannot get rid of the body reports an error of its own instead of
  * our reply. */
 static void
-drain(struct session *s)
+session_drain(struct session *s)
 {
 	char chunk[CHUNK];
 
@@ -275,7 +275,7 @@ drain(struct session *s)
  * whole for all that is stored.
  */
 static bool
-cut_off(struct session *s)
+session_cut_off(struct session *s)
 {
 	const char *length = FCGX_GetParam("CONTENT_LENGTH", s->f->envp);
 	int64_t n;
@@ -287,7 +287,7 @@ cut_off(struct session *s)
 		return false;
 	s->file_size = -1;
 	s->fail.detail[0] = '\0';
-	answer(s, TRANSIENT,
+	session_answer(s, TRANSIENT,
 	    arena_printf(s->a, "The request ends early, after %lld%s%s bytes",
 		(long long)s->body_n, length == NULL || *length == '\0' ? "" : " of ",
 		length == NULL ? "" : length));
@@ -296,7 +296,7 @@ cut_off(struct session *s)
 
 /* An upload comes by POST; the web server has answered for downloads. */
 static bool
-method_is_known(const struct session *s)
+upload_method_known(const struct session *s)
 {
 	static const char *const known[] = { "GET", "HEAD", "POST" };
 	const char *method = FCGX_GetParam("REQUEST_METHOD", s->f->envp);
@@ -311,16 +311,16 @@ method_is_known(const struct session *s)
 }
 
 static void
-serve(struct session *s)
+session_serve(struct session *s)
 {
 	struct buf out = buf_new(s->a);
 	const char *name;
 
-	if (!method_is_known(s))
+	if (!upload_method_known(s))
 		return;
-	decide_session(s);
-	drain(s);
-	if (cut_off(s))
+	session_decide(s);
+	session_drain(s);
+	if (session_cut_off(s))
 		FCGX_PutS("Status: 400 Bad Request\r\n", s->f->out);
 	upload_reply(&out, s->status, s->message, s->file_size);
 	FCGX_FPrintF(s->f->out,
@@ -330,7 +330,7 @@ serve(struct session *s)
 
 	name = s->u.name == NULL ? "?" : s->u.name;
 	if (s->file_size < 0)
-		say(s->h, s->status == DONE ? LOG_INFO : LOG_WARN,
+		handler_log(s->h, s->status == DONE ? LOG_INFO : LOG_WARN,
 		    arena_printf(s->a,
 			"upload %.240s offset=%lld nbytes=%lld status=%d%s%s", name,
 			(long long)s->u.offset, (long long)s->u.nbytes, s->status,
@@ -379,7 +379,7 @@ threads_possible(struct handler *h, int64_t n)
 	FAIL(&f, E_SYS,
 	    "only %lld of %lld uploads at once: a process may have %lld open files",
 	    (long long)most, (long long)n, (long long)fds.rlim_cur);
-	say(h, LOG_WARN, f.detail);
+	handler_log(h, LOG_WARN, f.detail);
 	return most;
 }
 
@@ -411,7 +411,7 @@ start_threads(struct handler *h, int64_t wanted, struct fail *f)
 		if (i == 0)
 			return FAIL_ERRNO(f, "starting a thread");
 		FAIL_ERRNO(f, "only %lld threads could be started", (long long)i);
-		say(h, LOG_WARN, f->detail);
+		handler_log(h, LOG_WARN, f->detail);
 		break;
 	}
 	pthread_attr_destroy(&attr);
@@ -420,7 +420,7 @@ start_threads(struct handler *h, int64_t wanted, struct fail *f)
 
 /* One more upload, if there may be one beside those in hand. */
 static bool
-enter(struct handler *h, int64_t most)
+upload_enter(struct handler *h, int64_t most)
 {
 	int now = atomic_load(&h->busy);
 
@@ -433,7 +433,7 @@ enter(struct handler *h, int64_t most)
 
 /* config.xml or the key was read again. */
 static void
-take_up(struct handler *h, const struct conf *cf)
+apply_settings(struct handler *h, const struct conf *cf)
 {
 	struct fail f = { 0 };
 	char text[80];
@@ -441,11 +441,11 @@ take_up(struct handler *h, const struct conf *cf)
 	log_set_level((enum log_level)cf->sched_debug_level);
 	pthread_mutex_lock(&h->grow_lock);
 	if (start_threads(h, cf->upload_threads, &f) != OK)
-		say(h, LOG_WARN, f.detail);
+		handler_log(h, LOG_WARN, f.detail);
 	pthread_mutex_unlock(&h->grow_lock);
 	snprintf(
 	    text, sizeof(text), "uploads at once: %lld", (long long)cf->upload_threads);
-	say(h, LOG_INFO, text);
+	handler_log(h, LOG_INFO, text);
 }
 
 /*
@@ -453,7 +453,7 @@ take_up(struct handler *h, const struct conf *cf)
  * many, as config.xml allowed more before, wait here.
  */
 static struct upload_settings *
-begin(struct handler *h, struct arena *a)
+session_begin(struct handler *h, struct arena *a)
 {
 	for (;; clock_nap_ms(ACCEPT_PAUSE_MS)) {
 		enum log_level level;
@@ -463,10 +463,10 @@ begin(struct handler *h, struct arena *a)
 		bool usable = set->fail.code == OK;
 
 		if (note[0] != '\0')
-			say(h, level, note);
+			handler_log(h, level, note);
 		if (note[0] != '\0' && usable)
-			take_up(h, set->conf);
-		if (enter(h, usable ? set->conf->upload_threads : INT_MAX))
+			apply_settings(h, set->conf);
+		if (upload_enter(h, usable ? set->conf->upload_threads : INT_MAX))
 			return set;
 		upload_settings_give_back(&h->source, set);
 	}
@@ -483,10 +483,10 @@ thread_main(void *arg)
 		return NULL;
 	while (next_request(h, &f)) {
 		struct session s = { .h = h, .a = &a, .f = &f, .file_size = -1 };
-		struct upload_settings *set = begin(h, &a);
+		struct upload_settings *set = session_begin(h, &a);
 
 		s.set = set;
-		serve(&s);
+		session_serve(&s);
 		upload_settings_give_back(&h->source, set);
 		FCGX_Finish_r(&f);
 		arena_reset(&a);
@@ -512,7 +512,8 @@ listen_on(const char *path, int *fd, struct fail *f)
 }
 
 static enum err
-set_up(struct handler *h, struct arena *a, struct upload_options *o, struct fail *f)
+handler_set_up(
+    struct handler *h, struct arena *a, struct upload_options *o, struct fail *f)
 {
 	const struct conf *cf;
 	char *dir;
@@ -574,7 +575,7 @@ main(int argc, char **argv)
 	sigaddset(&stops, SIGTERM);
 	sigaddset(&stops, SIGINT);
 	sigaddset(&stops, SIGHUP);
-	e = set_up(&h, &a, &o, &f);
+	e = handler_set_up(&h, &a, &o, &f);
 	if (e == OK && FCGX_Init() != 0)
 		e = FAIL(&f, E_SYS, "libfcgi cannot be set up");
 	pthread_sigmask(SIG_BLOCK, &stops, NULL);
@@ -584,9 +585,9 @@ main(int argc, char **argv)
 		fprintf(stderr, "file_upload_handler: %s\n", f.detail);
 		return err_exit(e);
 	}
-	say(&h, LOG_INFO, arena_printf(&a, "serving %s", o.socket));
+	handler_log(&h, LOG_INFO, arena_printf(&a, "serving %s", o.socket));
 	run_until_signal(&h, &stops, o.socket);
-	say(&h, LOG_INFO, "stopped");
+	handler_log(&h, LOG_INFO, "stopped");
 	/* Not exit(): the threads are still there, and it would take libcrypto's state
 	 * and the heap's from under them. */
 	_exit(EXIT_SUCCESS);

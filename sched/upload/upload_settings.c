@@ -9,7 +9,7 @@
 #include "lib/banned.h"
 
 static struct upload_settings *
-read_all(struct upload_source *src)
+settings_read(struct upload_source *src)
 {
 	struct arena a = { 0 };
 	struct upload_settings *s = NEW(&a, struct upload_settings);
@@ -39,7 +39,7 @@ read_all(struct upload_source *src)
 }
 
 static void
-leave(struct upload_settings *s)
+settings_release(struct upload_settings *s)
 {
 	struct arena a = s->a;
 
@@ -51,7 +51,7 @@ leave(struct upload_settings *s)
 }
 
 static bool
-changed(struct upload_source *src)
+settings_changed(struct upload_source *src)
 {
 	bool conf = fs_changed(src->path, &src->conf_seen);
 	bool key = src->key_path[0] != '\0' &&
@@ -64,17 +64,17 @@ enum err
 upload_settings_start(struct upload_source *src, const char *path, struct fail *f)
 {
 	src->path = path;
-	changed(src);
-	src->now = read_all(src);
+	settings_changed(src);
+	src->now = settings_read(src);
 	*f = src->now->fail;
 	return f->code;
 }
 
 static const char *
-look_again(struct upload_source *src, struct arena *a, enum log_level *level)
+settings_reread(struct upload_source *src, struct arena *a, enum log_level *level)
 {
-	leave(src->now);
-	src->now = read_all(src);
+	settings_release(src->now);
+	src->now = settings_read(src);
 	*level = LOG_WARN;
 	if (src->now->fail.code != OK)
 		return arena_printf(a, "no upload is taken: %s", src->now->fail.detail);
@@ -90,8 +90,8 @@ upload_settings_take(struct upload_source *src, struct arena *a, const char **no
 
 	*note = "";
 	pthread_mutex_lock(&src->lock);
-	if (changed(src))
-		*note = look_again(src, a, level);
+	if (settings_changed(src))
+		*note = settings_reread(src, a, level);
 	s = src->now;
 	s->users++;
 	pthread_mutex_unlock(&src->lock);
@@ -102,12 +102,12 @@ void
 upload_settings_give_back(struct upload_source *src, struct upload_settings *s)
 {
 	pthread_mutex_lock(&src->lock);
-	leave(s);
+	settings_release(s);
 	pthread_mutex_unlock(&src->lock);
 }
 
 void
 upload_settings_end(struct upload_source *src)
 {
-	leave(src->now);
+	settings_release(src->now);
 }

@@ -23,7 +23,7 @@ enum { ALL_HERE = S_ISVTX, NAME_MAX_BYTES = 255, MODE_DEFAULT = 0664 };
 static const char part_suffix[] = ".part";
 
 static bool
-ends_with(const char *s, const char *end)
+name_ends_with(const char *s, const char *end)
 {
 	size_t n = strlen(s), m = strlen(end);
 
@@ -43,14 +43,14 @@ store_name_check(const char *name, struct fail *f)
 			    "file name has a slash or a control character");
 	if (name[0] == '.' || strstr(name, "..") != NULL)
 		return FAIL(f, E_BADREQ, "file name starts with a dot or has \"..\"");
-	if (ends_with(name, part_suffix))
+	if (name_ends_with(name, part_suffix))
 		return FAIL(f, E_BADREQ, "file name ends with %s", part_suffix);
 	return OK;
 }
 
 /* A name without room for the suffix is replaced by its MD5. */
 static char *
-part_path(struct arena *a, const char *path)
+store_part_path(struct arena *a, const char *path)
 {
 	const char *name = strrchr(path, '/') + 1;
 	char md5[MD5_HEX];
@@ -78,7 +78,7 @@ store_size(struct arena *a, const struct conf *cf, const char *name)
 	 * another, shorter file would be wrong.  What both are shows when it comes. */
 	if (is_file(path, &st))
 		return 0;
-	if (!is_file(part_path(a, path), &st))
+	if (!is_file(store_part_path(a, path), &st))
 		return 0;
 	return (st.st_mode & ALL_HERE) != 0 && st.st_size > 0 ? st.st_size - 1 :
 	                                                        st.st_size;
@@ -128,7 +128,7 @@ store_is_full(const struct conf *cf)
 /* Is the open, locked file still the one that its path names?  Its upload may just have
  * ended. */
 static bool
-is_named(int fd, const char *path)
+part_is_named(int fd, const char *path)
 {
 	struct stat ours, named;
 
@@ -146,7 +146,7 @@ open_part(const struct conf *cf, struct store_file *s, struct fail *f)
 	    MODE_DEFAULT);
 	if (s->fd < 0)
 		return FAIL_ERRNO(f, "opening %s", s->part);
-	if (flock(s->fd, LOCK_EX | LOCK_NB) < 0 || !is_named(s->fd, s->part)) {
+	if (flock(s->fd, LOCK_EX | LOCK_NB) < 0 || !part_is_named(s->fd, s->part)) {
 		store_close(s);
 		return FAIL(f, E_RACE, "the file is locked by another upload of it");
 	}
@@ -201,7 +201,8 @@ continue_part(const struct upload *u, struct store_file *s, struct fail *f)
  * it.
  */
 static enum err
-compare(const struct upload *u, struct store_file *s, int64_t size, struct fail *f)
+compare_whole(
+    const struct upload *u, struct store_file *s, int64_t size, struct fail *f)
 {
 	char md5[MD5_HEX] = "";
 	int fd;
@@ -238,16 +239,16 @@ store_open(struct arena *a, const struct conf *cf, const struct upload *u,
 
 	*s = (struct store_file){ .fd = -1, .at = u->offset, .nbytes = u->nbytes };
 	s->path = upload_path(a, cf, u->name);
-	s->part = part_path(a, s->path);
+	s->part = store_part_path(a, s->path);
 	if (is_file(s->path, &st))
-		return compare(u, s, st.st_size, f);
+		return compare_whole(u, s, st.st_size, f);
 	e = make_directory(a, s->path, f);
 	if (e == OK)
 		e = open_part(cf, s, f);
 	if (e == OK && is_file(s->path, &st)) { /* it came before we had the lock */
 		unlink(s->part);
 		store_close(s);
-		return compare(u, s, st.st_size, f);
+		return compare_whole(u, s, st.st_size, f);
 	}
 	if (e == OK)
 		e = continue_part(u, s, f);
@@ -306,7 +307,7 @@ check_md5(struct store_file *s, const char *md5, struct fail *f)
  * the upload starts again.
  */
 static enum err
-flush(struct store_file *s, struct fail *f)
+part_flush(struct store_file *s, struct fail *f)
 {
 	enum err e;
 
@@ -330,7 +331,7 @@ store_finish(struct store_file *s, const char *md5, struct fail *f)
 	if (st.st_size > s->nbytes && ftruncate(s->fd, s->nbytes) < 0)
 		return FAIL_ERRNO(f, "cutting %s", s->part);
 	TRY(check_md5(s, md5, f));
-	TRY(flush(s, f));
+	TRY(part_flush(s, f));
 	TRY(fs_rename(s->part, s->path, f));
 	TRY(fs_sync_dir(s->path, f));
 	if (fchmod(s->fd, s->mode) < 0)

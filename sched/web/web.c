@@ -37,7 +37,7 @@ struct web { /* a worker's */
 	int64_t status_time; /* 0: never counted */
 };
 
-struct server {               /* process lifetime */
+struct web_server {           /* process lifetime */
 	struct project front; /* of the threads that carry connections: no database */
 	struct web *workers;
 	struct arena a;
@@ -95,7 +95,7 @@ not_found(struct visit *v)
 
 /* Connected, or an error line in the log. */
 static bool
-connected(struct visit *v)
+web_connect(struct visit *v)
 {
 	struct fail f = { 0 };
 
@@ -155,7 +155,7 @@ project_config(struct visit *v)
 	v->rp->headers = "Cache-Control: no-cache\r\nX-Robots-Tag: noindex\r\n";
 	web_project_config(&v->rp->body, &(struct web_project){
 					     .conf = p->conf,
-					     .catalog = connected(v) ? p->cat : NULL,
+					     .catalog = web_connect(v) ? p->cat : NULL,
 					     .server_version = PACKAGE_VERSION,
 					     .terms_of_use = terms_of_use(v),
 					     .web_stopped = web_stopped(v),
@@ -167,7 +167,7 @@ project_config(struct visit *v)
 /* --- RPCs --- */
 
 static struct web_rpc
-rpc_of(struct visit *v)
+web_rpc_of(struct visit *v)
 {
 	return (struct web_rpc){ .b = &v->rp->body,
 		.a = v->rq->a,
@@ -188,10 +188,10 @@ serve_rpc(struct visit *v, void (*rpc)(struct web_rpc *))
 	v->rp->headers = "Cache-Control: no-store\r\nX-Robots-Tag: noindex\r\n";
 	if (web_stopped(v))
 		web_error(&v->rp->body, WEB_OFFLINE, NULL);
-	else if (!connected(v))
+	else if (!web_connect(v))
 		web_error(&v->rp->body, WEB_NO_DATABASE, NULL);
 	else {
-		x = rpc_of(v);
+		x = web_rpc_of(v);
 		rpc(&x);
 	}
 }
@@ -201,7 +201,7 @@ serve_rpc(struct visit *v, void (*rpc)(struct web_rpc *))
 static bool
 wants_xml(struct visit *v)
 {
-	struct web_rpc x = rpc_of(v);
+	struct web_rpc x = web_rpc_of(v);
 
 	return strcmp(web_text(&x, "format"), "xml") == 0;
 }
@@ -221,8 +221,8 @@ show_user(struct visit *v)
 	}
 	if (stopped_page(v))
 		return;
-	if (connected(v)) {
-		x = rpc_of(v);
+	if (web_connect(v)) {
+		x = web_rpc_of(v);
 		e = web_public_account(&x, &u, &f);
 		if (e != OK && e != E_NOTFOUND)
 			log_fail("page of an account", &f);
@@ -261,7 +261,7 @@ robots(struct visit *v)
 
 /* Counts are kept for a while: this page may be asked for as often as anyone likes. */
 static const struct status *
-counted(struct visit *v)
+fresh_status(struct visit *v)
 {
 	struct web *w = v->w;
 	struct fail f = { 0 };
@@ -269,7 +269,7 @@ counted(struct visit *v)
 	if (w->status_time != 0 && v->now - w->status_time < STATUS_AGE_S &&
 	    v->now >= w->status_time)
 		return &w->status;
-	if (!connected(v))
+	if (!web_connect(v))
 		return NULL;
 	if (status_count(w->p.db, v->rq->a, v->now, &w->status, &f) != OK) {
 		log_fail("status", &f);
@@ -289,7 +289,7 @@ server_status(struct visit *v)
 
 	if (stopped_page(v))
 		return;
-	s = counted(v);
+	s = fresh_status(v);
 	when = s == NULL ? v->now : v->w->status_time;
 	if (as_xml != NULL && strcmp(as_xml, "0") != 0) {
 		v->rp->type = xml;
@@ -353,7 +353,7 @@ find_route(const char *name)
 }
 
 static void
-serve_page(struct visit *v)
+web_serve_page(struct visit *v)
 {
 	const struct route *r = find_route(page_name(v));
 
@@ -380,7 +380,7 @@ add_safety(struct arena *a, struct fcgi_reply *rp)
 }
 
 static void
-answer(void *worker, const struct fcgi_request *rq, struct fcgi_reply *rp)
+web_answer(void *worker, const struct fcgi_request *rq, struct fcgi_reply *rp)
 {
 	struct visit v = { .w = worker, .rq = rq, .rp = rp, .now = clock_now() };
 	struct fail f = { 0 };
@@ -392,7 +392,7 @@ answer(void *worker, const struct fcgi_request *rq, struct fcgi_reply *rp)
 		page_message(&rp->body, v.w->p.conf, "Down for maintenance",
 		    "This project's configuration cannot be used.");
 	} else {
-		serve_page(&v);
+		web_serve_page(&v);
 	}
 	add_safety(rq->a, rp);
 	log_debug("%s %s: %s, %zu bytes", rq->method, rq->uri,
@@ -400,7 +400,7 @@ answer(void *worker, const struct fcgi_request *rq, struct fcgi_reply *rp)
 }
 
 static void
-refuse(void *ctx, enum serve_refusal why, struct fcgi_reply *rp)
+web_refuse(void *ctx, enum serve_refusal why, struct fcgi_reply *rp)
 {
 	static const struct {
 		const char *status, *headers, *title, *text;
@@ -415,7 +415,7 @@ refuse(void *ctx, enum serve_refusal why, struct fcgi_reply *rp)
 		[SERVE_CUT_OFF] = { "400 Bad Request", NULL, "Cut off",
 		    "The request ends early." },
 	};
-	struct server *s = ctx;
+	struct web_server *s = ctx;
 
 	rp->type = html;
 	rp->status = as[why].status;
@@ -426,9 +426,9 @@ refuse(void *ctx, enum serve_refusal why, struct fcgi_reply *rp)
 }
 
 static struct serve_terms
-terms(void *ctx)
+web_terms(void *ctx)
 {
-	struct server *s = ctx;
+	struct web_server *s = ctx;
 	struct fail f = { 0 };
 
 	project_read_config(&s->front, &f); /* a worker says what is wrong with it */
@@ -437,9 +437,9 @@ terms(void *ctx)
 }
 
 static void *
-worker_begin(void *ctx, int64_t i)
+web_worker_begin(void *ctx, int64_t i)
 {
-	struct server *s = ctx;
+	struct web_server *s = ctx;
 	struct web *w = &s->workers[i];
 	struct fail f = { 0 };
 
@@ -451,7 +451,7 @@ worker_begin(void *ctx, int64_t i)
 }
 
 static void
-worker_end(void *worker)
+web_worker_end(void *worker)
 {
 	struct web *w = worker;
 
@@ -486,7 +486,7 @@ struct options {
 
 /* -1: go on; else the exit code. */
 static int
-parse_options(int argc, char **argv, struct options *o)
+web_parse_options(int argc, char **argv, struct options *o)
 {
 	bool good = true;
 	int c;
@@ -516,11 +516,11 @@ parse_options(int argc, char **argv, struct options *o)
 
 /* FastCGI until the process is told to stop. */
 static enum err
-run(struct server *s, const struct options *o, struct fail *f)
+web_serve(struct web_server *s, const struct options *o, struct fail *f)
 {
 	const struct conf *cf = s->front.conf;
-	struct serve_program program = { "web", s, terms, refuse, worker_begin, answer,
-		NULL, worker_end };
+	struct serve_program program = { "web", s, web_terms, web_refuse,
+		web_worker_begin, web_answer, NULL, web_worker_end };
 	struct serve_size size = {
 		.workers = o->serve.workers > 0 ? o->serve.workers : cf->web_workers,
 		.connections = o->serve.connections > 0 ? o->serve.connections :
@@ -543,10 +543,10 @@ run(struct server *s, const struct options *o, struct fail *f)
 int
 main(int argc, char **argv)
 {
-	struct server s = { 0 };
+	struct web_server s = { 0 };
 	struct options o = { 0 };
 	struct fail f = { 0 };
-	int rc = parse_options(argc, argv, &o);
+	int rc = web_parse_options(argc, argv, &o);
 	enum err e;
 
 	if (rc >= 0)
@@ -560,7 +560,7 @@ main(int argc, char **argv)
 	proc_signals();
 	if (project_read_config(&s.front, &f) != OK)
 		log_fail("configuration", &f);
-	e = run(&s, &o, &f);
+	e = web_serve(&s, &o, &f);
 	if (e != OK)
 		log_fail("web", &f);
 	project_close(&s.front);

@@ -24,7 +24,7 @@ enum {
 };
 
 static bool
-is_hash(const char *s)
+is_password_hash(const char *s)
 {
 	return strlen(s) == HASH_LEN && strspn(s, "0123456789abcdef") == HASH_LEN;
 }
@@ -80,7 +80,7 @@ password_fits(struct arena *a, const struct user *u, const char *hash)
 	bool fits = password_check(hash, u == NULL ? "" : u->passwd_hash);
 	bool by_key = is_key_hash(a, u == NULL ? &nobody : u, hash);
 
-	return u != NULL && is_hash(hash) && (fits || by_key);
+	return u != NULL && is_password_hash(hash) && (fits || by_key);
 }
 
 /*
@@ -224,7 +224,7 @@ check_new(struct web_rpc *x, const struct user *u, const char *hash)
 		web_error(x->b, WEB_BAD_INVITATION, NULL);
 	else if (bad_email != NULL)
 		web_error(x->b, WEB_BAD_EMAIL, bad_email);
-	else if (!is_hash(hash))
+	else if (!is_password_hash(hash))
 		web_error(x->b, WEB_BAD_PASSWORD, NULL);
 	else if (bad_name != NULL)
 		web_error(x->b, WEB_BAD_NAME, bad_name);
@@ -264,7 +264,7 @@ find_team(struct web_rpc *x, struct user *u, struct fail *f)
 
 /* E_RACE: the address was taken meanwhile, or by an earlier attempt of ours. */
 static enum err
-insert(struct web_rpc *x, struct user *u, const char *hash, struct fail *f)
+insert_account(struct web_rpc *x, struct user *u, const char *hash, struct fail *f)
 {
 	const char *source = consents(x) ? as_utf8(x->a, web_text(x, "source")) : NULL;
 	enum err e = make_secrets(x, u, hash, f);
@@ -282,7 +282,7 @@ insert(struct web_rpc *x, struct user *u, const char *hash, struct fail *f)
 }
 
 static void
-create(struct web_rpc *x, struct user *u, const char *hash)
+create_account(struct web_rpc *x, struct user *u, const char *hash)
 {
 	struct fail f = { 0 };
 	struct user *old;
@@ -302,7 +302,7 @@ create(struct web_rpc *x, struct user *u, const char *hash)
 	}
 	if (!limit_new_account(x))
 		return;
-	e = insert(x, u, hash, &f);
+	e = insert_account(x, u, hash, &f);
 	taken = e == E_RACE;
 	if (taken)
 		e = user_by_email(x->db, x->a, u->email_addr, &old, &f);
@@ -342,7 +342,7 @@ rpc_create_account(struct web_rpc *x)
 	}
 	limit_succeeded(x, u.email_addr); /* nobody's password was guessed at */
 	if (e == E_NOTFOUND)
-		create(x, &u, hash);
+		create_account(x, &u, hash);
 	else
 		web_failed(x, &f);
 }

@@ -52,7 +52,7 @@ hourly(int64_t n)
 
 /* 0 if it may go on, else the seconds until it may. */
 static double
-take(struct web_rpc *x, int64_t per_hour, const char *what, const char *who)
+limit_take(struct web_rpc *x, int64_t per_hour, const char *what, const char *who)
 {
 	struct rate r = hourly(per_hour);
 	struct fail f = { 0 };
@@ -76,7 +76,7 @@ take(struct web_rpc *x, int64_t per_hour, const char *what, const char *who)
 }
 
 static void
-give_back(struct web_rpc *x, int64_t per_hour, const char *what, const char *who)
+limit_give_back(struct web_rpc *x, int64_t per_hour, const char *what, const char *who)
 {
 	struct rate r = hourly(per_hour);
 	struct fail f = { 0 };
@@ -92,7 +92,7 @@ give_back(struct web_rpc *x, int64_t per_hour, const char *what, const char *who
  * them say that it is to be tried again later, and no more.
  */
 static bool
-allowed(struct web_rpc *x, double wait_s)
+limit_allows(struct web_rpc *x, double wait_s)
 {
 	if (wait_s <= 0)
 		return true;
@@ -107,14 +107,15 @@ limit_try(struct web_rpc *x, const char *account)
 {
 	const struct conf *cf = x->conf;
 	const char *group = limit_group(x->a, x->peer);
-	double wait_s = take(x, cf->web_failures_per_hour, failures, group);
+	double wait_s = limit_take(x, cf->web_failures_per_hour, failures, group);
 
 	if (wait_s <= 0 && account != NULL) {
-		wait_s = take(x, cf->web_account_failures_per_hour, guesses, account);
+		wait_s = limit_take(
+		    x, cf->web_account_failures_per_hour, guesses, account);
 		if (wait_s > 0)
-			give_back(x, cf->web_failures_per_hour, failures, group);
+			limit_give_back(x, cf->web_failures_per_hour, failures, group);
 	}
-	return allowed(x, wait_s);
+	return limit_allows(x, wait_s);
 }
 
 void
@@ -122,14 +123,15 @@ limit_succeeded(struct web_rpc *x, const char *account)
 {
 	const struct conf *cf = x->conf;
 
-	give_back(x, cf->web_failures_per_hour, failures, limit_group(x->a, x->peer));
+	limit_give_back(
+	    x, cf->web_failures_per_hour, failures, limit_group(x->a, x->peer));
 	if (account != NULL)
-		give_back(x, cf->web_account_failures_per_hour, guesses, account);
+		limit_give_back(x, cf->web_account_failures_per_hour, guesses, account);
 }
 
 bool
 limit_new_account(struct web_rpc *x)
 {
-	return allowed(x, take(x, x->conf->web_accounts_per_hour, creations,
-			      limit_group(x->a, x->peer)));
+	return limit_allows(x, limit_take(x, x->conf->web_accounts_per_hour, creations,
+				   limit_group(x->a, x->peer)));
 }

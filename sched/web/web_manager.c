@@ -13,7 +13,7 @@ enum { IDS_MAX = DB_LIST_MAX };
 
 /* A deleted account keeps its row; its key says so (protocol.md 7.4). */
 static bool
-deleted(const struct user_info *u)
+account_is_deleted(const struct user_info *u)
 {
 	return strstr(u->authenticator, "deleted") != NULL;
 }
@@ -34,7 +34,8 @@ authenticated(struct web_rpc *x, const char *parameter, struct user_info **u)
 		return false;
 	if (key[0] != '\0')
 		e = account_by_key(x->db, x->a, key, u, &f);
-	if (e == OK && (!secret_equal((*u)->authenticator, key) || deleted(*u)))
+	if (e == OK &&
+	    (!secret_equal((*u)->authenticator, key) || account_is_deleted(*u)))
 		e = E_NOTFOUND;
 	if (e != E_NOTFOUND)
 		limit_succeeded(x, NULL);
@@ -72,7 +73,7 @@ rpc_manager_set_info(struct web_rpc *x)
 
 /* Preferences are told apart by these; "" is the default. */
 static bool
-is_venue(const char *s)
+venue_is_known(const char *s)
 {
 	static const char *const venues[] = { "", "home", "school", "work" };
 
@@ -92,7 +93,7 @@ rpc_manager_set_host(struct web_rpc *x)
 
 	if (!authenticated(x, "account_key", &u))
 		return;
-	if (!is_venue(venue)) {
+	if (!venue_is_known(venue)) {
 		web_error(x->b, WEB_BAD_PARAMETER, "No such venue");
 		return;
 	}
@@ -112,7 +113,7 @@ web_public_account(struct web_rpc *x, struct user_info **u, struct fail *f)
 {
 	enum err e = account_by_id(x->db, x->a, web_id(x, "userid"), u, f);
 
-	return e == OK && deleted(*u) ? E_NOTFOUND : e;
+	return e == OK && account_is_deleted(*u) ? E_NOTFOUND : e;
 }
 
 void

@@ -88,7 +88,7 @@ read_notices(struct web_rpc *x, struct notice v[SHOWN_MAX])
 
 /* said: "<id>_<32 hex>". */
 static void
-answer(struct web_rpc *x, int64_t userid, const char *said)
+answer_notices(struct web_rpc *x, int64_t userid, const char *said)
 {
 	struct notice v[SHOWN_MAX];
 	struct user_info *u;
@@ -115,7 +115,7 @@ answer(struct web_rpc *x, int64_t userid, const char *said)
 void
 rpc_notices(struct web_rpc *x)
 {
-	answer(x, web_id(x, "userid"), web_text(x, "auth"));
+	answer_notices(x, web_id(x, "userid"), web_text(x, "auth"));
 }
 
 /* The form of old: without the id in front of the key. */
@@ -124,6 +124,6 @@ rpc_notify_rss(struct web_rpc *x)
 {
 	int64_t id = web_id(x, "userid");
 
-	answer(
+	answer_notices(
 	    x, id, arena_printf(x->a, "%lld_%s", (long long)id, web_text(x, "auth")));
 }

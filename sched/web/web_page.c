@@ -34,7 +34,7 @@ html_put(struct buf *b, const char *text)
 }
 
 static const struct html_value *
-value_at(const char *at, const struct html_value *v, size_t n)
+html_value_at(const char *at, const struct html_value *v, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		size_t len = strlen(v[i].name);
@@ -56,7 +56,7 @@ html_fill(struct buf *b, const char *template, const struct html_value *v, size_
 		template += plain;
 		if (*template == '\0')
 			return;
-		hit = value_at(template, v, n);
+		hit = html_value_at(template, v, n);
 		if (hit == NULL) {
 			buf_put(b, template ++, 1);
 			continue;
@@ -169,7 +169,7 @@ struct figure {
 };
 
 static void
-put_row(struct buf *b, const char *label, const char *text)
+page_put_row(struct buf *b, const char *label, const char *text)
 {
 	buf_puts(b, "<tr><th scope=\"row\">");
 	html_put(b, label);
@@ -204,7 +204,7 @@ put_row(struct buf *b, const char *label, const char *text)
 	}
 
 static bool
-stopped(struct arena *a, const struct conf *cf, const char *file)
+service_stopped(struct arena *a, const struct conf *cf, const char *file)
 {
 	return fs_exists(project_path(a, cf, file));
 }
@@ -216,18 +216,20 @@ page_status(struct buf *b, const struct conf *cf, const struct status *s, int64_
 
 	page_begin(b, cf, "Server status");
 	buf_puts(b, "<table>\n<caption>Services</caption>\n");
-	put_row(b, "Scheduler",
-	    stopped(b->a, cf, "stop_sched") ? "stopped for maintenance" : "running");
-	put_row(b, "Uploads",
-	    stopped(b->a, cf, "stop_upload") ? "stopped for maintenance" : "running");
-	put_row(b, "Database", s == NULL ? "not available" : "running");
+	page_put_row(b, "Scheduler",
+	    service_stopped(b->a, cf, "stop_sched") ? "stopped for maintenance" :
+						      "running");
+	page_put_row(b, "Uploads",
+	    service_stopped(b->a, cf, "stop_upload") ? "stopped for maintenance" :
+						       "running");
+	page_put_row(b, "Database", s == NULL ? "not available" : "running");
 	buf_puts(b, "</table>\n");
 	if (s != NULL) {
 		const struct figure figures[] = FIGURES(s);
 
 		buf_puts(b, "<table>\n<caption>Work</caption>\n");
 		for (size_t i = 0; i < N(figures); i++)
-			put_row(b, figures[i].label,
+			page_put_row(b, figures[i].label,
 			    arena_printf(b->a, "%lld", (long long)figures[i].value));
 		buf_puts(b, "</table>\n");
 	}
@@ -243,7 +245,8 @@ page_status_xml(
 	buf_printf(b,
 	    "<?xml version=\"1.0\" encoding=\"ISO-8859-1\" ?>\n<server_status>\n"
 	    "    <update_time>%lld</update_time>\n    <scheduler>%s</scheduler>\n",
-	    (long long)now, stopped(b->a, cf, "stop_sched") ? "disabled" : "running");
+	    (long long)now,
+	    service_stopped(b->a, cf, "stop_sched") ? "disabled" : "running");
 	if (s != NULL) {
 		const struct figure figures[] = FIGURES(s);
 
@@ -267,12 +270,12 @@ page_user(struct buf *b, const struct conf *cf, const struct user_info *u)
 	since[sizeof("2025-01-01") - 1] = '\0'; /* the day is enough */
 	page_begin(b, cf, u->name);
 	buf_puts(b, "<table>\n<caption>Account</caption>\n");
-	put_row(b, "Member since", since);
-	put_row(b, "Total credit", arena_printf(b->a, "%.0f", u->total_credit));
-	put_row(
+	page_put_row(b, "Member since", since);
+	page_put_row(b, "Total credit", arena_printf(b->a, "%.0f", u->total_credit));
+	page_put_row(
 	    b, "Recent average credit", arena_printf(b->a, "%.2f", u->expavg_credit));
 	if (u->country[0] != '\0')
-		put_row(b, "Country", u->country);
+		page_put_row(b, "Country", u->country);
 	buf_puts(b, "</table>\n");
 	page_end(b);
 }

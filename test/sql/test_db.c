@@ -118,7 +118,7 @@ END_TEST
 /* What happened since a daemon read the workunit is not written over. */
 START_TEST(asked_5_a_report_during_a_pass_is_not_lost)
 {
-	struct life_batch *b = life_batch(&a);
+	struct wu_updates *b = wu_updates_new(&a);
 	struct workunit wu, *was, becomes, *now;
 	int64_t id = make_results("pass", 1, 0, 1, 1, &wu);
 
@@ -129,9 +129,9 @@ START_TEST(asked_5_a_report_during_a_pass_is_not_lost)
 	becomes.assimilate_state = ASSIMILATE_READY;
 	becomes.transition_time = TRANSITION_NEVER;
 	workunit_transitioned(b, was, &becomes);
-	ck_err(life_save(db, b, &f), E_RACE);
+	ck_err(wu_updates_save(db, b, &f), E_RACE);
 	workunit_validated(b, was, &becomes);
-	ck_err(life_save(db, b, &f), E_RACE);
+	ck_err(wu_updates_save(db, b, &f), E_RACE);
 	ck_err(workunits_purge(db, &a, &was, 1, &f), E_RACE);
 	ck_ok(workunit_by_id(db, &a, wu.id, &now, &f));
 	ck_assert_int_eq(now->transition_time, 1200); /* it is due */
@@ -139,7 +139,7 @@ START_TEST(asked_5_a_report_during_a_pass_is_not_lost)
 	becomes = *now;
 	becomes.assimilate_state = ASSIMILATE_READY;
 	workunit_transitioned(b, now, &becomes);
-	ck_ok(life_save(db, b, &f));
+	ck_ok(wu_updates_save(db, b, &f));
 	ck_ok(workunit_by_id(db, &a, wu.id, &now, &f));
 	ck_assert_int_eq(now->assimilate_state, ASSIMILATE_READY);
 }
@@ -247,7 +247,7 @@ START_TEST(an_rpc_keeps_what_validation_learned)
 		    .max_jobs_per_day = 8,
 		    .consecutive_valid = 4 };
 	struct result r = { .hostid = 77, .app_version_id = 3 };
-	struct life_batch *b = life_batch(&a);
+	struct wu_updates *b = wu_updates_new(&a);
 	const int64_t hosts[] = { 77, 78 };
 	struct hav_table t;
 	struct hav_entry *of;
@@ -266,7 +266,7 @@ START_TEST(an_rpc_keeps_what_validation_learned)
 	ck_assert_ptr_eq(
 	    hav_of(&t, &r, 10), of); /* what several results teach is one row */
 	havs_judged(b, &t);
-	ck_ok(life_save(db, b, &f));
+	ck_ok(wu_updates_save(db, b, &f));
 	becomes = seen;
 	becomes.n_jobs_today = 2;
 	becomes.consecutive_valid = 0;
@@ -290,7 +290,7 @@ START_TEST(an_rpc_keeps_what_validation_learned)
 	t.v[0].judged = false;
 	of->judged = true;
 	havs_judged(b, &t);
-	ck_ok(life_save(db, b, &f));
+	ck_ok(wu_updates_save(db, b, &f));
 	ck_ok(host_app_versions(db, &a, 78, &got, &n, &f));
 	ck_assert_uint_eq(n, 1);
 }

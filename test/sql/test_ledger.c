@@ -22,7 +22,7 @@ static struct fail f;
 static struct conf cf;
 static struct db *db;
 static char root[] = "root", database[] = "ledger", empty[] = "";
-static const struct part all = { 1, 0 };
+static const struct id_share all = { 1, 0 };
 
 #define ck_ok(call)                                                                    \
 	ck_assert_msg((call) == OK, "%s: %s: %s", err_name(f.code), f.where, f.detail)
@@ -206,8 +206,8 @@ START_TEST(instances_share_the_work)
 	int64_t *ids, *odd, *even;
 	size_t n = due(&ids), nodd, neven;
 
-	ck_ok(ledger_due(db, &a, (struct part){ 2, 0 }, 10000, &even, &neven, &f));
-	ck_ok(ledger_due(db, &a, (struct part){ 2, 1 }, 10000, &odd, &nodd, &f));
+	ck_ok(ledger_due(db, &a, (struct id_share){ 2, 0 }, 10000, &even, &neven, &f));
+	ck_ok(ledger_due(db, &a, (struct id_share){ 2, 1 }, 10000, &odd, &nodd, &f));
 	ck_assert_uint_eq(nodd + neven, n);
 	ck_assert_uint_gt(nodd, 0);
 	for (size_t i = 0; i < nodd; i++)
@@ -262,7 +262,7 @@ END_TEST
 /* Reports, time-outs and what follows them take no mark away; a purge waits for it. */
 START_TEST(nothing_is_purged_before_it_counts)
 {
-	struct life_batch *b = life_batch(&a);
+	struct wu_updates *b = wu_updates_new(&a);
 	struct result *was, to;
 	struct workunit *wus;
 	int64_t *ids;
@@ -274,13 +274,13 @@ START_TEST(nothing_is_purged_before_it_counts)
 	to.server_state = RESULT_OVER;
 	to.outcome = OUTCOME_NO_REPLY;
 	result_move(b, was, &to);
-	ck_ok(life_save(db, b, &f));
+	ck_ok(wu_updates_save(db, b, &f));
 	*was = to;
 	to.file_delete_state = FILE_DELETE_READY;
 	result_move(b, was, &to);
-	ck_ok(life_save(db, b, &f));
+	ck_ok(wu_updates_save(db, b, &f));
 	result_files_deleted(b, to.id, FILE_DELETE_READY, FILE_DELETE_DONE);
-	ck_ok(life_save(db, b, &f));
+	ck_ok(wu_updates_save(db, b, &f));
 	by_hand(arena_printf(&a,
 		    "UPDATE workunit SET assimilate_state = 2, file_delete_state = 2 "
 		    "WHERE id = %lld",

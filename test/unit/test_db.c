@@ -215,14 +215,14 @@ START_TEST(lists_of_columns_fit)
 	const char *p = st->sql;
 	size_t cols;
 
-	if (st->prepared && eat(&p, "SELECT ")) {
+	if (st->prepared && eat_word(&p, "SELECT ")) {
 		ck_assert_msg(list_items((enum stmt_id)_i, &p) == st->shape->ncols,
 		    "%s: its answer is not of shape %s", st->name, st->shape->name);
-	} else if (eat(&p, "INSERT INTO ")) {
+	} else if (eat_word(&p, "INSERT INTO ")) {
 		p = strchr(p, '(') + 1;
 		cols = list_items((enum stmt_id)_i, &p);
 		p++;
-		if (eat(&p, " VALUES (") || eat(&p, " SELECT "))
+		if (eat_word(&p, " VALUES (") || eat_word(&p, " SELECT "))
 			ck_assert_msg(cols == list_items((enum stmt_id)_i, &p),
 			    "%s: another number of values than columns", st->name);
 	}

@@ -63,8 +63,8 @@ want(struct sup *x, const struct service *s, size_t n, bool retry)
 		        strcmp(p->s.log, s[i].log) != 0;
 		if (other)
 			sup_end(x, p, now_ms);
-		if (p->life == LIFE_FAILED && (other || retry))
-			p->life = LIFE_DOWN;
+		if (p->life == WU_UPDATE_FAILED && (other || retry))
+			p->life = WU_UPDATE_DOWN;
 		p->s = s[i];
 	}
 	for (size_t i = 0; i < x->n; i++)

@@ -3,8 +3,8 @@
  * Inside of sched/serve/serve.h: the main thread (serve.c), those that carry
  * connections (serve_conn.c) and the workers (serve_work.c).
  */
-#ifndef SCHED_SERVE_SERVE_OWN_H
-#define SCHED_SERVE_SERVE_OWN_H
+#ifndef SCHED_SERVE_SERVE_THREADS_H
+#define SCHED_SERVE_SERVE_THREADS_H
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -64,6 +64,6 @@ void *conn_main(void *arg);
 void *worker_main(void *arg);
 /* Queues the job of a connection and waits until it is done; false: no worker was free
  * in time. */
-bool have_done(struct conn *, struct job *);
+bool queue_and_wait(struct conn *, struct job *);
 
 #endif
