@@ -18,7 +18,7 @@
  * was never signed; the file is fetched again, or has failed.
  */
 static enum err
-check(struct client *c, const struct cproject *p, struct cfile *f, int fd,
+check_app_file(struct client *c, const struct cproject *p, struct cfile *f, int fd,
     const char *path)
 {
 	char md5[MD5_HEX];
@@ -52,12 +52,12 @@ app_file_open(struct client *c, const struct cproject *p, struct cfile *f,
 	enum err e = fs_open_file(path, fd, &c->fail);
 
 	if (e == E_NOTFOUND || e == E_BADREQ) {
-		transfer_again(c, p, f, arena_strdup(&c->a, c->fail.detail));
+		transfer_again(c, p, f, arena_strdup(&c->scratch, c->fail.detail));
 		return FAIL(&c->fail, E_RETRY, "%s is gone", path);
 	}
 	if (e != OK)
 		return e;
-	e = check(c, p, f, *fd, path);
+	e = check_app_file(c, p, f, *fd, path);
 	if (e != OK)
 		close(*fd);
 	return e;

@@ -10,7 +10,7 @@
 #include "lib/banned.h"
 
 static enum err
-canonical(struct client *c, const char *given, const char **url)
+canonical_url(struct client *c, const char *given, const char **url)
 {
 	*url = url_canonical(&c->process, given);
 	return *url != NULL ? OK :
@@ -21,9 +21,9 @@ canonical(struct client *c, const char *given, const char **url)
 static void
 new_state(struct client *c)
 {
-	c->st = NEW(&c->keep, struct state);
-	c->st->host_cpid = arena_alloc(&c->keep, MD5_HEX);
-	random_hex(c->st->host_cpid, 32);
+	c->state = NEW(&c->keep, struct state);
+	c->state->host_cpid = arena_alloc(&c->keep, MD5_HEX);
+	random_hex(c->state->host_cpid, 32);
 	c->changed = true;
 }
 
@@ -31,12 +31,12 @@ new_state(struct client *c)
 static enum err
 check_directory(struct client *c, const char *url)
 {
-	const char *dir = url_to_dir(&c->a, url);
+	const char *dir = url_to_dir(&c->scratch, url);
 
-	for (size_t i = 0; i < c->st->nprojects; i++) {
-		const char *other = c->st->projects[i].master_url;
+	for (size_t i = 0; i < c->state->nprojects; i++) {
+		const char *other = c->state->projects[i].master_url;
 
-		if (strcmp(dir, url_to_dir(&c->a, other)) == 0)
+		if (strcmp(dir, url_to_dir(&c->scratch, other)) == 0)
 			return FAIL(&c->fail, E_CONFIG,
 			    "the files of %s would be where those of %s are; use another --dir",
 			    url, other);
@@ -51,17 +51,17 @@ project_for(struct client *c, const struct attach *at, struct cproject **p)
 	const char *url = NULL;
 	enum err e = OK;
 
-	*p = c->st->nprojects == 1 ? c->st->projects : NULL;
+	*p = c->state->nprojects == 1 ? c->state->projects : NULL;
 	if (at->url == NULL)
 		return *p != NULL ?
 		           OK :
 		           FAIL(&c->fail, E_CONFIG,
 			       "%s belongs to %zu projects: give the --url of one",
-			       c->dir, c->st->nprojects);
-	e = canonical(c, at->url, &url);
+			       c->dir, c->state->nprojects);
+	e = canonical_url(c, at->url, &url);
 	if (e != OK)
 		return e;
-	*p = state_project(c->st, url);
+	*p = state_project(c->state, url);
 	if (*p != NULL)
 		return OK;
 	if (at->key == NULL)
@@ -70,7 +70,7 @@ project_for(struct client *c, const struct attach *at, struct cproject **p)
 	e = check_directory(c, url);
 	if (e != OK)
 		return e;
-	*p = state_add(&c->keep, c->st, url);
+	*p = state_add(&c->keep, c->state, url);
 	(*p)->attached_at = (double)c->now;
 	c->changed = true;
 	return OK;
@@ -81,10 +81,10 @@ project_for(struct client *c, const struct attach *at, struct cproject **p)
 static enum err
 make_project_dir(struct client *c, const struct cproject *p)
 {
-	const char *projects = arena_printf(&c->a, "%s/projects", c->dir);
+	const char *projects = arena_printf(&c->scratch, "%s/projects", c->dir);
 	enum err e = fs_exists(projects) ? OK : fs_make_own(projects, 0755, &c->fail);
 
-	return e == OK ? fs_mkdirs(project_dir(c, p), 0755, &c->fail) : e;
+	return e == OK ? fs_mkdirs(transfer_project_dir(c, p), 0755, &c->fail) : e;
 }
 
 static enum err
@@ -110,22 +110,23 @@ attach_one(struct client *c, const struct attach *at)
 enum err
 client_attach(struct client *c)
 {
-	enum err e = state_load(&c->keep, c->state_path, &c->st, &c->fail);
+	enum err e = state_load(&c->keep, c->state_path, &c->state, &c->fail);
 
 	if (e != OK && e != E_NOTFOUND)
 		return e;
 	if (e == E_NOTFOUND)
 		new_state(c);
 	preferences_read(c);
-	if (c->st->nprojects == 0 && (c->o.nattach == 0 || c->o.attach[0].url == NULL))
+	if (c->state->nprojects == 0 &&
+	    (c->options.nattach == 0 || c->options.attach[0].url == NULL))
 		return FAIL(&c->fail, E_CONFIG,
 		    "%s belongs to no project: give --url URL (http or https) and --key KEY",
 		    c->dir);
 	e = OK;
-	for (size_t i = 0; i < c->o.nattach && e == OK; i++)
-		e = attach_one(c, &c->o.attach[i]);
-	for (size_t i = 0; i < c->st->nprojects; i++) {
-		struct cproject *p = &c->st->projects[i];
+	for (size_t i = 0; i < c->options.nattach && e == OK; i++)
+		e = attach_one(c, &c->options.attach[i]);
+	for (size_t i = 0; i < c->state->nprojects; i++) {
+		struct cproject *p = &c->state->projects[i];
 
 		if (p->nschedulers > 0) /* client.md 1.3: each run begins anywhere */
 			p->rpc.url = (int32_t)rng_below(&c->rng, p->nschedulers);
@@ -138,22 +139,22 @@ client_detach(struct client *c)
 {
 	const char *url, *dir;
 	struct cproject *p;
-	enum err e = state_load(&c->keep, c->state_path, &c->st, &c->fail);
+	enum err e = state_load(&c->keep, c->state_path, &c->state, &c->fail);
 
 	if (e == OK)
-		e = canonical(c, c->o.detach, &url);
+		e = canonical_url(c, c->options.detach, &url);
 	if (e != OK)
 		return e;
-	p = state_project(c->st, url);
+	p = state_project(c->state, url);
 	if (p == NULL)
 		return FAIL(
 		    &c->fail, E_CONFIG, "%s does not belong to %s", c->dir, url);
 	task_clean_up(c);
 	for (size_t i = 0; i < p->ntasks; i++)
 		slot_leave(c, &p->tasks[i]);
-	dir = project_dir(c, p);
-	event(c, "detached project=%s", url);
-	state_remove(c->st, url);
+	dir = transfer_project_dir(c, p);
+	event_log(c, "detached project=%s", url);
+	state_remove(c->state, url);
 	c->changed = true;
 	return fs_rmtree(dir, &c->fail);
 }

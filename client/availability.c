@@ -14,8 +14,8 @@ static const double EVERY_S = 10, GAP_S = 100;
 struct cw_fractions
 availability_now(const struct client *c)
 {
-	return c->st->fractions_at > 0 ? c->st->fractions :
-	                                 (struct cw_fractions){ 1, 1, 1 };
+	return c->state->fractions_at > 0 ? c->state->fractions :
+	                                    (struct cw_fractions){ 1, 1, 1 };
 }
 
 /*
@@ -25,7 +25,7 @@ availability_now(const struct client *c)
 void
 availability_measure(struct client *c)
 {
-	struct state *st = c->st;
+	struct state *st = c->state;
 	double dt = (double)c->now - st->fractions_at, here = 0, off;
 	int64_t ms = clock_mono_ms();
 

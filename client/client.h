@@ -39,10 +39,10 @@ struct client_options {
 };
 
 struct client {
-	struct client_options o;
-	struct arena a;    /* one round of the loop */
-	struct arena keep; /* the state's rows */
-	struct state *st;
+	struct client_options options;
+	struct arena scratch; /* one round of the loop */
+	struct arena keep;    /* the state's rows */
+	struct state *state;
 	bool changed;           /* the state is to be saved */
 	bool accounts_changed;  /* it is to be saved some time */
 	int64_t saved_at;       /* s UTC */
@@ -78,13 +78,14 @@ enum err client_detach(struct client *);
 /* --- events.c --- */
 /* One line "TIME EVENT key=value ..." in events.log: what this host did, never
  * rewritten. */
-void event(struct client *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void event_log(struct client *, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* --- hostinfo.c --- */
 /* Fills what describes this machine, for the project. */
-void hostinfo(struct client *, const struct cproject *, struct request *);
-void benchmark(struct client *); /* p_fpops and p_iops, once a month */
-double ram_bytes(void);          /* 0: not known */
+void hostinfo_fill(struct client *, const struct cproject *, struct request *);
+void hostinfo_benchmark(struct client *); /* p_fpops and p_iops, once a month */
+double hostinfo_ram_bytes(void);          /* 0: not known */
 
 /* --- orders.c: what the user wants --- */
 void orders_read(struct client *); /* first thing in each round */
@@ -108,20 +109,20 @@ struct cw_fractions availability_now(const struct client *);
 
 /* --- view.c: the host as its rules see it --- */
 struct view {
-	struct client_world w; /* projects as in the state */
+	struct client_world world; /* projects as in the state */
 	struct rr_sim rr;
 	struct ctask **task; /* per task of the world */
 };
 /* As of now; what was used until now is in the accounts, and they in the state. */
-void look(struct client *, struct view *);
+void view_load(struct client *, struct view *);
 /* The projects alone, as they are kept: it takes no longer for many tasks. */
-void look_at_projects(struct client *, struct view *);
+void view_load_projects(struct client *, struct view *);
 /* What the rules changed goes into the state. */
-void settle(struct client *, const struct client_world *);
+void view_store(struct client *, const struct client_world *);
 
 /* --- resource.c --- */
 /* Resource of a version; -1: the host has none of that type. */
-int32_t resource_of(const struct client *, const struct rp_app_version *);
+int32_t version_resource(const struct client *, const struct rp_app_version *);
 
 /* --- standing.c --- */
 /* The standing of its project is another after a task that ended well, or not. */
@@ -163,13 +164,13 @@ bool enact_contact(struct client *);
 void enact_replied(struct client *, const struct contact *, const struct answer *);
 
 /* --- transfer.c --- */
-char *project_dir(struct client *, const struct cproject *);
-char *file_path(struct client *, const struct cproject *, const char *name);
+char *transfer_project_dir(struct client *, const struct cproject *);
+char *transfer_file_path(struct client *, const struct cproject *, const char *name);
 /* Looks again at all files: what a dead client or somebody else left. */
 void transfer_clean_up(struct client *);
 /* Moves one file, or a part of it, if one is due; false if there was nothing to do. */
 bool transfer_step(struct client *);
-bool uploads_pending(const struct cproject *, const struct ctask *);
+bool transfer_uploads_pending(const struct cproject *, const struct ctask *);
 /* Files to be uploaded, those among them not tried yet, and files for which tasks wait
  * that cannot be had now. */
 struct traffic {

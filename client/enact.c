@@ -28,7 +28,7 @@ end_hopeless(struct client *c, struct cproject *p, struct ctask *t)
 	const char *name = NULL;
 	int32_t error;
 
-	if (resource_of(c, task_version(p, t)) < 0) {
+	if (version_resource(c, task_version(p, t)) < 0) {
 		task_abort(c, p, t, EXIT_NO_COPROC, "Missing coprocessor");
 		return;
 	}
@@ -39,7 +39,7 @@ end_hopeless(struct client *c, struct cproject *p, struct ctask *t)
 	if (task_files_ready(p, t, &error, &name) || error == 0)
 		return;
 	task_fail(c, p, t, CLIENT_DOWNLOADING, DOWNLOAD_FAILED,
-	    arena_printf(&c->a,
+	    arena_printf(&c->scratch,
 		"WU download error: couldn't get input files:\n"
 		"<file_xfer_error>\n  <file_name>%s</file_name>\n"
 		"  <error_code>%d</error_code>\n</file_xfer_error>",
@@ -49,8 +49,8 @@ end_hopeless(struct client *c, struct cproject *p, struct ctask *t)
 static void
 fail_hopeless(struct client *c)
 {
-	for (size_t i = 0; i < c->st->nprojects; i++) {
-		struct cproject *p = &c->st->projects[i];
+	for (size_t i = 0; i < c->state->nprojects; i++) {
+		struct cproject *p = &c->state->projects[i];
 
 		for (size_t k = 0; k < p->ntasks; k++)
 			if (!p->tasks[k].ready && !p->tasks[k].acked)
@@ -61,23 +61,23 @@ fail_hopeless(struct client *c)
 void
 enact_tasks(struct client *c)
 {
-	const struct policy *how = c->o.policy;
+	const struct policy *how = c->options.policy;
 	struct run_list list;
 	struct enforced e;
 	struct view v;
 
 	fail_hopeless(c);
-	look(c, &v);
-	how->order(&v.w, how, &c->a, &v.rr, &list);
-	enforce(&v.w, how, &c->a, &list, &e);
+	view_load(c, &v);
+	how->order(&v.world, how, &c->scratch, &v.rr, &list);
+	enforce(&v.world, how, &c->scratch, &list, &e);
 	for (size_t i = 0; i < e.nstop; i++)
-		v.w.tasks[e.stop[i].task].running = false;
+		v.world.tasks[e.stop[i].task].running = false;
 	for (size_t i = 0; i < e.nstart; i++)
-		v.w.tasks[e.start[i]].running = true;
-	enforce_done(&v.w, &v.rr);
-	settle(c, &v.w);
-	for (size_t i = 0; i < v.w.ntasks; i++)
-		v.task[i]->endangered_at = v.w.tasks[i].endangered_at;
+		v.world.tasks[e.start[i]].running = true;
+	enforce_done(&v.world, &v.rr);
+	view_store(c, &v.world);
+	for (size_t i = 0; i < v.world.ntasks; i++)
+		v.task[i]->endangered_at = v.world.tasks[i].endangered_at;
 	for (size_t i = 0; i < e.nstop; i++) {
 		struct ctask *t = v.task[e.stop[i].task];
 
@@ -88,22 +88,22 @@ enact_tasks(struct client *c)
 	}
 	for (size_t i = 0; i < e.nstart; i++) {
 		struct ctask *t = v.task[e.start[i]];
-		int32_t project = v.w.tasks[e.start[i]].project;
+		int32_t project = v.world.tasks[e.start[i]].project;
 
 		t->device = e.device[i];
 		if (t->pid != 0)
 			task_resume(c, t);
 		else
-			task_start(c, &c->st->projects[project], t);
+			task_start(c, &c->state->projects[project], t);
 	}
 }
 
 /* --- contact --- */
 
 static void
-failed(struct client *c, size_t project, const char *why)
+log_no_answer(struct client *c, size_t project, const char *why)
 {
-	const struct cproject *p = &c->st->projects[project];
+	const struct cproject *p = &c->state->projects[project];
 
 	log_warn("no answer from %s: %s; again in %.0f s", p->master_url, why,
 	    p->rpc.min_rpc_time - (double)c->now);
@@ -113,34 +113,34 @@ static void
 fetch_master(struct client *c, size_t project)
 {
 	int32_t nurls = 0, nnew = 0;
-	enum err e = rpc_fetch_master(c, &c->st->projects[project], &nurls, &nnew);
+	enum err e = rpc_fetch_master(c, &c->state->projects[project], &nurls, &nnew);
 	struct view v;
 
 	if (proc_stopping) /* it was we who broke it off */
 		return;
-	look(c, &v);
-	contact_master(&v.w, c->o.policy, project, nurls, nnew, &c->rng);
-	settle(c, &v.w);
+	view_load(c, &v);
+	contact_master(&v.world, c->options.policy, project, nurls, nnew, &c->rng);
+	view_store(c, &v.world);
 	c->changed = true;
 	if (e != OK)
-		failed(c, project, c->fail.detail);
+		log_no_answer(c, project, c->fail.detail);
 }
 
 void
 enact_replied(
     struct client *c, const struct contact *contact, const struct answer *answer)
 {
-	struct cproject *p = &c->st->projects[contact->project];
+	struct cproject *p = &c->state->projects[contact->project];
 	struct reply_facts facts;
 	struct view v;
 
 	take_reply(c, p, answer, &facts);
-	look(c, &v);
-	contact_replied(&v.w, c->o.policy, contact, &facts, &c->rng);
-	settle(c, &v.w);
+	view_load(c, &v);
+	contact_replied(&v.world, c->options.policy, contact, &facts, &c->rng);
+	view_store(c, &v.world);
 	c->changed = true;
 	if (facts.project_down)
-		failed(c, (size_t)contact->project, "the project is down");
+		log_no_answer(c, (size_t)contact->project, "the project is down");
 }
 
 bool
@@ -151,8 +151,8 @@ enact_contact(struct client *c)
 	struct view v;
 	enum err e;
 
-	look(c, &v);
-	contact_next(&v.w, c->o.policy, &c->a, &v.rr, &contact);
+	view_load(c, &v);
+	contact_next(&v.world, c->options.policy, &c->scratch, &v.rr, &contact);
 	if (contact.why == CONTACT_NONE)
 		return false;
 	if (contact.why == CONTACT_MASTER) {
@@ -163,11 +163,12 @@ enact_contact(struct client *c)
 	if (e == OK) {
 		enact_replied(c, &contact, &answer);
 	} else if (!proc_stopping) {
-		look(c, &v);
-		contact_failed(&v.w, c->o.policy, (size_t)contact.project, &c->rng);
-		settle(c, &v.w);
+		view_load(c, &v);
+		contact_failed(
+		    &v.world, c->options.policy, (size_t)contact.project, &c->rng);
+		view_store(c, &v.world);
 		c->changed = true;
-		failed(c, (size_t)contact.project, c->fail.detail);
+		log_no_answer(c, (size_t)contact.project, c->fail.detail);
 	}
 	return true;
 }

@@ -11,7 +11,7 @@
 enum { EVENT_MAX = 2048 };
 
 void
-event(struct client *c, const char *fmt, ...)
+event_log(struct client *c, const char *fmt, ...)
 {
 	char line[EVENT_MAX];
 	int n = snprintf(line, sizeof(line), "%lld ", (long long)c->now), m;

@@ -13,20 +13,20 @@
 #include "lib/banned.h"
 
 static const void *
-at(const void *row, size_t off)
+field_at(const void *row, size_t off)
 {
 	return (const char *)row + off;
 }
 
 static size_t
-count(const void *row, const struct field *f)
+field_count(const void *row, const struct field *f)
 {
-	return *(const size_t *)at(row, f->n_off);
+	return *(const size_t *)field_at(row, f->n_off);
 }
 
 /* The text of bytes; in most there is nothing to do. */
 static json_t *
-save_text(struct arena *a, const char *s)
+text_to_json(struct arena *a, const char *s)
 {
 	size_t n = strlen(s), k = 0;
 	char *text;
@@ -52,7 +52,7 @@ save_text(struct arena *a, const char *s)
 
 /* Back to bytes; a character that no byte has can only be an editor's, and is "?". */
 static char *
-load_text(struct arena *a, const json_t *v)
+text_from_json(struct arena *a, const json_t *v)
 {
 	char *s = arena_strdup(a, json_string_value(v)), *to = s;
 
@@ -75,10 +75,10 @@ static json_t *
 save_strings(struct arena *a, const struct field *f, const void *row)
 {
 	json_t *list = json_array();
-	char *const *v = *(char *const *const *)at(row, f->off);
+	char *const *v = *(char *const *const *)field_at(row, f->off);
 
-	for (size_t i = 0; i < count(row, f); i++)
-		json_array_append_new(list, save_text(a, v[i]));
+	for (size_t i = 0; i < field_count(row, f); i++)
+		json_array_append_new(list, text_to_json(a, v[i]));
 	return list;
 }
 
@@ -86,9 +86,9 @@ static json_t *
 save_rows(struct arena *a, const struct field *f, const void *row)
 {
 	json_t *list = json_array();
-	const char *rows = *(const char *const *)at(row, f->off);
+	const char *rows = *(const char *const *)field_at(row, f->off);
 
-	for (size_t i = 0; i < count(row, f); i++)
+	for (size_t i = 0; i < field_count(row, f); i++)
 		json_array_append_new(list, fields_save(a, f->row, rows + i * f->size));
 	return list;
 }
@@ -96,13 +96,13 @@ save_rows(struct arena *a, const struct field *f, const void *row)
 static json_t *
 save_value(struct arena *a, const struct field *f, const void *row)
 {
-	const void *p = at(row, f->off);
+	const void *p = field_at(row, f->off);
 	const char *s;
 
 	switch (f->type) {
 	case F_STR:
 		s = *(const char *const *)p;
-		return s == NULL ? NULL : save_text(a, s);
+		return s == NULL ? NULL : text_to_json(a, s);
 	case F_I32:
 		return json_integer(*(const int32_t *)p);
 	case F_I64:
@@ -125,7 +125,7 @@ save_value(struct arena *a, const struct field *f, const void *row)
 static bool
 is_default(const struct field *f, const void *row)
 {
-	const void *p = at(row, f->off);
+	const void *p = field_at(row, f->off);
 	const char *s;
 
 	switch (f->type) {
@@ -169,7 +169,7 @@ load_strings(struct arena *a, const struct field *f, const json_t *list, void *r
 	char **v = NEWN(a, char *, n + 1);
 
 	for (size_t i = 0; i < n; i++)
-		v[i] = load_text(a, json_array_get(list, i));
+		v[i] = text_from_json(a, json_array_get(list, i));
 	*(char ***)((char *)row + f->off) = v;
 	*(size_t *)((char *)row + f->n_off) = n;
 }
@@ -193,7 +193,7 @@ load_value(struct arena *a, const struct field *f, const json_t *v, void *row)
 	void *p = (char *)row + f->off;
 
 	if (f->type == F_STR && json_is_string(v))
-		*(char **)p = load_text(a, v);
+		*(char **)p = text_from_json(a, v);
 	else if (f->type == F_I32 && json_is_integer(v))
 		*(int32_t *)p = (int32_t)json_integer_value(v);
 	else if (f->type == F_I64 && json_is_integer(v))
@@ -228,8 +228,8 @@ fields_load(struct arena *a, const struct field *f, const json_t *o, void *row)
 static void
 copy_strings(struct arena *a, const struct field *f, const void *from, void *to)
 {
-	char *const *v = *(char *const *const *)at(from, f->off);
-	size_t n = count(from, f);
+	char *const *v = *(char *const *const *)field_at(from, f->off);
+	size_t n = field_count(from, f);
 	char **copies = NEWN(a, char *, n + 1);
 
 	for (size_t i = 0; i < n; i++)
@@ -241,8 +241,8 @@ copy_strings(struct arena *a, const struct field *f, const void *from, void *to)
 static void
 copy_rows(struct arena *a, const struct field *f, const void *from, void *to)
 {
-	const char *rows = *(const char *const *)at(from, f->off);
-	size_t n = count(from, f);
+	const char *rows = *(const char *const *)field_at(from, f->off);
+	size_t n = field_count(from, f);
 	char *copies = arena_alloc(a, mul_or_die(f->size, n + 1));
 
 	for (size_t i = 0; i < n; i++)
@@ -254,7 +254,7 @@ copy_rows(struct arena *a, const struct field *f, const void *from, void *to)
 static void
 copy_value(struct arena *a, const struct field *f, const void *from, void *to)
 {
-	const void *p = at(from, f->off);
+	const void *p = field_at(from, f->off);
 	void *q = (char *)to + f->off;
 
 	switch (f->type) {

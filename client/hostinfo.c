@@ -16,7 +16,7 @@ enum { BENCHMARK_MS = 200, BENCHMARK_AGE_S = 30 * 86400, CPUINFO_MAX = 4 << 20 }
 
 /* Value of the first "key : value" line of /proc/cpuinfo; def if there is none. */
 static char *
-cpuinfo(struct arena *a, const char *text, const char *key, const char *def)
+cpuinfo_value(struct arena *a, const char *text, const char *key, const char *def)
 {
 	const char *p = strstr(text, key), *colon;
 
@@ -27,24 +27,24 @@ cpuinfo(struct arena *a, const char *text, const char *key, const char *def)
 }
 
 static void
-processor(struct client *c, struct rq_host *h)
+describe_processor(struct client *c, struct rq_host *h)
 {
 	char *text;
 	struct fail f;
 
-	if (fs_read(&c->a, "/proc/cpuinfo", CPUINFO_MAX, &text, NULL, &f) != OK)
-		text = arena_strdup(&c->a, "");
-	h->p_vendor = cpuinfo(&c->a, text, "vendor_id", "unknown");
-	h->p_model = cpuinfo(&c->a, text, "model name", "unknown");
-	h->p_features = cpuinfo(&c->a, text, "flags", "");
-	h->p_ncpus = (int32_t)c->o.ncpus;
-	h->p_fpops = c->st->p_fpops;
-	h->p_iops = c->st->p_iops;
+	if (fs_read(&c->scratch, "/proc/cpuinfo", CPUINFO_MAX, &text, NULL, &f) != OK)
+		text = arena_strdup(&c->scratch, "");
+	h->p_vendor = cpuinfo_value(&c->scratch, text, "vendor_id", "unknown");
+	h->p_model = cpuinfo_value(&c->scratch, text, "model name", "unknown");
+	h->p_features = cpuinfo_value(&c->scratch, text, "flags", "");
+	h->p_ncpus = (int32_t)c->options.ncpus;
+	h->p_fpops = c->state->p_fpops;
+	h->p_iops = c->state->p_iops;
 	h->p_membw = 1e9;
 }
 
 double
-ram_bytes(void)
+hostinfo_ram_bytes(void)
 {
 	struct sysinfo si;
 
@@ -63,14 +63,14 @@ used_bytes(const struct cproject *p)
 }
 
 static void
-memory_and_disk(struct client *c, const struct cproject *p, struct rq_host *h)
+describe_memory_and_disk(struct client *c, const struct cproject *p, struct rq_host *h)
 {
 	struct sysinfo si;
 	struct statvfs vfs;
 
 	h->d_boinc_used_project = used_bytes(p);
-	for (size_t i = 0; i < c->st->nprojects; i++)
-		h->d_boinc_used_total += used_bytes(&c->st->projects[i]);
+	for (size_t i = 0; i < c->state->nprojects; i++)
+		h->d_boinc_used_total += used_bytes(&c->state->projects[i]);
 	if (sysinfo(&si) == 0) {
 		h->m_nbytes = (double)si.totalram * si.mem_unit;
 		h->m_swap = (double)si.totalswap * si.mem_unit;
@@ -82,7 +82,7 @@ memory_and_disk(struct client *c, const struct cproject *p, struct rq_host *h)
 }
 
 static void
-system_names(struct client *c, struct rq_host *h)
+describe_system(struct client *c, struct rq_host *h)
 {
 	static struct utsname un;
 	char name[256];
@@ -91,16 +91,16 @@ system_names(struct client *c, struct rq_host *h)
 		name[0] = '\0';
 	name[sizeof(name) - 1] = '\0';
 	uname(&un);
-	h->domain_name = arena_strdup(&c->a, name);
-	h->ip_addr = arena_strdup(&c->a, "127.0.0.1");
-	h->os_name = arena_strdup(&c->a, un.sysname);
-	h->os_version = arena_strdup(&c->a, un.release);
-	h->product_name = arena_strdup(&c->a, "");
-	h->virtualbox_version = arena_strdup(&c->a, "");
+	h->domain_name = arena_strdup(&c->scratch, name);
+	h->ip_addr = arena_strdup(&c->scratch, "127.0.0.1");
+	h->os_name = arena_strdup(&c->scratch, un.sysname);
+	h->os_version = arena_strdup(&c->scratch, un.release);
+	h->product_name = arena_strdup(&c->scratch, "");
+	h->virtualbox_version = arena_strdup(&c->scratch, "");
 }
 
 void
-hostinfo(struct client *c, const struct cproject *p, struct request *rq)
+hostinfo_fill(struct client *c, const struct cproject *p, struct request *rq)
 {
 	struct cw_fractions f = availability_now(c);
 	struct rq_host *h = &rq->host;
@@ -108,15 +108,15 @@ hostinfo(struct client *c, const struct cproject *p, struct request *rq)
 	struct tm tm;
 
 	h->present = true;
-	h->host_cpid = c->st->host_cpid;
+	h->host_cpid = c->state->host_cpid;
 	h->timezone = localtime_r(&t, &tm) == NULL ? 0 : (int32_t)tm.tm_gmtoff;
 	h->on_frac = f.on;
 	h->active_frac = f.active;
 	h->gpu_active_frac = f.gpu_active;
 	h->connected_frac = -1;
-	processor(c, h);
-	memory_and_disk(c, p, h);
-	system_names(c, h);
+	describe_processor(c, h);
+	describe_memory_and_disk(c, p, h);
+	describe_system(c, h);
 }
 
 /* Dependent multiply-adds, as scalar code does them: a modest, steady figure. */
@@ -145,12 +145,12 @@ ops_per_s(bool floating)
 }
 
 void
-benchmark(struct client *c)
+hostinfo_benchmark(struct client *c)
 {
-	if (c->st->benchmarked_at > c->now - BENCHMARK_AGE_S)
+	if (c->state->benchmarked_at > c->now - BENCHMARK_AGE_S)
 		return;
-	c->st->p_fpops = ops_per_s(true);
-	c->st->p_iops = ops_per_s(false);
-	c->st->benchmarked_at = c->now;
+	c->state->p_fpops = ops_per_s(true);
+	c->state->p_iops = ops_per_s(false);
+	c->state->benchmarked_at = c->now;
 	c->changed = true;
 }

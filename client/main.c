@@ -22,10 +22,10 @@ enum { ROUND_MS = 200, SAVE_RETRY_MS = 10000, ACCOUNTS_S = 60, EXIT_ERRORS = 1 }
 /* --- rounds --- */
 
 static void
-reap(struct client *c)
+poll_tasks(struct client *c)
 {
-	for (size_t i = 0; i < c->st->nprojects; i++) {
-		struct cproject *p = &c->st->projects[i];
+	for (size_t i = 0; i < c->state->nprojects; i++) {
+		struct cproject *p = &c->state->projects[i];
 
 		for (size_t k = 0; k < p->ntasks; k++)
 			if (p->tasks[k].pid != 0)
@@ -37,7 +37,8 @@ static void
 unlink_dropped(struct client *c, const struct dropped *dropped, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		const struct cproject *p = state_project(c->st, dropped[i].master_url);
+		const struct cproject *p = state_project(
+		    c->state, dropped[i].master_url);
 
 		if (p != NULL)
 			transfer_remove(c, p, dropped[i].name);
@@ -50,7 +51,7 @@ unlink_dropped(struct client *c, const struct dropped *dropped, size_t n)
  * all the time that a task runs, are saved every minute.
  */
 static bool
-save(struct client *c)
+save_state(struct client *c)
 {
 	struct dropped *dropped;
 	size_t n;
@@ -62,9 +63,9 @@ save(struct client *c)
 		return true;
 	if (clock_mono_ms() < c->save_after_ms)
 		return false;
-	c->st->clock = c->now;
-	if (state_save(
-		&c->keep, c->state_path, &c->st, &c->a, &dropped, &n, &c->fail) != OK) {
+	c->state->clock = c->now;
+	if (state_save(&c->keep, c->state_path, &c->state, &c->scratch, &dropped, &n,
+		&c->fail) != OK) {
 		log_fail("state", &c->fail);
 		c->save_after_ms = clock_mono_ms() + SAVE_RETRY_MS;
 		return false;
@@ -76,49 +77,49 @@ save(struct client *c)
 }
 
 static void
-run(struct client *c)
+run_rounds(struct client *c)
 {
-	while (
-	    !proc_stopping && (c->o.max_errors == 0 || c->errors < c->o.max_errors)) {
+	while (!proc_stopping &&
+	       (c->options.max_errors == 0 || c->errors < c->options.max_errors)) {
 		bool busy = false;
 
 		c->now = clock_now();
-		state_clock(c->st, c->now);
+		state_clock(c->state, c->now);
 		orders_read(c);
 		availability_measure(c);
 		expire_files(c);
-		reap(c);
+		poll_tasks(c);
 		enact_tasks(c);
-		if (save(c) && transfer_step(c))
+		if (save_state(c) && transfer_step(c))
 			busy = true;
-		if (save(c) && enact_contact(c))
+		if (save_state(c) && enact_contact(c))
 			busy = true;
-		save(c);
-		arena_reset(&c->a);
+		save_state(c);
+		arena_reset(&c->scratch);
 		if (!busy)
 			clock_nap_ms(ROUND_MS);
 	}
 	task_stop_all(c);
 	c->save_after_ms = 0;
-	save(c);
+	save_state(c);
 }
 
 /* --- start --- */
 
 static enum err
-set_up(struct client *c)
+set_up_client(struct client *c)
 {
 	static char real[4096];
-	bool fresh = !fs_exists(c->o.dir);
-	enum err e = fs_mkdirs(c->o.dir, 0755, &c->fail);
+	bool fresh = !fs_exists(c->options.dir);
+	enum err e = fs_mkdirs(c->options.dir, 0755, &c->fail);
 	int lock;
 
 	if (e == OK && fresh)
-		e = fs_mark_own(c->o.dir, &c->fail);
+		e = fs_mark_own(c->options.dir, &c->fail);
 	if (e != OK)
 		return e;
-	if (realpath(c->o.dir, real) == NULL)
-		return FAIL_ERRNO(&c->fail, "%s", c->o.dir);
+	if (realpath(c->options.dir, real) == NULL)
+		return FAIL_ERRNO(&c->fail, "%s", c->options.dir);
 	c->dir = real;
 	task_mark(c);
 	log_open("client", arena_printf(&c->process, "%s/client.log", real), LOG_INFO);
@@ -132,16 +133,16 @@ set_up(struct client *c)
 	    O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
 	if (c->events < 0)
 		return FAIL_ERRNO(&c->fail, "%s/events.log", real);
-	c->ram_bytes = ram_bytes();
+	c->ram_bytes = hostinfo_ram_bytes();
 	return slots_make(c);
 }
 
 static int
-leave(struct client *c)
+detach_and_save(struct client *c)
 {
 	enum err e = client_detach(c);
 
-	if (e == OK && save(c))
+	if (e == OK && save_state(c))
 		return 0;
 	fprintf(stderr, "locus-client: %s\n", c->fail.detail);
 	return err_exit(e == OK ? E_SYS : e);
@@ -165,9 +166,9 @@ main(int argc, char **argv)
 	proc_signals();
 	random_bytes(&seed, sizeof(seed));
 	c.rng = rng_seed(seed);
-	e = set_up(&c);
-	if (e == OK && c.o.detach != NULL)
-		return leave(&c);
+	e = set_up_client(&c);
+	if (e == OK && c.options.detach != NULL)
+		return detach_and_save(&c);
 	if (e == OK)
 		e = client_attach(&c);
 	if (e == OK)
@@ -177,16 +178,18 @@ main(int argc, char **argv)
 		fprintf(stderr, "locus-client: %s\n", c.fail.detail);
 		return err_exit(e);
 	}
-	for (size_t i = 0; i < c.st->nprojects; i++)
+	for (size_t i = 0; i < c.state->nprojects; i++)
 		log_info("host %lld of %s, seed %llu",
-		    (long long)c.st->projects[i].hostid, c.st->projects[i].master_url,
-		    (unsigned long long)seed);
+		    (long long)c.state->projects[i].hostid,
+		    c.state->projects[i].master_url, (unsigned long long)seed);
 	task_clean_up(&c);
-	if (c.st->clock != 0)
+	if (c.state->clock != 0)
 		transfer_clean_up(&c);
-	state_clock(c.st, c.now);
-	benchmark(&c);
-	run(&c);
+	state_clock(c.state, c.now);
+	hostinfo_benchmark(&c);
+	run_rounds(&c);
 	net_close(c.net);
-	return c.o.max_errors != 0 && c.errors >= c.o.max_errors ? EXIT_ERRORS : 0;
+	return c.options.max_errors != 0 && c.errors >= c.options.max_errors ?
+	           EXIT_ERRORS :
+	           0;
 }

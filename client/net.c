@@ -54,7 +54,7 @@ stop_early(void *ctx, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
 /* Settings of one exchange; a reset forgets those of the last one, not its connection.
  */
 static void
-prepare(struct net *net, const char *url)
+set_curl_options(struct net *net, const char *url)
 {
 	CURL *c = net->curl;
 
@@ -76,7 +76,7 @@ prepare(struct net *net, const char *url)
 }
 
 static enum err
-perform(struct net *net, const char *url, long *status, struct fail *f)
+perform_transfer(struct net *net, const char *url, long *status, struct fail *f)
 {
 	CURLcode r = curl_easy_perform(net->curl);
 
@@ -106,7 +106,7 @@ into_buf(char *p, size_t size, size_t n, void *ctx)
 }
 
 static void
-collect(struct net *net, struct arena *a, struct sink *s, size_t max)
+collect_into(struct net *net, struct arena *a, struct sink *s, size_t max)
 {
 	*s = (struct sink){ buf_new(a), max };
 	curl_easy_setopt(net->curl, CURLOPT_WRITEFUNCTION, into_buf);
@@ -114,7 +114,7 @@ collect(struct net *net, struct arena *a, struct sink *s, size_t max)
 }
 
 static void
-answer_with(struct arena *a, const struct sink *s, struct net_answer *answer)
+fill_answer(struct arena *a, const struct sink *s, struct net_answer *answer)
 {
 	answer->text = s->text.n > 0 ? s->text.p : arena_strdup(a, "");
 	answer->n = s->text.n;
@@ -127,8 +127,8 @@ net_fetch(struct net *net, struct arena *a, const char *url, const struct buf *p
 	struct sink s;
 	enum err e;
 
-	prepare(net, url);
-	collect(net, a, &s, max);
+	set_curl_options(net, url);
+	collect_into(net, a, &s, max);
 	curl_easy_setopt(net->curl, CURLOPT_TIMEOUT, (long)timeout_s);
 	if (post != NULL) {
 		curl_easy_setopt(net->curl, CURLOPT_POST, 1L);
@@ -136,8 +136,8 @@ net_fetch(struct net *net, struct arena *a, const char *url, const struct buf *p
 		curl_easy_setopt(
 		    net->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)post->n);
 	}
-	e = perform(net, url, &answer->status, f);
-	answer_with(a, &s, answer);
+	e = perform_transfer(net, url, &answer->status, f);
+	fill_answer(a, &s, answer);
 	return e;
 }
 
@@ -198,7 +198,7 @@ net_download(struct net *net, const char *url, const char *path, int64_t max,
 	s.fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
 	if (s.fd < 0)
 		return FAIL_ERRNO(f, "%s", path);
-	prepare(net, url);
+	set_curl_options(net, url);
 	curl_easy_setopt(net->curl, CURLOPT_WRITEFUNCTION, into_file);
 	curl_easy_setopt(net->curl, CURLOPT_WRITEDATA, &s);
 	curl_easy_setopt(net->curl, CURLOPT_TIMEOUT, (long)NET_PART_S);
@@ -206,7 +206,7 @@ net_download(struct net *net, const char *url, const char *path, int64_t max,
 	snprintf(range, sizeof(range), "%lld-", (long long)have);
 	if (have > 0)
 		curl_easy_setopt(net->curl, CURLOPT_RANGE, range);
-	e = perform(net, url, status, f);
+	e = perform_transfer(net, url, status, f);
 	if (e == OK && fsync(s.fd) != 0)
 		e = FAIL_ERRNO(f, "%s", path);
 	if (close(s.fd) != 0 && e == OK)
@@ -259,15 +259,15 @@ net_upload(struct net *net, struct arena *a, const char *url, const struct buf *
 		close(src.fd);
 		return FAIL_ERRNO(f, "%s", path);
 	}
-	prepare(net, url);
-	collect(net, a, &s, REPLY_MAX);
+	set_curl_options(net, url);
+	collect_into(net, a, &s, REPLY_MAX);
 	curl_easy_setopt(net->curl, CURLOPT_POST, 1L);
 	curl_easy_setopt(net->curl, CURLOPT_POSTFIELDSIZE_LARGE,
 	    (curl_off_t)header->n + fs_size(path) - offset);
 	curl_easy_setopt(net->curl, CURLOPT_READFUNCTION, from_source);
 	curl_easy_setopt(net->curl, CURLOPT_READDATA, &src);
-	e = perform(net, url, &answer->status, f);
+	e = perform_transfer(net, url, &answer->status, f);
 	close(src.fd);
-	answer_with(a, &s, answer);
+	fill_answer(a, &s, answer);
 	return e;
 }

@@ -15,7 +15,7 @@ enum { EXIT_USAGE = 2, COPROC_NAME_MAX = 63 };
 static const double COPROC_FLOPS = 1e11, SHARE_MOST = 1e12, RAM_PART = 0.9;
 
 static void
-usage(FILE *out)
+client_usage(FILE *out)
 {
 	fprintf(out,
 	    "usage: locus-client --dir DIR [--url URL --key KEY [--share N]]... [--ncpus N]\n"
@@ -31,7 +31,7 @@ usage(FILE *out)
 
 /* "2:30" into two numbers of seconds. */
 static bool
-two_numbers(const char *text, double *a, double *b)
+parse_two_numbers(const char *text, double *a, double *b)
 {
 	char *end;
 
@@ -45,7 +45,7 @@ two_numbers(const char *text, double *a, double *b)
 }
 
 static bool
-one_number(const char *text, double least, double most, double *x)
+parse_number(const char *text, double least, double most, double *x)
 {
 	char *end;
 
@@ -55,33 +55,33 @@ one_number(const char *text, double least, double most, double *x)
 
 /* "NVIDIA:2" or "NVIDIA:2:1e13". */
 static bool
-coproc(struct client *c, const char *arg)
+parse_coproc(struct client *c, const char *arg)
 {
-	struct coproc *k = &c->o.coproc[c->o.ncoprocs];
+	struct coproc *k = &c->options.coproc[c->options.ncoprocs];
 	char *name = arena_strdup(&c->process, arg), *count, *flops;
 
 	count = strchr(name, ':');
 	if (count == NULL || count == name || count - name > COPROC_NAME_MAX ||
-	    c->o.ncoprocs == N(c->o.coproc))
+	    c->options.ncoprocs == N(c->options.coproc))
 		return false;
 	*count++ = '\0';
 	flops = strchr(count, ':');
 	k->flops = COPROC_FLOPS;
 	if (flops != NULL) {
 		*flops++ = '\0';
-		if (!one_number(flops, 1, 1e30, &k->flops))
+		if (!parse_number(flops, 1, 1e30, &k->flops))
 			return false;
 	}
-	if (!one_number(count, 1, COPROC_COUNT_MAX, &k->count) ||
+	if (!parse_number(count, 1, COPROC_COUNT_MAX, &k->count) ||
 	    k->count != floor(k->count) || strpbrk(name, " <>&") != NULL)
 		return false;
 	k->name = arena_strdup(&c->process, coproc_type(name));
 	if (strcmp(k->name, resource_names[RESOURCE_CPU]) == 0)
 		return false;
-	for (size_t i = 0; i < c->o.ncoprocs; i++)
-		if (strcmp(c->o.coproc[i].name, k->name) == 0)
+	for (size_t i = 0; i < c->options.ncoprocs; i++)
+		if (strcmp(c->options.coproc[i].name, k->name) == 0)
 			return false;
-	c->o.ncoprocs++;
+	c->options.ncoprocs++;
 	return true;
 }
 
@@ -89,16 +89,16 @@ coproc(struct client *c, const char *arg)
 static struct attach *
 attach_for(struct client *c, bool (*has)(const struct attach *))
 {
-	struct attach *all = c->o.attach;
+	struct attach *all = c->options.attach;
 
-	if (c->o.nattach > 0 && !has(&all[c->o.nattach - 1]))
-		return &all[c->o.nattach - 1];
-	all = NEWN(&c->process, struct attach, c->o.nattach + 1);
-	if (c->o.nattach > 0)
-		memcpy(all, c->o.attach, c->o.nattach * sizeof(*all));
-	all[c->o.nattach] = (struct attach){ .share = -1 };
-	c->o.attach = all;
-	return &all[c->o.nattach++];
+	if (c->options.nattach > 0 && !has(&all[c->options.nattach - 1]))
+		return &all[c->options.nattach - 1];
+	all = NEWN(&c->process, struct attach, c->options.nattach + 1);
+	if (c->options.nattach > 0)
+		memcpy(all, c->options.attach, c->options.nattach * sizeof(*all));
+	all[c->options.nattach] = (struct attach){ .share = -1 };
+	c->options.attach = all;
+	return &all[c->options.nattach++];
 }
 
 static bool
@@ -120,7 +120,7 @@ has_share(const struct attach *a)
 }
 
 static bool
-take_option(struct client *c, int opt, const char *arg)
+take_client_option(struct client *c, int opt, const char *arg)
 {
 	double x;
 
@@ -132,38 +132,41 @@ take_option(struct client *c, int opt, const char *arg)
 		attach_for(c, has_key)->key = arg;
 		return true;
 	case 's':
-		return one_number(arg, 0, SHARE_MOST, &attach_for(c, has_share)->share);
+		return parse_number(
+		    arg, 0, SHARE_MOST, &attach_for(c, has_share)->share);
 	case 'D':
-		c->o.detach = arg;
+		c->options.detach = arg;
 		return true;
 	case 'd':
-		c->o.dir = arg;
+		c->options.dir = arg;
 		return true;
 	case 'p':
-		c->o.platform = arena_strdup(&c->process, arg);
+		c->options.platform = arena_strdup(&c->process, arg);
 		return true;
 	case 'n':
-		return one_number(arg, 0.01, 4096, &c->o.ncpus);
+		return parse_number(arg, 0.01, 4096, &c->options.ncpus);
 	case 'c':
-		return coproc(c, arg);
+		return parse_coproc(c, arg);
 	case 'b':
-		return two_numbers(arg, &c->o.backoff.min_s, &c->o.backoff.max_s);
+		return parse_two_numbers(
+		    arg, &c->options.backoff.min_s, &c->options.backoff.max_s);
 	case 'P':
-		c->o.policy = policy_find(arg);
-		return c->o.policy != NULL;
+		c->options.policy = policy_find(arg);
+		return c->options.policy != NULL;
 	case 'f':
-		c->o.own_buffer = true;
-		return two_numbers(arg, &c->o.min_buffer_s, &c->o.extra_buffer_s);
+		c->options.own_buffer = true;
+		return parse_two_numbers(
+		    arg, &c->options.min_buffer_s, &c->options.extra_buffer_s);
 	case 'r':
-		c->o.own_ram = true;
-		return one_number(arg, 0.01, 1, &c->o.ram_part);
+		c->options.own_ram = true;
+		return parse_number(arg, 0.01, 1, &c->options.ram_part);
 	case 'q':
-		c->o.quit_when_stopped = true;
+		c->options.quit_when_stopped = true;
 		return true;
 	case 'e':
-		if (!one_number(arg, 0, 4096, &x))
+		if (!parse_number(arg, 0, 4096, &x))
 			return false;
-		c->o.max_errors = (int32_t)x;
+		c->options.max_errors = (int32_t)x;
 		return true;
 	default:
 		return false;
@@ -171,9 +174,10 @@ take_option(struct client *c, int opt, const char *arg)
 }
 
 static void
-defaults(struct client *c)
+set_option_defaults(struct client *c)
 {
-	c->o = (struct client_options){ .ncpus = (double)sysconf(_SC_NPROCESSORS_ONLN),
+	c->options = (struct client_options){ .ncpus = (double)sysconf(
+						  _SC_NPROCESSORS_ONLN),
 		.min_buffer_s = 8640,
 		.extra_buffer_s = 43200,
 		.policy = policies[0],
@@ -195,17 +199,17 @@ client_options(struct client *c, int argc, char **argv)
 		{ "version", 0, NULL, 'V' }, { NULL, 0, NULL, 0 } };
 	int opt, at = 0;
 
-	defaults(c);
+	set_option_defaults(c);
 	while ((opt = getopt_long(argc, argv, "h", longs, &at)) != -1) {
 		if (opt == 'h') {
-			usage(stdout);
+			client_usage(stdout);
 			return 0;
 		}
 		if (opt == 'V') {
 			printf("locus-client %s\n", PACKAGE_VERSION);
 			return 0;
 		}
-		if (!take_option(c, opt, optarg)) {
+		if (!take_client_option(c, opt, optarg)) {
 			if (opt != '?')
 				fprintf(stderr,
 				    "locus-client: --%s: \"%s\" is not a usable value%s\n",
@@ -213,13 +217,13 @@ client_options(struct client *c, int argc, char **argv)
 				    strchr(optarg, ',') == NULL ?
 					"" :
 					": decimals have a point, no comma");
-			usage(stderr);
+			client_usage(stderr);
 			return EXIT_USAGE;
 		}
 	}
-	if (c->o.dir == NULL || optind != argc ||
-	    (c->o.detach != NULL && c->o.nattach > 0)) {
-		usage(stderr);
+	if (c->options.dir == NULL || optind != argc ||
+	    (c->options.detach != NULL && c->options.nattach > 0)) {
+		client_usage(stderr);
 		return EXIT_USAGE;
 	}
 	return -1;

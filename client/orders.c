@@ -9,7 +9,7 @@
 enum { ORDERS_MAX = 64 << 10 };
 
 static bool
-ordered(const struct client *c, const char *word, const char *name)
+has_order(const struct client *c, const char *word, const char *name)
 {
 	size_t n = strlen(word), k = name == NULL ? 0 : strlen(name);
 
@@ -31,8 +31,8 @@ ordered(const struct client *c, const char *word, const char *name)
 static void
 take_updates(struct client *c)
 {
-	for (size_t i = 0; i < c->st->nprojects; i++) {
-		struct cproject *p = &c->st->projects[i];
+	for (size_t i = 0; i < c->state->nprojects; i++) {
+		struct cproject *p = &c->state->projects[i];
 		bool wanted = orders_name(c, "update", p->master_url);
 
 		if (wanted == p->update_seen)
@@ -49,20 +49,20 @@ orders_read(struct client *c)
 	struct fail f;
 	size_t n;
 
-	if (fs_read(&c->a, arena_printf(&c->a, "%s/orders", c->dir), ORDERS_MAX,
-		&c->orders, &n, &f) != OK)
-		c->orders = arena_strdup(&c->a, "");
+	if (fs_read(&c->scratch, arena_printf(&c->scratch, "%s/orders", c->dir),
+		ORDERS_MAX, &c->orders, &n, &f) != OK)
+		c->orders = arena_strdup(&c->scratch, "");
 	take_updates(c);
 }
 
 bool
 orders_all(const struct client *c, const char *word)
 {
-	return ordered(c, word, NULL);
+	return has_order(c, word, NULL);
 }
 
 bool
 orders_name(const struct client *c, const char *word, const char *name)
 {
-	return ordered(c, word, name);
+	return has_order(c, word, name);
 }

@@ -18,39 +18,40 @@ static const double PERIOD_S = 3600, BUFFER_LEAST_S = 180, DAYS_MOST = 30,
 		    MINUTES_MOST = 24 * 60;
 
 static struct rq_prefs
-read_text(struct client *c, const char *inside, const char *venue)
+parse_preferences(struct client *c, const char *inside, const char *venue)
 {
-	return prefs_global(&c->a,
-	    arena_printf(&c->a, "<global_preferences>%s</global_preferences>", inside),
+	return prefs_global(&c->scratch,
+	    arena_printf(
+		&c->scratch, "<global_preferences>%s</global_preferences>", inside),
 	    venue, c->now);
 }
 
 void
 preferences_read(struct client *c)
 {
-	const struct state *st = c->st;
+	const struct state *st = c->state;
 
 	c->prefs = (struct rq_prefs){ 0 };
 	if (st->preferences != NULL && st->preferences[0] != '\0')
-		c->prefs = read_text(c, st->preferences, st->preferences_venue);
+		c->prefs = parse_preferences(c, st->preferences, st->preferences_venue);
 }
 
 /* Those of the project that the present ones came from, or newer ones. */
 static bool
 replaces(struct client *c, const struct cproject *p, const char *text)
 {
-	const char *from = c->st->preferences_from;
+	const char *from = c->state->preferences_from;
 
 	return from == NULL || strcmp(from, p->master_url) == 0 ||
-	       state_project(c->st, from) == NULL ||
-	       read_text(c, text, NULL).mod_time > c->prefs.mod_time;
+	       state_project(c->state, from) == NULL ||
+	       parse_preferences(c, text, NULL).mod_time > c->prefs.mod_time;
 }
 
 void
 preferences_take(struct client *c, const struct cproject *p, const struct reply *rp)
 {
 	const char *text = rp->global_preferences;
-	struct state *st = c->st;
+	struct state *st = c->state;
 
 	if (text != NULL && strlen(text) > TEXT_MOST) {
 		log_warn("preferences of %zu bytes are too long", strlen(text));
@@ -79,7 +80,7 @@ preferences_complain(const char *kind, const char *bad)
 }
 
 static double
-within(double x, double least, double most)
+limit_to_range(double x, double least, double most)
 {
 	return fmin(fmax(x, least), most);
 }
@@ -90,8 +91,9 @@ preferences_ram_part(const struct client *c)
 	/* Nobody looks whether the machine is in use. */
 	double percent = c->prefs.ram_max_used_idle_pct;
 
-	return c->o.own_ram || percent <= 0 ? c->o.ram_part :
-	                                      within(percent, 1, 100) / 100;
+	return c->options.own_ram || percent <= 0 ?
+	           c->options.ram_part :
+	           limit_to_range(percent, 1, 100) / 100;
 }
 
 struct cw_prefs
@@ -99,20 +101,23 @@ preferences_now(const struct client *c)
 {
 	const struct rq_prefs *p = &c->prefs;
 	double minutes = p->cpu_scheduling_period_minutes;
-	struct cw_prefs w = { .min_s = c->o.min_buffer_s,
-		.extra_s = c->o.extra_buffer_s,
-		.period_s = minutes > 0 ? MINUTE_S * within(minutes, 1, MINUTES_MOST) :
-		                          PERIOD_S,
+	struct cw_prefs w = { .min_s = c->options.min_buffer_s,
+		.extra_s = c->options.extra_buffer_s,
+		.period_s = minutes > 0 ?
+		                MINUTE_S * limit_to_range(minutes, 1, MINUTES_MOST) :
+		                PERIOD_S,
 		.ram_bytes = preferences_ram_part(c) * c->ram_bytes,
-		.leave_in_memory = !c->o.quit_when_stopped,
-		.backoff_min_s = c->o.backoff.min_s,
-		.backoff_most_s = c->o.backoff.max_s };
+		.leave_in_memory = !c->options.quit_when_stopped,
+		.backoff_min_s = c->options.backoff.min_s,
+		.backoff_most_s = c->options.backoff.max_s };
 
-	if (!c->o.own_buffer && p->has_work_buf_min)
+	if (!c->options.own_buffer && p->has_work_buf_min)
 		w.min_s = fmax(
-		    DAY_S * within(p->work_buf_min_days, 0, DAYS_MOST), BUFFER_LEAST_S);
-	if (!c->o.own_buffer && p->has_work_buf_additional)
-		w.extra_s = DAY_S * within(p->work_buf_additional_days, 0, DAYS_MOST);
+		    DAY_S * limit_to_range(p->work_buf_min_days, 0, DAYS_MOST),
+		    BUFFER_LEAST_S);
+	if (!c->options.own_buffer && p->has_work_buf_additional)
+		w.extra_s = DAY_S *
+		            limit_to_range(p->work_buf_additional_days, 0, DAYS_MOST);
 	if (p->has_leave_apps)
 		w.leave_in_memory &= p->leave_apps_in_memory;
 	w.cushion_s = w.min_s;

@@ -6,14 +6,14 @@
 #include "lib/banned.h"
 
 int32_t
-resource_of(const struct client *c, const struct rp_app_version *v)
+version_resource(const struct client *c, const struct rp_app_version *v)
 {
 	const char *type = coproc_type(v->coproc_type);
 
 	if (type == NULL || type[0] == '\0')
 		return CW_CPU;
-	for (size_t i = 0; i < c->o.ncoprocs; i++)
-		if (strcmp(c->o.coproc[i].name, type) == 0)
+	for (size_t i = 0; i < c->options.ncoprocs; i++)
+		if (strcmp(c->options.coproc[i].name, type) == 0)
 			return (int32_t)i + 1;
 	return -1;
 }

@@ -25,7 +25,7 @@ enum {
 };
 
 static bool
-knows(const struct cproject *p, const char *scheduler)
+knows_scheduler(const struct cproject *p, const char *scheduler)
 {
 	for (size_t i = 0; i < p->nschedulers; i++)
 		if (strcmp(p->schedulers[i], scheduler) == 0)
@@ -34,7 +34,7 @@ knows(const struct cproject *p, const char *scheduler)
 }
 
 static void
-keep_schedulers(struct client *c, struct cproject *p, char **urls, size_t n)
+store_schedulers(struct client *c, struct cproject *p, char **urls, size_t n)
 {
 	char **kept = NEWN(&c->keep, char *, n + 1);
 
@@ -52,8 +52,8 @@ rpc_fetch_master(struct client *c, struct cproject *p, int32_t *nurls, int32_t *
 	struct net_answer page;
 	char **urls;
 	size_t n;
-	enum err e = net_fetch(
-	    c->net, &c->a, p->master_url, NULL, PAGE_MAX, MASTER_S, &page, &c->fail);
+	enum err e = net_fetch(c->net, &c->scratch, p->master_url, NULL, PAGE_MAX,
+	    MASTER_S, &page, &c->fail);
 
 	*nurls = *nnew = 0;
 	c->now = clock_now();
@@ -62,14 +62,14 @@ rpc_fetch_master(struct client *c, struct cproject *p, int32_t *nurls, int32_t *
 	if (page.status < 200 || page.status > 299)
 		return FAIL(
 		    &c->fail, E_SYS, "%s: HTTP status %ld", p->master_url, page.status);
-	master_parse(&c->a, page.text, page.n, &urls, &n);
+	master_parse(&c->scratch, page.text, page.n, &urls, &n);
 	if (n == 0)
 		return FAIL(&c->fail, E_BADREQ, "%s: no scheduler URL in the page",
 		    p->master_url);
 	for (size_t i = 0; i < n; i++)
-		*nnew += !knows(p, urls[i]);
+		*nnew += !knows_scheduler(p, urls[i]);
 	*nurls = (int32_t)n;
-	keep_schedulers(c, p, urls, n);
+	store_schedulers(c, p, urls, n);
 	return OK;
 }
 
@@ -96,7 +96,7 @@ report_task(struct client *c, const struct cproject *p, const struct ctask *t,
     struct rq_report *r)
 {
 	const struct rp_app_version *v = task_version(p, t);
-	struct buf files = buf_new(&c->a);
+	struct buf files = buf_new(&c->scratch);
 	char *message;
 
 	*r = (struct rq_report){ .name = t->r.name,
@@ -108,10 +108,10 @@ report_task(struct client *c, const struct cproject *p, const struct ctask *t,
 		.version_num = t->r.version_num,
 		.app_version_num = t->r.version_num,
 		.plan_class = t->r.plan_class };
-	message = arena_strdup(&c->a, t->message);
+	message = arena_strdup(&c->scratch, t->message);
 	for (char *end = message; (end = strstr(end, "]]>")) != NULL;)
 		end[1] = ' '; /* it would end the section */
-	r->stderr_out = arena_printf(&c->a,
+	r->stderr_out = arena_printf(&c->scratch,
 	    "<core_client_version>%d.%d.0</core_client_version>\n<![CDATA[\n%s\n]]>\n",
 	    VERSION_MAJOR, VERSION_MINOR, message);
 	for (size_t i = 0; i < t->r.nrefs; i++) {
@@ -124,10 +124,10 @@ report_task(struct client *c, const struct cproject *p, const struct ctask *t,
 }
 
 static void
-list_tasks(struct client *c, const struct cproject *p, struct request *rq)
+list_tasks_in_request(struct client *c, const struct cproject *p, struct request *rq)
 {
-	rq->reports = NEWN(&c->a, struct rq_report, p->ntasks + 1);
-	rq->other_results = NEWN(&c->a, struct rq_other, p->ntasks + 1);
+	rq->reports = NEWN(&c->scratch, struct rq_report, p->ntasks + 1);
+	rq->other_results = NEWN(&c->scratch, struct rq_other, p->ntasks + 1);
 	rq->has_other_results = true;
 	for (size_t i = 0; i < p->ntasks; i++) {
 		const struct ctask *t = &p->tasks[i];
@@ -135,7 +135,7 @@ list_tasks(struct client *c, const struct cproject *p, struct request *rq)
 
 		if (t->acked)
 			continue;
-		if (t->ready && !uploads_pending(p, t))
+		if (t->ready && !transfer_uploads_pending(p, t))
 			report_task(c, p, t, &rq->reports[rq->nreports++]);
 		else
 			rq->other_results[rq->nother_results++] = (struct rq_other){
@@ -150,7 +150,7 @@ list_tasks(struct client *c, const struct cproject *p, struct request *rq)
 static void
 list_files_and_versions(struct client *c, const struct cproject *p, struct request *rq)
 {
-	rq->files = NEWN(&c->a, struct rq_file, p->nfiles + 1);
+	rq->files = NEWN(&c->scratch, struct rq_file, p->nfiles + 1);
 	for (size_t i = 0; i < p->nfiles; i++) {
 		const struct cfile *f = &p->files[i];
 
@@ -161,7 +161,7 @@ list_files_and_versions(struct client *c, const struct cproject *p, struct reque
 				.status = f->status == FS_FAILED ? f->error : f->status
 			};
 	}
-	rq->app_versions = NEWN(&c->a, struct rq_app_version, p->nversions + 1);
+	rq->app_versions = NEWN(&c->scratch, struct rq_app_version, p->nversions + 1);
 	for (size_t i = 0; i < p->nversions; i++) {
 		const struct rp_app_version *v = &p->versions[i];
 
@@ -183,10 +183,10 @@ static void
 list_in_progress(struct client *c, const struct client_world *w, struct ctask **task,
     struct request *rq)
 {
-	if (!c->st->full_workload)
+	if (!c->state->full_workload)
 		return;
 	rq->has_in_progress = true;
-	rq->in_progress = NEWN(&c->a, struct rq_in_progress, w->ntasks + 1);
+	rq->in_progress = NEWN(&c->scratch, struct rq_in_progress, w->ntasks + 1);
 	for (size_t i = 0; i < w->ntasks; i++) {
 		const struct cw_task *t = &w->tasks[i];
 		struct rq_in_progress *r = &rq->in_progress[rq->nin_progress++];
@@ -209,10 +209,10 @@ static void
 list_resources(struct client *c, const struct client_world *w,
     const struct work_ask *ask, struct request *rq)
 {
-	rq->resources = NEWN(&c->a, struct rq_resource, w->nrsc);
+	rq->resources = NEWN(&c->scratch, struct rq_resource, w->nrsc);
 	rq->nresources = w->nrsc;
 	for (size_t r = 0; r < w->nrsc; r++) {
-		char *name = arena_strdup(&c->a, w->rsc[r].name);
+		char *name = arena_strdup(&c->scratch, w->rsc[r].name);
 
 		rq->resources[r] = (struct rq_resource){ .type = name,
 			.name = name,
@@ -228,14 +228,14 @@ list_resources(struct client *c, const struct client_world *w,
 /* The project's part of the shares of all, of those with runnable tasks, of those that
  * may have some. */
 static void
-tell_shares(
+set_share_fractions(
     struct client *c, const struct client_world *w, size_t project, struct request *rq)
 {
 	const struct cw_project *p = &w->projects[project];
-	bool *may = NEWN(&c->a, bool, w->nprojects), *runs;
+	bool *may = NEWN(&c->scratch, bool, w->nprojects), *runs;
 	double all = 0, some = 0, able = 0;
 
-	runs = NEWN(&c->a, bool, w->nprojects);
+	runs = NEWN(&c->scratch, bool, w->nprojects);
 	cw_potentially_runnable(w, may);
 	for (size_t i = 0; i < w->ntasks; i++)
 		runs[w->tasks[i].project] |= cw_runnable(w, &w->tasks[i]);
@@ -252,11 +252,11 @@ tell_shares(
 }
 
 static struct request *
-build(struct client *c, const struct view *v, const struct contact *contact)
+build_request(struct client *c, const struct view *v, const struct contact *contact)
 {
-	const struct cproject *p = &c->st->projects[contact->project];
+	const struct cproject *p = &c->state->projects[contact->project];
 	const struct work_ask *ask = &contact->ask;
-	struct request *rq = NEW(&c->a, struct request);
+	struct request *rq = NEW(&c->scratch, struct request);
 
 	*rq = (struct request){ .authenticator = p->authenticator,
 		.hostid = p->hostid,
@@ -266,7 +266,7 @@ build(struct client *c, const struct view *v, const struct contact *contact)
 		.version = VERSION_MAJOR * 10000 + VERSION_MINOR * 100,
 		.duration_correction_factor = p->dcf,
 		.allow_multiple_clients = 1,
-		.dont_send_work = v->w.projects[contact->project].no_new_work,
+		.dont_send_work = v->world.projects[contact->project].no_new_work,
 		.client_cap_plan_class = true,
 		.client_cap_no_work_deadlines = true,
 		.has_cpu_request = true,
@@ -274,50 +274,52 @@ build(struct client *c, const struct view *v, const struct contact *contact)
 		.cpu_req_secs = ask->secs[CW_CPU],
 		.cpu_req_instances = ask->inst[CW_CPU],
 		.estimated_delay = ask->delay_s[CW_CPU],
-		.platform_name = c->o.platform,
-		.platforms = &c->o.platform,
+		.platform_name = c->options.platform,
+		.platforms = &c->options.platform,
 		.nplatforms = 1,
 		.code_sign_key = p->code_sign_key == NULL ||
 		                         p->code_sign_key[0] == '\0' ?
 		                     NULL :
 		                     p->code_sign_key,
 		.has_working_prefs = true,
-		.cross_project_id = arena_strdup(&c->a, "") };
+		.cross_project_id = arena_strdup(&c->scratch, "") };
 	rq->prefs.max_ncpus_pct = 100;
 	rq->prefs.mod_time = c->prefs.mod_time;
-	rq->prefs.work_buf_min_days = v->w.prefs.min_s / 86400;
+	rq->prefs.work_buf_min_days = v->world.prefs.min_s / 86400;
 	rq->prefs.disk_min_free_gb = 0.1;
 	rq->prefs.ram_max_used_busy_pct = rq->prefs.ram_max_used_idle_pct =
 	    100 * preferences_ram_part(c);
-	tell_shares(c, &v->w, (size_t)contact->project, rq);
-	list_resources(c, &v->w, ask, rq);
-	hostinfo(c, p, rq);
-	list_tasks(c, p, rq);
+	set_share_fractions(c, &v->world, (size_t)contact->project, rq);
+	list_resources(c, &v->world, ask, rq);
+	hostinfo_fill(c, p, rq);
+	list_tasks_in_request(c, p, rq);
 	list_files_and_versions(c, p, rq);
-	list_in_progress(c, &v->w, v->task, rq);
+	list_in_progress(c, &v->world, v->task, rq);
 	return rq;
 }
 
 static enum err
-exchange(struct client *c, const char *url, const struct buf *out, struct reply **rp)
+exchange_with_scheduler(
+    struct client *c, const char *url, const struct buf *out, struct reply **rp)
 {
 	struct net_answer in;
 
-	TRY(net_fetch(c->net, &c->a, url, out, REPLY_MAX, SCHEDULER_S, &in, &c->fail));
+	TRY(net_fetch(
+	    c->net, &c->scratch, url, out, REPLY_MAX, SCHEDULER_S, &in, &c->fail));
 	if (in.status < 200 || in.status > 299)
 		return FAIL(&c->fail, E_SYS, "%s: HTTP status %ld", url, in.status);
-	return reply_parse(&c->a, in.text, in.n, rp, &c->fail);
+	return reply_parse(&c->scratch, in.text, in.n, rp, &c->fail);
 }
 
 static void
 log_asking(struct client *c, const char *url, const struct view *v,
     const struct contact *contact, const struct request *rq)
 {
-	struct buf b = buf_new(&c->a);
+	struct buf b = buf_new(&c->scratch);
 
-	for (size_t r = 1; r < v->w.nrsc; r++)
+	for (size_t r = 1; r < v->world.nrsc; r++)
 		buf_printf(
-		    &b, ", %.0f s of %s", contact->ask.secs[r], v->w.rsc[r].name);
+		    &b, ", %.0f s of %s", contact->ask.secs[r], v->world.rsc[r].name);
 	log_info("asking %s: %s; %zu reports, %.0f s wanted%s", url,
 	    contact_words(contact->why), rq->nreports, contact->ask.secs[CW_CPU],
 	    b.n == 0 ? "" : b.p);
@@ -327,10 +329,10 @@ enum err
 rpc_scheduler(struct client *c, const struct view *v, const struct contact *contact,
     struct answer *answer)
 {
-	struct cproject *p = &c->st->projects[contact->project];
-	struct request *rq = build(c, v, contact);
+	struct cproject *p = &c->state->projects[contact->project];
+	struct request *rq = build_request(c, v, contact);
 	size_t first = p->rpc.url < 0 ? 0 : (size_t)p->rpc.url;
-	struct buf out = buf_new(&c->a);
+	struct buf out = buf_new(&c->scratch);
 	enum err e = E_NOTFOUND;
 
 	request_render(&out, rq);
@@ -340,7 +342,7 @@ rpc_scheduler(struct client *c, const struct view *v, const struct contact *cont
 		size_t k = (first + i) % p->nschedulers;
 
 		log_asking(c, p->schedulers[k], v, contact, rq);
-		e = exchange(c, p->schedulers[k], &out, &answer->rp);
+		e = exchange_with_scheduler(c, p->schedulers[k], &out, &answer->rp);
 		if (e == OK)
 			p->rpc.url = (int32_t)k;
 		else if (i + 1 < p->nschedulers)

@@ -8,7 +8,7 @@
 enum { ERR_SIGNATURE = -120, ERR_NO_SIGNATURE = -123 };
 
 static bool
-empty(const char *s)
+is_empty(const char *s)
 {
 	return s == NULL || s[0] == '\0';
 }
@@ -17,11 +17,11 @@ int32_t
 signature_error(
     struct client *c, const struct cproject *p, const struct cfile *f, const char *md5)
 {
-	const char *text = empty(f->sign_key) ? p->code_sign_key : f->sign_key;
+	const char *text = is_empty(f->sign_key) ? p->code_sign_key : f->sign_key;
 	struct key *key;
 	enum err e;
 
-	if (empty(f->info.file_signature)) {
+	if (is_empty(f->info.file_signature)) {
 		FAIL(&c->fail, E_BADREQ, "application file %s has no signature",
 		    f->info.name);
 		return ERR_NO_SIGNATURE;

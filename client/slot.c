@@ -22,13 +22,14 @@ enum { STDERR_MAX = 60 << 10, WORD_MAX = 4096 };
 char *
 slot_dir(struct client *c, const struct ctask *t)
 {
-	return arena_printf(&c->a, "%s/slots/%d", c->dir, t->slot);
+	return arena_printf(&c->scratch, "%s/slots/%d", c->dir, t->slot);
 }
 
 enum err
 slots_make(struct client *c)
 {
-	return fs_make_own(arena_printf(&c->a, "%s/slots", c->dir), 0755, &c->fail);
+	return fs_make_own(
+	    arena_printf(&c->scratch, "%s/slots", c->dir), 0755, &c->fail);
 }
 
 /* --- what is put there --- */
@@ -53,9 +54,9 @@ static enum err
 write_link(struct client *c, const struct cproject *p, const char *path,
     const struct rp_file_ref *ref)
 {
-	const char *text = arena_printf(&c->a,
+	const char *text = arena_printf(&c->scratch,
 	    "<soft_link>../../projects/%s/%s</soft_link>\n",
-	    url_to_dir(&c->a, p->master_url), ref->file_name);
+	    url_to_dir(&c->scratch, p->master_url), ref->file_name);
 
 	return fs_write(path, text, strlen(text), 0644, &c->fail);
 }
@@ -69,7 +70,7 @@ open_path(struct client *c, const char *dir, const struct rp_file_ref *ref, char
 	    strcmp(name, ".") == 0)
 		return FAIL(
 		    &c->fail, E_BADREQ, "open name \"%s\" leaves the slot", name);
-	*path = arena_printf(&c->a, "%s/%s", dir, name);
+	*path = arena_printf(&c->scratch, "%s/%s", dir, name);
 	return OK;
 }
 
@@ -79,7 +80,7 @@ place_app_file(struct client *c, const struct cproject *p, const char *dir,
     const struct rp_file_ref *ref)
 {
 	struct cfile *f = state_file(p, ref->file_name);
-	const char *from = file_path(c, p, ref->file_name);
+	const char *from = transfer_file_path(c, p, ref->file_name);
 	char *path;
 	int fd;
 	enum err e = open_path(c, dir, ref, &path);
@@ -132,9 +133,9 @@ place_input(struct client *c, const struct cproject *p, const struct rp_app_vers
 
 	if (e != OK)
 		return e;
-	return ref->copy_file ?
-	           fs_copy(file_path(c, p, ref->file_name), path, 0644, &c->fail) :
-	           write_link(c, p, path, ref);
+	return ref->copy_file ? fs_copy(transfer_file_path(c, p, ref->file_name), path,
+				    0644, &c->fail) :
+	                        write_link(c, p, path, ref);
 }
 
 /* A copy is made here by the program and moved at the end. */
@@ -148,7 +149,7 @@ place_output(struct client *c, const struct cproject *p, const struct rp_app_ver
 	if (e != OK)
 		return e;
 	/* What an earlier try wrote must not pass for this one's. */
-	e = fs_unlink(file_path(c, p, ref->file_name), &c->fail);
+	e = fs_unlink(transfer_file_path(c, p, ref->file_name), &c->fail);
 	return e == OK && !ref->copy_file ? write_link(c, p, path, ref) : e;
 }
 
@@ -172,7 +173,7 @@ fill_slot(
 }
 
 static bool
-taken(const struct state *st, int32_t slot)
+slot_is_taken(const struct state *st, int32_t slot)
 {
 	for (size_t i = 0; i < st->nprojects; i++)
 		for (size_t k = 0; k < st->projects[i].ntasks; k++)
@@ -186,7 +187,7 @@ free_slot(const struct state *st)
 {
 	int32_t slot = 0;
 
-	while (taken(st, slot))
+	while (slot_is_taken(st, slot))
 		slot++;
 	return slot;
 }
@@ -195,23 +196,23 @@ free_slot(const struct state *st)
 static const char *
 device_argument(struct client *c, const struct rp_app_version *v, const struct ctask *t)
 {
-	return resource_of(c, v) > CW_CPU && t->device >= 0 ?
-	           arena_printf(&c->a, " --device %d", t->device) :
+	return version_resource(c, v) > CW_CPU && t->device >= 0 ?
+	           arena_printf(&c->scratch, " --device %d", t->device) :
 	           "";
 }
 
 /* The file that is checked is the one that runs: its name may lead to another by then.
  */
 static enum err
-spawn(struct client *c, const struct cproject *p, struct ctask *t, const char *dir,
-    char **argv)
+spawn_program(struct client *c, const struct cproject *p, struct ctask *t,
+    const char *dir, char **argv)
 {
 	const struct rp_file_ref *ref = main_program(task_version(p, t));
 	pid_t pid;
 	int fd;
 	enum err e;
 
-	argv[0] = file_path(c, p, ref->file_name);
+	argv[0] = transfer_file_path(c, p, ref->file_name);
 	e = app_file_open(c, p, state_file(p, ref->file_name), argv[0], &fd);
 	if (e != OK)
 		return e;
@@ -219,7 +220,7 @@ spawn(struct client *c, const struct cproject *p, struct ctask *t, const char *d
 		e = FAIL_ERRNO(&c->fail, "making %s executable", argv[0]);
 	if (e == OK)
 		e = proc_spawn_file(fd, (const char *const *)argv, dir,
-		    arena_printf(&c->a, "%s/stderr.txt", dir), &pid, &c->fail);
+		    arena_printf(&c->scratch, "%s/stderr.txt", dir), &pid, &c->fail);
 	close(fd);
 	if (e == OK)
 		t->pid = pid;
@@ -227,7 +228,8 @@ spawn(struct client *c, const struct cproject *p, struct ctask *t, const char *d
 }
 
 static enum err
-launch(struct client *c, const struct cproject *p, struct ctask *t, const char *dir)
+launch_program(
+    struct client *c, const struct cproject *p, struct ctask *t, const char *dir)
 {
 	const struct rp_workunit *wu = state_workunit(p, t->r.wu_name);
 	const struct rp_app_version *v = task_version(p, t);
@@ -237,13 +239,13 @@ launch(struct client *c, const struct cproject *p, struct ctask *t, const char *
 	if (main_program(v) == NULL)
 		return FAIL(&c->fail, E_BADREQ, "version %d of %s has no main program",
 		    v->version_num, v->app_name);
-	e = proc_split(&c->a,
-	    arena_printf(&c->a, "program %s %s%s", wu->command_line, v->cmdline,
+	e = proc_split(&c->scratch,
+	    arena_printf(&c->scratch, "program %s %s%s", wu->command_line, v->cmdline,
 		device_argument(c, v, t)),
 	    &argv, &c->fail);
 	if (e == OK)
 		e = place_version(c, p, v, dir);
-	return e == OK ? spawn(c, p, t, dir, argv) : e;
+	return e == OK ? spawn_program(c, p, t, dir, argv) : e;
 }
 
 enum err
@@ -253,14 +255,14 @@ slot_launch(struct client *c, const struct cproject *p, struct ctask *t)
 	enum err e = OK;
 
 	if (t->slot >= 0 && t->checkpointed_at != 0 && fs_exists(slot_dir(c, t)))
-		return launch(c, p, t, slot_dir(c, t));
+		return launch_program(c, p, t, slot_dir(c, t));
 	if (t->slot < 0)
-		t->slot = free_slot(c->st);
+		t->slot = free_slot(c->state);
 	t->checkpointed_at = 0;
 	t->ran_s = t->saved_s = t->fraction_done = t->fraction_ran_s = t->cpu_s = 0;
 	dir = slot_dir(c, t);
 	e = fill_slot(c, p, t, dir);
-	return e == OK ? launch(c, p, t, dir) : e;
+	return e == OK ? launch_program(c, p, t, dir) : e;
 }
 
 void
@@ -281,7 +283,8 @@ number_in(struct client *c, const struct ctask *t, const char *name)
 	char *text, *end;
 	double x;
 
-	if (fs_read(&c->a, arena_printf(&c->a, "%s/%s", slot_dir(c, t), name), WORD_MAX,
+	if (fs_read(&c->scratch,
+		arena_printf(&c->scratch, "%s/%s", slot_dir(c, t), name), WORD_MAX,
 		&text, NULL, &f) != OK)
 		return -1;
 	x = strtod(text, &end);
@@ -292,7 +295,8 @@ void
 slot_look(struct client *c, struct ctask *t)
 {
 	double done = number_in(c, t, "fraction_done");
-	int64_t saved = fs_mtime(arena_printf(&c->a, "%s/checkpoint", slot_dir(c, t)));
+	int64_t saved = fs_mtime(
+	    arena_printf(&c->scratch, "%s/checkpoint", slot_dir(c, t)));
 
 	if (done > 0 && done <= 1 && done != t->fraction_done) {
 		t->fraction_done = done;
@@ -314,16 +318,16 @@ slot_finish_status(struct client *c, const struct ctask *t)
 	char *text;
 	struct fail f;
 
-	if (fs_read(&c->a,
-		arena_printf(&c->a, "%s/boinc_finish_called", slot_dir(c, t)), WORD_MAX,
-		&text, NULL, &f) != OK)
+	if (fs_read(&c->scratch,
+		arena_printf(&c->scratch, "%s/boinc_finish_called", slot_dir(c, t)),
+		WORD_MAX, &text, NULL, &f) != OK)
 		return -1;
 	return (int32_t)strtol(text, NULL, 10);
 }
 
 /* The end of a text file, at most max bytes; "" if there is none. */
 static char *
-tail(struct arena *a, const char *path, size_t max)
+read_tail(struct arena *a, const char *path, size_t max)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	char *text = arena_alloc(a, max + 1);
@@ -348,8 +352,8 @@ slot_stderr(struct client *c, const struct ctask *t)
 	char *text;
 
 	if (t->slot < 0)
-		return arena_strdup(&c->a, "");
-	text = tail(
-	    &c->a, arena_printf(&c->a, "%s/stderr.txt", slot_dir(c, t)), STDERR_MAX);
-	return arena_printf(&c->a, "<stderr_txt>\n%s\n</stderr_txt>\n", text);
+		return arena_strdup(&c->scratch, "");
+	text = read_tail(&c->scratch,
+	    arena_printf(&c->scratch, "%s/stderr.txt", slot_dir(c, t)), STDERR_MAX);
+	return arena_printf(&c->scratch, "<stderr_txt>\n%s\n</stderr_txt>\n", text);
 }

@@ -8,15 +8,15 @@ void
 standing_task_ended(
     struct client *c, struct cproject *p, const struct ctask *t, bool well)
 {
-	int32_t rsc = resource_of(c, task_version(p, t));
-	size_t project = (size_t)(p - c->st->projects);
+	int32_t rsc = version_resource(c, task_version(p, t));
+	size_t project = (size_t)(p - c->state->projects);
 	struct view v;
 
-	look_at_projects(c, &v);
+	view_load_projects(c, &v);
 	if (!well)
-		contact_task_failed(&v.w, c->o.policy, project, &c->rng);
+		contact_task_failed(&v.world, c->options.policy, project, &c->rng);
 	else if (rsc >= 0)
-		contact_task_done(&v.w, c->o.policy, project, rsc);
-	settle(c, &v.w);
+		contact_task_done(&v.world, c->options.policy, project, rsc);
+	view_store(c, &v.world);
 	c->changed = true;
 }

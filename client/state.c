@@ -107,7 +107,8 @@ state_standing(struct arena *a, struct cproject *p, const char *resource)
 
 /* *st is a copy already, its projects are not. */
 static void
-drop(struct state *st, struct arena *a, struct dropped **dropped, size_t *ndropped)
+drop_unused(
+    struct state *st, struct arena *a, struct dropped **dropped, size_t *ndropped)
 {
 	size_t nfiles = 0;
 
@@ -126,7 +127,7 @@ drop(struct state *st, struct arena *a, struct dropped **dropped, size_t *ndropp
 /* --- the file --- */
 
 static double
-sound(double x, double least, double most, double otherwise)
+in_range_or(double x, double least, double most, double otherwise)
 {
 	return x >= least && x <= most ? x : otherwise;
 }
@@ -135,8 +136,8 @@ sound(double x, double least, double most, double otherwise)
 static void
 check_numbers(struct cproject *p)
 {
-	p->share = sound(p->share, 0, 1e12, SHARE);
-	p->dcf = sound(p->dcf, 0.01, 100, 1);
+	p->share = in_range_or(p->share, 0, 1e12, SHARE);
+	p->dcf = in_range_or(p->dcf, 0.01, 100, 1);
 	if (p->rpc.nrpc_failures < 0 || p->rpc.nmaster_failures < 0 ||
 	    p->rpc.ntask_failures < 0)
 		p->rpc = (struct cw_rpc){ 0 };
@@ -172,7 +173,7 @@ check_project(struct arena *a, struct cproject *p, const char *path, struct fail
 }
 
 static enum err
-check(struct arena *a, struct state *st, const char *path, struct fail *f)
+check_state(struct arena *a, struct state *st, const char *path, struct fail *f)
 {
 	enum err e = OK;
 
@@ -209,7 +210,7 @@ load_one_project(struct arena *a, const json_t *o, struct state *st)
 }
 
 static enum err
-from_text(struct arena *a, const char *path, const char *text, size_t n,
+state_from_text(struct arena *a, const char *path, const char *text, size_t n,
     struct state **st, struct fail *f)
 {
 	json_error_t why;
@@ -222,7 +223,7 @@ from_text(struct arena *a, const char *path, const char *text, size_t n,
 	if (json_object_get(o, "projects") == NULL)
 		load_one_project(a, o, *st);
 	json_decref(o);
-	return check(a, *st, path, f);
+	return check_state(a, *st, path, f);
 }
 
 enum err
@@ -234,13 +235,13 @@ state_load(struct arena *a, const char *path, struct state **st, struct fail *f)
 	enum err e = fs_read(&file, path, STATE_MAX, &text, &n, f);
 
 	if (e == OK)
-		e = from_text(a, path, text, n, st, f);
+		e = state_from_text(a, path, text, n, st, f);
 	arena_free(&file);
 	return e;
 }
 
 static int
-append(const char *text, size_t n, void *out)
+append_to_buf(const char *text, size_t n, void *out)
 {
 	buf_put(out, text, n);
 	return 0;
@@ -256,15 +257,15 @@ state_save(struct arena *a, const char *path, struct state **st, struct arena *s
 	json_t *o;
 	enum err e = OK;
 
-	drop(&less, scratch, dropped, ndropped);
+	drop_unused(&less, scratch, dropped, ndropped);
 	o = fields_save(scratch, state_fields, &less);
-	if (json_dump_callback(o, append, &text, JSON_INDENT(1)) != 0)
+	if (json_dump_callback(o, append_to_buf, &text, JSON_INDENT(1)) != 0)
 		e = FAIL(f, E_SYS, "%s: the state cannot be put into words", path);
 	json_decref(o);
 	kept = NEW(&fresh, struct state);
 	if (e == OK) {
 		fields_copy(&fresh, state_fields, &less, kept);
-		e = check(&fresh, kept, path, f);
+		e = check_state(&fresh, kept, path, f);
 	}
 	if (e == OK)
 		e = fs_write(path, text.p, text.n, 0600, f);
@@ -281,41 +282,41 @@ state_save(struct arena *a, const char *path, struct state **st, struct arena *s
 /* --- the clock --- */
 
 static void
-back(int64_t *t, int64_t by)
+shift_back_i64(int64_t *t, int64_t by)
 {
 	if (*t > by)
 		*t -= by;
 }
 
 static void
-back_f(double *t, int64_t by)
+shift_back_f64(double *t, int64_t by)
 {
 	if (*t > (double)by)
 		*t -= (double)by;
 }
 
 static void
-project_back(struct cproject *p, int64_t by)
+shift_project_back(struct cproject *p, int64_t by)
 {
 	double *times[] = { &p->attached_at, &p->rpc.min_rpc_time,
 		&p->rpc.next_rpc_time, &p->rpc.latency_limited_until,
 		&p->rpc.last_contact };
 
 	for (size_t i = 0; i < N(times); i++)
-		back_f(times[i], by);
+		shift_back_f64(times[i], by);
 	for (size_t i = 0; i < p->nstandings; i++)
-		back_f(&p->standings[i].backoff_until, by);
+		shift_back_f64(&p->standings[i].backoff_until, by);
 	for (size_t i = 0; i < p->nfiles; i++) {
-		back(&p->files[i].try_after, by);
-		back(&p->files[i].told_at, by);
+		shift_back_i64(&p->files[i].try_after, by);
+		shift_back_i64(&p->files[i].told_at, by);
 	}
 	for (size_t i = 0; i < p->ntasks; i++) {
-		back(&p->tasks[i].received_at, by);
-		back(&p->tasks[i].started_at, by);
-		back(&p->tasks[i].ready_at, by);
-		back(&p->tasks[i].run_since, by);
-		back(&p->tasks[i].checkpointed_at, by);
-		back_f(&p->tasks[i].endangered_at, by);
+		shift_back_i64(&p->tasks[i].received_at, by);
+		shift_back_i64(&p->tasks[i].started_at, by);
+		shift_back_i64(&p->tasks[i].ready_at, by);
+		shift_back_i64(&p->tasks[i].run_since, by);
+		shift_back_i64(&p->tasks[i].checkpointed_at, by);
+		shift_back_f64(&p->tasks[i].endangered_at, by);
 	}
 }
 
@@ -327,11 +328,11 @@ state_clock(struct state *st, int64_t now)
 	st->clock = now;
 	if (by <= 0)
 		return;
-	back(&st->benchmarked_at, by);
-	back_f(&st->fractions_at, by);
-	back_f(&st->accounted_at, by);
-	back_f(&st->asked_at, by);
-	back_f(&st->scheduled_at, by);
+	shift_back_i64(&st->benchmarked_at, by);
+	shift_back_f64(&st->fractions_at, by);
+	shift_back_f64(&st->accounted_at, by);
+	shift_back_f64(&st->asked_at, by);
+	shift_back_f64(&st->scheduled_at, by);
 	for (size_t i = 0; i < st->nprojects; i++)
-		project_back(&st->projects[i], by);
+		shift_project_back(&st->projects[i], by);
 }

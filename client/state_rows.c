@@ -12,7 +12,7 @@
  * of rows that have gone knows nothing.
  */
 static bool
-find(const struct rows_index *ix, size_t nrows, const char *name, size_t *i)
+find_indexed(const struct rows_index *ix, size_t nrows, const char *name, size_t *i)
 {
 	*i = 0;
 	if (ix->by_name == NULL || ix->n > nrows)
@@ -25,7 +25,8 @@ find(const struct rows_index *ix, size_t nrows, const char *name, size_t *i)
 
 /* The rows' names are n strings, each size bytes after the one before. */
 static void
-extend(struct arena *a, struct rows_index *ix, const void *names, size_t size, size_t n)
+extend_index(
+    struct arena *a, struct rows_index *ix, const void *names, size_t size, size_t n)
 {
 	if (ix->by_name == NULL || ix->n > n)
 		*ix = (struct rows_index){ .by_name = index_new(a) };
@@ -38,13 +39,13 @@ void
 state_index(struct arena *a, struct cproject *p)
 {
 	if (p->nfiles > 0)
-		extend(a, &p->file_index, &p->files->info.name, sizeof(*p->files),
+		extend_index(a, &p->file_index, &p->files->info.name, sizeof(*p->files),
 		    p->nfiles);
 	if (p->nworkunits > 0)
-		extend(a, &p->workunit_index, &p->workunits->name,
+		extend_index(a, &p->workunit_index, &p->workunits->name,
 		    sizeof(*p->workunits), p->nworkunits);
 	if (p->ntasks > 0)
-		extend(
+		extend_index(
 		    a, &p->task_index, &p->tasks->r.name, sizeof(*p->tasks), p->ntasks);
 }
 
@@ -53,7 +54,7 @@ state_file(const struct cproject *p, const char *name)
 {
 	size_t i;
 
-	if (find(&p->file_index, p->nfiles, name, &i) &&
+	if (find_indexed(&p->file_index, p->nfiles, name, &i) &&
 	    strcmp(p->files[i].info.name, name) == 0)
 		return &p->files[i];
 	for (; i < p->nfiles; i++)
@@ -76,7 +77,7 @@ state_workunit(const struct cproject *p, const char *name)
 {
 	size_t i;
 
-	if (find(&p->workunit_index, p->nworkunits, name, &i) &&
+	if (find_indexed(&p->workunit_index, p->nworkunits, name, &i) &&
 	    strcmp(p->workunits[i].name, name) == 0)
 		return &p->workunits[i];
 	for (; i < p->nworkunits; i++)
@@ -90,7 +91,7 @@ state_task(const struct cproject *p, const char *name)
 {
 	size_t i;
 
-	if (find(&p->task_index, p->ntasks, name, &i) &&
+	if (find_indexed(&p->task_index, p->ntasks, name, &i) &&
 	    strcmp(p->tasks[i].r.name, name) == 0)
 		return &p->tasks[i];
 	for (; i < p->ntasks; i++)
@@ -133,7 +134,7 @@ task_app(const struct cproject *p, const struct ctask *t)
 }
 
 static bool
-refers(const struct rp_file_ref *refs, size_t n, const char *name)
+refers_to(const struct rp_file_ref *refs, size_t n, const char *name)
 {
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(refs[i].file_name, name) == 0)
@@ -154,7 +155,7 @@ bool
 state_is_app_file(const struct cproject *p, const char *name)
 {
 	for (size_t i = 0; i < p->nversions; i++)
-		if (refers(p->versions[i].refs, p->versions[i].nrefs, name))
+		if (refers_to(p->versions[i].refs, p->versions[i].nrefs, name))
 			return true;
 	return false;
 }
@@ -180,7 +181,8 @@ state_lacks(const struct cproject *p, const struct rp_result *r)
 }
 
 static void
-mark_files(const struct cproject *p, const struct rp_file_ref *refs, size_t n, bool *on)
+mark_referenced_files(
+    const struct cproject *p, const struct rp_file_ref *refs, size_t n, bool *on)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct cfile *f = state_file(p, refs[i].file_name);
@@ -202,8 +204,8 @@ state_wanted(struct arena *a, const struct cproject *p)
 
 		if (t->ready)
 			continue;
-		mark_files(p, wu->refs, wu->nrefs, wanted);
-		mark_files(p, v->refs, v->nrefs, wanted);
+		mark_referenced_files(p, wu->refs, wu->nrefs, wanted);
+		mark_referenced_files(p, v->refs, v->nrefs, wanted);
 	}
 	return wanted;
 }
@@ -310,11 +312,14 @@ state_drop_files(
 	bool *needed = NEWN(a, bool, p->nfiles + 1);
 
 	for (size_t i = 0; i < p->nversions; i++)
-		mark_files(p, p->versions[i].refs, p->versions[i].nrefs, needed);
+		mark_referenced_files(
+		    p, p->versions[i].refs, p->versions[i].nrefs, needed);
 	for (size_t i = 0; i < p->nworkunits; i++)
-		mark_files(p, p->workunits[i].refs, p->workunits[i].nrefs, needed);
+		mark_referenced_files(
+		    p, p->workunits[i].refs, p->workunits[i].nrefs, needed);
 	for (size_t i = 0; i < p->ntasks; i++)
-		mark_files(p, p->tasks[i].r.refs, p->tasks[i].r.nrefs, needed);
+		mark_referenced_files(
+		    p, p->tasks[i].r.refs, p->tasks[i].r.nrefs, needed);
 	for (size_t i = 0; i < p->nfiles; i++) {
 		const struct cfile *f = &p->files[i];
 

@@ -31,7 +31,7 @@ change_key(struct client *c, struct cproject *p, const char *text)
 /* The first key is trusted; another must be signed by the one we have
  * (protocol.md 5.6). */
 static void
-take_key(struct client *c, struct cproject *p, const struct reply *rp)
+take_code_sign_key(struct client *c, struct cproject *p, const struct reply *rp)
 {
 	const char *signature = rp->code_sign_key_signature;
 	struct key *ours;
@@ -69,16 +69,16 @@ take_identity(struct client *c, struct cproject *p, const struct reply *rp)
 		p->userid = rp->userid;
 	if (rp->project_name != NULL)
 		p->project_name = arena_strdup(&c->keep, rp->project_name);
-	take_key(c, p, rp);
+	take_code_sign_key(c, p, rp);
 }
 
 /* Resources for which the account wants no work of the project. */
 static void
 take_refused(struct client *c, struct cproject *p, const struct project_prefs *prefs)
 {
-	for (size_t r = 0; r <= c->o.ncoprocs; r++) {
+	for (size_t r = 0; r <= c->options.ncoprocs; r++) {
 		const char *name = r == 0 ? resource_names[RESOURCE_CPU] :
-		                            c->o.coproc[r - 1].name;
+		                            c->options.coproc[r - 1].name;
 
 		state_standing(&c->keep, p, name)->refused = prefs_refuse_resource(
 		    prefs, name);
@@ -95,16 +95,17 @@ take_prefs(struct client *c, struct cproject *p, const struct reply *rp)
 
 	if (rp->project_preferences == NULL)
 		return;
-	prefs = prefs_project(&c->a,
-	    arena_printf(&c->a, "<project_preferences>%s</project_preferences>",
+	prefs = prefs_project(&c->scratch,
+	    arena_printf(&c->scratch, "<project_preferences>%s</project_preferences>",
 		rp->project_preferences),
 	    rp->host_venue);
 	preferences_complain("project ", prefs.bad);
 	take_refused(c, p, &prefs);
 	if (p->own_share)
 		return;
-	text = prefs.text == NULL ? NULL :
-	                            xml_between(&c->a, prefs.text, "resource_share");
+	text = prefs.text == NULL ?
+	           NULL :
+	           xml_between(&c->scratch, prefs.text, "resource_share");
 	if (text == NULL)
 		return;
 	if (text_f64(text_trim(text), &share) && share >= 0 && share <= SHARE_MOST)
@@ -120,7 +121,7 @@ take_kind(struct client *c, struct cproject *p, const struct reply *rp)
 {
 	p->no_dcf = rp->dont_use_dcf;
 	p->nci = rp->non_cpu_intensive;
-	c->st->full_workload |= rp->send_full_workload;
+	c->state->full_workload |= rp->send_full_workload;
 }
 
 void

@@ -134,7 +134,7 @@ take_files(struct client *c, struct cproject *p, const struct reply *rp)
 
 /* What is said of an app that is known already takes the place of what was. */
 static void
-take_apps(struct client *c, struct cproject *p, const struct reply *rp)
+store_apps(struct client *c, struct cproject *p, const struct reply *rp)
 {
 	struct rp_app *all = NEWN(&c->keep, struct rp_app, p->napps + rp->napps + 1);
 
@@ -168,8 +168,8 @@ take_versions(struct client *c, struct cproject *p, const struct reply *rp)
 		struct rp_app_version *v;
 
 		if (in->platform[0] == '\0')
-			key.platform = c->o.platform;
-		if (strcmp(key.platform, c->o.platform) != 0) {
+			key.platform = c->options.platform;
+		if (strcmp(key.platform, c->options.platform) != 0) {
 			log_warn("a version of %s for %s is not for this host",
 			    in->app_name, in->platform);
 			continue;
@@ -234,7 +234,7 @@ log_received(struct client *c, struct cproject *p, const struct rp_result *r,
 		name = f->info.name;
 		*(known_before[f - p->files] ? &saved : &needed) += f->info.nbytes;
 	}
-	event(c,
+	event_log(c,
 	    "received result=%s wu=%s file=%s held=%d bytes_needed=%.0f bytes_saved=%.0f",
 	    r->name, r->wu_name, name, needed == 0, needed, saved);
 }
@@ -259,12 +259,12 @@ choose_version(struct client *c, struct cproject *p, struct rp_result *r)
 
 	if (r->platform[0] != '\0' || r->version_num != 0 || wu == NULL)
 		return;
-	r->platform = c->o.platform;
+	r->platform = c->options.platform;
 	for (size_t i = 0; i < p->nversions; i++) {
 		const struct rp_app_version *v = &p->versions[i];
 
 		if (strcmp(v->app_name, wu->app_name) == 0 &&
-		    strcmp(v->platform, c->o.platform) == 0 &&
+		    strcmp(v->platform, c->options.platform) == 0 &&
 		    strcmp(v->plan_class, r->plan_class) == 0 &&
 		    v->version_num > r->version_num)
 			r->version_num = v->version_num;
@@ -272,7 +272,7 @@ choose_version(struct client *c, struct cproject *p, struct rp_result *r)
 }
 
 static void
-add_task(struct client *c, struct cproject *p, const struct rp_result *in)
+store_task(struct client *c, struct cproject *p, const struct rp_result *in)
 {
 	struct ctask *t = &p->tasks[p->ntasks++];
 
@@ -295,7 +295,7 @@ static void
 count_task(const struct client *c, const struct cproject *p, const struct ctask *t,
     struct reply_facts *f)
 {
-	int32_t rsc = resource_of(c, task_version(p, t));
+	int32_t rsc = version_resource(c, task_version(p, t));
 
 	if (rsc >= 0 && (p->nci || !task_app(p, t)->non_cpu_intensive))
 		f->ntasks[rsc]++;
@@ -303,14 +303,14 @@ count_task(const struct client *c, const struct cproject *p, const struct ctask 
 
 /* Seconds or a time as a project gives it, within what a number of ours holds. */
 static int64_t
-whole_s(double s, int64_t most)
+seconds_up_to(double s, int64_t most)
 {
 	return s >= (double)most ? most : s > 0 ? (int64_t)ceil(s) : 0;
 }
 
 /* What a program writes is never a program, nor the other way round. */
 static bool
-mixes(const struct cproject *p, const struct rp_result *r)
+mixes_input_and_output(const struct cproject *p, const struct rp_result *r)
 {
 	const struct rp_workunit *wu = state_workunit(p, r->wu_name);
 	const struct rp_app_version *v = state_version(p, wu->app_name, r);
@@ -329,7 +329,7 @@ take_results(struct client *c, struct cproject *p, const struct reply *rp,
     size_t files_before, struct reply_facts *f)
 {
 	struct ctask *all = NEWN(&c->keep, struct ctask, p->ntasks + rp->nresults + 1);
-	bool *known = NEWN(&c->a, bool, p->nfiles + 1);
+	bool *known = NEWN(&c->scratch, bool, p->nfiles + 1);
 
 	for (size_t i = 0; i < files_before; i++)
 		known[i] = p->files[i].status != FS_FAILED;
@@ -340,14 +340,15 @@ take_results(struct client *c, struct cproject *p, const struct reply *rp,
 		struct ctask *t = state_task(p, in.name);
 		const char *why;
 
-		in.report_deadline = (double)whole_s(in.report_deadline, DEADLINE_MOST);
+		in.report_deadline = (double)seconds_up_to(
+		    in.report_deadline, DEADLINE_MOST);
 		if (t != NULL) {
 			t->r.report_deadline = in.report_deadline;
 			continue;
 		}
 		choose_version(c, p, &in);
 		why = state_lacks(p, &in);
-		if (why == NULL && mixes(p, &in))
+		if (why == NULL && mixes_input_and_output(p, &in))
 			why = "a file is of the application and output as well";
 		if (why != NULL) {
 			log_warn("task %s dropped: %s", in.name, why);
@@ -355,7 +356,7 @@ take_results(struct client *c, struct cproject *p, const struct reply *rp,
 		}
 		log_received(c, p, &in, known);
 		mark_known(p, &in, known);
-		add_task(c, p, &in);
+		store_task(c, p, &in);
 		count_task(c, p, &p->tasks[p->ntasks - 1], f);
 	}
 }
@@ -363,7 +364,7 @@ take_results(struct client *c, struct cproject *p, const struct reply *rp,
 static void
 abort_task(struct client *c, struct cproject *p, struct ctask *t, const char *why)
 {
-	event(c, "aborted result=%s", t->r.name);
+	event_log(c, "aborted result=%s", t->r.name);
 	task_abort(c, p, t, EXIT_ABORTED_BY_PROJECT, why);
 }
 
@@ -380,7 +381,7 @@ take_acks(struct client *c, struct cproject *p, const struct reply *rp)
 			continue;
 		t->acked = true;
 		acked++;
-		event(c, "acked result=%s", t->r.name);
+		event_log(c, "acked result=%s", t->r.name);
 	}
 	return acked;
 }
@@ -413,15 +414,16 @@ take_deletes(struct client *c, struct cproject *p, const struct reply *rp)
 		if (f == NULL || !f->info.sticky)
 			continue;
 		f->info.sticky = f->info.report_on_rpc = false;
-		event(c, "deleted file=%s bytes=%.0f", f->info.name, f->info.nbytes);
+		event_log(
+		    c, "deleted file=%s bytes=%.0f", f->info.name, f->info.nbytes);
 	}
 }
 
 void
 expire_files(struct client *c)
 {
-	for (size_t i = 0; i < c->st->nprojects; i++) {
-		struct cproject *p = &c->st->projects[i];
+	for (size_t i = 0; i < c->state->nprojects; i++) {
+		struct cproject *p = &c->state->projects[i];
 
 		for (size_t k = 0; k < p->nfiles; k++) {
 			struct cfile *f = &p->files[k];
@@ -430,7 +432,7 @@ expire_files(struct client *c)
 				continue;
 			f->info.sticky = f->info.report_on_rpc = false;
 			c->changed = true;
-			event(c, "deleted file=%s bytes=%.0f", f->info.name,
+			event_log(c, "deleted file=%s bytes=%.0f", f->info.name,
 			    f->info.nbytes);
 		}
 	}
@@ -446,7 +448,8 @@ tell_user(const struct reply *rp)
 }
 
 static void
-delays_and_flags(const struct client *c, const struct reply *rp, struct reply_facts *f)
+read_delays_and_flags(
+    const struct client *c, const struct reply *rp, struct reply_facts *f)
 {
 	f->request_delay_s = fmin(fmax(rp->request_delay, 0), DELAY_MOST_S);
 	f->next_rpc_delay_s = fmin(fmax(rp->next_rpc_delay, 0), DELAY_MOST_S);
@@ -456,8 +459,9 @@ delays_and_flags(const struct client *c, const struct reply *rp, struct reply_fa
 		const char *type = coproc_type(rp->no_rsc_apps[i]);
 
 		f->no_apps[CW_CPU] |= strcmp(type, resource_names[RESOURCE_CPU]) == 0;
-		for (size_t k = 0; k < c->o.ncoprocs; k++)
-			f->no_apps[k + 1] |= strcmp(type, c->o.coproc[k].name) == 0;
+		for (size_t k = 0; k < c->options.ncoprocs; k++)
+			f->no_apps[k + 1] |= strcmp(type, c->options.coproc[k].name) ==
+			                     0;
 	}
 }
 
@@ -470,14 +474,14 @@ take_reply(struct client *c, struct cproject *p, const struct answer *answer,
 
 	*f = (struct reply_facts){ 0 };
 	tell_user(rp);
-	delays_and_flags(c, rp, f);
+	read_delays_and_flags(c, rp, f);
 	if (rp->project_is_down)
 		return;
 	take_project(c, p, rp);
 	acked = take_acks(c, p, rp);
 	take_aborts(c, p, rp);
 	take_files(c, p, rp);
-	take_apps(c, p, rp);
+	store_apps(c, p, rp);
 	take_versions(c, p, rp);
 	take_workunits(c, p, rp);
 	take_results(c, p, rp, files_before, f);

@@ -53,7 +53,7 @@ task_start(struct client *c, struct cproject *p, struct ctask *t)
 	if (t->started_at == 0)
 		t->started_at = c->now;
 	t->paused = false;
-	event(c, "started result=%s", t->r.name);
+	event_log(c, "started result=%s", t->r.name);
 }
 
 /* It no longer runs, for whatever reason. */
@@ -72,7 +72,7 @@ task_pause(struct client *c, struct ctask *t)
 	episode_ends(c, t);
 	t->paused = true;
 	c->changed = true;
-	event(c, "paused result=%s", t->r.name);
+	event_log(c, "paused result=%s", t->r.name);
 }
 
 void
@@ -83,11 +83,11 @@ task_resume(struct client *c, struct ctask *t)
 	t->paused = false;
 	t->run_since = c->now;
 	c->changed = true;
-	event(c, "resumed result=%s", t->r.name);
+	event_log(c, "resumed result=%s", t->r.name);
 }
 
 static void
-finish(struct client *c, struct cproject *p, struct ctask *t, int32_t state,
+task_finish(struct client *c, struct cproject *p, struct ctask *t, int32_t state,
     int32_t exit_status)
 {
 	if (state != CLIENT_ABORTED)
@@ -98,7 +98,7 @@ finish(struct client *c, struct cproject *p, struct ctask *t, int32_t state,
 	t->ready_at = c->now;
 	t->pid = 0;
 	c->changed = true;
-	event(c, "computed result=%s state=%d exit_status=%d", t->r.name, state,
+	event_log(c, "computed result=%s state=%d exit_status=%d", t->r.name, state,
 	    exit_status);
 }
 
@@ -112,7 +112,7 @@ task_fail(struct client *c, struct cproject *p, struct ctask *t, int32_t state,
 	t->message = arena_printf(
 	    &c->keep, "<message>\n%s\n</message>\n%s", why, text == NULL ? "" : text);
 	slot_leave(c, t);
-	finish(c, p, t, state, exit_status);
+	task_finish(c, p, t, state, exit_status);
 	if (state != CLIENT_ABORTED)
 		c->errors++;
 }
@@ -148,7 +148,7 @@ back_to_checkpoint(struct client *c, struct ctask *t)
 
 /* Waits for a program that was asked to end, and ends it when the time is over. */
 static void
-let_end(struct client *c, struct ctask *t, int64_t end)
+wait_for_end(struct client *c, struct ctask *t, int64_t end)
 {
 	struct rusage use = { 0 };
 	pid_t gone;
@@ -178,8 +178,8 @@ task_quit(struct client *c, struct ctask *t)
 		return;
 	slot_look(c, t);
 	ask_to_end(t);
-	let_end(c, t, clock_mono_ms() + STOP_MS);
-	event(c, "quit result=%s", t->r.name);
+	wait_for_end(c, t, clock_mono_ms() + STOP_MS);
+	event_log(c, "quit result=%s", t->r.name);
 }
 
 void
@@ -199,15 +199,15 @@ take_output(struct client *c, const struct cproject *p, const struct ctask *t,
     const struct rp_file_ref *ref)
 {
 	struct cfile *f = state_file(p, ref->file_name);
-	const char *path = file_path(c, p, ref->file_name);
+	const char *path = transfer_file_path(c, p, ref->file_name);
 	char md5[MD5_HEX];
 	int64_t n;
 	int fd;
 	enum err e = OK;
 
 	if (ref->copy_file)
-		e = fs_rename(
-		    arena_printf(&c->a, "%s/%s", slot_dir(c, t), slot_open_name(ref)),
+		e = fs_rename(arena_printf(&c->scratch, "%s/%s", slot_dir(c, t),
+				  slot_open_name(ref)),
 		    path, &c->fail);
 	if (e == OK)
 		e = fs_open_file(path, &fd, &c->fail);
@@ -231,7 +231,7 @@ take_output(struct client *c, const struct cproject *p, const struct ctask *t,
 }
 
 static void
-succeed(struct client *c, struct cproject *p, struct ctask *t)
+take_outputs(struct client *c, struct cproject *p, struct ctask *t)
 {
 	for (size_t i = 0; i < t->r.nrefs; i++) {
 		int32_t error = take_output(c, p, t, &t->r.refs[i]);
@@ -239,34 +239,35 @@ succeed(struct client *c, struct cproject *p, struct ctask *t)
 		if (error == 0)
 			continue;
 		task_fail(c, p, t, CLIENT_COMPUTE_ERROR, error,
-		    arena_strdup(&c->a, c->fail.detail));
+		    arena_strdup(&c->scratch, c->fail.detail));
 		return;
 	}
 	t->message = arena_strdup(&c->keep, slot_stderr(c, t));
 	if (!p->no_dcf)
 		p->dcf = estimate_dcf(p->dcf, task_static_s(c, p, t), t->elapsed_s);
 	slot_leave(c, t);
-	finish(c, p, t, CLIENT_UPLOADED, 0); /* reported once its uploads are done */
+	task_finish(
+	    c, p, t, CLIENT_UPLOADED, 0); /* reported once its uploads are done */
 }
 
 static void
-ended(struct client *c, struct cproject *p, struct ctask *t, int st)
+program_ended(struct client *c, struct cproject *p, struct ctask *t, int st)
 {
 	int32_t said = slot_finish_status(c, t);
 
 	if (WIFSIGNALED(st))
 		task_fail(c, p, t, CLIENT_COMPUTE_ERROR, EXIT_SIGNAL,
-		    arena_printf(&c->a, "process got signal %d", WTERMSIG(st)));
+		    arena_printf(&c->scratch, "process got signal %d", WTERMSIG(st)));
 	else if (WEXITSTATUS(st) != 0)
 		task_fail(c, p, t, CLIENT_COMPUTE_ERROR, WEXITSTATUS(st),
 		    arena_printf(
-			&c->a, "process exited with code %d", WEXITSTATUS(st)));
+			&c->scratch, "process exited with code %d", WEXITSTATUS(st)));
 	else if (said != 0)
 		task_fail(c, p, t, CLIENT_COMPUTE_ERROR,
 		    said > 0 ? said : EXIT_NO_FINISH,
 		    "the program ended without saying that it finished");
 	else
-		succeed(c, p, t);
+		take_outputs(c, p, t);
 }
 
 void
@@ -293,22 +294,22 @@ task_poll(struct client *c, struct cproject *p, struct ctask *t)
 	t->cpu_s += cpu_seconds(&use);
 	t->elapsed_s = fmax(task_ran_s(c, t), t->cpu_s);
 	kill(-(pid_t)t->pid, SIGKILL); /* what it may have left in the background */
-	ended(c, p, t, st);
+	program_ended(c, p, t, st);
 }
 
 /* Tasks that have a program, running or stopped. */
 static struct ctask **
-programs(struct client *c, size_t *n)
+list_programs(struct client *c, size_t *n)
 {
 	struct ctask **all = NULL;
 	size_t cap = 0;
 
 	*n = 0;
-	for (size_t i = 0; i < c->st->nprojects; i++)
-		for (size_t k = 0; k < c->st->projects[i].ntasks; k++)
-			if (c->st->projects[i].tasks[k].pid != 0)
-				PUSH(
-				    &c->a, all, *n, cap) = &c->st->projects[i].tasks[k];
+	for (size_t i = 0; i < c->state->nprojects; i++)
+		for (size_t k = 0; k < c->state->projects[i].ntasks; k++)
+			if (c->state->projects[i].tasks[k].pid != 0)
+				PUSH(&c->scratch, all, *n,
+				    cap) = &c->state->projects[i].tasks[k];
 	return all;
 }
 
@@ -317,12 +318,12 @@ task_stop_all(struct client *c)
 {
 	int64_t end = clock_mono_ms() + STOP_MS;
 	size_t n;
-	struct ctask **all = programs(c, &n);
+	struct ctask **all = list_programs(c, &n);
 
 	for (size_t i = 0; i < n; i++)
 		ask_to_end(all[i]);
 	for (size_t i = 0; i < n; i++)
-		let_end(c, all[i], end);
+		wait_for_end(c, all[i], end);
 }
 
 /* --- programs of a client that was killed --- */
@@ -336,15 +337,15 @@ task_mark(struct client *c)
 /* Did a client of this directory start it?  Its pid in the state may be another's by
  * now, or not be there yet; the mark in its environment is sure. */
 static bool
-is_ours(struct client *c, const char *pid)
+has_our_mark(struct client *c, const char *pid)
 {
-	const char *mark = arena_printf(&c->a, MARK "=%s", c->dir);
+	const char *mark = arena_printf(&c->scratch, MARK "=%s", c->dir);
 	char *env;
 	size_t n, len = strlen(mark) + 1;
 	struct fail f;
 
-	if (fs_read(&c->a, arena_printf(&c->a, "/proc/%s/environ", pid), ENVIRON_MAX,
-		&env, &n, &f) != OK)
+	if (fs_read(&c->scratch, arena_printf(&c->scratch, "/proc/%s/environ", pid),
+		ENVIRON_MAX, &env, &n, &f) != OK)
 		return false;
 	for (const char *p = env; (p = memmem(p, n - (size_t)(p - env), mark, len));
 	     p++)
@@ -360,13 +361,13 @@ kill_ours(struct client *c)
 	char **pids;
 	size_t n, ours = 0;
 
-	if (fs_list(&c->a, "/proc", PIDS_MOST, &pids, &n, &c->fail) != OK)
+	if (fs_list(&c->scratch, "/proc", PIDS_MOST, &pids, &n, &c->fail) != OK)
 		return 0;
 	for (size_t i = 0; i < n; i++) {
 		int64_t pid;
 
 		if (!text_i64(pids[i], 2, INT32_MAX, &pid) || pid == getpid() ||
-		    !is_ours(c, pids[i]))
+		    !has_our_mark(c, pids[i]))
 			continue;
 		kill((pid_t)pid, SIGKILL);
 		ours++;
@@ -383,7 +384,7 @@ task_clean_up(struct client *c)
 
 	while (kill_ours(c) > 0 && clock_mono_ms() < end)
 		clock_nap_ms(20);
-	all = programs(c, &n);
+	all = list_programs(c, &n);
 	for (size_t i = 0; i < n; i++)
 		back_to_checkpoint(c, all[i]);
 }

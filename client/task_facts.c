@@ -53,7 +53,7 @@ task_static_s(const struct client *c, const struct cproject *p, const struct cta
 {
 	const struct rp_workunit *wu = state_workunit(p, t->r.wu_name);
 	const struct rp_app_version *v = task_version(p, t);
-	double flops = v->flops > 0 ? v->flops : c->st->p_fpops;
+	double flops = v->flops > 0 ? v->flops : c->state->p_fpops;
 	double ops = wu->rsc_fpops_est > 0 ? wu->rsc_fpops_est : FPOPS_EST;
 
 	return ops / fmax(flops, 1);
@@ -79,7 +79,7 @@ task_time_limit_s(
 {
 	const struct rp_workunit *wu = state_workunit(p, t->r.wu_name);
 	const struct rp_app_version *v = task_version(p, t);
-	double flops = v->flops > 0 ? v->flops : c->st->p_fpops;
+	double flops = v->flops > 0 ? v->flops : c->state->p_fpops;
 	double bound = wu->rsc_fpops_bound > 0 ? wu->rsc_fpops_bound : FPOPS_BOUND;
 
 	bound /= fmax(flops, 1);

@@ -30,25 +30,26 @@ enum {
 };
 
 char *
-project_dir(struct client *c, const struct cproject *p)
+transfer_project_dir(struct client *c, const struct cproject *p)
 {
-	return arena_printf(
-	    &c->a, "%s/projects/%s", c->dir, url_to_dir(&c->a, p->master_url));
+	return arena_printf(&c->scratch, "%s/projects/%s", c->dir,
+	    url_to_dir(&c->scratch, p->master_url));
 }
 
 char *
-file_path(struct client *c, const struct cproject *p, const char *name)
+transfer_file_path(struct client *c, const struct cproject *p, const char *name)
 {
-	return arena_printf(&c->a, "%s/%s", project_dir(c, p), name);
+	return arena_printf(&c->scratch, "%s/%s", transfer_project_dir(c, p), name);
 }
 
 /* While it comes a file has a name that no project can give. */
 static const char part_mark = '%';
 
 static char *
-part_path(struct client *c, const struct cproject *p, const char *name)
+download_part_path(struct client *c, const struct cproject *p, const char *name)
 {
-	return arena_printf(&c->a, "%s/%c%s", project_dir(c, p), part_mark, name);
+	return arena_printf(
+	    &c->scratch, "%s/%c%s", transfer_project_dir(c, p), part_mark, name);
 }
 
 static void
@@ -57,8 +58,8 @@ put_off(struct client *c, struct cfile *f)
 	if (proc_stopping) /* it was we who broke it off */
 		return;
 	f->failures++;
-	f->try_after = c->now + (int64_t)backoff_s(c->o.backoff.max_s > 0 ?
-						       &c->o.backoff :
+	f->try_after = c->now + (int64_t)backoff_s(c->options.backoff.max_s > 0 ?
+						       &c->options.backoff :
 						       &backoff_transfer,
 				    f->failures, &c->rng);
 	c->changed = true;
@@ -74,8 +75,8 @@ remove_file(struct client *c, const char *path)
 void
 transfer_remove(struct client *c, const struct cproject *p, const char *name)
 {
-	remove_file(c, file_path(c, p, name));
-	remove_file(c, part_path(c, p, name));
+	remove_file(c, transfer_file_path(c, p, name));
+	remove_file(c, download_part_path(c, p, name));
 }
 
 void
@@ -126,7 +127,7 @@ next_url(struct client *c, const struct cproject *p, struct cfile *f, int32_t er
 
 /* The error number of what is wrong with a downloaded file, 0 if it is good. */
 static int32_t
-check_file(struct client *c, const struct cproject *p, struct cfile *f,
+check_download(struct client *c, const struct cproject *p, struct cfile *f,
     const char *path, const char **why)
 {
 	int32_t error = 0;
@@ -155,9 +156,10 @@ check_file(struct client *c, const struct cproject *p, struct cfile *f,
 /* Under its name there is only ever the whole of a checked file: what runs may open it.
  */
 static void
-have_it(struct client *c, const struct cproject *p, struct cfile *f, const char *part)
+store_download(
+    struct client *c, const struct cproject *p, struct cfile *f, const char *part)
 {
-	if (fs_rename(part, file_path(c, p, f->info.name), &c->fail) != OK) {
+	if (fs_rename(part, transfer_file_path(c, p, f->info.name), &c->fail) != OK) {
 		log_fail("download", &c->fail);
 		put_off(c, f);
 		return;
@@ -169,17 +171,17 @@ have_it(struct client *c, const struct cproject *p, struct cfile *f, const char 
 
 /* All bytes came; those that were there before may be the bad ones: once more, then. */
 static void
-downloaded(struct client *c, const struct cproject *p, struct cfile *f,
+download_complete(struct client *c, const struct cproject *p, struct cfile *f,
     const char *path, bool resumed)
 {
 	const char *why;
-	int32_t error = check_file(c, p, f, path, &why);
+	int32_t error = check_download(c, p, f, path, &why);
 
 	if (error == 0) {
-		have_it(c, p, f, path);
+		store_download(c, p, f, path);
 		return;
 	}
-	why = arena_strdup(&c->a, why);
+	why = arena_strdup(&c->scratch, why);
 	remove_file(c, path);
 	if (resumed)
 		log_warn("file %s: %s; from the start again", f->info.name, why);
@@ -192,9 +194,10 @@ downloaded(struct client *c, const struct cproject *p, struct cfile *f,
  * that was killed then did not know yet that it has it, so it is looked at again.
  */
 static char *
-begun(struct client *c, const struct cproject *p, const char *name)
+partial_download(struct client *c, const struct cproject *p, const char *name)
 {
-	char *part = part_path(c, p, name), *whole = file_path(c, p, name);
+	char *part = download_part_path(c, p, name),
+	     *whole = transfer_file_path(c, p, name);
 
 	if (!fs_exists(part) && fs_exists(whole) &&
 	    fs_rename(whole, part, &c->fail) != OK)
@@ -207,7 +210,7 @@ begun(struct client *c, const struct cproject *p, const char *name)
  * E_DISK_FULL: not even that.
  */
 static enum err
-room(struct client *c, const struct cfile *f, const char *path, int64_t *most)
+room_for_file(struct client *c, const struct cfile *f, const char *path, int64_t *most)
 {
 	int64_t had = fs_size(path), free = fs_free_bytes(c->dir);
 	bool told = f->info.nbytes > 0 && f->info.nbytes <= 0x1p62;
@@ -237,11 +240,11 @@ download_begins(struct client *c, const struct cproject *p, struct cfile *f,
 	if (f->url < 0 || (size_t)f->url >= f->info.nurls)
 		f->url = 0;
 	if (f->info.nbytes > 0 && (double)fs_size(path) >= f->info.nbytes) {
-		downloaded(
+		download_complete(
 		    c, p, f, path, true); /* whole already, from before a restart */
 		return false;
 	}
-	if (room(c, f, path, most) == OK)
+	if (room_for_file(c, f, path, most) == OK)
 		return true;
 	log_fail("download", &c->fail);
 	put_off(c, f);
@@ -249,9 +252,9 @@ download_begins(struct client *c, const struct cproject *p, struct cfile *f,
 }
 
 static void
-download(struct client *c, const struct cproject *p, struct cfile *f)
+download_file(struct client *c, const struct cproject *p, struct cfile *f)
 {
-	const char *path = begun(c, p, f->info.name), *why;
+	const char *path = partial_download(c, p, f->info.name), *why;
 	int64_t had = fs_size(path), got = 0;
 	int64_t part_end = clock_mono_ms() + (NET_PART_S - 1) * 1000;
 	int64_t most;
@@ -262,14 +265,15 @@ download(struct client *c, const struct cproject *p, struct cfile *f)
 		return;
 	e = net_download(
 	    c->net, f->info.urls[f->url], path, most, &status, &got, &c->fail);
-	event(c, "downloaded file=%s bytes=%lld sticky=%d status=%ld", f->info.name,
+	event_log(c, "downloaded file=%s bytes=%lld sticky=%d status=%ld", f->info.name,
 	    (long long)got, f->info.sticky, status);
-	why = e == OK ? arena_printf(&c->a, "HTTP status %ld", status) : c->fail.detail;
+	why = e == OK ? arena_printf(&c->scratch, "HTTP status %ld", status) :
+	                c->fail.detail;
 	if (e == E_BADREQ) {
 		remove_file(c, path); /* nothing of it can be the file */
 		next_url(c, p, f, ERR_SIZE, why);
 	} else if (e == OK && status >= 200 && status <= 299) {
-		downloaded(c, p, f, path, had > 0);
+		download_complete(c, p, f, path, had > 0);
 	} else if (e == OK && status == HTTP_NO_SUCH_RANGE && had > 0) {
 		remove_file(c, path); /* what we have is not the start of it */
 	} else if (e == OK && status < 500) {
@@ -283,20 +287,20 @@ download(struct client *c, const struct cproject *p, struct cfile *f)
 
 /* Asks how much the server has; -1 if it does not say. */
 static int64_t
-size_there(struct client *c, const char *url, const char *name)
+uploaded_size(struct client *c, const char *url, const char *name)
 {
-	struct buf q = buf_new(&c->a);
+	struct buf q = buf_new(&c->scratch);
 	struct net_answer answer;
 	int64_t size = -1;
 	char *message;
 	int status;
 
 	upload_render_query(&q, 0, name);
-	if (net_fetch(c->net, &c->a, url, &q, REPLY_MAX, QUERY_S, &answer, &c->fail) !=
-		OK ||
-	    answer.status < 200 || answer.status > 299 ||
-	    upload_parse_reply(&c->a, answer.text, answer.n, &status, &size, &message,
+	if (net_fetch(c->net, &c->scratch, url, &q, REPLY_MAX, QUERY_S, &answer,
 		&c->fail) != OK ||
+	    answer.status < 200 || answer.status > 299 ||
+	    upload_parse_reply(&c->scratch, answer.text, answer.n, &status, &size,
+		&message, &c->fail) != OK ||
 	    status != 0)
 		return -1;
 	return size;
@@ -309,7 +313,7 @@ upload_failed(struct client *c, struct cfile *f, const char *why)
 	log_warn("upload of %s: given up: %s", f->info.name, why);
 	f->upload_failed = true;
 	c->changed = true;
-	event(c, "upload_failed file=%s", f->info.name);
+	event_log(c, "upload_failed file=%s", f->info.name);
 }
 
 static void
@@ -319,12 +323,13 @@ upload_answered(struct client *c, struct cfile *f, const char *out, size_t n)
 	int64_t size;
 	int status;
 
-	if (upload_parse_reply(&c->a, out, n, &status, &size, &message, &c->fail) != OK)
+	if (upload_parse_reply(
+		&c->scratch, out, n, &status, &size, &message, &c->fail) != OK)
 		status = 1;
 	if (status == 0) {
 		f->uploaded = true;
 		f->failures = 0;
-		event(c, "uploaded file=%s bytes=%.0f", f->info.name, f->size);
+		event_log(c, "uploaded file=%s bytes=%.0f", f->info.name, f->size);
 	} else if (status == -1) {
 		upload_failed(
 		    c, f, message == NULL ? "refused without a reason" : message);
@@ -335,11 +340,11 @@ upload_answered(struct client *c, struct cfile *f, const char *out, size_t n)
 }
 
 static void
-upload(struct client *c, const struct cproject *p, struct cfile *f)
+upload_file(struct client *c, const struct cproject *p, struct cfile *f)
 {
 	const char *url =
 	    f->info.upload_urls[(size_t)f->failures % f->info.nupload_urls];
-	const char *path = file_path(c, p, f->info.name);
+	const char *path = transfer_file_path(c, p, f->info.name);
 	struct upload up = { .kind = UPLOAD_DATA,
 		.name = f->info.name,
 		.xml_signature = f->info.xml_signature,
@@ -348,7 +353,7 @@ upload(struct client *c, const struct cproject *p, struct cfile *f)
 		.max_nbytes = f->info.max_nbytes,
 		.has_nbytes = true,
 		.nbytes = (int64_t)f->size };
-	struct buf head = buf_new(&c->a);
+	struct buf head = buf_new(&c->scratch);
 	struct net_answer answer;
 
 	if (fs_size(path) != up.nbytes) {
@@ -356,7 +361,7 @@ upload(struct client *c, const struct cproject *p, struct cfile *f)
 		return;
 	}
 	if (up.nbytes >= QUERY_FROM_BYTES || f->failures > 0) {
-		up.offset = size_there(c, url, f->info.name);
+		up.offset = uploaded_size(c, url, f->info.name);
 		if (up.offset < 0) {
 			put_off(c, f);
 			return;
@@ -367,13 +372,13 @@ upload(struct client *c, const struct cproject *p, struct cfile *f)
 		}
 	}
 	upload_render_header(&head, &up);
-	if (net_upload(c->net, &c->a, url, &head, path, up.offset, &answer, &c->fail) !=
-		OK ||
+	if (net_upload(c->net, &c->scratch, url, &head, path, up.offset, &answer,
+		&c->fail) != OK ||
 	    answer.status < 200 || answer.status > 299) {
 		log_warn("upload of %s: %s", f->info.name,
 		    answer.status == 0 ?
 			c->fail.detail :
-			arena_printf(&c->a, "HTTP status %ld", answer.status));
+			arena_printf(&c->scratch, "HTTP status %ld", answer.status));
 		put_off(c, f);
 		return;
 	}
@@ -394,9 +399,9 @@ download_due(const struct cfile *f, bool wanted)
 }
 
 static bool
-move_one(struct client *c, struct cproject *p)
+move_one_file(struct client *c, struct cproject *p)
 {
-	const bool *wanted = state_wanted(&c->a, p);
+	const bool *wanted = state_wanted(&c->scratch, p);
 
 	for (size_t i = 0; i < p->nfiles; i++) {
 		struct cfile *f = &p->files[i];
@@ -404,11 +409,11 @@ move_one(struct client *c, struct cproject *p)
 		if (c->now < f->try_after)
 			continue;
 		if (upload_due(f)) {
-			upload(c, p, f);
+			upload_file(c, p, f);
 			return true;
 		}
 		if (download_due(f, wanted[i])) {
-			download(c, p, f);
+			download_file(c, p, f);
 			return true;
 		}
 	}
@@ -419,10 +424,10 @@ move_one(struct client *c, struct cproject *p)
 bool
 transfer_step(struct client *c)
 {
-	size_t n = c->st->nprojects;
+	size_t n = c->state->nprojects;
 
 	for (size_t i = 0; i < n; i++)
-		if (move_one(c, &c->st->projects[(c->transfer_turn + i) % n])) {
+		if (move_one_file(c, &c->state->projects[(c->transfer_turn + i) % n])) {
 			c->transfer_turn += i + 1;
 			return true;
 		}
@@ -432,7 +437,7 @@ transfer_step(struct client *c)
 struct traffic
 transfer_traffic(struct client *c, const struct cproject *p)
 {
-	const bool *wanted = state_wanted(&c->a, p);
+	const bool *wanted = state_wanted(&c->scratch, p);
 	struct traffic t = { 0 };
 
 	for (size_t i = 0; i < p->nfiles; i++) {
@@ -448,7 +453,7 @@ transfer_traffic(struct client *c, const struct cproject *p)
 }
 
 bool
-uploads_pending(const struct cproject *p, const struct ctask *t)
+transfer_uploads_pending(const struct cproject *p, const struct ctask *t)
 {
 	for (size_t i = 0; i < t->r.nrefs; i++)
 		if (upload_due(state_file(p, t->r.refs[i].file_name)))
@@ -459,7 +464,7 @@ uploads_pending(const struct cproject *p, const struct ctask *t)
 /* What a client that was killed could not save or finish: files in the project's
  * directory that no row knows. */
 static bool
-known(const struct cproject *p, const char *name)
+is_known_file(const struct cproject *p, const char *name)
 {
 	const struct cfile *f;
 
@@ -476,13 +481,14 @@ remove_unknown(struct client *c, const struct cproject *p)
 	size_t n;
 
 	/* In somebody else's directory everything unknown is his. */
-	if (!fs_is_own(arena_printf(&c->a, "%s/projects", c->dir)))
+	if (!fs_is_own(arena_printf(&c->scratch, "%s/projects", c->dir)))
 		return;
-	if (fs_list(&c->a, project_dir(c, p), FILES_MOST, &names, &n, &c->fail) != OK)
+	if (fs_list(&c->scratch, transfer_project_dir(c, p), FILES_MOST, &names, &n,
+		&c->fail) != OK)
 		n = 0;
 	for (size_t i = 0; i < n; i++)
-		if (!known(p, names[i]))
-			remove_file(c, file_path(c, p, names[i]));
+		if (!is_known_file(p, names[i]))
+			remove_file(c, transfer_file_path(c, p, names[i]));
 }
 
 /* Half-written states. */
@@ -493,19 +499,20 @@ remove_halves(struct client *c)
 	size_t n;
 
 	if (!fs_is_own(c->dir) ||
-	    fs_list(&c->a, c->dir, FILES_MOST, &names, &n, &c->fail) != OK)
+	    fs_list(&c->scratch, c->dir, FILES_MOST, &names, &n, &c->fail) != OK)
 		n = 0;
 	for (size_t i = 0; i < n; i++)
 		if (strncmp(names[i], ".tmp-", 5) == 0)
-			remove_file(c, arena_printf(&c->a, "%s/%s", c->dir, names[i]));
+			remove_file(
+			    c, arena_printf(&c->scratch, "%s/%s", c->dir, names[i]));
 }
 
 static void
-look_again(struct client *c, struct cproject *p)
+recheck_files(struct client *c, struct cproject *p)
 {
 	for (size_t i = 0; i < p->nfiles; i++) {
 		struct cfile *f = &p->files[i];
-		int64_t size = fs_size(file_path(c, p, f->info.name));
+		int64_t size = fs_size(transfer_file_path(c, p, f->info.name));
 
 		if (f->status != FS_PRESENT || f->output)
 			continue;
@@ -521,9 +528,9 @@ look_again(struct client *c, struct cproject *p)
 void
 transfer_clean_up(struct client *c)
 {
-	for (size_t i = 0; i < c->st->nprojects; i++) {
-		look_again(c, &c->st->projects[i]);
-		remove_unknown(c, &c->st->projects[i]);
+	for (size_t i = 0; i < c->state->nprojects; i++) {
+		recheck_files(c, &c->state->projects[i]);
+		remove_unknown(c, &c->state->projects[i]);
 	}
 	remove_halves(c);
 }

@@ -14,22 +14,22 @@ static const double GAP_S = 600, AVAIL_LEAST = 0.01;
 static void
 task_use(const struct client *c, const struct rp_app_version *v, struct cw_task *t)
 {
-	t->ncpus = fmin(fmax(v->avg_ncpus, 0.01), c->o.ncpus);
+	t->ncpus = fmin(fmax(v->avg_ncpus, 0.01), c->options.ncpus);
 	t->use = t->ncpus;
 	if (t->rsc != CW_CPU)
 		t->use = fmin(
-		    fmax(v->coproc_count, 0.01), c->o.coproc[t->rsc - 1].count);
+		    fmax(v->coproc_count, 0.01), c->options.coproc[t->rsc - 1].count);
 }
 
 static struct cw_task
-task_of(struct client *c, const struct cproject *p, const struct ctask *t)
+view_task(struct client *c, const struct cproject *p, const struct ctask *t)
 {
 	const struct rp_app_version *v = task_version(p, t);
 	const char *name = NULL;
 	double ran = task_ran_s(c, t);
 	int32_t error;
-	struct cw_task x = { .project = (int32_t)(p - c->st->projects),
-		.rsc = resource_of(c, v),
+	struct cw_task x = { .project = (int32_t)(p - c->state->projects),
+		.rsc = version_resource(c, v),
 		.remaining_s = task_remaining_s(c, p, t),
 		.deadline = t->r.report_deadline,
 		.received_at = (double)t->received_at,
@@ -53,44 +53,44 @@ task_of(struct client *c, const struct cproject *p, const struct ctask *t)
 
 /* Tasks that are not finished and that this host can run. */
 static void
-list_tasks(struct client *c, struct view *v)
+view_tasks(struct client *c, struct view *v)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < c->st->nprojects; i++)
-		n += c->st->projects[i].ntasks;
-	v->w.tasks = NEWN(&c->a, struct cw_task, n + 1);
-	v->task = NEWN(&c->a, struct ctask *, n + 1);
-	for (size_t i = 0; i < c->st->nprojects; i++) {
-		struct cproject *p = &c->st->projects[i];
+	for (size_t i = 0; i < c->state->nprojects; i++)
+		n += c->state->projects[i].ntasks;
+	v->world.tasks = NEWN(&c->scratch, struct cw_task, n + 1);
+	v->task = NEWN(&c->scratch, struct ctask *, n + 1);
+	for (size_t i = 0; i < c->state->nprojects; i++) {
+		struct cproject *p = &c->state->projects[i];
 
 		for (size_t k = 0; k < p->ntasks; k++) {
 			struct ctask *t = &p->tasks[k];
 
 			if (t->ready || t->acked ||
-			    resource_of(c, task_version(p, t)) < 0)
+			    version_resource(c, task_version(p, t)) < 0)
 				continue;
-			v->task[v->w.ntasks] = t;
-			v->w.tasks[v->w.ntasks++] = task_of(c, p, t);
+			v->task[v->world.ntasks] = t;
+			v->world.tasks[v->world.ntasks++] = view_task(c, p, t);
 		}
 	}
 }
 
 static double
-arrival(const struct client_world *w, const uint32_t *at, size_t i)
+arrival_time(const struct client_world *w, const uint32_t *at, size_t i)
 {
 	return w->tasks[at[i]].received_at;
 }
 
 /* In order of arrival, over all projects; each project's tasks are so already. */
 static void
-by_arrival(struct client *c, struct view *v)
+sort_by_arrival(struct client *c, struct view *v)
 {
-	struct client_world *w = &v->w;
-	struct cw_task *tasks = NEWN(&c->a, struct cw_task, w->ntasks + 1);
-	struct ctask **task = NEWN(&c->a, struct ctask *, w->ntasks + 1);
-	uint32_t *next = NEWN(&c->a, uint32_t, w->nprojects + 1);
-	uint32_t *end = NEWN(&c->a, uint32_t, w->nprojects + 1);
+	struct client_world *w = &v->world;
+	struct cw_task *tasks = NEWN(&c->scratch, struct cw_task, w->ntasks + 1);
+	struct ctask **task = NEWN(&c->scratch, struct ctask *, w->ntasks + 1);
+	uint32_t *next = NEWN(&c->scratch, uint32_t, w->nprojects + 1);
+	uint32_t *end = NEWN(&c->scratch, uint32_t, w->nprojects + 1);
 
 	for (uint32_t i = 0; i < w->ntasks; i++)
 		end[w->tasks[i].project] = i + 1;
@@ -102,7 +102,7 @@ by_arrival(struct client *c, struct view *v)
 		for (size_t i = 0; i < w->nprojects; i++)
 			if (next[i] < end[i] &&
 			    (best == w->nprojects ||
-				arrival(w, next, i) < arrival(w, next, best)))
+				arrival_time(w, next, i) < arrival_time(w, next, best)))
 				best = i;
 		tasks[n] = w->tasks[next[best]];
 		tasks[n].id = (uint32_t)n;
@@ -122,14 +122,14 @@ count_reports(const struct cproject *p, struct cw_rpc *rpc)
 	for (size_t i = 0; i < p->ntasks; i++) {
 		const struct ctask *t = &p->tasks[i];
 
-		if (t->ready && !t->acked && !uploads_pending(p, t))
+		if (t->ready && !t->acked && !transfer_uploads_pending(p, t))
 			contact_ready(rpc, (double)t->ready_at, t->r.report_deadline,
 			    t->r.report_immediately);
 	}
 }
 
 static struct cw_rpc
-rpc_of(const struct cproject *p, const struct traffic *traffic)
+project_rpc(const struct cproject *p, const struct traffic *traffic)
 {
 	struct cw_rpc rpc = p->rpc;
 
@@ -144,7 +144,7 @@ rpc_of(const struct cproject *p, const struct traffic *traffic)
 
 /* What is kept of it, without what its tasks and files make of it. */
 static struct cw_project
-project_kept(struct client *c, struct cproject *p, const struct client_world *w)
+view_project_stored(struct client *c, struct cproject *p, const struct client_world *w)
 {
 	struct cw_project x = { .name = p->master_url,
 		.share = p->share,
@@ -169,17 +169,17 @@ project_kept(struct client *c, struct cproject *p, const struct client_world *w)
 }
 
 static struct cw_project
-project_of(struct client *c, struct cproject *p, const struct client_world *w)
+view_project(struct client *c, struct cproject *p, const struct client_world *w)
 {
 	struct traffic traffic = transfer_traffic(c, p);
-	struct cw_project x = project_kept(c, p, w);
+	struct cw_project x = view_project_stored(c, p, w);
 
 	x.suspended = orders_all(c, "suspend") ||
 	              orders_name(c, "suspend", p->master_url);
 	x.no_new_work = orders_all(c, "no-new-work") ||
 	                orders_name(c, "no-new-work", p->master_url);
 	x.stalled_download = traffic.nstalled > 0;
-	x.rpc = rpc_of(p, &traffic);
+	x.rpc = project_rpc(p, &traffic);
 	for (size_t i = 0; i < p->ntasks; i++)
 		x.suspended_task |= !p->tasks[i].ready &&
 		                    orders_name(c, "suspend", p->tasks[i].r.name);
@@ -187,15 +187,15 @@ project_of(struct client *c, struct cproject *p, const struct client_world *w)
 }
 
 void
-settle(struct client *c, const struct client_world *w)
+view_store(struct client *c, const struct client_world *w)
 {
-	c->st->accounted_at = w->accounted_at;
-	c->st->asked_at = w->asked_at;
-	c->st->scheduled_at = w->scheduled_at;
-	c->st->in_session = w->in_session;
+	c->state->accounted_at = w->accounted_at;
+	c->state->asked_at = w->asked_at;
+	c->state->scheduled_at = w->scheduled_at;
+	c->state->in_session = w->in_session;
 	for (size_t i = 0; i < w->nprojects; i++) {
 		const struct cw_project *x = &w->projects[i];
-		struct cproject *p = &c->st->projects[i];
+		struct cproject *p = &c->state->projects[i];
 
 		p->rpc = x->rpc;
 		p->acct = x->acct;
@@ -220,64 +220,64 @@ set_resources(const struct client *c, struct client_world *w)
 {
 	struct cw_fractions f = availability_now(c);
 
-	w->rsc[CW_CPU] = (struct cw_resource){ "CPU", c->o.ncpus,
-		fmax(c->st->p_fpops, 1), fmax(f.on * f.active, AVAIL_LEAST) };
+	w->rsc[CW_CPU] = (struct cw_resource){ "CPU", c->options.ncpus,
+		fmax(c->state->p_fpops, 1), fmax(f.on * f.active, AVAIL_LEAST) };
 	w->nrsc = 1;
-	for (size_t i = 0; i < c->o.ncoprocs; i++)
-		w->rsc[w->nrsc++] = (struct cw_resource){ c->o.coproc[i].name,
-			c->o.coproc[i].count, c->o.coproc[i].flops,
+	for (size_t i = 0; i < c->options.ncoprocs; i++)
+		w->rsc[w->nrsc++] = (struct cw_resource){ c->options.coproc[i].name,
+			c->options.coproc[i].count, c->options.coproc[i].flops,
 			fmax(f.on * f.gpu_active, AVAIL_LEAST) };
 }
 
 static void
-account(struct client *c, struct client_world *w)
+account_usage(struct client *c, struct client_world *w)
 {
 	double dt = w->now - w->accounted_at;
 
 	if (dt > 0 && dt <= GAP_S)
 		cw_accrue(w, dt);
-	c->o.policy->account(w, c->o.policy);
+	c->options.policy->account(w, c->options.policy);
 	for (size_t i = 0; i < w->ntasks; i++)
 		c->accounts_changed |= w->tasks[i].running;
-	settle(c, w);
+	view_store(c, w);
 }
 
 static void
-look_at(struct client *c, struct view *v,
+load_projects(struct client *c, struct view *v,
     struct cw_project (*project)(
 	struct client *, struct cproject *, const struct client_world *))
 {
-	struct client_world *w = &v->w;
+	struct client_world *w = &v->world;
 
-	*v = (struct view){ .w = { .now = (double)c->now,
+	*v = (struct view){ .world = { .now = (double)c->now,
 				.prefs = preferences_now(c),
-				.accounted_at = c->st->accounted_at > 0 ?
-		                                    c->st->accounted_at :
+				.accounted_at = c->state->accounted_at > 0 ?
+		                                    c->state->accounted_at :
 		                                    (double)c->now,
-				.asked_at = c->st->asked_at,
-				.scheduled_at = c->st->scheduled_at,
-				.in_session = c->st->in_session } };
+				.asked_at = c->state->asked_at,
+				.scheduled_at = c->state->scheduled_at,
+				.in_session = c->state->in_session } };
 	set_resources(c, w);
-	w->nprojects = c->st->nprojects;
-	w->projects = NEWN(&c->a, struct cw_project, w->nprojects + 1);
+	w->nprojects = c->state->nprojects;
+	w->projects = NEWN(&c->scratch, struct cw_project, w->nprojects + 1);
 	for (size_t i = 0; i < w->nprojects; i++)
-		w->projects[i] = project(c, &c->st->projects[i], w);
+		w->projects[i] = project(c, &c->state->projects[i], w);
 }
 
 void
-look_at_projects(struct client *c, struct view *v)
+view_load_projects(struct client *c, struct view *v)
 {
-	look_at(c, v, project_kept);
+	load_projects(c, v, view_project_stored);
 }
 
 void
-look(struct client *c, struct view *v)
+view_load(struct client *c, struct view *v)
 {
-	struct client_world *w = &v->w;
+	struct client_world *w = &v->world;
 
-	look_at(c, v, project_of);
-	list_tasks(c, v);
-	by_arrival(c, v);
-	account(c, w);
-	rr_simulate(w, &c->a, &v->rr);
+	load_projects(c, v, view_project);
+	view_tasks(c, v);
+	sort_by_arrival(c, v);
+	account_usage(c, w);
+	rr_simulate(w, &c->scratch, &v->rr);
 }

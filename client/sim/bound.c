@@ -16,7 +16,7 @@
 enum { SPANS_MOST = 64 };
 #define TINY 1e-9 /* of the whole; what is less is rounding */
 
-struct net {
+struct flow_net {
 	size_t np, ns;           /* projects, sinks */
 	double *give, *passed;   /* per project: wanted, and of that passed on */
 	double *limit, *flow;    /* [project * ns + sink] */
@@ -29,8 +29,8 @@ struct net {
 
 /* Parameters: projects and sinks have an array each. */
 static void
-visit(struct net *n, bool *seen, size_t *from, size_t what, size_t by, size_t node,
-    size_t *tail)
+reach_node(struct flow_net *n, bool *seen, size_t *from, size_t what, size_t by,
+    size_t node, size_t *tail)
 {
 	if (seen[what])
 		return;
@@ -41,7 +41,7 @@ visit(struct net *n, bool *seen, size_t *from, size_t what, size_t by, size_t no
 
 /* Breadth first through what has room; a sink with room left, or ns. */
 static size_t
-search(struct net *n)
+find_path(struct flow_net *n)
 {
 	size_t head = 0, tail = 0;
 
@@ -49,7 +49,7 @@ search(struct net *n)
 	memset(n->s_seen, 0, n->ns * sizeof(*n->s_seen));
 	for (size_t p = 0; p < n->np; p++)
 		if (n->give[p] - n->passed[p] > n->eps)
-			visit(n, n->p_seen, n->p_from, p, SIZE_MAX, p, &tail);
+			reach_node(n, n->p_seen, n->p_from, p, SIZE_MAX, p, &tail);
 	while (head < tail) {
 		size_t at = n->queue[head++];
 
@@ -57,8 +57,8 @@ search(struct net *n)
 			for (size_t s = 0; s < n->ns; s++)
 				if (n->limit[at * n->ns + s] - n->flow[at * n->ns + s] >
 				    n->eps)
-					visit(n, n->s_seen, n->s_from, s, at, n->np + s,
-					    &tail);
+					reach_node(n, n->s_seen, n->s_from, s, at,
+					    n->np + s, &tail);
 			continue;
 		}
 		at -= n->np;
@@ -66,14 +66,14 @@ search(struct net *n)
 			return at;
 		for (size_t p = 0; p < n->np; p++)
 			if (n->flow[p * n->ns + at] > n->eps)
-				visit(n, n->p_seen, n->p_from, p, at, p, &tail);
+				reach_node(n, n->p_seen, n->p_from, p, at, p, &tail);
 	}
 	return n->ns;
 }
 
 /* Sends what fits along the path that ends at sink s. */
 static void
-push(struct net *n, size_t s)
+push_along_path(struct flow_net *n, size_t s)
 {
 	double most = n->room[s] - n->taken[s];
 	size_t at = s, p;
@@ -102,18 +102,18 @@ push(struct net *n, size_t s)
 /* The greatest flow for give[]; afterwards *_seen is the source's side of a least cut.
  */
 static void
-flow(struct net *n)
+max_flow(struct flow_net *n)
 {
 	memset(n->passed, 0, n->np * sizeof(*n->passed));
 	memset(n->taken, 0, n->ns * sizeof(*n->taken));
 	memset(n->flow, 0, n->np * n->ns * sizeof(*n->flow));
-	for (size_t s; (s = search(n)) < n->ns;)
-		push(n, s);
+	for (size_t s; (s = find_path(n)) < n->ns;)
+		push_along_path(n, s);
 }
 
 /* What can leave the projects behind the cut. */
 static double
-cut_room(const struct net *n)
+cut_room(const struct flow_net *n)
 {
 	double sum = 0;
 
@@ -134,7 +134,7 @@ cut_room(const struct net *n)
  * settles those that cannot rise further.  True while some are left.
  */
 static bool
-rise(struct net *n, const double *share, bool *settled)
+raise_level(struct flow_net *n, const double *share, bool *settled)
 {
 	double level = DBL_MAX, room = 0, left = 0;
 	bool more = false;
@@ -159,7 +159,7 @@ rise(struct net *n, const double *share, bool *settled)
 		for (size_t p = 0; p < n->np; p++)
 			if (!settled[p])
 				n->give[p] = level * share[p];
-		flow(n);
+		max_flow(n);
 		left = 0;
 		for (size_t p = 0; p < n->np; p++)
 			left += n->give[p] - n->passed[p];
@@ -173,7 +173,7 @@ rise(struct net *n, const double *share, bool *settled)
 		if (settled[p])
 			continue;
 		n->give[p] = had + room;
-		settled[p] = search(n) == n->ns;
+		settled[p] = find_path(n) == n->ns;
 		n->give[p] = had;
 		more |= !settled[p];
 	}
@@ -204,7 +204,7 @@ by_time(const void *x, const void *y)
 
 /* When what a project can do changes: the starts of spans, from 0, and their end. */
 static size_t
-spans(const struct sim_scenario *s, double end, double times[SPANS_MOST + 2])
+span_starts(const struct sim_scenario *s, double end, double times[SPANS_MOST + 2])
 {
 	size_t n = 1;
 
@@ -226,7 +226,7 @@ spans(const struct sim_scenario *s, double end, double times[SPANS_MOST + 2])
 
 /* Jobs of the app that may run at a time; INFINITY: any number. */
 static double
-concurrent(const struct sim_project *p, const struct sim_app *app)
+concurrent_jobs(const struct sim_project *p, const struct sim_app *app)
 {
 	double most = INFINITY;
 
@@ -241,7 +241,8 @@ concurrent(const struct sim_project *p, const struct sim_app *app)
 
 /* FLOPS that the project can take of a resource at time t. */
 static double
-usable(const struct sim_scenario *s, const struct sim_project *p, size_t rsc, double t)
+usable_flops(
+    const struct sim_scenario *s, const struct sim_project *p, size_t rsc, double t)
 {
 	double sum = 0;
 
@@ -253,17 +254,17 @@ usable(const struct sim_scenario *s, const struct sim_project *p, size_t rsc, do
 
 		if ((size_t)app->rsc == rsc && t >= app->from_s && t < app->until_s &&
 		    app->weight > 0)
-			sum += concurrent(p, app) * job;
+			sum += concurrent_jobs(p, app) * job;
 	}
 	return fmin(sum, s->rsc[rsc].ninst * s->rsc[rsc].flops);
 }
 
-static struct net
-build(const struct sim_scenario *s, double end, struct arena *a)
+static struct flow_net
+build_net(const struct sim_scenario *s, double end, struct arena *a)
 {
 	double times[SPANS_MOST + 2];
-	size_t nspans = spans(s, end, times);
-	struct net n = { .np = s->nprojects, .ns = nspans * s->nrsc };
+	size_t nspans = span_starts(s, end, times);
+	struct flow_net n = { .np = s->nprojects, .ns = nspans * s->nrsc };
 	double whole = 0;
 
 	n.give = NEWN(a, double, n.np);
@@ -284,8 +285,8 @@ build(const struct sim_scenario *s, double end, struct arena *a)
 		n.room[i] = s->rsc[rsc].ninst * s->rsc[rsc].flops * len;
 		whole += n.room[i];
 		for (size_t p = 0; p < n.np; p++)
-			n.limit[p * n.ns + i] = len *
-			                        usable(s, &s->projects[p], rsc, from);
+			n.limit[p * n.ns + i] = len * usable_flops(s, &s->projects[p],
+							  rsc, from);
 	}
 	n.eps = whole * TINY;
 	return n;
@@ -295,7 +296,7 @@ void
 sim_bound(
     const struct sim_scenario *s, double days, struct arena *a, struct sim_bound *b)
 {
-	struct net n = build(s, days * 86400, a);
+	struct flow_net n = build_net(s, days * 86400, a);
 	bool *settled = NEWN(a, bool, n.np);
 	double *share = NEWN(a, double, n.np), shares = 0, used = 0, whole = 0;
 
@@ -305,7 +306,7 @@ sim_bound(
 	/* A backup project takes what no other can use. */
 	for (size_t p = 0; p < n.np; p++)
 		share[p] = fmax(s->projects[p].share / shares, 1e-6);
-	while (rise(&n, share, settled))
+	while (raise_level(&n, share, settled))
 		;
 	for (size_t p = 0; p < n.np; p++)
 		used += n.give[p];

@@ -37,7 +37,7 @@ sim_figure_value(const struct sim_figures *f, const struct sim_figure *g)
 
 /* a / b, and 0 of nothing. */
 static double
-part(double a, double b)
+ratio(double a, double b)
 {
 	return b > 0 ? a / b : 0;
 }
@@ -48,7 +48,7 @@ monotony(const struct sim_scenario *s, const struct sim_sums *sums)
 	double sum = 0, n = (double)s->nprojects;
 
 	for (size_t i = 0; i < s->nprojects; i++)
-		sum += sqrt(part(sums->p[i].gap2_s3, sums->p[i].attached_s));
+		sum += sqrt(ratio(sums->p[i].gap2_s3, sums->p[i].attached_s));
 	return 1 - 1 / (1 + sum / (s->prefs.period_s * n * n));
 }
 
@@ -72,19 +72,19 @@ sim_figures(const struct sim_scenario *s, const struct sim_sums *sums, struct ar
 		f->missed += p->missed;
 	}
 	for (size_t i = 0; i < s->nprojects; i++) {
-		f->share[i] = part(sums->p[i].used_flops, used);
+		f->share[i] = ratio(sums->p[i].used_flops, used);
 		if (used <= 0)
 			continue;
 		f->share_violation += fabs(
-		    f->share[i] - part(s->projects[i].share, shares));
+		    f->share[i] - ratio(s->projects[i].share, shares));
 		f->share_violation_attainable += fabs(f->share[i] - best.share[i]);
 	}
-	f->idle = fmax(0, 1 - part(used, sums->on_flops));
-	f->wasted = part(wasted, sums->on_flops);
+	f->idle = fmax(0, 1 - ratio(used, sums->on_flops));
+	f->wasted = ratio(wasted, sums->on_flops);
 	f->monotony = monotony(s, sums);
-	f->rpcs_per_job = part((double)sums->contacts, (double)sums->fetched);
-	f->bytes_per_job = part(bytes, (double)sums->fetched);
-	f->cpu_ms_per_day = part(sums->cpu_ms, sums->days);
+	f->rpcs_per_job = ratio((double)sums->contacts, (double)sums->fetched);
+	f->bytes_per_job = ratio(bytes, (double)sums->fetched);
+	f->cpu_ms_per_day = ratio(sums->cpu_ms, sums->days);
 }
 
 void

@@ -55,7 +55,7 @@ three_way(double a, double b)
 }
 
 static int
-by_app(const struct sim_app *a, const struct sim_app *b)
+compare_apps(const struct sim_app *a, const struct sim_app *b)
 {
 	const double pairs[][2] = { { b->run_s, a->run_s }, { a->sd, b->sd },
 		{ a->deadline_s, b->deadline_s }, { a->ncpus, b->ncpus },
@@ -95,7 +95,7 @@ by_content(const void *pa, const void *pb)
 		if (pairs[i][0] != pairs[i][1])
 			return three_way(pairs[i][0], pairs[i][1]);
 	for (size_t i = 0; i < a->napps; i++) {
-		int c = by_app(&a->apps[i], &b->apps[i]);
+		int c = compare_apps(&a->apps[i], &b->apps[i]);
 
 		if (c != 0)
 			return c;
@@ -104,17 +104,17 @@ by_content(const void *pa, const void *pb)
 }
 
 static void
-set_up_servers(struct sim *s)
+create_servers(struct sim *s)
 {
 	int32_t napps = 0;
 	bool limited = false;
 
-	s->nservers = s->sc->nprojects;
+	s->nservers = s->scenario->nprojects;
 	s->server = NEWN(s->keep, struct server, s->nservers + 1);
 	s->who = NEWN(s->keep, int32_t, s->nservers + 1);
 	s->sums->p = NEWN(s->keep, struct sim_project_sums, s->nservers + 1);
 	for (size_t i = 0; i < s->nservers; i++)
-		s->server[i] = (struct server){ .how = &s->sc->projects[i],
+		s->server[i] = (struct server){ .how = &s->scenario->projects[i],
 			.sums = &s->sums->p[i],
 			.scenario = (int32_t)i,
 			.world = -1 };
@@ -134,72 +134,75 @@ set_up_servers(struct sim *s)
 	}
 	if (!limited)
 		return;
-	s->w.napps = (size_t)napps;
-	s->w.apps = NEWN(s->keep, struct cw_app, s->w.napps);
+	s->world.napps = (size_t)napps;
+	s->world.apps = NEWN(s->keep, struct cw_app, s->world.napps);
 	for (size_t i = 0; i < s->nservers; i++)
 		for (size_t k = 0; k < s->server[i].how->napps; k++)
-			s->w.apps[(size_t)s->server[i].app_base + k].max_concurrent =
-			    s->server[i].how->apps[k].max_concurrent;
+			s->world.apps[(size_t)s->server[i].app_base + k]
+			    .max_concurrent = s->server[i].how->apps[k].max_concurrent;
 }
 
 /* After a project came or went: who is who. */
 static void
 renumber(struct sim *s, const int32_t *was)
 {
-	for (size_t i = 0; i < s->w.nprojects; i++)
+	for (size_t i = 0; i < s->world.nprojects; i++)
 		s->server[s->who[i]].world = (int32_t)i;
-	for (size_t i = 0; i < s->w.ntasks; i++)
-		s->w.tasks[i].project = s->server[was[s->w.tasks[i].project]].world;
-	for (size_t i = 0; i < s->nservers && s->w.napps > 0; i++)
+	for (size_t i = 0; i < s->world.ntasks; i++)
+		s->world.tasks[i].project =
+		    s->server[was[s->world.tasks[i].project]].world;
+	for (size_t i = 0; i < s->nservers && s->world.napps > 0; i++)
 		for (size_t k = 0; k < s->server[i].how->napps; k++)
-			s->w.apps[(size_t)s->server[i].app_base + k].project =
+			s->world.apps[(size_t)s->server[i].app_base + k].project =
 			    s->server[i].world;
 }
 
 static void
-come(struct sim *s, int32_t who, const int32_t *was)
+attach_project(struct sim *s, int32_t who, const int32_t *was)
 {
 	struct server *v = &s->server[who];
 	size_t at = 0;
 
-	while (at < s->w.nprojects && s->who[at] < who)
+	while (at < s->world.nprojects && s->who[at] < who)
 		at++;
-	memmove(&s->who[at + 1], &s->who[at], (s->w.nprojects - at) * sizeof(*s->who));
-	memmove(&s->w.projects[at + 1], &s->w.projects[at],
-	    (s->w.nprojects - at) * sizeof(*s->w.projects));
+	memmove(
+	    &s->who[at + 1], &s->who[at], (s->world.nprojects - at) * sizeof(*s->who));
+	memmove(&s->world.projects[at + 1], &s->world.projects[at],
+	    (s->world.nprojects - at) * sizeof(*s->world.projects));
 	s->who[at] = who;
-	s->w.projects[at] = (struct cw_project){ .name = v->how->name,
+	s->world.projects[at] = (struct cw_project){ .name = v->how->name,
 		.share = v->how->share,
-		.attached_at = s->w.now,
+		.attached_at = s->world.now,
 		.max_concurrent = v->how->max_concurrent,
 		.nci = v->how->nci,
 		.dcf = 1,
 		.rpc = { .nurls = 1, .never_contacted = true } };
-	s->w.nprojects++;
-	v->quiet_since = s->w.now;
+	s->world.nprojects++;
+	v->quiet_since = s->world.now;
 	renumber(s, was);
 	sim_tell(s, SIM_ATTACH, v, NULL, 0, 0, NULL);
 }
 
 static void
-go(struct sim *s, int32_t who, const int32_t *was)
+detach_project(struct sim *s, int32_t who, const int32_t *was)
 {
 	struct server *v = &s->server[who];
 	size_t at = (size_t)v->world;
 
-	for (size_t i = s->w.ntasks; i-- > 0;)
-		if (s->w.tasks[i].project == v->world) {
-			if (s->w.tasks[i].running)
+	for (size_t i = s->world.ntasks; i-- > 0;)
+		if (s->world.tasks[i].project == v->world) {
+			if (s->world.tasks[i].running)
 				sim_stop_task(s, (uint32_t)i, false);
 			sim_drop_task(s, (uint32_t)i);
 		}
 	sim_tell(s, SIM_DETACH, v, NULL, 0, 0, NULL);
-	v->sums->attached_s += s->w.now - v->how->attach_s;
-	v->sums->gap2_s3 += pow(s->w.now - v->quiet_since, 3) / 3;
-	s->w.nprojects--;
-	memmove(&s->who[at], &s->who[at + 1], (s->w.nprojects - at) * sizeof(*s->who));
-	memmove(&s->w.projects[at], &s->w.projects[at + 1],
-	    (s->w.nprojects - at) * sizeof(*s->w.projects));
+	v->sums->attached_s += s->world.now - v->how->attach_s;
+	v->sums->gap2_s3 += pow(s->world.now - v->quiet_since, 3) / 3;
+	s->world.nprojects--;
+	memmove(
+	    &s->who[at], &s->who[at + 1], (s->world.nprojects - at) * sizeof(*s->who));
+	memmove(&s->world.projects[at], &s->world.projects[at + 1],
+	    (s->world.nprojects - at) * sizeof(*s->world.projects));
 	v->world = -1;
 	v->nready = 0;
 	renumber(s, was);
@@ -211,17 +214,18 @@ sim_attach(struct sim *s)
 	s->attach_at = INFINITY;
 	for (size_t i = 0; i < s->nservers; i++) {
 		const struct server *v = &s->server[i];
-		bool here = v->how->attach_s <= s->w.now && s->w.now < v->how->detach_s;
+		bool here = v->how->attach_s <= s->world.now &&
+		            s->world.now < v->how->detach_s;
 		int32_t *was = NEWN(&s->round, int32_t, s->nservers + 1);
 
 		memcpy(was, s->who, s->nservers * sizeof(*was));
 		if (here && v->world < 0)
-			come(s, (int32_t)i, was);
+			attach_project(s, (int32_t)i, was);
 		if (!here && v->world >= 0)
-			go(s, (int32_t)i, was);
-		if (v->how->attach_s > s->w.now)
+			detach_project(s, (int32_t)i, was);
+		if (v->how->attach_s > s->world.now)
 			s->attach_at = fmin(s->attach_at, v->how->attach_s);
-		if (v->how->detach_s > s->w.now)
+		if (v->how->detach_s > s->world.now)
 			s->attach_at = fmin(s->attach_at, v->how->detach_s);
 	}
 }
@@ -229,19 +233,19 @@ sim_attach(struct sim *s)
 void
 sim_set_up(struct sim *s)
 {
-	const struct sim_scenario *sc = s->sc;
+	const struct sim_scenario *sc = s->scenario;
 	double avail = sc->on.fraction * sc->active.fraction;
 
-	s->rng = rng_seed(s->opt->seed);
+	s->rng = rng_seed(s->options->seed);
 	onoff_start(&s->on, &sc->on, &s->rng);
 	onoff_start(&s->active, &sc->active, &s->rng);
 	onoff_start(&s->connected, &sc->connected, &s->rng);
-	s->w.prefs = sc->prefs;
-	s->w.nrsc = sc->nrsc;
-	memcpy(s->w.rsc, sc->rsc, sizeof(s->w.rsc));
-	for (size_t r = 0; r < s->w.nrsc; r++)
-		s->w.rsc[r].avail = fmax(avail, 0.01);
-	s->w.projects = NEWN(s->keep, struct cw_project, sc->nprojects + 1);
-	set_up_servers(s);
+	s->world.prefs = sc->prefs;
+	s->world.nrsc = sc->nrsc;
+	memcpy(s->world.rsc, sc->rsc, sizeof(s->world.rsc));
+	for (size_t r = 0; r < s->world.nrsc; r++)
+		s->world.rsc[r].avail = fmax(avail, 0.01);
+	s->world.projects = NEWN(s->keep, struct cw_project, sc->nprojects + 1);
+	create_servers(s);
 	sim_attach(s);
 }

@@ -54,7 +54,7 @@ field_find(enum object object, const char *name)
 }
 
 static enum err
-unknown(struct reader *r, const char *at, enum object object, const char *name)
+unknown_field(struct reader *r, const char *at, enum object object, const char *name)
 {
 	size_t least = (size_t)-1;
 	const char *meant = NULL;
@@ -69,7 +69,7 @@ unknown(struct reader *r, const char *at, enum object object, const char *name)
 }
 
 static enum err
-number(struct reader *r, const char *at, const struct json_field *f, json_t *v,
+read_number(struct reader *r, const char *at, const struct json_field *f, json_t *v,
     double *out)
 {
 	double x = json_number_value(v);
@@ -85,7 +85,7 @@ number(struct reader *r, const char *at, const struct json_field *f, json_t *v,
 
 /* [fraction of the time, mean length of a period in seconds] */
 static enum err
-onoff(struct reader *r, const char *at, const struct json_field *f, json_t *v,
+read_onoff(struct reader *r, const char *at, const struct json_field *f, json_t *v,
     struct sim_onoff *out)
 {
 	double fraction = json_number_value(json_array_get(v, 0));
@@ -101,7 +101,7 @@ onoff(struct reader *r, const char *at, const struct json_field *f, json_t *v,
 }
 
 static enum err
-text(struct reader *r, const char *at, const struct json_field *f, json_t *v,
+read_name(struct reader *r, const char *at, const struct json_field *f, json_t *v,
     const char **out)
 {
 	const char *s = json_string_value(v);
@@ -114,7 +114,7 @@ text(struct reader *r, const char *at, const struct json_field *f, json_t *v,
 }
 
 static enum err
-apps(struct reader *r, const char *at, json_t *v, struct sim_project *p)
+read_apps(struct reader *r, const char *at, json_t *v, struct sim_project *p)
 {
 	enum err e = OK;
 
@@ -131,7 +131,7 @@ apps(struct reader *r, const char *at, json_t *v, struct sim_project *p)
 }
 
 static enum err
-value(
+read_value(
     struct reader *r, const char *at, const struct json_field *f, json_t *v, void *row)
 {
 	char *to = (char *)row + f->off;
@@ -140,9 +140,9 @@ value(
 
 	switch (f->kind) {
 	case J_NUM:
-		return number(r, at, f, v, (double *)(void *)to);
+		return read_number(r, at, f, v, (double *)(void *)to);
 	case J_COUNT:
-		e = number(r, at, f, v, &x);
+		e = read_number(r, at, f, v, &x);
 		if (e == OK)
 			*(int32_t *)(void *)to = (int32_t)x;
 		return e;
@@ -153,11 +153,11 @@ value(
 		*(bool *)(void *)to = json_is_true(v);
 		return OK;
 	case J_TEXT:
-		return text(r, at, f, v, (const char **)(void *)to);
+		return read_name(r, at, f, v, (const char **)(void *)to);
 	case J_ONOFF:
-		return onoff(r, at, f, v, (struct sim_onoff *)(void *)to);
+		return read_onoff(r, at, f, v, (struct sim_onoff *)(void *)to);
 	case J_APPS:
-		return apps(r, at, v, row);
+		return read_apps(r, at, v, row);
 	}
 	return OK;
 }
@@ -175,8 +175,8 @@ read_object(struct reader *r, const char *at, enum object object, json_t *o, voi
 	json_object_foreach(o, name, v)
 	{
 		const struct json_field *f = field_find(object, name);
-		enum err e = f == NULL ? unknown(r, at, object, name) :
-		                         value(r, at, f, v, row);
+		enum err e = f == NULL ? unknown_field(r, at, object, name) :
+		                         read_value(r, at, f, v, row);
 
 		if (e != OK)
 			return e;

@@ -27,7 +27,7 @@ struct args {
 /* One scenario under one policy; of several runs the mean. */
 struct outcome {
 	const char *name; /* of the scenario: its file, without the ending */
-	const struct sim_scenario *s;
+	const struct sim_scenario *scenario;
 	const struct policy *policy;
 	struct sim_figures figures;
 	struct sim_project_sums *p; /* sums of all runs */
@@ -38,13 +38,13 @@ struct outcome {
 
 struct listener {
 	struct arena *line;
-	const struct sim_scenario *s;
+	const struct sim_scenario *scenario;
 	struct sim_plot *plot;
 	FILE *log;
 };
 
 static void
-event(void *arg, const struct sim_event *e)
+on_event(void *arg, const struct sim_event *e)
 {
 	struct listener *l = arg;
 	struct buf b = buf_new(l->line);
@@ -53,7 +53,7 @@ event(void *arg, const struct sim_event *e)
 		sim_plot_event(l->plot, e);
 	if (l->log == NULL)
 		return;
-	sim_log_line(l->s, e, &b);
+	sim_log_line(l->scenario, e, &b);
 	fprintf(l->log, "%s\n", b.p);
 	arena_reset(l->line);
 }
@@ -84,11 +84,11 @@ close_outputs(const struct args *g, struct listener *l, struct fail *f)
 }
 
 static enum err
-run_once(const struct args *g, struct outcome *o, uint64_t seed,
+run_seed(const struct args *g, struct outcome *o, uint64_t seed,
     struct sim_figures *figures, struct fail *f)
 {
 	struct arena scratch = { 0 }, line = { 0 };
-	struct listener l = { .line = &line, .s = o->s };
+	struct listener l = { .line = &line, .scenario = o->scenario };
 	struct sim_options opt = {
 		.policy = o->policy, .days = g->days, .seed = seed, .poll_s = g->poll_s
 	};
@@ -96,19 +96,19 @@ run_once(const struct args *g, struct outcome *o, uint64_t seed,
 	enum err e = open_log(g, &l, f);
 
 	if (g->plot != NULL)
-		l.plot = sim_plot_new(g->a, o->s,
+		l.plot = sim_plot_new(g->a, o->scenario,
 		    arena_printf(g->a, "%s: policy %s, %g days, seed %" PRIu64, o->name,
 			o->policy->name, g->days, seed),
 		    g->days);
 	if (g->plot != NULL || g->log != NULL) {
-		opt.event = event;
+		opt.event = on_event;
 		opt.listener = &l;
 	}
 	if (e == OK)
-		e = sim_run(o->s, &opt, &scratch, &sums, f);
+		e = sim_run(o->scenario, &opt, &scratch, &sums, f);
 	if (e == OK) {
-		sim_figures(o->s, &sums, g->a, figures);
-		for (size_t i = 0; i < o->s->nprojects; i++) {
+		sim_figures(o->scenario, &sums, g->a, figures);
+		for (size_t i = 0; i < o->scenario->nprojects; i++) {
 			o->p[i].fetched += sums.p[i].fetched;
 			o->p[i].met += sums.p[i].met;
 			o->p[i].missed += sums.p[i].missed;
@@ -123,19 +123,20 @@ run_once(const struct args *g, struct outcome *o, uint64_t seed,
 }
 
 static enum err
-run_all(const struct args *g, struct outcome *o, struct fail *f)
+run_seeds(const struct args *g, struct outcome *o, struct fail *f)
 {
 	struct sim_figures *runs = NEWN(g->a, struct sim_figures, (size_t)g->runs);
 
-	o->p = NEWN(g->a, struct sim_project_sums, o->s->nprojects);
+	o->p = NEWN(g->a, struct sim_project_sums, o->scenario->nprojects);
 	for (int64_t i = 0; i < g->runs; i++) {
-		enum err e = run_once(g, o, (uint64_t)(g->seed + i), &runs[i], f);
+		enum err e = run_seed(g, o, (uint64_t)(g->seed + i), &runs[i], f);
 
 		if (e != OK)
 			return e;
 	}
-	sim_figures_mean(runs, (size_t)g->runs, o->s->nprojects, g->a, &o->figures);
-	sim_bound(o->s, g->days, g->a, &o->best);
+	sim_figures_mean(
+	    runs, (size_t)g->runs, o->scenario->nprojects, g->a, &o->figures);
+	sim_bound(o->scenario, g->days, g->a, &o->best);
 	return OK;
 }
 
@@ -148,8 +149,8 @@ json_project(const struct args *g, const struct outcome *o, size_t i)
 	double runs = (double)g->runs;
 
 	return json_pack("{s:s, s:f, s:f, s:f, s:f, s:f, s:f}", "name",
-	    o->s->projects[i].name, "share", o->s->projects[i].share, "used",
-	    o->figures.share[i], "attainable", o->best.share[i], "fetched",
+	    o->scenario->projects[i].name, "share", o->scenario->projects[i].share,
+	    "used", o->figures.share[i], "attainable", o->best.share[i], "fetched",
 	    (double)p->fetched / runs, "met", (double)p->met / runs, "missed",
 	    (double)p->missed / runs);
 }
@@ -168,7 +169,7 @@ json_outcome(const struct args *g, const struct outcome *o)
 		json_object_set_new(
 		    j, k->name, k->whole ? json_integer((json_int_t)v) : json_real(v));
 	}
-	for (size_t i = 0; i < o->s->nprojects; i++)
+	for (size_t i = 0; i < o->scenario->nprojects; i++)
 		json_array_append_new(list, json_project(g, o, i));
 	json_object_set_new(j, "projects", list);
 	json_object_set_new(j, "best",
@@ -206,11 +207,11 @@ table_one(const struct args *g, const struct outcome *o)
 	    "best possible violation", o->best.share_violation);
 	printf("\n%-20s %8s %8s %8s %10s %10s %10s\n", "project", "share", "used",
 	    "best", "fetched", "met", "missed");
-	for (size_t i = 0; i < o->s->nprojects; i++) {
+	for (size_t i = 0; i < o->scenario->nprojects; i++) {
 		const struct sim_project_sums *p = &o->p[i];
 
 		printf("%-20.20s %8g %8.4f %8.4f %10.1f %10.1f %10.1f\n",
-		    o->s->projects[i].name, o->s->projects[i].share,
+		    o->scenario->projects[i].name, o->scenario->projects[i].share,
 		    o->figures.share[i], o->best.share[i], (double)p->fetched / runs,
 		    (double)p->met / runs, (double)p->missed / runs);
 	}
@@ -255,16 +256,16 @@ scenario_name(struct arena *a, const char *path)
 }
 
 static enum err
-one(const struct args *g, struct fail *f)
+run_single(const struct args *g, struct fail *f)
 {
 	struct sim_scenario s;
-	struct outcome o = {
-		.name = scenario_name(g->a, g->file), .s = &s, .policy = g->policies[0]
-	};
+	struct outcome o = { .name = scenario_name(g->a, g->file),
+		.scenario = &s,
+		.policy = g->policies[0] };
 	enum err e = sim_read(g->a, g->file, &s, f);
 
 	if (e == OK)
-		e = run_all(g, &o, f);
+		e = run_seeds(g, &o, f);
 	if (e != OK)
 		return e;
 	if (g->json)
@@ -282,10 +283,10 @@ compare_one(const struct args *g, const char *path, json_t *list, struct fail *f
 
 	for (size_t i = 0; e == OK && i < g->npolicies; i++) {
 		struct outcome o = { .name = scenario_name(g->a, path),
-			.s = &s,
+			.scenario = &s,
 			.policy = g->policies[i] };
 
-		e = run_all(g, &o, f);
+		e = run_seeds(g, &o, f);
 		if (e != OK)
 			break;
 		if (g->json)
@@ -308,7 +309,7 @@ is_scenario(const char *name)
 /* A file that is no usable scenario is told of at once, and the others are run: the
  * result counts them. */
 static enum err
-compare(const struct args *g, struct fail *f)
+compare_all(const struct args *g, struct fail *f)
 {
 	json_t *list = json_array();
 	char **names;
@@ -344,7 +345,7 @@ compare(const struct args *g, struct fail *f)
 /* --- the command line --- */
 
 static int
-usage(FILE *to)
+sim_usage(FILE *to)
 {
 	fputs(
 	    "usage: locus-client sim [options] FILE\n"
@@ -372,7 +373,7 @@ usage(FILE *to)
 }
 
 static int
-refuse(const char *what)
+sim_refuse(const char *what)
 {
 	fprintf(stderr, "locus-client sim: %s; --help tells more\n", what);
 	return EXIT_USAGE;
@@ -380,7 +381,7 @@ refuse(const char *what)
 
 /* What an option takes. */
 static const char *
-wanted(int opt)
+option_value_hint(int opt)
 {
 	switch (opt) {
 	case 'p':
@@ -429,7 +430,7 @@ add_policies(struct args *g, const char *list)
 }
 
 static bool
-take_option(struct args *g, int opt, const char *v)
+take_sim_option(struct args *g, int opt, const char *v)
 {
 	switch (opt) {
 	case 'p':
@@ -464,7 +465,7 @@ take_option(struct args *g, int opt, const char *v)
 
 /* -1: go on. */
 static int
-options(struct args *g, int argc, char **argv)
+parse_sim_options(struct args *g, int argc, char **argv)
 {
 	static const struct option longs[] = { { "policy", 1, NULL, 'p' },
 		{ "compare", 1, NULL, 'c' }, { "scenarios", 1, NULL, 'S' },
@@ -478,21 +479,22 @@ options(struct args *g, int argc, char **argv)
 	argv[0] = program;
 	while ((opt = getopt_long(argc, argv, "ho:", longs, NULL)) != -1) {
 		if (opt == 'h')
-			return usage(stdout);
+			return sim_usage(stdout);
 		if (opt == '?')
 			return EXIT_USAGE;
-		if (!take_option(g, opt, optarg))
-			return refuse(arena_printf(
-			    g->a, "%s, not \"%.60s\"", wanted(opt), optarg));
+		if (!take_sim_option(g, opt, optarg))
+			return sim_refuse(arena_printf(
+			    g->a, "%s, not \"%.60s\"", option_value_hint(opt), optarg));
 	}
 	if (g->npolicies == 0)
 		g->policies[g->npolicies++] = policies[0];
 	if (g->compare != (g->dir != NULL))
-		return refuse("--compare and --scenarios go together");
+		return sim_refuse("--compare and --scenarios go together");
 	if (optind + (g->compare ? 0 : 1) != argc)
-		return refuse(g->compare ? "--compare takes no file" : "give one file");
+		return sim_refuse(
+		    g->compare ? "--compare takes no file" : "give one file");
 	if ((g->log != NULL || g->plot != NULL) && (g->compare || g->runs > 1))
-		return refuse("--log and --plot are of one run");
+		return sim_refuse("--log and --plot are of one run");
 	g->file = g->compare ? NULL : argv[optind];
 	return -1;
 }
@@ -504,10 +506,10 @@ sim_main(int argc, char **argv)
 	struct args g = { .a = &a, .days = 100, .seed = 1, .runs = 1 };
 	struct fail f = { 0 };
 	enum err e = OK;
-	int code = options(&g, argc, argv);
+	int code = parse_sim_options(&g, argc, argv);
 
 	if (code < 0) {
-		e = g.compare ? compare(&g, &f) : one(&g, &f);
+		e = g.compare ? compare_all(&g, &f) : run_single(&g, &f);
 		code = e == OK ? 0 : err_exit(e);
 		if (e == OK && (fflush(stdout) != 0 || ferror(stdout))) {
 			e = FAIL_ERRNO(&f, "standard output");

@@ -20,18 +20,18 @@ struct scan {
 	struct arena *a;
 	const char *file, *p;
 	int line;
-	struct sim_scenario *s;
+	struct sim_scenario *scenario;
 	size_t cap;
 	double ngpus, gpu_speed;
 	struct fail *f;
 };
 
 /* NAME = x */
-static const struct option {
+static const struct assignment {
 	const char *name;
 	size_t off;
 	double factor, low, high;
-} options[] = {
+} assignments[] = {
 #define SET(name, member, factor, low, high)                                           \
 	{                                                                              \
 		name, offsetof(struct sim_scenario, member), factor, low, high         \
@@ -70,15 +70,15 @@ static const struct statement {
 	{ "EST", ABOUT_EST, 1e-3, 1e3 },
 };
 
-#define WRONG(s, ...) wrong((s), arena_printf((s)->a, __VA_ARGS__))
+#define WRONG(s, ...) scan_fail((s), arena_printf((s)->a, __VA_ARGS__))
 static enum err
-wrong(struct scan *s, const char *what)
+scan_fail(struct scan *s, const char *what)
 {
 	return FAIL(s->f, E_BADREQ, "%s:%d: %s", s->file, s->line, what);
 }
 
 static void
-blanks(struct scan *s)
+skip_blanks(struct scan *s)
 {
 	bool comment = false;
 
@@ -92,9 +92,9 @@ blanks(struct scan *s)
 }
 
 static bool
-take(struct scan *s, char c)
+take_char(struct scan *s, char c)
 {
-	blanks(s);
+	skip_blanks(s);
 	if (*s->p != c)
 		return false;
 	s->p++;
@@ -103,22 +103,22 @@ take(struct scan *s, char c)
 
 /* A word; "" if none stands here. */
 static const char *
-word(struct scan *s)
+take_word(struct scan *s)
 {
 	const char *from;
 
-	blanks(s);
+	skip_blanks(s);
 	for (from = s->p; text_alnum(*s->p) || *s->p == '_'; s->p++)
 		;
 	return arena_memdup(s->a, from, (size_t)(s->p - from));
 }
 
 static bool
-number(struct scan *s, double *x)
+take_number(struct scan *s, double *x)
 {
 	char *end;
 
-	blanks(s);
+	skip_blanks(s);
 	*x = strtod(s->p, &end);
 	if (end == s->p || !isfinite(*x))
 		return false;
@@ -127,53 +127,53 @@ number(struct scan *s, double *x)
 }
 
 static enum err
-bounded(struct scan *s, const char *what, double low, double high, double *x)
+take_bounded(struct scan *s, const char *what, double low, double high, double *x)
 {
-	if (!number(s, x) || *x < low || *x > high)
+	if (!take_number(s, x) || *x < low || *x > high)
 		return WRONG(s, "%s must be a number from %g to %g", what, low, high);
 	return OK;
 }
 
 static enum err
-closed(struct scan *s, const char *what)
+take_closing(struct scan *s, const char *what)
 {
-	return take(s, ')') ? OK : WRONG(s, "%s is not closed by \")\"", what);
+	return take_char(s, ')') ? OK : WRONG(s, "%s is not closed by \")\"", what);
 }
 
 static struct sim_project *
-find(struct scan *s, const char *name)
+find_project(struct scan *s, const char *name)
 {
-	for (size_t i = 0; i < s->s->nprojects; i++)
-		if (strcmp(s->s->projects[i].name, name) == 0)
-			return &s->s->projects[i];
+	for (size_t i = 0; i < s->scenario->nprojects; i++)
+		if (strcmp(s->scenario->projects[i].name, name) == 0)
+			return &s->scenario->projects[i];
 	return NULL;
 }
 
 static enum err
-option(struct scan *s, const char *name)
+take_assignment(struct scan *s, const char *name)
 {
 	const char *yes;
 	double x;
 
 	if (strcmp(name, "leave_in_memory") == 0) {
-		yes = word(s);
-		s->s->prefs.leave_in_memory = strcmp(yes, "true") == 0;
-		if (!s->s->prefs.leave_in_memory && strcmp(yes, "false") != 0)
+		yes = take_word(s);
+		s->scenario->prefs.leave_in_memory = strcmp(yes, "true") == 0;
+		if (!s->scenario->prefs.leave_in_memory && strcmp(yes, "false") != 0)
 			return WRONG(s, "leave_in_memory must be true or false");
 		return OK;
 	}
 	if (strcmp(name, "NGPU") == 0)
-		return bounded(s, name, 0, 4096, &s->ngpus);
+		return take_bounded(s, name, 0, 4096, &s->ngpus);
 	if (strcmp(name, "GPU_SPEED") == 0)
-		return bounded(s, name, 1e-9, 1e9, &s->gpu_speed);
-	for (size_t i = 0; i < N(options); i++) {
-		const struct option *o = &options[i];
+		return take_bounded(s, name, 1e-9, 1e9, &s->gpu_speed);
+	for (size_t i = 0; i < N(assignments); i++) {
+		const struct assignment *o = &assignments[i];
 		enum err e;
 
 		if (strcmp(name, o->name) != 0)
 			continue;
-		e = bounded(s, name, o->low, o->high, &x);
-		*(double *)(void *)((char *)s->s + o->off) = x * o->factor;
+		e = take_bounded(s, name, o->low, o->high, &x);
+		*(double *)(void *)((char *)s->scenario + o->off) = x * o->factor;
 		return e;
 	}
 	return WRONG(s,
@@ -182,7 +182,7 @@ option(struct scan *s, const char *name)
 }
 
 static void
-say(struct sim_project *p, enum about about, double x, double mean_h)
+apply_statement(struct sim_project *p, enum about about, double x, double mean_h)
 {
 	switch (about) {
 	case ABOUT_AVAIL:
@@ -212,10 +212,10 @@ say(struct sim_project *p, enum about about, double x, double mean_h)
 }
 
 static enum err
-statement(struct scan *s, const struct statement *st)
+take_statement(struct scan *s, const struct statement *st)
 {
-	const char *name = word(s);
-	struct sim_project *p = find(s, name);
+	const char *name = take_word(s);
+	struct sim_project *p = find_project(s, name);
 	double x, mean_h = 4;
 	enum err e;
 
@@ -223,47 +223,47 @@ statement(struct scan *s, const struct statement *st)
 		return WRONG(s,
 		    "%s(%.60s, ...): no such project was described before this",
 		    st->name, name);
-	if (!take(s, ','))
+	if (!take_char(s, ','))
 		return WRONG(s, "%s(%s needs a number behind a comma", st->name, name);
-	e = bounded(s, st->name, st->low, st->high, &x);
-	if (e == OK && st->about == ABOUT_AVAIL && take(s, ','))
-		e = bounded(s, "the mean length of a period", 1e-3, 1e5, &mean_h);
+	e = take_bounded(s, st->name, st->low, st->high, &x);
+	if (e == OK && st->about == ABOUT_AVAIL && take_char(s, ','))
+		e = take_bounded(s, "the mean length of a period", 1e-3, 1e5, &mean_h);
 	if (e == OK && st->about == ABOUT_LIMIT && x != floor(x))
 		e = WRONG(s, "LIMIT must be a whole number");
 	if (e == OK)
-		e = closed(s, st->name);
+		e = take_closing(s, st->name);
 	if (e == OK)
-		say(p, st->about, x, mean_h);
+		apply_statement(p, st->about, x, mean_h);
 	return e;
 }
 
 /* Behind the ";" of P(C, D, R; ...): gpu, gpu=U, ncpus=N, sd=X. */
 static enum err
-details(struct scan *s, struct sim_app *app)
+take_job_details(struct scan *s, struct sim_app *app)
 {
 	bool ncpus = false;
 
 	do {
-		const char *name = word(s);
+		const char *name = take_word(s);
 		enum err e = OK;
 
 		if (strcmp(name, "gpu") == 0) {
 			app->rsc = SIM_GPU;
 			app->use = 1;
-			if (take(s, '='))
-				e = bounded(s, name, 1e-3, 4096, &app->use);
-		} else if (strcmp(name, "ncpus") == 0 && take(s, '=')) {
+			if (take_char(s, '='))
+				e = take_bounded(s, name, 1e-3, 4096, &app->use);
+		} else if (strcmp(name, "ncpus") == 0 && take_char(s, '=')) {
 			ncpus = true;
-			e = bounded(s, name, 0, 4096, &app->ncpus);
-		} else if (strcmp(name, "sd") == 0 && take(s, '=')) {
-			e = bounded(s, name, 0, 10, &app->sd);
+			e = take_bounded(s, name, 0, 4096, &app->ncpus);
+		} else if (strcmp(name, "sd") == 0 && take_char(s, '=')) {
+			e = take_bounded(s, name, 0, 10, &app->sd);
 		} else {
 			e = WRONG(
 			    s, "behind \";\" may stand gpu, gpu=U, ncpus=N and sd=X");
 		}
 		if (e != OK)
 			return e;
-	} while (take(s, ','));
+	} while (take_char(s, ','));
 	if (app->rsc == CW_CPU)
 		app->use = app->ncpus;
 	else if (!ncpus)
@@ -272,10 +272,10 @@ details(struct scan *s, struct sim_app *app)
 }
 
 static struct sim_app *
-new_app(struct scan *s, const char *name, double share)
+add_app(struct scan *s, const char *name, double share)
 {
-	struct sim_scenario *sc = s->s;
-	struct sim_project *p = find(s, name);
+	struct sim_scenario *sc = s->scenario;
+	struct sim_project *p = find_project(s, name);
 	struct sim_app *apps;
 
 	if (p == NULL) {
@@ -297,55 +297,55 @@ new_app(struct scan *s, const char *name, double share)
 
 /* P(C, D, R): once more for the same P is another kind of job of it. */
 static enum err
-project(struct scan *s, const char *name)
+take_project_line(struct scan *s, const char *name)
 {
 	static const char *const what[ARGS_MOST] = { "C, the hours of a job,",
 		"D, the hours to its deadline,", "R, the project's share," };
 	static const double low[ARGS_MOST] = { 1e-6, 1e-6, 0 };
 	double x[ARGS_MOST];
-	struct sim_project *p = find(s, name);
+	struct sim_project *p = find_project(s, name);
 	struct sim_app *app;
 	enum err e = OK;
 
-	if (p == NULL ? s->s->nprojects == SIM_PROJECTS_MOST :
+	if (p == NULL ? s->scenario->nprojects == SIM_PROJECTS_MOST :
 			p->napps == SIM_APPS_MOST)
 		return WRONG(s, "more than %d projects, or %d kinds of jobs of one",
 		    SIM_PROJECTS_MOST, SIM_APPS_MOST);
 	for (int i = 0; i < ARGS_MOST && e == OK; i++) {
-		if (i > 0 && !take(s, ','))
+		if (i > 0 && !take_char(s, ','))
 			return WRONG(s, "a project is %s(C, D, R)", name);
-		e = bounded(s, what[i], low[i], 1e7, &x[i]);
+		e = take_bounded(s, what[i], low[i], 1e7, &x[i]);
 	}
 	if (e != OK)
 		return e;
 	if (p != NULL && p->share != x[2])
 		return WRONG(s, "%s has the share %g already", name, p->share);
-	app = new_app(s, name, x[2]);
+	app = add_app(s, name, x[2]);
 	app->run_s = x[0] * 3600;
 	app->deadline_s = x[1] * 3600;
-	if (take(s, ';'))
-		e = details(s, app);
-	return e == OK ? closed(s, name) : e;
+	if (take_char(s, ';'))
+		e = take_job_details(s, app);
+	return e == OK ? take_closing(s, name) : e;
 }
 
 static enum err
-item(struct scan *s)
+take_item(struct scan *s)
 {
-	const char *name = word(s);
+	const char *name = take_word(s);
 
 	if (name[0] == '\0')
 		return WRONG(
 		    s, "a project P(C, D, R) or an option NAME=VALUE must stand here");
 	if (strlen(name) > 60)
 		return WRONG(s, "a name has at most 60 letters");
-	if (take(s, '='))
-		return option(s, name);
-	if (!take(s, '('))
+	if (take_char(s, '='))
+		return take_assignment(s, name);
+	if (!take_char(s, '('))
 		return WRONG(s, "behind \"%s\" must stand \"(\" or \"=\"", name);
 	for (size_t i = 0; i < N(statements); i++)
 		if (strcmp(name, statements[i].name) == 0)
-			return statement(s, &statements[i]);
-	return project(s, name);
+			return take_statement(s, &statements[i]);
+	return take_project_line(s, name);
 }
 
 enum err
@@ -356,15 +356,15 @@ sim_notation(struct arena *a, const char *file, const char *bytes, size_t n,
 		.file = file,
 		.p = bytes,
 		.line = 1,
-		.s = sc,
+		.scenario = sc,
 		.gpu_speed = 1,
 		.f = f };
 	enum err e = OK;
 
 	if (memchr(bytes, '\0', n) != NULL)
 		return FAIL(f, E_BADREQ, "%s: is no text", file);
-	for (blanks(&s); e == OK && *s.p != '\0'; blanks(&s))
-		e = item(&s);
+	for (skip_blanks(&s); e == OK && *s.p != '\0'; skip_blanks(&s))
+		e = take_item(&s);
 	if (e == OK && sc->nprojects == 0)
 		e = FAIL(f, E_BADREQ, "%s: describes no project", file);
 	if (s.ngpus > 0)

@@ -37,7 +37,7 @@ struct job { /* that is running */
 
 struct sim_plot {
 	struct arena *a;
-	const struct sim_scenario *s;
+	const struct sim_scenario *scenario;
 	const char *title;
 	double end;
 	size_t nrows, rsc_row[CW_RSC_MOST + 1]; /* rows of resource r: [r], [r + 1) */
@@ -61,7 +61,7 @@ sim_plot_new(
 
 	*p = (struct sim_plot){
 		.a = a,
-		.s = s,
+		.scenario = s,
 		.title = title,
 		.end = days * 86400,
 		.queued = NEWN(a, double, s->nprojects),
@@ -82,9 +82,9 @@ sim_plot_new(
 /* --- collecting --- */
 
 static void
-advance(struct sim_plot *p, double t)
+plot_advance(struct sim_plot *p, double t)
 {
-	for (size_t i = 0; i < p->s->nprojects && !p->off; i++)
+	for (size_t i = 0; i < p->scenario->nprojects && !p->off; i++)
 		p->had[i] += p->rate[i] * (t - p->now);
 	p->now = t;
 }
@@ -93,17 +93,17 @@ advance(struct sim_plot *p, double t)
 static void
 fill_column(struct sim_plot *p)
 {
-	size_t np = p->s->nprojects;
+	size_t np = p->scenario->nprojects;
 	double all = 0, shares = 0, host = 0;
 
-	for (size_t r = 0; r < p->s->nrsc; r++)
-		host += p->s->rsc[r].ninst * p->s->rsc[r].flops;
+	for (size_t r = 0; r < p->scenario->nrsc; r++)
+		host += p->scenario->rsc[r].ninst * p->scenario->rsc[r].flops;
 	for (size_t i = 0; i < np; i++) {
 		all += p->had[i];
-		shares += p->s->projects[i].share;
+		shares += p->scenario->projects[i].share;
 	}
 	for (size_t i = 0; i < np; i++) {
-		double share = p->s->projects[i].share / shares;
+		double share = p->scenario->projects[i].share / shares;
 
 		p->queue[p->column * np + i] = p->queued[i];
 		p->debt[p->column * np + i] = (share * all - p->had[i]) / host / 3600;
@@ -112,16 +112,16 @@ fill_column(struct sim_plot *p)
 }
 
 static void
-go_to(struct sim_plot *p, double t)
+plot_go_to(struct sim_plot *p, double t)
 {
 	double next;
 
 	while (p->column < COLUMNS &&
 	       (next = (double)(p->column + 1) * p->end / COLUMNS) <= t) {
-		advance(p, next);
+		plot_advance(p, next);
 		fill_column(p);
 	}
-	advance(p, t);
+	plot_advance(p, t);
 }
 
 static void
@@ -135,18 +135,18 @@ close_bars(struct sim_plot *p, const struct job *j, double t)
 
 /* The least loaded rows of its resource, as many as it has instances. */
 static void
-start(struct sim_plot *p, const struct sim_event *e)
+plot_start_job(struct sim_plot *p, const struct sim_event *e)
 {
-	const struct sim_app *app = &p->s->projects[e->project].apps[e->app];
+	const struct sim_app *app = &p->scenario->projects[e->project].apps[e->app];
 	struct job j = { .id = e->job,
 		.project = e->project,
 		.rsc = e->rsc,
 		.use = app->use,
 		.from = e->t };
 
-	j.flops = app->use * p->s->rsc[e->rsc].flops;
+	j.flops = app->use * p->scenario->rsc[e->rsc].flops;
 	if (e->rsc != CW_CPU)
-		j.flops += app->ncpus * p->s->rsc[CW_CPU].flops;
+		j.flops += app->ncpus * p->scenario->rsc[CW_CPU].flops;
 	p->rate[e->project] += j.flops;
 
 	size_t first = p->rsc_row[e->rsc], last = p->rsc_row[e->rsc + 1];
@@ -164,7 +164,7 @@ start(struct sim_plot *p, const struct sim_event *e)
 }
 
 static void
-stop(struct sim_plot *p, const struct sim_event *e)
+plot_stop_job(struct sim_plot *p, const struct sim_event *e)
 {
 	for (size_t i = 0; i < p->njobs; i++) {
 		struct job *j = &p->jobs[i];
@@ -182,7 +182,7 @@ stop(struct sim_plot *p, const struct sim_event *e)
 }
 
 static void
-host(struct sim_plot *p, bool on, double t)
+plot_host(struct sim_plot *p, bool on, double t)
 {
 	for (size_t i = 0; i < p->njobs; i++) {
 		if (!on && !p->off)
@@ -197,30 +197,31 @@ sim_plot_event(struct sim_plot *p, const struct sim_event *e)
 {
 	double hours = 0;
 
-	go_to(p, e->t);
+	plot_go_to(p, e->t);
 	if (e->kind == SIM_JOB || e->kind == SIM_END || e->kind == SIM_ABORT) {
-		const struct sim_app *app = &p->s->projects[e->project].apps[e->app];
+		const struct sim_app *app =
+		    &p->scenario->projects[e->project].apps[e->app];
 
 		hours = app->run_s * app->use / 3600;
 	}
 	switch (e->kind) {
 	case SIM_START:
-		start(p, e);
+		plot_start_job(p, e);
 		break;
 	case SIM_PREEMPT:
-		stop(p, e);
+		plot_stop_job(p, e);
 		break;
 	case SIM_JOB:
 		p->queued[e->project] += hours;
 		break;
 	case SIM_END:
-		stop(p, e);
+		plot_stop_job(p, e);
 		/* fall through */
 	case SIM_ABORT:
 		p->queued[e->project] = fmax(0, p->queued[e->project] - hours);
 		break;
 	case SIM_HOST:
-		host(p, e->n != 0, e->t);
+		plot_host(p, e->n != 0, e->t);
 		break;
 	case SIM_DETACH:
 		p->queued[e->project] = 0;
@@ -238,14 +239,15 @@ color(const struct sim_plot *p, size_t project)
 	static const char *const few[] = { "#0072b2", "#e69f00", "#009e73", "#cc79a7",
 		"#56b4e9", "#d55e00", "#f0e442", "#555555" };
 
-	if (p->s->nprojects <= N(few))
+	if (p->scenario->nprojects <= N(few))
 		return few[project];
-	return arena_printf(p->a, "hsl(%zu,%d%%,%d%%)", project * 360 / p->s->nprojects,
-	    project % 2 ? 75 : 55, project % 3 ? 45 : 60);
+	return arena_printf(p->a, "hsl(%zu,%d%%,%d%%)",
+	    project * 360 / p->scenario->nprojects, project % 2 ? 75 : 55,
+	    project % 3 ? 45 : 60);
 }
 
 static void
-text(struct buf *b, double x, double y, const char *anchor, const char *s)
+svg_text(struct buf *b, double x, double y, const char *anchor, const char *s)
 {
 	buf_printf(b, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor);
 	buf_xml(b, s);
@@ -257,7 +259,7 @@ text(struct buf *b, double x, double y, const char *anchor, const char *s)
 static double *
 row_times(struct sim_plot *p, size_t row, double width)
 {
-	size_t np = p->s->nprojects;
+	size_t np = p->scenario->nprojects;
 	double *had = NEWN(p->a, double, mul_or_die(COLUMNS, np + 1));
 
 	for (size_t i = 0; i < p->nbars; i++) {
@@ -275,7 +277,7 @@ row_times(struct sim_plot *p, size_t row, double width)
 
 /* Who had it longest; -1 = nobody for half of the column. */
 static int32_t
-longest(const double *had, size_t nprojects, double width)
+longest_holder(const double *had, size_t nprojects, double width)
 {
 	double most = width / 2, sum = 0;
 	int32_t who = -1;
@@ -292,7 +294,7 @@ longest(const double *had, size_t nprojects, double width)
 static void
 draw_row(struct sim_plot *p, size_t row, double y, struct buf *b)
 {
-	size_t np = p->s->nprojects;
+	size_t np = p->scenario->nprojects;
 	double width = p->end / COLUMNS;
 	const double *had = row_times(p, row, width);
 	int32_t run = -1;
@@ -301,7 +303,7 @@ draw_row(struct sim_plot *p, size_t row, double y, struct buf *b)
 	for (int c = 0; c <= COLUMNS; c++) {
 		int32_t who = c == COLUMNS ?
 		                  -1 :
-		                  longest(had + (size_t)c * (np + 1), np, width);
+		                  longest_holder(had + (size_t)c * (np + 1), np, width);
 
 		if (who == run && c < COLUMNS)
 			continue;
@@ -317,13 +319,13 @@ draw_row(struct sim_plot *p, size_t row, double y, struct buf *b)
 static double
 draw_instances(struct sim_plot *p, double y, struct buf *b)
 {
-	for (size_t r = 0; r < p->s->nrsc; r++)
+	for (size_t r = 0; r < p->scenario->nrsc; r++)
 		for (size_t i = p->rsc_row[r]; i < p->rsc_row[r + 1]; i++, y += ROW) {
 			buf_printf(b,
 			    "<rect x=\"%d\" y=\"%.1f\" width=\"%d\" height=\"%d\" fill=\"#eee\"/>\n",
 			    LEFT, y, COLUMNS, ROW - 2);
-			text(b, LEFT - 6, y + ROW - 5, "end",
-			    arena_printf(p->a, "%s %zu", p->s->rsc[r].name,
+			svg_text(b, LEFT - 6, y + ROW - 5, "end",
+			    arena_printf(p->a, "%s %zu", p->scenario->rsc[r].name,
 				i - p->rsc_row[r] + 1));
 			draw_row(p, i, y, b);
 		}
@@ -335,27 +337,27 @@ struct scale {
 };
 
 static double
-at(const struct scale *s, double v)
+scale_y(const struct scale *s, double v)
 {
 	return s->y + (s->high - v) / (s->high - s->low) * BAND;
 }
 
 static void
-frame(struct sim_plot *p, const struct scale *s, const char *what, struct buf *b)
+draw_frame(struct sim_plot *p, const struct scale *s, const char *what, struct buf *b)
 {
 	buf_printf(b,
 	    "<rect x=\"%d\" y=\"%.1f\" width=\"%d\" height=\"%d\" fill=\"none\" stroke=\"#999\"/>\n",
 	    LEFT, s->y, COLUMNS, BAND);
-	text(b, LEFT, s->y - 6, "start", what);
-	text(b, LEFT - 6, s->y + 10, "end", arena_printf(p->a, "%.3g", s->high));
-	text(b, LEFT - 6, s->y + BAND, "end", arena_printf(p->a, "%.3g", s->low));
+	svg_text(b, LEFT, s->y - 6, "start", what);
+	svg_text(b, LEFT - 6, s->y + 10, "end", arena_printf(p->a, "%.3g", s->high));
+	svg_text(b, LEFT - 6, s->y + BAND, "end", arena_printf(p->a, "%.3g", s->low));
 }
 
 /* The projects' queues on top of each other. */
 static void
 draw_queue(struct sim_plot *p, double y, struct buf *b)
 {
-	size_t np = p->s->nprojects;
+	size_t np = p->scenario->nprojects;
 	double *base = NEWN(p->a, double, COLUMNS);
 	struct scale s = { 0, 1e-9, y };
 
@@ -370,20 +372,20 @@ draw_queue(struct sim_plot *p, double y, struct buf *b)
 		buf_puts(b, "<path d=\"");
 		for (int c = 0; c < COLUMNS; c++)
 			buf_printf(b, "%c%d %.1f", c == 0 ? 'M' : 'L', LEFT + c,
-			    at(&s, base[c] + p->queue[(size_t)c * np + i]));
+			    scale_y(&s, base[c] + p->queue[(size_t)c * np + i]));
 		for (int c = COLUMNS - 1; c >= 0; c--) {
-			buf_printf(b, "L%d %.1f", LEFT + c, at(&s, base[c]));
+			buf_printf(b, "L%d %.1f", LEFT + c, scale_y(&s, base[c]));
 			base[c] += p->queue[(size_t)c * np + i];
 		}
 		buf_printf(b, "Z\" fill=\"%s\"/>\n", color(p, i));
 	}
-	frame(p, &s, "work queued, instance hours", b);
+	draw_frame(p, &s, "work queued, instance hours", b);
 }
 
 static void
 draw_debt(struct sim_plot *p, double y, struct buf *b)
 {
-	size_t np = p->s->nprojects;
+	size_t np = p->scenario->nprojects;
 	struct scale s = { 0, 0, y };
 
 	for (size_t i = 0; i < COLUMNS * np; i++) {
@@ -396,11 +398,12 @@ draw_debt(struct sim_plot *p, double y, struct buf *b)
 		buf_puts(b, "<path d=\"");
 		for (int c = 0; c < COLUMNS; c++)
 			buf_printf(b, "%c%d %.1f", c == 0 ? 'M' : 'L', LEFT + c,
-			    at(&s, p->debt[(size_t)c * np + i]));
+			    scale_y(&s, p->debt[(size_t)c * np + i]));
 		buf_printf(b, "\" fill=\"none\" stroke=\"%s\" stroke-width=\"1.5\"/>\n",
 		    color(p, i));
 	}
-	frame(p, &s, "what each project is owed by its share, hours of the host", b);
+	draw_frame(
+	    p, &s, "what each project is owed by its share, hours of the host", b);
 }
 
 /* Some ten ticks at whole steps of 1, 2 or 5 times a power of ten. */
@@ -417,15 +420,15 @@ draw_days(struct sim_plot *p, double y, struct buf *b)
 		buf_printf(b,
 		    "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%.1f\" stroke=\"#000\" stroke-opacity=\".12\"/>\n",
 		    x, x, TOP, y);
-		text(b, x, y + 14, "middle", arena_printf(p->a, "%g", i * step));
+		svg_text(b, x, y + 14, "middle", arena_printf(p->a, "%g", i * step));
 	}
-	text(b, LEFT + COLUMNS / 2.0, y + 30, "middle", "days");
+	svg_text(b, LEFT + COLUMNS / 2.0, y + 30, "middle", "days");
 }
 
 static void
 draw_legend(struct sim_plot *p, struct buf *b)
 {
-	size_t n = p->s->nprojects;
+	size_t n = p->scenario->nprojects;
 
 	for (size_t i = 0; i < n && i < LEGEND_MOST; i++) {
 		double y = TOP + 16 * (double)i;
@@ -433,11 +436,11 @@ draw_legend(struct sim_plot *p, struct buf *b)
 		buf_printf(b,
 		    "<rect x=\"%d\" y=\"%.1f\" width=\"11\" height=\"11\" fill=\"%s\"/>\n",
 		    LEFT + COLUMNS + 14, y, color(p, i));
-		text(b, LEFT + COLUMNS + 30, y + 10, "start",
-		    arena_printf(p->a, "%.18s", p->s->projects[i].name));
+		svg_text(b, LEFT + COLUMNS + 30, y + 10, "start",
+		    arena_printf(p->a, "%.18s", p->scenario->projects[i].name));
 	}
 	if (n > LEGEND_MOST)
-		text(b, LEFT + COLUMNS + 30, TOP + 16 * LEGEND_MOST + 10, "start",
+		svg_text(b, LEFT + COLUMNS + 30, TOP + 16 * LEGEND_MOST + 10, "start",
 		    arena_printf(p->a, "and %zu more", n - LEGEND_MOST));
 }
 
@@ -447,14 +450,14 @@ sim_plot_draw(struct sim_plot *p, struct buf *b)
 	double y = TOP + ROW * (double)p->nrows + GAP,
 	       height = y + 2 * (BAND + GAP) + 12;
 
-	go_to(p, p->end);
-	host(p, false, p->end);
+	plot_go_to(p, p->end);
+	plot_host(p, false, p->end);
 	buf_printf(b,
 	    "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%.0f\" font-family=\"sans-serif\" font-size=\"11\">\n"
 	    "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
 	    "<g font-size=\"14\">\n",
 	    LEFT + COLUMNS + LEGEND, height);
-	text(b, LEFT, 22, "start", p->title);
+	svg_text(b, LEFT, 22, "start", p->title);
 	buf_puts(b, "</g>\n");
 	draw_instances(p, TOP, b);
 	draw_queue(p, y, b);

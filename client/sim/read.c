@@ -8,8 +8,8 @@
 #include "lib/banned.h"
 
 static enum err
-check_app(const char *path, const struct sim_scenario *s, const struct sim_project *p,
-    const struct sim_app *app, struct fail *f)
+check_sim_app(const char *path, const struct sim_scenario *s,
+    const struct sim_project *p, const struct sim_app *app, struct fail *f)
 {
 	if ((size_t)app->rsc >= s->nrsc)
 		return FAIL(f, E_BADREQ,
@@ -45,7 +45,7 @@ check_times(const char *path, const struct sim_project *p, struct fail *f)
 
 /* What no single field shows. */
 static enum err
-check(const char *path, const struct sim_scenario *s, struct fail *f)
+check_scenario(const char *path, const struct sim_scenario *s, struct fail *f)
 {
 	double shares = 0;
 
@@ -61,7 +61,7 @@ check(const char *path, const struct sim_scenario *s, struct fail *f)
 				return FAIL(f, E_BADREQ,
 				    "%s: two projects have the name %s", path, p->name);
 		for (size_t k = 0; k < p->napps; k++) {
-			e = check_app(path, s, p, &p->apps[k], f);
+			e = check_sim_app(path, s, p, &p->apps[k], f);
 			if (e != OK)
 				return e;
 		}
@@ -83,5 +83,5 @@ sim_read(struct arena *a, const char *path, struct sim_scenario *s, struct fail 
 		at++;
 	e = bytes[at] == '{' ? sim_json(a, path, bytes, n, s, f) :
 	                       sim_notation(a, path, bytes, n, s, f);
-	return e == OK ? check(path, s, f) : e;
+	return e == OK ? check_scenario(path, s, f) : e;
 }

@@ -21,11 +21,11 @@ struct supply { /* apps of one project that have jobs for one resource */
 };
 
 static uint32_t
-in_progress(const struct sim *s, const struct sim_app *app)
+count_in_progress(const struct sim *s, const struct sim_app *app)
 {
 	uint32_t n = 0;
 
-	for (size_t i = 0; i < s->w.ntasks; i++)
+	for (size_t i = 0; i < s->world.ntasks; i++)
 		n += s->job[i].app == app;
 	return n;
 }
@@ -38,8 +38,8 @@ supply_of(const struct sim *s, const struct server *v, size_t rsc)
 	for (size_t i = 0; i < v->how->napps && u.n < N(u.app); i++) {
 		const struct sim_app *app = &v->how->apps[i];
 
-		if (app->rsc != (int32_t)rsc || s->w.now < app->from_s ||
-		    s->w.now >= app->until_s)
+		if (app->rsc != (int32_t)rsc || s->world.now < app->from_s ||
+		    s->world.now >= app->until_s)
 			continue;
 		u.app[u.n++] = app;
 		u.weight += app->weight;
@@ -48,7 +48,7 @@ supply_of(const struct sim *s, const struct server *v, size_t rsc)
 }
 
 static size_t
-pick(const struct supply *u, struct rng *rng)
+pick_app(const struct supply *u, struct rng *rng)
 {
 	double x;
 	size_t i = 0;
@@ -62,7 +62,7 @@ pick(const struct supply *u, struct rng *rng)
 }
 
 static void
-strike(struct supply *u, size_t i)
+strike_app(struct supply *u, size_t i)
 {
 	u->weight -= u->app[i]->weight;
 	u->app[i] = u->app[--u->n];
@@ -82,23 +82,23 @@ count_bytes(struct server *v, const struct sim_app *app)
 }
 
 static void
-make_room(struct sim *s)
+grow_tasks(struct sim *s)
 {
 	size_t cap = s->cap;
 
-	s->w.tasks = arena_grow(
-	    s->keep, s->w.tasks, s->w.ntasks, &cap, sizeof(*s->w.tasks));
-	s->job = arena_grow(s->keep, s->job, s->w.ntasks, &s->cap, sizeof(*s->job));
+	s->world.tasks = arena_grow(
+	    s->keep, s->world.tasks, s->world.ntasks, &cap, sizeof(*s->world.tasks));
+	s->job = arena_grow(s->keep, s->job, s->world.ntasks, &s->cap, sizeof(*s->job));
 }
 
 static void
 send_job(struct sim *s, struct server *v, const struct sim_app *app)
 {
-	const struct client_world *w = &s->w;
+	const struct client_world *w = &s->world;
 	double size = app->run_s;
 	size_t i = w->ntasks;
 
-	make_room(s);
+	grow_tasks(s);
 	if (app->sd > 0)
 		size *= fmax(SIZE_LEAST, 1 + app->sd * rng_gauss(&v->job_rng));
 	s->job[i] = (struct sim_job){ .id = ++s->njobs,
@@ -108,7 +108,7 @@ send_job(struct sim *s, struct server *v, const struct sim_app *app)
 		.flops = app->ncpus * w->rsc[CW_CPU].flops };
 	if (app->rsc != CW_CPU)
 		s->job[i].flops += app->use * w->rsc[app->rsc].flops;
-	s->w.tasks[i] = (struct cw_task){ .id = (uint32_t)s->njobs,
+	s->world.tasks[i] = (struct cw_task){ .id = (uint32_t)s->njobs,
 		.project = v->world,
 		.app = v->app_base + (int32_t)(app - v->how->apps),
 		.rsc = app->rsc,
@@ -118,17 +118,17 @@ send_job(struct sim *s, struct server *v, const struct sim_app *app)
 		.deadline = w->now + app->deadline_s,
 		.received_at = w->now,
 		.rss_bytes = app->rss_bytes };
-	s->w.ntasks++;
+	s->world.ntasks++;
 	v->sums->fetched++;
 	s->sums->fetched++;
 	count_bytes(v, app);
-	sim_tell(s, SIM_JOB, v, &s->job[i], s->w.tasks[i].deadline, 0, NULL);
+	sim_tell(s, SIM_JOB, v, &s->job[i], s->world.tasks[i].deadline, 0, NULL);
 }
 
 /* --- would it be done in time? --- */
 
 struct load { /* of one resource of the host */
-	const struct sim *s;
+	const struct sim *sim;
 	size_t rsc;
 	double work_s, longest_s, first_deadline; /* wall; from now */
 	bool plain; /* no task takes more than one instance */
@@ -139,23 +139,23 @@ struct load { /* of one resource of the host */
 
 /* As rules/sched/workload.c: less the buffer, but at least half the time. */
 static double
-to_be_done_by(const struct sim *s, double deadline)
+sim_to_be_done_by(const struct sim *s, double deadline)
 {
-	double left = deadline - s->w.now;
+	double left = deadline - s->world.now;
 
-	return left > 0 ? deadline - fmin(s->w.prefs.min_s, left / 2) : deadline;
+	return left > 0 ? deadline - fmin(s->world.prefs.min_s, left / 2) : deadline;
 }
 
 static void
 load_add(struct load *l, double length, double use, double deadline)
 {
-	double by = to_be_done_by(l->s, deadline);
+	double by = sim_to_be_done_by(l->sim, deadline);
 
 	l->work_s += length * use;
 	l->longest_s = fmax(l->longest_s, length);
-	l->first_deadline = fmin(l->first_deadline, by - l->s->w.now);
+	l->first_deadline = fmin(l->first_deadline, by - l->sim->world.now);
 	l->plain &= use <= 1;
-	l->delay_s += length * use / l->s->w.rsc[l->rsc].ninst;
+	l->delay_s += length * use / l->sim->world.rsc[l->rsc].ninst;
 	if (l->listed)
 		edf_add(&l->edf, (struct edf_task){ (int64_t)by, length, use });
 }
@@ -164,14 +164,14 @@ static struct load
 load_of(const struct sim *s, size_t rsc, double delay_s)
 {
 	struct load l = {
-		.s = s, .rsc = rsc, .first_deadline = INFINITY, .plain = true
+		.sim = s, .rsc = rsc, .first_deadline = INFINITY, .plain = true
 	};
 
-	for (size_t i = 0; i < s->w.ntasks; i++) {
-		const struct cw_task *t = &s->w.tasks[i];
+	for (size_t i = 0; i < s->world.ntasks; i++) {
+		const struct cw_task *t = &s->world.tasks[i];
 
 		if (t->rsc == (int32_t)rsc)
-			load_add(&l, t->remaining_s / s->w.rsc[rsc].avail, t->use,
+			load_add(&l, t->remaining_s / s->world.rsc[rsc].avail, t->use,
 			    t->deadline);
 	}
 	l.delay_s = delay_s;
@@ -179,17 +179,18 @@ load_of(const struct sim *s, size_t rsc, double delay_s)
 }
 
 static void
-list_tasks(struct sim *s, struct load *l)
+load_list_tasks(struct sim *s, struct load *l)
 {
-	l->edf = edf_new(&s->round, (int64_t)s->w.now, s->w.rsc[l->rsc].ninst);
+	l->edf = edf_new(&s->round, (int64_t)s->world.now, s->world.rsc[l->rsc].ninst);
 	l->listed = true;
-	for (size_t i = 0; i < s->w.ntasks; i++) {
-		const struct cw_task *t = &s->w.tasks[i];
+	for (size_t i = 0; i < s->world.ntasks; i++) {
+		const struct cw_task *t = &s->world.tasks[i];
 
 		if (t->rsc == (int32_t)l->rsc)
 			edf_add(&l->edf,
-			    (struct edf_task){ (int64_t)to_be_done_by(s, t->deadline),
-				t->remaining_s / s->w.rsc[l->rsc].avail, t->use });
+			    (struct edf_task){
+				(int64_t)sim_to_be_done_by(s, t->deadline),
+				t->remaining_s / s->world.rsc[l->rsc].avail, t->use });
 	}
 }
 
@@ -200,15 +201,15 @@ list_tasks(struct sim *s, struct load *l)
 static bool
 in_time(struct sim *s, struct load *l, const struct sim_app *app, double length)
 {
-	double by = to_be_done_by(s, s->w.now + app->deadline_s);
-	double all = (l->work_s + length * app->use) / s->w.rsc[l->rsc].ninst +
+	double by = sim_to_be_done_by(s, s->world.now + app->deadline_s);
+	double all = (l->work_s + length * app->use) / s->world.rsc[l->rsc].ninst +
 	             fmax(l->longest_s, length);
 
 	if (l->plain && app->use <= 1 &&
-	    all < fmin(l->first_deadline, by - s->w.now) - 1)
+	    all < fmin(l->first_deadline, by - s->world.now) - 1)
 		return true;
 	if (!l->listed)
-		list_tasks(s, l);
+		load_list_tasks(s, l);
 	return edf_accepts(&l->edf, (struct edf_task){ (int64_t)by, length, app->use });
 }
 
@@ -236,22 +237,22 @@ send_for(struct sim *s, struct server *v, const struct work_ask *ask, size_t rsc
 	u = supply_of(s, v, rsc);
 	l = load_of(s, rsc, ask->delay_s[rsc]);
 	while ((secs > 0 || inst > 0) && u.n > 0 && f->ntasks[rsc] < JOBS_MOST) {
-		size_t i = pick(&u, &v->job_rng);
+		size_t i = pick_app(&u, &v->job_rng);
 		const struct sim_app *app = u.app[i];
-		double length = app->run_s * app->bias / s->w.rsc[rsc].avail;
+		double length = app->run_s * app->bias / s->world.rsc[rsc].avail;
 
 		if (!would_send(s, v, &l, app, length)) {
 			f->latency_limited = true;
-			strike(&u, i);
+			strike_app(&u, i);
 			continue;
 		}
 		if (app->in_progress_most > 0 &&
-		    in_progress(s, app) >= (uint32_t)app->in_progress_most) {
-			strike(&u, i);
+		    count_in_progress(s, app) >= (uint32_t)app->in_progress_most) {
+			strike_app(&u, i);
 			continue;
 		}
 		send_job(s, v, app);
-		load_add(&l, length, app->use, s->w.now + app->deadline_s);
+		load_add(&l, length, app->use, s->world.now + app->deadline_s);
 		f->ntasks[rsc]++;
 		secs -= length * app->use;
 		inst -= app->use;
@@ -261,10 +262,10 @@ send_for(struct sim *s, struct server *v, const struct work_ask *ask, size_t rsc
 static void
 take_reports(struct sim *s, struct server *v)
 {
-	struct cw_rpc *rpc = &s->w.projects[v->world].rpc;
+	struct cw_rpc *rpc = &s->world.projects[v->world].rpc;
 
 	for (size_t i = 0; i < v->nready; i++) {
-		bool late = s->w.now > v->ready[i].deadline;
+		bool late = s->world.now > v->ready[i].deadline;
 
 		*(late ? &v->sums->missed : &v->sums->met) += 1;
 		v->sums->wasted_flops += late ? v->ready[i].flops : 0;
@@ -281,13 +282,13 @@ tell_contact(struct sim *s, const struct server *v, const struct contact *c)
 {
 	const char *text = contact_words(c->why);
 
-	if (s->opt->event == NULL)
+	if (s->options->event == NULL)
 		return;
-	for (size_t r = 0; r < s->w.nrsc; r++)
+	for (size_t r = 0; r < s->world.nrsc; r++)
 		if (c->ask.secs[r] > 0 || c->ask.inst[r] > 0)
 			text = arena_printf(&s->round,
 			    "%s; %s %.0f s, %.2f instances, busy for %.0f s", text,
-			    s->w.rsc[r].name, c->ask.secs[r], c->ask.inst[r],
+			    s->world.rsc[r].name, c->ask.secs[r], c->ask.inst[r],
 			    c->ask.delay_s[r]);
 	sim_tell(s, SIM_CONTACT, v, NULL, 0, 0, text);
 }
@@ -295,9 +296,9 @@ tell_contact(struct sim *s, const struct server *v, const struct contact *c)
 static bool
 is_up(struct sim *s, struct server *v)
 {
-	onoff_at(&v->up, s->w.now, &v->up_rng);
-	return v->up.on &&
-	       !(s->w.now >= v->how->down_from_s && s->w.now < v->how->down_until_s);
+	onoff_at(&v->up, s->world.now, &v->up_rng);
+	return v->up.on && !(s->world.now >= v->how->down_from_s &&
+			       s->world.now < v->how->down_until_s);
 }
 
 bool
@@ -313,23 +314,25 @@ sim_contact(struct sim *s, const struct contact *c)
 	if (!is_up(s, v)) {
 		sim_tell(s, SIM_FAILED, v, NULL, 0, 0, NULL);
 		if (c->why == CONTACT_MASTER)
-			contact_master(
-			    &s->w, s->opt->policy, project, 0, 0, &v->backoff_rng);
+			contact_master(&s->world, s->options->policy, project, 0, 0,
+			    &v->backoff_rng);
 		else
-			contact_failed(&s->w, s->opt->policy, project, &v->backoff_rng);
+			contact_failed(
+			    &s->world, s->options->policy, project, &v->backoff_rng);
 		return false;
 	}
 	if (c->why == CONTACT_MASTER) {
-		contact_master(&s->w, s->opt->policy, project, 1, 0, &v->backoff_rng);
+		contact_master(
+		    &s->world, s->options->policy, project, 1, 0, &v->backoff_rng);
 		return false;
 	}
 	take_reports(s, v);
-	for (size_t k = 0; k < s->w.nrsc; k++) {
-		send_for(s, v, &c->ask, s->w.nrsc - 1 - k, &f);
-		n += f.ntasks[s->w.nrsc - 1 - k];
+	for (size_t k = 0; k < s->world.nrsc; k++) {
+		send_for(s, v, &c->ask, s->world.nrsc - 1 - k, &f);
+		n += f.ntasks[s->world.nrsc - 1 - k];
 	}
 	f.latency_limited = f.latency_limited && n == 0;
 	sim_tell(s, SIM_REPLY, v, NULL, 0, (int64_t)n, NULL);
-	contact_replied(&s->w, s->opt->policy, c, &f, &v->backoff_rng);
+	contact_replied(&s->world, s->options->policy, c, &f, &v->backoff_rng);
 	return n > 0;
 }

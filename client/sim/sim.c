@@ -25,10 +25,10 @@ computing(const struct sim *s)
 static void
 run_task(struct sim *s, uint32_t i, double dt)
 {
-	struct cw_task *t = &s->w.tasks[i];
+	struct cw_task *t = &s->world.tasks[i];
 	struct sim_job *j = &s->job[i];
 	struct sim_project_sums *p = sim_server_of(s, i)->sums;
-	double *used = s->w.projects[t->project].used;
+	double *used = s->world.projects[t->project].used;
 	double overhead = cw_min(j->overhead_s, dt), ck = j->app->checkpoint_s;
 	struct run_facts f = { .static_s = j->est_s };
 
@@ -49,27 +49,27 @@ run_task(struct sim *s, uint32_t i, double dt)
 		j->saved_s = ck * floor((j->done_s + NEAR_S) / ck);
 	t->since_checkpoint_s = cw_max(0, j->done_s - j->saved_s);
 	if (j->saved_s > 0)
-		t->checkpointed_at = s->w.now + dt - t->since_checkpoint_s;
+		t->checkpointed_at = s->world.now + dt - t->since_checkpoint_s;
 	f.elapsed_s = f.fraction_elapsed_s = j->done_s;
 	f.fraction_done = j->done_s / j->size_s;
 	t->remaining_s = j->overhead_s + estimate_remaining_s(&f, 1);
 }
 
 static void
-advance(struct sim *s, double t)
+advance_clock(struct sim *s, double t)
 {
-	double dt = t - s->w.now;
+	double dt = t - s->world.now;
 
 	if (computing(s)) {
 		for (size_t k = 0; k < s->nrun; k++)
 			run_task(s, s->run[k], dt);
-		s->sums->on_flops += dt * cw_total_flops(&s->w);
+		s->sums->on_flops += dt * cw_total_flops(&s->world);
 	}
-	s->w.now = t;
+	s->world.now = t;
 }
 
 static double
-next_end(const struct sim *s)
+next_task_event(const struct sim *s)
 {
 	double t = INFINITY;
 
@@ -83,13 +83,13 @@ next_end(const struct sim *s)
 		if (s->at_checkpoint && ck > 0)
 			t = cw_min(t, j->overhead_s + j->saved_s + ck - j->done_s);
 	}
-	return s->w.now + cw_max(t, 0);
+	return s->world.now + cw_max(t, 0);
 }
 
 static double
-next_event(const struct sim *s)
+next_event_time(const struct sim *s)
 {
-	double t = cw_min(next_end(s), s->attach_at);
+	double t = cw_min(next_task_event(s), s->attach_at);
 
 	t = cw_min(t, cw_min(s->on.until, cw_min(s->active.until, s->connected.until)));
 	if (s->on.on)
@@ -102,28 +102,28 @@ next_event(const struct sim *s)
 static void
 stop_all(struct sim *s, bool keep)
 {
-	for (uint32_t i = 0; i < s->w.ntasks; i++) {
-		if (s->w.tasks[i].running)
+	for (uint32_t i = 0; i < s->world.ntasks; i++) {
+		if (s->world.tasks[i].running)
 			sim_stop_task(s, i, keep);
 		else if (!keep)
-			s->w.tasks[i].in_memory = false;
+			s->world.tasks[i].in_memory = false;
 	}
 }
 
 static void
-power(struct sim *s)
+switch_power(struct sim *s)
 {
 	bool was = computing(s);
 
-	if (onoff_at(&s->on, s->w.now, &s->rng)) {
+	if (onoff_at(&s->on, s->world.now, &s->rng)) {
 		sim_tell(s, SIM_HOST, NULL, NULL, 0, s->on.on, NULL);
 		if (!s->on.on)
 			stop_all(s, false);
 	}
-	onoff_at(&s->active, s->w.now, &s->rng);
-	onoff_at(&s->connected, s->w.now, &s->rng);
+	onoff_at(&s->active, s->world.now, &s->rng);
+	onoff_at(&s->connected, s->world.now, &s->rng);
 	if (was && !computing(s))
-		stop_all(s, s->w.prefs.leave_in_memory);
+		stop_all(s, s->world.prefs.leave_in_memory);
 }
 
 static void
@@ -135,7 +135,7 @@ end_tasks(struct sim *s)
 		uint32_t i = s->run[k] - gone;
 		const struct sim_job *j = &s->job[i];
 
-		if (s->w.tasks[i].running &&
+		if (s->world.tasks[i].running &&
 		    j->overhead_s + j->size_s - j->done_s <= NEAR_S) {
 			sim_end_task(s, i);
 			gone++;
@@ -147,8 +147,8 @@ static void
 list_running(struct sim *s)
 {
 	s->nrun = 0;
-	for (uint32_t i = 0; i < s->w.ntasks; i++)
-		if (s->w.tasks[i].running)
+	for (uint32_t i = 0; i < s->world.ntasks; i++)
+		if (s->world.tasks[i].running)
 			PUSH(s->keep, s->run, s->nrun, s->run_cap) = i;
 }
 
@@ -158,27 +158,27 @@ list_running(struct sim *s)
 static bool
 is_urgent(const struct sim *s, const struct run_list *list, uint32_t task)
 {
-	for (size_t i = 0; i < list->n && s->opt->event != NULL; i++)
+	for (size_t i = 0; i < list->n && s->options->event != NULL; i++)
 		if (list->item[i].task == task)
 			return list->item[i].edf;
 	return false;
 }
 
 static void
-choose(struct sim *s, const struct rr_sim *rr)
+choose_tasks(struct sim *s, const struct rr_sim *rr)
 {
 	struct run_list list;
 	struct enforced e;
 
-	s->opt->policy->order(&s->w, s->opt->policy, &s->round, rr, &list);
-	enforce(&s->w, s->opt->policy, &s->round, &list, &e);
+	s->options->policy->order(&s->world, s->options->policy, &s->round, rr, &list);
+	enforce(&s->world, s->options->policy, &s->round, &list, &e);
 	for (size_t i = 0; i < e.nstop; i++)
 		sim_stop_task(s, e.stop[i].task, e.stop[i].keep);
 	for (size_t i = 0; i < e.nstart; i++)
 		sim_start_task(s, e.start[i], is_urgent(s, &list, e.start[i]));
 	s->check_at = e.recheck_at;
 	s->at_checkpoint = e.at_checkpoint;
-	enforce_done(&s->w, rr);
+	enforce_done(&s->world, rr);
 }
 
 /*
@@ -186,61 +186,62 @@ choose(struct sim *s, const struct rr_sim *rr)
  * each project more than twice at one moment.
  */
 static void
-decide(struct sim *s)
+apply_rules(struct sim *s)
 {
-	const struct policy *p = s->opt->policy;
-	size_t most = 2 * s->w.nprojects + 1;
+	const struct policy *p = s->options->policy;
+	size_t most = 2 * s->world.nprojects + 1;
 	struct contact c = { .recheck_at = INFINITY };
 	struct rr_sim rr;
 	bool fresh = true;
 
 	sim_abort_late(s);
-	p->account(&s->w, p);
+	p->account(&s->world, p);
 	do {
 		if (fresh) {
-			rr_simulate(&s->w, &s->round, &rr);
+			rr_simulate(&s->world, &s->round, &rr);
 			s->check_at = INFINITY;
 			if (computing(s))
-				choose(s, &rr);
+				choose_tasks(s, &rr);
 		}
 		if (!s->connected.on)
 			break;
-		contact_next(&s->w, p, &s->round, &rr, &c);
+		contact_next(&s->world, p, &s->round, &rr, &c);
 		if (c.why == CONTACT_NONE)
 			break;
 		fresh = sim_contact(s, &c);
-		c.recheck_at = s->w.now + 60;
+		c.recheck_at = s->world.now + 60;
 	} while (--most > 0);
-	s->check_at = cw_min(s->check_at, s->w.now + rr.recheck_s);
-	s->check_at = cw_max(cw_min(s->check_at, c.recheck_at), s->w.now + AGAIN_S);
-	if (s->opt->poll_s > 0)
-		s->check_at = s->opt->poll_s * ceil(s->check_at / s->opt->poll_s);
+	s->check_at = cw_min(s->check_at, s->world.now + rr.recheck_s);
+	s->check_at = cw_max(cw_min(s->check_at, c.recheck_at), s->world.now + AGAIN_S);
+	if (s->options->poll_s > 0)
+		s->check_at = s->options->poll_s *
+		              ceil(s->check_at / s->options->poll_s);
 }
 
 static void
-run(struct sim *s)
+run_until_end(struct sim *s)
 {
 	for (;;) {
-		double t = next_event(s);
+		double t = next_event_time(s);
 
 		if (t >= s->end_s)
 			break;
-		advance(s, t);
-		power(s);
+		advance_clock(s, t);
+		switch_power(s);
 		end_tasks(s);
-		if (s->attach_at <= s->w.now)
+		if (s->attach_at <= s->world.now)
 			sim_attach(s);
 		if (s->on.on)
-			decide(s);
+			apply_rules(s);
 		list_running(s);
 		s->sums->events++;
 		arena_reset(&s->round);
 	}
-	advance(s, s->end_s);
+	advance_clock(s, s->end_s);
 }
 
 static void
-finish(struct sim *s)
+sum_up(struct sim *s)
 {
 	for (size_t i = 0; i < s->nservers; i++) {
 		const struct server *v = &s->server[i];
@@ -253,13 +254,13 @@ finish(struct sim *s)
 			v->sums->gap2_s3 += pow(s->end_s - v->quiet_since, 3) / 3;
 	}
 	s->sums->days = s->end_s / 86400;
-	s->sums->available_flops = s->end_s * cw_total_flops(&s->w);
+	s->sums->available_flops = s->end_s * cw_total_flops(&s->world);
 }
 
 /* --- start --- */
 
 static enum err
-check(const struct sim_scenario *sc, struct fail *f)
+check_resources(const struct sim_scenario *sc, struct fail *f)
 {
 	for (size_t i = 0; i < sc->nprojects; i++)
 		for (size_t k = 0; k < sc->projects[i].napps; k++) {
@@ -281,20 +282,20 @@ enum err
 sim_run(const struct sim_scenario *sc, const struct sim_options *opt, struct arena *a,
     struct sim_sums *sums, struct fail *f)
 {
-	struct sim s = { .sc = sc,
-		.opt = opt,
+	struct sim s = { .scenario = sc,
+		.options = opt,
 		.keep = a,
 		.sums = sums,
 		.end_s = opt->days * 86400 };
 	double began = clock_cpu_ms();
-	enum err e = check(sc, f);
+	enum err e = check_resources(sc, f);
 
 	if (e != OK)
 		return e;
 	*sums = (struct sim_sums){ 0 };
 	sim_set_up(&s);
-	run(&s);
-	finish(&s);
+	run_until_end(&s);
+	sum_up(&s);
 	arena_free(&s.round);
 	sums->cpu_ms = clock_cpu_ms() - began;
 	return OK;

@@ -44,10 +44,10 @@ struct server { /* one project's side, in canonical order */
 };
 
 struct sim {
-	const struct sim_scenario *sc;
-	const struct sim_options *opt;
+	const struct sim_scenario *scenario;
+	const struct sim_options *options;
 	struct arena *keep, round;
-	struct client_world w;
+	struct client_world world;
 	struct server *server; /* canonical order */
 	int32_t *who;          /* per world project: its server */
 	size_t nservers;

@@ -11,7 +11,7 @@ void
 sim_tell(struct sim *s, enum sim_kind kind, const struct server *v,
     const struct sim_job *j, double x, int64_t n, const char *text)
 {
-	struct sim_event e = { .t = s->w.now,
+	struct sim_event e = { .t = s->world.now,
 		.kind = kind,
 		.project = v == NULL ? -1 : v->scenario,
 		.app = -1,
@@ -20,26 +20,26 @@ sim_tell(struct sim *s, enum sim_kind kind, const struct server *v,
 		.n = n,
 		.text = text };
 
-	if (s->opt->event == NULL)
+	if (s->options->event == NULL)
 		return;
 	if (j != NULL) {
 		e.job = j->id;
 		e.app = (int32_t)(j->app - v->how->apps);
 		e.rsc = j->app->rsc;
 	}
-	s->opt->event(s->opt->listener, &e);
+	s->options->event(s->options->listener, &e);
 }
 
 struct server *
 sim_server_of(struct sim *s, uint32_t task)
 {
-	return &s->server[s->who[s->w.tasks[task].project]];
+	return &s->server[s->who[s->world.tasks[task].project]];
 }
 
 void
 sim_start_task(struct sim *s, uint32_t i, bool edf)
 {
-	struct cw_task *t = &s->w.tasks[i];
+	struct cw_task *t = &s->world.tasks[i];
 	struct sim_job *j = &s->job[i];
 	struct server *v = sim_server_of(s, i);
 
@@ -47,31 +47,31 @@ sim_start_task(struct sim *s, uint32_t i, bool edf)
 		j->overhead_s = j->app->restart_s;
 	t->running = t->started = true;
 	t->in_memory = false;
-	t->run_since = s->w.now;
+	t->run_since = s->world.now;
 	if (v->nrunning++ == 0)
-		v->sums->gap2_s3 += pow(s->w.now - v->quiet_since, 3) / 3;
+		v->sums->gap2_s3 += pow(s->world.now - v->quiet_since, 3) / 3;
 	sim_tell(s, SIM_START, v, j, 0, edf, NULL);
 }
 
 /* It no longer runs, for whatever reason. */
 static void
-leave_cpu(struct sim *s, uint32_t i)
+stop_running(struct sim *s, uint32_t i)
 {
 	struct server *v = sim_server_of(s, i);
 
-	s->w.tasks[i].running = false;
+	s->world.tasks[i].running = false;
 	if (--v->nrunning == 0)
-		v->quiet_since = s->w.now;
+		v->quiet_since = s->world.now;
 }
 
 void
 sim_stop_task(struct sim *s, uint32_t i, bool keep)
 {
-	struct cw_task *t = &s->w.tasks[i];
+	struct cw_task *t = &s->world.tasks[i];
 	struct sim_job *j = &s->job[i];
 	double lost = keep ? 0 : j->done_s - j->saved_s;
 
-	leave_cpu(s, i);
+	stop_running(s, i);
 	t->in_memory = keep;
 	if (!keep) {
 		j->done_s = j->saved_s;
@@ -87,9 +87,10 @@ sim_stop_task(struct sim *s, uint32_t i, bool keep)
 void
 sim_drop_task(struct sim *s, uint32_t i)
 {
-	size_t after = --s->w.ntasks - i;
+	size_t after = --s->world.ntasks - i;
 
-	memmove(&s->w.tasks[i], &s->w.tasks[i + 1], after * sizeof(*s->w.tasks));
+	memmove(&s->world.tasks[i], &s->world.tasks[i + 1],
+	    after * sizeof(*s->world.tasks));
 	memmove(&s->job[i], &s->job[i + 1], after * sizeof(*s->job));
 }
 
@@ -97,35 +98,37 @@ sim_drop_task(struct sim *s, uint32_t i)
 static void
 hand_in(struct sim *s, uint32_t i)
 {
-	const struct cw_task *t = &s->w.tasks[i];
+	const struct cw_task *t = &s->world.tasks[i];
 	const struct sim_job *j = &s->job[i];
 	struct server *v = sim_server_of(s, i);
 
 	PUSH(s->keep, v->ready, v->nready, v->ready_cap) = (struct done){ t->deadline,
 		j->ran_s * j->flops };
-	contact_ready(&s->w.projects[t->project].rpc, s->w.now, t->deadline, false);
+	contact_ready(
+	    &s->world.projects[t->project].rpc, s->world.now, t->deadline, false);
 	sim_drop_task(s, i);
 }
 
 void
 sim_end_task(struct sim *s, uint32_t i)
 {
-	const struct cw_task *t = &s->w.tasks[i];
+	const struct cw_task *t = &s->world.tasks[i];
 	int32_t project = t->project, rsc = t->rsc;
 
-	leave_cpu(s, i);
+	stop_running(s, i);
 	sim_tell(s, SIM_END, sim_server_of(s, i), &s->job[i], 0,
-	    s->w.now <= t->deadline, NULL);
+	    s->world.now <= t->deadline, NULL);
 	hand_in(s, i);
-	contact_task_done(&s->w, s->opt->policy, (size_t)project, rsc);
+	contact_task_done(&s->world, s->options->policy, (size_t)project, rsc);
 }
 
 /* As a real host does (client.md 4.8): such work is of no use any more. */
 void
 sim_abort_late(struct sim *s)
 {
-	for (uint32_t i = (uint32_t)s->w.ntasks; i-- > 0;)
-		if (!s->w.tasks[i].started && s->w.now > s->w.tasks[i].deadline) {
+	for (uint32_t i = (uint32_t)s->world.ntasks; i-- > 0;)
+		if (!s->world.tasks[i].started &&
+		    s->world.now > s->world.tasks[i].deadline) {
 			sim_tell(
 			    s, SIM_ABORT, sim_server_of(s, i), &s->job[i], 0, 0, NULL);
 			hand_in(s, i);

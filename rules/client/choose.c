@@ -13,7 +13,7 @@ struct queues { /* of the runnable tasks of one project, by class, FIFO */
 	int32_t head[CLASSES], tail[CLASSES];
 };
 struct choice {
-	const struct client_world *w;
+	const struct client_world *world;
 	const struct rr_sim *rr;
 	const struct choice_how *how;
 	struct queues *q;         /* per project */
@@ -25,7 +25,7 @@ struct choice {
 };
 
 static int
-class_of(const struct cw_task *t)
+queue_class_of(const struct cw_task *t)
 {
 	return t->running   ? RUNNING :
 	       t->in_memory ? IN_MEMORY :
@@ -34,7 +34,7 @@ class_of(const struct cw_task *t)
 }
 
 static bool
-eligible(const struct client_world *w, const struct cw_task *t, int32_t rsc)
+may_choose(const struct client_world *w, const struct cw_task *t, int32_t rsc)
 {
 	return t->rsc == rsc && cw_runnable(w, t) && !cw_nci(w, t);
 }
@@ -42,16 +42,16 @@ eligible(const struct client_world *w, const struct cw_task *t, int32_t rsc)
 static void
 fill_queues(struct choice *c, int32_t rsc)
 {
-	for (size_t p = 0; p < c->w->nprojects; p++)
+	for (size_t p = 0; p < c->world->nprojects; p++)
 		for (int k = 0; k < CLASSES; k++)
 			c->q[p].head[k] = c->q[p].tail[k] = NO_TASK;
-	for (size_t i = 0; i < c->w->ntasks; i++) {
-		const struct cw_task *t = &c->w->tasks[i];
+	for (size_t i = 0; i < c->world->ntasks; i++) {
+		const struct cw_task *t = &c->world->tasks[i];
 		struct queues *q = &c->q[t->project];
-		int k = class_of(t);
+		int k = queue_class_of(t);
 
 		c->next[i] = NO_TASK;
-		if (c->taken[i] || !eligible(c->w, t, rsc))
+		if (c->taken[i] || !may_choose(c->world, t, rsc))
 			continue;
 		if (q->tail[k] == NO_TASK)
 			q->head[k] = (int32_t)i;
@@ -63,32 +63,32 @@ fill_queues(struct choice *c, int32_t rsc)
 
 /* More of them than may run at a time would only keep others off the list. */
 static bool
-full(const struct choice *c, const struct cw_task *t)
+concurrency_full(const struct choice *c, const struct cw_task *t)
 {
-	int32_t most = c->w->projects[t->project].max_concurrent;
+	int32_t most = c->world->projects[t->project].max_concurrent;
 
 	if (most > 0 && c->nproject[t->project] >= most)
 		return true;
-	most = c->w->napps > 0 ? c->w->apps[t->app].max_concurrent : 0;
+	most = c->world->napps > 0 ? c->world->apps[t->app].max_concurrent : 0;
 	return most > 0 && c->napp[t->app] >= most;
 }
 
 static void
-take(struct choice *c, size_t i, bool edf)
+choose_task(struct choice *c, size_t i, bool edf)
 {
-	const struct cw_task *t = &c->w->tasks[i];
-	double flops = t->ncpus * c->w->rsc[CW_CPU].flops;
+	const struct cw_task *t = &c->world->tasks[i];
+	double flops = t->ncpus * c->world->rsc[CW_CPU].flops;
 
 	if (t->rsc != CW_CPU)
-		flops += t->use * c->w->rsc[t->rsc].flops;
+		flops += t->use * c->world->rsc[t->rsc].flops;
 	c->taken[i] = true;
 	c->nproject[t->project]++;
-	if (c->w->napps > 0)
+	if (c->world->napps > 0)
 		c->napp[t->app]++;
 	c->list->item[c->list->n++] = (struct run_item){ (uint32_t)i, edf };
 	c->how->prio[t->project] -= c->how->bump[t->project] * flops / c->total;
 	if (c->how->base != NULL)
-		c->how->base[(size_t)t->project * c->w->nrsc + (size_t)t->rsc] -=
+		c->how->base[(size_t)t->project * c->world->nrsc + (size_t)t->rsc] -=
 		    t->use;
 }
 
@@ -101,7 +101,7 @@ struct urgent {
 };
 
 static int
-sooner(const void *pa, const void *pb)
+by_urgency(const void *pa, const void *pb)
 {
 	const struct urgent *a = pa, *b = pb;
 
@@ -122,8 +122,8 @@ static bool
 still_urgent(const struct choice *c, const struct cw_task *t)
 {
 	return c->how->stay_urgent && t->running && t->endangered_at > 0 &&
-	       (c->rr->p[t->project].misses[t->rsc] > 0 ||
-		   t->endangered_at + c->w->prefs.period_s > c->w->now);
+	       (c->rr->projects[t->project].misses[t->rsc] > 0 ||
+		   t->endangered_at + c->world->prefs.period_s > c->world->now);
 }
 
 static bool
@@ -131,14 +131,14 @@ count_misses(const struct choice *c, int32_t rsc, uint32_t *misses)
 {
 	bool any = false;
 
-	for (size_t p = 0; p < c->w->nprojects; p++) {
-		misses[p] = c->rr->p[p].misses[rsc];
+	for (size_t p = 0; p < c->world->nprojects; p++) {
+		misses[p] = c->rr->projects[p].misses[rsc];
 		any |= misses[p] > 0;
 	}
-	for (size_t i = 0; i < c->w->ntasks; i++) {
-		const struct cw_task *t = &c->w->tasks[i];
+	for (size_t i = 0; i < c->world->ntasks; i++) {
+		const struct cw_task *t = &c->world->tasks[i];
 
-		if (t->rsc == rsc && !c->rr->t[i].miss && still_urgent(c, t)) {
+		if (t->rsc == rsc && !c->rr->tasks[i].miss && still_urgent(c, t)) {
 			misses[t->project]++;
 			any = true;
 		}
@@ -157,24 +157,25 @@ take_urgent(struct choice *c, struct arena *a, int32_t rsc, uint32_t *misses)
 
 	if (!count_misses(c, rsc, misses))
 		return 0;
-	u = NEWN(a, struct urgent, c->w->ntasks);
-	for (uint32_t i = 0; i < c->w->ntasks; i++) {
-		const struct cw_task *t = &c->w->tasks[i];
+	u = NEWN(a, struct urgent, c->world->ntasks);
+	for (uint32_t i = 0; i < c->world->ntasks; i++) {
+		const struct cw_task *t = &c->world->tasks[i];
 
-		if (misses[t->project] > 0 && eligible(c->w, t, rsc) &&
-		    (!c->how->edf_by_task || c->rr->t[i].miss || still_urgent(c, t)))
+		if (misses[t->project] > 0 && may_choose(c->world, t, rsc) &&
+		    (!c->how->edf_by_task || c->rr->tasks[i].miss ||
+			still_urgent(c, t)))
 			u[n++] = (struct urgent){ t->deadline, t->remaining_s,
 				t->started, i };
 	}
-	qsort(u, n, sizeof(*u), sooner);
-	for (size_t i = 0; i < n && used < c->w->rsc[rsc].ninst - 1e-9; i++) {
-		const struct cw_task *t = &c->w->tasks[u[i].task];
+	qsort(u, n, sizeof(*u), by_urgency);
+	for (size_t i = 0; i < n && used < c->world->rsc[rsc].ninst - 1e-9; i++) {
+		const struct cw_task *t = &c->world->tasks[u[i].task];
 
-		if (misses[t->project] == 0 || full(c, t))
+		if (misses[t->project] == 0 || concurrency_full(c, t))
 			continue;
 		misses[t->project]--;
 		used += t->use;
-		take(c, u[i].task, true);
+		choose_task(c, u[i].task, true);
 	}
 	return used;
 }
@@ -182,7 +183,7 @@ take_urgent(struct choice *c, struct arena *a, int32_t rsc, uint32_t *misses)
 /* --- by priority --- */
 
 static int32_t
-pop(struct choice *c, size_t project)
+pop_candidate(struct choice *c, size_t project)
 {
 	struct queues *q = &c->q[project];
 
@@ -191,14 +192,14 @@ pop(struct choice *c, size_t project)
 			int32_t i = q->head[k];
 
 			q->head[k] = c->next[i];
-			if (!full(c, &c->w->tasks[i]))
+			if (!concurrency_full(c, &c->world->tasks[i]))
 				return i;
 		}
 	return NO_TASK;
 }
 
 static bool
-has_more(const struct queues *q)
+has_queued(const struct queues *q)
 {
 	return q->head[RUNNING] != NO_TASK || q->head[IN_MEMORY] != NO_TASK ||
 	       q->head[STARTED] != NO_TASK || q->head[FRESH] != NO_TASK;
@@ -212,11 +213,11 @@ top_project(const struct choice *c, int32_t rsc)
 	int32_t top = NO_TASK;
 	bool top_own = false;
 
-	for (size_t p = 0; p < c->w->nprojects; p++) {
+	for (size_t p = 0; p < c->world->nprojects; p++) {
 		bool own = base != NULL &&
-		           base[p * c->w->nrsc + (size_t)rsc] >= 1 - 1e-9;
+		           base[p * c->world->nrsc + (size_t)rsc] >= 1 - 1e-9;
 
-		if (!has_more(&c->q[p]) || (top >= 0 && top_own && !own))
+		if (!has_queued(&c->q[p]) || (top >= 0 && top_own && !own))
 			continue;
 		if (top < 0 || (own && !top_own) || prio[p] > prio[top]) {
 			top = (int32_t)p;
@@ -230,16 +231,16 @@ top_project(const struct choice *c, int32_t rsc)
 static void
 take_by_priority(struct choice *c, int32_t rsc, double used)
 {
-	while (used < 2 * c->w->rsc[rsc].ninst) {
+	while (used < 2 * c->world->rsc[rsc].ninst) {
 		int32_t top = top_project(c, rsc), i;
 
 		if (top < 0)
 			return;
-		i = pop(c, (size_t)top);
+		i = pop_candidate(c, (size_t)top);
 		if (i < 0)
 			continue;
-		used += c->w->tasks[i].use;
-		take(c, (size_t)i, false);
+		used += c->world->tasks[i].use;
+		choose_task(c, (size_t)i, false);
 	}
 }
 
@@ -249,13 +250,13 @@ take_slices(struct choice *c, int32_t rsc)
 {
 	double used = 0;
 
-	for (size_t i = 0; i < c->w->ntasks; i++) {
-		const struct cw_task *t = &c->w->tasks[i];
+	for (size_t i = 0; i < c->world->ntasks; i++) {
+		const struct cw_task *t = &c->world->tasks[i];
 
-		if (t->running && !c->taken[i] && eligible(c->w, t, rsc) &&
-		    c->w->now < t->run_since + c->w->prefs.period_s) {
+		if (t->running && !c->taken[i] && may_choose(c->world, t, rsc) &&
+		    c->world->now < t->run_since + c->world->prefs.period_s) {
 			used += t->use;
-			take(c, i, false);
+			choose_task(c, i, false);
 		}
 	}
 	return used;
@@ -264,9 +265,9 @@ take_slices(struct choice *c, int32_t rsc)
 static void
 take_all_nci(struct choice *c)
 {
-	for (size_t i = 0; i < c->w->ntasks; i++)
-		if (cw_nci(c->w, &c->w->tasks[i]) &&
-		    cw_runnable(c->w, &c->w->tasks[i])) {
+	for (size_t i = 0; i < c->world->ntasks; i++)
+		if (cw_nci(c->world, &c->world->tasks[i]) &&
+		    cw_runnable(c->world, &c->world->tasks[i])) {
 			c->taken[i] = true;
 			c->list->item[c->list->n++] = (struct run_item){ (uint32_t)i,
 				false };
@@ -307,7 +308,7 @@ choose_own(const struct client_world *w, struct arena *a, const struct rr_sim *r
 
 	for (size_t r = 0; r < w->nrsc; r++) {
 		for (size_t i = 0; i < w->nprojects; i++)
-			in[i] = rr->p[i].nrunnable[r] > 0;
+			in[i] = rr->projects[i].nrunnable[r] > 0;
 		for (size_t i = 0; i < w->nprojects; i++) {
 			double own = fetch_share(w, in, i) * w->rsc[r].ninst;
 

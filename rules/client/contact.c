@@ -27,7 +27,7 @@ report_due_at(
 }
 
 static bool
-has_tasks(const struct client_world *w, size_t project)
+has_unreported_tasks(const struct client_world *w, size_t project)
 {
 	for (size_t i = 0; i < w->ntasks; i++)
 		if (w->tasks[i].project == (int32_t)project)
@@ -37,7 +37,8 @@ has_tasks(const struct client_world *w, size_t project)
 
 /* Why the project is contacted now, its work aside; else when it may be. */
 static enum contact_why
-due(const struct client_world *w, const struct policy *how, size_t project, double *at)
+contact_due(
+    const struct client_world *w, const struct policy *how, size_t project, double *at)
 {
 	const struct cw_project *p = &w->projects[project];
 	double report = report_due_at(w, how, p);
@@ -54,7 +55,8 @@ due(const struct client_world *w, const struct policy *how, size_t project, doub
 		return CONTACT_MASTER;
 	if (p->rpc.never_contacted)
 		return CONTACT_INIT;
-	if (p->rpc.next_rpc_time > 0 && (!p->no_new_work || has_tasks(w, project))) {
+	if (p->rpc.next_rpc_time > 0 &&
+	    (!p->no_new_work || has_unreported_tasks(w, project))) {
 		if (p->rpc.next_rpc_time <= w->now)
 			return CONTACT_REQUESTED;
 		*at = cw_min(*at, p->rpc.next_rpc_time);
@@ -67,7 +69,7 @@ due(const struct client_world *w, const struct policy *how, size_t project, doub
 
 /* Which reason comes first if several projects have one (client.md 1.3). */
 static int
-weight(enum contact_why why)
+reason_rank(enum contact_why why)
 {
 	static const int w[] = { [CONTACT_NONE] = 9,
 		[CONTACT_MASTER] = 0,
@@ -84,9 +86,9 @@ static void
 find_reason(const struct client_world *w, const struct policy *how, struct contact *c)
 {
 	for (size_t i = 0; i < w->nprojects; i++) {
-		enum contact_why why = due(w, how, i, &c->recheck_at);
+		enum contact_why why = contact_due(w, how, i, &c->recheck_at);
 
-		if (weight(why) < weight(c->why)) {
+		if (reason_rank(why) < reason_rank(c->why)) {
 			c->why = why;
 			c->project = (int32_t)i;
 		}
@@ -183,7 +185,7 @@ contact_next(const struct client_world *w, const struct policy *how, struct aren
 			how->piggyback(w, how, a, rr, (size_t)c->project, &c->ask);
 	}
 	for (size_t r = 0; r < w->nrsc; r++)
-		c->ask.delay_s[r] = rr->r[r].busy_s;
+		c->ask.delay_s[r] = rr->rsc[r].busy_s;
 }
 
 const char *
@@ -210,7 +212,7 @@ contact_ready(struct cw_rpc *rpc, double at, double deadline, bool report_now)
 /* --- what the answer changes --- */
 
 static void
-later(struct cw_project *p, double at)
+delay_contact(struct cw_project *p, double at)
 {
 	p->rpc.min_rpc_time = cw_max(p->rpc.min_rpc_time, at);
 }
@@ -222,13 +224,13 @@ stay_away(struct client_world *w, const struct policy *how, struct cw_project *p
 {
 	const struct backoff own = { w->prefs.backoff_min_s, w->prefs.backoff_most_s };
 
-	later(p, w->now + backoff_by_law_s(how->backoff,
-			      own.max_s > 0 ? &own : &backoff_rpc, n, rng));
+	delay_contact(p, w->now + backoff_by_law_s(how->backoff,
+				      own.max_s > 0 ? &own : &backoff_rpc, n, rng));
 }
 
 /* The longest that a host in a hurry waits, else so long. */
 static double
-at_most(const struct client_world *w, double s)
+cap_backoff_s(const struct client_world *w, double s)
 {
 	return w->prefs.backoff_most_s > 0 ? cw_min(s, w->prefs.backoff_most_s) : s;
 }
@@ -238,7 +240,7 @@ static void
 rsc_backoff(const struct client_world *w, const struct policy *how,
     struct cw_rsc_state *s, struct rng *rng)
 {
-	double most = at_most(w, RSC_BACKOFF_MOST_S);
+	double most = cap_backoff_s(w, RSC_BACKOFF_MOST_S);
 
 	if (s->backoff_until > w->now)
 		return; /* the request was made along with another */
@@ -249,7 +251,7 @@ rsc_backoff(const struct client_world *w, const struct policy *how,
 }
 
 static void
-keep_delays(
+store_delays(
     const struct client_world *w, struct cw_rpc *rpc, const struct reply_facts *f)
 {
 	rpc->min_rpc_time = f->request_delay_s > 0 ? w->now + f->request_delay_s : 0;
@@ -261,7 +263,7 @@ keep_delays(
 /* "RPC policy" knows nothing of resources: who has no work is left alone for a while.
  */
 static bool
-fruitless(const struct client_world *w, const struct policy *how,
+brought_nothing(const struct client_world *w, const struct policy *how,
     const struct contact *c, const struct reply_facts *f)
 {
 	bool asked = false, got = false;
@@ -290,7 +292,7 @@ resource_backoffs(struct client_world *w, const struct policy *how,
 }
 
 static void
-in_session(struct client_world *w, const struct policy *how, const struct contact *c)
+note_work_rpc(struct client_world *w, const struct policy *how, const struct contact *c)
 {
 	if (c->why != CONTACT_WORK)
 		return;
@@ -307,20 +309,20 @@ contact_replied(struct client_world *w, const struct policy *how,
 
 	if (f->project_down) {
 		contact_failed(w, how, (size_t)c->project, rng);
-		later(p, w->now + f->request_delay_s);
+		delay_contact(p, w->now + f->request_delay_s);
 		return;
 	}
 	if (!f->in_vain &&
 	    (!how->sessions || f->ntasks[CW_CPU] > 0 || c->why != CONTACT_WORK))
 		p->rpc.nrpc_failures = 0;
-	keep_delays(w, &p->rpc, f);
+	store_delays(w, &p->rpc, f);
 	p->rpc.never_contacted = false;
 	p->rpc.user_request = false;
 	p->rpc.last_contact = w->now;
 	resource_backoffs(w, how, c, f, rng);
-	if (fruitless(w, how, c, f))
+	if (brought_nothing(w, how, c, f))
 		stay_away(w, how, p, ++p->rpc.nrpc_failures, rng);
-	in_session(w, how, c);
+	note_work_rpc(w, how, c);
 	how->account(w, how); /* of the new tasks, and whether the session is over */
 }
 
@@ -335,7 +337,7 @@ contact_failed(
 	p->rpc.in_session |= w->in_session;
 	if (p->rpc.nmaster_failures >= MASTER_FETCH_RETRIES) {
 		p->rpc.master_pending = true;
-		later(p, w->now + at_most(w, MASTER_INTERVAL_S));
+		delay_contact(p, w->now + cap_backoff_s(w, MASTER_INTERVAL_S));
 		return;
 	}
 	n = ++p->rpc.nrpc_failures;

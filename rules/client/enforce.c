@@ -21,7 +21,7 @@ struct rank {
 	enum urgency urgency;
 };
 struct room { /* what is left for the tasks still to be placed */
-	const struct client_world *w;
+	const struct client_world *world;
 	double left[CW_RSC_MOST];
 	double *inst[CW_RSC_MOST]; /* of coprocessors: each instance */
 	double ram;                /* INFINITY: no limit */
@@ -62,7 +62,7 @@ ninst_of(const struct client_world *w, size_t rsc)
 static void
 open_room(const struct client_world *w, struct arena *a, struct room *m)
 {
-	*m = (struct room){ .w = w,
+	*m = (struct room){ .world = w,
 		.ram = w->prefs.ram_bytes > 0 ? w->prefs.ram_bytes : INFINITY,
 		.nproject = NEWN(a, int32_t, w->nprojects + 1),
 		.napp = NEWN(a, int32_t, w->napps + 1) };
@@ -77,13 +77,13 @@ open_room(const struct client_world *w, struct arena *a, struct room *m)
 }
 
 static bool
-limited(const struct room *m, const struct cw_task *t)
+at_concurrency_limit(const struct room *m, const struct cw_task *t)
 {
-	int32_t most = m->w->projects[t->project].max_concurrent;
+	int32_t most = m->world->projects[t->project].max_concurrent;
 
 	if (most > 0 && m->nproject[t->project] >= most)
 		return true;
-	most = m->w->napps > 0 ? m->w->apps[t->app].max_concurrent : 0;
+	most = m->world->napps > 0 ? m->world->apps[t->app].max_concurrent : 0;
 	return most > 0 && m->napp[t->app] >= most;
 }
 
@@ -96,8 +96,8 @@ static int32_t
 find_device(const struct room *m, const struct cw_task *t)
 {
 	const double *inst = m->inst[t->rsc];
-	size_t n = ninst_of(m->w, (size_t)t->rsc);
-	double use = cw_min(t->use, m->w->rsc[t->rsc].ninst);
+	size_t n = ninst_of(m->world, (size_t)t->rsc);
+	double use = cw_min(t->use, m->world->rsc[t->rsc].ninst);
 	int32_t best = -1, whole = 0;
 
 	if (use < 1 - NEAR) {
@@ -120,10 +120,10 @@ find_device(const struct room *m, const struct cw_task *t)
 }
 
 static void
-occupy(struct room *m, const struct cw_task *t, int32_t device)
+occupy_instances(struct room *m, const struct cw_task *t, int32_t device)
 {
-	size_t n = ninst_of(m->w, (size_t)t->rsc);
-	double use = cw_min(t->use, m->w->rsc[t->rsc].ninst);
+	size_t n = ninst_of(m->world, (size_t)t->rsc);
+	double use = cw_min(t->use, m->world->rsc[t->rsc].ninst);
 
 	if (use < 1 - NEAR) {
 		m->inst[t->rsc][device] -= use;
@@ -144,12 +144,12 @@ occupy(struct room *m, const struct cw_task *t, int32_t device)
  * task may take more than there is (client.md 4.4).
  */
 static bool
-fits(struct room *m, const struct cw_task *t, int32_t *device)
+try_to_place(struct room *m, const struct cw_task *t, int32_t *device)
 {
 	*device = -1;
-	if (cw_nci(m->w, t))
+	if (cw_nci(m->world, t))
 		return true;
-	if (limited(m, t) || t->rss_bytes > m->ram)
+	if (at_concurrency_limit(m, t) || t->rss_bytes > m->ram)
 		return false;
 	if (t->rsc == CW_CPU && m->left[CW_CPU] < NEAR)
 		return false;
@@ -159,12 +159,12 @@ fits(struct room *m, const struct cw_task *t, int32_t *device)
 		*device = find_device(m, t);
 		if (*device < 0)
 			return false;
-		occupy(m, t, *device);
+		occupy_instances(m, t, *device);
 	}
 	m->left[CW_CPU] -= t->ncpus;
 	m->ram -= t->rss_bytes;
 	m->nproject[t->project]++;
-	if (m->w->napps > 0)
+	if (m->world->napps > 0)
 		m->napp[t->app]++;
 	return true;
 }
@@ -182,14 +182,14 @@ stays_in_memory(const struct client_world *w, const struct cw_task *t)
 }
 
 static void
-stop(const struct client_world *w, uint32_t task, struct enforced *e)
+add_stop(const struct client_world *w, uint32_t task, struct enforced *e)
 {
 	e->stop[e->nstop++] = (struct stop_item){ task,
 		stays_in_memory(w, &w->tasks[task]) };
 }
 
 static void
-start(uint32_t task, int32_t device, struct enforced *e)
+add_start(uint32_t task, int32_t device, struct enforced *e)
 {
 	e->start[e->nstart] = task;
 	e->device[e->nstart++] = device;
@@ -219,7 +219,7 @@ others_wait(const struct waiting *wait, int32_t project)
 /* When its time slice ends, or the next one if it has gone on; that it is over but for
  * a checkpoint. */
 static void
-look_again(const struct client_world *w, const struct cw_task *t,
+plan_recheck(const struct client_world *w, const struct cw_task *t,
     const struct waiting *wait, struct enforced *e)
 {
 	double period = w->prefs.period_s, ran = t->running ? w->now - t->run_since : 0;
@@ -237,7 +237,7 @@ look_again(const struct client_world *w, const struct cw_task *t,
  * keep[] is what was wanted and fits.
  */
 static void
-follow_seed_002(const struct client_world *w, const struct rank *r, size_t n,
+preempt_for_deadlines(const struct client_world *w, const struct rank *r, size_t n,
     const bool *keep, struct enforced *e)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -260,12 +260,12 @@ follow_seed_002(const struct client_world *w, const struct rank *r, size_t n,
 			}
 		}
 		if (victim >= 0)
-			stop(w, (uint32_t)victim, e);
+			add_stop(w, (uint32_t)victim, e);
 	}
 }
 
 static void
-seed_002_slices(const struct client_world *w, const struct rank *r, size_t n,
+stop_at_checkpoints(const struct client_world *w, const struct rank *r, size_t n,
     const bool *keep, struct enforced *e)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -277,7 +277,7 @@ seed_002_slices(const struct client_world *w, const struct rank *r, size_t n,
 		if (!t->running || keep[r[i].task] || gone)
 			continue;
 		if (!cw_runnable(w, t) || t->checkpointed_at >= w->scheduled_at)
-			stop(w, r[i].task, e);
+			add_stop(w, r[i].task, e);
 		else
 			e->at_checkpoint = true;
 	}
@@ -285,14 +285,15 @@ seed_002_slices(const struct client_world *w, const struct rank *r, size_t n,
 
 /* Parameters: the tasks by rank come with what is to be kept, run and placed. */
 static void
-place_seed_002(const struct client_world *w, struct arena *a, const struct rank *r,
-    size_t n, const bool *keep, bool *run, struct room *m, struct enforced *e)
+enforce_by_checkpoint(const struct client_world *w, struct arena *a,
+    const struct rank *r, size_t n, const bool *keep, bool *run, struct room *m,
+    struct enforced *e)
 {
 	bool *gone = NEWN(a, bool, w->ntasks + 1);
 	int32_t device;
 
-	follow_seed_002(w, r, n, keep, e);
-	seed_002_slices(w, r, n, keep, e);
+	preempt_for_deadlines(w, r, n, keep, e);
+	stop_at_checkpoints(w, r, n, keep, e);
 	for (size_t i = 0; i < e->nstop; i++)
 		gone[e->stop[i].task] = true;
 	open_room(w, a, m);
@@ -301,15 +302,15 @@ place_seed_002(const struct client_world *w, struct arena *a, const struct rank 
 
 		run[i] = t->running && !gone[r[i].task];
 		if (run[i])
-			fits(m, t, &device);
+			try_to_place(m, t, &device);
 	}
 	for (size_t i = 0; i < n; i++) {
 		const struct cw_task *t = &w->tasks[r[i].task];
 
-		if (t->running || !cw_runnable(w, t) || !fits(m, t, &device))
+		if (t->running || !cw_runnable(w, t) || !try_to_place(m, t, &device))
 			continue;
 		run[i] = true;
-		start(r[i].task, device, e);
+		add_start(r[i].task, device, e);
 	}
 }
 
@@ -317,7 +318,7 @@ place_seed_002(const struct client_world *w, struct arena *a, const struct rank 
 
 /* The list, then what runs and is not on it; by urgency, else as they came. */
 static size_t
-rank_all(const struct client_world *w, struct arena *a, const struct run_list *list,
+rank_tasks(const struct client_world *w, struct arena *a, const struct run_list *list,
     struct rank *r)
 {
 	bool *listed = NEWN(a, bool, w->ntasks + 1);
@@ -341,12 +342,12 @@ rank_all(const struct client_world *w, struct arena *a, const struct run_list *l
 }
 
 static bool
-has_room(const struct room *m)
+has_free_instance(const struct room *m)
 {
-	for (size_t r = 0; r < m->w->nrsc; r++) {
+	for (size_t r = 0; r < m->world->nrsc; r++) {
 		if (r == CW_CPU && m->left[CW_CPU] > NEAR)
 			return true;
-		for (size_t k = 0; r != CW_CPU && k < ninst_of(m->w, r); k++)
+		for (size_t k = 0; r != CW_CPU && k < ninst_of(m->world, r); k++)
 			if (m->inst[r][k] > NEAR)
 				return true;
 	}
@@ -366,17 +367,17 @@ use_the_rest(const struct client_world *w, struct arena *a, struct rank *r, size
 		seen[r[i].task] = true;
 	for (uint32_t i = 0; i < w->ntasks; i++) {
 		if (seen[i] || !cw_runnable(w, &w->tasks[i]) ||
-		    !fits(m, &w->tasks[i], &device))
+		    !try_to_place(m, &w->tasks[i], &device))
 			continue;
 		r[n] = rank_of(w, &(struct run_item){ i, false });
 		run[n++] = true;
-		start(i, device, e);
+		add_start(i, device, e);
 	}
 	return n;
 }
 
 static void
-plan_again(const struct client_world *w, const struct rank *r, size_t n,
+plan_rechecks(const struct client_world *w, const struct rank *r, size_t n,
     const bool *run, struct enforced *e)
 {
 	struct waiting wait = { -1, false };
@@ -386,7 +387,7 @@ plan_again(const struct client_world *w, const struct rank *r, size_t n,
 			add_waiting(w, &w->tasks[r[i].task], &wait);
 	for (size_t i = 0; i < n; i++)
 		if (run[i] && r[i].urgency != NOT_INTENSIVE)
-			look_again(w, &w->tasks[r[i].task], &wait, e);
+			plan_recheck(w, &w->tasks[r[i].task], &wait, e);
 }
 
 void
@@ -395,7 +396,7 @@ enforce(const struct client_world *w, const struct policy *how, struct arena *a,
 {
 	struct rank *r = NEWN(a, struct rank, w->ntasks + 1);
 	bool *keep = NEWN(a, bool, w->ntasks + 1), *run = NEWN(a, bool, w->ntasks + 1);
-	size_t n = rank_all(w, a, list, r);
+	size_t n = rank_tasks(w, a, list, r);
 	struct room m;
 
 	*e = (struct enforced){ NEWN(a, uint32_t, w->ntasks + 1),
@@ -406,19 +407,20 @@ enforce(const struct client_world *w, const struct policy *how, struct arena *a,
 		const struct cw_task *t = &w->tasks[r[i].task];
 		int32_t device;
 
-		run[i] = keep[r[i].task] = cw_runnable(w, t) && fits(&m, t, &device);
+		run[i] = keep[r[i].task] = cw_runnable(w, t) &&
+		                           try_to_place(&m, t, &device);
 		if (how->victim_least_since_checkpoint)
 			continue;
 		if (run[i] && !t->running)
-			start(r[i].task, device, e);
+			add_start(r[i].task, device, e);
 		if (!run[i] && t->running)
-			stop(w, r[i].task, e);
+			add_stop(w, r[i].task, e);
 	}
 	if (how->victim_least_since_checkpoint)
-		place_seed_002(w, a, r, n, keep, run, &m, e);
-	if (n < w->ntasks && has_room(&m))
+		enforce_by_checkpoint(w, a, r, n, keep, run, &m, e);
+	if (n < w->ntasks && has_free_instance(&m))
 		n = use_the_rest(w, a, r, n, run, &m, e);
-	plan_again(w, r, n, run, e);
+	plan_rechecks(w, r, n, run, e);
 }
 
 void
@@ -426,6 +428,6 @@ enforce_done(struct client_world *w, const struct rr_sim *rr)
 {
 	w->scheduled_at = w->now;
 	for (size_t i = 0; i < w->ntasks; i++)
-		if (w->tasks[i].running && rr->t[i].miss)
+		if (w->tasks[i].running && rr->tasks[i].miss)
 			w->tasks[i].endangered_at = w->now;
 }

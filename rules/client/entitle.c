@@ -18,8 +18,8 @@ flops_of(const struct client_world *w, unsigned set)
 static bool
 bound_by(const struct cw_project *p, unsigned gone, unsigned set)
 {
-	return p->share > 0 && p->acct.can != 0 && p->acct.part == 0 &&
-	       ((p->acct.can & ~gone) & ~set) == 0;
+	return p->share > 0 && p->acct.usable_mask != 0 && p->acct.entitled == 0 &&
+	       ((p->acct.usable_mask & ~gone) & ~set) == 0;
 }
 
 /* What the set gives per share to those who are bound by it; -1: nobody is. */
@@ -61,18 +61,18 @@ entitle(struct client_world *w)
 	double total = 0, level = 0;
 
 	for (size_t i = 0; i < w->nprojects; i++)
-		w->projects[i].acct.part = 0;
+		w->projects[i].acct.entitled = 0;
 	while ((set = tightest_set(w, gone, &level)) != 0) {
 		for (size_t i = 0; i < w->nprojects; i++) {
 			struct cw_project *p = &w->projects[i];
 
 			if (bound_by(p, gone, set)) {
-				p->acct.part = level * p->share;
-				total += p->acct.part;
+				p->acct.entitled = level * p->share;
+				total += p->acct.entitled;
 			}
 		}
 		gone |= set;
 	}
 	for (size_t i = 0; i < w->nprojects && total > 0; i++)
-		w->projects[i].acct.part /= total;
+		w->projects[i].acct.entitled /= total;
 }

@@ -33,7 +33,7 @@ estimate_dcf(double dcf, double static_s, double elapsed_s)
 }
 
 static void
-average(double *x, double s, double now)
+update_average(double *x, double s, double now)
 {
 	static const double tau_s = 10 * 86400;
 
@@ -46,8 +46,8 @@ estimate_fractions(struct cw_fractions *f, double off_s, double on_s, bool activ
 	static const double off_most_s = 14 * 86400;
 
 	if (off_s <= off_most_s)
-		average(&f->on, off_s, 0);
-	average(&f->on, on_s, 1);
-	average(&f->active, on_s, active);
-	average(&f->gpu_active, on_s, active);
+		update_average(&f->on, off_s, 0);
+	update_average(&f->on, on_s, 1);
+	update_average(&f->active, on_s, active);
+	update_average(&f->gpu_active, on_s, active);
 }

@@ -24,7 +24,7 @@ has_enough(const struct client_world *w, const struct rr_sim *rr, size_t project
 	uint32_t n = 0;
 
 	for (size_t r = 0; r < w->nrsc; r++)
-		n += rr->p[project].nrunnable[r];
+		n += rr->projects[project].nrunnable[r];
 	return n > RUNNABLE_MOST;
 }
 
@@ -32,7 +32,7 @@ bool
 fetch_held_back(
     const struct client_world *w, const struct rr_sim *rr, size_t project, size_t rsc)
 {
-	if (rr->r[rsc].nidle <= 0)
+	if (rr->rsc[rsc].nidle <= 0)
 		return false;
 	for (size_t i = 0; i < w->ntasks; i++) {
 		const struct cw_task *t = &w->tasks[i];
@@ -69,7 +69,7 @@ room_by_limit(
 	int32_t most = limit_of(w, project);
 
 	return most <= 0 ? INFINITY :
-	                   most * fetch_buffer_s(w) - rr->p[project].queued[rsc];
+	                   most * fetch_buffer_s(w) - rr->projects[project].queued[rsc];
 }
 
 /* Whatever it could send: it may not be asked for this resource now. */
@@ -92,13 +92,13 @@ fetch_able(const struct client_world *w, const struct policy *how,
 
 	if (not_to_be_asked(w, project, rsc))
 		return false;
-	if (p->share <= 0 && rr->r[rsc].nidle <= 0)
+	if (p->share <= 0 && rr->rsc[rsc].nidle <= 0)
 		return false;
 	if (room_by_limit(w, rr, project, rsc) <= 0 &&
-	    rr->p[project].ntasks[rsc] >= (uint32_t)limit_of(w, project))
+	    rr->projects[project].ntasks[rsc] >= (uint32_t)limit_of(w, project))
 		return false; /* more could not run within the buffer */
-	if (how->miss_limit && rr->p[project].misses[rsc] > w->rsc[rsc].ninst &&
-	    rr->r[rsc].nidle <= 0)
+	if (how->miss_limit && rr->projects[project].misses[rsc] > w->rsc[rsc].ninst &&
+	    rr->rsc[rsc].nidle <= 0)
 		return false;
 	return !has_enough(w, rr, project) && !fetch_held_back(w, rr, project, rsc) &&
 	       (ignore_backoff || s->backoff_until <= w->now);
@@ -122,7 +122,7 @@ fetch_ask(const struct client_world *w, const struct rr_sim *rr, size_t project,
 	const struct cw_project *p = &w->projects[project];
 
 	if (p->share <= 0) { /* a backup: one task at a time, for what is idle */
-		inst = cw_min(1, rr->r[rsc].nidle);
+		inst = cw_min(1, rr->rsc[rsc].nidle);
 		secs = inst > 0 ? 1 : 0;
 	}
 	secs = cw_min(secs, cw_max(1, room_by_limit(w, rr, project, rsc)));
@@ -188,7 +188,7 @@ void
 fetch_recheck(const struct client_world *w, const struct rr_sim *rr, size_t rsc,
     double s, double *at)
 {
-	double until = rr->r[rsc].saturated_s - s;
+	double until = rr->rsc[rsc].saturated_s - s;
 
 	if (until > 0)
 		*at = cw_min(*at, w->now + until);
@@ -199,7 +199,7 @@ fetch_too_soon(const struct client_world *w, const struct policy *how,
     const struct rr_sim *rr, double *at)
 {
 	for (size_t r = 0; r < w->nrsc; r++)
-		if (rr->r[r].nidle > 0)
+		if (rr->rsc[r].nidle > 0)
 			return false;
 	if (w->asked_at <= 0 || w->now >= w->asked_at + how->ask_every_s)
 		return false;

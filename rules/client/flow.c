@@ -11,26 +11,26 @@ static const double EPSILON = 1e-9;
 /* --- heaps of streams, by key[] --- */
 
 static void
-place(struct heap *h, uint32_t *pos, uint32_t i, uint32_t stream)
+heap_place(struct heap *h, uint32_t *pos, uint32_t i, uint32_t stream)
 {
 	h->at[i] = stream;
 	pos[stream] = i;
 }
 
 static void
-up(struct heap *h, const double *key, uint32_t *pos, uint32_t i)
+heap_sift_up(struct heap *h, const double *key, uint32_t *pos, uint32_t i)
 {
 	uint32_t s = h->at[i];
 
 	while (i > 0 && key[s] < key[h->at[(i - 1) / 2]]) {
-		place(h, pos, i, h->at[(i - 1) / 2]);
+		heap_place(h, pos, i, h->at[(i - 1) / 2]);
 		i = (i - 1) / 2;
 	}
-	place(h, pos, i, s);
+	heap_place(h, pos, i, s);
 }
 
 static void
-down(struct heap *h, const double *key, uint32_t *pos, uint32_t i)
+heap_sift_down(struct heap *h, const double *key, uint32_t *pos, uint32_t i)
 {
 	uint32_t s = h->at[i];
 
@@ -41,21 +41,21 @@ down(struct heap *h, const double *key, uint32_t *pos, uint32_t i)
 			k++;
 		if (k >= h->n || key[h->at[k]] >= key[s])
 			break;
-		place(h, pos, i, h->at[k]);
+		heap_place(h, pos, i, h->at[k]);
 		i = k;
 	}
-	place(h, pos, i, s);
+	heap_place(h, pos, i, s);
 }
 
 static void
-insert(struct heap *h, const double *key, uint32_t *pos, uint32_t stream)
+heap_insert(struct heap *h, const double *key, uint32_t *pos, uint32_t stream)
 {
 	h->at[h->n] = stream;
-	up(h, key, pos, h->n++);
+	heap_sift_up(h, key, pos, h->n++);
 }
 
 static void
-drop(struct heap *h, const double *key, uint32_t *pos, uint32_t stream)
+heap_remove(struct heap *h, const double *key, uint32_t *pos, uint32_t stream)
 {
 	uint32_t i = pos[stream], last = h->at[--h->n];
 
@@ -63,8 +63,8 @@ drop(struct heap *h, const double *key, uint32_t *pos, uint32_t stream)
 		return;
 	h->at[i] = last;
 	pos[last] = i;
-	up(h, key, pos, i);
-	down(h, key, pos, pos[last]);
+	heap_sift_up(h, key, pos, i);
+	heap_sift_down(h, key, pos, pos[last]);
 }
 
 /* --- streams --- */
@@ -73,19 +73,19 @@ drop(struct heap *h, const double *key, uint32_t *pos, uint32_t stream)
 static void
 set_keys(struct flow *f, uint32_t i)
 {
-	struct stream *s = &f->s[i];
+	struct stream *s = &f->streams[i];
 	double threshold;
 
 	s->cap = cw_min(s->use, f->ninst);
 	s->speed = (s->capped ? s->cap : s->share) / s->use;
 	threshold = s->cap / s->share;
-	f->end_key[i] = s->mark + (s->next_v - s->v) / s->speed;
+	f->end_key[i] = s->mark + (s->next_vtime - s->vtime) / s->speed;
 	f->cap_key[i] = s->capped ? -threshold : threshold;
 }
 
 /* Its part in the sums, once or taken off. */
 static void
-count(struct flow *f, const struct stream *s, double times)
+add_to_sums(struct flow *f, const struct stream *s, double times)
 {
 	double other = times * s->other * s->speed;
 
@@ -99,30 +99,31 @@ count(struct flow *f, const struct stream *s, double times)
 }
 
 static void
-leave(struct flow *f, uint32_t i)
+leave_flow(struct flow *f, uint32_t i)
 {
-	struct stream *s = &f->s[i];
+	struct stream *s = &f->streams[i];
 	struct heap *end = s->capped ? &f->capped_end : &f->open_end;
 
-	s->v = flow_v(f, i);
-	drop(end, f->end_key, f->end_pos, i);
-	drop(s->capped ? &f->capped_cap : &f->open_cap, f->cap_key, f->cap_pos, i);
-	count(f, s, -1);
+	s->vtime = flow_vtime(f, i);
+	heap_remove(end, f->end_key, f->end_pos, i);
+	heap_remove(
+	    s->capped ? &f->capped_cap : &f->open_cap, f->cap_key, f->cap_pos, i);
+	add_to_sums(f, s, -1);
 	if (end->n == 0) /* no rests of rounding */
 		*(s->capped ? &f->caps : &f->shares) = 0;
 }
 
 static void
-enter(struct flow *f, uint32_t i, bool capped)
+enter_flow(struct flow *f, uint32_t i, bool capped)
 {
-	struct stream *s = &f->s[i];
+	struct stream *s = &f->streams[i];
 
 	s->capped = capped;
-	s->mark = capped ? f->t : f->level_t;
+	s->mark = capped ? f->now : f->level_time;
 	set_keys(f, i);
-	insert(capped ? &f->capped_end : &f->open_end, f->end_key, f->end_pos, i);
-	insert(capped ? &f->capped_cap : &f->open_cap, f->cap_key, f->cap_pos, i);
-	count(f, s, 1);
+	heap_insert(capped ? &f->capped_end : &f->open_end, f->end_key, f->end_pos, i);
+	heap_insert(capped ? &f->capped_cap : &f->open_cap, f->cap_key, f->cap_pos, i);
+	add_to_sums(f, s, 1);
 }
 
 static double
@@ -149,14 +150,14 @@ flow_settle(struct flow *f)
 		f->level = find_level(f);
 		if (f->open_cap.n > 0 &&
 		    f->cap_key[i = f->open_cap.at[0]] <= f->level * (1 + 1e-14)) {
-			leave(f, i);
-			enter(f, i, true);
+			leave_flow(f, i);
+			enter_flow(f, i, true);
 		} else if (f->capped_cap.n > 0 &&
 			   -f->cap_key[i = f->capped_cap.at[0]] >
 			       f->level * (1 + 1e-9) &&
 			   f->level < INFINITY) {
-			leave(f, i);
-			enter(f, i, false);
+			leave_flow(f, i);
+			enter_flow(f, i, false);
 		} else
 			break;
 	}
@@ -168,7 +169,7 @@ flow_init(struct flow *f, struct arena *a, size_t n, double ninst)
 	uint32_t *u = NEWN(a, uint32_t, 6 * n + 1);
 	double *d = NEWN(a, double, 2 * n + 1);
 
-	*f = (struct flow){ .s = NEWN(a, struct stream, n + 1),
+	*f = (struct flow){ .streams = NEWN(a, struct stream, n + 1),
 		.ninst = ninst,
 		.capacity = ninst,
 		.level = INFINITY,
@@ -184,62 +185,65 @@ flow_init(struct flow *f, struct arena *a, size_t n, double ninst)
 
 /* The stream has its place in the heap, with another key. */
 static void
-shift(struct heap *h, const double *key, uint32_t *pos, uint32_t i)
+heap_update(struct heap *h, const double *key, uint32_t *pos, uint32_t i)
 {
 	if (h->n == 1)
 		return;
-	up(h, key, pos, pos[i]);
-	down(h, key, pos, pos[i]);
+	heap_sift_up(h, key, pos, pos[i]);
+	heap_sift_down(h, key, pos, pos[i]);
 }
 
 /* It has one task for another. */
 static void
-next_end(struct flow *f, uint32_t i)
+update_end_key(struct flow *f, uint32_t i)
 {
-	const struct stream *s = &f->s[i];
+	const struct stream *s = &f->streams[i];
 
-	f->end_key[i] = s->mark + (s->next_v - s->v) / s->speed;
-	shift(s->capped ? &f->capped_end : &f->open_end, f->end_key, f->end_pos, i);
+	f->end_key[i] = s->mark + (s->next_vtime - s->vtime) / s->speed;
+	heap_update(
+	    s->capped ? &f->capped_end : &f->open_end, f->end_key, f->end_pos, i);
 }
 
 static void
-change(struct flow *f, uint32_t i, double use, double other)
+change_use(struct flow *f, uint32_t i, double use, double other)
 {
-	struct stream *s = &f->s[i];
+	struct stream *s = &f->streams[i];
 
-	s->v = flow_v(f, i);
-	s->mark = s->capped ? f->t : f->level_t;
-	count(f, s, -1);
+	s->vtime = flow_vtime(f, i);
+	s->mark = s->capped ? f->now : f->level_time;
+	add_to_sums(f, s, -1);
 	s->use = use;
 	s->other = other;
 	set_keys(f, i);
-	count(f, s, 1);
-	shift(s->capped ? &f->capped_end : &f->open_end, f->end_key, f->end_pos, i);
-	shift(s->capped ? &f->capped_cap : &f->open_cap, f->cap_key, f->cap_pos, i);
+	add_to_sums(f, s, 1);
+	heap_update(
+	    s->capped ? &f->capped_end : &f->open_end, f->end_key, f->end_pos, i);
+	heap_update(
+	    s->capped ? &f->capped_cap : &f->open_cap, f->cap_key, f->cap_pos, i);
 }
 
 void
-flow_set(struct flow *f, uint32_t i, double use, double other, double next_v)
+flow_set(struct flow *f, uint32_t i, double use, double other, double next_vtime)
 {
-	struct stream *s = &f->s[i];
+	struct stream *s = &f->streams[i];
 
-	s->next_v = next_v;
+	s->next_vtime = next_vtime;
 	if (s->use == use && s->other == other) {
 		if (use > 0)
-			next_end(f, i);
+			update_end_key(f, i);
 		return;
 	}
 	f->unsettled = true;
 	if (s->use > 0 && use > 0) {
-		change(f, i, use, other);
+		change_use(f, i, use, other);
 		return;
 	}
 	if (s->use > 0)
-		leave(f, i);
+		leave_flow(f, i);
 	s->use = use;
 	s->other = other;
 	if (use > 0)
-		enter(f, i, s->capped);
+		enter_flow(f, i, s->capped);
 }
 
 double
@@ -248,13 +252,14 @@ flow_next(const struct flow *f, uint32_t *stream)
 	double open = INFINITY, capped = INFINITY;
 
 	if (f->open_end.n > 0 && f->level > 0)
-		open = f->t + (f->end_key[f->open_end.at[0]] - f->level_t) / f->level;
+		open = f->now +
+		       (f->end_key[f->open_end.at[0]] - f->level_time) / f->level;
 	if (f->capped_end.n > 0)
 		capped = f->end_key[f->capped_end.at[0]];
 	if (open == INFINITY && capped == INFINITY)
 		return INFINITY;
 	*stream = open < capped ? f->open_end.at[0] : f->capped_end.at[0];
-	return cw_max(f->t, cw_min(open, capped));
+	return cw_max(f->now, cw_min(open, capped));
 }
 
 double

@@ -14,7 +14,7 @@ const struct policy *const policy_variants[] = { &policy_rec_letter,
 	&policy_debtr_upstream, NULL };
 
 static const struct policy *
-find(const struct policy *const *all, const char *name)
+find_in_table(const struct policy *const *all, const char *name)
 {
 	for (size_t i = 0; all[i] != NULL; i++)
 		if (strcmp(all[i]->name, name) == 0)
@@ -25,7 +25,7 @@ find(const struct policy *const *all, const char *name)
 const struct policy *
 policy_find(const char *name)
 {
-	const struct policy *p = find(policies, name);
+	const struct policy *p = find_in_table(policies, name);
 
-	return p != NULL ? p : find(policy_variants, name);
+	return p != NULL ? p : find_in_table(policy_variants, name);
 }

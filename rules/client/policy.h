@@ -281,10 +281,11 @@ double *choose_own(const struct client_world *, struct arena *, const struct rr_
 
 /* --- entitle.c --- */
 /*
- * acct.part of each project: what it is entitled to of the host's FLOPS (the sum is 1,
- * or 0 if nobody can use anything), in proportion to shares as far as it can use them,
- * what it leaves going to the others; acct.can has a bit per resource that it can use.
- * It is the one division that is as even as possible, weighted by shares.
+ * acct.entitled of each project: what it is entitled to of the host's FLOPS (the sum is
+ * 1, or 0 if nobody can use anything), in proportion to shares as far as it can use
+ * them, what it leaves going to the others; acct.usable_mask has a bit per resource
+ * that it can use. It is the one division that is as even as possible, weighted by
+ * shares.
  */
 void entitle(struct client_world *);
 

@@ -27,7 +27,7 @@ work_s(const struct client_world *w, size_t rsc)
 /* share / exp_avg_cpu, a backup project last; nothing had is a debt above all, then the
  * share decides. */
 static double
-debt(const struct cw_project *p)
+resource_debt(const struct cw_project *p)
 {
 	if (p->share <= 0)
 		return -1;
@@ -35,9 +35,9 @@ debt(const struct cw_project *p)
 }
 
 static bool
-before(const struct cw_project *a, const struct cw_project *b)
+goes_before(const struct cw_project *a, const struct cw_project *b)
 {
-	double da = debt(a), db = debt(b);
+	double da = resource_debt(a), db = resource_debt(b);
 
 	return da > db || (da == INFINITY && db == INFINITY && a->share > b->share);
 }
@@ -52,14 +52,14 @@ next_project(const struct client_world *w)
 		const struct cw_project *p = &w->projects[i];
 
 		if (cw_contactable(w, i) && !p->nci && !p->rpc.in_session &&
-		    (top < 0 || before(p, &w->projects[top])))
+		    (top < 0 || goes_before(p, &w->projects[top])))
 			top = (int32_t)i;
 	}
 	return top;
 }
 
 static bool
-above(const struct client_world *w, double s)
+has_work_for(const struct client_world *w, double s)
 {
 	for (size_t r = 0; r < w->nrsc; r++)
 		if (work_s(w, r) < s)
@@ -71,7 +71,8 @@ above(const struct client_world *w, double s)
 static void
 end_session(struct client_world *w)
 {
-	if (!w->in_session || (!above(w, fetch_buffer_s(w)) && next_project(w) >= 0))
+	if (!w->in_session ||
+	    (!has_work_for(w, fetch_buffer_s(w)) && next_project(w) >= 0))
 		return;
 	w->in_session = false;
 	for (size_t i = 0; i < w->nprojects; i++)
@@ -116,8 +117,8 @@ order(const struct client_world *w, const struct policy *how, struct arena *a,
 
 /* Up to the high water mark, of all resources. */
 static void
-ask_for(const struct client_world *w, const struct policy *how, const struct rr_sim *rr,
-    size_t project, struct work_ask *ask)
+ask_to_high_water(const struct client_world *w, const struct policy *how,
+    const struct rr_sim *rr, size_t project, struct work_ask *ask)
 {
 	for (size_t r = 0; r < w->nrsc; r++)
 		if (fetch_able(w, how, rr, project, r, true))
@@ -140,11 +141,11 @@ fetch(const struct client_world *w, const struct policy *how, struct arena *a,
 		if (until > 0) /* with all instances at work */
 			*recheck_at = fmin(*recheck_at, w->now + until);
 	}
-	if (!w->in_session && above(w, w->prefs.min_s))
+	if (!w->in_session && has_work_for(w, w->prefs.min_s))
 		return;
 	top = next_project(w);
 	if (top >= 0)
-		ask_for(w, how, rr, (size_t)top, ask);
+		ask_to_high_water(w, how, rr, (size_t)top, ask);
 }
 
 /* A report asks for work only of the project with the greatest debt. */
@@ -154,9 +155,9 @@ piggyback(const struct client_world *w, const struct policy *how, struct arena *
 {
 	(void)a;
 	for (size_t i = 0; i < w->nprojects; i++)
-		if (i != project && before(&w->projects[i], &w->projects[project]))
+		if (i != project && goes_before(&w->projects[i], &w->projects[project]))
 			return;
-	ask_for(w, how, rr, project, ask);
+	ask_to_high_water(w, how, rr, project, ask);
 }
 
 #define COMMON                                                                         \

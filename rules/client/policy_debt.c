@@ -25,7 +25,7 @@ shares_ltd(const struct client_world *w, size_t project)
 	const struct cw_project *p = &w->projects[project];
 
 	return intensive(p) &&
-	       (p->acct.runs != 0 || p->used[CW_CPU] > 0 ||
+	       (p->acct.runnable_mask != 0 || p->used[CW_CPU] > 0 ||
 		   cw_contactable(w, project) || p->rpc.latency_limited_until > w->now);
 }
 
@@ -38,7 +38,7 @@ shift_std(struct client_world *w, bool mean)
 	for (size_t i = 0; i < w->nprojects; i++) {
 		const struct cw_project *p = &w->projects[i];
 
-		if (!intensive(p) || p->acct.runs == 0)
+		if (!intensive(p) || p->acct.runnable_mask == 0)
 			continue;
 		least = fmin(least, p->acct.std[CW_CPU]);
 		sum += p->acct.std[CW_CPU];
@@ -48,7 +48,7 @@ shift_std(struct client_world *w, bool mean)
 	for (size_t i = 0; i < w->nprojects && n > 0; i++) {
 		struct cw_project *p = &w->projects[i];
 
-		if (intensive(p) && p->acct.runs != 0)
+		if (intensive(p) && p->acct.runnable_mask != 0)
 			p->acct.std[CW_CPU] = fmax(mean ? -DEBT_MOST_S : 0,
 			    fmin(DEBT_MOST_S, p->acct.std[CW_CPU] - by));
 	}
@@ -76,7 +76,7 @@ account(struct client_world *w, const struct policy *how)
 {
 	double all = 0, std_shares = 0, ltd_shares = 0;
 
-	cw_look_at_tasks(w);
+	cw_tally_tasks(w);
 	if (w->now <= w->accounted_at)
 		return;
 	w->accounted_at = w->now;
@@ -84,7 +84,7 @@ account(struct client_world *w, const struct policy *how)
 		const struct cw_project *p = &w->projects[i];
 
 		all += intensive(p) ? p->used[CW_CPU] : 0;
-		std_shares += intensive(p) && p->acct.runs != 0 ? p->share : 0;
+		std_shares += intensive(p) && p->acct.runnable_mask != 0 ? p->share : 0;
 		ltd_shares += shares_ltd(w, i) ? p->share : 0;
 	}
 	for (size_t i = 0; i < w->nprojects; i++) {
@@ -93,7 +93,7 @@ account(struct client_world *w, const struct policy *how)
 		if (shares_ltd(w, i) && ltd_shares > 0)
 			p->acct.ltd[CW_CPU] += all * p->share / ltd_shares -
 			                       p->used[CW_CPU];
-		if (intensive(p) && p->acct.runs != 0 && std_shares > 0)
+		if (intensive(p) && p->acct.runnable_mask != 0 && std_shares > 0)
 			p->acct.std[CW_CPU] += all * p->share / std_shares -
 			                       p->used[CW_CPU];
 		else
@@ -108,7 +108,7 @@ account(struct client_world *w, const struct policy *how)
 /* Each planned task lowers its project's anticipated debt by period / NCPUS; upstream
  * by its share of the period. */
 static bool
-overworked(const struct client_world *w, size_t project)
+debt1_overworked(const struct client_world *w, size_t project)
 {
 	return w->projects[project].acct.ltd[CW_CPU] < -w->prefs.period_s;
 }
@@ -123,7 +123,7 @@ order(const struct client_world *w, const struct policy *how, struct arena *a,
 
 	for (size_t i = 0; i < w->nprojects; i++)
 		for (size_t r = 0; r < w->nrsc; r++)
-			if (rr->p[i].nrunnable[r] > 0) {
+			if (rr->projects[i].nrunnable[r] > 0) {
 				shares += w->projects[i].share;
 				break;
 			}
@@ -132,7 +132,7 @@ order(const struct client_world *w, const struct policy *how, struct arena *a,
 
 		debt[i] = p->share > 0 ? p->acct.std[CW_CPU] : -2 * DEBT_MOST_S;
 		bump[i] = w->prefs.period_s;
-		over[i] = overworked(w, i);
+		over[i] = debt1_overworked(w, i);
 		if (how->mean_debt && shares > 0)
 			bump[i] *= p->share / shares * w->rsc[CW_CPU].ninst;
 	}
@@ -159,16 +159,16 @@ struct sizing {
  * enough until then: who has the tasks for its share would get one more each time.
  */
 static bool
-one_each(const struct sizing *s, bool overworked_too)
+size_one_each(const struct sizing *s, bool overworked_too)
 {
 	bool any = false;
 
-	if (s->how->deadline_cap && s->rr->r[s->rsc].saturated_s > s->w->prefs.min_s)
+	if (s->how->deadline_cap && s->rr->rsc[s->rsc].saturated_s > s->w->prefs.min_s)
 		return false;
 
 	for (size_t i = 0; i < s->w->nprojects; i++) {
 		bool ask = fetch_able(s->w, s->how, s->rr, i, s->rsc, false) &&
-		           (overworked_too || !overworked(s->w, i));
+		           (overworked_too || !debt1_overworked(s->w, i));
 
 		s->size[i] = ask ? 1 : 0;
 		any |= ask;
@@ -182,7 +182,7 @@ left_in_time(const struct sizing *s, size_t project)
 {
 	return !s->how->deadline_cap ? INFINITY :
 	                               fetch_in_time_s(s->w, project, s->rsc) -
-	                                   s->rr->p[project].queued[s->rsc];
+	                                   s->rr->projects[project].queued[s->rsc];
 }
 
 /*
@@ -190,16 +190,16 @@ left_in_time(const struct sizing *s, size_t project)
  * than theirs: a task may be so long that they could never give it back.
  */
 static bool
-lacking_anyway(const struct sizing *s)
+size_by_shortfall(const struct sizing *s)
 {
 	bool any = false;
 
-	if (!s->how->deadline_cap || s->rr->r[s->rsc].saturated_s > s->w->prefs.min_s)
+	if (!s->how->deadline_cap || s->rr->rsc[s->rsc].saturated_s > s->w->prefs.min_s)
 		return false;
 	for (size_t i = 0; i < s->w->nprojects; i++)
 		if (fetch_able(s->w, s->how, s->rr, i, s->rsc, false)) {
 			s->size[i] = fmin(
-			    s->rr->p[i].shortfall[s->rsc], left_in_time(s, i));
+			    s->rr->projects[i].shortfall[s->rsc], left_in_time(s, i));
 			any |= s->size[i] > 0;
 		}
 	return any;
@@ -209,20 +209,20 @@ lacking_anyway(const struct sizing *s)
 static void
 request_sizes(const struct sizing *s)
 {
-	double total = s->rr->r[s->rsc].shortfall, shares = 0;
+	double total = s->rr->rsc[s->rsc].shortfall, shares = 0;
 	bool any = false;
 
 	for (size_t i = 0; i < s->w->nprojects; i++) {
 		bool ask = fetch_able(s->w, s->how, s->rr, i, s->rsc, false) &&
-		           !overworked(s->w, i);
+		           !debt1_overworked(s->w, i);
 
-		s->size[i] = ask ? fmin(s->rr->p[i].shortfall[s->rsc],
+		s->size[i] = ask ? fmin(s->rr->projects[i].shortfall[s->rsc],
 				       left_in_time(s, i)) :
 		                   0;
 		any |= s->size[i] > 0;
 	}
-	if (!any && (total <= 0 || (!lacking_anyway(s) && !one_each(s, false) &&
-				       !one_each(s, true))))
+	if (!any && (total <= 0 || (!size_by_shortfall(s) && !size_one_each(s, false) &&
+				       !size_one_each(s, true))))
 		return;
 	for (size_t i = 0; i < s->w->nprojects; i++)
 		shares += s->size[i] > 0 ? s->w->projects[i].share : 0;
@@ -233,12 +233,12 @@ request_sizes(const struct sizing *s)
 }
 
 static double
-claim(const struct client_world *w, const struct rr_sim *rr, size_t project)
+work_claim(const struct client_world *w, const struct rr_sim *rr, size_t project)
 {
 	double x = w->projects[project].acct.ltd[CW_CPU];
 
 	for (size_t r = 0; r < w->nrsc; r++)
-		x += rr->p[project].shortfall[r];
+		x += rr->projects[project].shortfall[r];
 	return x;
 }
 
@@ -254,7 +254,8 @@ all_sizes(const struct client_world *w, const struct policy *how, struct arena *
 		request_sizes(&(struct sizing){ w, how, rr, r, size[r] });
 		for (size_t i = 0; i < w->nprojects; i++)
 			if (size[r][i] > 0 &&
-			    (top < 0 || claim(w, rr, i) > claim(w, rr, (size_t)top)))
+			    (top < 0 ||
+				work_claim(w, rr, i) > work_claim(w, rr, (size_t)top)))
 				top = (int32_t)i;
 	}
 	return top;
@@ -270,7 +271,8 @@ ask_size(const struct client_world *w, const struct policy *how,
 		double secs = size[r][project];
 
 		if (how->mean_debt && secs > 0) /* upstream: its own gap, if greater */
-			secs = fmin(most, fmax(secs, rr->p[project].shortfall[r]));
+			secs = fmin(
+			    most, fmax(secs, rr->projects[project].shortfall[r]));
 		fetch_ask(w, rr, project, r, secs, 0, ask);
 	}
 }

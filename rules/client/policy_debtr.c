@@ -21,7 +21,7 @@ speed(const struct client_world *w, size_t rsc)
 }
 
 static double
-overall(const struct client_world *w, size_t project)
+overall_debt(const struct client_world *w, size_t project)
 {
 	const struct cw_project *p = &w->projects[project];
 	double sum = 0;
@@ -33,13 +33,13 @@ overall(const struct client_world *w, size_t project)
 
 /* "Debt eligible": it could have tasks for the resource (client.md 3 (row 23)). */
 static bool
-eligible(const struct client_world *w, size_t project, size_t rsc)
+debt_eligible(const struct client_world *w, size_t project, size_t rsc)
 {
 	const struct cw_project *p = &w->projects[project];
 
 	if (p->nci || p->suspended || p->no_new_work || p->share <= 0)
 		return false;
-	if (p->acct.runs & 1U << rsc)
+	if (p->acct.runnable_mask & 1U << rsc)
 		return true;
 	return !p->rsc[rsc].no_apps && !p->rsc[rsc].excluded &&
 	       p->rsc[rsc].backoff_until <= w->now &&
@@ -48,7 +48,7 @@ eligible(const struct client_world *w, size_t project, size_t rsc)
 
 /* Upstream 2009: who is eligible drifts up to the limit, or down by it. */
 static double
-drift(const struct client_world *w, size_t rsc, double most, double used)
+drift_offset(const struct client_world *w, size_t rsc, double most, double used)
 {
 	double limit = used * w->rsc[rsc].ninst;
 
@@ -56,14 +56,14 @@ drift(const struct client_world *w, size_t rsc, double most, double used)
 }
 
 static void
-update(struct client_world *w, const struct policy *how, size_t rsc)
+update_debts(struct client_world *w, const struct policy *how, size_t rsc)
 {
 	double shares = 0, used = 0, change = 0, most = -INFINITY, top = -INFINITY, by;
 	size_t n = 0;
 
 	for (size_t i = 0; i < w->nprojects; i++) {
 		used += w->projects[i].used[rsc];
-		if (eligible(w, i, rsc)) {
+		if (debt_eligible(w, i, rsc)) {
 			shares += w->projects[i].share;
 			n++;
 		}
@@ -72,19 +72,19 @@ update(struct client_world *w, const struct policy *how, size_t rsc)
 		struct cw_project *p = &w->projects[i];
 		double net = used * p->share / shares - p->used[rsc];
 
-		if (!eligible(w, i, rsc))
+		if (!debt_eligible(w, i, rsc))
 			continue;
 		p->acct.ltd[rsc] += net;
 		change += net;
 		most = fmax(most, p->acct.ltd[rsc]);
 	}
 	by = n == 0             ? 0 :
-	     how->drifting_debt ? drift(w, rsc, most, used) :
+	     how->drifting_debt ? drift_offset(w, rsc, most, used) :
 	                          -change / (double)n;
 	for (size_t i = 0; i < w->nprojects; i++) {
 		struct cw_project *p = &w->projects[i];
 
-		if (eligible(w, i, rsc))
+		if (debt_eligible(w, i, rsc))
 			p->acct.ltd[rsc] += by;
 		if (!p->nci)
 			top = fmax(top, p->acct.ltd[rsc]);
@@ -97,12 +97,12 @@ update(struct client_world *w, const struct policy *how, size_t rsc)
 static void
 account(struct client_world *w, const struct policy *how)
 {
-	cw_look_at_tasks(w);
+	cw_tally_tasks(w);
 	if (w->now <= w->accounted_at)
 		return;
 	w->accounted_at = w->now;
 	for (size_t r = 0; r < w->nrsc; r++) {
-		update(w, how, r);
+		update_debts(w, how, r);
 		for (size_t i = 0; i < w->nprojects; i++)
 			w->projects[i].used[r] = 0;
 	}
@@ -118,11 +118,11 @@ order(const struct client_world *w, const struct policy *how, struct arena *a,
 	double most = -INFINITY;
 
 	for (size_t i = 0; i < w->nprojects; i++)
-		most = fmax(most, overall(w, i));
+		most = fmax(most, overall_debt(w, i));
 	for (size_t i = 0; i < w->nprojects; i++) {
-		debt[i] = w->projects[i].share > 0 ? overall(w, i) : -1e15;
+		debt[i] = w->projects[i].share > 0 ? overall_debt(w, i) : -1e15;
 		bump[i] = w->prefs.period_s * cw_total_flops(w) / w->rsc[CW_CPU].flops;
-		over[i] = overall(w, i) < most - 2 * w->prefs.period_s;
+		over[i] = overall_debt(w, i) < most - 2 * w->prefs.period_s;
 	}
 	choose_by_priority(w, a, rr,
 	    &(struct choice_how){ .prio = debt,
@@ -134,51 +134,52 @@ order(const struct client_world *w, const struct policy *how, struct arena *a,
 /* --- work fetch --- */
 
 static bool
-overworked(const struct client_world *w, size_t project)
+debtr_overworked(const struct client_world *w, size_t project)
 {
-	return overall(w, project) <
+	return overall_debt(w, project) <
 	       -fmax(86400, fetch_buffer_s(w) + w->prefs.period_s);
 }
 
-enum step { IDLE, MAJOR, MINOR, STARVED, STEPS };
+enum fetch_step { IDLE, MAJOR, MINOR, STARVED, STEPS };
 
 static bool
-has_tasks(const struct client_world *w, const struct rr_sim *rr, size_t project)
+has_queued_tasks(const struct client_world *w, const struct rr_sim *rr, size_t project)
 {
 	for (size_t r = 0; r < w->nrsc; r++)
-		if (rr->p[project].ntasks[r] > 0)
+		if (rr->projects[project].ntasks[r] > 0)
 			return true;
 	return false;
 }
 
 static bool
-applies(const struct client_world *w, const struct rr_sim *rr, enum step s, size_t rsc)
+step_applies(const struct client_world *w, const struct rr_sim *rr, enum fetch_step s,
+    size_t rsc)
 {
 	switch (s) {
 	case IDLE:
-		return rr->r[rsc].nidle > 0;
+		return rr->rsc[rsc].nidle > 0;
 	case MAJOR:
-		return rr->r[rsc].saturated_s < w->prefs.min_s;
+		return rr->rsc[rsc].saturated_s < w->prefs.min_s;
 	case MINOR:
-		return rr->r[rsc].saturated_s < fetch_buffer_s(w);
+		return rr->rsc[rsc].saturated_s < fetch_buffer_s(w);
 	default: /* no variety while deadlines take all there is */
-		return rr->r[rsc].missed_use < w->rsc[rsc].ninst;
+		return rr->rsc[rsc].missed_use < w->rsc[rsc].ninst;
 	}
 }
 
 /* The greatest overall debt of those that the step may ask; -1: nobody. */
 static int32_t
-best(const struct client_world *w, const struct policy *how, const struct rr_sim *rr,
-    enum step s, size_t rsc, int32_t only)
+best_in_step(const struct client_world *w, const struct policy *how,
+    const struct rr_sim *rr, enum fetch_step s, size_t rsc, int32_t only)
 {
 	int32_t top = -1;
 
 	for (size_t i = 0; i < w->nprojects; i++) {
 		if (!fetch_able(w, how, rr, i, rsc, only == (int32_t)i) ||
-		    (s >= MINOR && overworked(w, i)) ||
-		    (s == STARVED && has_tasks(w, rr, i)))
+		    (s >= MINOR && debtr_overworked(w, i)) ||
+		    (s == STARVED && has_queued_tasks(w, rr, i)))
 			continue;
-		if (top < 0 || overall(w, i) > overall(w, (size_t)top))
+		if (top < 0 || overall_debt(w, i) > overall_debt(w, (size_t)top))
 			top = (int32_t)i;
 	}
 	return top;
@@ -187,15 +188,15 @@ best(const struct client_world *w, const struct policy *how, const struct rr_sim
 /* Parameters: the world, its simulation and the policy are what all of these rules look
  * at. */
 static void
-ask_for(const struct client_world *w, const struct policy *how, struct arena *a,
-    const struct rr_sim *rr, enum step s, size_t project, size_t rsc,
+ask_in_step(const struct client_world *w, const struct policy *how, struct arena *a,
+    const struct rr_sim *rr, enum fetch_step s, size_t project, size_t rsc,
     struct work_ask *ask)
 {
 	bool *able = NEWN(a, bool, w->nprojects + 1);
-	double part, secs = rr->r[rsc].shortfall;
+	double part, secs = rr->rsc[rsc].shortfall;
 
 	for (size_t i = 0; i < w->nprojects; i++)
-		able[i] = i == project || rr->p[i].ntasks[rsc] > 0 ||
+		able[i] = i == project || rr->projects[i].ntasks[rsc] > 0 ||
 		          fetch_able(w, how, rr, i, rsc, false);
 	part = fetch_share(w, able, project);
 	if (s != MINOR) {
@@ -205,36 +206,38 @@ ask_for(const struct client_world *w, const struct policy *how, struct arena *a,
 		                      fmin(secs, most);
 	}
 	if (how->deadline_cap)
-		secs = fmin(secs,
-		    fetch_in_time_s(w, project, rsc) - rr->p[project].queued[rsc]);
+		secs = fmin(secs, fetch_in_time_s(w, project, rsc) -
+				      rr->projects[project].queued[rsc]);
 	if (secs <= 0 && s != IDLE)
 		return;
 	fetch_ask(w, rr, project, rsc, secs,
 	    s == STARVED ? ceil(part * w->rsc[rsc].ninst) :
-			   ceil(part * rr->r[rsc].nidle),
+			   ceil(part * rr->rsc[rsc].nidle),
 	    ask);
 }
 
 /* Steps in turn, coprocessors before the CPU in each; the first with a project wins.
  * only: a back-off of this project does not count. */
 static void
-choose(const struct client_world *w, const struct policy *how, struct arena *a,
+choose_by_steps(const struct client_world *w, const struct policy *how, struct arena *a,
     const struct rr_sim *rr, int32_t only, struct work_ask *ask)
 {
 	for (int s = IDLE; s < STEPS; s++)
 		for (size_t k = 0; k < w->nrsc; k++) {
 			size_t r = w->nrsc - 1 - k;
-			int32_t p = applies(w, rr, (enum step)s, r) ?
-			                best(w, how, rr, (enum step)s, r, only) :
+			int32_t p = step_applies(w, rr, (enum fetch_step)s, r) ?
+			                best_in_step(
+					    w, how, rr, (enum fetch_step)s, r, only) :
 			                -1;
 
 			if (p < 0)
 				continue;
-			ask_for(w, how, a, rr, (enum step)s, (size_t)p, r, ask);
+			ask_in_step(
+			    w, how, a, rr, (enum fetch_step)s, (size_t)p, r, ask);
 			for (size_t o = 0; o < w->nrsc && s == MINOR; o++)
-				if (o != r && rr->r[o].shortfall > 0 &&
+				if (o != r && rr->rsc[o].shortfall > 0 &&
 				    fetch_able(w, how, rr, (size_t)p, o, false))
-					ask_for(
+					ask_in_step(
 					    w, how, a, rr, MINOR, (size_t)p, o, ask);
 			if (ask->project >= 0)
 				return;
@@ -250,7 +253,7 @@ fetch(const struct client_world *w, const struct policy *how, struct arena *a,
 		fetch_recheck(w, rr, r, fetch_buffer_s(w), recheck_at);
 	}
 	if (!fetch_too_soon(w, how, rr, recheck_at))
-		choose(w, how, a, rr, -1, ask);
+		choose_by_steps(w, how, a, rr, -1, ask);
 }
 
 /* It is asked if the choice would fall on it. */
@@ -260,7 +263,7 @@ piggyback(const struct client_world *w, const struct policy *how, struct arena *
 {
 	struct work_ask would = { .project = -1 };
 
-	choose(w, how, a, rr, (int32_t)project, &would);
+	choose_by_steps(w, how, a, rr, (int32_t)project, &would);
 	if (would.project == (int32_t)project)
 		*ask = would;
 }

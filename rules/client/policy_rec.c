@@ -14,7 +14,7 @@ account(struct client_world *w, const struct policy *how)
 {
 	double dt = w->now - w->accounted_at, keep;
 
-	cw_look_at_tasks(w);
+	cw_tally_tasks(w);
 	if (dt <= 0)
 		return;
 	keep = exp2(-dt / how->half_life_s);
@@ -33,7 +33,7 @@ account(struct client_world *w, const struct policy *how)
 
 /* SP of each project; only those in set count (client.md 4.1). */
 static void
-priorities(const struct client_world *w, const bool *set, double *sp)
+rec_priorities(const struct client_world *w, const bool *set, double *sp)
 {
 	double rec = 0, share = 0;
 
@@ -69,8 +69,8 @@ order(const struct client_world *w, const struct policy *how, struct arena *a,
 
 	for (size_t i = 0; i < w->nprojects; i++)
 		for (size_t r = 0; r < w->nrsc; r++)
-			set[i] |= rr->p[i].nrunnable[r] > 0;
-	priorities(w, set, sp);
+			set[i] |= rr->projects[i].nrunnable[r] > 0;
+	rec_priorities(w, set, sp);
 	for (size_t i = 0; i < w->nprojects; i++)
 		share += set[i] ? w->projects[i].share : 0;
 	for (size_t i = 0; i < w->nprojects; i++) {
@@ -91,7 +91,7 @@ order(const struct client_world *w, const struct policy *how, struct arena *a,
 /* --- work fetch --- */
 
 struct turn { /* what is known of the projects when work is asked for */
-	const struct client_world *w;
+	const struct client_world *world;
 	const struct policy *how;
 	const struct rr_sim *rr;
 	double *sp; /* less what is queued */
@@ -103,18 +103,18 @@ struct turn { /* what is known of the projects when work is asked for */
 static void
 fetch_priorities(struct turn *t, struct arena *a)
 {
-	const struct client_world *w = t->w;
+	const struct client_world *w = t->world;
 	double horizon = fetch_buffer_s(w), buffer = horizon * cw_total_flops(w);
 	bool *set = NEWN(a, bool, w->nprojects + 1);
 
 	for (size_t i = 0; i < w->nprojects; i++)
 		set[i] = !w->projects[i].suspended && !w->projects[i].nci;
-	priorities(w, set, t->sp);
+	rec_priorities(w, set, t->sp);
 	for (size_t i = 0; i < w->nprojects; i++) {
 		t->over[i] = t->sp[i] < -1;
 		set[i] = set[i] && cw_contactable(w, i);
 	}
-	priorities(w, set, t->sp);
+	rec_priorities(w, set, t->sp);
 	for (size_t i = 0; i < w->ntasks && buffer > 0; i++) {
 		const struct cw_task *k = &w->tasks[i];
 		double s = k->use * cw_min(k->remaining_s, horizon);
@@ -126,10 +126,10 @@ fetch_priorities(struct turn *t, struct arena *a)
 }
 
 static struct turn
-look(const struct client_world *w, const struct policy *how, struct arena *a,
+start_turn(const struct client_world *w, const struct policy *how, struct arena *a,
     const struct rr_sim *rr)
 {
-	struct turn t = { .w = w,
+	struct turn t = { .world = w,
 		.how = how,
 		.rr = rr,
 		.sp = NEWN(a, double, w->nprojects + 1),
@@ -143,17 +143,17 @@ look(const struct client_world *w, const struct policy *how, struct arena *a,
 static bool
 hurried(const struct turn *t, size_t project, size_t rsc)
 {
-	return fetch_in_time_s(t->w, project, rsc) <
-	       fetch_buffer_s(t->w) * t->w->rsc[rsc].ninst;
+	return fetch_in_time_s(t->world, project, rsc) <
+	       fetch_buffer_s(t->world) * t->world->rsc[rsc].ninst;
 }
 
 /* Somebody else may be asked and had no more than its share. */
 static bool
-rivals(const struct turn *t, size_t project, size_t rsc)
+has_rivals(const struct turn *t, size_t project, size_t rsc)
 {
-	for (size_t i = 0; i < t->w->nprojects; i++)
-		if (i != project && !t->over[i] && t->w->projects[i].share > 0 &&
-		    fetch_able(t->w, t->how, t->rr, i, rsc, false))
+	for (size_t i = 0; i < t->world->nprojects; i++)
+		if (i != project && !t->over[i] && t->world->projects[i].share > 0 &&
+		    fetch_able(t->world, t->how, t->rr, i, rsc, false))
 			return true;
 	return false;
 }
@@ -167,14 +167,14 @@ rivals(const struct turn *t, size_t project, size_t rsc)
 static bool
 held_back(const struct turn *t, size_t project, size_t rsc)
 {
-	return t->how->fair_fetch && t->over[project] && t->rr->r[rsc].nidle <= 0 &&
-	       hurried(t, project, rsc) && rivals(t, project, rsc);
+	return t->how->fair_fetch && t->over[project] && t->rr->rsc[rsc].nidle <= 0 &&
+	       hurried(t, project, rsc) && has_rivals(t, project, rsc);
 }
 
 static bool
 fetchable(const struct turn *t, size_t project, size_t rsc, bool ignore_backoff)
 {
-	return fetch_able(t->w, t->how, t->rr, project, rsc, ignore_backoff) &&
+	return fetch_able(t->world, t->how, t->rr, project, rsc, ignore_backoff) &&
 	       !held_back(t, project, rsc);
 }
 
@@ -182,40 +182,41 @@ fetchable(const struct turn *t, size_t project, size_t rsc, bool ignore_backoff)
 static double
 most_s(const struct turn *t, size_t project, size_t rsc)
 {
-	double s = t->rr->r[rsc].shortfall;
+	double s = t->rr->rsc[rsc].shortfall;
 
 	if (t->how->deadline_cap)
-		s = cw_min(s, fetch_in_time_s(t->w, project, rsc) -
-				  t->rr->p[project].queued[rsc]);
+		s = cw_min(s, fetch_in_time_s(t->world, project, rsc) -
+				  t->rr->projects[project].queued[rsc]);
 	if (t->how->deadline_cap && t->over[project] && hurried(t, project, rsc))
 		s = 0;
-	return t->rr->r[rsc].nidle > 0 ? cw_max(s, 1) : s;
+	return t->rr->rsc[rsc].nidle > 0 ? cw_max(s, 1) : s;
 }
 
 static void
-ask_for(const struct turn *t, struct arena *a, size_t project, size_t rsc, double secs,
+ask_secs(const struct turn *t, struct arena *a, size_t project, size_t rsc, double secs,
     struct work_ask *ask)
 {
-	bool *able = NEWN(a, bool, t->w->nprojects + 1);
+	bool *able = NEWN(a, bool, t->world->nprojects + 1);
 	double part;
 
 	if (secs <= 0)
 		return;
-	for (size_t i = 0; i < t->w->nprojects; i++)
-		able[i] = fetch_able(t->w, t->how, t->rr, i, rsc, false) ||
+	for (size_t i = 0; i < t->world->nprojects; i++)
+		able[i] = fetch_able(t->world, t->how, t->rr, i, rsc, false) ||
 		          i == project;
-	part = fetch_share(t->w, able, project) * t->w->rsc[rsc].ninst;
-	fetch_ask(t->w, t->rr, project, rsc, secs,
-	    cw_max(t->rr->r[rsc].nidle, part - t->rr->p[project].used[rsc]), ask);
+	part = fetch_share(t->world, able, project) * t->world->rsc[rsc].ninst;
+	fetch_ask(t->world, t->rr, project, rsc, secs,
+	    cw_max(t->rr->rsc[rsc].nidle, part - t->rr->projects[project].used[rsc]),
+	    ask);
 }
 
 /* The fetchable project of greatest priority; -1 if there is none. */
 static int32_t
-best(const struct turn *t, size_t rsc)
+best_fetchable(const struct turn *t, size_t rsc)
 {
 	int32_t top = -1;
 
-	for (size_t i = 0; i < t->w->nprojects; i++)
+	for (size_t i = 0; i < t->world->nprojects; i++)
 		if ((top < 0 || t->sp[i] > t->sp[top]) && most_s(t, i, rsc) > 0 &&
 		    fetchable(t, i, rsc, false))
 			top = (int32_t)i;
@@ -226,7 +227,7 @@ best(const struct turn *t, size_t rsc)
 static bool
 is_first(const struct turn *t, size_t project, size_t rsc)
 {
-	int32_t top = best(t, rsc);
+	int32_t top = best_fetchable(t, rsc);
 
 	return fetchable(t, project, rsc, true) &&
 	       (top < 0 || t->sp[top] <= t->sp[project]);
@@ -241,38 +242,38 @@ static void
 fetch_hurried(
     const struct turn *t, struct arena *a, size_t rsc, struct work_ask *ask, double *at)
 {
-	double room = fetch_room_s(t->w, rsc), most = room;
+	double room = fetch_room_s(t->world, rsc), most = room;
 	int32_t top = -1;
 
-	for (size_t i = 0; i < t->w->nprojects; i++) {
-		double all = fetch_in_time_s(t->w, i, rsc);
-		double lacks = all - t->rr->p[i].queued[rsc];
+	for (size_t i = 0; i < t->world->nprojects; i++) {
+		double all = fetch_in_time_s(t->world, i, rsc);
+		double lacks = all - t->rr->projects[i].queued[rsc];
 
 		if (!hurried(t, i, rsc) || lacks < all / 2 ||
-		    !fetch_able(t->w, t->how, t->rr, i, rsc, false))
+		    !fetch_able(t->world, t->how, t->rr, i, rsc, false))
 			continue;
 		if (t->over[i] || lacks > room) /* its turn will come */
-			*at = cw_min(*at, t->w->now + t->w->prefs.period_s);
+			*at = cw_min(*at, t->world->now + t->world->prefs.period_s);
 		else if (top < 0 || t->sp[i] > t->sp[top]) {
 			top = (int32_t)i;
 			most = lacks;
 		}
 	}
 	if (top >= 0)
-		ask_for(t, a, (size_t)top, rsc, most, ask);
+		ask_secs(t, a, (size_t)top, rsc, most, ask);
 }
 
 /* The project's part of what the buffer holds, among those that have tasks for the
  * resource or could have some; in instances. */
 static double
-part_of(const struct turn *t, struct arena *a, size_t project, size_t rsc)
+buffer_part(const struct turn *t, struct arena *a, size_t project, size_t rsc)
 {
-	bool *in = NEWN(a, bool, t->w->nprojects + 1);
+	bool *in = NEWN(a, bool, t->world->nprojects + 1);
 
-	for (size_t i = 0; i < t->w->nprojects; i++)
-		in[i] = i == project || t->rr->p[i].ntasks[rsc] > 0 ||
-		        fetch_able(t->w, t->how, t->rr, i, rsc, false);
-	return fetch_share(t->w, in, project) * t->w->rsc[rsc].ninst;
+	for (size_t i = 0; i < t->world->nprojects; i++)
+		in[i] = i == project || t->rr->projects[i].ntasks[rsc] > 0 ||
+		        fetch_able(t->world, t->how, t->rr, i, rsc, false);
+	return fetch_share(t->world, in, project) * t->world->rsc[rsc].ninst;
 }
 
 /*
@@ -285,24 +286,25 @@ static void
 fetch_when_full(
     const struct turn *t, struct arena *a, size_t rsc, struct work_ask *ask, double *at)
 {
-	double most = 0, again = t->w->now + t->w->prefs.period_s;
+	double most = 0, again = t->world->now + t->world->prefs.period_s;
 	int32_t top = -1;
 
-	if (t->rr->r[rsc].saturated_s < fetch_buffer_s(t->w))
+	if (t->rr->rsc[rsc].saturated_s < fetch_buffer_s(t->world))
 		return;
-	for (size_t i = 0; i < t->w->nprojects; i++) {
+	for (size_t i = 0; i < t->world->nprojects; i++) {
 		double lacks;
 
-		if (t->rr->p[i].ntasks[rsc] > 0 || t->w->projects[i].share <= 0 ||
-		    !fetch_able(t->w, t->how, t->rr, i, rsc, false))
+		if (t->rr->projects[i].ntasks[rsc] > 0 ||
+		    t->world->projects[i].share <= 0 ||
+		    !fetch_able(t->world, t->how, t->rr, i, rsc, false))
 			continue;
 		if (t->over[i]) { /* its turn will come */
 			*at = cw_min(*at, again);
 			continue;
 		}
-		lacks = cw_min(fetch_in_time_s(t->w, i, rsc),
-		    part_of(t, a, i, rsc) * fetch_buffer_s(t->w));
-		if (lacks > fetch_room_s(t->w, rsc))
+		lacks = cw_min(fetch_in_time_s(t->world, i, rsc),
+		    buffer_part(t, a, i, rsc) * fetch_buffer_s(t->world));
+		if (lacks > fetch_room_s(t->world, rsc))
 			*at = cw_min(*at, again);
 		else if (top < 0 || t->sp[i] > t->sp[top]) {
 			top = (int32_t)i;
@@ -310,7 +312,7 @@ fetch_when_full(
 		}
 	}
 	if (top >= 0)
-		ask_for(t, a, (size_t)top, rsc, most, ask);
+		ask_secs(t, a, (size_t)top, rsc, most, ask);
 }
 
 /*
@@ -320,7 +322,7 @@ fetch_when_full(
 static void
 fetch_starved(const struct turn *t, struct arena *a, struct work_ask *ask)
 {
-	const struct client_world *w = t->w;
+	const struct client_world *w = t->world;
 	int32_t top = -1;
 
 	for (size_t i = 0; i < w->nprojects; i++) {
@@ -328,7 +330,7 @@ fetch_starved(const struct turn *t, struct arena *a, struct work_ask *ask)
 
 		for (size_t r = 0; r < w->nrsc; r++) {
 			able |= fetch_able(w, t->how, t->rr, i, r, false);
-			has_tasks |= t->rr->p[i].ntasks[r] > 0;
+			has_tasks |= t->rr->projects[i].ntasks[r] > 0;
 		}
 		if (able && !has_tasks && w->projects[i].share > 0 && !t->over[i] &&
 		    (top < 0 || t->sp[i] > t->sp[top]))
@@ -339,7 +341,7 @@ fetch_starved(const struct turn *t, struct arena *a, struct work_ask *ask)
 
 		if (!fetch_able(w, t->how, t->rr, (size_t)top, r, false))
 			continue;
-		part = part_of(t, a, (size_t)top, r);
+		part = buffer_part(t, a, (size_t)top, r);
 		all = fetch_buffer_s(w) * part; /* 0: a host without a buffer */
 		if (room < all)
 			part *= room / all;
@@ -352,16 +354,16 @@ fetch_starved(const struct turn *t, struct arena *a, struct work_ask *ask)
 
 /* Nobody is asked for the resource, whatever the priorities are: most often so. */
 static bool
-quiet(const struct client_world *w, const struct policy *how, const struct rr_sim *rr,
-    size_t rsc)
+no_fetch_needed(const struct client_world *w, const struct policy *how,
+    const struct rr_sim *rr, size_t rsc)
 {
 	bool extra = how->starved_rule ||
-	             (how->fair_fetch && rr->r[rsc].saturated_s >= fetch_buffer_s(w));
+	             (how->fair_fetch && rr->rsc[rsc].saturated_s >= fetch_buffer_s(w));
 
-	if (rr->r[rsc].saturated_s <= w->prefs.min_s || how->deadline_cap)
+	if (rr->rsc[rsc].saturated_s <= w->prefs.min_s || how->deadline_cap)
 		return false;
 	for (size_t i = 0; i < w->nprojects && extra; i++)
-		if (rr->p[i].ntasks[rsc] == 0)
+		if (rr->projects[i].ntasks[rsc] == 0)
 			return false;
 	return true;
 }
@@ -376,9 +378,9 @@ first_of_all(
 	for (size_t r = 0; r < w->nrsc; r++) {
 		int32_t p;
 
-		if (rr->r[r].saturated_s > w->prefs.min_s)
+		if (rr->rsc[r].saturated_s > w->prefs.min_s)
 			continue;
-		p = best(t, r);
+		p = best_fetchable(t, r);
 		if (p >= 0 && (top < 0 || t->sp[p] > t->sp[top]))
 			top = p;
 	}
@@ -395,16 +397,17 @@ fetch(const struct client_world *w, const struct policy *how, struct arena *a,
 
 	for (size_t r = 0; r < w->nrsc; r++) {
 		fetch_recheck(w, rr, r, w->prefs.min_s, recheck_at);
-		done = done && quiet(w, how, rr, r);
+		done = done && no_fetch_needed(w, how, rr, r);
 	}
 	if (done)
 		return;
-	t = look(w, how, a, rr);
+	t = start_turn(w, how, a, rr);
 	top = first_of_all(&t, w, rr);
 	for (size_t r = 0; r < w->nrsc && top >= 0; r++)
-		if (rr->r[r].saturated_s < fetch_buffer_s(w) &&
+		if (rr->rsc[r].saturated_s < fetch_buffer_s(w) &&
 		    is_first(&t, (size_t)top, r))
-			ask_for(&t, a, (size_t)top, r, most_s(&t, (size_t)top, r), ask);
+			ask_secs(
+			    &t, a, (size_t)top, r, most_s(&t, (size_t)top, r), ask);
 	for (size_t r = 0; r < w->nrsc && ask->project < 0; r++) {
 		if (how->deadline_cap)
 			fetch_hurried(&t, a, r, ask, recheck_at);
@@ -419,15 +422,15 @@ static void
 piggyback(const struct client_world *w, const struct policy *how, struct arena *a,
     const struct rr_sim *rr, size_t project, struct work_ask *ask)
 {
-	struct turn t = { .w = NULL };
+	struct turn t = { .world = NULL };
 
 	for (size_t r = 0; r < w->nrsc; r++) {
-		if (rr->r[r].saturated_s >= fetch_buffer_s(w))
+		if (rr->rsc[r].saturated_s >= fetch_buffer_s(w))
 			continue;
-		if (t.w == NULL)
-			t = look(w, how, a, rr);
+		if (t.world == NULL)
+			t = start_turn(w, how, a, rr);
 		if (is_first(&t, project, r))
-			ask_for(&t, a, project, r, most_s(&t, project, r), ask);
+			ask_secs(&t, a, project, r, most_s(&t, project, r), ask);
 	}
 }
 

@@ -41,7 +41,7 @@ can_use(const struct client_world *w, const struct cw_project *p, size_t rsc)
 
 	if (p->nci || p->share <= 0 || p->suspended || s->excluded)
 		return false;
-	if (p->acct.runs & 1U << rsc)
+	if (p->acct.runnable_mask & 1U << rsc)
 		return true;
 	if (p->no_new_work || s->no_apps ||
 	    (p->rpc.nrpc_failures > 0 && w->now > p->rpc.last_contact + GIVEN_UP_S))
@@ -51,14 +51,14 @@ can_use(const struct client_world *w, const struct cw_project *p, size_t rsc)
 
 /* New projects are level with who is owed most for its share. */
 static void
-admit(struct client_world *w)
+admit_new_projects(struct client_world *w)
 {
 	double most = -INFINITY;
 
 	for (size_t i = 0; i < w->nprojects; i++) {
 		const struct cw_project *p = &w->projects[i];
 
-		if (p->acct.known && p->acct.part > 0)
+		if (p->acct.known && p->acct.entitled > 0)
 			most = cw_max(most, p->acct.owed / p->share);
 	}
 	for (size_t i = 0; i < w->nprojects; i++) {
@@ -77,22 +77,22 @@ account(struct client_world *w, const struct policy *how)
 	double total = 0, most = WINDOW_S * cw_total_flops(w);
 
 	(void)how;
-	cw_look_at_tasks(w);
+	cw_tally_tasks(w);
 	for (size_t i = 0; i < w->nprojects; i++) {
 		struct cw_project *p = &w->projects[i];
 
-		p->acct.can = 0;
+		p->acct.usable_mask = 0;
 		for (size_t r = 0; r < w->nrsc; r++) {
-			p->acct.can |= can_use(w, p, r) ? 1U << r : 0;
+			p->acct.usable_mask |= can_use(w, p, r) ? 1U << r : 0;
 			total += p->used[r] * w->rsc[r].flops;
 		}
 	}
 	entitle(w);
-	admit(w);
+	admit_new_projects(w);
 	for (size_t i = 0; i < w->nprojects; i++) {
 		struct cw_project *p = &w->projects[i];
 
-		p->acct.owed += p->acct.part * total;
+		p->acct.owed += p->acct.entitled * total;
 		for (size_t r = 0; r < w->nrsc; r++) {
 			p->acct.owed -= p->used[r] * w->rsc[r].flops;
 			p->used[r] = 0;
@@ -154,7 +154,7 @@ count_queue(const struct client_world *w, size_t rsc, double *have)
  * of this kind; each time the level sinks.
  */
 static void
-fill_up(const struct client_world *w, size_t rsc, struct plan *p)
+fill_to_level(const struct client_world *w, size_t rsc, struct plan *p)
 {
 	double level = 0;
 	bool again = true;
@@ -192,7 +192,7 @@ fill_up(const struct client_world *w, size_t rsc, struct plan *p)
  * buffer stands for, nor than the share's pace and what is owed.
  */
 static void
-cut_to_deadlines(const struct client_world *w, size_t rsc, struct plan *p)
+cap_at_deadlines(const struct client_world *w, size_t rsc, struct plan *p)
 {
 	double horizon = fetch_buffer_s(w);
 
@@ -233,7 +233,7 @@ keep_low_water(const struct client_world *w, size_t rsc, struct plan *p)
  * the buffer for weeks.
  */
 static void
-let_in(const struct client_world *w, size_t rsc, struct plan *p)
+let_in_taskless(const struct client_world *w, size_t rsc, struct plan *p)
 {
 	double room = fetch_room_s(w, rsc);
 
@@ -260,9 +260,9 @@ make_plan(
 		p.in[i] = w->projects[i].share > 0 && !fetch_held_back(w, rr, i, rsc) &&
 		          (can_use(w, &w->projects[i], rsc) ||
 			      fetch_able(w, &policy_window, rr, i, rsc, false));
-	fill_up(w, rsc, &p);
-	let_in(w, rsc, &p);
-	cut_to_deadlines(w, rsc, &p);
+	fill_to_level(w, rsc, &p);
+	let_in_taskless(w, rsc, &p);
+	cap_at_deadlines(w, rsc, &p);
 	keep_low_water(w, rsc, &p);
 	return p;
 }
@@ -274,12 +274,12 @@ lacking_instances(const struct client_world *w, const struct rr_sim *rr,
 {
 	double part = fetch_share(w, p->in, project) * w->rsc[rsc].ninst;
 
-	return floor(part - rr->p[project].used[rsc] + 0.5);
+	return floor(part - rr->projects[project].used[rsc] + 0.5);
 }
 
 /* Something worth asking for. */
 static bool
-lacks(const struct plan *p, size_t project)
+lacks_work(const struct plan *p, size_t project)
 {
 	return p->want[project] > 0 &&
 	       p->want[project] - p->have[project] > SOME * p->want[project];
@@ -295,10 +295,11 @@ runs_low(const struct client_world *w, const struct rr_sim *rr, const struct pla
 {
 	double low = p->want[project] * w->prefs.min_s / cw_max(fetch_buffer_s(w), 1);
 
-	if (rr->r[rsc].saturated_s < w->prefs.min_s)
-		return lacks(p, project);
-	return lacks(p, project) && (p->have[project] < low ||
-					lacking_instances(w, rr, p, project, rsc) >= 1);
+	if (rr->rsc[rsc].saturated_s < w->prefs.min_s)
+		return lacks_work(p, project);
+	return lacks_work(p, project) &&
+	       (p->have[project] < low ||
+		   lacking_instances(w, rr, p, project, rsc) >= 1);
 }
 
 static void
@@ -314,8 +315,8 @@ ask_part(const struct client_world *w, const struct rr_sim *rr, const struct pla
  * share, then who is owed most.
  */
 static int32_t
-anybody(const struct client_world *w, const struct rr_sim *rr, const struct plan *p,
-    size_t rsc)
+pick_for_idle(const struct client_world *w, const struct rr_sim *rr,
+    const struct plan *p, size_t rsc)
 {
 	int32_t top = -1;
 	double most = 0;
@@ -371,12 +372,12 @@ fetch(const struct client_world *w, const struct policy *how, struct arena *a,
 		}
 	}
 	for (size_t r = 0; r < w->nrsc && top >= 0; r++)
-		if (lacks(&p[r], (size_t)top) &&
+		if (lacks_work(&p[r], (size_t)top) &&
 		    fetch_able(w, &policy_window, rr, (size_t)top, r, true))
 			ask_part(w, rr, &p[r], (size_t)top, r, ask);
 	for (size_t r = 0; r < w->nrsc && top < 0; r++)
-		if (rr->r[r].nidle > 0 && (top = anybody(w, rr, &p[r], r)) >= 0)
-			fetch_ask(w, rr, (size_t)top, r, 1, rr->r[r].nidle, ask);
+		if (rr->rsc[r].nidle > 0 && (top = pick_for_idle(w, rr, &p[r], r)) >= 0)
+			fetch_ask(w, rr, (size_t)top, r, 1, rr->rsc[r].nidle, ask);
 }
 
 static void
@@ -387,7 +388,7 @@ piggyback(const struct client_world *w, const struct policy *how, struct arena *
 	for (size_t r = 0; r < w->nrsc; r++) {
 		struct plan p = make_plan(w, a, rr, r);
 
-		if (lacks(&p, project) &&
+		if (lacks_work(&p, project) &&
 		    fetch_able(w, &policy_window, rr, project, r, true))
 			ask_part(w, rr, &p, project, r, ask);
 	}

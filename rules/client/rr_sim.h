@@ -33,9 +33,9 @@ struct rr_task {
 	bool miss;       /* not before its deadline less the cushion */
 };
 struct rr_sim {
-	struct rr_resource r[CW_RSC_MOST];
-	struct rr_project *p; /* nprojects */
-	struct rr_task *t;    /* ntasks */
+	struct rr_resource rsc[CW_RSC_MOST];
+	struct rr_project *projects; /* nprojects */
+	struct rr_task *tasks;       /* ntasks */
 	/*
 	 * When to look again though nothing happened, from now: a task that does not
 	 * run loses its slack, a second each second.  Not before half of its cushion

@@ -50,10 +50,10 @@ cw_total_flops(const struct client_world *w)
 }
 
 void
-cw_look_at_tasks(struct client_world *w)
+cw_tally_tasks(struct client_world *w)
 {
 	for (size_t i = 0; i < w->nprojects; i++)
-		w->projects[i].acct.runs = 0;
+		w->projects[i].acct.runnable_mask = 0;
 	for (size_t i = 0; i < w->ntasks; i++) {
 		const struct cw_task *t = &w->tasks[i];
 		struct cw_acct *c = &w->projects[t->project].acct;
@@ -67,6 +67,6 @@ cw_look_at_tasks(struct client_world *w)
 		if (t->remaining_s > c->longest_s)
 			c->longest_s = t->remaining_s;
 		if (cw_nearly_runnable(w, t))
-			c->runs |= 1U << t->rsc;
+			c->runnable_mask |= 1U << t->rsc;
 	}
 }

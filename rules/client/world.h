@@ -60,8 +60,8 @@ struct cw_acct {
 	bool gave[CW_RSC_MOST]; /* it has sent tasks for this resource */
 	bool known;             /* owed has a meaning */
 	/* Scratch of account(): by resource, a bit each, and entitle(). */
-	unsigned runs, can;
-	double part;
+	unsigned runnable_mask, usable_mask;
+	double entitled;
 };
 
 /* A project's standing with one resource. */
@@ -195,10 +195,10 @@ void cw_potentially_runnable(const struct client_world *, bool *sharing);
 void cw_accrue(struct client_world *, double dt);
 double cw_total_flops(const struct client_world *);
 /*
- * What the tasks, those of such apps aside, tell of every project: acct.runs, the
- * resources for which it has some that are nearly runnable, acct.gave,
+ * What the tasks, those of such apps aside, tell of every project: acct.runnable_mask,
+ * the resources for which it has some that are nearly runnable, acct.gave,
  * acct.delay_bound_s, acct.longest_s.
  */
-void cw_look_at_tasks(struct client_world *);
+void cw_tally_tasks(struct client_world *);
 
 #endif

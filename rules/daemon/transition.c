@@ -22,48 +22,48 @@ struct tally {
 	bool couldnt_send;
 };
 
-struct work {
+struct pass {
 	const struct conf *conf;
 	const struct workunit *wu;
-	const struct result *r;
+	const struct result *results;
 	size_t n;
 	int64_t now;
-	struct wu_change *c;
-	struct tally t;
+	struct wu_change *change;
+	struct tally tally;
 	bool canonical_files_gone;
 };
 
 static bool
-timed_out(const struct work *w, const struct result *r)
+timed_out(const struct pass *p, const struct result *r)
 {
-	return r->server_state == RESULT_IN_PROGRESS && r->report_deadline < w->now;
+	return r->server_state == RESULT_IN_PROGRESS && r->report_deadline < p->now;
 }
 
 static int32_t
-outcome(const struct work *w, const struct result *r)
+outcome_now(const struct pass *p, const struct result *r)
 {
-	return timed_out(w, r) ? OUTCOME_NO_REPLY : r->outcome;
+	return timed_out(p, r) ? OUTCOME_NO_REPLY : r->outcome;
 }
 
 static bool
-is_over(const struct work *w, const struct result *r)
+is_over_now(const struct pass *p, const struct result *r)
 {
-	return r->server_state == RESULT_OVER || timed_out(w, r);
+	return r->server_state == RESULT_OVER || timed_out(p, r);
 }
 
 static bool
-is_success(const struct work *w, const struct result *r)
+is_success_now(const struct pass *p, const struct result *r)
 {
-	return is_over(w, r) && outcome(w, r) == OUTCOME_SUCCESS;
+	return is_over_now(p, r) && outcome_now(p, r) == OUTCOME_SUCCESS;
 }
 
 static void
-count_over(struct work *w, const struct result *r)
+count_over(struct pass *p, const struct result *r)
 {
-	struct tally *t = &w->t;
+	struct tally *t = &p->tally;
 
 	t->over++;
-	switch (outcome(w, r)) {
+	switch (outcome_now(p, r)) {
 	case OUTCOME_SUCCESS:
 		t->success += r->validate_state != VALIDATE_INVALID;
 		t->unjudged += r->validate_state == VALIDATE_INIT;
@@ -95,59 +95,59 @@ count_over(struct work *w, const struct result *r)
 
 /* Steps 1 and 2. */
 static void
-count(struct work *w)
+tally_results(struct pass *p)
 {
-	w->t.deadline = TRANSITION_NEVER;
-	for (size_t i = 0; i < w->n; i++) {
-		const struct result *r = &w->r[i];
+	p->tally.deadline = TRANSITION_NEVER;
+	for (size_t i = 0; i < p->n; i++) {
+		const struct result *r = &p->results[i];
 
-		w->c->results[i].id = r->id;
-		w->c->results[i].time_out = timed_out(w, r);
-		if (r->received_time > w->t.last_received)
-			w->t.last_received = r->received_time;
-		if (is_over(w, r)) {
-			count_over(w, r);
+		p->change->results[i].id = r->id;
+		p->change->results[i].time_out = timed_out(p, r);
+		if (r->received_time > p->tally.last_received)
+			p->tally.last_received = r->received_time;
+		if (is_over_now(p, r)) {
+			count_over(p, r);
 		} else if (r->server_state == RESULT_IN_PROGRESS) {
-			w->t.in_progress++;
-			if (r->report_deadline < w->t.deadline)
-				w->t.deadline = r->report_deadline;
+			p->tally.in_progress++;
+			if (r->report_deadline < p->tally.deadline)
+				p->tally.deadline = r->report_deadline;
 		} else {
-			w->t.unsent++;
+			p->tally.unsent++;
 		}
 		/* Marked is as good as gone: the deleter may be at it. */
-		if (r->id == w->wu->canonical_resultid)
-			w->canonical_files_gone = r->file_delete_state !=
+		if (r->id == p->wu->canonical_resultid)
+			p->canonical_files_gone = r->file_delete_state !=
 			                          FILE_DELETE_INIT;
 	}
 }
 
 /* Step 3.  A success that nothing can be compared with any more is too late. */
 static void
-want_validation(struct work *w)
+want_validation(struct pass *p)
 {
-	struct tally *t = &w->t;
+	struct tally *t = &p->tally;
 
-	for (size_t i = 0; i < w->n && w->canonical_files_gone; i++) {
-		const struct result *r = &w->r[i];
+	for (size_t i = 0; i < p->n && p->canonical_files_gone; i++) {
+		const struct result *r = &p->results[i];
 
-		if (is_success(w, r) && r->validate_state == VALIDATE_INIT) {
-			w->c->results[i].too_late = true;
+		if (is_success_now(p, r) && r->validate_state == VALIDATE_INIT) {
+			p->change->results[i].too_late = true;
 			t->unjudged--;
 		}
 	}
-	w->c->need_validate = t->unjudged > 0 && t->success >= w->wu->min_quorum &&
-	                      w->c->error_mask == 0;
+	p->change->need_validate = t->unjudged > 0 && t->success >= p->wu->min_quorum &&
+	                           p->change->error_mask == 0;
 }
 
 /* Step 4: nobody computes for the class or version that the workunit was bound to. */
 static bool
-may_uncommit(const struct work *w)
+may_uncommit(const struct pass *p)
 {
-	const struct tally *t = &w->t;
+	const struct tally *t = &p->tally;
 
 	return t->error > 0 && t->success == 0 && t->in_progress == 0 &&
-	       t->no_reply == 0 && !w->conf->hr_class_static &&
-	       (w->wu->hr_class != 0 || w->wu->app_version_id != 0);
+	       t->no_reply == 0 && !p->conf->hr_class_static &&
+	       (p->wu->hr_class != 0 || p->wu->app_version_id != 0);
 }
 
 /*
@@ -155,60 +155,61 @@ may_uncommit(const struct work *w)
  * cannot fail any more.  Returns how many results are to be made.
  */
 static int32_t
-check_limits(struct work *w)
+check_limits(struct pass *p)
 {
-	const struct workunit *wu = w->wu;
-	struct tally *t = &w->t;
+	const struct workunit *wu = p->wu;
+	struct tally *t = &p->tally;
 	int64_t wanted = (int64_t)wu->target_nresults - t->unsent - t->in_progress -
 	                 t->success;
-	int64_t room = (int64_t)wu->max_total_results - (int64_t)w->n;
+	int64_t room = (int64_t)wu->max_total_results - (int64_t)p->n;
 
 	if (wanted < 0)
 		wanted = 0;
 	if (t->couldnt_send)
-		w->c->error_mask |= WU_ERROR_COULDNT_SEND;
+		p->change->error_mask |= WU_ERROR_COULDNT_SEND;
 	if (t->error > wu->max_error_results)
-		w->c->error_mask |= WU_ERROR_TOO_MANY_ERRORS;
+		p->change->error_mask |= WU_ERROR_TOO_MANY_ERRORS;
 	if (room < 0 || (room == 0 && wanted > 0))
-		w->c->error_mask |= WU_ERROR_TOO_MANY_TOTAL;
+		p->change->error_mask |= WU_ERROR_TOO_MANY_TOTAL;
 	return (int32_t)(wanted < room ? wanted : room < 0 ? 0 : room);
 }
 
 static void
-drop_unsent(struct work *w)
+drop_unsent(struct pass *p)
 {
-	for (size_t i = 0; i < w->n; i++) {
-		int32_t s = w->r[i].server_state;
+	for (size_t i = 0; i < p->n; i++) {
+		int32_t s = p->results[i].server_state;
 
 		if (s == RESULT_UNSENT || s == RESULT_INACTIVE) {
-			w->c->results[i].didnt_need = true;
-			w->t.unsent--;
-			w->t.over++;
+			p->change->results[i].didnt_need = true;
+			p->tally.unsent--;
+			p->tally.over++;
 		}
 	}
 }
 
 /* Step 7. */
 static void
-fail_workunit(struct work *w)
+fail_workunit(struct pass *p)
 {
-	drop_unsent(w);
-	for (size_t i = 0; i < w->n; i++) {
-		int32_t v = w->r[i].validate_state;
+	drop_unsent(p);
+	for (size_t i = 0; i < p->n; i++) {
+		int32_t v = p->results[i].validate_state;
 
-		if (is_success(w, &w->r[i]) && !w->c->results[i].too_late &&
+		if (is_success_now(p, &p->results[i]) &&
+		    !p->change->results[i].too_late &&
 		    (v == VALIDATE_INIT || v == VALIDATE_INCONCLUSIVE)) {
-			w->c->results[i].no_check = true;
-			w->t.unjudged -= v == VALIDATE_INIT;
+			p->change->results[i].no_check = true;
+			p->tally.unjudged -= v == VALIDATE_INIT;
 		}
 	}
-	w->c->need_validate = false;
-	w->c->assimilate = w->wu->assimilate_state == ASSIMILATE_INIT;
+	p->change->need_validate = false;
+	p->change->assimilate = p->wu->assimilate_state == ASSIMILATE_INIT;
 }
 
 /* Number behind the last "_" of a result's name; -1 if there is none. */
 static int64_t
-suffix(const char *name)
+name_suffix(const char *name)
 {
 	const char *p = name == NULL ? NULL : strrchr(name, '_');
 	char *end;
@@ -222,23 +223,23 @@ suffix(const char *name)
 
 /* Step 8: as many as wanted; later ones may be in more of a hurry. */
 static void
-spawn(struct work *w, int32_t wanted)
+spawn_results(struct pass *p, int32_t wanted)
 {
-	struct wu_change *c = w->c;
+	struct wu_change *c = p->change;
 	int64_t last = -1;
 
-	for (size_t i = 0; i < w->n; i++)
-		if (suffix(w->r[i].name) > last)
-			last = suffix(w->r[i].name);
+	for (size_t i = 0; i < p->n; i++)
+		if (name_suffix(p->results[i].name) > last)
+			last = name_suffix(p->results[i].name);
 	c->spawn = wanted;
 	c->first_suffix = (int32_t)(last + 1);
-	c->priority = w->wu->priority;
-	if (w->t.over == 0)
+	c->priority = p->wu->priority;
+	if (p->tally.over == 0)
 		return;
-	if (w->conf->reliable_priority_on_over != 0)
-		c->priority += (int32_t)w->conf->reliable_priority_on_over;
-	else if (w->t.error == 0)
-		c->priority += (int32_t)w->conf->reliable_priority_on_over_except_error;
+	if (p->conf->reliable_priority_on_over != 0)
+		c->priority += (int32_t)p->conf->reliable_priority_on_over;
+	else if (p->tally.error == 0)
+		c->priority += (int32_t)p->conf->reliable_priority_on_over_except_error;
 }
 
 /*
@@ -247,20 +248,20 @@ spawn(struct work *w, int32_t wanted)
  * until all is settled.
  */
 static bool
-may_delete_files(const struct work *w, size_t i, bool settled)
+may_delete_files(const struct pass *p, size_t i, bool settled)
 {
-	const struct result *r = &w->r[i];
-	bool judged = r->validate_state != VALIDATE_INIT || w->c->results[i].too_late ||
-	              w->c->results[i].no_check;
+	const struct result *r = &p->results[i];
+	bool judged = r->validate_state != VALIDATE_INIT ||
+	              p->change->results[i].too_late || p->change->results[i].no_check;
 
-	if (r->file_delete_state != FILE_DELETE_INIT || !is_over(w, r))
+	if (r->file_delete_state != FILE_DELETE_INIT || !is_over_now(p, r))
 		return false;
-	switch (outcome(w, r)) {
+	switch (outcome_now(p, r)) {
 	case OUTCOME_CLIENT_ERROR:
 	case OUTCOME_VALIDATE_ERROR:
 		return true;
 	case OUTCOME_SUCCESS:
-		return r->id == w->wu->canonical_resultid ? settled : judged;
+		return r->id == p->wu->canonical_resultid ? settled : judged;
 	case OUTCOME_NO_REPLY:
 	case OUTCOME_CLIENT_DETACHED:
 		return settled;
@@ -271,48 +272,49 @@ may_delete_files(const struct work *w, size_t i, bool settled)
 
 /* Step 10.  Returns when to look again, TRANSITION_NEVER if that changes nothing. */
 static int64_t
-delete_files(struct work *w)
+delete_files(struct pass *p)
 {
-	const struct tally *t = &w->t;
-	int64_t from = t->last_received + (int64_t)(w->conf->delete_delay_hours * 3600);
-	bool settled = t->over == (int32_t)w->n && t->unjudged == 0 &&
-	               t->late_deadline < w->now;
+	const struct tally *t = &p->tally;
+	int64_t from = t->last_received + (int64_t)(p->conf->delete_delay_hours * 3600);
+	bool settled = t->over == (int32_t)p->n && t->unjudged == 0 &&
+	               t->late_deadline < p->now;
 
-	if (w->wu->assimilate_state != ASSIMILATE_DONE)
+	if (p->wu->assimilate_state != ASSIMILATE_DONE)
 		return TRANSITION_NEVER;
-	if (w->now < from)
+	if (p->now < from)
 		return from;
-	w->c->delete_input = settled && w->wu->file_delete_state == FILE_DELETE_INIT;
-	for (size_t i = 0; i < w->n; i++)
-		w->c->results[i].delete_files = may_delete_files(w, i, settled);
-	return t->late_deadline >= w->now ? t->late_deadline + 1 : TRANSITION_NEVER;
+	p->change->delete_input = settled &&
+	                          p->wu->file_delete_state == FILE_DELETE_INIT;
+	for (size_t i = 0; i < p->n; i++)
+		p->change->results[i].delete_files = may_delete_files(p, i, settled);
+	return t->late_deadline >= p->now ? t->late_deadline + 1 : TRANSITION_NEVER;
 }
 
 /* Step 11.  Never in the past: what is past its deadline is over by now. */
 static int64_t
-next_visit(const struct work *w, int64_t deletion)
+next_visit(const struct pass *p, int64_t deletion)
 {
-	int64_t safety = (int64_t)(1.5 * (double)w->wu->delay_bound),
+	int64_t safety = (int64_t)(1.5 * (double)p->wu->delay_bound),
 		at = TRANSITION_NEVER;
 
 	if (safety < SAFETY_NET_S)
 		safety = SAFETY_NET_S;
-	if (w->wu->canonical_resultid == 0 && w->c->error_mask == 0)
-		at = w->now + safety;
-	if (w->t.deadline < at)
-		at = w->t.deadline;
+	if (p->wu->canonical_resultid == 0 && p->change->error_mask == 0)
+		at = p->now + safety;
+	if (p->tally.deadline < at)
+		at = p->tally.deadline;
 	return deletion < at ? deletion : at;
 }
 
 /* A broadcast is never over: target_nresults of it wait for hosts, none is judged. */
 static void
-broadcast(struct work *w)
+transition_broadcast(struct pass *p)
 {
-	if (w->c->error_mask != 0)
-		drop_unsent(w);
-	else if (w->t.unsent < w->wu->target_nresults)
-		spawn(w, w->wu->target_nresults - w->t.unsent);
-	w->c->next_at = w->t.deadline;
+	if (p->change->error_mask != 0)
+		drop_unsent(p);
+	else if (p->tally.unsent < p->wu->target_nresults)
+		spawn_results(p, p->wu->target_nresults - p->tally.unsent);
+	p->change->next_at = p->tally.deadline;
 }
 
 struct wu_change
@@ -320,7 +322,9 @@ transition(struct arena *a, const struct conf *cf, const struct workunit *wu,
     const struct result *r, size_t n, int64_t now)
 {
 	struct wu_change c = { .nresults = n, .error_mask = wu->error_mask };
-	struct work w = { .conf = cf, .wu = wu, .r = r, .n = n, .now = now, .c = &c };
+	struct pass p = {
+		.conf = cf, .wu = wu, .results = r, .n = n, .now = now, .change = &c
+	};
 	bool has_canonical = wu->canonical_resultid != 0;
 	int32_t wanted = 0;
 
@@ -328,24 +332,24 @@ transition(struct arena *a, const struct conf *cf, const struct workunit *wu,
 	c.next_at = TRANSITION_NEVER;
 	if (wu->transitioner_flags == WU_NO_TRANSITION)
 		return c;
-	count(&w);
+	tally_results(&p);
 	if (wu->transitioner_flags == WU_BROADCAST) {
-		broadcast(&w);
+		transition_broadcast(&p);
 		return c;
 	}
-	c.uncommit = may_uncommit(&w);
+	c.uncommit = may_uncommit(&p);
 	if (!has_canonical)
-		wanted = check_limits(&w);
-	want_validation(&w);
+		wanted = check_limits(&p);
+	want_validation(&p);
 	if (c.error_mask != 0)
-		fail_workunit(&w);
+		fail_workunit(&p);
 	else if (has_canonical)
-		drop_unsent(&w); /* nobody needs them any more */
+		drop_unsent(&p); /* nobody needs them any more */
 	else if (wu->transitioner_flags != WU_NO_NEW_RESULTS)
-		spawn(&w, wanted);
-	if (has_canonical && w.t.over == (int32_t)n && w.t.unjudged == 0 &&
+		spawn_results(&p, wanted);
+	if (has_canonical && p.tally.over == (int32_t)n && p.tally.unjudged == 0 &&
 	    wu->assimilate_state == ASSIMILATE_INIT) /* step 9: it was put off */
 		c.assimilate = true;
-	c.next_at = next_visit(&w, delete_files(&w));
+	c.next_at = next_visit(&p, delete_files(&p));
 	return c;
 }

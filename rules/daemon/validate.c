@@ -13,18 +13,18 @@ enum { AGAIN_LEAST_S = 60, AGAIN_MOST_S = 6 * 3600 };
 struct jury {
 	struct arena *a;
 	const struct workunit *wu;
-	const struct result *r;
+	const struct result *results;
 	size_t n;
 	const enum match *init;
 	enum match (*same)(void *, size_t, size_t);
 	void *ctx;
 	char *known;    /* n x n answers + 1, 0 = not asked yet */
 	bool undecided; /* a comparison is to be made later */
-	struct validate_change *c;
+	struct validate_change *change;
 };
 
 static enum match
-compare(struct jury *j, size_t x, size_t y)
+compare_once(struct jury *j, size_t x, size_t y)
 {
 	size_t lo = x < y ? x : y, hi = x < y ? y : x;
 	char *known = &j->known[lo * j->n + hi];
@@ -36,16 +36,16 @@ compare(struct jury *j, size_t x, size_t y)
 
 		*known = (char)(m + 1);
 		if (m == MATCH_LATER)
-			j->c->retry_later = j->undecided = true;
+			j->change->retry_later = j->undecided = true;
 	}
 	return (enum match)(*known - 1);
 }
 
 /* Still to be judged, and can be. */
 static bool
-good(const struct jury *j, size_t i)
+can_be_canonical(const struct jury *j, size_t i)
 {
-	int32_t v = j->r[i].validate_state;
+	int32_t v = j->results[i].validate_state;
 
 	return j->init[i] == MATCH_SAME &&
 	       (v == VALIDATE_INIT || v == VALIDATE_INCONCLUSIVE ||
@@ -53,10 +53,10 @@ good(const struct jury *j, size_t i)
 }
 
 static void
-judge(struct jury *j, size_t i, int32_t state)
+set_validate_state(struct jury *j, size_t i, int32_t state)
 {
-	if (j->r[i].validate_state != state)
-		j->c->validate_state[i] = state;
+	if (j->results[i].validate_state != state)
+		j->change->validate_state[i] = state;
 }
 
 /* Results that cannot be read are errors; those that cannot be read now come again. */
@@ -64,18 +64,18 @@ static void
 take_out_bad(struct jury *j)
 {
 	for (size_t i = 0; i < j->n; i++) {
-		int32_t v = j->r[i].validate_state;
+		int32_t v = j->results[i].validate_state;
 
 		if (v != VALIDATE_INIT && v != VALIDATE_INCONCLUSIVE)
 			continue;
 		if (j->init[i] == MATCH_LATER)
-			j->c->retry_later = true;
+			j->change->retry_later = true;
 		if (j->init[i] != MATCH_BAD && j->init[i] != MATCH_HOPELESS)
 			continue;
-		judge(j, i, VALIDATE_INVALID);
-		j->c->hopeless[i] = j->init[i] == MATCH_HOPELESS;
-		j->c->validate_error[i] = true;
-		j->c->transition_now = true;
+		set_validate_state(j, i, VALIDATE_INVALID);
+		j->change->hopeless[i] = j->init[i] == MATCH_HOPELESS;
+		j->change->validate_error[i] = true;
+		j->change->transition_now = true;
 	}
 }
 
@@ -89,13 +89,15 @@ judge_by(struct jury *j, size_t canonical)
 	for (size_t i = 0; i < j->n; i++) {
 		enum match m;
 
-		if (!good(j, i) || j->r[i].validate_state == VALIDATE_VALID)
+		if (!can_be_canonical(j, i) ||
+		    j->results[i].validate_state == VALIDATE_VALID)
 			continue;
-		m = compare(j, canonical, i);
+		m = compare_once(j, canonical, i);
 		if (m == MATCH_LATER)
 			continue;
-		judge(j, i, m == MATCH_SAME ? VALIDATE_VALID : VALIDATE_INVALID);
-		j->c->transition_now = true;
+		set_validate_state(
+		    j, i, m == MATCH_SAME ? VALIDATE_VALID : VALIDATE_INVALID);
+		j->change->transition_now = true;
 	}
 }
 
@@ -108,10 +110,11 @@ find_canonical(struct jury *j)
 	for (size_t i = 0; i < j->n; i++) {
 		int32_t agree = 0;
 
-		if (!good(j, i))
+		if (!can_be_canonical(j, i))
 			continue;
 		for (size_t k = 0; k < j->n; k++)
-			agree += good(j, k) && compare(j, i, k) == MATCH_SAME;
+			agree += can_be_canonical(j, k) &&
+			         compare_once(j, i, k) == MATCH_SAME;
 		if (agree >= enough)
 			return i;
 	}
@@ -129,14 +132,14 @@ no_consensus(struct jury *j, int32_t viable)
 	if (j->undecided)
 		return;
 	for (size_t i = 0; i < j->n; i++)
-		if (good(j, i))
-			judge(j, i, VALIDATE_INCONCLUSIVE);
+		if (can_be_canonical(j, i))
+			set_validate_state(j, i, VALIDATE_INCONCLUSIVE);
 	if (viable > j->wu->max_success_results) {
-		j->c->too_many_success = true;
-		j->c->transition_now = true;
-	} else if (viable >= j->wu->target_nresults && !j->c->retry_later) {
-		j->c->target_nresults = viable + 1;
-		j->c->transition_now = true;
+		j->change->too_many_success = true;
+		j->change->transition_now = true;
+	} else if (viable >= j->wu->target_nresults && !j->change->retry_later) {
+		j->change->target_nresults = viable + 1;
+		j->change->transition_now = true;
 	}
 }
 
@@ -147,7 +150,7 @@ seek_canonical(struct jury *j)
 	size_t i;
 
 	for (i = 0; i < j->n; i++)
-		viable += good(j, i);
+		viable += can_be_canonical(j, i);
 	if (viable < j->wu->min_quorum)
 		return;
 	i = find_canonical(j);
@@ -155,8 +158,8 @@ seek_canonical(struct jury *j)
 		no_consensus(j, viable);
 		return;
 	}
-	j->c->canonical_resultid = j->r[i].id;
-	j->c->transition_now = true;
+	j->change->canonical_resultid = j->results[i].id;
+	j->change->transition_now = true;
 	judge_by(j, i);
 }
 

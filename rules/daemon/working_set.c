@@ -65,7 +65,7 @@ set_size(int64_t active_hosts, int64_t holders_wanted)
 }
 
 static void
-diff(struct ws_change *c, const struct ws_file *f, size_t n, const bool *chosen)
+list_changes(struct ws_change *c, const struct ws_file *f, size_t n, const bool *chosen)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (chosen[i] && !f[i].in_set)
@@ -100,6 +100,6 @@ working_set(struct arena *a, const struct ws_file *f, size_t n, int64_t active_h
 	for (size_t i = 0; i < ncand && i < c.size; i++)
 		chosen[cand[i].f - f] = true;
 	c.running_dry = ncand < want;
-	diff(&c, f, n, chosen);
+	list_changes(&c, f, n, chosen);
 	return c;
 }

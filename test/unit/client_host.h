@@ -21,17 +21,18 @@ host(void)
 	static char dir[PATH_MAX];
 
 	c = (struct client){ .dir = unit_dir(dir), .now = NOW, .rng = rng_seed(42) };
-	c.o.backoff = (struct backoff){ 10, 1000 };
-	c.o.ncpus = 2;
-	c.o.policy = policies[0];
+	c.options.backoff = (struct backoff){ 10, 1000 };
+	c.options.ncpus = 2;
+	c.options.policy = policies[0];
 	c.state_path = arena_printf(&c.process, "%s/client_state.json", dir);
-	c.o.platform = arena_strdup(&c.process, "x86_64-pc-linux-gnu");
+	c.options.platform = arena_strdup(&c.process, "x86_64-pc-linux-gnu");
 	c.events = open("/dev/null", O_WRONLY | O_CLOEXEC);
-	c.st = NEW(&c.keep, struct state);
-	c.st->host_cpid = arena_strdup(&c.keep, "0123");
-	state_add(&c.keep, c.st, "http://h.example/p/")->authenticator = arena_strdup(
-	    &c.keep, "k");
-	ck_assert_int_eq(fs_mkdirs(project_dir(&c, c.st->projects), 0755, &c.fail), OK);
+	c.state = NEW(&c.keep, struct state);
+	c.state->host_cpid = arena_strdup(&c.keep, "0123");
+	state_add(&c.keep, c.state, "http://h.example/p/")->authenticator =
+	    arena_strdup(&c.keep, "k");
+	ck_assert_int_eq(
+	    fs_mkdirs(transfer_project_dir(&c, c.state->projects), 0755, &c.fail), OK);
 	orders_read(&c);
 	return &c;
 }
@@ -41,7 +42,7 @@ host_end(struct client *c)
 {
 	close(c->events);
 	ck_assert_int_eq(fs_rmtree(c->dir, &c->fail), OK);
-	arena_free(&c->a);
+	arena_free(&c->scratch);
 	arena_free(&c->keep);
 	arena_free(&c->process);
 }
@@ -65,11 +66,11 @@ static inline void
 take(struct client *c, const char *inside, struct hope hope)
 {
 	const char *text = arena_printf(
-	    &c->a, "<scheduler_reply>\n%s\n</scheduler_reply>\n", inside);
+	    &c->scratch, "<scheduler_reply>\n%s\n</scheduler_reply>\n", inside);
 	struct reply *rp;
 
-	ck_assert_msg(reply_parse(&c->a, text, strlen(text), &rp, &c->fail) == OK, "%s",
-	    c->fail.detail);
+	ck_assert_msg(reply_parse(&c->scratch, text, strlen(text), &rp, &c->fail) == OK,
+	    "%s", c->fail.detail);
 	answered(c, rp, hope);
 }
 
@@ -79,10 +80,10 @@ save(struct client *c)
 	struct dropped *dropped;
 	size_t n;
 
-	ck_assert_msg(state_save(&c->keep, c->state_path, &c->st, &c->a, &dropped, &n,
-			  &c->fail) == OK,
+	ck_assert_msg(state_save(&c->keep, c->state_path, &c->state, &c->scratch,
+			  &dropped, &n, &c->fail) == OK,
 	    "%s", c->fail.detail);
-	arena_reset(&c->a);
+	arena_reset(&c->scratch);
 	orders_read(c);
 }
 

@@ -18,8 +18,8 @@ static const char *
 digest(struct client *c)
 {
 	static const char status[] = { '!', '-', '+' };
-	const struct cproject *p = c->st->projects;
-	struct buf b = buf_new(&c->a);
+	const struct cproject *p = c->state->projects;
+	struct buf b = buf_new(&c->scratch);
 
 	for (size_t i = 0; i < p->ntasks; i++) {
 		const struct ctask *t = &p->tasks[i];
@@ -46,7 +46,8 @@ finish(struct client *c, struct ctask *t)
 	t->state = CLIENT_UPLOADED;
 	t->ready = true;
 	for (size_t i = 0; i < t->r.nrefs; i++) {
-		struct cfile *f = state_file(c->st->projects, t->r.refs[i].file_name);
+		struct cfile *f = state_file(
+		    c->state->projects, t->r.refs[i].file_name);
 
 		f->status = FS_PRESENT;
 		f->uploaded = true;
@@ -61,13 +62,13 @@ step(struct client *c, const char *s)
 	if (s[0] == '<')
 		take(c, s, (struct hope){ 0 });
 	else if (strncmp(s, "have ", 5) == 0)
-		state_file(c->st->projects, name)->status = FS_PRESENT;
+		state_file(c->state->projects, name)->status = FS_PRESENT;
 	else if (strncmp(s, "fail ", 5) == 0)
-		state_file(c->st->projects, name)->status = FS_FAILED;
+		state_file(c->state->projects, name)->status = FS_FAILED;
 	else if (strncmp(s, "done ", 5) == 0)
-		finish(c, state_task(c->st->projects, name));
+		finish(c, state_task(c->state->projects, name));
 	else if (strncmp(s, "start ", 6) == 0)
-		state_task(c->st->projects, s + 6)->started_at = NOW;
+		state_task(c->state->projects, s + 6)->started_at = NOW;
 	else
 		ck_abort_msg("step \"%s\"", s);
 }
@@ -107,7 +108,7 @@ static const struct {
 START_TEST(delays_by_table)
 {
 	struct client *c = host();
-	const struct cproject *p = c->st->projects;
+	const struct cproject *p = c->state->projects;
 	double rpc, work;
 
 	take(c, delays[_i].reply, delays[_i].hope);
@@ -125,7 +126,7 @@ END_TEST
 START_TEST(wait_for_work)
 {
 	struct client *c = host();
-	const struct cproject *p = c->st->projects;
+	const struct cproject *p = c->state->projects;
 
 	take(c, "<hostid>1</hostid>", (struct hope){ .work = true });
 	ck_assert_double_ge(p->standings[0].backoff_until, NOW + 5);
@@ -146,10 +147,10 @@ START_TEST(facts_reach_the_rules)
 {
 	static char nvidia[] = "NVIDIA";
 	struct client *c = host();
-	struct cproject *p = c->st->projects;
+	struct cproject *p = c->state->projects;
 	struct view v;
 
-	c->o.coproc[c->o.ncoprocs++] = (struct coproc){ nvidia, 1, 1e12 };
+	c->options.coproc[c->options.ncoprocs++] = (struct coproc){ nvidia, 1, 1e12 };
 	take(c,
 	    "<hostid>1</hostid><request_delay>50</request_delay>"
 	    "<next_rpc_delay>99</next_rpc_delay><no_work_deadlines/><dont_use_dcf/>"
@@ -160,33 +161,36 @@ START_TEST(facts_reach_the_rules)
 	    "</venue></project_preferences>",
 	    (struct hope){ 0 });
 	p->dcf = 3;
-	look(c, &v);
-	ck_assert_double_eq(v.w.projects[0].share, 70);
-	ck_assert_double_eq(v.w.projects[0].dcf, 1);
-	ck_assert_double_eq(v.w.projects[0].rpc.min_rpc_time, NOW + 50);
-	ck_assert_double_eq(v.w.projects[0].rpc.next_rpc_time, NOW + 99);
-	ck_assert_double_eq(v.w.projects[0].rpc.latency_limited_until, NOW + 50);
-	ck_assert(v.w.projects[0].nci && c->st->full_workload);
-	ck_assert(v.w.projects[0].rsc[0].excluded && !v.w.projects[0].rsc[0].no_apps);
-	ck_assert(!v.w.projects[0].rsc[1].excluded && v.w.projects[0].rsc[1].no_apps);
+	view_load(c, &v);
+	ck_assert_double_eq(v.world.projects[0].share, 70);
+	ck_assert_double_eq(v.world.projects[0].dcf, 1);
+	ck_assert_double_eq(v.world.projects[0].rpc.min_rpc_time, NOW + 50);
+	ck_assert_double_eq(v.world.projects[0].rpc.next_rpc_time, NOW + 99);
+	ck_assert_double_eq(v.world.projects[0].rpc.latency_limited_until, NOW + 50);
+	ck_assert(v.world.projects[0].nci && c->state->full_workload);
+	ck_assert(
+	    v.world.projects[0].rsc[0].excluded && !v.world.projects[0].rsc[0].no_apps);
+	ck_assert(
+	    !v.world.projects[0].rsc[1].excluded && v.world.projects[0].rsc[1].no_apps);
 	/* A share that is no number is none of 0, which would get no work at all. */
 	take(c,
 	    "<host_venue>work</host_venue><project_preferences>"
 	    "<resource_share>0,5</resource_share></project_preferences>",
 	    (struct hope){ 0 });
-	look(c, &v);
-	ck_assert_double_eq(v.w.projects[0].share, 70);
+	view_load(c, &v);
+	ck_assert_double_eq(v.world.projects[0].share, 70);
 	/* All of that is of that reply alone; what the user says stays. */
 	p->own_share = true;
 	take(c,
 	    "<project_preferences><resource_share>5</resource_share>"
 	    "</project_preferences>",
 	    (struct hope){ 0 });
-	look(c, &v);
-	ck_assert(!v.w.projects[0].nci);
-	ck_assert_double_eq(v.w.projects[0].share, 70);
-	ck_assert_double_eq(v.w.projects[0].dcf, 3);
-	ck_assert(!v.w.projects[0].rsc[1].no_apps && !v.w.projects[0].rsc[0].excluded);
+	view_load(c, &v);
+	ck_assert(!v.world.projects[0].nci);
+	ck_assert_double_eq(v.world.projects[0].share, 70);
+	ck_assert_double_eq(v.world.projects[0].dcf, 3);
+	ck_assert(!v.world.projects[0].rsc[1].no_apps &&
+		  !v.world.projects[0].rsc[0].excluded);
 	host_end(c);
 }
 END_TEST
@@ -205,8 +209,8 @@ START_TEST(files_have_their_time)
 	    "<file_info><name>R</name><url>http://h/R</url><report_on_rpc/></file_info>"
 	    "<file_info><name>N</name><url>http://h/N</url></file_info>",
 	    (struct hope){ 0 });
-	f = c->st->projects->files;
-	ck_assert_uint_eq(c->st->projects->nfiles, 4);
+	f = c->state->projects->files;
+	ck_assert_uint_eq(c->state->projects->nfiles, 4);
 	ck_assert(file_listed(&f[0]) && file_listed(&f[1]));
 	ck_assert(file_listed(&f[2]) && !file_listed(&f[3]));
 	c->now = NOW + 99;
@@ -227,8 +231,8 @@ prefs_seen(struct client *c)
 {
 	struct view v;
 
-	look(c, &v);
-	return v.w.prefs;
+	view_load(c, &v);
+	return v.world.prefs;
 }
 
 static void
@@ -253,9 +257,9 @@ START_TEST(preferences_of_the_account)
 	struct client *c = host();
 
 	c->ram_bytes = 1000;
-	c->o.ram_part = 0.9;
-	c->o.min_buffer_s = 7;
-	c->o.extra_buffer_s = 8;
+	c->options.ram_part = 0.9;
+	c->options.min_buffer_s = 7;
+	c->options.extra_buffer_s = 8;
 	see_buffer(c, 7, 8);
 	see_rest(c, 3600, 900, true);
 	take(c,
@@ -288,7 +292,8 @@ START_TEST(preferences_of_the_account)
 	see_buffer(c, 180, 30 * 86400.0);
 	see_rest(c, 60, 900, true);
 	/* What the command line says comes first. */
-	c->o.own_buffer = c->o.own_ram = c->o.quit_when_stopped = true;
+	c->options.own_buffer = c->options.own_ram = c->options.quit_when_stopped =
+	    true;
 	take(c,
 	    GLOBAL("<work_buf_min_days>2</work_buf_min_days>"
 		   "<ram_max_used_idle_pct>10</ram_max_used_idle_pct>"
@@ -319,17 +324,17 @@ START_TEST(preferences_of_two_accounts)
 	take(c, BUFFER("5", "1"), (struct hope){ 0 });
 	preferences_take(c, &other, &old);
 	ck_assert_double_eq(prefs_seen(c).min_s, 86400);
-	ck_assert_ptr_null(c->st->preferences_venue);
+	ck_assert_ptr_null(c->state->preferences_venue);
 	take(c, BUFFER("3", "2"), (struct hope){ 0 }); /* as the user set it back */
 	ck_assert_double_eq(prefs_seen(c).min_s, 2 * 86400.0);
 	preferences_take(c, &other, &old);
 	ck_assert_double_eq(prefs_seen(c).min_s, 3 * 86400.0);
-	ck_assert_str_eq(c->st->preferences_venue, "work");
+	ck_assert_str_eq(c->state->preferences_venue, "work");
 	take(c, BUFFER("2", "1"), (struct hope){ 0 }); /* other is no project here */
 	ck_assert_double_eq(prefs_seen(c).min_s, 86400);
 	old.global_preferences = arena_alloc(&c->process, 70000);
 	memset(old.global_preferences, ' ', 69999);
-	preferences_take(c, c->st->projects, &old);
+	preferences_take(c, c->state->projects, &old);
 	ck_assert_double_eq(prefs_seen(c).min_s, 86400);
 	host_end(c);
 }
@@ -343,24 +348,26 @@ END_TEST
 START_TEST(apps)
 {
 	struct client *c = host();
-	const struct cproject *p = c->st->projects;
+	const struct cproject *p = c->state->projects;
 	struct view v;
 
 	take(c, replies[1].steps[0], (struct hope){ .work = true });
 	ck_assert_uint_eq(p->ntasks, 1);
-	look(c, &v);
-	ck_assert(!v.w.tasks[0].nci && !task_app(p, &p->tasks[0])->fraction_done_exact);
+	view_load(c, &v);
+	ck_assert(
+	    !v.world.tasks[0].nci && !task_app(p, &p->tasks[0])->fraction_done_exact);
 	take(c, QUIET "<app><name>other</name></app><app/>", (struct hope){ 0 });
 	take(c, "<hostid>1</hostid>", (struct hope){ 0 });
 	save(c);
-	p = c->st->projects;
+	p = c->state->projects;
 	ck_assert_uint_eq(p->napps, 1);
-	look(c, &v);
-	ck_assert(v.w.tasks[0].nci && !v.w.projects[0].nci);
+	view_load(c, &v);
+	ck_assert(v.world.tasks[0].nci && !v.world.projects[0].nci);
 	take(
 	    c, APP("<fraction_done_exact>1</fraction_done_exact>"), (struct hope){ 0 });
-	look(c, &v);
-	ck_assert(!v.w.tasks[0].nci && task_app(p, &p->tasks[0])->fraction_done_exact);
+	view_load(c, &v);
+	ck_assert(
+	    !v.world.tasks[0].nci && task_app(p, &p->tasks[0])->fraction_done_exact);
 	host_end(c);
 }
 END_TEST
@@ -372,11 +379,11 @@ START_TEST(quiet_tasks_are_no_work)
 	struct client *c = host();
 
 	take(c,
-	    arena_printf(&c->a, QUIET "%s%s", _i == 0 ? "" : "<non_cpu_intensive/>",
-		replies[1].steps[0]),
+	    arena_printf(&c->scratch, QUIET "%s%s",
+		_i == 0 ? "" : "<non_cpu_intensive/>", replies[1].steps[0]),
 	    (struct hope){ .work = true });
-	ck_assert_uint_eq(c->st->projects->ntasks, 1);
-	ck_assert((c->st->projects->standings[0].backoff_until > NOW) == (_i == 0));
+	ck_assert_uint_eq(c->state->projects->ntasks, 1);
+	ck_assert((c->state->projects->standings[0].backoff_until > NOW) == (_i == 0));
 	host_end(c);
 }
 END_TEST
@@ -386,17 +393,17 @@ START_TEST(identity_is_taken)
 {
 	struct client *c = host();
 
-	c->st->projects->rpc_seqno = 1;
+	c->state->projects->rpc_seqno = 1;
 	take(c, "<hostid>17</hostid><userid>4</userid>", (struct hope){ 0 });
-	ck_assert_int_eq(c->st->projects->hostid, 17);
-	ck_assert_int_eq(c->st->projects->rpc_seqno, 0);
-	c->st->projects->rpc_seqno = 5;
+	ck_assert_int_eq(c->state->projects->hostid, 17);
+	ck_assert_int_eq(c->state->projects->rpc_seqno, 0);
+	c->state->projects->rpc_seqno = 5;
 	take(c, "<project_name>P\xe9</project_name>", (struct hope){ 0 });
-	ck_assert_int_eq(c->st->projects->hostid, 17);
-	ck_assert_int_eq(c->st->projects->rpc_seqno, 5);
-	ck_assert_int_eq(c->st->projects->userid, 4);
+	ck_assert_int_eq(c->state->projects->hostid, 17);
+	ck_assert_int_eq(c->state->projects->rpc_seqno, 5);
+	ck_assert_int_eq(c->state->projects->userid, 4);
 	save(c);
-	ck_assert_str_eq(c->st->projects->project_name, "P\xe9");
+	ck_assert_str_eq(c->state->projects->project_name, "P\xe9");
 	host_end(c);
 }
 END_TEST
@@ -405,8 +412,8 @@ static const char *
 key_xml(struct client *c, char *key, const char *signature)
 {
 	key[strcspn(key, ".") + 1] = '\0';
-	return arena_printf(&c->a, "<code_sign_key>\n%s\n</code_sign_key>%s%s%s", key,
-	    signature == NULL ? "" : "<code_sign_key_signature>\n",
+	return arena_printf(&c->scratch, "<code_sign_key>\n%s\n</code_sign_key>%s%s%s",
+	    key, signature == NULL ? "" : "<code_sign_key_signature>\n",
 	    signature == NULL ? "" : signature,
 	    signature == NULL ? "" : "</code_sign_key_signature>");
 }
@@ -421,9 +428,9 @@ START_TEST(key_changes_if_signed_by_the_old)
 		ck_assert_int_eq(
 		    key_make(&c->process, &private[i], &public[i], &c -> fail), OK);
 	take(c, key_xml(c, public[0], NULL), (struct hope){ 0 });
-	ck_assert_str_eq(c->st->projects->code_sign_key, public[0]);
+	ck_assert_str_eq(c->state->projects->code_sign_key, public[0]);
 	take(c, key_xml(c, public[1], NULL), (struct hope){ 0 });
-	ck_assert_str_eq(c->st->projects->code_sign_key, public[0]);
+	ck_assert_str_eq(c->state->projects->code_sign_key, public[0]);
 	for (size_t by = 2; by != 1; by -= 2) { /* a stranger's key, then the old one */
 		ck_assert_int_eq(key_parse_private(private[by], &key, &c -> fail), OK);
 		key_xml(c, public[1], NULL);
@@ -432,12 +439,12 @@ START_TEST(key_changes_if_signed_by_the_old)
 		key_free(key);
 		take(c, key_xml(c, public[1], signature), (struct hope){ 0 });
 		ck_assert_str_eq(
-		    c->st->projects->code_sign_key, public[by == 0 ? 1 : 0]);
+		    c->state->projects->code_sign_key, public[by == 0 ? 1 : 0]);
 		if (by == 0)
 			break;
 	}
 	save(c);
-	ck_assert_str_eq(c->st->projects->code_sign_key, public[1]);
+	ck_assert_str_eq(c->state->projects->code_sign_key, public[1]);
 	host_end(c);
 }
 END_TEST
@@ -477,14 +484,14 @@ take_capture(const char *path)
 	    path, c->fail.detail);
 	answered(c, rp, (struct hope){ .work = true });
 	save(c);
-	tasks = c->st->projects->ntasks;
+	tasks = c->state->projects->ntasks;
 	ck_assert_msg(tasks == tasks_of(path), "%s: %zu tasks", path, tasks);
 	once = arena_strdup(&c->process, digest(c));
 	answered(c, rp, (struct hope){ .work = true });
 	save(c);
 	ck_assert_msg(strcmp(once, digest(c)) == 0, "%s: \"%s\", a second time \"%s\"",
 	    path, once, digest(c));
-	ck_assert_int_eq(c->st->projects->hostid, rp->hostid);
+	ck_assert_int_eq(c->state->projects->hostid, rp->hostid);
 	host_end(c);
 }
 

@@ -63,7 +63,7 @@ file_xml(struct client *c, const char *name, size_t n, const char *more)
 static void
 put(struct client *c, const char *name, const char *text)
 {
-	const char *path = file_path(c, c->st->projects, name);
+	const char *path = transfer_file_path(c, c->state->projects, name);
 
 	ck_assert_int_eq(fs_write(path, text, strlen(text), 0644, &c->fail), OK);
 }
@@ -74,14 +74,14 @@ take_key(struct client *c, const struct signers *s, size_t which, size_t by)
 	char *sig;
 
 	ck_assert_int_eq(
-	    sign_text(&c->a, s->key[by], s->public[which], &sig, &c -> fail), OK);
+	    sign_text(&c->scratch, s->key[by], s->public[which], &sig, &c -> fail), OK);
 	take(c,
-	    arena_printf(&c->a,
+	    arena_printf(&c->scratch,
 		"<code_sign_key>\n%s\n</code_sign_key><code_sign_key_signature>\n%s"
 		"</code_sign_key_signature>",
 		s->public[which], sig),
 	    (struct hope){ 0 });
-	ck_assert_str_eq(c->st->projects->code_sign_key, s->public[which]);
+	ck_assert_str_eq(c->state->projects->code_sign_key, s->public[which]);
 }
 
 static const char version_xml[] =
@@ -107,7 +107,7 @@ static const char *
 outcome(struct client *c)
 {
 	int64_t end = clock_mono_ms() + PATIENCE_MS;
-	struct cproject *p = c->st->projects;
+	struct cproject *p = c->state->projects;
 
 	if (p->ntasks == 0)
 		return "dropped";
@@ -117,26 +117,26 @@ outcome(struct client *c)
 			task_poll(c, p, &p->tasks[0]);
 		for (size_t i = 0; i < p->nfiles && p->tasks[0].pid == 0; i++)
 			if (p->files[i].status == FS_ABSENT && !p->files[i].output &&
-			    state_wanted(&c->a, p)[i])
+			    state_wanted(&c->scratch, p)[i])
 				return arena_printf(
-				    &c->a, "fetches %s", p->files[i].info.name);
+				    &c->scratch, "fetches %s", p->files[i].info.name);
 	}
-	if (fs_exists(arena_printf(&c->a, "%s/ran", c->dir)))
-		return arena_printf(&c->a, "ran %d", p->tasks[0].exit_status);
-	return arena_printf(&c->a, "failed %d", p->tasks[0].exit_status);
+	if (fs_exists(arena_printf(&c->scratch, "%s/ran", c->dir)))
+		return arena_printf(&c->scratch, "ran %d", p->tasks[0].exit_status);
+	return arena_printf(&c->scratch, "failed %d", p->tasks[0].exit_status);
 }
 
 /* All of it has come; the next step of a transfer takes it. */
 static void
 arrive(struct client *c, const char *name, const char *text)
 {
-	put(c, arena_printf(&c->a, "%%%s", name), text);
+	put(c, arena_printf(&c->scratch, "%%%s", name), text);
 }
 
 static struct cfile *
 file(struct client *c, const char *name)
 {
-	return state_file(c->st->projects, name);
+	return state_file(c->state->projects, name);
 }
 
 /* --- what happens between the download and the launch --- */
@@ -164,11 +164,13 @@ library_changes(struct client *c, const struct signers *s)
 static void
 program_becomes_a_link(struct client *c, const struct signers *s)
 {
-	const char *path = file_path(c, c->st->projects, "prog");
+	const char *path = transfer_file_path(c, c->state->projects, "prog");
 
 	(void)s;
 	ck_assert_int_eq(
-	    fs_rename(path, file_path(c, c->st->projects, "elsewhere"), &c->fail), OK);
+	    fs_rename(
+		path, transfer_file_path(c, c->state->projects, "elsewhere"), &c->fail),
+	    OK);
 	ck_assert_int_eq(symlink("elsewhere", path), 0);
 }
 
@@ -177,7 +179,7 @@ program_is_gone(struct client *c, const struct signers *s)
 {
 	(void)s;
 	ck_assert_int_eq(
-	    fs_unlink(file_path(c, c->st->projects, "prog"), &c->fail), OK);
+	    fs_unlink(transfer_file_path(c, c->state->projects, "prog"), &c->fail), OK);
 }
 
 static void
@@ -192,7 +194,7 @@ key_changes_and_all_is_told_again(struct client *c, const struct signers *s)
 {
 	key_changes(c, s);
 	take(c,
-	    arena_printf(&c->a, "%s%s",
+	    arena_printf(&c->scratch, "%s%s",
 		file_xml(c, "prog", strlen(PROGRAM FINISH),
 		    signature(c, s->key[0], PROGRAM FINISH)),
 		file_xml(c, "lib_1", 5, signature(c, s->key[1], "good\n"))),
@@ -300,7 +302,7 @@ START_TEST(launches_by_table)
 	make_signers(c, &s);
 	take_key(c, &s, 0, 0);
 	take(c,
-	    arena_printf(&c->a, "%s%s%s%s%s%s",
+	    arena_printf(&c->scratch, "%s%s%s%s%s%s",
 		signed_xml(c, &s, launches[_i].program_by, "prog", PROGRAM FINISH),
 		signed_xml(c, &s, launches[_i].library_by, "lib_1", "good\n"),
 		file_xml(c, "in", 5, "<sticky/>"),
@@ -336,7 +338,7 @@ START_TEST(data_never_becomes_a_program)
 	make_signers(c, &s);
 	take_key(c, &s, 0, 0);
 	take(c,
-	    arena_printf(&c->a, "%s%s%s%s",
+	    arena_printf(&c->scratch, "%s%s%s%s",
 		file_xml(c, "other", 1, signature(c, s.key[0], "x")),
 		file_xml(c, "prog", strlen(PROGRAM FINISH), "<sticky/><executable/>"),
 		"<app_version><app_name>app</app_name><version_num>1</version_num>" HERE
@@ -349,14 +351,16 @@ START_TEST(data_never_becomes_a_program)
 	while (transfer_step(c))
 		;
 	ck_assert_int_eq(file(c, "prog")->status, FS_PRESENT);
-	ck_assert_int_eq(stat(file_path(c, c->st->projects, "prog"), &st), 0);
+	ck_assert_int_eq(
+	    stat(transfer_file_path(c, c->state->projects, "prog"), &st), 0);
 	ck_assert_uint_eq(st.st_mode & 0777, 0644);
-	c->st->projects->ntasks = c->st->projects->nworkunits = 0;
-	c->st->projects->nversions = 0;
+	c->state->projects->ntasks = c->state->projects->nworkunits = 0;
+	c->state->projects->nversions = 0;
 	/* A client of before may have left it executable. */
-	ck_assert_int_eq(chmod(file_path(c, c->st->projects, "prog"), 0755), 0);
+	ck_assert_int_eq(
+	    chmod(transfer_file_path(c, c->state->projects, "prog"), 0755), 0);
 	take(c,
-	    arena_printf(&c->a, "%s%s%s",
+	    arena_printf(&c->scratch, "%s%s%s",
 		file_xml(c, "lib_1", 5, signature(c, s.key[0], "good\n")), version_xml,
 		task_xml(c, "", "")),
 	    (struct hope){ 0 });
@@ -379,7 +383,7 @@ START_TEST(whole_files_are_not_fetched_again)
 	make_signers(c, &s);
 	take_key(c, &s, 0, 0);
 	take(c,
-	    arena_printf(&c->a, "%s%s%s%s",
+	    arena_printf(&c->scratch, "%s%s%s%s",
 		signed_xml(c, &s, 0, "prog", PROGRAM FINISH),
 		signed_xml(c, &s, 0, "lib_1", "good\n"), version_xml,
 		task_xml(c, "", "")),
@@ -406,7 +410,7 @@ START_TEST(patience_ends)
 	make_signers(c, &s);
 	take_key(c, &s, 0, 0);
 	take(c,
-	    arena_printf(&c->a, "%s%s%s%s",
+	    arena_printf(&c->scratch, "%s%s%s%s",
 		signed_xml(c, &s, 0, "prog", PROGRAM FINISH),
 		signed_xml(c, &s, 0, "lib_1", "good\n"), version_xml,
 		task_xml(c, "", "")),
@@ -440,7 +444,7 @@ START_TEST(library_in_the_slot_is_checked_again)
 	make_signers(c, &s);
 	take_key(c, &s, 0, 0);
 	take(c,
-	    arena_printf(&c->a, "%s%s%s%s",
+	    arena_printf(&c->scratch, "%s%s%s%s",
 		signed_xml(c, &s, 0, "prog", PROGRAM "exec sleep 300\n"),
 		signed_xml(c, &s, 0, "lib_1", "good\n"), version_xml,
 		task_xml(c, "", "")),
@@ -449,24 +453,24 @@ START_TEST(library_in_the_slot_is_checked_again)
 	arrive(c, "lib_1", "good\n");
 	while (transfer_step(c))
 		;
-	t = &c->st->projects->tasks[0];
+	t = &c->state->projects->tasks[0];
 	for (int i = 0; i < 2; i++) {
-		task_start(c, c->st->projects, t);
+		task_start(c, c->state->projects, t);
 		ck_assert_int_ne(t->pid, 0);
-		path = arena_printf(&c->a, "%s/ran", c->dir);
+		path = arena_printf(&c->scratch, "%s/ran", c->dir);
 		for (int64_t end = clock_mono_ms() + PATIENCE_MS;
 		     !fs_exists(path) && clock_mono_ms() < end;)
 			clock_nap_ms(5);
 		ck_assert_int_eq(fs_unlink(path, &c->fail), OK);
-		path = arena_printf(&c->a, "%s/checkpoint", slot_dir(c, t));
+		path = arena_printf(&c->scratch, "%s/checkpoint", slot_dir(c, t));
 		ck_assert_int_eq(fs_write(path, "", 0, 0644, &c->fail), OK);
-		path = arena_printf(&c->a, "%s/lib", slot_dir(c, t));
+		path = arena_printf(&c->scratch, "%s/lib", slot_dir(c, t));
 		ck_assert_int_eq(fs_write(path, "evil\n", 5, 0644, &c->fail), OK);
 		task_quit(c, t);
 		ck_assert_int_ne(t->checkpointed_at, 0);
 	}
-	path = arena_printf(&c->a, "%s/lib", c->dir);
-	ck_assert_int_eq(fs_read(&c->a, path, 100, &text, NULL, &c->fail), OK);
+	path = arena_printf(&c->scratch, "%s/lib", c->dir);
+	ck_assert_int_eq(fs_read(&c->scratch, path, 100, &text, NULL, &c->fail), OK);
 	ck_assert_str_eq(text, "good\ngood\n");
 	free_signers(&s);
 	host_end(c);
@@ -495,7 +499,7 @@ START_TEST(the_open_file_runs)
 	ck_assert_int_eq(proc_spawn_file(fd, argv, "/", out, &pid, &c->fail), OK);
 	ck_assert_int_eq(waitpid(pid, &st, 0), pid);
 	ck_assert_int_eq(st, 0);
-	ck_assert_int_eq(fs_read(&c->a, out, 100, &said, NULL, &c->fail), OK);
+	ck_assert_int_eq(fs_read(&c->scratch, out, 100, &said, NULL, &c->fail), OK);
 	ck_assert_str_eq(said, "good\n");
 	close(fd);
 	host_end(c);

@@ -82,7 +82,7 @@ static void
 save_and_drop(struct client *c)
 {
 	save(c);
-	ck_assert(c->st->nprojects == 1);
+	ck_assert(c->state->nprojects == 1);
 }
 
 /* As the client's loop does it, without the network. */
@@ -94,18 +94,18 @@ play_round(struct client *c)
 
 	orders_read(c);
 	expire_files(c);
-	for (size_t i = 0; i < c->st->projects->nfiles; i++)
-		c->st->projects->files[i].try_after = NOW + 1000;
+	for (size_t i = 0; i < c->state->projects->nfiles; i++)
+		c->state->projects->files[i].try_after = NOW + 1000;
 	ck_assert(!transfer_step(c));
 	enact_tasks(c);
-	look(c, &v);
-	contact_next(&v.w, c->o.policy, &c->a, &v.rr, &contact);
+	view_load(c, &v);
+	contact_next(&v.world, c->options.policy, &c->scratch, &v.rr, &contact);
 }
 
 static void
 all_ready(struct client *c)
 {
-	struct cproject *p = c->st->projects;
+	struct cproject *p = c->state->projects;
 
 	for (size_t i = 0; i < p->ntasks; i++) {
 		p->tasks[i].state = CLIENT_UPLOADED;
@@ -132,7 +132,7 @@ play(int n, double spent[PHASES])
 		if (phase == REPORT)
 			all_ready(c);
 		if (phase == FAILURE)
-			state_file(c->st->projects, "prog")->status = FS_FAILED;
+			state_file(c->state->projects, "prog")->status = FS_FAILED;
 		begin = cpu_s();
 		if (phase == TAKE || phase == AGAIN)
 			take(c, reply, (struct hope){ .work = true });
@@ -147,11 +147,11 @@ play(int n, double spent[PHASES])
 		else
 			play_round(c);
 		spent[phase] = cpu_s() - begin;
-		ck_assert_uint_eq(c->st->projects->ntasks, (size_t)n);
+		ck_assert_uint_eq(c->state->projects->ntasks, (size_t)n);
 	}
 	save(c);
-	ck_assert_uint_eq(c->st->projects->ntasks, 0);
-	ck_assert_uint_eq(c->st->projects->nfiles, 1);
+	ck_assert_uint_eq(c->state->projects->ntasks, 0);
+	ck_assert_uint_eq(c->state->projects->nfiles, 1);
 	arena_free(&again);
 	host_end(c);
 }
@@ -199,10 +199,10 @@ START_TEST(more_come_after_a_save)
 		take(c, many_tasks(c, n[i]), (struct hope){ .work = true });
 		for (int k = 0; k < n[i]; k++)
 			ck_assert_ptr_nonnull(state_task(
-			    c->st->projects, arena_printf(&c->a, "r_%d", k)));
+			    c->state->projects, arena_printf(&c->scratch, "r_%d", k)));
 		save(c);
 		ck_assert_uint_eq(overwrite_stack(), 64 << 10);
-		ck_assert_uint_eq(c->st->projects->ntasks, (size_t)n[i]);
+		ck_assert_uint_eq(c->state->projects->ntasks, (size_t)n[i]);
 	}
 	host_end(c);
 }
@@ -217,7 +217,7 @@ saved(struct client *c, struct arena *keep, struct state *st, const char *name)
 	char *text;
 
 	ck_assert_int_eq(
-	    state_save(keep, path, &st, &c->a, &dropped, &n, &c->fail), OK);
+	    state_save(keep, path, &st, &c->scratch, &dropped, &n, &c->fail), OK);
 	ck_assert_int_eq(
 	    fs_read(&c->process, path, 64 << 20, &text, NULL, &c->fail), OK);
 	return text;
@@ -234,16 +234,16 @@ START_TEST(what_stays_is_what_was_written)
 	char *first;
 
 	take(c, many_tasks(c, 20), (struct hope){ .work = true });
-	t = &c->st->projects->tasks[3];
+	t = &c->state->projects->tasks[3];
 	t->fraction_done = 1.0 / 3;
 	t->saved_s = NAN;
 	t->started_at = INT64_MAX;
-	c->st->projects->project_name = bytes;
-	c->st->projects->code_sign_key = NULL;
+	c->state->projects->project_name = bytes;
+	c->state->projects->code_sign_key = NULL;
 	save(c);
 	ck_assert_int_eq(state_load(&again, c->state_path, &read_back, &c->fail), OK);
 	first = saved(c, &again, read_back, "read");
-	ck_assert_str_eq(saved(c, &c->keep, c->st, "kept"), first);
+	ck_assert_str_eq(saved(c, &c->keep, c->state, "kept"), first);
 	ck_assert_ptr_nonnull(strstr(first, "0.33333333333333331"));
 	ck_assert_ptr_nonnull(strstr(first, "9223372036854775807"));
 	ck_assert_ptr_null(strstr(first, "saved_s"));

@@ -9,7 +9,7 @@ static void
 fill(struct client *c, char *text)
 {
 	struct rp_file_ref *ref = NEW(&c->keep, struct rp_file_ref);
-	struct cproject *p = c->st->projects;
+	struct cproject *p = c->state->projects;
 
 	*ref = (struct rp_file_ref){ text, text, true, true, true };
 	p->project_name = p->code_sign_key = text;
@@ -17,7 +17,7 @@ fill(struct client *c, char *text)
 	p->schedulers[p->nschedulers++] = text;
 	p->schedulers[p->nschedulers++] = text;
 	p->hostid = (int64_t)1 << 40;
-	c->st->p_fpops = 1e9 / 3;
+	c->state->p_fpops = 1e9 / 3;
 	p->versions = NEW(&c->keep, struct rp_app_version);
 	p->versions[p->nversions++] = (struct rp_app_version){ .app_name = text,
 		.platform = text,
@@ -69,12 +69,12 @@ START_TEST(texts_come_back_as_they_were)
 	fill(c, text);
 	save(c);
 	save(c);
-	p = c->st->projects;
+	p = c->state->projects;
 	ck_assert_uint_eq(p->nschedulers, 2);
 	ck_assert_str_eq(p->schedulers[1], text);
 	ck_assert_str_eq(p->project_name, text);
 	ck_assert_int_eq(p->hostid, (int64_t)1 << 40);
-	ck_assert(c->st->p_fpops == 1e9 / 3);
+	ck_assert(c->state->p_fpops == 1e9 / 3);
 	ck_assert_uint_eq(p->ntasks, 1);
 	ck_assert_str_eq(p->tasks[0].r.name, text);
 	ck_assert_str_eq(p->tasks[0].message, text);
@@ -128,11 +128,11 @@ START_TEST(states_that_are_none)
 	enum err e;
 
 	ck_assert_int_eq(
-	    state_load(&c->keep, c->state_path, &c->st, &c->fail), E_NOTFOUND);
+	    state_load(&c->keep, c->state_path, &c->state, &c->fail), E_NOTFOUND);
 	ck_assert_int_eq(fs_write(c->state_path, bad_states[_i].text,
 			     strlen(bad_states[_i].text), 0600, &c->fail),
 	    OK);
-	e = state_load(&c->keep, c->state_path, &c->st, &c->fail);
+	e = state_load(&c->keep, c->state_path, &c->state, &c->fail);
 	ck_assert_msg(e == bad_states[_i].want, "%s: %s %s", bad_states[_i].what,
 	    err_name(e), c->fail.detail);
 	if (e == OK)
@@ -146,8 +146,8 @@ load_text(struct client *c, const char *text)
 {
 	ck_assert_int_eq(
 	    fs_write(c->state_path, text, strlen(text), 0600, &c->fail), OK);
-	ck_assert_msg(state_load(&c->keep, c->state_path, &c->st, &c->fail) == OK, "%s",
-	    c->fail.detail);
+	ck_assert_msg(state_load(&c->keep, c->state_path, &c->state, &c->fail) == OK,
+	    "%s", c->fail.detail);
 }
 
 /* As a host wrote it when it knew one project only. */
@@ -169,15 +169,15 @@ START_TEST(state_of_one_project)
 	    "\"plan_class\":\"\",\"version_num\":1,\"refs\":[]},\"slot\":0,\"pid\":5}]"
 	    "}");
 	for (int again = 0; again < 2; again++) {
-		ck_assert_uint_eq(c->st->nprojects, 1);
-		p = c->st->projects;
+		ck_assert_uint_eq(c->state->nprojects, 1);
+		p = c->state->projects;
 		ck_assert_str_eq(p->master_url, "http://h.example/p/");
 		ck_assert_int_eq(p->hostid, 7);
 		ck_assert_int_eq(p->rpc_seqno, 9);
 		ck_assert_str_eq(p->schedulers[0], "http://h.example/s");
 		ck_assert_str_eq(p->tasks[0].r.name, "r");
-		ck_assert_int_eq(c->st->clock, 1000);
-		ck_assert(p->share == 100 && p->dcf == 1 && c->st->p_fpops == 2.5);
+		ck_assert_int_eq(c->state->clock, 1000);
+		ck_assert(p->share == 100 && p->dcf == 1 && c->state->p_fpops == 2.5);
 		save(c);
 	}
 	host_end(c);
@@ -196,12 +196,12 @@ START_TEST(spoiled_numbers)
 	    "\"authenticator\":\"k\",\"share\":-5,\"dcf\":0,"
 	    "\"rpc\":{\"nrpc_failures\":-3,\"min_rpc_time\":5},"
 	    "\"acct\":{\"rec\":\"much\"},\"standings\":[{},4,{\"name\":\"CPU\"}]}]}");
-	p = c->st->projects;
+	p = c->state->projects;
 	ck_assert(p->share == 100 && p->dcf == 1 && p->acct.rec == 0);
 	ck_assert(availability_now(c).on == 1 && availability_now(c).active == 1);
 	ck_assert(p->rpc.nrpc_failures == 0 && p->rpc.min_rpc_time == 0);
 	ck_assert_double_eq(
-	    state_standing(&c->keep, c->st->projects, "CPU")->backoff_until, 0);
+	    state_standing(&c->keep, c->state->projects, "CPU")->backoff_until, 0);
 	save(c);
 	host_end(c);
 }
@@ -268,35 +268,35 @@ START_TEST(accounts_come_back)
 	static const char *const urls[] = { "http://c/", "http://a/", "http://b/" };
 	struct client *c = host();
 
-	state_remove(c->st, c->st->projects->master_url);
+	state_remove(c->state, c->state->projects->master_url);
 	for (size_t i = 0; i < N(urls); i++) {
-		struct cproject *p = state_add(&c->keep, c->st, urls[i]);
+		struct cproject *p = state_add(&c->keep, c->state, urls[i]);
 
 		p->authenticator = arena_strdup(&c->keep, urls[i]);
 		keep_accounts(c, p, 1.1 * (double)urls[i][7]);
 	}
-	c->st->accounted_at = 5.5;
-	c->st->asked_at = 6.5;
-	c->st->scheduled_at = 7.5;
-	c->st->fractions = (struct cw_fractions){ 0.5, 0.25, 0.125 };
-	c->st->fractions_at = 8.5;
-	c->st->in_session = c->st->full_workload = true;
+	c->state->accounted_at = 5.5;
+	c->state->asked_at = 6.5;
+	c->state->scheduled_at = 7.5;
+	c->state->fractions = (struct cw_fractions){ 0.5, 0.25, 0.125 };
+	c->state->fractions_at = 8.5;
+	c->state->in_session = c->state->full_workload = true;
 	save(c);
-	ck_assert_int_eq(state_load(&c->keep, c->state_path, &c->st, &c->fail), OK);
-	ck_assert_uint_eq(c->st->nprojects, N(urls));
+	ck_assert_int_eq(state_load(&c->keep, c->state_path, &c->state, &c->fail), OK);
+	ck_assert_uint_eq(c->state->nprojects, N(urls));
 	for (size_t i = 0; i < N(urls); i++) {
-		struct cproject *p = &c->st->projects[i];
+		struct cproject *p = &c->state->projects[i];
 
 		ck_assert_int_eq(p->master_url[7], 'a' + (int)i);
 		ck_assert_str_eq(p->authenticator, p->master_url);
 		same_accounts(c, p, 1.1 * (double)p->master_url[7]);
 	}
-	ck_assert(c->st->fractions_at == 8.5 && c->st->fractions.on == 0.5 &&
-		  c->st->fractions.active == 0.25 &&
-		  c->st->fractions.gpu_active == 0.125);
-	ck_assert(c->st->accounted_at == 5.5 && c->st->asked_at == 6.5 &&
-		  c->st->scheduled_at == 7.5 && c->st->in_session &&
-		  c->st->full_workload);
+	ck_assert(c->state->fractions_at == 8.5 && c->state->fractions.on == 0.5 &&
+		  c->state->fractions.active == 0.25 &&
+		  c->state->fractions.gpu_active == 0.125);
+	ck_assert(c->state->accounted_at == 5.5 && c->state->asked_at == 6.5 &&
+		  c->state->scheduled_at == 7.5 && c->state->in_session &&
+		  c->state->full_workload);
 	host_end(c);
 }
 END_TEST
@@ -309,19 +309,19 @@ START_TEST(failed_save_changes_nothing)
 	size_t n;
 
 	fill(c, arena_strdup(&c->process, "t"));
-	c->st->projects->tasks[0].acked = true;
-	c->st->projects->files[0].info.sticky = false;
-	ck_assert_int_ne(state_save(&c->keep, "/nonexistent/state", &c->st, &c->a,
+	c->state->projects->tasks[0].acked = true;
+	c->state->projects->files[0].info.sticky = false;
+	ck_assert_int_ne(state_save(&c->keep, "/nonexistent/state", &c->state,
+			     &c->scratch, &dropped, &n, &c->fail),
+	    OK);
+	ck_assert_uint_eq(c->state->projects->ntasks, 1);
+	ck_assert_str_eq(c->state->projects->tasks[0].r.name, "t");
+	ck_assert_uint_eq(c->state->projects->nworkunits, 1);
+	ck_assert_int_eq(state_save(&c->keep, c->state_path, &c->state, &c->scratch,
 			     &dropped, &n, &c->fail),
 	    OK);
-	ck_assert_uint_eq(c->st->projects->ntasks, 1);
-	ck_assert_str_eq(c->st->projects->tasks[0].r.name, "t");
-	ck_assert_uint_eq(c->st->projects->nworkunits, 1);
-	ck_assert_int_eq(
-	    state_save(&c->keep, c->state_path, &c->st, &c->a, &dropped, &n, &c->fail),
-	    OK);
-	ck_assert_uint_eq(c->st->projects->ntasks, 0);
-	ck_assert_uint_eq(c->st->projects->nworkunits, 0);
+	ck_assert_uint_eq(c->state->projects->ntasks, 0);
+	ck_assert_uint_eq(c->state->projects->nworkunits, 0);
 	host_end(c);
 }
 END_TEST
@@ -329,7 +329,7 @@ END_TEST
 START_TEST(clock_set_back)
 {
 	struct client *c = host();
-	struct state *st = c->st;
+	struct state *st = c->state;
 	struct cproject *p = st->projects;
 
 	fill(c, arena_strdup(&c->process, "t"));

@@ -81,7 +81,7 @@ START_TEST(downloads_by_table)
 	c->events = open(log, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
 	ck_assert_int_eq(net_open("test", &c->net, &c->fail), OK);
 	take(c,
-	    arena_printf(&c->a,
+	    arena_printf(&c->scratch,
 		"<file_info><name>in</name><url>http://127.0.0.1:%d/in</url>%s"
 		"</file_info><file_info><name>prog</name></file_info>"
 		"<app_version><app_name>app</app_name><version_num>1</version_num>"
@@ -94,12 +94,12 @@ START_TEST(downloads_by_table)
 		"<version_num>1</version_num></result>",
 		port, downloads[_i].declared),
 	    (struct hope){ 0 });
-	p = c->st->projects;
+	p = c->state->projects;
 	state_file(p, "prog")->status = FS_PRESENT;
 	f = state_file(p, "in");
 	if (downloads[_i].had > 0)
-		ck_assert_int_eq(fs_write(file_path(c, p, "%in"),
-				     arena_alloc(&c->a, downloads[_i].had),
+		ck_assert_int_eq(fs_write(transfer_file_path(c, p, "%in"),
+				     arena_alloc(&c->scratch, downloads[_i].had),
 				     downloads[_i].had, 0644, &c->fail),
 		    OK);
 	ck_assert(transfer_step(c));
@@ -107,8 +107,10 @@ START_TEST(downloads_by_table)
 	    downloads[_i].what, f->status);
 	ck_assert_msg(written(c, log) <= downloads[_i].most, "%s: %lld bytes written",
 	    downloads[_i].what, (long long)written(c, log));
-	ck_assert(fs_exists(file_path(c, p, "in")) == (f->status == FS_PRESENT));
-	ck_assert(!fs_exists(file_path(c, p, "%in")) || f->status == FS_ABSENT);
+	ck_assert(
+	    fs_exists(transfer_file_path(c, p, "in")) == (f->status == FS_PRESENT));
+	ck_assert(
+	    !fs_exists(transfer_file_path(c, p, "%in")) || f->status == FS_ABSENT);
 	net_close(c->net);
 	kill(server, SIGKILL);
 	waitpid(server, NULL, 0);

@@ -85,13 +85,13 @@ add(struct client *c, const char *url, char first)
 {
 	static const char program[] =
 	    "#!/bin/sh\necho \"$@\" >new && mv new args\nexec sleep 1000\n";
-	struct cproject *p = state_add(&c->keep, c->st, url);
+	struct cproject *p = state_add(&c->keep, c->state, url);
 
 	p->hostid = 1;
 	p->schedulers = schedulers;
 	p->nschedulers = 1;
-	ck_assert_int_eq(fs_mkdirs(project_dir(c, p), 0755, &c->fail), OK);
-	ck_assert_int_eq(fs_write(file_path(c, p, text_program), program,
+	ck_assert_int_eq(fs_mkdirs(transfer_project_dir(c, p), 0755, &c->fail), OK);
+	ck_assert_int_eq(fs_write(transfer_file_path(c, p, text_program), program,
 			     sizeof(program) - 1, 0755, &c->fail),
 	    OK);
 	rows(p, &c->keep, first);
@@ -110,11 +110,11 @@ host(const struct policy *policy)
 	c = (struct client){ .now = NOW,
 		.dir = dir,
 		.rng = rng_seed(1),
-		.o = { .ncpus = 1, .extra_buffer_s = 100, .policy = policy } };
-	c.o.platform = text_platform;
+		.options = { .ncpus = 1, .extra_buffer_s = 100, .policy = policy } };
+	c.options.platform = text_platform;
 	c.events = open("/dev/null", O_WRONLY | O_CLOEXEC);
-	c.st = NEW(&c.keep, struct state);
-	c.st->p_fpops = 1e9;
+	c.state = NEW(&c.keep, struct state);
+	c.state->p_fpops = 1e9;
 	add(&c, urls[0], 'a');
 	return &c;
 }
@@ -122,7 +122,7 @@ host(const struct policy *policy)
 static void
 order(struct client *c, const char *lines)
 {
-	ck_assert_int_eq(fs_write(arena_printf(&c->a, "%s/orders", c->dir), lines,
+	ck_assert_int_eq(fs_write(arena_printf(&c->scratch, "%s/orders", c->dir), lines,
 			     strlen(lines), 0644, &c->fail),
 	    OK);
 }
@@ -131,12 +131,12 @@ order(struct client *c, const char *lines)
 static const char *
 seen(struct client *c)
 {
-	struct buf b = buf_new(&c->a);
+	struct buf b = buf_new(&c->scratch);
 
 	orders_read(c);
 	enact_tasks(c);
-	for (size_t i = 0; i < 2 * c->st->nprojects; i++) {
-		const struct ctask *t = &c->st->projects[i / 2].tasks[i % 2];
+	for (size_t i = 0; i < 2 * c->state->nprojects; i++) {
+		const struct ctask *t = &c->state->projects[i / 2].tasks[i % 2];
 
 		if (t->pid != 0)
 			buf_printf(&b, t->paused ? "(%s)" : "%s", t->r.name);
@@ -150,7 +150,7 @@ host_end(struct client *c)
 	task_stop_all(c);
 	close(c->events);
 	ck_assert_int_eq(fs_rmtree(c->dir, &c->fail), OK);
-	arena_free(&c->a);
+	arena_free(&c->scratch);
 	arena_free(&c->keep);
 	arena_free(&c->process);
 }
@@ -167,10 +167,10 @@ START_TEST(orders)
 	ck_assert(!enact_contact(c));
 	order(c, "suspend\nupdate http://h.example/p/\nupdate http://h.example/\n");
 	ck_assert_str_eq(seen(c), "(a)(b)");
-	ck_assert(c->st->projects->rpc.user_request);
-	c->st->projects->rpc.user_request = false;
+	ck_assert(c->state->projects->rpc.user_request);
+	c->state->projects->rpc.user_request = false;
 	ck_assert_str_eq(seen(c), "(a)(b)");
-	ck_assert(!c->st->projects->rpc.user_request);
+	ck_assert(!c->state->projects->rpc.user_request);
 	order(c, "no-new-work\nsuspend b");
 	ck_assert_str_eq(seen(c), "a(b)");
 	ck_assert(!enact_contact(c));
@@ -184,9 +184,9 @@ END_TEST
 START_TEST(deadlines_and_pauses)
 {
 	struct client *c = host(policies[_i]);
-	struct ctask *tasks = c->st->projects->tasks;
+	struct ctask *tasks = c->state->projects->tasks;
 
-	if (strcmp(c->o.policy->name, "classic") == 0) {
+	if (strcmp(c->options.policy->name, "classic") == 0) {
 		host_end(c);
 		return; /* it preempts nothing */
 	}
@@ -197,7 +197,7 @@ START_TEST(deadlines_and_pauses)
 	c->now += 500;
 	ck_assert_double_eq(task_ran_s(c, &tasks[0]), 100);
 	ck_assert_double_eq(task_ran_s(c, &tasks[1]), 500);
-	task_abort(c, c->st->projects, &tasks[1], 0, "no longer wanted");
+	task_abort(c, c->state->projects, &tasks[1], 0, "no longer wanted");
 	ck_assert_str_eq(seen(c), "a");
 	c->now += 50;
 	ck_assert_double_eq(task_ran_s(c, &tasks[0]), 150);
@@ -211,18 +211,18 @@ START_TEST(orders_by_project)
 	struct client *c = host(policies[_i]);
 	struct view v;
 
-	if (strcmp(c->o.policy->name, "classic") == 0) {
+	if (strcmp(c->options.policy->name, "classic") == 0) {
 		host_end(c);
 		return; /* it runs what came first */
 	}
 	add(c, urls[1], 'c');
-	c->o.ncpus = 2;
+	c->options.ncpus = 2;
 	ck_assert_str_eq(seen(c), "ac");
 	order(c, "suspend http://h.example/p/\nno-new-work http://h.example/q/\n");
 	ck_assert_str_eq(seen(c), "(a)cd");
-	look(c, &v);
-	ck_assert(v.w.projects[0].suspended && !v.w.projects[0].no_new_work);
-	ck_assert(!v.w.projects[1].suspended && v.w.projects[1].no_new_work);
+	view_load(c, &v);
+	ck_assert(v.world.projects[0].suspended && !v.world.projects[0].no_new_work);
+	ck_assert(!v.world.projects[1].suspended && v.world.projects[1].no_new_work);
 	ck_assert(!enact_contact(c));
 	order(c, "suspend http://h.example/\nsuspend http://h.example/p/a\n");
 	ck_assert_uint_eq(strlen(seen(c)), 4 + 1); /* one of three is stopped */
@@ -235,29 +235,30 @@ START_TEST(coprocessors)
 {
 	static char nvidia[] = "NVIDIA";
 	struct client *c = host(policies[_i]);
-	struct cproject *p = c->st->projects;
+	struct cproject *p = c->state->projects;
 	unsigned devices = 0;
 
 	p->versions[0].coproc_type = nvidia;
 	p->versions[0].coproc_count = 1;
 	p->versions[0].avg_ncpus = 0.1;
-	c->o.coproc[c->o.ncoprocs++] = (struct coproc){ nvidia, 2, 1e12 };
+	c->options.coproc[c->options.ncoprocs++] = (struct coproc){ nvidia, 2, 1e12 };
 	ck_assert_str_eq(seen(c), "ab");
 	for (size_t i = 0; i < 2; i++) {
 		const char *path = arena_printf(
-		    &c->a, "%s/slots/%d/args", c->dir, p->tasks[i].slot);
+		    &c->scratch, "%s/slots/%d/args", c->dir, p->tasks[i].slot);
 		char *text;
 
 		while (fs_size(path) <= 0)
 			clock_nap_ms(20);
-		ck_assert_int_eq(fs_read(&c->a, path, 99, &text, NULL, &c->fail), OK);
-		ck_assert_str_eq(
-		    text, arena_printf(&c->a, "--device %d\n", p->tasks[i].device));
+		ck_assert_int_eq(
+		    fs_read(&c->scratch, path, 99, &text, NULL, &c->fail), OK);
+		ck_assert_str_eq(text,
+		    arena_printf(&c->scratch, "--device %d\n", p->tasks[i].device));
 		devices |= 1U << p->tasks[i].device;
 	}
 	ck_assert_uint_eq(devices, 3);
 	/* They are gone: the tasks cannot be done. */
-	c->o.ncoprocs = 0;
+	c->options.ncoprocs = 0;
 	ck_assert_str_eq(seen(c), "");
 	ck_assert(p->tasks[0].ready && p->tasks[0].state == CLIENT_ABORTED);
 	ck_assert_int_eq(p->tasks[1].exit_status, 201);
@@ -270,18 +271,18 @@ START_TEST(checkpoints)
 {
 	struct rp_app app = { .name = text_app, .fraction_done_exact = true };
 	struct client *c = host(policies[0]);
-	struct cproject *p = c->st->projects;
+	struct cproject *p = c->state->projects;
 	struct ctask *t = p->tasks;
 	const char *saved;
 
-	c->o.quit_when_stopped = true;
+	c->options.quit_when_stopped = true;
 	ck_assert_str_eq(seen(c), "a");
 	c->now += 100;
 	saved = arena_printf(&c->process, "%s/checkpoint", slot_dir(c, &t[0]));
 	ck_assert_int_eq(fs_write(saved, "x", 1, 0644, &c->fail), OK);
 	unit_written(saved, c->now);
 	ck_assert_int_eq(
-	    fs_write(arena_printf(&c->a, "%s/fraction_done", slot_dir(c, &t[0])),
+	    fs_write(arena_printf(&c->scratch, "%s/fraction_done", slot_dir(c, &t[0])),
 		"0.5\n", 4, 0644, &c->fail),
 	    OK);
 	task_poll(c, p, &t[0]);
@@ -311,7 +312,7 @@ END_TEST
 START_TEST(never_started_in_time)
 {
 	struct client *c = host(policies[_i]);
-	struct ctask *t = c->st->projects->tasks;
+	struct ctask *t = c->state->projects->tasks;
 
 	ck_assert_str_eq(seen(c), "a");
 	t[0].r.report_deadline = t[1].r.report_deadline = NOW + 10;
@@ -343,12 +344,12 @@ START_TEST(availability)
 	double on = exp(-1), active = exp(-50.0 / (10 * 86400));
 	struct view v;
 
-	c->o.coproc[c->o.ncoprocs++] = (struct coproc){ nvidia, 1, 1e12 };
+	c->options.coproc[c->options.ncoprocs++] = (struct coproc){ nvidia, 1, 1e12 };
 	orders_read(c);
 	availability_measure(c);
 	c->now += 10;
 	availability_measure(c); /* not worth it yet */
-	ck_assert_double_eq(c->st->fractions_at, NOW);
+	ck_assert_double_eq(c->state->fractions_at, NOW);
 	order(c, "suspend\n");
 	orders_read(c);
 	c->now += 40;
@@ -358,10 +359,10 @@ START_TEST(availability)
 	c->now += 10 * 86400;
 	c->measured_ms = 0; /* as after a start */
 	availability_measure(c);
-	look(c, &v);
-	nearly(v.w.rsc[0].avail, on * active);
-	nearly(v.w.rsc[1].avail, on * active);
-	hostinfo(c, c->st->projects, &rq);
+	view_load(c, &v);
+	nearly(v.world.rsc[0].avail, on * active);
+	nearly(v.world.rsc[1].avail, on * active);
+	hostinfo_fill(c, c->state->projects, &rq);
 	nearly(rq.host.on_frac, on);
 	nearly(rq.host.active_frac, active);
 	nearly(rq.host.gpu_active_frac, active);
@@ -373,9 +374,9 @@ START_TEST(availability)
 	c->measured_ms = clock_mono_ms() - 200000;
 	availability_measure(c);
 	nearly(availability_now(c).on, 1 - (1 - on) * exp(-200.0 / (10 * 86400)));
-	c->st->fractions.on = 1e-9;
-	look(c, &v);
-	nearly(v.w.rsc[0].avail, 0.01);
+	c->state->fractions.on = 1e-9;
+	view_load(c, &v);
+	nearly(v.world.rsc[0].avail, 0.01);
 	host_end(c);
 }
 END_TEST
@@ -403,12 +404,12 @@ add_app(struct client *c, struct cproject *p)
 START_TEST(memory)
 {
 	struct client *c = host(policies[_i]);
-	struct cproject *p = c->st->projects;
+	struct cproject *p = c->state->projects;
 
 	add_app(c, p);
-	c->o.ncpus = 2;
+	c->options.ncpus = 2;
 	c->ram_bytes = 1000;
-	c->o.ram_part = 0.5;
+	c->options.ram_part = 0.5;
 	p->workunits[0].rsc_memory_bound = 501;
 	p->workunits[1].rsc_memory_bound = 500;
 	ck_assert_str_eq(seen(c), "b");
@@ -427,16 +428,16 @@ END_TEST
 START_TEST(less_memory)
 {
 	struct client *c = host(policies[0]);
-	struct cproject *p = c->st->projects;
+	struct cproject *p = c->state->projects;
 
-	c->o.ncpus = 2;
+	c->options.ncpus = 2;
 	c->ram_bytes = 1000;
-	c->o.ram_part = 0.9;
+	c->options.ram_part = 0.9;
 	p->workunits[0].rsc_memory_bound = 400;
 	ck_assert_str_eq(seen(c), "ab");
 	c->prefs.ram_max_used_idle_pct = 50;
 	ck_assert_str_eq(seen(c), "a(b)");
-	c->o.own_ram = true;
+	c->options.own_ram = true;
 	ck_assert_str_eq(seen(c), "ab");
 	host_end(c);
 }
@@ -447,30 +448,30 @@ END_TEST
 START_TEST(an_app_that_needs_no_cpu)
 {
 	struct client *c = host(policies[_i]);
-	struct cproject *p = c->st->projects;
+	struct cproject *p = c->state->projects;
 	struct contact contact;
 	struct view v;
 
 	add_app(c, p);
 	p->apps[0].non_cpu_intensive = true;
-	c->o.min_buffer_s = 10;
+	c->options.min_buffer_s = 10;
 	ck_assert_str_eq(seen(c), "ab");
 	task_abort(c, p, &p->tasks[0], 0, "no longer wanted");
 	c->now += 100;
-	look(c, &v); /* which takes what a had into the accounts */
-	ck_assert_double_eq(v.rr.r[CW_CPU].nidle, 1);
-	contact_next(&v.w, c->o.policy, &c->a, &v.rr, &contact);
+	view_load(c, &v); /* which takes what a had into the accounts */
+	ck_assert_double_eq(v.rr.rsc[CW_CPU].nidle, 1);
+	contact_next(&v.world, c->options.policy, &c->scratch, &v.rr, &contact);
 	ck_assert_int_eq(contact.why, CONTACT_WORK);
 	ck_assert_double_ge(contact.ask.secs[CW_CPU], 100);
 	c->now += 100;
 	p->acct.rec = p->acct.exp_avg_cpu = 0;
-	look(c, &v);
+	view_load(c, &v);
 	ck_assert(p->acct.rec == 0 && p->acct.exp_avg_cpu == 0);
 	ck_assert_str_eq(seen(c), "b");
 	/* Where the whole project is of this kind one task is enough. */
 	p->nci = true;
-	look(c, &v);
-	contact_next(&v.w, c->o.policy, &c->a, &v.rr, &contact);
+	view_load(c, &v);
+	contact_next(&v.world, c->options.policy, &c->scratch, &v.rr, &contact);
 	ck_assert_int_eq(contact.why, CONTACT_NONE);
 	ck_assert_str_eq(seen(c), "b");
 	host_end(c);
@@ -485,10 +486,10 @@ START_TEST(who_has_no_task_is_asked_without_a_buffer)
 	struct view v;
 
 	add(c, urls[1], 'c')->ntasks = 0;
-	c->o.min_buffer_s = c->o.extra_buffer_s = 0;
+	c->options.min_buffer_s = c->options.extra_buffer_s = 0;
 	ck_assert_str_eq(seen(c), "a");
-	look(c, &v);
-	contact_next(&v.w, c->o.policy, &c->a, &v.rr, &contact);
+	view_load(c, &v);
+	contact_next(&v.world, c->options.policy, &c->scratch, &v.rr, &contact);
 	ck_assert_int_eq(contact.project, 1);
 	ck_assert_double_eq(contact.ask.inst[CW_CPU], 0.5);
 	ck_assert_double_eq(contact.ask.secs[CW_CPU], 1);
@@ -500,7 +501,7 @@ END_TEST
 START_TEST(no_deadline)
 {
 	struct client *c = host(policies[0]);
-	struct ctask *t = c->st->projects->tasks;
+	struct ctask *t = c->state->projects->tasks;
 
 	t[0].r.report_deadline = t[1].r.report_deadline = 0;
 	seen(c);

@@ -518,11 +518,11 @@ START_TEST(entitlement_by_table)
 
 	for (int i = 0; i < 3; i++) {
 		p[i].share = entitled[_i].share[i];
-		p[i].acct.can = entitled[_i].can[i];
+		p[i].acct.usable_mask = entitled[_i].can[i];
 	}
 	entitle(&w);
 	for (int i = 0; i < 3; i++)
-		NEARLY(p[i].acct.part, entitled[_i].part[i]);
+		NEARLY(p[i].acct.entitled, entitled[_i].part[i]);
 }
 END_TEST
 

@@ -52,12 +52,12 @@ START_TEST(t1_t2_worked_example)
 	struct rr_sim rr;
 
 	rr_simulate(&w, &a, &rr);
-	NEARLY(rr.p[0].shortfall[0], c->shortfall[0], c->what);
-	NEARLY(rr.p[1].shortfall[0], c->shortfall[1], c->what);
-	NEARLY(rr.r[0].shortfall, c->total, c->what);
+	NEARLY(rr.projects[0].shortfall[0], c->shortfall[0], c->what);
+	NEARLY(rr.projects[1].shortfall[0], c->shortfall[1], c->what);
+	NEARLY(rr.rsc[0].shortfall, c->total, c->what);
 	for (int i = 0; i < 3; i++)
 		if (c->finish[i] > 0)
-			NEARLY(rr.t[i].finish_s, c->finish[i], c->what);
+			NEARLY(rr.tasks[i].finish_s, c->finish[i], c->what);
 	arena_free(&a);
 }
 END_TEST
@@ -116,14 +116,15 @@ START_TEST(small_worlds)
 	w.ntasks = fill(c, &w, t);
 	rr_simulate(&w, &a, &rr);
 	for (size_t i = 0; i < w.ntasks; i++) {
-		NEARLY(rr.t[i].finish_s, c->finish[i], c->what);
-		ck_assert_msg(rr.t[i].miss == c->miss[i], "%s: task %zu", c->what, i);
+		NEARLY(rr.tasks[i].finish_s, c->finish[i], c->what);
+		ck_assert_msg(
+		    rr.tasks[i].miss == c->miss[i], "%s: task %zu", c->what, i);
 	}
 	for (size_t r = 0; r < w.nrsc; r++) {
-		NEARLY(rr.r[r].shortfall, c->shortfall[r], c->what);
-		NEARLY(rr.r[r].nidle, c->nidle[r], c->what);
-		NEARLY(rr.r[r].saturated_s, c->saturated[r], c->what);
-		NEARLY(rr.r[r].busy_s, c->busy[r], c->what);
+		NEARLY(rr.rsc[r].shortfall, c->shortfall[r], c->what);
+		NEARLY(rr.rsc[r].nidle, c->nidle[r], c->what);
+		NEARLY(rr.rsc[r].saturated_s, c->saturated[r], c->what);
+		NEARLY(rr.rsc[r].busy_s, c->busy[r], c->what);
 	}
 	arena_free(&a);
 }
@@ -303,9 +304,9 @@ START_TEST(as_defined)
 			;
 		rr_simulate(&w, &a, &rr);
 		for (size_t i = 0; i < w.ntasks; i++)
-			ck_assert_msg(fabs(rr.t[i].finish_s - s.finish[i]) < 1e-6,
+			ck_assert_msg(fabs(rr.tasks[i].finish_s - s.finish[i]) < 1e-6,
 			    "seed %d, world %d, task %zu: %.9g, not %.9g", _i + 1, k, i,
-			    rr.t[i].finish_s, s.finish[i]);
+			    rr.tasks[i].finish_s, s.finish[i]);
 		arena_reset(&a);
 	}
 	arena_free(&a);

@@ -301,7 +301,7 @@ END_TEST
 	"leave_in_memory=false cpu_scheduling_period=1 min_queue=0.24 "                \
 	"additional_queue=0.48 OVERHEAD(P2, 0.08333) OVERHEAD(P3, 0.08333)"
 
-START_TEST(t6_scenario_1_of_seed_002)
+START_TEST(t6_scenario_1_of_client_scheduling)
 {
 	const char *policy = policy_of(ROW_t6, _i);
 	struct result r;
@@ -549,7 +549,7 @@ END_TEST
 
 UNIT_MAIN("sim policies", {
 	ADD_LOOP(t5_slices, count_of(ROW_t5));
-	ADD_LOOP(t6_scenario_1_of_seed_002, count_of(ROW_t6));
+	ADD_LOOP(t6_scenario_1_of_client_scheduling, count_of(ROW_t6));
 	ADD_LOOP(t6_no_turn_ends_early, nplain() + nvariants());
 	ADD_LOOP(t7_long_and_short, count_of(ROW_t7));
 	ADD_LOOP(t8_example_1, count_of(ROW_t8));
