@@ -24,7 +24,7 @@ backoff_s(const struct backoff *b, int n, struct rng *rng)
 	return fmin(s, b->max_s) * (0.5 + 0.5 * rng_unit(rng));
 }
 
-/* 2003: uniform in [MIN, min(MAX, e^n)), MIN as long as e^n is less. */
+/* 2003: uniform in [MIN, min(MAX, e^n)); MIN while e^n is less than MIN. */
 static double
 uniform_s(const struct backoff *b, int n, struct rng *rng)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Task choice: the list from which the running tasks are taken (client.md 4.3). */
+/* Task choice: builds the list from which the running tasks are taken (client.md
+ * 4.3). */
 #include "rules/client/policy.h"
 
 #include <math.h>
@@ -9,7 +10,7 @@
 enum { RUNNING, IN_MEMORY, STARTED, FRESH, CLASSES };
 enum { NO_TASK = -1 };
 
-struct queues { /* of the runnable tasks of one project, by class, FIFO */
+struct queues { /* runnable tasks of one project, a FIFO for each class */
 	int32_t head[CLASSES], tail[CLASSES];
 };
 struct choice {
@@ -61,7 +62,7 @@ fill_queues(struct choice *c, int32_t rsc)
 	}
 }
 
-/* More of them than may run at a time would only keep others off the list. */
+/* Listing more tasks than may run at a time would only displace others. */
 static bool
 concurrency_full(const struct choice *c, const struct cw_task *t)
 {
@@ -114,10 +115,9 @@ by_urgency(const void *pa, const void *pb)
 	return a->task < b->task ? -1 : 1;
 }
 
-/*
- * Upstream: a task that was in danger and runs stays urgent for a time slice, and as
- * long as another of its project is in danger, or two would take turns (client.md 4.3).
- */
+/* Upstream: a running task that was in danger stays urgent for a time slice, and as
+ * long as another task of its project is in danger; otherwise the two would take turns
+ * (client.md 4.3). */
 static bool
 still_urgent(const struct choice *c, const struct cw_task *t)
 {
@@ -146,8 +146,8 @@ count_misses(const struct choice *c, int32_t rsc, uint32_t *misses)
 	return any;
 }
 
-/* The earliest deadlines of what would miss, or of projects of which some would, as
- * many as these. */
+/* Takes the earliest deadlines among tasks that would miss, or among all tasks of
+ * projects with misses, as many as there are misses. */
 static double
 take_urgent(struct choice *c, struct arena *a, int32_t rsc, uint32_t *misses)
 {
@@ -205,7 +205,8 @@ has_queued(const struct queues *q)
 	       q->head[STARTED] != NO_TASK || q->head[FRESH] != NO_TASK;
 }
 
-/* Of the projects with tasks, those with an instance of their own before the others. */
+/* Among projects with tasks, one that has a reserved instance left comes before the
+ * others. */
 static int32_t
 top_project(const struct choice *c, int32_t rsc)
 {
@@ -227,7 +228,8 @@ top_project(const struct choice *c, int32_t rsc)
 	return top;
 }
 
-/* Up to twice the instances, so that what cannot run after all has substitutes. */
+/* Takes up to twice the instances, so that tasks which turn out not to fit have
+ * substitutes. */
 static void
 take_by_priority(struct choice *c, int32_t rsc, double used)
 {
@@ -244,7 +246,7 @@ take_by_priority(struct choice *c, int32_t rsc, double used)
 	}
 }
 
-/* What runs and has not had its time slice yet. */
+/* Takes running tasks that are still within their time slice. */
 static double
 take_slices(struct choice *c, int32_t rsc)
 {
@@ -287,9 +289,9 @@ choose_by_priority(const struct client_world *w, struct arena *a,
 	list->item = NEWN(a, struct run_item, w->ntasks + 1);
 	list->n = 0;
 	take_all_nci(&c);
+	/* Coprocessors before the CPU. */
 	for (size_t k = 0; k < w->nrsc; k++) {
-		int32_t r = (int32_t)(w->nrsc - 1 -
-				      k); /* coprocessors before the CPU */
+		int32_t r = (int32_t)(w->nrsc - 1 - k);
 		double used = take_urgent(&c, a, r, misses);
 
 		if (how->slice_first)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When a host makes contact, with whom, and what the answer changes. */
+/* When a host makes contact, with whom, and what the reply changes. */
 #include "rules/client/policy.h"
 
 #include <math.h>
@@ -35,7 +35,8 @@ has_unreported_tasks(const struct client_world *w, size_t project)
 	return w->projects[project].rpc.nready > 0;
 }
 
-/* Why the project is contacted now, its work aside; else when it may be. */
+/* Returns why the project is due now, leaving work fetch aside; if it is not, lowers
+ * *at to when it may be. */
 static enum contact_why
 contact_due(
     const struct client_world *w, const struct policy *how, size_t project, double *at)
@@ -67,7 +68,7 @@ contact_due(
 	return CONTACT_NONE;
 }
 
-/* Which reason comes first if several projects have one (client.md 1.3). */
+/* Rank of the reasons if several projects have one (client.md 1.3). */
 static int
 reason_rank(enum contact_why why)
 {
@@ -99,7 +100,7 @@ find_reason(const struct client_world *w, const struct policy *how, struct conta
 	}
 }
 
-/* --- what is asked --- */
+/* --- what to ask --- */
 
 /* A project that is not CPU-intensive has one task at a time. */
 static bool
@@ -127,7 +128,7 @@ ask_nci(const struct client_world *w, struct contact *c)
 		}
 }
 
-/* The first contact: a task of each kind, if there is one. */
+/* First contact: asks for one task per resource. */
 static void
 ask_first(const struct client_world *w, size_t project, struct work_ask *ask)
 {
@@ -141,7 +142,8 @@ ask_first(const struct client_world *w, size_t project, struct work_ask *ask)
 	ask->project = (int32_t)project;
 }
 
-/* The user's wish ends the project's delays, for what is asked along with it too. */
+/* A request by the user overrides the project's delays, also for the work asked along
+ * with it. */
 static const struct client_world *
 without_delay(const struct client_world *w, struct arena *a, size_t project)
 {
@@ -160,10 +162,10 @@ contact_next(const struct client_world *w, const struct policy *how, struct aren
     const struct rr_sim *rr, struct contact *c)
 {
 	*c = (struct contact){ CONTACT_NONE, -1, { .project = -1 },
-		/* A task that waits longer than this may be in danger. */
+		/* A task that waits longer than this may come into danger. */
 		w->now + rr->recheck_s };
 	find_reason(w, how, c);
-	/* "RPC policy": work that is short comes before all reports. */
+	/* "RPC policy": a shortage of work comes before all reports. */
 	if (c->why == CONTACT_NONE || (how->sessions && c->why == CONTACT_RESULTS)) {
 		ask_nci(w, c);
 		if (c->ask.project < 0)
@@ -209,7 +211,7 @@ contact_ready(struct cw_rpc *rpc, double at, double deadline, bool report_now)
 	rpc->report_now |= report_now;
 }
 
-/* --- what the answer changes --- */
+/* --- what the reply changes --- */
 
 static void
 delay_contact(struct cw_project *p, double at)
@@ -217,7 +219,7 @@ delay_contact(struct cw_project *p, double at)
 	p->rpc.min_rpc_time = cw_max(p->rpc.min_rpc_time, at);
 }
 
-/* The project is left alone after its n-th failure in a row. */
+/* Backs off after the project's n-th failure in a row. */
 static void
 stay_away(struct client_world *w, const struct policy *how, struct cw_project *p,
     int32_t n, struct rng *rng)
@@ -228,7 +230,7 @@ stay_away(struct client_world *w, const struct policy *how, struct cw_project *p
 				      own.max_s > 0 ? &own : &backoff_rpc, n, rng));
 }
 
-/* The longest that a host in a hurry waits, else so long. */
+/* s, or the longest time that a host with bounded back-offs waits, if that is less. */
 static double
 cap_backoff_s(const struct client_world *w, double s)
 {
@@ -243,7 +245,7 @@ rsc_backoff(const struct client_world *w, const struct policy *how,
 	double most = cap_backoff_s(w, RSC_BACKOFF_MOST_S);
 
 	if (s->backoff_until > w->now)
-		return; /* the request was made along with another */
+		return; /* asked only along with another request */
 	s->backoff_s = s->backoff_s > 0            ? cw_min(2 * s->backoff_s, most) :
 	               w->prefs.backoff_most_s > 0 ? w->prefs.backoff_min_s :
 	                                             how->backoff_min_s;
@@ -260,8 +262,7 @@ store_delays(
 	                                                  0;
 }
 
-/* "RPC policy" knows nothing of resources: who has no work is left alone for a while.
- */
+/* "RPC policy" knows no resources: a project that had no work backs off as a whole. */
 static bool
 brought_nothing(const struct client_world *w, const struct policy *how,
     const struct contact *c, const struct reply_facts *f)
@@ -323,7 +324,7 @@ contact_replied(struct client_world *w, const struct policy *how,
 	if (brought_nothing(w, how, c, f))
 		stay_away(w, how, p, ++p->rpc.nrpc_failures, rng);
 	note_work_rpc(w, how, c);
-	how->account(w, how); /* of the new tasks, and whether the session is over */
+	how->account(w, how); /* counts the new tasks; may end the session */
 }
 
 void
@@ -359,7 +360,7 @@ contact_master(struct client_world *w, const struct policy *how, size_t project,
 {
 	struct cw_project *p = &w->projects[project];
 
-	if (nurls == 0) { /* a failure like others; the tenth in a row counts */
+	if (nurls == 0) { /* an ordinary failure; the tenth in a row counts */
 		contact_failed(w, how, project, rng);
 		return;
 	}

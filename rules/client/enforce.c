@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which tasks start and stop now, so that the list is followed (client.md 2.5, 4.4). */
+/* Which tasks to start and stop now so that the run list is followed (client.md 2.5,
+ * 4.4). */
 #include "rules/client/policy.h"
 
 #include <math.h>
@@ -23,12 +24,12 @@ struct rank {
 struct room { /* what is left for the tasks still to be placed */
 	const struct client_world *world;
 	double left[CW_RSC_MOST];
-	double *inst[CW_RSC_MOST]; /* of coprocessors: each instance */
+	double *inst[CW_RSC_MOST]; /* coprocessors: what is free of each instance */
 	double ram;                /* INFINITY: no limit */
 	int32_t *nproject, *napp;  /* tasks placed */
 };
 
-/* It has run for a time slice and has a checkpoint since then. */
+/* The task has run for a time slice and has checkpointed since the slice ended. */
 static bool
 slice_over(const struct client_world *w, const struct cw_task *t)
 {
@@ -87,11 +88,9 @@ at_concurrency_limit(const struct room *m, const struct cw_task *t)
 	return most > 0 && m->napp[t->app] >= most;
 }
 
-/*
- * The first instance that a task of a coprocessor gets: where it is, else a fraction
- * where others are, so that whole instances stay free for tasks that need them; -1 if
- * it does not fit.
- */
+/* Returns the first instance for a coprocessor task: its present one if possible; for a
+ * fraction of an instance, one that is shared already, so that whole instances stay
+ * free for tasks that need them.  -1 if the task does not fit. */
 static int32_t
 find_device(const struct room *m, const struct cw_task *t)
 {
@@ -138,11 +137,9 @@ occupy_instances(struct room *m, const struct cw_task *t, int32_t device)
 		}
 }
 
-/*
- * Coprocessors are not shared beyond what they are, and their tasks may take one CPU
- * more than there is; the CPUs are full when nothing is left of them, so that the last
- * task may take more than there is (client.md 4.4).
- */
+/* Takes what the task needs, if it fits.  Coprocessors are never overcommitted; their
+ * tasks may overcommit the CPUs by one.  The CPUs are full only when nothing of them is
+ * left, so the last task may overcommit them, too (client.md 4.4). */
 static bool
 try_to_place(struct room *m, const struct cw_task *t, int32_t *device)
 {
@@ -169,9 +166,10 @@ try_to_place(struct room *m, const struct cw_task *t, int32_t *device)
 	return true;
 }
 
-/* --- what is done --- */
+/* --- actions --- */
 
-/* A coprocessor's memory is given back; what has no checkpoint would be lost. */
+/* A coprocessor task must release the memory of its device.  A task without a
+ * checkpoint would lose all of its work. */
 static bool
 stays_in_memory(const struct client_world *w, const struct cw_task *t)
 {
@@ -195,7 +193,7 @@ add_start(uint32_t task, int32_t device, struct enforced *e)
 	e->device[e->nstart++] = device;
 }
 
-struct waiting { /* projects of which a task could run if there were room */
+struct waiting { /* projects with tasks that could run if there were room */
 	int32_t first;
 	bool several;
 };
@@ -216,8 +214,8 @@ others_wait(const struct waiting *wait, int32_t project)
 	return wait->first >= 0 && (wait->several || wait->first != project);
 }
 
-/* When its time slice ends, or the next one if it has gone on; that it is over but for
- * a checkpoint. */
+/* Rechecks when the task's time slice ends, or its next one if it was continued; after
+ * an expired slice, at its next checkpoint. */
 static void
 plan_recheck(const struct client_world *w, const struct cw_task *t,
     const struct waiting *wait, struct enforced *e)
@@ -231,11 +229,9 @@ plan_recheck(const struct client_world *w, const struct cw_task *t,
 	e->recheck_at = cw_min(e->recheck_at, w->now + period - fmod(ran, period));
 }
 
-/*
- * client.md 2.5: what is wanted because of its deadline takes the place of what loses
- * least; all else waits until a running task that is not wanted makes a checkpoint.
- * keep[] is what was wanted and fits.
- */
+/* client.md 2.5: a task chosen for its deadline replaces the running task that loses
+ * least.  All others wait until a running task that is not wanted checkpoints.  keep[]
+ * marks the wanted tasks that fit. */
 static void
 preempt_for_deadlines(const struct client_world *w, const struct rank *r, size_t n,
     const bool *keep, struct enforced *e)
@@ -283,7 +279,7 @@ stop_at_checkpoints(const struct client_world *w, const struct rank *r, size_t n
 	}
 }
 
-/* Parameters: the tasks by rank come with what is to be kept, run and placed. */
+/* Parameters: the ranked tasks, plus what to keep, what runs, and the room left. */
 static void
 enforce_by_checkpoint(const struct client_world *w, struct arena *a,
     const struct rank *r, size_t n, const bool *keep, bool *run, struct room *m,
@@ -314,9 +310,10 @@ enforce_by_checkpoint(const struct client_world *w, struct arena *a,
 	}
 }
 
-/* --- both --- */
+/* --- both ways of enforcement --- */
 
-/* The list, then what runs and is not on it; by urgency, else as they came. */
+/* Ranks the listed tasks, then the running ones that are not listed: by urgency,
+ * otherwise in their order. */
 static size_t
 rank_tasks(const struct client_world *w, struct arena *a, const struct run_list *list,
     struct rank *r)
@@ -354,8 +351,9 @@ has_free_instance(const struct room *m)
 	return false;
 }
 
-/* What the list left out, as it came, where nothing of the list fits: a task may need
- * more instances, or more memory, than are left.  Returns how many are ranked now. */
+/* Starts tasks that the list left out, by arrival, where no listed task fits: a listed
+ * task may need more instances, or more memory, than are left.  Returns the new number
+ * of ranked tasks. */
 static size_t
 use_the_rest(const struct client_world *w, struct arena *a, struct rank *r, size_t n,
     bool *run, struct room *m, struct enforced *e)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shares of a host whose projects cannot all use all of it. */
+/* Divides a host by share among projects that cannot all use all of it. */
 #include "rules/client/policy.h"
 
 #include "lib/banned.h"
@@ -14,7 +14,7 @@ flops_of(const struct client_world *w, unsigned set)
 	return sum;
 }
 
-/* Not settled yet, and with nothing left but resources of the set. */
+/* The project is not settled yet, and all resources left to it are in the set. */
 static bool
 bound_by(const struct cw_project *p, unsigned gone, unsigned set)
 {
@@ -22,7 +22,7 @@ bound_by(const struct cw_project *p, unsigned gone, unsigned set)
 	       ((p->acct.usable_mask & ~gone) & ~set) == 0;
 }
 
-/* What the set gives per share to those who are bound by it; -1: nobody is. */
+/* What the set gives per share to the projects bound by it; -1 if there are none. */
 static double
 level_of(const struct client_world *w, unsigned gone, unsigned set)
 {
@@ -50,10 +50,9 @@ tightest_set(const struct client_world *w, unsigned gone, double *least)
 	return tightest;
 }
 
-/*
- * The set of resources that gives least per share to those who have nothing else binds
- * them: they get just that, and the others share the rest.  Four types, so 15 sets.
- */
+/* The set of resources that gives least per share to the projects restricted to it
+ * binds them: they get exactly that, and the others share the rest.  Four resources
+ * make 15 sets. */
 void
 entitle(struct client_world *w)
 {

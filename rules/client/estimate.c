@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How long a task will take (client.md 4.6). */
+/* How long a task will take (client.md 4.6), and availability (4.7). */
 #include "rules/client/policy.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Work fetch: what all policies share (client.md 4.5). */
+/* Work fetch: the rules that all policies share (client.md 4.5). */
 #include "rules/client/policy.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 
 enum { RUNNABLE_MOST = 1000 };
 
-/* More uploads than this wait for the network: no more work to upload. */
+/* Too many uploads wait for the network; more work would only add to them. */
 static bool
 uploads_wait(const struct client_world *w, const struct cw_project *p)
 {
@@ -44,7 +44,7 @@ fetch_held_back(
 	return false;
 }
 
-/* Tasks of the project that may run at a time, all its apps taken; 0 = any number. */
+/* Limit of the project's running tasks, those of its apps included; 0 = none. */
 static int32_t
 limit_of(const struct client_world *w, size_t project)
 {
@@ -60,8 +60,8 @@ limit_of(const struct client_world *w, size_t project)
 	return sum > 0 && (most <= 0 || sum < most) ? sum : most;
 }
 
-/* What it can still run within the buffer, as far as a limit goes: instance-seconds, as
- * long as each task takes an instance. */
+/* What the project can still run within the buffer under its limit, in
+ * instance-seconds, assuming one instance per task. */
 static double
 room_by_limit(
     const struct client_world *w, const struct rr_sim *rr, size_t project, size_t rsc)
@@ -72,7 +72,7 @@ room_by_limit(
 	                   most * fetch_buffer_s(w) - rr->projects[project].queued[rsc];
 }
 
-/* Whatever it could send: it may not be asked for this resource now. */
+/* The project may not be asked for this resource now, whatever it could send. */
 static bool
 not_to_be_asked(const struct client_world *w, size_t project, size_t rsc)
 {
@@ -121,7 +121,8 @@ fetch_ask(const struct client_world *w, const struct rr_sim *rr, size_t project,
 {
 	const struct cw_project *p = &w->projects[project];
 
-	if (p->share <= 0) { /* a backup: one task at a time, for what is idle */
+	if (p->share <=
+	    0) { /* a backup project gets one task at a time, for an idle instance */
 		inst = cw_min(1, rr->rsc[rsc].nidle);
 		secs = inst > 0 ? 1 : 0;
 	}
@@ -136,10 +137,9 @@ fetch_ask(const struct client_world *w, const struct rr_sim *rr, size_t project,
 	ask->inst[rsc] = inst;
 }
 
-/*
- * The time of one task is left over, as others may be owed more for a while; of a very
- * short time a part is taken anyway, or such a project would never be asked.
- */
+/* Leaves out the time of one task, because other projects may be owed more for a while.
+ * If that leaves little, a quarter of the delay bound counts anyway; otherwise the
+ * project would never be asked. */
 double
 fetch_usable_s(const struct client_world *w, size_t project)
 {

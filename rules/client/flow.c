@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A resource shared like water: the level, and who comes to the end of a task first. */
+/* Water filling: the level, and which stream ends a task first. */
 #include "rules/client/flow.h"
 
 #include <math.h>
@@ -69,7 +69,8 @@ heap_remove(struct heap *h, const double *key, uint32_t *pos, uint32_t stream)
 
 /* --- streams --- */
 
-/* When its first task ends, and at which level it is capped. */
+/* Derives the keys: when the stream's first task ends, and the level at which it is
+ * capped. */
 static void
 set_keys(struct flow *f, uint32_t i)
 {
@@ -83,7 +84,7 @@ set_keys(struct flow *f, uint32_t i)
 	f->cap_key[i] = s->capped ? -threshold : threshold;
 }
 
-/* Its part in the sums, once or taken off. */
+/* Adds the stream to the sums, or takes it out with times -1. */
 static void
 add_to_sums(struct flow *f, const struct stream *s, double times)
 {
@@ -109,7 +110,7 @@ leave_flow(struct flow *f, uint32_t i)
 	heap_remove(
 	    s->capped ? &f->capped_cap : &f->open_cap, f->cap_key, f->cap_pos, i);
 	add_to_sums(f, s, -1);
-	if (end->n == 0) /* no rests of rounding */
+	if (end->n == 0) /* discard what rounding left */
 		*(s->capped ? &f->caps : &f->shares) = 0;
 }
 
@@ -136,10 +137,9 @@ find_level(const struct flow *f)
 	return left >= -EPSILON * f->ninst ? INFINITY : -INFINITY;
 }
 
-/*
- * Each move raises the level, so none comes back: a stream that is capped uses less
- * than the level gave it, one that is uncapped leaves what it had beyond the level.
- */
+/* Each move raises the level, so no stream moves twice: a stream that becomes capped
+ * uses less than the level gave it, and one that becomes uncapped leaves what it had
+ * beyond the level. */
 void
 flow_settle(struct flow *f)
 {
@@ -183,7 +183,7 @@ flow_init(struct flow *f, struct arena *a, size_t n, double ninst)
 		.cap_pos = u + 5 * n };
 }
 
-/* The stream has its place in the heap, with another key. */
+/* Restores the heap after the stream's key changed. */
 static void
 heap_update(struct heap *h, const double *key, uint32_t *pos, uint32_t i)
 {
@@ -193,7 +193,7 @@ heap_update(struct heap *h, const double *key, uint32_t *pos, uint32_t i)
 	heap_sift_down(h, key, pos, pos[i]);
 }
 
-/* It has one task for another. */
+/* The stream's first task was replaced. */
 static void
 update_end_key(struct flow *f, uint32_t i)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One resource shared like water among streams: the capacity is given in proportion to
- * the streams' shares, none gets more than it can use, and what it leaves goes to the
- * others.  A stream is capped, and moves at a known speed, or it takes share * level;
- * so the streams that are not capped stay in order however the level changes, and
- * every change costs O(log n).
+ * Divides one resource among streams like water: capacity goes to the streams in
+ * proportion to their shares, no stream gets more than it can use, and what it leaves
+ * goes to the others.  A stream is either capped and advances at a known speed, or
+ * takes share * level.  Uncapped streams therefore keep their order however the level
+ * changes, and every change costs O(log n).
  */
 #ifndef RULES_CLIENT_FLOW_H
 #define RULES_CLIENT_FLOW_H
@@ -15,13 +15,18 @@
 
 struct stream {
 	double share; /* > 0 */
-	double use;   /* instances that it could use; 0 = it is not in the flow */
-	double other; /* CPUs that it needs at full use (of a coprocessor's stream) */
-	double vtime; /* run seconds of each of its tasks since the start, as of mark */
-	double mark;  /* when v was taken: a time if capped, else a level time */
-	double next_vtime; /* v at which its first task ends */
-	double cap;        /* what it takes at most; set by flow_set() as is: */
-	double speed;      /* of v, per second if capped, else per level time */
+	double use;   /* instances that it could use; 0 = not in the flow */
+	double other; /* CPUs that a coprocessor's stream needs at full use */
+	/* Virtual time: run seconds of each of its tasks since the start, as of
+	 * mark. */
+	double vtime;
+	/* When vtime was taken: a time if capped, otherwise a level time. */
+	double mark;
+	double next_vtime; /* vtime at which its first task ends */
+	/* Most instances that it takes; derived by flow_set(), as is the next: */
+	double cap;
+	/* Of vtime, per second if capped, otherwise per level time. */
+	double speed;
 	bool capped;
 };
 struct heap { /* of streams, least key first */
@@ -29,33 +34,34 @@ struct heap { /* of streams, least key first */
 };
 struct flow {
 	struct stream *streams;
-	double ninst;           /* of the resource */
-	double capacity;        /* of it for this flow now */
-	double level;           /* instances per share; INFINITY: all are capped */
-	double now, level_time; /* time, and the integral of level */
-	double shares;          /* sum of those not capped */
-	double caps;            /* sum of what the capped ones use */
+	double ninst;    /* of the resource */
+	double capacity; /* instances available to this flow now */
+	/* Instances per share; INFINITY: all streams are capped. */
+	double level;
+	double now, level_time; /* current time, and the integral of level over it */
+	double shares;          /* sum over the uncapped streams */
+	double caps;            /* sum of cap over the capped streams */
 	double other_capped, other_per_level;
-	bool unsettled; /* the level may not fit */
+	bool unsettled; /* the level may no longer fit */
 	struct heap open_end, open_cap, capped_end, capped_cap;
 	double *end_key, *cap_key;
 	uint32_t *end_pos, *cap_pos;
 };
 
 void flow_init(struct flow *, struct arena *, size_t nstreams, double ninst);
-/* The stream from now on: it uses so much, its first task ends at next_vtime of its v.
- * After all such changes of one moment: flow_settle(). */
+/* flow_set() changes a stream: use and other as in struct stream, its first task ends
+ * at next_vtime.  Call flow_settle() after all changes of one moment. */
 void flow_settle(struct flow *);
 void flow_set(
     struct flow *, uint32_t stream, double use, double other, double next_vtime);
-/* When the next task ends if nothing changes, INFINITY if none does, and whose it is.
- */
+/* Returns when the next task ends if nothing changes, INFINITY if none does, and its
+ * stream. */
 double flow_next(const struct flow *, uint32_t *stream);
 double flow_other(const struct flow *); /* CPUs that it takes now */
 
-/* --- small, and called at every step --- */
+/* --- small and called at every step --- */
 
-/* The v of a stream now. */
+/* Virtual time of a stream now. */
 static inline double
 flow_vtime(const struct flow *f, uint32_t stream)
 {
@@ -73,7 +79,7 @@ flow_advance(struct flow *f, double now)
 	f->now = now;
 }
 
-/* Instances of its capacity that are not in use. */
+/* Instances of the capacity that no stream uses. */
 static inline double
 flow_idle(const struct flow *f)
 {

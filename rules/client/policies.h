@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows of the table of policies, and what some of them share. */
+/* The rows of the table of policies, for policy.c. */
 #ifndef RULES_CLIENT_POLICIES_H
 #define RULES_CLIENT_POLICIES_H
 
@@ -12,6 +12,6 @@ extern const struct policy policy_debt1, policy_debt1_deadlines,
     policy_debt1_upstream; /* client.md 2 */
 extern const struct policy policy_debtr, policy_debtr_deadlines,
     policy_debtr_upstream;                /* client.md 3 */
-extern const struct policy policy_window; /* ours */
+extern const struct policy policy_window; /* Locus's own */
 
 #endif

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Policy classic ("RPC policy"; client.md 1.1): get-work sessions between a low and a
- * high water mark, projects in the order of their resource debt.  The document says
- * nothing of what runs: tasks run in the order in which they came, and none is
- * preempted.
+ * Policy classic ("RPC policy"; client.md 1.1): get-work sessions between a low- and a
+ * high-water mark, projects in order of their resource debt.  The document does not say
+ * what runs: tasks run in order of arrival, and none is preempted.
  */
 #include "rules/client/policies.h"
 
@@ -12,7 +11,7 @@
 
 static const double DECAY_S = 7 * 86400; /* by a factor of e (EXP_DECAY_RATE) */
 
-/* Estimated work in seconds of the whole resource. */
+/* Estimated queued work, in seconds of the whole resource. */
 static double
 work_s(const struct client_world *w, size_t rsc)
 {
@@ -24,8 +23,8 @@ work_s(const struct client_world *w, size_t rsc)
 	return sum / w->rsc[rsc].ninst / w->rsc[rsc].avail;
 }
 
-/* share / exp_avg_cpu, a backup project last; nothing had is a debt above all, then the
- * share decides. */
+/* share / exp_avg_cpu; a backup project comes last.  A project that had nothing comes
+ * before all others; among such projects the share decides. */
 static double
 resource_debt(const struct cw_project *p)
 {
@@ -42,7 +41,8 @@ goes_before(const struct cw_project *a, const struct cw_project *b)
 	return da > db || (da == INFINITY && db == INFINITY && a->share > b->share);
 }
 
-/* Who is asked next: the greatest debt of those not asked in this session. */
+/* The project to ask next: the greatest debt among those not yet asked in this
+ * session. */
 static int32_t
 next_project(const struct client_world *w)
 {
@@ -67,7 +67,7 @@ has_work_for(const struct client_world *w, double s)
 	return true;
 }
 
-/* A session ends when there is enough work, or nobody left to be asked. */
+/* A session ends when there is enough work, or no project is left to ask. */
 static void
 end_session(struct client_world *w)
 {
@@ -88,7 +88,7 @@ account(struct client_world *w, const struct policy *how)
 	for (size_t i = 0; i < w->nprojects && dt > 0; i++) {
 		struct cw_project *p = &w->projects[i];
 
-		/* What was used in the interval decays in it as it came: evenly. */
+		/* Use within the interval decays as it accrued: evenly. */
 		p->acct.exp_avg_cpu = p->acct.exp_avg_cpu * keep +
 		                      p->used[CW_CPU] * (1 - keep) * DECAY_S / dt;
 		for (size_t r = 0; r < w->nrsc; r++)
@@ -98,7 +98,7 @@ account(struct client_world *w, const struct policy *how)
 	end_session(w);
 }
 
-/* What runs counts as urgent: nothing takes its place. */
+/* Running tasks count as urgent, so that nothing preempts them. */
 static void
 order(const struct client_world *w, const struct policy *how, struct arena *a,
     const struct rr_sim *rr, struct run_list *list)
@@ -115,7 +115,7 @@ order(const struct client_world *w, const struct policy *how, struct arena *a,
 					w->tasks[i].running };
 }
 
-/* Up to the high water mark, of all resources. */
+/* Asks for work up to the high-water mark, of all resources. */
 static void
 ask_to_high_water(const struct client_world *w, const struct policy *how,
     const struct rr_sim *rr, size_t project, struct work_ask *ask)
@@ -138,7 +138,7 @@ fetch(const struct client_world *w, const struct policy *how, struct arena *a,
 	for (size_t r = 0; r < w->nrsc; r++) {
 		double until = (work_s(w, r) - w->prefs.min_s) * w->rsc[r].avail;
 
-		if (until > 0) /* with all instances at work */
+		if (until > 0) /* with all instances busy */
 			*recheck_at = fmin(*recheck_at, w->now + until);
 	}
 	if (!w->in_session && has_work_for(w, w->prefs.min_s))
@@ -148,7 +148,7 @@ fetch(const struct client_world *w, const struct policy *how, struct arena *a,
 		ask_to_high_water(w, how, rr, (size_t)top, ask);
 }
 
-/* A report asks for work only of the project with the greatest debt. */
+/* A report asks for work only if its project has the greatest debt. */
 static void
 piggyback(const struct client_world *w, const struct policy *how, struct arena *a,
     const struct rr_sim *rr, size_t project, struct work_ask *ask)

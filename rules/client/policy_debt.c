@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Policy debt1 ("Client scheduling policies"; client.md 2): a short-term debt per
- * project decides what runs, a long-term debt who is asked for work; both count CPU
- * seconds.  Of coprocessors, which the document does not know, it asks for what is
- * short, and runs their tasks by the same debts.
+ * project decides what runs, a long-term debt which project is asked for work; both
+ * count CPU seconds.  The document does not know coprocessors: this policy asks for
+ * their shortfall, and runs their tasks by the same debts.
  */
 #include "rules/client/policies.h"
 
@@ -18,7 +18,7 @@ intensive(const struct cw_project *p)
 	return !p->nci;
 }
 
-/* Among whom the long-term debt is shared out: potentially runnable, or just ran. */
+/* Takes part in the long-term debt: potentially runnable, or ran just now. */
 static bool
 shares_ltd(const struct client_world *w, size_t project)
 {
@@ -54,7 +54,7 @@ shift_std(struct client_world *w, bool mean)
 	}
 }
 
-/* The average over all projects is zero. */
+/* Keeps the mean over all projects at zero. */
 static void
 shift_ltd(struct client_world *w)
 {
@@ -105,8 +105,7 @@ account(struct client_world *w, const struct policy *how)
 	shift_ltd(w);
 }
 
-/* Each planned task lowers its project's anticipated debt by period / NCPUS; upstream
- * by its share of the period. */
+/* Used too much by more than a time slice. */
 static bool
 debt1_overworked(const struct client_world *w, size_t project)
 {
@@ -154,10 +153,9 @@ struct sizing {
 	double *size; /* per project */
 };
 
-/*
- * The same size for all that may be asked; false: nobody may.  Not while there is
- * enough until then: who has the tasks for its share would get one more each time.
- */
+/* Gives all projects that may be asked the same size; false if there are none.  With
+ * deadline_cap, only below the low-water mark: otherwise a project that has the tasks
+ * for its share would get one more each time. */
 static bool
 size_one_each(const struct sizing *s, bool overworked_too)
 {
@@ -176,7 +174,7 @@ size_one_each(const struct sizing *s, bool overworked_too)
 	return any;
 }
 
-/* What it could still do in time of what it may be asked for. */
+/* Work that the project could still do in time. */
 static double
 left_in_time(const struct sizing *s, size_t project)
 {
@@ -185,10 +183,9 @@ left_in_time(const struct sizing *s, size_t project)
 	                                   s->rr->projects[project].queued[s->rsc];
 }
 
-/*
- * Who lacks tasks for its share is asked, though overworked, before others get more
- * than theirs: a task may be so long that they could never give it back.
- */
+/* A project that lacks tasks for its share is asked, even if overworked, before others
+ * get more than their shares: a task may be so long that they could never make up for
+ * it. */
 static bool
 size_by_shortfall(const struct sizing *s)
 {
@@ -205,7 +202,7 @@ size_by_shortfall(const struct sizing *s)
 	return any;
 }
 
-/* The document's work_request_size of each project, of one resource. */
+/* The document's work_request_size of each project, for one resource. */
 static void
 request_sizes(const struct sizing *s)
 {
@@ -242,7 +239,8 @@ work_claim(const struct client_world *w, const struct rr_sim *rr, size_t project
 	return x;
 }
 
-/* Sizes of all resources, [rsc][project]; who has one and most to claim. */
+/* Computes the sizes for all resources, [rsc][project]; returns the project with a size
+ * and the greatest claim. */
 static int32_t
 all_sizes(const struct client_world *w, const struct policy *how, struct arena *a,
     const struct rr_sim *rr, double *size[CW_RSC_MOST])
@@ -270,7 +268,8 @@ ask_size(const struct client_world *w, const struct policy *how,
 		double most = 1.01 * fetch_buffer_s(w) * w->rsc[r].ninst;
 		double secs = size[r][project];
 
-		if (how->mean_debt && secs > 0) /* upstream: its own gap, if greater */
+		/* Upstream: the project's own gap, if greater. */
+		if (how->mean_debt && secs > 0)
 			secs = fmin(
 			    most, fmax(secs, rr->projects[project].shortfall[r]));
 		fetch_ask(w, rr, project, r, secs, 0, ask);
@@ -293,7 +292,7 @@ fetch(const struct client_world *w, const struct policy *how, struct arena *a,
 		ask_size(w, how, rr, size, (size_t)top, ask);
 }
 
-/* Who is contacted for another reason is asked for its size too. */
+/* A project contacted for another reason is asked for its size, too. */
 static void
 piggyback(const struct client_world *w, const struct policy *how, struct arena *a,
     const struct rr_sim *rr, size_t project, struct work_ask *ask)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Policy debtR ("Work fetch and GPUs"; client.md 3): a long-term debt per resource, in
- * instance-seconds; their sum, weighted by the resources' speeds, decides who is asked
- * for work and, as nothing else would let a project with one resource catch up there,
- * what runs.
+ * instance-seconds.  Their sum, weighted by the resources' speeds, decides which
+ * project is asked for work; it also decides what runs, because nothing else would let
+ * a project with one resource catch up there.
  */
 #include "rules/client/policies.h"
 
@@ -31,7 +31,8 @@ overall_debt(const struct client_world *w, size_t project)
 	return sum;
 }
 
-/* "Debt eligible": it could have tasks for the resource (client.md 3 (row 23)). */
+/* "Debt eligible": the project could have tasks for the resource (client.md 3 (row
+ * 23)). */
 static bool
 debt_eligible(const struct client_world *w, size_t project, size_t rsc)
 {
@@ -46,7 +47,8 @@ debt_eligible(const struct client_world *w, size_t project, size_t rsc)
 	       p->rsc[rsc].backoff_s < BACKOFF_MOST_S && cw_contactable(w, project);
 }
 
-/* Upstream 2009: who is eligible drifts up to the limit, or down by it. */
+/* Upstream 2009: the debts shift so that the greatest becomes zero, but up by no more
+ * than twice the limit. */
 static double
 drift_offset(const struct client_world *w, size_t rsc, double most, double used)
 {
@@ -162,12 +164,13 @@ step_applies(const struct client_world *w, const struct rr_sim *rr, enum fetch_s
 		return rr->rsc[rsc].saturated_s < w->prefs.min_s;
 	case MINOR:
 		return rr->rsc[rsc].saturated_s < fetch_buffer_s(w);
-	default: /* no variety while deadlines take all there is */
+	default: /* no variety while tasks in danger take every instance */
 		return rr->rsc[rsc].missed_use < w->rsc[rsc].ninst;
 	}
 }
 
-/* The greatest overall debt of those that the step may ask; -1: nobody. */
+/* The project with the greatest overall debt among those that the step may ask; -1 if
+ * none. */
 static int32_t
 best_in_step(const struct client_world *w, const struct policy *how,
     const struct rr_sim *rr, enum fetch_step s, size_t rsc, int32_t only)
@@ -185,8 +188,7 @@ best_in_step(const struct client_world *w, const struct policy *how,
 	return top;
 }
 
-/* Parameters: the world, its simulation and the policy are what all of these rules look
- * at. */
+/* Parameters: all of these rules look at the world, its simulation and the policy. */
 static void
 ask_in_step(const struct client_world *w, const struct policy *how, struct arena *a,
     const struct rr_sim *rr, enum fetch_step s, size_t project, size_t rsc,
@@ -216,8 +218,8 @@ ask_in_step(const struct client_world *w, const struct policy *how, struct arena
 	    ask);
 }
 
-/* Steps in turn, coprocessors before the CPU in each; the first with a project wins.
- * only: a back-off of this project does not count. */
+/* Tries the steps in turn, each for coprocessors before the CPU; the first step with a
+ * project wins.  Ignores the back-offs of one project, only; -1 = of none. */
 static void
 choose_by_steps(const struct client_world *w, const struct policy *how, struct arena *a,
     const struct rr_sim *rr, int32_t only, struct work_ask *ask)
@@ -256,7 +258,7 @@ fetch(const struct client_world *w, const struct policy *how, struct arena *a,
 		choose_by_steps(w, how, a, rr, -1, ask);
 }
 
-/* It is asked if the choice would fall on it. */
+/* The project is asked if the choice falls on it. */
 static void
 piggyback(const struct client_world *w, const struct policy *how, struct arena *a,
     const struct rr_sim *rr, size_t project, struct work_ask *ask)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Policy rec ("ClientSched"; client.md 4): a project's priority is what it had
- * recently, by an exponential average, over its share.
+ * Policy rec ("ClientSched"; client.md 4): a project's priority is its recent use, an
+ * exponential average, over its share.
  */
 #include "rules/client/policies.h"
 
 #include <math.h>
 #include "lib/banned.h"
 
-/* The average over the interval is exact, however long that is (client.md 4.1). */
+/* The average is exact, however long the interval (client.md 4.1). */
 static void
 account(struct client_world *w, const struct policy *how)
 {
@@ -31,7 +31,8 @@ account(struct client_world *w, const struct policy *how)
 	w->accounted_at = w->now;
 }
 
-/* SP of each project; only those in set count (client.md 4.1). */
+/* Computes the scheduling priority of each project in set, relative to the others in it
+ * (client.md 4.1). */
 static void
 rec_priorities(const struct client_world *w, const bool *set, double *sp)
 {
@@ -52,10 +53,8 @@ rec_priorities(const struct client_world *w, const bool *set, double *sp)
 	}
 }
 
-/*
- * A task planned counts as if it had run for one scheduling period (client.md 4.1 (row
- * 30)): of what the host does in the REC's memory, that is period / half life * ln 2.
- */
+/* A planned task counts as if it had run for one scheduling period (client.md 4.1 (row
+ * 30)): relative to all work within REC's memory, that is period / half-life * ln 2. */
 static void
 order(const struct client_world *w, const struct policy *how, struct arena *a,
     const struct rr_sim *rr, struct run_list *list)
@@ -90,16 +89,16 @@ order(const struct client_world *w, const struct policy *how, struct arena *a,
 
 /* --- work fetch --- */
 
-struct turn { /* what is known of the projects when work is asked for */
+struct turn { /* the projects' standing when work is to be fetched */
 	const struct client_world *world;
 	const struct policy *how;
 	const struct rr_sim *rr;
-	double *sp; /* less what is queued */
-	bool *over; /* had more than its share lately */
+	double *sp; /* scheduling priority less queued work */
+	bool *over; /* used more than its share recently */
 };
 
-/* SP less what is queued, as a part of what the buffer holds (client.md 4.1 (row 33)).
- */
+/* Priority less queued work, as a part of what the buffer holds (client.md 4.1 (row
+ * 33)). */
 static void
 fetch_priorities(struct turn *t, struct arena *a)
 {
@@ -139,7 +138,7 @@ start_turn(const struct client_world *w, const struct policy *how, struct arena 
 	return t;
 }
 
-/* Its deadlines are so close that it cannot have a full buffer. */
+/* The project's deadlines are too close for a full buffer. */
 static bool
 hurried(const struct turn *t, size_t project, size_t rsc)
 {
@@ -147,7 +146,7 @@ hurried(const struct turn *t, size_t project, size_t rsc)
 	       fetch_buffer_s(t->world) * t->world->rsc[rsc].ninst;
 }
 
-/* Somebody else may be asked and had no more than its share. */
+/* Another project may be asked and used no more than its share. */
 static bool
 has_rivals(const struct turn *t, size_t project, size_t rsc)
 {
@@ -159,10 +158,10 @@ has_rivals(const struct turn *t, size_t project, size_t rsc)
 }
 
 /*
- * "ClientSched" asks "the fetchable project" and does not say who that is.  "Client
- * scheduling policies" holds back who had too much while others can be asked, so that
- * close deadlines do not give a project more than its share; so here.  But what is idle
- * has nothing to lose.
+ * "ClientSched" asks "the fetchable project" without saying which that is.  "Client
+ * scheduling policies" holds a project back that used too much while others can be
+ * asked, so that close deadlines do not give it more than its share; this policy does
+ * the same.  An idle instance has nothing to lose, however.
  */
 static bool
 held_back(const struct turn *t, size_t project, size_t rsc)
@@ -178,7 +177,7 @@ fetchable(const struct turn *t, size_t project, size_t rsc, bool ignore_backoff)
 	       !held_back(t, project, rsc);
 }
 
-/* Seconds to ask for: what is short, or as much of it as can be done in time. */
+/* Seconds to ask for: the shortfall, or as much of it as can be done in time. */
 static double
 most_s(const struct turn *t, size_t project, size_t rsc)
 {
@@ -210,7 +209,7 @@ ask_secs(const struct turn *t, struct arena *a, size_t project, size_t rsc, doub
 	    ask);
 }
 
-/* The fetchable project of greatest priority; -1 if there is none. */
+/* The fetchable project with the greatest priority; -1 if there is none. */
 static int32_t
 best_fetchable(const struct turn *t, size_t rsc)
 {
@@ -223,7 +222,7 @@ best_fetchable(const struct turn *t, size_t rsc)
 	return top;
 }
 
-/* Nobody who may be asked for the resource has a greater priority. */
+/* No project that may be asked for the resource has a greater priority. */
 static bool
 is_first(const struct turn *t, size_t project, size_t rsc)
 {
@@ -233,11 +232,9 @@ is_first(const struct turn *t, size_t project, size_t rsc)
 	       (top < 0 || t->sp[top] <= t->sp[project]);
 }
 
-/*
- * Who gets no full buffer because of its deadlines is asked again when it has less than
- * half of what it may have and not had its share: it would still have tasks otherwise.
- * What waits stays within the buffer.
- */
+/* A project whose deadlines rule out a full buffer is asked again when it has less than
+ * half of what it may have, and used no more than its share: with a full buffer it
+ * would still have tasks.  Waiting tasks stay within the buffer. */
 static void
 fetch_hurried(
     const struct turn *t, struct arena *a, size_t rsc, struct work_ask *ask, double *at)
@@ -263,8 +260,8 @@ fetch_hurried(
 		ask_secs(t, a, (size_t)top, rsc, most, ask);
 }
 
-/* The project's part of what the buffer holds, among those that have tasks for the
- * resource or could have some; in instances. */
+/* The project's part of the buffer, in instances, among projects that have or could
+ * have tasks for the resource. */
 static double
 buffer_part(const struct turn *t, struct arena *a, size_t project, size_t rsc)
 {
@@ -277,10 +274,10 @@ buffer_part(const struct turn *t, struct arena *a, size_t project, size_t rsc)
 }
 
 /*
- * By "ClientSched" nobody is asked while all instances have tasks for longer than the
- * buffer, be it for months.  Then a project that has no task and not had its share is
- * asked for its part of the buffer, for what can be done in time.  What waits stays
- * within the buffer.
+ * According to "ClientSched" no project is asked while all instances have tasks for
+ * longer than the buffer, be it for months.  In this case a project that has no task
+ * and used less than its share is asked for its part of the buffer, as far as it can be
+ * done in time.  Waiting tasks stay within the buffer.
  */
 static void
 fetch_when_full(
@@ -315,10 +312,9 @@ fetch_when_full(
 		ask_secs(t, a, (size_t)top, rsc, most, ask);
 }
 
-/*
- * "Work fetch and GPUs", for a policy that has no debts: who has no runnable task at
- * all and had less than its share lately gets its part of the buffer, of each resource.
- */
+/* "Work fetch and GPUs" for a policy without debts: a project that has no runnable
+ * task and recently used less than its share gets its part of the buffer, for each
+ * resource. */
 static void
 fetch_starved(const struct turn *t, struct arena *a, struct work_ask *ask)
 {
@@ -352,7 +348,8 @@ fetch_starved(const struct turn *t, struct arena *a, struct work_ask *ask)
 	}
 }
 
-/* Nobody is asked for the resource, whatever the priorities are: most often so. */
+/* No project would be asked for the resource, whatever the priorities; this is the
+ * usual case. */
 static bool
 no_fetch_needed(const struct client_world *w, const struct policy *how,
     const struct rr_sim *rr, size_t rsc)

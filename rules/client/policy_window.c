@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Policy window, ours: a project is owed its entitlement, which is its share of the
- * host as far as it can use it (entitle.c), less what it had.  The balance is exact and
- * does not decay; only what exceeds a year of the host is forgotten.
+ * Policy window, Locus's own: a project is owed its entitlement, which is its share of
+ * the host as far as the project can use it (entitle.c), less what it used.  The
+ * balance is exact and does not decay; only what exceeds a year of the host is
+ * forgotten.
  *
- *   - What a project cannot use is owed to nobody: who had nothing because it had no
- *     application for a resource does not claim it later ("Work fetch and GPUs",
- *     example 3), and one balance spans all resources, so that a project bound to
- *     one of them catches up there (example 1).
- *   - As nothing decays, who waited for a year gets a year (example 2); a new project
- *     begins level with who is owed most, so it shares at once.
- *   - What runs: whole instances of a project's share are its own, so that a project of
- *     short tasks keeps its CPU while others take turns on the rest in whole time
- *     slices ("Client scheduling policies", scenario 1); the rest goes to who is
- *     owed most.
- *   - Work is asked by share: the buffer is divided so that after it all balances were
- *     zero, and each project is asked for what its part lacks.  So long tasks cannot
- *     take the instances of others (P1(1000, 2000, .5) P2(1, 10, .5)), a project that
- * is often down is asked for more when it is up, and one with close deadlines is asked
- *     for no more than can be done in time.
+ *	- What a project cannot use is owed to nobody: a project that had nothing
+ *	  because it had no application for a resource does not claim it later
+ *	  ("Work fetch and GPUs", example 3).  One balance spans all resources, so
+ *	  that a project bound to one of them catches up there (example 1).
+ *	- As nothing decays, a project that waited for a year gets a year
+ *	  (example 2); a new project starts level with the one that is owed most, so
+ *	  it shares at once.
+ *	- What runs: the whole instances of a project's share are its own, so that a
+ *	  project of short tasks keeps its CPU while others take turns on the rest in
+ *	  whole time slices ("Client scheduling policies", scenario 1).  The rest goes
+ *	  to the project that is owed most.
+ *	- Work is asked by share: the buffer is divided so that using it up would
+ *	  bring all balances to zero, and each project is asked for what its part
+ *	  lacks.  So long tasks cannot take the instances of others (P1(1000, 2000,
+ *	  .5) P2(1, 10, .5)), a project that is often down is asked for more when it
+ *	  is up, and one with close deadlines for no more than can be done in time.
  */
 #include "rules/client/policies.h"
 
@@ -30,10 +32,9 @@ static const double WINDOW_S = 366 * 86400.0, GIVEN_UP_S = 10 * 86400.0,
 
 /* --- the balance --- */
 
-/*
- * It could use the resource: it has tasks for it, or may still send some.  Who gave
- * none when asked, or none for hours, or has not answered for days, does not count.
- */
+/* Could the project use the resource?  Yes if it has tasks for it, or may still send
+ * some.  A project that gave none when asked, or none for hours, or has not answered
+ * for days, does not count. */
 static bool
 can_use(const struct client_world *w, const struct cw_project *p, size_t rsc)
 {
@@ -49,7 +50,7 @@ can_use(const struct client_world *w, const struct cw_project *p, size_t rsc)
 	return p->acct.gave[rsc] ? s->backoff_s < BACKOFF_LONG_S : s->backoff_s <= 0;
 }
 
-/* New projects are level with who is owed most for its share. */
+/* New projects start level with the project that is owed most for its share. */
 static void
 admit_new_projects(struct client_world *w)
 {
@@ -127,14 +128,15 @@ order(const struct client_world *w, const struct policy *how, struct arena *a,
 	    list);
 }
 
-/* --- who is asked --- */
+/* --- work fetch --- */
 
-struct plan { /* of one resource, per project */
+struct plan { /* for one resource, per project */
 	double *want, *have;
 	bool *in, *fixed;
 };
 
-/* What runs in the buffer's time, tasks as long as that counting no further. */
+/* Counts what can run within the buffer: a longer task counts only as long as the
+ * buffer. */
 static void
 count_queue(const struct client_world *w, size_t rsc, double *have)
 {
@@ -148,11 +150,9 @@ count_queue(const struct client_world *w, size_t rsc, double *have)
 	}
 }
 
-/*
- * want = max(have, share * level + owed), the level being such that the sum is what the
- * buffer holds.  Who has more than the level gives is set aside until nobody is left
- * of this kind; each time the level sinks.
- */
+/* want = max(have, share * level + owed), where the level makes the sum equal to the
+ * buffer.  Projects that have more than the level gives are set aside until none is
+ * left; the level sinks each time. */
 static void
 fill_to_level(const struct client_world *w, size_t rsc, struct plan *p)
 {
@@ -187,10 +187,8 @@ fill_to_level(const struct client_world *w, size_t rsc, struct plan *p)
 	}
 }
 
-/*
- * No more than can be done before the deadlines: at the pace that the part of the
- * buffer stands for, nor than the share's pace and what is owed.
- */
+/* Limits each project to what can be done before its deadlines: at the pace that its
+ * part of the buffer stands for, and at the pace of its share plus what it is owed. */
 static void
 cap_at_deadlines(const struct client_world *w, size_t rsc, struct plan *p)
 {
@@ -208,10 +206,8 @@ cap_at_deadlines(const struct client_world *w, size_t rsc, struct plan *p)
 	}
 }
 
-/*
- * What close deadlines leave of the low water goes to the others, by share: who is not
- * reached for hours has nothing else to run.
- */
+/* What close deadlines leave of the low-water mark goes to the others, by share: a host
+ * that reaches no project for hours would have nothing else to run. */
 static void
 keep_low_water(const struct client_world *w, size_t rsc, struct plan *p)
 {
@@ -227,11 +223,9 @@ keep_low_water(const struct client_world *w, size_t rsc, struct plan *p)
 			p->want[i] += lacks * w->projects[i].share / shares;
 }
 
-/*
- * Who has no task and is owed some gets its part though others have more than theirs,
- * as far as there is room beside what waits: one that runs may be so long that it fills
- * the buffer for weeks.
- */
+/* A project that has no task and is owed work gets its part although others have more
+ * than theirs, as far as there is room beside the waiting tasks: a running task may be
+ * so long that it fills the buffer for weeks. */
 static void
 let_in_taskless(const struct client_world *w, size_t rsc, struct plan *p)
 {
@@ -246,7 +240,8 @@ let_in_taskless(const struct client_world *w, size_t rsc, struct plan *p)
 	}
 }
 
-/* Who may be asked again has a part too, to find out whether it has such tasks now. */
+/* A project whose back-off is over has a part, too, to find out whether it has such
+ * tasks now. */
 static struct plan
 make_plan(
     const struct client_world *w, struct arena *a, const struct rr_sim *rr, size_t rsc)
@@ -267,7 +262,7 @@ make_plan(
 	return p;
 }
 
-/* Instances that its part of the buffer stands for and that its tasks do not take. */
+/* Instances in the project's part of the buffer that its tasks do not take. */
 static double
 lacking_instances(const struct client_world *w, const struct rr_sim *rr,
     const struct plan *p, size_t project, size_t rsc)
@@ -277,7 +272,7 @@ lacking_instances(const struct client_world *w, const struct rr_sim *rr,
 	return floor(part - rr->projects[project].used[rsc] + 0.5);
 }
 
-/* Something worth asking for. */
+/* Lacks enough to be worth a request. */
 static bool
 lacks_work(const struct plan *p, size_t project)
 {
@@ -285,10 +280,8 @@ lacks_work(const struct plan *p, size_t project)
 	       p->want[project] - p->have[project] > SOME * p->want[project];
 }
 
-/*
- * It runs low: less than its part of the low water is left, or it has too few tasks for
- * its instances.
- */
+/* Less than the project's part of the low-water mark is left, or it has too few tasks
+ * for its instances. */
 static bool
 runs_low(const struct client_world *w, const struct rr_sim *rr, const struct plan *p,
     size_t project, size_t rsc)
@@ -310,10 +303,8 @@ ask_part(const struct client_world *w, const struct rr_sim *rr, const struct pla
 	    cw_max(0, lacking_instances(w, rr, p, project, rsc)), ask);
 }
 
-/*
- * For an instance that is idle, whatever the balance: who has not the instances of its
- * share, then who is owed most.
- */
+/* For an idle instance, whatever the balances: a project that lacks instances of its
+ * share comes first, then the one that is owed most. */
 static int32_t
 pick_for_idle(const struct client_world *w, const struct rr_sim *rr,
     const struct plan *p, size_t rsc)
@@ -337,7 +328,7 @@ pick_for_idle(const struct client_world *w, const struct rr_sim *rr,
 	return top;
 }
 
-/* A project without enough tasks that is not owed any will be, in time. */
+/* A project with too few tasks that is owed none now will be owed some in time. */
 static void
 wait_for_balance(
     const struct client_world *w, const struct plan *p, size_t rsc, double *recheck_at)

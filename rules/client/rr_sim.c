@@ -8,30 +8,33 @@
 #include "lib/banned.h"
 
 static const double RECHECK_LEAST_S = 60, RECHECK_MOST_S = 600;
-static const double NEAR_S = 1e-6; /* two times this close are the same */
+static const double NEAR_S = 1e-6; /* times this close are the same */
 
-struct line { /* tasks waiting, by index; linked by next[] */
+struct line { /* waiting tasks by index, linked by next[] */
 	int32_t first, last;
 };
-struct group {                   /* the tasks of one project for one resource */
-	struct line front, wait; /* front: was held back by a limit, goes first */
-	uint32_t *active, n;     /* heap, the first to end first */
+struct group { /* tasks of one project for one resource */
+	/* Front: tasks that a limit held back; these go first. */
+	struct line front, wait;
+	uint32_t *active, n; /* heap, earliest end first */
 	uint32_t ntasks;
 	double use, other;
 	double entitled;    /* instances */
-	double used, since; /* so much it used from then on */
+	double used, since; /* instances in use since then */
 };
 struct rr_run {
 	const struct client_world *world;
 	struct rr_sim *out;
-	/* Per resource; then of the projects without share, which take what is left. */
+	/* One flow per resource; then one per resource for backup projects, which take
+	 * what is left. */
 	struct flow flows[2 * CW_RSC_MOST];
-	bool backup;              /* there are such projects */
-	struct group *groups;     /* nprojects * nrsc */
-	int32_t *next;            /* per task */
-	double *end_vtime;        /* per task: v of its stream when it ends */
+	bool backup;          /* there are backup projects */
+	struct group *groups; /* nprojects * nrsc */
+	int32_t *next;        /* per task */
+	/* Per task: virtual time of its stream when it ends. */
+	double *end_vtime;
 	int32_t *nproject, *napp; /* active tasks */
-	struct line *held;        /* per app */
+	struct line *held;        /* per app: tasks that wait for its limit */
 	double now, horizon;
 	bool seen_idle[CW_RSC_MOST];
 };
@@ -104,7 +107,7 @@ active_pop(struct rr_run *s, struct group *g)
 	return first;
 }
 
-/* --- who may run --- */
+/* --- which tasks may run --- */
 
 static bool
 project_full(const struct rr_run *s, int32_t project)
@@ -121,7 +124,8 @@ app_full(const struct rr_run *s, int32_t app)
 	       s->napp[app] >= s->world->apps[app].max_concurrent;
 }
 
-/* The next task that a group may run; those of a full app wait for the app. */
+/* Takes the next task that the group may run; tasks of a full app are set aside to wait
+ * for it. */
 static int32_t
 pop_startable(struct rr_run *s, struct group *g)
 {
@@ -136,7 +140,7 @@ pop_startable(struct rr_run *s, struct group *g)
 	}
 }
 
-/* What the project could not use of its part since its use last changed. */
+/* Adds what the project could not use of its entitlement since its use last changed. */
 static void
 add_shortfall(struct rr_run *s, size_t project, size_t rsc, struct group *g)
 {
@@ -148,7 +152,7 @@ add_shortfall(struct rr_run *s, size_t project, size_t rsc, struct group *g)
 	g->used = g->use;
 }
 
-/* Up to the first task with which all instances would be in use. */
+/* Starts tasks until all instances would be in use. */
 static void
 refill(struct rr_run *s, size_t project, size_t rsc)
 {
@@ -179,7 +183,7 @@ refill(struct rr_run *s, size_t project, size_t rsc)
 	    g->n > 0 ? s->end_vtime[g->active[0]] : INFINITY);
 }
 
-/* Coprocessors take their CPUs before CPU tasks; projects without share come last. */
+/* Coprocessor tasks take their CPUs before CPU tasks do; backup projects come last. */
 static void
 share_out(struct rr_run *s)
 {
@@ -209,7 +213,7 @@ idle_of(const struct rr_run *s, size_t rsc)
 	return flow_idle(&s->flows[s->backup ? CW_RSC_MOST + rsc : rsc]);
 }
 
-/* --- before and after --- */
+/* --- set-up and verdict --- */
 
 static void
 set_shares(struct rr_run *s, struct arena *a)
@@ -274,10 +278,8 @@ queue_tasks(struct rr_run *s, struct arena *a)
 		}
 }
 
-/*
- * When a task is to be done: by its deadline less the cushion, but none is hurried into
- * less than half its time for that (as the server reckons, rules/sched/workload.c).
- */
+/* A task should finish by its deadline less the cushion, but the cushion never exceeds
+ * half of the task's time (the server's rule, rules/sched/workload.c). */
 static double
 cushion_of(const struct client_world *w, const struct cw_task *t)
 {
@@ -390,7 +392,7 @@ next_task_end(const struct rr_run *s, double *t, size_t *rsc, uint32_t *project)
 	return *t < INFINITY;
 }
 
-/* --- busy time: what would miss, by earliest deadline (client.md 4.3) --- */
+/* --- busy time: tasks that would miss, earliest deadline first (client.md 4.3) --- */
 
 struct missed {
 	double deadline, length_s, use;
@@ -407,7 +409,7 @@ missed_by_deadline(const void *pa, const void *pb)
 	return a->task < b->task ? -1 : a->task > b->task;
 }
 
-/* free_at is a heap; the first instance gets length more. */
+/* Adds length to the instance that is free first; free_at is a heap. */
 static void
 load_first(double *free_at, size_t n, double length)
 {
@@ -476,7 +478,8 @@ start_simulation(struct rr_run *s, struct arena *a)
 		s->out->rsc[r].nidle = idle_of(s, r);
 }
 
-/* What is left of the buffer after the last task; tasks that never end. */
+/* Adds the shortfall from the last task's end to the end of the buffer, and judges
+ * tasks that never end. */
 static void
 finish_simulation(struct rr_run *s)
 {

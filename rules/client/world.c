@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Words of client.md 0 over the host's value. */
+/* Implements the terms of client.md 0 on the host's value. */
 #include "rules/client/world.h"
 
 #include "lib/banned.h"

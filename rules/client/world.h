@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A host as its rules see it: resources, projects, tasks, preferences and what each
- * policy keeps about the past.  A plain value: the shells (client/main.c and
- * client/sim/sim.c) fill it, the rules read it and change what they own (struct
- * cw_acct, struct cw_rpc).  Times are seconds on the shell's clock, durations seconds,
- * amounts of work instance-seconds of a resource unless said otherwise.  Sources:
- * doc/client.md, which names the documents.
+ * policy remembers of the past.  A plain value: the shells (client/main.c and
+ * client/sim/sim.c) fill it in; the rules read it and change only what they own (struct
+ * cw_acct, struct cw_rpc).  Times are seconds on the shell's clock, durations are in
+ * seconds, amounts of work are in instance-seconds of a resource unless stated
+ * otherwise.  Sources: doc/client.md, which names the documents.
  *
- * Projects stand in an order that does not depend on how the user lists them (the shell
- * sorts them); what is equal by a rule is decided by that order.
+ * The order of the projects does not depend on how the user lists them (the shell sorts
+ * them); it breaks the ties that a rule leaves.
  */
 #ifndef RULES_CLIENT_WORLD_H
 #define RULES_CLIENT_WORLD_H
@@ -20,122 +20,133 @@
 enum {
 	CW_CPU = 0,
 	CW_RSC_MOST = 4
-}; /* resource 0 is the CPU, the others coprocessors */
+}; /* resource 0 is the CPU, the others are coprocessors */
 
 struct cw_resource {
 	const char *name; /* "CPU", "NVIDIA", ... */
-	double ninst;     /* instances that may be used, > 0 */
-	double flops;     /* peak of one instance; any unit, one for all resources */
-	double avail;     /* fraction of time in which it computes, 0.01 to 1 */
+	double ninst;     /* usable instances, > 0 */
+	/* Peak of one instance; any unit, the same for all resources. */
+	double flops;
+	double avail; /* fraction of the time in which it may compute, 0.01 to 1 */
 };
 
-/* Of time: it is on; while it is, tasks may run; those that use coprocessors may. */
+/* Fractions of time: the host is on; tasks may run while it is on; coprocessor tasks
+ * may run while it is on. */
 struct cw_fractions {
 	double on, active, gpu_active;
 };
 
 struct cw_prefs {
-	double min_s,
-	    extra_s;      /* buffer: low water, and what high water adds (CI, AW) */
-	double period_s;  /* cpu_scheduling_period, the length of a time slice */
-	double cushion_s; /* a deadline counts as earlier by this (client.md 4.1 (row
-	                     39)) */
-	double ram_bytes; /* that tasks may use now; 0 = unlimited */
-	bool leave_in_memory; /* preempted tasks */
-	/* Bounds of all back-offs for a host in a hurry; 0, 0: those of client.md 1.2
-	 * and 3. */
+	/* Work buffer: the low-water mark; what the high-water mark adds (CI, AW). */
+	double min_s, extra_s;
+	double period_s; /* cpu_scheduling_period: the length of a time slice */
+	/* Margin by which tasks should finish before their deadlines (client.md 4.1
+	 * (row 39)). */
+	double cushion_s;
+	double ram_bytes;     /* available to tasks now; 0 = unlimited */
+	bool leave_in_memory; /* keep preempted tasks in memory */
+	/* Bounds of every back-off, for hosts that must not wait long; both 0: the
+	 * bounds of client.md 1.2 and 3. */
 	double backoff_min_s, backoff_most_s;
 };
 
-/* What a policy remembers of a project; each policy uses its own part. */
+/* What a policy remembers about a project; each policy uses its own members. */
 struct cw_acct {
 	double rec;              /* rec, hybrid: average FLOPS, half-life 10 days */
 	double std[CW_RSC_MOST]; /* debt1, debtR: short-term debt, instance-seconds */
 	double ltd[CW_RSC_MOST]; /* debt1, debtR: long-term debt, instance-seconds */
 	double exp_avg_cpu;      /* classic: CPU seconds, decay e per week */
 	/* window (policy_window.c) */
-	double owed;            /* what it is owed, FLOPS * s; negative: it had more */
-	double delay_bound_s;   /* the shortest seen of its tasks; 0 = none yet */
-	double longest_s;       /* rec, window: the most left of a task seen */
+	/* Balance, FLOPS * s; negative: it used more than its entitlement. */
+	double owed;
+	/* Shortest delay bound among its tasks so far; 0 = none yet. */
+	double delay_bound_s;
+	/* rec, window: longest remaining time of a task so far. */
+	double longest_s;
 	bool gave[CW_RSC_MOST]; /* it has sent tasks for this resource */
-	bool known;             /* owed has a meaning */
-	/* Scratch of account(): by resource, a bit each, and entitle(). */
+	bool known;             /* owed has been initialised */
+	/* Scratch space of account() and entitle(); the masks have one bit per
+	 * resource. */
 	unsigned runnable_mask, usable_mask;
 	double entitled;
 };
 
 /* A project's standing with one resource. */
 struct cw_rsc_state {
-	double backoff_s;     /* present interval; 0 = none */
-	double backoff_until; /* do not ask for this resource before */
-	bool no_apps;         /* the project says that it has none for it */
-	bool excluded;        /* by preference or configuration */
+	double backoff_s;     /* current interval; 0 = none */
+	double backoff_until; /* do not ask for this resource before then */
+	/* The project said that it has no apps for the resource. */
+	bool no_apps;
+	bool excluded; /* by preference or configuration */
 };
 
 /* A project's standing with its scheduler. */
 struct cw_rpc {
-	double min_rpc_time;          /* no contact before */
-	double next_rpc_time;         /* the project wants contact by then; 0 = no */
-	double latency_limited_until; /* no work because of deadlines was said */
+	double min_rpc_time;  /* no contact before then */
+	double next_rpc_time; /* the project wants contact by then; 0 = no */
+	/* The project said that deadlines kept it from sending work. */
+	double latency_limited_until;
 	double last_contact;
 	int32_t nrpc_failures;    /* in a row */
 	int32_t nmaster_failures; /* in a row */
 	int32_t ntask_failures;   /* in a row */
-	int32_t url, nurls;       /* the one to try next, of how many */
+	/* Index of the scheduler URL to try next, and their number. */
+	int32_t url, nurls;
 	bool never_contacted;
 	bool master_pending;
-	bool user_request;     /* ignores back-off and suspension */
-	uint32_t nready;       /* finished and uploaded tasks to report */
-	double first_ready_at; /* since when the oldest of them waits */
-	double first_deadline; /* the earliest report deadline among them */
-	bool report_now;       /* one of them, or an option, says so */
-	bool uploading;        /* an upload of it started less than 300 s ago */
+	bool user_request;     /* overrides back-off and suspension */
+	uint32_t nready;       /* tasks finished, uploaded and not yet reported */
+	double first_ready_at; /* when the oldest of them became ready */
+	double first_deadline; /* earliest report deadline among them */
+	bool report_now;       /* a task or an option asks to report without delay */
+	bool uploading;        /* one of its uploads started less than 300 s ago */
 	uint32_t nuploads;
-	bool in_session; /* it was asked in the present get-work session */
+	bool in_session; /* asked during the current get-work session */
 };
 
 struct cw_project {
 	const char *name;
 	double share; /* resource share, any scale; 0 = backup project */
 	double attached_at;
-	int32_t max_concurrent; /* running tasks; 0 = any number */
+	int32_t max_concurrent; /* limit of running tasks; 0 = none */
 	bool suspended, no_new_work;
-	bool nci; /* not CPU-intensive, whatever its apps: one task at a time */
+	bool nci; /* not CPU-intensive, whatever its apps say: one task at a time */
 	bool stalled_download, suspended_task;
-	double dcf;               /* duration correction factor; 1 where unused */
-	double used[CW_RSC_MOST]; /* instance-seconds since the policy last accounted */
+	double dcf; /* duration correction factor; 1 if not used */
+	/* instance-seconds since the policy's last accounting. */
+	double used[CW_RSC_MOST];
 	struct cw_rsc_state rsc[CW_RSC_MOST];
 	struct cw_rpc rpc;
 	struct cw_acct acct;
 };
 
-struct cw_app {                          /* of which a number of tasks may be limited */
-	int32_t project, max_concurrent; /* 0 = any number */
+struct cw_app {                          /* for the limit of running tasks */
+	int32_t project, max_concurrent; /* 0 = no limit */
 };
 
-/*
- * A task that is not finished.  One coprocessor type at most ("Work fetch and GPUs"):
- * rsc is that type and use its instances; with rsc CW_CPU use equals ncpus.
- */
+/* A task that is not finished.  It uses at most one type of coprocessor ("Work fetch
+ * and GPUs"): rsc is that type, and use its instances.  If rsc is CW_CPU, use equals
+ * ncpus. */
 struct cw_task {
-	uint32_t id; /* the shell's; greater = arrived later */
+	uint32_t id; /* assigned by the shell; a greater id arrived later */
 	int32_t project, app;
 	int32_t rsc;
 	double use;         /* instances of rsc, > 0 */
-	double ncpus;       /* CPUs used while it runs, with rsc CW_CPU = use */
-	double remaining_s; /* estimated run time left at full use */
-	double deadline;    /* for the report */
+	double ncpus;       /* CPUs used while it runs; equals use if rsc is CW_CPU */
+	double remaining_s; /* estimated remaining run time at full use */
+	double deadline;    /* report deadline */
 	double received_at;
 	double rss_bytes; /* expected working set; 0 = unknown */
 	bool suspended;   /* by the user, or waiting after a temporary exit */
-	bool downloading; /* its files are on their way: nearly runnable */
+	bool downloading; /* its input is still arriving: nearly runnable */
 	bool nci;         /* its app is not CPU-intensive */
 	bool running, started, in_memory;
-	int32_t device;         /* of a coprocessor while it runs: its first instance */
-	double run_since;       /* start of the present episode */
-	double checkpointed_at; /* time of its last checkpoint; 0 = never */
+	int32_t device;            /* first coprocessor instance while it runs */
+	double run_since;          /* start of the current episode */
+	double checkpointed_at;    /* time of the last checkpoint; 0 = never */
 	double since_checkpoint_s; /* run time since then */
-	double endangered_at;      /* last time it was flagged; 0 = never */
+	/* When it was last in danger of missing its deadline; 0 = never. */
+	double endangered_at;
 };
 
 struct client_world {
@@ -149,13 +160,14 @@ struct client_world {
 	size_t napps;
 	struct cw_task *tasks; /* in order of arrival */
 	size_t ntasks;
-	double accounted_at; /* when used[] was last taken into the accounts */
-	double asked_at;     /* when work was last asked for because it was needed */
-	bool in_session;     /* a get-work session goes on (client.md 1.1) */
+	double accounted_at; /* when used[] was last added to the accounts */
+	/* Time of the last work request made because work was needed. */
+	double asked_at;
+	bool in_session;     /* a get-work session is open (client.md 1.1) */
 	double scheduled_at; /* when tasks were last chosen */
 };
 
-/* Of numbers: fmin() and fmax() are calls, for the sake of those that are none. */
+/* fmin() and fmax() are library calls, slow here because of NaN; these are not. */
 static inline double
 cw_min(double a, double b)
 {
@@ -167,9 +179,9 @@ cw_max(double a, double b)
 	return a > b ? a : b;
 }
 
-/* --- world.c: words of client.md 0 --- */
+/* --- world.c: the terms of client.md 0 --- */
 
-/* The task may run now; or will as soon as its files are here. */
+/* Can the task run now?  cw_nearly_runnable(): or as soon as its files have arrived? */
 static inline bool
 cw_runnable(const struct client_world *w, const struct cw_task *t)
 {
@@ -180,25 +192,23 @@ cw_nearly_runnable(const struct client_world *w, const struct cw_task *t)
 {
 	return !t->suspended && !w->projects[t->project].suspended;
 }
-/* It always runs and takes no part of the host (client.md 4.4). */
+/* The task always runs and takes no part of the host (client.md 4.4). */
 static inline bool
 cw_nci(const struct client_world *w, const struct cw_task *t)
 {
 	return t->nci || w->projects[t->project].nci;
 }
-/* The project may be asked for work now, as far as its scheduler goes. */
+/* May the project be asked for work now, as far as contact with its scheduler goes? */
 bool cw_contactable(const struct client_world *, size_t project);
-/* sharing[p]: potentially runnable, the projects among which the host is shared. */
+/* Sets sharing[p] for each potentially runnable project; these share the host. */
 void cw_potentially_runnable(const struct client_world *, bool *sharing);
-/* Adds dt of all running tasks to used[] of their projects, those of apps that are not
- * CPU-intensive aside. */
+/* Adds dt seconds of every running task to used[] of its project, except tasks of apps
+ * that are not CPU-intensive. */
 void cw_accrue(struct client_world *, double dt);
 double cw_total_flops(const struct client_world *);
-/*
- * What the tasks, those of such apps aside, tell of every project: acct.runnable_mask,
- * the resources for which it has some that are nearly runnable, acct.gave,
- * acct.delay_bound_s, acct.longest_s.
- */
+/* Derives facts about every project from its tasks: acct.runnable_mask, the resources
+ * for which it has nearly runnable tasks; acct.gave; acct.delay_bound_s;
+ * acct.longest_s.  Tasks of apps that are not CPU-intensive do not count. */
 void cw_tally_tasks(struct client_world *);
 
 #endif

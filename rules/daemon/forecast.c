@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When there will be no more work, from the ledger's pace. */
+/* Predicts when the work will run out, from the rate in the ledger. */
 #include "rules/daemon/daemon_rules.h"
 
 #include "model/states.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Can a workunit ever have as many successes as its quorum asks for (scheduling.md 4.3,
- * 4.4)?  The transitioner makes results up to target_nresults, within
- * max_total_results, and looks away when so many are there; the validator looks at
- * min_quorum successes.  max_success_results ends a workunit without agreement and
- * bounds no quorum.
+ * Can a workunit still collect the successes that its quorum needs (scheduling.md 4.3,
+ * 4.4)?  The transitioner creates results up to target_nresults, within
+ * max_total_results, and ignores the workunit at that limit; the validator acts on
+ * min_quorum successes.  max_success_results ends a workunit without agreement and does
+ * not limit a quorum.
  */
 #include "rules/daemon/daemon_rules.h"
 
@@ -14,7 +14,7 @@
 enum prospect
 quorum_prospect(const struct workunit *wu, int64_t results, int64_t alive)
 {
-	/* One success at least: without any there is nothing to judge. */
+	/* At least one success: without any there is nothing to validate. */
 	int64_t needs = wu->min_quorum > 1 ? wu->min_quorum : 1;
 	int64_t wanted = (int64_t)wu->target_nresults - alive,
 		room = (int64_t)wu->max_total_results - results;

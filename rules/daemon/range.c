@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The built-in generator's parts of a range. */
+/* Splits a range into parts for the built-in generator. */
 #include "rules/daemon/daemon_rules.h"
 
 #include <assert.h>
 #include "lib/banned.h"
 
-/* The first total % n parts are one longer than the rest; nothing overflows. */
+/* The first total % n parts are longer by one; no product overflows. */
 void
 range_part(int64_t total, int32_t n, int32_t i, int64_t *from, int64_t *to)
 {

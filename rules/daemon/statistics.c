@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a judged result teaches of a version on its host (scheduling.md 2.8, 4.6). */
+/* What a judged result tells about an app version on its host (scheduling.md 2.8,
+ * 4.6). */
 #include "rules/daemon/daemon_rules.h"
 
 #include <math.h>
@@ -7,9 +8,10 @@
 #include "rules/sched/quota.h"
 #include "lib/banned.h"
 
-enum { PLAIN_MEAN = 20 };          /* samples; then the old ones fade */
+enum { PLAIN_MEAN = 20 };          /* samples; after these, old ones fade */
 static const double WEIGHT = 0.01; /* of a new sample from then on */
-static const double OUTLIER = 10;  /* times the mean: no sample counts for more */
+/* Times the mean: the most for which a sample counts. */
+static const double OUTLIER = 10;
 
 void
 statistics_add(double *n, double *avg, double x)
@@ -37,7 +39,7 @@ statistics_judged(const struct conf *cf, struct host_app_version *v,
 			v->n_jobs_today = 1;
 		return;
 	}
-	if (wu->min_quorum > 1) { /* nothing else has checked it */
+	if (wu->min_quorum > 1) { /* with a quorum of 1 no other result confirmed it */
 		v->consecutive_valid++;
 		v->max_jobs_per_day = quota_after(cf, v->max_jobs_per_day, QUOTA_VALID);
 	}

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What should happen to a workunit now (scheduling.md 4.3)?  Steps are numbered as
- * there.
- */
+/* Decides what should happen to a workunit now; the steps are numbered as in
+ * scheduling.md 4.3. */
 #include "rules/daemon/daemon_rules.h"
 
 #include <stdlib.h>
@@ -11,13 +10,14 @@
 
 enum { SAFETY_NET_S = 10 * 86400 };
 
-/* The workunit's results as they will be, counted. */
+/* Counts of the workunit's results as they will be after this pass. */
 struct tally {
 	int32_t unsent, in_progress, over;
 	int32_t success, error, no_reply;
-	int32_t unjudged;      /* successes that wait for validation */
-	int64_t deadline;      /* earliest of those in progress, TRANSITION_NEVER */
-	int64_t late_deadline; /* latest of a NO_REPLY, 0 */
+	int32_t unjudged; /* successes not yet validated */
+	/* Earliest of those in progress, TRANSITION_NEVER = none. */
+	int64_t deadline;
+	int64_t late_deadline; /* latest of a NO_REPLY, 0 = none */
 	int64_t last_received;
 	bool couldnt_send;
 };
@@ -68,7 +68,8 @@ count_over(struct pass *p, const struct result *r)
 		t->success += r->validate_state != VALIDATE_INVALID;
 		t->unjudged += r->validate_state == VALIDATE_INIT;
 		break;
-	case OUTCOME_CLIENT_ERROR: /* the volunteer's abort says nothing of the work */
+	case OUTCOME_CLIENT_ERROR:
+		/* An abort by the volunteer says nothing about the work. */
 		if (r->exit_status == EXIT_ABORTED_BY_USER)
 			t->no_reply++;
 		else
@@ -114,14 +115,14 @@ tally_results(struct pass *p)
 		} else {
 			p->tally.unsent++;
 		}
-		/* Marked is as good as gone: the deleter may be at it. */
+		/* A file marked for deletion may already be gone. */
 		if (r->id == p->wu->canonical_resultid)
 			p->canonical_files_gone = r->file_delete_state !=
 			                          FILE_DELETE_INIT;
 	}
 }
 
-/* Step 3.  A success that nothing can be compared with any more is too late. */
+/* Step 3.  A success is too late when nothing is left to compare it with. */
 static void
 want_validation(struct pass *p)
 {
@@ -139,7 +140,7 @@ want_validation(struct pass *p)
 	                           p->change->error_mask == 0;
 }
 
-/* Step 4: nobody computes for the class or version that the workunit was bound to. */
+/* Step 4: no host computes for the class or version that the workunit is bound to. */
 static bool
 may_uncommit(const struct pass *p)
 {
@@ -150,10 +151,8 @@ may_uncommit(const struct pass *p)
 	       (p->wu->hr_class != 0 || p->wu->app_version_id != 0);
 }
 
-/*
- * Steps 5 and 6, for a workunit without a canonical result: one that has its result
- * cannot fail any more.  Returns how many results are to be made.
- */
+/* Steps 5 and 6.  Only for a workunit without a canonical result: with one it cannot
+ * fail any more.  Returns the number of results to create. */
 static int32_t
 check_limits(struct pass *p)
 {
@@ -207,7 +206,7 @@ fail_workunit(struct pass *p)
 	p->change->assimilate = p->wu->assimilate_state == ASSIMILATE_INIT;
 }
 
-/* Number behind the last "_" of a result's name; -1 if there is none. */
+/* Returns the number after the last "_" of a result's name; -1 if there is none. */
 static int64_t
 name_suffix(const char *name)
 {
@@ -221,7 +220,7 @@ name_suffix(const char *name)
 	return *end == '\0' && n < INT32_MAX ? n : -1;
 }
 
-/* Step 8: as many as wanted; later ones may be in more of a hurry. */
+/* Step 8.  Results created later may have a higher priority. */
 static void
 spawn_results(struct pass *p, int32_t wanted)
 {
@@ -242,11 +241,9 @@ spawn_results(struct pass *p, int32_t wanted)
 		c->priority += (int32_t)p->conf->reliable_priority_on_over_except_error;
 }
 
-/*
- * Files of one result, once the workunit is assimilated.  Others may still be compared
- * with the canonical one, and a result that timed out may still be uploaded: both stay
- * until all is settled.
- */
+/* May the files of this result go, once the workunit is assimilated?  Other results may
+ * still be compared with the canonical one, and a result that timed out may still be
+ * uploaded: the files of both stay until all results are settled. */
 static bool
 may_delete_files(const struct pass *p, size_t i, bool settled)
 {
@@ -265,12 +262,13 @@ may_delete_files(const struct pass *p, size_t i, bool settled)
 	case OUTCOME_NO_REPLY:
 	case OUTCOME_CLIENT_DETACHED:
 		return settled;
-	default: /* never sent: there are none */
+	default: /* never sent, so it has no files */
 		return false;
 	}
 }
 
-/* Step 10.  Returns when to look again, TRANSITION_NEVER if that changes nothing. */
+/* Step 10.  Returns when to look again, TRANSITION_NEVER if time alone changes
+ * nothing. */
 static int64_t
 delete_files(struct pass *p)
 {
@@ -290,7 +288,7 @@ delete_files(struct pass *p)
 	return t->late_deadline >= p->now ? t->late_deadline + 1 : TRANSITION_NEVER;
 }
 
-/* Step 11.  Never in the past: what is past its deadline is over by now. */
+/* Step 11.  Never in the past: a result past its deadline is over by now. */
 static int64_t
 next_visit(const struct pass *p, int64_t deletion)
 {
@@ -306,7 +304,7 @@ next_visit(const struct pass *p, int64_t deletion)
 	return deletion < at ? deletion : at;
 }
 
-/* A broadcast is never over: target_nresults of it wait for hosts, none is judged. */
+/* A broadcast never ends: keeps target_nresults of it unsent; nothing is validated. */
 static void
 transition_broadcast(struct pass *p)
 {
@@ -344,11 +342,12 @@ transition(struct arena *a, const struct conf *cf, const struct workunit *wu,
 	if (c.error_mask != 0)
 		fail_workunit(&p);
 	else if (has_canonical)
-		drop_unsent(&p); /* nobody needs them any more */
+		drop_unsent(&p); /* no longer needed */
 	else if (wu->transitioner_flags != WU_NO_NEW_RESULTS)
 		spawn_results(&p, wanted);
+	/* Step 9, which had to wait for the last result. */
 	if (has_canonical && p.tally.over == (int32_t)n && p.tally.unjudged == 0 &&
-	    wu->assimilate_state == ASSIMILATE_INIT) /* step 9: it was put off */
+	    wu->assimilate_state == ASSIMILATE_INIT)
 		c.assimilate = true;
 	c.next_at = next_visit(&p, delete_files(&p));
 	return c;

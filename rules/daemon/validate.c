@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which results of a workunit agree (scheduling.md 4.4).  How two results are compared
- * is the caller's; here stands what follows from it.
+ * Which results of a workunit agree (scheduling.md 4.4).  The caller compares two
+ * results; this file draws the conclusions.
  */
 #include "rules/daemon/daemon_rules.h"
 
@@ -18,8 +18,8 @@ struct jury {
 	const enum match *init;
 	enum match (*same)(void *, size_t, size_t);
 	void *ctx;
-	char *known;    /* n x n answers + 1, 0 = not asked yet */
-	bool undecided; /* a comparison is to be made later */
+	char *known;    /* n x n answers + 1; 0 = not asked yet */
+	bool undecided; /* a comparison has to be repeated later */
 	struct validate_change *change;
 };
 
@@ -41,7 +41,8 @@ compare_once(struct jury *j, size_t x, size_t y)
 	return (enum match)(*known - 1);
 }
 
-/* Still to be judged, and can be. */
+/* Can the result still be part of a quorum: readable, and VALID, INCONCLUSIVE or not
+ * judged yet? */
 static bool
 can_be_canonical(const struct jury *j, size_t i)
 {
@@ -59,7 +60,8 @@ set_validate_state(struct jury *j, size_t i, int32_t state)
 		j->change->validate_state[i] = state;
 }
 
-/* Results that cannot be read are errors; those that cannot be read now come again. */
+/* Marks results that cannot be read as errors; results that cannot be read now come
+ * again. */
 static void
 take_out_bad(struct jury *j)
 {
@@ -79,10 +81,9 @@ take_out_bad(struct jury *j)
 	}
 }
 
-/*
- * Every good result against a canonical one.  What can only be compared later leaves
- * nothing for the transitioner to do now: it would only ask for the same again.
- */
+/* Judges every readable result against the canonical one.  A comparison that has to be
+ * repeated must not trigger a transition now: the transitioner could only ask for the
+ * same again. */
 static void
 judge_by(struct jury *j, size_t canonical)
 {
@@ -101,7 +102,7 @@ judge_by(struct jury *j, size_t canonical)
 	}
 }
 
-/* The first one that enough others agree with; n if there is none. */
+/* Returns the first result with which enough others agree; n if there is none. */
 static size_t
 find_canonical(struct jury *j)
 {
@@ -121,11 +122,9 @@ find_canonical(struct jury *j)
 	return j->n;
 }
 
-/*
- * No agreement: more results are needed, unless there are too many already.  While a
- * comparison is still to be made nobody knows that: all stay as they are, as it is the
- * unjudged ones that bring the workunit back.
- */
+/* No agreement: more results are needed, unless there are too many already.  Nothing is
+ * decided while a comparison has to be repeated; all results stay unjudged, because
+ * unjudged results bring the workunit back. */
 static void
 no_consensus(struct jury *j, int32_t viable)
 {
@@ -185,7 +184,8 @@ validate(struct arena *a, const struct workunit *wu, const struct result *r, siz
 		take_out_bad(&j);
 		seek_canonical(&j);
 	} else if (canonical == n || init[canonical] != MATCH_SAME) {
-		c.retry_later = true; /* nothing to compare with: nobody is to blame */
+		/* Nothing to compare with; no result is to blame. */
+		c.retry_later = true;
 	} else {
 		take_out_bad(&j);
 		judge_by(&j, canonical);

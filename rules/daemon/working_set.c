@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which files new hosts are to start with (locality.md 1.1 (L13 to L15)): about active
- * hosts / holders wanted of them, so that every file reaches as many hosts as its
- * workunits need.
+ * Chooses the files with which new hosts start (locality.md 1.1 (L13 to L15)): about
+ * active hosts / holders wanted of them, so that every file reaches as many hosts as
+ * its workunits need.
  */
 #include "rules/daemon/daemon_rules.h"
 
@@ -12,11 +12,11 @@
 
 struct candidate {
 	const struct ws_file *f;
-	bool enough; /* as many holders as wanted */
+	bool enough; /* has as many holders as wanted */
 };
 
-/* Files that new hosts need most come first; what is in the set stays there as long as
- * it can. */
+/* Files that need new hosts most come first; a file in the set stays there as long as
+ * possible. */
 static int
 by_need(const void *x, const void *y)
 {
@@ -40,10 +40,9 @@ is_live(const struct ws_file *f)
 	return !f->paused && (f->has_unsent || f->has_open_wu || !f->no_work_available);
 }
 
-/*
- * Has work, or may get some on demand.  One that was found empty comes back after a
- * wait period, so that a slow generator is asked again and a dead one not without end.
- */
+/* May the file be in the set?  It must have work, or may get some on demand.  A file
+ * that was found empty comes back after a wait period, so that a slow generator is
+ * asked again, but a dead one not endlessly. */
 static bool
 may_be_in(const struct ws_file *f, int64_t now, int64_t wait_period_s)
 {
