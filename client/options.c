@@ -45,7 +45,7 @@ parse_two_numbers(const char *text, double *a, double *b)
 }
 
 static bool
-parse_number(const char *text, double least, double most, double *x)
+parse_bounded_number(const char *text, double least, double most, double *x)
 {
 	char *end;
 
@@ -69,10 +69,10 @@ parse_coproc(struct client *c, const char *arg)
 	k->flops = COPROC_FLOPS;
 	if (flops != NULL) {
 		*flops++ = '\0';
-		if (!parse_number(flops, 1, 1e30, &k->flops))
+		if (!parse_bounded_number(flops, 1, 1e30, &k->flops))
 			return false;
 	}
-	if (!parse_number(count, 1, COPROC_COUNT_MAX, &k->count) ||
+	if (!parse_bounded_number(count, 1, COPROC_COUNT_MAX, &k->count) ||
 	    k->count != floor(k->count) || strpbrk(name, " <>&") != NULL)
 		return false;
 	k->name = arena_strdup(&c->process, coproc_type(name));
@@ -132,7 +132,7 @@ take_client_option(struct client *c, int opt, const char *arg)
 		attach_for(c, has_key)->key = arg;
 		return true;
 	case 's':
-		return parse_number(
+		return parse_bounded_number(
 		    arg, 0, SHARE_MOST, &attach_for(c, has_share)->share);
 	case 'D':
 		c->options.detach = arg;
@@ -144,7 +144,7 @@ take_client_option(struct client *c, int opt, const char *arg)
 		c->options.platform = arena_strdup(&c->process, arg);
 		return true;
 	case 'n':
-		return parse_number(arg, 0.01, 4096, &c->options.ncpus);
+		return parse_bounded_number(arg, 0.01, 4096, &c->options.ncpus);
 	case 'c':
 		return parse_coproc(c, arg);
 	case 'b':
@@ -159,12 +159,12 @@ take_client_option(struct client *c, int opt, const char *arg)
 		    arg, &c->options.min_buffer_s, &c->options.extra_buffer_s);
 	case 'r':
 		c->options.own_ram = true;
-		return parse_number(arg, 0.01, 1, &c->options.ram_part);
+		return parse_bounded_number(arg, 0.01, 1, &c->options.ram_part);
 	case 'q':
 		c->options.quit_when_stopped = true;
 		return true;
 	case 'e':
-		if (!parse_number(arg, 0, 4096, &x))
+		if (!parse_bounded_number(arg, 0, 4096, &x))
 			return false;
 		c->options.max_errors = (int32_t)x;
 		return true;
