@@ -240,7 +240,7 @@ restart_with(struct instance *r, const char *why)
 	if (x->db != NULL)
 		db_close(x->db);
 	x->db = NULL;
-	proc_begin_anew(r->argv);
+	proc_reexec(r->argv);
 	if (!daemon_stopping(x))
 		log_err("it cannot begin anew: %s", strerror(errno));
 	proc_stopping = proc_stopping == 0 ? SIGTERM : proc_stopping;

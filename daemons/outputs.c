@@ -79,7 +79,7 @@ outputs_of(struct db *db, struct arena *a, const struct conf *conf,
 enum err
 output_there(const struct output *o, bool *there, struct fail *f)
 {
-	enum err e = fs_there(o->path, there, f);
+	enum err e = fs_check_exists(o->path, there, f);
 
 	if (e == OK && !*there && !fs_exists(o->root))
 		return FAIL(f, E_SYS, "the upload directory %s is not there", o->root);

@@ -8,7 +8,7 @@
 #include "lib/banned.h"
 
 static enum err
-file_name_check(const char *what, const char *name, struct fail *f)
+row_name_check(const char *what, const char *name, struct fail *f)
 {
 	if (name == NULL || name[0] == '\0' || strlen(name) > DB_NAME_MAX)
 		return FAIL(f, E_BADREQ, "%s name \"%.40s\" must have 1 to %d bytes",
@@ -19,7 +19,7 @@ file_name_check(const char *what, const char *name, struct fail *f)
 enum err
 file_insert(struct db *db, struct file *file, struct fail *f)
 {
-	enum err e = file_name_check("file", file->name, f);
+	enum err e = row_name_check("file", file->name, f);
 
 	file->id = 0; /* assigned, also when tried again */
 	if (e == OK)
@@ -62,7 +62,7 @@ enum err
 fileset_insert(struct db *db, struct fileset *set, const int64_t *file_ids, size_t n,
     struct fail *f)
 {
-	enum err e = file_name_check("file set", set->name, f);
+	enum err e = row_name_check("file set", set->name, f);
 
 	set->id = 0; /* assigned, also when tried again */
 	if (e == OK)

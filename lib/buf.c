@@ -117,7 +117,7 @@ buf_fixed(struct buf *b, double v)
 
 /* What a byte becomes; "" drops it, NULL leaves it as it is. */
 static const char *
-escape(unsigned char c, char tmp[8])
+xml_escape_byte(unsigned char c, char tmp[8])
 {
 	if (c == '<')
 		return "&lt;";
@@ -137,7 +137,7 @@ buf_xml(struct buf *b, const char *s)
 	char tmp[8];
 
 	for (; *s != '\0'; s++) {
-		as = escape((unsigned char)*s, tmp);
+		as = xml_escape_byte((unsigned char)*s, tmp);
 		if (as == NULL)
 			continue;
 		buf_put(b, plain, (size_t)(s - plain));
@@ -148,7 +148,7 @@ buf_xml(struct buf *b, const char *s)
 }
 
 static void
-put_tag(struct buf *b, const char *before, const char *tag, const char *after)
+buf_put_tag(struct buf *b, const char *before, const char *tag, const char *after)
 {
 	buf_puts(b, before);
 	buf_puts(b, tag);
@@ -158,23 +158,23 @@ put_tag(struct buf *b, const char *before, const char *tag, const char *after)
 void
 buf_tag(struct buf *b, const char *tag, const char *text)
 {
-	put_tag(b, "<", tag, ">");
+	buf_put_tag(b, "<", tag, ">");
 	buf_xml(b, text);
-	put_tag(b, "</", tag, ">\n");
+	buf_put_tag(b, "</", tag, ">\n");
 }
 
 void
 buf_tag_i64(struct buf *b, const char *tag, int64_t v)
 {
-	put_tag(b, "<", tag, ">");
+	buf_put_tag(b, "<", tag, ">");
 	buf_i64(b, v);
-	put_tag(b, "</", tag, ">\n");
+	buf_put_tag(b, "</", tag, ">\n");
 }
 
 void
 buf_tag_fixed(struct buf *b, const char *tag, double v)
 {
-	put_tag(b, "<", tag, ">");
+	buf_put_tag(b, "<", tag, ">");
 	buf_fixed(b, v);
-	put_tag(b, "</", tag, ">\n");
+	buf_put_tag(b, "</", tag, ">\n");
 }

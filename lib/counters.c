@@ -13,26 +13,26 @@
 #include "lib/fs.h"
 #include "lib/banned.h"
 
-struct place {
+struct counter {
 	char name[COUNTERS_NAME]; /* "": free, and all behind it */
 	uint64_t value;
 };
 struct counters_file {
 	char magic[8];
 	uint64_t places;
-	struct place at[COUNTERS_PLACES];
+	struct counter at[COUNTERS_PLACES];
 };
 static const char file_magic[] = "LOCCNT1\n";
 
 static bool
-is_ours(const struct counters_file *p)
+counters_are_valid(const struct counters_file *p)
 {
 	return memcmp(p->magic, file_magic, sizeof(p->magic)) == 0 &&
 	       p->places == COUNTERS_PLACES;
 }
 
 static enum err
-reserve(struct counters *c, struct fail *f)
+counters_reserve(struct counters *c, struct fail *f)
 {
 	struct stat st;
 	int rc;
@@ -51,7 +51,7 @@ reserve(struct counters *c, struct fail *f)
 }
 
 static enum err
-map(struct counters *c, struct fail *f)
+counters_map(struct counters *c, struct fail *f)
 {
 	void *p = mmap(NULL, sizeof(struct counters_file), PROT_READ | PROT_WRITE,
 	    MAP_SHARED, c->fd, 0);
@@ -59,7 +59,7 @@ map(struct counters *c, struct fail *f)
 	if (p == MAP_FAILED)
 		return FAIL_ERRNO(f, "mapping counters");
 	c->map = p;
-	if (!is_ours(c->map)) {
+	if (!counters_are_valid(c->map)) {
 		memset(c->map, 0, sizeof(*c->map));
 		memcpy(c->map->magic, file_magic, sizeof(c->map->magic));
 		c->map->places = COUNTERS_PLACES;
@@ -78,9 +78,9 @@ counters_open(struct counters *c, const char *path, struct fail *f)
 	if (flock(c->fd, LOCK_EX) < 0)
 		e = FAIL_ERRNO(f, "locking %s", path);
 	if (e == OK)
-		e = reserve(c, f);
+		e = counters_reserve(c, f);
 	if (e == OK)
-		e = map(c, f);
+		e = counters_map(c, f);
 	flock(c->fd, LOCK_UN);
 	if (e != OK) {
 		close(c->fd);
@@ -101,7 +101,7 @@ counters_close(struct counters *c)
 
 /* The place of the name, or the first free one; COUNTERS_PLACES: there is neither. */
 static size_t
-find(const struct counters_file *p, const char *name)
+counters_find(const struct counters_file *p, const char *name)
 {
 	size_t i = 0;
 
@@ -113,14 +113,14 @@ find(const struct counters_file *p, const char *name)
 
 /* Two processes may have the same new name. */
 static size_t
-enter(struct counters *c, const char *name)
+counters_insert(struct counters *c, const char *name)
 {
 	struct counters_file *p = c->map;
 	size_t i, n = strlen(name);
 
 	if (flock(c->fd, LOCK_EX) < 0)
 		return COUNTERS_PLACES;
-	i = find(p, name);
+	i = counters_find(p, name);
 	if (i < COUNTERS_PLACES && p->at[i].name[0] == '\0') {
 		memcpy(p->at[i].name + 1, name + 1, n); /* the first byte last: */
 		__atomic_store_n(&p->at[i].name[0], name[0], __ATOMIC_RELEASE);
@@ -140,9 +140,9 @@ counters_add(struct counters *c, const char *name, uint64_t by, struct fail *f)
 	if (fstat(c->fd, &st) < 0 || st.st_nlink == 0 ||
 	    st.st_size != (off_t)sizeof(*c->map))
 		return FAIL(f, E_NOTFOUND, "the file of counters is gone");
-	i = find(c->map, name);
+	i = counters_find(c->map, name);
 	if (i < COUNTERS_PLACES && c->map->at[i].name[0] == '\0')
-		i = enter(c, name);
+		i = counters_insert(c, name);
 	if (i == COUNTERS_PLACES)
 		return FAIL(f, E_BADREQ, "no place is left for counter %s", name);
 	__atomic_fetch_add(&c->map->at[i].value, by, __ATOMIC_RELAXED);
@@ -163,7 +163,7 @@ counters_read(struct arena *a, const char *path,
 		return e;
 	if (n == sizeof(*p))
 		memcpy(p, text, n);
-	if (!is_ours(p))
+	if (!counters_are_valid(p))
 		return FAIL(f, E_BADREQ, "%s holds no counters", path);
 	for (size_t i = 0; i < COUNTERS_PLACES && p->at[i].name[0] != '\0'; i++) {
 		p->at[i].name[COUNTERS_NAME - 1] = '\0';

@@ -84,23 +84,23 @@ to_hex(const unsigned char *p, size_t n, char *out)
 	*out = '\0';
 }
 
-static EVP_MD *md5_found;
+static EVP_MD *md5_fetched;
 
 static void
-find_md5(void)
+fetch_md5(void)
 {
-	md5_found = EVP_MD_fetch(NULL, "MD5", NULL);
-	assert(md5_found != NULL);
+	md5_fetched = EVP_MD_fetch(NULL, "MD5", NULL);
+	assert(md5_fetched != NULL);
 }
 
 /* Looked for once in a process: to find it takes longer than to digest a name. */
 static const EVP_MD *
-md5_of_openssl(void)
+md5_algorithm(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	pthread_once(&once, find_md5);
-	return md5_found;
+	pthread_once(&once, fetch_md5);
+	return md5_fetched;
 }
 
 void
@@ -108,7 +108,7 @@ md5_hex(const void *p, size_t n, char out[MD5_HEX])
 {
 	unsigned char md[EVP_MAX_MD_SIZE];
 	unsigned len;
-	int ok = EVP_Digest(p, n, md, &len, md5_of_openssl(), NULL);
+	int ok = EVP_Digest(p, n, md, &len, md5_algorithm(), NULL);
 
 	assert(ok == 1 && len == 16);
 	to_hex(md, 16, out);
@@ -146,7 +146,7 @@ md5_fd(int fd, const char *path, char out[MD5_HEX], int64_t *nbytes, struct fail
 	unsigned char md[EVP_MAX_MD_SIZE];
 	int64_t size;
 	EVP_MD_CTX *c = EVP_MD_CTX_new();
-	bool ok = c != NULL && EVP_DigestInit_ex(c, md5_of_openssl(), NULL) == 1;
+	bool ok = c != NULL && EVP_DigestInit_ex(c, md5_algorithm(), NULL) == 1;
 	enum err e;
 
 	assert(ok);
@@ -263,7 +263,7 @@ key_parse(const char *text, bool private, struct key **key, struct fail *f)
 
 /* A damaged private key would make signatures that no client accepts: try it. */
 static enum err
-key_try(const struct key *k, struct fail *f)
+key_self_test(const struct key *k, struct fail *f)
 {
 	struct arena a = { 0 };
 	char md5[MD5_HEX], *sig;
@@ -285,7 +285,7 @@ key_parse_private(const char *text, struct key **key, struct fail *f)
 
 	if (e != OK)
 		return e;
-	if (key_try(k, NULL) != OK) {
+	if (key_self_test(k, NULL) != OK) {
 		key_free(k);
 		return FAIL(
 		    f, E_BADREQ, "a private key whose numbers do not fit together");
@@ -339,7 +339,7 @@ key_free(struct key *k)
 }
 
 static bool
-key_text(struct arena *a, const EVP_PKEY *pkey, size_t n, char **text)
+key_to_text(struct arena *a, const EVP_PKEY *pkey, size_t n, char **text)
 {
 	unsigned char raw[PRIVATE_BYTES], *p = raw;
 	struct buf b = buf_new(a);
@@ -363,15 +363,15 @@ enum err
 key_make(struct arena *a, char **private_text, char **public_text, struct fail *f)
 {
 	EVP_PKEY *pkey = EVP_RSA_gen(KEY_BITS);
-	bool ok = pkey != NULL && key_text(a, pkey, N(numbers), private_text) &&
-	          key_text(a, pkey, PUBLIC_NUMBERS, public_text);
+	bool ok = pkey != NULL && key_to_text(a, pkey, N(numbers), private_text) &&
+	          key_to_text(a, pkey, PUBLIC_NUMBERS, public_text);
 
 	EVP_PKEY_free(pkey);
 	return ok ? OK : fail_ssl(f, E_SYS, "making a key pair");
 }
 
 static bool
-is_md5(const char *s)
+is_md5_hex(const char *s)
 {
 	return strlen(s) == MD5_TEXT && strspn(s, digits) == MD5_TEXT;
 }
@@ -386,7 +386,7 @@ sign_md5(struct arena *a, const struct key *k, const char md5[MD5_HEX], char **s
 	EVP_PKEY_CTX *c;
 	bool ok;
 
-	assert(k->is_private && is_md5(md5));
+	assert(k->is_private && is_md5_hex(md5));
 	c = EVP_PKEY_CTX_new(k->pkey, NULL);
 	ok = c != NULL && EVP_PKEY_sign_init(c) == 1 &&
 	     EVP_PKEY_CTX_set_rsa_padding(c, RSA_PKCS1_PADDING) == 1 &&
@@ -492,7 +492,7 @@ password_hash(struct arena *a, const char *wire_hash, char **stored, struct fail
 	struct crypt_data data = { 0 };
 	const char *hash;
 
-	if (!is_md5(wire_hash))
+	if (!is_md5_hex(wire_hash))
 		return FAIL(
 		    f, E_BADREQ, "a password hash must be 32 lower-case hex digits");
 	random_bytes(seed, sizeof(seed));
@@ -507,7 +507,7 @@ password_hash(struct arena *a, const char *wire_hash, char **stored, struct fail
 }
 
 /* A salt of BCRYPT_COST, for the time that it takes. */
-static const char nobodys[] = "$2y$10$abcdefghijklmnopqrstuu";
+static const char dummy_bcrypt[] = "$2y$10$abcdefghijklmnopqrstuu";
 
 bool
 password_check(const char *wire_hash, const char *stored)
@@ -515,9 +515,9 @@ password_check(const char *wire_hash, const char *stored)
 	struct crypt_data data = { 0 };
 	const char *hash;
 
-	if (!is_md5(wire_hash))
+	if (!is_md5_hex(wire_hash))
 		return false;
-	hash = crypt_r(wire_hash, stored[0] == '$' ? stored : nobodys, &data);
+	hash = crypt_r(wire_hash, stored[0] == '$' ? stored : dummy_bcrypt, &data);
 	if (stored[0] != '$')
 		return secret_equal(wire_hash, stored);
 	return hash != NULL && hash[0] != '*' && secret_equal(hash, stored);

@@ -26,7 +26,7 @@ static const struct {
 
 /* By way of a copy: an argument may be the detail that is about to be replaced. */
 __attribute__((format(printf, 5, 0))) static enum err
-record(struct fail *f, enum err code, const char *where, const char *more,
+fail_record(struct fail *f, enum err code, const char *where, const char *more,
     const char *fmt, va_list ap)
 {
 	char text[FAIL_BYTES];
@@ -49,13 +49,13 @@ fail_set(struct fail *f, enum err code, const char *where, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	record(f, code, where, NULL, fmt, ap);
+	fail_record(f, code, where, NULL, fmt, ap);
 	va_end(ap);
 	return code;
 }
 
 static enum err
-of_errno(int number)
+err_of_errno(int number)
 {
 	switch (number) {
 	case ENOSPC:
@@ -73,12 +73,12 @@ enum err
 fail_errno(struct fail *f, const char *where, const char *fmt, ...)
 {
 	char text[128];
-	enum err code = of_errno(errno);
+	enum err code = err_of_errno(errno);
 	const char *why = strerror_r(errno, text, sizeof(text));
 	va_list ap;
 
 	va_start(ap, fmt);
-	record(f, code, where, why, fmt, ap);
+	fail_record(f, code, where, why, fmt, ap);
 	va_end(ap);
 	return code;
 }

@@ -31,7 +31,7 @@ fail_open(struct fail *f, const char *what, const char *path)
 }
 
 static ssize_t
-read_some(int fd, void *p, size_t n)
+fd_read(int fd, void *p, size_t n)
 {
 	ssize_t got;
 
@@ -42,7 +42,7 @@ read_some(int fd, void *p, size_t n)
 }
 
 static bool
-write_all(int fd, const char *p, size_t n)
+fd_write_all(int fd, const char *p, size_t n)
 {
 	while (n > 0) {
 		ssize_t put = write(fd, p, n);
@@ -58,14 +58,14 @@ write_all(int fd, const char *p, size_t n)
 
 /* Reads to the end of fd; the size that stat() tells is only the first guess. */
 static enum err
-read_fd(struct arena *a, int fd, const char *path, size_t guess, size_t max, char **p,
-    size_t *n, struct fail *f)
+fd_read_whole(struct arena *a, int fd, const char *path, size_t guess, size_t max,
+    char **p, size_t *n, struct fail *f)
 {
 	size_t cap = guess + 2, got = 0;
 	char *text = arena_alloc(a, cap);
 	ssize_t more;
 
-	while ((more = read_some(fd, text + got, cap - 1 - got)) > 0) {
+	while ((more = fd_read(fd, text + got, cap - 1 - got)) > 0) {
 		got += (size_t)more;
 		if (got > max)
 			return FAIL(
@@ -97,7 +97,7 @@ fs_read(
 	else if (st.st_size > 0 && (size_t)st.st_size > max)
 		e = FAIL(f, E_BADREQ, "%s: larger than %zu bytes", path, max);
 	else
-		e = read_fd(a, fd, path, (size_t)st.st_size, max, p, n, f);
+		e = fd_read_whole(a, fd, path, (size_t)st.st_size, max, p, n, f);
 	close(fd);
 	return e;
 }
@@ -184,13 +184,13 @@ fs_write(const char *path, const void *p, size_t n, unsigned mode, struct fail *
 
 	if (e != OK)
 		return e;
-	if (!write_all(t.fd, p, n))
+	if (!fd_write_all(t.fd, p, n))
 		return tmp_drop(&t, "writing", path, f);
 	return tmp_commit(&t, path, mode, f);
 }
 
 static enum err
-append_fd(int fd, const char *path, const void *p, size_t n, struct fail *f)
+fd_append(int fd, const char *path, const void *p, size_t n, struct fail *f)
 {
 	struct stat st;
 	enum err e;
@@ -200,7 +200,7 @@ append_fd(int fd, const char *path, const void *p, size_t n, struct fail *f)
 			return FAIL_ERRNO(f, "locking %s", path);
 	if (fstat(fd, &st) < 0)
 		return FAIL_ERRNO(f, "looking at %s", path);
-	if (write_all(fd, p, n) && fsync(fd) == 0)
+	if (fd_write_all(fd, p, n) && fsync(fd) == 0)
 		return OK;
 	e = FAIL_ERRNO(f, "adding to %s", path);
 	if (ftruncate(fd, st.st_size) < 0)
@@ -216,13 +216,13 @@ fs_append(const char *path, const void *p, size_t n, unsigned mode, struct fail 
 
 	if (fd < 0)
 		return FAIL_ERRNO(f, "opening %s", path);
-	e = append_fd(fd, path, p, n, f);
+	e = fd_append(fd, path, p, n, f);
 	close(fd);
 	return e;
 }
 
 static enum err
-copy_fd(int from, const char *from_path, const char *to, unsigned mode, struct fail *f)
+fd_copy(int from, const char *from_path, const char *to, unsigned mode, struct fail *f)
 {
 	struct tmp t;
 	enum err e = tmp_open(&t, to, f);
@@ -231,8 +231,8 @@ copy_fd(int from, const char *from_path, const char *to, unsigned mode, struct f
 
 	if (e != OK)
 		return e;
-	while ((n = read_some(from, chunk, sizeof(chunk))) > 0)
-		if (!write_all(t.fd, chunk, (size_t)n))
+	while ((n = fd_read(from, chunk, sizeof(chunk))) > 0)
+		if (!fd_write_all(t.fd, chunk, (size_t)n))
 			return tmp_drop(&t, "writing", to, f);
 	if (n < 0)
 		return tmp_drop(&t, "reading", from_path, f);
@@ -247,7 +247,7 @@ fs_copy(const char *from, const char *to, unsigned mode, struct fail *f)
 
 	if (fd < 0)
 		return fail_open(f, "opening", from);
-	e = copy_fd(fd, from, to, mode, f);
+	e = fd_copy(fd, from, to, mode, f);
 	close(fd);
 	return e;
 }
@@ -348,7 +348,7 @@ fs_exists(const char *path)
 }
 
 enum err
-fs_there(const char *path, bool *there, struct fail *f)
+fs_check_exists(const char *path, bool *there, struct fail *f)
 {
 	struct stat st;
 
@@ -397,7 +397,7 @@ fs_changed(const char *path, struct fs_seen *seen)
 }
 
 static int
-by_bytes(const void *x, const void *y)
+compare_names(const void *x, const void *y)
 {
 	const char *const *a = x, *const *b = y;
 
@@ -428,7 +428,7 @@ fs_list(struct arena *a, const char *dir, size_t max, char ***names, size_t *n,
 	}
 	closedir(d);
 	if (got > 1)
-		qsort(list, got, sizeof(list[0]), by_bytes);
+		qsort(list, got, sizeof(list[0]), compare_names);
 	*names = list;
 	*n = got;
 	return OK;
@@ -436,7 +436,7 @@ fs_list(struct arena *a, const char *dir, size_t max, char ***names, size_t *n,
 
 /* Opens and locks path once; -1 with errno EWOULDBLOCK if another has it. */
 static int
-lock_once(const char *path)
+lock_try(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0664), why;
 	struct stat named, ours;
@@ -461,7 +461,7 @@ fs_lock(const char *path, int *fd, struct fail *f)
 {
 	/* Some tries, as fs_locked() of another process holds it for a moment. */
 	for (int i = 0; i < LOCK_TRIES; i++) {
-		*fd = lock_once(path);
+		*fd = lock_try(path);
 		if (*fd >= 0)
 			return OK;
 		if (errno != EWOULDBLOCK && errno != EINTR)

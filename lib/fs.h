@@ -46,7 +46,7 @@ enum err fs_mkdirs(const char *path, unsigned mode, struct fail *);
 bool fs_exists(const char *path); /* a link counts even if it leads nowhere */
 /* The same, and E_SYS if it cannot be told: a directory on the way, or the disk, cannot
  * be read. */
-enum err fs_there(const char *path, bool *there, struct fail *);
+enum err fs_check_exists(const char *path, bool *there, struct fail *);
 int64_t fs_size(const char *path);  /* -1 if absent */
 int64_t fs_mtime(const char *path); /* -1 if absent */
 struct fs_seen { /* of a file, at the last look; all 0 = it was never looked at */

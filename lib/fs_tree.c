@@ -35,7 +35,7 @@ struct removal {
 
 /* A link to somebody's mark, or a mark of another account, is none. */
 static bool
-marked(int dir)
+has_mark(int dir)
 {
 	struct stat st;
 
@@ -63,7 +63,7 @@ open_dir(int at, const char *name)
 }
 
 static enum err
-failed(const struct removal *r, const char *name)
+removal_failed(const struct removal *r, const char *name)
 {
 	return FAIL_ERRNO(r->f, "removing %s, at %.200s", r->path, name);
 }
@@ -79,11 +79,13 @@ remove_dir(struct removal *r, int dir, const char *name, int depth)
 
 	if (depth == DEPTH_MOST) {
 		snprintf(moved, sizeof(moved), ".deep-%d", r->hoisted++);
-		return renameat(dir, name, r->top, moved) == 0 ? OK : failed(r, name);
+		return renameat(dir, name, r->top, moved) == 0 ?
+		           OK :
+		           removal_failed(r, name);
 	}
 	fd = open_dir(dir, name);
 	if (fd < 0)
-		return failed(r, name);
+		return removal_failed(r, name);
 	if (mount_of(fd) != r->mount) {
 		close(fd);
 		return FAIL(r->f, E_DENIED,
@@ -92,7 +94,7 @@ remove_dir(struct removal *r, int dir, const char *name, int depth)
 	}
 	e = empty_dir(r, fd, depth + 1);
 	if (e == OK && unlinkat(dir, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
-		return failed(r, name);
+		return removal_failed(r, name);
 	return e;
 }
 
@@ -102,10 +104,11 @@ remove_at(struct removal *r, int dir, const char *name, int depth)
 	struct stat st;
 
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT ? OK : failed(r, name);
+		return errno == ENOENT ? OK : removal_failed(r, name);
 	if (!S_ISDIR(st.st_mode))
-		return unlinkat(dir, name, 0) == 0 || errno == ENOENT ? OK :
-		                                                        failed(r, name);
+		return unlinkat(dir, name, 0) == 0 || errno == ENOENT ?
+		           OK :
+		           removal_failed(r, name);
 	/* A program may have closed its own directories; if this fails, so does the
 	 * rest. */
 	if ((st.st_mode & S_IRWXU) != S_IRWXU)
@@ -144,7 +147,7 @@ empty_dir(struct removal *r, int fd, int depth)
 
 	if (d == NULL) {
 		close(fd);
-		return failed(r, "a directory");
+		return removal_failed(r, "a directory");
 	}
 	for (int i = 0; n > 0 && e == OK; i++)
 		e = i < PASSES_MOST ?
@@ -170,18 +173,18 @@ remove_top(int dir, const char *name, const char *path, struct fail *f)
 	if (r.mount != mount_of(dir))
 		e = FAIL(
 		    f, E_DENIED, "%s is a mount point, which is not removed", path);
-	else if (!marked(r.top) && !marked(dir))
+	else if (!has_mark(r.top) && !has_mark(dir))
 		e = FAIL(f, E_DENIED,
 		    "%s is not removed: it holds no file %s, so we did not make it",
 		    path, FS_MARK);
 	fd = e == OK ? fcntl(r.top, F_DUPFD_CLOEXEC, 0) : -1;
 	if (e == OK)
-		e = fd < 0 ? failed(&r, path) : empty_dir(&r, fd, 0);
+		e = fd < 0 ? removal_failed(&r, path) : empty_dir(&r, fd, 0);
 	if (e == OK && unlinkat(r.top, FS_MARK, 0) < 0 && errno != ENOENT)
-		e = failed(&r, FS_MARK);
+		e = removal_failed(&r, FS_MARK);
 	close(r.top);
 	if (e == OK && unlinkat(dir, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
-		e = failed(&r, path);
+		e = removal_failed(&r, path);
 	return e;
 }
 
@@ -209,7 +212,7 @@ bool
 fs_is_own(const char *path)
 {
 	int fd = open_dir(AT_FDCWD, path);
-	bool yes = fd >= 0 && marked(fd);
+	bool yes = fd >= 0 && has_mark(fd);
 
 	if (fd >= 0)
 		close(fd);

@@ -41,7 +41,7 @@ static const char *const levels[] = {
 
 /* Opens the file that path names now; without one, what was open stays in use. */
 static void
-reopen(void)
+log_reopen(void)
 {
 	int fd = open(lg.path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
 
@@ -66,7 +66,7 @@ log_open(const char *program, const char *path, enum log_level most)
 	snprintf(lg.program, sizeof(lg.program), "%s", program);
 	snprintf(lg.path, sizeof(lg.path), "%s", path == NULL ? "" : path);
 	if (lg.path[0] != '\0')
-		reopen();
+		log_reopen();
 	failed = lg.path[0] != '\0' && lg.fd == STDERR_FILENO;
 	pthread_mutex_unlock(&lock);
 	if (failed)
@@ -103,12 +103,12 @@ follow_rotation(int64_t now)
 	if (stat(lg.path, &named) == 0 && fstat(lg.fd, &ours) == 0 &&
 	    named.st_ino == ours.st_ino && named.st_dev == ours.st_dev)
 		return;
-	reopen();
+	log_reopen();
 }
 
 /* Appends text to a line, control bytes as \xNN, until the line is full. */
 static size_t
-append(char *line, size_t n, size_t room, const char *text)
+log_line_append(char *line, size_t n, size_t room, const char *text)
 {
 	static const char hex[] = "0123456789abcdef";
 
@@ -132,7 +132,7 @@ append(char *line, size_t n, size_t room, const char *text)
 
 /* All of it, or it counts as not written. */
 static bool
-put(const char *line, size_t n)
+log_write(const char *line, size_t n)
 {
 	ssize_t done;
 
@@ -149,7 +149,7 @@ put(const char *line, size_t n)
 /* The first line after some that were lost; what is left of a torn one ends before it.
  */
 static bool
-put_lost(int64_t now)
+log_write_lost(int64_t now)
 {
 	char line[256], when[21], why[128];
 	int n;
@@ -160,7 +160,7 @@ put_lost(int64_t now)
 	    "%s%s %s[%ld] warning %llu lines of this log were lost: %s\n",
 	    lg.torn ? "\n" : "", clock_text(now, when), lg.program, (long)getpid(),
 	    (unsigned long long)lg.lost, strerror_r(lg.why, why, sizeof(why)));
-	if (!put(line, (size_t)n))
+	if (!log_write(line, (size_t)n))
 		return false;
 	lg.lost = 0;
 	lg.torn = false;
@@ -172,9 +172,9 @@ put_lost(int64_t now)
  * standard error if that is another place.
  */
 static void
-write_line(int64_t now, const char *line, size_t n)
+log_write_line(int64_t now, const char *line, size_t n)
 {
-	if (put_lost(now) && put(line, n))
+	if (log_write_lost(now) && log_write(line, n))
 		return;
 	lg.lost++;
 	if (lg.fd != STDERR_FILENO)
@@ -197,17 +197,17 @@ log_locked(enum log_level level, const char *fmt, va_list ap)
 	head = snprintf(line, room, "%s %s[%ld] %s ", clock_text(now, when), lg.program,
 	    (long)getpid(), levels[level]);
 	len = vsnprintf(text, sizeof(text), fmt, ap);
-	n = append(line, (size_t)head, room, own_prefix);
+	n = log_line_append(line, (size_t)head, room, own_prefix);
 	if (own_prefix[0] != '\0')
-		n = append(line, n, room, " ");
-	n = append(line, n, room, text);
+		n = log_line_append(line, n, room, " ");
+	n = log_line_append(line, n, room, text);
 	if (len >= (int)sizeof(text) || n + 4 > room) {
 		memcpy(line + n, cut, sizeof(cut) - 1);
 		n += sizeof(cut) - 1;
 	}
 	line[n++] = '\n';
 	follow_rotation(now);
-	write_line(now, line, n);
+	log_write_line(now, line, n);
 }
 
 void

@@ -33,7 +33,7 @@ struct matcher {
 };
 
 static bool
-holds(const struct matcher *m, enum assertion as)
+assertion_holds(const struct matcher *m, enum assertion as)
 {
 	bool before = m->i > 0 && is_word((unsigned char)m->s[m->i - 1]);
 	bool after = m->i < m->end && is_word((unsigned char)m->s[m->i]);
@@ -56,7 +56,7 @@ holds(const struct matcher *m, enum assertion as)
 }
 
 static void
-push(struct matcher *m, uint16_t *stack, size_t *n, size_t at)
+matcher_push(struct matcher *m, uint16_t *stack, size_t *n, size_t at)
 {
 	uint32_t bit = (uint32_t)1 << (at % 32);
 
@@ -69,12 +69,12 @@ push(struct matcher *m, uint16_t *stack, size_t *n, size_t at)
 /* Adds step `at` and all that it leads to without a byte; true: the end is among them.
  */
 static bool
-follow(struct matcher *m, struct next *next, size_t at)
+matcher_follow(struct matcher *m, struct next *next, size_t at)
 {
 	uint16_t stack[STEPS_MOST];
 	size_t n = 0;
 
-	for (push(m, stack, &n, at); n > 0;) {
+	for (matcher_push(m, stack, &n, at); n > 0;) {
 		const struct step *st = &m->p->steps[at = stack[--n]];
 
 		switch ((enum op)st->op) {
@@ -84,15 +84,15 @@ follow(struct matcher *m, struct next *next, size_t at)
 			next->at[next->n++] = (uint16_t)at;
 			break;
 		case OP_FORK:
-			push(m, stack, &n, (size_t)((int)at + st->y));
-			push(m, stack, &n, (size_t)((int)at + st->x));
+			matcher_push(m, stack, &n, (size_t)((int)at + st->y));
+			matcher_push(m, stack, &n, (size_t)((int)at + st->x));
 			break;
 		case OP_JUMP:
-			push(m, stack, &n, (size_t)((int)at + st->x));
+			matcher_push(m, stack, &n, (size_t)((int)at + st->x));
 			break;
 		case OP_ASSERT:
-			if (holds(m, (enum assertion)st->arg))
-				push(m, stack, &n, at + 1);
+			if (assertion_holds(m, (enum assertion)st->arg))
+				matcher_push(m, stack, &n, at + 1);
 			break;
 		}
 	}
@@ -100,7 +100,7 @@ follow(struct matcher *m, struct next *next, size_t at)
 }
 
 static bool
-search(const struct pattern *p, const char *s)
+matcher_search(const struct pattern *p, const char *s)
 {
 	struct matcher m = { .p = p, .s = s, .end = strnlen(s, SUBJECT_MOST) };
 	struct next sets[2], *now = &sets[0], *next = &sets[1], *swap;
@@ -109,7 +109,7 @@ search(const struct pattern *p, const char *s)
 	for (;;) {
 		unsigned char b;
 
-		if (follow(&m, now, 0)) /* a match may begin anywhere */
+		if (matcher_follow(&m, now, 0)) /* a match may begin anywhere */
 			return true;
 		if (m.i == m.end)
 			return false;
@@ -118,7 +118,7 @@ search(const struct pattern *p, const char *s)
 		next->n = 0;
 		for (size_t k = 0; k < now->n; k++)
 			if (set_has(&p->sets[p->steps[now->at[k]].arg], b) &&
-			    follow(&m, next, now->at[k] + 1U))
+			    matcher_follow(&m, next, now->at[k] + 1U))
 				return true;
 		swap = now, now = next, next = swap;
 	}
@@ -127,5 +127,5 @@ search(const struct pattern *p, const char *s)
 bool
 pattern_match(const struct pattern *p, const char *s)
 {
-	return search(p, s) != p->negated;
+	return matcher_search(p, s) != p->negated;
 }

@@ -23,7 +23,7 @@ struct compiler {
 };
 
 static bool
-refuse(struct compiler *c, const char *why)
+pattern_refuse(struct compiler *c, const char *why)
 {
 	if (c->why == NULL)
 		c->why = why;
@@ -31,15 +31,15 @@ refuse(struct compiler *c, const char *why)
 }
 
 static bool
-room(struct compiler *c, size_t n)
+pattern_has_room(struct compiler *c, size_t n)
 {
 	return n <= STEPS_MOST - c->n ||
-	       refuse(c,
+	       pattern_refuse(c,
 		   "it repeats too much, as it makes more than 2000 steps: repeat less, or make several expressions of it");
 }
 
 static struct step
-step(enum op op, int arg, int x, int y)
+step_make(enum op op, int arg, int x, int y)
 {
 	return (struct step){ (uint8_t)op, (uint8_t)arg, (int16_t)x, (int16_t)y };
 }
@@ -47,7 +47,7 @@ step(enum op op, int arg, int x, int y)
 static bool
 emit(struct compiler *c, struct step st)
 {
-	if (!room(c, 1))
+	if (!pattern_has_room(c, 1))
 		return false;
 	c->step[c->n++] = st;
 	return true;
@@ -57,7 +57,7 @@ emit(struct compiler *c, struct step st)
 static bool
 emit_before(struct compiler *c, size_t at, struct step st)
 {
-	if (!room(c, 1))
+	if (!pattern_has_room(c, 1))
 		return false;
 	memmove(&c->step[at + 1], &c->step[at], (c->n - at) * sizeof(*c->step));
 	c->step[at] = st;
@@ -154,12 +154,12 @@ emit_set(struct compiler *c, const struct set *s)
 {
 	assert(c->nsets < N(c->set));
 	c->set[c->nsets] = *s;
-	return emit(c, step(OP_BYTE, (int)c->nsets++, 0, 0));
+	return emit(c, step_make(OP_BYTE, (int)c->nsets++, 0, 0));
 }
 
 /* [:alpha:] and its like; c->s is behind the "[:". */
 static bool
-class_of(struct compiler *c, struct set *s)
+parse_class(struct compiler *c, struct set *s)
 {
 	static const struct {
 		const char *name;
@@ -185,44 +185,45 @@ class_of(struct compiler *c, struct set *s)
 			c->s += strlen(classes[i].name);
 			return true;
 		}
-	return refuse(c, "[: names no class of characters, such as [:digit:]");
+	return pattern_refuse(c, "[: names no class of characters, such as [:digit:]");
 }
 
 /* One byte of a list, maybe as [.x.] or [=x=]. */
 static bool
-list_byte(struct compiler *c, unsigned char *b)
+parse_list_byte(struct compiler *c, unsigned char *b)
 {
 	if (c->s[0] == '[' && (c->s[1] == '.' || c->s[1] == '=')) {
 		if (c->s[2] == '\0' || c->s[3] != c->s[1] || c->s[4] != ']')
-			return refuse(
+			return pattern_refuse(
 			    c, "[. and [= must hold one character, as in [.-.]");
 		*b = (unsigned char)c->s[2];
 		c->s += 5;
 		return true;
 	}
 	if (*c->s == '\0')
-		return refuse(c, "a [ has no ]");
+		return pattern_refuse(c, "a [ has no ]");
 	*b = (unsigned char)*c->s++;
 	return true;
 }
 
 /* A byte or a range of a list. */
 static bool
-list_range(struct compiler *c, struct set *s)
+parse_list_range(struct compiler *c, struct set *s)
 {
 	unsigned char from, to;
 
-	if (!list_byte(c, &from))
+	if (!parse_list_byte(c, &from))
 		return false;
 	to = from;
 	if (c->s[0] == '-' && c->s[1] != ']' && c->s[1] != '\0') {
 		c->s++;
 		if (c->s[0] == '[' && c->s[1] == ':')
-			return refuse(c, "a range cannot end with a class");
-		if (!list_byte(c, &to))
+			return pattern_refuse(c, "a range cannot end with a class");
+		if (!parse_list_byte(c, &to))
 			return false;
 		if (to < from)
-			return refuse(c, "a range in [ ] ends before it begins");
+			return pattern_refuse(
+			    c, "a range in [ ] ends before it begins");
 	}
 	for (unsigned b = from; b <= to; b++)
 		set_add(s, (unsigned char)b);
@@ -231,7 +232,7 @@ list_range(struct compiler *c, struct set *s)
 
 /* c->s is behind the "[". */
 static bool
-list(struct compiler *c)
+parse_list(struct compiler *c)
 {
 	struct set s = { 0 };
 	bool invert = *c->s == '^';
@@ -240,12 +241,12 @@ list(struct compiler *c)
 	c->s += invert;
 	for (first = c->s; *c->s != ']' || c->s == first;) {
 		if (*c->s == '\0')
-			return refuse(c, "a [ has no ]");
+			return pattern_refuse(c, "a [ has no ]");
 		if (c->s[0] == '[' && c->s[1] == ':') {
 			c->s += 2;
-			if (!class_of(c, &s))
+			if (!parse_class(c, &s))
 				return false;
-		} else if (!list_range(c, &s)) {
+		} else if (!parse_list_range(c, &s)) {
 			return false;
 		}
 	}
@@ -277,7 +278,7 @@ emit_byte(struct compiler *c, char b)
 
 /* *anchor: nothing may repeat it. */
 static bool
-escape(struct compiler *c, bool *anchor)
+parse_escape(struct compiler *c, bool *anchor)
 {
 	static const char anchors[] = "`'<>bB";
 	static const enum assertion as[] = { AT_START, AT_END, AT_WORD_START,
@@ -286,13 +287,13 @@ escape(struct compiler *c, bool *anchor)
 	const char *a = b == '\0' ? NULL : strchr(anchors, b);
 
 	if (b == '\0')
-		return refuse(c, "it ends with a \\; a \\ itself is \\\\");
+		return pattern_refuse(c, "it ends with a \\; a \\ itself is \\\\");
 	if (is_digit((unsigned char)b))
-		return refuse(c, "back-references cost unbounded time");
+		return pattern_refuse(c, "back-references cost unbounded time");
 	c->s++;
 	*anchor = a != NULL;
 	if (a != NULL)
-		return emit(c, step(OP_ASSERT, (int)as[a - anchors], 0, 0));
+		return emit(c, step_make(OP_ASSERT, (int)as[a - anchors], 0, 0));
 	if (b == 'w' || b == 'W')
 		return emit_class(c, is_word, b == 'W');
 	if (b == 's' || b == 'S')
@@ -300,16 +301,16 @@ escape(struct compiler *c, bool *anchor)
 	return emit_byte(c, b);
 }
 
-static bool alternatives(struct compiler *);
+static bool parse_alternatives(struct compiler *);
 
 static bool
-group(struct compiler *c)
+parse_group(struct compiler *c)
 {
 	c->open++;
-	if (!alternatives(c))
+	if (!parse_alternatives(c))
 		return false;
 	if (*c->s != ')')
-		return refuse(c, "a ( has no )");
+		return pattern_refuse(c, "a ( has no )");
 	c->s++;
 	c->open--;
 	return true;
@@ -317,32 +318,32 @@ group(struct compiler *c)
 
 /* What a repetition repeats. */
 static bool
-atom(struct compiler *c, bool *anchor)
+parse_atom(struct compiler *c, bool *anchor)
 {
 	char b = *c->s++;
 
 	*anchor = b == '^' || b == '$';
 	switch (b) {
 	case '^':
-		return emit(c, step(OP_ASSERT, AT_START, 0, 0));
+		return emit(c, step_make(OP_ASSERT, AT_START, 0, 0));
 	case '$':
-		return emit(c, step(OP_ASSERT, AT_END, 0, 0));
+		return emit(c, step_make(OP_ASSERT, AT_END, 0, 0));
 	case '.': {
 		struct set none = { 0 };
 		set_invert(&none);
 		return emit_set(c, &none);
 	}
 	case '[':
-		return list(c);
+		return parse_list(c);
 	case '(':
-		return group(c);
+		return parse_group(c);
 	case '\\':
-		return escape(c, anchor);
+		return parse_escape(c, anchor);
 	case '*':
 	case '+':
 	case '?':
 	case '{':
-		return refuse(c,
+		return pattern_refuse(c,
 		    "a * + ? or { has nothing to repeat; put a \\ before it if it stands for itself");
 	default:
 		return emit_byte(c, b);
@@ -351,7 +352,7 @@ atom(struct compiler *c, bool *anchor)
 
 /* {m}, {m,}, {,n} and {m,n}; c->s is behind the "{".  *most -1: without end. */
 static bool
-bounds(struct compiler *c, int *least, int *most)
+parse_bounds(struct compiler *c, int *least, int *most)
 {
 	int *to = least, digits = 0;
 
@@ -361,7 +362,8 @@ bounds(struct compiler *c, int *least, int *most)
 			*to = *to * 10 + (*c->s - '0');
 			digits++;
 			if (*to > REPEAT_MOST)
-				return refuse(c, "a { repeats more than 32767 times");
+				return pattern_refuse(
+				    c, "a { repeats more than 32767 times");
 		} else if (*c->s == ',' && to == least) {
 			to = most;
 			digits = 0;
@@ -372,20 +374,20 @@ bounds(struct compiler *c, int *least, int *most)
 		}
 	}
 	if (*c->s != '}' || (to == least && digits == 0))
-		return refuse(c,
+		return pattern_refuse(c,
 		    "a { is no repetition such as {2} or {2,5}; put a \\ before it if it stands for itself");
 	c->s++;
 	if (to == least)
 		*most = *least;
 	return *most == -1 || *least <= *most ||
-	       refuse(c, "a repetition {m,n} has m above n");
+	       pattern_refuse(c, "a repetition {m,n} has m above n");
 }
 
 /* Another copy of the n steps at `from`, at the end. */
 static bool
-copy(struct compiler *c, const struct step *from, int n)
+emit_copy(struct compiler *c, const struct step *from, int n)
 {
-	if (!room(c, (size_t)n))
+	if (!pattern_has_room(c, (size_t)n))
 		return false;
 	memcpy(&c->step[c->n], from, (size_t)n * sizeof(*from));
 	c->n += (size_t)n;
@@ -394,7 +396,7 @@ copy(struct compiler *c, const struct step *from, int n)
 
 /* The steps from `at` on, least times and then up to most times or for ever. */
 static bool
-repeat(struct compiler *c, size_t at, int least, int most)
+emit_repeat(struct compiler *c, size_t at, int least, int most)
 {
 	const struct step *once = c->once;
 	int n = (int)(c->n - at);
@@ -402,31 +404,31 @@ repeat(struct compiler *c, size_t at, int least, int most)
 	memcpy(c->once, &c->step[at], (size_t)n * sizeof(*once));
 	c->n = at;
 	for (int i = 0; i < least && n > 0; i++)
-		if (!copy(c, once, n))
+		if (!emit_copy(c, once, n))
 			return false;
 	if (most == -1 && least > 0) /* the last one again and again */
-		return emit(c, step(OP_FORK, 0, -n, 1));
+		return emit(c, step_make(OP_FORK, 0, -n, 1));
 	if (most == -1)
-		return copy(c, once, n) &&
-		       emit_before(c, at, step(OP_FORK, 0, 1, n + 2)) &&
-		       emit(c, step(OP_JUMP, 0, -n - 1, 0));
+		return emit_copy(c, once, n) &&
+		       emit_before(c, at, step_make(OP_FORK, 0, 1, n + 2)) &&
+		       emit(c, step_make(OP_JUMP, 0, -n - 1, 0));
 	for (int i = least; i < most && n > 0; i++) {
 		int rest = (most - i) * (n + 1); /* REPEAT_MOST x STEPS_MOST fits */
 
-		if (!room(c, (size_t)rest) || !emit(c, step(OP_FORK, 0, 1, rest)) ||
-		    !copy(c, once, n))
+		if (!pattern_has_room(c, (size_t)rest) ||
+		    !emit(c, step_make(OP_FORK, 0, 1, rest)) || !emit_copy(c, once, n))
 			return false;
 	}
 	return true;
 }
 
 static bool
-piece(struct compiler *c)
+parse_piece(struct compiler *c)
 {
 	size_t at = c->n;
 	bool anchor;
 
-	if (!atom(c, &anchor))
+	if (!parse_atom(c, &anchor))
 		return false;
 	while (!anchor && *c->s != '\0' && strchr("*+?{", *c->s) != NULL) {
 		int least = 0, most = -1;
@@ -436,9 +438,9 @@ piece(struct compiler *c)
 			least = 1;
 		else if (b == '?')
 			most = 1;
-		else if (b == '{' && !bounds(c, &least, &most))
+		else if (b == '{' && !parse_bounds(c, &least, &most))
 			return false;
-		if (!repeat(c, at, least, most))
+		if (!emit_repeat(c, at, least, most))
 			return false;
 	}
 	return true;
@@ -446,30 +448,30 @@ piece(struct compiler *c)
 
 /* A ) that closes nothing stands for itself. */
 static bool
-branch(struct compiler *c)
+parse_branch(struct compiler *c)
 {
 	while (*c->s != '\0' && *c->s != '|' && (*c->s != ')' || c->open == 0))
-		if (!piece(c))
+		if (!parse_piece(c))
 			return false;
 	return true;
 }
 
 static bool
-alternatives(struct compiler *c)
+parse_alternatives(struct compiler *c)
 {
 	size_t at = c->n, n, jump;
 
-	if (!branch(c))
+	if (!parse_branch(c))
 		return false;
 	if (*c->s != '|')
 		return true;
 	c->s++;
 	n = c->n - at;
-	if (!emit_before(c, at, step(OP_FORK, 0, 1, (int)n + 2)) ||
-	    !emit(c, step(OP_JUMP, 0, 0, 0)))
+	if (!emit_before(c, at, step_make(OP_FORK, 0, 1, (int)n + 2)) ||
+	    !emit(c, step_make(OP_JUMP, 0, 0, 0)))
 		return false;
 	jump = c->n - 1;
-	if (!alternatives(c))
+	if (!parse_alternatives(c))
 		return false;
 	c->step[jump].x = (int16_t)(c->n - jump);
 	return true;
@@ -485,11 +487,11 @@ pattern_compile(struct arena *a, const char *text, const char **why)
 	p->negated = text[0] == '!';
 	c.s += p->negated;
 	if (*c.s == '\0')
-		refuse(&c, "it is empty");
+		pattern_refuse(&c, "it is empty");
 	else if (strlen(c.s) > TEXT_MOST)
-		refuse(&c, "it is longer than 255 bytes");
-	else if (alternatives(&c))
-		emit(&c, step(OP_MATCH, 0, 0, 0));
+		pattern_refuse(&c, "it is longer than 255 bytes");
+	else if (parse_alternatives(&c))
+		emit(&c, step_make(OP_MATCH, 0, 0, 0));
 	*why = c.why;
 	if (c.why != NULL)
 		return NULL;

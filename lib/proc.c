@@ -56,8 +56,9 @@ proc_no_core(void)
  * at that moment; to set its limit afterwards would undo what it sets itself.
  */
 static int
-spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *fa,
-    const posix_spawnattr_t *at, char *const *argv, char *const *env)
+spawn_with_core_limit(pid_t *pid, const char *path,
+    const posix_spawn_file_actions_t *fa, const posix_spawnattr_t *at,
+    char *const *argv, char *const *env)
 {
 	static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 	struct rlimit none = { .rlim_cur = 0, .rlim_max = core_before.rlim_max };
@@ -104,11 +105,11 @@ proc_signals(void)
 	sigaction(SIGPIPE, &ignore, NULL);
 	/* A limit on file sizes is an error of write(), like a full disk. */
 	sigaction(SIGXFSZ, &ignore, NULL);
-	stops_mask(SIG_UNBLOCK); /* what proc_begin_anew() held back comes now */
+	stops_mask(SIG_UNBLOCK); /* what proc_reexec() held back comes now */
 }
 
 void
-proc_begin_anew(char *const *argv)
+proc_reexec(char *const *argv)
 {
 	char path[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
@@ -134,7 +135,7 @@ enum { PROGRAM_FD = 3 };
 static const char program_path[] = "/proc/self/fd/3";
 
 static void
-wire_up(posix_spawn_file_actions_t *fa, const struct stdio *io, const char *dir)
+stdio_wire(posix_spawn_file_actions_t *fa, const struct stdio *io, const char *dir)
 {
 	if (io->in >= 0)
 		posix_spawn_file_actions_adddup2(fa, io->in, 0);
@@ -162,7 +163,7 @@ wire_up(posix_spawn_file_actions_t *fa, const struct stdio *io, const char *dir)
 }
 
 static enum err
-start(const char *const *argv, const char *const *env, const char *dir,
+child_start(const char *const *argv, const char *const *env, const char *dir,
     const struct stdio *io, pid_t *pid, struct fail *f)
 {
 	static const int defaults[] = { SIGTERM, SIGINT, SIGHUP, SIGPIPE, SIGXFSZ,
@@ -173,7 +174,7 @@ start(const char *const *argv, const char *const *env, const char *dir,
 
 	assert(argv[0] != NULL);
 	posix_spawn_file_actions_init(&fa);
-	wire_up(&fa, io, dir);
+	stdio_wire(&fa, io, dir);
 	posix_spawnattr_init(&at);
 	posix_spawnattr_setflags(&at,
 	    POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
@@ -188,8 +189,8 @@ start(const char *const *argv, const char *const *env, const char *dir,
 		const char *const *in;
 		char *const *out;
 	} args = { argv }, vars = { env };
-	errno = spawn(pid, io->program > 0 ? program_path : argv[0], &fa, &at, args.out,
-	    env == NULL ? environ : vars.out);
+	errno = spawn_with_core_limit(pid, io->program > 0 ? program_path : argv[0],
+	    &fa, &at, args.out, env == NULL ? environ : vars.out);
 	posix_spawnattr_destroy(&at);
 	posix_spawn_file_actions_destroy(&fa);
 	if (errno != 0)
@@ -199,7 +200,7 @@ start(const char *const *argv, const char *const *env, const char *dir,
 }
 
 static bool
-same_name(const char *x, const char *y)
+env_same_name(const char *x, const char *y)
 {
 	size_t n = strcspn(x, "=");
 
@@ -215,7 +216,7 @@ env_merge(struct arena *a, const char *const *more)
 
 	for (char **e = environ; *e != NULL; e++) {
 		const char *const *m = more;
-		while (*m != NULL && !same_name(*m, *e))
+		while (*m != NULL && !env_same_name(*m, *e))
 			m++;
 		if (*m == NULL)
 			PUSH(a, env, n, cap) = *e;
@@ -246,7 +247,7 @@ memory_file(const char *p, size_t n, int *fd, struct fail *f)
 }
 
 /* What a child says: the ends that are read here, -1 = closed or not asked for. */
-struct ears {
+struct child_output {
 	int out, err;
 	struct buf text;
 	size_t max;
@@ -263,17 +264,17 @@ close_fd(int *fd)
 }
 
 static void
-keep_out(struct ears *l, const char *p, size_t n)
+output_keep_stdout(struct child_output *o, const char *p, size_t n)
 {
-	size_t room = l->text.n < l->max ? l->max - l->text.n : 0;
+	size_t room = o->text.n < o->max ? o->max - o->text.n : 0;
 
 	if (room > 0)
-		buf_put(&l->text, p, n < room ? n : room);
+		buf_put(&o->text, p, n < room ? n : room);
 }
 
 /* Passes it on, and keeps the end. */
 static void
-keep_err(struct ears *l, const char *p, size_t n)
+output_keep_stderr(struct child_output *o, const char *p, size_t n)
 {
 	size_t most = PROC_LAST_WORDS - 1, drop;
 	ssize_t passed = write(STDERR_FILENO, p, n);
@@ -283,17 +284,17 @@ keep_err(struct ears *l, const char *p, size_t n)
 		p += n - most;
 		n = most;
 	}
-	drop = l->nwords + n > most ? l->nwords + n - most : 0;
-	memmove(l->last_words, l->last_words + drop, l->nwords - drop);
-	l->nwords -= drop;
-	memcpy(l->last_words + l->nwords, p, n);
-	l->nwords += n;
-	l->last_words[l->nwords] = '\0';
+	drop = o->nwords + n > most ? o->nwords + n - most : 0;
+	memmove(o->last_words, o->last_words + drop, o->nwords - drop);
+	o->nwords -= drop;
+	memcpy(o->last_words + o->nwords, p, n);
+	o->nwords += n;
+	o->last_words[o->nwords] = '\0';
 }
 
 /* Reads what is there now; *fd is closed at the end of file. */
 static void
-hear_one(struct ears *l, int *fd)
+output_read(struct child_output *o, int *fd)
 {
 	char chunk[PIPE_BYTES];
 	ssize_t n = read(*fd, chunk, sizeof(chunk));
@@ -302,20 +303,20 @@ hear_one(struct ears *l, int *fd)
 		return;
 	if (n <= 0)
 		close_fd(fd);
-	else if (fd == &l->out)
-		keep_out(l, chunk, (size_t)n);
+	else if (fd == &o->out)
+		output_keep_stdout(o, chunk, (size_t)n);
 	else
-		keep_err(l, chunk, (size_t)n);
+		output_keep_stderr(o, chunk, (size_t)n);
 }
 
 /* Waits for words for ms at most; false: there were none. */
 static bool
-hear(struct ears *l, int ms)
+output_poll(struct child_output *o, int ms)
 {
-	struct pollfd p[] = { { .fd = l->out, .events = POLLIN },
-		{ .fd = l->err, .events = POLLIN } };
+	struct pollfd p[] = { { .fd = o->out, .events = POLLIN },
+		{ .fd = o->err, .events = POLLIN } };
 
-	if (l->out < 0 && l->err < 0) {
+	if (o->out < 0 && o->err < 0) {
 		if (ms > 0)
 			clock_nap_ms(ms);
 		return false;
@@ -323,14 +324,14 @@ hear(struct ears *l, int ms)
 	if (poll(p, N(p), ms) <= 0)
 		return false;
 	if (p[0].revents != 0)
-		hear_one(l, &l->out);
+		output_read(o, &o->out);
 	if (p[1].revents != 0)
-		hear_one(l, &l->err);
+		output_read(o, &o->err);
 	return true;
 }
 
 static int
-exit_status(int st)
+child_exit_status(int st)
 {
 	return WIFEXITED(st) ? WEXITSTATUS(st) : 128 + WTERMSIG(st);
 }
@@ -340,7 +341,8 @@ exit_status(int st)
  * background may keep the pipes open and is not waited for.
  */
 static enum err
-attend(const struct proc_run *r, pid_t pid, struct ears *l, int *status, struct fail *f)
+child_wait(const struct proc_run *r, pid_t pid, struct child_output *o, int *status,
+    struct fail *f)
 {
 	int64_t end = clock_mono_ms() + (int64_t)r->timeout_s * 1000;
 	int st, tick = 1;
@@ -354,22 +356,22 @@ attend(const struct proc_run *r, pid_t pid, struct ears *l, int *status, struct 
 			return FAIL(f, E_SYS, "%s: not done after %d s, killed",
 			    r->argv[0], r->timeout_s);
 		}
-		hear(l, tick);
+		output_poll(o, tick);
 		tick = tick < TICK_MAX_MS ? tick * 2 : TICK_MAX_MS;
 	}
 	if (gone < 0)
 		return FAIL_ERRNO(f, "waiting for %s", r->argv[0]);
-	*status = exit_status(st);
+	*status = child_exit_status(st);
 	/* What it left behind may go on talking. */
 	for (end = clock_mono_ms() + AFTERWARDS_MS;
-	     clock_mono_ms() < end && hear(l, 0);)
+	     clock_mono_ms() < end && output_poll(o, 0);)
 		;
 	return OK;
 }
 
 /* A pipe from the child, if it is wanted: *ours does not block. */
 static enum err
-pipe_from(bool wanted, int *ours, int *theirs, struct fail *f)
+pipe_from_child(bool wanted, int *ours, int *theirs, struct fail *f)
 {
 	int fd[2];
 
@@ -390,7 +392,7 @@ proc_run(struct arena *a, const struct proc_run *r, int *status, char **out,
 {
 	const char *const *env = r->env == NULL ? NULL : env_merge(a, r->env);
 	struct stdio io = { .in = -1, .out = -1, .err = -1 };
-	struct ears l = { .out = -1,
+	struct child_output o = { .out = -1,
 		.err = -1,
 		.text = buf_new(a),
 		.max = r->out_max,
@@ -398,33 +400,33 @@ proc_run(struct arena *a, const struct proc_run *r, int *status, char **out,
 	enum err e = OK;
 	pid_t pid;
 
-	if (l.last_words != NULL)
-		l.last_words[0] = '\0';
+	if (o.last_words != NULL)
+		o.last_words[0] = '\0';
 	if (r->in != NULL)
 		e = memory_file(r->in, r->in_n, &io.in, f);
 	if (e == OK)
-		e = pipe_from(out != NULL, &l.out, &io.out, f);
+		e = pipe_from_child(out != NULL, &o.out, &io.out, f);
 	if (e == OK)
-		e = pipe_from(r->last_words != NULL, &l.err, &io.err, f);
+		e = pipe_from_child(r->last_words != NULL, &o.err, &io.err, f);
 	if (e == OK)
-		e = start(r->argv, env, r->dir, &io, &pid, f);
+		e = child_start(r->argv, env, r->dir, &io, &pid, f);
 	close_fd(&io.in);
 	close_fd(&io.out);
 	close_fd(&io.err);
 	if (e == OK)
-		e = attend(r, pid, &l, status, f);
-	close_fd(&l.out);
-	close_fd(&l.err);
+		e = child_wait(r, pid, &o, status, f);
+	close_fd(&o.out);
+	close_fd(&o.err);
 	if (e == OK && out != NULL)
-		*out = l.text.p;
+		*out = o.text.p;
 	if (e == OK && out_n != NULL)
-		*out_n = l.text.n;
+		*out_n = o.text.n;
 	return e;
 }
 
 /* Takes one word at *s; NULL if a quote is not closed. */
 static char *
-word(struct arena *a, const char **s)
+split_word(struct arena *a, const char **s)
 {
 	struct buf w = buf_new(a);
 	const char *p = *s;
@@ -457,7 +459,7 @@ proc_split(struct arena *a, const char *cmd, char ***argv, struct fail *f)
 			p++;
 		if (*p == '\0')
 			break;
-		w = word(a, &p);
+		w = split_word(a, &p);
 		if (w == NULL)
 			return FAIL(
 			    f, E_BADREQ, "command \"%s\": a quote is not closed", cmd);
@@ -476,7 +478,7 @@ proc_spawn_on(int in, const char *const *argv, const char *dir, const char *log,
 {
 	struct stdio io = { .in = in, .out = STDOUT_FILENO, .err = -1, .log = log };
 
-	return start(argv, NULL, dir, &io, pid, f);
+	return child_start(argv, NULL, dir, &io, pid, f);
 }
 
 enum err
@@ -494,11 +496,11 @@ proc_spawn_file(int program, const char *const *argv, const char *dir, const cha
 		.in = -1, .out = STDOUT_FILENO, .log = log, .program = program
 	};
 
-	return start(argv, NULL, dir, &io, pid, f);
+	return child_start(argv, NULL, dir, &io, pid, f);
 }
 
 void
-proc_give_back(void)
+proc_tune_malloc(void)
 {
 #ifdef M_MMAP_THRESHOLD
 	/* Either of them set keeps both as they are.  Usual requests stay below. */

@@ -67,7 +67,7 @@ void proc_signals(void);
  * A signal that asks it to end is not lost on the way.  Returns only if it is to stop,
  * or cannot (errno).  Descriptors with O_CLOEXEC are closed, and their locks let go.
  */
-void proc_begin_anew(char *const *argv);
+void proc_reexec(char *const *argv);
 
 /*
  * For a process with keys or passwords in memory: if it crashes no core is written.
@@ -80,6 +80,6 @@ void proc_no_core(void);
  * the system when it is freed.  Otherwise glibc takes the largest block ever freed as a
  * reason to keep up to twice as much for ever.
  */
-void proc_give_back(void);
+void proc_tune_malloc(void);
 
 #endif

@@ -28,13 +28,13 @@ struct slot {
 	double at;
 };
 
-struct place {
+struct rate_set {
 	struct slot set[SET_SLOTS];
 	off_t off;
 };
 
 static enum err
-lock(const char *path, int *fd, struct fail *f)
+rate_lock(const char *path, int *fd, struct fail *f)
 {
 	*fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0660);
 	if (*fd < 0)
@@ -50,7 +50,7 @@ lock(const char *path, int *fd, struct fail *f)
 
 /* What is left of it at now. */
 static double
-leaked(const struct slot *s, const struct rate *r, double now)
+level_now(const struct slot *s, const struct rate *r, double now)
 {
 	double age = now - s->at, level;
 
@@ -66,7 +66,8 @@ leaked(const struct slot *s, const struct rate *r, double now)
 /* The slot of the key, a free one, or the one that did least; *level is what it holds.
  */
 static struct slot *
-find(struct place *p, const char *key, const struct rate *r, double now, double *level)
+slot_find(struct rate_set *p, const char *key, const struct rate *r, double now,
+    double *level)
 {
 	struct slot *least = &p->set[0];
 
@@ -74,10 +75,10 @@ find(struct place *p, const char *key, const struct rate *r, double now, double 
 		struct slot *s = &p->set[i];
 
 		if (memcmp(s->key, key, KEY_BYTES) == 0) {
-			*level = leaked(s, r, now);
+			*level = level_now(s, r, now);
 			return s;
 		}
-		if (leaked(s, r, now) < leaked(least, r, now))
+		if (level_now(s, r, now) < level_now(least, r, now))
 			least = s;
 	}
 	memset(least, 0, sizeof(*least));
@@ -89,11 +90,11 @@ find(struct place *p, const char *key, const struct rate *r, double now, double 
 /* Adds by to the level, unless that exceeds the burst: E_RACE, and *over by how much.
  * Parameters: who changes what in which file, and when. */
 static enum err
-change(int fd, const char *path, const struct rate *r, const char *who, double now,
+slot_change(int fd, const char *path, const struct rate *r, const char *who, double now,
     double by, double *over, struct fail *f)
 {
 	char key[MD5_HEX], digits[5] = "";
-	struct place p = { 0 };
+	struct rate_set p = { 0 };
 	struct slot *s;
 	double level;
 
@@ -102,7 +103,7 @@ change(int fd, const char *path, const struct rate *r, const char *who, double n
 	p.off = (off_t)(strtoul(digits, NULL, 16) % SETS * sizeof(p.set));
 	if (pread(fd, p.set, sizeof(p.set), p.off) < 0)
 		return FAIL_ERRNO(f, "reading %s", path);
-	s = find(&p, key, r, now, &level);
+	s = slot_find(&p, key, r, now, &level);
 	*over = level + by - r->burst;
 	if (*over > 0)
 		return FAIL(f, E_RACE, "more than %g at once", r->burst);
@@ -114,15 +115,15 @@ change(int fd, const char *path, const struct rate *r, const char *who, double n
 }
 
 static enum err
-locked_change(const char *path, const struct rate *r, const char *who, double now,
+rate_change(const char *path, const struct rate *r, const char *who, double now,
     double by, double *over, struct fail *f)
 {
 	int fd;
-	enum err e = lock(path, &fd, f);
+	enum err e = rate_lock(path, &fd, f);
 
 	if (e != OK)
 		return e;
-	e = change(fd, path, r, who, now, by, over, f);
+	e = slot_change(fd, path, r, who, now, by, over, f);
 	close(fd);
 	return e;
 }
@@ -132,7 +133,7 @@ rate_take(const char *path, const struct rate *r, const char *who, double now,
     double *wait_s, struct fail *f)
 {
 	double over = 0;
-	enum err e = locked_change(path, r, who, now, 1, &over, f);
+	enum err e = rate_change(path, r, who, now, 1, &over, f);
 
 	*wait_s = e == E_RACE && r->per_s > 0 ? over / r->per_s : 0;
 	return e;
@@ -144,5 +145,5 @@ rate_give_back(
 {
 	double over;
 
-	return locked_change(path, r, who, now, -1, &over, f);
+	return rate_change(path, r, who, now, -1, &over, f);
 }

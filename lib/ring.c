@@ -30,7 +30,7 @@ struct frame {
 
 /* FNV-1a, 64 bits, begun with the file's key. */
 static uint64_t
-sum_of(uint64_t key, const struct frame *f, const char *p)
+frame_checksum(uint64_t key, const struct frame *f, const char *p)
 {
 	uint64_t h = 0xcbf29ce484222325 ^ key ^ f->number ^ (uint64_t)f->bytes << 32;
 
@@ -54,14 +54,14 @@ frame_at(const char *file, size_t bytes, uint64_t key, size_t at, struct frame *
 		return NULL;
 	memcpy(f, file + at, sizeof(*f));
 	if (f->bytes > bytes - at - sizeof(*f) ||
-	    f->sum != sum_of(key, f, file + at + sizeof(*f)))
+	    f->sum != frame_checksum(key, f, file + at + sizeof(*f)))
 		return NULL;
 	return file + at + sizeof(*f);
 }
 
 /* Goes on behind the newest record. */
 static void
-find_end(struct ring *r, const char *file)
+ring_find_end(struct ring *r, const char *file)
 {
 	size_t at = HEAD;
 	struct frame f;
@@ -83,7 +83,7 @@ find_end(struct ring *r, const char *file)
 
 /* An empty ring of that size, its room on disk reserved. */
 static enum err
-format(struct ring *r, struct fail *f)
+ring_format(struct ring *r, struct fail *f)
 {
 	int rc;
 
@@ -100,7 +100,7 @@ format(struct ring *r, struct fail *f)
 
 /* A new head in a file that has none of ours. */
 static enum err
-begin(struct ring *r, struct fail *f)
+ring_begin(struct ring *r, struct fail *f)
 {
 	struct head h = { .bytes = r->bytes };
 
@@ -109,7 +109,7 @@ begin(struct ring *r, struct fail *f)
 	r->key = h.key;
 	r->at = HEAD;
 	r->number = 1;
-	if (format(r, f) != OK)
+	if (ring_format(r, f) != OK)
 		return f->code;
 	if (pwrite(r->fd, &h, sizeof(h), 0) != (ssize_t)sizeof(h))
 		return FAIL_ERRNO(f, "writing the head of a ring");
@@ -118,7 +118,7 @@ begin(struct ring *r, struct fail *f)
 
 /* Mapped only while its end is looked for: else each process would hold all of it. */
 static enum err
-go_on(struct ring *r, struct fail *f)
+ring_resume(struct ring *r, struct fail *f)
 {
 	char *file = mmap(NULL, r->bytes, PROT_READ, MAP_SHARED, r->fd, 0);
 	struct head h;
@@ -130,13 +130,13 @@ go_on(struct ring *r, struct fail *f)
 	ours = memcmp(h.magic, file_magic, sizeof(h.magic)) == 0 && h.bytes == r->bytes;
 	r->key = h.key;
 	if (ours)
-		find_end(r, file);
+		ring_find_end(r, file);
 	munmap(file, r->bytes);
-	return ours ? OK : begin(r, f);
+	return ours ? OK : ring_begin(r, f);
 }
 
 static enum err
-open_locked(struct ring *r, struct fail *f)
+ring_open_locked(struct ring *r, struct fail *f)
 {
 	struct stat st;
 	enum err e = OK;
@@ -144,9 +144,9 @@ open_locked(struct ring *r, struct fail *f)
 	if (fstat(r->fd, &st) < 0)
 		e = FAIL_ERRNO(f, "a ring");
 	else if ((size_t)st.st_size != r->bytes)
-		e = begin(r, f);
+		e = ring_begin(r, f);
 	else
-		e = go_on(r, f);
+		e = ring_resume(r, f);
 	if (e != OK)
 		close(r->fd);
 	return e;
@@ -165,7 +165,7 @@ ring_open(struct ring *r, const char *dir, int64_t most, size_t bytes, struct fa
 
 		e = fs_lock(path, &r->fd, f);
 		if (e == OK) {
-			e = open_locked(r, f);
+			e = ring_open_locked(r, f);
 			break;
 		}
 		if (e == E_RACE && i + 1 < most)
@@ -205,7 +205,7 @@ ring_put(struct ring *r, const void *p, size_t n, struct fail *f)
 	if (r->bytes - r->at < frame_size(n))
 		r->at = HEAD;
 	fr.bytes = (uint32_t)n;
-	fr.sum = sum_of(r->key, &fr, p);
+	fr.sum = frame_checksum(r->key, &fr, p);
 	if (pwritev(r->fd, parts, N(parts), (off_t)r->at) != (ssize_t)(sizeof(fr) + n))
 		return FAIL_ERRNO(f, "writing into a ring");
 	r->at += frame_size(n);

@@ -71,7 +71,7 @@ rng_gauss(struct rng *r)
 }
 
 static void
-swap(char *a, char *b, size_t n)
+swap_bytes(char *a, char *b, size_t n)
 {
 	char tmp[64];
 
@@ -91,6 +91,6 @@ rng_shuffle(struct rng *r, void *base, size_t n, size_t size)
 	for (size_t i = n; i > 1; i--) {
 		size_t j = (size_t)rng_below(r, i);
 		if (j != i - 1)
-			swap(p + (i - 1) * size, p + j * size, size);
+			swap_bytes(p + (i - 1) * size, p + j * size, size);
 	}
 }

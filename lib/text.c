@@ -47,6 +47,15 @@ text_trim(char *s)
 	return s;
 }
 
+void
+text_default(char **s)
+{
+	static char empty[1];
+
+	if (*s == NULL)
+		*s = empty;
+}
+
 bool
 text_begins(const char *p, const char *end, const char *with)
 {
@@ -83,7 +92,7 @@ text_utf8(const char *s)
 }
 
 static bool
-integer(const char *s, int base, int64_t lo, int64_t hi, int64_t *out)
+parse_integer(const char *s, int base, int64_t lo, int64_t hi, int64_t *out)
 {
 	char *end;
 	long long v;
@@ -99,13 +108,13 @@ integer(const char *s, int base, int64_t lo, int64_t hi, int64_t *out)
 bool
 text_i64(const char *s, int64_t lo, int64_t hi, int64_t *out)
 {
-	return integer(s, 10, lo, hi, out);
+	return parse_integer(s, 10, lo, hi, out);
 }
 
 bool
 text_wire_i64(const char *s, int64_t lo, int64_t hi, int64_t *out)
 {
-	return integer(s, 0, lo, hi, out);
+	return parse_integer(s, 0, lo, hi, out);
 }
 
 bool

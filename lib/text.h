@@ -15,6 +15,7 @@ bool text_alnum(char); /* ASCII letter or digit */
 bool text_same_words(const char *, const char *);
 char *text_trim(char *); /* in place: without white space around it */
 
+void text_default(char **s); /* sets *s to "" if it is NULL */
 /* Do the bytes from p to end begin with these? */
 bool text_begins(const char *p, const char *end, const char *with);
 

@@ -73,7 +73,7 @@ is_ascii(const char *p, size_t n)
 
 /* UTF-8 to one byte per character, in place; what is above U+00FF stays as it is. */
 static size_t
-to_bytes(char *p, size_t n)
+utf8_to_bytes(char *p, size_t n)
 {
 	size_t out = 0;
 
@@ -130,10 +130,10 @@ store_bool(const char *s, char *field)
 
 /* Stores the text of a field that is complete. */
 static void
-store(struct xml_reader *r, const struct xml_elem *e, void *row)
+field_store(struct xml_reader *r, const struct xml_elem *e, void *row)
 {
 	char *s = r->text.p, *field = (char *)row + e->off;
-	size_t n = to_bytes(s, r->text.n);
+	size_t n = utf8_to_bytes(s, r->text.n);
 
 	while (n > 0 && text_white(s[n - 1]))
 		n--;
@@ -164,7 +164,7 @@ store(struct xml_reader *r, const struct xml_elem *e, void *row)
 /* --- elements --- */
 
 __attribute__((format(printf, 2, 3))) static void
-refuse(struct xml_reader *r, const char *fmt, ...)
+reader_refuse(struct xml_reader *r, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -178,7 +178,7 @@ refuse(struct xml_reader *r, const char *fmt, ...)
 }
 
 static const struct xml_elem *
-find(const struct xml_elem *table, const char *name)
+elem_find(const struct xml_elem *table, const char *name)
 {
 	for (; table->name != NULL; table++)
 		if (table->name[0] == name[0] && strcmp(table->name, name) == 0)
@@ -187,7 +187,7 @@ find(const struct xml_elem *table, const char *name)
 }
 
 static void
-push(struct xml_reader *r, const struct xml_elem *e, const struct xml_elem *table,
+level_push(struct xml_reader *r, const struct xml_elem *e, const struct xml_elem *table,
     void *row)
 {
 	assert(r->nopen < DEPTH_MAX);
@@ -196,7 +196,7 @@ push(struct xml_reader *r, const struct xml_elem *e, const struct xml_elem *tabl
 
 /* The row of a new list item; NULL if the list is full. */
 static void *
-new_row(struct xml_reader *r, const struct xml_elem *e, struct xml_list *l)
+list_row_new(struct xml_reader *r, const struct xml_elem *e, struct xml_list *l)
 {
 	if (e->max > 0 && (double)l->n >= e->max)
 		return NULL;
@@ -205,22 +205,23 @@ new_row(struct xml_reader *r, const struct xml_elem *e, struct xml_list *l)
 }
 
 static void
-enter(struct xml_reader *r, const struct xml_elem *e)
+elem_enter(struct xml_reader *r, const struct xml_elem *e)
 {
 	char *row = r->open[r->nopen - 1].row;
 
 	if (e->seen_off != 0 && e->seen_off != XML_UNSEEN)
 		*(bool *)(void *)(row + e->seen_off) = true;
 	if (e->type == XML_GROUP) {
-		push(r, e, e->child, row + e->off);
+		level_push(r, e, e->child, row + e->off);
 		return;
 	}
 	if (e->type == XML_LIST) {
-		void *item = new_row(r, e, (struct xml_list *)(void *)(row + e->off));
+		void *item = list_row_new(
+		    r, e, (struct xml_list *)(void *)(row + e->off));
 		if (item == NULL)
 			r->skip = 1;
 		else
-			push(r, e, e->child, item);
+			level_push(r, e, e->child, item);
 		return;
 	}
 	r->leaf = e;
@@ -243,16 +244,16 @@ on_start(void *user, const xmlChar *local, const xmlChar *prefix, const xmlChar 
 		return;
 	/* From libxml2 2.13 on, xmlDictSetLimit() before the parse has no effect. */
 	if (xmlDictGetUsage(r->parser->dict) > NAMES_MAX_BYTES) {
-		refuse(r, "%s", too_many_names);
+		reader_refuse(r, "%s", too_many_names);
 		return;
 	}
 	if (++r->depth > DEPTH_MAX) {
-		refuse(r, "elements nested deeper than %d", DEPTH_MAX);
+		reader_refuse(r, "elements nested deeper than %d", DEPTH_MAX);
 		return;
 	}
 	if (r->depth == 1) {
 		if (prefix != NULL || strcmp(name, r->root) != 0)
-			refuse(
+			reader_refuse(
 			    r, "the root element is <%.60s>, not <%s>", name, r->root);
 		return;
 	}
@@ -261,10 +262,10 @@ on_start(void *user, const xmlChar *local, const xmlChar *prefix, const xmlChar 
 		return;
 	}
 	e = r->leaf == NULL && prefix == NULL ?
-	        find(r->open[r->nopen - 1].table, name) :
+	        elem_find(r->open[r->nopen - 1].table, name) :
 	        NULL;
 	if (e != NULL) {
-		enter(r, e);
+		elem_enter(r, e);
 		return;
 	}
 	r->spoiled = true;
@@ -288,7 +289,7 @@ on_end(void *user, const xmlChar *local, const xmlChar *prefix, const xmlChar *u
 	top = &r->open[r->nopen - 1];
 	if (r->leaf != NULL) {
 		if (!r->spoiled)
-			store(r, r->leaf, top->row);
+			field_store(r, r->leaf, top->row);
 		r->leaf = NULL;
 		return;
 	}
@@ -312,7 +313,7 @@ on_doctype(void *user, const xmlChar *name, const xmlChar *id, const xmlChar *sy
 	struct xml_reader *r = user;
 
 	(void)name, (void)id, (void)system_id;
-	refuse(r, "a DOCTYPE is not allowed");
+	reader_refuse(r, "a DOCTYPE is not allowed");
 }
 
 /* libxml2 2.12 made the error const. */
@@ -362,7 +363,7 @@ put_utf8(struct buf *b, const char *p, size_t n)
 }
 
 static enum err
-parse(struct xml_reader *r, const char *text, size_t n, struct fail *f)
+reader_parse(struct xml_reader *r, const char *text, size_t n, struct fail *f)
 {
 	/* No XML_PARSE_NOERROR: from libxml2 2.13 on it silences on_error too. */
 	const int options = XML_PARSE_NONET | XML_PARSE_NOWARNING |
@@ -387,7 +388,7 @@ parse(struct xml_reader *r, const char *text, size_t n, struct fail *f)
 	r->parser->userData = r;
 	xmlCtxtReadMemory(r->parser, text, (int)n, NULL, "UTF-8", options);
 	if (!r->parser->wellFormed && r->refusal[0] == '\0')
-		refuse(r, "not well-formed");
+		reader_refuse(r, "not well-formed");
 	xmlFreeParserCtxt(r->parser);
 	if (r->refusal[0] == '\0')
 		return OK;
@@ -400,14 +401,14 @@ xml_parse(struct arena *a, const char *text, size_t n, const char *root,
 {
 	struct xml_reader r = { .a = a, .ctx = ctx, .root = root };
 
-	push(&r, NULL, table, row);
+	level_push(&r, NULL, table, row);
 	if (!is_ascii(text, n)) {
 		struct buf b = buf_new(a);
 		put_utf8(&b, text, n);
 		text = b.p;
 		n = b.n;
 	}
-	return parse(&r, text, n, f);
+	return reader_parse(&r, text, n, f);
 }
 
 char *

@@ -35,7 +35,7 @@ keep_first_error(void *ctx, XML_ERROR *x)
 }
 
 static char *
-own_text(struct arena *a, const xmlNode *n)
+node_own_text(struct arena *a, const xmlNode *n)
 {
 	struct buf b = buf_new(a);
 
@@ -47,17 +47,17 @@ own_text(struct arena *a, const xmlNode *n)
 }
 
 static struct xml_node *
-copy(struct arena *a, xmlNode *n)
+tree_copy(struct arena *a, xmlNode *n)
 {
 	struct xml_node *out = NEW(a, struct xml_node), **at = &out->child;
 
 	out->name = arena_strdup(a, (const char *)n->name);
-	out->text = own_text(a, n);
+	out->text = node_own_text(a, n);
 	out->line = (int)xmlGetLineNo(n);
 	for (xmlNode *c = n->children; c != NULL; c = c->next) {
 		if (c->type != XML_ELEMENT_NODE)
 			continue;
-		*at = copy(a, c);
+		*at = tree_copy(a, c);
 		at = &(*at)->next;
 	}
 	return out;
@@ -85,7 +85,7 @@ xml_tree(struct arena *a, const char *path, const char *text, size_t n,
 	if (doc->intSubset != NULL)
 		e = FAIL(f, E_CONFIG, "%s: a DOCTYPE has no place here", path);
 	else
-		*root = copy(a, xmlDocGetRootElement(doc));
+		*root = tree_copy(a, xmlDocGetRootElement(doc));
 	xmlFreeDoc(doc);
 	return e;
 }

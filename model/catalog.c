@@ -9,7 +9,7 @@
 enum { BENCHMARKS_LEAST = 10 }; /* fewer say nothing (scheduling.md 2.4) */
 
 static int
-slower_first(const void *pa, const void *pb)
+compare_benchmarks(const void *pa, const void *pb)
 {
 	double a = *(const double *)pa, b = *(const double *)pb;
 
@@ -27,7 +27,7 @@ catalog_benchmarks(struct catalog *c, double *v, size_t n)
 	c->fpops_median = c->fpops_p95 = 0;
 	if (kept < BENCHMARKS_LEAST)
 		return;
-	qsort(v, kept, sizeof(*v), slower_first);
+	qsort(v, kept, sizeof(*v), compare_benchmarks);
 	c->fpops_median = v[kept / 2];
 	c->fpops_p95 = v[kept * 95 / 100];
 }

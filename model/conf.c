@@ -36,7 +36,7 @@ const char *const conf_guards[] = {
 	NULL
 };
 
-struct parse { /* one file being read */
+struct conf_reader { /* one file being read */
 	struct arena *a;
 	const char *path;
 	struct conf *cf;
@@ -48,10 +48,16 @@ struct parse { /* one file being read */
 };
 
 static void
-remark(struct parse *p, int line, bool error, char *text)
+conf_remark_add(struct conf_reader *p, int line, bool error, char *text)
 {
 	PUSH(p->a, p->remarks, p->nremarks, p->cap) = (struct conf_remark){ line, error,
 		text };
+}
+
+bool
+conf_is_repeated(const struct conf_opt *o)
+{
+	return o->type == CONF_LIST || o->type == CONF_PATTERNS;
 }
 
 const struct conf_opt *
@@ -76,7 +82,7 @@ conf_nearest(const char *name)
 }
 
 static const char *
-add_pattern(struct arena *a, struct conf_patterns *l, const char *text)
+conf_patterns_add(struct arena *a, struct conf_patterns *l, const char *text)
 {
 	const char *why = NULL;
 	const struct pattern *p = pattern_compile(a, text, &why);
@@ -91,12 +97,6 @@ add_pattern(struct arena *a, struct conf_patterns *l, const char *text)
 	return NULL;
 }
 
-static bool
-repeated(const struct conf_opt *o)
-{
-	return o->type == CONF_LIST || o->type == CONF_PATTERNS;
-}
-
 /* Options whose values are words. */
 static const struct {
 	const char *name, *words[3];
@@ -104,7 +104,7 @@ static const struct {
 
 /* What is wrong with a value that must be one of some words, or NULL. */
 static const char *
-one_of(struct arena *a, const char *name, const char *v)
+word_check(struct arena *a, const char *name, const char *v)
 {
 	for (size_t i = 0; i < N(word_opts); i++) {
 		const char *all = NULL;
@@ -122,7 +122,7 @@ one_of(struct arena *a, const char *name, const char *v)
 }
 
 static void
-add_text(struct arena *a, struct conf_list *l, const char *v)
+conf_list_add(struct arena *a, struct conf_list *l, const char *v)
 {
 	if ((l->n & (l->n - 1)) == 0) { /* full at 0, 1, 2, 4, ... */
 		char **more = NEWN(a, char *, 2 * l->n + 1);
@@ -136,7 +136,7 @@ add_text(struct arena *a, struct conf_list *l, const char *v)
 
 /* What is wrong with one of a list, or NULL. */
 static const char *
-item_check(const struct conf_opt *o, const char *v)
+list_item_check(const struct conf_opt *o, const char *v)
 {
 	int64_t id;
 
@@ -148,7 +148,7 @@ item_check(const struct conf_opt *o, const char *v)
 
 /* Stores one value; what is wrong with it, or NULL. */
 static const char *
-opt_set(struct arena *a, struct conf *cf, const struct conf_opt *o, const char *v)
+conf_opt_set(struct arena *a, struct conf *cf, const struct conf_opt *o, const char *v)
 {
 	void *field = (char *)cf + o->off;
 	char *end;
@@ -160,15 +160,15 @@ opt_set(struct arena *a, struct conf *cf, const struct conf_opt *o, const char *
 			return arena_printf(
 			    a, "its length must be %g to %g", o->min, o->max);
 		*(char **)field = arena_strdup(a, v);
-		return one_of(a, o->name, v);
+		return word_check(a, o->name, v);
 	case CONF_IGNORED:
 		*(char **)field = arena_strdup(a, v);
 		return NULL;
 	case CONF_LIST:
-		add_text(a, field, v);
-		return item_check(o, v);
+		conf_list_add(a, field, v);
+		return list_item_check(o, v);
 	case CONF_PATTERNS:
-		return add_pattern(a, field, v);
+		return conf_patterns_add(a, field, v);
 	case CONF_BOOL:
 		if (v[0] == '\0') { /* <name/> is true */
 			*(bool *)field = true;
@@ -198,7 +198,7 @@ opt_set(struct arena *a, struct conf *cf, const struct conf_opt *o, const char *
 }
 
 static enum err
-read_option(struct parse *p, struct xml_node *n)
+read_option(struct conf_reader *p, struct xml_node *n)
 {
 	const char *name = n->name, *wrong;
 	const struct conf_opt *o = conf_find(name);
@@ -207,7 +207,7 @@ read_option(struct parse *p, struct xml_node *n)
 	if (o == NULL) {
 		const struct conf_opt *near = conf_nearest(name);
 
-		remark(p, n->line, true,
+		conf_remark_add(p, n->line, true,
 		    near == NULL ?
 			arena_printf(p->a, "unknown option <%s>", name) :
 			arena_printf(p->a, "unknown option <%s>, did you mean <%s>?",
@@ -215,14 +215,14 @@ read_option(struct parse *p, struct xml_node *n)
 		return OK;
 	}
 	i = (size_t)(o - conf_opts);
-	if (p->seen[i] && !repeated(o))
-		remark(p, n->line, false,
+	if (p->seen[i] && !conf_is_repeated(o))
+		conf_remark_add(p, n->line, false,
 		    arena_printf(p->a, "<%s> occurs again; the last one counts", name));
 	p->seen[i] = true;
 	if (strncmp(o->effect, "none", 4) == 0)
-		remark(p, n->line, false,
+		conf_remark_add(p, n->line, false,
 		    arena_printf(p->a, "<%s> has no effect (%s)", name, o->effect));
-	wrong = opt_set(p->a, p->cf, o, n->text);
+	wrong = conf_opt_set(p->a, p->cf, o, n->text);
 	if (wrong != NULL)
 		return FAIL(p->f, E_CONFIG, "%s:%d: <%s>: \"%.60s\" is not valid: %s",
 		    p->path, n->line, name, n->text, wrong);
@@ -250,7 +250,7 @@ child_flag(struct arena *a, struct xml_node *parent, const char *name)
 /* "bin/work_generator --app x" gives "work_generator", and "-2" when that name is
  * taken. */
 static char *
-daemon_name(struct parse *p, const char *cmd)
+default_daemon_name(struct conf_reader *p, const char *cmd)
 {
 	size_t len = strcspn(cmd, " \t"), same = 1;
 	char *word = arena_memdup(p->a, cmd, len), *slash = strrchr(word, '/');
@@ -268,7 +268,7 @@ daemon_name(struct parse *p, const char *cmd)
 }
 
 static enum err
-read_daemon(struct parse *p, struct xml_node *n)
+read_daemon(struct conf_reader *p, struct xml_node *n)
 {
 	struct conf_daemon d = { .cmd = child_text(p->a, n, "cmd", NULL),
 		.name = child_text(p->a, n, "name", NULL),
@@ -278,7 +278,7 @@ read_daemon(struct parse *p, struct xml_node *n)
 		return FAIL(
 		    p->f, E_CONFIG, "%s:%d: <daemon> has no <cmd>", p->path, n->line);
 	if (d.name == NULL)
-		d.name = daemon_name(p, d.cmd);
+		d.name = default_daemon_name(p, d.cmd);
 	for (size_t i = 0; i < p->cf->ndaemons; i++)
 		if (strcmp(p->cf->daemons[i].name, d.name) == 0)
 			return FAIL(p->f, E_CONFIG,
@@ -293,7 +293,7 @@ read_daemon(struct parse *p, struct xml_node *n)
  * period.
  */
 static int64_t
-period_s(const char *text)
+parse_period_s(const char *text)
 {
 	static const struct {
 		const char *unit;
@@ -315,11 +315,11 @@ period_s(const char *text)
 }
 
 static enum err
-read_task(struct parse *p, struct xml_node *n)
+read_task(struct conf_reader *p, struct xml_node *n)
 {
 	struct conf_task t = { .cmd = child_text(p->a, n, "cmd", NULL),
 		.output = child_text(p->a, n, "output", "tasks.log"),
-		.period_s = period_s(child_text(p->a, n, "period", "")),
+		.period_s = parse_period_s(child_text(p->a, n, "period", "")),
 		.disabled = child_flag(p->a, n, "disabled") };
 
 	if (t.cmd == NULL || t.cmd[0] == '\0' || t.period_s <= 0)
@@ -331,11 +331,11 @@ read_task(struct parse *p, struct xml_node *n)
 }
 
 static enum err
-read_section(struct parse *p, struct xml_node *section)
+read_section(struct conf_reader *p, struct xml_node *section)
 {
 	static const struct {
 		const char *section, *element;
-		enum err (*read)(struct parse *, struct xml_node *);
+		enum err (*read)(struct conf_reader *, struct xml_node *);
 	} kinds[] = { { "config", NULL, read_option },
 		{ "daemons", "daemon", read_daemon }, { "tasks", "task", read_task } };
 	const char *name = section->name;
@@ -350,7 +350,7 @@ read_section(struct parse *p, struct xml_node *section)
 			    strcmp(n->name, kinds[i].element) == 0)
 				e = kinds[i].read(p, n);
 			else
-				remark(p, n->line, true,
+				conf_remark_add(p, n->line, true,
 				    arena_printf(p->a, "unknown element <%s> in <%s>",
 					n->name, name));
 			if (e != OK)
@@ -358,7 +358,7 @@ read_section(struct parse *p, struct xml_node *section)
 		}
 		return OK;
 	}
-	remark(p, section->line, true,
+	conf_remark_add(p, section->line, true,
 	    arena_printf(p->a,
 		"unknown section <%s>; there are <config>, <daemons> and <tasks>",
 		name));
@@ -367,7 +367,7 @@ read_section(struct parse *p, struct xml_node *section)
 
 /* Relative directories count from the directory of config.xml. */
 static enum err
-resolve_dirs(struct parse *p)
+resolve_dirs(struct conf_reader *p)
 {
 	struct conf *cf = p->cf;
 	char **dirs[] = { &cf->key_dir, &cf->download_dir, &cf->upload_dir,
@@ -398,7 +398,7 @@ resolve_dirs(struct parse *p)
  * is another one (protocol.md 2.1).
  */
 static enum err
-resolve_url(struct parse *p)
+resolve_url(struct conf_reader *p)
 {
 	struct conf *cf = p->cf;
 	char *url;
@@ -411,14 +411,14 @@ resolve_url(struct parse *p)
 		    "%s: <master_url>: \"%.200s\" is no http or https URL", p->path,
 		    cf->master_url);
 	if (strcmp(url, cf->master_url) != 0)
-		remark(p, 1, false,
+		conf_remark_add(p, 1, false,
 		    arena_printf(p->a, "<master_url> is taken as %s", url));
 	cf->master_url = url;
 	return OK;
 }
 
 static enum err
-read_document(struct parse *p, struct xml_node *root)
+read_document(struct conf_reader *p, struct xml_node *root)
 {
 	enum err e = OK;
 
@@ -436,7 +436,7 @@ enum err
 conf_parse(struct arena *a, const char *path, const char *text, size_t n,
     struct conf **cf, struct conf_remark **remarks, size_t *nremarks, struct fail *f)
 {
-	struct parse p = { .a = a,
+	struct conf_reader p = { .a = a,
 		.path = path,
 		.cf = NEW(a, struct conf),
 		.seen = NEWN(a, bool, conf_nopts),
@@ -445,8 +445,8 @@ conf_parse(struct arena *a, const char *path, const char *text, size_t n,
 	enum err e;
 
 	for (size_t i = 0; i < conf_nopts; i++)
-		if (!repeated(&conf_opts[i]))
-			opt_set(a, p.cf, &conf_opts[i], conf_opts[i].def);
+		if (!conf_is_repeated(&conf_opts[i]))
+			conf_opt_set(a, p.cf, &conf_opts[i], conf_opts[i].def);
 	p.cf->path = arena_strdup(a, path);
 	md5_hex(text, n, p.cf->hash);
 	e = xml_tree(a, path, text, n, &root, f);
@@ -510,7 +510,7 @@ conf_value(struct arena *a, const struct conf *cf, const struct conf_opt *o)
 }
 
 bool
-conf_waits(const struct conf *cf, const struct conf_opt *o)
+conf_needs_restart(const struct conf *cf, const struct conf_opt *o)
 {
 	return o->taken == CONF_RESTART ||
 	       (o->taken == CONF_PRIVATE && cf->private_servers);

@@ -114,7 +114,8 @@ struct conf_opt {
 };
 extern const struct conf_opt conf_opts[];
 extern const size_t conf_nopts;
-extern const char *const conf_guards[]; /* conf_guards.def; ends with NULL */
+extern const char *const conf_guards[];         /* conf_guards.def; ends with NULL */
+bool conf_is_repeated(const struct conf_opt *); /* may its element occur many times? */
 const struct conf_opt *conf_find(const char *name); /* NULL if there is none */
 const struct conf_opt *conf_nearest(
     const char *name); /* by edit distance; NULL if none is near */
@@ -122,7 +123,7 @@ const struct conf_opt *conf_nearest(
  * between them. */
 const char *conf_value(struct arena *, const struct conf *, const struct conf_opt *);
 /* Does a change of the option wait for locus restart in this project? */
-bool conf_waits(const struct conf *, const struct conf_opt *);
+bool conf_needs_restart(const struct conf *, const struct conf_opt *);
 void conf_print_man(void);    /* config.xml(5), mdoc, to stdout */
 void conf_print_sample(void); /* config.xml.sample, to stdout */
 

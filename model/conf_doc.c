@@ -18,15 +18,9 @@ static const char *const type_names[] = {
 };
 
 static bool
-acts(const struct conf_opt *o)
+has_effect(const struct conf_opt *o)
 {
 	return strncmp(o->effect, "none", 4) != 0;
-}
-
-static bool
-repeated(const struct conf_opt *o)
-{
-	return o->type == CONF_LIST || o->type == CONF_PATTERNS;
 }
 
 static const char *const taken_texts[] = {
@@ -41,7 +35,7 @@ static const char *const taken_texts[] = {
 static void
 man_type(const struct conf_opt *o)
 {
-	if (o->type == CONF_IGNORED || repeated(o))
+	if (o->type == CONF_IGNORED || conf_is_repeated(o))
 		return;
 	printf("Type: %s", type_names[o->type]);
 	if (o->type == CONF_INT || o->type == CONF_DOUBLE)
@@ -56,7 +50,7 @@ man_option(const struct conf_opt *o)
 {
 	printf(".It Ic %s\n", o->name);
 	doc_fill(o->help, "", true);
-	if (!acts(o))
+	if (!has_effect(o))
 		printf("No effect here%s.\n", o->effect + strlen("none"));
 	man_type(o);
 	fputs(taken_texts[o->taken], stdout);
@@ -130,12 +124,12 @@ conf_print_sample(void)
 	for (size_t i = 0; i < conf_nopts; i++) {
 		const struct conf_opt *o = &conf_opts[i];
 
-		if (!acts(o))
+		if (!has_effect(o))
 			continue;
 		printf("    <!--\n");
 		doc_fill(o->help, "    ", false);
 		printf("    -->\n");
-		if (repeated(o))
+		if (conf_is_repeated(o))
 			printf("    <!-- <%s></%s> -->\n", o->name, o->name);
 		else
 			printf("    <%s>%s</%s>\n", o->name, o->def, o->name);

@@ -162,7 +162,7 @@ struct decision {
 	/* Logs of the client from then on, s UTC; 0 = not wanted. */
 	int64_t send_time_stats_log, send_job_log;
 	bool send_global_prefs, store_global_prefs;
-	struct dec_baseline without;
+	struct dec_baseline baseline;
 };
 
 #endif

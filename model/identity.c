@@ -50,7 +50,7 @@ identity_judge(const struct identity *noted, const struct identity *now,
 }
 
 static char *
-database_of(struct arena *a, const struct conf *cf)
+database_label(struct arena *a, const struct conf *cf)
 {
 	if (cf->private_servers)
 		return arena_printf(a, "%s of its own", cf->db_name);
@@ -62,7 +62,7 @@ database_of(struct arena *a, const struct conf *cf)
 }
 
 static char *
-machine(struct arena *a)
+read_machine_id(struct arena *a)
 {
 	char *text;
 
@@ -88,15 +88,15 @@ identity_now(
 		return FAIL_ERRNO(f, "looking at %s", dir);
 	*id = (struct identity){ .dir = arena_strdup(a, real),
 		.inode = (int64_t)st.st_ino,
-		.machine = machine(a),
-		.database = database_of(a, cf),
+		.machine = read_machine_id(a),
+		.database = database_label(a, cf),
 		.master_url = cf->master_url,
 		.run_dir = cf->run_dir };
 	return OK;
 }
 
 static char *
-child(struct arena *a, const struct xml_node *root, const char *name)
+identity_child(struct arena *a, const struct xml_node *root, const char *name)
 {
 	for (const struct xml_node *n = root->child; n != NULL; n = n->next)
 		if (strcmp(n->name, name) == 0)
@@ -105,7 +105,7 @@ child(struct arena *a, const struct xml_node *root, const char *name)
 }
 
 static char *
-file_in(struct arena *a, const char *dir)
+identity_path(struct arena *a, const char *dir)
 {
 	return arena_printf(a, "%s/" IDENTITY_FILE, dir);
 }
@@ -113,7 +113,7 @@ file_in(struct arena *a, const char *dir)
 enum err
 identity_read(struct arena *a, const char *dir, struct identity *id, struct fail *f)
 {
-	const char *path = file_in(a, dir);
+	const char *path = identity_path(a, dir);
 	struct xml_node *root;
 	char *text;
 	size_t n;
@@ -124,13 +124,13 @@ identity_read(struct arena *a, const char *dir, struct identity *id, struct fail
 		e = xml_tree(a, path, text, n, &root, f);
 	if (e != OK)
 		return e;
-	*id = (struct identity){ .id = child(a, root, "id"),
-		.dir = child(a, root, "dir"),
-		.inode = strtoll(child(a, root, "inode"), NULL, 10),
-		.machine = child(a, root, "machine"),
-		.database = child(a, root, "database"),
-		.master_url = child(a, root, "master_url"),
-		.run_dir = child(a, root, "run_dir") };
+	*id = (struct identity){ .id = identity_child(a, root, "id"),
+		.dir = identity_child(a, root, "dir"),
+		.inode = strtoll(identity_child(a, root, "inode"), NULL, 10),
+		.machine = identity_child(a, root, "machine"),
+		.database = identity_child(a, root, "database"),
+		.master_url = identity_child(a, root, "master_url"),
+		.run_dir = identity_child(a, root, "run_dir") };
 	if (id->id[0] == '\0' || id->dir[0] != '/')
 		return FAIL(f, E_CONFIG,
 		    "%s says neither an id nor a place; remove it if this is no copy of another project: locus start writes it anew",
@@ -161,12 +161,12 @@ identity_write(struct arena *a, struct identity *id, struct fail *f)
 	if (id->run_dir != NULL)
 		buf_tag(&b, "run_dir", id->run_dir);
 	buf_puts(&b, "</identity>\n");
-	return fs_write(file_in(a, id->dir), b.p, b.n, 0644, f);
+	return fs_write(identity_path(a, id->dir), b.p, b.n, 0644, f);
 }
 
 static void
-look_there(struct arena *a, const struct identity *noted, const struct identity *now,
-    struct identity_there *there)
+identity_look_noted(struct arena *a, const struct identity *noted,
+    const struct identity *now, struct identity_there *there)
 {
 	struct identity at;
 	struct stat x, y;
@@ -197,7 +197,7 @@ identity_look(struct arena *a, const struct conf *cf, struct identity *noted,
 	}
 	if (e != OK)
 		return e;
-	look_there(a, noted, now, &there);
+	identity_look_noted(a, noted, now, &there);
 	*s = identity_judge(noted, now, &there);
 	return OK;
 }

@@ -31,7 +31,7 @@ fanout_dir(struct arena *a, const char *name, int64_t fanout)
 }
 
 static char *
-place(struct arena *a, const struct conf *cf, const char *root, const char *name)
+fanout_path(struct arena *a, const struct conf *cf, const char *root, const char *name)
 {
 	const char *dir = fanout_dir(a, name, cf->uldl_dir_fanout);
 
@@ -42,17 +42,17 @@ place(struct arena *a, const struct conf *cf, const char *root, const char *name
 char *
 download_path(struct arena *a, const struct conf *cf, const char *name)
 {
-	return place(a, cf, cf->download_dir, name);
+	return fanout_path(a, cf, cf->download_dir, name);
 }
 
 char *
 download_url(struct arena *a, const struct conf *cf, const char *name)
 {
-	return place(a, cf, cf->download_url, name);
+	return fanout_path(a, cf, cf->download_url, name);
 }
 
 char *
 upload_path(struct arena *a, const struct conf *cf, const char *name)
 {
-	return place(a, cf, cf->upload_dir, name);
+	return fanout_path(a, cf, cf->upload_dir, name);
 }

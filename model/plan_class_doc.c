@@ -18,7 +18,7 @@ static const char *const type_names[] = {
 };
 
 static void
-section(bool *open, const char *heading)
+man_section(bool *open, const char *heading)
 {
 	if (*open)
 		printf(".El\n");
@@ -27,8 +27,8 @@ section(bool *open, const char *heading)
 }
 
 static void
-element(const char *name, enum pc_type type, const char *def, double least, double most,
-    const char *help)
+man_element(const char *name, enum pc_type type, const char *def, double least,
+    double most, const char *help)
 {
 	bool number = type == PC_INT || type == PC_NUM;
 
@@ -45,7 +45,7 @@ element(const char *name, enum pc_type type, const char *def, double least, doub
 }
 
 static void
-examples(void)
+man_examples(void)
 {
 	printf(".Sh EXAMPLES\n"
 	       "Several threads, on computers with two CPUs or more:\n"
@@ -78,7 +78,7 @@ examples(void)
 }
 
 static void
-description(void)
+man_description(void)
 {
 	printf(
 	    ".\\\" SPDX-License-Identifier: Apache-2.0\n"
@@ -138,13 +138,13 @@ description(void)
 }
 
 static void
-elements(void)
+man_elements(void)
 {
 	bool open = false;
 
-#define PC_SECTION(heading) section(&open, heading);
+#define PC_SECTION(heading) man_section(&open, heading);
 #define PC(name, type, def, least, most, help)                                         \
-	element(#name, PC_##type, def, least, most, help);
+	man_element(#name, PC_##type, def, least, most, help);
 #include "model/plan_class.def"
 #undef PC
 #undef PC_SECTION
@@ -152,7 +152,7 @@ elements(void)
 }
 
 static void
-explanations(void)
+man_explanations(void)
 {
 	printf(
 	    ".Sh OPERATING SYSTEM VERSIONS\n"
@@ -183,10 +183,10 @@ explanations(void)
 void
 plan_class_print_man(void)
 {
-	description();
-	elements();
-	explanations();
-	examples();
+	man_description();
+	man_elements();
+	man_explanations();
+	man_examples();
 	printf(".Sh SEE ALSO\n.Xr locus 1 ,\n.Xr config.xml 5 ,\n.Xr locus 7 ,\n"
 	       ".Xr scheduler 8\n");
 }

@@ -106,26 +106,26 @@ file_state_name(enum file_state state)
 	return names[state];
 }
 
-struct maker {
+struct record_maker {
 	struct arena *a;
 	const struct record_from *from;
 	struct record *r;
 };
 
 static char *
-text(const struct maker *m, const char *s)
+record_text(const struct record_maker *m, const char *s)
 {
 	return arena_strdup(m->a, s == NULL ? "" : s);
 }
 
 static char *
-reason(const struct maker *m, enum reason why)
+record_reason(const struct record_maker *m, enum reason why)
 {
 	return arena_strdup(m->a, reason_code(why));
 }
 
 static size_t
-at_most(size_t n, size_t most)
+record_cap(size_t n, size_t most)
 {
 	return n < most ? n : most;
 }
@@ -133,16 +133,16 @@ at_most(size_t n, size_t most)
 /* --- what was asked --- */
 
 static void
-put_asked(struct maker *m, const struct request *rq)
+record_asked(struct record_maker *m, const struct request *rq)
 {
 	struct record *r = m->r;
 
-	r->nasked = at_most(rq->nresources, ASKED_MOST);
+	r->nasked = record_cap(rq->nresources, ASKED_MOST);
 	r->asked = NEWN(m->a, struct rec_asked, r->nasked + 1);
 	for (size_t i = 0; i < r->nasked; i++) {
 		const struct rq_resource *q = &rq->resources[i];
 
-		r->asked[i] = (struct rec_asked){ text(m, q->type), q->req_secs,
+		r->asked[i] = (struct rec_asked){ record_text(m, q->type), q->req_secs,
 			q->req_instances, q->count };
 	}
 	/* An old client asks for seconds of whatever it has. */
@@ -153,10 +153,10 @@ put_asked(struct maker *m, const struct request *rq)
 		r->asked[0].instances = rq->cpu_req_instances;
 	}
 	r->d.hostid = rq->hostid;
-	r->d.host_name = text(m, rq->host.domain_name);
+	r->d.host_name = record_text(m, rq->host.domain_name);
 	r->d.seqno = rq->rpc_seqno;
 	r->d.client = rq->version;
-	r->d.platform = text(m, rq->platform_name);
+	r->d.platform = record_text(m, rq->platform_name);
 	r->d.held_files = (int64_t)rq->nfiles;
 	r->d.reports = (int64_t)rq->nreports;
 }
@@ -164,13 +164,13 @@ put_asked(struct maker *m, const struct request *rq)
 /* --- what was considered --- */
 
 static void
-put_snapshot(struct maker *m, const struct snapshot *s)
+record_snapshot(struct record_maker *m, const struct snapshot *s)
 {
 	struct rec_decision *d = &m->r->d;
 
 	d->hostid = s->host.id;
 	d->host_new = s->host_new;
-	d->host_name = text(m, s->host.domain_name);
+	d->host_name = record_text(m, s->host.domain_name);
 	d->in_progress = (int64_t)s->nin_progress;
 	d->jobs = (int64_t)(s->nplain + s->ntargeted + s->nnci);
 	for (size_t i = 0; i < s->nfiles; i++)
@@ -178,7 +178,7 @@ put_snapshot(struct maker *m, const struct snapshot *s)
 }
 
 static const char *
-found_by(const struct snap_file *f)
+file_found_by(const struct snap_file *f)
 {
 	if (!f->held && f->from_working_set)
 		return send_how_name(SEND_WORKING_SET);
@@ -186,28 +186,29 @@ found_by(const struct snap_file *f)
 }
 
 static void
-put_files(struct maker *m)
+record_files(struct record_maker *m)
 {
 	const struct decision *dec = m->from->dec;
 	size_t n = dec->files == NULL ? 0 : m->from->snap->nfiles;
 	struct record *r = m->r;
 
-	r->nfiles = at_most(n, FILES_MOST);
+	r->nfiles = record_cap(n, FILES_MOST);
 	r->files = NEWN(m->a, struct rec_file, r->nfiles + 1);
 	for (size_t i = 0; i < r->nfiles; i++) {
 		const struct dec_file *df = &dec->files[i];
 		const struct snap_file *f = df->file;
 
-		r->files[i] = (struct rec_file){ text(m, f->name), text(m, found_by(f)),
-			text(m, file_state_name(df->state)), (int64_t)f->njobs,
-			(int64_t)df->sent, (int64_t)df->refused, reason(m, df->why),
-			f->bytes, f->bytes_missing };
+		r->files[i] = (struct rec_file){ record_text(m, f->name),
+			record_text(m, file_found_by(f)),
+			record_text(m, file_state_name(df->state)), (int64_t)f->njobs,
+			(int64_t)df->sent, (int64_t)df->refused,
+			record_reason(m, df->why), f->bytes, f->bytes_missing };
 	}
 }
 
 /* The decision counts jobs, and file sets that had no job to try, in one number. */
 static void
-put_counts(struct maker *m)
+record_counts(struct record_maker *m)
 {
 	const struct decision *dec = m->from->dec;
 	size_t nfiles = dec->files == NULL ? 0 : m->from->snap->nfiles;
@@ -225,37 +226,37 @@ put_counts(struct maker *m)
 	for (int why = WHY_NONE + 1; why < WHY__MAX; why++)
 		if (dec->counts[why] > 0)
 			r->counts[r->ncounts++] = (struct rec_count){
-				reason(m, (enum reason)why),
+				record_reason(m, (enum reason)why),
 				(int64_t)(dec->counts[why] - files[why]),
 				(int64_t)files[why]
 			};
 }
 
 static void
-put_left(struct maker *m)
+record_left(struct record_maker *m)
 {
 	const struct decision *dec = m->from->dec;
 	struct record *r = m->r;
 
-	r->nleft = at_most(dec->nskips, LEFT_MOST);
+	r->nleft = record_cap(dec->nskips, LEFT_MOST);
 	r->left = NEWN(m->a, struct rec_left, r->nleft + 1);
 	for (size_t i = 0; i < r->nleft; i++) {
 		const struct dec_skip *s = &dec->skips[i];
 
-		r->left[i] = (struct rec_left){ s->job->id, text(m, s->job->name),
-			reason(m, s->why) };
+		r->left[i] = (struct rec_left){ s->job->id,
+			record_text(m, s->job->name), record_reason(m, s->why) };
 	}
 }
 
 /* --- what was answered --- */
 
 static void
-put_sent(struct maker *m)
+record_sent(struct record_maker *m)
 {
 	const struct decision *dec = m->from->dec;
 	struct record *r = m->r;
 
-	r->nsent = at_most(dec->nsends, SENT_MOST);
+	r->nsent = record_cap(dec->nsends, SENT_MOST);
 	r->sent = NEWN(m->a, struct rec_sent, r->nsent + 1);
 	for (size_t i = 0; i < dec->nsends; i++)
 		r->d.resends += dec->sends[i].how == SEND_LOST;
@@ -264,95 +265,96 @@ put_sent(struct maker *m)
 		const struct app_version *v = s->version;
 
 		r->sent[i] = (struct rec_sent){ .id = s->job->id,
-			.name = text(m, s->job->name),
-			.how = text(m, send_how_name(s->how)),
-			.app = text(m, s->app->name),
+			.name = record_text(m, s->job->name),
+			.how = record_text(m, send_how_name(s->how)),
+			.app = record_text(m, s->app->name),
 			.version_num = v == NULL ? 0 : v->version_num,
-			.plan_class = text(m, v == NULL ? "" : v->plan_class),
-			.resource = text(m, m->from->req->resources[s->resource].type),
+			.plan_class = record_text(m, v == NULL ? "" : v->plan_class),
+			.resource = record_text(
+			    m, m->from->req->resources[s->resource].type),
 			.usage = s->usage,
 			.flops = s->projected_flops,
 			.runtime_s = s->runtime_s,
 			.deadline = s->deadline,
 			.bytes_needed = s->bytes_needed,
 			.bytes_saved = s->bytes_saved,
-			.replication = text(m, replication_name(s->replication)),
+			.replication = record_text(m, replication_name(s->replication)),
 			.consecutive_valid = s->consecutive_valid,
 			.raised_to = s->raise_to,
-			.speed = text(m, speed_source_code(s->speed_source)) };
+			.speed = record_text(m, speed_source_code(s->speed_source)) };
 	}
 }
 
 static void
-put_told(struct maker *m)
+record_told(struct record_maker *m)
 {
 	const struct decision *dec = m->from->dec;
 	struct record *r = m->r;
 
-	r->ndeletes = at_most(dec->ndeletes, DELETES_MOST);
+	r->ndeletes = record_cap(dec->ndeletes, DELETES_MOST);
 	r->deletes = NEWN(m->a, struct rec_delete, r->ndeletes + 1);
 	for (size_t i = 0; i < r->ndeletes; i++) {
 		const struct dec_delete *d = &dec->deletes[i];
 
-		r->deletes[i] = (struct rec_delete){ text(m, d->name), d->bytes,
-			text(m, file_state_name(d->state)), d->for_space };
+		r->deletes[i] = (struct rec_delete){ record_text(m, d->name), d->bytes,
+			record_text(m, file_state_name(d->state)), d->for_space };
 	}
-	r->nmessages = at_most(dec->nmessages, MESSAGES_MOST);
+	r->nmessages = record_cap(dec->nmessages, MESSAGES_MOST);
 	r->messages = NEWN(m->a, struct rec_message, r->nmessages + 1);
 	for (size_t i = 0; i < r->nmessages; i++)
 		r->messages[i] = (struct rec_message){ dec->messages[i].notice,
-			text(m, dec->messages[i].text) };
+			record_text(m, dec->messages[i].text) };
 }
 
 static void
-put_decision(struct maker *m)
+record_decision(struct record_maker *m)
 {
 	const struct decision *dec = m->from->dec;
 	struct rec_decision *d = &m->r->d;
 
 	d->work_wanted = dec->work_wanted;
-	d->why = reason(m, dec->why);
-	d->rest = reason(m, dec->rest);
+	d->why = record_reason(m, dec->why);
+	d->rest = record_reason(m, dec->rest);
 	d->sends = (int64_t)dec->nsends;
 	d->aborts = (int64_t)(dec->naborts + dec->naborts_if_not_started);
 	d->delay_s = dec->request_delay;
 	for (size_t i = 0; i < m->from->req->nreports; i++)
 		d->acked += dec->reports[i].ack;
-	d->drawn = (int64_t)dec->without.drawn;
-	d->drawn_fit = (int64_t)dec->without.fit;
-	d->drawn_bytes = dec->without.mean_bytes;
-	put_files(m);
-	put_counts(m);
-	put_left(m);
-	put_sent(m);
-	put_told(m);
+	d->drawn = (int64_t)dec->baseline.drawn;
+	d->drawn_fit = (int64_t)dec->baseline.fit;
+	d->drawn_bytes = dec->baseline.mean_bytes;
+	record_files(m);
+	record_counts(m);
+	record_left(m);
+	record_sent(m);
+	record_told(m);
 }
 
 struct record *
 record_of(struct arena *a, const struct record_from *from)
 {
 	struct record *r = NEW(a, struct record);
-	struct maker m = { a, from, r };
+	struct record_maker m = { a, from, r };
 
 	r->d = (struct rec_decision){ .version = RECORD_VERSION,
 		.at = from->at,
 		.seed = from->seed,
 		.userid = from->userid,
-		.host_name = text(&m, ""),
-		.platform = text(&m, ""),
-		.config = text(&m, from->conf->hash),
-		.refused = text(&m, from->refused),
-		.refused_for = text(&m, from->refused_for),
-		.why = reason(&m, WHY_NONE),
-		.rest = reason(&m, WHY_NONE),
+		.host_name = record_text(&m, ""),
+		.platform = record_text(&m, ""),
+		.config = record_text(&m, from->conf->hash),
+		.refused = record_text(&m, from->refused),
+		.refused_for = record_text(&m, from->refused_for),
+		.why = record_reason(&m, WHY_NONE),
+		.rest = record_reason(&m, WHY_NONE),
 		.rounds = from->rounds,
 		.lost = from->lost,
 		.waited_ms = from->waited_ms };
 	if (from->req != NULL)
-		put_asked(&m, from->req);
+		record_asked(&m, from->req);
 	if (from->snap != NULL)
-		put_snapshot(&m, from->snap);
+		record_snapshot(&m, from->snap);
 	if (from->dec != NULL)
-		put_decision(&m);
+		record_decision(&m);
 	return r;
 }

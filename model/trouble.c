@@ -12,7 +12,7 @@ static const char suffix[] = ".trouble";
 enum { FILES_MOST = 10000, TEXT_MOST = 4096 };
 
 static char *
-path_of(struct arena *a, const struct conf *cf, const char *daemon)
+trouble_path(struct arena *a, const struct conf *cf, const char *daemon)
 {
 	return arena_printf(
 	    a, "%s/%s%s", project_path(a, cf, cf->run_dir), daemon, suffix);
@@ -27,20 +27,20 @@ trouble_write(
 	for (char *p = line; p[1] != '\0'; p++)
 		if ((unsigned char)*p < ' ')
 			*p = ' ';
-	return fs_write(path_of(a, cf, t->daemon), line, strlen(line), 0644, f);
+	return fs_write(trouble_path(a, cf, t->daemon), line, strlen(line), 0644, f);
 }
 
 enum err
 trouble_clear(
     struct arena *a, const struct conf *cf, const char *daemon, struct fail *f)
 {
-	enum err e = fs_unlink(path_of(a, cf, daemon), f);
+	enum err e = fs_unlink(trouble_path(a, cf, daemon), f);
 
 	return e == E_NOTFOUND ? OK : e;
 }
 
 static bool
-read_one(struct arena *a, const char *path, struct trouble *t)
+trouble_read(struct arena *a, const char *path, struct trouble *t)
 {
 	struct fail f = { 0 };
 	char *line, *blank;
@@ -71,7 +71,7 @@ trouble_list(struct arena *a, const struct conf *cf, struct trouble **out, size_
 
 		if (len < sizeof(suffix) ||
 		    strcmp(names[i] + len - strlen(suffix), suffix) != 0 ||
-		    !read_one(a, arena_printf(a, "%s/%s", dir, names[i]), &t))
+		    !trouble_read(a, arena_printf(a, "%s/%s", dir, names[i]), &t))
 			continue;
 		t.daemon[len - strlen(suffix)] = '\0';
 		PUSH(a, *out, *n, cap) = t;

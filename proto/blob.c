@@ -211,7 +211,7 @@ wu_name_file(struct arena *a, const char *wu_name)
 
 /* Can all of it stand in the name of a workunit? */
 static bool
-wu_bytes(const char *s)
+wu_name_bytes_ok(const char *s)
 {
 	for (; *s != '\0'; s++)
 		if ((unsigned char)*s <= ' ' || (unsigned char)*s >= 0x7f ||
@@ -229,7 +229,7 @@ wu_name_check(struct arena *a, const char *wu_name, const char *file, struct fai
 	if (n == 0 || n > WU_NAME_MAX)
 		return FAIL(f, E_BADREQ,
 		    "workunit name of %zu bytes: 1 to %d are possible", n, WU_NAME_MAX);
-	if (!wu_bytes(wu_name))
+	if (!wu_name_bytes_ok(wu_name))
 		return FAIL(f, E_BADREQ,
 		    "workunit name %s: blanks, control bytes, / %% < > & \" ' \\ and what is not ASCII cannot stand in it",
 		    wu_name);
@@ -283,7 +283,7 @@ fileset_name_check(const char *name, struct fail *f)
 
 	if (e != OK)
 		return e;
-	if (!wu_bytes(name))
+	if (!wu_name_bytes_ok(name))
 		return FAIL(f, E_BADREQ,
 		    "\"%s\" cannot begin the names of workunits, as the name of a large file or a set must: blanks, < > & \" ' \\ and what is not ASCII cannot stand in them; rename it",
 		    name);

@@ -33,7 +33,7 @@ struct input { /* one template being turned into a blob */
 static const char *const input_what = "input template";
 
 static enum err
-refuse(struct input *in, const struct tmpl_elem *e, const char *why)
+refuse_input(struct input *in, const struct tmpl_elem *e, const char *why)
 {
 	return FAIL(in->f, E_BADREQ, "%s, line %d: <%s>: %s", input_what, e->line,
 	    e->name, why);
@@ -58,12 +58,13 @@ input_file_child(struct input *in, const struct tmpl_elem *e,
 		r->nbytes = tmpl_value(in->a, e);
 	else if (tmpl_is(e, "physical_name")) {
 		if (strcmp(tmpl_value(in->a, e), file->name) != 0)
-			return refuse(in, e, "another file was given in this place");
+			return refuse_input(
+			    in, e, "another file was given in this place");
 	} else if (tmpl_is(e, "gzip") || tmpl_is(e, "gzipped_nbytes"))
-		return refuse(in, e,
+		return refuse_input(in, e,
 		    "compressed inputs are not supported; stage the file as it is");
 	else if (tmpl_is(e, "name"))
-		return refuse(
+		return refuse_input(
 		    in, e, "the name is that of the staged file; leave it out");
 	else
 		tmpl_copy(&in->b, e);
@@ -71,7 +72,7 @@ input_file_child(struct input *in, const struct tmpl_elem *e,
 }
 
 static void
-line(struct buf *b, const char *tag, const char *text)
+put_indented_tag(struct buf *b, const char *tag, const char *text)
 {
 	buf_puts(b, "    ");
 	buf_tag(b, tag, text);
@@ -98,13 +99,14 @@ input_file_info(struct input *in, const struct tmpl_elem *info)
 	if (err != E_NOTFOUND)
 		return err;
 	if (r.url == NULL && file->url == NULL)
-		return refuse(in, info, "the file has no url");
-	line(&in->b, "name", file->name);
-	line(&in->b, "url", r.url != NULL ? r.url : file->url);
+		return refuse_input(in, info, "the file has no url");
+	put_indented_tag(&in->b, "name", file->name);
+	put_indented_tag(&in->b, "url", r.url != NULL ? r.url : file->url);
 	if (r.md5 != NULL || file->md5 != NULL)
-		line(&in->b, "md5_cksum", r.md5 != NULL ? r.md5 : file->md5);
+		put_indented_tag(
+		    &in->b, "md5_cksum", r.md5 != NULL ? r.md5 : file->md5);
 	if (r.nbytes != NULL)
-		line(&in->b, "nbytes", r.nbytes);
+		put_indented_tag(&in->b, "nbytes", r.nbytes);
 	else
 		buf_printf(
 		    &in->b, "    <nbytes>%lld</nbytes>\n", (long long)file->nbytes);
@@ -131,9 +133,9 @@ input_param(struct input *in, const struct tmpl_elem *e)
 	if (c == end)
 		return E_NOTFOUND;
 	if (!text_f64(tmpl_value(in->a, e), &v))
-		return refuse(in, e, "not a number");
+		return refuse_input(in, e, "not a number");
 	if (c->type != COL_f64 && (v != floor(v) || fabs(v) > INT_MAX))
-		return refuse(in, e, "not a whole number of 32 bits");
+		return refuse_input(in, e, "not a whole number of 32 bits");
 	field = (char *)in->wu + c->off;
 	if (c->type == COL_f64)
 		*(double *)(void *)field = v;
@@ -172,9 +174,9 @@ input_file_ref(struct input *in, const struct tmpl_elem *ref)
 	enum err err;
 
 	if (in->nrefs == in->nfiles)
-		return refuse(in, ref, "more references than files");
+		return refuse_input(in, ref, "more references than files");
 	buf_puts(&in->b, "<file_ref>\n");
-	line(&in->b, "file_name", in->files[in->nrefs++].name);
+	put_indented_tag(&in->b, "file_name", in->files[in->nrefs++].name);
 	while ((err = tmpl_next(in->a, &t, &e, in->f)) == OK)
 		if (!tmpl_is(&e, "file_number") && !tmpl_is(&e, "file_name"))
 			tmpl_copy(&in->b, &e);
@@ -268,7 +270,7 @@ blob_adaptive(const struct app *app, struct workunit *w, struct fail *f)
 }
 
 static enum err
-too_big(size_t n, const char *what, const char *name, struct fail *f)
+blob_size_check(size_t n, const char *what, const char *name, struct fail *f)
 {
 	if (n <= BLOB_MAX)
 		return OK;
@@ -295,14 +297,15 @@ blob_workunit(struct arena *a, const char *tmpl, const struct input_file *files,
 
 	while (err == OK && (err = tmpl_next(a, &t, &e, f)) == OK) {
 		if (tmpl_is(&e, "file_info")) {
-			err = nwus > 0 ?
-			          refuse(&in, &e, "it must stand before <workunit>") :
-			          input_file_info(&in, &e);
+			err = nwus > 0 ? refuse_input(&in, &e,
+					     "it must stand before <workunit>") :
+			                 input_file_info(&in, &e);
 		} else if (tmpl_is(&e, "workunit")) {
 			nwus++;
 			err = input_workunit(&in, &e);
 		} else {
-			err = refuse(&in, &e, "neither <file_info> nor <workunit>");
+			err = refuse_input(
+			    &in, &e, "neither <file_info> nor <workunit>");
 		}
 	}
 	if (err != E_NOTFOUND)
@@ -317,7 +320,8 @@ blob_workunit(struct arena *a, const char *tmpl, const struct input_file *files,
 	if (in.nrefs != nfiles)
 		return FAIL(f, E_BADREQ, "%s: %zu <file_ref> for %zu files", input_what,
 		    in.nrefs, nfiles);
-	if (input_checks(&in) != OK || too_big(in.b.n, "workunit", wu->name, f) != OK)
+	if (input_checks(&in) != OK ||
+	    blob_size_check(in.b.n, "workunit", wu->name, f) != OK)
 		return f->code;
 	*xml_doc = in.b.p;
 	return OK;
@@ -339,7 +343,8 @@ struct output {
 
 /* <OUTFILE_n/> gives base and n, <UPLOAD_URL/> the URL. */
 static char *
-substitute(struct arena *a, const char *tmpl, const char *base, const char *upload_url)
+fill_output_template(
+    struct arena *a, const char *tmpl, const char *base, const char *upload_url)
 {
 	static const char out[] = "<OUTFILE_", url[] = "<UPLOAD_URL/>";
 	struct buf b = buf_new(a);
@@ -377,7 +382,7 @@ refuse_output(struct output *o, const struct tmpl_elem *e, const char *why)
 
 /* The inside of e on lines of its own. */
 static void
-copy_inside(struct buf *b, const struct tmpl_elem *e)
+put_inner_lines(struct buf *b, const struct tmpl_elem *e)
 {
 	const char *p = e->inner;
 	size_t n = e->inner_n;
@@ -430,7 +435,7 @@ output_file_info(struct output *o, const struct tmpl_elem *info)
 		    o, info, "no <max_nbytes> above 0: clients could not upload it");
 	PUSH(o->a, o->names, o->nnames, o->names_cap) = arena_strdup(o->a, name);
 	buf_puts(&o->b, "<file_info>\n");
-	copy_inside(&o->b, info);
+	put_inner_lines(&o->b, info);
 	if (output_sign(o, name, floor(max_nbytes)) != OK)
 		return o->f->code;
 	buf_puts(&o->b, "</file_info>\n");
@@ -474,7 +479,7 @@ output_result(struct output *o, const struct tmpl_elem *result)
 	if (err != E_NOTFOUND)
 		return err;
 	buf_puts(&o->b, "<result>\n");
-	copy_inside(&o->b, result);
+	put_inner_lines(&o->b, result);
 	buf_puts(&o->b, "</result>\n");
 	return OK;
 }
@@ -488,7 +493,8 @@ blob_result(struct arena *a, const char *tmpl, const char *name, uint32_t random
 	struct output o = {
 		.a = a, .b = buf_new(a), .base = base, .key = upload_key, .f = f
 	};
-	struct tmpl t = tmpl_text(substitute(a, tmpl, base, upload_url), output_what);
+	struct tmpl t = tmpl_text(
+	    fill_output_template(a, tmpl, base, upload_url), output_what);
 	struct tmpl_elem e;
 	size_t nresults = 0;
 	enum err err = tmpl_enter(a, &t, "output_template", f);
@@ -508,7 +514,7 @@ blob_result(struct arena *a, const char *tmpl, const char *name, uint32_t random
 	if (nresults != 1)
 		return FAIL(f, E_BADREQ, "%s: %zu <result> elements, not one",
 		    output_what, nresults);
-	if (too_big(o.b.n, "result", name, f) != OK)
+	if (blob_size_check(o.b.n, "result", name, f) != OK)
 		return f->code;
 	*xml_doc_in = o.b.p;
 	return OK;

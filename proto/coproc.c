@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include "lib/clamp.h"
 #include "lib/banned.h"
 
 enum { FIRST_DOUBLE = 103 }; /* of NVIDIA: compute capability 1.3 */
@@ -61,12 +62,6 @@ cal_number(const char *s)
 	    a > 200 || b < 0 || c < 0)
 		return 0;
 	return 10000000 * a + 10000 * b + c;
-}
-
-static double
-clamp(double v, double lo, double hi)
-{
-	return v < lo ? lo : v > hi ? hi : v;
 }
 
 const char *

@@ -10,7 +10,7 @@
 
 enum { FILE_MOST = 1 << 20, JOBS_MOST = 1000000 };
 
-struct reader {
+struct limits_reader {
 	struct arena *a;
 	const char *path;
 	struct fail *f;
@@ -19,32 +19,33 @@ struct reader {
 };
 
 static enum err
-unknown(const struct reader *r, const struct xml_node *at, const char *in)
+unknown_element(
+    const struct limits_reader *r, const struct xml_node *at, const char *in)
 {
 	return FAIL(r->f, E_CONFIG, "%s:%d: <%.40s> is not an element of <%s>", r->path,
 	    at->line, at->name, in);
 }
 
 static bool
-is(const struct xml_node *n, const char *name)
+elem_is(const struct xml_node *n, const char *name)
 {
 	return strcmp(n->name, name) == 0;
 }
 
 /* <jobs>N</jobs> and perhaps <per_proc/>. */
 static enum err
-read_limit(
-    const struct reader *r, const struct xml_node *n, bool total, struct job_limit *l)
+read_limit(const struct limits_reader *r, const struct xml_node *n, bool total,
+    struct job_limit *l)
 {
 	for (const struct xml_node *c = n->child; c != NULL; c = c->next) {
 		char *end;
 
-		if (is(c, "per_proc")) {
+		if (elem_is(c, "per_proc")) {
 			l->per_proc = strcmp(c->text, "0") != 0;
 			continue;
 		}
-		if (!is(c, "jobs"))
-			return unknown(r, c, n->name);
+		if (!elem_is(c, "jobs"))
+			return unknown_element(r, c, n->name);
 		l->jobs = strtod(c->text, &end);
 		if (c->text[0] == '\0' || *end != '\0' ||
 		    !(l->jobs >= 0 && l->jobs <= JOBS_MOST))
@@ -61,22 +62,22 @@ read_limit(
 }
 
 static enum err
-read_limits(
-    const struct reader *r, const struct xml_node *n, bool app, struct job_limits_of *o)
+read_limits(const struct limits_reader *r, const struct xml_node *n, bool app,
+    struct job_limits_of *o)
 {
 	enum err e = OK;
 
 	for (const struct xml_node *c = n->child; c != NULL && e == OK; c = c->next) {
-		if (is(c, "total_limit"))
+		if (elem_is(c, "total_limit"))
 			e = read_limit(r, c, true, &o->total);
-		else if (is(c, "cpu_limit"))
+		else if (elem_is(c, "cpu_limit"))
 			e = read_limit(r, c, false, &o->cpu);
-		else if (is(c, "gpu_limit"))
+		else if (elem_is(c, "gpu_limit"))
 			e = read_limit(r, c, false, &o->gpu);
-		else if (app && is(c, "app_name"))
+		else if (app && elem_is(c, "app_name"))
 			o->app_name = c->text;
 		else
-			e = unknown(r, c, n->name);
+			e = unknown_element(r, c, n->name);
 	}
 	if (e == OK && app && (o->app_name == NULL || o->app_name[0] == '\0'))
 		e = FAIL(
@@ -85,7 +86,7 @@ read_limits(
 }
 
 static enum err
-read_block(struct reader *r, const struct xml_node *block)
+read_block(struct limits_reader *r, const struct xml_node *block)
 {
 	enum err e = OK;
 
@@ -93,12 +94,12 @@ read_block(struct reader *r, const struct xml_node *block)
 	     c = c->next) {
 		struct job_limits_of o = { 0 };
 
-		if (is(c, "project")) {
+		if (elem_is(c, "project")) {
 			e = read_limits(r, c, false, &r->all->project);
 			continue;
 		}
-		if (!is(c, "app"))
-			return unknown(r, c, block->name);
+		if (!elem_is(c, "app"))
+			return unknown_element(r, c, block->name);
 		e = read_limits(r, c, true, &o);
 		PUSH(r->a, r->all->apps, r->all->napps, r->cap) = o;
 	}
@@ -109,7 +110,7 @@ enum err
 job_limits_parse(struct arena *a, const char *path, const char *text, size_t n,
     struct job_limits **out, struct fail *f)
 {
-	struct reader r = {
+	struct limits_reader r = {
 		.a = a, .path = path, .f = f, .all = NEW(a, struct job_limits)
 	};
 	struct xml_node *root;
@@ -119,7 +120,7 @@ job_limits_parse(struct arena *a, const char *path, const char *text, size_t n,
 	if (e != OK)
 		return e;
 	for (const struct xml_node *c = root->child; c != NULL && e == OK; c = c->next)
-		if (is(c, "max_jobs_in_progress"))
+		if (elem_is(c, "max_jobs_in_progress"))
 			e = read_block(&r, c);
 	return e;
 }

@@ -8,7 +8,7 @@
 
 /* The slot of s: where it is or where it goes. */
 static size_t
-find(const struct name_set *t, const char *s)
+name_slot(const struct name_set *t, const char *s)
 {
 	uint64_t h = 14695981039346656037u; /* FNV-1a */
 	size_t i;
@@ -22,7 +22,7 @@ find(const struct name_set *t, const char *s)
 }
 
 static void
-grow(struct name_set *t)
+name_set_grow(struct name_set *t)
 {
 	struct name_set old = *t;
 
@@ -30,7 +30,7 @@ grow(struct name_set *t)
 	t->slot = NEWN(t->a, const char *, t->cap);
 	for (size_t i = 0; i < old.cap; i++)
 		if (old.slot[i] != NULL)
-			t->slot[find(t, old.slot[i])] = old.slot[i];
+			t->slot[name_slot(t, old.slot[i])] = old.slot[i];
 }
 
 bool
@@ -39,8 +39,8 @@ name_set_add(struct name_set *t, const char *s)
 	size_t i;
 
 	if (2 * (t->n + 1) > t->cap)
-		grow(t);
-	i = find(t, s);
+		name_set_grow(t);
+	i = name_slot(t, s);
 	if (t->slot[i] != NULL)
 		return false;
 	t->slot[i] = s;
@@ -51,5 +51,5 @@ name_set_add(struct name_set *t, const char *s)
 bool
 name_set_has(const struct name_set *t, const char *s)
 {
-	return t->cap > 0 && t->slot[find(t, s)] != NULL;
+	return t->cap > 0 && t->slot[name_slot(t, s)] != NULL;
 }

@@ -25,7 +25,7 @@ is_option(const char *word, const char *name)
 
 /* Its value in a command line, the last one as daemons take it; NULL if it has none. */
 static const char *
-option(char *const *argv, const char *name)
+option_value(char *const *argv, const char *name)
 {
 	const char *found = NULL;
 
@@ -44,7 +44,7 @@ is_generator(const char *program)
 }
 
 static const char *
-input_template(struct arena *a, const struct conf *cf, const char *app)
+input_template_path(struct arena *a, const struct conf *cf, const char *app)
 {
 	for (size_t i = 0; i < cf->ndaemons; i++) {
 		struct fail f = { 0 };
@@ -54,8 +54,8 @@ input_template(struct arena *a, const struct conf *cf, const char *app)
 		if (proc_split(a, cf->daemons[i].cmd, &argv, &f) != OK ||
 		    !is_generator(argv[0]))
 			continue;
-		of = option(argv, "app");
-		path = option(argv, "input_template");
+		of = option_value(argv, "app");
+		path = option_value(argv, "input_template");
 		if (of != NULL && path != NULL && strcmp(of, app) == 0)
 			return tmpl_path(a, path);
 	}
@@ -88,7 +88,7 @@ int32_t
 new_work_results(struct arena *a, const struct conf *cf, const char *app)
 {
 	struct fail f = { 0 };
-	const char *path = input_template(a, cf, app);
+	const char *path = input_template_path(a, cf, app);
 	char *text;
 
 	if (tmpl_path_check(path, &f) != OK ||

@@ -81,21 +81,21 @@ static const unsigned char classes[256] = {
 };
 
 static bool
-is_a(char c, int class)
+byte_is(char c, int class)
 {
 	return (classes[(unsigned char)c] & class) != 0;
 }
 
 /* Is it this name, n > 0 bytes?  Nearly always the first one tells. */
 static bool
-is(const char *name, size_t n, const char *s)
+tag_name_is(const char *name, size_t n, const char *s)
 {
 	return name[0] == s[0] && strlen(s) == n && memcmp(name, s, n) == 0;
 }
 
 /* Text as XML; what is no legal character is dropped. */
 static void
-put_byte(struct buf *b, unsigned char c)
+put_escaped_byte(struct buf *b, unsigned char c)
 {
 	if (c == '<')
 		buf_puts(b, "&lt;");
@@ -110,7 +110,7 @@ put_byte(struct buf *b, unsigned char c)
 }
 
 static void
-put_text(struct scan *s, const char *p, size_t n, bool references)
+scan_put_text(struct scan *s, const char *p, size_t n, bool references)
 {
 	struct buf *b = &s->out->text;
 	const char *end = p + n, *from;
@@ -122,7 +122,7 @@ put_text(struct scan *s, const char *p, size_t n, bool references)
 		s->out->repairs++;
 	}
 	while (p < end) {
-		for (from = p; p < end && is_a(*p, PLAIN);)
+		for (from = p; p < end && byte_is(*p, PLAIN);)
 			p++;
 		buf_put(b, from, (size_t)(p - from));
 		if (p == end)
@@ -134,7 +134,7 @@ put_text(struct scan *s, const char *p, size_t n, bool references)
 			s->out->repairs += c != '>' && c != '\r' && references;
 		}
 		if (b->n < s->most)
-			put_byte(b, c);
+			put_escaped_byte(b, c);
 		p += len;
 	}
 }
@@ -145,14 +145,14 @@ put_text(struct scan *s, const char *p, size_t n, bool references)
 static bool
 ends_name(const char *q, const char *end)
 {
-	return q < end && (is_a(*q, BLANK) || *q == '>' ||
+	return q < end && (byte_is(*q, BLANK) || *q == '>' ||
 			      (*q == '/' && q + 1 < end && q[1] == '>'));
 }
 
 /* Reads what may be a tag at p (a <); false if it is none.  Complexity: a parser, each
  * of its bounds in its place. */
 static bool
-tag_read(const char *p, const char *end, struct tag *t)
+scan_tag(const char *p, const char *end, struct tag *t)
 {
 	const char *q = p + 1, *most;
 
@@ -162,10 +162,10 @@ tag_read(const char *p, const char *end, struct tag *t)
 		q++;
 	}
 	t->name = q;
-	if (q == end || !is_a(*q, START))
+	if (q == end || !byte_is(*q, START))
 		return false;
 	most = end - q > NAME_MAX_BYTES ? q + NAME_MAX_BYTES + 1 : end;
-	while (q < most && is_a(*q, NAME))
+	while (q < most && byte_is(*q, NAME))
 		q++;
 	t->n = (size_t)(q - t->name);
 	if (t->n > NAME_MAX_BYTES || !ends_name(q, end))
@@ -182,14 +182,14 @@ tag_read(const char *p, const char *end, struct tag *t)
 }
 
 static struct open *
-top(struct scan *s)
+scan_top(struct scan *s)
 {
 	return s->depth == 0 ? NULL : &s->stack[s->depth - 1];
 }
 
 /* The tag without what attributes it has. */
 static void
-put_open(struct scan *s, const struct tag *t)
+put_open_tag(struct scan *s, const struct tag *t)
 {
 	struct buf *b = &s->out->text;
 
@@ -202,7 +202,7 @@ put_open(struct scan *s, const struct tag *t)
 }
 
 static void
-put_close(struct scan *s, const struct open *o)
+put_close_tag(struct scan *s, const struct open *o)
 {
 	char tag[NAME_MAX_BYTES + 4];
 
@@ -214,30 +214,30 @@ put_close(struct scan *s, const struct open *o)
 
 /* p is no markup: it stands for itself. */
 static void
-stray(struct scan *s)
+scan_stray(struct scan *s)
 {
-	put_text(s, s->p, 1, true);
+	scan_put_text(s, s->p, 1, true);
 	s->p++;
-	top(s)->text = true;
+	scan_top(s)->text = true;
 }
 
 /* Closes the innermost element; whole: its own end tag, ending at behind, was found. */
 static void
-pop(struct scan *s, bool whole, const char *behind)
+scan_pop(struct scan *s, bool whole, const char *behind)
 {
-	struct open *o = top(s);
+	struct open *o = scan_top(s);
 
 	if (o->span > 0 && whole) {
 		struct raw *r = &s->out->raws[o->span - 1];
 		r->n = (size_t)(behind - r->p);
 		buf_printf(&s->out->text, "<raw>%zu</raw>", o->span);
 	}
-	put_close(s, o);
+	put_close_tag(s, o);
 	s->depth--;
 }
 
 static void
-close_tag(struct scan *s, const struct tag *t)
+scan_close_tag(struct scan *s, const struct tag *t)
 {
 	size_t d = s->depth;
 
@@ -245,13 +245,13 @@ close_tag(struct scan *s, const struct tag *t)
 			    memcmp(s->stack[d - 1].name, t->name, t->n) == 0))
 		d--;
 	if (d == 0) {
-		stray(s);
+		scan_stray(s);
 		return;
 	}
 	s->out->repairs += (uint32_t)(s->depth - d);
 	while (s->depth > d)
-		pop(s, false, NULL);
-	pop(s, true, t->next);
+		scan_pop(s, false, NULL);
+	scan_pop(s, true, t->next);
 	s->p = t->next;
 }
 
@@ -263,7 +263,7 @@ rule_for(const struct scan *s, const struct tag *t)
 	const struct open *o = &s->stack[s->depth - 1];
 
 	for (const struct raw_rule *r = s->rules; r->tag != NULL; r++)
-		if (is(t->name, t->n, r->tag) && is(o->name, o->n, r->parent))
+		if (tag_name_is(t->name, t->n, r->tag) && tag_name_is(o->name, o->n, r->parent))
 			return r;
 	return NULL;
 }
@@ -279,7 +279,7 @@ raw_new(struct scan *s, const struct raw_rule *rule, const struct tag *t)
 
 /* Cuts the region that t opens; false if it never ends. */
 static bool
-cut(struct scan *s, const struct raw_rule *rule, const struct tag *t)
+cut_raw(struct scan *s, const struct raw_rule *rule, const struct tag *t)
 {
 	char close[NAME_MAX_BYTES + 4] = "</";
 	bool *endless = &s->endless[rule - s->rules];
@@ -324,13 +324,13 @@ ends_at(const struct scan *s, const char *p, const char *name, size_t n)
  * false: it is none, or has to be looked at more closely.
  */
 static bool
-leaf(struct scan *s, const struct tag *t)
+scan_leaf(struct scan *s, const struct tag *t)
 {
 	const char *p = t->next, *q = p;
 
-	if (t->attr_n > 0 || (p < s->end && is_a(*p, INDENT)))
+	if (t->attr_n > 0 || (p < s->end && byte_is(*p, INDENT)))
 		return false;
-	while (q < s->end && is_a(*q, PLAIN))
+	while (q < s->end && byte_is(*q, PLAIN))
 		q++;
 	if (q == s->end || *q != '<' || q - p > TEXT_MAX ||
 	    !ends_at(s, q, t->name, t->n))
@@ -341,32 +341,32 @@ leaf(struct scan *s, const struct tag *t)
 }
 
 static void
-open_tag(struct scan *s, const struct tag *t)
+scan_open_tag(struct scan *s, const struct tag *t)
 {
 	const struct raw_rule *rule = rule_for(s, t);
 
-	top(s)->child = true;
+	scan_top(s)->child = true;
 	if (t->empty) {
-		put_open(s, t);
+		put_open_tag(s, t);
 		s->p = t->next;
 		return;
 	}
 	if (rule != NULL && rule->use != RAW_SPAN) {
-		if (!cut(s, rule, t))
-			stray(s);
+		if (!cut_raw(s, rule, t))
+			scan_stray(s);
 		return;
 	}
 	if (s->depth == DEPTH_MAX) {
-		stray(s);
+		scan_stray(s);
 		return;
 	}
-	if (rule == NULL && leaf(s, t))
+	if (rule == NULL && scan_leaf(s, t))
 		return;
-	put_open(s, t);
+	put_open_tag(s, t);
 	s->stack[s->depth++] = (struct open){ .name = t->name, .n = t->n };
 	if (rule != NULL) {
 		raw_new(s, rule, t)->p = s->p;
-		top(s)->span = s->out->nraws;
+		scan_top(s)->span = s->out->nraws;
 	}
 	s->p = t->next;
 }
@@ -376,7 +376,8 @@ open_tag(struct scan *s, const struct tag *t)
 /* Something from s->p to the first `to`, dropped or, if CDATA, text; false if endless.
  */
 static bool
-section(struct scan *s, const char *from, const char *to, bool *endless, bool cdata)
+scan_section(
+    struct scan *s, const char *from, const char *to, bool *endless, bool cdata)
 {
 	const char *p = s->p + strlen(from), *q;
 
@@ -388,14 +389,14 @@ section(struct scan *s, const char *from, const char *to, bool *endless, bool cd
 		return false;
 	}
 	if (cdata)
-		put_text(s, p, (size_t)(q - p), false);
+		scan_put_text(s, p, (size_t)(q - p), false);
 	s->p = q + strlen(to);
 	return true;
 }
 
 /* The end of the line that s->p is in, not looking further than a string can be. */
 static const char *
-line_end(const struct scan *s)
+scan_line_end(const struct scan *s)
 {
 	size_t room = (size_t)(s->end - s->p);
 	const char *nl;
@@ -408,10 +409,10 @@ line_end(const struct scan *s)
 
 /* After text, an element that ends on this line holds text only. */
 static bool
-rest_is_text(struct scan *s)
+scan_rest_as_text(struct scan *s)
 {
 	char close[NAME_MAX_BYTES + 4];
-	struct open *o = top(s);
+	struct open *o = scan_top(s);
 	size_t n = o->n + 3;
 	const char *from = s->p, *end, *q;
 
@@ -419,7 +420,7 @@ rest_is_text(struct scan *s)
 		return false;
 	if (o->searched != NULL && o->searched - from > (ptrdiff_t)n)
 		from = o->searched - n;
-	end = line_end(s);
+	end = scan_line_end(s);
 	if (from >= end)
 		return false;
 	memcpy(close, "</", 2);
@@ -430,44 +431,44 @@ rest_is_text(struct scan *s)
 		o->searched = end;
 	if (q == NULL)
 		return false;
-	put_text(s, s->p, (size_t)(q - s->p), true);
+	scan_put_text(s, s->p, (size_t)(q - s->p), true);
 	s->p = q;
 	return true;
 }
 
 /* What is neither a tag nor text; false if it is none of that either. */
 static bool
-special(struct scan *s)
+scan_special(struct scan *s)
 {
-	return section(s, "<!--", "-->", &s->no_comment_end, false) ||
-	       section(s, "<![CDATA[", "]]>", &s->no_cdata_end, true) ||
-	       section(s, "<?", "?>", &s->no_pi_end, false);
+	return scan_section(s, "<!--", "-->", &s->no_comment_end, false) ||
+	       scan_section(s, "<![CDATA[", "]]>", &s->no_cdata_end, true) ||
+	       scan_section(s, "<?", "?>", &s->no_pi_end, false);
 }
 
 /* s->p is at a <. */
 static void
-markup(struct scan *s)
+scan_markup(struct scan *s)
 {
 	char next = s->p + 1 < s->end ? s->p[1] : ' ';
 	struct tag t;
 
-	if (next == '/' && ends_at(s, s->p, top(s)->name, top(s)->n)) {
-		s->p += top(s)->n + 3;
-		pop(s, true, s->p);
+	if (next == '/' && ends_at(s, s->p, scan_top(s)->name, scan_top(s)->n)) {
+		s->p += scan_top(s)->n + 3;
+		scan_pop(s, true, s->p);
 		return;
 	}
-	if (next != '/' && next != '!' && next != '?' && !is_a(next, START)) {
-		stray(s); /* the cheap way: someone may send megabytes of < */
+	if (next != '/' && next != '!' && next != '?' && !byte_is(next, START)) {
+		scan_stray(s); /* the cheap way: someone may send megabytes of < */
 		return;
 	}
-	if (rest_is_text(s) || ((next == '!' || next == '?') && special(s)))
+	if (scan_rest_as_text(s) || ((next == '!' || next == '?') && scan_special(s)))
 		return;
-	if (!tag_read(s->p, s->end, &t))
-		stray(s);
+	if (!scan_tag(s->p, s->end, &t))
+		scan_stray(s);
 	else if (t.closing)
-		close_tag(s, &t);
+		scan_close_tag(s, &t);
 	else
-		open_tag(s, &t);
+		scan_open_tag(s, &t);
 }
 
 /*
@@ -475,18 +476,18 @@ markup(struct scan *s)
  * elements, or begins a value, which is taken without it.
  */
 static void
-run_of_text(struct scan *s)
+scan_text(struct scan *s)
 {
 	const char *q = memchr(s->p, '<', (size_t)(s->end - s->p));
-	struct open *o = top(s);
+	struct open *o = scan_top(s);
 
 	if (q == NULL)
 		q = s->end;
-	while (!o->text && s->p < q && is_a(*s->p, INDENT))
+	while (!o->text && s->p < q && byte_is(*s->p, INDENT))
 		s->p++;
 	for (const char *p = s->p; p < q && !o->text; p++)
 		o->text = (unsigned char)*p > ' ';
-	put_text(s, s->p, (size_t)(q - s->p), true);
+	scan_put_text(s, s->p, (size_t)(q - s->p), true);
 	s->p = q;
 }
 
@@ -497,7 +498,7 @@ find_root(const char *in, size_t n, const char *root, struct tag *t)
 	const char *end = in + n;
 
 	for (const char *p = in; (p = memchr(p, '<', (size_t)(end - p))) != NULL; p++)
-		if (tag_read(p, end, t) && !t->closing && is(t->name, t->n, root))
+		if (scan_tag(p, end, t) && !t->closing && tag_name_is(t->name, t->n, root))
 			return p;
 	return NULL;
 }
@@ -519,15 +520,15 @@ normalise(struct arena *a, const char *in, size_t n, const char *root,
 	if (memmem(in, (size_t)(at - in), doctype, sizeof(doctype) - 1) != NULL)
 		return FAIL(f, E_BADREQ, "a DOCTYPE is not allowed");
 	s.p = t.next;
-	put_open(&s, &t);
+	put_open_tag(&s, &t);
 	if (t.empty)
 		return OK;
 	s.stack[s.depth++] = (struct open){ .name = t.name, .n = t.n };
 	while (s.depth > 0 && s.p < s.end) {
 		if (*s.p == '<')
-			markup(&s);
+			scan_markup(&s);
 		else
-			run_of_text(&s);
+			scan_text(&s);
 	}
 	if (s.depth > 0)
 		return FAIL(f, E_BADREQ, "no </%s> end tag in %zu bytes", root, n);

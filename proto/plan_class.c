@@ -21,7 +21,7 @@ enum {
 	REMARKS_MOST = 1000
 };
 
-struct reader { /* one file being read */
+struct class_reader { /* one file being read */
 	struct arena *a;
 	struct plan_classes *all;
 	size_t cap;
@@ -33,7 +33,7 @@ struct reader { /* one file being read */
 };
 
 static void
-remark(struct reader *r, const struct xml_node *at, bool out, char *text)
+class_remark(struct class_reader *r, const struct xml_node *at, bool out, char *text)
 {
 	if (out)
 		r->out = true;
@@ -143,7 +143,7 @@ add_word(struct arena *a, const char *text, struct pc_words *w)
 }
 
 static const char *
-set(struct arena *a, const struct pc_element *el, const char *text, void *field)
+set_value(struct arena *a, const struct pc_element *el, const char *text, void *field)
 {
 	const char *why = NULL;
 	double x;
@@ -179,7 +179,7 @@ set(struct arena *a, const struct pc_element *el, const char *text, void *field)
 }
 
 static bool
-repeatable(const struct pc_element *el)
+is_repeatable(const struct pc_element *el)
 {
 	return el->type == PC_WORDS || el->type == PC_VERSIONS;
 }
@@ -188,8 +188,8 @@ static void
 set_defaults(struct arena *a, struct plan_class *pc)
 {
 	for (size_t i = 0; i < pc_nelements; i++)
-		if (!repeatable(&pc_elements[i]) && pc_elements[i].type != PC_REGEX)
-			set(a, &pc_elements[i], pc_elements[i].def,
+		if (!is_repeatable(&pc_elements[i]) && pc_elements[i].type != PC_REGEX)
+			set_value(a, &pc_elements[i], pc_elements[i].def,
 			    (char *)pc + pc_elements[i].off);
 }
 
@@ -211,13 +211,13 @@ element_named(const char *name, const char **near)
 }
 
 static void
-read_element(struct reader *r, const struct xml_node *n)
+read_element(struct class_reader *r, const struct xml_node *n)
 {
 	const char *near, *why;
 	const struct pc_element *el = element_named(n->name, &near);
 
 	if (el == NULL) {
-		remark(r, n, false,
+		class_remark(r, n, false,
 		    near == NULL ?
 			arena_printf(
 			    r->a, "<%.60s> is unknown and without effect", n->name) :
@@ -226,19 +226,19 @@ read_element(struct reader *r, const struct xml_node *n)
 			    n->name, near));
 		return;
 	}
-	if (r->seen[el - pc_elements] && !repeatable(el))
-		remark(r, n, false,
+	if (r->seen[el - pc_elements] && !is_repeatable(el))
+		class_remark(r, n, false,
 		    arena_printf(
 			r->a, "<%s> occurs again; the last one counts", el->name));
 	r->seen[el - pc_elements] = true;
-	why = set(r->a, el, n->text, (char *)r->now + el->off);
+	why = set_value(r->a, el, n->text, (char *)r->now + el->off);
 	if (why != NULL)
-		remark(r, n, true,
+		class_remark(r, n, true,
 		    arena_printf(r->a, "<%s>: \"%.60s\": %s", el->name, n->text, why));
 }
 
 static const char *
-name_fault(const struct reader *r, const char *name)
+class_name_fault(const struct class_reader *r, const char *name)
 {
 	if (name[0] == '\0')
 		return "a <plan_class> needs a <name>";
@@ -253,7 +253,7 @@ name_fault(const struct reader *r, const char *name)
 
 /* Clients read what a class needs out of its name (protocol.md 2.4). */
 static void
-compare_with_name(struct reader *r, const struct xml_node *n)
+compare_with_name(struct class_reader *r, const struct xml_node *n)
 {
 	const struct plan_class *pc = r->now;
 	const struct {
@@ -274,12 +274,12 @@ compare_with_name(struct reader *r, const struct xml_node *n)
 		bool said = strstr(pc->name, parts[i].part) != NULL;
 
 		if (said && !parts[i].may)
-			remark(r, n, false,
+			class_remark(r, n, false,
 			    arena_printf(r->a,
 				"clients take it for one that needs %s, because of \"%s\" in its name; give it another name, or say so",
 				parts[i].what, parts[i].part));
 		else if (!said && parts[i].asked)
-			remark(r, n, false,
+			class_remark(r, n, false,
 			    arena_printf(r->a,
 				"clients know only by \"%s\" in the name that a class needs %s; give it such a name",
 				parts[i].part, parts[i].what));
@@ -289,7 +289,7 @@ compare_with_name(struct reader *r, const struct xml_node *n)
 /* Demands on a device in a class that uses none are mistakes: no processor meets them.
  */
 static void
-compare_with_type(struct reader *r, const struct xml_node *n)
+compare_with_type(struct class_reader *r, const struct xml_node *n)
 {
 	size_t from = offsetof(struct plan_class, ngpus),
 	       to = offsetof(struct plan_class, min_opencl_version);
@@ -300,7 +300,7 @@ compare_with_type(struct reader *r, const struct xml_node *n)
 		if (r->seen[i] && pc_elements[i].off >= from &&
 		    pc_elements[i].off < to &&
 		    strcmp(pc_elements[i].name, "opencl") != 0)
-			remark(r, n, false,
+			class_remark(r, n, false,
 			    arena_printf(r->a,
 				"<%s> is about a coprocessor, but without <gpu_type> the class uses the processor",
 				pc_elements[i].name));
@@ -308,7 +308,7 @@ compare_with_type(struct reader *r, const struct xml_node *n)
 
 /* A minimum above its maximum: no host can fit. */
 static void
-compare_limits(struct reader *r, const struct xml_node *n)
+compare_limits(struct class_reader *r, const struct xml_node *n)
 {
 	for (size_t i = 0; i + 1 < pc_nelements; i++) {
 		const struct pc_element *lo = &pc_elements[i], *hi = lo + 1;
@@ -326,7 +326,7 @@ compare_limits(struct reader *r, const struct xml_node *n)
 		        *(const double *)(const void *)(at + hi->off) :
 		        (double)*(const int64_t *)(const void *)(at + hi->off);
 		if (x > y && y > 0)
-			remark(r, n, false,
+			class_remark(r, n, false,
 			    arena_printf(r->a, "<%s> is above <%s>: it fits nowhere",
 				lo->name, hi->name));
 	}
@@ -345,7 +345,7 @@ child_named(const struct xml_node *n, const char *name)
 }
 
 static void
-read_class(struct reader *r, const struct xml_node *n)
+read_class(struct class_reader *r, const struct xml_node *n)
 {
 	const struct xml_node *name = child_named(n, "name");
 	const char *fault;
@@ -357,9 +357,10 @@ read_class(struct reader *r, const struct xml_node *n)
 	set_defaults(r->a, pc);
 	if (name != NULL && strlen(name->text) <= 63)
 		pc->name = name->text; /* for remarks on what stands before it */
-	fault = name_fault(r, pc->name);
+	fault = class_name_fault(r, pc->name);
 	if (fault != NULL)
-		remark(r, name == NULL ? n : name, true, arena_strdup(r->a, fault));
+		class_remark(
+		    r, name == NULL ? n : name, true, arena_strdup(r->a, fault));
 	for (const struct xml_node *c = n->child; c != NULL; c = c->next)
 		read_element(r, c);
 	if (!r->out) {
@@ -378,7 +379,7 @@ plan_classes_parse(struct arena *a, const char *path, const char *text, size_t n
     struct plan_classes **out, struct pc_remark **remarks, size_t *nremarks,
     struct fail *f)
 {
-	struct reader r = { .a = a,
+	struct class_reader r = { .a = a,
 		.all = NEW(a, struct plan_classes),
 		.seen = NEWN(a, bool, pc_nelements) };
 	struct xml_node *root;
@@ -395,7 +396,7 @@ plan_classes_parse(struct arena *a, const char *path, const char *text, size_t n
 		return e;
 	for (const struct xml_node *c = root->child; c != NULL; c = c->next) {
 		if (strcmp(c->name, "plan_class") != 0)
-			remark(&r, c, false,
+			class_remark(&r, c, false,
 			    arena_printf(a,
 				"<%.60s> is unknown and without effect; there are <plan_class> elements only",
 				c->name));

@@ -47,7 +47,7 @@ static const struct raw_rule rules[] = {
 
 /* Is this region the block of that venue? */
 static bool
-is_venue(const struct raw *r, const char *venue)
+is_venue_block(const struct raw *r, const char *venue)
 {
 	const char *end = r->attr + r->attr_n, *p;
 	size_t n = strlen(venue);
@@ -72,13 +72,13 @@ find_venue(const struct normal *nm, const char *venue)
 	if (venue == NULL || venue[0] == '\0')
 		return NULL;
 	for (size_t i = 0; i < nm->nraws; i++)
-		if (is_venue(&nm->raws[i], venue))
+		if (is_venue_block(&nm->raws[i], venue))
 			return &nm->raws[i];
 	return NULL;
 }
 
 static bool
-well_formed(struct arena *a, const char *text, size_t n, struct normal *nm)
+prefs_normalise(struct arena *a, const char *text, size_t n, struct normal *nm)
 {
 	struct fail f = { 0 };
 
@@ -88,7 +88,7 @@ well_formed(struct arena *a, const char *text, size_t n, struct normal *nm)
 
 /* What was read before an error counts. */
 static void
-read_into(
+prefs_read(
     struct arena *a, const struct normal *nm, const struct xml_elem *table, void *row)
 {
 	struct fail f = { 0 };
@@ -97,7 +97,7 @@ read_into(
 }
 
 static bool
-is_number(const struct xml_elem *e, const char *text)
+element_is_number(const struct xml_elem *e, const char *text)
 {
 	int64_t whole;
 	double x;
@@ -111,7 +111,7 @@ is_number(const struct xml_elem *e, const char *text)
  * not there.  The first of the kind, to be told; NULL if there is none.
  */
 static const char *
-bad_number(
+prefs_bad_number(
     struct arena *a, const struct normal *nm, const struct xml_elem *table, void *row)
 {
 	const char *bad = NULL;
@@ -124,7 +124,7 @@ bad_number(
 		text = xml_between(a, nm->text.p, table->name);
 		text = text == NULL ? NULL :
 		                      text_trim(text_decode(a, text, strlen(text)));
-		if (text == NULL || is_number(table, text))
+		if (text == NULL || element_is_number(table, text))
 			continue;
 		if (table->seen_off != XML_UNSEEN && table->seen_off != 0)
 			*(bool *)(void *)((char *)row + table->seen_off) = false;
@@ -139,7 +139,8 @@ bad_number(
 
 /* The text of item i of a list, decoded; NULL if there is none. */
 static char *
-item_text(struct arena *a, const struct normal *nm, const struct xml_list *l, size_t i)
+prefs_item_text(
+    struct arena *a, const struct normal *nm, const struct xml_list *l, size_t i)
 {
 	const struct item *items = l->rows;
 	const struct raw *r = raw_at(nm, items[i].raw);
@@ -148,13 +149,13 @@ item_text(struct arena *a, const struct normal *nm, const struct xml_list *l, si
 }
 
 static void
-take_apps(struct arena *a, const struct normal *nm, struct in_project *in)
+prefs_take_apps(struct arena *a, const struct normal *nm, struct in_project *in)
 {
 	struct project_prefs *p = &in->p;
 
 	p->apps = NEWN(a, int64_t, in->apps.n + 1);
 	for (size_t i = 0; i < in->apps.n; i++) {
-		const char *text = item_text(a, nm, &in->apps, i);
+		const char *text = prefs_item_text(a, nm, &in->apps, i);
 
 		if (text != NULL && text_i64(text, 1, INT64_MAX, &p->apps[p->napps]))
 			p->napps++;
@@ -163,7 +164,7 @@ take_apps(struct arena *a, const struct normal *nm, struct in_project *in)
 
 /* The flags of old web pages and named types as one list of names. */
 static void
-take_no_rsc(struct arena *a, const struct normal *nm, struct in_project *in)
+prefs_take_no_rsc(struct arena *a, const struct normal *nm, struct in_project *in)
 {
 	const struct {
 		const char *type;
@@ -182,7 +183,7 @@ take_no_rsc(struct arena *a, const struct normal *nm, struct in_project *in)
 		if (flags[i].no)
 			p->no_rsc[p->nno_rsc++] = arena_strdup(a, flags[i].type);
 	for (size_t i = 0; i < in->no_rsc.n; i++) {
-		char *name = item_text(a, nm, &in->no_rsc, i);
+		char *name = prefs_item_text(a, nm, &in->no_rsc, i);
 
 		if (name == NULL || name[0] == '\0')
 			continue;
@@ -197,16 +198,17 @@ prefs_project(struct arena *a, const char *text, const char *venue)
 	struct normal nm, inside;
 	const struct raw *block;
 
-	if (text == NULL || text[0] == '\0' || !well_formed(a, text, strlen(text), &nm))
+	if (text == NULL || text[0] == '\0' ||
+	    !prefs_normalise(a, text, strlen(text), &nm))
 		return in.p;
 	block = find_venue(&nm, venue);
-	if (block != NULL && well_formed(a, block->p, block->n, &inside))
+	if (block != NULL && prefs_normalise(a, block->p, block->n, &inside))
 		nm = inside;
 	in.p.text = nm.text.p;
-	read_into(a, &nm, project_root, &in);
-	in.p.bad = bad_number(a, &nm, project_root, &in);
-	take_apps(a, &nm, &in);
-	take_no_rsc(a, &nm, &in);
+	prefs_read(a, &nm, project_root, &in);
+	in.p.bad = prefs_bad_number(a, &nm, project_root, &in);
+	prefs_take_apps(a, &nm, &in);
+	prefs_take_no_rsc(a, &nm, &in);
 	if (in.p.max_cpus < 0)
 		in.p.max_cpus = 0;
 	if (in.p.max_jobs < 0)
@@ -224,16 +226,17 @@ prefs_global(struct arena *a, const char *text, const char *venue, int64_t now)
 	struct normal nm, inside;
 	const struct raw *block;
 
-	if (text == NULL || text[0] == '\0' || !well_formed(a, text, strlen(text), &nm))
+	if (text == NULL || text[0] == '\0' ||
+	    !prefs_normalise(a, text, strlen(text), &nm))
 		return p;
-	read_into(a, &nm, global_root, &in);
+	prefs_read(a, &nm, global_root, &in);
 	p = in.outside;
-	p.bad = bad_number(a, &nm, global_prefs_table, &p);
+	p.bad = prefs_bad_number(a, &nm, global_prefs_table, &p);
 	block = find_venue(&nm, venue);
-	if (block != NULL && well_formed(a, block->p, block->n, &inside)) {
+	if (block != NULL && prefs_normalise(a, block->p, block->n, &inside)) {
 		p = (struct rq_prefs){ 0 };
-		read_into(a, &inside, global_prefs_table, &p);
-		p.bad = bad_number(a, &inside, global_prefs_table, &p);
+		prefs_read(a, &inside, global_prefs_table, &p);
+		p.bad = prefs_bad_number(a, &inside, global_prefs_table, &p);
 		p.mod_time = in.outside.mod_time;
 	}
 	if (!(p.mod_time > 0))

@@ -50,7 +50,7 @@ struct tag {
 
 /* Reads the tag at p (a <); false if it is no element without attributes. */
 static bool
-tag_read(const char *p, const char *end, struct tag *t)
+text_tag_read(const char *p, const char *end, struct tag *t)
 {
 	size_t n = 0;
 
@@ -80,7 +80,7 @@ fill_named(const char *name)
 
 /* --- the check --- */
 
-struct scan {
+struct text_scan {
 	enum project_text kind;
 	const char *in, *p, *end;
 	char stack[DEPTH_MAX][NAME_MAX];
@@ -90,7 +90,7 @@ struct scan {
 };
 
 static int
-line_of(const struct scan *s)
+text_line_number(const struct text_scan *s)
 {
 	int line = 1;
 
@@ -101,7 +101,7 @@ line_of(const struct scan *s)
 
 /* May an element of that name stand here?  Below a raw text anything may. */
 static bool
-allowed(const struct scan *s, const struct tag *t)
+element_allowed(const struct text_scan *s, const struct tag *t)
 {
 	const char *parent = s->depth == 0 ? "" : s->stack[s->depth - 1];
 	bool fill = t->empty && fill_named(t->name) != FILLS && s->depth > 1;
@@ -120,20 +120,20 @@ allowed(const struct scan *s, const struct tag *t)
 }
 
 static enum err
-element(struct scan *s, const struct tag *t)
+check_element(struct text_scan *s, const struct tag *t)
 {
 	const char *top = s->depth == 0 ? "" : s->stack[s->depth - 1];
 
 	if (t->closing && strcmp(top, t->name) != 0)
 		return FAIL(s->f, E_BADREQ, "line %d: </%s> where <%s> is open",
-		    line_of(s), t->name, top);
-	if (!t->closing && !allowed(s, t))
+		    text_line_number(s), t->name, top);
+	if (!t->closing && !element_allowed(s, t))
 		return FAIL(s->f, E_BADREQ, "line %d: <%s> is not known in %s%s",
-		    line_of(s), t->name, s->depth == 0 ? "this file" : "<",
+		    text_line_number(s), t->name, s->depth == 0 ? "this file" : "<",
 		    s->depth == 0 ? "" : arena_printf(s->out.a, "%s>", top));
 	if (s->depth == DEPTH_MAX)
 		return FAIL(s->f, E_BADREQ, "line %d: nested deeper than %d",
-		    line_of(s), DEPTH_MAX);
+		    text_line_number(s), DEPTH_MAX);
 	if (t->closing)
 		s->depth--;
 	else if (!t->empty)
@@ -146,7 +146,7 @@ element(struct scan *s, const struct tag *t)
 
 /* A comment or declaration at s->p: passed over. */
 static bool
-skipped(struct scan *s)
+skip_comment(struct text_scan *s)
 {
 	static const struct {
 		const char *from, *to;
@@ -187,17 +187,18 @@ is_reference(const char *p, const char *end)
 }
 
 static enum err
-text(struct scan *s)
+check_text(struct text_scan *s)
 {
 	for (; s->p < s->end && *s->p != '<'; s->p++) {
 		unsigned char c = (unsigned char)*s->p;
 
 		if (c < ' ' && !text_white(*s->p))
 			return FAIL(s->f, E_BADREQ, "line %d: control character %u",
-			    line_of(s), c);
+			    text_line_number(s), c);
 		if (s->depth == 0 && !text_white(*s->p))
 			return FAIL(s->f, E_BADREQ,
-			    "line %d: text outside of all elements", line_of(s));
+			    "line %d: text outside of all elements",
+			    text_line_number(s));
 		if (c == '\r')
 			continue;
 		if (c == '&' && !is_reference(s->p, s->end))
@@ -212,7 +213,7 @@ enum err
 project_text_check(struct arena *a, enum project_text kind, const char *in, size_t n,
     char **out, struct fail *f)
 {
-	struct scan s = { .kind = kind,
+	struct text_scan s = { .kind = kind,
 		.in = in,
 		.p = in,
 		.end = in + n,
@@ -225,17 +226,18 @@ project_text_check(struct arena *a, enum project_text kind, const char *in, size
 		s.p += 3;
 	while (e == OK && s.p < s.end) {
 		if (*s.p != '<')
-			e = text(&s);
-		else if (skipped(&s))
+			e = check_text(&s);
+		else if (skip_comment(&s))
 			continue;
-		else if (tag_read(s.p, s.end, &t))
-			e = element(&s, &t);
+		else if (text_tag_read(s.p, s.end, &t))
+			e = check_element(&s, &t);
 		else
 			e = FAIL(f, E_BADREQ,
-			    "line %d: a < that begins no plain element", line_of(&s));
+			    "line %d: a < that begins no plain element",
+			    text_line_number(&s));
 	}
 	if (e == OK && s.depth > 0)
-		e = FAIL(f, E_BADREQ, "line %d: <%s> has no end", line_of(&s),
+		e = FAIL(f, E_BADREQ, "line %d: <%s> has no end", text_line_number(&s),
 		    s.stack[s.depth - 1]);
 	if (s.out.n > 0 && s.out.p[s.out.n - 1] != '\n')
 		buf_puts(&s.out, "\n");
@@ -246,21 +248,21 @@ project_text_check(struct arena *a, enum project_text kind, const char *in, size
 /* --- what stands for what --- */
 
 static char *
-weak_key(struct arena *a, const struct user *u)
+user_weak_key(struct arena *a, const struct user *u)
 {
 	return account_weak_key(a, u->id, u->authenticator, u->passwd_hash);
 }
 
 static const char *
-value(struct arena *a, enum fill i, const struct text_fill *x)
+fill_value(struct arena *a, enum fill i, const struct text_fill *x)
 {
 	const struct user *u = x->user;
 
 	switch (i) {
 	case FILL_authenticator:
-		return x->weak_auth ? weak_key(a, u) : u->authenticator;
+		return x->weak_auth ? user_weak_key(a, u) : u->authenticator;
 	case FILL_weak_auth:
-		return weak_key(a, u);
+		return user_weak_key(a, u);
 	case FILL_rss_auth:
 		return account_rss_key(a, u->id, u->authenticator, u->passwd_hash);
 	case FILL_hostid:
@@ -290,8 +292,8 @@ project_text_fill(struct buf *b, const char *text, const struct text_fill *x)
 	bool out = false; /* in a block for others */
 	struct tag t;
 
-	while (
-	    (q = memchr(p, '<', (size_t)(end - p))) != NULL && tag_read(q, end, &t)) {
+	while ((q = memchr(p, '<', (size_t)(end - p))) != NULL &&
+	       text_tag_read(q, end, &t)) {
 		bool team = strcmp(t.name, "ifteam") == 0;
 		enum fill i = t.empty ? fill_named(t.name) : FILLS;
 
@@ -300,7 +302,7 @@ project_text_fill(struct buf *b, const char *text, const struct text_fill *x)
 		if (team)
 			out = !t.closing && !t.empty && x->user->teamid == 0;
 		else if (!out && i != FILLS)
-			buf_xml(b, value(b->a, i, x));
+			buf_xml(b, fill_value(b->a, i, x));
 		else if (!out)
 			buf_put(b, q, (size_t)(t.next - q));
 		p = t.next;

@@ -25,7 +25,7 @@ record_put(struct buf *b, const struct record *r)
 
 /* A column that is not known was written by a newer program. */
 static void
-set_columns(const struct row_shape *s, void *row, char *p)
+record_set_columns(const struct row_shape *s, void *row, char *p)
 {
 	struct fail f;
 
@@ -38,7 +38,7 @@ set_columns(const struct row_shape *s, void *row, char *p)
 }
 
 static void
-read_line(struct arena *a, struct record *r, size_t cap[REC_LISTS], char *p)
+record_read_line(struct arena *a, struct record *r, size_t cap[REC_LISTS], char *p)
 {
 	const char *kind = row_word(&p);
 
@@ -53,7 +53,7 @@ read_line(struct arena *a, struct record *r, size_t cap[REC_LISTS], char *p)
 		*rows = arena_grow(a, *rows, *n, &cap[k], s->size);
 		row = (char *)*rows + s->size * (*n)++;
 		memcpy(row, row_new(a, s), s->size);
-		set_columns(s, row, p);
+		record_set_columns(s, row, p);
 		return;
 	}
 }
@@ -73,9 +73,9 @@ record_read(struct arena *a, char *text, struct record **out, struct fail *f)
 		next = line + n + (line[n] == '\n');
 		line[n] = '\0';
 		if (line == text)
-			set_columns(&shape_rec_decision, d, line + begin);
+			record_set_columns(&shape_rec_decision, d, line + begin);
 		else
-			read_line(a, r, cap, line);
+			record_read_line(a, r, cap, line);
 	}
 	r->d = *d;
 	*out = r;

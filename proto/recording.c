@@ -130,13 +130,13 @@ static const struct list lists[] = {
 };
 
 static void **
-rows_of(const struct list *l, struct recording *r)
+list_rows(const struct list *l, struct recording *r)
 {
 	return (void **)(void *)((char *)r + l->rows);
 }
 
 static size_t *
-count_of(const struct list *l, struct recording *r)
+list_count(const struct list *l, struct recording *r)
 {
 	return (size_t *)(void *)((char *)r + l->n);
 }
@@ -144,7 +144,7 @@ count_of(const struct list *l, struct recording *r)
 /* --- writing --- */
 
 static void
-put_behind(struct buf *b, const struct list *l, const char *row)
+put_dependent_rows(struct buf *b, const struct list *l, const char *row)
 {
 	const struct snap_file *file = (const void *)row;
 
@@ -162,12 +162,12 @@ recording_rows(struct buf *b, const struct recording *rec)
 
 	for (size_t k = 0; k < N(lists); k++) {
 		const struct list *l = &lists[k];
-		size_t n = l->one ? 1 : *count_of(l, r);
-		const char *rows = l->one ? (char *)r + l->rows : *rows_of(l, r);
+		size_t n = l->one ? 1 : *list_count(l, r);
+		const char *rows = l->one ? (char *)r + l->rows : *list_rows(l, r);
 
 		for (size_t i = 0; i < n; i++) {
 			row_put(b, l->kind, l->shape, rows + i * l->shape->size);
-			put_behind(b, l, rows + i * l->shape->size);
+			put_dependent_rows(b, l, rows + i * l->shape->size);
 		}
 	}
 }
@@ -204,7 +204,7 @@ recording_put(struct buf *b, const struct recording *r)
 
 /* --- reading --- */
 
-struct reader {
+struct recording_reader {
 	struct arena *a;
 	struct recording *r;
 	struct fail *f;
@@ -212,7 +212,7 @@ struct reader {
 };
 
 static enum err
-set_all(struct reader *rd, const struct row_shape *s, void *row, char *p)
+row_set_all(struct recording_reader *rd, const struct row_shape *s, void *row, char *p)
 {
 	enum err e = OK;
 
@@ -226,8 +226,8 @@ set_all(struct reader *rd, const struct row_shape *s, void *row, char *p)
 }
 
 static void *
-add_row(
-    struct reader *rd, void **rows, size_t *n, size_t *cap, const struct row_shape *s)
+add_row(struct recording_reader *rd, void **rows, size_t *n, size_t *cap,
+    const struct row_shape *s)
 {
 	char *row;
 
@@ -239,7 +239,7 @@ add_row(
 
 /* What belongs to the file or report before it. */
 static enum err
-read_behind(struct reader *rd, const char *kind, char *p)
+read_dependent_row(struct recording_reader *rd, const char *kind, char *p)
 {
 	struct snapshot *s = &rd->r->snap;
 
@@ -249,11 +249,11 @@ read_behind(struct reader *rd, const char *kind, char *p)
 		void *row = add_row(rd, &rows, &f->njobs, &rd->jobs_cap, &shape_job);
 
 		f->jobs = rows;
-		return set_all(rd, &shape_job, row, p);
+		return row_set_all(rd, &shape_job, row, p);
 	}
 	if (strcmp(kind, "result") == 0 && rd->r->nreports > 0) {
 		struct result *row = row_new(rd->a, &shape_result);
-		enum err e = set_all(rd, &shape_result, row, p);
+		enum err e = row_set_all(rd, &shape_result, row, p);
 
 		s->reports[rd->r->nreports - 1].result = *row;
 		return e;
@@ -262,7 +262,7 @@ read_behind(struct reader *rd, const char *kind, char *p)
 }
 
 static enum err
-read_line(struct reader *rd, char *p)
+recording_read_line(struct recording_reader *rd, char *p)
 {
 	const char *kind = row_word(&p);
 
@@ -273,17 +273,17 @@ read_line(struct reader *rd, char *p)
 		if (strcmp(l->kind, kind) != 0)
 			continue;
 		if (!l->one)
-			row = add_row(rd, rows_of(l, rd->r), count_of(l, rd->r),
+			row = add_row(rd, list_rows(l, rd->r), list_count(l, rd->r),
 			    &rd->caps[k], l->shape);
 		if (k == FILES)
 			rd->jobs_cap = 0;
-		return set_all(rd, l->shape, row, p);
+		return row_set_all(rd, l->shape, row, p);
 	}
-	return kind == NULL ? OK : read_behind(rd, kind, p);
+	return kind == NULL ? OK : read_dependent_row(rd, kind, p);
 }
 
 static enum err
-read_rows(struct reader *rd, char *text)
+recording_read_rows(struct recording_reader *rd, char *text)
 {
 	enum err e = OK;
 
@@ -292,7 +292,7 @@ read_rows(struct reader *rd, char *text)
 
 		next = text + n + (text[n] == '\n');
 		text[n] = '\0';
-		e = read_line(rd, text);
+		e = recording_read_line(rd, text);
 	}
 	return e;
 }
@@ -323,7 +323,7 @@ keep_section(struct recording *r, const char *name, char *text, size_t n)
 
 /* A line "name bytes", so many bytes, a line feed. */
 static enum err
-read_sections(struct reader *rd, char *p, char *end)
+recording_read_sections(struct recording_reader *rd, char *p, char *end)
 {
 	while (p < end) {
 		char *eol = memchr(p, '\n', (size_t)(end - p)), *blank;
@@ -344,7 +344,7 @@ read_sections(struct reader *rd, char *p, char *end)
 
 /* No text of a single row is NULL either. */
 static void
-fill_ones(struct reader *rd)
+init_single_rows(struct recording_reader *rd)
 {
 	for (size_t k = 0; k < N(lists); k++) {
 		const struct list *l = &lists[k];
@@ -361,19 +361,19 @@ enum err
 recording_read(
     struct arena *a, char *in, size_t n, struct recording **out, struct fail *f)
 {
-	struct reader rd = { .a = a, .r = NEW(a, struct recording), .f = f };
+	struct recording_reader rd = { .a = a, .r = NEW(a, struct recording), .f = f };
 	size_t magic = sizeof(RECORDING_MAGIC) - 1;
 	enum err e;
 
 	if (n < magic || memcmp(in, RECORDING_MAGIC, magic) != 0)
 		return FAIL(f, E_BADREQ, "it is no recording of this version");
-	fill_ones(&rd);
-	e = read_sections(&rd, in + magic, in + n);
+	init_single_rows(&rd);
+	e = recording_read_sections(&rd, in + magic, in + n);
 	if (e == OK && (rd.r->request == NULL || rd.r->config == NULL ||
 			   rd.r->rows == NULL || rd.r->reply == NULL))
 		e = FAIL(f, E_BADREQ, "the recording lacks a part");
 	if (e == OK)
-		e = read_rows(&rd, rd.r->rows);
+		e = recording_read_rows(&rd, rd.r->rows);
 	rd.r->snap.cat = &rd.r->cat;
 	*out = rd.r;
 	return e;

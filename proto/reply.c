@@ -33,7 +33,7 @@ struct out {
 };
 
 static void
-put_words(struct buf *b, const char *first, const char *second, const char *third)
+reply_put_words(struct buf *b, const char *first, const char *second, const char *third)
 {
 	buf_puts(b, first);
 	buf_puts(b, second);
@@ -43,7 +43,7 @@ put_words(struct buf *b, const char *first, const char *second, const char *thir
 /* --- account and host --- */
 
 static void
-put_user(struct out *o)
+reply_put_user(struct out *o)
 {
 	const struct user *u = &o->in->snap->user;
 	char md5[MD5_HEX];
@@ -66,7 +66,7 @@ put_user(struct out *o)
 
 /* Stored preferences, tags included, if they are what they should be. */
 static void
-put_prefs(struct out *o, const char *text, const char *tag)
+reply_put_prefs(struct out *o, const char *text, const char *tag)
 {
 	const char *open = arena_printf(o->b->a, "<%s>", tag);
 	const char *close = arena_printf(o->b->a, "</%s>", tag);
@@ -80,7 +80,7 @@ put_prefs(struct out *o, const char *text, const char *tag)
 }
 
 static void
-put_host(struct out *o)
+reply_put_host(struct out *o)
 {
 	const struct snapshot *s = o->in->snap;
 	const struct host *h = &s->host;
@@ -99,26 +99,26 @@ put_host(struct out *o)
 /* --- reports and aborts --- */
 
 static void
-put_named(struct out *o, const char *element, const char *name)
+reply_put_named(struct out *o, const char *element, const char *name)
 {
-	put_words(o->b, "<", element, ">\n    ");
+	reply_put_words(o->b, "<", element, ">\n    ");
 	reply_tag(o->b, "name", name, NAME_MAX_SENT);
-	put_words(o->b, "</", element, ">\n");
+	reply_put_words(o->b, "</", element, ">\n");
 }
 
 static void
-put_results_known(struct out *o)
+reply_put_acks_and_aborts(struct out *o)
 {
 	const struct decision *d = o->in->dec;
 	const struct request *q = o->in->req;
 
 	for (size_t i = 0; q != NULL && d->reports != NULL && i < q->nreports; i++)
 		if (d->reports[i].ack)
-			put_named(o, "result_ack", q->reports[i].name);
+			reply_put_named(o, "result_ack", q->reports[i].name);
 	for (size_t i = 0; i < d->naborts; i++)
-		put_named(o, "result_abort", d->aborts[i]);
+		reply_put_named(o, "result_abort", d->aborts[i]);
 	for (size_t i = 0; i < d->naborts_if_not_started; i++)
-		put_named(
+		reply_put_named(
 		    o, "result_abort_if_not_started", d->aborts_if_not_started[i]);
 }
 
@@ -126,7 +126,7 @@ put_results_known(struct out *o)
 
 /* Takes out the line that holds nothing but this text, if there is one. */
 static void
-drop_line(char *text, const char *only)
+remove_line(char *text, const char *only)
 {
 	char *at = strstr(text, only), *from = at, *to;
 
@@ -144,7 +144,7 @@ drop_line(char *text, const char *only)
  * clients list every sticky file and complain of the flag that asks for it.
  */
 static void
-put_files(struct out *o, const char *p, const char *end)
+reply_put_file_infos(struct out *o, const char *p, const char *end)
 {
 	static const char open[] = "<file_info>", close[] = "</file_info>";
 	const char *from, *to;
@@ -158,11 +158,11 @@ put_files(struct out *o, const char *p, const char *end)
 		info = arena_memdup(o->b->a, from, (size_t)(to - from));
 		name = xml_between(o->b->a, info, "name");
 		if (o->client_version >= REPORT_ALL_VERSION)
-			drop_line(info, "<report_on_rpc/>");
+			remove_line(info, "<report_on_rpc/>");
 		if (to < end && *to == '\n')
 			to++;
 		if (name == NULL || name_set_add(&o->files, name))
-			put_words(o->b, info, "\n", "");
+			reply_put_words(o->b, info, "\n", "");
 		p = to;
 	}
 	buf_put(o->b, p, (size_t)(end - p));
@@ -173,7 +173,7 @@ struct blob { /* a stored text, cut at its element */
 };
 
 static bool
-blob_cut(struct arena *a, const char *text, const char *tag, struct blob *x)
+blob_split(struct arena *a, const char *text, const char *tag, struct blob *x)
 {
 	const char *open = arena_printf(a, "<%s>", tag);
 	const char *close = arena_printf(a, "</%s>", tag);
@@ -194,18 +194,18 @@ blob_cut(struct arena *a, const char *text, const char *tag, struct blob *x)
 
 /* The blob with head behind its start tag's line and tail before its end tag. */
 static void
-put_blob(struct out *o, const char *tag, const struct blob *x, const char *head,
+reply_put_blob(struct out *o, const char *tag, const struct blob *x, const char *head,
     const char *tail)
 {
-	put_files(o, x->text, x->open);
-	put_words(o->b, "<", tag, ">\n");
+	reply_put_file_infos(o, x->text, x->open);
+	reply_put_words(o->b, "<", tag, ">\n");
 	buf_puts(o->b, head);
 	buf_put(o->b, x->inside, (size_t)(x->close - x->inside));
 	if (o->b->n > 0 && o->b->p[o->b->n - 1] != '\n')
 		buf_puts(o->b, "\n");
 	buf_puts(o->b, tail);
-	put_words(o->b, "</", tag, ">\n");
-	put_files(o, x->rest, x->end);
+	reply_put_words(o->b, "</", tag, ">\n");
+	reply_put_file_infos(o, x->rest, x->end);
 }
 
 /* --- work --- */
@@ -224,7 +224,7 @@ is_sporadic(const struct out *o, const struct app *app)
 }
 
 static void
-put_app(struct out *o, const struct app *app)
+reply_put_app(struct out *o, const struct app *app)
 {
 	buf_puts(o->b, "<app>\n    ");
 	buf_tag(o->b, "name", app->name);
@@ -240,7 +240,7 @@ put_app(struct out *o, const struct app *app)
 }
 
 static const char *
-platform_name(const struct out *o, const struct app_version *v)
+version_platform_name(const struct out *o, const struct app_version *v)
 {
 	const struct platform *p = catalog_platform(o->in->snap->cat, v->platformid);
 
@@ -248,7 +248,7 @@ platform_name(const struct out *o, const struct app_version *v)
 }
 
 static void
-put_coproc(struct out *o, struct buf *tail, const struct dec_send *s)
+reply_put_coproc(struct out *o, struct buf *tail, const struct dec_send *s)
 {
 	const struct request *q = o->in->req;
 	const char *type;
@@ -267,20 +267,20 @@ put_coproc(struct out *o, struct buf *tail, const struct dec_send *s)
 }
 
 static void
-put_version(struct out *o, const struct dec_send *s)
+reply_put_version(struct out *o, const struct dec_send *s)
 {
 	const struct app_version *v = s->version;
 	struct buf tail = buf_new(o->b->a);
 	struct blob x;
 
-	if (!blob_cut(o->b->a, v->xml_doc, "app_version", &x)) {
+	if (!blob_split(o->b->a, v->xml_doc, "app_version", &x)) {
 		log_err("app_version %" PRId64
 			": its xml_doc has no <app_version> element",
 		    v->id);
 		return;
 	}
 	buf_puts(&tail, "    ");
-	buf_tag(&tail, "platform", platform_name(o, v));
+	buf_tag(&tail, "platform", version_platform_name(o, v));
 	if (v->plan_class[0] != '\0') {
 		buf_puts(&tail, "    ");
 		buf_tag(&tail, "plan_class", v->plan_class);
@@ -294,14 +294,14 @@ put_version(struct out *o, const struct dec_send *s)
 		buf_puts(&tail, "    ");
 		buf_tag(&tail, "cmdline", s->cmdline);
 	}
-	put_coproc(o, &tail, s);
-	put_blob(o, "app_version", &x, "", tail.p);
+	reply_put_coproc(o, &tail, s);
+	reply_put_blob(o, "app_version", &x, "", tail.p);
 }
 
 /* The client's own version that a job of the anonymous platform runs with; NULL if
  * none. */
 static const struct rq_app_version *
-own_version(const struct out *o, const struct dec_send *s)
+clients_own_version(const struct out *o, const struct dec_send *s)
 {
 	const struct request *q = o->in->req;
 
@@ -313,7 +313,7 @@ own_version(const struct out *o, const struct dec_send *s)
 
 /* Ids of keywords that describe the job, if the column holds nothing else. */
 static void
-put_keywords(struct buf *head, const char *ids)
+reply_put_keywords(struct buf *head, const char *ids)
 {
 	if (ids == NULL || ids[strspn(ids, "0123456789 ")] != '\0' ||
 	    ids[strspn(ids, " ")] == '\0')
@@ -322,16 +322,16 @@ put_keywords(struct buf *head, const char *ids)
 }
 
 static void
-put_bound(struct buf *head, const char *tag, double v)
+reply_put_bound(struct buf *head, const char *tag, double v)
 {
 	buf_puts(head, "    ");
 	buf_tag_fixed(head, tag, v);
 }
 
 static void
-put_workunit(struct out *o, const struct dec_send *s, const struct blob *x)
+reply_put_workunit(struct out *o, const struct dec_send *s, const struct blob *x)
 {
-	const struct rq_app_version *own = own_version(o, s);
+	const struct rq_app_version *own = clients_own_version(o, s);
 	const struct job *j = s->job;
 	struct buf head = buf_new(o->b->a);
 	double scale = 1;
@@ -339,22 +339,22 @@ put_workunit(struct out *o, const struct dec_send *s, const struct blob *x)
 	/* The client divides by its own flops, which need not be ours. */
 	if (own != NULL && own->flops > 0 && s->projected_flops > 0)
 		scale = own->flops / s->projected_flops;
-	put_bound(&head, "rsc_fpops_est", j->rsc_fpops_est * scale);
-	put_bound(&head, "rsc_fpops_bound", j->rsc_fpops_bound * scale);
-	put_bound(&head, "rsc_memory_bound", s->memory_bound);
-	put_bound(&head, "rsc_disk_bound", j->rsc_disk_bound);
+	reply_put_bound(&head, "rsc_fpops_est", j->rsc_fpops_est * scale);
+	reply_put_bound(&head, "rsc_fpops_bound", j->rsc_fpops_bound * scale);
+	reply_put_bound(&head, "rsc_memory_bound", s->memory_bound);
+	reply_put_bound(&head, "rsc_disk_bound", j->rsc_disk_bound);
 	buf_puts(&head, "    ");
 	buf_tag(&head, "name", j->wu_name);
 	buf_puts(&head, "    ");
 	buf_tag(&head, "app_name", s->app->name);
-	put_keywords(&head, j->keywords);
-	put_blob(o, "workunit", x, head.p, "");
+	reply_put_keywords(&head, j->keywords);
+	reply_put_blob(o, "workunit", x, head.p, "");
 }
 
 static void
-put_result(struct out *o, const struct dec_send *s, const struct blob *x)
+reply_put_result(struct out *o, const struct dec_send *s, const struct blob *x)
 {
-	const struct rq_app_version *own = own_version(o, s);
+	const struct rq_app_version *own = clients_own_version(o, s);
 	struct buf head = buf_new(o->b->a), tail = buf_new(o->b->a);
 
 	buf_puts(&head, "    ");
@@ -366,7 +366,7 @@ put_result(struct out *o, const struct dec_send *s, const struct blob *x)
 	if (s->version != NULL || own != NULL) {
 		buf_puts(&tail, "    ");
 		buf_tag(&tail, "platform",
-		    own != NULL ? own->platform : platform_name(o, s->version));
+		    own != NULL ? own->platform : version_platform_name(o, s->version));
 		buf_puts(&tail, "    ");
 		buf_tag_i64(&tail, "version_num",
 		    own != NULL ? own->version_num : s->version->version_num);
@@ -374,12 +374,12 @@ put_result(struct out *o, const struct dec_send *s, const struct blob *x)
 		buf_tag(&tail, "plan_class",
 		    own != NULL ? own->plan_class : s->version->plan_class);
 	}
-	put_blob(o, "result", x, head.p, tail.p);
+	reply_put_blob(o, "result", x, head.p, tail.p);
 }
 
 /* Does an earlier one of the sends share this app, or version? */
 static bool
-app_sent(const struct decision *d, size_t i)
+app_already_sent(const struct decision *d, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
 		if (d->sends[k].app->id == d->sends[i].app->id)
@@ -388,7 +388,7 @@ app_sent(const struct decision *d, size_t i)
 }
 
 static bool
-version_sent(const struct decision *d, size_t i)
+version_already_sent(const struct decision *d, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
 		if (d->sends[k].version != NULL &&
@@ -398,36 +398,36 @@ version_sent(const struct decision *d, size_t i)
 }
 
 static void
-put_job(struct out *o, const struct dec_send *s, struct name_set *workunits)
+reply_put_job(struct out *o, const struct dec_send *s, struct name_set *workunits)
 {
 	struct blob wu, result;
 
-	if (!blob_cut(o->b->a, s->job->wu_xml_doc, "workunit", &wu) ||
-	    !blob_cut(o->b->a, s->job->xml_doc_in, "result", &result)) {
+	if (!blob_split(o->b->a, s->job->wu_xml_doc, "workunit", &wu) ||
+	    !blob_split(o->b->a, s->job->xml_doc_in, "result", &result)) {
 		log_err(
 		    "result %s: no <workunit> or no <result> element in the stored XML; it is not sent",
 		    s->job->name);
 		return;
 	}
 	if (name_set_add(workunits, s->job->wu_name))
-		put_workunit(o, s, &wu);
-	put_result(o, s, &result);
+		reply_put_workunit(o, s, &wu);
+	reply_put_result(o, s, &result);
 }
 
 static void
-put_work(struct out *o)
+reply_put_work(struct out *o)
 {
 	const struct decision *d = o->in->dec;
 	struct name_set workunits = { .a = o->b->a };
 
 	for (size_t i = 0; i < d->nsends; i++)
-		if (!app_sent(d, i))
-			put_app(o, d->sends[i].app);
+		if (!app_already_sent(d, i))
+			reply_put_app(o, d->sends[i].app);
 	for (size_t i = 0; i < d->nsends; i++)
-		if (d->sends[i].version != NULL && !version_sent(d, i))
-			put_version(o, &d->sends[i]);
+		if (d->sends[i].version != NULL && !version_already_sent(d, i))
+			reply_put_version(o, &d->sends[i]);
 	for (size_t i = 0; i < d->nsends; i++)
-		put_job(o, &d->sends[i], &workunits);
+		reply_put_job(o, &d->sends[i], &workunits);
 }
 
 /* --- keys and flags --- */
@@ -437,7 +437,7 @@ put_work(struct out *o)
  * (protocol.md 13.7), and complains about its own sent again.
  */
 static void
-put_code_sign_key(struct out *o)
+reply_put_code_sign_key(struct out *o)
 {
 	const struct reply_keys *k = o->in->keys;
 	const char *held = o->in->req == NULL ? NULL : o->in->req->code_sign_key;
@@ -461,7 +461,7 @@ put_code_sign_key(struct out *o)
 }
 
 static bool
-has_no_apps(const struct decision *d, const char *type)
+no_apps_use(const struct decision *d, const char *type)
 {
 	for (size_t i = 0; i < d->nno_rsc_apps; i++)
 		if (strcmp(d->no_rsc_apps[i], type) == 0)
@@ -470,7 +470,7 @@ has_no_apps(const struct decision *d, const char *type)
 }
 
 static void
-put_no_apps(struct out *o)
+reply_put_no_rsc_apps(struct out *o)
 {
 	static const struct {
 		const char *type, *flag;
@@ -488,14 +488,14 @@ put_no_apps(struct out *o)
 	if (o->client_version > 0 && o->client_version < NO_RSC_APPS_VERSION)
 		for (size_t i = 0; i < N(old); i++)
 			buf_printf(o->b, "<%s>%d</%s>\n", old[i].flag,
-			    has_no_apps(d, old[i].type), old[i].flag);
+			    no_apps_use(d, old[i].type), old[i].flag);
 	for (size_t i = 0; i < d->nno_rsc_apps; i++)
 		reply_tag(o->b, "no_rsc_apps", d->no_rsc_apps[i], NAME_MAX_SENT);
 }
 
 /* Messages for tasks, and whatever else the project queued: as they are stored. */
 static void
-put_down(struct out *o)
+reply_put_trickles_down(struct out *o)
 {
 	const struct decision *d = o->in->dec;
 
@@ -511,7 +511,7 @@ put_down(struct out *o)
 
 /* What the project says of itself to this account. */
 static void
-put_project(struct out *o)
+reply_put_project(struct out *o)
 {
 	const struct snapshot *s = o->in->snap;
 	const struct conf_list *urls = &o->in->conf->trickle_up_url;
@@ -527,7 +527,7 @@ put_project(struct out *o)
 			continue;
 		text = buf_new(o->b->a);
 		project_text_fill(&text, o->in->texts[i], &fill);
-		put_files(o, text.p, text.p + text.n);
+		reply_put_file_infos(o, text.p, text.p + text.n);
 	}
 	if (urls->n > 0)
 		buf_puts(o->b, "<trickle_up_urls>\n");
@@ -540,19 +540,19 @@ put_project(struct out *o)
 }
 
 static void
-put_flags(struct out *o)
+reply_put_flags(struct out *o)
 {
 	const struct decision *d = o->in->dec;
 
 	if (o->in->trickles_stored && o->in->req != NULL && o->in->req->ntrickles > 0)
 		buf_puts(o->b, "<message_ack/>\n");
-	put_down(o);
+	reply_put_trickles_down(o);
 	for (size_t i = 0; i < d->ndeletes; i++)
 		if (!name_set_has(&o->files, d->deletes[i].name))
 			reply_tag(o->b, "delete_file_info", d->deletes[i].name,
 			    NAME_MAX_SENT);
-	put_no_apps(o);
-	put_project(o);
+	reply_put_no_rsc_apps(o);
+	reply_put_project(o);
 	if (d->send_job_log > 0)
 		buf_printf(o->b, "<send_job_log>%" PRId64 "</send_job_log>\n",
 		    d->send_job_log);
@@ -579,18 +579,18 @@ reply_render(struct buf *b, const struct reply_in *in)
 	if (d != NULL && in->snap != NULL) {
 		if (in->conf->symstore[0] != '\0')
 			reply_tag(b, "symstore", in->conf->symstore, NAME_MAX_SENT);
-		put_user(&o);
+		reply_put_user(&o);
 		if (in->snap->user.id != 0 && d->send_global_prefs)
-			put_prefs(
+			reply_put_prefs(
 			    &o, in->snap->user.global_prefs, "global_preferences");
 		if (in->snap->user.id != 0)
-			put_prefs(
+			reply_put_prefs(
 			    &o, in->snap->user.project_prefs, "project_preferences");
-		put_host(&o);
-		put_results_known(&o);
-		put_work(&o);
-		put_code_sign_key(&o);
-		put_flags(&o);
+		reply_put_host(&o);
+		reply_put_acks_and_aborts(&o);
+		reply_put_work(&o);
+		reply_put_code_sign_key(&o);
+		reply_put_flags(&o);
 	}
 	buf_puts(b, "</scheduler_reply>\n");
 }

@@ -21,7 +21,7 @@ enum {
 /* --- messages --- */
 
 static void
-put_message(struct buf *b, const char *priority, const char *text)
+head_put_message(struct buf *b, const char *priority, const char *text)
 {
 	buf_printf(b, "<message priority=\"%s\">", priority);
 	reply_text(b, text, MESSAGE_MAX);
@@ -30,7 +30,7 @@ put_message(struct buf *b, const char *priority, const char *text)
 
 /* Takes the translation marks off: _("text") becomes text. */
 static char *
-unmarked(struct arena *a, const char *s)
+without_translation_marks(struct arena *a, const char *s)
 {
 	struct buf b = buf_new(a);
 	const char *p, *end;
@@ -46,7 +46,7 @@ unmarked(struct arena *a, const char *s)
 
 /* All messages as one, for clients that show only the first. */
 static void
-put_joined(struct buf *b, const struct reply_head *h)
+head_put_joined(struct buf *b, const struct reply_head *h)
 {
 	struct buf all = buf_new(b->a);
 	bool notice = false;
@@ -54,34 +54,34 @@ put_joined(struct buf *b, const struct reply_head *h)
 	for (size_t i = 0; i < h->nmessages; i++) {
 		if (i > 0)
 			buf_puts(&all, " ");
-		buf_puts(&all, unmarked(b->a, h->messages[i].text));
+		buf_puts(&all, without_translation_marks(b->a, h->messages[i].text));
 		notice = notice || h->messages[i].notice;
 	}
 	for (char *p = all.p; *p != '\0'; p++)
 		if (*p == '\n' || *p == '\r')
 			*p = ' ';
-	put_message(b, notice ? "high" : "low", all.p);
+	head_put_message(b, notice ? "high" : "low", all.p);
 }
 
 static void
-put_messages(struct buf *b, const struct reply_head *h)
+head_put_messages(struct buf *b, const struct reply_head *h)
 {
 	int32_t v = h->client_version;
 
 	if (h->nmessages > 0 && v > 0 && v <= ONE_MESSAGE_VERSION) {
-		put_joined(b, h);
+		head_put_joined(b, h);
 		return;
 	}
 	for (size_t i = 0; i < h->nmessages && i < MESSAGES_MAX; i++) {
 		const struct dec_message *m = &h->messages[i];
 		const char *text = v > 0 && v < TRANSLATES_VERSION ?
-		                       unmarked(b->a, m->text) :
+		                       without_translation_marks(b->a, m->text) :
 		                       m->text;
 		const char *notice = v > 0 && v <= HIGH_VERSION ? "high" : "notice";
-		put_message(b, m->notice ? notice : "low", text);
+		head_put_message(b, m->notice ? notice : "low", text);
 	}
 	if (h->nmessages > MESSAGES_MAX)
-		put_message(b, "low",
+		head_put_message(b, "low",
 		    arena_printf(b->a, "%zu more messages are left out",
 			h->nmessages - MESSAGES_MAX));
 }
@@ -90,7 +90,7 @@ put_messages(struct buf *b, const struct reply_head *h)
 
 /* What clients forget unless it is in every reply, refusals too. */
 static void
-put_flags(struct buf *b, const struct reply_head *h)
+head_put_flags(struct buf *b, const struct reply_head *h)
 {
 	const struct conf *cf = h->conf;
 	int32_t v = h->client_version;
@@ -125,7 +125,7 @@ reply_head(struct buf *b, const struct reply_head *h)
 		buf_puts(b, "<ended>1</ended>\n");
 	if (h->request_delay > 0)
 		buf_printf(b, "<request_delay>%f</request_delay>\n", h->request_delay);
-	put_messages(b, h);
+	head_put_messages(b, h);
 	reply_tag(b, "project_name", cf->long_name, NAME_MAX_SENT);
 	if (h->send_time_stats_log > 0)
 		buf_printf(b,
@@ -134,7 +134,7 @@ reply_head(struct buf *b, const struct reply_head *h)
 	if (h->project_is_down)
 		buf_puts(b, "<project_is_down/>\n");
 	else
-		put_flags(b, h);
+		head_put_flags(b, h);
 }
 
 /* Parameters: the members of a reply that has little else. */

@@ -4,6 +4,7 @@
 #include "proto/normalise.h"
 #include "proto/reply.h"
 #include "proto/xml_table.h"
+#include "lib/text.h"
 #include "lib/banned.h"
 
 enum { ROWS_MAX = 100000, REFS_MAX = 10000, URLS_MAX = 100, PRIORITY_MAX = 16 };
@@ -61,24 +62,15 @@ static const struct raw_rule raw_rules[] = {
 	{ NULL, NULL, RAW_TAKE },
 };
 
-struct reader {
+struct reply_reader {
 	struct arena *a;
 	struct normal nm;
 };
 
-static void
-fill(char **s)
-{
-	static char empty[1];
-
-	if (*s == NULL)
-		*s = empty;
-}
-
 /* --- rows --- */
 
 static char **
-names_of(struct reader *x, const struct xml_list *l, size_t *n)
+reply_names(struct reply_reader *x, const struct xml_list *l, size_t *n)
 {
 	const struct in_name *rows = l->rows;
 	char **out = NEWN(x->a, char *, l->n);
@@ -91,7 +83,7 @@ names_of(struct reader *x, const struct xml_list *l, size_t *n)
 }
 
 static char **
-items_of(struct reader *x, const struct xml_list *l, size_t *n)
+reply_items(struct reply_reader *x, const struct xml_list *l, size_t *n)
 {
 	const struct in_item *rows = l->rows;
 	char **out = NEWN(x->a, char *, l->n);
@@ -108,12 +100,12 @@ items_of(struct reader *x, const struct xml_list *l, size_t *n)
 
 /* A url belongs to uploads if its text says so (protocol.md 5.2). */
 static void
-file_urls(struct reader *x, struct in_file *in)
+reply_file_urls(struct reply_reader *x, struct in_file *in)
 {
 	struct rp_file *r = &in->r;
 	size_t nurls, nuploads;
-	char **urls = items_of(x, &in->urls, &nurls);
-	char **uploads = items_of(x, &in->upload_urls, &nuploads);
+	char **urls = reply_items(x, &in->urls, &nurls);
+	char **uploads = reply_items(x, &in->upload_urls, &nuploads);
 
 	r->urls = NEWN(x->a, char *, nurls);
 	r->upload_urls = NEWN(x->a, char *, nurls + nuploads);
@@ -128,7 +120,7 @@ file_urls(struct reader *x, struct in_file *in)
 }
 
 static char *
-signature(struct reader *x, int32_t i)
+reply_signature(struct reply_reader *x, int32_t i)
 {
 	const struct raw *raw = raw_at(&x->nm, i);
 
@@ -136,7 +128,7 @@ signature(struct reader *x, int32_t i)
 }
 
 static void
-files_of(struct reader *x, struct in_reply *in)
+reply_files(struct reply_reader *x, struct in_reply *in)
 {
 	struct in_file *rows = in->files.rows;
 	struct reply *r = &in->r;
@@ -145,28 +137,28 @@ files_of(struct reader *x, struct in_reply *in)
 	for (size_t i = 0; i < in->files.n; i++) {
 		if (rows[i].r.name == NULL || rows[i].r.name[0] == '\0')
 			continue;
-		file_urls(x, &rows[i]);
-		rows[i].r.file_signature = signature(x, rows[i].file_signature);
-		rows[i].r.xml_signature = signature(x, rows[i].xml_signature);
+		reply_file_urls(x, &rows[i]);
+		rows[i].r.file_signature = reply_signature(x, rows[i].file_signature);
+		rows[i].r.xml_signature = reply_signature(x, rows[i].xml_signature);
 		r->files[r->nfiles++] = rows[i].r;
 	}
 }
 
 static struct rp_file_ref *
-refs_of(const struct xml_list *l, size_t *n)
+reply_refs(const struct xml_list *l, size_t *n)
 {
 	struct rp_file_ref *refs = l->rows;
 
 	*n = l->n;
 	for (size_t i = 0; i < l->n; i++) {
-		fill(&refs[i].file_name);
-		fill(&refs[i].open_name);
+		text_default(&refs[i].file_name);
+		text_default(&refs[i].open_name);
 	}
 	return refs;
 }
 
 static void
-versions_of(struct reader *x, struct in_reply *in)
+reply_versions(struct reply_reader *x, struct in_reply *in)
 {
 	struct in_version *rows = in->versions.rows;
 	struct reply *r = &in->r;
@@ -174,19 +166,19 @@ versions_of(struct reader *x, struct in_reply *in)
 	r->app_versions = NEWN(x->a, struct rp_app_version, in->versions.n);
 	for (size_t i = 0; i < in->versions.n; i++) {
 		struct rp_app_version *v = &rows[i].r;
-		fill(&v->app_name);
-		fill(&v->platform);
-		fill(&v->plan_class);
-		fill(&v->api_version);
-		fill(&v->cmdline);
-		fill(&v->coproc_type);
-		v->refs = refs_of(&rows[i].refs, &v->nrefs);
+		text_default(&v->app_name);
+		text_default(&v->platform);
+		text_default(&v->plan_class);
+		text_default(&v->api_version);
+		text_default(&v->cmdline);
+		text_default(&v->coproc_type);
+		v->refs = reply_refs(&rows[i].refs, &v->nrefs);
 		r->app_versions[r->napp_versions++] = *v;
 	}
 }
 
 static void
-workunits_of(struct reader *x, struct in_reply *in)
+reply_workunits(struct reply_reader *x, struct in_reply *in)
 {
 	struct in_workunit *rows = in->workunits.rows;
 	struct reply *r = &in->r;
@@ -197,16 +189,16 @@ workunits_of(struct reader *x, struct in_reply *in)
 		struct rp_workunit *w = &rows[i].r;
 		raw = raw_at(&x->nm, rows[i].command_line);
 		w->command_line = raw == NULL ? NULL : raw_text(x->a, raw);
-		fill(&w->command_line);
-		fill(&w->app_name);
-		w->refs = refs_of(&rows[i].refs, &w->nrefs);
+		text_default(&w->command_line);
+		text_default(&w->app_name);
+		w->refs = reply_refs(&rows[i].refs, &w->nrefs);
 		if (w->name != NULL && w->name[0] != '\0')
 			r->workunits[r->nworkunits++] = *w;
 	}
 }
 
 static void
-results_of(struct reader *x, struct in_reply *in)
+reply_results(struct reply_reader *x, struct in_reply *in)
 {
 	struct in_result *rows = in->results.rows;
 	struct reply *r = &in->r;
@@ -214,30 +206,30 @@ results_of(struct reader *x, struct in_reply *in)
 	r->results = NEWN(x->a, struct rp_result, in->results.n);
 	for (size_t i = 0; i < in->results.n; i++) {
 		struct rp_result *s = &rows[i].r;
-		fill(&s->wu_name);
-		fill(&s->platform);
-		fill(&s->plan_class);
-		s->refs = refs_of(&rows[i].refs, &s->nrefs);
+		text_default(&s->wu_name);
+		text_default(&s->platform);
+		text_default(&s->plan_class);
+		s->refs = reply_refs(&rows[i].refs, &s->nrefs);
 		if (s->name != NULL && s->name[0] != '\0')
 			r->results[r->nresults++] = *s;
 	}
 }
 
 static void
-apps_of(struct in_reply *in)
+reply_apps(struct in_reply *in)
 {
 	in->r.apps = in->apps.rows;
 	in->r.napps = in->apps.n;
 	for (size_t i = 0; i < in->apps.n; i++) {
-		fill(&in->r.apps[i].name);
-		fill(&in->r.apps[i].user_friendly_name);
+		text_default(&in->r.apps[i].name);
+		text_default(&in->r.apps[i].user_friendly_name);
 	}
 }
 
 /* --- raw regions --- */
 
 static struct rp_message
-message(struct reader *x, const struct raw *raw)
+reply_message(struct reply_reader *x, const struct raw *raw)
 {
 	static const char attr[] = "priority=\"";
 	struct rp_message m = { .text = raw_text(x->a, raw) };
@@ -256,12 +248,13 @@ message(struct reader *x, const struct raw *raw)
 }
 
 static void
-raw_region(struct reader *x, struct reply *r, const struct raw *raw, size_t *cap)
+reply_raw_region(
+    struct reply_reader *x, struct reply *r, const struct raw *raw, size_t *cap)
 {
 	const char *tag = raw->rule->tag;
 
 	if (strcmp(tag, "message") == 0)
-		PUSH(x->a, r->messages, r->nmessages, *cap) = message(x, raw);
+		PUSH(x->a, r->messages, r->nmessages, *cap) = reply_message(x, raw);
 	else if (strcmp(tag, "global_preferences") == 0)
 		r->global_preferences = raw_copy(x->a, raw, raw->n);
 	else if (strcmp(tag, "project_preferences") == 0)
@@ -277,7 +270,7 @@ reply_parse(
     struct arena *a, const char *in, size_t n, struct reply **out, struct fail *f)
 {
 	struct in_reply *all = NEW(a, struct in_reply);
-	struct reader x = { .a = a };
+	struct reply_reader x = { .a = a };
 	struct reply *r = &all->r;
 	size_t cap = 0;
 
@@ -286,19 +279,19 @@ reply_parse(
 	    xml_parse(a, x.nm.text.p, x.nm.text.n, root, reply_table, all, NULL, f) !=
 		OK)
 		return f->code;
-	apps_of(all);
-	files_of(&x, all);
-	versions_of(&x, all);
-	workunits_of(&x, all);
-	results_of(&x, all);
-	r->acks = names_of(&x, &all->acks, &r->nacks);
-	r->aborts = names_of(&x, &all->aborts, &r->naborts);
-	r->aborts_if_not_started = names_of(
+	reply_apps(all);
+	reply_files(&x, all);
+	reply_versions(&x, all);
+	reply_workunits(&x, all);
+	reply_results(&x, all);
+	r->acks = reply_names(&x, &all->acks, &r->nacks);
+	r->aborts = reply_names(&x, &all->aborts, &r->naborts);
+	r->aborts_if_not_started = reply_names(
 	    &x, &all->unstarted, &r->naborts_if_not_started);
-	r->delete_files = items_of(&x, &all->deletes, &r->ndelete_files);
-	r->no_rsc_apps = items_of(&x, &all->no_apps, &r->nno_rsc_apps);
+	r->delete_files = reply_items(&x, &all->deletes, &r->ndelete_files);
+	r->no_rsc_apps = reply_items(&x, &all->no_apps, &r->nno_rsc_apps);
 	for (size_t i = 0; i < x.nm.nraws; i++)
-		raw_region(&x, r, &x.nm.raws[i], &cap);
+		reply_raw_region(&x, r, &x.nm.raws[i], &cap);
 	*out = r;
 	return OK;
 }

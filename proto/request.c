@@ -15,6 +15,7 @@
 #include "proto/coproc.h"
 #include "proto/normalise.h"
 #include "proto/xml_table.h"
+#include "lib/clamp.h"
 #include "lib/banned.h"
 
 enum {
@@ -61,28 +62,28 @@ struct in_request {
 };
 
 static void
-is_cuda(void *row, void *ctx)
+set_kind_nvidia(void *row, void *ctx)
 {
 	(void)ctx;
 	((struct in_coproc *)row)->kind = COPROC_NVIDIA;
 }
 
 static void
-is_ati(void *row, void *ctx)
+set_kind_amd(void *row, void *ctx)
 {
 	(void)ctx;
 	((struct in_coproc *)row)->kind = COPROC_AMD;
 }
 
 static void
-is_intel(void *row, void *ctx)
+set_kind_intel(void *row, void *ctx)
 {
 	(void)ctx;
 	((struct in_coproc *)row)->kind = COPROC_INTEL;
 }
 
 static void
-is_apple(void *row, void *ctx)
+set_kind_apple(void *row, void *ctx)
 {
 	(void)ctx;
 	((struct in_coproc *)row)->kind = COPROC_APPLE;
@@ -108,21 +109,6 @@ static const struct raw_rule raw_rules[] = {
 
 /* --- helpers --- */
 
-static void
-fill(char **s)
-{
-	static char empty[1];
-
-	if (*s == NULL)
-		*s = empty;
-}
-
-static double
-clamp(double v, double lo, double hi)
-{
-	return v < lo ? lo : v > hi ? hi : v;
-}
-
 /* --- reports --- */
 
 struct named { /* for finding names that occur twice */
@@ -131,7 +117,7 @@ struct named { /* for finding names that occur twice */
 };
 
 static int
-named_order(const void *x, const void *y)
+compare_named_reports(const void *x, const void *y)
 {
 	const struct named *a = x, *b = y;
 	int d = strcmp(a->name, b->name);
@@ -150,7 +136,7 @@ first_of_name(struct arena *a, const struct in_report *in, size_t n)
 	for (size_t i = 0; i < n; i++)
 		if (in[i].r.name != NULL && in[i].r.name[0] != '\0')
 			order[m++] = (struct named){ in[i].r.name, i };
-	qsort(order, m, sizeof(*order), named_order);
+	qsort(order, m, sizeof(*order), compare_named_reports);
 	for (size_t i = 0; i < m; i++)
 		first[order[i].i] = i == 0 ||
 		                    strcmp(order[i - 1].name, order[i].name) != 0;
@@ -160,7 +146,7 @@ first_of_name(struct arena *a, const struct in_report *in, size_t n)
 /* Windows clients print NTSTATUS codes with or without sign: both are the same 32 bits.
  */
 static int32_t
-exit_status(const char *text)
+report_exit_status(const char *text)
 {
 	int64_t v;
 
@@ -175,7 +161,7 @@ file_finish(struct in_file *in, struct rq_file *out)
 	*out = in->r;
 	if (!in->has_status)
 		out->status = 1;
-	fill(&out->md5_cksum);
+	text_default(&out->md5_cksum);
 }
 
 static void
@@ -206,11 +192,11 @@ report_finish(struct arena *a, const struct normal *nm, struct in_report *in)
 	struct rq_report *r = &in->r;
 	const struct raw *raw = raw_at(nm, in->stderr_raw);
 
-	r->exit_status = exit_status(in->exit_status);
+	r->exit_status = report_exit_status(in->exit_status);
 	r->stderr_out = raw == NULL ? NULL : raw_copy(a, raw, BLOB_MAX);
-	fill(&r->stderr_out);
-	fill(&r->plan_class);
-	fill(&r->platform);
+	text_default(&r->stderr_out);
+	text_default(&r->plan_class);
+	text_default(&r->platform);
 	report_files(a, nm, in);
 }
 
@@ -252,9 +238,9 @@ versions_finish(struct arena *a, struct in_request *in)
 	in->r.app_versions = v;
 	in->r.napp_versions = in->app_versions.n;
 	for (size_t i = 0; i < in->app_versions.n; i++) {
-		fill(&v[i].app_name);
-		fill(&v[i].platform);
-		fill(&v[i].plan_class);
+		text_default(&v[i].app_name);
+		text_default(&v[i].platform);
+		text_default(&v[i].plan_class);
 		v[i].coproc_type = arena_strdup(a, coproc_type(v[i].coproc_type));
 		v[i].avg_ncpus = clamp(v[i].avg_ncpus, 0, NCPUS_MAX);
 		v[i].coproc_count = clamp(v[i].coproc_count, 0, COPROC_COUNT_MAX);
@@ -275,11 +261,11 @@ tasks_finish(struct arena *a, struct in_request *in)
 			continue;
 		if (!o[i].has_app_version)
 			o[i].r.app_version = -1;
-		fill(&o[i].r.plan_class);
+		text_default(&o[i].r.plan_class);
 		q->other_results[q->nother_results++] = o[i].r;
 	}
 	for (size_t i = 0; i < in->in_progress.n; i++)
-		fill(&p[i].name);
+		text_default(&p[i].name);
 	q->in_progress = p;
 	q->nin_progress = in->in_progress.n;
 }
@@ -333,17 +319,17 @@ distros_finish(struct in_request *in)
 	in->r.host.distros = d;
 	in->r.host.ndistros = in->distros.n;
 	for (size_t i = 0; i < in->distros.n; i++) {
-		fill(&d[i].distro_name);
-		fill(&d[i].os_name);
-		fill(&d[i].os_version);
-		fill(&d[i].libc_version);
-		fill(&d[i].docker_version);
+		text_default(&d[i].distro_name);
+		text_default(&d[i].os_name);
+		text_default(&d[i].os_version);
+		text_default(&d[i].libc_version);
+		text_default(&d[i].docker_version);
 	}
 }
 
 /* Is there a coprocessor to speak of, and of a type that did not come before? */
 static bool
-coproc_counts(const struct request *q, const struct rq_resource *r)
+is_new_coproc(const struct request *q, const struct rq_resource *r)
 {
 	if (r->type[0] == '\0' || r->count < 1)
 		return false;
@@ -378,18 +364,18 @@ resources_finish(struct arena *a, struct in_request *in)
 		.name = q->host.p_model,
 	};
 	opencl_of_cpu(in, &r[0]);
-	fill(&r[0].opencl_version);
-	fill(&r[0].opencl_driver_version);
+	text_default(&r[0].opencl_version);
+	text_default(&r[0].opencl_driver_version);
 	for (size_t i = 0; i < in->coprocs.n; i++) {
 		struct in_coproc *c = &rows[i];
 
 		coproc_complete(a, c);
 		r[0].has_request |= c->r.has_request;
-		if (!coproc_counts(q, &c->r))
+		if (!is_new_coproc(q, &c->r))
 			continue;
-		fill(&c->r.name);
-		fill(&c->r.opencl_version);
-		fill(&c->r.opencl_driver_version);
+		text_default(&c->r.name);
+		text_default(&c->r.opencl_version);
+		text_default(&c->r.opencl_driver_version);
 		r[q->nresources++] = c->r;
 	}
 }
@@ -412,7 +398,7 @@ trickle_text(struct arena *a, const struct raw *raw)
 
 /* The text without its <variety> line, which names who it is for (protocol.md 1.10). */
 static struct rq_trickle
-trickle(struct arena *a, const struct raw *raw)
+trickle_parse(struct arena *a, const struct raw *raw)
 {
 	char *text = trickle_text(a, raw), *from = strstr(text, "<variety>");
 	char *to = from == NULL ? NULL : strstr(from, "</variety>");
@@ -434,7 +420,7 @@ trickle(struct arena *a, const struct raw *raw)
 }
 
 static void
-global_prefs(struct arena *a, struct request *q, const struct raw *raw)
+request_global_prefs(struct arena *a, struct request *q, const struct raw *raw)
 {
 	const char *text, *mod_time;
 
@@ -450,7 +436,8 @@ global_prefs(struct arena *a, struct request *q, const struct raw *raw)
 }
 
 static void
-raw_region(struct arena *a, struct request *q, const struct raw *raw, size_t *cap)
+request_raw_region(
+    struct arena *a, struct request *q, const struct raw *raw, size_t *cap)
 {
 	const char *tag = raw->rule->tag;
 
@@ -458,10 +445,11 @@ raw_region(struct arena *a, struct request *q, const struct raw *raw, size_t *ca
 		const char *key = raw->n > KEY_MAX ? "" : raw_trimmed(a, raw);
 		q->code_sign_key = key[0] == '\0' ? NULL : arena_strdup(a, key);
 	} else if (strcmp(tag, "global_preferences") == 0) {
-		global_prefs(a, q, raw);
+		request_global_prefs(a, q, raw);
 	} else if (strcmp(tag, "msg_from_host") == 0) {
 		if (q->ntrickles < TRICKLES_MAX)
-			PUSH(a, q->trickles, q->ntrickles, *cap) = trickle(a, raw);
+			PUSH(a, q->trickles, q->ntrickles, *cap) = trickle_parse(
+			    a, raw);
 		else
 			q->trickles_cut = true;
 	} else if (strcmp(tag, "time_stats_log") == 0) {
@@ -476,7 +464,7 @@ raw_region(struct arena *a, struct request *q, const struct raw *raw, size_t *ca
 /* --- the whole --- */
 
 static void
-defaults(struct request *q)
+request_defaults(struct request *q)
 {
 	q->resource_share_fraction = q->rrs_fraction = q->prrs_fraction = 1;
 	q->duration_correction_factor = 1;
@@ -485,7 +473,7 @@ defaults(struct request *q)
 }
 
 static void
-strings(struct request *q)
+request_strings(struct request *q)
 {
 	char **s[] = { &q->authenticator, &q->platform_name,
 		&q->global_prefs_source_email_hash, &q->cross_project_id,
@@ -496,11 +484,11 @@ strings(struct request *q)
 		&q->host.docker_version };
 
 	for (size_t i = 0; i < N(s); i++)
-		fill(s[i]);
+		text_default(s[i]);
 }
 
 static void
-numbers(struct request *q)
+request_numbers(struct request *q)
 {
 	q->work_req_seconds = clamp(q->work_req_seconds, 0, REQ_SECS_MAX);
 	q->cpu_req_secs = clamp(q->cpu_req_secs, 0, REQ_SECS_MAX);
@@ -526,13 +514,13 @@ request_parse(
 	size_t cap = 0;
 
 	*out = NULL;
-	defaults(q);
+	request_defaults(q);
 	if (normalise(a, in, n, root, raw_rules, &nm, f) != OK ||
 	    xml_parse(a, nm.text.p, nm.text.n, root, request_table, x, NULL, f) != OK)
 		return f->code;
 	q->repairs = nm.repairs;
-	strings(q);
-	numbers(q);
+	request_strings(q);
+	request_numbers(q);
 	platforms_finish(a, x);
 	resources_finish(a, x);
 	distros_finish(x);
@@ -541,7 +529,7 @@ request_parse(
 	versions_finish(a, x);
 	tasks_finish(a, x);
 	for (size_t i = 0; i < nm.nraws; i++)
-		raw_region(a, q, &nm.raws[i], &cap);
+		request_raw_region(a, q, &nm.raws[i], &cap);
 	if (q->trickles_cut) /* the client drops all or none of them */
 		q->ntrickles = 0;
 	*out = q;

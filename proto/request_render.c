@@ -9,63 +9,63 @@
 /* --- one element each; in is the indentation --- */
 
 static void
-put_TEXT(struct buf *b, const char *in, const char *tag, const char *s)
+elem_text(struct buf *b, const char *in, const char *tag, const char *s)
 {
 	buf_puts(b, in);
 	buf_tag(b, tag, s == NULL ? "" : s);
 }
 
 static void
-put_TEXT_SET(struct buf *b, const char *in, const char *tag, const char *s)
+elem_text_if_set(struct buf *b, const char *in, const char *tag, const char *s)
 {
 	if (s != NULL && s[0] != '\0')
-		put_TEXT(b, in, tag, s);
+		elem_text(b, in, tag, s);
 }
 
 static void
-put_I64(struct buf *b, const char *in, const char *tag, int64_t v)
+elem_i64(struct buf *b, const char *in, const char *tag, int64_t v)
 {
 	buf_printf(b, "%s<%s>%" PRId64 "</%s>\n", in, tag, v, tag);
 }
 
 static void
-put_FLAG(struct buf *b, const char *in, const char *tag, bool v)
+elem_flag(struct buf *b, const char *in, const char *tag, bool v)
 {
-	put_I64(b, in, tag, v);
+	elem_i64(b, in, tag, v);
 }
 
 static void
-put_F64(struct buf *b, const char *in, const char *tag, double v)
+elem_f64(struct buf *b, const char *in, const char *tag, double v)
 {
 	buf_printf(b, "%s<%s>%f</%s>\n", in, tag, v, tag);
 }
 
 static void
-put_F64_SET(struct buf *b, const char *in, const char *tag, double v)
+elem_f64_if_set(struct buf *b, const char *in, const char *tag, double v)
 {
 	if (v != 0)
-		put_F64(b, in, tag, v);
+		elem_f64(b, in, tag, v);
 }
 
 static void
-put_DATE(struct buf *b, const char *in, const char *tag, double v)
+elem_date(struct buf *b, const char *in, const char *tag, double v)
 {
 	buf_printf(b, "%s<%s>%.0f</%s>\n", in, tag, v, tag);
 }
 
 static void
-put_BYTES_SET(struct buf *b, const char *in, const char *tag, double v)
+elem_bytes_if_set(struct buf *b, const char *in, const char *tag, double v)
 {
 	if (v != 0)
-		put_DATE(b, in, tag, v);
+		elem_date(b, in, tag, v);
 }
 
-#define F(kind, tag, member) put_##kind(b, in, tag, member);
+#define F(writer, tag, member) writer(b, in, tag, member);
 
 /* --- parts --- */
 
 static void
-put_head(struct buf *b, const struct request *q)
+request_put_head(struct buf *b, const struct request *q)
 {
 	const char *in = "    ";
 
@@ -74,7 +74,7 @@ put_head(struct buf *b, const struct request *q)
 #undef HEAD
 	for (size_t i = 1; i < q->nplatforms; i++) {
 		buf_puts(b, "    <alt_platform>\n");
-		put_TEXT(b, "        ", "name", q->platforms[i]);
+		elem_text(b, "        ", "name", q->platforms[i]);
 		buf_puts(b, "    </alt_platform>\n");
 	}
 	if (q->code_sign_key != NULL)
@@ -83,7 +83,7 @@ put_head(struct buf *b, const struct request *q)
 }
 
 static void
-put_prefs(struct buf *b, const struct request *q)
+request_put_prefs(struct buf *b, const struct request *q)
 {
 	const char *in = "   ";
 
@@ -94,13 +94,13 @@ put_prefs(struct buf *b, const struct request *q)
 	buf_puts(b, "</global_preferences>\n</working_global_preferences>\n");
 	if (q->global_prefs != NULL)
 		buf_puts(b, q->global_prefs);
-	put_TEXT_SET(
+	elem_text_if_set(
 	    b, "", "global_prefs_source_email_hash", q->global_prefs_source_email_hash);
-	put_TEXT(b, "", "cross_project_id", q->cross_project_id);
+	elem_text(b, "", "cross_project_id", q->cross_project_id);
 }
 
 static void
-put_host(struct buf *b, const struct request *q)
+request_put_host(struct buf *b, const struct request *q)
 {
 	const char *in = "    ";
 
@@ -135,7 +135,7 @@ static const struct coproc_words {
 };
 
 static void
-put_coproc(struct buf *b, const struct rq_resource *r)
+request_put_coproc(struct buf *b, const struct rq_resource *r)
 {
 	const struct coproc_words *w = NULL;
 	const char *element, *in = "   ";
@@ -145,24 +145,24 @@ put_coproc(struct buf *b, const struct rq_resource *r)
 			w = &coproc_words[i];
 	element = w == NULL ? "coproc" : w->element;
 	buf_printf(b, "<%s>\n", element);
-	put_TEXT(b, in, w == NULL ? "type" : w->name, w == NULL ? r->type : r->name);
-	put_DATE(b, in, "count", r->count);
+	elem_text(b, in, w == NULL ? "type" : w->name, w == NULL ? r->type : r->name);
+	elem_date(b, in, "count", r->count);
 #define COPROC
 #include "proto/request_render.def"
 #undef COPROC
 	if (w == &coproc_words[0]) {
-		put_I64(b, in, "cudaVersion", r->cuda_version);
-		put_I64(b, in, "drvVersion", r->driver_version);
-		put_F64(b, in, "totalGlobalMem", r->total_ram);
-		put_I64(b, in, "major", r->compute_capability / 100);
-		put_I64(b, in, "minor", r->compute_capability % 100);
+		elem_i64(b, in, "cudaVersion", r->cuda_version);
+		elem_i64(b, in, "drvVersion", r->driver_version);
+		elem_f64(b, in, "totalGlobalMem", r->total_ram);
+		elem_i64(b, in, "major", r->compute_capability / 100);
+		elem_i64(b, in, "minor", r->compute_capability % 100);
 	}
 	buf_printf(b, "</%s>\n", element);
 }
 
 /* XML that is kept as it was: a line end must stand behind it. */
 static void
-put_verbatim(struct buf *b, const char *s)
+request_put_verbatim(struct buf *b, const char *s)
 {
 	size_t n = s == NULL ? 0 : strlen(s);
 
@@ -172,7 +172,7 @@ put_verbatim(struct buf *b, const char *s)
 }
 
 static void
-put_report(struct buf *b, const struct rq_report *r)
+request_put_report(struct buf *b, const struct rq_report *r)
 {
 	const char *in = "    ";
 
@@ -183,26 +183,26 @@ put_report(struct buf *b, const struct rq_report *r)
 	buf_puts(b, "<stderr_out>");
 	if (r->stderr_out == NULL || r->stderr_out[0] != '\n')
 		buf_puts(b, "\n");
-	put_verbatim(b, r->stderr_out);
+	request_put_verbatim(b, r->stderr_out);
 	buf_puts(b, "</stderr_out>\n");
-	put_verbatim(b, r->xml_doc_out);
+	request_put_verbatim(b, r->xml_doc_out);
 	buf_puts(b, "</result>\n");
 }
 
 static void
-put_file(struct buf *b, const struct rq_file *f)
+request_put_file(struct buf *b, const struct rq_file *f)
 {
 	const char *in = "        ";
 
 	buf_puts(b, "    <file_info>\n");
-	put_TEXT(b, in, "name", f->name);
-	put_F64(b, in, "nbytes", f->nbytes);
-	put_I64(b, in, "status", f->status);
+	elem_text(b, in, "name", f->name);
+	elem_f64(b, in, "nbytes", f->nbytes);
+	elem_i64(b, in, "status", f->status);
 	buf_puts(b, "    </file_info>\n");
 }
 
 static void
-put_app_version(struct buf *b, const struct rq_app_version *v)
+request_put_app_version(struct buf *b, const struct rq_app_version *v)
 {
 	const char *in = "    ";
 
@@ -212,28 +212,28 @@ put_app_version(struct buf *b, const struct rq_app_version *v)
 #undef APP_VERSION
 	if (v->coproc_type != NULL && v->coproc_type[0] != '\0') {
 		buf_puts(b, "    <coproc>\n");
-		put_TEXT(b, "        ", "type", v->coproc_type);
-		put_F64(b, "        ", "count", v->coproc_count);
+		elem_text(b, "        ", "type", v->coproc_type);
+		elem_f64(b, "        ", "count", v->coproc_count);
 		buf_puts(b, "    </coproc>\n");
 	}
 	buf_puts(b, "</app_version>\n");
 }
 
 static void
-put_other(struct buf *b, const struct rq_other *o)
+request_put_other(struct buf *b, const struct rq_other *o)
 {
 	const char *in = "        ";
 
 	buf_puts(b, "    <other_result>\n");
-	put_TEXT(b, in, "name", o->name);
+	elem_text(b, in, "name", o->name);
 	if (o->app_version >= 0)
-		put_I64(b, in, "app_version", o->app_version);
-	put_TEXT_SET(b, in, "plan_class", o->plan_class);
+		elem_i64(b, in, "app_version", o->app_version);
+	elem_text_if_set(b, in, "plan_class", o->plan_class);
 	buf_puts(b, "    </other_result>\n");
 }
 
 static void
-put_in_progress(struct buf *b, const struct rq_in_progress *p)
+request_put_in_progress(struct buf *b, const struct rq_in_progress *p)
 {
 	const char *in = "        ";
 
@@ -246,49 +246,49 @@ put_in_progress(struct buf *b, const struct rq_in_progress *p)
 
 /* A log or message between its tags, on lines of its own. */
 static void
-put_raw(struct buf *b, const char *tag, const char *text)
+request_put_raw(struct buf *b, const char *tag, const char *text)
 {
 	if (text == NULL)
 		return;
 	buf_printf(b, "<%s>%s", tag, text[0] == '\n' ? "" : "\n");
-	put_verbatim(b, text);
+	request_put_verbatim(b, text);
 	buf_printf(b, "</%s>\n", tag);
 }
 
 static void
-put_trickle(struct buf *b, const struct rq_trickle *t)
+request_put_trickle(struct buf *b, const struct rq_trickle *t)
 {
 	buf_puts(b, "  <msg_from_host>\n");
-	put_TEXT_SET(b, "", "variety", t->variety);
-	put_verbatim(b, t->xml);
+	elem_text_if_set(b, "", "variety", t->variety);
+	request_put_verbatim(b, t->xml);
 	buf_puts(b, "  </msg_from_host>\n");
 }
 
 static void
-put_lists(struct buf *b, const struct request *q)
+request_put_lists(struct buf *b, const struct request *q)
 {
 	for (size_t i = 0; i < q->nreports; i++)
-		put_report(b, &q->reports[i]);
+		request_put_report(b, &q->reports[i]);
 	for (size_t i = 0; i < q->ntrickles; i++)
-		put_trickle(b, &q->trickles[i]);
+		request_put_trickle(b, &q->trickles[i]);
 	for (size_t i = 0; i < q->nfiles; i++)
-		put_file(b, &q->files[i]);
-	put_raw(b, "time_stats_log", q->time_stats_log);
-	put_raw(b, "job_log", q->job_log);
+		request_put_file(b, &q->files[i]);
+	request_put_raw(b, "time_stats_log", q->time_stats_log);
+	request_put_raw(b, "job_log", q->job_log);
 	buf_puts(b, "<app_versions>\n");
 	for (size_t i = 0; i < q->napp_versions; i++)
-		put_app_version(b, &q->app_versions[i]);
+		request_put_app_version(b, &q->app_versions[i]);
 	buf_puts(b, "</app_versions>\n");
 	if (q->has_other_results) {
 		buf_puts(b, "<other_results>\n");
 		for (size_t i = 0; i < q->nother_results; i++)
-			put_other(b, &q->other_results[i]);
+			request_put_other(b, &q->other_results[i]);
 		buf_puts(b, "</other_results>\n");
 	}
 	if (q->has_in_progress) {
 		buf_puts(b, "<in_progress_results>\n");
 		for (size_t i = 0; i < q->nin_progress; i++)
-			put_in_progress(b, &q->in_progress[i]);
+			request_put_in_progress(b, &q->in_progress[i]);
 		buf_puts(b, "</in_progress_results>\n");
 	}
 }
@@ -297,20 +297,20 @@ void
 request_render(struct buf *b, const struct request *q)
 {
 	buf_puts(b, "<scheduler_request>\n");
-	put_head(b, q);
-	put_prefs(b, q);
+	request_put_head(b, q);
+	request_put_prefs(b, q);
 	if (q->host.present)
-		put_host(b, q);
+		request_put_host(b, q);
 	if (q->nresources > 1) {
 		buf_puts(b, "    <coprocs>\n");
 		for (size_t i = 1; i < q->nresources; i++)
-			put_coproc(b, &q->resources[i]);
+			request_put_coproc(b, &q->resources[i]);
 		buf_puts(b, "    </coprocs>\n");
 	}
-	put_lists(b, q);
+	request_put_lists(b, q);
 	if (q->client_opaque != NULL)
 		buf_printf(b, "<client_opaque>\n<![CDATA[\n%s\n]]>\n</client_opaque>\n",
 		    q->client_opaque);
-	put_TEXT_SET(b, "    ", "client_brand", q->client_brand);
+	elem_text_if_set(b, "    ", "client_brand", q->client_brand);
 	buf_puts(b, "</scheduler_request>\n");
 }

@@ -10,17 +10,17 @@
 #include "lib/banned.h"
 
 static bool
-is_plain(char c)
+row_byte_is_plain(char c)
 {
 	return text_alnum(c) || (c != '\0' && strchr("_-+.,:/%@", c) != NULL);
 }
 
 static void
-put_text(struct buf *b, const char *s)
+row_put_text(struct buf *b, const char *s)
 {
 	size_t plain = 0;
 
-	while (is_plain(s[plain]))
+	while (row_byte_is_plain(s[plain]))
 		plain++;
 	if (s[plain] == '\0') {
 		buf_put(b, s, plain);
@@ -41,7 +41,7 @@ put_text(struct buf *b, const char *s)
 }
 
 static void
-put_double(struct buf *b, double v)
+row_put_double(struct buf *b, double v)
 {
 	char text[32];
 
@@ -54,7 +54,7 @@ put_double(struct buf *b, double v)
 }
 
 static void
-put_name(struct buf *b, const struct col *c)
+row_put_name(struct buf *b, const struct col *c)
 {
 	buf_puts(b, " ");
 	buf_puts(b, c->name);
@@ -62,7 +62,7 @@ put_name(struct buf *b, const struct col *c)
 }
 
 static void
-put_column(struct buf *b, const struct col *c, const char *row)
+row_put_column(struct buf *b, const struct col *c, const char *row)
 {
 	const void *at = row + c->off;
 	int64_t whole = 0;
@@ -71,14 +71,14 @@ put_column(struct buf *b, const struct col *c, const char *row)
 	case COL_str:
 		if (*(char *const *)at == NULL || **(char *const *)at == '\0')
 			return;
-		put_name(b, c);
-		put_text(b, *(char *const *)at);
+		row_put_name(b, c);
+		row_put_text(b, *(char *const *)at);
 		return;
 	case COL_f64:
 		if (*(const double *)at == 0)
 			return;
-		put_name(b, c);
-		put_double(b, *(const double *)at);
+		row_put_name(b, c);
+		row_put_double(b, *(const double *)at);
 		return;
 	case COL_i64:
 		whole = *(const int64_t *)at;
@@ -91,7 +91,7 @@ put_column(struct buf *b, const struct col *c, const char *row)
 		break;
 	}
 	if (whole != 0) {
-		put_name(b, c);
+		row_put_name(b, c);
 		buf_i64(b, whole);
 	}
 }
@@ -101,7 +101,7 @@ row_put(struct buf *b, const char *kind, const struct row_shape *s, const void *
 {
 	buf_puts(b, kind);
 	for (size_t i = 0; i < s->ncols; i++)
-		put_column(b, &s->cols[i], row);
+		row_put_column(b, &s->cols[i], row);
 	buf_puts(b, "\n");
 }
 
@@ -125,7 +125,7 @@ row_word(char **p)
 }
 
 static int
-hex_digit(char c)
+row_hex_digit(char c)
 {
 	const char *digits = "0123456789abcdef", *p = strchr(digits, c);
 
@@ -134,7 +134,7 @@ hex_digit(char c)
 
 /* What stands between the quotes, in its place. */
 static char *
-unquoted(char *s)
+row_unquote(char *s)
 {
 	char *out = s, *in = s;
 
@@ -146,8 +146,8 @@ unquoted(char *s)
 			continue;
 		}
 		in++;
-		high = *in == 'x' ? hex_digit(in[1]) : -1;
-		low = high < 0 ? -1 : hex_digit(in[2]);
+		high = *in == 'x' ? row_hex_digit(in[1]) : -1;
+		low = high < 0 ? -1 : row_hex_digit(in[2]);
 		if (low >= 0) {
 			*out++ = (char)(high * 16 + low);
 			in += 2;
@@ -167,7 +167,7 @@ row_value(char *word)
 	if (value == NULL)
 		return NULL;
 	*value++ = '\0';
-	return *value == '"' ? unquoted(value + 1) : value;
+	return *value == '"' ? row_unquote(value + 1) : value;
 }
 
 const struct col *
@@ -181,7 +181,7 @@ row_column(const struct row_shape *s, const char *name)
 
 /* Whole numbers may be written 3.6e12. */
 static bool
-whole_number(const char *value, int64_t lo, int64_t hi, int64_t *out)
+row_whole_number(const char *value, int64_t lo, int64_t hi, int64_t *out)
 {
 	double d;
 
@@ -214,14 +214,14 @@ row_set(const struct row_shape *s, void *row, const char *name, char *value,
 		good = text_f64(value, at);
 		break;
 	case COL_i64:
-		good = whole_number(value, INT64_MIN, INT64_MAX, at);
+		good = row_whole_number(value, INT64_MIN, INT64_MAX, at);
 		break;
 	case COL_i32:
-		good = whole_number(value, INT32_MIN, INT32_MAX, &whole);
+		good = row_whole_number(value, INT32_MIN, INT32_MAX, &whole);
 		*(int32_t *)at = (int32_t)whole;
 		break;
 	case COL_bool:
-		good = whole_number(value, 0, 1, &whole);
+		good = row_whole_number(value, 0, 1, &whole);
 		*(bool *)at = whole != 0;
 		break;
 	}

@@ -28,7 +28,7 @@ tmpl_path_check(const char *path, struct fail *f)
 enum { NAME_MAX_BYTES = 64 };
 
 static int
-lines(const char *p, const char *end)
+count_lines(const char *p, const char *end)
 {
 	int n = 0;
 
@@ -51,21 +51,21 @@ tmpl_inside(const struct tmpl_elem *e, const char *what)
 	return (struct tmpl){
 		.p = e->inner,
 		.end = e->inner + e->inner_n,
-		.line = e->line + lines(e->outer, e->inner),
+		.line = e->line + count_lines(e->outer, e->inner),
 		.what = what,
 	};
 }
 
 /* Steps to q, counting lines. */
 static void
-step(struct tmpl *t, const char *q)
+tmpl_step(struct tmpl *t, const char *q)
 {
-	t->line += lines(t->p, q);
+	t->line += count_lines(t->p, q);
 	t->p = q;
 }
 
 static bool
-starts(const struct tmpl *t, const char *with)
+tmpl_starts(const struct tmpl *t, const char *with)
 {
 	size_t n = strlen(with);
 
@@ -73,29 +73,29 @@ starts(const struct tmpl *t, const char *with)
 }
 
 static const char *
-find(const char *p, const char *end, const char *s)
+tmpl_find(const char *p, const char *end, const char *s)
 {
 	return memmem(p, (size_t)(end - p), s, strlen(s));
 }
 
 /* Over blanks, comments and the declaration. */
 static enum err
-pass(struct tmpl *t, struct fail *f)
+tmpl_skip(struct tmpl *t, struct fail *f)
 {
 	const char *q;
 	bool comment;
 
 	for (;;) {
 		q = t->p + strspn(t->p, " \t\r\n");
-		step(t, q < t->end ? q : t->end);
-		comment = starts(t, "<!--");
-		if (!comment && !starts(t, "<?"))
+		tmpl_step(t, q < t->end ? q : t->end);
+		comment = tmpl_starts(t, "<!--");
+		if (!comment && !tmpl_starts(t, "<?"))
 			return OK;
-		q = find(t->p, t->end, comment ? "-->" : "?>");
+		q = tmpl_find(t->p, t->end, comment ? "-->" : "?>");
 		if (q == NULL)
 			return FAIL(f, E_BADREQ, "%s, line %d: the comment has no end",
 			    t->what, t->line);
-		step(t, q + (comment ? 3 : 2));
+		tmpl_step(t, q + (comment ? 3 : 2));
 	}
 }
 
@@ -104,15 +104,15 @@ pass(struct tmpl *t, struct fail *f)
  * looked at twice: a template may consist of start tags.
  */
 static const char *
-end_tag(struct arena *a, const char *p, const char *end, const char *name)
+tmpl_end_tag(struct arena *a, const char *p, const char *end, const char *name)
 {
 	const char *open = arena_printf(a, "<%s>", name);
 	const char *close = arena_printf(a, "</%s>", name);
-	const char *c = find(p, end, close), *o;
+	const char *c = tmpl_find(p, end, close), *o;
 	size_t depth = 1;
 
 	while (c != NULL) {
-		o = find(p, c, open);
+		o = tmpl_find(p, c, open);
 		if (o != NULL) {
 			depth++;
 			p = o + strlen(open);
@@ -121,7 +121,7 @@ end_tag(struct arena *a, const char *p, const char *end, const char *name)
 		if (--depth == 0)
 			return c;
 		p = c + strlen(close);
-		c = find(p, end, close);
+		c = tmpl_find(p, end, close);
 	}
 	return NULL;
 }
@@ -133,7 +133,7 @@ tmpl_next(struct arena *a, struct tmpl *t, struct tmpl_elem *e, struct fail *f)
 	size_t n;
 
 	*e = (struct tmpl_elem){ .name = arena_strdup(a, "") };
-	if (pass(t, f) != OK)
+	if (tmpl_skip(t, f) != OK)
 		return f->code;
 	if (t->p == t->end)
 		return FAIL(f, E_NOTFOUND, "%s: no more elements", t->what);
@@ -151,21 +151,21 @@ tmpl_next(struct arena *a, struct tmpl *t, struct tmpl_elem *e, struct fail *f)
 	e->inner = gt + 1;
 	if (gt[-1] == '/') {
 		e->outer_n = (size_t)(e->inner - e->outer);
-		step(t, e->inner);
+		tmpl_step(t, e->inner);
 		return OK;
 	}
 	if (gt != q + n)
 		return FAIL(f, E_BADREQ,
 		    "%s, line %d: <%s> has attributes; write child elements", t->what,
 		    t->line, e->name);
-	q = end_tag(a, e->inner, t->end, e->name);
+	q = tmpl_end_tag(a, e->inner, t->end, e->name);
 	if (q == NULL)
 		return FAIL(f, E_BADREQ, "%s, line %d: <%s> has no end tag", t->what,
 		    t->line, e->name);
 	e->inner_n = (size_t)(q - e->inner);
 	q += strlen(e->name) + 3;
 	e->outer_n = (size_t)(q - e->outer);
-	step(t, q);
+	tmpl_step(t, q);
 	return OK;
 }
 

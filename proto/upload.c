@@ -33,7 +33,7 @@ data_start(const char *in, size_t n)
 }
 
 static bool
-is_text(const char *in, size_t n)
+is_header_text(const char *in, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (((unsigned char)in[i] < ' ' && strchr("\t\r\n", in[i]) == NULL) ||
@@ -44,7 +44,7 @@ is_text(const char *in, size_t n)
 
 /* Text of the first <tag> in the header, decoded; NULL if there is none. */
 static char *
-text_of(struct arena *a, const char *header, const char *tag)
+header_text(struct arena *a, const char *header, const char *tag)
 {
 	char *s = xml_between(a, header, tag);
 
@@ -53,38 +53,38 @@ text_of(struct arena *a, const char *header, const char *tag)
 
 /* A whole number of bytes in 0 .. 2^53; false if absent or anything else. */
 static bool
-bytes_of(struct arena *a, const char *header, const char *tag, double *out)
+header_bytes(struct arena *a, const char *header, const char *tag, double *out)
 {
-	char *s = text_of(a, header, tag);
+	char *s = header_text(a, header, tag);
 
 	return s != NULL && text_f64(s, out) && *out >= 0 && *out <= 0x1p53 &&
 	       *out == floor(*out);
 }
 
 static int32_t
-int_of(struct arena *a, const char *header, const char *tag)
+header_int(struct arena *a, const char *header, const char *tag)
 {
 	double v;
 
-	return bytes_of(a, header, tag, &v) && v < 10000 ? (int32_t)v : 0;
+	return header_bytes(a, header, tag, &v) && v < 10000 ? (int32_t)v : 0;
 }
 
 static enum err
-parse_data(struct arena *a, const char *header, struct upload *u, struct fail *f)
+parse_upload_data(struct arena *a, const char *header, struct upload *u, struct fail *f)
 {
 	double v;
 
 	u->kind = UPLOAD_DATA;
-	u->name = text_of(a, header, "name");
+	u->name = header_text(a, header, "name");
 	u->xml_signature = xml_between(a, header, "xml_signature");
-	u->md5_cksum = text_of(a, header, "md5_cksum");
-	u->has_max_nbytes = bytes_of(a, header, "max_nbytes", &u->max_nbytes);
-	u->has_nbytes = bytes_of(a, header, "nbytes", &v);
+	u->md5_cksum = header_text(a, header, "md5_cksum");
+	u->has_max_nbytes = header_bytes(a, header, "max_nbytes", &u->max_nbytes);
+	u->has_nbytes = header_bytes(a, header, "nbytes", &v);
 	if (u->has_nbytes)
 		u->nbytes = (int64_t)v;
 	if (strstr(header, "<offset>") == NULL)
 		return OK;
-	if (!bytes_of(a, header, "offset", &v))
+	if (!header_bytes(a, header, "offset", &v))
 		return FAIL(
 		    f, E_BADREQ, "the upload's <offset> is not a number of bytes");
 	u->offset = (int64_t)v;
@@ -107,17 +107,17 @@ upload_parse(
 		    "no <data> in the first %d bytes of the upload", UPLOAD_HEADER_MAX);
 	}
 	u->header_n = data != NULL ? (size_t)(data - in) : n;
-	if (data != NULL && !is_text(in, u->header_n))
+	if (data != NULL && !is_header_text(in, u->header_n))
 		return FAIL(f, E_BADREQ, "a control character in the upload's header");
 	header = raw_copy(a, &(struct raw){ .p = in, .n = u->header_n }, n);
-	u->version = 10000 * int_of(a, header, "core_client_major_version") +
-	             100 * int_of(a, header, "core_client_minor_version") +
-	             int_of(a, header, "core_client_release");
+	u->version = 10000 * header_int(a, header, "core_client_major_version") +
+	             100 * header_int(a, header, "core_client_minor_version") +
+	             header_int(a, header, "core_client_release");
 	if (data != NULL)
-		return parse_data(a, header, u, f);
+		return parse_upload_data(a, header, u, f);
 	if (xml_between(a, header, "get_file_size") != NULL) {
 		u->kind = UPLOAD_SIZE_QUERY;
-		u->name = text_of(a, header, "get_file_size");
+		u->name = header_text(a, header, "get_file_size");
 		return OK;
 	}
 	if (strstr(header, "</data_server_request>") != NULL)
@@ -145,7 +145,7 @@ upload_reply(struct buf *b, int status, const char *message, int64_t file_size)
 /* --- client --- */
 
 static void
-render_versions(struct buf *b, int32_t version)
+render_client_version(struct buf *b, int32_t version)
 {
 	buf_printf(b,
 	    "<data_server_request>\n"
@@ -158,7 +158,7 @@ render_versions(struct buf *b, int32_t version)
 void
 upload_render_query(struct buf *b, int32_t version, const char *name)
 {
-	render_versions(b, version);
+	render_client_version(b, version);
 	buf_puts(b, "    ");
 	buf_tag(b, "get_file_size", name);
 	buf_puts(b, "</data_server_request>\n");
@@ -167,7 +167,7 @@ upload_render_query(struct buf *b, int32_t version, const char *name)
 void
 upload_render_header(struct buf *b, const struct upload *u)
 {
-	render_versions(b, u->version);
+	render_client_version(b, u->version);
 	buf_puts(b, "<file_upload>\n<file_info>\n");
 	buf_tag(b, "name", u->name);
 	buf_puts(b, "<xml_signature>");
@@ -188,12 +188,12 @@ upload_parse_reply(struct arena *a, const char *in, size_t n, int *status,
     int64_t *file_size, char **message, struct fail *f)
 {
 	char *text = raw_copy(a, &(struct raw){ .p = in, .n = n }, UPLOAD_HEADER_MAX);
-	char *s = text_of(a, text, "status");
+	char *s = header_text(a, text, "status");
 	int64_t value;
 	double v;
 
-	*file_size = bytes_of(a, text, "file_size", &v) ? (int64_t)v : -1;
-	*message = text_of(a, text, "message");
+	*file_size = header_bytes(a, text, "file_size", &v) ? (int64_t)v : -1;
+	*message = header_text(a, text, "message");
 	if (s == NULL)
 		return FAIL(f, E_BADREQ,
 		    "no <status> in the upload server's reply of %zu bytes", n);

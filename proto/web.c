@@ -14,7 +14,7 @@ enum { ACCOUNT_TEXT_MAX = 190 }; /* of its columns */
  * over, nor what is invisible and changes how the text around it looks.
  */
 static bool
-name_char(const char *s)
+name_char_allowed(const char *s)
 {
 	static const char *const hidden[][2] = {
 		{ "\xc2\x80", "\xc2\x9f" },         /* control characters */
@@ -49,7 +49,7 @@ account_bad_name(const char *s)
 	if (strspn(s, "0123456789") == n)
 		return "The name may not be a number";
 	for (size_t i = 0; i < n; i += text_utf8(s + i))
-		if (!name_char(s + i))
+		if (!name_char_allowed(s + i))
 			return "The name has a character that is not allowed";
 	return NULL;
 }
@@ -112,7 +112,7 @@ web_account(struct buf *b, const char *authenticator)
 
 /* Has an earlier version of the same platform this plan class? */
 static bool
-named_before(const struct catalog *c, size_t i)
+plan_class_listed(const struct catalog *c, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
 		if (!c->versions[k].deprecated &&
@@ -123,7 +123,7 @@ named_before(const struct catalog *c, size_t i)
 }
 
 static void
-put_platform(struct buf *b, const struct platform *p, const char *plan_class)
+config_put_platform(struct buf *b, const struct platform *p, const char *plan_class)
 {
 	buf_puts(b, "        <platform>\n            ");
 	buf_tag(b, "platform_name", p->name);
@@ -138,22 +138,22 @@ put_platform(struct buf *b, const struct platform *p, const char *plan_class)
 
 /* Platforms that some version runs on, once for each plan class. */
 static void
-put_platforms(struct buf *b, const struct catalog *c)
+config_put_platforms(struct buf *b, const struct catalog *c)
 {
 	buf_puts(b, "    <platforms>\n");
 	for (size_t i = 0; i < c->nplatforms; i++)
 		for (size_t k = 0; k < c->nversions; k++)
 			if (c->versions[k].platformid == c->platforms[i].id &&
 			    !c->platforms[i].deprecated && !c->versions[k].deprecated &&
-			    !named_before(c, k))
-				put_platform(
+			    !plan_class_listed(c, k))
+				config_put_platform(
 				    b, &c->platforms[i], c->versions[k].plan_class);
 	buf_puts(b, "    </platforms>\n");
 }
 
 /* Who may create an account, and with what. */
 static void
-put_creation(struct buf *b, const struct conf *cf)
+config_put_creation(struct buf *b, const struct conf *cf)
 {
 	bool invited = cf->invite_code.n > 0;
 
@@ -189,12 +189,12 @@ web_project_config(struct buf *b, const struct web_project *p)
 	    "    <web_stopped>%d</web_stopped>\n"
 	    "    <sched_stopped>%d</sched_stopped>\n",
 	    p->web_stopped, p->sched_stopped);
-	put_creation(b, cf);
+	config_put_creation(b, cf);
 	if (cf->min_core_client_version > 0)
 		buf_printf(b, "    <min_client_version>%lld</min_client_version>\n",
 		    (long long)cf->min_core_client_version);
 	if (p->catalog != NULL)
-		put_platforms(b, p->catalog);
+		config_put_platforms(b, p->catalog);
 	if (p->terms_of_use != NULL) {
 		buf_puts(b, "    ");
 		buf_tag(b, "terms_of_use", p->terms_of_use);

@@ -41,16 +41,17 @@ account_rss_key(struct arena *a, int64_t id, const char *key, const char *passwd
 
 /* Behind "<id>_". */
 static const char *
-digest_of(const char *key)
+key_digest(const char *key)
 {
 	return strchr(key, '_') + 1;
 }
 
 static bool
-key_is(struct arena *a, const char *now, bool kept, const char *old, const char *said)
+key_matches(
+    struct arena *a, const char *now, bool kept, const char *old, const char *said)
 {
 	const char *before = arena_printf(
-	    a, "%.*s%s", (int)(digest_of(now) - now), now, old);
+	    a, "%.*s%s", (int)(key_digest(now) - now), now, old);
 	bool is_now = secret_equal(now, said), is_old = secret_equal(before, said);
 
 	return is_now || (is_old && kept && old[0] != '\0');
@@ -61,8 +62,8 @@ account_weak_key_is(struct arena *a, const struct user *u, const char *said)
 {
 	const char *now = account_weak_key(a, u->id, u->authenticator, u->passwd_hash);
 
-	return key_is(
-	    a, now, strcmp(digest_of(now), u->old_keys_of) == 0, u->old_weak_key, said);
+	return key_matches(a, now, strcmp(key_digest(now), u->old_keys_of) == 0,
+	    u->old_weak_key, said);
 }
 
 bool
@@ -71,8 +72,8 @@ account_rss_key_is(struct arena *a, const struct user_info *u, const char *said)
 	const char *now = account_rss_key(a, u->id, u->authenticator, u->passwd_hash);
 	const char *weak = account_weak_key(a, u->id, u->authenticator, u->passwd_hash);
 
-	return key_is(
-	    a, now, strcmp(digest_of(weak), u->old_keys_of) == 0, u->old_rss_key, said);
+	return key_matches(a, now, strcmp(key_digest(weak), u->old_keys_of) == 0,
+	    u->old_rss_key, said);
 }
 
 struct user_keys
@@ -81,9 +82,9 @@ account_keys_kept(struct arena *a, const struct user *u, const char *stored)
 	const char *key = u->authenticator;
 
 	return (struct user_keys){
-		.of = digest_of(account_weak_key(a, u->id, key, stored)),
-		.weak = digest_of(account_weak_key(a, u->id, key, u->passwd_hash)),
-		.rss = digest_of(account_rss_key(a, u->id, key, u->passwd_hash)),
+		.of = key_digest(account_weak_key(a, u->id, key, stored)),
+		.weak = key_digest(account_weak_key(a, u->id, key, u->passwd_hash)),
+		.rss = key_digest(account_rss_key(a, u->id, key, u->passwd_hash)),
 	};
 }
 
@@ -113,7 +114,7 @@ code_point(const char *s, size_t n)
 
 /* Text between tags; control characters, which XML does not have, are left out. */
 static void
-put_text(struct buf *b, const char *s)
+doc_put_text(struct buf *b, const char *s)
 {
 	while (*s != '\0') {
 		size_t n = text_utf8(s);
@@ -134,28 +135,28 @@ put_text(struct buf *b, const char *s)
 }
 
 static void
-put_str(struct buf *b, const char *indent, const char *tag, const char *text)
+doc_put_str(struct buf *b, const char *indent, const char *tag, const char *text)
 {
 	buf_printf(b, "%s<%s>", indent, tag);
-	put_text(b, text);
+	doc_put_text(b, text);
 	buf_printf(b, "</%s>\n", tag);
 }
 
 static void
-put_int(struct buf *b, const char *indent, const char *tag, int64_t v)
+doc_put_int(struct buf *b, const char *indent, const char *tag, int64_t v)
 {
 	buf_printf(b, "%s<%s>%" PRId64 "</%s>\n", indent, tag, v, tag);
 }
 
 static void
-put_f64(struct buf *b, const char *indent, const char *tag, double v)
+doc_put_f64(struct buf *b, const char *indent, const char *tag, double v)
 {
 	buf_printf(b, "%s<%s>%f</%s>\n", indent, tag, v, tag);
 }
 
 /* Account managers decode the values of am_get_info. */
 static void
-put_encoded(struct buf *b, const char *tag, const char *text)
+doc_put_encoded(struct buf *b, const char *tag, const char *text)
 {
 	buf_printf(b, "    <%s>%s</%s>\n", tag, url_encode(b->a, text), tag);
 }
@@ -188,52 +189,52 @@ web_manager_info(struct buf *b, const struct user_info *u, bool founder)
 	static const char in[] = "    ";
 
 	buf_printf(b, "%s<am_get_info_reply>\n    <success/>\n", declaration);
-	put_int(b, in, "id", u->id);
-	put_encoded(b, "name", u->name);
-	put_encoded(b, "country", u->country);
-	put_str(b, in, "weak_auth",
+	doc_put_int(b, in, "id", u->id);
+	doc_put_encoded(b, "name", u->name);
+	doc_put_encoded(b, "country", u->country);
+	doc_put_str(b, in, "weak_auth",
 	    account_weak_key(b->a, u->id, u->authenticator, u->passwd_hash));
-	put_str(b, in, "cpid", external_cpid(b->a, u));
-	put_int(b, in, "has_profile", u->has_profile != 0);
-	put_int(b, in, "create_time", u->create_time);
-	put_encoded(b, "global_prefs", u->global_prefs);
-	put_encoded(b, "project_prefs", u->project_prefs);
-	put_encoded(b, "url", u->url);
-	put_int(b, in, "send_email", u->send_email);
-	put_int(b, in, "show_hosts", u->show_hosts);
-	put_int(b, in, "teamid", u->teamid);
-	put_encoded(b, "venue", u->venue);
+	doc_put_str(b, in, "cpid", external_cpid(b->a, u));
+	doc_put_int(b, in, "has_profile", u->has_profile != 0);
+	doc_put_int(b, in, "create_time", u->create_time);
+	doc_put_encoded(b, "global_prefs", u->global_prefs);
+	doc_put_encoded(b, "project_prefs", u->project_prefs);
+	doc_put_encoded(b, "url", u->url);
+	doc_put_int(b, in, "send_email", u->send_email);
+	doc_put_int(b, in, "show_hosts", u->show_hosts);
+	doc_put_int(b, in, "teamid", u->teamid);
+	doc_put_encoded(b, "venue", u->venue);
 	if (u->postal_code[0] != '\0')
-		put_encoded(b, "postal_code", u->postal_code);
+		doc_put_encoded(b, "postal_code", u->postal_code);
 	if (founder)
 		buf_puts(b, "    <teamfounder/>\n");
 	buf_puts(b, "</am_get_info_reply>\n");
 }
 
 static void
-put_host(struct buf *b, const struct host *h)
+doc_put_host(struct buf *b, const struct host *h)
 {
 	static const char in[] = "        ";
 
 	buf_puts(b, "    <host>\n");
-	put_int(b, in, "id", h->id);
-	put_int(b, in, "create_time", h->create_time);
-	put_int(b, in, "rpc_seqno", h->rpc_seqno);
-	put_int(b, in, "rpc_time", h->rpc_time);
-	put_str(b, in, "host_cpid", h->host_cpid);
-	put_str(b, in, "domain_name", h->domain_name);
-	put_f64(b, in, "total_credit", h->total_credit);
-	put_f64(b, in, "expavg_credit", h->expavg_credit);
-	put_f64(b, in, "expavg_time", h->expavg_time);
-	put_int(b, in, "p_ncpus", h->p_ncpus);
-	put_str(b, in, "p_vendor", h->p_vendor);
-	put_str(b, in, "p_model", h->p_model);
-	put_f64(b, in, "p_fpops", h->p_fpops);
-	put_f64(b, in, "p_iops", h->p_iops);
-	put_f64(b, in, "m_nbytes", h->m_nbytes);
-	put_str(b, in, "os_name", h->os_name);
-	put_str(b, in, "os_version", h->os_version);
-	put_str(b, in, "venue", h->venue);
+	doc_put_int(b, in, "id", h->id);
+	doc_put_int(b, in, "create_time", h->create_time);
+	doc_put_int(b, in, "rpc_seqno", h->rpc_seqno);
+	doc_put_int(b, in, "rpc_time", h->rpc_time);
+	doc_put_str(b, in, "host_cpid", h->host_cpid);
+	doc_put_str(b, in, "domain_name", h->domain_name);
+	doc_put_f64(b, in, "total_credit", h->total_credit);
+	doc_put_f64(b, in, "expavg_credit", h->expavg_credit);
+	doc_put_f64(b, in, "expavg_time", h->expavg_time);
+	doc_put_int(b, in, "p_ncpus", h->p_ncpus);
+	doc_put_str(b, in, "p_vendor", h->p_vendor);
+	doc_put_str(b, in, "p_model", h->p_model);
+	doc_put_f64(b, in, "p_fpops", h->p_fpops);
+	doc_put_f64(b, in, "p_iops", h->p_iops);
+	doc_put_f64(b, in, "m_nbytes", h->m_nbytes);
+	doc_put_str(b, in, "os_name", h->os_name);
+	doc_put_str(b, in, "os_version", h->os_version);
+	doc_put_str(b, in, "venue", h->venue);
 	buf_puts(b, "    </host>\n");
 }
 
@@ -244,45 +245,45 @@ web_user(struct buf *b, const struct user_info *u, bool own, const struct host *
 	static const char in[] = "    ";
 
 	buf_printf(b, "%s<user>\n", declaration);
-	put_int(b, in, "id", u->id);
-	put_str(b, in, "cpid", external_cpid(b->a, u));
-	put_int(b, in, "create_time", u->create_time);
-	put_str(b, in, "name", u->name);
+	doc_put_int(b, in, "id", u->id);
+	doc_put_str(b, in, "cpid", external_cpid(b->a, u));
+	doc_put_int(b, in, "create_time", u->create_time);
+	doc_put_str(b, in, "name", u->name);
 	if (u->country[0] != '\0')
-		put_str(b, in, "country", u->country);
-	put_f64(b, in, "total_credit", u->total_credit);
-	put_f64(b, in, "expavg_credit", u->expavg_credit);
-	put_f64(b, in, "expavg_time", u->expavg_time);
-	put_int(b, in, "teamid", u->teamid);
+		doc_put_str(b, in, "country", u->country);
+	doc_put_f64(b, in, "total_credit", u->total_credit);
+	doc_put_f64(b, in, "expavg_credit", u->expavg_credit);
+	doc_put_f64(b, in, "expavg_time", u->expavg_time);
+	doc_put_int(b, in, "teamid", u->teamid);
 	if (u->url[0] != '\0')
-		put_str(b, in, "url", u->url);
-	put_int(b, in, "has_profile", u->has_profile != 0);
+		doc_put_str(b, in, "url", u->url);
+	doc_put_int(b, in, "has_profile", u->has_profile != 0);
 	if (own)
-		put_str(b, in, "venue", u->venue);
+		doc_put_str(b, in, "venue", u->venue);
 	for (size_t i = 0; own && i < nhosts; i++)
-		put_host(b, &h[i]);
+		doc_put_host(b, &h[i]);
 	buf_puts(b, "</user>\n");
 }
 
 static void
-put_team(struct buf *b, const char *in, const struct team *t)
+doc_put_team(struct buf *b, const char *in, const struct team *t)
 {
 	const char *more = arena_printf(b->a, "%s    ", in);
 
 	buf_printf(b, "%s<team>\n", in);
-	put_int(b, more, "id", t->id);
-	put_int(b, more, "create_time", t->create_time);
-	put_int(b, more, "userid", t->userid);
-	put_str(b, more, "name", t->name);
-	put_str(b, more, "url", t->url);
-	put_int(b, more, "type", t->type);
-	put_str(b, more, "country", t->country);
-	put_str(b, more, "description", t->description);
-	put_int(b, more, "nusers", t->nusers);
-	put_int(b, more, "joinable", t->joinable);
-	put_f64(b, more, "total_credit", t->total_credit);
-	put_f64(b, more, "expavg_credit", t->expavg_credit);
-	put_f64(b, more, "expavg_time", t->expavg_time);
+	doc_put_int(b, more, "id", t->id);
+	doc_put_int(b, more, "create_time", t->create_time);
+	doc_put_int(b, more, "userid", t->userid);
+	doc_put_str(b, more, "name", t->name);
+	doc_put_str(b, more, "url", t->url);
+	doc_put_int(b, more, "type", t->type);
+	doc_put_str(b, more, "country", t->country);
+	doc_put_str(b, more, "description", t->description);
+	doc_put_int(b, more, "nusers", t->nusers);
+	doc_put_int(b, more, "joinable", t->joinable);
+	doc_put_f64(b, more, "total_credit", t->total_credit);
+	doc_put_f64(b, more, "expavg_credit", t->expavg_credit);
+	doc_put_f64(b, more, "expavg_time", t->expavg_time);
 	buf_printf(b, "%s</team>\n", in);
 }
 
@@ -291,7 +292,7 @@ web_teams(struct buf *b, const struct team *t, size_t n, bool many)
 {
 	buf_printf(b, "%s%s", declaration, many ? "<teams>\n" : "");
 	for (size_t i = 0; i < n; i++)
-		put_team(b, many ? "    " : "", &t[i]);
+		doc_put_team(b, many ? "    " : "", &t[i]);
 	if (many)
 		buf_puts(b, "</teams>\n");
 }
@@ -301,13 +302,13 @@ web_teams(struct buf *b, const struct team *t, size_t n, bool many)
 /* Clients show descriptions as HTML; its text has no '>', so it cannot end the CDATA.
  */
 static void
-put_description(struct buf *b, const char *text)
+doc_put_description(struct buf *b, const char *text)
 {
 	buf_puts(b, "    <description><![CDATA[");
 	for (; *text != '\0'; text++) {
 		size_t n = strcspn(text, "\n");
 
-		put_text(b, arena_memdup(b->a, text, n));
+		doc_put_text(b, arena_memdup(b->a, text, n));
 		text += n;
 		if (*text == '\0')
 			break;
@@ -324,19 +325,19 @@ web_notices(struct buf *b, const char *project, const char *master_url,
 	char when[30];
 
 	buf_printf(b, "%s<rss version=\"2.0\">\n<channel>\n", declaration);
-	put_str(b, "", "title", project);
-	put_str(b, "", "link", master_url);
-	put_str(b, "", "description", "Notices");
+	doc_put_str(b, "", "title", project);
+	doc_put_str(b, "", "link", master_url);
+	doc_put_str(b, "", "description", "Notices");
 	for (size_t i = 0; i < n; i++) {
 		buf_puts(b, "<item>\n");
-		put_str(b, in, "title", v[i].title);
-		put_str(b, in, "link", master_url);
+		doc_put_str(b, in, "title", v[i].title);
+		doc_put_str(b, in, "link", master_url);
 		buf_puts(b, "    <guid isPermaLink=\"false\">");
-		put_text(b, master_url);
-		put_text(b, v[i].name);
+		doc_put_text(b, master_url);
+		doc_put_text(b, v[i].name);
 		buf_puts(b, "</guid>\n");
-		put_description(b, v[i].text);
-		put_str(b, in, "pubDate", clock_http(v[i].time, when));
+		doc_put_description(b, v[i].text);
+		doc_put_str(b, in, "pubDate", clock_http(v[i].time, when));
 		buf_puts(b, "</item>\n");
 	}
 	buf_puts(b, "</channel>\n</rss>\n");

@@ -15,7 +15,7 @@ say_new(struct arena *a)
 }
 
 static void
-put(struct say *s, const char *p, size_t n)
+say_put(struct say *s, const char *p, size_t n)
 {
 	if (s->n + n + 1 > s->cap) {
 		size_t cap = 2 * (s->n + n + 1);
@@ -34,12 +34,12 @@ void
 say_str(struct say *s, const char *text)
 {
 	if (text != NULL)
-		put(s, text, strlen(text));
+		say_put(s, text, strlen(text));
 }
 
 /* The digits of u, at least min of them. */
 static void
-put_digits(struct say *s, uint64_t u, int min)
+say_put_digits(struct say *s, uint64_t u, int min)
 {
 	char d[20];
 	size_t i = sizeof(d);
@@ -49,15 +49,15 @@ put_digits(struct say *s, uint64_t u, int min)
 		u /= 10;
 		min--;
 	} while (u > 0 || min > 0);
-	put(s, d + i, sizeof(d) - i);
+	say_put(s, d + i, sizeof(d) - i);
 }
 
 void
 say_int(struct say *s, int64_t x)
 {
 	if (x < 0)
-		put(s, "-", 1);
-	put_digits(s, x < 0 ? -(uint64_t)x : (uint64_t)x, 1);
+		say_put(s, "-", 1);
+	say_put_digits(s, x < 0 ? -(uint64_t)x : (uint64_t)x, 1);
 }
 
 void
@@ -72,11 +72,11 @@ say_fixed(struct say *s, double x, int decimals)
 	scaled = floor(fabs(x) * (double)unit + 0.5);
 	u = scaled < most ? (uint64_t)scaled : (uint64_t)most; /* NaN too */
 	if (x < 0 && u > 0)
-		put(s, "-", 1);
-	put_digits(s, u / unit, 1);
+		say_put(s, "-", 1);
+	say_put_digits(s, u / unit, 1);
 	if (decimals > 0) {
-		put(s, ".", 1);
-		put_digits(s, u % unit, decimals);
+		say_put(s, ".", 1);
+		say_put_digits(s, u % unit, decimals);
 	}
 }
 

@@ -7,7 +7,7 @@
 #include "lib/banned.h"
 
 static int
-by_id(const void *a, const void *b)
+compare_ids(const void *a, const void *b)
 {
 	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
@@ -21,18 +21,18 @@ ids_make(struct arena *a, const int64_t *v, size_t n)
 
 	if (n > 0)
 		memcpy(s.v, v, n * sizeof(*v));
-	qsort(s.v, n, sizeof(*s.v), by_id);
+	qsort(s.v, n, sizeof(*s.v), compare_ids);
 	return s;
 }
 
 bool
 ids_has(const struct ids *s, int64_t id)
 {
-	return s->n > 0 && bsearch(&id, s->v, s->n, sizeof(*s->v), by_id) != NULL;
+	return s->n > 0 && bsearch(&id, s->v, s->n, sizeof(*s->v), compare_ids) != NULL;
 }
 
 static int
-by_name(const void *a, const void *b)
+compare_name_ptrs(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -53,12 +53,12 @@ names_add(struct names *s, const char *name)
 void
 names_sort(struct names *s)
 {
-	qsort(s->v, s->n, sizeof(*s->v), by_name);
+	qsort(s->v, s->n, sizeof(*s->v), compare_name_ptrs);
 }
 
 bool
 names_has(const struct names *s, const char *name)
 {
 	return name != NULL && s->n > 0 &&
-	       bsearch(&name, s->v, s->n, sizeof(*s->v), by_name) != NULL;
+	       bsearch(&name, s->v, s->n, sizeof(*s->v), compare_name_ptrs) != NULL;
 }

@@ -33,7 +33,7 @@ baseline_cost_jobs(const struct decision *d, int64_t *bytes_needed)
 }
 
 static int64_t
-set_bytes(const struct snapshot *s, int64_t fileset_id)
+drawn_set_bytes(const struct snapshot *s, int64_t fileset_id)
 {
 	int64_t bytes = 0;
 
@@ -44,10 +44,10 @@ set_bytes(const struct snapshot *s, int64_t fileset_id)
 }
 
 static bool
-fits(struct ctx *c, const struct job *j)
+drawn_job_fits(struct ctx *c, const struct job *j)
 {
 	struct snap_file file = { .fileset_id = j->fileset_id,
-		.bytes = set_bytes(c->snap, j->fileset_id) };
+		.bytes = drawn_set_bytes(c->snap, j->fileset_id) };
 	struct fitting f;
 	struct choice q;
 	bool fit = false;
@@ -61,12 +61,12 @@ fits(struct ctx *c, const struct job *j)
 }
 
 void
-without_locality(const struct ctx *real)
+baseline_cost_measure(const struct ctx *real)
 {
 	struct snapshot snap = *real->snap;
 	struct ctx c = *real;
 	struct rng rng;
-	struct dec_baseline *w = &real->d->without;
+	struct dec_baseline *w = &real->d->baseline;
 	double sum = 0;
 
 	if (snap.ndrawn == 0)
@@ -82,7 +82,7 @@ without_locality(const struct ctx *real)
 	c.nchoices = c.choices_cap = 0;
 	*w = (struct dec_baseline){ .drawn = snap.ndrawn };
 	for (size_t i = 0; i < snap.ndrawn; i++)
-		if (fits(&c, &snap.drawn[i])) {
+		if (drawn_job_fits(&c, &snap.drawn[i])) {
 			w->fit++;
 			sum += (double)larges_missing(
 			    &c.larges, snap.drawn[i].fileset_id);

@@ -154,9 +154,9 @@ enum reason fit_host(struct ctx *, const struct job *, const struct pick *,
 int64_t fit_grace_s(const struct conf *);
 
 /* --- baseline_cost.c --- */
-/* Sets d->without from the drawn jobs; before anything is sent, and for nothing else.
+/* Sets d->baseline from the drawn jobs; before anything is sent, and for nothing else.
  */
-void without_locality(const struct ctx *);
+void baseline_cost_measure(const struct ctx *);
 
 /* --- workload.c --- */
 void workload_begin(struct ctx *);

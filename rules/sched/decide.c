@@ -18,7 +18,7 @@ struct rank {
 };
 
 static int
-rank_order(const void *a, const void *b)
+compare_rank(const void *a, const void *b)
 {
 	const struct rank *x = a, *y = b;
 
@@ -36,7 +36,7 @@ plain_by_priority(const struct ctx *c)
 
 	for (size_t i = 0; i < c->snap->nplain; i++)
 		v[i] = (struct rank){ c->snap->plain[i].priority, i };
-	qsort(v, c->snap->nplain, sizeof(*v), rank_order);
+	qsort(v, c->snap->nplain, sizeof(*v), compare_rank);
 	return v;
 }
 
@@ -96,7 +96,7 @@ plain_goes_first(struct ctx *c)
 }
 
 static void
-serve(struct ctx *c)
+serve_all(struct ctx *c)
 {
 	bool plain_first;
 
@@ -150,7 +150,7 @@ keep_only_question(struct ctx *c)
 }
 
 static void
-names_of_held(struct ctx *c)
+held_begin(struct ctx *c)
 {
 	const struct request *rq = c->req;
 
@@ -176,7 +176,7 @@ files_begin(struct ctx *c)
 }
 
 static void
-begin(struct ctx *c, const int64_t *lost, size_t nlost)
+decide_begin(struct ctx *c, const int64_t *lost, size_t nlost)
 {
 	const struct request *rq = c->req;
 
@@ -190,7 +190,7 @@ begin(struct ctx *c, const int64_t *lost, size_t nlost)
 	c->lost = ids_make(c->a, lost, nlost);
 	c->user_wus = ids_make(c->a, c->snap->user_wus, c->snap->nuser_wus);
 	limits_count_in_progress(c);
-	names_of_held(c);
+	held_begin(c);
 	files_begin(c);
 	delete_begin(c);
 }
@@ -216,7 +216,7 @@ ask_for_logs(struct ctx *c)
 
 /* Why no more than this was sent, where work was wanted. */
 static enum reason
-rest_of(const struct ctx *c)
+why_no_more(const struct ctx *c)
 {
 	enum reason why = c->d->work_wanted ? limits_more(c) : c->d->rest;
 
@@ -237,7 +237,7 @@ decide(struct arena *a, const struct conf *cf, const struct request *rq,
 	double interval = (double)cf->min_sendwork_interval;
 	enum reason gate;
 
-	begin(&c, lost, nlost);
+	decide_begin(&c, lost, nlost);
 	report_all(&c);
 	prefs_exchange(&c);
 	gate = limits_gate(&c);
@@ -246,8 +246,8 @@ decide(struct arena *a, const struct conf *cf, const struct request *rq,
 	if (gate == WHY_NONE && !snap->account_full)
 		serve_nci(&c);
 	if (c.d->work_wanted) {
-		without_locality(&c);
-		serve(&c);
+		baseline_cost_measure(&c);
+		serve_all(&c);
 	}
 	search_on(&c);
 	if (c.d->more || c.d->more_nci || c.d->nwant > 0) {
@@ -255,7 +255,7 @@ decide(struct arena *a, const struct conf *cf, const struct request *rq,
 		return c.d;
 	}
 	search_keep(&c);
-	c.d->rest = rest_of(&c);
+	c.d->rest = why_no_more(&c);
 	owner_moves(&c);
 	lost_abort(&c);
 	ask_for_logs(&c);

@@ -16,8 +16,8 @@ enum { SPACE_DELAY_S = 14400 };
 /* Needs the file, as far as the server knows: what the host reports now is over, and
  * what it does not list is not there. */
 static bool
-on_host(const struct ctx *c, const struct names *listed, const struct names *reported,
-    const struct job *j)
+job_on_host(const struct ctx *c, const struct names *listed,
+    const struct names *reported, const struct job *j)
 {
 	if (names_has(reported, j->name))
 		return false;
@@ -25,7 +25,7 @@ on_host(const struct ctx *c, const struct names *listed, const struct names *rep
 }
 
 static void
-mark_set_busy(struct ctx *c, int64_t fileset_id)
+delete_mark_set_busy(struct ctx *c, int64_t fileset_id)
 {
 	size_t n;
 	const struct large_use *u = larges_of_set(&c->larges, fileset_id, &n);
@@ -35,7 +35,7 @@ mark_set_busy(struct ctx *c, int64_t fileset_id)
 }
 
 static void
-mark_busy(struct ctx *c)
+delete_mark_busy(struct ctx *c)
 {
 	const struct request *rq = c->req;
 	struct names listed = names_new(c->a, rq->nother_results);
@@ -50,18 +50,18 @@ mark_busy(struct ctx *c)
 	for (size_t i = 0; i < c->snap->nin_progress; i++) {
 		const struct job *j = &c->snap->in_progress[i];
 
-		if (on_host(c, &listed, &reported, j))
-			mark_set_busy(c, j->fileset_id);
+		if (job_on_host(c, &listed, &reported, j))
+			delete_mark_set_busy(c, j->fileset_id);
 	}
 	for (size_t i = 0; c->snap->others != NULL && i < rq->nother_results; i++)
 		if (c->snap->others[i].owner != 0)
-			mark_set_busy(c, c->snap->others[i].fileset_id);
+			delete_mark_set_busy(c, c->snap->others[i].fileset_id);
 }
 
 /* A workunit of the set may still make results, for which a host would have to fetch
  * the file again. */
 static bool
-spares(const struct ctx *c, const struct dec_file *df, const struct large *l)
+set_spares(const struct ctx *c, const struct dec_file *df, const struct large *l)
 {
 	return c->conf->locality_keep_last_holder && !l->elsewhere &&
 	       df->state == FILE_EXHAUSTED && df->file->has_open_wu;
@@ -70,13 +70,13 @@ spares(const struct ctx *c, const struct dec_file *df, const struct large *l)
 /* Jobs may be on their way, and need it again; or new holders will not come, so these
  * compute what is made again. */
 static bool
-awaits(const struct snap_file *f)
+set_awaits_results(const struct snap_file *f)
 {
 	return f->no_work_is_news || f->draining;
 }
 
 static void
-mark_set(struct ctx *c, const struct dec_file *df)
+delete_mark_set(struct ctx *c, const struct dec_file *df)
 {
 	size_t n;
 	const struct large_use *u = larges_of_set(&c->larges, df->file->fileset_id, &n);
@@ -86,8 +86,9 @@ mark_set(struct ctx *c, const struct dec_file *df)
 
 		l->known++;
 		l->paused |= df->file->paused;
-		l->awaits |= df->state == FILE_EXHAUSTED && awaits(df->file);
-		l->spared |= spares(c, df, l);
+		l->awaits |= df->state == FILE_EXHAUSTED &&
+		             set_awaits_results(df->file);
+		l->spared |= set_spares(c, df, l);
 		if (df->state < l->state)
 			l->state = df->state;
 	}
@@ -95,7 +96,7 @@ mark_set(struct ctx *c, const struct dec_file *df)
 
 /* The host has it whole, and all sets that it is in are known and not held back. */
 static bool
-may_go(const struct large *l)
+may_delete(const struct large *l)
 {
 	return l->reported && !l->paused && !l->has_others && l->known == l->nsets;
 }
@@ -106,13 +107,13 @@ delete_begin(struct ctx *c)
 	for (size_t i = 0; i < c->larges.nuses; i++)
 		c->larges.uses[i].large->nsets++;
 	for (size_t i = 0; i < c->snap->nfiles; i++)
-		mark_set(c, &c->d->files[i]);
-	mark_busy(c);
+		delete_mark_set(c, &c->d->files[i]);
+	delete_mark_busy(c);
 	for (size_t i = 0; i < c->larges.n; i++) {
 		struct large *l = &c->larges.v[i];
 
 		l->reported = names_has(&c->held, l->file->name);
-		l->goes = c->locality && may_go(l) && l->state >= FILE_EXHAUSTED &&
+		l->goes = c->locality && may_delete(l) && l->state >= FILE_EXHAUSTED &&
 		          !l->awaits && !l->spared;
 		c->disk += large_freed(l);
 	}
@@ -121,7 +122,7 @@ delete_begin(struct ctx *c)
 /* --- orders --- */
 
 static void
-order(struct ctx *c, const struct large *l, bool for_space)
+delete_order(struct ctx *c, const struct large *l, bool for_space)
 {
 	struct decision *d = c->d;
 	struct say s = say_new(c->a);
@@ -170,7 +171,7 @@ count_future(struct ctx *c)
 /* What is not in use goes first, for that makes room at once, then what has the least
  * future value, then what frees most, then the smaller id. */
 static bool
-worth_less(const struct large *a, const struct large *b)
+is_worth_less(const struct large *a, const struct large *b)
 {
 	if (a->busy != b->busy)
 		return b->busy;
@@ -190,12 +191,12 @@ order_for_space(struct ctx *c)
 	for (size_t i = 0; i < c->larges.n; i++) {
 		const struct large *l = &c->larges.v[i];
 
-		if (may_go(l) && (least == NULL || worth_less(l, least)))
+		if (may_delete(l) && (least == NULL || is_worth_less(l, least)))
 			least = l;
 	}
 	if (least == NULL)
 		return;
-	order(c, least, true);
+	delete_order(c, least, true);
 	decision_delay(c, SPACE_DELAY_S);
 }
 
@@ -208,7 +209,7 @@ delete_orders(struct ctx *c)
 		return;
 	for (size_t i = 0; i < c->larges.n; i++)
 		if (c->larges.v[i].goes)
-			order(c, &c->larges.v[i], false);
+			delete_order(c, &c->larges.v[i], false);
 	if (d->work_wanted && d->nsends == 0 && d->ndeletes == 0 &&
 	    d->counts[WHY_DISK] > 0)
 		order_for_space(c);

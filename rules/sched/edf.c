@@ -19,7 +19,7 @@ struct edf_running {
 };
 
 static void
-heap_push(struct edf_running *h, size_t *n, struct edf_running x)
+edf_heap_push(struct edf_running *h, size_t *n, struct edf_running x)
 {
 	size_t i = (*n)++;
 
@@ -29,7 +29,7 @@ heap_push(struct edf_running *h, size_t *n, struct edf_running x)
 }
 
 static struct edf_running
-heap_pop(struct edf_running *h, size_t *n)
+edf_heap_pop(struct edf_running *h, size_t *n)
 {
 	struct edf_running top = h[0], x = h[--*n];
 	size_t i = 0;
@@ -50,7 +50,7 @@ heap_pop(struct edf_running *h, size_t *n)
 
 /* When each of the n tasks, in this order, is done: seconds from now. */
 static void
-simulate(struct edf *e, const struct edf_task *t, size_t n, double *done)
+edf_simulate(struct edf *e, const struct edf_task *t, size_t n, double *done)
 {
 	struct edf_running *h = e->running;
 	double at = 0, idle = e->instances;
@@ -60,26 +60,26 @@ simulate(struct edf *e, const struct edf_task *t, size_t n, double *done)
 		double usage = fmin(t[i].usage, e->instances);
 
 		while (nh > 0 && idle < usage - ROUNDING) {
-			struct edf_running r = heap_pop(h, &nh);
+			struct edf_running r = edf_heap_pop(h, &nh);
 
 			at = fmax(at, r.end);
 			idle += r.usage;
 		}
 		done[i] = at + t[i].remaining;
 		idle -= usage;
-		heap_push(h, &nh, (struct edf_running){ done[i], usage });
+		edf_heap_push(h, &nh, (struct edf_running){ done[i], usage });
 	}
 }
 
 static bool
-late(const struct edf *e, const struct edf_task *t, double done)
+edf_is_late(const struct edf *e, const struct edf_task *t, double done)
 {
 	return done > (double)(t->deadline - e->now);
 }
 
 /* Where a task of this deadline belongs: behind all that are due no later. */
 static size_t
-place(const struct edf *e, int64_t deadline)
+edf_place(const struct edf *e, int64_t deadline)
 {
 	size_t from = 0, end = e->n;
 
@@ -95,7 +95,7 @@ place(const struct edf *e, int64_t deadline)
 }
 
 static void
-make_room(struct edf *e)
+edf_make_room(struct edf *e)
 {
 	if (e->room > e->n)
 		return;
@@ -108,11 +108,11 @@ make_room(struct edf *e)
 }
 
 static void
-bring_up_to_date(struct edf *e)
+edf_refresh(struct edf *e)
 {
-	make_room(e);
+	edf_make_room(e);
 	if (e->ndone != e->n)
-		simulate(e, e->tasks, e->n, e->done);
+		edf_simulate(e, e->tasks, e->n, e->done);
 	e->ndone = e->n;
 }
 
@@ -125,7 +125,7 @@ edf_new(struct arena *a, int64_t now, double instances)
 void
 edf_add(struct edf *e, struct edf_task t)
 {
-	size_t at = place(e, t.deadline);
+	size_t at = edf_place(e, t.deadline);
 
 	PUSH(e->a, e->tasks, e->n, e->cap) = t;
 	memmove(&e->tasks[at + 1], &e->tasks[at], (e->n - 1 - at) * sizeof(*e->tasks));
@@ -134,7 +134,7 @@ edf_add(struct edf *e, struct edf_task t)
 }
 
 static bool
-harder(const struct edf_task *t, const struct edf_task *than)
+edf_is_harder(const struct edf_task *t, const struct edf_task *than)
 {
 	return t->remaining >= than->remaining && t->usage >= than->usage &&
 	       t->deadline <= than->deadline;
@@ -142,18 +142,19 @@ harder(const struct edf_task *t, const struct edf_task *than)
 
 /* Tasks before the new one are not touched by it. */
 static bool
-fits(struct edf *e, const struct edf_task *x)
+edf_fits(struct edf *e, const struct edf_task *x)
 {
-	size_t at = place(e, x->deadline);
+	size_t at = edf_place(e, x->deadline);
 	double *done = e->trial_done;
 
 	for (size_t i = 0; i <= e->n; i++)
 		e->trial[i] = i < at ? e->tasks[i] : i == at ? *x : e->tasks[i - 1];
-	simulate(e, e->trial, e->n + 1, done);
-	if (late(e, x, done[at]))
+	edf_simulate(e, e->trial, e->n + 1, done);
+	if (edf_is_late(e, x, done[at]))
 		return false;
 	for (size_t i = at; i < e->n; i++)
-		if (late(e, &e->tasks[i], done[i + 1]) && done[i + 1] > e->done[i])
+		if (edf_is_late(e, &e->tasks[i], done[i + 1]) &&
+		    done[i + 1] > e->done[i])
 			return false;
 	return true;
 }
@@ -161,10 +162,10 @@ fits(struct edf *e, const struct edf_task *x)
 bool
 edf_accepts(struct edf *e, struct edf_task t)
 {
-	if (e->any_refused && harder(&t, &e->refused))
+	if (e->any_refused && edf_is_harder(&t, &e->refused))
 		return false;
-	bring_up_to_date(e);
-	if (fits(e, &t))
+	edf_refresh(e);
+	if (edf_fits(e, &t))
 		return true;
 	e->refused = t;
 	e->any_refused = true;
@@ -176,8 +177,8 @@ edf_misses(struct edf *e)
 {
 	size_t n = 0;
 
-	bring_up_to_date(e);
+	edf_refresh(e);
 	for (size_t i = 0; i < e->n; i++)
-		n += late(e, &e->tasks[i], e->done[i]);
+		n += edf_is_late(e, &e->tasks[i], e->done[i]);
 	return n;
 }

@@ -6,6 +6,7 @@
 #include "rules/sched/estimate.h"
 
 #include <math.h>
+#include "lib/clamp.h"
 #include "lib/banned.h"
 
 static const double GIB = 1073741824.0;
@@ -18,12 +19,6 @@ static const double STATISTICS_MOST = 250; /* times what was projected */
 static const double COPROC_CPUS = 10;
 enum { SAMPLES_HOST = 10, SAMPLES_VERSION = 100, NCPUS_MOST = 4096 };
 enum { ON_FRAC_ALONE_VERSION = 41900 }; /* up to here active_frac does not count */
-
-static double
-clamp(double x, double lo, double hi)
-{
-	return x >= lo ? (x <= hi ? x : hi) : lo; /* NaN gives lo */
-}
 
 static int32_t
 usable_cpus(

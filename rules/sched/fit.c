@@ -31,7 +31,7 @@ fit_aimed(const struct job *j)
 
 /* The once rules: one per account implies one per host (scheduling.md 5.2). */
 static enum reason
-once(const struct ctx *c, const struct job *j)
+fit_once(const struct ctx *c, const struct job *j)
 {
 	bool user = c->conf->one_result_per_user_per_wu;
 
@@ -58,7 +58,7 @@ fit_hr_class(const struct ctx *c, const struct app *app)
 }
 
 static enum reason
-homogeneous(const struct ctx *c, const struct job *j)
+fit_homogeneous(const struct ctx *c, const struct job *j)
 {
 	const struct app *app = catalog_app(c->snap->cat, j->appid);
 	bool free = (j->transitioner_flags & WU_BROADCAST) != 0; /* for all hosts */
@@ -80,11 +80,11 @@ fit_workunit(const struct ctx *c, const struct job *j, bool resend)
 		return WHY_WU_ERROR;
 	if (j->canonical_resultid != 0 || j->assimilate_state != ASSIMILATE_INIT)
 		return WHY_WU_DONE;
-	if (homogeneous(c, j) != WHY_NONE)
-		return homogeneous(c, j);
+	if (fit_homogeneous(c, j) != WHY_NONE)
+		return fit_homogeneous(c, j);
 	if (!resend && nci_job(c, j) && nci_taken(c, j->appid))
 		return WHY_APP_ONCE;
-	return resend ? WHY_NONE : once(c, j);
+	return resend ? WHY_NONE : fit_once(c, j);
 }
 
 /* The least extra that would have been enough, for the message. */
@@ -130,7 +130,7 @@ hurried_bound(const struct ctx *c, const struct job *j, double runtime_s)
  * protocol.md 3.6; what is past its deadline is not sent again.
  */
 static enum reason
-deadline(struct ctx *c, const struct job *j, const struct pick *p, double runtime_s,
+fit_deadline(struct ctx *c, const struct job *j, const struct pick *p, double runtime_s,
     bool resend, int64_t *at)
 {
 	int64_t old = j->report_deadline - fit_grace_s(c->conf),
@@ -176,7 +176,7 @@ fit_host(struct ctx *c, const struct job *j, const struct pick *p,
 		note_lack(&c->need_bw, bw);
 		return WHY_BANDWIDTH;
 	}
-	why = deadline(c, j, p, f->runtime_s, resend, &f->deadline);
+	why = fit_deadline(c, j, p, f->runtime_s, resend, &f->deadline);
 	if (why == WHY_DEADLINE)
 		c->late_availability = available;
 	return why;

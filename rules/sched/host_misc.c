@@ -14,7 +14,7 @@ static const double MIB = 1048576;
 /* --- JSON --- */
 
 static void
-put_string(struct say *s, const char *text)
+misc_put_string(struct say *s, const char *text)
 {
 	static const char hex[] = "0123456789abcdef";
 
@@ -37,31 +37,31 @@ put_string(struct say *s, const char *text)
 }
 
 static void
-put_key(struct say *s, bool first, const char *key)
+misc_put_key(struct say *s, bool first, const char *key)
 {
 	say_str(s, first ? "" : ",");
-	put_string(s, key);
+	misc_put_string(s, key);
 	say_str(s, ":");
 }
 
 static void
-put_text(struct say *s, bool first, const char *key, const char *value)
+misc_put_text(struct say *s, bool first, const char *key, const char *value)
 {
-	put_key(s, first, key);
-	put_string(s, value);
+	misc_put_key(s, first, key);
+	misc_put_string(s, value);
 }
 
 static void
-put_bool(struct say *s, bool first, const char *key, bool value)
+misc_put_bool(struct say *s, bool first, const char *key, bool value)
 {
-	put_key(s, first, key);
+	misc_put_key(s, first, key);
 	say_str(s, value ? "true" : "false");
 }
 
 static void
-put_int(struct say *s, const char *key, int64_t value)
+misc_put_int(struct say *s, const char *key, int64_t value)
 {
-	put_key(s, false, key);
+	misc_put_key(s, false, key);
 	say_int(s, value);
 }
 
@@ -69,7 +69,7 @@ put_int(struct say *s, const char *key, int64_t value)
 
 /* NVIDIA's 53554 is 535.54, AMD's 10041607 is 1.4.1607; others have no number. */
 static void
-put_driver(struct say *s, const struct rq_resource *r)
+misc_put_driver(struct say *s, const struct rq_resource *r)
 {
 	int64_t v = r->driver_version;
 	struct say text = say_new(s->a);
@@ -85,11 +85,11 @@ put_driver(struct say *s, const struct rq_resource *r)
 	} else {
 		say_fixed(&text, (double)v / 100, 2);
 	}
-	put_text(s, false, "driver_version", text.p);
+	misc_put_text(s, false, "driver_version", text.p);
 }
 
 static void
-put_opencl(struct say *s, const char *version)
+misc_put_opencl(struct say *s, const char *version)
 {
 	struct say text = say_new(s->a);
 	double number = plan_opencl_number(version);
@@ -97,11 +97,11 @@ put_opencl(struct say *s, const char *version)
 	if (isnan(number))
 		return;
 	say_fixed(&text, number, 0);
-	put_text(s, false, "opencl_version", text.p);
+	misc_put_text(s, false, "opencl_version", text.p);
 }
 
 static void
-put_gpu(struct say *s, const struct rq_resource *r)
+misc_put_gpu(struct say *s, const struct rq_resource *r)
 {
 	static const char *const words[RESOURCE_KINDS] = { "cpu", "nvidia", "amd",
 		"intel", "apple" };
@@ -111,21 +111,21 @@ put_gpu(struct say *s, const struct rq_resource *r)
 		if (strcmp(r->type, resource_names[k]) == 0)
 			type = words[k];
 	say_str(s, "{");
-	put_text(s, true, "type", type);
-	put_text(s, false, "model", r->name[0] != '\0' ? r->name : r->type);
-	put_key(s, false, "count");
+	misc_put_text(s, true, "type", type);
+	misc_put_text(s, false, "model", r->name[0] != '\0' ? r->name : r->type);
+	misc_put_key(s, false, "count");
 	say_fixed(s, r->count, 0);
 	if (r->total_ram > 0) {
-		put_key(s, false, "ram_mb");
+		misc_put_key(s, false, "ram_mb");
 		say_fixed(s, r->total_ram / MIB, 0);
 	}
-	put_driver(s, r);
-	put_opencl(s, r->opencl_version);
+	misc_put_driver(s, r);
+	misc_put_opencl(s, r->opencl_version);
 	say_str(s, "}");
 }
 
 static void
-put_client_version(struct say *s, const struct request *rq)
+misc_put_client_version(struct say *s, const struct request *rq)
 {
 	struct say text = say_new(s->a);
 
@@ -134,7 +134,7 @@ put_client_version(struct say *s, const struct request *rq)
 	say_int(&text, rq->core_client_minor_version);
 	say_str(&text, ".");
 	say_int(&text, rq->core_client_release);
-	put_text(s, true, "client_version", text.p);
+	misc_put_text(s, true, "client_version", text.p);
 }
 
 /* Of Windows hosts the first distribution that may be used and has one. */
@@ -151,7 +151,7 @@ distro_with_docker(const struct request *rq)
 }
 
 static void
-put_docker(struct say *s, const struct request *rq)
+misc_put_docker(struct say *s, const struct request *rq)
 {
 	const struct rq_distro *d = distro_with_docker(rq);
 	const char *version = d == NULL ? rq->host.docker_version : d->docker_version;
@@ -159,40 +159,40 @@ put_docker(struct say *s, const struct request *rq)
 
 	if (version[0] == '\0')
 		return;
-	put_key(s, false, "docker");
+	misc_put_key(s, false, "docker");
 	say_str(s, "{");
-	put_text(s, true, "version", version);
+	misc_put_text(s, true, "version", version);
 	if (type > 0)
-		put_int(s, "type", type);
+		misc_put_int(s, "type", type);
 	if (d != NULL)
-		put_text(s, false, "wsl_distro", d->distro_name);
+		misc_put_text(s, false, "wsl_distro", d->distro_name);
 	if (d != NULL && strcmp(d->distro_name, plan_boinc_distro) == 0)
-		put_int(s, "boinc_buda_runner_version", d->distro_version);
+		misc_put_int(s, "boinc_buda_runner_version", d->distro_version);
 	say_str(s, "}");
 }
 
 static void
-put_vbox(struct say *s, const struct request *rq)
+misc_put_vbox(struct say *s, const struct request *rq)
 {
 	if (rq->host.virtualbox_version[0] == '\0')
 		return;
-	put_key(s, false, "vbox");
+	misc_put_key(s, false, "vbox");
 	say_str(s, "{");
-	put_text(s, true, "version", rq->host.virtualbox_version);
-	put_bool(s, false, "hw_accel", plan_can_accel(rq));
-	put_bool(s, false, "hw_accel_enabled", !rq->host.p_vm_extensions_disabled);
+	misc_put_text(s, true, "version", rq->host.virtualbox_version);
+	misc_put_bool(s, false, "hw_accel", plan_can_accel(rq));
+	misc_put_bool(s, false, "hw_accel_enabled", !rq->host.p_vm_extensions_disabled);
 	say_str(s, "}");
 }
 
 static void
-put_config(struct say *s, const struct request *rq)
+misc_put_config(struct say *s, const struct request *rq)
 {
 	if (!rq->dont_use_docker && !rq->dont_use_wsl)
 		return;
-	put_key(s, false, "config");
+	misc_put_key(s, false, "config");
 	say_str(s, "{");
-	put_bool(s, true, "dont_use_docker", rq->dont_use_docker);
-	put_bool(s, false, "dont_use_wsl", rq->dont_use_wsl);
+	misc_put_bool(s, true, "dont_use_docker", rq->dont_use_docker);
+	misc_put_bool(s, false, "dont_use_wsl", rq->dont_use_wsl);
 	say_str(s, "}");
 }
 
@@ -202,18 +202,18 @@ host_misc(struct arena *a, const struct request *rq)
 	struct say s = say_new(a);
 
 	say_str(&s, "{");
-	put_client_version(&s, rq);
+	misc_put_client_version(&s, rq);
 	if (rq->nresources > 1) {
-		put_key(&s, false, "gpus");
+		misc_put_key(&s, false, "gpus");
 		for (size_t i = 1; i < rq->nresources; i++) {
 			say_str(&s, i == 1 ? "[" : ",");
-			put_gpu(&s, &rq->resources[i]);
+			misc_put_gpu(&s, &rq->resources[i]);
 		}
 		say_str(&s, "]");
 	}
-	put_docker(&s, rq);
-	put_vbox(&s, rq);
-	put_config(&s, rq);
+	misc_put_docker(&s, rq);
+	misc_put_vbox(&s, rq);
+	misc_put_config(&s, rq);
 	say_str(&s, "}");
 	return s.p;
 }

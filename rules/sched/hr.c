@@ -38,7 +38,7 @@ static const struct name {
 enum { PER_SYSTEM = 128, WINDOWS = 1, LINUX = 2, DARWIN = 3, X86 = 1 }; /* of hr.def */
 
 static bool
-has_part(const char *text, const char *part)
+contains_part(const char *text, const char *part)
 {
 	size_t n = strlen(part);
 
@@ -49,10 +49,10 @@ has_part(const char *text, const char *part)
 }
 
 static int32_t
-number_of(const struct name *t, size_t n, const char *text, const char *model)
+hr_number(const struct name *t, size_t n, const char *text, const char *model)
 {
 	for (size_t i = 0; i < n; i++)
-		if (has_part(text, t[i].part) && has_part(model, t[i].model))
+		if (contains_part(text, t[i].part) && contains_part(model, t[i].model))
 			return t[i].number;
 	return 0;
 }
@@ -60,12 +60,12 @@ number_of(const struct name *t, size_t n, const char *text, const char *model)
 bool
 hr_usual(const char *os, const char *vendor)
 {
-	int32_t system = number_of(systems, N(systems), os == NULL ? "" : os, "");
+	int32_t system = hr_number(systems, N(systems), os == NULL ? "" : os, "");
 
 	if (system == WINDOWS || system == LINUX)
 		return true;
 	return system == DARWIN &&
-	       number_of(vendors, N(vendors), vendor == NULL ? "" : vendor, "") == X86;
+	       hr_number(vendors, N(vendors), vendor == NULL ? "" : vendor, "") == X86;
 }
 
 enum hr_type
@@ -80,11 +80,11 @@ hr_type_of(const struct conf *cf, const struct app *app)
 int32_t
 hr_class_of(enum hr_type type, const char *os, const char *vendor, const char *model)
 {
-	int32_t system = number_of(systems, N(systems), os == NULL ? "" : os, ""), cpu;
+	int32_t system = hr_number(systems, N(systems), os == NULL ? "" : os, ""), cpu;
 
 	vendor = vendor == NULL ? "" : vendor;
 	model = model == NULL ? "" : model;
-	cpu = type == HR_FINE ? number_of(families, N(families), vendor, model) :
-	                        number_of(vendors, N(vendors), vendor, model);
+	cpu = type == HR_FINE ? hr_number(families, N(families), vendor, model) :
+	                        hr_number(vendors, N(vendors), vendor, model);
 	return system == 0 || cpu == 0 ? 0 : cpu + PER_SYSTEM * system;
 }

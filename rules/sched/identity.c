@@ -22,7 +22,7 @@ host_identify(
 
 /* a: of a row, which may be new. */
 static bool
-differs(const char *a, const char *b)
+texts_differ(const char *a, const char *b)
 {
 	return strcmp(a == NULL ? "" : a, b) != 0;
 }
@@ -32,9 +32,10 @@ host_obviously_different(const struct host *h, const struct request *rq)
 {
 	const struct rq_host *r = &rq->host;
 
-	return h->p_ncpus != r->p_ncpus || differs(h->p_vendor, r->p_vendor) ||
-	       differs(h->p_model, r->p_model) || differs(h->os_name, r->os_name) ||
-	       differs(h->os_version, r->os_version);
+	return h->p_ncpus != r->p_ncpus || texts_differ(h->p_vendor, r->p_vendor) ||
+	       texts_differ(h->p_model, r->p_model) ||
+	       texts_differ(h->os_name, r->os_name) ||
+	       texts_differ(h->os_version, r->os_version);
 }
 
 bool
@@ -42,12 +43,12 @@ host_succeeds(const struct host *h, const struct request *rq)
 {
 	const char *name = rq->host.domain_name;
 
-	return name != NULL && name[0] != '\0' && !differs(h->domain_name, name) &&
+	return name != NULL && name[0] != '\0' && !texts_differ(h->domain_name, name) &&
 	       !host_obviously_different(h, rq);
 }
 
 static void
-set_texts(struct host *h, const struct rq_host *r)
+host_set_texts(struct host *h, const struct rq_host *r)
 {
 	h->domain_name = r->domain_name;
 	h->p_vendor = r->p_vendor;
@@ -58,7 +59,7 @@ set_texts(struct host *h, const struct rq_host *r)
 }
 
 static void
-set_numbers(struct host *h, const struct rq_host *r)
+host_set_numbers(struct host *h, const struct rq_host *r)
 {
 	h->timezone = r->timezone;
 	h->on_frac = r->on_frac;
@@ -82,7 +83,7 @@ set_numbers(struct host *h, const struct rq_host *r)
 }
 
 static void
-set_coprocs(struct host *h, const struct request *rq)
+host_set_coprocs(struct host *h, const struct request *rq)
 {
 	h->p_ngpus = 0;
 	h->p_gpu_fpops = 0;
@@ -93,9 +94,9 @@ set_coprocs(struct host *h, const struct request *rq)
 }
 
 static void
-count_ip(struct host *h, char *ip)
+host_count_ip(struct host *h, char *ip)
 {
-	h->nsame_ip_addr = differs(h->last_ip_addr, ip) ? 0 : h->nsame_ip_addr + 1;
+	h->nsame_ip_addr = texts_differ(h->last_ip_addr, ip) ? 0 : h->nsame_ip_addr + 1;
 	h->last_ip_addr = ip;
 }
 
@@ -122,12 +123,12 @@ host_update(struct arena *a, struct host *h, const struct request *rq, int64_t n
 	h->rpc_seqno = h->id != 0 && h->id == rq->hostid ? rq->rpc_seqno : 0;
 	if (!r->present)
 		return;
-	set_texts(h, r);
-	set_numbers(h, r);
-	set_coprocs(h, rq);
+	host_set_texts(h, r);
+	host_set_numbers(h, r);
+	host_set_coprocs(h, rq);
 	h->misc = host_misc(a, rq);
 	h->duration_correction_factor = rq->duration_correction_factor;
-	count_ip(h, r->ip_addr);
+	host_count_ip(h, r->ip_addr);
 	if (peer_addr != NULL)
 		h->external_ip_addr = (char *)(uintptr_t)peer_addr;
 }

@@ -6,7 +6,7 @@
 #include "lib/banned.h"
 
 static int
-by_file(const void *pa, const void *pb)
+compare_large_files(const void *pa, const void *pb)
 {
 	const struct large *a = pa, *b = pb;
 
@@ -15,13 +15,13 @@ by_file(const void *pa, const void *pb)
 }
 
 static int
-by_set(const void *pa, const void *pb)
+compare_uses_by_set(const void *pa, const void *pb)
 {
 	const struct large_use *a = pa, *b = pb;
 
 	if (a->fileset_id != b->fileset_id)
 		return a->fileset_id < b->fileset_id ? -1 : 1;
-	return by_file(a->large, b->large);
+	return compare_large_files(a->large, b->large);
 }
 
 struct larges
@@ -37,11 +37,11 @@ larges_of(struct arena *a, const struct snapshot *s)
 			.has_others = s->members[i].has_others,
 			.elsewhere = s->members[i].elsewhere,
 			.state = FILE_DEAD };
-	qsort(l.v, s->nmembers, sizeof(*l.v), by_file);
+	qsort(l.v, s->nmembers, sizeof(*l.v), compare_large_files);
 	for (size_t i = 0; i < s->nmembers; i++) {
 		struct large x = l.v[i];
 
-		if (l.n == 0 || by_file(&l.v[l.n - 1], &x) != 0)
+		if (l.n == 0 || compare_large_files(&l.v[l.n - 1], &x) != 0)
 			l.v[l.n++] = x;
 		l.v[l.n - 1].has_others |= x.has_others;
 		l.v[l.n - 1].elsewhere |= x.elsewhere;
@@ -50,9 +50,9 @@ larges_of(struct arena *a, const struct snapshot *s)
 		struct large key = { .file = &s->members[i] };
 
 		l.uses[i] = (struct large_use){ s->members[i].fileset_id,
-			bsearch(&key, l.v, l.n, sizeof(*l.v), by_file) };
+			bsearch(&key, l.v, l.n, sizeof(*l.v), compare_large_files) };
 	}
-	qsort(l.uses, l.nuses, sizeof(*l.uses), by_set);
+	qsort(l.uses, l.nuses, sizeof(*l.uses), compare_uses_by_set);
 	return l;
 }
 

@@ -92,7 +92,7 @@ app_of_other(const struct ctx *c, const struct rq_other *o, const struct job *ro
 }
 
 static int
-by_name(const void *a, const void *b)
+compare_job_names(const void *a, const void *b)
 {
 	const struct job *const *x = a, *const *y = b;
 
@@ -108,7 +108,7 @@ rows_by_name(const struct ctx *c)
 
 	for (size_t i = 0; i < c->snap->nin_progress; i++)
 		v[i] = &c->snap->in_progress[i];
-	qsort(v, c->snap->nin_progress, sizeof(*v), by_name);
+	qsort(v, c->snap->nin_progress, sizeof(*v), compare_job_names);
 	return v;
 }
 
@@ -117,7 +117,7 @@ row_named(const struct ctx *c, const struct job *const *v, char *name)
 {
 	const struct job wanted = { .name = name }, *key = &wanted;
 	const struct job *const *found = bsearch(
-	    &key, v, c->snap->nin_progress, sizeof(*v), by_name);
+	    &key, v, c->snap->nin_progress, sizeof(*v), compare_job_names);
 
 	return found == NULL ? NULL : *found;
 }
@@ -153,7 +153,7 @@ limits_count_in_progress(struct ctx *c)
 }
 
 static size_t
-place(const struct ctx *c, const struct app *app, size_t r)
+app_slot(const struct ctx *c, const struct app *app, size_t r)
 {
 	return (size_t)(app - c->snap->cat->apps) * c->work.n + r;
 }
@@ -163,12 +163,12 @@ limits_count(struct ctx *c, const struct app *app, size_t r)
 {
 	c->in_progress[r]++;
 	if (app != NULL)
-		c->of_app[place(c, app, r)]++;
+		c->of_app[app_slot(c, app, r)]++;
 }
 
 /* Most jobs that the limit allows for this resource, INFINITY without a limit. */
 static double
-most_of(const struct ctx *c, const struct job_limit *l, size_t r)
+limit_jobs(const struct ctx *c, const struct job_limit *l, size_t r)
 {
 	if (!l->set)
 		return INFINITY;
@@ -177,14 +177,15 @@ most_of(const struct ctx *c, const struct job_limit *l, size_t r)
 
 /* Is a limit of the project or of an app reached?  n: jobs per resource. */
 static bool
-reached(const struct ctx *c, const struct job_limits_of *o, const double *n, size_t r)
+limit_reached(
+    const struct ctx *c, const struct job_limits_of *o, const double *n, size_t r)
 {
 	double total = 0;
 
 	for (size_t i = 0; i < c->work.n; i++)
 		total += n[i];
-	return total >= most_of(c, &o->total, r) ||
-	       n[r] >= most_of(c, r == 0 ? &o->cpu : &o->gpu, r);
+	return total >= limit_jobs(c, &o->total, r) ||
+	       n[r] >= limit_jobs(c, r == 0 ? &o->cpu : &o->gpu, r);
 }
 
 enum reason
@@ -194,7 +195,7 @@ limits_app(const struct ctx *c, const struct app *app, size_t r)
 
 	for (size_t i = 0; l != NULL && i < l->napps; i++)
 		if (strcmp(l->apps[i].app_name, app->name) == 0 &&
-		    reached(c, &l->apps[i], &c->of_app[place(c, app, 0)], r))
+		    limit_reached(c, &l->apps[i], &c->of_app[app_slot(c, app, 0)], r))
 			return WHY_APP_LIMIT;
 	return WHY_NONE;
 }
@@ -205,7 +206,7 @@ limits_app_jobs(const struct ctx *c, const struct app *app)
 	double total = 0;
 
 	for (size_t i = 0; i < c->work.n; i++)
-		total += c->of_app[place(c, app, i)];
+		total += c->of_app[app_slot(c, app, i)];
 	return total;
 }
 
@@ -220,8 +221,8 @@ limits_in_progress(const struct ctx *c, size_t r)
 
 	if (l != NULL)
 		most = fmin(most,
-		    fmin(most_of(c, &l->project.total, r),
-			most_of(c, r == 0 ? &l->project.cpu : &l->project.gpu, r)));
+		    fmin(limit_jobs(c, &l->project.total, r),
+			limit_jobs(c, r == 0 ? &l->project.cpu : &l->project.gpu, r)));
 	return most;
 }
 
@@ -232,7 +233,7 @@ limits_resource(const struct ctx *c, size_t r)
 
 	if (!work_req_wants(&c->work, r))
 		return WHY_RSC_NOT_WANTED;
-	if (l != NULL && reached(c, &l->project, c->in_progress, r))
+	if (l != NULL && limit_reached(c, &l->project, c->in_progress, r))
 		return WHY_IN_PROGRESS_LIMIT;
 	return c->in_progress[r] >= limits_in_progress(c, r) ? WHY_IN_PROGRESS_LIMIT :
 	                                                       WHY_NONE;

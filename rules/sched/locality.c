@@ -19,7 +19,7 @@ struct ranked {
 };
 
 static int
-by_name(const void *a, const void *b)
+compare_files_by_name(const void *a, const void *b)
 {
 	const struct snap_file *x = a, *y = b;
 
@@ -28,7 +28,7 @@ by_name(const void *a, const void *b)
 
 /* Of equal ones the smaller place goes first; it is that of the shuffle. */
 static int
-by_missing(const void *a, const void *b)
+compare_files_by_missing(const void *a, const void *b)
 {
 	const struct ranked *x = a, *y = b;
 	int64_t p = x->file.bytes_missing, q = y->file.bytes_missing;
@@ -47,12 +47,12 @@ locality_order(struct arena *a, const struct conf *cf, struct rng *rng,
 	struct ranked *v = NEWN(a, struct ranked, n + 1);
 
 	if (cf->locality_scheduling_sorted_order)
-		qsort(files, n, sizeof(*files), by_name);
+		qsort(files, n, sizeof(*files), compare_files_by_name);
 	else
 		rng_shuffle(rng, files, n, sizeof(*files));
 	for (size_t i = 0; i < n; i++)
 		v[i] = (struct ranked){ files[i], i };
-	qsort(v, n, sizeof(*v), by_missing);
+	qsort(v, n, sizeof(*v), compare_files_by_missing);
 	for (size_t i = 0; i < n; i++)
 		files[i] = v[i].file;
 }
@@ -60,7 +60,7 @@ locality_order(struct arena *a, const struct conf *cf, struct rng *rng,
 /* A set that the host has in part is here because of what it has: it counts with the
  * held ones. */
 static enum send_how
-how_of(const struct snap_file *f)
+file_send_how(const struct snap_file *f)
 {
 	if (!f->held && f->from_working_set)
 		return SEND_WORKING_SET;
@@ -76,7 +76,7 @@ locality_takes_old(
 }
 
 static bool
-is_old(const struct ctx *c, const struct job *j)
+job_is_old(const struct ctx *c, const struct job *j)
 {
 	return j->create_time < c->now - c->conf->locality_scheduling_send_timeout;
 }
@@ -87,7 +87,8 @@ is_old(const struct ctx *c, const struct job *j)
  * look too; one that has no place to wait in takes it, so nobody is kept from it.
  */
 static bool
-for_who_waits(const struct ctx *c, const struct snap_file *f, const struct job *j)
+reserved_for_waiters(
+    const struct ctx *c, const struct snap_file *f, const struct job *j)
 {
 	int64_t asked = f->demand_time;
 
@@ -98,7 +99,7 @@ for_who_waits(const struct ctx *c, const struct snap_file *f, const struct job *
 
 /* The reason that most of a file's candidates were refused for. */
 static enum reason
-most_frequent(const size_t counts[WHY__MAX])
+most_frequent_reason(const size_t counts[WHY__MAX])
 {
 	enum reason most = WHY_NONE;
 
@@ -110,7 +111,7 @@ most_frequent(const size_t counts[WHY__MAX])
 
 /* Refusals that no other request of this account would escape. */
 static bool
-for_the_account(enum reason why)
+refuses_whole_account(enum reason why)
 {
 	return why == WHY_USER_ONCE || why == WHY_HOST_ONCE || why == WHY_ID_ORDER;
 }
@@ -121,7 +122,7 @@ for_the_account(enum reason why)
  * some apps go by locality and another one has a version.
  */
 static bool
-ends_the_search(const struct ctx *c, const struct job *j, enum reason why)
+ends_locality_search(const struct ctx *c, const struct job *j, enum reason why)
 {
 	const struct app *app = catalog_app(c->snap->cat, j->appid);
 
@@ -133,7 +134,7 @@ ends_the_search(const struct ctx *c, const struct job *j, enum reason why)
 }
 
 static void
-send_of_file(struct ctx *c, struct dec_file *df, bool old)
+serve_file_jobs(struct ctx *c, struct dec_file *df, bool overdue)
 {
 	const struct snap_file *f = df->file;
 	size_t counts[WHY__MAX] = { 0 };
@@ -148,13 +149,14 @@ send_of_file(struct ctx *c, struct dec_file *df, bool old)
 			df->spent = false;
 			break;
 		}
-		if (for_who_waits(c, f, j)) {
+		if (reserved_for_waiters(c, f, j)) {
 			why = WHY_WAITING;
 			df->awaited = true;
 			decision_skip(c, j, why);
 		} else if (fileset_in_order(f, j, last)) {
-			why = candidate_try(
-			    c, old && is_old(c, j) ? SEND_OLD : how_of(f), j, f);
+			why = candidate_try(c,
+			    overdue && job_is_old(c, j) ? SEND_OLD : file_send_how(f),
+			    j, f);
 		} else {
 			why = WHY_ID_ORDER;
 			c->job_refused = true;
@@ -166,14 +168,14 @@ send_of_file(struct ctx *c, struct dec_file *df, bool old)
 			continue;
 		}
 		df->refused++;
-		df->spent = df->spent && for_the_account(why);
+		df->spent = df->spent && refuses_whole_account(why);
 		counts[why]++;
-		c->no_app_version = !old && ends_the_search(c, j, why);
+		c->no_app_version = !overdue && ends_locality_search(c, j, why);
 	}
 	if (df->sent > 0)
 		df->why = WHY_NONE;
 	else
-		df->why = most_frequent(counts);
+		df->why = most_frequent_reason(counts);
 }
 
 /*
@@ -182,7 +184,7 @@ send_of_file(struct ctx *c, struct dec_file *df, bool old)
  * none to make (L15).
  */
 static void
-nothing_of_file(struct ctx *c, struct dec_file *df)
+note_file_without_jobs(struct ctx *c, struct dec_file *df)
 {
 	bool attempt_due = df->state == FILE_DRAINING && !c->snap->waited;
 
@@ -209,9 +211,9 @@ serve_file(struct ctx *c, struct dec_file *df)
 	if (snap_file_held_back(df->file))
 		df->why = WHY_PAUSED;
 	else if (df->file->njobs == 0)
-		nothing_of_file(c, df);
+		note_file_without_jobs(c, df);
 	else
-		send_of_file(c, df, false);
+		serve_file_jobs(c, df, false);
 	if (df->sent == 0 && df->refused == 0)
 		c->d->counts[df->why]++;
 }
@@ -242,7 +244,7 @@ serve_group(struct ctx *c, enum send_how how)
 	for (size_t i = 0; i < c->snap->nfiles && still_wanted(c); i++) {
 		const struct dec_file *df = &c->d->files[i];
 
-		if (how_of(df->file) != how || df->sent > 0 || df->refused > 0)
+		if (file_send_how(df->file) != how || df->sent > 0 || df->refused > 0)
 			continue;
 		serve_file(c, &c->d->files[i]);
 		if (how != SEND_HELD && df->sent > 0 &&
@@ -253,23 +255,23 @@ serve_group(struct ctx *c, enum send_how how)
 
 /* Its oldest work for this account, if that is old; NULL = it is not. */
 static const struct job *
-old_job(const struct ctx *c, const struct snap_file *f)
+overdue_job(const struct ctx *c, const struct snap_file *f)
 {
 	for (size_t i = 0; i < f->njobs && !snap_file_held_back(f); i++)
 		if (fileset_in_order(f, &f->jobs[i], f->last_id))
-			return is_old(c, &f->jobs[i]) ? &f->jobs[i] : NULL;
+			return job_is_old(c, &f->jobs[i]) ? &f->jobs[i] : NULL;
 	return NULL;
 }
 
-struct old {
+struct overdue_file {
 	int64_t create_time;
 	size_t i; /* of the files */
 };
 
 static int
-old_order(const void *a, const void *b)
+compare_overdue(const void *a, const void *b)
 {
-	const struct old *x = a, *y = b;
+	const struct overdue_file *x = a, *y = b;
 
 	if (x->create_time != y->create_time)
 		return x->create_time < y->create_time ? -1 : 1;
@@ -283,26 +285,26 @@ old_order(const void *a, const void *b)
  * nothing of other work.  True: more is to be made of the new file.
  */
 static bool
-serve_old(struct ctx *c)
+serve_overdue(struct ctx *c)
 {
 	const struct snapshot *s = c->snap;
-	struct old *v = NEWN(c->a, struct old, s->nfiles + 1);
+	struct overdue_file *v = NEWN(c->a, struct overdue_file, s->nfiles + 1);
 	size_t n = 0;
 	bool brought = false, more = false;
 
 	for (size_t i = 0; i < s->nfiles; i++) {
-		const struct job *j = old_job(c, &s->files[i]);
+		const struct job *j = overdue_job(c, &s->files[i]);
 
 		if (j != NULL)
-			v[n++] = (struct old){ j->create_time, i };
+			v[n++] = (struct overdue_file){ j->create_time, i };
 	}
-	qsort(v, n, sizeof(*v), old_order);
+	qsort(v, n, sizeof(*v), compare_overdue);
 	for (size_t i = 0; i < n && still_wanted(c); i++) {
 		struct dec_file *df = &c->d->files[v[i].i];
 
 		if (brought && !df->file->held)
 			continue;
-		send_of_file(c, df, true);
+		serve_file_jobs(c, df, true);
 		if (df->sent > 0 && !df->file->held) {
 			brought = true;
 			more = fileset_may_be_made(c->conf, df->file);
@@ -319,11 +321,11 @@ serve_old(struct ctx *c)
  * (L13)).
  */
 static bool
-drains(const struct ctx *c, const struct dec_file *df, enum send_how how)
+file_drains(const struct ctx *c, const struct dec_file *df, enum send_how how)
 {
 	const struct snap_file *f = df->file;
 
-	if (f->paused || how_of(f) != how)
+	if (f->paused || file_send_how(f) != how)
 		return false;
 	return df->state == FILE_DRAINING || df->awaited ||
 	       (how == SEND_HELD && df->spent && fileset_may_be_made(c->conf, f));
@@ -331,12 +333,12 @@ drains(const struct ctx *c, const struct dec_file *df, enum send_how how)
 
 /* The newest job that was looked at and not taken. */
 static int64_t
-last_looked_at(const struct ctx *c, const struct snap_file *f)
+last_tried_job(const struct ctx *c, const struct snap_file *f)
 {
 	int64_t last = 0;
 
 	for (size_t i = 0; i < f->njobs; i++)
-		if (!for_who_waits(c, f, &f->jobs[i]))
+		if (!reserved_for_waiters(c, f, &f->jobs[i]))
 			last = f->jobs[i].id;
 	return last;
 }
@@ -344,15 +346,15 @@ last_looked_at(const struct ctx *c, const struct snap_file *f)
 /* Wants at most so many of the group, and of sets that are held in part one: that which
  * lacks the fewest bytes. */
 static void
-want_group(struct ctx *c, enum send_how how, size_t most)
+want_files(struct ctx *c, enum send_how how, size_t most)
 {
 	struct decision *d = c->d;
 	bool part = false;
 
 	for (size_t i = 0; i < c->snap->nfiles && most > 0; i++)
-		if (drains(c, &d->files[i], how)) {
+		if (file_drains(c, &d->files[i], how)) {
 			const struct snap_file *f = d->files[i].file;
-			int64_t last = last_looked_at(c, f);
+			int64_t last = last_tried_job(c, f);
 
 			if (how == SEND_HELD && !f->held && part)
 				continue;
@@ -376,7 +378,7 @@ ask_to_wait(struct ctx *c, enum send_how how)
 	bool any = false;
 
 	for (size_t i = 0; i < c->snap->nfiles; i++)
-		any = any || drains(c, &c->d->files[i], how);
+		any = any || file_drains(c, &c->d->files[i], how);
 	if (!c->locality || !any || c->snap->waited || !still_wanted(c))
 		return false;
 	if (!c->snap->wait_possible) {
@@ -384,10 +386,10 @@ ask_to_wait(struct ctx *c, enum send_how how)
 		return true;
 	}
 	c->d->want = NEWN(c->a, int64_t, c->snap->nfiles + 1);
-	want_group(c, SEND_HELD, SIZE_MAX);
-	want_group(c, SEND_WORKING_SET, SIZE_MAX);
+	want_files(c, SEND_HELD, SIZE_MAX);
+	want_files(c, SEND_WORKING_SET, SIZE_MAX);
 	if (how == SEND_SEARCHED)
-		want_group(c, SEND_SEARCHED, 1);
+		want_files(c, SEND_SEARCHED, 1);
 	return true;
 }
 
@@ -404,7 +406,7 @@ more_of_held(struct ctx *c)
 	bool any = false;
 
 	for (size_t i = 0; i < c->snap->nfiles; i++)
-		any = any || drains(c, &c->d->files[i], SEND_HELD);
+		any = any || file_drains(c, &c->d->files[i], SEND_HELD);
 	if (!any || !c->snap->waited || !still_wanted(c))
 		return false;
 	/* Where not all was read, what was there may be old, and never for this host.
@@ -421,7 +423,7 @@ more_of_held(struct ctx *c)
 void
 locality_serve(struct ctx *c)
 {
-	bool more = locality_takes_old(c->conf, c->req, c->snap) && serve_old(c);
+	bool more = locality_takes_old(c->conf, c->req, c->snap) && serve_overdue(c);
 
 	serve_group(c, SEND_HELD);
 	if (ask_to_wait(c, SEND_HELD) || more_of_held(c) || (more && more_to_come(c)))

@@ -10,7 +10,7 @@
 #include "lib/banned.h"
 
 static struct names
-names_on_host(struct ctx *c)
+listed_names(struct ctx *c)
 {
 	const struct request *rq = c->req;
 	struct names n = names_new(c->a, rq->nother_results + rq->nreports);
@@ -35,20 +35,20 @@ lost_file(const struct ctx *c, const struct job *j)
 /* Reasons that pass: the job stays the host's and is tried again at its next request.
  */
 static bool
-may_pass(enum reason why)
+is_transient(enum reason why)
 {
 	return why == WHY_RSC_NOT_WANTED || why == WHY_IN_PROGRESS_LIMIT ||
 	       why == WHY_APP_LIMIT || why == WHY_LOST_RACE || why == WHY_CLASS_CHANCE;
 }
 
 static void
-resend(struct ctx *c, const struct job *j)
+resend_job(struct ctx *c, const struct job *j)
 {
 	enum reason why = candidate_try(c, SEND_LOST, j, lost_file(c, j));
 
 	if (why == WHY_NONE) {
 		decision_say(c, false, "Resent lost task ", j->name, "");
-	} else if (!may_pass(why)) {
+	} else if (!is_transient(why)) {
 		PUSH(c->a, c->d->expire, c->d->nexpire, c->expire_cap) = j;
 		decision_say(
 		    c, false, "Didn't resend lost task ", j->name, " (expired)");
@@ -69,21 +69,21 @@ lost_resend(struct ctx *c)
 		return;
 	if (!c->conf->resend_lost_results && !c->d->resend_seen)
 		return;
-	on_host = names_on_host(c);
+	on_host = listed_names(c);
 	for (size_t i = 0; i < c->snap->nin_progress; i++) {
 		const struct job *j = &c->snap->in_progress[i];
 
 		if (limits_more(c) != WHY_NONE || (most > 0 && c->d->nsends >= most))
 			return;
 		if (!names_has(&on_host, j->name))
-			resend(c, j);
+			resend_job(c, j);
 	}
 }
 
 enum abort { ABORT_NOT, ABORT_NOW, ABORT_COPY, ABORT_IF_NOT_STARTED };
 
 static enum abort
-abort_of(const struct ctx *c, const struct snap_other *o)
+abort_kind(const struct ctx *c, const struct snap_other *o)
 {
 	if (!o->found || (o->error_mask & WU_ERROR_CANCELLED) != 0)
 		return ABORT_NOW;
@@ -98,7 +98,7 @@ abort_of(const struct ctx *c, const struct snap_other *o)
 }
 
 static void
-say_copy(struct ctx *c, int64_t original)
+say_copied_host(struct ctx *c, int64_t original)
 {
 	struct say s = say_new(c->a);
 
@@ -120,7 +120,7 @@ lost_abort(struct ctx *c)
 	for (size_t i = 0; i < c->req->nother_results; i++) {
 		const char *name = c->req->other_results[i].name;
 
-		switch (abort_of(c, &c->snap->others[i])) {
+		switch (abort_kind(c, &c->snap->others[i])) {
 		case ABORT_NOT:
 			break;
 		case ABORT_COPY:
@@ -136,5 +136,5 @@ lost_abort(struct ctx *c)
 			break;
 		}
 	}
-	say_copy(c, original);
+	say_copied_host(c, original);
 }

@@ -174,7 +174,7 @@ say_app_limits(const struct ctx *c, struct say *s)
 /* Is there an app whose jobs go to where their files are?  mine: that this host could
  * work for. */
 static bool
-by_locality(const struct ctx *c, bool mine)
+some_app_by_locality(const struct ctx *c, bool mine)
 {
 	const struct catalog *cat = c->snap->cat;
 	bool any = false, all = c->conf->locality_scheduling;
@@ -194,7 +194,7 @@ by_locality(const struct ctx *c, bool mine)
 
 /* The first reason of the table that some candidate or file was left out for. */
 static enum reason
-decisive(const struct ctx *c)
+decisive_reason(const struct ctx *c)
 {
 	const struct decision *d = c->d;
 	enum reason why;
@@ -210,7 +210,7 @@ decisive(const struct ctx *c)
 	why = out_of_reach(c);
 	if (why != WHY_NONE)
 		return why;
-	return by_locality(c, true) ? WHY_LOCALITY : WHY_NO_WORK;
+	return some_app_by_locality(c, true) ? WHY_LOCALITY : WHY_NO_WORK;
 }
 
 static void say_numbers(const struct ctx *, struct say *, enum reason why);
@@ -331,7 +331,7 @@ anonymous_without_app(const struct ctx *c, enum reason why)
 
 /* Nothing of the project will ever run on this computer as it is. */
 static bool
-hopeless(const struct ctx *c, enum reason why)
+is_hopeless(const struct ctx *c, enum reason why)
 {
 	return anonymous_without_app(c, why) ||
 	       (why == WHY_NO_COPROC && c->d->counts[why] == 0);
@@ -364,7 +364,7 @@ say_others(struct ctx *c)
 
 /* The decisive reason is read before what else is to be said. */
 static void
-last_goes_first(struct decision *d)
+move_last_message_first(struct decision *d)
 {
 	struct dec_message last = d->messages[d->nmessages - 1];
 
@@ -373,7 +373,7 @@ last_goes_first(struct decision *d)
 }
 
 static bool
-app_among(const struct job *v, size_t n, int64_t appid)
+app_in_jobs(const struct job *v, size_t n, int64_t appid)
 {
 	for (size_t i = 0; i < n; i++)
 		if (v[i].appid == appid)
@@ -395,9 +395,9 @@ app_without_work(const struct ctx *c, const struct app *app)
 	for (size_t i = 0; i < s->nfiles; i++)
 		if (s->files[i].unread || s->files[i].has_unsent)
 			return false;
-	return !app_among(s->plain, s->nplain, app->id) &&
-	       !app_among(s->targeted, s->ntargeted, app->id) &&
-	       !app_among(s->nci, s->nnci, app->id);
+	return !app_in_jobs(s->plain, s->nplain, app->id) &&
+	       !app_in_jobs(s->targeted, s->ntargeted, app->id) &&
+	       !app_in_jobs(s->nci, s->nnci, app->id);
 }
 
 /* Apps that the account has selected by name and that have no tasks
@@ -434,20 +434,20 @@ messages_why(struct ctx *c)
 	if (d->why == WHY_NONE && !d->work_wanted)
 		return;
 	if (d->why == WHY_NONE)
-		d->why = decisive(c);
+		d->why = decisive_reason(c);
 	answer = answers_of(d->why);
 	s = say_new(c->a);
 	say_str(&s, "No tasks sent: ");
 	say_str(&s, reason_text(d->why));
 	say_numbers(c, &s, d->why);
-	decision_message(c, answer->notice || hopeless(c, d->why), &s);
-	last_goes_first(d);
+	decision_message(c, answer->notice || is_hopeless(c, d->why), &s);
+	move_last_message_first(d);
 	if (d->why != WHY_CLIENT_TOO_OLD || !version_any_for_client(c))
 		decision_delay(c, answer->delay_s);
 	if (d->why == WHY_WAITING && c->snap->waited &&
 	    !c->snap->wait_brought) /* a slow or dead generator */
 		decision_delay(c, (double)c->conf->locality_scheduling_wait_period);
-	if (anonymous_without_app(c, d->why) && by_locality(c, false))
+	if (anonymous_without_app(c, d->why) && some_app_by_locality(c, false))
 		decision_delay(c, ANONYMOUS_DELAY_S);
 	say_others(c);
 	say_apps(c);

@@ -18,7 +18,7 @@ nci_job(const struct ctx *c, const struct job *j)
 }
 
 static bool
-reported(const struct request *rq, const char *name)
+is_reported(const struct request *rq, const char *name)
 {
 	for (size_t i = 0; i < rq->nreports; i++)
 		if (strcmp(rq->reports[i].name, name) == 0)
@@ -31,7 +31,7 @@ decide_app_on_host(const struct request *rq, const struct snapshot *s, int64_t a
 {
 	for (size_t i = 0; i < s->nin_progress; i++)
 		if (s->in_progress[i].appid == appid &&
-		    !reported(rq, s->in_progress[i].name))
+		    !is_reported(rq, s->in_progress[i].name))
 			return true;
 	for (size_t i = 0; s->others != NULL && i < rq->nother_results; i++)
 		if (s->others[i].owner != 0 && s->others[i].appid == appid)

@@ -111,19 +111,19 @@ static const struct check {
 				       : true, default                                 \
 				       : false)
 #define NEED(element, fact, reason)                                                    \
-	{ .kind = NEED, OFF(element), .number = plan_##fact, .why = WHY_##reason },
+	{ .kind = NEED, OFF(element), .number = fact, .why = WHY_##reason },
 #define MIN(element, fact, reason)                                                     \
-	{ .kind = MIN, BOUND(element), .number = plan_##fact, .why = WHY_##reason },
+	{ .kind = MIN, BOUND(element), .number = fact, .why = WHY_##reason },
 #define MAX(element, none, fact, reason)                                               \
 	{ .kind = MAX,                                                                 \
 		BOUND(element),                                                        \
 		.unset = none,                                                         \
-		.number = plan_##fact,                                                 \
+		.number = fact,                                                        \
 		.why = WHY_##reason },
 #define MATCH(element, fact, reason)                                                   \
-	{ .kind = MATCH, OFF(element), .text = plan_##fact, .why = WHY_##reason },
+	{ .kind = MATCH, OFF(element), .text = fact, .why = WHY_##reason },
 #define CHECK(function, reason)                                                        \
-	{ .kind = CHECK, .check = check_##function, .why = WHY_##reason },
+	{ .kind = CHECK, .check = function, .why = WHY_##reason },
 #include "rules/sched/plan_class_checks.def"
 #undef OFF
 #undef BOUND
@@ -135,13 +135,13 @@ static const struct check {
 };
 
 static double
-bound(const struct check *c, const void *element)
+check_bound(const struct check *c, const void *element)
 {
 	return c->real ? *(const double *)element : (double)*(const int64_t *)element;
 }
 
 static bool
-holds(const struct check *c, const struct plan_question *q)
+check_passes(const struct check *c, const struct plan_question *q)
 {
 	const void *element = (const char *)q->pc + c->off;
 	const struct pattern *p;
@@ -151,10 +151,10 @@ holds(const struct check *c, const struct plan_question *q)
 	case NEED:
 		return !*(const bool *)element || c->number(q) != 0;
 	case MIN:
-		x = bound(c, element);
+		x = check_bound(c, element);
 		return x <= 0 || c->number(q) >= x;
 	case MAX:
-		x = bound(c, element);
+		x = check_bound(c, element);
 		return x <= c->unset || c->number(q) <= x;
 	case MATCH:
 		p = *(const struct pattern *const *)element;
@@ -178,7 +178,7 @@ wanted_threads(const struct plan_class *pc, int32_t ncpus)
 
 /* Those of them that there is memory for; 0: it is too little. */
 static double
-threads(const struct plan_class *pc, const struct plan_class_host *h)
+usable_threads(const struct plan_class *pc, const struct plan_class_host *h)
 {
 	double n = wanted_threads(pc, h->ncpus), most;
 	double each = pc->mem_usage_per_cpu_mb * MB;
@@ -224,7 +224,7 @@ use_device(const struct plan_question *q, struct class_use *use)
 }
 
 static const char *
-nthreads(struct arena *a, double n)
+nthreads_option(struct arena *a, double n)
 {
 	struct say s = say_new(a);
 
@@ -263,7 +263,7 @@ plan_class_bad_factor(
 
 /* What is no sensible factor is passed over. */
 static double
-devices(const struct plan_question *q)
+devices_used(const struct plan_question *q)
 {
 	const char *text;
 	double factor = device_factor(q->a, q->pc, q->h->project_prefs, &text);
@@ -289,12 +289,12 @@ plan_class_use(struct arena *a, const struct plan_class *pc,
 	if (!h->req->client_cap_plan_class)
 		return WHY_CLIENT_TOO_OLD;
 	q.dev = plan_device(pc, h->req);
-	q.ngpus = devices(&q);
+	q.ngpus = devices_used(&q);
 	for (size_t i = 0; i < N(checks); i++)
-		if (!holds(&checks[i], &q))
+		if (!check_passes(&checks[i], &q))
 			return checks[i].why;
 	use->type = plan_class_type(pc);
-	n = threads(pc, h);
+	n = usable_threads(pc, h);
 	if (strcmp(use->type, "CPU") != 0)
 		use_device(&q, use);
 	else if (n < 1)
@@ -302,7 +302,7 @@ plan_class_use(struct arena *a, const struct plan_class *pc,
 	else
 		use_cpu(&q, n, use);
 	if (pc->nthreads_cmdline)
-		use->cmdline = nthreads(
+		use->cmdline = nthreads_option(
 		    a, strcmp(use->type, "CPU") == 0 ? n : use->avg_ncpus);
 	use->flops *= pc->projected_flops_scale;
 	/* Last, so that chance is asked only of what would fit. */

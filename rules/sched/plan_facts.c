@@ -17,7 +17,7 @@ const char plan_boinc_distro[] = "boinc-buda-runner";
 
 /* The next run of digits; moves *s behind it.  -1 if s does not begin with one. */
 static double
-digits(const char **s)
+read_digits(const char **s)
 {
 	double n = 0;
 
@@ -35,12 +35,12 @@ digits(const char **s)
  * carry and all.  NAN if the text does not begin with a number.
  */
 static double
-dotted(const char *s, const double *w, size_t n)
+dotted_number(const char *s, const double *w, size_t n)
 {
 	double sum = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		double part = digits(&s);
+		double part = read_digits(&s);
 
 		if (part < 0)
 			return i == 0 ? NAN : sum;
@@ -55,15 +55,15 @@ dotted(const char *s, const double *w, size_t n)
 }
 
 static double
-version(const char *s) /* M*10000 + m*100 + R */
+version_number(const char *s) /* M*10000 + m*100 + R */
 {
 	static const double weights[] = { 10000, 100, 1 };
 
-	return dotted(s, weights, N(weights));
+	return dotted_number(s, weights, N(weights));
 }
 
 static const char *
-behind(const char *s, const char *mark)
+text_after(const char *s, const char *mark)
 {
 	const char *at = strstr(s, mark);
 
@@ -158,21 +158,21 @@ plan_os_version(const struct plan_question *q)
 
 	if (is_windows(q->h->req)) {
 		at = strrchr(s, '(');
-		return at == NULL ? NAN : dotted(at + 1, windows, N(windows));
+		return at == NULL ? NAN : dotted_number(at + 1, windows, N(windows));
 	}
 	at = strchr(s, '[');
-	return version(at == NULL ? s : at + 1);
+	return version_number(at == NULL ? s : at + 1);
 }
 
 double
 plan_android_version(const struct plan_question *q)
 {
 	const struct rq_host *host = &q->h->req->host;
-	const char *at = behind(host->os_version, "Android ");
+	const char *at = text_after(host->os_version, "Android ");
 
 	if (at == NULL && strcmp(host->os_name, "Android") == 0)
 		at = host->os_version;
-	return at == NULL ? NAN : version(at);
+	return at == NULL ? NAN : version_number(at);
 }
 
 double
@@ -211,7 +211,7 @@ distro_libc(const struct plan_question *q)
 
 		if (!distro_fits(q, &host->distros[i]))
 			continue;
-		libc = version(host->distros[i].libc_version);
+		libc = version_number(host->distros[i].libc_version);
 		best = fmax(best, isnan(libc) ? 0 : libc); /* fmax passes NAN over */
 	}
 	return best;
@@ -241,15 +241,15 @@ plan_libc_version(const struct plan_question *q)
 
 	if (q->pc->wsl)
 		return distro_libc(q);
-	at = behind(q->h->req->host.os_version, "libc ");
-	return at == NULL ? NAN : version(at);
+	at = text_after(q->h->req->host.os_version, "libc ");
+	return at == NULL ? NAN : version_number(at);
 }
 
 /* --- the processor --- */
 
 /* Words end at white space or at the brackets that old clients put around them. */
 static bool
-has_word(const char *s, const char *word)
+features_have_word(const char *s, const char *word)
 {
 	static const char ends[] = " \t\r\n[](),";
 	size_t n = strlen(word);
@@ -262,7 +262,7 @@ has_word(const char *s, const char *word)
 
 /* What systems call the same thing. */
 static const char *
-synonym(const char *word)
+feature_synonym(const char *word)
 {
 	static const char *const names[][2] = {
 		{ "sse3", "pni" },
@@ -281,11 +281,11 @@ synonym(const char *word)
 bool
 plan_has_feature(const struct request *rq, const char *word)
 {
-	const char *other = synonym(word), *f = rq->host.p_features,
+	const char *other = feature_synonym(word), *f = rq->host.p_features,
 		   *m = rq->host.p_model; /* old clients put them there */
 
-	return has_word(f, word) || has_word(f, other) || has_word(m, word) ||
-	       has_word(m, other);
+	return features_have_word(f, word) || features_have_word(f, other) ||
+	       features_have_word(m, word) || features_have_word(m, other);
 }
 
 const char *
@@ -358,7 +358,7 @@ plan_has_vbox(const struct plan_question *q)
 double
 plan_vbox_version(const struct plan_question *q)
 {
-	return version(q->h->req->host.virtualbox_version);
+	return version_number(q->h->req->host.virtualbox_version);
 }
 
 bool
@@ -446,9 +446,9 @@ double
 plan_opencl_number(const char *text)
 {
 	static const double weights[] = { 100, 1 };
-	const char *at = behind(text, "OpenCL ");
+	const char *at = text_after(text, "OpenCL ");
 
-	return at == NULL ? NAN : dotted(at, weights, N(weights));
+	return at == NULL ? NAN : dotted_number(at, weights, N(weights));
 }
 
 double
@@ -464,7 +464,7 @@ plan_opencl_revision(const struct plan_question *q)
 	static const double weights[] = { 100, 1 };
 	const char *at = strrchr(q->dev->opencl_version, '(');
 
-	return at == NULL ? NAN : dotted(at + 1, weights, N(weights));
+	return at == NULL ? NAN : dotted_number(at + 1, weights, N(weights));
 }
 
 double

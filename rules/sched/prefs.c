@@ -23,7 +23,7 @@ prefs_mod_time(const char *text)
  * may carry the preferences of another one, and a weak key may not change the account.
  */
 static bool
-may_store(const struct ctx *c)
+may_store_prefs(const struct ctx *c)
 {
 	const char *source = c->req->global_prefs_source_email_hash;
 
@@ -33,7 +33,7 @@ may_store(const struct ctx *c)
 
 /* Nothing was changed in the future: a wrong clock must not win for years. */
 static double
-until_now(const struct ctx *c, double mod_time)
+not_in_future(const struct ctx *c, double mod_time)
 {
 	return fmin(mod_time, (double)c->now);
 }
@@ -44,13 +44,14 @@ prefs_exchange(struct ctx *c)
 	const struct request *rq = c->req;
 	const char *stored = c->snap->user.global_prefs;
 	bool have = stored != NULL && stored[0] != '\0';
-	double ours = until_now(c, prefs_mod_time(stored));
+	double ours = not_in_future(c, prefs_mod_time(stored));
 	double master = rq->global_prefs == NULL ?
 	                    0 :
-	                    until_now(c, rq->global_prefs_mod_time);
-	double working = rq->has_working_prefs ? until_now(c, rq->prefs.mod_time) : 0;
+	                    not_in_future(c, rq->global_prefs_mod_time);
+	double working = rq->has_working_prefs ? not_in_future(c, rq->prefs.mod_time) :
+	                                         0;
 
-	c->d->store_global_prefs = may_store(c) && (!have || master > ours);
+	c->d->store_global_prefs = may_store_prefs(c) && (!have || master > ours);
 	c->d->send_global_prefs = have && ours > master && ours > working;
 }
 

@@ -12,7 +12,7 @@ struct seen { /* a reported result's id and its place in the request */
 };
 
 static int
-by_id(const void *a, const void *b)
+compare_seen(const void *a, const void *b)
 {
 	const struct seen *x = a, *y = b;
 
@@ -23,7 +23,7 @@ by_id(const void *a, const void *b)
 
 /* Marks all but the first report of a name that a request lists twice. */
 static bool *
-find_repeats(struct ctx *c, size_t n)
+find_repeated_reports(struct ctx *c, size_t n)
 {
 	bool *again = NEWN(c->a, bool, n + 1);
 	struct seen *s = NEWN(c->a, struct seen, n + 1);
@@ -32,7 +32,7 @@ find_repeats(struct ctx *c, size_t n)
 	for (size_t i = 0; i < n; i++)
 		if (c->snap->reports[i].found)
 			s[found++] = (struct seen){ c->snap->reports[i].result.id, i };
-	qsort(s, found, sizeof(*s), by_id);
+	qsort(s, found, sizeof(*s), compare_seen);
 	for (size_t i = 1; i < found; i++)
 		again[s[i].at] = s[i].id == s[i - 1].id;
 	return again;
@@ -103,7 +103,7 @@ outputs_refused(const struct rq_report *q)
 }
 
 static bool
-is_success(const struct rq_report *q)
+report_is_success(const struct rq_report *q)
 {
 	return q->state == CLIENT_UPLOADED && q->exit_status == 0 &&
 	       !outputs_refused(q);
@@ -120,7 +120,7 @@ why_not_final(struct ctx *c, const struct rq_report *q, const struct snap_report
 {
 	const struct result *r = &s->result;
 
-	if (is_success(q) || !s->same_user_host || s->owner_seen == 0)
+	if (report_is_success(q) || !s->same_user_host || s->owner_seen == 0)
 		return NULL;
 	if (!owner_is_us(c, r->hostid, s->owner_seen))
 		return "a copy's failure";
@@ -133,10 +133,10 @@ why_not_final(struct ctx *c, const struct rq_report *q, const struct snap_report
 }
 
 static struct dec_report
-store(struct ctx *c, const struct rq_report *q, const struct snap_report *s)
+report_store(struct ctx *c, const struct rq_report *q, const struct snap_report *s)
 {
 	const struct result *r = &s->result;
-	bool success = is_success(q);
+	bool success = report_is_success(q);
 	struct dec_report d = { .action = REPORT_STORE, .ack = true };
 
 	d.expect_state = r->server_state;
@@ -158,7 +158,7 @@ store(struct ctx *c, const struct rq_report *q, const struct snap_report *s)
 
 /* The smaller of two options, of which 0 is no limit. */
 static size_t
-most_reports(const struct conf *cf, size_t n)
+report_limit(const struct conf *cf, size_t n)
 {
 	if (cf->report_max > 0 && (size_t)cf->report_max < n)
 		n = (size_t)cf->report_max;
@@ -171,9 +171,9 @@ void
 report_all(struct ctx *c)
 {
 	const struct request *rq = c->req;
-	size_t most = most_reports(c->conf, rq->nreports);
+	size_t most = report_limit(c->conf, rq->nreports);
 	struct dec_report *d = NEWN(c->a, struct dec_report, rq->nreports + 1);
-	bool *again = find_repeats(c, most);
+	bool *again = find_repeated_reports(c, most);
 
 	c->d->reports = d;
 	c->reports_cut = most < rq->nreports;
@@ -190,7 +190,7 @@ report_all(struct ctx *c)
 		if (why == NULL)
 			why = why_not_final(c, &rq->reports[i], s);
 		if (why == NULL)
-			d[i] = store(c, &rq->reports[i], s);
+			d[i] = report_store(c, &rq->reports[i], s);
 		else
 			d[i] = (struct dec_report){ .ack = true,
 				.note = why,

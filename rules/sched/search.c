@@ -11,7 +11,7 @@
  * That a resource has enough is no reason to look for other apps: most requests end so.
  */
 static bool
-is_enough(enum reason why)
+is_satisfied(enum reason why)
 {
 	return why == WHY_RSC_NOT_WANTED || why == WHY_IN_PROGRESS_LIMIT;
 }
@@ -21,7 +21,7 @@ search_note(struct ctx *c, const struct job *j, enum reason why, bool of_job)
 {
 	const struct app *app = catalog_app(c->snap->cat, j->appid);
 
-	if (!of_job && !is_enough(why) && app != NULL)
+	if (!of_job && !is_satisfied(why) && app != NULL)
 		c->app_refused[app - c->snap->cat->apps] = true;
 	if (nci_job(c, j))
 		c->nci_refused |= of_job && why != WHY_APP_ONCE;

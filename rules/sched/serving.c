@@ -6,7 +6,7 @@
 #include "lib/banned.h"
 
 static void
-mark(struct serving *s, const struct app *app, size_t r)
+serving_mark(struct serving *s, const struct app *app, size_t r)
 {
 	if (app != NULL && !app->deprecated && r < s->nresources)
 		s->v[(size_t)(app - s->cat->apps) * s->nresources + r] = true;
@@ -14,7 +14,8 @@ mark(struct serving *s, const struct app *app, size_t r)
 
 /* Resource of versions of the class, SIZE_MAX if nothing can be sent with it. */
 static size_t
-resource_of(const struct request *rq, const struct catalog *cat, const char *plan_class)
+class_resource(
+    const struct request *rq, const struct catalog *cat, const char *plan_class)
 {
 	const struct plan_class *pc = plan_class_named(cat->classes, plan_class);
 
@@ -35,7 +36,8 @@ serving_of(struct arena *a, const struct request *rq, const struct catalog *cat)
 	s.v = NEWN(a, bool, cat->napps * rq->nresources + 1);
 	if (request_is_anonymous(rq)) {
 		for (size_t i = 0; i < rq->napp_versions; i++)
-			mark(&s, catalog_app_named(cat, rq->app_versions[i].app_name),
+			serving_mark(&s,
+			    catalog_app_named(cat, rq->app_versions[i].app_name),
 			    request_resource(rq, rq->app_versions[i].coproc_type));
 		return s;
 	}
@@ -53,8 +55,8 @@ serving_of(struct arena *a, const struct request *rq, const struct catalog *cat)
 		for (size_t k = 0; k < nids; k++)
 			ours = ours || ids[k] == v->platformid;
 		if (ours && !v->deprecated)
-			mark(&s, catalog_app(cat, v->appid),
-			    resource_of(rq, cat, v->plan_class));
+			serving_mark(&s, catalog_app(cat, v->appid),
+			    class_resource(rq, cat, v->plan_class));
 	}
 	return s;
 }

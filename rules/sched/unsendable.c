@@ -58,7 +58,7 @@ range_empty(int64_t least, int64_t most)
 }
 
 static bool
-class_can(const struct plan_class *pc)
+class_is_possible(const struct plan_class *pc)
 {
 	return pc != NULL && !pc->disabled && pc->infeasible_random < 1 &&
 	       !range_empty(pc->min_core_client_version, pc->max_core_client_version) &&
@@ -68,7 +68,7 @@ class_can(const struct plan_class *pc)
 
 /* Is there a client that is neither too old nor too new? */
 static bool
-client_can(const struct conf *cf, const struct app_version *v)
+client_is_possible(const struct conf *cf, const struct app_version *v)
 {
 	int64_t least = version_full(v->min_core_version),
 		project = version_full(cf->min_core_client_version);
@@ -92,14 +92,14 @@ count_usable(struct versions *n, const struct platform *p, const struct app_vers
 
 /* May the job have this version, if it is bound to one or to a number? */
 static bool
-is_meant(const struct demand *d, int64_t pinned, const struct app_version *v)
+version_is_meant(const struct demand *d, int64_t pinned, const struct app_version *v)
 {
 	return (pinned == 0 || v->id == pinned) &&
 	       (d->app_version_num == 0 || v->version_num == d->app_version_num);
 }
 
 static struct versions
-versions_of(const struct conf *cf, const struct catalog *c, const struct app *app,
+count_versions(const struct conf *cf, const struct catalog *c, const struct app *app,
     const struct demand *d)
 {
 	int64_t pinned = app->homogeneous_app_version ? d->app_version_id : 0;
@@ -115,10 +115,11 @@ versions_of(const struct conf *cf, const struct catalog *c, const struct app *ap
 		    (v->deprecated && (pinned == 0 || v->id != pinned)))
 			continue;
 		n.there++;
-		if (!is_meant(d, pinned, v))
+		if (!version_is_meant(d, pinned, v))
 			continue;
 		n.bound++;
-		if (!client_can(cf, v) || (v->plan_class[0] != '\0' && !class_can(pc)))
+		if (!client_is_possible(cf, v) ||
+		    (v->plan_class[0] != '\0' && !class_is_possible(pc)))
 			continue;
 		count_usable(&n, p, v, v->plan_class[0] == '\0' ? NULL : pc);
 	}
@@ -126,14 +127,14 @@ versions_of(const struct conf *cf, const struct catalog *c, const struct app *ap
 }
 
 static void
-lacks(struct lack *l, bool is, double needs, double has)
+set_lack(struct lack *l, bool is, double needs, double has)
 {
 	if (is)
 		*l = (struct lack){ true, needs, has };
 }
 
 static void
-lacks_version(struct lack *l, const struct versions *n, const struct demand *d)
+set_version_lack(struct lack *l, const struct versions *n, const struct demand *d)
 {
 	if (n->there == 0)
 		l[UNSENDABLE_NO_VERSION].is = true;
@@ -142,8 +143,9 @@ lacks_version(struct lack *l, const struct versions *n, const struct demand *d)
 	else if (n->usable == 0)
 		l[UNSENDABLE_CLASS].is = true;
 	else
-		lacks(&l[UNSENDABLE_64BIT], n->wide == 0 && d->memory > MOST_OF_32BIT,
-		    d->memory, MOST_OF_32BIT);
+		set_lack(&l[UNSENDABLE_64BIT],
+		    n->wide == 0 && d->memory > MOST_OF_32BIT, d->memory,
+		    MOST_OF_32BIT);
 }
 
 static bool
@@ -158,16 +160,18 @@ kind_active(const struct fleet *f, enum hr_type type, int32_t hr_class)
 
 /* What the active hosts, which are some, do not have. */
 static void
-lacks_host(struct lack *l, const struct versions *n, const struct fleet *f,
+set_host_lacks(struct lack *l, const struct versions *n, const struct fleet *f,
     const struct demand *d)
 {
-	lacks(&l[UNSENDABLE_MEMORY], n->by_bound == n->usable && d->memory > f->memory,
-	    d->memory, f->memory);
-	lacks(&l[UNSENDABLE_DISK], d->disk > 0 && d->disk > f->disk, d->disk, f->disk);
-	lacks(&l[UNSENDABLE_LINK], d->link > 0 && d->link > f->link, d->link, f->link);
-	lacks(&l[UNSENDABLE_SPEED], n->by_benchmark == n->usable && d->flops > f->flops,
-	    d->flops, f->flops);
-	lacks(&l[UNSENDABLE_COPROC], n->cpu == 0 && f->coprocs == 0, 0, 0);
+	set_lack(&l[UNSENDABLE_MEMORY],
+	    n->by_bound == n->usable && d->memory > f->memory, d->memory, f->memory);
+	set_lack(
+	    &l[UNSENDABLE_DISK], d->disk > 0 && d->disk > f->disk, d->disk, f->disk);
+	set_lack(
+	    &l[UNSENDABLE_LINK], d->link > 0 && d->link > f->link, d->link, f->link);
+	set_lack(&l[UNSENDABLE_SPEED],
+	    n->by_benchmark == n->usable && d->flops > f->flops, d->flops, f->flops);
+	set_lack(&l[UNSENDABLE_COPROC], n->cpu == 0 && f->coprocs == 0, 0, 0);
 }
 
 void
@@ -188,24 +192,24 @@ unsendable(const struct conf *cf, const struct catalog *c, const struct fleet *f
 		l[UNSENDABLE_APP_OFF].is = true;
 		return;
 	}
-	n = versions_of(cf, c, app, d);
-	lacks_version(l, &n, d);
-	lacks(&l[UNSENDABLE_BOUND], d->memory > RSC_MEMORY_MOST, d->memory,
+	n = count_versions(cf, c, app, d);
+	set_version_lack(l, &n, d);
+	set_lack(&l[UNSENDABLE_BOUND], d->memory > RSC_MEMORY_MOST, d->memory,
 	    RSC_MEMORY_MOST);
-	lacks(&l[UNSENDABLE_BOUND], d->disk > RSC_DISK_MOST, d->disk, RSC_DISK_MOST);
+	set_lack(&l[UNSENDABLE_BOUND], d->disk > RSC_DISK_MOST, d->disk, RSC_DISK_MOST);
 	if (f->hosts == 0)
 		return;
 	if (n.usable > 0)
-		lacks_host(l, &n, f, d);
+		set_host_lacks(l, &n, f, d);
 	type = hr_type_of(cf, app);
-	lacks(&l[UNSENDABLE_HR],
+	set_lack(&l[UNSENDABLE_HR],
 	    type != HR_NONE && d->hr_class != 0 && !kind_active(f, type, d->hr_class),
 	    0, 0);
-	lacks(&l[UNSENDABLE_HOSTS], d->quorum > others, d->quorum, (double)others);
+	set_lack(&l[UNSENDABLE_HOSTS], d->quorum > others, d->quorum, (double)others);
 }
 
 static void
-say_figure(struct say *s, enum unit unit, double x)
+unsendable_say_figure(struct say *s, enum unit unit, double x)
 {
 	switch (unit) {
 	case NOTHING:
@@ -233,9 +237,9 @@ unsendable_figures(struct arena *a, enum unsendable code, const struct lack *l)
 
 	if (units[code] == NOTHING)
 		return s.p;
-	say_figure(&s, units[code], l->needs);
+	unsendable_say_figure(&s, units[code], l->needs);
 	say_str(&s, ", the most is ");
-	say_figure(&s, units[code], l->has);
+	unsendable_say_figure(&s, units[code], l->has);
 	return s.p;
 }
 

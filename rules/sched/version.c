@@ -59,7 +59,7 @@ client_unfit(const struct request *rq, const struct app_version *v)
  * be repeatable.
  */
 static double
-noise(struct ctx *c, const struct app *app, const struct host_app_version *hav)
+score_noise(struct ctx *c, const struct app *app, const struct host_app_version *hav)
 {
 	double n = hav != NULL && hav->pfc_n > 1 ? hav->pfc_n : 1;
 
@@ -74,7 +74,7 @@ noise(struct ctx *c, const struct app *app, const struct host_app_version *hav)
  * that there may be; now and then it is tried again (scheduling.md 2.11).
  */
 static double
-trial(struct ctx *c, const struct app *app, const struct host_app_version *hav)
+failing_factor(struct ctx *c, const struct app *app, const struct host_app_version *hav)
 {
 	bool sure = c->conf->locality_scheduling || app->locality_scheduling;
 
@@ -85,7 +85,7 @@ trial(struct ctx *c, const struct app *app, const struct host_app_version *hav)
 }
 
 static const struct host_app_version *
-statistics(const struct ctx *c, int64_t appid, int64_t app_version_id)
+version_statistics(const struct ctx *c, int64_t appid, int64_t app_version_id)
 {
 	return estimate_find(c->snap->havs, c->snap->nhavs,
 	    resource_statistics_id(appid, app_version_id));
@@ -93,7 +93,7 @@ statistics(const struct ctx *c, int64_t appid, int64_t app_version_id)
 
 /* The processors that the daily quota of a version is for. */
 static double
-processors(const struct ctx *c, size_t r)
+quota_processors(const struct ctx *c, size_t r)
 {
 	double weight = c->conf->gpu_multiplier > 0 ? c->conf->gpu_multiplier : 1;
 
@@ -110,8 +110,8 @@ quota_left(const struct ctx *c, const struct pick *p)
 		sent += c->d->sends[i].app->id == p->app->id &&
 		        c->d->sends[i].app_version_id == p->app_version_id &&
 		        !c->d->sends[i].expect_in_progress;
-	return quota_room(c->conf, statistics(c, p->app->id, p->app_version_id),
-		   processors(c, p->resource)) -
+	return quota_room(c->conf, version_statistics(c, p->app->id, p->app_version_id),
+		   quota_processors(c, p->resource)) -
 	       sent;
 }
 
@@ -147,8 +147,8 @@ pick_usable(const struct ctx *c, const struct choice *q, const struct pick *p)
 	if (why == WHY_NONE && !q->resend && quota_left(c, p) <= 0)
 		return WHY_DAILY_QUOTA;
 	if (why == WHY_NONE && q->reliable &&
-	    !quota_reliable(
-		c->conf, statistics(c, p->app->id, p->app_version_id), usual_host(c)))
+	    !quota_reliable(c->conf,
+		version_statistics(c, p->app->id, p->app_version_id), usual_host(c)))
 		return WHY_NOT_RELIABLE;
 	return why;
 }
@@ -226,7 +226,7 @@ has_other(const struct ctx *c, const struct app_version *v, int32_t above)
  * statistics of the one before.  Jobs bound to a version or a number still get that.
  */
 static bool
-superseded(const struct ctx *c, const struct app_version *v)
+is_superseded(const struct ctx *c, const struct app_version *v)
 {
 	return has_other(c, v, v->version_num);
 }
@@ -257,7 +257,7 @@ version_usable(
 		return WHY_NO_APP_VERSION;
 	if (why != WHY_NONE)
 		return why;
-	if (!pinned && superseded(c, v))
+	if (!pinned && is_superseded(c, v))
 		return WHY_NO_APP_VERSION;
 	p->version = v;
 	p->client_version = -1;
@@ -268,7 +268,7 @@ version_usable(
 		return why;
 	set_speed(c, p, hav);
 	p->score = estimate_score(&p->speed, hav, p->use.flops) *
-	           noise(c, q->app, hav) * trial(c, q->app, hav);
+	           score_noise(c, q->app, hav) * failing_factor(c, q->app, hav);
 	return WHY_NONE;
 }
 
@@ -298,7 +298,7 @@ pick_add(struct ctx *c, struct choice *q, const struct pick *p)
  * told first, and any of them says more than that there is no version.
  */
 static void
-judge(struct ctx *c, struct choice *q, const struct pick *p, enum reason why)
+pick_judge(struct ctx *c, struct choice *q, const struct pick *p, enum reason why)
 {
 	if (why == WHY_NONE) {
 		q->why = WHY_NONE;
@@ -321,7 +321,7 @@ try_platform(struct ctx *c, struct choice *q, int64_t platformid)
 		struct pick p = { .app = q->app };
 
 		if (v->appid == q->app->id && v->platformid == platformid)
-			judge(c, q, &p, version_usable(c, q, v, &p));
+			pick_judge(c, q, &p, version_usable(c, q, v, &p));
 	}
 }
 
@@ -344,7 +344,7 @@ choose_by_platform(struct ctx *c, struct choice *q)
 
 /* What the client says of its own program; what it does not say is one of each. */
 static enum reason
-own_usable(
+own_version_usable(
     struct ctx *c, struct choice *q, const struct rq_app_version *v, struct pick *p)
 {
 	const struct host_app_version *hav;
@@ -363,7 +363,7 @@ own_usable(
 	p->app_version_id = resource_own_program(p->use.type);
 	if ((why = pick_usable(c, q, p)) != WHY_NONE)
 		return why;
-	hav = statistics(c, q->app->id, p->app_version_id);
+	hav = version_statistics(c, q->app->id, p->app_version_id);
 	set_speed(c, p, hav);
 	if (p->speed.source == SPEED_BENCHMARK && v->flops > 0)
 		p->speed = (struct speed){ v->flops, SPEED_CLIENT };
@@ -372,7 +372,7 @@ own_usable(
 }
 
 static void
-choose_of_client(struct ctx *c, struct choice *q)
+choose_clients_own(struct ctx *c, struct choice *q)
 {
 	const struct request *rq = c->req;
 
@@ -382,7 +382,7 @@ choose_of_client(struct ctx *c, struct choice *q)
 
 		if (strcmp(v->app_name, q->app->name) == 0 &&
 		    (q->pinned_num == 0 || v->version_num == q->pinned_num))
-			judge(c, q, &p, own_usable(c, q, v, &p));
+			pick_judge(c, q, &p, own_version_usable(c, q, v, &p));
 	}
 }
 
@@ -401,16 +401,17 @@ same_question(const struct choice *a, const struct choice *b)
  * again.
  */
 static bool
-still_holds(const struct ctx *c, const struct choice *q)
+choice_still_holds(const struct ctx *c, const struct choice *q)
 {
 	return q->why != WHY_NONE || pick_usable(c, q, &q->picks[0]) == WHY_NONE;
 }
 
 static const struct choice *
-remembered(const struct ctx *c, const struct choice *q)
+choice_remembered(const struct ctx *c, const struct choice *q)
 {
 	for (size_t i = c->nchoices; i-- > 0;)
-		if (same_question(&c->choices[i], q) && still_holds(c, &c->choices[i]))
+		if (same_question(&c->choices[i], q) &&
+		    choice_still_holds(c, &c->choices[i]))
 			return &c->choices[i];
 	return NULL;
 }
@@ -453,7 +454,8 @@ version_of_job(const struct choice *q)
 
 /* The question: what the choice depends on. */
 static struct choice
-question(const struct ctx *c, const struct app *app, const struct job *j, bool resend)
+choice_question(
+    const struct ctx *c, const struct app *app, const struct job *j, bool resend)
 {
 	return (struct choice){ .app = app,
 		.pinned_num = j->app_version_num,
@@ -488,7 +490,7 @@ struct choice
 version_choose(struct ctx *c, const struct job *j, bool resend)
 {
 	const struct app *app = catalog_app(c->snap->cat, j->appid);
-	struct choice q = question(c, app, j, resend);
+	struct choice q = choice_question(c, app, j, resend);
 	enum reason why = app_usable(c, app);
 	const struct choice *old;
 
@@ -496,10 +498,10 @@ version_choose(struct ctx *c, const struct job *j, bool resend)
 		q.why = why;
 		return q;
 	}
-	if ((old = remembered(c, &q)) != NULL)
+	if ((old = choice_remembered(c, &q)) != NULL)
 		return *old;
 	if (request_is_anonymous(c->req))
-		choose_of_client(c, &q);
+		choose_clients_own(c, &q);
 	else
 		choose_by_platform(c, &q);
 	if (!q.of_job)

@@ -48,7 +48,7 @@ resource_of_task(
 }
 
 static bool
-is_listed(const struct rq_resource *r, size_t at)
+resource_is_listed(const struct rq_resource *r, size_t at)
 {
 	bool found = at == 0;
 
@@ -62,7 +62,7 @@ is_listed(const struct rq_resource *r, size_t at)
  * but no job is asked to be done in less than half its time for that.
  */
 static int64_t
-to_be_done_by(const struct ctx *c, int64_t deadline)
+task_due(const struct ctx *c, int64_t deadline)
 {
 	const struct rq_prefs *p = prefs_in_force(c->req, c->snap);
 	double left = (double)(deadline - c->now),
@@ -74,13 +74,13 @@ to_be_done_by(const struct ctx *c, int64_t deadline)
 }
 
 static double
-available(const struct ctx *c, size_t r)
+availability_of(const struct ctx *c, size_t r)
 {
 	return r == 0 ? c->m.availability : c->m.coproc_availability;
 }
 
 static void
-add_listed(struct ctx *c, const struct rq_in_progress *t)
+workload_add_listed(struct ctx *c, const struct rq_in_progress *t)
 {
 	double usage, deadline = t->report_deadline, left = t->time_remaining;
 	size_t r = resource_of_task(c->req, t, &usage);
@@ -89,8 +89,8 @@ add_listed(struct ctx *c, const struct rq_in_progress *t)
 		return;
 	deadline = deadline > 0 ? fmin(deadline, TIME_MOST) : 0;
 	edf_add(&c->queues[r].edf,
-	    (struct edf_task){ to_be_done_by(c, (int64_t)deadline),
-		fmin(left, REMAINING_MOST) / available(c, r), usage });
+	    (struct edf_task){ task_due(c, (int64_t)deadline),
+		fmin(left, REMAINING_MOST) / availability_of(c, r), usage });
 }
 
 void
@@ -107,12 +107,12 @@ workload_begin(struct ctx *c)
 			.edf = edf_new(c->a, c->now, limits_instances(c, r)),
 			.simulated = rq->has_in_progress &&
 			             rq->nin_progress <= TASKS_SIMULATED &&
-			             is_listed(&rq->resources[r], r) };
+			             resource_is_listed(&rq->resources[r], r) };
 	}
 	for (size_t i = 0; rq->has_in_progress && i < rq->nin_progress &&
 			   rq->nin_progress <= TASKS_SIMULATED;
 	     i++)
-		add_listed(c, &rq->in_progress[i]);
+		workload_add_listed(c, &rq->in_progress[i]);
 }
 
 void
@@ -123,11 +123,11 @@ workload_add(struct ctx *c, size_t r, double runtime_s, double usage, int64_t de
 	q->delay_s += runtime_s * usage / limits_instances(c, r);
 	if (q->simulated)
 		edf_add(&q->edf,
-		    (struct edf_task){ to_be_done_by(c, deadline), runtime_s, usage });
+		    (struct edf_task){ task_due(c, deadline), runtime_s, usage });
 }
 
 static bool
-idle(const struct queue *q)
+queue_is_idle(const struct queue *q)
 {
 	return q->simulated ? q->edf.n == 0 : q->delay_s <= 0;
 }
@@ -142,13 +142,12 @@ workload_meets(struct ctx *c, const struct pick *p, double runtime_s, int64_t de
 		return true;
 	if (hard && c->snap->host.total_credit <= 0)
 		return false;
-	if (c->conf->deadline_spares_idle && !hard && idle(q))
+	if (c->conf->deadline_spares_idle && !hard && queue_is_idle(q))
 		return true;
 	if (hard)
 		runtime_s *= HARD_APP_FACTOR;
 	if (q->simulated)
-		return edf_accepts(
-		    &q->edf, (struct edf_task){
-				 to_be_done_by(c, deadline), runtime_s, p->usage });
+		return edf_accepts(&q->edf,
+		    (struct edf_task){ task_due(c, deadline), runtime_s, p->usage });
 	return q->delay_s + runtime_s <= (double)(deadline - c->now);
 }

@@ -156,14 +156,14 @@ changes_nothing_else(const struct rpc *x, const struct work *w)
 static void
 tell_without(struct rpc *x)
 {
-	const struct dec_baseline *w = &x->dec->without;
+	const struct dec_baseline *w = &x->dec->baseline;
 	int64_t needed, jobs = (int64_t)baseline_cost_jobs(x->dec, &needed);
 	struct fail f = { 0 };
 
 	if (w->fit > 0 && jobs > 0 &&
 	    baseline_cost_add(x->db, x->now / 86400, x->snap->host.id % BASELINE_SHARDS,
 		jobs, needed, jobs * w->mean_bytes, &f) != OK)
-		log_fail("without_locality", &f);
+		log_fail("baseline_cost_measure", &f);
 }
 
 /*

@@ -279,7 +279,7 @@ serve_run(const struct serve_program *p, const struct serve_size *size, int list
 	/* Few heaps for many threads that hold little; what a large request needed goes
 	 * back. */
 	mallopt(M_ARENA_MAX, HEAPS);
-	proc_give_back();
+	proc_tune_malloc();
 	fit_descriptors(&s.size);
 	s.signals = signals_open();
 	s.freed = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -34,7 +34,7 @@ holds(struct arena *a, const struct conf *cf)
 		else if (o->type == CONF_PATTERNS)
 			match(field);
 		assert(conf_value(a, cf, o) != NULL);
-		assert(o->taken != CONF_AT_ONCE || !conf_waits(cf, o));
+		assert(o->taken != CONF_AT_ONCE || !conf_needs_restart(cf, o));
 	}
 	for (size_t i = 0; i < cf->ndaemons; i++)
 		assert(cf->daemons[i].cmd[0] != '\0' && cf->daemons[i].output != NULL);

@@ -228,7 +228,7 @@ START_TEST(conf_options_wait)
 	ck_assert_int_eq(
 	    conf_parse(&a, "c", text, strlen(text), &cf, NULL, NULL, &f), OK);
 	ck_assert_int_eq(
-	    conf_waits(cf, conf_find(waiting[_i].option)), waiting[_i].waits);
+	    conf_needs_restart(cf, conf_find(waiting[_i].option)), waiting[_i].waits);
 }
 END_TEST
 

@@ -75,7 +75,7 @@ START_TEST(without_case)
 	w->snap.user_wus = has;
 	w->snap.nuser_wus = 1;
 	draw(w, t->drawn);
-	got = &world_decide(w)->without;
+	got = &world_decide(w)->baseline;
 	ck_assert_msg(got->fit == t->fit, "%s: %zu fit", t->name, got->fit);
 	ck_assert_msg((double)got->mean_bytes == t->mean, "%s: %lld bytes", t->name,
 	    (long long)got->mean_bytes);

@@ -62,7 +62,7 @@ save(struct sup *x)
 			p->start, p->since, p->restarts, p->note };
 	}
 	for (size_t i = 0; i < conf_nopts; i++)
-		if (conf_waits(x->cf, &conf_opts[i]))
+		if (conf_needs_restart(x->cf, &conf_opts[i]))
 			s.options[s.noptions++] = (struct state_option){
 				conf_opts[i].name,
 				conf_value(&x->round, x->cf, &conf_opts[i])

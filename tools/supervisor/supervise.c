@@ -126,7 +126,7 @@ keep_waiting(struct conf *cf, const struct conf *started)
 	for (size_t i = 0; i < conf_nopts; i++) {
 		const struct conf_opt *o = &conf_opts[i];
 
-		if (conf_waits(started, o))
+		if (conf_needs_restart(started, o))
 			memcpy((char *)cf + o->off, (const char *)started + o->off,
 			    sizes[o->type]);
 	}
@@ -141,7 +141,7 @@ changed_options(struct sup *x, const struct conf *now, enum conf_taken kind)
 	for (size_t i = 0; i < conf_nopts; i++) {
 		const struct conf_opt *o = &conf_opts[i];
 		enum conf_taken taken = o->taken != CONF_PRIVATE ? o->taken :
-		                        conf_waits(x->cf, o)     ? CONF_RESTART :
+		                        conf_needs_restart(x->cf, o)     ? CONF_RESTART :
 		                                                   CONF_AT_ONCE;
 
 		if (taken == kind && strcmp(conf_value(&x->round, x->last, o),
