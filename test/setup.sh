@@ -72,7 +72,7 @@ build() { # DIR CONFIGURE-OPTION...
 		set -e
 		cd "$source"
 		# Anew whenever the build system itself is newer.
-		if [[ ! -e configure || configure -ot configure.ac || configure -ot Makefile.am ]]; then
+		if [[ ! -e configure || -n $(find configure.ac Makefile.am sources.mk test/*.mk -newer configure) ]]; then
 			autoreconf -fi
 		fi
 		cd "$dir"

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+# Scenarios: private servers, with the programs as they will be installed.  test/it/run-it finds them
+# by their names.
+EXTRA_DIST += demo test/it/scenarios test/it/check-mysql test/it/mysqld-of-root test/it/run-it \
+	test/it/stock-complaints test/it/stock-errors test/it/day.table test/it/request.xml \
+	$(wildcard $(srcdir)/test/it/*.sh $(srcdir)/test/it/*.awk $(srcdir)/test/it/*.sql)
+
+# A project that does everything wrong, for the client; hosts by the hundred that only make requests;
+# connections at once, again and again, or slow; transactions of two nodes that end each other.
+noinst_PROGRAMS += test/it/fake_project test/it/many test/it/crowd test/it/two_nodes
+test_it_fake_project_SOURCES = test/it/fake_project.c test/it/fake_project.def \
+	test/it/fake_project.h test/it/fake_files.c
+test_it_many_SOURCES = test/it/many.c
+test_it_crowd_SOURCES = test/it/crowd.c
+test_it_two_nodes_SOURCES = test/it/two_nodes.c
+
+# What is loaded in front of a program: to stop it between two of its steps, to count its threads;
+# not by libtool, for one file each.
+preloads = test/it/step.so test/it/threads.so test/faults/fault.so
+EXTRA_DIST += test/it/step.c test/it/threads.c test/faults/fault.c
+CLEANFILES += $(preloads)
+all-local: $(preloads)
+$(preloads): %.so: %.c
+	$(AM_V_CC)$(MKDIR_P) $(@D) && $(CC) -I$(srcdir) $(CPPFLAGS) $(MARIADB_CFLAGS) -D_GNU_SOURCE -std=gnu11 -Wall -Wextra \
+		-O1 -g -fPIC -shared -o $@ $< $(MARIADB_LIBS) -ldl
+
+# LOCUS_LONG=600 in the environment gives the scenarios that play at random so many seconds instead
+# of half a minute.
+.PHONY: check-it
+check-it: all
+	$(MAKE) install prefix='$(abs_builddir)/inst' >it-install.log
+	$(srcdir)/test/it/run-it $(abs_builddir) $(SCENARIOS)
+
+# Each call of some operations fails once (doc/faults.md).  FAULTS='upload scheduler/statement' for some of them.
+.PHONY: faults
+faults: all
+	source='$(abs_srcdir)' build='$(abs_builddir)' FAULTS_STRIDE=$${FAULTS_STRIDE:-1} \
+		seed=$${LOCUS_SEED:-1} $(srcdir)/test/it/scenarios/44-faults
+
+# Schedulers, and a whole project, on Galera clusters of three nodes; needs galera-4 and rsync; not in ./check.
+.PHONY: check-cluster
+check-cluster:
+	$(MAKE) check-it SCENARIOS='cluster-galera cluster-many'
+
+# Statements, demo and scenarios on MySQL: this machine's, or one below MYSQL_ROOT; ./check has 12-mysql of it.
+.PHONY: check-mysql
+check-mysql: all
+	$(MAKE) -s install
+	$(srcdir)/test/it/check-mysql $(abs_builddir) '$(MYSQL_ROOT)' $(SCENARIOS)
