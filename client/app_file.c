@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What of a project's files may run: what it signed (protocol.md 13.7), looked at each
- * time it is to run, as a file came once and its project may have called it data then.
+ * Verifies the project's files that may run: they must be what the project signed
+ * (protocol.md 13.7).  Verified whenever they are to run: a file arrives only once, and
+ * its project may have called it data at that time.
  */
 #include "client/client.h"
 
@@ -13,10 +14,8 @@
 #include "lib/log.h"
 #include "lib/banned.h"
 
-/*
- * Is the open file what the project signed?  E_RETRY: it is not what came, or what came
- * was never signed; the file is fetched again, or has failed.
- */
+/* Is the open file what the project signed?  E_RETRY: it was changed after the
+ * download, or never signed; the file is fetched again, or has failed. */
 static enum err
 check_app_file(struct client *c, const struct cproject *p, struct cfile *f, int fd,
     const char *path)
@@ -30,7 +29,7 @@ check_app_file(struct client *c, const struct cproject *p, struct cfile *f, int 
 		return e;
 	if ((f->info.nbytes > 0 && (double)n != f->info.nbytes) ||
 	    (f->md5 != NULL && f->md5[0] != '\0' && strcmp(f->md5, md5) != 0)) {
-		transfer_again(c, p, f, "it is not what was downloaded");
+		transfer_again(c, p, f, "it differs from what was downloaded");
 		return FAIL(&c->fail, E_RETRY, "%s was changed", path);
 	}
 	error = signature_error(c, p, f, md5);
@@ -53,7 +52,7 @@ app_file_open(struct client *c, const struct cproject *p, struct cfile *f,
 
 	if (e == E_NOTFOUND || e == E_BADREQ) {
 		transfer_again(c, p, f, arena_strdup(&c->scratch, c->fail.detail));
-		return FAIL(&c->fail, E_RETRY, "%s is gone", path);
+		return FAIL(&c->fail, E_RETRY, "%s is missing", path);
 	}
 	if (e != OK)
 		return e;

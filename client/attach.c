@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* To which projects a host belongs: what was, what the user adds, what he leaves. */
+/* The projects a host belongs to: kept in the state, attached and detached by
+ * options. */
 #include "client/client.h"
 
 #include <string.h>
@@ -27,7 +28,7 @@ new_state(struct client *c)
 	c->changed = true;
 }
 
-/* Two URLs may have one name as a directory. */
+/* Two different URLs may map to the same directory name. */
 static enum err
 check_directory(struct client *c, const char *url)
 {
@@ -38,13 +39,13 @@ check_directory(struct client *c, const char *url)
 
 		if (strcmp(dir, url_to_dir(&c->scratch, other)) == 0)
 			return FAIL(&c->fail, E_CONFIG,
-			    "the files of %s would be where those of %s are; use another --dir",
+			    "the files of %s and of %s would share a directory; use another --dir",
 			    url, other);
 	}
 	return OK;
 }
 
-/* The project that an option is about, new or not; without a URL the only one. */
+/* Finds or adds the project that an option refers to; without a URL, the only one. */
 static enum err
 project_for(struct client *c, const struct attach *at, struct cproject **p)
 {
@@ -56,7 +57,7 @@ project_for(struct client *c, const struct attach *at, struct cproject **p)
 		return *p != NULL ?
 		           OK :
 		           FAIL(&c->fail, E_CONFIG,
-			       "%s belongs to %zu projects: give the --url of one",
+			       "%s is attached to %zu projects: give the --url of one",
 			       c->dir, c->state->nprojects);
 	e = canonical_url(c, at->url, &url);
 	if (e != OK)
@@ -66,7 +67,7 @@ project_for(struct client *c, const struct attach *at, struct cproject **p)
 		return OK;
 	if (at->key == NULL)
 		return FAIL(&c->fail, E_CONFIG,
-		    "%s does not belong to %s yet: give a --key for it", c->dir, url);
+		    "%s is not attached to %s yet: give a --key for it", c->dir, url);
 	e = check_directory(c, url);
 	if (e != OK)
 		return e;
@@ -76,8 +77,7 @@ project_for(struct client *c, const struct attach *at, struct cproject **p)
 	return OK;
 }
 
-/* What another client keeps in a "projects" of its own is neither tidied up nor
- * removed. */
+/* A "projects" directory that another client made is neither tidied up nor removed. */
 static enum err
 make_project_dir(struct client *c, const struct cproject *p)
 {
@@ -120,7 +120,7 @@ client_attach(struct client *c)
 	if (c->state->nprojects == 0 &&
 	    (c->options.nattach == 0 || c->options.attach[0].url == NULL))
 		return FAIL(&c->fail, E_CONFIG,
-		    "%s belongs to no project: give --url URL (http or https) and --key KEY",
+		    "%s is not attached to any project: give --url URL (http or https) and --key KEY",
 		    c->dir);
 	e = OK;
 	for (size_t i = 0; i < c->options.nattach && e == OK; i++)
@@ -128,7 +128,8 @@ client_attach(struct client *c)
 	for (size_t i = 0; i < c->state->nprojects; i++) {
 		struct cproject *p = &c->state->projects[i];
 
-		if (p->nschedulers > 0) /* client.md 1.3: each run begins anywhere */
+		/* client.md 1.3: each run starts with a random URL. */
+		if (p->nschedulers > 0)
 			p->rpc.url = (int32_t)rng_below(&c->rng, p->nschedulers);
 	}
 	return e;
@@ -148,7 +149,7 @@ client_detach(struct client *c)
 	p = state_project(c->state, url);
 	if (p == NULL)
 		return FAIL(
-		    &c->fail, E_CONFIG, "%s does not belong to %s", c->dir, url);
+		    &c->fail, E_CONFIG, "%s is not attached to %s", c->dir, url);
 	task_clean_up(c);
 	for (size_t i = 0; i < p->ntasks; i++)
 		slot_leave(c, &p->tasks[i]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * In which part of the time the host is on, and tasks may run then (client.md 4.7): the
- * rules plan with it, and projects hear of it.
+ * Measures the fraction of time in which the host is on, and in which tasks may run
+ * then (client.md 4.7); the rules plan with it, and requests report it.
  */
 #include "client/client.h"
 
@@ -18,10 +18,9 @@ availability_now(const struct client *c)
 	                                    (struct cw_fractions){ 1, 1, 1 };
 }
 
-/*
- * Time in which this program was there, by a clock that stands still while the machine
- * sleeps, is time on, even if an exchange took that long; so is a gap of a moment.
- */
+/* Time during which this process ran counts as on, even if an exchange took that long;
+ * it is measured by a clock that stands still while the machine sleeps.  Short gaps
+ * count as on, too. */
 void
 availability_measure(struct client *c)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the rules decide is done: which tasks run, with whom there is contact, what is
- * asked for; and they are told what came of it.
+ * Enacts what the rules decide: starts and stops tasks, contacts schedulers, asks for
+ * work; and informs the rules of the outcome.
  */
 #include "client/client.h"
 
@@ -13,7 +13,8 @@ enum { DOWNLOAD_FAILED = -186, EXIT_UNSTARTED_LATE = 200, EXIT_NO_COPROC = 201 }
 
 /* --- tasks --- */
 
-/* Its work is of no use to anybody any more, and none is done yet (client.md 4.8). */
+/* The task is of no use to anybody any more, and no work is lost yet (client.md
+ * 4.8). */
 static bool
 too_late_to_start(const struct client *c, const struct ctask *t)
 {
@@ -21,7 +22,7 @@ too_late_to_start(const struct client *c, const struct ctask *t)
 	       (double)c->now > t->r.report_deadline;
 }
 
-/* A task that can never run here, or need not any more, ends at once. */
+/* Ends a task at once that can never run here, or need not run any more. */
 static void
 end_hopeless(struct client *c, struct cproject *p, struct ctask *t)
 {
@@ -105,7 +106,7 @@ log_no_answer(struct client *c, size_t project, const char *why)
 {
 	const struct cproject *p = &c->state->projects[project];
 
-	log_warn("no answer from %s: %s; again in %.0f s", p->master_url, why,
+	log_warn("no answer from %s: %s; next try in %.0f s", p->master_url, why,
 	    p->rpc.min_rpc_time - (double)c->now);
 }
 
@@ -116,7 +117,7 @@ fetch_master(struct client *c, size_t project)
 	enum err e = rpc_fetch_master(c, &c->state->projects[project], &nurls, &nnew);
 	struct view v;
 
-	if (proc_stopping) /* it was we who broke it off */
+	if (proc_stopping) /* this client interrupted the fetch itself */
 		return;
 	view_load(c, &v);
 	contact_master(&v.world, c->options.policy, project, nurls, nnew, &c->rng);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The host's own account of what happened, for whoever checks the project's. */
+/* The host's own record of what happened, for whoever audits the project's. */
 #include "client/client.h"
 
 #include <stdarg.h>
@@ -22,10 +22,10 @@ event_log(struct client *c, const char *fmt, ...)
 	va_end(ap);
 	if (m < 0 || (size_t)(n + m) >= sizeof(line) - 1)
 		return;
-	for (char *p = line; p < line + n + m; p++) /* a name must not make a line */
+	for (char *p = line; p < line + n + m; p++) /* a name must not break the line */
 		if ((unsigned char)*p < ' ')
 			*p = '?';
 	line[n + m] = '\n';
 	if (write(c->events, line, (size_t)(n + m) + 1) != n + m + 1)
-		log_err("events.log cannot be written");
+		log_err("cannot write events.log");
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows <-> JSON by tables.  Names come from the project as bytes of no declared
- * encoding, JSON is UTF-8: each byte becomes the character of its number, and comes
- * back as it was.
+ * Rows <-> JSON by tables.  Projects send names as bytes of no declared encoding, but
+ * JSON is UTF-8: each byte becomes the character with its number, and is restored when
+ * loaded.
  */
 #include "client/fields.h"
 
@@ -24,7 +24,7 @@ field_count(const void *row, const struct field *f)
 	return *(const size_t *)field_at(row, f->n_off);
 }
 
-/* The text of bytes; in most there is nothing to do. */
+/* Converts bytes to UTF-8; most texts need no conversion. */
 static json_t *
 text_to_json(struct arena *a, const char *s)
 {
@@ -50,7 +50,8 @@ text_to_json(struct arena *a, const char *s)
 	return json_stringn_nocheck(text, k);
 }
 
-/* Back to bytes; a character that no byte has can only be an editor's, and is "?". */
+/* Converts UTF-8 back to bytes.  A character beyond a byte can only come from an
+ * editor, and becomes "?". */
 static char *
 text_from_json(struct arena *a, const json_t *v)
 {
@@ -121,7 +122,7 @@ save_value(struct arena *a, const struct field *f, const void *row)
 	return NULL;
 }
 
-/* What a row has when nothing is said: most fields of most rows. */
+/* A field at its default need not be saved; most fields of most rows are. */
 static bool
 is_default(const struct field *f, const void *row)
 {
@@ -186,7 +187,7 @@ load_rows(struct arena *a, const struct field *f, const json_t *list, void *row)
 	*(size_t *)((char *)row + f->n_off) = n;
 }
 
-/* Complexity: a line for each type. */
+/* Complexity: one line per type. */
 static void
 load_value(struct arena *a, const struct field *f, const json_t *v, void *row)
 {
@@ -223,7 +224,7 @@ fields_load(struct arena *a, const struct field *f, const json_t *o, void *row)
 	}
 }
 
-/* --- a copy, as what was saved would be loaded --- */
+/* --- a copy equal to saving and loading --- */
 
 static void
 copy_strings(struct arena *a, const struct field *f, const void *from, void *to)
@@ -267,7 +268,7 @@ copy_value(struct arena *a, const struct field *f, const void *from, void *to)
 	case F_I64:
 		*(int64_t *)q = *(const int64_t *)p;
 		break;
-	case F_F64: /* JSON has no others */
+	case F_F64: /* JSON has no other numbers */
 		*(double *)q = isfinite(*(const double *)p) ? *(const double *)p : 0;
 		break;
 	case F_BOOL:

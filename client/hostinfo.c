@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What this machine is, in the words of a scheduler request. */
+/* Describes this machine in the terms of a scheduler request. */
 #include "client/client.h"
 
 #include <string.h>
@@ -14,7 +14,8 @@
 
 enum { BENCHMARK_MS = 200, BENCHMARK_AGE_S = 30 * 86400, CPUINFO_MAX = 4 << 20 };
 
-/* Value of the first "key : value" line of /proc/cpuinfo; def if there is none. */
+/* Returns the value of the first "key : value" line in /proc/cpuinfo; def if there is
+ * none. */
 static char *
 cpuinfo_value(struct arena *a, const char *text, const char *key, const char *def)
 {
@@ -119,7 +120,7 @@ hostinfo_fill(struct client *c, const struct cproject *p, struct request *rq)
 	describe_system(c, h);
 }
 
-/* Dependent multiply-adds, as scalar code does them: a modest, steady figure. */
+/* Runs dependent multiply-adds, as scalar code does: a modest but steady figure. */
 static double
 ops_per_s(bool floating)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * locus-client: one real host.  Each round looks at the rules, does at most one
- * transfer or RPC, reaps and starts tasks, and saves the state if it changed.
+ * locus-client: one real host.  Each round applies the rules, does at most one transfer
+ * and one RPC, reaps and starts tasks, and saves the state if it changed.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -45,11 +45,9 @@ unlink_dropped(struct client *c, const struct dropped *dropped, size_t n)
 	}
 }
 
-/*
- * False as long as it fails: then nothing goes over the network, or a host that is
- * killed would have forgotten what the project was told.  Accounts alone, which change
- * all the time that a task runs, are saved every minute.
- */
+/* Returns false while saving fails; then the client must not use the network, or a host
+ * that is killed would forget what the project knows.  Changed accounts alone, which
+ * change whenever a task runs, are saved only once a minute. */
 static bool
 save_state(struct client *c)
 {
@@ -126,7 +124,7 @@ set_up_client(struct client *c)
 	c->state_path = arena_printf(&c->process, "%s/client_state.json", real);
 	e = fs_lock(arena_printf(&c->process, "%s/lock", real), &lock, &c->fail);
 	if (e == E_RACE)
-		return FAIL(&c->fail, E_RETRY, "another client runs in %s", real);
+		return FAIL(&c->fail, E_RETRY, "another client is running in %s", real);
 	if (e != OK)
 		return e;
 	c->events = open(arena_printf(&c->process, "%s/events.log", real),

@@ -30,7 +30,7 @@ net_open(const char *user_agent, struct net **net, struct fail *f)
 	assert(the_net.curl == NULL);
 	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK ||
 	    (the_net.curl = curl_easy_init()) == NULL)
-		return FAIL(f, E_SYS, "libcurl cannot be initialised");
+		return FAIL(f, E_SYS, "cannot initialise libcurl");
 	the_net.user_agent = user_agent;
 	*net = &the_net;
 	return OK;
@@ -48,11 +48,12 @@ static int
 stop_early(void *ctx, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
 {
 	(void)ctx, (void)a, (void)b, (void)c, (void)d;
-	return proc_stopping; /* a stop ends the transfer; it is resumed later */
+	/* A stop interrupts the transfer, which is resumed later. */
+	return proc_stopping;
 }
 
-/* Settings of one exchange; a reset forgets those of the last one, not its connection.
- */
+/* Sets the options of one exchange; the reset clears those of the previous one, but
+ * keeps its connection. */
 static void
 set_curl_options(struct net *net, const char *url)
 {
@@ -144,9 +145,9 @@ net_fetch(struct net *net, struct arena *a, const char *url, const struct buf *p
 struct file_sink {
 	CURL *curl;
 	int fd;
-	int64_t at, max; /* bytes in the file; that it may have */
+	int64_t at, max; /* bytes in the file; limit of that */
 	int64_t got;
-	bool over; /* more came */
+	bool over; /* more than max arrived */
 };
 
 /* The page of an error must not end up in the file. */
@@ -161,7 +162,7 @@ into_file(char *p, size_t size, size_t n, void *ctx)
 	if (status < 200 || status > 299)
 		return n;
 	if (status == 200 && s->got == 0) {
-		/* The whole file comes although a part was asked for. */
+		/* The server sends the whole file although a part was requested. */
 		if (ftruncate(s->fd, 0) != 0)
 			return 0;
 		s->at = 0;
@@ -202,7 +203,7 @@ net_download(struct net *net, const char *url, const char *path, int64_t max,
 	curl_easy_setopt(net->curl, CURLOPT_WRITEFUNCTION, into_file);
 	curl_easy_setopt(net->curl, CURLOPT_WRITEDATA, &s);
 	curl_easy_setopt(net->curl, CURLOPT_TIMEOUT, (long)NET_PART_S);
-	/* Not CURLOPT_RESUME_FROM, which takes a whole file for an error. */
+	/* CURLOPT_RESUME_FROM would treat the answer with a whole file as an error. */
 	snprintf(range, sizeof(range), "%lld-", (long long)have);
 	if (have > 0)
 		curl_easy_setopt(net->curl, CURLOPT_RANGE, range);
@@ -213,8 +214,8 @@ net_download(struct net *net, const char *url, const char *path, int64_t max,
 		e = FAIL_ERRNO(f, "%s", path);
 	*got = s.got;
 	if (s.over)
-		return FAIL(
-		    f, E_BADREQ, "%s: more than %lld bytes come", url, (long long)max);
+		return FAIL(f, E_BADREQ, "%s: the server sends more than %lld bytes",
+		    url, (long long)max);
 	return e;
 }
 

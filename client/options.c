@@ -24,12 +24,12 @@ client_usage(FILE *out)
 	    "           [--policy NAME]\n"
 	    "       locus-client --dir DIR --detach URL\n"
 	    "       locus-client sim --help     simulated hosts\n"
-	    "Attaches DIR, a host, to each project at URL with the account key KEY, and works\n"
-	    "until it is told to stop (SIGTERM).  URL and KEY of a project are needed the first\n"
-	    "time only.\n");
+	    "Runs the host in DIR, attached to each project at URL with the account key KEY,\n"
+	    "until it receives SIGTERM.  URL and KEY of a project are needed only the first\n"
+	    "time.\n");
 }
 
-/* "2:30" into two numbers of seconds. */
+/* Parses "2:30" into two non-negative numbers of seconds. */
 static bool
 parse_two_numbers(const char *text, double *a, double *b)
 {
@@ -53,7 +53,7 @@ parse_bounded_number(const char *text, double least, double most, double *x)
 	return end != text && *end == '\0' && *x >= least && *x <= most;
 }
 
-/* "NVIDIA:2" or "NVIDIA:2:1e13". */
+/* Parses "NVIDIA:2" or "NVIDIA:2:1e13". */
 static bool
 parse_coproc(struct client *c, const char *arg)
 {
@@ -85,7 +85,8 @@ parse_coproc(struct client *c, const char *arg)
 	return true;
 }
 
-/* The project of an option: a new one if the present one has that option already. */
+/* Returns the project that an option refers to: the current one, or a new one if it has
+ * that option already. */
 static struct attach *
 attach_for(struct client *c, bool (*has)(const struct attach *))
 {
@@ -216,7 +217,7 @@ client_options(struct client *c, int argc, char **argv)
 				    longs[at].name, optarg,
 				    strchr(optarg, ',') == NULL ?
 					"" :
-					": decimals have a point, no comma");
+					": write decimals with a point, not a comma");
 			client_usage(stderr);
 			return EXIT_USAGE;
 		}

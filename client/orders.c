@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the user wants: the lines of DIR/orders, "WORD" or "WORD NAME". */
+/* The user's orders: the lines of DIR/orders, "WORD" or "WORD NAME". */
 #include "client/client.h"
 
 #include <string.h>
@@ -27,7 +27,7 @@ has_order(const struct client *c, const char *word, const char *name)
 	return false;
 }
 
-/* A line that was not there in the last round is a wish, once. */
+/* A line that was absent in the previous round is a new order, carried out once. */
 static void
 take_updates(struct client *c)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the user wants of the whole host: the newest global preferences of the accounts,
- * at the host's venue in the project that they came from, as far as the command line
- * does not say otherwise (protocol.md 1.4, 13.6, client.md 4.8).
+ * The user's preferences for the whole host: the newest global preferences of all
+ * accounts, at the host's venue in the project that sent them, unless the command line
+ * overrides them (protocol.md 1.4, 13.6, client.md 4.8).
  */
 #include "client/client.h"
 
@@ -36,7 +36,8 @@ preferences_read(struct client *c)
 		c->prefs = parse_preferences(c, st->preferences, st->preferences_venue);
 }
 
-/* Those of the project that the present ones came from, or newer ones. */
+/* Do these preferences come from the same project as the current ones, or are they
+ * newer? */
 static bool
 replaces(struct client *c, const struct cproject *p, const char *text)
 {
@@ -75,7 +76,7 @@ preferences_complain(const char *kind, const char *bad)
 {
 	if (bad != NULL)
 		log_warn(
-		    "the account's %spreferences: %s is no number (decimals have a point) and is passed over",
+		    "the account's %spreferences: %s is not a number (write decimals with a point); ignored",
 		    kind, bad);
 }
 
@@ -88,7 +89,7 @@ limit_to_range(double x, double least, double most)
 double
 preferences_ram_part(const struct client *c)
 {
-	/* Nobody looks whether the machine is in use. */
+	/* Whether the machine is in use is not checked. */
 	double percent = c->prefs.ram_max_used_idle_pct;
 
 	return c->options.own_ram || percent <= 0 ?

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One exchange with a project: its master page, or a request made from the state, sent
- * to one of its schedulers.
+ * One exchange with a project: fetching its master page, or sending a request made from
+ * the state to one of its schedulers.
  */
 #include "client/client.h"
 
@@ -73,7 +73,7 @@ rpc_fetch_master(struct client *c, struct cproject *p, int32_t *nurls, int32_t *
 	return OK;
 }
 
-/* As a stock client lists an output file in a report (protocol.md 13.5.1). */
+/* Lists an output file in a report as a stock client does (protocol.md 13.5.1). */
 static void
 report_file(struct buf *b, const struct cfile *f)
 {
@@ -110,7 +110,7 @@ report_task(struct client *c, const struct cproject *p, const struct ctask *t,
 		.plan_class = t->r.plan_class };
 	message = arena_strdup(&c->scratch, t->message);
 	for (char *end = message; (end = strstr(end, "]]>")) != NULL;)
-		end[1] = ' '; /* it would end the section */
+		end[1] = ' '; /* would end the CDATA section */
 	r->stderr_out = arena_printf(&c->scratch,
 	    "<core_client_version>%d.%d.0</core_client_version>\n<![CDATA[\n%s\n]]>\n",
 	    VERSION_MAJOR, VERSION_MINOR, message);
@@ -178,7 +178,8 @@ list_files_and_versions(struct client *c, const struct cproject *p, struct reque
 	}
 }
 
-/* Tasks of all projects, if one wants to know: it foresees by them what is in time. */
+/* Lists the tasks of all projects if any project asks for that; it predicts from them
+ * what will be in time. */
 static void
 list_in_progress(struct client *c, const struct client_world *w, struct ctask **task,
     struct request *rq)
@@ -225,8 +226,8 @@ list_resources(struct client *c, const struct client_world *w,
 	}
 }
 
-/* The project's part of the shares of all, of those with runnable tasks, of those that
- * may have some. */
+/* Sets the project's fraction of the shares: of all projects, of those with runnable
+ * tasks, of those that are potentially runnable. */
 static void
 set_share_fractions(
     struct client *c, const struct client_world *w, size_t project, struct request *rq)
@@ -348,7 +349,7 @@ rpc_scheduler(struct client *c, const struct view *v, const struct contact *cont
 		else if (i + 1 < p->nschedulers)
 			log_fail("the next scheduler", &c->fail);
 	}
-	c->now = clock_now(); /* it may have waited for work */
+	c->now = clock_now(); /* the scheduler may have waited for work */
 	answer->nreports = rq->nreports;
 	return e;
 }

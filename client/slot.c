@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Slots: the directory in which a task's program runs, what is put there for it and
- * what it leaves there (protocol.md 13.6.4).
+ * Slots: the directory in which a task's program runs, the files placed there for it
+ * and the files that it leaves there (protocol.md 13.6.4).
  */
 #include "client/client.h"
 
@@ -32,7 +32,7 @@ slots_make(struct client *c)
 	    arena_printf(&c->scratch, "%s/slots", c->dir), 0755, &c->fail);
 }
 
-/* --- what is put there --- */
+/* --- what is placed there --- */
 
 const char *
 slot_open_name(const struct rp_file_ref *ref)
@@ -49,7 +49,7 @@ main_program(const struct rp_app_version *v)
 	return NULL;
 }
 
-/* A file that says where the real one is. */
+/* Writes a link file, which names the real one. */
 static enum err
 write_link(struct client *c, const struct cproject *p, const char *path,
     const struct rp_file_ref *ref)
@@ -74,7 +74,7 @@ open_path(struct client *c, const char *dir, const struct rp_file_ref *ref, char
 	return OK;
 }
 
-/* What the version brings, checked where its program will find it. */
+/* Places a file of the version where its program will find it, verified. */
 static enum err
 place_app_file(struct client *c, const struct cproject *p, const char *dir,
     const struct rp_file_ref *ref)
@@ -109,7 +109,8 @@ place_version(struct client *c, const struct cproject *p,
 	return e;
 }
 
-/* Where a file of the task goes: not in the place of what was signed. */
+/* Returns the path for a task's file; E_BADREQ if it would replace a file that was
+ * signed. */
 static enum err
 task_path(struct client *c, const struct rp_app_version *v, const char *dir,
     const struct rp_file_ref *ref, char **path)
@@ -123,7 +124,7 @@ task_path(struct client *c, const struct rp_app_version *v, const char *dir,
 	return open_path(c, dir, ref, path);
 }
 
-/* Never executable, whatever the project says of it. */
+/* Places an input file; never executable, whatever the project says. */
 static enum err
 place_input(struct client *c, const struct cproject *p, const struct rp_app_version *v,
     const char *dir, const struct rp_file_ref *ref)
@@ -138,7 +139,8 @@ place_input(struct client *c, const struct cproject *p, const struct rp_app_vers
 	                        write_link(c, p, path, ref);
 }
 
-/* A copy is made here by the program and moved at the end. */
+/* Places a link to an output file.  With copy_file the program creates the file in the
+ * slot; it is moved at the end. */
 static enum err
 place_output(struct client *c, const struct cproject *p, const struct rp_app_version *v,
     const char *dir, const struct rp_file_ref *ref)
@@ -148,7 +150,7 @@ place_output(struct client *c, const struct cproject *p, const struct rp_app_ver
 
 	if (e != OK)
 		return e;
-	/* What an earlier try wrote must not pass for this one's. */
+	/* Output of an earlier try must not pass for this one's. */
 	e = fs_unlink(transfer_file_path(c, p, ref->file_name), &c->fail);
 	return e == OK && !ref->copy_file ? write_link(c, p, path, ref) : e;
 }
@@ -192,7 +194,7 @@ free_slot(const struct state *st)
 	return slot;
 }
 
-/* A program for a coprocessor is told which (as stock clients do). */
+/* Tells the program of a coprocessor task which device to use, as stock clients do. */
 static const char *
 device_argument(struct client *c, const struct rp_app_version *v, const struct ctask *t)
 {
@@ -201,8 +203,7 @@ device_argument(struct client *c, const struct rp_app_version *v, const struct c
 	           "";
 }
 
-/* The file that is checked is the one that runs: its name may lead to another by then.
- */
+/* Runs the very file that was verified; its name may lead to another file by then. */
 static enum err
 spawn_program(struct client *c, const struct cproject *p, struct ctask *t,
     const char *dir, char **argv)
@@ -273,9 +274,9 @@ slot_leave(struct client *c, struct ctask *t)
 	t->slot = -1;
 }
 
-/* --- what is found there --- */
+/* --- what is read there --- */
 
-/* A number in the program's file of that name; -1 if there is none. */
+/* Returns the number in the program's file of that name; -1 if there is none. */
 static double
 number_in(struct client *c, const struct ctask *t, const char *name)
 {
@@ -311,7 +312,6 @@ slot_look(struct client *c, struct ctask *t)
 	}
 }
 
-/* First line of boinc_finish_called; -1 if the program did not leave it. */
 int32_t
 slot_finish_status(struct client *c, const struct ctask *t)
 {
@@ -325,7 +325,7 @@ slot_finish_status(struct client *c, const struct ctask *t)
 	return (int32_t)strtol(text, NULL, 10);
 }
 
-/* The end of a text file, at most max bytes; "" if there is none. */
+/* Returns the end of a text file, at most max bytes; "" if there is none. */
 static char *
 read_tail(struct arena *a, const char *path, size_t max)
 {

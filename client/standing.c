@@ -3,7 +3,7 @@
 
 #include "lib/banned.h"
 
-/* The projects alone: what became of a task changes their standing. */
+/* Loads the projects only: the standing does not depend on tasks. */
 void
 standing_task_ended(
     struct client *c, struct cproject *p, const struct ctask *t, bool well)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The host's rows, kept as JSON. */
+/* Loads and saves the host's rows as JSON. */
 #include "client/state.h"
 
 #include <stdlib.h>
@@ -36,7 +36,7 @@ enum { STATE_MAX = 256 << 20 };
 
 #include "client/state_fields.def"
 
-static const double SHARE = 100; /* of a project that does not tell */
+static const double SHARE = 100; /* of a project that gives none */
 
 struct cproject *
 state_project(const struct state *st, const char *master_url)
@@ -105,7 +105,7 @@ state_standing(struct arena *a, struct cproject *p, const char *resource)
 
 /* --- what is dropped --- */
 
-/* *st is a copy already, its projects are not. */
+/* *st is a copy already, but still refers to the original projects. */
 static void
 drop_unused(
     struct state *st, struct arena *a, struct dropped **dropped, size_t *ndropped)
@@ -132,7 +132,7 @@ in_range_or(double x, double least, double most, double otherwise)
 	return x >= least && x <= most ? x : otherwise;
 }
 
-/* Numbers that a hand spoiled: better none than those. */
+/* Resets numbers that manual editing spoiled. */
 static void
 check_numbers(struct cproject *p)
 {
@@ -149,7 +149,7 @@ is_part(double x)
 	return x > 0 && x <= 1;
 }
 
-/* Something else, or edited by hand, must not bring us down later. */
+/* A file of another kind, or one edited by hand, must not crash the client later. */
 static enum err
 check_project(struct arena *a, struct cproject *p, const char *path, struct fail *f)
 {
@@ -192,12 +192,12 @@ check_state(struct arena *a, struct state *st, const char *path, struct fail *f)
 	for (size_t i = 1; i < st->nprojects; i++)
 		if (by_url(&st->projects[i - 1], &st->projects[i]) == 0)
 			return FAIL(f, E_BADREQ,
-			    "%s is not the state of a host: %s is there twice", path,
+			    "%s is not the state of a host: %s appears twice", path,
 			    st->projects[i].master_url);
 	return OK;
 }
 
-/* Once a host had one project, whose fields stood among its own. */
+/* Loads the old format: a host had one project, whose fields stood among its own. */
 static void
 load_one_project(struct arena *a, const json_t *o, struct state *st)
 {
@@ -260,7 +260,7 @@ state_save(struct arena *a, const char *path, struct state **st, struct arena *s
 	drop_unused(&less, scratch, dropped, ndropped);
 	o = fields_save(scratch, state_fields, &less);
 	if (json_dump_callback(o, append_to_buf, &text, JSON_INDENT(1)) != 0)
-		e = FAIL(f, E_SYS, "%s: the state cannot be put into words", path);
+		e = FAIL(f, E_SYS, "%s: cannot encode the state as JSON", path);
 	json_decref(o);
 	kept = NEW(&fresh, struct state);
 	if (e == OK) {

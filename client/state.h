@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All that a host knows, as rows per project; kept in client_state.json so that a
- * killed client goes on where it was. A file, a workunit or a version that nothing
- * refers to any more is dropped when the state is saved.  What was read from a file has
- * no string that is NULL; where there may be none it is "" or, before the first save,
- * NULL.
+ * All that a host knows, as rows per project, kept in client_state.json so that a
+ * killed client continues where it was.  Saving the state drops files, workunits and
+ * versions that nothing refers to any more.  Strings of rows that were loaded are never
+ * NULL; an optional string is "" or, before the first save, NULL.
  */
 #ifndef CLIENT_STATE_H
 #define CLIENT_STATE_H
@@ -21,48 +20,50 @@ enum file_status { FS_ABSENT = 0, FS_PRESENT = 1, FS_FAILED = -1 };
 struct cfile {
 	struct rp_file info;
 	int32_t status;    /* enum file_status */
-	int32_t error;     /* BOINC error number when FS_FAILED (protocol.md 4.8) */
+	int32_t error;     /* BOINC error number if FS_FAILED (protocol.md 4.8) */
 	int32_t failures;  /* of its transfer, in a row */
-	int32_t url;       /* the one to try next */
+	int32_t url;       /* index of the URL to try next */
 	int64_t try_after; /* s UTC */
-	int64_t told_at;   /* s UTC, when a reply last spoke of it */
-	bool output;       /* made here, to be uploaded */
+	int64_t told_at;   /* s UTC, when a reply last mentioned it */
+	bool output;       /* created here, to be uploaded */
 	bool uploaded;
 	bool upload_failed;
-	char *md5;       /* of the file as it came, or as it is uploaded */
-	double size;     /* outputs: bytes */
-	char *sign_key;  /* of its file_signature; "" or NULL: the project's */
-	int32_t changed; /* so often it was found to be not what came */
+	char *md5;   /* of the file as downloaded, or as to be uploaded */
+	double size; /* of an output file, bytes */
+	/* Key of its file_signature; "" or NULL: the project's current key. */
+	char *sign_key;
+	int32_t changed; /* how often it was found changed */
 };
 
 struct ctask {
 	struct rp_result r;
 	int32_t state; /* CLIENT_* of model/states.h */
 	int32_t exit_status;
-	int64_t received_at, started_at,
-	    ready_at; /* s UTC; started: for the first time */
+	int64_t received_at, started_at, ready_at; /* s UTC; started_at: first start */
 	double cpu_s, elapsed_s;
 	int32_t slot;            /* -1 = none */
 	int64_t pid;             /* of its program, running or stopped; 0 = none */
 	bool paused;             /* the program is stopped, in memory */
-	int64_t run_since;       /* s UTC, of the present episode */
-	double ran_s;            /* before that, as far as it is not lost */
+	int64_t run_since;       /* s UTC, start of the current episode */
+	double ran_s;            /* run time before that, without what was lost */
 	int64_t checkpointed_at; /* s UTC; 0 = never */
-	double saved_s;          /* what it had run then */
-	double fraction_done;    /* as it told last; 0 = not yet */
-	double fraction_ran_s;   /* what it had run then */
-	double endangered_at;    /* as in struct cw_task */
-	int32_t device;          /* of a coprocessor: its first instance */
+	double saved_s;          /* run time at that checkpoint */
+	double fraction_done;    /* as the program last reported it; 0 = not yet */
+	double fraction_ran_s;   /* run time at that report */
+	double endangered_at;    /* see struct cw_task */
+	int32_t device;          /* first coprocessor instance */
 	bool ready;              /* to be reported */
-	bool acked;              /* the server has the report: forget the task */
-	char *message;           /* what went wrong, for stderr_out */
+	bool acked;              /* the server has the report; forget the task */
+	char *message;           /* error text for stderr_out */
 };
 
-struct standing {   /* of a project, with one resource of the host */
+struct standing {   /* a project's standing with one resource of the host */
 	char *name; /* of the resource */
 	double backoff_s, backoff_until;
-	bool no_apps, refused; /* of the project; by the account */
-	double std, ltd;       /* see struct cw_acct */
+	/* no_apps: the project has none for it; refused: by the account's
+	 * preferences. */
+	bool no_apps, refused;
+	double std, ltd; /* see struct cw_acct */
 	bool gave;
 };
 
@@ -73,18 +74,18 @@ struct cproject {
 	int64_t hostid, rpc_seqno, userid;
 	double attached_at;
 	double share;
-	bool own_share;   /* the user's, not the account's */
-	bool update_seen; /* the order "update URL" that is there was followed */
+	bool own_share;   /* set by the user, not from the account */
+	bool update_seen; /* the order "update URL" that is present was carried out */
 	double dcf;
-	bool no_dcf; /* the project's estimates need none */
-	bool nci;    /* it is not CPU-intensive, whatever its apps */
+	bool no_dcf; /* the project's estimates need no correction factor */
+	bool nci;    /* not CPU-intensive, whatever its apps say */
 	char *code_sign_key;
-	/* What the rules know of it. */
+	/* The rules' facts about the project. */
 	struct cw_rpc rpc;
 	struct cw_acct acct;
 	struct standing *standings;
 	size_t nstandings;
-	struct rp_app *apps; /* of its versions */
+	struct rp_app *apps; /* apps of its versions */
 	size_t napps;
 	struct rp_app_version *versions;
 	size_t nversions;
@@ -94,7 +95,7 @@ struct cproject {
 	size_t nfiles;
 	struct ctask *tasks;
 	size_t ntasks;
-	/* Of the first rows, by name; the rest is looked through. */
+	/* Indexes of the first n rows by name; later rows are searched linearly. */
 	struct rows_index {
 		struct index *by_name;
 		size_t n;
@@ -103,83 +104,75 @@ struct cproject {
 
 struct state {
 	char *host_cpid;
-	int64_t clock; /* s UTC, when it was last looked at */
+	int64_t clock; /* s UTC, the time of the last look at the clock */
 	int64_t benchmarked_at;
 	double p_fpops, p_iops;
-	struct cw_fractions fractions; /* as of then; 0 = never measured */
+	struct cw_fractions fractions; /* as of fractions_at; 0 = never measured */
 	double fractions_at;
-	/* The newest global preferences: what is inside of the element, the master URL
-	 * of the project that they came from, and the host's venue there; NULL or "":
-	 * none. */
+	/* The newest global preferences: the content of the element, the master URL of
+	 * the project that sent them, and the host's venue there; NULL or "": none. */
 	char *preferences, *preferences_from, *preferences_venue;
-	bool full_workload; /* some project wants to know of all tasks */
-	/* As in struct client_world. */
+	bool full_workload; /* a project wants to know all tasks of the host */
+	/* See struct client_world. */
 	double accounted_at, asked_at, scheduled_at;
 	bool in_session;
-	struct cproject *projects; /* by master URL, so that the order is always one */
+	/* Sorted by master URL, so that the order is reproducible. */
+	struct cproject *projects;
 	size_t nprojects;
 };
 
-/*
- * E_NOTFOUND: no state yet.  E_BADREQ: it is not a state.  One that was written when a
- * host had one project only is taken as well.
- */
+/* Loads a state.  E_NOTFOUND: there is none yet.  E_BADREQ: the file is not a state.
+ * Accepts a state from the time when a host had only one project, too. */
 enum err state_load(struct arena *, const char *path, struct state **, struct fail *);
-/*
- * Writes what is still of use and copies it into a fresh arena, as it would be read
- * back: *st is replaced, the old rows are gone, and *dropped (of the scratch arena) are
- * the files that went with them.  If it fails all is as before.
- */
+/* Writes what is still needed and copies it into a fresh arena, as a load would read
+ * it: replaces *st, frees the old rows, and returns in *dropped (in the scratch arena)
+ * the files that went with them.  On failure nothing changes. */
 struct dropped {
 	const char *master_url, *name;
 };
 enum err state_save(struct arena *, const char *path, struct state **,
     struct arena *scratch, struct dropped **, size_t *ndropped, struct fail *);
-/*
- * Takes the time.  If it is behind what was seen before, the clock was set back, and
- * all times of the state go back by as much, so that nothing waits for ever.
- */
+/* Takes note of the time.  If the clock was set back, moves all times of the state back
+ * by as much, so that nothing waits for ever. */
 void state_clock(struct state *, int64_t now);
 
 struct cproject *state_project(const struct state *, const char *master_url);
-/* A project without anything but defaults, in its place among the others. */
+/* Adds a project with defaults, in its place among the others. */
 struct cproject *state_add(struct arena *, struct state *, const char *master_url);
-/* Forgets it and all that is its. */
+/* Removes the project with all its rows. */
 void state_remove(struct state *, const char *master_url);
-/* That of the resource; made if there is none yet. */
+/* Returns the project's standing with the resource; creates it if there is none yet. */
 struct standing *state_standing(
     struct arena *, struct cproject *, const char *resource);
 
-/* Below: NULL if there is no such row. */
+/* The following functions return NULL if there is no such row. */
 struct cfile *state_file(const struct cproject *, const char *name);
-/* Is it a file of a version?  Then it must be signed (protocol.md 13.6.3). */
+/* Does the file belong to a version?  Then it must be signed (protocol.md 13.6.3). */
 bool state_is_app_file(const struct cproject *, const char *name);
-/* Does the project want to hear that the host has it (client.md 6)? */
+/* Does the project want to know that the host has the file (client.md 6)? */
 bool file_listed(const struct cfile *);
-/* Its time as a sticky file is over (client.md 6). */
+/* Is the file's sticky lifetime over (client.md 6)? */
 bool file_expired(const struct cfile *, int64_t now);
 struct rp_app *state_app(const struct cproject *, const char *name);
 struct rp_workunit *state_workunit(const struct cproject *, const char *name);
 struct ctask *state_task(const struct cproject *, const char *name);
-/* By platform, number and plan class. */
+/* Looks a version up by app, platform, number and plan class. */
 struct rp_app_version *state_version(
     const struct cproject *, const char *app_name, const struct rp_result *);
-/* The version that runs a task. */
+/* Returns the version that runs the task. */
 struct rp_app_version *task_version(const struct cproject *, const struct ctask *);
-/* What is known of its app; an app of which nothing is known is an ordinary one. */
+/* Returns the task's app; never NULL: an unknown app is an ordinary one. */
 const struct rp_app *task_app(const struct cproject *, const struct ctask *);
-/* What of all that the result refers to is not known, in words; NULL if nothing. */
+/* Returns which row that the result refers to is missing, in words; NULL if none. */
 const char *state_lacks(const struct cproject *, const struct rp_result *);
-/* Files that tasks which are not finished need as input or of their version, one flag
- * per file. */
+/* Returns a flag per file: needed by a task that is not finished, as input or by its
+ * version. */
 bool *state_wanted(struct arena *, const struct cproject *);
-/*
- * Looks up what was added since by name, too; at once, so that what follows is fast.
- * The arena is that of the rows.
- */
+/* Adds new rows to the indexes by name; call it right after adding rows, so that
+ * lookups stay fast.  The arena is the rows'. */
 void state_index(struct arena *, struct cproject *);
-/* Rows that nothing refers to any more, and files that nobody needs, are left out; the
- * rows are copied, the old ones stay as they are. */
+/* state_drop_rows() leaves out rows that nothing refers to any more, state_drop_files()
+ * files that nobody needs.  Both copy the rows; the old ones stay as they are. */
 struct dropped;
 void state_drop_rows(struct cproject *, struct arena *);
 void state_drop_files(

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A project's rows: looked up, what refers to what, and what nothing refers to. */
+/* A project's rows: looking them up, following references, dropping unused ones. */
 #include "client/state.h"
 
 #include <string.h>
@@ -7,10 +7,8 @@
 
 /* --- by name --- */
 
-/*
- * *i is where the name stands, or the first row that the index does not know.  An index
- * of rows that have gone knows nothing.
- */
+/* Sets *i to the row with the name, or to the first row that the index does not cover.
+ * An index of rows that are gone covers nothing. */
 static bool
 find_indexed(const struct rows_index *ix, size_t nrows, const char *name, size_t *i)
 {
@@ -23,7 +21,7 @@ find_indexed(const struct rows_index *ix, size_t nrows, const char *name, size_t
 	return false;
 }
 
-/* The rows' names are n strings, each size bytes after the one before. */
+/* Indexes the rows up to n; their names are strings at intervals of size bytes. */
 static void
 extend_index(
     struct arena *a, struct rows_index *ix, const void *names, size_t size, size_t n)
@@ -225,7 +223,8 @@ file_expired(const struct cfile *f, int64_t now)
 
 /* --- what is dropped --- */
 
-/* The newest version of its kind stays: its files need not travel for the next task. */
+/* The newest version of each kind stays, so that the next task need not download its
+ * files. */
 static bool
 is_newest(const struct cproject *p, const struct rp_app_version *v)
 {
@@ -251,7 +250,7 @@ app_needed(const struct cproject *p, const struct rp_app *app)
 }
 
 #define COPY(a, rows, n) arena_memdup((a), (rows), mul_or_die(sizeof(*(rows)), (n)))
-/* Leaves of n rows those that are marked. */
+/* Keeps only the marked ones of n rows. */
 #define KEEP_MARKED(rows, n, mark)                                                     \
 	do {                                                                           \
 		size_t left = 0;                                                       \
@@ -261,7 +260,7 @@ app_needed(const struct cproject *p, const struct rp_app *app)
 		(n) = left;                                                            \
 	} while (0)
 
-/* What tasks that are not acked refer to. */
+/* Marks the rows that tasks which are not acked refer to. */
 static void
 mark_rows(const struct cproject *p, bool *tasks, bool *workunits, bool *versions)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a reply says of the project and the host in it: identity, key, preferences. */
+/* What a reply says about the project and the host in it: identity, key,
+ * preferences. */
 #include "client/client.h"
 
 #include <string.h>
@@ -13,7 +14,7 @@
 
 static const double SHARE_MOST = 1e12;
 
-/* What was signed while the old key was the project's stays so. */
+/* Files signed while the old key was the project's keep that key. */
 static void
 change_key(struct client *c, struct cproject *p, const char *text)
 {
@@ -28,8 +29,8 @@ change_key(struct client *c, struct cproject *p, const char *text)
 	p->code_sign_key = arena_strdup(&c->keep, text);
 }
 
-/* The first key is trusted; another must be signed by the one we have
- * (protocol.md 5.6). */
+/* Trusts the first key; a later one must be signed by the present one (protocol.md
+ * 5.6). */
 static void
 take_code_sign_key(struct client *c, struct cproject *p, const struct reply *rp)
 {
@@ -54,7 +55,7 @@ take_code_sign_key(struct client *c, struct cproject *p, const struct reply *rp)
 		change_key(c, p, rp->code_sign_key);
 	else
 		log_warn(
-		    "the project's new code signing key is not signed by the old one: the old one is kept");
+		    "the project's new code signing key is not signed with the old key; keeping the old key");
 }
 
 static void
@@ -72,7 +73,7 @@ take_identity(struct client *c, struct cproject *p, const struct reply *rp)
 	take_code_sign_key(c, p, rp);
 }
 
-/* Resources for which the account wants no work of the project. */
+/* Notes the resources for which the account wants no work from the project. */
 static void
 take_refused(struct client *c, struct cproject *p, const struct project_prefs *prefs)
 {
@@ -85,7 +86,8 @@ take_refused(struct client *c, struct cproject *p, const struct project_prefs *p
 	}
 }
 
-/* What the account wants of this project at the host's venue, unless the user said. */
+/* Takes over the account's preferences for this project at the host's venue; the user's
+ * own share overrides theirs. */
 static void
 take_prefs(struct client *c, struct cproject *p, const struct reply *rp)
 {
@@ -112,7 +114,7 @@ take_prefs(struct client *c, struct cproject *p, const struct reply *rp)
 		p->share = share;
 	else
 		log_warn(
-		    "the account's resource share \"%.40s\" is no number from 0 to %g, with a point before decimals: it stays %g",
+		    "the account's resource share \"%.40s\" is not a number from 0 to %g (write decimals with a point): it stays %g",
 		    text, (double)SHARE_MOST, p->share);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A scheduler reply taken over into the state: identity, acks and aborts, files,
+ * Takes a scheduler reply over into the state: identity, acks and aborts, files,
  * versions, workunits, tasks, delete orders, delays (protocol.md 2, 13.6).
  */
 #include "client/client.h"
@@ -12,12 +12,12 @@
 #include "proto/coproc.h"
 #include "lib/banned.h"
 
-/* With the mark of one that is on its way it is a name of a file still. */
+/* Leaves room in a file name for the mark of a partial download. */
 enum { NAME_MAX_BYTES = 254 };
 static const int64_t DEADLINE_MOST = (int64_t)1 << 40;
 static const double DELAY_MOST_S = 30 * 86400;
 
-/* No rows have no place: memcpy() must not see it. */
+/* With no rows the pointers may be NULL, which memcpy() must not get. */
 static void
 rows_copy(void *to, const void *from, size_t bytes)
 {
@@ -74,10 +74,8 @@ usable_name(const char *name)
 	return strpbrk(name, "%/") == NULL && strstr(name, "..") == NULL;
 }
 
-/*
- * A file that the host has takes over URLs, signatures and stickiness; its content may
- * not change under its name (protocol.md 13.6.3).  One that failed is tried again.
- */
+/* A known file takes over URLs, signatures and stickiness; its content must not change
+ * under its name (protocol.md 13.6.3).  A file that failed is tried again. */
 static void
 merge_file(struct client *c, struct cfile *f, const struct rp_file *in)
 {
@@ -90,7 +88,8 @@ merge_file(struct client *c, struct cfile *f, const struct rp_file *in)
 		if (in->file_signature == NULL || in->file_signature[0] == '\0')
 			f->info.file_signature = old.file_signature;
 	}
-	/* A new signature is of the present key, the old one stays of its own. */
+	/* A new signature was made with the current key; an old one keeps its own
+	 * key. */
 	if (strcmp(f->info.file_signature, old.file_signature) != 0)
 		f->sign_key = NULL;
 	if (f->status == FS_PRESENT)
@@ -114,7 +113,7 @@ take_files(struct client *c, struct cproject *p, const struct reply *rp)
 		struct cfile *f;
 
 		if (!usable_name(in->name)) {
-			log_warn("a file of the reply has no usable name");
+			log_warn("ignored a file in the reply: its name is not usable");
 			continue;
 		}
 		f = state_file(p, in->name);
@@ -132,7 +131,7 @@ take_files(struct client *c, struct cproject *p, const struct reply *rp)
 	}
 }
 
-/* What is said of an app that is known already takes the place of what was. */
+/* A reply's description of an app replaces the earlier one. */
 static void
 store_apps(struct client *c, struct cproject *p, const struct reply *rp)
 {
@@ -148,7 +147,7 @@ store_apps(struct client *c, struct cproject *p, const struct reply *rp)
 			app = &p->apps[p->napps++];
 		*app = *in;
 		app->name = arena_strdup(&c->keep, in->name);
-		app->user_friendly_name = NULL; /* nobody asks for it */
+		app->user_friendly_name = NULL; /* not used */
 	}
 }
 
@@ -170,12 +169,13 @@ take_versions(struct client *c, struct cproject *p, const struct reply *rp)
 		if (in->platform[0] == '\0')
 			key.platform = c->options.platform;
 		if (strcmp(key.platform, c->options.platform) != 0) {
-			log_warn("a version of %s for %s is not for this host",
+			log_warn(
+			    "ignored a version of %s: platform %s is not this host's",
 			    in->app_name, in->platform);
 			continue;
 		}
 		v = state_version(p, in->app_name, &key);
-		if (v != NULL) { /* files of a version cannot change */
+		if (v != NULL) { /* a version's files cannot change */
 			v->flops = in->flops;
 			v->avg_ncpus = in->avg_ncpus;
 			v->coproc_count = in->coproc_count;
@@ -217,7 +217,8 @@ take_workunits(struct client *c, struct cproject *p, const struct reply *rp)
 	}
 }
 
-/* One line per task received, with what of its sticky input was here or on its way. */
+/* Records each received task, with the bytes of its sticky input that were present or
+ * on their way. */
 static void
 log_received(struct client *c, struct cproject *p, const struct rp_result *r,
     const bool *known_before)
@@ -248,10 +249,8 @@ mark_known(const struct cproject *p, const struct rp_result *r, bool *known)
 		known[state_file(p, wu->refs[i].file_name) - p->files] = true;
 }
 
-/*
- * A result without platform and number runs with the newest version for the primary
- * platform (protocol.md 13.6.3).
- */
+/* A result without platform and number runs with the newest version for the primary
+ * platform (protocol.md 13.6.3). */
 static void
 choose_version(struct client *c, struct cproject *p, struct rp_result *r)
 {
@@ -289,8 +288,8 @@ store_task(struct client *c, struct cproject *p, const struct rp_result *in)
 		state_file(p, in->refs[i].file_name)->output = true;
 }
 
-/* A task of an app that is not CPU-intensive keeps no processor busy: who sends only
- * such had no work for it. */
+/* A task of an app that is not CPU-intensive keeps no processor busy: a project that
+ * sends only such tasks had no work for the processor. */
 static void
 count_task(const struct client *c, const struct cproject *p, const struct ctask *t,
     struct reply_facts *f)
@@ -301,14 +300,14 @@ count_task(const struct client *c, const struct cproject *p, const struct ctask 
 		f->ntasks[rsc]++;
 }
 
-/* Seconds or a time as a project gives it, within what a number of ours holds. */
+/* Rounds seconds or a time given by a project up, and limits them to 0 to most. */
 static int64_t
 seconds_up_to(double s, int64_t most)
 {
 	return s >= (double)most ? most : s > 0 ? (int64_t)ceil(s) : 0;
 }
 
-/* What a program writes is never a program, nor the other way round. */
+/* An output file must not be a file of an application, nor the reverse. */
 static bool
 mixes_input_and_output(const struct cproject *p, const struct rp_result *r)
 {
@@ -349,7 +348,8 @@ take_results(struct client *c, struct cproject *p, const struct reply *rp,
 		choose_version(c, p, &in);
 		why = state_lacks(p, &in);
 		if (why == NULL && mixes_input_and_output(p, &in))
-			why = "a file is of the application and output as well";
+			why =
+			    "a file belongs to the application and is an output file, too";
 		if (why != NULL) {
 			log_warn("task %s dropped: %s", in.name, why);
 			continue;
@@ -368,7 +368,7 @@ abort_task(struct client *c, struct cproject *p, struct ctask *t, const char *wh
 	task_abort(c, p, t, EXIT_ABORTED_BY_PROJECT, why);
 }
 
-/* How many of the reports were acked. */
+/* Returns how many of the reports were acked. */
 static size_t
 take_acks(struct client *c, struct cproject *p, const struct reply *rp)
 {
@@ -403,8 +403,8 @@ take_aborts(struct client *c, struct cproject *p, const struct reply *rp)
 	}
 }
 
-/* The order clears the flag; the file goes with the last that needs it
- * (protocol.md 8.4): when the state is saved. */
+/* A delete order clears the flag; the file goes with the last task that needs it, when
+ * the state is saved (protocol.md 8.4). */
 static void
 take_deletes(struct client *c, struct cproject *p, const struct reply *rp)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tasks: starting, stopping and reaping the project's program, outputs
- * (protocol.md 13.6.4). A program ends well when it exits with 0 and has left
+ * Tasks: starts, stops and reaps the project's program, and takes its output
+ * (protocol.md 13.6.4).  A program ends well if it exits with 0 and has left
  * boinc_finish_called.
  */
 #include "client/client.h"
@@ -41,7 +41,8 @@ task_start(struct client *c, struct cproject *p, struct ctask *t)
 	enum err e = slot_launch(c, p, t);
 
 	c->changed = true;
-	if (e == E_RETRY) { /* its files come again, or have failed and it with them */
+	/* Its files are fetched again, or have failed and the task with them. */
+	if (e == E_RETRY) {
 		log_warn("task %s is not started: %s", t->r.name, c->fail.detail);
 		return;
 	}
@@ -56,7 +57,7 @@ task_start(struct client *c, struct cproject *p, struct ctask *t)
 	event_log(c, "started result=%s", t->r.name);
 }
 
-/* It no longer runs, for whatever reason. */
+/* Ends an episode of running, for whatever reason. */
 static void
 episode_ends(struct client *c, struct ctask *t)
 {
@@ -136,7 +137,8 @@ cpu_seconds(const struct rusage *use)
 	       (double)use->ru_stime.tv_sec + (double)use->ru_stime.tv_usec / 1e6;
 }
 
-/* Its program is gone before the end of its work: what has no checkpoint is lost. */
+/* The program is gone before the task is done: work since the last checkpoint is
+ * lost. */
 static void
 back_to_checkpoint(struct client *c, struct ctask *t)
 {
@@ -146,7 +148,7 @@ back_to_checkpoint(struct client *c, struct ctask *t)
 	c->changed = true;
 }
 
-/* Waits for a program that was asked to end, and ends it when the time is over. */
+/* Waits for a program that was asked to end, and kills it after the deadline. */
 static void
 wait_for_end(struct client *c, struct ctask *t, int64_t end)
 {
@@ -190,10 +192,8 @@ task_abort(struct client *c, struct cproject *p, struct ctask *t, int32_t exit_s
 	task_fail(c, p, t, CLIENT_ABORTED, exit_status, why);
 }
 
-/*
- * Output that the program wrote: its place, size and checksum.  0, or the error number
- * of what is wrong, which c->fail tells.
- */
+/* Takes an output file: its place, size and checksum.  Returns 0 or a BOINC error
+ * number; c->fail has the text. */
 static int32_t
 take_output(struct client *c, const struct cproject *p, const struct ctask *t,
     const struct rp_file_ref *ref)
@@ -246,8 +246,8 @@ take_outputs(struct client *c, struct cproject *p, struct ctask *t)
 	if (!p->no_dcf)
 		p->dcf = estimate_dcf(p->dcf, task_static_s(c, p, t), t->elapsed_s);
 	slot_leave(c, t);
-	task_finish(
-	    c, p, t, CLIENT_UPLOADED, 0); /* reported once its uploads are done */
+	/* Reported when its uploads are done. */
+	task_finish(c, p, t, CLIENT_UPLOADED, 0);
 }
 
 static void
@@ -265,7 +265,7 @@ program_ended(struct client *c, struct cproject *p, struct ctask *t, int st)
 	else if (said != 0)
 		task_fail(c, p, t, CLIENT_COMPUTE_ERROR,
 		    said > 0 ? said : EXIT_NO_FINISH,
-		    "the program ended without saying that it finished");
+		    "exited with zero status but did not report that it finished");
 	else
 		take_outputs(c, p, t);
 }
@@ -284,20 +284,21 @@ task_poll(struct client *c, struct cproject *p, struct ctask *t)
 		t->elapsed_s = task_ran_s(c, t);
 		end_program(t);
 		task_fail(c, p, t, CLIENT_COMPUTE_ERROR, EXIT_TIME_LIMIT,
-		    "the program took longer than the work's bound on operations allows");
+		    "exceeded elapsed time limit");
 		return;
 	}
-	if (gone < 0) { /* not our child: a client before us started it */
+	if (gone < 0) { /* not a child of this process: started by an earlier client */
 		back_to_checkpoint(c, t);
 		return;
 	}
 	t->cpu_s += cpu_seconds(&use);
 	t->elapsed_s = fmax(task_ran_s(c, t), t->cpu_s);
-	kill(-(pid_t)t->pid, SIGKILL); /* what it may have left in the background */
+	/* Kills what the program left in the background. */
+	kill(-(pid_t)t->pid, SIGKILL);
 	program_ended(c, p, t, st);
 }
 
-/* Tasks that have a program, running or stopped. */
+/* Lists the tasks that have a program, running or stopped. */
 static struct ctask **
 list_programs(struct client *c, size_t *n)
 {
@@ -326,7 +327,7 @@ task_stop_all(struct client *c)
 		wait_for_end(c, all[i], end);
 }
 
-/* --- programs of a client that was killed --- */
+/* --- programs left by a killed client --- */
 
 void
 task_mark(struct client *c)
@@ -334,8 +335,9 @@ task_mark(struct client *c)
 	setenv(MARK, c->dir, 1);
 }
 
-/* Did a client of this directory start it?  Its pid in the state may be another's by
- * now, or not be there yet; the mark in its environment is sure. */
+/* Did a client of this directory start the process?  A pid in the state may belong
+ * to another process by now, or may be missing; the mark in the environment is
+ * reliable. */
 static bool
 has_our_mark(struct client *c, const char *pid)
 {
@@ -354,7 +356,7 @@ has_our_mark(struct client *c, const char *pid)
 	return false;
 }
 
-/* How many of ours run; each is killed. */
+/* Kills the processes with our mark; returns their number. */
 static size_t
 kill_ours(struct client *c)
 {

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is known of a task: whether its files are here, how long it ran, will and may
- * run. */
+/* What is known about a task: whether its files are here, how long it ran, will run and
+ * may run. */
 #include "client/client.h"
 
 #include <math.h>
 #include "lib/banned.h"
 
 enum {
-	LIMIT_LEAST_S = 120, /* a shorter time limit is a mistake, and is this: */
+	/* A shorter time limit is taken for a mistake and replaced by: */
+	LIMIT_LEAST_S = 120,
 	LIMIT_ELSE_S = 12 * 3600
 };
 
-/* Operations of a task that does not tell (protocol.md 13.6.3). */
+/* Operations of a task that states none (protocol.md 13.6.3). */
 static const double FPOPS_EST = 6.048e14, FPOPS_BOUND = 2.4192e15;
 
 bool

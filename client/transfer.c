@@ -17,12 +17,12 @@
 #include "lib/banned.h"
 
 enum {
-	QUERY_FROM_BYTES = 8192, /* smaller uploads start at 0 without asking */
+	QUERY_FROM_BYTES = 8192, /* smaller uploads start at 0 without a query */
 	REPLY_MAX = 8192,
 	QUERY_S = 60,
 	FILES_MOST = 1 << 20,
-	DISK_LEFT_BYTES = 100 << 20, /* as projects are told: disk_min_free_gb */
-	CHANGED_MOST = 3, /* then the machine is broken, or somebody at work */
+	DISK_LEFT_BYTES = 100 << 20, /* disk_min_free_gb, as projects are told */
+	CHANGED_MOST = 3, /* more often means a broken machine, or tampering */
 	HTTP_NO_SUCH_RANGE = 416,
 	ERR_MD5 = -119,
 	ERR_SIZE = -200,
@@ -42,7 +42,7 @@ transfer_file_path(struct client *c, const struct cproject *p, const char *name)
 	return arena_printf(&c->scratch, "%s/%s", transfer_project_dir(c, p), name);
 }
 
-/* While it comes a file has a name that no project can give. */
+/* A partial download has this mark before its name, which no project may use. */
 static const char part_mark = '%';
 
 static char *
@@ -55,7 +55,7 @@ download_part_path(struct client *c, const struct cproject *p, const char *name)
 static void
 put_off(struct client *c, struct cfile *f)
 {
-	if (proc_stopping) /* it was we who broke it off */
+	if (proc_stopping) /* this client interrupted the transfer itself */
 		return;
 	f->failures++;
 	f->try_after = c->now + (int64_t)backoff_s(c->options.backoff.max_s > 0 ?
@@ -104,10 +104,8 @@ transfer_again(
 	put_off(c, f);
 }
 
-/*
- * A download failed: the next URL is tried at once; after the last all are tried again
- * later, or never if error is not 0.
- */
+/* A download failed: tries the next URL at once.  After the last one all are tried
+ * again later, or never if error is not 0. */
 static void
 next_url(struct client *c, const struct cproject *p, struct cfile *f, int32_t error,
     const char *why)
@@ -125,7 +123,7 @@ next_url(struct client *c, const struct cproject *p, struct cfile *f, int32_t er
 		put_off(c, f);
 }
 
-/* The error number of what is wrong with a downloaded file, 0 if it is good. */
+/* Returns the error number for a bad download, 0 if the file is good. */
 static int32_t
 check_download(struct client *c, const struct cproject *p, struct cfile *f,
     const char *path, const char **why)
@@ -138,7 +136,7 @@ check_download(struct client *c, const struct cproject *p, struct cfile *f,
 	if (md5_file(path, md5, &n, &c->fail) != OK)
 		return ERR_MD5;
 	if (f->info.nbytes > 0 && (double)n != f->info.nbytes) {
-		FAIL(&c->fail, E_BADREQ, "it has wrong size: %lld", (long long)n);
+		FAIL(&c->fail, E_BADREQ, "wrong size: %lld", (long long)n);
 		return ERR_SIZE;
 	}
 	if (state_is_app_file(p, f->info.name)) {
@@ -153,8 +151,8 @@ check_download(struct client *c, const struct cproject *p, struct cfile *f,
 	return error;
 }
 
-/* Under its name there is only ever the whole of a checked file: what runs may open it.
- */
+/* Only a complete, verified file ever gets its final name, because programs may open it
+ * there. */
 static void
 store_download(
     struct client *c, const struct cproject *p, struct cfile *f, const char *part)
@@ -169,7 +167,8 @@ store_download(
 	c->changed = true;
 }
 
-/* All bytes came; those that were there before may be the bad ones: once more, then. */
+/* All bytes are there.  If some came from an earlier attempt, those may be the bad
+ * ones, so a bad file is fetched once more from the start. */
 static void
 download_complete(struct client *c, const struct cproject *p, struct cfile *f,
     const char *path, bool resumed)
@@ -184,15 +183,15 @@ download_complete(struct client *c, const struct cproject *p, struct cfile *f,
 	why = arena_strdup(&c->scratch, why);
 	remove_file(c, path);
 	if (resumed)
-		log_warn("file %s: %s; from the start again", f->info.name, why);
+		log_warn(
+		    "file %s: %s; fetching it again from the start", f->info.name, why);
 	else
 		next_url(c, p, f, error, why);
 }
 
-/*
- * What there is of a file that is on its way.  It may have its name already: a client
- * that was killed then did not know yet that it has it, so it is looked at again.
- */
+/* Returns the path of the partial download.  A file that has its final name already is
+ * moved back and verified again: a client that was killed did not record that it has
+ * it. */
 static char *
 partial_download(struct client *c, const struct cproject *p, const char *name)
 {
@@ -205,10 +204,8 @@ partial_download(struct client *c, const struct cproject *p, const char *name)
 	return part;
 }
 
-/*
- * Bytes that the file may have: what is declared, or else what the disk can spare.
- * E_DISK_FULL: not even that.
- */
+/* Returns how many bytes the file may have: the declared size, otherwise what the disk
+ * can spare.  E_DISK_FULL: there is not even room for that. */
 static enum err
 room_for_file(struct client *c, const struct cfile *f, const char *path, int64_t *most)
 {
@@ -226,8 +223,8 @@ room_for_file(struct client *c, const struct cfile *f, const char *path, int64_t
 	return OK;
 }
 
-/* Is there something to be fetched, and room for it?  Sets the URL that is next, and
- * how many bytes the file may have. */
+/* Is there something to fetch, and room for it?  Sets the URL to use and the number of
+ * bytes that the file may have. */
 static bool
 download_begins(struct client *c, const struct cproject *p, struct cfile *f,
     const char *path, int64_t *most)
@@ -240,8 +237,8 @@ download_begins(struct client *c, const struct cproject *p, struct cfile *f,
 	if (f->url < 0 || (size_t)f->url >= f->info.nurls)
 		f->url = 0;
 	if (f->info.nbytes > 0 && (double)fs_size(path) >= f->info.nbytes) {
-		download_complete(
-		    c, p, f, path, true); /* whole already, from before a restart */
+		/* Complete since before a restart. */
+		download_complete(c, p, f, path, true);
 		return false;
 	}
 	if (room_for_file(c, f, path, most) == OK)
@@ -270,22 +267,23 @@ download_file(struct client *c, const struct cproject *p, struct cfile *f)
 	why = e == OK ? arena_printf(&c->scratch, "HTTP status %ld", status) :
 	                c->fail.detail;
 	if (e == E_BADREQ) {
-		remove_file(c, path); /* nothing of it can be the file */
+		remove_file(c, path); /* none of it can be part of the file */
 		next_url(c, p, f, ERR_SIZE, why);
 	} else if (e == OK && status >= 200 && status <= 299) {
 		download_complete(c, p, f, path, had > 0);
 	} else if (e == OK && status == HTTP_NO_SUCH_RANGE && had > 0) {
-		remove_file(c, path); /* what we have is not the start of it */
+		/* What is here is not the beginning of the file. */
+		remove_file(c, path);
 	} else if (e == OK && status < 500) {
 		next_url(c, p, f, ERR_HTTP_PERMANENT, why);
 	} else if (fs_size(path) <= had || clock_mono_ms() < part_end) {
 		next_url(c, p, f, 0, why);
 	} else {
-		log_info("file %s: %lld bytes more", f->info.name, (long long)got);
+		log_info("file %s: got %lld more bytes", f->info.name, (long long)got);
 	}
 }
 
-/* Asks how much the server has; -1 if it does not say. */
+/* Asks the server how many bytes it has; -1 if it does not say. */
 static int64_t
 uploaded_size(struct client *c, const char *url, const char *name)
 {
@@ -306,11 +304,11 @@ uploaded_size(struct client *c, const char *url, const char *name)
 	return size;
 }
 
-/* It is reported with the task that it failed. */
+/* The report of the task mentions the failure. */
 static void
 upload_failed(struct client *c, struct cfile *f, const char *why)
 {
-	log_warn("upload of %s: given up: %s", f->info.name, why);
+	log_warn("gave up the upload of %s: %s", f->info.name, why);
 	f->upload_failed = true;
 	c->changed = true;
 	event_log(c, "upload_failed file=%s", f->info.name);
@@ -357,7 +355,7 @@ upload_file(struct client *c, const struct cproject *p, struct cfile *f)
 	struct net_answer answer;
 
 	if (fs_size(path) != up.nbytes) {
-		upload_failed(c, f, "the file is gone or was changed");
+		upload_failed(c, f, "the file is missing or was changed");
 		return;
 	}
 	if (up.nbytes >= QUERY_FROM_BYTES || f->failures > 0) {
@@ -420,7 +418,7 @@ move_one_file(struct client *c, struct cproject *p)
 	return false;
 }
 
-/* Projects take turns, so that none waits for all the files of another. */
+/* Projects take turns, so that none waits for all files of another. */
 bool
 transfer_step(struct client *c)
 {
@@ -461,8 +459,8 @@ transfer_uploads_pending(const struct cproject *p, const struct ctask *t)
 	return false;
 }
 
-/* What a client that was killed could not save or finish: files in the project's
- * directory that no row knows. */
+/* Files that the state does not know were left by a client that was killed before it
+ * could save or finish. */
 static bool
 is_known_file(const struct cproject *p, const char *name)
 {
@@ -480,7 +478,7 @@ remove_unknown(struct client *c, const struct cproject *p)
 	char **names;
 	size_t n;
 
-	/* In somebody else's directory everything unknown is his. */
+	/* In a directory made by somebody else, unknown files are theirs. */
 	if (!fs_is_own(arena_printf(&c->scratch, "%s/projects", c->dir)))
 		return;
 	if (fs_list(&c->scratch, transfer_project_dir(c, p), FILES_MOST, &names, &n,
@@ -491,7 +489,7 @@ remove_unknown(struct client *c, const struct cproject *p)
 			remove_file(c, transfer_file_path(c, p, names[i]));
 }
 
-/* Half-written states. */
+/* Removes state files that were not written completely. */
 static void
 remove_halves(struct client *c)
 {
@@ -519,7 +517,7 @@ recheck_files(struct client *c, struct cproject *p)
 		if (size >= 0 &&
 		    (f->info.nbytes <= 0 || (double)size == f->info.nbytes))
 			continue;
-		log_warn("file %s is gone or was changed", f->info.name);
+		log_warn("file %s is missing or was changed", f->info.name);
 		f->status = FS_ABSENT;
 		c->changed = true;
 	}

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The host as its rules see it, made from the state, and back. */
+/* The host as its rules see it: made from the state and stored back. */
 #include "client/client.h"
 
 #include <math.h>
 #include "lib/banned.h"
 
-/* A longer time without a look is one in which the machine slept. */
+/* A longer gap means that the machine slept. */
 static const double GAP_S = 600, AVAIL_LEAST = 0.01;
 
 /* --- tasks --- */
 
-/* Of a coprocessor some part, of the CPUs not more than there are. */
+/* A coprocessor task uses at least a hundredth of an instance, and no task more than
+ * the host has. */
 static void
 task_use(const struct client *c, const struct rp_app_version *v, struct cw_task *t)
 {
@@ -45,13 +46,13 @@ view_task(struct client *c, const struct cproject *p, const struct ctask *t)
 		.since_checkpoint_s = t->checkpointed_at == 0 ? ran : ran - t->saved_s,
 		.endangered_at = t->endangered_at };
 
-	/* A coprocessor is no less taken because the CPUs are not. */
+	/* A task that uses a coprocessor counts even if it hardly needs the CPU. */
 	x.nci = x.rsc == CW_CPU && task_app(p, t)->non_cpu_intensive;
 	task_use(c, v, &x);
 	return x;
 }
 
-/* Tasks that are not finished and that this host can run. */
+/* Lists the tasks that are not finished and that this host can run. */
 static void
 view_tasks(struct client *c, struct view *v)
 {
@@ -82,7 +83,8 @@ arrival_time(const struct client_world *w, const uint32_t *at, size_t i)
 	return w->tasks[at[i]].received_at;
 }
 
-/* In order of arrival, over all projects; each project's tasks are so already. */
+/* Merges the tasks of all projects in order of arrival; each project's are in that
+ * order already. */
 static void
 sort_by_arrival(struct client *c, struct view *v)
 {
@@ -142,7 +144,7 @@ project_rpc(const struct cproject *p, const struct traffic *traffic)
 	return rpc;
 }
 
-/* What is kept of it, without what its tasks and files make of it. */
+/* The project's stored facts, without those that depend on its tasks and files. */
 static struct cw_project
 view_project_stored(struct client *c, struct cproject *p, const struct client_world *w)
 {

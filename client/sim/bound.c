@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The fair division of a host among projects that cannot all use all of it.  Projects
- * are the sources of a flow, resources in spans of time its sinks; the greatest level
- * at which all projects get level * share is found by cutting the flow where it is
- * narrowest, the projects behind the cut are settled, and the others go on rising.
+ * are the sources of a flow; resources in spans of time are its sinks.  The greatest
+ * level at which every project gets level * share is found at the minimum cut: the
+ * projects behind the cut are settled, and the others rise further.
  */
 #include "client/sim/report.h"
 
@@ -14,20 +14,21 @@
 #include "lib/banned.h"
 
 enum { SPANS_MOST = 64 };
-#define TINY 1e-9 /* of the whole; what is less is rounding */
+#define TINY 1e-9 /* of the whole; less is rounding error */
 
 struct flow_net {
-	size_t np, ns;           /* projects, sinks */
-	double *give, *passed;   /* per project: wanted, and of that passed on */
-	double *limit, *flow;    /* [project * ns + sink] */
-	double *room, *taken;    /* per sink */
-	bool *p_seen, *s_seen;   /* reachable from the source: its side of the cut */
-	size_t *queue;           /* of projects, then sinks (np + s) */
-	size_t *p_from, *s_from; /* how it was reached */
+	size_t np, ns;         /* number of projects and of sinks */
+	double *give, *passed; /* per project: wanted, and actually sent */
+	double *limit, *flow;  /* [project * ns + sink] */
+	double *room, *taken;  /* per sink */
+	/* Reachable from the source, so on its side of the cut. */
+	bool *p_seen, *s_seen;
+	size_t *queue;           /* projects, then sinks (np + s) */
+	size_t *p_from, *s_from; /* predecessor on the path */
 	double eps;
 };
 
-/* Parameters: projects and sinks have an array each. */
+/* Parameters: projects and sinks have separate arrays. */
 static void
 reach_node(struct flow_net *n, bool *seen, size_t *from, size_t what, size_t by,
     size_t node, size_t *tail)
@@ -39,7 +40,8 @@ reach_node(struct flow_net *n, bool *seen, size_t *from, size_t what, size_t by,
 	n->queue[(*tail)++] = node;
 }
 
-/* Breadth first through what has room; a sink with room left, or ns. */
+/* Searches breadth first along edges with room; returns a sink with room left, or
+ * ns. */
 static size_t
 find_path(struct flow_net *n)
 {
@@ -71,7 +73,7 @@ find_path(struct flow_net *n)
 	return n->ns;
 }
 
-/* Sends what fits along the path that ends at sink s. */
+/* Sends as much as fits along the path that ends at sink s. */
 static void
 push_along_path(struct flow_net *n, size_t s)
 {
@@ -99,8 +101,8 @@ push_along_path(struct flow_net *n, size_t s)
 	}
 }
 
-/* The greatest flow for give[]; afterwards *_seen is the source's side of a least cut.
- */
+/* Computes the greatest flow for give[]; afterwards *_seen mark the source's side of a
+ * minimum cut. */
 static void
 max_flow(struct flow_net *n)
 {
@@ -111,7 +113,7 @@ max_flow(struct flow_net *n)
 		push_along_path(n, s);
 }
 
-/* What can leave the projects behind the cut. */
+/* Capacity for what leaves the projects behind the cut. */
 static double
 cut_room(const struct flow_net *n)
 {
@@ -129,10 +131,8 @@ cut_room(const struct flow_net *n)
 	return sum;
 }
 
-/*
- * Raises all that are not settled to the same level of share, as high as it goes, and
- * settles those that cannot rise further.  True while some are left.
- */
+/* Raises all unsettled projects to the same level of share, as high as possible, and
+ * settles those that cannot rise further.  Returns true while some are left. */
 static bool
 raise_level(struct flow_net *n, const double *share, bool *settled)
 {
@@ -143,7 +143,7 @@ raise_level(struct flow_net *n, const double *share, bool *settled)
 		room += n->room[s];
 	memset(n->s_seen, true, n->ns * sizeof(*n->s_seen));
 	memset(n->p_seen, true, n->np * sizeof(*n->p_seen));
-	/* Newton's steps: each cut tells the level that it would bear. */
+	/* Newton's method: each cut gives the level that it could carry. */
 	for (size_t step = 0; step <= n->np + n->ns; step++) {
 		double weight = 0, bears = step == 0 ? room : cut_room(n);
 
@@ -166,7 +166,7 @@ raise_level(struct flow_net *n, const double *share, bool *settled)
 		if (left <= n->eps * (double)(n->np + n->ns))
 			break;
 	}
-	/* Which could have more?  Those that reach a sink with room. */
+	/* Projects that reach a sink with room can rise further. */
 	for (size_t p = 0; p < n->np; p++) {
 		double had = n->give[p];
 
@@ -180,7 +180,7 @@ raise_level(struct flow_net *n, const double *share, bool *settled)
 	return more;
 }
 
-/* --- the scenario as such a net --- */
+/* --- the scenario as a flow network --- */
 
 static size_t
 add_time(double *times, size_t n, double t, double end)
@@ -202,7 +202,8 @@ by_time(const void *x, const void *y)
 	return (a > b) - (a < b);
 }
 
-/* When what a project can do changes: the starts of spans, from 0, and their end. */
+/* Splits the time where a project's abilities change: the starts of spans, from 0, and
+ * the end. */
 static size_t
 span_starts(const struct sim_scenario *s, double end, double times[SPANS_MOST + 2])
 {
@@ -224,7 +225,7 @@ span_starts(const struct sim_scenario *s, double end, double times[SPANS_MOST + 
 	return n;
 }
 
-/* Jobs of the app that may run at a time; INFINITY: any number. */
+/* Limit of the app's running jobs; INFINITY: none. */
 static double
 concurrent_jobs(const struct sim_project *p, const struct sim_app *app)
 {
@@ -239,7 +240,7 @@ concurrent_jobs(const struct sim_project *p, const struct sim_app *app)
 	return most;
 }
 
-/* FLOPS that the project can take of a resource at time t. */
+/* FLOPS of a resource that the project can use at time t. */
 static double
 usable_flops(
     const struct sim_scenario *s, const struct sim_project *p, size_t rsc, double t)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * Figures of a run as upstream's emulator defines them, so that like is compared with
- * like; where a host is off part of the time, of what it could do while it was on.
- */
+/* The figures of a run, defined as in upstream's emulator so that they can be compared.
+ * If the host is off part of the time, they are relative to what it could do while it
+ * was on. */
 #include "client/sim/report.h"
 
 #include <math.h>
@@ -35,7 +34,7 @@ sim_figure_value(const struct sim_figures *f, const struct sim_figure *g)
 	return g->whole ? (double)*(const uint64_t *)p : *(const double *)p;
 }
 
-/* a / b, and 0 of nothing. */
+/* a / b, but 0 if b is 0. */
 static double
 ratio(double a, double b)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What comes and goes in a simulation: power, network, servers, projects. */
+/* What changes in a simulation over time: power, network, servers, projects. */
 #include "client/sim/state.h"
 
 #include <math.h>
@@ -45,8 +45,8 @@ onoff_at(struct onoff *o, double t, struct rng *rng)
 	return o->on != was;
 }
 
-/* --- the order of projects: by what they are, so that it is the same however they are
- * listed and called --- */
+/* --- canonical order of the projects: by content, whatever their listing and names
+ * --- */
 
 static int
 three_way(double a, double b)
@@ -100,7 +100,7 @@ by_content(const void *pa, const void *pb)
 		if (c != 0)
 			return c;
 	}
-	return strcmp(a->name, b->name); /* twins */
+	return strcmp(a->name, b->name); /* identical projects */
 }
 
 static void
@@ -142,7 +142,7 @@ create_servers(struct sim *s)
 			    .max_concurrent = s->server[i].how->apps[k].max_concurrent;
 }
 
-/* After a project came or went: who is who. */
+/* Updates all project indices after a project came or went. */
 static void
 renumber(struct sim *s, const int32_t *was)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Scenarios in JSON, by a table of fields; what the table does not know is an error. */
+/* Scenarios in JSON, by a table of fields; fields outside the table are errors. */
 #include "client/sim/read.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 #include "lib/near.h"
 #include "lib/banned.h"
 
-/* The host of a file; the scenario has resources instead. */
+/* The host as a file describes it; the scenario has resources instead. */
 struct file_host {
 	double ncpus, cpu_flops, ngpus, gpu_rel;
 	struct sim_onoff on, active, connected;
@@ -162,7 +162,7 @@ read_value(
 	return OK;
 }
 
-/* All members of an object, which must be fields of its kind. */
+/* Reads all members of an object, each of which must be a field of its type. */
 static enum err
 read_object(struct reader *r, const char *at, enum object object, json_t *o, void *row)
 {
@@ -190,7 +190,7 @@ read_app(struct reader *r, const char *at, json_t *o, struct sim_app *app)
 	enum err e;
 
 	sim_app_defaults(app);
-	app->use = 0; /* GPUs; without, it is a job for CPUs */
+	app->use = 0; /* GPUs; 0 makes it a CPU job */
 	e = read_object(r, at, APP, o, app);
 	if (e == OK &&
 	    (json_object_get(o, "C") == NULL || json_object_get(o, "D") == NULL))
@@ -257,7 +257,7 @@ read_top(struct reader *r, json_t *top, struct sim_scenario *s)
 			s->nprojects = json_array_size(v);
 		else
 			e = FAIL(r->f, E_BADREQ,
-			    "%s: a scenario has no field \"%.60s\", but note (a text), host, prefs and projects",
+			    "%s: a scenario has no field \"%.60s\"; its fields are note (a text), host, prefs and projects",
 			    r->file, name);
 		if (e != OK)
 			return e;
@@ -291,8 +291,8 @@ sim_json(struct arena *a, const char *file, const char *bytes, size_t n,
 		s->projects = NEWN(a, struct sim_project, s->nprojects);
 	for (size_t i = 0; i < s->nprojects && e == OK; i++)
 		e = read_project(&r, i, json_array_get(list, i), &s->projects[i]);
-	/* As upstream has it, a host keeps three minutes of work at least, and a
-	 * deadline comes earlier by the low water mark. */
+	/* As upstream, a host keeps at least three minutes of work, and deadlines count
+	 * as earlier by the low-water mark. */
 	s->prefs.min_s = fmax(s->prefs.min_s, 180);
 	if (e == OK &&
 	    json_object_get(json_object_get(top, "prefs"), "cushion_days") == NULL)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The event log: one line an event, made of nothing but the event. */
+/* The event log: one line per event, which depends on nothing but the event. */
 #include "client/sim/report.h"
 
 #include <inttypes.h>

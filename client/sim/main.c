@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* locus-client sim: runs scenarios on the virtual clock and prints what came of them.
- */
+/* locus-client sim: runs scenarios on the virtual clock and prints the results. */
 #include "client/sim/report.h"
 
 #include <errno.h>
@@ -24,13 +23,14 @@ struct args {
 	bool compare, json;
 };
 
-/* One scenario under one policy; of several runs the mean. */
+/* One scenario under one policy; the mean if there are several runs. */
 struct outcome {
-	const char *name; /* of the scenario: its file, without the ending */
+	/* Of the scenario: its file name without directories and extension. */
+	const char *name;
 	const struct sim_scenario *scenario;
 	const struct policy *policy;
 	struct sim_figures figures;
-	struct sim_project_sums *p; /* sums of all runs */
+	struct sim_project_sums *p; /* sums over all runs */
 	struct sim_bound best;
 };
 
@@ -76,7 +76,7 @@ close_outputs(const struct args *g, struct listener *l, struct fail *f)
 	if (l->log != NULL)
 		bad = ferror(l->log) != 0;
 	if (l->log != NULL && (fclose(l->log) != 0 || bad))
-		return FAIL_ERRNO(f, "%s could not be written whole", g->log);
+		return FAIL_ERRNO(f, "cannot write %s", g->log);
 	if (l->plot == NULL)
 		return OK;
 	sim_plot_draw(l->plot, &b);
@@ -140,7 +140,7 @@ run_seeds(const struct args *g, struct outcome *o, struct fail *f)
 	return OK;
 }
 
-/* --- what is printed --- */
+/* --- output --- */
 
 static json_t *
 json_project(const struct args *g, const struct outcome *o, size_t i)
@@ -242,7 +242,7 @@ table_line(const struct outcome *o, bool first)
 
 /* --- the two commands --- */
 
-/* The name of the file, without directories and ending. */
+/* The name of the file without directories and extension. */
 static const char *
 scenario_name(struct arena *a, const char *path)
 {
@@ -306,8 +306,8 @@ is_scenario(const char *name)
 	       (strcmp(dot, ".json") == 0 || strcmp(dot, ".txt") == 0);
 }
 
-/* A file that is no usable scenario is told of at once, and the others are run: the
- * result counts them. */
+/* Reports an unusable scenario at once and runs the others; the error at the end counts
+ * the unusable ones. */
 static enum err
 compare_all(const struct args *g, struct fail *f)
 {
@@ -330,7 +330,7 @@ compare_all(const struct args *g, struct fail *f)
 		bad++;
 	}
 	if (e == OK && found == 0)
-		e = FAIL(f, E_BADREQ, "%s: holds no scenario, NAME.json or NAME.txt",
+		e = FAIL(f, E_BADREQ, "%s: contains no scenario, NAME.json or NAME.txt",
 		    g->dir);
 	if (e == OK && g->json)
 		json_print(list);
@@ -350,7 +350,7 @@ sim_usage(FILE *to)
 	fputs(
 	    "usage: locus-client sim [options] FILE\n"
 	    "       locus-client sim [options] --compare all|NAME,... --scenarios DIR\n"
-	    "  --policy NAME      what the host follows; default: the first of\n",
+	    "  --policy NAME      the host's policy; default: the first of\n",
 	    to);
 	for (size_t i = 0; policies[i] != NULL; i++)
 		fprintf(to, "                       %-12s %s\n", policies[i]->name,
@@ -360,14 +360,14 @@ sim_usage(FILE *to)
 		fprintf(to, "                       %s\n", policy_variants[i]->name);
 	fputs(
 	    "  --days N           simulated days; default: 100\n"
-	    "  --seed N           of all that is random; default: 1\n"
+	    "  --seed N           seed of all random numbers; default: 1\n"
 	    "  --runs N           mean of N runs, with the seeds from --seed on\n"
-	    "  --poll S           look at the rules each S seconds, not when one says so\n"
-	    "  -o table|json      for people or for programs\n"
-	    "  --log FILE         every event of the run, a line each\n"
-	    "  --plot OUT.svg     the run as a picture\n"
-	    "  --compare LIST     several policies, on all scenarios of a directory\n"
-	    "  --scenarios DIR    with NAME.json or NAME.txt\n",
+	    "  --poll S           apply the rules every S seconds, not exactly when one asks\n"
+	    "  -o table|json      output for people or for programs\n"
+	    "  --log FILE         write every event of the run, one per line\n"
+	    "  --plot OUT.svg     draw the run\n"
+	    "  --compare LIST     run several policies on all scenarios of a directory\n"
+	    "  --scenarios DIR    the directory, with NAME.json or NAME.txt files\n",
 	    to);
 	return to == stdout ? 0 : EXIT_USAGE;
 }
@@ -375,11 +375,11 @@ sim_usage(FILE *to)
 static int
 sim_refuse(const char *what)
 {
-	fprintf(stderr, "locus-client sim: %s; --help tells more\n", what);
+	fprintf(stderr, "locus-client sim: %s; see --help\n", what);
 	return EXIT_USAGE;
 }
 
-/* What an option takes. */
+/* Describes an option's values. */
 static const char *
 option_value_hint(int opt)
 {
@@ -387,11 +387,11 @@ option_value_hint(int opt)
 	case 'p':
 		return "--policy takes the name of one policy, once";
 	case 'c':
-		return "--compare takes \"all\", or names of policies with commas between";
+		return "--compare takes \"all\", or policy names separated by commas";
 	case 'd':
-		return "--days takes a number above 0, 100000 at most";
+		return "--days takes a number above 0, at most 100000";
 	case 's':
-		return "--seed takes a whole number, not negative";
+		return "--seed takes a non-negative whole number";
 	case 'r':
 		return "--runs takes a whole number from 1 to 1000";
 	case 'P':
@@ -463,7 +463,7 @@ take_sim_option(struct args *g, int opt, const char *v)
 	}
 }
 
-/* -1: go on. */
+/* Returns -1 to go on, otherwise the exit code. */
 static int
 parse_sim_options(struct args *g, int argc, char **argv)
 {
@@ -473,7 +473,7 @@ parse_sim_options(struct args *g, int argc, char **argv)
 		{ "runs", 1, NULL, 'r' }, { "poll", 1, NULL, 'P' },
 		{ "log", 1, NULL, 'l' }, { "plot", 1, NULL, 'g' },
 		{ "help", 0, NULL, 'h' }, { NULL, 0, NULL, 0 } };
-	static char program[] = "locus-client sim"; /* for what getopt says */
+	static char program[] = "locus-client sim"; /* for getopt's messages */
 	int opt;
 
 	argv[0] = program;
@@ -494,7 +494,7 @@ parse_sim_options(struct args *g, int argc, char **argv)
 		return sim_refuse(
 		    g->compare ? "--compare takes no file" : "give one file");
 	if ((g->log != NULL || g->plot != NULL) && (g->compare || g->runs > 1))
-		return sim_refuse("--log and --plot are of one run");
+		return sim_refuse("--log and --plot need a single run");
 	g->file = g->compare ? NULL : argv[optind];
 	return -1;
 }

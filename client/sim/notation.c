@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Scenarios as the document writes them, extended (client.md 7):
+ * Scenarios in the document's notation, extended (client.md 7):
  *
  *	P1(0.1, 1, .5)  P2(1, 24, .25; gpu, sd=.1)  NCPUS = 2  AVAIL(P1, .4, 5)
  *
- * Times are hours.  Blanks and lines are free, # starts a comment.
+ * Times are in hours.  White space is free; # starts a comment.
  */
 #include "client/sim/read.h"
 
@@ -101,7 +101,7 @@ take_char(struct scan *s, char c)
 	return true;
 }
 
-/* A word; "" if none stands here. */
+/* Takes a word; "" if there is none here. */
 static const char *
 take_word(struct scan *s)
 {
@@ -177,7 +177,7 @@ take_assignment(struct scan *s, const char *name)
 		return e;
 	}
 	return WRONG(s,
-	    "there is no option \"%.60s\"; known are NCPUS, NGPU, GPU_SPEED, min_queue, additional_queue, leave_in_memory, cpu_scheduling_period, ON, ACTIVE and CONNECTED",
+	    "unknown option \"%.60s\"; the options are NCPUS, NGPU, GPU_SPEED, min_queue, additional_queue, leave_in_memory, cpu_scheduling_period, ON, ACTIVE and CONNECTED",
 	    name);
 }
 
@@ -221,10 +221,11 @@ take_statement(struct scan *s, const struct statement *st)
 
 	if (p == NULL)
 		return WRONG(s,
-		    "%s(%.60s, ...): no such project was described before this",
+		    "%s(%.60s, ...): no project of that name is described above",
 		    st->name, name);
 	if (!take_char(s, ','))
-		return WRONG(s, "%s(%s needs a number behind a comma", st->name, name);
+		return WRONG(s, "%s(%s must be followed by a comma and a number",
+		    st->name, name);
 	e = take_bounded(s, st->name, st->low, st->high, &x);
 	if (e == OK && st->about == ABOUT_AVAIL && take_char(s, ','))
 		e = take_bounded(s, "the mean length of a period", 1e-3, 1e5, &mean_h);
@@ -237,7 +238,7 @@ take_statement(struct scan *s, const struct statement *st)
 	return e;
 }
 
-/* Behind the ";" of P(C, D, R; ...): gpu, gpu=U, ncpus=N, sd=X. */
+/* Takes what follows the ";" in P(C, D, R; ...): gpu, gpu=U, ncpus=N, sd=X. */
 static enum err
 take_job_details(struct scan *s, struct sim_app *app)
 {
@@ -259,7 +260,7 @@ take_job_details(struct scan *s, struct sim_app *app)
 			e = take_bounded(s, name, 0, 10, &app->sd);
 		} else {
 			e = WRONG(
-			    s, "behind \";\" may stand gpu, gpu=U, ncpus=N and sd=X");
+			    s, "only gpu, gpu=U, ncpus=N and sd=X may follow \";\"");
 		}
 		if (e != OK)
 			return e;
@@ -295,7 +296,7 @@ add_app(struct scan *s, const char *name, double share)
 	return &apps[p->napps++];
 }
 
-/* P(C, D, R): once more for the same P is another kind of job of it. */
+/* Takes P(C, D, R); repeated for the same P it adds another kind of job. */
 static enum err
 take_project_line(struct scan *s, const char *name)
 {
@@ -319,7 +320,7 @@ take_project_line(struct scan *s, const char *name)
 	if (e != OK)
 		return e;
 	if (p != NULL && p->share != x[2])
-		return WRONG(s, "%s has the share %g already", name, p->share);
+		return WRONG(s, "%s already has the share %g", name, p->share);
 	app = add_app(s, name, x[2]);
 	app->run_s = x[0] * 3600;
 	app->deadline_s = x[1] * 3600;
@@ -335,13 +336,13 @@ take_item(struct scan *s)
 
 	if (name[0] == '\0')
 		return WRONG(
-		    s, "a project P(C, D, R) or an option NAME=VALUE must stand here");
+		    s, "expected a project P(C, D, R) or an option NAME=VALUE");
 	if (strlen(name) > 60)
 		return WRONG(s, "a name has at most 60 letters");
 	if (take_char(s, '='))
 		return take_assignment(s, name);
 	if (!take_char(s, '('))
-		return WRONG(s, "behind \"%s\" must stand \"(\" or \"=\"", name);
+		return WRONG(s, "\"%s\" must be followed by \"(\" or \"=\"", name);
 	for (size_t i = 0; i < N(statements); i++)
 		if (strcmp(name, statements[i].name) == 0)
 			return take_statement(s, &statements[i]);
@@ -362,7 +363,7 @@ sim_notation(struct arena *a, const char *file, const char *bytes, size_t n,
 	enum err e = OK;
 
 	if (memchr(bytes, '\0', n) != NULL)
-		return FAIL(f, E_BADREQ, "%s: is no text", file);
+		return FAIL(f, E_BADREQ, "%s: is not a text file", file);
 	for (skip_blanks(&s); e == OK && *s.p != '\0'; skip_blanks(&s))
 		e = take_item(&s);
 	if (e == OK && sc->nprojects == 0)

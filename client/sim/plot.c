@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * A run as one SVG picture of three bands over the same days: who had each instance,
- * how many hours of work were queued, what each project was owed.  Its size is bounded
- * by its columns, however long the run is.
- */
+/* Draws a run as one SVG picture with three bands over the same days: which project had
+ * each instance, how many hours of work were queued, what each project was owed.  The
+ * size is bounded by the number of columns, however long the run. */
 #include "client/sim/report.h"
 
 #include <math.h>
@@ -11,23 +9,23 @@
 #include "lib/banned.h"
 
 enum {
-	COLUMNS = 960, /* pixels of time */
+	COLUMNS = 960, /* width of the time axis, pixels */
 	LEFT = 90,
 	TOP = 44,
 	ROW = 16, /* height of an instance */
 	ROWS_MOST = 24,
-	BAND = 130, /* height of the other two bands */
+	BAND = 130, /* height of each of the other two bands */
 	GAP = 34,
 	LEGEND = 150,
-	LEGEND_MOST = 24 /* projects named */
+	LEGEND_MOST = 24 /* number of projects shown */
 };
 
-/* From when to when a job had an instance. */
+/* The time in which a job had an instance. */
 struct bar {
 	int32_t row, project;
 	double from, to;
 };
-struct job { /* that is running */
+struct job { /* a running job */
 	uint64_t id;
 	int32_t project, rsc, nrows;
 	double use, flops;
@@ -40,16 +38,18 @@ struct sim_plot {
 	const struct sim_scenario *scenario;
 	const char *title;
 	double end;
-	size_t nrows, rsc_row[CW_RSC_MOST + 1]; /* rows of resource r: [r], [r + 1) */
+	/* Rows of resource r: from [r] to [r + 1]. */
+	size_t nrows, rsc_row[CW_RSC_MOST + 1];
 	double load[ROWS_MOST];
 	struct bar *bars;
 	size_t nbars, bars_cap;
 	struct job *jobs;
 	size_t njobs, jobs_cap;
 	double now;
-	double *queued, *rate, *had; /* per project: hours, FLOPS, operations so far */
-	double *queue, *debt;        /* [column * nprojects + project] */
-	size_t column;               /* the first not yet filled */
+	/* Per project: hours queued, FLOPS now, operations so far. */
+	double *queued, *rate, *had;
+	double *queue, *debt; /* [column * nprojects + project] */
+	size_t column;        /* the first column not filled yet */
 	bool off;
 };
 
@@ -89,7 +89,8 @@ plot_advance(struct sim_plot *p, double t)
 	p->now = t;
 }
 
-/* A project is owed its share of what all had, less what it had: hours of the host. */
+/* A project is owed its share of what all projects had, less what it had itself, in
+ * hours of the host. */
 static void
 fill_column(struct sim_plot *p)
 {
@@ -133,7 +134,7 @@ close_bars(struct sim_plot *p, const struct job *j, double t)
 		};
 }
 
-/* The least loaded rows of its resource, as many as it has instances. */
+/* Puts the job on the least loaded rows of its resource, one per instance. */
 static void
 plot_start_job(struct sim_plot *p, const struct sim_event *e)
 {
@@ -254,8 +255,8 @@ svg_text(struct buf *b, double x, double y, const char *anchor, const char *s)
 	buf_puts(b, "</text>\n");
 }
 
-/* How long each project had the instance in each column: [column * (projects + 1) +
- * project]. */
+/* Returns the time for which each project had the instance in each column: [column *
+ * (projects + 1) + project]. */
 static double *
 row_times(struct sim_plot *p, size_t row, double width)
 {
@@ -275,7 +276,7 @@ row_times(struct sim_plot *p, size_t row, double width)
 	return had;
 }
 
-/* Who had it longest; -1 = nobody for half of the column. */
+/* Returns the project that had it longest; -1 = none for half of the column. */
 static int32_t
 longest_holder(const double *had, size_t nprojects, double width)
 {
@@ -290,7 +291,8 @@ longest_holder(const double *had, size_t nprojects, double width)
 	return who;
 }
 
-/* Who had the instance longest in each column; equal neighbours are one rectangle. */
+/* Draws which project had the instance longest in each column; equal neighbours share a
+ * rectangle. */
 static void
 draw_row(struct sim_plot *p, size_t row, double y, struct buf *b)
 {
@@ -333,7 +335,7 @@ draw_instances(struct sim_plot *p, double y, struct buf *b)
 }
 
 struct scale {
-	double low, high, y; /* y: of high; low stands BAND below */
+	double low, high, y; /* y: position of high; low is BAND below */
 };
 
 static double
@@ -353,7 +355,7 @@ draw_frame(struct sim_plot *p, const struct scale *s, const char *what, struct b
 	svg_text(b, LEFT - 6, s->y + BAND, "end", arena_printf(p->a, "%.3g", s->low));
 }
 
-/* The projects' queues on top of each other. */
+/* Draws the projects' queues stacked. */
 static void
 draw_queue(struct sim_plot *p, double y, struct buf *b)
 {
@@ -406,7 +408,7 @@ draw_debt(struct sim_plot *p, double y, struct buf *b)
 	    p, &s, "what each project is owed by its share, hours of the host", b);
 }
 
-/* Some ten ticks at whole steps of 1, 2 or 5 times a power of ten. */
+/* Draws some ten ticks at multiples of 1, 2 or 5 times a power of ten. */
 static void
 draw_days(struct sim_plot *p, double y, struct buf *b)
 {

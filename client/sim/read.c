@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Reads a scenario and holds it against itself. */
+/* Reads a scenario and checks its consistency. */
 #include "client/sim/read.h"
 
 #include <string.h>
@@ -43,7 +43,7 @@ check_times(const char *path, const struct sim_project *p, struct fail *f)
 	return OK;
 }
 
-/* What no single field shows. */
+/* Checks what no single field shows. */
 static enum err
 check_scenario(const char *path, const struct sim_scenario *s, struct fail *f)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a scenario is where its file does not say, and what a file may say. */
+/* Defaults of a scenario, and rules for its names. */
 #include "client/sim/read.h"
 
 #include <math.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The projects of a simulation: each has any number of jobs of its apps, and sends what
- * was asked for as long as it can be done in time, by the rule of our own scheduler
- * (rules/sched/edf.h): the host lists its tasks, and a job goes out if neither it nor
- * another misses its deadline for that.
+ * The projects' servers in a simulation: each has an unlimited supply of jobs and sends
+ * as much as was asked for while it can be done in time, by the rule of Locus's
+ * scheduler (rules/sched/edf.h): the host lists its tasks, and a job is sent if neither
+ * it nor another task would miss its deadline.
  */
 #include "client/sim/state.h"
 
@@ -11,7 +11,7 @@
 #include "rules/sched/edf.h"
 #include "lib/banned.h"
 
-enum { JOBS_MOST = 10000 };            /* of one reply, per resource */
+enum { JOBS_MOST = 10000 };            /* per reply and resource */
 static const double SIZE_LEAST = 0.05; /* of a job, relative to the mean */
 
 struct supply { /* apps of one project that have jobs for one resource */
@@ -68,7 +68,7 @@ strike_app(struct supply *u, size_t i)
 	u->app[i] = u->app[--u->n];
 }
 
-/* Jobs for the file that the host has come first; then one for a new file. */
+/* Jobs for the host's current file come first, then one for a new file. */
 static void
 count_bytes(struct server *v, const struct sim_app *app)
 {
@@ -125,19 +125,21 @@ send_job(struct sim *s, struct server *v, const struct sim_app *app)
 	sim_tell(s, SIM_JOB, v, &s->job[i], s->world.tasks[i].deadline, 0, NULL);
 }
 
-/* --- would it be done in time? --- */
+/* --- deadline check --- */
 
-struct load { /* of one resource of the host */
+struct load { /* the host's load on one resource */
 	const struct sim *sim;
 	size_t rsc;
-	double work_s, longest_s, first_deadline; /* wall; from now */
+	/* work_s, longest_s: wall time; first_deadline: from now. */
+	double work_s, longest_s, first_deadline;
 	bool plain; /* no task takes more than one instance */
 	struct edf edf;
-	bool listed; /* edf has the tasks */
+	bool listed; /* edf holds the tasks */
 	double delay_s;
 };
 
-/* As rules/sched/workload.c: less the buffer, but at least half the time. */
+/* As in rules/sched/workload.c: the deadline less the buffer, but at least half of the
+ * time. */
 static double
 sim_to_be_done_by(const struct sim *s, double deadline)
 {
@@ -194,10 +196,8 @@ load_list_tasks(struct sim *s, struct load *l)
 	}
 }
 
-/*
- * Tasks taken in any order without a pause are all done after work / instances + the
- * longest; only when that is not soon enough are they laid out one by one.
- */
+/* Without pauses, tasks in any order are all done after work / instances + the longest
+ * task.  Only if that is too late are they laid out one by one. */
 static bool
 in_time(struct sim *s, struct load *l, const struct sim_app *app, double length)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The simulated host: from event to event on a virtual clock.  An event is the end of a
- * task, a checkpoint that a rule waits for, power or network coming or going, a project
- * attached or detached, or the time at which a rule wants to look again.
+ * The simulated host moves from event to event on a virtual clock.  An event is the end
+ * of a task, a checkpoint that a rule waits for, a change of power or network, the
+ * attachment or detachment of a project, or the time at which a rule wants to look
+ * again.
  */
 #include "client/sim/sim.h"
 
@@ -11,10 +12,10 @@
 #include "lib/clock.h"
 #include "lib/banned.h"
 
-/* What is nearer than this is now; a rule is not asked again sooner. */
+/* Times closer than this are the same; a rule is not applied again sooner. */
 static const double NEAR_S = 1e-6, AGAIN_S = 1;
 
-/* --- time goes on --- */
+/* --- passing of time --- */
 
 static bool
 computing(const struct sim *s)
@@ -154,7 +155,7 @@ list_running(struct sim *s)
 
 /* --- the rules --- */
 
-/* Somebody listens and is told that its deadline is why. */
+/* Was the task chosen because of its deadline?  Only of interest to a listener. */
 static bool
 is_urgent(const struct sim *s, const struct run_list *list, uint32_t task)
 {
@@ -181,10 +182,8 @@ choose_tasks(struct sim *s, const struct rr_sim *rr)
 	enforce_done(&s->world, rr);
 }
 
-/*
- * Contacts until there is nothing to do.  Whatever a policy wants, a host does not ask
- * each project more than twice at one moment.
- */
+/* Makes contacts until there is nothing left to do.  Whatever the policy wants, the
+ * host asks each project at most twice at one moment. */
 static void
 apply_rules(struct sim *s)
 {

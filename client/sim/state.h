@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a simulation holds while it runs; for the files of the engine only. */
+/* The state of a running simulation; only for the files of the engine. */
 #ifndef CLIENT_SIM_STATE_H
 #define CLIENT_SIM_STATE_H
 
 #include "client/sim/sim.h"
 #include "lib/rng.h"
 
-struct onoff { /* a sim_onoff in time */
+struct onoff { /* a sim_onoff over time */
 	const struct sim_onoff *how;
 	bool on;
 	double until; /* INFINITY: for ever */
@@ -16,31 +16,30 @@ struct sim_job { /* of the task with the same index */
 	uint64_t id;
 	const struct sim_app *app;
 	double size_s, est_s;   /* true and estimated run time */
-	double done_s, saved_s; /* of size_s; as of its last checkpoint */
-	double overhead_s;      /* to do before it goes on */
-	double ran_s;           /* run time spent, what was lost included */
-	double flops;           /* peak of what it uses while it runs */
+	double done_s, saved_s; /* of size_s; as of the last checkpoint */
+	double overhead_s;      /* to be done before it advances */
+	double ran_s;           /* run time spent, including what was lost */
+	double flops;           /* peak of the resources that it uses while it runs */
 };
 
-struct done { /* finished, to be reported */
+struct done { /* a finished job to report */
 	double deadline, flops;
 };
 
-struct server { /* one project's side, in canonical order */
+struct server { /* one project's server; in canonical order */
 	const struct sim_project *how;
 	struct sim_project_sums *sums;
-	int32_t scenario; /* index there */
+	int32_t scenario; /* index in the scenario */
 	int32_t world;    /* index in the world; -1: not attached */
-	int32_t app_base; /* number of its first app among all */
+	int32_t app_base; /* number of its first app among all apps */
 	struct onoff up;
-	/* Apart, so that none depends on how often another is used. */
+	/* Separate generators, so that none depends on how often another is used. */
 	struct rng up_rng, job_rng, backoff_rng;
 	struct done *ready;
 	size_t nready, ready_cap;
 	uint32_t nrunning;
-	double quiet_since; /* no task of it runs since then */
-	double
-	    *job_of_file; /* per app: jobs that came for the file that the host has */
+	double quiet_since;  /* none of its tasks has run since then */
+	double *job_of_file; /* per app: jobs sent so far for the host's current file */
 };
 
 struct sim {
@@ -48,20 +47,20 @@ struct sim {
 	const struct sim_options *options;
 	struct arena *keep, round;
 	struct client_world world;
-	struct server *server; /* canonical order */
-	int32_t *who;          /* per world project: its server */
+	struct server *server; /* in canonical order */
+	int32_t *who;          /* per project of the world: its server */
 	size_t nservers;
 	struct sim_job *job;
-	size_t cap;    /* of job and w.tasks */
-	uint32_t *run; /* indices of the running tasks, least first */
+	size_t cap;    /* of job and world.tasks */
+	uint32_t *run; /* indices of the running tasks, ascending */
 	size_t nrun, run_cap;
 	struct onoff on, active, connected;
 	struct rng rng;
 	struct sim_sums *sums;
 	double end_s;
-	double check_at;    /* when the rules are to be looked at again */
-	bool at_checkpoint; /* or when a running task has a checkpoint */
-	double attach_at;   /* the next project to come or go */
+	double check_at;    /* when to apply the rules again */
+	bool at_checkpoint; /* also when a running task checkpoints */
+	double attach_at;   /* when the next project is attached or detached */
 	uint64_t njobs;
 };
 
@@ -71,24 +70,24 @@ void sim_tell(struct sim *, enum sim_kind, const struct server *,
 void sim_start_task(struct sim *, uint32_t task, bool edf);
 void sim_stop_task(struct sim *, uint32_t task, bool keep);
 void sim_drop_task(struct sim *, uint32_t task);
-/* It has computed all, and waits to be reported. */
+/* Ends a task that has computed everything; it waits to be reported. */
 void sim_end_task(struct sim *, uint32_t task);
-/* Ends what was not started before its deadline. */
+/* Aborts tasks that were not started by their deadlines. */
 void sim_abort_late(struct sim *);
-/* The project's side of a task. */
+/* Returns the server of a task's project. */
 struct server *sim_server_of(struct sim *, uint32_t task);
 
-/* --- host.c: what comes and goes --- */
-/* The canonical order of the projects, and those of the first moment. */
+/* --- host.c: what changes over time --- */
+/* Sets up the canonical order of the projects, and those attached at the start. */
 void sim_set_up(struct sim *);
-/* Attaches and detaches what is due; attach_at is the next time. */
+/* Attaches and detaches the projects that are due; sets attach_at to the next time. */
 void sim_attach(struct sim *);
 void onoff_start(struct onoff *, const struct sim_onoff *, struct rng *);
-/* As of t; true if it changed. */
+/* Moves to time t; returns true if the state changed. */
 bool onoff_at(struct onoff *, double t, struct rng *);
 
 /* --- server.c --- */
-/* Carries out a contact; true if tasks came. */
+/* Carries out a contact; returns true if tasks were received. */
 bool sim_contact(struct sim *, const struct contact *);
 
 #endif

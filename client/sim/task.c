@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tasks of a simulated host: they begin, stop, end and are told of. */
+/* The tasks of a simulated host: they start, stop, end, and report events. */
 #include "client/sim/state.h"
 
 #include <math.h>
@@ -53,7 +53,7 @@ sim_start_task(struct sim *s, uint32_t i, bool edf)
 	sim_tell(s, SIM_START, v, j, 0, edf, NULL);
 }
 
-/* It no longer runs, for whatever reason. */
+/* Ends an episode of running, for whatever reason. */
 static void
 stop_running(struct sim *s, uint32_t i)
 {
@@ -94,7 +94,7 @@ sim_drop_task(struct sim *s, uint32_t i)
 	memmove(&s->job[i], &s->job[i + 1], after * sizeof(*s->job));
 }
 
-/* It is done with, and waits to be reported. */
+/* The task is done with and waits to be reported. */
 static void
 hand_in(struct sim *s, uint32_t i)
 {
@@ -122,7 +122,7 @@ sim_end_task(struct sim *s, uint32_t i)
 	contact_task_done(&s->world, s->options->policy, (size_t)project, rsc);
 }
 
-/* As a real host does (client.md 4.8): such work is of no use any more. */
+/* As a real host does (client.md 4.8): the work would be of no use any more. */
 void
 sim_abort_late(struct sim *s)
 {
