@@ -174,8 +174,7 @@ const struct policy policy_classic = {
 };
 const struct policy policy_classic_upstream = {
 	.name = "classic:upstream",
-	.about =
-	    "classic as of 2002: back-offs without chance, reports at the deadline",
+	.about = "classic as of 2002: fixed back-offs, reports at the deadline",
 	.backoff = BACKOFF_2002,
 	COMMON,
 };

@@ -310,13 +310,14 @@ piggyback(const struct client_world *w, const struct policy *how, struct arena *
 
 const struct policy policy_debt1 = {
 	.name = "debt1",
-	.about = "short-term debt runs, long-term asks, by CPU (Client scheduling)",
+	.about =
+	    "short-term debt chooses tasks, long-term debt asks (Client scheduling)",
 	.victim_least_since_checkpoint = true,
 	COMMON,
 };
 const struct policy policy_debt1_deadlines = {
 	.name = "debt1:deadlines",
-	.about = "debt1 that asks for what can be done in time, whole CPUs by share",
+	.about = "debt1 with requests limited by deadlines, whole CPUs by share",
 	.victim_least_since_checkpoint = true,
 	.deadline_cap = true,
 	.own_instances = true,
@@ -325,7 +326,8 @@ const struct policy policy_debt1_deadlines = {
 };
 const struct policy policy_debt1_upstream = {
 	.name = "debt1:upstream",
-	.about = "debt1 as of 2007: debts around zero, slices ended by the chooser",
+	.about =
+	    "debt1 as of 2007: debts centred on zero, slices ended by the task choice",
 	.mean_debt = true,
 	.miss_limit = true,
 	COMMON,

@@ -283,7 +283,7 @@ const struct policy policy_debtr = {
 };
 const struct policy policy_debtr_deadlines = {
 	.name = "debtR:deadlines",
-	.about = "debtR that asks for what can be done in time, whole CPUs by share",
+	.about = "debtR with requests limited by deadlines, whole CPUs by share",
 	.deadline_cap = true,
 	.own_instances = true,
 	.miss_limit = true,

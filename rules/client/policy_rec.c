@@ -438,7 +438,7 @@ piggyback(const struct client_world *w, const struct policy *how, struct arena *
 
 const struct policy policy_rec = {
 	.name = "rec",
-	.about = "who had least work for its share lately (ClientSched)",
+	.about = "least recent work for its share comes first (ClientSched)",
 	.edf_by_task = true,
 	.miss_limit = true,
 	.fair_fetch = true,
@@ -446,7 +446,7 @@ const struct policy policy_rec = {
 };
 const struct policy policy_hybrid = {
 	.name = "hybrid",
-	.about = "rec, and projects without tasks are asked before others run out",
+	.about = "rec, plus: projects without tasks are asked before others run out",
 	.edf_by_task = true,
 	.miss_limit = true,
 	.fair_fetch = true,
@@ -455,13 +455,13 @@ const struct policy policy_hybrid = {
 };
 const struct policy policy_rec_letter = {
 	.name = "rec:letter",
-	.about = "rec without the two rules that its description has not",
+	.about = "rec without the two rules that its description lacks",
 	.edf_by_task = true,
 	COMMON,
 };
 const struct policy policy_rec_deadlines = {
 	.name = "rec:deadlines",
-	.about = "rec that asks for what can be done in time, whole CPUs by share",
+	.about = "rec with requests limited by deadlines, whole CPUs by share",
 	.deadline_cap = true,
 	.own_instances = true,
 	.miss_limit = true,
@@ -469,7 +469,8 @@ const struct policy policy_rec_deadlines = {
 };
 const struct policy policy_rec_upstream = {
 	.name = "rec:upstream",
-	.about = "rec as programmed: deadlines counted per project, plans by the hour",
+	.about =
+	    "rec as implemented upstream: misses counted per project, one-hour plans",
 	.bump_s = 3600,
 	.stay_urgent = true,
 	COMMON,

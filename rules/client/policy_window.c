@@ -387,7 +387,8 @@ piggyback(const struct client_world *w, const struct policy *how, struct arena *
 
 const struct policy policy_window = {
 	.name = "window",
-	.about = "exact balance of a year of what each can use; work by share (ours)",
+	.about =
+	    "exact balance over a year of what each can use; work by share (Locus)",
 	.miss_limit = true,
 	.backoff_min_s = 600,
 	.report_after_s = 3600,
