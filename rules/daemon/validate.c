@@ -44,7 +44,7 @@ compare_once(struct jury *j, size_t x, size_t y)
 /* Can the result still be part of a quorum: readable, and VALID, INCONCLUSIVE or not
  * judged yet? */
 static bool
-can_be_canonical(const struct jury *j, size_t i)
+is_viable(const struct jury *j, size_t i)
 {
 	int32_t v = j->results[i].validate_state;
 
@@ -90,8 +90,7 @@ judge_by(struct jury *j, size_t canonical)
 	for (size_t i = 0; i < j->n; i++) {
 		enum match m;
 
-		if (!can_be_canonical(j, i) ||
-		    j->results[i].validate_state == VALIDATE_VALID)
+		if (!is_viable(j, i) || j->results[i].validate_state == VALIDATE_VALID)
 			continue;
 		m = compare_once(j, canonical, i);
 		if (m == MATCH_LATER)
@@ -111,11 +110,10 @@ find_canonical(struct jury *j)
 	for (size_t i = 0; i < j->n; i++) {
 		int32_t agree = 0;
 
-		if (!can_be_canonical(j, i))
+		if (!is_viable(j, i))
 			continue;
 		for (size_t k = 0; k < j->n; k++)
-			agree += can_be_canonical(j, k) &&
-			         compare_once(j, i, k) == MATCH_SAME;
+			agree += is_viable(j, k) && compare_once(j, i, k) == MATCH_SAME;
 		if (agree >= enough)
 			return i;
 	}
@@ -131,7 +129,7 @@ no_consensus(struct jury *j, int32_t viable)
 	if (j->undecided)
 		return;
 	for (size_t i = 0; i < j->n; i++)
-		if (can_be_canonical(j, i))
+		if (is_viable(j, i))
 			set_validate_state(j, i, VALIDATE_INCONCLUSIVE);
 	if (viable > j->wu->max_success_results) {
 		j->change->too_many_success = true;
@@ -149,7 +147,7 @@ seek_canonical(struct jury *j)
 	size_t i;
 
 	for (i = 0; i < j->n; i++)
-		viable += can_be_canonical(j, i);
+		viable += is_viable(j, i);
 	if (viable < j->wu->min_quorum)
 		return;
 	i = find_canonical(j);
