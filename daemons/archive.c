@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows to XML for the archive of db_purge; pure text work. */
+/* Renders rows as XML for db_purge's archive; pure text work. */
 #include "daemons/archive.h"
 
 #include "lib/banned.h"

@@ -6,7 +6,10 @@
 #include "lib/buf.h"
 #include "model/rows.h"
 
-/* Opens <workunit_archive> ...; results follow, then archive_end() closes it. */
+/*
+ * Opens <workunit_archive> and writes the workunit; its results follow, then
+ * archive_end() closes the element.
+ */
 void archive_workunit(struct buf *, const struct workunit *, const char *xml_doc);
 void archive_result(struct buf *, const struct result *, const char *xml_doc_in,
     const char *xml_doc_out, const char *stderr_out);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hands finished workunits to the project: canonical outputs are copied into a
- * directory, or given to a command.  Everything is done before the row says DONE, so
- * after a crash it may be done once more, never not at all.  A workunit that cannot be
- * handed over is put aside; the rest go on.
+ * Hands finished workunits to the project: copies the canonical outputs into a
+ * directory or passes them to a command.  The row is marked DONE only afterwards, so a
+ * crash may hand a workunit over twice but never loses one.  A workunit that cannot be
+ * handed over is put aside while the others go on.
  */
 #include <string.h>
 #include "daemons/loop.h"
@@ -20,13 +20,12 @@
 
 enum {
 	BATCH = 128,
-	CHUNK = 32, /* workunits in a transaction */
-	TRIES =
-	    5, /* then a workunit is in quarantine until the next assimilator_start */
+	CHUNK = 32, /* workunits per transaction */
+	TRIES = 5,  /* failures before a workunit is quarantined until the next start */
 	PAUSE_FIRST_S = 5,
 	PAUSE_MOST_S = 600,
 	COMMAND_S = 3600,
-	COMMAND_LATER = 75, /* its exit status for "not now" */
+	COMMAND_LATER = 75, /* exit status of a command that means "not now" */
 };
 
 struct assimilator {
@@ -35,7 +34,7 @@ struct assimilator {
 	char **argv;
 	size_t argc;
 	struct item_backoff *backoff;
-	char *dir; /* of copies, absolute */
+	char *dir; /* where copies go, absolute */
 };
 
 #define AT(field) offsetof(struct assimilator, field)
@@ -45,14 +44,14 @@ static const struct daemon_option options[] = {
 	{ "copy_to", 0, OPTION_TEXT, AT(copy_to), "DIR", "results", 0, 0,
 	    "copy canonical outputs to DIR/WUNAME, below the project", false },
 	{ "command", 0, OPTION_TEXT, AT(command), "CMD", NULL, 0, 0,
-	    "run CMD WUNAME FILE... instead", false },
+	    "run CMD WUNAME FILE... instead of copying", false },
 };
 
-struct finished { /* a workunit and its canonical outputs that are there */
+struct finished { /* a workunit and those of its canonical outputs that exist */
 	struct workunit *wu;
 	struct output *out;
 	size_t n;
-	int32_t error_mask; /* 0 = it has a canonical result */
+	int32_t error_mask; /* 0 = the workunit has a canonical result */
 };
 
 static enum err
@@ -113,7 +112,7 @@ copy_outputs(struct daemon_ctx *x, const struct finished *w)
 	return e;
 }
 
-/* One line of errors.tsv: time, name, error bits.  A crash may write it twice. */
+/* Appends a line to errors.tsv: time, name, error bits.  A crash may write it twice. */
 static enum err
 append_error_line(struct daemon_ctx *x, const struct finished *w)
 {
@@ -126,8 +125,10 @@ append_error_line(struct daemon_ctx *x, const struct finished *w)
 	return fs_append(path, line, strlen(line), 0644, &x->fail);
 }
 
-/* CMD WUNAME FILE...; a failed workunit has no files and its error bits in the
- * environment. */
+/*
+ * Runs CMD WUNAME FILE...  For a failed workunit there are no files, and the error bits
+ * are in the environment.
+ */
 static enum err
 assimilator_run_command(struct daemon_ctx *x, const struct finished *w, bool *later)
 {
@@ -160,7 +161,7 @@ assimilator_run_command(struct daemon_ctx *x, const struct finished *w, bool *la
 	return OK;
 }
 
-/* Some workunits; those that were handed over come first. */
+/* The workunits of one transaction: only those already handed over. */
 struct chunk {
 	struct finished *v;
 	size_t n;
@@ -188,8 +189,10 @@ assimilator_hand_over(struct daemon_ctx *x, const struct finished *w, bool *late
 	return w->error_mask != 0 ? append_error_line(x, w) : copy_outputs(x, w);
 }
 
-/* Counts a failure; past TRIES the workunit is left alone until the next
- * assimilator_start. */
+/*
+ * Counts a failure; after TRIES failures the workunit is left alone until the next
+ * start.
+ */
 static enum err
 assimilator_failed(struct daemon_ctx *x, const struct workunit *wu, enum err e)
 {
@@ -201,13 +204,13 @@ assimilator_failed(struct daemon_ctx *x, const struct workunit *wu, enum err e)
 	if (e == OK && item_backoff_count(o->backoff, wu->id) >= TRIES) {
 		item_backoff_park(o->backoff, wu->id);
 		log_err(
-		    "%s: in quarantine after %d backoff; mend the cause and restart the assimilator",
+		    "%s: in quarantine after %d tries; fix the cause and restart the assimilator",
 		    label, (int)TRIES);
 	}
 	return e;
 }
 
-/* One of a chunk, which it joins if all went well. */
+/* Hands one workunit over and adds it to the chunk on success. */
 static enum err
 assimilate_one(
     struct daemon_ctx *x, struct workunit *wu, struct outputs *out, struct chunk *k)
@@ -229,7 +232,10 @@ assimilate_one(
 	return OK;
 }
 
-/* At most DB_LIST_MAX, by id: handed over one by one, then marked together. */
+/*
+ * Hands over at most DB_LIST_MAX workunits (ascending ids) one by one, then marks them
+ * in one transaction.
+ */
 static enum err
 assimilate_some(struct daemon_ctx *x, struct workunit *wu, size_t n, size_t *done)
 {
@@ -255,7 +261,7 @@ assimilate_some(struct daemon_ctx *x, struct workunit *wu, size_t n, size_t *don
 		log_info("[WU#%lld] %s assimilated files=%zu error_mask=%d",
 		    (long long)w->wu->id, w->wu->name, w->n, w->error_mask);
 	}
-	return e == E_RETRY ? OK : e; /* found again in the next pass */
+	return e == E_RETRY ? OK : e; /* the next pass finds them again */
 }
 
 static enum err
@@ -263,7 +269,7 @@ assimilator_step(struct daemon_ctx *x, size_t *done)
 {
 	struct assimilator *o = x->own;
 	struct id_share part = { x->mod_n, x->mod_i };
-	/* What a command has done is to be known before the next one starts. */
+	/* The work of one command is recorded before the next command starts. */
 	size_t most = o->command != NULL ? 1 : CHUNK, n;
 	struct workunit *wu;
 	enum err e = daemon_app_id(x, o->app_name, &o->appid);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Failed items and their pauses, in a fixed table. */
+/* A fixed table of failed items and their pauses. */
 #include "daemons/backoff.h"
 
 #include <assert.h>
 #include "lib/banned.h"
 
-/* Index of key, or used if it is not there. */
+/* Returns the index of key, or t->used if it is absent. */
 static size_t
 item_backoff_find(const struct item_backoff *t, int64_t key)
 {

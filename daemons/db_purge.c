@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Removes finished workunits and their results from the database, some in each small
- * transaction, so that an interrupted purge leaves whole workunits.  Before that they
- * are written to an archive, one file per day; after a crash a workunit may stand in it
+ * Removes finished workunits and their results from the database, a few per
+ * transaction, so that an interrupted purge leaves only whole workunits.  Each is first
+ * written to an archive, one file per day; after a crash a workunit may appear in it
  * twice.
  */
 #include "daemons/archive.h"
@@ -15,9 +15,9 @@
 #include "lib/banned.h"
 
 enum {
-	SLICE = 256, /* ids looked at together */
-	SLICES = 16, /* of them in a pass, until something is found */
-	CHUNK = 32,  /* workunits in a transaction */
+	SLICE = 256, /* ids examined at once */
+	SLICES = 16, /* slices per pass, until something is found */
+	CHUNK = 32,  /* workunits per transaction */
 	PAUSE_FIRST_S = 10,
 	PAUSE_MOST_S = 3600,
 	DAY_S = 86400
@@ -29,17 +29,17 @@ struct db_purge {
 	bool no_archive;
 	char *dir;
 	struct item_backoff *backoff;
-	int64_t at; /* the id after which the next slice begins */
+	int64_t at; /* the next slice starts after this id */
 };
 
 #define AT(field) offsetof(struct db_purge, field)
 static const struct daemon_option options[] = {
 	{ "min_age_days", 0, OPTION_REAL, AT(min_age_days), "X", "7", 0, 36500,
-	    "only workunits without any change for so many days", false },
+	    "purge only workunits unchanged for X days", false },
 	{ "archive", 0, OPTION_TEXT, AT(archive), "DIR", "archives", 0, 0,
-	    "write them to DIR/purged-DATE.xml first, below the project", false },
+	    "first write them to DIR/purged-DATE.xml, below the project", false },
 	{ "no_archive", 0, OPTION_FLAG, AT(no_archive), NULL, NULL, 0, 0,
-	    "delete without an archive", false },
+	    "delete without archiving", false },
 };
 
 static enum err
@@ -52,7 +52,7 @@ purge_start(struct daemon_ctx *x)
 	return o->no_archive ? OK : fs_mkdirs(o->dir, 0750, &x->fail);
 }
 
-/* Appends text to the archive of the day and waits until it is on disk. */
+/* Appends text to the day's archive and waits until it is on disk. */
 static enum err
 append_archive(struct daemon_ctx *x, const struct buf *text)
 {
@@ -64,7 +64,7 @@ append_archive(struct daemon_ctx *x, const struct buf *text)
 	return fs_append(path, text->p, text->n, 0640, &x->fail);
 }
 
-/* What is archived of a chunk; rows of documents come in any order. */
+/* The workunits of one transaction, with their results. */
 struct chunk {
 	struct workunit *const *wus; /* by id */
 	size_t n;
@@ -82,7 +82,7 @@ archive_result_docs(
 	for (size_t i = 0; i < n; i++)
 		if (docs[i].id == r->id)
 			d = &docs[i];
-	if (d != &none) /* else it is gone by now */
+	if (d != &none) /* else the result is gone by now */
 		archive_result(b, r, d->xml_doc_in, d->xml_doc_out, d->stderr_out);
 }
 
@@ -138,7 +138,7 @@ tx_purge(struct daemon_ctx *x, void *arg)
 	return workunits_purge(x->db, &x->a, k->wus, k->n, &x->fail);
 }
 
-/* wu: by id. */
+/* Archives and removes n workunits, ordered by id. */
 static enum err
 purge_some(struct daemon_ctx *x, struct workunit *const *wu, size_t n)
 {
@@ -159,7 +159,7 @@ purge_some(struct daemon_ctx *x, struct workunit *const *wu, size_t n)
 		size_t from = r;
 		while (r < k.nresults && k.results[r].workunitid == ids[i])
 			r++;
-		log_info(x->dry_run ? "[WU#%lld] %s would go with %zu results" :
+		log_info(x->dry_run ? "[WU#%lld] %s would be purged with %zu results" :
 				      "[WU#%lld] %s purged results=%zu",
 		    (long long)ids[i], wu[i]->name, r - from);
 	}
@@ -172,7 +172,10 @@ purge_one(struct daemon_ctx *x, struct workunit *wu)
 	return purge_some(x, &wu, 1);
 }
 
-/* Those of the next slice of ids that are due; *last at the end of all. */
+/*
+ * Finds the workunits of the next slice of ids that are due; sets *last at the end of
+ * the table.
+ */
 static enum err
 find_due(struct daemon_ctx *x, struct workunit **wus, size_t *n, bool *last)
 {
@@ -201,8 +204,8 @@ find_due(struct daemon_ctx *x, struct workunit **wus, size_t *n, bool *last)
 }
 
 /*
- * Most workunits wait for their age.  A pass looks at some slices of them and the next
- * one goes on there; one that finds something goes on at once.
+ * Most workunits are not old enough yet.  A pass examines up to SLICES slices of ids
+ * and the next pass continues from there, at once if this one found something.
  */
 static enum err
 purge_step(struct daemon_ctx *x, size_t *done)

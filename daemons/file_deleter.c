@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Removes files that are no longer needed: the small inputs of finished workunits and
- * the outputs of their results.  A file that hosts keep (sticky), one marked no_delete
- * and one of the file table is never touched: other workunits use it.  Deleting what is
- * gone already is a success, so an interrupted pass is simply done again.
+ * the outputs of their results.  Files that hosts keep (sticky), files marked no_delete
+ * and files in the file table are never touched, because other workunits use them.
+ * Deleting a file that is already gone counts as success, so an interrupted pass can
+ * simply be repeated.
  */
 #include "daemons/loop.h"
 #include "daemons/outputs.h"
@@ -35,7 +36,7 @@ static const struct daemon_option options[] = {
 	{ "output_files_only", 0, OPTION_FLAG, AT(output_only), NULL, NULL, 0, 0,
 	    "leave input files alone", false },
 	{ "dont_retry_errors", 0, OPTION_FLAG, AT(dont_retry_errors), NULL, NULL, 0, 0,
-	    "do not try again hourly what could not be deleted", false },
+	    "do not retry failed deletions every hour", false },
 };
 
 static enum err
@@ -49,7 +50,7 @@ deleter_start(struct daemon_ctx *x)
 	return OK;
 }
 
-/* Removes path and path + each suffix. */
+/* Removes path, and path with each suffix. */
 static bool
 remove_with_companions(
     struct daemon_ctx *x, const char *path, const char *const *suffixes, size_t n)
@@ -72,13 +73,13 @@ remove_with_companions(
 	return ok;
 }
 
-/* An item whose files were seen to, and what its row is to say. */
+/* An item whose files were handled, and the state its row gets. */
 struct deleted_item {
 	int64_t id;
 	int32_t new_state;
 };
 struct chunk {
-	bool inputs; /* of workunits, else outputs of results */
+	bool inputs; /* the inputs of workunits, else the outputs of results */
 	int32_t state;
 	struct deleted_item *v;
 	size_t n;
@@ -96,7 +97,7 @@ tx_files_deleted(struct daemon_ctx *x, void *arg)
 	return wu_updates_save(x->db, b, &x->fail);
 }
 
-/* What has happened to the files of a chunk new_state known together. */
+/* Stores the new states of a chunk in one transaction. */
 static enum err
 deleter_save(
     struct daemon_ctx *x, struct item_backoff *t, struct chunk *k, size_t *done)
@@ -109,11 +110,13 @@ deleter_save(
 		item_backoff_forget(t, k->v[i].id);
 		*done += k->v[i].new_state == FILE_DELETE_DONE;
 	}
-	return e == E_RETRY ? OK : e; /* found again in the next pass */
+	return e == E_RETRY ? OK : e; /* the next pass finds them again */
 }
 
-/* One item: gone says whether all that had to go went, e what else befell it.
- * Parameters: an item has an id for the daemon and a label for people. */
+/*
+ * Records how one item ended: gone says whether all its files are deleted, e is any
+ * other error.  Parameters: an item has an id for the daemon and a label for people.
+ */
 static enum err
 deleter_note(struct daemon_ctx *x, struct item_backoff *t, struct chunk *k, int64_t id,
     const char *label, bool gone, enum err e)
@@ -125,7 +128,9 @@ deleter_note(struct daemon_ctx *x, struct item_backoff *t, struct chunk *k, int6
 	return OK;
 }
 
-/* Input files of one workunit; *gone says whether all that had to go went. */
+/*
+ * Deletes the input files of one workunit; *gone says whether all of them are deleted.
+ */
 static enum err
 delete_inputs(struct daemon_ctx *x, const char *xml, bool *gone)
 {
@@ -162,7 +167,7 @@ delete_outputs(struct daemon_ctx *x, const struct outputs *out)
 	return gone;
 }
 
-/* At most DB_LIST_MAX of them. */
+/* Handles at most DB_LIST_MAX workunits. */
 static enum err
 delete_some_inputs(struct daemon_ctx *x, int32_t state, const struct workunit *wu,
     size_t n, size_t *done)
@@ -263,8 +268,9 @@ static enum err
 deleter_step(struct daemon_ctx *x, size_t *done)
 {
 	struct file_deleter *o = x->own;
-	size_t again =
-	    0; /* not counted: what fails for ever must not keep one pass going */
+	/* Not counted as done: a file that always fails must not prolong a single pass.
+	 */
+	size_t again = 0;
 	enum err e = deleter_pass(x, FILE_DELETE_READY, done);
 
 	if (e != OK || o->dont_retry_errors || x->now < o->retry_errors_at)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What daemons do their items with: a transaction that is tried again, and failures of
- * one item that leave the others alone.
+ * How daemons process items: transactions with retries, and failures of one item that
+ * do not stop the others.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ daemon_transaction(
 		db_rollback(x->db);
 		if (e != E_RETRY || attempt + 1 >= UNIT_TRIES)
 			return e;
-		log_debug("again: %s", x->fail.detail);
+		log_debug("retrying the transaction: %s", x->fail.detail);
 		db_retry_nap(&x->rng, attempt);
 	}
 }
@@ -44,13 +44,12 @@ daemon_item_ended(struct daemon_ctx *x, struct item_backoff *t, int64_t key,
 		return OK;
 	}
 	if (e == E_DISK_FULL)
-		item_backoff_wait(
-		    t, key, x->now); /* one that needs less may come first */
+		item_backoff_wait(t, key, x->now); /* a smaller item may still fit */
 	if (e == E_DISK_FULL || db_ready(x->db, &f) != OK)
 		return e;
 	if (e == E_RACE ||
-	    e == E_RETRY) { /* contention: it is still due in the next step */
-		log_debug("%s: left for the next pass: %s", label, x->fail.detail);
+	    e == E_RETRY) { /* contention: the item is still due in the next step */
+		log_debug("%s: left to the next pass: %s", label, x->fail.detail);
 		return OK;
 	}
 	log_err("%s: failed %d times, %s: %s", label,
@@ -86,7 +85,9 @@ by_workunit_id(const void *a, const void *b)
 	return ((*x)->id > (*y)->id) - ((*x)->id < (*y)->id);
 }
 
-/* Parameters: what is done with some, and with each if that fails. */
+/*
+ * Parameters: two callbacks, one for a chunk and one for each item if the chunk fails.
+ */
 enum err
 daemon_chunks(struct daemon_ctx *x, struct item_backoff *t, struct workunit *wu,
     size_t n, size_t most,

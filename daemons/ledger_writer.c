@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each transaction moves some jobs or one row, mark or old row and sum together: killed
- * between any two statements it has moved them or not.
+ * Each transaction adds some jobs to the ledger, or sums up one old row, and marks them
+ * as done.  A kill between any two statements leaves either both changes or neither.
  */
 #include "daemons/ledger_writer.h"
 
@@ -35,15 +35,19 @@ tx_ledger_close(struct daemon_ctx *x, void *arg)
 	return ledger_close(x->db, arg, &x->fail);
 }
 
-/* Contention, or a COMMIT whose answer was lost: what is still due is found in the next
- * pass. */
+/*
+ * Contention, or a COMMIT whose answer was lost: the next pass finds what is still due.
+ */
 static enum err
 left_for_next(enum err e)
 {
 	return e == E_RACE || e == E_RETRY ? OK : e;
 }
 
-/* There may be more than one pass takes: then the next one goes on at once. */
+/*
+ * Sums up rows of old days. *full: the pass has reached its bound, so the next one
+ * follows at once.
+ */
 static enum err
 close_old(struct daemon_ctx *x, struct ledger_writer *b, bool *full)
 {

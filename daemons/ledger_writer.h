@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keeps the ledger of large files (db/ledger.h), for the daemon that every project
- * runs. */
+/*
+ * Keeps the ledger of large files (db/ledger.h) on behalf of the transitioner, the
+ * daemon that every project runs.
+ */
 #ifndef DAEMONS_LEDGER_WRITER_H
 #define DAEMONS_LEDGER_WRITER_H
 
 #include "daemons/loop.h"
 
 struct ledger_writer {
-	int64_t closed_at; /* when old days were last looked for; 0 before */
+	int64_t closed_at; /* when old days were last summed up; 0 = not yet */
 };
 
 /*
- * One pass: adds what was sent since, a bounded number of jobs, and now and then sums
- * up days that are older than ledger_days, a bounded number of rows.  *full: there is
- * more to do at once.
+ * One pass: adds the jobs sent since the last one (a bounded number), and every ten
+ * minutes sums up days older than ledger_days (a bounded number of rows). *full: more
+ * work is due at once.
  */
 enum err ledger_writer_step(struct daemon_ctx *, struct ledger_writer *, bool *full);
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The frame of every daemon.  The loop outlives its database: a failed step is logged,
- * waits a little longer each time and is tried again.  Every sleep is cut into slices
- * so that a signal or the file stop_daemons ends the process within a tenth of a
- * second.
+ * The main loop of every daemon.  It survives the loss of its database: a failed step
+ * is logged and retried with a growing backoff.  Sleeps are cut into slices, so that a
+ * signal or the file stop_daemons ends the process within a tenth of a second.
  */
 #include "daemons/loop.h"
 
@@ -35,7 +34,7 @@ enum {
 	TROUBLE_MOST = 600
 };
 
-/* One running instance. */
+/* One running instance of a daemon. */
 struct instance {
 	const struct daemon *d;
 	char *const *argv;
@@ -44,15 +43,15 @@ struct instance {
 	struct arena life;
 	const char *pid_path;
 	int lock_fd;
-	struct fail said; /* what the log was last told of, code OK: nothing */
+	struct fail said; /* the failure logged last; code OK = none */
 	int64_t said_ms;
-	int failures;             /* since then */
-	bool troubled;            /* run/NAME.trouble is there, or may be */
-	char shown[TROUBLE_MOST]; /* what it says */
+	int failures;             /* consecutive failures */
+	bool troubled;            /* run/NAME.trouble exists, or may exist */
+	char shown[TROUBLE_MOST]; /* its text */
 	struct fs_seen conf_seen, key_seen;
 	char key_path[4200];
-	char broken[TROUBLE_MOST]; /* why config.xml of now is not in force; "" = it is
-	                            */
+	char broken[TROUBLE_MOST]; /* why today's config.xml is unusable; "" = it is in
+	                              use */
 };
 
 static enum err
@@ -66,7 +65,8 @@ read_conf(struct instance *r, struct fail *f)
 
 	if (e == OK) {
 		path = arena_printf(&r->life, "%s/config.xml", dir);
-		fs_changed(path, &r->conf_seen); /* before it is read */
+		fs_changed(path, &r->conf_seen); /* before it is read: a change
+		                                    meanwhile is seen next time */
 		e = conf_load(&r->life, path, &conf, &remarks, &n, f);
 	}
 	if (e != OK)
@@ -82,7 +82,9 @@ read_conf(struct instance *r, struct fail *f)
 	return OK;
 }
 
-/* The lock is held for life: who can take it knows that no instance of this name runs.
+/*
+ * The lock is held until the process ends, so whoever can take it knows that no
+ * instance of this name runs.
  */
 static enum err
 take_lock(struct instance *r, struct fail *f)
@@ -111,7 +113,7 @@ daemon_stopping(const struct daemon_ctx *x)
 
 	if (proc_stopping)
 		return true;
-	if (x->one_pass) /* an admin's single pass works in a stopped project too */
+	if (x->one_pass) /* an admin may run a single pass in a stopped project */
 		return false;
 	snprintf(path, sizeof(path), "%s/stop_daemons", x->conf->project_dir);
 	return fs_exists(path);
@@ -136,8 +138,8 @@ next_backoff(int64_t ms)
 }
 
 /*
- * What lasts is said once, and then every ten minutes: a database that is gone or a
- * disk that is full fails with another item each time.
+ * A lasting failure is logged once and then every ten minutes: without a database or
+ * with a full disk a different item fails each time.
  */
 static void
 log_trouble(struct instance *r, const char *what)
@@ -176,8 +178,10 @@ daemon_trouble(struct daemon_ctx *x, const char *fmt, ...)
 	x->trouble = arena_strdup(&x->a, text);
 }
 
-/* After a step, before its arena is emptied: what status is to show.  It cannot be
- * written: the log has it. */
+/*
+ * Tells locus status of this step's trouble, before the step's arena is reset.  If the
+ * file cannot be written, the log still has the trouble.
+ */
 static void
 show_trouble(struct instance *r, bool did)
 {
@@ -197,11 +201,11 @@ show_trouble(struct instance *r, bool did)
 		r->shown[0] = '\0';
 	}
 	if (f.code != OK)
-		log_fail("telling locus status of trouble", &f);
+		log_fail("writing the trouble that locus status shows", &f);
 	x->trouble = NULL;
 }
 
-/* What was there before stays in force; the log is told of each fault once. */
+/* Keeps the configuration in use; each fault of the new file is logged once. */
 static void
 keep_old_conf(struct instance *r, const struct fail *f)
 {
@@ -209,7 +213,7 @@ keep_old_conf(struct instance *r, const struct fail *f)
 		return;
 	snprintf(r->broken, sizeof(r->broken), "%s", f->detail);
 	log_err(
-	    "config.xml cannot be used, and what was read before stays in force: %s",
+	    "config.xml cannot be used; the previous configuration stays in force: %s",
 	    r->broken);
 }
 
@@ -222,31 +226,34 @@ conf_mended(struct instance *r)
 		return;
 	r->broken[0] = r->shown[0] = '\0';
 	if (trouble_clear(&r->x.a, r->x.conf, r->opt.name, &f) != OK)
-		log_fail("telling locus status that config.xml is good", &f);
+		log_fail("clearing the trouble that locus status shows", &f);
 }
 
 /*
- * All that a daemon holds hangs on its configuration: the connection, the upload key,
- * paths, what its loop_start() made.  It begins anew as the same process, which any
- * moment between two steps allows, as it may be killed at any moment.
+ * Everything a daemon holds depends on its configuration: the connection, the upload
+ * key, paths, whatever start() made.  So the process executes itself again, which is
+ * safe between two steps because a daemon may be killed at any moment.
  */
 static void
 restart_with(struct instance *r, const char *why)
 {
 	struct daemon_ctx *x = &r->x;
 
-	log_info("%s has changed: beginning anew with it", why);
+	log_info("%s has changed: restarting", why);
 	conf_mended(r);
 	if (x->db != NULL)
 		db_close(x->db);
 	x->db = NULL;
 	proc_reexec(r->argv);
 	if (!daemon_stopping(x))
-		log_err("it cannot begin anew: %s", strerror(errno));
+		log_err("cannot restart: %s", strerror(errno));
 	proc_stopping = proc_stopping == 0 ? SIGTERM : proc_stopping;
 }
 
-/* Between two steps.  A single pass ends with what it began with. */
+/*
+ * Restarts the daemon if config.xml or the upload key has changed; called between two
+ * steps.  A single pass keeps the configuration it started with.
+ */
 static void
 reload_if_changed(struct instance *r)
 {
@@ -274,8 +281,10 @@ reload_if_changed(struct instance *r)
 	arena_free(&a);
 }
 
-/* Waits for the database as long as it takes; only another schema version or one pass
- * gives up. */
+/*
+ * Waits for the database as long as it takes; gives up only if the schema version is
+ * wrong or for a single pass.
+ */
 static enum err
 open_db(struct instance *r)
 {
@@ -365,8 +374,10 @@ run_loop(struct instance *r)
 	}
 }
 
-/* An instance's name is locked on its machine, so what it owned before it started is
- * nobody's. */
+/*
+ * The lock makes the name of an instance unique on its machine, so claims that carry
+ * this name are left over from an earlier process.
+ */
 static void
 find_triggers(struct instance *r)
 {
@@ -381,7 +392,7 @@ find_triggers(struct instance *r)
 		.owner = arena_printf(&r->life, "%s/%s", host, r->opt.name) };
 }
 
-/* Everything before the first step. */
+/* Does everything that precedes the first step. */
 static enum err
 loop_set_up(struct instance *r, struct fail *f)
 {
@@ -396,7 +407,7 @@ loop_set_up(struct instance *r, struct fail *f)
 	x->life = &r->life;
 	x->one_pass = r->opt.one_pass || r->opt.dry_run;
 	x->dry_run = r->opt.dry_run;
-	r->troubled = true; /* by an earlier process */
+	r->troubled = true; /* an earlier process may have left it */
 	x->mod_n = r->opt.mod[0];
 	x->mod_i = r->opt.mod[1];
 	if ((e = read_conf(r, f)) != OK || (e = take_lock(r, f)) != OK)
@@ -430,7 +441,7 @@ run_daemon(struct instance *r)
 		status = 0;
 	if (status == 75)
 		log_err(
-		    "another instance named %s runs in this project; give this one another --name",
+		    "another instance named %s runs in this project; give this one a different --name",
 		    r->opt.name);
 	else if (status != 0)
 		log_fail("ending", &f);

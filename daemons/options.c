@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command line of a daemon, from two option tables. */
+/* Parses the command line of a daemon from two option tables. */
 #include "daemons/options.h"
 
 #include <stdio.h>
@@ -17,7 +17,7 @@ static const struct daemon_option common[] = {
 #undef OPTION
 };
 
-/* A table and the struct that it fills. */
+/* An option table and the struct that it fills. */
 struct option_table {
 	const struct daemon_option *opt;
 	size_t n;
@@ -38,7 +38,7 @@ option_number(
 	return OK;
 }
 
-/* Stores one option; v holds its arguments. */
+/* Stores one option whose arguments are v. */
 static enum err
 option_store(struct arena *a, const struct daemon_option *o, char *base, char **v,
     struct fail *f)
@@ -73,7 +73,7 @@ option_store(struct arena *a, const struct daemon_option *o, char *base, char **
 		((int64_t *)field)[1] = (int64_t)y;
 		return OK;
 	}
-	return FAIL(f, E_BADREQ, "--%s has no type", o->name);
+	return FAIL(f, E_BADREQ, "--%s: unknown option type", o->name);
 }
 
 static bool
@@ -155,14 +155,15 @@ options_parse(struct arena *a, const struct option_table *parts, size_t nparts,
 	return e;
 }
 
-/* Required options are texts: one that was not given is still NULL. */
+/* Checks the required options: they are texts, so an option not given is still NULL. */
 static enum err
 option_check_required(const struct daemon *d, char *own, struct fail *f)
 {
 	for (size_t i = 0; i < d->noptions; i++) {
 		const struct daemon_option *o = &d->options[i];
 		if (o->required && *(char **)(void *)(own + o->off) == NULL)
-			return FAIL(f, E_BADREQ, "--%s %s is needed", o->name, o->arg);
+			return FAIL(
+			    f, E_BADREQ, "--%s %s is required", o->name, o->arg);
 	}
 	return d->check == NULL ? OK : d->check(own, f);
 }
@@ -194,9 +195,9 @@ show_help(const struct daemon *d, const struct option_table *parts, size_t npart
 }
 
 /*
- * Without --name an instance is called after what it does: validator-APP,
- * transitioner-1 of
- * --mod 4 1.  So two that would do the same work shut each other out, and no others.
+ * Without --name an instance is named after its work, such as validator-APP, or
+ * transitioner-1 for --mod 4 1.  So two instances that would do the same work exclude
+ * each other, and no others.
  */
 static char *
 instance_name(
@@ -237,7 +238,8 @@ options_read(struct arena *a, const struct daemon *d, struct daemon_common *c,
 	if (option_check_required(d, own, f) != OK)
 		return OPTIONS_WRONG;
 	if (c->dry_run && !d->can_dry_run) {
-		FAIL(f, E_BADREQ, "--dry_run: %s cannot say what it would do", d->name);
+		FAIL(f, E_BADREQ,
+		    "%s has no --dry_run: it cannot tell what it would do", d->name);
 		return OPTIONS_WRONG;
 	}
 	if (c->name == NULL || c->name[0] == '\0')

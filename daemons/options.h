@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The command line of a daemon: one table of common options and one of its own.
- * Both dash forms are taken, as admins' scripts write --one_pass, -one_pass and
- * --one-pass.
+ * Options take one dash or two, with - or _ between words, because admins' scripts
+ * write --one_pass, -one_pass and --one-pass.
  */
 #ifndef DAEMONS_OPTIONS_H
 #define DAEMONS_OPTIONS_H
@@ -19,12 +19,14 @@ struct daemon_common {
 
 enum options_what {
 	OPTIONS_RUN,
-	OPTIONS_SHOWN /* help or version, on stdout */,
+	OPTIONS_SHOWN, /* help or version, on stdout */
 	OPTIONS_WRONG
 };
 
-/* Fills common and own, defaults first.  OPTIONS_WRONG: f names the option and what it
- * takes. */
+/*
+ * Fills common and own, defaults first.  OPTIONS_WRONG: f names the option and says
+ * what it takes.
+ */
 enum options_what options_read(struct arena *, const struct daemon *,
     struct daemon_common *, void *own, int argc, char **argv, struct fail *);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Output files of results.  xml_doc_in names them, xml_doc_out is what the host said of
- * them; the host's words are only believed as far as the bytes on disk bear them out.
+ * Output files of results. xml_doc_in names them; xml_doc_out is what the host reported
+ * about them.  A report counts only if the bytes on disk confirm it.
  */
 #include "daemons/outputs.h"
 
@@ -34,7 +34,7 @@ outputs_read(struct arena *a, const struct conf *conf, const struct row_docs *do
 
 	if (e != OK)
 		return e;
-	/* A host's report that cannot be read is as good as none. */
+	/* An unreadable report counts as none. */
 	if (docs->xml_doc_out[0] == '\0' ||
 	    blob_files(a, docs->xml_doc_out, &told, &ntold, f) != OK)
 		ntold = 0;
@@ -64,7 +64,8 @@ outputs_of(struct db *db, struct arena *a, const struct conf *conf,
 	enum err e = results_files(db, a, resultids, n, &docs, &ndocs, f);
 
 	for (size_t i = 0; i < n && e == OK; i++) {
-		out[i] = (struct outputs){ .e = E_NOTFOUND, .why = "no such result" };
+		out[i] = (struct outputs){ .e = E_NOTFOUND,
+			.why = "there is no such result" };
 		for (size_t k = 0; k < ndocs && out[i].e == E_NOTFOUND; k++) {
 			struct fail of = { 0 };
 			if (docs[k].id != resultids[i])
@@ -82,7 +83,8 @@ output_there(const struct output *o, bool *there, struct fail *f)
 	enum err e = fs_check_exists(o->path, there, f);
 
 	if (e == OK && !*there && !fs_exists(o->root))
-		return FAIL(f, E_SYS, "the upload directory %s is not there", o->root);
+		return FAIL(
+		    f, E_SYS, "the upload directory %s does not exist", o->root);
 	return e;
 }
 
@@ -104,7 +106,8 @@ output_check(const struct output *o, enum outputs_state *state, struct fail *f)
 		return OK;
 	}
 	e = md5_file(o->path, md5, &nbytes, f);
-	if (e != OK) /* there, and cannot be read: permissions or a failing disk */
+	if (e !=
+	    OK) /* the file exists but cannot be read: permissions or a failing disk */
 		return e;
 	if (o->nbytes > 0 && (double)nbytes != o->nbytes)
 		FAIL(f, E_BADREQ, "%s has %lld bytes, its host reported %.0f", o->name,

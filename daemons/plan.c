@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A generator's plan: pure text work. */
+/* Parses the plan of a generator command; pure text work. */
 #include "daemons/plan.h"
 
 #include <string.h>
@@ -40,11 +40,11 @@ parse_line(char *line, int number, struct planned *p, struct fail *f)
 	p->arguments = tab == NULL ? strchr(line, '\0') : tab + 1;
 	if (!suffix_ok(p->suffix))
 		return FAIL(f, E_BADREQ,
-		    "line %d: \"%.100s\" cannot end a workunit name; 1 to %d letters, digits, . _ + - then a tab and the arguments are needed",
+		    "line %d: \"%.100s\" cannot end a workunit name; a line is 1 to %d letters, digits, . _ + -, then a tab and the arguments",
 		    number, p->suffix, (int)SUFFIX_MAX);
 	if (!arguments_ok(p->arguments))
 		return FAIL(f, E_BADREQ,
-		    "line %d: control bytes and < cannot stand in arguments", number);
+		    "line %d: arguments may not contain control bytes or <", number);
 	return OK;
 }
 
@@ -74,7 +74,7 @@ plan_parse(struct arena *a, const char *text, struct planned **out, size_t *n,
 			continue;
 		if (*n >= PLANNED_MAX)
 			return FAIL(f, E_BADREQ,
-			    "line %d: at most %d workunits at once", number,
+			    "line %d: more than %d workunits at once", number,
 			    (int)PLANNED_MAX);
 		e = parse_line(line, number, &p, f);
 		if (e == OK)

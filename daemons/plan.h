@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a work generator is about to make, as data: a command's answer read. */
+/* What a work generator is about to make, parsed from the output of its command. */
 #ifndef DAEMONS_PLAN_H
 #define DAEMONS_PLAN_H
 
@@ -7,13 +7,13 @@
 #include "lib/arena.h"
 #include "lib/err.h"
 
-struct planned { /* one workunit: FILE__suffix with this command line */
+struct planned { /* one workunit, FILE__suffix, with its command line */
 	char *suffix, *arguments;
 };
 /*
- * The answer of a generator command: lines SUFFIX<TAB>ARGUMENTS, and a line "exhausted"
- * when no more can be made for the file.  E_BADREQ names the line: a suffix is 1 to 100
- * of letters, digits, . _ + -; arguments have no control bytes and no <.
+ * Parses the output of a generator command: lines SUFFIX<TAB>ARGUMENTS, and a line
+ * "exhausted" if no more can be made for the file.  E_BADREQ names the line: a suffix
+ * is 1 to 100 letters, digits, . _ + -; arguments may not contain control bytes or <.
  */
 enum err plan_parse(struct arena *, const char *text, struct planned **, size_t *n,
     bool *exhausted, struct fail *);

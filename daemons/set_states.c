@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A part of the array is replaced by what was read of the same range of ids. */
+/* Replaces the part of the array that covers the range of ids just read. */
 #include "daemons/set_states.h"
 
 #include <string.h>
 #include "lib/banned.h"
 
-/* Index of the first one whose id is above. */
+/* Returns the index of the first set with a larger id. */
 static size_t
 set_states_above(const struct set_states *s, int64_t id)
 {
@@ -30,7 +30,7 @@ set_state_same(const struct row_fileset_state *a, const struct row_fileset_state
 	       a->dropped_time == b->dropped_time;
 }
 
-/* The texts of what was read live no longer than the step. */
+/* The texts of *from live only until the step ends, so a new name is copied. */
 static bool
 set_state_update(struct arena *life, struct row_fileset_state *to,
     const struct row_fileset_state *from)
@@ -45,7 +45,7 @@ set_state_update(struct arena *life, struct row_fileset_state *to,
 	return changed;
 }
 
-/* What is known of ids in (after, upto] becomes the n rows, by id. */
+/* Replaces all sets with ids in (after, upto] by the n rows, ordered by id. */
 static bool
 set_states_replace(struct daemon_ctx *x, struct set_states *s, int64_t after,
     int64_t upto, const struct row_fileset_state *rows, size_t n)
@@ -56,7 +56,7 @@ set_states_replace(struct daemon_ctx *x, struct set_states *s, int64_t after,
 
 	for (size_t i = 0; i < n && !changed; i++)
 		changed = s->v[from + i].id != rows[i].id;
-	if (changed) { /* some came or went */
+	if (changed) { /* sets came or went */
 		struct row_fileset_state *old = NEWN(
 		    &x->a, struct row_fileset_state, s->n - from + 1);
 		size_t k = 0;
@@ -82,7 +82,7 @@ set_states_replace(struct daemon_ctx *x, struct set_states *s, int64_t after,
 	return changed;
 }
 
-/* One part, from s->at on; true in *last at the end of the table. */
+/* Reads the next part, after id `after`; sets *last at the end of the table. */
 static enum err
 set_states_read_part(struct daemon_ctx *x, struct set_states *s, int64_t after,
     bool *changed, bool *last)
@@ -118,7 +118,7 @@ set_states_read_next(
 	s->all = true;
 	if (last)
 		return OK;
-	next = s->at; /* new ones are behind all others */
+	next = s->at; /* new sets have the highest ids */
 	e = set_states_read_part(
 	    x, s, s->n == 0 ? 0 : s->v[s->n - 1].id, changed, &last);
 	s->at = next;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What rows say of the file sets of a project, in memory.  A look reads a bounded part
- * of them, so that it costs the same however many there are; all have been looked at
- * again after so many looks.
+ * The state of a project's file sets in memory, as read from their rows.  Each read
+ * takes a bounded part of the table, so that a pass costs the same however many sets
+ * there are; consecutive reads cover the whole table.
  */
 #ifndef DAEMONS_SET_STATES_H
 #define DAEMONS_SET_STATES_H
@@ -15,20 +15,20 @@ enum { SETS_PER_LOOK = 500 };
 struct set_states {
 	struct row_fileset_state *v; /* by id; in x->life */
 	size_t n, cap;
-	int64_t at; /* where the next look goes on; 0 = at the first set */
-	bool all;   /* every set was looked at once */
+	int64_t at; /* the next read starts after this id; 0 = at the first set */
+	bool all;   /* every set has been read at least once */
 };
 
 /*
- * The next part of them, and those that are new.  whole: all of them, as the first
- * time. *changed is set if any is another than before.
+ * Reads the next part of the table, and new sets. whole, or the first call: reads all
+ * of it.  Sets *changed if any set differs from before.
  */
 enum err set_states_read_next(
     struct daemon_ctx *, struct set_states *, bool whole, bool *changed);
-/* These by name (sorted), now. */
+/* Reads the sets with these names (sorted) at once. */
 enum err set_states_read_named(struct daemon_ctx *, struct set_states *,
     char *const *names, size_t n, bool *changed);
-/* The manager's own change. */
+/* Records that the manager itself has just dropped the set. */
 void set_states_note_dropped(struct set_states *, const char *name, int64_t now);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Moves workunits along: lock some that are due, ask transition() for each, save all in
- * one transaction.  The write-back is conditional on the transition_seq read: what was
- * not as it was read makes the whole tx_transition transitioner_start again from what
- * is there then.
+ * Moves workunits through their states: locks some that are due, asks transition()
+ * about each, and saves all changes in one transaction.  Each write is conditional on
+ * the transition_seq that was read; if any row has changed, the whole transaction
+ * starts again from fresh rows.
  */
 #include <stdlib.h>
 #include "daemons/ledger_writer.h"
@@ -19,8 +19,8 @@ enum { BATCH = 4 * DB_LIST_MAX, PAUSE_FIRST_S = 10, PAUSE_MOST_S = 3600 };
 
 struct transitioner {
 	struct work_maker *work;
-	struct item_backoff *backoff; /* workunits that cannot be moved along */
-	struct ledger_writer book;
+	struct item_backoff *backoff; /* workunits whose transition fails */
+	struct ledger_writer ledger;
 };
 
 static enum err
@@ -32,7 +32,7 @@ transitioner_start(struct daemon_ctx *x)
 	return work_open(x->life, x->conf, &o->work, &x->fail);
 }
 
-/* What a change makes of the row. */
+/* Returns the row after the change. */
 static struct workunit
 transitioned_workunit(const struct workunit *wu, const struct wu_change *c, int64_t now)
 {
@@ -46,7 +46,9 @@ transitioned_workunit(const struct workunit *wu, const struct wu_change *c, int6
 		to.assimilate_state = ASSIMILATE_READY;
 	if (c->delete_input)
 		to.file_delete_state = FILE_DELETE_READY;
-	/* A visit in this very second would find nothing new, and go on for all of it.
+	/*
+	 * At least one second ahead: a visit within this second would find nothing new
+	 * and repeat until the second is over.
 	 */
 	to.transition_time = c->next_at > now ? c->next_at : now + 1;
 	return to;
@@ -92,7 +94,10 @@ log_change(const struct workunit *wu, const struct wu_change *c)
 	    c->error_mask, c->assimilate, c->delete_input, (long long)c->next_at);
 }
 
-/* Workunits that go through one transaction; what is due of them, in the last try. */
+/*
+ * The workunits of one transaction, and those among them that are due, as of its last
+ * try.
+ */
 struct chunk {
 	const int64_t *ids;
 	size_t n;
@@ -105,7 +110,7 @@ struct chunk {
 	size_t ndue;
 };
 
-/* A result that changes, of a workunit with that delay bound. */
+/* A result that changes, and its workunit's delay bound. */
 struct moved {
 	const struct result *r;
 	const struct result_change *c;
@@ -132,7 +137,7 @@ moved_by_version(const void *a, const void *b)
 	return moved_by_id(a, b);
 }
 
-/* Each kind of row in the order of its locks. */
+/* Collects the changed rows, each kind in the order of its locks. */
 static void
 move_results(struct daemon_ctx *x, struct wu_updates *b, const struct chunk *k)
 {
@@ -192,8 +197,7 @@ save_transitions(struct daemon_ctx *x, struct chunk *k)
 	return e != OK ? e : wu_updates_save(x->db, b, &x->fail);
 }
 
-/* Reads inside the tx_transition: a tx_transition that starts again decides on what is
- * there then. */
+/* Reads inside the transaction, so that a retry decides on fresh rows. */
 static enum err
 tx_transition(struct daemon_ctx *x, void *arg)
 {
@@ -212,10 +216,11 @@ tx_transition(struct daemon_ctx *x, void *arg)
 	for (size_t i = 0; i < n; i++) {
 		size_t end;
 		while (from < nr && r[from].workunitid < wu[i].id)
-			from++; /* its workunit was purged meanwhile */
+			from++; /* the workunit was purged meanwhile */
 		for (end = from; end < nr && r[end].workunitid == wu[i].id; end++)
 			;
-		if (wu[i].transition_time <= x->now) /* else another was here */
+		if (wu[i].transition_time <=
+		    x->now) /* else another instance has handled the workunit */
 			k->due[k->ndue++] = (struct due){ .wu = &wu[i],
 				.results = r + from,
 				.c = transition(&x->a, x->conf, &wu[i], r + from,
@@ -264,7 +269,7 @@ transitioner_step(struct daemon_ctx *x, size_t *done)
 		e = daemon_chunks(x, o->backoff, wu, n, DB_LIST_MAX, transition_some,
 		    transition_one, done);
 	if (e == OK)
-		e = ledger_writer_step(x, &o->book, &full);
+		e = ledger_writer_step(x, &o->ledger, &full);
 	*done += full;
 	return e;
 }
@@ -283,7 +288,7 @@ main(int argc, char **argv)
 	static const struct daemon transitioner = {
 		.name = "transitioner",
 		.purpose =
-		    "Moves workunits along: makes results, times them out, hands on to validation, assimilation and deletion.",
+		    "Moves workunits through their states: makes results, times them out, and passes workunits on to validation, assimilation and file deletion.",
 		.idle_ms = 1000,
 		.can_dry_run = true,
 		.own_size = sizeof(struct transitioner),

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Compares the results of a workunit.  Files are judged first, with no transaction
- * open; then what validate() makes of it is saved, on condition that the workunit and
- * its results are still as they were read.  Only columns that belong to the validator
- * are written.
+ * open; then the decision of validate() is saved, provided that the workunit and its
+ * results are still as they were read.  Writes only columns that belong to the
+ * validator.
  */
 #include <stdlib.h>
 #include "daemons/loop.h"
@@ -20,11 +20,11 @@
 
 enum {
 	BATCH = 128,
-	CHUNK = 32, /* workunits in a transaction */
+	CHUNK = 32, /* workunits per transaction */
 	PAUSE_FIRST_S = 10,
 	PAUSE_MOST_S = 3600,
 	COMMAND_S = 600,
-	OUT_MOST = 64 << 10, /* bytes of a command's words */
+	OUT_MOST = 64 << 10, /* bytes of a command's standard output */
 };
 /* A Cobblestone is a hundredth of a day of 1e9 operations per second. */
 static const double credit_per_flop = 100 / (86400 * 1e9);
@@ -33,10 +33,11 @@ struct validator {
 	char *app_name, *command;
 	bool no_credit;
 	int64_t appid;
-	char **argv; /* of the command */
+	char **argv; /* the command's words */
 	size_t argc;
 	struct item_backoff *backoff;
-	const char *why; /* the last judgement was "not now", of this validator_step */
+	const char
+	    *why; /* why the last file or pair of this step could not be judged */
 };
 
 #define AT(field) offsetof(struct validator, field)
@@ -44,23 +45,23 @@ static const struct daemon_option options[] = {
 	{ "app", 0, OPTION_TEXT, AT(app_name), "NAME", NULL, 0, 0,
 	    "validate workunits of this app", true },
 	{ "command", 0, OPTION_TEXT, AT(command), "CMD", NULL, 0, 0,
-	    "compare by CMD FILE1 FILE2 instead of byte by byte", false },
+	    "compare with CMD FILE1 FILE2 instead of byte by byte", false },
 	{ "no_credit", 0, OPTION_FLAG, AT(no_credit), NULL, NULL, 0, 0,
 	    "grant no credit", false },
 };
 
-/* One workunit under judgement. */
+/* One workunit being validated. */
 struct trial {
 	struct daemon_ctx *x;
 	struct workunit *wu;
-	struct result *r;    /* those that count, by id */
-	struct outputs *out; /* aligned with r */
+	struct result *r;    /* the results that count, by id */
+	struct outputs *out; /* outputs of r[i] */
 	size_t n;
 	enum match *init;
-	const char *why; /* something cannot be judged now; NULL = all can */
+	const char *why; /* why something cannot be judged now; NULL = everything can */
 	struct validate_change c;
 };
-/* Some that are judged and stored together, by id. */
+/* Workunits that are judged and stored together, by id. */
 struct session {
 	struct trial *t;
 	size_t n;
@@ -84,7 +85,7 @@ judge_not_now(struct daemon_ctx *x, const char *why)
 	return MATCH_LATER;
 }
 
-/* CMD FILE1 FILE2; what it may answer stands in verdicts.def. */
+/* Runs CMD FILE1 FILE2; its possible answers are in verdicts.def. */
 static enum match
 compare_by_command(struct daemon_ctx *x, char *path1, char *path2)
 {
@@ -131,21 +132,21 @@ judge_file(struct daemon_ctx *x, const struct result *r, const struct output *ou
 		return state == OUTPUT_BAD ? MATCH_BAD : MATCH_SAME;
 	if (o->command == NULL)
 		return MATCH_SAME;
-	/* A file that its own command cannot compare with itself is bad. */
+	/* A file that the command finds different from itself is bad. */
 	enum match m = compare_by_command(x, out->path, out->path);
 	return m == MATCH_DIFFERENT ? MATCH_BAD : m;
 }
 
-/* Can this result be judged at all? */
+/* Judges the files of one result on their own. */
 static enum match
 judge_result(struct trial *t, size_t i)
 {
 	struct daemon_ctx *x = t->x;
 
-	if (t->out[i].e != OK) { /* our own rows: no fault of the host */
-		return judge_not_now(
-		    x, arena_printf(&x->a, "%s: reading what it was to make: %s",
-			   t->r[i].name, t->out[i].why));
+	if (t->out[i].e != OK) { /* our own rows are at fault, not the host */
+		return judge_not_now(x,
+		    arena_printf(&x->a, "%s: reading the list of its output files: %s",
+			t->r[i].name, t->out[i].why));
 	}
 	for (size_t k = 0; k < t->out[i].n; k++) {
 		enum match m = judge_file(x, &t->r[i], &t->out[i].v[k]);
@@ -155,7 +156,7 @@ judge_result(struct trial *t, size_t i)
 	return MATCH_SAME;
 }
 
-/* The same; why not now is noted. */
+/* As judge_result(); records why it cannot be judged now. */
 static enum match
 judge_noted(struct trial *t, size_t i)
 {
@@ -216,7 +217,10 @@ result_counts(const struct result *r)
 	       r->validate_state != VALIDATE_INVALID;
 }
 
-/* The results that count, by workunit and id: t->r are parts of one array. */
+/*
+ * Reads the results that count, by workunit and id; each t->r points into the one
+ * array.
+ */
 static enum err
 load_results(
     struct daemon_ctx *x, struct session *s, struct result **counted, size_t *n)
@@ -292,7 +296,7 @@ validated_workunit(const struct trial *t)
 	return to;
 }
 
-/* The new row of result i, or false if nothing changes in it. */
+/* Sets *to to the new row of result i; returns false if nothing changes in it. */
 static bool
 validated_result(const struct trial *t, size_t i, struct result *to)
 {
@@ -313,7 +317,7 @@ validated_result(const struct trial *t, size_t i, struct result *to)
 /* A result that changes. */
 struct verdict {
 	const struct trial *t;
-	size_t i; /* of t->r */
+	size_t i; /* index in t->r */
 	struct result to;
 };
 
@@ -357,7 +361,7 @@ teaches(const struct verdict *v)
 	       (s == VALIDATE_INVALID || s == VALIDATE_VALID);
 }
 
-/* What is learned of versions on hosts; v by host. */
+/* Updates the statistics of app versions on hosts; v is ordered by host. */
 static enum err
 learn_versions(
     struct daemon_ctx *x, struct wu_updates *b, const struct verdict *v, size_t n)
@@ -386,7 +390,10 @@ learn_versions(
 	return e;
 }
 
-/* What a valid result says of its version everywhere, and of its host. */
+/*
+ * Updates the statistics of the version on all hosts, and those of the host, from a
+ * valid result.
+ */
 static void
 learn_from_valid(struct wu_updates *b, const struct verdict *v)
 {
@@ -401,7 +408,10 @@ learn_from_valid(struct wu_updates *b, const struct verdict *v)
 		host_credit(b, v->to.hostid, v->to.granted_credit);
 }
 
-/* What hosts and users earn or lose, in one order of locks: by host, then by user. */
+/*
+ * Saves what hosts and users earn or lose, in one order of locks: by host, then by
+ * user.
+ */
 static enum err
 save_effects(struct daemon_ctx *x, struct wu_updates *b, struct verdict *v, size_t n)
 {
@@ -447,16 +457,17 @@ tx_save_verdicts(struct daemon_ctx *x, void *arg)
 	return e != OK || n == 0 ? e : save_effects(x, b, v, n);
 }
 
-/* Why a workunit waits, for the log and for locus status. */
+/* Logs why a workunit waits, and shows it in locus status. */
 static void
 say_later(const struct trial *t)
 {
 	const char *why = t->why != NULL ? t->why :
 	                                   "its canonical output cannot be read";
 
-	log_warn("[WU#%lld] %s: not now: %s; again in %lld s", (long long)t->wu->id,
-	    t->wu->name, why, (long long)(t->c.retry_at - t->x->now));
-	daemon_trouble(t->x, "%s is not judged: %s", t->wu->name, why);
+	log_warn("[WU#%lld] %s: cannot be judged now: %s; next try in %lld s",
+	    (long long)t->wu->id, t->wu->name, why,
+	    (long long)(t->c.retry_at - t->x->now));
+	daemon_trouble(t->x, "%s cannot be judged: %s", t->wu->name, why);
 }
 
 static void
@@ -474,7 +485,7 @@ log_trial(const struct trial *t)
 	    (long long)t->c.canonical_resultid, t->c.target_nresults, t->c.retry_later);
 }
 
-/* wu: by id. */
+/* Validates n workunits, ordered by id. */
 static enum err
 judge_some(struct daemon_ctx *x, struct workunit *const *wu, size_t n)
 {
@@ -510,7 +521,10 @@ validator_step(struct daemon_ctx *x, size_t *done)
 {
 	struct validator *o = x->own;
 	struct id_share part = { x->mod_n, x->mod_i };
-	/* A command may take its time, in which others could change. */
+	/*
+	 * A command may take long, and the rows of other workunits could change
+	 * meanwhile.
+	 */
 	size_t most = o->command != NULL ? 1 : CHUNK;
 	struct workunit *wu;
 	size_t n;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Status and words must say the same: a program that crashed is no judge. */
+/* Status and words must agree: a program that crashed judges nobody. */
 #include "daemons/verdict.h"
 
 #include <signal.h>
@@ -18,8 +18,10 @@ static const struct {
 #undef VERDICT
 };
 
-/* The last line of text that is not blank, without the blanks around it; "" if there is
- * none. */
+/*
+ * Returns the last nonblank line of text, without surrounding white space; "" if there
+ * is none.
+ */
 static const char *
 last_line(struct arena *a, const char *text)
 {

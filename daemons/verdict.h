@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a validator's command has answered, and whether it has (verdicts.def). */
+/*
+ * Interprets the answer of a validator's command, or finds that there is none
+ * (verdicts.def).
+ */
 #ifndef DAEMONS_VERDICT_H
 #define DAEMONS_VERDICT_H
 
@@ -8,14 +11,15 @@
 #include "rules/daemon/daemon_rules.h"
 
 /*
- * status and out: as of proc_run(); words: the end of its standard error.  MATCH_LATER
- * for all that is not clearly an answer, and then *why says what happened.
+ * Takes status and out from proc_run(), and words, the end of standard error.  Returns
+ * MATCH_LATER for everything that is not clearly an answer; then *why says what
+ * happened.
  */
 enum match verdict_of(
     struct arena *, int status, const char *out, const char *words, const char **why);
 /*
- * How a command ended that did not do its work: "ended with status 1", "was killed by
- * signal 9", and its last words if it had any.
+ * Describes how a command failed: "ended with status 1" or "was killed by signal 9",
+ * and its last words if there are any.
  */
 char *command_end(struct arena *, int status, const char *words);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Making work.  A result made by the generator and one made by the transitioner come
- * from the same function; the transitioner counts what is there before it makes more.
+ * Makes workunits and results.  Generator and transitioner make results with the same
+ * function; the transitioner counts existing results before it makes more.
  */
 #include "daemons/work.h"
 
@@ -16,8 +16,7 @@
 #include "proto/template.h"
 #include "lib/banned.h"
 
-/* A template in memory.  It owns an arena, so that reading it again leaves nothing
- * behind. */
+/* A template in memory, with its own arena, so that reading it again leaks nothing. */
 struct template
 {
 	struct arena a;
@@ -28,7 +27,7 @@ struct template
 struct work_maker {
 	const struct conf *conf;
 	struct arena *life;
-	struct key *upload_key; /* NULL: certificates are off */
+	struct key *upload_key; /* NULL = certificates are off */
 	struct template **templates;
 	size_t ntemplates, cap;
 };
@@ -43,7 +42,7 @@ work_read_key(
 
 	if (e == E_NOTFOUND || e == E_BADREQ || e == E_CONFIG)
 		return FAIL(f, E_CONFIG,
-		    "%s is no upload key; every result needs one: make keys with locus create, or set dont_generate_upload_certificates",
+		    "%s is not a usable upload key, and every result needs one: make keys with locus create, or set dont_generate_upload_certificates",
 		    path);
 	return e;
 }
@@ -129,7 +128,7 @@ result_create(struct work_maker *w, struct arena *a, const struct workunit *wu,
 	if (e != OK)
 		return e;
 	random_bytes(&random, sizeof(random));
-	random &= 0x7fffffff; /* the column is a signed int in an adopted database */
+	random &= 0x7fffffff; /* in an adopted database the column is a signed int */
 	*new = (struct new_result){
 		.r = { .create_time = now,
 		    .name = arena_printf(a, "%s_%d", wu->name, suffix),
@@ -153,7 +152,7 @@ work_prepare(
 		e = tmpl_path_check(wu->result_template_file, f);
 	assert(wu->appid != 0);
 	wu->create_time = now;
-	wu->transition_time = now; /* the transitioner sets the time of the next look */
+	wu->transition_time = now; /* the transitioner sets the next time */
 	return e;
 }
 
@@ -166,7 +165,10 @@ work_by_name(const void *a, const void *b)
 	return c != 0 ? c : (*x > *y) - (*x < *y);
 }
 
-/* Which are known: to the database, or further up in the same array. */
+/*
+ * Marks the workunits whose names exist already, in the database or earlier in the
+ * array.
+ */
 static enum err
 find_known(struct db *db, struct arena *a, struct new_work *v, size_t n, struct fail *f)
 {
@@ -212,12 +214,11 @@ work_create(struct work_maker *w, struct db *db, struct arena *a, struct new_wor
 	if (e == OK)
 		e = workunits_insert(db, a, wus, docs, nnew, f);
 	if (e == E_RACE)
-		return E_RETRY; /* somebody made one of them just now */
+		return E_RETRY; /* another process has just made one of them */
 	if (e == OK)
 		e = results_insert(db, a, results, nresults, f);
-	if (e == E_RACE) /* not the workunit: that is new */
-		e = FAIL(f, E_BADREQ,
-		    "a result exists already without its workunit: %s",
+	if (e == E_RACE) /* a result's name is taken, as the workunits are new */
+		e = FAIL(f, E_BADREQ, "a result exists without its workunit: %s",
 		    arena_strdup(a, f->detail));
 	return e;
 }

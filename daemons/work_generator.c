@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes work on demand.  A trigger need_work/F is claimed, workunits and their first
- * results are committed, some hundreds in a transaction, then the claim is removed.
- * Whoever dies in between leaves either the claim, which the next generator_start turns
- * into a trigger again, or nothing to do; workunit names are unique, so nothing is made
- * twice.
+ * Makes work on demand: claims a trigger need_work/F, commits workunits and their first
+ * results, some hundreds per transaction, then removes the claim.  A process that dies
+ * in between leaves either the claim, which the next start turns into a trigger again,
+ * or nothing to do.  Workunit names are unique, so nothing is made twice.
  */
 #include <assert.h>
 #include <string.h>
@@ -33,9 +32,8 @@ enum {
 	COMMAND_S = 300,
 	CLAIM_LOOK_S = 60,
 	ASK_AGAIN_S = 3600,
-	CHUNK = 256, /* workunits in a transaction */
-	STEP_MOST =
-	    2048 /* and about so many in a generator_step, whose memory they take */
+	CHUNK = 256,     /* workunits per transaction */
+	STEP_MOST = 2048 /* workunits per step, roughly; bounds its memory */
 };
 static_assert(
     2 * COMMAND_S <= CLAIM_STALE_S, "a claim whose command runs is not stale");
@@ -43,13 +41,13 @@ static_assert(
 struct work_generator {
 	char *app_name, *input_template, *output_template, *arguments, *command;
 	int64_t ranges, batch, appid;
-	char **argv; /* of the command */
+	char **argv; /* the command's words */
 	size_t argc;
-	int64_t asked_at; /* when it was looked at who may get its work */
-	bool taken_back;  /* claims that the last one of this name left behind */
-	int64_t look_at;  /* when to look for stale claims again */
+	int64_t asked_at; /* when warn_unsendable() last ran */
+	bool taken_back;  /* claims left behind by an earlier process are back */
+	int64_t look_at;  /* when to look for stale claims next */
 	struct work_maker *work;
-	struct item_backoff *backoff; /* file sets that failed */
+	struct item_backoff *backoff; /* failed file sets */
 };
 
 #define AT(field) offsetof(struct work_generator, field)
@@ -68,11 +66,11 @@ struct order {
 	struct input_file *files;
 	size_t nfiles;
 	const char *tmpl;        /* input template */
-	struct planned *planned; /* from the command; NULL = ranges */
+	struct planned *planned; /* the command's plan; NULL = ranges */
 	size_t nplanned;
-	bool exhausted;         /* no more can be made */
-	struct new_work *chunk; /* of CHUNK: what goes through one transaction */
-	size_t nchunk, left;    /* to be made, this chunk included */
+	bool exhausted;         /* no more work can be made */
+	struct new_work *chunk; /* the workunits of one transaction; CHUNK elements */
+	size_t nchunk, left;    /* left: still to be made, including this chunk */
 	size_t made, had;
 };
 
@@ -83,7 +81,7 @@ generator_check(const void *own, struct fail *f)
 
 	if ((o->ranges > 0) == (o->command != NULL))
 		return FAIL(
-		    f, E_BADREQ, "either --ranges TOTAL or --command CMD is needed");
+		    f, E_BADREQ, "either --ranges TOTAL or --command CMD is required");
 	return OK;
 }
 
@@ -109,7 +107,7 @@ generator_start(struct daemon_ctx *x)
 	return trigger_dirs_make(x->conf, &x->fail);
 }
 
-/* One more workunit of the chunk at hand. */
+/* Adds a workunit to the current chunk. */
 static enum err
 chunk_add_workunit(struct order *r, const char *suffix, const char *arguments,
     const struct word *words, size_t nwords)
@@ -142,7 +140,6 @@ chunk_add_workunit(struct order *r, const char *suffix, const char *arguments,
 	return e;
 }
 
-/* Stores the chunk. */
 static enum err
 chunk_store(struct order *r)
 {
@@ -153,7 +150,10 @@ chunk_store(struct order *r)
 	    o->work, x->db, &x->a, r->chunk, r->nchunk, x->now, &x->fail);
 }
 
-/* The built-in generator: the next ranges after gen_next, which moves with them. */
+/*
+ * The built-in generator: makes the next ranges from gen_next on, and advances gen_next
+ * in the same transaction.
+ */
 static enum err
 tx_ranges(struct daemon_ctx *x, void *arg)
 {
@@ -186,7 +186,7 @@ tx_ranges(struct daemon_ctx *x, void *arg)
 	if (e == OK && end > next)
 		e = fileset_set_next(x->db, fs->id, next, end, &x->fail);
 	r->exhausted = end >= fs->gen_parts;
-	return e == E_RACE ? E_RETRY : e; /* another instance moved gen_next */
+	return e == E_RACE ? E_RETRY : e; /* another instance advanced gen_next */
 }
 
 static enum err
@@ -208,8 +208,9 @@ tx_planned(struct daemon_ctx *x, void *arg)
 }
 
 /*
- * A transaction per chunk.  Killed in between, the claim becomes a trigger again: the
- * ranges go on from gen_next, of a command's plan what is there already is left alone.
+ * Stores the order's work, one transaction per chunk.  After a kill in between the
+ * claim becomes a trigger again: ranges continue from gen_next, and workunits of a
+ * command's plan that exist already are left alone.
  */
 static enum err
 order_make_all(struct order *r)
@@ -232,7 +233,7 @@ order_make_all(struct order *r)
 	return OK;
 }
 
-/* Asks the project's command what to make; it runs with no transaction open. */
+/* Asks the project's command what to make, with no transaction open. */
 static enum err
 ask_command(struct order *r)
 {
@@ -260,9 +261,10 @@ ask_command(struct order *r)
 	if (status != 0)
 		return FAIL(&x->fail, E_SYS, "%s %s", argv[0],
 		    command_end(&x->a, status, said));
-	if (n_out >= COMMAND_OUT_MAX) /* its end is lost, maybe within a line */
+	if (n_out >=
+	    COMMAND_OUT_MAX) /* the end is lost, maybe in the middle of a line */
 		return FAIL(&x->fail, E_BADREQ,
-		    "%s said more than %d bytes: nothing made", argv[0],
+		    "%s wrote more than %d bytes: nothing made", argv[0],
 		    (int)COMMAND_OUT_MAX);
 	return plan_parse(
 	    &x->a, out, &r->planned, &r->nplanned, &r->exhausted, &x->fail);
@@ -280,7 +282,7 @@ order_load_files(struct order *r)
 	if (e != OK)
 		return e;
 	if (r->nfiles == 0)
-		return FAIL(&x->fail, E_BADREQ, "its file set has no files");
+		return FAIL(&x->fail, E_BADREQ, "the file set has no files");
 	r->files = NEWN(&x->a, struct input_file, r->nfiles);
 	for (size_t i = 0; i < r->nfiles; i++) {
 		e = file_by_name(x->db, &x->a, members[i].name, &file, &x->fail);
@@ -296,7 +298,7 @@ order_load_files(struct order *r)
 	return OK;
 }
 
-/* Why no host may get such work, in the log. */
+/* Logs why no host can get the work just made. */
 static enum err
 warn_unsendable(struct order *r)
 {
@@ -320,12 +322,15 @@ warn_unsendable(struct order *r)
 	unsendable(x->conf, cat, &fleet, &d, l);
 	for (int c = 0; c < UNSENDABLE__MAX; c++)
 		if (l[c].is)
-			log_warn("[FILE %s] work of it %s", r->fs->name,
+			log_warn("[FILE %s] its work %s", r->fs->name,
 			    unsendable_says(&x->a, (enum unsendable)c, &l[c]));
 	return OK;
 }
 
-/* Once an hour.  The work is made: that it cannot be asked is no failure of it. */
+/*
+ * Runs warn_unsendable() once an hour.  The work is made already, so an error here is
+ * no failure of it.
+ */
 static void
 ask_who_gets_it(struct order *r)
 {
@@ -337,11 +342,14 @@ ask_who_gets_it(struct order *r)
 	o->asked_at = x->now;
 	if (warn_unsendable(r) == OK)
 		return;
-	log_fail("asking who may get the work", &x->fail);
+	log_fail("checking which hosts can get the work", &x->fail);
 	x->fail = (struct fail){ 0 };
 }
 
-/* Makes the work of a claimed trigger and says on disk when there is no more. */
+/*
+ * Makes the work of a claimed trigger and raises no_work_available if no more can be
+ * made.
+ */
 static enum err
 order_fill(struct order *r)
 {
@@ -353,7 +361,7 @@ order_fill(struct order *r)
 	TRY(work_template(o->work, o->input_template, &r->tmpl, &x->fail));
 	if (o->command == NULL && r->fs->gen_parts == 0) {
 		log_warn(
-		    "[FILE %s] has no parts to cut it into: nothing made; give it parts when it is added, or run a generator with --command",
+		    "[FILE %s] has no parts: nothing made; add it with a number of parts, or run a generator with --command",
 		    r->fs->name);
 		return OK;
 	}
@@ -380,8 +388,9 @@ claim_put_back(struct daemon_ctx *x, const struct triggers *of, const char *name
 }
 
 /*
- * No workunit can have the name that one of this file needs (rows of an adopted
- * project, or made by hand): whoever waits for the file need not any more.
+ * Ends the claim on a file whose name cannot start a workunit's name (rows of an
+ * adopted project, or rows made by hand): raises no_work_available, so that nobody
+ * waits for it.
  */
 static enum err
 serve_nothing(struct order *r)
@@ -390,8 +399,8 @@ serve_nothing(struct order *r)
 	const char *name = r->fs->name;
 	enum err e;
 
-	log_err("[FILE %s] no work of it can be made: %s", name, x->fail.detail);
-	daemon_trouble(x, "no work of file %s can be made: %s", name, x->fail.detail);
+	log_err("[FILE %s] no work can be made for it: %s", name, x->fail.detail);
+	daemon_trouble(x, "no work can be made for file %s: %s", name, x->fail.detail);
 	x->fail = (struct fail){ 0 };
 	e = trigger_raise(&x->triggers, TRIGGER_NO_WORK_AVAILABLE, name, &x->fail);
 	return e == OK ? trigger_claim_done(&x->triggers, name, &x->fail) : e;
@@ -408,7 +417,7 @@ serve_claimed(struct order *r)
 	if (fileset_name_check(name, &x->fail) != OK)
 		return serve_nothing(r);
 	if (r->fs->paused != 0)
-		log_info("[FILE %s] is held back by the admin: nothing made", name);
+		log_info("[FILE %s] is paused by the admin: nothing made", name);
 	else
 		e = order_fill(r);
 	if (e == OK) {
@@ -436,9 +445,10 @@ serve_trigger(struct daemon_ctx *x, const char *name, size_t *done)
 		return e;
 	if (r.fs->appid != o->appid ||
 	    item_backoff_must_wait(o->backoff, r.fs->id, x->now))
-		return OK; /* another app's generator sees to it, or it is to wait */
+		return OK; /* another app's generator serves it, or its pause is not
+		              over */
 	e = trigger_claim(&x->triggers, name, &x->fail);
-	if (e == E_NOTFOUND) /* another instance has it */
+	if (e == E_NOTFOUND) /* another instance has claimed it */
 		return OK;
 	if (e == OK)
 		e = serve_claimed(&r);
@@ -447,10 +457,10 @@ serve_trigger(struct daemon_ctx *x, const char *name, size_t *done)
 }
 
 /*
- * Nobody makes work of it any more: its owner is this instance, which serves none now
- * but was started again or lost the database in the middle; or it is much older than
- * any command may take.  Directories do not tell the owner; there every claim that this
- * instance did not make is stale when it starts.
+ * Is nobody working on the claim any more?  Either its owner is this instance, which is
+ * serving no claim now but was restarted or lost the database while serving one, or it
+ * is much older than any command may take.  Directories do not record an owner; there,
+ * every claim that exists when this instance starts is stale.
  */
 static bool
 is_stale(const struct daemon_ctx *x, const struct claim *c)
@@ -463,7 +473,7 @@ is_stale(const struct daemon_ctx *x, const struct claim *c)
 	                             strcmp(c->owner, x->triggers.owner) == 0;
 }
 
-/* Stale claims of this app's files become triggers again. */
+/* Turns stale claims of this app's files into triggers again. */
 static enum err
 take_back_stale_claims(struct daemon_ctx *x)
 {
@@ -485,7 +495,7 @@ take_back_stale_claims(struct daemon_ctx *x)
 			continue;
 		if (e == OK)
 			e = claim_put_back(x, &of, c[i].name);
-		if (e == E_NOTFOUND) /* no file of this project: nothing to make */
+		if (e == E_NOTFOUND) /* not a file of this project: nothing to make */
 			e = trigger_claim_done(&of, c[i].name, &x->fail);
 	}
 	o->taken_back = o->taken_back || e == OK;
@@ -509,7 +519,7 @@ generator_step(struct daemon_ctx *x, size_t *done)
 	     i++)
 		e = serve_trigger(x, names[i], done);
 	if (e != OK)
-		o->look_at = 0; /* for the claim that it may have left */
+		o->look_at = 0; /* a claim may have been left behind */
 	return e;
 }
 

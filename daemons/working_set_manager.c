@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keeps file_working_set filled: per app N/M files, N active hosts,
- * M holders wanted per file.  Takes out what the scheduler reported in files_no_work
- * and puts it back when results of it appear or may appear.  All state is in the
- * triggers and rows.
+ * Keeps file_working_set filled with N/M files per app, for N active hosts and M
+ * holders wanted per file.  Removes files that the scheduler reported in files_no_work
+ * and puts them back when results appear or may appear.  All state is in the triggers
+ * and rows.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,9 +23,9 @@ enum {
 	DAY_S = 86400,
 	WARN_EVERY_S = 600,
 	HOLDERS = 2,
-	FEW_HOSTS = 1000, /* more of them are counted now and then only */
+	FEW_HOSTS = 1000, /* above this number hosts are counted only now and then */
 	HOSTS_EVERY_S = 10,
-	DECIDE_EVERY_S = 10, /* also if nothing is seen to have changed */
+	DECIDE_EVERY_S = 10, /* even if no change was seen */
 };
 
 struct working_set_manager {
@@ -35,16 +35,16 @@ struct working_set_manager {
 	struct fs_seen seen[TRIGGER__MAX];
 };
 
-struct names { /* of one trigger directory, sorted */
+struct names { /* the names in one trigger directory, sorted */
 	char **v;
 	size_t n;
 };
 
-/* What a pass sees. */
+/* The data of one pass. */
 struct pass {
 	struct daemon_ctx *x;
 	struct names dir[TRIGGER__MAX];
-	const struct row_fileset_state *fs; /* of all sets */
+	const struct row_fileset_state *fs; /* states of all file sets */
 	size_t nfs;
 	size_t changes;
 };
@@ -73,8 +73,10 @@ ws_file_seen(struct pass *p, const struct row_fileset_state *fs)
 	};
 }
 
-/* The time first: were it missing after a kill, a dead generator would be asked again
- * at once. */
+/*
+ * The drop time is stored first: if a kill left it missing, an exhausted generator
+ * would be asked again at once.
+ */
 static enum err
 manager_move_trigger(
     struct daemon_ctx *x, enum trigger dir, bool raise, const char *name)
@@ -95,7 +97,7 @@ static enum err
 manager_apply(struct pass *p, const struct ws_change *c)
 {
 	struct daemon_ctx *x = p->x;
-	/* What may need room comes last. */
+	/* What may need disk space comes last. */
 	const struct {
 		const char **names;
 		size_t n;
@@ -121,7 +123,7 @@ manager_apply(struct pass *p, const struct ws_change *c)
 	return e;
 }
 
-/* Warns with what is left of the app's files and for how long that will do. */
+/* Warns how much work of the app's files is left and how long it will last. */
 static void
 warn_dry(struct pass *p, const struct app *app, size_t size)
 {
@@ -135,7 +137,7 @@ warn_dry(struct pass *p, const struct app *app, size_t size)
 	int64_t s;
 
 	if (files_left(x->db, &x->a, x->now / DAY_S - 1, &left, &n, &x->fail) != OK) {
-		log_fail("forecast", &x->fail);
+		log_fail("forecasting how long the work lasts", &x->fail);
 		n = 0;
 	}
 	for (size_t i = 0; i < n; i++)
@@ -158,8 +160,10 @@ warn_dry(struct pass *p, const struct app *app, size_t size)
 		    arena_printf(&x->a, ": enough for %lld min", (long long)(s / 60)));
 }
 
-/* Hosts that each file should go to: as many as its workunits want results
- * (locality.md 1.1 (L11)), for which the newest file that has some speaks. */
+/*
+ * Finds how many hosts should hold each file: as many as its workunits want results
+ * (locality.md 1.1 (L11)), taken from the newest file that has workunits.
+ */
 static enum err
 holders_wanted(struct pass *p, const struct app *app,
     const struct row_fileset_state *const *fs, size_t n, int64_t *wanted)
@@ -182,7 +186,7 @@ holders_wanted(struct pass *p, const struct app *app,
 	return e == E_NOTFOUND ? OK : e;
 }
 
-/* One app: its file sets are fs[0..n). */
+/* Decides for one app, whose file sets are fs[0..n). */
 static enum err
 manage_app(struct pass *p, const struct app *app,
     const struct row_fileset_state *const *fs, size_t n)
@@ -207,8 +211,9 @@ manage_app(struct pass *p, const struct app *app,
 	return manager_apply(p, &c);
 }
 
-/* Names that are no file set, in the two directories that this daemon owns, are
- * removed. */
+/*
+ * Removes names that are not file sets from the two directories that this daemon owns.
+ */
 static enum err
 drop_strangers(struct pass *p)
 {
@@ -230,10 +235,9 @@ drop_strangers(struct pass *p)
 				continue;
 			e = fileset_by_name(x->db, &x->a, names->v[i], &fs, &x->fail);
 			if (e != E_NOTFOUND)
-				continue; /* of an app that does not schedule by
-				             locality */
-			log_warn(
-			    "%s names no file of this project: removed", names->v[i]);
+				continue; /* its app does not schedule by locality */
+			log_warn("trigger %s names no file of this project: removed",
+			    names->v[i]);
 			e = trigger_clear(&x->triggers, dirs[d], names->v[i], &x->fail);
 			p->changes++;
 		}
@@ -268,8 +272,8 @@ count_hosts(struct daemon_ctx *x, bool *changed)
 }
 
 /*
- * What there is to see, and whether a decision may come out otherwise than the last
- * one. What the scheduler reported in files_no_work is looked at at once.
+ * Reads the state of the project and sets *changed if the decision may differ from the
+ * last one.  Files reported in files_no_work are read at once.
  */
 static enum err
 manager_look(struct pass *p, bool *changed)
@@ -324,7 +328,7 @@ manager_decide(struct pass *p)
 		e = app_by_id(x->db, &x->a, fs[i]->appid, &app, &x->fail);
 		if (e == OK)
 			e = manage_app(p, app, fs + i, end - i);
-		else if (e == E_NOTFOUND) /* removed meanwhile */
+		else if (e == E_NOTFOUND) /* the app was removed meanwhile */
 			e = OK;
 	}
 	return e;
@@ -347,8 +351,7 @@ manager_step(struct daemon_ctx *x, size_t *done)
 	if (e == OK && changed)
 		e = manager_decide(&p);
 	if (e != OK)
-		o->decided_at =
-		    0; /* what was seen as changed is still to be acted upon */
+		o->decided_at = 0; /* the changes seen still need a decision */
 	*done = p.changes;
 	return e;
 }
