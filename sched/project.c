@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Process lifetime of the FastCGI programs.  A project without a usable configuration
- * is still answered for, with defaults: clients get a reply that sends them away for a
- * while.
+ * What the FastCGI programs keep between requests.  Even without a usable
+ * configuration, requests are answered with default settings: the reply sends clients
+ * away for a while.
  */
 #include "sched/project.h"
 
@@ -26,7 +26,7 @@ enum {
 	CONFIG_MAX = 16 << 20
 };
 
-/* A key file's text without blanks around it; NULL if it cannot be read. */
+/* Returns the trimmed text of a key file; NULL if it cannot be read. */
 static char *
 read_key_text(struct arena *a, const struct conf *cf, const char *name)
 {
@@ -40,9 +40,9 @@ read_key_text(struct arena *a, const struct conf *cf, const char *name)
 }
 
 /*
- * protocol.md 5.6, key rotation: the signature of today's key by the old key that the
- * client has.  The files are read at each such request: there are few, and it happens
- * once per host and rotation.
+ * Finds the signature of today's key made with the old key that the client has
+ * (protocol.md 5.6, key rotation).  The files are read for each such request; these are
+ * few, one per host and rotation.
  */
 static const char *
 project_old_key_signature(void *ctx, const char *client_key, int32_t client_version)
@@ -51,7 +51,7 @@ project_old_key_signature(void *ctx, const char *client_key, int32_t client_vers
 	struct arena *a = &p->key_arena;
 	const char *kind = client_version >= 70000 ? "signature_stripped" : "signature";
 
-	arena_reset(a); /* what the last call returned is rendered long since */
+	arena_reset(a); /* the previous call's result was rendered long ago */
 	for (int i = 0; i < OLD_KEYS_MAX; i++) {
 		const char *old = read_key_text(
 		    a, p->conf, arena_printf(a, "old_key_%d", i));
@@ -77,7 +77,7 @@ use_defaults(struct project *p)
 	path = arena_printf(&p->conf_arena, "%s/config.xml", p->dir);
 	e = conf_parse(
 	    &p->conf_arena, path, none, sizeof(none) - 1, &p->conf, NULL, NULL, &f);
-	assert(e == OK); /* else the table of options is wrong */
+	assert(e == OK); /* else the option table is wrong */
 	p->usable = false;
 }
 
@@ -91,7 +91,7 @@ start_log(struct project *p)
 	log_open(p->program, p->log_to_file ? path : NULL, most);
 }
 
-/* What hangs on the configuration as it was read. */
+/* Releases what depends on the configuration. */
 static void
 disconnect(struct project *p)
 {
@@ -103,9 +103,9 @@ disconnect(struct project *p)
 }
 
 /*
- * Is a file of the project's directory another one than at the last look?  One that was
- * not there can only have come if the directory has changed: that is asked once for
- * each request, and not of each of the files that most projects do not have.
+ * Has a file in the project's directory changed since the last look?  A file that was
+ * absent can only appear if the directory changes, which is checked once per request,
+ * so the many files that most projects lack need no check of their own.
  */
 static bool
 project_file_changed(const struct project *p, const char *path, struct fs_seen *seen)
@@ -115,7 +115,9 @@ project_file_changed(const struct project *p, const char *path, struct fs_seen *
 	return fs_changed(path, seen);
 }
 
-/* What is wrong is for the log: clients are served all the same. */
+/*
+ * Reads the plan classes.  Errors only go to the log: clients are served all the same.
+ */
 static void
 load_classes(struct project *p)
 {
@@ -134,7 +136,7 @@ load_classes(struct project *p)
 		return;
 	e = plan_classes_load(&p->class_arena, path, &p->classes, &remarks, &n, &f);
 	if (e != OK)
-		log_err("%s; no version with a plan class is sent", f.detail);
+		log_err("%s; versions with a plan class are not sent", f.detail);
 	for (size_t i = 0; i < n; i++)
 		if (remarks[i].out)
 			log_err("%s:%d: plan class \"%s\" cannot be used: %s", path,
@@ -144,7 +146,10 @@ load_classes(struct project *p)
 			    remarks[i].class, remarks[i].text);
 }
 
-/* What has no key yet may have one the next time: a mode is no change of a file. */
+/*
+ * May the key differ now?  A missing key is retried each time, because a changed mode
+ * does not count as a changed file.
+ */
 static bool
 key_may_differ(struct project *p, const char *path)
 {
@@ -155,8 +160,8 @@ key_may_differ(struct project *p, const char *path)
 }
 
 /*
- * Today's key, again when its file was replaced; the old text stays as long as the
- * configuration.
+ * Reads the signing key again when its file was replaced; the old text stays as long as
+ * the configuration.
  */
 static void
 read_signing_key(struct project *p)
@@ -173,11 +178,12 @@ read_signing_key(struct project *p)
 		.ctx = p,
 	};
 	if (p->keys.code_sign_public == NULL)
-		log_err("%s cannot be read: clients that have no key yet get no work",
-		    path);
+		log_err("%s cannot be read: clients without a key get no work", path);
 }
 
-/* Its relative paths are the project's all the same. */
+/*
+ * Reads another file instead of config.xml; its relative paths are still the project's.
+ */
 static enum err
 load_other(struct project *p, const char *path, struct conf **read, struct fail *f)
 {
@@ -197,7 +203,7 @@ load_other(struct project *p, const char *path, struct conf **read, struct fail 
 	return e;
 }
 
-/* A file that cannot be used leaves the limits as they were. */
+/* Reads the job limits.  A file that cannot be used leaves the limits as they were. */
 static void
 load_limits(struct project *p)
 {
@@ -238,7 +244,10 @@ project_read_config(struct project *p, struct fail *f)
 		e = conf_load(&p->conf_arena, path, &read, NULL, NULL, f);
 	else
 		e = load_other(p, path, &read, f);
-	/* Once: an admin may change the URL or the database of a project that runs. */
+	/*
+	 * Checked once: an admin may change the URL or the database of a running
+	 * project.
+	 */
 	if (e == OK && p->config == NULL && !p->identified)
 		e = identity_check(&p->conf_arena, read, f);
 	p->identified = p->identified || e == OK;
@@ -262,7 +271,9 @@ project_configure(struct project *p, struct fail *f)
 
 	if (e != OK)
 		return e;
-	/* What changed in this very second may change again unseen. */
+	/*
+	 * A directory changed within this second may change again without a new time.
+	 */
 	p->dir_still = !fs_changed(p->conf->project_dir, &p->dir_seen) &&
 	               p->dir_seen.there && !p->dir_seen.fresh;
 	read_signing_key(p);
@@ -331,8 +342,8 @@ project_connect(struct project *p, int64_t now, struct fail *f)
 
 	if (e == OK)
 		e = load_catalog(p, now, f);
-	if (e ==
-	    E_RETRY) /* the connection was lost just now: once more, then give up */
+	/* The connection was just lost: try once more, then give up. */
+	if (e == E_RETRY)
 		e = db_ready(p->db, f) == OK ? load_catalog(p, now, f) : E_DB;
 	if (e == OK) {
 		p->cat->classes = p->classes;

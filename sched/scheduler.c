@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The scheduler program: FastCGI on a socket (serve.h), or one request from standard
- * input (-1).  Each worker has a struct project; one request is sched/rpc/rpc.h.
+ * The scheduler program: serves FastCGI on a socket (serve.h), or one request from
+ * standard input (-1).  Each worker has a struct project; sched/rpc/rpc.h handles one
+ * request.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -31,15 +32,15 @@ struct options {
 	const char *project;
 	struct serve_options serve;
 	bool once;
-	int64_t now;   /* 0 = the clock's */
+	int64_t now;   /* 0 = ask the clock */
 	uint64_t seed; /* 0 = random */
 	bool dry;
-	int64_t host, job;                     /* dry: 0 = the request's; 0 = all */
-	const char *config, *record, *offline; /* dry: files, NULL = none */
+	int64_t host, job; /* dry only; 0 = the request's host; 0 = all jobs */
+	const char *config, *record, *offline; /* dry only; files, NULL = none */
 };
 
-struct scheduler {            /* process lifetime */
-	struct project front; /* of the threads that carry connections: no database */
+struct scheduler {            /* lives as long as the process */
+	struct project front; /* of the connection threads; has no database */
 	struct project *workers;
 	struct decision_log decision_log;
 	struct arena a;
@@ -51,14 +52,14 @@ scheduler_terms(void *ctx)
 	struct scheduler *s = ctx;
 	struct fail f = { 0 };
 
-	project_read_config(&s->front, &f); /* a worker says what is wrong with it */
+	project_read_config(&s->front, &f); /* workers log what is wrong with it */
 	return (struct serve_terms){
 		.body_max = (size_t)s->front.conf->max_request_bytes,
 		.proxies = s->front.conf->trusted_proxies,
 	};
 }
 
-/* A reply in place of the RPC. */
+/* Replies without running the RPC. */
 static void
 turn_away(struct project *p, struct rpc *x, enum situation s, const char *detail)
 {
@@ -69,13 +70,14 @@ turn_away(struct project *p, struct rpc *x, enum situation s, const char *detail
 	    detail[0] == '\0' ? "" : ": ", detail);
 	if (x->probe)
 		probe_answer(x, detail[0] == '\0' ? refuse_name(s) : detail);
-	if (s != REFUSE_NO_CONFIG && !x->dry) /* else there is no place known */
+	if (s != REFUSE_NO_CONFIG &&
+	    !x->dry) /* without it the place of the counts is unknown */
 		counts_keep(&p->counts, x);
 }
 
 /*
- * What must be there for an RPC, cheapest first; false: it is not, and the reply says
- * so.
+ * Checks the preconditions of an RPC, cheapest first; if one fails, makes the reply and
+ * returns false.
  */
 static bool
 make_ready(struct project *p, struct rpc *x)
@@ -91,7 +93,7 @@ make_ready(struct project *p, struct rpc *x)
 	}
 	if (project_stopped(p)) {
 		turn_away(p, x, REFUSE_STOPPED,
-		    x->probe ? "stop_sched is there; remove it" : "");
+		    x->probe ? "stop_sched exists; remove it" : "");
 		return false;
 	}
 	e = project_connect(p, x->now, &f);
@@ -117,7 +119,7 @@ record_outcome(struct project *p, const struct rpc *x)
 	counts_keep(&p->counts, x);
 }
 
-/* One request into one reply. */
+/* Turns one request into one reply. */
 static void
 serve_request(struct project *p, struct rpc *x)
 {
@@ -142,7 +144,9 @@ random_seed(void)
 	return seed;
 }
 
-/* A project that is down answers in plain text, as upstream's does (protocol.md 2.10).
+/*
+ * A project that is down answers in plain text, as the stock server does (protocol.md
+ * 2.10).
  */
 static void
 put_reply(const struct rpc *x, struct fcgi_reply *rp)
@@ -177,7 +181,7 @@ scheduler_answer(void *worker, const struct fcgi_request *rq, struct fcgi_reply 
 	put_reply(&x, rp);
 }
 
-/* A large request whose key is no account's is not read to its end. */
+/* Refuses a large request whose key belongs to no account, before the rest is read. */
 static bool
 scheduler_head(void *worker, const struct fcgi_request *rq, struct fcgi_reply *rp)
 {
@@ -194,7 +198,7 @@ scheduler_head(void *worker, const struct fcgi_request *rq, struct fcgi_reply *r
 	return true;
 }
 
-/* Whatever it is, clients get a scheduler_reply. */
+/* Whatever the reason, clients get a scheduler_reply. */
 static void
 scheduler_refuse(void *ctx, enum serve_refusal why, struct fcgi_reply *rp)
 {
@@ -204,11 +208,11 @@ scheduler_refuse(void *ctx, enum serve_refusal why, struct fcgi_reply *rp)
 	} as[] = {
 		[SERVE_BUSY] = { REFUSE_BUSY, NULL, NULL, "" },
 		[SERVE_METHOD] = { REFUSE_BAD_REQUEST, "405 Method Not Allowed",
-		    "Allow: GET, HEAD, POST\r\n", "it must come by POST" },
+		    "Allow: GET, HEAD, POST\r\n", "it must be sent by POST" },
 		[SERVE_TOO_LARGE] = { REFUSE_TOO_LARGE, "413 Request Entity Too Large",
 		    NULL, "" },
 		[SERVE_CUT_OFF] = { REFUSE_BAD_REQUEST, "400 Bad Request", NULL,
-		    "it ends early" },
+		    "it ended early" },
 	};
 	struct scheduler *s = ctx;
 	struct project *p = &s->front;
@@ -233,7 +237,7 @@ scheduler_worker_begin(void *ctx, int64_t i)
 	struct project *p = &s->workers[i];
 	struct fail f = { 0 };
 
-	/* It was found a moment ago. */
+	/* The main thread has just found the project. */
 	if (project_find(p, "scheduler", s->front.dir, true, &f) != OK ||
 	    project_configure(p, &f) != OK)
 		log_fail("configuration", &f);
@@ -247,7 +251,7 @@ scheduler_worker_end(void *worker)
 	project_close(worker);
 }
 
-/* Standard input up to the cap; E_BADREQ beyond. */
+/* Reads standard input, at most max bytes; E_BADREQ if there are more. */
 static enum err
 read_stdin(struct arena *a, size_t max, char **p, size_t *n, struct fail *f)
 {
@@ -277,7 +281,7 @@ write_record(struct rpc *x, const char *path, struct fail *f)
 	return fs_write(path, b.p, b.n, 0600, f);
 }
 
-/* One request from standard input; its reply goes to standard output. */
+/* Serves one request from standard input; writes the reply to standard output. */
 static int
 serve_once(struct project *p, const struct options *o)
 {
@@ -321,7 +325,7 @@ serve_once(struct project *p, const struct options *o)
 	return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-/* A recorded request (replay.h); its reply goes to standard output. */
+/* Replays a recorded request (replay.h); writes the reply to standard output. */
 static int
 replay_offline(const struct options *o)
 {
@@ -347,19 +351,19 @@ static const char usage_text[] =
     "       scheduler -1 [-t NOW] [-s SEED] [--project DIR] < request.xml\n"
     "\n"
     "      --socket PATH    unix socket to listen on (run_dir/scheduler.sock), unless\n"
-    "                   descriptor 0 is one\n"
-    "      --workers N      requests served at once (scheduler_workers)\n"
-    "      --connections N  carried at once (max_connections)\n"
-    "      --buffer BYTES   of their requests (request_buffer_bytes)\n"
-    "  -1, --once       serve one request from standard input, log to standard error\n"
-    "  -t, --time NOW   pretend that it is NOW (seconds since 1970, UTC)\n"
-    "  -s, --seed SEED  draw from this seed (the log shows it as rpc=)\n"
-    "  -n, --dry-run    with -1: write nothing, wait for nothing\n"
-    "  -H, --host ID    with -n: on behalf of this host, whatever key the request has\n"
-    "  -j, --job ID     with -n: this result is the only candidate\n"
-    "  -c, --config FILE  with -n: instead of config.xml\n"
-    "  -o, --offline FILE  with -n: a recorded request, without project and database\n"
-    "  -r, --record FILE  with -n: the decision record\n"
+    "                       descriptor 0 is a listening socket\n"
+    "      --workers N      requests answered at once (scheduler_workers)\n"
+    "      --connections N  connections open at once (max_connections)\n"
+    "      --buffer BYTES   memory for their requests (request_buffer_bytes)\n"
+    "  -1, --once           serve one request from standard input, log to standard error\n"
+    "  -t, --time NOW       pretend that it is NOW (seconds since 1970, UTC)\n"
+    "  -s, --seed SEED      seed the random draws (the log shows it as rpc=)\n"
+    "  -n, --dry-run        with -1: write nothing, wait for nothing\n"
+    "  -H, --host ID        with -n: act for this host, whatever key the request has\n"
+    "  -j, --job ID         with -n: this result is the only candidate\n"
+    "  -c, --config FILE    with -n: use FILE instead of config.xml\n"
+    "  -o, --offline FILE   with -n: a recorded request, without project and database\n"
+    "  -r, --record FILE    with -n: write the decision record to FILE\n"
     "  -p, --project DIR\n"
     "  -h, --help\n"
     "  -V, --version\n";
@@ -381,7 +385,7 @@ static const struct option longopts[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
-/* In base 10, or as 0x81f3aa02. */
+/* Parses a seed in base 10, or as 0x81f3aa02. */
 static bool
 parse_seed(const char *text, uint64_t *seed)
 {
@@ -392,7 +396,7 @@ parse_seed(const char *text, uint64_t *seed)
 	return errno == 0 && text_alnum(*text) && *end == '\0';
 }
 
-/* -1: go on; else the exit code. */
+/* Returns -1 to go on, otherwise the exit status. */
 static int
 scheduler_parse_options(int argc, char **argv, struct options *o)
 {
@@ -452,7 +456,7 @@ scheduler_parse_options(int argc, char **argv, struct options *o)
 	return -1;
 }
 
-/* FastCGI until the process is told to stop. */
+/* Serves FastCGI until the process is asked to stop. */
 static int
 serve_socket_of(struct project *front, const struct options *o)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libfcgi on connections that somebody else has accepted. */
+/* Runs libfcgi on connections that another thread has accepted. */
 #include "sched/serve/fcgi.h"
 
 #include <limits.h>
@@ -12,8 +12,8 @@
 enum { FIRST = 16 << 10, ADDRESS_MAX = 45 };
 
 /*
- * Each proxy adds an entry at the end, so what a client invented stands before those
- * that count.
+ * Returns the entry that the outermost of our proxies appended.  Each proxy appends
+ * one, so entries invented by a client come before those that count.
  */
 static const char *
 forwarded_for(const char *list, int64_t proxies)
@@ -60,8 +60,10 @@ fcgi_begin(
 		close(fd);
 		return false;
 	}
-	/* FCGX_Accept_r() reads from a connection that is there already; its
-	 * listening socket being none, it does not wait for another one. */
+	/*
+	 * FCGX_Accept_r() reads from the connection that exists already; without a
+	 * listening socket it cannot wait for another.
+	 */
 	f->ipcFd = fd;
 	f->keepConnection = 1;
 	if (FCGX_Accept_r(f) != 0) {
@@ -83,7 +85,7 @@ fcgi_begin(
 	return true;
 }
 
-/* The end of the stream, as libfcgi has seen it. */
+/* Tells whether the stream ended where the body does. */
 static enum fcgi_body
 body_end(FCGX_Request *f, const struct fcgi_request *rq)
 {
@@ -105,7 +107,7 @@ fcgi_read(FCGX_Request *f, struct arena *a, size_t max,
 		if (rq->body_n == cap) {
 			char *larger;
 
-			/* The length is a hint only: it may be wrong. */
+			/* Content-Length is only a hint: it may be wrong. */
 			next = cap == 0 ? FIRST : 2 * cap;
 			if (cap == 0 && rq->length > FIRST)
 				next = (size_t)rq->length + 1;
@@ -133,16 +135,22 @@ fcgi_end(FCGX_Request *f, const struct fcgi_reply *rp, bool whole)
 {
 	if (rp->status != NULL)
 		FCGX_FPrintF(f->out, "Status: %s\r\n", rp->status);
-	/* A web server that keeps the connection would read the rest of the request. */
+	/*
+	 * Otherwise a web server that keeps the connection would read the rest of the
+	 * request.
+	 */
 	FCGX_FPrintF(f->out, "Content-Type: %s\r\nContent-Length: %lu\r\n%s%s\r\n",
 	    rp->type, (unsigned long)rp->body.n, whole ? "" : "Connection: close\r\n",
 	    rp->headers == NULL ? "" : rp->headers);
 	FCGX_PutStr(rp->body.p, (int)rp->body.n, f->out);
-	/* Else libfcgi reads on until the web server has closed its end, lest that
-	 * meets a closed socket before it has seen the reply.  When all of the request
-	 * is read there is nothing that it could still write. */
+	/*
+	 * If the request was not read to its end, libfcgi keeps reading until the web
+	 * server has closed its side, so that the web server does not meet a closed
+	 * socket before it has seen the reply.
+	 */
 	if (whole)
 		FCGX_Detach(f);
 	FCGX_Finish_r(f);
-	FCGX_Free(f, 1); /* a web server that would use the connection again, too */
+	FCGX_Free(
+	    f, 1); /* closes the connection even if the web server would reuse it */
 }

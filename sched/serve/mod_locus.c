@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A module of Apache: connections of one address that wait for bytes of their client
- * hold so many threads at most.  Only what waits at this moment counts, and past the
- * limit what has come already is still taken: hundreds of hosts behind one address,
- * whose requests come in one piece, are never refused, nor is anybody for what the
- * server itself is slow with.
+ * An Apache module that limits how many threads the connections of one address may hold
+ * while they wait for bytes from their clients.  Only connections that wait at this
+ * moment count, and beyond the limit bytes that have already arrived are still read.
+ * So hundreds of hosts behind one address whose requests arrive in one piece are never
+ * refused, and nobody is refused because the server itself is slow.
  *
- * Each thread of Apache has a slot in shared memory that holds whom it waits for;
- * counting is reading all of them, some thousands.  A child that was killed leaves
- * slots that are recognised by its pid.
+ * Each Apache thread has a slot in shared memory that names the address it waits for;
+ * counting means scanning all slots, a few thousand.  Slots left behind by a killed
+ * child are recognised by its pid.
  *
- *   LocusSlowPerAddress NUMBER               0: no limit
- *   LocusTrustedProxies NUMBER [NETWORK...]  trusted_proxies and proxy_networks
+ * LocusSlowPerAddress NUMBER: the limit; 0 = none.  LocusTrustedProxies NUMBER
+ * [NETWORK...]: trusted_proxies and proxy_networks.
  *
- * The virtual host of a connection is known after its header only, so the lowest number
- * of all virtual hosts holds for the whole of Apache.
+ * The virtual host of a connection is known only after its header, so the lowest limit
+ * of all virtual hosts applies to the whole of Apache.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -42,9 +42,10 @@ extern module AP_MODULE_DECLARE_DATA locus_module;
 APLOG_USE_MODULE(locus);
 
 enum {
-	NETWORK_BYTES = 8, /* of an IPv6 address */
-	KNOWN_US = 100000, /* waited for longer, a connection is known */
-	KNOWN_FACTOR = 2,  /* and refused last */
+	NETWORK_BYTES = 8, /* of an IPv6 address: its network */
+	KNOWN_US = 100000, /* a connection that has waited longer is known */
+	KNOWN_FACTOR =
+	    2, /* known connections are refused only beyond the limit times this */
 	TELL_US = 10 * 1000000,
 	ADDRESS_MAX = 45,
 	PROXIES_MAX = 8,
@@ -52,10 +53,10 @@ enum {
 	PEEK_BYTES = 1024
 };
 
-static const uint64_t v4_network = 0xffffULL << 32; /* no IPv6 network of anybody */
+static const uint64_t v4_network = 0xffffULL << 32; /* not an assigned IPv6 network */
 
-struct slot {         /* of a thread */
-	uint64_t key; /* address or network that it waits for; 0: none */
+struct slot {         /* one per thread */
+	uint64_t key; /* address or network that the thread waits for; 0 = none */
 	uint32_t pid;
 };
 
@@ -64,30 +65,30 @@ struct board { /* in shared memory */
 	struct slot slots[];
 };
 
-struct limits {                   /* of the whole server */
-	int slow, threads, slots; /* threads of a child, of all children */
+struct limits {                   /* for the whole server */
+	int slow, threads, slots; /* threads per child; slots of all children */
 	struct board *board;
 	size_t bytes;
 	pid_t parent;
 };
 
-struct conf {              /* of a virtual host */
-	int slow, proxies; /* -1: not given */
+struct conf {              /* per virtual host */
+	int slow, proxies; /* -1 = not given */
 	apr_array_header_t *networks;
 	struct limits *limits;
 };
 
-struct wait { /* of a connection */
+struct wait { /* per connection */
 	conn_rec *c;
 	const struct limits *limits;
-	uint64_t peer, key; /* who counts for the header, for what is read now */
+	uint64_t peer, key; /* whom to count: for headers; for what is read now */
 	apr_time_t waited_us;
 	bool in_request;
 };
 
 /* --- addresses --- */
 
-/* 0: none */
+/* Returns 0 if there is no address. */
 static uint64_t
 key_of_v6(const unsigned char *p)
 {
@@ -137,8 +138,10 @@ is_proxy(const struct conf *cf, apr_sockaddr_t *peer)
 	return false;
 }
 
-/* As fcgi_peer() of sched/serve/fcgi.c does: the entry that the first of our proxies
- * made. */
+/*
+ * As fcgi_peer() in sched/serve/fcgi.c: the entry that the outermost of our proxies
+ * wrote.
+ */
 static uint64_t
 key_forwarded(request_rec *r, int proxies)
 {
@@ -164,7 +167,7 @@ key_forwarded(request_rec *r, int proxies)
 static struct slot *
 slot_of(const struct wait *w)
 {
-	long id = w->c->id; /* that of the thread */
+	long id = w->c->id; /* the thread's number */
 
 	return id < 0 || id >= w->limits->slots ? NULL : &w->limits->board->slots[id];
 }
@@ -220,12 +223,15 @@ log_refused(const struct wait *w, int n)
 		inet_ntop(AF_INET6, p, address, sizeof(address));
 	ap_log_cerror(APLOG_MARK, APLOG_WARNING, 0, w->c,
 	    "locus: %d connections of %s%s wait for the rest of their requests; more than %d are refused (max_slow_connections_per_address), %" PRIu64
-	    " lately of all addresses",
+	    " were refused recently for all addresses",
 	    n, address, w->key >> 32 == v4_network >> 32 ? "" : "/64", w->limits->slow,
 	    __atomic_exchange_n(&b->refused, 0, __ATOMIC_RELAXED));
 }
 
-/* In the middle of a header there is nobody yet to whom a reply would make sense. */
+/*
+ * In the middle of a header no reply would make sense yet, so the connection is
+ * aborted.
+ */
 static apr_status_t
 refuse_waiting(struct wait *w, int n)
 {
@@ -237,7 +243,7 @@ refuse_waiting(struct wait *w, int n)
 	return APR_ECONNABORTED;
 }
 
-/* The end of a line, or as much as there may be of one. */
+/* Does bb end with a line end, or hold as much as a line may have? */
 static bool
 is_line(apr_bucket_brigade *bb)
 {
@@ -256,7 +262,7 @@ is_line(apr_bucket_brigade *bb)
 		   n > 0 && p[n - 1] == '\n');
 }
 
-/* Past the limit: what is there already, or nothing. */
+/* Beyond the limit: reads what has already arrived, or refuses. */
 static apr_status_t
 read_without_waiting(ap_filter_t *f, apr_bucket_brigade *bb, ap_input_mode_t mode,
     apr_off_t bytes, int waiting)
@@ -303,7 +309,10 @@ locus_conf_of(const server_rec *s)
 	return ap_get_module_config(s->module_config, &locus_module);
 }
 
-/* Whatever virtual host a connection is for, it may come from that one's proxy. */
+/*
+ * Is the peer a proxy of any virtual host?  The connection's virtual host is not known
+ * yet.
+ */
 static bool
 is_any_proxy(const conn_rec *c)
 {
@@ -350,7 +359,10 @@ pre_read_request(request_rec *r, conn_rec *c)
 	w->in_request = false;
 }
 
-/* The client of a proxy is known from here on; that of mod_remoteip, too. */
+/*
+ * From here on the client behind a proxy is known, including the one found by
+ * mod_remoteip.
+ */
 static int
 post_read_request(request_rec *r)
 {
@@ -369,7 +381,7 @@ post_read_request(request_rec *r)
 	return DECLINED;
 }
 
-/* How much of the body is here, up to n bytes. */
+/* Returns how many bytes of the body have arrived, up to n. */
 static apr_off_t
 bytes_here(request_rec *r, apr_off_t n)
 {
@@ -385,8 +397,8 @@ bytes_here(request_rec *r, apr_off_t n)
 }
 
 /*
- * Past the limit a body that is not here is refused before a program hears of it, which
- * would cost as much as serving it.
+ * Beyond the limit, refuses a body that has not arrived before any program hears of the
+ * request: telling the program would cost as much as serving it.
  */
 static int
 refuse_body(request_rec *r)
@@ -463,7 +475,7 @@ set_slow(cmd_parms *cmd, void *dir, const char *text)
 	(void)dir;
 	return parse_number(text, SLOW_MAX, &conf_to_set(cmd)->slow) ?
 	           NULL :
-	           "LocusSlowPerAddress needs a number from 0 to 65536";
+	           "LocusSlowPerAddress takes a number from 0 to 65536";
 }
 
 static const char *
@@ -473,7 +485,7 @@ set_proxies(cmd_parms *cmd, void *dir, int n, char *const *args)
 
 	(void)dir;
 	if (n < 1 || !parse_number(args[0], PROXIES_MAX, &cf->proxies))
-		return "LocusTrustedProxies needs a number from 0 to 8, then networks";
+		return "LocusTrustedProxies takes a number from 0 to 8, then networks";
 	cf->networks = apr_array_make(cmd->pool, n, sizeof(apr_ipsubnet_t *));
 	for (int i = 1; i < n; i++) {
 		char *address = apr_pstrdup(cmd->temp_pool, args[i]);
@@ -484,14 +496,15 @@ set_proxies(cmd_parms *cmd, void *dir, int n, char *const *args)
 		if (apr_ipsubnet_create(&APR_ARRAY_PUSH(cf->networks, apr_ipsubnet_t *),
 			address, slash, cmd->pool) != APR_SUCCESS)
 			return apr_pstrcat(cmd->pool, "LocusTrustedProxies: ", args[i],
-			    " is no network as 192.0.2.0/24 or 2001:db8::/32", NULL);
+			    " is not a network such as 192.0.2.0/24 or 2001:db8::/32",
+			    NULL);
 	}
 	return NULL;
 }
 
 static const command_rec commands[] = {
 	{ "LocusSlowPerAddress", { .take1 = set_slow }, NULL, RSRC_CONF, TAKE1,
-	    "Connections of one address that may wait for the rest of their requests" },
+	    "How many connections of one address may wait for the rest of their requests" },
 	{ "LocusTrustedProxies", { .take_argv = set_proxies }, NULL, RSRC_CONF,
 	    TAKE_ARGV, "How many proxies are in front, and their networks" },
 	{ 0 },
@@ -511,7 +524,10 @@ lowest_slow(const server_rec *s)
 	return lowest;
 }
 
-/* A child that ends leaves it to its threads, which do not end before it. */
+/*
+ * Only the parent unmaps the board: the threads of a child use it until the child has
+ * ended.
+ */
 static apr_status_t
 unmap_board(void *arg)
 {
@@ -532,7 +548,7 @@ map_board(apr_pool_t *p, server_rec *s, struct limits *l)
 	l->board = mmap(NULL, l->bytes, prot, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (l->board == MAP_FAILED) {
 		ap_log_error(APLOG_MARK, APLOG_CRIT, APR_FROM_OS_ERROR(errno), s,
-		    "locus: no shared memory of %zu bytes", l->bytes);
+		    "locus: cannot map %zu bytes of shared memory", l->bytes);
 		return HTTP_INTERNAL_SERVER_ERROR;
 	}
 	l->parent = getpid();
@@ -549,7 +565,7 @@ post_config(apr_pool_t *p, apr_pool_t *plog, apr_pool_t *ptemp, server_rec *s)
 	(void)plog;
 	(void)ptemp;
 	if (ap_state_query(AP_SQ_MAIN_STATE) == AP_SQ_MS_CREATE_PRE_CONFIG)
-		return OK; /* read for a first time, to be read again */
+		return OK; /* a first reading; the configuration is read again */
 	ap_mpm_query(AP_MPMQ_HARD_LIMIT_DAEMONS, &children);
 	ap_mpm_query(AP_MPMQ_HARD_LIMIT_THREADS, &l->threads);
 	if (l->threads < 1)
@@ -570,8 +586,10 @@ static void
 register_hooks(apr_pool_t *p)
 {
 	(void)p;
-	/* Nearer to the program than mod_reqtimeout, which does its waiting itself, and
-	 * nearer to the network than mod_ssl, so that handshakes count. */
+	/*
+	 * Nearer to the program than mod_reqtimeout, which does its own waiting, and
+	 * nearer to the network than mod_ssl, so that handshakes count.
+	 */
 	ap_register_input_filter(
 	    "LOCUS_SLOW", read_counted, NULL, AP_FTYPE_CONNECTION + 7);
 	ap_hook_post_config(post_config, NULL, NULL, APR_HOOK_MIDDLE);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The main thread: it accepts, and brings all to an end.  Threads share one lock; what
- * they do under it is short. */
+/*
+ * The main thread: accepts connections and shuts everything down.  All threads share
+ * one lock and hold it only briefly.
+ */
 #include "sched/serve/serve_threads.h"
 
 #include <errno.h>
@@ -23,13 +25,13 @@
 #include "lib/banned.h"
 
 enum {
-	STACK = 256 << 10, /* of a thread that carries a connection */
+	STACK = 256 << 10, /* of a connection thread */
 	HEAPS = 4,
-	SILENCE_S = 120, /* of the web server, in the middle of a request */
+	SILENCE_S = 120, /* of the web server in the middle of a request */
 	FINISH_S = 12,   /* after SIGTERM */
-	DRAIN_MS = 250,  /* what the socket holds is taken */
+	DRAIN_MS = 250,  /* for accepting what the socket's queue still holds */
 	ACCEPT_PAUSE_MS = 250,
-	FDS_OWN = 32, /* of the process */
+	FDS_OWN = 32, /* of the process itself */
 	FDS_WORKER = 16
 };
 
@@ -64,7 +66,7 @@ signals_open(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* As many connections as there may be descriptors. */
+/* Limits connections to the number of descriptors that the process may have. */
 static void
 fit_descriptors(struct serve_size *size)
 {
@@ -84,7 +86,10 @@ fit_descriptors(struct serve_size *size)
 	    (long long)size->connections, (long long)fds.rlim_cur);
 }
 
-/* An idle thread, a new one if there is none; NULL: wait until freed says so. */
+/*
+ * Is a thread idle?  If not, starts one if possible; the event `freed` tells when it is
+ * idle.
+ */
 static bool
 thread_is_idle(struct server *s)
 {
@@ -107,7 +112,7 @@ thread_is_idle(struct server *s)
 	return false;
 }
 
-/* Accepts one connection for a thread that is idle; false: there is none. */
+/* Accepts one connection for an idle thread; returns false if there is none. */
 static bool
 accept_one(struct server *s)
 {
@@ -116,7 +121,7 @@ accept_one(struct server *s)
 	struct conn *c;
 
 	if (fd < 0) {
-		/* Without a free descriptor or memory there is none for now. */
+		/* Out of descriptors or memory: pause and try again. */
 		if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
 			clock_nap_ms(ACCEPT_PAUSE_MS);
 		return false;
@@ -141,7 +146,7 @@ clear_event(int fd)
 	(void)!read(fd, &n, sizeof(n));
 }
 
-/* Until a signal asks to stop; its number. */
+/* Accepts connections until a signal asks to stop; returns its number. */
 static int
 accept_all(struct server *s)
 {
@@ -165,8 +170,8 @@ accept_all(struct server *s)
 }
 
 /*
- * What the socket holds is taken: it may be one that no name leads to any more, and
- * then nobody else would.
+ * Accepts the connections still queued in the socket: if no path leads to the socket
+ * any more, nobody else can.
  */
 static void
 accept_rest(struct server *s)
@@ -181,7 +186,7 @@ accept_rest(struct server *s)
 	}
 }
 
-/* What is not whole yet never will be; shut, it reads as cut off. */
+/* Shuts connections whose request is incomplete; they then read as cut off. */
 static void
 stop_reading(struct server *s)
 {
@@ -226,7 +231,7 @@ end_threads(struct server *s, struct worker *workers, int64_t n)
 	}
 }
 
-/* false: something is left that does not come to its end. */
+/* Ends all threads; returns false if some request does not finish in time. */
 static bool
 serve_finish(struct server *s, struct worker *workers, int64_t n)
 {
@@ -273,11 +278,14 @@ serve_run(const struct serve_program *p, const struct serve_size *size, int list
 	int sig;
 
 	s.last = &s.first;
-	fcntl(listening, F_SETFL, O_NONBLOCK); /* others may accept on it too */
+	fcntl(
+	    listening, F_SETFL, O_NONBLOCK); /* other processes may accept on it too */
 	pthread_condattr_init(&s.monotonic);
 	pthread_condattr_setclock(&s.monotonic, CLOCK_MONOTONIC);
-	/* Few heaps for many threads that hold little; what a large request needed goes
-	 * back. */
+	/*
+	 * Many threads hold little, so a few heaps suffice; memory of a large request
+	 * is given back.
+	 */
 	mallopt(M_ARENA_MAX, HEAPS);
 	proc_tune_malloc();
 	fit_descriptors(&s.size);
@@ -286,17 +294,17 @@ serve_run(const struct serve_program *p, const struct serve_size *size, int list
 	if (s.signals < 0 || s.freed < 0)
 		return FAIL_ERRNO(f, "waiting for signals");
 	if (FCGX_Init() != 0)
-		return FAIL(f, E_SYS, "libfcgi cannot be set up");
+		return FAIL(f, E_SYS, "cannot initialise libfcgi");
 	e = start_workers(&s, workers, f);
 	if (e != OK)
 		return e;
 	log_info("%s serves with %lld workers", p->name, (long long)s.size.workers);
 	sig = accept_all(&s);
 	proc_stopping = sig;
-	log_info("%s ends, by signal %d", p->name, sig);
+	log_info("%s ends after signal %d", p->name, sig);
 	if (!serve_finish(&s, workers, s.size.workers)) {
-		log_warn("requests were left after %d s", FINISH_S);
-		_exit(0); /* exit() would take from under the threads what they use */
+		log_warn("requests were still open after %d s", FINISH_S);
+		_exit(0); /* exit() would destroy what the threads still use */
 	}
 	arena_free(&a);
 	return OK;

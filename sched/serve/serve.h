@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A process that serves FastCGI requests: threads carry connections, workers answer.
+ * A process that serves FastCGI requests: connection threads read and write, workers
+ * answer.
  *
- * The main thread accepts on a socket that it may share with other processes, and hands
- * each connection to a thread with a small stack, which reads the request, however slow
- * it comes, and sends the reply.  A request that is whole is queued, first come first
- * served, for one of a few workers, each with its own database connection.  So what is
- * slow in coming holds neither.
+ * The main thread accepts connections on a socket that it may share with other
+ * processes and hands each to a thread with a small stack, which reads the request,
+ * however slowly it arrives, and sends the reply.  A complete request is queued, first
+ * come first served, for one of a few workers, each with its own database connection.
+ * So slow requests occupy neither a worker nor a database connection.
  *
- * On SIGTERM what is whole is answered, what is not is turned away, and what the socket
- * holds just then is still taken; then the process ends.
+ * On SIGTERM, complete requests are answered, incomplete ones are turned away, and
+ * connections still queued in the socket are accepted; then the process ends.
  */
 #ifndef SCHED_SERVE_SERVE_H
 #define SCHED_SERVE_SERVE_H
@@ -17,56 +18,60 @@
 #include "lib/err.h"
 #include "sched/serve/fcgi.h"
 
-enum serve_refusal {     /* what no worker gets to see */
-	SERVE_BUSY,      /* no worker in time, no memory for it, or the process ends */
-	SERVE_METHOD,    /* another method than GET, HEAD, POST */
-	SERVE_TOO_LARGE, /* over terms.body_max */
+enum serve_refusal {     /* requests that no worker sees */
+	SERVE_BUSY,      /* no worker or no memory in time, or the process is ending */
+	SERVE_METHOD,    /* the method is not GET, HEAD or POST */
+	SERVE_TOO_LARGE, /* the body exceeds terms.body_max */
 	SERVE_CUT_OFF    /* the body is shorter than its Content-Length */
 };
 
-struct serve_terms { /* what may change from one request to the next */
+struct serve_terms { /* settings that may change between requests */
 	size_t body_max;
-	int64_t proxies; /* how many entries of X-Forwarded-For are our own proxies' */
+	int64_t proxies; /* how many entries of X-Forwarded-For our own proxies write */
 };
 
 struct serve_program {
 	const char *name;
 	void *ctx;
-	/* One thread at a time calls these two. */
+	/* These two are called by one thread at a time. */
 	struct serve_terms (*terms)(void *ctx);
 	void (*refuse)(void *ctx, enum serve_refusal, struct fcgi_reply *);
-	/* Worker number i, in a thread of its own. */
+	/* Creates worker number i, in the worker's own thread. */
 	void *(*worker)(void *ctx, int64_t i);
 	void (*answer)(void *worker, const struct fcgi_request *, struct fcgi_reply *);
-	/* The first 64 KB of a request that is larger; true: it is refused, the reply
-	 * is there and no more is read.  NULL: all of it is read. */
+	/*
+	 * Sees the first 64 KB of a larger request.  Returns true if it is refused; the
+	 * reply is then complete and the rest is not read.  NULL: every request is read
+	 * in full.
+	 */
 	bool (*head)(void *worker, const struct fcgi_request *, struct fcgi_reply *);
 	void (*worker_end)(void *worker);
 };
 
 struct serve_size {
-	int64_t workers, connections; /* at once, at most */
-	size_t buffer_bytes; /* of requests, past the first 64 KB of each, all together
-	                      */
+	int64_t workers, connections; /* at most, at once */
+	size_t
+	    buffer_bytes; /* of all requests together, beyond the first 64 KB of each */
 };
 
 /*
- * Serves on a listening socket until the process is told to stop.  E_SYS: no thread or
- * descriptor could be had.
+ * Serves on a listening socket until a signal stops the process.  E_SYS: no thread or
+ * descriptor is available.
  */
 enum err serve_run(const struct serve_program *, const struct serve_size *,
     int listening, struct fail *);
 
 /*
- * The socket to serve on: descriptor 0 if it listens; else path is listened on, which
- * everybody may connect to.  E_RETRY: another process answers there.
+ * Finds the socket to serve on: descriptor 0 if it is a listening socket, otherwise a
+ * new one at path, to which everyone may connect.  E_RETRY: another process already
+ * serves at path.
  */
 enum err serve_socket(const char *path, int *fd, struct fail *);
 
-/* Command line options of such a program. */
+/* Command line options that such programs share. */
 struct serve_options {
-	const char *socket;                         /* NULL = run_dir's */
-	int64_t workers, connections, buffer_bytes; /* 0 = the configuration's */
+	const char *socket;                         /* NULL = the default in run_dir */
+	int64_t workers, connections, buffer_bytes; /* 0 = as configured */
 };
 enum { SERVE_SOCKET = 256, SERVE_WORKERS, SERVE_CONNECTIONS, SERVE_BUFFER };
 #define SERVE_LONGOPTS                                                                 \
@@ -76,7 +81,7 @@ enum { SERVE_SOCKET = 256, SERVE_WORKERS, SERVE_CONNECTIONS, SERVE_BUFFER };
 	{                                                                              \
 		"buffer", required_argument, NULL, SERVE_BUFFER                        \
 	}
-/* false: it is none of them, or its value is wrong. */
+/* Stores option c; returns false if it is none of the above or its value is wrong. */
 bool serve_option(int c, const char *value, struct serve_options *);
 
 #endif

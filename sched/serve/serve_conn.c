@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A thread that carries connections: it reads, has answered, and writes. */
+/* A connection thread: reads a request, waits for its answer, and writes the reply. */
 #include "sched/serve/serve_threads.h"
 
 #include <string.h>
 #include <unistd.h>
 #include "lib/banned.h"
 
-enum { REPLIED = 100 }; /* beside enum serve_refusal: a worker has refused it */
+enum { REPLIED = 100 }; /* beside enum serve_refusal: a worker has replied already */
 
 static struct serve_terms
 conn_terms(struct server *s)
@@ -27,7 +27,10 @@ conn_refuse(struct conn *c, enum serve_refusal why, struct fcgi_reply *rp)
 	pthread_mutex_unlock(&c->s->terms_lock);
 }
 
-/* Older and larger buffers stay in the arena, so each counts in full. */
+/*
+ * Claims memory for a larger buffer.  The arena keeps the smaller ones too, so each
+ * counts in full.
+ */
 static bool
 conn_has_room(void *ctx, size_t from, size_t to)
 {
@@ -59,7 +62,7 @@ conn_method_known(const char *method)
 	return false;
 }
 
-/* Reads on; 0 or more: why that is refused. */
+/* Continues to read; returns -1, or the reason to refuse the request (0 or more). */
 static int
 read_to(struct conn *c, struct fcgi_request *rq, size_t max, enum fcgi_body *got)
 {
@@ -70,15 +73,14 @@ read_to(struct conn *c, struct fcgi_request *rq, size_t max, enum fcgi_body *got
 		return -1;
 	if (*got == FCGI_NO_ROOM)
 		return SERVE_BUSY;
-	/* A process that ends shuts what it is still reading. */
+	/* An ending process shuts connections that are still being read. */
 	pthread_mutex_lock(&c->s->lock);
 	why = c->s->stopping ? SERVE_BUSY : SERVE_CUT_OFF;
 	pthread_mutex_unlock(&c->s->lock);
 	return why;
 }
 
-/* What a worker makes of the first part of a large request; REPLIED: rp is the reply.
- */
+/* Lets a worker check the first part of a large request; REPLIED: rp is the reply. */
 static int
 check_head(struct conn *c, const struct fcgi_request *rq, struct fcgi_reply *rp)
 {
@@ -91,7 +93,9 @@ check_head(struct conn *c, const struct fcgi_request *rq, struct fcgi_reply *rp)
 	return j.replied ? REPLIED : -1;
 }
 
-/* Reads all of the request; 0 or more: why it is refused before that. */
+/*
+ * Reads the whole request; returns -1, or the reason to refuse it earlier (0 or more).
+ */
 static int
 read_whole(struct conn *c, struct fcgi_request *rq, size_t max, struct fcgi_reply *rp)
 {
@@ -111,7 +115,7 @@ read_whole(struct conn *c, struct fcgi_request *rq, size_t max, struct fcgi_repl
 	return why < 0 && got == FCGI_MORE ? SERVE_TOO_LARGE : why;
 }
 
-/* Only while it is set may another thread shut the connection. */
+/* Other threads may shut the connection only while `reading` is set. */
 static void
 set_reading(struct conn *c, bool reading)
 {
@@ -143,7 +147,7 @@ serve_one(struct conn *c, int fd)
 	fcgi_end(&c->f, &rp, whole);
 }
 
-/* Until a connection is handed over; false: there will be none. */
+/* Waits for a connection; returns false if the server ends. */
 static bool
 next_connection(struct conn *c)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside of sched/serve/serve.h: the main thread (serve.c), those that carry
- * connections (serve_conn.c) and the workers (serve_work.c).
+ * What the threads of sched/serve/serve.h share: the main thread (serve.c), connection
+ * threads (serve_conn.c) and workers (serve_work.c).
  */
 #ifndef SCHED_SERVE_SERVE_THREADS_H
 #define SCHED_SERVE_SERVE_THREADS_H
@@ -10,29 +10,29 @@
 #include <stdbool.h>
 #include "sched/serve/serve.h"
 
-enum { HEAD_BYTES = 64 << 10 }; /* of each request, for which no leave is asked */
+enum { HEAD_BYTES = 64 << 10 }; /* of each request, not charged to the buffer */
 
 struct server;
 
-struct job { /* a request that is whole; on the stack of its connection */
+struct job { /* a complete request; on the stack of its connection thread */
 	const struct fcgi_request *rq;
 	struct fcgi_reply *rp;
 	struct job *next;
-	bool head;    /* it is a request's first part, and no reply means go on */
-	bool replied; /* there is one */
+	bool head;    /* only the first part of a request; no reply = read on */
+	bool replied; /* a reply was made */
 	bool taken, done;
 	pthread_cond_t *wake;
 };
 
-struct conn { /* a thread that carries connections; on its stack */
+struct conn { /* a connection thread; on its stack */
 	struct server *s;
 	struct conn *next_idle, *next;
 	pthread_cond_t wake;
 	FCGX_Request f;
 	struct arena a;
-	int fd;       /* handed over; -1: idle */
-	bool reading; /* its request is not whole yet */
-	size_t held;  /* of server.held */
+	int fd;       /* the connection; -1 = idle */
+	bool reading; /* its request is incomplete */
+	size_t held;  /* this thread's part of server.held */
 };
 
 struct worker {
@@ -44,26 +44,29 @@ struct worker {
 struct server {
 	const struct serve_program *p;
 	struct serve_size size;
-	int listening, signals, freed; /* freed: an eventfd for the main thread */
+	int listening, signals,
+	    freed; /* freed: an eventfd that tells the main thread of an idle thread */
 	pthread_mutex_t terms_lock;
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* protects what follows */
 	pthread_condattr_t monotonic;
-	pthread_cond_t work; /* there are jobs */
+	pthread_cond_t work; /* signals new jobs */
 	struct job *first, **last;
 	struct conn *idle, *all;
 	int64_t threads, busy;
 	size_t held;
-	bool starved; /* the main thread waits for freed */
+	bool starved; /* the main thread waits for `freed` */
 	bool stopping, ended;
 };
 
-/* The thread of a connection; arg is the server. */
+/* The main function of a connection thread; arg is the server. */
 void *conn_main(void *arg);
 
-/* The thread of a worker; arg is a struct worker. */
+/* The main function of a worker thread; arg is its struct worker. */
 void *worker_main(void *arg);
-/* Queues the job of a connection and waits until it is done; false: no worker was free
- * in time. */
+/*
+ * Queues a connection's job and waits until it is done; returns false if no worker took
+ * it in time.
+ */
 bool queue_and_wait(struct conn *, struct job *);
 
 #endif

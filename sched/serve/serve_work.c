@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The queue of whole requests, and the workers that answer them. */
+/* The queue of complete requests, and the workers that answer them. */
 #include "sched/serve/serve_threads.h"
 
 #include <time.h>
 #include "lib/clock.h"
 #include "lib/banned.h"
 
-enum { QUEUE_S = 30 }; /* a request waits for a worker */
+enum { QUEUE_S = 30 }; /* longest wait of a request for a worker */
 
 static void
 take_out(struct server *s, const struct job *j)
@@ -43,7 +43,7 @@ queue_and_wait(struct conn *c, struct job *j)
 	return j->done;
 }
 
-/* The reply as it was made, in the memory of its connection. */
+/* Copies the reply into the memory of its connection. */
 static void
 copy_reply(struct fcgi_reply *to, const struct fcgi_reply *made)
 {

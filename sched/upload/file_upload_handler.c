@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Takes output files from clients (protocol.md 6): FastCGI on a unix socket of its own.
- * The web server streams bodies, so each upload holds a thread for as long as it takes;
- * threads are many and cheap (small stacks, no buffer beyond a few KB), and there is no
- * database.
+ * Receives output files from clients (protocol.md 6), as FastCGI on its own unix
+ * socket.  The web server streams bodies, so each upload occupies a thread for as long
+ * as it takes; threads are many and cheap (small stacks, buffers of a few KB), and
+ * there is no database.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -38,16 +38,17 @@ enum {
 	PERMANENT = -1, /* status of a reply */
 	CHUNK = 16 << 10,
 	STACK = 256 << 10,
-	FINISH_S = 10, /* for uploads in hand when the process is to stop */
+	FINISH_S = 10, /* grace for running uploads when the process stops */
 	ACCEPT_PAUSE_MS = 250,
-	FDS_OWN = 16,  /* of the process */
-	FDS_UPLOAD = 3 /* connection, part, and the part again for its MD5 */
+	FDS_OWN = 16,  /* of the process itself */
+	FDS_UPLOAD = 3 /* connection, part, and the part once more for its MD5 */
 };
 
 static const char disk_full[] = "Server is out of disk space";
 
-struct handler { /* process lifetime, shared by all threads, read only but for atomics
-	          */
+/* Lives as long as the process; shared by all threads, which change only the atomics.
+ */
+struct handler {
 	struct upload_source source;
 	int fd;
 	atomic_int busy, threads;
@@ -55,22 +56,22 @@ struct handler { /* process lifetime, shared by all threads, read only but for a
 	pthread_mutex_t log_lock, grow_lock;
 };
 
-struct session { /* one request */
+struct session { /* one request and its reply */
 	struct handler *h;
-	const struct upload_settings *set; /* those of its beginning */
+	const struct upload_settings *set; /* as they were when the request began */
 	struct arena *a;
 	FCGX_Request *f;
 	struct upload u;
 	int status;
-	int64_t file_size; /* < 0: not a size reply */
+	int64_t file_size; /* < 0 = not the reply to a size query */
 	const char *message;
 	struct fail fail;
 	char head[UPLOAD_HEADER_MAX + 1];
 	size_t head_n;
-	int64_t body_n; /* bytes of the request that came */
+	int64_t body_n; /* bytes of the request received so far */
 };
 
-/* The log keeps state of its own and knows no threads. */
+/* Writes to the log under a lock, because the log is not thread-safe. */
 static void
 handler_log(struct handler *h, enum log_level level, const char *text)
 {
@@ -86,7 +87,7 @@ session_answer(struct session *s, int status, const char *message)
 	s->message = message;
 }
 
-/* FCGX_GetStr() of some bytes, counted. */
+/* Reads up to CHUNK bytes of the body and counts them. */
 static int
 get_bytes(struct session *s, char *chunk)
 {
@@ -105,7 +106,7 @@ head_ends_with(const char *p, size_t n, const char *end)
 	return n >= m && memcmp(p + n - m, end, m) == 0;
 }
 
-/* Does what has arrived end with a line that may end a header? */
+/* Do the bytes so far end with a line that can end a header? */
 static bool
 may_be_complete(const struct session *s)
 {
@@ -118,8 +119,8 @@ may_be_complete(const struct session *s)
 }
 
 /*
- * Reads the header and no further, as the rest may be long in coming.  E_BADREQ: it is
- * a bad one, E_NOTFOUND: it is none, E_RETRY: the body ended in it.
+ * Reads the header and nothing more, as the rest may take long to arrive.  E_BADREQ:
+ * the header is bad; E_NOTFOUND: it is not a header; E_RETRY: the body ended inside it.
  */
 static enum err
 read_header(struct session *s)
@@ -148,7 +149,10 @@ text_is_blank(const char *s)
 	return *s == '\0';
 }
 
-/* protocol.md 6.2: may this file come at all?  Everything here is for good. */
+/*
+ * Checks whether the file may be uploaded at all (protocol.md 6.2).  Every error here
+ * is permanent.
+ */
 static enum err
 upload_check(struct session *s)
 {
@@ -174,7 +178,7 @@ upload_check(struct session *s)
 	return OK;
 }
 
-/* The bytes behind the header, then the rest of the body. */
+/* Writes the bytes that follow the header, then the rest of the body. */
 static enum err
 copy_data(struct session *s, struct store_file *file)
 {
@@ -209,14 +213,17 @@ session_take_data(struct session *s)
 			e = store_finish(&file, s->u.md5_cksum, &s->fail);
 		store_close(&file);
 	}
-	/* The volunteer need not know our paths: system errors are told in general
-	 * words. */
+	/*
+	 * System errors are described in general words: our paths are not the
+	 * volunteer's business.
+	 */
 	if (e == E_DISK_FULL)
 		session_answer(s, TRANSIENT, disk_full);
 	else if (e == E_BADREQ)
 		session_answer(s, PERMANENT, s->fail.detail);
 	else if (e == E_SYS || e == E_DENIED)
-		session_answer(s, TRANSIENT, "The server cannot store the file now");
+		session_answer(
+		    s, TRANSIENT, "The server cannot store the file at the moment");
 	else if (e != OK)
 		session_answer(s, TRANSIENT, s->fail.detail);
 }
@@ -238,7 +245,8 @@ session_decide(struct session *s)
 	enum err e;
 
 	if (s->set->fail.code != OK) {
-		session_answer(s, TRANSIENT, "The server cannot take files now");
+		session_answer(
+		    s, TRANSIENT, "The server cannot accept files at the moment");
 		return;
 	}
 	if (fs_exists(project_path(s->a, s->set->conf, "stop_upload"))) {
@@ -249,7 +257,7 @@ session_decide(struct session *s)
 	if (e == E_BADREQ)
 		session_answer(s, PERMANENT, s->fail.detail);
 	else if (e == E_RETRY && strstr(s->head, "<file_upload>") != NULL)
-		session_answer(s, PERMANENT, "The upload has no <data>");
+		session_answer(s, PERMANENT, "The upload contains no <data>");
 	else if (e != OK)
 		session_answer(s, TRANSIENT, "no command");
 	else if (s->u.kind == UPLOAD_SIZE_QUERY)
@@ -258,8 +266,10 @@ session_decide(struct session *s)
 		session_take_data(s);
 }
 
-/* A web server that cannot get rid of the body reports an error of its own instead of
- * our reply. */
+/*
+ * Reads the rest of the body: a web server that cannot deliver all of it reports an
+ * error of its own instead of our reply.
+ */
 static void
 session_drain(struct session *s)
 {
@@ -270,9 +280,9 @@ session_drain(struct session *s)
 }
 
 /*
- * Does the body end before its Content-Length, or did the web server give up?  What is
- * missing may be what was refused for good, or the rest of a name.  A file that is
- * whole for all that is stored.
+ * Did the body end before its Content-Length, or did the web server give up?  Then even
+ * a permanent refusal becomes transient, because the missing bytes might have made the
+ * request valid.  A file that is complete nevertheless is stored.
  */
 static bool
 session_cut_off(struct session *s)
@@ -288,13 +298,13 @@ session_cut_off(struct session *s)
 	s->file_size = -1;
 	s->fail.detail[0] = '\0';
 	session_answer(s, TRANSIENT,
-	    arena_printf(s->a, "The request ends early, after %lld%s%s bytes",
+	    arena_printf(s->a, "The request ended early, after %lld%s%s bytes",
 		(long long)s->body_n, length == NULL || *length == '\0' ? "" : " of ",
 		length == NULL ? "" : length));
 	return true;
 }
 
-/* An upload comes by POST; the web server has answered for downloads. */
+/* Uploads use POST; downloads are answered by the web server itself. */
 static bool
 upload_method_known(const struct session *s)
 {
@@ -341,8 +351,8 @@ session_serve(struct session *s)
 }
 
 /*
- * Waits for the next request.  Without a free descriptor or memory there is none for
- * now: a thread that gave up then would be missing for ever.
+ * Waits for the next request.  Out of descriptors or memory it pauses and retries: a
+ * thread that gave up would be missing for ever.
  */
 static bool
 next_request(struct handler *h, FCGX_Request *f)
@@ -358,8 +368,8 @@ next_request(struct handler *h, FCGX_Request *f)
 static void *thread_main(void *);
 
 /*
- * As many as are configured and have their descriptors.  A waiting accept() holds one
- * already, so with too many threads no file could be opened.
+ * Returns how many of n threads can have their descriptors.  A waiting accept() already
+ * holds one, so with too many threads no file could be opened.
  */
 static int64_t
 threads_possible(struct handler *h, int64_t n)
@@ -384,8 +394,8 @@ threads_possible(struct handler *h, int64_t n)
 }
 
 /*
- * Starts what is missing to so many threads; all but the main one leave signals alone.
- * E_SYS if there is none.
+ * Starts threads until there are `wanted`; they all leave signals to the main thread.
+ * E_SYS if none could be started.
  */
 static enum err
 start_threads(struct handler *h, int64_t wanted, struct fail *f)
@@ -418,7 +428,7 @@ start_threads(struct handler *h, int64_t wanted, struct fail *f)
 	return OK;
 }
 
-/* One more upload, if there may be one beside those in hand. */
+/* Counts one more running upload unless there are `most` already. */
 static bool
 upload_enter(struct handler *h, int64_t most)
 {
@@ -431,7 +441,7 @@ upload_enter(struct handler *h, int64_t most)
 	return true;
 }
 
-/* config.xml or the key was read again. */
+/* Applies settings that were just read again. */
 static void
 apply_settings(struct handler *h, const struct conf *cf)
 {
@@ -449,8 +459,8 @@ apply_settings(struct handler *h, const struct conf *cf)
 }
 
 /*
- * The settings that an upload begins with, when it may begin.  Threads that are too
- * many, as config.xml allowed more before, wait here.
+ * Waits until an upload may begin and returns its settings.  Surplus threads, left from
+ * a config.xml that allowed more, wait here.
  */
 static struct upload_settings *
 session_begin(struct handler *h, struct arena *a)
@@ -497,7 +507,10 @@ thread_main(void *arg)
 	return NULL;
 }
 
-/* E_RETRY if another process answers there.  Its threads wait in accept(). */
+/*
+ * Listens at path; E_RETRY if another process serves there.  The socket blocks, because
+ * its threads wait in accept().
+ */
 static enum err
 listen_on(const char *path, int *fd, struct fail *f)
 {
@@ -534,8 +547,10 @@ handler_set_up(
 	return listen_on(o->socket, &h->fd, f);
 }
 
-/* Serves until a signal asks to stop; uploads in hand get a moment, what they wrote
- * stays. */
+/*
+ * Serves until a signal asks to stop; then running uploads get FINISH_S seconds, and
+ * their parts stay on disk.
+ */
 static void
 run_until_signal(struct handler *h, const sigset_t *stops, const char *socket)
 {
@@ -567,7 +582,7 @@ main(int argc, char **argv)
 
 	if (rc >= 0)
 		return rc;
-	/* One heap per core is plenty for threads that hold a few KB each. */
+	/* Two heaps are plenty for threads that hold a few KB each. */
 	mallopt(M_ARENA_MAX, 2);
 	proc_no_core();
 	proc_signals();
@@ -577,7 +592,7 @@ main(int argc, char **argv)
 	sigaddset(&stops, SIGHUP);
 	e = handler_set_up(&h, &a, &o, &f);
 	if (e == OK && FCGX_Init() != 0)
-		e = FAIL(&f, E_SYS, "libfcgi cannot be set up");
+		e = FAIL(&f, E_SYS, "cannot initialise libfcgi");
 	pthread_sigmask(SIG_BLOCK, &stops, NULL);
 	if (e == OK)
 		e = start_threads(&h, h.source.now->conf->upload_threads, &f);
@@ -588,7 +603,9 @@ main(int argc, char **argv)
 	handler_log(&h, LOG_INFO, arena_printf(&a, "serving %s", o.socket));
 	run_until_signal(&h, &stops, o.socket);
 	handler_log(&h, LOG_INFO, "stopped");
-	/* Not exit(): the threads are still there, and it would take libcrypto's state
-	 * and the heap's from under them. */
+	/*
+	 * Not exit(), which would destroy libcrypto's state and the heap while the
+	 * threads still use them.
+	 */
 	_exit(EXIT_SUCCESS);
 }

@@ -4,10 +4,13 @@
 #define SCHED_UPLOAD_UPLOAD_OPTIONS_H
 
 struct upload_options {
-	const char *project, *socket, *log; /* NULL: not given */
+	const char *project, *socket, *log; /* NULL = not given */
 };
 
-/* -1: go on; else the exit code, and what there is to say was said. */
+/*
+ * Parses the command line.  Returns -1 to go on; otherwise the exit status, after
+ * writing what there is to say.
+ */
 int upload_options(int argc, char **argv, struct upload_options *);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One set of settings per reading, each in an arena of its own, counted by its users.
+/*
+ * Each reading makes its own settings, in an arena of their own, with a reference
+ * count.
  */
 #include "sched/upload/upload_settings.h"
 
@@ -22,18 +24,21 @@ settings_read(struct upload_source *src)
 	if (e == OK && !cf->ignore_upload_certificates) {
 		snprintf(src->key_path, sizeof(src->key_path), "%s/upload_public",
 		    cf->key_dir);
-		/* Looked at first: a change while it is read counts as one. */
+		/*
+		 * Noted before reading, so that a change during the reading counts as a
+		 * change.
+		 */
 		fs_changed(src->key_path, &src->key_seen);
 		e = key_read_public(src->key_path, &s->key, &s->fail);
 		if (e != OK)
 			FAIL(&s->fail, e,
-			    "%s: no key of this project; locus create makes keys, and with ignore_upload_certificates none is needed",
+			    "%s: not a usable key; locus create makes keys, and with ignore_upload_certificates none is needed",
 			    src->key_path);
 	}
 	if (e == OK)
 		s->fail.code = OK;
 	s->conf = cf;
-	s->users = 1; /* the source */
+	s->users = 1; /* held by the source */
 	s->a = a;
 	return s;
 }
@@ -77,7 +82,8 @@ settings_reread(struct upload_source *src, struct arena *a, enum log_level *leve
 	src->now = settings_read(src);
 	*level = LOG_WARN;
 	if (src->now->fail.code != OK)
-		return arena_printf(a, "no upload is taken: %s", src->now->fail.detail);
+		return arena_printf(
+		    a, "no uploads are accepted: %s", src->now->fail.detail);
 	*level = LOG_INFO;
 	return "config.xml and the upload key were read again";
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What config.xml and the upload key say, read again when they change.  An upload in
- * hand keeps what it began with; the next one sees what is new.
+ * Settings from config.xml and the upload key, read again when these change.  A running
+ * upload keeps the settings it began with; the next one gets the new ones.
  */
 #ifndef SCHED_UPLOAD_UPLOAD_SETTINGS_H
 #define SCHED_UPLOAD_UPLOAD_SETTINGS_H
@@ -16,31 +16,32 @@
 
 struct key;
 struct upload_settings {
-	const struct conf *conf; /* NULL if it cannot be read */
-	struct key *key;         /* NULL: certificates are not looked at */
-	struct fail fail;        /* code OK: all is usable */
+	const struct conf *conf; /* NULL = config.xml cannot be read */
+	struct key *key;         /* NULL = certificates are not checked */
+	struct fail fail;        /* code OK = the settings are usable */
 	struct arena a;
 	int users;
 };
 struct upload_source { /* shared by all threads */
 	pthread_mutex_t lock;
-	const char *path; /* of config.xml */
+	const char *path; /* path of config.xml */
 	struct fs_seen conf_seen, key_seen;
 	char key_path[4096];
 	struct upload_settings *now;
 };
 
-/* Reads them for the first time.  What is wrong with them is E_CONFIG or E_DENIED. */
+/* Reads the settings for the first time.  E_CONFIG, E_DENIED: they cannot be used. */
 enum err upload_settings_start(
     struct upload_source *, const char *config_path, struct fail *);
 /*
- * Those of now, until they are given back.  If they were just read again *note, else
- * "", is a line for the log with its level, such as what is wrong.
+ * Returns the current settings, to be given back later.  If they were just read again,
+ * *note is a line for the log, such as an error, and *level its level; otherwise *note
+ * is "".
  */
 struct upload_settings *upload_settings_take(
     struct upload_source *, struct arena *, const char **note, enum log_level *);
 void upload_settings_give_back(struct upload_source *, struct upload_settings *);
-/* When all is given back and nobody takes any more. */
+/* Frees the source, once all settings are given back and no thread takes any more. */
 void upload_settings_end(struct upload_source *);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parts of uploads on disk: lock, append, check, rename. */
+/* Stores uploads on disk as parts: lock, append, check, rename. */
 #include "sched/upload/upload_store.h"
 
 #include <errno.h>
@@ -14,10 +14,11 @@
 #include "lib/banned.h"
 
 /*
- * A client that hears of all bytes takes its upload for done (protocol.md 6.1).  So
- * from before the last byte is written until the rename a part has this bit, which
- * means nothing else on a file, and tells one byte less: whoever dies or fails in
- * between leaves something to send.
+ * A client that is told that all bytes are here considers its upload done (protocol.md
+ * 6.1).  So this bit, which has no other meaning on a file, marks a part from before
+ * its last byte is written until the rename, and a marked part is reported as one byte
+ * shorter: after a crash or an error in between, the client still has something to
+ * send.
  */
 enum { ALL_HERE = S_ISVTX, NAME_MAX_BYTES = 255, MODE_DEFAULT = 0664 };
 static const char part_suffix[] = ".part";
@@ -48,7 +49,10 @@ store_name_check(const char *name, struct fail *f)
 	return OK;
 }
 
-/* A name without room for the suffix is replaced by its MD5. */
+/*
+ * Returns the path of a file's part.  A name without room for the suffix is replaced by
+ * its MD5.
+ */
 static char *
 store_part_path(struct arena *a, const char *path)
 {
@@ -61,7 +65,7 @@ store_part_path(struct arena *a, const char *path)
 	return arena_printf(a, "%.*s%s%s", (int)(name - path), path, md5, part_suffix);
 }
 
-/* Links are not followed: nothing outside the upload directory is ever looked at. */
+/* Does not follow links, so nothing outside the upload directory is ever examined. */
 static bool
 is_file(const char *path, struct stat *st)
 {
@@ -74,8 +78,11 @@ store_size(struct arena *a, const struct conf *cf, const char *name)
 	const char *path = upload_path(a, cf, name);
 	struct stat st;
 
-	/* A client that has less than it hears of takes its upload for done; that of
-	 * another, shorter file would be wrong.  What both are shows when it comes. */
+	/*
+	 * A client with a shorter file than reported would consider its upload done,
+	 * which is wrong if it has a different file.  Whether it is the same file shows
+	 * when it arrives.
+	 */
 	if (is_file(path, &st))
 		return 0;
 	if (!is_file(store_part_path(a, path), &st))
@@ -84,7 +91,7 @@ store_size(struct arena *a, const struct conf *cf, const char *name)
 	                                                        st.st_size;
 }
 
-/* An octal mode of config.xml; false: none is set. */
+/* Parses an octal mode of config.xml; returns false if none is set. */
 static bool
 mode_of(const char *text, mode_t *mode, bool *good)
 {
@@ -111,7 +118,7 @@ store_modes_check(const struct conf *cf, struct fail *f)
 		mode_of(text[i], &mode, &good);
 		if (!good)
 			return FAIL(f, E_CONFIG,
-			    "%s: fuh_set_%s_permission is \"%s\": an octal number from 0 to 777 is needed, such as 664",
+			    "%s: fuh_set_%s_permission is \"%s\"; it must be an octal number from 0 to 777, such as 664",
 			    cf->path, i == 0 ? "initial" : "completed", text[i]);
 	}
 	return OK;
@@ -125,8 +132,7 @@ store_is_full(const struct conf *cf)
 	return left >= 0 && left < cf->upload_min_free_bytes;
 }
 
-/* Is the open, locked file still the one that its path names?  Its upload may just have
- * ended. */
+/* Does path still name the open, locked file?  Its upload may have just finished. */
 static bool
 part_is_named(int fd, const char *path)
 {
@@ -177,8 +183,10 @@ has_md5(const struct upload *u)
 	return u->md5_cksum != NULL && u->md5_cksum[0] != '\0';
 }
 
-/* The part that is to get more.  Without an MD5 to come, none of what is there already
- * may be mixed with another try's. */
+/*
+ * Prepares the part for more bytes.  If no MD5 will follow, existing bytes of another
+ * attempt must not be mixed in, so they are cut off.
+ */
 static enum err
 continue_part(const struct upload *u, struct store_file *s, struct fail *f)
 {
@@ -191,14 +199,14 @@ continue_part(const struct upload *u, struct store_file *s, struct fail *f)
 		    "the server has less of the file than offset %lld",
 		    (long long)u->offset);
 	if (!has_md5(u) && st.st_size > u->offset && ftruncate(s->fd, u->offset) < 0)
-		return FAIL_ERRNO(f, "cutting %s", s->part);
+		return FAIL_ERRNO(f, "truncating %s", s->part);
 	s->mode = st.st_mode & 0777;
 	return OK;
 }
 
 /*
- * The whole file that is here: is it what the client has?  One process at a time reads
- * it.
+ * Compares the complete file that exists with the client's.  Only one process at a time
+ * reads it.
  */
 static enum err
 compare_whole(
@@ -213,7 +221,7 @@ compare_whole(
 		if (e != OK)
 			return e == E_SYS || e == E_DENIED ?
 			           e :
-			           FAIL(f, E_RACE, "the file is just going");
+			           FAIL(f, E_RACE, "the file is being deleted");
 		e = flock(fd, LOCK_EX | LOCK_NB) < 0 ?
 		        FAIL(f, E_RACE, "the file is locked by another upload of it") :
 		        md5_fd(fd, s->path, md5, NULL, f);
@@ -223,7 +231,7 @@ compare_whole(
 		return e;
 	if (size != u->nbytes || (has_md5(u) && strcasecmp(md5, u->md5_cksum) != 0))
 		return FAIL(f, E_BADREQ,
-		    "another file of this name is here already, of %lld bytes",
+		    "another file of this name exists already, with %lld bytes",
 		    (long long)size);
 	s->whole = true;
 	return OK;
@@ -245,7 +253,8 @@ store_open(struct arena *a, const struct conf *cf, const struct upload *u,
 	e = make_directory(a, s->path, f);
 	if (e == OK)
 		e = open_part(cf, s, f);
-	if (e == OK && is_file(s->path, &st)) { /* it came before we had the lock */
+	if (e == OK && is_file(s->path,
+			   &st)) { /* another upload finished before we had the lock */
 		unlink(s->part);
 		store_close(s);
 		return compare_whole(u, s, st.st_size, f);
@@ -302,8 +311,8 @@ check_md5(struct store_file *s, const char *md5, struct fail *f)
 }
 
 /*
- * The client deletes its copy when it hears that the upload is done.  What could not be
- * flushed may be lost though it still reads well, and a second fsync() would not tell:
+ * The client deletes its copy once the upload is done.  Data that could not be flushed
+ * may be lost even if it still reads well, and a second fsync() would not report it, so
  * the upload starts again.
  */
 static enum err

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The web program: master page, web RPCs, status page.  FastCGI on a socket (serve.h).
- * Pages are found by the last part of REQUEST_URI.
+ * The web program: master page, web RPCs, status page.  Serves FastCGI on a socket
+ * (serve.h) and finds pages by the last part of REQUEST_URI.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -24,34 +24,37 @@
 enum {
 	BODY_MAX = 64 << 10,
 	FILE_MAX = 256 << 10,
-	TERMS_MAX = 8 << 10, /* its references of bytes stay below what clients take */
+	TERMS_MAX = 8 << 10, /* with character references expanded it stays below what
+	                        clients accept */
 	STATUS_AGE_S = 30
 };
 
 static const char html[] = "text/html; charset=utf-8";
 static const char xml[] = "text/xml";
 
-struct web { /* a worker's */
+struct web { /* one per worker */
 	struct project p;
 	struct status status;
-	int64_t status_time; /* 0: never counted */
+	int64_t status_time; /* 0 = never counted */
 };
 
-struct web_server {           /* process lifetime */
-	struct project front; /* of the threads that carry connections: no database */
+struct web_server {           /* lives as long as the process */
+	struct project front; /* of the connection threads; has no database */
 	struct web *workers;
 	struct arena a;
 };
 
-struct visit { /* one request */
+struct visit { /* one request and its reply */
 	struct web *w;
 	const struct fcgi_request *rq;
 	struct fcgi_reply *rp;
 	int64_t now;
 };
 
-/* A file that the project may have changed: its own, else the installed one; NULL if
- * neither. */
+/*
+ * Reads a page file: the project's own, otherwise the installed one; returns NULL if
+ * neither can be read.
+ */
 static char *
 read_page_file(struct visit *v, const char *name)
 {
@@ -90,10 +93,10 @@ not_found(struct visit *v)
 {
 	v->rp->status = "404 Not Found";
 	page_message(&v->rp->body, v->w->p.conf, "Page not found",
-	    "There is no such page at this project.");
+	    "This project has no such page.");
 }
 
-/* Connected, or an error line in the log. */
+/* Connects to the database; logs a failure. */
 static bool
 web_connect(struct visit *v)
 {
@@ -101,7 +104,7 @@ web_connect(struct visit *v)
 
 	if (project_connect(&v->w->p, v->now, &f) == OK)
 		return true;
-	log_fail("no database", &f);
+	log_fail("connecting to the database", &f);
 	return false;
 }
 
@@ -128,7 +131,7 @@ stopped_page(struct visit *v)
 	return true;
 }
 
-/* What volunteers must agree to, if the project has such a text. */
+/* Returns the text that volunteers must agree to, or NULL. */
 static const char *
 terms_of_use(struct visit *v)
 {
@@ -144,7 +147,8 @@ terms_of_use(struct visit *v)
 	return NULL;
 }
 
-/* Small tables are all that it needs; without a database it goes out without platforms.
+/*
+ * Needs only small tables; without a database the document is sent without platforms.
  */
 static void
 project_config(struct visit *v)
@@ -206,7 +210,7 @@ wants_xml(struct visit *v)
 	return strcmp(web_text(&x, "format"), "xml") == 0;
 }
 
-/* A page for people; statistics sites ask for the same as XML. */
+/* A page for people; statistics sites request the same data as XML. */
 static void
 show_user(struct visit *v)
 {
@@ -236,20 +240,20 @@ show_user(struct visit *v)
 		    "The database is not available. Please try again later.");
 }
 
-/* The Manager opens it in a browser when an account was made. */
+/* The BOINC Manager opens this page in a browser after an account is created. */
 static void
 account_finish(struct visit *v)
 {
 	page_message(&v->rp->body, v->w->p.conf, "Your account is ready",
-	    "Your computer is now attached to this project. Tasks arrive by themselves; you can close this page.");
+	    "Your computer is now attached to this project. It will get tasks automatically; you can close this page.");
 }
 
-/* The Manager's link for those who forgot their password. */
+/* The BOINC Manager links to this page for volunteers who forgot their password. */
 static void
 get_passwd(struct visit *v)
 {
 	page_message(&v->rp->body, v->w->p.conf, "Forgotten password",
-	    "A password cannot be sent, as only a digest of it is known here. Computers that are attached go on computing. To attach another one ask the project for your account key, or copy the account file of this project from a computer that is attached.");
+	    "We cannot send you your password, because we store only a digest of it. Computers that are already attached keep working. To attach another computer, ask the project for your account key, or copy this project's account file from a computer that is attached.");
 }
 
 static void
@@ -259,7 +263,10 @@ robots(struct visit *v)
 	buf_puts(&v->rp->body, "User-agent: *\nDisallow: /*.php\n");
 }
 
-/* Counts are kept for a while: this page may be asked for as often as anyone likes. */
+/*
+ * Returns the counts, at most STATUS_AGE_S old: anyone may request this page as often
+ * as they like.
+ */
 static const struct status *
 fresh_status(struct visit *v)
 {
@@ -300,11 +307,11 @@ server_status(struct visit *v)
 }
 
 static const struct route {
-	const char *name; /* ".php" may follow, for those who have it compiled in */
+	const char *name; /* ".php" may follow: some clients have it compiled in */
 	void (*page)(struct visit *);
 	void (*rpc)(struct web_rpc *);
 } routes[] = {
-	{ "", home, NULL }, /* the master page: clients need it to find a scheduler */
+	{ "", home, NULL }, /* the master page, where clients find the scheduler */
 	{ "index", home, NULL },
 	{ "home", home, NULL },
 	{ "style.css", style, NULL },
@@ -325,8 +332,10 @@ static const struct route {
 	{ "get_passwd", get_passwd, NULL },
 };
 
-/* What follows the project's path; behind a proxy that changes it, what follows its
- * first part. */
+/*
+ * Returns what follows the project's path in the URI; behind a proxy that changes the
+ * path, what follows its first part.
+ */
 static const char *
 page_name(const struct visit *v)
 {
@@ -390,7 +399,7 @@ web_answer(void *worker, const struct fcgi_request *rq, struct fcgi_reply *rp)
 		log_fail("configuration", &f);
 		rp->status = "503 Service Unavailable";
 		page_message(&rp->body, v.w->p.conf, "Down for maintenance",
-		    "This project's configuration cannot be used.");
+		    "This project's configuration has an error.");
 	} else {
 		web_serve_page(&v);
 	}
@@ -408,12 +417,12 @@ web_refuse(void *ctx, enum serve_refusal why, struct fcgi_reply *rp)
 		[SERVE_BUSY] = { "503 Service Unavailable", "Retry-After: 60\r\n",
 		    "Busy", "The server is busy. Please try again in a minute." },
 		[SERVE_METHOD] = { "405 Method Not Allowed",
-		    "Allow: GET, HEAD, POST\r\n", "Not here",
+		    "Allow: GET, HEAD, POST\r\n", "Not allowed",
 		    "Pages can only be read." },
 		[SERVE_TOO_LARGE] = { "413 Request Entity Too Large", NULL, "Too large",
 		    "The request is too large." },
-		[SERVE_CUT_OFF] = { "400 Bad Request", NULL, "Cut off",
-		    "The request ends early." },
+		[SERVE_CUT_OFF] = { "400 Bad Request", NULL, "Incomplete request",
+		    "The request ended early." },
 	};
 	struct web_server *s = ctx;
 
@@ -431,7 +440,7 @@ web_terms(void *ctx)
 	struct web_server *s = ctx;
 	struct fail f = { 0 };
 
-	project_read_config(&s->front, &f); /* a worker says what is wrong with it */
+	project_read_config(&s->front, &f); /* workers log what is wrong with it */
 	return (struct serve_terms){ .body_max = BODY_MAX,
 		.proxies = s->front.conf->trusted_proxies };
 }
@@ -443,7 +452,7 @@ web_worker_begin(void *ctx, int64_t i)
 	struct web *w = &s->workers[i];
 	struct fail f = { 0 };
 
-	/* It was found a moment ago. */
+	/* The main thread has just found the project. */
 	if (project_find(&w->p, "web", s->front.dir, true, &f) != OK ||
 	    project_configure(&w->p, &f) != OK)
 		log_fail("configuration", &f);
@@ -463,10 +472,10 @@ static const char usage_text[] =
     "                 [--project DIR]\n"
     "\n"
     "      --socket PATH    unix socket to listen on (run_dir/web.sock), unless\n"
-    "                   descriptor 0 is one\n"
-    "      --workers N      requests served at once (web_workers)\n"
-    "      --connections N  carried at once (max_connections)\n"
-    "      --buffer BYTES   of their requests (request_buffer_bytes)\n"
+    "                       descriptor 0 is a listening socket\n"
+    "      --workers N      requests answered at once (web_workers)\n"
+    "      --connections N  connections open at once (max_connections)\n"
+    "      --buffer BYTES   memory for their requests (request_buffer_bytes)\n"
     "  -p, --project DIR\n"
     "  -h, --help\n"
     "  -V, --version\n";
@@ -484,7 +493,7 @@ struct options {
 	struct serve_options serve;
 };
 
-/* -1: go on; else the exit code. */
+/* Returns -1 to go on, otherwise the exit status. */
 static int
 web_parse_options(int argc, char **argv, struct options *o)
 {
@@ -514,7 +523,7 @@ web_parse_options(int argc, char **argv, struct options *o)
 	return -1;
 }
 
-/* FastCGI until the process is told to stop. */
+/* Serves FastCGI until the process is asked to stop. */
 static enum err
 web_serve(struct web_server *s, const struct options *o, struct fail *f)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attaching by e-mail address and password (protocol.md 7.2 to 7.4); the password
- * itself never comes here, only its MD5. */
+/*
+ * Attaching with e-mail address and password (protocol.md 7.2 to 7.4).  The password
+ * itself never gets here, only its MD5.
+ */
 #include "sched/web/web_rpc.h"
 
 #include <ctype.h>
@@ -18,9 +20,7 @@ enum {
 	HASH_LEN = 32,
 	ATTEMPTS = 3,
 	TOKEN_S = 24 * 3600,
-	MOVED_S = 7 * 24 *
-	          3600, /* an address that was given up stays its owner's so long
-	                 */
+	MOVED_S = 7 * 24 * 3600, /* how long an abandoned address stays its owner's */
 };
 
 static bool
@@ -37,7 +37,7 @@ lower(char *s)
 	return s;
 }
 
-/* Text of a client that may be older than UTF-8; then it is Latin-1. */
+/* Converts text from a client that predates UTF-8 and sends Latin-1. */
 static char *
 as_utf8(struct arena *a, char *s)
 {
@@ -61,7 +61,7 @@ as_utf8(struct arena *a, char *s)
 
 /* --- passwords --- */
 
-/* Also accepted in place of the password's hash: MD5 of account key and address. */
+/* Also accepted instead of the password's hash: the MD5 of account key and address. */
 static bool
 is_key_hash(struct arena *a, const struct user *u, const char *hash)
 {
@@ -71,7 +71,7 @@ is_key_hash(struct arena *a, const struct user *u, const char *hash)
 	return secret_equal(md5, hash);
 }
 
-/* u NULL: there is no such account, which takes as long to find out. */
+/* u NULL: there is no such account, and finding this out takes as long. */
 static bool
 password_fits(struct arena *a, const struct user *u, const char *hash)
 {
@@ -84,9 +84,9 @@ password_fits(struct arena *a, const struct user *u, const char *hash)
 }
 
 /*
- * Old rows hold the bare MD5: the first right password replaces it by a slow hash.
- * Keys that clients and readers of notices have go on, as digests from which no
- * password can be guessed faster than from the keys themselves.
+ * Old rows hold the bare MD5: the first correct password replaces it with a slow hash.
+ * Keys that clients and feed readers already have stay valid, as digests that do not
+ * make guessing the password faster than the keys themselves do.
  */
 static void
 strengthen(struct db *db, struct arena *a, const struct user *u, const char *hash)
@@ -108,9 +108,9 @@ strengthen(struct db *db, struct arena *a, const struct user *u, const char *has
 }
 
 /*
- * E_NOTFOUND: there is none.  The column takes e for an e with an accent and ignores
- * blanks at the end; an address that only resembles another one is nobody's, as each of
- * them would have attempts of its own.
+ * Finds the account of an address.  E_NOTFOUND: there is none.  The column's collation
+ * ignores accents and trailing blanks, but an address that merely resembles another is
+ * treated as unknown: otherwise each variant would get its own number of attempts.
  */
 static enum err
 find_user(struct web_rpc *x, const char *email, struct user **u, struct fail *f)
@@ -124,14 +124,15 @@ find_user(struct web_rpc *x, const char *email, struct user **u, struct fail *f)
 
 /* --- lookup_account --- */
 
-/* Ways to be known that this project does not have. */
+/* Answers requests for login methods that this project does not have. */
 static bool
 other_login(struct web_rpc *x)
 {
 	if (web_param(x, "ldap_auth") != NULL)
 		web_error(x->b, WEB_FAILED, "This project does not use LDAP");
 	else if (web_param(x, "server_assigned_cookie") != NULL)
-		web_error(x->b, WEB_NOT_FOUND, NULL); /* none is ever assigned */
+		web_error(
+		    x->b, WEB_NOT_FOUND, NULL); /* this project never assigns one */
 	else
 		return false;
 	return true;
@@ -178,7 +179,7 @@ rpc_lookup_account(struct web_rpc *x)
 
 /* --- create_account --- */
 
-/* The address is taken: its owner gets the key again, nobody else learns anything. */
+/* The address is taken: its owner gets the key again, anybody else learns nothing. */
 static void
 answer_existing(struct web_rpc *x, const struct user *u, const char *hash)
 {
@@ -191,7 +192,7 @@ answer_existing(struct web_rpc *x, const struct user *u, const char *hash)
 	}
 }
 
-/* All codes are looked at, however early one fits. */
+/* Compares all codes, however early one matches, so that the time tells nothing. */
 static bool
 invited(const struct web_rpc *x)
 {
@@ -210,7 +211,7 @@ consents(const struct web_rpc *x)
 	return strcmp(web_text(x, "consent_flag"), "1") == 0;
 }
 
-/* Are the parameters of a new account good?  Else an error document was written. */
+/* Checks the parameters of a new account; if one is bad, writes an error document. */
 static bool
 check_new(struct web_rpc *x, const struct user *u, const char *hash)
 {
@@ -235,7 +236,7 @@ check_new(struct web_rpc *x, const struct user *u, const char *hash)
 	return false;
 }
 
-/* Key, cross-project id and slow hash of a new account. */
+/* Makes the key, cross-project id and slow hash of a new account. */
 static enum err
 make_secrets(struct web_rpc *x, struct user *u, const char *hash, struct fail *f)
 {
@@ -248,7 +249,10 @@ make_secrets(struct web_rpc *x, struct user *u, const char *hash, struct fail *f
 	return password_hash(x->a, hash, &u->passwd_hash, f);
 }
 
-/* A team that cannot be joined is no reason to turn somebody away. */
+/*
+ * Finds the team to join.  A team that cannot be joined is no reason to refuse the
+ * account.
+ */
 static enum err
 find_team(struct web_rpc *x, struct user *u, struct fail *f)
 {
@@ -262,7 +266,10 @@ find_team(struct web_rpc *x, struct user *u, struct fail *f)
 	return e == E_NOTFOUND ? OK : e;
 }
 
-/* E_RACE: the address was taken meanwhile, or by an earlier attempt of ours. */
+/*
+ * E_RACE: the address was taken meanwhile, by another request or an earlier attempt of
+ * this one.
+ */
 static enum err
 insert_account(struct web_rpc *x, struct user *u, const char *hash, struct fail *f)
 {
@@ -309,7 +316,7 @@ create_account(struct web_rpc *x, struct user *u, const char *hash)
 	if (taken && e == OK) {
 		answer_existing(x, old, hash);
 	} else if (taken && e == E_NOTFOUND) {
-		/* A database that was a BOINC project's takes each name once. */
+		/* In a database adopted from BOINC, names are unique too. */
 		web_error(x->b, WEB_NOT_UNIQUE, NULL);
 	} else if (e != OK) {
 		web_failed(x, &f);
@@ -340,7 +347,7 @@ rpc_create_account(struct web_rpc *x)
 		answer_existing(x, old, hash);
 		return;
 	}
-	limit_succeeded(x, u.email_addr); /* nobody's password was guessed at */
+	limit_succeeded(x, u.email_addr); /* no password was tried */
 	if (e == E_NOTFOUND)
 		create_account(x, &u, hash);
 	else

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How often an address may do what only strangers do often: fail to know a password, or
- * make accounts.  The processes of a machine share the counts by a file; one that
- * cannot be used limits nobody, as a full disk must not shut volunteers out.
+ * Limits how often an address may do what only strangers do often: fail to
+ * authenticate, or create accounts.  The processes of a machine share the counts in a
+ * file.  If the file cannot be used nobody is limited, because a full disk must not
+ * lock volunteers out.
  */
 #include "sched/web/web_rpc.h"
 
@@ -50,7 +51,9 @@ hourly(int64_t n)
 	return (struct rate){ .burst = (double)n, .per_s = (double)n / HOUR_S };
 }
 
-/* 0 if it may go on, else the seconds until it may. */
+/*
+ * Counts one event; returns 0 if it is within the limit, otherwise the seconds to wait.
+ */
 static double
 limit_take(struct web_rpc *x, int64_t per_hour, const char *what, const char *who)
 {
@@ -69,8 +72,8 @@ limit_take(struct web_rpc *x, int64_t per_hour, const char *what, const char *wh
 		log_fail("limit", &f);
 		return 0;
 	}
-	/* no e-mail addresses in the log */
-	log_warn("too many %s %s, for %.0f s", what,
+	/* do not log e-mail addresses */
+	log_warn("too many %s %s: refused for %.0f s", what,
 	    what == guesses ? "an account" : who, wait_s);
 	return wait_s;
 }
@@ -88,8 +91,8 @@ limit_give_back(struct web_rpc *x, int64_t per_hour, const char *what, const cha
 }
 
 /*
- * Clients know no number for this; the one for a project that is down for a while makes
- * them say that it is to be tried again later, and no more.
+ * Clients have no error number for this.  The number for a project that is temporarily
+ * down makes them tell the volunteer to try again later.
  */
 static bool
 limit_allows(struct web_rpc *x, double wait_s)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What account managers and statistics sites ask (protocol.md 7.6). */
+/* RPCs of account managers and statistics sites (protocol.md 7.6). */
 #include "sched/web/web_rpc.h"
 
 #include <string.h>
@@ -11,7 +11,9 @@
 
 enum { IDS_MAX = DB_LIST_MAX };
 
-/* A deleted account keeps its row; its key says so (protocol.md 7.4). */
+/*
+ * A deleted account keeps its row; its key shows that it is deleted (protocol.md 7.4).
+ */
 static bool
 account_is_deleted(const struct user_info *u)
 {
@@ -19,9 +21,8 @@ account_is_deleted(const struct user_info *u)
 }
 
 /*
- * The account whose key stands in that parameter.  Else an error document was written.
- * The index finds keys without regard to what stands at the end of one, so the key is
- * compared again.
+ * Finds the account whose key is in the parameter; otherwise writes an error document.
+ * The index ignores trailing blanks of a key, so the key is compared again.
  */
 static bool
 authenticated(struct web_rpc *x, const char *parameter, struct user_info **u)
@@ -68,10 +69,10 @@ rpc_manager_get_info(struct web_rpc *x)
 void
 rpc_manager_set_info(struct web_rpc *x)
 {
-	web_error(x->b, WEB_FAILED, "Accounts are not changed from outside");
+	web_error(x->b, WEB_FAILED, "Accounts cannot be changed by account managers");
 }
 
-/* Preferences are told apart by these; "" is the default. */
+/* The venues that preferences know; "" is the default. */
 static bool
 venue_is_known(const char *s)
 {
@@ -141,7 +142,7 @@ rpc_show_user(struct web_rpc *x)
 		web_failed(x, &f);
 }
 
-/* "1,2,3": the numbers up to the first that is none. */
+/* Parses "1,2,3", up to the first item that is not a number. */
 static size_t
 read_ids(struct arena *a, const char *s, int64_t ids[IDS_MAX])
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Notices that clients show to their users: the files of notices/ in the project's
- * directory, each with a title in its first line.  Its time is that of the file.
+ * Notices that clients show to volunteers: the files of notices/ in the project's
+ * directory, each with a title in its first line.  A notice's time is that of its file.
  */
 #include "sched/web/web_rpc.h"
 
@@ -16,10 +16,10 @@
 #include "lib/banned.h"
 
 enum {
-	FILES_MAX = 1000, /* looked at */
+	FILES_MAX = 1000, /* files examined */
 	SHOWN_MAX = 50,
 	TEXT_BYTES = 16 << 10,
-	AGE_S = 30 * 24 * 3600, /* clients drop what is older */
+	AGE_S = 30 * 24 * 3600, /* clients drop older notices */
 };
 
 static int
@@ -31,7 +31,7 @@ newer_first(const void *x, const void *y)
 	                            strcmp(a->name, b->name);
 }
 
-/* Hidden files and what editors leave behind are no notices. */
+/* Hidden files and editors' backup files are not notices. */
 static bool
 is_notice(const char *name)
 {
@@ -59,7 +59,7 @@ read_notice(struct web_rpc *x, const char *dir, struct notice *v)
 	return true;
 }
 
-/* The newest first, and as many as there is room for. */
+/* Reads the notices, newest first, at most SHOWN_MAX. */
 static size_t
 read_notices(struct web_rpc *x, struct notice v[SHOWN_MAX])
 {
@@ -86,7 +86,7 @@ read_notices(struct web_rpc *x, struct notice v[SHOWN_MAX])
 	return shown;
 }
 
-/* said: "<id>_<32 hex>". */
+/* Answers with the notices; said: "<id>_<32 hex digits>". */
 static void
 answer_notices(struct web_rpc *x, int64_t userid, const char *said)
 {
@@ -118,7 +118,7 @@ rpc_notices(struct web_rpc *x)
 	answer_notices(x, web_id(x, "userid"), web_text(x, "auth"));
 }
 
-/* The form of old: without the id in front of the key. */
+/* The old form, without the id in front of the key. */
 void
 rpc_notify_rss(struct web_rpc *x)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pages without state: what goes in comes out as HTML. */
+/* Renders pages as HTML from their arguments alone. */
 #include "sched/web/web_page.h"
 
 #include <string.h>
@@ -119,8 +119,8 @@ page_message(struct buf *b, const struct conf *cf, const char *title, const char
 /* --- home --- */
 
 /*
- * Both spellings of each scheduler URL, as clients search for them line by line: the
- * tag in column 0, the element within one line.
+ * Renders each scheduler URL in both forms that clients search for line by line: the
+ * tag starts in column 0 and the element is on one line.
  */
 static const char *
 scheduler_lines(struct arena *a, const struct conf *cf)
@@ -178,8 +178,7 @@ page_put_row(struct buf *b, const char *label, const char *text)
 	buf_puts(b, "</td></tr>\n");
 }
 
-/* Group by group; the tags are those that statistics sites know, where they know one.
- */
+/* In groups; the tags are those that statistics sites know, where there is one. */
 #define FIGURES(s)                                                                     \
 	{                                                                              \
 		{ "Tasks ready to send", "results_ready_to_send",                      \
@@ -198,7 +197,7 @@ page_put_row(struct buf *b, const char *label, const char *text)
 		    { "Data files with tasks to send", "files_with_unsent",            \
 			    (s)->files_with_unsent },                                  \
 		    { "Computers", "hosts", (s)->hosts },                              \
-		    { "Computers that asked in the last 7 days", "hosts_active",       \
+		    { "Computers active in the last 7 days", "hosts_active",           \
 			    (s)->hosts_active },                                       \
 		    { "Accounts", "users", (s)->users },                               \
 	}
@@ -267,7 +266,7 @@ page_user(struct buf *b, const struct conf *cf, const struct user_info *u)
 	char since[21];
 
 	clock_text(u->create_time, since);
-	since[sizeof("2025-01-01") - 1] = '\0'; /* the day is enough */
+	since[sizeof("2025-01-01") - 1] = '\0'; /* keeps only the day */
 	page_begin(b, cf, u->name);
 	buf_puts(b, "<table>\n<caption>Account</caption>\n");
 	page_put_row(b, "Member since", since);

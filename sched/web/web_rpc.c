@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parameters of web RPCs.  Clients send them in the query; a form may post them. */
+/* Parameters of web RPCs: clients send them in the query or post them as a form. */
 #include "sched/web/web_rpc.h"
 
 #include "lib/http.h"

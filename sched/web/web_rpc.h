@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Web RPCs (protocol.md 7): what one of them gets, the RPCs, and how often they may be
- * tried. */
+/*
+ * Web RPCs (protocol.md 7): their context, the RPCs, and how often they may be tried.
+ */
 #ifndef SCHED_WEB_WEB_RPC_H
 #define SCHED_WEB_WEB_RPC_H
 
@@ -11,43 +12,45 @@
 #include "proto/web.h"
 
 struct web_rpc {
-	struct buf *b; /* the reply: whole documents only */
+	struct buf *b; /* the reply: always a whole document */
 	struct arena *a;
 	const struct conf *conf;
 	struct db *db;
-	const char *query, *form; /* still encoded; "" = none */
+	const char *query, *form; /* still URL-encoded; "" = none */
 	const char *peer;         /* address, as in struct fcgi_request */
 	int64_t now;
 };
 
-/* A parameter, decoded, from the query, else from the form; NULL if absent. */
+/* Returns a decoded parameter from the query, else from the form; NULL if absent. */
 char *web_param(const struct web_rpc *, const char *name);
-/* The same; absent is "". */
+/* As web_param(), but "" if absent. */
 char *web_text(const struct web_rpc *, const char *name);
-/* A number > 0; 0 if it is none. */
+/* Returns a parameter that is a number > 0; 0 if it is not. */
 int64_t web_id(const struct web_rpc *, const char *name);
-/* The error document for what the database or a file said; its reason goes to the log.
+/*
+ * Writes the error document for an error of the database or a file, and logs the
+ * reason.
  */
 void web_failed(struct web_rpc *, const struct fail *);
 
 /* --- web_limit.c --- */
 
 /*
- * Who shares a limit: an IPv4 address, the network of 64 bits of an IPv6 address; what
- * is no address shares one with all others of its kind.
+ * Returns the name of the group that shares a limit: an IPv4 address, or the 64-bit
+ * network of an IPv6 address.  Everything that is not an address shares one group.
  */
 char *limit_group(struct arena *, const char *peer);
 /*
- * Something that a stranger may try only so often: may it be tried now?  Else an error
- * document was written.  account: whom it is about, NULL if unknown.  What succeeds is
- * then taken back, so that only failures count.
+ * May this be tried now?  Counts one attempt against the limits; if a limit is reached,
+ * writes an error document and returns false. account: whom the attempt is about, NULL
+ * if unknown. limit_succeeded() takes an attempt back, so that only failures count.
  */
 bool limit_try(struct web_rpc *, const char *account);
 void limit_succeeded(struct web_rpc *, const char *account);
-/* May this address have one more account?  Else an error document was written. */
+/* May this address create one more account?  If not, writes an error document. */
 bool limit_new_account(struct web_rpc *);
 
-/* --- web_account.c: who has a password --- */
+/* --- web_account.c: accounts with a password --- */
 void rpc_create_account(struct web_rpc *);
 void rpc_lookup_account(struct web_rpc *);
 void rpc_login_token(struct web_rpc *);
@@ -58,7 +61,7 @@ void rpc_manager_set_info(struct web_rpc *);
 void rpc_manager_set_host(struct web_rpc *);
 void rpc_show_user(struct web_rpc *);
 void rpc_team_lookup(struct web_rpc *);
-/* The account of show_user.php for its page; E_NOTFOUND: no such account. */
+/* Finds the account for the page show_user.php; E_NOTFOUND if there is none. */
 enum err web_public_account(struct web_rpc *, struct user_info **, struct fail *);
 
 /* --- web_notices.c --- */
