@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What web RPCs read and write of accounts, their hosts and teams. */
+/* What web RPCs read and write about accounts, their hosts and teams. */
 #include "db/entity.h"
 
 #include <string.h>

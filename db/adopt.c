@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads schema.sql's fixed layout (one column or index per line) and compares it. */
+/*
+ * Reads the fixed layout of schema.sql (one column or index per line) and compares it
+ * with a live database.
+ */
 #include "db/adopt.h"
 
 #include <string.h>
@@ -12,7 +15,7 @@ adopt_cut(struct arena *a, const char *from, const char *to)
 	return arena_memdup(a, from, (size_t)(to - from));
 }
 
-/* Without the comma and the comment at its end. */
+/* Returns the line without its trailing comma and comment. */
 static char *
 definition(struct arena *a, const char *line, const char *end)
 {
@@ -24,7 +27,10 @@ definition(struct arena *a, const char *line, const char *end)
 	return adopt_cut(a, line, end);
 }
 
-/* "DEFAULT x" gives x; NULL for none, for NULL and for a timestamp's. */
+/*
+ * Returns x of "DEFAULT x"; NULL if there is no default, or it is NULL or a
+ * timestamp's.
+ */
 static char *
 default_of(struct arena *a, const char *text)
 {
@@ -36,7 +42,7 @@ default_of(struct arena *a, const char *text)
 	return strcmp(p, "NULL") == 0 ? NULL : arena_strdup(a, p);
 }
 
-/* "(a, b)" gives "a,b". */
+/* Turns "(a, b)" into "a,b". */
 static char *
 index_columns(struct arena *a, const char *text)
 {
@@ -56,7 +62,7 @@ adopt_starts(const char *text, const char *with)
 	return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Is the name one of a list with commas? */
+/* Is name in a comma-separated list? */
 static bool
 comma_list_has(const char *list, const char *name)
 {
@@ -70,7 +76,7 @@ comma_list_has(const char *list, const char *name)
 	return false;
 }
 
-/* An index whose name a statement forces, or is known to use. */
+/* Does a statement force this index, or is one known to use it? */
 static bool
 statement_names(const char *index)
 {
@@ -89,7 +95,7 @@ statement_names(const char *index)
 	return false;
 }
 
-/* false for what is neither a column nor an index. */
+/* Parses a line into *w; returns false if it is neither a column nor an index. */
 static bool
 want_read_line(struct arena *a, const char *line, const char *end, struct want *w)
 {
@@ -122,7 +128,10 @@ want_read_line(struct arena *a, const char *line, const char *end, struct want *
 	return true;
 }
 
-/* A table's first line ends with "name ("; NULL for other statements. */
+/*
+ * Returns the table's name, which precedes " (" at the end of the first line; NULL for
+ * other statements.
+ */
 static char *
 table_of(struct arena *a, const char *sql)
 {
@@ -202,8 +211,10 @@ live_index(const struct live *l, const char *table, const char *name)
 	return NULL;
 }
 
-/* The same index under another name, as upstream's of names; not one that is wanted
- * under that name. */
+/*
+ * Finds the same index under another name, such as BOINC's, unless that name is wanted
+ * for another index.
+ */
 static const struct row_index *
 live_alias(const struct want *all, size_t n, const struct want *w, const struct live *l)
 {
@@ -225,7 +236,7 @@ live_alias(const struct want *all, size_t n, const struct want *w, const struct 
 	return NULL;
 }
 
-/* NOT NULL without a default, or NULL where another default is meant. */
+/* Is a default missing, or NULL where another one is needed? */
 static bool
 lacks_default(const struct want *w, const struct row_column *c)
 {
@@ -234,7 +245,9 @@ lacks_default(const struct want *w, const struct row_column *c)
 	return w->extra != NULL && null;
 }
 
-/* Inserts of ours name only what they set, so every column needs its default. */
+/*
+ * Our inserts name only the columns that they set, so every column needs its default.
+ */
 static bool
 column_gap(struct arena *a, const struct want *w, const struct live *l, struct gap *g)
 {

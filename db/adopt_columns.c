@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What columns hold: a definition of schema.sql beside a column of the dictionary. */
+/*
+ * Column types: compares a definition in schema.sql with a column of the live database.
+ */
 #include "db/adopt.h"
 
 #include <stdlib.h>
@@ -20,9 +22,11 @@ enum holds {
 
 enum { DOC_BYTES = 65535, ID_BYTES = 4 };
 
-/* size: bytes; 0 = stands in brackets, in characters.  initial: any value of the type,
- * for a column without a default.  MySQL takes no literal there for a long type, and
- * ALTER COLUMN not even one in brackets. */
+/*
+ * size: bytes; 0 = the size is in brackets, in characters. initial: some value of the
+ * type, for a column without a default.  MySQL accepts no literal default for a long
+ * type, and ALTER COLUMN not even one in brackets.
+ */
 static const struct type {
 	const char *name;
 	enum holds holds;
@@ -58,8 +62,10 @@ static const struct type {
 	{ "json", HOLDS_OTHER, 0, "(JSON_OBJECT())" },
 };
 
-/* "varchar(254) ..." and "VARCHAR(254) ..." give their line of the table, with the size
- * in brackets. */
+/*
+ * Returns the table's entry for a type such as "varchar(254) ..." or "VARCHAR(254)
+ * ...", with the size in brackets.
+ */
 static struct type
 column_type_of(const char *text)
 {
@@ -77,7 +83,7 @@ column_type_of(const char *text)
 	return (struct type){ "", HOLDS_OTHER, 0, NULL };
 }
 
-/* What follows the name. */
+/* Returns the definition after the column's name. */
 static const char *
 type_text(const struct want *w)
 {
@@ -90,7 +96,10 @@ holds_as_much(int64_t has, int64_t needs)
 	return has >= needs ? COLUMN_FITS : COLUMN_NARROW;
 }
 
-/* Ids and times are never negative, and few projects have two billion results. */
+/*
+ * Compares integer columns.  Ids and times are never negative, and few projects have
+ * two billion results.
+ */
 static enum column_fit
 integer_fit(
     const struct want *w, int64_t wanted, const struct row_column *c, int64_t has)
@@ -147,7 +156,9 @@ column_definition(struct arena *a, const struct want *w, const struct row_column
 	    (int)strcspn(type, " "), type, c->charset, c->collation, rest);
 }
 
-/* MariaDB's JSON is a long text that must be a document; these are its marks. */
+/*
+ * MariaDB's JSON is a longtext with a check that it is a document; these are its marks.
+ */
 static bool
 may_be_json(const struct row_column *c)
 {

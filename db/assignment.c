@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Workunits that are for some hosts only.  Their results are ordinary ones that the
- * transitioner makes, but stand in a place of the index where only their targets look:
- * so the claim of one is the same conditional update as any other, and no two
- * schedulers can send it twice.
+ * Workunits reserved for some hosts.  The transitioner makes their results like any
+ * others, but the results have their own place in the index, where only their targets
+ * look.  So a claim is the same conditional update as any other, and two schedulers can
+ * never send one result twice.
  */
 #include "db/entity.h"
 
@@ -11,7 +11,10 @@
 #include "model/states.h"
 #include "lib/banned.h"
 
-/* The workunit's unsent results go where its flags say. */
+/*
+ * Sets the workunit's flags and moves its unsent results to the matching place in the
+ * index.
+ */
 static enum err
 assignment_set_flags(struct db *db, struct arena *a, struct workunit wu, int32_t flags,
     int64_t now, struct fail *f)

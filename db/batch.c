@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One statement for many rows of arguments.  MariaDB takes them in one message (bulk
- * binding: an array per parameter); any other server is told row after row.
+ * Runs one statement for many rows of arguments.  MariaDB takes them in one message
+ * (bulk binding: an array per parameter); other servers get them row by row.
  */
 #include "db/private.h"
 
@@ -10,17 +10,20 @@
 #include "lib/banned.h"
 
 /*
- * A node of a cluster may end a transaction at any moment; that single statements tell
- * of it was measured (db.c), of bulks it was not: there it is row after row.
+ * When to avoid bulks.
  *
- * MariaDB's count of a bulk is the sum over all rows, and (10.11.19) includes rows that
- * a trigger of the project's own writes by INSERT ... SELECT: one row too few and one
- * of a trigger are as many as expected.  So where there are triggers there are no
- * bulks. They are looked for once in a connection; a count that is too large tells of
- * one made since, or that an account without the privilege TRIGGER does not see.  What
- * must never be done twice is not done in bulks all the same: see
- * sched/rpc/commit_rows.c. After a count that was too small, who starts again is told
- * row by row.
+ * A cluster node may end a transaction at any moment.  It has been measured that single
+ * statements report this (run.c), but not that bulks do, so a cluster gets the rows one
+ * by one.
+ *
+ * MariaDB's count for a bulk is the sum over all rows, and (10.11.19) includes rows
+ * that a project's own trigger writes with INSERT ...  SELECT: a missing row and a row
+ * from a trigger would cancel out.  So bulks are not used where there are triggers.
+ * These are looked up once per connection; a count that is too large reveals a trigger
+ * created since, or one that an account without the TRIGGER privilege does not see.
+ * What must never happen twice is not done in bulks at all: see
+ * sched/rpc/commit_rows.c.  After a count that is too small, the next DOUBTFUL batches
+ * run row by row, so that a retry learns which row failed.
  */
 enum { DOUBTFUL = 16 };
 
@@ -58,7 +61,10 @@ row_by_row(struct db *db, const struct db_batch *b, int64_t *affected, struct fa
 
 #ifdef MARIADB_PACKAGE_VERSION
 
-/* Parameter p of all rows as one array; rows are bound as for a single statement. */
+/*
+ * Binds parameter p of all rows as one array; the rows are already bound as for single
+ * statements.
+ */
 static void
 bind_column(
     struct arena *a, MYSQL_BIND *to, MYSQL_BIND *const *rows, size_t n, size_t p)
@@ -120,14 +126,14 @@ all_at_once(struct db *db, const struct db_batch *b, int64_t *affected, struct f
 		e = conn_fail(db, st, stmt_infos[b->id].name, f);
 	else
 		*affected = (int64_t)mysql_stmt_affected_rows(st);
-	if (db->stmts[b->id][0] != NULL) /* still connected: for single rows again */
+	if (db->stmts[b->id][0] != NULL) /* still connected: back to single rows */
 		mysql_stmt_attr_set(st, STMT_ATTR_ARRAY_SIZE, &one);
 	return e;
 }
 
 #endif
 
-/* Does the next batch, of n rows, go in one message?  Asked once for each. */
+/* Does the next batch, of n rows, go in one message?  Called once per batch. */
 static enum err
 at_once(struct db *db, size_t n, bool *yes, struct fail *f)
 {
@@ -177,6 +183,7 @@ db_batch_all(struct db *db, const struct db_batch *b, struct fail *f)
 		return e;
 	db->bulk = db->bulk && affected < (int64_t)b->n;
 	db->doubtful = DOUBTFUL;
-	return FAIL(f, E_RACE, "%lld of %zu rows were as they were read",
+	return FAIL(f, E_RACE,
+	    "only %lld of %zu rows matched: others have changed since they were read",
 	    (long long)affected, b->n);
 }

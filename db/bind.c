@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Typed values to parameters, and rows of an answer to typed structs.  Text is made
- * valid here, at the last moment, so that no statement can fail because of a byte
- * (db.h).
+ * Binds typed values to parameters, and fetches result rows into typed structs.  Text
+ * is made valid here, at the last moment, so that no statement can fail because of an
+ * invalid byte (db.h).
  */
 #include "db/private.h"
 
@@ -26,8 +26,7 @@ text_valid(struct arena *a, const char *text, int text_bytes, size_t max)
 		size_t put = fits ? len : 1;
 
 		if (out + put > max || !fits) {
-			/* the first place that differs: from here on a copy is needed
-			 */
+			/* From the first difference on, a copy is needed. */
 			to = to != NULL ? to : arena_memdup(a, text, n);
 		}
 		if (out + put > max) {
@@ -69,7 +68,7 @@ bind_f64(struct db *db, MYSQL_BIND *b, double v)
 	b->buffer = copy;
 }
 
-/* Bytes that a column of the type takes. */
+/* Returns how many bytes a column of the type holds. */
 static size_t
 text_max(enum arg_type type)
 {
@@ -127,7 +126,7 @@ bind_pairs(MYSQL_BIND *b, const struct db_pairs *pairs)
 	return 2 * size;
 }
 
-/* One value, or a list: so many parameters. */
+/* Binds one value or one list; returns the number of parameters. */
 static size_t
 bind_value(struct db *db, MYSQL_BIND *b, const struct param *p, const void *at)
 {
@@ -159,7 +158,7 @@ bind_value(struct db *db, MYSQL_BIND *b, const struct param *p, const void *at)
 	}
 }
 
-/* Where the value is. */
+/* Returns the address of the parameter's value. */
 static const void *
 param_value_at(const struct param *p, const void *args)
 {
@@ -188,12 +187,12 @@ bind_args(struct db *db, enum stmt_id id, const void *args, size_t *n)
 	return b;
 }
 
-/* Where one row of an answer lands before it is copied. */
+/* The buffers that receive one result row before it is copied. */
 struct landing {
 	MYSQL_BIND *bind;
 	unsigned long *len;
 	sql_bool *null;
-	char *row; /* numbers: at their offsets in the shape */
+	char *row; /* numbers, at their offsets in the shape */
 };
 
 static struct landing
@@ -224,7 +223,9 @@ landing_make(struct db *db, const struct row_shape *shape)
 	return l;
 }
 
-/* Text longer than the landing place is fetched a second time, in full. */
+/*
+ * Returns a text column; text longer than its buffer is fetched a second time, in full.
+ */
 static char *
 take_text(MYSQL_STMT *st, const struct landing *l, size_t i, struct arena *a)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Applications, platforms and versions: read whole, changed only by the admin. */
+/* Apps, platforms and app versions: read as a whole, changed only by the admin. */
 #include "db/entity.h"
 
 #include "db/no_work.h"
@@ -51,7 +51,7 @@ app_by_id(struct db *db, struct arena *a, int64_t id, struct app **app, struct f
 enum err
 app_insert(struct db *db, struct app *app, struct fail *f)
 {
-	app->id = 0; /* assigned, also when tried again */
+	app->id = 0; /* assigned by the database, also on a retry */
 	enum err e = db_exec(db, f, NULL, APP_INSERT, .app = app);
 
 	if (e == OK)
@@ -68,7 +68,7 @@ app_update(struct db *db, const struct app *app, struct fail *f)
 enum err
 app_version_insert(struct db *db, struct app_version *version, struct fail *f)
 {
-	version->id = 0; /* assigned, also when tried again */
+	version->id = 0; /* assigned by the database, also on a retry */
 	enum err e = db_exec(db, f, NULL, APP_VERSION_INSERT, .version = version);
 
 	if (e == OK)
@@ -79,7 +79,7 @@ app_version_insert(struct db *db, struct app_version *version, struct fail *f)
 enum err
 platform_insert(struct db *db, struct platform *platform, struct fail *f)
 {
-	platform->id = 0; /* assigned, also when tried again */
+	platform->id = 0; /* assigned by the database, also on a retry */
 	enum err e = db_exec(db, f, NULL, PLATFORM_INSERT, .platform = platform);
 
 	if (e == OK)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The connection itself: its failures are sorted into ours by one table, and it is
- * dropped here.  It is never repaired in the middle of a transaction: the caller has to
- * begin again.
+ * The connection: classifies its failures by one table, and drops it when it is of no
+ * more use.  A connection is never repaired in the middle of a transaction: the caller
+ * has to start again.
  */
 #include "db/private.h"
 
@@ -13,10 +13,12 @@
 enum { ERR_ENGINE = 1030 };
 
 /*
- * Numbers of the server (1000..) and of the client library (2000..) that mean more than
- * "the statement is refused".
- *   lost       the connection is of no more use
- *   uncertain  at COMMIT: it may have been done
+ * Error numbers of the server (1000..) and of the client library (2000..) that mean
+ * more than "the statement is refused".
+ *
+ * lost: the connection is of no more use.
+ *
+ * uncertain: at COMMIT, the transaction may have been committed.
  */
 static const struct failure {
 	unsigned code;
@@ -24,7 +26,7 @@ static const struct failure {
 	bool lost, uncertain;
 } failures[] = {
 	{ 1020, E_RETRY, false, false },     /* changed since it was read */
-	{ 1021, E_DISK_FULL, false, false }, /* disk is full */
+	{ 1021, E_DISK_FULL, false, false }, /* the disk is full */
 	{ 1026, E_DISK_FULL, false, false }, /* a file cannot be written */
 	{ 1040, E_DB, false, false },        /* too many connections */
 	{ 1044, E_CONFIG, false, false },    /* no right to the database */
@@ -32,14 +34,14 @@ static const struct failure {
 	{ 1046, E_CONFIG, false, false },    /* no database chosen */
 	{ 1047, E_RETRY, false, false },     /* wsrep: node not ready */
 	{ 1049, E_CONFIG, false, false },    /* no such database */
-	{ 1053, E_RETRY, true, true },       /* server shuts down */
+	{ 1053, E_RETRY, true, true },       /* the server is shutting down */
 	{ 1054, E_CONFIG, false, false },    /* no such column */
 	{ 1062, E_RACE, false, false },      /* a unique key is taken */
-	{ 1072, E_CONFIG, false, false },    /* no such column for an index */
+	{ 1072, E_CONFIG, false, false },    /* an index names a missing column */
 	{ 1114, E_DISK_FULL, false,
-	    false }, /* no room for the row: InnoDB on a full disk */
+	    false },                      /* no room for the row: InnoDB, full disk */
 	{ 1146, E_CONFIG, false, false }, /* no such table */
-	{ 1130, E_CONFIG, false, false }, /* not from this host */
+	{ 1130, E_CONFIG, false, false }, /* this host may not connect */
 	{ 1152, E_RETRY, true, true },    /* aborted connection */
 	{ 1158, E_RETRY, true, true },    /* network: read */
 	{ 1159, E_RETRY, true, true },    /* network: read timed out */
@@ -50,34 +52,37 @@ static const struct failure {
 	{ 1184, E_RETRY, true, true },    /* aborted connection */
 	{ 1205, E_RETRY, false, false },  /* lock wait timed out */
 	{ 1213, E_RETRY, false, false },  /* deadlock; Galera: certification */
-	{ 1243, E_RETRY, true, false },   /* prepared statement is not known */
-	{ 1251, E_CONFIG, false, false }, /* the account's way to log in is not ours */
-	{ 1264, E_BADREQ, false, false }, /* number out of range */
-	{ 1290, E_DB, true, false },      /* read-only: no longer the primary     */
+	{ 1243, E_RETRY, true, false },   /* the prepared statement is unknown */
+	{ 1251, E_CONFIG, false,
+	    false }, /* the account's login method is not supported */
+	{ 1264, E_BADREQ, false, false }, /* a number is out of range */
+	{ 1290, E_DB, true, false },      /* read-only: no longer the primary */
 	{ 1317, E_RETRY, false, true },   /* statement was interrupted */
-	{ 1366, E_BADREQ, false, false }, /* value of a wrong form */
-	{ 1406, E_BADREQ, false, false }, /* text too long */
-	{ 1412, E_RETRY, false, false },  /* table was altered meanwhile */
-	{ 1615, E_RETRY, true, false },   /* statement must be prepared again */
+	{ 1366, E_BADREQ, false, false }, /* a value has the wrong form */
+	{ 1406, E_BADREQ, false, false }, /* a text is too long */
+	{ 1412, E_RETRY, false, false },  /* the table was altered meanwhile */
+	{ 1615, E_RETRY, true, false },   /* the statement must be prepared again */
 	{ 1698, E_CONFIG, false, false }, /* wrong account (known by the kernel) */
 	{ 1820, E_CONFIG, false, false }, /* the account's password has expired */
 	{ 1836, E_DB, true, false },      /* read-only                            */
-	{ 1862, E_CONFIG, false, false }, /* the same, at the door */
+	{ 1862, E_CONFIG, false, false }, /* the password has expired, at login */
 	{ 1927, E_RETRY, true, true },    /* connection was killed */
 	{ 1969, E_RETRY, false, true },   /* statement took too long (MariaDB) */
 	{ 2006, E_RETRY, true, true },    /* server has gone away */
 	{ 2013, E_RETRY, true, true },    /* connection lost during a statement */
 	{ 2026, E_RETRY, true, true },    /* connection lost, under TLS */
 	{ 2055, E_RETRY, true, true },    /* connection lost, with system error */
-	{ 2059, E_CONFIG, false, false }, /* the library lacks the way to log in */
-	{ 2061, E_CONFIG, false, false }, /* that way does not trust this line */
-	{ 3024, E_RETRY, false, true },   /* statement took too long (MySQL) */
-	{ 3100, E_RETRY, false, false },  /* MySQL's group: no part of it now */
-	{ 3101, E_RETRY, false, false },  /* MySQL's group: certification */
+	{ 2059, E_CONFIG, false, false }, /* the library lacks the login method */
+	{ 2061, E_CONFIG, false,
+	    false },                    /* the login method needs a secure connection */
+	{ 3024, E_RETRY, false, true }, /* statement took too long (MySQL) */
+	{ 3100, E_RETRY, false, false }, /* MySQL group replication: not a member now */
+	{ 3101, E_RETRY, false, false }, /* MySQL group replication: certification */
 	{ 3118, E_CONFIG, false, false }, /* the account is locked */
 	{ 3169, E_RETRY, true, true },    /* connection was killed (MySQL) */
-	{ 3854, E_BADREQ, false, false }, /* not in the column's character set */
-	{ 4031, E_RETRY, true, true },    /* the server closed an idle connection */
+	{ 3854, E_BADREQ, false,
+	    false }, /* a character is not in the column's character set */
+	{ 4031, E_RETRY, true, true }, /* the server closed an idle connection */
 };
 
 static struct failure
@@ -95,7 +100,7 @@ conn_error_of(unsigned code)
 	return failure_of(code).err;
 }
 
-/* Programs go with the connection. */
+/* Drops the prepared programs, which belong to the connection. */
 static void
 tx_batch_drop(struct db *db)
 {
@@ -129,7 +134,7 @@ conn_fail(struct db *db, MYSQL_STMT *st, const char *what, struct fail *f)
 	struct failure x = failure_of(code);
 	const char *cure = "";
 
-	/* The engine's own number stands in the text only; 28 is ENOSPC. */
+	/* The storage engine's own number is only in the text; 28 is ENOSPC. */
 	if (code == ERR_ENGINE && strstr(text, "error 28 ") != NULL)
 		x.err = E_DISK_FULL;
 
@@ -157,7 +162,8 @@ conn_in_time(const struct db *db, const char *what, struct fail *f)
 	if (!conn_late(db))
 		return OK;
 	return FAIL(f, E_DB,
-	    "%s: not begun, as the database has kept this request waiting", what);
+	    "%s: not started, because the database has kept this request waiting too long",
+	    what);
 }
 
 enum err

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Statements and transactions over one connection, which is made as needed (db.h). */
+/* Statements and transactions on one connection, which is made when needed (db.h). */
 #include "db/private.h"
 
 #include <assert.h>
@@ -37,7 +37,7 @@ db_close(struct db *db)
 	conn_drop(db);
 	arena_free(&db->scratch);
 	arena_free(&db->working_set.a);
-	struct arena a = db->a; /* db itself lives in it */
+	struct arena a = db->a; /* holds db itself */
 	arena_free(&a);
 }
 
@@ -73,8 +73,9 @@ db_run_once(struct db *db, struct arena *a, struct fail *f, void **rows, size_t 
 }
 
 /*
- * A single statement that lost against another transaction has done nothing, and is run
- * again; processes that met nap for different times.
+ * A single statement that lost against another transaction has changed nothing and is
+ * run again.  The pauses differ between processes, so that two that collided do not
+ * collide again.
  */
 enum err
 db_run(struct db *db, struct arena *a, struct fail *f, void **rows, size_t *n,
@@ -82,7 +83,7 @@ db_run(struct db *db, struct arena *a, struct fail *f, void **rows, size_t *n,
 {
 	if (db->tx_batch.on)
 		return rows == NULL ? tx_batch_keep(db, affected, id, args, f) :
-		                      tx_batch_refuse(db, "an answer is asked for", f);
+		                      tx_batch_refuse(db, "it needs an answer", f);
 	enum err e = db_run_once(db, a, f, rows, n, affected, id, args);
 
 	for (int i = 1;
@@ -183,7 +184,7 @@ db_commit(struct db *db, struct fail *f)
 	if (e == OK)
 		e = conn_in_time(db, "COMMIT", f);
 	if (e == E_DB)
-		conn_drop(db); /* with all that was to be committed */
+		conn_drop(db); /* discards everything that was to be committed */
 	db->uncertain = false;
 	db->in_tx = false;
 	if (e != OK)
@@ -194,7 +195,9 @@ db_commit(struct db *db, struct fail *f)
 	if (mysql_commit(db->my) == 0)
 		return OK;
 	e = conn_fail(db, NULL, "COMMIT", f);
-	/* Were it still open, the next BEGIN would commit it after all. */
+	/*
+	 * Otherwise, if the transaction is still open, the next BEGIN would commit it.
+	 */
 	if (db->my != NULL && mysql_rollback(db->my) != 0)
 		conn_drop(db);
 	return e;
@@ -219,7 +222,7 @@ db_rollback(struct db *db)
 
 	db->in_tx = db->tx_batch.on = false;
 	if (was && db->my != NULL && (conn_late(db) || mysql_rollback(db->my) != 0))
-		conn_drop(db); /* the server rolls back what it no longer hears of */
+		conn_drop(db); /* the server rolls back when the connection is gone */
 }
 
 void

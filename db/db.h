@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One connection: statements (db/stmts.h) are prepared on first use and bound by type;
- * rows come into an arena.
+ * rows are returned in an arena.
  *
- * Retry rule: E_RETRY (deadlock, lock time-out, lost connection, wsrep not ready) means
+ * Retry rule: E_RETRY (deadlock, lock timeout, lost connection, wsrep not ready) means
  * roll back and start the unit of work again; db_retry_nap() waits with jitter.
- * Matched, not changed, rows are counted (CLIENT_FOUND_ROWS).
+ * Affected rows are matched rows, not changed rows (CLIENT_FOUND_ROWS).
  *
- * Bytes: the connection speaks utf8mb4.  What clients sent has no declared encoding
- * (protocol.md 10), and a strict server refuses invalid text; so text arguments are
+ * Bytes: the connection speaks utf8mb4.  Text from clients has no declared encoding
+ * (protocol.md 10), and a strict server rejects invalid text, so text arguments are
  * made valid when they are bound: a byte that is not UTF-8, or a character wider than
- * the text columns of this database take (an adopted one may be latin1), becomes "?".
- * Columns that keep raw bytes are blobs and are bound as such, untouched.
+ * this database's text columns accept (an adopted one may be latin1), becomes "?".
+ * Columns that keep raw bytes are blobs and are bound untouched.
  */
 #ifndef DB_DB_H
 #define DB_DB_H
@@ -24,7 +24,10 @@
 #include "model/conf.h"
 #include "model/rows.h"
 
-/* struct row_number, row_pair, ...: answers that are no whole row (shapes.def). */
+/*
+ * struct row_number, row_pair, ...: result rows that are not whole table rows
+ * (shapes.def).
+ */
 #define COL(shape, name, type) col_##type name;
 #define SHAPE(name, cols)                                                              \
 	struct row_##name {                                                            \
@@ -39,38 +42,43 @@ enum { DB_LIST_MAX = 64, DB_LIST_LONG = 512, DB_VARCHAR_MAX = 254, DB_NAME_MAX =
 struct db;
 
 /*
- * What a connection is for, and so how long anything may wait: for a server that does
- * not answer, whose disk is full, or where somebody has locked rows or tables.  The
- * server's own limits are set to match (stmts.def, SESSION_WAIT).
+ * The purpose of a connection, which decides how long anything may wait: for a server
+ * that does not answer or whose disk is full, or for rows or tables that someone has
+ * locked.  The server's own limits are set to match (stmts.def, SESSION_WAIT).
  */
 enum db_use {
-	DB_WORK, /* daemons and tools: an answer takes at most 60 s */
+	DB_WORK, /* daemons and tools: an answer may take at most 60 s */
 	/*
-	 * A client waits for our reply: an answer takes at most 5 s, and after 4.5 s of
-	 * a request (db_request) nothing is begun any more, so that all statements of a
-	 * request, and connecting again, together wait less than 10 s.
+	 * A client waits for our reply: an answer may take at most 5 s, and 4.5 s after
+	 * the beginning of a request (db_request) nothing new is started, so that all
+	 * statements of a request, including a reconnect, together wait less than 10 s.
 	 */
 	DB_REPLY,
-	DB_LOOK,       /* the same as DB_REPLY, and the server refuses every write */
-	DB_ANY_SCHEMA, /* an admin's changes: no check of the schema's version, no limit
-	                  on time */
+	DB_LOOK,       /* as DB_REPLY, but the server refuses every write */
+	DB_ANY_SCHEMA, /* an admin's changes: any schema version, no time limit */
 };
 
 /*
- * From conf (db_host, db_port, db_user, db_passwd, db_name, or db_socket); conf must
- * live as long.  Checks the schema version: E_CONFIG with the command to run if it is
- * another one.
- * E_DB if the server is not there, E_CONFIG if it refuses the account or the database.
+ * Connects as conf says (db_host, db_port, db_user, db_passwd, db_name, or db_socket);
+ * conf must outlive the connection.  Checks the schema version.  E_DB: the server is
+ * not available.  E_CONFIG: it refuses the account or the database, or the schema has
+ * another version; f names the command to run.
  */
 enum err db_open(const struct conf *, enum db_use, struct db **, struct fail *);
-void db_close(struct db *); /* NULL is fine */
-/* A request begins, or began at since_ms (clock_mono_ms) but for what it has waited on
- * purpose; db_open begins one too. */
+void db_close(struct db *); /* NULL is allowed */
+/*
+ * Starts the time limit of a request that began at since_ms (clock_mono_ms), apart from
+ * deliberate waiting. db_open() calls it too.
+ */
 void db_request(struct db *, int64_t since_ms);
-/* Is the connection usable?  Reconnects if it was lost; E_DB if that fails. */
+/*
+ * Checks that the connection works, and reconnects if it was lost; E_DB if that fails.
+ */
 enum err db_ready(struct db *, struct fail *);
-/* The same, but what served a second ago is not asked again: if it was lost since, the
- * next statement says so by E_RETRY. */
+/*
+ * As db_ready(), but skips the check if the connection worked less than a second ago;
+ * if it was lost since, the next statement returns E_RETRY.
+ */
 enum err db_awake(struct db *, struct fail *);
 
 /* Statements: db/stmts.h. */
@@ -78,32 +86,38 @@ int64_t db_insert_id(struct db *);
 
 enum err db_begin(struct db *, struct fail *); /* READ COMMITTED */
 /*
- * The same, and what it reads is not older than this moment, whichever node of a
- * cluster had it committed: waits until this one has caught up.
+ * As db_begin(), but reads nothing older than this moment, whichever node of a cluster
+ * committed it: waits until this node has caught up.
  */
 enum err db_begin_current(struct db *, struct fail *);
 /*
- * The same for a transaction of changes only, which are kept back until db_commit()
- * sends them in one message; texts must stay until then.  The optimistic way: until
- * then each that asks for its count is told 1, and if not each matches one row, nothing
- * is done and db_commit() returns E_RETRY with db_tx_batch_refused() true.  So does
- * whatever cannot be done like that (reads, rows to be made, more than 16 statements or
- * 512 KB of texts, what this connection never did before): the transaction is to be
- * begun again by db_begin(), in which each statement is run when it is called.  A
- * server that is not MariaDB, or one node of several: db_begin().
+ * As db_begin(), for a transaction that only makes changes.  They are held back until
+ * db_commit() sends them in one message; texts must stay until then.  This is
+ * optimistic: each statement whose count is requested reports 1 at once.  If one of
+ * them does not match exactly one row, nothing is changed, and db_commit() returns
+ * E_RETRY with db_tx_batch_refused() true.  The same happens with anything that cannot
+ * be sent this way: reads, inserts of whole rows, more than 16 statements or 512 KB of
+ * text, or a sequence new to this connection.  The caller then starts again with
+ * db_begin(), where each statement runs when it is called.  On servers other than
+ * MariaDB, and on cluster nodes, this is db_begin().
  */
 enum err db_begin_tx_batch(struct db *, struct fail *);
 bool db_tx_batch_refused(const struct db *);
-/* E_RETRY with db_commit_uncertain() true: may or may not stand. */
+/*
+ * E_RETRY with db_commit_uncertain() true: the transaction may or may not have been
+ * committed.
+ */
 enum err db_commit(struct db *, struct fail *);
 bool db_commit_uncertain(const struct db *);
-/* Is the server one node of several, which does not see what others have locked? */
+/* Is the server a cluster node, which does not see what other nodes have locked? */
 bool db_in_cluster(const struct db *);
-/* The numbers of rows of one number each, in the arena. */
+/* Converts rows of one number each to an array in the arena. */
 int64_t *row_numbers(struct arena *, const void *rows, size_t n);
-void db_rollback(struct db *);                /* always safe to call */
-void db_retry_nap(struct rng *, int attempt); /* 2, 4, 8 .. ms, jitter, at most 500 */
+void db_rollback(struct db *); /* always safe to call */
+void db_retry_nap(
+    struct rng *, int attempt); /* 2, 4, 8 ... ms with jitter, at most 500 */
 
-uint64_t db_statements(const struct db *); /* run so far: for the log line */
+uint64_t db_statements(
+    const struct db *); /* number of statements run so far, for the log line */
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Typed wrappers over the statements, one .c file per entity.  E_NOTFOUND: no such row.
+ * Typed wrappers around the statements, one .c file per entity.  E_NOTFOUND: no such
+ * row.
  */
 #ifndef DB_ENTITY_H
 #define DB_ENTITY_H
@@ -10,7 +11,7 @@
 #include "model/request.h"
 #include "model/snapshot.h"
 
-struct id_share { /* an instance's share of the ids: id % n = i; n = 1 is all */
+struct id_share { /* an instance's share of the ids: id % n = i; n = 1 = all ids */
 	int64_t n, i;
 };
 
@@ -21,49 +22,52 @@ enum err user_by_authenticator(
     struct db *, struct arena *, const char *, struct user **, struct fail *);
 enum err user_by_email(
     struct db *, struct arena *, const char *, struct user **, struct fail *);
-/* Fills id; E_RACE if the e-mail address or authenticator is taken; names may repeat.
+/*
+ * Fills id; E_RACE if the e-mail address or authenticator is taken; names may repeat.
  */
 enum err user_insert(struct db *, struct user *, struct fail *);
 enum err user_set_prefs(
     struct db *, int64_t id, const char *global_prefs, struct fail *);
 /*
- * Of all transactions that call this for an account one is done after the other: others
- * wait, or, on other nodes of a cluster, end with E_RETRY.
+ * Serialises the transactions that call this for an account: others wait or, on other
+ * nodes of a cluster, end with E_RETRY.
  */
 enum err user_lock(struct db *, int64_t id, struct fail *);
 enum err user_set_cpid(struct db *, int64_t id, const char *cpid, struct fail *);
-/* Replaces the hash of the password, unless it is no longer was->passwd_hash; the
- * digests of keys that were derived from that one stay. */
+/*
+ * Replaces the password's hash if it is still was->passwd_hash; keeps the digests of
+ * keys that were derived from it.
+ */
 enum err user_set_passwd_hash(struct db *, const struct user *was, const char *stored,
     const struct user_keys *, struct fail *);
 enum err team_name(struct db *, struct arena *, int64_t id, char **name,
-    struct fail *); /* "" if there is none */
+    struct fail *); /* "" = no team */
 
-/* --- account.c: what web RPCs need of accounts and teams (protocol.md 7) --- */
+/* --- account.c: what web RPCs need from accounts and teams (protocol.md 7) --- */
 enum err account_by_id(
     struct db *, struct arena *, int64_t id, struct user_info **, struct fail *);
 enum err account_by_key(
     struct db *, struct arena *, const char *key, struct user_info **, struct fail *);
-/* Did an account have this address until some time after since?  E_NOTFOUND: no. */
+/* Did an account have this address at some time after `since`? E_NOTFOUND: no. */
 enum err account_had_email(
     struct db *, const char *email, int64_t since, struct fail *);
 /*
- * Inserts the account (as user_insert), its way into team u->teamid, and that its owner
- * consented, with the name of the client as source; source NULL: no consent is stored.
+ * Inserts the account (as user_insert), its membership of team u->teamid, and its
+ * owner's consent with the client's name as source; source NULL: stores no consent.
  * All or nothing.
  */
 enum err account_insert(struct db *, struct user *u, const char *source, struct fail *);
-/* The newest 200. */
+/* Returns the newest 200 hosts. */
 enum err account_hosts(struct db *, struct arena *, int64_t userid, struct host **,
     size_t *n, struct fail *);
 /* E_NOTFOUND: the account has no such host. */
 enum err account_host_venue(
     struct db *, int64_t userid, int64_t hostid, const char *venue, struct fail *);
-/* A team of that name that everyone may join. */
+/* Finds a team of this name that everyone may join. */
 enum err team_to_join(struct db *, const char *name, int64_t *id, struct fail *);
 enum err teams_by_ids(struct db *, struct arena *, const int64_t *ids, size_t n,
     struct team **, size_t *nteams, struct fail *);
-/* At most 20 whose names begin so. */
+/* Finds at most 20 teams whose names begin with `start`. */
 enum err teams_by_name(struct db *, struct arena *, const char *start, struct team **,
     size_t *n, struct fail *);
 
@@ -72,10 +76,10 @@ enum err host_by_id(
     struct db *, struct arena *, int64_t id, struct host **, struct fail *);
 struct row_host_account {
 	struct host host;
-	struct user user; /* its account; id 0: there is none */
+	struct user user; /* the host's account; id 0 = none */
 	struct snap_glance glance;
 };
-/* has_jobs: some are known to be on the host, so none is looked for. */
+/* has_jobs: jobs are known to be on the host, so none are looked for. */
 enum err host_and_account(struct db *, struct arena *, int64_t hostid, bool has_jobs,
     struct row_host_account **, struct fail *);
 enum err host_by_cpid(struct db *, struct arena *, int64_t userid,
@@ -83,14 +87,14 @@ enum err host_by_cpid(struct db *, struct arena *, int64_t userid,
 enum err host_similar(struct db *, struct arena *, const struct host *like,
     struct host **, struct fail *); /* protocol.md 3.2 (4) */
 /*
- * When the n-th newest of the account's hosts was made, of those made after a time (s
- * UTC), n > 0; 0: they are fewer.
+ * Returns when the n-th newest of the account's hosts made after `after` (s UTC) was
+ * made, n > 0; 0 = there are fewer.
  */
 enum err host_made(struct db *, int64_t userid, int64_t after, int64_t n,
     int64_t *create_time, struct fail *);
 /*
- * The n-th of the account's hosts with results in progress, one host left out, in no
- * order, n > 0; 0: they are fewer.
+ * Returns the n-th of the account's hosts with results in progress, except one host, in
+ * no order, n > 0; 0 = there are fewer.
  */
 enum err host_with_work(
     struct db *, int64_t userid, int64_t except, int64_t n, int64_t *id, struct fail *);
@@ -100,28 +104,33 @@ enum err host_save_rpc(
 enum err host_token(struct db *, int64_t id, int64_t *rpc_token, struct fail *);
 enum err host_app_versions(struct db *, struct arena *, int64_t hostid,
     struct host_app_version **, size_t *n, struct fail *);
-/* E_RACE: the row is there already. */
+/* E_RACE: the row exists already. */
 enum err host_app_version_insert(
     struct db *, const struct host_app_version *, struct fail *);
 /*
  * Writes what an RPC changes: the daily quota, the day's count, consecutive_valid.
- * E_RACE: one of them is not what it was, and nothing was changed.
+ * E_RACE: one of them has changed, and nothing was written.
  */
 enum err host_app_version_move(struct db *, const struct host_app_version *was,
     const struct host_app_version *becomes, struct fail *);
-/* How many hosts asked since then (whole days). */
+/* Counts the hosts that made a request since then (whole days). */
 enum err hosts_active(struct db *, int64_t since, int64_t *n, struct fail *);
-/* Held files of a host: writes only what differs from the rows (host_file). */
+/*
+ * Stores the files that a host holds: writes only what differs from its rows
+ * (host_file).
+ */
 enum err host_files_save(struct db *, struct arena *, int64_t hostid,
     const int64_t *file_ids, size_t n, int64_t now, struct fail *);
-/* The same if the rows are known, as of a moment ago: the host's next request puts
- * right what another one changed since.  old is put in order. */
+/*
+ * As host_files_save(), with the rows of a moment ago in old, which is sorted: if
+ * another request changed them since, the host's next request corrects them.
+ */
 enum err host_files_change(struct db *, struct arena *, int64_t hostid, int64_t *old,
     size_t nold, const int64_t *file_ids, size_t n, int64_t now, struct fail *);
 
 /*
- * What clients wrote about themselves (protocol.md 1.1): the last of each kind is kept,
- * at most its last 1,000,000 bytes, from a line's start on.
+ * Logs that clients send about themselves (protocol.md 1.1): the last of each kind is
+ * kept, at most its last 1,000,000 bytes, starting with a whole line.
  */
 enum host_log { LOG_TIME_STATS = 1, LOG_JOBS = 2 };
 enum err host_log_store(struct db *, int64_t hostid, enum host_log, int64_t now,
@@ -134,7 +143,7 @@ enum err catalog_load(struct db *, struct arena *, struct catalog **, struct fai
 enum err app_by_id(
     struct db *, struct arena *, int64_t id, struct app **, struct fail *);
 enum err app_insert(struct db *, struct app *, struct fail *);
-/* All but its name and create_time, by id. */
+/* Updates all columns but name and create_time, by id. */
 enum err app_update(struct db *, const struct app *, struct fail *);
 enum err app_version_insert(struct db *, struct app_version *, struct fail *);
 enum err platform_insert(struct db *, struct platform *, struct fail *);
@@ -144,7 +153,7 @@ enum err file_insert(
     struct db *, struct file *, struct fail *); /* E_RACE: the name is taken */
 enum err fileset_insert(
     struct db *, struct fileset *, const int64_t *file_ids, size_t n, struct fail *);
-/* Files of a set that has none. */
+/* Adds the files of a set that has none yet. */
 enum err fileset_fill(
     struct db *, int64_t id, const int64_t *file_ids, size_t n, struct fail *);
 enum err fileset_by_name(
@@ -152,34 +161,38 @@ enum err fileset_by_name(
 enum err fileset_by_id(
     struct db *, struct arena *, int64_t, struct fileset **, struct fail *);
 enum err fileset_set_next(struct db *, int64_t id, int32_t expect_next, int32_t next,
-    struct fail *); /* E_RACE if moved */
+    struct fail *); /* E_RACE: gen_next has moved */
 enum err fileset_set_paused(struct db *, int64_t id, int32_t paused, struct fail *);
-/* target_nresults of a workunit of the set; E_NOTFOUND if there is none. */
+/* Returns target_nresults of a workunit of the set; E_NOTFOUND if there is none. */
 enum err fileset_target(struct db *, int64_t id, int64_t *results, struct fail *);
-/* It leaves the working set now. */
+/* Records that the file leaves the working set now. */
 enum err fileset_dropped(struct db *, const char *name, int64_t now, struct fail *);
-/* The files of one file set by increasing name, as templates number them. */
+/* Returns the files of a file set by name, as templates number them. */
 enum err fileset_files(struct db *, struct arena *, int64_t id, struct row_member **,
     size_t *n, struct fail *);
-/* Rows of those names that are registered, in any order. */
+/* Returns the rows of the names that are registered, in any order. */
 enum err files_by_names(struct db *, struct arena *, const char *const *names, size_t n,
     struct file **, size_t *nfiles, struct fail *);
 enum err file_by_name(
     struct db *, struct arena *, const char *, struct file **, struct fail *);
 
 /* --- workunit.c --- */
-/* Columns of wu and the blob; fills id; E_RACE: the name is taken. */
+/* Inserts a workunit and fills its id; E_RACE: the name is taken. */
 enum err workunit_insert(
     struct db *, struct workunit *, const char *xml_doc, struct fail *);
-/* n of them as one batch, in a transaction of the caller's; fills their ids; E_RACE: a
- * name is taken. */
+/*
+ * Inserts n workunits as one batch, in the caller's transaction; fills their ids;
+ * E_RACE: a name is taken.
+ */
 enum err workunits_insert(struct db *, struct arena *, struct workunit *const *,
     const char *const *xml_docs, size_t n, struct fail *);
-/* Ids of n names; 0 = there is none of that name. */
+/* Returns the ids of n names; 0 = no workunit has this name. */
 enum err workunit_ids(struct db *, struct arena *, char *const *names, size_t n,
     int64_t *ids, struct fail *);
-/* Those of at most DB_LIST_MAX ids that are there, by id, locked until the
- * transaction's end. */
+/*
+ * Reads the existing workunits of at most DB_LIST_MAX ids, by id, and locks them until
+ * the transaction ends.
+ */
 enum err workunits_lock(struct db *, struct arena *, const int64_t *ids, size_t n,
     struct workunit **, size_t *nwus, struct fail *);
 enum err workunit_by_id(
@@ -188,7 +201,10 @@ enum err workunit_by_name(
     struct db *, struct arena *, const char *, struct workunit **, struct fail *);
 enum err workunit_xml_doc(
     struct db *, struct arena *, int64_t id, char **, struct fail *);
-/* Of at most DB_LIST_MAX, in the order of ids; NULL for one that is gone. */
+/*
+ * Returns xml_doc of at most DB_LIST_MAX workunits in the order of ids; NULL = the
+ * workunit is gone.
+ */
 enum err workunits_xml_docs(struct db *, struct arena *, const int64_t *ids, size_t n,
     const char **docs, struct fail *);
 enum err workunits_due(struct db *, struct arena *, struct id_share, int64_t now,
@@ -197,38 +213,46 @@ enum err workunits_to_validate(struct db *, struct arena *, struct id_share,
     int64_t appid, size_t max, struct workunit **, size_t *n, struct fail *);
 enum err workunits_to_assimilate(struct db *, struct arena *, struct id_share,
     int64_t appid, size_t max, struct workunit **, size_t *n, struct fail *);
-/* Nobody else changes these, or their results, until the end of the transaction; ids
- * ascending. */
+/*
+ * Locks workunits so that nobody else changes them or their results until the
+ * transaction ends; ids ascending.
+ */
 enum err workunits_hold(
     struct db *, struct arena *, const int64_t *ids, size_t n, struct fail *);
-/* transition_time = least(it, at), transition_seq + 1; ids ascending. */
+/*
+ * Sets transition_time to the earlier of it and `at`, and adds 1 to transition_seq; ids
+ * ascending.
+ */
 enum err workunits_touch(
     struct db *, const int64_t *ids, size_t n, int64_t at, struct fail *);
-/* The same, each (a) with a time of its own (b). */
+/* As workunits_touch(), each id (a) with its own time (b). */
 enum err workunits_touch_each(
     struct db *, const struct row_pair *, size_t n, struct fail *);
 /*
- * The same for one, which is bound to a class of hosts, an app version, or both (0 =
- * not to that).  E_RACE: it is bound to another one already, and nothing was changed.
+ * Touches a workunit and binds it to a class of hosts, an app version, or both (0 =
+ * not).  E_RACE: it is bound differently already, and nothing was changed.
  */
 enum err workunit_bind(struct db *, int64_t id, int32_t hr_class,
     int64_t app_version_id, int64_t at, struct fail *);
 
-/* Workunits that have target_nresults 1 and no canonical result get this number, and a
- * quorum of it; the others stay.  ids ascending, and touched before. */
+/*
+ * Sets target_nresults and min_quorum of workunits with target_nresults 1 and no
+ * canonical result to `results`; others stay. ids ascending, and touched before.
+ */
 enum err workunits_raise(
     struct db *, const int64_t *ids, size_t n, int32_t results, struct fail *);
 
 /* --- result.c --- */
-/* New result: UNSENT, ready set from the workunit's fileset or shard; fills id. E_RACE:
- * the name is taken. */
+/*
+ * Inserts a result: UNSENT, with ready from the workunit's file set or shard; fills id.
+ * E_RACE: the name is taken.
+ */
 enum err result_insert(struct db *, const struct workunit *, struct result *,
     const char *xml_doc_in, uint32_t random, struct fail *);
-/* The same for many, as one batch, in a transaction of the caller's; ids are not
- * filled. */
+/* Inserts many results as one batch, in the caller's transaction; does not fill ids. */
 struct new_result {
 	struct result r;
-	const struct workunit *wu; /* with its id */
+	const struct workunit *wu; /* its id must be set */
 	const char *xml_doc_in;
 	uint32_t random; /* its order among equals */
 };
@@ -236,40 +260,53 @@ enum err results_insert(
     struct db *, struct arena *, struct new_result *, size_t n, struct fail *);
 enum err results_of_workunit(struct db *, struct arena *, int64_t workunitid,
     struct result **, size_t *n, struct fail *);
-/* Of at most DB_LIST_MAX workunits, by workunit and id. */
+/* Returns the results of at most DB_LIST_MAX workunits, by workunit and id. */
 enum err results_of_workunits(struct db *, struct arena *, const int64_t *workunitids,
     size_t n, struct result **, size_t *nresults, struct fail *);
 enum err result_by_id(
     struct db *, struct arena *, int64_t id, struct result **, struct fail *);
-/* result.ready of an unsent result: its file set, or its shard (model/states.h). */
+/*
+ * Returns result.ready of an unsent result: its file set, or its shard
+ * (model/states.h).
+ */
 int64_t result_ready(const struct workunit *, int32_t priority);
 enum err result_by_name(
     struct db *, struct arena *, const char *, struct result **, struct fail *);
 enum err result_xml_docs(struct db *, struct arena *, int64_t id, char **xml_doc_in,
     char **xml_doc_out, char **stderr_out, struct fail *);
-/* xml_doc_in and xml_doc_out of at most DB_LIST_MAX results, those that are there. */
+/*
+ * Returns xml_doc_in and xml_doc_out of at most DB_LIST_MAX results, of those that
+ * exist.
+ */
 enum err results_files(struct db *, struct arena *, const int64_t *ids, size_t n,
     struct row_docs **, size_t *ndocs, struct fail *);
-/* The same with stderr_out. */
+/* As results_files(), with stderr_out. */
 enum err results_docs(struct db *, struct arena *, const int64_t *ids, size_t n,
     struct row_docs **, size_t *ndocs, struct fail *);
-/* The claim (performance.md 1 (W3)): expects UNSENT.  E_RACE: lost, or the once rule
- * forbids it. */
+/*
+ * Claims a job (performance.md 1 (W3)): expects UNSENT.  E_RACE: lost, or the once rule
+ * forbids it.
+ */
 enum err result_claim(struct db *, const struct dec_send *, int64_t hostid,
     int64_t userid, int64_t now, int64_t stored_deadline, struct fail *);
-/* A resend: expects IN_PROGRESS of this host. */
+/* Sends a job again: expects IN_PROGRESS on this host. */
 enum err result_resend(struct db *, const struct dec_send *, int64_t hostid,
     int64_t now, int64_t stored_deadline, struct fail *);
-/* W2: expects what dec says; E_RACE if it is no longer so. */
+/* Stores a report (W2): expects the state in dec; E_RACE if it has changed. */
 enum err result_report(struct db *, const struct dec_report *, const struct rq_report *,
     int64_t hostid, int64_t userid, int64_t teamid, int64_t now, struct fail *);
 enum err result_expire(
     struct db *, int64_t id, int64_t hostid, int64_t deadline, struct fail *);
-/* Of a job that this transaction has claimed: who else brings its large files turned
- * out later. */
+/*
+ * Sets the bytes of a job that this transaction has claimed, once it is known which
+ * other jobs bring its large files.
+ */
 enum err result_set_bytes(struct db *, int64_t id, int64_t hostid, int64_t needed,
     int64_t saved, struct fail *);
-/* A result in progress on host from becomes hostid's.  E_RACE: it is not there. */
+/*
+ * Moves a result in progress from host `from` to hostid.  E_RACE: it is not in progress
+ * there.
+ */
 enum err result_to_host(
     struct db *, int64_t id, int64_t from, int64_t hostid, struct fail *);
 enum err results_detach(struct db *, struct arena *, int64_t hostid, int64_t now,
@@ -413,18 +450,18 @@ enum err filesets_unmade(
 /* --- assignment.c --- */
 enum target { TARGET_ALL, TARGET_HOST, TARGET_USER, TARGET_TEAM }; /* protocol.md 4.7 */
 /*
- * Makes the workunit's results, those that are not sent yet too, only for this target
- * (id 0 for TARGET_ALL), beside those that it has; multi: every host of the target gets
- * one.  In a transaction of the caller.
+ * Reserves the workunit's results, including those not sent yet, for one more target
+ * (id 0 for TARGET_ALL); multi: every host of the target gets one.  In the caller's
+ * transaction.
  */
 enum err assignment_add(struct db *, struct arena *, const struct workunit *,
     enum target, int64_t target_id, bool multi, int64_t now, struct fail *);
-/* The workunit is for everybody again. */
+/* Makes the workunit available to everybody again. */
 enum err assignments_drop(
     struct db *, struct arena *, const struct workunit *, int64_t now, struct fail *);
 /*
- * Adds what is for the snapshot's host, account or team: targeted jobs, broadcast ones,
- * as conf allows; none of a workunit that the host has a result of.
+ * Adds jobs for the snapshot's host, account or team: targeted and broadcast ones, as
+ * conf allows; none of a workunit of which the host has a result.
  */
 enum err snapshot_targeted(
     struct db *, struct arena *, const struct conf *, struct snapshot *, struct fail *);
@@ -432,10 +469,10 @@ enum err snapshot_targeted(
 /* --- trickle.c --- */
 enum err trickle_insert(
     struct db *, int64_t hostid, int64_t now, const struct rq_trickle *, struct fail *);
-/* The oldest messages for a host that nobody handed over yet, at most max. */
+/* Returns the oldest messages for a host that have not been delivered, at most max. */
 enum err messages_down(struct db *, struct arena *, int64_t hostid, size_t max,
     struct snap_message **, size_t *n, struct fail *);
-/* E_RACE: another reply carries it. */
+/* E_RACE: another reply delivers it. */
 enum err message_handled(struct db *, int64_t id, struct fail *);
 enum err message_insert(struct db *, int64_t hostid, int64_t now, const char *variety,
     const char *xml, struct fail *);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Large files, the sets of them that workunits use, and who holds them. */
+/* Large files, the file sets that workunits use, and which hosts hold them. */
 #include "db/entity.h"
 
 #include <stdlib.h>
@@ -21,7 +21,7 @@ file_insert(struct db *db, struct file *file, struct fail *f)
 {
 	enum err e = row_name_check("file", file->name, f);
 
-	file->id = 0; /* assigned, also when tried again */
+	file->id = 0; /* assigned by the database, also on a retry */
 	if (e == OK)
 		e = db_exec(db, f, NULL, FILE_INSERT, .file = file);
 	if (e == OK)
@@ -64,7 +64,7 @@ fileset_insert(struct db *db, struct fileset *set, const int64_t *file_ids, size
 {
 	enum err e = row_name_check("file set", set->name, f);
 
-	set->id = 0; /* assigned, also when tried again */
+	set->id = 0; /* assigned by the database, also on a retry */
 	if (e == OK)
 		e = db_exec(db, f, NULL, FILESET_INSERT, .set = set);
 	if (e != OK)
@@ -131,8 +131,8 @@ fileset_set_next(
 	    .id = id, .was = expect_next);
 
 	if (e == OK && affected == 0)
-		return FAIL(f, E_RACE, "file set %lld: another generator was faster",
-		    (long long)id);
+		return FAIL(f, E_RACE,
+		    "file set %lld: another generator has advanced it", (long long)id);
 	return e;
 }
 

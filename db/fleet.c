@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The active hosts, what work asks of them, and workunits that may lack results. */
+/* The active hosts, what work demands of them, and workunits that may lack results. */
 #include "db/fleet.h"
 
 #include "db/stmts.h"

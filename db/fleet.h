@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows for the question what can never get on: workunits that lack results, unsent work
- * and what it asks for, and the active hosts.  For admins and daemons, not for an RPC.
+ * Rows that show which work can never be done: workunits that lack results, the demands
+ * of unsent work, and the active hosts.  For admins and daemons, not for RPCs.
  */
 #ifndef DB_FLEET_H
 #define DB_FLEET_H
@@ -10,26 +10,36 @@
 #include "model/conf.h"
 #include "model/fleet.h"
 
-/* The hosts that are active by locality_active_host_days; now in s UTC. */
+/*
+ * Summarises the hosts that are active according to locality_active_host_days; now in s
+ * UTC.
+ */
 enum err fleet_load(struct db *, struct arena *, const struct conf *, int64_t now,
     struct fleet *, struct fail *);
-/* Their kinds too, each once. */
+/* Adds the kinds of active hosts, each once. */
 enum err fleet_load_kinds(struct db *, struct arena *, const struct conf *, int64_t now,
     struct fleet *, struct fail *);
 
-/* Of the open workunits with ids in (from, to] that have unsent results. */
+/*
+ * Returns the demands of open workunits with ids in (from, to] that have unsent
+ * results.
+ */
 enum err demand_between(struct db *, struct arena *, int64_t from, int64_t to,
     struct demand **, size_t *n, struct fail *);
-/* Of the first unsent results of an app: of those of its files, its plain ones and its
- * urgent ones 100 each. */
+/*
+ * Returns the demands of an app's first unsent results: 100 each of file jobs, plain
+ * jobs and urgent jobs.
+ */
 enum err demand_queued(struct db *, struct arena *, int64_t appid, struct demand **,
     size_t *n, struct fail *);
 
-/* Candidates for quorum_prospect() with ids in (from, to], the first 1,000. */
+/* Returns candidates for quorum_prospect() with ids in (from, to], the first 1,000. */
 enum err wus_short(struct db *, struct arena *, int64_t from, int64_t to,
     struct row_wu_short **, size_t *n, struct fail *);
-/* Unsent work whose targets are all gone, or which the options leave alone; the first
- * 1,000. */
+/*
+ * Returns unsent work whose targets are all gone, or which the options disable; the
+ * first 1,000.
+ */
 enum err wus_aimed_in_vain(struct db *, struct arena *, const struct conf *,
     struct row_aimed **, size_t *n, struct fail *);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hosts, what is known of app versions on them, and which large files they hold. */
+/* Hosts, the statistics of app versions on them, and the large files they hold. */
 #include "db/entity.h"
 
 #include <stdlib.h>
@@ -47,7 +47,7 @@ host_similar(struct db *db, struct arena *a, const struct host *like,
 	return db_row(db, a, f, host, HOST_SIMILAR, .like = like);
 }
 
-/* OFFSET n - 1 is the n-th. */
+/* Maps E_NOTFOUND to 0. (OFFSET n - 1 is the n-th row.) */
 static enum err
 nth_or_zero(enum err e, int64_t *value)
 {
@@ -77,7 +77,7 @@ host_with_work(struct db *db, int64_t userid, int64_t except, int64_t n, int64_t
 enum err
 host_insert(struct db *db, struct host *host, struct fail *f)
 {
-	host->id = 0; /* assigned, also when tried again */
+	host->id = 0; /* assigned by the database, also on a retry */
 	enum err e = db_exec(db, f, NULL, HOST_INSERT, .host = host);
 
 	if (e == OK)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the server runs our statements: EXPLAIN and the counters of rows read. */
+/* Finds how the server runs our statements: EXPLAIN, and the counters of rows read. */
 #include "db/private.h"
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@ db_prepare(struct db *db, enum stmt_id id, size_t n, struct fail *f)
 	return e;
 }
 
-/* The columns differ between servers, their names do not. */
+/* Returns the position of a column; positions differ between servers, names do not. */
 static size_t
 column_named(MYSQL_STMT *st, const char *name)
 {
@@ -50,7 +50,7 @@ explain_fetch(struct db *db, struct arena *a, MYSQL_STMT *st, struct plan_row **
 	if (shape.ncols > EXPLAIN_COLS_MAX || table == EXPLAIN_COLS_MAX ||
 	    type == EXPLAIN_COLS_MAX || key == EXPLAIN_COLS_MAX ||
 	    select == EXPLAIN_COLS_MAX)
-		return FAIL(f, E_DB, "EXPLAIN answers in a form that is not known");
+		return FAIL(f, E_DB, "EXPLAIN returned an unknown format");
 	for (size_t i = 0; i < shape.ncols; i++)
 		cols[i] = (struct col){ "", COL_str, i * sizeof(char *) };
 	shape.size = shape.ncols * sizeof(char *);
@@ -61,7 +61,10 @@ explain_fetch(struct db *db, struct arena *a, MYSQL_STMT *st, struct plan_row **
 	for (size_t i = 0; i < *n; i++) {
 		char **text = (char **)rows + i * shape.ncols;
 
-		/* MySQL names the table that rows are inserted into, as read whole. */
+		/*
+		 * MySQL lists the table that rows are inserted into as if it were read
+		 * in full.
+		 */
 		if (strcmp(text[select], "INSERT") != 0)
 			(*out)[kept++] = (struct plan_row){ text[table], text[type],
 				text[key] };
@@ -81,7 +84,8 @@ db_explain(struct db *db, struct arena *a, struct fail *f, struct plan_row **row
 		return e;
 	MYSQL_STMT *st = mysql_stmt_init(db->my);
 	char *sql = arena_printf(a, "EXPLAIN %s%s",
-	    db->mariadb ? "" : "FORMAT=TRADITIONAL ", /* MySQL's own is a tree */
+	    db->mariadb ? "" :
+			  "FORMAT=TRADITIONAL ", /* MySQL's default format is a tree */
 	    stmt_text(a, id, list_slot(stmt_list_len(db, id, args))));
 	if (st == NULL)
 		return conn_fail(db, NULL, "EXPLAIN", f);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ledger's rows: moved, never counted anew. */
+/* Rows of the ledger: jobs are moved into it, never counted afresh. */
 #include "db/ledger.h"
 
 #include "db/stmts.h"
@@ -26,7 +26,8 @@ ledger_fold(struct db *db, const int64_t *ids, size_t n, struct fail *f)
 	enum err e = db_exec(db, f, &taken, LEDGER_TAKE, .ids = db_ids(ids, n));
 
 	if (e == OK && taken != (int64_t)n)
-		return FAIL(f, E_RACE, "%lld of %zu jobs were there for the ledger",
+		return FAIL(f, E_RACE,
+		    "only %lld of %zu jobs were still due for the ledger",
 		    (long long)taken, n);
 	return e != OK ? e : db_exec(db, f, NULL, LEDGER_FOLD, .ids = db_ids(ids, n));
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A bit of there[] is set only when the file was seen after a look at its directory
- * that had not changed in that very second: so whatever removes it gives the directory
- * another time.
+ * A bit of there[] is set only if the file was seen after its directory was checked and
+ * had not changed within that second.  So removing the file is certain to give the
+ * directory another time.
  */
 #include "db/no_work.h"
 
@@ -23,7 +23,7 @@ no_work_put(unsigned char *bits, int64_t id)
 		bits[id / 8] |= (unsigned char)(1 << id % 8);
 }
 
-/* What is remembered may be true no longer once the directory has changed. */
+/* Forgets what is remembered once the directory has changed. */
 static void
 no_work_refresh(const struct triggers *t, struct no_work *m)
 {
@@ -31,7 +31,9 @@ no_work_refresh(const struct triggers *t, struct no_work *m)
 		memset(m->there, 0, sizeof(m->there));
 }
 
-/* The first of these ids that is not remembered; 0 = all are.  By eights where it can.
+/*
+ * Returns the first id in [from, to] that is not remembered; 0 = all are.  Skips eight
+ * at a time where it can.
  */
 static int64_t
 first_unknown(const struct no_work *m, int64_t from, int64_t to)

@@ -1,36 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which file sets the generator has given up (no_work_available is there), for a
- * process that asks of the same ones again and again.  What was there stays so while
- * the directory stands still, which is one look for all; what was not is asked of each
- * time.
+ * Remembers for which file sets no_work_available is raised, for a process that asks
+ * about the same sets again and again.  As long as the directory does not change, which
+ * one check tells, a trigger that was raised still is; a trigger that was not is
+ * checked each time.
  */
 #ifndef DB_NO_WORK_H
 #define DB_NO_WORK_H
 
 #include "db/trigger.h"
 
-enum { NO_WORK_SETS = 1 << 17 }; /* with ids below this one */
+enum { NO_WORK_SETS = 1 << 17 }; /* only sets with lower ids are remembered */
 
-struct no_work { /* all 0 to begin with; of a struct db */
+struct no_work { /* part of a struct db; all 0 initially */
 	struct fs_seen dir;
-	unsigned char there[NO_WORK_SETS / 8]; /* a bit for each */
-	unsigned char none[NO_WORK_SETS / 8];  /* there was no set with this id */
+	unsigned char there[NO_WORK_SETS / 8]; /* one bit per set */
+	unsigned char none[NO_WORK_SETS / 8];  /* one bit per id without a set */
 };
 
-/* Which of the sets with these ids and names have it; there[n]. */
+/* Finds which of these sets have the trigger; there[n]. */
 enum err no_work_there(const struct triggers *, struct arena *, const int64_t *ids,
     char *const *names, size_t n, bool *there, struct fail *);
 
 /*
- * For a walk over all sets: the first id after this one, once around up to the last
- * set's, of which it is remembered neither that the set was given up nor that there is
- * none; 0 = there is no such id.
+ * For a walk over all sets, which wraps around after `last`: returns the first id after
+ * `after` that is not remembered, neither as given up nor as a gap; 0 = there is none.
  */
 int64_t no_work_next(const struct triggers *, int64_t after, int64_t last);
-/* There are no sets after the one id and before the other. */
+/* Remembers that no sets have ids between `after` and `before`. */
 void no_work_gap(struct db *, int64_t after, int64_t before);
-/* A set may have been committed after one with a larger id: gaps are looked at anew. */
+/* Forgets the gaps, because a set may be committed after one with a larger id. */
 void no_work_forget_gaps(struct db *);
 
 #endif

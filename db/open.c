@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A connection is made: where the server is, how long anything may wait there, what the
- * session is set to, and whether the schema is ours.
+ * Opens connections: finds the server, limits all waiting, sets up the session, and
+ * checks the schema version.
  */
 #include "db/private.h"
 
@@ -13,13 +13,13 @@
 enum { NO_SUCH_TABLE = 1146 };
 
 /*
- * How long the library waits, for a connection and for any one answer (0 = for ever);
- * what starts later than start_ms after the request is refused.  start_ms and the
- * longest wait together are what DB_REPLY promises (db.h).
+ * How long the client library waits for a connection and for any answer (0 = for ever);
+ * statements that would start later than start_ms after the request began are refused.
+ * start_ms plus the longest wait is what DB_REPLY promises (db.h).
  */
 static const struct patience {
 	unsigned connect_s, answer_s;
-	int64_t start_ms; /* 0 = no matter */
+	int64_t start_ms; /* 0 = no limit */
 	enum stmt_id wait;
 } patience[] = {
 	[DB_WORK] = { 5, 60, 0, SQL_SESSION_WAIT_WORK },
@@ -36,7 +36,7 @@ db_request(struct db *db, int64_t since_ms)
 	db->until_ms = ms == 0 ? 0 : since_ms + ms;
 }
 
-/* The one number that a statement without arguments answers. */
+/* Runs a statement without arguments that returns one number. */
 static enum err
 session_number(struct db *db, struct fail *f, int64_t *value, enum stmt_id id)
 {
@@ -60,8 +60,9 @@ or_null(const char *s)
 }
 
 /*
- * A server that knows nothing of clusters has no such variable.  What looks into
- * transactions there (run.c) is prepared now: inside one it would be too late.
+ * Finds whether the server is a cluster node; other servers have no such variable.
+ * Prepares the statement that checks for an open transaction (run.c) now, because
+ * inside a transaction it would be too late.
  */
 static enum err
 cluster_find(struct db *db, struct fail *f)
@@ -141,15 +142,17 @@ is_local(const char *host)
 	return host[0] == '\0' || strcmp(host, "localhost") == 0;
 }
 
-/* The library takes the socket for this machine, whatever the port; a port without a
- * socket is meant. */
+/*
+ * Connect by TCP?  For this machine the library uses the socket whatever the port is,
+ * but a port without a socket means TCP.
+ */
 static bool
 by_port(const struct conf *cf)
 {
 	return cf->db_port != 0 && (cf->db_socket[0] == '\0' || !is_local(cf->db_host));
 }
 
-/* By its address: a machine need not be able to resolve its own name. */
+/* Uses the address: a machine need not be able to resolve its own name. */
 static const char *
 connect_host(const struct conf *cf)
 {
@@ -158,7 +161,7 @@ connect_host(const struct conf *cf)
 	return or_null(cf->db_host);
 }
 
-/* Where the server is looked for, in the words of config.xml. */
+/* Describes the server's place in the words of config.xml. */
 static const char *
 server_name(struct arena *a, const struct conf *cf)
 {
@@ -196,7 +199,7 @@ conn_open(struct db *db, struct fail *f)
 		return late;
 
 	if (my == NULL)
-		return FAIL(f, E_DB, "the client library has no memory");
+		return FAIL(f, E_DB, "the client library is out of memory");
 	mysql_options(my, MYSQL_SET_CHARSET_NAME, "utf8mb4");
 	mysql_options(my, MYSQL_OPT_CONNECT_TIMEOUT, &p->connect_s);
 	if (p->answer_s != 0) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Orders for qsort and bsearch over ids and names. */
+/* Comparison functions for qsort and bsearch. */
 #ifndef DB_ORDER_H
 #define DB_ORDER_H
 
 #include <stdint.h>
 #include <string.h>
 
-/* int64_t elements. */
+/* For int64_t elements. */
 static inline int
 id_order(const void *a, const void *b)
 {
@@ -15,7 +15,7 @@ id_order(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* const char * elements. */
+/* For const char * elements. */
 static inline int
 name_order(const void *a, const void *b)
 {

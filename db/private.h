@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of db/ share and nobody else sees: the connection, the statement table
- * and the binder.  The only header that knows the client library.
+ * What only the files of db/ share: the connection, the statement table and the binder.
+ * The only header that includes the client library.
  */
 #ifndef DB_PRIVATE_H
 #define DB_PRIVATE_H
@@ -11,30 +11,32 @@
 #include "db/no_work.h"
 #include "db/working_set.h"
 
-/* my_bool with MariaDB Connector/C, bool with MySQL's library. */
+/* my_bool in MariaDB Connector/C, bool in MySQL's library. */
 typedef __typeof__(((MYSQL_BIND *)0)->is_null_value) sql_bool;
 
 /*
- * The value of one parameter: in the arguments, or in the row that one of them points
- * to.  A row that is given whole has a parameter for each column.
+ * Where the value of a parameter is: in the arguments, or in the row that an argument
+ * points to.  A whole row has a parameter for each column.
  */
 struct param {
-	enum arg_type type; /* of the value; never ARG_ROW */
+	enum arg_type type; /* type of the value; never ARG_ROW */
 	bool of_row;
-	size_t off;     /* in the arguments */
-	size_t row_off; /* in the row */
+	size_t off;     /* offset in the arguments */
+	size_t row_off; /* offset in the row */
 };
-struct params { /* of a statement, in the order of its text */
+struct params { /* the parameters of a statement, in the order of its text */
 	struct param *v;
 	size_t n, cap;
-	size_t single, per_item;     /* "?" beside lists, and for each item of a list */
-	bool whole_row;              /* one of the arguments is given as that */
-	const struct stmt_arg *list; /* that gives the size; NULL: it has none */
+	size_t single, per_item;     /* "?" outside lists, and per item of a list */
+	bool whole_row;              /* an argument is a whole row */
+	const struct stmt_arg *list; /* the list that gives the size; NULL = no list */
 };
 
 enum { LIST_SIZES = 5, STEPS_MAX = 16, PROGRAMS = 16 };
 
-/* tx_batch.c: statements that were run in one message before, or seen once (st NULL).
+/*
+ * tx_batch.c: a sequence of statements that was sent in one message, or seen once (st
+ * NULL).
  */
 struct program {
 	uint16_t key[STEPS_MAX];
@@ -42,103 +44,117 @@ struct program {
 	MYSQL_STMT *st;
 };
 struct tx_batch {
-	bool on;      /* changes are kept back until the COMMIT */
+	bool on;      /* changes are held back until the COMMIT */
 	bool refused; /* db_tx_batch_refused() */
-	bool unable;  /* this server does not prepare them */
+	bool unable;  /* this server cannot prepare such programs */
 	uint16_t key[STEPS_MAX];
 	MYSQL_BIND *binds[STEPS_MAX]; /* in scratch */
 	size_t nbinds[STEPS_MAX], n;
-	size_t bytes; /* of texts */
+	size_t bytes; /* bytes of all texts */
 	struct program known[PROGRAMS];
-	size_t next; /* the one that makes room, modulo */
+	size_t next; /* the next program to replace, modulo PROGRAMS */
 };
 
 struct db {
-	struct arena a;       /* this struct; freed by db_close */
-	struct arena scratch; /* bindings of the statement at hand */
+	struct arena a;       /* holds this struct; freed by db_close() */
+	struct arena scratch; /* bindings of the current statement */
 	const struct conf *cf;
-	MYSQL *my; /* NULL: not connected */
+	MYSQL *my; /* NULL = not connected */
 	MYSQL_STMT *stmts[SQL__MAX][LIST_SIZES];
-	struct params *params[SQL__MAX]; /* NULL: not needed yet */
+	struct params *params[SQL__MAX]; /* NULL = not needed yet */
 	enum db_use use;
 	bool in_tx, uncertain;
 	bool mariadb;
-	bool cluster; /* the server is a node of a Galera cluster */
-	bool
-	    bulk; /* it takes many rows of arguments in one message, and counts right */
-	bool bulk_known; /* that was looked at */
-	int doubtful;    /* batches that are to be run row by row first */
-	unsigned code;   /* the server's number of the last failure */
-	int text_bytes;  /* of the widest character that text columns take */
+	bool cluster;    /* the server is a node of a Galera cluster */
+	bool bulk;       /* the server takes bulks, and its counts are right */
+	bool bulk_known; /* whether that is so has been checked */
+	int doubtful;    /* number of batches to run row by row first */
+	unsigned code;   /* error number of the last failure */
+	int text_bytes;  /* bytes of the widest character in text columns */
 	uint64_t count;
 	struct tx_batch tx_batch;
 	struct no_work no_work;
 	struct working_set working_set;
-	int64_t until_ms; /* nothing starts later, monotonic clock; 0 = no matter */
-	int64_t
-	    asked_ms; /* when it last was found usable, monotonic clock; 0 = never */
+	int64_t until_ms; /* no statement starts later, monotonic clock; 0 = no limit */
+	int64_t asked_ms; /* last successful check, monotonic clock; 0 = never */
 };
 
 /* --- stmt.c --- */
-/* 0..4 for list lengths up to 1, 4, 16, 64, 512; 0 for a statement without a list. */
+/*
+ * Returns 0..4 for lists of up to 1, 4, 16, 64, 512 items; 0 for a statement without a
+ * list.
+ */
 size_t list_slot(size_t n);
 size_t list_size(size_t slot);
-size_t list_max(enum arg_type); /* items that such a list may have; 0: it is none */
-/* The statement's text with $COLS and "?" for its parameters. */
+size_t list_max(enum arg_type); /* longest list of this type; 0 = not a list */
+/* Returns the statement's text with $COLS and parameters ("?") expanded. */
 char *stmt_text(struct arena *, enum stmt_id, size_t slot);
-bool eat_word(const char **text, const char *word); /* steps over word if it is next */
-/* Made when they are first needed, for the life of the connection. */
+bool eat_word(
+    const char **text, const char *word); /* steps over word if *text starts with it */
+/* Returns a statement's parameters, computed once per connection. */
 const struct params *stmt_params(struct db *, enum stmt_id);
 size_t stmt_list_len(struct db *, enum stmt_id, const void *args);
-/* A copy of the arguments, of the rows that they point to and of lists; texts are those
- * of the caller. */
+/*
+ * Copies the arguments with the rows and lists that they point to; texts stay the
+ * caller's.
+ */
 void *stmt_args_keep(struct arena *, enum stmt_id, const void *args);
 
 /* --- bind.c --- */
-/* text made valid UTF-8 of at most so many bytes per character, cut at max bytes. */
+/*
+ * Returns text as valid UTF-8 with at most text_bytes bytes per character, cut at max
+ * bytes.
+ */
 const char *text_valid(struct arena *, const char *, int text_bytes, size_t max);
-/* n = how many parameters were bound. */
+/* Binds a statement's arguments; *n = number of parameters bound. */
 MYSQL_BIND *bind_args(struct db *, enum stmt_id, const void *args, size_t *n);
-/* All rows of an executed statement into an arena array of the shape. */
+/* Fetches all rows of an executed statement into an arena array of the shape. */
 enum err fetch_rows(struct db *, MYSQL_STMT *, const struct row_shape *, struct arena *,
     void **rows, size_t *n, struct fail *);
 
 /* --- conn.c --- */
 void conn_drop(struct db *);
-/* Is it too late for this request to begin anything?  E_DB then. */
+/*
+ * Is it too late for this request to start anything? conn_in_time() returns E_DB then.
+ */
 bool conn_late(const struct db *);
 enum err conn_in_time(const struct db *, const char *what, struct fail *);
-/* Records a failure of the connection or of st (may be NULL) as an enum err. */
+/*
+ * Records a failure of the connection or of st (may be NULL), and returns it as an enum
+ * err.
+ */
 enum err conn_fail(struct db *, MYSQL_STMT *st, const char *what, struct fail *);
-/* Text of our own without arguments, not prepared: schema.sql, BEGIN, SET. */
+/* Runs SQL text of our own without arguments, unprepared: schema.sql, BEGIN, SET. */
 enum err conn_text(struct db *, const char *sql, const char *what, struct fail *);
 
-/* What a number of the server or of its library means. */
+/* Returns the meaning of an error number of the server or the client library. */
 enum err conn_error_of(unsigned code);
 
 /* --- open.c --- */
-enum err conn_need(
-    struct db *, struct fail *); /* connects; E_RETRY inside a transaction */
-/* schema_version() over a connection that is there. */
+/* Connects if needed; E_RETRY if the connection was lost inside a transaction. */
+enum err conn_need(struct db *, struct fail *);
+/* schema_version() on an open connection. */
 enum err conn_schema_version(struct db *, int64_t *version, struct fail *);
 
 /* --- tx_batch.c --- */
-/* Keeps a change back for the COMMIT; E_RETRY, refused, if it cannot wait for that. */
+/* Holds a change back until the COMMIT; E_RETRY and refused if that is impossible. */
 enum err tx_batch_keep(
     struct db *, int64_t *affected, enum stmt_id, const void *args, struct fail *);
 enum err tx_batch_refuse(struct db *, const char *why, struct fail *);
-/* Runs and commits what was kept.  E_RETRY as db_commit(), or refused: nothing of it
- * stands. */
+/*
+ * Runs and commits the changes held back.  E_RETRY as from db_commit(), or refused:
+ * then nothing was changed.
+ */
 enum err tx_batch_run(struct db *, struct fail *);
 
 /* --- run.c --- */
 enum err stmt_prepare(
     struct db *, enum stmt_id, size_t slot, MYSQL_STMT **, struct fail *);
-/* db_run() over a connection that is there, once. */
+/* Runs a statement once on an open connection; see db_run(). */
 enum err stmt_run(struct db *, struct arena *, struct fail *, void **rows, size_t *n,
     int64_t *affected, enum stmt_id, const void *args);
 
-/* schema.sql, made a string by the build; ends with NULL. */
+/* schema.sql, turned into strings by the build; ends with NULL. */
 extern const char *const schema_sql[];
 
 #endif

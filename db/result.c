@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Results.  Every change names the state that it expects, and the count of rows that
- * matched is the answer (performance.md 1 (W2 and W3)).
+ * Results.  Every change names the state that it expects, and the number of matched
+ * rows tells whether it held (performance.md 1 (W2 and W3)).
  */
 #include "db/entity.h"
 
@@ -38,7 +38,7 @@ results_insert(
 		r->appid = v[i].wu->appid;
 		r->fileset_id = v[i].wu->fileset_id;
 		r->server_state = RESULT_UNSENT;
-		r->id = 0; /* assigned, also when tried again */
+		r->id = 0; /* assigned by the database, also on a retry */
 		db_batch_add(b, RESULT_INSERT, .result = r,
 		    .xml_doc_in = v[i].xml_doc_in,
 		    .ready = result_ready(v[i].wu, r->priority),
@@ -205,7 +205,10 @@ result_to_host(struct db *db, int64_t id, int64_t from, int64_t hostid, struct f
 	enum err e = db_exec(db, f, &affected, RESULT_TO_HOST, .once_was = -from,
 	    .once = -hostid, .hostid = hostid, .id = id, .from = from);
 
-	/* The host has another result of the workunit. */
+	/*
+	 * The host already has another result of this workunit, so its key for the once
+	 * rule is taken.
+	 */
 	if (e == E_RACE)
 		e = db_exec(db, f, &affected, RESULT_TO_HOST, .once_was = -from,
 		    .once = 0, .hostid = hostid, .id = id, .from = from);

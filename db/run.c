@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One statement over a connection that is there: prepared when it is first needed, once
- * for each size of its list, and again after a reconnect.
+ * Runs one statement on an open connection.  Statements are prepared when first needed,
+ * once per size of their list, and again after a reconnect.
  */
 #include "db/private.h"
 
@@ -10,11 +10,11 @@
 #include "lib/banned.h"
 
 /*
- * Another node's commit may end our transaction at any moment.  Every command tells us
- * of it but one: of a node of a cluster (MariaDB 10.11.19 was measured), a preparation
- * during which that happens answers OK, and all that follows would be committed
- * statement by statement.  So what is prepared inside a transaction is followed by a
- * look whether that is still there.
+ * Another node's commit may end our transaction at any moment.  Every command reports
+ * this except one: if it happens during a preparation, a cluster node (measured on
+ * MariaDB 10.11.19) answers OK, and everything that follows would be committed
+ * statement by statement.  So a preparation inside a transaction is followed by a check
+ * that the transaction still exists.
  */
 static enum err
 still_in_tx(struct db *db, struct fail *f)

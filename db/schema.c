@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The schema's life: created, compared, and a BOINC database adopted in place.  Each
- * step of an upgrade looks first whether it is needed, so that a run that was killed is
- * simply run again.
+ * Creates and upgrades the schema, and adopts a BOINC database in place.  Each step of
+ * an upgrade first checks whether it is needed, so an interrupted upgrade can simply be
+ * run again.
  */
 #include "db/schema.h"
 
@@ -32,7 +32,7 @@ schema_create(struct db *db, struct fail *f)
 	return e == OK ? version_write(db, f) : e;
 }
 
-/* As SQL takes it whatever the mode is. */
+/* Appends a quoted name that SQL accepts in every mode. */
 static void
 put_quoted(struct buf *b, const char *name)
 {
@@ -80,8 +80,10 @@ struct upgrade {
 	void (*say)(const char *);
 };
 
-/* A failure names the table only: all that was to be done to it would leave no room for
- * why. */
+/*
+ * Runs one step of an upgrade.  An error names only the table: the whole statement
+ * would leave no room for the reason.
+ */
 static enum err
 upgrade_step(const struct upgrade *u, const char *what, const char *table,
     const char *sql, struct fail *f)
@@ -106,7 +108,9 @@ alter_text(struct arena *a, const char *table, const char *clauses)
 	return sql.p;
 }
 
-/* All gaps of one table in one ALTER, which the server does as a whole or not at all.
+/*
+ * Fills all gaps of a table with one ALTER, which the server runs completely or not at
+ * all.
  */
 static enum err
 table_alter(const struct upgrade *u, const struct gap *g, size_t n, struct fail *f)
@@ -144,7 +148,7 @@ gaps_fill(const struct upgrade *u, const struct gap *gaps, size_t n, struct fail
 	return e;
 }
 
-/* Rows are filled in slices of ids, each a transaction of its own. */
+/* Updates rows in slices of ids, each in its own transaction. */
 static enum err
 rows_fill(const struct upgrade *u, const char *what, enum stmt_id last_id,
     enum stmt_id slice, struct fail *f)
@@ -163,8 +167,9 @@ rows_fill(const struct upgrade *u, const char *what, enum stmt_id last_id,
 }
 
 /*
- * Older Locus gave each app 2 or the number of hosts that a file should go to, where
- * BOINC and we now mean adaptive replication: nothing becomes adaptive by itself.
+ * Older versions of Locus set an app's target_nresults to 2, or to the number of hosts
+ * per file, where it now means adaptive replication, as in BOINC.  Clears it, so that
+ * no app becomes adaptive by itself.
  */
 static enum err
 apps_stay_as_they_are(const struct upgrade *u, struct fail *f)
@@ -174,12 +179,12 @@ apps_stay_as_they_are(const struct upgrade *u, struct fail *f)
 
 	if (e == OK && n > 0)
 		u->say(arena_printf(u->a,
-		    "target_nresults of apps, which now means adaptive replication, cleared: %lld rows; see locus app set --adaptive, and locality_target_holders for the hosts of a file",
+		    "target_nresults of apps, which now means adaptive replication, cleared: %lld rows; see locus app set --adaptive, and locality_target_holders for the number of hosts per file",
 		    (long long)n));
 	return e;
 }
 
-/* What schema.sql puts into a table that is empty. */
+/* Inserts the rows with which schema.sql fills empty tables. */
 static enum err
 first_rows(const struct upgrade *u, struct fail *f)
 {
@@ -191,7 +196,7 @@ first_rows(const struct upgrade *u, struct fail *f)
 	return e;
 }
 
-/* What new columns hold in the rows of before. */
+/* Fills new columns in existing rows. */
 static enum err
 rows_adopt(const struct upgrade *u, int64_t version, struct fail *f)
 {
@@ -202,7 +207,7 @@ rows_adopt(const struct upgrade *u, int64_t version, struct fail *f)
 	    SQL_LIKE(ADOPT_LAST_RESULT, ADOPT_LAST_WU), SQL_ADOPT_RESULTS, f));
 	if (version > 0 && version < ADAPTIVE_SINCE)
 		TRY(apps_stay_as_they_are(u, f));
-	/* Once only: later NULL means that the ledger has it. */
+	/* Only once: afterwards NULL means that the ledger has the job. */
 	if (version < LEDGER_SINCE)
 		TRY(rows_fill(u, "sent results marked for the ledger",
 		    SQL_LIKE(ADOPT_LAST_RESULT, ADOPT_LAST_WU),
@@ -227,7 +232,7 @@ schema_upgrade(
 	TRY(schema_version(db, &version, f));
 	if (version > SCHEMA_VERSION)
 		return FAIL(f, E_CONFIG,
-		    "the database has schema version %lld, made by a newer Locus than this",
+		    "the database has schema version %lld, which a newer Locus made",
 		    (long long)version);
 	TRY(live_read(db, a, &live, f));
 	gaps = gaps_find(a, wants, nwants, &live, &ngaps);

@@ -7,13 +7,13 @@
 
 enum { SCHEMA_VERSION = 8 };
 
-enum err schema_create(
-    struct db *, struct fail *); /* empty database -> current schema */
-enum err schema_version(struct db *, int64_t *version,
-    struct fail *); /* 0: none; a BOINC database or empty */
+/* Creates the current schema in an empty database. */
+enum err schema_create(struct db *, struct fail *);
+/* Reads the schema version; 0 = none: a BOINC database or an empty one. */
+enum err schema_version(struct db *, int64_t *version, struct fail *);
 /*
- * For the first start of a private MySQL, one statement a line: root and os_user are
- * known by the kernel, and nobody else gets in.
+ * Returns SQL for the first start of a private MySQL, one statement per line: root and
+ * os_user are authenticated by the kernel, and nobody else can log in.
  */
 char *schema_mysql_accounts(struct arena *, const char *os_user);
 struct schema_remark {
@@ -22,8 +22,10 @@ struct schema_remark {
 };
 enum err schema_check(
     struct db *, struct arena *, struct schema_remark **, size_t *n, struct fail *);
-/* Adopts or upgrades step by step; each step is resumable and says what it does.  dry:
- * only says. */
+/*
+ * Adopts or upgrades the schema step by step; each step can be repeated and reports
+ * what it does. dry: only reports.
+ */
 enum err schema_upgrade(
     struct db *, struct arena *, bool dry, void (*say)(const char *), struct fail *);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Is a database what the programs need?  Each remark says what is wrong and the command
- * that mends it; what schema_upgrade() adds or widens by itself is named from the same
- * gaps.
+ * Checks whether a database is as the programs need it.  Each remark says what is wrong
+ * and which command fixes it; what schema_upgrade() would add or widen comes from the
+ * same list of gaps.
  */
 #include "db/schema.h"
 
@@ -24,8 +24,7 @@ add_remark(struct remarks *r, bool error, char *text)
 	PUSH(r->a, r->v, r->n, r->cap) = (struct schema_remark){ error, text };
 }
 
-/* When entries of an index move: at which step of a result's life its column changes.
- */
+/* When the entries of an index move: the event that changes the column. */
 static const struct {
 	const char *table, *column, *when;
 } changes[] = {
@@ -67,7 +66,7 @@ index_wanted(const struct want *w, size_t n, const struct row_index *index)
 	return false;
 }
 
-/* Indexes that are not ours stay; the admin should know what they cost. */
+/* Foreign indexes stay, but the admin should know what they cost. */
 static void
 foreign_index(struct remarks *r, const struct row_index *index)
 {
@@ -80,7 +79,7 @@ foreign_index(struct remarks *r, const struct row_index *index)
 		hot = true;
 		add_remark(r, false,
 		    arena_printf(r->a,
-			"%s: index %s (%s) is not used by Locus; %s moves an entry of it",
+			"%s: index %s (%s) is not used by Locus; %s moves an entry in it",
 			index->table, index->name, index->columns, changes[i].when));
 		break;
 	}
@@ -152,9 +151,9 @@ column_check(struct remarks *r, const struct want *w, const struct row_column *c
 		 strstr(c->extra, "on update") == NULL)
 		wrong = "does not change with its row";
 	else if (null && !c->nullable)
-		wrong = "must take NULL";
+		wrong = "must allow NULL";
 	else if (!null && c->nullable && strstr(w->text, "TIMESTAMP") == NULL)
-		wrong = "takes NULL, and statements do not find such rows";
+		wrong = "allows NULL, and statements do not find such rows";
 	if (wrong != NULL)
 		add_remark(r, true,
 		    arena_printf(r->a,
@@ -162,7 +161,7 @@ column_check(struct remarks *r, const struct want *w, const struct row_column *c
 			w->table, w->name, c->type, wrong, w->table, fix));
 }
 
-/* "'x'", "('x')", "x" and MySQL's "_utf8mb4\\'x\\'" are the same default. */
+/* Compares defaults: "'x'", "('x')", "x" and MySQL's "_utf8mb4\\'x\\'" are the same. */
 static bool
 same_default(const char *a, const char *b)
 {
@@ -197,18 +196,18 @@ columns_check(struct remarks *r, const struct want *w, size_t n, const struct li
 		    !same_default(w[i].extra, c->initial))
 			add_remark(r, true,
 			    arena_printf(r->a,
-				"%s: column %s has the default %s, Locus counts on %s; run: ALTER TABLE %s %s",
+				"%s: column %s has the default %s, Locus needs %s; run: ALTER TABLE %s %s",
 				w[i].table, w[i].name, c->initial, w[i].extra,
 				w[i].table,
 				column_default_clause(r->a, c, w[i].extra)));
 	}
 }
 
-/* --- what is an admin's own --- */
+/* --- what the admin has added --- */
 
 static const char *const insert_into = "INSERT INTO ";
 
-/* Do statements make rows of the table? */
+/* Do our statements insert into the table? */
 static bool
 is_filled(const char *table)
 {
@@ -234,7 +233,7 @@ column_wanted(const struct want *w, size_t n, const struct row_column *c)
 	return false;
 }
 
-/* Rows that we make leave such a column out. */
+/* Our inserts leave foreign columns out, so these need a default. */
 static void
 foreign_column(struct remarks *r, const struct row_column *c)
 {
@@ -251,11 +250,11 @@ foreign_column(struct remarks *r, const struct row_column *c)
 	          arena_printf(r->a, "MODIFY COLUMN `%s` %s NULL", c->name, c->type);
 	add_remark(r, true,
 	    arena_printf(r->a,
-		"%s: column %s (%s) is not Locus' and has no default, so no row can be made; run: ALTER TABLE %s %s",
+		"%s: column %s (%s) does not belong to Locus and has no default, so Locus cannot insert rows; run: ALTER TABLE %s %s",
 		c->table, c->name, c->type, c->table, fix));
 }
 
-/* Does every row that one of our unique indexes takes fit this one too? */
+/* Does every row that satisfies one of our unique indexes satisfy this one too? */
 static bool
 is_implied(struct arena *a, const struct want *w, size_t n, const struct row_index *x)
 {
@@ -275,7 +274,7 @@ is_implied(struct arena *a, const struct want *w, size_t n, const struct row_ind
 	return false;
 }
 
-/* Names of accounts are unique in a BOINC project; who makes one expects it. */
+/* Account names are unique in a BOINC project; account creation expects this. */
 static void
 foreign_unique(
     struct remarks *r, const struct want *w, size_t n, const struct row_index *x)
@@ -287,7 +286,7 @@ foreign_unique(
 		return;
 	add_remark(r, true,
 	    arena_printf(r->a,
-		"%s: unique index %s (%s) is not Locus' and refuses rows that it makes; run: ALTER TABLE %s DROP INDEX `%s`",
+		"%s: unique index %s (%s) does not belong to Locus and rejects rows that Locus inserts; run: ALTER TABLE %s DROP INDEX `%s`",
 		x->table, x->name, x->columns, x->table, x->name));
 }
 
@@ -301,7 +300,10 @@ strangers_check(struct remarks *r, const struct want *w, size_t n, const struct 
 		foreign_unique(r, w, n, &l->indexes[i]);
 }
 
-/* Whole rows that programs read: their shape's name is the table's. */
+/*
+ * Checks that all columns of rows that programs read in full exist; such a shape has
+ * its table's name.
+ */
 static void
 shapes_check(struct remarks *r, const struct live *l)
 {

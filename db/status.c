@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counts of the rows in each state. */
+/* Counts rows by state. */
 #include "db/status.h"
 
 #include "db/entity.h"

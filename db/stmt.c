@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The statement table: stmts.def as data, and what the names in a text stand for. */
+/*
+ * The statement table: stmts.def as data, and the expansion of the names in a
+ * statement's text.
+ */
 #include "db/private.h"
 
 #include <assert.h>
@@ -19,7 +22,7 @@
 #undef SHAPE
 #undef COL
 
-/* A host with its account; what has no name is written out in the statement. */
+/* A host with its account; columns without a name are written out in the statement. */
 static const struct col host_account_cols[] = {
 #define COL(column, type)                                                              \
 	{ "h." #column, COL_##type, offsetof(struct row_host_account, host.column) },
@@ -44,7 +47,7 @@ static const struct row_shape shape_host_account = { "host_account", host_accoun
 
 static const struct row_shape shape_none = { "none", NULL, 0, 0 };
 
-/* Row budgets that are no small number: see stmts.def. */
+/* Row budgets of stmts.def that are not small constants. */
 #define SCAN               INT64_MAX
 #define HOSTS_OF_USER      1000
 #define TEAMS_FOUND        20
@@ -160,7 +163,10 @@ eat_word(const char **p, const char *word)
 	return true;
 }
 
-/* Of lower case, as no name of SQL's that a colon could stand before. */
+/*
+ * Returns the length of a parameter's name: lower case, unlike any SQL name that could
+ * follow a colon.
+ */
 static size_t
 name_len(const char *p)
 {
@@ -211,7 +217,7 @@ put_param(struct buf *b, const struct stmt_param *p, size_t slot)
 		put_marks(b, list_max(p->arg->type) > 0 ? list_size(slot) : 1);
 }
 
-/* The columns are those of the answer, or of the row that is made. */
+/* The columns are those of the result row, or of the row that is inserted. */
 char *
 stmt_text(struct arena *a, enum stmt_id id, size_t slot)
 {
@@ -231,8 +237,8 @@ stmt_text(struct arena *a, enum stmt_id id, size_t slot)
 }
 
 /*
- * Columns of whole rows that are not a VARCHAR, so neither made valid nor cut: blobs.
- * misc is TEXT: made valid, cut later.
+ * Columns of whole rows that are not VARCHAR: blobs are neither made valid nor cut;
+ * misc is TEXT, which is made valid and cut at its own length.
  */
 static const struct {
 	const char *name;
@@ -308,7 +314,7 @@ stmt_params(struct db *db, enum stmt_id id)
 	return ps;
 }
 
-/* Its items, as bytes, and their number. */
+/* Returns the number of items of a list; *v and *item_size describe them as bytes. */
 static size_t
 list_arg_items(enum arg_type type, const void *at, const void **v, size_t *item_size)
 {
@@ -369,7 +375,7 @@ stmt_args_keep(struct arena *a, enum stmt_id id, const void *args)
 		if (n == 0)
 			continue;
 		items = arena_memdup(a, items, n * size);
-		/* The pointer is what each of them begins with. */
+		/* Each kind of list begins with its pointer. */
 		memcpy(kept + arg->off, &items, sizeof(items));
 	}
 	return kept;

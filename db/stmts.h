@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Statements by name, with named and typed arguments:
+ * Statements by name, with named and typed arguments, for example db_row(db, a, f,
+ * &host, HOST_BY_CPID, .userid = id, .host_cpid = cpid) with struct host *host.
  *
- *	struct host *host;
- *	e = db_row(db, a, f, &host, HOST_BY_CPID, .userid = id, .host_cpid = cpid);
+ * For each statement, stmts.def defines args_NAME, a struct of its arguments, and
+ * answer_NAME, its result row.  An unknown argument, a wrong type, a missing or
+ * repeated argument, and a row of another shape do not compile.  Lists are passed by
+ * db_ids(), db_names() or db_pairs().
  *
- * From stmts.def come, for each statement, args_NAME, a struct of its arguments, and
- * answer_NAME, a row of its answer.  A name that the statement does not have, another
- * type, an argument that is missing or given twice, and a row of another shape do not
- * compile.  A list is given by db_ids(), db_names() or db_pairs().
- *
- * What includes this file is built again when a statement changes; other headers do not
- * include it.
+ * Files that include this header are rebuilt when a statement changes; other headers do
+ * not include it.
  */
 #ifndef DB_STMTS_H
 #define DB_STMTS_H
@@ -25,7 +23,7 @@ enum stmt_id {
 	SQL__MAX
 };
 
-/* Lists of arguments; the items must stay until the statement is run. */
+/* List arguments; the items must stay until the statement has run. */
 struct db_ids {
 	const int64_t *v;
 	size_t n;
@@ -40,7 +38,7 @@ struct db_pairs {
 };
 #define db_ids(ids, n)     ((struct db_ids){ (ids), (n) })
 #define db_pairs(pairs, n) ((struct db_pairs){ (pairs), (n) })
-/* names: an array of texts, whatever of it is const. */
+/* names: an array of strings, with any combination of const. */
 #define db_names(names, n)                                                             \
 	((struct db_names){ _Generic((names),                                          \
 			    char **: (const void *)(names),                            \
@@ -49,7 +47,7 @@ struct db_pairs {
 			    const char *const *: (names)),                             \
 	    (n) })
 
-/* A row of each shape. */
+/* A row type for each shape. */
 #define SHAPE(name, cols) typedef struct row_##name row_of_##name;
 #include "db/shapes.def"
 #undef SHAPE
@@ -71,7 +69,7 @@ NOUN(user_info)
 NOUN(workunit)
 #undef NOUN
 
-/* Only by their names, which GCC insists on. */
+/* Arguments must be given by name; GCC can enforce it. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define STMT_BY_NAME __attribute__((designated_init))
 #else
@@ -100,7 +98,7 @@ NOUN(workunit)
 	typedef row_of_##shape answer_##name;
 #include "db/stmts.def"
 
-/* How many arguments it has. */
+/* The number of arguments of each statement. */
 #define I64(name)                               +1
 #define F64(name)                               +1
 #define STR(name)                               +1
@@ -113,14 +111,14 @@ NOUN(workunit)
 #define LONG_NAMES(name)                        +1
 #define PAIRS(name)                             +1
 #define ARGS(list)                              0 list
-#define AS_IS                                   -1 /* no call has so many */
+#define AS_IS                                   -1 /* no call has this many */
 #define LIKE(stmt)                              nargs_##stmt
 #define STMT(name, args, shape, key, rows, sql) enum { nargs_##name = args };
 #include "db/stmts.def"
 
 /*
- * Each argument once: as many as the statement has; that none stands twice is
- * -Woverride-init's.
+ * Checks that each argument is given once: their number here, repetitions by
+ * -Woverride-init.
  */
 #define STMT_ARGC_(_0, _1, _2, _3, _4, _5, _6, _7, _8, _9, _10, _11, _12, _13, _14,    \
     _15, _16, _17, _18, _19, _20, _21, _22, _23, _24, n, ...)                          \
@@ -132,7 +130,9 @@ NOUN(workunit)
 	static_assert((nargs) == STMT_ARGC(__VA_ARGS__),                               \
 	    "each argument of the statement is given, once")
 
-/* The statements run by these two; args is the struct args_NAME of the statement id. */
+/*
+ * The functions behind the macros below; args is the struct args_NAME of statement id.
+ */
 enum err db_run(struct db *, struct arena *, struct fail *, void **rows, size_t *n,
     int64_t *affected, enum stmt_id id, const void *args);
 enum err db_run_row(struct db *, struct arena *, struct fail *, void **row,
@@ -141,32 +141,36 @@ enum err db_run_number(
     struct db *, struct fail *, int64_t *value, enum stmt_id id, const void *args);
 
 /*
- * enum err db_exec(struct db *, struct fail *, int64_t *affected, STMT, .name = value
- * ...) affected may be NULL. E_RACE: a unique key is taken.  E_BADREQ: a value does not
- * fit its column.  E_CONFIG: a table or column is missing.  A deadlock outside a
- * transaction is tried again here, some times.
+ * db_exec(struct db *, struct fail *, int64_t *affected, STMT, .name = value ...) runs
+ * a statement without a result. affected: matched rows, may be NULL.  E_RACE: a unique
+ * key is taken.  E_BADREQ: a value does not fit its column.  E_CONFIG: a table or
+ * column is missing.  A deadlock outside a transaction is retried here a few times.
  */
 #define db_exec(db, f, affected, stmt, ...)                                            \
 	db_exec_like(db, f, affected, SQL_##stmt, stmt, ##__VA_ARGS__)
 /*
- * enum err db_query(struct db *, struct arena *, struct fail *, struct ROW **rows,
- *     size_t *n, STMT, .name = value ...)
- * rows: an arena array of the statement's shape; unchanged on failure.
+ * db_query(struct db *, struct arena *, struct fail *, struct ROW **rows, size_t *n,
+ * STMT, .name = value ...) returns all rows in an arena array of the statement's shape;
+ * *rows is unchanged on failure.
  */
 #define db_query(db, a, f, rows, n, stmt, ...)                                         \
 	db_query_like(db, a, f, rows, n, SQL_##stmt, stmt, ##__VA_ARGS__)
-/* One row or E_NOTFOUND, as db_query(): ..., struct ROW **row, STMT, .name = value ...
+/*
+ * As db_query(), but returns one row, or E_NOTFOUND: ..., struct ROW **row, STMT, .name
+ * = value ...
  */
 #define db_row(db, a, f, row, stmt, ...)                                               \
 	db_row_like(db, a, f, row, SQL_##stmt, stmt, ##__VA_ARGS__)
-/* The number that a statement of the shape number answers; E_NOTFOUND if there is none.
+/*
+ * Returns the number that a statement of shape `number` yields; E_NOTFOUND if there is
+ * no row.
  */
 #define db_number(db, f, value, stmt, ...)                                             \
 	db_number_like(db, f, value, SQL_##stmt, stmt, ##__VA_ARGS__)
 
 /*
- * The same for one of several statements, id, which have the arguments and the shape of
- * the one that is named: SQL_LIKE(name, stmt) makes sure that they have.
+ * The *_like variants run one of several statements, id, that share arguments and shape
+ * with the named one; SQL_LIKE(name, stmt) checks that they do.
  */
 #define SQL_LIKE(name, stmt)                                                           \
 	((enum stmt_id)(SQL_##name + 0 * sizeof(struct {                               \
@@ -174,7 +178,7 @@ enum err db_run_number(
 		    (__builtin_types_compatible_p(args_##name, args_##stmt) ||         \
 			nargs_##name + nargs_##stmt == 0) &&                           \
 			__builtin_types_compatible_p(answer_##name, answer_##stmt),    \
-		    "the statements have other arguments, or another shape");          \
+		    "the statements have different arguments or another shape");       \
 		int unused;                                                            \
 	})))
 #define db_exec_like(db, f, affected, id, stmt, ...)                                   \
@@ -208,25 +212,27 @@ enum err db_run_number(
 		STMT_COUNTED(nargs_##stmt, ##__VA_ARGS__);                             \
 		static_assert(                                                         \
 		    __builtin_types_compatible_p(answer_##stmt, struct row_number),    \
-		    "the statement answers no number");                                \
+		    "the statement does not return a number");                         \
 		db_run_number(db, f, value, id, &(const args_##stmt){ __VA_ARGS__ });  \
 	})
 
 /*
- * The same statement for many rows of arguments (no lists): db_batch_add() copies them
- * and the rows that they point to; texts must stay until the run.  The run is one
- * message to the server if that is MariaDB, and must be inside a transaction if it is
- * to be done or not done as a whole. *affected (or NULL): the sum over all rows.
+ * Runs a statement for many rows of arguments (no lists). db_batch_add() copies the
+ * arguments and the rows that they point to; texts must stay until the run.  With
+ * MariaDB the run is one message; to be done completely or not at all, it must be
+ * inside a transaction. *affected (may be NULL): the sum over all rows.
  */
 struct db_batch {
 	struct arena *a;
 	enum stmt_id id;
-	const void **rows; /* args_NAME each */
+	const void **rows; /* each points to an args_NAME */
 	size_t n, cap;
 };
 struct db_batch *db_batch(struct arena *, enum stmt_id);
-/* void db_batch_add(struct db_batch *, STMT, .name = value ...): the statement is that
- * of the batch. */
+/*
+ * db_batch_add(struct db_batch *, STMT, .name = value ...) adds a row; STMT must be the
+ * batch's statement.
+ */
 #define db_batch_add(b, stmt, ...)                                                     \
 	__extension__({                                                                \
 		STMT_COUNTED(nargs_##stmt, ##__VA_ARGS__);                             \
@@ -235,8 +241,10 @@ struct db_batch *db_batch(struct arena *, enum stmt_id);
 void db_batch_put(struct db_batch *, enum stmt_id, const void *args);
 enum err db_batch_run(
     struct db *, const struct db_batch *, int64_t *affected, struct fail *);
-/* The same as db_batch_run; E_RACE unless each row matched one row, and then some
- * batches go row after row. */
+/*
+ * As db_batch_run(), but E_RACE unless each row of arguments matched one row; after a
+ * failure some batches go row by row.
+ */
 enum err db_batch_all(struct db *, const struct db_batch *, struct fail *);
 
 #endif

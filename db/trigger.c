@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Triggers of either store: names are checked here, and what must be tried again is. */
+/* Triggers in either store: checks names, and retries operations. */
 #include "db/trigger_store.h"
 
 #include <stdlib.h>
@@ -24,7 +24,7 @@ name_ok(const char *name)
 	       strlen(name) <= NAME_LEN_MAX;
 }
 
-/* A connection that was lost meanwhile is no lost trigger. */
+/* Retries, so that a lost connection does not lose a trigger. */
 static enum err
 trigger_change(const struct triggers *t, enum trigger_op op, enum trigger of,
     const char *name, struct fail *f)
@@ -34,7 +34,7 @@ trigger_change(const struct triggers *t, enum trigger_op op, enum trigger of,
 
 	if (!name_ok(name))
 		return FAIL(f, E_BADREQ,
-		    "\"%.80s\" cannot be a trigger: 1 to %d bytes, no \"/\", no \".\" first",
+		    "\"%.80s\" cannot be a trigger: a name has 1 to %d bytes, no \"/\" and no leading \".\"",
 		    name, NAME_LEN_MAX);
 	for (int i = 0; i < TRIES; i++) {
 		e = store_of(t)->change(t, op, of, name, f);
@@ -128,7 +128,7 @@ trigger_list(const struct triggers *t, struct arena *a, enum trigger of, char **
 		if (name_ok((*names)[i]))
 			(*names)[kept++] = (*names)[i];
 	*n = kept;
-	if (kept > 0) /* a database may have another order than ours */
+	if (kept > 0) /* a database may sort differently */
 		qsort(*names, kept, sizeof(**names), name_order);
 	return OK;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Triggers as rows of sched_trigger, one per file set, made when its first trigger is
- * raised.  Every change is one statement that names what it expects to find, so that
- * any number of processes of any number of machines may do it.
+ * Triggers as rows of sched_trigger, one row per file set, created with its first
+ * trigger.  Every change is one statement that names the state it expects, so any
+ * number of processes on any number of machines may make it.
  */
 #include "db/trigger_store.h"
 
@@ -35,7 +35,8 @@ need_db(const struct triggers *t, struct fail *f)
 {
 	return t->db != NULL ?
 	           OK :
-	           FAIL(f, E_DB, "triggers are in the database, which is not there");
+	           FAIL(
+		       f, E_DB, "triggers are in the database, which is not available");
 }
 
 static enum err
@@ -61,8 +62,8 @@ rows_since(const struct triggers *t, struct arena *a, enum trigger of,
 }
 
 /*
- * Most triggers that are raised are there already, as every host without work raises
- * the same: that costs a read, not a write that others must wait for.
+ * Most triggers are already raised, because every host without work raises the same
+ * ones.  So this costs a read, not a write for which others must wait.
  */
 static enum err
 rows_raise(const struct triggers *t, enum trigger of, const char *name, struct fail *f)
@@ -78,7 +79,7 @@ rows_raise(const struct triggers *t, enum trigger of, const char *name, struct f
 	e = db_exec_like(t->db, f, &affected, stmts[of].raise, TRIGGER_RAISE_NEED_WORK,
 	    .now = clock_now(), .name = name);
 	if (e == OK && affected == 0)
-		return FAIL(f, E_NOTFOUND, "%s is no file of this project", name);
+		return FAIL(f, E_NOTFOUND, "%s is not a file of this project", name);
 	return e;
 }
 

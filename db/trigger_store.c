@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which store the triggers are in, and what they are called there. */
+/* Which store holds the triggers, and their names there. */
 #include "db/trigger_store.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a store of triggers must be able to do; trigger.h says what it means.  Names
- * were checked.  A store may answer E_RETRY: then it is asked again.
+ * The operations of a trigger store; trigger.h defines their meaning.  Names have been
+ * checked.  If a store returns E_RETRY, the operation is tried again.
  */
 #ifndef DB_TRIGGER_STORE_H
 #define DB_TRIGGER_STORE_H
@@ -17,10 +17,10 @@ enum trigger_op {
 };
 
 struct trigger_store {
-	/* CLAIM, DONE and BACK are of need_work. */
+	/* CLAIM, DONE and BACK apply to need_work only. */
 	enum err (*change)(const struct triggers *, enum trigger_op, enum trigger,
 	    const char *name, struct fail *);
-	/* When they were raised, s UTC; -1 = absent.  since[n] */
+	/* Returns when the triggers were raised, s UTC; -1 = not raised. since[n]. */
 	enum err (*since)(const struct triggers *, struct arena *, enum trigger,
 	    char *const *names, size_t n, int64_t *since, struct fail *);
 	enum err (*list)(const struct triggers *, struct arena *, enum trigger,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A transaction of changes only, in one message: MariaDB takes the statements of
- * stmts.def one behind the other as one prepared statement of its own (BEGIN NOT ATOMIC
- * ... END), with the arguments of all of them.  Each statement that was to tell its
- * count must have matched one row, or nothing is committed.
+ * Sends a transaction that only makes changes in one message: MariaDB takes the
+ * statements of stmts.def one after another as a single prepared statement (BEGIN NOT
+ * ATOMIC ...  END) with the arguments of all of them.  Each statement whose count was
+ * requested must have matched one row, or nothing is committed.
  *
- * Such programs stay with the connection.  One that is seen for the first time is
- * refused, so that a transaction that hardly comes twice costs no preparation.
+ * Such programs stay prepared with the connection.  One that is seen for the first time
+ * is refused, so that a transaction that hardly ever recurs costs no preparation.
  */
 #include "db/private.h"
 
@@ -15,16 +15,20 @@
 #include "lib/buf.h"
 #include "lib/banned.h"
 
-/* After a statement that must match one row. */
+/* Follows a statement that must match one row. */
 #define ONE_ROW                                                                        \
 	"; IF ROW_COUNT() <> 1 THEN SIGNAL SQLSTATE '45000'"                           \
 	" SET MESSAGE_TEXT = 'a row is not as it was read'; END IF; "
 
-/* The server takes a message of max_allowed_packet only; 1 MB is the least that anybody
- * has set. */
+/*
+ * The server accepts messages up to max_allowed_packet, which nobody sets below 1 MB.
+ */
 enum { BYTES_MAX = 512 * 1024 };
 
-/* What a step is known by: statement, size of its list, is its count asked for? */
+/*
+ * Returns the key of a step: statement, size of its list, and whether its count is
+ * requested.
+ */
 static uint16_t
 step_key(enum stmt_id id, size_t slot, bool counted)
 {
@@ -32,7 +36,9 @@ step_key(enum stmt_id id, size_t slot, bool counted)
 	return (uint16_t)((unsigned)id << 4 | (unsigned)slot << 1 | counted);
 }
 
-/* E_RETRY is what every caller hands on; a lost race would be taken as one. */
+/*
+ * Returns E_RETRY, which every caller passes on; E_RACE would be taken for a lost race.
+ */
 enum err
 tx_batch_refuse(struct db *db, const char *why, struct fail *f)
 {
@@ -54,10 +60,10 @@ tx_batch_keep(
 	MYSQL_BIND *binds;
 	size_t n;
 
-	/* A whole row is one that is made, whose id is asked for right then. */
+	/* A whole row is an insert, whose id is requested immediately. */
 	if (t->n == STEPS_MAX || stmt_params(db, id)->whole_row)
 		return tx_batch_refuse(db, "not a change that may wait", f);
-	/* What they point to may be gone by the time of the COMMIT. */
+	/* The rows they point to may be gone by the time of the COMMIT. */
 	args = stmt_args_keep(&db->scratch, id, args);
 	t->binds[t->n] = binds = bind_args(db, id, args, &n);
 	t->nbinds[t->n] = n;
@@ -72,7 +78,7 @@ tx_batch_keep(
 	return OK;
 }
 
-/* NULL: it is known from now on. */
+/* Finds a known program; returns NULL if it is new, and remembers it. */
 static struct program *
 tx_program_find(struct tx_batch *t)
 {
@@ -144,7 +150,7 @@ program_run(struct db *db, const struct program *p, struct fail *f)
 		memcpy(all + n, t->binds[i], t->nbinds[i] * sizeof(*all));
 		n += t->nbinds[i];
 	}
-	db->count += t->n + 2; /* with BEGIN and COMMIT */
+	db->count += t->n + 2; /* includes BEGIN and COMMIT */
 	if (mysql_stmt_bind_param(p->st, all) != 0 || mysql_stmt_execute(p->st) != 0)
 		return conn_fail(db, p->st, "tx_batch", f);
 	while (mysql_stmt_next_result(p->st) == 0)
@@ -171,7 +177,10 @@ tx_batch_run(struct db *db, struct fail *f)
 		return OK;
 	if (db->my != NULL && (conn_late(db) || mysql_rollback(db->my) != 0))
 		conn_drop(db);
-	/* Which statement it was and what to do about it shows when each goes alone. */
+	/*
+	 * The failing statement, and what to do about it, will show when each runs
+	 * alone.
+	 */
 	return e == E_RETRY || conn_late(db) ?
 	           e :
 	           tx_batch_refuse(db, "not as it was read", f);

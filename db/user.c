@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Accounts and the names of teams. */
+/* Accounts, and the names of teams. */
 #include "db/entity.h"
 
 #include "db/stmts.h"
@@ -30,7 +30,7 @@ user_by_email(struct db *db, struct arena *a, const char *email, struct user **u
 enum err
 user_insert(struct db *db, struct user *user, struct fail *f)
 {
-	user->id = 0; /* assigned, also when tried again */
+	user->id = 0; /* assigned by the database, also on a retry */
 	enum err e = db_exec(db, f, NULL, USER_INSERT, .user = user);
 
 	if (e == OK)

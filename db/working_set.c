@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names are kept only if they were read after a look at their directory that had not
- * changed in that very second: so whatever changes them gives the directory another
- * time.
+ * Names are kept only if they were read after their directory was checked and had not
+ * changed within that second.  So a later change is certain to give the directory
+ * another time.
  */
 #include "db/working_set.h"
 
 #include "db/private.h"
 #include "lib/banned.h"
 
-enum { KEPT_MOST = 4096 }; /* names: some 100 KB of each process */
+enum { KEPT_MOST = 4096 }; /* names, about 100 KB per process */
 
 static void
 working_set_keep(struct working_set *w, char *const *names, size_t n)

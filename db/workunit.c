@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Workunits: made, found, and handed to the daemons that are due. */
+/* Workunits: inserted, found, and listed for the daemons for which they are due. */
 #include "db/entity.h"
 
 #include <stdlib.h>
@@ -22,7 +22,7 @@ workunit_insert(struct db *db, struct workunit *wu, const char *xml_doc, struct 
 {
 	if (!wu_name_fits(wu->name, f))
 		return f->code;
-	wu->id = 0; /* assigned, also when tried again */
+	wu->id = 0; /* assigned by the database, also on a retry */
 	enum err e = db_exec(db, f, NULL, WU_INSERT, .wu = wu, .xml_doc = xml_doc);
 	if (e == OK)
 		wu->id = db_insert_id(db);
@@ -77,7 +77,10 @@ workunits_insert(struct db *db, struct arena *a, struct workunit *const *wus,
 		db_batch_add(b, WU_INSERT, .wu = wus[i], .xml_doc = xml_docs[i]);
 	}
 	e = db_batch_run(db, b, NULL, f);
-	/* What one statement inserts need not have consecutive ids in a cluster. */
+	/*
+	 * In a cluster, the rows that one statement inserts need not have consecutive
+	 * ids.
+	 */
 	if (e == OK)
 		e = workunit_ids(db, a, names, n, ids, f);
 	for (size_t i = 0; i < n && e == OK; i++)

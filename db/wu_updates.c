@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes of the daemons: each is conditional on what was read. */
+/* The daemons' writes; each is conditional on what was read. */
 #include "db/wu_updates.h"
 
 #include <assert.h>
@@ -252,7 +252,7 @@ user_credit(struct wu_updates *b, int64_t userid, double credit)
 	    b->of[WU_UPDATE_USER_CREDIT], USER_CREDIT, .credit = credit, .id = userid);
 }
 
-/* Are they as they were read?  Then they stay so. */
+/* Locks the workunits; E_RACE unless all are as they were read. */
 static enum err
 lock_as_read(struct db *db, struct arena *a, struct workunit *const *wus,
     const int64_t *ids, size_t n, struct fail *f)
@@ -280,7 +280,7 @@ workunits_purge(struct db *db, struct arena *a, struct workunit *const *wus, siz
 	if (e == OK)
 		e = db_exec(db, f, &gone, PURGE_WUS, .ids = db_ids(ids, n));
 	if (e == OK && gone != (int64_t)n)
-		e = FAIL(f, E_RACE, "the files of a workunit are not deleted");
+		e = FAIL(f, E_RACE, "the files of a workunit are not deleted yet");
 	if (e == OK)
 		e = db_exec(db, f, NULL, PURGE_RESULTS, .workunitids = db_ids(ids, n));
 	return e != OK ? e :

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the daemons write along a workunit's life.  Every write names what was read and
- * is E_RACE when that no longer holds; a daemon changes only the columns that are its
- * own.  Lock order of all programs: workunit by id, result by id, host_app_version,
- * host, user.
+ * What the daemons write during a workunit's life.  Every write names what was read and
+ * returns E_RACE if that has changed; a daemon changes only its own columns.  Lock
+ * order of all programs: workunit by id, result by id, host_app_version, host, user.
  */
 #ifndef DB_WU_UPDATES_H
 #define DB_WU_UPDATES_H
@@ -11,33 +10,35 @@
 #include "db/entity.h"
 #include "model/rows.h"
 
-/* Workunits in a file_delete_state. */
+/* Lists workunits in a file_delete_state. */
 enum err workunits_to_delete_files(struct db *, struct arena *, struct id_share,
     int32_t state, size_t max, struct workunit **, size_t *n, struct fail *);
-/* Ids above that one of workunits whose files are deleted, in order. */
+/* Lists ids after `after` of workunits whose files are deleted, ascending. */
 enum err workunits_files_gone(struct db *, struct arena *, struct id_share,
     int64_t after, size_t max, int64_t **ids, size_t *n, struct fail *);
-/* Of at most DB_LIST_MAX ids those that are assimilated, files deleted, unchanged since
- * before, and no result of it open or with files to delete; by id. */
+/*
+ * Of at most DB_LIST_MAX ids, returns the workunits that are assimilated, have their
+ * files deleted, have not changed since `before`, and have no result that is open or
+ * has files to delete; by id.
+ */
 enum err workunits_to_purge(struct db *, struct arena *, const int64_t *ids,
     size_t nids, int64_t before, struct workunit **, size_t *n, struct fail *);
-/* Results in a file_delete_state. */
+/* Lists results in a file_delete_state. */
 enum err results_to_delete_files(struct db *, struct arena *, struct id_share,
     int32_t state, size_t max, struct result **, size_t *n, struct fail *);
 
 /*
- * Writes that a daemon gathers for some workunits, to be made together in its
- * transaction. wu_updates_save() makes them, statement after statement in the order of
- * locks, and leaves the batch empty; the rows of one statement are written in the order
- * in which they were added: by id, please.  E_RACE: a workunit or result is not as it
- * was read; nothing may be committed then.
+ * Collects the writes of a daemon for several workunits, to be made in its transaction.
+ * wu_updates_save() runs them statement by statement in the order of locks and leaves
+ * the batch empty.  Rows of one statement are written in the order in which they were
+ * added, which should be by id.  E_RACE: a workunit or result is not as it was read;
+ * the transaction must not be committed.
  */
 enum wu_update {
 	WU_UPDATE_TRANSITIONED,
 	WU_UPDATE_VALIDATED,
-	WU_UPDATE_MOVED, /* until here each row must be found; new results follow */
-	WU_UPDATE_ASSIMILATED, /* another instance may have been faster at these three
-	                        */
+	WU_UPDATE_MOVED,       /* up to here each row must match; new results follow */
+	WU_UPDATE_ASSIMILATED, /* another instance may have done these three already */
 	WU_UPDATE_INPUTS_DELETED,
 	WU_UPDATE_OUTPUTS_DELETED,
 	WU_UPDATE_TIMED_OUT,
@@ -58,44 +59,48 @@ struct wu_updates *wu_updates_new(struct arena *);
 enum err wu_updates_save(struct db *, struct wu_updates *, struct fail *);
 
 /*
- * The transitioner's write-back.  was: as read; becomes: need_validate, error_mask,
+ * Adds the transitioner's update. was: as read; becomes: need_validate, error_mask,
  * hr_class, app_version_id, assimilate_state, file_delete_state and transition_time are
- * written if transition_seq is still was's.
+ * written if transition_seq is still that of was.
  */
 void workunit_transitioned(
     struct wu_updates *, const struct workunit *was, const struct workunit *becomes);
 /*
- * The validator's: canonical_resultid, canonical_credit, error_mask, target_nresults,
- * assimilate_state and transition_time; need_validate becomes 0 and transition_seq
- * grows.  The same condition.
+ * Adds the validator's update: canonical_resultid, canonical_credit, error_mask,
+ * target_nresults, assimilate_state and transition_time; need_validate becomes 0 and
+ * transition_seq grows.  The same condition applies.
  */
 void workunit_validated(
     struct wu_updates *, const struct workunit *was, const struct workunit *becomes);
-/* A result to be inserted; its workunit and texts must stay until then. */
+/* Adds a result to be inserted; its workunit and texts must stay until then. */
 void result_made(struct wu_updates *, const struct new_result *);
-/* The assimilator's: READY -> state (DONE, or INIT to defer), error_mask |= bits,
- * transition now. */
+/*
+ * Adds the assimilator's update: READY -> state (DONE, or INIT to defer), error_mask |=
+ * bits, transition now.
+ */
 void workunit_assimilated(
     struct wu_updates *, int64_t id, int32_t state, int32_t error_bits, int64_t now);
-/* The file deleter's, for both tables: state was -> becomes. */
+/* Adds the file deleter's updates, for both tables: state was -> becomes. */
 void workunit_files_deleted(
     struct wu_updates *, int64_t id, int32_t was, int32_t becomes);
 void result_files_deleted(
     struct wu_updates *, int64_t id, int32_t was, int32_t becomes);
 
 /*
- * server_state, outcome, validate_state, file_delete_state and granted_credit of one
- * result, if the four states and the deadline are still was's.  Asserts that the moves
- * are legal (states.def).
+ * Adds an update of server_state, outcome, validate_state, file_delete_state and
+ * granted_credit of one result, made if the four states and the deadline are still
+ * those of was.  Asserts that the moves are legal (states.def).
  */
 void result_move(
     struct wu_updates *, const struct result *was, const struct result *becomes);
 
-/* Effects on what is known of (host, version of this result); no row is OK.  quota:
- * daily_result_quota, 0 = none. */
+/*
+ * Adds the effect of a timeout on the statistics of (host, app version of this result);
+ * a missing row is OK. quota: daily_result_quota, 0 = none.
+ */
 void hav_timed_out(
     struct wu_updates *, const struct result *, double delay_bound_s, int64_t quota);
-/* What is known of versions on hosts. */
+/* Statistics of app versions on hosts. */
 struct hav_table {
 	struct arena *a;
 	struct hav_entry {
@@ -104,34 +109,38 @@ struct hav_table {
 	} * v;               /* stored ones by host and version, then new ones */
 	size_t n, cap, stored;
 };
-/* All of these hosts, by increasing id and each once, locked. */
+/* Reads and locks the statistics of these hosts, ids ascending and each once. */
 enum err havs_lock(struct db *, struct arena *, const int64_t *hosts, size_t n,
     struct hav_table *, struct fail *);
 /*
- * That of this result's version on its host; one that nothing is known of yet is added.
- * Stays where it is until the next one is added.
+ * Returns the entry of this result's version on its host, adding one if there is none.
+ * Valid until the next one is added.
  */
 struct hav_entry *hav_of(struct hav_table *, const struct result *, int64_t quota);
-/* Stores what was learned; the day's count is at least what the row says. */
+/* Adds updates of all judged entries; the day's count is at least what the row says. */
 void havs_judged(struct wu_updates *, const struct hav_table *);
-/* One more sample of peak FLOP per estimated FLOP; no such version is OK. */
+/* Adds a sample of peak FLOP per estimated FLOP; a missing version is OK. */
 void version_learned(struct wu_updates *, int64_t app_version_id, double pfc);
-/* One more turnaround of the host: 0.7 old + 0.3 new (scheduling.md 4.6). */
+/* Adds a turnaround of the host: 0.7 old + 0.3 new (scheduling.md 4.6). */
 void host_turnaround(struct wu_updates *, int64_t hostid, double s);
-/* Adds to total_credit. */
+/* Adds credit to total_credit. */
 void host_credit(struct wu_updates *, int64_t hostid, double credit);
 void user_credit(struct wu_updates *, int64_t userid, double credit);
 
-/* Deletes at most DB_LIST_MAX workunits, by id, and all that hangs on them, in a
- * transaction of the caller's.  E_RACE: one of them is not as read. */
+/*
+ * Deletes at most DB_LIST_MAX workunits, by id, with everything that belongs to them,
+ * in the caller's transaction.  E_RACE: one of them is not as read.
+ */
 enum err workunits_purge(
     struct db *, struct arena *, struct workunit *const *, size_t n, struct fail *);
 
-/* The file sets of the apps that schedule by locality, and what rows say of them: by
- * id, at most so many from above that id on. */
+/*
+ * Returns the states of file sets of apps that schedule by locality, by id, at most max
+ * after id `after`.
+ */
 enum err fileset_states(struct db *, struct arena *, int64_t after, size_t max,
     struct row_fileset_state **, size_t *n, struct fail *);
-/* The same of at most DB_LIST_MAX ids. */
+/* Returns the states of at most DB_LIST_MAX file sets. */
 enum err fileset_states_of(struct db *, struct arena *, const int64_t *ids, size_t n,
     struct row_fileset_state **, size_t *nstates, struct fail *);
 

@@ -168,7 +168,7 @@ static const struct {
 	const char *by_hand, *says, *mends;
 } changes[] = {
 	{ "ALTER TABLE host ADD notes VARCHAR(20) NOT NULL",
-	    "host: column notes (varchar(20)) is not Locus' and has no default",
+	    "host: column notes (varchar(20)) does not belong to Locus and has no default",
 	    "ALTER TABLE host ALTER COLUMN `notes` SET DEFAULT ''" },
 	{ "ALTER TABLE result ADD site INT NOT NULL", "result: column site (int)",
 	    "ALTER TABLE result ALTER COLUMN `site` SET DEFAULT 0" },
@@ -207,7 +207,7 @@ static const struct {
 	    "result: column cpu_time (int) is not of the type that Locus needs",
 	    "ALTER TABLE result MODIFY COLUMN cpu_time DOUBLE NOT NULL DEFAULT 0" },
 	{ "ALTER TABLE workunit MODIFY error_mask INT NULL DEFAULT 0",
-	    "workunit: column error_mask (int) takes NULL",
+	    "workunit: column error_mask (int) allows NULL",
 	    "ALTER TABLE workunit MODIFY COLUMN error_mask INT NOT NULL DEFAULT 0" },
 	{ "ALTER TABLE workunit MODIFY need_validate SMALLINT NOT NULL",
 	    "workunit: default of column need_validate is missing", NULL },
