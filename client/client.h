@@ -120,8 +120,8 @@ struct view {
 	struct rr_sim rr;
 	struct ctask **task; /* per task of the world */
 };
-/* Loads the host as of now and accounts for what was used until now, also in the
- * state. */
+/* Loads the host as of now, after adding what was used so far to the accounts, which
+ * also go into the state. */
 void view_load(struct client *, struct view *);
 /* Loads only the projects' stored facts; its cost does not depend on the number of
  * tasks. */

@@ -13,7 +13,7 @@ enum { DOWNLOAD_FAILED = -186, EXIT_UNSTARTED_LATE = 200, EXIT_NO_COPROC = 201 }
 
 /* --- tasks --- */
 
-/* The task is of no use to anybody any more, and no work is lost yet (client.md
+/* The task is too late to be of use, and no work on it would be lost (client.md
  * 4.8). */
 static bool
 too_late_to_start(const struct client *c, const struct ctask *t)

@@ -145,7 +145,7 @@ net_fetch(struct net *net, struct arena *a, const char *url, const struct buf *p
 struct file_sink {
 	CURL *curl;
 	int fd;
-	int64_t at, max; /* bytes in the file; limit of that */
+	int64_t at, max; /* bytes in the file, and their limit */
 	int64_t got;
 	bool over; /* more than max arrived */
 };

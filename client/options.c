@@ -213,7 +213,7 @@ client_options(struct client *c, int argc, char **argv)
 		if (!take_client_option(c, opt, optarg)) {
 			if (opt != '?')
 				fprintf(stderr,
-				    "locus-client: --%s: \"%s\" is not a usable value%s\n",
+				    "locus-client: --%s: \"%s\" is not a valid value%s\n",
 				    longs[at].name, optarg,
 				    strchr(optarg, ',') == NULL ?
 					"" :

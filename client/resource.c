@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The resource of the host that an app version uses. */
 #include "client/client.h"
 
 #include <string.h>

@@ -347,7 +347,7 @@ rpc_scheduler(struct client *c, const struct view *v, const struct contact *cont
 		if (e == OK)
 			p->rpc.url = (int32_t)k;
 		else if (i + 1 < p->nschedulers)
-			log_fail("the next scheduler", &c->fail);
+			log_fail("trying the next scheduler", &c->fail);
 	}
 	c->now = clock_now(); /* the scheduler may have waited for work */
 	answer->nreports = rq->nreports;

@@ -119,7 +119,7 @@ task_path(struct client *c, const struct rp_app_version *v, const char *dir,
 		if (!v->refs[i].main_program &&
 		    strcmp(slot_open_name(&v->refs[i]), slot_open_name(ref)) == 0)
 			return FAIL(&c->fail, E_BADREQ,
-			    "%s would take the place of the application's file \"%s\"",
+			    "%s would replace the application's file \"%s\"",
 			    ref->file_name, slot_open_name(ref));
 	return open_path(c, dir, ref, path);
 }

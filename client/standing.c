@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A project's standing with its resources, updated when tasks end. */
 #include "client/client.h"
 
 #include "lib/banned.h"

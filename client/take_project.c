@@ -61,7 +61,6 @@ take_code_sign_key(struct client *c, struct cproject *p, const struct reply *rp)
 static void
 take_identity(struct client *c, struct cproject *p, const struct reply *rp)
 {
-
 	if (rp->hostid > 0) {
 		p->hostid = rp->hostid;
 		p->rpc_seqno = 0;

@@ -43,7 +43,7 @@ task_start(struct client *c, struct cproject *p, struct ctask *t)
 	c->changed = true;
 	/* Its files are fetched again, or have failed and the task with them. */
 	if (e == E_RETRY) {
-		log_warn("task %s is not started: %s", t->r.name, c->fail.detail);
+		log_warn("task %s was not started: %s", t->r.name, c->fail.detail);
 		return;
 	}
 	if (e != OK) {

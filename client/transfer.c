@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files between host and projects: downloads that resume and are checked, uploads that
- * ask how much is there (protocol.md 6, 13.7 to 13.9).
+ * Transfers files between the host and its projects: downloads resume and are verified,
+ * uploads resume where the server's copy ends (protocol.md 6, 13.7 to 13.9).
  */
 #include "client/client.h"
 

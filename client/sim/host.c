@@ -100,7 +100,7 @@ by_content(const void *pa, const void *pb)
 		if (c != 0)
 			return c;
 	}
-	return strcmp(a->name, b->name); /* identical projects */
+	return strcmp(a->name, b->name); /* tie-break for identical projects */
 }
 
 static void

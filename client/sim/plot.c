@@ -38,7 +38,7 @@ struct sim_plot {
 	const struct sim_scenario *scenario;
 	const char *title;
 	double end;
-	/* Rows of resource r: from [r] to [r + 1]. */
+	/* Resource r has the rows from rsc_row[r] to before rsc_row[r + 1]. */
 	size_t nrows, rsc_row[CW_RSC_MOST + 1];
 	double load[ROWS_MOST];
 	struct bar *bars;

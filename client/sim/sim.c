@@ -12,7 +12,8 @@
 #include "lib/clock.h"
 #include "lib/banned.h"
 
-/* Times closer than this are the same; a rule is not applied again sooner. */
+/* Times closer than NEAR_S are the same; the rules are applied again after AGAIN_S at
+ * the earliest. */
 static const double NEAR_S = 1e-6, AGAIN_S = 1;
 
 /* --- passing of time --- */

@@ -114,7 +114,7 @@ fetch_share(const struct client_world *w, const bool *able, size_t project)
 	return able[project] && sum > 0 ? w->projects[project].share / sum : 0;
 }
 
-/* Parameters: seconds and instances are asked for side by side. */
+/* Parameters: a request has both seconds and instances. */
 void
 fetch_ask(const struct client_world *w, const struct rr_sim *rr, size_t project,
     size_t rsc, double secs, double inst, struct work_ask *ask)

@@ -23,7 +23,7 @@ struct stream {
 	/* When vtime was taken: a time if capped, otherwise a level time. */
 	double mark;
 	double next_vtime; /* vtime at which its first task ends */
-	/* Most instances that it takes; derived by flow_set(), as is the next: */
+	/* Instances that it takes at most; flow_set() derives cap and speed. */
 	double cap;
 	/* Of vtime, per second if capped, otherwise per level time. */
 	double speed;

@@ -14,7 +14,7 @@ struct line { /* waiting tasks by index, linked by next[] */
 	int32_t first, last;
 };
 struct group { /* tasks of one project for one resource */
-	/* Front: tasks that a limit held back; these go first. */
+	/* front: tasks that a limit held back; they go first */
 	struct line front, wait;
 	uint32_t *active, n; /* heap, earliest end first */
 	uint32_t ntasks;

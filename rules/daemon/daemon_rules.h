@@ -105,7 +105,7 @@ void range_part(int64_t total, int32_t n, int32_t i, int64_t *from, int64_t *to)
 struct ws_file { /* one row per file set of the app */
 	int64_t fileset_id;
 	char *name;
-	bool in_set, reported_empty; /* is in files_no_work */
+	bool in_set, reported_empty; /* reported_empty: in files_no_work */
 	bool no_work_available, has_unsent, has_open_wu, paused;
 	int32_t holders;    /* number of hosts that hold it */
 	int64_t dropped_at; /* when it last left the set, 0 = never */
@@ -126,7 +126,7 @@ struct drain_file {
 	int32_t paused; /* as in fileset: 1 paused, 2 draining */
 	bool no_work;   /* no more work can be created from it */
 	int64_t unsent; /* results */
-	/* Workunits that can still be created, each with this many results: */
+	/* Workunits that can still be created; results: number of results of each. */
 	int64_t parts;
 	int64_t results;
 	int64_t jobs;        /* sent yesterday and today */

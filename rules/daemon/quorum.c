@@ -2,7 +2,7 @@
 /*
  * Can a workunit still collect the successes that its quorum needs (scheduling.md 4.3,
  * 4.4)?  The transitioner creates results up to target_nresults, within
- * max_total_results, and ignores the workunit at that limit; the validator acts on
+ * max_total_results, and none once there are that many; the validator acts on
  * min_quorum successes.  max_success_results ends a workunit without agreement and does
  * not limit a quorum.
  */

@@ -10,7 +10,7 @@
 
 enum { PLAIN_MEAN = 20 };          /* samples; after these, old ones fade */
 static const double WEIGHT = 0.01; /* of a new sample from then on */
-/* Times the mean: the most for which a sample counts. */
+/* A sample counts for at most this many times the mean. */
 static const double OUTLIER = 10;
 
 void

@@ -60,8 +60,8 @@ set_validate_state(struct jury *j, size_t i, int32_t state)
 		j->change->validate_state[i] = state;
 }
 
-/* Marks results that cannot be read as errors; results that cannot be read now come
- * again. */
+/* Marks results that can never be read as errors; those with a transient failure are
+ * tried again. */
 static void
 take_out_bad(struct jury *j)
 {
