@@ -309,7 +309,7 @@ seconds_up_to(double s, int64_t most)
 
 /* An output file must not be a file of an application, nor the reverse. */
 static bool
-mixes_input_and_output(const struct cproject *p, const struct rp_result *r)
+mixes_app_and_output(const struct cproject *p, const struct rp_result *r)
 {
 	const struct rp_workunit *wu = state_workunit(p, r->wu_name);
 	const struct rp_app_version *v = state_version(p, wu->app_name, r);
@@ -347,7 +347,7 @@ take_results(struct client *c, struct cproject *p, const struct reply *rp,
 		}
 		choose_version(c, p, &in);
 		why = state_lacks(p, &in);
-		if (why == NULL && mixes_input_and_output(p, &in))
+		if (why == NULL && mixes_app_and_output(p, &in))
 			why =
 			    "a file belongs to the application and is an output file, too";
 		if (why != NULL) {

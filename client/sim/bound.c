@@ -17,13 +17,13 @@ enum { SPANS_MOST = 64 };
 #define TINY 1e-9 /* of the whole; less is rounding error */
 
 struct flow_net {
-	size_t np, ns;         /* number of projects and of sinks */
-	double *give, *passed; /* per project: wanted, and actually sent */
-	double *limit, *flow;  /* [project * ns + sink] */
-	double *room, *taken;  /* per sink */
+	size_t nprojects, nsinks; /* number of projects and of sinks */
+	double *give, *passed;    /* per project: wanted, and actually sent */
+	double *limit, *flow;     /* [project * nsinks + sink] */
+	double *room, *taken;     /* per sink */
 	/* Reachable from the source, so on its side of the cut. */
 	bool *p_seen, *s_seen;
-	size_t *queue;           /* projects, then sinks (np + s) */
+	size_t *queue;           /* projects, then sinks (nprojects + s) */
 	size_t *p_from, *s_from; /* predecessor on the path */
 	double eps;
 };
@@ -47,30 +47,31 @@ find_path(struct flow_net *n)
 {
 	size_t head = 0, tail = 0;
 
-	memset(n->p_seen, 0, n->np * sizeof(*n->p_seen));
-	memset(n->s_seen, 0, n->ns * sizeof(*n->s_seen));
-	for (size_t p = 0; p < n->np; p++)
+	memset(n->p_seen, 0, n->nprojects * sizeof(*n->p_seen));
+	memset(n->s_seen, 0, n->nsinks * sizeof(*n->s_seen));
+	for (size_t p = 0; p < n->nprojects; p++)
 		if (n->give[p] - n->passed[p] > n->eps)
 			reach_node(n, n->p_seen, n->p_from, p, SIZE_MAX, p, &tail);
 	while (head < tail) {
 		size_t at = n->queue[head++];
 
-		if (at < n->np) {
-			for (size_t s = 0; s < n->ns; s++)
-				if (n->limit[at * n->ns + s] - n->flow[at * n->ns + s] >
+		if (at < n->nprojects) {
+			for (size_t s = 0; s < n->nsinks; s++)
+				if (n->limit[at * n->nsinks + s] -
+					n->flow[at * n->nsinks + s] >
 				    n->eps)
 					reach_node(n, n->s_seen, n->s_from, s, at,
-					    n->np + s, &tail);
+					    n->nprojects + s, &tail);
 			continue;
 		}
-		at -= n->np;
+		at -= n->nprojects;
 		if (n->room[at] - n->taken[at] > n->eps)
 			return at;
-		for (size_t p = 0; p < n->np; p++)
-			if (n->flow[p * n->ns + at] > n->eps)
+		for (size_t p = 0; p < n->nprojects; p++)
+			if (n->flow[p * n->nsinks + at] > n->eps)
 				reach_node(n, n->p_seen, n->p_from, p, at, p, &tail);
 	}
-	return n->ns;
+	return n->nsinks;
 }
 
 /* Sends as much as fits along the path that ends at sink s. */
@@ -82,22 +83,23 @@ push_along_path(struct flow_net *n, size_t s)
 
 	for (;;) {
 		p = n->s_from[at];
-		most = fmin(most, n->limit[p * n->ns + at] - n->flow[p * n->ns + at]);
+		most = fmin(
+		    most, n->limit[p * n->nsinks + at] - n->flow[p * n->nsinks + at]);
 		if (n->p_from[p] == SIZE_MAX)
 			break;
 		at = n->p_from[p];
-		most = fmin(most, n->flow[p * n->ns + at]);
+		most = fmin(most, n->flow[p * n->nsinks + at]);
 	}
 	most = fmin(most, n->give[p] - n->passed[p]);
 	n->passed[p] += most;
 	n->taken[s] += most;
 	for (at = s;;) {
 		p = n->s_from[at];
-		n->flow[p * n->ns + at] += most;
+		n->flow[p * n->nsinks + at] += most;
 		if (n->p_from[p] == SIZE_MAX)
 			break;
 		at = n->p_from[p];
-		n->flow[p * n->ns + at] -= most;
+		n->flow[p * n->nsinks + at] -= most;
 	}
 }
 
@@ -106,10 +108,10 @@ push_along_path(struct flow_net *n, size_t s)
 static void
 max_flow(struct flow_net *n)
 {
-	memset(n->passed, 0, n->np * sizeof(*n->passed));
-	memset(n->taken, 0, n->ns * sizeof(*n->taken));
-	memset(n->flow, 0, n->np * n->ns * sizeof(*n->flow));
-	for (size_t s; (s = find_path(n)) < n->ns;)
+	memset(n->passed, 0, n->nprojects * sizeof(*n->passed));
+	memset(n->taken, 0, n->nsinks * sizeof(*n->taken));
+	memset(n->flow, 0, n->nprojects * n->nsinks * sizeof(*n->flow));
+	for (size_t s; (s = find_path(n)) < n->nsinks;)
 		push_along_path(n, s);
 }
 
@@ -119,14 +121,14 @@ cut_room(const struct flow_net *n)
 {
 	double sum = 0;
 
-	for (size_t s = 0; s < n->ns; s++) {
+	for (size_t s = 0; s < n->nsinks; s++) {
 		if (n->s_seen[s]) {
 			sum += n->room[s];
 			continue;
 		}
-		for (size_t p = 0; p < n->np; p++)
+		for (size_t p = 0; p < n->nprojects; p++)
 			if (n->p_seen[p])
-				sum += n->limit[p * n->ns + s];
+				sum += n->limit[p * n->nsinks + s];
 	}
 	return sum;
 }
@@ -139,15 +141,15 @@ raise_level(struct flow_net *n, const double *share, bool *settled)
 	double level = DBL_MAX, room = 0, left = 0;
 	bool more = false;
 
-	for (size_t s = 0; s < n->ns; s++)
+	for (size_t s = 0; s < n->nsinks; s++)
 		room += n->room[s];
-	memset(n->s_seen, true, n->ns * sizeof(*n->s_seen));
-	memset(n->p_seen, true, n->np * sizeof(*n->p_seen));
+	memset(n->s_seen, true, n->nsinks * sizeof(*n->s_seen));
+	memset(n->p_seen, true, n->nprojects * sizeof(*n->p_seen));
 	/* Newton's method: each cut gives the level that it could carry. */
-	for (size_t step = 0; step <= n->np + n->ns; step++) {
+	for (size_t step = 0; step <= n->nprojects + n->nsinks; step++) {
 		double weight = 0, bears = step == 0 ? room : cut_room(n);
 
-		for (size_t p = 0; p < n->np; p++) {
+		for (size_t p = 0; p < n->nprojects; p++) {
 			if (n->p_seen[p] && settled[p])
 				bears -= n->give[p];
 			else if (n->p_seen[p])
@@ -156,24 +158,24 @@ raise_level(struct flow_net *n, const double *share, bool *settled)
 		if (weight <= 0)
 			break;
 		level = fmin(level, fmax(0, bears / weight));
-		for (size_t p = 0; p < n->np; p++)
+		for (size_t p = 0; p < n->nprojects; p++)
 			if (!settled[p])
 				n->give[p] = level * share[p];
 		max_flow(n);
 		left = 0;
-		for (size_t p = 0; p < n->np; p++)
+		for (size_t p = 0; p < n->nprojects; p++)
 			left += n->give[p] - n->passed[p];
-		if (left <= n->eps * (double)(n->np + n->ns))
+		if (left <= n->eps * (double)(n->nprojects + n->nsinks))
 			break;
 	}
 	/* Projects that reach a sink with room can rise further. */
-	for (size_t p = 0; p < n->np; p++) {
+	for (size_t p = 0; p < n->nprojects; p++) {
 		double had = n->give[p];
 
 		if (settled[p])
 			continue;
 		n->give[p] = had + room;
-		settled[p] = find_path(n) == n->ns;
+		settled[p] = find_path(n) == n->nsinks;
 		n->give[p] = had;
 		more |= !settled[p];
 	}
@@ -265,29 +267,30 @@ build_net(const struct sim_scenario *s, double end, struct arena *a)
 {
 	double times[SPANS_MOST + 2];
 	size_t nspans = span_starts(s, end, times);
-	struct flow_net n = { .np = s->nprojects, .ns = nspans * s->nrsc };
+	struct flow_net n = { .nprojects = s->nprojects, .nsinks = nspans * s->nrsc };
 	double whole = 0;
 
-	n.give = NEWN(a, double, n.np);
-	n.passed = NEWN(a, double, n.np);
-	n.limit = NEWN(a, double, n.np *n.ns);
-	n.flow = NEWN(a, double, n.np *n.ns);
-	n.room = NEWN(a, double, n.ns);
-	n.taken = NEWN(a, double, n.ns);
-	n.p_seen = NEWN(a, bool, n.np);
-	n.s_seen = NEWN(a, bool, n.ns);
-	n.queue = NEWN(a, size_t, n.np + n.ns);
-	n.p_from = NEWN(a, size_t, n.np);
-	n.s_from = NEWN(a, size_t, n.ns);
-	for (size_t i = 0; i < n.ns; i++) {
+	n.give = NEWN(a, double, n.nprojects);
+	n.passed = NEWN(a, double, n.nprojects);
+	n.limit = NEWN(a, double, n.nprojects *n.nsinks);
+	n.flow = NEWN(a, double, n.nprojects *n.nsinks);
+	n.room = NEWN(a, double, n.nsinks);
+	n.taken = NEWN(a, double, n.nsinks);
+	n.p_seen = NEWN(a, bool, n.nprojects);
+	n.s_seen = NEWN(a, bool, n.nsinks);
+	n.queue = NEWN(a, size_t, n.nprojects + n.nsinks);
+	n.p_from = NEWN(a, size_t, n.nprojects);
+	n.s_from = NEWN(a, size_t, n.nsinks);
+	for (size_t i = 0; i < n.nsinks; i++) {
 		size_t rsc = i % s->nrsc;
 		double from = times[i / s->nrsc], len = times[i / s->nrsc + 1] - from;
 
 		n.room[i] = s->rsc[rsc].ninst * s->rsc[rsc].flops * len;
 		whole += n.room[i];
-		for (size_t p = 0; p < n.np; p++)
-			n.limit[p * n.ns + i] = len * usable_flops(s, &s->projects[p],
-							  rsc, from);
+		for (size_t p = 0; p < n.nprojects; p++)
+			n.limit[p * n.nsinks + i] = len * usable_flops(s,
+							      &s->projects[p], rsc,
+							      from);
 	}
 	n.eps = whole * TINY;
 	return n;
@@ -298,23 +301,23 @@ sim_bound(
     const struct sim_scenario *s, double days, struct arena *a, struct sim_bound *b)
 {
 	struct flow_net n = build_net(s, days * 86400, a);
-	bool *settled = NEWN(a, bool, n.np);
-	double *share = NEWN(a, double, n.np), shares = 0, used = 0, whole = 0;
+	bool *settled = NEWN(a, bool, n.nprojects);
+	double *share = NEWN(a, double, n.nprojects), shares = 0, used = 0, whole = 0;
 
-	*b = (struct sim_bound){ .share = NEWN(a, double, n.np) };
-	for (size_t p = 0; p < n.np; p++)
+	*b = (struct sim_bound){ .share = NEWN(a, double, n.nprojects) };
+	for (size_t p = 0; p < n.nprojects; p++)
 		shares += s->projects[p].share;
 	/* A backup project takes what no other can use. */
-	for (size_t p = 0; p < n.np; p++)
+	for (size_t p = 0; p < n.nprojects; p++)
 		share[p] = fmax(s->projects[p].share / shares, 1e-6);
 	while (raise_level(&n, share, settled))
 		;
-	for (size_t p = 0; p < n.np; p++)
+	for (size_t p = 0; p < n.nprojects; p++)
 		used += n.give[p];
-	for (size_t i = 0; i < n.ns; i++)
+	for (size_t i = 0; i < n.nsinks; i++)
 		whole += n.room[i];
 	b->idle = fmax(0, 1 - used / whole);
-	for (size_t p = 0; p < n.np; p++) {
+	for (size_t p = 0; p < n.nprojects; p++) {
 		b->share[p] = used > 0 ? n.give[p] / used : 0;
 		b->share_violation += fabs(b->share[p] - s->projects[p].share / shares);
 	}

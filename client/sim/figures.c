@@ -47,7 +47,8 @@ monotony(const struct sim_scenario *s, const struct sim_sums *sums)
 	double sum = 0, n = (double)s->nprojects;
 
 	for (size_t i = 0; i < s->nprojects; i++)
-		sum += sqrt(ratio(sums->p[i].gap2_s3, sums->p[i].attached_s));
+		sum += sqrt(
+		    ratio(sums->projects[i].gap2_s3, sums->projects[i].attached_s));
 	return 1 - 1 / (1 + sum / (s->prefs.period_s * n * n));
 }
 
@@ -61,7 +62,7 @@ sim_figures(const struct sim_scenario *s, const struct sim_sums *sums, struct ar
 	sim_bound(s, sums->days, a, &best);
 	*f = (struct sim_figures){ .share = NEWN(a, double, s->nprojects) };
 	for (size_t i = 0; i < s->nprojects; i++) {
-		const struct sim_project_sums *p = &sums->p[i];
+		const struct sim_project_sums *p = &sums->projects[i];
 
 		shares += s->projects[i].share;
 		used += p->used_flops;
@@ -71,7 +72,7 @@ sim_figures(const struct sim_scenario *s, const struct sim_sums *sums, struct ar
 		f->missed += p->missed;
 	}
 	for (size_t i = 0; i < s->nprojects; i++) {
-		f->share[i] = ratio(sums->p[i].used_flops, used);
+		f->share[i] = ratio(sums->projects[i].used_flops, used);
 		if (used <= 0)
 			continue;
 		f->share_violation += fabs(

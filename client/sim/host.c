@@ -18,7 +18,7 @@ exponential(struct rng *r, double mean)
 static double
 next_length(const struct onoff *o, struct rng *rng)
 {
-	double f = o->how->fraction, on = o->how->mean_on_s;
+	double f = o->params->fraction, on = o->params->mean_on_s;
 
 	if (f >= 1)
 		return INFINITY;
@@ -26,10 +26,10 @@ next_length(const struct onoff *o, struct rng *rng)
 }
 
 void
-onoff_start(struct onoff *o, const struct sim_onoff *how, struct rng *rng)
+onoff_start(struct onoff *o, const struct sim_onoff *params, struct rng *rng)
 {
-	o->how = how;
-	o->on = how->fraction > 0;
+	o->params = params;
+	o->on = params->fraction > 0;
 	o->until = o->on ? next_length(o, rng) : INFINITY;
 }
 
@@ -77,8 +77,8 @@ compare_apps(const struct sim_app *a, const struct sim_app *b)
 static int
 by_content(const void *pa, const void *pb)
 {
-	const struct sim_project *a = ((const struct server *)pa)->how;
-	const struct sim_project *b = ((const struct server *)pb)->how;
+	const struct sim_project *a = ((const struct server *)pa)->project;
+	const struct sim_project *b = ((const struct server *)pb)->project;
 	const double pairs[][2] = { { b->share, a->share },
 		{ (double)a->napps, (double)b->napps },
 		{ a->up.fraction, b->up.fraction },
@@ -110,36 +110,37 @@ create_servers(struct sim *s)
 	bool limited = false;
 
 	s->nservers = s->scenario->nprojects;
-	s->server = NEWN(s->keep, struct server, s->nservers + 1);
-	s->who = NEWN(s->keep, int32_t, s->nservers + 1);
-	s->sums->p = NEWN(s->keep, struct sim_project_sums, s->nservers + 1);
+	s->servers = NEWN(s->keep, struct server, s->nservers + 1);
+	s->server_index = NEWN(s->keep, int32_t, s->nservers + 1);
+	s->sums->projects = NEWN(s->keep, struct sim_project_sums, s->nservers + 1);
 	for (size_t i = 0; i < s->nservers; i++)
-		s->server[i] = (struct server){ .how = &s->scenario->projects[i],
-			.sums = &s->sums->p[i],
+		s->servers[i] = (struct server){ .project = &s->scenario->projects[i],
+			.sums = &s->sums->projects[i],
 			.scenario = (int32_t)i,
 			.world = -1 };
-	qsort(s->server, s->nservers, sizeof(*s->server), by_content);
+	qsort(s->servers, s->nservers, sizeof(*s->servers), by_content);
 	for (size_t i = 0; i < s->nservers; i++) {
-		struct server *v = &s->server[i];
+		struct server *v = &s->servers[i];
 
 		v->app_base = napps;
 		v->up_rng = rng_seed(rng_next(&s->rng));
 		v->job_rng = rng_seed(rng_next(&s->rng));
 		v->backoff_rng = rng_seed(rng_next(&s->rng));
-		v->job_of_file = NEWN(s->keep, double, v->how->napps + 1);
-		onoff_start(&v->up, &v->how->up, &v->up_rng);
-		napps += (int32_t)v->how->napps;
-		for (size_t k = 0; k < v->how->napps; k++)
-			limited |= v->how->apps[k].max_concurrent > 0;
+		v->job_of_file = NEWN(s->keep, double, v->project->napps + 1);
+		onoff_start(&v->up, &v->project->up, &v->up_rng);
+		napps += (int32_t)v->project->napps;
+		for (size_t k = 0; k < v->project->napps; k++)
+			limited |= v->project->apps[k].max_concurrent > 0;
 	}
 	if (!limited)
 		return;
 	s->world.napps = (size_t)napps;
 	s->world.apps = NEWN(s->keep, struct cw_app, s->world.napps);
 	for (size_t i = 0; i < s->nservers; i++)
-		for (size_t k = 0; k < s->server[i].how->napps; k++)
-			s->world.apps[(size_t)s->server[i].app_base + k]
-			    .max_concurrent = s->server[i].how->apps[k].max_concurrent;
+		for (size_t k = 0; k < s->servers[i].project->napps; k++)
+			s->world.apps[(size_t)s->servers[i].app_base + k]
+			    .max_concurrent =
+			    s->servers[i].project->apps[k].max_concurrent;
 }
 
 /* Updates all project indices after a project came or went. */
@@ -147,34 +148,34 @@ static void
 renumber(struct sim *s, const int32_t *was)
 {
 	for (size_t i = 0; i < s->world.nprojects; i++)
-		s->server[s->who[i]].world = (int32_t)i;
+		s->servers[s->server_index[i]].world = (int32_t)i;
 	for (size_t i = 0; i < s->world.ntasks; i++)
 		s->world.tasks[i].project =
-		    s->server[was[s->world.tasks[i].project]].world;
+		    s->servers[was[s->world.tasks[i].project]].world;
 	for (size_t i = 0; i < s->nservers && s->world.napps > 0; i++)
-		for (size_t k = 0; k < s->server[i].how->napps; k++)
-			s->world.apps[(size_t)s->server[i].app_base + k].project =
-			    s->server[i].world;
+		for (size_t k = 0; k < s->servers[i].project->napps; k++)
+			s->world.apps[(size_t)s->servers[i].app_base + k].project =
+			    s->servers[i].world;
 }
 
 static void
-attach_project(struct sim *s, int32_t who, const int32_t *was)
+attach_project(struct sim *s, int32_t server_index, const int32_t *was)
 {
-	struct server *v = &s->server[who];
+	struct server *v = &s->servers[server_index];
 	size_t at = 0;
 
-	while (at < s->world.nprojects && s->who[at] < who)
+	while (at < s->world.nprojects && s->server_index[at] < server_index)
 		at++;
-	memmove(
-	    &s->who[at + 1], &s->who[at], (s->world.nprojects - at) * sizeof(*s->who));
+	memmove(&s->server_index[at + 1], &s->server_index[at],
+	    (s->world.nprojects - at) * sizeof(*s->server_index));
 	memmove(&s->world.projects[at + 1], &s->world.projects[at],
 	    (s->world.nprojects - at) * sizeof(*s->world.projects));
-	s->who[at] = who;
-	s->world.projects[at] = (struct cw_project){ .name = v->how->name,
-		.share = v->how->share,
+	s->server_index[at] = server_index;
+	s->world.projects[at] = (struct cw_project){ .name = v->project->name,
+		.share = v->project->share,
 		.attached_at = s->world.now,
-		.max_concurrent = v->how->max_concurrent,
-		.nci = v->how->nci,
+		.max_concurrent = v->project->max_concurrent,
+		.nci = v->project->nci,
 		.dcf = 1,
 		.rpc = { .nurls = 1, .never_contacted = true } };
 	s->world.nprojects++;
@@ -184,9 +185,9 @@ attach_project(struct sim *s, int32_t who, const int32_t *was)
 }
 
 static void
-detach_project(struct sim *s, int32_t who, const int32_t *was)
+detach_project(struct sim *s, int32_t server_index, const int32_t *was)
 {
-	struct server *v = &s->server[who];
+	struct server *v = &s->servers[server_index];
 	size_t at = (size_t)v->world;
 
 	for (size_t i = s->world.ntasks; i-- > 0;)
@@ -196,11 +197,11 @@ detach_project(struct sim *s, int32_t who, const int32_t *was)
 			sim_drop_task(s, (uint32_t)i);
 		}
 	sim_tell(s, SIM_DETACH, v, NULL, 0, 0, NULL);
-	v->sums->attached_s += s->world.now - v->how->attach_s;
+	v->sums->attached_s += s->world.now - v->project->attach_s;
 	v->sums->gap2_s3 += pow(s->world.now - v->quiet_since, 3) / 3;
 	s->world.nprojects--;
-	memmove(
-	    &s->who[at], &s->who[at + 1], (s->world.nprojects - at) * sizeof(*s->who));
+	memmove(&s->server_index[at], &s->server_index[at + 1],
+	    (s->world.nprojects - at) * sizeof(*s->server_index));
 	memmove(&s->world.projects[at], &s->world.projects[at + 1],
 	    (s->world.nprojects - at) * sizeof(*s->world.projects));
 	v->world = -1;
@@ -213,20 +214,20 @@ sim_attach(struct sim *s)
 {
 	s->attach_at = INFINITY;
 	for (size_t i = 0; i < s->nservers; i++) {
-		const struct server *v = &s->server[i];
-		bool here = v->how->attach_s <= s->world.now &&
-		            s->world.now < v->how->detach_s;
+		const struct server *v = &s->servers[i];
+		bool here = v->project->attach_s <= s->world.now &&
+		            s->world.now < v->project->detach_s;
 		int32_t *was = NEWN(&s->round, int32_t, s->nservers + 1);
 
-		memcpy(was, s->who, s->nservers * sizeof(*was));
+		memcpy(was, s->server_index, s->nservers * sizeof(*was));
 		if (here && v->world < 0)
 			attach_project(s, (int32_t)i, was);
 		if (!here && v->world >= 0)
 			detach_project(s, (int32_t)i, was);
-		if (v->how->attach_s > s->world.now)
-			s->attach_at = fmin(s->attach_at, v->how->attach_s);
-		if (v->how->detach_s > s->world.now)
-			s->attach_at = fmin(s->attach_at, v->how->detach_s);
+		if (v->project->attach_s > s->world.now)
+			s->attach_at = fmin(s->attach_at, v->project->attach_s);
+		if (v->project->detach_s > s->world.now)
+			s->attach_at = fmin(s->attach_at, v->project->detach_s);
 	}
 }
 

@@ -30,7 +30,7 @@ struct outcome {
 	const struct sim_scenario *scenario;
 	const struct policy *policy;
 	struct sim_figures figures;
-	struct sim_project_sums *p; /* sums over all runs */
+	struct sim_project_sums *projects; /* sums over all runs */
 	struct sim_bound best;
 };
 
@@ -109,9 +109,9 @@ run_seed(const struct args *g, struct outcome *o, uint64_t seed,
 	if (e == OK) {
 		sim_figures(o->scenario, &sums, g->a, figures);
 		for (size_t i = 0; i < o->scenario->nprojects; i++) {
-			o->p[i].fetched += sums.p[i].fetched;
-			o->p[i].met += sums.p[i].met;
-			o->p[i].missed += sums.p[i].missed;
+			o->projects[i].fetched += sums.projects[i].fetched;
+			o->projects[i].met += sums.projects[i].met;
+			o->projects[i].missed += sums.projects[i].missed;
 		}
 		e = close_outputs(g, &l, f);
 	} else if (l.log != NULL) {
@@ -127,7 +127,7 @@ run_seeds(const struct args *g, struct outcome *o, struct fail *f)
 {
 	struct sim_figures *runs = NEWN(g->a, struct sim_figures, (size_t)g->runs);
 
-	o->p = NEWN(g->a, struct sim_project_sums, o->scenario->nprojects);
+	o->projects = NEWN(g->a, struct sim_project_sums, o->scenario->nprojects);
 	for (int64_t i = 0; i < g->runs; i++) {
 		enum err e = run_seed(g, o, (uint64_t)(g->seed + i), &runs[i], f);
 
@@ -145,7 +145,7 @@ run_seeds(const struct args *g, struct outcome *o, struct fail *f)
 static json_t *
 json_project(const struct args *g, const struct outcome *o, size_t i)
 {
-	const struct sim_project_sums *p = &o->p[i];
+	const struct sim_project_sums *p = &o->projects[i];
 	double runs = (double)g->runs;
 
 	return json_pack("{s:s, s:f, s:f, s:f, s:f, s:f, s:f}", "name",
@@ -208,7 +208,7 @@ table_one(const struct args *g, const struct outcome *o)
 	printf("\n%-20s %8s %8s %8s %10s %10s %10s\n", "project", "share", "used",
 	    "best", "fetched", "met", "missed");
 	for (size_t i = 0; i < o->scenario->nprojects; i++) {
-		const struct sim_project_sums *p = &o->p[i];
+		const struct sim_project_sums *p = &o->projects[i];
 
 		printf("%-20.20s %8g %8.4f %8.4f %10.1f %10.1f %10.1f\n",
 		    o->scenario->projects[i].name, o->scenario->projects[i].share,

@@ -26,7 +26,7 @@ count_in_progress(const struct sim *s, const struct sim_app *app)
 	uint32_t n = 0;
 
 	for (size_t i = 0; i < s->world.ntasks; i++)
-		n += s->job[i].app == app;
+		n += s->jobs[i].app == app;
 	return n;
 }
 
@@ -35,8 +35,8 @@ supply_of(const struct sim *s, const struct server *v, size_t rsc)
 {
 	struct supply u = { .n = 0 };
 
-	for (size_t i = 0; i < v->how->napps && u.n < N(u.app); i++) {
-		const struct sim_app *app = &v->how->apps[i];
+	for (size_t i = 0; i < v->project->napps && u.n < N(u.app); i++) {
+		const struct sim_app *app = &v->project->apps[i];
 
 		if (app->rsc != (int32_t)rsc || s->world.now < app->from_s ||
 		    s->world.now >= app->until_s)
@@ -72,7 +72,7 @@ strike_app(struct supply *u, size_t i)
 static void
 count_bytes(struct server *v, const struct sim_app *app)
 {
-	double *jobs = &v->job_of_file[app - v->how->apps];
+	double *jobs = &v->job_of_file[app - v->project->apps];
 
 	if (app->file_bytes <= 0)
 		return;
@@ -84,11 +84,12 @@ count_bytes(struct server *v, const struct sim_app *app)
 static void
 grow_tasks(struct sim *s)
 {
-	size_t cap = s->cap;
+	size_t cap = s->tasks_cap;
 
 	s->world.tasks = arena_grow(
 	    s->keep, s->world.tasks, s->world.ntasks, &cap, sizeof(*s->world.tasks));
-	s->job = arena_grow(s->keep, s->job, s->world.ntasks, &s->cap, sizeof(*s->job));
+	s->jobs = arena_grow(
+	    s->keep, s->jobs, s->world.ntasks, &s->tasks_cap, sizeof(*s->jobs));
 }
 
 static void
@@ -101,20 +102,20 @@ send_job(struct sim *s, struct server *v, const struct sim_app *app)
 	grow_tasks(s);
 	if (app->sd > 0)
 		size *= fmax(SIZE_LEAST, 1 + app->sd * rng_gauss(&v->job_rng));
-	s->job[i] = (struct sim_job){ .id = ++s->njobs,
+	s->jobs[i] = (struct sim_job){ .id = ++s->njobs,
 		.app = app,
 		.size_s = size,
 		.est_s = app->run_s * app->bias,
 		.flops = app->ncpus * w->rsc[CW_CPU].flops };
 	if (app->rsc != CW_CPU)
-		s->job[i].flops += app->use * w->rsc[app->rsc].flops;
+		s->jobs[i].flops += app->use * w->rsc[app->rsc].flops;
 	s->world.tasks[i] = (struct cw_task){ .id = (uint32_t)s->njobs,
 		.project = v->world,
-		.app = v->app_base + (int32_t)(app - v->how->apps),
+		.app = v->app_base + (int32_t)(app - v->project->apps),
 		.rsc = app->rsc,
 		.use = app->use,
 		.ncpus = app->ncpus,
-		.remaining_s = s->job[i].est_s,
+		.remaining_s = s->jobs[i].est_s,
 		.deadline = w->now + app->deadline_s,
 		.received_at = w->now,
 		.rss_bytes = app->rss_bytes };
@@ -122,7 +123,7 @@ send_job(struct sim *s, struct server *v, const struct sim_app *app)
 	v->sums->fetched++;
 	s->sums->fetched++;
 	count_bytes(v, app);
-	sim_tell(s, SIM_JOB, v, &s->job[i], s->world.tasks[i].deadline, 0, NULL);
+	sim_tell(s, SIM_JOB, v, &s->jobs[i], s->world.tasks[i].deadline, 0, NULL);
 }
 
 /* --- deadline check --- */
@@ -217,9 +218,9 @@ static bool
 would_send(struct sim *s, const struct server *v, struct load *l,
     const struct sim_app *app, double length)
 {
-	if (v->how->no_deadline_check)
+	if (v->project->no_deadline_check)
 		return true;
-	if (v->how->delay_check)
+	if (v->project->delay_check)
 		return l->delay_s + length <= app->deadline_s;
 	return in_time(s, l, app, length);
 }
@@ -297,15 +298,15 @@ static bool
 is_up(struct sim *s, struct server *v)
 {
 	onoff_at(&v->up, s->world.now, &v->up_rng);
-	return v->up.on && !(s->world.now >= v->how->down_from_s &&
-			       s->world.now < v->how->down_until_s);
+	return v->up.on && !(s->world.now >= v->project->down_from_s &&
+			       s->world.now < v->project->down_until_s);
 }
 
 bool
 sim_contact(struct sim *s, const struct contact *c)
 {
-	struct server *v = &s->server[s->who[c->project]];
-	struct reply_facts f = { .request_delay_s = v->how->request_delay_s };
+	struct server *v = &s->servers[s->server_index[c->project]];
+	struct reply_facts f = { .request_delay_s = v->project->request_delay_s };
 	size_t project = (size_t)c->project, n = 0;
 
 	v->sums->contacts++;

@@ -28,7 +28,7 @@ static void
 run_task(struct sim *s, uint32_t i, double dt)
 {
 	struct cw_task *t = &s->world.tasks[i];
-	struct sim_job *j = &s->job[i];
+	struct sim_job *j = &s->jobs[i];
 	struct sim_project_sums *p = sim_server_of(s, i)->sums;
 	double *used = s->world.projects[t->project].used;
 	double overhead = cw_min(j->overhead_s, dt), ck = j->app->checkpoint_s;
@@ -63,8 +63,8 @@ advance_clock(struct sim *s, double t)
 	double dt = t - s->world.now;
 
 	if (computing(s)) {
-		for (size_t k = 0; k < s->nrun; k++)
-			run_task(s, s->run[k], dt);
+		for (size_t k = 0; k < s->nrunning; k++)
+			run_task(s, s->running[k], dt);
 		s->sums->on_flops += dt * cw_total_flops(&s->world);
 	}
 	s->world.now = t;
@@ -77,8 +77,8 @@ next_task_event(const struct sim *s)
 
 	if (!computing(s))
 		return t;
-	for (size_t k = 0; k < s->nrun; k++) {
-		const struct sim_job *j = &s->job[s->run[k]];
+	for (size_t k = 0; k < s->nrunning; k++) {
+		const struct sim_job *j = &s->jobs[s->running[k]];
 		double ck = j->app->checkpoint_s;
 
 		t = cw_min(t, j->overhead_s + j->size_s - j->done_s);
@@ -133,9 +133,9 @@ end_tasks(struct sim *s)
 {
 	uint32_t gone = 0;
 
-	for (size_t k = 0; k < s->nrun; k++) {
-		uint32_t i = s->run[k] - gone;
-		const struct sim_job *j = &s->job[i];
+	for (size_t k = 0; k < s->nrunning; k++) {
+		uint32_t i = s->running[k] - gone;
+		const struct sim_job *j = &s->jobs[i];
 
 		if (s->world.tasks[i].running &&
 		    j->overhead_s + j->size_s - j->done_s <= NEAR_S) {
@@ -148,10 +148,10 @@ end_tasks(struct sim *s)
 static void
 list_running(struct sim *s)
 {
-	s->nrun = 0;
+	s->nrunning = 0;
 	for (uint32_t i = 0; i < s->world.ntasks; i++)
 		if (s->world.tasks[i].running)
-			PUSH(s->keep, s->run, s->nrun, s->run_cap) = i;
+			PUSH(s->keep, s->running, s->nrunning, s->running_cap) = i;
 }
 
 /* --- the rules --- */
@@ -244,12 +244,12 @@ static void
 sum_up(struct sim *s)
 {
 	for (size_t i = 0; i < s->nservers; i++) {
-		const struct server *v = &s->server[i];
+		const struct server *v = &s->servers[i];
 
 		s->sums->used_flops += v->sums->used_flops;
 		if (v->world < 0)
 			continue;
-		v->sums->attached_s += s->end_s - v->how->attach_s;
+		v->sums->attached_s += s->end_s - v->project->attach_s;
 		if (v->nrunning == 0)
 			v->sums->gap2_s3 += pow(s->end_s - v->quiet_since, 3) / 3;
 	}

@@ -127,7 +127,7 @@ struct sim_sums {
 	double used_flops, lost_flops; /* lost_flops: to preemption and restarts */
 	uint64_t contacts, fetched, preemptions, events;
 	double cpu_ms; /* cost of the simulation itself */
-	struct sim_project_sums *p;
+	struct sim_project_sums *projects;
 };
 
 /* Runs the scenario.  E_BADREQ: it cannot be simulated (an app for a resource that the

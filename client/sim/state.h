@@ -7,7 +7,7 @@
 #include "lib/rng.h"
 
 struct onoff { /* a sim_onoff over time */
-	const struct sim_onoff *how;
+	const struct sim_onoff *params;
 	bool on;
 	double until; /* INFINITY: for ever */
 };
@@ -22,12 +22,12 @@ struct sim_job { /* of the task with the same index */
 	double flops;           /* peak of the resources that it uses while it runs */
 };
 
-struct done { /* a finished job to report */
+struct finished_job { /* a finished job to report */
 	double deadline, flops;
 };
 
 struct server { /* one project's server; in canonical order */
-	const struct sim_project *how;
+	const struct sim_project *project;
 	struct sim_project_sums *sums;
 	int32_t scenario; /* index in the scenario */
 	int32_t world;    /* index in the world; -1: not attached */
@@ -35,7 +35,7 @@ struct server { /* one project's server; in canonical order */
 	struct onoff up;
 	/* Separate generators, so that none depends on how often another is used. */
 	struct rng up_rng, job_rng, backoff_rng;
-	struct done *ready;
+	struct finished_job *ready;
 	size_t nready, ready_cap;
 	uint32_t nrunning;
 	double quiet_since;  /* none of its tasks has run since then */
@@ -47,13 +47,13 @@ struct sim {
 	const struct sim_options *options;
 	struct arena *keep, round;
 	struct client_world world;
-	struct server *server; /* in canonical order */
-	int32_t *who;          /* per project of the world: its server */
+	struct server *servers; /* in canonical order */
+	int32_t *server_index;  /* per project of the world: its server */
 	size_t nservers;
-	struct sim_job *job;
-	size_t cap;    /* of job and world.tasks */
-	uint32_t *run; /* indices of the running tasks, ascending */
-	size_t nrun, run_cap;
+	struct sim_job *jobs;
+	size_t tasks_cap;  /* of jobs and world.tasks */
+	uint32_t *running; /* indices of the running tasks, ascending */
+	size_t nrunning, running_cap;
 	struct onoff on, active, connected;
 	struct rng rng;
 	struct sim_sums *sums;

@@ -24,7 +24,7 @@ sim_tell(struct sim *s, enum sim_kind kind, const struct server *v,
 		return;
 	if (j != NULL) {
 		e.job = j->id;
-		e.app = (int32_t)(j->app - v->how->apps);
+		e.app = (int32_t)(j->app - v->project->apps);
 		e.rsc = j->app->rsc;
 	}
 	s->options->event(s->options->listener, &e);
@@ -33,14 +33,14 @@ sim_tell(struct sim *s, enum sim_kind kind, const struct server *v,
 struct server *
 sim_server_of(struct sim *s, uint32_t task)
 {
-	return &s->server[s->who[s->world.tasks[task].project]];
+	return &s->servers[s->server_index[s->world.tasks[task].project]];
 }
 
 void
 sim_start_task(struct sim *s, uint32_t i, bool edf)
 {
 	struct cw_task *t = &s->world.tasks[i];
-	struct sim_job *j = &s->job[i];
+	struct sim_job *j = &s->jobs[i];
 	struct server *v = sim_server_of(s, i);
 
 	if (t->started && !t->in_memory)
@@ -68,7 +68,7 @@ void
 sim_stop_task(struct sim *s, uint32_t i, bool keep)
 {
 	struct cw_task *t = &s->world.tasks[i];
-	struct sim_job *j = &s->job[i];
+	struct sim_job *j = &s->jobs[i];
 	double lost = keep ? 0 : j->done_s - j->saved_s;
 
 	stop_running(s, i);
@@ -91,7 +91,7 @@ sim_drop_task(struct sim *s, uint32_t i)
 
 	memmove(&s->world.tasks[i], &s->world.tasks[i + 1],
 	    after * sizeof(*s->world.tasks));
-	memmove(&s->job[i], &s->job[i + 1], after * sizeof(*s->job));
+	memmove(&s->jobs[i], &s->jobs[i + 1], after * sizeof(*s->jobs));
 }
 
 /* The task is done with and waits to be reported. */
@@ -99,11 +99,11 @@ static void
 hand_in(struct sim *s, uint32_t i)
 {
 	const struct cw_task *t = &s->world.tasks[i];
-	const struct sim_job *j = &s->job[i];
+	const struct sim_job *j = &s->jobs[i];
 	struct server *v = sim_server_of(s, i);
 
-	PUSH(s->keep, v->ready, v->nready, v->ready_cap) = (struct done){ t->deadline,
-		j->ran_s * j->flops };
+	PUSH(s->keep, v->ready, v->nready,
+	    v->ready_cap) = (struct finished_job){ t->deadline, j->ran_s * j->flops };
 	contact_ready(
 	    &s->world.projects[t->project].rpc, s->world.now, t->deadline, false);
 	sim_drop_task(s, i);
@@ -116,7 +116,7 @@ sim_end_task(struct sim *s, uint32_t i)
 	int32_t project = t->project, rsc = t->rsc;
 
 	stop_running(s, i);
-	sim_tell(s, SIM_END, sim_server_of(s, i), &s->job[i], 0,
+	sim_tell(s, SIM_END, sim_server_of(s, i), &s->jobs[i], 0,
 	    s->world.now <= t->deadline, NULL);
 	hand_in(s, i);
 	contact_task_done(&s->world, s->options->policy, (size_t)project, rsc);
@@ -130,7 +130,7 @@ sim_abort_late(struct sim *s)
 		if (!s->world.tasks[i].started &&
 		    s->world.now > s->world.tasks[i].deadline) {
 			sim_tell(
-			    s, SIM_ABORT, sim_server_of(s, i), &s->job[i], 0, 0, NULL);
+			    s, SIM_ABORT, sim_server_of(s, i), &s->jobs[i], 0, 0, NULL);
 			hand_in(s, i);
 		}
 }

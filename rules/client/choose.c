@@ -16,7 +16,7 @@ struct queues { /* runnable tasks of one project, a FIFO for each class */
 struct choice {
 	const struct client_world *world;
 	const struct rr_sim *rr;
-	const struct choice_how *how;
+	const struct choice_params *how;
 	struct queues *q;         /* per project */
 	int32_t *next;            /* per task */
 	bool *taken;              /* per task */
@@ -88,9 +88,9 @@ choose_task(struct choice *c, size_t i, bool edf)
 		c->napp[t->app]++;
 	c->list->item[c->list->n++] = (struct run_item){ (uint32_t)i, edf };
 	c->how->prio[t->project] -= c->how->bump[t->project] * flops / c->total;
-	if (c->how->base != NULL)
-		c->how->base[(size_t)t->project * c->world->nrsc + (size_t)t->rsc] -=
-		    t->use;
+	if (c->how->reserved != NULL)
+		c->how->reserved[(size_t)t->project * c->world->nrsc +
+				 (size_t)t->rsc] -= t->use;
 }
 
 /* --- deadlines --- */
@@ -210,13 +210,13 @@ has_queued(const struct queues *q)
 static int32_t
 top_project(const struct choice *c, int32_t rsc)
 {
-	const double *base = c->how->base, *prio = c->how->prio;
+	const double *reserved = c->how->reserved, *prio = c->how->prio;
 	int32_t top = NO_TASK;
 	bool top_own = false;
 
 	for (size_t p = 0; p < c->world->nprojects; p++) {
-		bool own = base != NULL &&
-		           base[p * c->world->nrsc + (size_t)rsc] >= 1 - 1e-9;
+		bool own = reserved != NULL &&
+		           reserved[p * c->world->nrsc + (size_t)rsc] >= 1 - 1e-9;
 
 		if (!has_queued(&c->q[p]) || (top >= 0 && top_own && !own))
 			continue;
@@ -278,7 +278,7 @@ take_all_nci(struct choice *c)
 
 void
 choose_by_priority(const struct client_world *w, struct arena *a,
-    const struct rr_sim *rr, const struct choice_how *how, struct run_list *list)
+    const struct rr_sim *rr, const struct choice_params *how, struct run_list *list)
 {
 	struct choice c = { w, rr, how, NEWN(a, struct queues, w->nprojects + 1),
 		NEWN(a, int32_t, w->ntasks + 1), NEWN(a, bool, w->ntasks + 1),
@@ -302,10 +302,10 @@ choose_by_priority(const struct client_world *w, struct arena *a,
 }
 
 double *
-choose_own(const struct client_world *w, struct arena *a, const struct rr_sim *rr,
+choose_reserved(const struct client_world *w, struct arena *a, const struct rr_sim *rr,
     const bool *over)
 {
-	double *base = NEWN(a, double, w->nprojects * w->nrsc + 1);
+	double *reserved = NEWN(a, double, w->nprojects * w->nrsc + 1);
 	bool *in = NEWN(a, bool, w->nprojects + 1);
 
 	for (size_t r = 0; r < w->nrsc; r++) {
@@ -314,9 +314,9 @@ choose_own(const struct client_world *w, struct arena *a, const struct rr_sim *r
 		for (size_t i = 0; i < w->nprojects; i++) {
 			double own = fetch_share(w, in, i) * w->rsc[r].ninst;
 
-			base[i * w->nrsc + r] = fmax(
+			reserved[i * w->nrsc + r] = fmax(
 			    0, floor(own + 1e-6) - (over[i] ? 1 : 0));
 		}
 	}
-	return base;
+	return reserved;
 }

@@ -221,7 +221,7 @@ delay_contact(struct cw_project *p, double at)
 
 /* Backs off after the project's n-th failure in a row. */
 static void
-stay_away(struct client_world *w, const struct policy *how, struct cw_project *p,
+back_off(struct client_world *w, const struct policy *how, struct cw_project *p,
     int32_t n, struct rng *rng)
 {
 	const struct backoff own = { w->prefs.backoff_min_s, w->prefs.backoff_most_s };
@@ -322,7 +322,7 @@ contact_replied(struct client_world *w, const struct policy *how,
 	p->rpc.last_contact = w->now;
 	resource_backoffs(w, how, c, f, rng);
 	if (brought_nothing(w, how, c, f))
-		stay_away(w, how, p, ++p->rpc.nrpc_failures, rng);
+		back_off(w, how, p, ++p->rpc.nrpc_failures, rng);
 	note_work_rpc(w, how, c);
 	how->account(w, how); /* counts the new tasks; may end the session */
 }
@@ -351,7 +351,7 @@ contact_failed(
 	}
 	if (p->rpc.nurls > 0)
 		p->rpc.url = (p->rpc.url + 1) % p->rpc.nurls;
-	stay_away(w, how, p, n, rng);
+	back_off(w, how, p, n, rng);
 }
 
 void
@@ -390,5 +390,5 @@ contact_task_failed(
 {
 	struct cw_project *p = &w->projects[project];
 
-	stay_away(w, how, p, ++p->rpc.ntask_failures, rng);
+	back_off(w, how, p, ++p->rpc.ntask_failures, rng);
 }

@@ -65,10 +65,10 @@ struct policy {
 	enum backoff_law backoff;
 	/* Departures from the descriptions; locus-client-policies(7) lists each of
 	 * them. */
-	bool deadline_cap;  /* ask for no more than can be done in time */
-	bool own_instances; /* see choose_own() */
-	bool miss_limit;    /* see fetch_able() */
-	bool fair_fetch;    /* rec: see held_back() and fetch_when_full() */
+	bool deadline_cap;      /* ask for no more than can be done in time */
+	bool reserve_instances; /* see choose_reserved() */
+	bool miss_limit;        /* see fetch_able() */
+	bool fair_fetch;        /* rec: see held_back() and fetch_when_full() */
 	/* Tasks that would miss their deadlines run first; otherwise the project's
 	 * tasks with the earliest deadlines do, as many as would miss. */
 	bool edf_by_task;
@@ -263,14 +263,14 @@ bool fetch_too_soon(const struct client_world *, const struct policy *,
     const struct rr_sim *, double *at);
 
 /* --- shared by policies: choose.c --- */
-struct choice_how {
+struct choice_params {
 	double *prio; /* per project, greatest first; scratch */
 	/* Choosing a task lowers its project's prio by this times the task's part of
 	 * the host's FLOPS. */
 	const double *bump;
 	/* [project * nrsc + rsc]: instances reserved for a project before priorities
 	 * apply; scratch; NULL = none. */
-	double *base;
+	double *reserved;
 	bool edf_by_task, stay_urgent; /* see struct policy */
 	/* Running tasks within their time slice come before priorities. */
 	bool slice_first;
@@ -282,12 +282,12 @@ struct choice_how {
  * CPU-intensive come before all others.
  */
 void choose_by_priority(const struct client_world *, struct arena *,
-    const struct rr_sim *, const struct choice_how *, struct run_list *);
-/* Returns choice_how.base: the whole instances in each project's share among the
+    const struct rr_sim *, const struct choice_params *, struct run_list *);
+/* Returns choice_params.reserved: the whole instances in each project's share among the
  * projects that could run now; one less for projects in over[], which used more than a
  * slice too much. */
-double *choose_own(const struct client_world *, struct arena *, const struct rr_sim *,
-    const bool *over);
+double *choose_reserved(const struct client_world *, struct arena *,
+    const struct rr_sim *, const bool *over);
 
 /* --- entitle.c --- */
 /*

@@ -136,9 +136,10 @@ order(const struct client_world *w, const struct policy *how, struct arena *a,
 			bump[i] *= p->share / shares * w->rsc[CW_CPU].ninst;
 	}
 	choose_by_priority(w, a, rr,
-	    &(struct choice_how){ .prio = debt,
+	    &(struct choice_params){ .prio = debt,
 		.bump = bump,
-		.base = how->own_instances ? choose_own(w, a, rr, over) : NULL,
+		.reserved = how->reserve_instances ? choose_reserved(w, a, rr, over) :
+	                                             NULL,
 		.slice_first = !how->mean_debt },
 	    list);
 }
@@ -320,7 +321,7 @@ const struct policy policy_debt1_deadlines = {
 	.about = "debt1 with requests limited by deadlines, whole CPUs by share",
 	.victim_least_since_checkpoint = true,
 	.deadline_cap = true,
-	.own_instances = true,
+	.reserve_instances = true,
 	.miss_limit = true,
 	COMMON,
 };

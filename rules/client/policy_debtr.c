@@ -127,9 +127,10 @@ order(const struct client_world *w, const struct policy *how, struct arena *a,
 		over[i] = overall_debt(w, i) < most - 2 * w->prefs.period_s;
 	}
 	choose_by_priority(w, a, rr,
-	    &(struct choice_how){ .prio = debt,
+	    &(struct choice_params){ .prio = debt,
 		.bump = bump,
-		.base = how->own_instances ? choose_own(w, a, rr, over) : NULL },
+		.reserved = how->reserve_instances ? choose_reserved(w, a, rr, over) :
+	                                             NULL },
 	    list);
 }
 
@@ -285,7 +286,7 @@ const struct policy policy_debtr_deadlines = {
 	.name = "debtR:deadlines",
 	.about = "debtR with requests limited by deadlines, whole CPUs by share",
 	.deadline_cap = true,
-	.own_instances = true,
+	.reserve_instances = true,
 	.miss_limit = true,
 	COMMON,
 };

@@ -79,9 +79,10 @@ order(const struct client_world *w, const struct policy *how, struct arena *a,
 		over[i] = sp[i] < -1 - bump[i];
 	}
 	choose_by_priority(w, a, rr,
-	    &(struct choice_how){ .prio = sp,
+	    &(struct choice_params){ .prio = sp,
 		.bump = bump,
-		.base = how->own_instances ? choose_own(w, a, rr, over) : NULL,
+		.reserved = how->reserve_instances ? choose_reserved(w, a, rr, over) :
+	                                             NULL,
 		.edf_by_task = how->edf_by_task,
 		.stay_urgent = how->stay_urgent },
 	    list);
@@ -89,7 +90,7 @@ order(const struct client_world *w, const struct policy *how, struct arena *a,
 
 /* --- work fetch --- */
 
-struct turn { /* the projects' standing when work is to be fetched */
+struct fetch_state { /* the projects' standing when work is to be fetched */
 	const struct client_world *world;
 	const struct policy *how;
 	const struct rr_sim *rr;
@@ -100,7 +101,7 @@ struct turn { /* the projects' standing when work is to be fetched */
 /* Priority less queued work, as a part of what the buffer holds (client.md 4.1 (row
  * 33)). */
 static void
-fetch_priorities(struct turn *t, struct arena *a)
+fetch_priorities(struct fetch_state *t, struct arena *a)
 {
 	const struct client_world *w = t->world;
 	double horizon = fetch_buffer_s(w), buffer = horizon * cw_total_flops(w);
@@ -124,11 +125,11 @@ fetch_priorities(struct turn *t, struct arena *a)
 	}
 }
 
-static struct turn
-start_turn(const struct client_world *w, const struct policy *how, struct arena *a,
-    const struct rr_sim *rr)
+static struct fetch_state
+load_fetch_state(const struct client_world *w, const struct policy *how,
+    struct arena *a, const struct rr_sim *rr)
 {
-	struct turn t = { .world = w,
+	struct fetch_state t = { .world = w,
 		.how = how,
 		.rr = rr,
 		.sp = NEWN(a, double, w->nprojects + 1),
@@ -140,7 +141,7 @@ start_turn(const struct client_world *w, const struct policy *how, struct arena 
 
 /* The project's deadlines are too close for a full buffer. */
 static bool
-hurried(const struct turn *t, size_t project, size_t rsc)
+has_close_deadlines(const struct fetch_state *t, size_t project, size_t rsc)
 {
 	return fetch_in_time_s(t->world, project, rsc) <
 	       fetch_buffer_s(t->world) * t->world->rsc[rsc].ninst;
@@ -148,7 +149,7 @@ hurried(const struct turn *t, size_t project, size_t rsc)
 
 /* Another project may be asked and used no more than its share. */
 static bool
-has_rivals(const struct turn *t, size_t project, size_t rsc)
+has_rivals(const struct fetch_state *t, size_t project, size_t rsc)
 {
 	for (size_t i = 0; i < t->world->nprojects; i++)
 		if (i != project && !t->over[i] && t->world->projects[i].share > 0 &&
@@ -164,14 +165,14 @@ has_rivals(const struct turn *t, size_t project, size_t rsc)
  * the same.  An idle instance has nothing to lose, however.
  */
 static bool
-held_back(const struct turn *t, size_t project, size_t rsc)
+held_back(const struct fetch_state *t, size_t project, size_t rsc)
 {
 	return t->how->fair_fetch && t->over[project] && t->rr->rsc[rsc].nidle <= 0 &&
-	       hurried(t, project, rsc) && has_rivals(t, project, rsc);
+	       has_close_deadlines(t, project, rsc) && has_rivals(t, project, rsc);
 }
 
 static bool
-fetchable(const struct turn *t, size_t project, size_t rsc, bool ignore_backoff)
+fetchable(const struct fetch_state *t, size_t project, size_t rsc, bool ignore_backoff)
 {
 	return fetch_able(t->world, t->how, t->rr, project, rsc, ignore_backoff) &&
 	       !held_back(t, project, rsc);
@@ -179,21 +180,22 @@ fetchable(const struct turn *t, size_t project, size_t rsc, bool ignore_backoff)
 
 /* Seconds to ask for: the shortfall, or as much of it as can be done in time. */
 static double
-most_s(const struct turn *t, size_t project, size_t rsc)
+request_s(const struct fetch_state *t, size_t project, size_t rsc)
 {
 	double s = t->rr->rsc[rsc].shortfall;
 
 	if (t->how->deadline_cap)
 		s = cw_min(s, fetch_in_time_s(t->world, project, rsc) -
 				  t->rr->projects[project].queued[rsc]);
-	if (t->how->deadline_cap && t->over[project] && hurried(t, project, rsc))
+	if (t->how->deadline_cap && t->over[project] &&
+	    has_close_deadlines(t, project, rsc))
 		s = 0;
 	return t->rr->rsc[rsc].nidle > 0 ? cw_max(s, 1) : s;
 }
 
 static void
-ask_secs(const struct turn *t, struct arena *a, size_t project, size_t rsc, double secs,
-    struct work_ask *ask)
+ask_secs(const struct fetch_state *t, struct arena *a, size_t project, size_t rsc,
+    double secs, struct work_ask *ask)
 {
 	bool *able = NEWN(a, bool, t->world->nprojects + 1);
 	double part;
@@ -211,12 +213,12 @@ ask_secs(const struct turn *t, struct arena *a, size_t project, size_t rsc, doub
 
 /* The fetchable project with the greatest priority; -1 if there is none. */
 static int32_t
-best_fetchable(const struct turn *t, size_t rsc)
+best_fetchable(const struct fetch_state *t, size_t rsc)
 {
 	int32_t top = -1;
 
 	for (size_t i = 0; i < t->world->nprojects; i++)
-		if ((top < 0 || t->sp[i] > t->sp[top]) && most_s(t, i, rsc) > 0 &&
+		if ((top < 0 || t->sp[i] > t->sp[top]) && request_s(t, i, rsc) > 0 &&
 		    fetchable(t, i, rsc, false))
 			top = (int32_t)i;
 	return top;
@@ -224,7 +226,7 @@ best_fetchable(const struct turn *t, size_t rsc)
 
 /* No project that may be asked for the resource has a greater priority. */
 static bool
-is_first(const struct turn *t, size_t project, size_t rsc)
+is_first(const struct fetch_state *t, size_t project, size_t rsc)
 {
 	int32_t top = best_fetchable(t, rsc);
 
@@ -236,8 +238,8 @@ is_first(const struct turn *t, size_t project, size_t rsc)
  * half of what it may have, and used no more than its share: with a full buffer it
  * would still have tasks.  Waiting tasks stay within the buffer. */
 static void
-fetch_hurried(
-    const struct turn *t, struct arena *a, size_t rsc, struct work_ask *ask, double *at)
+fetch_close_deadlines(const struct fetch_state *t, struct arena *a, size_t rsc,
+    struct work_ask *ask, double *at)
 {
 	double room = fetch_room_s(t->world, rsc), most = room;
 	int32_t top = -1;
@@ -246,7 +248,7 @@ fetch_hurried(
 		double all = fetch_in_time_s(t->world, i, rsc);
 		double lacks = all - t->rr->projects[i].queued[rsc];
 
-		if (!hurried(t, i, rsc) || lacks < all / 2 ||
+		if (!has_close_deadlines(t, i, rsc) || lacks < all / 2 ||
 		    !fetch_able(t->world, t->how, t->rr, i, rsc, false))
 			continue;
 		if (t->over[i] || lacks > room) /* its turn will come */
@@ -263,7 +265,7 @@ fetch_hurried(
 /* The project's part of the buffer, in instances, among projects that have or could
  * have tasks for the resource. */
 static double
-buffer_part(const struct turn *t, struct arena *a, size_t project, size_t rsc)
+buffer_part(const struct fetch_state *t, struct arena *a, size_t project, size_t rsc)
 {
 	bool *in = NEWN(a, bool, t->world->nprojects + 1);
 
@@ -280,8 +282,8 @@ buffer_part(const struct turn *t, struct arena *a, size_t project, size_t rsc)
  * done in time.  Waiting tasks stay within the buffer.
  */
 static void
-fetch_when_full(
-    const struct turn *t, struct arena *a, size_t rsc, struct work_ask *ask, double *at)
+fetch_when_full(const struct fetch_state *t, struct arena *a, size_t rsc,
+    struct work_ask *ask, double *at)
 {
 	double most = 0, again = t->world->now + t->world->prefs.period_s;
 	int32_t top = -1;
@@ -316,7 +318,7 @@ fetch_when_full(
  * task and recently used less than its share gets its part of the buffer, for each
  * resource. */
 static void
-fetch_starved(const struct turn *t, struct arena *a, struct work_ask *ask)
+fetch_starved(const struct fetch_state *t, struct arena *a, struct work_ask *ask)
 {
 	const struct client_world *w = t->world;
 	int32_t top = -1;
@@ -368,7 +370,7 @@ no_fetch_needed(const struct client_world *w, const struct policy *how,
 /* The project that is first for some resource that runs short; -1 = none. */
 static int32_t
 first_of_all(
-    const struct turn *t, const struct client_world *w, const struct rr_sim *rr)
+    const struct fetch_state *t, const struct client_world *w, const struct rr_sim *rr)
 {
 	int32_t top = -1;
 
@@ -388,7 +390,7 @@ static void
 fetch(const struct client_world *w, const struct policy *how, struct arena *a,
     const struct rr_sim *rr, struct work_ask *ask, double *recheck_at)
 {
-	struct turn t;
+	struct fetch_state t;
 	int32_t top;
 	bool done = true;
 
@@ -398,16 +400,16 @@ fetch(const struct client_world *w, const struct policy *how, struct arena *a,
 	}
 	if (done)
 		return;
-	t = start_turn(w, how, a, rr);
+	t = load_fetch_state(w, how, a, rr);
 	top = first_of_all(&t, w, rr);
 	for (size_t r = 0; r < w->nrsc && top >= 0; r++)
 		if (rr->rsc[r].saturated_s < fetch_buffer_s(w) &&
 		    is_first(&t, (size_t)top, r))
 			ask_secs(
-			    &t, a, (size_t)top, r, most_s(&t, (size_t)top, r), ask);
+			    &t, a, (size_t)top, r, request_s(&t, (size_t)top, r), ask);
 	for (size_t r = 0; r < w->nrsc && ask->project < 0; r++) {
 		if (how->deadline_cap)
-			fetch_hurried(&t, a, r, ask, recheck_at);
+			fetch_close_deadlines(&t, a, r, ask, recheck_at);
 		else if (how->fair_fetch)
 			fetch_when_full(&t, a, r, ask, recheck_at);
 	}
@@ -419,15 +421,15 @@ static void
 piggyback(const struct client_world *w, const struct policy *how, struct arena *a,
     const struct rr_sim *rr, size_t project, struct work_ask *ask)
 {
-	struct turn t = { .world = NULL };
+	struct fetch_state t = { .world = NULL };
 
 	for (size_t r = 0; r < w->nrsc; r++) {
 		if (rr->rsc[r].saturated_s >= fetch_buffer_s(w))
 			continue;
 		if (t.world == NULL)
-			t = start_turn(w, how, a, rr);
+			t = load_fetch_state(w, how, a, rr);
 		if (is_first(&t, project, r))
-			ask_secs(&t, a, project, r, most_s(&t, project, r), ask);
+			ask_secs(&t, a, project, r, request_s(&t, project, r), ask);
 	}
 }
 
@@ -463,7 +465,7 @@ const struct policy policy_rec_deadlines = {
 	.name = "rec:deadlines",
 	.about = "rec with requests limited by deadlines, whole CPUs by share",
 	.deadline_cap = true,
-	.own_instances = true,
+	.reserve_instances = true,
 	.miss_limit = true,
 	COMMON,
 };

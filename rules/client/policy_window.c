@@ -123,8 +123,9 @@ order(const struct client_world *w, const struct policy *how, struct arena *a,
 		over[i] = p->acct.owed < -slice * w->rsc[CW_CPU].flops;
 	}
 	choose_by_priority(w, a, rr,
-	    &(struct choice_how){
-		.prio = prio, .bump = bump, .base = choose_own(w, a, rr, over) },
+	    &(struct choice_params){ .prio = prio,
+		.bump = bump,
+		.reserved = choose_reserved(w, a, rr, over) },
 	    list);
 }
 

@@ -10,12 +10,12 @@
 static const double RECHECK_LEAST_S = 60, RECHECK_MOST_S = 600;
 static const double NEAR_S = 1e-6; /* times this close are the same */
 
-struct line { /* waiting tasks by index, linked by next[] */
+struct task_queue { /* waiting tasks by index, linked by next[] */
 	int32_t first, last;
 };
-struct group { /* tasks of one project for one resource */
+struct task_group { /* tasks of one project for one resource */
 	/* front: tasks that a limit held back; they go first */
-	struct line front, wait;
+	struct task_queue front, wait;
 	uint32_t *active, n; /* heap, earliest end first */
 	uint32_t ntasks;
 	double use, other;
@@ -28,18 +28,18 @@ struct rr_run {
 	/* One flow per resource; then one per resource for backup projects, which take
 	 * what is left. */
 	struct flow flows[2 * CW_RSC_MOST];
-	bool backup;          /* there are backup projects */
-	struct group *groups; /* nprojects * nrsc */
-	int32_t *next;        /* per task */
+	bool backup;               /* there are backup projects */
+	struct task_group *groups; /* nprojects * nrsc */
+	int32_t *next;             /* per task */
 	/* Per task: virtual time of its stream when it ends. */
 	double *end_vtime;
 	int32_t *nproject, *napp; /* active tasks */
-	struct line *held;        /* per app: tasks that wait for its limit */
+	struct task_queue *held;  /* per app: tasks that wait for its limit */
 	double now, horizon;
 	bool seen_idle[CW_RSC_MOST];
 };
 
-static struct group *
+static struct task_group *
 rr_group_of(const struct rr_run *s, const struct cw_task *t)
 {
 	return &s->groups[(size_t)t->project * s->world->nrsc + (size_t)t->rsc];
@@ -53,7 +53,7 @@ flow_of(struct rr_run *s, size_t project, size_t rsc)
 }
 
 static void
-line_append(struct rr_run *s, struct line *l, int32_t i)
+queue_append(struct rr_run *s, struct task_queue *l, int32_t i)
 {
 	s->next[i] = -1;
 	if (l->first < 0)
@@ -64,7 +64,7 @@ line_append(struct rr_run *s, struct line *l, int32_t i)
 }
 
 static int32_t
-line_pop(struct rr_run *s, struct line *l)
+queue_pop(struct rr_run *s, struct task_queue *l)
 {
 	int32_t i = l->first;
 
@@ -76,7 +76,7 @@ line_pop(struct rr_run *s, struct line *l)
 /* --- active tasks of a group: a heap by end_vtime --- */
 
 static void
-active_push(struct rr_run *s, struct group *g, uint32_t task)
+active_push(struct rr_run *s, struct task_group *g, uint32_t task)
 {
 	uint32_t i = g->n++;
 
@@ -88,7 +88,7 @@ active_push(struct rr_run *s, struct group *g, uint32_t task)
 }
 
 static uint32_t
-active_pop(struct rr_run *s, struct group *g)
+active_pop(struct rr_run *s, struct task_group *g)
 {
 	uint32_t first = g->active[0], last = g->active[--g->n], i = 0;
 
@@ -127,22 +127,22 @@ app_full(const struct rr_run *s, int32_t app)
 /* Takes the next task that the group may run; tasks of a full app are set aside to wait
  * for it. */
 static int32_t
-pop_startable(struct rr_run *s, struct group *g)
+pop_startable(struct rr_run *s, struct task_group *g)
 {
 	for (;;) {
-		int32_t i = line_pop(s, &g->front);
+		int32_t i = queue_pop(s, &g->front);
 
 		if (i < 0)
-			i = line_pop(s, &g->wait);
+			i = queue_pop(s, &g->wait);
 		if (i < 0 || !app_full(s, s->world->tasks[i].app))
 			return i;
-		line_append(s, &s->held[s->world->tasks[i].app], i);
+		queue_append(s, &s->held[s->world->tasks[i].app], i);
 	}
 }
 
 /* Adds what the project could not use of its entitlement since its use last changed. */
 static void
-add_shortfall(struct rr_run *s, size_t project, size_t rsc, struct group *g)
+add_shortfall(struct rr_run *s, size_t project, size_t rsc, struct task_group *g)
 {
 	double clip = cw_min(s->now, s->horizon), gap = g->entitled - g->used;
 
@@ -157,7 +157,7 @@ static void
 refill(struct rr_run *s, size_t project, size_t rsc)
 {
 	uint32_t stream = (uint32_t)project;
-	struct group *g = &s->groups[project * s->world->nrsc + rsc];
+	struct task_group *g = &s->groups[project * s->world->nrsc + rsc];
 	struct flow *f = flow_of(s, project, rsc);
 	double v = flow_vtime(f, stream);
 
@@ -266,7 +266,7 @@ queue_tasks(struct rr_run *s, struct arena *a)
 
 		if (!is_simulated(w, t))
 			continue;
-		line_append(s, &rr_group_of(s, t)->wait, (int32_t)i);
+		queue_append(s, &rr_group_of(s, t)->wait, (int32_t)i);
 		p->ntasks[t->rsc]++;
 		p->nrunnable[t->rsc] += cw_runnable(w, t);
 		p->queued[t->rsc] += t->remaining_s * t->use;
@@ -336,7 +336,7 @@ advance_to(struct rr_run *s, double t)
 static void
 end_task(struct rr_run *s, size_t project, size_t rsc)
 {
-	struct group *g = &s->groups[project * s->world->nrsc + rsc];
+	struct task_group *g = &s->groups[project * s->world->nrsc + rsc];
 	uint32_t i = active_pop(s, g);
 	const struct cw_task *t = &s->world->tasks[i];
 
@@ -348,11 +348,11 @@ end_task(struct rr_run *s, size_t project, size_t rsc)
 		int32_t held;
 
 		s->napp[t->app]--;
-		held = line_pop(s, &s->held[t->app]);
+		held = queue_pop(s, &s->held[t->app]);
 		if (held >= 0) {
 			const struct cw_task *h = &s->world->tasks[held];
 
-			line_append(s, &rr_group_of(s, h)->front, held);
+			queue_append(s, &rr_group_of(s, h)->front, held);
 			if (h->rsc != (int32_t)rsc)
 				refill(s, project, (size_t)h->rsc);
 		}
@@ -489,7 +489,7 @@ finish_simulation(struct rr_run *s)
 	s->now = INFINITY;
 	for (size_t p = 0; p < w->nprojects; p++)
 		for (size_t r = 0; r < w->nrsc; r++) {
-			struct group *g = &s->groups[p * w->nrsc + r];
+			struct task_group *g = &s->groups[p * w->nrsc + r];
 
 			add_shortfall(s, p, r, g);
 			for (uint32_t i = 0; i < g->n; i++)
@@ -502,12 +502,12 @@ rr_simulate(const struct client_world *w, struct arena *a, struct rr_sim *out)
 {
 	struct rr_run s = { .world = w,
 		.out = out,
-		.groups = NEWN(a, struct group, w->nprojects * w->nrsc + 1),
+		.groups = NEWN(a, struct task_group, w->nprojects * w->nrsc + 1),
 		.next = NEWN(a, int32_t, w->ntasks + 1),
 		.end_vtime = NEWN(a, double, w->ntasks + 1),
 		.nproject = NEWN(a, int32_t, w->nprojects + 1),
 		.napp = NEWN(a, int32_t, w->napps + 1),
-		.held = NEWN(a, struct line, w->napps + 1),
+		.held = NEWN(a, struct task_queue, w->napps + 1),
 		.horizon = w->prefs.min_s + w->prefs.extra_s };
 	double t;
 	size_t rsc = 0;

@@ -135,7 +135,7 @@ START_TEST(t17_names_do_not_matter)
 	history(&a, &sc, policy, 7, &is);
 	was.cpu_ms = is.cpu_ms = 0;
 	ck_assert_uint_eq(was.events, is.events);
-	ck_assert_mem_eq(was.p, is.p, PROJECTS * sizeof(*is.p));
+	ck_assert_mem_eq(was.projects, is.projects, PROJECTS * sizeof(*is.projects));
 	arena_free(&a);
 }
 END_TEST
@@ -154,10 +154,11 @@ START_TEST(sums_add_up)
 	world(&sc, p, app);
 	history(&a, &sc, policies[_i]->name, 3, &s);
 	for (int i = 0; i < PROJECTS; i++) {
-		used += s.p[i].used_flops;
-		fetched += s.p[i].fetched;
-		reported += s.p[i].met + s.p[i].missed;
-		ck_assert_double_ge(s.p[i].used_flops, s.p[i].wasted_flops);
+		used += s.projects[i].used_flops;
+		fetched += s.projects[i].fetched;
+		reported += s.projects[i].met + s.projects[i].missed;
+		ck_assert_double_ge(
+		    s.projects[i].used_flops, s.projects[i].wasted_flops);
 	}
 	ck_assert_double_eq_tol(used, s.used_flops, 1e-3);
 	ck_assert_uint_eq(fetched, s.fetched);
@@ -194,8 +195,8 @@ START_TEST(t18_steps_do_not_matter)
 		ck_assert_double_eq_tol(
 		    s.used_flops / s.on_flops, first.used_flops / first.on_flops, 0.01);
 		for (int i = 0; i < PROJECTS; i++)
-			ck_assert_double_eq_tol(s.p[i].used_flops / s.used_flops,
-			    first.p[i].used_flops / first.used_flops, 0.01);
+			ck_assert_double_eq_tol(s.projects[i].used_flops / s.used_flops,
+			    first.projects[i].used_flops / first.used_flops, 0.01);
 	}
 	arena_free(&a);
 }
@@ -258,7 +259,7 @@ START_TEST(a_file_is_moved_once)
 	app.jobs_per_file = 4;
 	s = one_cpu(&a, &p, 1, (struct sim_onoff){ 1, 0 });
 	ck_assert_uint_gt(s.fetched, 200);
-	ck_assert_double_eq(s.p[0].bytes, 1000 * ceil((double)s.fetched / 4));
+	ck_assert_double_eq(s.projects[0].bytes, 1000 * ceil((double)s.fetched / 4));
 	arena_free(&a);
 }
 END_TEST
@@ -275,9 +276,9 @@ START_TEST(projects_come_and_go)
 	p[1].detach_s = 96 * H;
 	s = one_cpu(&a, p, 2, (struct sim_onoff){ 1, 0 });
 	ck_assert_double_eq_tol(s.used_flops, 240 * H, 1);
-	ck_assert_double_eq(s.p[1].attached_s, 48 * H);
-	ck_assert_double_gt(s.p[1].used_flops, 20 * H);
-	ck_assert_double_le(s.p[1].used_flops, 48 * H);
+	ck_assert_double_eq(s.projects[1].attached_s, 48 * H);
+	ck_assert_double_gt(s.projects[1].used_flops, 20 * H);
+	ck_assert_double_le(s.projects[1].used_flops, 48 * H);
 	arena_free(&a);
 }
 END_TEST
@@ -303,7 +304,7 @@ START_TEST(power_goes)
 	ck_assert_double_gt(overhead.lost_flops, 0);
 	ck_assert_double_le(overhead.lost_flops, 60.0 * (double)overhead.preemptions);
 	ck_assert_double_gt(never.lost_flops, overhead.lost_flops);
-	ck_assert_uint_lt(never.p[0].met, at_any_time.p[0].met);
+	ck_assert_uint_lt(never.projects[0].met, at_any_time.projects[0].met);
 	ck_assert_double_eq_tol(never.used_flops, never.on_flops, 1);
 	arena_free(&a);
 }

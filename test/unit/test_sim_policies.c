@@ -246,11 +246,11 @@ used(const char *policy, const char *scenario, double from, double until,
 	double x;
 
 	simulate(&r, policy, scenario, until);
-	x = r.sums.p[project].used[rsc];
+	x = r.sums.projects[project].used[rsc];
 	arena_free(&r.a);
 	if (from > 0) {
 		simulate(&r, policy, scenario, from);
-		x -= r.sums.p[project].used[rsc];
+		x -= r.sums.projects[project].used[rsc];
 		arena_free(&r.a);
 	}
 	return x;
@@ -310,9 +310,9 @@ START_TEST(t6_scenario_1_of_client_scheduling)
 	ck_assert_uint_eq(r.fig.missed, 0);
 	BETWEEN(r.w->early, 0, 5);
 	BETWEEN(r.sums.lost_flops / (10 * DAY), 0, 0.02);
-	BETWEEN(r.sums.p[0].used[0] / (10 * DAY), 0.9, 1.1);
-	BETWEEN(r.sums.p[1].met / 10.0, 11, 13);
-	BETWEEN(r.sums.p[2].met / 10.0, 11, 13);
+	BETWEEN(r.sums.projects[0].used[0] / (10 * DAY), 0.9, 1.1);
+	BETWEEN(r.sums.projects[1].met / 10.0, 11, 13);
+	BETWEEN(r.sums.projects[2].met / 10.0, 11, 13);
 	arena_free(&r.a);
 }
 END_TEST
@@ -328,7 +328,7 @@ START_TEST(t6_no_turn_ends_early)
 	simulate(&r, policy, SCENARIO_1, 10);
 	ck_assert_uint_eq(r.fig.missed, 0);
 	ck_assert_uint_eq(r.w->by_turn + r.w->undecided, 0);
-	BETWEEN(r.sums.p[0].used[0] / (10 * DAY), 0.85, 1.1);
+	BETWEEN(r.sums.projects[0].used[0] / (10 * DAY), 0.85, 1.1);
 	arena_free(&r.a);
 }
 END_TEST
@@ -368,9 +368,9 @@ START_TEST(t8_example_1)
 	struct result r;
 
 	simulate(&r, policy, GPU_FOR_BOTH, 30);
-	BETWEEN(r.sums.p[0].used[1] / (30 * DAY), 0.73, 0.77);
-	BETWEEN(r.sums.p[1].used[1] / (30 * DAY), 0.23, 0.27);
-	BETWEEN(r.sums.p[1].used[0] / (30 * DAY), 0.97, 1.01);
+	BETWEEN(r.sums.projects[0].used[1] / (30 * DAY), 0.73, 0.77);
+	BETWEEN(r.sums.projects[1].used[1] / (30 * DAY), 0.23, 0.27);
+	BETWEEN(r.sums.projects[1].used[0] / (30 * DAY), 0.97, 1.01);
 	arena_free(&r.a);
 }
 END_TEST
@@ -384,9 +384,9 @@ START_TEST(t8_debts_of_one_resource)
 	struct result r;
 
 	simulate(&r, policy, GPU_FOR_BOTH, 30);
-	BETWEEN(r.sums.p[0].used[1] / (30 * DAY), _i == 0 ? 0.95 : 0.45,
+	BETWEEN(r.sums.projects[0].used[1] / (30 * DAY), _i == 0 ? 0.95 : 0.45,
 	    _i == 0 ? 1 : 0.55);
-	BETWEEN(r.sums.p[1].used[0] / (30 * DAY), 0.97, 1.01);
+	BETWEEN(r.sums.projects[1].used[0] / (30 * DAY), 0.97, 1.01);
 	arena_free(&r.a);
 }
 END_TEST

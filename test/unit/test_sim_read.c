@@ -230,7 +230,7 @@ START_TEST(figures_of_sums)
 		.contacts = 5,
 		.fetched = 10,
 		.cpu_ms = 3,
-		.p = p };
+		.projects = p };
 	struct sim_figures f, runs[2], mean;
 
 	s.prefs.period_s = 10;
