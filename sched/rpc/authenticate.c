@@ -247,7 +247,7 @@ nobody(struct arena *a)
 
 /* What an earlier try may have found. */
 static void
-forget(struct rpc *x)
+forget_identity(struct rpc *x)
 {
 	x->user = x->probe ? nobody(x->a) : NULL;
 	x->host = NULL;
@@ -285,7 +285,7 @@ authenticate(struct rpc *x)
 
 	if (x->db == NULL)
 		return FAIL(&x->fail, E_DB, "there is no database connection");
-	forget(x);
+	forget_identity(x);
 	if (x->probe)
 		return OK;
 	if (x->as_host != 0)

@@ -17,22 +17,23 @@
 #include "lib/banned.h"
 
 static enum err
-write_all(struct rpc *x, struct work *w)
+commit_write_all(struct rpc *x, struct commit *w)
 {
 
 	TRY(rpc_write_new_host(x, w->token));
 	if (x->host_wait_s > 0)
-		return work_write(x, w); /* what it reports has rows of its own */
+		return commit_write_rows(
+		    x, w); /* what it reports has rows of its own */
 	if (x->snap->detach_in_progress)
 		TRY(results_detach(x->db, x->a, x->snap->host.id, x->now, &x->fail));
-	TRY(work_write(x, w));
+	TRY(commit_write_rows(x, w));
 	TRY(rpc_write_versions(x, w->send_lost));
 	return rpc_write_host(x, w->token);
 }
 
 /* Nothing was written: a new host has no id again. */
 static void
-roll_back(struct rpc *x)
+commit_roll_back(struct rpc *x)
 {
 	db_rollback(x->db);
 	x->locking = false;
@@ -41,7 +42,7 @@ roll_back(struct rpc *x)
 }
 
 static void
-drop_lost(struct decision *d, const struct work *w)
+drop_lost_sends(struct decision *d, const struct commit *w)
 {
 	size_t kept = 0;
 
@@ -59,7 +60,7 @@ drop_lost(struct decision *d, const struct work *w)
  * load.
  */
 static bool
-lost_again(struct rpc *x, const struct work *w)
+retry_without_lost(struct rpc *x, const struct commit *w)
 {
 	struct decision *d = x->dec;
 
@@ -75,11 +76,11 @@ lost_again(struct rpc *x, const struct work *w)
 	}
 	if (w->bound_for_nothing ||
 	    (w->nsends_lost == d->nsends && x->rounds < RPC_ROUNDS)) {
-		roll_back(x);
+		commit_roll_back(x);
 		x->rounds++;
 		return true;
 	}
-	drop_lost(d, w);
+	drop_lost_sends(d, w);
 	return false;
 }
 
@@ -88,7 +89,7 @@ lost_again(struct rpc *x, const struct work *w)
  * it.
  */
 static enum err
-finish(struct rpc *x, const struct work *w)
+commit_finish(struct rpc *x, const struct commit *w)
 {
 	enum err e = db_commit(x->db, &x->fail);
 	struct fail f = { 0 };
@@ -108,7 +109,7 @@ finish(struct rpc *x, const struct work *w)
 /* files_no_work is a hint to the working set manager: a failure is logged, and the next
  * RPC tries again. */
 static void
-mark_files(struct rpc *x)
+raise_files_no_work(struct rpc *x)
 {
 	const struct triggers t = { .conf = x->conf, .db = x->db };
 
@@ -127,7 +128,7 @@ mark_files(struct rpc *x)
  * that must not be old on this node of a cluster either (architecture.md 3.2).
  */
 static enum err
-begin(struct rpc *x, bool together)
+commit_begin(struct rpc *x, bool together)
 {
 	bool current = false;
 
@@ -145,7 +146,7 @@ begin(struct rpc *x, bool together)
  * with it.
  */
 static bool
-changes_nothing_else(const struct rpc *x, const struct work *w)
+changes_nothing_else(const struct rpc *x, const struct commit *w)
 {
 	return w->nops == 0 && w->ntouches == 0 && !x->locking && !x->snap->host_new &&
 	       !x->snap->detach_in_progress && x->snap->havs == x->stored_havs &&
@@ -154,7 +155,7 @@ changes_nothing_else(const struct rpc *x, const struct work *w)
 
 /* A sample for statistics: one that is lost is no harm. */
 static void
-tell_without(struct rpc *x)
+store_baseline_cost(struct rpc *x)
 {
 	const struct dec_baseline *w = &x->dec->baseline;
 	int64_t needed, jobs = (int64_t)baseline_cost_jobs(x->dec, &needed);
@@ -171,22 +172,22 @@ tell_without(struct rpc *x)
  * that it did not.  Jobs that others took are sorted out statement by statement.
  */
 static enum err
-transact(struct rpc *x, struct work *w, bool together, enum rpc_step *next)
+commit_transaction(struct rpc *x, struct commit *w, bool together, enum rpc_step *next)
 {
-	enum err e = x->locking ? OK : begin(x, together);
+	enum err e = x->locking ? OK : commit_begin(x, together);
 
 	if (e == OK)
-		e = write_all(x, w);
-	if (e == OK && w->nsends_lost > 0 && lost_again(x, w)) {
+		e = commit_write_all(x, w);
+	if (e == OK && w->nsends_lost > 0 && retry_without_lost(x, w)) {
 		*next = RPC_load;
 		return OK;
 	}
 	if (e == OK)
-		e = finish(x, w);
+		e = commit_finish(x, w);
 	if (e == OK)
 		*next = RPC_render;
 	else
-		roll_back(x);
+		commit_roll_back(x);
 	return e;
 }
 
@@ -204,14 +205,14 @@ committed(struct rpc *x)
 {
 	x->locking = false;
 	x->trickles_stored = takes_trickles(x);
-	mark_files(x);
-	tell_without(x);
+	raise_files_no_work(x);
+	store_baseline_cost(x);
 }
 
 enum err
 rpc_commit(struct rpc *x, enum rpc_step *next)
 {
-	struct work w = { 0 };
+	struct commit w = { 0 };
 	enum err e;
 
 	random_bytes(&w.token, sizeof(w.token));
@@ -224,18 +225,19 @@ rpc_commit(struct rpc *x, enum rpc_step *next)
 	}
 	if (rpc_sends_given_up(x))
 		x->dec->nsends = 0;
-	work_collect(x, &w);
+	commit_collect_rows(x, &w);
 	if (changes_nothing_else(x, &w)) {
 		e = rpc_write_host(x, w.token);
 		if (e == OK) {
-			mark_files(x);
+			raise_files_no_work(x);
 			*next = RPC_render;
 		}
 		return e;
 	}
-	e = transact(x, &w, !x->snap->host_new && !x->snap->detach_in_progress, next);
+	e = commit_transaction(
+	    x, &w, !x->snap->host_new && !x->snap->detach_in_progress, next);
 	if (e != OK && db_tx_batch_refused(x->db))
-		e = transact(x, &w, false, next);
+		e = commit_transaction(x, &w, false, next);
 	if (e == E_RETRY && x->snap->host_new && x->host != NULL)
 		*next = RPC_authenticate; /* rpc_still_no_host() found its row */
 	if (e == OK && *next == RPC_render)

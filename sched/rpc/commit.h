@@ -5,7 +5,7 @@
 
 #include "sched/rpc/rpc.h"
 
-struct work { /* the transaction being written */
+struct commit { /* the transaction being written */
 	struct op *ops;
 	struct touch *touches;
 	size_t nops, ntouches;
@@ -17,9 +17,9 @@ struct work { /* the transaction being written */
 };
 
 /* What there is to write, in the order of locks: workunits by id, results by id. */
-void work_collect(struct rpc *, struct work *);
+void commit_collect_rows(struct rpc *, struct commit *);
 /* Inside the transaction; fills send_lost.  E_RETRY: a report has to be decided anew.
  */
-enum err work_write(struct rpc *, struct work *);
+enum err commit_write_rows(struct rpc *, struct commit *);
 
 #endif

@@ -55,7 +55,7 @@ touch_cmp(const void *pa, const void *pb)
 /* Reports and expired results at once, jobs sent when their deadline passes; of a
  * broadcast or of what is replicated now further results are to be made at once. */
 static void
-collect_touches(struct rpc *x, struct work *w)
+collect_touches(struct rpc *x, struct commit *w)
 {
 	const struct decision *d = x->dec;
 	size_t n = 0, kept = 0;
@@ -97,7 +97,7 @@ collect_touches(struct rpc *x, struct work *w)
 }
 
 static bool
-binds(const struct touch *t)
+touch_binds(const struct touch *t)
 {
 	return t->hr_class != 0 || t->version_id != 0;
 }
@@ -105,7 +105,7 @@ binds(const struct touch *t)
 /* Job i goes to another host.  A job is lost once: by its workunit, and then it is not
  * claimed, or by its claim. */
 static void
-lose(struct work *w, size_t i)
+lose_send(struct commit *w, size_t i)
 {
 	assert(!w->send_lost[i]);
 	w->send_lost[i] = true;
@@ -115,7 +115,7 @@ lose(struct work *w, size_t i)
 /* What is bound to something else meanwhile is touched all the same: a report may be
  * the reason. */
 static enum err
-bind(struct rpc *x, struct work *w, struct touch *t)
+bind_workunit(struct rpc *x, struct commit *w, struct touch *t)
 {
 	const struct decision *d = x->dec;
 	enum err e = workunit_bind(
@@ -126,14 +126,14 @@ bind(struct rpc *x, struct work *w, struct touch *t)
 	for (size_t i = 0; i < d->nsends; i++)
 		if (d->sends[i].job->workunitid == t->workunitid &&
 		    !d->sends[i].expect_in_progress)
-			lose(w, i);
+			lose_send(w, i);
 	t->raise_to = 0;
 	return workunits_touch(x->db, &t->workunitid, 1, t->at, &x->fail);
 }
 
 /* Neighbours that want the same number go into one statement. */
 static enum err
-raise_workunits(struct rpc *x, struct work *w)
+raise_workunits(struct rpc *x, struct commit *w)
 {
 	int64_t ids[TOUCH_MAX];
 	enum err e = OK;
@@ -152,7 +152,7 @@ raise_workunits(struct rpc *x, struct work *w)
 
 /* Ascending ids; neighbours go into one statement. */
 static enum err
-write_workunits(struct rpc *x, struct work *w)
+write_workunits(struct rpc *x, struct commit *w)
 {
 	struct row_pair each[TOUCH_MAX];
 	int64_t ids[TOUCH_MAX];
@@ -163,11 +163,11 @@ write_workunits(struct rpc *x, struct work *w)
 		bool same = true;
 		size_t n = 0;
 
-		if (binds(&w->touches[i])) {
-			e = bind(x, w, &w->touches[i++]);
+		if (touch_binds(&w->touches[i])) {
+			e = bind_workunit(x, w, &w->touches[i++]);
 			continue;
 		}
-		for (; i < w->ntouches && n < TOUCH_MAX && !binds(&w->touches[i]);
+		for (; i < w->ntouches && n < TOUCH_MAX && !touch_binds(&w->touches[i]);
 		     i++) {
 			same = same && w->touches[i].at == at;
 			ids[n] = w->touches[i].workunitid;
@@ -195,7 +195,7 @@ op_cmp(const void *pa, const void *pb)
 }
 
 static void
-collect_ops(struct rpc *x, struct work *w)
+collect_ops(struct rpc *x, struct commit *w)
 {
 	const struct decision *d = x->dec;
 	size_t n = 0;
@@ -284,14 +284,14 @@ complete_once_rule(const struct rpc *x, struct dec_send *s)
 
 /* Has sending this job bound its workunit, which was free before, or replicated it? */
 static bool
-settles(const struct dec_send *s)
+send_binds_workunit(const struct dec_send *s)
 {
 	return s->raise_to != 0 || (s->bind_hr_class != 0 && s->job->hr_class == 0) ||
 	       (s->bind_version_id != 0 && s->job->app_version_id == 0);
 }
 
 static enum err
-write_send(struct rpc *x, struct work *w, size_t i)
+write_send(struct rpc *x, struct commit *w, size_t i)
 {
 	struct dec_send *s = &x->dec->sends[i];
 	int64_t deadline = stored_deadline(x->conf, s->deadline);
@@ -306,8 +306,8 @@ write_send(struct rpc *x, struct work *w, size_t i)
 		    &x->fail);
 	if (e != E_RACE)
 		return e;
-	lose(w, i);
-	w->bound_for_nothing |= settles(s);
+	lose_send(w, i);
+	w->bound_for_nothing |= send_binds_workunit(s);
 	return OK;
 }
 
@@ -328,7 +328,7 @@ write_move(struct rpc *x, size_t i)
 /* Reports of one result follow each other, and so do moves of a task that is listed
  * twice; the first is the one that counts. */
 static bool
-is_repeat(const struct work *w, size_t i)
+is_repeat(const struct commit *w, size_t i)
 {
 	return i > 0 && w->ops[i].kind <= OP_REPORT &&
 	       w->ops[i - 1].kind == w->ops[i].kind && w->ops[i].result_id != 0 &&
@@ -336,7 +336,7 @@ is_repeat(const struct work *w, size_t i)
 }
 
 static enum err
-write_op(struct rpc *x, struct work *w, const struct op *o)
+write_op(struct rpc *x, struct commit *w, const struct op *o)
 {
 	enum err e;
 
@@ -355,7 +355,7 @@ write_op(struct rpc *x, struct work *w, const struct op *o)
 }
 
 static enum err
-write_results(struct rpc *x, struct work *w)
+write_results(struct rpc *x, struct commit *w)
 {
 	enum err e = OK;
 
@@ -376,7 +376,7 @@ write_results(struct rpc *x, struct work *w)
  * smaller, it is corrected.
  */
 static enum err
-charge_again(struct rpc *x, const struct work *w)
+charge_again(struct rpc *x, const struct commit *w)
 {
 	struct decision *d = x->dec;
 	struct larges larges = larges_of(x->a, x->snap);
@@ -399,14 +399,14 @@ charge_again(struct rpc *x, const struct work *w)
 }
 
 void
-work_collect(struct rpc *x, struct work *w)
+commit_collect_rows(struct rpc *x, struct commit *w)
 {
 	collect_touches(x, w);
 	collect_ops(x, w);
 }
 
 enum err
-work_write(struct rpc *x, struct work *w)
+commit_write_rows(struct rpc *x, struct commit *w)
 {
 	enum err e = write_workunits(x, w);
 

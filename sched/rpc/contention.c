@@ -8,7 +8,7 @@
 enum { CONTENDED_S = 10, LEAST = 8, MOST = 64 };
 
 static bool
-is_hot(const struct contended_set *set, int64_t now)
+is_contended(const struct contended_set *set, int64_t now)
 {
 	return set->fileset_id != 0 && now >= set->since &&
 	       now - set->since < CONTENDED_S;
@@ -27,7 +27,7 @@ contention_lost(struct contention *h, int64_t fileset_id, int64_t now)
 		if (h->sets[i].since < at->since)
 			at = &h->sets[i]; /* the oldest gives way */
 	}
-	if (at->fileset_id != fileset_id || !is_hot(at, now))
+	if (at->fileset_id != fileset_id || !is_contended(at, now))
 		*at = (struct contended_set){ .fileset_id = fileset_id };
 	at->since = now;
 	at->losses += at->losses < MOST;
@@ -37,7 +37,8 @@ bool
 contention_is(const struct contention *h, int64_t fileset_id, int64_t now)
 {
 	for (size_t i = 0; i < N(h->sets); i++)
-		if (h->sets[i].fileset_id == fileset_id && is_hot(&h->sets[i], now))
+		if (h->sets[i].fileset_id == fileset_id &&
+		    is_contended(&h->sets[i], now))
 			return true;
 	return false;
 }
@@ -50,7 +51,7 @@ contention_skip(
 		const struct contended_set *set = &h->sets[i];
 		int64_t window = LEAST * (int64_t)set->losses;
 
-		if (set->fileset_id == fileset_id && is_hot(set, now))
+		if (set->fileset_id == fileset_id && is_contended(set, now))
 			return (int64_t)rng_below(
 			    rng, (uint64_t)(window < MOST ? window : MOST));
 	}

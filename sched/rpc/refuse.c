@@ -31,7 +31,7 @@ static const struct {
 /* The text with detail in place of its %s; both are cut so that clients keep the
  * message. */
 static char *
-fill_in(struct arena *a, const char *text, const char *detail)
+fill_detail(struct arena *a, const char *text, const char *detail)
 {
 	const char *gap = strstr(text, "%s");
 
@@ -51,7 +51,7 @@ refusal_of(struct arena *a, const struct conf *cf, enum situation s, const char 
 	return (struct refusal){ .notice = refusals[s].notice,
 		.delay_s = delay,
 		.down = refusals[s].down,
-		.text = fill_in(a, refusals[s].text, detail) };
+		.text = fill_detail(a, refusals[s].text, detail) };
 }
 
 const char *
@@ -108,21 +108,21 @@ platform_known(const struct request *rq, const struct catalog *cat)
 }
 
 static const char *
-said(const char *text)
+or_empty(const char *text)
 {
 	return text == NULL ? "" : text;
 }
 
 /* The administrator's expressions see "name TAB version" (protocol.md 2.10). */
 static bool
-banned(struct arena *a, const struct conf_patterns *ban, const char *name,
+machine_is_banned(struct arena *a, const struct conf_patterns *ban, const char *name,
     const char *version)
 {
 	const char *both;
 
 	if (ban->n == 0)
 		return false;
-	both = arena_printf(a, "%s\t%s", said(name), said(version));
+	both = arena_printf(a, "%s\t%s", or_empty(name), or_empty(version));
 	for (size_t i = 0; i < ban->n; i++)
 		if (pattern_match(ban->v[i], both))
 			return true;
@@ -138,9 +138,9 @@ refuse_machine(struct arena *a, const struct conf *cf, const struct request *rq,
 
 	if (!h->present)
 		return REFUSE_NOTHING;
-	if (banned(a, &cf->ban_os, h->os_name, h->os_version))
+	if (machine_is_banned(a, &cf->ban_os, h->os_name, h->os_version))
 		return REFUSE_BANNED_OS;
-	if (banned(a, &cf->ban_cpu, h->p_vendor, h->p_model))
+	if (machine_is_banned(a, &cf->ban_cpu, h->p_vendor, h->p_model))
 		return REFUSE_BANNED_CPU;
 	return platform_known(rq, cat) ? REFUSE_NOTHING : REFUSE_NO_PLATFORM;
 }
@@ -170,14 +170,16 @@ refuse_detail(
 		return arena_printf(
 		    a, "%lld", (long long)cf->max_new_hosts_per_account_day);
 	if (s == REFUSE_BANNED_OS)
-		return arena_printf(a, "%s %s", said(h->os_name), said(h->os_version));
+		return arena_printf(
+		    a, "%s %s", or_empty(h->os_name), or_empty(h->os_version));
 	if (s == REFUSE_BANNED_CPU)
-		return arena_printf(a, "%s %s", said(h->p_vendor), said(h->p_model));
-	return arena_strdup(a, said(rq->platform_name));
+		return arena_printf(
+		    a, "%s %s", or_empty(h->p_vendor), or_empty(h->p_model));
+	return arena_strdup(a, or_empty(rq->platform_name));
 }
 
 static void
-hint(struct dec_message *to, size_t *n, bool notice, char *text)
+add_hint(struct dec_message *to, size_t *n, bool notice, char *text)
 {
 	to[(*n)++] = (struct dec_message){ .notice = notice, .text = text };
 }
@@ -191,7 +193,7 @@ refuse_hints(struct arena *a, const struct conf *cf, const struct request *rq,
 	size_t n = 0;
 
 	if (rq->version < v && left > 0)
-		hint(to, &n, left < NOTICE_S,
+		add_hint(to, &n, left < NOTICE_S,
 		    arena_printf(a,
 			"In %lld days and %lld hours this project will need BOINC version %lld.%lld.%lld or later; yours is %d.%d.%d. Please upgrade before then.",
 			(long long)(left / 86400), (long long)(left % 86400 / 3600),
@@ -199,15 +201,15 @@ refuse_hints(struct arena *a, const struct conf *cf, const struct request *rq,
 			(long long)(v % 100), rq->core_client_major_version,
 			rq->core_client_minor_version, rq->core_client_release));
 	if (rq->trickles_cut)
-		hint(to, &n, true,
+		add_hint(to, &n, true,
 		    arena_strdup(
 			a, "Too many trickle messages in one request; none was taken"));
 	if (!rq->host.present)
 		return n;
-	if (said(rq->host.p_vendor)[0] == '\0')
-		hint(to, &n, true, arena_strdup(a, "Missing CPU type in request"));
-	if (said(rq->host.os_name)[0] == '\0')
-		hint(to, &n, true, arena_strdup(a, "Missing OS name in request"));
+	if (or_empty(rq->host.p_vendor)[0] == '\0')
+		add_hint(to, &n, true, arena_strdup(a, "Missing CPU type in request"));
+	if (or_empty(rq->host.os_name)[0] == '\0')
+		add_hint(to, &n, true, arena_strdup(a, "Missing OS name in request"));
 	return n;
 }
 

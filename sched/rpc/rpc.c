@@ -39,7 +39,7 @@ rpc_parse(struct rpc *x, enum rpc_step *next)
 
 /* After E_RETRY: naps and makes the connection usable. */
 static enum err
-retry(struct rpc *x, struct rng *jitter)
+rpc_retry(struct rpc *x, struct rng *jitter)
 {
 	if (x->retries++ == RPC_RETRIES)
 		return E_RETRY;
@@ -53,7 +53,7 @@ retry(struct rpc *x, struct rng *jitter)
 /* What was read before a failure may be true no longer, so the table says where it is
  * read again. */
 static enum err
-run_steps(struct rpc *x)
+rpc_run_steps(struct rpc *x)
 {
 	struct rng jitter = rng_seed(x->seed ^ 3);
 
@@ -65,7 +65,7 @@ run_steps(struct rpc *x)
 		if (e != OK)
 			rpc_unlock(x);
 		if (e == E_RETRY)
-			e = retry(x, &jitter);
+			e = rpc_retry(x, &jitter);
 		if (e != OK)
 			return e;
 		x->step = next;
@@ -74,7 +74,7 @@ run_steps(struct rpc *x)
 }
 
 static void
-refuse(struct rpc *x, enum err e)
+rpc_refuse(struct rpc *x, enum err e)
 {
 	enum situation s = refuse_error(e, x->req != NULL && x->req->hostid != 0);
 
@@ -130,7 +130,7 @@ rpc_head_passes(struct rpc *x)
 	if (e == OK)
 		e = rpc_authenticate(x, &next);
 	if (e == E_NOTFOUND) {
-		refuse(x, e);
+		rpc_refuse(x, e);
 		rpc_log(x, (int64_t)((clock_now_f() - start) * 1e6),
 		    db_statements(x->db) - before);
 	}
@@ -148,9 +148,9 @@ rpc_run(struct rpc *x)
 	x->out = buf_new(x->a);
 	x->start_ms = clock_mono_ms();
 	log_prefix("[rpc=%08llx]", (unsigned long long)x->seed & 0xffffffff);
-	e = run_steps(x);
+	e = rpc_run_steps(x);
 	if (e != OK)
-		refuse(x, e);
+		rpc_refuse(x, e);
 	rpc_log(x, (int64_t)((clock_now_f() - start) * 1e6),
 	    (x->db == NULL ? 0 : db_statements(x->db)) - before);
 	log_prefix("%s", "");

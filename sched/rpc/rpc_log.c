@@ -11,16 +11,16 @@ enum { NAMES_MAX = 1500 }; /* bytes of job names in a line */
 
 /* As "%s%lld", for which printf would take longer than for all the rest. */
 static void
-put_number(struct buf *b, const char *what, int64_t n)
+log_put_number(struct buf *b, const char *what, int64_t n)
 {
 	buf_puts(b, what);
 	buf_i64(b, n);
 }
 
 static void
-put_sends(struct buf *b, const struct decision *d)
+log_put_sends(struct buf *b, const struct decision *d)
 {
-	put_number(b, " sent=", (int64_t)d->nsends);
+	log_put_number(b, " sent=", (int64_t)d->nsends);
 	for (size_t i = 0; i < d->nsends; i++) {
 		if (b->n > NAMES_MAX) {
 			buf_puts(b, ",...");
@@ -34,11 +34,11 @@ put_sends(struct buf *b, const struct decision *d)
 
 /* Why: the file's state, or that room is needed; and what it frees. */
 static void
-put_deletes(struct buf *b, const struct decision *d)
+log_put_deletes(struct buf *b, const struct decision *d)
 {
 	size_t most = b->n + NAMES_MAX;
 
-	put_number(b, " deleted=", (int64_t)d->ndeletes);
+	log_put_number(b, " deleted=", (int64_t)d->ndeletes);
 	for (size_t i = 0; i < d->ndeletes; i++) {
 		const struct dec_delete *del = &d->deletes[i];
 
@@ -54,7 +54,7 @@ put_deletes(struct buf *b, const struct decision *d)
 }
 
 static void
-put_reasons(struct buf *b, const struct decision *d)
+log_put_reasons(struct buf *b, const struct decision *d)
 {
 	const char *before = " why=";
 
@@ -72,7 +72,7 @@ put_reasons(struct buf *b, const struct decision *d)
 }
 
 static size_t
-acked(const struct request *rq, const struct decision *d)
+count_acked(const struct request *rq, const struct decision *d)
 {
 	size_t n = 0;
 
@@ -83,7 +83,7 @@ acked(const struct request *rq, const struct decision *d)
 
 /* A client's own word, as one word of the line. */
 static void
-put_word(struct buf *b, const char *text)
+log_put_word(struct buf *b, const char *text)
 {
 	for (; *text != '\0'; text++)
 		buf_put(b, (unsigned char)*text > ' ' ? text : "_", 1);
@@ -91,7 +91,7 @@ put_word(struct buf *b, const char *text)
 
 /* What is asked of each resource: "want=100s/1.0 want=50s/0.5:NVIDIA". */
 static void
-put_wishes(struct buf *b, const struct request *rq)
+log_put_wants(struct buf *b, const struct request *rq)
 {
 	buf_printf(b, " want=%.0fs/%.1f",
 	    rq->has_cpu_request ? rq->cpu_req_secs : rq->work_req_seconds,
@@ -101,19 +101,19 @@ put_wishes(struct buf *b, const struct request *rq)
 		    rq->resources[i].req_instances > 0) {
 			buf_printf(b, " want=%.0fs/%.1f:", rq->resources[i].req_secs,
 			    rq->resources[i].req_instances);
-			put_word(b, rq->resources[i].type);
+			log_put_word(b, rq->resources[i].type);
 		}
 }
 
 static void
-put_request(struct buf *b, const struct rpc *x)
+log_put_request(struct buf *b, const struct rpc *x)
 {
 	const struct request *rq = x->req;
 
-	put_number(b, " seqno=", rq->rpc_seqno);
-	put_number(b, " client=", rq->version);
-	put_wishes(b, rq);
-	put_number(b, " files=", (int64_t)rq->nfiles);
+	log_put_number(b, " seqno=", rq->rpc_seqno);
+	log_put_number(b, " client=", rq->version);
+	log_put_wants(b, rq);
+	log_put_number(b, " files=", (int64_t)rq->nfiles);
 	if (rq->repairs > 0)
 		buf_printf(b, " repaired=%u", rq->repairs);
 }
@@ -126,32 +126,32 @@ rpc_log(const struct rpc *x, int64_t us, uint64_t statements)
 
 	buf_puts(&b, served ? "served" : "refused");
 	if (x->snap != NULL) {
-		put_number(&b, " [HOST#", x->snap->host.id);
+		log_put_number(&b, " [HOST#", x->snap->host.id);
 		buf_puts(&b, x->snap->host_new ? "] new" : "]");
 	}
 	if (x->user != NULL)
-		put_number(&b, " user=", x->user->id);
+		log_put_number(&b, " user=", x->user->id);
 	if (x->req != NULL)
-		put_request(&b, x);
+		log_put_request(&b, x);
 	if (served) {
-		put_number(&b, " reports=", (int64_t)x->req->nreports);
-		put_number(&b, " acked=", (int64_t)acked(x->req, x->dec));
+		log_put_number(&b, " reports=", (int64_t)x->req->nreports);
+		log_put_number(&b, " acked=", (int64_t)count_acked(x->req, x->dec));
 		if (x->dec->nmoves > 0)
-			put_number(&b, " moved=", (int64_t)x->dec->nmoves);
-		put_number(&b, " trickles=", (int64_t)x->req->ntrickles);
-		put_sends(&b, x->dec);
-		put_reasons(&b, x->dec);
-		put_deletes(&b, x->dec);
+			log_put_number(&b, " moved=", (int64_t)x->dec->nmoves);
+		log_put_number(&b, " trickles=", (int64_t)x->req->ntrickles);
+		log_put_sends(&b, x->dec);
+		log_put_reasons(&b, x->dec);
+		log_put_deletes(&b, x->dec);
 		buf_printf(&b, " delay=%.0f lost=%zu", x->dec->request_delay, x->nlost);
 	}
 	if (x->refused != REFUSE_NOTHING)
 		buf_printf(&b, " refused=%s", refuse_name(x->refused));
 	if (x->waited_ms > 0)
 		buf_printf(&b, " waited_ms=%lld", (long long)x->waited_ms);
-	put_number(&b, " in=", (int64_t)x->in_n);
-	put_number(&b, " out=", (int64_t)x->out.n);
-	put_number(&b, " stmts=", (int64_t)statements);
-	put_number(&b, " retries=", x->retries);
-	put_number(&b, " us=", us);
+	log_put_number(&b, " in=", (int64_t)x->in_n);
+	log_put_number(&b, " out=", (int64_t)x->out.n);
+	log_put_number(&b, " stmts=", (int64_t)statements);
+	log_put_number(&b, " retries=", x->retries);
+	log_put_number(&b, " us=", us);
 	log_info("%s", b.p);
 }
