@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who is asking: account by strong or weak key, host by id, by its cross-project id, or
- * by likeness (protocol.md 3.1, 3.2).  Reads only; a new host is written by the commit.
+ * Finds who is asking: the account by its strong or weak key, the host by id, by
+ * cross-project id, or by likeness (protocol.md 3.1, 3.2).  Reads only; the commit
+ * writes a new host.
  */
 #include "sched/rpc/rpc.h"
 
@@ -14,15 +15,16 @@
 #include "lib/banned.h"
 
 /*
- * A request of a client that was killed may still be under way when its successor asks,
- * and be served last.  It is no copied client: a host made for it would hold jobs that
- * nobody has.  A real copy asks again and is recognised then.
+ * A killed client's request may still be under way when its successor asks, and may be
+ * served last.  Within this time it is not taken for a copied client: a host created
+ * for it would hold jobs that nobody has.  A real copy asks again and is recognised
+ * then.
  */
 enum { OVERTAKEN_S = 30 };
 
-enum { FORWARDS_MAX = 16 }; /* merge links followed, so that a cycle ends */
+enum { FORWARDS_MAX = 16 }; /* merge links followed, bounded in case of a cycle */
 
-/* The account whose id stands in a weak key "<id>_<32 hex>"; 0 if it is not one. */
+/* Returns the account id in a weak key "<id>_<32 hex>"; 0 if it is not one. */
 static int64_t
 weak_key_user(const char *key)
 {
@@ -32,7 +34,7 @@ weak_key_user(const char *key)
 	return end != key && *end == '_' && id > 0 ? id : 0;
 }
 
-/* Is the key this account's?  Sets weak_auth. */
+/* Does the key belong to this account?  Sets weak_auth. */
 static bool
 key_fits(struct rpc *x, const struct user *u)
 {
@@ -47,7 +49,7 @@ key_fits(struct rpc *x, const struct user *u)
 	return x->weak_auth;
 }
 
-/* The account by the key alone; E_NOTFOUND if there is none. */
+/* Finds the account by the key alone; E_NOTFOUND if there is none. */
 static enum err
 user_by_key(struct rpc *x)
 {
@@ -63,14 +65,15 @@ user_by_key(struct rpc *x)
 	if (e != OK)
 		return e;
 	if (!key_fits(x, u))
-		return FAIL(&x->fail, E_NOTFOUND, "the key is no account's");
+		return FAIL(&x->fail, E_NOTFOUND, "no account has this key");
 	x->user = u;
 	return OK;
 }
 
 /*
- * The client says that it has nothing of this project, so what an older installation
- * had is lost.  One that reports has something; what else it lost is sent again.
+ * Does the client say that it has no tasks of this project?  Then those of an older
+ * installation are lost.  A client that reports something is not empty; whatever else
+ * it lost is sent again.
  */
 static bool
 client_is_empty(const struct request *rq)
@@ -99,8 +102,10 @@ hashed_cpid(struct arena *a, const struct user *u, const char *cpid)
 	return arena_strdup(a, md5);
 }
 
-/* protocol.md 3.2 (3): the account's newest host with this cross-project id, if it
- * looks alike. */
+/*
+ * Finds the account's newest host with this cross-project id, if it looks alike
+ * (protocol.md 3.2 (3)).
+ */
 static enum err
 host_by_its_cpid(struct rpc *x, struct host **host)
 {
@@ -119,7 +124,10 @@ host_by_its_cpid(struct rpc *x, struct host **host)
 	return e == E_NOTFOUND ? OK : e;
 }
 
-/* protocol.md 3.2 (4): by name, address, CPU, OS and RAM, all of them known. */
+/*
+ * Finds the host by name, address, CPU, OS and RAM, if all are known (protocol.md 3.2
+ * (4)).
+ */
 static enum err
 host_by_likeness(struct rpc *x, struct host **host)
 {
@@ -149,8 +157,9 @@ host_by_likeness(struct rpc *x, struct host **host)
 }
 
 /*
- * The host of a client that names none, or that may not use the one it names.  A copied
- * client has its original's cross-project id, so for a clone only the likeness counts.
+ * Finds the host of a client that names none, or that may not use the one it names.  A
+ * copied client has the cross-project id of its original, so for a clone only likeness
+ * counts.
  */
 static enum err
 search_host(struct rpc *x, bool clone)
@@ -180,8 +189,8 @@ rpc_still_no_host(struct rpc *x)
 		e = search_host(x, x->clone);
 	if (e != OK || x->host == NULL)
 		return e;
-	return FAIL(&x->fail, E_RETRY, "host %lld was made by a copy of this request",
-	    (long long)x->host->id);
+	return FAIL(&x->fail, E_RETRY,
+	    "host %lld was created by a copy of this request", (long long)x->host->id);
 }
 
 enum err
@@ -196,8 +205,10 @@ rpc_count_new_hosts(struct rpc *x)
 	return e;
 }
 
-/* The row of the id that the client gives, with its account, merge links followed; NULL
- * if there is none. */
+/*
+ * Finds the row of the client's host id, with its account, following merge links;
+ * *found stays NULL if there is none.
+ */
 static enum err
 host_of_request(struct rpc *x, struct row_host_account **found, bool *forwarded)
 {
@@ -222,7 +233,9 @@ host_of_request(struct rpc *x, struct row_host_account **found, bool *forwarded)
 	return OK;
 }
 
-/* The account of a host row whose own account's key was not given: whoever has the key.
+/*
+ * Authenticates by the key alone, because the host's row is missing or its account has
+ * another key.
  */
 static enum err
 authenticate_stranger(struct rpc *x)
@@ -232,7 +245,7 @@ authenticate_stranger(struct rpc *x)
 	return e == OK ? search_host(x, false) : e;
 }
 
-/* An account without a row, in whose name nothing is done. */
+/* Returns an account without a row, for a request on nobody's behalf. */
 static struct user *
 nobody(struct arena *a)
 {
@@ -245,7 +258,7 @@ nobody(struct arena *a)
 	return u;
 }
 
-/* What an earlier try may have found. */
+/* Forgets what an earlier try found. */
 static void
 forget_identity(struct rpc *x)
 {
@@ -257,7 +270,7 @@ forget_identity(struct rpc *x)
 	x->glance.there = false;
 }
 
-/* The state of the client of this row went back: it was restored, or copied. */
+/* The state of this host's client went back: the client was restored or copied. */
 static enum err
 identify_clone(struct rpc *x, const struct host *h)
 {
@@ -302,7 +315,7 @@ authenticate(struct rpc *x)
 	if (u->id == 0 || (!key_fits(x, u) && x->as_host == 0))
 		return authenticate_stranger(x);
 	x->user = u;
-	/* A request of the past is replayed: it is no copy of the host. */
+	/* In a dry run an old request is replayed, which is not a copy of the host. */
 	if (x->dry && x->req->rpc_seqno < h->rpc_seqno)
 		x->req->rpc_seqno = h->rpc_seqno;
 	switch (host_identify(h, x->req, u->id, forwarded)) {

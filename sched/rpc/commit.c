@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes a decision in one transaction, locks in the order of every program: workunits
- * by id, results by id, host_app_version, host (architecture.md 3.2).  Every change of
- * a result names the state that it expects; what others took meanwhile is left out,
- * decided again, or rolled back.
+ * Writes a decision in one transaction, taking locks in the order that all programs
+ * use: workunits by id, results by id, host_app_version, host (architecture.md 3.2).
+ * Every change of a result names the state it expects; jobs taken by others meanwhile
+ * are left out, decided again, or rolled back.
  */
 #include "sched/rpc/commit.h"
 #include "sched/trace/recorder.h"
@@ -23,7 +23,7 @@ commit_write_all(struct rpc *x, struct commit *w)
 	TRY(rpc_write_new_host(x, w->token));
 	if (x->host_wait_s > 0)
 		return commit_write_rows(
-		    x, w); /* what it reports has rows of its own */
+		    x, w); /* its reports are stored for the hosts of its tasks */
 	if (x->snap->detach_in_progress)
 		TRY(results_detach(x->db, x->a, x->snap->host.id, x->now, &x->fail));
 	TRY(commit_write_rows(x, w));
@@ -31,7 +31,7 @@ commit_write_all(struct rpc *x, struct commit *w)
 	return rpc_write_host(x, w->token);
 }
 
-/* Nothing was written: a new host has no id again. */
+/* Rolls back: nothing was written, so a new host has no id. */
 static void
 commit_roll_back(struct rpc *x)
 {
@@ -53,11 +53,11 @@ drop_lost_sends(struct decision *d, const struct commit *w)
 }
 
 /*
- * Jobs that others took.  What was won beside them is committed; when nothing was won,
- * or a lost job had settled something, all is rolled back and decided again without
- * them, in the last round without new work.  Losing all means that the rows read are
- * old news, so they are read again.  true: the transaction is rolled back, go on with
- * load.
+ * Handles jobs that others took.  The jobs that were won are committed; if none was
+ * won, or a lost job had bound its workunit, everything is rolled back and decided
+ * again without the lost jobs, in the last round without any new work.  If all jobs
+ * were lost, the rows read were outdated, so they are read again.  Returns true if the
+ * transaction was rolled back and the RPC goes on with load.
  */
 static bool
 retry_without_lost(struct rpc *x, const struct commit *w)
@@ -85,8 +85,8 @@ retry_without_lost(struct rpc *x, const struct commit *w)
 }
 
 /*
- * An uncertain COMMIT stands if and only if the host row carries the token written with
- * it.
+ * Commits.  An uncertain COMMIT succeeded if and only if the host row carries the token
+ * written with it.
  */
 static enum err
 commit_finish(struct rpc *x, const struct commit *w)
@@ -106,8 +106,10 @@ commit_finish(struct rpc *x, const struct commit *w)
 	return e;
 }
 
-/* files_no_work is a hint to the working set manager: a failure is logged, and the next
- * RPC tries again. */
+/*
+ * Raises files_no_work, a hint to the working set manager: a failure is only logged,
+ * and the next RPC tries again.
+ */
 static void
 raise_files_no_work(struct rpc *x)
 {
@@ -124,8 +126,9 @@ raise_files_no_work(struct rpc *x)
 }
 
 /*
- * A report that is only acked is the client's last word on it: what is read again for
- * that must not be old on this node of a cluster either (architecture.md 3.2).
+ * Begins the transaction.  A client forgets a report once it is acked.  So if a report
+ * is acked without being stored, the rows behind that decision are read again, and they
+ * must not be outdated on this cluster node either (architecture.md 3.2).
  */
 static enum err
 commit_begin(struct rpc *x, bool together)
@@ -141,8 +144,8 @@ commit_begin(struct rpc *x, bool together)
 }
 
 /*
- * A request that changes nothing but the host's row, as those that get no work: one
- * statement is its own transaction.  Nobody was promised anything, so nothing is lost
+ * Does the request change only the host's row, as most requests without work do?  Then
+ * one statement is its own transaction.  The reply promises nothing, so nothing is lost
  * with it.
  */
 static bool
@@ -153,7 +156,7 @@ changes_nothing_else(const struct rpc *x, const struct commit *w)
 	       rpc_only_host(x);
 }
 
-/* A sample for statistics: one that is lost is no harm. */
+/* Stores a sample for statistics; losing one does no harm. */
 static void
 store_baseline_cost(struct rpc *x)
 {
@@ -168,8 +171,9 @@ store_baseline_cost(struct rpc *x)
 }
 
 /*
- * together: in one message, for what goes as it was read; db_tx_batch_refused() tells
- * that it did not.  Jobs that others took are sorted out statement by statement.
+ * Runs the transaction. together: in one message, which works if all rows are as they
+ * were read; otherwise db_tx_batch_refused() is true.  Lost jobs are sorted out
+ * statement by statement.
  */
 static enum err
 commit_transaction(struct rpc *x, struct commit *w, bool together, enum rpc_step *next)
@@ -191,15 +195,20 @@ commit_transaction(struct rpc *x, struct commit *w, bool together, enum rpc_step
 	return e;
 }
 
-/* A host without a row keeps its messages until it has one. */
+/*
+ * Are the host's trickles stored?  A host without a row keeps its messages until it has
+ * one.
+ */
 static bool
 takes_trickles(const struct rpc *x)
 {
 	return x->req->ntrickles > 0 && x->host_wait_s == 0;
 }
 
-/* After the COMMIT: what the reply may say now, and hints and samples, which need no
- * transaction. */
+/*
+ * After the COMMIT: records what the reply may say, and writes hints and samples, which
+ * need no transaction.
+ */
 static void
 committed(struct rpc *x)
 {
@@ -239,7 +248,7 @@ rpc_commit(struct rpc *x, enum rpc_step *next)
 	if (e != OK && db_tx_batch_refused(x->db))
 		e = commit_transaction(x, &w, false, next);
 	if (e == E_RETRY && x->snap->host_new && x->host != NULL)
-		*next = RPC_authenticate; /* rpc_still_no_host() found its row */
+		*next = RPC_authenticate; /* rpc_still_no_host() has found its row */
 	if (e == OK && *next == RPC_render)
 		committed(x);
 	return e;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The last part of the commit: the host, its files and messages, and its account. */
+/* The last part of the commit: the host, its files, messages and account. */
 #include "sched/rpc/rpc.h"
 
 #include <stdlib.h>
@@ -20,11 +20,12 @@ rpc_write_new_host(struct rpc *x, int64_t token)
 		return e;
 	e = rpc_count_new_hosts(x);
 	if (e == OK && x->host_wait_s > 0)
-		e = FAIL(&x->fail, E_RETRY, "account %lld got its last new host",
+		e = FAIL(&x->fail, E_RETRY,
+		    "account %lld has just got its last new host",
 		    (long long)x->user->id);
 	if (e != OK)
 		return e;
-	s->host.rpc_token = token; /* settles this COMMIT too */
+	s->host.rpc_token = token; /* the token also resolves an uncertain COMMIT */
 	return host_insert(x->db, &s->host, &x->fail);
 }
 
@@ -39,7 +40,7 @@ write_trickles(struct rpc *x)
 	return e;
 }
 
-/* Logs that nobody asked for are not kept. */
+/* Stores the logs that the project requests; others are not kept. */
 static enum err
 write_logs(struct rpc *x)
 {
@@ -61,7 +62,10 @@ write_logs(struct rpc *x)
 	return e;
 }
 
-/* A message goes into one reply only; another RPC of the host may have it. */
+/*
+ * Marks messages as delivered.  Each goes into one reply only; another RPC of the host
+ * may have delivered it.
+ */
 static enum err
 write_down(struct rpc *x)
 {
@@ -80,7 +84,10 @@ write_down(struct rpc *x)
 	return OK;
 }
 
-/* A weak key may not change the account (protocol.md 3.1). */
+/*
+ * Does the request change the preferences?  A weak key may not change the account
+ * (protocol.md 3.1).
+ */
 static bool
 new_prefs(const struct rpc *x)
 {
@@ -120,7 +127,7 @@ is_to_go(const struct decision *d, int64_t file_id)
 	return any;
 }
 
-/* Files that the host is known to hold, as seen with its row a moment ago. */
+/* Returns the ids of the files that the host held according to its row. */
 static int64_t *
 known_files(const struct rpc *x, size_t *n)
 {
@@ -137,7 +144,7 @@ known_files(const struct rpc *x, size_t *n)
 	return ids;
 }
 
-/* The rows are those of what the host has now. */
+/* Do the stored rows match the files that the host has now? */
 static bool
 files_are_known(const struct rpc *x)
 {
@@ -159,9 +166,9 @@ files_are_known(const struct rpc *x)
 }
 
 /*
- * Which large files the host has: the working set aims at so many holders of each.  One
- * that it is told to delete now does not count, so that of two holders not both are
- * told.
+ * Stores which large files the host has; the working set aims at a number of holders
+ * for each.  A file that the host is just told to delete does not count, so that of two
+ * holders not both are told.
  */
 static enum err
 write_files(struct rpc *x)

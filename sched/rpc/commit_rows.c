@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Workunits and results of the commit.  Each claim and each report is a statement of
- * its own: its count tells whether the row was as it was read, and nothing else does
- * (db's batches, batch.c, tell less).
+ * Writes the workunits and results of the commit.  Each claim and each report is a
+ * statement of its own, because only the statement's count tells whether the row was as
+ * it was read (db/batch.c says why batches tell less).
  */
 #include "sched/rpc/commit.h"
 
@@ -16,21 +16,21 @@
 #include "lib/banned.h"
 
 enum {
-	TOUCH_MAX = 64,    /* a statement's longest list */
-	PROGRESS_OPS = 64, /* results: who writes so many in time is not kept waiting */
+	TOUCH_MAX = 64,    /* the longest list of a statement */
+	PROGRESS_OPS = 64, /* results after which the time limit starts anew */
 };
 
 enum op_kind { OP_MOVE, OP_REPORT, OP_SEND, OP_EXPIRE };
 struct op {                /* a change of one result */
-	int64_t result_id; /* 0: a report of a name that is not known */
+	int64_t result_id; /* 0 = a report of an unknown name */
 	enum op_kind kind;
 	size_t i;
 };
-struct touch { /* a workunit that the transitioner is to see by then */
+struct touch { /* a workunit for the transitioner to visit by then */
 	int64_t workunitid, at;
-	int32_t hr_class; /* what a job sent binds it to, 0 = not to that */
+	int32_t hr_class; /* what a sent job binds it to, 0 = nothing */
 	int64_t version_id;
-	int32_t raise_to; /* results that a job sent makes it want, 0 = as it does */
+	int32_t raise_to; /* target_nresults after a sent job, 0 = unchanged */
 };
 
 static int64_t
@@ -52,8 +52,11 @@ touch_cmp(const void *pa, const void *pb)
 	return a->at < b->at ? -1 : a->at > b->at;
 }
 
-/* Reports and expired results at once, jobs sent when their deadline passes; of a
- * broadcast or of what is replicated now further results are to be made at once. */
+/*
+ * Collects the workunits to touch: at once for reports and expired results, and at the
+ * deadline for sent jobs.  If more results must be made, because the workunit is a
+ * broadcast or is replicated now, at once too.
+ */
 static void
 collect_touches(struct rpc *x, struct commit *w)
 {
@@ -81,10 +84,10 @@ collect_touches(struct rpc *x, struct commit *w)
 	qsort(t, n, sizeof(*t), touch_cmp);
 	for (size_t i = 0; i < n; i++) {
 		if (kept == 0 || t[kept - 1].workunitid != t[i].workunitid) {
-			t[kept++] = t[i]; /* the earliest time of each */
+			t[kept++] = t[i]; /* the earliest time of each workunit */
 			continue;
 		}
-		/* All jobs of one workunit in a reply bind it to the same. */
+		/* All jobs of a workunit in one reply bind it alike. */
 		if (t[i].hr_class != 0)
 			t[kept - 1].hr_class = t[i].hr_class;
 		if (t[i].version_id != 0)
@@ -102,8 +105,10 @@ touch_binds(const struct touch *t)
 	return t->hr_class != 0 || t->version_id != 0;
 }
 
-/* Job i goes to another host.  A job is lost once: by its workunit, and then it is not
- * claimed, or by its claim. */
+/*
+ * Marks job i as lost to another host.  A job is lost at most once: through its
+ * workunit, and then it is not claimed, or through its claim.
+ */
 static void
 lose_send(struct commit *w, size_t i)
 {
@@ -112,8 +117,10 @@ lose_send(struct commit *w, size_t i)
 	w->nsends_lost++;
 }
 
-/* What is bound to something else meanwhile is touched all the same: a report may be
- * the reason. */
+/*
+ * Binds a workunit.  If another request has bound it differently, the jobs are lost,
+ * but the workunit is touched all the same because a report may need it.
+ */
 static enum err
 bind_workunit(struct rpc *x, struct commit *w, struct touch *t)
 {
@@ -131,7 +138,7 @@ bind_workunit(struct rpc *x, struct commit *w, struct touch *t)
 	return workunits_touch(x->db, &t->workunitid, 1, t->at, &x->fail);
 }
 
-/* Neighbours that want the same number go into one statement. */
+/* Raises target_nresults; adjacent workunits with the same number share a statement. */
 static enum err
 raise_workunits(struct rpc *x, struct commit *w)
 {
@@ -150,7 +157,7 @@ raise_workunits(struct rpc *x, struct commit *w)
 	return e;
 }
 
-/* Ascending ids; neighbours go into one statement. */
+/* Touches workunits in ascending order of ids; adjacent ones share a statement. */
 static enum err
 write_workunits(struct rpc *x, struct commit *w)
 {
@@ -189,7 +196,8 @@ op_cmp(const void *pa, const void *pb)
 
 	if (a->result_id != b->result_id)
 		return a->result_id < b->result_id ? -1 : 1;
-	if ((a->kind == OP_MOVE) != (b->kind == OP_MOVE)) /* then what rests on it */
+	if ((a->kind == OP_MOVE) !=
+	    (b->kind == OP_MOVE)) /* moves come first, then what depends on them */
 		return a->kind == OP_MOVE ? -1 : 1;
 	return a->i < b->i ? -1 : a->i > b->i;
 }
@@ -222,9 +230,9 @@ collect_ops(struct rpc *x, struct commit *w)
 }
 
 /*
- * A report that is only acked is read again, so that none is thrown away on the word of
- * an old row (architecture.md 3.2).  Another row than the decision saw means: decide
- * anew.
+ * Reads a report's result again if it is acked without being stored, so that no report
+ * is discarded because of an outdated row (architecture.md 3.2).  If the row differs
+ * from what the decision saw, the RPC decides again.
  */
 static enum err
 confirm_ack(struct rpc *x, size_t i)
@@ -234,7 +242,7 @@ confirm_ack(struct rpc *x, size_t i)
 	struct result *r;
 	enum err e = result_by_name(x->db, x->a, name, &r, &x->fail);
 
-	/* A name's collation may take another spelling for the same; we do not. */
+	/* The collation may equate different spellings of a name; we do not. */
 	if (e == E_NOTFOUND || (e == OK && strcmp(r->name, name) != 0))
 		return seen->found ?
 		           FAIL(&x->fail, E_RETRY, "result %s vanished", name) :
@@ -254,7 +262,7 @@ write_report(struct rpc *x, size_t i)
 {
 	const struct dec_report *d = &x->dec->reports[i];
 	struct rq_report r = x->req->reports[i];
-	/* A host without a row reports for the one that the task was sent to. */
+	/* A host without a row reports for the host that got the task. */
 	int64_t hostid = x->host_wait_s > 0 ? x->snap->reports[i].result.hostid :
 	                                      x->snap->host.id;
 	enum err e;
@@ -271,7 +279,7 @@ write_report(struct rpc *x, size_t i)
 	return e;
 }
 
-/* The once-rule by host needs the id that a new host got only now. */
+/* Completes the once rule by host with the id that a new host has only now. */
 static void
 complete_once_rule(const struct rpc *x, struct dec_send *s)
 {
@@ -282,7 +290,7 @@ complete_once_rule(const struct rpc *x, struct dec_send *s)
 		s->once = -x->snap->host.id;
 }
 
-/* Has sending this job bound its workunit, which was free before, or replicated it? */
+/* Does sending this job bind a workunit that was free before, or replicate it? */
 static bool
 send_binds_workunit(const struct dec_send *s)
 {
@@ -311,7 +319,10 @@ write_send(struct rpc *x, struct commit *w, size_t i)
 	return OK;
 }
 
-/* A task that is elsewhere by now: whether it is to be aborted is decided anew. */
+/*
+ * Moves a task to this host.  If it is elsewhere by now, whether to abort it is decided
+ * again.
+ */
 static enum err
 write_move(struct rpc *x, size_t i)
 {
@@ -325,8 +336,7 @@ write_move(struct rpc *x, size_t i)
 	return e;
 }
 
-/* Reports of one result follow each other, and so do moves of a task that is listed
- * twice; the first is the one that counts. */
+/* Is this a repeated report or move of the same result?  Only the first counts. */
 static bool
 is_repeat(const struct commit *w, size_t i)
 {
@@ -351,7 +361,7 @@ write_op(struct rpc *x, struct commit *w, const struct op *o)
 		break;
 	}
 	e = result_expire(x->db, o->result_id, x->snap->host.id, x->now - 1, &x->fail);
-	return e == E_RACE ? OK : e; /* it is over already */
+	return e == E_RACE ? OK : e; /* the result is over already */
 }
 
 static enum err
@@ -360,8 +370,11 @@ write_results(struct rpc *x, struct commit *w)
 	enum err e = OK;
 
 	for (size_t i = 0; i < w->nops && e == OK; i++) {
-		/* Thousands of reports may take their time, or they would never get in;
-		 * but what had to begin again was kept waiting by others. */
+		/*
+		 * Thousands of reports may take long, otherwise they would never be
+		 * stored; but if the transaction had to start again, others kept it
+		 * waiting, and the limit stays.
+		 */
 		if (i % PROGRESS_OPS == PROGRESS_OPS - 1 && x->retries == 0)
 			db_request(x->db, clock_mono_ms());
 		if (!is_repeat(w, i))
@@ -371,9 +384,9 @@ write_results(struct rpc *x, struct commit *w)
 }
 
 /*
- * A job that was lost may have been the one that brings a large file here: then the
- * next one that needs the file does, and if that is written already, as its id is
- * smaller, it is corrected.
+ * Recomputes which job is charged for each large file: a lost job may have been the one
+ * that brings it, so the next job that needs the file is charged.  If that one is
+ * already written because its id is smaller, its row is corrected.
  */
 static enum err
 charge_again(struct rpc *x, const struct commit *w)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the scheduler itself tells a client, beside what was decided. */
+/* Messages to a client from the scheduler itself, beside the decision's. */
 #include "sched/rpc/rpc.h"
 
 #include <string.h>
@@ -13,7 +13,10 @@ rpc_note(struct rpc *x, bool notice, const char *text)
 	};
 }
 
-/* Work was wanted and there is none: then an administrator can be asked why. */
+/*
+ * Does the reply carry the decision's number?  If work was wanted and none is sent, the
+ * volunteer can ask the administrator why.
+ */
 static bool
 has_number(const struct decision *d)
 {
@@ -41,7 +44,7 @@ rpc_complete_decision(struct rpc *x, double delay_s)
 	d->nmessages = n;
 	if (d->request_delay < delay_s)
 		d->request_delay = delay_s;
-	d->send_code_sign_key = true; /* render knows which clients need it */
+	d->send_code_sign_key = true; /* render decides which clients need it */
 	d->down = x->snap->down;
 	d->ndown = x->snap->ndown;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Readiness, seen by the process that serves. */
+/* Answers readiness probes, as seen by the serving process. */
 #include "sched/rpc/probe.h"
 
 #include <string.h>
@@ -36,7 +36,10 @@ probe_asked(struct arena *a, const struct conf *cf, const char *body, size_t n)
 	return secret_equal(secret, arena_memdup(a, at, len));
 }
 
-/* A file is made and removed again, as a listing of rights is not what counts. */
+/*
+ * Checks that a directory is writable by creating and removing a file, because
+ * permissions alone do not tell.
+ */
 static void
 try_dir(struct rpc *x, const char *dir)
 {
@@ -49,7 +52,7 @@ try_dir(struct rpc *x, const char *dir)
 	buf_tag(&x->out, PROBE_TROUBLE, f.detail);
 }
 
-/* What new clients need to verify programs. */
+/* Checks the key that new clients need to verify programs. */
 static void
 try_key(struct rpc *x)
 {
@@ -60,7 +63,7 @@ try_key(struct rpc *x)
 	if (x->keys == NULL || x->keys->code_sign_public != NULL)
 		return;
 	if (fs_read(x->a, path, KEY_MOST, &text, NULL, &f) == OK)
-		FAIL(&f, E_SYS, "it could not be read a moment ago");
+		FAIL(&f, E_SYS, "it was not readable a moment ago");
 	buf_tag(&x->out, PROBE_FILE, path);
 	buf_tag(&x->out, PROBE_TROUBLE, f.detail);
 }

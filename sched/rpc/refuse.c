@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of refusals and the two ways into it: an error of a step, and what is known
- * of the host after authentication.  The texts are upstream's where volunteers know
- * them.
+ * The table of refusals and the two ways into it: an error of a step, and what
+ * authentication found out about the host.  Texts that volunteers know from the stock
+ * server have its wording.
  */
 #include "sched/rpc/refuse.h"
 
@@ -13,7 +13,9 @@
 #include "lib/banned.h"
 
 enum { LEVEL_LOW, LEVEL_NOTICE, MAINTENANCE_S = 3600, DETAIL_MAX = 300 };
-enum { NOTICE_S = 3 * 86400 }; /* so long before its deadline a hint becomes a notice */
+enum {
+	NOTICE_S = 3 * 86400
+}; /* a hint becomes a notice this long before its deadline */
 
 static const struct {
 	const char *name;
@@ -28,8 +30,10 @@ static const struct {
 #undef SITUATION
 };
 
-/* The text with detail in place of its %s; both are cut so that clients keep the
- * message. */
+/*
+ * Returns text with detail in place of %s, both cut so that clients do not drop the
+ * message.
+ */
 static char *
 fill_detail(struct arena *a, const char *text, const char *detail)
 {
@@ -74,8 +78,7 @@ refuse_error(enum err e, bool hostid_given)
 		return REFUSE_NOTHING;
 	case E_BADREQ:
 		return REFUSE_BAD_REQUEST;
-	case E_NOTFOUND: /* a client that has no host yet was never attached: no notice
-	                  */
+	case E_NOTFOUND: /* a client without a host was never attached: no notice */
 		return hostid_given ? REFUSE_BAD_KEY : REFUSE_BAD_KEY_NEW;
 	case E_DB:
 		return REFUSE_NO_DATABASE;
@@ -113,7 +116,9 @@ or_empty(const char *text)
 	return text == NULL ? "" : text;
 }
 
-/* The administrator's expressions see "name TAB version" (protocol.md 2.10). */
+/*
+ * Administrators' patterns are matched against "name TAB version" (protocol.md 2.10).
+ */
 static bool
 machine_is_banned(struct arena *a, const struct conf_patterns *ban, const char *name,
     const char *version)
@@ -129,7 +134,7 @@ machine_is_banned(struct arena *a, const struct conf_patterns *ban, const char *
 	return false;
 }
 
-/* A replicated trickle describes no host, and need not name a platform. */
+/* A replicated trickle describes no host, so it need not name a platform. */
 static enum situation
 refuse_machine(struct arena *a, const struct conf *cf, const struct request *rq,
     const struct catalog *cat)
@@ -202,8 +207,8 @@ refuse_hints(struct arena *a, const struct conf *cf, const struct request *rq,
 			rq->core_client_minor_version, rq->core_client_release));
 	if (rq->trickles_cut)
 		add_hint(to, &n, true,
-		    arena_strdup(
-			a, "Too many trickle messages in one request; none was taken"));
+		    arena_strdup(a,
+			"Too many trickle messages in one request; none were accepted"));
 	if (!rq->host.present)
 		return n;
 	if (or_empty(rq->host.p_vendor)[0] == '\0')

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The runner of one scheduler RPC, and those of its steps that are short.  Every way
- * out of rpc_run leaves a reply that clients accept: an error ends the steps and
- * becomes a refusal.
+ * Runs one scheduler RPC, and contains its short steps.  Every way out of rpc_run()
+ * leaves a reply that clients accept: an error ends the steps and becomes a refusal.
  */
 #include "sched/rpc/rpc.h"
 
@@ -17,7 +16,7 @@ static const struct {
 	const char *name;
 	enum err (*run)(struct rpc *, enum rpc_step *next);
 	enum rpc_step resume;
-	unsigned successors; /* a bit for each */
+	unsigned successors; /* one bit per step */
 } steps[] = {
 #define TO(step) | 1U << RPC_##step
 #define STEP(name, resume, successors, what)                                           \
@@ -37,21 +36,22 @@ rpc_parse(struct rpc *x, enum rpc_step *next)
 	return e;
 }
 
-/* After E_RETRY: naps and makes the connection usable. */
+/* After E_RETRY: naps and reconnects if needed; gives up after RPC_RETRIES. */
 static enum err
 rpc_retry(struct rpc *x, struct rng *jitter)
 {
 	if (x->retries++ == RPC_RETRIES)
 		return E_RETRY;
-	log_warn("step %s starts again (%d of %d): %s: %s", steps[x->step].name,
-	    x->retries, RPC_RETRIES, x->fail.where == NULL ? "?" : x->fail.where,
-	    x->fail.detail);
+	log_warn("retrying step %s (%d of %d): %s: %s", steps[x->step].name, x->retries,
+	    RPC_RETRIES, x->fail.where == NULL ? "?" : x->fail.where, x->fail.detail);
 	db_retry_nap(jitter, x->retries);
 	return db_ready(x->db, &x->fail);
 }
 
-/* What was read before a failure may be true no longer, so the table says where it is
- * read again. */
+/*
+ * Runs the steps.  What was read before a failure may be outdated, so the table says
+ * where to resume.
+ */
 static enum err
 rpc_run_steps(struct rpc *x)
 {
@@ -78,20 +78,24 @@ rpc_refuse(struct rpc *x, enum err e)
 {
 	enum situation s = refuse_error(e, x->req != NULL && x->req->hostid != 0);
 
-	/* Only authentication may say that there is no such row: later it is our own
-	 * trouble. */
+	/*
+	 * Only authentication may report a missing row, and only parse a bad request;
+	 * later these are errors of our own.
+	 */
 	if (e == E_NOTFOUND && x->step != RPC_authenticate)
 		s = REFUSE_FAILED;
 	if (e == E_BADREQ && x->step != RPC_parse)
 		s = REFUSE_FAILED;
-	if (!x->probe) /* whoever asked is told */
+	if (!x->probe) /* the prober gets the reason */
 		log_fail(steps[x->step].name, &x->fail);
 	x->refused = s;
 	x->out.n = 0;
 	refuse_render(&x->out, x->conf, x->req, s, x->fail.detail);
 }
 
-/* The elements of the head that authentication looks at, as a request of their own. */
+/*
+ * Parses the elements at the head that authentication needs, as a request of their own.
+ */
 static enum err
 parse_head(struct rpc *x)
 {

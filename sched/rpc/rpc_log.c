@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one line that the log keeps of an RPC: who, what was asked, what was given, and
- * why not more. */
+/*
+ * Writes the log line of an RPC: who asked for what, what was sent, and why not more.
+ */
 #include "sched/rpc/rpc.h"
 
 #include "lib/log.h"
 #include "model/record.h"
 #include "lib/banned.h"
 
-enum { NAMES_MAX = 1500 }; /* bytes of job names in a line */
+enum { NAMES_MAX = 1500 }; /* bytes of job names per line */
 
-/* As "%s%lld", for which printf would take longer than for all the rest. */
+/* Appends "%s%lld"; printf would take longer than all the rest. */
 static void
 log_put_number(struct buf *b, const char *what, int64_t n)
 {
@@ -32,7 +33,10 @@ log_put_sends(struct buf *b, const struct decision *d)
 	buf_puts(b, d->nsends > 0 ? "]" : "");
 }
 
-/* Why: the file's state, or that room is needed; and what it frees. */
+/*
+ * Appends each delete order with its reason (the file's state, or SPACE) and the bytes
+ * it frees.
+ */
 static void
 log_put_deletes(struct buf *b, const struct decision *d)
 {
@@ -81,7 +85,7 @@ count_acked(const struct request *rq, const struct decision *d)
 	return n;
 }
 
-/* A client's own word, as one word of the line. */
+/* Appends text from a client as one word of the line. */
 static void
 log_put_word(struct buf *b, const char *text)
 {
@@ -89,7 +93,7 @@ log_put_word(struct buf *b, const char *text)
 		buf_put(b, (unsigned char)*text > ' ' ? text : "_", 1);
 }
 
-/* What is asked of each resource: "want=100s/1.0 want=50s/0.5:NVIDIA". */
+/* Appends the work wanted for each resource: "want=100s/1.0 want=50s/0.5:NVIDIA". */
 static void
 log_put_wants(struct buf *b, const struct request *rq)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is known of versions on this host: only the daily quota moves in an RPC. */
+/*
+ * Writes the statistics of app versions on this host; an RPC changes only quotas and
+ * counts.
+ */
 #include "sched/rpc/rpc.h"
 
 #include "db/entity.h"
@@ -54,7 +57,10 @@ count_report(struct rpc *x, const struct dec_report *d, const struct snap_report
 		hav->consecutive_valid = 0;
 }
 
-/* What the validator or another RPC has moved meanwhile is decided from, not undone. */
+/*
+ * Writes one row.  If the validator or another RPC has changed it meanwhile, the RPC
+ * decides again instead of overwriting it.
+ */
 static enum err
 write_version(struct rpc *x, const struct host_app_version *was,
     const struct host_app_version *becomes)
@@ -69,14 +75,14 @@ write_version(struct rpc *x, const struct host_app_version *was,
 		e = host_app_version_move(x->db, was, becomes, &x->fail);
 	return e == E_RACE ?
 	           FAIL(&x->fail, E_RETRY,
-		       "what is known of version %lld here changed while it was decided",
+		       "the statistics of version %lld on this host changed during the decision",
 		       (long long)becomes->app_version_id) :
 	           e;
 }
 
 /*
- * Without a quota only an error changes something of a version.  The counts are the
- * snapshot's own: a rolled back transaction loads them again.
+ * Without a quota only errors change anything.  The counts belong to the snapshot:
+ * after a rollback they are read again.
  */
 enum err
 rpc_write_versions(struct rpc *x, const bool *send_lost)

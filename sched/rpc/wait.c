@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * On-demand work (locality.md 1.1 (L8)): raise need_work for the files wanted, then
- * look every 100 ms whether the generator has made a result, or said of all of them
- * that it will not.  A request that waits holds a worker and its connection, so only
- * locality_max_waiters of this machine wait at once; a place to wait in is a locked
- * file, which the kernel frees when its holder dies.
+ * Work on demand (locality.md 1.1 (L8)): raises need_work for the wanted files, then
+ * looks every 100 ms whether the generator has made a result, or has said for all of
+ * them that it will not.  A waiting request occupies a worker and its connection, so
+ * only locality_max_waiters requests of this machine wait at once.  A place to wait is
+ * a locked file, which the kernel releases when its holder dies.
  */
 #include "sched/rpc/rpc.h"
 
@@ -18,9 +18,15 @@
 #include "lib/proc.h"
 #include "lib/banned.h"
 
-enum { LOOK_MS = 100, LOOK_FILES = 64 }; /* a statement's longest list */
+enum {
+	LOOK_MS = 100,
+	LOOK_FILES = 64
+}; /* LOOK_FILES: the longest list of a statement */
 
-/* NULL: the decision did not look at it. */
+/*
+ * Returns the decision's entry for a file set; NULL if the decision did not consider
+ * it.
+ */
 static const struct dec_file *
 wanted_file(const struct rpc *x, int64_t id)
 {
@@ -30,7 +36,10 @@ wanted_file(const struct rpc *x, int64_t id)
 	return NULL;
 }
 
-/* It costs this host nothing if they cannot be counted: then others may come first. */
+/*
+ * Counts the demand for file sets.  A failure does not affect this host; other files
+ * may then be chosen first.
+ */
 static void
 count_demand(struct rpc *x, const int64_t *ids, size_t n, int64_t now)
 {
@@ -46,9 +55,9 @@ count_demand(struct rpc *x, const int64_t *ids, size_t n, int64_t now)
 }
 
 /*
- * A trigger that cannot be made (the disk is full) costs this host its on-demand work,
- * not its reply.  What others wait for is being made already.  true: there is something
- * to wait for.
+ * Raises the triggers.  If one cannot be raised because the disk is full, this host
+ * loses its on-demand work but not its reply.  Work that others await is being made
+ * already.  Returns true if there is something to wait for.
  */
 static bool
 raise_triggers(struct rpc *x)
@@ -74,7 +83,7 @@ raise_triggers(struct rpc *x)
 	return n + awaited > 0;
 }
 
-/* A place to wait in: its descriptor, or -1 when all are taken. */
+/* Takes a place to wait; returns its descriptor, or -1 if all are taken. */
 static int
 take_slot(struct rpc *x)
 {
@@ -83,7 +92,7 @@ take_slot(struct rpc *x)
 	int fd;
 
 	if (fs_mkdirs(dir, 0775, &f) != OK) {
-		log_fail("places to wait in", &f);
+		log_fail("creating places to wait", &f);
 		return -1;
 	}
 	for (int64_t i = 0; i < x->conf->locality_max_waiters; i++) {
@@ -92,14 +101,14 @@ take_slot(struct rpc *x)
 		if (fs_lock(path, &fd, &f) == OK)
 			return fd;
 		if (f.code != E_RACE) {
-			log_fail("a place to wait in", &f);
+			log_fail("taking a place to wait", &f);
 			return -1;
 		}
 	}
 	return -1;
 }
 
-/* "" is the name of no trigger. */
+/* Returns the names of the wanted files; "" (not a trigger) for unknown ones. */
 static char **
 wanted_names(struct rpc *x)
 {
@@ -114,14 +123,14 @@ wanted_names(struct rpc *x)
 }
 
 /*
- * Has the generator said "no more" of every file?  Not while the last workunit that it
- * made waits for the transitioner.
+ * Has the generator said "no more" for every file?  Not while the last workunit it made
+ * waits for the transitioner.
  */
 static enum err
 nothing_comes(struct rpc *x, char *const *names, bool *nothing)
 {
 	const struct triggers t = { .conf = x->conf, .db = x->db };
-	struct arena a = { 0 }; /* there are many looks */
+	struct arena a = { 0 }; /* freed after each of many looks */
 	bool *there = NEWN(&a, bool, x->dec->nwant + 1), unmade = false;
 	enum err e = trigger_there(
 	    &t, &a, TRIGGER_NO_WORK_AVAILABLE, names, x->dec->nwant, there, &x->fail);
@@ -137,7 +146,10 @@ nothing_comes(struct rpc *x, char *const *names, bool *nothing)
 	return e;
 }
 
-/* The trigger is looked at first: what was made before it was raised is seen. */
+/*
+ * Looks every LOOK_MS.  The triggers are checked first, so that results made before
+ * they were raised are seen.
+ */
 static enum err
 wait_for_results(struct rpc *x, int64_t until_ms)
 {
@@ -150,7 +162,8 @@ wait_for_results(struct rpc *x, int64_t until_ms)
 
 	do {
 		clock_nap_ms(LOOK_MS);
-		db_request(x->db, clock_mono_ms()); /* the wait is on purpose */
+		db_request(
+		    x->db, clock_mono_ms()); /* deliberate waiting does not count */
 		e = nothing_comes(x, names, &nothing);
 		if (e == OK)
 			e = filesets_ready(x->db, x->dec->want, n, x->dec->want_after,
@@ -160,7 +173,7 @@ wait_for_results(struct rpc *x, int64_t until_ms)
 	x->wait = ready != 0 ? WAIT_BROUGHT : WAIT_IN_VAIN;
 	if (e == OK && ready != 0 &&
 	    db_exec(x->db, &f, NULL, FILESET_DEMAND_MET, .id = ready) != OK)
-		log_fail("demand", &f); /* a count, no reason to send nothing */
+		log_fail("demand", &f); /* only a count: no reason to send nothing */
 	return e;
 }
 
@@ -171,7 +184,7 @@ rpc_wait(struct rpc *x, enum rpc_step *next)
 	enum err e;
 	int fd;
 
-	if (x->dry) { /* nothing is raised, so nothing comes */
+	if (x->dry) { /* nothing is raised, so nothing will come */
 		x->wait = WAIT_IN_VAIN;
 		*next = RPC_load;
 		return OK;
