@@ -59,6 +59,7 @@ model_sources = \
 	model/conf.h \
 	model/conf_doc.c \
 	model/conf_guards.def \
+	model/decision.c \
 	model/decision.h \
 	model/doc.c \
 	model/doc.h \
@@ -86,9 +87,6 @@ model_sources = \
 	model/reasons.c \
 	model/reasons.def \
 	model/reasons.h \
-	model/record.c \
-	model/record.def \
-	model/record.h \
 	model/reply.h \
 	model/request.c \
 	model/request.h \
@@ -138,10 +136,6 @@ proto_sources = \
 	proto/project_text.def \
 	proto/project_text.h \
 	proto/raw.c \
-	proto/record.c \
-	proto/record.h \
-	proto/recording.c \
-	proto/recording.h \
 	proto/reply.c \
 	proto/reply.def \
 	proto/reply.h \
@@ -159,6 +153,10 @@ proto_sources = \
 	proto/row_text.h \
 	proto/template.c \
 	proto/template.h \
+	proto/trace.c \
+	proto/trace.def \
+	proto/trace.h \
+	proto/trace_decision.c \
 	proto/upload.c \
 	proto/upload.h \
 	proto/web.c \
@@ -327,6 +325,8 @@ sched_sources = \
 	sched/rpc/commit_rows.c \
 	sched/rpc/contention.c \
 	sched/rpc/contention.h \
+	sched/rpc/counts.c \
+	sched/rpc/counts.h \
 	sched/rpc/decide.c \
 	sched/rpc/load.c \
 	sched/rpc/load_needs.c \
@@ -352,12 +352,10 @@ sched_sources = \
 	sched/serve/serve_conn.c \
 	sched/serve/serve_threads.h \
 	sched/serve/serve_work.c \
-	sched/trace/counts.c \
-	sched/trace/counts.h \
 	sched/trace/decision_log.c \
 	sched/trace/decision_log.h \
-	sched/trace/recorder.c \
-	sched/trace/recorder.h \
+	sched/trace/recording.c \
+	sched/trace/recording.h \
 	sched/trace/replay.c \
 	sched/trace/replay.h \
 	sched/trace/rpc_dump.c \
@@ -470,9 +468,6 @@ tools_sources = \
 	tools/program.c \
 	tools/program.h \
 	tools/record_host.c \
-	tools/record_print.c \
-	tools/records.c \
-	tools/records.h \
 	tools/relocate.c \
 	tools/relocate.h \
 	tools/replay.c \
@@ -503,6 +498,9 @@ tools_sources = \
 	tools/target.h \
 	tools/template.c \
 	tools/template.h \
+	tools/trace_print.c \
+	tools/traces.c \
+	tools/traces.h \
 	tools/trigger.c \
 	tools/upstream.c \
 	tools/upstream.def \
@@ -593,7 +591,6 @@ test_sources = \
 	test/unit/client_host.h \
 	test/unit/daemons.def \
 	test/unit/db_texts.def \
-	test/unit/golden_dump.c \
 	test/unit/golden_world.c \
 	test/unit/golden_world.h \
 	test/unit/pattern.def \
@@ -671,7 +668,6 @@ unit_tests = \
 	test/unit/test_prefs \
 	test/unit/test_project \
 	test/unit/test_pulsar \
-	test/unit/test_record \
 	test/unit/test_recordings \
 	test/unit/test_reply \
 	test/unit/test_reply_project \
@@ -707,6 +703,7 @@ unit_tests = \
 	test/unit/test_sim_read \
 	test/unit/test_steps \
 	test/unit/test_tools \
+	test/unit/test_trace \
 	test/unit/test_upload \
 	test/unit/test_web
 

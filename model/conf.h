@@ -55,7 +55,7 @@ struct conf {
 	struct conf_task *tasks;
 	size_t ntasks;
 	char *path;    /* the file that was read */
-	char hash[33]; /* MD5 of the file: part of every decision record */
+	char hash[33]; /* MD5 of the file: part of every trace */
 };
 
 struct conf_remark { /* what config check prints: file:line: level: text */

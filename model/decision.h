@@ -73,6 +73,10 @@ struct dec_send {
 	int32_t raise_to; /* the workunit's target_nresults and min_quorum, 0 = leave */
 };
 
+const char *send_how_name(enum send_how);       /* "held" */
+const char *replication_name(enum replication); /* "ALONE"; "" for FIXED */
+const char *file_state_name(enum file_state);   /* "DRAINING" */
+
 struct dec_move {                /* a result in progress becomes this host's */
 	int64_t result_id, from; /* host */
 };

@@ -2,7 +2,7 @@
 /*
  * All rows that one decision may look at, read before it; the same loader serves the
  * scheduler, replay and explain.  Plain data.  What is added here is added to
- * proto/recording.c too.
+ * proto/trace.def too.
  */
 #ifndef MODEL_SNAPSHOT_H
 #define MODEL_SNAPSHOT_H

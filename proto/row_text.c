@@ -194,8 +194,8 @@ row_whole_number(const char *value, int64_t lo, int64_t hi, int64_t *out)
 }
 
 enum err
-row_set(const struct row_shape *s, void *row, const char *name, char *value,
-    char ***text, struct fail *f)
+row_set(
+    const struct row_shape *s, void *row, const char *name, char *value, struct fail *f)
 {
 	const struct col *c = row_column(s, name);
 	void *at = c == NULL ? NULL : (char *)row + c->off;
@@ -207,8 +207,6 @@ row_set(const struct row_shape *s, void *row, const char *name, char *value,
 	switch (c->type) {
 	case COL_str:
 		*(char **)at = value;
-		if (text != NULL)
-			*text = at;
 		break;
 	case COL_f64:
 		good = text_f64(value, at);
@@ -230,14 +228,12 @@ row_set(const struct row_shape *s, void *row, const char *name, char *value,
 	return OK;
 }
 
-void *
-row_new(struct arena *a, const struct row_shape *s)
+void
+row_init(void *row, const struct row_shape *s)
 {
 	static char none[] = "";
-	char *row = arena_alloc(a, s->size);
 
 	for (size_t i = 0; i < s->ncols; i++)
 		if (s->cols[i].type == COL_str)
-			*(char **)(void *)(row + s->cols[i].off) = none;
-	return row;
+			*(char **)(void *)((char *)row + s->cols[i].off) = none;
 }

@@ -25,11 +25,11 @@ char *row_value(char *word);
 const struct col *row_column(const struct row_shape *, const char *name);
 /*
  * Sets a column from its text, which must live as long as the row.  E_BADREQ: no such
- * column, or no number; *text (may be NULL) is the column's place if it is a text.
+ * column, or no number.
  */
-enum err row_set(const struct row_shape *, void *row, const char *name, char *value,
-    char ***text, struct fail *);
-/* A new row, its texts "". */
-void *row_new(struct arena *, const struct row_shape *);
+enum err row_set(
+    const struct row_shape *, void *row, const char *name, char *value, struct fail *);
+/* Texts of a row that is 0 become "". */
+void row_init(void *row, const struct row_shape *);
 
 #endif

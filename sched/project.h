@@ -15,7 +15,7 @@
 #include "model/snapshot.h"
 #include "proto/reply.h"
 #include "sched/trace/rpc_dump.h"
-#include "sched/trace/counts.h"
+#include "sched/rpc/counts.h"
 #include "sched/rpc/contention.h"
 
 struct decision_log;

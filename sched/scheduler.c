@@ -17,9 +17,7 @@
 #include "lib/log.h"
 #include "lib/proc.h"
 #include "lib/text.h"
-#include "proto/record.h"
 #include "sched/trace/rpc_dump.h"
-#include "sched/trace/recorder.h"
 #include "sched/trace/replay.h"
 #include "sched/rpc/probe.h"
 #include "sched/project.h"
@@ -36,7 +34,7 @@ struct options {
 	uint64_t seed; /* 0 = random */
 	bool dry;
 	int64_t host, job; /* dry only; 0 = the request's host; 0 = all jobs */
-	const char *config, *record, *offline; /* dry only; files, NULL = none */
+	const char *config, *trace, *offline; /* dry only; files, NULL = none */
 };
 
 struct scheduler {            /* lives as long as the process */
@@ -132,7 +130,6 @@ serve_request(struct project *p, struct rpc *x)
 		decision_log_keep(p->decision_log, x);
 		probe_answer(x, NULL);
 	}
-	recorder_write(x);
 }
 
 static uint64_t
@@ -273,11 +270,11 @@ read_stdin(struct arena *a, size_t max, char **p, size_t *n, struct fail *f)
 }
 
 static enum err
-write_record(struct rpc *x, const char *path, struct fail *f)
+write_trace(const struct rpc *x, const char *path, struct fail *f)
 {
 	struct buf b = buf_new(x->a);
 
-	record_put(&b, decision_log_record(x));
+	decision_log_put(&b, x);
 	return fs_write(path, b.p, b.n, 0600, f);
 }
 
@@ -315,7 +312,7 @@ serve_once(struct project *p, const struct options *o)
 	decision_log_close(&decision_log);
 	if (!x.dry)
 		rpc_dump_keep(&p->rpc_dump, &x);
-	if (o->record != NULL && write_record(&x, o->record, &f) != OK) {
+	if (o->trace != NULL && write_trace(&x, o->trace, &f) != OK) {
 		fprintf(stderr, "scheduler: %s\n", f.detail);
 		return err_exit(f.code);
 	}
@@ -334,8 +331,8 @@ replay_offline(const struct options *o)
 	struct fail f = { 0 };
 	enum err e = rpc_replay(&x, o->offline, o->config, &f);
 
-	if (e == OK && o->record != NULL)
-		e = write_record(&x, o->record, &f);
+	if (e == OK && o->trace != NULL)
+		e = write_trace(&x, o->trace, &f);
 	if (e != OK) {
 		fprintf(stderr, "scheduler: %s\n", f.detail);
 		return err_exit(e);
@@ -363,7 +360,7 @@ static const char usage_text[] =
     "  -j, --job ID         with -n: this result is the only candidate\n"
     "  -c, --config FILE    with -n: use FILE instead of config.xml\n"
     "  -o, --offline FILE   with -n: a recorded request, without project and database\n"
-    "  -r, --record FILE    with -n: write the decision record to FILE\n"
+    "  -r, --trace FILE     with -n: write what was decided and why to FILE\n"
     "  -p, --project DIR\n"
     "  -h, --help\n"
     "  -V, --version\n";
@@ -377,7 +374,7 @@ static const struct option longopts[] = {
 	{ "host", required_argument, NULL, 'H' },
 	{ "job", required_argument, NULL, 'j' },
 	{ "config", required_argument, NULL, 'c' },
-	{ "record", required_argument, NULL, 'r' },
+	{ "trace", required_argument, NULL, 'r' },
 	{ "offline", required_argument, NULL, 'o' },
 	{ "project", required_argument, NULL, 'p' },
 	{ "help", no_argument, NULL, 'h' },
@@ -434,7 +431,7 @@ scheduler_parse_options(int argc, char **argv, struct options *o)
 			o->offline = optarg;
 			break;
 		case 'r':
-			o->record = optarg;
+			o->trace = optarg;
 			break;
 		case 'h':
 			fputs(usage_text, stdout);
@@ -449,7 +446,7 @@ scheduler_parse_options(int argc, char **argv, struct options *o)
 	}
 	if (!good || optind < argc || (o->dry && !o->once) ||
 	    (!o->dry && (o->host != 0 || o->job != 0 || o->config != NULL ||
-			    o->record != NULL || o->offline != NULL))) {
+			    o->trace != NULL || o->offline != NULL))) {
 		fputs(usage_text, stderr);
 		return 2;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* locus explain host: why a host got what it got, from the records of its requests. */
+/* locus explain host: why a host got what it got, from the traces of its requests. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "tools/cmd.h"
 #include "tools/human.h"
 #include "tools/json.h"
-#include "tools/records.h"
+#include "tools/traces.h"
 #include "tools/table.h"
 #include "lib/banned.h"
 
@@ -35,42 +35,43 @@ is_rpc(const char *s)
 }
 
 /* The newest that fits; NULL if there is none. */
-static const struct record *
-chosen(struct ctx *x, struct record **v, size_t n, const char *at)
+static const struct trace *
+chosen(struct ctx *x, struct trace **v, size_t n, const char *at)
 {
 	int64_t seqno;
 	bool number = at != NULL && text_i64(at, 0, INT64_MAX, &seqno);
 
 	while (n-- > 0) {
-		if (at == NULL || (number && v[n]->d.seqno == seqno))
+		if (at == NULL || (number && v[n]->rpc.seqno == seqno))
 			return v[n];
-		if (is_rpc(at) && strcmp(record_rpc(x->a, v[n]), at) == 0)
+		if (is_rpc(at) && strcmp(trace_rpc_number(x->a, v[n]), at) == 0)
 			return v[n];
 	}
 	return NULL;
 }
 
 static void
-print_list(struct ctx *x, struct record **v, size_t n)
+print_list(struct ctx *x, struct trace **v, size_t n)
 {
 	struct table t = table_new(x->a, "llrrll");
 	char at[21];
 
 	for (size_t i = 0; i < n; i++) {
-		const struct rec_decision *d = &v[i]->d;
+		const struct trace_decision *d = &v[i]->decision;
 
-		table_put(&t, clock_text(d->at, at));
-		table_put(&t, record_rpc(x->a, v[i]));
-		table_printf(&t, "%lld", (long long)d->seqno);
+		table_put(&t, clock_text(v[i]->rpc.at, at));
+		table_put(&t, trace_rpc_number(x->a, v[i]));
+		table_printf(&t, "%lld", (long long)v[i]->rpc.seqno);
 		table_printf(&t, "%lld sent", (long long)d->sends);
-		table_put(&t, d->refused[0] != '\0' ? d->refused : d->why);
+		table_put(
+		    &t, v[i]->rpc.refused[0] != '\0' ? v[i]->rpc.refused : d->why);
 		table_put(&t, d->work_wanted ? "" : "no work asked for");
 	}
 	table_print(&t);
 }
 
 static void
-list(struct ctx *x, struct record **v, size_t n)
+list(struct ctx *x, struct trace **v, size_t n)
 {
 	json_t *all;
 
@@ -80,25 +81,25 @@ list(struct ctx *x, struct record **v, size_t n)
 	}
 	all = json_array();
 	for (size_t i = 0; i < n; i++)
-		json_array_append_new(all, record_json(v[i]));
+		json_array_append_new(all, trace_json(v[i]));
 	json_show(all);
 }
 
 static void
-show(struct ctx *x, const struct record *r)
+show(struct ctx *x, const struct trace *r)
 {
 	if (x->json)
-		json_show(record_json(r));
+		json_show(trace_json(r));
 	else
-		record_print(x, r, clock_now());
+		trace_print(x, r, clock_now());
 }
 
 static enum err
 explain_run(struct ctx *x, const void *opts, char **args, size_t nargs)
 {
 	const struct explain_opts *o = opts;
-	const struct record *r;
-	struct record **v;
+	const struct trace *r;
+	struct trace **v;
 	int64_t id, seqno;
 	size_t n;
 	enum err e;
@@ -112,7 +113,7 @@ explain_run(struct ctx *x, const void *opts, char **args, size_t nargs)
 		    o->at);
 	e = ctx_conf(x);
 	if (e == OK)
-		e = records_of_host(x, id, &v, &n);
+		e = traces_of_host(x, id, &v, &n);
 	if (e != OK)
 		return e;
 	r = chosen(x, v, n, o->at);
@@ -131,7 +132,7 @@ explain_run(struct ctx *x, const void *opts, char **args, size_t nargs)
 static enum err
 decision_run(struct ctx *x, const void *opts, char **args, size_t nargs)
 {
-	struct record **v;
+	struct trace **v;
 	size_t n;
 	enum err e;
 
@@ -141,7 +142,7 @@ decision_run(struct ctx *x, const void *opts, char **args, size_t nargs)
 		    x, "\"%.60s\" is not eight hexadecimal digits", args[0]);
 	e = ctx_conf(x);
 	if (e == OK)
-		e = records_of_rpc(x, args[0], &v, &n);
+		e = traces_of_rpc(x, args[0], &v, &n);
 	if (e != OK)
 		return e;
 	if (n == 0)

@@ -14,7 +14,7 @@
 #include "tools/catalog.h"
 #include "tools/human.h"
 #include "tools/json.h"
-#include "tools/records.h"
+#include "tools/traces.h"
 #include "tools/replay.h"
 #include "tools/table.h"
 #include "lib/banned.h"
@@ -26,9 +26,9 @@ struct job_view {
 	struct result *results;
 	size_t nresults;
 	int64_t result_id; /* that was asked about, or the first unsent one; 0 = none */
-	struct record **seen; /* decisions that tell of it, oldest first */
+	struct trace **seen; /* decisions that tell of it, oldest first */
 	size_t nseen;
-	struct record *decided; /* for the host of --host */
+	struct trace *decided; /* for the host of --host */
 };
 
 /* --- what is known --- */
@@ -57,9 +57,9 @@ find(struct ctx *x, const char *name, struct job_view *v)
 	return e;
 }
 
-/* Does the record tell of this result?  *why: the code, or how it was sent. */
+/* Whether the trace tells of this result.  *why: the code, or how it was sent. */
 static bool
-tells(const struct record *r, int64_t id, const char **why)
+tells(const struct trace *r, int64_t id, const char **why)
 {
 	for (size_t i = 0; i < r->nsent; i++)
 		if (r->sent[i].id == id) {
@@ -77,11 +77,11 @@ tells(const struct record *r, int64_t id, const char **why)
 
 /* "" if it was not sent, or nothing is to be said. */
 static const char *
-replication_of(struct ctx *x, const struct record *r, int64_t id)
+replication_of(struct ctx *x, const struct trace *r, int64_t id)
 {
 	for (size_t i = 0; i < r->nsent; i++)
 		if (r->sent[i].id == id)
-			return record_replication(x->a, &r->sent[i]);
+			return trace_replication(x->a, &r->sent[i]);
 	return "";
 }
 
@@ -159,7 +159,7 @@ list_files(struct ctx *x, int64_t hostid, struct request *q)
  * all of a client's words, so a request of its own (--request) says more.
  */
 static enum err
-request_for(struct ctx *x, int64_t hostid, const struct record *last, struct buf *b)
+request_for(struct ctx *x, int64_t hostid, const struct trace *last, struct buf *b)
 {
 	static char none[] = "";
 	struct request q = { .authenticator = none,
@@ -179,12 +179,12 @@ request_for(struct ctx *x, int64_t hostid, const struct record *last, struct buf
 		return e;
 	q.hostid = hostid;
 	q.rpc_seqno = h->rpc_seqno;
-	q.version = last == NULL ? 72005 : last->d.client;
+	q.version = last == NULL ? 72005 : last->rpc.client;
 	q.core_client_major_version = q.version / 10000;
 	q.core_client_minor_version = q.version / 100 % 100;
 	q.core_client_release = q.version % 100;
 	q.platform_name = arena_strdup(
-	    x->a, last == NULL ? platform_of(h) : last->d.platform);
+	    x->a, last == NULL ? platform_of(h) : last->rpc.platform);
 	q.cross_project_id = q.global_prefs_source_email_hash = none;
 	q.client_brand = none;
 	q.host = as_told(h);
@@ -203,14 +203,14 @@ decide_for(struct ctx *x, int64_t hostid, const struct job_opts *o, struct job_v
 {
 	struct replay r = { .host = hostid, .seed = 1, .job = v->result_id };
 	struct buf b = buf_new(x->a);
-	struct record **last;
+	struct trace **last;
 	struct host *h;
 	char *text;
 	size_t n;
 	enum err e = replay_time(x, o->at, &r.at);
 
 	if (e == OK)
-		e = records_of_host(x, hostid, &last, &n);
+		e = traces_of_host(x, hostid, &last, &n);
 	if (e != OK)
 		return e;
 	e = tools_host(x, hostid, &h);
@@ -227,7 +227,7 @@ decide_for(struct ctx *x, int64_t hostid, const struct job_opts *o, struct job_v
 	}
 	if (e == OK)
 		e = replay_run(x, &r);
-	v->decided = r.record;
+	v->decided = r.trace;
 	return e;
 }
 
@@ -241,9 +241,10 @@ verdict(const struct job_view *v)
 		return "";
 	if (why != NULL)
 		return why;
-	if (v->decided->d.refused[0] != '\0')
-		return v->decided->d.refused;
-	return v->decided->nfiles > 0 ? v->decided->files[0].why : v->decided->d.why;
+	if (v->decided->rpc.refused[0] != '\0')
+		return v->decided->rpc.refused;
+	return v->decided->nfiles > 0 ? v->decided->files[0].why :
+	                                v->decided->decision.why;
 }
 
 /* --- for people --- */
@@ -306,13 +307,13 @@ print_seen(struct ctx *x, const struct job_view *v, int64_t now)
 	if (v->nseen > 0)
 		printf("decisions about it that are kept on this machine\n");
 	for (size_t i = first; i < v->nseen; i++) {
-		const struct record *r = v->seen[i];
+		const struct trace *r = v->seen[i];
 		bool sent = tells(r, v->result_id, &why);
 		const char *more = replication_of(x, r, v->result_id);
 
 		printf("  %s ago, host %lld (rpc %s): %s%s%s%s\n",
-		    human_span(x->a, now - r->d.at), (long long)r->d.hostid,
-		    record_rpc(x->a, r), sent ? "sent, " : "left out, ", why,
+		    human_span(x->a, now - r->rpc.at), (long long)r->rpc.hostid,
+		    trace_rpc_number(x->a, r), sent ? "sent, " : "left out, ", why,
 		    more[0] == '\0' ? "" : "; ", more);
 	}
 }
@@ -341,7 +342,7 @@ print_view(struct ctx *x, const struct job_view *v)
 	if (v->decided == NULL)
 		return;
 	why = verdict(v);
-	printf("host %lld would %s%s%s%s%s\n", (long long)v->decided->d.hostid,
+	printf("host %lld would %s%s%s%s%s\n", (long long)v->decided->rpc.hostid,
 	    why[0] == '\0' ? "get it now" : "not get it: ",
 	    why[0] == '\0' ? "" : text_of(why), why[0] == '\0' ? "" : "  ", why,
 	    why[0] == '\0' ? "" : "   <- this stops it");
@@ -376,14 +377,14 @@ print_json(struct ctx *x, const struct job_view *v)
 	json_t *seen = json_array(), *o;
 
 	for (size_t i = 0; i < v->nseen; i++) {
-		const struct rec_decision *d = &v->seen[i]->d;
+		const struct trace_rpc *q = &v->seen[i]->rpc;
 		const char *why;
 		bool sent = tells(v->seen[i], v->result_id, &why);
 
-		json_array_append_new(
-		    seen, json_pack("{s:I, s:I, s:s, s:b, s:s}", "at",
-			      (json_int_t)d->at, "hostid", (json_int_t)d->hostid, "rpc",
-			      record_rpc(x->a, v->seen[i]), "sent", sent, "why", why));
+		json_array_append_new(seen,
+		    json_pack("{s:I, s:I, s:s, s:b, s:s}", "at", (json_int_t)q->at,
+			"hostid", (json_int_t)q->hostid, "rpc",
+			trace_rpc_number(x->a, v->seen[i]), "sent", sent, "why", why));
 	}
 	o = json_pack("{s:I, s:o, s:i, s:I, s:s, s:o, s:o}", "workunit",
 	    (json_int_t)v->wu->id, "name", json_text(v->wu->name), "error_mask",
@@ -394,7 +395,7 @@ print_json(struct ctx *x, const struct job_view *v)
 	if (v->decided != NULL)
 		json_object_set_new(o, "host",
 		    json_pack("{s:I, s:b, s:s}", "hostid",
-			(json_int_t)v->decided->d.hostid, "would_get",
+			(json_int_t)v->decided->rpc.hostid, "would_get",
 			verdict(v)[0] == '\0', "why", verdict(v)));
 	json_show(o);
 }
@@ -432,7 +433,7 @@ explain_job(struct ctx *x, const void *opts, char **args, size_t n)
 		return ctx_usage(x, "--request and --at are for --host");
 	TRY(ctx_db(x));
 	TRY(find(x, args[0], &v));
-	TRY(records_of_job(x, v.result_id, &v.seen, &v.nseen));
+	TRY(traces_of_job(x, v.result_id, &v.seen, &v.nseen));
 	if (hostid != 0 && !is_unsent(&v))
 		return ctx_nothing(
 		    x, "%s is not unsent, so no host gets it now", args[0]);

@@ -5,7 +5,7 @@
 #include "db/trigger.h"
 #include "db/stmts.h"
 #include "lib/clock.h"
-#include "model/record.h"
+#include "model/decision.h"
 #include "model/states.h"
 #include "rules/sched/decide.h"
 #include "rules/sched/fileset.h"

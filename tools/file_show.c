@@ -8,7 +8,7 @@
 #include "db/trigger.h"
 #include "lib/clock.h"
 #include "lib/fs.h"
-#include "model/record.h"
+#include "model/decision.h"
 #include "tools/census.h"
 #include "tools/file_view.h"
 #include "tools/human.h"

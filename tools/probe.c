@@ -12,7 +12,7 @@
 #include "lib/text.h"
 #include "lib/xml_tree.h"
 #include "proto/probe.h"
-#include "tools/records.h"
+#include "tools/traces.h"
 #include "lib/banned.h"
 
 enum { TIMEOUT_S = 10, REPLY_MAX = 64 << 10, SECRET_DIGITS = 32, SECRET_MOST = 256 };
@@ -181,12 +181,12 @@ read_answer(struct asking *q, struct answer *w)
 static bool
 logged(struct asking *q, const char *decision)
 {
-	struct record **v;
+	struct trace **v;
 	size_t n = 0;
 
 	if (q->cf->decision_rings == 0)
 		return true;
-	return records_of_rpc(q->x, decision, &v, &n) == OK && n > 0;
+	return traces_of_rpc(q->x, decision, &v, &n) == OK && n > 0;
 }
 
 static bool

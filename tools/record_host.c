@@ -91,7 +91,7 @@ const struct cmd cmd_record_host = { .name = "record host",
 	.max_args = 2,
 	.purpose = "keep a host's requests with all that decided them",
 	.about =
-	    "For a while the schedulers of this machine write each request of the host to a file HOST-NUMBER-RPC.recording in the project's directory recordings: the request, every row that the decision looked at, the configuration (without the database's password) and the reply. replay decides it again, anywhere. At most 1,000 files are kept. They hold the account's key, so only the project's account may read them.",
+	    "For a while the schedulers of this machine write each request of the host to a file HOST-NUMBER-RPC.recording in the project's directory recordings: the request, every row that the decision looked at, the configuration (without the database's password) and the reply. replay decides it again, anywhere. They take at most debug_req_reply_max_bytes. They hold the account's key, so only the project's account may read them.",
 	.opts = record_options,
 	.opts_size = sizeof(struct record_opts),
 	.run = record_run };

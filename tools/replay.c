@@ -12,31 +12,31 @@
 #include "lib/fs.h"
 #include "lib/proc.h"
 #include "lib/text.h"
-#include "proto/record.h"
-#include "proto/recording.h"
+#include "proto/trace.h"
 #include "proto/reply.h"
 #include "proto/request.h"
 #include "tools/catalog.h"
 #include "tools/json.h"
 #include "tools/program.h"
-#include "tools/records.h"
+#include "tools/traces.h"
 #include "lib/banned.h"
 
 enum {
 	REPLY_MOST = 256 << 20,
 	RECORDING_MOST = 1 << 30,
-	RECORD_MOST = 1 << 20,
+	TRACE_MOST = 1 << 20,
 	RUN_S = 120,
 	DIFFERENT = 1
 };
 
 static enum err
-read_record(struct ctx *x, struct replay *r, const char *path)
+read_trace(struct ctx *x, struct replay *r, const char *path)
 {
 	char *text;
-	enum err e = fs_read(x->a, path, RECORD_MOST, &text, NULL, x->f);
+	size_t n;
 
-	return e == OK ? record_read(x->a, text, &r->record, x->f) : e;
+	TRY(fs_read(x->a, path, TRACE_MOST, &text, &n, x->f));
+	return trace_read(x->a, text, n, &r->trace, x->f);
 }
 
 /* The scheduler's own words go to standard error, so that an error is told there. */
@@ -73,7 +73,7 @@ run(struct ctx *x, struct replay *r, const char *program, const char *path)
 	    &status, &r->reply, &r->reply_n, x->f);
 	if (e == OK && status != 0)
 		e = FAIL(x->f, E_SYS, "%s ended with exit code %d", program, status);
-	return e == OK ? read_record(x, r, path) : e;
+	return e == OK ? read_trace(x, r, path) : e;
 }
 
 enum err
@@ -182,30 +182,32 @@ compare(struct ctx *x, const struct replay *r, char *text, size_t text_n)
 	return OK;
 }
 
-/* By --diff with a file's reply, a recorded request with the reply of then; else what
- * was decided. */
+/* The differences from a file's reply (--diff) or from the recorded reply (--same);
+ * else what was decided. */
 static enum err
 show(struct ctx *x, const struct replay_opts *o, const struct replay *r,
-    const struct recording *rec)
+    const struct trace *recording)
 {
 	char *text;
 	size_t n;
-	enum err e;
 
 	if (o->diff != NULL) {
-		e = fs_read(x->a, o->diff, REPLY_MOST, &text, &n, x->f);
-		return e == OK ? compare(x, r, text, n) : e;
+		TRY(fs_read(x->a, o->diff, REPLY_MOST, &text, &n, x->f));
+		return compare(x, r, text, n);
 	}
 	if (o->reply) {
 		fwrite(r->reply, 1, r->reply_n, stdout);
 		return OK;
 	}
-	if (o->same && rec != NULL)
-		return compare(x, r, rec->reply, rec->reply_n);
+	if (o->same && recording != NULL) {
+		text = trace_text(recording, "reply", &n);
+		return text == NULL ? FAIL(x->f, E_BADREQ, "it holds no reply") :
+		                      compare(x, r, text, n);
+	}
 	if (x->json)
-		json_show(record_json(r->record));
+		json_show(trace_json(r->trace));
 	else
-		record_print(x, r->record, r->record->d.at);
+		trace_print(x, r->trace, r->trace->rpc.at);
 	return OK;
 }
 
@@ -228,7 +230,7 @@ check_request(struct ctx *x, const struct replay_opts *o, const struct replay *r
 
 /* A request, or a recording of one. */
 static enum err
-read_input(struct ctx *x, struct replay *r, char *path, struct recording **rec)
+read_input(struct ctx *x, struct replay *r, char *path, struct trace **recording)
 {
 	char *text;
 	enum err e = fs_read(x->a, path, RECORDING_MOST, &text, &r->request_n, x->f);
@@ -236,11 +238,11 @@ read_input(struct ctx *x, struct replay *r, char *path, struct recording **rec)
 	if (e != OK)
 		return e;
 	r->request = text;
-	if (strncmp(text, RECORDING_MAGIC, strlen(RECORDING_MAGIC)) != 0)
+	if (!trace_is(text, r->request_n))
 		return ctx_conf(x);
 	r->offline = path;
 	text = arena_memdup(x->a, text, r->request_n);
-	return recording_read(x->a, text, r->request_n, rec, x->f);
+	return trace_read(x->a, text, r->request_n, recording, x->f);
 }
 
 /* Do the options fit what is replayed? */
@@ -259,23 +261,23 @@ replay_cmd(struct ctx *x, const void *opts, char **args, size_t nargs)
 {
 	const struct replay_opts *o = opts;
 	struct replay r = { .config = o->config, .seed = o->seed == 0 ? 1 : o->seed };
-	struct recording *rec = NULL;
+	struct trace *recording = NULL;
 	struct host *host;
 
 	(void)nargs;
 	if (o->host != NULL && !text_i64(o->host, 1, INT64_MAX, &r.host))
 		return ctx_usage(x, "\"%.60s\" is not the id of a host", o->host);
 	TRY(replay_time(x, o->at, &r.at));
-	TRY(read_input(x, &r, args[0], &rec));
-	TRY(check_options(x, o, rec != NULL));
-	if (rec == NULL)
+	TRY(read_input(x, &r, args[0], &recording));
+	TRY(check_options(x, o, recording != NULL));
+	if (recording == NULL)
 		TRY(check_request(x, o, &r, args[0]));
 	if (r.host != 0) {
 		TRY(ctx_db(x));
 		TRY(tools_host(x, r.host, &host));
 	}
 	TRY(replay_run(x, &r));
-	return show(x, o, &r, rec);
+	return show(x, o, &r, recording);
 }
 
 const struct cmd cmd_replay = { .name = "replay",

@@ -4,7 +4,7 @@
 #define TOOLS_REPLAY_H
 
 #include "lib/buf.h"
-#include "model/record.h"
+#include "model/decision.h"
 #include "model/reply.h"
 #include "tools/cmd.h"
 
@@ -19,7 +19,7 @@ struct replay {
 	/* set by replay_run */
 	char *reply;
 	size_t reply_n;
-	struct record *record;
+	struct trace *trace; /* what was decided and why */
 };
 enum err replay_run(struct ctx *, struct replay *);
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include "db/trigger.h"
 #include "lib/clock.h"
-#include "model/record.h"
+#include "model/decision.h"
 #include "model/trouble.h"
 #include "tools/census.h"
 #include "tools/file_view.h"

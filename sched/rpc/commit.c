@@ -6,7 +6,7 @@
  * are left out, decided again, or rolled back.
  */
 #include "sched/rpc/commit.h"
-#include "sched/trace/recorder.h"
+#include "sched/trace/recording.h"
 
 #include "db/entity.h"
 #include "db/ledger.h"
@@ -226,7 +226,7 @@ rpc_commit(struct rpc *x, enum rpc_step *next)
 
 	random_bytes(&w.token, sizeof(w.token));
 	w.token &= INT64_MAX;
-	recorder_rows(x);
+	recording_rows(x);
 	if (x->dry) {
 		x->trickles_stored = takes_trickles(x);
 		*next = RPC_render;

@@ -4,7 +4,7 @@
  * RPC draws from the same seed, so that a reload after a wait tries the files in the
  * same order.
  */
-#include "sched/trace/recorder.h"
+#include "sched/trace/recording.h"
 
 #include "db/entity.h"
 #include "lib/crypt.h"
@@ -172,7 +172,7 @@ load(struct rpc *x)
 		    0; /* the commit ends them: none is to be sent again */
 	TRY(load_down(x, s));
 	TRY(load_logs(x, s));
-	recorder_look(x);
+	recording_begin(x);
 	TRY(rpc_load_files(x, s));
 	if (x->refused == REFUSE_NOTHING)
 		TRY(rpc_need_hosts(x, s));

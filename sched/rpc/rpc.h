@@ -96,9 +96,9 @@ struct rpc {
 	enum rpc_waited wait;
 	int64_t waited_ms;
 
-	bool keep;        /* this RPC is recorded (recorder.h) */
-	char *kept;       /* its rows, before the commit */
-	size_t kept_lost; /* of lost, at that time */
+	bool recorded;        /* this RPC is recorded (recording.h) */
+	struct buf recording; /* its trace, from before the commit */
+	size_t recorded_lost; /* of lost, at that time */
 
 	struct dec_message *notes; /* put before the decision's own messages */
 	size_t nnotes, notes_cap;

@@ -5,7 +5,7 @@
 #include "sched/rpc/rpc.h"
 
 #include "lib/log.h"
-#include "model/record.h"
+#include "model/decision.h"
 #include "lib/banned.h"
 
 enum { NAMES_MAX = 1500 }; /* bytes of job names per line */

@@ -1,37 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A record that cannot be kept is one explanation less, and that is all. */
 #include "sched/trace/decision_log.h"
 
 #include <stdio.h>
 #include <string.h>
 #include "lib/log.h"
-#include "proto/record.h"
+#include "proto/trace.h"
 #include "sched/rpc/rpc.h"
 #include "lib/banned.h"
 
 enum { RETRY_S = 60 };
 
-struct record *
-decision_log_record(const struct rpc *x)
+void
+decision_log_put(struct buf *b, const struct rpc *x)
 {
 	bool served = x->step == RPC_served;
 	bool refused = x->refused != REFUSE_NOTHING;
+	const struct trace *t = trace_of(x->a,
+	    &(struct trace_from){ .conf = x->conf,
+		.req = x->req,
+		.snap = x->snap,
+		.dec = served ? x->dec : NULL,
+		.at = x->now,
+		.seed = (int64_t)x->seed,
+		.rounds = x->rounds,
+		.lost = (int64_t)x->nlost,
+		.waited_ms = x->waited_ms,
+		.userid = x->user == NULL ? 0 : x->user->id,
+		.refused = refused ? refuse_name(x->refused) : "",
+		.refused_for = served ? "" : x->fail.detail },
+	    TRACE_REASONS);
 
-	return record_of(x->a, &(struct record_from){ .conf = x->conf,
-				   .req = x->req,
-				   .snap = x->snap,
-				   .dec = served ? x->dec : NULL,
-				   .at = x->now,
-				   .seed = (int64_t)x->seed,
-				   .rounds = x->rounds,
-				   .lost = (int64_t)x->nlost,
-				   .waited_ms = x->waited_ms,
-				   .userid = x->user == NULL ? 0 : x->user->id,
-				   .refused = refused ? refuse_name(x->refused) : "",
-				   .refused_for = served ? "" : x->fail.detail });
+	trace_put(b, t, TRACE_REASONS);
+	trace_end(b);
 }
 
-/* A failure is told once, and tried again after a while. */
+/* Logs the first failure, and tries again after a while. */
 static void
 give_up(struct decision_log *g, const struct rpc *x, const struct fail *f)
 {
@@ -43,7 +46,7 @@ give_up(struct decision_log *g, const struct rpc *x, const struct fail *f)
 }
 
 static bool
-ready(struct decision_log *g, const struct rpc *x)
+ring_ready(struct decision_log *g, const struct rpc *x)
 {
 	const struct conf *cf = x->conf;
 	const char *dir = arena_printf(x->a, "%s/decisions", cf->run_dir);
@@ -65,17 +68,17 @@ ready(struct decision_log *g, const struct rpc *x)
 }
 
 static void
-put(struct decision_log *g, const struct rpc *x, const struct buf *b)
+put_frame(struct decision_log *g, const struct rpc *x, const struct buf *b)
 {
 	struct fail f = { 0 };
 	enum err e;
 
-	if (!ready(g, x))
+	if (!ring_ready(g, x))
 		return;
 	e = ring_put(&g->ring, b->p, b->n, &f);
-	if (e == E_NOTFOUND) { /* an admin removed it: make it anew */
+	if (e == E_NOTFOUND) { /* an admin removed it: make a new one */
 		ring_close(&g->ring);
-		if (!ready(g, x))
+		if (!ring_ready(g, x))
 			return;
 		e = ring_put(&g->ring, b->p, b->n, &f);
 	}
@@ -99,9 +102,9 @@ decision_log_keep(struct decision_log *g, const struct rpc *x)
 
 	if (x->req == NULL || x->conf->decision_rings == 0)
 		return;
-	record_put(&b, decision_log_record(x));
+	decision_log_put(&b, x);
 	pthread_mutex_lock(&g->lock);
-	put(g, x, &b);
+	put_frame(g, x, &b);
 	pthread_mutex_unlock(&g->lock);
 }
 

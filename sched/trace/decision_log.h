@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The decision records that locus explain reads: run_dir/decisions/ring-N, one file for
- * each process that serves, which its workers share.  What goes wrong with them is
- * logged once and hurts no RPC.
+ * The traces of the last decisions, for locus explain: run_dir/decisions/ring-N, a file
+ * for each serving process, shared by its workers.  Failures are logged once and hurt
+ * no RPC.
  */
 #ifndef SCHED_TRACE_DECISION_LOG_H
 #define SCHED_TRACE_DECISION_LOG_H
@@ -13,7 +13,7 @@
 #include "lib/ring.h"
 
 struct rpc;
-struct record;
+struct buf;
 struct decision_log {         /* of one process */
 	pthread_mutex_t lock; /* of what follows */
 	struct ring ring;
@@ -24,9 +24,9 @@ struct decision_log {         /* of one process */
 };
 
 void decision_log_begin(struct decision_log *);
-/* The record of an RPC that was served, or refused by a step. */
-struct record *decision_log_record(const struct rpc *);
-/* Keeps it, if the project wants that (decision_rings); any thread may call. */
+/* The trace of an RPC that was served, or refused by a step. */
+void decision_log_put(struct buf *, const struct rpc *);
+/* Keeps it, if the project wants it (decision_rings); any thread may call. */
 void decision_log_keep(struct decision_log *, const struct rpc *);
 void decision_log_close(struct decision_log *);
 

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the recorded RPC (proto/recording.h) to the scheduler's, and its decision again.
- */
+/* From a recording (sched/trace/recording.c) to struct rpc, and its decision again. */
 #include "sched/trace/replay.h"
 
 #include <string.h>
 #include "lib/fs.h"
 #include "proto/job_limits.h"
 #include "proto/plan_class.h"
-#include "proto/recording.h"
 #include "proto/request.h"
+#include "proto/trace.h"
 #include "lib/banned.h"
 
 enum { CONFIG_MAX = 16 << 20, FILE_MAX = 1 << 30 };
@@ -16,133 +15,144 @@ enum { CONFIG_MAX = 16 << 20, FILE_MAX = 1 << 30 };
 static const char *
 stored_signature(void *ctx, const char *client_key, int32_t version)
 {
-	const struct recording *r = ctx;
+	const struct trace *t = ctx;
 
 	(void)client_key, (void)version;
-	return r->old_signature[0] == '\0' ? NULL : r->old_signature;
+	return t->reply.old_signature[0] == '\0' ? NULL : t->reply.old_signature;
 }
 
 static enum err
-set_conf(struct rpc *x, struct recording *r, const char *config, struct fail *f)
+set_conf(struct rpc *x, const struct trace *t, const char *config, struct fail *f)
 {
-	char *text = r->config;
-	size_t n = strlen(text);
+	const char *hash = t->rpc.config;
 	struct conf *cf;
-	enum err e = OK;
+	size_t n;
+	char *text = trace_text(t, "config.xml", &n);
 
 	if (config != NULL)
-		e = fs_read(x->a, config, CONFIG_MAX, &text, &n, f);
-	if (e == OK)
-		e = conf_parse(x->a, config == NULL ? "/config.xml" : config, text, n,
-		    &cf, NULL, NULL, f);
-	if (e != OK)
-		return e;
-	if (config == NULL && strlen(r->config_hash) < sizeof(cf->hash))
-		memcpy(cf->hash, r->config_hash, strlen(r->config_hash) + 1);
+		TRY(fs_read(x->a, config, CONFIG_MAX, &text, &n, f));
+	TRY(conf_parse(x->a, config == NULL ? "/config.xml" : config, text, n, &cf,
+	    NULL, NULL, f));
+	if (config == NULL && strlen(hash) < sizeof(cf->hash))
+		memcpy(cf->hash, hash, strlen(hash) + 1);
 	x->conf = cf;
 	return OK;
 }
 
-/* Files beside config.xml.  One that could not be used then is left out as it was. */
+/* Files beside config.xml.  A file that could not be used then is left out again. */
 static void
-set_catalog(struct rpc *x, struct recording *r)
+set_catalog(struct rpc *x, struct trace *t)
 {
 	struct plan_classes *classes;
 	struct job_limits *limits;
 	struct pc_remark *remarks;
 	struct fail f = { 0 };
 	size_t n;
+	char *text = trace_text(t, PLAN_CLASS_FILE, &n);
 
-	if (r->classes != NULL &&
-	    plan_classes_parse(x->a, "plan_classes", r->classes, strlen(r->classes),
-		&classes, &remarks, &n, &f) == OK)
-		r->cat.classes = classes;
-	if (r->limits != NULL && job_limits_parse(x->a, "limits", r->limits,
-				     strlen(r->limits), &limits, &f) == OK)
-		r->cat.limits = limits;
+	if (text != NULL && plan_classes_parse(x->a, PLAN_CLASS_FILE, text, n, &classes,
+				&remarks, &n, &f) == OK)
+		t->cat.classes = classes;
+	text = trace_text(t, JOB_LIMITS_FILE, &n);
+	if (text != NULL &&
+	    job_limits_parse(x->a, JOB_LIMITS_FILE, text, n, &limits, &f) == OK)
+		t->cat.limits = limits;
+	x->cat = &t->cat;
 }
 
 static enum err
-set_rpc(struct rpc *x, struct recording *r, struct fail *f)
+set_snapshot(struct rpc *x, struct trace *t, struct fail *f)
+{
+	if (t->nreported != x->req->nreports || t->nresults != x->req->nreports ||
+	    (t->reply.others_read && t->nothers != x->req->nother_results))
+		return FAIL(f, E_BADREQ, "the recording lacks rows of the request");
+	for (size_t i = 0; i < t->nresults; i++)
+		t->snap.reports[i].result = t->results[i];
+	if (t->reply.others_read && t->snap.others == NULL)
+		t->snap.others = NEW(x->a, struct snap_other);
+	x->snap = &t->snap;
+	x->user = &t->snap.user;
+	return OK;
+}
+
+static void
+set_rpc(struct rpc *x, struct trace *t)
 {
 	struct reply_keys *keys = NEW(x->a, struct reply_keys);
 	const char **texts = NEWN(x->a, const char *, PROJECT_TEXTS);
+	char *key = t->reply.code_sign_public;
 
-	if (r->nreports != x->req->nreports ||
-	    (r->others_read && r->nothers != x->req->nother_results))
-		return FAIL(f, E_BADREQ, "the recording lacks rows of the request");
-	if (r->others_read && r->snap.others == NULL)
-		r->snap.others = NEW(x->a, struct snap_other);
-	for (size_t i = 0; i < PROJECT_TEXTS; i++)
-		texts[i] = r->texts[i];
+	for (int i = 0; i < PROJECT_TEXTS; i++)
+		texts[i] = trace_text(t, project_text_file((enum project_text)i), NULL);
 	for (int s = 0; s < REFUSE__MAX; s++)
-		if (strcmp(refuse_name((enum situation)s), r->refused) == 0)
+		if (strcmp(refuse_name((enum situation)s), t->rpc.refused) == 0)
 			x->refused = (enum situation)s;
-	keys->code_sign_public = r->code_sign_public[0] == '\0' ? NULL :
-	                                                          r->code_sign_public;
-	keys->old_key_signature = stored_signature;
-	keys->ctx = r;
+	*keys = (struct reply_keys){ .code_sign_public = key[0] == '\0' ? NULL : key,
+		.old_key_signature = stored_signature,
+		.ctx = t };
 	x->keys = keys;
 	x->texts = texts;
-	x->cat = &r->cat;
-	x->snap = &r->snap;
-	x->user = &r->snap.user;
-	x->now = r->at;
-	x->seed = (uint64_t)r->seed;
-	x->notes = r->notes;
-	x->nnotes = x->notes_cap = r->nnotes;
-	x->lost = r->lost;
-	x->nlost = r->nlost;
+	x->now = t->rpc.at;
+	x->seed = (uint64_t)t->rpc.seed;
+	x->notes = t->notes;
+	x->nnotes = x->notes_cap = t->nnotes;
+	x->lost = t->lost;
+	x->nlost = t->nlost;
 	x->dry = true;
 	rpc_prefs(x, x->snap);
-	return OK;
 }
 
 /* The commit of then, as far as the reply shows it. */
 static void
-apply_commit(struct rpc *x, const struct recording *r)
+apply_commit(struct rpc *x, const struct trace *t)
 {
 	struct decision *d = x->dec;
 	size_t kept = 0;
 
-	if (r->no_sends)
+	if (t->reply.no_sends)
 		d->nsends = 0;
 	for (size_t i = 0; i < d->nsends; i++) {
 		bool dropped = false;
 
-		for (size_t k = 0; k < r->ndropped; k++)
-			dropped |= d->sends[i].job->id == r->dropped[k];
+		for (size_t k = 0; k < t->ndropped; k++)
+			dropped |= d->sends[i].job->id == t->dropped[k];
 		if (!dropped)
 			d->sends[kept++] = d->sends[i];
 	}
 	d->nsends = kept;
-	x->trickles_stored = r->trickles_stored;
+	x->trickles_stored = t->reply.trickles_stored;
+}
+
+static enum err
+read_recording(struct rpc *x, const char *path, struct trace **t, struct fail *f)
+{
+	char *text, *request;
+	size_t n;
+
+	TRY(fs_read(x->a, path, FILE_MAX, &text, &n, f));
+	TRY(trace_read(x->a, text, n, t, f));
+	request = trace_text(*t, "request", &n);
+	if (request == NULL || trace_text(*t, "config.xml", NULL) == NULL)
+		return FAIL(
+		    f, E_BADREQ, "the trace is no recording: texts are missing");
+	return request_parse(x->a, request, n, &x->req, f);
 }
 
 enum err
 rpc_replay(struct rpc *x, const char *path, const char *config, struct fail *f)
 {
-	struct recording *r;
-	char *text;
-	size_t n;
-	enum err e = fs_read(x->a, path, FILE_MAX, &text, &n, f);
+	struct trace *t;
+	enum err e = OK;
 
-	if (e == OK)
-		e = recording_read(x->a, text, n, &r, f);
-	if (e == OK)
-		e = request_parse(x->a, r->request, r->request_n, &x->req, f);
-	if (e == OK)
-		e = set_conf(x, r, config, f);
-	if (e == OK)
-		set_catalog(x, r);
-	if (e == OK)
-		e = set_rpc(x, r, f);
-	if (e != OK)
-		return e;
+	TRY(read_recording(x, path, &t, f));
+	TRY(set_conf(x, t, config, f));
+	TRY(set_snapshot(x, t, f));
+	set_catalog(x, t);
+	set_rpc(x, t);
 	x->out = buf_new(x->a);
 	while (e == OK && x->step != RPC_commit) {
 		e = rpc_decide(x, &x->step);
-		/* Another configuration may want what is not here: do without. */
+		/* Another configuration may want rows that are not here: do without. */
 		if (x->step == RPC_more)
 			x->snap->search.left = x->snap->search.held_left =
 			    x->snap->nci_search.left = false;
@@ -150,6 +160,6 @@ rpc_replay(struct rpc *x, const char *path, const char *config, struct fail *f)
 	}
 	if (e != OK)
 		return e;
-	apply_commit(x, r);
+	apply_commit(x, t);
 	return rpc_render(x, &x->step);
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A recorded RPC is decided again (locus replay). */
+/* Decides recorded RPCs again (locus replay). */
 #ifndef SCHED_TRACE_REPLAY_H
 #define SCHED_TRACE_REPLAY_H
 
 #include "sched/rpc/rpc.h"
 
 /*
- * Decides a recorded RPC again; config NULL: by the configuration of then.  Nothing but
- * the file is looked at.  x has its arena, and out afterwards.
+ * Decides and renders a recorded RPC (recording.h) again from its file alone; config
+ * NULL: by the recorded configuration.  x has its arena; its reply is in out
+ * afterwards. E_BADREQ: it is no recording of this version.
  */
 enum err rpc_replay(struct rpc *, const char *path, const char *config, struct fail *);
 

@@ -143,7 +143,7 @@ put_rows(struct buf *b, const struct shape *s)
 		bool work = i >= s->held - s->with_work; /* found last */
 
 		buf_printf(b,
-		    "file fileset_id=%zu name=stars_%05zu held=1 has_any_wu=1 "
+		    "fileset fileset_id=%zu name=stars_%05zu held=1 has_any_wu=1 "
 		    "has_open_wu=%d has_unsent=%d\n",
 		    i + 1, i, i % 4 != 0, work);
 		for (size_t k = 0; work && k < JOBS_OF_FILE; k++, id++)

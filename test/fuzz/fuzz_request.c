@@ -77,7 +77,7 @@ name_is_cut(const struct request *q)
 static void
 answered(struct arena *a, const struct request *q, const char *in, size_t n)
 {
-	char *own = arena_printf(a, "world host_new=%d\n%s", q->hostid == 0,
+	char *own = arena_printf(a, "snapshot host_new=%d\n%s", q->hostid == 0,
 	    snapshot(a, FUZZ_SRCDIR "/test/fuzz/world.snapshot"));
 	struct golden *g = golden_world(a, q,
 	    snapshot(a, FUZZ_SRCDIR "/test/golden/default.snapshot"), "world", own);

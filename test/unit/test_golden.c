@@ -8,7 +8,6 @@
  * expected files are written anew: read the difference before committing.
  */
 #include "lib/fs.h"
-#include "proto/recording.h"
 #include "proto/reply.h"
 #include "proto/request.h"
 #include "proto/upload.h"
@@ -131,7 +130,7 @@ START_TEST(requests_answered)
 	g = golden_world(&a, q, snapshot_text(&a, "default"), requests[_i],
 	    snapshot_text(&a, requests[_i]));
 	golden_run(g, &reply);
-	golden_dump(&decision, g);
+	golden_decision(&decision, g);
 	same_as_stored(&a, ".decision", _i, &decision);
 	same_as_stored(&a, ".reply", _i, &reply);
 	check_reply(&x, text, n, reply.p, reply.n);
@@ -140,55 +139,57 @@ START_TEST(requests_answered)
 }
 END_TEST
 
-/* Written as a recording and read again, the world gives the same decision and reply.
- */
-START_TEST(requests_recorded)
+/* The snapshot's trace, read again, gives the same decision and reply. */
+START_TEST(requests_traced)
 {
 	struct arena a = { 0 };
-	struct buf file = buf_new(&a), rows = buf_new(&a), one = buf_new(&a),
-		   two = buf_new(&a), why1 = buf_new(&a), why2 = buf_new(&a);
-	struct recording rec = { 0 }, *back;
+	struct buf text = buf_new(&a), one = buf_new(&a), two = buf_new(&a),
+		   why1 = buf_new(&a), why2 = buf_new(&a);
+	struct trace t = { 0 }, *back;
+	struct trace_text payload = { .name = arena_strdup(&a, "request") };
 	struct fail f = { 0 };
 	struct request *q;
 	struct golden *g, again;
 	size_t n;
-	char *text = request_text(&a, _i, &n);
+	char *request = request_text(&a, _i, &n);
 
-	dumped(&a, text, n, &q);
+	payload.p = arena_memdup(&a, request, n);
+	payload.bytes = (int64_t)n;
+	dumped(&a, request, n, &q);
 	g = golden_world(&a, q, snapshot_text(&a, "default"), requests[_i],
 	    snapshot_text(&a, requests[_i]));
-	rec.snap = g->snap;
-	rec.cat = g->cat;
-	rec.nreports = q->nreports;
-	rec.nothers = q->nother_results;
-	recording_rows(&rows, &rec);
-	rec.rows = rows.p;
-	rec.request = arena_memdup(&a, text, n);
-	rec.request_n = n;
-	rec.config = arena_strdup(&a, "<config/>");
-	rec.reply = arena_strdup(&a, "r");
-	rec.reply_n = 1;
-	recording_put(&file, &rec);
-	for (size_t cut = 0; cut < file.n; cut += 1 + file.n / 50)
+	t.snap = g->snap;
+	t.cat = g->cat;
+	t.nreported = t.nresults = q->nreports;
+	t.results = NEWN(&a, struct result, q->nreports + 1);
+	for (size_t i = 0; i < q->nreports; i++)
+		t.results[i] = g->snap.reports[i].result;
+	t.nothers = q->nother_results;
+	t.texts = &payload;
+	t.ntexts = 1;
+	trace_put(&text, &t, TRACE_SNAPSHOT | TRACE_OUTCOME);
+	trace_end(&text);
+	for (size_t cut = 0; cut < text.n; cut += 1 + text.n / 50)
 		ck_assert_int_eq(
-		    recording_read(&a, arena_memdup(&a, file.p, cut), cut, &back, &f),
+		    trace_read(&a, arena_memdup(&a, text.p, cut), cut, &back, &f),
 		    E_BADREQ);
-	ck_assert_msg(
-	    recording_read(&a, file.p, file.n, &back, &f) == OK, "%s", f.detail);
-	ck_assert_uint_eq(back->request_n, n);
-	ck_assert_int_eq(memcmp(back->request, text, n), 0);
+	ck_assert_msg(trace_read(&a, text.p, text.n, &back, &f) == OK, "%s", f.detail);
+	ck_assert_int_eq(memcmp(trace_text(back, "request", &n), payload.p, n), 0);
+	ck_assert_int_eq((int64_t)n, payload.bytes);
 	again = *g;
 	again.snap = back->snap;
 	again.cat = back->cat;
 	again.cat.classes = g->cat.classes;
 	again.snap.cat = &again.cat;
+	for (size_t i = 0; i < q->nreports; i++)
+		again.snap.reports[i].result = back->results[i];
 	again.snap.project_prefs = g->snap.project_prefs;
 	again.snap.account_prefs = g->snap.account_prefs;
 	again.snap.master_prefs = g->snap.master_prefs;
 	golden_run(g, &one);
 	golden_run(&again, &two);
-	golden_dump(&why1, g);
-	golden_dump(&why2, &again);
+	golden_decision(&why1, g);
+	golden_decision(&why2, &again);
 	ck_assert_str_eq(one.p, two.p);
 	ck_assert_str_eq(why1.p, why2.p);
 	arena_free(&a);
@@ -455,7 +456,7 @@ UNIT_MAIN("golden", {
 	ADD_LOOP(requests_parsed, nrequests);
 	ADD_LOOP(requests_rendered, ncaptures);
 	ADD_LOOP(requests_answered, nrequests);
-	ADD_LOOP(requests_recorded, nrequests);
+	ADD_LOOP(requests_traced, nrequests);
 	ADD_LOOP(replies_checked, ncaptures);
 	ADD_LOOP(replies_parsed, ncaptures);
 	ADD(first_contact_reply);

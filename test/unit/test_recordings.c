@@ -7,7 +7,7 @@
 #include "sched/trace/replay.h"
 
 #include "lib/fs.h"
-#include "proto/recording.h"
+#include "proto/trace.h"
 #include "test/unit/unit.h"
 #include "lib/banned.h"
 
@@ -17,19 +17,20 @@ static struct arena names_arena;
 static char **names, *dir;
 static size_t nnames;
 
-/* The reply is the last part. */
+/* The reply is the last text. */
 static void
-refresh(struct arena *a, const char *path, const char *text, size_t n,
-    const struct recording *old, const struct buf *reply)
+refresh(struct arena *a, const char *path, const char *text, size_t n, size_t old_n,
+    const struct buf *reply)
 {
 	struct buf b = buf_new(a);
 	struct fail f = { 0 };
-	char *last = arena_printf(a, "reply %zu\n", old->reply_n);
+	char *last = arena_printf(a, "text name=reply bytes=%zu\n", old_n);
 
-	buf_put(&b, text, n - old->reply_n - 1 - strlen(last));
-	buf_printf(&b, "reply %zu\n", reply->n);
+	buf_put(&b, text, n - strlen("\nend\n") - old_n - strlen(last));
+	buf_printf(&b, "text name=reply bytes=%zu\n", reply->n);
 	buf_put(&b, reply->p, reply->n);
 	buf_puts(&b, "\n");
+	trace_end(&b);
 	ck_assert_msg(fs_write(path, b.p, b.n, 0644, &f) == OK, "%s", f.detail);
 }
 
@@ -37,24 +38,26 @@ START_TEST(answered_as_then)
 {
 	struct arena a = { 0 };
 	struct rpc x = { .a = &a, .peer = "" };
-	struct recording *r;
+	struct trace *t;
 	struct fail f = { 0 };
-	char *path = arena_printf(&a, "%s/%s", dir, names[_i]), *text;
-	size_t n, at = 0;
+	char *path = arena_printf(&a, "%s/%s", dir, names[_i]), *text, *then;
+	size_t n, then_n, at = 0;
 
 	ck_assert_msg(fs_read(&a, path, FILE_MAX, &text, &n, &f) == OK, "%s", f.detail);
-	ck_assert_msg(recording_read(&a, arena_memdup(&a, text, n), n, &r, &f) == OK,
+	ck_assert_msg(trace_read(&a, arena_memdup(&a, text, n), n, &t, &f) == OK,
 	    "%s: %s", path, f.detail);
+	then = trace_text(t, "reply", &then_n);
+	ck_assert_ptr_nonnull(then);
 	ck_assert_msg(rpc_replay(&x, path, NULL, &f) == OK, "%s: %s", path, f.detail);
-	if (getenv("GOLDEN_REFRESH") != NULL)
-		refresh(&a, path, text, n, r, &x.out);
-	else
-		while (at < x.out.n && at < r->reply_n && x.out.p[at] == r->reply[at])
+	if (getenv("GOLDEN_REFRESH") != NULL) {
+		refresh(&a, path, text, n, then_n, &x.out);
+	} else {
+		while (at < x.out.n && at < then_n && x.out.p[at] == then[at])
 			at++;
-	if (getenv("GOLDEN_REFRESH") == NULL)
-		ck_assert_msg(at == x.out.n && at == r->reply_n,
+		ck_assert_msg(at == x.out.n && at == then_n,
 		    "%s: byte %zu of the reply: \"%.60s\" then, \"%.60s\" now", path,
-		    at, r->reply + at, x.out.p + at);
+		    at, then + at, x.out.p + at);
+	}
 	arena_free(&a);
 }
 END_TEST

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Merges the ring files of all processes, and turns records into JSON. */
-#include "tools/records.h"
+/* Merges the ring files of all processes, and turns traces into JSON. */
+#include "tools/traces.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "lib/clock.h"
 #include "lib/fs.h"
 #include "lib/ring.h"
-#include "proto/record.h"
+#include "proto/trace.h"
 #include "tools/json.h"
 #include "lib/banned.h"
 
@@ -17,7 +17,7 @@ enum { FILES_MOST = 4096 };
 
 struct found {
 	uint64_t number;
-	struct record *r;
+	struct trace *r;
 };
 
 struct search {
@@ -26,16 +26,16 @@ struct search {
 	const char *rpc;           /* or this; NULL = not asked for */
 	char needle[40];
 	struct found *v;
-	size_t n, cap;
+	size_t n, cap, unknown; /* unknown: of another version of Locus */
 };
 
 static bool
-fits(const struct search *s, const struct record *r)
+is_sought(const struct search *s, const struct trace *r)
 {
-	bool any = s->result_id == 0 && r->d.hostid == s->hostid;
+	bool any = s->result_id == 0 && r->rpc.hostid == s->hostid;
 
 	if (s->rpc != NULL)
-		return strcmp(record_rpc(s->a, r), s->rpc) == 0;
+		return strcmp(trace_rpc_number(s->a, r), s->rpc) == 0;
 
 	for (size_t i = 0; i < r->nsent && s->result_id != 0; i++)
 		any = any || r->sent[i].id == s->result_id;
@@ -57,17 +57,18 @@ may_be(const struct search *s, const char *p)
 }
 
 static void
-look(void *ctx, uint64_t number, const char *p, size_t n)
+look_at_frame(void *ctx, uint64_t number, const char *p, size_t n)
 {
 	struct search *s = ctx;
 	struct fail f = { 0 };
-	struct record *r;
+	struct trace *r;
 
-	(void)n;
-	/* Most are of others, and need not be read for that. */
+	/* Most are of other hosts, and need not be read to know. */
 	if (strstr(p, s->needle) == NULL || !may_be(s, p))
 		return;
-	if (record_read(s->a, arena_strdup(s->a, p), &r, &f) == OK && fits(s, r))
+	if (trace_read(s->a, arena_memdup(s->a, p, n), n, &r, &f) != OK)
+		s->unknown++;
+	else if (is_sought(s, r))
 		PUSH(s->a, s->v, s->n, s->cap) = (struct found){ number, r };
 }
 
@@ -76,8 +77,8 @@ older(const void *a, const void *b)
 {
 	const struct found *x = a, *y = b;
 
-	if (x->r->d.at != y->r->d.at)
-		return x->r->d.at < y->r->d.at ? -1 : 1;
+	if (x->r->rpc.at != y->r->rpc.at)
+		return x->r->rpc.at < y->r->rpc.at ? -1 : 1;
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
@@ -94,21 +95,25 @@ search_rings(struct ctx *x, struct search *s)
 	for (size_t i = 0; e == OK && i < nfiles; i++) {
 		const char *path = arena_printf(x->a, "%s/%s", dir, files[i]);
 
-		e = ring_read(path, look, s, x->f);
+		e = ring_read(path, look_at_frame, s, x->f);
 		if (e == E_BADREQ || e == E_NOTFOUND) /* just made, or removed */
 			e = OK;
 	}
 	if (s->n > 0)
 		qsort(s->v, s->n, sizeof(*s->v), older);
+	if (s->unknown > 0)
+		fprintf(stderr,
+		    "locus: %zu more decisions were written by another version of Locus; they are not shown\n",
+		    s->unknown);
 	return e;
 }
 
 static enum err
-answer(struct ctx *x, struct search *s, struct record ***out, size_t *n)
+search_answer(struct ctx *x, struct search *s, struct trace ***out, size_t *n)
 {
 	enum err e = search_rings(x, s);
 
-	*out = NEWN(x->a, struct record *, s->n + 1);
+	*out = NEWN(x->a, struct trace *, s->n + 1);
 	for (size_t i = 0; i < s->n; i++)
 		(*out)[i] = s->v[i].r;
 	*n = s->n;
@@ -116,35 +121,35 @@ answer(struct ctx *x, struct search *s, struct record ***out, size_t *n)
 }
 
 enum err
-records_of_host(struct ctx *x, int64_t hostid, struct record ***out, size_t *n)
+traces_of_host(struct ctx *x, int64_t hostid, struct trace ***out, size_t *n)
 {
 	struct search s = { .a = x->a, .hostid = hostid };
 
 	snprintf(s.needle, sizeof(s.needle), " hostid=%" PRId64 " ", hostid);
-	return answer(x, &s, out, n);
+	return search_answer(x, &s, out, n);
 }
 
 enum err
-records_of_job(struct ctx *x, int64_t result_id, struct record ***out, size_t *n)
+traces_of_job(struct ctx *x, int64_t result_id, struct trace ***out, size_t *n)
 {
 	struct search s = { .a = x->a, .result_id = result_id };
 
 	snprintf(s.needle, sizeof(s.needle), " id=%" PRId64 " ", result_id);
-	return answer(x, &s, out, n);
+	return search_answer(x, &s, out, n);
 }
 
 enum err
-records_of_rpc(struct ctx *x, const char *rpc, struct record ***out, size_t *n)
+traces_of_rpc(struct ctx *x, const char *rpc, struct trace ***out, size_t *n)
 {
 	struct search s = { .a = x->a, .rpc = rpc };
 
-	return answer(x, &s, out, n);
+	return search_answer(x, &s, out, n);
 }
 
 char *
-record_rpc(struct arena *a, const struct record *r)
+trace_rpc_number(struct arena *a, const struct trace *r)
 {
-	return arena_printf(a, "%08llx", (unsigned long long)r->d.seed & 0xffffffff);
+	return arena_printf(a, "%08llx", (unsigned long long)r->rpc.seed & 0xffffffff);
 }
 
 /* --- JSON --- */
@@ -179,28 +184,36 @@ row_json(const struct row_shape *s, const void *row)
 	return o;
 }
 
+/* "rpc" and "decision" in one object, and an array for each list. */
 json_t *
-record_json(const struct record *r)
+trace_json(const struct trace *r)
 {
-	json_t *o = row_json(&shape_rec_decision, &r->d);
+	json_t *o = json_object(), *list;
 	struct arena a = { 0 };
 	char at[21];
 
-	json_object_set_new(o, "time", json_string(clock_text(r->d.at, at)));
-	json_object_set_new(o, "rpc", json_string(record_rpc(&a, r)));
-	for (size_t k = 0; k < REC_LISTS; k++) {
-		const struct rec_kind *kind = &rec_kinds[k];
-		const char *place = (const char *)r;
-		const char *rows = *(
-		    const char *const *)(const void *)(place + kind->rows);
-		size_t n = *(const size_t *)(const void *)(place + kind->n);
-		json_t *list = json_array();
+	json_object_set_new(o, "version", json_integer(TRACE_VERSION));
+	for (size_t i = 0; i < ntrace_kinds; i++) {
+		const struct trace_kind *k = &trace_kinds[i];
+		const char *rows = (const char *)r + k->rows;
+		size_t n;
 
-		for (size_t i = 0; i < n; i++)
+		if (!(k->sections & TRACE_REASONS))
+			continue;
+		if (!k->list) {
+			json_object_update_new(o, row_json(k->shape, rows));
+			continue;
+		}
+		rows = *(const char *const *)(const void *)rows;
+		n = *(const size_t *)(const void *)((const char *)r + k->n);
+		list = json_array();
+		for (size_t j = 0; j < n; j++)
 			json_array_append_new(
-			    list, row_json(kind->shape, rows + i * kind->shape->size));
-		json_object_set_new(o, kind->kind, list);
+			    list, row_json(k->shape, rows + j * k->shape->size));
+		json_object_set_new(o, k->name, list);
 	}
+	json_object_set_new(o, "time", json_string(clock_text(r->rpc.at, at)));
+	json_object_set_new(o, "rpc", json_string(trace_rpc_number(&a, r)));
 	arena_free(&a);
 	return o;
 }

@@ -3,8 +3,8 @@
  * Counts what was answered and why (model/metrics.def), in run_dir/counters, which the
  * schedulers of a machine share.  What goes wrong is logged once and hurts no RPC.
  */
-#ifndef SCHED_TRACE_COUNTS_H
-#define SCHED_TRACE_COUNTS_H
+#ifndef SCHED_RPC_COUNTS_H
+#define SCHED_RPC_COUNTS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A decision record for people, as a funnel.  Each reason is one
- * line that tells how many jobs were left after it and how many it took away, in the
- * order in which the rules look.
+ * A decision for people, as a funnel: a line for each reason, with the number of jobs
+ * that it removed and that were left, in the order in which the rules look.
  */
-#include "tools/records.h"
+#include "tools/traces.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -15,13 +14,13 @@
 
 enum { REASON_WIDTH = 52 };
 
-/* Looked at before a version is chosen, and after; all others belong to the choice. */
+/* Checked before a version is chosen, and after; all others belong to the choice. */
 static const enum reason before[] = { WHY_LOST_RACE, WHY_WU_ERROR, WHY_WU_DONE,
 	WHY_ID_ORDER, WHY_USER_ONCE, WHY_HOST_ONCE };
 static const enum reason after[] = { WHY_MEM, WHY_DISK, WHY_BANDWIDTH, WHY_DEADLINE };
 
 static int
-place_of(enum reason why)
+funnel_place(enum reason why)
 {
 	for (size_t i = 0; i < N(before); i++)
 		if (before[i] == why)
@@ -33,7 +32,7 @@ place_of(enum reason why)
 }
 
 static void
-put_row(
+put_reason(
     const char *what, int64_t left, int64_t removed, const char *code, bool decisive)
 {
 	printf("  %-*s %9lld %9lld  %s%s\n", REASON_WIDTH, what, (long long)left,
@@ -41,22 +40,22 @@ put_row(
 }
 
 static const char *
-text_of(const char *code)
+reason_words(const char *code)
 {
 	enum reason why = reason_named(code);
 
 	return why == WHY__MAX ? code : reason_text(why);
 }
 
-/* The next count to be shown after the place last; NULL if there is none. */
-static const struct rec_count *
-next_count(const struct record *r, int *last)
+/* The count to show after place *last, which becomes its place; NULL: no more. */
+static const struct trace_count *
+next_count(const struct trace *r, int *last)
 {
-	const struct rec_count *best = NULL;
+	const struct trace_count *best = NULL;
 	int place = 0;
 
 	for (size_t i = 0; i < r->ncounts; i++) {
-		int at = place_of(reason_named(r->counts[i].why));
+		int at = funnel_place(reason_named(r->counts[i].why));
 
 		if (r->counts[i].jobs > 0 && at > *last &&
 		    (best == NULL || at < place)) {
@@ -68,12 +67,12 @@ next_count(const struct record *r, int *last)
 	return best;
 }
 
-/* Of the jobs that were looked at: those that were neither sent nor left out one by
- * one, because of r->d.rest. */
+/* Number of jobs that were looked at, but neither sent nor left out one by one: because
+ * of decision.rest. */
 static int64_t
-not_tried(const struct record *r)
+not_tried(const struct trace *r)
 {
-	int64_t n = r->d.jobs - (r->d.sends - r->d.resends);
+	int64_t n = r->decision.jobs - (r->decision.sends - r->decision.resends);
 
 	for (size_t i = 0; i < r->ncounts; i++)
 		n -= r->counts[i].jobs;
@@ -81,12 +80,12 @@ not_tried(const struct record *r)
 }
 
 static void
-print_funnel(const struct record *r)
+print_funnel(const struct trace *r)
 {
-	const struct rec_decision *d = &r->d;
+	const struct trace_decision *d = &r->decision;
 	int64_t left = d->jobs, rest_n = not_tried(r);
 	const char *rest = d->rest, *none = reason_code(WHY_NONE);
-	const struct rec_count *c;
+	const struct trace_count *c;
 	bool marked = strcmp(d->why, none) == 0;
 	int last = -1;
 
@@ -104,38 +103,39 @@ print_funnel(const struct record *r)
 			rest_n = 0;
 		}
 		left -= n;
-		put_row(text_of(c->why), left, n, c->why, decisive);
+		put_reason(reason_words(c->why), left, n, c->why, decisive);
 		marked |= decisive;
 	}
 	if (rest_n > 0 || !marked)
-		put_row(text_of(rest), left - rest_n, rest_n, rest,
+		put_reason(reason_words(rest), left - rest_n, rest_n, rest,
 		    strcmp(rest, d->why) == 0);
 	if (!marked && strcmp(rest, d->why) != 0)
-		put_row(text_of(d->why), 0, 0, d->why, true);
+		put_reason(reason_words(d->why), 0, 0, d->why, true);
 	printf(
 	    "%-*s %11lld\n", REASON_WIDTH, "sent", (long long)(d->sends - d->resends));
 }
 
 static void
-print_asked(const struct record *r)
+print_asked(const struct trace *r)
 {
 	for (size_t i = 0; i < r->nasked; i++) {
-		const struct rec_asked *q = &r->asked[i];
+		const struct trace_asked *q = &r->asked[i];
 
 		printf("%-12s  %.0f s and %g idle of %g %s\n", i == 0 ? "asked" : "",
 		    q->secs, q->instances, q->present, q->resource);
 	}
 	printf(
 	    "%-12s  %lld files held, %lld tasks in progress, %lld reports (%lld acknowledged)\n",
-	    "had", (long long)r->d.held_files, (long long)r->d.in_progress,
-	    (long long)r->d.reports, (long long)r->d.acked);
+	    "had", (long long)r->decision.held_files,
+	    (long long)r->decision.in_progress, (long long)r->decision.reports,
+	    (long long)r->decision.acked);
 }
 
 static void
-print_files(struct ctx *x, const struct record *r)
+print_considered(struct ctx *x, const struct trace *r)
 {
 	for (size_t i = 0; i < r->nfiles; i++) {
-		const struct rec_file *f = &r->files[i];
+		const struct trace_file *f = &r->files[i];
 
 		printf("%-12s  %s (%s, %s, %s): %lld jobs, %lld sent  %s\n",
 		    i == 0 ? "files" : "", f->name, f->how,
@@ -145,7 +145,7 @@ print_files(struct ctx *x, const struct record *r)
 }
 
 char *
-record_replication(struct arena *a, const struct rec_sent *s)
+trace_replication(struct arena *a, const struct trace_sent *s)
 {
 	if (strcmp(s->replication, replication_name(REPLICATION_ALONE)) == 0)
 		return arena_printf(a, "sent alone: trusted (consecutive_valid %d)",
@@ -162,11 +162,11 @@ record_replication(struct arena *a, const struct rec_sent *s)
 }
 
 static void
-print_sent(struct ctx *x, const struct record *r)
+print_sent(struct ctx *x, const struct trace *r)
 {
 	for (size_t i = 0; i < r->nsent; i++) {
-		const struct rec_sent *s = &r->sent[i];
-		const char *replication = record_replication(x->a, s);
+		const struct trace_sent *s = &r->sent[i];
+		const char *replication = trace_replication(x->a, s);
 
 		printf(
 		    "%-12s  %s (%s): %s %d%s%s on %g %s, %s at %.3g GFLOPS (%s); %s to load, %s saved%s%s\n",
@@ -178,16 +178,16 @@ print_sent(struct ctx *x, const struct record *r)
 		    human_bytes(x->a, (double)s->bytes_saved),
 		    replication[0] == '\0' ? "" : "; ", replication);
 	}
-	if ((int64_t)r->nsent < r->d.sends)
+	if ((int64_t)r->nsent < r->decision.sends)
 		printf("%-12s  and %lld more\n", "",
-		    (long long)r->d.sends - (long long)r->nsent);
+		    (long long)r->decision.sends - (long long)r->nsent);
 	for (size_t i = 0; i < r->nleft; i++)
 		printf("%-12s  %s: %s\n", i == 0 ? "left out" : "", r->left[i].name,
 		    r->left[i].why);
 }
 
 static void
-print_told(struct ctx *x, const struct record *r)
+print_told(struct ctx *x, const struct trace *r)
 {
 	for (size_t i = 0; i < r->nmessages; i++)
 		printf("%-12s  %s%s\n", i == 0 ? "told" : "", r->messages[i].text,
@@ -197,34 +197,36 @@ print_told(struct ctx *x, const struct record *r)
 		    r->deletes[i].name, human_bytes(x->a, (double)r->deletes[i].bytes),
 		    r->deletes[i].state,
 		    r->deletes[i].for_space ? ", to make room" : "");
-	if (r->d.delay_s > 0)
+	if (r->decision.delay_s > 0)
 		printf("%-12s  not before %s\n", "to ask again",
-		    human_span(x->a, (int64_t)r->d.delay_s));
+		    human_span(x->a, (int64_t)r->decision.delay_s));
 }
 
 static void
-print_head(struct ctx *x, const struct record *r, int64_t now)
+print_asker(struct ctx *x, const struct trace *r, int64_t now)
 {
-	const struct rec_decision *d = &r->d;
+	const struct trace_decision *d = &r->decision;
 	char at[21];
 
 	printf("host %lld \"%s\"%s  user %lld  request %lld (rpc %s) %s ago, %s\n",
-	    (long long)d->hostid, d->host_name, d->host_new ? ", new" : "",
-	    (long long)d->userid, (long long)d->seqno, record_rpc(x->a, r),
-	    human_span(x->a, now - d->at), clock_text(d->at, at));
+	    (long long)r->rpc.hostid, r->rpc.host_name, d->host_new ? ", new" : "",
+	    (long long)r->rpc.userid, (long long)r->rpc.seqno,
+	    trace_rpc_number(x->a, r), human_span(x->a, now - r->rpc.at),
+	    clock_text(r->rpc.at, at));
 }
 
 void
-record_print(struct ctx *x, const struct record *r, int64_t now)
+trace_print(struct ctx *x, const struct trace *r, int64_t now)
 {
-	const struct rec_decision *d = &r->d;
+	const struct trace_decision *d = &r->decision;
 
-	print_head(x, r, now);
+	print_asker(x, r, now);
 	print_asked(r);
-	if (d->refused[0] != '\0') {
-		printf("%-12s  %s%s%s   <- this stopped it\n", "refused", d->refused,
-		    d->refused_for[0] == '\0' ? "" : ": ", d->refused_for);
-		if (d->userid == 0)
+	if (r->rpc.refused[0] != '\0') {
+		printf("%-12s  %s%s%s   <- this stopped it\n", "refused",
+		    r->rpc.refused, r->rpc.refused_for[0] == '\0' ? "" : ": ",
+		    r->rpc.refused_for);
+		if (r->rpc.userid == 0)
 			printf(
 			    "%-12s  only the request said that it was this host\n", "");
 	} else if (d->work_wanted) {
@@ -233,10 +235,10 @@ record_print(struct ctx *x, const struct record *r, int64_t now)
 		bool none = strcmp(d->why, reason_code(WHY_NONE)) == 0;
 
 		printf("%-12s  0 tasks: %s  %s%s\n", "sent",
-		    none ? "no work was asked for" : text_of(d->why), d->why,
+		    none ? "no work was asked for" : reason_words(d->why), d->why,
 		    none ? "" : "   <- this stopped it");
 	}
-	print_files(x, r);
+	print_considered(x, r);
 	print_sent(x, r);
 	print_told(x, r);
 	if (d->drawn_fit > 0)
@@ -250,5 +252,6 @@ record_print(struct ctx *x, const struct record *r, int64_t now)
 	if (d->lost > 0)
 		printf("%-12s  %lld jobs that others took meanwhile, in %lld rounds\n",
 		    "lost", (long long)d->lost, (long long)d->rounds + 1);
-	printf("%-12s  %s, seed %lld\n", "config", d->config, (long long)d->seed);
+	printf(
+	    "%-12s  %s, seed %lld\n", "config", r->rpc.config, (long long)r->rpc.seed);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rings, rows as text, and the decision record that is kept in them. */
+/* Rings, rows as text, and traces. */
 #include "test/unit/unit.h"
 
 #include <fcntl.h>
@@ -9,8 +9,8 @@
 #include "lib/counters.h"
 #include "lib/fs.h"
 #include "lib/ring.h"
-#include "proto/record.h"
 #include "proto/row_text.h"
+#include "proto/trace.h"
 #include "lib/banned.h"
 
 static char dir[PATH_MAX];
@@ -237,26 +237,38 @@ END_TEST
 
 /* --- rows as text --- */
 
+static const struct row_shape *
+shape_sent(void)
+{
+	size_t k = 0;
+
+	while (strcmp(trace_kinds[k].name, "sent") != 0)
+		k++;
+	return trace_kinds[k].shape;
+}
+
 START_TEST(rows_survive)
 {
 	static char text[] = " a\n\"b\"\\ {c}\x01\x7f\xc3\xa4=|#",
 		    plain[] = "h1_0412.35";
 	static const double numbers[] = { 0, 1, -1, 0.1, 1.0 / 3, 1e300, 3.6e12, 5e-324,
 		123456789.123456789 };
+	const struct row_shape *shape = shape_sent();
 	struct arena a = { 0 };
 	struct fail f = { 0 };
 
 	for (size_t i = 0; i < N(numbers); i++) {
-		struct rec_sent in = { .id = INT64_MAX - (int64_t)i,
+		struct trace_sent in = { .id = INT64_MAX - (int64_t)i,
 			.name = text,
 			.app = plain,
 			.version_num = -7,
 			.flops = numbers[i] };
-		struct rec_sent *out = row_new(&a, rec_kinds[3].shape);
+		struct trace_sent out = { 0 };
 		struct buf b = buf_new(&a);
 		char *p, *word;
 
-		row_put(&b, "sent", rec_kinds[3].shape, &in);
+		row_init(&out, shape);
+		row_put(&b, "sent", shape, &in);
 		ck_assert_ptr_eq(strchr(b.p, '\n'), b.p + b.n - 1);
 		p = b.p;
 		p[b.n - 1] = '\0';
@@ -264,16 +276,14 @@ START_TEST(rows_survive)
 		while ((word = row_word(&p)) != NULL) {
 			char *value = row_value(word);
 
-			ck_assert_int_eq(
-			    row_set(rec_kinds[3].shape, out, word, value, NULL, &f),
-			    OK);
+			ck_assert_int_eq(row_set(shape, &out, word, value, &f), OK);
 		}
-		ck_assert_int_eq(out->id, in.id);
-		ck_assert_str_eq(out->name, text);
-		ck_assert_str_eq(out->app, plain);
-		ck_assert_str_eq(out->plan_class, "");
-		ck_assert_int_eq(out->version_num, -7);
-		ck_assert_int_eq(memcmp(&out->flops, &in.flops, sizeof(in.flops)), 0);
+		ck_assert_int_eq(out.id, in.id);
+		ck_assert_str_eq(out.name, text);
+		ck_assert_str_eq(out.app, plain);
+		ck_assert_str_eq(out.plan_class, "");
+		ck_assert_int_eq(out.version_num, -7);
+		ck_assert_int_eq(memcmp(&out.flops, &in.flops, sizeof(in.flops)), 0);
 	}
 	arena_free(&a);
 }
@@ -288,31 +298,32 @@ START_TEST(columns_refused)
 {
 	struct arena a = { 0 };
 	struct fail f = { 0 };
+	struct trace_sent row = { 0 };
 
-	ck_assert_int_eq(row_set(rec_kinds[3].shape, row_new(&a, rec_kinds[3].shape),
-			     bad_columns[_i].name,
-			     arena_strdup(&a, bad_columns[_i].value), NULL, &f),
+	ck_assert_int_eq(row_set(shape_sent(), &row, bad_columns[_i].name,
+			     arena_strdup(&a, bad_columns[_i].value), &f),
 	    E_BADREQ);
 	arena_free(&a);
 }
 END_TEST
 
-/* --- the record --- */
+/* --- traces --- */
 
-/* One of each thing, and more files and jobs than a record keeps. */
+/* One of each thing, and more files and jobs than the decision log keeps. */
 enum { MANY = 100 };
-static struct record *
-sample(struct arena *a)
+static struct trace *
+sample(struct arena *a, unsigned sections)
 {
 	static char name[] = "f", job_name[] = "w_0", type[] = "CPU",
 		    say[] = "No tasks";
+	static struct dec_message message = { true, say };
 	static struct rq_resource cpu = { .type = type, .count = 8 };
+	static struct conf conf = { .hash = "c0ffee" };
+	static const struct job job = { .id = 5, .name = job_name };
+	static const struct app app = { .name = name };
 	struct request *rq = NEW(a, struct request);
 	struct snapshot *s = NEW(a, struct snapshot);
 	struct decision *d = NEW(a, struct decision);
-	struct job *job = NEW(a, struct job);
-	struct app *app = NEW(a, struct app);
-	struct conf conf = { .hash = "c0ffee" };
 
 	*rq = (struct request){ .hostid = 7,
 		.rpc_seqno = 881,
@@ -322,8 +333,6 @@ sample(struct arena *a)
 		.cpu_req_instances = 1,
 		.resources = &cpu,
 		.nresources = 1 };
-	*job = (struct job){ .id = 5, .name = job_name };
-	app->name = name;
 	s->host = (struct host){ .id = 7, .domain_name = name };
 	s->nfiles = MANY;
 	s->files = NEWN(a, struct snap_file, MANY);
@@ -342,37 +351,38 @@ sample(struct arena *a)
 	d->sends = NEWN(a, struct dec_send, MANY);
 	for (size_t i = 0; i < MANY; i++)
 		d->sends[i] = (struct dec_send){ .how = i < 2 ? SEND_LOST : SEND_HELD,
-			.job = job,
-			.app = app,
+			.job = &job,
+			.app = &app,
 			.projected_flops = 1e9,
 			.speed_source = SPEED_VERSION };
 	d->nmessages = 1;
-	d->messages = NEW(a, struct dec_message);
-	d->messages[0] = (struct dec_message){ true, say };
+	d->messages = &message;
 	d->work_wanted = true;
 	d->why = WHY_DISK;
-	return record_of(a, &(struct record_from){ .conf = &conf,
-				.req = rq,
-				.snap = s,
-				.dec = d,
-				.at = 1795220000,
-				.seed = -2,
-				.userid = 45,
-				.refused = "",
-				.refused_for = "" });
+	return trace_of(a,
+	    &(struct trace_from){ .conf = &conf,
+		.req = rq,
+		.snap = s,
+		.dec = d,
+		.at = 1795220000,
+		.seed = -2,
+		.userid = 45,
+		.refused = "",
+		.refused_for = "" },
+	    sections);
 }
 
-START_TEST(record_says_all)
+START_TEST(trace_says_all)
 {
 	struct arena a = { 0 };
-	struct record *r = sample(&a);
+	struct trace *r = sample(&a, TRACE_REASONS);
 
-	ck_assert_int_eq(r->d.hostid, 7);
-	ck_assert_int_eq(r->d.seqno, 881);
-	ck_assert_str_eq(r->d.why, "DISK");
-	ck_assert_int_eq(r->d.jobs, 10);
-	ck_assert_int_eq(r->d.sends, MANY);
-	ck_assert_int_eq(r->d.resends, 2);
+	ck_assert_int_eq(r->rpc.hostid, 7);
+	ck_assert_int_eq(r->rpc.seqno, 881);
+	ck_assert_str_eq(r->decision.why, "DISK");
+	ck_assert_int_eq(r->decision.jobs, 10);
+	ck_assert_int_eq(r->decision.sends, MANY);
+	ck_assert_int_eq(r->decision.resends, 2);
 	ck_assert_str_eq(r->sent[0].speed, "VERSION");
 	ck_assert_int_eq(speed_source_named("VERSION"), SPEED_VERSION);
 	ck_assert_int_eq(speed_source_named(""), SPEED_BENCHMARK);
@@ -386,75 +396,141 @@ START_TEST(record_says_all)
 	ck_assert_int_eq(r->counts[1].jobs, 10);
 	ck_assert_int_eq(r->counts[1].files, 0);
 	ck_assert(r->asked[0].secs == 86400 && r->asked[0].present == 8);
+	ck_assert_uint_eq(r->nclaims, 0);
+	r = sample(&a, TRACE_REASONS | TRACE_COMMIT);
+	ck_assert_uint_eq(r->nsent, MANY);
+	ck_assert_uint_eq(r->nfiles, MANY);
+	ck_assert_uint_eq(r->nclaims, MANY);
 	arena_free(&a);
 }
 END_TEST
 
-START_TEST(record_survives)
+static char *
+written(struct arena *a, const struct trace *t, unsigned sections, size_t *n)
+{
+	struct buf b = buf_new(a);
+
+	trace_put(&b, t, sections);
+	trace_end(&b);
+	*n = b.n;
+	return b.p;
+}
+
+START_TEST(trace_survives)
 {
 	struct arena a = { 0 };
-	struct buf one = buf_new(&a), two = buf_new(&a);
 	struct fail f = { 0 };
-	struct record *r;
+	struct trace *t;
+	size_t n;
+	char *one = written(&a, sample(&a, TRACE_REASONS), TRACE_REASONS, &n);
 
-	record_put(&one, sample(&a));
-	ck_assert_int_eq(record_read(&a, arena_strdup(&a, one.p), &r, &f), OK);
-	record_put(&two, r);
-	ck_assert_str_eq(one.p, two.p);
-	ck_assert_int_eq(r->d.seed, -2);
-	ck_assert_str_eq(r->messages[0].text, "No tasks");
+	ck_assert_int_eq(trace_read(&a, arena_strdup(&a, one), n, &t, &f), OK);
+	ck_assert_str_eq(written(&a, t, TRACE_REASONS, &n), one);
+	ck_assert_int_eq(t->rpc.seed, -2);
+	ck_assert_str_eq(t->messages[0].text, "No tasks");
 	arena_free(&a);
 }
 END_TEST
 
-/* A newer program's record is read as far as it is known; what is none is refused. */
-START_TEST(record_of_others)
+#define HEAD "locus trace 3\n"
+static const struct {
+	const char *text, *complaint;
+} no_traces[] = {
+	{ "", "no trace" },
+	{ "<scheduler_request>", "no trace" },
+	{ "locus trace 3", "another version" },
+	{ "locus trace 4\nend\n", "another version" },
+	{ "locus recording 2\nrequest 5\n", "another version" },
+	{ "decision version=1 at=5 hostid=7\n", "another version" },
+	{ HEAD, "cut" },
+	{ HEAD "rpc hostid=7\n", "cut" },
+	{ HEAD "rpc hostid=7\nend", "cut" },
+	{ HEAD "end\n\n", "behind" },
+	{ HEAD "\nend\n", "no lines \"\"" },
+	{ HEAD "moon phase=1\nend\n", "no lines \"moon\"" },
+	{ HEAD "rpc moon=full\nend\n", "no column moon" },
+	{ HEAD "rpc hostid=x\nend\n", "no number" },
+	{ HEAD "rpc hostid\nend\n", "no =" },
+	{ HEAD "candidate id=3\nend\n", "before its fileset" },
+	{ HEAD "text name=a bytes=9\nx\nend\n", "cut in a text" },
+	{ HEAD "text name=a bytes=-1\nx\nend\n", "cut in a text" },
+	{ HEAD "text name=a bytes=0\nx\nend\n", "cut in a text" },
+};
+
+START_TEST(trace_refused)
 {
 	struct arena a = { 0 };
 	struct fail f = { 0 };
-	struct record *r;
-	char newer[] = "decision version=2 hostid=7 moon=\"full\"\nmoon phase=1\n"
-		       "sent id=3 weight=2\n\nbroken\nsent";
-	char none[] = "decisions hostid=7\n", empty[] = "";
+	struct trace *t;
+	const char *text = no_traces[_i].text;
 
-	ck_assert_int_eq(record_read(&a, newer, &r, &f), OK);
-	ck_assert_int_eq(r->d.hostid, 7);
-	ck_assert_uint_eq(r->nsent, 2);
-	ck_assert_int_eq(r->sent[0].id, 3);
-	ck_assert_str_eq(r->sent[1].name, "");
-	ck_assert_int_eq(record_read(&a, none, &r, &f), E_BADREQ);
-	ck_assert_int_eq(record_read(&a, empty, &r, &f), E_BADREQ);
+	ck_assert_int_eq(
+	    trace_read(&a, arena_strdup(&a, text), strlen(text), &t, &f), E_BADREQ);
+	ck_assert_msg(
+	    strstr(f.detail, no_traces[_i].complaint) != NULL, "%s", f.detail);
 	arena_free(&a);
 }
 END_TEST
 
-/* Cut anywhere, it is read or refused, and nothing breaks. */
-START_TEST(record_cut)
+/* Rows of rows, a text with a NUL, and what follows it. */
+START_TEST(trace_read_back)
+{
+	static const char text[] = HEAD
+	    "fileset name=F1\ncandidate id=1\ncandidate id=2\nfileset name=F2\n"
+	    "candidate id=3\ntext name=a bytes=3\n\0\nb\ntext name=b bytes=0\n\n"
+	    "lost id=9\nend\n";
+	struct arena a = { 0 };
+	struct fail f = { 0 };
+	struct trace *t;
+	size_t n;
+
+	ck_assert_msg(trace_read(&a, arena_memdup(&a, text, sizeof(text) - 1),
+			  sizeof(text) - 1, &t, &f) == OK,
+	    "%s", f.detail);
+	ck_assert_uint_eq(t->snap.nfiles, 2);
+	ck_assert_uint_eq(t->snap.files[0].njobs, 2);
+	ck_assert_int_eq(t->snap.files[0].jobs[1].id, 2);
+	ck_assert_int_eq(t->snap.files[1].jobs[0].id, 3);
+	ck_assert_str_eq(t->snap.files[1].jobs[0].wu_name, "");
+	ck_assert_str_eq(t->snap.user.name, "");
+	ck_assert_int_eq(memcmp(trace_text(t, "a", &n), "\0\nb", 4), 0);
+	ck_assert_uint_eq(n, 3);
+	ck_assert_str_eq(trace_text(t, "b", NULL), "");
+	ck_assert_ptr_null(trace_text(t, "c", NULL));
+	ck_assert_int_eq(t->lost[0], 9);
+	arena_free(&a);
+}
+END_TEST
+
+/* Cut anywhere, it is refused. */
+START_TEST(trace_cut)
 {
 	struct arena a = { 0 };
-	struct buf b = buf_new(&a);
 	struct fail f = { 0 };
-	struct record *r;
+	struct trace *t;
+	size_t n;
+	char *text = written(&a, sample(&a, TRACE_REASONS), TRACE_REASONS, &n);
 
-	record_put(&b, sample(&a));
-	for (size_t n = 0; n < b.n && n < 2000; n++)
-		record_read(&a, arena_memdup(&a, b.p, n), &r, &f);
+	for (size_t cut = 0; cut < n; cut++)
+		ck_assert_int_eq(
+		    trace_read(&a, arena_memdup(&a, text, cut), cut, &t, &f), E_BADREQ);
 	arena_free(&a);
 }
 END_TEST
 
 /* Refused before anything was read. */
-START_TEST(record_of_nothing)
+START_TEST(trace_of_nothing)
 {
 	struct arena a = { 0 };
 	struct conf conf = { .hash = "" };
-	struct record *r = record_of(&a,
-	    &(struct record_from){
-		.conf = &conf, .refused = "BAD_KEY", .refused_for = "no such key" });
+	struct trace *t = trace_of(&a,
+	    &(struct trace_from){
+		.conf = &conf, .refused = "BAD_KEY", .refused_for = "no such key" },
+	    TRACE_REASONS);
 
-	ck_assert_str_eq(r->d.refused, "BAD_KEY");
-	ck_assert_str_eq(r->d.why, "NONE");
-	ck_assert_uint_eq(r->nsent + r->nfiles + r->ncounts, 0);
+	ck_assert_str_eq(t->rpc.refused, "BAD_KEY");
+	ck_assert_str_eq(t->decision.why, "NONE");
+	ck_assert_uint_eq(t->nsent + t->nfiles + t->ncounts, 0);
 	arena_free(&a);
 }
 END_TEST
@@ -543,7 +619,7 @@ START_TEST(counters_in_trouble)
 }
 END_TEST
 
-UNIT_MAIN("record", {
+UNIT_MAIN("trace", {
 	ADD(counters_are_shared);
 	ADD(counters_in_trouble);
 	ADD(ring_keeps_the_newest);
@@ -553,9 +629,10 @@ UNIT_MAIN("record", {
 	ADD(ring_in_trouble);
 	ADD(rows_survive);
 	ADD_LOOP(columns_refused, N(bad_columns));
-	ADD(record_says_all);
-	ADD(record_survives);
-	ADD(record_of_others);
-	ADD(record_cut);
-	ADD(record_of_nothing);
+	ADD(trace_says_all);
+	ADD(trace_survives);
+	ADD_LOOP(trace_refused, N(no_traces));
+	ADD(trace_read_back);
+	ADD(trace_cut);
+	ADD(trace_of_nothing);
 })

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A trace: what an RPC saw and decided, as text.  Recordings (locus replay), the
+ * decision log (locus explain) and golden tests are traces with other sections.
+ *
+ *     locus trace 3
+ *     rpc at=1795220000 seed=1 hostid=1000
+ *     sent id=21 name=wu_ok_0 runtime_s=3600
+ *     text name=reply bytes=12
+ *     <12 bytes>
+ *     end
+ *
+ * A line is a kind and column=value pairs (row_text.h); trace.def has the kinds.  Only
+ * the bytes of a text stand outside a line.
+ */
+#ifndef PROTO_TRACE_H
+#define PROTO_TRACE_H
+
+#include "lib/buf.h"
+#include "lib/err.h"
+#include "model/conf.h"
+#include "model/decision.h"
+#include "model/rows.h"
+
+/* Larger when a column has another meaning than before; not when one is added. */
+enum { TRACE_VERSION = 3 };
+
+enum trace_section {
+	TRACE_SNAPSHOT = 1, /* all rows that the decision looked at */
+	TRACE_OUTCOME = 2,  /* of the commit, and the texts: request, reply, ... */
+	TRACE_REASONS = 4,  /* what was decided and why */
+	TRACE_COMMIT = 8,   /* what the commit writes and expects to find */
+};
+
+#define ROW(kind)               struct trace_##kind {
+#define COL(kind, column, type) col_##type column;
+#define ROW_END(kind)                                                                  \
+	}                                                                              \
+	;
+#include "proto/trace.def"
+
+struct trace_text {
+	char *name;
+	int64_t bytes;
+	char *p; /* a NUL stands behind */
+};
+
+struct trace {
+	struct trace_rpc rpc;
+	struct trace_reply reply;
+	struct snapshot
+	    snap;           /* without preferences, which follow from the user's row */
+	struct catalog cat; /* without plan classes and limits, which are texts */
+	struct result *results;    /* of snap.reports */
+	struct dec_message *notes; /* put before the decision's messages */
+	int64_t *lost, *dropped;   /* to others: before and after the decision */
+	struct trace_text *texts;  /* names are the caller's */
+	size_t nreported, nresults, nothers, nnotes, nlost, ndropped, ntexts;
+	struct trace_decision decision;
+#define MADE(kind, sections, members)                                                  \
+	struct trace_##kind *members;                                                  \
+	size_t n##members;
+#include "proto/trace.def"
+};
+
+/*
+ * Appends the lines of these sections (enum trace_section), after the head if b is
+ * empty.  trace_end() closes the trace.
+ */
+void trace_put(struct buf *b, const struct trace *, unsigned sections);
+void trace_end(struct buf *);
+
+/* Whether these bytes begin like a trace, of this version or another. */
+bool trace_is(const char *, size_t n);
+/*
+ * Changes in, which must live as long as the trace.  The texts of rows are never NULL.
+ * E_BADREQ: it is not a whole trace of this version, or has an unknown kind or column.
+ */
+enum err trace_read(struct arena *, char *in, size_t n, struct trace **, struct fail *);
+/* The first text of this name; NULL: there is none.  n may be NULL. */
+char *trace_text(const struct trace *, const char *name, size_t *n);
+
+struct trace_from { /* req, snap, dec: NULL if the RPC did not come so far */
+	const struct conf *conf;
+	const struct request *req;
+	const struct snapshot *snap;
+	const struct decision *dec;
+	int64_t at, seed, rounds, lost, waited_ms, userid;
+	const char *refused, *refused_for; /* "" = nothing */
+};
+/*
+ * The sections TRACE_REASONS and, if asked for, TRACE_COMMIT of an RPC.  Without
+ * TRACE_COMMIT lists are cut, so that a line in the decision log has a bound whatever
+ * was asked; the numbers in "decision" and "count" are of all.  Points into what it is
+ * from.
+ */
+struct trace *trace_of(struct arena *, const struct trace_from *, unsigned sections);
+
+struct trace_kind { /* one line of the table in trace.def */
+	const char *name;
+	const struct row_shape *shape;
+	unsigned sections;
+	size_t rows, n;   /* offsets of the row, or of the array and its length */
+	bool list, child; /* child: in a row of the kind before */
+};
+extern const struct trace_kind trace_kinds[];
+extern const size_t ntrace_kinds;
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The decision log of this machine's schedulers: what its ring files hold, and its
+ * output. */
+#ifndef TOOLS_TRACES_H
+#define TOOLS_TRACES_H
+
+#include <jansson.h>
+#include "proto/trace.h"
+#include "tools/cmd.h"
+
+/*
+ * The decisions about a host, oldest first.  OK also if there are none, or no log;
+ * warns about those of another version of Locus.
+ */
+enum err traces_of_host(struct ctx *, int64_t hostid, struct trace ***, size_t *n);
+
+/* The decisions that sent this result or left it out, as far as their lists reach. */
+enum err traces_of_job(struct ctx *, int64_t result_id, struct trace ***, size_t *n);
+
+/* The decisions of this number: eight hexadecimal digits, rpc= in the log. */
+enum err traces_of_rpc(struct ctx *, const char *rpc, struct trace ***, size_t *n);
+
+/* Prints the funnel: how many jobs each reason removed, and which one was decisive. now
+ * in s UTC. */
+void trace_print(struct ctx *, const struct trace *, int64_t now);
+/* Whether the task was sent alone or replicated, and why; "" if its workunit fixes the
+ * number of results. */
+char *trace_replication(struct arena *, const struct trace_sent *);
+json_t *trace_json(const struct trace *);
+/* rpc= in the log. */
+char *trace_rpc_number(struct arena *, const struct trace *);
+
+#endif
