@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The schema of a project: the tables and columns of a BOINC project's database (same names and meanings), ids of
--- 64 bits, every table InnoDB with a primary key, and a default for every number.  What is Locus' own is marked "ours".
+-- The schema of a project: the tables and columns of a BOINC project's database (same names and meanings), with 64-bit
+-- ids, every table InnoDB with a primary key, and a default for every number.  Additions of Locus are marked "ours".
 --
--- The layout is read by programs (schema.c): one column or index per line, a line that ends in ";" ends a statement,
--- and a BOINC database is adopted by adding the columns that it lacks and the indexes marked "-- ours".
+-- Programs parse this layout (adopt.c): one column or index per line, and a line ending in ";" ends a statement.  A
+-- BOINC database is adopted by adding the columns that it lacks and the indexes marked "-- ours".
 --
--- Text: names, keys and digests compare byte by byte (utf8mb4_bin, the default of every table); an e-mail address and
--- the names of people and teams compare without regard to case.  What clients send raw is a blob.  Indexes on
--- result: only those that the statements need; each further one costs every report and every send.
+-- Text: names, keys and digests are compared byte by byte (utf8mb4_bin, the default of every table); e-mail addresses
+-- and the names of people and teams are compared without regard to case.  Raw data from clients is stored in blobs.
+-- The table result has only the indexes that the statements need: each one costs every report and every send.
 
 CREATE TABLE IF NOT EXISTS locus_schema (
 	id TINYINT NOT NULL DEFAULT 1,
@@ -102,11 +102,11 @@ CREATE TABLE IF NOT EXISTS user (
 	login_token_time DOUBLE NOT NULL DEFAULT 0,
 	previous_email_addr VARCHAR(254) NOT NULL DEFAULT '',
 	email_addr_change_time DOUBLE NOT NULL DEFAULT 0,
-	banned TINYINT NOT NULL DEFAULT 0, -- ours: its hosts get no work
-	host_seq BIGINT NOT NULL DEFAULT 0, -- ours: 1 more with each host made
-	old_keys_of VARCHAR(32) NOT NULL DEFAULT '', -- ours: digest of the weak key that these two are valid with
-	old_weak_key VARCHAR(32) NOT NULL DEFAULT '', -- ours: digest of it before passwd_hash was replaced at a login
-	old_rss_key VARCHAR(32) NOT NULL DEFAULT '', -- ours: the same of the key of notices
+	banned TINYINT NOT NULL DEFAULT 0, -- ours: hosts of this account get no work
+	host_seq BIGINT NOT NULL DEFAULT 0, -- ours: grows by 1 with each new host
+	old_keys_of VARCHAR(32) NOT NULL DEFAULT '', -- ours: digest of the weak key while the next two keys are valid
+	old_weak_key VARCHAR(32) NOT NULL DEFAULT '', -- ours: digest of the weak key before passwd_hash was replaced at a login
+	old_rss_key VARCHAR(32) NOT NULL DEFAULT '', -- ours: the same for the key for notices
 	PRIMARY KEY (id),
 	UNIQUE KEY user_email (email_addr),
 	UNIQUE KEY user_auth (authenticator),
@@ -195,15 +195,15 @@ CREATE TABLE IF NOT EXISTS host (
 	p_ngpus INT NOT NULL DEFAULT 0,
 	p_gpu_fpops DOUBLE NOT NULL DEFAULT 0,
 	misc TEXT NOT NULL DEFAULT (''),
-	rpc_token BIGINT NOT NULL DEFAULT 0, -- ours: written with a commit, settles an uncertain one
-	search_ready BIGINT NOT NULL DEFAULT 0, -- ours: where the search for jobs that fit goes on, a place of result.q
-	search_id BIGINT NOT NULL DEFAULT 0, -- ours: its other half
-	nci_ready BIGINT NOT NULL DEFAULT 0, -- ours: the same for apps that use almost no CPU
-	nci_id BIGINT NOT NULL DEFAULT 0, -- ours: its other half
+	rpc_token BIGINT NOT NULL DEFAULT 0, -- ours: written with a commit, resolves an uncertain one
+	search_ready BIGINT NOT NULL DEFAULT 0, -- ours: cursor of the search for jobs, in result.q
+	search_id BIGINT NOT NULL DEFAULT 0, -- ours: the cursor's other half
+	nci_ready BIGINT NOT NULL DEFAULT 0, -- ours: the same cursor for apps that use almost no CPU
+	nci_id BIGINT NOT NULL DEFAULT 0, -- ours: the cursor's other half
 	rpc_day INT NOT NULL DEFAULT 0, -- ours: day of rpc_time; its index changes once a day, not per RPC
 	PRIMARY KEY (id),
-	KEY host_userid_cpid (userid, host_cpid), -- ours: a host of this user
-	KEY host_rpc_day (rpc_day), -- ours: how many hosts are active
+	KEY host_userid_cpid (userid, host_cpid), -- ours: finds a host of this user
+	KEY host_rpc_day (rpc_day), -- ours: counts active hosts
 	KEY host_domain_name (domain_name),
 	KEY host_avg (expavg_credit),
 	KEY host_tot (total_credit)
@@ -225,7 +225,7 @@ CREATE TABLE IF NOT EXISTS host_app_version (
 	turnaround_var DOUBLE NOT NULL DEFAULT 0,
 	turnaround_q DOUBLE NOT NULL DEFAULT 0,
 	consecutive_valid INT NOT NULL DEFAULT 0,
-	PRIMARY KEY (host_id, app_version_id) -- ours: every table has one
+	PRIMARY KEY (host_id, app_version_id) -- ours: every table has a primary key
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 CREATE TABLE IF NOT EXISTS workunit (
@@ -264,7 +264,7 @@ CREATE TABLE IF NOT EXISTS workunit (
 	size_class SMALLINT NOT NULL DEFAULT -1,
 	keywords VARCHAR(254) NOT NULL DEFAULT '',
 	app_version_num INT NOT NULL DEFAULT 0,
-	transition_seq INT UNSIGNED NOT NULL DEFAULT 0, -- ours: whoever needs the transitioner adds 1
+	transition_seq INT UNSIGNED NOT NULL DEFAULT 0, -- ours: programs that need the transitioner add 1
 	PRIMARY KEY (id),
 	UNIQUE KEY wu_name (name),
 	KEY wu_val (appid, need_validate),
@@ -272,7 +272,7 @@ CREATE TABLE IF NOT EXISTS workunit (
 	KEY wu_filedel (file_delete_state),
 	KEY wu_assim (appid, assimilate_state),
 	KEY wu_batch (batch),
-	KEY wu_fileset (fileset_id, canonical_resultid, error_mask) -- ours: can a file still make results?
+	KEY wu_fileset (fileset_id, canonical_resultid, error_mask) -- ours: can a file still produce results?
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 CREATE TABLE IF NOT EXISTS result (
@@ -313,21 +313,21 @@ CREATE TABLE IF NOT EXISTS result (
 	peak_working_set_size DOUBLE NOT NULL DEFAULT 0,
 	peak_swap_size DOUBLE NOT NULL DEFAULT 0,
 	peak_disk_usage DOUBLE NOT NULL DEFAULT 0,
-	ready BIGINT DEFAULT NULL, -- ours: while unsent its file set, or its shard (< 0); sent, the mark for the ledger; else NULL
+	ready BIGINT DEFAULT NULL, -- ours: unsent: the file set, or the shard (< 0); sent: the mark for the ledger; else NULL
 	fileset_id BIGINT NOT NULL DEFAULT 0, -- ours: copy of workunit.fileset_id
-	once BIGINT DEFAULT NULL, -- ours: user, or -host, when sent under a once rule
-	bytes_needed BIGINT NOT NULL DEFAULT 0, -- ours: bytes of large files that it needs
-	bytes_saved BIGINT NOT NULL DEFAULT 0, -- ours: of which the host had so many
+	once BIGINT DEFAULT NULL, -- ours: user or -host, if sent under a once rule
+	bytes_needed BIGINT NOT NULL DEFAULT 0, -- ours: bytes of large files that the host has to fetch
+	bytes_saved BIGINT NOT NULL DEFAULT 0, -- ours: bytes of large files that the host has already
 	PRIMARY KEY (id),
 	UNIQUE KEY res_name (name),
 	UNIQUE KEY wu_once (workunitid, once), -- ours: the once rule, and the results of a workunit
 	KEY q (ready, id), -- ours: unsent results; a claim changes it, a report does not
-	KEY res_host (hostid, server_state, id), -- ours: in progress on a host
-	KEY res_user (userid, fileset_id, id), -- ours: last id of a user and file set
-	KEY res_filedel (file_delete_state) -- ours: output files to be deleted
+	KEY res_host (hostid, server_state, id), -- ours: results in progress on a host
+	KEY res_user (userid, fileset_id, id), -- ours: last id sent for a user and file set
+	KEY res_filedel (file_delete_state) -- ours: results with output files to delete
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
--- ours: what clients wrote about themselves, one row per host and kind
+-- ours: logs that clients send about themselves, one row per host and kind
 CREATE TABLE IF NOT EXISTS host_log (
 	hostid BIGINT NOT NULL DEFAULT 0,
 	kind TINYINT NOT NULL DEFAULT 0,
@@ -342,7 +342,7 @@ CREATE TABLE IF NOT EXISTS msg_from_host (
 	hostid BIGINT NOT NULL DEFAULT 0,
 	variety VARCHAR(254) NOT NULL DEFAULT '',
 	handled SMALLINT NOT NULL DEFAULT 0,
-	xml MEDIUMBLOB, -- or text, as a BOINC project has it
+	xml MEDIUMBLOB, -- or text, as in a BOINC project
 	PRIMARY KEY (id),
 	KEY message_handled (handled),
 	KEY message_hostid (hostid)
@@ -354,7 +354,7 @@ CREATE TABLE IF NOT EXISTS msg_to_host (
 	hostid BIGINT NOT NULL DEFAULT 0,
 	variety VARCHAR(254) NOT NULL DEFAULT '',
 	handled SMALLINT NOT NULL DEFAULT 0,
-	xml MEDIUMBLOB, -- or text, as a BOINC project has it
+	xml MEDIUMBLOB, -- or text, as in a BOINC project
 	PRIMARY KEY (id),
 	KEY msg_to_host (hostid, handled)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
@@ -531,12 +531,12 @@ CREATE TABLE IF NOT EXISTS fileset (
 	id BIGINT NOT NULL AUTO_INCREMENT,
 	name VARCHAR(191) NOT NULL DEFAULT '',
 	appid BIGINT NOT NULL DEFAULT 0, -- ours: the app whose workunits use it
-	gen_parts INT NOT NULL DEFAULT 0, -- ours: parts that the built-in generator cuts it into
-	gen_next INT NOT NULL DEFAULT 0, -- ours: the next one to make
-	paused INT NOT NULL DEFAULT 0, -- ours: 1 held back, 2 draining
-	demand BIGINT NOT NULL DEFAULT 0, -- ours: requests that raised need_work for it
-	demand_met BIGINT NOT NULL DEFAULT 0, -- ours: waits that work of it ended
-	demand_time BIGINT NOT NULL DEFAULT 0, -- ours: of the last such request
+	gen_parts INT NOT NULL DEFAULT 0, -- ours: parts for the built-in generator
+	gen_next INT NOT NULL DEFAULT 0, -- ours: the next part to make
+	paused INT NOT NULL DEFAULT 0, -- ours: 1 = paused, 2 = draining
+	demand BIGINT NOT NULL DEFAULT 0, -- ours: number of requests that raised need_work
+	demand_met BIGINT NOT NULL DEFAULT 0, -- ours: number of waits ended by new work
+	demand_time BIGINT NOT NULL DEFAULT 0, -- ours: time of the last such request
 	dropped_time BIGINT NOT NULL DEFAULT 0, -- ours: when it last left the working set
 	create_time BIGINT NOT NULL DEFAULT 0, -- ours
 	PRIMARY KEY (id),
@@ -557,12 +557,12 @@ CREATE TABLE IF NOT EXISTS sched_trigger (
 	work_available INT NOT NULL DEFAULT 0,
 	no_work_available INT NOT NULL DEFAULT 0,
 	working_set_removal INT NOT NULL DEFAULT 0,
-	need_work_time BIGINT NOT NULL DEFAULT 0, -- ours: when each was raised
+	need_work_time BIGINT NOT NULL DEFAULT 0, -- ours: when each trigger was raised
 	work_available_time BIGINT NOT NULL DEFAULT 0, -- ours
 	no_work_available_time BIGINT NOT NULL DEFAULT 0, -- ours
 	working_set_removal_time BIGINT NOT NULL DEFAULT 0, -- ours
-	claim_time BIGINT NOT NULL DEFAULT 0, -- ours: since when somebody makes work of it; 0 nobody
-	claim_owner VARCHAR(190) NOT NULL DEFAULT '', -- ours: who
+	claim_time BIGINT NOT NULL DEFAULT 0, -- ours: since when a generator works on it; 0 = none
+	claim_owner VARCHAR(190) NOT NULL DEFAULT '', -- ours: the generator's instance
 	PRIMARY KEY (id),
 	UNIQUE KEY fileset_id (fileset_id), -- ours
 	KEY need_work (need_work), -- ours
@@ -580,7 +580,7 @@ CREATE TABLE IF NOT EXISTS host_file (
 	KEY host_file_file (file_id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
--- ours: what was sent, per UTC day (days since 1970), file set and host; day 0 holds the sums of old days, per file set
+-- ours: jobs sent, per UTC day (days since 1970), file set and host; day 0 holds the sums of old days, per file set
 -- (host 0) and per host (file set 0)
 CREATE TABLE IF NOT EXISTS ledger (
 	day BIGINT NOT NULL DEFAULT 0,
@@ -595,7 +595,7 @@ CREATE TABLE IF NOT EXISTS ledger (
 	KEY ledger_host (hostid, day)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
--- ours: of one request in 16, what its jobs would have made the host fetch without locality; per UTC day and one of 16
+-- ours: for one request in 16, what its jobs would have made the host fetch without locality; per UTC day and one of 16
 -- shards, so that requests do not wait for each other's row
 CREATE TABLE IF NOT EXISTS baseline_cost_measure (
 	day BIGINT NOT NULL DEFAULT 0,
@@ -607,7 +607,7 @@ CREATE TABLE IF NOT EXISTS baseline_cost_measure (
 	PRIMARY KEY (day, shard)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
--- Run again when a database is adopted: a project that has types of its own keeps them.
+-- Also run when a database is adopted: a project keeps its own types.
 INSERT INTO consent_type (id, shortname, description, enabled, project_specific, privacypref)
 	SELECT t.* FROM (SELECT 1 AS id, 'ENROLL' AS shortname, 'General terms-of-use for this project.' AS description,
 		0 AS enabled, 0 AS project_specific, 0 AS privacypref
