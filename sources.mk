@@ -27,6 +27,7 @@ lib_sources = \
 	lib/log.h \
 	lib/near.c \
 	lib/near.h \
+	lib/order.h \
 	lib/pattern.c \
 	lib/pattern.h \
 	lib/pattern_compile.c \
@@ -256,6 +257,15 @@ rules_sources = \
 	rules/sets.c \
 	rules/sets.h
 
+trigger_sources = \
+	trigger/cache.h \
+	trigger/dirs.c \
+	trigger/no_work.c \
+	trigger/store.h \
+	trigger/trigger.c \
+	trigger/trigger.h \
+	trigger/working_set.c
+
 db_sources = \
 	db/account.c \
 	db/adopt.c \
@@ -277,10 +287,7 @@ db_sources = \
 	db/inspect.h \
 	db/ledger.c \
 	db/ledger.h \
-	db/no_work.c \
-	db/no_work.h \
 	db/open.c \
-	db/order.h \
 	db/private.h \
 	db/result.c \
 	db/run.c \
@@ -301,16 +308,10 @@ db_sources = \
 	db/stmts.def \
 	db/stmts.h \
 	db/trickle.c \
-	db/trigger.c \
-	db/trigger.h \
-	db/trigger_dirs.c \
 	db/trigger_rows.c \
-	db/trigger_store.c \
-	db/trigger_store.h \
+	db/trigger_rows.h \
 	db/tx_batch.c \
 	db/user.c \
-	db/working_set.c \
-	db/working_set.h \
 	db/workunit.c \
 	db/wu_updates.c \
 	db/wu_updates.h
@@ -704,6 +705,7 @@ unit_tests = \
 	test/unit/test_steps \
 	test/unit/test_tools \
 	test/unit/test_trace \
+	test/unit/test_trigger \
 	test/unit/test_upload \
 	test/unit/test_web
 

@@ -387,9 +387,8 @@ find_triggers(struct instance *r)
 	if (gethostname(host, sizeof(host)) != 0)
 		host[0] = '\0';
 	host[sizeof(host) - 1] = '\0';
-	x->triggers = (struct triggers){ .conf = x->conf,
-		.db = x->db,
-		.owner = arena_printf(&r->life, "%s/%s", host, r->opt.name) };
+	x->triggers = triggers_of(
+	    x->conf, x->db, arena_printf(&r->life, "%s/%s", host, r->opt.name));
 }
 
 /* Does everything that precedes the first step. */

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include "daemons/backoff.h"
 #include "db/db.h"
-#include "db/trigger.h"
+#include "db/trigger_rows.h"
 #include "lib/arena.h"
 #include "lib/err.h"
 #include "lib/rng.h"

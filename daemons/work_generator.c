@@ -14,7 +14,7 @@
 #include "db/entity.h"
 #include "db/fleet.h"
 #include "db/wu_updates.h"
-#include "db/trigger.h"
+#include "db/trigger_rows.h"
 #include "lib/log.h"
 #include "lib/proc.h"
 #include "lib/words.h"

@@ -2,7 +2,7 @@
 /* Apps, platforms and app versions: read as a whole, changed only by the admin. */
 #include "db/entity.h"
 
-#include "db/no_work.h"
+#include "db/private.h"
 #include "db/stmts.h"
 #include "lib/banned.h"
 
@@ -38,7 +38,7 @@ catalog_load(struct db *db, struct arena *a, struct catalog **out, struct fail *
 	if (e != OK)
 		return e;
 	*out = c;
-	no_work_forget_gaps(db); /* once a minute is enough */
+	no_work_forget_gaps(&db->trigger_cache); /* once a minute is enough */
 	return benchmarks_load(db, a, c, f);
 }
 

@@ -36,7 +36,7 @@ db_close(struct db *db)
 		return;
 	conn_drop(db);
 	arena_free(&db->scratch);
-	arena_free(&db->working_set.a);
+	trigger_cache_free(&db->trigger_cache);
 	struct arena a = db->a; /* holds db itself */
 	arena_free(&a);
 }

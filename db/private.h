@@ -8,8 +8,7 @@
 
 #include <mysql.h>
 #include "db/inspect.h"
-#include "db/no_work.h"
-#include "db/working_set.h"
+#include "trigger/cache.h"
 
 /* my_bool in MariaDB Connector/C, bool in MySQL's library. */
 typedef __typeof__(((MYSQL_BIND *)0)->is_null_value) sql_bool;
@@ -73,8 +72,7 @@ struct db {
 	int text_bytes;  /* bytes of the widest character in text columns */
 	uint64_t count;
 	struct tx_batch tx_batch;
-	struct no_work no_work;
-	struct working_set working_set;
+	struct trigger_cache trigger_cache;
 	int64_t until_ms; /* no statement starts later, monotonic clock; 0 = no limit */
 	int64_t asked_ms; /* last successful check, monotonic clock; 0 = never */
 };

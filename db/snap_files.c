@@ -7,11 +7,11 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "db/no_work.h"
-#include "db/order.h"
+#include "lib/order.h"
 #include "db/snap_sets.h"
 #include "db/stmts.h"
-#include "db/working_set.h"
+#include "db/trigger_rows.h"
+#include "trigger/cache.h"
 #include "model/states.h"
 #include "lib/banned.h"
 
@@ -151,7 +151,7 @@ no_work_of(struct db *db, struct arena *a, const struct conf *cf,
     const struct set_rows *rows, const int64_t *ids, size_t n, bool **no_work,
     struct fail *f)
 {
-	const struct triggers t = { .conf = cf, .db = db };
+	const struct triggers t = triggers_of(cf, db, NULL);
 	char **names = NEWN(a, char *, n + 1);
 
 	*no_work = NEWN(a, bool, n + 1);
@@ -325,7 +325,7 @@ snapshot_working_set(struct db *db, struct arena *a, const struct conf *cf,
     const struct request *rq, struct rng *rng, size_t k, struct snapshot *s,
     struct fail *f)
 {
-	const struct triggers t = { .conf = cf, .db = db };
+	const struct triggers t = triggers_of(cf, db, NULL);
 	int64_t *ids = NEWN(a, int64_t, k + 1);
 	char **names;
 	size_t n, nids = 0;
@@ -445,7 +445,7 @@ sets_after(const struct triggers *t, struct arena *a, int64_t after, size_t k,
 	for (size_t i = 0; i < *n; i++) {
 		names[i] = (*sets)[i].name;
 		ids[i] = (*sets)[i].id;
-		no_work_gap(t->db, i == 0 ? after : ids[i - 1], ids[i]);
+		no_work_gap(t->cache, i == 0 ? after : ids[i - 1], ids[i]);
 	}
 	e = no_work_there(t, a, ids, names, *n, makeable, f);
 	for (size_t i = 0; i < *n; i++)
@@ -462,7 +462,7 @@ static enum err
 search_makeable(struct db *db, struct arena *a, const struct conf *cf, struct rng *rng,
     size_t k, const struct snapshot *s, int64_t *ids, size_t *n, struct fail *f)
 {
-	const struct triggers t = { .conf = cf, .db = db };
+	const struct triggers t = triggers_of(cf, db, NULL);
 	int64_t last = s->glance.last_fileset;
 	int64_t drawn = last > 0 ? (int64_t)rng_below(rng, (uint64_t)last) : 0;
 	int64_t next = no_work_next(&t, drawn, last);

@@ -7,9 +7,9 @@
 #include "db/snap_sets.h"
 
 #include <stdlib.h>
-#include "db/order.h"
+#include "lib/order.h"
 #include "db/stmts.h"
-#include "db/trigger.h"
+#include "db/trigger_rows.h"
 #include "lib/banned.h"
 
 enum {
@@ -171,7 +171,7 @@ static enum err
 look_at_news(struct db *db, struct arena *a, const struct conf *cf, int64_t now,
     struct snapshot *s, struct fail *f)
 {
-	const struct triggers t = { .conf = cf, .db = db };
+	const struct triggers t = triggers_of(cf, db, NULL);
 	struct snap_file **of = NEWN(a, struct snap_file *, s->nfiles + 1);
 	char **names = NEWN(a, char *, s->nfiles + 1);
 	int64_t *age_s = NEWN(a, int64_t, s->nfiles + 1);

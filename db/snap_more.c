@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "db/order.h"
+#include "lib/order.h"
 #include "db/stmts.h"
 #include "model/states.h"
 #include "lib/banned.h"

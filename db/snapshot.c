@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "db/order.h"
+#include "lib/order.h"
 #include "db/snap_sets.h"
 #include "db/stmts.h"
 #include "model/states.h"

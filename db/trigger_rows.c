@@ -4,14 +4,18 @@
  * trigger.  Every change is one statement that names the state it expects, so any
  * number of processes on any number of machines may make it.
  */
-#include "db/trigger_store.h"
+#include "db/trigger_rows.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include "db/order.h"
+#include <unistd.h>
+#include "db/private.h"
 #include "db/stmts.h"
 #include "lib/clock.h"
+#include "trigger/store.h"
 #include "lib/banned.h"
+
+enum { TRIES = 8 };
 
 static const struct {
 	enum stmt_id raise, clear, list, since;
@@ -90,7 +94,7 @@ owner_of(const struct triggers *t)
 }
 
 static enum err
-rows_change(const struct triggers *t, enum trigger_op op, enum trigger of,
+rows_change_once(const struct triggers *t, enum trigger_op op, enum trigger of,
     const char *name, struct fail *f)
 {
 	const char *owner = owner_of(t);
@@ -120,6 +124,23 @@ rows_change(const struct triggers *t, enum trigger_op op, enum trigger of,
 	if (e == OK && affected == 0)
 		return FAIL(f, E_NOTFOUND,
 		    "%s: no such trigger, or another process has it", name);
+	return e;
+}
+
+/* A trigger must not be lost with a connection, so a change is tried again. */
+static enum err
+rows_change(const struct triggers *t, enum trigger_op op, enum trigger of,
+    const char *name, struct fail *f)
+{
+	struct rng rng = rng_seed((uint64_t)clock_mono_ms() ^ (uint64_t)getpid());
+	enum err e = OK;
+
+	for (int i = 0; i < TRIES; i++) {
+		e = rows_change_once(t, op, of, name, f);
+		if (e != E_RETRY)
+			break;
+		db_retry_nap(&rng, i);
+	}
 	return e;
 }
 
@@ -171,9 +192,33 @@ rows_claims(const struct triggers *t, struct arena *a, int64_t now,
 	return OK;
 }
 
-const struct trigger_store trigger_store_rows = {
+/* Rows do not tell. */
+static bool
+rows_changed(const struct triggers *t, enum trigger of, struct fs_seen *seen)
+{
+	(void)t;
+	(void)of;
+	(void)seen;
+	return false;
+}
+
+static const struct trigger_store trigger_store_rows = {
 	.change = rows_change,
 	.since = rows_since,
 	.list = rows_list,
 	.claims = rows_claims,
+	.changed = rows_changed,
 };
+
+struct triggers
+triggers_of(const struct conf *cf, struct db *db, const char *owner)
+{
+	return (struct triggers){
+		.store = triggers_in_rows(cf) ? &trigger_store_rows :
+		                                &trigger_store_dirs,
+		.conf = cf,
+		.db = db,
+		.cache = db != NULL ? &db->trigger_cache : NULL,
+		.owner = owner,
+	};
+}

@@ -38,7 +38,7 @@ steps-doc:
 	cd $(srcdir) && awk -f test/steps.awk sched/rpc/steps.def doc/architecture.md >doc/architecture.md.new && \
 	  mv doc/architecture.md.new doc/architecture.md
 
-code_files = find lib model proto rules db sched daemons tools client samples test \
+code_files = find lib model proto rules trigger db sched daemons tools client samples test \
 	-name '*.[ch]' 2>/dev/null
 
 # Layout by clang-format, and what cppcheck finds.

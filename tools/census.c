@@ -7,7 +7,7 @@
 #include "db/entity.h"
 #include "db/wu_updates.h"
 #include "db/stmts.h"
-#include "db/trigger.h"
+#include "db/trigger_rows.h"
 #include "lib/clock.h"
 #include "model/states.h"
 #include "rules/sched/decide.h"
@@ -28,7 +28,7 @@ census_triggers(struct ctx *x, struct census *c)
 		{ TRIGGER_NO_WORK_AVAILABLE, &c->no_work_available },
 		{ TRIGGER_FILES_NO_WORK, &c->files_no_work },
 	};
-	const struct triggers t = { .conf = x->cf, .db = x->db };
+	const struct triggers t = triggers_of(x->cf, x->db, NULL);
 	struct claim *claims;
 	char **names;
 	size_t n;
@@ -46,7 +46,7 @@ census_triggers(struct ctx *x, struct census *c)
 static enum err
 count_files(struct ctx *x, struct census *c)
 {
-	const struct triggers t = { .conf = x->cf, .db = x->db };
+	const struct triggers t = triggers_of(x->cf, x->db, NULL);
 	struct row_fileset_state *fs;
 	size_t n, nno_work;
 	char **no_work;
@@ -72,7 +72,7 @@ count_files(struct ctx *x, struct census *c)
 static enum err
 count_left(struct ctx *x, struct census *c)
 {
-	const struct triggers t = { .conf = x->cf, .db = x->db };
+	const struct triggers t = triggers_of(x->cf, x->db, NULL);
 	struct row_file_left *left;
 	size_t n, nno_work = 0, nset = 0;
 	char **no_work = NULL, **set = NULL;

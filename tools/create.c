@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "db/trigger.h"
+#include "db/trigger_rows.h"
 #include "lib/crypt.h"
 #include "lib/fs.h"
 #include "lib/http.h"

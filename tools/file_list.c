@@ -2,7 +2,7 @@
 /* locus file list: the large files, their states and how far their work is. */
 #include <stdio.h>
 #include <stdlib.h>
-#include "db/trigger.h"
+#include "db/trigger_rows.h"
 #include "db/stmts.h"
 #include "lib/clock.h"
 #include "model/decision.h"
@@ -183,7 +183,7 @@ list_run(struct ctx *x, const void *opts, char **args, size_t nargs)
 	size_t n, ntallies, nsums, nno_work;
 	char **no_work;
 	enum err e = ctx_db(x);
-	const struct triggers t = { .conf = x->cf, .db = x->db };
+	const struct triggers t = triggers_of(x->cf, x->db, NULL);
 
 	(void)opts, (void)args, (void)nargs;
 	if (e == OK)

@@ -5,7 +5,7 @@
 #include <string.h>
 #include "db/entity.h"
 #include "db/stmts.h"
-#include "db/trigger.h"
+#include "db/trigger_rows.h"
 #include "lib/clock.h"
 #include "lib/fs.h"
 #include "model/decision.h"
@@ -95,7 +95,7 @@ load_ledger(struct ctx *x, struct show *s)
 static enum err
 load(struct ctx *x, const char *name, struct show *s)
 {
-	const struct triggers all = { .conf = x->cf, .db = x->db };
+	const struct triggers all = triggers_of(x->cf, x->db, NULL);
 	struct row_file_info *row = NULL;
 	struct row_tally *tally = NULL;
 	struct row_wu_counts *wus = NULL;

@@ -2,7 +2,7 @@
 /* The triggers: names that are no file set, and triggers that nobody serves.
  */
 #include "db/entity.h"
-#include "db/trigger.h"
+#include "db/trigger_rows.h"
 #include "tools/fsck.h"
 #include "lib/banned.h"
 
@@ -22,9 +22,7 @@ find_fileset(struct fsck *k, const char *name, struct fileset **fs)
 static enum err
 look_at_claim(struct fsck *k, const struct claim *c)
 {
-	const struct triggers t = {
-		.conf = k->x->cf, .db = k->x->db, .owner = c->owner
-	};
+	const struct triggers t = triggers_of(k->x->cf, k->x->db, c->owner);
 	struct fileset *fs;
 	enum err e = find_fileset(k, c->name, &fs);
 
@@ -44,7 +42,7 @@ look_at_claim(struct fsck *k, const struct claim *c)
 static enum err
 look_at_need(struct fsck *k, const char *name, const struct fileset *fs)
 {
-	const struct triggers t = { .conf = k->x->cf, .db = k->x->db };
+	const struct triggers t = triggers_of(k->x->cf, k->x->db, NULL);
 	int64_t age = -1, no_work = -1;
 	enum err e = trigger_age(&t, TRIGGER_NEED_WORK, name, k->now, &age, k->x->f);
 
@@ -63,7 +61,7 @@ look_at_need(struct fsck *k, const char *name, const struct fileset *fs)
 static enum err
 look_in(struct fsck *k, enum trigger dir, enum fsck_code stranger)
 {
-	const struct triggers t = { .conf = k->x->cf, .db = k->x->db };
+	const struct triggers t = triggers_of(k->x->cf, k->x->db, NULL);
 	struct fileset *fs;
 	char **names;
 	size_t n;
@@ -97,7 +95,7 @@ fsck_triggers(struct fsck *k)
 		{ TRIGGER_WORKING_SET, FSCK_WORKING_SET_STRANGER },
 		{ TRIGGER_FILES_NO_WORK, FSCK_FILES_NO_WORK_STRANGER },
 	};
-	const struct triggers t = { .conf = k->x->cf, .db = k->x->db };
+	const struct triggers t = triggers_of(k->x->cf, k->x->db, NULL);
 	struct claim *claims;
 	size_t n;
 	enum err e = trigger_claims(&t, k->x->a, k->now, &claims, &n, k->x->f);

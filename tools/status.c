@@ -5,7 +5,7 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include "db/trigger.h"
+#include "db/trigger_rows.h"
 #include "lib/clock.h"
 #include "model/decision.h"
 #include "model/trouble.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "db/entity.h"
-#include "db/trigger.h"
+#include "db/trigger_rows.h"
 #include "lib/clock.h"
 #include "tools/cmd.h"
 #include "tools/json.h"
@@ -48,7 +48,7 @@ begin(struct ctx *x, const struct trigger_opts *o, struct triggers *t)
 		host[0] = '\0';
 	if (owner == NULL)
 		owner = arena_printf(x->a, "%s/locus", host);
-	*t = (struct triggers){ .conf = x->cf, .db = x->db, .owner = owner };
+	*t = triggers_of(x->cf, x->db, owner);
 	return e;
 }
 

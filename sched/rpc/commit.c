@@ -10,7 +10,7 @@
 
 #include "db/entity.h"
 #include "db/ledger.h"
-#include "db/trigger.h"
+#include "db/trigger_rows.h"
 #include "lib/crypt.h"
 #include "lib/log.h"
 #include "rules/sched/baseline_cost.h"
@@ -113,7 +113,7 @@ commit_finish(struct rpc *x, const struct commit *w)
 static void
 raise_files_no_work(struct rpc *x)
 {
-	const struct triggers t = { .conf = x->conf, .db = x->db };
+	const struct triggers t = triggers_of(x->conf, x->db, NULL);
 
 	for (size_t i = 0; x->dec->files != NULL && i < x->snap->nfiles; i++) {
 		const struct dec_file *f = &x->dec->files[i];

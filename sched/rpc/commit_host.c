@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "db/entity.h"
-#include "db/order.h"
+#include "lib/order.h"
 #include "lib/banned.h"
 
 enum err

@@ -4,7 +4,7 @@
 
 #include <string.h>
 #include <unistd.h>
-#include "db/trigger.h"
+#include "db/trigger_rows.h"
 #include "lib/crypt.h"
 #include "lib/fs.h"
 #include "lib/text.h"

@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include "db/entity.h"
 #include "db/stmts.h"
-#include "db/trigger.h"
+#include "db/trigger_rows.h"
 #include "lib/clock.h"
 #include "lib/fs.h"
 #include "lib/log.h"
@@ -62,7 +62,7 @@ count_demand(struct rpc *x, const int64_t *ids, size_t n, int64_t now)
 static bool
 raise_triggers(struct rpc *x)
 {
-	const struct triggers t = { .conf = x->conf, .db = x->db };
+	const struct triggers t = triggers_of(x->conf, x->db, NULL);
 	int64_t *raised = NEWN(x->a, int64_t, x->dec->nwant + 1), now = clock_now();
 	size_t n = 0, awaited = 0;
 
@@ -129,7 +129,7 @@ wanted_names(struct rpc *x)
 static enum err
 nothing_comes(struct rpc *x, char *const *names, bool *nothing)
 {
-	const struct triggers t = { .conf = x->conf, .db = x->db };
+	const struct triggers t = triggers_of(x->conf, x->db, NULL);
 	struct arena a = { 0 }; /* freed after each of many looks */
 	bool *there = NEWN(&a, bool, x->dec->nwant + 1), unmade = false;
 	enum err e = trigger_there(

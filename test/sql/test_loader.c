@@ -5,9 +5,10 @@
 
 #include "db/stmts.h"
 #include "model/states.h"
+#include "trigger/store.h"
 #include "lib/banned.h"
 
-static const struct triggers dirs = { .conf = &cf };
+static const struct triggers dirs = { .store = &trigger_store_dirs, .conf = &cf };
 
 static struct request
 request_with(struct rq_file *files, size_t n)

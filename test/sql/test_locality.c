@@ -15,13 +15,17 @@ enum { SIZE = 10, ALL = 100000 /* more sets than there are */ };
 static enum err
 raised(enum trigger of, const char *name)
 {
-	return trigger_raise(&(struct triggers){ .conf = &cf, .db = db }, of, name, &f);
+	const struct triggers t = triggers_of(&cf, db, NULL);
+
+	return trigger_raise(&t, of, name, &f);
 }
 
 static enum err
 cleared(enum trigger of, const char *name)
 {
-	return trigger_clear(&(struct triggers){ .conf = &cf, .db = db }, of, name, &f);
+	const struct triggers t = triggers_of(&cf, db, NULL);
+
+	return trigger_clear(&t, of, name, &f);
 }
 
 static int64_t

@@ -6,7 +6,7 @@
 #include <limits.h>
 #include <unistd.h>
 #include "db/entity.h"
-#include "db/trigger.h"
+#include "db/trigger_rows.h"
 #include "lib/fs.h"
 #include "model/states.h"
 #include "lib/banned.h"
@@ -207,7 +207,7 @@ END_TEST
 /* The last word of a generator: news for a minute, of sets without unsent results. */
 START_TEST(news_of_no_work)
 {
-	const struct triggers t = { .conf = &cf, .db = db };
+	const struct triggers t = triggers_of(&cf, db, NULL);
 	int64_t file = make_file("news", 1), set = make_set(&file, 1),
 		busy = make_set(&file, 1);
 

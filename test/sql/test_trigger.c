@@ -56,6 +56,8 @@ add_file(const char *name)
 static void
 project(char *store)
 {
+	struct db *db;
+
 	cf = (struct conf){ .db_socket = getenv("DB_SOCKET"),
 		.db_name = database,
 		.db_user = root,
@@ -63,14 +65,14 @@ project(char *store)
 		.db_passwd = empty,
 		.project_dir = unit_dir(dir),
 		.locality_store = store };
-	one = two = (struct triggers){ .conf = &cf, .owner = "here/one" };
-	two.owner = "there/two";
 	ck_assert_msg(cf.db_socket != NULL, "DB_SOCKET is not set");
 	by_hand(
 	    "CREATE DATABASE IF NOT EXISTS triggers CHARACTER SET utf8mb4", "-D mysql");
-	ck_ok(db_open(&cf, DB_ANY_SCHEMA, &one.db, &f));
-	ck_ok(schema_create(one.db, &f));
-	ck_ok(db_open(&cf, DB_WORK, &two.db, &f));
+	ck_ok(db_open(&cf, DB_ANY_SCHEMA, &db, &f));
+	ck_ok(schema_create(db, &f));
+	one = triggers_of(&cf, db, "here/one");
+	ck_ok(db_open(&cf, DB_WORK, &db, &f));
+	two = triggers_of(&cf, db, "there/two");
 	ck_ok(trigger_dirs_make(&cf, &f));
 	by_hand("DELETE FROM sched_trigger; DELETE FROM fileset", "");
 	for (size_t i = 0; trigger_files[i] != NULL; i++)
@@ -99,14 +101,16 @@ END_TEST
 static int
 claim_all(int number)
 {
-	struct triggers t = { .conf = &cf,
-		.owner = arena_printf(&a, "here/%d", number) };
+	struct triggers t;
+	struct db *db;
 	char **names;
 	size_t n;
 	int got = 0;
 
-	if (db_open(&cf, DB_WORK, &t.db, &f) != OK ||
-	    trigger_list(&t, &a, TRIGGER_NEED_WORK, &names, &n, &f) != OK)
+	if (db_open(&cf, DB_WORK, &db, &f) != OK)
+		return 255;
+	t = triggers_of(&cf, db, arena_printf(&a, "here/%d", number));
+	if (trigger_list(&t, &a, TRIGGER_NEED_WORK, &names, &n, &f) != OK)
 		return 255;
 	for (size_t i = 0; i < n; i++) {
 		enum err e = trigger_claim(&t, names[i], &f);
@@ -194,11 +198,12 @@ END_TEST
 
 START_TEST(rows_are_of_files_only)
 {
-	struct triggers none = { .conf = &cf };
+	struct triggers none;
 	char **names;
 	size_t n;
 
 	project(store_db);
+	none = triggers_of(&cf, NULL, NULL);
 	ck_err(trigger_raise(&one, TRIGGER_NEED_WORK, "stranger", &f), E_NOTFOUND);
 	by_hand(
 	    "INSERT INTO sched_trigger (fileset_id, need_work) VALUES (99999, 1)", "");

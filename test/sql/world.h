@@ -8,7 +8,7 @@
 
 #include "db/entity.h"
 #include "db/wu_updates.h"
-#include "db/trigger.h"
+#include "db/trigger_rows.h"
 
 extern struct arena a;
 extern struct fail f;

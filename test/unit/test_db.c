@@ -1,25 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What of the database layer needs no server: texts, statements, schema.sql, triggers.
- */
+/* What of the database layer needs no server: texts, statements, schema.sql. */
 #include "test/unit/unit.h"
 
 #include <ctype.h>
-#include <fcntl.h>
-#include <sys/stat.h>
 #include "db/adopt.h"
-#include "db/no_work.h"
 #include "db/private.h"
-#include "db/trigger.h"
-#include "lib/fs.h"
 #include "model/states.h"
-#include "test/unit/trigger_cases.h"
 #include "lib/banned.h"
 
 static struct arena a;
-static struct fail f;
-
-#define ck_ok(call)                                                                    \
-	ck_assert_msg((call) == OK, "%s: %s: %s", err_name(f.code), f.where, f.detail)
 
 static const struct {
 	const char *in;
@@ -327,191 +316,6 @@ START_TEST(schema_is_sound)
 }
 END_TEST
 
-/* Over the directories; over rows: test/sql/test_trigger.c */
-START_TEST(triggers_in_directories)
-{
-	char dir[PATH_MAX], **names;
-	struct conf cf = { .project_dir = unit_dir(dir) };
-	struct triggers t = { .conf = &cf }, other = { .conf = &cf };
-	size_t n = 1;
-
-	ck_ok(trigger_list(&t, &a, TRIGGER_NEED_WORK, &names, &n, &f));
-	ck_assert_uint_eq(n, 0); /* there is no directory yet */
-	ck_ok(trigger_dirs_make(&cf, &f));
-	trigger_cases[_i].run(&t, &other);
-	ck_ok(fs_rmtree(dir, &f));
-	arena_free(&a);
-}
-END_TEST
-
-/* The directory's time is put back, as if nothing had changed. */
-static void
-stand_still(const char *project, enum trigger of)
-{
-	unit_written(
-	    arena_printf(&a, "%s/locality_scheduling/%s", project, trigger_name(of)),
-	    1000);
-}
-
-START_TEST(no_work_is_remembered_while_its_directory_stands_still)
-{
-	char dir[PATH_MAX];
-	struct conf cf = { .project_dir = unit_dir(dir) };
-	struct db *db = NEW(&a, struct db);
-	struct triggers t = { .conf = &cf, .db = db };
-	const int64_t ids[] = { 1, 2, NO_WORK_SETS };
-	char *names[] = { arena_strdup(&a, "F"), arena_strdup(&a, "G"),
-		arena_strdup(&a, "H") };
-	bool there[N(ids)];
-
-#define ASK ck_ok(no_work_there(&t, &a, ids, names, N(ids), there, &f))
-	ck_ok(trigger_dirs_make(&cf, &f));
-	ck_ok(trigger_raise(&t, TRIGGER_NO_WORK_AVAILABLE, "F", &f));
-	ck_ok(trigger_raise(&t, TRIGGER_NO_WORK_AVAILABLE, "H", &f));
-	stand_still(dir, TRIGGER_NO_WORK_AVAILABLE);
-	ASK;
-	ck_assert(there[0] && !there[1] && there[2]);
-	ck_ok(trigger_clear(&t, TRIGGER_NO_WORK_AVAILABLE, "F", &f));
-	ck_ok(trigger_clear(&t, TRIGGER_NO_WORK_AVAILABLE, "H", &f));
-	ck_ok(trigger_raise(&t, TRIGGER_NO_WORK_AVAILABLE, "G", &f));
-	stand_still(dir, TRIGGER_NO_WORK_AVAILABLE);
-	ASK; /* F is remembered, the last is too large; what was not there is looked at
-	      */
-	ck_assert(there[0] && there[1] && !there[2]);
-	ck_ok(trigger_clear(&t, TRIGGER_NO_WORK_AVAILABLE, "G", &f));
-	ASK; /* now it has changed */
-	ck_assert(!there[0] && !there[1] && !there[2]);
-	ck_ok(trigger_raise(&t, TRIGGER_NO_WORK_AVAILABLE, "F", &f));
-	ASK; /* what changed in this very second is not remembered */
-	ck_assert(there[0] && (!db->no_work.dir.fresh || db->no_work.there[0] == 0));
-#undef ASK
-	ck_ok(fs_rmtree(dir, &f));
-	arena_free(&a);
-}
-END_TEST
-
-/* Of 40 sets all but these two are given up, and remembered. */
-START_TEST(no_work_next_passes_over_what_is_remembered)
-{
-	enum { SETS = 40, LOW = 7, HIGH = 25 };
-	static const struct {
-		int64_t after, last, want;
-	} cases[] = {
-		{ 0, SETS, LOW },
-		{ LOW - 1, SETS, LOW },
-		{ LOW, SETS, HIGH },
-		{ HIGH - 1, SETS, HIGH },
-		{ HIGH, SETS, LOW }, /* once around */
-		{ SETS, SETS, LOW },
-		{ HIGH, SETS + 1, SETS + 1 }, /* a new one */
-		{ HIGH, HIGH - 1, LOW },
-		{ LOW, HIGH - 1, LOW },
-		{ 0, LOW - 1, 0 },
-		{ LOW, LOW - 1, 0 },
-		{ 0, 0, 0 },
-	};
-	char dir[PATH_MAX], *names[SETS];
-	struct conf cf = { .project_dir = unit_dir(dir) };
-	struct db *db = NEW(&a, struct db);
-	struct triggers t = { .conf = &cf, .db = db };
-	int64_t ids[SETS];
-	bool there[SETS];
-
-	ck_ok(trigger_dirs_make(&cf, &f));
-	for (int i = 0; i < SETS; i++) {
-		ids[i] = i + 1;
-		names[i] = arena_printf(&a, "F%d", i + 1);
-		if (ids[i] != LOW && ids[i] != HIGH)
-			ck_ok(
-			    trigger_raise(&t, TRIGGER_NO_WORK_AVAILABLE, names[i], &f));
-	}
-	stand_still(dir, TRIGGER_NO_WORK_AVAILABLE);
-	ck_assert_int_eq(no_work_next(&t, 3, SETS), 4); /* nothing is known yet */
-	ck_ok(no_work_there(&t, &a, ids, names, SETS, there, &f));
-	for (size_t i = 0; i < N(cases); i++)
-		ck_assert_msg(
-		    no_work_next(&t, cases[i].after, cases[i].last) == cases[i].want,
-		    "case %zu", i);
-	no_work_gap(db, LOW - 1, LOW + 1); /* no such set */
-	ck_assert_int_eq(no_work_next(&t, 0, SETS), HIGH);
-	ck_ok(no_work_there(&t, &a, ids, names, SETS, there, &f));
-	ck_assert(!there[LOW - 1]); /* if there is one after all, it is not given up */
-	no_work_gap(db, HIGH, HIGH + 1); /* nothing is between these */
-	ck_assert_int_eq(no_work_next(&t, 0, SETS), HIGH);
-	no_work_forget_gaps(db);
-	ck_assert_int_eq(no_work_next(&t, 0, SETS), LOW);
-	no_work_gap(db, 0, NO_WORK_SETS + 9); /* all that can be remembered */
-	ck_assert_int_eq(no_work_next(&t, 0, NO_WORK_SETS + 9), NO_WORK_SETS);
-	no_work_forget_gaps(db);
-	ck_ok(trigger_clear(&t, TRIGGER_NO_WORK_AVAILABLE, "F1", &f));
-	ck_assert_int_eq(no_work_next(&t, 0, SETS), 1);
-	ck_ok(fs_rmtree(dir, &f));
-	arena_free(&a);
-}
-END_TEST
-
-START_TEST(working_set_is_kept_while_its_directory_stands_still)
-{
-	char dir[PATH_MAX], **names;
-	struct conf cf = { .project_dir = unit_dir(dir) };
-	struct db *db = NEW(&a, struct db);
-	struct triggers t = { .conf = &cf, .db = db };
-	size_t n;
-
-#define ASK(want)                                                                      \
-	ck_ok(working_set_names(&t, &a, &names, &n, &f));                              \
-	ck_assert_uint_eq(n, want)
-	ASK(0); /* there is no directory yet */
-	ck_ok(trigger_dirs_make(&cf, &f));
-	ck_ok(trigger_raise(&t, TRIGGER_WORKING_SET, "F", &f));
-	ck_ok(trigger_raise(&t, TRIGGER_WORKING_SET, "G", &f));
-	stand_still(dir, TRIGGER_WORKING_SET);
-	ASK(2);
-	names[0] = names[1]; /* the caller's list is its own */
-	ck_ok(trigger_clear(&t, TRIGGER_WORKING_SET, "F", &f));
-	stand_still(dir, TRIGGER_WORKING_SET);
-	ASK(2); /* kept: nothing tells that F has gone */
-	ck_assert_str_eq(names[0], "F");
-	ck_assert_str_eq(names[1], "G");
-	ck_ok(trigger_clear(&t, TRIGGER_WORKING_SET, "G", &f));
-	ASK(0); /* now it has changed */
-	ck_ok(trigger_raise(&t, TRIGGER_WORKING_SET, "H", &f));
-	ASK(1); /* what changed in this very second is not kept */
-	ck_assert(db->working_set.kept == !db->working_set.dir.fresh);
-	ck_ok(fs_rmtree(dir, &f));
-	ASK(0);
-#undef ASK
-	arena_free(&db->working_set.a);
-	arena_free(&a);
-}
-END_TEST
-
-/* The names of LocalityScheduling, and those of before 2010, for programs that know
- * those. */
-START_TEST(D1_names_of_directories)
-{
-	char dir[PATH_MAX], path[PATH_MAX + 64];
-	struct conf cf = { .project_dir = unit_dir(dir), .locality_old_names = _i };
-	struct triggers t = { .conf = &cf };
-	static const char *const names[2][TRIGGER__MAX] = {
-		{ "need_work", "no_work_available", "file_working_set",
-		    "files_no_work" },
-		{ "need_work", "no_work_available", "work_available",
-		    "working_set_removal" },
-	};
-
-	ck_ok(trigger_dirs_make(&cf, &f));
-	for (enum trigger k = 0; k < TRIGGER__MAX; k++) {
-		ck_ok(trigger_raise(&t, k, "F", &f));
-		snprintf(path, sizeof(path), "%s/locality_scheduling/%s/F", dir,
-		    names[_i][k]);
-		ck_assert_msg(fs_exists(path), "%s", path);
-	}
-	ck_ok(fs_rmtree(dir, &f));
-	arena_free(&a);
-}
-END_TEST
-
 UNIT_MAIN("db", {
 	ADD_LOOP(text_is_made_valid, N(texts));
 	ADD_LOOP(arguments_fit_the_text, SQL__MAX);
@@ -522,9 +326,4 @@ UNIT_MAIN("db", {
 	ADD(lists_are_padded_to_four_sizes);
 	ADD(schema_is_read);
 	ADD(schema_is_sound);
-	ADD(no_work_is_remembered_while_its_directory_stands_still);
-	ADD(no_work_next_passes_over_what_is_remembered);
-	ADD(working_set_is_kept_while_its_directory_stands_still);
-	ADD_LOOP(triggers_in_directories, trigger_ncases);
-	ADD_LOOP(D1_names_of_directories, 2);
 })

@@ -3,7 +3,7 @@
 #ifndef TEST_TRIGGER_CASES_H
 #define TEST_TRIGGER_CASES_H
 
-#include "db/trigger.h"
+#include "db/trigger_rows.h"
 
 struct trigger_case {
 	const char *name;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Comparison functions for qsort and bsearch. */
-#ifndef DB_ORDER_H
-#define DB_ORDER_H
+#ifndef LIB_ORDER_H
+#define LIB_ORDER_H
 
 #include <stdint.h>
 #include <string.h>

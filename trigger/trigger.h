@@ -2,20 +2,19 @@
 /*
  * The triggers of LocalityScheduling (locality.md 1.1): need_work, no_work_available,
  * file_working_set, files_no_work.  The option locality_store says where they are
- * stored: in directories below PROJECT/locality_scheduling or, for projects on several
- * machines, in rows of sched_trigger.  Both stores have the same operations; each is a
- * single step that any number of processes may make at once, and none may be called
- * inside a transaction.
+ * stored: in directories below PROJECT/locality_scheduling (dirs.c) or, for projects on
+ * several machines, in rows of sched_trigger (db/trigger_rows.c).  Both stores have the
+ * same operations (store.h); each is a single step that any number of processes may
+ * make at once, and none may be called inside a transaction.
  *
  * A name is used only after its file was found in the file table; names with "/", a
  * leading "." or over 190 bytes are also refused here (E_BADREQ).  Rows stand for file
  * sets: raising a trigger for another name is E_NOTFOUND there.
  */
-#ifndef DB_TRIGGER_H
-#define DB_TRIGGER_H
+#ifndef TRIGGER_TRIGGER_H
+#define TRIGGER_TRIGGER_H
 
 #include <stdbool.h>
-#include "db/db.h"
 #include "lib/arena.h"
 #include "lib/err.h"
 #include "lib/fs.h"
@@ -29,9 +28,16 @@ enum trigger {
 	TRIGGER__MAX
 };
 
-struct triggers { /* a project's triggers, as used by one process */
+struct db;
+struct trigger_cache;
+struct trigger_store;
+
+/* A project's triggers, as used by one process; triggers_of() of db/trigger_rows.h. */
+struct triggers {
+	const struct trigger_store *store;
 	const struct conf *conf;
-	struct db *db;     /* for directories only no_work.h needs it */
+	struct db *db;               /* where the rows are; directories need none */
+	struct trigger_cache *cache; /* for the functions of cache.h */
 	const char *owner; /* owner of claims made here; NULL = makes no claims */
 };
 

@@ -4,15 +4,14 @@
  * changed within that second.  So a later change is certain to give the directory
  * another time.
  */
-#include "db/working_set.h"
+#include "trigger/cache.h"
 
-#include "db/private.h"
 #include "lib/banned.h"
 
 enum { KEPT_MOST = 4096 }; /* names, about 100 KB per process */
 
 static void
-working_set_keep(struct working_set *w, char *const *names, size_t n)
+working_set_keep(struct working_set_cache *w, char *const *names, size_t n)
 {
 	w->kept = w->dir.there && !w->dir.fresh && n <= KEPT_MOST;
 	if (!w->kept)
@@ -27,7 +26,7 @@ enum err
 working_set_names(
     const struct triggers *t, struct arena *a, char ***names, size_t *n, struct fail *f)
 {
-	struct working_set *w = &t->db->working_set;
+	struct working_set_cache *w = &t->cache->working_set;
 	enum err e;
 
 	if (triggers_in_rows(t->conf))
@@ -43,4 +42,10 @@ working_set_names(
 	if (e == OK)
 		working_set_keep(w, *names, *n);
 	return e;
+}
+
+void
+trigger_cache_free(struct trigger_cache *c)
+{
+	arena_free(&c->working_set.a);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The operations of a trigger store; trigger.h defines their meaning.  Names have been
- * checked.  If a store returns E_RETRY, the operation is tried again.
+ * The operations of a trigger store; trigger.h defines their meaning.  The names of
+ * changes have been checked, those of since() have not.
  */
-#ifndef DB_TRIGGER_STORE_H
-#define DB_TRIGGER_STORE_H
+#ifndef TRIGGER_STORE_H
+#define TRIGGER_STORE_H
 
-#include "db/trigger.h"
+#include "trigger/trigger.h"
 
 enum trigger_op {
 	TRIGGER_OP_RAISE,
@@ -27,8 +27,9 @@ struct trigger_store {
 	    char ***names, size_t *n, struct fail *);
 	enum err (*claims)(const struct triggers *, struct arena *, int64_t now,
 	    struct claim **, size_t *n, struct fail *);
+	bool (*changed)(const struct triggers *, enum trigger, struct fs_seen *);
 };
 
-extern const struct trigger_store trigger_store_dirs, trigger_store_rows;
+extern const struct trigger_store trigger_store_dirs;
 
 #endif

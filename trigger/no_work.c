@@ -4,10 +4,9 @@
  * had not changed within that second.  So removing the file is certain to give the
  * directory another time.
  */
-#include "db/no_work.h"
+#include "trigger/cache.h"
 
 #include <string.h>
-#include "db/private.h"
 #include "lib/banned.h"
 
 static bool
@@ -25,7 +24,7 @@ no_work_put(unsigned char *bits, int64_t id)
 
 /* Forgets what is remembered once the directory has changed. */
 static void
-no_work_refresh(const struct triggers *t, struct no_work *m)
+no_work_refresh(const struct triggers *t, struct no_work_cache *m)
 {
 	if (trigger_changed(t, TRIGGER_NO_WORK_AVAILABLE, &m->dir) || m->dir.fresh)
 		memset(m->there, 0, sizeof(m->there));
@@ -36,7 +35,7 @@ no_work_refresh(const struct triggers *t, struct no_work *m)
  * at a time where it can.
  */
 static int64_t
-first_unknown(const struct no_work *m, int64_t from, int64_t to)
+first_unknown(const struct no_work_cache *m, int64_t from, int64_t to)
 {
 	for (int64_t id = from; id <= to; id++) {
 		size_t at = (size_t)(id / 8);
@@ -53,7 +52,7 @@ first_unknown(const struct no_work *m, int64_t from, int64_t to)
 int64_t
 no_work_next(const struct triggers *t, int64_t after, int64_t last)
 {
-	struct no_work *m = &t->db->no_work;
+	struct no_work_cache *m = &t->cache->no_work;
 	int64_t id;
 
 	no_work_refresh(t, m);
@@ -62,25 +61,25 @@ no_work_next(const struct triggers *t, int64_t after, int64_t last)
 }
 
 void
-no_work_gap(struct db *db, int64_t after, int64_t before)
+no_work_gap(struct trigger_cache *c, int64_t after, int64_t before)
 {
 	int64_t end = before < NO_WORK_SETS ? before : NO_WORK_SETS;
 
 	for (int64_t id = after + 1; id < end; id++)
-		no_work_put(db->no_work.none, id);
+		no_work_put(c->no_work.none, id);
 }
 
 void
-no_work_forget_gaps(struct db *db)
+no_work_forget_gaps(struct trigger_cache *c)
 {
-	memset(db->no_work.none, 0, sizeof(db->no_work.none));
+	memset(c->no_work.none, 0, sizeof(c->no_work.none));
 }
 
 enum err
 no_work_there(const struct triggers *t, struct arena *a, const int64_t *ids,
     char *const *names, size_t n, bool *there, struct fail *f)
 {
-	struct no_work *m = &t->db->no_work;
+	struct no_work_cache *m = &t->cache->no_work;
 	char **asked = NEWN(a, char *, n + 1);
 	bool *answers = NEWN(a, bool, n + 1);
 	size_t nasked = 0, k = 0;

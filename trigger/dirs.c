@@ -4,7 +4,7 @@
  * file's.  Every change is one system call (create, unlink, rename), so that any number
  * of processes may do it.
  */
-#include "db/trigger_store.h"
+#include "trigger/store.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -61,12 +61,11 @@ trigger_dirs_make(const struct conf *cf, struct fail *f)
 	return e;
 }
 
-bool
-trigger_changed(const struct triggers *t, enum trigger of, struct fs_seen *seen)
+static bool
+dirs_changed(const struct triggers *t, enum trigger of, struct fs_seen *seen)
 {
 	struct arena a = { 0 };
-	bool changed = !triggers_in_rows(t->conf) &&
-	               fs_changed(dir_path(&a, t->conf, of), seen);
+	bool changed = fs_changed(dir_path(&a, t->conf, of), seen);
 
 	arena_free(&a);
 	return changed;
@@ -187,4 +186,5 @@ const struct trigger_store trigger_store_dirs = {
 	.since = dirs_since,
 	.list = dirs_list,
 	.claims = dirs_claims,
+	.changed = dirs_changed,
 };

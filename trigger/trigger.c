@@ -1,20 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Triggers in either store: checks names, and retries operations. */
-#include "db/trigger_store.h"
+/* Triggers in either store: what they are called, and which names they may have. */
+#include "trigger/store.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-#include "db/order.h"
-#include "lib/clock.h"
+#include "lib/order.h"
 #include "lib/banned.h"
 
-enum { NAME_LEN_MAX = 190, TRIES = 8 };
+enum { NAME_LEN_MAX = 190 };
 
-static const struct trigger_store *
-store_of(const struct triggers *t)
+bool
+triggers_in_rows(const struct conf *cf)
 {
-	return triggers_in_rows(t->conf) ? &trigger_store_rows : &trigger_store_dirs;
+	return cf->locality_store != NULL && strcmp(cf->locality_store, "db") == 0;
+}
+
+const char *
+trigger_name(enum trigger t)
+{
+	static const char *const names[TRIGGER__MAX] = {
+		[TRIGGER_NEED_WORK] = "need_work",
+		[TRIGGER_NO_WORK_AVAILABLE] = "no_work_available",
+		[TRIGGER_WORKING_SET] = "file_working_set",
+		[TRIGGER_FILES_NO_WORK] = "files_no_work",
+	};
+
+	return names[t];
 }
 
 static bool
@@ -24,25 +35,15 @@ name_ok(const char *name)
 	       strlen(name) <= NAME_LEN_MAX;
 }
 
-/* Retries, so that a lost connection does not lose a trigger. */
 static enum err
 trigger_change(const struct triggers *t, enum trigger_op op, enum trigger of,
     const char *name, struct fail *f)
 {
-	struct rng rng = rng_seed((uint64_t)clock_mono_ms() ^ (uint64_t)getpid());
-	enum err e = OK;
-
 	if (!name_ok(name))
 		return FAIL(f, E_BADREQ,
 		    "\"%.80s\" cannot be a trigger: a name has 1 to %d bytes, no \"/\" and no leading \".\"",
 		    name, NAME_LEN_MAX);
-	for (int i = 0; i < TRIES; i++) {
-		e = store_of(t)->change(t, op, of, name, f);
-		if (e != E_RETRY)
-			break;
-		db_retry_nap(&rng, i);
-	}
-	return e;
+	return t->store->change(t, op, of, name, f);
 }
 
 enum err
@@ -81,7 +82,7 @@ enum err
 trigger_ages(const struct triggers *t, struct arena *a, enum trigger of,
     char *const *names, size_t n, int64_t now, int64_t *age_s, struct fail *f)
 {
-	enum err e = n == 0 ? OK : store_of(t)->since(t, a, of, names, n, age_s, f);
+	enum err e = n == 0 ? OK : t->store->since(t, a, of, names, n, age_s, f);
 
 	for (size_t i = 0; i < n && e == OK; i++) {
 		int64_t since = name_ok(names[i]) ? age_s[i] : -1;
@@ -108,7 +109,7 @@ trigger_there(const struct triggers *t, struct arena *a, enum trigger of,
     char *const *names, size_t n, bool *there, struct fail *f)
 {
 	int64_t *since = NEWN(a, int64_t, n + 1);
-	enum err e = n == 0 ? OK : store_of(t)->since(t, a, of, names, n, since, f);
+	enum err e = n == 0 ? OK : t->store->since(t, a, of, names, n, since, f);
 
 	for (size_t i = 0; i < n; i++)
 		there[i] = e == OK && since[i] >= 0 && name_ok(names[i]);
@@ -120,7 +121,7 @@ trigger_list(const struct triggers *t, struct arena *a, enum trigger of, char **
     size_t *n, struct fail *f)
 {
 	size_t kept = 0;
-	enum err e = store_of(t)->list(t, a, of, names, n, f);
+	enum err e = t->store->list(t, a, of, names, n, f);
 
 	if (e != OK)
 		return e;
@@ -143,5 +144,11 @@ enum err
 trigger_claims(const struct triggers *t, struct arena *a, int64_t now,
     struct claim **claims, size_t *n, struct fail *f)
 {
-	return store_of(t)->claims(t, a, now, claims, n, f);
+	return t->store->claims(t, a, now, claims, n, f);
+}
+
+bool
+trigger_changed(const struct triggers *t, enum trigger of, struct fs_seen *seen)
+{
+	return t->store->changed(t, of, seen);
 }
