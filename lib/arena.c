@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks in a list, handed out from the front of the first.  Something bigger than a
- * quarter of a block gets one of its own behind the first, so that the space left in
- * the first is not lost.  Under AddressSanitizer all that is not handed out is
- * poisoned.
+ * A list of blocks; allocations come from the front of the first one. An allocation
+ * larger than a quarter of a block gets a block of its own behind the first, so that
+ * the space left in the first is not lost. Under AddressSanitizer everything that is
+ * not handed out is poisoned.
  */
 #include "lib/arena.h"
 
@@ -18,7 +18,7 @@
 
 #if defined(__has_feature) && !defined(__SANITIZE_ADDRESS__)
 #if __has_feature(address_sanitizer)
-#define __SANITIZE_ADDRESS__ 1 /* clang does not say it as gcc does */
+#define __SANITIZE_ADDRESS__ 1 /* clang does not define it as gcc does */
 #endif
 #endif
 #ifdef __SANITIZE_ADDRESS__
@@ -33,15 +33,15 @@
 enum {
 	ALIGN = alignof(max_align_t),
 	BLOCK_MIN =
-	    16 << 10, /* bytes of the first block; each next one is twice as big */
-	BLOCK_MAX =
-	    1 << 20, /* no bigger than this, and no bigger one outlives a reset */
-	GAP = 16,    /* poisoned bytes behind everything, with the sanitizer */
+	    16 << 10, /* bytes of the first block; each next one is twice as large */
+	/* no block grows beyond this, and no larger one survives a reset */
+	BLOCK_MAX = 1 << 20,
+	GAP = 16, /* poisoned bytes behind each allocation under the sanitizer */
 };
 
 struct arena_block {
 	struct arena_block *next;
-	size_t size, used; /* of data */
+	size_t size, used; /* bytes of data */
 	alignas(max_align_t) char data[];
 };
 
@@ -129,7 +129,7 @@ arena_strdup(struct arena *a, const char *s)
 char *
 arena_printf(struct arena *a, const char *fmt, ...)
 {
-	char line[256]; /* most are shorter: printed once, not also to be measured */
+	char line[256]; /* most texts fit: formatted once instead of measured first */
 	va_list ap;
 	char *s;
 	int n;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The last include of every .c outside lib/: calls that overflow, that escape the
- * arena, or that read the world behind a rule's back do not compile.
+ * The last include of every .c file outside lib/: calls that overflow buffers, bypass
+ * the arena or read the outside world from within a rule do not compile.
  */
 #ifndef LIB_BANNED_H
 #define LIB_BANNED_H
 
 #define BANNED(f) use_the_project_helper_instead_of_##f
 
-/* buf_puts(), buf_printf(), arena_printf() */
+/* instead: buf_puts(), buf_printf(), arena_printf() */
 #undef strcpy
 #undef strcat
 #undef strncpy
@@ -24,7 +24,9 @@
 #define vsprintf(...)    BANNED(vsprintf)
 #define gets(s)          BANNED(gets)
 
-/* a field table, or strtoll() and strtod() with their end looked at */
+/*
+ * instead: a field table, or strtoll() and strtod() with a check of where they stopped
+ */
 #undef strtok
 #undef atoi
 #undef atol
@@ -36,13 +38,13 @@
 #define atoll(s)     BANNED(atoll)
 #define atof(s)      BANNED(atof)
 
-/* proc_run() */
+/* instead: proc_run() */
 #undef system
 #undef popen
 #define system(c)   BANNED(system)
 #define popen(c, m) BANNED(popen)
 
-/* arena_alloc(), arena_strdup(); the arena frees */
+/* instead: arena_alloc(), arena_strdup(); the arena frees */
 #undef malloc
 #undef calloc
 #undef realloc
@@ -58,7 +60,7 @@
 #define strndup(s, n) BANNED(strndup)
 #define alloca(n)     BANNED(alloca)
 
-/* clock_now(), once per RPC or step; clock_text() */
+/* instead: clock_now(), once per RPC or step; clock_text() */
 #undef time
 #undef gettimeofday
 #undef clock_gettime
@@ -72,7 +74,7 @@
 #define gmtime(t)           BANNED(gmtime)
 #define ctime(t)            BANNED(ctime)
 
-/* rng_next(); random_bytes() for secrets */
+/* instead: rng_next(); random_bytes() for secrets */
 #undef rand
 #undef srand
 #undef random
@@ -84,7 +86,7 @@
 #define srandom(n) BANNED(srandom)
 #define drand48()  BANNED(drand48)
 
-/* return an enum err; only main() ends the process, by return */
+/* instead: return an enum err; only main() ends the process, by returning */
 #undef exit
 #undef abort
 #define exit(n) BANNED(exit)

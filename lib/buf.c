@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bytes that grow by doubling; what is outgrown stays in the arena until its reset. */
+/*
+ * A byte buffer that doubles when full; outgrown copies stay in the arena until its
+ * reset.
+ */
 #include "lib/buf.h"
 
 #include <assert.h>
@@ -10,9 +13,9 @@
 
 enum {
 	FIRST = 64,
-	LINE = 256, /* room that is made before something is printed */
+	LINE = 256, /* room reserved before formatting */
 };
-#define WHOLE_MOST 1e15 /* whole numbers up to here have no other decimal form */
+#define WHOLE_MOST 1e15 /* up to here "%f" of a whole number is exact */
 
 struct buf
 buf_new(struct arena *a)
@@ -26,7 +29,7 @@ buf_sized(struct arena *a, size_t n)
 	return (struct buf){ .a = a, .p = arena_alloc(a, n + 1), .cap = n + 1 };
 }
 
-/* Makes room for n more bytes and the NUL. */
+/* Ensures room for n more bytes and the NUL. */
 static void
 buf_room(struct buf *b, size_t n)
 {
@@ -65,7 +68,7 @@ buf_printf(struct buf *b, const char *fmt, ...)
 	va_list ap;
 	int n;
 
-	buf_room(b, LINE); /* or most would be printed twice */
+	buf_room(b, LINE); /* else most texts would be formatted twice */
 	va_start(ap, fmt);
 	n = vsnprintf(b->p + b->n, b->cap - b->n, fmt, ap);
 	va_end(ap);
@@ -83,7 +86,7 @@ void
 buf_i64(struct buf *b, int64_t v)
 {
 	uint64_t left = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
-	char text[20]; /* of the longest, which is negative */
+	char text[20]; /* digits and sign of the longest number */
 	size_t i = sizeof(text);
 
 	do
@@ -108,14 +111,14 @@ buf_whole(struct buf *b, double v)
 void
 buf_fixed(struct buf *b, double v)
 {
-	/* printf() takes a thousand instructions for either. */
+	/* printf() takes a thousand instructions for either case. */
 	if (buf_whole(b, v))
 		buf_puts(b, ".000000");
 	else
 		buf_printf(b, "%f", v);
 }
 
-/* What a byte becomes; "" drops it, NULL leaves it as it is. */
+/* Returns the replacement of a byte: "" drops it, NULL keeps it as it is. */
 static const char *
 xml_escape_byte(unsigned char c, char tmp[8])
 {

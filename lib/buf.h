@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Growable bytes in an arena: what replies, requests and files are built in. */
+/* Growable byte buffers in an arena: replies, requests and files are built in them. */
 #ifndef LIB_BUF_H
 #define LIB_BUF_H
 
@@ -9,7 +9,7 @@
 
 struct buf {
 	struct arena *a;
-	char *p; /* always NUL-terminated once something was put; "" before */
+	char *p; /* always NUL-terminated; "" at first */
 	size_t n, cap;
 };
 
@@ -19,15 +19,18 @@ void buf_put(struct buf *, const void *, size_t);
 void buf_puts(struct buf *, const char *);
 void buf_printf(struct buf *, const char *, ...) __attribute__((format(printf, 2, 3)));
 void buf_i64(struct buf *, int64_t); /* in decimal */
-/* A whole number that "%.15g" gives all digits of; false, and nothing is put: none. */
+/*
+ * Appends v if it is a whole number that "%.15g" prints with all its digits; otherwise
+ * appends nothing and returns false.
+ */
 bool buf_whole(struct buf *, double);
 void buf_fixed(struct buf *, double); /* as "%f" */
 /*
- * Text escaped as BOINC clients do (protocol.md 0.5): < and & as entities, bytes 9, 10,
- * 13 and >= 128 as one &#N; each, other bytes < 32 dropped.
+ * Appends text escaped as BOINC clients do it (protocol.md 0.5): < and & as entities,
+ * bytes 9, 10, 13 and >= 128 as one &#N; each; other bytes < 32 are dropped.
  */
 void buf_xml(struct buf *, const char *);
-/* One "<tag>text</tag>\n" line, text escaped by buf_xml. */
+/* Appends a line "<tag>text</tag>\n", the text escaped as by buf_xml(). */
 void buf_tag(struct buf *, const char *tag, const char *text);
 void buf_tag_i64(struct buf *, const char *tag, int64_t);
 void buf_tag_fixed(struct buf *, const char *tag, double); /* as "%f" */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Wall clock for what is stored and sent, monotonic clock for how long things take. */
+/*
+ * The wall clock for times that are stored or sent, the monotonic clock for durations.
+ */
 #include "lib/clock.h"
 
 #include <time.h>
@@ -55,7 +57,7 @@ clock_text(int64_t t, char *buf)
 	time_t at = (time_t)t;
 	struct tm tm;
 
-	/* Past the year 9999 there is no such text. */
+	/* Years beyond 9999 have no such text. */
 	if (gmtime_r(&at, &tm) == NULL ||
 	    strftime(buf, 21, "%Y-%m-%dT%H:%M:%SZ", &tm) == 0) {
 		buf[0] = '-';

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counting needs no lock; a new name is entered under one. */
+/* Counting takes no lock; entering a new name takes the file's lock. */
 #include "lib/counters.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "lib/banned.h"
 
 struct counter {
-	char name[COUNTERS_NAME]; /* "": free, and all behind it */
+	char name[COUNTERS_NAME]; /* "": free, as are all entries behind it */
 	uint64_t value;
 };
 struct counters_file {
@@ -99,7 +99,10 @@ counters_close(struct counters *c)
 	*c = (struct counters){ 0 };
 }
 
-/* The place of the name, or the first free one; COUNTERS_PLACES: there is neither. */
+/*
+ * Index of the named counter, or of the first free entry; COUNTERS_PLACES if the name
+ * is new and the file is full.
+ */
 static size_t
 counters_find(const struct counters_file *p, const char *name)
 {
@@ -111,7 +114,7 @@ counters_find(const struct counters_file *p, const char *name)
 	return i;
 }
 
-/* Two processes may have the same new name. */
+/* Rereads under the lock, because another process may have entered the same name. */
 static size_t
 counters_insert(struct counters *c, const char *name)
 {
@@ -122,7 +125,8 @@ counters_insert(struct counters *c, const char *name)
 		return COUNTERS_PLACES;
 	i = counters_find(p, name);
 	if (i < COUNTERS_PLACES && p->at[i].name[0] == '\0') {
-		memcpy(p->at[i].name + 1, name + 1, n); /* the first byte last: */
+		memcpy(p->at[i].name + 1, name + 1,
+		    n); /* the first byte goes last, as readers take no lock */
 		__atomic_store_n(&p->at[i].name[0], name[0], __ATOMIC_RELEASE);
 	}
 	flock(c->fd, LOCK_UN);
@@ -136,15 +140,16 @@ counters_add(struct counters *c, const char *name, uint64_t by, struct fail *f)
 	size_t i;
 
 	if (name[0] == '\0' || strlen(name) >= COUNTERS_NAME)
-		return FAIL(f, E_BADREQ, "no name of a counter: %.100s", name);
+		return FAIL(f, E_BADREQ, "not a counter name: %.100s", name);
 	if (fstat(c->fd, &st) < 0 || st.st_nlink == 0 ||
 	    st.st_size != (off_t)sizeof(*c->map))
-		return FAIL(f, E_NOTFOUND, "the file of counters is gone");
+		return FAIL(
+		    f, E_NOTFOUND, "the counters file was removed or truncated");
 	i = counters_find(c->map, name);
 	if (i < COUNTERS_PLACES && c->map->at[i].name[0] == '\0')
 		i = counters_insert(c, name);
 	if (i == COUNTERS_PLACES)
-		return FAIL(f, E_BADREQ, "no place is left for counter %s", name);
+		return FAIL(f, E_BADREQ, "no room is left for counter %s", name);
 	__atomic_fetch_add(&c->map->at[i].value, by, __ATOMIC_RELAXED);
 	return OK;
 }
@@ -164,7 +169,7 @@ counters_read(struct arena *a, const char *path,
 	if (n == sizeof(*p))
 		memcpy(p, text, n);
 	if (!counters_are_valid(p))
-		return FAIL(f, E_BADREQ, "%s holds no counters", path);
+		return FAIL(f, E_BADREQ, "%s is not a counters file", path);
 	for (size_t i = 0; i < COUNTERS_PLACES && p->at[i].name[0] != '\0'; i++) {
 		p->at[i].name[COUNTERS_NAME - 1] = '\0';
 		each(ctx, p->at[i].name, p->at[i].value);

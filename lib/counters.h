@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counters that the processes of a program share: a file of fixed size, mapped into
- * memory.  Each has a name, takes a place in the file when it is first counted, and
- * keeps it: what was counted outlives the processes and new versions of the program.
+ * Counters shared by the processes of a program: a file of fixed size, mapped into
+ * memory. A counter gets its entry when it is first counted and keeps it, so its value
+ * survives restarts and new versions of the program.
  *
- * File: 16 bytes (magic, places), then places of a name and a number of 64 bits.
+ * File: 16 bytes (magic, number of entries), then entries of a name and a 64-bit
+ * number.
  */
 #ifndef LIB_COUNTERS_H
 #define LIB_COUNTERS_H
@@ -21,16 +22,19 @@ struct counters { /* zero: not open */
 	struct counters_file *map;
 };
 
-/* Makes the file if it is absent, with all its room on disk; what is no such file is
- * made anew. */
+/*
+ * Creates the file if it is absent, with all its space reserved on disk; a file of any
+ * other form is initialised anew.
+ */
 enum err counters_open(struct counters *, const char *path, struct fail *);
 void counters_close(struct counters *);
-/* E_BADREQ: the name is too long, or no place is left.  E_NOTFOUND: the file was
- * removed or cut under us: close, and open again. */
+/*
+ * E_BADREQ: the name is too long, or the file is full. E_NOTFOUND: the file was removed
+ * or truncated meanwhile; close it and open it again.
+ */
 enum err counters_add(struct counters *, const char *name, uint64_t by, struct fail *);
 
-/* Calls each for every counter, in the order of places.  E_BADREQ: it is no such file.
- */
+/* Calls each for every counter, in file order. E_BADREQ: not a file of counters. */
 enum err counters_read(struct arena *, const char *path,
     void (*each)(void *ctx, const char *name, uint64_t value), void *ctx,
     struct fail *);

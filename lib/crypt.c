@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keys and signatures by OpenSSL's EVP interface, passwords by libxcrypt.
- * Key texts hold fixed-size numbers, most significant byte first: the tables below name
- * them in order.  Readers take any white space between digits; writers write none but
- * LF.
+ * Keys and signatures through OpenSSL's EVP interface, passwords through libxcrypt. A
+ * key text holds fixed-size numbers, most significant byte first, in the order of the
+ * table below. Readers accept any white space between digits; writers emit LF only.
  */
 #include "lib/crypt.h"
 
@@ -35,7 +34,7 @@ enum {
 	PRIVATE_BYTES = 3 * 128 + 5 * 64,
 	PUBLIC_BYTES = 2 * 128,
 	LINE_BYTES = 32,         /* per line of hex text */
-	KEY_FILE_MAX = 16 << 10, /* bytes; a real one has 1.5 kB */
+	KEY_FILE_MAX = 16 << 10, /* bytes; real key files have 1.5 kB */
 	CHUNK = 64 << 10,
 	BCRYPT_COST = 10,
 };
@@ -45,7 +44,7 @@ struct key {
 	bool is_private;
 };
 
-/* The numbers of a key text; a public one has the first two. */
+/* The numbers of a private key text; a public key text has the first two. */
 static const struct number {
 	const char *param;
 	int bytes;
@@ -63,7 +62,7 @@ enum { PUBLIC_NUMBERS = 2 };
 
 static const char digits[] = "0123456789abcdef";
 
-/* Records OpenSSL's last error and empties its queue. */
+/* Records OpenSSL's last error and empties its error queue. */
 static enum err
 fail_ssl(struct fail *f, enum err code, const char *what)
 {
@@ -93,7 +92,7 @@ fetch_md5(void)
 	assert(md5_fetched != NULL);
 }
 
-/* Looked for once in a process: to find it takes longer than to digest a name. */
+/* Fetched once per process: a fetch takes longer than digesting a name. */
 static const EVP_MD *
 md5_algorithm(void)
 {
@@ -176,11 +175,14 @@ md5_file(const char *path, char out[MD5_HEX], int64_t *nbytes, struct fail *f)
 	return e;
 }
 
-/* Hex text with white space anywhere, up to a '.' or the end, into exactly n bytes. */
+/*
+ * Reads exactly n bytes as hex digits, with white space anywhere, up to a '.' or the
+ * end.
+ */
 static bool
 hex_read(const char *s, unsigned char *out, size_t n)
 {
-	size_t got = 0; /* digits */
+	size_t got = 0; /* digits so far */
 
 	for (; *s != '\0' && *s != '.'; s++) {
 		int v = OPENSSL_hexchar2int((unsigned char)*s);
@@ -207,7 +209,9 @@ hex_write(struct buf *b, const unsigned char *p, size_t n)
 	buf_puts(b, ".\n");
 }
 
-/* Hands the first n numbers, one behind the other at p, to OpenSSL. */
+/*
+ * Makes an OpenSSL key from the first n numbers, which lie one behind the other at p.
+ */
 static EVP_PKEY *
 pkey_from(const unsigned char *p, size_t n)
 {
@@ -261,7 +265,10 @@ key_parse(const char *text, bool private, struct key **key, struct fail *f)
 	return OK;
 }
 
-/* A damaged private key would make signatures that no client accepts: try it. */
+/*
+ * A damaged private key would make signatures that no client accepts, so sign and
+ * verify once.
+ */
 static enum err
 key_self_test(const struct key *k, struct fail *f)
 {
@@ -287,8 +294,7 @@ key_parse_private(const char *text, struct key **key, struct fail *f)
 		return e;
 	if (key_self_test(k, NULL) != OK) {
 		key_free(k);
-		return FAIL(
-		    f, E_BADREQ, "a private key whose numbers do not fit together");
+		return FAIL(f, E_BADREQ, "the numbers of the private key do not match");
 	}
 	*key = k;
 	return OK;
@@ -431,7 +437,7 @@ verify_md5(
 	if (!ok)
 		return FAIL(f, E_BADREQ, "the signature was not made by this key");
 	if (n != MD5_TEXT || CRYPTO_memcmp(said, md5, MD5_TEXT) != 0)
-		return FAIL(f, E_BADREQ, "the signature is of something else");
+		return FAIL(f, E_BADREQ, "the signature is for something else");
 	return OK;
 }
 
@@ -449,7 +455,10 @@ random_bytes(void *p, size_t n)
 {
 	char *to = p;
 
-	/* The kernel's own: OpenSSL's generators are 100 kB and 7,000 instructions. */
+	/*
+	 * Straight from the kernel: OpenSSL's generators cost 100 kB and 7,000
+	 * instructions.
+	 */
 	while (n > 0) {
 		ssize_t got = getrandom(to, n, 0);
 
@@ -506,7 +515,10 @@ password_hash(struct arena *a, const char *wire_hash, char **stored, struct fail
 	return OK;
 }
 
-/* A salt of BCRYPT_COST, for the time that it takes. */
+/*
+ * A valid salt of BCRYPT_COST: checking a password of no account takes as long as any
+ * other.
+ */
 static const char dummy_bcrypt[] = "$2y$10$abcdefghijklmnopqrstuu";
 
 bool

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MD5 and RSA as stock clients demand them (protocol.md 5.6, 12): 1024-bit keys in hex
+ * MD5 and RSA as stock clients require them (protocol.md 5.6, 12): 1024-bit keys in hex
  * text, signatures over the 32 hex digits of an MD5 with PKCS#1 type 1 padding and no
  * digest info.
  */
@@ -14,34 +14,36 @@
 
 enum { MD5_HEX = 33 }; /* with the NUL */
 
-/* Lower-case hex digits of the MD5 of n bytes, of a string, of a file (and its size).
- */
+/* Lower-case hex MD5 of n bytes, and of a string. */
 void md5_hex(const void *, size_t n, char out[MD5_HEX]);
 void md5_text(const char *, char out[MD5_HEX]);
-/* nbytes may be NULL.  E_NOTFOUND if there is no such file. */
+/*
+ * MD5 of a file, and its size in *nbytes (may be NULL). E_NOTFOUND if there is no such
+ * file.
+ */
 enum err md5_file(const char *path, char out[MD5_HEX], int64_t *nbytes, struct fail *);
-/* The same of an open file, from its beginning; path is for words only. */
+/* MD5 of an open file from its beginning; path appears in messages only. */
 enum err md5_fd(
     int fd, const char *path, char out[MD5_HEX], int64_t *nbytes, struct fail *);
 
-struct key; /* private or public, process lifetime */
-/* A new pair as text. */
+struct key; /* private or public; lives as long as the process */
+/* Generates a key pair, as texts. */
 enum err key_make(
     struct arena *, char **private_text, char **public_text, struct fail *);
-/* Any white space may stand between digits.  E_BADREQ if it is no such key. */
+/* Accepts any white space between digits. E_BADREQ if the text is not such a key. */
 enum err key_parse_private(const char *text, struct key **, struct fail *);
 enum err key_parse_public(const char *text, struct key **, struct fail *);
-/* The same from a file; whatever is wrong is E_CONFIG. */
+/* The same from a file; every failure is E_CONFIG. */
 enum err key_read_private(const char *path, struct key **, struct fail *);
 enum err key_read_public(const char *path, struct key **, struct fail *);
 void key_free(struct key *);
 
-/* Signature text: 4 lines of 64 hex digits, then ".\n" (LF only). */
+/* Makes a signature text: 4 lines of 64 hex digits, then ".\n" (LF only). */
 enum err sign_md5(struct arena *, const struct key *, const char md5[MD5_HEX],
     char **sig, struct fail *);
 enum err sign_text(
     struct arena *, const struct key *, const char *text, char **sig, struct fail *);
-/* E_BADREQ if the signature is not one, or not of this text by this key. */
+/* E_BADREQ if sig is malformed, or does not sign this text with this key. */
 enum err verify_md5(
     const struct key *, const char md5[MD5_HEX], const char *sig, struct fail *);
 enum err verify_text(
@@ -49,18 +51,18 @@ enum err verify_text(
 
 void random_bytes(void *, size_t);
 void random_hex(char *out, size_t nhex); /* nhex digits and a NUL */
-/* Constant time in the shorter's length. */
+/* Takes constant time for the length of the shorter string. */
 bool secret_equal(const char *, const char *);
 
 /*
- * Account passwords (protocol.md 7.4): bcrypt of the client's MD5 hash, $2y$, by
- * libxcrypt. E_BADREQ if wire_hash is not 32 lower-case hex digits.
+ * Hashes an account password for storage (protocol.md 7.4): bcrypt ($2y$, by libxcrypt)
+ * of the client's MD5 hash. E_BADREQ if wire_hash is not 32 lower-case hex digits.
  */
 enum err password_hash(
     struct arena *, const char *wire_hash, char **stored, struct fail *);
 /*
- * stored is bcrypt, the plain MD5 of an old row, or "" for an account that there is
- * not: it takes as long for each of them.
+ * stored is a bcrypt hash, the plain MD5 of an old row, or "" for an account that does
+ * not exist. The check takes the same time for all three.
  */
 bool password_check(const char *wire_hash, const char *stored);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Filling in a struct fail, and what each error is called and exits with. */
+/* Fills in struct fail; the name and exit status of each error. */
 #include "lib/err.h"
 
 #include <assert.h>
@@ -24,7 +24,7 @@ static const struct {
 	[E_CONFIG] = { "CONFIG", 78 },
 };
 
-/* By way of a copy: an argument may be the detail that is about to be replaced. */
+/* Formats into a copy first: an argument may be the very detail that is replaced. */
 __attribute__((format(printf, 5, 0))) static enum err
 fail_record(struct fail *f, enum err code, const char *where, const char *more,
     const char *fmt, va_list ap)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is written appears whole: it is made under a hidden temporary name in the same
- * directory, flushed and renamed.  Listings of directories that other programs watch
+ * Files appear whole: they are written under a hidden temporary name in the same
+ * directory, flushed and renamed. Listings of directories that other programs watch
  * must therefore skip names that begin with a dot.
  */
 #include "lib/fs.h"
@@ -21,7 +21,7 @@
 
 enum { CHUNK = 64 << 10, LOCK_TRIES = 4 };
 
-/* E_NOTFOUND if errno says that the name is not there, else E_SYS. */
+/* E_NOTFOUND if errno says that the file does not exist, else as FAIL_ERRNO(). */
 static enum err
 fail_open(struct fail *f, const char *what, const char *path)
 {
@@ -56,7 +56,7 @@ fd_write_all(int fd, const char *p, size_t n)
 	return true;
 }
 
-/* Reads to the end of fd; the size that stat() tells is only the first guess. */
+/* Reads to the end of fd; the size from stat() is only a first guess. */
 static enum err
 fd_read_whole(struct arena *a, int fd, const char *path, size_t guess, size_t max,
     char **p, size_t *n, struct fail *f)
@@ -102,7 +102,7 @@ fs_read(
 	return e;
 }
 
-/* A file being made; ends in tmp_commit() or tmp_drop(). */
+/* A file being written; ends with tmp_commit() or tmp_drop(). */
 struct tmp {
 	char name[PATH_MAX];
 	int fd;
@@ -171,7 +171,9 @@ tmp_commit(struct tmp *t, const char *path, unsigned mode, struct fail *f)
 		return tmp_drop(t, "closing", path, f);
 	if (rename(t->name, path) < 0)
 		return tmp_drop(t, "renaming to", path, f);
-	/* A rename is an entry of the directory.  The file is whole either way. */
+	/*
+	 * Makes the directory entry durable. Without it the file is whole either way.
+	 */
 	fs_sync_dir(path, NULL);
 	return OK;
 }
@@ -204,7 +206,7 @@ fd_append(int fd, const char *path, const void *p, size_t n, struct fail *f)
 		return OK;
 	e = FAIL_ERRNO(f, "adding to %s", path);
 	if (ftruncate(fd, st.st_size) < 0)
-		return FAIL_ERRNO(f, "%s has half a record at its end", path);
+		return FAIL_ERRNO(f, "%s ends with a partial record", path);
 	return e;
 }
 
@@ -305,10 +307,10 @@ fs_rename_new(const char *from, const char *to, struct fail *f)
 	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
 		return OK;
 	if (errno == EEXIST)
-		return FAIL(f, E_RACE, "%s is there already", to);
-	/* Some file systems, NFS among them, cannot see to it in the same step. */
+		return FAIL(f, E_RACE, "%s exists already", to);
+	/* Some file systems, NFS among them, cannot check and rename in one step. */
 	if (errno == EINVAL || errno == ENOSYS)
-		return fs_exists(to) ? FAIL(f, E_RACE, "%s is there already", to) :
+		return fs_exists(to) ? FAIL(f, E_RACE, "%s exists already", to) :
 		                       fs_rename(from, to, f);
 	if (errno == ENOENT && !fs_exists(from))
 		return FAIL(f, E_NOTFOUND, "renaming %s: no such file", from);
@@ -323,7 +325,8 @@ fs_mkdirs(const char *path, unsigned mode, struct fail *f)
 	struct stat st;
 
 	if (n == 0 || n >= sizeof(part))
-		return FAIL(f, E_BADREQ, "a directory path of %zu bytes", n);
+		return FAIL(
+		    f, E_BADREQ, "directory path of %zu bytes: empty or too long", n);
 	for (size_t i = 1; i <= n; i++) {
 		if (path[i] != '/' && path[i] != '\0')
 			continue;
@@ -335,7 +338,7 @@ fs_mkdirs(const char *path, unsigned mode, struct fail *f)
 	if (stat(path, &st) < 0)
 		return FAIL_ERRNO(f, "looking at %s", path);
 	if (!S_ISDIR(st.st_mode))
-		return FAIL(f, E_SYS, "%s is there and is not a directory", path);
+		return FAIL(f, E_SYS, "%s exists and is not a directory", path);
 	return OK;
 }
 
@@ -434,7 +437,10 @@ fs_list(struct arena *a, const char *dir, size_t max, char ***names, size_t *n,
 	return OK;
 }
 
-/* Opens and locks path once; -1 with errno EWOULDBLOCK if another has it. */
+/*
+ * Opens and locks path without retrying; -1 with errno EWOULDBLOCK if another process
+ * holds the lock.
+ */
 static int
 lock_try(const char *path)
 {
@@ -444,7 +450,7 @@ lock_try(const char *path)
 	if (fd < 0)
 		return -1;
 	if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
-		/* A lock on a file that was removed meanwhile would keep nobody out. */
+		/* A lock on a file that was removed meanwhile would exclude nobody. */
 		if (fstat(fd, &ours) == 0 && stat(path, &named) == 0 &&
 		    ours.st_ino == named.st_ino && ours.st_dev == named.st_dev)
 			return fd;
@@ -459,7 +465,9 @@ lock_try(const char *path)
 enum err
 fs_lock(const char *path, int *fd, struct fail *f)
 {
-	/* Some tries, as fs_locked() of another process holds it for a moment. */
+	/*
+	 * Retries, because fs_locked() of another process holds the lock for a moment.
+	 */
 	for (int i = 0; i < LOCK_TRIES; i++) {
 		*fd = lock_try(path);
 		if (*fd >= 0)

@@ -8,94 +8,100 @@
 #include "lib/arena.h"
 #include "lib/err.h"
 
-/* Whole file, NUL behind it; *n (may be NULL) its length.  E_NOTFOUND, E_BADREQ over
- * max. */
+/*
+ * Reads a whole file and appends a NUL; *n (may be NULL) is its length. E_NOTFOUND;
+ * E_BADREQ if it has more than max bytes.
+ */
 enum err fs_read(
     struct arena *, const char *path, size_t max, char **p, size_t *n, struct fail *);
 /*
- * By way of a file ".tmp-..." in the same directory, fsync and rename: the name holds
- * old or new, never half.  mode is set as it is, without umask.
+ * Writes a file atomically, through a file ".tmp-..." in the same directory, fsync and
+ * rename: the name holds the old content or the new, never half. mode is set exactly,
+ * without umask.
  */
 enum err fs_write(
     const char *path, const void *, size_t n, unsigned mode, struct fail *);
 /*
- * Adds to the end of a file (created with mode, umask applies) and flushes; others that
- * append wait meanwhile.  All of it or nothing: what a full disk cut off is taken back.
+ * Appends to a file (created with mode; umask applies) and flushes it, excluding other
+ * callers meanwhile. All or nothing: what a full disk cut short is truncated away.
  */
 enum err fs_append(
     const char *path, const void *, size_t n, unsigned mode, struct fail *);
-/* As atomic as fs_write().  E_NOTFOUND if from is absent. */
+/* As atomic as fs_write(). E_NOTFOUND if from is absent. */
 enum err fs_copy(const char *from, const char *to, unsigned mode, struct fail *);
 /*
- * Opens a file to read, and nothing else: no link is followed, no pipe waited for.
- * E_NOTFOUND if it is absent, E_BADREQ if it is something else.
+ * Opens a regular file for reading; follows no link and waits for no pipe. E_NOTFOUND
+ * if it is absent, E_BADREQ if it is anything else.
  */
 enum err fs_open_file(const char *path, int *fd, struct fail *);
-/* Creates an empty file if absent; one that is there keeps content and time. */
+/* Creates an empty file if absent; an existing file keeps its content and time. */
 enum err fs_touch(const char *path, struct fail *);
-/* Absent is OK. */
+/* An absent file is OK. */
 enum err fs_unlink(const char *path, struct fail *);
-/* E_NOTFOUND if from is gone. */
+/* E_NOTFOUND if from is absent. */
 enum err fs_rename(const char *from, const char *to, struct fail *);
-/* The same, but nothing is replaced: E_RACE if to is there. */
+/* Like fs_rename(), but replaces nothing: E_RACE if to exists. */
 enum err fs_rename_new(const char *from, const char *to, struct fail *);
-/* Makes the name path durable: flushes the directory that holds it. */
+/* Makes the directory entry of path durable, by flushing its directory. */
 enum err fs_sync_dir(const char *path, struct fail *);
 /* Like mkdir -p; umask applies to mode. */
 enum err fs_mkdirs(const char *path, unsigned mode, struct fail *);
-bool fs_exists(const char *path); /* a link counts even if it leads nowhere */
-/* The same, and E_SYS if it cannot be told: a directory on the way, or the disk, cannot
- * be read. */
+bool fs_exists(const char *path); /* true for a link even if its target is absent */
+/* The same, but E_SYS if a directory on the way or the disk cannot be read. */
 enum err fs_check_exists(const char *path, bool *there, struct fail *);
 int64_t fs_size(const char *path);  /* -1 if absent */
 int64_t fs_mtime(const char *path); /* -1 if absent */
-struct fs_seen { /* of a file, at the last look; all 0 = it was never looked at */
+struct fs_seen { /* the state of a file at the last look; all 0 = never looked at */
 	bool looked, there;
-	bool link;  /* it is not there, but a link to it is */
-	bool fresh; /* written in that very second: maybe not for the last time */
+	bool link; /* absent, but the name is a dangling link */
+	/* written in the second of the look: further writes may share its time */
+	bool fresh;
 	int64_t mtime_s, mtime_ns, size;
 	uint64_t inode;
 };
 /*
- * Is the file another one than at the last look, has it come or gone?  True at the
- * first look.  A file that was looked at in the second of its change counts once more
- * as changed when that is over: not all file systems know fractions of a second.
+ * Has the file been replaced, changed, created or removed since the last look? True at
+ * the first look. A file that changed in the second of the look counts as changed once
+ * more afterwards, because not all file systems store fractions of a second.
  */
 bool fs_changed(const char *path, struct fs_seen *);
 /*
- * Names in a directory (no . and .., but hidden ones too), sorted bytewise, at most max
- * of them.  E_NOTFOUND if there is no such directory.
+ * Lists the names in a directory (without . and .., with hidden ones), sorted bytewise,
+ * at most max of them. E_NOTFOUND if there is no such directory.
  */
 enum err fs_list(struct arena *, const char *dir, size_t max, char ***names, size_t *n,
     struct fail *);
 
-/* --- fs_tree.c: directories that we may remove with all that is in them --- */
+/* --- fs_tree.c: directories that may be removed with everything in them --- */
 #define FS_MARK ".made-by-locus"
 /*
- * Makes a directory (not those above it; umask applies to mode) and puts the mark in
- * it.  OK if one with the mark is there already; E_DENIED if one without is.
+ * Makes a directory (but no parents; umask applies to mode) and puts the mark in it. OK
+ * if a marked directory exists already; E_DENIED if an unmarked one does.
  */
 enum err fs_make_own(const char *path, unsigned mode, struct fail *);
-/* Marks a directory that the caller has made himself. */
+/* Marks a directory that the caller has made. */
 enum err fs_mark_own(const char *path, struct fail *);
-/* From now on nothing removes it; absent is OK. */
-enum err fs_unmark_own(const char *path, struct fail *);
-bool fs_is_own(const char *path); /* a directory of this account's, with the mark */
 /*
- * Removes the directory path with all below it, if it or the one that it is in carries
- * the mark; else E_DENIED and nothing is touched.  Follows no links and enters no
- * mounts.  Absent is OK.
+ * Removes the mark, so that fs_rmtree() refuses the directory from now on; no mark is
+ * OK.
+ */
+enum err fs_unmark_own(const char *path, struct fail *);
+bool fs_is_own(const char *path); /* a marked directory of this account */
+/*
+ * Removes the directory path with everything below it if it, or its parent directory,
+ * carries the mark; else touches nothing and returns E_DENIED. Follows no links and
+ * enters no mounts. Absent is OK.
  */
 enum err fs_rmtree(const char *path, struct fail *);
 
 /*
- * Takes an exclusive lock on path (created if absent), not blocking; *fd keeps it until
- * it is closed or the process ends.  E_RACE if another process has it.
+ * Takes an exclusive lock on path (created if absent) without blocking. The lock lasts
+ * until *fd is closed or the process ends. E_RACE if another process holds it.
  */
 enum err fs_lock(const char *path, int *fd, struct fail *);
-/* Does some process hold the lock?  Never creates the file. */
+/* Does some process hold the lock? Never creates the file. */
 bool fs_locked(const char *path);
-/* Bytes free to us on the volume of path, -1 on error. */
+/* Bytes available to us on the volume of path, -1 on error. */
 int64_t fs_free_bytes(const char *path);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Removal of whole trees.  Only a directory that carries our mark, or one right below
- * such a directory, is ever removed with what is in it.  All steps go by descriptors:
- * no link is followed, not even one that takes a directory's place meanwhile, and no
- * mount is entered.
+ * Removes whole trees: only a directory that carries our mark, or one right below such
+ * a directory, is ever removed with its content. Every step goes through descriptors:
+ * no link is followed, not even one that replaces a directory meanwhile, and no mount
+ * is entered.
  */
 #include "lib/fs.h"
 
@@ -17,7 +17,8 @@
 #include <unistd.h>
 
 enum {
-	DEPTH_MOST = 64, /* one descriptor each; what is deeper is moved to the top */
+	/* one descriptor each; deeper directories are moved to the top */
+	DEPTH_MOST = 64,
 	PASSES_MOST = 10000
 };
 
@@ -26,14 +27,14 @@ static const char mark_text[] =
     "Keep nothing of your own here.\n";
 
 struct removal {
-	int top;          /* the directory itself */
-	uint64_t mount;   /* that it is on */
-	int hoisted;      /* directories that were moved to the top */
+	int top;          /* the directory to remove */
+	uint64_t mount;   /* mount that it is on */
+	int hoisted;      /* directories moved to the top so far */
 	const char *path; /* for messages */
 	struct fail *f;
 };
 
-/* A link to somebody's mark, or a mark of another account, is none. */
+/* A link to a mark, or a mark that another account owns, does not count. */
 static bool
 has_mark(int dir)
 {
@@ -43,7 +44,7 @@ has_mark(int dir)
 	       S_ISREG(st.st_mode) && st.st_uid == geteuid();
 }
 
-/* Two bind mounts of one device differ by the mount's number only. */
+/* Two bind mounts of one device differ in nothing but the mount's number. */
 static uint64_t
 mount_of(int fd)
 {
@@ -109,14 +110,16 @@ remove_at(struct removal *r, int dir, const char *name, int depth)
 		return unlinkat(dir, name, 0) == 0 || errno == ENOENT ?
 		           OK :
 		           removal_failed(r, name);
-	/* A program may have closed its own directories; if this fails, so does the
-	 * rest. */
+	/*
+	 * A program may have made its own directories inaccessible. If this fails, so
+	 * does the removal below.
+	 */
 	if ((st.st_mode & S_IRWXU) != S_IRWXU)
 		fchmodat(dir, name, S_IRWXU, AT_SYMLINK_NOFOLLOW);
 	return remove_dir(r, dir, name, depth);
 }
 
-/* One pass; *n = entries found.  The mark of the top goes last. */
+/* Makes one pass; *n = entries found. The mark of the top directory is removed last. */
 static enum err
 empty_once(struct removal *r, DIR *d, int depth, size_t *n)
 {
@@ -158,7 +161,7 @@ empty_dir(struct removal *r, int fd, int depth)
 	return e;
 }
 
-/* Removes name in the open directory dir if one of both is marked. */
+/* Removes name from the open directory dir if either of the two is marked. */
 static enum err
 remove_top(int dir, const char *name, const char *path, struct fail *f)
 {
@@ -244,9 +247,8 @@ fs_make_own(const char *path, unsigned mode, struct fail *f)
 		return FAIL_ERRNO(f, "making directory %s", path);
 	if (fs_is_own(path))
 		return OK;
-	return FAIL(f, E_DENIED,
-	    "%s is there, and is not ours as it holds no file %s: it could be somebody's",
-	    path, FS_MARK);
+	return FAIL(f, E_DENIED, "%s exists and is not ours: it holds no file %s", path,
+	    FS_MARK);
 }
 
 enum err

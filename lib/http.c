@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text of URLs and query strings, by bytes and without locale. */
+/* URLs and query strings, byte by byte and independent of the locale. */
 #include "lib/http.h"
 
 #include <string.h>
@@ -104,8 +104,9 @@ url_canonical(struct arena *a, const char *url)
 			c = (char)(c - 'A' + 'a');
 		buf_put(&b, &c, 1);
 	}
+	/* no host */
 	if (b.n == scheme)
-		return NULL; /* no host */
+		return NULL;
 	if (b.p[b.n - 1] != '/')
 		buf_puts(&b, "/");
 	return b.p;
@@ -123,6 +124,6 @@ url_to_dir(struct arena *a, const char *url)
 	while (p > out && p[-1] == '_')
 		*--p = '\0';
 	if (out[0] == '.')
-		out[0] = '_'; /* neither hidden nor the directory above */
+		out[0] = '_'; /* neither hidden nor a parent directory */
 	return out;
 }

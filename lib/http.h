@@ -5,21 +5,24 @@
 
 #include "lib/arena.h"
 
-/* %XX and + in n bytes; control bytes are dropped, what is no %XX stays. */
+/* Decodes %XX and + in n bytes; drops control bytes and keeps any other %. */
 char *url_decode(struct arena *, const char *, size_t n);
-/* Every byte but ASCII letters, digits and "-_.~" as %XX, upper-case. */
+/* Writes every byte but ASCII letters, digits and "-_.~" as %XX, in upper case. */
 char *url_encode(struct arena *, const char *);
-/* Value of the first parameter of that name in "a=1&b=2", decoded; NULL if absent. */
+/*
+ * Returns the decoded value of the first parameter of that name in "a=1&b=2"; NULL if
+ * absent.
+ */
 char *query_get(struct arena *, const char *query, const char *name);
 /*
- * Canonical master URL (protocol.md 7.5): host lower-cased, slashes collapsed, "/" at
- * the end, blanks around it dropped; NULL if not http(s) or with blanks or control
- * bytes inside.
+ * Canonical form of a master URL (protocol.md 7.5): scheme and host in lower case,
+ * slashes collapsed, "/" at the end, white space around it dropped. NULL if the URL is
+ * not http(s) or has white space or control bytes inside.
  */
 char *url_canonical(struct arena *, const char *);
 /*
- * "http://h:1/p/" gives "h_1_p": the directory name that clients use
- * (protocol.md 13.3). It has no slash and no dot in front, whatever the URL.
+ * Turns "http://h:1/p/" into "h_1_p", the directory name that clients use (protocol.md
+ * 13.3). Whatever the URL, the name has no slash and no leading dot.
  */
 char *url_to_dir(struct arena *, const char *);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A hash table by uthash, all of it in an arena. */
+/* A uthash table whose memory is all in an arena. */
 #include "lib/index.h"
 
 #include <string.h>
 
-/* The macros below name the table's arena so. */
+/* The macros below expect the arena to be named a. */
 #define uthash_malloc(size)     arena_alloc(a, (size))
 #define uthash_free(what, size) ((void)(what))
 #include <uthash.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of an array by their names: where a name stands, without looking at all. */
+/* Maps names to positions in an array, so that a look-up need not scan it. */
 #ifndef LIB_INDEX_H
 #define LIB_INDEX_H
 
@@ -8,14 +8,14 @@
 #include "lib/arena.h"
 
 /*
- * Lives in an arena, the same for all calls, which may have moved meanwhile; the names
- * stay where they are.
+ * Lives in an arena; pass the same arena, which may have moved meanwhile, to every
+ * call. Names are not copied.
  */
 struct index;
 struct index *index_new(struct arena *);
-/* A name that is there already keeps its place. */
+/* A name that exists already keeps its position. */
 void index_put(struct arena *, struct index *, const char *name, size_t place);
-/* False if there is no such name. */
+/* Returns false if there is no such name. */
 bool index_find(const struct index *, const char *name, size_t *place);
 
 #endif

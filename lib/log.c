@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The log of this process: the one place with file-scope state besides proc.c, as there
- * is one standard error too.  What a message quotes may come from anywhere, so control
- * bytes are written as \xNN: nobody can forge a line.
+ * The log of this process: with proc.c the only file-scope state, just as there is one
+ * standard error. Message texts may come from anywhere, so control bytes are written as
+ * \xNN: nobody can forge a line.
  */
 #include "lib/log.h"
 
@@ -25,11 +25,12 @@ static struct {
 	enum log_level most;
 	int fd;
 	int64_t looked_s;
-	uint64_t lost; /* lines that could not be written since the last one that was */
-	int why;       /* errno of the first of them */
-	bool torn;     /* a part of one of them was written */
+	/* lines that could not be written since the last successful write */
+	uint64_t lost;
+	int why;   /* errno of the first lost line */
+	bool torn; /* a lost line was written in part */
 } lg = { .program = "locus", .most = LOG_INFO, .fd = STDERR_FILENO };
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of lg */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects lg */
 static _Thread_local char own_prefix[256];
 
 static const char *const levels[] = {
@@ -39,7 +40,9 @@ static const char *const levels[] = {
 	[LOG_DEBUG] = "debug",
 };
 
-/* Opens the file that path names now; without one, what was open stays in use. */
+/*
+ * Opens the file that path names now; if that fails, logging stays with the old file.
+ */
 static void
 log_reopen(void)
 {
@@ -91,7 +94,10 @@ log_prefix(const char *fmt, ...)
 	va_end(ap);
 }
 
-/* After a rotation path is another file, or none: looked at once a second at most. */
+/*
+ * Reopens the log if path is another file by now, or none; checks at most once a
+ * second.
+ */
 static void
 follow_rotation(int64_t now)
 {
@@ -130,13 +136,13 @@ log_line_append(char *line, size_t n, size_t room, const char *text)
 	return n;
 }
 
-/* All of it, or it counts as not written. */
+/* Writes the whole line, or counts it as not written. */
 static bool
 log_write(const char *line, size_t n)
 {
 	ssize_t done;
 
-	errno = ENOSPC; /* of a write that ends early */
+	errno = ENOSPC; /* for a write that ends early */
 	done = write(lg.fd, line, n);
 	if (done == (ssize_t)n)
 		return true;
@@ -146,7 +152,9 @@ log_write(const char *line, size_t n)
 	return false;
 }
 
-/* The first line after some that were lost; what is left of a torn one ends before it.
+/*
+ * Before the first line after a loss: reports how many were lost and why, and ends a
+ * torn line.
  */
 static bool
 log_write_lost(int64_t now)
@@ -168,8 +176,8 @@ log_write_lost(int64_t now)
 }
 
 /*
- * A log that cannot be written must not stop anybody: the line is counted, and told on
- * standard error if that is another place.
+ * A failing log must not stop the program: count the line, and show it on standard
+ * error if that is not the log itself.
  */
 static void
 log_write_line(int64_t now, const char *line, size_t n)
@@ -181,7 +189,7 @@ log_write_line(int64_t now, const char *line, size_t n)
 		(void)!write(STDERR_FILENO, line, n);
 }
 
-/* The lock is held. */
+/* The caller holds the lock. */
 __attribute__((format(printf, 2, 0))) static void
 log_locked(enum log_level level, const char *fmt, va_list ap)
 {

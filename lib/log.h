@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One event, one line: "2026-11-20T23:40:57Z scheduler[812] info [HOST#7] send
- * result=99". A process opens its log once; a rotated file is noticed by its inode and
- * reopened.
+ * result=99". A process opens its log once; rotation is noticed by the file's inode,
+ * and the log is reopened.
  */
 #ifndef LIB_LOG_H
 #define LIB_LOG_H
@@ -12,19 +12,21 @@
 enum log_level { LOG_ERR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 
 /*
- * path NULL = stderr.  Lines are appended with one write() each, at most 4096 bytes;
- * control bytes in messages and prefixes are written as \xNN.  Lines that cannot be
- * written (the disk is full) are counted, and the first that can tells how many.
- * Threads may log at once.
+ * path NULL = stderr. Each line is appended by one write() of at most 4096 bytes;
+ * control bytes in messages and prefixes are written as \xNN. Lines that cannot be
+ * written (the disk is full) are counted, and the next one that can be written says how
+ * many were lost. Safe for threads.
  */
 void log_open(const char *program, const char *path, enum log_level most);
-void log_set_level(enum log_level most); /* of all following lines */
-/* Prefix of all following lines of this thread, e.g. "[HOST#7 rpc=81f3]"; ("%s", "")
- * clears it. */
+void log_set_level(enum log_level most); /* for all following lines */
+/*
+ * Sets the prefix of all following lines of this thread, e.g. "[HOST#7 rpc=81f3]";
+ * ("%s", "") clears it.
+ */
 void log_prefix(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_line(enum log_level, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-/* An error line: what was tried, the code, where it happened and the detail. */
+/* Logs an error line: what was tried, the code, where it happened and the detail. */
 void log_fail(const char *what, const struct fail *);
 
 #define log_err(...)   log_line(LOG_ERR, __VA_ARGS__)

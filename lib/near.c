@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Levenshtein's distance with one row of memory. */
+/* Levenshtein distance with one row of memory. */
 #include "lib/near.h"
 
 #include <string.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An expression becomes a program of a few hundred steps; a text is gone through once,
- * with the set of all steps that may come next.  So a match takes at most steps x bytes
- * and no memory but its own stack, whatever the expression and whatever the text.  The
- * matcher of the C library is no substitute: it keeps a table of all sets of steps that
- * it has met, which a stranger's text makes grow for ever.
+ * An expression is compiled to a program of a few hundred steps. Matching makes one
+ * pass over the text with the set of all steps that may come next, so it takes at most
+ * steps x bytes and no memory but its own stack, whatever the expression and the text.
+ * The C library's matcher is no substitute: it caches every set of steps it meets, and
+ * a stranger's text makes that cache grow without bound.
  */
 #include "lib/pattern.h"
 
@@ -27,9 +27,10 @@ struct next {
 };
 struct matcher {
 	const struct pattern *p;
-	const char *s;                     /* the text */
-	size_t i, end;                     /* where we are, where it ends */
-	uint32_t met[STEPS_MOST / 32 + 1]; /* steps that this position has seen */
+	const char *s; /* the text */
+	size_t i, end; /* current position, end of the text */
+	/* bitmap of the steps already reached at this position */
+	uint32_t met[STEPS_MOST / 32 + 1];
 };
 
 static bool
@@ -66,7 +67,9 @@ matcher_push(struct matcher *m, uint16_t *stack, size_t *n, size_t at)
 	stack[(*n)++] = (uint16_t)at;
 }
 
-/* Adds step `at` and all that it leads to without a byte; true: the end is among them.
+/*
+ * Adds step `at` and every step reachable from it without reading a byte; true if the
+ * expression's end is among them.
  */
 static bool
 matcher_follow(struct matcher *m, struct next *next, size_t at)

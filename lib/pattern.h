@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Regular expressions (POSIX extended, in the C locale, with GNU's \w \W \s \S \b \B \<
- * \> \` \'), compiled once, matched often.  A compiled one is plain data to whoever
- * holds it: matching reads it and a text and nothing else, so rules may do it.
+ * \> \` \'), compiled once, matched often. A compiled pattern is plain data: matching
+ * reads only it and the text, so rules may match.
  */
 #ifndef LIB_PATTERN_H
 #define LIB_PATTERN_H
@@ -13,16 +13,17 @@
 struct pattern;
 
 /*
- * text: at most 255 bytes; a leading ! turns the answer round.  Lives as long as the
- * arena.  NULL and *why (static text) if it is not an expression, or is one that cannot
- * be matched in linear time and a few kilobytes: back-references, more than 2000 steps.
+ * Compiles an expression of at most 255 bytes; a leading ! inverts the match. The
+ * result lives as long as the arena. Returns NULL and *why (static text) if text is not
+ * an expression, or cannot be matched in linear time and a few kilobytes:
+ * back-references, more than 2000 steps.
  */
 const struct pattern *pattern_compile(
     struct arena *, const char *text, const char **why);
 const char *pattern_text(const struct pattern *); /* as it was given */
 /*
- * Does some part of s match?  Same arguments, same answer.  At most the first 4096
- * bytes are looked at, each once for each step: 2000 x 4096 at worst, and no memory.
+ * Does some part of s match? Same arguments, same answer. Looks at the first 4096 bytes
+ * at most, each once per step: 2000 x 4096 at worst, and allocates nothing.
  */
 bool pattern_match(const struct pattern *, const char *s);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From the text of an expression to its steps: a recursive descent that writes them as
- * it reads, and copies what is repeated.  What is refused here, and what is not, is
- * what the C library's regcomp() refuses, but for back-references and for size.
+ * Compiles the text of an expression to steps: a recursive descent that emits steps as
+ * it reads and copies the steps of a repetition. Accepts and refuses the same
+ * expressions as the C library's regcomp(), except for back-references and size.
  */
 #include "lib/pattern.h"
 
@@ -14,11 +14,12 @@
 enum { TEXT_MOST = 255, REPEAT_MOST = 32767 };
 
 struct compiler {
-	const char *s;                                  /* what is left of the text */
-	struct step step[STEPS_MOST], once[STEPS_MOST]; /* once: what is repeated */
+	const char *s; /* rest of the text */
+	struct step step[STEPS_MOST],
+	    once[STEPS_MOST]; /* once: steps of the repetition being copied */
 	struct set set[TEXT_MOST];
 	size_t n, nsets;
-	int open; /* groups */
+	int open; /* open groups */
 	const char *why;
 };
 
@@ -35,7 +36,7 @@ pattern_has_room(struct compiler *c, size_t n)
 {
 	return n <= STEPS_MOST - c->n ||
 	       pattern_refuse(c,
-		   "it repeats too much, as it makes more than 2000 steps: repeat less, or make several expressions of it");
+		   "it repeats too much and takes more than 2000 steps: repeat less, or split it into several expressions");
 }
 
 static struct step
@@ -53,7 +54,7 @@ emit(struct compiler *c, struct step st)
 	return true;
 }
 
-/* A step in front of those from `at` on; they only jump among themselves. */
+/* Inserts a step before those from `at` on, whose jumps stay among themselves. */
 static bool
 emit_before(struct compiler *c, size_t at, struct step st)
 {
@@ -71,7 +72,7 @@ set_add(struct set *s, unsigned char b)
 	s->has[b / 32] |= (uint32_t)1 << (b % 32);
 }
 
-/* All bytes but these and NUL. */
+/* Inverts the set over all bytes but NUL. */
 static void
 set_invert(struct set *s)
 {
@@ -157,7 +158,7 @@ emit_set(struct compiler *c, const struct set *s)
 	return emit(c, step_make(OP_BYTE, (int)c->nsets++, 0, 0));
 }
 
-/* [:alpha:] and its like; c->s is behind the "[:". */
+/* Parses [:alpha:] and its like; c->s is behind the "[:". */
 static bool
 parse_class(struct compiler *c, struct set *s)
 {
@@ -185,10 +186,10 @@ parse_class(struct compiler *c, struct set *s)
 			c->s += strlen(classes[i].name);
 			return true;
 		}
-	return pattern_refuse(c, "[: names no class of characters, such as [:digit:]");
+	return pattern_refuse(c, "[: must name a character class, such as [:digit:]");
 }
 
-/* One byte of a list, maybe as [.x.] or [=x=]. */
+/* Parses one byte of a list, possibly as [.x.] or [=x=]. */
 static bool
 parse_list_byte(struct compiler *c, unsigned char *b)
 {
@@ -206,7 +207,7 @@ parse_list_byte(struct compiler *c, unsigned char *b)
 	return true;
 }
 
-/* A byte or a range of a list. */
+/* Parses a byte or a range of a list. */
 static bool
 parse_list_range(struct compiler *c, struct set *s)
 {
@@ -230,7 +231,7 @@ parse_list_range(struct compiler *c, struct set *s)
 	return true;
 }
 
-/* c->s is behind the "[". */
+/* Parses a bracket expression; c->s is behind the "[". */
 static bool
 parse_list(struct compiler *c)
 {
@@ -276,7 +277,7 @@ emit_byte(struct compiler *c, char b)
 	return emit_set(c, &s);
 }
 
-/* *anchor: nothing may repeat it. */
+/* Sets *anchor if nothing may repeat the result. */
 static bool
 parse_escape(struct compiler *c, bool *anchor)
 {
@@ -287,9 +288,10 @@ parse_escape(struct compiler *c, bool *anchor)
 	const char *a = b == '\0' ? NULL : strchr(anchors, b);
 
 	if (b == '\0')
-		return pattern_refuse(c, "it ends with a \\; a \\ itself is \\\\");
+		return pattern_refuse(
+		    c, "it ends with a \\; write \\\\ for a backslash");
 	if (is_digit((unsigned char)b))
-		return pattern_refuse(c, "back-references cost unbounded time");
+		return pattern_refuse(c, "back-references take unbounded time");
 	c->s++;
 	*anchor = a != NULL;
 	if (a != NULL)
@@ -316,7 +318,7 @@ parse_group(struct compiler *c)
 	return true;
 }
 
-/* What a repetition repeats. */
+/* Parses what a repetition operator applies to. */
 static bool
 parse_atom(struct compiler *c, bool *anchor)
 {
@@ -344,13 +346,13 @@ parse_atom(struct compiler *c, bool *anchor)
 	case '?':
 	case '{':
 		return pattern_refuse(c,
-		    "a * + ? or { has nothing to repeat; put a \\ before it if it stands for itself");
+		    "a * + ? or { has nothing to repeat; put a \\ before it to match the character itself");
 	default:
 		return emit_byte(c, b);
 	}
 }
 
-/* {m}, {m,}, {,n} and {m,n}; c->s is behind the "{".  *most -1: without end. */
+/* Parses {m}, {m,}, {,n} and {m,n}; c->s is behind the "{". *most = -1: unbounded. */
 static bool
 parse_bounds(struct compiler *c, int *least, int *most)
 {
@@ -375,7 +377,7 @@ parse_bounds(struct compiler *c, int *least, int *most)
 	}
 	if (*c->s != '}' || (to == least && digits == 0))
 		return pattern_refuse(c,
-		    "a { is no repetition such as {2} or {2,5}; put a \\ before it if it stands for itself");
+		    "a { does not begin a repetition such as {2} or {2,5}; write \\{ for the character itself");
 	c->s++;
 	if (to == least)
 		*most = *least;
@@ -383,7 +385,7 @@ parse_bounds(struct compiler *c, int *least, int *most)
 	       pattern_refuse(c, "a repetition {m,n} has m above n");
 }
 
-/* Another copy of the n steps at `from`, at the end. */
+/* Appends a copy of the n steps at `from`. */
 static bool
 emit_copy(struct compiler *c, const struct step *from, int n)
 {
@@ -394,7 +396,10 @@ emit_copy(struct compiler *c, const struct step *from, int n)
 	return true;
 }
 
-/* The steps from `at` on, least times and then up to most times or for ever. */
+/*
+ * Repeats the steps from `at` on, at least `least` times and at most `most` times; -1 =
+ * unbounded.
+ */
 static bool
 emit_repeat(struct compiler *c, size_t at, int least, int most)
 {
@@ -406,7 +411,7 @@ emit_repeat(struct compiler *c, size_t at, int least, int most)
 	for (int i = 0; i < least && n > 0; i++)
 		if (!emit_copy(c, once, n))
 			return false;
-	if (most == -1 && least > 0) /* the last one again and again */
+	if (most == -1 && least > 0) /* loops over the last copy */
 		return emit(c, step_make(OP_FORK, 0, -n, 1));
 	if (most == -1)
 		return emit_copy(c, once, n) &&
@@ -446,7 +451,7 @@ parse_piece(struct compiler *c)
 	return true;
 }
 
-/* A ) that closes nothing stands for itself. */
+/* A ) that closes no group stands for itself. */
 static bool
 parse_branch(struct compiler *c)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside of patterns: the steps that an expression becomes. */
+/* Internals of patterns: the steps that an expression is compiled to. */
 #ifndef LIB_PATTERN_STEP_H
 #define LIB_PATTERN_STEP_H
 
@@ -13,13 +13,13 @@ enum { STEPS_MOST = 2000 };
 enum op { OP_BYTE, OP_FORK, OP_JUMP, OP_ASSERT, OP_MATCH };
 enum assertion { AT_START, AT_END, AT_WORD_START, AT_WORD_END, AT_EDGE, AT_NO_EDGE };
 
-struct set { /* of bytes */
+struct set { /* set of bytes */
 	uint32_t has[8];
 };
 struct step {
 	uint8_t op;
-	uint8_t arg;  /* BYTE: index of the set; ASSERT: which */
-	int16_t x, y; /* FORK: both, JUMP: x: steps from here to the next one */
+	uint8_t arg;  /* BYTE: index of its set; ASSERT: which assertion */
+	int16_t x, y; /* distance to the next step: FORK both, JUMP x only */
 };
 
 struct pattern {

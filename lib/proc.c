@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Children by posix_spawn: no shell, default signals, no descriptor of ours but 0 to 2
- * (and 3 for one that is started by its open file),
- * a process group of their own so that one kill reaches all that they start.
- * Standard input comes from a memory file: it cannot block and cannot raise SIGPIPE.
+ * Starts children with posix_spawn: no shell, default signals, no descriptors but 0 to
+ * 2 (and 3, if the program is given as an open file), and a process group of their own,
+ * so that one kill reaches everything they start. Standard input comes from a memory
+ * file, which can neither block nor raise SIGPIPE.
  */
 #include "lib/proc.h"
 
@@ -30,13 +30,13 @@
 enum {
 	TICK_MAX_MS = 50,
 	PIPE_BYTES = 64 << 10,
-	AFTERWARDS_MS = 1000,    /* at most, to read what an ended child has said */
-	OWN_MAPPING = 256 << 10, /* bytes of a block that is mapped by itself */
-	KEPT_FREE = 1 << 20,     /* at the end of the heap */
+	AFTERWARDS_MS = 1000, /* limit for reading what a child wrote before it ended */
+	OWN_MAPPING = 256 << 10, /* bytes; larger blocks are mapped individually */
+	KEPT_FREE = 1 << 20,     /* bytes kept at the end of the heap */
 };
 
 atomic_int proc_stopping;
-static struct rlimit core_before; /* of proc_no_core() */
+static struct rlimit core_before; /* limit found by proc_no_core() */
 static bool core_off;
 
 void
@@ -46,14 +46,15 @@ proc_no_core(void)
 
 	if (core_off || getrlimit(RLIMIT_CORE, &core_before) < 0)
 		return;
-	none = core_before; /* the hard one stays: children may need it */
+	none = core_before; /* the hard limit stays: children may need it */
 	none.rlim_cur = 0;
 	core_off = setrlimit(RLIMIT_CORE, &none) == 0;
 }
 
 /*
- * posix_spawn() that gives the child the limit of before.  The child has what we have
- * at that moment; to set its limit afterwards would undo what it sets itself.
+ * Like posix_spawn(), with the core limit that this process was started with. A child
+ * inherits the limit in force during the spawn; setting the limit afterwards would
+ * override one that the child sets for itself.
  */
 static int
 spawn_with_core_limit(pid_t *pid, const char *path,
@@ -99,13 +100,13 @@ proc_signals(void)
 	struct sigaction stop = { .sa_handler = on_stop },
 			 ignore = { .sa_handler = SIG_IGN };
 
-	/* No SA_RESTART: a blocking accept() is to end too. */
+	/* No SA_RESTART: a blocking accept() must end, too. */
 	for (size_t i = 0; i < N(stops); i++)
 		sigaction(stops[i], &stop, NULL);
 	sigaction(SIGPIPE, &ignore, NULL);
-	/* A limit on file sizes is an error of write(), like a full disk. */
+	/* Exceeding a file size limit becomes an error of write(), like a full disk. */
 	sigaction(SIGXFSZ, &ignore, NULL);
-	stops_mask(SIG_UNBLOCK); /* what proc_reexec() held back comes now */
+	stops_mask(SIG_UNBLOCK); /* delivers what proc_reexec() held back */
 }
 
 void
@@ -115,21 +116,23 @@ proc_reexec(char *const *argv)
 	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
 
 	stops_mask(SIG_BLOCK);
-	if (core_off) /* as it was found: children are to have it */
+	if (core_off) /* children must get the original limit */
 		setrlimit(RLIMIT_CORE, &core_before);
-	if (proc_stopping == 0) { /* by its path, which names the process */
+	if (proc_stopping == 0) { /* by path, so that the process keeps its name */
 		path[n > 0 ? n : 0] = '\0';
 		execv(path, argv);
-		execv("/proc/self/exe", argv); /* that file was removed */
+		execv("/proc/self/exe", argv); /* the file was removed meanwhile */
 	}
 	stops_mask(SIG_UNBLOCK);
 }
 
-/* What becomes of descriptors 0, 1 and 2; -1 = /dev/null (0, 1) or ours (2). */
+/*
+ * Where descriptors 0, 1 and 2 of a child lead; -1 = /dev/null (0, 1) or inherited (2).
+ */
 struct stdio {
 	int in, out, err;
-	const char *log; /* instead of out, and for 2 */
-	int program;     /* > 0: the file to run, becomes 3 */
+	const char *log; /* replaces out; also receives descriptor 2 */
+	int program;     /* > 0: the program as an open file, becomes descriptor 3 */
 };
 enum { PROGRAM_FD = 3 };
 static const char program_path[] = "/proc/self/fd/3";
@@ -184,7 +187,9 @@ child_start(const char *const *argv, const char *const *env, const char *dir,
 		sigaddset(&set, defaults[i]);
 	posix_spawnattr_setsigdefault(&at, &set);
 
-	/* posix_spawn takes char *const * for history's sake; it changes nothing. */
+	/*
+	 * posix_spawn() takes char *const * for historical reasons; it changes nothing.
+	 */
 	union {
 		const char *const *in;
 		char *const *out;
@@ -207,7 +212,7 @@ env_same_name(const char *x, const char *y)
 	return n == strcspn(y, "=") && memcmp(x, y, n) == 0;
 }
 
-/* Our environment with more added or put in place of ours. */
+/* Our environment, with the variables of more added or replaced. */
 static const char *const *
 env_merge(struct arena *a, const char *const *more)
 {
@@ -246,7 +251,7 @@ memory_file(const char *p, size_t n, int *fd, struct fail *f)
 	return OK;
 }
 
-/* What a child says: the ends that are read here, -1 = closed or not asked for. */
+/* Output of a child: the pipe ends that are read here, -1 = closed or not wanted. */
 struct child_output {
 	int out, err;
 	struct buf text;
@@ -272,14 +277,14 @@ output_keep_stdout(struct child_output *o, const char *p, size_t n)
 		buf_put(&o->text, p, n < room ? n : room);
 }
 
-/* Passes it on, and keeps the end. */
+/* Passes the bytes on, and keeps the last of them. */
 static void
 output_keep_stderr(struct child_output *o, const char *p, size_t n)
 {
 	size_t most = PROC_LAST_WORDS - 1, drop;
 	ssize_t passed = write(STDERR_FILENO, p, n);
 
-	(void)passed; /* where it went may be gone: its end is kept all the same */
+	(void)passed; /* standard error may be closed; keep the bytes all the same */
 	if (n > most) {
 		p += n - most;
 		n = most;
@@ -292,7 +297,7 @@ output_keep_stderr(struct child_output *o, const char *p, size_t n)
 	o->last_words[o->nwords] = '\0';
 }
 
-/* Reads what is there now; *fd is closed at the end of file. */
+/* Reads what is available; closes *fd at the end of file. */
 static void
 output_read(struct child_output *o, int *fd)
 {
@@ -309,7 +314,7 @@ output_read(struct child_output *o, int *fd)
 		output_keep_stderr(o, chunk, (size_t)n);
 }
 
-/* Waits for words for ms at most; false: there were none. */
+/* Waits at most ms for output and reads it; false: there was none. */
 static bool
 output_poll(struct child_output *o, int ms)
 {
@@ -337,7 +342,7 @@ child_exit_status(int st)
 }
 
 /*
- * Collects output until the child itself is gone; what it left running in the
+ * Collects output until the child itself has ended. What it left running in the
  * background may keep the pipes open and is not waited for.
  */
 static enum err
@@ -353,7 +358,7 @@ child_wait(const struct proc_run *r, pid_t pid, struct child_output *o, int *sta
 			kill(-pid, SIGKILL);
 			while (waitpid(pid, &st, 0) < 0 && errno == EINTR)
 				;
-			return FAIL(f, E_SYS, "%s: not done after %d s, killed",
+			return FAIL(f, E_SYS, "%s: timed out after %d s and was killed",
 			    r->argv[0], r->timeout_s);
 		}
 		output_poll(o, tick);
@@ -362,14 +367,14 @@ child_wait(const struct proc_run *r, pid_t pid, struct child_output *o, int *sta
 	if (gone < 0)
 		return FAIL_ERRNO(f, "waiting for %s", r->argv[0]);
 	*status = child_exit_status(st);
-	/* What it left behind may go on talking. */
+	/* Background processes may go on writing. */
 	for (end = clock_mono_ms() + AFTERWARDS_MS;
 	     clock_mono_ms() < end && output_poll(o, 0);)
 		;
 	return OK;
 }
 
-/* A pipe from the child, if it is wanted: *ours does not block. */
+/* Makes a pipe from the child, if wanted; *ours does not block. */
 static enum err
 pipe_from_child(bool wanted, int *ours, int *theirs, struct fail *f)
 {
@@ -503,7 +508,10 @@ void
 proc_tune_malloc(void)
 {
 #ifdef M_MMAP_THRESHOLD
-	/* Either of them set keeps both as they are.  Usual requests stay below. */
+	/*
+	 * Setting either one stops glibc from adjusting both. Most requests need
+	 * smaller blocks.
+	 */
 	mallopt(M_MMAP_THRESHOLD, OWN_MAPPING);
 	mallopt(M_TRIM_THRESHOLD, KEPT_FREE);
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Other programs: run one and wait, or start one and look after it. */
+/* Runs other programs: to their end, or in the background. */
 #ifndef LIB_PROC_H
 #define LIB_PROC_H
 
@@ -17,68 +17,68 @@ struct proc_run {
 	const char *const *env;  /* "K=V" added to ours, NULL-terminated */
 	const char *in;          /* standard input text, NULL = /dev/null */
 	size_t in_n;
-	size_t out_max; /* keep at most so many bytes of its output */
-	char
-	    *last_words; /* [PROC_LAST_WORDS]: the end of its standard error, or NULL */
-	int timeout_s;   /* 0 = none; past it the group is killed */
+	size_t out_max; /* keep at most this many bytes of its output */
+	/* [PROC_LAST_WORDS]: receives the end of its standard error; may be NULL */
+	char *last_words;
+	int timeout_s; /* 0 = no limit; after it the process group is killed */
 };
 /*
- * Runs it to the end, in a process group of its own.  *status is its exit code, or 128
- * + signal; *out (may be NULL) its standard output.  Standard error goes to ours, by
- * way of this process if its last words are asked for.  What it left in the background
- * is not waited for.  E_SYS if it cannot be started or timed out.
+ * Runs a program to its end, in a process group of its own. *status is its exit status,
+ * or 128 + signal; *out (may be NULL) its standard output. Its standard error goes to
+ * ours, through this process if last_words is set. Processes that it left in the
+ * background are not waited for. E_SYS if it cannot be started or timed out.
  */
 enum err proc_run(struct arena *, const struct proc_run *, int *status, char **out,
     size_t *out_n, struct fail *);
 
 /*
- * Splits a command line at blanks; '...' and "..." group.  No expansion, no shell.
- * NULL-terminated.  E_BADREQ if it is empty or a quote is open.
+ * Splits a command line at blanks; '...' and "..." group. No expansion, no shell. The
+ * result is NULL-terminated. E_BADREQ if cmd is empty or a quote is open.
  */
 enum err proc_split(struct arena *, const char *cmd, char ***argv, struct fail *);
 
 /*
  * Starts a child in a process group of its own with stdout and stderr appended to log
- * (NULL = ours) and an empty standard input.  Who starts it waits for it.
+ * (NULL = ours) and an empty standard input. The caller waits for it.
  */
 enum err proc_spawn(
     const char *const *argv, const char *dir, const char *log, pid_t *, struct fail *);
-/* The same with the descriptor in as its standard input; -1: an empty one. */
+/* The same with descriptor in as its standard input; -1: an empty one. */
 enum err proc_spawn_on(int in, const char *const *argv, const char *dir,
     const char *log, pid_t *, struct fail *);
 
 /*
- * The same, of the open file program, whatever its name leads to by now; argv[0] is
- * what it is called.  Descriptor 3 of the child is that file: the interpreter of a
- * script reads it there.
+ * The same for a program given as an open file, whatever its name leads to by now;
+ * argv[0] is its name in messages. The file is descriptor 3 of the child, where the
+ * interpreter of a script reads it.
  */
 enum err proc_spawn_file(int program, const char *const *argv, const char *dir,
     const char *log, pid_t *, struct fail *);
 
 /*
- * After proc_signals() SIGTERM, SIGINT and SIGHUP store their number in proc_stopping
- * and interrupt blocking calls (EINTR); SIGPIPE is ignored.  Children start with the
- * defaults.
+ * After proc_signals(), SIGTERM, SIGINT and SIGHUP store their number in proc_stopping
+ * and interrupt blocking calls (EINTR); SIGPIPE is ignored. Children start with default
+ * signals.
  */
 extern atomic_int proc_stopping;
 void proc_signals(void);
 /*
- * The process begins anew as the same one: its own program with argv, from main() on.
- * A signal that asks it to end is not lost on the way.  Returns only if it is to stop,
- * or cannot (errno).  Descriptors with O_CLOEXEC are closed, and their locks let go.
+ * Replaces this process by a new execution of its own program, with argv. A stop signal
+ * that arrives meanwhile is not lost. Returns only if the process is to stop, or if it
+ * fails (errno). Descriptors with O_CLOEXEC are closed, so their locks are released.
  */
 void proc_reexec(char *const *argv);
 
 /*
- * For a process with keys or passwords in memory: if it crashes no core is written.
- * Children have the limit that was there before.
+ * Disables core dumps of this process, for processes with keys or passwords in memory.
+ * Children get the original limit.
  */
 void proc_no_core(void);
 
 /*
- * For a process that serves many requests: memory that a large one needed goes back to
- * the system when it is freed.  Otherwise glibc takes the largest block ever freed as a
- * reason to keep up to twice as much for ever.
+ * Makes malloc return the memory of a large request to the system when it is freed, for
+ * processes that serve many requests. Otherwise glibc keeps up to twice the largest
+ * block ever freed.
  */
 void proc_tune_malloc(void);
 

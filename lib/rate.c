@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The file is a hash table of fixed-size sets; a set is read, changed and written under
- * a lock of the whole file, which is held for two system calls.  Whatever stands in the
- * file is data: bytes that are no sensible number count as nothing.
+ * The file is a hash table of fixed-size sets. A set is read, changed and written under
+ * a lock of the whole file, which is held for two system calls. The content is not
+ * trusted: bytes that make no sensible number count as 0.
  */
 #include "lib/rate.h"
 
@@ -19,12 +19,12 @@ enum {
 	SETS = 1024,
 	SET_SLOTS = 8,
 	KEY_BYTES = MD5_HEX - 1,
-	SET_BACK_S = 3600, /* what lies further in the future was no time of ours */
+	SET_BACK_S = 3600, /* a time further in the future than this is not ours */
 };
 
 struct slot {
 	char key[KEY_BYTES]; /* not terminated; zeros: free */
-	double level;        /* events that have not leaked away yet, at the time at */
+	double level; /* events that have not leaked away yet, as of the time at */
 	double at;
 };
 
@@ -48,7 +48,7 @@ rate_lock(const char *path, int *fd, struct fail *f)
 	return OK;
 }
 
-/* What is left of it at now. */
+/* The slot's level as of now. */
 static double
 level_now(const struct slot *s, const struct rate *r, double now)
 {
@@ -63,7 +63,9 @@ level_now(const struct slot *s, const struct rate *r, double now)
 	                          r->burst; /* the limit may have been lowered */
 }
 
-/* The slot of the key, a free one, or the one that did least; *level is what it holds.
+/*
+ * Returns the slot of the key, a free slot, or the slot with the lowest level; *level
+ * is its level.
  */
 static struct slot *
 slot_find(struct rate_set *p, const char *key, const struct rate *r, double now,
@@ -87,8 +89,10 @@ slot_find(struct rate_set *p, const char *key, const struct rate *r, double now,
 	return least;
 }
 
-/* Adds by to the level, unless that exceeds the burst: E_RACE, and *over by how much.
- * Parameters: who changes what in which file, and when. */
+/*
+ * Adds by to the level. If that would exceed the burst, returns E_RACE and the excess
+ * in *over. Parameters: who changes what in which file, and when.
+ */
 static enum err
 slot_change(int fd, const char *path, const struct rate *r, const char *who, double now,
     double by, double *over, struct fail *f)

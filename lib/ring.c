@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A writer has its file alone (a lock that the kernel frees); readers need no lock. */
+/* A writer owns its file (by a lock that the kernel releases); readers need no lock. */
 #include "lib/ring.h"
 
 #include <errno.h>
@@ -24,11 +24,11 @@ struct head {
 };
 
 struct frame {
-	uint32_t magic, bytes; /* bytes: of the record behind it */
+	uint32_t magic, bytes; /* bytes of the record that follows */
 	uint64_t number, sum;
 };
 
-/* FNV-1a, 64 bits, begun with the file's key. */
+/* 64-bit FNV-1a, seeded with the file's key. */
 static uint64_t
 frame_checksum(uint64_t key, const struct frame *f, const char *p)
 {
@@ -45,7 +45,7 @@ frame_size(size_t n)
 	return (sizeof(struct frame) + n + ALIGN - 1) / ALIGN * ALIGN;
 }
 
-/* The whole record at this place, NULL if there is none. */
+/* Returns the complete record at this offset; NULL if there is none. */
 static const char *
 frame_at(const char *file, size_t bytes, uint64_t key, size_t at, struct frame *f)
 {
@@ -59,7 +59,7 @@ frame_at(const char *file, size_t bytes, uint64_t key, size_t at, struct frame *
 	return file + at + sizeof(*f);
 }
 
-/* Goes on behind the newest record. */
+/* Positions the ring behind its newest record. */
 static void
 ring_find_end(struct ring *r, const char *file)
 {
@@ -81,7 +81,7 @@ ring_find_end(struct ring *r, const char *file)
 	}
 }
 
-/* An empty ring of that size, its room on disk reserved. */
+/* Makes an empty ring of this size, its space reserved on disk. */
 static enum err
 ring_format(struct ring *r, struct fail *f)
 {
@@ -92,13 +92,13 @@ ring_format(struct ring *r, struct fail *f)
 	rc = posix_fallocate(r->fd, 0, (off_t)r->bytes);
 	if (rc == 0)
 		return OK;
-	if (ftruncate(r->fd, 0) < 0) /* what there was room for is given back */
+	if (ftruncate(r->fd, 0) < 0) /* give back what was reserved */
 		return FAIL_ERRNO(f, "emptying a ring");
 	errno = rc;
 	return FAIL_ERRNO(f, "reserving %zu bytes for a ring", r->bytes);
 }
 
-/* A new head in a file that has none of ours. */
+/* Writes a new head into a file that has none of ours. */
 static enum err
 ring_begin(struct ring *r, struct fail *f)
 {
@@ -116,7 +116,10 @@ ring_begin(struct ring *r, struct fail *f)
 	return OK;
 }
 
-/* Mapped only while its end is looked for: else each process would hold all of it. */
+/*
+ * Maps the file only while looking for its end; otherwise each process would hold all
+ * of it in memory.
+ */
 static enum err
 ring_resume(struct ring *r, struct fail *f)
 {
@@ -142,7 +145,7 @@ ring_open_locked(struct ring *r, struct fail *f)
 	enum err e = OK;
 
 	if (fstat(r->fd, &st) < 0)
-		e = FAIL_ERRNO(f, "a ring");
+		e = FAIL_ERRNO(f, "looking at a ring");
 	else if ((size_t)st.st_size != r->bytes)
 		e = ring_begin(r, f);
 	else
@@ -173,7 +176,7 @@ ring_open(struct ring *r, const char *dir, int64_t most, size_t bytes, struct fa
 	}
 	r->open = e == OK && i < most;
 	if (e == OK && !r->open)
-		e = FAIL(f, E_RACE, "there is no ring to be taken");
+		e = FAIL(f, E_RACE, "all rings are in use");
 	arena_free(&a);
 	if (e != OK)
 		*r = (struct ring){ 0 };
@@ -199,9 +202,9 @@ ring_put(struct ring *r, const void *p, size_t n, struct fail *f)
 
 	if (n > r->bytes / SHARE)
 		return FAIL(f, E_BADREQ, "a record of %zu bytes is too large", n);
-	/* Else it would go on where nobody reads. */
+	/* Otherwise records would go to a file that nobody reads. */
 	if (fstat(r->fd, &st) < 0 || st.st_nlink == 0 || (size_t)st.st_size < r->bytes)
-		return FAIL(f, E_NOTFOUND, "the ring was removed or cut");
+		return FAIL(f, E_NOTFOUND, "the ring was removed or truncated");
 	if (r->bytes - r->at < frame_size(n))
 		r->at = HEAD;
 	fr.bytes = (uint32_t)n;
@@ -228,7 +231,7 @@ ring_read(const char *path,
 	if (e == OK && n >= sizeof(h))
 		memcpy(&h, file, sizeof(h));
 	if (e == OK && memcmp(h.magic, file_magic, sizeof(h.magic)) != 0)
-		e = FAIL(f, E_BADREQ, "%s is no ring", path);
+		e = FAIL(f, E_BADREQ, "%s is not a ring file", path);
 	while (e == OK && at < n) {
 		const char *p = frame_at(file, n, h.key, at, &fr);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* xoshiro256** of Blackman and Vigna, its state filled by splitmix64 from the seed. */
+/* xoshiro256** by Blackman and Vigna; splitmix64 fills its state from the seed. */
 #include "lib/rng.h"
 
 #include <assert.h>
@@ -47,8 +47,7 @@ rng_below(struct rng *r, uint64_t n)
 	uint64_t x, reject;
 
 	assert(n > 0);
-	reject = -n %
-	         n; /* 2^64 mod n: that many values would be counted once too often */
+	reject = -n % n; /* 2^64 mod n: as many values would be drawn once too often */
 	do
 		x = rng_next(r);
 	while (x < reject);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Seeded randomness (xoshiro256**): pure, replayable, its seed is logged. */
+/* Seeded randomness (xoshiro256**): pure and replayable; the seed is logged. */
 #ifndef LIB_RNG_H
 #define LIB_RNG_H
 

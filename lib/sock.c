@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A socket is bound beside its name and renamed: there is no moment without one. */
+/* A socket is bound under a temporary name and renamed, so the name always exists. */
 #include "lib/sock.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Unix sockets that others connect to. */
+/* Unix sockets for other programs to connect to. */
 #ifndef LIB_SOCK_H
 #define LIB_SOCK_H
 
@@ -8,17 +8,17 @@
 #include "lib/err.h"
 
 /*
- * Listens on path, with this mode whatever the umask says, and as long a queue as the
- * kernel allows.  The name is taken over in one step from whoever has it: a connection
- * finds the old socket or the new one.  Close-on-exec, not blocking.  E_CONFIG: the
+ * Listens on path, with exactly this mode whatever the umask, and the longest queue
+ * that the kernel allows. Takes the name over from its owner in one step: a connection
+ * reaches the old socket or the new one. Close-on-exec, non-blocking. E_CONFIG: the
  * path is too long for a socket.
  */
 enum err sock_listen(const char *path, mode_t mode, int *fd, struct fail *);
 
-/* Does somebody listen there? */
+/* Does a server listen on path? */
 bool sock_answers(const char *path);
 
-/* Is this descriptor a socket that listens? */
+/* Is this descriptor a listening socket? */
 bool sock_listens(int fd);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bytes and white space of texts; strtoll() and strtod() with their traps closed. */
+/*
+ * White space, UTF-8 and numbers in text; strtoll() and strtod() without their traps.
+ */
 #include "lib/text.h"
 
 #include <errno.h>
@@ -64,7 +66,7 @@ text_begins(const char *p, const char *end, const char *with)
 	return (size_t)(end - p) >= n && memcmp(p, with, n) == 0;
 }
 
-/* Bytes of the character that begins with this one, 0 = none does. */
+/* Bytes of the character that begins with this byte; 0 if none does. */
 static size_t
 utf8_length(unsigned char first)
 {
@@ -85,9 +87,10 @@ text_utf8(const char *s)
 	for (size_t i = 1; i < n; i++)
 		if ((p[i] & 0xc0) != 0x80)
 			return 0;
+	/* overlong, a surrogate, or beyond the last character */
 	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) ||
 	    (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
-		return 0; /* overlong, surrogate, past the last character */
+		return 0;
 	return n;
 }
 
@@ -123,7 +126,7 @@ text_f64(const char *s, double *out)
 	char *end;
 	double v = strtod(s, &end);
 
-	/* Hexadecimal is C's idea of a number, not the wire's. */
+	/* C accepts hexadecimal, the wire does not. */
 	if (end == s || strpbrk(s, "xX") != NULL)
 		return false;
 	if (*end == '#' && strspn(end + 1, "INFDQSA0123456789") == strlen(end + 1))

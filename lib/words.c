@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One pass over the text; the first word that fits is taken. */
+/* One pass over the text; the first word of the list that matches is taken. */
 #include "lib/words.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ char *
 words_fill(struct arena *a, const char *text, const struct word *words, size_t n)
 {
 	struct buf b = buf_new(a);
-	char *firsts = arena_alloc(a, n + 1); /* bytes that a word may begin with */
+	char *firsts = arena_alloc(a, n + 1); /* first bytes of all words */
 
 	for (size_t i = 0; i < n; i++)
 		firsts[i] = words[i].word[0];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Words in a template's text, such as %FROM% or @PORT@, and what they stand for. */
+/* Fills the placeholders of a template, such as %FROM% or @PORT@. */
 #ifndef LIB_WORDS_H
 #define LIB_WORDS_H
 
@@ -9,8 +9,8 @@ struct word {
 	const char *word, *value; /* "%FROM%", "400" */
 };
 /*
- * text with every occurrence of each word replaced by its value; values are not looked
- * at again.
+ * Returns text with every occurrence of each word replaced by its value; values are not
+ * searched again.
  */
 char *words_fill(struct arena *, const char *text, const struct word *, size_t n);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A stack of open elements over libxml2's SAX2.  libxml2 wants UTF-8: bytes >= 128 go
- * in as the characters U+0080 to U+00FF and come out as bytes again, and so do
- * references such as &#195;.  Plain ASCII, nearly always the case, is parsed where it
- * stands. One element is open at each level: a container (rows of its own), a field, or
- * something unknown that is skipped with all it contains.
+ * A stack of open elements over libxml2's SAX2. libxml2 wants UTF-8: bytes >= 128 go in
+ * as the characters U+0080 to U+00FF and come out as bytes again, and so do references
+ * such as &#195;. Plain ASCII, nearly always the case, is parsed in place. At each
+ * level one element is open: a container (with rows of its own), a field, or an unknown
+ * element, which is skipped with all its content.
  */
 #include "lib/xml.h"
 
@@ -21,15 +21,17 @@
 
 enum {
 	DEPTH_MAX = 32,
-	/* Of all different names in a document.  libxml2 before 2.12 keeps them in a
-	 * table that ends at 16,384 places: some 100,000 names would cost minutes.
-	 * Clients have 300. */
+	/*
+	 * Limit on all distinct names in a document. libxml2 before 2.12 keeps them in
+	 * a table that stops growing at 16,384 places: some 100,000 names would cost
+	 * minutes. Clients use 300.
+	 */
 	NAMES_MAX_BYTES = 256 << 10,
 };
 
-static const char too_many_names[] = "too many different names of elements";
+static const char too_many_names[] = "too many different element names";
 
-/* A container that is open: what may occur in it, and where that goes. */
+/* An open container: the elements it may hold, and the row that they fill. */
 struct level {
 	const struct xml_elem *table;
 	const struct xml_elem *self; /* NULL for the root */
@@ -42,13 +44,13 @@ struct xml_reader {
 	const char *root;
 	xmlParserCtxtPtr parser;
 	struct level open[DEPTH_MAX];
-	size_t nopen;                /* containers */
-	size_t depth;                /* elements of any kind */
-	size_t skip;                 /* elements below (and with) an unknown one */
-	const struct xml_elem *leaf; /* the field that is open */
-	bool spoiled;                /* it has child elements: not a value */
-	struct buf text;             /* of the field; reused */
-	char refusal[200];           /* why, if we stopped the parser */
+	size_t nopen; /* open containers */
+	size_t depth; /* open elements of any kind */
+	size_t skip;  /* open elements within an unknown one, itself included */
+	const struct xml_elem *leaf; /* the open field */
+	bool spoiled;      /* the field has child elements, so it is not a value */
+	struct buf text;   /* text of the open field; reused */
+	char refusal[200]; /* why we stopped the parser */
 	int line;
 };
 
@@ -71,7 +73,10 @@ is_ascii(const char *p, size_t n)
 	return true;
 }
 
-/* UTF-8 to one byte per character, in place; what is above U+00FF stays as it is. */
+/*
+ * Converts UTF-8 to one byte per character, in place; characters above U+00FF keep
+ * their bytes.
+ */
 static size_t
 utf8_to_bytes(char *p, size_t n)
 {
@@ -128,7 +133,7 @@ store_bool(const char *s, char *field)
 		*(bool *)(void *)field = v != 0;
 }
 
-/* Stores the text of a field that is complete. */
+/* Stores the text of a complete field. */
 static void
 field_store(struct xml_reader *r, const struct xml_elem *e, void *row)
 {
@@ -194,7 +199,7 @@ level_push(struct xml_reader *r, const struct xml_elem *e, const struct xml_elem
 	r->open[r->nopen++] = (struct level){ .table = table, .self = e, .row = row };
 }
 
-/* The row of a new list item; NULL if the list is full. */
+/* Adds a row to a list; NULL if the list is full. */
 static void *
 list_row_new(struct xml_reader *r, const struct xml_elem *e, struct xml_list *l)
 {
@@ -230,7 +235,7 @@ elem_enter(struct xml_reader *r, const struct xml_elem *e)
 	r->text.p[0] = '\0';
 }
 
-/* Parameters: as libxml2 calls it. */
+/* The parameters are libxml2's. */
 static void
 on_start(void *user, const xmlChar *local, const xmlChar *prefix, const xmlChar *uri,
     int nns, const xmlChar **ns, int natts, int ndef, const xmlChar **atts)
@@ -242,7 +247,7 @@ on_start(void *user, const xmlChar *local, const xmlChar *prefix, const xmlChar 
 	(void)uri, (void)nns, (void)ns, (void)natts, (void)ndef, (void)atts;
 	if (r->refusal[0] != '\0')
 		return;
-	/* From libxml2 2.13 on, xmlDictSetLimit() before the parse has no effect. */
+	/* Since libxml2 2.13, xmlDictSetLimit() has no effect before the parse. */
 	if (xmlDictGetUsage(r->parser->dict) > NAMES_MAX_BYTES) {
 		reader_refuse(r, "%s", too_many_names);
 		return;
@@ -323,7 +328,7 @@ on_doctype(void *user, const xmlChar *name, const xmlChar *id, const xmlChar *sy
 #define XML_ERROR xmlError
 #endif
 
-/* The first fatal error counts; what follows is its consequence. */
+/* Keeps the first fatal error; later ones are its consequences. */
 static void
 on_error(void *user, XML_ERROR *e)
 {
@@ -365,7 +370,7 @@ put_utf8(struct buf *b, const char *p, size_t n)
 static enum err
 reader_parse(struct xml_reader *r, const char *text, size_t n, struct fail *f)
 {
-	/* No XML_PARSE_NOERROR: from libxml2 2.13 on it silences on_error too. */
+	/* No XML_PARSE_NOERROR: since libxml2 2.13 it silences on_error, too. */
 	const int options = XML_PARSE_NONET | XML_PARSE_NOWARNING |
 	                    XML_PARSE_IGNORE_ENC;
 

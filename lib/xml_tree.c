@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libxml2's tree, copied into the arena and freed at once. */
+/* Copies libxml2's tree into the arena and frees it at once. */
 #include "lib/xml_tree.h"
 
 #include <limits.h>
@@ -22,7 +22,7 @@ struct complaint {
 	char *text;
 };
 
-/* The first error is the cause; what follows are its effects. */
+/* The first error is the cause; later ones are its consequences. */
 static void
 keep_first_error(void *ctx, XML_ERROR *x)
 {
@@ -75,15 +75,15 @@ xml_tree(struct arena *a, const char *path, const char *text, size_t n,
 	if (n > INT_MAX)
 		return FAIL(f, E_CONFIG, "%s: too large", path);
 	xmlSetStructuredErrorFunc(&bad, keep_first_error);
-	/* No XML_PARSE_NOERROR: from libxml2 2.13 on it silences the handler too. */
+	/* No XML_PARSE_NOERROR: since libxml2 2.13 it silences the handler, too. */
 	doc = xmlReadMemory(text, (int)n, path, NULL,
 	    XML_PARSE_NONET | XML_PARSE_NOWARNING | XML_PARSE_NOBLANKS);
 	xmlSetStructuredErrorFunc(NULL, NULL);
 	if (doc == NULL)
 		return FAIL(f, E_CONFIG, "%s:%d: not well-formed XML: %s", path,
-		    bad.line, bad.text == NULL ? "there is nothing" : bad.text);
+		    bad.line, bad.text == NULL ? "the document is empty" : bad.text);
 	if (doc->intSubset != NULL)
-		e = FAIL(f, E_CONFIG, "%s: a DOCTYPE has no place here", path);
+		e = FAIL(f, E_CONFIG, "%s: a DOCTYPE is not allowed here", path);
 	else
 		*root = tree_copy(a, xmlDocGetRootElement(doc));
 	xmlFreeDoc(doc);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A small document as a tree of elements with their lines: for files that people write,
- * where each mistake is to be told with its place.  What clients send goes through the
- * field tables of lib/xml.h instead.
+ * A small document as a tree of elements with their line numbers, for files that people
+ * write, where a message must name the place of each mistake. Clients' documents go
+ * through the field tables of lib/xml.h instead.
  */
 #ifndef LIB_XML_TREE_H
 #define LIB_XML_TREE_H
@@ -12,14 +12,14 @@
 
 struct xml_node {
 	char *name;
-	char *text; /* its own, trimmed; not that of the elements in it */
+	char *text; /* its own text, trimmed, without that of its child elements */
 	int line;   /* from 1 */
-	struct xml_node *child, *next; /* first element in it; next one beside it */
+	struct xml_node *child, *next; /* first child element; next sibling */
 };
 
 /*
- * path is only for messages.  E_CONFIG with file, line and cause if the text is not
- * well-formed XML or has a DOCTYPE; nothing is loaded.
+ * Parses a document. path appears in messages only. E_CONFIG with file, line and cause
+ * if the text is not well-formed XML or has a DOCTYPE; nothing external is loaded.
  */
 enum err xml_tree(struct arena *, const char *path, const char *text, size_t n,
     struct xml_node **root, struct fail *);

@@ -372,7 +372,7 @@ START_TEST(proc_timeout_kills_the_group)
 	for (r.timeout_s = 1; r.timeout_s < 100 && !fs_exists(pidfile);
 	     r.timeout_s *= 2) {
 		int64_t start = clock_mono_ms();
-		char *said = arena_printf(&a, "not done after %d s", (int)r.timeout_s);
+		char *said = arena_printf(&a, "timed out after %d s", (int)r.timeout_s);
 
 		ck_assert_int_eq(proc_run(&a, &r, &status, NULL, NULL, &f), E_SYS);
 		ck_assert_ptr_nonnull(strstr(f.detail, said));

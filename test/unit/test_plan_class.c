@@ -333,7 +333,7 @@ START_TEST(not_xml)
 		{ "\n<boinc/>",
 		    "spec:2: the root element must be <plan_classes>, not <boinc>" },
 		{ "<!DOCTYPE x [<!ENTITY a 'b'>]><plan_classes/>",
-		    "spec: a DOCTYPE has no place here" },
+		    "spec: a DOCTYPE is not allowed here" },
 	};
 
 	for (size_t i = 0; i < N(t); i++) {

@@ -231,7 +231,7 @@ START_TEST(names_are_bounded)
 		ck_assert_int_eq(parsed(&a, b.p, b.n)->hostid, 3);
 	} else {
 		ck_assert_int_eq(request_parse(&a, b.p, b.n, &q, &f), E_BADREQ);
-		ck_assert_ptr_nonnull(strstr(f.detail, "too many different names"));
+		ck_assert_ptr_nonnull(strstr(f.detail, "too many different element names"));
 	}
 	arena_free(&a);
 }

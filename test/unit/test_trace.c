@@ -598,7 +598,7 @@ START_TEST(counters_in_trouble)
 	memset(name, 'x', COUNTERS_NAME);
 	ck_assert_int_eq(counters_open(&x, dir, &f), E_SYS);
 	ck_assert_int_eq(fs_write(path, "something else", 14, 0644, &f), OK);
-	ck_assert_ptr_nonnull(strstr(counters_text(&a, path), "holds no counters"));
+	ck_assert_ptr_nonnull(strstr(counters_text(&a, path), "is not a counters file"));
 	ck_assert_int_eq(counters_open(&x, path, &f), OK); /* made anew */
 	ck_assert_int_eq(counters_add(&x, name, 1, &f), E_BADREQ);
 	ck_assert_int_eq(counters_add(&x, "", 1, &f), E_BADREQ);
