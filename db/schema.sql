@@ -597,7 +597,7 @@ CREATE TABLE IF NOT EXISTS ledger (
 
 -- ours: for one request in 16, what its jobs would have made the host fetch without locality; per UTC day and one of 16
 -- shards, so that requests do not wait for each other's row
-CREATE TABLE IF NOT EXISTS baseline_cost_measure (
+CREATE TABLE IF NOT EXISTS without_locality (
 	day BIGINT NOT NULL DEFAULT 0,
 	shard INT NOT NULL DEFAULT 0,
 	requests BIGINT NOT NULL DEFAULT 0,

@@ -167,7 +167,7 @@ store_baseline_cost(struct rpc *x)
 	if (w->fit > 0 && jobs > 0 &&
 	    baseline_cost_add(x->db, x->now / 86400, x->snap->host.id % BASELINE_SHARDS,
 		jobs, needed, jobs * w->mean_bytes, &f) != OK)
-		log_fail("baseline_cost_measure", &f);
+		log_fail("without_locality", &f);
 }
 
 /*

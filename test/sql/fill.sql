@@ -33,10 +33,10 @@ INSERT INTO result (id, create_time, workunitid, appid, name, xml_doc_in, xml_do
 UPDATE result SET ready = -9223372036854775807, bytes_needed = 4e6 WHERE id > 90000 AND id % 7 = 0 AND ready IS NULL AND fileset_id > 0;
 INSERT INTO ledger (day, fileset_id, hostid, jobs, hits, bytes_needed, bytes_saved)
 	SELECT d.seq, (h.seq * 7 + f.seq * 311) % 2000 + 1, h.seq, 40, 39, 4e6, 39 * 4e6 FROM seq_20000_to_20009 d, seq_1_to_1000 h, seq_1_to_5 f;
-INSERT INTO baseline_cost_measure (day, shard, requests, jobs, bytes_needed, bytes_without) SELECT d.seq, s.seq, 9, 90, 4e6, 90 * 4e6 FROM seq_20000_to_20009 d, seq_0_to_15 s;
+INSERT INTO without_locality (day, shard, requests, jobs, bytes_needed, bytes_without) SELECT d.seq, s.seq, 9, 90, 4e6, 90 * 4e6 FROM seq_20000_to_20009 d, seq_0_to_15 s;
 INSERT INTO msg_to_host (id, hostid, handled, xml) SELECT seq, seq % 1000 + 1, seq % 3 > 0, '<trickle_down>' FROM seq_1_to_6000;
 INSERT INTO assignment (id, target_type, target_id, workunitid) SELECT seq, seq % 3 + 1, seq, 59000 + seq FROM seq_1_to_900;
 INSERT INTO assignment (id, target_type, target_id, multi, workunitid) VALUES (901, 0, 0, 1, 59901);
 UPDATE workunit SET transitioner_flags = 4 WHERE id BETWEEN 59001 AND 59900;
 UPDATE result SET ready = -4611686018427387904 - workunitid WHERE ready IS NOT NULL AND workunitid BETWEEN 59001 AND 59901;
-ANALYZE TABLE app, assignment, app_version, file, fileset, fileset_file, host, host_app_version, host_file, host_log, ledger, msg_to_host, platform, result, sched_trigger, team, user, baseline_cost_measure, workunit;
+ANALYZE TABLE app, assignment, app_version, file, fileset, fileset_file, host, host_app_version, host_file, host_log, ledger, msg_to_host, platform, result, sched_trigger, team, user, without_locality, workunit;
