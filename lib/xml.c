@@ -235,7 +235,7 @@ elem_enter(struct xml_reader *r, const struct xml_elem *e)
 	r->text.p[0] = '\0';
 }
 
-/* The parameters are libxml2's. */
+/* Parameters: as libxml2 calls it. */
 static void
 on_start(void *user, const xmlChar *local, const xmlChar *prefix, const xmlChar *uri,
     int nns, const xmlChar **ns, int natts, int ndef, const xmlChar **atts)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Look-ups in the small tables; they are short, so a scan is the simplest index. */
+/*
+ * Look-ups in the small tables; these are so short that a scan is the simplest index.
+ */
 #include "model/snapshot.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include "lib/banned.h"
 
-enum { BENCHMARKS_LEAST = 10 }; /* fewer say nothing (scheduling.md 2.4) */
+enum { BENCHMARKS_LEAST = 10 }; /* too few hosts for a percentile (scheduling.md 2.4) */
 
 static int
 compare_benchmarks(const void *pa, const void *pb)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads config.xml by the option table.  Daemons and tasks have their own few elements.
- * A message names the file, the line, the element and what would be right.
+ * Reads config.xml by the option table; daemons and tasks have a few elements of their
+ * own. A message names the file, the line and the element, and says what would be
+ * right.
  */
 #include "model/conf.h"
 
@@ -36,14 +37,14 @@ const char *const conf_guards[] = {
 	NULL
 };
 
-struct conf_reader { /* one file being read */
+struct conf_reader { /* the file being read */
 	struct arena *a;
 	const char *path;
 	struct conf *cf;
 	struct conf_remark *remarks;
 	size_t nremarks, cap;
 	size_t daemons_cap, tasks_cap;
-	bool *seen; /* per option */
+	bool *seen; /* by option: occurred in the file */
 	struct fail *f;
 };
 
@@ -97,12 +98,12 @@ conf_patterns_add(struct arena *a, struct conf_patterns *l, const char *text)
 	return NULL;
 }
 
-/* Options whose values are words. */
+/* Options whose value is one of a few words. */
 static const struct {
 	const char *name, *words[3];
 } word_opts[] = { { "locality_store", { "dir", "db", NULL } } };
 
-/* What is wrong with a value that must be one of some words, or NULL. */
+/* Returns what is wrong with a value that must be one of a few words, or NULL. */
 static const char *
 word_check(struct arena *a, const char *name, const char *v)
 {
@@ -124,7 +125,7 @@ word_check(struct arena *a, const char *name, const char *v)
 static void
 conf_list_add(struct arena *a, struct conf_list *l, const char *v)
 {
-	if ((l->n & (l->n - 1)) == 0) { /* full at 0, 1, 2, 4, ... */
+	if ((l->n & (l->n - 1)) == 0) { /* the array is full at 0, 1, 2, 4, ... */
 		char **more = NEWN(a, char *, 2 * l->n + 1);
 
 		if (l->n > 0)
@@ -134,7 +135,7 @@ conf_list_add(struct arena *a, struct conf_list *l, const char *v)
 	l->v[l->n++] = arena_strdup(a, v);
 }
 
-/* What is wrong with one of a list, or NULL. */
+/* Returns what is wrong with an element of a list, or NULL. */
 static const char *
 list_item_check(const struct conf_opt *o, const char *v)
 {
@@ -142,11 +143,11 @@ list_item_check(const struct conf_opt *o, const char *v)
 
 	if (o->off == offsetof(struct conf, dont_search_host_for_user) &&
 	    !text_i64(v, 1, INT64_MAX, &id))
-		return "it must be the id of an account, an element for each";
+		return "it must be the id of an account; repeat the element for several accounts";
 	return NULL;
 }
 
-/* Stores one value; what is wrong with it, or NULL. */
+/* Stores one value; returns what is wrong with it, or NULL. */
 static const char *
 conf_opt_set(struct arena *a, struct conf *cf, const struct conf_opt *o, const char *v)
 {
@@ -183,7 +184,7 @@ conf_opt_set(struct arena *a, struct conf *cf, const struct conf_opt *o, const c
 	if (end == v || *end != '\0' || !isfinite(x))
 		return strchr(v, ',') == NULL ?
 		           "it must be a number" :
-		           "it must be a number: decimals have a point, no comma";
+		           "it must be a number, with a decimal point, not a comma";
 	if (x < o->min || x > o->max)
 		return arena_printf(a, "it must be %g to %.0f", o->min, o->max);
 	if (o->type != CONF_DOUBLE && x != floor(x))
@@ -217,7 +218,7 @@ read_option(struct conf_reader *p, struct xml_node *n)
 	i = (size_t)(o - conf_opts);
 	if (p->seen[i] && !conf_is_repeated(o))
 		conf_remark_add(p, n->line, false,
-		    arena_printf(p->a, "<%s> occurs again; the last one counts", name));
+		    arena_printf(p->a, "<%s> is repeated; the last one counts", name));
 	p->seen[i] = true;
 	if (strncmp(o->effect, "none", 4) == 0)
 		conf_remark_add(p, n->line, false,
@@ -229,7 +230,7 @@ read_option(struct conf_reader *p, struct xml_node *n)
 	return OK;
 }
 
-/* Text of a child element; def if there is none. */
+/* Returns the text of a child element; def if it is absent. */
 static char *
 child_text(struct arena *a, struct xml_node *parent, const char *name, const char *def)
 {
@@ -247,8 +248,10 @@ child_flag(struct arena *a, struct xml_node *parent, const char *name)
 	return strcmp(v, "0") != 0;
 }
 
-/* "bin/work_generator --app x" gives "work_generator", and "-2" when that name is
- * taken. */
+/*
+ * "bin/work_generator --app x" gives "work_generator", or "work_generator-2" if that
+ * name is taken.
+ */
 static char *
 default_daemon_name(struct conf_reader *p, const char *cmd)
 {
@@ -282,15 +285,16 @@ read_daemon(struct conf_reader *p, struct xml_node *n)
 	for (size_t i = 0; i < p->cf->ndaemons; i++)
 		if (strcmp(p->cf->daemons[i].name, d.name) == 0)
 			return FAIL(p->f, E_CONFIG,
-			    "%s:%d: two daemons have the name \"%s\"; give one another <name>",
+			    "%s:%d: two daemons have the name \"%s\"; give one of them another <name>",
 			    p->path, n->line, d.name);
 	d.output = child_text(p->a, n, "output", arena_printf(p->a, "%s.log", d.name));
 	PUSH(p->a, p->cf->daemons, p->cf->ndaemons, p->daemons_cap) = d;
 	return OK;
 }
 
-/* "5 min", "2 h"; a bare number is minutes (scheduling.md 5.4).  -1 if it is not a
- * period.
+/*
+ * Seconds of "5 min" or "2 h"; a bare number counts as minutes (scheduling.md 5.4). -1
+ * if the text is not a period.
  */
 static int64_t
 parse_period_s(const char *text)
@@ -360,12 +364,12 @@ read_section(struct conf_reader *p, struct xml_node *section)
 	}
 	conf_remark_add(p, section->line, true,
 	    arena_printf(p->a,
-		"unknown section <%s>; there are <config>, <daemons> and <tasks>",
+		"unknown section <%s>; the sections are <config>, <daemons> and <tasks>",
 		name));
 	return OK;
 }
 
-/* Relative directories count from the directory of config.xml. */
+/* Resolves relative directories against the directory of config.xml. */
 static enum err
 resolve_dirs(struct conf_reader *p)
 {
@@ -376,7 +380,7 @@ resolve_dirs(struct conf_reader *p)
 	char here[PATH_MAX];
 
 	if (realpath(".", here) == NULL)
-		return FAIL_ERRNO(p->f, "cannot tell the working directory");
+		return FAIL_ERRNO(p->f, "cannot determine the working directory");
 	base = p->path[0] == '/' ?
 	           arena_memdup(p->a, p->path, (size_t)(slash - p->path)) :
 	       slash == NULL ?
@@ -394,8 +398,8 @@ resolve_dirs(struct conf_reader *p)
 }
 
 /*
- * Clients compare the URL with theirs, which is canonical, and reset the project if it
- * is another one (protocol.md 2.1).
+ * Clients compare the URL with their own, which is canonical, and reset the project if
+ * they differ (protocol.md 2.1).
  */
 static enum err
 resolve_url(struct conf_reader *p)
@@ -408,11 +412,11 @@ resolve_url(struct conf_reader *p)
 	url = url_canonical(p->a, cf->master_url);
 	if (url == NULL)
 		return FAIL(p->f, E_CONFIG,
-		    "%s: <master_url>: \"%.200s\" is no http or https URL", p->path,
+		    "%s: <master_url>: \"%.200s\" is not an http or https URL", p->path,
 		    cf->master_url);
 	if (strcmp(url, cf->master_url) != 0)
-		conf_remark_add(p, 1, false,
-		    arena_printf(p->a, "<master_url> is taken as %s", url));
+		conf_remark_add(
+		    p, 1, false, arena_printf(p->a, "<master_url> is read as %s", url));
 	cf->master_url = url;
 	return OK;
 }
@@ -470,7 +474,7 @@ conf_load(struct arena *a, const char *path, struct conf **cf,
 
 	if (e == E_NOTFOUND)
 		return FAIL(f, E_CONFIG,
-		    "%s is not there; make a project with \"locus create\" or name its directory with --project",
+		    "%s does not exist; create a project with \"locus create\" or name its directory with --project",
 		    path);
 	if (e != OK)
 		return e;
@@ -536,7 +540,7 @@ conf_find_project(struct arena *a, const char *explicit_dir, char **dir, struct 
 	if (from == NULL)
 		from = getenv("BOINC_PROJECT_DIR");
 	if (realpath(from == NULL ? "." : from, at) == NULL)
-		return FAIL(f, E_CONFIG, "there is no project directory %s", from);
+		return FAIL(f, E_CONFIG, "project directory %s does not exist", from);
 	*dir = arena_strdup(a, at);
 	for (;;) {
 		char *slash;
@@ -549,6 +553,6 @@ conf_find_project(struct arena *a, const char *explicit_dir, char **dir, struct 
 		*slash = '\0';
 	}
 	return FAIL(f, E_CONFIG,
-	    "%s holds no config.xml: it is not a project; name one with --project DIR or LOCUS_PROJECT",
-	    from == NULL ? "neither this directory nor one above" : from);
+	    "no config.xml in %s: it is not a project; name one with --project DIR or LOCUS_PROJECT",
+	    from == NULL ? "this directory or those above it" : from);
 }

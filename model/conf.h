@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The project's configuration: config.xml by one table, model/conf.def.
+ * The project's configuration: config.xml, described by one table, model/conf.def.
  * OPT(name, type, default, min, max, taken, effect, help); the parser, config.xml(5),
- * config.xml.sample and the checks come from it.  Every option of an upstream
- * config.xml is known by name, so that such a file is read unchanged; what has no
- * effect here says so.
+ * config.xml.sample and the checks are derived from it. Every option of an upstream
+ * config.xml is known by name, so that such a file can be read unchanged; options
+ * without effect here say so.
  */
 #ifndef MODEL_CONF_H
 #define MODEL_CONF_H
@@ -25,10 +25,13 @@ struct conf_patterns { /* the same, as regular expressions */
 	size_t n;
 };
 struct conf_daemon { /* <daemons><daemon> */
-	char *cmd; /* program and arguments; the program stands in the project's or the
-	              installed bin */
-	char
-	    *name; /* unique; default: the program, with "-2" and so on when repeated */
+	/*
+	 * program and arguments; the program is in the project's bin or the installed
+	 * bin
+	 */
+	char *cmd;
+	/* unique; default: the program's name, with "-2" and so on if repeated */
+	char *name;
 	char *output;
 	bool disabled;
 };
@@ -54,33 +57,36 @@ struct conf {
 	size_t ndaemons;
 	struct conf_task *tasks;
 	size_t ntasks;
-	char *path;    /* the file that was read */
-	char hash[33]; /* MD5 of the file: part of every trace */
+	char *path;    /* the file it was read from */
+	char hash[33]; /* MD5 of the file; part of every trace */
 };
 
-struct conf_remark { /* what config check prints: file:line: level: text */
+struct conf_remark { /* printed by config check as file:line: level: text */
 	int line;
 	bool error; /* else a warning */
 	char *text;
 };
 
 /*
- * Reads path (process lifetime: a must live as long).  Relative directories become
- * absolute under the file's directory.  Unknown names, repeated scalars and options
- * without effect become remarks (may be NULL); a value out of range or bad XML is
- * E_CONFIG with file, line, element and cure.
+ * Reads path; a must live as long as the process. Relative directories become absolute
+ * under the file's directory. Unknown names, repeated scalars and options without
+ * effect become remarks (may be NULL); a value out of range or malformed XML is
+ * E_CONFIG with file, line, element and remedy.
  */
 enum err conf_load(struct arena *, const char *path, struct conf **,
     struct conf_remark **, size_t *nremarks, struct fail *);
-/* The same from text; path is only for messages and relative directories. */
+/* The same from text; path is used in messages and to resolve relative directories. */
 enum err conf_parse(struct arena *, const char *path, const char *text, size_t n,
     struct conf **, struct conf_remark **, size_t *nremarks, struct fail *);
-/* Workers of each scheduler process: scheduler_workers, or what locality_max_waiters
- * needs. */
+/*
+ * Workers of each scheduler process: scheduler_workers, or more if locality_max_waiters
+ * needs them.
+ */
 int64_t conf_scheduler_workers(const struct conf *);
 /*
- * Project directory: explicit (may be NULL), $LOCUS_PROJECT, $BOINC_PROJECT_DIR, or the
- * first of . and its parents that holds config.xml.  E_CONFIG if none.
+ * Finds the project directory: explicit_dir (may be NULL), $LOCUS_PROJECT,
+ * $BOINC_PROJECT_DIR, or the first of . and its parents that holds config.xml. E_CONFIG
+ * if there is none.
  */
 enum err conf_find_project(
     struct arena *, const char *explicit_dir, char **dir, struct fail *);
@@ -94,13 +100,13 @@ enum conf_type {
 	CONF_PATTERNS,
 	CONF_IGNORED
 };
-enum conf_taken {     /* when a project that runs takes up another value */
-	CONF_AT_ONCE, /* by the next request, upload, step of a daemon, command */
-	CONF_REPLACE, /* so; the supervisor replaces processes, and no request is lost
-	               */
-	CONF_RESTART, /* by locus restart: the supervisor stays with the old one */
-	CONF_PRIVATE, /* so with private servers, else at once */
-	CONF_NEVER    /* known by name only */
+enum conf_taken {     /* when a running project adopts a new value */
+	CONF_AT_ONCE, /* with the next request, upload, daemon step or command */
+	/* at once: the supervisor replaces processes, and no request is lost */
+	CONF_REPLACE,
+	CONF_RESTART, /* after locus restart: the supervisor keeps the old value */
+	CONF_PRIVATE, /* after locus restart with private servers, else at once */
+	CONF_NEVER    /* has no effect */
 };
 struct conf_opt {
 	const char *name;
@@ -119,18 +125,23 @@ bool conf_is_repeated(const struct conf_opt *); /* may its element occur many ti
 const struct conf_opt *conf_find(const char *name); /* NULL if there is none */
 const struct conf_opt *conf_nearest(
     const char *name); /* by edit distance; NULL if none is near */
-/* Value of an option, as config.xml would have it; elements of a list with blanks
- * between them. */
+/*
+ * Returns an option's value as config.xml would have it; list elements are separated by
+ * blanks.
+ */
 const char *conf_value(struct arena *, const struct conf *, const struct conf_opt *);
-/* Does a change of the option wait for locus restart in this project? */
+/* Does a change of the option need locus restart in this project? */
 bool conf_needs_restart(const struct conf *, const struct conf_opt *);
-void conf_print_man(void);    /* config.xml(5), mdoc, to stdout */
-void conf_print_sample(void); /* config.xml.sample, to stdout */
+void conf_print_man(void);    /* prints config.xml(5), mdoc, to stdout */
+void conf_print_sample(void); /* prints config.xml.sample to stdout */
 
-/* Where things are in a project (architecture.md 5); all paths absolute. */
+/* Paths within a project (architecture.md 5); all of them are absolute. */
 char *project_path(struct arena *, const struct conf *,
     const char *relative); /* project_dir/relative */
-/* Fan-out (protocol.md 5.7): "8a" for input_42 and 1024; "" if fanout is 0. */
+/*
+ * The fan-out directory of a file (protocol.md 5.7): "8a" for input_42 and 1024; "" if
+ * fanout is 0.
+ */
 char *fanout_dir(struct arena *, const char *name, int64_t fanout);
 char *download_path(
     struct arena *, const struct conf *, const char *name); /* download_dir/8a/name */

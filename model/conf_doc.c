@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* config.xml(5) and config.xml.sample, printed from the option table. */
+/* Prints config.xml(5) and config.xml.sample from the option table. */
 #include "model/conf.h"
 
 #include <stdio.h>
@@ -24,11 +24,11 @@ has_effect(const struct conf_opt *o)
 }
 
 static const char *const taken_texts[] = {
-	[CONF_AT_ONCE] = "A change is in force at once.\n",
-	[CONF_REPLACE] = "A change is in force at once: processes are replaced.\n",
-	[CONF_RESTART] = "A change is in force after\n.Ql locus restart .\n",
-	[CONF_PRIVATE] = "A change is in force after\n.Ql locus restart ;\n"
-			 "at once where the servers are not the project's own.\n",
+	[CONF_AT_ONCE] = "A change takes effect at once.\n",
+	[CONF_REPLACE] = "A change takes effect at once: processes are replaced.\n",
+	[CONF_RESTART] = "A change takes effect after\n.Ql locus restart .\n",
+	[CONF_PRIVATE] = "A change takes effect after\n.Ql locus restart ;\n"
+			 "at once if the servers are not private.\n",
 	[CONF_NEVER] = "",
 };
 
@@ -61,24 +61,26 @@ man_changes(void)
 {
 	printf(
 	    ".Ss Changes\n"
-	    "A project that runs takes up what changes in this file by itself.\n"
-	    "\\(dqAt once\\(dq is the next request or upload, the next step of a\n"
-	    "daemon, the next command; what is in hand ends as it began.\n"
-	    "Where processes have to be replaced for an option, the supervisor does so\n"
+	    "A running project adopts changes of this file by itself.\n"
+	    "\\(dqAt once\\(dq means with the next request or upload, the next step of a\n"
+	    "daemon, or the next command; work that is under way is finished with the\n"
+	    "old values.\n"
+	    "If an option requires that processes are replaced, the supervisor does so\n"
 	    "within a second, and requests wait meanwhile.\n"
-	    "It also starts, ends and replaces daemons as they stand here, and tries\n"
-	    "again what had ended for good.\n"
+	    "It also starts, stops and replaces daemons according to this file, and\n"
+	    "tries daemons again that had stopped for good.\n"
 	    ".Pp\n"
-	    "Few options wait for\n.Ql locus restart ,\nwhich\n"
+	    "A few options take effect only after\n.Ql locus restart ;\nuntil then\n"
 	    ".Ql locus status ,\n.Ql locus config check\n"
-	    "and the supervisor's log say for as long as it is true.\n"
+	    "and the supervisor's log say so.\n"
 	    ".Pp\n"
-	    "A file that cannot be read or is not valid changes nothing for daemons\n"
-	    "and the supervisor: what they read before stays in force, their logs say so\nonce, and status tells of it.\n"
-	    "Meanwhile clients that ask for work or have accounts are told to come\n"
-	    "back later, and no upload is taken.\n"
+	    "If the file cannot be read or is invalid, daemons and the supervisor keep\n"
+	    "the values that they read before, log the problem once, and\n"
+	    ".Ql locus status\nshows it.\n"
+	    "Meanwhile clients that ask for work or look up accounts are asked to come\n"
+	    "back later, and no upload is accepted.\n"
 	    ".Pp\n"
-	    "What keeps others out never waits:");
+	    "Options that restrict access never wait for a restart:");
 	for (size_t i = 0; conf_guards[i] != NULL; i++)
 		printf("\n.Ic %s%s", conf_guards[i],
 		    conf_guards[i + 1] == NULL ? " .\n" : " ,");
@@ -93,13 +95,13 @@ conf_print_man(void)
 	    ".Dd November 21, 2026\n.Dt CONFIG.XML 5\n.Os\n"
 	    ".Sh NAME\n.Nm config.xml\n.Nd configuration of a Locus project\n"
 	    ".Sh DESCRIPTION\n"
-	    "The file stands in the project directory.\n"
+	    "The file is in the project directory.\n"
 	    "Its root is\n.Ic boinc ,\nwith the sections\n.Ic config ,\n"
 	    ".Ic daemons\nand\n.Ic tasks .\n"
-	    "A file of a BOINC project is read unchanged: every option of it is known\n"
+	    "The file of a BOINC project can be used unchanged: all its options are known\n"
 	    "by name, and\n.Ql locus config check\n"
-	    "says which have no effect here, and names the nearest option for a\n"
-	    "name that nobody knows.\n"
+	    "says which of them have no effect here, and suggests the nearest option for\n"
+	    "an unknown name.\n"
 	    ".Pp\nA switch is written as\n.Ic <name/>\nor\n.Ic <name>1</name> .\n"
 	    ".Ss Daemons\nEach\n.Ic daemon\nhas a\n.Ic cmd\n"
 	    "(program and arguments, no shell), and may have a unique\n.Ic name ,\n"
@@ -118,7 +120,7 @@ conf_print_sample(void)
 {
 	printf(
 	    "<!-- SPDX-License-Identifier: Apache-2.0 -->\n"
-	    "<!-- Every option that has an effect, at its default.  Made from\n"
+	    "<!-- Every option that has an effect, with its default.  Made from\n"
 	    "     model/conf.def by \"locus config sample\"; see config.xml(5). -->\n"
 	    "<boinc>\n<config>\n");
 	for (size_t i = 0; i < conf_nopts; i++) {

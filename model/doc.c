@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the printers of manuals share. */
+/* Shared by the printers of manuals. */
 #include "model/doc.h"
 
 #include <stdio.h>

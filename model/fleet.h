@@ -1,44 +1,52 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What unsent work asks for, and what the active hosts have: for the question whether
- * any host may get it. */
+/*
+ * What unsent work demands and what the active hosts have, to find out whether any host
+ * can get the work.
+ */
 #ifndef MODEL_FLEET_H
 #define MODEL_FLEET_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-struct host_kind { /* "" = not known */
+struct host_kind { /* "" = unknown */
 	char *os_name, *p_vendor, *p_model;
 };
 
-struct fleet {                /* the hosts that asked lately and are not banned */
-	int64_t hosts, users; /* 0: nothing else is known */
-	double memory;        /* bytes, of the host with the most */
-	double disk;          /* bytes free or used by the project, most */
-	double link;  /* bytes/s of the fastest link; a host that does not say counts as
-	                 1e300 */
-	double flops; /* FLOP/s by benchmarks, of all its processors, most */
-	int64_t coprocs; /* of the host with the most */
+struct fleet {                /* hosts that made a request lately and are not banned */
+	int64_t hosts, users; /* 0: the other members are unknown */
+	double memory;        /* bytes, of the host with the most memory */
+	double disk; /* bytes free or used by the project, of the host with the most */
+	/*
+	 * bytes/s of the fastest link; a host that does not report one counts as 1e300
+	 */
+	double link;
+	double flops;    /* FLOP/s by benchmarks, over all CPUs of the fastest host */
+	int64_t coprocs; /* of the host with the most coprocessors */
 	struct host_kind *kinds;
-	size_t nkinds; /* 0: not asked for */
+	size_t nkinds; /* 0: not read */
 };
 
-/* What addresses of a process and sizes of a file can express, bytes: no computer has
- * more. */
+/*
+ * Bytes that a process can address and that a file size can express: no computer has
+ * more.
+ */
 #define RSC_MEMORY_MOST 140737488355328.0
 #define RSC_DISK_MOST   9.223372036854775807e18
 
-struct demand { /* open workunits of one app that ask for the same */
+struct demand { /* open workunits of one app with equal demands */
 	int64_t appid;
-	int32_t hr_class;        /* 0 = not bound */
-	int64_t app_version_id;  /* the same */
-	int32_t app_version_num; /* the same */
+	int32_t hr_class;        /* 0 = unbound */
+	int64_t app_version_id;  /* 0 = unbound */
+	int32_t app_version_num; /* 0 = unbound */
 	int64_t workunits;
 	double memory, disk; /* bytes: rsc_memory_bound, rsc_disk_bound */
 	double link;         /* bytes/s: rsc_bandwidth_bound */
-	double flops;        /* FLOP/s that make the deadline, most of them */
-	int32_t quorum;      /* largest; 0 = each is for itself */
-	char *name;          /* of one of them */
+	/* FLOP/s needed to meet the deadline, maximum over the workunits */
+	double flops;
+	/* largest quorum; 0 = every workunit is independent of the others */
+	int32_t quorum;
+	char *name; /* name of one of the workunits */
 };
 
 #endif

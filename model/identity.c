@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A directory keeps its inode when it is renamed and gets another one when it is
- * copied; the place that was noted tells whether the original is still there.
+ * copied; the recorded path tells whether the original is still there.
  */
 #include "model/identity.h"
 
@@ -25,7 +25,7 @@ judge_place(const struct identity *noted, const struct identity *now,
 	bool same_inode = noted->inode == now->inode;
 
 	if (strcmp(noted->dir, now->dir) == 0)
-		/* A backup that was put back has another inode. */
+		/* A restored backup has another inode. */
 		return same_inode || strcmp(noted->machine, now->machine) == 0 ?
 		           STANDING_SAME :
 		           STANDING_UNSURE;
@@ -133,7 +133,7 @@ identity_read(struct arena *a, const char *dir, struct identity *id, struct fail
 		.run_dir = identity_child(a, root, "run_dir") };
 	if (id->id[0] == '\0' || id->dir[0] != '/')
 		return FAIL(f, E_CONFIG,
-		    "%s says neither an id nor a place; remove it if this is no copy of another project: locus start writes it anew",
+		    "%s lacks an id or a directory; unless this is a copy of another project, remove the file: locus start writes it anew",
 		    path);
 	return OK;
 }
@@ -150,7 +150,7 @@ identity_write(struct arena *a, struct identity *id, struct fail *f)
 		id->id = drawn;
 	}
 	buf_puts(&b,
-	    "<!-- Tells this project from copies of its directory: see locus relocate. -->\n"
+	    "<!-- Distinguishes this project from copies of its directory; see locus relocate. -->\n"
 	    "<identity>\n");
 	buf_tag(&b, "id", id->id);
 	buf_tag(&b, "dir", id->dir);
@@ -218,19 +218,19 @@ identity_check(struct arena *a, const struct conf *cf, struct fail *f)
 		return OK;
 	case STANDING_COPY:
 		return FAIL(f, E_CONFIG,
-		    "%s is a copy of the project in %s, and would act in its name; \"locus relocate --copy\" in it makes it a project of its own",
+		    "%s is a copy of the project in %s and would act in its name; \"locus relocate --copy\" in it makes it a project of its own",
 		    now.dir, noted.dir);
 	case STANDING_UNSURE:
 		return FAIL(f, E_CONFIG,
-		    "%s holds the project that was in %s; say which it is: \"locus relocate --moved\" if that one is no more, \"locus relocate --copy\" to make this one a project of its own",
+		    "%s holds the project that was in %s; decide what it is: \"locus relocate --moved\" if the old directory no longer exists, \"locus relocate --copy\" to make this one a project of its own",
 		    now.dir, noted.dir);
 	case STANDING_DATABASE:
 		return FAIL(f, E_CONFIG,
-		    "%s names the database %.100s, and this project's was %.100s; say which it is: \"locus relocate --moved\" if the project goes on with it, \"locus relocate --copy\" if this is another project now",
+		    "%s names the database %.100s, but this project used %.100s; decide what it is: \"locus relocate --moved\" if the project continues with the new one, \"locus relocate --copy\" if this is another project now",
 		    cf->path, now.database, noted.database);
 	case STANDING_URL:
 		return FAIL(f, E_CONFIG,
-		    "%s has the master URL %.100s, and this project's was %.100s; say which it is: \"locus relocate --moved\" if the project goes on under it, \"locus relocate --copy\" if this is another project now",
+		    "%s has the master URL %.100s, but this project had %.100s; decide what it is: \"locus relocate --moved\" if the project continues under the new one, \"locus relocate --copy\" if this is another project now",
 		    cf->path, now.master_url, noted.master_url);
 	}
 	return OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Limits of jobs in progress from config_aux.xml (scheduling.md 2.8): plain data. */
+/* Limits on jobs in progress, from config_aux.xml (scheduling.md 2.8): plain data. */
 #ifndef MODEL_JOB_LIMITS_H
 #define MODEL_JOB_LIMITS_H
 
@@ -9,11 +9,11 @@
 struct job_limit {
 	bool set;
 	double jobs;   /* >= 0 */
-	bool per_proc; /* jobs for each usable instance of the resource */
+	bool per_proc; /* jobs per usable instance of the resource */
 };
-struct job_limits_of {                    /* the project or one app */
+struct job_limits_of {                    /* limits of the project or of one app */
 	char *app_name;                   /* NULL: the project */
-	struct job_limit total, cpu, gpu; /* gpu: of each type of coprocessor */
+	struct job_limit total, cpu, gpu; /* gpu: for each type of coprocessor */
 };
 struct job_limits {
 	struct job_limits_of project, *apps;

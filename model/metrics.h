@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of metrics.def. */
+/* The metrics of metrics.def. */
 #ifndef MODEL_METRICS_H
 #define MODEL_METRICS_H
 

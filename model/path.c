@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where things are in a project: directories, fan-out, URLs (protocol.md 5.7). */
+/* Paths and URLs within a project: directories, fan-out (protocol.md 5.7). */
 #include "model/conf.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ fanout_dir(struct arena *a, const char *name, int64_t fanout)
 		return arena_strdup(a, "");
 	md5_text(name, md5);
 	for (size_t i = 0; i < 7;
-	     i++) /* digits 1 to 7: clients' tools skip the first */
+	     i++) /* digits 1 to 7: clients' tools skip the first one */
 		part[i] = md5[i + 1];
 	part[7] = '\0';
 	return arena_printf(

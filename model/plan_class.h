@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Plan classes (scheduling.md 2.12): what versions of a class demand of a host, and
- * what a job of such a version uses there.  Read from plan_class_spec.xml; there are no
- * built-in ones.
+ * Plan classes (scheduling.md 2.12): what the versions of a class demand of a host, and
+ * what a job of such a version uses there. They are read from plan_class_spec.xml; none
+ * is built in.
  */
 #ifndef MODEL_PLAN_CLASS_H
 #define MODEL_PLAN_CLASS_H
@@ -22,15 +22,15 @@ struct pc_numbers {
 	size_t n;
 };
 
-typedef char *pc_STR;                   /* "" if not given */
-typedef struct pc_words pc_WORDS;       /* all that were given */
-typedef const struct pattern *pc_REGEX; /* NULL if not given */
+typedef char *pc_STR;                   /* "" if absent */
+typedef struct pc_words pc_WORDS;       /* all occurrences */
+typedef const struct pattern *pc_REGEX; /* NULL if absent */
 typedef bool pc_FLAG;
 typedef int64_t pc_INT, pc_VERSION;
 typedef double pc_NUM;
 typedef struct pc_numbers pc_VERSIONS;
 
-struct plan_class { /* members are named like the elements */
+struct plan_class { /* members have the names of the elements */
 #define PC_SECTION(heading)
 #define PC(element, type, def, lo, hi, text) pc_##type element;
 #include "model/plan_class.def"
@@ -43,13 +43,13 @@ struct plan_classes {
 	size_t n;
 };
 
-/* NULL if there is none of that name, or no list. */
+/* NULL if the list is NULL or has no class of that name. */
 const struct plan_class *plan_class_named(const struct plan_classes *, const char *);
 
 /*
- * The resource type of the class as requests name it: "CPU", "NVIDIA", "ATI",
- * "intel_gpu", "apple_gpu" or the name of any other coprocessor.  From gpu_type, else
- * from cuda and cal; never from the name.
+ * The resource type of the class in the words of requests: "CPU", "NVIDIA", "ATI",
+ * "intel_gpu", "apple_gpu" or the name of any other coprocessor. It follows from
+ * gpu_type, else from cuda and cal; never from the name of the class.
  */
 const char *plan_class_type(const struct plan_class *);
 
@@ -67,24 +67,24 @@ enum pc_type {
 struct pc_element {
 	const char *name;
 	enum pc_type type;
-	size_t off; /* in struct plan_class */
+	size_t off; /* offset in struct plan_class */
 	const char *def;
-	double least, most; /* of numbers; most = bytes of texts */
+	double least, most; /* range of numbers; most = maximum bytes of texts */
 	const char *help;
 };
 extern const struct pc_element pc_elements[];
 extern const size_t pc_nelements;
 
-void plan_class_print_man(void); /* plan_class_spec.xml(5), mdoc, to stdout */
+void plan_class_print_man(void); /* prints plan_class_spec.xml(5), mdoc, to stdout */
 
 struct class_use {        /* what one job of a class uses on a given host */
-	const char *type; /* resource: as plan_class_type() */
+	const char *type; /* resource, as from plan_class_type() */
 	double avg_ncpus;
 	double coproc_count;  /* devices of type; 0 for "CPU" */
-	double gpu_ram_bytes; /* 0 = not said */
-	double flops;        /* projected by the plan, > 0: an estimate, not measured */
-	double mem_bytes;    /* 0 = the workunit's bound holds */
-	const char *cmdline; /* "" or arguments for the application */
+	double gpu_ram_bytes; /* 0 = unknown */
+	double flops;         /* projected by the plan class, > 0; not measured */
+	double mem_bytes;     /* 0 = the workunit's bound applies */
+	const char *cmdline;  /* arguments of the application, or "" */
 };
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Codes and texts of reasons, from the one table. */
+/* Codes and texts of reasons, from reasons.def. */
 #include "model/reasons.h"
 
 #include <assert.h>

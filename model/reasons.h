@@ -11,7 +11,7 @@ enum reason {
 };
 
 const char *reason_code(enum reason);       /* "USER_ONCE" */
-const char *reason_text(enum reason);       /* for people */
-enum reason reason_named(const char *code); /* WHY__MAX if there is none */
+const char *reason_text(enum reason);       /* for messages */
+enum reason reason_named(const char *code); /* WHY__MAX if unknown */
 
 #endif

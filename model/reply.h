@@ -9,13 +9,13 @@
 
 struct rp_file { /* <file_info> */
 	char *name;
-	char **urls,
-	    **upload_urls; /* a url with "file_upload_handler" counts as upload url */
+	/* a url with "file_upload_handler" in it counts as an upload url */
+	char **urls, **upload_urls;
 	size_t nurls, nupload_urls;
 	char *md5_cksum, *file_signature, *xml_signature;
 	double nbytes, max_nbytes; /* 0 = not given */
 	bool executable, sticky, report_on_rpc, generated_locally;
-	double sticky_lifetime; /* s from its receipt; 0 = without end */
+	double sticky_lifetime; /* s from receipt; 0 = unlimited */
 };
 struct rp_file_ref {
 	char *file_name, *open_name;
@@ -53,13 +53,13 @@ struct rp_message {
 struct reply {
 	int32_t scheduler_version;
 	double request_delay, next_rpc_delay;
-	int64_t hostid; /* 0 = keep */
+	int64_t hostid; /* 0 = keep the current one */
 	int64_t userid;
 	char *project_name, *user_name, *host_venue, *master_url;
 	char *global_preferences, *project_preferences; /* raw, NULL = none */
 	char *code_sign_key, *code_sign_key_signature;  /* raw, NULL = none */
 	bool project_is_down, send_full_workload, message_ack, dont_use_dcf;
-	bool non_cpu_intensive; /* the project, whatever its apps */
+	bool non_cpu_intensive; /* of the project as a whole */
 	bool no_work_deadlines; /* no work is sent, because of deadlines */
 	struct rp_message *messages;
 	size_t nmessages;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A scheduler request as plain data (protocol.md 1): what the parser leaves and the
- * client fills.  Texts that were not told are empty; those that may be NULL say so.
- * Reports, other results and files without a name are left out.
+ * A scheduler request as plain data (protocol.md 1): the server's parser and the client
+ * fill it. Texts that were not sent are empty, unless noted as possibly NULL. Reports,
+ * other results and files without a name are left out.
  */
 #ifndef MODEL_REQUEST_H
 #define MODEL_REQUEST_H
@@ -12,31 +12,33 @@
 #include <stdint.h>
 #include "model/prefs.h"
 
-struct rq_resource { /* CPU is resource 0; others in the order of the request */
-	char *type;  /* "CPU", "NVIDIA", "ATI", "intel_gpu", "apple_gpu" or a generic
-	                model */
-	bool has_request;       /* a req_secs or req_instances element is present */
-	double req_secs;        /* instance-seconds wanted, clamped to 0 .. 28 days */
+/* resource 0 is the CPU; the others follow in the order of the request */
+struct rq_resource {
+	/* "CPU", "NVIDIA", "ATI", "intel_gpu", "apple_gpu" or a generic model */
+	char *type;
+	bool has_request;       /* req_secs or req_instances is present */
+	double req_secs;        /* instance-seconds wanted, limited to 0 .. 28 days */
 	double req_instances;   /* idle instances wanted */
-	double estimated_delay; /* s until an instance is free; -1 = not given */
+	double estimated_delay; /* s until an instance is free; -1 = not sent */
 	double count;           /* instances present; CPU: p_ncpus */
 	double peak_flops;      /* of one instance */
 	double available_ram, total_ram; /* bytes */
 	char *name;
-	/* Texts of OpenCL: "OpenCL 3.0 CUDA", "3380.6 (PAL,HSAIL)" */
+	/* Texts from OpenCL: "OpenCL 3.0 CUDA", "3380.6 (PAL,HSAIL)" */
 	char *opencl_version, *opencl_driver_version;
 	int32_t driver_version, cuda_version,
-	    compute_capability; /* 100 * major + minor; 0 unknown */
+	    compute_capability; /* 100 * major + minor; 0 = unknown */
 	int32_t cal_target, metal_support;
 	bool have_cuda, have_cal, have_opencl, have_metal;
-	bool double_precision;               /* by any of its libraries */
-	bool atirt_detected, amdrt_detected; /* libraries of CAL */
+	bool double_precision;               /* supported by any of its libraries */
+	bool atirt_detected, amdrt_detected; /* CAL libraries found */
 };
 
-struct rq_distro { /* a Linux distribution in WSL of a Windows host */
+struct rq_distro { /* a Linux distribution in WSL on a Windows host */
 	char *distro_name, *os_name, *os_version, *libc_version, *docker_version;
-	int32_t wsl_version, distro_version; /* the latter of the client's own one */
-	int32_t docker_type;                 /* 1 Docker, 2 Podman, 0 not known */
+	int32_t wsl_version,
+	    distro_version;  /* distro_version: only of the client's own distribution */
+	int32_t docker_type; /* 1 Docker, 2 Podman, 0 unknown */
 	bool is_default, disallowed;
 };
 
@@ -44,46 +46,49 @@ struct rq_file { /* an uploaded output file of a report, or a sticky file on the
 	char *name;
 	double nbytes, max_nbytes;
 	char *md5_cksum;
-	int32_t status;     /* 1 present, 0 absent, 2 verify pending, < 0 error; absent
-	                       element = 1 */
-	bool upload_failed; /* error_msg present */
+	/*
+	 * 1 present (also if the element is absent), 0 absent, 2 to be verified, < 0
+	 * error
+	 */
+	int32_t status;
+	bool upload_failed; /* error_msg is present */
 };
 
 struct rq_report { /* <result>: a finished task */
 	char *name;
-	double cpu_time, elapsed_time; /* s; as sent, not yet made plausible */
+	double cpu_time, elapsed_time; /* s; as sent, not made plausible yet */
 	int32_t exit_status;           /* EXIT_UNKNOWN if absent */
 	int32_t state;
 	int32_t version_num, app_version_num;
 	char *plan_class, *platform;
 	double peak_working_set_size, peak_swap_size, peak_disk_usage; /* bytes */
-	char *stderr_out;  /* verbatim between the tags, at most 65535 bytes */
-	char *xml_doc_out; /* the <file_info> elements, verbatim, concatenated, at most
-	                      65535 bytes */
+	char *stderr_out; /* verbatim between the tags, at most 65535 bytes */
+	/* the <file_info> elements, verbatim and concatenated, at most 65535 bytes */
+	char *xml_doc_out;
 	struct rq_file *files;
 	size_t nfiles;
 };
 
-struct rq_app_version { /* position counts: other_results point here by index */
+struct rq_app_version { /* other_results refer to these by index */
 	char *app_name, *platform, *plan_class, *coproc_type;
 	int32_t version_num;
 	double avg_ncpus, flops, coproc_count;
 };
 
-struct rq_other { /* a task of this project that stays on the host */
+struct rq_other { /* a task of this project that remains on the host */
 	char *name;
-	int32_t app_version; /* index, -1 = not given */
+	int32_t app_version; /* index into app_versions, -1 = not sent */
 	char *plan_class;
 };
 
-struct rq_in_progress { /* a task of any project: input of the EDF simulation */
+struct rq_in_progress { /* a task of any project: input to the EDF simulation */
 	char *name;
 	double report_deadline, time_remaining, avg_ncpus, ncudas, natis, nintel_gpus;
 };
 
 struct rq_trickle {
 	char *variety;
-	char *xml; /* the message without the variety line */
+	char *xml; /* the message without its variety line */
 };
 
 struct request {
@@ -94,33 +99,36 @@ struct request {
 	int32_t version; /* 10000 * major + 100 * minor + release */
 	double resource_share_fraction, rrs_fraction, prrs_fraction; /* default 1 */
 	double duration_correction_factor;
-	int32_t allow_multiple_clients, sandbox; /* -1 = not given */
+	int32_t allow_multiple_clients, sandbox; /* -1 = not sent */
 	bool dont_send_work, client_cap_plan_class;
-	bool client_cap_no_work_deadlines;  /* understands that element of replies */
-	bool dont_use_docker, dont_use_wsl; /* the owner's will */
-	double work_req_seconds;            /* legacy total, clamped to 0 .. 28 days */
-	bool has_cpu_request; /* cpu_req_secs or cpu_req_instances is present: new style
-	                       */
+	/* understands the element no_work_deadlines in replies */
+	bool client_cap_no_work_deadlines;
+	bool dont_use_docker, dont_use_wsl; /* set by the host's owner */
+	double work_req_seconds;            /* legacy total, limited to 0 .. 28 days */
+	/* cpu_req_secs or cpu_req_instances is present: new style */
+	bool has_cpu_request;
 	double cpu_req_secs, cpu_req_instances, estimated_delay;
 	char *platform_name;
-	char **platforms; /* primary first, then alternates */
+	char **platforms; /* the primary platform first, then the alternates */
 	size_t nplatforms;
-	char *code_sign_key; /* trimmed; NULL = the client has none */
+	char *code_sign_key; /* trimmed; NULL = the client has no key */
 	bool has_working_prefs;
 	struct rq_prefs prefs;
-	char
-	    *global_prefs; /* master preferences, raw text with tags; NULL = not sent */
+	/* master copy of the preferences, raw text with tags; NULL = not sent */
+	char *global_prefs;
 	double global_prefs_mod_time;
 	char *global_prefs_source_email_hash, *cross_project_id;
-	/* host_info, time_stats, net_stats, disk_usage: in the columns of the host row
+	/*
+	 * host_info, time_stats, net_stats, disk_usage: mostly columns of the host row
 	 */
 	struct rq_host {
 		int32_t timezone, p_ncpus;
 		char *domain_name, *ip_addr, *host_cpid, *p_vendor, *p_model,
 		    *p_features;
 		char *os_name, *os_version, *product_name, *virtualbox_version;
-		char *docker_version; /* "" = no Docker, no Podman; not of Windows */
-		int32_t docker_type;  /* as in rq_distro */
+		/* "" = neither Docker nor Podman; unset on Windows */
+		char *docker_version;
+		int32_t docker_type; /* as in rq_distro */
 		bool p_vm_extensions_disabled;
 		struct rq_distro *distros;
 		size_t ndistros;
@@ -129,21 +137,25 @@ struct request {
 		double on_frac, connected_frac, active_frac, gpu_active_frac;
 		double n_bwup, n_bwdown; /* bytes/s */
 		double d_boinc_used_total, d_boinc_used_project, d_project_share;
-		bool
-		    present; /* false: a replicated trickle, leave the host row alone */
+		/*
+		 * false: the request was resent without host data; leave the host row
+		 * alone
+		 */
+		bool present;
 	} host;
-	struct rq_resource *resources; /* [0] is the CPU, which is always there */
+	struct rq_resource *resources; /* [0] is the CPU, which is always present */
 	size_t nresources;
 	struct rq_report *reports;
 	size_t nreports;
 	struct rq_trickle *trickles;
 	size_t ntrickles;
-	bool trickles_cut; /* there were too many: none is here, none may be acked */
-	struct rq_file *files; /* sticky files held */
+	/* there were too many: all are dropped, none may be acknowledged */
+	bool trickles_cut;
+	struct rq_file *files; /* sticky files on the host */
 	size_t nfiles;
 	struct rq_app_version *app_versions;
 	size_t napp_versions;
-	bool has_other_results; /* the element was there, even empty */
+	bool has_other_results; /* the element is present, possibly empty */
 	struct rq_other *other_results;
 	size_t nother_results;
 	bool has_in_progress;
@@ -151,13 +163,15 @@ struct request {
 	size_t nin_progress;
 	char *time_stats_log, *job_log, *client_opaque; /* NULL = not sent */
 	char *client_brand;
-	uint32_t repairs; /* places that the normaliser had to mend: a metric */
+	uint32_t repairs; /* places that the normaliser repaired: a metric */
 };
 
-/* Place among the resources of a coprocessor type; NULL and "" name the CPU.  SIZE_MAX:
- * the host has none. */
+/*
+ * Index of a coprocessor type among the resources; NULL and "" mean the CPU. SIZE_MAX:
+ * the host has none.
+ */
 size_t request_resource(const struct request *, const char *coproc_type);
-/* Does the client run its own programs only? */
+/* Does the client run only programs of its own? */
 bool request_is_anonymous(const struct request *);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Processing resources by their names on the wire, and the numbers that rows hold where
- * a client runs its own programs (anonymous platform; protocol.md 4.7).
+ * Processing resources by their names on the wire, and the ids that rows hold when a
+ * client runs its own programs (anonymous platform; protocol.md 4.7).
  */
 #ifndef MODEL_RESOURCE_H
 #define MODEL_RESOURCE_H
 
 #include <stdint.h>
 
-/* The five that have a number of their own; any other name is a generic coprocessor. */
+/* The five resources with fixed ids; any other name is a generic coprocessor. */
 enum resource_kind {
 	RESOURCE_CPU,
 	RESOURCE_NVIDIA,
@@ -20,16 +20,17 @@ enum resource_kind {
 extern const char *const resource_names[RESOURCE_KINDS];
 
 /*
- * result.app_version_id of a job that a client runs with a program of its own: -2 CPU,
- * -3 .. -6 the makes of GPU in the order above.  BOINC has no number for a generic
- * coprocessor; here it is one of -7 .. -900006, made from the name alone (FNV-1a), so
- * that all servers and daemons agree and the statistics of two types stay apart.
+ * result.app_version_id of a job that a client runs with a program of its own: -2 for
+ * the CPU, -3 .. -6 for the makes of GPU in the order above. BOINC has no id for a
+ * generic coprocessor; here its id is -7 .. -900006, computed from the name alone
+ * (FNV-1a), so that all servers and daemons agree and the statistics of two types stay
+ * apart.
  */
 int64_t resource_own_program(const char *name);
 
 /*
- * host_app_version.app_version_id of a result: for a client's own programs
- * 1000000 * appid + 2 and up, as above, else the id itself.
+ * host_app_version.app_version_id of a result: 1000000 * appid + 2 and up for a
+ * client's own programs, as above; else app_version_id itself.
  */
 int64_t resource_statistics_id(int64_t appid, int64_t app_version_id);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Typed rows.  One .def file per row shape, one line per column in SELECT order; from
- * it come the struct, the column table that binds it to SQL, and the check against the
- * live schema. Column names are those of a BOINC project's database (protocol.md 9);
- * ours are marked in schema.sql. NULL in the database is 0 or "" here.
+ * Typed rows. Each row shape has one .def file, with one line per column in SELECT
+ * order; the struct, the column table that binds it to SQL, and the check against the
+ * live schema are derived from it. Column names are those of a BOINC project's database
+ * (protocol.md 9); additions of ours are marked in schema.sql. NULL in the database is
+ * 0 or "" here.
  */
 #ifndef MODEL_ROWS_H
 #define MODEL_ROWS_H
@@ -14,7 +15,7 @@
 enum col_type { COL_i32, COL_i64, COL_f64, COL_str, COL_bool }; /* no column is bool */
 
 struct col {
-	const char *name; /* column, or alias in the statement */
+	const char *name; /* column name, or alias in the statement */
 	enum col_type type;
 	size_t off;
 };
@@ -31,7 +32,7 @@ struct host {
 struct user {
 #include "model/user.def"
 };
-struct user_info { /* the same row, as web RPCs need it */
+struct user_info { /* the user row as web RPCs need it */
 #include "model/user_info.def"
 };
 struct team {
@@ -55,7 +56,8 @@ struct workunit {
 struct result {
 #include "model/result.def"
 };
-struct job { /* an unsent or lost result with what its workunit demands: a candidate */
+/* a candidate: an unsent or lost result with the demands of its workunit */
+struct job {
 #include "model/job.def"
 };
 struct file {
@@ -66,7 +68,7 @@ struct fileset {
 };
 #undef COL
 
-/* name, then {column table, number of columns, size of a row} for each shape */
+/* For each shape: its name, column table, number of columns and size of a row. */
 struct row_shape {
 	const char *name;
 	const struct col *cols;
@@ -76,7 +78,10 @@ extern const struct row_shape shape_host, shape_user, shape_app, shape_platform,
     shape_app_version, shape_host_app_version, shape_workunit, shape_result, shape_job,
     shape_file, shape_fileset, shape_user_info, shape_team;
 
-/* Digests, 32 hex: the weak key with which the other two are valid, and these. */
+/*
+ * MD5 digests (32 hex digits) of derived account keys: of is that of the weak key for
+ * which the other two, the old weak key and the old RSS key, stay valid.
+ */
 struct user_keys {
 	const char *of, *weak, *rss;
 };

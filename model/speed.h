@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the speed of an app version on a host was projected from. */
+/* The source of an app version's projected speed on a host. */
 #ifndef MODEL_SPEED_H
 #define MODEL_SPEED_H
 
@@ -10,7 +10,7 @@ enum speed_source {
 };
 const char *speed_source_text(enum speed_source); /* for people */
 const char *speed_source_code(enum speed_source); /* "BENCHMARK" */
-/* By its code; BENCHMARK for what is none. */
+/* Finds a source by its code; BENCHMARK if there is none. */
 enum speed_source speed_source_named(const char *code);
 
 #endif

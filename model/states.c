@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names and legal moves of states, from the one table. */
+/* Names and legal transitions of states, from states.def. */
 #include "model/states.h"
 
 #include <stddef.h>

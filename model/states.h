@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Enumerations shared with the wire and the database, from states.def. */
+/* Enumerations that the wire and the database share, from states.def. */
 #ifndef MODEL_STATES_H
 #define MODEL_STATES_H
 
@@ -22,9 +22,9 @@ enum state_kind {
 	KIND_CLIENT
 };
 
-/* "UNSENT" for (KIND_RESULT, 2); "?" for a value that no state has. */
+/* "UNSENT" for (KIND_RESULT, 2); "?" for an undefined value. */
 const char *state_name(enum state_kind, int value);
-/* May a row go from one state to another?  Staying is always legal. */
+/* May a row go from one state to another? Staying is always legal. */
 bool state_may_become(enum state_kind, int from, int to);
 
 /* workunit.error_mask bits (protocol.md 4.7) */
@@ -37,32 +37,36 @@ enum {
 	WU_ERROR_NO_CANONICAL = 32
 };
 /*
- * workunit.transitioner_flags; the last two are ours: its results are only for the
- * targets in the table assignment, one per host; of a broadcast one always waits.
+ * workunit.transitioner_flags. The last two are ours: the workunit's results are only
+ * for the targets in the table assignment, one per host; a broadcast workunit always
+ * has one unsent result.
  */
 enum { WU_NO_TRANSITION = 1, WU_NO_NEW_RESULTS = 2, WU_TARGETED = 4, WU_BROADCAST = 8 };
-/* exit statuses that the client sets (protocol.md 4.8) */
+/* Exit statuses that the client sets (protocol.md 4.8). */
 enum {
-	EXIT_UNKNOWN = -162, /* no exit_status in the report */
+	EXIT_UNKNOWN = -162, /* the report has no exit_status */
 	EXIT_ABORTED_BY_PROJECT = 202,
 	EXIT_ABORTED_BY_USER = 203
 };
-/* host.max_results_day of one that gets no work */
+/* host.max_results_day of a host that gets no work. */
 enum { HOST_BANNED = -1 };
-/* fileset.paused: what the admin holds back */
+/* fileset.paused, set by the admin. */
 enum { FILESET_OPEN, FILESET_PAUSED, FILESET_DRAINING };
-/* Next transition of a workunit that needs none: the largest value of BOINC's int
- * column. */
-enum { TRANSITION_NEVER = 2147483647 };
-/* result.ready: model/ready.def has its meanings.  The numbers of that table in C ...
+/*
+ * transition_time of a workunit that needs no transition: the largest value of BOINC's
+ * int column.
  */
+enum { TRANSITION_NEVER = 2147483647 };
+/* result.ready: model/ready.def has its meanings. Its numbers as C constants ... */
 #define READY_INT(digits)  READY_INT_(digits)
 #define READY_INT_(digits) INT64_C(digits)
 enum { READY_SHARDS = READY_SHARDS_, READY_PRIORITIES = READY_PRIORITIES_ };
 #define READY_URGENT   (-READY_INT(READY_URGENT_))
 #define READY_TARGETED (-READY_INT(READY_TARGETED_))
-/* ... of a job of a file set that was sent, until the ledger has it: so the index of
- * unsent jobs is also the list of what is to be written there ... */
+/*
+ * ... of a sent job of a file set, until the ledger has it: the index of unsent jobs
+ * thereby also lists what the ledger still lacks ...
+ */
 #define READY_SENT (-READY_INT(READY_SENT_))
 /* ... and as text. */
 #define READY_TEXT(digits)  READY_TEXT_(digits)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What keeps a daemon from doing an item of its work: run/NAME.trouble, one line, there
- * as long as it lasts.  The daemon writes it, locus status shows it.
+ * What keeps a daemon from doing part of its work: run/NAME.trouble, one line, which
+ * exists as long as the trouble lasts. The daemon writes it, locus status shows it.
  */
 #ifndef MODEL_TROUBLE_H
 #define MODEL_TROUBLE_H
@@ -12,7 +12,7 @@
 #include "model/conf.h"
 
 struct trouble {
-	char *daemon; /* the name that it runs under */
+	char *daemon; /* the name that the daemon runs under */
 	int64_t at;   /* seconds UTC */
 	char *text;
 };
@@ -21,7 +21,10 @@ enum err trouble_write(
     struct arena *, const struct conf *, const struct trouble *, struct fail *);
 enum err trouble_clear(
     struct arena *, const struct conf *, const char *daemon, struct fail *);
-/* All of this machine's; no directory or files that cannot be read: none. */
+/*
+ * Lists the troubles of this machine; unreadable files, or a missing directory, count
+ * as none.
+ */
 void trouble_list(struct arena *, const struct conf *, struct trouble **, size_t *n);
 
 #endif

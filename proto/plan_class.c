@@ -174,7 +174,7 @@ set_value(struct arena *a, const struct pc_element *el, const char *text, void *
 	if (!text_f64(text, &x))
 		return strchr(text, ',') == NULL ?
 		           "it must be a number" :
-		           "it must be a number: decimals have a point, no comma";
+		           "it must be a number, with a decimal point, not a comma";
 	return set_number(a, el, x, field);
 }
 
@@ -220,16 +220,16 @@ read_element(struct class_reader *r, const struct xml_node *n)
 		class_remark(r, n, false,
 		    near == NULL ?
 			arena_printf(
-			    r->a, "<%.60s> is unknown and without effect", n->name) :
+			    r->a, "<%.60s> is unknown and has no effect", n->name) :
 			arena_printf(r->a,
-			    "<%.60s> is unknown and without effect; did you mean <%s>?",
+			    "<%.60s> is unknown and has no effect; did you mean <%s>?",
 			    n->name, near));
 		return;
 	}
 	if (r->seen[el - pc_elements] && !is_repeatable(el))
 		class_remark(r, n, false,
 		    arena_printf(
-			r->a, "<%s> occurs again; the last one counts", el->name));
+			r->a, "<%s> is repeated; the last one counts", el->name));
 	r->seen[el - pc_elements] = true;
 	why = set_value(r->a, el, n->text, (char *)r->now + el->off);
 	if (why != NULL)
@@ -245,7 +245,7 @@ class_name_fault(const struct class_reader *r, const char *name)
 	if (strspn(name,
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.") !=
 	    strlen(name))
-		return "its name may have letters, digits and _ - . only";
+		return "its name may have only letters, digits and _ - .";
 	if (plan_class_named(r->all, name) != NULL)
 		return "an earlier class has the same name";
 	return NULL;
@@ -276,12 +276,12 @@ compare_with_name(struct class_reader *r, const struct xml_node *n)
 		if (said && !parts[i].may)
 			class_remark(r, n, false,
 			    arena_printf(r->a,
-				"clients take it for one that needs %s, because of \"%s\" in its name; give it another name, or say so",
+				"clients assume that it needs %s, because of \"%s\" in its name; rename it, or state the need",
 				parts[i].what, parts[i].part));
 		else if (!said && parts[i].asked)
 			class_remark(r, n, false,
 			    arena_printf(r->a,
-				"clients know only by \"%s\" in the name that a class needs %s; give it such a name",
+				"clients recognise only by \"%s\" in the name that a class needs %s; rename it",
 				parts[i].part, parts[i].what));
 	}
 }
@@ -327,7 +327,7 @@ compare_limits(struct class_reader *r, const struct xml_node *n)
 		        (double)*(const int64_t *)(const void *)(at + hi->off);
 		if (x > y && y > 0)
 			class_remark(r, n, false,
-			    arena_printf(r->a, "<%s> is above <%s>: it fits nowhere",
+			    arena_printf(r->a, "<%s> is above <%s>: it fits no host",
 				lo->name, hi->name));
 	}
 }
@@ -398,7 +398,7 @@ plan_classes_parse(struct arena *a, const char *path, const char *text, size_t n
 		if (strcmp(c->name, "plan_class") != 0)
 			class_remark(&r, c, false,
 			    arena_printf(a,
-				"<%.60s> is unknown and without effect; there are <plan_class> elements only",
+				"<%.60s> is unknown and has no effect; only <plan_class> elements are allowed",
 				c->name));
 		else if (r.all->n < CLASSES_MOST)
 			read_class(&r, c);

@@ -225,9 +225,9 @@ say_searched(const struct ctx *c, struct say *s)
 		n += r == WHY_SEARCH_LIMIT ? 0 : c->d->counts[r];
 	if (n == 0)
 		return;
-	say_str(s, ". Of ");
+	say_str(s, ". None of ");
 	say_int(s, (int64_t)n);
-	say_str(s, " looked at none fits");
+	say_str(s, " examined fits");
 	while (i < nanswers && c->d->counts[answers[i].why] == 0)
 		i++;
 	if (i == nanswers)

@@ -56,7 +56,7 @@ prefs_exchange(struct ctx *c)
 }
 
 static const char no_number[] =
-    " is no number (decimals have a point) and is passed over";
+    " is not a number (use a decimal point) and is ignored";
 
 /* Factors for the number of devices that some plan class reads. */
 static void

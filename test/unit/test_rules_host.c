@@ -115,8 +115,8 @@ START_TEST(account_with_work_enough)
 	if (fulls[_i].why != WHY_NONE) {
 		ck_assert(d->messages[0].notice);
 		ck_assert_str_eq(d->messages[0].text,
-		    "No tasks sent: the limit of computers of this account with tasks "
-		    "in progress is reached; it is 7");
+		    "No tasks sent: the account has reached its limit of computers "
+		    "with tasks in progress; it is 7");
 	}
 	world_free(w);
 }

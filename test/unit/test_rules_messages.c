@@ -456,11 +456,11 @@ START_TEST(numbers_that_are_none)
 	d = world_decide(x.w);
 	ck_assert_uint_eq(d->nmessages, n + 3);
 	ck_assert_str_eq(d->messages[n].text,
-	    "Your preferences: <work_buf_min_days> \"0,1\" is no number (decimals have a point) and is passed over");
+	    "Your preferences: <work_buf_min_days> \"0,1\" is not a number (use a decimal point) and is ignored");
 	ck_assert_str_eq(d->messages[n + 1].text,
-	    "Your project preferences: <max_cpus> \"2,5\" is no number (decimals have a point) and is passed over");
+	    "Your project preferences: <max_cpus> \"2,5\" is not a number (use a decimal point) and is ignored");
 	ck_assert_str_eq(d->messages[n + 2].text,
-	    "Your project preferences: <part> \"0,5\" is no number (decimals have a point) and is passed over");
+	    "Your project preferences: <part> \"0,5\" is not a number (use a decimal point) and is ignored");
 	x.w->snap.project_prefs.text = arena_strdup(
 	    &x.w->a, "<prefs><part>0.5</part></prefs>");
 	ck_assert_uint_eq(world_decide(x.w)->nmessages, n + 2);

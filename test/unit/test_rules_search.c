@@ -65,15 +65,15 @@ END_TEST
 
 /* Plain jobs, and files that were not looked at; what is told behind the reason. */
 #define CUT                                                                            \
-	"No tasks sent: not all tasks could be looked at; the search goes on at the "  \
-	"next request"
+	"No tasks sent: not all tasks could be examined; the search continues at "     \
+	"the next request"
 static const struct {
 	const char *plain, *files, *text;
 } cuts[] = {
 	{ "31/1 32/2", "",
-	    CUT ". Of 2 looked at none fits: not enough memory; needs 1.0 GB more" },
+	    CUT ". None of 2 examined fits: not enough memory; needs 1.0 GB more" },
 	{ "31/1 32/2", "A hu!",
-	    CUT ". Of 2 looked at none fits: not enough memory; needs 1.0 GB more" },
+	    CUT ". None of 2 examined fits: not enough memory; needs 1.0 GB more" },
 	{ "", "A hu!; B hu!", CUT },
 };
 
