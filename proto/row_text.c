@@ -15,7 +15,7 @@ row_byte_is_plain(char c)
 	return text_alnum(c) || (c != '\0' && strchr("_-+.,:/%@", c) != NULL);
 }
 
-static void
+void
 row_put_text(struct buf *b, const char *s)
 {
 	size_t plain = 0;

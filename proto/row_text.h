@@ -15,6 +15,8 @@
 #include "lib/err.h"
 #include "model/rows.h"
 
+/* A value as it stands behind the "=". */
+void row_put_text(struct buf *, const char *);
 void row_put(struct buf *, const char *kind, const struct row_shape *, const void *row);
 
 /* Cuts the next word off *p: a name, or name=value.  NULL at the end. */

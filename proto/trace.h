@@ -32,6 +32,9 @@ enum trace_section {
 	TRACE_COMMIT = 8,   /* what the commit writes and expects to find */
 };
 
+#define VIEW(kind, type)
+#define FIELD(kind, member, type)
+#define VIEW_END(kind)
 #define ROW(kind)               struct trace_##kind {
 #define COL(kind, column, type) col_##type column;
 #define ROW_END(kind)                                                                  \
@@ -51,12 +54,16 @@ struct trace {
 	struct snapshot
 	    snap;           /* without preferences, which follow from the user's row */
 	struct catalog cat; /* without plan classes and limits, which are texts */
-	struct result *results;    /* of snap.reports */
-	struct dec_message *notes; /* put before the decision's messages */
-	int64_t *lost, *dropped;   /* to others: before and after the decision */
-	struct trace_text *texts;  /* names are the caller's */
-	size_t nreported, nresults, nothers, nnotes, nlost, ndropped, ntexts;
+	struct result *results;     /* of snap.reports */
+	struct dec_message *notes;  /* put before the decision's messages */
+	int64_t *lost, *dropped;    /* to others: before and after the decision */
+	struct trace_text *texts;   /* names are the caller's */
+	struct dec_report *reports; /* decided about snap.reports */
+	size_t nreported, nreports, nresults, nothers, nnotes, nlost, ndropped, ntexts;
 	struct trace_decision decision;
+#define ONE(kind, sections, shape, member)
+#define LIST(kind, sections, shape, members, n)
+#define CHILD(kind, shape, parent, members, n)
 #define MADE(kind, sections, members)                                                  \
 	struct trace_##kind *members;                                                  \
 	size_t n##members;

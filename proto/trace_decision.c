@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From request, snapshot and decision to the lines that tell what was decided. */
 #include <string.h>
-#include "model/states.h"
 #include "proto/trace.h"
 #include "lib/banned.h"
 
@@ -228,35 +227,6 @@ make_reasons(struct maker *m, const struct decision *dec)
 /* --- what is written --- */
 
 static void
-make_reports(struct maker *m, const struct decision *dec)
-{
-	size_t n = m->t->nreports = m->from->req->nreports;
-
-	m->t->reports = NEWN(m->a, struct trace_report, n + 1);
-	for (size_t i = 0; i < n; i++) {
-		const struct dec_report *r = &dec->reports[i];
-		struct trace_report *row = &m->t->reports[i];
-
-		row->name = m->from->req->reports[i].name;
-		row->note = col_text(r->note);
-		row->ack = r->ack;
-		row->store = r->action == REPORT_STORE;
-		if (!row->store)
-			continue;
-		row->id = r->result_id;
-		row->workunitid = r->workunitid;
-		row->expect_state = col_text(state_name(KIND_RESULT, r->expect_state));
-		row->expect_outcome = col_text(
-		    state_name(KIND_OUTCOME, r->expect_outcome));
-		row->outcome = col_text(state_name(KIND_OUTCOME, r->outcome));
-		row->validate = col_text(state_name(KIND_VALIDATE, r->validate_state));
-		row->exit_status = r->exit_status;
-		row->cpu_time = r->cpu_time;
-		row->elapsed_time = r->elapsed_time;
-	}
-}
-
-static void
 make_claims(struct maker *m, const struct decision *dec)
 {
 	size_t n = m->t->nclaims = dec->nsends;
@@ -336,7 +306,8 @@ trace_of(struct arena *a, const struct trace_from *from, unsigned sections)
 		return t;
 	make_reasons(&m, from->dec);
 	if (sections & TRACE_COMMIT) {
-		make_reports(&m, from->dec);
+		t->reports = from->dec->reports;
+		t->nreports = from->req->nreports;
 		make_claims(&m, from->dec);
 		make_effects(&m, from->dec);
 	}

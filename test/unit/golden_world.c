@@ -55,23 +55,6 @@ is_job(const char *kind)
 	       strcmp(kind, "in_progress") == 0;
 }
 
-static void
-put_column_text(struct buf *b, const struct buf *text)
-{
-	if (text->n == 0)
-		return;
-	buf_puts(b, "\"");
-	for (size_t i = 0; i < text->n; i++) {
-		char c = text->p[i];
-
-		if (c == '\n')
-			buf_puts(b, "\\n");
-		else
-			buf_printf(b, c == '"' || c == '\\' ? "\\%c" : "%c", c);
-	}
-	buf_puts(b, "\"");
-}
-
 /* Writes the line whose end has come. */
 static void
 put_pending(struct writer *w)
@@ -95,7 +78,8 @@ put_pending(struct writer *w)
 		buf_puts(to, kind_default(w, w->kind)->p);
 	}
 	buf_puts(to, w->pairs);
-	put_column_text(to, &w->text);
+	if (w->text.n > 0)
+		row_put_text(to, w->text.p);
 	if (!w->is_default)
 		buf_puts(to, "\n");
 	w->kind = NULL;
