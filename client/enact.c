@@ -62,15 +62,15 @@ fail_hopeless(struct client *c)
 void
 enact_tasks(struct client *c)
 {
-	const struct policy *how = c->options.policy;
+	const struct policy *policy = c->options.policy;
 	struct run_list list;
 	struct enforced e;
 	struct view v;
 
 	fail_hopeless(c);
 	view_load(c, &v);
-	how->order(&v.world, how, &c->scratch, &v.rr, &list);
-	enforce(&v.world, how, &c->scratch, &list, &e);
+	policy->order(&v.world, policy, &c->scratch, &v.rr, &list);
+	enforce(&v.world, policy, &c->scratch, &list, &e);
 	for (size_t i = 0; i < e.nstop; i++)
 		v.world.tasks[e.stop[i].task].running = false;
 	for (size_t i = 0; i < e.nstart; i++)

@@ -16,7 +16,7 @@ struct queues { /* runnable tasks of one project, a FIFO for each class */
 struct choice {
 	const struct client_world *world;
 	const struct rr_sim *rr;
-	const struct choice_params *how;
+	const struct choice_params *params;
 	struct queues *q;         /* per project */
 	int32_t *next;            /* per task */
 	bool *taken;              /* per task */
@@ -87,10 +87,10 @@ choose_task(struct choice *c, size_t i, bool edf)
 	if (c->world->napps > 0)
 		c->napp[t->app]++;
 	c->list->item[c->list->n++] = (struct run_item){ (uint32_t)i, edf };
-	c->how->prio[t->project] -= c->how->bump[t->project] * flops / c->total;
-	if (c->how->reserved != NULL)
-		c->how->reserved[(size_t)t->project * c->world->nrsc +
-				 (size_t)t->rsc] -= t->use;
+	c->params->prio[t->project] -= c->params->bump[t->project] * flops / c->total;
+	if (c->params->reserved != NULL)
+		c->params->reserved[(size_t)t->project * c->world->nrsc +
+				    (size_t)t->rsc] -= t->use;
 }
 
 /* --- deadlines --- */
@@ -121,7 +121,7 @@ by_urgency(const void *pa, const void *pb)
 static bool
 still_urgent(const struct choice *c, const struct cw_task *t)
 {
-	return c->how->stay_urgent && t->running && t->endangered_at > 0 &&
+	return c->params->stay_urgent && t->running && t->endangered_at > 0 &&
 	       (c->rr->projects[t->project].misses[t->rsc] > 0 ||
 		   t->endangered_at + c->world->prefs.period_s > c->world->now);
 }
@@ -162,7 +162,7 @@ take_urgent(struct choice *c, struct arena *a, int32_t rsc, uint32_t *misses)
 		const struct cw_task *t = &c->world->tasks[i];
 
 		if (misses[t->project] > 0 && may_choose(c->world, t, rsc) &&
-		    (!c->how->edf_by_task || c->rr->tasks[i].miss ||
+		    (!c->params->edf_by_task || c->rr->tasks[i].miss ||
 			still_urgent(c, t)))
 			u[n++] = (struct urgent){ t->deadline, t->remaining_s,
 				t->started, i };
@@ -210,7 +210,7 @@ has_queued(const struct queues *q)
 static int32_t
 top_project(const struct choice *c, int32_t rsc)
 {
-	const double *reserved = c->how->reserved, *prio = c->how->prio;
+	const double *reserved = c->params->reserved, *prio = c->params->prio;
 	int32_t top = NO_TASK;
 	bool top_own = false;
 
@@ -278,9 +278,9 @@ take_all_nci(struct choice *c)
 
 void
 choose_by_priority(const struct client_world *w, struct arena *a,
-    const struct rr_sim *rr, const struct choice_params *how, struct run_list *list)
+    const struct rr_sim *rr, const struct choice_params *params, struct run_list *list)
 {
-	struct choice c = { w, rr, how, NEWN(a, struct queues, w->nprojects + 1),
+	struct choice c = { w, rr, params, NEWN(a, struct queues, w->nprojects + 1),
 		NEWN(a, int32_t, w->ntasks + 1), NEWN(a, bool, w->ntasks + 1),
 		NEWN(a, int32_t, w->nprojects + 1), NEWN(a, int32_t, w->napps + 1),
 		list, cw_total_flops(w) };
@@ -294,7 +294,7 @@ choose_by_priority(const struct client_world *w, struct arena *a,
 		int32_t r = (int32_t)(w->nrsc - 1 - k);
 		double used = take_urgent(&c, a, r, misses);
 
-		if (how->slice_first)
+		if (params->slice_first)
 			used += take_slices(&c, r);
 		fill_queues(&c, r);
 		take_by_priority(&c, r, used);

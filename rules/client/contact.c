@@ -11,18 +11,18 @@ static const double RSC_BACKOFF_MOST_S = 86400, MASTER_INTERVAL_S = 86400;
 /* --- reasons --- */
 
 static double
-report_due_at(
-    const struct client_world *w, const struct policy *how, const struct cw_project *p)
+report_due_at(const struct client_world *w, const struct policy *policy,
+    const struct cw_project *p)
 {
 	double due = p->rpc.first_deadline -
-	             cw_max(how->report_before_s, w->prefs.min_s);
+	             cw_max(policy->report_before_s, w->prefs.min_s);
 
 	if (p->rpc.nready == 0)
 		return INFINITY;
 	if (p->no_new_work || p->rpc.report_now || p->rpc.nready >= REPORT_COUNT)
 		return 0;
-	if (how->report_after_s > 0)
-		due = cw_min(due, p->rpc.first_ready_at + how->report_after_s);
+	if (policy->report_after_s > 0)
+		due = cw_min(due, p->rpc.first_ready_at + policy->report_after_s);
 	return due;
 }
 
@@ -38,11 +38,11 @@ has_unreported_tasks(const struct client_world *w, size_t project)
 /* Returns why the project is due now, leaving work fetch aside; if it is not, lowers
  * *at to when it may be. */
 static enum contact_why
-contact_due(
-    const struct client_world *w, const struct policy *how, size_t project, double *at)
+contact_due(const struct client_world *w, const struct policy *policy, size_t project,
+    double *at)
 {
 	const struct cw_project *p = &w->projects[project];
-	double report = report_due_at(w, how, p);
+	double report = report_due_at(w, policy, p);
 
 	if (p->rpc.user_request)
 		return p->rpc.master_pending ? CONTACT_MASTER : CONTACT_USER;
@@ -84,10 +84,11 @@ reason_rank(enum contact_why why)
 }
 
 static void
-find_reason(const struct client_world *w, const struct policy *how, struct contact *c)
+find_reason(
+    const struct client_world *w, const struct policy *policy, struct contact *c)
 {
 	for (size_t i = 0; i < w->nprojects; i++) {
-		enum contact_why why = contact_due(w, how, i, &c->recheck_at);
+		enum contact_why why = contact_due(w, policy, i, &c->recheck_at);
 
 		if (reason_rank(why) < reason_rank(c->why)) {
 			c->why = why;
@@ -158,18 +159,18 @@ without_delay(const struct client_world *w, struct arena *a, size_t project)
 }
 
 void
-contact_next(const struct client_world *w, const struct policy *how, struct arena *a,
+contact_next(const struct client_world *w, const struct policy *policy, struct arena *a,
     const struct rr_sim *rr, struct contact *c)
 {
 	*c = (struct contact){ CONTACT_NONE, -1, { .project = -1 },
 		/* A task that waits longer than this may come into danger. */
 		w->now + rr->recheck_s };
-	find_reason(w, how, c);
+	find_reason(w, policy, c);
 	/* "RPC policy": a shortage of work comes before all reports. */
-	if (c->why == CONTACT_NONE || (how->sessions && c->why == CONTACT_RESULTS)) {
+	if (c->why == CONTACT_NONE || (policy->sessions && c->why == CONTACT_RESULTS)) {
 		ask_nci(w, c);
 		if (c->ask.project < 0)
-			how->fetch(w, how, a, rr, &c->ask, &c->recheck_at);
+			policy->fetch(w, policy, a, rr, &c->ask, &c->recheck_at);
 		if (c->ask.project >= 0) {
 			c->why = CONTACT_WORK;
 			c->project = c->ask.project;
@@ -184,7 +185,8 @@ contact_next(const struct client_world *w, const struct policy *how, struct aren
 		if (wants_nci(w, (size_t)c->project))
 			c->ask.secs[CW_CPU] = 1;
 		else if (cw_contactable(w, (size_t)c->project))
-			how->piggyback(w, how, a, rr, (size_t)c->project, &c->ask);
+			policy->piggyback(
+			    w, policy, a, rr, (size_t)c->project, &c->ask);
 	}
 	for (size_t r = 0; r < w->nrsc; r++)
 		c->ask.delay_s[r] = rr->rsc[r].busy_s;
@@ -221,12 +223,12 @@ delay_contact(struct cw_project *p, double at)
 
 /* Backs off after the project's n-th failure in a row. */
 static void
-back_off(struct client_world *w, const struct policy *how, struct cw_project *p,
+back_off(struct client_world *w, const struct policy *policy, struct cw_project *p,
     int32_t n, struct rng *rng)
 {
 	const struct backoff own = { w->prefs.backoff_min_s, w->prefs.backoff_most_s };
 
-	delay_contact(p, w->now + backoff_by_law_s(how->backoff,
+	delay_contact(p, w->now + backoff_by_law_s(policy->backoff,
 				      own.max_s > 0 ? &own : &backoff_rpc, n, rng));
 }
 
@@ -239,7 +241,7 @@ cap_backoff_s(const struct client_world *w, double s)
 
 /* client.md 3: asked for R, got no task of R. */
 static void
-rsc_backoff(const struct client_world *w, const struct policy *how,
+rsc_backoff(const struct client_world *w, const struct policy *policy,
     struct cw_rsc_state *s, struct rng *rng)
 {
 	double most = cap_backoff_s(w, RSC_BACKOFF_MOST_S);
@@ -248,7 +250,7 @@ rsc_backoff(const struct client_world *w, const struct policy *how,
 		return; /* asked only along with another request */
 	s->backoff_s = s->backoff_s > 0            ? cw_min(2 * s->backoff_s, most) :
 	               w->prefs.backoff_most_s > 0 ? w->prefs.backoff_min_s :
-	                                             how->backoff_min_s;
+	                                             policy->backoff_min_s;
 	s->backoff_until = w->now + cw_min(most, s->backoff_s * (0.5 + rng_unit(rng)));
 }
 
@@ -264,7 +266,7 @@ store_delays(
 
 /* "RPC policy" knows no resources: a project that had no work backs off as a whole. */
 static bool
-brought_nothing(const struct client_world *w, const struct policy *how,
+brought_nothing(const struct client_world *w, const struct policy *policy,
     const struct contact *c, const struct reply_facts *f)
 {
 	bool asked = false, got = false;
@@ -273,11 +275,11 @@ brought_nothing(const struct client_world *w, const struct policy *how,
 		asked |= c->ask.secs[r] > 0;
 		got |= f->ntasks[r] > 0;
 	}
-	return f->in_vain || (how->sessions && asked && !got);
+	return f->in_vain || (policy->sessions && asked && !got);
 }
 
 static void
-resource_backoffs(struct client_world *w, const struct policy *how,
+resource_backoffs(struct client_world *w, const struct policy *policy,
     const struct contact *c, const struct reply_facts *f, struct rng *rng)
 {
 	struct cw_project *p = &w->projects[c->project];
@@ -288,48 +290,49 @@ resource_backoffs(struct client_world *w, const struct policy *how,
 		if (f->ntasks[r] > 0 || c->why == CONTACT_USER)
 			p->rsc[r].backoff_s = p->rsc[r].backoff_until = 0;
 		else if (counts && c->ask.secs[r] > 0)
-			rsc_backoff(w, how, &p->rsc[r], rng);
+			rsc_backoff(w, policy, &p->rsc[r], rng);
 	}
 }
 
 static void
-note_work_rpc(struct client_world *w, const struct policy *how, const struct contact *c)
+note_work_rpc(
+    struct client_world *w, const struct policy *policy, const struct contact *c)
 {
 	if (c->why != CONTACT_WORK)
 		return;
 	w->asked_at = w->now;
-	if (how->sessions)
+	if (policy->sessions)
 		w->in_session = w->projects[c->project].rpc.in_session = true;
 }
 
 void
-contact_replied(struct client_world *w, const struct policy *how,
+contact_replied(struct client_world *w, const struct policy *policy,
     const struct contact *c, const struct reply_facts *f, struct rng *rng)
 {
 	struct cw_project *p = &w->projects[c->project];
 
 	if (f->project_down) {
-		contact_failed(w, how, (size_t)c->project, rng);
+		contact_failed(w, policy, (size_t)c->project, rng);
 		delay_contact(p, w->now + f->request_delay_s);
 		return;
 	}
 	if (!f->in_vain &&
-	    (!how->sessions || f->ntasks[CW_CPU] > 0 || c->why != CONTACT_WORK))
+	    (!policy->sessions || f->ntasks[CW_CPU] > 0 || c->why != CONTACT_WORK))
 		p->rpc.nrpc_failures = 0;
 	store_delays(w, &p->rpc, f);
 	p->rpc.never_contacted = false;
 	p->rpc.user_request = false;
 	p->rpc.last_contact = w->now;
-	resource_backoffs(w, how, c, f, rng);
-	if (brought_nothing(w, how, c, f))
-		back_off(w, how, p, ++p->rpc.nrpc_failures, rng);
-	note_work_rpc(w, how, c);
-	how->account(w, how); /* counts the new tasks; may end the session */
+	resource_backoffs(w, policy, c, f, rng);
+	if (brought_nothing(w, policy, c, f))
+		back_off(w, policy, p, ++p->rpc.nrpc_failures, rng);
+	note_work_rpc(w, policy, c);
+	policy->account(w, policy); /* counts the new tasks; may end the session */
 }
 
 void
-contact_failed(
-    struct client_world *w, const struct policy *how, size_t project, struct rng *rng)
+contact_failed(struct client_world *w, const struct policy *policy, size_t project,
+    struct rng *rng)
 {
 	struct cw_project *p = &w->projects[project];
 	int32_t n;
@@ -351,17 +354,17 @@ contact_failed(
 	}
 	if (p->rpc.nurls > 0)
 		p->rpc.url = (p->rpc.url + 1) % p->rpc.nurls;
-	back_off(w, how, p, n, rng);
+	back_off(w, policy, p, n, rng);
 }
 
 void
-contact_master(struct client_world *w, const struct policy *how, size_t project,
+contact_master(struct client_world *w, const struct policy *policy, size_t project,
     int32_t nurls, int32_t nnew, struct rng *rng)
 {
 	struct cw_project *p = &w->projects[project];
 
 	if (nurls == 0) { /* an ordinary failure; the tenth in a row counts */
-		contact_failed(w, how, project, rng);
+		contact_failed(w, policy, project, rng);
 		return;
 	}
 	p->rpc.master_pending = false;
@@ -375,20 +378,20 @@ contact_master(struct client_world *w, const struct policy *how, size_t project,
 
 void
 contact_task_done(
-    struct client_world *w, const struct policy *how, size_t project, int32_t rsc)
+    struct client_world *w, const struct policy *policy, size_t project, int32_t rsc)
 {
 	struct cw_rsc_state *s = &w->projects[project].rsc[rsc];
 
-	(void)how;
+	(void)policy;
 	s->backoff_s = s->backoff_until = 0;
 	w->projects[project].rpc.ntask_failures = 0;
 }
 
 void
-contact_task_failed(
-    struct client_world *w, const struct policy *how, size_t project, struct rng *rng)
+contact_task_failed(struct client_world *w, const struct policy *policy, size_t project,
+    struct rng *rng)
 {
 	struct cw_project *p = &w->projects[project];
 
-	back_off(w, how, p, ++p->rpc.ntask_failures, rng);
+	back_off(w, policy, p, ++p->rpc.ntask_failures, rng);
 }

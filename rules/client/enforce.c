@@ -389,7 +389,7 @@ plan_rechecks(const struct client_world *w, const struct rank *r, size_t n,
 }
 
 void
-enforce(const struct client_world *w, const struct policy *how, struct arena *a,
+enforce(const struct client_world *w, const struct policy *policy, struct arena *a,
     const struct run_list *list, struct enforced *e)
 {
 	struct rank *r = NEWN(a, struct rank, w->ntasks + 1);
@@ -407,14 +407,14 @@ enforce(const struct client_world *w, const struct policy *how, struct arena *a,
 
 		run[i] = keep[r[i].task] = cw_runnable(w, t) &&
 		                           try_to_place(&m, t, &device);
-		if (how->victim_least_since_checkpoint)
+		if (policy->victim_least_since_checkpoint)
 			continue;
 		if (run[i] && !t->running)
 			add_start(r[i].task, device, e);
 		if (!run[i] && t->running)
 			add_stop(w, r[i].task, e);
 	}
-	if (how->victim_least_since_checkpoint)
+	if (policy->victim_least_since_checkpoint)
 		enforce_by_checkpoint(w, a, r, n, keep, run, &m, e);
 	if (n < w->ntasks && has_free_instance(&m))
 		n = use_the_rest(w, a, r, n, run, &m, e);

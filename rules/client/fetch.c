@@ -84,7 +84,7 @@ not_to_be_asked(const struct client_world *w, size_t project, size_t rsc)
 }
 
 bool
-fetch_able(const struct client_world *w, const struct policy *how,
+fetch_able(const struct client_world *w, const struct policy *policy,
     const struct rr_sim *rr, size_t project, size_t rsc, bool ignore_backoff)
 {
 	const struct cw_project *p = &w->projects[project];
@@ -97,7 +97,8 @@ fetch_able(const struct client_world *w, const struct policy *how,
 	if (room_by_limit(w, rr, project, rsc) <= 0 &&
 	    rr->projects[project].ntasks[rsc] >= (uint32_t)limit_of(w, project))
 		return false; /* more could not run within the buffer */
-	if (how->miss_limit && rr->projects[project].misses[rsc] > w->rsc[rsc].ninst &&
+	if (policy->miss_limit &&
+	    rr->projects[project].misses[rsc] > w->rsc[rsc].ninst &&
 	    rr->rsc[rsc].nidle <= 0)
 		return false;
 	return !has_enough(w, rr, project) && !fetch_held_back(w, rr, project, rsc) &&
@@ -195,14 +196,14 @@ fetch_recheck(const struct client_world *w, const struct rr_sim *rr, size_t rsc,
 }
 
 bool
-fetch_too_soon(const struct client_world *w, const struct policy *how,
+fetch_too_soon(const struct client_world *w, const struct policy *policy,
     const struct rr_sim *rr, double *at)
 {
 	for (size_t r = 0; r < w->nrsc; r++)
 		if (rr->rsc[r].nidle > 0)
 			return false;
-	if (w->asked_at <= 0 || w->now >= w->asked_at + how->ask_every_s)
+	if (w->asked_at <= 0 || w->now >= w->asked_at + policy->ask_every_s)
 		return false;
-	*at = cw_min(*at, w->asked_at + how->ask_every_s);
+	*at = cw_min(*at, w->asked_at + policy->ask_every_s);
 	return true;
 }

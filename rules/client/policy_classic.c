@@ -80,11 +80,11 @@ end_session(struct client_world *w)
 }
 
 static void
-account(struct client_world *w, const struct policy *how)
+account(struct client_world *w, const struct policy *policy)
 {
 	double dt = w->now - w->accounted_at, keep = exp(-dt / DECAY_S);
 
-	(void)how;
+	(void)policy;
 	for (size_t i = 0; i < w->nprojects && dt > 0; i++) {
 		struct cw_project *p = &w->projects[i];
 
@@ -100,10 +100,10 @@ account(struct client_world *w, const struct policy *how)
 
 /* Running tasks count as urgent, so that nothing preempts them. */
 static void
-order(const struct client_world *w, const struct policy *how, struct arena *a,
+order(const struct client_world *w, const struct policy *policy, struct arena *a,
     const struct rr_sim *rr, struct run_list *list)
 {
-	(void)how;
+	(void)policy;
 	(void)rr;
 	list->item = NEWN(a, struct run_item, w->ntasks + 1);
 	list->n = 0;
@@ -117,11 +117,11 @@ order(const struct client_world *w, const struct policy *how, struct arena *a,
 
 /* Asks for work up to the high-water mark, of all resources. */
 static void
-ask_to_high_water(const struct client_world *w, const struct policy *how,
+ask_to_high_water(const struct client_world *w, const struct policy *policy,
     const struct rr_sim *rr, size_t project, struct work_ask *ask)
 {
 	for (size_t r = 0; r < w->nrsc; r++)
-		if (fetch_able(w, how, rr, project, r, true))
+		if (fetch_able(w, policy, rr, project, r, true))
 			fetch_ask(w, rr, project, r,
 			    (fetch_buffer_s(w) - work_s(w, r)) * w->rsc[r].avail *
 				w->rsc[r].ninst,
@@ -129,7 +129,7 @@ ask_to_high_water(const struct client_world *w, const struct policy *how,
 }
 
 static void
-fetch(const struct client_world *w, const struct policy *how, struct arena *a,
+fetch(const struct client_world *w, const struct policy *policy, struct arena *a,
     const struct rr_sim *rr, struct work_ask *ask, double *recheck_at)
 {
 	int32_t top;
@@ -145,19 +145,19 @@ fetch(const struct client_world *w, const struct policy *how, struct arena *a,
 		return;
 	top = next_project(w);
 	if (top >= 0)
-		ask_to_high_water(w, how, rr, (size_t)top, ask);
+		ask_to_high_water(w, policy, rr, (size_t)top, ask);
 }
 
 /* A report asks for work only if its project has the greatest debt. */
 static void
-piggyback(const struct client_world *w, const struct policy *how, struct arena *a,
+piggyback(const struct client_world *w, const struct policy *policy, struct arena *a,
     const struct rr_sim *rr, size_t project, struct work_ask *ask)
 {
 	(void)a;
 	for (size_t i = 0; i < w->nprojects; i++)
 		if (i != project && goes_before(&w->projects[i], &w->projects[project]))
 			return;
-	ask_to_high_water(w, how, rr, project, ask);
+	ask_to_high_water(w, policy, rr, project, ask);
 }
 
 #define COMMON                                                                         \

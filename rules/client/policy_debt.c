@@ -72,7 +72,7 @@ shift_ltd(struct client_world *w)
 }
 
 static void
-account(struct client_world *w, const struct policy *how)
+account(struct client_world *w, const struct policy *policy)
 {
 	double all = 0, std_shares = 0, ltd_shares = 0;
 
@@ -101,7 +101,7 @@ account(struct client_world *w, const struct policy *how)
 		for (size_t r = 0; r < w->nrsc; r++)
 			p->used[r] = 0;
 	}
-	shift_std(w, how->mean_debt);
+	shift_std(w, policy->mean_debt);
 	shift_ltd(w);
 }
 
@@ -113,7 +113,7 @@ debt1_overworked(const struct client_world *w, size_t project)
 }
 
 static void
-order(const struct client_world *w, const struct policy *how, struct arena *a,
+order(const struct client_world *w, const struct policy *policy, struct arena *a,
     const struct rr_sim *rr, struct run_list *list)
 {
 	double *debt = NEWN(a, double, w->nprojects + 1), shares = 0;
@@ -132,15 +132,16 @@ order(const struct client_world *w, const struct policy *how, struct arena *a,
 		debt[i] = p->share > 0 ? p->acct.std[CW_CPU] : -2 * DEBT_MOST_S;
 		bump[i] = w->prefs.period_s;
 		over[i] = debt1_overworked(w, i);
-		if (how->mean_debt && shares > 0)
+		if (policy->mean_debt && shares > 0)
 			bump[i] *= p->share / shares * w->rsc[CW_CPU].ninst;
 	}
 	choose_by_priority(w, a, rr,
 	    &(struct choice_params){ .prio = debt,
 		.bump = bump,
-		.reserved = how->reserve_instances ? choose_reserved(w, a, rr, over) :
-	                                             NULL,
-		.slice_first = !how->mean_debt },
+		.reserved = policy->reserve_instances ?
+	                        choose_reserved(w, a, rr, over) :
+	                        NULL,
+		.slice_first = !policy->mean_debt },
 	    list);
 }
 
@@ -148,7 +149,7 @@ order(const struct client_world *w, const struct policy *how, struct arena *a,
 
 struct sizing {
 	const struct client_world *w;
-	const struct policy *how;
+	const struct policy *policy;
 	const struct rr_sim *rr;
 	size_t rsc;
 	double *size; /* per project */
@@ -162,11 +163,12 @@ size_one_each(const struct sizing *s, bool overworked_too)
 {
 	bool any = false;
 
-	if (s->how->deadline_cap && s->rr->rsc[s->rsc].saturated_s > s->w->prefs.min_s)
+	if (s->policy->deadline_cap &&
+	    s->rr->rsc[s->rsc].saturated_s > s->w->prefs.min_s)
 		return false;
 
 	for (size_t i = 0; i < s->w->nprojects; i++) {
-		bool ask = fetch_able(s->w, s->how, s->rr, i, s->rsc, false) &&
+		bool ask = fetch_able(s->w, s->policy, s->rr, i, s->rsc, false) &&
 		           (overworked_too || !debt1_overworked(s->w, i));
 
 		s->size[i] = ask ? 1 : 0;
@@ -179,9 +181,9 @@ size_one_each(const struct sizing *s, bool overworked_too)
 static double
 left_in_time(const struct sizing *s, size_t project)
 {
-	return !s->how->deadline_cap ? INFINITY :
-	                               fetch_in_time_s(s->w, project, s->rsc) -
-	                                   s->rr->projects[project].queued[s->rsc];
+	return !s->policy->deadline_cap ? INFINITY :
+	                                  fetch_in_time_s(s->w, project, s->rsc) -
+	                                      s->rr->projects[project].queued[s->rsc];
 }
 
 /* A project that lacks tasks for its share is asked, even if overworked, before others
@@ -192,10 +194,11 @@ size_by_shortfall(const struct sizing *s)
 {
 	bool any = false;
 
-	if (!s->how->deadline_cap || s->rr->rsc[s->rsc].saturated_s > s->w->prefs.min_s)
+	if (!s->policy->deadline_cap ||
+	    s->rr->rsc[s->rsc].saturated_s > s->w->prefs.min_s)
 		return false;
 	for (size_t i = 0; i < s->w->nprojects; i++)
-		if (fetch_able(s->w, s->how, s->rr, i, s->rsc, false)) {
+		if (fetch_able(s->w, s->policy, s->rr, i, s->rsc, false)) {
 			s->size[i] = fmin(
 			    s->rr->projects[i].shortfall[s->rsc], left_in_time(s, i));
 			any |= s->size[i] > 0;
@@ -211,7 +214,7 @@ request_sizes(const struct sizing *s)
 	bool any = false;
 
 	for (size_t i = 0; i < s->w->nprojects; i++) {
-		bool ask = fetch_able(s->w, s->how, s->rr, i, s->rsc, false) &&
+		bool ask = fetch_able(s->w, s->policy, s->rr, i, s->rsc, false) &&
 		           !debt1_overworked(s->w, i);
 
 		s->size[i] = ask ? fmin(s->rr->projects[i].shortfall[s->rsc],
@@ -243,14 +246,14 @@ work_claim(const struct client_world *w, const struct rr_sim *rr, size_t project
 /* Computes the sizes for all resources, [rsc][project]; returns the project with a size
  * and the greatest claim. */
 static int32_t
-all_sizes(const struct client_world *w, const struct policy *how, struct arena *a,
+all_sizes(const struct client_world *w, const struct policy *policy, struct arena *a,
     const struct rr_sim *rr, double *size[CW_RSC_MOST])
 {
 	int32_t top = -1;
 
 	for (size_t r = 0; r < w->nrsc; r++) {
 		size[r] = NEWN(a, double, w->nprojects + 1);
-		request_sizes(&(struct sizing){ w, how, rr, r, size[r] });
+		request_sizes(&(struct sizing){ w, policy, rr, r, size[r] });
 		for (size_t i = 0; i < w->nprojects; i++)
 			if (size[r][i] > 0 &&
 			    (top < 0 ||
@@ -261,7 +264,7 @@ all_sizes(const struct client_world *w, const struct policy *how, struct arena *
 }
 
 static void
-ask_size(const struct client_world *w, const struct policy *how,
+ask_size(const struct client_world *w, const struct policy *policy,
     const struct rr_sim *rr, double *size[CW_RSC_MOST], size_t project,
     struct work_ask *ask)
 {
@@ -270,7 +273,7 @@ ask_size(const struct client_world *w, const struct policy *how,
 		double secs = size[r][project];
 
 		/* Upstream: the project's own gap, if greater. */
-		if (how->mean_debt && secs > 0)
+		if (policy->mean_debt && secs > 0)
 			secs = fmin(
 			    most, fmax(secs, rr->projects[project].shortfall[r]));
 		fetch_ask(w, rr, project, r, secs, 0, ask);
@@ -278,7 +281,7 @@ ask_size(const struct client_world *w, const struct policy *how,
 }
 
 static void
-fetch(const struct client_world *w, const struct policy *how, struct arena *a,
+fetch(const struct client_world *w, const struct policy *policy, struct arena *a,
     const struct rr_sim *rr, struct work_ask *ask, double *recheck_at)
 {
 	double *size[CW_RSC_MOST];
@@ -286,22 +289,22 @@ fetch(const struct client_world *w, const struct policy *how, struct arena *a,
 
 	for (size_t r = 0; r < w->nrsc; r++)
 		fetch_recheck(w, rr, r, fetch_buffer_s(w), recheck_at);
-	if (fetch_too_soon(w, how, rr, recheck_at))
+	if (fetch_too_soon(w, policy, rr, recheck_at))
 		return;
-	top = all_sizes(w, how, a, rr, size);
+	top = all_sizes(w, policy, a, rr, size);
 	if (top >= 0)
-		ask_size(w, how, rr, size, (size_t)top, ask);
+		ask_size(w, policy, rr, size, (size_t)top, ask);
 }
 
 /* A project contacted for another reason is asked for its size, too. */
 static void
-piggyback(const struct client_world *w, const struct policy *how, struct arena *a,
+piggyback(const struct client_world *w, const struct policy *policy, struct arena *a,
     const struct rr_sim *rr, size_t project, struct work_ask *ask)
 {
 	double *size[CW_RSC_MOST];
 
-	all_sizes(w, how, a, rr, size);
-	ask_size(w, how, rr, size, project, ask);
+	all_sizes(w, policy, a, rr, size);
+	ask_size(w, policy, rr, size, project, ask);
 }
 
 #define COMMON                                                                         \

@@ -58,7 +58,7 @@ drift_offset(const struct client_world *w, size_t rsc, double most, double used)
 }
 
 static void
-update_debts(struct client_world *w, const struct policy *how, size_t rsc)
+update_debts(struct client_world *w, const struct policy *policy, size_t rsc)
 {
 	double shares = 0, used = 0, change = 0, most = -INFINITY, top = -INFINITY, by;
 	size_t n = 0;
@@ -80,9 +80,9 @@ update_debts(struct client_world *w, const struct policy *how, size_t rsc)
 		change += net;
 		most = fmax(most, p->acct.ltd[rsc]);
 	}
-	by = n == 0             ? 0 :
-	     how->drifting_debt ? drift_offset(w, rsc, most, used) :
-	                          -change / (double)n;
+	by = n == 0                ? 0 :
+	     policy->drifting_debt ? drift_offset(w, rsc, most, used) :
+	                             -change / (double)n;
 	for (size_t i = 0; i < w->nprojects; i++) {
 		struct cw_project *p = &w->projects[i];
 
@@ -91,27 +91,27 @@ update_debts(struct client_world *w, const struct policy *how, size_t rsc)
 		if (!p->nci)
 			top = fmax(top, p->acct.ltd[rsc]);
 	}
-	for (size_t i = 0; i < w->nprojects && !how->drifting_debt; i++)
+	for (size_t i = 0; i < w->nprojects && !policy->drifting_debt; i++)
 		if (!w->projects[i].nci)
 			w->projects[i].acct.ltd[rsc] -= top;
 }
 
 static void
-account(struct client_world *w, const struct policy *how)
+account(struct client_world *w, const struct policy *policy)
 {
 	cw_tally_tasks(w);
 	if (w->now <= w->accounted_at)
 		return;
 	w->accounted_at = w->now;
 	for (size_t r = 0; r < w->nrsc; r++) {
-		update_debts(w, how, r);
+		update_debts(w, policy, r);
 		for (size_t i = 0; i < w->nprojects; i++)
 			w->projects[i].used[r] = 0;
 	}
 }
 
 static void
-order(const struct client_world *w, const struct policy *how, struct arena *a,
+order(const struct client_world *w, const struct policy *policy, struct arena *a,
     const struct rr_sim *rr, struct run_list *list)
 {
 	double *debt = NEWN(a, double, w->nprojects + 1);
@@ -129,8 +129,9 @@ order(const struct client_world *w, const struct policy *how, struct arena *a,
 	choose_by_priority(w, a, rr,
 	    &(struct choice_params){ .prio = debt,
 		.bump = bump,
-		.reserved = how->reserve_instances ? choose_reserved(w, a, rr, over) :
-	                                             NULL },
+		.reserved = policy->reserve_instances ?
+	                        choose_reserved(w, a, rr, over) :
+	                        NULL },
 	    list);
 }
 
@@ -173,13 +174,13 @@ step_applies(const struct client_world *w, const struct rr_sim *rr, enum fetch_s
 /* The project with the greatest overall debt among those that the step may ask; -1 if
  * none. */
 static int32_t
-best_in_step(const struct client_world *w, const struct policy *how,
+best_in_step(const struct client_world *w, const struct policy *policy,
     const struct rr_sim *rr, enum fetch_step s, size_t rsc, int32_t only)
 {
 	int32_t top = -1;
 
 	for (size_t i = 0; i < w->nprojects; i++) {
-		if (!fetch_able(w, how, rr, i, rsc, only == (int32_t)i) ||
+		if (!fetch_able(w, policy, rr, i, rsc, only == (int32_t)i) ||
 		    (s >= MINOR && debtr_overworked(w, i)) ||
 		    (s == STARVED && has_queued_tasks(w, rr, i)))
 			continue;
@@ -191,7 +192,7 @@ best_in_step(const struct client_world *w, const struct policy *how,
 
 /* Parameters: all of these rules look at the world, its simulation and the policy. */
 static void
-ask_in_step(const struct client_world *w, const struct policy *how, struct arena *a,
+ask_in_step(const struct client_world *w, const struct policy *policy, struct arena *a,
     const struct rr_sim *rr, enum fetch_step s, size_t project, size_t rsc,
     struct work_ask *ask)
 {
@@ -200,7 +201,7 @@ ask_in_step(const struct client_world *w, const struct policy *how, struct arena
 
 	for (size_t i = 0; i < w->nprojects; i++)
 		able[i] = i == project || rr->projects[i].ntasks[rsc] > 0 ||
-		          fetch_able(w, how, rr, i, rsc, false);
+		          fetch_able(w, policy, rr, i, rsc, false);
 	part = fetch_share(w, able, project);
 	if (s != MINOR) {
 		double most = part * fetch_buffer_s(w) * w->rsc[rsc].ninst;
@@ -208,7 +209,7 @@ ask_in_step(const struct client_world *w, const struct policy *how, struct arena
 		secs = s == STARVED ? fmin(most, fetch_room_s(w, rsc)) :
 		                      fmin(secs, most);
 	}
-	if (how->deadline_cap)
+	if (policy->deadline_cap)
 		secs = fmin(secs, fetch_in_time_s(w, project, rsc) -
 				      rr->projects[project].queued[rsc]);
 	if (secs <= 0 && s != IDLE)
@@ -222,51 +223,51 @@ ask_in_step(const struct client_world *w, const struct policy *how, struct arena
 /* Tries the steps in turn, each for coprocessors before the CPU; the first step with a
  * project wins.  Ignores the back-offs of one project, only; -1 = of none. */
 static void
-choose_by_steps(const struct client_world *w, const struct policy *how, struct arena *a,
-    const struct rr_sim *rr, int32_t only, struct work_ask *ask)
+choose_by_steps(const struct client_world *w, const struct policy *policy,
+    struct arena *a, const struct rr_sim *rr, int32_t only, struct work_ask *ask)
 {
 	for (int s = IDLE; s < STEPS; s++)
 		for (size_t k = 0; k < w->nrsc; k++) {
 			size_t r = w->nrsc - 1 - k;
 			int32_t p = step_applies(w, rr, (enum fetch_step)s, r) ?
-			                best_in_step(
-					    w, how, rr, (enum fetch_step)s, r, only) :
+			                best_in_step(w, policy, rr, (enum fetch_step)s,
+					    r, only) :
 			                -1;
 
 			if (p < 0)
 				continue;
 			ask_in_step(
-			    w, how, a, rr, (enum fetch_step)s, (size_t)p, r, ask);
+			    w, policy, a, rr, (enum fetch_step)s, (size_t)p, r, ask);
 			for (size_t o = 0; o < w->nrsc && s == MINOR; o++)
 				if (o != r && rr->rsc[o].shortfall > 0 &&
-				    fetch_able(w, how, rr, (size_t)p, o, false))
+				    fetch_able(w, policy, rr, (size_t)p, o, false))
 					ask_in_step(
-					    w, how, a, rr, MINOR, (size_t)p, o, ask);
+					    w, policy, a, rr, MINOR, (size_t)p, o, ask);
 			if (ask->project >= 0)
 				return;
 		}
 }
 
 static void
-fetch(const struct client_world *w, const struct policy *how, struct arena *a,
+fetch(const struct client_world *w, const struct policy *policy, struct arena *a,
     const struct rr_sim *rr, struct work_ask *ask, double *recheck_at)
 {
 	for (size_t r = 0; r < w->nrsc; r++) {
 		fetch_recheck(w, rr, r, w->prefs.min_s, recheck_at);
 		fetch_recheck(w, rr, r, fetch_buffer_s(w), recheck_at);
 	}
-	if (!fetch_too_soon(w, how, rr, recheck_at))
-		choose_by_steps(w, how, a, rr, -1, ask);
+	if (!fetch_too_soon(w, policy, rr, recheck_at))
+		choose_by_steps(w, policy, a, rr, -1, ask);
 }
 
 /* The project is asked if the choice falls on it. */
 static void
-piggyback(const struct client_world *w, const struct policy *how, struct arena *a,
+piggyback(const struct client_world *w, const struct policy *policy, struct arena *a,
     const struct rr_sim *rr, size_t project, struct work_ask *ask)
 {
 	struct work_ask would = { .project = -1 };
 
-	choose_by_steps(w, how, a, rr, (int32_t)project, &would);
+	choose_by_steps(w, policy, a, rr, (int32_t)project, &would);
 	if (would.project == (int32_t)project)
 		*ask = would;
 }

@@ -10,14 +10,14 @@
 
 /* The average is exact, however long the interval (client.md 4.1). */
 static void
-account(struct client_world *w, const struct policy *how)
+account(struct client_world *w, const struct policy *policy)
 {
 	double dt = w->now - w->accounted_at, keep;
 
 	cw_tally_tasks(w);
 	if (dt <= 0)
 		return;
-	keep = exp2(-dt / how->half_life_s);
+	keep = exp2(-dt / policy->half_life_s);
 	for (size_t i = 0; i < w->nprojects; i++) {
 		struct cw_project *p = &w->projects[i];
 		double work = 0;
@@ -56,15 +56,15 @@ rec_priorities(const struct client_world *w, const bool *set, double *sp)
 /* A planned task counts as if it had run for one scheduling period (client.md 4.1 (row
  * 30)): relative to all work within REC's memory, that is period / half-life * ln 2. */
 static void
-order(const struct client_world *w, const struct policy *how, struct arena *a,
+order(const struct client_world *w, const struct policy *policy, struct arena *a,
     const struct rr_sim *rr, struct run_list *list)
 {
 	double *sp = NEWN(a, double, w->nprojects + 1);
 	double *bump = NEWN(a, double, w->nprojects + 1);
 	bool *set = NEWN(a, bool, w->nprojects + 1);
-	double slice = how->bump_s > 0 ? how->bump_s : w->prefs.period_s;
+	double slice = policy->bump_s > 0 ? policy->bump_s : w->prefs.period_s;
 	bool *over = NEWN(a, bool, w->nprojects + 1);
-	double share = 0, planned = 1 - exp2(-slice / how->half_life_s);
+	double share = 0, planned = 1 - exp2(-slice / policy->half_life_s);
 
 	for (size_t i = 0; i < w->nprojects; i++)
 		for (size_t r = 0; r < w->nrsc; r++)
@@ -81,10 +81,11 @@ order(const struct client_world *w, const struct policy *how, struct arena *a,
 	choose_by_priority(w, a, rr,
 	    &(struct choice_params){ .prio = sp,
 		.bump = bump,
-		.reserved = how->reserve_instances ? choose_reserved(w, a, rr, over) :
-	                                             NULL,
-		.edf_by_task = how->edf_by_task,
-		.stay_urgent = how->stay_urgent },
+		.reserved = policy->reserve_instances ?
+	                        choose_reserved(w, a, rr, over) :
+	                        NULL,
+		.edf_by_task = policy->edf_by_task,
+		.stay_urgent = policy->stay_urgent },
 	    list);
 }
 
@@ -92,7 +93,7 @@ order(const struct client_world *w, const struct policy *how, struct arena *a,
 
 struct fetch_state { /* the projects' standing when work is to be fetched */
 	const struct client_world *world;
-	const struct policy *how;
+	const struct policy *policy;
 	const struct rr_sim *rr;
 	double *sp; /* scheduling priority less queued work */
 	bool *over; /* used more than its share recently */
@@ -126,11 +127,11 @@ fetch_priorities(struct fetch_state *t, struct arena *a)
 }
 
 static struct fetch_state
-load_fetch_state(const struct client_world *w, const struct policy *how,
+load_fetch_state(const struct client_world *w, const struct policy *policy,
     struct arena *a, const struct rr_sim *rr)
 {
 	struct fetch_state t = { .world = w,
-		.how = how,
+		.policy = policy,
 		.rr = rr,
 		.sp = NEWN(a, double, w->nprojects + 1),
 		.over = NEWN(a, bool, w->nprojects + 1) };
@@ -153,7 +154,7 @@ has_rivals(const struct fetch_state *t, size_t project, size_t rsc)
 {
 	for (size_t i = 0; i < t->world->nprojects; i++)
 		if (i != project && !t->over[i] && t->world->projects[i].share > 0 &&
-		    fetch_able(t->world, t->how, t->rr, i, rsc, false))
+		    fetch_able(t->world, t->policy, t->rr, i, rsc, false))
 			return true;
 	return false;
 }
@@ -167,14 +168,15 @@ has_rivals(const struct fetch_state *t, size_t project, size_t rsc)
 static bool
 held_back(const struct fetch_state *t, size_t project, size_t rsc)
 {
-	return t->how->fair_fetch && t->over[project] && t->rr->rsc[rsc].nidle <= 0 &&
-	       has_close_deadlines(t, project, rsc) && has_rivals(t, project, rsc);
+	return t->policy->fair_fetch && t->over[project] &&
+	       t->rr->rsc[rsc].nidle <= 0 && has_close_deadlines(t, project, rsc) &&
+	       has_rivals(t, project, rsc);
 }
 
 static bool
 fetchable(const struct fetch_state *t, size_t project, size_t rsc, bool ignore_backoff)
 {
-	return fetch_able(t->world, t->how, t->rr, project, rsc, ignore_backoff) &&
+	return fetch_able(t->world, t->policy, t->rr, project, rsc, ignore_backoff) &&
 	       !held_back(t, project, rsc);
 }
 
@@ -184,10 +186,10 @@ request_s(const struct fetch_state *t, size_t project, size_t rsc)
 {
 	double s = t->rr->rsc[rsc].shortfall;
 
-	if (t->how->deadline_cap)
+	if (t->policy->deadline_cap)
 		s = cw_min(s, fetch_in_time_s(t->world, project, rsc) -
 				  t->rr->projects[project].queued[rsc]);
-	if (t->how->deadline_cap && t->over[project] &&
+	if (t->policy->deadline_cap && t->over[project] &&
 	    has_close_deadlines(t, project, rsc))
 		s = 0;
 	return t->rr->rsc[rsc].nidle > 0 ? cw_max(s, 1) : s;
@@ -203,7 +205,7 @@ ask_secs(const struct fetch_state *t, struct arena *a, size_t project, size_t rs
 	if (secs <= 0)
 		return;
 	for (size_t i = 0; i < t->world->nprojects; i++)
-		able[i] = fetch_able(t->world, t->how, t->rr, i, rsc, false) ||
+		able[i] = fetch_able(t->world, t->policy, t->rr, i, rsc, false) ||
 		          i == project;
 	part = fetch_share(t->world, able, project) * t->world->rsc[rsc].ninst;
 	fetch_ask(t->world, t->rr, project, rsc, secs,
@@ -249,7 +251,7 @@ fetch_close_deadlines(const struct fetch_state *t, struct arena *a, size_t rsc,
 		double lacks = all - t->rr->projects[i].queued[rsc];
 
 		if (!has_close_deadlines(t, i, rsc) || lacks < all / 2 ||
-		    !fetch_able(t->world, t->how, t->rr, i, rsc, false))
+		    !fetch_able(t->world, t->policy, t->rr, i, rsc, false))
 			continue;
 		if (t->over[i] || lacks > room) /* its turn will come */
 			*at = cw_min(*at, t->world->now + t->world->prefs.period_s);
@@ -271,7 +273,7 @@ buffer_part(const struct fetch_state *t, struct arena *a, size_t project, size_t
 
 	for (size_t i = 0; i < t->world->nprojects; i++)
 		in[i] = i == project || t->rr->projects[i].ntasks[rsc] > 0 ||
-		        fetch_able(t->world, t->how, t->rr, i, rsc, false);
+		        fetch_able(t->world, t->policy, t->rr, i, rsc, false);
 	return fetch_share(t->world, in, project) * t->world->rsc[rsc].ninst;
 }
 
@@ -295,7 +297,7 @@ fetch_when_full(const struct fetch_state *t, struct arena *a, size_t rsc,
 
 		if (t->rr->projects[i].ntasks[rsc] > 0 ||
 		    t->world->projects[i].share <= 0 ||
-		    !fetch_able(t->world, t->how, t->rr, i, rsc, false))
+		    !fetch_able(t->world, t->policy, t->rr, i, rsc, false))
 			continue;
 		if (t->over[i]) { /* its turn will come */
 			*at = cw_min(*at, again);
@@ -327,7 +329,7 @@ fetch_starved(const struct fetch_state *t, struct arena *a, struct work_ask *ask
 		bool able = false, has_tasks = false;
 
 		for (size_t r = 0; r < w->nrsc; r++) {
-			able |= fetch_able(w, t->how, t->rr, i, r, false);
+			able |= fetch_able(w, t->policy, t->rr, i, r, false);
 			has_tasks |= t->rr->projects[i].ntasks[r] > 0;
 		}
 		if (able && !has_tasks && w->projects[i].share > 0 && !t->over[i] &&
@@ -337,7 +339,7 @@ fetch_starved(const struct fetch_state *t, struct arena *a, struct work_ask *ask
 	for (size_t r = 0; r < w->nrsc && top >= 0; r++) {
 		double part, all, room = fetch_room_s(w, r);
 
-		if (!fetch_able(w, t->how, t->rr, (size_t)top, r, false))
+		if (!fetch_able(w, t->policy, t->rr, (size_t)top, r, false))
 			continue;
 		part = buffer_part(t, a, (size_t)top, r);
 		all = fetch_buffer_s(w) * part; /* 0: a host without a buffer */
@@ -353,13 +355,14 @@ fetch_starved(const struct fetch_state *t, struct arena *a, struct work_ask *ask
 /* No project would be asked for the resource, whatever the priorities; this is the
  * usual case. */
 static bool
-no_fetch_needed(const struct client_world *w, const struct policy *how,
+no_fetch_needed(const struct client_world *w, const struct policy *policy,
     const struct rr_sim *rr, size_t rsc)
 {
-	bool extra = how->starved_rule ||
-	             (how->fair_fetch && rr->rsc[rsc].saturated_s >= fetch_buffer_s(w));
+	bool extra = policy->starved_rule ||
+	             (policy->fair_fetch &&
+			 rr->rsc[rsc].saturated_s >= fetch_buffer_s(w));
 
-	if (rr->rsc[rsc].saturated_s <= w->prefs.min_s || how->deadline_cap)
+	if (rr->rsc[rsc].saturated_s <= w->prefs.min_s || policy->deadline_cap)
 		return false;
 	for (size_t i = 0; i < w->nprojects && extra; i++)
 		if (rr->projects[i].ntasks[rsc] == 0)
@@ -387,7 +390,7 @@ first_of_all(
 }
 
 static void
-fetch(const struct client_world *w, const struct policy *how, struct arena *a,
+fetch(const struct client_world *w, const struct policy *policy, struct arena *a,
     const struct rr_sim *rr, struct work_ask *ask, double *recheck_at)
 {
 	struct fetch_state t;
@@ -396,11 +399,11 @@ fetch(const struct client_world *w, const struct policy *how, struct arena *a,
 
 	for (size_t r = 0; r < w->nrsc; r++) {
 		fetch_recheck(w, rr, r, w->prefs.min_s, recheck_at);
-		done = done && no_fetch_needed(w, how, rr, r);
+		done = done && no_fetch_needed(w, policy, rr, r);
 	}
 	if (done)
 		return;
-	t = load_fetch_state(w, how, a, rr);
+	t = load_fetch_state(w, policy, a, rr);
 	top = first_of_all(&t, w, rr);
 	for (size_t r = 0; r < w->nrsc && top >= 0; r++)
 		if (rr->rsc[r].saturated_s < fetch_buffer_s(w) &&
@@ -408,17 +411,17 @@ fetch(const struct client_world *w, const struct policy *how, struct arena *a,
 			ask_secs(
 			    &t, a, (size_t)top, r, request_s(&t, (size_t)top, r), ask);
 	for (size_t r = 0; r < w->nrsc && ask->project < 0; r++) {
-		if (how->deadline_cap)
+		if (policy->deadline_cap)
 			fetch_close_deadlines(&t, a, r, ask, recheck_at);
-		else if (how->fair_fetch)
+		else if (policy->fair_fetch)
 			fetch_when_full(&t, a, r, ask, recheck_at);
 	}
-	if (ask->project < 0 && how->starved_rule)
+	if (ask->project < 0 && policy->starved_rule)
 		fetch_starved(&t, a, ask);
 }
 
 static void
-piggyback(const struct client_world *w, const struct policy *how, struct arena *a,
+piggyback(const struct client_world *w, const struct policy *policy, struct arena *a,
     const struct rr_sim *rr, size_t project, struct work_ask *ask)
 {
 	struct fetch_state t = { .world = NULL };
@@ -427,7 +430,7 @@ piggyback(const struct client_world *w, const struct policy *how, struct arena *
 		if (rr->rsc[r].saturated_s >= fetch_buffer_s(w))
 			continue;
 		if (t.world == NULL)
-			t = load_fetch_state(w, how, a, rr);
+			t = load_fetch_state(w, policy, a, rr);
 		if (is_first(&t, project, r))
 			ask_secs(&t, a, project, r, request_s(&t, project, r), ask);
 	}

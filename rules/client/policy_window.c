@@ -73,11 +73,11 @@ admit_new_projects(struct client_world *w)
 }
 
 static void
-account(struct client_world *w, const struct policy *how)
+account(struct client_world *w, const struct policy *policy)
 {
 	double total = 0, most = WINDOW_S * cw_total_flops(w);
 
-	(void)how;
+	(void)policy;
 	cw_tally_tasks(w);
 	for (size_t i = 0; i < w->nprojects; i++) {
 		struct cw_project *p = &w->projects[i];
@@ -106,7 +106,7 @@ account(struct client_world *w, const struct policy *how)
 /* --- what runs --- */
 
 static void
-order(const struct client_world *w, const struct policy *how, struct arena *a,
+order(const struct client_world *w, const struct policy *policy, struct arena *a,
     const struct rr_sim *rr, struct run_list *list)
 {
 	double *prio = NEWN(a, double, w->nprojects + 1);
@@ -114,7 +114,7 @@ order(const struct client_world *w, const struct policy *how, struct arena *a,
 	bool *over = NEWN(a, bool, w->nprojects + 1);
 	double total = cw_total_flops(w), slice = w->prefs.period_s;
 
-	(void)how;
+	(void)policy;
 	for (size_t i = 0; i < w->nprojects; i++) {
 		const struct cw_project *p = &w->projects[i];
 
@@ -341,14 +341,14 @@ wait_for_balance(
 }
 
 static void
-fetch(const struct client_world *w, const struct policy *how, struct arena *a,
+fetch(const struct client_world *w, const struct policy *policy, struct arena *a,
     const struct rr_sim *rr, struct work_ask *ask, double *recheck_at)
 {
 	struct plan p[CW_RSC_MOST];
 	double most = 0;
 	int32_t top = -1;
 
-	(void)how;
+	(void)policy;
 	for (size_t r = 0; r < w->nrsc; r++) {
 		fetch_recheck(w, rr, r, w->prefs.min_s, recheck_at);
 		p[r] = make_plan(w, a, rr, r);
@@ -373,10 +373,10 @@ fetch(const struct client_world *w, const struct policy *how, struct arena *a,
 }
 
 static void
-piggyback(const struct client_world *w, const struct policy *how, struct arena *a,
+piggyback(const struct client_world *w, const struct policy *policy, struct arena *a,
     const struct rr_sim *rr, size_t project, struct work_ask *ask)
 {
-	(void)how;
+	(void)policy;
 	for (size_t r = 0; r < w->nrsc; r++) {
 		struct plan p = make_plan(w, a, rr, r);
 
