@@ -644,6 +644,7 @@ unit_tests = \
 	test/unit/test_blob \
 	test/unit/test_check_reply \
 	test/unit/test_client \
+	test/unit/test_client_enact \
 	test/unit/test_client_launch \
 	test/unit/test_client_many \
 	test/unit/test_client_rules \
@@ -652,7 +653,6 @@ unit_tests = \
 	test/unit/test_contention \
 	test/unit/test_daemons \
 	test/unit/test_db \
-	test/unit/test_decide \
 	test/unit/test_enforce \
 	test/unit/test_golden \
 	test/unit/test_lib \
@@ -674,6 +674,7 @@ unit_tests = \
 	test/unit/test_reply_project \
 	test/unit/test_request \
 	test/unit/test_rr_sim \
+	test/unit/test_rules_baseline_cost \
 	test/unit/test_rules_choice \
 	test/unit/test_rules_daemon \
 	test/unit/test_rules_edf \
@@ -694,7 +695,6 @@ unit_tests = \
 	test/unit/test_rules_transition \
 	test/unit/test_rules_unsendable \
 	test/unit/test_rules_version \
-	test/unit/test_rules_without \
 	test/unit/test_rules_work \
 	test/unit/test_sched \
 	test/unit/test_sim \

@@ -52,7 +52,7 @@ static const struct opt app_options[] = {
 
 /* Part of file names and of daemons' names. */
 static enum err
-check_name(struct ctx *x, const char *name)
+check_name(struct cmd_ctx *x, const char *name)
 {
 	size_t n = strlen(name);
 
@@ -69,7 +69,7 @@ check_name(struct ctx *x, const char *name)
 
 /* FILE goes to templates/APP_in.xml; a template that is there with other text stays. */
 static enum err
-take_template(struct ctx *x, const char *file, const char *app, const char *kind,
+take_template(struct cmd_ctx *x, const char *file, const char *app, const char *kind,
     enum template_large large)
 {
 	const char *to = project_path(
@@ -99,7 +99,7 @@ take_template(struct ctx *x, const char *file, const char *app, const char *kind
 }
 
 static struct conf_pair
-daemon_of(struct ctx *x, const char *program, const char *app, const char *more,
+daemon_of(struct cmd_ctx *x, const char *program, const char *app, const char *more,
     const char *args)
 {
 	const char *name = arena_printf(x->a, "%s-%s", program, app);
@@ -110,7 +110,7 @@ daemon_of(struct ctx *x, const char *program, const char *app, const char *more,
 }
 
 static enum err
-add_daemons(struct ctx *x, const struct app_opts *o, const char *app)
+add_daemons(struct cmd_ctx *x, const struct app_opts *o, const char *app)
 {
 	const char *templates = arena_printf(
 	    x->a, " --input_template %s_in.xml --output_template %s_out.xml", app, app);
@@ -141,7 +141,7 @@ add_daemons(struct ctx *x, const struct app_opts *o, const char *app)
 
 /* What the generator would end for at once is said here. */
 static enum err
-check_generator(struct ctx *x, const struct app_opts *o, const char *app)
+check_generator(struct cmd_ctx *x, const struct app_opts *o, const char *app)
 {
 	const char *const kinds[] = { o->in == NULL ? "in" : NULL,
 		o->out == NULL ? "out" : NULL };
@@ -169,7 +169,7 @@ check_generator(struct ctx *x, const struct app_opts *o, const char *app)
 
 /* A daemon that cannot be started is refused before anything is made. */
 static enum err
-check_daemons(struct ctx *x, const struct app_opts *o)
+check_daemons(struct cmd_ctx *x, const struct app_opts *o)
 {
 	for (size_t i = 0; i < o->daemons.n; i++) {
 		char **argv;
@@ -187,7 +187,7 @@ check_daemons(struct ctx *x, const struct app_opts *o)
 
 /* Results of one host, or account, say nothing of each other. */
 static void
-adaptive_hint(const struct ctx *x, const struct app_opts *o)
+adaptive_hint(const struct cmd_ctx *x, const struct app_opts *o)
 {
 	if (o->adaptive > 0 && !x->cf->one_result_per_user_per_wu &&
 	    !x->cf->one_result_per_host_per_wu)
@@ -196,7 +196,7 @@ adaptive_hint(const struct ctx *x, const struct app_opts *o)
 }
 
 static enum err
-check_options(struct ctx *x, const struct app_opts *o)
+check_options(struct cmd_ctx *x, const struct app_opts *o)
 {
 	if (o->locality && o->no_locality)
 		return ctx_usage(x, "--locality and --no-locality exclude each other");
@@ -208,7 +208,7 @@ check_options(struct ctx *x, const struct app_opts *o)
 }
 
 static enum err
-app_add_run(struct ctx *x, const void *opts, char **args, size_t n)
+app_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct app_opts *o = opts;
 	struct app app = { .create_time = clock_now(),

@@ -57,7 +57,7 @@ static const struct {
 };
 
 static enum err
-take_numbers(struct ctx *x, const struct set_opts *o, struct app *app)
+take_numbers(struct cmd_ctx *x, const struct set_opts *o, struct app *app)
 {
 	for (size_t i = 0; i < N(numbers); i++) {
 		const char *value;
@@ -79,7 +79,7 @@ take_numbers(struct ctx *x, const struct set_opts *o, struct app *app)
 }
 
 static enum err
-take_weight(struct ctx *x, const char *value, struct app *app)
+take_weight(struct cmd_ctx *x, const char *value, struct app *app)
 {
 	double v;
 
@@ -92,7 +92,7 @@ take_weight(struct ctx *x, const char *value, struct app *app)
 }
 
 static enum err
-set_run(struct ctx *x, const void *opts, char **args, size_t n)
+set_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	static const struct set_opts nothing;
 	const struct set_opts *o = opts;

@@ -11,7 +11,7 @@
 #include "lib/banned.h"
 
 static enum err
-set_host(struct ctx *x, const char *arg, bool ban)
+set_host(struct cmd_ctx *x, const char *arg, bool ban)
 {
 	struct host *h;
 	int64_t id;
@@ -30,7 +30,7 @@ set_host(struct ctx *x, const char *arg, bool ban)
 }
 
 static enum err
-set_user(struct ctx *x, const char *arg, bool ban)
+set_user(struct cmd_ctx *x, const char *arg, bool ban)
 {
 	struct user *u;
 	enum err e = tools_user(x, arg, &u);
@@ -46,8 +46,8 @@ set_user(struct ctx *x, const char *arg, bool ban)
 
 /* Each argument on its own: those before a wrong one are done. */
 static enum err
-for_each(struct ctx *x, char **args, size_t n, bool ban,
-    enum err (*set)(struct ctx *, const char *arg, bool ban))
+for_each(struct cmd_ctx *x, char **args, size_t n, bool ban,
+    enum err (*set)(struct cmd_ctx *, const char *arg, bool ban))
 {
 	enum err e = ctx_db(x);
 
@@ -57,28 +57,28 @@ for_each(struct ctx *x, char **args, size_t n, bool ban,
 }
 
 static enum err
-host_ban_run(struct ctx *x, const void *opts, char **args, size_t n)
+host_ban_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	(void)opts;
 	return for_each(x, args, n, true, set_host);
 }
 
 static enum err
-host_unban_run(struct ctx *x, const void *opts, char **args, size_t n)
+host_unban_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	(void)opts;
 	return for_each(x, args, n, false, set_host);
 }
 
 static enum err
-user_ban_run(struct ctx *x, const void *opts, char **args, size_t n)
+user_ban_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	(void)opts;
 	return for_each(x, args, n, true, set_user);
 }
 
 static enum err
-user_unban_run(struct ctx *x, const void *opts, char **args, size_t n)
+user_unban_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	(void)opts;
 	return for_each(x, args, n, false, set_user);

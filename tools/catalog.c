@@ -13,7 +13,7 @@
 enum { TRIES = 8 };
 
 enum err
-tools_catalog(struct ctx *x, struct catalog **c)
+tools_catalog(struct cmd_ctx *x, struct catalog **c)
 {
 	enum err e = ctx_db(x);
 
@@ -21,8 +21,8 @@ tools_catalog(struct ctx *x, struct catalog **c)
 }
 
 enum err
-tools_app(
-    struct ctx *x, const struct catalog *c, const char *name, const struct app **app)
+tools_app(struct cmd_ctx *x, const struct catalog *c, const char *name,
+    const struct app **app)
 {
 	size_t least = (size_t)-1;
 	const char *best = NULL;
@@ -40,7 +40,7 @@ tools_app(
 }
 
 enum err
-tools_platform(struct ctx *x, const struct catalog *c, const char *name,
+tools_platform(struct cmd_ctx *x, const struct catalog *c, const char *name,
     const struct platform **platform)
 {
 	size_t least = (size_t)-1;
@@ -58,7 +58,7 @@ tools_platform(struct ctx *x, const struct catalog *c, const char *name,
 }
 
 enum err
-tools_user(struct ctx *x, const char *arg, struct user **u)
+tools_user(struct cmd_ctx *x, const char *arg, struct user **u)
 {
 	int64_t id;
 	enum err e = text_i64(arg, 1, INT64_MAX, &id) ?
@@ -69,7 +69,8 @@ tools_user(struct ctx *x, const char *arg, struct user **u)
 }
 
 enum err
-tools_transaction(struct ctx *x, enum err (*work)(struct ctx *, void *), void *arg)
+tools_transaction(
+    struct cmd_ctx *x, enum err (*work)(struct cmd_ctx *, void *), void *arg)
 {
 	uint64_t seed;
 	struct rng r;
@@ -98,7 +99,7 @@ tools_transaction(struct ctx *x, enum err (*work)(struct ctx *, void *), void *a
 }
 
 enum err
-tools_host(struct ctx *x, int64_t id, struct host **h)
+tools_host(struct cmd_ctx *x, int64_t id, struct host **h)
 {
 	enum err e = host_by_id(x->db, x->a, id, h, x->f);
 

@@ -7,18 +7,18 @@
 #include "tools/cmd.h"
 
 /* Loads the catalogue into *c. */
-enum err tools_catalog(struct ctx *, struct catalog **c);
+enum err tools_catalog(struct cmd_ctx *, struct catalog **c);
 /* E_NOTFOUND names the nearest, or what there is. */
 enum err tools_app(
-    struct ctx *, const struct catalog *, const char *name, const struct app **);
-enum err tools_platform(
-    struct ctx *, const struct catalog *, const char *name, const struct platform **);
+    struct cmd_ctx *, const struct catalog *, const char *name, const struct app **);
+enum err tools_platform(struct cmd_ctx *, const struct catalog *, const char *name,
+    const struct platform **);
 /* The account of that number or e-mail address; E_NOTFOUND was told. */
-enum err tools_user(struct ctx *, const char *arg, struct user **);
+enum err tools_user(struct cmd_ctx *, const char *arg, struct user **);
 /* E_NOTFOUND was told. */
-enum err tools_host(struct ctx *, int64_t id, struct host **);
+enum err tools_host(struct cmd_ctx *, int64_t id, struct host **);
 /* Runs work in a transaction; again after a deadlock, some times. */
 enum err tools_transaction(
-    struct ctx *, enum err (*work)(struct ctx *, void *), void *arg);
+    struct cmd_ctx *, enum err (*work)(struct cmd_ctx *, void *), void *arg);
 
 #endif

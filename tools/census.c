@@ -17,7 +17,7 @@
 enum { DAY_S = 86400 };
 
 enum err
-census_triggers(struct ctx *x, struct census *c)
+census_triggers(struct cmd_ctx *x, struct census *c)
 {
 	const struct {
 		enum trigger dir;
@@ -44,7 +44,7 @@ census_triggers(struct ctx *x, struct census *c)
 }
 
 static enum err
-count_files(struct ctx *x, struct census *c)
+count_files(struct cmd_ctx *x, struct census *c)
 {
 	const struct triggers t = triggers_of(x->cf, x->db, NULL);
 	struct row_fileset_state *fs;
@@ -70,7 +70,7 @@ count_files(struct ctx *x, struct census *c)
 
 /* What is left of all files, and of those of the working set. */
 static enum err
-count_left(struct ctx *x, struct census *c)
+count_left(struct cmd_ctx *x, struct census *c)
 {
 	const struct triggers t = triggers_of(x->cf, x->db, NULL);
 	struct row_file_left *left;
@@ -94,7 +94,7 @@ count_left(struct ctx *x, struct census *c)
 }
 
 enum err
-census_take(struct ctx *x, struct census *c)
+census_take(struct cmd_ctx *x, struct census *c)
 {
 	int64_t since = clock_now() - x->cf->locality_active_host_days * DAY_S;
 	struct row_wu_counts *wus = NULL;

@@ -23,8 +23,8 @@ struct census {
 };
 
 /* Reads each table once; x has a connection. */
-enum err census_take(struct ctx *, struct census *);
+enum err census_take(struct cmd_ctx *, struct census *);
 /* The triggers alone; if they are directories, x needs no connection. */
-enum err census_triggers(struct ctx *, struct census *);
+enum err census_triggers(struct cmd_ctx *, struct census *);
 
 #endif

@@ -33,7 +33,7 @@ struct opt {              /* a table of these ends with name NULL */
 	const char *help;
 };
 
-struct ctx;
+struct cmd_ctx;
 struct db;
 struct cmd {
 	const char *name; /* "app add" */
@@ -46,10 +46,10 @@ struct cmd {
 	bool anywhere; /* in a copy of another project too (model/identity.h) */
 	/* An error is printed by main(); x->status is the exit code if another fits
 	 * better. */
-	enum err (*run)(struct ctx *x, const void *opts, char **args, size_t n);
+	enum err (*run)(struct cmd_ctx *x, const void *opts, char **args, size_t n);
 };
 
-struct ctx {
+struct cmd_ctx {
 	struct arena *a; /* process lifetime */
 	struct fail *f;
 	const struct cmd *cmd;
@@ -67,22 +67,22 @@ struct ctx {
  * project belongs to (privilege.h), so that nothing in it ever belongs to root.
  * E_CONFIG.
  */
-enum err ctx_conf(struct ctx *);
-enum err ctx_db(struct ctx *); /* ctx_conf() and a connection */
+enum err ctx_conf(struct cmd_ctx *);
+enum err ctx_db(struct cmd_ctx *); /* ctx_conf() and a connection */
 /* The same for those to whom other versions of the schema are the reason to be here. */
-enum err ctx_db_any_schema(struct ctx *);
-void ctx_close(struct ctx *);
+enum err ctx_db_any_schema(struct cmd_ctx *);
+void ctx_close(struct cmd_ctx *);
 /* "created   database stars        0.2 s": one thing done, with the time since the last
  * one. */
-void ctx_said(struct ctx *, const char *verb, const char *fmt, ...)
+void ctx_said(struct cmd_ctx *, const char *verb, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* Schedulers reload what they cache: PROJECT/reread_db. */
-enum err ctx_reread(struct ctx *);
+enum err ctx_reread(struct cmd_ctx *);
 /* E_BADREQ that makes main() exit with EXIT_USAGE. */
-enum err ctx_usage(struct ctx *, const char *fmt, ...)
+enum err ctx_usage(struct cmd_ctx *, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* E_NOTFOUND that makes main() exit with EXIT_NOTHING. */
-enum err ctx_nothing(struct ctx *, const char *fmt, ...)
+enum err ctx_nothing(struct cmd_ctx *, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* --- help.c --- */
@@ -94,7 +94,7 @@ void help_man(const struct cmd *const *);
 /* The command that the words begin with, and how many of them it is; NULL: none. */
 const struct cmd *commands_find(char **words, int n, int *used);
 /* Nothing has that name: says what comes near.  Returns the exit code. */
-int commands_unknown(struct ctx *, char **words, int n);
+int commands_unknown(struct cmd_ctx *, char **words, int n);
 void commands_overview(void);
 
 #endif

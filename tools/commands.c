@@ -74,7 +74,7 @@ list_verbs(const char *noun)
 }
 
 int
-commands_unknown(struct ctx *x, char **words, int n)
+commands_unknown(struct cmd_ctx *x, char **words, int n)
 {
 	const char *best = NULL, *typed = words[0];
 	size_t least = (size_t)-1;
@@ -125,7 +125,7 @@ static const struct opt help_options[] = {
 /* Explains all commands of that name, or of that noun; what comes near if there is
  * none. */
 static enum err
-explain(struct ctx *x, const char *name)
+explain(struct cmd_ctx *x, const char *name)
 {
 	size_t least = (size_t)-1, shown = 0, len = strlen(name);
 	const char *best = NULL;
@@ -150,7 +150,7 @@ explain(struct ctx *x, const char *name)
 }
 
 static enum err
-help_run(struct ctx *x, const void *opts, char **args, size_t n)
+help_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct help_opts *o = opts;
 

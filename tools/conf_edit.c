@@ -53,7 +53,7 @@ daemon_named(const struct conf *cf, const char *name)
 }
 
 enum err
-conf_add_daemons(struct ctx *x, const struct conf_pair *p, size_t n)
+conf_add_daemons(struct cmd_ctx *x, const struct conf_pair *p, size_t n)
 {
 	const char *path = x->cf->path;
 	struct buf b = buf_new(x->a);
@@ -119,7 +119,7 @@ ends_with(const char *text, const char *end)
 }
 
 static enum err
-set_option(struct ctx *x, char **text, const struct conf_text *o)
+set_option(struct cmd_ctx *x, char **text, const struct conf_text *o)
 {
 	const struct conf_opt *all = conf_opts;
 	struct buf b = buf_new(x->a);
@@ -158,7 +158,7 @@ set_option(struct ctx *x, char **text, const struct conf_text *o)
 }
 
 enum err
-conf_set_options(struct ctx *x, const struct conf_text *o, size_t n)
+conf_set_options(struct cmd_ctx *x, const struct conf_text *o, size_t n)
 {
 	char *text;
 	enum err e = fs_read(x->a, x->cf->path, CONF_MAX, &text, NULL, x->f);

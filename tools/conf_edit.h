@@ -13,14 +13,14 @@
 struct conf_pair {
 	const char *name, *cmd;
 };
-enum err conf_add_daemons(struct ctx *, const struct conf_pair *, size_t n);
+enum err conf_add_daemons(struct cmd_ctx *, const struct conf_pair *, size_t n);
 
 struct conf_text {
 	const char *old, *new; /* of an option: its name and value */
 };
 /* Options of config.xml get these values, in their places or at the end of <config>.
  * E_CONFIG: the file has to be edited by hand, and why. */
-enum err conf_set_options(struct ctx *, const struct conf_text *, size_t n);
+enum err conf_set_options(struct cmd_ctx *, const struct conf_text *, size_t n);
 /*
  * Paths, addresses and URLs in a file: where old is not followed by more of the same
  * name.  *changed: something was.  An absent file is OK.

@@ -14,7 +14,7 @@
 #include "lib/banned.h"
 
 static enum err
-config_path(struct ctx *x, char **args, size_t n, char **path)
+config_path(struct cmd_ctx *x, char **args, size_t n, char **path)
 {
 	char *dir;
 	enum err e = OK;
@@ -31,7 +31,7 @@ config_path(struct ctx *x, char **args, size_t n, char **path)
 
 /* Daemons whose program is nowhere to be found. */
 static size_t
-check_programs(struct ctx *x, const struct conf *cf)
+check_programs(struct cmd_ctx *x, const struct conf *cf)
 {
 	struct service *s;
 	size_t n, bad = 0;
@@ -50,7 +50,7 @@ check_programs(struct ctx *x, const struct conf *cf)
 
 /* Daemons that a config.xml of BOINC's has, and what becomes of them. */
 static void
-tell_upstream(struct ctx *x, const struct conf *cf)
+tell_upstream(struct cmd_ctx *x, const struct conf *cf)
 {
 	struct fail f = { 0 };
 	char **lines;
@@ -64,7 +64,7 @@ tell_upstream(struct ctx *x, const struct conf *cf)
 
 /* Files that replies would go without. */
 static size_t
-check_texts(struct ctx *x, const struct conf *cf)
+check_texts(struct cmd_ctx *x, const struct conf *cf)
 {
 	size_t bad = 0, n;
 	char *in, *out;
@@ -88,7 +88,7 @@ check_texts(struct ctx *x, const struct conf *cf)
 
 /* What the project that runs does not do yet as it is written. */
 static void
-check_waits(struct ctx *x, const struct conf *cf)
+check_waits(struct cmd_ctx *x, const struct conf *cf)
 {
 	const char *text = NULL;
 	struct state s;
@@ -101,7 +101,7 @@ check_waits(struct ctx *x, const struct conf *cf)
 
 /* A project that runs is asked: what is written well may still lead nowhere. */
 static size_t
-check_serving(struct ctx *x, struct conf *cf)
+check_serving(struct cmd_ctx *x, struct conf *cf)
 {
 	struct conf *before = x->cf;
 	struct probe p;
@@ -119,7 +119,7 @@ check_serving(struct ctx *x, struct conf *cf)
 }
 
 static enum err
-check_run(struct ctx *x, const void *opts, char **args, size_t n)
+check_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct conf_remark *r;
 	struct fail f = { 0 };
@@ -182,7 +182,7 @@ static const struct opt show_options[] = {
 };
 
 static enum err
-show_run(struct ctx *x, const void *opts, char **args, size_t n)
+show_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct show_opts *o = opts;
 	enum err e = ctx_conf(x);
@@ -226,7 +226,7 @@ const struct cmd cmd_config_show = { .name = "config show",
 	.run = show_run };
 
 static enum err
-sample_run(struct ctx *x, const void *opts, char **args, size_t n)
+sample_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	(void)x, (void)opts, (void)args, (void)n;
 	conf_print_sample();
@@ -241,7 +241,7 @@ const struct cmd cmd_config_sample = { .name = "config sample",
 	.run = sample_run };
 
 static enum err
-man_run(struct ctx *x, const void *opts, char **args, size_t n)
+man_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	(void)x, (void)opts, (void)args, (void)n;
 	conf_print_man();

@@ -17,7 +17,7 @@
 
 /* Root goes on as run_user, or as whoever the project's directory belongs to. */
 static enum err
-go_on_as_owner(struct ctx *x, const char *dir)
+go_on_as_owner(struct cmd_ctx *x, const char *dir)
 {
 	struct account acc;
 	struct stat st;
@@ -38,7 +38,7 @@ go_on_as_owner(struct ctx *x, const char *dir)
 }
 
 enum err
-ctx_conf(struct ctx *x)
+ctx_conf(struct cmd_ctx *x)
 {
 	char *dir, *path;
 	enum err e;
@@ -64,7 +64,7 @@ ctx_conf(struct ctx *x)
 }
 
 static enum err
-open_for(struct ctx *x, enum db_use use)
+open_for(struct cmd_ctx *x, enum db_use use)
 {
 	enum err e = ctx_conf(x);
 
@@ -74,7 +74,7 @@ open_for(struct ctx *x, enum db_use use)
 }
 
 enum err
-ctx_db(struct ctx *x)
+ctx_db(struct cmd_ctx *x)
 {
 	enum err e = open_for(x, DB_WORK);
 
@@ -85,13 +85,13 @@ ctx_db(struct ctx *x)
 }
 
 enum err
-ctx_db_any_schema(struct ctx *x)
+ctx_db_any_schema(struct cmd_ctx *x)
 {
 	return open_for(x, DB_ANY_SCHEMA);
 }
 
 void
-ctx_close(struct ctx *x)
+ctx_close(struct cmd_ctx *x)
 {
 	if (x->db != NULL)
 		db_close(x->db);
@@ -99,7 +99,7 @@ ctx_close(struct ctx *x)
 }
 
 void
-ctx_said(struct ctx *x, const char *verb, const char *fmt, ...)
+ctx_said(struct cmd_ctx *x, const char *verb, const char *fmt, ...)
 {
 	int64_t now = clock_mono_ms();
 	char text[400];
@@ -117,7 +117,7 @@ ctx_said(struct ctx *x, const char *verb, const char *fmt, ...)
 }
 
 enum err
-ctx_reread(struct ctx *x)
+ctx_reread(struct cmd_ctx *x)
 {
 	const char *path = project_path(x->a, x->cf, "reread_db");
 	enum err e = fs_touch(path, x->f);
@@ -138,7 +138,7 @@ detail(struct fail *f, enum err code, const char *fmt, va_list ap)
 }
 
 enum err
-ctx_usage(struct ctx *x, const char *fmt, ...)
+ctx_usage(struct cmd_ctx *x, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -150,7 +150,7 @@ ctx_usage(struct ctx *x, const char *fmt, ...)
 }
 
 enum err
-ctx_nothing(struct ctx *x, const char *fmt, ...)
+ctx_nothing(struct cmd_ctx *x, const char *fmt, ...)
 {
 	va_list ap;
 

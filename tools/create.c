@@ -70,7 +70,7 @@ static const struct opt create_options[] = {
 
 /* The name is part of URLs, of file names and of the database's name. */
 static enum err
-check_name(struct ctx *x, const char *name)
+check_name(struct cmd_ctx *x, const char *name)
 {
 	size_t n = strlen(name);
 
@@ -102,7 +102,7 @@ port_free(int port)
 /* Below the ports that the kernel gives to clients, so that it stays free while we are
  * down. */
 enum err
-create_port(struct ctx *x, int64_t asked, int *port)
+create_port(struct cmd_ctx *x, int64_t asked, int *port)
 {
 	uint64_t seed;
 	struct rng r;
@@ -129,7 +129,7 @@ create_port(struct ctx *x, int64_t asked, int *port)
 }
 
 static enum err
-read_secret(struct ctx *x, const char *path, const char **secret)
+read_secret(struct cmd_ctx *x, const char *path, const char **secret)
 {
 	char *text;
 	enum err e = fs_read(x->a, path, SECRET_MAX, &text, NULL, x->f);
@@ -142,7 +142,7 @@ read_secret(struct ctx *x, const char *path, const char **secret)
 }
 
 enum err
-create_base_url(struct ctx *x, const char *given, char **base)
+create_base_url(struct cmd_ctx *x, const char *given, char **base)
 {
 	*base = arena_strdup(x->a, given);
 	for (size_t n = strlen(*base); n > 0 && (*base)[n - 1] == '/'; n--)
@@ -155,7 +155,7 @@ create_base_url(struct ctx *x, const char *given, char **base)
 
 /* A project brings servers of its own, or is told where they are. */
 static enum err
-check_servers(struct ctx *x, const struct create_opts *o)
+check_servers(struct cmd_ctx *x, const struct create_opts *o)
 {
 	if (o->here != NULL &&
 	    (o->dir != NULL || o->db_name != NULL || o->db_user != NULL ||
@@ -170,7 +170,7 @@ check_servers(struct ctx *x, const struct create_opts *o)
 }
 
 static enum err
-check_options(struct ctx *x, struct create *c)
+check_options(struct cmd_ctx *x, struct create *c)
 {
 	const struct create_opts *o = c->o;
 
@@ -191,7 +191,7 @@ check_options(struct ctx *x, struct create *c)
 /* --- the directory --- */
 
 static enum err
-check_dir(struct ctx *x, const char *dir)
+check_dir(struct cmd_ctx *x, const char *dir)
 {
 	char **names;
 	size_t n;
@@ -210,7 +210,7 @@ check_dir(struct ctx *x, const char *dir)
 
 /* Absolute and without links, as it will be seen from anywhere. */
 static enum err
-make_dir(struct ctx *x, struct create *c, const char *asked)
+make_dir(struct cmd_ctx *x, struct create *c, const char *asked)
 {
 	char real[PATH_MAX];
 	enum err e = check_dir(x, asked);
@@ -227,7 +227,7 @@ make_dir(struct ctx *x, struct create *c, const char *asked)
 
 /* Root makes the directory and goes on as the account that it shall belong to. */
 static enum err
-become_owner(struct ctx *x, struct create *c)
+become_owner(struct cmd_ctx *x, struct create *c)
 {
 	struct account acc;
 	enum err e;
@@ -267,7 +267,7 @@ static const struct made {
 	{ "locality_scheduling", 0755, false }, { "mysql", 0700, true } };
 
 static enum err
-make_tree(struct ctx *x, const struct create *c)
+make_tree(struct cmd_ctx *x, const struct create *c)
 {
 	enum err e = OK;
 
@@ -284,7 +284,7 @@ make_tree(struct ctx *x, const struct create *c)
 
 /* From now on all of it is the admin's. */
 static enum err
-hand_over(struct ctx *x)
+hand_over(struct cmd_ctx *x)
 {
 	enum err e = OK;
 
@@ -294,7 +294,7 @@ hand_over(struct ctx *x)
 }
 
 static enum err
-make_key_pair(struct ctx *x, const char *kind, unsigned private_mode)
+make_key_pair(struct cmd_ctx *x, const char *kind, unsigned private_mode)
 {
 	char *private, *public;
 	enum err e = key_make(x->a, &private, &public, x->f);
@@ -309,7 +309,7 @@ make_key_pair(struct ctx *x, const char *kind, unsigned private_mode)
 }
 
 static enum err
-make_keys(struct ctx *x)
+make_keys(struct cmd_ctx *x)
 {
 	/* Only versions are signed with the first: it may be moved off this machine. */
 	enum err e = make_key_pair(x, "code_sign", 0600);
@@ -324,7 +324,7 @@ make_keys(struct ctx *x)
 
 /* There are no plan classes but those of the project's own file. */
 static enum err
-make_classes(struct ctx *x)
+make_classes(struct cmd_ctx *x)
 {
 	const char *from = program_data(x->a, PLAN_CLASS_FILE);
 	const char *to = project_path(x->a, x->cf, PLAN_CLASS_FILE);
@@ -340,7 +340,7 @@ make_classes(struct ctx *x)
 }
 
 static enum err
-make_database(struct ctx *x, struct create *c)
+make_database(struct cmd_ctx *x, struct create *c)
 {
 	pid_t pid = 0;
 	enum err e, e2;
@@ -366,7 +366,7 @@ make_database(struct ctx *x, struct create *c)
 }
 
 static enum err
-make_all(struct ctx *x, struct create *c)
+make_all(struct cmd_ctx *x, struct create *c)
 {
 	struct identity id;
 	struct account acc;
@@ -391,7 +391,7 @@ make_all(struct ctx *x, struct create *c)
  * and so does a directory that was there before.
  */
 static void
-unmake(struct ctx *x, const struct create *c, bool dir_was_there)
+unmake(struct cmd_ctx *x, const struct create *c, bool dir_was_there)
 {
 	static const char *const files[] = { "config.xml", IDENTITY_FILE,
 		PLAN_CLASS_FILE };
@@ -414,7 +414,7 @@ unmake(struct ctx *x, const struct create *c, bool dir_was_there)
 }
 
 static enum err
-create_run(struct ctx *x, const void *opts, char **args, size_t n)
+create_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct create_opts *o = opts;
 	struct create c = { .name = args[0], .o = o };

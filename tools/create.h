@@ -40,23 +40,23 @@ enum { SHORT_DIR_DIGITS = 12 };
 char *create_db_socket(struct arena *, const char *run_dir);
 /* What an option --url-base says, without slashes at its end; E_BADREQ: it is no URL.
  */
-enum err create_base_url(struct ctx *, const char *given, char **base);
+enum err create_base_url(struct cmd_ctx *, const char *given, char **base);
 /* A free loopback port, or the one that is asked for (0 = none is). */
-enum err create_port(struct ctx *, int64_t asked, int *port);
+enum err create_port(struct cmd_ctx *, int64_t asked, int *port);
 /* E_BADREQ if a path cannot stand in Apache's configuration. */
 enum err create_path_check(const char *path, struct fail *);
 /* config.xml of that project, checked; the values of --set come last and count. */
-enum err create_conf(struct ctx *, const struct create *, struct fail *);
+enum err create_conf(struct cmd_ctx *, const struct create *, struct fail *);
 /* apache/httpd.conf, or the site file of a shared Apache, from its template; html/ with
  * page and style. */
-enum err create_web(struct ctx *, struct create *, struct fail *);
+enum err create_web(struct cmd_ctx *, struct create *, struct fail *);
 /* Makes the private server's data directory and starts it; *pid is its process. */
-enum err private_db_make(struct ctx *, const char *os_user, pid_t *, struct fail *);
+enum err private_db_make(struct cmd_ctx *, const char *os_user, pid_t *, struct fail *);
 /* The same with a directory that is there. */
-enum err private_db_start(struct ctx *, pid_t *, struct fail *);
+enum err private_db_start(struct cmd_ctx *, pid_t *, struct fail *);
 /* Ends it; at failure too. */
-enum err private_db_end(struct ctx *, pid_t, struct fail *);
+enum err private_db_end(struct cmd_ctx *, pid_t, struct fail *);
 /* Database, schema, platforms. */
-enum err create_database(struct ctx *, const struct create *, struct fail *);
+enum err create_database(struct cmd_ctx *, const struct create *, struct fail *);
 
 #endif

@@ -43,7 +43,7 @@ put_all(struct buf *b, const struct pair *p, size_t n)
 }
 
 static void
-put_places(struct ctx *x, const struct create *c, struct buf *b)
+put_places(struct cmd_ctx *x, const struct create *c, struct buf *b)
 {
 	const char *base = c->base_url, *name = c->name;
 	const struct pair places[] = {
@@ -60,7 +60,7 @@ put_places(struct ctx *x, const struct create *c, struct buf *b)
 }
 
 static void
-put_database(struct ctx *x, const struct create *c, struct buf *b)
+put_database(struct cmd_ctx *x, const struct create *c, struct buf *b)
 {
 	const struct create_opts *o = c->o;
 	const struct pair private[] = {
@@ -110,7 +110,7 @@ is_set(const struct create *c, const char *name)
 }
 
 static enum err
-put_options(struct ctx *x, const struct create *c, struct buf *b)
+put_options(struct cmd_ctx *x, const struct create *c, struct buf *b)
 {
 	for (size_t i = 0; i < N(rules); i++)
 		if (!is_set(c, rules[i].name))
@@ -129,7 +129,7 @@ put_options(struct ctx *x, const struct create *c, struct buf *b)
 
 /* An option that nobody knows is a mistake here: it comes from --set. */
 static enum err
-check(struct ctx *x, const char *path, const struct buf *b, struct fail *f)
+check(struct cmd_ctx *x, const char *path, const struct buf *b, struct fail *f)
 {
 	struct conf_remark *r;
 	size_t n;
@@ -144,7 +144,7 @@ check(struct ctx *x, const char *path, const struct buf *b, struct fail *f)
 }
 
 enum err
-create_conf(struct ctx *x, const struct create *c, struct fail *f)
+create_conf(struct cmd_ctx *x, const struct create *c, struct fail *f)
 {
 	const char *path = arena_printf(x->a, "%s/config.xml", c->dir);
 	struct buf b = buf_new(x->a);

@@ -23,7 +23,7 @@
 enum { READY_MS = 60000, END_MS = 60000, TICK_MS = 20 };
 
 enum err
-private_db_make(struct ctx *x, const char *os_user, pid_t *pid, struct fail *f)
+private_db_make(struct cmd_ctx *x, const char *os_user, pid_t *pid, struct fail *f)
 {
 	struct db_server server;
 	enum err e = db_server_find(x->a, x->cf, &server, f);
@@ -37,7 +37,7 @@ private_db_make(struct ctx *x, const char *os_user, pid_t *pid, struct fail *f)
 }
 
 enum err
-private_db_start(struct ctx *x, pid_t *pid, struct fail *f)
+private_db_start(struct cmd_ctx *x, pid_t *pid, struct fail *f)
 {
 	int64_t end = clock_mono_ms() + READY_MS;
 	struct service s;
@@ -66,7 +66,7 @@ private_db_start(struct ctx *x, pid_t *pid, struct fail *f)
 }
 
 enum err
-private_db_end(struct ctx *x, pid_t pid, struct fail *f)
+private_db_end(struct cmd_ctx *x, pid_t pid, struct fail *f)
 {
 	int64_t end = clock_mono_ms() + END_MS;
 
@@ -88,7 +88,7 @@ private_db_end(struct ctx *x, pid_t pid, struct fail *f)
 /* In the private server there is no database yet; the server's own one serves to
  * connect. */
 static enum err
-make_empty_database(struct ctx *x, struct fail *f)
+make_empty_database(struct cmd_ctx *x, struct fail *f)
 {
 	struct conf cf = *x->cf;
 	char server[] = "mysql";
@@ -105,7 +105,7 @@ make_empty_database(struct ctx *x, struct fail *f)
 }
 
 static enum err
-seed_platforms(struct ctx *x, struct fail *f)
+seed_platforms(struct cmd_ctx *x, struct fail *f)
 {
 	static const struct {
 		const char *name, *people;
@@ -132,7 +132,7 @@ seed_platforms(struct ctx *x, struct fail *f)
 }
 
 enum err
-create_database(struct ctx *x, const struct create *c, struct fail *f)
+create_database(struct cmd_ctx *x, const struct create *c, struct fail *f)
 {
 	enum err e = c->private ? make_empty_database(x, f) : OK;
 

@@ -63,7 +63,7 @@ relative(
 }
 
 static enum err
-write_conf(struct ctx *x, const struct create *c, const char *to, struct fail *f)
+write_conf(struct cmd_ctx *x, const struct create *c, const char *to, struct fail *f)
 {
 	const char *name = c->private ? "apache-private.conf.in" :
 	                                "apache-site.conf.in";
@@ -114,7 +114,7 @@ write_conf(struct ctx *x, const struct create *c, const char *to, struct fail *f
 }
 
 enum err
-create_web(struct ctx *x, struct create *c, struct fail *f)
+create_web(struct cmd_ctx *x, struct create *c, struct fail *f)
 {
 	static const char *const pages[] = { "home.html", "style.css" };
 	const char *to = c->private ? project_path(x->a, x->cf, "apache/httpd.conf") :

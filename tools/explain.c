@@ -36,7 +36,7 @@ is_rpc(const char *s)
 
 /* The newest that fits; NULL if there is none. */
 static const struct trace *
-chosen(struct ctx *x, struct trace **v, size_t n, const char *at)
+chosen(struct cmd_ctx *x, struct trace **v, size_t n, const char *at)
 {
 	int64_t seqno;
 	bool number = at != NULL && text_i64(at, 0, INT64_MAX, &seqno);
@@ -51,7 +51,7 @@ chosen(struct ctx *x, struct trace **v, size_t n, const char *at)
 }
 
 static void
-print_list(struct ctx *x, struct trace **v, size_t n)
+print_list(struct cmd_ctx *x, struct trace **v, size_t n)
 {
 	struct table t = table_new(x->a, "llrrll");
 	char at[21];
@@ -71,7 +71,7 @@ print_list(struct ctx *x, struct trace **v, size_t n)
 }
 
 static void
-list(struct ctx *x, struct trace **v, size_t n)
+list(struct cmd_ctx *x, struct trace **v, size_t n)
 {
 	json_t *all;
 
@@ -86,7 +86,7 @@ list(struct ctx *x, struct trace **v, size_t n)
 }
 
 static void
-show(struct ctx *x, const struct trace *r)
+show(struct cmd_ctx *x, const struct trace *r)
 {
 	if (x->json)
 		json_show(trace_json(r));
@@ -95,7 +95,7 @@ show(struct ctx *x, const struct trace *r)
 }
 
 static enum err
-explain_run(struct ctx *x, const void *opts, char **args, size_t nargs)
+explain_run(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
 {
 	const struct explain_opts *o = opts;
 	const struct trace *r;
@@ -130,7 +130,7 @@ explain_run(struct ctx *x, const void *opts, char **args, size_t nargs)
 }
 
 static enum err
-decision_run(struct ctx *x, const void *opts, char **args, size_t nargs)
+decision_run(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
 {
 	struct trace **v;
 	size_t n;

@@ -34,7 +34,7 @@ struct job_view {
 /* --- what is known --- */
 
 static enum err
-find(struct ctx *x, const char *name, struct job_view *v)
+find(struct cmd_ctx *x, const char *name, struct job_view *v)
 {
 	struct result *r;
 	enum err e = result_by_name(x->db, x->a, name, &r, x->f);
@@ -77,7 +77,7 @@ tells(const struct trace *r, int64_t id, const char **why)
 
 /* "" if it was not sent, or nothing is to be said. */
 static const char *
-replication_of(struct ctx *x, const struct trace *r, int64_t id)
+replication_of(struct cmd_ctx *x, const struct trace *r, int64_t id)
 {
 	for (size_t i = 0; i < r->nsent; i++)
 		if (r->sent[i].id == id)
@@ -137,7 +137,7 @@ as_told(const struct host *h)
 /* The large files that it has: its jobs need not bring them, and those that go make
  * room. */
 static enum err
-list_files(struct ctx *x, int64_t hostid, struct request *q)
+list_files(struct cmd_ctx *x, int64_t hostid, struct request *q)
 {
 	struct row_holder *rows = NULL;
 	size_t n;
@@ -159,7 +159,7 @@ list_files(struct ctx *x, int64_t hostid, struct request *q)
  * all of a client's words, so a request of its own (--request) says more.
  */
 static enum err
-request_for(struct ctx *x, int64_t hostid, const struct trace *last, struct buf *b)
+request_for(struct cmd_ctx *x, int64_t hostid, const struct trace *last, struct buf *b)
 {
 	static char none[] = "";
 	struct request q = { .authenticator = none,
@@ -199,7 +199,8 @@ struct job_opts {
 };
 
 static enum err
-decide_for(struct ctx *x, int64_t hostid, const struct job_opts *o, struct job_view *v)
+decide_for(
+    struct cmd_ctx *x, int64_t hostid, const struct job_opts *o, struct job_view *v)
 {
 	struct replay r = { .host = hostid, .seed = 1, .job = v->result_id };
 	struct buf b = buf_new(x->a);
@@ -271,7 +272,7 @@ errors_of(struct arena *a, int32_t mask)
 }
 
 static void
-print_result(struct ctx *x, const struct result *r, int64_t now)
+print_result(struct cmd_ctx *x, const struct result *r, int64_t now)
 {
 	char at[21];
 
@@ -299,7 +300,7 @@ print_result(struct ctx *x, const struct result *r, int64_t now)
 }
 
 static void
-print_seen(struct ctx *x, const struct job_view *v, int64_t now)
+print_seen(struct cmd_ctx *x, const struct job_view *v, int64_t now)
 {
 	size_t first = v->nseen > SAID_MOST ? v->nseen - SAID_MOST : 0;
 	const char *why;
@@ -319,7 +320,7 @@ print_seen(struct ctx *x, const struct job_view *v, int64_t now)
 }
 
 static void
-print_view(struct ctx *x, const struct job_view *v)
+print_view(struct cmd_ctx *x, const struct job_view *v)
 {
 	const struct workunit *w = v->wu;
 	int64_t now = clock_now();
@@ -372,7 +373,7 @@ results_json(const struct job_view *v)
 }
 
 static void
-print_json(struct ctx *x, const struct job_view *v)
+print_json(struct cmd_ctx *x, const struct job_view *v)
 {
 	json_t *seen = json_array(), *o;
 
@@ -420,7 +421,7 @@ static const struct opt job_options[] = {
 };
 
 static enum err
-explain_job(struct ctx *x, const void *opts, char **args, size_t n)
+explain_job(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct job_opts *o = opts;
 	struct job_view v = { 0 };

@@ -65,7 +65,7 @@ base_name(const char *path)
 }
 
 static enum err
-check_source(struct ctx *x, struct staged *s)
+check_source(struct cmd_ctx *x, struct staged *s)
 {
 	struct stat st;
 	enum err e;
@@ -81,7 +81,7 @@ check_source(struct ctx *x, struct staged *s)
 
 /* A set of its own has a file's name, and no other one. */
 static enum err
-check_own_set(struct ctx *x, struct staged *s)
+check_own_set(struct cmd_ctx *x, struct staged *s)
 {
 	struct row_member *members;
 	struct fileset *set;
@@ -108,7 +108,7 @@ check_own_set(struct ctx *x, struct staged *s)
 
 /* Is the name taken, in the database or on disk?  The same content is fine. */
 static enum err
-check_taken(struct ctx *x, struct staged *s)
+check_taken(struct cmd_ctx *x, struct staged *s)
 {
 	char md5[MD5_HEX];
 	struct file *row;
@@ -138,7 +138,7 @@ check_taken(struct ctx *x, struct staged *s)
 }
 
 static enum err
-check_all(struct ctx *x, struct staged *s, size_t n)
+check_all(struct cmd_ctx *x, struct staged *s, size_t n)
 {
 	int64_t need = 0, room;
 	enum err e = OK;
@@ -169,7 +169,7 @@ check_all(struct ctx *x, struct staged *s, size_t n)
 /* The file and beside it NAME.md5, as the tools of BOINC projects know it
  * (protocol.md 5.4). */
 static enum err
-copy(struct ctx *x, const struct staged *s)
+copy(struct cmd_ctx *x, const struct staged *s)
 {
 	const char *text = arena_printf(
 	    x->a, "%s %lld\n", s->md5, (long long)s->nbytes);
@@ -196,7 +196,7 @@ copy(struct ctx *x, const struct staged *s)
 }
 
 static enum err
-insert(struct ctx *x, void *arg)
+insert(struct cmd_ctx *x, void *arg)
 {
 	struct staged *s = arg;
 	struct file file = { .name = arena_strdup(x->a, s->name),
@@ -218,7 +218,7 @@ insert(struct ctx *x, void *arg)
 }
 
 static enum err
-add(struct ctx *x, struct staged *s)
+add(struct cmd_ctx *x, struct staged *s)
 {
 	const char *size = human_bytes(x->a, (double)s->nbytes);
 	enum err e = OK;
@@ -256,7 +256,7 @@ has_file(const struct tx_batch *t, const char *name)
 
 /* A set stays as it is for ever, as its workunits need these files and no others. */
 static enum err
-check_same(struct ctx *x, struct tx_batch *t, int64_t appid)
+check_same(struct cmd_ctx *x, struct tx_batch *t, int64_t appid)
 {
 	struct row_member *members;
 	size_t n;
@@ -281,7 +281,7 @@ check_same(struct ctx *x, struct tx_batch *t, int64_t appid)
 }
 
 static enum err
-check_set(struct ctx *x, struct tx_batch *t, int64_t appid)
+check_set(struct cmd_ctx *x, struct tx_batch *t, int64_t appid)
 {
 	struct file *file;
 	enum err e = fileset_name_check(t->name, x->f);
@@ -300,7 +300,7 @@ check_set(struct ctx *x, struct tx_batch *t, int64_t appid)
 }
 
 static enum err
-insert_set(struct ctx *x, void *arg)
+insert_set(struct cmd_ctx *x, void *arg)
 {
 	const struct tx_batch *t = arg;
 	struct fileset set = { .name = arena_strdup(x->a, t->name),
@@ -316,7 +316,7 @@ insert_set(struct ctx *x, void *arg)
 }
 
 static enum err
-add_set(struct ctx *x, struct tx_batch *t)
+add_set(struct cmd_ctx *x, struct tx_batch *t)
 {
 	enum err e;
 
@@ -335,7 +335,7 @@ add_set(struct ctx *x, struct tx_batch *t)
 }
 
 static enum err
-check_app(struct ctx *x, const struct file_opts *o, const struct app **app)
+check_app(struct cmd_ctx *x, const struct file_opts *o, const struct app **app)
 {
 	struct catalog *c;
 	enum err e;
@@ -355,7 +355,7 @@ check_app(struct ctx *x, const struct file_opts *o, const struct app **app)
 }
 
 static void
-say_dry(struct ctx *x, const struct tx_batch *t)
+say_dry(struct cmd_ctx *x, const struct tx_batch *t)
 {
 	for (size_t i = 0; i < t->n; i++)
 		ctx_said(x,
@@ -372,7 +372,7 @@ say_dry(struct ctx *x, const struct tx_batch *t)
 }
 
 static enum err
-file_add_run(struct ctx *x, const void *opts, char **args, size_t n)
+file_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct file_opts *o = opts;
 	struct staged *s = NEWN(x->a, struct staged, n);

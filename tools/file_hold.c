@@ -6,7 +6,7 @@
 
 /* Every name is looked up before the first row changes. */
 static enum err
-hold(struct ctx *x, char **names, size_t n, int32_t how, const char *said)
+hold(struct cmd_ctx *x, char **names, size_t n, int32_t how, const char *said)
 {
 	struct fileset **sets = NEWN(x->a, struct fileset *, n + 1);
 	enum err e = ctx_db(x);
@@ -28,21 +28,21 @@ hold(struct ctx *x, char **names, size_t n, int32_t how, const char *said)
 }
 
 static enum err
-pause_run(struct ctx *x, const void *opts, char **args, size_t n)
+pause_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	(void)opts;
 	return hold(x, args, n, FILESET_PAUSED, "paused");
 }
 
 static enum err
-resume_run(struct ctx *x, const void *opts, char **args, size_t n)
+resume_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	(void)opts;
 	return hold(x, args, n, FILESET_OPEN, "resumed");
 }
 
 static enum err
-drain_run(struct ctx *x, const void *opts, char **args, size_t n)
+drain_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	(void)opts;
 	return hold(x, args, n, FILESET_DRAINING, "draining");

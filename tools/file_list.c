@@ -17,7 +17,7 @@
 #include "lib/banned.h"
 
 struct file_view
-file_view_of(struct ctx *x, const struct row_file_info *info,
+file_view_of(struct cmd_ctx *x, const struct row_file_info *info,
     const struct row_tally *tally, bool no_work)
 {
 	const struct snap_file f = { .has_unsent = info->has_unsent != 0,
@@ -102,7 +102,7 @@ file_view_json(const struct file_view *v)
 }
 
 static void
-put_row(struct ctx *x, struct table *t, const struct file_view *v)
+put_row(struct cmd_ctx *x, struct table *t, const struct file_view *v)
 {
 	const char *back = file_view_held_back(v);
 
@@ -122,7 +122,7 @@ put_row(struct ctx *x, struct table *t, const struct file_view *v)
 }
 
 static void
-print_table(struct ctx *x, const struct file_view *v, size_t n)
+print_table(struct cmd_ctx *x, const struct file_view *v, size_t n)
 {
 	static const char *const heads[] = { "NAME", "FILES", "SIZE", "APP", "STATE",
 		"UNSENT", "IN PROGRESS", "DONE", "FAILED", "HOLDERS", "DEMAND",
@@ -174,7 +174,7 @@ add_sent(struct file_view *v, size_t n, const struct row_ledger *sums, size_t ns
 }
 
 static enum err
-list_run(struct ctx *x, const void *opts, char **args, size_t nargs)
+list_run(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
 {
 	struct row_file_info *info = NULL;
 	struct row_tally *tallies = NULL;

@@ -29,7 +29,7 @@ struct show {
 };
 
 static enum err
-load_files(struct ctx *x, struct show *s)
+load_files(struct cmd_ctx *x, struct show *s)
 {
 	struct row_member *members;
 	enum err e = fileset_files(
@@ -54,7 +54,7 @@ load_files(struct ctx *x, struct show *s)
 
 /* No set has the name; a file may have it that is in sets of other names. */
 static enum err
-no_set(struct ctx *x, const char *name)
+no_set(struct cmd_ctx *x, const char *name)
 {
 	const char *names = "";
 	struct row_text *sets = NULL;
@@ -77,7 +77,7 @@ no_set(struct ctx *x, const char *name)
 }
 
 static enum err
-load_ledger(struct ctx *x, struct show *s)
+load_ledger(struct cmd_ctx *x, struct show *s)
 {
 	struct row_file_left *left;
 	size_t n;
@@ -93,7 +93,7 @@ load_ledger(struct ctx *x, struct show *s)
 }
 
 static enum err
-load(struct ctx *x, const char *name, struct show *s)
+load(struct cmd_ctx *x, const char *name, struct show *s)
 {
 	const struct triggers all = triggers_of(x->cf, x->db, NULL);
 	struct row_file_info *row = NULL;
@@ -138,7 +138,7 @@ print_other_sets(const struct show *s, size_t i)
 }
 
 static void
-print_files(struct ctx *x, const struct show *s)
+print_files(struct cmd_ctx *x, const struct show *s)
 {
 	for (size_t i = 0; i < s->nfiles; i++) {
 		const struct file *f = s->files[i];
@@ -152,7 +152,7 @@ print_files(struct ctx *x, const struct show *s)
 }
 
 static void
-print_holders(struct ctx *x, const struct show *s)
+print_holders(struct cmd_ctx *x, const struct show *s)
 {
 	struct table t = table_new(x->a, "rll");
 	char since[21];
@@ -167,7 +167,7 @@ print_holders(struct ctx *x, const struct show *s)
 }
 
 static void
-print_show(struct ctx *x, const struct show *s)
+print_show(struct cmd_ctx *x, const struct show *s)
 {
 	const struct file_view *v = &s->v;
 	const char *back = file_view_held_back(v), *parts = file_view_parts(x->a, v);
@@ -203,7 +203,7 @@ print_show(struct ctx *x, const struct show *s)
 }
 
 static void
-print_json(struct ctx *x, const struct show *s)
+print_json(struct cmd_ctx *x, const struct show *s)
 {
 	json_t *root = file_view_json(&s->v), *files = json_array();
 	json_t *triggers = json_object(), *hosts = json_array();
@@ -243,7 +243,7 @@ print_json(struct ctx *x, const struct show *s)
 }
 
 static enum err
-show_run(struct ctx *x, const void *opts, char **args, size_t n)
+show_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct show s = { 0 };
 	enum err e = ctx_db(x);

@@ -17,8 +17,8 @@ struct file_view {
 /* The view of one row and its results; no_work: no more can be made
  * (no_work_available).
  */
-struct file_view file_view_of(
-    struct ctx *, const struct row_file_info *, const struct row_tally *, bool no_work);
+struct file_view file_view_of(struct cmd_ctx *, const struct row_file_info *,
+    const struct row_tally *, bool no_work);
 json_t *file_view_json(const struct file_view *);
 /* "3 of 5": parts that the built-in generator has made; "" if it makes none. */
 char *file_view_parts(struct arena *, const struct file_view *);

@@ -53,7 +53,7 @@ fsck_stuck(struct fsck *k)
 }
 
 static enum err
-fsck_run(struct ctx *x, const void *opts, char **args, size_t n)
+fsck_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	static enum err (*const parts[])(struct fsck *) = { serving, fsck_rows,
 		fsck_stuck, fsck_classes, fsck_files, fsck_downloads, fsck_uploads,

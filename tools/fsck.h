@@ -17,7 +17,7 @@ enum fsck_code {
 };
 
 struct fsck {
-	struct ctx *x;
+	struct cmd_ctx *x;
 	struct arena round; /* one slice or directory */
 	int64_t now;
 	bool repair, deep;

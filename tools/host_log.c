@@ -19,7 +19,7 @@ static const struct opt log_options[] = {
 };
 
 static enum err
-host_log_run(struct ctx *x, const void *opts, char **args, size_t n)
+host_log_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct log_opts *o = opts;
 	int64_t id;

@@ -17,7 +17,7 @@ enum { MESSAGE_MAX = 65536, LINE_MAX_BYTES = 254 };
  * (protocol.md 2.8).
  */
 static enum err
-check_lines(struct ctx *x, const char *file, const char *text, size_t n)
+check_lines(struct cmd_ctx *x, const char *file, const char *text, size_t n)
 {
 	int line = 1;
 
@@ -38,7 +38,7 @@ check_lines(struct ctx *x, const char *file, const char *text, size_t n)
 }
 
 static enum err
-message_run(struct ctx *x, const void *opts, char **args, size_t nargs)
+message_run(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
 {
 	struct result *r;
 	int64_t now = clock_now();

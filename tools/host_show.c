@@ -26,7 +26,7 @@ struct show {
 };
 
 static enum err
-load(struct ctx *x, int64_t id, struct show *s)
+load(struct cmd_ctx *x, int64_t id, struct show *s)
 {
 	struct row_tally *row = NULL;
 	enum err e = tools_host(x, id, &s->host);
@@ -53,7 +53,7 @@ load(struct ctx *x, int64_t id, struct show *s)
 }
 
 static void
-print_head(struct ctx *x, const struct show *s, int64_t now)
+print_head(struct cmd_ctx *x, const struct show *s, int64_t now)
 {
 	const struct host *h = s->host;
 
@@ -86,7 +86,7 @@ print_head(struct ctx *x, const struct show *s, int64_t now)
 }
 
 static void
-print_show(struct ctx *x, const struct show *s)
+print_show(struct cmd_ctx *x, const struct show *s)
 {
 	struct table files = table_new(x->a, "ll"), jobs = table_new(x->a, "lll");
 	int64_t now = clock_now();
@@ -164,7 +164,7 @@ print_json(const struct show *s)
 }
 
 static enum err
-show_run(struct ctx *x, const void *opts, char **args, size_t n)
+show_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct show s = { 0 };
 	int64_t id;

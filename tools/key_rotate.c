@@ -31,7 +31,7 @@ static const struct opt rotate_options[] = {
 };
 
 struct rotation {
-	struct ctx *x;
+	struct cmd_ctx *x;
 	char *old_private, *old_public; /* texts of today's pair */
 	char *private, *public;         /* and of tomorrow's */
 	struct key *signer;             /* tomorrow's */
@@ -42,19 +42,19 @@ struct rotation {
 };
 
 static char *
-key_path(struct ctx *x, const char *name)
+key_path(struct cmd_ctx *x, const char *name)
 {
 	return arena_printf(x->a, "%s/%s", x->cf->key_dir, name);
 }
 
 static enum err
-read_text(struct ctx *x, const char *path, char **text)
+read_text(struct cmd_ctx *x, const char *path, char **text)
 {
 	return fs_read(x->a, path, KEY_MAX, text, NULL, x->f);
 }
 
 static enum err
-write_text(struct ctx *x, const char *name, const char *text, unsigned mode)
+write_text(struct cmd_ctx *x, const char *name, const char *text, unsigned mode)
 {
 	return fs_write(key_path(x, name), text, strlen(text), mode, x->f);
 }
@@ -63,7 +63,7 @@ write_text(struct ctx *x, const char *name, const char *text, unsigned mode)
 static enum err
 read_today(struct rotation *r, const char *private_path)
 {
-	struct ctx *x = r->x;
+	struct cmd_ctx *x = r->x;
 	struct key *private = NULL, *public = NULL;
 	char *sig;
 	enum err e;
@@ -95,7 +95,7 @@ read_today(struct rotation *r, const char *private_path)
 static enum err
 make_tomorrow(struct rotation *r)
 {
-	struct ctx *x = r->x;
+	struct cmd_ctx *x = r->x;
 	enum err e = OK;
 
 	if (r->cut_off) {
@@ -119,7 +119,7 @@ make_tomorrow(struct rotation *r)
 static enum err
 keep_today(struct rotation *r)
 {
-	struct ctx *x = r->x;
+	struct cmd_ctx *x = r->x;
 	enum err e = OK;
 	char *last;
 
@@ -146,7 +146,7 @@ keep_today(struct rotation *r)
 }
 
 static enum err
-sign_to(struct ctx *x, const struct key *k, const char *name, const char *text)
+sign_to(struct cmd_ctx *x, const struct key *k, const char *name, const char *text)
 {
 	char *sig;
 	enum err e = sign_text(x->a, k, text, &sig, x->f);
@@ -161,7 +161,7 @@ sign_to(struct ctx *x, const struct key *k, const char *name, const char *text)
 static enum err
 sign_by_old(struct rotation *r, int i)
 {
-	struct ctx *x = r->x;
+	struct cmd_ctx *x = r->x;
 	char *text = text_trim(arena_strdup(x->a, r->public)); /* as it is sent */
 	const char *plain = arena_printf(x->a, "signature_%d", i),
 		   *strip = arena_printf(x->a, "signature_stripped_%d", i);
@@ -192,7 +192,7 @@ sign_by_old(struct rotation *r, int i)
 /* Program files lie in the download directory itself, some of adopted projects below.
  */
 static const char *
-program_path(struct ctx *x, const char *name)
+program_path(struct cmd_ctx *x, const char *name)
 {
 	const char *flat = arena_printf(x->a, "%s/%s", x->cf->download_dir, name);
 
@@ -218,7 +218,7 @@ static enum err
 sign_versions(struct rotation *r)
 {
 	const struct blob_signer signer = { sign_file, r };
-	struct ctx *x = r->x;
+	struct cmd_ctx *x = r->x;
 	enum err e = tools_catalog(x, &r->cat);
 
 	if (e != OK)
@@ -231,7 +231,7 @@ sign_versions(struct rotation *r)
 }
 
 static enum err
-store_versions(struct ctx *x, void *arg)
+store_versions(struct cmd_ctx *x, void *arg)
 {
 	struct rotation *r = arg;
 	enum err e = OK;
@@ -247,7 +247,7 @@ store_versions(struct ctx *x, void *arg)
 /* The public one first: a private one that is left alone tells that all else is done.
  */
 static enum err
-put_in_place(struct ctx *x)
+put_in_place(struct cmd_ctx *x)
 {
 	enum err e = OK;
 
@@ -262,7 +262,7 @@ put_in_place(struct ctx *x)
 
 /* Schedulers serve again; ours is the last word on the rotation. */
 static enum err
-end(struct ctx *x, bool stay_stopped)
+end(struct cmd_ctx *x, bool stay_stopped)
 {
 	enum err e = OK;
 
@@ -278,7 +278,7 @@ end(struct ctx *x, bool stay_stopped)
 static enum err
 replace(struct rotation *r)
 {
-	struct ctx *x = r->x;
+	struct cmd_ctx *x = r->x;
 	enum err e = keep_today(r);
 
 	for (int i = 0; i < r->nold && e == OK; i++)
@@ -294,7 +294,7 @@ replace(struct rotation *r)
 static enum err
 prepare(struct rotation *r)
 {
-	struct ctx *x = r->x;
+	struct cmd_ctx *x = r->x;
 	struct fail ignored = { 0 };
 	enum err e;
 
@@ -311,7 +311,7 @@ prepare(struct rotation *r)
 }
 
 static enum err
-key_rotate_run(struct ctx *x, const void *opts, char **args, size_t n)
+key_rotate_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct rotate_opts *o = opts;
 	struct rotation r = { .x = x };

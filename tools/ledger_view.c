@@ -60,7 +60,7 @@ drain_add(struct drain *d, const struct row_file_left *l, bool no_work)
 
 /* Sets of one app mostly follow each other: its template is read once for all. */
 enum err
-drain_files(struct ctx *x, struct row_file_left **files, size_t *n)
+drain_files(struct cmd_ctx *x, struct row_file_left **files, size_t *n)
 {
 	int64_t appid = 0;
 	int32_t results = 0;

@@ -24,7 +24,7 @@ double without_bytes(const struct row_ledger *, const struct row_without *);
 void drain_add(struct drain *, const struct row_file_left *, bool no_work);
 /* What each file set has left, by id, with as many results for each new workunit as its
  * generator makes. */
-enum err drain_files(struct ctx *, struct row_file_left **, size_t *n);
+enum err drain_files(struct cmd_ctx *, struct row_file_left **, size_t *n);
 /* "5 results left: 1 unsent, 4 to be made; 3 sent in the last 2h10m: enough for
  * 3h36m" */
 char *drain_text(struct arena *, const struct drain *, int64_t now);

@@ -26,7 +26,7 @@ enum {
 };
 
 static enum err
-store_number(struct ctx *x, const struct opt *o, int64_t *field, const char *value)
+store_number(struct cmd_ctx *x, const struct opt *o, int64_t *field, const char *value)
 {
 	char *end;
 	long long number = strtoll(value, &end, 10);
@@ -39,7 +39,7 @@ store_number(struct ctx *x, const struct opt *o, int64_t *field, const char *val
 }
 
 static enum err
-store_option(struct ctx *x, const struct opt *o, void *opts, char *value)
+store_option(struct cmd_ctx *x, const struct opt *o, void *opts, char *value)
 {
 	void *field = (char *)opts + o->off;
 	struct conf_list *list = field;
@@ -71,7 +71,7 @@ store_option(struct ctx *x, const struct opt *o, void *opts, char *value)
 /* getopt_long() only says that it does not know it; we also say which one comes near.
  */
 static enum err
-unknown_option(struct ctx *x, const struct option *longs, const char *typed)
+unknown_option(struct cmd_ctx *x, const struct option *longs, const char *typed)
 {
 	const char *best = NULL;
 	char *word = arena_strdup(x->a, typed + strspn(typed, "-"));
@@ -88,7 +88,7 @@ unknown_option(struct ctx *x, const struct option *longs, const char *typed)
 }
 
 static struct option *
-long_options(struct ctx *x, const struct opt *opts)
+long_options(struct cmd_ctx *x, const struct opt *opts)
 {
 	static const struct option common[] = {
 		{ "project", required_argument, NULL, VAL_PROJECT },
@@ -119,7 +119,7 @@ struct line { /* what the command line holds beside words */
 };
 
 static enum err
-take_option(struct ctx *x, struct line *l, int c)
+take_option(struct cmd_ctx *x, struct line *l, int c)
 {
 	if (c >= VAL_FIRST)
 		return store_option(x, &x->cmd->opts[c - VAL_FIRST], l->opts, optarg);
@@ -142,7 +142,7 @@ take_option(struct ctx *x, struct line *l, int c)
 }
 
 static enum err
-read_options(struct ctx *x, struct line *l, int argc, char **argv)
+read_options(struct cmd_ctx *x, struct line *l, int argc, char **argv)
 {
 	struct option *longs = long_options(x, x->cmd == NULL ? NULL : x->cmd->opts);
 	/* Before the command is known the words stay where they are: stop at the first.
@@ -165,7 +165,7 @@ read_options(struct ctx *x, struct line *l, int argc, char **argv)
 }
 
 static enum err
-run_command(struct ctx *x, int argc, char **argv)
+run_command(struct cmd_ctx *x, int argc, char **argv)
 {
 	const struct cmd *c = x->cmd;
 	struct line l = { .opts = arena_alloc(x->a, c->opts_size + 1) };
@@ -190,7 +190,7 @@ run_command(struct ctx *x, int argc, char **argv)
 }
 
 static int
-report(const struct ctx *x, enum err e)
+report(const struct cmd_ctx *x, enum err e)
 {
 	const char *name = x->cmd == NULL ? "" : x->cmd->name;
 	const char *blank = name[0] == '\0' ? "" : " ";
@@ -204,7 +204,7 @@ report(const struct ctx *x, enum err e)
 }
 
 static int
-locus(struct ctx *x, int argc, char **argv)
+locus(struct cmd_ctx *x, int argc, char **argv)
 {
 	struct line l = { 0 };
 	enum err e = read_options(x, &l, argc, argv);
@@ -233,7 +233,7 @@ main(int argc, char **argv)
 {
 	struct arena a = { 0 };
 	struct fail f = { 0 };
-	struct ctx x = { .a = &a, .f = &f };
+	struct cmd_ctx x = { .a = &a, .f = &f };
 	int status;
 
 	proc_no_core(); /* keys and passwords of the project */

@@ -60,7 +60,7 @@ print_json(const struct lines *l)
 }
 
 static enum err
-metrics_run(struct ctx *x, const void *opts, char **args, size_t n)
+metrics_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct lines l = { .a = x->a };
 	enum err e = ctx_conf(x);

@@ -25,7 +25,7 @@ struct spec { /* a file, read */
 };
 
 static enum err
-load(struct ctx *x, const char *path, struct spec *s)
+load(struct cmd_ctx *x, const char *path, struct spec *s)
 {
 	enum err e = path == NULL ? ctx_conf(x) : OK;
 
@@ -41,7 +41,7 @@ load(struct ctx *x, const char *path, struct spec *s)
 }
 
 enum err
-plan_class_known(struct ctx *x, const char *class, const char **why)
+plan_class_known(struct cmd_ctx *x, const char *class, const char **why)
 {
 	struct spec s = { 0 };
 	enum err e;
@@ -70,7 +70,7 @@ plan_class_known(struct ctx *x, const char *class, const char **why)
 /* --- check --- */
 
 static enum err
-check_run(struct ctx *x, const void *opts, char **args, size_t n)
+check_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct spec s = { 0 };
 	size_t errors = 0;
@@ -124,7 +124,7 @@ static const struct opt test_options[] = {
 
 /* What the scheduler would load for that host. */
 static enum err
-load_host(struct ctx *x, int64_t id, struct snapshot *s)
+load_host(struct cmd_ctx *x, int64_t id, struct snapshot *s)
 {
 	struct host *host;
 	struct user *user;
@@ -145,7 +145,7 @@ load_host(struct ctx *x, int64_t id, struct snapshot *s)
 }
 
 static enum err
-load_request(struct ctx *x, const char *path, struct request **rq)
+load_request(struct cmd_ctx *x, const char *path, struct request **rq)
 {
 	char *text;
 	size_t n;
@@ -158,8 +158,8 @@ load_request(struct ctx *x, const char *path, struct request **rq)
 }
 
 static void
-print_use(struct ctx *x, struct table *t, const struct plan_class *pc, enum reason why,
-    const struct class_use *u)
+print_use(struct cmd_ctx *x, struct table *t, const struct plan_class *pc,
+    enum reason why, const struct class_use *u)
 {
 	const char *device = u->coproc_count > 0 ? arena_printf(x->a, "%g %s, ",
 						       u->coproc_count, u->type) :
@@ -191,7 +191,7 @@ use_json(const struct plan_class *pc, enum reason why, const struct class_use *u
 
 /* How many classes were told of. */
 static size_t
-tell(struct ctx *x, const struct plan_classes *all, const char *only,
+tell(struct cmd_ctx *x, const struct plan_classes *all, const char *only,
     const struct plan_class_host *h)
 {
 	struct table t = table_new(x->a, "lll");
@@ -220,7 +220,7 @@ tell(struct ctx *x, const struct plan_classes *all, const char *only,
 }
 
 static enum err
-test_run(struct ctx *x, const void *opts, char **args, size_t n)
+test_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct test_opts *o = opts;
 	const struct catalog none = { 0 };

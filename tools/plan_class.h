@@ -9,6 +9,6 @@
  * *why tells, with its place, what keeps versions of that class from being sent; NULL
  * if nothing does.  "" is always known.
  */
-enum err plan_class_known(struct ctx *, const char *class, const char **why);
+enum err plan_class_known(struct cmd_ctx *, const char *class, const char **why);
 
 #endif

@@ -18,7 +18,7 @@
 enum { TIMEOUT_S = 10, REPLY_MAX = 64 << 10, SECRET_DIGITS = 32, SECRET_MOST = 256 };
 
 struct asking {
-	struct ctx *x;
+	struct cmd_ctx *x;
 	struct arena *a;
 	const struct conf *cf;
 	struct buf reply;
@@ -278,7 +278,7 @@ ask_uploads(struct asking *q)
 }
 
 struct probe
-probe_project(struct ctx *x, struct arena *a)
+probe_project(struct cmd_ctx *x, struct arena *a)
 {
 	struct asking q = { .x = x, .a = a, .cf = x->cf };
 

@@ -20,6 +20,6 @@ struct probe {
 
 /* Asks the page of the project, its scheduler and its upload handler.  The answer lives
  * in the arena. */
-struct probe probe_project(struct ctx *, struct arena *);
+struct probe probe_project(struct cmd_ctx *, struct arena *);
 
 #endif

@@ -46,7 +46,7 @@ span_of(struct arena *a, const char *s, int64_t *seconds)
 }
 
 static enum err
-switch_on(struct ctx *x, const char *path, int64_t id, int64_t seconds)
+switch_on(struct cmd_ctx *x, const char *path, int64_t id, int64_t seconds)
 {
 	char *dir = arena_printf(x->a, "%s/recording", x->cf->run_dir);
 	int64_t until = clock_now() + seconds;
@@ -63,7 +63,7 @@ switch_on(struct ctx *x, const char *path, int64_t id, int64_t seconds)
 }
 
 static enum err
-record_run(struct ctx *x, const void *opts, char **args, size_t n)
+record_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct record_opts *o = opts;
 	int64_t id, seconds = HOUR_S;

@@ -56,7 +56,7 @@ static const struct opt relocate_options[] = {
 };
 
 struct relocation {
-	struct ctx *x;
+	struct cmd_ctx *x;
 	const struct relocate_opts *o;
 	struct identity noted, now;
 	enum standing s;
@@ -134,7 +134,7 @@ static enum err
 edit_files(struct relocation *r)
 {
 	static const char *const files[] = { "apache/httpd.conf", "apache/site.conf" };
-	struct ctx *x = r->x;
+	struct cmd_ctx *x = r->x;
 	enum err e = OK;
 
 	for (size_t i = 0; i < N(files) && e == OK; i++) {
@@ -162,7 +162,7 @@ edit_paths(struct relocation *r)
 static enum err
 edit_conf(struct relocation *r, const struct conf_text *options, size_t n)
 {
-	struct ctx *x = r->x;
+	struct cmd_ctx *x = r->x;
 	const struct conf_text socket = { "db_socket", r->socket };
 	const char *path = x->cf->path;
 	bool changed = false;
@@ -185,7 +185,7 @@ edit_conf(struct relocation *r, const struct conf_text *options, size_t n)
 static enum err
 readdress(struct relocation *r)
 {
-	struct ctx *x = r->x;
+	struct cmd_ctx *x = r->x;
 	char *old = arena_printf(x->a, "%s/", r->old_base),
 	     *new = arena_printf(x->a, "%s/", r->new_base);
 	static const struct {
@@ -219,7 +219,7 @@ readdress(struct relocation *r)
 static enum err
 readdress_private(struct relocation *r)
 {
-	struct ctx *x = r->x;
+	struct cmd_ctx *x = r->x;
 	struct fail f2 = { 0 };
 	pid_t pid = 0;
 	enum err e = short_dir_make(x->a, x->cf, x->f), e2 = OK;
@@ -250,7 +250,7 @@ note(struct relocation *r)
 static enum err
 moved(struct relocation *r)
 {
-	struct ctx *x = r->x;
+	struct cmd_ctx *x = r->x;
 
 	if (r->s == STANDING_COPY)
 		return FAIL(x->f, E_CONFIG,
@@ -274,7 +274,7 @@ moved(struct relocation *r)
 static enum err
 choose_base(struct relocation *r)
 {
-	struct ctx *x = r->x;
+	struct cmd_ctx *x = r->x;
 	char *given;
 	int port = 0;
 	enum err e;
@@ -312,7 +312,7 @@ static enum err
 database_options(struct relocation *r, struct conf_text *set, size_t *n)
 {
 	const struct relocate_opts *o = r->o;
-	struct ctx *x = r->x;
+	struct cmd_ctx *x = r->x;
 	const struct conf_text asked[] = { { "db_name", o->db_name },
 		{ "db_user", o->db_user }, { "db_host", o->db_host },
 		{ "db_socket", o->db_socket },
@@ -399,7 +399,7 @@ static enum err
 check_database(struct relocation *r, const struct conf_text *set, size_t n)
 {
 	const struct conf new = with_database(r, set, n);
-	struct ctx *x = r->x;
+	struct cmd_ctx *x = r->x;
 	struct identity id;
 	const char *was, *is, *noted = r->noted.database;
 	int64_t version, its;
@@ -429,7 +429,7 @@ static enum err
 copied(struct relocation *r)
 {
 	struct conf_text set[PAIRS_MOST] = { 0 };
-	struct ctx *x = r->x;
+	struct cmd_ctx *x = r->x;
 	size_t n = 0;
 
 	TRY(database_options(r, set, &n));
@@ -462,7 +462,7 @@ copied(struct relocation *r)
 static enum err
 look(struct relocation *r)
 {
-	struct ctx *x = r->x;
+	struct cmd_ctx *x = r->x;
 	enum err e = identity_look(x->a, x->cf, &r->noted, &r->now, &r->s, x->f);
 
 	if (e == OK && r->o->copy && (r->s == STANDING_SAME || r->s == STANDING_MOVED))
@@ -472,7 +472,7 @@ look(struct relocation *r)
 }
 
 static enum err
-relocate_run(struct ctx *x, const void *opts, char **args, size_t n)
+relocate_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct relocation r = { .x = x, .o = opts };
 	enum err e = ctx_conf(x);
@@ -498,7 +498,7 @@ relocate_run(struct ctx *x, const void *opts, char **args, size_t n)
 }
 
 enum err
-relocate_settle(struct ctx *x)
+relocate_settle(struct cmd_ctx *x)
 {
 	static const struct relocate_opts none;
 	struct relocation r = { .x = x, .o = &none };

@@ -9,6 +9,6 @@
  * At start: notes the place of a project that has no note yet, and takes a project that
  * was moved for what it is, after saying so.  ctx_conf() has refused all others.
  */
-enum err relocate_settle(struct ctx *);
+enum err relocate_settle(struct cmd_ctx *);
 
 #endif

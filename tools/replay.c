@@ -30,7 +30,7 @@ enum {
 };
 
 static enum err
-read_trace(struct ctx *x, struct replay *r, const char *path)
+read_trace(struct cmd_ctx *x, struct replay *r, const char *path)
 {
 	char *text;
 	size_t n;
@@ -41,7 +41,7 @@ read_trace(struct ctx *x, struct replay *r, const char *path)
 
 /* The scheduler's own words go to standard error, so that an error is told there. */
 static enum err
-run(struct ctx *x, struct replay *r, const char *program, const char *path)
+run(struct cmd_ctx *x, struct replay *r, const char *program, const char *path)
 {
 	enum { WORDS = 24 };
 	const char *argv[WORDS] = { program, "-1", "-n", "-r", path };
@@ -77,7 +77,7 @@ run(struct ctx *x, struct replay *r, const char *program, const char *path)
 }
 
 enum err
-replay_run(struct ctx *x, struct replay *r)
+replay_run(struct cmd_ctx *x, struct replay *r)
 {
 	const char *program = program_find(x->a, NULL, "scheduler");
 	char path[] = "/tmp/locus-replay-XXXXXX";
@@ -121,7 +121,7 @@ static const struct opt replay_options[] = {
 };
 
 enum err
-replay_time(struct ctx *x, const char *s, int64_t *at)
+replay_time(struct cmd_ctx *x, const char *s, int64_t *at)
 {
 	struct tm tm = { 0 };
 	const char *end;
@@ -141,7 +141,7 @@ replay_time(struct ctx *x, const char *s, int64_t *at)
 }
 
 static void
-print_differences(struct ctx *x, struct buf *b, size_t n)
+print_differences(struct cmd_ctx *x, struct buf *b, size_t n)
 {
 	json_t *list;
 
@@ -160,7 +160,7 @@ print_differences(struct ctx *x, struct buf *b, size_t n)
 }
 
 static enum err
-compare(struct ctx *x, const struct replay *r, char *text, size_t text_n)
+compare(struct cmd_ctx *x, const struct replay *r, char *text, size_t text_n)
 {
 	struct buf b = buf_new(x->a);
 	struct reply *old, *new;
@@ -185,7 +185,7 @@ compare(struct ctx *x, const struct replay *r, char *text, size_t text_n)
 /* The differences from a file's reply (--diff) or from the recorded reply (--same);
  * else what was decided. */
 static enum err
-show(struct ctx *x, const struct replay_opts *o, const struct replay *r,
+show(struct cmd_ctx *x, const struct replay_opts *o, const struct replay *r,
     const struct trace *recording)
 {
 	char *text;
@@ -214,7 +214,7 @@ show(struct ctx *x, const struct replay_opts *o, const struct replay *r,
 /* What is no request is told before a scheduler refuses it; its reply may be asked for
  * all the same. */
 static enum err
-check_request(struct ctx *x, const struct replay_opts *o, const struct replay *r,
+check_request(struct cmd_ctx *x, const struct replay_opts *o, const struct replay *r,
     const char *path)
 {
 	struct request *ignored;
@@ -230,7 +230,7 @@ check_request(struct ctx *x, const struct replay_opts *o, const struct replay *r
 
 /* A request, or a recording of one. */
 static enum err
-read_input(struct ctx *x, struct replay *r, char *path, struct trace **recording)
+read_input(struct cmd_ctx *x, struct replay *r, char *path, struct trace **recording)
 {
 	char *text;
 	enum err e = fs_read(x->a, path, RECORDING_MOST, &text, &r->request_n, x->f);
@@ -247,7 +247,7 @@ read_input(struct ctx *x, struct replay *r, char *path, struct trace **recording
 
 /* Do the options fit what is replayed? */
 static enum err
-check_options(struct ctx *x, const struct replay_opts *o, bool recorded)
+check_options(struct cmd_ctx *x, const struct replay_opts *o, bool recorded)
 {
 	if (recorded && (o->host != NULL || o->at != NULL || o->seed != 0))
 		return ctx_usage(x, "a recording has its own host, time and seed");
@@ -257,7 +257,7 @@ check_options(struct ctx *x, const struct replay_opts *o, bool recorded)
 }
 
 static enum err
-replay_cmd(struct ctx *x, const void *opts, char **args, size_t nargs)
+replay_cmd(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
 {
 	const struct replay_opts *o = opts;
 	struct replay r = { .config = o->config, .seed = o->seed == 0 ? 1 : o->seed };

@@ -21,11 +21,11 @@ struct replay {
 	size_t reply_n;
 	struct trace *trace; /* what was decided and why */
 };
-enum err replay_run(struct ctx *, struct replay *);
+enum err replay_run(struct cmd_ctx *, struct replay *);
 
 /* The time that --at names, in s UTC: so many seconds since 1970, or like
  * 2026-11-20T23:40:57Z; NULL is now.  E_BADREQ. */
-enum err replay_time(struct ctx *, const char *, int64_t *);
+enum err replay_time(struct cmd_ctx *, const char *, int64_t *);
 
 /* In words, a line each, what the second reply has otherwise than the first; returns
  * how many lines that are. */

@@ -9,7 +9,7 @@
 
 /* A project that never ran has no state file: its services are all down. */
 static enum err
-configured(struct ctx *x, struct state *s)
+configured(struct cmd_ctx *x, struct state *s)
 {
 	struct service *services;
 	size_t n;
@@ -26,7 +26,7 @@ configured(struct ctx *x, struct state *s)
 }
 
 enum err
-running_look(struct ctx *x, struct state *s, enum running *r)
+running_look(struct cmd_ctx *x, struct state *s, enum running *r)
 {
 	bool supervised = state_supervised(x->a, x->cf);
 	size_t up = 0, alive = 0;
@@ -42,12 +42,11 @@ running_look(struct ctx *x, struct state *s, enum running *r)
 
 		if (!lives)
 			p->pid = 0;
-		if (!lives && p->life != WU_UPDATE_FAILED)
-			p->life = supervised && p->life != WU_UPDATE_DOWN ?
-			              WU_UPDATE_STARTING :
-			              WU_UPDATE_DOWN;
+		if (!lives && p->state != PROC_FAILED)
+			p->state = supervised && p->state != PROC_DOWN ? PROC_STARTING :
+			                                                 PROC_DOWN;
 		alive += lives;
-		up += lives && p->life == WU_UPDATE_RUNNING;
+		up += lives && p->state == PROC_RUNNING;
 	}
 	if (!supervised)
 		s->supervisor = 0;

@@ -14,10 +14,11 @@ enum running {
 };
 
 /*
- * Asks no server.  Every service is in *s, in the order of starting, with the life that
- * it has now: one that outlived its supervisor runs, one of a stopped project is down.
+ * Asks no server.  Every service is in *s, in the order of starting, with the state
+ * that it has now: one that outlived its supervisor runs, one of a stopped project is
+ * down.
  */
-enum err running_look(struct ctx *, struct state *s, enum running *);
+enum err running_look(struct cmd_ctx *, struct state *s, enum running *);
 const char *running_name(enum running); /* "running" */
 int running_exit(enum running);         /* 0, 3 or 4 */
 

@@ -7,7 +7,7 @@
 #include "lib/banned.h"
 
 static enum err
-status_run(struct ctx *x, const void *opts, char **args, size_t n)
+status_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	int64_t version = 0;
 	enum err e = ctx_db_any_schema(x);

@@ -7,7 +7,7 @@
 #include "lib/banned.h"
 
 static enum err
-check_run(struct ctx *x, const void *opts, char **args, size_t n)
+check_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct schema_remark *r;
 	size_t nr, errors = 0;
@@ -56,7 +56,7 @@ say(const char *text)
 }
 
 static enum err
-upgrade_run(struct ctx *x, const void *opts, char **args, size_t n)
+upgrade_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct upgrade_opts *o = opts;
 	enum err e = ctx_db_any_schema(x);

@@ -19,7 +19,7 @@ static const struct opt sign_options[] = {
 };
 
 static enum err
-sign_run(struct ctx *x, const void *opts, char **args, size_t n)
+sign_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct sign_opts *o = opts;
 	char md5[MD5_HEX], *sig;

@@ -46,7 +46,7 @@ static const struct opt start_options[] = {
 /* --- the supervisor's process --- */
 
 static enum err
-run_supervisor(struct ctx *x, const char *log)
+run_supervisor(struct cmd_ctx *x, const char *log)
 {
 	enum err e;
 
@@ -60,7 +60,7 @@ run_supervisor(struct ctx *x, const char *log)
 /* In the child: a session of its own without our terminal.  Returns only to end the
  * process. */
 static enum err
-detached(struct ctx *x)
+detached(struct cmd_ctx *x)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -75,7 +75,7 @@ detached(struct ctx *x)
 /* --- waiting until it is up --- */
 
 static const char *
-tail(struct ctx *x, const char *name)
+tail(struct cmd_ctx *x, const char *name)
 {
 	return log_tail(x->a, arena_printf(x->a, "%s/%s.log", x->cf->log_dir, name));
 }
@@ -94,7 +94,7 @@ struct watch { /* what was said already */
 /* Tells each service once, when it runs; returns how many are neither running nor
  * hopeless. */
 static size_t
-tell_news(struct ctx *x, const struct state *s, struct watch *w, size_t *bad)
+tell_news(struct cmd_ctx *x, const struct state *s, struct watch *w, size_t *bad)
 {
 	size_t open = 0;
 
@@ -106,12 +106,12 @@ tell_news(struct ctx *x, const struct state *s, struct watch *w, size_t *bad)
 	for (size_t i = 0; i < s->n; i++) {
 		const struct state_proc *p = &s->procs[i];
 
-		if (p->life == WU_UPDATE_RUNNING) {
+		if (p->state == PROC_RUNNING) {
 			if (!w->said[i])
 				ctx_said(
 				    x, "running", "%s, pid %d", p->name, (int)p->pid);
 			w->said[i] = true;
-		} else if (p->life == WU_UPDATE_FAILED || p->restarts >= HOPELESS) {
+		} else if (p->state == PROC_FAILED || p->restarts >= HOPELESS) {
 			(*bad)++;
 		} else {
 			open++;
@@ -121,15 +121,15 @@ tell_news(struct ctx *x, const struct state *s, struct watch *w, size_t *bad)
 }
 
 static enum err
-explain_bad(struct ctx *x, const struct state *s)
+explain_bad(struct cmd_ctx *x, const struct state *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		const struct state_proc *p = &s->procs[i];
 
-		if (p->life == WU_UPDATE_RUNNING)
+		if (p->state == PROC_RUNNING)
 			continue;
 		fprintf(stderr, "%s does not run (%s, %s); the end of its log:\n%s\n",
-		    p->name, life_name(p->life), p->note, tail(x, p->name));
+		    p->name, proc_state_name(p->state), p->note, tail(x, p->name));
 	}
 	return FAIL(x->f, E_SYS,
 	    "not all services run; the others go on: see locus status, the logs in %s, locus stop",
@@ -137,7 +137,7 @@ explain_bad(struct ctx *x, const struct state *s)
 }
 
 static enum err
-not_up(struct ctx *x, int64_t wait_s, const struct probe *p)
+not_up(struct cmd_ctx *x, int64_t wait_s, const struct probe *p)
 {
 	if (p->why != NULL)
 		return FAIL(x->f, E_SYS,
@@ -150,7 +150,7 @@ not_up(struct ctx *x, int64_t wait_s, const struct probe *p)
 
 /* If ours has ended because another one was faster, that one will do. */
 static bool
-is_gone(const struct ctx *x, pid_t *child)
+is_gone(const struct cmd_ctx *x, pid_t *child)
 {
 	int st;
 
@@ -164,7 +164,7 @@ is_gone(const struct ctx *x, pid_t *child)
  * supervises.  E_RETRY: that one has ended, as it was about to when it was found.
  */
 static enum err
-wait_until_up(struct ctx *x, pid_t child, int64_t wait_s)
+wait_until_up(struct cmd_ctx *x, pid_t child, int64_t wait_s)
 {
 	int64_t end = clock_mono_ms() + wait_s * 1000;
 	struct watch w = { 0 };
@@ -208,7 +208,7 @@ wait_until_up(struct ctx *x, pid_t child, int64_t wait_s)
 
 /* A supervisor that is there already may not have what config.xml says now. */
 static void
-tell_waits(struct ctx *x)
+tell_waits(struct cmd_ctx *x)
 {
 	const char *text = NULL;
 	struct state s;
@@ -220,7 +220,7 @@ tell_waits(struct ctx *x)
 }
 
 static enum err
-start_run(struct ctx *x, const void *opts, char **args, size_t n)
+start_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct start_opts *o = opts;
 	enum err e = ctx_conf(x);
@@ -259,7 +259,7 @@ start_run(struct ctx *x, const void *opts, char **args, size_t n)
 /* --- stop --- */
 
 static enum err
-stop_supervisor(struct ctx *x)
+stop_supervisor(struct cmd_ctx *x)
 {
 	int64_t end = clock_mono_ms() + STOP_MOST_S * 1000;
 	struct state s;
@@ -286,7 +286,7 @@ stop_supervisor(struct ctx *x)
 }
 
 static enum err
-stop(struct ctx *x, bool *was_running)
+stop(struct cmd_ctx *x, bool *was_running)
 {
 	enum err e = ctx_conf(x);
 	pid_t *pids;
@@ -312,7 +312,7 @@ stop(struct ctx *x, bool *was_running)
 }
 
 static enum err
-stop_run(struct ctx *x, const void *opts, char **args, size_t n)
+stop_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	bool was_running;
 	enum err e = stop(x, &was_running);
@@ -324,7 +324,7 @@ stop_run(struct ctx *x, const void *opts, char **args, size_t n)
 }
 
 static enum err
-restart_run(struct ctx *x, const void *opts, char **args, size_t n)
+restart_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	bool was_running;
 	enum err e = stop(x, &was_running);

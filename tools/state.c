@@ -13,22 +13,22 @@
 
 enum { STATE_MAX = 1 << 20 };
 
-static const char *const life_names[WU_UPDATE__MAX] = { "down", "starting", "running",
+static const char *const proc_state_names[PROC__MAX] = { "down", "starting", "running",
 	"ending", "failed" };
 
 const char *
-life_name(enum wu_update l)
+proc_state_name(enum proc_state l)
 {
-	return life_names[l];
+	return proc_state_names[l];
 }
 
-static enum wu_update
-life_from(const char *name)
+static enum proc_state
+proc_state_from(const char *name)
 {
-	for (int i = 0; i < WU_UPDATE__MAX; i++)
-		if (name != NULL && strcmp(life_names[i], name) == 0)
-			return (enum wu_update)i;
-	return WU_UPDATE_DOWN;
+	for (int i = 0; i < PROC__MAX; i++)
+		if (name != NULL && strcmp(proc_state_names[i], name) == 0)
+			return (enum proc_state)i;
+	return PROC_DOWN;
 }
 
 static const char lock_name[] = "supervisor.lock";
@@ -99,7 +99,7 @@ static json_t *
 proc_json(const struct state_proc *p)
 {
 	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:i, s:s}", "name", p->name,
-	    "state", life_name(p->life), "pid", (json_int_t)p->pid, "session",
+	    "state", proc_state_name(p->state), "pid", (json_int_t)p->pid, "session",
 	    (json_int_t)p->session, "start", (json_int_t)p->start, "since",
 	    (json_int_t)p->since, "restarts", p->restarts, "note",
 	    p->note == NULL ? "" : p->note);
@@ -157,7 +157,8 @@ proc_from(struct arena *a, const json_t *j)
 	const char *note = json_string_value(json_object_get(j, "note"));
 
 	return (struct state_proc){ .name = arena_strdup(a, name),
-		.life = life_from(json_string_value(json_object_get(j, "state"))),
+		.state = proc_state_from(
+		    json_string_value(json_object_get(j, "state"))),
 		.pid = (pid_t)json_integer_value(json_object_get(j, "pid")),
 		.session = (pid_t)json_integer_value(json_object_get(j, "session")),
 		.start = (uint64_t)json_integer_value(json_object_get(j, "start")),

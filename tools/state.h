@@ -13,19 +13,19 @@
 #include "lib/err.h"
 #include "model/conf.h"
 
-enum wu_update {
-	WU_UPDATE_DOWN,
-	WU_UPDATE_STARTING,
-	WU_UPDATE_RUNNING,
-	WU_UPDATE_ENDING,
-	WU_UPDATE_FAILED,
-	WU_UPDATE__MAX
+enum proc_state {
+	PROC_DOWN,
+	PROC_STARTING,
+	PROC_RUNNING,
+	PROC_ENDING,
+	PROC_FAILED,
+	PROC__MAX
 };
-const char *life_name(enum wu_update); /* "running" */
+const char *proc_state_name(enum proc_state); /* "running" */
 
 struct state_proc {
 	char *name;
-	enum wu_update life;
+	enum proc_state state;
 	pid_t pid; /* also its process group; 0 = none */
 	pid_t session;
 	uint64_t start; /* procfs start time */

@@ -56,7 +56,7 @@ is_stuck(void *arg, enum fsck_code code, const char *name, const char *more)
 
 /* The counts tell whether it is worth looking for workunits that lack results. */
 static enum err
-find_stuck(struct ctx *x, struct report *r)
+find_stuck(struct cmd_ctx *x, struct report *r)
 {
 	struct finder f = { x->a, r };
 
@@ -75,7 +75,7 @@ stuck_text(struct arena *a, int code, const struct stuck *s)
 }
 
 static void
-print_stuck(struct ctx *x, const struct report *r)
+print_stuck(struct cmd_ctx *x, const struct report *r)
 {
 	for (int i = 0; i < FSCK__MAX; i++) {
 		const struct stuck *s = &r->stuck[i];
@@ -90,7 +90,7 @@ print_stuck(struct ctx *x, const struct report *r)
 }
 
 static json_t *
-stuck_json(struct ctx *x, const struct report *r)
+stuck_json(struct cmd_ctx *x, const struct report *r)
 {
 	json_t *list = json_array();
 
@@ -110,7 +110,7 @@ stuck_json(struct ctx *x, const struct report *r)
 /* --- for people --- */
 
 static void
-print_services(struct ctx *x, const struct report *r)
+print_services(struct cmd_ctx *x, const struct report *r)
 {
 	struct table t = table_new(x->a, "llrrl");
 	int64_t now = clock_now();
@@ -119,7 +119,7 @@ print_services(struct ctx *x, const struct report *r)
 		const struct state_proc *p = &r->s.procs[i];
 
 		table_printf(&t, "  %s", p->name);
-		table_put(&t, life_name(p->life));
+		table_put(&t, proc_state_name(p->state));
 		table_put(&t, p->pid == 0 ? "" : arena_printf(x->a, "%d", (int)p->pid));
 		table_put(&t, p->pid == 0 ? "" : human_span(x->a, now - p->since));
 		if (p->restarts > 0)
@@ -148,7 +148,7 @@ print_work(const struct census *c)
 }
 
 static void
-print_locality(struct ctx *x, const struct census *c)
+print_locality(struct cmd_ctx *x, const struct census *c)
 {
 	int64_t now = clock_now();
 
@@ -176,7 +176,7 @@ print_locality(struct ctx *x, const struct census *c)
 }
 
 static void
-print_upstream(struct ctx *x)
+print_upstream(struct cmd_ctx *x)
 {
 	struct fail f = { 0 };
 	char **lines;
@@ -189,7 +189,7 @@ print_upstream(struct ctx *x)
 }
 
 static void
-print_troubles(struct ctx *x, const struct report *r)
+print_troubles(struct cmd_ctx *x, const struct report *r)
 {
 	for (size_t i = 0; i < r->ntroubles; i++)
 		printf("trouble    %s: %s (%s ago)\n", r->troubles[i].daemon,
@@ -198,7 +198,7 @@ print_troubles(struct ctx *x, const struct report *r)
 }
 
 static void
-print_waits(struct ctx *x, const struct report *r)
+print_waits(struct cmd_ctx *x, const struct report *r)
 {
 	const char *text = state_waits_text(x->a, x->cf, &r->s);
 
@@ -207,7 +207,7 @@ print_waits(struct ctx *x, const struct report *r)
 }
 
 static void
-print_report(struct ctx *x, const struct report *r)
+print_report(struct cmd_ctx *x, const struct report *r)
 {
 	const struct census *c = &r->c;
 
@@ -249,11 +249,11 @@ services_json(const struct state *s)
 	for (size_t i = 0; i < s->n; i++) {
 		const struct state_proc *p = &s->procs[i];
 
-		json_array_append_new(
-		    list, json_pack("{s:s, s:s, s:I, s:s, s:i, s:s}", "name", p->name,
-			      "state", life_name(p->life), "pid", (json_int_t)p->pid,
-			      "since", p->pid == 0 ? "" : clock_text(p->since, since),
-			      "restarts", p->restarts, "note", p->note));
+		json_array_append_new(list,
+		    json_pack("{s:s, s:s, s:I, s:s, s:i, s:s}", "name", p->name,
+			"state", proc_state_name(p->state), "pid", (json_int_t)p->pid,
+			"since", p->pid == 0 ? "" : clock_text(p->since, since),
+			"restarts", p->restarts, "note", p->note));
 	}
 	return list;
 }
@@ -274,7 +274,7 @@ troubles_json(const struct report *r)
 }
 
 static json_t *
-waits_json(struct ctx *x, const struct report *r)
+waits_json(struct cmd_ctx *x, const struct report *r)
 {
 	json_t *list = json_array();
 	const char **names;
@@ -339,7 +339,7 @@ put_counts(json_t *root, const struct census *c)
 }
 
 static void
-print_json(struct ctx *x, const struct report *r)
+print_json(struct cmd_ctx *x, const struct report *r)
 {
 	const struct census *c = &r->c;
 	json_t *root = json_pack("{s:o, s:o, s:o, s:s, s:b, s:I, s:o, s:b}", "name",
@@ -375,7 +375,7 @@ print_json(struct ctx *x, const struct report *r)
 }
 
 static enum err
-status_run(struct ctx *x, const void *opts, char **args, size_t n)
+status_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct report r = { 0 };
 	enum err e = ctx_conf(x);

@@ -25,7 +25,7 @@ struct sum {
 };
 
 struct look {
-	struct ctx *x;
+	struct cmd_ctx *x;
 	const struct stuck_listener *to;
 	struct arena round; /* one slice */
 	enum stuck_depth depth;
@@ -98,7 +98,7 @@ names(struct look *k)
 static enum err
 load_rules(struct look *k)
 {
-	struct ctx *x = k->x;
+	struct cmd_ctx *x = k->x;
 	struct plan_classes *classes = NULL;
 	struct pc_remark *remarks;
 	struct fail f = { 0 }; /* SPEC_CLASS is a finding of its own */
@@ -128,7 +128,7 @@ add(struct look *k, struct sum *s, const struct demand *d, const struct lack *l)
 static enum err
 ask(struct look *k, const struct demand *d)
 {
-	struct ctx *x = k->x;
+	struct cmd_ctx *x = k->x;
 	const struct app *app = catalog_app(k->cat, d->appid);
 	struct lack l[UNSENDABLE__MAX];
 	enum err e = OK;
@@ -244,7 +244,7 @@ slices(struct look *k, enum err (*each)(struct look *, int64_t from, int64_t to)
 }
 
 enum err
-stuck_look(struct ctx *x, enum stuck_depth depth, bool lacking,
+stuck_look(struct cmd_ctx *x, enum stuck_depth depth, bool lacking,
     const struct stuck_listener *to)
 {
 	struct look k = { .x = x, .to = to, .depth = depth };
@@ -268,7 +268,7 @@ stuck_look(struct ctx *x, enum stuck_depth depth, bool lacking,
 /* --- work that is just made --- */
 
 enum err
-stuck_hint(struct ctx *x, const struct workunit *wu)
+stuck_hint(struct cmd_ctx *x, const struct workunit *wu)
 {
 	struct look k = { .x = x };
 	struct demand d = demand_of(wu);

@@ -24,10 +24,10 @@ enum stuck_depth {
 
 /* Needs a connection.  lacking: workunits that may lack results are looked for. */
 enum err stuck_look(
-    struct ctx *, enum stuck_depth, bool lacking, const struct stuck_listener *);
+    struct cmd_ctx *, enum stuck_depth, bool lacking, const struct stuck_listener *);
 
 /* Says on standard error why no host may get work that was just made; its delay_bound
  * is above 0. */
-enum err stuck_hint(struct ctx *, const struct workunit *);
+enum err stuck_hint(struct cmd_ctx *, const struct workunit *);
 
 #endif

@@ -34,8 +34,8 @@ struct target_of { /* as assignment_add takes it */
 	bool multi;
 };
 /* At most one of the options, and that there is such a target. */
-enum err target_find(struct ctx *, const struct target_opts *, struct target_of *);
+enum err target_find(struct cmd_ctx *, const struct target_opts *, struct target_of *);
 /* Beside what was done: says if config.xml keeps it from being sent. */
-void target_hint(const struct ctx *, const struct target_of *);
+void target_hint(const struct cmd_ctx *, const struct target_of *);
 
 #endif

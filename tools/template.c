@@ -24,7 +24,8 @@ count(const char *text, const char *what)
 
 /* Is the first file of a job as a large one must be (locality.md 1.1 (L3))? */
 static enum err
-check_large(struct ctx *x, const char *file, const char *xml, enum template_large large)
+check_large(
+    struct cmd_ctx *x, const char *file, const char *xml, enum template_large large)
 {
 	struct fail f = { 0 };
 
@@ -40,7 +41,7 @@ check_large(struct ctx *x, const char *file, const char *xml, enum template_larg
 
 enum err
 template_check_in(
-    struct ctx *x, const char *file, const char *text, enum template_large large)
+    struct cmd_ctx *x, const char *file, const char *text, enum template_large large)
 {
 	static const struct word words[] = { { "%FROM%", "0" }, { "%TO%", "1" },
 		{ "%PART%", "0000" }, { "%FILE%", "file" } };
@@ -63,7 +64,7 @@ template_check_in(
 }
 
 enum err
-template_check_out(struct ctx *x, const char *file, const char *text)
+template_check_out(struct cmd_ctx *x, const char *file, const char *text)
 {
 	if (blob_check_output(x->a, text, x->f) != OK)
 		return FAIL(x->f, E_BADREQ, "%s: %.300s", file, x->f->detail);
@@ -71,7 +72,7 @@ template_check_out(struct ctx *x, const char *file, const char *text)
 }
 
 static enum err
-check_run(struct ctx *x, const void *opts, char **args, size_t n)
+check_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	char *text;
 	enum err e = OK;

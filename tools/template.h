@@ -11,7 +11,7 @@ enum template_large { LARGE_NONE, LARGE_PERHAPS, LARGE_FIRST };
 
 /* file is for messages.  E_BADREQ: what is wrong, with line and element. */
 enum err template_check_in(
-    struct ctx *, const char *file, const char *text, enum template_large);
-enum err template_check_out(struct ctx *, const char *file, const char *text);
+    struct cmd_ctx *, const char *file, const char *text, enum template_large);
+enum err template_check_out(struct cmd_ctx *, const char *file, const char *text);
 
 #endif

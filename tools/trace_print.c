@@ -132,7 +132,7 @@ print_asked(const struct trace *r)
 }
 
 static void
-print_considered(struct ctx *x, const struct trace *r)
+print_considered(struct cmd_ctx *x, const struct trace *r)
 {
 	for (size_t i = 0; i < r->nfiles; i++) {
 		const struct trace_file *f = &r->files[i];
@@ -162,7 +162,7 @@ trace_replication(struct arena *a, const struct trace_sent *s)
 }
 
 static void
-print_sent(struct ctx *x, const struct trace *r)
+print_sent(struct cmd_ctx *x, const struct trace *r)
 {
 	for (size_t i = 0; i < r->nsent; i++) {
 		const struct trace_sent *s = &r->sent[i];
@@ -187,7 +187,7 @@ print_sent(struct ctx *x, const struct trace *r)
 }
 
 static void
-print_told(struct ctx *x, const struct trace *r)
+print_told(struct cmd_ctx *x, const struct trace *r)
 {
 	for (size_t i = 0; i < r->nmessages; i++)
 		printf("%-12s  %s%s\n", i == 0 ? "told" : "", r->messages[i].text,
@@ -203,7 +203,7 @@ print_told(struct ctx *x, const struct trace *r)
 }
 
 static void
-print_asker(struct ctx *x, const struct trace *r, int64_t now)
+print_asker(struct cmd_ctx *x, const struct trace *r, int64_t now)
 {
 	const struct trace_decision *d = &r->decision;
 	char at[21];
@@ -216,7 +216,7 @@ print_asker(struct ctx *x, const struct trace *r, int64_t now)
 }
 
 void
-trace_print(struct ctx *x, const struct trace *r, int64_t now)
+trace_print(struct cmd_ctx *x, const struct trace *r, int64_t now)
 {
 	const struct trace_decision *d = &r->decision;
 

@@ -83,7 +83,7 @@ older(const void *a, const void *b)
 }
 
 static enum err
-search_rings(struct ctx *x, struct search *s)
+search_decision_logs(struct cmd_ctx *x, struct search *s)
 {
 	const char *dir = arena_printf(x->a, "%s/decisions", x->cf->run_dir);
 	size_t nfiles = 0;
@@ -109,9 +109,9 @@ search_rings(struct ctx *x, struct search *s)
 }
 
 static enum err
-search_answer(struct ctx *x, struct search *s, struct trace ***out, size_t *n)
+search_answer(struct cmd_ctx *x, struct search *s, struct trace ***out, size_t *n)
 {
-	enum err e = search_rings(x, s);
+	enum err e = search_decision_logs(x, s);
 
 	*out = NEWN(x->a, struct trace *, s->n + 1);
 	for (size_t i = 0; i < s->n; i++)
@@ -121,7 +121,7 @@ search_answer(struct ctx *x, struct search *s, struct trace ***out, size_t *n)
 }
 
 enum err
-traces_of_host(struct ctx *x, int64_t hostid, struct trace ***out, size_t *n)
+traces_of_host(struct cmd_ctx *x, int64_t hostid, struct trace ***out, size_t *n)
 {
 	struct search s = { .a = x->a, .hostid = hostid };
 
@@ -130,7 +130,7 @@ traces_of_host(struct ctx *x, int64_t hostid, struct trace ***out, size_t *n)
 }
 
 enum err
-traces_of_job(struct ctx *x, int64_t result_id, struct trace ***out, size_t *n)
+traces_of_job(struct cmd_ctx *x, int64_t result_id, struct trace ***out, size_t *n)
 {
 	struct search s = { .a = x->a, .result_id = result_id };
 
@@ -139,7 +139,7 @@ traces_of_job(struct ctx *x, int64_t result_id, struct trace ***out, size_t *n)
 }
 
 enum err
-traces_of_rpc(struct ctx *x, const char *rpc, struct trace ***out, size_t *n)
+traces_of_rpc(struct cmd_ctx *x, const char *rpc, struct trace ***out, size_t *n)
 {
 	struct search s = { .a = x->a, .rpc = rpc };
 

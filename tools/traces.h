@@ -12,17 +12,18 @@
  * The decisions about a host, oldest first.  OK also if there are none, or no log;
  * warns about those of another version of Locus.
  */
-enum err traces_of_host(struct ctx *, int64_t hostid, struct trace ***, size_t *n);
+enum err traces_of_host(struct cmd_ctx *, int64_t hostid, struct trace ***, size_t *n);
 
 /* The decisions that sent this result or left it out, as far as their lists reach. */
-enum err traces_of_job(struct ctx *, int64_t result_id, struct trace ***, size_t *n);
+enum err traces_of_job(
+    struct cmd_ctx *, int64_t result_id, struct trace ***, size_t *n);
 
 /* The decisions of this number: eight hexadecimal digits, rpc= in the log. */
-enum err traces_of_rpc(struct ctx *, const char *rpc, struct trace ***, size_t *n);
+enum err traces_of_rpc(struct cmd_ctx *, const char *rpc, struct trace ***, size_t *n);
 
 /* Prints the funnel: how many jobs each reason removed, and which one was decisive. now
  * in s UTC. */
-void trace_print(struct ctx *, const struct trace *, int64_t now);
+void trace_print(struct cmd_ctx *, const struct trace *, int64_t now);
 /* Whether the task was sent alone or replicated, and why; "" if its workunit fixes the
  * number of results. */
 char *trace_replication(struct arena *, const struct trace_sent *);

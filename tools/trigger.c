@@ -26,7 +26,7 @@ static const struct opt claim_options[] = {
 };
 
 static enum err
-kind_named(struct ctx *x, const char *name, enum trigger *kind)
+kind_named(struct cmd_ctx *x, const char *name, enum trigger *kind)
 {
 	for (enum trigger t = 0; t < TRIGGER__MAX; t++)
 		if (strcmp(trigger_name(t), name) == 0) {
@@ -38,7 +38,7 @@ kind_named(struct ctx *x, const char *name, enum trigger *kind)
 
 /* Connects; claims are this machine's if --as does not name another owner. */
 static enum err
-begin(struct ctx *x, const struct trigger_opts *o, struct triggers *t)
+begin(struct cmd_ctx *x, const struct trigger_opts *o, struct triggers *t)
 {
 	const char *owner = o == NULL ? NULL : o->as;
 	char host[HOST_NAME_LEN] = "";
@@ -53,7 +53,7 @@ begin(struct ctx *x, const struct trigger_opts *o, struct triggers *t)
 }
 
 static enum err
-check_file(struct ctx *x, const char *name)
+check_file(struct cmd_ctx *x, const char *name)
 {
 	struct fileset *fs;
 	enum err e = fileset_by_name(x->db, x->a, name, &fs, x->f);
@@ -67,7 +67,7 @@ check_file(struct ctx *x, const char *name)
 /* --- list --- */
 
 static void
-print_claims(struct ctx *x, const struct claim *c, size_t n)
+print_claims(struct cmd_ctx *x, const struct claim *c, size_t n)
 {
 	json_t *list = json_array();
 
@@ -86,7 +86,7 @@ print_claims(struct ctx *x, const struct claim *c, size_t n)
 }
 
 static enum err
-list_claims(struct ctx *x, const struct triggers *t)
+list_claims(struct cmd_ctx *x, const struct triggers *t)
 {
 	struct claim *c;
 	size_t n;
@@ -98,7 +98,7 @@ list_claims(struct ctx *x, const struct triggers *t)
 }
 
 static enum err
-list_run(struct ctx *x, const void *opts, char **args, size_t n)
+list_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct triggers t;
 	enum trigger kind = TRIGGER_NEED_WORK;
@@ -131,7 +131,7 @@ list_run(struct ctx *x, const void *opts, char **args, size_t n)
 
 /* Of each of the files args[1..n), which all must be there. */
 static enum err
-change(struct ctx *x, char **args, size_t n,
+change(struct cmd_ctx *x, char **args, size_t n,
     enum err (*one)(const struct triggers *, enum trigger, const char *, struct fail *))
 {
 	struct triggers t;
@@ -148,14 +148,14 @@ change(struct ctx *x, char **args, size_t n,
 }
 
 static enum err
-raise_run(struct ctx *x, const void *opts, char **args, size_t n)
+raise_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	(void)opts;
 	return change(x, args, n, trigger_raise);
 }
 
 static enum err
-clear_run(struct ctx *x, const void *opts, char **args, size_t n)
+clear_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	(void)opts;
 	return change(x, args, n, trigger_clear);
@@ -164,7 +164,7 @@ clear_run(struct ctx *x, const void *opts, char **args, size_t n)
 /* --- claim, done, back --- */
 
 static enum err
-claim_run(struct ctx *x, const void *opts, char **args, size_t n)
+claim_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct triggers t;
 	enum err e = begin(x, opts, &t);
@@ -179,7 +179,7 @@ claim_run(struct ctx *x, const void *opts, char **args, size_t n)
 }
 
 static enum err
-done_run(struct ctx *x, const void *opts, char **args, size_t n)
+done_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct triggers t;
 	enum err e = begin(x, opts, &t);
@@ -190,7 +190,7 @@ done_run(struct ctx *x, const void *opts, char **args, size_t n)
 }
 
 static enum err
-back_run(struct ctx *x, const void *opts, char **args, size_t n)
+back_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct triggers t;
 	enum err e = begin(x, opts, &t);

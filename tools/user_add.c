@@ -28,7 +28,7 @@ static const struct opt user_options[] = {
 /* What clients send is the MD5 of password and address; that is hashed again
  * (protocol.md 7.4). */
 static enum err
-set_password(struct ctx *x, const char *file, struct user *u)
+set_password(struct cmd_ctx *x, const char *file, struct user *u)
 {
 	char wire[MD5_HEX], *text;
 	enum err e = fs_read(x->a, file, SECRET_MAX, &text, NULL, x->f);
@@ -47,7 +47,7 @@ set_password(struct ctx *x, const char *file, struct user *u)
 
 /* A database that was a BOINC project's takes each name once too. */
 static enum err
-is_taken(struct ctx *x, const struct user *u)
+is_taken(struct cmd_ctx *x, const struct user *u)
 {
 	struct user *old;
 	enum err e = user_by_email(x->db, x->a, u->email_addr, &old, x->f);
@@ -62,7 +62,7 @@ is_taken(struct ctx *x, const struct user *u)
 }
 
 static enum err
-user_add_run(struct ctx *x, const void *opts, char **args, size_t n)
+user_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct user_opts *o = opts;
 	char key[KEY_DIGITS + 1], cpid[KEY_DIGITS + 1],

@@ -48,7 +48,7 @@ struct version { /* what is added */
 
 /* "1.07" is 107: major and minor of at most two digits (protocol.md 5.3). */
 static enum err
-parse_version(struct ctx *x, const char *text, int32_t *num)
+parse_version(struct cmd_ctx *x, const char *text, int32_t *num)
 {
 	char *dot, *end;
 	long major = strtol(text, &dot, 10), minor;
@@ -78,7 +78,8 @@ base_name(const char *path)
 
 /* The main program's name is APP_VERSION_PLATFORM[__CLASS], as everywhere in BOINC. */
 static enum err
-name_files(struct ctx *x, struct version *v, char **paths, size_t n, const char *main)
+name_files(
+    struct cmd_ctx *x, struct version *v, char **paths, size_t n, const char *main)
 {
 	const char *stem = arena_printf(x->a, "%s_%s_%s%s%s", v->app->name, v->text,
 	    v->platform->name, v->class[0] == '\0' ? "" : "__", v->class);
@@ -119,7 +120,7 @@ name_files(struct ctx *x, struct version *v, char **paths, size_t n, const char 
 /* FILE.sig if it is there, else made now; either way it must be good for the public
  * key. */
 static enum err
-sign(struct ctx *x, const struct version *v, const char *path, const char *md5,
+sign(struct cmd_ctx *x, const struct version *v, const char *path, const char *md5,
     char **sig)
 {
 	const char *ready = arena_printf(x->a, "%s.sig", path);
@@ -144,7 +145,7 @@ sign(struct ctx *x, const struct version *v, const char *path, const char *md5,
 
 /* A name that is there already must have the same content. */
 static enum err
-check_taken(struct ctx *x, const char *to, const char *md5)
+check_taken(struct cmd_ctx *x, const char *to, const char *md5)
 {
 	char have[MD5_HEX];
 	int64_t n;
@@ -161,7 +162,7 @@ check_taken(struct ctx *x, const char *to, const char *md5)
 }
 
 static enum err
-sign_files(struct ctx *x, struct version *v)
+sign_files(struct cmd_ctx *x, struct version *v)
 {
 	enum err e = OK;
 
@@ -187,7 +188,7 @@ sign_files(struct ctx *x, struct version *v)
 }
 
 static enum err
-copy_files(struct ctx *x, const struct version *v)
+copy_files(struct cmd_ctx *x, const struct version *v)
 {
 	enum err e = OK;
 
@@ -205,7 +206,7 @@ copy_files(struct ctx *x, const struct version *v)
 }
 
 static enum err
-read_keys(struct ctx *x, struct version *v, const char *key)
+read_keys(struct cmd_ctx *x, struct version *v, const char *key)
 {
 	const char *own = arena_printf(x->a, "%s/code_sign_private", x->cf->key_dir);
 	enum err e = key_read_public(
@@ -220,7 +221,7 @@ read_keys(struct ctx *x, struct version *v, const char *key)
 }
 
 static enum err
-insert(struct ctx *x, const struct version *v, const char *api_version)
+insert(struct cmd_ctx *x, const struct version *v, const char *api_version)
 {
 	struct app_version row = { .create_time = clock_now(),
 		.appid = v->app->id,
@@ -244,7 +245,7 @@ insert(struct ctx *x, const struct version *v, const char *api_version)
 
 /* A version of a class that nobody knows would never be sent. */
 static enum err
-check_class(struct ctx *x, const char *class, bool any)
+check_class(struct cmd_ctx *x, const char *class, bool any)
 {
 	const char *why = NULL;
 	enum err e = ctx_conf(x);
@@ -262,7 +263,7 @@ check_class(struct ctx *x, const char *class, bool any)
 }
 
 static enum err
-version_add_run(struct ctx *x, const void *opts, char **args, size_t n)
+version_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct version_opts *o = opts;
 	char *platform = arena_strdup(x->a, args[2]), *colon = strchr(platform, ':');

@@ -48,7 +48,7 @@ check_directive(struct arena *a, const char *path, const char *text, const char 
 }
 
 static void
-check_file(struct ctx *x, const struct conf *cf, const char *path, const char *text)
+check_file(struct cmd_ctx *x, const struct conf *cf, const char *path, const char *text)
 {
 	static const char *const services[] = { "scheduler", "web", "upload" };
 
@@ -67,7 +67,7 @@ check_file(struct ctx *x, const struct conf *cf, const char *path, const char *t
 }
 
 void
-web_fit_check(struct ctx *x, const struct conf *cf)
+web_fit_check(struct cmd_ctx *x, const struct conf *cf)
 {
 	static const char *const files[] = { "apache/httpd.conf", "apache/site.conf" };
 	const struct word dir = { "${" WEB_DIR_VARIABLE "}", cf->project_dir };

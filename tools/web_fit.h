@@ -7,6 +7,6 @@
 
 /* Prints a warning for each socket of the project that its Apache does not lead to, and
  * for each limit that is not that of config.xml. */
-void web_fit_check(struct ctx *, const struct conf *);
+void web_fit_check(struct cmd_ctx *, const struct conf *);
 
 #endif

@@ -61,7 +61,7 @@ struct work { /* what is made */
 
 /* The name (locality.md 1.1 (L2)): a job of one large file is FILE__something. */
 static enum err
-name_it(struct ctx *x, const struct work_opts *o, struct work *w)
+name_it(struct cmd_ctx *x, const struct work_opts *o, struct work *w)
 {
 	const char *tail = o->name;
 	char random[9];
@@ -84,7 +84,7 @@ name_it(struct ctx *x, const struct work_opts *o, struct work *w)
 
 /* There may be a file of that name all the same: then it is in sets of other names. */
 static enum err
-no_set(struct ctx *x, const char *name)
+no_set(struct cmd_ctx *x, const char *name)
 {
 	struct file *file;
 	enum err e = file_by_name(x->db, x->a, name, &file, x->f);
@@ -100,7 +100,7 @@ no_set(struct ctx *x, const char *name)
 }
 
 static enum err
-find_file(struct ctx *x, const struct work_opts *o, struct work *w)
+find_file(struct cmd_ctx *x, const struct work_opts *o, struct work *w)
 {
 	enum err e;
 
@@ -121,7 +121,7 @@ find_file(struct ctx *x, const struct work_opts *o, struct work *w)
 
 /* An input file that is not kept: to its place below the download directory. */
 static enum err
-stage_input(struct ctx *x, const char *path, struct input_file *in)
+stage_input(struct cmd_ctx *x, const char *path, struct input_file *in)
 {
 	const char *slash = strrchr(path, '/'),
 		   *name = slash == NULL ? path : slash + 1;
@@ -152,7 +152,7 @@ stage_input(struct ctx *x, const char *path, struct input_file *in)
 }
 
 static enum err
-large_input(struct ctx *x, const char *name, struct input_file *in)
+large_input(struct cmd_ctx *x, const char *name, struct input_file *in)
 {
 	struct file *file;
 	enum err e = file_by_name(x->db, x->a, name, &file, x->f);
@@ -166,7 +166,7 @@ large_input(struct ctx *x, const char *name, struct input_file *in)
 
 /* The large files first, by name, as templates number them. */
 static enum err
-gather_inputs(struct ctx *x, const struct work_opts *o, struct work *w)
+gather_inputs(struct cmd_ctx *x, const struct work_opts *o, struct work *w)
 {
 	struct row_member *large = NULL;
 	size_t nlarge = 0;
@@ -187,14 +187,14 @@ gather_inputs(struct ctx *x, const struct work_opts *o, struct work *w)
 }
 
 static char *
-template_path(struct ctx *x, const char *given, const char *app, const char *kind)
+template_path(struct cmd_ctx *x, const char *given, const char *app, const char *kind)
 {
 	return tmpl_path(
 	    x->a, given != NULL ? given : arena_printf(x->a, "%s_%s.xml", app, kind));
 }
 
 static enum err
-fill_templates(struct ctx *x, const struct work_opts *o, struct work *w)
+fill_templates(struct cmd_ctx *x, const struct work_opts *o, struct work *w)
 {
 	char *in = template_path(x, o->in, w->app->name, "in"), *text;
 	char *out = template_path(x, o->out, w->app->name, "out");
@@ -222,7 +222,7 @@ fill_templates(struct ctx *x, const struct work_opts *o, struct work *w)
 }
 
 static enum err
-insert(struct ctx *x, void *arg)
+insert(struct cmd_ctx *x, void *arg)
 {
 	struct work *w = arg;
 
@@ -236,7 +236,7 @@ insert(struct ctx *x, void *arg)
 }
 
 static enum err
-work_add_run(struct ctx *x, const void *opts, char **args, size_t n)
+work_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct work_opts *o = opts;
 	struct work w = { .wu = { .size_class = -1 } };

@@ -21,7 +21,7 @@ static const struct opt assign_options[] = {
 };
 
 enum err
-target_find(struct ctx *x, const struct target_opts *o, struct target_of *t)
+target_find(struct cmd_ctx *x, const struct target_opts *o, struct target_of *t)
 {
 	int given = (o->host != 0) + (o->user != NULL) + (o->team != 0) + o->all;
 	struct host *h;
@@ -54,7 +54,7 @@ target_find(struct ctx *x, const struct target_opts *o, struct target_of *t)
 }
 
 void
-target_hint(const struct ctx *x, const struct target_of *t)
+target_hint(const struct cmd_ctx *x, const struct target_of *t)
 {
 	if (t->given &&
 	    !(t->multi ? x->cf->enable_assignment_multi : x->cf->enable_assignment))
@@ -70,7 +70,7 @@ struct assigning {
 };
 
 static enum err
-assign(struct ctx *x, void *arg)
+assign(struct cmd_ctx *x, void *arg)
 {
 	struct assigning *g = arg;
 	int64_t now = clock_now();
@@ -90,7 +90,7 @@ assign(struct ctx *x, void *arg)
 }
 
 static enum err
-work_assign_run(struct ctx *x, const void *opts, char **args, size_t n)
+work_assign_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct assign_opts *o = opts;
 	struct assigning g = { .name = args[0] };

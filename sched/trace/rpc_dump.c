@@ -72,7 +72,7 @@ write_dump(const struct rpc *x, const char *dir, const struct dump_file *v, size
 }
 
 static enum err
-keep_dump(struct dump_dir *d, const struct rpc *x, const char *dir,
+dump_if_room(struct dump_dir *d, const struct rpc *x, const char *dir,
     const struct dump_file *v, size_t n, struct fail *f)
 {
 	int64_t bytes = 0;
@@ -87,7 +87,7 @@ keep_dump(struct dump_dir *d, const struct rpc *x, const char *dir,
 }
 
 static void
-keep_copies(struct dump_dir *d, const struct rpc *x)
+dump_request_reply(struct dump_dir *d, const struct rpc *x)
 {
 	const char *stem;
 	uint64_t random;
@@ -98,7 +98,7 @@ keep_copies(struct dump_dir *d, const struct rpc *x)
 	stem = arena_printf(x->a, "%lld-%08llx-%016llx", (long long)x->now,
 	    (unsigned long long)(x->seed & 0xffffffff), (unsigned long long)random);
 	/* The request first: a reply always has its request beside it. */
-	e = keep_dump(d, x, x->conf->debug_req_reply_dir,
+	e = dump_if_room(d, x, x->conf->debug_req_reply_dir,
 	    (struct dump_file[]){
 		{ arena_printf(x->a, "%s.request.xml", stem), x->in, x->in_n },
 		{ arena_printf(x->a, "%s.reply.xml", stem), x->out.p, x->out.n } },
@@ -109,7 +109,7 @@ keep_copies(struct dump_dir *d, const struct rpc *x)
 }
 
 static void
-keep_recording(struct dump_dir *d, struct rpc *x)
+dump_recording(struct dump_dir *d, struct rpc *x)
 {
 	const char *name = arena_printf(x->a, "%lld-%lld-%08llx.recording",
 	    (long long)x->snap->host.id, (long long)x->req->rpc_seqno,
@@ -118,7 +118,7 @@ keep_recording(struct dump_dir *d, struct rpc *x)
 	enum err e = recording_end(x, &f);
 
 	if (e == OK)
-		e = keep_dump(d, x, project_path(x->a, x->conf, "recordings"),
+		e = dump_if_room(d, x, project_path(x->a, x->conf, "recordings"),
 		    &(struct dump_file){ name, x->recording.p, x->recording.n }, 1, &f);
 	if (e != OK && !d->failed)
 		log_fail("this request is not recorded", &f);
@@ -129,7 +129,7 @@ void
 rpc_dump_keep(struct rpc_dump *d, struct rpc *x)
 {
 	if (x->conf->debug_req_reply_dir[0] != '\0')
-		keep_copies(&d->copies, x);
+		dump_request_reply(&d->copies, x);
 	if (x->recorded && x->recording.n > 0 && x->step == RPC_served)
-		keep_recording(&d->recordings, x);
+		dump_recording(&d->recordings, x);
 }

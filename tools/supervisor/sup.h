@@ -16,7 +16,7 @@
 
 struct proc { /* a service and what runs for it */
 	struct service s;
-	enum wu_update life;
+	enum proc_state state;
 	bool wanted, child;
 	pid_t pid, session;
 	uint64_t start;
@@ -52,7 +52,7 @@ struct sup {
 
 /* --- sup_step.c --- */
 struct proc *sup_find(struct sup *, const char *name); /* NULL if there is none */
-void sup_set_life(struct sup *, struct proc *, enum wu_update);
+void sup_set_state(struct sup *, struct proc *, enum proc_state);
 /* Looks at every service once and moves it on; writes state.json if something changed.
  */
 void sup_look(struct sup *);

@@ -23,7 +23,7 @@ adopt(struct sup *x, struct proc *p, const struct procfs *st)
 	p->session = st->session;
 	p->born_ms = clock_mono_ms();
 	p->delay_ms = 0;
-	sup_set_life(x, p, WU_UPDATE_STARTING);
+	sup_set_state(x, p, PROC_STARTING);
 	log_info("%s runs already, pid %d", p->s.name, (int)p->pid);
 }
 

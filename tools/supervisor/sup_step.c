@@ -40,9 +40,9 @@ group_of(const struct sup *x, const struct proc *p)
 }
 
 void
-sup_set_life(struct sup *x, struct proc *p, enum wu_update life)
+sup_set_state(struct sup *x, struct proc *p, enum proc_state state)
 {
-	p->life = life;
+	p->state = state;
 	p->since = clock_now();
 	x->changed = true;
 }
@@ -58,7 +58,7 @@ save(struct sup *x)
 	for (size_t i = 0; i < x->n; i++) {
 		struct proc *p = &x->procs[i];
 
-		list[i] = (struct state_proc){ p->s.name, p->life, p->pid, p->session,
+		list[i] = (struct state_proc){ p->s.name, p->state, p->pid, p->session,
 			p->start, p->since, p->restarts, p->note };
 	}
 	for (size_t i = 0; i < conf_nopts; i++)
@@ -106,7 +106,7 @@ spawn(struct sup *x, struct proc *p, int64_t now_ms)
 	p->child = true;
 	p->session = x->self.session;
 	p->start = procfs_read(p->pid, &st) ? st.start : 0;
-	sup_set_life(x, p, WU_UPDATE_STARTING);
+	sup_set_state(x, p, PROC_STARTING);
 	save(x); /* at once: what we forget if we are killed now is found by its mark
 	            only */
 	log_info("%s starts, pid %d", p->s.name, (int)p->pid);
@@ -117,7 +117,7 @@ sup_died(struct sup *x, struct proc *p, int64_t now_ms)
 {
 	struct group g = group_of(x, p);
 
-	if (p->life == WU_UPDATE_ENDING) {
+	if (p->state == PROC_ENDING) {
 		if (p->kill_ms > now_ms + TERM_MS)
 			p->kill_ms = now_ms + TERM_MS;
 		group_signal(&x->round, &g, SIGTERM);
@@ -131,7 +131,7 @@ sup_died(struct sup *x, struct proc *p, int64_t now_ms)
 	p->next_ms = now_ms + p->delay_ms;
 	p->kill_ms = now_ms + TERM_MS;
 	p->restarts++;
-	sup_set_life(x, p, WU_UPDATE_ENDING);
+	sup_set_state(x, p, PROC_ENDING);
 	group_signal(&x->round, &g, SIGTERM);
 }
 
@@ -140,10 +140,10 @@ sup_end(struct sup *x, struct proc *p, int64_t now_ms)
 {
 	struct group g = group_of(x, p);
 
-	if (p->life != WU_UPDATE_STARTING && p->life != WU_UPDATE_RUNNING)
+	if (p->state != PROC_STARTING && p->state != PROC_RUNNING)
 		return;
 	p->kill_ms = now_ms + (int64_t)p->s.grace_s * 1000;
-	sup_set_life(x, p, WU_UPDATE_ENDING);
+	sup_set_state(x, p, PROC_ENDING);
 	if (procfs_alive(p->pid, p->start))
 		kill(p->pid, p->s.stop_signal);
 	else
@@ -174,7 +174,7 @@ step_ending(struct sup *x, struct proc *p, int64_t now_ms)
 	if (p->child || group_members(&x->round, &g, &pids) > 0)
 		return;
 	p->pid = 0;
-	sup_set_life(x, p, hopeless && p->wanted ? WU_UPDATE_FAILED : WU_UPDATE_DOWN);
+	sup_set_state(x, p, hopeless && p->wanted ? PROC_FAILED : PROC_DOWN);
 	if (hopeless && p->wanted)
 		log_err(
 		    "%s: %s; it is not started again until config.xml changes or \"locus restart\"",
@@ -189,7 +189,7 @@ may_start(const struct sup *x, const struct proc *p)
 		return true;
 	for (size_t i = 0; i < x->n; i++)
 		if (x->procs[i].s.kind == SERVICE_DATABASE &&
-		    x->procs[i].life != WU_UPDATE_RUNNING)
+		    x->procs[i].state != PROC_RUNNING)
 			return false;
 	return true;
 }
@@ -197,36 +197,36 @@ may_start(const struct sup *x, const struct proc *p)
 static void
 step(struct sup *x, struct proc *p, int64_t now_ms)
 {
-	switch (p->life) {
-	case WU_UPDATE_DOWN:
+	switch (p->state) {
+	case PROC_DOWN:
 		if (!p->wanted || now_ms < p->next_ms)
 			return;
 		if (p->s.argv == NULL) {
 			snprintf(p->note, sizeof(p->note), "%.90s", p->s.why);
 			log_err("%s: %s", p->s.name, p->s.why);
-			sup_set_life(x, p, WU_UPDATE_FAILED);
+			sup_set_state(x, p, PROC_FAILED);
 		} else if (may_start(x, p)) {
 			spawn(x, p, now_ms);
 		}
 		return;
-	case WU_UPDATE_STARTING:
-	case WU_UPDATE_RUNNING:
+	case PROC_STARTING:
+	case PROC_RUNNING:
 		if (!procfs_alive(p->pid, p->start)) {
 			if (!p->child) {
 				snprintf(p->note, sizeof(p->note), "gone");
 				sup_died(x, p, now_ms);
 			} /* a child is reaped first, for its exit code */
-		} else if (p->life == WU_UPDATE_STARTING && service_ready(&p->s)) {
-			sup_set_life(x, p, WU_UPDATE_RUNNING);
+		} else if (p->state == PROC_STARTING && service_ready(&p->s)) {
+			sup_set_state(x, p, PROC_RUNNING);
 			log_info("%s is ready after %lld ms", p->s.name,
 			    (long long)(now_ms - p->born_ms));
 		}
 		return;
-	case WU_UPDATE_ENDING:
+	case PROC_ENDING:
 		step_ending(x, p, now_ms);
 		return;
-	case WU_UPDATE_FAILED:
-	case WU_UPDATE__MAX:
+	case PROC_FAILED:
+	case PROC__MAX:
 		return;
 	}
 }
@@ -256,7 +256,7 @@ reap(struct sup *x, int64_t now_ms)
 			snprintf(p->note, sizeof(p->note), "%s %d",
 			    WIFEXITED(st) ? "exit" : "killed by signal",
 			    WIFEXITED(st) ? WEXITSTATUS(st) : WTERMSIG(st));
-			if (p->life == WU_UPDATE_ENDING && crashed(p, st))
+			if (p->state == PROC_ENDING && crashed(p, st))
 				log_warn("%s crashed as it was stopped: %s", p->s.name,
 				    p->note);
 			sup_died(x, p, now_ms);

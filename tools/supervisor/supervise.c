@@ -63,8 +63,8 @@ want(struct sup *x, const struct service *s, size_t n, bool retry)
 		        strcmp(p->s.log, s[i].log) != 0;
 		if (other)
 			sup_end(x, p, now_ms);
-		if (p->life == WU_UPDATE_FAILED && (other || retry))
-			p->life = WU_UPDATE_DOWN;
+		if (p->state == PROC_FAILED && (other || retry))
+			p->state = PROC_DOWN;
 		p->s = s[i];
 	}
 	for (size_t i = 0; i < x->n; i++)
@@ -140,9 +140,9 @@ changed_options(struct sup *x, const struct conf *now, enum conf_taken kind)
 
 	for (size_t i = 0; i < conf_nopts; i++) {
 		const struct conf_opt *o = &conf_opts[i];
-		enum conf_taken taken = o->taken != CONF_PRIVATE ? o->taken :
-		                        conf_needs_restart(x->cf, o)     ? CONF_RESTART :
-		                                                   CONF_AT_ONCE;
+		enum conf_taken taken = o->taken != CONF_PRIVATE     ? o->taken :
+		                        conf_needs_restart(x->cf, o) ? CONF_RESTART :
+		                                                       CONF_AT_ONCE;
 
 		if (taken == kind && strcmp(conf_value(&x->round, x->last, o),
 					 conf_value(&x->round, now, o)) != 0)

@@ -510,7 +510,7 @@ START_TEST(no_deadline)
 }
 END_TEST
 
-UNIT_MAIN("decide", {
+UNIT_MAIN("client_enact", {
 	size_t n = 0;
 
 	while (policies[n] != NULL)

@@ -43,7 +43,7 @@ draw(struct world *w, const char *spec)
 	}
 }
 
-static const struct without_case {
+static const struct baseline_case {
 	const char *name, *options, *drawn;
 	size_t fit;
 	double mean;
@@ -63,9 +63,9 @@ static const struct without_case {
 	    "99 . -; 3 . +", 1, 0 },
 };
 
-START_TEST(without_case)
+START_TEST(baseline_case)
 {
-	const struct without_case *t = &cases[_i];
+	const struct baseline_case *t = &cases[_i];
 	struct world *w = world_new(t->options, HOUR);
 	int64_t has[] = { 99 };
 	const struct dec_baseline *got;
@@ -151,8 +151,8 @@ START_TEST(jobs_that_count)
 }
 END_TEST
 
-UNIT_MAIN("rules_without", {
-	ADD_LOOP(without_case, N(cases));
+UNIT_MAIN("rules_baseline_cost", {
+	ADD_LOOP(baseline_case, N(cases));
 	ADD(the_decision_is_the_same);
 	ADD(one_request_in_16);
 	ADD(jobs_that_count);
