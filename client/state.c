@@ -151,7 +151,8 @@ is_part(double x)
 
 /* A file of another kind, or one edited by hand, must not crash the client later. */
 static enum err
-check_project(struct arena *a, struct cproject *p, const char *path, struct fail *f)
+check_project_rows(
+    struct arena *a, struct cproject *p, const char *path, struct fail *f)
 {
 	size_t n = 0;
 
@@ -184,7 +185,7 @@ check_state(struct arena *a, struct state *st, const char *path, struct fail *f)
 	    !is_part(st->fractions.gpu_active))
 		st->fractions_at = 0;
 	for (size_t i = 0; i < st->nprojects && e == OK; i++)
-		e = check_project(a, &st->projects[i], path, f);
+		e = check_project_rows(a, &st->projects[i], path, f);
 	if (e != OK)
 		return e;
 	if (st->nprojects > 1)

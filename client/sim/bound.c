@@ -22,9 +22,9 @@ struct flow_net {
 	double *limit, *flow;     /* [project * nsinks + sink] */
 	double *room, *taken;     /* per sink */
 	/* Reachable from the source, so on its side of the cut. */
-	bool *p_seen, *s_seen;
-	size_t *queue;           /* projects, then sinks (nprojects + s) */
-	size_t *p_from, *s_from; /* predecessor on the path */
+	bool *project_seen, *sink_seen;
+	size_t *queue;                    /* projects, then sinks (nprojects + s) */
+	size_t *project_from, *sink_from; /* predecessor on the path */
 	double eps;
 };
 
@@ -41,17 +41,18 @@ reach_node(struct flow_net *n, bool *seen, size_t *from, size_t what, size_t by,
 }
 
 /* Searches breadth first along edges with room; returns a sink with room left, or
- * ns. */
+ * nsinks. */
 static size_t
 find_path(struct flow_net *n)
 {
 	size_t head = 0, tail = 0;
 
-	memset(n->p_seen, 0, n->nprojects * sizeof(*n->p_seen));
-	memset(n->s_seen, 0, n->nsinks * sizeof(*n->s_seen));
+	memset(n->project_seen, 0, n->nprojects * sizeof(*n->project_seen));
+	memset(n->sink_seen, 0, n->nsinks * sizeof(*n->sink_seen));
 	for (size_t p = 0; p < n->nprojects; p++)
 		if (n->give[p] - n->passed[p] > n->eps)
-			reach_node(n, n->p_seen, n->p_from, p, SIZE_MAX, p, &tail);
+			reach_node(
+			    n, n->project_seen, n->project_from, p, SIZE_MAX, p, &tail);
 	while (head < tail) {
 		size_t at = n->queue[head++];
 
@@ -60,7 +61,7 @@ find_path(struct flow_net *n)
 				if (n->limit[at * n->nsinks + s] -
 					n->flow[at * n->nsinks + s] >
 				    n->eps)
-					reach_node(n, n->s_seen, n->s_from, s, at,
+					reach_node(n, n->sink_seen, n->sink_from, s, at,
 					    n->nprojects + s, &tail);
 			continue;
 		}
@@ -69,7 +70,8 @@ find_path(struct flow_net *n)
 			return at;
 		for (size_t p = 0; p < n->nprojects; p++)
 			if (n->flow[p * n->nsinks + at] > n->eps)
-				reach_node(n, n->p_seen, n->p_from, p, at, p, &tail);
+				reach_node(n, n->project_seen, n->project_from, p, at,
+				    p, &tail);
 	}
 	return n->nsinks;
 }
@@ -82,23 +84,23 @@ push_along_path(struct flow_net *n, size_t s)
 	size_t at = s, p;
 
 	for (;;) {
-		p = n->s_from[at];
+		p = n->sink_from[at];
 		most = fmin(
 		    most, n->limit[p * n->nsinks + at] - n->flow[p * n->nsinks + at]);
-		if (n->p_from[p] == SIZE_MAX)
+		if (n->project_from[p] == SIZE_MAX)
 			break;
-		at = n->p_from[p];
+		at = n->project_from[p];
 		most = fmin(most, n->flow[p * n->nsinks + at]);
 	}
 	most = fmin(most, n->give[p] - n->passed[p]);
 	n->passed[p] += most;
 	n->taken[s] += most;
 	for (at = s;;) {
-		p = n->s_from[at];
+		p = n->sink_from[at];
 		n->flow[p * n->nsinks + at] += most;
-		if (n->p_from[p] == SIZE_MAX)
+		if (n->project_from[p] == SIZE_MAX)
 			break;
-		at = n->p_from[p];
+		at = n->project_from[p];
 		n->flow[p * n->nsinks + at] -= most;
 	}
 }
@@ -122,12 +124,12 @@ cut_room(const struct flow_net *n)
 	double sum = 0;
 
 	for (size_t s = 0; s < n->nsinks; s++) {
-		if (n->s_seen[s]) {
+		if (n->sink_seen[s]) {
 			sum += n->room[s];
 			continue;
 		}
 		for (size_t p = 0; p < n->nprojects; p++)
-			if (n->p_seen[p])
+			if (n->project_seen[p])
 				sum += n->limit[p * n->nsinks + s];
 	}
 	return sum;
@@ -143,16 +145,16 @@ raise_level(struct flow_net *n, const double *share, bool *settled)
 
 	for (size_t s = 0; s < n->nsinks; s++)
 		room += n->room[s];
-	memset(n->s_seen, true, n->nsinks * sizeof(*n->s_seen));
-	memset(n->p_seen, true, n->nprojects * sizeof(*n->p_seen));
+	memset(n->sink_seen, true, n->nsinks * sizeof(*n->sink_seen));
+	memset(n->project_seen, true, n->nprojects * sizeof(*n->project_seen));
 	/* Newton's method: each cut gives the level that it could carry. */
 	for (size_t step = 0; step <= n->nprojects + n->nsinks; step++) {
 		double weight = 0, bears = step == 0 ? room : cut_room(n);
 
 		for (size_t p = 0; p < n->nprojects; p++) {
-			if (n->p_seen[p] && settled[p])
+			if (n->project_seen[p] && settled[p])
 				bears -= n->give[p];
-			else if (n->p_seen[p])
+			else if (n->project_seen[p])
 				weight += share[p];
 		}
 		if (weight <= 0)
@@ -276,11 +278,11 @@ build_net(const struct sim_scenario *s, double end, struct arena *a)
 	n.flow = NEWN(a, double, n.nprojects *n.nsinks);
 	n.room = NEWN(a, double, n.nsinks);
 	n.taken = NEWN(a, double, n.nsinks);
-	n.p_seen = NEWN(a, bool, n.nprojects);
-	n.s_seen = NEWN(a, bool, n.nsinks);
+	n.project_seen = NEWN(a, bool, n.nprojects);
+	n.sink_seen = NEWN(a, bool, n.nsinks);
 	n.queue = NEWN(a, size_t, n.nprojects + n.nsinks);
-	n.p_from = NEWN(a, size_t, n.nprojects);
-	n.s_from = NEWN(a, size_t, n.nsinks);
+	n.project_from = NEWN(a, size_t, n.nprojects);
+	n.sink_from = NEWN(a, size_t, n.nsinks);
 	for (size_t i = 0; i < n.nsinks; i++) {
 		size_t rsc = i % s->nrsc;
 		double from = times[i / s->nrsc], len = times[i / s->nrsc + 1] - from;

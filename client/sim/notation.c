@@ -273,7 +273,7 @@ take_job_details(struct scan *s, struct sim_app *app)
 }
 
 static struct sim_app *
-add_app(struct scan *s, const char *name, double share)
+scan_add_app(struct scan *s, const char *name, double share)
 {
 	struct sim_scenario *sc = s->scenario;
 	struct sim_project *p = find_project(s, name);
@@ -321,7 +321,7 @@ take_project_line(struct scan *s, const char *name)
 		return e;
 	if (p != NULL && p->share != x[2])
 		return WRONG(s, "%s already has the share %g", name, p->share);
-	app = add_app(s, name, x[2]);
+	app = scan_add_app(s, name, x[2]);
 	app->run_s = x[0] * 3600;
 	app->deadline_s = x[1] * 3600;
 	if (take_char(s, ';'))
