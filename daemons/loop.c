@@ -65,8 +65,7 @@ read_conf(struct instance *r, struct fail *f)
 
 	if (e == OK) {
 		path = arena_printf(&r->life, "%s/config.xml", dir);
-		fs_changed(path, &r->conf_seen); /* before it is read: a change
-		                                    meanwhile is seen next time */
+		fs_changed(path, &r->conf_seen); /* before reading it */
 		e = conf_load(&r->life, path, &conf, &remarks, &n, f);
 	}
 	if (e != OK)

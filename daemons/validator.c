@@ -36,8 +36,7 @@ struct validator {
 	char **argv; /* the command's words */
 	size_t argc;
 	struct item_backoff *backoff;
-	const char
-	    *why; /* why the last file or pair of this step could not be judged */
+	const char *why; /* why the last judgement of this step failed */
 };
 
 #define AT(field) offsetof(struct validator, field)

@@ -445,8 +445,7 @@ serve_trigger(struct daemon_ctx *x, const char *name, size_t *done)
 		return e;
 	if (r.fs->appid != o->appid ||
 	    item_backoff_must_wait(o->backoff, r.fs->id, x->now))
-		return OK; /* another app's generator serves it, or its pause is not
-		              over */
+		return OK; /* another app's, or its pause is not over */
 	e = trigger_claim(&x->triggers, name, &x->fail);
 	if (e == E_NOTFOUND) /* another instance has claimed it */
 		return OK;

@@ -27,17 +27,15 @@ struct admin_text { /* a file of proto/project_text.h, as last read */
 
 struct project {
 	const char *program; /* name in the log */
-	const char
-	    *config; /* file used instead of config.xml; NULL = config.xml itself */
-	bool look;   /* the database is opened read-only */
+	const char *config;  /* file used instead of config.xml, or NULL */
+	bool look;           /* the database is opened read-only */
 	char *dir;
 	bool log_to_file;
 	struct arena home, conf_arena, cat_arena, key_arena, class_arena;
 	struct conf *conf;   /* never NULL: defaults if config.xml cannot be used */
 	bool usable;         /* conf is the project's own */
 	bool identified;     /* identity_check() succeeded */
-	struct fail trouble; /* why conf is not usable; set by the caller of
-	                        project_configure() */
+	struct fail trouble; /* why conf is not usable; set by callers */
 	struct fs_seen conf_seen, keys_seen, classes_seen, limits_seen, reread_seen,
 	    stop_seen, dir_seen;
 	bool dir_still; /* project_dir has not changed since the previous request */
@@ -49,8 +47,7 @@ struct project {
 	struct arena limits_arena;
 	struct reply_keys keys;
 	struct rpc_dump rpc_dump;
-	struct decision_log
-	    *decision_log; /* shared by all workers; NULL = not a scheduler */
+	struct decision_log *decision_log; /* of all workers; NULL = not a scheduler */
 	struct counts counts;
 	struct contention contention;
 	int64_t drawn_at; /* rpc.h */

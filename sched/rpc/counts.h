@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counts what was answered and why (model/metrics.def), in run_dir/counters, which the
- * schedulers of a machine share.  What goes wrong is logged once and hurts no RPC.
+ * Counts replies and their reasons (model/metrics.def) in run_dir/counters, which the
+ * schedulers of a machine share.  An error is logged once and does not affect any RPC.
  */
 #ifndef SCHED_RPC_COUNTS_H
 #define SCHED_RPC_COUNTS_H
@@ -11,13 +11,13 @@
 #include "lib/counters.h"
 
 struct rpc;
-struct counts { /* of one process; zero at its start */
+struct counts { /* of one process; all 0 initially */
 	struct counters counters;
 	int64_t retry_at; /* after a failure */
 	bool failed;      /* logged */
 };
 
-/* An RPC that was answered, whatever with. */
+/* Counts an RPC that was answered, whatever the reply. */
 void counts_keep(struct counts *, const struct rpc *);
 void counts_close(struct counts *);
 

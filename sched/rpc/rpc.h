@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All there is to know about the RPC being served, and its states (steps.def).
+ * The context of the RPC being served, and its states (steps.def).
  *
- * Each way back is bounded: decide asks for more candidates (conf's search_rows in all)
- * and to wait (once); commit loses jobs to others (RPC_ROUNDS times without them, then
- * without new work; from the second on candidates are locked as they are read, so that
- * none can be lost); E_RETRY resumes (RPC_RETRIES times, and only while db begins
- * anything for this request, DB_REPLY).
+ * Every way back is bounded. decide asks for more candidates (at most conf's
+ * search_rows in all) and for a wait (once). commit may lose jobs to other requests:
+ * the RPC decides again without them RPC_ROUNDS times, then without new work; from the
+ * second round on candidates are locked as they are read, so that none can be lost.
+ * E_RETRY resumes RPC_RETRIES times, and only as long as the time limit of db for this
+ * request (DB_REPLY) has not passed.
  */
 #ifndef SCHED_RPC_RPC_H
 #define SCHED_RPC_RPC_H
@@ -38,14 +39,14 @@ enum rpc_step {
 
 enum rpc_waited {
 	WAIT_NOT_YET,
-	WAIT_NO_PLACE, /* too many wait already, or no trigger could be made */
+	WAIT_NO_PLACE, /* too many wait already, or no trigger could be raised */
 	WAIT_IN_VAIN,
-	WAIT_BROUGHT, /* it ended as some results were there */
+	WAIT_BROUGHT, /* it ended because results had been made */
 };
 
 struct rpc {
 	/* set by the caller */
-	struct arena *a; /* owns everything below that is not process lifetime */
+	struct arena *a; /* owns everything below except what is process lifetime */
 	const struct conf *conf;   /* process lifetime */
 	struct db *db;             /* process lifetime; NULL: there is no connection */
 	const struct catalog *cat; /* process lifetime */
@@ -54,20 +55,20 @@ struct rpc {
 	struct contention *contention; /* process lifetime; NULL: none is known */
 	/* process lifetime: when jobs were last drawn for statistics; NULL: not kept */
 	int64_t *drawn_at;
-	const char *peer; /* address of the client, "" = not known */
+	const char *peer; /* address of the client, "" = unknown */
 	const char *in;   /* request body */
 	size_t in_n;
 	int64_t now;      /* s UTC, read once */
-	uint64_t seed;    /* of every draw of this RPC; logged */
-	bool probe;       /* with dry: for a new host of nobody (probe.h) */
-	bool dry;         /* what would be answered: no commit, no trigger, no wait */
+	uint64_t seed;    /* for every random draw of this RPC; logged */
+	bool probe;       /* with dry: for a new host without an account (probe.h) */
+	bool dry;         /* only find out the reply: no commit, no trigger, no wait */
 	int64_t only_job; /* dry: this result is the only candidate; 0 = all */
-	int64_t as_host;  /* dry: on behalf of this host, whoever asks; 0 = no */
+	int64_t as_host;  /* dry: act for this host, whoever asks; 0 = no */
 
 	/* set by the steps */
 	struct request *req;
-	struct user *user;         /* who it is */
-	struct host *host;         /* as stored; NULL: a new one */
+	struct user *user;         /* the account */
+	struct host *host;         /* as stored; NULL = a new host */
 	struct snap_glance glance; /* at host, for the first load */
 	bool weak_auth, host_id_changed, detach;
 	int64_t predecessor; /* as in the snapshot */
@@ -107,15 +108,16 @@ struct rpc {
 };
 
 /*
- * Serves one RPC: runs the steps, and whatever fails, leaves a valid scheduler_reply in
- * out and logs one line.  The fields of the first group are set, the rest is zero.
+ * Serves one RPC: runs the steps and, whatever fails, leaves a valid scheduler_reply in
+ * out and logs one line.  The caller sets the fields of the first group; the rest must
+ * be zero.
  */
 void rpc_run(struct rpc *);
 
 /*
- * Who asks, by the first part of a request, of which in is set; else as for rpc_run.
- * Of each element the first one counts.  false: no account has the key, and out is what
- * the whole request would get.
+ * Authenticates by the first part of a request, in `in`; otherwise set up as for
+ * rpc_run().  Of repeated elements the first counts.  Returns false if no account has
+ * the key; out is then the reply that the whole request would get.
  */
 bool rpc_head_passes(struct rpc *);
 
@@ -134,13 +136,16 @@ bool rpc_head_passes(struct rpc *);
 #include "sched/rpc/steps.def"
 #undef STEP
 
-/* A message for the client beside the decision's (notice: shown to the user). */
+/* Adds a message for the client beside the decision's (notice: shown to the user). */
 void rpc_note(struct rpc *, bool notice, const char *text);
-/* Puts our own messages before the decision's and its number after them, makes its
- * delay at least delay_s, offers the key, hands over what waits for the host. */
+/*
+ * Completes the decision: puts our own messages before its messages and its number
+ * after them, raises its delay to at least delay_s, offers the key, and delivers the
+ * messages that wait for the host.
+ */
 void rpc_complete_decision(struct rpc *, double delay_s);
 
-/* Rounds are used up: this reply brings no new work. */
+/* Have all rounds lost their jobs?  Then the reply contains no new work. */
 static inline bool
 rpc_sends_given_up(const struct rpc *x)
 {
@@ -148,12 +153,12 @@ rpc_sends_given_up(const struct rpc *x)
 }
 
 /*
- * In the commit's transaction, before the row of a new host is made: two copies of a
- * client's first request make one row.  Locks the account, unless the host gets no row.
- * E_RETRY with x->host set: the row is there by now.
+ * Called in the commit's transaction before a new host is inserted, so that two copies
+ * of a client's first request make one row.  Locks the account, unless the host gets no
+ * row.  E_RETRY with x->host set: the row exists by now.
  */
 enum err rpc_still_no_host(struct rpc *);
-/* Sets host_wait_s; for a new host.  Behind the account's lock it is exact. */
+/* Sets host_wait_s for a new host; exact under the account's lock. */
 enum err rpc_count_new_hosts(struct rpc *);
 
 /*
@@ -174,7 +179,7 @@ bool rpc_any_candidate(const struct snapshot *);
 /* Sets account_full, where the host has no job and could get one. */
 enum err rpc_need_hosts(struct rpc *, struct snapshot *);
 
-/* The preferences that follow from the texts of the account and the client. */
+/* Derives the preferences from the texts of the account and the client. */
 void rpc_prefs(struct rpc *, struct snapshot *);
 /* Makes result only_job the only candidate of the snapshot.  E_NOTFOUND: it is gone. */
 enum err rpc_only_job(struct rpc *);
@@ -182,13 +187,15 @@ enum err rpc_only_job(struct rpc *);
 /* The line of the log about a finished RPC. */
 void rpc_log(const struct rpc *, int64_t us, uint64_t statements);
 
-/* A part of the commit: quotas of versions; send_lost: aligned with the sends. */
+/* A part of the commit: writes the quotas of versions; send_lost: one per send. */
 enum err rpc_write_versions(struct rpc *, const bool *send_lost);
-/* Further parts: a new host gets its id first; the rest is written last.  token settles
- * an uncertain COMMIT. */
+/*
+ * More parts of the commit: a new host first gets its id; everything else about the
+ * host is written last. token resolves an uncertain COMMIT.
+ */
 enum err rpc_write_new_host(struct rpc *, int64_t token);
 enum err rpc_write_host(struct rpc *, int64_t token);
-/* Does rpc_write_host write the host's row and nothing else? */
+/* Would rpc_write_host() write only the host's row? */
 bool rpc_only_host(const struct rpc *);
 
 #endif

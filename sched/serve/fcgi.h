@@ -25,10 +25,9 @@ struct fcgi_request {
 };
 
 struct fcgi_reply {
-	const char *status; /* NULL = "200 OK" */
-	const char *type;   /* Content-Type */
-	const char
-	    *headers; /* more header lines, each with its line end; NULL = none */
+	const char *status;  /* NULL = "200 OK" */
+	const char *type;    /* Content-Type */
+	const char *headers; /* more header lines with line ends; NULL = none */
 	struct buf body;
 };
 
@@ -48,8 +47,7 @@ bool fcgi_begin(
 enum fcgi_body {
 	FCGI_MORE,    /* max bytes have been read; more may follow */
 	FCGI_WHOLE,   /* the whole body has been read */
-	FCGI_CUT_OFF, /* the body is shorter than its length, or the web server gave up
-	               */
+	FCGI_CUT_OFF, /* shorter than its length, or the web server gave up */
 	FCGI_NO_ROOM  /* room() refused */
 };
 enum fcgi_body fcgi_read(FCGX_Request *f, struct arena *, size_t max,

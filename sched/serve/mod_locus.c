@@ -44,8 +44,7 @@ APLOG_USE_MODULE(locus);
 enum {
 	NETWORK_BYTES = 8, /* of an IPv6 address: its network */
 	KNOWN_US = 100000, /* a connection that has waited longer is known */
-	KNOWN_FACTOR =
-	    2, /* known connections are refused only beyond the limit times this */
+	KNOWN_FACTOR = 2,  /* known connections have the limit times this */
 	TELL_US = 10 * 1000000,
 	ADDRESS_MAX = 45,
 	PROXIES_MAX = 8,

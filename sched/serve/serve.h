@@ -50,8 +50,8 @@ struct serve_program {
 
 struct serve_size {
 	int64_t workers, connections; /* at most, at once */
-	size_t
-	    buffer_bytes; /* of all requests together, beyond the first 64 KB of each */
+	/* Of all requests together, beyond the first 64 KB of each. */
+	size_t buffer_bytes;
 };
 
 /*

@@ -24,8 +24,8 @@
 enum {
 	BODY_MAX = 64 << 10,
 	FILE_MAX = 256 << 10,
-	TERMS_MAX = 8 << 10, /* with character references expanded it stays below what
-	                        clients accept */
+	TERMS_MAX =
+	    8 << 10, /* with character references still within what clients take */
 	STATUS_AGE_S = 30
 };
 
