@@ -17,7 +17,7 @@
  * by one.
  *
  * MariaDB's count for a bulk is the sum over all rows, and (10.11.19) includes rows
- * that a project's own trigger writes with INSERT ...  SELECT: a missing row and a row
+ * that a project's own trigger writes with INSERT ... SELECT: a missing row and a row
  * from a trigger would cancel out.  So bulks are not used where there are triggers.
  * These are looked up once per connection; a count that is too large reveals a trigger
  * created since, or one that an account without the TRIGGER privilege does not see.

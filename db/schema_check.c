@@ -149,7 +149,7 @@ column_check(struct remarks *r, const struct want *w, const struct row_column *c
 		wrong = "has no AUTO_INCREMENT";
 	else if (strstr(w->text, " ON UPDATE ") != NULL &&
 		 strstr(c->extra, "on update") == NULL)
-		wrong = "does not change with its row";
+		wrong = "is not updated with its row";
 	else if (null && !c->nullable)
 		wrong = "must allow NULL";
 	else if (!null && c->nullable && strstr(w->text, "TIMESTAMP") == NULL)
@@ -317,7 +317,8 @@ shapes_check(struct remarks *r, const struct live *l)
 			if (live_column(l, shapes[i]->name, shapes[i]->cols[k].name) ==
 			    NULL)
 				add_remark(r, true,
-				    arena_printf(r->a, "%s: programs read column %s",
+				    arena_printf(r->a,
+					"%s: column %s, which programs read, is missing",
 					shapes[i]->name, shapes[i]->cols[k].name));
 }
 

@@ -46,7 +46,7 @@ message_handled(struct db *db, int64_t id, struct fail *f)
 
 	if (e != OK || affected == 1)
 		return e;
-	return FAIL(f, E_RACE, "message %lld was handed over already", (long long)id);
+	return FAIL(f, E_RACE, "message %lld was already delivered", (long long)id);
 }
 
 enum err

@@ -196,7 +196,7 @@ continue_part(const struct upload *u, struct store_file *s, struct fail *f)
 		return FAIL_ERRNO(f, "looking at %s", s->part);
 	if (st.st_size < u->offset)
 		return FAIL(f, E_RETRY,
-		    "the server has less of the file than offset %lld",
+		    "the server has fewer bytes of the file than offset %lld",
 		    (long long)u->offset);
 	if (!has_md5(u) && st.st_size > u->offset && ftruncate(s->fd, u->offset) < 0)
 		return FAIL_ERRNO(f, "truncating %s", s->part);
@@ -307,7 +307,8 @@ check_md5(struct store_file *s, const char *md5, struct fail *f)
 		return e;
 	if (ftruncate(s->fd, 0) < 0)
 		return FAIL_ERRNO(f, "emptying %s", s->part);
-	return FAIL(f, E_RACE, "MD5 of the uploaded file is wrong; it starts again");
+	return FAIL(
+	    f, E_RACE, "MD5 of the uploaded file is wrong; the upload starts again");
 }
 
 /*

@@ -216,7 +216,7 @@ static const struct {
 	    "ALTER TABLE result ALTER COLUMN `size_class` SET DEFAULT -1" },
 	{ "ALTER TABLE workunit MODIFY mod_time TIMESTAMP NULL DEFAULT "
 	  "CURRENT_TIMESTAMP",
-	    "workunit: column mod_time (timestamp) does not change with its row",
+	    "workunit: column mod_time (timestamp) is not updated with its row",
 	    "ALTER TABLE workunit MODIFY COLUMN mod_time TIMESTAMP NOT NULL DEFAULT "
 	    "CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP" },
 	{ "ALTER TABLE result MODIFY priority INT UNSIGNED NOT NULL DEFAULT 0",
