@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The house: what holds the tree in order (layers, sizes, names, what must not be there, manual
 # pages), and the files in the tree that are made from tables.
-house_checks = test/check-layers test/check-circles test/check-size test/check-names test/check-banned \
+house_checks = test/check-layers test/check-circles test/check-size test/check-names test/check-scenarios test/check-banned \
 	test/check-sources test/check-docs test/check-options test/check-requirements test/check-help \
 	test/check-daemon-options test/check-sim test/house-test test/stmts-test test/samples-test
 dist_check_SCRIPTS += $(house_checks)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Scenarios: private servers, with the programs as they will be installed.  test/it/run-it finds them
 # by their names.
-EXTRA_DIST += demo test/it/scenarios test/it/check-mysql test/it/mysqld-of-root test/it/run-it \
+EXTRA_DIST += demo test/it/lib test/it/scenarios test/it/check-mysql test/it/mysqld-of-root test/it/run-it \
 	test/it/stock-complaints test/it/stock-errors test/it/day.table test/it/request.xml \
 	$(wildcard $(srcdir)/test/it/*.sh $(srcdir)/test/it/*.awk $(srcdir)/test/it/*.sql)
 
@@ -35,12 +35,12 @@ check-it: all
 .PHONY: faults
 faults: all
 	source='$(abs_srcdir)' build='$(abs_builddir)' FAULTS_STRIDE=$${FAULTS_STRIDE:-1} \
-		seed=$${LOCUS_SEED:-1} $(srcdir)/test/it/scenarios/44-faults
+		seed=$${LOCUS_SEED:-1} $(srcdir)/test/it/scenarios/44-failing-calls
 
 # Schedulers, and a whole project, on Galera clusters of three nodes; needs galera-4 and rsync; not in ./check.
 .PHONY: check-cluster
 check-cluster:
-	$(MAKE) check-it SCENARIOS='cluster-galera cluster-many'
+	$(MAKE) check-it SCENARIOS='cluster-schedulers cluster-random-kills'
 
 # Statements, demo and scenarios on MySQL: this machine's, or one below MYSQL_ROOT; ./check has 12-mysql of it.
 .PHONY: check-mysql

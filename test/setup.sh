@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What ./demo and ./check begin with: missing packages, and a build.  To be sourced; the
-# caller sets $source to the top of the tree and $me to its own name.
+# The beginning of ./demo and ./check: missing packages, and a build.  The caller sets $source to the top of the tree
+# and $me to its own name.
 
 say() { printf '%s: %s\n' "$me" "$*"; }
 die() { # STATUS TEXT
@@ -8,7 +8,7 @@ die() { # STATUS TEXT
 	exit "$1"
 }
 
-# MariaDB's server and MySQL's are not installed beside each other: LOCUS_TEST_MYSQLD (test/it/mariadb.sh) is enough.
+# MariaDB's server cannot be installed beside MySQL's; with LOCUS_TEST_MYSQLD (test/it/lib/mariadb.sh) it is not needed.
 packages_missing() { # GROUP...
 	local group package state
 	command -v dpkg-query >/dev/null || return 0
@@ -20,8 +20,7 @@ packages_missing() { # GROUP...
 	done <"$source/test/packages" | sort -u
 }
 
-# The servers of Locus are its own: those that a package brings along need not start.
-# A policy that is already there is kept.
+# Locus starts servers of its own, so the services of the packages need not start.  Keeps a policy that exists.
 packages_install() { # PACKAGE...
 	local as_root='set -e
 		policy=/usr/sbin/policy-rc.d
@@ -47,7 +46,7 @@ packages_need() { # GROUP...
 	[[ -n $missing ]] || return 0
 	if [[ $(id -u) != 0 ]] && ! sudo -n true 2>/dev/null &&
 	    ! { [[ -t 0 ]] && sudo -v 2>/dev/null; }; then
-		say "these packages are missing, and this account may not install them. As root:"
+		say "packages are missing, and this account may not install them. As root:"
 		echo "apt-get install --no-install-recommends ${missing% }"
 		exit 77
 	fi
@@ -55,11 +54,11 @@ packages_need() { # GROUP...
 	# shellcheck disable=SC2086
 	packages_install $missing >"$log" 2>&1 || {
 		tail -n 20 "$log" >&2
-		die 1 "the packages could not be installed; the whole story is in $log"
+		die 1 "cannot install the packages; see $log"
 	}
 }
 
-# Configures and builds in DIR, out of tree, and installs into DIR/inst.  Two at once take turns.
+# Configures and builds in DIR, out of tree, and installs into DIR/inst.  Concurrent builds take turns.
 build() { # DIR CONFIGURE-OPTION...
 	local dir=$1
 	shift
@@ -71,7 +70,7 @@ build() { # DIR CONFIGURE-OPTION...
 	(
 		set -e
 		cd "$source"
-		# Anew whenever the build system itself is newer.
+		# Again whenever the build system has changed.
 		if [[ ! -e configure || -n $(find configure.ac Makefile.am sources.mk test/*.mk -newer configure) ]]; then
 			autoreconf -fi
 		fi
@@ -83,7 +82,7 @@ build() { # DIR CONFIGURE-OPTION...
 		make -s install
 	) >"$log" 2>&1 9<&- || {
 		tail -n 30 "$log" >&2
-		die 1 "the build failed; the whole story is in $log"
+		die 1 "the build failed; see $log"
 	}
 	exec 9<&-
 }

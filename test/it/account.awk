@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# The account of what hosts did, from their own logs.  Input: lines "size FILE BYTES" of the
-# large files, then events in the order of each host:
+# Sums up what hosts did, from their own logs.  Input: lines "size FILE BYTES" of the large files, then the events of
+# each host in order:
 #     HOST received RESULT | HOST downloaded FILE BYTES | HOST computed RESULT STATUS
 #     HOST acked RESULT    | HOST deleted FILE
-# Output: one line of figures.  What must never happen goes to the file "wrong", a line each:
-# a result that two hosts received, and a large file that came to a host twice.  A result's
-# large file is the part of its name before "__".
+# Output: one line of figures.  Errors go to the file "wrong", a line each: a result that two hosts received, and a large
+# file that a host downloaded twice.  The part of a result's name before "__" is its large file.
 
 function file_of(result) {
 	sub(/__.*/, "", result)
@@ -15,7 +14,7 @@ function file_of(result) {
 $1 == "size" { size[$2] = $3; next }
 
 $2 == "received" {
-	if (($1, $3) in seen) next # again, after the host or the reply was lost
+	if (($1, $3) in seen) next # resent after the host or the reply was lost
 	seen[$1, $3] = 1
 	if ($3 in owner) print $3 " was sent to " owner[$3] " and to " $1 >wrong
 	owner[$3] = $1

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# A day of a project, played from a table (day.table tells how it is read).  Sourced after sched.sh; needs $P, $URL.
+# Plays a day of a project from a table; day.table says how it is read.  For the scenario 25-project-day, which sources
+# it after lib.sh.
 #
-# The scheduler is the project's own, behind Apache, but as a program that serves one request: so each request can tell it
-# which time of the day it is (-t), and from which seed to draw (-s).
-export LC_ALL=C
+# The scheduler is the project's own, behind Apache, but as a program that serves one request, so that each request can
+# set the time of the day (-t) and the seed (-s).
 MIDNIGHT=1793577600 # 2026-11-02, of the day that is played
 declare -A class=() reply=() host=() account_id=() host_id=() tasks=() said=()
 row=0 now=0
@@ -35,11 +35,9 @@ platform_name() {
 
 # Every limit is on.
 day_project() {
-	command -v mariadbd > /dev/null || skip "mariadb-server is not installed"
 	[ -e /usr/lib/apache2/modules/mod_cgid.so ] || skip "apache2 with mod_cgid is not installed"
-	mkdir -p "$DB" && chmod 755 "$T"
-	mariadb_start "$DB" || exit 1
-	make_project "<db_name>stars</db_name><db_user>root</db_user><db_socket>$DB/mysql.sock</db_socket>
+	database_start
+	bare_project "<db_name>stars</db_name><db_user>root</db_user><db_socket>$db_dir/mysql.sock</db_socket>
 	<uldl_dir_fanout>0</uldl_dir_fanout>
 	<dont_generate_upload_certificates/>
 	<locality_scheduling_sorted_order/>
@@ -60,16 +58,16 @@ day_project() {
 	<reliable_reduced_delay_bound>0.5</reliable_reduced_delay_bound>
 	<enable_assignment/>
 	<version_select_random_factor>0</version_select_random_factor>"
-	mkdir -p "$P"/locality_scheduling/{need_work,no_work_available,file_working_set,files_no_work} "$P/templates"
-	cp "$source/samples/pulsar/out.xml" "$P/templates/"
-	public_key > "$P/keys/code_sign_public"
-	cat > "$P/config_aux.xml" <<-XML
+	trigger_dirs
+	project_templates
+	public_key > "$project/keys/code_sign_public"
+	cat > "$project/config_aux.xml" <<-XML
 	<config><max_jobs_in_progress>
 	    <project><total_limit><jobs>10</jobs></total_limit></project>
 	    <app><app_name>lens</app_name><cpu_limit><jobs>2</jobs></cpu_limit></app>
 	</max_jobs_in_progress></config>
 	XML
-	cat > "$P/plan_class_spec.xml" <<-XML
+	cat > "$project/plan_class_spec.xml" <<-XML
 	<plan_classes>
 	<plan_class><name>cuda</name><gpu_type>nvidia</gpu_type><cuda/><min_driver_version>45000</min_driver_version>
 	    <min_gpu_ram_mb>2048</min_gpu_ram_mb><gpu_ram_used_mb>1000</gpu_ram_used_mb><avg_ncpus>0.1</avg_ncpus></plan_class>
@@ -83,30 +81,31 @@ day_project() {
 		version=$(sed -n 's/.*SCHEMA_VERSION = \([0-9]*\).*/\1/p' "$source/db/schema.h")
 		echo "insert into locus_schema (id, version, change_time) values (1, $version, 1) on duplicate key update version = $version;
 		insert into platform (create_time, name) values (1, 'x86_64-pc-linux-gnu'), (1, 'windows_intelx86'), (1, 'arm64-apple-darwin'), (1, 'anonymous');"
-	} | mariadb_sql "$DB" || exit 1
+	} | mariadb_sql "$db_dir" || exit 1
+	db_name=stars
 	day_apache
 }
 
 # Beside the scheduler that the template has, one for which it is the time of the day that is played.
 day_apache() {
-	mkdir -p "$P/cgi"
-	cat > "$P/cgi/scheduler" <<-SH
+	mkdir -p "$project/cgi"
+	cat > "$project/cgi/scheduler" <<-SH
 	#!/bin/sh
 	printf 'Content-Type: text/xml\r\n\r\n'
-	exec "$build/scheduler" -1 -p "$P" -t "\$HTTP_X_DAY_NOW" -s "\$HTTP_X_DAY_SEED"
+	exec "$build/scheduler" -1 -p "$project" -t "\$HTTP_X_DAY_NOW" -s "\$HTTP_X_DAY_SEED"
 	SH
-	chmod 755 "$P/cgi/scheduler"
-	cat > "$T/cgi.conf" <<-CONF
+	chmod 755 "$project/cgi/scheduler"
+	cat > "$work/cgi.conf" <<-CONF
 	LoadModule cgid_module /usr/lib/apache2/modules/mod_cgid.so
-	ScriptSock "$P/run/cgid.sock"
-	ScriptAlias "/day_cgi/" "$P/cgi/"
-	<Directory "$P/cgi">
+	ScriptSock "$project/run/cgid.sock"
+	ScriptAlias "/day_cgi/" "$project/cgi/"
+	<Directory "$project/cgi">
 	    Require all granted
 	</Directory>
 	CONF
-	MORE_APACHE=$T/cgi.conf start_apache
+	apache_lines=$work/cgi.conf
+	apache_start
 }
-locus() { "$build/tools/locus" -p "$P" "$@"; }
 
 # --- what there is: SQL that is run at once, before the day
 
@@ -129,7 +128,7 @@ setup_version() { # APP NUMBER PLATFORM [CLASS] [min=CLIENT] [max=CLIENT]
 	insert into app_version (create_time, appid, version_num, platformid, plan_class, min_core_version, max_core_version, xml_doc)
 	select 1, a.id, $number, p.id, '$class', ${min:-0}, ${max:-0}, '<file_info>
 	    <name>${app}_$number$platform$class</name>
-	    <url>$URL/stars/download/${app}_$number</url>
+	    <url>$server_url/stars/download/${app}_$number</url>
 	    <executable/>
 	    <file_signature>
 	0
@@ -158,7 +157,7 @@ setup_account() { # NAME [PREFERENCES]
 }
 
 setup_file() { # NAME MB APP
-	truncate -s "${2}MB" "$P/download/$1"
+	truncate -s "${2}MB" "$project/download/$1"
 	cat <<-SQL
 	insert into file (name, md5sum, size, create_time) values ('$1', 'd41d8cd98f00b204e9800998ecf8427e', ${2}000000, 1);
 	insert into fileset (name, appid, create_time) select '$1', id, 1 from app where name = '$3';
@@ -178,7 +177,7 @@ play_work() { # GROUP WUSxRESULTS gflop= mem= disk= delay= [bw=] [priority=] [fi
 	    rsc_bandwidth_bound, delay_bound, priority, min_quorum, target_nresults, max_error_results, max_total_results,
 	    max_success_results, result_template_file, fileset_id, transition_time)
 	  select $now, a.id, concat('$group', '_', n.seq), concat(if(f.id is null, '', concat('<file_info>\n    <name>', f.name,
-	    '</name>\n    <url>$URL/stars/download/', f.name, '</url>\n    <md5_cksum>', f.md5sum, '</md5_cksum>\n    <nbytes>', f.size,
+	    '</name>\n    <url>$server_url/stars/download/', f.name, '</url>\n    <md5_cksum>', f.md5sum, '</md5_cksum>\n    <nbytes>', f.size,
 	    '</nbytes>\n    <sticky/>\n</file_info>\n')), '<workunit>\n    <command_line>', n.seq, '</command_line>\n', if(f.id is null, '',
 	    concat('    <file_ref>\n        <file_name>', f.name, '</file_name>\n        <open_name>in</open_name>\n    </file_ref>\n')),
 	    '</workunit>\n'), ${of[gflop]} * 1e9, ${of[gflop]} * 1e12, ${of[mem]} * 1e6, ${of[disk]} * 1e6,
@@ -202,16 +201,16 @@ shift_times() {
 at_this_time() { # COMMAND...
 	local away=$(($(date +%s) - now)) rc
 	shift_times $away
-	"$@" > "$T/said" 2>&1
+	"$@" > "$work/said" 2>&1
 	rc=$?
 	shift_times $((-away))
-	[ $rc = 0 ] && ! grep -q ' error ' "$T/said" || not_ok "$*: exit $rc: $(tail -n 3 "$T/said")"
+	[ $rc = 0 ] && ! grep -q ' error ' "$work/said" || not_ok "$*: exit $rc: $(tail -n 3 "$work/said")"
 }
 play_transitioner() { # run
-	LOCUS_PROJECT=$P at_this_time "$build/transitioner" -1; }
+	at_this_time "$build/transitioner" -1 --project "$project"; }
 
 # A file that hosts without work on theirs are given.
-play_publish() { touch "$P/locality_scheduling/file_working_set/$1"; }
+play_publish() { trigger_raise file_working_set $1; }
 
 # That many valid results in a row, which others confirmed.
 play_history() { # HOST APP VERSION NUMBER
@@ -222,7 +221,7 @@ play_history() { # HOST APP VERSION NUMBER
 }
 
 play_assign() { # WORKUNIT HOST
-	locus work assign "$1" --host "${host_id[$2]}" > "$T/said" 2>&1 || not_ok "$at assign $1: $(cat "$T/said")"
+	"$build/tools/locus" -p "$project" work assign "$1" --host "${host_id[$2]}" > "$work/said" 2>&1 || not_ok "$at assign $1: $(cat "$work/said")"
 }
 
 play_cancel() { # WORKUNIT
@@ -231,7 +230,7 @@ play_cancel() { # WORKUNIT
 }
 
 play_ban() { # HOST
-	locus host ban "${host_id[$1]}" > "$T/said" 2>&1 || not_ok "$at ban $1: $(cat "$T/said")"
+	"$build/tools/locus" -p "$project" host ban "${host_id[$1]}" > "$work/said" 2>&1 || not_ok "$at ban $1: $(cat "$work/said")"
 }
 
 # --- one request
@@ -242,7 +241,7 @@ coprocs() { # TYPE COUNT RAM_MB DRIVER SECONDS INSTANCES
 	echo "<coprocs><$element><count>$2</count><name>$1</name><available_ram>$(($3 * 1048576))</available_ram><req_secs>$5</req_secs><req_instances>$6</req_instances><estimated_delay>0</estimated_delay><peak_flops>1e12</peak_flops>$ram</$element></coprocs>"
 }
 
-report() { # TASK STATE EXIT_STATUS
+task_report() { # TASK STATE EXIT_STATUS
 	printf '<result>\n<name>%s</name>\n<final_cpu_time>3600</final_cpu_time>\n<final_elapsed_time>3600</final_elapsed_time>\n' "$1"
 	printf '<exit_status>%s</exit_status>\n<state>%s</state>\n</result>\n' "$3" "$2"
 }
@@ -312,19 +311,19 @@ request_of() { # HOST WORDS...
 		echo "<in_progress_results><ip_result><name>other</name><report_deadline>$due</report_deadline><time_remaining>$left</time_remaining></ip_result></in_progress_results>"
 	fi
 	for f in ${said[$name.files]:-}; do
-		echo "<file_info><name>$f</name><nbytes>$(stat -c %s "$P/download/$f")</nbytes><status>1</status></file_info>"
+		echo "<file_info><name>$f</name><nbytes>$(stat -c %s "$project/download/$f")</nbytes><status>1</status></file_info>"
 	done
 	for f in ${said[$name.reports]:-}; do
-		case $f in *!) report "${f%!}" 3 1 ;; *-) report "${f%-}" 6 202 ;; *) report "$f" 5 0 ;; esac
+		case $f in *!) task_report "${f%!}" 3 1 ;; *-) task_report "${f%-}" 6 202 ;; *) task_report "$f" 5 0 ;; esac
 	done
 	echo "</scheduler_request>"
 }
 
 # By the project's Apache.
-send() { # FILE
+day_send() { # FILE
 	curl -s -S -H "X-Day-Now: $now" -H "X-Day-Seed: $row" -H 'Content-Type: text/xml' --data-binary "@$1" \
-	    "$URL/day_cgi/scheduler" > "$T/o" 2> "$T/curl.err" || not_ok "$what: $(cat "$T/curl.err")"
-	grep -q '</scheduler_reply>' "$T/o" || not_ok "$what: no reply: $(head -c 200 "$T/o")"
+	    "$server_url/day_cgi/scheduler" > "$work/o" 2> "$work/curl.err" || not_ok "$what: $(cat "$work/curl.err")"
+	grep -q '</scheduler_reply>' "$work/o" || not_ok "$what: no reply: $(head -c 200 "$work/o")"
 }
 
 # --- what came of it
@@ -333,10 +332,10 @@ send() { # FILE
 read_reply() {
 	local tag text
 	reply=()
-	: > "$T/messages"
+	: > "$work/messages"
 	while read -r tag text; do
 		reply[$tag]+=${reply[$tag]:+ }$text
-	done < <(awk -v messages="$T/messages" '
+	done < <(awk -v messages="$work/messages" '
 	function text(s) { sub(/^[^>]*>/, "", s); sub(/<.*/, "", s); gsub(/ +/, " ", s); return s }
 	/<message[ >]/ { print text($0) > messages }
 	/<(hostid|request_delay|delete_file_info)>/ { match($0, /<[a-z_]*/); print substr($0, RSTART + 1, RLENGTH - 1), text($0) }
@@ -357,7 +356,7 @@ read_reply() {
 		sub(/_[0-9]+_[0-9]+$/, "", name)
 		n[name "@" version (class == "" ? "" : "/" class)]++
 	}
-	END { for (k in n) { i = index(k, "@"); print "sent", substr(k, 1, i - 1) ":" n[k] substr(k, i) } }' "$T/o" | sort)
+	END { for (k in n) { i = index(k, "@"); print "sent", substr(k, 1, i - 1) ":" n[k] substr(k, i) } }' "$work/o" | sort)
 }
 
 # "REASON:JOBS ..." of explain's JSON, those that were not tried included.
@@ -377,37 +376,33 @@ left_json() {
 		n = jobs - (sends - resends) - all
 		if (wanted && n != 0) left[rest] += n
 		for (why in left) print why ":" left[why]
-	}' "$T/json" | sort | xargs
+	}' "$work/json" | sort | xargs
 }
 
 # The same of its text for people.
 left_text() {
-	sed -nE 's/^  .* +[0-9]+ +([0-9]+)  ([A-Z_]+)(   <- .*)?$/\2:\1/p' "$T/text" | awk -F: '$2 > 0' | sort | xargs
+	sed -nE 's/^  .* +[0-9]+ +([0-9]+)  ([A-Z_]+)(   <- .*)?$/\2:\1/p' "$work/text" | awk -F: '$2 > 0' | sort | xargs
 }
 
-is() { # WHAT GOT WANTED
-	if [ "$2" = "$3" ]; then
-		PASSED=$((PASSED + 1))
-	else
-		not_ok "line $line, $what: $1: \"$2\", not \"$3\""
-	fi
+row_is() { # WHAT GOT WANTED
+	is "line $line, $what: $1" "$2" "$3"
 }
 
-is_list() { # WHAT GOT WANTED: got is sorted, wanted in any order
+row_is_list() { # WHAT GOT WANTED: got is sorted, wanted in any order
 	local sorted=$3
 	# shellcheck disable=SC2086
 	[[ $3 != *' '* ]] || sorted=$(printf '%s\n' $3 | sort | xargs)
-	is "$1" "$2" "$sorted"
+	row_is "$1" "$2" "$sorted"
 }
 
 # A prediction, and what becomes of it.
 predict() { # GROUP WANTED: gets or a reason
 	local job why
 	job=$(sql "select name from result where name like '$1\\_%' and server_state = 2 order by id limit 1")
-	locus explain job "$job" --host "${host_id[$name]}" --request "$T/r" --at $now -o json > "$T/json" 2> "$T/e.err"
-	why=$(awk -F'"' '/"host":/ { host = 1 } host && /"why"/ { print $4 }' "$T/json")
-	! grep -q '"would_get": true' "$T/json" || why=gets
-	is "explain job $1" "${why:-$(cat "$T/e.err")}" "$2"
+	"$build/tools/locus" -p "$project" explain job "$job" --host "${host_id[$name]}" --request "$work/r" --at $now -o json > "$work/json" 2> "$work/e.err"
+	why=$(awk -F'"' '/"host":/ { host = 1 } host && /"why"/ { print $4 }' "$work/json")
+	! grep -q '"would_get": true' "$work/json" || why=gets
+	row_is "explain job $1" "${why:-$(cat "$work/e.err")}" "$2"
 }
 
 # What the row wants stands in the array want, by the first word of its lines.
@@ -416,23 +411,23 @@ play_request() { # HOST WORDS...
 	shift
 	row=$((row + 1))
 	choose_reports "$@"
-	request_of "$name" "$@" > "$T/r"
+	request_of "$name" "$@" > "$work/r"
 	while read -r job wanted; do
 		[ -z "$job" ] || predict "$job" "$wanted"
 	done <<< "${want[job]:-}"
-	send "$T/r"
+	day_send "$work/r"
 	read_reply
 	host_id[$name]=${reply[hostid]:-${host_id[$name]:-0}}
-	is_list "sent" "${reply[sent]:-}" "${want[gets]:-}"
-	[ -z "${want[names]:-}" ] || is_list "tasks" "${reply[task]:-}" "${want[names]}"
-	is "told" "$(grep -v '^Decision [0-9a-f]\{8\}: ' "$T/messages")" "${want[says]:-}"
-	[[ ${want[says]:-} != 'No tasks sent: '* ]] || is "the number to ask by" "$(grep '^Decision ' "$T/messages")" \
+	row_is_list "sent" "${reply[sent]:-}" "${want[gets]:-}"
+	[ -z "${want[names]:-}" ] || row_is_list "tasks" "${reply[task]:-}" "${want[names]}"
+	row_is "told" "$(grep -v '^Decision [0-9a-f]\{8\}: ' "$work/messages")" "${want[says]:-}"
+	[[ ${want[says]:-} != 'No tasks sent: '* ]] || row_is "the number to ask by" "$(grep '^Decision ' "$work/messages")" \
 	    "$(printf 'Decision %08x: %s' $row "${want[why]}")"
-	is "delay" "${reply[request_delay]:-}" "${want[wait]:-61}.000000"
-	is_list "to delete" "${reply[delete_file_info]:-}" "${want[deletes]:-}"
-	is_list "to abort" "${reply[result_abort]:-}" "${want[aborts]:-}"
-	is_list "to drop unless begun" "${reply[result_abort_if_not_started]:-}" "${want[unbegun]:-}"
-	is_list "acknowledged" "${reply[result_ack]:-}" "${said[$name.reports]//[-!]/}"
+	row_is "delay" "${reply[request_delay]:-}" "${want[wait]:-61}.000000"
+	row_is_list "to delete" "${reply[delete_file_info]:-}" "${want[deletes]:-}"
+	row_is_list "to abort" "${reply[result_abort]:-}" "${want[aborts]:-}"
+	row_is_list "to drop unless begun" "${reply[result_abort_if_not_started]:-}" "${want[unbegun]:-}"
+	row_is_list "acknowledged" "${reply[result_ack]:-}" "${said[$name.reports]//[-!]/}"
 	explained "${want[why]:-NONE}"
 	remember
 }
@@ -457,17 +452,17 @@ choose_reports() {
 	done
 }
 
-# locus explain host tells people and programs the same, and it is what the table says.
+# "locus explain host" tells people and programs the same, and it is what the table says.
 explained() { # REASON
 	local stopped w people=
-	locus explain host "${host_id[$name]}" > "$T/text" 2> "$T/e.err" || not_ok "$what: $(cat "$T/e.err")"
-	locus explain host "${host_id[$name]}" -o json > "$T/json"
-	is "the decisive reason" "$(awk -F'"' '/^ "refused":/ && $4 != "" { r = $4 } /^ "why":/ && r == "" { r = $4 } END { print r }' "$T/json")" "$1"
-	stopped=$(sed -nE 's/.* ([A-Z_]+)(: .*)?   <- this stopped it/\1/p' "$T/text")
-	is "what stopped it" "${stopped:-NONE}" "$1"
-	is_list "left out" "$(left_json)" "${want[left]:-}"
+	"$build/tools/locus" -p "$project" explain host "${host_id[$name]}" > "$work/text" 2> "$work/e.err" || not_ok "$what: $(cat "$work/e.err")"
+	"$build/tools/locus" -p "$project" explain host "${host_id[$name]}" -o json > "$work/json"
+	row_is "the decisive reason" "$(awk -F'"' '/^ "refused":/ && $4 != "" { r = $4 } /^ "why":/ && r == "" { r = $4 } END { print r }' "$work/json")" "$1"
+	stopped=$(sed -nE 's/.* ([A-Z_]+)(: .*)?   <- this stopped it/\1/p' "$work/text")
+	row_is "what stopped it" "${stopped:-NONE}" "$1"
+	row_is_list "left out" "$(left_json)" "${want[left]:-}"
 	for w in ${want[left]:-}; do [[ $w == */files:* ]] || people+="${people:+ }$w"; done
-	is_list "left out, for people" "$(left_text)" "$people"
+	row_is_list "left out, for people" "$(left_text)" "$people"
 }
 
 # What the host has then.
@@ -496,17 +491,17 @@ day_accounts() {
 	local name t
 	for name in "${!tasks[@]}"; do
 		for t in ${tasks[$name]}; do echo "$t ${host_id[$name]}"; done
-	done | sort > "$T/hosts_have"
-	sql "select concat(name, ' ', hostid) from result where server_state = 4 or (server_state = 5 and outcome = 4)" | sort > "$T/sent_out"
-	if diff "$T/hosts_have" "$T/sent_out" > "$T/diff"; then
-		ok "what the hosts have is what the project has sent them: $(wc -l < "$T/sent_out") tasks"
+	done | sort > "$work/hosts_have"
+	sql "select concat(name, ' ', hostid) from result where server_state = 4 or (server_state = 5 and outcome = 4)" | sort > "$work/sent_out"
+	if diff "$work/hosts_have" "$work/sent_out" > "$work/diff"; then
+		ok "what the hosts have is what the project has sent them: $(wc -l < "$work/sent_out") tasks"
 	else
-		not_ok "hosts (<) and project (>) differ: $(head -n 10 "$T/diff")"
+		not_ok "hosts (<) and project (>) differ: $(head -n 10 "$work/diff")"
 	fi
 	t=$(sql "select count(*) from result where server_state = 2")
-	ok "$(sql 'select count(*) from result') results: $t unsent, $(wc -l < "$T/sent_out") out, $(sql "select count(*) from result where server_state = 5 and outcome <> 4") over"
-	at_this_time locus fsck
-	if grep -qE '^[A-Z_]+ ' "$T/said"; then not_ok "fsck: $(head -n 5 "$T/said")"; else ok "fsck: $(tail -n 1 "$T/said")"; fi
+	ok "$(sql 'select count(*) from result') results: $t unsent, $(wc -l < "$work/sent_out") out, $(sql "select count(*) from result where server_state = 5 and outcome <> 4") over"
+	at_this_time "$build/tools/locus" -p "$project" fsck
+	if grep -qE '^[A-Z_]+ ' "$work/said"; then not_ok "fsck: $(head -n 5 "$work/said")"; else ok "fsck: $(tail -n 1 "$work/said")"; fi
 }
 
 # --- the table
@@ -552,7 +547,7 @@ play_table() { # FILE
 			said[$name.files]=${value//,/ }
 			;;
 		app | version | account | file)
-			"setup_${words[0]}" "${words[@]:1}" >> "$T/setup.sql"
+			"setup_${words[0]}" "${words[@]:1}" >> "$work/setup.sql"
 			;;
 		[0-9]*)
 			[ ${#row_words[@]} = 0 ] || play_row "${row_words[@]}"
@@ -562,7 +557,7 @@ play_table() { # FILE
 		job) want[job]+="${words[*]:1}"$'\n' ;;
 		says) want[says]+="${want[says]:+$'\n'}${words[*]:1}" ;;
 		gets | names | left | why | wait | deletes | aborts | unbegun) want[${words[0]}]="${words[*]:1}" ;;
-		begin) mariadb_sql "$DB" stars < "$T/setup.sql" || exit 1 ;;
+		begin) sql < "$work/setup.sql" || exit 1 ;;
 		*) not_ok "line $line of the table: ${words[*]}" ;;
 		esac
 	done < "$1"
