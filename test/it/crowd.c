@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Many connections at once to one scheduler, each a request of a file: all at the same
- * moment, again and again, or slowly.
+ * Many connections to one scheduler at once.  Each sends the request in a file: all at
+ * the same moment, again and again, or slowly.
  *
  *   crowd --url http://ADDRESS:PORT/PATH --request FILE --hosts N [--seconds S]
  *         [--from ADDRESS [--addresses N]] [--header LINE]
  *         [--slow head|body --rate BYTES_PER_S] [--cut BYTES] [--once]
  *
- * In the file and the header @N@ stands for the number of the host in six digits, @n@
- * for as many as it needs.  With seconds each
- * host asks again as soon as it has its reply, until the time is over; else, or with
- * --once, no more.  With addresses the hosts take turns at so many from the one given
- * on.  Slow ones send the head, or the body, at so many bytes per second, in pieces
- * once a second.  What is cut ends so many bytes early, and then reads on.  Prints one
- * line: requests, of these replies (HTTP 200 with a whole scheduler_reply), busy (of
- * the replies, those that say so), lost (no such reply), their HTTP statuses, and what
- * the replies took at most and in 99 of 100 cases, in ms.
+ * In the file and the header @N@ stands for the host's number with six digits, @n@ for
+ * the same number without leading zeros.
+ *
+ *   --seconds    each host asks again as soon as it has its reply, until the time is
+ * over; without it, or with --once, each host asks once
+ *   --addresses  the hosts take turns at N addresses, starting with --from
+ *   --slow       sends the head or the body at BYTES_PER_S, one piece a second
+ *   --cut        leaves out the last BYTES of each request, then reads the reply
+ *
+ * Prints one line: requests=, replies= (HTTP 200 with a whole scheduler_reply), busy=
+ * (the replies that say that the server is busy), lost= (requests without such a
+ * reply), open= (connections that are open at the end), the 99th percentile and the
+ * maximum of the replies' times in ms, and the number of answers of each HTTP status.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -46,7 +50,7 @@ struct options {
 };
 
 struct host {
-	int fd; /* -1: none */
+	int fd; /* -1 = not connected */
 	int64_t since_ms;
 	const char *out;
 	size_t out_n, sent, head_n;
@@ -68,7 +72,7 @@ struct crowd {
 };
 
 static void
-usage(void)
+crowd_usage(void)
 {
 	fputs(
 	    "usage: crowd --url URL --request FILE --hosts N [--seconds S] [--from ADDRESS [--addresses N]] [--header LINE] [--slow head|body --rate N] [--cut BYTES] [--once]\n",
@@ -142,13 +146,13 @@ parse_options(int argc, char **argv, struct options *o)
 
 	while ((c = getopt_long(argc, argv, "", longopts, NULL)) != -1)
 		if (!text_option(c, o) && !number_option(c, o))
-			usage();
+			crowd_usage();
 	if (o->url == NULL || o->request == NULL || o->hosts == 0 ||
 	    (o->slow != NULL && o->rate == 0))
-		usage();
+		crowd_usage();
 }
 
-/* --- what is sent --- */
+/* --- requests --- */
 
 static const char *
 filled_in(struct arena *a, const char *text, int64_t number, size_t *n)
@@ -170,7 +174,7 @@ filled_in(struct arena *a, const char *text, int64_t number, size_t *n)
 }
 
 static void
-prepare(struct crowd *c, const char *path, const char *where)
+prepare_requests(struct crowd *c, const char *path, const char *where)
 {
 	struct fail f = { 0 };
 	char *text;
@@ -196,7 +200,7 @@ prepare(struct crowd *c, const char *path, const char *where)
 		buf_put(&b, body, n);
 		h->out = b.p;
 		if ((size_t)c->o.cut > n) {
-			fprintf(stderr, "crowd: --cut takes more than there is\n");
+			fprintf(stderr, "crowd: --cut is longer than the request\n");
 			_exit(1);
 		}
 		h->out_n = b.n - (size_t)c->o.cut;
@@ -213,11 +217,11 @@ find_server(struct crowd *c)
 	int64_t port = 80;
 
 	if (p == NULL || (path = strchr(p + 3, '/')) == NULL)
-		usage();
+		crowd_usage();
 	where = arena_memdup(&c->a, p + 3, (size_t)(path - p) - 3);
 	colon = strchr(where, ':');
 	if (colon != NULL && !text_i64(colon + 1, 1, 65535, &port))
-		usage();
+		crowd_usage();
 	c->to = (struct sockaddr_in){ .sin_family = AF_INET,
 		.sin_port = htons((uint16_t)port) };
 	c->from = (struct sockaddr_in){ .sin_family = AF_INET };
@@ -225,14 +229,14 @@ find_server(struct crowd *c)
 		&c->to.sin_addr) != 1 ||
 	    (c->o.from != NULL &&
 		inet_pton(AF_INET, c->o.from, &c->from.sin_addr) != 1))
-		usage();
-	prepare(c, path, where);
+		crowd_usage();
+	prepare_requests(c, path, where);
 }
 
 /* --- one connection --- */
 
 static void
-begin(struct crowd *c, struct host *h)
+connection_begin(struct crowd *c, struct host *h)
 {
 	struct epoll_event ev = { .events = EPOLLIN | EPOLLOUT, .data.ptr = h };
 	struct sockaddr_in from = c->from;
@@ -259,9 +263,9 @@ begin(struct crowd *c, struct host *h)
 	c->open++;
 }
 
-/* The reply is what it is when the server has closed. */
+/* Judges the reply after the server has closed the connection. */
 static void
-end(struct crowd *c, struct host *h)
+connection_end(struct crowd *c, struct host *h)
 {
 	int status = 0;
 
@@ -282,12 +286,12 @@ end(struct crowd *c, struct host *h)
 		                                                 h->since_ms;
 	}
 	if (!c->o.once && clock_mono_ms() - c->start_ms < c->o.seconds * 1000)
-		begin(c, h);
+		connection_begin(c, h);
 }
 
-/* So many bytes may be gone by now. */
+/* Number of the request's bytes that the host may have sent by now. */
 static size_t
-allowed(const struct crowd *c, const struct host *h, int64_t now_ms)
+bytes_allowed(const struct crowd *c, const struct host *h, int64_t now_ms)
 {
 	size_t due = (size_t)((now_ms - h->since_ms) / 1000 * c->o.rate) + 1;
 
@@ -301,16 +305,16 @@ allowed(const struct crowd *c, const struct host *h, int64_t now_ms)
 }
 
 static void
-send_some(struct crowd *c, struct host *h)
+connection_send(struct crowd *c, struct host *h)
 {
-	size_t most = allowed(c, h, clock_mono_ms());
+	size_t most = bytes_allowed(c, h, clock_mono_ms());
 	struct epoll_event ev = { .events = EPOLLIN, .data.ptr = h };
 
 	while (h->sent < most) {
 		ssize_t n = send(h->fd, h->out + h->sent, most - h->sent, MSG_NOSIGNAL);
 
 		if (n < 0)
-			return; /* what the server has to say is read */
+			return; /* the server's answer is still read */
 		h->sent += (size_t)n;
 	}
 	if (h->sent == h->out_n && c->o.cut > 0)
@@ -320,23 +324,23 @@ send_some(struct crowd *c, struct host *h)
 }
 
 static void
-receive(struct crowd *c, struct host *h)
+connection_receive(struct crowd *c, struct host *h)
 {
 	ssize_t n = recv(h->fd, h->reply + h->reply_n, REPLY - h->reply_n, 0);
 
 	if (n > 0) {
 		h->reply_n += (size_t)n;
-		if (h->reply_n == REPLY) /* its end is what matters */
+		if (h->reply_n == REPLY) /* only its end matters */
 			h->reply_n -= 1 << 10;
 	} else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
-		end(c, h);
+		connection_end(c, h);
 	}
 }
 
-/* --- all of them --- */
+/* --- the crowd --- */
 
 static void
-play(struct crowd *c)
+crowd_run(struct crowd *c)
 {
 	struct epoll_event ev[EVENTS];
 	int64_t stop_ms, slow_ms = 0;
@@ -346,7 +350,7 @@ play(struct crowd *c)
 	if (c->o.slow != NULL)
 		stop_ms = c->start_ms + c->o.seconds * 1000;
 	for (int64_t i = 0; i < c->o.hosts; i++)
-		begin(c, &c->hosts[i]);
+		connection_begin(c, &c->hosts[i]);
 	while (c->open > 0 && clock_mono_ms() < stop_ms && !proc_stopping) {
 		int n = epoll_wait(c->poll, ev, EVENTS, TICK_MS);
 
@@ -354,16 +358,16 @@ play(struct crowd *c)
 			struct host *h = ev[i].data.ptr;
 
 			if (ev[i].events & EPOLLOUT)
-				send_some(c, h);
+				connection_send(c, h);
 			if (h->fd >= 0 && (ev[i].events & ~(uint32_t)EPOLLOUT) != 0)
-				receive(c, h);
+				connection_receive(c, h);
 		}
 		if (c->o.slow == NULL || clock_mono_ms() - slow_ms < 200)
 			continue;
 		slow_ms = clock_mono_ms();
 		for (int64_t i = 0; i < c->o.hosts; i++)
 			if (c->hosts[i].fd >= 0)
-				send_some(c, &c->hosts[i]);
+				connection_send(c, &c->hosts[i]);
 	}
 }
 
@@ -376,7 +380,7 @@ by_size(const void *x, const void *y)
 }
 
 static void
-tell(struct crowd *c)
+print_figures(struct crowd *c)
 {
 	int64_t p99 = 0, most = 0;
 
@@ -410,8 +414,8 @@ main(int argc, char **argv)
 	}
 	find_server(&c);
 	c.poll = epoll_create1(EPOLL_CLOEXEC);
-	play(&c);
-	tell(&c);
+	crowd_run(&c);
+	print_figures(&c);
 	arena_free(&c.a);
 	return 0;
 }

@@ -22,7 +22,7 @@ fault_name(enum fault f)
 }
 
 void
-wrong(struct project *p, const char *what, const char *name)
+book_wrong(struct project *p, const char *what, const char *name)
 {
 	if (p->nwrong < WRONG_MAX)
 		p->wrong[p->nwrong++] = arena_printf(
@@ -40,7 +40,7 @@ faults_of(enum door door)
 }
 
 enum fault
-next_fault(struct project *p, enum door door)
+door_next_fault(struct project *p, enum door door)
 {
 	size_t k = p->turn[door]++ % faults_of(door);
 
@@ -52,10 +52,10 @@ next_fault(struct project *p, enum door door)
 	return NONE;
 }
 
-/* Every second time until each has happened: a host may not come often. Then every
- * third time or so. */
+/* Every second time until each fault has happened, as a host may not come often; then
+ * about every third time. */
 enum fault
-fault(struct project *p, enum door door)
+door_fault(struct project *p, enum door door)
 {
 	bool due;
 
@@ -65,11 +65,11 @@ fault(struct project *p, enum door door)
 	                                        rng_unit(&p->rng) <= 0.35;
 
 	p->just_now[door] = due;
-	return due ? next_fault(p, door) : NONE;
+	return due ? door_next_fault(p, door) : NONE;
 }
 
 struct job *
-job_named(struct project *p, const char *name)
+fake_job(struct project *p, const char *name)
 {
 	for (size_t i = 0; i < p->njobs; i++)
 		if (strcmp(p->jobs[i].name, name) == 0)
@@ -78,13 +78,13 @@ job_named(struct project *p, const char *name)
 }
 
 void
-answer(int fd, const char *text)
+answer_ok(int fd, const char *text)
 {
 	http_answer(fd, 200, 0, text, strlen(text), strlen(text));
 }
 
 static struct file *
-file_named(struct project *p, const char *name)
+fake_file(struct project *p, const char *name)
 {
 	for (size_t i = 0; i < LARGE; i++)
 		if (strcmp(p->large[i].name, name) == 0)
@@ -94,7 +94,7 @@ file_named(struct project *p, const char *name)
 	                                                NULL;
 }
 
-/* A large file may begin again only at about the place where it ended. */
+/* A resumed download of a large file must start about where the last one ended. */
 static void
 send_file(struct project *p, int fd, const struct http_in *in, struct file *f, bool cut)
 {
@@ -105,7 +105,7 @@ send_file(struct project *p, int fd, const struct http_in *in, struct file *f, b
 		return;
 	}
 	if (f->n == LARGE_BYTES && from + IN_FLIGHT < f->reached)
-		wrong(p, "downloaded twice",
+		book_wrong(p, "downloaded twice",
 		    arena_printf(
 			&p->a, "%s from %zu, had %zu", f->name, from, f->reached));
 	n = f->n - from;
@@ -120,26 +120,26 @@ serve_download(struct project *p, int fd, const struct http_in *in)
 {
 	bool first = strncmp(in->path, "/download1/", 11) == 0;
 	const char *name = in->path + 11;
-	struct file *f = file_named(p, name);
+	struct file *f = fake_file(p, name);
 	enum fault how;
 
-	if (f == NULL) { /* the extra files: all are wrong */
+	if (f == NULL) { /* the extra files, all of which are faulty */
 		if (strcmp(name, "BAD_SUM") == 0)
-			answer(fd, "evil");
+			answer_ok(fd, "evil");
 		else if (strcmp(name, "BAD_SIZE") == 0)
-			answer(fd, "goo");
+			answer_ok(fd, "goo");
 		else
 			http_answer(fd, 404, 0, "no such file", 12, 12);
 		return;
 	}
-	/* The program comes in parts until a resume has failed in each way. */
+	/* Sends the program in parts until a resume has failed in each way. */
 	if (p->calm != NULL)
 		how = NONE;
 	else if (f == &p->program && p->turn[RESUME] < 2)
-		how = in->from > 0 ? next_fault(p, RESUME) : DOWNLOAD_CUT;
+		how = in->from > 0 ? door_next_fault(p, RESUME) : DOWNLOAD_CUT;
 	else
-		how = p->turn[DOWNLOAD] < 3 ? next_fault(p, DOWNLOAD) :
-		                              fault(p, DOWNLOAD);
+		how = p->turn[DOWNLOAD] < 3 ? door_next_fault(p, DOWNLOAD) :
+		                              door_fault(p, DOWNLOAD);
 	if (how == RESUME_WHOLE)
 		http_answer(fd, 200, 0, f->data, f->n, f->n);
 	else if (how == RESUME_STATUS_416)
@@ -159,7 +159,7 @@ job_of_output(struct project *p, const char *name)
 {
 	size_t n = strlen(name);
 
-	return n < 4 ? NULL : job_named(p, arena_memdup(&p->a, name, n - 4));
+	return n < 4 ? NULL : fake_job(p, arena_memdup(&p->a, name, n - 4));
 }
 
 static void
@@ -171,18 +171,18 @@ check_output(struct project *p, struct job *j)
 	buf_printf(&want, "%s  -\n%s\n", j->input->md5, j->name);
 	j->uploaded = j->out_n == want.n && memcmp(j->out, want.p, want.n) == 0;
 	if (!j->uploaded)
-		wrong(p, "not the right output", j->name);
+		book_wrong(p, "not the right output", j->name);
 }
 
 static void
-take_data(
+store_data(
     struct project *p, struct job *j, const struct upload *u, const struct http_in *in)
 {
 	size_t n = in->body_n - u->header_n;
 
 	if (u->offset < 0 || (size_t)u->offset > j->out_n ||
 	    (size_t)u->offset + n > sizeof(j->out)) {
-		wrong(p, "upload from the wrong place", j->name);
+		book_wrong(p, "upload from the wrong place", j->name);
 		return;
 	}
 	memcpy(j->out + u->offset, in->body + u->header_n, n);
@@ -204,14 +204,14 @@ serve_upload(struct project *p, int fd, const struct http_in *in, enum fault how
 		return;
 	}
 	if (how == UPLOAD_PAGE) {
-		answer(fd, "<html>come back later</html>");
+		answer_ok(fd, "<html>come back later</html>");
 		return;
 	}
 	if (upload_parse(&p->a, in->body, in->body_n, &u, &why) != OK)
 		return;
 	j = job_of_output(p, u.name);
 	if (j == NULL) {
-		wrong(p, "upload of", u.name);
+		book_wrong(p, "upload of", u.name);
 		return;
 	}
 	if (how == UPLOAD_TRANSIENT)
@@ -221,10 +221,10 @@ serve_upload(struct project *p, int fd, const struct http_in *in, enum fault how
 	else if (j->kind == REFUSED)
 		upload_reply(&b, -1, "refused", -1);
 	else {
-		take_data(p, j, &u, in);
+		store_data(p, j, &u, in);
 		if (in->body_n < in->declared_n)
 			return;
 		upload_reply(&b, 0, NULL, -1);
 	}
-	answer(fd, b.p);
+	answer_ok(fd, b.p);
 }

@@ -34,7 +34,7 @@ http_listen(int *port)
 }
 
 static const char *
-header(const char *head, const char *name)
+http_header_value(const char *head, const char *name)
 {
 	const char *p = strcasestr(head, name);
 
@@ -79,9 +79,9 @@ http_read(struct arena *a, int fd, struct http_in *r,
 	r->post = strncmp(head, "POST ", 5) == 0;
 	path = head + strcspn(head, " ") + 1;
 	r->path = arena_memdup(a, path, strcspn(path, " \r"));
-	if ((v = header(head, "\r\nContent-Length:")) != NULL)
+	if ((v = http_header_value(head, "\r\nContent-Length:")) != NULL)
 		r->declared_n = strtoul(v, NULL, 10);
-	if ((v = header(head, "\r\nRange: bytes=")) != NULL)
+	if ((v = http_header_value(head, "\r\nRange: bytes=")) != NULL)
 		r->from = strtoll(v, NULL, 10);
 	want = half != NULL && r->post && half(ctx, r->path) ? r->declared_n / 2 :
 	                                                       r->declared_n;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A project in one process that does everything wrong, by turns, and keeps books on
- * what one host makes of it.  fake_project SEED prints its port; "GET /books" shows the
- * books: lines that begin with "WRONG" must not be there.
+ * A project in one process that does everything wrong in turn and keeps books on what
+ * one host does.  fake_project SEED prints its port; "GET /books" shows the books, in
+ * which no line may begin with "WRONG".
  *
- * fake_project SEED NAME is a calm one: its jobs, whose names begin with NAME, are all
- * good; its master page names a scheduler that is no more, too; after "GET /down" the
- * other is out of order until "GET /up".
+ * fake_project SEED NAME is calm: its jobs, whose names begin with NAME, are all good.
+ * Its master page also names a scheduler that no longer exists.  After "GET /down" the
+ * other scheduler is out of order until "GET /up".
  */
 #include <assert.h>
 #include <stdio.h>
@@ -30,24 +30,25 @@ static const struct {
 #undef JOB
 };
 
-/* --- what there is --- */
+/* --- its files and jobs --- */
 
-/* What cannot go wrong but by our own fault. */
+/* For what only a bug of the test can make fail. */
 static void
-must(bool good)
+must_succeed(bool good)
 {
 	assert(good);
 	(void)good;
 }
 
 static void
-sign(struct project *p, const char *private, const struct file *f, char **signature)
+sign_own_file(
+    struct project *p, const char *private, const struct file *f, char **signature)
 {
 	struct key *key;
 	struct fail why;
 
-	must(key_parse_private(private, &key, &why) == OK);
-	must(sign_md5(&p->keep, key, f->md5, signature, &why) == OK);
+	must_succeed(key_parse_private(private, &key, &why) == OK);
+	must_succeed(sign_md5(&p->keep, key, f->md5, signature, &why) == OK);
 	key_free(key);
 }
 
@@ -75,7 +76,7 @@ make_program(struct project *p, struct file *f, const char *name)
 }
 
 static void
-make_jobs(struct project *p, enum kind kind, int count)
+make_kind(struct project *p, enum kind kind, int count)
 {
 	for (int i = 0; i < count; i++) {
 		struct job *j = &p->jobs[p->njobs];
@@ -90,7 +91,7 @@ make_jobs(struct project *p, enum kind kind, int count)
 }
 
 static void
-make(struct project *p)
+make_world(struct project *p)
 {
 	char *private[2], *public[2];
 	struct fail why;
@@ -108,12 +109,12 @@ make(struct project *p)
 	make_program(p, &p->program, "program");
 	make_program(p, &p->bad_program, "bad_program");
 	for (size_t i = 0; i < 2; i++)
-		must(key_make(&p->keep, &private[i], &public[i], &why) == OK);
+		must_succeed(key_make(&p->keep, &private[i], &public[i], &why) == OK);
 	p->key = public[0];
-	sign(p, private[0], &p -> program, &p -> program_signature);
-	sign(p, private[1], &p -> bad_program, &p -> bad_signature);
+	sign_own_file(p, private[0], &p -> program, &p -> program_signature);
+	sign_own_file(p, private[1], &p -> bad_program, &p -> bad_signature);
 	for (size_t k = 0; k < N(kinds); k++)
-		make_jobs(p, (enum kind)k,
+		make_kind(p, (enum kind)k,
 		    p->calm == NULL ? kinds[k].count :
 		    k == GOOD       ? JOBS_MAX :
 				      0);
@@ -156,7 +157,7 @@ render_version(struct project *p, struct buf *b, const char *app, const struct f
 	    app, f->name);
 }
 
-/* What some kinds have besides the large file; its name is that of the kind. */
+/* The extra input file of some kinds, named like the kind. */
 static void
 render_extra(struct project *p, struct buf *b, const struct job *j)
 {
@@ -219,28 +220,28 @@ render_job(struct project *p, struct buf *b, struct job *j)
 }
 
 static void
-take_report(struct project *p, const struct rq_report *r)
+check_report(struct project *p, const struct rq_report *r)
 {
-	struct job *j = job_named(p, r->name);
+	struct job *j = fake_job(p, r->name);
 
 	if (j == NULL || !j->sent) {
-		wrong(p, "reported but never sent", r->name);
+		book_wrong(p, "reported but never sent", r->name);
 		return;
 	}
 	if (r->state != kinds[j->kind].state ||
 	    r->exit_status != kinds[j->kind].exit_status)
-		wrong(p, "not the right end",
+		book_wrong(p, "not the right end",
 		    arena_printf(&p->a, "%s state %d exit %d", r->name, r->state,
 			r->exit_status));
 	if (j->kind == GOOD && !j->uploaded)
-		wrong(p, "reported before it was uploaded", r->name);
+		book_wrong(p, "reported before it was uploaded", r->name);
 	if (j->kind == REFUSED && (r->nfiles != 1 || !r->files[0].upload_failed))
-		wrong(p, "no word of the refused upload", r->name);
+		book_wrong(p, "no word of the refused upload", r->name);
 	j->reported = true;
 }
 
 static bool
-on_host(const struct request *rq, const char *name)
+lists_result(const struct request *rq, const char *name)
 {
 	for (size_t i = 0; i < rq->nother_results; i++)
 		if (strcmp(rq->other_results[i].name, name) == 0)
@@ -249,32 +250,32 @@ on_host(const struct request *rq, const char *name)
 }
 
 static void
-identify(struct project *p, const struct request *rq, struct buf *b)
+identify_host(struct project *p, const struct request *rq, struct buf *b)
 {
 	if (p->cpid == NULL)
 		p->cpid = arena_strdup(&p->keep, rq->host.host_cpid);
 	if (strcmp(p->cpid, rq->host.host_cpid) != 0)
-		wrong(p, "the host is another", rq->host.host_cpid);
+		book_wrong(p, "the host is another", rq->host.host_cpid);
 	if (rq->hostid == 0) {
 		buf_puts(b, "<hostid>7</hostid>\n");
 		p->seqno = 0;
 		return;
 	}
 	if (rq->rpc_seqno < p->seqno)
-		wrong(p, "the host went back", "");
+		book_wrong(p, "the host went back", "");
 	p->seqno = rq->rpc_seqno;
 }
 
 static void
-schedule(struct project *p, const struct request *rq, struct buf *b, enum fault f)
+answer_request(struct project *p, const struct request *rq, struct buf *b, enum fault f)
 {
 	size_t here = 0;
 
-	identify(p, rq, b);
+	identify_host(p, rq, b);
 	buf_printf(b, "<code_sign_key>\n%s</code_sign_key>\n",
 	    rq->code_sign_key == NULL ? p->key : "");
 	for (size_t i = 0; i < rq->nreports; i++) {
-		take_report(p, &rq->reports[i]);
+		check_report(p, &rq->reports[i]);
 		if (f != SCHEDULER_NO_ACK)
 			buf_printf(b, "<result_ack><name>%s</name></result_ack>\n",
 			    rq->reports[i].name);
@@ -285,7 +286,7 @@ schedule(struct project *p, const struct request *rq, struct buf *b, enum fault 
 		if (!j->sent || j->reported)
 			continue;
 		here++;
-		if (!on_host(rq, j->name))
+		if (!lists_result(rq, j->name))
 			render_job(p, b, j);
 		else if (j->kind == ABORTED)
 			buf_printf(b, "<result_abort><name>%s</name></result_abort>\n",
@@ -299,9 +300,9 @@ schedule(struct project *p, const struct request *rq, struct buf *b, enum fault 
 		}
 }
 
-/* For the books: what a calm project was asked and told. */
+/* Books what the host asked for and what it told of itself. */
 static void
-note(struct project *p, const struct request *rq)
+book_request(struct project *p, const struct request *rq)
 {
 	struct buf b = buf_new(&p->keep);
 
@@ -319,7 +320,7 @@ note(struct project *p, const struct request *rq)
 static void
 serve_scheduler(struct project *p, int fd, const struct http_in *in)
 {
-	enum fault f = p->down ? SCHEDULER_STATUS_500 : fault(p, SCHEDULER);
+	enum fault f = p->down ? SCHEDULER_STATUS_500 : door_fault(p, SCHEDULER);
 	struct buf b = buf_new(&p->a);
 	struct request *rq;
 	struct fail why;
@@ -329,30 +330,30 @@ serve_scheduler(struct project *p, int fd, const struct http_in *in)
 		return;
 	}
 	if (f == SCHEDULER_DOWN || f == SCHEDULER_PAGE) {
-		answer(fd,
+		answer_ok(fd,
 		    f == SCHEDULER_PAGE ?
 			"<html>come back later</html>" :
 			"<scheduler_reply>\n<project_is_down/>\n</scheduler_reply>\n");
 		return;
 	}
 	if (in->body_n < in->declared_n)
-		return; /* the host was killed in the middle */
+		return; /* the host was killed while it sent */
 	if (request_parse(&p->a, in->body, in->body_n, &rq, &why) != OK) {
-		wrong(p, "request", why.detail);
+		book_wrong(p, "request", why.detail);
 		return;
 	}
-	note(p, rq);
+	book_request(p, rq);
 	buf_puts(&b, "<scheduler_reply>\n<next_rpc_delay>2</next_rpc_delay>\n");
 	if (p->calm != NULL)
 		buf_puts(&b, "<send_full_workload/>\n");
-	schedule(p, rq, &b, f);
+	answer_request(p, rq, &b, f);
 	buf_puts(&b, "</scheduler_reply>\n");
 	if (f != SCHEDULER_SILENT)
 		http_answer(fd, 200, 0, b.p, f == SCHEDULER_TRUNCATED ? b.n / 2 : b.n,
 		    f == SCHEDULER_TRUNCATED ? b.n / 2 : b.n);
 }
 
-/* --- all --- */
+/* --- requests --- */
 
 static void
 serve_books(struct project *p, int fd)
@@ -372,10 +373,10 @@ serve_books(struct project *p, int fd)
 		    &b, "fault %s %zu\n", fault_name((enum fault)i), p->happened[i]);
 	for (size_t i = 0; i < p->nwrong; i++)
 		buf_printf(&b, "%s\n", p->wrong[i]);
-	answer(fd, b.p);
+	answer_ok(fd, b.p);
 }
 
-/* The master page, and what else there is. */
+/* The master page, /gone, /down and /up. */
 static void
 serve_page(struct project *p, int fd, const char *path)
 {
@@ -390,7 +391,7 @@ serve_page(struct project *p, int fd, const char *path)
 		p->down = strcmp(path, "/down") == 0;
 	else
 		p->nmaster++;
-	answer(fd,
+	answer_ok(fd,
 	    arena_printf(&p->a,
 		"%s<scheduler>http://127.0.0.1:%d/scheduler</scheduler>\n",
 		p->calm == NULL ?
@@ -401,7 +402,7 @@ serve_page(struct project *p, int fd, const char *path)
 }
 
 static bool
-half(void *ctx, const char *path)
+half_of_upload(void *ctx, const char *path)
 {
 	struct project *p = ctx;
 
@@ -409,14 +410,14 @@ half(void *ctx, const char *path)
 }
 
 static void
-serve(struct project *p, int fd)
+serve_connection(struct project *p, int fd)
 {
-	enum fault how = fault(p, UPLOAD);
+	enum fault how = door_fault(p, UPLOAD);
 	struct http_in in;
 
-	/* A turn that is not for an upload is given back. */
+	/* Only an upload uses up its turn. */
 	p->half_upload = how == UPLOAD_CUT;
-	if (!http_read(&p->a, fd, &in, half, p))
+	if (!http_read(&p->a, fd, &in, half_of_upload, p))
 		in.path = arena_strdup(&p->a, "");
 	if (strcmp(in.path, "/file_upload_handler") == 0) {
 		serve_upload(p, fd, &in, how);
@@ -450,7 +451,7 @@ main(int argc, char **argv)
 	}
 	p.calm = argv[2];
 	p.rng = rng_seed(strtoull(argv[1], NULL, 10));
-	make(&p);
+	make_world(&p);
 	fd = http_listen(&p.port);
 	if (fd < 0) {
 		perror("fake_project");
@@ -461,7 +462,7 @@ main(int argc, char **argv)
 	while ((conn = accept(fd, NULL, NULL)) >= 0) {
 		setsockopt(conn, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 		setsockopt(conn, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
-		serve(&p, conn);
+		serve_connection(&p, conn);
 		shutdown(conn, SHUT_RDWR);
 		close(conn);
 		arena_reset(&p.a);

@@ -35,7 +35,7 @@ enum kind {
 struct file {
 	const char *name;
 	char *data;
-	size_t n, reached; /* bytes that a host may have by now */
+	size_t n, reached; /* reached: bytes that a host may have by now */
 	char md5[MD5_HEX];
 };
 struct job {
@@ -54,33 +54,34 @@ struct project {
 	struct job jobs[JOBS_MAX];
 	size_t njobs;
 	size_t turn[4], happened[NONE];
-	bool just_now[4]; /* the last at that door met a fault */
+	bool just_now[4]; /* the last request at that door met a fault */
 	char *key, *program_signature, *bad_signature, *cpid;
 	int64_t hostid, seqno;
-	/* A calm one does nothing wrong but for what it is told to: its name, or NULL;
-	 * its scheduler is out of order. */
+	/* Name of a calm project, which does nothing wrong unless asked; else NULL.
+	 * down: its scheduler is out of order. */
 	const char *calm;
 	bool down;
-	/* Requests for the master page, to a scheduler that is no more, to the one that
-	 * is; those of them for work. */
+	/* Requests for the master page, to the scheduler that no longer exists, to the
+	 * other one, and those of the latter that ask for work. */
 	size_t nmaster, ngone, nasked, nfor_work;
-	size_t most_listed; /* tasks that a request listed, of all projects */
-	char *told;         /* of the host's, by its last request */
+	size_t most_listed; /* most tasks that a request listed, of all projects */
+	char *told;         /* the host's share and coprocessors, by its last request */
 	bool half_upload;
 	char *wrong[WRONG_MAX];
 	size_t nwrong;
 };
 
-/* A line of the books that must not be there. */
-void wrong(struct project *, const char *what, const char *name);
-struct job *job_named(struct project *, const char *name); /* NULL if there is none */
-/* The next fault of that door; fault() gives one every second or third time. */
-enum fault next_fault(struct project *, enum door);
-enum fault fault(struct project *, enum door);
+/* Adds a line WRONG to the books. */
+void book_wrong(struct project *, const char *what, const char *name);
+struct job *fake_job(struct project *, const char *name); /* NULL if there is none */
+/* The next fault of a door in turn; door_fault() returns one every second or third
+ * time, NONE otherwise. */
+enum fault door_next_fault(struct project *, enum door);
+enum fault door_fault(struct project *, enum door);
 const char *fault_name(enum fault);
 
 /* --- fake_files.c --- */
-void answer(int fd, const char *text); /* with status 200 */
+void answer_ok(int fd, const char *text); /* with status 200 */
 void serve_download(struct project *, int fd, const struct http_in *);
 void serve_upload(struct project *, int fd, const struct http_in *, enum fault);
 

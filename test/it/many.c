@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Many hosts at once, without their work: each is a loop of requests that reports,
- * lists what it has, holds large files and deletes them when it is told to.  Half of
- * the accounts have a bad line: replies get lost, hosts hang up, requests arrive twice.
- * What happened to every host goes to a log, from which the scenario draws its
- * conclusions.
+ * Many hosts at once that compute nothing.  Each is a loop of requests: it reports,
+ * lists its jobs, holds large files and deletes them by order.  Half of the accounts
+ * have a bad line: replies get lost, hosts hang up, requests arrive twice.  Every event
+ * of a host goes to a log, which the scenario checks against the database.
  *
  *   many --url http://HOST:PORT/PATH... --keys FILE [--trace FILE] --seed N --logs DIR
  *
- * Of several URLs, which differ in the port, each request goes to one at random.
- * Every key has two hosts; each process plays some of them, never two of one key.  From
- * the moment on that there is a file DIR/settle, lines are good, and a host ends when
- * it has nothing left to report and gets nothing any more.  With a trace all lines are
- * good, and hosts come and go: each line "HOST FROM ROUNDS" is a visit, counted in
- * rounds of one request of every host; after the last one it is as if settle were
- * there. A line of DIR/N.log is
+ * URLs may differ in the port only; each request goes to one of them at random.  Every
+ * key has two hosts; each process plays some hosts, never two of one key.  Once the
+ * file DIR/settle exists, lines are good, and a host ends when it has nothing left to
+ * report and gets no more jobs.
+ *
+ * With a trace all lines are good, and hosts come and go: each line "HOST FROM ROUNDS"
+ * is a visit, counted in rounds of one request of every host.  After the last visit the
+ * hosts settle.
+ *
+ * A line of DIR/N.log is
  *
  *   T0 T1 HOST KEY EVENT NAME MORE
  *
- * T0 when the request was sent and T1 when the reply was there, in microseconds.
+ * T0 is the time of the request and T1 that of the reply, in microseconds.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -45,20 +47,20 @@ enum {
 	FILES = 100,
 	KEYS = 1000,
 	URLS = 3,
-	SETTLE_S = 900, /* the longest that a host may take to come to its end */
-	QUIET = 3,      /* replies without news, after which a host has come to it */
+	SETTLE_S = 900, /* limit for settling */
+	QUIET = 3,      /* replies without news after which a host has settled */
 };
 
 struct task {
 	char name[NAME], file[NAME];
-	int left; /* requests until it is done */
+	int left; /* requests until it is computed */
 	bool failed;
 };
 
 struct held {
 	char name[NAME];
 	double nbytes;
-	bool going; /* ordered deleted: goes when no job needs it */
+	bool going; /* ordered deleted; stays while a job needs it */
 };
 
 struct sim {
@@ -77,7 +79,8 @@ struct visit {
 };
 
 struct play {
-	const char *where, *path, *logs, *ports[URLS]; /* one URL but for the port */
+	const char *where, *path, *logs,
+	    *ports[URLS]; /* host, path and ports of the URLs */
 	size_t nports;
 	char **keys;
 	size_t nkeys;
@@ -87,13 +90,13 @@ struct play {
 	struct rng rng;
 	FILE *log;
 	struct arena a; /* of one request */
-	double from;    /* when that was sent */
+	double from;    /* when it was sent */
 	long long rpcs, lost, hung_up, copied, failed;
 };
 
 static void
-say(const struct play *p, const struct sim *h, const char *event, const char *name,
-    const char *more)
+log_event(const struct play *p, const struct sim *h, const char *event,
+    const char *name, const char *more)
 {
 	fprintf(p->log, "%.0f %.0f %d %d %s %s %s\n", p->from * 1e6,
 	    clock_now_f() * 1e6, h->number, h->key, event, name, more);
@@ -102,7 +105,7 @@ say(const struct play *p, const struct sim *h, const char *event, const char *na
 /* --- the request --- */
 
 static void
-put_jobs(const struct sim *h, struct buf *b)
+put_jobs_and_files(const struct sim *h, struct buf *b)
 {
 	for (size_t i = 0; i < h->njobs; i++) {
 		const struct task *j = &h->jobs[i];
@@ -130,7 +133,7 @@ put_jobs(const struct sim *h, struct buf *b)
 }
 
 static const char *
-request(struct play *p, const struct sim *h, bool work)
+compose_request(struct play *p, const struct sim *h, bool work)
 {
 	int secs = work ? 3000 : 0;
 	struct buf b = buf_new(&p->a);
@@ -157,7 +160,7 @@ request(struct play *p, const struct sim *h, bool work)
 	    "<time_stats><on_frac>1</on_frac><connected_frac>1</connected_frac>"
 	    "<active_frac>1</active_frac></time_stats>\n",
 	    h->number, (unsigned)h->number + 1);
-	put_jobs(h, &b);
+	put_jobs_and_files(h, &b);
 	buf_puts(&b, "</scheduler_request>\n");
 	return arena_printf(&p->a,
 	    "POST %s HTTP/1.0\r\nHost: %s\r\nContent-Type: text/xml\r\n"
@@ -167,7 +170,7 @@ request(struct play *p, const struct sim *h, bool work)
 
 /* --- the line --- */
 
-/* Connects and sends; -1 if the project does not answer. */
+/* Connects and sends.  Returns the socket, -1 if the project does not answer. */
 static int
 send_to(struct play *p, const char *text)
 {
@@ -196,9 +199,9 @@ send_to(struct play *p, const char *text)
 	return fd;
 }
 
-/* The reply to its end; NULL if there is none that a client would take. */
+/* Reads the reply to its end; NULL unless a client would take it. */
 static struct reply *
-receive(struct play *p, int fd)
+read_reply(struct play *p, int fd)
 {
 	struct buf b = buf_new(&p->a);
 	struct reply *reply = NULL;
@@ -220,12 +223,12 @@ receive(struct play *p, int fd)
 	return reply;
 }
 
-/* One exchange over the line as it is; NULL if the host hears nothing. */
+/* Sends a request and returns the reply; NULL if a bad line loses it. */
 static struct reply *
-exchange(struct play *p, struct sim *h, bool faults, bool work)
+exchange_rpc(struct play *p, struct sim *h, bool faults, bool work)
 {
 	double luck = h->bad_line && faults ? rng_unit(&p->rng) : 1;
-	const char *text = request(p, h, work);
+	const char *text = compose_request(p, h, work);
 	struct reply *reply;
 	int fd, again = -1;
 
@@ -235,16 +238,16 @@ exchange(struct play *p, struct sim *h, bool faults, bool work)
 		again = send_to(p, text);
 	p->rpcs++;
 	if (fd >= 0 && luck < 0.08) {
-		if (luck < 0.04) /* the server has begun already */
+		if (luck < 0.04) /* so that the server has begun */
 			clock_nap_ms((int)rng_below(&p->rng, 60));
 		close(fd);
 		p->hung_up++;
 		return NULL;
 	}
-	reply = fd < 0 ? NULL : receive(p, fd);
+	reply = fd < 0 ? NULL : read_reply(p, fd);
 	p->failed += reply == NULL;
 	if (again >= 0) { /* one of the two arrives */
-		struct reply *second = receive(p, again);
+		struct reply *second = read_reply(p, again);
 		p->failed += second == NULL;
 		p->copied++;
 		if (rng_below(&p->rng, 2) == 0)
@@ -254,10 +257,10 @@ exchange(struct play *p, struct sim *h, bool faults, bool work)
 	return luck < 0.16 ? NULL : reply;
 }
 
-/* --- what the host makes of a reply --- */
+/* --- the reply --- */
 
 static struct task *
-job_named(struct sim *h, const char *name)
+sim_job(struct sim *h, const char *name)
 {
 	for (size_t i = 0; i < h->njobs; i++)
 		if (strcmp(h->jobs[i].name, name) == 0)
@@ -266,13 +269,13 @@ job_named(struct sim *h, const char *name)
 }
 
 static void
-job_remove(struct sim *h, struct task *j)
+sim_job_remove(struct sim *h, struct task *j)
 {
 	*j = h->jobs[--h->njobs];
 }
 
 static struct held *
-held_named(struct sim *h, const char *name)
+sim_file(struct sim *h, const char *name)
 {
 	for (size_t i = 0; i < h->nfiles; i++)
 		if (strcmp(h->files[i].name, name) == 0)
@@ -295,16 +298,16 @@ says_resent(const struct reply *r, const char *name)
 }
 
 static void
-fetch(struct play *p, struct sim *h, const struct reply *r, const char *file)
+fetch_file(struct play *p, struct sim *h, const struct reply *r, const char *file)
 {
-	struct held *f = held_named(h, file);
+	struct held *f = sim_file(h, file);
 
 	if (f != NULL) {
-		f->going = false; /* its new job keeps it */
+		f->going = false; /* the new job needs it */
 		return;
 	}
 	if (h->nfiles == FILES) {
-		say(p, h, "overflow", file, "files");
+		log_event(p, h, "overflow", file, "files");
 		return;
 	}
 	for (size_t i = 0; i < r->nfiles; i++) {
@@ -313,26 +316,27 @@ fetch(struct play *p, struct sim *h, const struct reply *r, const char *file)
 		f = &h->files[h->nfiles++];
 		*f = (struct held){ .nbytes = r->files[i].nbytes };
 		snprintf(f->name, NAME, "%s", r->files[i].name);
-		say(p, h, "fetched", file, arena_printf(&p->a, "%.0f", f->nbytes));
+		log_event(
+		    p, h, "fetched", file, arena_printf(&p->a, "%.0f", f->nbytes));
 		return;
 	}
-	say(p, h, "undeclared", file, "");
+	log_event(p, h, "undeclared", file, "");
 }
 
 static void
-take_job(
+receive_job(
     struct play *p, struct sim *h, const struct reply *r, const struct rp_result *got)
 {
-	struct task *j = job_named(h, got->name);
+	struct task *j = sim_job(h, got->name);
 	const char *end = strstr(got->name, "__");
 	const char *as = says_resent(r, got->name) ? "resent" : "new";
 
 	if (j != NULL) {
-		say(p, h, "again", got->name, as);
+		log_event(p, h, "again", got->name, as);
 		return;
 	}
 	if (h->njobs == JOBS || end == NULL) {
-		say(p, h, "overflow", got->name, "jobs");
+		log_event(p, h, "overflow", got->name, "jobs");
 		return;
 	}
 	j = &h->jobs[h->njobs++];
@@ -340,13 +344,13 @@ take_job(
 		.failed = rng_below(&p->rng, 40) == 0 };
 	snprintf(j->name, NAME, "%s", got->name);
 	snprintf(j->file, NAME, "%.*s", (int)(end - got->name), got->name);
-	say(p, h, "received", j->name, as);
-	fetch(p, h, r, j->file);
+	log_event(p, h, "received", j->name, as);
+	fetch_file(p, h, r, j->file);
 }
 
-/* What was ordered deleted goes with the last job that needs it. */
+/* Deletes ordered files that no job needs any more. */
 static void
-sweep(struct play *p, struct sim *h)
+delete_ordered_files(struct play *p, struct sim *h)
 {
 	for (size_t i = 0; i < h->nfiles;) {
 		bool needed = !h->files[i].going;
@@ -357,7 +361,7 @@ sweep(struct play *p, struct sim *h)
 			i++;
 			continue;
 		}
-		say(p, h, "deleted", h->files[i].name, "");
+		log_event(p, h, "deleted", h->files[i].name, "");
 		h->files[i] = h->files[--h->nfiles];
 	}
 }
@@ -366,16 +370,16 @@ static void
 abort_jobs(struct play *p, struct sim *h, char **names, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		struct task *j = job_named(h, names[i]);
+		struct task *j = sim_job(h, names[i]);
 
-		say(p, h, "aborted", names[i], "");
+		log_event(p, h, "aborted", names[i], "");
 		if (j != NULL && j->left > 0)
 			j->left = 0, j->failed = true;
 	}
 }
 
 static void
-take(struct play *p, struct sim *h, const struct reply *r)
+receive_reply(struct play *p, struct sim *h, const struct reply *r)
 {
 	size_t before = h->njobs;
 
@@ -383,25 +387,26 @@ take(struct play *p, struct sim *h, const struct reply *r)
 		h->hostid = r->hostid;
 	h->seqno++;
 	for (size_t i = 0; i < r->nacks; i++) {
-		struct task *j = job_named(h, r->acks[i]);
+		struct task *j = sim_job(h, r->acks[i]);
 
-		say(p, h, "acked", r->acks[i], j == NULL ? "unknown" : "");
+		log_event(p, h, "acked", r->acks[i], j == NULL ? "unknown" : "");
 		if (j != NULL)
-			job_remove(h, j);
+			sim_job_remove(h, j);
 	}
-	/* They are orders about what the host has, not about what it gets now. */
+	/* Delete orders are about files held before this reply's jobs. */
 	for (size_t i = 0; i < r->ndelete_files; i++) {
-		struct held *f = held_named(h, r->delete_files[i]);
+		struct held *f = sim_file(h, r->delete_files[i]);
 
-		say(p, h, "ordered", r->delete_files[i], f == NULL ? "unknown" : "");
+		log_event(
+		    p, h, "ordered", r->delete_files[i], f == NULL ? "unknown" : "");
 		if (f != NULL)
 			f->going = true;
 	}
 	for (size_t i = 0; i < r->nresults; i++)
-		take_job(p, h, r, &r->results[i]);
+		receive_job(p, h, r, &r->results[i]);
 	abort_jobs(p, h, r->aborts, r->naborts);
 	abort_jobs(p, h, r->aborts_if_not_started, r->naborts_if_not_started);
-	sweep(p, h);
+	delete_ordered_files(p, h);
 	h->quiet = before == 0 && h->njobs == 0 ? h->quiet + 1 : 0;
 }
 
@@ -414,11 +419,11 @@ play_host(struct play *p, struct sim *h, bool settling)
 
 	for (size_t i = 0; i < h->njobs; i++)
 		if (h->jobs[i].left > 0 && --h->jobs[i].left == 0)
-			say(p, h, "done", h->jobs[i].name,
+			log_event(p, h, "done", h->jobs[i].name,
 			    h->jobs[i].failed ? "failed" : "");
-	r = exchange(p, h, !settling, !settling || p->visits == NULL);
+	r = exchange_rpc(p, h, !settling, !settling || p->visits == NULL);
 	if (r != NULL)
-		take(p, h, r);
+		receive_reply(p, h, r);
 	else
 		clock_nap_ms(20);
 	if (!settling)
@@ -438,7 +443,7 @@ is_there(const struct play *p, const struct sim *h, int round)
 	return there;
 }
 
-/* The last visit is over. */
+/* Tells whether the last visit is over. */
 static bool
 all_gone(const struct play *p, int round)
 {
@@ -477,7 +482,7 @@ play_hosts(struct play *p, struct sim *h, size_t n)
 	}
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < h[i].njobs; k++)
-			say(p, &h[i], "left", h[i].jobs[k].name, "");
+			log_event(p, &h[i], "left", h[i].jobs[k].name, "");
 	fprintf(p->log, "# rpcs=%lld lost=%lld hung_up=%lld copied=%lld failed=%lld\n",
 	    p->rpcs, p->lost, p->hung_up, p->copied, p->failed);
 	arena_free(&a);
@@ -496,7 +501,7 @@ one_process(struct play *p, int number)
 		perror(p->logs);
 		return 1;
 	}
-	setlinebuf(p->log); /* somebody may look meanwhile */
+	setlinebuf(p->log); /* scenarios read it meanwhile */
 	for (size_t i = (size_t)number; i < all; i += PROCESSES)
 		h[n++] = (struct sim){ .number = (int)i,
 			.key = (int)(i / 2),
@@ -509,7 +514,7 @@ one_process(struct play *p, int number)
 }
 
 static bool
-read_keys(struct arena *a, const char *path, struct play *p)
+read_account_keys(struct arena *a, const char *path, struct play *p)
 {
 	struct fail f = { 0 };
 	char *text, *save = NULL;
@@ -560,7 +565,7 @@ read_url(struct arena *a, const char *url, struct play *p)
 }
 
 static bool
-read_options(struct arena *a, int argc, char **argv, struct play *p)
+parse_many_options(struct arena *a, int argc, char **argv, struct play *p)
 {
 	static const struct option options[] = { { "url", 1, NULL, 'u' },
 		{ "keys", 1, NULL, 'k' }, { "seed", 1, NULL, 's' },
@@ -573,7 +578,7 @@ read_options(struct arena *a, int argc, char **argv, struct play *p)
 		if (c == 'u')
 			good = good && read_url(a, optarg, p);
 		else if (c == 'k')
-			good = good && read_keys(a, optarg, p);
+			good = good && read_account_keys(a, optarg, p);
 		else if (c == 's')
 			p->seed = strtoll(optarg, NULL, 10);
 		else if (c == 't')
@@ -593,7 +598,7 @@ main(int argc, char **argv)
 	struct arena a = { 0 };
 	int status, bad = 0;
 
-	if (!read_options(&a, argc, argv, &p)) {
+	if (!parse_many_options(&a, argc, argv, &p)) {
 		fprintf(stderr, "usage: many --url URL... --keys FILE [--trace FILE] "
 				"--seed N --logs DIR\n");
 		return 2;

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loaded in front of a program of ours (LD_PRELOAD), this stops it between two of its
- * steps: statements, COMMIT, ROLLBACK, and changes below locality_scheduling.  So a
- * test can run another program whole between any two of them, or kill it there, and the
- * program itself knows nothing of it.
+ * Preloaded into a program of Locus (LD_PRELOAD), this stops it between two of its
+ * steps: statements, COMMIT, ROLLBACK, and changes below locality_scheduling.  A test
+ * can run a whole other program between any two steps, or kill the program there,
+ * without the program's knowledge.
  *
- *   STEP_AT=K      before step K (from 1)
- *   STEP_FROM=TEXT step 1 is the first statement with this text
- *   STEP_EACH=1    before each step, whatever STEP_AT says; CMD waits for nobody
- *   STEP_DO=CMD    sh -c CMD is run to its end, or until it waits for a lock in the
- *                  database that only we can give up; then it goes on beside us
- *   STEP_SOCKET=   of that database
- *   STEP_AT alone  kill -9
- *   STEP_LOG=FILE  gets a line for every step
- *   STEP_LATER=S   its clock is S seconds ahead, and the files that it sees are older
+ *   STEP_AT=K      stops before step K (from 1)
+ *   STEP_FROM=TEXT step 1 is the first statement that contains this text
+ *   STEP_EACH=1    stops before each step, whatever STEP_AT says; CMD must wait for no
+ * lock STEP_DO=CMD    when stopped, runs sh -c CMD to its end, or until it waits for a
+ * database lock that only this program can release; then both go on STEP_SOCKET= socket
+ * of that database STEP_AT alone  kills the program with SIGKILL STEP_LOG=FILE  gets a
+ * line for every step STEP_LATER=S   sets the program's clock S seconds ahead, so that
+ * files look older
  *
- * While it is stopped its monotonic clock stands still: what it may spend on a request
- * is not spent by others.
+ * The program's monotonic clock stands still while it is stopped: the other program
+ * must not use up the time budget of a request.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -31,16 +30,16 @@
 #include <time.h>
 #include <unistd.h>
 #include "lib/banned.h"
-#undef clock_gettime /* it is what we stand in for */
+#undef clock_gettime /* replaced below */
 
 enum { STMTS = 256, TEXT = 80, LOOK_MS = 20, BLOCKED_EVERY = 5, MOST_LOOKS = 15000 };
 
 static long at, count, later;
-static long stopped_ms; /* in all */
+static long stopped_ms; /* total */
 static const char *command, *sock, *from;
 static int log_fd = -1;
 static bool each;
-static bool busy; /* we are inside a step: what it calls is none */
+static bool busy; /* inside a step: calls made by it are no steps */
 static pid_t other;
 static struct {
 	MYSQL_STMT *st;
@@ -49,13 +48,13 @@ static struct {
 static size_t nstmts;
 
 static void *
-real(const char *name)
+libc_function(const char *name)
 {
 	return dlsym(RTLD_NEXT, name);
 }
 
 __attribute__((constructor)) static void
-begin(void)
+preload_begin(void)
 {
 	const char *k = getenv("STEP_AT"), *path = getenv("STEP_LOG");
 
@@ -69,11 +68,11 @@ begin(void)
 	each = getenv("STEP_EACH") != NULL;
 	if (path != NULL)
 		log_fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	unsetenv("LD_PRELOAD"); /* what it starts is left alone */
+	unsetenv("LD_PRELOAD"); /* not for programs that it starts */
 }
 
 __attribute__((destructor)) static void
-end(void)
+preload_end(void)
 {
 	if (other > 0)
 		waitpid(other, NULL, 0);
@@ -82,7 +81,7 @@ end(void)
 int
 clock_gettime(clockid_t id, struct timespec *t)
 {
-	int (*f)(clockid_t, struct timespec *) = real("clock_gettime");
+	int (*f)(clockid_t, struct timespec *) = libc_function("clock_gettime");
 	int rc = f(id, t);
 
 	if (rc == 0 && id == CLOCK_REALTIME)
@@ -107,9 +106,9 @@ mono_ms(void)
 	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* Somebody waits for a lock: there is nobody else than the other program. */
+/* Tells whether the other program, the only other client, waits for a lock. */
 static bool
-blocked(void)
+other_is_blocked(void)
 {
 	MYSQL *my = mysql_init(NULL);
 	bool is = false;
@@ -142,7 +141,7 @@ run_other(void)
 			other = 0;
 			return;
 		}
-		if (look % BLOCKED_EVERY == 0 && blocked()) {
+		if (look % BLOCKED_EVERY == 0 && other_is_blocked()) {
 			if (log_fd >= 0)
 				dprintf(log_fd, "# the other one waits for a lock\n");
 			return;
@@ -152,7 +151,7 @@ run_other(void)
 }
 
 static void
-step(const char *what)
+at_step(const char *what)
 {
 	if (busy || (from != NULL && strstr(what, from) == NULL))
 		return;
@@ -175,7 +174,7 @@ step(const char *what)
 int
 mysql_stmt_prepare(MYSQL_STMT *st, const char *sql, unsigned long n)
 {
-	int (*f)(MYSQL_STMT *, const char *, unsigned long) = real(
+	int (*f)(MYSQL_STMT *, const char *, unsigned long) = libc_function(
 	    "mysql_stmt_prepare");
 
 	if (nstmts < STMTS) {
@@ -188,32 +187,33 @@ mysql_stmt_prepare(MYSQL_STMT *st, const char *sql, unsigned long n)
 int
 mysql_stmt_execute(MYSQL_STMT *st)
 {
-	int (*f)(MYSQL_STMT *) = real("mysql_stmt_execute");
+	int (*f)(MYSQL_STMT *) = libc_function("mysql_stmt_execute");
 	const char *text = "a statement";
 
 	for (size_t i = 0; i < nstmts; i++)
 		if (stmts[i].st == st)
-			text = stmts[i].text; /* the last one of that address */
-	step(text);
+			text = stmts[i].text; /* the latest one at that address */
+	at_step(text);
 	return f(st);
 }
 
 int
 mysql_real_query(MYSQL *my, const char *sql, unsigned long n)
 {
-	int (*f)(MYSQL *, const char *, unsigned long) = real("mysql_real_query");
+	int (*f)(MYSQL *, const char *, unsigned long) = libc_function(
+	    "mysql_real_query");
 
-	step(sql);
+	at_step(sql);
 	return f(my, sql, n);
 }
 
 my_bool
 mysql_commit(MYSQL *my)
 {
-	my_bool (*f)(MYSQL *) = real("mysql_commit");
+	my_bool (*f)(MYSQL *) = libc_function("mysql_commit");
 
-	step("COMMIT");
-	busy = true; /* it is a query, too */
+	at_step("COMMIT");
+	busy = true; /* it runs a query itself */
 	my_bool bad = f(my);
 	busy = false;
 	return bad;
@@ -222,9 +222,9 @@ mysql_commit(MYSQL *my)
 my_bool
 mysql_rollback(MYSQL *my)
 {
-	my_bool (*f)(MYSQL *) = real("mysql_rollback");
+	my_bool (*f)(MYSQL *) = libc_function("mysql_rollback");
 
-	step("ROLLBACK");
+	at_step("ROLLBACK");
 	busy = true;
 	my_bool bad = f(my);
 	busy = false;
@@ -232,7 +232,7 @@ mysql_rollback(MYSQL *my)
 }
 
 static bool
-ours(const char *path)
+is_trigger(const char *path)
 {
 	return path != NULL && strstr(path, "locality_scheduling/") != NULL;
 }
@@ -240,7 +240,7 @@ ours(const char *path)
 int
 open(const char *path, int flags, ...)
 {
-	int (*f)(const char *, int, ...) = real("open");
+	int (*f)(const char *, int, ...) = libc_function("open");
 	mode_t mode = 0;
 	va_list ap;
 
@@ -248,37 +248,38 @@ open(const char *path, int flags, ...)
 	if ((flags & O_CREAT) != 0)
 		mode = (mode_t)va_arg(ap, int);
 	va_end(ap);
-	if ((flags & O_CREAT) != 0 && ours(path))
-		step("creates a trigger");
+	if ((flags & O_CREAT) != 0 && is_trigger(path))
+		at_step("creates a trigger");
 	return f(path, flags, mode);
 }
 
 int
 unlink(const char *path)
 {
-	int (*f)(const char *) = real("unlink");
+	int (*f)(const char *) = libc_function("unlink");
 
-	if (ours(path))
-		step("removes a trigger");
+	if (is_trigger(path))
+		at_step("removes a trigger");
 	return f(path);
 }
 
 int
 rename(const char *from, const char *to)
 {
-	int (*f)(const char *, const char *) = real("rename");
+	int (*f)(const char *, const char *) = libc_function("rename");
 
-	if (ours(from))
-		step("renames a trigger");
+	if (is_trigger(from))
+		at_step("renames a trigger");
 	return f(from, to);
 }
 
 int
 renameat2(int fd, const char *from, int to_fd, const char *to, unsigned flags)
 {
-	int (*f)(int, const char *, int, const char *, unsigned) = real("renameat2");
+	int (*f)(int, const char *, int, const char *, unsigned) = libc_function(
+	    "renameat2");
 
-	if (ours(from))
-		step("claims a trigger");
+	if (is_trigger(from))
+		at_step("claims a trigger");
 	return f(fd, from, to_fd, to, flags);
 }

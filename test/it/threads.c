@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loaded in front of a program (LD_PRELOAD): at its exit() THREADS_LOG gets the number
- * of its threads. */
+/* Preloaded into a program (LD_PRELOAD): at its exit() writes the number of its threads
+ * to THREADS_LOG. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,11 +9,11 @@
 #include "lib/banned.h"
 
 __attribute__((destructor)) static void
-count(void)
+log_threads(void)
 {
 	const char *path = getenv("THREADS_LOG");
 	DIR *d = opendir("/proc/self/task");
-	int n = -2; /* but "." and ".." */
+	int n = -2; /* for "." and ".." */
 	int fd;
 
 	if (path == NULL || d == NULL)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Transactions as the daemons have them, on two nodes of a Galera cluster at once, and
- * all change the workunit THEIRS.  What the first node answers to COMMIT is held
- * against what stands: of a transaction that the other node's ended nothing may be
- * there, and none that is done may be missing.  Its connection is a new one each time,
- * as a daemon's first transactions prepare most of what they run.
+ * Transactions like those of the daemons, on two nodes of a Galera cluster at once, all
+ * of which change the workunit THEIRS.  Compares the first node's answers to COMMIT
+ * with the rows: a transaction that the other node aborted must have left nothing, and
+ * none that was committed may be missing.  Each transaction has a new connection, as a
+ * daemon's first transactions prepare most of their statements.
  *
  *   two_nodes SOCKET OTHER_SOCKET DATABASE THEIRS FIRST LAST
  *
- * FIRST and LAST are ids of workunits that nobody else changes.  Then both nodes count
- * demand for file set 1, each time by a statement of its own.
+ * FIRST and LAST are ids of workunits that nobody else changes.  Afterwards both nodes
+ * count demand for file set 1, with one statement per count.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@
 #include "lib/clock.h"
 #include "lib/banned.h"
 
-enum { ENDED = 150, ROUNDS = 20000, COUNTS = 300 }; /* rounds: at most */
+enum { ENDED = 150, ROUNDS = 20000, COUNTS = 300 }; /* ROUNDS is a limit */
 
 static struct arena a;
 static struct fail f;
@@ -29,7 +29,7 @@ static char none[1], root[] = "root";
 static struct conf cf = { .db_user = root, .db_host = none, .db_passwd = none };
 
 static struct db *
-open_db(void)
+node_open(void)
 {
 	struct db *db;
 
@@ -40,11 +40,11 @@ open_db(void)
 	return db;
 }
 
-/* The other node: until it is ended. */
+/* Touches THEIRS on the other node until it is killed. */
 static void
 disturb(int64_t theirs)
 {
-	struct db *db = open_db();
+	struct db *db = node_open();
 
 	for (;;) {
 		if (workunits_touch(db, &theirs, 1, 1, &f) != OK)
@@ -53,14 +53,15 @@ disturb(int64_t theirs)
 	}
 }
 
-/* One transaction; the rows that it reads are no matter, and may be missing. */
+/* One transaction.  The rows that it reads do not matter and may be missing. */
 static enum err
-change(struct db *db, const int64_t *theirs, const int64_t *first, const int64_t *last)
+touch_all(
+    struct db *db, const int64_t *theirs, const int64_t *first, const int64_t *last)
 {
 	static const enum stmt_id reads[] = { SQL_USER_BY_ID, SQL_ACCOUNT_BY_ID,
 		SQL_TEAM_NAME, SQL_HOST_BY_ID, SQL_HOST_TOKEN, SQL_APP_BY_ID,
 		SQL_FILESET_BY_ID, SQL_WU_XML_DOC, SQL_RESULT_BY_ID, SQL_RESULT_DOCS };
-	const args_USER_BY_ID args = { .id = 1 }; /* of each of them: an id */
+	const args_USER_BY_ID args = { .id = 1 }; /* all of them take an id */
 	enum err e = db_begin(db, &f);
 	void *row;
 
@@ -77,11 +78,11 @@ change(struct db *db, const int64_t *theirs, const int64_t *first, const int64_t
 	return e == OK ? db_commit(db, &f) : e;
 }
 
-/* How often it was touched. */
+/* Returns how often the workunit was touched. */
 static int64_t
-touched(int64_t id)
+times_touched(int64_t id)
 {
-	struct db *db = open_db();
+	struct db *db = node_open();
 	struct workunit *row = NULL;
 
 	if (db_row(db, &a, &f, &row, WU_BY_ID, .id = id) != OK) {
@@ -92,11 +93,12 @@ touched(int64_t id)
 	return row->transition_seq;
 }
 
-/* How many failed, at most 100, the most that an exit status can tell. */
+/* Counts demand.  Returns the number of failures, at most 100 to fit into an exit
+ * status. */
 static int
-count(void)
+node_count_demand(void)
 {
-	struct db *db = open_db();
+	struct db *db = node_open();
 	int64_t id = 1;
 	int bad = 0;
 
@@ -111,9 +113,9 @@ count(void)
 }
 
 static int64_t
-counted(void)
+demand_counted(void)
 {
-	struct db *db = open_db();
+	struct db *db = node_open();
 	struct fileset *set;
 
 	if (db_begin_current(db, &f) != OK ||
@@ -127,23 +129,23 @@ counted(void)
 }
 
 /*
- * true: all is counted but what they say has failed, and that is next to nothing.  (One
- * in five fails of those that are not tried again.)
+ * Tells whether all demand was counted except what failed, and hardly any failed.
+ * (Without a retry one in five fails.)
  */
 static bool
 both_count(char *sock, char *other_sock)
 {
-	int64_t before = counted();
+	int64_t before = demand_counted();
 	int here, there = 0;
 	pid_t other;
 
 	cf.db_socket = other_sock;
 	if ((other = fork()) == 0)
-		_exit(count());
+		_exit(node_count_demand());
 	cf.db_socket = sock;
-	here = count();
+	here = node_count_demand();
 	waitpid(other, &there, 0);
-	int64_t n = counted() - before;
+	int64_t n = demand_counted() - before;
 	int failed = here + WEXITSTATUS(there);
 	printf("counts=%d counted=%lld failed=%d\n", 2 * COUNTS, (long long)n, failed);
 	return n == 2 * COUNTS - failed && failed * 50 < 2 * COUNTS;
@@ -165,11 +167,11 @@ main(int argc, char **argv)
 	if ((other = fork()) == 0)
 		disturb(id[0]);
 	cf.db_socket = argv[1];
-	first = touched(id[1]);
-	last = touched(id[2]);
+	first = times_touched(id[1]);
+	last = times_touched(id[2]);
 	for (rounds = 0; rounds < ROUNDS && ended < ENDED; rounds++) {
-		struct db *db = open_db();
-		enum err e = change(db, &id[0], &id[1], &id[2]);
+		struct db *db = node_open();
+		enum err e = touch_all(db, &id[0], &id[1], &id[2]);
 
 		done += e == OK;
 		ended += e == E_RETRY;
@@ -181,8 +183,8 @@ main(int argc, char **argv)
 	}
 	kill(other, SIGKILL);
 	waitpid(other, NULL, 0);
-	first = touched(id[1]) - first;
-	last = touched(id[2]) - last;
+	first = times_touched(id[1]) - first;
+	last = times_touched(id[2]) - last;
 	printf("done=%lld ended=%lld first=%lld last=%lld\n", (long long)done,
 	    (long long)ended, (long long)first, (long long)last);
 	bool right = done == first && done == last && ended > 0 && done > 0;
