@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The periodogram as SVG: one panel per file, all to the same scales, so that what
- * stands out stands out.  Colours follow the reader's light or dark setting.
+ * The periodogram as SVG: one panel per file, all to the same scales, so that peaks can
+ * be compared.  Colours follow the reader's light or dark setting.
  */
 #include <math.h>
 
@@ -17,7 +17,7 @@ enum {
 	PITCH_X = 462,
 	PITCH_Y = 154,
 	BOTTOM = 44,
-	LABEL_W = 160, /* room that the label of the peak needs beside it */
+	LABEL_W = 160, /* room for the label beside a peak */
 };
 
 struct frame {
@@ -45,7 +45,7 @@ static const char style[] =
     "}\n"
     "</style>\n";
 
-/* The step among 1, 2, 5 times a power of ten that cuts top into at most four. */
+/* Step of the y axis: 1, 2 or 5 times a power of ten, at most four steps to the top. */
 static double
 tick_of(double top)
 {
@@ -98,8 +98,8 @@ put_axes(struct buf *b, const struct frame *fr, bool last)
 		    fr->x + PANEL_W / 2.0, base + 35);
 }
 
-/* One point per pixel: the best of the trials that fall on it.  What is missing is
- * shaded. */
+/* One point per pixel: the best of its trials.  Shades the trials that were not
+ * searched. */
 static void
 put_line(struct buf *b, const struct frame *fr, const struct stretch *st)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the pulsar programs agree on: the data file, the trial frequencies, the limits
- * of an output file.  The search uses nothing else of Locus, so that it can be
- * copied out as the start of an app of one's own.
+ * What the pulsar programs share: the data file, the trial frequencies, the limits of
+ * an output file.  pulsar_search.c uses nothing else of Locus, so that you can copy it
+ * as the start of an app of your own.
  */
 #ifndef SAMPLES_PULSAR_PULSAR_H
 #define SAMPLES_PULSAR_PULSAR_H
@@ -10,19 +10,20 @@
 #include <stdint.h>
 
 /*
- * A data file: this head, then `samples` float32 readings.  All in the byte order of
- * the machine that wrote it; on one of the other order the magic does not match.
+ * Head of a data file; `samples` float32 readings follow.  Everything is in the byte
+ * order of the machine that wrote the file; with the other order the magic does not
+ * match.
  */
 struct pulsar_head {
 	uint32_t magic;
 	uint32_t samples;
 	uint32_t rate_hz; /* readings per second */
-	uint32_t file;    /* which stretch of data, from 0 */
+	uint32_t file;    /* index, from 0 */
 };
 
 enum {
 	PULSAR_MAGIC = 0x4c505352,
-	PULSAR_SAMPLES = 1000000, /* of a generated file: 4 MB */
+	PULSAR_SAMPLES = 1000000, /* of a generated file, which has 4 MB */
 	PULSAR_RATE_HZ = 20000,
 	PULSAR_MAX_SAMPLES = 100000000,
 	PULSAR_MAX_FILES = 64,

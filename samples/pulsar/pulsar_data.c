@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes the demo's data: stretches of Gaussian noise, one of which also holds a train
- * of pulses too weak to be seen.  The seed alone decides which one, and every byte.
+ * Makes the demo's data: files of Gaussian noise, one of which also holds a train of
+ * pulses too weak to be seen.  The seed alone decides every byte.
  */
 #include <getopt.h>
 #include <math.h>
@@ -24,10 +24,10 @@ struct plan {
 };
 
 /*
- * One pulse per turn, a Gaussian bell of this width.  Its height in units of the
- * noise's deviation is 60 / sqrt(samples): 0.06 for a million of them, far below the
- * noise, and yet a signal-to-noise ratio of some 40 where 7 is the best that noise
- * does.
+ * The pulse train: one Gaussian bell per turn.  Its height is 60 / sqrt(samples) times
+ * the noise's standard deviation.  For a million samples that is 0.06, far below the
+ * noise, and still gives a signal-to-noise ratio of about 40 where noise alone
+ * reaches 7.
  */
 static double
 pulse(double turns, uint32_t samples)
@@ -39,9 +39,10 @@ pulse(double turns, uint32_t samples)
 }
 
 static void
-fill(float *x, const struct plan *p, const struct pulsar_truth *t, uint32_t file)
+fill_readings(
+    float *x, const struct plan *p, const struct pulsar_truth *t, uint32_t file)
 {
-	/* a stream of its own, so that a file does not depend on how many there are */
+	/* Each file has a random stream of its own, whatever the number of files. */
 	struct rng mix = rng_seed(p->seed ^ (file + 1) * 0x9e3779b97f4a7c15u);
 	struct rng r = rng_seed(rng_next(&mix));
 
@@ -55,7 +56,7 @@ fill(float *x, const struct plan *p, const struct pulsar_truth *t, uint32_t file
 }
 
 static enum err
-make(const struct plan *p, struct fail *f)
+make_files(const struct plan *p, struct fail *f)
 {
 	struct pulsar_truth t = pulsar_truth(p->seed, p->files);
 	struct pulsar_head head = { PULSAR_MAGIC, p->samples, PULSAR_RATE_HZ, 0 };
@@ -69,7 +70,8 @@ make(const struct plan *p, struct fail *f)
 
 		pulsar_name(name, head.file);
 		memcpy(bytes, &head, sizeof(head));
-		fill((float *)(void *)(bytes + sizeof(head)), p, &t, head.file);
+		fill_readings(
+		    (float *)(void *)(bytes + sizeof(head)), p, &t, head.file);
 		e = fs_write(
 		    arena_printf(&a, "%s/%s", p->dir, name), bytes, size, 0644, f);
 	}
@@ -88,7 +90,7 @@ print_truth(const struct plan *p)
 }
 
 static int
-usage(void)
+data_usage(void)
 {
 	fprintf(stderr,
 	    "usage: pulsar_data --seed S --dir DIR [--files N] [--samples N]\n"
@@ -131,10 +133,10 @@ main(int argc, char **argv)
 		else if (c == 'k')
 			return printf("%d\n", PULSAR_TRIALS) < 0;
 		else
-			return usage();
+			return data_usage();
 	}
 	if (!ok || optind != argc || seed < 0 || truth == (p.dir != NULL))
-		return usage();
+		return data_usage();
 	p.seed = (uint64_t)seed;
 	p.files = (uint32_t)files;
 	p.samples = (uint32_t)samples;
@@ -142,7 +144,7 @@ main(int argc, char **argv)
 		print_truth(&p);
 		return 0;
 	}
-	if (make(&p, &f) != OK) {
+	if (make_files(&p, &f) != OK) {
 		fprintf(stderr, "pulsar_data: %s\n", f.detail);
 		return 1;
 	}

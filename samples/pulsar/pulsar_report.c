@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The end of the demo: puts the outputs of all workunits together, checks that every
- * trial frequency of every file was searched exactly once, names the strongest
- * candidate, says whether it is the signal that the seed hid, and draws the
- * periodogram.
+ * The end of the demo: merges the outputs of all workunits, checks that every trial
+ * frequency of every file was searched exactly once, names the strongest candidate,
+ * says whether it is the hidden signal, and draws the periodogram.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -17,7 +16,7 @@
 
 enum { MAX_OUTPUTS = 100000, MAX_OUTPUT_BYTES = 1 << 16 };
 
-/* Reads every file of dir; what is no candidate is named and left out. */
+/* Reads every file of dir.  Names a file that is no output on stderr and skips it. */
 static enum err
 sky_read(struct sky *s, struct arena *a, const char *dir, struct fail *f)
 {
@@ -37,10 +36,10 @@ sky_read(struct sky *s, struct arena *a, const char *dir, struct fail *f)
 	return e;
 }
 
-/* Names every stretch of trials that was not searched exactly once; how many there are.
+/* Names every range of trials that was not searched exactly once; returns their number.
  */
 static int
-faults(const struct sky *s)
+name_gaps(const struct sky *s)
 {
 	int bad = 0;
 
@@ -65,7 +64,7 @@ faults(const struct sky *s)
 }
 
 static int
-usage(void)
+report_usage(void)
 {
 	fprintf(stderr,
 	    "usage: pulsar_report --seed S --dir DIR [--files N] [--svg FILE]\n"
@@ -81,7 +80,7 @@ struct job {
 };
 
 static int
-report(const struct job *j, struct arena *a, struct fail *f)
+report_outputs(const struct job *j, struct arena *a, struct fail *f)
 {
 	struct pulsar_truth t = pulsar_truth(j->seed, j->files);
 	struct sky s = { .nfiles = j->files,
@@ -92,7 +91,7 @@ report(const struct job *j, struct arena *a, struct fail *f)
 
 	if (sky_read(&s, a, j->dir, f) != OK)
 		return 1;
-	bad = faults(&s);
+	bad = name_gaps(&s);
 	if (s.outputs == 0) {
 		FAIL(f, E_NOTFOUND, "%s: no outputs in it", j->dir);
 		return 1;
@@ -138,13 +137,13 @@ main(int argc, char **argv)
 		else if (c == 'o')
 			j.svg = optarg;
 		else
-			return usage();
+			return report_usage();
 	}
 	if (!ok || optind != argc || seed < 0 || j.dir == NULL)
-		return usage();
+		return report_usage();
 	j.seed = (uint64_t)seed;
 	j.files = (uint32_t)files;
-	rc = report(&j, &a, &f);
+	rc = report_outputs(&j, &a, &f);
 	if (f.code != OK)
 		fprintf(stderr, "pulsar_report: %s\n", f.detail);
 	arena_free(&a);

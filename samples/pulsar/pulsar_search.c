@@ -2,15 +2,15 @@
 /*
  * The demo's app: looks for a periodic signal in a noisy time series.
  *
- * For each trial frequency the series is folded: all readings of one phase of the
- * period are summed.  Noise averages out, a signal of that period does not.  The power
- * of the first harmonics of the folded profile is the detection statistic.
+ * For each trial frequency it folds the series: it sums all readings of one phase of
+ * the period.  Noise averages out, a signal of that period does not.  The power of the
+ * first harmonics of the folded profile is the detection statistic.
  *
- * It runs as an ordinary program in a BOINC slot directory (no BOINC library): reads
- * `in`, writes `out`, and leaves `boinc_finish_called` when all went well.  Results of
- * two hosts are compared byte by byte, so nothing here may depend on the machine: no
- * time, no threads, no locale, of libm only sqrt (the last bit of others may differ),
- * and built without contraction into fused multiply-add.
+ * It runs as an ordinary program in a BOINC slot directory, without the BOINC library:
+ * it reads `in`, writes `out`, and creates `boinc_finish_called` last.  The validator
+ * compares the results of two hosts byte by byte, so the output must not depend on the
+ * machine: no time, no threads, no locale, no function of libm but sqrt (the last bit
+ * of others may differ), and no contraction into fused multiply-add.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +36,7 @@ struct job {
 
 struct series {
 	struct pulsar_head head;
-	float *x; /* head.samples readings, mean 0 after normalise() */
+	float *x; /* head.samples readings, mean 0 after series_normalise() */
 	double sigma2;
 };
 
@@ -48,8 +48,9 @@ complain(const char *what, const char *why)
 }
 
 /*
- * A slot directory holds either the file itself or a one-line text that says where it
- * is: <soft_link>../../projects/X/FILE</soft_link>.  Puts the path to use into path.
+ * Puts the path of a file in the slot directory into path.  A slot holds either the
+ * file itself or a line that points to it:
+ * <soft_link>../../projects/X/FILE</soft_link>. Returns 0, or -1 after a message.
  */
 static int
 resolve(const char *name, char *path, size_t size)
@@ -75,8 +76,8 @@ resolve(const char *name, char *path, size_t size)
 	return 0;
 }
 
-/* Maps the file; the mapping is private, so that the series may be normalised in place.
- */
+/* Maps a data file privately, so that its series can be normalised in place.  Returns
+ * 0, or -1 after a message. */
 static int
 series_open(const char *path, struct series *s)
 {
@@ -105,9 +106,9 @@ series_open(const char *path, struct series *s)
 	return 0;
 }
 
-/* Makes the mean 0 and finds the variance. */
+/* Subtracts the mean and computes the variance. */
 static int
-normalise(const char *path, struct series *s)
+series_normalise(const char *path, struct series *s)
 {
 	size_t n = s->head.samples;
 	double sum = 0, sum2 = 0;
@@ -124,13 +125,14 @@ normalise(const char *path, struct series *s)
 	return 0;
 }
 
-/* cos and sin of i / PHASES of a turn, from square roots and products only. */
+/* Cosine and sine of i / PHASES of a turn, by square roots and products only. */
 static void
 circle(double c[PHASES], double s[PHASES])
 {
 	double c1 = -1, s1;
 
-	for (int turn = PHASES; turn > 2; turn /= 2) /* half angles, from half a turn */
+	for (int turn = PHASES; turn > 2;
+	     turn /= 2) /* half-angle formula, from half a turn */
 		c1 = sqrt((1 + c1) / 2);
 	s1 = sqrt((1 - c1) * (1 + c1));
 	c[0] = 1;
@@ -143,11 +145,11 @@ circle(double c[PHASES], double s[PHASES])
 
 /*
  * Sums the readings of each phase.  step is the turn per reading in units of 2^-64, so
- * the phase is exact.  Four stretches run side by side because successive readings
- * mostly meet the same sum, and each addition would wait for the last.
+ * the phase is exact.  Four quarters of the series run side by side: successive
+ * readings mostly go to the same sum, and each addition would wait for the one before.
  */
 static void
-fold(const float *x, size_t n, uint64_t step, double profile[PHASES])
+fold_series(const float *x, size_t n, uint64_t step, double profile[PHASES])
 {
 	double sum[4][PHASES] = { { 0 } };
 	size_t q = n / 4;
@@ -169,7 +171,7 @@ fold(const float *x, size_t n, uint64_t step, double profile[PHASES])
 		profile[b] = sum[0][b] + sum[1][b] + sum[2][b] + sum[3][b];
 }
 
-/* Power of the harmonics 1..h of the profile, summed. */
+/* Sum of the powers of harmonics 1..h of the profile. */
 static double
 power(const double profile[PHASES], const double c[PHASES], const double s[PHASES],
     int32_t h)
@@ -188,8 +190,8 @@ power(const double profile[PHASES], const double c[PHASES], const double s[PHASE
 	return sum;
 }
 
-/* The candidate at the head of the output needs all bins first: they are kept, not
- * printed. */
+/* Searches the job's trials and writes the output.  The best candidate comes first in
+ * it, so the bins are kept until the end. */
 static void
 search(const struct series *s, const struct job *job, FILE *out)
 {
@@ -204,7 +206,7 @@ search(const struct series *s, const struct job *job, FILE *out)
 		double profile[PHASES], p;
 		int32_t bin = (k - job->from) / width;
 
-		fold(s->x, s->head.samples,
+		fold_series(s->x, s->head.samples,
 		    (uint64_t)(pulsar_hz(k) / s->head.rate_hz * 0x1p64), profile);
 		p = power(profile, c, sn, job->harmonics) / noise;
 		/* in noise the sum of h powers has mean h, deviation sqrt(h) */
@@ -225,9 +227,9 @@ search(const struct series *s, const struct job *job, FILE *out)
 		    from + width < job->to ? from + width : job->to, snr[b]);
 }
 
-/* All of s, decimal, in [0, max]; -1 otherwise. */
+/* Parses a decimal number from 0 to max; -1 if s is anything else. */
 static int32_t
-number(const char *s, int32_t max)
+number_to(const char *s, int32_t max)
 {
 	char *end;
 	long v = strtol(s, &end, 10);
@@ -236,7 +238,7 @@ number(const char *s, int32_t max)
 }
 
 static int
-usage(void)
+search_usage(void)
 {
 	fprintf(stderr,
 	    "usage: pulsar_search --from K0 --to K1 [--harmonics H]\n"
@@ -247,14 +249,14 @@ usage(void)
 }
 
 static int
-run(const struct job *job)
+run_search(const struct job *job)
 {
 	struct series s;
 	char path[4096];
 	FILE *f;
 
 	if (resolve("in", path, sizeof(path)) != 0 || series_open(path, &s) != 0 ||
-	    normalise(path, &s) != 0)
+	    series_normalise(path, &s) != 0)
 		return -1;
 	if (pulsar_hz(job->to) * job->harmonics * 2 > s.head.rate_hz)
 		return complain(path, "sampling rate too low for these harmonics");
@@ -265,7 +267,7 @@ run(const struct job *job)
 	search(&s, job, f);
 	if (fflush(f) != 0 || fclose(f) != 0)
 		return complain(path, strerror(errno));
-	/* Last of all: to the client this file means that the job is done. */
+	/* The client takes this file as the end of the job, so it comes last. */
 	if ((f = fopen("boinc_finish_called", "w")) == NULL || fputs("0\n", f) < 0 ||
 	    fclose(f) != 0)
 		return complain("boinc_finish_called", strerror(errno));
@@ -283,15 +285,15 @@ main(int argc, char **argv)
 
 	while ((c = getopt_long(argc, argv, "", opts, NULL)) != -1) {
 		if (c == 'f')
-			job.from = number(optarg, PULSAR_TRIALS);
+			job.from = number_to(optarg, PULSAR_TRIALS);
 		else if (c == 't')
-			job.to = number(optarg, PULSAR_TRIALS);
+			job.to = number_to(optarg, PULSAR_TRIALS);
 		else if (c == 'h')
-			job.harmonics = number(optarg, PULSAR_MAX_HARMONICS);
+			job.harmonics = number_to(optarg, PULSAR_MAX_HARMONICS);
 		else
-			return usage();
+			return search_usage();
 	}
 	if (optind != argc || job.from < 0 || job.to <= job.from || job.harmonics < 1)
-		return usage();
-	return run(&job) == 0 ? 0 : 1;
+		return search_usage();
+	return run_search(&job) == 0 ? 0 : 1;
 }

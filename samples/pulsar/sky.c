@@ -41,7 +41,7 @@ head_parse(const char **p, struct output *o, const struct sky *s, struct fail *f
 	return OK;
 }
 
-/* One bin; they must follow each other from o->from to o->to. */
+/* Parses one bin, which must start where the one before ended. */
 static enum err
 bin_parse(const char **p, int32_t *at, double *snr, int32_t *to, struct fail *f)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All candidates together: what was searched of which file, and what stood out. */
+/* The merged outputs: which trials of each file were searched, and the best candidate.
+ */
 #ifndef SAMPLES_PULSAR_SKY_H
 #define SAMPLES_PULSAR_SKY_H
 
@@ -15,12 +16,13 @@ struct candidate {
 	uint32_t file;
 	int32_t trial;
 	double hz, power, snr;
-	double resolution_hz; /* one over the length of the stretch */
+	double resolution_hz; /* 1 / duration of the file */
 	int32_t harmonics;
 };
 
 struct stretch {
-	int32_t seen[PULSAR_TRIALS]; /* outputs that cover this trial: 1 is right */
+	int32_t seen[PULSAR_TRIALS]; /* number of outputs that cover this trial; must be
+	                                1 */
 	double snr[PULSAR_TRIALS];   /* best of the bin that the trial is in */
 };
 
@@ -32,16 +34,17 @@ struct sky {
 };
 
 /*
- * Adds the output text of one pulsar_search to the sky.  E_BADREQ, with the reason, and
- * the sky unchanged, if it is not one or contradicts itself.
+ * Adds the output of one pulsar_search.  Returns E_BADREQ and leaves the sky unchanged
+ * if the text is no such output or contradicts itself.
  */
 enum err sky_add(struct sky *, const char *text, struct fail *);
 
-/* Is it the signal that the seed hid: right file, frequency within half the resolution?
- */
+/* Tells whether the candidate is the hidden signal: the right file, and a frequency
+ * within half the resolution. */
 bool candidate_is(const struct candidate *, const struct pulsar_truth *);
 
-/* The periodogram of every file as SVG, the strongest candidate marked; outputs > 0. */
+/* Draws the periodogram of every file as SVG and marks the best candidate; outputs > 0.
+ */
 void sky_plot(struct buf *, const struct sky *, uint64_t seed, bool hidden);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a seed to the hidden signal; see truth.h. */
+/* The hidden signal of a seed; see truth.h. */
 #include "samples/pulsar/truth.h"
 
 #include <assert.h>
@@ -13,7 +13,7 @@
 struct pulsar_truth
 pulsar_truth(uint64_t seed, uint32_t files)
 {
-	/* Away from the ends of the band, where a peak would be cut off. */
+	/* A peak at the end of the band would be cut off. */
 	const double margin_hz = 0.5;
 	const double low = pulsar_hz(0) + margin_hz;
 	const double high = pulsar_hz(PULSAR_TRIALS - 1) - margin_hz;

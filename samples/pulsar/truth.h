@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a seed hides and where: known to the generator and to the report, not to the
- * search. */
+/* The signal that a seed hides.  The generator and the report use it; the search must
+ * not. */
 #ifndef SAMPLES_PULSAR_TRUTH_H
 #define SAMPLES_PULSAR_TRUTH_H
 
@@ -15,11 +15,11 @@ struct pulsar_truth {
 	int32_t trial; /* the trial frequency nearest to hz */
 };
 
-/* The same for the same (seed, files) for ever: nothing else goes in. */
+/* Depends on nothing but the arguments, so that a seed keeps its meaning for ever. */
 struct pulsar_truth pulsar_truth(uint64_t seed, uint32_t files);
 
-/* Name of data file i, "h1_0000.dat"; no "__", which would end it in a workunit's name.
- */
+/* Name of data file i, "h1_0000.dat".  It has no "__", which ends the file's name in
+ * the name of a workunit. */
 void pulsar_name(char name[PULSAR_NAME_SIZE], uint32_t i);
 
 #endif
