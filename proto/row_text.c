@@ -132,7 +132,7 @@ row_hex_digit(char c)
 	return c == '\0' || p == NULL ? -1 : (int)(p - digits);
 }
 
-/* What stands between the quotes, in its place. */
+/* Removes the quotes and escapes in place. */
 static char *
 row_unquote(char *s)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows as lines of text, which may be read and written by hand:
+ * Rows as lines of text, which people can read and write:
  *
  *     sent id=21 name=wu_ok_0 runtime_s=3600 plan_class="a b"
  *
- * A line is a kind and column=value pairs; columns that are 0 or "" are left out.  A
- * value with anything but plain characters stands in "", where \n, \", \\ and \xHH mean
- * what they mean in C.
+ * A line is a kind and column=value pairs, without the columns that are 0 or "".  A
+ * value with other than plain characters is quoted; \n, \", \\ and \xHH have their
+ * meaning in C.
  */
 #ifndef PROTO_ROW_TEXT_H
 #define PROTO_ROW_TEXT_H
@@ -15,13 +15,14 @@
 #include "lib/err.h"
 #include "model/rows.h"
 
-/* A value as it stands behind the "=". */
+/* Puts a text value, quoted if necessary. */
 void row_put_text(struct buf *, const char *);
 void row_put(struct buf *, const char *kind, const struct row_shape *, const void *row);
 
 /* Cuts the next word off *p: a name, or name=value.  NULL at the end. */
 char *row_word(char **p);
-/* The value of a word "name=value"; *word becomes the name.  NULL: there is no "=". */
+/* The value of a word "name=value", which is cut to its name.  NULL: there is no "=".
+ */
 char *row_value(char *word);
 /* NULL: the row has no such column. */
 const struct col *row_column(const struct row_shape *, const char *name);
@@ -31,7 +32,7 @@ const struct col *row_column(const struct row_shape *, const char *name);
  */
 enum err row_set(
     const struct row_shape *, void *row, const char *name, char *value, struct fail *);
-/* Texts of a row that is 0 become "". */
+/* Sets the texts of a zeroed row to "". */
 void row_init(void *row, const struct row_shape *);
 
 #endif

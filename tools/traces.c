@@ -22,8 +22,8 @@ struct found {
 
 struct search {
 	struct arena *a;
-	int64_t hostid, result_id; /* one of them; 0 = not asked for */
-	const char *rpc;           /* or this; NULL = not asked for */
+	int64_t hostid, result_id; /* one of them is sought; 0 = it is not */
+	const char *rpc;           /* or this; NULL = it is not */
 	char needle[40];
 	struct found *v;
 	size_t n, cap, unknown; /* unknown: of another version of Locus */
@@ -44,7 +44,7 @@ is_sought(const struct search *s, const struct trace *r)
 	return any;
 }
 
-/* The low digits of the seed are the number. */
+/* Whether the low 32 bits of its seed are the number sought, if one is. */
 static bool
 may_be(const struct search *s, const char *p)
 {
@@ -63,7 +63,7 @@ look_at_frame(void *ctx, uint64_t number, const char *p, size_t n)
 	struct fail f = { 0 };
 	struct trace *r;
 
-	/* Most are of other hosts, and need not be read to know. */
+	/* Most are of other hosts; the text tells without parsing. */
 	if (strstr(p, s->needle) == NULL || !may_be(s, p))
 		return;
 	if (trace_read(s->a, arena_memdup(s->a, p, n), n, &r, &f) != OK)
@@ -96,7 +96,7 @@ search_decision_logs(struct cmd_ctx *x, struct search *s)
 		const char *path = arena_printf(x->a, "%s/%s", dir, files[i]);
 
 		e = ring_read(path, look_at_frame, s, x->f);
-		if (e == E_BADREQ || e == E_NOTFOUND) /* just made, or removed */
+		if (e == E_BADREQ || e == E_NOTFOUND) /* just created, or removed */
 			e = OK;
 	}
 	if (s->n > 0)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The decision log of this machine's schedulers: what its ring files hold, and its
- * output. */
+/* Finds decisions in the decision log of this machine, and prints them. */
 #ifndef TOOLS_TRACES_H
 #define TOOLS_TRACES_H
 
@@ -9,12 +8,12 @@
 #include "tools/cmd.h"
 
 /*
- * The decisions about a host, oldest first.  OK also if there are none, or no log;
- * warns about those of another version of Locus.
+ * The decisions about a host, oldest first; OK and n = 0 if there are none.  Warns if
+ * there are more, written by another version of Locus.
  */
 enum err traces_of_host(struct cmd_ctx *, int64_t hostid, struct trace ***, size_t *n);
 
-/* The decisions that sent this result or left it out, as far as their lists reach. */
+/* The decisions whose lists name this result as sent or left out. */
 enum err traces_of_job(
     struct cmd_ctx *, int64_t result_id, struct trace ***, size_t *n);
 

@@ -15,18 +15,18 @@
 struct rpc;
 struct buf;
 struct decision_log {         /* of one process */
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* protects the members below */
 	struct ring ring;
-	int64_t size, count; /* decision_ring_bytes and decision_rings as opened */
-	char dir[4096];      /* and where */
+	int64_t size, count; /* decision_ring_bytes and decision_rings when opened */
+	char dir[4096];      /* of the open ring */
 	int64_t retry_at;    /* after a failure */
 	bool failed;         /* logged */
 };
 
 void decision_log_begin(struct decision_log *);
-/* The trace of an RPC that was served, or refused by a step. */
+/* Appends the trace of an RPC that was served, or refused by a step. */
 void decision_log_put(struct buf *, const struct rpc *);
-/* Keeps it, if the project wants it (decision_rings); any thread may call. */
+/* Writes the trace to the ring, unless decision_rings is 0.  Thread-safe. */
 void decision_log_keep(struct decision_log *, const struct rpc *);
 void decision_log_close(struct decision_log *);
 

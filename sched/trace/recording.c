@@ -80,7 +80,7 @@ recording_rows(struct rpc *x)
 	trace_put(&x->recording, t, TRACE_SNAPSHOT);
 }
 
-/* No decision needs the password. */
+/* Overwrites the database password: no decision needs it. */
 static void
 forget_password(char *config)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a recording (sched/trace/recording.c) to struct rpc, and its decision again. */
+/* The way back from sched/trace/recording.c: from the trace to struct rpc. */
 #include "sched/trace/replay.h"
 
 #include <string.h>
@@ -39,7 +39,8 @@ set_conf(struct rpc *x, const struct trace *t, const char *config, struct fail *
 	return OK;
 }
 
-/* Files beside config.xml.  A file that could not be used then is left out again. */
+/* Parses the files beside config.xml.  A file with errors is ignored, as the scheduler
+ * ignored it. */
 static void
 set_catalog(struct rpc *x, struct trace *t)
 {
@@ -102,7 +103,7 @@ set_rpc(struct rpc *x, struct trace *t)
 	rpc_prefs(x, x->snap);
 }
 
-/* The commit of then, as far as the reply shows it. */
+/* Repeats what the recorded commit changed in the reply. */
 static void
 apply_commit(struct rpc *x, const struct trace *t)
 {
@@ -152,7 +153,8 @@ rpc_replay(struct rpc *x, const char *path, const char *config, struct fail *f)
 	x->out = buf_new(x->a);
 	while (e == OK && x->step != RPC_commit) {
 		e = rpc_decide(x, &x->step);
-		/* Another configuration may want rows that are not here: do without. */
+		/* Another configuration may ask for rows that were not recorded: go on
+		 * without. */
 		if (x->step == RPC_more)
 			x->snap->search.left = x->snap->search.held_left =
 			    x->snap->nci_search.left = false;

@@ -15,8 +15,7 @@ struct dump_file {
 	size_t n;
 };
 
-/* Other processes write there too, and the admin removes files: so count now and then.
- */
+/* Counts every COUNT_EVERY RPCs: other processes write there too, and admins remove. */
 static enum err
 count_held(struct dump_dir *d, const struct rpc *x, const char *dir, struct fail *f)
 {
@@ -25,7 +24,7 @@ count_held(struct dump_dir *d, const struct rpc *x, const char *dir, struct fail
 
 	if (d->until_count-- > 0)
 		return OK;
-	d->until_count = 0; /* again next time, if this fails */
+	d->until_count = 0; /* if this fails, count again next time */
 	TRY(fs_mkdirs(dir, 0700, f));
 	TRY(fs_list(x->a, dir, NAMES_MAX, &names, &n, f));
 	d->held_bytes = 0;
@@ -54,7 +53,7 @@ has_room(struct dump_dir *d, const struct rpc *x, const char *dir, int64_t bytes
 	return room;
 }
 
-/* All of them or none. */
+/* Writes all files or none. */
 static enum err
 write_dump(const struct rpc *x, const char *dir, const struct dump_file *v, size_t n,
     struct fail *f)
@@ -97,7 +96,7 @@ dump_request_reply(struct dump_dir *d, const struct rpc *x)
 	random_bytes(&random, sizeof(random));
 	stem = arena_printf(x->a, "%lld-%08llx-%016llx", (long long)x->now,
 	    (unsigned long long)(x->seed & 0xffffffff), (unsigned long long)random);
-	/* The request first: a reply always has its request beside it. */
+	/* The request first, so that no reply is without its request. */
 	e = dump_if_room(d, x, x->conf->debug_req_reply_dir,
 	    (struct dump_file[]){
 		{ arena_printf(x->a, "%s.request.xml", stem), x->in, x->in_n },

@@ -11,6 +11,7 @@
 #include "lib/ring.h"
 #include "proto/row_text.h"
 #include "proto/trace.h"
+#include "tools/traces.h"
 #include "lib/banned.h"
 
 static char dir[PATH_MAX];
@@ -535,6 +536,39 @@ START_TEST(trace_of_nothing)
 }
 END_TEST
 
+/* A decision of another version is not shown, and the admin hears of it. */
+START_TEST(decisions_of_another_version)
+{
+	static const char old[] = "decision version=1 at=5 seed=1 hostid=7 sends=1\n";
+	struct arena a = { 0 };
+	struct fail f = { 0 };
+	struct conf conf = { .run_dir = (unit_dir(dir), dir) };
+	struct cmd_ctx x = { .a = &a, .f = &f, .cf = &conf };
+	struct trace **v;
+	struct ring r;
+	size_t n;
+	char *now = written(&a, sample(&a, TRACE_REASONS), TRACE_REASONS, &n), *warning;
+
+	ck_assert_int_eq(traces_of_host(&x, 7, &v, &n), OK);
+	ck_assert_uint_eq(n, 0);
+	ck_assert_int_eq(
+	    ring_open(&r, in_dir(&a, "decisions"), 1, (size_t)16 * BYTES, &f), OK);
+	put(&r, old);
+	put(&r, now);
+	ring_close(&r);
+	ck_assert_ptr_nonnull(freopen(in_dir(&a, "stderr"), "w", stderr));
+	ck_assert_int_eq(traces_of_host(&x, 7, &v, &n), OK);
+	fflush(stderr);
+	ck_assert_uint_eq(n, 1);
+	ck_assert_int_eq(v[0]->rpc.seqno, 881);
+	ck_assert_int_eq(
+	    fs_read(&a, in_dir(&a, "stderr"), BYTES, &warning, &n, &f), OK);
+	ck_assert_ptr_nonnull(
+	    strstr(warning, "1 more decisions were written by another"));
+	done(&a);
+}
+END_TEST
+
 /* --- counters --- */
 
 struct counted {
@@ -598,7 +632,8 @@ START_TEST(counters_in_trouble)
 	memset(name, 'x', COUNTERS_NAME);
 	ck_assert_int_eq(counters_open(&x, dir, &f), E_SYS);
 	ck_assert_int_eq(fs_write(path, "something else", 14, 0644, &f), OK);
-	ck_assert_ptr_nonnull(strstr(counters_text(&a, path), "is not a counters file"));
+	ck_assert_ptr_nonnull(
+	    strstr(counters_text(&a, path), "is not a counters file"));
 	ck_assert_int_eq(counters_open(&x, path, &f), OK); /* made anew */
 	ck_assert_int_eq(counters_add(&x, name, 1, &f), E_BADREQ);
 	ck_assert_int_eq(counters_add(&x, "", 1, &f), E_BADREQ);
@@ -635,4 +670,5 @@ UNIT_MAIN("trace", {
 	ADD(trace_read_back);
 	ADD(trace_cut);
 	ADD(trace_of_nothing);
+	ADD(decisions_of_another_version);
 })
