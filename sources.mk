@@ -96,6 +96,7 @@ model_sources = \
 	model/result.def \
 	model/rows.c \
 	model/rows.h \
+	model/snapshot.c \
 	model/snapshot.h \
 	model/speed.c \
 	model/speed.def \
@@ -103,6 +104,10 @@ model_sources = \
 	model/states.c \
 	model/states.def \
 	model/states.h \
+	model/supply.c \
+	model/supply.h \
+	model/supply_queries.def \
+	model/supply_stages.def \
 	model/team.def \
 	model/trouble.c \
 	model/trouble.h \
@@ -206,6 +211,8 @@ rules_sources = \
 	rules/sched/baseline_cost.c \
 	rules/sched/baseline_cost.h \
 	rules/sched/candidate.c \
+	rules/sched/contention.c \
+	rules/sched/contention.h \
 	rules/sched/ctx.h \
 	rules/sched/decide.c \
 	rules/sched/decide.h \
@@ -245,6 +252,20 @@ rules_sources = \
 	rules/sched/search.c \
 	rules/sched/serving.c \
 	rules/sched/serving.h \
+	rules/sched/supply.c \
+	rules/sched/supply.h \
+	rules/sched/supply_ask.c \
+	rules/sched/supply_draw.c \
+	rules/sched/supply_enough.c \
+	rules/sched/supply_files.c \
+	rules/sched/supply_once.c \
+	rules/sched/supply_only.c \
+	rules/sched/supply_own.h \
+	rules/sched/supply_picks.c \
+	rules/sched/supply_plain.c \
+	rules/sched/supply_search.c \
+	rules/sched/supply_stages.c \
+	rules/sched/supply_walk.c \
 	rules/sched/trust.c \
 	rules/sched/trust.h \
 	rules/sched/unsendable.c \
@@ -295,11 +316,8 @@ db_sources = \
 	db/schema.h \
 	db/schema_check.c \
 	db/shapes.def \
-	db/snap_draw.c \
-	db/snap_files.c \
 	db/snap_held.c \
-	db/snap_jobs.c \
-	db/snap_more.c \
+	db/snap_sets.c \
 	db/snap_sets.h \
 	db/snapshot.c \
 	db/status.c \
@@ -307,6 +325,8 @@ db_sources = \
 	db/stmt.c \
 	db/stmts.def \
 	db/stmts.h \
+	db/supply_rows.c \
+	db/supply_rows.h \
 	db/trickle.c \
 	db/trigger_rows.c \
 	db/trigger_rows.h \
@@ -324,17 +344,14 @@ sched_sources = \
 	sched/rpc/commit.h \
 	sched/rpc/commit_host.c \
 	sched/rpc/commit_rows.c \
-	sched/rpc/contention.c \
-	sched/rpc/contention.h \
 	sched/rpc/counts.c \
 	sched/rpc/counts.h \
 	sched/rpc/decide.c \
 	sched/rpc/load.c \
 	sched/rpc/load_needs.c \
-	sched/rpc/load_work.c \
 	sched/rpc/lock.c \
+	sched/rpc/more.c \
 	sched/rpc/notes.c \
-	sched/rpc/only_job.c \
 	sched/rpc/probe.c \
 	sched/rpc/probe.h \
 	sched/rpc/refuse.c \
@@ -584,6 +601,8 @@ test_sources = \
 	test/reply_tree.c \
 	test/reply_tree.h \
 	test/requirements.def \
+	test/sql/candidates.c \
+	test/sql/candidates.h \
 	test/sql/samples.def \
 	test/sql/world.c \
 	test/sql/world.h \

@@ -57,23 +57,3 @@ assignments_drop(struct db *db, struct arena *a, const struct workunit *wu, int6
 			     .workunitids = db_ids(&wu->id, 1)) :
 	                 e;
 }
-
-enum err
-snapshot_targeted(struct db *db, struct arena *a, const struct conf *cf,
-    struct snapshot *s, struct fail *f)
-{
-	struct job *rows = NULL;
-	int64_t from = cf->enable_assignment ? 0 : 1;
-	int64_t to = cf->enable_assignment_multi ? 1 : 0;
-	int64_t team = s->user.teamid != 0 ? s->user.teamid : -1;
-	enum err e = OK;
-
-	if (from <= to && (!s->glance.there || s->glance.has_aimed))
-		e = db_query(db, a, f, &rows, &s->ntargeted, JOBS_TARGETED,
-		    .hostid = s->host.id, .userid = s->user.id, .teamid = team,
-		    .multi_from = from, .multi_to = to, .once_user = s->user.id,
-		    .once_host = -s->host.id);
-	if (e == OK)
-		s->targeted = rows;
-	return e;
-}

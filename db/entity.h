@@ -119,12 +119,18 @@ enum err hosts_active(struct db *, int64_t since, int64_t *n, struct fail *);
  */
 enum err host_files_save(struct db *, struct arena *, int64_t hostid,
     const int64_t *file_ids, size_t n, int64_t now, struct fail *);
-/*
- * As host_files_save(), with the rows of a moment ago in old, which is sorted: if
- * another request changed them since, the host's next request corrects them.
- */
-enum err host_files_change(struct db *, struct arena *, int64_t hostid, int64_t *old,
-    size_t nold, const int64_t *file_ids, size_t n, int64_t now, struct fail *);
+struct held_change {
+	int64_t hostid;
+	int64_t *old; /* file ids of its rows; sorted by the call */
+	size_t nold;
+	const int64_t *held; /* file ids that it lists */
+	size_t nheld;
+	int64_t now;
+};
+/* As host_files_save(), with the rows of a moment ago: if another request changed them
+ * since, the host's next request corrects them. */
+enum err host_files_change(
+    struct db *, struct arena *, const struct held_change *, struct fail *);
 
 /*
  * Logs that clients send about themselves (protocol.md 1.1): the last of each kind is
@@ -263,11 +269,6 @@ enum err results_of_workunits(struct db *, struct arena *, const int64_t *workun
     size_t n, struct result **, size_t *nresults, struct fail *);
 enum err result_by_id(
     struct db *, struct arena *, int64_t id, struct result **, struct fail *);
-/*
- * Returns result.ready of an unsent result: its file set, or its shard
- * (model/states.h).
- */
-int64_t result_ready(const struct workunit *, int32_t priority);
 enum err result_by_name(
     struct db *, struct arena *, const char *, struct result **, struct fail *);
 enum err result_xml_docs(struct db *, struct arena *, int64_t id, char **xml_doc_in,
@@ -310,9 +311,8 @@ enum err result_to_host(
 enum err results_detach(struct db *, struct arena *, int64_t hostid, int64_t now,
     struct fail *); /* protocol.md 3.2; leaves received_time 0 */
 
-/* --- snapshot.c, snap_files.c: the loader, the same for scheduler, replay and explain
- * --- Each step adds to the snapshot; the caller composes them: reported, files,
- * (rules: order them), working_set, search, jobs, plain, user_wus.  Reads only. */
+/* --- snapshot.c, snap_held.c: the head of the snapshot, the same for scheduler, replay
+ * and explain.  Candidates are read by db/supply_rows.h.  Reads only. --- */
 /* In-progress jobs of snapshot.host and of its predecessor, and the row of every
  * reported name.  Jobs that the client neither reports nor lists (lost, if it lists at
  * all) come with their blobs. */
@@ -330,109 +330,6 @@ enum err snapshot_others(struct db *, struct arena *, const struct request *,
  */
 enum err snapshot_files(struct db *, struct arena *, const struct conf *,
     const struct request *, int64_t now, struct snapshot *, struct fail *);
-/* Adds at most k seeded picks from file_working_set/ that are neither there yet nor
- * held back. */
-enum err snapshot_working_set(struct db *, struct arena *, const struct conf *,
-    const struct request *, struct rng *, size_t k, struct snapshot *, struct fail *);
-/*
- * Adds at most k file sets with unsent results that are not there yet, walking the ids
- * of file sets upwards from a seeded start, once around; where work is made on demand
- * then such as may get some (locality.md 1.1 (L8)), of those not known to be given up.
- */
-enum err snapshot_search(struct db *, struct arena *, const struct conf *,
-    const struct request *, struct rng *, size_t k, struct snapshot *, struct fail *);
-/*
- * Adds file sets that are not there yet and whose oldest unsent result was made before
- * the given moment, s UTC: of the first 16 sets with unsent results from a seeded place
- * on, once around, at most four, the oldest first.
- */
-enum err snapshot_old(struct db *, struct arena *, const struct conf *,
-    const struct request *, struct rng *, int64_t before, struct snapshot *,
-    struct fail *);
-/* Adds those of these file sets that are not there yet; none for those that are gone.
- */
-enum err snapshot_sets(struct db *, struct arena *, const struct conf *,
-    const struct request *, const int64_t *ids, size_t n, struct snapshot *,
-    struct fail *);
-/* The snapshot's entry of a file set, until another one is added; NULL if there is
- * none.
- */
-struct snap_file *snapshot_file(const struct snapshot *, int64_t fileset_id);
-/* The largest of result.ready, looked at once and with it that of the sets' ids;
- * READY_SENT or less: nothing is unsent, 0 or less: nothing that needs a large file. */
-enum err snapshot_last_ready(
-    struct db *, struct arena *, struct snapshot *, int64_t *last, struct fail *);
-/*
- * Candidates of snapshot.files, in their order, from index `from` on, until 4 x need
- * are there, or it is enough, or 256 sets were looked at; what comes after stays
- * without jobs, and if it has unsent results unread and search.left are set; so it is
- * when a set may have more. Ids increase from the last one that this user got; if there
- * are none, ids that were skipped conf's locality_skip_release seconds ago or earlier
- * are offered.  Without a struct candidate_budget it is never enough, nothing is
- * skipped or locked.
- */
-struct candidate_budget {
-	bool (*is)(const void *ctx); /* asked between slices */
-	/* So many of a set's first jobs are left to others; if there are no more, none.
-	 * Of an app (minus its id): any but 0, its plain jobs are taken in random
-	 * order. */
-	int64_t (*skip)(const void *ctx, int64_t fileset_id);
-	/* Do many want the set's jobs, or the app's, at once?  Then a transaction is
-	 * open, those read are locked, and those that others have locked are passed
-	 * over.  If there are no others, all are read as ever, after unlock. */
-	enum err (*lock)(const void *ctx, int64_t fileset_id, bool *lock);
-	void (*unlock)(const void *ctx);
-	const void *ctx;
-};
-enum err snapshot_jobs(struct db *, struct arena *, const struct conf *, size_t from,
-    size_t need, int64_t now, const struct candidate_budget *, struct snapshot *,
-    struct fail *);
-/*
- * Adds jobs without a file set, at most 4 x need or until it is enough: of each app
- * that is marked in unread (by its place in the catalogue) and that the account wants
- * (snapshot.project_prefs), those that it selected first, from a seeded shard on. Takes
- * the mark from those that were read.
- */
-enum err snapshot_plain(struct db *, struct arena *, const struct conf *, struct rng *,
-    size_t need, const struct candidate_budget *, bool *unread, struct snapshot *,
-    struct fail *);
-/* The same of apps that the account does not want: none of them is to be sent, the
- * decision tells why. */
-enum err snapshot_unwanted(struct db *, struct arena *, const struct conf *,
-    struct rng *, size_t need, bool *unread, struct snapshot *, struct fail *);
-/* Up to k <= DB_LIST_MAX jobs of as many file sets, drawn from the index of unsent
- * results whatever the host holds, and the files of those sets. */
-enum err snapshot_draw(struct db *, struct arena *, const struct request *,
-    struct rng *, size_t k, struct snapshot *, struct fail *);
-/* The key of the once rule that this reply's jobs will carry: a user id, or minus a
- * host id; 0 = none, or nobody can have it yet. */
-int64_t snapshot_once(const struct conf *, const struct snapshot *);
-/* Which workunits among the candidates already have a result with that key. */
-enum err snapshot_user_wus(
-    struct db *, struct arena *, const struct conf *, struct snapshot *, struct fail *);
-/* Adds those of ids[0 .. n), each once, that have. */
-enum err snapshot_wus_once(struct db *, struct arena *, int64_t once,
-    const int64_t *ids, size_t n, struct snapshot *, struct fail *);
-struct search { /* what candidates are read for */
-	const struct conf *conf;
-	const struct request *req;
-	bool nci;         /* snapshot.nci by nci_search; else files and plain jobs */
-	const bool *apps; /* by place in the catalogue: whose plain jobs are read */
-	int64_t once;     /* as in snapshot_wus_once */
-	int64_t now;
-};
-/*
- * The next slice of candidates: rows of the index of unsent results, from where the
- * last one ended (the first one: from the host's cursor), once around: the file sets of
- * which the host has something, the plain jobs of these apps, then all other file sets,
- * if conf has a search of files at all.  Sets that come up are added to the snapshot as
- * found by the search.  search.left becomes false at the end, search.held_left when the
- * walk leaves what the host has.  Reads at most 256 rows, a segment of the index
- * counting as one, with at most four statements for each 64 file sets and one for each
- * 64 workunits; what is there already is left out.
- */
-enum err snapshot_more(struct db *, struct arena *, const struct search *,
-    struct snapshot *, struct fail *);
 /* Blobs and all columns of jobs by result id, in any order. */
 enum err jobs_by_ids(struct db *, struct arena *, const int64_t *ids, size_t n,
     struct job **, size_t *njobs, struct fail *);
@@ -457,13 +354,6 @@ enum err assignment_add(struct db *, struct arena *, const struct workunit *,
 /* Makes the workunit available to everybody again. */
 enum err assignments_drop(
     struct db *, struct arena *, const struct workunit *, int64_t now, struct fail *);
-/*
- * Adds jobs for the snapshot's host, account or team: targeted and broadcast ones, as
- * conf allows; none of a workunit of which the host has a result.
- */
-enum err snapshot_targeted(
-    struct db *, struct arena *, const struct conf *, struct snapshot *, struct fail *);
-
 /* --- trickle.c --- */
 enum err trickle_insert(
     struct db *, int64_t hostid, int64_t now, const struct rq_trickle *, struct fail *);

@@ -166,25 +166,24 @@ files_add(struct db *db, int64_t hostid, const int64_t *ids, size_t n, int64_t n
 }
 
 enum err
-host_files_change(struct db *db, struct arena *a, int64_t hostid, int64_t *old,
-    size_t nold, const int64_t *file_ids, size_t n, int64_t now, struct fail *f)
+host_files_change(
+    struct db *db, struct arena *a, const struct held_change *c, struct fail *f)
 {
-	int64_t *gone = NEWN(a, int64_t, nold + 1), *fresh = NEWN(a, int64_t, n + 1);
-	int64_t *held = n > 0 ? arena_memdup(a, file_ids, n * sizeof(*file_ids)) : NULL;
-	size_t ngone = 0, nfresh = 0;
-	enum err e;
+	size_t n = c->nheld, ngone = 0, nfresh = 0;
+	int64_t *gone = NEWN(a, int64_t, c->nold + 1), *fresh = NEWN(a, int64_t, n + 1);
+	int64_t *held = n > 0 ? arena_memdup(a, c->held, n * sizeof(*c->held)) : NULL;
 
-	qsort(old, nold, sizeof(*old), id_order);
+	qsort(c->old, c->nold, sizeof(*c->old), id_order);
 	if (n > 0)
 		qsort(held, n, sizeof(*held), id_order);
-	for (size_t i = 0; i < nold; i++)
-		if (!sorted_has_id(held, n, old[i]))
-			gone[ngone++] = old[i];
+	for (size_t i = 0; i < c->nold; i++)
+		if (!sorted_has_id(held, n, c->old[i]))
+			gone[ngone++] = c->old[i];
 	for (size_t i = 0; i < n; i++)
-		if (!sorted_has_id(old, nold, held[i]))
+		if (!sorted_has_id(c->old, c->nold, held[i]))
 			fresh[nfresh++] = held[i];
-	e = files_add(db, hostid, fresh, nfresh, now, f);
-	return e != OK ? e : files_remove(db, hostid, gone, ngone, f);
+	TRY(files_add(db, c->hostid, fresh, nfresh, c->now, f));
+	return files_remove(db, c->hostid, gone, ngone, f);
 }
 
 enum err
@@ -193,11 +192,16 @@ host_files_save(struct db *db, struct arena *a, int64_t hostid, const int64_t *f
 {
 	struct row_number *rows = NULL;
 	size_t nold;
-	enum err e = db_query(db, a, f, &rows, &nold, HOST_FILES, .hostid = hostid);
 
-	return e != OK ? e :
-	                 host_files_change(db, a, hostid, row_numbers(a, rows, nold),
-			     nold, file_ids, n, now, f);
+	TRY(db_query(db, a, f, &rows, &nold, HOST_FILES, .hostid = hostid));
+	return host_files_change(db, a,
+	    &(struct held_change){ .hostid = hostid,
+		.old = row_numbers(a, rows, nold),
+		.nold = nold,
+		.held = file_ids,
+		.nheld = n,
+		.now = now },
+	    f);
 }
 
 /* --- logs --- */

@@ -12,14 +12,6 @@
 #include "model/states.h"
 #include "lib/banned.h"
 
-int64_t
-result_ready(const struct workunit *wu, int32_t priority)
-{
-#define MEANS(name, when, value, sql_when, sql_value) (when) ? (value):
-	return READY_MEANINGS(MEANS, , , ) 0;
-#undef MEANS
-}
-
 enum err
 results_insert(
     struct db *db, struct arena *a, struct new_result *v, size_t n, struct fail *f)

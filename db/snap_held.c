@@ -392,8 +392,14 @@ snapshot_files(struct db *db, struct arena *a, const struct conf *cf,
 		if (set_rows_first(&links.rows, ids[i]) != NULL)
 			ids[there++] = ids[i];
 	if (e == OK && there > 0)
-		e = snap_sets_add(
-		    db, a, cf, &held, &links.rows, ids, there, HELD, s, f);
+		e = snap_sets_add(db, a,
+		    &(struct sets_to_add){ .conf = cf,
+			.held = &held,
+			.rows = &links.rows,
+			.ids = ids,
+			.n = there,
+			.origin = SET_HELD },
+		    s, f);
 	if (e != OK)
 		return e;
 	mark_others(s, &links);

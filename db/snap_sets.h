@@ -4,8 +4,7 @@
 #define DB_SNAP_SETS_H
 
 #include "db/entity.h"
-
-enum origin { HELD, PICKED, SEARCHED };
+#include "model/supply.h"
 
 /*
  * Names that the host has or is about to have, sorted: a file that is still on its way
@@ -33,14 +32,23 @@ void set_rows_append(
  */
 enum err snap_sets_read(struct db *, struct arena *, const int64_t *ids, size_t n,
     struct set_rows *, struct fail *);
-/* Appends the sets with these ids, all of which are among the rows, with their files.
- */
-enum err snap_sets_add(struct db *, struct arena *, const struct conf *,
-    const struct held *, const struct set_rows *, const int64_t *ids, size_t n,
-    enum origin, struct snapshot *, struct fail *);
-/* The files of at most DB_LIST_MAX sets, of which the ids are known, to s->members. */
-enum err snap_members_add(struct db *, struct arena *, const struct held *,
-    struct snap_file *, size_t n, struct snapshot *s, struct fail *);
+struct sets_to_add {
+	const struct conf *conf;
+	const struct held *held;
+	const struct set_rows *rows; /* all of the sets are among them */
+	const int64_t *ids;
+	size_t n;
+	enum set_origin origin;
+};
+/* Appends the sets, with their files, to the snapshot. */
+enum err snap_sets_add(struct db *, struct arena *, const struct sets_to_add *,
+    struct snapshot *, struct fail *);
+/* Runs the queries SETS and MEMBERS of supply; ids that are gone are passed over. */
+enum err snap_sets_query(struct db *, struct arena *, const struct conf *,
+    const struct request *, const struct supply_query *, struct snapshot *,
+    struct fail *);
+enum err snap_members_read(struct db *, struct arena *, const struct request *,
+    const int64_t *ids, size_t n, struct supply_rows *, struct fail *);
 
 /* A number that need not be there. */
 static inline enum err

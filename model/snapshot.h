@@ -168,6 +168,18 @@ struct snap_glance {
 	int64_t last_fileset; /* largest id; 0 = none exists */
 };
 
+/*
+ * A query that supply made (model/supply.h), for explain and replay; no decision looks
+ * at it.
+ */
+struct snap_query {
+	const char *stage, *query; /* codes */
+	const char *resource; /* that plain jobs are wanted for; "" = not for one */
+	int64_t subject;      /* file set, or minus the id of an app; 0 = several */
+	int64_t most, rows;   /* asked for, 0 = no limit; read */
+	bool lock;
+};
+
 struct snapshot {
 	struct snap_glance glance;
 	const struct catalog *cat;
@@ -246,6 +258,14 @@ struct snapshot {
 	bool waited;        /* this is the additional attempt after a wait */
 	/* the wait ended because results of a wanted file appeared */
 	bool wait_brought;
+	struct snap_query *queries; /* by which candidates were read */
+	size_t nqueries, queries_cap;
 };
+
+/* The snapshot's entry of a file set, until another one is added; NULL if there is
+ * none. */
+struct snap_file *snapshot_file(const struct snapshot *, int64_t fileset_id);
+/* Is there any candidate, apps that use almost no CPU aside? */
+bool snapshot_any_candidate(const struct snapshot *);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include "lib/arena.h"
+#include "model/rows.h"
 #include "lib/banned.h"
 
 #define TO(kind, name) (1u << kind##_##name)
@@ -37,4 +38,12 @@ state_may_become(enum state_kind kind, int from, int to)
 		if (states[i].kind == kind && states[i].value == from)
 			return to >= 0 && to < 32 && (states[i].may_become >> to & 1);
 	return false;
+}
+
+int64_t
+result_ready(const struct workunit *wu, int32_t priority)
+{
+#define MEANS(name, when, value, sql_when, sql_value) (when) ? (value):
+	return READY_MEANINGS(MEANS, , , ) 0;
+#undef MEANS
 }

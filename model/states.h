@@ -72,4 +72,8 @@ enum { READY_SHARDS = READY_SHARDS_, READY_PRIORITIES = READY_PRIORITIES_ };
 #define READY_TEXT(digits)  READY_TEXT_(digits)
 #define READY_TEXT_(digits) #digits
 
+struct workunit;
+/* result.ready of an unsent result of the workunit: its file set, or its shard. */
+int64_t result_ready(const struct workunit *, int32_t priority);
+
 #endif

@@ -16,7 +16,7 @@
 #include "proto/reply.h"
 #include "sched/trace/rpc_dump.h"
 #include "sched/rpc/counts.h"
-#include "sched/rpc/contention.h"
+#include "rules/sched/contention.h"
 
 struct decision_log;
 struct admin_text { /* a file of proto/project_text.h, as last read */

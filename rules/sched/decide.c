@@ -10,8 +10,6 @@
 #include <string.h>
 #include "lib/banned.h"
 
-enum { NEED_FACTOR = 4, NEED_MOST = 256 };
-
 struct rank {
 	int32_t priority;
 	size_t i;
@@ -274,14 +272,4 @@ bool
 decide_wants_work(const struct conf *cf, const struct request *rq)
 {
 	return !cf->dont_send_jobs && !rq->dont_send_work && work_req_asks(rq);
-}
-
-size_t
-decide_need(
-    const struct conf *cf, const struct request *rq, const struct snapshot *snap)
-{
-	struct machine m = machine_of(cf, rq, snap);
-	size_t jobs = limits_per_rpc(cf, rq, &m);
-
-	return jobs > NEED_MOST / NEED_FACTOR ? NEED_MOST : jobs * NEED_FACTOR;
 }

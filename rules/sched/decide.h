@@ -28,13 +28,6 @@ struct decision *decide(struct arena *, const struct conf *, const struct reques
     const struct snapshot *, int64_t now, struct rng *, const int64_t *lost,
     size_t nlost);
 
-/*
- * How many candidates load should read at most for this request: 4 x the jobs that it
- * can get (performance.md 1 (R5)), at least 4.
- */
-size_t decide_need(
-    const struct conf *, const struct request *, const struct snapshot *);
-
 /* Does the request ask for work at all (scheduling.md 2.3)?  Load skips the candidates
  * otherwise. */
 bool decide_wants_work(const struct conf *, const struct request *);

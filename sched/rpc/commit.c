@@ -36,7 +36,7 @@ static void
 commit_roll_back(struct rpc *x)
 {
 	db_rollback(x->db);
-	x->locking = false;
+	x->tx = TX_NONE;
 	if (x->snap->host_new)
 		x->snap->host.id = 0;
 }
@@ -151,9 +151,9 @@ commit_begin(struct rpc *x, bool together)
 static bool
 changes_nothing_else(const struct rpc *x, const struct commit *w)
 {
-	return w->nops == 0 && w->ntouches == 0 && !x->locking && !x->snap->host_new &&
-	       !x->snap->detach_in_progress && x->snap->havs == x->stored_havs &&
-	       rpc_only_host(x);
+	return w->nops == 0 && w->ntouches == 0 && x->tx == TX_NONE &&
+	       !x->snap->host_new && !x->snap->detach_in_progress &&
+	       x->snap->havs == x->stored_havs && rpc_only_host(x);
 }
 
 /* Stores a sample for statistics; losing one does no harm. */
@@ -178,7 +178,7 @@ store_baseline_cost(struct rpc *x)
 static enum err
 commit_transaction(struct rpc *x, struct commit *w, bool together, enum rpc_step *next)
 {
-	enum err e = x->locking ? OK : commit_begin(x, together);
+	enum err e = x->tx == TX_OPEN ? OK : commit_begin(x, together);
 
 	if (e == OK)
 		e = commit_write_all(x, w);
@@ -212,7 +212,7 @@ takes_trickles(const struct rpc *x)
 static void
 committed(struct rpc *x)
 {
-	x->locking = false;
+	x->tx = TX_NONE;
 	x->trickles_stored = takes_trickles(x);
 	raise_files_no_work(x);
 	store_baseline_cost(x);

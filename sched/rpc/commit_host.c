@@ -174,8 +174,11 @@ static enum err
 write_files(struct rpc *x)
 {
 	const struct snapshot *s = x->snap;
-	int64_t *ids = NEWN(x->a, int64_t, s->nheld_files + 1), *old;
-	size_t n = 0, nold;
+	int64_t *ids = NEWN(x->a, int64_t, s->nheld_files + 1);
+	struct held_change change = {
+		.hostid = s->host.id, .held = ids, .now = x->now
+	};
+	size_t n = 0;
 
 	if (!x->req->host.present)
 		return OK;
@@ -187,9 +190,9 @@ write_files(struct rpc *x)
 	if (!s->glance.there)
 		return host_files_save(
 		    x->db, x->a, s->host.id, ids, n, x->now, &x->fail);
-	old = known_files(x, &nold);
-	return host_files_change(
-	    x->db, x->a, s->host.id, old, nold, ids, n, x->now, &x->fail);
+	change.old = known_files(x, &change.nold);
+	change.nheld = n;
+	return host_files_change(x->db, x->a, &change, &x->fail);
 }
 
 bool

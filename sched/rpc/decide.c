@@ -40,12 +40,14 @@ rpc_decide(struct rpc *x, enum rpc_step *next)
 	}
 	x->dec = decide(
 	    x->a, x->conf, x->req, x->snap, x->now, &rng, x->lost, x->nlost);
-	if (x->dec->more || x->dec->more_nci)
+	if (x->dec->more || x->dec->more_nci) {
+		supply_more(x->supply, x->dec);
 		*next = RPC_more;
-	else if (x->dec->nwant > 0 && x->snap->wait_possible)
-		*next = RPC_wait;
-	else
+	} else if (x->dec->nwant > 0 && x->snap->wait_possible) {
+		*next = x->tx == TX_OPEN ? RPC_unlock : RPC_wait;
+	} else {
 		rpc_complete_decision(x, 0);
+	}
 	return OK;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Composes the snapshot that the decision is made from.  Reads only.  Every load of one
- * RPC draws from the same seed, so that a reload after a wait tries the files in the
- * same order.
+ * The head of the snapshot that the decision is made from; the step more adds the
+ * candidates.  Reads only.  Every load of one RPC draws from the same seed, so that a
+ * reload after a wait tries the files in the same order.
  */
 #include "sched/trace/recording.h"
 
@@ -10,10 +10,15 @@
 #include "lib/crypt.h"
 #include "lib/text.h"
 #include "proto/prefs.h"
+#include "rules/sched/baseline_cost.h"
+#include "rules/sched/decide.h"
 #include "rules/sched/identity.h"
 #include "lib/banned.h"
 
-enum { DOWN_MAX = 50 }; /* messages for tasks in one reply; the rest follows */
+enum {
+	DOWN_MAX = 50, /* messages for tasks in one reply; the rest follows */
+	DRAW_EVERY_S = 5,
+};
 
 /* --- the host --- */
 
@@ -137,8 +142,66 @@ key_is_missing(const struct rpc *x)
 	return x->req->code_sign_key == NULL && x->keys->code_sign_public == NULL;
 }
 
-static enum err
-load(struct rpc *x)
+/* Has this process drawn just now?  (A clock that was put back counts as later.) */
+static bool
+drew_lately(const struct rpc *x)
+{
+	return x->drawn_at != NULL && x->now >= *x->drawn_at &&
+	       x->now < *x->drawn_at + DRAW_EVERY_S;
+}
+
+/* A request with jobs drawn for statistics costs twice as much, so a process that is
+ * busy draws once in a while; a request that did draws again when it loads again. */
+static bool
+draws(struct rpc *x, struct rng *rng)
+{
+	if (!decide_wants_work(x->conf, x->req) || x->refused != REFUSE_NOTHING ||
+	    x->only_job != 0)
+		return false;
+	if (!baseline_cost_due(x->snap->host.id, x->req->rpc_seqno, rng) ||
+	    (!x->drew && drew_lately(x)))
+		return false;
+	x->drew = true;
+	if (x->drawn_at != NULL)
+		*x->drawn_at = x->now;
+	return true;
+}
+
+/* What the candidates follow from is known: the steps more and lock read them. */
+static void
+begin_supply(struct rpc *x)
+{
+	struct supply_in in = { .conf = x->conf,
+		.req = x->req,
+		.snap = x->snap,
+		.now = x->now,
+		.seed = x->seed,
+		.nlost = x->nlost,
+		.gets_no_job = x->refused != REFUSE_NOTHING,
+		.may_lock = !x->dry,
+		.in_cluster = db_in_cluster(x->db),
+		.only_job = x->only_job,
+		.contention = x->contention };
+
+	in.draws = draws(x, &in.draw_rng);
+	x->supply = supply_new(x->a, &in);
+}
+
+/* Whether this host may get work at all. */
+static void
+refuse_work(struct rpc *x)
+{
+	x->refused = refuse_host(x->a, x->conf, x->req, x->user, x->host, x->cat);
+	if (x->refused == REFUSE_NOTHING && key_is_strange(x))
+		x->refused = REFUSE_KEY_CHANGED;
+	if (x->refused == REFUSE_NOTHING && key_is_missing(x))
+		x->refused = REFUSE_NO_KEY;
+	if (x->host_wait_s > 0) /* for whatever else, it would have a row */
+		x->refused = REFUSE_NEW_HOSTS;
+}
+
+enum err
+rpc_load(struct rpc *x, enum rpc_step *next)
 {
 	struct snapshot *s = NEW(x->a, struct snapshot);
 
@@ -152,13 +215,7 @@ load(struct rpc *x)
 	x->host_wait_s = 0;
 	if (s->host_new)
 		TRY(rpc_count_new_hosts(x));
-	x->refused = refuse_host(x->a, x->conf, x->req, x->user, x->host, x->cat);
-	if (x->refused == REFUSE_NOTHING && key_is_strange(x))
-		x->refused = REFUSE_KEY_CHANGED;
-	if (x->refused == REFUSE_NOTHING && key_is_missing(x))
-		x->refused = REFUSE_NO_KEY;
-	if (x->host_wait_s > 0) /* for whatever else, it would have a row */
-		x->refused = REFUSE_NEW_HOSTS;
+	refuse_work(x);
 	s->wait_brought = x->wait == WAIT_BROUGHT;
 	s->waited = s->wait_brought || x->wait == WAIT_IN_VAIN;
 	s->wait_possible = x->conf->locality_scheduling_wait_period > 0 &&
@@ -173,18 +230,8 @@ load(struct rpc *x)
 	TRY(load_down(x, s));
 	TRY(load_logs(x, s));
 	recording_begin(x);
-	TRY(rpc_load_files(x, s));
-	if (x->refused == REFUSE_NOTHING)
-		TRY(rpc_need_hosts(x, s));
-	return rpc_need_versions(x, s);
-}
-
-enum err
-rpc_load(struct rpc *x, enum rpc_step *next)
-{
-	enum err e = load(x);
-
-	if (e == OK)
-		*next = RPC_decide;
-	return e;
+	TRY(snapshot_files(x->db, x->a, x->conf, x->req, x->now, s, &x->fail));
+	begin_supply(x);
+	*next = RPC_more;
+	return OK;
 }

@@ -9,16 +9,6 @@
 #include "rules/sched/quota.h"
 #include "lib/banned.h"
 
-bool
-rpc_any_candidate(const struct snapshot *s)
-{
-	size_t n = s->nplain + s->ntargeted;
-
-	for (size_t i = 0; i < s->nfiles; i++)
-		n += s->files[i].njobs;
-	return n > 0;
-}
-
 /* The day's counts start again at the host's own midnight. */
 static enum err
 load_versions(struct rpc *x, struct snapshot *s)
@@ -45,7 +35,7 @@ rpc_need_versions(struct rpc *x, struct snapshot *s)
 {
 	size_t jobs = s->nin_progress + x->req->nreports + s->nnci + s->ndrawn;
 
-	if (x->havs_read || (jobs == 0 && !rpc_any_candidate(s) &&
+	if (x->havs_read || (jobs == 0 && !snapshot_any_candidate(s) &&
 				!quota_new_day(s->host.id, s->last_rpc_time, x->now)))
 		return OK;
 	return load_versions(x, s);
@@ -57,7 +47,7 @@ enum err
 rpc_need_hosts(struct rpc *x, struct snapshot *s)
 {
 	int64_t most = x->conf->max_hosts_with_work_per_account, id = 0;
-	bool could = rpc_any_candidate(s) || s->nnci > 0 ||
+	bool could = snapshot_any_candidate(s) || s->nnci > 0 ||
 	             (s->wait_possible && s->nfiles > 0);
 	enum err e;
 

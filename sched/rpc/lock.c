@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Candidates that many hosts want at once are locked as they are read (performance.md
- * 2). */
+/* The transaction in which candidates that many hosts want at once are locked as they
+ * are read (performance.md 2).  Nothing is written in it before the commit. */
 #include "sched/rpc/rpc.h"
 
 #include <stdlib.h>
@@ -26,22 +26,35 @@ hold_workunits(struct rpc *x)
 	return workunits_hold(x->db, x->a, ids, n, &x->fail);
 }
 
+/*
+ * Whoever is waited for comes first: the account of a new host, and the workunits of
+ * what is reported.  Candidates that are locked then keep nobody waiting who has what
+ * this request needs.
+ */
 enum err
-rpc_lock(struct rpc *x)
+rpc_lock(struct rpc *x, enum rpc_step *next)
 {
-	enum err e = db_begin_current(x->db, &x->fail);
-
-	x->locking = e == OK;
-	if (e == OK && x->snap->host_new)
-		e = user_lock(x->db, x->user->id, &x->fail);
-	return e == OK ? hold_workunits(x) : e;
+	TRY(db_begin_current(x->db, &x->fail));
+	x->tx = TX_OPEN;
+	if (x->snap->host_new)
+		TRY(user_lock(x->db, x->user->id, &x->fail));
+	TRY(hold_workunits(x));
+	*next = RPC_more;
+	return OK;
 }
 
 void
-rpc_unlock(struct rpc *x)
+rpc_roll_back(struct rpc *x)
 {
-	if (!x->locking)
-		return;
-	x->locking = false;
-	db_rollback(x->db);
+	if (x->tx == TX_OPEN)
+		db_rollback(x->db);
+	x->tx = TX_NONE;
+}
+
+enum err
+rpc_unlock(struct rpc *x, enum rpc_step *next)
+{
+	rpc_roll_back(x);
+	*next = supply_pending(x->supply) ? RPC_more : RPC_wait;
+	return OK;
 }

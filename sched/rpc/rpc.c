@@ -63,7 +63,7 @@ rpc_run_steps(struct rpc *x)
 
 		assert(e != OK || (steps[x->step].successors & 1U << next) != 0);
 		if (e != OK)
-			rpc_unlock(x);
+			rpc_roll_back(x);
 		if (e == E_RETRY)
 			e = rpc_retry(x, &jitter);
 		if (e != OK)

@@ -22,7 +22,8 @@
 #include "model/request.h"
 #include "model/snapshot.h"
 #include "proto/reply.h"
-#include "sched/rpc/contention.h"
+#include "rules/sched/contention.h"
+#include "rules/sched/supply.h"
 #include "sched/rpc/refuse.h"
 
 enum {
@@ -42,6 +43,11 @@ enum rpc_waited {
 	WAIT_NO_PLACE, /* too many wait already, or no trigger could be raised */
 	WAIT_IN_VAIN,
 	WAIT_BROUGHT, /* it ended because results had been made */
+};
+
+enum rpc_tx {
+	TX_NONE,
+	TX_OPEN, /* with candidates locked; the commit goes on in it */
 };
 
 struct rpc {
@@ -78,6 +84,7 @@ struct rpc {
 	int64_t host_wait_s;
 	enum situation refused; /* after authentication: reports are still taken */
 	struct snapshot *snap;
+	struct supply *supply; /* what candidates of snap are read by */
 	/* snap->havs as they are stored: a new day begins in the snapshot only */
 	const struct host_app_version *stored_havs;
 	bool havs_read;
@@ -91,7 +98,7 @@ struct rpc {
 	int retries, rounds; /* rounds: that lost jobs */
 	int64_t *lost;       /* result ids that others took */
 	size_t nlost, lost_cap;
-	bool locking;     /* the transaction is open, with candidates locked */
+	enum rpc_tx tx;
 	bool drew;        /* jobs for statistics */
 	int64_t start_ms; /* on the monotonic clock */
 	enum rpc_waited wait;
@@ -161,29 +168,16 @@ enum err rpc_still_no_host(struct rpc *);
 /* Sets host_wait_s for a new host; exact under the account's lock. */
 enum err rpc_count_new_hosts(struct rpc *);
 
-/*
- * Begins the transaction before candidates are read, so that they can be locked.
- * Whoever is waited for comes first: the account of a new host, and the workunits of
- * what is reported.  Candidates that are locked then keep nobody waiting who has what
- * we need.
- */
-enum err rpc_lock(struct rpc *);
-/* Rolls that back, if it is so; nothing was written. */
-void rpc_unlock(struct rpc *);
+/* Rolls the transaction of the step lock back, if it is open; nothing was written. */
+void rpc_roll_back(struct rpc *);
 
-/* Parts of load: file sets and candidates; what is known of versions here, if there is
- * any job that it matters for. */
-enum err rpc_load_files(struct rpc *, struct snapshot *);
+/* What is known of versions here, if there is any job that it matters for. */
 enum err rpc_need_versions(struct rpc *, struct snapshot *);
-bool rpc_any_candidate(const struct snapshot *);
 /* Sets account_full, where the host has no job and could get one. */
 enum err rpc_need_hosts(struct rpc *, struct snapshot *);
 
 /* Derives the preferences from the texts of the account and the client. */
 void rpc_prefs(struct rpc *, struct snapshot *);
-/* Makes result only_job the only candidate of the snapshot.  E_NOTFOUND: it is gone. */
-enum err rpc_only_job(struct rpc *);
-
 /* The line of the log about a finished RPC. */
 void rpc_log(const struct rpc *, int64_t us, uint64_t statements);
 

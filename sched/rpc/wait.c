@@ -189,7 +189,6 @@ rpc_wait(struct rpc *x, enum rpc_step *next)
 		*next = RPC_load;
 		return OK;
 	}
-	rpc_unlock(x);
 	fd = raise_triggers(x) ? take_slot(x) : -1;
 	if (fd < 0) {
 		x->wait = WAIT_NO_PLACE;

@@ -11,6 +11,7 @@
 #include "db/entity.h"
 #include "db/private.h"
 #include "db/schema.h"
+#include "test/sql/candidates.h"
 #include "lib/banned.h"
 
 enum { RUN_STEPS = 60, KILLED = 9, UNSENT = 2000 };
@@ -105,8 +106,7 @@ adopted_is_whole(const char *name)
 	struct catalog cat = { .apps = &app, .napps = 1 };
 	struct snapshot s = { .cat = &cat };
 	struct rng rng = rng_seed(1);
-	ck_ok(
-	    snapshot_plain(db, &a, &cf, &rng, UNSENT, NULL, (bool[]){ true }, &s, &f));
+	ck_ok(read_plain(db, &a, &cf, &rng, UNSENT, (bool[]){ true }, &s, &f));
 	ck_assert_uint_eq(s.nplain, UNSENT);
 
 	char domain[] = "\xd0\xbf\xd0\xba \xff"; /* latin1 columns cannot hold it */

@@ -5,6 +5,7 @@
 
 #include "db/stmts.h"
 #include "model/states.h"
+#include "test/sql/candidates.h"
 #include "trigger/store.h"
 #include "lib/banned.h"
 
@@ -34,9 +35,9 @@ START_TEST(the_loader_picks_from_the_working_set)
 	ck_ok(fileset_set_paused(db, draining, FILESET_DRAINING, &f));
 	for (size_t i = 0; i < N(odd); i++)
 		ck_ok(trigger_raise(&dirs, TRIGGER_WORKING_SET, odd[i], &f));
-	ck_ok(snapshot_working_set(db, &a, &cf, &rq, &rng, 2, &s, &f));
+	ck_ok(read_working_set(db, &a, &cf, &rq, &rng, 2, &s, &f));
 	ck_assert_uint_eq(s.nfiles, 2);
-	ck_ok(snapshot_working_set(db, &a, &cf, &rq, &rng, 9, &s, &f));
+	ck_ok(read_working_set(db, &a, &cf, &rq, &rng, 9, &s, &f));
 	ck_assert_uint_eq(s.nfiles, 4);
 	for (size_t i = 0; i < s.nfiles; i++) {
 		ck_assert(s.files[i].from_working_set && !s.files[i].held);
@@ -60,7 +61,7 @@ START_TEST(the_loader_searches_once_around)
 		struct rng rng = rng_seed(seed);
 		bool hit[2] = { false };
 
-		ck_ok(snapshot_search(db, &a, &cf, &rq, &rng, 1000, &s, &f));
+		ck_ok(read_searched(db, &a, &cf, &rq, &rng, 1000, &s, &f));
 		for (size_t i = 0; i < s.nfiles; i++) {
 			ck_assert(s.files[i].searched);
 			ck_assert_int_ne(s.files[i].fileset_id, last - 1);
@@ -98,7 +99,7 @@ START_TEST(a_gap_does_not_lead_all_searches_to_one_set)
 		struct snapshot s = { 0 };
 		struct rng rng = rng_seed(seed);
 
-		ck_ok(snapshot_search(db, &a, &cf, &rq, &rng, 1, &s, &f));
+		ck_ok(read_searched(db, &a, &cf, &rq, &rng, 1, &s, &f));
 		ck_assert_uint_eq(s.nfiles, 1);
 		for (int i = 0; i < READY; i++)
 			found[i] += s.files[0].fileset_id == ids[i];
@@ -121,7 +122,7 @@ START_TEST(files_past_the_need_are_not_loaded)
 	int64_t ready;
 
 	make_results("past_wu", 1, full, 6, 1, &wu);
-	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 10, NULL, &s, &f));
+	ck_ok(read_jobs(db, &a, &cf, 0, 1, 10, &s, &f));
 	ck_assert(!files[0].has_unsent && !files[0].unread);
 	ck_assert_uint_eq(files[1].njobs, 4);
 	ck_assert(!files[2].has_unsent && !files[2].unread);
@@ -137,93 +138,84 @@ START_TEST(files_past_the_need_are_not_loaded)
 }
 END_TEST
 
-static bool
-is_there_one(const void *ctx)
-{
-	const struct snap_file *file = ctx;
-
-	return file->njobs > 0;
-}
-
-static bool
-never_enough(const void *ctx)
-{
-	(void)ctx;
-	return false;
-}
-
-static int64_t skip_now;
-
-static int64_t
-skip_some(const void *ctx, int64_t fileset_id)
-{
-	(void)ctx, (void)fileset_id;
-	return skip_now;
-}
-
-static bool lock_now;
-
-static enum err
-lock_some(const void *ctx, int64_t fileset_id, bool *lock)
-{
-	(void)ctx, (void)fileset_id;
-	*lock = lock_now;
-	return OK;
-}
-
-static int unlocked;
-
+/* Jobs of one file in slices.  Without resources in the goal there is enough at once.
+ */
 static void
-unlock_all(const void *ctx)
+in_slices(
+    struct snapshot *s, size_t need, const struct supply_goal *goal, uint64_t seed)
 {
-	(void)ctx;
-	unlocked++;
+	struct candidates c;
+
+	candidates_begin(&c, db, &a, &cf, s, &f);
+	c.p.until_enough = true;
+	c.p.in.now = 10;
+	c.p.in.seed = seed;
+	c.p.in.in_cluster = true;
+	for (int i = 0; i < 8 && seed != 0; i++)
+		contention_lost(&c.p.contention, s->files[0].fileset_id, 10);
+	if (goal != NULL)
+		c.p.goal = *goal;
+	supply_files_begin(&c.p, 0, CANDIDATES_PER_JOB * need);
+	ck_ok(candidates_read(&c, supply_files_next, supply_files_take));
 }
 
-/* Slices of a file until it is enough; of one that many want the first are left. */
+/* A seed by which that many jobs of a contended file are left to others. */
+static uint64_t
+seed_that_skips(int64_t n)
+{
+	struct contention hot = { 0 };
+
+	for (int i = 0; i < 8; i++)
+		contention_lost(&hot, 909, 10);
+	for (uint64_t seed = 1;; seed++) {
+		struct rng rng = rng_seed(seed ^ 7);
+
+		if (contention_skip(&hot, 909, 10, &rng) == n)
+			return seed;
+	}
+}
+
+/* Slices of a file until there is enough; the first jobs of one that many want are
+ * left to them. */
 START_TEST(jobs_come_in_slices)
 {
 	struct workunit wu;
 	int64_t id = make_results("slices", 1, 909, 60, 1, &wu);
+	struct app app = { .id = 1 };
+	struct catalog cat = { .apps = &app, .napps = 1 };
 	struct snap_file file = { .fileset_id = 909, .has_unsent = true };
-	struct snapshot s = { .user = { .id = 304 }, .files = &file, .nfiles = 1 };
-	struct candidate_budget one = {
-		.is = is_there_one, .skip = skip_some, .lock = lock_some, .ctx = &file
+	struct snapshot s = {
+		.user = { .id = 304 }, .files = &file, .nfiles = 1, .cat = &cat
 	};
-	struct candidate_budget all = {
-		.is = never_enough, .skip = skip_some, .lock = lock_some
+	struct work_left left = { 1e18, 0 };
+	const struct supply_goal never = {
+		.apps = { .cat = &cat, .nresources = 1, .v = (bool[]){ true } },
+		.work = { .new_style = true, .left = &left, .n = 1 },
+		.need = SIZE_MAX
 	};
 
-	ck_ok(snapshot_jobs(db, &a, &cf, 0, 100, 10, &one, &s, &f));
+	in_slices(&s, 100, NULL, 0);
 	ck_assert_uint_eq(file.njobs, 8);
 	ck_assert_int_eq(file.jobs[0].id, id);
 	ck_assert(s.search.left);
 	s.search.left = false;
-	ck_ok(snapshot_jobs(db, &a, &cf, 0, 100, 10, &all, &s, &f));
+	in_slices(&s, 100, &never, 0);
 	ck_assert_uint_eq(file.njobs, 60);
 	for (int i = 0; i < 60; i++)
 		ck_assert_int_eq(file.jobs[i].id, id + i);
 	ck_assert(!s.search.left);
-	ck_ok(snapshot_jobs(db, &a, &cf, 0, 5, 10, &all, &s, &f));
+	in_slices(&s, 5, &never, 0);
 	ck_assert_uint_eq(file.njobs, 20);
 	ck_assert(s.search.left);
-	skip_now = 3;
-	ck_ok(snapshot_jobs(db, &a, &cf, 0, 100, 10, &one, &s, &f));
+	in_slices(&s, 100, NULL, seed_that_skips(3));
 	ck_assert_uint_eq(file.njobs, 8);
 	ck_assert_int_eq(file.jobs[0].id, id + 3);
-	skip_now = 61; /* there are not so many */
-	ck_ok(snapshot_jobs(db, &a, &cf, 0, 100, 10, &one, &s, &f));
+	in_slices(&s, 100, NULL, seed_that_skips(61)); /* there are not so many */
 	ck_assert_int_eq(file.jobs[0].id, id);
-	skip_now = 0;
 }
 END_TEST
 
-static bool
-enough_at_once(const void *ctx)
-{
-	(void)ctx;
-	return true;
-}
+static int unlocked;
 
 /* Candidates of file set 911 for an account, the first id; 0 = none. */
 static int64_t
@@ -231,12 +223,15 @@ first_of_911(struct db *from, int64_t userid, size_t *n)
 {
 	struct snap_file file = { .fileset_id = 911, .has_unsent = true };
 	struct snapshot s = { .user = { .id = userid }, .files = &file, .nfiles = 1 };
-	struct candidate_budget one = { .is = enough_at_once,
-		.skip = skip_some,
-		.lock = lock_some,
-		.unlock = unlock_all };
+	struct candidates c;
 
-	ck_ok(snapshot_jobs(from, &a, &cf, 0, 100, 10, &one, &s, &f));
+	candidates_begin(&c, from, &a, &cf, &s, &f);
+	c.p.until_enough = c.p.in.may_lock = c.p.locked = true;
+	c.p.in.now = 10;
+	contention_lost(&c.p.contention, 911, 10);
+	supply_files_begin(&c.p, 0, 400);
+	ck_ok(candidates_read(&c, supply_files_next, supply_files_take));
+	unlocked += c.unlocked;
 	ck_assert(file.has_unsent);
 	*n = file.njobs;
 	return file.njobs > 0 ? file.jobs[0].id : 0;
@@ -260,7 +255,6 @@ START_TEST(locked_jobs_are_passed_over)
 
 		first = first == 0 ? id : first;
 	}
-	lock_now = true;
 	ck_ok(db_open(&cf, DB_WORK, &others, &f));
 	ck_ok(db_begin(others, &f));
 	ck_assert_int_eq(first_of_911(others, 306, &n), first);
@@ -286,7 +280,6 @@ START_TEST(locked_jobs_are_passed_over)
 	db_rollback(db);
 	db_rollback(others);
 	db_close(others);
-	lock_now = false;
 }
 END_TEST
 
@@ -304,26 +297,26 @@ START_TEST(plain_jobs_come_from_shards)
 	for (int i = 0; i < 70; i++)
 		make_results(arena_printf(&a, "shards_%d", i), app.id, 0, 1, 1, &wu);
 	s.cat = &(struct catalog){ .apps = &app, .napps = 1 };
-	ck_ok(snapshot_plain(db, &a, &cf, &rng, 100, NULL, &unread, &s, &f));
+	ck_ok(read_plain(db, &a, &cf, &rng, 100, &unread, &s, &f));
 	ck_assert_uint_eq(s.nplain, 70);
 	ck_assert(!unread);
-	ck_ok(snapshot_plain(db, &a, &cf, &rng, 100, NULL, &unread, &s, &f));
+	ck_ok(read_plain(db, &a, &cf, &rng, 100, &unread, &s, &f));
 	ck_assert_uint_eq(s.nplain, 70);
 	s.nplain = 0;
 	unread = true;
 	s.project_prefs = (struct project_prefs){ .apps = &other, .napps = 1 };
-	ck_ok(snapshot_plain(db, &a, &cf, &rng, 100, NULL, &unread, &s, &f));
+	ck_ok(read_plain(db, &a, &cf, &rng, 100, &unread, &s, &f));
 	ck_assert_uint_eq(s.nplain, 0);
 	ck_assert(unread);
-	ck_ok(snapshot_unwanted(db, &a, &cf, &rng, 100, &unread, &s, &f));
+	ck_ok(read_unwanted(db, &a, &cf, &rng, 100, &unread, &s, &f));
 	ck_assert_uint_eq(s.nplain, 70);
 	s.nplain = 0;
 	unread = true;
 	s.project_prefs.allow_non_preferred_apps = true;
-	ck_ok(snapshot_plain(db, &a, &cf, &rng, 3, NULL, &unread, &s, &f));
+	ck_ok(read_plain(db, &a, &cf, &rng, 3, &unread, &s, &f));
 	ck_assert_uint_eq(s.nplain, 12);
 	unread = true; /* of another app, say: what is there stays */
-	ck_ok(snapshot_plain(db, &a, &cf, &rng, 2, NULL, &unread, &s, &f));
+	ck_ok(read_plain(db, &a, &cf, &rng, 2, &unread, &s, &f));
 	ck_assert_uint_eq(s.nplain, 20);
 	/* The account has one of two results of a workunit. */
 	ck_ok(claim(make_results("shards_two", app.id, 0, 2, 1, &wu), 11, 304, 304));
@@ -331,14 +324,14 @@ START_TEST(plain_jobs_come_from_shards)
 	s.user.id = 304;
 	s.nplain = 0;
 	unread = true;
-	ck_ok(snapshot_plain(db, &a, &cf, &rng, 100, NULL, &unread, &s, &f));
+	ck_ok(read_plain(db, &a, &cf, &rng, 100, &unread, &s, &f));
 	ck_assert_uint_eq(s.nplain, 71);
-	ck_ok(snapshot_user_wus(db, &a, &cf, &s, &f));
+	ck_ok(read_user_wus(db, &a, &cf, &s, &f));
 	ck_assert_uint_eq(s.nuser_wus, 1);
 	ck_assert_int_eq(s.user_wus[0], wu.id);
 	for (size_t i = 0; i < s.nplain; i++)
 		s.plain[i].taken = -1; /* not asked for */
-	ck_ok(snapshot_user_wus(db, &a, &cf, &s, &f));
+	ck_ok(read_user_wus(db, &a, &cf, &s, &f));
 	ck_assert_uint_eq(s.nuser_wus, 1);
 	ck_assert_int_eq(s.user_wus[0], wu.id);
 	cf.one_result_per_user_per_wu = false;

@@ -7,6 +7,7 @@
 
 #include "db/stmts.h"
 #include "model/states.h"
+#include "test/sql/candidates.h"
 #include "lib/banned.h"
 
 enum { SIZE = 10, ALL = 100000 /* more sets than there are */ };
@@ -60,7 +61,7 @@ picked(uint64_t seed, size_t k)
 	struct rng rng = rng_seed(seed);
 	struct snapshot s = { .user = { .id = account } };
 
-	ck_ok(snapshot_working_set(db, &a, &cf, &rq, &rng, k, &s, &f));
+	ck_ok(read_working_set(db, &a, &cf, &rq, &rng, k, &s, &f));
 	return s;
 }
 
@@ -71,7 +72,7 @@ searched(uint64_t seed, size_t k)
 	struct rng rng = rng_seed(seed);
 	struct snapshot s = { .user = { .id = account } };
 
-	ck_ok(snapshot_search(db, &a, &cf, &rq, &rng, k, &s, &f));
+	ck_ok(read_searched(db, &a, &cf, &rq, &rng, k, &s, &f));
 	return s;
 }
 
@@ -153,15 +154,15 @@ START_TEST(L4_off_takes_no_new_files)
 	ready = searched(1, 1000).nfiles;
 	cf.locality_scheduling = false;
 	cf.locality_scheduling_wait_period = 10;
-	ck_ok(snapshot_working_set(db, &a, &cf, &rq, &rng, 9, &s, &f));
+	ck_ok(read_working_set(db, &a, &cf, &rq, &rng, 9, &s, &f));
 	ck_assert_uint_eq(s.nfiles, 0);
-	ck_ok(snapshot_search(db, &a, &cf, &rq, &rng, 1000, &s, &f));
+	ck_ok(read_searched(db, &a, &cf, &rq, &rng, 1000, &s, &f));
 	ck_assert_uint_eq(s.nfiles, ready);
 	app.locality_scheduling = true; /* one app is enough */
 	s = (struct snapshot){ .cat = &cat };
-	ck_ok(snapshot_working_set(db, &a, &cf, &rq, &rng, 9, &s, &f));
+	ck_ok(read_working_set(db, &a, &cf, &rq, &rng, 9, &s, &f));
 	ck_assert_uint_eq(s.nfiles, 1);
-	ck_ok(snapshot_search(db, &a, &cf, &rq, &rng, 1000, &s, &f));
+	ck_ok(read_searched(db, &a, &cf, &rq, &rng, 1000, &s, &f));
 	ck_assert_uint_gt(s.nfiles, ready);
 }
 END_TEST
@@ -175,7 +176,7 @@ search_costs(const struct catalog *cat, size_t *found)
 	struct rng rng = rng_seed(3);
 	uint64_t before = db_statements(db);
 
-	ck_ok(snapshot_search(db, &a, &cf, &rq, &rng, ALL, &s, &f));
+	ck_ok(read_searched(db, &a, &cf, &rq, &rng, ALL, &s, &f));
 	*found = s.nfiles;
 	return db_statements(db) - before;
 }
@@ -218,7 +219,7 @@ START_TEST(L16_skipped_ids_are_released)
 	struct snap_file file = { .fileset_id = set, .has_unsent = true };
 	struct snapshot s = { .user = { .id = 301 }, .files = &file, .nfiles = 1 };
 
-	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 1100, NULL, &s, &f));
+	ck_ok(read_jobs(db, &a, &cf, 0, 1, 1100, &s, &f));
 	ck_assert_uint_eq(file.njobs, 3);
 	ck_assert_int_eq(file.jobs[0].id, id);
 	ck_assert_str_eq(file.jobs[0].wu_xml_doc, "<workunit/>");
@@ -226,17 +227,17 @@ START_TEST(L16_skipped_ids_are_released)
 
 	ck_ok(claim(id + 2, 11, 301, 0)); /* the last one: two are passed over */
 	file = (struct snap_file){ .fileset_id = set, .has_unsent = true };
-	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 1299, NULL, &s, &f));
+	ck_ok(read_jobs(db, &a, &cf, 0, 1, 1299, &s, &f));
 	ck_assert_int_eq(file.last_id, id + 2);
 	ck_assert_uint_eq(file.njobs, 0);
 	ck_assert(file.has_unsent);
 	file = (struct snap_file){ .fileset_id = set, .has_unsent = true };
-	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 1300, NULL, &s, &f));
+	ck_ok(read_jobs(db, &a, &cf, 0, 1, 1300, &s, &f));
 	ck_assert_uint_eq(file.njobs, 2);
 
 	s.user.id = 302; /* another account gets them at once */
 	file = (struct snap_file){ .fileset_id = set, .has_unsent = true };
-	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 1100, NULL, &s, &f));
+	ck_ok(read_jobs(db, &a, &cf, 0, 1, 1100, &s, &f));
 	ck_assert_uint_eq(file.njobs, 2);
 }
 END_TEST
@@ -250,8 +251,8 @@ START_TEST(L16_two_hosts_of_one_account)
 	struct snapshot s = { .user = { .id = 303 }, .files = &one, .nfiles = 1 };
 	struct snapshot t = { .user = { .id = 303 }, .files = &two, .nfiles = 1 };
 
-	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 1100, NULL, &s, &f));
-	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 1100, NULL, &t, &f));
+	ck_ok(read_jobs(db, &a, &cf, 0, 1, 1100, &s, &f));
+	ck_ok(read_jobs(db, &a, &cf, 0, 1, 1100, &t, &f));
 	ck_assert_uint_eq(one.njobs, 4);
 	ck_assert_uint_eq(two.njobs, 4);
 	/* What one host got the other one loses, and goes on to higher ids. */
@@ -261,7 +262,7 @@ START_TEST(L16_two_hosts_of_one_account)
 	ck_err(claim(one.jobs[1].id, 11, 303, 0), E_RACE);
 	ck_ok(claim(one.jobs[2].id, 11, 303, 0));
 	two = (struct snap_file){ .fileset_id = set, .has_unsent = true };
-	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 1100, NULL, &t, &f));
+	ck_ok(read_jobs(db, &a, &cf, 0, 1, 1100, &t, &f));
 	ck_assert_uint_eq(two.njobs, 1);
 	ck_assert_int_eq(two.jobs[0].id, id + 3);
 }
@@ -331,7 +332,7 @@ START_TEST(race_05_retries_are_found)
 	results("retried", set, 1, 1);
 	s = held(name, 1);
 	ck_assert_uint_eq(s.nfiles, 1);
-	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 2000, NULL, &s, &f));
+	ck_ok(read_jobs(db, &a, &cf, 0, 1, 2000, &s, &f));
 	ck_assert_uint_eq(s.files[0].njobs, 1);
 	s = searched(3, 1000);
 	for (size_t i = 0; i < s.nfiles; i++)
@@ -378,7 +379,7 @@ START_TEST(race_11_names_are_only_names)
 
 		ck_assert_msg(s.nfiles == 1, "%s: %zu sets", odd[i], s.nfiles);
 		ck_assert_int_eq(s.files[0].fileset_id, ids[i]);
-		ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, 2000, NULL, &s, &f));
+		ck_ok(read_jobs(db, &a, &cf, 0, 1, 2000, &s, &f));
 		ck_assert_msg(
 		    s.files[0].njobs == 1, "%s: %zu jobs", odd[i], s.files[0].njobs);
 		ck_assert_int_eq(s.files[0].jobs[0].fileset_id, ids[i]);
@@ -402,13 +403,13 @@ START_TEST(race_12_the_file_is_not_read_from_names)
 	int64_t of_b = results("row_a_1", set_b, 1, 1);
 	struct snapshot s = held(names, 2);
 
-	ck_ok(snapshot_jobs(db, &a, &cf, 0, 9, 2000, NULL, &s, &f));
+	ck_ok(read_jobs(db, &a, &cf, 0, 9, 2000, &s, &f));
 	ck_assert_int_eq(snapshot_file(&s, set_a)->jobs[0].id, of_a);
 	ck_assert_int_eq(snapshot_file(&s, set_b)->jobs[0].id, of_b);
 	ck_ok(claim(of_a + 1, 11, 304, 0)); /* one is passed over */
 	account = 304;
 	s = held(names, 2);
-	ck_ok(snapshot_jobs(db, &a, &cf, 0, 9, 1100, NULL, &s, &f));
+	ck_ok(read_jobs(db, &a, &cf, 0, 9, 1100, &s, &f));
 	ck_assert_uint_eq(snapshot_file(&s, set_a)->njobs, 0);
 	ck_assert_int_eq(snapshot_file(&s, set_a)->last_id, of_a + 1);
 	ck_assert_uint_eq(snapshot_file(&s, set_b)->njobs, 1);
@@ -426,7 +427,7 @@ take_all(void)
 		struct snapshot s = searched(1, 1000);
 
 		taken = 0;
-		ck_ok(snapshot_jobs(db, &a, &cf, 0, 1000, 2000, NULL, &s, &f));
+		ck_ok(read_jobs(db, &a, &cf, 0, 1000, 2000, &s, &f));
 		for (size_t i = 0; i < s.nfiles; i++)
 			for (size_t k = 0; k < s.files[i].njobs; k++, taken++)
 				ck_ok(claim(s.files[i].jobs[k].id, 11, 306, 0));
@@ -461,7 +462,7 @@ START_TEST(D14_old_work_is_found)
 		struct snapshot s = { 0 };
 		int before = -1;
 
-		ck_ok(snapshot_old(db, &a, &cf, &rq, &rng, LIMIT, &s, &f));
+		ck_ok(read_old(db, &a, &cf, &rq, &rng, LIMIT, &s, &f));
 		ck_assert_uint_le(s.nfiles, 4);
 		most = most || s.nfiles == 4;
 		for (size_t i = 0; i < s.nfiles; i++) {

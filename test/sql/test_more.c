@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include "db/entity.h"
 #include "model/states.h"
+#include "test/sql/candidates.h"
 #include "lib/banned.h"
 
 enum { JOBS = 700, USER = 401 };
@@ -65,7 +66,7 @@ setup(void)
 	snap = (struct snapshot){
 		.user = { .id = USER }, .files = &file, .nfiles = 1, .cat = &cat
 	};
-	ck_assert_int_eq(snapshot_jobs(db, &a, &cf, 0, 2, 1100, NULL, &snap, &f), OK);
+	ck_assert_int_eq(read_jobs(db, &a, &cf, 0, 2, 1100, &snap, &f), OK);
 	ck_assert_uint_eq(file.njobs, 8);
 	ck_assert(snap.search.left);
 }
@@ -81,14 +82,14 @@ teardown(void)
 static void
 slice_of(bool plain, bool nci, int64_t once)
 {
-	const struct search what = {
+	const struct slice_of what = {
 		.conf = &cf, .req = &req, .nci = nci, .apps = &plain, .once = once
 	};
 	struct snap_search *q = nci ? &snap.nci_search : &snap.search;
 	size_t before = q->rows;
 	uint64_t statements = db_statements(db);
 
-	ck_assert_int_eq(snapshot_more(db, &a, &what, &snap, &f), OK);
+	ck_assert_int_eq(read_slice(db, &a, &what, &snap, &f), OK);
 	ck_assert_uint_le(q->rows - before, 256);
 	/* Those of the rows, four for 64 file sets each, one for 64 workunits each. */
 	ck_assert_uint_le(db_statements(db) - statements, 2 + 4 * 4 + 4 + 3);
@@ -241,7 +242,7 @@ START_TEST(what_the_account_got_is_known_with_all_jobs)
 	file = (struct snap_file){
 		.fileset_id = file.fileset_id, .held = true, .has_unsent = true
 	};
-	ck_assert_int_eq(snapshot_jobs(db, &a, &cf, 0, 2, 1100, NULL, &snap, &f), OK);
+	ck_assert_int_eq(read_jobs(db, &a, &cf, 0, 2, 1100, &snap, &f), OK);
 	ck_assert_uint_eq(file.njobs, 8);
 	ck_assert_int_gt(file.jobs[0].id, last);
 	while (snap.search.left)
@@ -348,8 +349,7 @@ START_TEST(urgent_jobs_come_first)
 		ck_assert_int_eq(workunit_insert(db, &wu, "<workunit/>", &f), OK);
 		ck_assert_int_eq(result_insert(db, &wu, &r, "<result/>", 1, &f), OK);
 	}
-	ck_assert_int_eq(
-	    snapshot_plain(db, &a, &cf, &rng, 2, NULL, &unread, &snap, &f), OK);
+	ck_assert_int_eq(read_plain(db, &a, &cf, &rng, 2, &unread, &snap, &f), OK);
 	ck_assert_uint_eq(snap.nplain, 8);
 	ck_assert_int_eq(snap.plain[0].priority, 2000000);
 	ck_assert_int_eq(snap.plain[1].priority, 5);

@@ -9,6 +9,7 @@
 #include "db/trigger_rows.h"
 #include "lib/fs.h"
 #include "model/states.h"
+#include "test/sql/candidates.h"
 #include "lib/banned.h"
 
 enum { NOW = 1000000000, DAY = 86400, FILES_MAX = 320 };
@@ -143,7 +144,7 @@ START_TEST(members_and_what_is_missing)
 	ck_assert(member_in(bc, file[1])->held && !member_in(bc, file[2])->held);
 	ck_assert_int_eq(member_in(bc, file[2])->bytes, 7);
 	ck_assert_str_eq(member_in(ab, file[0])->name, name_of("a"));
-	ck_ok(snapshot_sets(db, &a, &cf, &req, &c, 1, &snap, &f));
+	ck_ok(read_sets(db, &a, &cf, &req, &c, 1, &snap, &f));
 	ck_assert_uint_eq(snap.nmembers, 5);
 	ck_assert(!set_in(c)->held && !member_in(c, file[2])->has_others);
 	ck_assert(!snap.search.left);
@@ -198,7 +199,7 @@ START_TEST(facts_of_sets)
 	ck_assert(set_in(unsent)->has_unsent);
 	/* Only that one has candidates to be read. */
 	before = db_statements(db);
-	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, NOW, NULL, &snap, &f));
+	ck_ok(read_jobs(db, &a, &cf, 0, 1, NOW, &snap, &f));
 	ck_assert_uint_eq(db_statements(db) - before, 1);
 	ck_assert_uint_eq(set_in(unsent)->njobs, 1);
 }
@@ -353,7 +354,7 @@ START_TEST(bytes_are_corrected)
 	make_work(set, true);
 	holds("bytes");
 	load();
-	ck_ok(snapshot_jobs(db, &a, &cf, 0, 1, NOW, NULL, &snap, &f));
+	ck_ok(read_jobs(db, &a, &cf, 0, 1, NOW, &snap, &f));
 	job = set_in(set)->jobs[0];
 	name = job.name;
 	ck_assert_int_eq(result_set_bytes(db, job.id, 11, 4, 5, &f), E_RACE);

@@ -2,7 +2,7 @@
 /* What many hosts want at once, by the claims that were lost. */
 #include "test/unit/unit.h"
 
-#include "sched/rpc/contention.h"
+#include "rules/sched/contention.h"
 #include "lib/banned.h"
 
 START_TEST(lost_claims_make_a_set_hot_for_a_while)

@@ -9,6 +9,7 @@
 #include "rules/sched/host_misc.h"
 #include "rules/sched/hr.h"
 #include "rules/sched/quota.h"
+#include "rules/sched/supply.h"
 #include "rules/sched/trust.h"
 #include "test/unit/rules_world.h"
 #include "lib/banned.h"
@@ -62,7 +63,7 @@ START_TEST(candidates_needed)
 
 	w->req.host.p_ncpus = needs[_i].ncpus;
 	w->conf->max_wus_to_send = needs[_i].each;
-	ck_assert_uint_eq(decide_need(w->conf, &w->req, &w->snap), needs[_i].need);
+	ck_assert_uint_eq(supply_need(w->conf, &w->req, &w->snap), needs[_i].need);
 	world_free(w);
 }
 END_TEST

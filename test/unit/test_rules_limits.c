@@ -8,6 +8,7 @@
 #include "rules/sched/estimate.h"
 #include "rules/sched/hr.h"
 #include "rules/sched/quota.h"
+#include "rules/sched/supply.h"
 #include "rules/sched/trust.h"
 #include "model/states.h"
 #include "test/unit/rules_world.h"
@@ -141,7 +142,7 @@ START_TEST(jobs_per_request)
 	    "16/16 17/17 18/18 19/19 20/20");
 	d = world_decide(w);
 	ck_assert_uint_eq(d->nsends, per_rpc[_i].jobs);
-	ck_assert_uint_eq(decide_need(w->conf, &w->req, &w->snap),
+	ck_assert_uint_eq(supply_need(w->conf, &w->req, &w->snap),
 	    per_rpc[_i].jobs == 20 ? 256 : 4 * per_rpc[_i].jobs);
 	world_free(w);
 }

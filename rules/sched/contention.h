@@ -3,8 +3,8 @@
  * File sets, and apps without, of which this process has lost claims lately: many hosts
  * want jobs of them at once, so each request takes others (performance.md 2).
  */
-#ifndef SCHED_RPC_CONTENTION_H
-#define SCHED_RPC_CONTENTION_H
+#ifndef RULES_SCHED_CONTENTION_H
+#define RULES_SCHED_CONTENTION_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sched/rpc/contention.h"
+#include "rules/sched/contention.h"
 
 #include <stddef.h>
 #include "lib/arena.h"

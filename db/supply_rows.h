@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs the queries by which rules/sched/supply.h reads candidates. */
+#ifndef DB_SUPPLY_ROWS_H
+#define DB_SUPPLY_ROWS_H
+
+#include "db/db.h"
+#include "model/conf.h"
+#include "model/request.h"
+#include "model/supply.h"
+
+struct supply_source {
+	struct db *db;
+	struct arena *a; /* of the rows */
+	const struct conf *conf;
+	const struct request *req;
+	struct snapshot *snap; /* the query SETS adds to its files and members */
+};
+
+/*
+ * Makes exactly this query; rows is overwritten.  A number that is not there is no
+ * error: rows->found is false.
+ */
+enum err supply_run(struct supply_source *, const struct supply_query *,
+    struct supply_rows *rows, struct fail *);
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Queries that have nothing to choose.  One job instead of all candidates: would this
+ * host get it, and if not, why not?  What is in progress, reported and held stays as it
+ * was read.  And the jobs that are for this host in particular.
+ */
+#include "rules/sched/supply_own.h"
+
+#include <string.h>
+#include "rules/sched/fileset.h"
+#include "lib/banned.h"
+
+/* --- one job --- */
+
+bool
+supply_only_next(struct supply *p, struct supply_query *q)
+{
+	struct supply_only *r = &p->only;
+	int64_t *fileset_id;
+
+	switch (r->state) {
+	case ONLY_JOB:
+		q->kind = SUPPLY_BY_IDS;
+		q->ids = &p->in.only_job;
+		q->nids = 1;
+		return true;
+	case ONLY_SET:
+		fileset_id = &r->job->fileset_id;
+		supply_ask_sets(q, fileset_id, 1, SET_SEARCHED);
+		q->subject = *fileset_id;
+		return true;
+	case ONLY_LAST:
+		q->kind = SUPPLY_LAST_ID;
+		q->ready = q->subject = r->job->fileset_id;
+		return true;
+	case ONLY_RELEASED:
+		q->kind = SUPPLY_LAST_ID_BY;
+		q->ready = q->subject = r->job->fileset_id;
+		q->sent_by = p->in.now - p->in.conf->locality_skip_release;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Of other file sets those stay that nothing will come of: their files make room. */
+static void
+leave_given_up(const struct supply *p, int64_t but)
+{
+	struct snapshot *s = p->in.snap;
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->nfiles; i++) {
+		struct snap_file *f = &s->files[i];
+
+		if (f->fileset_id != but &&
+		    fileset_state(p->in.conf, f) >= FILE_EXHAUSTED)
+			s->files[n++] = *f;
+	}
+	s->nfiles = n;
+}
+
+static void
+take_job(struct supply *p, const struct supply_rows *rows)
+{
+	struct supply_only *r = &p->only;
+	struct snapshot *s = p->in.snap;
+	const struct app *app;
+
+	r->state = ONLY_DONE;
+	s->ntargeted = s->nplain = s->nnci = 0;
+	s->search = (struct snap_search){ 0 };
+	s->last_rpc_time = 0; /* how soon it asks again is not the question */
+	if (rows->n == 0)
+		return;
+	r->job = &rows->jobs[0];
+	app = catalog_app(s->cat, r->job->appid);
+	if (app != NULL && app->non_cpu_intensive) {
+		s->nci = r->job;
+		s->nnci = 1;
+	} else if (r->job->fileset_id == 0) {
+		s->plain = r->job;
+		s->nplain = 1;
+	} else {
+		r->state = snapshot_file(s, r->job->fileset_id) == NULL ? ONLY_SET :
+		                                                          ONLY_LAST;
+		return;
+	}
+	leave_given_up(p, 0);
+}
+
+/* The job's file set becomes the first, and the only one with jobs. */
+static void
+set_goes_first(struct supply *p, int64_t released_id)
+{
+	struct supply_only *r = &p->only;
+	struct snapshot *s = p->in.snap;
+	struct snap_file *file = snapshot_file(s, r->job->fileset_id), own;
+	struct snap_file *all;
+
+	if (file == NULL) /* the set is gone */
+		return;
+	own = *file;
+	leave_given_up(p, own.fileset_id);
+	own.jobs = r->job;
+	own.njobs = 1;
+	own.has_unsent = true;
+	own.unread = false;
+	own.last_id = r->last_id;
+	own.released_id = released_id;
+	all = NEWN(p->a, struct snap_file, s->nfiles + 1);
+	all[0] = own;
+	if (s->nfiles > 0)
+		memcpy(all + 1, s->files, s->nfiles * sizeof(*all));
+	s->files = all;
+	s->nfiles++;
+}
+
+void
+supply_only_take(struct supply *p, const struct supply_rows *rows)
+{
+	struct supply_only *r = &p->only;
+
+	switch (r->state) {
+	case ONLY_JOB:
+		take_job(p, rows);
+		break;
+	case ONLY_SET:
+		r->state = ONLY_LAST;
+		break;
+	case ONLY_LAST:
+		r->last_id = rows->found ? rows->number : 0;
+		r->state = rows->found ? ONLY_RELEASED : ONLY_DONE;
+		if (!rows->found)
+			set_goes_first(p, 0);
+		break;
+	default:
+		r->state = ONLY_DONE;
+		set_goes_first(p, rows->found ? rows->number : 0);
+	}
+}
+
+/* --- targeted and broadcast jobs --- */
+
+bool
+supply_targeted_next(struct supply *p, struct supply_query *q)
+{
+	const struct conf *cf = p->in.conf;
+
+	q->kind = SUPPLY_TARGETED;
+	q->multi_first = cf->enable_assignment ? 0 : 1;
+	q->multi_last = cf->enable_assignment_multi ? 1 : 0;
+	return !p->targeted_asked && q->multi_first <= q->multi_last;
+}
+
+void
+supply_targeted_take(struct supply *p, const struct supply_rows *rows)
+{
+	p->in.snap->targeted = rows->jobs;
+	p->in.snap->ntargeted = rows->n;
+	p->targeted_asked = true;
+}

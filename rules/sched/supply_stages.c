@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What each stage reads, and whether at all.  Only the stages nci and plain have
+ * several rounds: an app, or a resource, each.
+ */
+#include "rules/sched/supply_own.h"
+
+#include <stdlib.h>
+#include "rules/sched/decide.h"
+#include "lib/banned.h"
+
+enum { SEARCH_FIRST = 2 }; /* files of the search that are mostly enough */
+
+/* --- apps that use almost no CPU --- */
+
+static bool
+lacks_nci(const struct supply *p, const struct app *app)
+{
+	return app->non_cpu_intensive &&
+	       !decide_app_on_host(p->in.req, p->in.snap, app->id);
+}
+
+static void
+nci_begin(struct supply *p)
+{
+	struct snapshot *s = p->in.snap;
+
+	p->rng = rng_seed(p->in.seed ^ 5);
+	p->until_enough = false;
+	p->left_before = s->search.left;
+	s->search.left = false;
+}
+
+static void
+nci_done(struct supply *p)
+{
+	struct snapshot *s = p->in.snap;
+
+	s->nci_search.left = s->search.left;
+	s->search.left = p->left_before;
+	s->nci = s->plain;
+	s->nnci = s->nplain;
+	s->plain = NULL;
+	s->nplain = 0;
+}
+
+/* Some jobs of each app of which the host has none, whether it asks for work or not;
+ * before the plain jobs, whose place in the snapshot they use. */
+bool
+supply_begin_nci(struct supply *p)
+{
+	const struct catalog *cat = p->in.snap->cat;
+
+	if (p->round == 0)
+		nci_begin(p);
+	for (; p->round < cat->napps; p->round++) {
+		bool *apps;
+
+		if (!lacks_nci(p, &cat->apps[p->round]))
+			continue;
+		apps = NEWN(p->a, bool, cat->napps);
+		apps[p->round] = true;
+		supply_plain_begin(p, apps, CANDIDATES_PER_JOB, true);
+		return true;
+	}
+	nci_done(p);
+	return false;
+}
+
+bool
+supply_begin_nci_walk(struct supply *p)
+{
+	const struct catalog *cat = p->in.snap->cat;
+	bool *apps;
+
+	if (p->round > 0)
+		return false;
+	apps = NEWN(p->a, bool, cat->napps + 1);
+	for (size_t i = 0; i < cat->napps; i++)
+		apps[i] = !p->app_refused[i] && lacks_nci(p, &cat->apps[i]);
+	supply_walk_begin(p, true, apps);
+	return true;
+}
+
+/* --- what the host has, and what waits for it --- */
+
+bool
+supply_begin_only(struct supply *p)
+{
+	if (p->round > 0)
+		return false;
+	p->only = (struct supply_only){ .state = ONLY_JOB };
+	return true;
+}
+
+bool
+supply_begin_held(struct supply *p)
+{
+	if (p->round > 0)
+		return false;
+	p->rng = rng_seed(p->in.seed ^ 1);
+	p->until_enough = true;
+	supply_files_begin(p, 0, p->goal.need);
+	return true;
+}
+
+bool
+supply_begin_old(struct supply *p)
+{
+	struct snapshot *s = p->in.snap;
+
+	if (p->round > 0)
+		return false;
+	p->from = s->nfiles;
+	s->search.held_left = s->search.left;
+	if (!locality_takes_old(p->in.conf, p->in.req, s))
+		return false;
+	supply_old_begin(p, rng_seed(p->in.seed ^ 6));
+	return true;
+}
+
+/* The sets that the stage before has added. */
+static bool
+begin_added(struct supply *p)
+{
+	if (p->round > 0)
+		return false;
+	supply_files_begin(p, p->from, p->goal.need);
+	return true;
+}
+
+bool
+supply_begin_old_jobs(struct supply *p)
+{
+	return begin_added(p);
+}
+
+bool
+supply_begin_targeted(struct supply *p)
+{
+	const struct snap_glance *g = &p->in.snap->glance;
+
+	p->targeted_asked = false;
+	return p->round == 0 && (!g->there || g->has_aimed);
+}
+
+/* --- files that the host lacks --- */
+
+/* Enough was read before the files that the host lacks were looked for: they are, if
+ * the decision asks for more. */
+static bool
+looks_for_new_files(const struct supply *p)
+{
+	bool out = p->in.snap->search.new_files_out;
+
+	return p->more ? p->first_more && out : !out;
+}
+
+/* There is never enough if the decision asks for more. */
+static bool
+new_files_enough(const struct supply *p)
+{
+	return !p->more && supply_enough(p);
+}
+
+static void
+new_files_begin(struct supply *p)
+{
+	struct snapshot *s = p->in.snap;
+	size_t napps = s->cat->napps;
+
+	s->search.unread = NEWN(p->a, bool, napps + 1);
+	for (size_t i = 0; i < napps; i++)
+		s->search.unread[i] = true;
+	s->search.new_files_out = supply_enough(p);
+	s->search.left |= s->search.new_files_out;
+}
+
+bool
+supply_begin_picks(struct supply *p)
+{
+	if (p->round > 0)
+		return false;
+	p->from = p->in.snap->nfiles;
+	p->until_enough = true;
+	if (!p->more)
+		new_files_begin(p);
+	if (!looks_for_new_files(p))
+		return false;
+	supply_picks_begin(p, (size_t)p->in.conf->locality_working_set_picks);
+	return true;
+}
+
+bool
+supply_begin_pick_jobs(struct supply *p)
+{
+	return begin_added(p);
+}
+
+/* Files that a first look takes; none if the decision asks for more. */
+static size_t
+few(const struct supply *p)
+{
+	size_t most = (size_t)p->in.conf->locality_search_files;
+
+	if (p->more)
+		return 0;
+	return most < SEARCH_FIRST ? most : SEARCH_FIRST;
+}
+
+/* Both looks draw the same start, so that the second one goes on where the first one
+ * ended. */
+bool
+supply_begin_few(struct supply *p)
+{
+	if (p->round > 0)
+		return false;
+	p->from = p->in.snap->nfiles;
+	if (!looks_for_new_files(p) || new_files_enough(p))
+		return false;
+	supply_few_begin(p, p->rng, few(p));
+	return true;
+}
+
+bool
+supply_begin_few_jobs(struct supply *p)
+{
+	return begin_added(p);
+}
+
+bool
+supply_begin_rest(struct supply *p)
+{
+	size_t most = (size_t)p->in.conf->locality_search_files;
+	size_t looked = p->in.snap->glance.last_ready > 0 ? few(p) : 0;
+
+	if (p->round > 0)
+		return false;
+	p->from = p->in.snap->nfiles;
+	if (!looks_for_new_files(p) || new_files_enough(p))
+		return false;
+	supply_search_begin(p, p->rng, most - looked);
+	return true;
+}
+
+bool
+supply_begin_rest_jobs(struct supply *p)
+{
+	return begin_added(p);
+}
+
+/* --- plain jobs --- */
+
+/* The apps that were not read for the resource of the round before are there for the
+ * next one. */
+static void
+plain_round_done(struct supply *p)
+{
+	struct snapshot *s = p->in.snap;
+
+	for (size_t i = 0; p->plain_apps != NULL && i < s->cat->napps; i++)
+		s->search.unread[i] |= p->plain_apps[i];
+	p->plain_apps = NULL;
+}
+
+static bool *
+plain_apps_for(struct supply *p, size_t r)
+{
+	const struct catalog *cat = p->in.snap->cat;
+	bool *unread = p->in.snap->search.unread;
+	bool *apps = NEWN(p->a, bool, cat->napps + 1);
+
+	for (size_t i = 0; i < cat->napps; i++) {
+		apps[i] = unread[i] && !cat->apps[i].non_cpu_intensive &&
+		          serving_app(&p->goal.apps, &cat->apps[i], r);
+		unread[i] &= !apps[i];
+	}
+	return apps;
+}
+
+/* The decision asks for plain jobs that were left out once: what follows is the walk.
+ */
+static bool
+looks_for_plain(const struct supply *p)
+{
+	return !p->more || p->first_more;
+}
+
+/*
+ * For each resource from the apps that can use it: a million jobs for CPUs must not
+ * hide the few for a coprocessor.  CPUs come last, as they would use up the jobs of one
+ * reply.  With a fraction plain jobs may go first, however many others there are.
+ */
+bool
+supply_begin_plain(struct supply *p)
+{
+	struct snapshot *s = p->in.snap;
+	bool always = p->more || p->in.conf->locality_scheduler_fraction > 0;
+	size_t n = p->goal.apps.nresources;
+
+	plain_round_done(p);
+	p->until_enough = true;
+	for (; p->round < n && looks_for_plain(p); p->round++) {
+		size_t r = n - 1 - p->round;
+
+		if (!supply_asks(p, r))
+			continue;
+		if (!always && supply_enough_for(p, r)) {
+			s->search.left = true;
+			continue;
+		}
+		p->plain.resource = r;
+		p->plain_apps = plain_apps_for(p, r);
+		supply_plain_begin(p, p->plain_apps, p->goal.need, true);
+		return true;
+	}
+	return false;
+}
+
+/*
+ * There is nothing for this host but, perhaps, jobs of apps that its account leaves
+ * out: the decision tells so whoever asks why.  They cost a look only if the reply is
+ * empty.
+ */
+bool
+supply_begin_unwanted(struct supply *p)
+{
+	const struct snapshot *s = p->in.snap;
+	bool *apps;
+
+	if (p->round > 0 || snapshot_any_candidate(s))
+		return false;
+	apps = NEWN(p->a, bool, s->cat->napps + 1);
+	for (size_t i = 0; i < s->cat->napps; i++)
+		for (size_t r = 0; r < p->goal.apps.nresources; r++)
+			apps[i] |= supply_asks(p, r) &&
+			           serving_app(&p->goal.apps, &s->cat->apps[i], r) &&
+			           !s->cat->apps[i].non_cpu_intensive;
+	p->until_enough = false;
+	supply_plain_begin(p, apps, p->goal.need, false);
+	return true;
+}
+
+/* May jobs of this app be sent: can some version that is wanted be used, and does the
+ * account want it? */
+static bool
+may_be_sent(const struct supply *p, const struct app *app)
+{
+	enum app_choice choice = prefs_app_choice(&p->in.snap->project_prefs, app->id,
+	    app->beta != 0, p->in.conf->distinct_beta_apps);
+	bool any = false;
+
+	for (size_t r = 0; r < p->goal.apps.nresources; r++)
+		any = any || (supply_asks(p, r) && serving_app(&p->goal.apps, app, r));
+	return any && !app->non_cpu_intensive &&
+	       (choice == APP_SELECTED || choice == APP_OTHER);
+}
+
+bool
+supply_begin_walk(struct supply *p)
+{
+	const struct catalog *cat = p->in.snap->cat;
+	bool *apps;
+
+	if (p->round > 0)
+		return false;
+	apps = NEWN(p->a, bool, cat->napps + 1);
+	for (size_t i = 0; i < cat->napps; i++)
+		apps[i] = !p->app_refused[i] && may_be_sent(p, &cat->apps[i]);
+	supply_walk_begin(p, false, apps);
+	return true;
+}
+
+/* --- what is known of candidates --- */
+
+/* What the rows of candidates tell of their workunits. */
+struct workunits {
+	int64_t *taken, *unknown;
+	size_t ntaken, nunknown, taken_cap, unknown_cap;
+};
+
+static void
+workunits_add(struct arena *a, struct workunits *w, const struct job *jobs, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (jobs[i].taken > 0)
+			PUSH(a, w->taken, w->ntaken, w->taken_cap) = jobs[i].workunitid;
+		else if (jobs[i].taken < 0)
+			PUSH(a, w->unknown, w->nunknown,
+			    w->unknown_cap) = jobs[i].workunitid;
+	}
+}
+
+static int
+id_ascending(const void *pa, const void *pb)
+{
+	const int64_t *a = pa, *b = pb;
+
+	return (*a > *b) - (*a < *b);
+}
+
+static size_t
+sort_unique(int64_t *ids, size_t n)
+{
+	size_t out = 0;
+
+	if (n > 0)
+		qsort(ids, n, sizeof(*ids), id_ascending);
+	for (size_t i = 0; i < n; i++)
+		if (i == 0 || ids[i] != ids[i - 1])
+			ids[out++] = ids[i];
+	return out;
+}
+
+bool
+supply_begin_once(struct supply *p)
+{
+	struct snapshot *s = p->in.snap;
+	struct workunits w = { 0 };
+
+	if (p->round > 0 || (p->more && !p->first_more))
+		return false;
+	for (size_t i = 0; i < s->nfiles; i++)
+		workunits_add(p->a, &w, s->files[i].jobs, s->files[i].njobs);
+	workunits_add(p->a, &w, s->plain, s->nplain);
+	workunits_add(p->a, &w, s->nci, s->nnci);
+	s->user_wus = w.taken;
+	s->nuser_wus = sort_unique(w.taken, w.ntaken);
+	supply_once_begin(p, w.unknown, sort_unique(w.unknown, w.nunknown));
+	return true;
+}
+
+bool
+supply_begin_drawn(struct supply *p)
+{
+	if (p->round > 0 || !p->in.draws)
+		return false;
+	supply_draw_begin(p);
+	return true;
+}
+
+bool
+supply_begin_drawn_once(struct supply *p)
+{
+	const struct snapshot *s = p->in.snap;
+	int64_t *ids;
+
+	if (p->round > 0 || s->ndrawn == 0)
+		return false;
+	ids = NEWN(p->a, int64_t, s->ndrawn);
+	for (size_t i = 0; i < s->ndrawn; i++)
+		ids[i] = s->drawn[i].workunitid;
+	supply_once_begin(p, ids, s->ndrawn);
+	return true;
+}

@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Candidates beyond the first ones, so that any job that fits is found behind however
+ * many that do not.  All candidates stand in one index (ready, id), and the sets and
+ * shards in question are segments of it.  The search is one walk around the segments in
+ * slices, whose place survives in the host's row: what the host has, then plain jobs,
+ * which cost no download, then all other file sets, if the project searches files.
+ * Sets that come up are added to the snapshot as found by the search.
+ */
+#include "rules/sched/supply_own.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "model/states.h"
+#include "lib/banned.h"
+
+enum { SLICE_ROWS = 256 }; /* a segment counts as one row */
+
+/* --- segments --- */
+
+static int
+id_ascending(const void *pa, const void *pb)
+{
+	const int64_t *a = pa, *b = pb;
+
+	return (*a > *b) - (*a < *b);
+}
+
+static int
+segment_order(const void *pa, const void *pb)
+{
+	const struct walk_segment *a = pa, *b = pb;
+
+	return (a->first > b->first) - (a->first < b->first);
+}
+
+static void
+segment_add(struct supply *p, struct walk_segment g)
+{
+	struct supply_walk *w = &p->walk;
+
+	if (g.first <= g.last)
+		PUSH(p->a, w->v, w->n, w->cap) = g;
+}
+
+/* What the host has, or all between and behind it. */
+static void
+add_files(struct supply *p, bool held)
+{
+	const struct snapshot *s = p->in.snap;
+	int64_t *ids = NEWN(p->a, int64_t, s->nfiles + 1), next = 1;
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->nfiles; i++) {
+		const struct snap_file *f = &s->files[i];
+		bool here = f->held || f->bytes_missing < f->bytes;
+
+		if (here && !(held && snap_file_held_back(f)))
+			ids[n++] = f->fileset_id;
+	}
+	qsort(ids, n, sizeof(*ids), id_ascending);
+	for (size_t i = 0; i < n; i++) {
+		if (held)
+			segment_add(
+			    p, (struct walk_segment){ ids[i], ids[i], SEGMENT_HELD });
+		else
+			segment_add(p,
+			    (struct walk_segment){ next, ids[i] - 1, SEGMENT_OTHER });
+		next = ids[i] + 1;
+	}
+	if (!held)
+		segment_add(p, (struct walk_segment){ next, INT64_MAX, SEGMENT_OTHER });
+}
+
+/* Urgent jobs and shards of each app. */
+static void
+add_plain(struct supply *p)
+{
+	const struct catalog *cat = p->in.snap->cat;
+	struct supply_walk *w = &p->walk;
+	size_t from = w->n;
+
+	for (size_t i = 0; i < cat->napps; i++) {
+		int64_t high = -(cat->apps[i].id * READY_SHARDS) - 1;
+		int64_t urgent = READY_URGENT - cat->apps[i].id * READY_PRIORITIES;
+
+		if (!w->apps[i] || cat->apps[i].deprecated)
+			continue;
+		segment_add(p, (struct walk_segment){ urgent - READY_PRIORITIES + 1,
+				   urgent - 1, SEGMENT_PLAIN });
+		segment_add(p, (struct walk_segment){
+				   high - READY_SHARDS + 1, high, SEGMENT_PLAIN });
+	}
+	if (w->n > from)
+		qsort(w->v + from, w->n - from, sizeof(*w->v), segment_order);
+}
+
+static bool
+holds(const struct walk_segment *g, struct place at)
+{
+	return at.ready >= g->first && at.ready <= g->last;
+}
+
+/* The place behind all rows of the segment. */
+static struct place
+end_of(const struct walk_segment *g)
+{
+	return (struct place){ g->last, INT64_MAX };
+}
+
+/*
+ * The segment in which the walk goes on at this place; n: it is at its end.  A place of
+ * an app that is in no segment is followed by the next app; a place of a file set, and
+ * none at all, by the beginning.
+ */
+static size_t
+segment_at(const struct supply_walk *w, struct place at)
+{
+	for (size_t i = 0; i < w->n; i++)
+		if (holds(&w->v[i], at))
+			return i + (at.ready == w->v[i].last && at.id == INT64_MAX);
+	for (size_t i = 0; at.ready < 0 && i < w->n; i++)
+		if (w->v[i].kind == SEGMENT_OTHER ||
+		    (w->v[i].kind == SEGMENT_PLAIN && w->v[i].first > at.ready))
+			return i;
+	return 0;
+}
+
+/* --- the walk --- */
+
+/* The host's cursor counts for the first slice; later ones go on where it ended. */
+static void
+cursor_begin(struct supply_walk *w, struct place stored)
+{
+	struct snap_search *c = w->cursor;
+	size_t i = segment_at(w, stored);
+
+	if (!c->began && i < w->n && holds(&w->v[i], stored))
+		c->from = stored;
+	else if (!c->began && i < w->n && stored.ready != 0)
+		c->from = (struct place){ w->v[i].first, 0 };
+	if (!c->began)
+		c->at = c->from;
+	c->wrapped = c->wrapped || c->from.ready == 0;
+	c->began = true;
+	c->before = c->at;
+}
+
+void
+supply_walk_begin(struct supply *p, bool nci, const bool *apps)
+{
+	struct snapshot *s = p->in.snap;
+	const struct host *h = &s->host;
+	struct supply_walk *w = &p->walk;
+
+	*w = (struct supply_walk){ .nci = nci,
+		.taken_cap = s->nuser_wus,
+		.cursor = nci ? &s->nci_search : &s->search,
+		.apps = apps,
+		.jobs = NEWN(p->a, struct job, SLICE_ROWS),
+		.sets = NEWN(p->a, int64_t, SLICE_ROWS),
+		.unread = NEWN(p->a, int64_t, SLICE_ROWS) };
+	if (!nci)
+		add_files(p, true);
+	add_plain(p);
+	if (!nci && p->in.conf->locality_search_files > 0)
+		add_files(p, false);
+	cursor_begin(w, nci ? (struct place){ h->nci_ready, h->nci_id } :
+			      (struct place){ h->search_ready, h->search_id });
+	w->rows_before = w->cursor->rows;
+	w->at = segment_at(w, w->cursor->at);
+	w->from = segment_at(w, w->cursor->from);
+}
+
+/* Is the walk back where it began? */
+static bool
+is_around(const struct supply_walk *w)
+{
+	const struct snap_search *c = w->cursor;
+
+	if (!c->wrapped || c->from.ready == 0 || w->at < w->from)
+		return false;
+	return w->at > w->from || c->at.ready > c->from.ready ||
+	       (c->at.ready == c->from.ready && c->at.id >= c->from.id);
+}
+
+/* After each step of the walk. */
+static void
+step_done(struct supply_walk *w)
+{
+	struct snap_search *c = w->cursor;
+
+	if (w->at < w->n && !holds(&w->v[w->at], c->at))
+		c->at = (struct place){ w->v[w->at].first, 0 };
+	c->left = c->left && !is_around(w);
+}
+
+/* The cursor's own file set, or shard, is read by id, what follows by range. */
+static void
+segment_begin(struct supply_walk *w)
+{
+	const struct walk_segment *g = &w->v[w->at];
+	struct snap_search *c = w->cursor;
+
+	if (!holds(g, c->at))
+		c->at = (struct place){ g->first, 0 };
+	w->most = SLICE_ROWS - 1 - (c->rows - w->rows_before);
+	w->njobs = 0;
+	w->whole = c->at.id == 0 ? c->at.ready : c->at.ready + 1;
+	w->state = c->at.id > 0 && c->at.id < INT64_MAX ? WALK_SAME : WALK_BETWEEN;
+}
+
+/* To the next segment that is to be read; false: the slice is full, or the walk is
+ * over. */
+static bool
+go_on(struct supply *p)
+{
+	struct supply_walk *w = &p->walk;
+	struct snap_search *c = w->cursor;
+
+	while (c->left && c->rows - w->rows_before < SLICE_ROWS - 1) {
+		if (w->at < w->n) {
+			segment_begin(w);
+			return true;
+		}
+		if (c->wrapped) {
+			c->left = false;
+		} else {
+			c->wrapped = true;
+			c->at = (struct place){ 0 };
+			w->at = 0;
+		}
+		step_done(w);
+	}
+	c->held_left = c->left && w->at < w->n && w->v[w->at].kind == SEGMENT_HELD;
+	return false;
+}
+
+static void
+segment_done(struct supply_walk *w)
+{
+	const struct place *at = &w->cursor->at;
+
+	if (at->id == INT64_MAX && at->ready == w->v[w->at].last)
+		w->at++;
+	step_done(w);
+	w->state = WALK_SEGMENT;
+}
+
+/* --- rows --- */
+
+static struct place
+place_of(const struct job *j)
+{
+	const struct workunit wu = {
+		.id = j->workunitid, .appid = j->appid, .fileset_id = j->fileset_id
+	};
+
+	return (struct place){ result_ready(&wu, j->priority), j->id };
+}
+
+static int
+job_id_order(const void *a, const void *b)
+{
+	const struct job *x = a, *y = b;
+
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+static bool
+has_job(const struct job *v, size_t n, int64_t id)
+{
+	for (size_t i = 0; i < n; i++)
+		if (v[i].id == id)
+			return true;
+	return false;
+}
+
+static void
+note_taken(struct supply *p, int64_t workunitid)
+{
+	struct snapshot *s = p->in.snap;
+
+	PUSH(p->a, s->user_wus, s->nuser_wus, p->walk.taken_cap) = workunitid;
+}
+
+/* Adds those that are new. */
+static void
+jobs_add(struct supply *p, const struct job *jobs, size_t n, struct job **v, size_t *nv)
+{
+	struct job *all = NEWN(p->a, struct job, *nv + n + 1);
+	size_t old = *nv;
+
+	if (old > 0)
+		memcpy(all, *v, old * sizeof(*all));
+	for (size_t i = 0; i < n; i++) {
+		if (has_job(*v, old, jobs[i].id))
+			continue;
+		all[(*nv)++] = jobs[i];
+		if (jobs[i].taken > 0)
+			note_taken(p, jobs[i].workunitid);
+	}
+	*v = all;
+}
+
+/* Each job goes to its set; the rest of one that is held back is passed over. */
+static void
+file_jobs_add(struct supply *p)
+{
+	struct supply_walk *w = &p->walk;
+	struct place *at = &w->cursor->at;
+	const struct job *jobs = w->jobs;
+
+	for (size_t i = 0, end; i < w->njobs; i = end) {
+		struct snap_file *file = snapshot_file(p->in.snap, jobs[i].fileset_id);
+
+		for (end = i;
+		     end < w->njobs && jobs[end].fileset_id == jobs[i].fileset_id;)
+			end++;
+		if (file == NULL)
+			continue;
+		jobs_add(p, jobs + i, end - i, &file->jobs, &file->njobs);
+		qsort(file->jobs, file->njobs, sizeof(*file->jobs), job_id_order);
+		file->has_unsent = true;
+		if (snap_file_held_back(file) && at->ready == file->fileset_id)
+			at->id = INT64_MAX;
+	}
+	segment_done(w);
+}
+
+/* The sets of the jobs, which are in the order of the index; those that the snapshot
+ * lacks are read first. */
+static void
+sets_begin(struct supply *p)
+{
+	struct supply_walk *w = &p->walk;
+
+	w->nsets = w->nunread = 0;
+	for (size_t i = 0; i < w->njobs; i++)
+		if (i == 0 || w->jobs[i].fileset_id != w->jobs[i - 1].fileset_id)
+			w->sets[w->nsets++] = w->jobs[i].fileset_id;
+	for (size_t i = 0; i < w->nsets; i++)
+		if (snapshot_file(p->in.snap, w->sets[i]) == NULL)
+			w->unread[w->nunread++] = w->sets[i];
+	w->old_nfiles = p->in.snap->nfiles;
+	w->state = WALK_SETS;
+}
+
+/* Sets whose last ids nobody looked at; those that are new were not read at all. */
+static void
+last_ids_begin(struct supply *p)
+{
+	struct supply_walk *w = &p->walk;
+	struct snapshot *s = p->in.snap;
+
+	for (size_t i = w->old_nfiles; i < s->nfiles; i++)
+		s->files[i].unread = s->files[i].has_any_wu = s->files[i].has_open_wu =
+		    true;
+	w->nunread = w->unread_at = 0;
+	for (size_t i = 0; i < w->nsets; i++) {
+		const struct snap_file *file = snapshot_file(s, w->sets[i]);
+
+		if (file != NULL && (file->unread || !file->last_read))
+			w->unread[w->nunread++] = w->sets[i];
+	}
+	w->state = WALK_LAST_IDS;
+}
+
+/* true: the account got some job of these sets. */
+static bool
+take_last_ids(struct supply *p, const struct supply_rows *rows)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < rows->n; i++) {
+		struct snap_file *file = snapshot_file(p->in.snap, rows->pairs[i].id);
+
+		file->last_id = rows->pairs[i].value;
+		file->last_read = true;
+		file->unread = false;
+		any = any || file->last_id > 0;
+	}
+	return any;
+}
+
+static void
+rows_read(struct supply *p)
+{
+	struct supply_walk *w = &p->walk;
+	const struct walk_segment *g = &w->v[w->at];
+	struct snapshot *s = p->in.snap;
+	size_t n = w->njobs;
+
+	w->cursor->at = n < w->most ? end_of(g) : place_of(&w->jobs[n - 1]);
+	w->cursor->rows += n + 1;
+	if (g->kind != SEGMENT_PLAIN) {
+		if (n > 0)
+			sets_begin(p);
+		else
+			segment_done(w);
+		return;
+	}
+	if (w->nci)
+		jobs_add(p, w->jobs, n, &s->nci, &s->nnci);
+	else
+		jobs_add(p, w->jobs, n, &s->plain, &s->nplain);
+	segment_done(w);
+}
+
+static void
+append(struct supply_walk *w, const struct supply_rows *rows)
+{
+	if (rows->n > 0)
+		memcpy(w->jobs + w->njobs, rows->jobs, rows->n * sizeof(*w->jobs));
+	w->njobs += rows->n;
+}
+
+/* --- queries --- */
+
+static void
+ask_rows(const struct supply *p, struct supply_query *q)
+{
+	const struct supply_walk *w = &p->walk;
+	const struct place *at = &w->cursor->at;
+
+	q->most = w->most - w->njobs;
+	if (w->state == WALK_SAME) {
+		q->kind = SUPPLY_AFTER;
+		q->ready = at->ready;
+		q->after = at->id;
+		q->subject = at->ready > 0 ? at->ready : 0;
+	} else {
+		q->kind = SUPPLY_BETWEEN;
+		q->first = w->whole;
+		q->last = w->v[w->at].last;
+	}
+}
+
+static void
+ask_ids(const struct supply *p, struct supply_query *q)
+{
+	const struct supply_walk *w = &p->walk;
+
+	q->kind = w->state == WALK_RELEASED ? SUPPLY_LAST_IDS_BY : SUPPLY_LAST_IDS;
+	q->ids = w->unread + w->unread_at;
+	q->nids = w->part;
+	q->sent_by = p->in.now - p->in.conf->locality_skip_release;
+}
+
+/* Goes to a state that has a query, if the one at hand has none; false: the slice is
+ * read. */
+static bool
+settle(struct supply *p)
+{
+	struct supply_walk *w = &p->walk;
+	size_t left;
+
+	for (;;) {
+		left = w->nunread - w->unread_at;
+		if (w->state == WALK_SEGMENT && !go_on(p))
+			return false;
+		if (w->state == WALK_BETWEEN &&
+		    (w->njobs == w->most || w->whole > w->v[w->at].last))
+			rows_read(p);
+		else if (w->state == WALK_SETS && w->nunread == 0)
+			last_ids_begin(p);
+		else if (w->state == WALK_LAST_IDS && left == 0)
+			file_jobs_add(p);
+		else
+			break;
+	}
+	w->part = left < SUPPLY_LIST_MAX ? left : SUPPLY_LIST_MAX;
+	return true;
+}
+
+bool
+supply_walk_next(struct supply *p, struct supply_query *q)
+{
+	struct supply_walk *w = &p->walk;
+
+	if (!settle(p))
+		return false;
+	if (w->state == WALK_SETS)
+		supply_ask_sets(q, w->unread, w->nunread, SET_SEARCHED);
+	else if (w->state == WALK_LAST_IDS || w->state == WALK_RELEASED)
+		ask_ids(p, q);
+	else
+		ask_rows(p, q);
+	return true;
+}
+
+void
+supply_walk_take(struct supply *p, const struct supply_rows *rows)
+{
+	struct supply_walk *w = &p->walk;
+
+	switch (w->state) {
+	case WALK_SAME:
+		append(w, rows);
+		w->state = WALK_BETWEEN;
+		break;
+	case WALK_BETWEEN:
+		append(w, rows);
+		rows_read(p);
+		break;
+	case WALK_SETS:
+		last_ids_begin(p);
+		break;
+	case WALK_LAST_IDS:
+		if (take_last_ids(p, rows))
+			w->state = WALK_RELEASED;
+		else
+			w->unread_at += w->part;
+		break;
+	default:
+		for (size_t i = 0; i < rows->n; i++)
+			snapshot_file(p->in.snap, rows->pairs[i].id)->released_id =
+			    rows->pairs[i].value;
+		w->unread_at += w->part;
+		w->state = WALK_LAST_IDS;
+	}
+}
