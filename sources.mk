@@ -653,6 +653,9 @@ test_sources = \
 	test/unit/sim_peer.def \
 	test/unit/sim_read.def \
 	test/unit/sim_rows.def \
+	test/unit/supply_cases.def \
+	test/unit/supply_store.c \
+	test/unit/supply_store.h \
 	test/unit/tools.def \
 	test/unit/trigger_cases.c \
 	test/unit/trigger_cases.h \
@@ -722,6 +725,7 @@ unit_tests = \
 	test/unit/test_sim_policies \
 	test/unit/test_sim_read \
 	test/unit/test_steps \
+	test/unit/test_supply \
 	test/unit/test_tools \
 	test/unit/test_trace \
 	test/unit/test_trigger \

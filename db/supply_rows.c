@@ -9,9 +9,6 @@
 #include "trigger/cache.h"
 #include "lib/banned.h"
 
-static_assert((int)SUPPLY_LIST_MAX == (int)DB_LIST_MAX,
-    "lists of a query fit into one statement");
-
 #define RUN(kind)                                                                      \
 	static enum err run_##kind(struct supply_source *x,                            \
 	    const struct supply_query *q, struct supply_rows *out, struct fail *f)
@@ -233,6 +230,8 @@ enum err
 supply_run(struct supply_source *x, const struct supply_query *q,
     struct supply_rows *rows, struct fail *f)
 {
+	static_assert((int)SUPPLY_LIST_MAX == (int)DB_LIST_MAX,
+	    "lists of a query fit into one statement");
 	*rows = (struct supply_rows){ 0 };
 	return runs[q->kind](x, q, rows, f);
 }

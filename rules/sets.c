@@ -25,6 +25,18 @@ ids_make(struct arena *a, const int64_t *v, size_t n)
 	return s;
 }
 
+struct ids
+ids_unique(struct arena *a, const int64_t *v, size_t n)
+{
+	struct ids s = ids_make(a, v, n);
+
+	s.n = 0;
+	for (size_t i = 0; i < n; i++)
+		if (s.n == 0 || s.v[i] != s.v[s.n - 1])
+			s.v[s.n++] = s.v[i];
+	return s;
+}
+
 bool
 ids_has(const struct ids *s, int64_t id)
 {

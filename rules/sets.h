@@ -12,6 +12,8 @@ struct ids { /* increasing */
 	size_t n;
 };
 struct ids ids_make(struct arena *, const int64_t *, size_t);
+/* The same with each id once. */
+struct ids ids_unique(struct arena *, const int64_t *, size_t);
 bool ids_has(const struct ids *, int64_t);
 
 struct names { /* bytewise increasing; the strings are not copied */

@@ -60,7 +60,7 @@ supply_new(struct arena *a, const struct supply_in *in)
 
 /* false: the stages are done. */
 static bool
-begin(struct supply *p)
+begin_stage(struct supply *p)
 {
 	for (; p->stage < STAGE__MAX; p->stage++, p->round = 0)
 		if ((stages[p->stage].passes & p->passes) != 0 &&
@@ -78,7 +78,7 @@ supply_next(struct supply *p, bool locked)
 	while (!p->pending) {
 		p->query = (struct supply_query){ .once = p->once,
 			.userid = p->in.snap->user.id };
-		p->begun = p->begun || begin(p);
+		p->begun = p->begun || begin_stage(p);
 		if (!p->begun)
 			return NULL;
 		p->pending = p->begun = stages[p->stage].next(p, &p->query);

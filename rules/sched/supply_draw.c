@@ -21,7 +21,7 @@ draw_next(struct supply *p)
 }
 
 static void
-lasts_known(struct supply *p)
+draw_lasts_known(struct supply *p)
 {
 	struct snapshot *s = p->in.snap;
 
@@ -37,7 +37,7 @@ supply_draw_begin(struct supply *p)
 {
 	p->draw = (struct supply_draw){ .i = 0 };
 	if (p->in.snap->glance.has_last)
-		lasts_known(p);
+		draw_lasts_known(p);
 }
 
 /* The sets of the jobs drawn. */
@@ -101,7 +101,7 @@ supply_draw_take(struct supply *p, const struct supply_rows *rows)
 	switch (r->state) {
 	case DRAW_LASTS:
 		supply_take_lasts(p, rows);
-		lasts_known(p);
+		draw_lasts_known(p);
 		break;
 	case DRAW_NEXT:
 		r->fileset_id = rows->number;

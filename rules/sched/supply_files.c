@@ -52,7 +52,7 @@ read_set(struct supply *p, bool lock)
 /* The next set with unsent jobs, unless there is enough; those that stay unread are
  * marked. */
 static bool
-choose(struct supply *p)
+choose_set(struct supply *p)
 {
 	struct supply_files *r = &p->files;
 	struct snapshot *s = p->in.snap;
@@ -91,7 +91,7 @@ supply_files_next(struct supply *p, struct supply_query *q)
 {
 	struct supply_files *r = &p->files;
 
-	if (r->state == FILES_CHOOSE && !choose(p))
+	if (r->state == FILES_CHOOSE && !choose_set(p))
 		return false;
 	q->ready = q->subject = set_at_hand(p)->fileset_id;
 	switch (r->state) {

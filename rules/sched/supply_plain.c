@@ -56,7 +56,7 @@ low_of(const struct app *app)
 }
 
 static void
-read_app(struct supply *p, bool lock)
+read_plain_app(struct supply *p, bool lock)
 {
 	struct supply_plain *r = &p->plain;
 	size_t first = lock ? FIRST_LOCKED : FIRST_ROWS;
@@ -80,7 +80,7 @@ is_chosen(const struct supply *p, const struct app *app)
 }
 
 static bool
-choose(struct supply *p)
+choose_plain_app(struct supply *p)
 {
 	struct supply_plain *r = &p->plain;
 	struct snapshot *s = p->in.snap;
@@ -97,7 +97,7 @@ choose(struct supply *p)
 		r->apps[app - s->cat->apps] = false;
 		r->before = s->nplain;
 		r->start = low_of(app) + (int64_t)rng_below(&p->rng, READY_SHARDS);
-		read_app(p, supply_locks(p, -app->id));
+		read_plain_app(p, supply_locks(p, -app->id));
 		return true;
 	}
 	return false;
@@ -109,7 +109,7 @@ supply_plain_next(struct supply *p, struct supply_query *q)
 	struct supply_plain *r = &p->plain;
 	const struct app *app;
 
-	if (r->state == PLAIN_CHOOSE && !choose(p))
+	if (r->state == PLAIN_CHOOSE && !choose_plain_app(p))
 		return false;
 	app = app_at_hand(p);
 	q->subject = -app->id;
@@ -132,7 +132,7 @@ supply_plain_next(struct supply *p, struct supply_query *q)
 }
 
 static void
-append(struct supply *p, const struct supply_rows *rows)
+append_plain(struct supply *p, const struct supply_rows *rows)
 {
 	struct snapshot *s = p->in.snap;
 
@@ -161,7 +161,7 @@ app_done(struct supply *p)
 
 	if (r->lock && p->in.snap->nplain == r->before) {
 		supply_unlock(p);
-		read_app(p, false);
+		read_plain_app(p, false);
 		return;
 	}
 	r->i++;
@@ -178,7 +178,7 @@ take_from_shard(struct supply *p, const struct supply_rows *rows)
 	size_t asked = r->asked, left = r->most - r->before;
 	bool all = supply_skip(p, -app_at_hand(p)->id) != 0;
 
-	append(p, rows);
+	append_plain(p, rows);
 	shuffle(&p->rng, all, s->plain + s->nplain - rows->n, rows->n);
 	if (rows->n == asked && asked < left && !supply_enough_plain(p)) {
 		s->nplain = r->before;
@@ -200,6 +200,6 @@ supply_plain_take(struct supply *p, const struct supply_rows *rows)
 		take_from_shard(p, rows);
 		return;
 	}
-	append(p, rows);
+	append_plain(p, rows);
 	app_done(p);
 }

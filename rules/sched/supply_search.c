@@ -166,7 +166,7 @@ walk_done(struct supply *p)
 
 /* The end of the index is known. */
 static void
-lasts_known(struct supply *p)
+search_lasts_known(struct supply *p)
 {
 	struct supply_search *r = &p->search;
 	bool ready = p->in.snap->glance.last_ready > 0;
@@ -180,31 +180,31 @@ lasts_known(struct supply *p)
 }
 
 static void
-begin(struct supply *p, struct supply_search r)
+search_begin(struct supply *p, struct supply_search r)
 {
 	r.ids = NEWN(p->a, int64_t, r.want + 1);
 	p->search = r;
 	if (p->in.snap->glance.has_last)
-		lasts_known(p);
+		search_lasts_known(p);
 }
 
 void
 supply_search_begin(struct supply *p, struct rng rng, size_t want)
 {
-	begin(p, (struct supply_search){ .rng = rng, .want = want });
+	search_begin(p, (struct supply_search){ .rng = rng, .want = want });
 }
 
 void
 supply_few_begin(struct supply *p, struct rng rng, size_t want)
 {
-	begin(
+	search_begin(
 	    p, (struct supply_search){ .rng = rng, .only_ready = true, .want = want });
 }
 
 void
 supply_old_begin(struct supply *p, struct rng rng)
 {
-	begin(p,
+	search_begin(p,
 	    (struct supply_search){
 		.rng = rng, .old = true, .only_ready = true, .want = OLD_LOOKED_AT });
 }
@@ -255,7 +255,7 @@ supply_search_take(struct supply *p, const struct supply_rows *rows)
 	switch (r->state) {
 	case SEARCH_LASTS:
 		supply_take_lasts(p, rows);
-		lasts_known(p);
+		search_lasts_known(p);
 		break;
 	case SEARCH_NEXT:
 		if (!take_next(p, rows))

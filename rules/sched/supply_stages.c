@@ -5,8 +5,8 @@
  */
 #include "rules/sched/supply_own.h"
 
-#include <stdlib.h>
 #include "rules/sched/decide.h"
+#include "rules/sets.h"
 #include "lib/banned.h"
 
 enum { SEARCH_FIRST = 2 }; /* files of the search that are mostly enough */
@@ -344,7 +344,7 @@ supply_begin_unwanted(struct supply *p)
 /* May jobs of this app be sent: can some version that is wanted be used, and does the
  * account want it? */
 static bool
-may_be_sent(const struct supply *p, const struct app *app)
+may_be_offered(const struct supply *p, const struct app *app)
 {
 	enum app_choice choice = prefs_app_choice(&p->in.snap->project_prefs, app->id,
 	    app->beta != 0, p->in.conf->distinct_beta_apps);
@@ -366,7 +366,7 @@ supply_begin_walk(struct supply *p)
 		return false;
 	apps = NEWN(p->a, bool, cat->napps + 1);
 	for (size_t i = 0; i < cat->napps; i++)
-		apps[i] = !p->app_refused[i] && may_be_sent(p, &cat->apps[i]);
+		apps[i] = !p->app_refused[i] && may_be_offered(p, &cat->apps[i]);
 	supply_walk_begin(p, false, apps);
 	return true;
 }
@@ -380,7 +380,7 @@ struct workunits {
 };
 
 static void
-workunits_add(struct arena *a, struct workunits *w, const struct job *jobs, size_t n)
+workunits_note(struct arena *a, struct workunits *w, const struct job *jobs, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (jobs[i].taken > 0)
@@ -391,42 +391,24 @@ workunits_add(struct arena *a, struct workunits *w, const struct job *jobs, size
 	}
 }
 
-static int
-id_ascending(const void *pa, const void *pb)
-{
-	const int64_t *a = pa, *b = pb;
-
-	return (*a > *b) - (*a < *b);
-}
-
-static size_t
-sort_unique(int64_t *ids, size_t n)
-{
-	size_t out = 0;
-
-	if (n > 0)
-		qsort(ids, n, sizeof(*ids), id_ascending);
-	for (size_t i = 0; i < n; i++)
-		if (i == 0 || ids[i] != ids[i - 1])
-			ids[out++] = ids[i];
-	return out;
-}
-
 bool
 supply_begin_once(struct supply *p)
 {
 	struct snapshot *s = p->in.snap;
 	struct workunits w = { 0 };
+	struct ids taken, unknown;
 
 	if (p->round > 0 || (p->more && !p->first_more))
 		return false;
 	for (size_t i = 0; i < s->nfiles; i++)
-		workunits_add(p->a, &w, s->files[i].jobs, s->files[i].njobs);
-	workunits_add(p->a, &w, s->plain, s->nplain);
-	workunits_add(p->a, &w, s->nci, s->nnci);
-	s->user_wus = w.taken;
-	s->nuser_wus = sort_unique(w.taken, w.ntaken);
-	supply_once_begin(p, w.unknown, sort_unique(w.unknown, w.nunknown));
+		workunits_note(p->a, &w, s->files[i].jobs, s->files[i].njobs);
+	workunits_note(p->a, &w, s->plain, s->nplain);
+	workunits_note(p->a, &w, s->nci, s->nnci);
+	taken = ids_unique(p->a, w.taken, w.ntaken);
+	unknown = ids_unique(p->a, w.unknown, w.nunknown);
+	s->user_wus = taken.v;
+	s->nuser_wus = taken.n;
+	supply_once_begin(p, unknown.v, unknown.n);
 	return true;
 }
 

@@ -12,19 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include "model/states.h"
+#include "rules/sets.h"
 #include "lib/banned.h"
 
 enum { SLICE_ROWS = 256 }; /* a segment counts as one row */
 
 /* --- segments --- */
-
-static int
-id_ascending(const void *pa, const void *pb)
-{
-	const int64_t *a = pa, *b = pb;
-
-	return (*a > *b) - (*a < *b);
-}
 
 static int
 segment_order(const void *pa, const void *pb)
@@ -49,6 +42,7 @@ add_files(struct supply *p, bool held)
 {
 	const struct snapshot *s = p->in.snap;
 	int64_t *ids = NEWN(p->a, int64_t, s->nfiles + 1), next = 1;
+	struct ids sorted;
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->nfiles; i++) {
@@ -58,15 +52,16 @@ add_files(struct supply *p, bool held)
 		if (here && !(held && snap_file_held_back(f)))
 			ids[n++] = f->fileset_id;
 	}
-	qsort(ids, n, sizeof(*ids), id_ascending);
+	sorted = ids_make(p->a, ids, n);
 	for (size_t i = 0; i < n; i++) {
+		int64_t id = sorted.v[i];
+
 		if (held)
-			segment_add(
-			    p, (struct walk_segment){ ids[i], ids[i], SEGMENT_HELD });
+			segment_add(p, (struct walk_segment){ id, id, SEGMENT_HELD });
 		else
-			segment_add(p,
-			    (struct walk_segment){ next, ids[i] - 1, SEGMENT_OTHER });
-		next = ids[i] + 1;
+			segment_add(
+			    p, (struct walk_segment){ next, id - 1, SEGMENT_OTHER });
+		next = id + 1;
 	}
 	if (!held)
 		segment_add(p, (struct walk_segment){ next, INT64_MAX, SEGMENT_OTHER });
@@ -408,7 +403,7 @@ rows_read(struct supply *p)
 }
 
 static void
-append(struct supply_walk *w, const struct supply_rows *rows)
+append_rows(struct supply_walk *w, const struct supply_rows *rows)
 {
 	if (rows->n > 0)
 		memcpy(w->jobs + w->njobs, rows->jobs, rows->n * sizeof(*w->jobs));
@@ -496,11 +491,11 @@ supply_walk_take(struct supply *p, const struct supply_rows *rows)
 
 	switch (w->state) {
 	case WALK_SAME:
-		append(w, rows);
+		append_rows(w, rows);
 		w->state = WALK_BETWEEN;
 		break;
 	case WALK_BETWEEN:
-		append(w, rows);
+		append_rows(w, rows);
 		rows_read(p);
 		break;
 	case WALK_SETS:
