@@ -177,6 +177,7 @@ struct snap_query {
 	const char *resource; /* that plain jobs are wanted for; "" = not for one */
 	int64_t subject;      /* file set, or minus the id of an app; 0 = several */
 	int64_t most, rows;   /* asked for, 0 = no limit; read */
+	int64_t times;        /* such queries in a row; the rows are those of all */
 	bool lock;
 };
 

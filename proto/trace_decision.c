@@ -10,7 +10,8 @@ enum {                  /* lines of a kind in the decision log */
 	SENT_MOST = 32,
 	LEFT_MOST = 16,
 	DELETES_MOST = 16,
-	MESSAGES_MOST = 6
+	MESSAGES_MOST = 6,
+	QUERIES_MOST = 24
 };
 
 struct maker {
@@ -72,8 +73,13 @@ make_asked(struct maker *m, const struct request *rq)
 }
 
 static void
-make_seen(struct trace *t, const struct snapshot *s)
+make_seen(struct maker *m, const struct snapshot *s)
 {
+	struct trace *t = m->t;
+
+	t->snap.queries = s->queries;
+	t->snap.nqueries = m->cut && s->nqueries > QUERIES_MOST ? QUERIES_MOST :
+	                                                          s->nqueries;
 	t->rpc.hostid = s->host.id;
 	t->rpc.host_name = col_text(s->host.domain_name);
 	t->decision.host_new = s->host_new;
@@ -301,7 +307,7 @@ trace_of(struct arena *a, const struct trace_from *from, unsigned sections)
 	if (from->req != NULL)
 		make_asked(&m, from->req);
 	if (from->snap != NULL)
-		make_seen(t, from->snap);
+		make_seen(&m, from->snap);
 	if (from->dec == NULL)
 		return t;
 	make_reasons(&m, from->dec);

@@ -159,7 +159,7 @@ const struct cmd cmd_explain_host = { .name = "explain host",
 	.max_args = 1,
 	.purpose = "why a host got what it got",
 	.about =
-	    "Tells what the host's last request asked for, which jobs were looked at, and how many each reason took away. The decisive reason is marked; its code is the one that the log and -o json have, and its text the one that the volunteer was told.\n\n"
+	    "Tells what the host's last request asked for, by which queries its candidates were read and why each was made, which jobs were looked at, and how many each reason took away. The decisive reason is marked; its code is the one that the log and -o json have, and its text the one that the volunteer was told.\n\n"
 	    "It reads what the schedulers of this machine kept (run_dir/decisions) and needs no database.",
 	.opts = explain_options,
 	.opts_size = sizeof(struct explain_opts),

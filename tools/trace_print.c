@@ -6,8 +6,10 @@
 #include "tools/traces.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "lib/clock.h"
+#include "model/supply.h"
 #include "rules/sched/quota.h"
 #include "tools/human.h"
 #include "lib/banned.h"
@@ -131,6 +133,42 @@ print_asked(const struct trace *r)
 	    (long long)r->decision.acked);
 }
 
+static const char *
+or_code(const char *text, const char *code)
+{
+	return text == NULL ? code : text;
+}
+
+/* Which queries were made for candidates, and why. */
+static void
+print_queries(struct ctx *x, const struct trace *r)
+{
+	const char *stage = "";
+
+	for (size_t i = 0; i < r->snap.nqueries; i++) {
+		const struct snap_query *q = &r->snap.queries[i];
+		const char *of = q->subject == 0 ?
+		                     "" :
+		                     arena_printf(x->a, ", %s %lld",
+					 q->subject > 0 ? "file set" : "app",
+					 llabs((long long)q->subject));
+
+		if (strcmp(stage, q->stage) != 0)
+			printf("%-12s  %s%s%s\n", i == 0 ? "looked for" : "",
+			    or_code(supply_stage_text(q->stage), q->stage),
+			    q->resource[0] == '\0' ? "" : ": ", q->resource);
+		stage = q->stage;
+		printf("%-12s    %s%s: %lld", "",
+		    or_code(supply_kind_text(q->query), q->query), of,
+		    (long long)q->rows);
+		if (q->most > 0)
+			printf(" of at most %lld", (long long)q->most);
+		if (q->times > 1)
+			printf(", by %lld queries", (long long)q->times);
+		printf("%s  %s\n", q->lock ? ", locked" : "", q->query);
+	}
+}
+
 static void
 print_considered(struct cmd_ctx *x, const struct trace *r)
 {
@@ -238,6 +276,7 @@ trace_print(struct cmd_ctx *x, const struct trace *r, int64_t now)
 		    none ? "no work was asked for" : reason_words(d->why), d->why,
 		    none ? "" : "   <- this stopped it");
 	}
+	print_queries(x, r);
 	print_considered(x, r);
 	print_sent(x, r);
 	print_told(x, r);

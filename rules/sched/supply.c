@@ -89,21 +89,37 @@ supply_next(struct supply *p, bool locked)
 	return &p->query;
 }
 
+/* Queries in a row about several sets, such as the steps of a search, become one line.
+ */
+static bool
+continues_last(const struct snap_query *last, const struct snap_query *q)
+{
+	return q->subject == 0 && last->subject == 0 && last->stage == q->stage &&
+	       last->query == q->query && last->lock == q->lock;
+}
+
 static void
-note(struct supply *p, const struct supply_rows *rows)
+note_query(struct supply *p, const struct supply_rows *rows)
 {
 	const struct supply_query *q = &p->query;
 	struct snapshot *s = p->in.snap;
 	bool for_one = q->stage == STAGE_plain;
-
-	PUSH(p->a, s->queries, s->nqueries,
-	    s->queries_cap) = (struct snap_query){ .stage = supply_stage_name(q->stage),
+	struct snap_query *last = s->nqueries > 0 ? &s->queries[s->nqueries - 1] : NULL;
+	const struct snap_query made = { .stage = supply_stage_name(q->stage),
 		.query = supply_kind_name(q->kind),
 		.resource = for_one ? p->in.req->resources[p->plain.resource].type : "",
 		.subject = q->subject,
 		.most = (int64_t)q->most,
 		.rows = (int64_t)(rows->found ? 1 : rows->n),
+		.times = 1,
 		.lock = q->lock };
+
+	if (last != NULL && continues_last(last, &made)) {
+		last->rows += made.rows;
+		last->times++;
+		return;
+	}
+	PUSH(p->a, s->queries, s->nqueries, s->queries_cap) = made;
 }
 
 void
@@ -112,7 +128,7 @@ supply_take(struct supply *p, const struct supply_rows *rows)
 	assert(p->pending);
 	p->pending = false;
 	p->locked = (p->locked && !p->query.unlock) || p->query.lock;
-	note(p, rows);
+	note_query(p, rows);
 	stages[p->stage].take(p, rows);
 }
 

@@ -41,7 +41,8 @@ rpc_decide(struct rpc *x, enum rpc_step *next)
 	x->dec = decide(
 	    x->a, x->conf, x->req, x->snap, x->now, &rng, x->lost, x->nlost);
 	if (x->dec->more || x->dec->more_nci) {
-		supply_more(x->supply, x->dec);
+		if (x->supply != NULL) /* a replay has only the rows of then */
+			supply_more(x->supply, x->dec);
 		*next = RPC_more;
 	} else if (x->dec->nwant > 0 && x->snap->wait_possible) {
 		*next = x->tx == TX_OPEN ? RPC_unlock : RPC_wait;

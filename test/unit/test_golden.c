@@ -4,8 +4,9 @@
  * that were not captured (test/golden/made): each request parsed and printed is
  * what its .parsed file says, and survives being written by our own client; in the
  * world of its .snapshot file it is decided and answered as .decision and .reply say,
- * without a database.  Each captured reply is read whole.  With GOLDEN_REFRESH set the
- * expected files are written anew: read the difference before committing.
+ * its candidates read by the queries of .supply, without a database.  Each captured
+ * reply is read whole.  With GOLDEN_REFRESH set the expected files are written anew:
+ * read the difference before committing.
  */
 #include "lib/fs.h"
 #include "proto/reply.h"
@@ -15,6 +16,7 @@
 #include "test/check_reply.h"
 #include "test/dump_request.h"
 #include "test/unit/golden_world.h"
+#include "test/unit/supply_store.h"
 #include "test/unit/unit.h"
 #include "lib/banned.h"
 
@@ -135,6 +137,56 @@ START_TEST(requests_answered)
 	same_as_stored(&a, ".reply", _i, &reply);
 	check_reply(&x, text, n, reply.p, reply.n);
 	ck_assert_msg(x.n == 0, "%s: %s", requests[_i], x.n == 0 ? "" : x.v[0]);
+	arena_free(&a);
+}
+END_TEST
+
+/* The world's candidates as an index of unsent jobs. */
+static void
+store_world(struct supply_store *store, struct snapshot *s)
+{
+	struct snap_file *files = arena_memdup(
+	    store->a, s->files, s->nfiles * sizeof(*files));
+
+	for (size_t i = 0; i < s->nplain; i++)
+		store_add(store, &s->plain[i], false);
+	for (size_t i = 0; i < s->nfiles; i++) {
+		for (size_t k = 0; k < s->files[i].njobs; k++)
+			store_add(store, &s->files[i].jobs[k], false);
+		files[i].jobs = NULL;
+		files[i].njobs = 0;
+	}
+	s->files = files;
+	s->nplain = s->nnci = s->ntargeted = 0;
+	s->search = s->nci_search = (struct snap_search){ 0 };
+}
+
+/* The queries by which the request's candidates are read; no file, where there is none.
+ */
+START_TEST(requests_supplied)
+{
+	struct arena a = { 0 };
+	struct buf queries = buf_new(&a);
+	struct request *q;
+	size_t n;
+	char *text = request_text(&a, _i, &n);
+	bool locked = false;
+
+	dumped(&a, text, n, &q);
+	struct golden *g = golden_world(&a, q, snapshot_text(&a, "default"),
+	    requests[_i], snapshot_text(&a, requests[_i]));
+	struct supply_store store = { .a = &a, .snap = &g->snap };
+	store_world(&store, &g->snap);
+	struct supply *p = supply_new(&a, &(struct supply_in){ .conf = g->conf,
+					      .req = q,
+					      .snap = &g->snap,
+					      .now = g->now,
+					      .seed = (uint64_t)g->seed });
+	store_serve(&store, p, &locked, &queries);
+	if (queries.n > 0)
+		same_as_stored(&a, ".supply", _i, &queries);
+	else
+		ck_assert(!fs_exists(golden_path(&a, requests[_i], ".supply")));
 	arena_free(&a);
 }
 END_TEST
@@ -456,6 +508,7 @@ UNIT_MAIN("golden", {
 	ADD_LOOP(requests_parsed, nrequests);
 	ADD_LOOP(requests_rendered, ncaptures);
 	ADD_LOOP(requests_answered, nrequests);
+	ADD_LOOP(requests_supplied, nrequests);
 	ADD_LOOP(requests_traced, nrequests);
 	ADD_LOOP(replies_checked, ncaptures);
 	ADD_LOOP(replies_parsed, ncaptures);
