@@ -141,7 +141,7 @@ or_code(const char *text, const char *code)
 
 /* Which queries were made for candidates, and why. */
 static void
-print_queries(struct ctx *x, const struct trace *r)
+print_queries(struct cmd_ctx *x, const struct trace *r)
 {
 	const char *stage = "";
 
