@@ -56,7 +56,7 @@ fill_readings(
 }
 
 static enum err
-make_files(const struct plan *p, struct fail *f)
+write_data_files(const struct plan *p, struct fail *f)
 {
 	struct pulsar_truth t = pulsar_truth(p->seed, p->files);
 	struct pulsar_head head = { PULSAR_MAGIC, p->samples, PULSAR_RATE_HZ, 0 };
@@ -144,7 +144,7 @@ main(int argc, char **argv)
 		print_truth(&p);
 		return 0;
 	}
-	if (make_files(&p, &f) != OK) {
+	if (write_data_files(&p, &f) != OK) {
 		fprintf(stderr, "pulsar_data: %s\n", f.detail);
 		return 1;
 	}

@@ -532,7 +532,7 @@ read_account_keys(struct arena *a, const char *path, struct play *p)
 
 /* Lines "HOST FROM ROUNDS". */
 static bool
-read_trace(struct arena *a, const char *path, struct play *p)
+read_visits(struct arena *a, const char *path, struct play *p)
 {
 	FILE *in = fopen(path, "re");
 	struct visit v, *visits = NULL;
@@ -582,7 +582,7 @@ parse_many_options(struct arena *a, int argc, char **argv, struct play *p)
 		else if (c == 's')
 			p->seed = strtoll(optarg, NULL, 10);
 		else if (c == 't')
-			good = good && read_trace(a, optarg, p);
+			good = good && read_visits(a, optarg, p);
 		else if (c == 'l')
 			p->logs = optarg;
 		else
