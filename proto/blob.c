@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* app_version.xml_doc and what is read back from any blob. */
+/* Makes app_version.xml_doc, and reads files back from any blob. */
 #include "proto/blob.h"
 
 #include <stddef.h>
@@ -15,7 +15,7 @@ enum {
 	FILES_MAX = 10000,
 	FILE_NAME_MAX = 190,
 	WU_NAME_MAX = 180,
-	WU_REST = 12 /* bytes of it for "__" and what follows, at least */
+	WU_REST = 12 /* bytes needed at least for "__" and the rest of the name */
 };
 
 /* --- app versions --- */
@@ -68,7 +68,7 @@ blob_app_version(struct arena *a, const char *app_name, int32_t version_num,
 	}
 	if (mains != 1)
 		return FAIL(f, E_BADREQ,
-		    "version %d of %s has %zu main programs among %zu files, not one",
+		    "version %d of %s has %zu main programs among %zu files instead of one",
 		    version_num, app_name, mains, n);
 	buf_puts(&b, "<app_version>\n    ");
 	buf_tag(&b, "app_name", app_name);
@@ -88,7 +88,7 @@ blob_app_version(struct arena *a, const char *app_name, int32_t version_num,
 	return OK;
 }
 
-/* The file_info at p, up to end, with a new signature if it has one. */
+/* Copies the file_info from p to end, with a new signature if it has one. */
 static enum err
 resign_file(struct buf *b, const char *p, const char *end, const struct blob_signer *s,
     struct fail *f)
@@ -192,7 +192,7 @@ blob_large_files(struct arena *a, const char *xml_doc, size_t n, struct fail *f)
 	for (size_t i = 0; e == OK && i < n && i < nfiles; i++)
 		if (!files[i].sticky || !files[i].report_on_rpc)
 			return FAIL(f, E_BADREQ,
-			    "input template: <file_info> %zu is that of the large file %s; it needs <sticky/> and <report_on_rpc/>, so that hosts keep the file and say so",
+			    "input template: <file_info> %zu describes the large file %s; it needs <sticky/> and <report_on_rpc/>, so that hosts keep the file and report it",
 			    i + 1, files[i].name);
 	return e;
 }
@@ -209,7 +209,7 @@ wu_name_file(struct arena *a, const char *wu_name)
 	           arena_memdup(a, wu_name, (size_t)(end - wu_name));
 }
 
-/* Can all of it stand in the name of a workunit? */
+/* May all bytes of s occur in the name of a workunit? */
 static bool
 wu_name_bytes_ok(const char *s)
 {
@@ -228,10 +228,10 @@ wu_name_check(struct arena *a, const char *wu_name, const char *file, struct fai
 
 	if (n == 0 || n > WU_NAME_MAX)
 		return FAIL(f, E_BADREQ,
-		    "workunit name of %zu bytes: 1 to %d are possible", n, WU_NAME_MAX);
+		    "workunit name of %zu bytes: it must have 1 to %d", n, WU_NAME_MAX);
 	if (!wu_name_bytes_ok(wu_name))
 		return FAIL(f, E_BADREQ,
-		    "workunit name %s: blanks, control bytes, / %% < > & \" ' \\ and what is not ASCII cannot stand in it",
+		    "workunit name %s: blanks, control bytes, / %% < > & \" ' \\ and non-ASCII bytes are not allowed",
 		    wu_name);
 	if (file != NULL && (of == NULL || strcmp(of, file) != 0))
 		return FAIL(f, E_BADREQ,
@@ -267,7 +267,7 @@ file_name_check(const char *name, struct fail *f)
 	for (const char *p = name; *p != '\0'; p += text_utf8(p))
 		if (text_utf8(p) == 0) /* the database would store another name */
 			return FAIL(f, E_BADREQ,
-			    "a file name has byte %d at %zu, which is no UTF-8",
+			    "a file name has byte %d at %zu, which is not UTF-8",
 			    (unsigned char)*p, (size_t)(p - name));
 	for (size_t i = 0; i < N(bad); i++)
 		if (strstr(name, bad[i].text) != NULL)
@@ -285,11 +285,11 @@ fileset_name_check(const char *name, struct fail *f)
 		return e;
 	if (!wu_name_bytes_ok(name))
 		return FAIL(f, E_BADREQ,
-		    "\"%s\" cannot begin the names of workunits, as the name of a large file or a set must: blanks, < > & \" ' \\ and what is not ASCII cannot stand in them; rename it",
+		    "\"%s\" cannot begin the names of workunits, as the name of a large file or a set must: blanks, < > & \" ' \\ and non-ASCII bytes are not allowed in them; rename it",
 		    name);
 	if (strlen(name) > WU_NAME_MAX - WU_REST)
 		return FAIL(f, E_BADREQ,
-		    "\"%.40s...\": %zu bytes, at most %d are possible, as the names of workunits begin with it; rename it",
+		    "\"%.40s...\": %zu bytes, at most %d are allowed, as the names of workunits begin with it; rename it",
 		    name, strlen(name), WU_NAME_MAX - WU_REST);
 	return OK;
 }

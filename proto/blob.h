@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stored XML blobs (protocol.md 5): app_version.xml_doc, workunit.xml_doc,
- * result.xml_doc_in made from templates byte for byte in upstream's layout, and what
- * must be read back from them.
+ * Stored XML blobs (protocol.md 5): makes app_version.xml_doc, workunit.xml_doc and
+ * result.xml_doc_in from templates, byte for byte in upstream's layout, and reads back
+ * what is needed.
  */
 #ifndef PROTO_BLOB_H
 #define PROTO_BLOB_H
@@ -13,52 +13,55 @@
 #include "lib/err.h"
 #include "model/rows.h"
 
-struct input_file { /* one staged input, in template order */
+struct input_file { /* a staged input file, in template order */
 	const char *name, *url, *md5;
 	int64_t nbytes;
 };
 /*
- * Input template -> workunit columns and xml_doc.  Files are matched to file_infos in
- * order; command_line (NULL = the template's) replaces the template's.  Fills only
- * columns that the template names; the caller sets name and appid first.  E_BADREQ with
- * line and element: wrong number of files, a zero bound, max_* out of order
- * (protocol.md 5.4), blob over 65535 bytes.
+ * Converts an input template to workunit columns and xml_doc. Files are matched to
+ * file_infos in order; command_line (NULL = the template's) replaces the template's.
+ * Sets only the columns that the template names; the caller sets name and appid first.
+ * E_BADREQ with line and element: wrong number of files, a zero bound, max_* out of
+ * order (protocol.md 5.4), blob over 65535 bytes.
  */
 enum err blob_workunit(struct arena *, const char *tmpl, const struct input_file *,
     size_t nfiles, const char *command_line, struct workunit *, char **xml_doc,
     struct fail *);
 /*
- * Of an app with adaptive replication (its target_nresults is above 1) a workunit
- * begins with one result and a quorum of 1, whatever the template says.  E_BADREQ: its
- * max_success_results leaves no room for those that may follow.
+ * For an app with adaptive replication (target_nresults above 1), makes the workunit
+ * begin with one result and a quorum of 1, whatever the template says. E_BADREQ: its
+ * max_success_results leaves no room for further results.
  */
 enum err blob_adaptive(const struct app *, struct workunit *, struct fail *);
 /*
- * Output template -> xml_doc_in of result `name`: file names NAME_rRANDOM_n, upload
- * URL, and a certificate per file by upload_key (NULL = none).  E_BADREQ: no max_nbytes
- * in a file, blob too large.
+ * Converts an output template to xml_doc_in of result `name`: file names
+ * NAME_rRANDOM_n, the upload URL, and a certificate per file signed with upload_key
+ * (NULL = none). E_BADREQ: a file without max_nbytes, or the blob is too large.
  */
 enum err blob_result(struct arena *, const char *tmpl, const char *name,
     uint32_t random, const char *upload_url, const struct key *upload_key,
     char **xml_doc_in, struct fail *);
-/* Checks an output template once, at creation of the first work. */
+/* Checks an output template once, before the first work is created. */
 enum err blob_check_output(struct arena *, const char *tmpl, struct fail *);
 
 struct version_file {
-	const char *name, *url, *signature; /* signature text as sign_md5 makes it */
+	const char *name, *url, *signature; /* signature text, as from sign_md5() */
 	int64_t nbytes;
 	const char *open_name; /* logical name, NULL = none */
 	bool executable, main_program, copy_file;
 };
-/* app_version.xml_doc (protocol.md 5.3); exactly one main program, else E_BADREQ. */
+/*
+ * Makes app_version.xml_doc (protocol.md 5.3). E_BADREQ unless there is exactly one
+ * main program.
+ */
 enum err blob_app_version(struct arena *, const char *app_name, int32_t version_num,
     const char *api_version, const struct version_file *, size_t n, char **xml_doc,
     struct fail *);
 
 /*
- * app_version.xml_doc with other signatures of its files: sign gives that of one name,
- * as sign_md5 makes it.  Everything else stays byte for byte.  E_BADREQ: a file_info
- * has no name.
+ * Replaces the signatures of files in app_version.xml_doc: sign() returns the signature
+ * of a file name, as from sign_md5(). Everything else stays byte for byte the same.
+ * E_BADREQ: a file_info has no name.
  */
 struct blob_signer {
 	enum err (*sign)(void *ctx, const char *name, char **sig, struct fail *);
@@ -68,8 +71,8 @@ enum err blob_resign(struct arena *, const char *xml_doc, const struct blob_sign
     char **out, struct fail *);
 
 /*
- * Files that a blob names, in order, from file_info elements and their file_refs;
- * open_name and md5_cksum may be NULL.
+ * Lists the files that a blob names, in order, from its file_info elements and their
+ * file_refs; open_name and md5_cksum may be NULL.
  */
 struct blob_file {
 	char *name, *open_name;
@@ -81,31 +84,32 @@ enum err blob_files(
     struct arena *, const char *xml_doc, struct blob_file **, size_t *n, struct fail *);
 
 /*
- * The first n files of a workunit's xml_doc are large ones.  E_BADREQ unless their
- * file_info has <sticky/>, without which hosts delete them after each job, and
- * <report_on_rpc/>, by which old clients list them (locality.md 1.1 (L3)).
+ * Checks the first n files of a workunit's xml_doc, which are its large files. E_BADREQ
+ * unless each file_info has <sticky/>, without which hosts delete the file after each
+ * job, and <report_on_rpc/>, which makes old clients list it (locality.md 1.1 (L3)).
  */
 enum err blob_large_files(struct arena *, const char *xml_doc, size_t n, struct fail *);
 
 /*
- * The large file of a workunit name: what stands before the first "__"; NULL if there
- * is none (locality.md 1.1 (L2)).
+ * Returns the name of a workunit's large file: the part of the workunit's name before
+ * the first "__"; NULL if there is none (locality.md 1.1 (L2)).
  */
 char *wu_name_file(struct arena *, const char *wu_name);
 /*
- * E_BADREQ unless this is a name for a workunit, its results and their files: at most
- * 180 bytes, and FILE__* for its large file (NULL = any name will do).
+ * E_BADREQ unless wu_name is fit for a workunit, its results and their files: at most
+ * 180 bytes, and FILE__* for its large file (NULL = any name).
  */
 enum err wu_name_check(
     struct arena *, const char *wu_name, const char *file, struct fail *);
 /*
- * E_BADREQ with the reason: empty, over 190 bytes, "..", "%", "/", control bytes, no
- * UTF-8, "__" (locality file names).
+ * E_BADREQ with the reason if the name is empty, has over 190 bytes, or contains "..",
+ * "%", "/", control bytes, invalid UTF-8 or "__" (see locality file names).
  */
 enum err file_name_check(const char *name, struct fail *);
 /*
- * The same for a large file's own set, or a set of several: the names of its workunits
- * begin with it, so all that cannot stand in them is E_BADREQ too.
+ * The same for a large file's own set, or a set of several files. The names of its
+ * workunits begin with the set's name, so bytes that may not occur in them are
+ * E_BADREQ, too.
  */
 enum err fileset_name_check(const char *name, struct fail *);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * workunit.xml_doc and result.xml_doc_in from templates (protocol.md 5.4, 5.5), in the
- * layout that upstream's tools, which edit these blobs as text, know.
+ * Makes workunit.xml_doc and result.xml_doc_in from templates (protocol.md 5.4, 5.5),
+ * in the layout that upstream's tools expect, which edit these blobs as text.
  */
 #include "proto/blob.h"
 
@@ -19,12 +19,12 @@ enum { BLOB_MAX = 65535 };
 
 /* --- input templates --- */
 
-struct input { /* one template being turned into a blob */
+struct input { /* an input template being converted */
 	struct arena *a;
 	struct buf b;
 	const struct input_file *files;
 	size_t nfiles, ninfos, nrefs;
-	const char *command_line; /* instead of the template's; NULL = none */
+	const char *command_line; /* replaces the template's; NULL = no replacement */
 	bool command_line_done;
 	struct workunit *wu;
 	struct fail *f;
@@ -39,11 +39,11 @@ refuse_input(struct input *in, const struct tmpl_elem *e, const char *why)
 	    e->name, why);
 }
 
-struct remote { /* a file that the template says all about */
+struct remote { /* what the template itself says about a file */
 	char *url, *md5, *nbytes;
 };
 
-/* One child of a <file_info>. */
+/* Handles one child of a <file_info>. */
 static enum err
 input_file_child(struct input *in, const struct tmpl_elem *e,
     const struct input_file *file, struct remote *r)
@@ -59,13 +59,13 @@ input_file_child(struct input *in, const struct tmpl_elem *e,
 	else if (tmpl_is(e, "physical_name")) {
 		if (strcmp(tmpl_value(in->a, e), file->name) != 0)
 			return refuse_input(
-			    in, e, "another file was given in this place");
+			    in, e, "another file was given at this position");
 	} else if (tmpl_is(e, "gzip") || tmpl_is(e, "gzipped_nbytes"))
 		return refuse_input(in, e,
 		    "compressed inputs are not supported; stage the file as it is");
 	else if (tmpl_is(e, "name"))
 		return refuse_input(
-		    in, e, "the name is that of the staged file; leave it out");
+		    in, e, "the name comes from the staged file; leave it out");
 	else
 		tmpl_copy(&in->b, e);
 	return OK;
@@ -120,7 +120,7 @@ static const struct col wu_params[] = {
 #undef WU
 };
 
-/* Stores the number of e in its column; E_NOTFOUND if it is no column. */
+/* Stores the number of e in its column; E_NOTFOUND if it is not a column. */
 static enum err
 input_param(struct input *in, const struct tmpl_elem *e)
 {
@@ -250,7 +250,7 @@ input_checks(struct input *in)
 		    input_what, w->target_nresults, w->max_success_results);
 	if (w->min_quorum > w->target_nresults)
 		return FAIL(in->f, E_BADREQ,
-		    "%s: <min_quorum> %d is above <target_nresults> %d: so many results are never made, and its workunits would wait for ever",
+		    "%s: <min_quorum> %d is above <target_nresults> %d: that many results are never created, so its workunits would wait forever",
 		    input_what, w->min_quorum, w->target_nresults);
 	return OK;
 }
@@ -298,7 +298,7 @@ blob_workunit(struct arena *a, const char *tmpl, const struct input_file *files,
 	while (err == OK && (err = tmpl_next(a, &t, &e, f)) == OK) {
 		if (tmpl_is(&e, "file_info")) {
 			err = nwus > 0 ? refuse_input(&in, &e,
-					     "it must stand before <workunit>") :
+					     "it must come before <workunit>") :
 			                 input_file_info(&in, &e);
 		} else if (tmpl_is(&e, "workunit")) {
 			nwus++;
@@ -311,7 +311,7 @@ blob_workunit(struct arena *a, const char *tmpl, const struct input_file *files,
 	if (err != E_NOTFOUND)
 		return err;
 	if (nwus != 1)
-		return FAIL(f, E_BADREQ, "%s: %zu <workunit> elements, not one",
+		return FAIL(f, E_BADREQ, "%s: %zu <workunit> elements instead of one",
 		    input_what, nwus);
 	if (in.ninfos != nfiles)
 		return FAIL(f, E_BADREQ,
@@ -341,7 +341,7 @@ struct output {
 	struct fail *f;
 };
 
-/* <OUTFILE_n/> gives base and n, <UPLOAD_URL/> the URL. */
+/* Replaces <OUTFILE_n/> by base and n, and <UPLOAD_URL/> by the URL. */
 static char *
 fill_output_template(
     struct arena *a, const char *tmpl, const char *base, const char *upload_url)
@@ -380,7 +380,7 @@ refuse_output(struct output *o, const struct tmpl_elem *e, const char *why)
 	    e->name, why);
 }
 
-/* The inside of e on lines of its own. */
+/* Copies the content of e, on lines of its own. */
 static void
 put_inner_lines(struct buf *b, const struct tmpl_elem *e)
 {
@@ -463,7 +463,7 @@ output_file_ref(struct output *o, const struct tmpl_elem *ref)
 	for (size_t i = 0; i < o->nnames; i++)
 		if (strcmp(o->names[i], name) == 0)
 			return OK;
-	return refuse_output(o, ref, "its <file_name> is no <file_info> above");
+	return refuse_output(o, ref, "its <file_name> matches no <file_info> above");
 }
 
 static enum err
@@ -512,7 +512,7 @@ blob_result(struct arena *a, const char *tmpl, const char *name, uint32_t random
 	if (err != E_NOTFOUND)
 		return err;
 	if (nresults != 1)
-		return FAIL(f, E_BADREQ, "%s: %zu <result> elements, not one",
+		return FAIL(f, E_BADREQ, "%s: %zu <result> elements instead of one",
 		    output_what, nresults);
 	if (blob_size_check(o.b.n, "result", name, f) != OK)
 		return f->code;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Old clients leave out peak FLOPS, and each vendor has its own words for memory. */
+/* Old clients leave out peak FLOPS, and each vendor reports memory differently. */
 #include "proto/coproc.h"
 
 #include <math.h>
@@ -8,9 +8,11 @@
 #include "lib/clamp.h"
 #include "lib/banned.h"
 
-enum { FIRST_DOUBLE = 103 }; /* of NVIDIA: compute capability 1.3 */
+enum { FIRST_DOUBLE = 103 }; /* NVIDIA: compute capability 1.3 */
 
-/* Cores and FLOPs per clock of one multiprocessor, by compute capability up to cc. */
+/*
+ * Cores and FLOPs per clock of one multiprocessor, for compute capabilities up to cc.
+ */
 static double
 nvidia_flops(const struct in_coproc *c)
 {
@@ -52,7 +54,10 @@ computed_flops(const struct in_coproc *c)
 	return 0;
 }
 
-/* "1.4.1607" as 10000000 * a + 10000 * b + c, bounded to what an int32 holds. */
+/*
+ * Converts "1.4.1607" to 10000000 * a + 10000 * b + c, limited to the range of an
+ * int32.
+ */
 static int32_t
 cal_number(const char *s)
 {
@@ -72,7 +77,7 @@ coproc_type(const char *name)
 	           name;
 }
 
-/* Memory and speed as far as some element tells them. */
+/* Fills in memory and speed from whichever elements are present. */
 static void
 complete_size(struct in_coproc *c)
 {
@@ -107,7 +112,7 @@ coproc_complete(struct arena *a, struct in_coproc *c)
 	if (c->opencl_double > 0 || r->compute_capability >= FIRST_DOUBLE)
 		r->double_precision = true;
 	complete_size(c);
-	/* Before 6.13 clients found their GPUs by these libraries alone. */
+	/* Clients before 6.13 detected GPUs through these libraries only. */
 	r->have_cuda |= c->kind == COPROC_NVIDIA && !c->says_cuda;
 	r->have_cal |= c->kind == COPROC_AMD && !c->says_cal;
 	if (!c->has_delay || r->estimated_delay < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a client says of a coprocessor, completed (protocol.md 1.6). */
+/* A coprocessor as a client reports it, and its completion (protocol.md 1.6). */
 #ifndef PROTO_COPROC_H
 #define PROTO_COPROC_H
 
@@ -22,17 +22,19 @@ struct in_coproc {
 	double clock_khz, multiprocessors;                /* NVIDIA */
 	double local_ram_mb, simds, wavefront, clock_mhz; /* AMD */
 	int32_t opencl_mhz, opencl_units;                 /* Intel, Apple */
-	double opencl_ram, opencl_double; /* bytes; a mask of what it can do */
+	double opencl_ram, opencl_double; /* bytes; a mask of capabilities */
 	char *cal_version;
 };
 /*
- * Fills type, total_ram, available_ram, compute_capability, driver_version and
- * peak_flops where the client left them out, and bounds count and the request.
+ * Fills in type, total_ram, available_ram, compute_capability, driver_version and
+ * peak_flops where the client left them out; limits count and the requested work.
  */
 void coproc_complete(struct arena *, struct in_coproc *);
 
-/* The resource that clients before 7.0 called CUDA, else the name itself; NULL gives
- * NULL. */
+/*
+ * Maps the name that clients before 7.0 used, CUDA, to the resource type; any other
+ * name is the type. NULL gives NULL.
+ */
 const char *coproc_type(const char *name);
 
 enum { COPROC_COUNT_MAX = 64 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the block of limits; what is wrong is told with file and line. */
+/* Reads the block of limits; errors name the file and the line. */
 #include "proto/job_limits.h"
 
 #include <stdlib.h>
@@ -32,7 +32,7 @@ elem_is(const struct xml_node *n, const char *name)
 	return strcmp(n->name, name) == 0;
 }
 
-/* <jobs>N</jobs> and perhaps <per_proc/>. */
+/* Reads <jobs>N</jobs> and an optional <per_proc/>. */
 static enum err
 read_limit(const struct limits_reader *r, const struct xml_node *n, bool total,
     struct job_limit *l)
@@ -56,8 +56,9 @@ read_limit(const struct limits_reader *r, const struct xml_node *n, bool total,
 	if (!l->set)
 		return FAIL(r->f, E_CONFIG, "%s:%d: <%s> has no <jobs>", r->path,
 		    n->line, n->name);
+	/* a total spans all types of processor, so there is no number to multiply by */
 	if (total)
-		l->per_proc = false; /* there is no processor of all types */
+		l->per_proc = false;
 	return OK;
 }
 

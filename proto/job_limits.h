@@ -10,13 +10,13 @@
 #define JOB_LIMITS_FILE "config_aux.xml" /* in the project directory */
 
 /*
- * E_CONFIG with file, line and cause if the text is not XML or the block has an element
- * or a number that is not understood: half a set of limits is none.  What stands beside
- * the block is not ours.  path is for messages.
+ * E_CONFIG with file, line and cause if the text is not XML, or if the block has an
+ * unknown element or an invalid number: limits apply as a whole or not at all. Other
+ * elements beside the block are ignored. path is for messages.
  */
 enum err job_limits_parse(struct arena *, const char *path, const char *text, size_t n,
     struct job_limits **, struct fail *);
-/* The same from a file; E_NOTFOUND if it is not there. */
+/* The same from a file; E_NOTFOUND if it does not exist. */
 enum err job_limits_load(
     struct arena *, const char *path, struct job_limits **, struct fail *);
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include "lib/banned.h"
 
-/* The slot of s: where it is or where it goes. */
+/* Returns the slot that holds s, or the one to put it in. */
 static size_t
 name_slot(const struct name_set *t, const char *s)
 {

@@ -8,7 +8,7 @@
 #include "proto/template.h"
 #include "lib/banned.h"
 
-/* "--input-template" is "input_template". */
+/* "--input-template" matches "input_template". */
 static bool
 is_option(const char *word, const char *name)
 {
@@ -23,7 +23,10 @@ is_option(const char *word, const char *name)
 	return true;
 }
 
-/* Its value in a command line, the last one as daemons take it; NULL if it has none. */
+/*
+ * Returns the option's last value in a command line, as daemons take it; NULL if
+ * absent.
+ */
 static const char *
 option_value(char *const *argv, const char *name)
 {
@@ -62,7 +65,10 @@ input_template_path(struct arena *a, const struct conf *cf, const char *app)
 	return tmpl_path(a, arena_printf(a, "%s_in.xml", app));
 }
 
-/* The last <target_nresults> of the <workunit>, as the generator takes it; 0 = none. */
+/*
+ * Returns the last <target_nresults> of the <workunit>, as the generator takes it; 0 =
+ * none.
+ */
 static int32_t
 target_nresults(struct arena *a, const char *text)
 {

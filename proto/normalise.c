@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One pass over the bytes with a stack of open elements.  What looks like a tag is one,
- * except after text in an element that ends on the same line: names of hosts and
- * devices are sent unescaped (protocol.md 10.2).  Searches that failed once are not
- * repeated, so that no input costs more than linear time.
+ * Makes one pass over the bytes with a stack of open elements. Whatever looks like a
+ * tag is taken for one, except after text in an element that ends on the same line:
+ * names of hosts and devices are sent unescaped (protocol.md 10.2). A search that
+ * failed once is not repeated, so that every input takes linear time.
  */
 #include "proto/normalise.h"
 
@@ -16,12 +16,12 @@
 enum {
 	DEPTH_MAX = 24,
 	NAME_MAX_BYTES = 128,
-	LINE_MAX_BYTES = 2112, /* the longest string sent unescaped, and its end tag */
-	TEXT_MAX = 1 << 20,    /* of one run of text; no field takes more */
+	LINE_MAX_BYTES = 2112, /* the longest string sent unescaped, with its end tag */
+	TEXT_MAX = 1 << 20,    /* limit of one run of text; no field takes more */
 	RULES_MAX = 24,
 	ESCAPES_MAX =
-	    1 << 20, /* bytes that escaping may add; clients need some hundred */
-	FIRST_MAX = 64 << 10, /* most bytes reserved before it is known what is there */
+	    1 << 20, /* bytes that escaping may add; real requests need some hundred */
+	FIRST_MAX = 64 << 10, /* most bytes reserved before the content is known */
 };
 
 struct tag {
@@ -32,16 +32,17 @@ struct tag {
 struct open {
 	const char *name;
 	size_t n;
-	size_t span;          /* side table index from 1; 0 = none */
-	bool text, child;     /* has text that is not blank; has elements */
-	const char *searched; /* no own end tag up to here */
+	size_t span;      /* index into the side table from 1; 0 = none */
+	bool text, child; /* has text other than white space; has child elements */
+	/* this element's end tag does not occur before this point */
+	const char *searched;
 };
 struct scan {
 	struct arena *a;
 	const char *p, *end;
 	const struct raw_rule *rules;
-	bool endless[RULES_MAX]; /* no end tag of that rule from here on */
-	size_t most; /* bytes of text at which what needs escaping is dropped */
+	bool endless[RULES_MAX]; /* by rule: no end tag from here on */
+	size_t most; /* output size beyond which bytes that need escaping are dropped */
 	bool no_comment_end, no_cdata_end, no_pi_end;
 	struct open stack[DEPTH_MAX];
 	size_t depth;
@@ -51,13 +52,13 @@ struct scan {
 
 /* --- characters --- */
 
-/* One load for each byte of a request instead of up to seven comparisons. */
+/* A table costs one load per byte of a request instead of up to seven comparisons. */
 enum {
 	BLANK = 1,   /* white space */
 	START = 2,   /* begins a name */
-	NAME = 4,    /* goes on with it */
-	PLAIN = 8,   /* stands for itself in XML text */
-	INDENT = 16, /* white space of XML */
+	NAME = 4,    /* continues a name */
+	PLAIN = 8,   /* needs no escaping in XML text */
+	INDENT = 16, /* white space in XML */
 };
 static const unsigned char classes[256] = {
 	['\t' ... '\n'] = BLANK | INDENT | PLAIN,
@@ -86,14 +87,14 @@ byte_is(char c, int class)
 	return (classes[(unsigned char)c] & class) != 0;
 }
 
-/* Is it this name, n > 0 bytes?  Nearly always the first one tells. */
+/* Compares a name of n > 0 bytes; nearly always the first byte decides. */
 static bool
 tag_name_is(const char *name, size_t n, const char *s)
 {
 	return name[0] == s[0] && strlen(s) == n && memcmp(name, s, n) == 0;
 }
 
-/* Text as XML; what is no legal character is dropped. */
+/* Writes a byte as XML text; drops characters that XML does not allow. */
 static void
 put_escaped_byte(struct buf *b, unsigned char c)
 {
@@ -104,7 +105,7 @@ put_escaped_byte(struct buf *b, unsigned char c)
 	else if (c == '&')
 		buf_puts(b, "&amp;");
 	else if (c == '\r')
-		buf_puts(b, "&#13;"); /* libxml2 would make it a line feed */
+		buf_puts(b, "&#13;"); /* libxml2 would turn it into a line feed */
 	else if (c >= ' ' || c == '\t' || c == '\n')
 		buf_put(b, &c, 1);
 }
@@ -141,7 +142,7 @@ scan_put_text(struct scan *s, const char *p, size_t n, bool references)
 
 /* --- tags --- */
 
-/* What may stand behind a tag's name: a blank, > or />. */
+/* Does q end a tag's name: is it white space, > or />? */
 static bool
 ends_name(const char *q, const char *end)
 {
@@ -149,8 +150,10 @@ ends_name(const char *q, const char *end)
 			      (*q == '/' && q + 1 < end && q[1] == '>'));
 }
 
-/* Reads what may be a tag at p (a <); false if it is none.  Complexity: a parser, each
- * of its bounds in its place. */
+/*
+ * Reads a tag at p (a <); false if it is not one. Complexity: a parser, which checks
+ * each bound where it matters.
+ */
 static bool
 scan_tag(const char *p, const char *end, struct tag *t)
 {
@@ -187,13 +190,13 @@ scan_top(struct scan *s)
 	return s->depth == 0 ? NULL : &s->stack[s->depth - 1];
 }
 
-/* The tag without what attributes it has. */
+/* Writes the start tag without its attributes. */
 static void
 put_open_tag(struct scan *s, const struct tag *t)
 {
 	struct buf *b = &s->out->text;
 
-	if (t->attr_n == 0) { /* as it stands there, in one piece */
+	if (t->attr_n == 0) { /* unchanged, in one piece */
 		buf_put(b, t->name - 1, (size_t)(t->next - t->name) + 1);
 		return;
 	}
@@ -212,7 +215,7 @@ put_close_tag(struct scan *s, const struct open *o)
 	buf_put(&s->out->text, tag, o->n + 3);
 }
 
-/* p is no markup: it stands for itself. */
+/* Writes the byte at p as text: it is not markup. */
 static void
 scan_stray(struct scan *s)
 {
@@ -221,7 +224,7 @@ scan_stray(struct scan *s)
 	scan_top(s)->text = true;
 }
 
-/* Closes the innermost element; whole: its own end tag, ending at behind, was found. */
+/* Closes the innermost element; whole: its own end tag was found and ends at behind. */
 static void
 scan_pop(struct scan *s, bool whole, const char *behind)
 {
@@ -263,7 +266,8 @@ rule_for(const struct scan *s, const struct tag *t)
 	const struct open *o = &s->stack[s->depth - 1];
 
 	for (const struct raw_rule *r = s->rules; r->tag != NULL; r++)
-		if (tag_name_is(t->name, t->n, r->tag) && tag_name_is(o->name, o->n, r->parent))
+		if (tag_name_is(t->name, t->n, r->tag) &&
+		    tag_name_is(o->name, o->n, r->parent))
 			return r;
 	return NULL;
 }
@@ -277,7 +281,7 @@ raw_new(struct scan *s, const struct raw_rule *rule, const struct tag *t)
 	return &s->out->raws[s->out->nraws - 1];
 }
 
-/* Cuts the region that t opens; false if it never ends. */
+/* Cuts out the region that t opens; false if it never ends. */
 static bool
 cut_raw(struct scan *s, const struct raw_rule *rule, const struct tag *t)
 {
@@ -310,7 +314,9 @@ cut_raw(struct scan *s, const struct raw_rule *rule, const struct tag *t)
 	return true;
 }
 
-/* Does the end tag of that element stand at p (a <)?  Most markup behind text is that.
+/*
+ * Does the end tag of this element stand at p (a <)? Most markup after text is an end
+ * tag.
  */
 static bool
 ends_at(const struct scan *s, const char *p, const char *name, size_t n)
@@ -320,8 +326,8 @@ ends_at(const struct scan *s, const char *p, const char *name, size_t n)
 }
 
 /*
- * An element with nothing but text that stands for itself, as most are: in one piece.
- * false: it is none, or has to be looked at more closely.
+ * Copies, in one piece, an element that contains only text without special characters,
+ * as most do. Returns false if it is not such an element, or needs a closer look.
  */
 static bool
 scan_leaf(struct scan *s, const struct tag *t)
@@ -373,7 +379,9 @@ scan_open_tag(struct scan *s, const struct tag *t)
 
 /* --- the rest of XML --- */
 
-/* Something from s->p to the first `to`, dropped or, if CDATA, text; false if endless.
+/*
+ * Skips a section from s->p to the first `to`, or copies its text if it is CDATA; false
+ * if it never ends.
  */
 static bool
 scan_section(
@@ -394,7 +402,7 @@ scan_section(
 	return true;
 }
 
-/* The end of the line that s->p is in, not looking further than a string can be. */
+/* Returns the end of the current line, searching no further than the longest string. */
 static const char *
 scan_line_end(const struct scan *s)
 {
@@ -407,7 +415,10 @@ scan_line_end(const struct scan *s)
 	return nl == NULL ? s->p + room : nl;
 }
 
-/* After text, an element that ends on this line holds text only. */
+/*
+ * If the element has text and ends on this line, treats the rest of its content as
+ * text.
+ */
 static bool
 scan_rest_as_text(struct scan *s)
 {
@@ -436,7 +447,10 @@ scan_rest_as_text(struct scan *s)
 	return true;
 }
 
-/* What is neither a tag nor text; false if it is none of that either. */
+/*
+ * Skips a comment or processing instruction, or copies a CDATA section; false if it is
+ * neither.
+ */
 static bool
 scan_special(struct scan *s)
 {
@@ -445,7 +459,7 @@ scan_special(struct scan *s)
 	       scan_section(s, "<?", "?>", &s->no_pi_end, false);
 }
 
-/* s->p is at a <. */
+/* Handles markup; s->p is at a <. */
 static void
 scan_markup(struct scan *s)
 {
@@ -458,7 +472,8 @@ scan_markup(struct scan *s)
 		return;
 	}
 	if (next != '/' && next != '!' && next != '?' && !byte_is(next, START)) {
-		scan_stray(s); /* the cheap way: someone may send megabytes of < */
+		scan_stray(
+		    s); /* the cheap way out: a request may contain megabytes of < */
 		return;
 	}
 	if (scan_rest_as_text(s) || ((next == '!' || next == '?') && scan_special(s)))
@@ -472,8 +487,8 @@ scan_markup(struct scan *s)
 }
 
 /*
- * Up to the next <.  White space before any other text is left out: it indents
- * elements, or begins a value, which is taken without it.
+ * Copies text up to the next <. Leading white space is dropped: it indents elements, or
+ * precedes a value, which is trimmed anyway.
  */
 static void
 scan_text(struct scan *s)
@@ -491,14 +506,15 @@ scan_text(struct scan *s)
 	s->p = q;
 }
 
-/* The first start tag of root; NULL if there is none. */
+/* Returns the first start tag of root; NULL if there is none. */
 static const char *
 find_root(const char *in, size_t n, const char *root, struct tag *t)
 {
 	const char *end = in + n;
 
 	for (const char *p = in; (p = memchr(p, '<', (size_t)(end - p))) != NULL; p++)
-		if (scan_tag(p, end, t) && !t->closing && tag_name_is(t->name, t->n, root))
+		if (scan_tag(p, end, t) && !t->closing &&
+		    tag_name_is(t->name, t->n, root))
 			return p;
 	return NULL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads plan_class_spec.xml by the table of elements.  What is wrong is told with file,
- * line, element and cure; one bad class leaves the others as they are.
+ * Reads plan_class_spec.xml by the table of elements. A remark names file, line,
+ * element and remedy; one invalid class does not affect the others.
  */
 #include "proto/plan_class.h"
 
@@ -21,15 +21,15 @@ enum {
 	REMARKS_MOST = 1000
 };
 
-struct class_reader { /* one file being read */
+struct class_reader { /* the file being read */
 	struct arena *a;
 	struct plan_classes *all;
 	size_t cap;
 	struct pc_remark *remarks;
 	size_t nremarks, remarks_cap;
 	struct plan_class *now; /* the class being read, or NULL */
-	bool out;               /* it is spoiled */
-	bool *seen;             /* per element of the table */
+	bool out;               /* the class is invalid */
+	bool *seen;             /* by element of the table: occurred in the class */
 };
 
 static void
@@ -46,7 +46,7 @@ class_remark(struct class_reader *r, const struct xml_node *at, bool out, char *
 		.text = text };
 }
 
-/* --- values: each gives what is wrong, or NULL --- */
+/* --- values: each function returns what is wrong, or NULL --- */
 
 static const char *
 set_number(struct arena *a, const struct pc_element *el, double x, void *field)
@@ -63,7 +63,9 @@ set_number(struct arena *a, const struct pc_element *el, double x, void *field)
 	return NULL;
 }
 
-/* "7.0.12" is 70012, "2.31" is 23100; a number without a point stands as it is. */
+/*
+ * "7.0.12" gives 70012, "2.31" gives 23100; a number without a point is used as it is.
+ */
 static const char *
 set_version(struct arena *a, const struct pc_element *el, const char *text, void *field)
 {
@@ -251,14 +253,14 @@ class_name_fault(const struct class_reader *r, const char *name)
 	return NULL;
 }
 
-/* Clients read what a class needs out of its name (protocol.md 2.4). */
+/* Clients infer what a class needs from its name (protocol.md 2.4). */
 static void
 compare_with_name(struct class_reader *r, const struct xml_node *n)
 {
 	const struct plan_class *pc = r->now;
 	const struct {
 		const char *part;
-		bool asked, may; /* the class asks for it; the name may say so */
+		bool asked, may; /* the class needs it; the name may say so */
 		const char *what;
 	} parts[] = {
 		{ "opencl", pc->opencl, pc->opencl, "OpenCL" },
@@ -286,7 +288,8 @@ compare_with_name(struct class_reader *r, const struct xml_node *n)
 	}
 }
 
-/* Demands on a device in a class that uses none are mistakes: no processor meets them.
+/*
+ * Demands on a device are mistakes in a class that uses none: no processor meets them.
  */
 static void
 compare_with_type(struct class_reader *r, const struct xml_node *n)
@@ -306,7 +309,7 @@ compare_with_type(struct class_reader *r, const struct xml_node *n)
 				pc_elements[i].name));
 }
 
-/* A minimum above its maximum: no host can fit. */
+/* A minimum above its maximum fits no host. */
 static void
 compare_limits(struct class_reader *r, const struct xml_node *n)
 {
@@ -332,7 +335,7 @@ compare_limits(struct class_reader *r, const struct xml_node *n)
 	}
 }
 
-/* The one that counts: the last. */
+/* Returns the last such child, which is the one that counts. */
 static const struct xml_node *
 child_named(const struct xml_node *n, const char *name)
 {
@@ -356,7 +359,7 @@ read_class(struct class_reader *r, const struct xml_node *n)
 	memset(r->seen, 0, pc_nelements * sizeof(*r->seen));
 	set_defaults(r->a, pc);
 	if (name != NULL && strlen(name->text) <= 63)
-		pc->name = name->text; /* for remarks on what stands before it */
+		pc->name = name->text; /* for remarks on elements before the name */
 	fault = class_name_fault(r, pc->name);
 	if (fault != NULL)
 		class_remark(

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan_class_spec.xml -> struct plan_classes (scheduling.md 2.12). */
+/* Reads plan_class_spec.xml into struct plan_classes (scheduling.md 2.12). */
 #ifndef PROTO_PLAN_CLASS_H
 #define PROTO_PLAN_CLASS_H
 
@@ -7,23 +7,23 @@
 #include "lib/err.h"
 #include "model/plan_class.h"
 
-struct pc_remark { /* file:line: [class] text */
+struct pc_remark { /* printed as file:line: [class] text */
 	int line;
-	bool out;    /* the class is not in the list */
-	char *class; /* "" if it is not about one */
+	bool out;    /* the class was left out */
+	char *class; /* "" if the remark is not about a class */
 	char *text;
 };
 
 /*
- * Every element of model/plan_class.def.  A class with a wrong value, without a name or
- * with the name of an earlier one is out and a remark says why; so are elements that
- * nobody knows, but they cost nothing.  E_CONFIG, and no class at all, if the text is
- * not XML or its root is not <plan_classes>.  path is for messages.
+ * Reads every element of model/plan_class.def. A class with an invalid value, without a
+ * name, or with the name of an earlier class is left out, and a remark says why;
+ * unknown elements get a remark, too, but do no harm. E_CONFIG, and no class at all, if
+ * the text is not XML or its root is not <plan_classes>. path is for messages.
  */
 enum err plan_classes_parse(struct arena *, const char *path, const char *text,
     size_t n, struct plan_classes **, struct pc_remark **, size_t *nremarks,
     struct fail *);
-/* The same from a file; E_NOTFOUND if it is not there. */
+/* The same from a file; E_NOTFOUND if it does not exist. */
 enum err plan_classes_load(struct arena *, const char *path, struct plan_classes **,
     struct pc_remark **, size_t *nremarks, struct fail *);
 

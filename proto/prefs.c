@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The venues are cut out first, as their names are attributes; then either what is left
- * or the one that counts is parsed.  Texts come from web forms and from clients of all
- * ages: what cannot be read is taken for not chosen.
+ * Venues are cut out first, because their names are attributes; then either the
+ * matching venue or the remaining text is parsed. The texts come from web forms and
+ * from clients of all ages: unreadable values count as not chosen.
  */
 #include "proto/prefs.h"
 
@@ -86,7 +86,7 @@ prefs_normalise(struct arena *a, const char *text, size_t n, struct normal *nm)
 	return normalise_fragment(a, text, n, root, rules, nm, &f) == OK;
 }
 
-/* What was read before an error counts. */
+/* Values read before an error count. */
 static void
 prefs_read(
     struct arena *a, const struct normal *nm, const struct xml_elem *table, void *row)
@@ -107,8 +107,8 @@ element_is_number(const struct xml_elem *e, const char *text)
 }
 
 /*
- * What a volunteer typed with a comma for a point, say, was not chosen, as if it were
- * not there.  The first of the kind, to be told; NULL if there is none.
+ * Resets numbers that are not numbers, such as those typed with a decimal comma, to
+ * unset. Returns the first one for a message; NULL if there is none.
  */
 static const char *
 prefs_bad_number(
@@ -137,7 +137,7 @@ prefs_bad_number(
 
 /* --- project preferences --- */
 
-/* The text of item i of a list, decoded; NULL if there is none. */
+/* Returns the decoded text of item i of a list; NULL if there is none. */
 static char *
 prefs_item_text(
     struct arena *a, const struct normal *nm, const struct xml_list *l, size_t i)
@@ -162,7 +162,7 @@ prefs_take_apps(struct arena *a, const struct normal *nm, struct in_project *in)
 	}
 }
 
-/* The flags of old web pages and named types as one list of names. */
+/* Merges the flags of old web pages and the named types into one list of names. */
 static void
 prefs_take_no_rsc(struct arena *a, const struct normal *nm, struct in_project *in)
 {

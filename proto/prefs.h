@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Texts of preferences, as accounts store and clients send them, at one venue
- * (protocol.md 1.4): the block of the host's venue if there is one, else what stands
+ * Reads preferences, as accounts store and clients send them, for one venue
+ * (protocol.md 1.4): the block of the host's venue if there is one, else the text
  * outside all blocks.
  */
 #ifndef PROTO_PREFS_H
@@ -11,11 +11,11 @@
 #include "model/prefs.h"
 
 /*
- * Both take any bytes: NULL, "" and what cannot be read choose nothing.  venue NULL or
- * "": the default venue.
+ * Both functions accept any bytes: NULL, "" and unreadable texts choose nothing. venue
+ * NULL or "": the default venue.
  */
 struct project_prefs prefs_project(struct arena *, const char *text, const char *venue);
-/* mod_time stands outside the venues and is at most now (s UTC). */
+/* mod_time is read outside the venues and is at most now (s UTC). */
 struct rq_prefs prefs_global(
     struct arena *, const char *text, const char *venue, int64_t now);
 

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Words of the probe, between the admin's commands and the scheduler
+/*
+ * Words shared by the admin's commands and the scheduler for the probe
  * (sched/rpc/probe.h).
  */
 #ifndef PROTO_PROBE_H
 #define PROTO_PROBE_H
 
-#define PROBE_SECRET_FILE                                                              \
-	"probe.secret" /* in run_dir, of the project's account alone */
+/* in run_dir, readable by the project's account only */
+#define PROBE_SECRET_FILE "probe.secret"
 
 #define PROBE_ELEMENT  "locus_probe" /* request: the secret; reply: what follows */
 #define PROBE_DECISION "decision"    /* eight hexadecimal digits */
 #define PROBE_REASON   "reason"      /* WORK, or a reason code */
-#define PROBE_ACCOUNT  "account"     /* number of the account that serves */
-#define PROBE_FILE     "file"        /* that it cannot read */
-#define PROBE_DIR      "dir" /* that cannot be written to; its trouble follows */
-#define PROBE_TROUBLE  "trouble"
+#define PROBE_ACCOUNT  "account"     /* id of the account that serves the request */
+#define PROBE_FILE     "file"        /* a file that it cannot read */
+#define PROBE_DIR      "dir"         /* a directory that it cannot write to */
+#define PROBE_TROUBLE  "trouble"     /* what is wrong with that directory */
 
 #endif

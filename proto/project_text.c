@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A scanner for small files of plain elements without attributes.  What it lets
- * through, clients take: known names stand only where they are meant (protocol.md 0.3).
+ * A scanner for small files of plain elements without attributes. Clients accept
+ * everything that passes: known names occur only where they are meant (protocol.md
+ * 0.3).
  */
 #include "proto/project_text.h"
 
@@ -48,7 +49,7 @@ struct tag {
 	const char *next; /* behind the > */
 };
 
-/* Reads the tag at p (a <); false if it is no element without attributes. */
+/* Reads the tag at p (a <); false if it is not an element without attributes. */
 static bool
 text_tag_read(const char *p, const char *end, struct tag *t)
 {
@@ -99,7 +100,7 @@ text_line_number(const struct text_scan *s)
 	return line;
 }
 
-/* May an element of that name stand here?  Below a raw text anything may. */
+/* May an element of that name occur here? Within a raw text any element may. */
 static bool
 element_allowed(const struct text_scan *s, const struct tag *t)
 {
@@ -144,7 +145,7 @@ check_element(struct text_scan *s, const struct tag *t)
 	return OK;
 }
 
-/* A comment or declaration at s->p: passed over. */
+/* Skips a comment or declaration at s->p. */
 static bool
 skip_comment(struct text_scan *s)
 {
@@ -245,7 +246,7 @@ project_text_check(struct arena *a, enum project_text kind, const char *in, size
 	return e;
 }
 
-/* --- what stands for what --- */
+/* --- filling in --- */
 
 static char *
 user_weak_key(struct arena *a, const struct user *u)
@@ -289,7 +290,7 @@ void
 project_text_fill(struct buf *b, const char *text, const struct text_fill *x)
 {
 	const char *end = text + strlen(text), *p = text, *q;
-	bool out = false; /* in a block for others */
+	bool out = false; /* within a block for other accounts */
 	struct tag t;
 
 	while ((q = memchr(p, '<', (size_t)(end - p))) != NULL &&

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Files that an admin writes for replies: gui_urls.xml and project_files.xml in the
- * project's directory (protocol.md 2.9).  They are checked once, when they are read, so
- * that a mistake in them never breaks a reply; and filled in for each account.
+ * project's directory (protocol.md 2.9). They are checked once, when they are read, so
+ * that a mistake in them never breaks a reply, and filled in for each account.
  */
 #ifndef PROTO_PROJECT_TEXT_H
 #define PROTO_PROJECT_TEXT_H
@@ -18,13 +18,16 @@ enum project_text {
 #include "proto/project_text.def"
 	PROJECT_TEXTS
 };
-enum { PROJECT_TEXT_MAX = 65536 }; /* bytes of a file: it is sent with every reply */
+enum {
+	PROJECT_TEXT_MAX = 65536
+}; /* bytes of a file, which goes out with every reply */
 
 const char *project_text_file(enum project_text); /* "gui_urls.xml" */
 
 /*
- * The file's text as replies take it: bare & escaped, comments and a declaration left
- * out, every element one that may stand there.  E_BADREQ with the line otherwise.
+ * Checks a file and returns its text as replies need it: bare & escaped, comments and
+ * declarations removed, every element in a legal place. E_BADREQ with the line
+ * otherwise.
  */
 enum err project_text_check(struct arena *, enum project_text, const char *in, size_t n,
     char **out, struct fail *);
@@ -34,11 +37,12 @@ struct text_fill {
 	const struct user *user;
 	int64_t hostid;
 	const char *team_name;
-	bool weak_auth; /* the client has the weak key, and is not told the other */
+	/* the client uses the weak key and must not learn the account key */
+	bool weak_auth;
 };
 /*
- * Puts the checked text with what its <userid/>, <master_url/> and so on stand for;
- * blocks <ifteam> are for accounts with a team.
+ * Writes the checked text, with <userid/>, <master_url/> and so on replaced by their
+ * values; <ifteam> blocks are for accounts with a team.
  */
 void project_text_fill(struct buf *, const char *text, const struct text_fill *);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Regions that the normaliser cut out, and text as it was meant. */
+/* Regions that the normaliser cut out, and decoding of text. */
 #include <stdbool.h>
 #include <string.h>
 #include "lib/text.h"
@@ -27,7 +27,7 @@ text_reference(const char *p, const char *end, unsigned char *byte)
 	size_t i = 2;
 
 	for (size_t k = 0; k < N(known); k++) {
-		if (end - p > 1 && p[1] == known[k].text[1] && /* else it is none */
+		if (end - p > 1 && p[1] == known[k].text[1] && /* quick check */
 		    text_begins(p, end, known[k].text)) {
 			*byte = known[k].byte;
 			return strlen(known[k].text);
@@ -56,7 +56,7 @@ raw_copy(struct arena *a, const struct raw *r, size_t max)
 
 	for (char *p = copy, *end = copy + (r->n < max ? r->n : max); p < end; p++)
 		if (*p == '\0')
-			*p = ' '; /* what follows it must not be lost */
+			*p = ' '; /* the text after it must not be lost */
 	return copy;
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A decision as a reply: scalars in upstream's order, then work (protocol.md 2.2
- * to 2.6). Stored blobs go out byte for byte, with what is known only now put in at the
- * places where upstream puts it; a file is named once however many jobs use it.
+ * Renders a decision as a reply: scalars in upstream's order, then work (protocol.md
+ * 2.2 to 2.6). Stored blobs are copied byte for byte, with the values known only now
+ * inserted where upstream inserts them; a file is declared once, however many jobs use
+ * it.
  */
 #include "proto/reply.h"
 
@@ -19,17 +20,18 @@
 #include "lib/banned.h"
 
 enum {
-	CUDA_VERSION = 70000,        /* below: NVIDIA is called CUDA */
-	NO_RSC_APPS_VERSION = 70040, /* below: one flag per kind of processor */
-	SPORADIC_VERSION = 72500,    /* from here: sporadic apps */
-	REPORT_ALL_VERSION = 61300,  /* below: report_on_rpc says what to list */
+	CUDA_VERSION = 70000,        /* before it, NVIDIA is called CUDA */
+	NO_RSC_APPS_VERSION = 70040, /* before it, one flag per kind of processor */
+	SPORADIC_VERSION = 72500,    /* from it on: sporadic apps */
+	/* before it, report_on_rpc says which files to list */
+	REPORT_ALL_VERSION = 61300,
 };
 
 struct out {
 	struct buf *b;
 	const struct reply_in *in;
 	int32_t client_version;
-	struct name_set files; /* declared in this reply */
+	struct name_set files; /* files declared in this reply */
 };
 
 static void
@@ -64,7 +66,7 @@ reply_put_user(struct out *o)
 	buf_tag(o->b, "external_cpid", md5);
 }
 
-/* Stored preferences, tags included, if they are what they should be. */
+/* Writes stored preferences with their tags, if they are complete. */
 static void
 reply_put_prefs(struct out *o, const char *text, const char *tag)
 {
@@ -124,7 +126,7 @@ reply_put_acks_and_aborts(struct out *o)
 
 /* --- stored blobs --- */
 
-/* Takes out the line that holds nothing but this text, if there is one. */
+/* Removes the line that contains only this text, if there is one. */
 static void
 remove_line(char *text, const char *only)
 {
@@ -140,8 +142,9 @@ remove_line(char *text, const char *only)
 }
 
 /*
- * Bytes from p to end; of file_infos only those whose file is new in this reply.  Newer
- * clients list every sticky file and complain of the flag that asks for it.
+ * Writes the bytes from p to end, but a file_info only if its file is new in this
+ * reply. Newer clients list every sticky file, and complain about the flag that asks
+ * for it.
  */
 static void
 reply_put_file_infos(struct out *o, const char *p, const char *end)
@@ -168,7 +171,7 @@ reply_put_file_infos(struct out *o, const char *p, const char *end)
 	buf_put(o->b, p, (size_t)(end - p));
 }
 
-struct blob { /* a stored text, cut at its element */
+struct blob { /* a stored text, split at its element */
 	const char *text, *open, *inside, *close, *rest, *end;
 };
 
@@ -192,7 +195,7 @@ blob_split(struct arena *a, const char *text, const char *tag, struct blob *x)
 	return true;
 }
 
-/* The blob with head behind its start tag's line and tail before its end tag. */
+/* Writes the blob with head after its start tag's line and tail before its end tag. */
 static void
 reply_put_blob(struct out *o, const char *tag, const struct blob *x, const char *head,
     const char *tail)
@@ -298,8 +301,10 @@ reply_put_version(struct out *o, const struct dec_send *s)
 	reply_put_blob(o, "app_version", &x, "", tail.p);
 }
 
-/* The client's own version that a job of the anonymous platform runs with; NULL if
- * none. */
+/*
+ * Returns the client's own version that runs this job on the anonymous platform; NULL
+ * if it is another job.
+ */
 static const struct rq_app_version *
 clients_own_version(const struct out *o, const struct dec_send *s)
 {
@@ -311,7 +316,7 @@ clients_own_version(const struct out *o, const struct dec_send *s)
 	           &q->app_versions[s->client_version];
 }
 
-/* Ids of keywords that describe the job, if the column holds nothing else. */
+/* Writes the ids of the job's keywords, if the column holds nothing else. */
 static void
 reply_put_keywords(struct buf *head, const char *ids)
 {
@@ -336,7 +341,7 @@ reply_put_workunit(struct out *o, const struct dec_send *s, const struct blob *x
 	struct buf head = buf_new(o->b->a);
 	double scale = 1;
 
-	/* The client divides by its own flops, which need not be ours. */
+	/* The client divides by its own flops, which may differ from ours. */
 	if (own != NULL && own->flops > 0 && s->projected_flops > 0)
 		scale = own->flops / s->projected_flops;
 	reply_put_bound(&head, "rsc_fpops_est", j->rsc_fpops_est * scale);
@@ -377,7 +382,7 @@ reply_put_result(struct out *o, const struct dec_send *s, const struct blob *x)
 	reply_put_blob(o, "result", x, head.p, tail.p);
 }
 
-/* Does an earlier one of the sends share this app, or version? */
+/* Does an earlier send share this app, or version? */
 static bool
 app_already_sent(const struct decision *d, size_t i)
 {
@@ -433,8 +438,8 @@ reply_put_work(struct out *o)
 /* --- keys and flags --- */
 
 /*
- * A client that has a key takes another one only with a signature by its own
- * (protocol.md 13.7), and complains about its own sent again.
+ * A client that has a key accepts another one only if it is signed with its own
+ * (protocol.md 13.7), and complains if it gets its own key again.
  */
 static void
 reply_put_code_sign_key(struct out *o)
@@ -482,7 +487,7 @@ reply_put_no_rsc_apps(struct out *o)
 	const struct decision *d = o->in->dec;
 	const struct request *q = o->in->req;
 
-	/* All set: the client would never come back. */
+	/* With every resource listed, the client would never come back. */
 	if (q == NULL || d->nno_rsc_apps == 0 || d->nno_rsc_apps >= q->nresources)
 		return;
 	if (o->client_version > 0 && o->client_version < NO_RSC_APPS_VERSION)
@@ -493,7 +498,7 @@ reply_put_no_rsc_apps(struct out *o)
 		reply_tag(o->b, "no_rsc_apps", d->no_rsc_apps[i], NAME_MAX_SENT);
 }
 
-/* Messages for tasks, and whatever else the project queued: as they are stored. */
+/* Messages for tasks, and whatever else the project queued, as stored. */
 static void
 reply_put_trickles_down(struct out *o)
 {
@@ -509,7 +514,7 @@ reply_put_trickles_down(struct out *o)
 	}
 }
 
-/* What the project says of itself to this account. */
+/* Writes what the project tells this account about itself. */
 static void
 reply_put_project(struct out *o)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The header, and messages in the forms that clients of all ages understand. */
+/* The header, with messages in forms that clients of all ages understand. */
 #include "proto/reply_head.h"
 
 #include <inttypes.h>
@@ -8,14 +8,15 @@
 #include "lib/banned.h"
 
 enum {
-	SCHEDULER_VERSION =
-	    803, /* the protocol that we speak; below 507 clients ignore prefs */
-	MESSAGES_MAX = 100, /* shown one by one; a host may have thousands of tasks */
-	ONE_MESSAGE_VERSION = 41900, /* up to here: one message, no line ends */
-	HIGH_VERSION = 61100,        /* up to here: "high" for "notice" */
-	TRANSLATES_VERSION = 61200,  /* from here: _("text") is translated */
-	VERIFIES_VERSION = 72200,    /* up to here: verify_files_on_app_start */
-	BOUND_VERSION = 80100,       /* from here: strict_memory_bound */
+	/* our protocol version; below 507, clients ignore prefs */
+	SCHEDULER_VERSION = 803,
+	/* clients show them one by one; a host may have thousands of tasks */
+	MESSAGES_MAX = 100,
+	ONE_MESSAGE_VERSION = 41900, /* up to it: one message, no line ends */
+	HIGH_VERSION = 61100,        /* up to it: "high" instead of "notice" */
+	TRANSLATES_VERSION = 61200,  /* from it on: _("text") is translated */
+	VERIFIES_VERSION = 72200,    /* up to it: verify_files_on_app_start */
+	BOUND_VERSION = 80100,       /* from it on: strict_memory_bound */
 };
 
 /* --- messages --- */
@@ -28,7 +29,7 @@ head_put_message(struct buf *b, const char *priority, const char *text)
 	buf_puts(b, "</message>\n");
 }
 
-/* Takes the translation marks off: _("text") becomes text. */
+/* Removes translation marks: _("text") becomes text. */
 static char *
 without_translation_marks(struct arena *a, const char *s)
 {
@@ -44,7 +45,7 @@ without_translation_marks(struct arena *a, const char *s)
 	return b.p;
 }
 
-/* All messages as one, for clients that show only the first. */
+/* Joins all messages, for clients that show only the first one. */
 static void
 head_put_joined(struct buf *b, const struct reply_head *h)
 {
@@ -88,7 +89,10 @@ head_put_messages(struct buf *b, const struct reply_head *h)
 
 /* --- header --- */
 
-/* What clients forget unless it is in every reply, refusals too. */
+/*
+ * Writes the flags that clients forget unless they are in every reply, refusals
+ * included.
+ */
 static void
 head_put_flags(struct buf *b, const struct reply_head *h)
 {

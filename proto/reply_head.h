@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all replies begin with: versions, delay, messages (protocol.md 2.1). */
+/* The beginning of every reply: versions, delay, messages (protocol.md 2.1). */
 #ifndef PROTO_REPLY_HEAD_H
 #define PROTO_REPLY_HEAD_H
 
@@ -10,15 +10,15 @@ enum {
 };
 struct reply_head {
 	const struct conf *conf;
-	int32_t client_version; /* 0 = unknown: taken as a current one */
+	int32_t client_version; /* 0 = unknown: treated as a current client */
 	double request_delay;   /* s, 0 = none */
 	const struct dec_message *messages;
 	size_t nmessages;
 	int64_t send_time_stats_log; /* from that time on; 0 = not wanted */
 	bool project_is_down;
-	bool no_work_deadlines; /* and the client knows what that is */
+	bool no_work_deadlines; /* set only if the client understands it */
 };
-/* From <scheduler_reply> to the end of the header. */
+/* Writes everything from <scheduler_reply> to the end of the header. */
 void reply_head(struct buf *, const struct reply_head *);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bytes of a scheduler -> struct reply, for the client. */
+/* Parses the bytes of a scheduler's reply, for the client. */
 #include <string.h>
 #include "proto/normalise.h"
 #include "proto/reply.h"
@@ -98,7 +98,7 @@ reply_items(struct reply_reader *x, const struct xml_list *l, size_t *n)
 	return out;
 }
 
-/* A url belongs to uploads if its text says so (protocol.md 5.2). */
+/* A url is for uploads if its text says so (protocol.md 5.2). */
 static void
 reply_file_urls(struct reply_reader *x, struct in_file *in)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Escaping and cutting; UTF-8 is a guess that costs nothing when it is wrong. */
+/* Escapes and truncates text; guessing UTF-8 costs nothing when the guess is wrong. */
 #include "proto/reply_text.h"
 
 #include <string.h>
 #include "lib/text.h"
 #include "lib/banned.h"
 
-enum { ESCAPED_MAX = 6 }; /* bytes that one can become: &#255; */
+enum { ESCAPED_MAX = 6 }; /* bytes that one byte can become: &#255; */
 
 void
 reply_text(struct buf *b, const char *text, size_t max)

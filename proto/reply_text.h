@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Text of at most so many bytes as sent: clients measure before they decode, and what
- * is too long is lost to them (protocol.md 0.3).
+ * Text limited to a number of bytes as sent: clients measure before they decode, and
+ * drop texts that are too long (protocol.md 0.3).
  */
 #ifndef PROTO_REPLY_TEXT_H
 #define PROTO_REPLY_TEXT_H
@@ -15,11 +15,12 @@ enum {
 };
 
 /*
- * Escaped as clients escape (lib/buf.h) if that fits; else with the bytes >= 128 as
- * they are, which clients take too, and cut between two characters.
+ * Writes text, escaped as clients escape it (lib/buf.h) if that fits max bytes;
+ * otherwise leaves the bytes >= 128 as they are, which clients accept, too, and cuts
+ * between two characters.
  */
 void reply_text(struct buf *, const char *text, size_t max);
-/* One "<tag>text</tag>\n" line of it; NULL is "". */
+/* Writes a line "<tag>text</tag>\n" of such text; NULL counts as "". */
 void reply_tag(struct buf *, const char *tag, const char *text, size_t max);
 
 #endif

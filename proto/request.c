@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bytes of a client -> struct request.  The tables in request.def leave rows; what
- * follows them here joins the raw regions, sets the defaults that are not 0, and bounds
- * what a hostile client could make large.  Every string is set: "" if not sent, except
- * those that model/request.h says are NULL.
+ * Parses the bytes of a client into struct request. The tables in request.def fill
+ * rows; the code below adds the raw regions, sets defaults other than 0, and limits
+ * what a hostile client could make large. Every string is set: "" if not sent, except
+ * where model/request.h says NULL.
  */
 #include "proto/request.h"
 
@@ -28,14 +28,14 @@ enum {
 	COPROCS_MAX = 8,
 	DISTROS_MAX = 32,
 	TRICKLES_MAX = 20000,
-	TRICKLE_MAX = 16000000, /* with its row it fits a database's usual packet */
+	TRICKLE_MAX = 16000000, /* with its row, fits a database's usual packet */
 	NCPUS_MAX = 4096,
 	BLOB_MAX = 65535,
-	PREFS_MAX = 65000, /* with its element it fits a BLOB */
+	PREFS_MAX = 65000, /* with its element, fits a BLOB */
 	KEY_MAX = 4095,
 };
 
-#define FLOPS_MAX 1e18 /* of one program; far above any */
+#define FLOPS_MAX 1e18 /* of one program; far beyond any real one */
 
 struct in_file {
 	struct rq_file r;
@@ -111,7 +111,7 @@ static const struct raw_rule raw_rules[] = {
 
 /* --- reports --- */
 
-struct named { /* for finding names that occur twice */
+struct named { /* for finding duplicate names */
 	const char *name;
 	size_t i;
 };
@@ -125,7 +125,10 @@ compare_named_reports(const void *x, const void *y)
 	return d != 0 ? d : a->i < b->i ? -1 : a->i > b->i;
 }
 
-/* Which of n reports are the first of their name; those without one are not. */
+/*
+ * Marks which of n reports are the first of their name; reports without a name are not
+ * marked.
+ */
 static bool *
 first_of_name(struct arena *a, const struct in_report *in, size_t n)
 {
@@ -143,7 +146,9 @@ first_of_name(struct arena *a, const struct in_report *in, size_t n)
 	return first;
 }
 
-/* Windows clients print NTSTATUS codes with or without sign: both are the same 32 bits.
+/*
+ * Windows clients print NTSTATUS codes with or without a sign: both have the same 32
+ * bits.
  */
 static int32_t
 report_exit_status(const char *text)
@@ -279,7 +284,7 @@ platform_named(const struct request *q, const char *name)
 	return false;
 }
 
-/* One that is named twice would take the places of other versions in every choice. */
+/* A platform listed twice would take other versions' places in every choice. */
 static void
 platforms_finish(struct arena *a, struct in_request *in)
 {
@@ -295,7 +300,7 @@ platforms_finish(struct arena *a, struct in_request *in)
 			q->platforms[q->nplatforms++] = alt[i].name;
 }
 
-/* The processor as a device: OpenCL by the first platform that has it. */
+/* Describes the processor as a device: OpenCL of the first platform that has it. */
 static void
 opencl_of_cpu(const struct in_request *in, struct rq_resource *cpu)
 {
@@ -327,7 +332,7 @@ distros_finish(struct in_request *in)
 	}
 }
 
-/* Is there a coprocessor to speak of, and of a type that did not come before? */
+/* Does the coprocessor exist, and is its type new in this request? */
 static bool
 is_new_coproc(const struct request *q, const struct rq_resource *r)
 {
@@ -340,9 +345,9 @@ is_new_coproc(const struct request *q, const struct rq_resource *r)
 }
 
 /*
- * A coprocessor declared in a client's configuration comes with a coproc_cuda of count
- * 0 and without a name (protocol.md 13.12): no such thing is there, but that its
- * request was made by resource still counts.
+ * A client whose configuration declares a coprocessor sends a coproc_cuda with count 0
+ * and no name, too (protocol.md 13.12): that device does not exist, but its request
+ * still counts as one made by resource.
  */
 static void
 resources_finish(struct arena *a, struct in_request *in)
@@ -382,7 +387,7 @@ resources_finish(struct arena *a, struct in_request *in)
 
 /* --- raw regions --- */
 
-/* The text as whole lines: what stands on the tags' own lines is not of it. */
+/* Returns the message as whole lines, without the rest of the tags' own lines. */
 static char *
 trickle_text(struct arena *a, const struct raw *raw)
 {
@@ -396,7 +401,10 @@ trickle_text(struct arena *a, const struct raw *raw)
 	return text[0] == '\n' ? text + 1 : text;
 }
 
-/* The text without its <variety> line, which names who it is for (protocol.md 1.10). */
+/*
+ * Returns the message without its <variety> line, which names its recipient
+ * (protocol.md 1.10).
+ */
 static struct rq_trickle
 trickle_parse(struct arena *a, const struct raw *raw)
 {
@@ -530,7 +538,7 @@ request_parse(
 	tasks_finish(a, x);
 	for (size_t i = 0; i < nm.nraws; i++)
 		request_raw_region(a, q, &nm.raws[i], &cap);
-	if (q->trickles_cut) /* the client drops all or none of them */
+	if (q->trickles_cut) /* the client drops either all of them or none */
 		q->ntrickles = 0;
 	*out = q;
 	return OK;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A request as bytes, in the words and the order of a 7.20.5 client; for our own
- * client. */
+/*
+ * Renders a request with the elements and the order of a 7.20.5 client, for our own
+ * client.
+ */
 #include <inttypes.h>
 #include <string.h>
 #include "proto/request.h"
@@ -124,7 +126,7 @@ request_put_host(struct buf *b, const struct request *q)
 	buf_puts(b, "    </disk_usage>\n");
 }
 
-/* The element of a coprocessor type, and of the total memory in it. */
+/* Element names by coprocessor type. */
 static const struct coproc_words {
 	const char *type, *element, *name;
 } coproc_words[] = {
@@ -160,7 +162,7 @@ request_put_coproc(struct buf *b, const struct rq_resource *r)
 	buf_printf(b, "</%s>\n", element);
 }
 
-/* XML that is kept as it was: a line end must stand behind it. */
+/* Writes XML verbatim, with a line end after it. */
 static void
 request_put_verbatim(struct buf *b, const char *s)
 {
@@ -244,7 +246,7 @@ request_put_in_progress(struct buf *b, const struct rq_in_progress *p)
 	buf_puts(b, "    </ip_result>\n");
 }
 
-/* A log or message between its tags, on lines of its own. */
+/* Writes a log or message between its tags, on lines of its own. */
 static void
 request_put_raw(struct buf *b, const char *tag, const char *text)
 {

@@ -224,7 +224,7 @@ row_set(
 		break;
 	}
 	if (!good)
-		return FAIL(f, E_BADREQ, "%s=%.60s is no number", name, value);
+		return FAIL(f, E_BADREQ, "%s=%.60s is not a number", name, value);
 	return OK;
 }
 

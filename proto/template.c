@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A walk over the child elements of a text, one level at a time. */
+/* Walks the child elements of a text, one level at a time. */
 #include "proto/template.h"
 
 #include <string.h>
@@ -56,7 +56,7 @@ tmpl_inside(const struct tmpl_elem *e, const char *what)
 	};
 }
 
-/* Steps to q, counting lines. */
+/* Advances to q, counting lines. */
 static void
 tmpl_step(struct tmpl *t, const char *q)
 {
@@ -78,7 +78,7 @@ tmpl_find(const char *p, const char *end, const char *s)
 	return memmem(p, (size_t)(end - p), s, strlen(s));
 }
 
-/* Over blanks, comments and the declaration. */
+/* Skips white space, comments and the declaration. */
 static enum err
 tmpl_skip(struct tmpl *t, struct fail *f)
 {
@@ -100,8 +100,8 @@ tmpl_skip(struct tmpl *t, struct fail *f)
 }
 
 /*
- * The end tag that closes name, elements of the same name inside counted.  Nothing is
- * looked at twice: a template may consist of start tags.
+ * Returns the end tag that closes name, counting nested elements of the same name.
+ * Nothing is scanned twice: a template may consist of start tags.
  */
 static const char *
 tmpl_end_tag(struct arena *a, const char *p, const char *end, const char *name)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The header of an upload is lines of text that never end properly: elements stay open
- * and the file's bytes follow <data>.  So it is no XML and is read line by line.
+ * The header of an upload is lines of text that never end properly: elements stay open,
+ * and the file's bytes follow <data>. It is not XML, so it is read line by line.
  */
 #include "proto/upload.h"
 
@@ -18,7 +18,7 @@ static const char data_tag[] = "<data>", upload_tag[] = "<file_upload>";
 
 /* --- server --- */
 
-/* Where the data begins, or NULL; the tag ends its line. */
+/* Returns the beginning of the data, or NULL; the tag must end its line. */
 static const char *
 data_start(const char *in, size_t n)
 {
@@ -42,7 +42,7 @@ is_header_text(const char *in, size_t n)
 	return true;
 }
 
-/* Text of the first <tag> in the header, decoded; NULL if there is none. */
+/* Returns the decoded text of the first <tag> in the header; NULL if there is none. */
 static char *
 header_text(struct arena *a, const char *header, const char *tag)
 {
@@ -51,7 +51,7 @@ header_text(struct arena *a, const char *header, const char *tag)
 	return s == NULL ? NULL : text_decode(a, s, strlen(s));
 }
 
-/* A whole number of bytes in 0 .. 2^53; false if absent or anything else. */
+/* Reads a whole number of bytes in 0 .. 2^53; false if it is absent or invalid. */
 static bool
 header_bytes(struct arena *a, const char *header, const char *tag, double *out)
 {
@@ -198,7 +198,7 @@ upload_parse_reply(struct arena *a, const char *in, size_t n, int *status,
 		return FAIL(f, E_BADREQ,
 		    "no <status> in the upload server's reply of %zu bytes", n);
 	if (!text_i64(s, INT32_MIN, INT32_MAX, &value))
-		return FAIL(f, E_BADREQ, "upload status \"%.20s\" is no number", s);
+		return FAIL(f, E_BADREQ, "upload status \"%.20s\" is not a number", s);
 	*status = (int)value;
 	return OK;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Documents that attaching clients read, and what an account may be called. */
+/* Documents that attaching clients read, and rules for the names of accounts. */
 #include "proto/web.h"
 
 #include <stdbool.h>
@@ -7,20 +7,20 @@
 #include "lib/text.h"
 #include "lib/banned.h"
 
-enum { ACCOUNT_TEXT_MAX = 190 }; /* of its columns */
+enum { ACCOUNT_TEXT_MAX = 190 }; /* size of the columns */
 
 /*
- * May the character at s stand in a name?  Neither what HTML, SQL or a log might trip
- * over, nor what is invisible and changes how the text around it looks.
+ * May the character at s occur in a name? Neither characters that HTML, SQL or a log
+ * might trip over, nor invisible ones that change how the text around them looks.
  */
 static bool
 name_char_allowed(const char *s)
 {
 	static const char *const hidden[][2] = {
 		{ "\xc2\x80", "\xc2\x9f" },         /* control characters */
-		{ "\xe2\x80\x8e", "\xe2\x80\x8f" }, /* marks of direction */
-		{ "\xe2\x80\xa8", "\xe2\x80\xae" }, /* line ends, direction */
-		{ "\xe2\x81\xa0", "\xe2\x81\xaf" }, /* invisible, direction */
+		{ "\xe2\x80\x8e", "\xe2\x80\x8f" }, /* directional marks */
+		{ "\xe2\x80\xa8", "\xe2\x80\xae" }, /* line ends, directional marks */
+		{ "\xe2\x81\xa0", "\xe2\x81\xaf" }, /* invisible, directional marks */
 		{ "\xef\xbb\xbf", "\xef\xbb\xbf" }, /* byte order mark */
 	};
 	size_t n = text_utf8(s);
@@ -110,7 +110,7 @@ web_account(struct buf *b, const char *authenticator)
 	buf_puts(b, "</account_out>\n");
 }
 
-/* Has an earlier version of the same platform this plan class? */
+/* Does an earlier version of the same platform have this plan class? */
 static bool
 plan_class_listed(const struct catalog *c, size_t i)
 {
@@ -136,7 +136,7 @@ config_put_platform(struct buf *b, const struct platform *p, const char *plan_cl
 	buf_puts(b, "        </platform>\n");
 }
 
-/* Platforms that some version runs on, once for each plan class. */
+/* Writes the platforms that some version runs on, once for each plan class. */
 static void
 config_put_platforms(struct buf *b, const struct catalog *c)
 {
@@ -151,13 +151,13 @@ config_put_platforms(struct buf *b, const struct catalog *c)
 	buf_puts(b, "    </platforms>\n");
 }
 
-/* Who may create an account, and with what. */
+/* Writes who may create an account, and what that requires. */
 static void
 config_put_creation(struct buf *b, const struct conf *cf)
 {
 	bool invited = cf->invite_code.n > 0;
 
-	/* Clients that know no invitation codes send their user to the web site. */
+	/* Clients that do not know invitation codes send their user to the web site. */
 	if (cf->disable_account_creation || invited)
 		buf_puts(b, "    <account_creation_disabled/>\n");
 	if (cf->disable_account_creation || cf->disable_account_creation_rpc)

@@ -8,8 +8,10 @@
 #include "model/conf.h"
 #include "model/snapshot.h"
 
-/* A name (UTF-8) or e-mail address (ASCII) of an account: NULL, or why it is not one
- * (protocol.md 7.3). */
+/*
+ * Checks a name (UTF-8) or e-mail address (ASCII) of an account: NULL if valid, else
+ * why not (protocol.md 7.3).
+ */
 const char *account_bad_name(const char *);
 const char *account_bad_email(const char *);
 
@@ -19,23 +21,23 @@ enum web_error_num {
 #undef WEB_ERROR
 };
 
-struct web_project { /* what get_project_config.php tells */
+struct web_project { /* content of get_project_config.php */
 	const struct conf *conf;
-	const struct catalog *catalog; /* NULL: unknown, without platforms */
+	const struct catalog *catalog; /* NULL: unknown; platforms are left out */
 	const char *server_version;
 	const char *terms_of_use; /* NULL: none */
 	bool web_stopped, sched_stopped;
 };
 
 /*
- * The documents <error>, <account_out> and <project_config>.  error_msg NULL: the
- * text that belongs to the number; authenticator NULL: just that there is one.
+ * Write the documents <error>, <account_out> and <project_config>. error_msg NULL: the
+ * default text for the number; authenticator NULL: says only that the account exists.
  */
 void web_error(struct buf *, enum web_error_num, const char *error_msg);
 void web_account(struct buf *, const char *authenticator);
 void web_project_config(struct buf *, const struct web_project *);
 /*
- * Scheduler URLs of a master page, both spellings, duplicates dropped
+ * Lists the scheduler URLs of a master page, in both spellings, without duplicates
  * (protocol.md 13.4).
  */
 void master_parse(

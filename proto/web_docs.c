@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Documents for account managers, statistics sites and feed readers.  Those are read by
- * real XML parsers, so text is in character references of whole characters; only the
- * login token's goes to stock clients, which know references of bytes.
+ * Documents for account managers, statistics sites and feed readers. These use real XML
+ * parsers, so text is written as references of whole characters; only the login token's
+ * document goes to stock clients, which know references of bytes.
  */
 #include "proto/web_docs.h"
 
@@ -39,7 +39,7 @@ account_rss_key(struct arena *a, int64_t id, const char *key, const char *passwd
 	return derived_key(a, id, arena_printf(a, "%s%snotify_rss", key, passwd));
 }
 
-/* Behind "<id>_". */
+/* The part behind "<id>_". */
 static const char *
 key_digest(const char *key)
 {
@@ -88,7 +88,7 @@ account_keys_kept(struct arena *a, const struct user *u, const char *stored)
 	};
 }
 
-/* What is told to the world in place of the cross-project id. */
+/* The id shown to the world in place of the cross-project id. */
 static char *
 external_cpid(struct arena *a, const struct user_info *u)
 {
@@ -100,7 +100,10 @@ external_cpid(struct arena *a, const struct user_info *u)
 
 /* --- text --- */
 
-/* Code point of the character of n bytes at s; what is no UTF-8 is taken as Latin-1. */
+/*
+ * Returns the code point of the character of n bytes at s; invalid UTF-8 counts as
+ * Latin-1.
+ */
 static unsigned
 code_point(const char *s, size_t n)
 {
@@ -112,7 +115,7 @@ code_point(const char *s, size_t n)
 	return c;
 }
 
-/* Text between tags; control characters, which XML does not have, are left out. */
+/* Writes text between tags; drops control characters, which XML does not allow. */
 static void
 doc_put_text(struct buf *b, const char *s)
 {
@@ -299,7 +302,9 @@ web_teams(struct buf *b, const struct team *t, size_t n, bool many)
 
 /* --- notices --- */
 
-/* Clients show descriptions as HTML; its text has no '>', so it cannot end the CDATA.
+/*
+ * Clients show descriptions as HTML. The text has no '>', so it cannot end the CDATA
+ * section.
  */
 static void
 doc_put_description(struct buf *b, const char *text)

@@ -10,39 +10,39 @@
 #include "lib/buf.h"
 #include "model/rows.h"
 
-/* A weak key "<id>_<32 hex>" and the key of notices (protocol.md 2.9, 3.1). */
+/* Return a weak key "<id>_<32 hex>" and the key for notices (protocol.md 2.9, 3.1). */
 char *account_weak_key(struct arena *, int64_t id, const char *key, const char *passwd);
 char *account_rss_key(struct arena *, int64_t id, const char *key, const char *passwd);
 
 /*
- * Is it one of the account's?  Both are derived from the stored hash of the password,
- * which a login may replace by a stronger one: those derived from the one before stay
- * valid until the password or the account key changes.
+ * Is the key one of the account's? Both kinds are derived from the stored hash of the
+ * password, which a login may replace by a stronger hash: keys derived from the
+ * previous hash stay valid until the password or the account key changes.
  */
 bool account_weak_key_is(struct arena *, const struct user *, const char *said);
 bool account_rss_key_is(struct arena *, const struct user_info *, const char *said);
-/* What is to be kept of the account's keys when stored replaces its hash. */
+/* Returns the digests to keep of the account's keys when stored replaces its hash. */
 struct user_keys account_keys_kept(
     struct arena *, const struct user *, const char *stored);
 
-/* <login_token_reply>; stock clients read it.  team "": none. */
+/* <login_token_reply>, which stock clients read; team "": none. */
 void web_login_token(struct buf *, const struct user_info *, const char *team);
-/* <am_get_info_reply>; founder: of his team. */
+/* <am_get_info_reply>; founder: the user founded the team. */
 void web_manager_info(struct buf *, const struct user_info *, bool founder);
-/* An element of that name with nothing but <success/>. */
+/* An element of that name that contains only <success/>. */
 void web_success(struct buf *, const char *root);
-/* <user>; hosts only with own, as is what the public need not know. */
+/* <user>; hosts and private data only with own. */
 void web_user(struct buf *, const struct user_info *, bool own, const struct host *,
     size_t nhosts);
-/* <team>, or with many <teams> around any number of them. */
+/* <team>, or, with many, <teams> around any number of them. */
 void web_teams(struct buf *, const struct team *, size_t n, bool many);
 
 struct notice {
 	const char *title, *text; /* plain text, UTF-8 */
-	const char *name;         /* unique: makes its guid */
+	const char *name;         /* unique; part of its guid */
 	int64_t time;
 };
-/* RSS 2.0; master_url is the site and part of each guid. */
+/* RSS 2.0; master_url is the site, and part of each guid. */
 void web_notices(struct buf *, const char *project, const char *master_url,
     const struct notice *, size_t n);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The search for scheduler URLs in a master page, as stock clients do it. */
+/* Searches a master page for scheduler URLs, as stock clients do it. */
 #include "proto/web.h"
 
 #include <string.h>
@@ -28,7 +28,7 @@ url_add(struct urls *u, const char *p, size_t n)
 	PUSH(u->a, u->v, u->n, u->cap) = url;
 }
 
-/* <scheduler>URL</scheduler>, anywhere and several times in the line. */
+/* Finds <scheduler>URL</scheduler>, anywhere and any number of times in the line. */
 static void
 scheduler_tags(struct urls *u, const char *line)
 {
@@ -45,7 +45,9 @@ scheduler_tags(struct urls *u, const char *line)
 	}
 }
 
-/* The link element at the start of the line or where a tag follows another one. */
+/*
+ * Finds the link element, at the start of the line or where a tag follows another one.
+ */
 static void
 link_tags(struct urls *u, const char *line)
 {
@@ -79,7 +81,7 @@ master_parse(struct arena *a, const char *page, size_t n, char ***urls, size_t *
 		size_t room = (size_t)(end - p);
 
 		if (room > LINE_MAX_BYTES)
-			room = LINE_MAX_BYTES; /* clients read so much at a time */
+			room = LINE_MAX_BYTES; /* clients read this much at a time */
 		nl = memchr(p, '\n', room);
 		len = nl == NULL ? room : (size_t)(nl - p) + 1;
 		memcpy(line, p, len);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Short forms of xml_elem lines; T is the row's type where they are used.  The tables
- * themselves stand in .def files, one line per element.
+ * Short forms of xml_elem entries; T is the row's type where they are used. The tables
+ * themselves are in .def files, one line per element.
  */
 #ifndef PROTO_XML_TABLE_H
 #define PROTO_XML_TABLE_H
@@ -20,7 +20,7 @@
 #define F64(tag, field)     X_FIELD(tag, XML_F64, field, 0)
 #define BOOL(tag, field)    X_FIELD(tag, XML_BOOL, field, 0)
 #define STR(tag, field, hi) X_FIELD(tag, XML_STR, field, hi) /* at most hi bytes */
-/* Fields of the same row in a child element. */
+/* A child element whose fields belong to the same row. */
 #define GROUP(tag, table) X_ELEM(.name = tag, .type = XML_GROUP, .child = table)
 #define GROUP_SEEN(tag, table, flag)                                                   \
 	X_ELEM(.name = tag, .type = XML_GROUP, .child = table,                         \
@@ -30,7 +30,7 @@
 #define ROWS_DONE(tag, field, hi, table, row, call)                                    \
 	X_ELEM(.name = tag, .type = XML_LIST, .off = offsetof(T, field), .max = hi,    \
 	    .size = sizeof(row), .child = table, .done = call)
-/* Fields with a bool that says whether the element occurred; not at offset 0. */
+/* Fields with a bool that records whether the element occurred; its offset is not 0. */
 #define F64_SEEN(tag, field, flag)                                                     \
 	X_ELEM(.name = tag, .type = XML_F64, .off = offsetof(T, field),                \
 	    .seen_off = offsetof(T, flag))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text put together by rules, without the C library's formatted output. */
+/* Composes text for rules, without the C library's formatted output. */
 #include "rules/say.h"
 
 #include <assert.h>
@@ -37,7 +37,7 @@ say_str(struct say *s, const char *text)
 		say_put(s, text, strlen(text));
 }
 
-/* The digits of u, at least min of them. */
+/* Appends the digits of u, at least min of them. */
 static void
 say_put_digits(struct say *s, uint64_t u, int min)
 {
@@ -70,7 +70,7 @@ say_fixed(struct say *s, double x, int decimals)
 	for (int i = 0; i < decimals; i++)
 		unit *= 10;
 	scaled = floor(fabs(x) * (double)unit + 0.5);
-	u = scaled < most ? (uint64_t)scaled : (uint64_t)most; /* NaN too */
+	u = scaled < most ? (uint64_t)scaled : (uint64_t)most; /* also catches NaN */
 	if (x < 0 && u > 0)
 		say_put(s, "-", 1);
 	say_put_digits(s, u / unit, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sets as sorted arrays: requests may list many thousands of names. */
+/* Sets as sorted arrays, because requests may list many thousands of names. */
 #include "rules/sets.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reasons that people are told, the most decisive one first (answers.def). */
+/* The reasons given to users, the most decisive one first (answers.def). */
 #ifndef RULES_SCHED_ANSWERS_H
 #define RULES_SCHED_ANSWERS_H
 
@@ -9,15 +9,15 @@
 
 struct answer {
 	enum reason why;
-	bool notice;    /* shown to the user */
-	double delay_s; /* before the next request, where it is the decisive one */
+	bool notice;    /* shown to the user as a notice */
+	double delay_s; /* delay of the next request, if this is the decisive reason */
 };
 extern const struct answer answers[];
 extern const size_t nanswers;
 
-/* Place of a reason among them, the first one 0; nanswers if it is not told. */
+/* Rank of a reason in this table, from 0; nanswers if the table does not have it. */
 size_t answers_rank(enum reason);
-/* The row of a reason that is among them. */
+/* Row of a reason that the table has. */
 const struct answer *answers_of(enum reason);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looks at the drawn jobs as at the first ones of the reply; nothing is sent. */
+/* Treats the drawn jobs like the first ones of the reply, but sends nothing. */
 #include "rules/sched/baseline_cost.h"
 
 #include "rules/sched/ctx.h"
@@ -75,7 +75,7 @@ baseline_cost_measure(const struct ctx *real)
 	snap.members = snap.drawn_members;
 	snap.nmembers = snap.ndrawn_members;
 	c.snap = &snap;
-	c.rng = &rng; /* the decision's own draws are the same with and without this */
+	c.rng = &rng; /* the decision's own draws must not depend on this */
 	c.d = NEW(c.a, struct decision);
 	c.larges = larges_of(c.a, &snap);
 	c.choices = NULL;

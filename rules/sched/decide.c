@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The order of service (locality.md 3): this file is the wiring, each rule has a
- * file of its own.
+ * The order of service (locality.md 3). This file only connects the rules; each rule
+ * has a file of its own.
  */
 #include "rules/sched/ctx.h"
 
@@ -25,7 +25,8 @@ compare_rank(const void *a, const void *b)
 	return (x->i > y->i) - (x->i < y->i);
 }
 
-/* The plain jobs in the order of their priority (scheduling.md 2.13), else as they are.
+/*
+ * Sorts the plain jobs by priority (scheduling.md 2.13), otherwise keeping their order.
  */
 static const struct rank *
 plain_by_priority(const struct ctx *c)
@@ -38,7 +39,7 @@ plain_by_priority(const struct ctx *c)
 	return v;
 }
 
-/* The plain jobs of apps that the account has selected, or of the others. */
+/* Tries the plain jobs of the apps that the account selected, or of the others. */
 static void
 serve_plain_apps(struct ctx *c, const struct rank *order, bool others)
 {
@@ -71,7 +72,7 @@ serve_targeted(struct ctx *c)
 	}
 }
 
-/* One of each app that uses almost no CPU, where the host has none of it. */
+/* Sends one job of each app that uses almost no CPU, if the host has none of it. */
 static void
 serve_nci(struct ctx *c)
 {
@@ -83,8 +84,10 @@ serve_nci(struct ctx *c)
 	}
 }
 
-/* A project with jobs of both kinds may let plain ones go first at times (locality.md
- * 3). */
+/*
+ * In a project with both kinds of jobs, a random draw may put plain ones first
+ * (locality.md 3).
+ */
 static bool
 plain_goes_first(struct ctx *c)
 {
@@ -109,8 +112,8 @@ serve_all(struct ctx *c)
 }
 
 /*
- * Which resources some app can use: what is wanted of the others is no reason to go on
- * (scheduling.md 2.3).  Where there is no app for any, candidates tell why not.
+ * Determines which resources some app can use: requests for the others are no reason to
+ * continue (scheduling.md 2.3). If no app can use any, candidates provide the reason.
  */
 static void
 apps_begin(struct ctx *c)
@@ -129,8 +132,9 @@ apps_begin(struct ctx *c)
 		c->has_apps[r] = true;
 }
 
-/* The caller will wait or read on, and ask again: nothing of this round may be taken
- * for an answer.
+/*
+ * The caller will wait or read on, and decide again: drop everything in this round that
+ * could be taken for an answer.
  */
 static void
 keep_only_question(struct ctx *c)
@@ -194,7 +198,7 @@ decide_begin(struct ctx *c, const int64_t *lost, size_t nlost)
 }
 
 /*
- * A log is asked for until it is on file.  The whole of it: clients take 0 for "none"
+ * Requests a log until it is stored, and requests all of it: clients take 0 for "none"
  * (protocol.md 2.1).
  */
 static void
@@ -212,7 +216,7 @@ ask_for_logs(struct ctx *c)
 		c->d->send_job_log = 1;
 }
 
-/* Why no more than this was sent, where work was wanted. */
+/* Returns why no more was sent, if work was wanted. */
 static enum reason
 why_no_more(const struct ctx *c)
 {
@@ -223,7 +227,7 @@ why_no_more(const struct ctx *c)
 	return why == WHY_NONE && c->more_to_come ? WHY_WAITING : why;
 }
 
-/* Parameters: what there is to know, and nothing else is looked at. */
+/* Parameters: everything that the decision may depend on. */
 struct decision *
 decide(struct arena *a, const struct conf *cf, const struct request *rq,
     const struct snapshot *snap, int64_t now, struct rng *rng, const int64_t *lost,

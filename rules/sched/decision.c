@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every rule adds to the decision: candidates left out, a delay, messages. */
+/* What every rule adds to the decision: skipped candidates, a delay, messages. */
 #include "rules/sched/ctx.h"
 
 #include "rules/say.h"
@@ -32,7 +32,7 @@ decision_message(struct ctx *c, bool notice, struct say *s)
 {
 	if (s->n > TEXT_MOST)
 		s->p[TEXT_MOST] =
-		    '\0'; /* clients lose messages of 1024 bytes and more */
+		    '\0'; /* clients drop messages of 1024 bytes and more */
 	PUSH(c->a, c->d->messages, c->d->nmessages,
 	    c->messages_cap) = (struct dec_message){ .notice = notice, .text = s->p };
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which files a host is told to give up (locality.md 1.1 (L7), 2): those that
- * no result of any file set that they are in will come of any more, and, when jobs were
- * refused for lack of disk, one more to make room.
+ * Which files a host is told to delete (locality.md 1.1 (L7), 2): those whose file sets
+ * will produce no further results, and, if jobs were refused for lack of disk space,
+ * one more to make room.
  */
 #include "rules/sched/ctx.h"
 
@@ -11,10 +11,12 @@
 
 enum { SPACE_DELAY_S = 14400 };
 
-/* --- what is known of each file --- */
+/* --- facts about each file --- */
 
-/* Needs the file, as far as the server knows: what the host reports now is over, and
- * what it does not list is not there. */
+/*
+ * Does the job still need its file, as far as the server knows? Jobs reported now are
+ * over, and jobs that the host does not list are not there.
+ */
 static bool
 job_on_host(const struct ctx *c, const struct names *listed,
     const struct names *reported, const struct job *j)
@@ -58,8 +60,10 @@ delete_mark_busy(struct ctx *c)
 			delete_mark_set_busy(c, c->snap->others[i].fileset_id);
 }
 
-/* A workunit of the set may still make results, for which a host would have to fetch
- * the file again. */
+/*
+ * A workunit of the set may still produce results, for which some host would have to
+ * fetch the file again.
+ */
 static bool
 set_spares(const struct ctx *c, const struct dec_file *df, const struct large *l)
 {
@@ -67,8 +71,10 @@ set_spares(const struct ctx *c, const struct dec_file *df, const struct large *l
 	       df->state == FILE_EXHAUSTED && df->file->has_open_wu;
 }
 
-/* Jobs may be on their way, and need it again; or new holders will not come, so these
- * compute what is made again. */
+/*
+ * Jobs that need the file may be on their way; or, while draining, no new holders will
+ * come, so the present ones compute what is generated again.
+ */
 static bool
 set_awaits_results(const struct snap_file *f)
 {
@@ -94,7 +100,10 @@ delete_mark_set(struct ctx *c, const struct dec_file *df)
 	}
 }
 
-/* The host has it whole, and all sets that it is in are known and not held back. */
+/*
+ * May the file be deleted: does the host have it whole, and are all its sets known and
+ * not paused?
+ */
 static bool
 may_delete(const struct large *l)
 {
@@ -141,7 +150,7 @@ delete_order(struct ctx *c, const struct large *l, bool for_space)
 	decision_say(c, false, "File ", l->file->name, s.p);
 }
 
-/* Jobs of the set that this host could get once it has room. */
+/* Counts the jobs of the set that this host could get once it has space. */
 static size_t
 future_jobs(const struct ctx *c, const struct snap_file *f)
 {
@@ -168,8 +177,10 @@ count_future(struct ctx *c)
 	}
 }
 
-/* What is not in use goes first, for that makes room at once, then what has the least
- * future value, then what frees most, then the smaller id. */
+/*
+ * Is a the better one to delete: not in use (which frees space at once), then of the
+ * least future value, then larger, then of the smaller id?
+ */
 static bool
 is_worth_less(const struct large *a, const struct large *b)
 {

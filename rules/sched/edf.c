@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tasks start in the order of their deadlines, each as soon as enough instances are
- * free; none overtakes.  With whole instances that is the greedy rule: onto the one
- * that is free first.
+ * free; none overtakes another. With whole instances this is the greedy rule: use the
+ * instance that is free first.
  */
 #include "rules/sched/edf.h"
 
@@ -10,9 +10,10 @@
 #include <string.h>
 #include "lib/banned.h"
 
-static const double ROUNDING = 1e-6; /* of instances: thirds add up to one */
+static const double ROUNDING =
+    1e-6; /* tolerance in instances: three thirds add up to one */
 
-/* --- what runs: a heap by the end, so that the next to end is on top --- */
+/* --- running tasks: a heap by end time, the next one to end on top --- */
 
 struct edf_running {
 	double end, usage;
@@ -48,7 +49,7 @@ edf_heap_pop(struct edf_running *h, size_t *n)
 
 /* --- the simulation --- */
 
-/* When each of the n tasks, in this order, is done: seconds from now. */
+/* Computes when each of the n tasks, started in this order, ends: seconds from now. */
 static void
 edf_simulate(struct edf *e, const struct edf_task *t, size_t n, double *done)
 {
@@ -77,7 +78,7 @@ edf_is_late(const struct edf *e, const struct edf_task *t, double done)
 	return done > (double)(t->deadline - e->now);
 }
 
-/* Where a task of this deadline belongs: behind all that are due no later. */
+/* Position of a task with this deadline: behind all that are due no later. */
 static size_t
 edf_place(const struct edf *e, int64_t deadline)
 {
@@ -140,7 +141,7 @@ edf_is_harder(const struct edf_task *t, const struct edf_task *than)
 	       t->deadline <= than->deadline;
 }
 
-/* Tasks before the new one are not touched by it. */
+/* Tasks before the new one are not affected by it. */
 static bool
 edf_fits(struct edf *e, const struct edf_task *x)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Earliest deadline first on one resource of a host: which tasks would miss their
- * deadlines, and would one more task make it worse (scheduling.md 2.7)?  Points in time
- * are absolute, in s UTC; spans are in s.  Nothing here is a span from a past request.
+ * deadlines, and would one more task make it worse (scheduling.md 2.7)? Times are
+ * absolute, in s UTC; durations are in s. No duration refers to an earlier request.
  */
 #ifndef RULES_SCHED_EDF_H
 #define RULES_SCHED_EDF_H
@@ -12,24 +12,27 @@
 #include "lib/arena.h"
 
 struct edf_task {
-	int64_t deadline; /* point in time by which it is to be done */
+	int64_t deadline; /* time by which the task must end */
 	double remaining; /* wall seconds, >= 0 */
-	double usage;     /* instances, > 0; more than there are: all of them */
+	double usage;     /* instances, > 0; more than exist means all of them */
 };
 struct edf_running;
 struct edf {
 	struct arena *a;
 	int64_t now;
 	double instances;       /* > 0 */
-	struct edf_task *tasks; /* by deadline, among equals the first that came */
+	struct edf_task *tasks; /* by deadline; equal deadlines in order of arrival */
 	size_t n, cap;
-	double *done; /* of tasks: wall seconds from now; as of ndone tasks */
+	/* end of each task: wall seconds from now; valid for ndone tasks */
+	double *done;
 	size_t ndone;
-	/* The easiest task that was refused since the last one was added: none that
-	 * takes as long and is due as early can do better. */
+	/*
+	 * The easiest task refused since the last one was added: no task that takes as
+	 * long and is due as early can do better.
+	 */
 	struct edf_task refused;
 	bool any_refused;
-	/* Room to try in, for as many tasks as there are and one more. */
+	/* Work space for all tasks and one more. */
 	struct edf_task *trial;
 	double *trial_done;
 	struct edf_running *running;
@@ -37,14 +40,14 @@ struct edf {
 };
 
 struct edf edf_new(struct arena *, int64_t now, double instances);
-/* The task is on the host, or in this reply.  O(n). */
+/* Adds a task of the host or of this reply. O(n). */
 void edf_add(struct edf *, struct edf_task);
 /*
- * May this task come as well?  Not if it would miss its deadline, make another miss
- * one, or make one that misses later still.  O(n log n); a refusal is remembered.
+ * May this task be added? Not if it would miss its deadline, make another task miss its
+ * own, or delay one that misses it already. O(n log n); a refusal is remembered.
  */
 bool edf_accepts(struct edf *, struct edf_task);
-/* How many of the tasks miss their deadlines. */
+/* Number of tasks that miss their deadlines. */
 size_t edf_misses(struct edf *);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The host as numbers, and time out of them.  What a client says is bounded here, so
- * that no value of it makes an estimate endless, zero or negative.
+ * The host as numbers, and runtimes derived from them. Values from clients are bounded
+ * here, so that none of them makes an estimate infinite, zero or negative.
  */
 #include "rules/sched/estimate.h"
 
@@ -10,15 +10,15 @@
 #include "lib/banned.h"
 
 static const double GIB = 1073741824.0;
-static const double RAM_UNKNOWN = 64e6;     /* bytes, scheduling.md 2.2 */
-static const double FPOPS_UNKNOWN = 3.3e9;  /* with too few hosts for a median */
-static const double FPOPS_MOST = 1e12;      /* of one CPU core: no benchmark is above */
-static const double FPOPS_ABOVE_MOST = 1.1; /* times the speed that 95 % do not reach */
+static const double RAM_UNKNOWN = 64e6;    /* bytes, scheduling.md 2.2 */
+static const double FPOPS_UNKNOWN = 3.3e9; /* if there are too few hosts for a median */
+static const double FPOPS_MOST = 1e12;     /* of one CPU core: no benchmark is higher */
+static const double FPOPS_ABOVE_MOST = 1.1; /* times the speed of the 95th percentile */
 static const double FPOPS_EST_UNKNOWN = 1e12;
-static const double STATISTICS_MOST = 250; /* times what was projected */
+static const double STATISTICS_MOST = 250; /* times the projected speed */
 static const double COPROC_CPUS = 10;
 enum { SAMPLES_HOST = 10, SAMPLES_VERSION = 100, NCPUS_MOST = 4096 };
-enum { ON_FRAC_ALONE_VERSION = 41900 }; /* up to here active_frac does not count */
+enum { ON_FRAC_ALONE_VERSION = 41900 }; /* up to it, active_frac does not count */
 
 static int32_t
 usable_cpus(
@@ -60,7 +60,7 @@ disk_left(const struct conf *cf, const struct rq_prefs *p, double total,
 	return left;
 }
 
-/* protocol.md 1.5: the oldest clients' on_frac is all of it. */
+/* The oldest clients' on_frac already includes activity (protocol.md 1.5). */
 static double
 active_part(const struct request *rq, double on_frac, double active_frac)
 {
@@ -69,7 +69,9 @@ active_part(const struct request *rq, double on_frac, double active_frac)
 	return old && on_frac > 0 ? 1 : active_frac;
 }
 
-/* A running client was on and active for some time: two zeros mean that it did not say.
+/*
+ * A running client has been on and active for some time, so two zeros mean that it did
+ * not report them.
  */
 static double
 availability(double on_frac, double active_frac)
@@ -88,7 +90,7 @@ prefs_in_force(const struct request *rq, const struct snapshot *s)
 	                                                              &s->account_prefs;
 }
 
-/* Clients before 6.13 measure the CPU's activity only. */
+/* Clients before 6.13 measure activity of the CPU only. */
 static double
 coproc_availability(double on_frac, double active_frac, double gpu_active_frac)
 {
@@ -96,7 +98,7 @@ coproc_availability(double on_frac, double active_frac, double gpu_active_frac)
 	    on_frac, gpu_active_frac > 0 ? gpu_active_frac : active_frac);
 }
 
-/* A benchmark that hardly any other host reaches is no measurement. */
+/* A benchmark that hardly any other host reaches is not credible. */
 static double
 plausible_fpops(const struct catalog *cat, double said)
 {

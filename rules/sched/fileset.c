@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The states of a file set, and whose its results are (locality.md 2). */
+/* States of a file set, and who may get its results (locality.md 2). */
 #include "rules/sched/fileset.h"
 
 #include "lib/banned.h"
@@ -18,7 +18,7 @@ fileset_state(const struct conf *cf, const struct snap_file *f)
 		return FILE_ADVERTISED;
 	if (fileset_may_be_made(cf, f))
 		return FILE_DRAINING;
-	/* Nobody has said that a file without any workunit will never have one. */
+	/* Nobody has said that a file that never had a workunit will get none. */
 	if (f->has_open_wu || (!f->has_any_wu && !f->no_work_available))
 		return FILE_EXHAUSTED;
 	return FILE_DEAD;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Does one job fit this account and this host?  The checks of scheduling.md 2.6, in its
- * order. */
+/*
+ * Does a job fit this account and this host? The checks of scheduling.md 2.6, in that
+ * order.
+ */
 #include "rules/sched/ctx.h"
 
 #include <math.h>
@@ -29,13 +31,13 @@ fit_aimed(const struct job *j)
 	return (j->transitioner_flags & (WU_TARGETED | WU_BROADCAST)) != 0;
 }
 
-/* The once rules: one per account implies one per host (scheduling.md 5.2). */
+/* The once rules: once per account implies once per host (scheduling.md 5.2). */
 static enum reason
 fit_once(const struct ctx *c, const struct job *j)
 {
 	bool user = c->conf->one_result_per_user_per_wu;
 
-	if (fit_aimed(j)) /* those that it has were not read */
+	if (fit_aimed(j)) /* the host's results of these were not read */
 		return in_this_reply(c, j->workunitid) ? WHY_HOST_ONCE : WHY_NONE;
 	if (!user && !c->conf->one_result_per_host_per_wu)
 		return WHY_NONE;
@@ -61,7 +63,8 @@ static enum reason
 fit_homogeneous(const struct ctx *c, const struct job *j)
 {
 	const struct app *app = catalog_app(c->snap->cat, j->appid);
-	bool free = (j->transitioner_flags & WU_BROADCAST) != 0; /* for all hosts */
+	/* a broadcast is for all hosts */
+	bool free = (j->transitioner_flags & WU_BROADCAST) != 0;
 	int32_t ours = app == NULL || free ? -1 : fit_hr_class(c, app);
 
 	if (ours < 0)
@@ -87,7 +90,7 @@ fit_workunit(const struct ctx *c, const struct job *j, bool resend)
 	return resend ? WHY_NONE : fit_once(c, j);
 }
 
-/* The least extra that would have been enough, for the message. */
+/* Keeps the smallest shortage, for the message. */
 static void
 note_lack(double *least, double extra)
 {
@@ -95,8 +98,10 @@ note_lack(double *least, double extra)
 		*least = extra;
 }
 
-/* A job is charged its bound, less what the host has of the large files
- * (locality.md 1.5 (13)), and more for those that would go without it. */
+/*
+ * A job is charged its bound, less what the host has of its large files (locality.md
+ * 1.5 (13)), plus the space of files that would otherwise be deleted.
+ */
 static double
 disk_charge(const struct ctx *c, const struct job *j, const struct snap_file *f)
 {
@@ -110,8 +115,8 @@ disk_charge(const struct ctx *c, const struct job *j, const struct snap_file *f)
 }
 
 /*
- * The shorter bound that a job in a hurry is sent with if the host can meet it: not
- * less than twice its estimate (scheduling.md 2.6).
+ * Returns the shorter delay bound of an urgent job, which is at least twice its
+ * estimated runtime (scheduling.md 2.6).
  */
 static int64_t
 hurried_bound(const struct ctx *c, const struct job *j, double runtime_s)
@@ -125,9 +130,9 @@ hurried_bound(const struct ctx *c, const struct job *j, double runtime_s)
 }
 
 /*
- * The deadline as sent, a point in time.  A new job must be done delay_bound from now.
- * A lost one keeps its deadline if that can be met, else gets the later one of
- * protocol.md 3.6; what is past its deadline is not sent again.
+ * Sets the deadline as sent, an absolute time. A new job must end within its delay
+ * bound. A lost job keeps its deadline if it can meet it, else gets the later one of
+ * protocol.md 3.6; a job past its deadline is not resent.
  */
 static enum reason
 fit_deadline(struct ctx *c, const struct job *j, const struct pick *p, double runtime_s,

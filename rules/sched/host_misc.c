@@ -65,9 +65,12 @@ misc_put_int(struct say *s, const char *key, int64_t value)
 	say_int(s, value);
 }
 
-/* --- what stands in it --- */
+/* --- contents --- */
 
-/* NVIDIA's 53554 is 535.54, AMD's 10041607 is 1.4.1607; others have no number. */
+/*
+ * NVIDIA's 53554 means 535.54, AMD's 10041607 means 1.4.1607; other makes report no
+ * number.
+ */
 static void
 misc_put_driver(struct say *s, const struct rq_resource *r)
 {
@@ -137,7 +140,7 @@ misc_put_client_version(struct say *s, const struct request *rq)
 	misc_put_text(s, true, "client_version", text.p);
 }
 
-/* Of Windows hosts the first distribution that may be used and has one. */
+/* On Windows hosts: the first usable distribution that has Docker. */
 static const struct rq_distro *
 distro_with_docker(const struct request *rq)
 {

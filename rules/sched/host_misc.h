@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the columns of a host row have no place for, as text (protocol.md 9.4). */
+/* Facts about a host for which its row has no columns, as text (protocol.md 9.4). */
 #ifndef RULES_SCHED_HOST_MISC_H
 #define RULES_SCHED_HOST_MISC_H
 
@@ -9,9 +9,10 @@
 /*
  * JSON for host.misc: client_version, gpus (type, model, count, ram_mb, driver_version,
  * opencl_version), docker (version, type, wsl_distro, boinc_buda_runner_version), vbox
- * (version, hw_accel, hw_accel_enabled), config (dont_use_docker, dont_use_wsl): what
- * plan classes look at and no column has; what is not known is left out.  Bytes of
- * clients stand in it as they came, escaped; the database layer makes them valid text.
+ * (version, hw_accel, hw_accel_enabled), config (dont_use_docker, dont_use_wsl): the
+ * facts that plan classes use and that have no column. Unknown facts are left out.
+ * Texts from clients are escaped but otherwise unchanged; the database layer makes them
+ * valid text.
  */
 char *host_misc(struct arena *, const struct request *);
 

@@ -35,7 +35,13 @@ static const struct name {
 #undef HR_VENDOR
 #undef HR_FAMILY
 };
-enum { PER_SYSTEM = 128, WINDOWS = 1, LINUX = 2, DARWIN = 3, X86 = 1 }; /* of hr.def */
+enum {
+	PER_SYSTEM = 128,
+	WINDOWS = 1,
+	LINUX = 2,
+	DARWIN = 3,
+	X86 = 1
+}; /* as in hr.def */
 
 static bool
 contains_part(const char *text, const char *part)

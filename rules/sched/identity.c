@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which row a host is, and what of the request goes into it (protocol.md 3.2, 3.3). */
+/* Finds the row of a host, and copies the request into it (protocol.md 3.2, 3.3). */
 #include "rules/sched/identity.h"
 
 #include <string.h>
@@ -14,13 +14,13 @@ host_identify(
 		return HOST_FORWARD;
 	if (h->userid != userid)
 		return HOST_FOREIGN;
-	/* The surviving row of a merge counts by the requests of its own client. */
+	/* The surviving row of a merge counts the requests of its own client. */
 	if (!forwarded && rq->rpc_seqno < h->rpc_seqno)
 		return HOST_CLONE;
 	return HOST_SAME;
 }
 
-/* a: of a row, which may be new. */
+/* a belongs to a row, which may be new. */
 static bool
 texts_differ(const char *a, const char *b)
 {
@@ -106,7 +106,7 @@ host_new_wait_s(const struct conf *cf, int64_t made, int64_t now)
 	if (cf->max_new_hosts_per_account_day == 0 || made == 0 ||
 	    made <= now - HOST_DAY_S)
 		return 0;
-	if (made > now) /* the clock was put back */
+	if (made > now) /* the clock was set back */
 		return HOST_DAY_S;
 	return made + HOST_DAY_S - now;
 }
@@ -118,8 +118,7 @@ host_update(struct arena *a, struct host *h, const struct request *rq, int64_t n
 	const struct rq_host *r = &rq->host;
 
 	h->rpc_time = now;
-	/* A client that adopts another id starts to count again (protocol.md 3.2 (6)).
-	 */
+	/* A client that adopts another id restarts its count (protocol.md 3.2 (6)). */
 	h->rpc_seqno = h->id != 0 && h->id == rq->hostid ? rq->rpc_seqno : 0;
 	if (!r->present)
 		return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Large files, each once, with the sets that need them (locality.md 1.5 (13)). */
+/* Large files, each one once, with the sets that need them (locality.md 1.5 (13)). */
 #include "rules/sched/large.h"
 
 #include <stdlib.h>
@@ -114,8 +114,10 @@ larges_charge(struct larges *l, struct dec_send *sends, size_t n, const bool *lo
 	}
 }
 
-/* Bytes that its order frees at once: a client keeps a file until no task of its own
- * needs it (locality.md 1.5 (8)). */
+/*
+ * Bytes that deleting the file frees at once: a client keeps a file as long as a task
+ * of its own needs it (locality.md 1.5 (8)).
+ */
 double
 large_freed(const struct large *l)
 {

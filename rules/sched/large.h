@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The large files behind the file sets of a snapshot, each once, however many sets it
- * is in: what one job of a reply brings, the others need not bring again.
+ * The large files of a snapshot's file sets, each one once, however many sets have it:
+ * what one job of a reply brings, the other jobs need not bring again.
  */
 #ifndef RULES_SCHED_LARGE_H
 #define RULES_SCHED_LARGE_H
@@ -11,19 +11,19 @@
 #include "model/snapshot.h"
 
 struct large {
-	const struct snap_member *file; /* as a member of some set */
+	const struct snap_member *file; /* as a member of one of its sets */
 	bool there;                     /* on the host, or brought by this reply */
-	bool has_others, elsewhere;     /* said of any of its memberships */
-	/* For delete.c: */
-	size_t nsets, known; /* sets that it is in, and those among them of which the
-	                        snapshot knows the state */
-	bool reported;       /* the host says that it is whole there */
-	bool paused;         /* some set of it is held back by the admin */
-	bool awaits;         /* results of some set of it may come again */
-	bool spared;         /* the last one of a file that may be needed */
-	bool busy;           /* a job in progress on the host needs it */
-	bool goes;           /* it will be ordered deleted, if no job comes to use it */
-	enum file_state state; /* of the liveliest set that it is in */
+	bool has_others, elsewhere;     /* true for any of its memberships */
+	/* Used by delete.c: */
+	/* number of its sets, and number of those whose state the snapshot knows */
+	size_t nsets, known;
+	bool reported;         /* the host reports it as complete */
+	bool paused;           /* one of its sets is paused by the admin */
+	bool awaits;           /* one of its sets may get results again */
+	bool spared;           /* last copy of a file that may be needed */
+	bool busy;             /* a job in progress on the host needs it */
+	bool goes;             /* to be deleted, unless a job of this reply uses it */
+	enum file_state state; /* state of its liveliest set */
 	size_t future;         /* jobs that need it and that the host could get */
 };
 struct large_use { /* a set needs a file */
@@ -38,25 +38,28 @@ struct larges {
 };
 
 struct larges larges_of(struct arena *, const struct snapshot *);
-/* The files of a set that is in the snapshot: *n of them. */
+/* The files of a set in the snapshot: *n of them. */
 const struct large_use *larges_of_set(
     const struct larges *, int64_t fileset_id, size_t *n);
-/* Bytes of the set that the host must still fetch; 0 for a set that is not there. */
+/*
+ * Bytes of the set that the host must still fetch; 0 for a set that is not in the
+ * snapshot.
+ */
 int64_t larges_missing(const struct larges *, int64_t fileset_id);
-/* From here on the host has the set. */
+/* From now on the host has the set. */
 void larges_bring(struct larges *, int64_t fileset_id);
 /*
- * bytes_needed and bytes_saved of sends[0 .. n), in the order in which they were
- * decided: a file is charged to the first job that needs it.  lost: jobs that others
- * got, which bring nothing; NULL = none.
+ * Sets bytes_needed and bytes_saved of sends[0 .. n) in the order of the decision: a
+ * file is charged to the first job that needs it. lost: jobs that other requests took,
+ * which bring nothing; NULL = none.
  */
 void larges_charge(struct larges *, struct dec_send *sends, size_t n, const bool *lost);
 
-/* Bytes that an order to delete it frees at once; 0 where none is due. */
+/* Bytes that deleting the file frees at once; 0 if it is not to be deleted. */
 double large_freed(const struct large *);
-/* The same of a set's files: they would stay for a job of it. */
+/* The same for the files of a set, which would stay for one of its jobs. */
 double larges_freed(const struct larges *, int64_t fileset_id);
-/* A job of this set is sent: its files stay. */
+/* A job of this set is sent, so its files stay. */
 void larges_stay(struct larges *, int64_t fileset_id);
 
 #endif

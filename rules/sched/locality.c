@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Jobs by the large files that they need (locality.md 3): what has
- * waited for too long, if the host has a fast link, held files, those that drain are
- * waited for, then files of the working set, then those that a search found.
+ * Jobs by the large files that they need (locality.md 3): first overdue jobs, if the
+ * host has a fast link, then held files. Draining held files are waited for. Then files
+ * of the working set, then files that the search found.
  */
 #include "rules/sched/ctx.h"
 
@@ -10,8 +10,10 @@
 #include <string.h>
 #include "lib/banned.h"
 
-enum { FIRST_S = 2 }; /* so long a new job is left to those who wait for it */
-#define FAST_LINK 1e5 /* bytes/s: a faster one is fast (locality.md 1.2 (2)) */
+enum {
+	FIRST_S = 2
+}; /* time for which a new job is reserved for those that wait for it */
+#define FAST_LINK 1e5 /* bytes/s: links above it are fast (locality.md 1.2 (2)) */
 
 struct ranked {
 	struct snap_file file;
@@ -26,7 +28,7 @@ compare_files_by_name(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* Of equal ones the smaller place goes first; it is that of the shuffle. */
+/* Ties go to the smaller place, which is that of the shuffle. */
 static int
 compare_files_by_missing(const void *a, const void *b)
 {
@@ -57,8 +59,10 @@ locality_order(struct arena *a, const struct conf *cf, struct rng *rng,
 		files[i] = v[i].file;
 }
 
-/* A set that the host has in part is here because of what it has: it counts with the
- * held ones. */
+/*
+ * A partly held set is here because of the files that the host has, so it counts as
+ * held.
+ */
 static enum send_how
 file_send_how(const struct snap_file *f)
 {
@@ -82,9 +86,10 @@ job_is_old(const struct ctx *c, const struct job *j)
 }
 
 /*
- * A job that was made after a host asked for it is for a moment for those that wait:
- * they look ten times a second, so the one that asked comes first.  Others wait for one
- * look too; one that has no place to wait in takes it, so nobody is kept from it.
+ * A job generated after a host asked for it is briefly reserved for waiting requests.
+ * They look ten times a second, so the first to ask comes first. Other requests wait
+ * for one look, too; a request without a slot to wait in takes the job, so nobody is
+ * kept from it.
  */
 static bool
 reserved_for_waiters(
@@ -97,7 +102,7 @@ reserved_for_waiters(
 	       c->now - j->create_time < FIRST_S;
 }
 
-/* The reason that most of a file's candidates were refused for. */
+/* The most frequent reason to refuse a file's candidates. */
 static enum reason
 most_frequent_reason(const size_t counts[WHY__MAX])
 {
@@ -109,7 +114,7 @@ most_frequent_reason(const size_t counts[WHY__MAX])
 	return most;
 }
 
-/* Refusals that no other request of this account would escape. */
+/* Would any other request of this account be refused, too? */
 static bool
 refuses_whole_account(enum reason why)
 {
@@ -117,9 +122,9 @@ refuses_whole_account(enum reason why)
 }
 
 /*
- * All results have versions for the same platforms, so lack of one ends the search
- * (locality.md 1.1 (L17)): not if it is for what this job asks for, and not where only
- * some apps go by locality and another one has a version.
+ * All results have versions for the same platforms, so the lack of a version ends the
+ * search (locality.md 1.1 (L17)): unless this job's own demands caused it, or only some
+ * apps use locality and another app has a version.
  */
 static bool
 ends_locality_search(const struct ctx *c, const struct job *j, enum reason why)
@@ -179,9 +184,9 @@ serve_file_jobs(struct ctx *c, struct dec_file *df, bool overdue)
 }
 
 /*
- * What a file without candidates means: its unsent results are not for this account, or
- * it has none.  files_no_work is made only after the extra attempt or where there is
- * none to make (L15).
+ * Interprets a file without candidates: either its unsent results are not for this
+ * account, or it has none. files_no_work is created only after the additional attempt,
+ * or if none is possible (L15).
  */
 static void
 note_file_without_jobs(struct ctx *c, struct dec_file *df)
@@ -200,7 +205,9 @@ note_file_without_jobs(struct ctx *c, struct dec_file *df)
 		return;
 	}
 	df->why = c->locality && df->state == FILE_DRAINING ? WHY_WAITING : WHY_NO_WORK;
-	/* One that the search offers is not in the working set: nobody need drop it. */
+	/*
+	 * A file from the search is not in the working set, so nobody needs to drop it.
+	 */
 	df->mark_no_work = c->locality && !attempt_due &&
 	                   !(df->file->searched && df->state == FILE_DRAINING);
 }
@@ -225,8 +232,9 @@ still_wanted(const struct ctx *c)
 }
 
 /*
- * No new file beside jobs of files of which more is to come: the host will ask for that
- * when it has done these, and another large file would cost more than to ask again.
+ * Sends no new file along with jobs of files that will have more: the host will ask for
+ * those when it has finished, and another large file would cost more than another
+ * request.
  */
 static bool
 more_to_come(struct ctx *c)
@@ -253,7 +261,7 @@ serve_group(struct ctx *c, enum send_how how)
 	}
 }
 
-/* Its oldest work for this account, if that is old; NULL = it is not. */
+/* The file's oldest job for this account if it is overdue, else NULL. */
 static const struct job *
 overdue_job(const struct ctx *c, const struct snap_file *f)
 {
@@ -265,7 +273,7 @@ overdue_job(const struct ctx *c, const struct snap_file *f)
 
 struct overdue_file {
 	int64_t create_time;
-	size_t i; /* of the files */
+	size_t i; /* index of the file */
 };
 
 static int
@@ -279,10 +287,10 @@ compare_overdue(const void *a, const void *b)
 }
 
 /*
- * Files whose work has waited for too long, the oldest first; with the first job of one
- * its others go too, as the file is there then.  At most one new file comes so.  What
- * is old is so because few hosts can do it: that one lacks a version for it says
- * nothing of other work.  True: more is to be made of the new file.
+ * Serves files with overdue jobs, the oldest first. Once the first job of a file is
+ * sent, its other jobs follow, as the file is there then. At most one new file is sent
+ * this way. Overdue jobs are those that few hosts can do, so the lack of a version for
+ * them says nothing about other work. Returns true if the new file will have more jobs.
  */
 static bool
 serve_overdue(struct ctx *c)
@@ -314,11 +322,11 @@ serve_overdue(struct ctx *c)
 }
 
 /*
- * More of this file is to be made.  A held file counts as drained also when all that is
- * left of it is for other accounts: for this host there are "no available results using
- * X" (LocalityScheduling), and another large file would cost more than a part of this
- * one.  New files are not made for that: there the search goes on (locality.md 1.1
- * (L13)).
+ * Will more of this file be generated? A held file also counts as drained if its
+ * remaining jobs are for other accounts: for this host there are "no available results
+ * using X" (LocalityScheduling), and another large file would cost more than waiting
+ * for a part of this one. New files are not generated for that reason; the search
+ * continues instead (locality.md 1.1 (L13)).
  */
 static bool
 file_drains(const struct ctx *c, const struct dec_file *df, enum send_how how)
@@ -331,7 +339,7 @@ file_drains(const struct ctx *c, const struct dec_file *df, enum send_how how)
 	       (how == SEND_HELD && df->spent && fileset_may_be_made(c->conf, f));
 }
 
-/* The newest job that was looked at and not taken. */
+/* The newest job that was tried and not sent. */
 static int64_t
 last_tried_job(const struct ctx *c, const struct snap_file *f)
 {
@@ -343,8 +351,10 @@ last_tried_job(const struct ctx *c, const struct snap_file *f)
 	return last;
 }
 
-/* Wants at most so many of the group, and of sets that are held in part one: that which
- * lacks the fewest bytes. */
+/*
+ * Asks for at most this many files of the group, and for only one of the partly held
+ * sets: the one that lacks the fewest bytes.
+ */
 static void
 want_files(struct ctx *c, enum send_how how, size_t most)
 {
@@ -367,10 +377,11 @@ want_files(struct ctx *c, enum send_how how, size_t most)
 }
 
 /*
- * Work is still wanted and files of this group drain: asks the caller to wait for them,
- * once per request, held ones first; a pick of the working set without results joins
- * the same wait.  Of files that only the search found one is enough: work for it will
- * bring a new file to the host.  True: nothing else is to be tried in this round.
+ * If work is still wanted and files of this group drain, asks the caller to wait for
+ * them, once per request, held files first; a pick of the working set without results
+ * joins the same wait. One file is enough among those that only the search found,
+ * because its work brings a new file to the host. Returns true if nothing else is to be
+ * tried in this round.
  */
 static bool
 ask_to_wait(struct ctx *c, enum send_how how)
@@ -394,11 +405,10 @@ ask_to_wait(struct ctx *c, enum send_how how)
 }
 
 /*
- * After the wait.  If others were faster to take what was made, more will be, and the
- * host comes back for it: there is one additional attempt (locality.md 1.1 (L8)), so
- * the rest of the wait is not for a second one, and other hosts have its place.  If
- * nothing was made a new file comes, so that no host is idle for a generator that is
- * dead.
+ * After the wait. If other requests were faster to take what was generated, more will
+ * follow, and the host comes back for it: there is one additional attempt (locality.md
+ * 1.1 (L8)), and the rest of the wait is left to other hosts. If nothing was generated,
+ * a new file is sent, so that no host is idle because of a dead generator.
  */
 static bool
 more_of_held(struct ctx *c)
@@ -409,7 +419,8 @@ more_of_held(struct ctx *c)
 		any = any || file_drains(c, &c->d->files[i], SEND_HELD);
 	if (!any || !c->snap->waited || !still_wanted(c))
 		return false;
-	/* Where not all was read, what was there may be old, and never for this host.
+	/*
+	 * If not all jobs were read, those present may be old, and never for this host.
 	 */
 	c->could_not_wait = c->d->nsends == 0 && c->snap->wait_brought &&
 	                    !c->snap->search.held_left;
@@ -417,8 +428,8 @@ more_of_held(struct ctx *c)
 }
 
 /*
- * A host whose files drain is better asked to come back in seconds than given a new
- * large file, so when there is no place to wait in, no new file is tried either.
+ * A host whose files drain is better served by coming back in seconds than by a new
+ * large file. So if there is no slot to wait in, no new file is tried either.
  */
 void
 locality_serve(struct ctx *c)

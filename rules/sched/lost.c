@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Jobs that the database gave to this host but the host does not have
- * (protocol.md 3.6), and jobs that it has but that are of no more use (3.7).
+ * Jobs that this host has according to the database, but does not have (protocol.md
+ * 3.6), and jobs that it has but that are no longer useful (3.7).
  */
 #include "rules/sched/ctx.h"
 
@@ -32,7 +32,8 @@ lost_file(const struct ctx *c, const struct job *j)
 	return NULL;
 }
 
-/* Reasons that pass: the job stays the host's and is tried again at its next request.
+/*
+ * Reasons that pass: the job remains the host's and is tried again at its next request.
  */
 static bool
 is_transient(enum reason why)
@@ -56,8 +57,8 @@ resend_job(struct ctx *c, const struct job *j)
 }
 
 /*
- * Silence is no loss: without an other_results element nothing is known, and when
- * reports were left for later a job may be among them.
+ * Silence does not mean loss: without an other_results element nothing is known, and if
+ * reports were left for later, a job may be among them.
  */
 void
 lost_resend(struct ctx *c)

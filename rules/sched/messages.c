@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What people are told.  One decisive reason first, with its numbers; clients do not
- * read the text, but for one phrase: "too recent" keeps an empty reply from counting
+ * Messages to users: one decisive reason first, with its numbers. Clients do not parse
+ * the text, except for one phrase: "too recent" keeps an empty reply from counting
  * against the project.
  */
 #include "rules/sched/ctx.h"
@@ -15,7 +15,7 @@ enum { ANONYMOUS_DELAY_S = 14400, OTHERS_MOST = 3, APPS_MOST = 5 };
 
 /* --- coprocessors --- */
 
-/* The plan class of a version that could go to this client's platforms, else NULL. */
+/* The plan class of a version for this client's platforms, else NULL. */
 static const struct plan_class *
 class_for_host(const struct ctx *c, const struct app_version *v)
 {
@@ -24,8 +24,10 @@ class_for_host(const struct ctx *c, const struct app_version *v)
 	return plan_class_named(c->snap->cat->classes, v->plan_class);
 }
 
-/* Types of coprocessors that versions need and the host has not; NULL says nothing.
- * Returns how many. */
+/*
+ * Lists the types of coprocessor that versions need and the host lacks; s may be NULL.
+ * Returns how many.
+ */
 static size_t
 say_missing(const struct ctx *c, struct say *s)
 {
@@ -50,9 +52,9 @@ say_missing(const struct ctx *c, struct say *s)
 }
 
 /*
- * Work that is wanted but can never come, though no candidate was looked at: for
- * resources that the account's preferences switch off, that no app uses, or when all
- * versions need a coprocessor that is not there.
+ * Finds why wanted work can never be sent, although no candidate was examined: its
+ * resources are disabled in the account's preferences, or unused by all apps, or all
+ * versions need a coprocessor that the host lacks.
  */
 static enum reason
 out_of_reach(const struct ctx *c)
@@ -83,7 +85,7 @@ out_of_reach(const struct ctx *c)
 	           WHY_NO_APP_VERSION;
 }
 
-/* The least that some class demands of the host's device and does not find. */
+/* Reports the smallest demand of a class that the host's device does not meet. */
 static void
 say_demand(const struct ctx *c, struct say *s, enum reason why)
 {
@@ -122,7 +124,7 @@ say_demand(const struct ctx *c, struct say *s, enum reason why)
 	say_fixed(s, has, 0);
 }
 
-/* Resources that are wanted but switched off, or at their limit. */
+/* Lists the wanted resources that are disabled, or at their limit. */
 static void
 say_resources(const struct ctx *c, struct say *s, enum reason why)
 {
@@ -145,7 +147,10 @@ say_resources(const struct ctx *c, struct say *s, enum reason why)
 	}
 }
 
-/* Apps that are at a limit of their own, and how many jobs of them the host has. */
+/*
+ * Lists the apps that are at a limit of their own, with their numbers of jobs on the
+ * host.
+ */
 static void
 say_app_limits(const struct ctx *c, struct say *s)
 {
@@ -171,8 +176,10 @@ say_app_limits(const struct ctx *c, struct say *s)
 
 /* --- the decisive reason --- */
 
-/* Is there an app whose jobs go to where their files are?  mine: that this host could
- * work for. */
+/*
+ * Does some app send its jobs to where their files are? mine: only apps that this host
+ * could work for.
+ */
 static bool
 some_app_by_locality(const struct ctx *c, bool mine)
 {
@@ -192,7 +199,7 @@ some_app_by_locality(const struct ctx *c, bool mine)
 	return any;
 }
 
-/* The first reason of the table that some candidate or file was left out for. */
+/* The first reason of the table for which a candidate or file was left out. */
 static enum reason
 decisive_reason(const struct ctx *c)
 {
@@ -215,7 +222,10 @@ decisive_reason(const struct ctx *c)
 
 static void say_numbers(const struct ctx *, struct say *, enum reason why);
 
-/* How many were looked at, and what the decisive reason would be without the cut. */
+/*
+ * Says how many jobs were examined, and what the decisive reason would be without the
+ * limit.
+ */
 static void
 say_searched(const struct ctx *c, struct say *s)
 {
@@ -237,7 +247,10 @@ say_searched(const struct ctx *c, struct say *s)
 	say_numbers(c, s, answers[i].why);
 }
 
-/* What the computer lacks for a job that was looked at; false: why is another one. */
+/*
+ * Says what the computer lacks for an examined job; false if why is another kind of
+ * reason.
+ */
 static bool
 say_lack(const struct ctx *c, struct say *s, enum reason why)
 {
@@ -315,8 +328,10 @@ say_numbers(const struct ctx *c, struct say *s, enum reason why)
 	}
 }
 
-/* An anonymous-platform client without a program for any of the project's apps can be
- * helped only by its owner. */
+/*
+ * Only its owner can help an anonymous-platform client that has no program for any of
+ * the project's apps.
+ */
 static bool
 anonymous_without_app(const struct ctx *c, enum reason why)
 {
@@ -329,7 +344,7 @@ anonymous_without_app(const struct ctx *c, enum reason why)
 	return !any;
 }
 
-/* Nothing of the project will ever run on this computer as it is. */
+/* Can nothing of the project ever run on this computer as it is? */
 static bool
 is_hopeless(const struct ctx *c, enum reason why)
 {
@@ -337,16 +352,14 @@ is_hopeless(const struct ctx *c, enum reason why)
 	       (why == WHY_NO_COPROC && c->d->counts[why] == 0);
 }
 
-/*
- * What else the owner could change so that other tasks come: reasons behind the
- * decisive one, a notice each.
- */
+/* Adds a notice for each further reason that the owner could do something about. */
 static void
 say_others(struct ctx *c)
 {
 	size_t said = 0;
 
-	if (c->d->why == WHY_SEARCH_LIMIT) /* it names the next one itself */
+	if (c->d->why ==
+	    WHY_SEARCH_LIMIT) /* its message names the next reason itself */
 		return;
 	for (size_t i = answers_rank(c->d->why) + 1; i < nanswers; i++) {
 		struct say s = say_new(c->a);
@@ -362,7 +375,7 @@ say_others(struct ctx *c)
 	}
 }
 
-/* The decisive reason is read before what else is to be said. */
+/* Puts the decisive reason before all other messages. */
 static void
 move_last_message_first(struct decision *d)
 {
@@ -381,7 +394,9 @@ app_in_jobs(const struct job *v, size_t n, int64_t appid)
 	return false;
 }
 
-/* Was every unsent job of the app that could be this host's looked at, and none there?
+/*
+ * Was every unsent job of the app that this host could get examined, and there was
+ * none?
  */
 static bool
 app_without_work(const struct ctx *c, const struct app *app)
@@ -400,7 +415,8 @@ app_without_work(const struct ctx *c, const struct app *app)
 	       !app_in_jobs(s->nci, s->nnci, app->id);
 }
 
-/* Apps that the account has selected by name and that have no tasks
+/*
+ * Names the apps that the account selected by name and that have no tasks
  * (scheduling.md 2.15).
  */
 static void
@@ -445,7 +461,7 @@ messages_why(struct ctx *c)
 	if (d->why != WHY_CLIENT_TOO_OLD || !version_any_for_client(c))
 		decision_delay(c, answer->delay_s);
 	if (d->why == WHY_WAITING && c->snap->waited &&
-	    !c->snap->wait_brought) /* a slow or dead generator */
+	    !c->snap->wait_brought) /* the generator is slow or dead */
 		decision_delay(c, (double)c->conf->locality_scheduling_wait_period);
 	if (anonymous_without_app(c, d->why) && some_app_by_locality(c, false))
 		decision_delay(c, ANONYMOUS_DELAY_S);

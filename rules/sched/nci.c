@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Apps that use almost no CPU (app.non_cpu_intensive): every host has one job of each
- * of them at a time, whether it asks for work or not, and what it does otherwise does
- * not count against it (scheduling.md 2.14).
+ * of them at a time, whether it asks for work or not, and its other work does not count
+ * against it (scheduling.md 2.14).
  */
 #include "rules/sched/ctx.h"
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tasks that another host row of the same account has (protocol.md 3.5): a
- * client that was restored or copied gets a row of its own, a merged host another one,
- * and what it has in progress moves there.
+ * Tasks that belong to another host row of the same account (protocol.md 3.5): a client
+ * that was restored or copied gets a row of its own, a merged host another one, and its
+ * tasks in progress move there.
  *
- * When a copy shows itself, nobody knows whether its original still runs, so the tasks
- * that the copy lists become the copy's.  The original's next request proves that it
- * runs; the older row then has what both list, and the copy is to abort it.  So two
- * copies compute a task until each of them has asked once more, and a task is aborted
- * only where another client that asked meanwhile goes on with it.
+ * When a copy first shows up, nobody knows whether its original still runs, so the
+ * tasks that the copy lists become the copy's. The original's next request proves that
+ * it runs; then the older row gets the tasks that both list, and the copy has to abort
+ * them. So two copies compute a task until each has made one more request, and a task
+ * is aborted only where another client, which has made a request meanwhile, continues
+ * it.
  */
 #include "rules/sched/ctx.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Demands of a plan class, one after the other, and then what a job uses. */
+/* Checks the demands of a plan class one by one, then computes what a job uses. */
 #include "rules/sched/plan_facts.h"
 
 #include <math.h>
@@ -9,10 +9,10 @@
 #include "lib/banned.h"
 
 static const double MB = 1048576;
-static const double LEAST_NCPUS = 0.001; /* clients take 0 for "not said" */
+static const double LEAST_NCPUS = 0.001; /* clients take 0 for "unknown" */
 static const double NGPUS_LEAST = 1e-3, NGPUS_MOST = 64;
 
-/* --- checks that have a rule of their own --- */
+/* --- checks with a rule of their own --- */
 
 static bool
 check_account(const struct plan_question *q)
@@ -51,7 +51,7 @@ check_system(const struct plan_question *q)
 	say_str(&both, host->os_name);
 	say_str(&both, " ");
 	say_str(&both, host->os_version);
-	negated = pattern_text(p)[0] == '!'; /* then none of the three may match */
+	negated = pattern_text(p)[0] == '!'; /* none of the three may match */
 	if (pattern_match(p, host->os_name) != negated)
 		return !negated;
 	if (pattern_match(p, host->os_version) != negated)
@@ -97,8 +97,8 @@ check_enough_devices(const struct plan_question *q)
 enum kind { NEED, MIN, MAX, MATCH, CHECK };
 static const struct check {
 	enum kind kind;
-	size_t off; /* of the element in the class */
-	bool real;  /* it is a double, else an int64_t */
+	size_t off; /* offset of the element in the class */
+	bool real;  /* the element is a double, else an int64_t */
 	double unset;
 	plan_number *number;
 	plan_text *text;
@@ -167,7 +167,7 @@ check_passes(const struct check *c, const struct plan_question *q)
 
 /* --- what a job uses --- */
 
-/* CPUs that a job of the class would like. */
+/* CPUs that a job of the class can use. */
 static double
 wanted_threads(const struct plan_class *pc, int32_t ncpus)
 {
@@ -176,7 +176,7 @@ wanted_threads(const struct plan_class *pc, int32_t ncpus)
 	return fmax(1, floor(pc->avg_ncpus));
 }
 
-/* Those of them that there is memory for; 0: it is too little. */
+/* CPUs for which there is enough memory; 0: too little memory. */
 static double
 usable_threads(const struct plan_class *pc, const struct plan_class_host *h)
 {
@@ -202,8 +202,8 @@ use_cpu(const struct plan_question *q, double n, struct class_use *use)
 }
 
 /*
- * Of each unit of work the CPU does cpu_frac, then the device the rest: the times add
- * up, and the CPU is busy for its part of them.
+ * The CPU does cpu_frac of the work, then the device does the rest: the times add up,
+ * and the CPU is busy for its part of them.
  */
 static void
 use_device(const struct plan_question *q, struct class_use *use)
@@ -233,8 +233,9 @@ nthreads_option(struct arena *a, double n)
 	return s.p;
 }
 
-/* The account's factor for the number of devices, 0 if it gives none; *text is what it
- * says. */
+/*
+ * The account's factor on the number of devices, 0 if there is none; *text is its text.
+ */
 static double
 device_factor(
     struct arena *a, const struct plan_class *pc, const char *prefs, const char **text)
@@ -261,7 +262,7 @@ plan_class_bad_factor(
 	return text;
 }
 
-/* What is no sensible factor is passed over. */
+/* Number of devices that a job uses; an invalid factor is ignored. */
 static double
 devices_used(const struct plan_question *q)
 {
@@ -305,7 +306,7 @@ plan_class_use(struct arena *a, const struct plan_class *pc,
 		use->cmdline = nthreads_option(
 		    a, strcmp(use->type, "CPU") == 0 ? n : use->avg_ncpus);
 	use->flops *= pc->projected_flops_scale;
-	/* Last, so that chance is asked only of what would fit. */
+	/* last, so that chance affects only classes that fit */
 	if (rng != NULL && pc->infeasible_random > 0 &&
 	    rng_unit(rng) < pc->infeasible_random)
 		return WHY_CLASS_CHANCE;

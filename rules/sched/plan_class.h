@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Does a plan class fit a host, and what does a job of it use there
- * (scheduling.md 2.12)?
+/*
+ * Does a plan class fit a host, and what does its job use there (scheduling.md 2.12)?
  */
 #ifndef RULES_SCHED_PLAN_CLASS_H
 #define RULES_SCHED_PLAN_CLASS_H
@@ -14,30 +14,32 @@
 struct plan_class_host { /* the host, its account and preferences */
 	const struct request *req;
 	int64_t userid;
-	/* The account's at the host's venue: snapshot.project_prefs.text; may be NULL.
+	/*
+	 * The account's preferences at the host's venue: snapshot.project_prefs.text;
+	 * may be NULL.
 	 */
 	const char *project_prefs;
-	int32_t ncpus;     /* usable ones, preferences applied */
-	double p_fpops;    /* of one CPU, made plausible, > 0 */
+	int32_t ncpus;     /* usable CPUs, preferences applied */
+	double p_fpops;    /* of one CPU, plausible, > 0 */
 	double usable_ram; /* bytes */
 };
 
-struct plan_class_job { /* the workunit that the class is asked for */
+struct plan_class_job { /* the workunit to check the class for */
 	int64_t wu_id, batch;
 };
 
 /*
- * WHY_NONE and *use if the class fits, else why not.  A NULL class is that of versions
- * without one: one CPU.  A NULL job passes all demands on workunits, a NULL rng those
- * by chance.  *use lives in the arena and the class.
+ * Returns WHY_NONE and *use if the class fits, else the reason. A NULL class means a
+ * version without one: one CPU. A NULL job meets all demands on workunits, a NULL rng
+ * those by chance. *use refers to the arena and the class.
  */
 enum reason plan_class_use(struct arena *, const struct plan_class *,
     const struct plan_class_host *, const struct plan_class_job *, struct rng *,
     struct class_use *);
 
 /*
- * The account's factor for the number of devices (gpu_utilization_tag) if it is no
- * number above 0 and so is passed over; else NULL.
+ * Returns the account's factor on the number of devices (gpu_utilization_tag) if it is
+ * ignored because it is not a number above 0; else NULL.
  */
 const char *plan_class_bad_factor(
     struct arena *, const struct plan_class *, const char *project_prefs);

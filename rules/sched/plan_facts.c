@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Versions stand in texts of many forms; here each becomes one number. */
+/* Versions come as texts of many forms; here each one becomes a number. */
 #include "rules/sched/plan_facts.h"
 
 #include <math.h>
@@ -13,9 +13,9 @@
 static const double MB = 1048576;
 const char plan_boinc_distro[] = "boinc-buda-runner";
 
-/* --- texts with numbers in them --- */
+/* --- numbers in texts --- */
 
-/* The next run of digits; moves *s behind it.  -1 if s does not begin with one. */
+/* Reads a run of digits and moves *s behind it; -1 if s does not begin with a digit. */
 static double
 read_digits(const char **s)
 {
@@ -29,10 +29,10 @@ read_digits(const char **s)
 }
 
 /*
- * "M.m.R..." as M * w[0] + m * w[1] + ...; parts that are not there count as 0, those
- * that have two places as 99 at most (a kernel 5.10.234).  Build numbers of Windows
- * have five digits for their four places: there the sum is what administrators know,
- * carry and all.  NAN if the text does not begin with a number.
+ * Converts "M.m.R..." to M * w[0] + m * w[1] + ...; missing parts count as 0, and parts
+ * with two decimal places are limited to 99 (a kernel 5.10.234). Build numbers of
+ * Windows have five digits for their four places: the sum is then the number that
+ * administrators know, carry included. NAN if the text does not begin with a digit.
  */
 static double
 dotted_number(const char *s, const double *w, size_t n)
@@ -85,7 +85,7 @@ plan_client_version(const struct plan_question *q)
 	return q->h->req->version;
 }
 
-/* Without a workunit no bound is broken, neither a lower nor an upper one. */
+/* Without a workunit, neither a lower nor an upper bound is violated. */
 double
 plan_wu_id_or_most(const struct plan_question *q)
 {
@@ -146,9 +146,9 @@ is_windows(const struct request *rq)
 }
 
 /*
- * One number, as project administrators know it: Windows "(06.01.7601.00)" 601760100,
- * Mac OS "11.00.00" 110000, Linux and Android by the kernel, "[5.10.0-8|libc ...]" or
- * "5.10.0-8", 51000.
+ * The number that project administrators know: Windows "(06.01.7601.00)" is 601760100,
+ * Mac OS "11.00.00" is 110000; Linux and Android use the kernel, "[5.10.0-8|libc ...]"
+ * or "5.10.0-8", which is 51000.
  */
 double
 plan_os_version(const struct plan_question *q)
@@ -184,7 +184,7 @@ plan_has_64bit(const struct plan_question *q)
 	return 0;
 }
 
-/* Whether the distribution may be used for the class, its C library aside. */
+/* May the distribution be used for the class, apart from its C library? */
 static bool
 distro_fits(const struct plan_question *q, const struct rq_distro *d)
 {
@@ -197,7 +197,7 @@ distro_fits(const struct plan_question *q, const struct rq_distro *d)
 		   d->distro_version >= pc->min_boinc_wsl_distro_version);
 }
 
-/* The newest C library of those that fit; NAN if no distribution fits. */
+/* The newest C library of the distributions that fit; NAN if none fits. */
 static double
 distro_libc(const struct plan_question *q)
 {
@@ -212,7 +212,7 @@ distro_libc(const struct plan_question *q)
 		if (!distro_fits(q, &host->distros[i]))
 			continue;
 		libc = version_number(host->distros[i].libc_version);
-		best = fmax(best, isnan(libc) ? 0 : libc); /* fmax passes NAN over */
+		best = fmax(best, isnan(libc) ? 0 : libc); /* fmax() ignores NAN */
 	}
 	return best;
 }
@@ -247,7 +247,10 @@ plan_libc_version(const struct plan_question *q)
 
 /* --- the processor --- */
 
-/* Words end at white space or at the brackets that old clients put around them. */
+/*
+ * Words are separated by white space, or by the brackets that old clients put around
+ * them.
+ */
 static bool
 features_have_word(const char *s, const char *word)
 {
@@ -260,7 +263,7 @@ features_have_word(const char *s, const char *word)
 	return false;
 }
 
-/* What systems call the same thing. */
+/* Another system's word for the same feature. */
 static const char *
 feature_synonym(const char *word)
 {
@@ -282,7 +285,7 @@ bool
 plan_has_feature(const struct request *rq, const char *word)
 {
 	const char *other = feature_synonym(word), *f = rq->host.p_features,
-		   *m = rq->host.p_model; /* old clients put them there */
+		   *m = rq->host.p_model; /* old clients put the features there */
 
 	return features_have_word(f, word) || features_have_word(f, other) ||
 	       features_have_word(m, word) || features_have_word(m, other);
@@ -457,7 +460,7 @@ plan_opencl_version(const struct plan_question *q)
 	return plan_opencl_number(q->dev->opencl_version);
 }
 
-/* AMD: "OpenCL 1.2 AMD-APP (1124.2)" is 112402 (protocol.md 1.6). */
+/* AMD's "OpenCL 1.2 AMD-APP (1124.2)" gives 112402 (protocol.md 1.6). */
 double
 plan_opencl_revision(const struct plan_question *q)
 {
@@ -473,7 +476,7 @@ plan_metal_support(const struct plan_question *q)
 	return q->dev->metal_support;
 }
 
-/* 0 = not told, which is below any minimum. */
+/* 0 = unknown, which is below any minimum. */
 double
 plan_driver_version(const struct plan_question *q)
 {

@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What plan classes look at in a host, as numbers and texts (protocol.md 1.3, 1.6). */
+/*
+ * The facts about a host that plan classes use, as numbers and texts (protocol.md 1.3,
+ * 1.6).
+ */
 #ifndef RULES_SCHED_PLAN_FACTS_H
 #define RULES_SCHED_PLAN_FACTS_H
 
 #include "rules/sched/plan_class.h"
 
-struct plan_question { /* one class and one host; no member is NULL but job and rng */
+struct plan_question { /* one class and one host; only job and rng may be NULL */
 	struct arena *a;
 	const struct plan_class *pc;
 	const struct plan_class_host *h;
 	const struct plan_class_job *job;
 	struct rng *rng;
-	const struct rq_resource *dev; /* CPU: resource 0; NULL: there is none */
-	double ngpus;                  /* by the account's preferences */
+	/* the CPU is resource 0; NULL: the device is absent */
+	const struct rq_resource *dev;
+	double ngpus; /* as set by the account's preferences */
 };
 
-/* Numbers; NAN = not known.  Flags are 0 or 1.  Units as in model/plan_class.def. */
+/* Numbers; NAN = unknown. Flags are 0 or 1. Units as in model/plan_class.def. */
 typedef double plan_number(const struct plan_question *);
-/* Texts; "" = not known. */
+/* Texts; "" = unknown. */
 typedef const char *plan_text(const struct plan_question *);
 
 plan_number plan_never, plan_client_version, plan_wu_id_or_most, plan_wu_id_or_none,
@@ -30,18 +34,18 @@ plan_number plan_never, plan_client_version, plan_wu_id_or_most, plan_wu_id_or_n
     plan_gpu_peak_flops, plan_has_double;
 plan_text plan_summary, plan_cpu_vendor, plan_cpu_model;
 
-/* The name of the distribution that comes with Windows clients (protocol.md 1.3). */
+/* Name of the distribution that comes with Windows clients (protocol.md 1.3). */
 extern const char plan_boinc_distro[];
-/* Does the processor have what virtual machines need, switched on or not? */
+/* Does the processor have virtual machine extensions, enabled or not? */
 bool plan_can_accel(const struct request *);
 /* Is word, or another system's word for it, among the processor's features? */
 bool plan_has_feature(const struct request *, const char *word);
-/* "OpenCL 3.0 CUDA" is 300; NAN if it is no such text. */
+/* "OpenCL 3.0 CUDA" gives 300; NAN if the text has another form. */
 double plan_opencl_number(const char *text);
-/* The device that the class uses, the processor if it needs none; NULL: not there. */
+/* The device that the class uses, or the processor if it needs none; NULL: absent. */
 const struct rq_resource *plan_device(
     const struct plan_class *, const struct request *);
-/* Text of an element of the preferences, trimmed; NULL if it is not there. */
+/* Text of an element of the preferences, trimmed; NULL if absent. */
 const char *plan_pref(struct arena *, const char *prefs, const char *tag);
 
 #endif

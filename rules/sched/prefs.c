@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose preferences are newer: the account's or the client's (protocol.md 3.4). */
+/* Which preferences are newer, the account's or the client's (protocol.md 3.4)? */
 #include "rules/sched/ctx.h"
 
 #include <math.h>
@@ -19,8 +19,9 @@ prefs_mod_time(const char *text)
 }
 
 /*
- * Stored only from the account's own computers: a client attached to several accounts
- * may carry the preferences of another one, and a weak key may not change the account.
+ * Are the client's preferences to be stored? Only from the account's own computers: a
+ * client attached to several accounts may carry the preferences of another one, and a
+ * weak key may not change the account.
  */
 static bool
 may_store_prefs(const struct ctx *c)
@@ -31,7 +32,7 @@ may_store_prefs(const struct ctx *c)
 	       c->snap->email_hash != NULL && strcmp(source, c->snap->email_hash) == 0;
 }
 
-/* Nothing was changed in the future: a wrong clock must not win for years. */
+/* Limits a time to now: a wrong clock must not win for years. */
 static double
 not_in_future(const struct ctx *c, double mod_time)
 {
@@ -55,10 +56,11 @@ prefs_exchange(struct ctx *c)
 	c->d->send_global_prefs = have && ours > master && ours > working;
 }
 
-static const char no_number[] =
-    " is not a number (use a decimal point) and is ignored";
+static const char no_number[] = " is not a number (use a decimal point) and is ignored";
 
-/* Factors for the number of devices that some plan class reads. */
+/*
+ * Reports invalid factors on the number of devices, for the plan classes that use them.
+ */
 static void
 say_bad_factors(struct ctx *c)
 {

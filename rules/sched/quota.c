@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The daily quota as one table: event -> what it does to max_jobs_per_day. */
+/* The daily quota as one table: what each event does to max_jobs_per_day. */
 #include "rules/sched/quota.h"
 
 #include <math.h>
@@ -45,12 +45,12 @@ quota_room(const struct conf *cf, const struct host_app_version *hav, double pro
 	if (most == 0)
 		return INT32_MAX;
 	if (hav != NULL) {
-		if (hav->max_jobs_per_day > 0) /* 0: a row from before the quota */
+		if (hav->max_jobs_per_day > 0) /* 0: the row is older than the quota */
 			most = hav->max_jobs_per_day;
 		today = hav->n_jobs_today;
 	}
-	if (most >
-	    1) /* one a day is the punishment of a failing host: for the whole host */
+	/* one job a day is the penalty of a failing host, and is for the whole host */
+	if (most > 1)
 		most = floor(most * processors);
 	most = (most < 1 ? 1 : most) - today;
 	return most <= 0 ? 0 : most > INT32_MAX ? INT32_MAX : (int32_t)most;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What becomes of each reported result: the table of protocol.md 3.5. */
+/* Decides about each reported result: the table of protocol.md 3.5. */
 #include "rules/sched/ctx.h"
 
 #include <stdlib.h>
 #include "model/states.h"
 #include "lib/banned.h"
 
-struct seen { /* a reported result's id and its place in the request */
+struct seen { /* id of a reported result, and its index in the request */
 	int64_t id;
 	size_t at;
 };
@@ -21,7 +21,7 @@ compare_seen(const void *a, const void *b)
 	return (x->at > y->at) - (x->at < y->at);
 }
 
-/* Marks all but the first report of a name that a request lists twice. */
+/* Marks all but the first report of a result that the request lists twice. */
 static bool *
 find_repeated_reports(struct ctx *c, size_t n)
 {
@@ -38,7 +38,7 @@ find_repeated_reports(struct ctx *c, size_t n)
 	return again;
 }
 
-/* NULL: the report is to be stored; else why it is only acked. */
+/* NULL: the report is stored; else why it is only acknowledged. */
 static const char *
 why_not_stored(struct ctx *c, const struct snap_report *s)
 {
@@ -49,14 +49,16 @@ why_not_stored(struct ctx *c, const struct snap_report *s)
 	if (!s->found)
 		return "unknown";
 	if (r->server_state == RESULT_OVER && !late) {
-		/* The reply to the first report was lost, and with it maybe jobs. */
+		/* The reply to the first report was lost, possibly with jobs. */
 		if (r->outcome == OUTCOME_SUCCESS)
 			c->d->resend_seen = true;
 		return "already over";
 	}
 	if (r->server_state != RESULT_OVER && r->server_state != RESULT_IN_PROGRESS)
 		return "not sent";
-	/* BOINC's servers set it as well when they give a detached host's results up.
+	/*
+	 * BOINC's servers set received_time also when they give up the results of a
+	 * detached host.
 	 */
 	if (r->received_time != 0 && r->outcome != OUTCOME_CLIENT_DETACHED)
 		return "already received";
@@ -65,7 +67,7 @@ why_not_stored(struct ctx *c, const struct snap_report *s)
 	return NULL;
 }
 
-/* Times as protocol.md 3.5 makes them plausible, in its order. */
+/* Makes times plausible as in protocol.md 3.5, in that order. */
 static void
 make_times_plausible(struct ctx *c, const struct rq_report *q, const struct result *r,
     struct dec_report *d)
@@ -90,8 +92,8 @@ make_times_plausible(struct ctx *c, const struct rq_report *q, const struct resu
 }
 
 /*
- * A refused upload leaves state and exit status those of a success; only the file says
- * so (protocol.md 13.5.1).
+ * A refused upload leaves state and exit status like those of a success; only the file
+ * tells (protocol.md 13.5.1).
  */
 static bool
 outputs_refused(const struct rq_report *q)
@@ -110,10 +112,10 @@ report_is_success(const struct rq_report *q)
 }
 
 /*
- * A failure of a client that was copied is no word on the task of its original, which
- * may bring a success yet.  NULL: the report is to be stored; else why it is only
- * acked.  If nobody knows yet whether the original still runs, the task becomes this
- * host's: the original takes it back, or it is one that this host has lost.
+ * A failure reported by a copied client does not settle the task of its original, which
+ * may still succeed. NULL: the report is stored; else why it is only acknowledged. If
+ * nobody knows yet whether the original still runs, the task becomes this host's:
+ * either the original takes it back, or it is a task that this host has lost.
  */
 static const char *
 why_not_final(struct ctx *c, const struct rq_report *q, const struct snap_report *s)
@@ -156,7 +158,7 @@ report_store(struct ctx *c, const struct rq_report *q, const struct snap_report 
 	return d;
 }
 
-/* The smaller of two options, of which 0 is no limit. */
+/* The smaller of two options, 0 meaning no limit. */
 static size_t
 report_limit(const struct conf *cf, size_t n)
 {

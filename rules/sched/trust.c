@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose results count without being compared. */
+/* Whose results count without comparison? */
 #include "rules/sched/trust.h"
 
 #include "model/states.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Adaptive replication (scheduling.md 2.5 (10), 2.9): an app whose row has
- * target_nresults above 1 makes workunits of one result, and others are added to
- * compare it with unless its host has proved right.
+ * target_nresults above 1 creates workunits with one result; further results for
+ * comparison are added unless the host is trusted.
  */
 #ifndef RULES_SCHED_TRUST_H
 #define RULES_SCHED_TRUST_H
@@ -11,14 +11,18 @@
 #include "model/decision.h"
 
 /*
- * How a new job of this app goes to a version on a host, of which hav (NULL = nothing)
- * is known.  Ten valid results in a row that others confirmed make it trusted; of such
- * a one's jobs one in consecutive_valid is replicated all the same.  A number is drawn
- * for trusted ones only.  Jobs that are for some hosts in particular are left alone.
+ * Decides the replication of a new job for a version on a host with statistics hav
+ * (NULL = none). Ten valid results in a row that others confirmed make the version
+ * trusted; of its jobs, one in consecutive_valid is replicated nevertheless. A random
+ * number is drawn for trusted versions only. Jobs for certain hosts only are not
+ * replicated.
  */
 enum replication trust_replication(const struct app *, const struct job *,
     const struct host_app_version *hav, struct rng *);
-/* Results, and quorum, that its workunit gets then: no more than it may succeed. */
+/*
+ * Results, and quorum, of the workunit once it is replicated: at most
+ * max_success_results.
+ */
 int32_t trust_results(const struct app *, const struct job *);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* May any host get this work?  Each demand of a job that no host can ever meet. */
+/*
+ * May any host get this work? Checks each demand of a job that no host can ever meet.
+ */
 #include "rules/sched/unsendable.h"
 
 #include <string.h>
@@ -27,19 +29,19 @@ static const enum unit units[UNSENDABLE__MAX] = {
 #undef UNSENDABLE
 };
 
-/* The most that any 32-bit process has, of all systems (protocol.md 3.12). */
+/* The most memory that a 32-bit process has on any system (protocol.md 3.12). */
 static const double MOST_OF_32BIT = 4294967296.0;
 
-/* The app's versions that are left after one demand after the other. */
+/* Number of the app's versions that remain after each demand. */
 struct versions {
 	int there, bound, usable;
 	int wide;         /* usable on a 64-bit platform */
-	int cpu;          /* usable ones that need no coprocessor */
-	int by_bound;     /* usable ones whose jobs take rsc_memory_bound */
-	int by_benchmark; /* usable ones of which only benchmarks tell the speed */
+	int cpu;          /* usable, and needs no coprocessor */
+	int by_bound;     /* usable, and its jobs take rsc_memory_bound */
+	int by_benchmark; /* usable, with a speed known only from benchmarks */
 };
 
-/* A host names its other platforms as well: a deprecated one will do if any is not. */
+/* A host also names its other platforms, so a deprecated one will do if any is not. */
 static bool
 platform_there(const struct catalog *c, const struct platform *p)
 {
@@ -66,7 +68,7 @@ class_is_possible(const struct plan_class *pc)
 	       !range_empty(pc->min_batch, pc->max_batch);
 }
 
-/* Is there a client that is neither too old nor too new? */
+/* Can a client exist that is neither too old nor too new? */
 static bool
 client_is_possible(const struct conf *cf, const struct app_version *v)
 {
@@ -90,7 +92,7 @@ count_usable(struct versions *n, const struct platform *p, const struct app_vers
 	n->by_benchmark += pc == NULL && v->pfc_n <= 0;
 }
 
-/* May the job have this version, if it is bound to one or to a number? */
+/* May the job use this version, if it is bound to a version or a number? */
 static bool
 version_is_meant(const struct demand *d, int64_t pinned, const struct app_version *v)
 {
@@ -158,7 +160,7 @@ kind_active(const struct fleet *f, enum hr_type type, int32_t hr_class)
 	return false;
 }
 
-/* What the active hosts, which are some, do not have. */
+/* Demands that no active host meets; there is at least one active host. */
 static void
 set_host_lacks(struct lack *l, const struct versions *n, const struct fleet *f,
     const struct demand *d)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Work that no host may get: the reasons of a refusal that hold for every host that
- * there may be, or for every one that is active (scheduling.md 2.6, 2.10, 2.11).
+ * Work that no host can get: the reasons for refusal that hold for every possible host,
+ * or for every active one (scheduling.md 2.6, 2.10, 2.11).
  */
 #ifndef RULES_SCHED_UNSENDABLE_H
 #define RULES_SCHED_UNSENDABLE_H
@@ -31,14 +31,14 @@ struct lack {
 };
 
 /*
- * Sets lacks[code] for each reason why this work goes to no host.  The fleet's kinds
- * are looked at only if the work is bound to one.  An app that does not exist lacks
- * nothing: that is another finding.
+ * Sets lacks[code] for each reason why no host gets this work. The kinds of the fleet
+ * are used only if the work is bound to one. An unknown app lacks nothing: that is
+ * another finding.
  */
 void unsendable(const struct conf *, const struct catalog *, const struct fleet *,
     const struct demand *, struct lack lacks[UNSENDABLE__MAX]);
 
-/* What a workunit asks for; its delay_bound is above 0. */
+/* The demands of a workunit, whose delay_bound must be above 0. */
 struct demand demand_of(const struct workunit *);
 /* "asks for more memory than any active host has (8.0 GB, the most is 4.0 GB); cure" */
 char *unsendable_says(struct arena *, enum unsendable, const struct lack *);

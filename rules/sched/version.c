@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which version of an app a host gets: its platforms in order, the fastest usable
- * version (scheduling.md 2.11), or the client's own with an anonymous platform.
+ * Which version of an app a host gets: the fastest usable version for its platforms, in
+ * order (scheduling.md 2.11), or the client's own on the anonymous platform.
  */
 #include "rules/sched/ctx.h"
 
@@ -14,15 +14,17 @@
 #include "rules/sched/quota.h"
 #include "lib/banned.h"
 
-/* Versions of one resource that a job is tried with, the best ones. */
+/* Number of best versions of one resource with which a job is tried. */
 enum { PICKS_OF_RESOURCE = 3 };
-static const double FAILING = 0.01; /* of the speed */
-enum { TRIED_AGAIN = 100 };         /* one in so many choices */
+static const double FAILING = 0.01; /* factor on the score */
+enum { TRIED_AGAIN = 100 };         /* one in this many choices */
 
-/* Largest memory of a 32-bit process, by the system of the primary platform
- * (protocol.md 3.12). */
+/*
+ * Largest memory of a 32-bit process, by system of the primary platform (protocol.md
+ * 3.12).
+ */
 static const struct {
-	const char *part; /* of the platform's name */
+	const char *part; /* part of the platform's name */
 	double gib;
 } limits_32bit[] = { { "linux", 3 }, { "darwin", 4 }, { "solaris", 4 }, { "", 2 } };
 
@@ -54,9 +56,9 @@ client_unfit(const struct request *rq, const struct app_version *v)
 }
 
 /*
- * Noise spreads hosts over versions of which little is known.  With locality it is off:
- * all versions are for the same platforms (locality.md 1.1 (L17)), and choices are to
- * be repeatable.
+ * Noise spreads hosts over versions of which little is known. With locality there is
+ * none: all versions are for the same platforms (locality.md 1.1 (L17)), and choices
+ * must be repeatable.
  */
 static double
 score_noise(struct ctx *c, const struct app *app, const struct host_app_version *hav)
@@ -70,8 +72,8 @@ score_noise(struct ctx *c, const struct app *app, const struct host_app_version 
 }
 
 /*
- * A version that has only failed on the host, down to one job a day, is left to others
- * that there may be; now and then it is tried again (scheduling.md 2.11).
+ * A version that has only failed on the host, down to one job a day, yields to any
+ * other version; now and then it is tried again (scheduling.md 2.11).
  */
 static double
 failing_factor(struct ctx *c, const struct app *app, const struct host_app_version *hav)
@@ -91,7 +93,7 @@ version_statistics(const struct ctx *c, int64_t appid, int64_t app_version_id)
 	    resource_statistics_id(appid, app_version_id));
 }
 
-/* The processors that the daily quota of a version is for. */
+/* Number of processors that a version's daily quota covers. */
 static double
 quota_processors(const struct ctx *c, size_t r)
 {
@@ -100,7 +102,7 @@ quota_processors(const struct ctx *c, size_t r)
 	return r == 0 ? c->m.ncpus : c->req->resources[r].count * weight;
 }
 
-/* What is left of the daily quota after what this reply sends already. */
+/* Daily quota left after the jobs that this reply already sends. */
 static int32_t
 quota_left(const struct ctx *c, const struct pick *p)
 {
@@ -115,8 +117,10 @@ quota_left(const struct ctx *c, const struct pick *p)
 	       sent;
 }
 
-/* Is this resource there, allowed, wanted, and below its limits?  The last two do not
- * matter to an app that uses almost none of it. */
+/*
+ * Is this resource present, allowed, wanted, and below its limits? The last two do not
+ * matter to an app that hardly uses it.
+ */
 static enum reason
 resource_usable(const struct ctx *c, const struct app *app, size_t r)
 {
@@ -154,9 +158,9 @@ pick_usable(const struct ctx *c, const struct choice *q, const struct pick *p)
 }
 
 /*
- * What a job of the version's class uses on this host.  Versions without a class are
- * sequential; a class is usable if the client knows classes and the project has a
- * specification of it.  A class that looks at workunits is asked for each job anew.
+ * Computes what a job of the version's class uses on this host. A version without a
+ * class is sequential; a class is usable if the client knows classes and the project
+ * defines it. A class that depends on workunits is evaluated for each job.
  */
 static enum reason
 class_usable(
@@ -201,8 +205,10 @@ set_speed(struct ctx *c, struct pick *p, const struct host_app_version *hav)
 	p->peak_flops = c->m.p_fpops * e.ncpus + e.coproc_flops * e.coprocs;
 }
 
-/* Is there another version with the same app, platform and plan class, of a number
- * above this one, that this client may use? */
+/*
+ * Does another version with the same app, platform and plan class exist, with a number
+ * above this one, that this client may use?
+ */
 static bool
 has_other(const struct ctx *c, const struct app_version *v, int32_t above)
 {
@@ -221,9 +227,10 @@ has_other(const struct ctx *c, const struct app_version *v, int32_t above)
 }
 
 /*
- * A version replaces those of lower numbers with the same app, platform and plan class
- * for every client that it serves: a release counts from when it is made, whatever the
- * statistics of the one before.  Jobs bound to a version or a number still get that.
+ * A version replaces those with lower numbers and the same app, platform and plan
+ * class, for every client that it serves: a release takes effect when it is made,
+ * whatever the statistics of its predecessor. Jobs bound to a version or a number still
+ * get that one.
  */
 static bool
 is_superseded(const struct ctx *c, const struct app_version *v)
@@ -231,7 +238,7 @@ is_superseded(const struct ctx *c, const struct app_version *v)
 	return has_other(c, v, v->version_num);
 }
 
-/* Is it one of those that the job may have, whatever the client? */
+/* May the job use this version, whatever the client? */
 static bool
 version_meant(const struct choice *q, const struct app_version *v)
 {
@@ -252,7 +259,7 @@ version_usable(
 	if (!version_meant(q, v))
 		return WHY_NO_APP_VERSION;
 	why = client_unfit(c->req, v);
-	/* With another client the host would have this one instead of that, no more. */
+	/* A newer client would only get this version instead of the other one. */
 	if (why != WHY_NONE && !pinned && has_other(c, v, -1))
 		return WHY_NO_APP_VERSION;
 	if (why != WHY_NONE)
@@ -272,8 +279,7 @@ version_usable(
 	return WHY_NONE;
 }
 
-/* Keeps the pick in the order of the scores; of equal ones the first found stays first.
- */
+/* Inserts the pick by score; among equal scores the first one found stays first. */
 static void
 pick_add(struct ctx *c, struct choice *q, const struct pick *p)
 {
@@ -294,8 +300,8 @@ pick_add(struct ctx *c, struct choice *q, const struct pick *p)
 }
 
 /*
- * Takes the pick, else remembers why not: of several refusals the one that people are
- * told first, and any of them says more than that there is no version.
+ * Adds the pick, or remembers the refusal: of several refusals the one that ranks first
+ * among the reasons given to users; each of them says more than "no version".
  */
 static void
 pick_judge(struct ctx *c, struct choice *q, const struct pick *p, enum reason why)
@@ -342,7 +348,10 @@ choose_by_platform(struct ctx *c, struct choice *q)
 	}
 }
 
-/* What the client says of its own program; what it does not say is one of each. */
+/*
+ * Uses what the client says about its own program; values that it does not give count
+ * as 1.
+ */
 static enum reason
 own_version_usable(
     struct ctx *c, struct choice *q, const struct rq_app_version *v, struct pick *p)
@@ -355,7 +364,7 @@ own_version_usable(
 		return WHY_NO_COPROC;
 	p->use.type = c->req->resources[p->resource].type;
 	p->use.avg_ncpus = v->avg_ncpus > 0 ? v->avg_ncpus : 1;
-	p->use.flops = v->flops > 0 ? v->flops : 0; /* bounds what is measured */
+	p->use.flops = v->flops > 0 ? v->flops : 0; /* limits what is measured */
 	p->use.coproc_count = p->resource == 0    ? 0 :
 	                      v->coproc_count > 0 ? v->coproc_count :
 	                                            1;
@@ -395,9 +404,9 @@ same_question(const struct choice *a, const struct choice *b)
 }
 
 /*
- * A choice holds while its resource is wanted and, for new jobs, the quota lasts; then
- * it is forgotten, and made again among the versions for other resources ("Work fetch
- * and GPUs"). A refusal holds: within one request nothing becomes wanted or allowed
+ * A choice holds as long as its resource is wanted and, for new jobs, the quota lasts;
+ * then a new one is made among the versions for other resources ("Work fetch and
+ * GPUs"). A refusal always holds: within one request nothing becomes wanted or allowed
  * again.
  */
 static bool
@@ -428,7 +437,7 @@ version_hurry(const struct conf *cf, const struct job *j)
 	return cf->reliable_on_priority > 0 && j->priority >= cf->reliable_on_priority;
 }
 
-/* Another job of the same workunit in this reply binds it as well. */
+/* Another job of the same workunit in this reply binds it, too. */
 static int64_t
 bound_version(const struct ctx *c, const struct job *j)
 {
@@ -452,7 +461,7 @@ version_of_job(const struct choice *q)
 	       (q->why == WHY_NO_APP_VERSION && q->need_64bit);
 }
 
-/* The question: what the choice depends on. */
+/* The key of a choice: everything that it depends on. */
 static struct choice
 choice_question(
     const struct ctx *c, const struct app *app, const struct job *j, bool resend)
@@ -469,20 +478,22 @@ choice_question(
 		.why = WHY_NO_APP_VERSION };
 }
 
-/* Why the app itself is out of the question. */
+/* Why the app as a whole is refused. */
 static enum reason
 app_usable(const struct ctx *c, const struct app *app)
 {
 	if (app == NULL)
 		return WHY_NO_APP_VERSION;
-	if (app->deprecated) /* says nothing of other apps: the search goes on */
+	/* says nothing about other apps, so the search continues */
+	if (app->deprecated)
 		return WHY_PAUSED;
 	if (prefs_app(c, app) == APP_REFUSED)
 		return WHY_APP_NOT_SELECTED;
 	if (prefs_app(c, app) == APP_BETA_REFUSED)
 		return WHY_BETA;
+	/* a client's own programs match no other host's */
 	if (app->homogeneous_app_version && request_is_anonymous(c->req))
-		return WHY_NO_APP_VERSION; /* whose programs are nobody else's */
+		return WHY_NO_APP_VERSION;
 	return WHY_NONE;
 }
 
@@ -554,8 +565,8 @@ version_any_for_client(const struct ctx *c)
 }
 
 /*
- * All of them would make a client never come back.  A client with its own programs
- * decides by itself what they can use.
+ * If all resources were listed, a client would never come back. A client with its own
+ * programs decides by itself what they can use.
  */
 void
 version_no_rsc_apps(struct ctx *c)

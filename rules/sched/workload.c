@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Would a job be done in time on this host (scheduling.md 2.6, 2.7)?  Where the client
- * lists the tasks of all its projects they are simulated, deadline by deadline; else
- * the job waits until an instance is free, as the client says when.  Deadlines are
- * points in time everywhere in here.
+ * Would a job end in time on this host (scheduling.md 2.6, 2.7)? If the client lists
+ * the tasks of all its projects, they are simulated, earliest deadline first; else the
+ * job waits until an instance is free, according to the client. All deadlines here are
+ * absolute times.
  */
 #include "rules/sched/ctx.h"
 
@@ -13,16 +13,19 @@
 #include "model/resource.h"
 #include "lib/banned.h"
 
-/* More tasks of a resource than this are not simulated: they would cost too much. */
+/*
+ * If a resource has more tasks than this, they are not simulated, as that would take
+ * too long.
+ */
 enum { TASKS_SIMULATED = 2000, DAY_S = 86400 };
-static const double TIME_MOST = 4102444800.0; /* a deadline: the year 2100 */
+static const double TIME_MOST = 4102444800.0; /* latest deadline: the year 2100 */
 static const double REMAINING_MOST = 1e9;     /* s of a task */
 static const double HARD_APP_WEIGHT = -1, HARD_APP_FACTOR = 1.3;
 
-/* The types of coprocessors that the list of tasks can name (protocol.md 1.8). */
+/* The types of coprocessor that the list of tasks can name (protocol.md 1.8). */
 static const struct {
 	enum resource_kind kind;
-	size_t usage; /* member of rq_in_progress */
+	size_t usage; /* offset in rq_in_progress */
 } listed[] = {
 	{ RESOURCE_NVIDIA, offsetof(struct rq_in_progress, ncudas) },
 	{ RESOURCE_AMD, offsetof(struct rq_in_progress, natis) },
@@ -30,9 +33,9 @@ static const struct {
 };
 
 /*
- * The resource that a task waits for, and how many instances of it: its coprocessor if
- * it has one, as its CPU part seldom is what it waits for.  SIZE_MAX: the host has
- * none.
+ * The resource that a task waits for, and how many instances: its coprocessor if it
+ * uses one, as it seldom waits for its CPU part. SIZE_MAX: the host has no such
+ * resource.
  */
 static size_t
 resource_of_task(
@@ -58,8 +61,8 @@ resource_is_listed(const struct rq_resource *r, size_t at)
 }
 
 /*
- * A host is to report before it is away for as long as its owner's buffer is to last,
- * but no job is asked to be done in less than half its time for that.
+ * A host should report before it goes offline, for which its owner's work buffer is a
+ * measure; but no job loses more than half of its time that way.
  */
 static int64_t
 task_due(const struct ctx *c, int64_t deadline)

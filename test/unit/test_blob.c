@@ -314,7 +314,7 @@ static const struct {
 	const char *refusal;
 } larges[] = {
 	{ "<sticky/><report_on_rpc/>", "", 1, NULL },
-	{ "<report_on_rpc/>", "", 1, "<file_info> 1 is that of the large file F1" },
+	{ "<report_on_rpc/>", "", 1, "<file_info> 1 describes the large file F1" },
 	{ "<sticky/>", "", 1, "it needs <sticky/> and <report_on_rpc/>" },
 	{ "<sticky/>", "", 0, NULL },
 	{ "<sticky/><report_on_rpc/>", "<sticky/>", 2, "<file_info> 2" },
@@ -353,7 +353,7 @@ static const struct {
 	{ "a__b", "first \"__\"" },
 	{ "a\nb", "control byte 10 at 1" },
 	{ "a\xc3\xa9", NULL },
-	{ "a\xe9", "byte 233 at 1, which is no UTF-8" },
+	{ "a\xe9", "byte 233 at 1, which is not UTF-8" },
 	{ "0123456789012345678901234567890123456789012345678901234567890123456789012345"
 	  "678901234"
 	  "5678901234567890123456789012345678901234567890123456789012345678901234567890"
@@ -367,7 +367,7 @@ static const struct {
 } set_names[] = {
 	{ "skymap_0150.dat", NULL },
 	{ "a b.dat", "\"a b.dat\" cannot begin the names of workunits" },
-	{ "R\xc3\xa9n\xc3\xa9", "what is not ASCII" },
+	{ "R\xc3\xa9n\xc3\xa9", "non-ASCII" },
 	{ "a&b", "cannot begin" },
 	{ "a<b", "cannot begin" },
 	{ "a'b", "cannot begin" },

@@ -450,7 +450,7 @@ static const struct {
 	{ HEAD "\nend\n", "no lines \"\"" },
 	{ HEAD "moon phase=1\nend\n", "no lines \"moon\"" },
 	{ HEAD "rpc moon=full\nend\n", "no column moon" },
-	{ HEAD "rpc hostid=x\nend\n", "no number" },
+	{ HEAD "rpc hostid=x\nend\n", "not a number" },
 	{ HEAD "rpc hostid\nend\n", "no =" },
 	{ HEAD "candidate id=3\nend\n", "before its fileset" },
 	{ HEAD "text name=a bytes=9\nx\nend\n", "cut in a text" },
