@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One candidate: it goes out if everything allows it, else it is noted why not. */
+/* Tries one candidate: sends it if every rule allows it, else records why not. */
 #include "rules/sched/ctx.h"
 
 #include "model/resource.h"
@@ -7,7 +7,10 @@
 #include "rules/sched/trust.h"
 #include "lib/banned.h"
 
-/* Of what is for some hosts in particular each gets one (scheduling.md 2.14). */
+/*
+ * The key of the once rule. A job for certain hosts only goes to each of them once
+ * (scheduling.md 2.14).
+ */
 static int64_t
 once_key(const struct ctx *c, const struct job *j)
 {
@@ -19,7 +22,10 @@ once_key(const struct ctx *c, const struct job *j)
 	                                                             0;
 }
 
-/* Is the job's workunit to be given more results because of who gets this one? */
+/*
+ * Decides whether the job's workunit gets more results because of the host that gets
+ * this one.
+ */
 static void
 set_replication(struct ctx *c, struct dec_send *s)
 {
@@ -34,7 +40,7 @@ set_replication(struct ctx *c, struct dec_send *s)
 		s->raise_to = trust_results(s->app, s->job);
 }
 
-/* Adds the job to the reply and takes what it uses from all that is counted. */
+/* Adds the job to the reply, and charges everything that it uses. */
 static void
 add_send(struct ctx *c, enum send_how how, const struct job *j, const struct pick *p,
     const struct fitting *f, const struct snap_file *file)
@@ -84,9 +90,9 @@ add_send(struct ctx *c, enum send_how how, const struct job *j, const struct pic
 }
 
 /*
- * The first of the versions, the best first, with which the host can do the job: memory
- * and deadline are a matter of the version and its resource, so the choice is made
- * again ("Work fetch and GPUs").  If none will do, the best one's reason is the job's.
+ * Takes the best version with which the host can do the job. Memory and deadline depend
+ * on the version and its resource, so the choice is made again for each ("Work fetch
+ * and GPUs"). If no version will do, the reason is that of the best one.
  */
 static enum reason
 fit_any(struct ctx *c, const struct job *j, const struct choice *q,

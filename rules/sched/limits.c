@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many jobs a host may get: per request, in progress, and how soon again
- * (scheduling.md 2.8). */
+/*
+ * How many jobs a host may get: per request, in progress, and how soon again
+ * (scheduling.md 2.8).
+ */
 #include "rules/sched/ctx.h"
 
 #include <math.h>
@@ -30,7 +32,7 @@ limits_instances(const struct ctx *c, size_t r)
 	return r == 0 ? c->m.ncpus : fmax(c->req->resources[r].count, 1);
 }
 
-/* The resource of jobs of this plan class, SIZE_MAX if that is not known. */
+/* Resource of jobs of this plan class, SIZE_MAX if unknown. */
 static size_t
 resource_of_class(const struct ctx *c, const char *plan_class)
 {
@@ -41,8 +43,8 @@ resource_of_class(const struct ctx *c, const char *plan_class)
 }
 
 /*
- * The resource of a task that the client lists: that of its version, else that of its
- * plan class, else the CPU.
+ * Resource of a task that the client lists: that of its version, else that of its plan
+ * class, else the CPU.
  */
 static size_t
 resource_of_other(const struct ctx *c, const struct rq_other *o)
@@ -57,7 +59,10 @@ resource_of_other(const struct ctx *c, const struct rq_other *o)
 	return r == SIZE_MAX ? 0 : r;
 }
 
-/* The same of a result's row: that of its version, or of the client's own program. */
+/*
+ * The same for a result's row: the resource of its version, or of the client's own
+ * program.
+ */
 static size_t
 resource_of_job(const struct ctx *c, const struct job *j)
 {
@@ -75,7 +80,7 @@ resource_of_job(const struct ctx *c, const struct job *j)
 }
 
 /*
- * The app of a task that the client lists: that of its version, else of its row; NULL
+ * App of a task that the client lists: that of its version, else that of its row; NULL
  * if neither is known.
  */
 static const struct app *
@@ -99,7 +104,7 @@ compare_job_names(const void *a, const void *b)
 	return strcmp((*x)->name, (*y)->name);
 }
 
-/* The host's rows by name: a client may list as many tasks as it likes. */
+/* Sorts the host's rows by name, because a client may list any number of tasks. */
 static const struct job **
 rows_by_name(const struct ctx *c)
 {
@@ -123,8 +128,8 @@ row_named(const struct ctx *c, const struct job *const *v, char *name)
 }
 
 /*
- * The client's own list counts, as upstream's: jobs that never reached it do not keep
- * new ones away. A client without a list is taken at the word of the database.
+ * The client's own list counts, as it does upstream: jobs that never reached the client
+ * do not keep new ones away. For a client without a list, the database counts.
  */
 void
 limits_count_in_progress(struct ctx *c)
@@ -166,7 +171,7 @@ limits_count(struct ctx *c, const struct app *app, size_t r)
 		c->of_app[app_slot(c, app, r)]++;
 }
 
-/* Most jobs that the limit allows for this resource, INFINITY without a limit. */
+/* Number of jobs that the limit allows on this resource, INFINITY = no limit. */
 static double
 limit_jobs(const struct ctx *c, const struct job_limit *l, size_t r)
 {
@@ -175,7 +180,7 @@ limit_jobs(const struct ctx *c, const struct job_limit *l, size_t r)
 	return l->per_proc ? floor(l->jobs * limits_instances(c, r)) : l->jobs;
 }
 
-/* Is a limit of the project or of an app reached?  n: jobs per resource. */
+/* Is a limit of the project or of an app reached? n: jobs by resource. */
 static bool
 limit_reached(
     const struct ctx *c, const struct job_limits_of *o, const double *n, size_t r)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When the search for jobs that fit goes on behind the candidates that are there: every
- * request reads at most search_rows of them and goes on where the last one ended.
+ * Decides when the search for fitting jobs continues beyond the candidates read so far:
+ * a request reads at most search_rows of them, and the next request continues there.
  */
 #include "rules/sched/ctx.h"
 
 #include "lib/banned.h"
 
 /*
- * That a resource has enough is no reason to look for other apps: most requests end so.
+ * A satisfied resource is no reason to look for other apps; most requests end this way.
  */
 static bool
 is_satisfied(enum reason why)
@@ -29,7 +29,9 @@ search_note(struct ctx *c, const struct job *j, enum reason why, bool of_job)
 		c->job_refused |= of_job;
 }
 
-/* Is it wanted, and is there a version of it for something that is wanted? */
+/*
+ * Are jobs of the app wanted, and does it have a version for a resource that is wanted?
+ */
 static bool
 may_be_sent(const struct ctx *c, const struct app *app)
 {
@@ -59,7 +61,7 @@ search_another_app(const struct ctx *c)
 	return any;
 }
 
-/* Was something refused that says nothing of what was not looked at? */
+/* Was something refused for a reason that says nothing about jobs not read yet? */
 static bool
 others_may_fit(const struct ctx *c)
 {
@@ -71,8 +73,8 @@ others_may_fit(const struct ctx *c)
 }
 
 /*
- * Before a wait, and where more of held files is to come, only what the host has is of
- * use: new files and plain jobs are for afterwards.
+ * Before a wait, and when more jobs of held files are to come, only files that the host
+ * has are of use: new files and plain jobs come afterwards.
  */
 static bool
 waits(const struct ctx *c)
@@ -90,7 +92,7 @@ goes_on(struct ctx *c, const struct snap_search *s)
 	return more;
 }
 
-/* Is there an app that uses almost no CPU, and of which a job was looked at in vain? */
+/* Is there an app that uses almost no CPU of which a job was tried without success? */
 static bool
 nci_lacks(const struct ctx *c)
 {
@@ -113,8 +115,10 @@ search_on(struct ctx *c)
 		c->d->more = goes_on(c, s);
 }
 
-/* What is behind the jobs that satisfied a request was not tried: the last slice is
- * read again. */
+/*
+ * Jobs behind those that satisfied a request were not tried, so the last slice is read
+ * again.
+ */
 static struct place
 next_place(const struct snap_search *s, bool satisfied)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One pass over all versions. */
+/* Makes one pass over all versions. */
 #include "rules/sched/serving.h"
 
 #include "model/plan_class.h"
@@ -12,7 +12,7 @@ serving_mark(struct serving *s, const struct app *app, size_t r)
 		s->v[(size_t)(app - s->cat->apps) * s->nresources + r] = true;
 }
 
-/* Resource of versions of the class, SIZE_MAX if nothing can be sent with it. */
+/* Resource of the versions of a class, SIZE_MAX if none of them can be sent. */
 static size_t
 class_resource(
     const struct request *rq, const struct catalog *cat, const char *plan_class)

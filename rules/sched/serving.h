@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which apps can use which of a host's resources at all, by their versions for its
- * platforms and the types of these versions' plan classes; nothing else of the host is
- * looked at.
+ * Which apps can use which resources of a host at all, judged by their versions for its
+ * platforms and by the types of these versions' plan classes, and by nothing else.
  */
 #ifndef RULES_SCHED_SERVING_H
 #define RULES_SCHED_SERVING_H
@@ -14,14 +13,14 @@
 
 struct serving {
 	const struct catalog *cat;
-	size_t nresources; /* as request.resources */
+	size_t nresources; /* as in request.resources */
 	bool *v;           /* by app, then by resource */
 };
 
-/* With an anonymous platform it is the client's own versions that count. */
+/* For an anonymous platform, the client's own versions count. */
 struct serving serving_of(
     struct arena *, const struct request *, const struct catalog *);
-/* app: one of the catalogue's; NULL serves nothing. */
+/* app: from the catalogue; NULL serves nothing. */
 bool serving_app(const struct serving *, const struct app *, size_t resource);
 /* Does any app use this resource? */
 bool serving_any(const struct serving *, size_t resource);

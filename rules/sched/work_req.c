@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Seconds and instances are two wishes: jobs flow until both are met, and a job counts
- * against those of its own resource only.
+ * Seconds and instances are separate requests: jobs are sent until both are satisfied,
+ * and a job counts only against those of its own resource.
  */
 #include "rules/sched/work_req.h"
 
 #include "lib/banned.h"
 
 /*
- * Among the projects that may run now if the client says so, else among all of them; a
- * client that says neither has this project only.
+ * The share among the projects that can run now, if the client reports it, else among
+ * all projects; a client that reports neither has only this project.
  */
 double
 work_req_share(const struct request *rq)
@@ -31,7 +31,7 @@ says_resources(const struct request *rq)
 	return any;
 }
 
-/* The CPU's wish has a name of its own in requests. */
+/* In requests, the CPU's figures have element names of their own. */
 static struct work_left
 asked(const struct request *rq, size_t r)
 {
