@@ -66,6 +66,22 @@ text_begins(const char *p, const char *end, const char *with)
 	return (size_t)(end - p) >= n && memcmp(p, with, n) == 0;
 }
 
+bool
+text_ends_with(const char *s, const char *end)
+{
+	size_t n = strlen(s), len = strlen(end);
+
+	return n >= len && memcmp(s + n - len, end, len) == 0;
+}
+
+const char *
+text_base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash == NULL ? path : slash + 1;
+}
+
 /* Bytes of the character that begins with this byte; 0 if none does. */
 static size_t
 utf8_length(unsigned char first)

@@ -17,6 +17,8 @@ char *text_trim(char *); /* in place: removes white space at both ends */
 void text_default(char **s); /* sets *s to "" if it is NULL */
 /* Do the bytes from p to end begin with this text? */
 bool text_begins(const char *p, const char *end, const char *with);
+bool text_ends_with(const char *s, const char *end);
+const char *text_base_name(const char *path); /* what follows the last slash */
 
 /* Length in bytes of the UTF-8 character at s, 1 to 4 (a NUL has 1); 0 if invalid. */
 size_t text_utf8(const char *);

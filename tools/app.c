@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* locus app add: the row, its templates, and the daemons that it needs. */
+/* locus app add: the row, its templates and the daemons that it needs. */
 #include <stdio.h>
 #include <string.h>
 #include "lib/buf.h"
@@ -24,35 +24,35 @@ struct app_opts {
 
 #define FIELD(name) offsetof(struct app_opts, name)
 static const struct opt app_options[] = {
-	{ "name", OPT_TEXT, FIELD(people), "TEXT", "Name for people; default NAME." },
+	{ "name", OPT_TEXT, FIELD(people), "TEXT",
+	    "Name shown to users; default NAME." },
 	{ "locality", OPT_FLAG, FIELD(locality), NULL,
-	    "Its jobs use large files that hosts keep (the default)." },
-	{ "no-locality", OPT_FLAG, FIELD(no_locality), NULL,
-	    "Its jobs go to any host." },
+	    "Jobs use large files that stay on hosts (the default)." },
+	{ "no-locality", OPT_FLAG, FIELD(no_locality), NULL, "Jobs go to any host." },
 	{ "input-template", OPT_TEXT, FIELD(in), "FILE",
 	    "Copies FILE to templates/NAME_in.xml, after a check." },
 	{ "output-template", OPT_TEXT, FIELD(out), "FILE",
 	    "Copies FILE to templates/NAME_out.xml, after a check." },
 	{ "generator", OPT_MAYBE, FIELD(generator), "ARGS",
-	    "Adds work_generator to the daemons, with these arguments too, such as \"--ranges 1000\"." },
+	    "Adds work_generator to the daemons, with these additional arguments, such as \"--ranges 1000\"." },
 	{ "validator", OPT_MAYBE, FIELD(validator), "ARGS",
-	    "Adds validator to the daemons, with these arguments too." },
+	    "Adds validator to the daemons, with these additional arguments." },
 	{ "assimilator", OPT_MAYBE, FIELD(assimilator), "ARGS",
-	    "Adds assimilator to the daemons, with these arguments too." },
+	    "Adds assimilator to the daemons, with these additional arguments." },
 	{ "daemon", OPT_TEXTS, FIELD(daemons), "CMD",
 	    "Adds this command to the daemons; may be repeated." },
 	{ "min-version", OPT_NUMBER, FIELD(min_version), "N",
-	    "Older versions of the app are not used." },
+	    "Minimum version of the app; older ones are not used." },
 	{ "weight", OPT_NUMBER, FIELD(weight), "N",
-	    "Share among the project's apps; default 1." },
+	    "Weight among the project's apps; default 1." },
 	{ "adaptive", OPT_NUMBER, FIELD(adaptive), "N",
-	    "Adaptive replication: a workunit begins with one result, whatever its template says, and gets N and a quorum of N when its host has not proved right; see scheduler(8)." },
+	    "Adaptive replication: a workunit starts with one result, whatever its template says, and is raised to N results and a quorum of N if its host is not trusted; see scheduler(8)." },
 	{ 0 },
 };
 
-/* Part of file names and of daemons' names. */
+/* The name becomes part of file names and of daemons' names. */
 static enum err
-check_name(struct cmd_ctx *x, const char *name)
+app_name_check(struct cmd_ctx *x, const char *name)
 {
 	size_t n = strlen(name);
 
@@ -67,9 +67,10 @@ check_name(struct cmd_ctx *x, const char *name)
 	return OK;
 }
 
-/* FILE goes to templates/APP_in.xml; a template that is there with other text stays. */
+/* Copies FILE to templates/APP_in.xml or APP_out.xml; never replaces a template with
+ * other contents. */
 static enum err
-take_template(struct cmd_ctx *x, const char *file, const char *app, const char *kind,
+install_template(struct cmd_ctx *x, const char *file, const char *app, const char *kind,
     enum template_large large)
 {
 	const char *to = project_path(
@@ -89,22 +90,22 @@ take_template(struct cmd_ctx *x, const char *file, const char *app, const char *
 	if (fs_read(x->a, to, TMPL_BYTES_MAX, &old, &have, NULL) == OK &&
 	    (have != n || memcmp(old, new, n) != 0))
 		return FAIL(x->f, E_BADREQ,
-		    "%s is there with another text; remove it first", to);
+		    "%s exists with different contents; remove it first", to);
 	e = fs_mkdirs(project_path(x->a, x->cf, "templates"), 0755, x->f);
 	if (e == OK)
 		e = fs_write(to, new, n, 0644, x->f);
 	if (e == OK)
-		ctx_said(x, "created", "%s", to);
+		ctx_progress(x, "created", "%s", to);
 	return e;
 }
 
-static struct conf_pair
+static struct new_daemon
 daemon_of(struct cmd_ctx *x, const char *program, const char *app, const char *more,
     const char *args)
 {
 	const char *name = arena_printf(x->a, "%s-%s", program, app);
 
-	return (struct conf_pair){ name,
+	return (struct new_daemon){ name,
 		arena_printf(x->a, "%s --name %s --app %s%s%s%s", program, name, app,
 		    more, args[0] == '\0' ? "" : " ", args) };
 }
@@ -114,7 +115,7 @@ add_daemons(struct cmd_ctx *x, const struct app_opts *o, const char *app)
 {
 	const char *templates = arena_printf(
 	    x->a, " --input_template %s_in.xml --output_template %s_out.xml", app, app);
-	struct conf_pair *p = NEWN(x->a, struct conf_pair, o->daemons.n + 3);
+	struct new_daemon *p = NEWN(x->a, struct new_daemon, o->daemons.n + 3);
 	size_t n = 0;
 	enum err e;
 
@@ -129,17 +130,18 @@ add_daemons(struct cmd_ctx *x, const struct app_opts *o, const char *app)
 		const char *word = arena_memdup(x->a, cmd, strcspn(cmd, " \t"));
 		const char *slash = strrchr(word, '/');
 
-		p[n++] = (struct conf_pair){ arena_printf(x->a, "%s-%s",
-						 slash == NULL ? word : slash + 1, app),
+		p[n++] = (struct new_daemon){ arena_printf(x->a, "%s-%s",
+						  slash == NULL ? word : slash + 1,
+						  app),
 			cmd };
 	}
 	e = conf_add_daemons(x, p, n);
 	for (size_t i = 0; i < n && e == OK; i++)
-		ctx_said(x, "added", "daemon %s", p[i].name);
+		ctx_progress(x, "added", "daemon %s", p[i].name);
 	return e;
 }
 
-/* What the generator would end for at once is said here. */
+/* Reports what would make the generator exit at once. */
 static enum err
 check_generator(struct cmd_ctx *x, const struct app_opts *o, const char *app)
 {
@@ -161,13 +163,13 @@ check_generator(struct cmd_ctx *x, const struct app_opts *o, const char *app)
 		if (!fs_exists(project_path(x->a, x->cf, name)) &&
 		    strstr(o->generator, "_template") == NULL)
 			return ctx_usage(x,
-			    "the generator needs %s: give one with --%sput-template FILE",
+			    "the generator needs %s: provide it with --%sput-template FILE",
 			    name, kinds[i]);
 	}
 	return OK;
 }
 
-/* A daemon that cannot be started is refused before anything is made. */
+/* Refuses a daemon that could not be started, before anything is created. */
 static enum err
 check_daemons(struct cmd_ctx *x, const struct app_opts *o)
 {
@@ -179,31 +181,32 @@ check_daemons(struct cmd_ctx *x, const struct app_opts *o)
 			return e;
 		if (program_find(x->a, x->cf, argv[0]) == NULL)
 			return FAIL(x->f, E_BADREQ,
-			    "--daemon %s: there is no program %s in the project's bin or beside the installed ones, so nothing was made; put it there first, and make it executable",
+			    "--daemon %s: there is no program %s in the project's bin or among the installed ones, so nothing was created; put it there first and make it executable",
 			    o->daemons.v[i], argv[0]);
 	}
 	return OK;
 }
 
-/* Results of one host, or account, say nothing of each other. */
+/* Results of the same host or account do not confirm each other. */
 static void
 adaptive_hint(const struct cmd_ctx *x, const struct app_opts *o)
 {
 	if (o->adaptive > 0 && !x->cf->one_result_per_user_per_wu &&
 	    !x->cf->one_result_per_host_per_wu)
 		fprintf(stderr,
-		    "locus: one host may get all results of a workunit until config.xml says <one_result_per_user_per_wu>1</one_result_per_user_per_wu>\n");
+		    "locus: one host may get all results of a workunit unless config.xml has <one_result_per_user_per_wu>1</one_result_per_user_per_wu>\n");
 }
 
 static enum err
-check_options(struct cmd_ctx *x, const struct app_opts *o)
+app_add_check_options(struct cmd_ctx *x, const struct app_opts *o)
 {
 	if (o->locality && o->no_locality)
-		return ctx_usage(x, "--locality and --no-locality exclude each other");
+		return ctx_usage(
+		    x, "--locality and --no-locality are mutually exclusive");
 	if (o->min_version > 1000000 || o->weight > 1000000 || o->adaptive > 1000)
 		return ctx_usage(x, "a number is too large");
 	if (o->adaptive == 1)
-		return ctx_usage(x, "--adaptive: 2 at least");
+		return ctx_usage(x, "--adaptive must be at least 2");
 	return OK;
 }
 
@@ -219,25 +222,25 @@ app_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		.weight = o->weight == 0 ? 1 : (double)o->weight,
 		.target_nresults = (int32_t)o->adaptive,
 		.locality_scheduling = !o->no_locality };
-	/* The generator makes work of large files only. */
+	/* The generator makes work only for large files. */
 	enum template_large large = o->generator != NULL ? LARGE_FIRST :
 	                            o->no_locality       ? LARGE_NONE :
 	                                                   LARGE_PERHAPS;
 	enum err e;
 
 	(void)n;
-	TRY(check_name(x, args[0]));
-	TRY(check_options(x, o));
+	TRY(app_name_check(x, args[0]));
+	TRY(app_add_check_options(x, o));
 	TRY(ctx_db(x));
 	TRY(check_generator(x, o, app.name));
 	TRY(check_daemons(x, o));
-	TRY(take_template(x, o->in, app.name, "in", large));
-	TRY(take_template(x, o->out, app.name, "out", LARGE_NONE));
+	TRY(install_template(x, o->in, app.name, "in", large));
+	TRY(install_template(x, o->out, app.name, "out", LARGE_NONE));
 	e = app_insert(x->db, &app, x->f);
 	if (e == E_RACE)
 		return FAIL(x->f, E_RACE, "there is an app %s already", app.name);
 	TRY(e);
-	ctx_said(x, "created", "app %s (%s locality)", app.name,
+	ctx_progress(x, "created", "app %s (%s locality)", app.name,
 	    app.locality_scheduling ? "with" : "without");
 	adaptive_hint(x, o);
 	TRY(ctx_reread(x));
@@ -248,10 +251,10 @@ const struct cmd cmd_app_add = { .name = "app add",
 	.args = "NAME",
 	.min_args = 1,
 	.max_args = 1,
-	.purpose = "make an application",
+	.purpose = "create an application",
 	.about =
-	    "Makes an application, and adds the daemons that it needs to config.xml.\n"
-	    "A supervisor that runs starts them within a second.",
+	    "Creates an application and adds the daemons that it needs to config.xml. A running\n"
+	    "supervisor starts them within a second.",
 	.opts = app_options,
 	.opts_size = sizeof(struct app_opts),
 	.run = app_add_run };

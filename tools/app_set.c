@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* locus app set: changes what the project says of an application. */
+/* locus app set: changes the settings of an application. */
 #include <float.h>
 #include <limits.h>
 #include <string.h>
@@ -7,34 +7,34 @@
 #include "tools/catalog.h"
 #include "lib/banned.h"
 
-struct set_opts { /* NULL = stays as it is */
+struct set_opts { /* NULL = unchanged */
 	const char *people, *min_version, *weight, *adaptive, *locality, *deprecated;
 	const char *beta, *no_cpu, *hr, *hav, *exact;
 };
 
 #define FIELD(name) offsetof(struct set_opts, name)
 static const struct opt set_options[] = {
-	{ "name", OPT_TEXT, FIELD(people), "TEXT", "Name for people." },
+	{ "name", OPT_TEXT, FIELD(people), "TEXT", "Name shown to users." },
 	{ "deprecated", OPT_TEXT, FIELD(deprecated), "0|1",
-	    "1: no more jobs of it are sent." },
+	    "1: its jobs are no longer sent." },
 	{ "weight", OPT_TEXT, FIELD(weight), "N",
-	    "Share among the project's apps; -1: for hosts that have earned credit only." },
+	    "Weight among the project's apps; -1: only for hosts that have earned credit." },
 	{ "min-version", OPT_TEXT, FIELD(min_version), "N",
-	    "Older versions of the app are not used; 0: all are." },
+	    "Minimum version of the app; older ones are not used; 0: no minimum." },
 	{ "adaptive", OPT_TEXT, FIELD(adaptive), "N",
-	    "Adaptive replication with so many results, see scheduler(8); 0: none." },
+	    "Adaptive replication with this number of results, see scheduler(8); 0: none." },
 	{ "locality", OPT_TEXT, FIELD(locality), "0|1",
-	    "Its jobs use large files that hosts keep." },
+	    "1: jobs use large files that stay on hosts." },
 	{ "beta", OPT_TEXT, FIELD(beta), "0|1",
-	    "1: for accounts that want to help with tests." },
+	    "1: only for accounts that volunteered to test apps." },
 	{ "non-cpu-intensive", OPT_TEXT, FIELD(no_cpu), "0|1",
 	    "1: it uses almost no CPU; every host gets one job at a time." },
 	{ "homogeneous-redundancy", OPT_TEXT, FIELD(hr), "0|1|2",
-	    "All results of a workunit go to hosts of one class: 1 fine, 2 coarse." },
+	    "All results of a workunit go to hosts of the same class: 1 fine-grained, 2 coarse-grained." },
 	{ "homogeneous-app-version", OPT_TEXT, FIELD(hav), "0|1",
-	    "1: all results of a workunit go to one version of the app." },
+	    "1: all results of a workunit use the same version of the app." },
 	{ "fraction-done-exact", OPT_TEXT, FIELD(exact), "0|1",
-	    "1: its programs tell exactly how far they are." },
+	    "1: its programs report their exact progress." },
 	{ 0 },
 };
 
@@ -57,7 +57,7 @@ static const struct {
 };
 
 static enum err
-take_numbers(struct cmd_ctx *x, const struct set_opts *o, struct app *app)
+app_set_numbers(struct cmd_ctx *x, const struct set_opts *o, struct app *app)
 {
 	for (size_t i = 0; i < N(numbers); i++) {
 		const char *value;
@@ -68,31 +68,33 @@ take_numbers(struct cmd_ctx *x, const struct set_opts *o, struct app *app)
 		if (value == NULL)
 			continue;
 		if (!text_i64(value, numbers[i].lo, numbers[i].hi, &v))
-			return ctx_usage(x, "--%s: a whole number from %lld to %lld",
+			return ctx_usage(x,
+			    "--%s must be a whole number from %lld to %lld",
 			    numbers[i].name, (long long)numbers[i].lo,
 			    (long long)numbers[i].hi);
 		*column = (int32_t)v;
 	}
 	if (app->target_nresults == 1)
-		return ctx_usage(x, "--adaptive: 0 or 2 at least");
+		return ctx_usage(x, "--adaptive must be 0 or at least 2");
 	return OK;
 }
 
 static enum err
-take_weight(struct cmd_ctx *x, const char *value, struct app *app)
+app_set_weight(struct cmd_ctx *x, const char *value, struct app *app)
 {
 	double v;
 
 	if (value == NULL)
 		return OK;
 	if (!text_f64(value, &v) || v > 1e6 || (v < 0 && v != -1))
-		return ctx_usage(x, "--weight: a number from 0 to 1000000, or -1");
+		return ctx_usage(
+		    x, "--weight must be a number from 0 to 1000000, or -1");
 	app->weight = v;
 	return OK;
 }
 
 static enum err
-set_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+app_set_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	static const struct set_opts nothing;
 	const struct set_opts *o = opts;
@@ -102,16 +104,16 @@ set_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 
 	(void)n;
 	if (memcmp(o, &nothing, sizeof(nothing)) == 0)
-		return ctx_usage(x, "an option says what is to change");
+		return ctx_usage(x, "nothing to change: give at least one option");
 	TRY(tools_catalog(x, &c));
 	TRY(tools_app(x, c, args[0], &was));
 	app = *was;
 	if (o->people != NULL)
 		app.user_friendly_name = arena_strdup(x->a, o->people);
-	TRY(take_numbers(x, o, &app));
-	TRY(take_weight(x, o->weight, &app));
+	TRY(app_set_numbers(x, o, &app));
+	TRY(app_set_weight(x, o->weight, &app));
 	TRY(app_update(x->db, &app, x->f));
-	ctx_said(x, "changed", "app %s", app.name);
+	ctx_progress(x, "changed", "app %s", app.name);
 	return ctx_reread(x);
 }
 
@@ -121,9 +123,8 @@ const struct cmd cmd_app_set = { .name = "app set",
 	.max_args = 1,
 	.purpose = "change an application",
 	.about =
-	    "Changes what the options name and leaves the rest; the schedulers read it within\n"
-	    "seconds.  Workunits that are there keep the number of results and the quorum that\n"
-	    "they have.",
+	    "Changes what the options name and leaves the rest; the schedulers pick it up within\n"
+	    "seconds. Existing workunits keep their number of results and their quorum.",
 	.opts = set_options,
 	.opts_size = sizeof(struct set_opts),
-	.run = set_run };
+	.run = app_set_run };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lookups with "did you mean", and the one way in which commands write to the database.
- */
+/* Lookups that suggest the nearest name, and the transaction in which commands write to
+ * the database. */
 #include "tools/catalog.h"
 
 #include <inttypes.h>
@@ -34,9 +34,9 @@ tools_app(struct cmd_ctx *x, const struct catalog *c, const char *name,
 		if (near_offer(name, c->apps[i].name, &least))
 			best = c->apps[i].name;
 	if (best != NULL)
-		return ctx_nothing(
+		return ctx_not_found(
 		    x, "there is no app %s; did you mean %s?", name, best);
-	return ctx_nothing(x, "there is no app %s; locus app add makes it", name);
+	return ctx_not_found(x, "there is no app %s; locus app add creates one", name);
 }
 
 enum err
@@ -52,7 +52,7 @@ tools_platform(struct cmd_ctx *x, const struct catalog *c, const char *name,
 	for (size_t i = 0; i < c->nplatforms; i++)
 		if (near_offer(name, c->platforms[i].name, &least))
 			best = c->platforms[i].name;
-	return ctx_nothing(x, "there is no platform %s%s%s", name,
+	return ctx_not_found(x, "there is no platform %s%s%s", name,
 	    best == NULL ? "; x86_64-pc-linux-gnu is one" : "; did you mean ",
 	    best == NULL ? "" : best);
 }
@@ -65,7 +65,8 @@ tools_user(struct cmd_ctx *x, const char *arg, struct user **u)
 	                 user_by_id(x->db, x->a, id, u, x->f) :
 	                 user_by_email(x->db, x->a, arg, u, x->f);
 
-	return e == E_NOTFOUND ? ctx_nothing(x, "there is no account %.100s", arg) : e;
+	return e == E_NOTFOUND ? ctx_not_found(x, "there is no account %.100s", arg) :
+	                         e;
 }
 
 enum err
@@ -93,7 +94,7 @@ tools_transaction(
 		db_rollback(x->db);
 		if (e == E_RETRY && db_commit_uncertain(x->db))
 			return FAIL(x->f, E_RETRY,
-			    "the database went away while it was saving: look whether it is there, then try again");
+			    "the connection to the database was lost during the commit: check whether the change was made, then try again");
 	}
 	return e;
 }
@@ -103,5 +104,5 @@ tools_host(struct cmd_ctx *x, int64_t id, struct host **h)
 {
 	enum err e = host_by_id(x->db, x->a, id, h, x->f);
 
-	return e == E_NOTFOUND ? ctx_nothing(x, "there is no host %" PRId64, id) : e;
+	return e == E_NOTFOUND ? ctx_not_found(x, "there is no host %" PRId64, id) : e;
 }

@@ -6,18 +6,18 @@
 #include "db/entity.h"
 #include "tools/cmd.h"
 
-/* Loads the catalogue into *c. */
+/* Connects if needed, and loads the catalogue. */
 enum err tools_catalog(struct cmd_ctx *, struct catalog **c);
-/* E_NOTFOUND names the nearest, or what there is. */
+/* Lookups by name; the message of E_NOTFOUND suggests the nearest name. */
 enum err tools_app(
     struct cmd_ctx *, const struct catalog *, const char *name, const struct app **);
 enum err tools_platform(struct cmd_ctx *, const struct catalog *, const char *name,
     const struct platform **);
-/* The account of that number or e-mail address; E_NOTFOUND was told. */
+/* Looks an account up by its id or e-mail address; E_NOTFOUND has its message set. */
 enum err tools_user(struct cmd_ctx *, const char *arg, struct user **);
-/* E_NOTFOUND was told. */
+/* E_NOTFOUND has its message set. */
 enum err tools_host(struct cmd_ctx *, int64_t id, struct host **);
-/* Runs work in a transaction; again after a deadlock, some times. */
+/* Runs work() in a transaction; retries a limited number of times after a deadlock. */
 enum err tools_transaction(
     struct cmd_ctx *, enum err (*work)(struct cmd_ctx *, void *), void *arg);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counts by one pass over each table, and the triggers. */
+/* Counts rows in one pass over each table, and the triggers. */
 #include "tools/census.h"
 
 #include <stdlib.h>
@@ -68,7 +68,7 @@ count_files(struct cmd_ctx *x, struct census *c)
 	return e;
 }
 
-/* What is left of all files, and of those of the working set. */
+/* Adds up the work left of all files, and of those of the working set. */
 static enum err
 count_left(struct cmd_ctx *x, struct census *c)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of commands, and what looks through it: their words, "locus help". */
+/* The table of commands and the lookups in it: by the words of the command line, and
+ * for "locus help". */
 #include "tools/cmd.h"
 
 #include <stdio.h>
@@ -18,7 +19,9 @@ static const struct cmd *const cmds[] = {
 	NULL
 };
 
-/* Do the words begin with the command's?  Returns how many words that are, 0 if not. */
+/*
+ * Returns the number of words in the command's name if the words begin with it, else 0.
+ */
 static int
 words_match(const struct cmd *c, char **words, int n)
 {
@@ -56,7 +59,9 @@ begins(const char *name, const char *noun)
 	return strncmp(name, noun, len) == 0 && name[len] == ' ';
 }
 
-/* The commands of a noun that came without its verb; false if it is none. */
+/*
+ * Lists the commands of a noun that was typed without a verb; false if there are none.
+ */
 static bool
 list_verbs(const char *noun)
 {
@@ -66,7 +71,7 @@ list_verbs(const char *noun)
 		if (!begins(cmds[i]->name, noun))
 			continue;
 		if (!any)
-			fprintf(stderr, "locus: \"%s\" needs one more word:\n", noun);
+			fprintf(stderr, "locus: \"%s\" needs a verb:\n", noun);
 		any = true;
 		fprintf(stderr, "  %-16s %s\n", cmds[i]->name, cmds[i]->purpose);
 	}
@@ -109,7 +114,7 @@ commands_overview(void)
 	for (size_t i = 0; cmds[i] != NULL; i++)
 		printf("  %-17s %s\n", cmds[i]->name, cmds[i]->purpose);
 	printf(
-	    "\nA project is found by -p DIR, $LOCUS_PROJECT, or from the current directory upward.\n\"locus COMMAND --help\" tells more; locus(7) is a tour.\n");
+	    "\nA project is found by -p DIR, $LOCUS_PROJECT, or from the current directory upward.\n\"locus COMMAND --help\" describes a command; locus(7) is a tour.\n");
 }
 
 struct help_opts {
@@ -122,8 +127,8 @@ static const struct opt help_options[] = {
 	{ 0 },
 };
 
-/* Explains all commands of that name, or of that noun; what comes near if there is
- * none. */
+/* Prints the help of every command of that name or noun; suggests the nearest name if
+ * there is none. */
 static enum err
 explain(struct cmd_ctx *x, const char *name)
 {

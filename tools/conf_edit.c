@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text is put in before the last end tag; what came of it is read back before it
- * counts. */
+/* New text is inserted before the last end tag; the result is parsed before it replaces
+ * the file. */
 #include "tools/conf_edit.h"
 
 #include <ctype.h>
@@ -8,12 +8,13 @@
 #include <sys/stat.h>
 #include "lib/buf.h"
 #include "lib/fs.h"
+#include "lib/text.h"
 #include "lib/banned.h"
 
 enum { CONF_MAX = 4 << 20 };
 
 static char *
-last_of(char *text, const char *what)
+find_last(char *text, const char *what)
 {
 	char *hit = NULL;
 
@@ -22,7 +23,9 @@ last_of(char *text, const char *what)
 	return hit;
 }
 
-/* Back over the blanks before the end tag, so that it keeps its place. */
+/*
+ * Skips back over the blanks before the end tag, so that the tag keeps its indentation.
+ */
 static size_t
 line_start(const char *text, const char *at)
 {
@@ -32,7 +35,7 @@ line_start(const char *text, const char *at)
 }
 
 static void
-put_daemons(struct buf *b, const struct conf_pair *p, size_t n)
+put_daemons(struct buf *b, const struct new_daemon *p, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		buf_puts(b, "\t\t<daemon>\n\t\t\t");
@@ -53,7 +56,7 @@ daemon_named(const struct conf *cf, const char *name)
 }
 
 enum err
-conf_add_daemons(struct cmd_ctx *x, const struct conf_pair *p, size_t n)
+conf_add_daemons(struct cmd_ctx *x, const struct new_daemon *p, size_t n)
 {
 	const char *path = x->cf->path;
 	struct buf b = buf_new(x->a);
@@ -66,11 +69,11 @@ conf_add_daemons(struct cmd_ctx *x, const struct conf_pair *p, size_t n)
 		return e;
 	for (size_t i = 0; i < n; i++)
 		if (daemon_named(x->cf, p[i].name) != NULL)
-			return FAIL(x->f, E_CONFIG, "%s has a daemon \"%s\" already",
+			return FAIL(x->f, E_CONFIG, "%s already has a daemon \"%s\"",
 			    path, p[i].name);
-	at = last_of(text, "</daemons>");
+	at = find_last(text, "</daemons>");
 	if (at == NULL)
-		at = last_of(text, "</boinc>");
+		at = find_last(text, "</boinc>");
 	if (at == NULL)
 		return FAIL(x->f, E_CONFIG, "%s has no </boinc>", path);
 	head = line_start(text, at);
@@ -85,19 +88,19 @@ conf_add_daemons(struct cmd_ctx *x, const struct conf_pair *p, size_t n)
 	for (size_t i = 0; i < n && e == OK; i++)
 		if (daemon_named(cf, p[i].name) == NULL)
 			return FAIL(x->f, E_CONFIG,
-			    "the end of <daemons> in %s cannot be found; add the daemon %s by hand: <cmd>%s</cmd>",
+			    "cannot find the end of <daemons> in %s; add the daemon %s by hand: <cmd>%s</cmd>",
 			    path, p[i].name, p[i].cmd);
 	return e == OK ? fs_write(path, b.p, b.n, 0640, x->f) : e;
 }
 
 /* --- values and texts --- */
 
-/* The value of the last <name>, from *p on; 0 bytes long if there is none. */
+/* Finds the value of the last <name>: its offset and length; false if there is none. */
 static bool
-find_value(char *text, struct arena *a, const char *name, size_t *at, size_t *n)
+option_value_find(char *text, struct arena *a, const char *name, size_t *at, size_t *n)
 {
 	const char *open = arena_printf(a, "<%s>", name);
-	char *p = last_of(text, open), *end;
+	char *p = find_last(text, open), *end;
 
 	if (p == NULL)
 		return false;
@@ -110,16 +113,8 @@ find_value(char *text, struct arena *a, const char *name, size_t *at, size_t *n)
 	return true;
 }
 
-static bool
-ends_with(const char *text, const char *end)
-{
-	size_t n = strlen(text), len = strlen(end);
-
-	return n >= len && strcmp(text + n - len, end) == 0;
-}
-
 static enum err
-set_option(struct cmd_ctx *x, char **text, const struct conf_text *o)
+option_set(struct cmd_ctx *x, char **text, const struct conf_change *o)
 {
 	const struct conf_opt *all = conf_opts;
 	struct buf b = buf_new(x->a);
@@ -128,12 +123,12 @@ set_option(struct cmd_ctx *x, char **text, const struct conf_text *o)
 	char *end;
 	enum err e;
 
-	if (find_value(*text, x->a, o->old, &at, &n)) {
+	if (option_value_find(*text, x->a, o->old, &at, &n)) {
 		buf_put(&b, *text, at);
 		buf_xml(&b, o->new);
 		buf_puts(&b, *text + at + n);
 	} else {
-		end = last_of(*text, "</config>");
+		end = find_last(*text, "</config>");
 		if (end == NULL)
 			return FAIL(x->f, E_CONFIG, "%s has no </config>", x->cf->path);
 		at = line_start(*text, end);
@@ -147,49 +142,49 @@ set_option(struct cmd_ctx *x, char **text, const struct conf_text *o)
 		return e;
 	while (i < conf_nopts && strcmp(all[i].name, o->old) != 0)
 		i++;
-	/* Relative paths were made absolute. */
+	/* Parsing made relative paths absolute, so compare only the end. */
 	if (i < conf_nopts && all[i].type == CONF_STRING &&
-	    !ends_with(*(char **)((char *)cf + all[i].off), o->new))
+	    !text_ends_with(*(char **)((char *)cf + all[i].off), o->new))
 		return FAIL(x->f, E_CONFIG,
-		    "<%s> in %s cannot be found; set it to %s by hand", o->old,
-		    x->cf->path, o->new);
+		    "cannot find <%s> in %s; set it to %s by hand", o->old, x->cf->path,
+		    o->new);
 	*text = b.p;
 	return OK;
 }
 
 enum err
-conf_set_options(struct cmd_ctx *x, const struct conf_text *o, size_t n)
+conf_set_options(struct cmd_ctx *x, const struct conf_change *o, size_t n)
 {
 	char *text;
 	enum err e = fs_read(x->a, x->cf->path, CONF_MAX, &text, NULL, x->f);
 
 	for (size_t i = 0; i < n && e == OK; i++)
-		e = set_option(x, &text, &o[i]);
+		e = option_set(x, &text, &o[i]);
 	return e == OK ? fs_write(x->cf->path, text, strlen(text), 0640, x->f) : e;
 }
 
-/* Is that the whole name, and not the beginning of a longer one? */
+/* True if no longer name continues at p. */
 static bool
-ends_there(const char *p)
+name_ends_at(const char *p)
 {
 	return !isalnum((unsigned char)*p) && strchr("_-.", *p) == NULL;
 }
 
-static const struct conf_text *
-text_at(const char *p, const struct conf_text *t, size_t n)
+static const struct conf_change *
+change_at(const char *p, const struct conf_change *t, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		size_t len = strlen(t[i].old);
 
 		if (strncmp(p, t[i].old, len) == 0 &&
-		    (p[len] == '\0' || ends_there(p + len)))
+		    (p[len] == '\0' || name_ends_at(p + len)))
 			return &t[i];
 	}
 	return NULL;
 }
 
 enum err
-conf_replace_texts(struct arena *a, const char *path, const struct conf_text *t,
+conf_replace_texts(struct arena *a, const char *path, const struct conf_change *t,
     size_t n, bool *changed, struct fail *f)
 {
 	struct buf b = buf_new(a);
@@ -200,7 +195,7 @@ conf_replace_texts(struct arena *a, const char *path, const struct conf_text *t,
 	if (e != OK)
 		return e == E_NOTFOUND ? OK : e;
 	while (*text != '\0') {
-		const struct conf_text *hit = text_at(text, t, n);
+		const struct conf_change *hit = change_at(text, t, n);
 
 		if (hit == NULL) {
 			buf_put(&b, text++, 1);

@@ -29,7 +29,7 @@ config_path(struct cmd_ctx *x, char **args, size_t n, char **path)
 	return e;
 }
 
-/* Daemons whose program is nowhere to be found. */
+/* Reports daemons whose program cannot be found. */
 static size_t
 check_programs(struct cmd_ctx *x, const struct conf *cf)
 {
@@ -48,9 +48,9 @@ check_programs(struct cmd_ctx *x, const struct conf *cf)
 	return bad;
 }
 
-/* Daemons that a config.xml of BOINC's has, and what becomes of them. */
+/* Reports how daemons of a BOINC config.xml are run. */
 static void
-tell_upstream(struct cmd_ctx *x, const struct conf *cf)
+warn_upstream(struct cmd_ctx *x, const struct conf *cf)
 {
 	struct fail f = { 0 };
 	char **lines;
@@ -62,7 +62,7 @@ tell_upstream(struct cmd_ctx *x, const struct conf *cf)
 		printf("%s: warning: %s\n", cf->path, lines[i]);
 }
 
-/* Files that replies would go without. */
+/* Checks the files that are copied into replies; a faulty one would be left out. */
 static size_t
 check_texts(struct cmd_ctx *x, const struct conf *cf)
 {
@@ -86,20 +86,22 @@ check_texts(struct cmd_ctx *x, const struct conf *cf)
 	return bad;
 }
 
-/* What the project that runs does not do yet as it is written. */
+/* Reports changes that wait for a restart of the running project. */
 static void
-check_waits(struct cmd_ctx *x, const struct conf *cf)
+warn_restart(struct cmd_ctx *x, const struct conf *cf)
 {
 	const char *text = NULL;
 	struct state s;
 
 	if (state_read(x->a, cf, &s, NULL) == OK)
-		text = state_waits_text(x->a, cf, &s);
+		text = state_restart_text(x->a, cf, &s);
 	if (text != NULL)
 		printf("%s: warning: %s\n", cf->path, text);
 }
 
-/* A project that runs is asked: what is written well may still lead nowhere. */
+/*
+ * Sends a request to a running project: a valid configuration may still lead nowhere.
+ */
 static size_t
 check_serving(struct cmd_ctx *x, struct conf *cf)
 {
@@ -119,7 +121,7 @@ check_serving(struct cmd_ctx *x, struct conf *cf)
 }
 
 static enum err
-check_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+config_check_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct conf_remark *r;
 	struct fail f = { 0 };
@@ -138,7 +140,7 @@ check_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		    r[i].error ? "error" : "warning", r[i].text);
 		errors += r[i].error;
 	}
-	tell_upstream(x, cf);
+	warn_upstream(x, cf);
 	errors += check_programs(x, cf) + check_texts(x, cf);
 	if (n == 0)
 		errors += check_serving(x, cf);
@@ -148,7 +150,7 @@ check_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	}
 	web_fit_check(x, cf);
 	if (n == 0)
-		check_waits(x, cf);
+		warn_restart(x, cf);
 	if (errors > 0)
 		return FAIL(x->f, E_CONFIG, "%zu error%s in %s", errors,
 		    errors == 1 ? "" : "s", path);
@@ -162,14 +164,13 @@ const struct cmd cmd_config_check = { .name = "config check",
 	.purpose = "check config.xml",
 	.about =
 	    "Reports unknown options with their line and the nearest name, options without\n"
-	    "effect, values that are not valid, daemons whose program is missing, and\n"
-	    "mistakes in gui_urls.xml and project_files.xml.  Warns when apache/httpd.conf or\n"
-	    "apache/site.conf of the project does not lead to its sockets or has other limits\n"
-	    "than config.xml; a file elsewhere, as locus create --apache-site makes it, is\n"
-	    "not looked at.  Says which changes wait for a restart of the project that\n"
-	    "runs; all others are in force at once, see config.xml(5).\n"
-	    "Exits with 78 if there is an error.",
-	.run = check_run };
+	    "effect, invalid values, daemons whose program is missing, and mistakes in\n"
+	    "gui_urls.xml and project_files.xml. Warns if apache/httpd.conf or apache/site.conf\n"
+	    "of the project does not lead to its sockets or has other limits than config.xml; a\n"
+	    "file elsewhere, as written by locus create --apache-site, is not checked. Reports\n"
+	    "which changes wait for a restart of a running project; all others take effect at\n"
+	    "once, see config.xml(5). Exits with 78 if there is an error.",
+	.run = config_check_run };
 
 struct show_opts {
 	bool all;
@@ -177,12 +178,12 @@ struct show_opts {
 
 static const struct opt show_options[] = {
 	{ "all", OPT_FLAG, offsetof(struct show_opts, all), NULL,
-	    "Also options that have their default." },
+	    "Also show options that have their default." },
 	{ 0 },
 };
 
 static enum err
-show_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+config_show_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct show_opts *o = opts;
 	enum err e = ctx_conf(x);
@@ -219,14 +220,14 @@ const struct cmd cmd_config_show = { .name = "config show",
 	.max_args = 1,
 	.purpose = "show the configuration",
 	.about =
-	    "Shows the options that differ from their defaults, or the value of one.",
+	    "Shows the options that differ from their defaults, or the value of one option.",
 	.opts = show_options,
 	.opts_size = sizeof(struct show_opts),
 	.anywhere = true,
-	.run = show_run };
+	.run = config_show_run };
 
 static enum err
-sample_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+config_sample_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	(void)x, (void)opts, (void)args, (void)n;
 	conf_print_sample();
@@ -237,11 +238,11 @@ const struct cmd cmd_config_sample = { .name = "config sample",
 	.args = "",
 	.purpose = "print a config.xml with all options",
 	.about =
-	    "Prints a config.xml with every option at its default, and what it means.",
-	.run = sample_run };
+	    "Prints a config.xml with every option at its default, and an explanation of each.",
+	.run = config_sample_run };
 
 static enum err
-man_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+config_man_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	(void)x, (void)opts, (void)args, (void)n;
 	conf_print_man();
@@ -252,4 +253,4 @@ const struct cmd cmd_config_man = { .name = "config man",
 	.args = "",
 	.purpose = "print the manual page config.xml(5)",
 	.about = "Prints the manual page of config.xml.",
-	.run = man_run };
+	.run = config_man_run };

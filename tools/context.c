@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The context of a command: project, configuration, database, and how it speaks. */
+/* The context of a command: project, configuration, database and messages. */
 #include "tools/cmd.h"
 
 #include <errno.h>
@@ -15,9 +15,10 @@
 #include "tools/privilege.h"
 #include "lib/banned.h"
 
-/* Root goes on as run_user, or as whoever the project's directory belongs to. */
+/* If run by root, continues as run_user or else as the owner of the project's
+ * directory. */
 static enum err
-go_on_as_owner(struct cmd_ctx *x, const char *dir)
+run_as_owner(struct cmd_ctx *x, const char *dir)
 {
 	struct account acc;
 	struct stat st;
@@ -51,11 +52,11 @@ ctx_conf(struct cmd_ctx *x)
 	path = arena_printf(x->a, "%s/config.xml", dir);
 	if (faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) < 0 && errno == EACCES)
 		return FAIL(x->f, E_DENIED,
-		    "%s may not be read by this account; run locus as the account that the project belongs to, or as root",
+		    "this account may not read %s; run locus as the account that owns the project, or as root",
 		    path);
 	e = conf_load(x->a, path, &x->cf, NULL, NULL, x->f);
 	if (e == OK)
-		e = go_on_as_owner(x, dir);
+		e = run_as_owner(x, dir);
 	if (e == OK && x->cmd != NULL && !x->cmd->anywhere)
 		e = identity_check(x->a, x->cf, x->f);
 	if (e != OK)
@@ -64,7 +65,7 @@ ctx_conf(struct cmd_ctx *x)
 }
 
 static enum err
-open_for(struct cmd_ctx *x, enum db_use use)
+ctx_open_db(struct cmd_ctx *x, enum db_use use)
 {
 	enum err e = ctx_conf(x);
 
@@ -76,7 +77,7 @@ open_for(struct cmd_ctx *x, enum db_use use)
 enum err
 ctx_db(struct cmd_ctx *x)
 {
-	enum err e = open_for(x, DB_WORK);
+	enum err e = ctx_open_db(x, DB_WORK);
 
 	if (e == E_DB && x->cf->private_servers)
 		return FAIL(x->f, E_DB,
@@ -87,7 +88,7 @@ ctx_db(struct cmd_ctx *x)
 enum err
 ctx_db_any_schema(struct cmd_ctx *x)
 {
-	return open_for(x, DB_ANY_SCHEMA);
+	return ctx_open_db(x, DB_ANY_SCHEMA);
 }
 
 void
@@ -99,7 +100,7 @@ ctx_close(struct cmd_ctx *x)
 }
 
 void
-ctx_said(struct cmd_ctx *x, const char *verb, const char *fmt, ...)
+ctx_progress(struct cmd_ctx *x, const char *verb, const char *fmt, ...)
 {
 	int64_t now = clock_mono_ms();
 	char text[400];
@@ -108,12 +109,12 @@ ctx_said(struct cmd_ctx *x, const char *verb, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	if (x->said_ms == 0 || now - x->said_ms < 50)
+	if (x->progress_ms == 0 || now - x->progress_ms < 50)
 		printf("%-9s %s\n", verb, text);
 	else
 		printf("%-9s %-64s %4.1f s\n", verb, text,
-		    (double)(now - x->said_ms) / 1000);
-	x->said_ms = now;
+		    (double)(now - x->progress_ms) / 1000);
+	x->progress_ms = now;
 }
 
 enum err
@@ -122,14 +123,14 @@ ctx_reread(struct cmd_ctx *x)
 	const char *path = project_path(x->a, x->cf, "reread_db");
 	enum err e = fs_touch(path, x->f);
 
-	/* It may be there already: what counts is its new time. */
+	/* The file may exist already; schedulers look at its time. */
 	if (e == OK && utimensat(AT_FDCWD, path, NULL, 0) < 0)
 		return FAIL_ERRNO(x->f, "touching %s", path);
 	return e;
 }
 
 __attribute__((format(printf, 3, 0))) static void
-detail(struct fail *f, enum err code, const char *fmt, va_list ap)
+ctx_fail(struct fail *f, enum err code, const char *fmt, va_list ap)
 {
 	char text[sizeof(f->detail)];
 
@@ -143,19 +144,19 @@ ctx_usage(struct cmd_ctx *x, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	detail(x->f, E_BADREQ, fmt, ap);
+	ctx_fail(x->f, E_BADREQ, fmt, ap);
 	va_end(ap);
 	x->status = EXIT_USAGE;
 	return E_BADREQ;
 }
 
 enum err
-ctx_nothing(struct cmd_ctx *x, const char *fmt, ...)
+ctx_not_found(struct cmd_ctx *x, const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	detail(x->f, E_NOTFOUND, fmt, ap);
+	ctx_fail(x->f, E_NOTFOUND, fmt, ap);
 	va_end(ap);
 	x->status = EXIT_NOTHING;
 	return E_NOTFOUND;

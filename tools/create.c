@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * locus create: a project from nothing.  Whatever fails, what was made is removed
- * again, so that the command can simply be repeated.
+ * locus create: makes a new project. On failure it removes everything it made, so that
+ * the command can simply be repeated.
  */
 #include "tools/create.h"
 
@@ -37,47 +37,48 @@ enum {
 #define FIELD(name) offsetof(struct create_opts, name)
 static const struct opt create_options[] = {
 	{ "here", OPT_TEXT, FIELD(here), "DIR",
-	    "Everything in DIR, with a database server (MariaDB, or else MySQL) and an Apache of the project's own." },
+	    "Puts everything into DIR, with a private database server (MariaDB, or else MySQL) and a private Apache." },
 	{ "port", OPT_NUMBER, FIELD(port), "PORT",
-	    "Loopback port of that Apache; default: a free one." },
+	    "Loopback port of the private Apache; default: a free one." },
 	{ "user", OPT_TEXT, FIELD(user), "ACCOUNT",
-	    "Run by root: the account that the project shall belong to; default www-data." },
+	    "When run by root: the account that will own the project; default www-data." },
 	{ "url-base", OPT_TEXT, FIELD(url_base), "URL",
-	    "Where clients find the web server, without the project's name." },
+	    "URL at which clients reach the web server, without the project's name." },
 	{ "long-name", OPT_TEXT, FIELD(long_name), "TEXT",
-	    "Name for people; default NAME." },
+	    "Name shown to users; default NAME." },
 	{ "set", OPT_TEXTS, FIELD(set), "OPTION=VALUE",
-	    "Sets an option of config.xml; may be repeated." },
+	    "Sets an option in config.xml; may be repeated." },
 	{ "dir", OPT_TEXT, FIELD(dir), "DIR",
 	    "Without --here: the project's directory; default /var/lib/locus/NAME." },
 	{ "db-name", OPT_TEXT, FIELD(db_name), "NAME",
-	    "Without --here: an empty database that exists; default NAME." },
+	    "Without --here: an existing, empty database; default NAME." },
 	{ "db-user", OPT_TEXT, FIELD(db_user), "ACCOUNT",
-	    "Its account; default NAME." },
+	    "Account of that database; default NAME." },
 	{ "password-file", OPT_TEXT, FIELD(password_file), "FILE",
 	    "File with the account's password." },
 	{ "db-host", OPT_TEXT, FIELD(db_host), "HOST",
-	    "Its server; default this machine." },
-	{ "db-port", OPT_NUMBER, FIELD(db_port), "PORT", "TCP port of that server." },
+	    "Host of the database server; default this machine." },
+	{ "db-port", OPT_NUMBER, FIELD(db_port), "PORT",
+	    "TCP port of the database server." },
 	{ "db-socket", OPT_TEXT, FIELD(db_socket), "PATH",
-	    "Unix socket of that server." },
+	    "Unix socket of the database server." },
 	{ "apache-site", OPT_TEXT, FIELD(apache_site), "FILE",
-	    "Without --here: where to write the Apache configuration; default DIR/apache/site.conf." },
+	    "Without --here: file to write the Apache configuration to; default DIR/apache/site.conf." },
 	{ 0 },
 };
 
-/* --- what is asked for --- */
+/* --- arguments --- */
 
-/* The name is part of URLs, of file names and of the database's name. */
+/* The name becomes part of URLs, file names and the database's name. */
 static enum err
-check_name(struct cmd_ctx *x, const char *name)
+project_name_check(struct cmd_ctx *x, const char *name)
 {
 	size_t n = strlen(name);
 
 	if (n == 0 || n > NAME_MAX_BYTES || !(name[0] >= 'a' && name[0] <= 'z') ||
 	    strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") != n)
 		return ctx_usage(x,
-		    "\"%.60s\" cannot be a project's name: a small letter, then small letters, digits and \"_\", at most %d",
+		    "\"%.60s\" cannot be a project's name: use a lowercase letter, then lowercase letters, digits and \"_\", at most %d",
 		    name, NAME_MAX_BYTES);
 	return OK;
 }
@@ -99,8 +100,8 @@ port_free(int port)
 	return is_free;
 }
 
-/* Below the ports that the kernel gives to clients, so that it stays free while we are
- * down. */
+/* Chooses a port below the kernel's ephemeral range, so that it stays free while the
+ * project is down. */
 enum err
 create_port(struct cmd_ctx *x, int64_t asked, int *port)
 {
@@ -109,12 +110,12 @@ create_port(struct cmd_ctx *x, int64_t asked, int *port)
 
 	if (asked > 65535)
 		return ctx_usage(
-		    x, "--port %lld: there are 65535 ports", (long long)asked);
+		    x, "--port %lld: the highest port is 65535", (long long)asked);
 	if (asked > 0) {
 		*port = (int)asked;
 		if (!port_free(*port))
 			return FAIL(x->f, E_SYS,
-			    "port %d is taken or not for us; leave out --port for a free one",
+			    "port %d is in use or not permitted; omit --port to get a free one",
 			    *port);
 		return OK;
 	}
@@ -149,11 +150,11 @@ create_base_url(struct cmd_ctx *x, const char *given, char **base)
 		(*base)[n - 1] = '\0';
 	if (url_canonical(x->a, *base) == NULL)
 		return ctx_usage(
-		    x, "--url-base %s: it must begin with http:// or https://", *base);
+		    x, "--url-base %s: must begin with http:// or https://", *base);
 	return OK;
 }
 
-/* A project brings servers of its own, or is told where they are. */
+/* Requires either private servers or the location of shared ones. */
 static enum err
 check_servers(struct cmd_ctx *x, const struct create_opts *o)
 {
@@ -162,15 +163,15 @@ check_servers(struct cmd_ctx *x, const struct create_opts *o)
 		o->db_host != NULL || o->db_socket != NULL || o->db_port != 0 ||
 		o->password_file != NULL || o->apache_site != NULL))
 		return ctx_usage(x,
-		    "--here brings its own database and web server: leave out --dir, --db-..., --password-file and --apache-site");
+		    "--here creates a private database and web server: omit --dir, --db-..., --password-file and --apache-site");
 	if (o->here == NULL && o->url_base == NULL)
 		return ctx_usage(x,
-		    "--url-base URL is needed: where clients find the web server (or --here DIR for a project with servers of its own)");
+		    "--url-base URL is required: the URL at which clients reach the web server (or use --here DIR for a project with private servers)");
 	return OK;
 }
 
 static enum err
-check_options(struct cmd_ctx *x, struct create *c)
+create_check_options(struct cmd_ctx *x, struct create *c)
 {
 	const struct create_opts *o = c->o;
 
@@ -191,7 +192,7 @@ check_options(struct cmd_ctx *x, struct create *c)
 /* --- the directory --- */
 
 static enum err
-check_dir(struct cmd_ctx *x, const char *dir)
+check_dir_empty(struct cmd_ctx *x, const char *dir)
 {
 	char **names;
 	size_t n;
@@ -203,17 +204,18 @@ check_dir(struct cmd_ctx *x, const char *dir)
 		return e;
 	if (n > 0)
 		return FAIL(x->f, E_SYS,
-		    "%s is not empty (it holds \"%s\"%s); name another directory, or remove it if you do not need it",
-		    dir, names[0], n > 1 ? " and more" : "");
+		    "%s is not empty (it contains \"%s\"%s); choose another directory, or remove it if you do not need it",
+		    dir, names[0], n > 1 ? " and others" : "");
 	return OK;
 }
 
-/* Absolute and without links, as it will be seen from anywhere. */
+/* Creates the directory; c->dir is its absolute path without symbolic links, valid from
+ * anywhere. */
 static enum err
-make_dir(struct cmd_ctx *x, struct create *c, const char *asked)
+create_dir(struct cmd_ctx *x, struct create *c, const char *asked)
 {
 	char real[PATH_MAX];
-	enum err e = check_dir(x, asked);
+	enum err e = check_dir_empty(x, asked);
 
 	if (e == OK)
 		e = fs_mkdirs(asked, 0755, x->f);
@@ -225,7 +227,8 @@ make_dir(struct cmd_ctx *x, struct create *c, const char *asked)
 	return OK;
 }
 
-/* Root makes the directory and goes on as the account that it shall belong to. */
+/* If run by root, gives the directory to its future owner and continues as that
+ * account. */
 static enum err
 become_owner(struct cmd_ctx *x, struct create *c)
 {
@@ -235,18 +238,19 @@ become_owner(struct cmd_ctx *x, struct create *c)
 	if (!privilege_is_root())
 		return c->o->user == NULL ?
 		           OK :
-		           ctx_usage(x, "--user is for root; the project is yours");
+		           ctx_usage(x,
+			       "--user can only be used by root; the project will be yours");
 	e = account_find(x->a, c->o->user, &acc, x->f);
 	if (e != OK)
 		return e;
 	if (acc.uid == 0)
 		return ctx_usage(
-		    x, "--user root: database and web servers do not serve as root");
+		    x, "--user root: database and web servers do not run as root");
 	if (chown(c->dir, acc.uid, acc.gid) < 0)
 		return FAIL_ERRNO(x->f, "giving %s to %s", c->dir, acc.name);
 	c->owner = acc.name;
 	e = privilege_become(&acc, x->f);
-	/* The database server's programs run below the directory too. */
+	/* The database server's programs also run below this directory. */
 	if (e == OK && !privilege_reaches(c->dir))
 		e = privilege_lend(x->f);
 	return e;
@@ -254,7 +258,8 @@ become_owner(struct cmd_ctx *x, struct create *c)
 
 /* --- the steps --- */
 
-/* While they carry our mark they may be removed again; the last step takes it away. */
+/* Directories of a project. Until the last step removes their mark, they may be removed
+ * again on failure. */
 static const struct made {
 	const char *name;
 	unsigned mode;
@@ -267,7 +272,7 @@ static const struct made {
 	{ "locality_scheduling", 0755, false }, { "mysql", 0700, true } };
 
 static enum err
-make_tree(struct cmd_ctx *x, const struct create *c)
+create_tree(struct cmd_ctx *x, const struct create *c)
 {
 	enum err e = OK;
 
@@ -278,13 +283,13 @@ make_tree(struct cmd_ctx *x, const struct create *c)
 	if (e == OK)
 		e = trigger_dirs_make(x->cf, x->f);
 	if (e == OK)
-		ctx_said(x, "created", "directories in %s", x->cf->project_dir);
+		ctx_progress(x, "created", "directories in %s", x->cf->project_dir);
 	return e;
 }
 
-/* From now on all of it is the admin's. */
+/* Removes the marks: from now on the directories are the admin's. */
 static enum err
-hand_over(struct cmd_ctx *x)
+unmark_tree(struct cmd_ctx *x)
 {
 	enum err e = OK;
 
@@ -294,7 +299,7 @@ hand_over(struct cmd_ctx *x)
 }
 
 static enum err
-make_key_pair(struct cmd_ctx *x, const char *kind, unsigned private_mode)
+create_key_pair(struct cmd_ctx *x, const char *kind, unsigned private_mode)
 {
 	char *private, *public;
 	enum err e = key_make(x->a, &private, &public, x->f);
@@ -309,22 +314,23 @@ make_key_pair(struct cmd_ctx *x, const char *kind, unsigned private_mode)
 }
 
 static enum err
-make_keys(struct cmd_ctx *x)
+create_keys(struct cmd_ctx *x)
 {
-	/* Only versions are signed with the first: it may be moved off this machine. */
-	enum err e = make_key_pair(x, "code_sign", 0600);
+	/* code_sign signs versions only, so its private key may be moved off this
+	 * machine. */
+	enum err e = create_key_pair(x, "code_sign", 0600);
 
 	if (e == OK)
-		e = make_key_pair(x, "upload", 0640);
+		e = create_key_pair(x, "upload", 0640);
 	if (e == OK)
-		ctx_said(x, "created",
-		    "keys (move keys/code_sign_private to a safe place when your versions are signed)");
+		ctx_progress(x, "created",
+		    "keys (move keys/code_sign_private to a safe place once your versions are signed)");
 	return e;
 }
 
-/* There are no plan classes but those of the project's own file. */
+/* Copies the sample plan classes; a project has only those in its own file. */
 static enum err
-make_classes(struct cmd_ctx *x)
+create_plan_classes(struct cmd_ctx *x)
 {
 	const char *from = program_data(x->a, PLAN_CLASS_FILE);
 	const char *to = project_path(x->a, x->cf, PLAN_CLASS_FILE);
@@ -335,7 +341,8 @@ make_classes(struct cmd_ctx *x)
 		    PLAN_CLASS_FILE);
 	e = fs_copy(from, to, 0644, x->f);
 	if (e == OK)
-		ctx_said(x, "created", "%s (plan classes, to be changed)", to);
+		ctx_progress(
+		    x, "created", "%s (sample plan classes; edit it as needed)", to);
 	return e;
 }
 
@@ -366,7 +373,7 @@ make_database(struct cmd_ctx *x, struct create *c)
 }
 
 static enum err
-make_all(struct cmd_ctx *x, struct create *c)
+create_all(struct cmd_ctx *x, struct create *c)
 {
 	struct identity id;
 	struct account acc;
@@ -375,23 +382,23 @@ make_all(struct cmd_ctx *x, struct create *c)
 		TRY(account_by_uid(x->a, geteuid(), &acc, x->f));
 		c->db_user = acc.name;
 	}
-	TRY(create_conf(x, c, x->f));
-	TRY(make_tree(x, c));
-	TRY(make_keys(x));
-	TRY(make_classes(x));
+	TRY(create_config_xml(x, c, x->f));
+	TRY(create_tree(x, c));
+	TRY(create_keys(x));
+	TRY(create_plan_classes(x));
 	TRY(create_web(x, c, x->f));
 	TRY(make_database(x, c));
 	TRY(identity_now(x->a, x->cf, &id, x->f));
 	TRY(identity_write(x->a, &id, x->f));
-	return hand_over(x);
+	return unmark_tree(x);
 }
 
 /*
- * By name, as somebody may have put something into the directory meanwhile; it stays,
- * and so does a directory that was there before.
+ * Removes only what it made, by name, as somebody may have put other files into the
+ * directory meanwhile. Those files stay, and so does a directory that existed before.
  */
 static void
-unmake(struct cmd_ctx *x, const struct create *c, bool dir_was_there)
+create_undo(struct cmd_ctx *x, const struct create *c, bool dir_was_there)
 {
 	static const char *const files[] = { "config.xml", IDENTITY_FILE,
 		PLAN_CLASS_FILE };
@@ -409,8 +416,8 @@ unmake(struct cmd_ctx *x, const struct create *c, bool dir_was_there)
 	if (c->site_made)
 		fs_unlink(c->o->apache_site, &f);
 	if (!dir_was_there && rmdir(c->dir) < 0)
-		fprintf(
-		    stderr, "locus create: %s stays: %s\n", c->dir, strerror(errno));
+		fprintf(stderr, "locus create: cannot remove %s: %s\n", c->dir,
+		    strerror(errno));
 }
 
 static enum err
@@ -418,29 +425,29 @@ create_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct create_opts *o = opts;
 	struct create c = { .name = args[0], .o = o };
-	enum err e = check_name(x, args[0]);
+	enum err e = project_name_check(x, args[0]);
 	bool was_there;
 	const char *dir;
 
 	(void)n;
 	umask(022);
 	if (e == OK)
-		e = check_options(x, &c);
+		e = create_check_options(x, &c);
 	if (e != OK)
 		return e;
 	dir = c.private      ? o->here :
 	      o->dir != NULL ? o->dir :
 	                       arena_printf(x->a, "/var/lib/locus/%s", c.name);
 	was_there = fs_exists(dir);
-	ctx_said(x, "project", "%s in %s", c.name, dir);
-	e = make_dir(x, &c, dir);
+	ctx_progress(x, "project", "%s in %s", c.name, dir);
+	e = create_dir(x, &c, dir);
 	if (e != OK)
 		return e;
 	e = become_owner(x, &c);
 	if (e == OK)
-		e = make_all(x, &c);
+		e = create_all(x, &c);
 	if (e != OK) {
-		unmake(x, &c, was_there);
+		create_undo(x, &c, was_there);
 		return e;
 	}
 	printf("\nMaster URL: %s\nNext:       cd %s && locus start\n",
@@ -452,13 +459,14 @@ const struct cmd cmd_create = { .name = "create",
 	.args = "NAME",
 	.min_args = 1,
 	.max_args = 1,
-	.purpose = "make a project",
+	.purpose = "create a project",
 	.about =
-	    "Makes directories, keys, config.xml, database and web server configuration.\n"
-	    "With --here all is in one directory, servers included, and needs no root.\n"
-	    "Without it the machine's MariaDB or MySQL and its Apache are used: the database must exist and\n"
-	    "be empty, and the Apache configuration that is written has to be included.\n"
-	    "Run by root, the project belongs to the account given by --user.",
+	    "Creates directories, keys, config.xml, the database and the web server\n"
+	    "configuration. With --here everything is in one directory, including private\n"
+	    "servers, and root is not needed. Without it the machine's MariaDB or MySQL and its\n"
+	    "Apache are used: the database must exist and be empty, and you have to include the\n"
+	    "Apache configuration that is written. If run by root, the project belongs to the\n"
+	    "account given by --user.",
 	.opts = create_options,
 	.opts_size = sizeof(struct create_opts),
 	.run = create_run };

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of "locus create": what the admin asked for, and the steps that need a file
- * of their own. */
+/* Parts of "locus create": its options, and the steps that have a file of their own. */
 #ifndef TOOLS_CREATE_H
 #define TOOLS_CREATE_H
 
@@ -15,48 +14,50 @@ struct create_opts {
 	struct conf_list set;
 };
 
-struct create { /* what is made */
+struct create { /* the project being created */
 	const char *name, *dir;
 	const struct create_opts *o;
-	bool private;      /* servers of its own */
-	const char *owner; /* account, if root makes it for another */
+	bool private;      /* private servers */
+	const char *owner; /* account that will own it, if run by root; else NULL */
 	int port;
 	const char *db_user, *db_passwd;
 	char *base_url; /* "http://127.0.0.1:8123" */
-	bool site_made; /* o->apache_site is written */
+	bool site_made; /* o->apache_site has been written */
 };
 
-#define SHORT_DIR "/tmp/locus-" /* and so many hexadecimal digits */
+#define SHORT_DIR "/tmp/locus-" /* followed by SHORT_DIR_DIGITS hexadecimal digits */
 enum { SHORT_DIR_DIGITS = 12 };
-/* Stands for the project's directory in apache/httpd.conf; the supervisor defines it.
- */
+/* Variable that apache/httpd.conf uses for the project's directory; the supervisor
+ * defines it. */
 #define WEB_DIR_VARIABLE "LOCUS_DIR"
-/* And for web_slow() and web_proxies() (service.h). */
+/* Variables for web_slow_limit() and web_trusted_proxies() (service.h). */
 #define WEB_SLOW_VARIABLE    "LOCUS_SLOW"
 #define WEB_PROXIES_VARIABLE "LOCUS_PROXIES"
-#define WEB_MODULE           "mod_locus.so" /* beside the programs */
-/* db_socket of a private server: below its project, or in a short directory with a name
- * that is drawn. */
+#define WEB_MODULE           "mod_locus.so" /* installed beside the programs */
+/* Returns db_socket for a private server: below the project, or in a short directory
+ * with a random name if that path would be too long. */
 char *create_db_socket(struct arena *, const char *run_dir);
-/* What an option --url-base says, without slashes at its end; E_BADREQ: it is no URL.
- */
+/* Copies the URL given by --url-base without trailing slashes; E_BADREQ if it is not a
+ * URL. */
 enum err create_base_url(struct cmd_ctx *, const char *given, char **base);
-/* A free loopback port, or the one that is asked for (0 = none is). */
+/* Finds a free loopback port if asked is 0, else checks that this port is free. */
 enum err create_port(struct cmd_ctx *, int64_t asked, int *port);
-/* E_BADREQ if a path cannot stand in Apache's configuration. */
+/* E_BADREQ if a path cannot be written into Apache's configuration. */
 enum err create_path_check(const char *path, struct fail *);
-/* config.xml of that project, checked; the values of --set come last and count. */
-enum err create_conf(struct cmd_ctx *, const struct create *, struct fail *);
-/* apache/httpd.conf, or the site file of a shared Apache, from its template; html/ with
- * page and style. */
+/* Writes and checks the project's config.xml. Options given by --set come last and take
+ * precedence. */
+enum err create_config_xml(struct cmd_ctx *, const struct create *, struct fail *);
+/* Fills the template of apache/httpd.conf, or of the site file of a shared Apache, and
+ * copies the page and style to html/. */
 enum err create_web(struct cmd_ctx *, struct create *, struct fail *);
 /* Makes the private server's data directory and starts it; *pid is its process. */
 enum err private_db_make(struct cmd_ctx *, const char *os_user, pid_t *, struct fail *);
-/* The same with a directory that is there. */
+/* Starts the private server on an existing data directory. */
 enum err private_db_start(struct cmd_ctx *, pid_t *, struct fail *);
-/* Ends it; at failure too. */
+/* Stops the server, by force if it does not end in time; the process is gone even on
+ * failure. */
 enum err private_db_end(struct cmd_ctx *, pid_t, struct fail *);
-/* Database, schema, platforms. */
+/* Creates the database if the server is private, then its schema and platforms. */
 enum err create_database(struct cmd_ctx *, const struct create *, struct fail *);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first config.xml: what differs from the defaults, and the daemons that every
- * project has. */
+/* Writes the first config.xml: the options that differ from the defaults, and the
+ * daemons that every project has. */
 #include "tools/create.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "lib/fs.h"
 #include "lib/banned.h"
 
-/* Names below the run directory are added to it, and a socket's address holds 107
+/* Longest run directory that leaves room for a socket's name: its address holds 107
  * bytes. */
 enum { RUN_DIR_MOST = 70 };
 
@@ -33,7 +33,7 @@ create_db_socket(struct arena *a, const char *run_dir)
 }
 
 static void
-put_all(struct buf *b, const struct pair *p, size_t n)
+put_conf_pairs(struct buf *b, const struct pair *p, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (p[i].value != NULL && p[i].value[0] != '\0') {
@@ -43,7 +43,7 @@ put_all(struct buf *b, const struct pair *p, size_t n)
 }
 
 static void
-put_places(struct cmd_ctx *x, const struct create *c, struct buf *b)
+put_urls(struct cmd_ctx *x, const struct create *c, struct buf *b)
 {
 	const char *base = c->base_url, *name = c->name;
 	const struct pair places[] = {
@@ -56,7 +56,7 @@ put_places(struct cmd_ctx *x, const struct create *c, struct buf *b)
 		{ "run_user", c->owner },
 	};
 
-	put_all(b, places, N(places));
+	put_conf_pairs(b, places, N(places));
 }
 
 static void
@@ -66,8 +66,8 @@ put_database(struct cmd_ctx *x, const struct create *c, struct buf *b)
 	const struct pair private[] = {
 		{ "private_servers", "1" },
 		{ "private_port", arena_printf(x->a, "%d", c->port) },
-		/* By socket, and the server knows the account from the kernel: no
-		   password. */
+		/* No password: on a unix socket the server learns the account from the
+		 * kernel. */
 		{ "db_name", "locus" },
 		{ "db_user", c->db_user },
 		{ "db_socket",
@@ -85,20 +85,20 @@ put_database(struct cmd_ctx *x, const struct create *c, struct buf *b)
 	};
 
 	if (c->private)
-		put_all(b, private, N(private));
+		put_conf_pairs(b, private, N(private));
 	else
-		put_all(b, shared, N(shared));
+		put_conf_pairs(b, shared, N(shared));
 }
 
-static const struct pair rules[] = {
+static const struct pair usual_options[] = {
 	{ "locality_scheduling", "1" },
 	{ "locality_scheduling_wait_period", "10" },
 	{ "one_result_per_user_per_wu", "1" },
 };
 
-/* Is the option given by --set?  Then the usual value is left out. */
+/* True if --set gives this option; its usual value is then omitted. */
 static bool
-is_set(const struct create *c, const char *name)
+is_set_by_admin(const struct create *c, const char *name)
 {
 	for (size_t i = 0; i < c->o->set.n; i++) {
 		size_t n = strcspn(c->o->set.v[i], "=");
@@ -112,24 +112,25 @@ is_set(const struct create *c, const char *name)
 static enum err
 put_options(struct cmd_ctx *x, const struct create *c, struct buf *b)
 {
-	for (size_t i = 0; i < N(rules); i++)
-		if (!is_set(c, rules[i].name))
-			put_all(b, &rules[i], 1);
+	for (size_t i = 0; i < N(usual_options); i++)
+		if (!is_set_by_admin(c, usual_options[i].name))
+			put_conf_pairs(b, &usual_options[i], 1);
 	for (size_t i = 0; i < c->o->set.n; i++) {
 		const char *set = c->o->set.v[i];
 		size_t n = strcspn(set, "=");
 
 		if (n == 0 || set[n] == '\0')
-			return ctx_usage(x, "--set %s: it must be OPTION=VALUE", set);
+			return ctx_usage(x, "--set %s: must be OPTION=VALUE", set);
 		buf_puts(b, "\t\t");
 		buf_tag(b, arena_memdup(x->a, set, n), set + n + 1);
 	}
 	return OK;
 }
 
-/* An option that nobody knows is a mistake here: it comes from --set. */
+/* Rejects unknown options: they can only come from --set. */
 static enum err
-check(struct cmd_ctx *x, const char *path, const struct buf *b, struct fail *f)
+check_config_xml(
+    struct cmd_ctx *x, const char *path, const struct buf *b, struct fail *f)
 {
 	struct conf_remark *r;
 	size_t n;
@@ -144,16 +145,16 @@ check(struct cmd_ctx *x, const char *path, const struct buf *b, struct fail *f)
 }
 
 enum err
-create_conf(struct cmd_ctx *x, const struct create *c, struct fail *f)
+create_config_xml(struct cmd_ctx *x, const struct create *c, struct fail *f)
 {
 	const char *path = arena_printf(x->a, "%s/config.xml", c->dir);
 	struct buf b = buf_new(x->a);
 	enum err e;
 
 	buf_puts(&b,
-	    "<!-- Options that are not here have their defaults: config.xml(5). -->\n"
+	    "<!-- Options not listed here have their defaults: see config.xml(5). -->\n"
 	    "<boinc>\n\t<config>\n");
-	put_places(x, c, &b);
+	put_urls(x, c, &b);
 	put_database(x, c, &b);
 	e = put_options(x, c, &b);
 	buf_puts(&b, "\t</config>\n\t<daemons>\n");
@@ -162,10 +163,10 @@ create_conf(struct cmd_ctx *x, const struct create *c, struct fail *f)
 		    first_daemons[i]);
 	buf_puts(&b, "\t</daemons>\n\t<tasks>\n\t</tasks>\n</boinc>\n");
 	if (e == OK)
-		e = check(x, path, &b, f);
+		e = check_config_xml(x, path, &b, f);
 	if (e == OK)
 		e = fs_write(path, b.p, b.n, 0640, f);
 	if (e == OK)
-		ctx_said(x, "created", "%s", path);
+		ctx_progress(x, "created", "%s", path);
 	return e;
 }

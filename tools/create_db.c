@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The database of a new project.  A private server takes its account from the kernel
- * (unix_socket): there is no password to keep, and no other account of the machine gets
- * in.
+ * The database of a new project. A private server identifies its account by the kernel
+ * (unix_socket): there is no password to keep, and no other account of the machine can
+ * log in.
  */
 #include "tools/create.h"
 
@@ -31,7 +31,7 @@ private_db_make(struct cmd_ctx *x, const char *os_user, pid_t *pid, struct fail 
 	if (e == OK)
 		e = db_server_install(x->a, x->cf, &server, os_user, f);
 	if (e == OK)
-		ctx_said(
+		ctx_progress(
 		    x, "created", "database server in %s/mysql", x->cf->project_dir);
 	return e == OK ? private_db_start(x, pid, f) : e;
 }
@@ -42,7 +42,7 @@ private_db_start(struct cmd_ctx *x, pid_t *pid, struct fail *f)
 	int64_t end = clock_mono_ms() + READY_MS;
 	struct service s;
 	enum err e = service_database(x->a, x->cf, &s, f);
-	union { /* proc_spawn() changes nothing */
+	union { /* adds const; proc_spawn() changes nothing */
 		char **in;
 		const char *const *out;
 	} argv;
@@ -55,11 +55,11 @@ private_db_start(struct cmd_ctx *x, pid_t *pid, struct fail *f)
 		if (waitpid(*pid, NULL, WNOHANG) == *pid) {
 			*pid = 0;
 			return FAIL(f, E_DB, "%s does not start: %.300s", s.name,
-			    log_why(x->a, s.log));
+			    log_find_error(x->a, s.log));
 		}
 		if (clock_mono_ms() > end)
 			return FAIL(f, E_DB, "%s is not ready after %d s: %.300s",
-			    s.name, READY_MS / 1000, log_why(x->a, s.log));
+			    s.name, READY_MS / 1000, log_find_error(x->a, s.log));
 		clock_nap_ms(TICK_MS);
 	}
 	return e;
@@ -77,7 +77,7 @@ private_db_end(struct cmd_ctx *x, pid_t pid, struct fail *f)
 			kill(-pid, SIGKILL);
 			waitpid(pid, NULL, 0);
 			return FAIL(f, E_DB,
-			    "the database server did not end within %d s and was killed",
+			    "the database server did not stop within %d s and was killed",
 			    END_MS / 1000);
 		}
 		clock_nap_ms(TICK_MS);
@@ -85,8 +85,8 @@ private_db_end(struct cmd_ctx *x, pid_t pid, struct fail *f)
 	return OK;
 }
 
-/* In the private server there is no database yet; the server's own one serves to
- * connect. */
+/* A new private server has no database for the project yet; connects to its database
+ * "mysql" to create it. */
 static enum err
 make_empty_database(struct cmd_ctx *x, struct fail *f)
 {
@@ -127,7 +127,7 @@ seed_platforms(struct cmd_ctx *x, struct fail *f)
 	else
 		db_rollback(x->db);
 	if (e == OK)
-		ctx_said(x, "created", "%zu platforms", N(all));
+		ctx_progress(x, "created", "%zu platforms", N(all));
 	return e;
 }
 
@@ -140,12 +140,12 @@ create_database(struct cmd_ctx *x, const struct create *c, struct fail *f)
 		e = db_open(x->cf, DB_ANY_SCHEMA, &x->db, f);
 	if (e == E_CONFIG && !c->private)
 		return FAIL(f, E_CONFIG,
-		    "%.250s.  Make the database first, for example: CREATE DATABASE %s; and GRANT ALL ON %s.* TO the account.",
+		    "%.250s.  Create the database first, for example: CREATE DATABASE %s; and GRANT ALL ON %s.* TO the account.",
 		    f->detail, x->cf->db_name, x->cf->db_name);
 	if (e == OK)
 		e = schema_create(x->db, f);
 	if (e == OK)
-		ctx_said(x, "created", "database %s, schema %d", x->cf->db_name,
+		ctx_progress(x, "created", "database %s, schema %d", x->cf->db_name,
 		    (int)SCHEMA_VERSION);
 	return e == OK ? seed_platforms(x, f) : e;
 }

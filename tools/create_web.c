@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Apache's configuration from its template, and the pages' files that a project may
- * change. */
+/* Writes Apache's configuration from its template, and copies the page files that a
+ * project may change. */
 #include "tools/create.h"
 
 #include <ctype.h>
@@ -35,21 +35,20 @@ dir_of(struct arena *a, const char *path)
 	                       arena_memdup(a, path, (size_t)(slash - path));
 }
 
-/* Apache would take the rest of a line with a blank or a quote in it for something
- * else. */
+/* Apache would misread a line whose path contains blanks or quotes. */
 enum err
 create_path_check(const char *path, struct fail *f)
 {
 	for (const char *p = path; *p != '\0'; p++)
 		if (!isgraph((unsigned char)*p) || strchr("\"'\\<>%$#@|", *p) != NULL)
 			return FAIL(f, E_BADREQ,
-			    "the path %s goes into Apache's configuration and may hold no blanks, quotes or other special characters",
+			    "the path %s is written into Apache's configuration and must not contain blanks, quotes or other special characters",
 			    path);
 	return OK;
 }
 
-/* Apache of the project itself gets the directory when it is started, so that the file
- * is right wherever the project is. */
+/* Replaces the project's directory by a variable that a private Apache gets at start,
+ * so that the file stays valid wherever the project is moved. */
 static char *
 relative(
     struct arena *a, const struct create *c, const struct conf *cf, const char *path)
@@ -97,8 +96,8 @@ write_conf(struct cmd_ctx *x, const struct create *c, const char *to, struct fai
 		{ "@WEB@", relative(x->a, c, cf, service_socket(x->a, cf, "web")) },
 		{ "@UPLOAD@",
 		    relative(x->a, c, cf, service_socket(x->a, cf, "upload")) },
-		{ "@SLOW@", web_slow(x->a, cf) },
-		{ "@PROXIES@", web_proxies(x->a, cf) },
+		{ "@SLOW@", web_slow_limit(x->a, cf) },
+		{ "@PROXIES@", web_trusted_proxies(x->a, cf) },
 		{ "@LOCUS@", module },
 		{ "@MODULES@", modules == NULL ? "" : modules },
 	};
@@ -125,7 +124,7 @@ create_web(struct cmd_ctx *x, struct create *c, struct fail *f)
 
 	if (fs_exists(to))
 		return FAIL(f, E_SYS,
-		    "%s is there already and is not replaced; name another file with --apache-site",
+		    "%s exists already and is not replaced; give another file with --apache-site",
 		    to);
 	e = write_conf(x, c, to, f);
 	c->site_made = e == OK && to == c->o->apache_site;
@@ -140,9 +139,9 @@ create_web(struct cmd_ctx *x, struct create *c, struct fail *f)
 			    0644, f);
 	}
 	if (e == OK)
-		ctx_said(x, "created", "%s", to);
+		ctx_progress(x, "created", "%s", to);
 	if (e == OK && !c->private)
-		ctx_said(x, "to do",
-		    "include that file in a virtual host of your Apache, which loads what it names at its top");
+		ctx_progress(x, "to do",
+		    "include that file in a virtual host of your Apache, and load the modules listed at its top");
 	return e;
 }

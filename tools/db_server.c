@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs and command lines of private database servers.  MySQL and MariaDB are told
- * apart by the name of the file that runs: mysqld is a link to mariadbd where that is
- * MariaDB's.
+ * Programs and command lines of private database servers. The name of the executable
+ * tells MySQL from MariaDB: where mysqld is MariaDB's, it is a link to mariadbd.
  */
 #include "tools/db_server.h"
 
@@ -32,7 +31,7 @@ data_file(struct arena *a, const struct conf *cf, const char *name)
 	return arena_printf(a, "%s/mysql/%s", cf->project_dir, name);
 }
 
-/* As the option names it: a path, or a name to be looked for. */
+/* The program that the option names: a path, or a name to look up. */
 static char *
 program_asked(struct arena *a, const char *asked)
 {
@@ -66,16 +65,16 @@ db_server_find(
 	s->name = s->mysql ? "mysqld" : "mariadbd";
 	if (made && s->mysql != by_mysql)
 		return FAIL(f, E_CONFIG,
-		    "%s/mysql was made by %s, and %s is another server; install that one, or name its program in <private_db_server>",
+		    "%s/mysql was created by %s, but %s is another server; install the former, or name its program in <private_db_server>",
 		    cf->project_dir, by_mysql ? "MySQL" : "MariaDB", s->program);
 	return OK;
 }
 
 /* --- the data directory --- */
 
-/* Runs it to its end; what it says goes to the server's log. */
+/* Runs a program to its end; its output goes to the server's log. */
 static enum err
-run(struct arena *a, const struct conf *cf, const struct db_server *s,
+run_installer(struct arena *a, const struct conf *cf, const struct db_server *s,
     const char *const *argv, struct fail *f)
 {
 	const char *log = arena_printf(a, "%s/%s.log", cf->log_dir, s->name);
@@ -88,7 +87,8 @@ run(struct arena *a, const struct conf *cf, const struct db_server *s,
 	while (waitpid(pid, &st, 0) < 0 && errno == EINTR)
 		;
 	if (!WIFEXITED(st) || WEXITSTATUS(st) != 0)
-		return FAIL(f, E_SYS, "%s failed: %.300s", argv[0], log_why(a, log));
+		return FAIL(
+		    f, E_SYS, "%s failed: %.300s", argv[0], log_find_error(a, log));
 	return OK;
 }
 
@@ -102,8 +102,8 @@ install_mariadb(struct arena *a, const struct conf *cf, const struct db_server *
 		"--auth-root-authentication-method=socket",
 		arena_printf(a, "--auth-root-socket-user=%s", os_user),
 		"--skip-test-db", "--skip-name-resolve",
-		"--force", /* does without a host name that resolves */
-		/* The one in the environment may be root's. */
+		"--force", /* works even if the host name does not resolve */
+		/* TMPDIR in the environment may be root's. */
 		arena_printf(a, "--tmpdir=%s", cf->run_dir),
 		"--innodb-log-file-size=32M", "--innodb-undo-tablespaces=0", NULL };
 
@@ -111,11 +111,11 @@ install_mariadb(struct arena *a, const struct conf *cf, const struct db_server *
 		return FAIL(f, E_CONFIG,
 		    "%s is not installed (Debian: apt-get install mariadb-server)",
 		    install_names[0]);
-	return run(a, cf, s, argv, f);
+	return run_installer(a, cf, s, argv, f);
 }
 
-/* Its root has no password at first; the accounts are others before anybody connects.
- */
+/* MySQL's root has no password at first; --init-file replaces the accounts before
+ * anybody can connect. */
 static enum err
 install_mysql(struct arena *a, const struct conf *cf, const struct db_server *s,
     const char *os_user, struct fail *f)
@@ -130,7 +130,7 @@ install_mysql(struct arena *a, const struct conf *cf, const struct db_server *s,
 	enum err e = fs_write(first, sql, strlen(sql), 0600, f);
 
 	if (e == OK)
-		e = run(a, cf, s, argv, f);
+		e = run_installer(a, cf, s, argv, f);
 	fs_unlink(first, NULL);
 	return e;
 }
@@ -147,20 +147,20 @@ db_server_install(struct arena *a, const struct conf *cf, const struct db_server
 
 enum { OPTIONS_MAX = 24 };
 
-/* NULL ends each list. */
+/* Each list ends with NULL. */
 static const char *const common_options[] = { "--skip-networking",
 	"--skip-name-resolve", "--performance-schema=OFF",
 	"--innodb-buffer-pool-size=64M", "--innodb-flush-log-at-trx-commit=1",
 	"--character-set-server=utf8mb4", "--max-connections=400", NULL };
 static const char *const mariadb_options[] = { "--innodb-log-file-size=32M",
 	"--innodb-undo-tablespaces=0",
-	/* Many connections, few cores: a fifth less CPU (doc/performance.md);
-	   after so many ms behind a long statement others get a thread. */
+	/* Many connections on few cores: saves a fifth of the CPU (doc/performance.md).
+	 * After this many ms behind a long statement the pool adds a thread. */
 	"--thread-handling=pool-of-threads", "--thread-pool-stall-limit=60", NULL };
 static const char *const mysql_options[] = { "--innodb-redo-log-capacity=64M",
-	/* Nobody reads a log of changes; nobody speaks the other protocol. */
+	/* The project uses neither the binary log nor the X protocol. */
 	"--skip-log-bin", "--mysqlx=OFF",
-	/* Debian's own is a directory that only the account mysql may read. */
+	/* Debian's default is a directory that only the account mysql may read. */
 	"--secure-file-priv=NULL", NULL };
 
 static size_t
@@ -185,8 +185,8 @@ service_database(
 	argv[n++] = server.program;
 	argv[n++] = arena_strdup(a, "--no-defaults");
 	argv[n++] = arena_printf(a, "--datadir=%s/mysql", cf->project_dir);
-	/* Its own: at its start a server removes temporary tables, whosever they are.
-	 */
+	/* A private directory: at start a server removes all temporary tables there,
+	 * whoever owns them. */
 	argv[n++] = arena_printf(a, "--tmpdir=%s/tmp", cf->project_dir);
 	argv[n++] = arena_printf(a, "--socket=%s", cf->db_socket);
 	argv[n++] = arena_printf(a, "--pid-file=%s/%s.pid", cf->run_dir, server.name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The database server of a project of its own: MariaDB, or MySQL where that is what is
- * installed or asked for.  They differ in how a data directory is made and in options.
+ * The private database server of a project: MariaDB, or MySQL if that is installed or
+ * asked for. They differ in their options and in how a data directory is made.
  */
 #ifndef TOOLS_DB_SERVER_H
 #define TOOLS_DB_SERVER_H
@@ -11,19 +11,19 @@
 struct db_server {
 	char *program; /* path */
 	bool mysql;
-	const char *name; /* of the service, its log and its pid file */
+	const char *name; /* name of the service, its log and its pid file */
 };
 
 /*
- * The program of private_db_server; else what made the data directory; else what is
- * installed, MariaDB first.  E_CONFIG if there is none, or if another kind of server
- * made the data directory.
+ * Finds the program named by private_db_server; else that of the server which made the
+ * data directory; else an installed one, MariaDB first. E_CONFIG if there is none, or
+ * if another kind of server made the data directory.
  */
 enum err db_server_find(
     struct arena *, const struct conf *, struct db_server *, struct fail *);
 /*
- * Makes the data directory below the project's, with the account os_user, known by the
- * kernel, as the only one that may enter besides root.  Waits for the end.
+ * Creates the data directory in the project's directory and waits for completion.
+ * Besides root only the system account os_user can log in, identified by the kernel.
  */
 enum err db_server_install(struct arena *, const struct conf *,
     const struct db_server *, const char *os_user, struct fail *);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* locus explain host: why a host got what it got, from the traces of its requests. */
+/* locus explain host and explain decision: why a host got what it got, from the traces
+ * of its requests. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,9 +23,9 @@ struct explain_opts {
 
 static const struct opt explain_options[] = {
 	{ "at", OPT_TEXT, offsetof(struct explain_opts, at), "RPC",
-	    "This request instead of the last one: what the log shows as rpc= (eight digits), or the request's number." },
+	    "Explains this request instead of the last one: the eight digits that the log shows as rpc=, or the request's number." },
 	{ "list", OPT_FLAG, offsetof(struct explain_opts, list), NULL,
-	    "All requests that are kept, a line for each." },
+	    "Lists all requests on record, one per line." },
 	{ 0 },
 };
 
@@ -34,9 +35,9 @@ is_rpc(const char *s)
 	return strlen(s) == RPC_DIGITS && strspn(s, "0123456789abcdef") == RPC_DIGITS;
 }
 
-/* The newest that fits; NULL if there is none. */
+/* Returns the newest record that matches, or NULL. */
 static const struct trace *
-chosen(struct cmd_ctx *x, struct trace **v, size_t n, const char *at)
+record_find(struct cmd_ctx *x, struct trace **v, size_t n, const char *at)
 {
 	int64_t seqno;
 	bool number = at != NULL && text_i64(at, 0, INT64_MAX, &seqno);
@@ -51,7 +52,7 @@ chosen(struct cmd_ctx *x, struct trace **v, size_t n, const char *at)
 }
 
 static void
-print_list(struct cmd_ctx *x, struct trace **v, size_t n)
+print_record_list(struct cmd_ctx *x, struct trace **v, size_t n)
 {
 	struct table t = table_new(x->a, "llrrll");
 	char at[21];
@@ -65,18 +66,18 @@ print_list(struct cmd_ctx *x, struct trace **v, size_t n)
 		table_printf(&t, "%lld sent", (long long)d->sends);
 		table_put(
 		    &t, v[i]->rpc.refused[0] != '\0' ? v[i]->rpc.refused : d->why);
-		table_put(&t, d->work_wanted ? "" : "no work asked for");
+		table_put(&t, d->work_wanted ? "" : "no work requested");
 	}
 	table_print(&t);
 }
 
 static void
-list(struct cmd_ctx *x, struct trace **v, size_t n)
+show_records(struct cmd_ctx *x, struct trace **v, size_t n)
 {
 	json_t *all;
 
 	if (!x->json) {
-		print_list(x, v, n);
+		print_record_list(x, v, n);
 		return;
 	}
 	all = json_array();
@@ -86,7 +87,7 @@ list(struct cmd_ctx *x, struct trace **v, size_t n)
 }
 
 static void
-show(struct cmd_ctx *x, const struct trace *r)
+show_record(struct cmd_ctx *x, const struct trace *r)
 {
 	if (x->json)
 		json_show(trace_json(r));
@@ -95,7 +96,7 @@ show(struct cmd_ctx *x, const struct trace *r)
 }
 
 static enum err
-explain_run(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
+explain_host_run(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
 {
 	const struct explain_opts *o = opts;
 	const struct trace *r;
@@ -109,28 +110,27 @@ explain_run(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
 		return ctx_usage(x, "\"%.60s\" is not the id of a host", args[0]);
 	if (o->at != NULL && !is_rpc(o->at) && !text_i64(o->at, 0, INT64_MAX, &seqno))
 		return ctx_usage(x,
-		    "--at %.60s: it must be eight hexadecimal digits, or a number",
-		    o->at);
+		    "--at %.60s: must be eight hexadecimal digits or a number", o->at);
 	e = ctx_conf(x);
 	if (e == OK)
 		e = traces_of_host(x, id, &v, &n);
 	if (e != OK)
 		return e;
-	r = chosen(x, v, n, o->at);
+	r = record_find(x, v, n, o->at);
 	if (r == NULL)
-		return ctx_nothing(x,
-		    "no such decision about host %" PRId64
-		    " is kept on this machine, of %zu that are; see decision_rings and decision_ring_bytes in config.xml(5)",
+		return ctx_not_found(x,
+		    "no matching decision about host %" PRId64
+		    " is on record on this machine, among %zu; see decision_rings and decision_ring_bytes in config.xml(5)",
 		    id, n);
 	if (o->list)
-		list(x, v, n);
+		show_records(x, v, n);
 	else
-		show(x, r);
+		show_record(x, r);
 	return OK;
 }
 
 static enum err
-decision_run(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
+explain_decision_run(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
 {
 	struct trace **v;
 	size_t n;
@@ -146,10 +146,10 @@ decision_run(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
 	if (e != OK)
 		return e;
 	if (n == 0)
-		return ctx_nothing(x,
-		    "decision %s is not kept on this machine; see decision_rings and decision_ring_bytes in config.xml(5)",
+		return ctx_not_found(x,
+		    "decision %s is not on record on this machine; see decision_rings and decision_ring_bytes in config.xml(5)",
 		    args[0]);
-	show(x, v[n - 1]);
+	show_record(x, v[n - 1]);
 	return OK;
 }
 
@@ -159,17 +159,24 @@ const struct cmd cmd_explain_host = { .name = "explain host",
 	.max_args = 1,
 	.purpose = "why a host got what it got",
 	.about =
-	    "Tells what the host's last request asked for, by which queries its candidates were read and why each was made, which jobs were looked at, and how many each reason took away. The decisive reason is marked; its code is the one that the log and -o json have, and its text the one that the volunteer was told.\n\n"
-	    "It reads what the schedulers of this machine kept (run_dir/decisions) and needs no database.",
+	    "Shows what the host's last request asked for, by which queries its candidates were\n"
+	    "read and why each query was made, which jobs were considered, and how many each\n"
+	    "reason removed. The decisive reason is marked; its code is the one used in the log\n"
+	    "and by -o json, and its text the one shown to the volunteer.\n"
+	    "\n"
+	    "Reads the traces of this machine's schedulers (run_dir/decisions); needs no\n"
+	    "database.",
 	.opts = explain_options,
 	.opts_size = sizeof(struct explain_opts),
-	.run = explain_run };
+	.run = explain_host_run };
 
 const struct cmd cmd_explain_decision = { .name = "explain decision",
 	.args = "NUMBER",
 	.min_args = 1,
 	.max_args = 1,
-	.purpose = "the same by its number",
+	.purpose = "explain a decision by its number",
 	.about =
-	    "A client that wanted work and got none shows the number of the decision among its messages, as in \"Decision 81f3aa02: DISK\"; the log has it as rpc=. It is explained like explain host does, without a host to be named.",
-	.run = decision_run };
+	    "A client that wanted work and got none shows the number of the decision among its\n"
+	    "messages, as in \"Decision 81f3aa02: DISK\"; the log shows it as rpc=. Explains that\n"
+	    "decision like explain host, without naming a host.",
+	.run = explain_decision_run };

@@ -25,16 +25,17 @@ struct job_view {
 	struct workunit *wu;
 	struct result *results;
 	size_t nresults;
-	int64_t result_id; /* that was asked about, or the first unsent one; 0 = none */
-	struct trace **seen; /* decisions that tell of it, oldest first */
+	int64_t
+	    result_id; /* the result asked about, or the first unsent one; 0 = none */
+	struct trace **seen; /* decisions that mention it, oldest first */
 	size_t nseen;
-	struct trace *decided; /* for the host of --host */
+	struct trace *decided; /* decision for the host given by --host */
 };
 
-/* --- what is known --- */
+/* --- lookups --- */
 
 static enum err
-find(struct cmd_ctx *x, const char *name, struct job_view *v)
+job_find(struct cmd_ctx *x, const char *name, struct job_view *v)
 {
 	struct result *r;
 	enum err e = result_by_name(x->db, x->a, name, &r, x->f);
@@ -46,8 +47,9 @@ find(struct cmd_ctx *x, const char *name, struct job_view *v)
 		e = workunit_by_name(x->db, x->a, name, &v->wu, x->f);
 	}
 	if (e == E_NOTFOUND)
-		return ctx_nothing(
-		    x, "there is no result or workunit %.200s; it may be purged", name);
+		return ctx_not_found(x,
+		    "there is no result or workunit %.200s; it may have been purged",
+		    name);
 	if (e == OK)
 		e = results_of_workunit(
 		    x->db, x->a, v->wu->id, &v->results, &v->nresults, x->f);
@@ -57,9 +59,10 @@ find(struct cmd_ctx *x, const char *name, struct job_view *v)
 	return e;
 }
 
-/* Whether the trace tells of this result.  *why: the code, or how it was sent. */
+/* Returns whether the trace says that this result was sent. *why is how it was sent, or
+ * the reason why it was left out; NULL if the trace does not mention it. */
 static bool
-tells(const struct trace *r, int64_t id, const char **why)
+record_mentions(const struct trace *r, int64_t id, const char **why)
 {
 	for (size_t i = 0; i < r->nsent; i++)
 		if (r->sent[i].id == id) {
@@ -75,7 +78,8 @@ tells(const struct trace *r, int64_t id, const char **why)
 	return false;
 }
 
-/* "" if it was not sent, or nothing is to be said. */
+/* Why the result was sent alone or replicated; "" if it was not sent or there is
+ * nothing to say. */
 static const char *
 replication_of(struct cmd_ctx *x, const struct trace *r, int64_t id)
 {
@@ -88,7 +92,7 @@ replication_of(struct cmd_ctx *x, const struct trace *r, int64_t id)
 /* --- a decision for one host --- */
 
 static const char *
-platform_of(const struct host *h)
+guess_platform(const struct host *h)
 {
 	if (strstr(h->os_name, "Windows") != NULL)
 		return "windows_x86_64";
@@ -96,9 +100,9 @@ platform_of(const struct host *h)
 	                                              "x86_64-pc-linux-gnu";
 }
 
-/* The row as the client would tell it. */
+/* The host's row as the client would report it. */
 static struct rq_host
-as_told(const struct host *h)
+request_host(const struct host *h)
 {
 	static char none[] = "";
 
@@ -134,10 +138,10 @@ as_told(const struct host *h)
 		.d_boinc_used_project = h->d_boinc_used_project };
 }
 
-/* The large files that it has: its jobs need not bring them, and those that go make
- * room. */
+/* Lists the large files on the host: its jobs need not bring them, and deleting files
+ * makes room. */
 static enum err
-list_files(struct cmd_ctx *x, int64_t hostid, struct request *q)
+request_files(struct cmd_ctx *x, int64_t hostid, struct request *q)
 {
 	struct row_holder *rows = NULL;
 	size_t n;
@@ -155,11 +159,13 @@ list_files(struct cmd_ctx *x, int64_t hostid, struct request *q)
 }
 
 /*
- * What the host would ask for if its CPUs were idle for a day.  The rows do not hold
- * all of a client's words, so a request of its own (--request) says more.
+ * Builds the request that the host would send if its CPUs were idle for a day. The rows
+ * do not hold everything that a client reports, so a real request (--request) is more
+ * exact.
  */
 static enum err
-request_for(struct cmd_ctx *x, int64_t hostid, const struct trace *last, struct buf *b)
+request_build(
+    struct cmd_ctx *x, int64_t hostid, const struct trace *last, struct buf *b)
 {
 	static char none[] = "";
 	struct request q = { .authenticator = none,
@@ -184,11 +190,11 @@ request_for(struct cmd_ctx *x, int64_t hostid, const struct trace *last, struct 
 	q.core_client_minor_version = q.version / 100 % 100;
 	q.core_client_release = q.version % 100;
 	q.platform_name = arena_strdup(
-	    x->a, last == NULL ? platform_of(h) : last->rpc.platform);
+	    x->a, last == NULL ? guess_platform(h) : last->rpc.platform);
 	q.cross_project_id = q.global_prefs_source_email_hash = none;
 	q.client_brand = none;
-	q.host = as_told(h);
-	e = list_files(x, hostid, &q);
+	q.host = request_host(h);
+	e = request_files(x, hostid, &q);
 	if (e == OK)
 		request_render(b, &q);
 	return e;
@@ -199,7 +205,7 @@ struct job_opts {
 };
 
 static enum err
-decide_for(
+decide_for_host(
     struct cmd_ctx *x, int64_t hostid, const struct job_opts *o, struct job_view *v)
 {
 	struct replay r = { .host = hostid, .seed = 1, .job = v->result_id };
@@ -222,7 +228,7 @@ decide_for(
 		    &r.request_n, x->f);
 		r.request = text;
 	} else {
-		e = request_for(x, hostid, n == 0 ? NULL : last[n - 1], &b);
+		e = request_build(x, hostid, n == 0 ? NULL : last[n - 1], &b);
 		r.request = b.p;
 		r.request_n = b.n;
 	}
@@ -232,13 +238,13 @@ decide_for(
 	return e;
 }
 
-/* The decisive reason for this job; "" if it would be sent. */
+/* Returns the code of the decisive reason against this job; "" if it would be sent. */
 static const char *
-verdict(const struct job_view *v)
+job_decisive_reason(const struct job_view *v)
 {
 	const char *why;
 
-	if (tells(v->decided, v->result_id, &why))
+	if (record_mentions(v->decided, v->result_id, &why))
 		return "";
 	if (why != NULL)
 		return why;
@@ -248,10 +254,10 @@ verdict(const struct job_view *v)
 	                                v->decided->decision.why;
 }
 
-/* --- for people --- */
+/* --- text output --- */
 
 static const char *
-text_of(const char *code)
+refusal_text(const char *code)
 {
 	enum reason why = reason_named(code);
 
@@ -259,7 +265,7 @@ text_of(const char *code)
 }
 
 static char *
-errors_of(struct arena *a, int32_t mask)
+wu_error_names(struct arena *a, int32_t mask)
 {
 	static const char *const names[] = { "COULDNT_SEND", "TOO_MANY_ERRORS",
 		"TOO_MANY_SUCCESS", "TOO_MANY_TOTAL", "CANCELLED", "NO_CANONICAL" };
@@ -300,16 +306,16 @@ print_result(struct cmd_ctx *x, const struct result *r, int64_t now)
 }
 
 static void
-print_seen(struct cmd_ctx *x, const struct job_view *v, int64_t now)
+print_decisions(struct cmd_ctx *x, const struct job_view *v, int64_t now)
 {
 	size_t first = v->nseen > SAID_MOST ? v->nseen - SAID_MOST : 0;
 	const char *why;
 
 	if (v->nseen > 0)
-		printf("decisions about it that are kept on this machine\n");
+		printf("decisions about it on record on this machine\n");
 	for (size_t i = first; i < v->nseen; i++) {
 		const struct trace *r = v->seen[i];
-		bool sent = tells(r, v->result_id, &why);
+		bool sent = record_mentions(r, v->result_id, &why);
 		const char *more = replication_of(x, r, v->result_id);
 
 		printf("  %s ago, host %lld (rpc %s): %s%s%s%s\n",
@@ -320,7 +326,7 @@ print_seen(struct cmd_ctx *x, const struct job_view *v, int64_t now)
 }
 
 static void
-print_view(struct cmd_ctx *x, const struct job_view *v)
+job_print(struct cmd_ctx *x, const struct job_view *v)
 {
 	const struct workunit *w = v->wu;
 	int64_t now = clock_now();
@@ -330,7 +336,7 @@ print_view(struct cmd_ctx *x, const struct job_view *v)
 	    human_span(x->a, now - w->create_time));
 	printf("wants         %d results, a quorum of %d\n", w->target_nresults,
 	    w->min_quorum);
-	printf("errors        %s\n", errors_of(x->a, w->error_mask));
+	printf("errors        %s\n", wu_error_names(x->a, w->error_mask));
 	printf("done          %s; assimilation %s, files %s\n",
 	    w->canonical_resultid != 0 ? "it has a canonical result" :
 					 "no canonical result yet",
@@ -339,20 +345,20 @@ print_view(struct cmd_ctx *x, const struct job_view *v)
 	printf("results       %zu\n", v->nresults);
 	for (size_t i = 0; i < v->nresults; i++)
 		print_result(x, &v->results[i], now);
-	print_seen(x, v, now);
+	print_decisions(x, v, now);
 	if (v->decided == NULL)
 		return;
-	why = verdict(v);
+	why = job_decisive_reason(v);
 	printf("host %lld would %s%s%s%s%s\n", (long long)v->decided->rpc.hostid,
 	    why[0] == '\0' ? "get it now" : "not get it: ",
-	    why[0] == '\0' ? "" : text_of(why), why[0] == '\0' ? "" : "  ", why,
+	    why[0] == '\0' ? "" : refusal_text(why), why[0] == '\0' ? "" : "  ", why,
 	    why[0] == '\0' ? "" : "   <- this stops it");
 }
 
 /* --- JSON --- */
 
 static json_t *
-results_json(const struct job_view *v)
+job_results_json(const struct job_view *v)
 {
 	json_t *list = json_array();
 
@@ -373,14 +379,14 @@ results_json(const struct job_view *v)
 }
 
 static void
-print_json(struct cmd_ctx *x, const struct job_view *v)
+job_print_json(struct cmd_ctx *x, const struct job_view *v)
 {
 	json_t *seen = json_array(), *o;
 
 	for (size_t i = 0; i < v->nseen; i++) {
 		const struct trace_rpc *q = &v->seen[i]->rpc;
 		const char *why;
-		bool sent = tells(v->seen[i], v->result_id, &why);
+		bool sent = record_mentions(v->seen[i], v->result_id, &why);
 
 		json_array_append_new(seen,
 		    json_pack("{s:I, s:I, s:s, s:b, s:s}", "at", (json_int_t)q->at,
@@ -392,12 +398,13 @@ print_json(struct cmd_ctx *x, const struct job_view *v)
 	    v->wu->error_mask, "canonical_resultid",
 	    (json_int_t)v->wu->canonical_resultid, "assimilate",
 	    state_name(KIND_ASSIMILATE, v->wu->assimilate_state), "results",
-	    results_json(v), "decisions", seen);
+	    job_results_json(v), "decisions", seen);
 	if (v->decided != NULL)
 		json_object_set_new(o, "host",
 		    json_pack("{s:I, s:b, s:s}", "hostid",
 			(json_int_t)v->decided->rpc.hostid, "would_get",
-			verdict(v)[0] == '\0', "why", verdict(v)));
+			job_decisive_reason(v)[0] == '\0', "why",
+			job_decisive_reason(v)));
 	json_show(o);
 }
 
@@ -412,16 +419,16 @@ is_unsent(const struct job_view *v)
 
 static const struct opt job_options[] = {
 	{ "host", OPT_TEXT, offsetof(struct job_opts, host), "ID",
-	    "Would this host get it now, with idle CPUs?  If not, why not?" },
+	    "Shows whether this host would get the job now, with idle CPUs, and if not, why." },
 	{ "request", OPT_TEXT, offsetof(struct job_opts, request), "REQUEST.xml",
-	    "With --host: by this request, which tells its coprocessors, preferences and programs too." },
+	    "With --host: uses this request of the host, which also describes its coprocessors, preferences and programs." },
 	{ "at", OPT_TEXT, offsetof(struct job_opts, at), "TIME",
-	    "With --host: as if it were then: seconds since 1970, or 2026-11-20T23:40:57Z; without it, now." },
+	    "With --host: decides as of this time: seconds since 1970, or 2026-11-20T23:40:57Z; default: now." },
 	{ 0 },
 };
 
 static enum err
-explain_job(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+explain_job_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct job_opts *o = opts;
 	struct job_view v = { 0 };
@@ -431,19 +438,19 @@ explain_job(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	if (o->host != NULL && !text_i64(o->host, 1, INT64_MAX, &hostid))
 		return ctx_usage(x, "\"%.60s\" is not the id of a host", o->host);
 	if ((o->request != NULL || o->at != NULL) && o->host == NULL)
-		return ctx_usage(x, "--request and --at are for --host");
+		return ctx_usage(x, "--request and --at need --host");
 	TRY(ctx_db(x));
-	TRY(find(x, args[0], &v));
+	TRY(job_find(x, args[0], &v));
 	TRY(traces_of_job(x, v.result_id, &v.seen, &v.nseen));
 	if (hostid != 0 && !is_unsent(&v))
-		return ctx_nothing(
-		    x, "%s is not unsent, so no host gets it now", args[0]);
+		return ctx_not_found(
+		    x, "%s is not unsent, so no host would get it now", args[0]);
 	if (hostid != 0)
-		TRY(decide_for(x, hostid, o, &v));
+		TRY(decide_for_host(x, hostid, o, &v));
 	if (x->json)
-		print_json(x, &v);
+		job_print_json(x, &v);
 	else
-		print_view(x, &v);
+		job_print(x, &v);
 	return OK;
 }
 
@@ -451,9 +458,12 @@ const struct cmd cmd_explain_job = { .name = "explain job",
 	.args = "NAME",
 	.min_args = 1,
 	.max_args = 1,
-	.purpose = "where a job is, and why it is not elsewhere",
+	.purpose = "show where a job is, and why a host would not get it",
 	.about =
-	    "Tells of a workunit, or of a result and its workunit, the states, who has it, and the decisions that sent it or left it out, as far as they are kept on this machine. With --host it is decided, by the scheduler's rules and without writing, whether that host would get it.",
+	    "Shows the states of a workunit and its results, which hosts have them, and the\n"
+	    "decisions that sent them or left them out, as far as they are on record on this\n"
+	    "machine. With --host the scheduler's rules decide, without writing anything, whether\n"
+	    "that host would get the job.",
 	.opts = job_options,
 	.opts_size = sizeof(struct job_opts),
-	.run = explain_job };
+	.run = explain_job_run };

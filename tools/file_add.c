@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * locus file add: large files that hosts keep.  All are looked at before the first is
- * copied, so that a refusal leaves nothing behind; then each is copied and becomes a
- * file row and a file set of the same name in one transaction, or, with --set, all
- * together one file set.
+ * locus file add: adds large files that stay on hosts. All files are checked before the
+ * first one is copied, so that a refusal leaves nothing behind. Each file is then
+ * copied and becomes a file row and a file set of the same name in one transaction;
+ * with --set all files form one file set.
  */
 #include <string.h>
 #include <sys/stat.h>
 #include "lib/clock.h"
 #include "lib/crypt.h"
 #include "lib/fs.h"
+#include "lib/text.h"
 #include "proto/blob.h"
 #include "tools/catalog.h"
 #include "tools/human.h"
@@ -26,43 +27,35 @@ struct file_opts {
 #define FIELD(name) offsetof(struct file_opts, name)
 static const struct opt file_options[] = {
 	{ "app", OPT_TEXT, FIELD(app), "APP",
-	    "The app whose jobs use the files; needed." },
+	    "The app whose jobs use the files; required." },
 	{ "set", OPT_TEXT, FIELD(set), "NAME",
-	    "Workunits need all these files together, by the name of their set." },
+	    "Makes one set of the files: each workunit of the set needs all of them." },
 	{ "ranges", OPT_NUMBER, FIELD(ranges), "K",
-	    "The built-in generator makes K workunits of each file, or of the set." },
+	    "The built-in generator makes K workunits for each file, or for the set." },
 	{ "dry-run", OPT_FLAG, FIELD(dry_run), NULL,
-	    "Looks at everything and writes nothing." },
+	    "Checks everything, but writes nothing." },
 	{ 0 },
 };
 
-struct staged { /* one file on its way */
+struct staged { /* one file being added */
 	const char *path, *name, *to;
 	char md5[MD5_HEX];
 	int64_t nbytes;
-	bool known;   /* it is in the database with this content */
-	bool there;   /* it is in the download directory with this content */
-	bool has_set; /* of its own, or needs none */
+	bool known;   /* the database has it with this content */
+	bool there;   /* the download directory has it with this content */
+	bool has_set; /* it has a set of its own, or needs none */
 	int64_t id, appid;
-	int64_t empty; /* its own set, if that is there without files; else 0 */
+	int64_t empty; /* id of its own set if that exists without files; else 0 */
 	int32_t ranges;
 };
 
-struct tx_batch { /* the files of one set */
+struct staged_set { /* the set given by --set */
 	const char *name;
-	struct fileset *row; /* NULL: it is new */
-	bool empty;          /* it is there, and has no files */
+	struct fileset *row; /* NULL = new set */
+	bool empty;          /* it exists without files */
 	struct staged *files;
 	size_t n;
 };
-
-static const char *
-base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash == NULL ? path : slash + 1;
-}
 
 static enum err
 check_source(struct cmd_ctx *x, struct staged *s)
@@ -79,7 +72,7 @@ check_source(struct cmd_ctx *x, struct staged *s)
 	return e == OK ? md5_file(s->path, s->md5, &s->nbytes, x->f) : e;
 }
 
-/* A set of its own has a file's name, and no other one. */
+/* Checks the set of the file's own name: no other kind of set may have that name. */
 static enum err
 check_own_set(struct cmd_ctx *x, struct staged *s)
 {
@@ -92,13 +85,13 @@ check_own_set(struct cmd_ctx *x, struct staged *s)
 		return OK;
 	if (e == OK && !s->known)
 		return FAIL(x->f, E_BADREQ,
-		    "%s: a set of files has the name %s; give the file another one",
+		    "%s: a set of files has the name %s; give the file another name",
 		    s->path, s->name);
 	if (e != OK || s->has_set)
 		return e;
 	if (s->ranges > 0 && s->ranges != set->gen_parts)
 		return FAIL(x->f, E_BADREQ,
-		    "%s is known with %d ranges, and cannot get %d: its workunits are named after its parts; leave out --ranges, or add it under another name",
+		    "%s exists with %d ranges, which cannot become %d: its workunits are named after its parts; omit --ranges, or add the file under another name",
 		    s->name, set->gen_parts, s->ranges);
 	e = fileset_files(x->db, x->a, set->id, &members, &n, x->f);
 	s->empty = e == OK && n == 0 ? set->id : 0;
@@ -106,9 +99,10 @@ check_own_set(struct cmd_ctx *x, struct staged *s)
 	return e;
 }
 
-/* Is the name taken, in the database or on disk?  The same content is fine. */
+/* Checks whether the name is taken, in the database or on disk; the same content is
+ * fine. */
 static enum err
-check_taken(struct cmd_ctx *x, struct staged *s)
+check_file_taken(struct cmd_ctx *x, struct staged *s)
 {
 	char md5[MD5_HEX];
 	struct file *row;
@@ -122,7 +116,7 @@ check_taken(struct cmd_ctx *x, struct staged *s)
 	if (s->known &&
 	    (strcmp(row->md5sum, s->md5) != 0 || (int64_t)row->size != s->nbytes))
 		return FAIL(x->f, E_BADREQ,
-		    "%s: the project has a file %s with another content (md5 %s), and hosts may hold it; give this one another name",
+		    "%s: the project has a file %s with different content (md5 %s), and hosts may hold it; give this file another name",
 		    s->path, s->name, row->md5sum);
 	if (!fs_exists(s->to))
 		return OK;
@@ -132,13 +126,13 @@ check_taken(struct cmd_ctx *x, struct staged *s)
 	s->there = strcmp(md5, s->md5) == 0;
 	if (!s->there && !s->known)
 		return FAIL(x->f, E_BADREQ,
-		    "%s is there with another content and is no file of the database; remove it if it is not needed",
+		    "%s exists with different content and is not in the database; remove it if it is not needed",
 		    s->to);
 	return OK;
 }
 
 static enum err
-check_all(struct cmd_ctx *x, struct staged *s, size_t n)
+check_files(struct cmd_ctx *x, struct staged *s, size_t n)
 {
 	int64_t need = 0, room;
 	enum err e = OK;
@@ -152,7 +146,7 @@ check_all(struct cmd_ctx *x, struct staged *s, size_t n)
 		e = check_source(x, &s[i]);
 		if (e == OK) {
 			s[i].to = download_path(x->a, x->cf, s[i].name);
-			e = check_taken(x, &s[i]);
+			e = check_file_taken(x, &s[i]);
 		}
 		if (e == OK)
 			e = check_own_set(x, &s[i]);
@@ -160,16 +154,16 @@ check_all(struct cmd_ctx *x, struct staged *s, size_t n)
 	}
 	room = fs_free_bytes(x->cf->download_dir);
 	if (e == OK && room >= 0 && need > room)
-		return FAIL(x->f, E_SYS, "%s has room for %s, the files need %s",
+		return FAIL(x->f, E_SYS, "%s has %s free, but the files need %s",
 		    x->cf->download_dir, human_bytes(x->a, (double)room),
 		    human_bytes(x->a, (double)need));
 	return e;
 }
 
-/* The file and beside it NAME.md5, as the tools of BOINC projects know it
+/* Copies the file and writes NAME.md5 beside it, as the tools of BOINC projects expect
  * (protocol.md 5.4). */
 static enum err
-copy(struct cmd_ctx *x, const struct staged *s)
+copy_file(struct cmd_ctx *x, const struct staged *s)
 {
 	const char *text = arena_printf(
 	    x->a, "%s %lld\n", s->md5, (long long)s->nbytes);
@@ -186,7 +180,7 @@ copy(struct cmd_ctx *x, const struct staged *s)
 		if (e == OK && strcmp(md5, s->md5) != 0) {
 			fs_unlink(s->to, NULL);
 			return FAIL(x->f, E_BADREQ,
-			    "%s has changed while it was copied", s->path);
+			    "%s changed while it was being copied", s->path);
 		}
 	}
 	if (e == OK)
@@ -196,7 +190,7 @@ copy(struct cmd_ctx *x, const struct staged *s)
 }
 
 static enum err
-insert(struct cmd_ctx *x, void *arg)
+insert_file(struct cmd_ctx *x, void *arg)
 {
 	struct staged *s = arg;
 	struct file file = { .name = arena_strdup(x->a, s->name),
@@ -218,26 +212,25 @@ insert(struct cmd_ctx *x, void *arg)
 }
 
 static enum err
-add(struct cmd_ctx *x, struct staged *s)
+add_large_file(struct cmd_ctx *x, struct staged *s)
 {
 	const char *size = human_bytes(x->a, (double)s->nbytes);
 	enum err e = OK;
 
 	if (!s->known || !s->there)
-		e = copy(x, s);
+		e = copy_file(x, s);
 	if (e != OK)
 		return e;
 	if (s->known && s->has_set) {
-		ctx_said(x, s->there ? "known" : "restored", "%s (%s, md5 %s)", s->name,
-		    size, s->md5);
+		ctx_progress(x, s->there ? "known" : "restored", "%s (%s, md5 %s)",
+		    s->name, size, s->md5);
 		return OK;
 	}
-	e = tools_transaction(x, insert, s);
+	e = tools_transaction(x, insert_file, s);
 	if (e == E_RACE)
-		return FAIL(
-		    x->f, E_RACE, "%s was added by somebody else just now", s->name);
+		return FAIL(x->f, E_RACE, "somebody else has just added %s", s->name);
 	if (e == OK)
-		ctx_said(x, s->empty != 0 ? "filled" : "added", "%s (%s, md5 %s)",
+		ctx_progress(x, s->empty != 0 ? "filled" : "added", "%s (%s, md5 %s)",
 		    s->name, size, s->md5);
 	return e;
 }
@@ -245,7 +238,7 @@ add(struct cmd_ctx *x, struct staged *s)
 /* --- a set of several --- */
 
 static bool
-has_file(const struct tx_batch *t, const char *name)
+has_file(const struct staged_set *t, const char *name)
 {
 	bool any = false;
 
@@ -254,9 +247,10 @@ has_file(const struct tx_batch *t, const char *name)
 	return any;
 }
 
-/* A set stays as it is for ever, as its workunits need these files and no others. */
+/* An existing set never changes, as its workunits need exactly these files: accepts
+ * only the same files. */
 static enum err
-check_same(struct cmd_ctx *x, struct tx_batch *t, int64_t appid)
+check_same(struct cmd_ctx *x, struct staged_set *t, int64_t appid)
 {
 	struct row_member *members;
 	size_t n;
@@ -271,17 +265,17 @@ check_same(struct cmd_ctx *x, struct tx_batch *t, int64_t appid)
 	if (same && (n == t->n || n == 0) && t->files[0].ranges > 0 &&
 	    t->files[0].ranges != t->row->gen_parts)
 		return FAIL(x->f, E_BADREQ,
-		    "set %s is known with %d ranges, and cannot get %d: leave out --ranges, or give this one another name",
+		    "set %s exists with %d ranges, which cannot become %d: omit --ranges, or give this set another name",
 		    t->name, t->row->gen_parts, t->files[0].ranges);
 	if (same && (n == t->n || n == 0))
 		return OK;
 	return FAIL(x->f, E_BADREQ,
-	    "there is a set %s of other files or of another app; give this one another name",
+	    "there is a set %s of other files or of another app; give this set another name",
 	    t->name);
 }
 
 static enum err
-check_set(struct cmd_ctx *x, struct tx_batch *t, int64_t appid)
+check_set(struct cmd_ctx *x, struct staged_set *t, int64_t appid)
 {
 	struct file *file;
 	enum err e = fileset_name_check(t->name, x->f);
@@ -302,7 +296,7 @@ check_set(struct cmd_ctx *x, struct tx_batch *t, int64_t appid)
 static enum err
 insert_set(struct cmd_ctx *x, void *arg)
 {
-	const struct tx_batch *t = arg;
+	const struct staged_set *t = arg;
 	struct fileset set = { .name = arena_strdup(x->a, t->name),
 		.appid = t->files[0].appid,
 		.gen_parts = t->files[0].ranges,
@@ -316,32 +310,33 @@ insert_set(struct cmd_ctx *x, void *arg)
 }
 
 static enum err
-add_set(struct cmd_ctx *x, struct tx_batch *t)
+add_set(struct cmd_ctx *x, struct staged_set *t)
 {
 	enum err e;
 
 	if (t->row != NULL && !t->empty) {
-		ctx_said(x, "known", "set %s", t->name);
+		ctx_progress(x, "known", "set %s", t->name);
 		return OK;
 	}
 	e = tools_transaction(x, insert_set, t);
 	if (e == E_RACE)
-		return FAIL(x->f, E_RACE, "set %s was added by somebody else just now",
-		    t->name);
+		return FAIL(
+		    x->f, E_RACE, "somebody else has just added set %s", t->name);
 	if (e == OK)
-		ctx_said(x, t->empty ? "filled" : "added", "set %s (%zu files)",
+		ctx_progress(x, t->empty ? "filled" : "added", "set %s (%zu files)",
 		    t->name, t->n);
 	return e;
 }
 
 static enum err
-check_app(struct cmd_ctx *x, const struct file_opts *o, const struct app **app)
+check_file_app(struct cmd_ctx *x, const struct file_opts *o, const struct app **app)
 {
 	struct catalog *c;
 	enum err e;
 
 	if (o->app == NULL)
-		return ctx_usage(x, "--app APP is needed: whose jobs use the files");
+		return ctx_usage(
+		    x, "--app APP is required: the app whose jobs use the files");
 	if (o->ranges > RANGES_MOST)
 		return ctx_usage(x, "--ranges: at most %d", RANGES_MOST);
 	e = tools_catalog(x, &c);
@@ -349,22 +344,22 @@ check_app(struct cmd_ctx *x, const struct file_opts *o, const struct app **app)
 		e = tools_app(x, c, o->app, app);
 	if (e == OK && (*app)->locality_scheduling == 0)
 		return FAIL(x->f, E_BADREQ,
-		    "app %s was made with --no-locality: it has no large files",
+		    "app %s was created with --no-locality: it has no large files",
 		    o->app);
 	return e;
 }
 
 static void
-say_dry(struct cmd_ctx *x, const struct tx_batch *t)
+report_dry_run(struct cmd_ctx *x, const struct staged_set *t)
 {
 	for (size_t i = 0; i < t->n; i++)
-		ctx_said(x,
+		ctx_progress(x,
 		    t->files[i].empty != 0 ? "would fill" :
 		    t->files[i].known      ? "known" :
 					     "would add",
 		    "%s", t->files[i].name);
 	if (t->name != NULL)
-		ctx_said(x,
+		ctx_progress(x,
 		    t->empty       ? "would fill" :
 		    t->row != NULL ? "known" :
 				     "would add",
@@ -376,27 +371,27 @@ file_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct file_opts *o = opts;
 	struct staged *s = NEWN(x->a, struct staged, n);
-	struct tx_batch t = { .name = o->set, .files = s, .n = n };
+	struct staged_set t = { .name = o->set, .files = s, .n = n };
 	const struct app *app;
 
-	TRY(check_app(x, o, &app));
+	TRY(check_file_app(x, o, &app));
 	for (size_t i = 0; i < n; i++)
 		s[i] = (struct staged){ .path = args[i],
-			.name = base_name(args[i]),
+			.name = text_base_name(args[i]),
 			.appid = app->id,
 			.has_set = o->set != NULL,
 			.ranges = (int32_t)o->ranges };
 	if (o->set != NULL && n > SET_MOST)
 		return ctx_usage(x, "--set: at most %d files", SET_MOST);
-	TRY(check_all(x, s, n));
+	TRY(check_files(x, s, n));
 	if (o->set != NULL)
 		TRY(check_set(x, &t, app->id));
 	if (o->dry_run) {
-		say_dry(x, &t);
+		report_dry_run(x, &t);
 		return OK;
 	}
 	for (size_t i = 0; i < n; i++)
-		TRY(add(x, &s[i]));
+		TRY(add_large_file(x, &s[i]));
 	if (o->set != NULL)
 		TRY(add_set(x, &t));
 	return ctx_reread(x);
@@ -406,17 +401,17 @@ const struct cmd cmd_file_add = { .name = "file add",
 	.args = "PATH ...",
 	.min_args = 1,
 	.max_args = -1,
-	.purpose = "add large files that hosts keep",
+	.purpose = "add large files that stay on hosts",
 	.about =
-	    "Copies the files to the download directory and makes them known.  A file is known\n"
-	    "by its name for ever: a changed content under the same name is refused, the same\n"
-	    "content again is fine.  No name may have \"__\" in it, as that ends the file's name\n"
-	    "in the name of a workunit.  If one file is refused, none is written.\n"
-	    "With --set the files are one set: a workunit of it needs them all, and is named\n"
-	    "SET__*.  A file may be in any number of sets, so a file that is known already may\n"
-	    "be named again.  A set stays as it is; its name is neither that of a file nor of\n"
-	    "another set.  Only one that has lost all its files, as fsck tells, is filled with\n"
-	    "those that are named, and keeps its ranges: name those that its workunits need.",
+	    "Copies the files to the download directory and registers them. A file's name stands\n"
+	    "for its content for ever: different content under the same name is refused, the same\n"
+	    "content again is fine. No name may contain \"__\", which ends the file's name in the\n"
+	    "name of a workunit. If one file is refused, none is written. With --set the files\n"
+	    "form one set: each of its workunits needs them all and is named SET__*. A file may\n"
+	    "be in any number of sets, so a registered file may be named again. A set never\n"
+	    "changes, and its name must not be that of a file or of another set. Only a set that\n"
+	    "has lost all its files, as reported by fsck, is filled again with the named files\n"
+	    "and keeps its ranges: name the files that its workunits need.",
 	.opts = file_options,
 	.opts_size = sizeof(struct file_opts),
 	.run = file_add_run };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* locus file list: the large files, their states and how far their work is. */
+/* locus file list: the large files, their states and the progress of their work. */
 #include <stdio.h>
 #include <stdlib.h>
 #include "db/trigger_rows.h"
@@ -55,9 +55,10 @@ char *
 demand_text(struct arena *a, const struct row_demand *d, int64_t now)
 {
 	if (d->asked == 0)
-		return arena_strdup(a, "no host asked for work to be made");
+		return arena_strdup(
+		    a, "no host has requested work that had to be made");
 	return arena_printf(a,
-	    "%lld requests for work to be made, the last %s ago; %lld waits got some",
+	    "%lld requests for work that had to be made, the last %s ago; %lld waits were met",
 	    (long long)d->asked, human_span(a, now - d->last), (long long)d->met);
 }
 
@@ -102,7 +103,7 @@ file_view_json(const struct file_view *v)
 }
 
 static void
-put_row(struct cmd_ctx *x, struct table *t, const struct file_view *v)
+put_file_row(struct cmd_ctx *x, struct table *t, const struct file_view *v)
 {
 	const char *back = file_view_held_back(v);
 
@@ -122,7 +123,7 @@ put_row(struct cmd_ctx *x, struct table *t, const struct file_view *v)
 }
 
 static void
-print_table(struct cmd_ctx *x, const struct file_view *v, size_t n)
+print_file_table(struct cmd_ctx *x, const struct file_view *v, size_t n)
 {
 	static const char *const heads[] = { "NAME", "FILES", "SIZE", "APP", "STATE",
 		"UNSENT", "IN PROGRESS", "DONE", "FAILED", "HOLDERS", "DEMAND",
@@ -132,12 +133,12 @@ print_table(struct cmd_ctx *x, const struct file_view *v, size_t n)
 	for (size_t i = 0; i < N(heads); i++)
 		table_put(&t, heads[i]);
 	for (size_t i = 0; i < n; i++)
-		put_row(x, &t, &v[i]);
+		put_file_row(x, &t, &v[i]);
 	table_print(&t);
 }
 
 static void
-print_json(const struct file_view *v, size_t n)
+print_files_json(const struct file_view *v, size_t n)
 {
 	json_t *list = json_array();
 
@@ -147,16 +148,16 @@ print_json(const struct file_view *v, size_t n)
 }
 
 static int
-by_id(const void *key, const void *item)
+tally_compare_id(const void *key, const void *item)
 {
 	int64_t id = *(const int64_t *)key, at = ((const struct row_tally *)item)->id;
 
 	return (id > at) - (id < at);
 }
 
-/* What the ledger says of each file; sums are by id. */
+/* Copies the ledger's sums, sorted by id, to their files. */
 static void
-add_sent(struct file_view *v, size_t n, const struct row_ledger *sums, size_t nsums)
+join_ledger(struct file_view *v, size_t n, const struct row_ledger *sums, size_t nsums)
 {
 	for (size_t i = 0; i < n; i++)
 		for (size_t lo = 0, hi = nsums; lo < hi;) {
@@ -174,7 +175,7 @@ add_sent(struct file_view *v, size_t n, const struct row_ledger *sums, size_t ns
 }
 
 static enum err
-list_run(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
+file_list_run(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
 {
 	struct row_file_info *info = NULL;
 	struct row_tally *tallies = NULL;
@@ -202,27 +203,27 @@ list_run(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
 		v[i] = file_view_of(x, &info[i],
 		    ntallies == 0 ? NULL :
 				    bsearch(&info[i].id, tallies, ntallies,
-					sizeof(struct row_tally), by_id),
+					sizeof(struct row_tally), tally_compare_id),
 		    trigger_in(no_work, nno_work, info[i].name));
-	add_sent(v, n, sums, nsums);
+	join_ledger(v, n, sums, nsums);
 	if (x->json)
-		print_json(v, n);
+		print_files_json(v, n);
 	else if (n > 0)
-		print_table(x, v, n);
+		print_file_table(x, v, n);
 	else
-		return ctx_nothing(
-		    x, "the project has no large files; locus file add stages some");
+		return ctx_not_found(
+		    x, "the project has no large files; locus file add adds some");
 	return OK;
 }
 
 const struct cmd cmd_file_list = { .name = "file list",
 	.args = "",
-	.purpose = "the large files, their states and their work",
+	.purpose = "list the large files, their states and their work",
 	.about =
-	    "One line per file or set of files: how many files it has, their size, its app,\n"
-	    "how many of its results are unsent, in progress, done and failed, how many hosts\n"
-	    "hold all of it, how often a host asked for work of it that was still to be made,\n"
-	    "and how many of its parts are made.  States: ADVERTISED (it has unsent results),\n"
-	    "DRAINING (none now, more may be made), EXHAUSTED (no more will be made), DEAD (and\n"
-	    "no workunit is open).",
-	.run = list_run };
+	    "Prints one line per file or set of files: the number of its files, their size, the\n"
+	    "app, how many results are unsent, in progress, done and failed, how many hosts hold\n"
+	    "the whole set, how often a host requested work that had to be made first, and how\n"
+	    "many of its parts have been made. States: ADVERTISED (it has unsent results),\n"
+	    "DRAINING (none now, more may be made), EXHAUSTED (no more will be made), DEAD\n"
+	    "(exhausted, and no workunit is open).",
+	.run = file_list_run };

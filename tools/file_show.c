@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* locus file show: one large file or set of them, with its workunits, triggers and
+/* locus file show: one large file or set of files, with its workunits, triggers and
  * holders. */
 #include <stdio.h>
 #include <string.h>
@@ -16,20 +16,21 @@
 #include "tools/table.h"
 #include "lib/banned.h"
 
-struct show {
+struct file_detail {
 	struct file_view v;
 	struct row_wu_counts wus;
 	struct drain left;
 	struct file **files;
-	struct row_text **sets; /* by file: names of all that it is in */
+	struct row_text *
+	    *sets; /* for each file, the names of all sets that contain it */
 	size_t *nsets;
-	struct row_holder *holders; /* of all files */
+	struct row_holder *holders; /* hosts that hold all files */
 	size_t nfiles, nholders;
 	bool trigger[TRIGGER__MAX];
 };
 
 static enum err
-load_files(struct cmd_ctx *x, struct show *s)
+detail_load_files(struct cmd_ctx *x, struct file_detail *s)
 {
 	struct row_member *members;
 	enum err e = fileset_files(
@@ -52,9 +53,11 @@ load_files(struct cmd_ctx *x, struct show *s)
 	    .fileset_id = s->v.info.id);
 }
 
-/* No set has the name; a file may have it that is in sets of other names. */
+/*
+ * Explains that no set has the name; a file of that name may be in sets of other names.
+ */
 static enum err
-no_set(struct cmd_ctx *x, const char *name)
+explain_missing_set(struct cmd_ctx *x, const char *name)
 {
 	const char *names = "";
 	struct row_text *sets = NULL;
@@ -66,18 +69,18 @@ no_set(struct cmd_ctx *x, const char *name)
 		e = db_query(
 		    x->db, x->a, x->f, &sets, &n, SETS_OF_FILE, .file_id = file->id);
 	else if (e == E_NOTFOUND)
-		return ctx_nothing(
+		return ctx_not_found(
 		    x, "there is no file %s; locus file list lists them", name);
 	if (e != OK)
 		return e;
 	for (size_t i = 0; i < n; i++)
 		names = arena_printf(x->a, "%s %s", names, sets[i].s);
-	return ctx_nothing(x, "file %s has no set of its own; it is in:%s", name,
+	return ctx_not_found(x, "file %s has no set of its own; it is in:%s", name,
 	    n == 0 ? " none" : names);
 }
 
 static enum err
-load_ledger(struct cmd_ctx *x, struct show *s)
+detail_load_ledger(struct cmd_ctx *x, struct file_detail *s)
 {
 	struct row_file_left *left;
 	size_t n;
@@ -93,7 +96,7 @@ load_ledger(struct cmd_ctx *x, struct show *s)
 }
 
 static enum err
-load(struct cmd_ctx *x, const char *name, struct show *s)
+detail_load(struct cmd_ctx *x, const char *name, struct file_detail *s)
 {
 	const struct triggers all = triggers_of(x->cf, x->db, NULL);
 	struct row_file_info *row = NULL;
@@ -102,7 +105,7 @@ load(struct cmd_ctx *x, const char *name, struct show *s)
 	enum err e = db_row(x->db, x->a, x->f, &row, FILE_INFO_BY_NAME, .name = name);
 
 	if (e == E_NOTFOUND)
-		return no_set(x, name);
+		return explain_missing_set(x, name);
 	if (e != OK)
 		return e;
 	int64_t id = row->id;
@@ -120,12 +123,12 @@ load(struct cmd_ctx *x, const char *name, struct show *s)
 	s->v = file_view_of(x, row, tally, s->trigger[TRIGGER_NO_WORK_AVAILABLE]);
 	s->wus = *wus;
 	if (e == OK)
-		e = load_ledger(x, s);
-	return e == OK ? load_files(x, s) : e;
+		e = detail_load_ledger(x, s);
+	return e == OK ? detail_load_files(x, s) : e;
 }
 
 static void
-print_other_sets(const struct show *s, size_t i)
+print_other_sets(const struct file_detail *s, size_t i)
 {
 	const char *before = "            also in ";
 
@@ -138,7 +141,7 @@ print_other_sets(const struct show *s, size_t i)
 }
 
 static void
-print_files(struct cmd_ctx *x, const struct show *s)
+print_set_files(struct cmd_ctx *x, const struct file_detail *s)
 {
 	for (size_t i = 0; i < s->nfiles; i++) {
 		const struct file *f = s->files[i];
@@ -146,13 +149,13 @@ print_files(struct cmd_ctx *x, const struct show *s)
 
 		printf("file        %s: %s (%.0f bytes), md5 %s\n            %s%s\n",
 		    f->name, human_bytes(x->a, f->size), f->size, f->md5sum, path,
-		    fs_exists(path) ? "" : " IS NOT THERE");
+		    fs_exists(path) ? "" : " IS MISSING");
 		print_other_sets(s, i);
 	}
 }
 
 static void
-print_holders(struct cmd_ctx *x, const struct show *s)
+print_holders(struct cmd_ctx *x, const struct file_detail *s)
 {
 	struct table t = table_new(x->a, "rll");
 	char since[21];
@@ -167,7 +170,7 @@ print_holders(struct cmd_ctx *x, const struct show *s)
 }
 
 static void
-print_show(struct cmd_ctx *x, const struct show *s)
+file_detail_print(struct cmd_ctx *x, const struct file_detail *s)
 {
 	const struct file_view *v = &s->v;
 	const char *back = file_view_held_back(v), *parts = file_view_parts(x->a, v);
@@ -176,7 +179,7 @@ print_show(struct cmd_ctx *x, const struct show *s)
 
 	printf("%s of %s is %s%s%s\n", v->info.name, v->info.app,
 	    file_state_name(v->state), back[0] == '\0' ? "" : " and ", back);
-	print_files(x, s);
+	print_set_files(x, s);
 	if (parts[0] != '\0')
 		printf("work made   %s workunits\n", parts);
 	printf(
@@ -203,7 +206,7 @@ print_show(struct cmd_ctx *x, const struct show *s)
 }
 
 static void
-print_json(struct cmd_ctx *x, const struct show *s)
+file_detail_json(struct cmd_ctx *x, const struct file_detail *s)
 {
 	json_t *root = file_view_json(&s->v), *files = json_array();
 	json_t *triggers = json_object(), *hosts = json_array();
@@ -243,20 +246,20 @@ print_json(struct cmd_ctx *x, const struct show *s)
 }
 
 static enum err
-show_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+file_show_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
-	struct show s = { 0 };
+	struct file_detail s = { 0 };
 	enum err e = ctx_db(x);
 
 	(void)opts, (void)n;
 	if (e == OK)
-		e = load(x, args[0], &s);
+		e = detail_load(x, args[0], &s);
 	if (e != OK)
 		return e;
 	if (x->json)
-		print_json(x, &s);
+		file_detail_json(x, &s);
 	else
-		print_show(x, &s);
+		file_detail_print(x, &s);
 	return OK;
 }
 
@@ -264,10 +267,9 @@ const struct cmd cmd_file_show = { .name = "file show",
 	.args = "NAME",
 	.min_args = 1,
 	.max_args = 1,
-	.purpose = "one large file: its work, triggers and holders",
+	.purpose = "show a large file: its work, triggers and holders",
 	.about =
-	    "Tells of one large file what locus file list does, its checksum and place, its\n"
-	    "workunits, its triggers, and the hosts that hold it, a thousand at most.  Of a\n"
-	    "set of files the same, of each file in which other sets it is, and the hosts that\n"
-	    "hold all of them.",
-	.run = show_run };
+	    "Shows what locus file list shows, and the file's checksum and path, its workunits,\n"
+	    "its triggers, and the hosts that hold it, at most a thousand. For a set of files it\n"
+	    "also shows which other sets contain each file, and the hosts that hold all of them.",
+	.run = file_show_run };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * locus fsck: does the project's database agree with itself, with the files on disk and
- * with the trigger directories?
+ * locus fsck: checks the project's database for consistency with itself, with the files
+ * on disk and with the triggers.
  */
 #include "tools/fsck.h"
 #include "tools/probe.h"
@@ -18,15 +18,15 @@ struct fsck_opts {
 
 static const struct opt fsck_options[] = {
 	{ "repair", OPT_FLAG, offsetof(struct fsck_opts, repair), NULL,
-	    "Also does what is safe: removes rows and triggers of what does not exist, makes stale claims triggers again, sets copies of other columns again." },
+	    "Also makes the safe repairs: removes rows and triggers of things that do not exist, turns stale claims back into triggers, restores columns that are copies of others." },
 	{ "deep", OPT_FLAG, offsetof(struct fsck_opts, deep), NULL,
-	    "Also reads every large file and compares its MD5." },
+	    "Also reads every large file and checks its MD5." },
 	{ 0 },
 };
 
-/* A request that goes the way of a host's. */
+/* Sends a request along the path that a host's request takes. */
 static enum err
-serving(struct fsck *k)
+fsck_serving(struct fsck *k)
 {
 	struct probe p;
 
@@ -40,7 +40,7 @@ serving(struct fsck *k)
 }
 
 static void
-is_stuck(void *arg, enum fsck_code code, const char *name, const char *more)
+fsck_stuck_found(void *arg, enum fsck_code code, const char *name, const char *more)
 {
 	fsck_found(arg, code, name, more, false);
 }
@@ -48,14 +48,14 @@ is_stuck(void *arg, enum fsck_code code, const char *name, const char *more)
 static enum err
 fsck_stuck(struct fsck *k)
 {
-	return stuck_look(
-	    k->x, STUCK_ALL, true, &(const struct stuck_listener){ is_stuck, k });
+	return stuck_find(k->x, STUCK_ALL, true,
+	    &(const struct stuck_listener){ fsck_stuck_found, k });
 }
 
 static enum err
 fsck_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
-	static enum err (*const parts[])(struct fsck *) = { serving, fsck_rows,
+	static enum err (*const parts[])(struct fsck *) = { fsck_serving, fsck_rows,
 		fsck_stuck, fsck_classes, fsck_files, fsck_downloads, fsck_uploads,
 		fsck_triggers };
 	const struct fsck_opts *o = opts;
@@ -78,23 +78,22 @@ fsck_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	if (e != OK)
 		json_decref(k.findings);
 	else
-		fsck_told(&k, s);
+		fsck_report(&k, s);
 	x->status = e == OK && s.errors > 0 ? 1 : 0;
 	return e;
 }
 
 const struct cmd cmd_fsck = { .name = "fsck",
 	.args = "",
-	.purpose =
-	    "look for what cannot be: impossible states, orphans, stale triggers",
+	.purpose = "check for impossible states, orphans and stale triggers",
 	.about =
-	    "Compares the database with itself, with the files on disk and with the trigger\n"
-	    "directories, while the project runs or not, and names what never gets on: workunits\n"
-	    "that lack results, names that no work can have, work that no host may get; an active\n"
-	    "host is one by locality_active_host_days.  One line per finding: CODE what and\n"
-	    "where; cure.  Changes nothing without --repair.  Reads every table, slice by\n"
-	    "slice.  Warnings do not count.  Exit status 0: clean, 1: findings that were not\n"
-	    "repaired, 69: no database.",
+	    "Checks the database for consistency with itself, with the files on disk and with the\n"
+	    "triggers, whether the project runs or not, and names what never makes progress:\n"
+	    "workunits that lack results, names that no work can have, work that no host may get.\n"
+	    "An active host is one by locality_active_host_days. Prints one line per finding:\n"
+	    "CODE what and where; cure. Changes nothing without --repair. Reads every table,\n"
+	    "slice by slice. Warnings do not count. Exit status 0: clean, 1: findings that were\n"
+	    "not repaired, 69: no database.",
 	.opts = fsck_options,
 	.opts_size = sizeof(struct fsck_opts),
 	.run = fsck_run };

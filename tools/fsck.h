@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside of locus fsck: the checks (fsck_checks.def), what they find, and who looks. */
+/* Internals of locus fsck: the checks (fsck_checks.def), their findings, and the
+ * functions that run them. */
 #ifndef TOOLS_FSCK_H
 #define TOOLS_FSCK_H
 
@@ -18,18 +19,18 @@ enum fsck_code {
 
 struct fsck {
 	struct cmd_ctx *x;
-	struct arena round; /* one slice or directory */
+	struct arena round; /* memory of one slice or directory */
 	int64_t now;
 	bool repair, deep;
-	bool running;             /* the project's supervisor */
-	int64_t found[FSCK__MAX]; /* those that are left as they are */
+	bool running;             /* the project's supervisor runs */
+	int64_t found[FSCK__MAX]; /* findings that were not repaired */
 	int64_t repaired, listed[FSCK__MAX];
-	json_t *findings; /* with -o json */
+	json_t *findings; /* with -o json, else NULL */
 };
 
 /*
- * Tells of one finding: "CODE noun name: text (more); cure".  repaired: what was wrong
- * is right now.  more may be "".
+ * Reports one finding: "CODE noun name: text (more); cure". repaired: it has been put
+ * right. more may be "".
  */
 void fsck_found(
     struct fsck *, enum fsck_code, const char *name, const char *more, bool repaired);
@@ -40,31 +41,32 @@ struct fsck_words {
 };
 const struct fsck_words *fsck_words(enum fsck_code);
 
-/* All that was found and is left as it is. */
+/* Number of findings that were not repaired. */
 struct fsck_sum {
 	int64_t errors, warnings;
 };
 struct fsck_sum fsck_sum(const struct fsck *);
-/* The last words, or with -o json all of them. */
-void fsck_told(struct fsck *, struct fsck_sum);
+/* Prints the summary, or with -o json the whole report. */
+void fsck_report(struct fsck *, struct fsck_sum);
 
 /* --- fsck_rows.c --- */
 enum err fsck_rows(struct fsck *);
 /* --- fsck_classes.c: versions, and plan_class_spec.xml --- */
 enum err fsck_classes(struct fsck *);
 /* --- fsck_files.c --- */
-enum err fsck_files(struct fsck *);   /* rows of large files, and their files */
-enum err fsck_uploads(struct fsck *); /* files, and the results that they are of */
-/* --- fsck_strangers.c: files in the download directory that nobody knows --- */
+enum err fsck_files(struct fsck *); /* rows of large files, and the files on disk */
+enum err fsck_uploads(
+    struct fsck *); /* uploaded files, and the results that they belong to */
+/* --- fsck_strangers.c: unknown files in the download directory --- */
 enum err fsck_downloads(struct fsck *);
 /* --- fsck_triggers.c --- */
 enum err fsck_triggers(struct fsck *);
 
 /* --- fsck_tree.c --- */
 /*
- * Calls visit() for every file below root, by its directory's fan-out: the directory
- * itself and those one level deeper.  Files that others are writing (".tmp-...") are
- * left out; a directory that is not there has none.
+ * Calls visit() for every file below root: in root itself and in the directories one
+ * level deeper (the fan-out). Skips files that are being written (".tmp-..."); a
+ * missing root has no files.
  */
 enum err fsck_tree(struct fsck *, const char *root,
     enum err (*visit)(struct fsck *, void *arg, const char *path, const char *name),

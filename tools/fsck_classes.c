@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Versions whose plan class is not to be had are never sent, and nothing else says so.
+/*
+ * Versions with an unusable plan class are never sent, and nothing else reports that.
  */
 #include <string.h>
 #include "proto/plan_class.h"
@@ -7,7 +8,7 @@
 #include "tools/fsck.h"
 #include "lib/banned.h"
 
-/* Classes that are out; a file that is not XML is one finding. */
+/* Reports unusable classes; a file that is not XML is one finding. */
 static void
 spec_findings(struct fsck *k, const char *path, struct plan_classes **all)
 {

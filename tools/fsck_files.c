@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Large files as their rows say, and uploads with the results that they are of. */
+/* Checks the large files against their rows, and the uploads against their results. */
 #include <string.h>
 #include "db/entity.h"
 #include "db/stmts.h"
 #include "lib/crypt.h"
 #include "lib/fs.h"
+#include "lib/text.h"
 #include "proto/blob.h"
 #include "tools/fsck.h"
 #include "lib/banned.h"
@@ -12,7 +13,7 @@
 enum { FILES_AT_ONCE = 1000, DAY_S = 86400 };
 
 static enum err
-look_at_file(struct fsck *k, const struct file *file)
+check_large_file(struct fsck *k, const struct file *file)
 {
 	struct arena *a = &k->round;
 	const char *path = download_path(a, k->x->cf, file->name);
@@ -59,23 +60,16 @@ fsck_files(struct fsck *k)
 		    .after = last, .max = FILES_AT_ONCE);
 		for (size_t i = 0; e == OK && i < n; i++) {
 			last = files[i].id;
-			e = look_at_file(k, &files[i]);
+			e = check_large_file(k, &files[i]);
 		}
 	}
 	return e;
 }
 
-static bool
-ends_with(const char *s, const char *end)
-{
-	size_t n = strlen(s), m = strlen(end);
-
-	return n >= m && strcmp(s + n - m, end) == 0;
-}
-
-/* The result of an output file is what stands before the last "_r" of its name. */
+/* The name of an output file is the result's name followed by "_r..."; returns the
+ * result's name, or NULL. */
 static char *
-result_of(struct arena *a, const char *name)
+result_name_of(struct arena *a, const char *name)
 {
 	char *copy = arena_strdup(a, name), *cut = NULL;
 
@@ -87,11 +81,11 @@ result_of(struct arena *a, const char *name)
 }
 
 /*
- * One look-up per file, by key.  A file that went meanwhile is none: results are purged
- * after their files.
+ * Looks the result up by key. A file that has vanished meanwhile is not a finding:
+ * results are purged after their files.
  */
 static enum err
-look_at_upload(struct fsck *k, void *arg, const char *path, const char *name)
+check_upload(struct fsck *k, void *arg, const char *path, const char *name)
 {
 	struct arena *a = &k->round;
 	struct result *r;
@@ -100,12 +94,12 @@ look_at_upload(struct fsck *k, void *arg, const char *path, const char *name)
 
 	(void)arg;
 	arena_reset(a);
-	if (ends_with(name, ".part")) {
+	if (text_ends_with(name, ".part")) {
 		if (fs_mtime(path) < k->now - DAY_S && fs_exists(path))
 			fsck_found(k, FSCK_UPLOAD_PART, name, path, false);
 		return OK;
 	}
-	result = result_of(a, name);
+	result = result_name_of(a, name);
 	e = E_NOTFOUND;
 	if (result != NULL && strcmp(path, upload_path(a, k->x->cf, name)) == 0)
 		e = result_by_name(k->x->db, a, result, &r, k->x->f);
@@ -117,5 +111,5 @@ look_at_upload(struct fsck *k, void *arg, const char *path, const char *name)
 enum err
 fsck_uploads(struct fsck *k)
 {
-	return fsck_tree(k, k->x->cf->upload_dir, look_at_upload, NULL);
+	return fsck_tree(k, k->x->cf->upload_dir, check_upload, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What locus fsck tells: each finding, and at the end how many there are. */
+/* Output of locus fsck: each finding, and the number of findings at the end. */
 #include "tools/fsck.h"
 
 #include <stdio.h>
@@ -66,7 +66,7 @@ fsck_sum(const struct fsck *k)
 }
 
 static void
-print_sum(const struct fsck *k, struct fsck_sum s)
+fsck_print_sum(const struct fsck *k, struct fsck_sum s)
 {
 	for (size_t i = 0; i < FSCK__MAX; i++)
 		if (k->listed[i] > LISTED_MOST)
@@ -78,7 +78,7 @@ print_sum(const struct fsck *k, struct fsck_sum s)
 }
 
 static void
-print_json(struct fsck *k, struct fsck_sum s)
+fsck_print_json(struct fsck *k, struct fsck_sum s)
 {
 	json_t *root = json_pack("{s:b, s:i, s:I, s:I, s:I, s:o}", "clean",
 	    s.errors == 0, "checks", (int)FSCK__MAX, "errors", (json_int_t)s.errors,
@@ -89,10 +89,10 @@ print_json(struct fsck *k, struct fsck_sum s)
 }
 
 void
-fsck_told(struct fsck *k, struct fsck_sum s)
+fsck_report(struct fsck *k, struct fsck_sum s)
 {
 	if (k->findings != NULL)
-		print_json(k, s);
+		fsck_print_json(k, s);
 	else
-		print_sum(k, s);
+		fsck_print_sum(k, s);
 }

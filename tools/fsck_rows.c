@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks of rows: each statement of the table of checks, slice by slice of the ids. */
+/* Runs the checks of rows: each statement of the table of checks, slice by slice of the
+ * ids. */
 #include "tools/fsck.h"
 
 #include "db/inspect.h"
@@ -8,7 +9,7 @@
 enum { SLICE = 20000 };
 
 enum when { ALWAYS, RUNNING, ONCE_USER, ONCE_HOST };
-enum of { RESULTS, WORKUNITS, FILES, FILESETS, HOSTS, OF__MAX };
+enum checked_table { RESULTS, WORKUNITS, FILES, FILESETS, HOSTS, OF__MAX };
 
 static const enum stmt_id last_of[OF__MAX] = {
 	SQL_LIKE(ADOPT_LAST_RESULT, ADOPT_LAST_WU),
@@ -21,13 +22,14 @@ static const enum stmt_id last_of[OF__MAX] = {
 struct row_check {
 	enum fsck_code code;
 	enum when when;
-	enum of of;
-	enum stmt_id find;   /* like FSCK_RESULT_STATE */
-	enum stmt_id repair; /* like REPAIR_RESULT_COPY; SQL__MAX: there is none */
+	enum checked_table of;
+	enum stmt_id find; /* has the arguments and rows of FSCK_RESULT_STATE */
+	enum stmt_id
+	    repair; /* has the arguments of REPAIR_RESULT_COPY; SQL__MAX = none */
 	int64_t ago;
 };
 
-/* A repair that there is not, for SQL_LIKE(). */
+/* Stands for "no repair" in SQL_LIKE(). */
 enum { SQL_NONE = SQL__MAX, nargs_NONE = nargs_REPAIR_RESULT_COPY };
 typedef args_REPAIR_RESULT_COPY args_NONE;
 typedef answer_REPAIR_RESULT_COPY answer_NONE;
@@ -43,7 +45,7 @@ static const struct row_check row_checks[] = {
 };
 
 static bool
-applies(const struct fsck *k, enum when when)
+check_applies(const struct fsck *k, enum when when)
 {
 	const struct conf *cf = k->x->cf;
 
@@ -62,7 +64,7 @@ applies(const struct fsck *k, enum when when)
 }
 
 static enum err
-repair(struct fsck *k, const struct row_check *c, const struct row_finding *row,
+repair_row(struct fsck *k, const struct row_check *c, const struct row_finding *row,
     bool *done)
 {
 	int64_t affected = 0;
@@ -76,7 +78,7 @@ repair(struct fsck *k, const struct row_check *c, const struct row_finding *row,
 }
 
 static enum err
-look_at(struct fsck *k, const struct row_check *c, int64_t from, int64_t to)
+check_slice(struct fsck *k, const struct row_check *c, int64_t from, int64_t to)
 {
 	struct row_finding *rows = NULL;
 	size_t n = 0;
@@ -87,7 +89,7 @@ look_at(struct fsck *k, const struct row_check *c, int64_t from, int64_t to)
 	e = db_query_like(k->x->db, &k->round, k->x->f, &rows, &n, c->find,
 	    FSCK_RESULT_STATE, .from = from, .to = to, .at = k->now - c->ago);
 	for (size_t i = 0; e == OK && i < n; i++) {
-		e = repair(k, c, &rows[i], &done);
+		e = repair_row(k, c, &rows[i], &done);
 		if (e == OK)
 			fsck_found(k, c->code, rows[i].name, rows[i].more, done);
 	}
@@ -107,14 +109,14 @@ fsck_rows(struct fsck *k)
 		const struct row_check *c = &row_checks[i];
 		int64_t from = INT64_MIN, to = SLICE;
 
-		if (!applies(k, c->when))
+		if (!check_applies(k, c->when))
 			continue;
-		/* The last slice has no end: orphans have ids beyond, and rows are
-		 * added. */
+		/* The last slice is open-ended: orphans may have higher ids, and rows
+		 * are being added. */
 		for (; to < last[c->of] && e == OK; from = to, to += SLICE)
-			e = look_at(k, c, from, to);
+			e = check_slice(k, c, from, to);
 		if (e == OK)
-			e = look_at(k, c, from, INT64_MAX);
+			e = check_slice(k, c, from, INT64_MAX);
 	}
 	return e;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files in the download directory that nobody knows.  They are gathered first, then
- * those that versions or workunits name are taken out; workunits are only read if
- * something is left by then.
+ * Finds unknown files in the download directory. Files without a row are collected
+ * first, then those that versions or workunits name are taken out; workunits are read
+ * only if any are left by then.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -18,8 +18,8 @@ enum { STRANGERS_MOST = 100000, DOCS_AT_ONCE = 1000, HOUR_S = 3600 };
 
 struct stranger {
 	char *path;
-	char *name, *base; /* base: without ".md5" and so on */
-	bool misplaced;    /* the file has a row, but its place is elsewhere */
+	char *name, *base; /* base: without ".md5", ".gz" or ".sig" */
+	bool misplaced;    /* the file has a row, but lies in the wrong place */
 };
 struct strangers {
 	struct arena *a;
@@ -28,7 +28,7 @@ struct strangers {
 	struct name_set known;
 };
 
-/* NAME.md5, .gz and .sig go with NAME: where that ends. */
+/* NAME.md5, NAME.gz and NAME.sig belong to NAME: returns the length of NAME. */
 static size_t
 base_length(const char *name)
 {
@@ -44,8 +44,8 @@ base_length(const char *name)
 	return n;
 }
 
-/* Is there a row for the file, or for the one that it lies beside?  And is this its
- * place? */
+/* Looks up the row of the file `base`; E_NOTFOUND if there is none. *placed: the path
+ * is where the file, or the companion beside it, belongs. */
 static enum err
 has_row(struct fsck *k, const char *path, const struct stranger *at, const char *base,
     bool *placed)
@@ -59,7 +59,7 @@ has_row(struct fsck *k, const char *path, const struct stranger *at, const char 
 }
 
 static enum err
-gather(struct fsck *k, void *arg, const char *path, const char *name)
+collect_stranger(struct fsck *k, void *arg, const char *path, const char *name)
 {
 	struct strangers *s = arg;
 	struct stranger at = { 0 };
@@ -76,7 +76,7 @@ gather(struct fsck *k, void *arg, const char *path, const char *name)
 	at.misplaced = e == OK && !placed;
 	if (e != OK && e != E_NOTFOUND)
 		return e;
-	/* A file is copied before it gets its row: give it the time. */
+	/* A file is copied before its row is inserted: ignore new files. */
 	if ((e == E_NOTFOUND || at.misplaced) && s->n < STRANGERS_MOST &&
 	    fs_mtime(path) < k->now - HOUR_S) {
 		at.path = arena_strdup(s->a, path);
@@ -88,13 +88,14 @@ gather(struct fsck *k, void *arg, const char *path, const char *name)
 }
 
 static void
-learn(struct fsck *k, struct strangers *s, const struct row_text *docs, size_t n)
+add_known_files(
+    struct fsck *k, struct strangers *s, const struct row_text *docs, size_t n)
 {
 	struct blob_file *files;
 	size_t nfiles;
 
 	for (size_t i = 0; i < n; i++) {
-		/* A blob that cannot be read names nothing. */
+		/* A blob that cannot be parsed names no files. */
 		if (blob_files(&k->round, docs[i].s, &files, &nfiles, NULL) != OK)
 			continue;
 		for (size_t j = 0; j < nfiles; j++)
@@ -105,7 +106,7 @@ learn(struct fsck *k, struct strangers *s, const struct row_text *docs, size_t n
 }
 
 static enum err
-learn_versions(struct fsck *k, struct strangers *s)
+add_version_files(struct fsck *k, struct strangers *s)
 {
 	struct row_text *rows = NULL;
 	size_t n;
@@ -114,12 +115,12 @@ learn_versions(struct fsck *k, struct strangers *s)
 	arena_reset(&k->round);
 	e = db_query(k->x->db, &k->round, k->x->f, &rows, &n, VERSION_DOCS);
 	if (e == OK)
-		learn(k, s, rows, n);
+		add_known_files(k, s, rows, n);
 	return e;
 }
 
 static enum err
-learn_workunits(struct fsck *k, struct strangers *s)
+add_workunit_files(struct fsck *k, struct strangers *s)
 {
 	int64_t last = 0;
 	struct row_text *rows = NULL;
@@ -131,7 +132,7 @@ learn_workunits(struct fsck *k, struct strangers *s)
 		e = db_query(k->x->db, &k->round, k->x->f, &rows, &n, WU_DOCS,
 		    .from = from, .to = from + DOCS_AT_ONCE);
 		if (e == OK)
-			learn(k, s, rows, n);
+			add_known_files(k, s, rows, n);
 	}
 	return e;
 }
@@ -153,14 +154,14 @@ fsck_downloads(struct fsck *k)
 {
 	struct arena a = { 0 };
 	struct strangers s = { .a = &a, .known = { .a = &a } };
-	enum err e = fsck_tree(k, k->x->cf->download_dir, gather, &s);
+	enum err e = fsck_tree(k, k->x->cf->download_dir, collect_stranger, &s);
 
 	if (e == OK && s.n > 0) {
-		e = learn_versions(k, &s);
+		e = add_version_files(k, &s);
 		drop_known(&s);
 	}
 	if (e == OK && s.n > 0) {
-		e = learn_workunits(k, &s);
+		e = add_workunit_files(k, &s);
 		drop_known(&s);
 	}
 	for (size_t i = 0; e == OK && i < s.n; i++)

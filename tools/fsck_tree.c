@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Walks a directory that is spread over subdirectories. */
+/* Walks a directory whose files are spread over subdirectories. */
 #include <string.h>
 #include <sys/stat.h>
 #include "lib/fs.h"
@@ -14,7 +14,7 @@ struct walk {
 };
 
 static enum err
-look_in(struct fsck *k, const struct walk *w, const char *dir, bool deeper)
+walk_dir(struct fsck *k, const struct walk *w, const char *dir, bool deeper)
 {
 	struct arena here = { 0 };
 	struct stat st;
@@ -32,7 +32,7 @@ look_in(struct fsck *k, const struct walk *w, const char *dir, bool deeper)
 		if (!S_ISDIR(st.st_mode))
 			e = w->visit(k, w->arg, path, names[i]);
 		else if (deeper)
-			e = look_in(k, w, path, false);
+			e = walk_dir(k, w, path, false);
 	}
 	arena_free(&here);
 	return e;
@@ -45,5 +45,5 @@ fsck_tree(struct fsck *k, const char *root,
 {
 	const struct walk w = { visit, arg };
 
-	return look_in(k, &w, root, true);
+	return walk_dir(k, &w, root, true);
 }

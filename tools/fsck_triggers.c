@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The triggers: names that are no file set, and triggers that nobody serves.
+/*
+ * Checks the triggers: names that are not file sets, and triggers that nobody serves.
  */
 #include "db/entity.h"
 #include "db/trigger_rows.h"
@@ -8,7 +9,7 @@
 
 enum { VAIN_S = 60, WAITS_S = 600 };
 
-/* *fs is NULL if there is no file set of that name. */
+/* Sets *fs to NULL if there is no file set of that name. */
 static enum err
 find_fileset(struct fsck *k, const char *name, struct fileset **fs)
 {
@@ -20,7 +21,7 @@ find_fileset(struct fsck *k, const char *name, struct fileset **fs)
 }
 
 static enum err
-look_at_claim(struct fsck *k, const struct claim *c)
+check_claim(struct fsck *k, const struct claim *c)
 {
 	const struct triggers t = triggers_of(k->x->cf, k->x->db, c->owner);
 	struct fileset *fs;
@@ -28,7 +29,8 @@ look_at_claim(struct fsck *k, const struct claim *c)
 
 	if (e != OK || c->age_s < CLAIM_STALE_S)
 		return e;
-	/* The trigger is there before the claim goes, so that none is lost. */
+	/* Raises the trigger before the claim is removed, so that the demand is never
+	 * lost. */
 	if (k->repair && fs != NULL)
 		e = trigger_raise(&t, TRIGGER_NEED_WORK, c->name, k->x->f);
 	if (k->repair && e == OK)
@@ -40,7 +42,7 @@ look_at_claim(struct fsck *k, const struct claim *c)
 }
 
 static enum err
-look_at_need(struct fsck *k, const char *name, const struct fileset *fs)
+check_need_work(struct fsck *k, const char *name, const struct fileset *fs)
 {
 	const struct triggers t = triggers_of(k->x->cf, k->x->db, NULL);
 	int64_t age = -1, no_work = -1;
@@ -59,7 +61,7 @@ look_at_need(struct fsck *k, const char *name, const struct fileset *fs)
 }
 
 static enum err
-look_in(struct fsck *k, enum trigger dir, enum fsck_code stranger)
+check_trigger_dir(struct fsck *k, enum trigger dir, enum fsck_code stranger)
 {
 	const struct triggers t = triggers_of(k->x->cf, k->x->db, NULL);
 	struct fileset *fs;
@@ -77,7 +79,7 @@ look_in(struct fsck *k, enum trigger dir, enum fsck_code stranger)
 			if (e == OK)
 				fsck_found(k, stranger, names[i], "", k->repair);
 		} else if (dir == TRIGGER_NEED_WORK) {
-			e = look_at_need(k, names[i], fs);
+			e = check_need_work(k, names[i], fs);
 		}
 	}
 	return e;
@@ -101,8 +103,8 @@ fsck_triggers(struct fsck *k)
 	enum err e = trigger_claims(&t, k->x->a, k->now, &claims, &n, k->x->f);
 
 	for (size_t i = 0; e == OK && i < n; i++)
-		e = look_at_claim(k, &claims[i]);
+		e = check_claim(k, &claims[i]);
 	for (size_t i = 0; e == OK && i < N(dirs); i++)
-		e = look_in(k, dirs[i].dir, dirs[i].stranger);
+		e = check_trigger_dir(k, dirs[i].dir, dirs[i].stranger);
 	return e;
 }

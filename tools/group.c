@@ -15,11 +15,11 @@ static bool
 is_member(struct arena *a, const struct group *g, const struct procfs *p)
 {
 	if (g->session <= 0 || p->session != g->session || p->pid == g->session)
-		return false; /* the session's leader is the supervisor itself */
+		return false; /* the session leader is the supervisor itself */
 	if (p->pgrp == g->pgrp)
 		return true;
-	return procfs_env(p->pid, arena_printf(a, MARK_SERVICE "=%s", g->name)) &&
-	       procfs_env(p->pid, arena_printf(a, MARK_PROJECT "=%s", g->dir));
+	return procfs_has_env(p->pid, arena_printf(a, MARK_SERVICE "=%s", g->name)) &&
+	       procfs_has_env(p->pid, arena_printf(a, MARK_PROJECT "=%s", g->dir));
 }
 
 size_t
@@ -68,7 +68,7 @@ group_marked(struct arena *a, const char *dir, pid_t **pids)
 
 	*pids = NEWN(a, pid_t, n + 1);
 	for (size_t i = 0; i < n; i++)
-		if (procfs_env(all[i].pid, mark) && !is_ancestor(all[i].pid))
+		if (procfs_has_env(all[i].pid, mark) && !is_ancestor(all[i].pid))
 			(*pids)[k++] = all[i].pid;
 	return k;
 }

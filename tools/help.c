@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is told of a command: its help, and its part of the manual page locus(1). */
+/* Prints a command's help, and its part of the manual page locus(1). */
 #include "tools/cmd.h"
 
 #include <stdio.h>
@@ -25,7 +25,8 @@ help_command(const struct cmd *c)
 	}
 }
 
-/* One word as mdoc: a backslash is \\e, a line may not begin with a dot or a quote. */
+/* Prints one word as mdoc: a backslash becomes \\e, and a line must not begin with a
+ * dot or a quote. */
 static void
 man_word(const char *w, size_t n, bool first)
 {
@@ -35,7 +36,9 @@ man_word(const char *w, size_t n, bool first)
 		printf(w[i] == '\\' ? "\\e" : "%c", w[i]);
 }
 
-/* Text as mdoc: each sentence begins a line, an empty line parts paragraphs. */
+/*
+ * Prints text as mdoc: each sentence begins a line, an empty line separates paragraphs.
+ */
 static void
 man_text(const char *s)
 {
@@ -99,15 +102,15 @@ help_man(const struct cmd *const *cmds)
 	    ".\\\" SPDX-License-Identifier: Apache-2.0\n"
 	    ".\\\" Made from the table of commands by \"locus help --man\".\n"
 	    ".Dd November 21, 2026\n.Dt LOCUS 1\n.Os\n"
-	    ".Sh NAME\n.Nm locus\n.Nd make, run and look after a Locus project\n"
+	    ".Sh NAME\n.Nm locus\n.Nd create, run and maintain a Locus project\n"
 	    ".Sh SYNOPSIS\n.Nm\n.Op Fl p Ar dir\n.Op Fl o Cm text | json\n.Ar command\n"
 	    ".Op Ar option ...\n.Op Ar word ...\n.Nm\n.Fl Fl version\n"
 	    ".Sh DESCRIPTION\n.Nm\n"
-	    "is all that the admin of a volunteer computing project needs.\n"
+	    "is the command line for the admin of a volunteer computing project.\n"
 	    "The project is the directory given by\n.Fl p Pq Fl Fl project ,\n"
-	    "by the environment, or the first directory with a\n.Pa config.xml\n"
-	    "from the current one upward.\n"
-	    "Run by root, a command goes on as the account that the project belongs to.\n.Pp\nThe commands are:\n.Bl -tag -width Ds\n");
+	    "by the environment, or the nearest directory that has a\n.Pa config.xml ,\n"
+	    "from the current directory upward.\n"
+	    "If run by root, a command continues as the account that owns the project.\n.Pp\nThe commands are:\n.Bl -tag -width Ds\n");
 	for (size_t i = 0; cmds[i] != NULL; i++)
 		man_command(cmds[i]);
 	printf(
@@ -115,9 +118,9 @@ help_man(const struct cmd *const *cmds)
 	    ".Sh ENVIRONMENT\n.Bl -tag -width Ds\n"
 	    ".It Ev LOCUS_PROJECT\nDirectory of the project.\n.El\n"
 	    ".Sh EXIT STATUS\n.Bl -tag -width Ds -compact\n"
-	    ".It 0\nDone; running.\n.It 1\nFailed, or findings.\n.It 2\nWrong usage.\n"
+	    ".It 0\nDone; running.\n.It 1\nFailure, or findings.\n.It 2\nWrong usage.\n"
 	    ".It 3\nNot running, or nothing found.\n.It 4\nPartly running.\n"
-	    ".It 69\nThe database is not there.\n.It 75\nTry again.\n"
-	    ".It 77\nPermission denied.\n.It 78\nConfiguration or schema.\n.El\n"
+	    ".It 69\nThe database is not available.\n.It 75\nTry again.\n"
+	    ".It 77\nPermission denied.\n.It 78\nError in the configuration or the schema.\n.El\n"
 	    ".Sh SEE ALSO\n.Xr config.xml 5 ,\n.Xr plan_class_spec.xml 5 ,\n.Xr locus 7\n");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* locus host log: what a client wrote about itself, when the project asked for it. */
+/* locus host log: the logs that a client sent about itself at the project's request. */
 #include <inttypes.h>
 #include <stdio.h>
 #include "db/entity.h"
@@ -14,7 +14,7 @@ struct log_opts {
 
 static const struct opt log_options[] = {
 	{ "jobs", OPT_FLAG, offsetof(struct log_opts, jobs), NULL,
-	    "The log of finished tasks instead." },
+	    "Prints the log of finished tasks instead." },
 	{ 0 },
 };
 
@@ -28,14 +28,14 @@ host_log_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 
 	(void)n;
 	if (!text_i64(args[0], 1, INT64_MAX, &id))
-		return ctx_usage(x, "\"%.60s\" is no host id", args[0]);
+		return ctx_usage(x, "\"%.60s\" is not a host id", args[0]);
 	e = ctx_db(x);
 	if (e == OK)
 		e = db_row(x->db, x->a, x->f, &row, HOST_LOG, .hostid = id,
 		    .kind = o->jobs ? LOG_JOBS : LOG_TIME_STATS);
 	if (e == E_NOTFOUND)
-		return ctx_nothing(x,
-		    "there is no such log of host %" PRId64
+		return ctx_not_found(x,
+		    "there is no such log for host %" PRId64
 		    "; the option %s asks clients for it",
 		    id, o->jobs ? "request_job_log" : "request_time_stats_log");
 	if (e == OK)
@@ -47,9 +47,10 @@ const struct cmd cmd_host_log = { .name = "host log",
 	.args = "ID",
 	.min_args = 1,
 	.max_args = 1,
-	.purpose = "a client's own log",
+	.purpose = "print a client's own log",
 	.about =
-	    "Prints the log of when the client was on, connected and active, as the client sent it.",
+	    "Prints the client's log of when it was on, connected and active, as the client sent\n"
+	    "it.",
 	.opts = log_options,
 	.opts_size = sizeof(struct log_opts),
 	.run = host_log_run };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* locus host show: one host, what it holds and what it computes. */
+/* locus host show: one host, the files that it holds and the jobs that it computes. */
 #include <inttypes.h>
 #include <stdio.h>
 #include "db/entity.h"
@@ -15,9 +15,9 @@
 #include "tools/table.h"
 #include "lib/banned.h"
 
-struct show {
+struct host_detail {
 	struct host *host;
-	struct user *user; /* NULL: merged into another host */
+	struct user *user; /* NULL = the host was merged into another one */
 	struct row_tally tally;
 	struct row_ledger sent;
 	struct row_holder *files;
@@ -26,7 +26,7 @@ struct show {
 };
 
 static enum err
-load(struct cmd_ctx *x, int64_t id, struct show *s)
+host_detail_load(struct cmd_ctx *x, int64_t id, struct host_detail *s)
 {
 	struct row_tally *row = NULL;
 	enum err e = tools_host(x, id, &s->host);
@@ -53,7 +53,7 @@ load(struct cmd_ctx *x, int64_t id, struct show *s)
 }
 
 static void
-print_head(struct cmd_ctx *x, const struct show *s, int64_t now)
+host_print_summary(struct cmd_ctx *x, const struct host_detail *s, int64_t now)
 {
 	const struct host *h = s->host;
 
@@ -86,13 +86,13 @@ print_head(struct cmd_ctx *x, const struct show *s, int64_t now)
 }
 
 static void
-print_show(struct cmd_ctx *x, const struct show *s)
+host_detail_print(struct cmd_ctx *x, const struct host_detail *s)
 {
 	struct table files = table_new(x->a, "ll"), jobs = table_new(x->a, "lll");
 	int64_t now = clock_now();
 	char text[21];
 
-	print_head(x, s, now);
+	host_print_summary(x, s, now);
 	printf("files held    %zu\n", s->nfiles);
 	for (size_t i = 0; i < s->nfiles; i++) {
 		table_printf(&files, "  %s", s->files[i].name);
@@ -114,7 +114,7 @@ print_show(struct cmd_ctx *x, const struct show *s)
 }
 
 static json_t *
-jobs_json(const struct show *s)
+jobs_json(const struct host_detail *s)
 {
 	json_t *list = json_array();
 	char sent[21], due[21];
@@ -128,7 +128,7 @@ jobs_json(const struct show *s)
 }
 
 static json_t *
-files_json(const struct show *s)
+files_json(const struct host_detail *s)
 {
 	json_t *list = json_array();
 	char since[21];
@@ -141,7 +141,7 @@ files_json(const struct show *s)
 }
 
 static void
-print_json(const struct show *s)
+host_detail_json(const struct host_detail *s)
 {
 	const struct host *h = s->host;
 	const struct row_tally *t = &s->tally;
@@ -164,9 +164,9 @@ print_json(const struct show *s)
 }
 
 static enum err
-show_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+host_show_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
-	struct show s = { 0 };
+	struct host_detail s = { 0 };
 	int64_t id;
 	enum err e;
 
@@ -175,13 +175,13 @@ show_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		return ctx_usage(x, "\"%s\" is not the id of a host", args[0]);
 	e = ctx_db(x);
 	if (e == OK)
-		e = load(x, id, &s);
+		e = host_detail_load(x, id, &s);
 	if (e != OK)
 		return e;
 	if (x->json)
-		print_json(&s);
+		host_detail_json(&s);
 	else
-		print_show(x, &s);
+		host_detail_print(x, &s);
 	return OK;
 }
 
@@ -189,8 +189,8 @@ const struct cmd cmd_host_show = { .name = "host show",
 	.args = "ID",
 	.min_args = 1,
 	.max_args = 1,
-	.purpose = "one host: what it holds and computes",
+	.purpose = "show a host: what it holds and computes",
 	.about =
-	    "Tells of one host its account, when it asked last, the large files that it holds\n"
-	    "and its results.",
-	.run = show_run };
+	    "Shows a host's account, its last contact, the large files that it holds and its\n"
+	    "results.",
+	.run = host_show_run };

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two or three digits say enough. */
 #include "tools/human.h"
 
 #include "lib/banned.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sizes and times for people. */
+/* Formats sizes and durations for people. */
 #ifndef TOOLS_HUMAN_H
 #define TOOLS_HUMAN_H
 

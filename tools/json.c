@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* jansson refuses what is not UTF-8; names of files and hosts may be anything. */
+/* jansson refuses text that is not UTF-8, but names of files and hosts may contain any
+ * bytes. */
 #include "tools/json.h"
 
 #include <stdio.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * locus key rotate: a new pair of code signing keys.  Clients take it only with a
- * signature by the key that they have (protocol.md 5.6), and check program files with
- * it, so the files of all versions are signed again.
+ * locus key rotate: makes a new pair of code signing keys. Clients accept it only with
+ * a signature by the key that they have (protocol.md 5.6), and use it to check program
+ * files, so the files of all versions are signed again.
  *
- * The schedulers are stopped meanwhile.  A rotation that was cut off is finished by the
- * next one: the new pair is made first, under the names *.new, and everything else
- * follows from it and may be done twice.
+ * The schedulers are stopped meanwhile. The next rotation completes one that was
+ * interrupted: the new pair is written first, under the names *.new, and all later
+ * steps derive from it and may be repeated.
  */
 #include <string.h>
 #include "lib/clock.h"
@@ -26,19 +26,19 @@ struct rotate_opts {
 
 static const struct opt rotate_options[] = {
 	{ "key", OPT_TEXT, offsetof(struct rotate_opts, key), "KEY",
-	    "Today's private key, if it is not keys/code_sign_private." },
+	    "The current private key, if it is not keys/code_sign_private." },
 	{ 0 },
 };
 
 struct rotation {
 	struct cmd_ctx *x;
-	char *old_private, *old_public; /* texts of today's pair */
-	char *private, *public;         /* and of tomorrow's */
-	struct key *signer;             /* tomorrow's */
-	bool cut_off;                   /* finishes an earlier one */
-	int nold;                       /* old_key_0 ... */
+	char *old_private, *old_public; /* texts of the current pair */
+	char *private, *public;         /* texts of the new pair */
+	struct key *signer;             /* the new private key */
+	bool cut_off;                   /* completes an interrupted rotation */
+	int nold;                       /* number of files old_key_0, old_key_1, ... */
 	struct catalog *cat;
-	char **docs; /* aligned with cat->versions: app_version.xml_doc */
+	char **docs; /* new app_version.xml_doc of each of cat->versions */
 };
 
 static char *
@@ -48,20 +48,20 @@ key_path(struct cmd_ctx *x, const char *name)
 }
 
 static enum err
-read_text(struct cmd_ctx *x, const char *path, char **text)
+key_file_read(struct cmd_ctx *x, const char *path, char **text)
 {
 	return fs_read(x->a, path, KEY_MAX, text, NULL, x->f);
 }
 
 static enum err
-write_text(struct cmd_ctx *x, const char *name, const char *text, unsigned mode)
+key_file_write(struct cmd_ctx *x, const char *name, const char *text, unsigned mode)
 {
 	return fs_write(key_path(x, name), text, strlen(text), mode, x->f);
 }
 
-/* Today's pair; that both belong together is tried out. */
+/* Loads the current pair and verifies that its keys belong together. */
 static enum err
-read_today(struct rotation *r, const char *private_path)
+load_old_pair(struct rotation *r, const char *private_path)
 {
 	struct cmd_ctx *x = r->x;
 	struct key *private = NULL, *public = NULL;
@@ -70,13 +70,13 @@ read_today(struct rotation *r, const char *private_path)
 
 	if (private_path == NULL)
 		private_path = key_path(x, "code_sign_private");
-	e = read_text(x, private_path, &r->old_private);
+	e = key_file_read(x, private_path, &r->old_private);
 	if (e == E_NOTFOUND)
 		return FAIL(x->f, E_CONFIG,
-		    "%s is not there: name today's private key with --key KEY",
+		    "%s does not exist: give the current private key with --key KEY",
 		    private_path);
 	if (e == OK)
-		e = read_text(x, key_path(x, "code_sign_public"), &r->old_public);
+		e = key_file_read(x, key_path(x, "code_sign_public"), &r->old_public);
 	if (e == OK)
 		e = key_parse_private(r->old_private, &private, x->f);
 	if (e == OK)
@@ -91,33 +91,34 @@ read_today(struct rotation *r, const char *private_path)
 	return e;
 }
 
-/* The pair of a rotation that was cut off, or a new one. */
+/* Loads the new pair of an interrupted rotation, or makes one. */
 static enum err
-make_tomorrow(struct rotation *r)
+make_new_pair(struct rotation *r)
 {
 	struct cmd_ctx *x = r->x;
 	enum err e = OK;
 
 	if (r->cut_off) {
-		e = read_text(x, key_path(x, "code_sign_private.new"), &r->private);
+		e = key_file_read(x, key_path(x, "code_sign_private.new"), &r->private);
 		if (e == OK)
-			e = read_text(
+			e = key_file_read(
 			    x, key_path(x, "code_sign_public.new"), &r->public);
-	} else { /* the public one first, as a private one alone means something else */
+	} else { /* public key first: a private key alone marks the last step */
 		e = key_make(x->a, &r->private, &r->public, x->f);
 		if (e == OK)
-			e = write_text(x, "code_sign_public.new", r->public, 0640);
+			e = key_file_write(x, "code_sign_public.new", r->public, 0640);
 		if (e == OK)
-			e = write_text(x, "code_sign_private.new", r->private, 0600);
+			e = key_file_write(
+			    x, "code_sign_private.new", r->private, 0600);
 	}
 	return e == OK ? key_parse_private(r->private, &r->signer, x->f) : e;
 }
 
-/* --- signatures of the new key by old ones --- */
+/* --- signatures of the new key by old keys --- */
 
-/* Today's pair becomes the last of the old ones, once. */
+/* Archives the current pair as the last old pair, unless it is there already. */
 static enum err
-keep_today(struct rotation *r)
+archive_old_pair(struct rotation *r)
 {
 	struct cmd_ctx *x = r->x;
 	enum err e = OK;
@@ -127,19 +128,21 @@ keep_today(struct rotation *r)
 	       fs_exists(key_path(x, arena_printf(x->a, "old_key_%d", r->nold))))
 		r->nold++;
 	if (r->nold > 0) {
-		e = read_text(x,
+		e = key_file_read(x,
 		    key_path(x, arena_printf(x->a, "old_key_%d", r->nold - 1)), &last);
 		if (e != OK || strcmp(last, r->old_public) == 0)
 			return e;
 	}
 	if (r->nold == OLD_KEYS_MAX)
-		return FAIL(x->f, E_CONFIG, "%s: there are %d old keys already",
+		return FAIL(x->f, E_CONFIG, "%s already has %d old keys",
 		    x->cf->key_dir, OLD_KEYS_MAX);
-	/* The private one first: an old_key without it could never sign again. */
-	e = write_text(
+	/*
+	 * Private key first: an old_key without its private key could never sign again.
+	 */
+	e = key_file_write(
 	    x, arena_printf(x->a, "old_private_%d", r->nold), r->old_private, 0600);
 	if (e == OK)
-		e = write_text(
+		e = key_file_write(
 		    x, arena_printf(x->a, "old_key_%d", r->nold), r->old_public, 0640);
 	r->nold++;
 	return e;
@@ -151,28 +154,29 @@ sign_to(struct cmd_ctx *x, const struct key *k, const char *name, const char *te
 	char *sig;
 	enum err e = sign_text(x->a, k, text, &sig, x->f);
 
-	return e == OK ? write_text(x, name, sig, 0640) : e;
+	return e == OK ? key_file_write(x, name, sig, 0640) : e;
 }
 
 /*
- * Clients before version 7 check the key as it stands between its tags, with a line
- * feed at its end; later ones without.
+ * Signs the new key by old key i. Clients before version 7 check the key as it stands
+ * between its tags, with a line feed at its end; later clients check it without.
  */
 static enum err
 sign_by_old(struct rotation *r, int i)
 {
 	struct cmd_ctx *x = r->x;
-	char *text = text_trim(arena_strdup(x->a, r->public)); /* as it is sent */
+	char *text = text_trim(
+	    arena_strdup(x->a, r->public)); /* as clients receive it */
 	const char *plain = arena_printf(x->a, "signature_%d", i),
 		   *strip = arena_printf(x->a, "signature_stripped_%d", i);
 	char *private = NULL;
 	struct key *k = NULL;
-	enum err e = read_text(
+	enum err e = key_file_read(
 	    x, key_path(x, arena_printf(x->a, "old_private_%d", i)), &private);
 
-	if (e == E_NOTFOUND) { /* what is there would sign a key that is gone */
-		ctx_said(x, "dropped",
-		    "keys/old_key_%d: without keys/old_private_%d its clients must attach anew",
+	if (e == E_NOTFOUND) { /* existing signatures are of an outdated key */
+		ctx_progress(x, "dropped",
+		    "keys/old_key_%d: without keys/old_private_%d its clients must attach again",
 		    i, i);
 		e = fs_unlink(key_path(x, plain), x->f);
 		return e == OK ? fs_unlink(key_path(x, strip), x->f) : e;
@@ -189,8 +193,8 @@ sign_by_old(struct rotation *r, int i)
 
 /* --- signatures of program files --- */
 
-/* Program files lie in the download directory itself, some of adopted projects below.
- */
+/* Program files lie directly in the download directory; those of adopted projects may
+ * lie in its subdirectories. */
 static const char *
 program_path(struct cmd_ctx *x, const char *name)
 {
@@ -213,7 +217,7 @@ sign_file(void *ctx, const char *name, char **sig, struct fail *f)
 	return e == OK ? sign_md5(r->x->a, r->signer, md5, sig, f) : e;
 }
 
-/* The new texts of all versions; nothing is changed yet. */
+/* Computes the new xml_doc of all versions; changes nothing yet. */
 static enum err
 sign_versions(struct rotation *r)
 {
@@ -242,12 +246,12 @@ store_versions(struct cmd_ctx *x, void *arg)
 	return e;
 }
 
-/* --- all of it --- */
+/* --- the rotation --- */
 
-/* The public one first: a private one that is left alone tells that all else is done.
- */
+/* Renames the public key first: a private key left alone shows that only its rename is
+ * missing. */
 static enum err
-put_in_place(struct cmd_ctx *x)
+install_new_pair(struct cmd_ctx *x)
 {
 	enum err e = OK;
 
@@ -260,39 +264,41 @@ put_in_place(struct cmd_ctx *x)
 	return e == OK ? ctx_reread(x) : e;
 }
 
-/* Schedulers serve again; ours is the last word on the rotation. */
+/* Lets the schedulers serve again, unless they were stopped before. */
 static enum err
-end(struct cmd_ctx *x, bool stay_stopped)
+rotation_end(struct cmd_ctx *x, bool stay_stopped)
 {
 	enum err e = OK;
 
 	if (!stay_stopped)
 		e = fs_unlink(project_path(x->a, x->cf, "stop_sched"), x->f);
 	if (e == OK)
-		ctx_said(x, "rotated",
-		    "the code signing key; the files of all versions are signed anew (move keys/code_sign_private and keys/old_private_* to a safe place)");
+		ctx_progress(x, "rotated",
+		    "the code signing key; the files of all versions have new signatures (move keys/code_sign_private and keys/old_private_* to a safe place)");
 	return e;
 }
 
-/* From here on it must be finished. */
+/* Replaces the old pair. Once begun, a rotation has to be completed. */
 static enum err
-replace(struct rotation *r)
+rotation_commit(struct rotation *r)
 {
 	struct cmd_ctx *x = r->x;
-	enum err e = keep_today(r);
+	enum err e = archive_old_pair(r);
 
 	for (int i = 0; i < r->nold && e == OK; i++)
 		e = sign_by_old(r, i);
 	if (e == OK)
 		e = tools_transaction(x, store_versions, r);
 	if (e == OK)
-		e = put_in_place(x);
+		e = install_new_pair(x);
 	return e;
 }
 
-/* A file that cannot be signed leaves everything as it was. */
+/*
+ * Makes the new pair and signs all files with it; on failure everything is as before.
+ */
 static enum err
-prepare(struct rotation *r)
+rotation_prepare(struct rotation *r)
 {
 	struct cmd_ctx *x = r->x;
 	struct fail ignored = { 0 };
@@ -300,7 +306,7 @@ prepare(struct rotation *r)
 
 	r->cut_off = fs_exists(key_path(x, "code_sign_public.new")) &&
 	             fs_exists(key_path(x, "code_sign_private.new"));
-	e = make_tomorrow(r);
+	e = make_new_pair(r);
 	if (e == OK)
 		e = sign_versions(r);
 	if (e == OK || r->cut_off)
@@ -320,38 +326,40 @@ key_rotate_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	enum err e = ctx_db(x);
 
 	(void)args, (void)n;
-	/* Cut off between the last two names: all else is done. */
+	/* Interrupted between the last two renames: everything else is done. */
 	if (e == OK && fs_exists(key_path(x, "code_sign_private.new")) &&
 	    !fs_exists(key_path(x, "code_sign_public.new"))) {
-		e = put_in_place(x);
-		return e == OK ? end(x, false) : e;
+		e = install_new_pair(x);
+		return e == OK ? rotation_end(x, false) : e;
 	}
 	if (e == OK)
-		e = read_today(&r, o->key);
+		e = load_old_pair(&r, o->key);
 	if (e == OK)
-		e = prepare(&r);
+		e = rotation_prepare(&r);
 	if (e != OK)
 		return e;
 	stop = project_path(x->a, x->cf, "stop_sched");
 	stopped = fs_exists(stop) && !r.cut_off;
 	e = fs_touch(stop, x->f);
 	if (e == OK)
-		clock_nap_ms(UNDER_WAY_S * 1000); /* requests under way end */
+		clock_nap_ms(UNDER_WAY_S * 1000); /* let requests in flight finish */
 	if (e == OK)
-		e = replace(&r);
+		e = rotation_commit(&r);
 	key_free(r.signer);
-	return e == OK ? end(x, stopped) : e;
+	return e == OK ? rotation_end(x, stopped) : e;
 }
 
 const struct cmd cmd_key_rotate = { .name = "key rotate",
 	.args = "",
 	.min_args = 0,
 	.max_args = 0,
-	.purpose = "a new pair of code signing keys",
+	.purpose = "replace the code signing keys",
 	.about =
-	    "Makes a new pair, signs it with all earlier keys whose private part is there (keys/old_private_N), and signs the files of all versions anew.\n"
-	    "Clients with an earlier key take the new one with their next request; those whose key nothing signs are asked to attach again.\n"
-	    "The schedulers are stopped (stop_sched) while it runs.  If it says that it failed and they stay so, run it again.",
+	    "Makes a new pair, signs it with all earlier keys whose private part is available\n"
+	    "(keys/old_private_N), and signs the files of all versions again. Clients with an\n"
+	    "earlier key accept the new one with their next request; clients whose key cannot\n"
+	    "sign the new one are asked to attach again. The schedulers are stopped (stop_sched)\n"
+	    "meanwhile. If the command fails and they stay stopped, run it again.",
 	.opts = rotate_options,
 	.opts_size = sizeof(struct rotate_opts),
 	.run = key_rotate_run };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Words and JSON for the ledger. */
+/* Formats the ledger as text and JSON. */
 #include "tools/ledger_view.h"
 
 #include "db/ledger.h"
@@ -29,7 +29,7 @@ saved_text(struct arena *a, const struct row_ledger *l)
 }
 
 double
-without_bytes(const struct row_ledger *l, const struct row_without *w)
+bytes_without_locality(const struct row_ledger *l, const struct row_without *w)
 {
 	return w->jobs == 0 ?
 	           -1 :
@@ -58,7 +58,8 @@ drain_add(struct drain *d, const struct row_file_left *l, bool no_work)
 			   .create_time = l->create_time });
 }
 
-/* Sets of one app mostly follow each other: its template is read once for all. */
+/* Sets of the same app are mostly adjacent, so its template is read once for a run of
+ * them. */
 enum err
 drain_files(struct cmd_ctx *x, struct row_file_left **files, size_t *n)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the ledger of large files says, for people and programs, and for how long the
- * work will last. */
+/* Formats the ledger of large files for people and programs, and the estimate of how
+ * long the work will last. */
 #ifndef TOOLS_LEDGER_VIEW_H
 #define TOOLS_LEDGER_VIEW_H
 
@@ -15,15 +15,15 @@ char *saved_text(struct arena *, const struct row_ledger *);
 void saved_json(json_t *, const struct row_ledger *);
 
 /*
- * Bytes that all jobs would have made hosts fetch without locality, from those of the
- * requests where that was looked at; -1 = there is none yet.
+ * Estimates the bytes that hosts would have fetched for all jobs without locality, from
+ * the requests for which that was computed; -1 = there are none yet.
  */
-double without_bytes(const struct row_ledger *, const struct row_without *);
+double bytes_without_locality(const struct row_ledger *, const struct row_without *);
 
-/* Counts a file in; no_work: nothing more can be made of it. */
+/* Adds a file to the sums; no_work: no more work can be made for it. */
 void drain_add(struct drain *, const struct row_file_left *, bool no_work);
-/* What each file set has left, by id, with as many results for each new workunit as its
- * generator makes. */
+/* Lists what each file set has left, by id, with the number of results that its
+ * generator makes per new workunit. */
 enum err drain_files(struct cmd_ctx *, struct row_file_left **, size_t *n);
 /* "5 results left: 1 unsent, 4 to be made; 3 sent in the last 2h10m: enough for
  * 3h36m" */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the end of a log only: it may be large. */
+/* Reads only the end of a log, which may be large. */
 #include "tools/log_tail.h"
 
 #include <fcntl.h>
@@ -35,7 +35,7 @@ log_tail(struct arena *a, const char *path)
 }
 
 char *
-log_why(struct arena *a, const char *path)
+log_find_error(struct arena *a, const char *path)
 {
 	char *text = read_end(a, path, LOOK_BYTES), *hit = strstr(text, "[ERROR]");
 	size_t n;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * locus: the admin's command line.  Finds the command among the words, reads its
- * options by its table and runs it; the only place that exits.
+ * locus: the admin's command line. Finds the command among the words, parses its
+ * options by the command's table and runs it. This is the only file that exits.
  */
 #include "tools/cmd.h"
 
@@ -16,7 +16,7 @@
 #include "lib/proc.h"
 #include "lib/banned.h"
 
-/* What getopt_long() returns; the options of a command follow VAL_FIRST. */
+/* Return values of getopt_long(); a command's own options follow from VAL_FIRST on. */
 enum {
 	VAL_HELP = 'h',
 	VAL_PROJECT = 'p',
@@ -32,8 +32,8 @@ store_number(struct cmd_ctx *x, const struct opt *o, int64_t *field, const char 
 	long long number = strtoll(value, &end, 10);
 
 	if (end == value || *end != '\0' || number < 0)
-		return ctx_usage(
-		    x, "--%s: \"%s\" is not a number of 0 or more", o->name, value);
+		return ctx_usage(x, "--%s: \"%s\" is not a number that is 0 or more",
+		    o->name, value);
 	*field = number;
 	return OK;
 }
@@ -68,8 +68,8 @@ store_option(struct cmd_ctx *x, const struct opt *o, void *opts, char *value)
 	return OK;
 }
 
-/* getopt_long() only says that it does not know it; we also say which one comes near.
- */
+/* getopt_long() only reports that the option is unknown; this also suggests the nearest
+ * name. */
 static enum err
 unknown_option(struct cmd_ctx *x, const struct option *longs, const char *typed)
 {
@@ -113,13 +113,13 @@ long_options(struct cmd_ctx *x, const struct opt *opts)
 	return longs;
 }
 
-struct line { /* what the command line holds beside words */
+struct command_line { /* options of the command line */
 	bool help, version;
 	void *opts;
 };
 
 static enum err
-take_option(struct cmd_ctx *x, struct line *l, int c)
+apply_option(struct cmd_ctx *x, struct command_line *l, int c)
 {
 	if (c >= VAL_FIRST)
 		return store_option(x, &x->cmd->opts[c - VAL_FIRST], l->opts, optarg);
@@ -142,11 +142,11 @@ take_option(struct cmd_ctx *x, struct line *l, int c)
 }
 
 static enum err
-read_options(struct cmd_ctx *x, struct line *l, int argc, char **argv)
+parse_command_line(struct cmd_ctx *x, struct command_line *l, int argc, char **argv)
 {
 	struct option *longs = long_options(x, x->cmd == NULL ? NULL : x->cmd->opts);
-	/* Before the command is known the words stay where they are: stop at the first.
-	 */
+	/* "+" stops at the first word: until the command is known, its options must
+	 * stay in place. */
 	const char *shorts = x->cmd == NULL ? "+:hp:o:V" : ":hp:o:V";
 	enum err e = OK;
 	int c;
@@ -159,17 +159,17 @@ read_options(struct cmd_ctx *x, struct line *l, int argc, char **argv)
 		else if (c == '?')
 			e = unknown_option(x, longs, argv[optind - 1]);
 		else
-			e = take_option(x, l, c);
+			e = apply_option(x, l, c);
 	}
 	return e;
 }
 
 static enum err
-run_command(struct cmd_ctx *x, int argc, char **argv)
+command_run(struct cmd_ctx *x, int argc, char **argv)
 {
 	const struct cmd *c = x->cmd;
-	struct line l = { .opts = arena_alloc(x->a, c->opts_size + 1) };
-	enum err e = read_options(x, &l, argc, argv);
+	struct command_line l = { .opts = arena_alloc(x->a, c->opts_size + 1) };
+	enum err e = parse_command_line(x, &l, argc, argv);
 	int n = argc - optind;
 
 	if (e != OK)
@@ -180,9 +180,9 @@ run_command(struct cmd_ctx *x, int argc, char **argv)
 	}
 	if (n < c->min_args)
 		return ctx_usage(
-		    x, "something is missing: locus %s %s", c->name, c->args);
+		    x, "an argument is missing: locus %s %s", c->name, c->args);
 	if (c->max_args >= 0 && n > c->max_args)
-		return ctx_usage(x, "\"%s\" is too much: locus %s %s",
+		return ctx_usage(x, "unexpected argument \"%s\": locus %s %s",
 		    argv[optind + c->max_args], c->name, c->args);
 	e = c->run(x, l.opts, argv + optind, (size_t)n);
 	ctx_close(x);
@@ -190,7 +190,7 @@ run_command(struct cmd_ctx *x, int argc, char **argv)
 }
 
 static int
-report(const struct cmd_ctx *x, enum err e)
+report_error(const struct cmd_ctx *x, enum err e)
 {
 	const char *name = x->cmd == NULL ? "" : x->cmd->name;
 	const char *blank = name[0] == '\0' ? "" : " ";
@@ -206,12 +206,12 @@ report(const struct cmd_ctx *x, enum err e)
 static int
 locus(struct cmd_ctx *x, int argc, char **argv)
 {
-	struct line l = { 0 };
-	enum err e = read_options(x, &l, argc, argv);
+	struct command_line l = { 0 };
+	enum err e = parse_command_line(x, &l, argc, argv);
 	int used, first = optind;
 
 	if (e != OK)
-		return report(x, e);
+		return report_error(x, e);
 	if (l.version) {
 		printf("locus %s, schema %d\n", PACKAGE_VERSION, (int)SCHEMA_VERSION);
 		return EXIT_SUCCESS;
@@ -223,9 +223,10 @@ locus(struct cmd_ctx *x, int argc, char **argv)
 	x->cmd = commands_find(argv + first, argc - first, &used);
 	if (x->cmd == NULL)
 		return commands_unknown(x, argv + first, argc - first);
-	/* The last word of the command stands for the program's name. */
+	/* getopt_long() expects a program name first; the command's last word takes its
+	 * place. */
 	first += used - 1;
-	return report(x, run_command(x, argc - first, argv + first));
+	return report_error(x, command_run(x, argc - first, argv + first));
 }
 
 int

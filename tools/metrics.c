@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* locus metrics: what the schedulers of this machine counted, in Prometheus' text
- * format. */
+/*
+ * locus metrics: the counters of this machine's schedulers, in Prometheus' text format.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,26 +11,26 @@
 #include "tools/json.h"
 #include "lib/banned.h"
 
-struct line {
+struct metric_line {
 	const char *name;
 	uint64_t value;
 };
-struct lines {
+struct metric_lines {
 	struct arena *a;
-	struct line *v;
+	struct metric_line *v;
 	size_t n, cap;
 };
 
 static void
-take(void *ctx, const char *name, uint64_t value)
+metrics_add_line(void *ctx, const char *name, uint64_t value)
 {
-	struct lines *l = ctx;
+	struct metric_lines *l = ctx;
 
-	PUSH(l->a, l->v, l->n, l->cap) = (struct line){ name, value };
+	PUSH(l->a, l->v, l->n, l->cap) = (struct metric_line){ name, value };
 }
 
 static bool
-is_of(const struct line *l, const struct metric_text *m)
+line_is_of(const struct metric_line *l, const struct metric_text *m)
 {
 	size_t n = strlen(m->name);
 
@@ -37,19 +38,19 @@ is_of(const struct line *l, const struct metric_text *m)
 }
 
 static void
-print_text(const struct lines *l)
+metrics_print_text(const struct metric_lines *l)
 {
 	for (size_t m = 0; m < METRIC__MAX; m++) {
 		printf("# HELP %s %s\n# TYPE %s counter\n", metrics[m].name,
 		    metrics[m].help, metrics[m].name);
 		for (size_t i = 0; i < l->n; i++)
-			if (is_of(&l->v[i], &metrics[m]))
+			if (line_is_of(&l->v[i], &metrics[m]))
 				printf("%s %" PRIu64 "\n", l->v[i].name, l->v[i].value);
 	}
 }
 
 static void
-print_json(const struct lines *l)
+metrics_print_json(const struct metric_lines *l)
 {
 	json_t *o = json_object();
 
@@ -62,29 +63,33 @@ print_json(const struct lines *l)
 static enum err
 metrics_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
-	struct lines l = { .a = x->a };
+	struct metric_lines l = { .a = x->a };
 	enum err e = ctx_conf(x);
 
 	(void)opts, (void)args, (void)n;
 	if (e == OK)
 		e = counters_read(x->a,
-		    arena_printf(x->a, "%s/" COUNTERS_FILE, x->cf->run_dir), take, &l,
-		    x->f);
+		    arena_printf(x->a, "%s/" COUNTERS_FILE, x->cf->run_dir),
+		    metrics_add_line, &l, x->f);
 	if (e == E_NOTFOUND)
-		return ctx_nothing(
-		    x, "no scheduler of this machine has counted anything yet");
+		return ctx_not_found(x,
+		    "there are no counters yet: no scheduler of this machine has served a request");
 	if (e != OK)
 		return e;
 	if (x->json)
-		print_json(&l);
+		metrics_print_json(&l);
 	else
-		print_text(&l);
+		metrics_print_text(&l);
 	return OK;
 }
 
 const struct cmd cmd_metrics = { .name = "metrics",
 	.args = "",
-	.purpose = "what the schedulers counted",
+	.purpose = "print the schedulers' counters",
 	.about =
-	    "Prints what the schedulers of this machine have counted since run_dir/counters was made, in the text format of Prometheus: requests served and refused, jobs sent, and for each reason how many requests got no work for it and how many jobs were left out. The codes of reasons are those of the log and of explain. Needs no database; remove the file to begin at 0.",
+	    "Prints the counters of this machine's schedulers since run_dir/counters was created,\n"
+	    "in the text format of Prometheus: requests served and refused, jobs sent, and for\n"
+	    "each reason how many requests got no work because of it and how many jobs were left\n"
+	    "out. The codes of reasons are those of the log and of explain. Needs no database;\n"
+	    "remove the file to start again from 0.",
 	.run = metrics_run };

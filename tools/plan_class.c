@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* locus plan-class: the project's classes, and which of them fit a client. */
+/* locus plan-class check and test: the project's classes, and which of them fit a
+ * client. */
 #include "tools/plan_class.h"
 
 #include <stdio.h>
@@ -17,7 +18,7 @@
 #include "tools/table.h"
 #include "lib/banned.h"
 
-struct spec { /* a file, read */
+struct spec { /* a parsed plan_class_spec.xml */
 	const char *path;
 	struct plan_classes *all;
 	struct pc_remark *remarks;
@@ -25,7 +26,7 @@ struct spec { /* a file, read */
 };
 
 static enum err
-load(struct cmd_ctx *x, const char *path, struct spec *s)
+spec_load(struct cmd_ctx *x, const char *path, struct spec *s)
 {
 	enum err e = path == NULL ? ctx_conf(x) : OK;
 
@@ -34,8 +35,8 @@ load(struct cmd_ctx *x, const char *path, struct spec *s)
 	s->path = path != NULL ? path : project_path(x->a, x->cf, PLAN_CLASS_FILE);
 	e = plan_classes_load(x->a, s->path, &s->all, &s->remarks, &s->nremarks, x->f);
 	if (e == E_NOTFOUND)
-		return ctx_nothing(x,
-		    "%s is not there: versions with a plan class are not sent; the installed data has an example of that name",
+		return ctx_not_found(x,
+		    "%s does not exist: versions with a plan class are not sent; the installed data has an example of that name",
 		    s->path);
 	return e;
 }
@@ -49,8 +50,8 @@ plan_class_known(struct cmd_ctx *x, const char *class, const char **why)
 	*why = NULL;
 	if (class[0] == '\0')
 		return OK;
-	e = load(x, NULL, &s);
-	if (e != OK) { /* the cause is the answer, not a failure of the caller */
+	e = spec_load(x, NULL, &s);
+	if (e != OK) { /* the reason is the caller's answer, not a failure */
 		*why = arena_strdup(x->a, x->f->detail);
 		*x->f = (struct fail){ 0 };
 		x->status = 0;
@@ -70,11 +71,11 @@ plan_class_known(struct cmd_ctx *x, const char *class, const char **why)
 /* --- check --- */
 
 static enum err
-check_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+plan_class_check_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct spec s = { 0 };
 	size_t errors = 0;
-	enum err e = load(x, n > 0 ? args[0] : NULL, &s);
+	enum err e = spec_load(x, n > 0 ? args[0] : NULL, &s);
 
 	(void)opts;
 	if (e != OK)
@@ -100,10 +101,10 @@ const struct cmd cmd_plan_class_check = { .name = "plan-class check",
 	.max_args = 1,
 	.purpose = "check plan_class_spec.xml",
 	.about =
-	    "Reports classes that cannot be used and why, unknown elements with the nearest\n"
-	    "name, bounds that no computer can meet, and names that mislead clients.\n"
-	    "Exits with 78 if there is an error.",
-	.run = check_run };
+	    "Reports unusable classes and why, unknown elements with the nearest name, bounds\n"
+	    "that no computer can meet, and names that mislead clients. Exits with 78 if there is\n"
+	    "an error.",
+	.run = plan_class_check_run };
 
 /* --- test --- */
 
@@ -115,14 +116,14 @@ struct test_opts {
 #define FIELD(name) offsetof(struct test_opts, name)
 static const struct opt test_options[] = {
 	{ "host", OPT_NUMBER, FIELD(host), "ID",
-	    "The account, preferences and venue are those of this host; default: of none." },
-	{ "class", OPT_TEXT, FIELD(class), "NAME", "This class only." },
+	    "Uses the account, preferences and venue of this host; default: none." },
+	{ "class", OPT_TEXT, FIELD(class), "NAME", "Tests only this class." },
 	{ "spec", OPT_TEXT, FIELD(spec), "FILE",
-	    "Instead of the project's plan_class_spec.xml." },
+	    "Uses FILE instead of the project's plan_class_spec.xml." },
 	{ 0 },
 };
 
-/* What the scheduler would load for that host. */
+/* Loads what the scheduler would load for that host. */
 static enum err
 load_host(struct cmd_ctx *x, int64_t id, struct snapshot *s)
 {
@@ -189,9 +190,9 @@ use_json(const struct plan_class *pc, enum reason why, const struct class_use *u
 	    u->flops, "mem_bytes", u->mem_bytes, "cmdline", u->cmdline);
 }
 
-/* How many classes were told of. */
+/* Prints whether each class fits; returns the number of classes printed. */
 static size_t
-tell(struct cmd_ctx *x, const struct plan_classes *all, const char *only,
+print_fits(struct cmd_ctx *x, const struct plan_classes *all, const char *only,
     const struct plan_class_host *h)
 {
 	struct table t = table_new(x->a, "lll");
@@ -220,7 +221,7 @@ tell(struct cmd_ctx *x, const struct plan_classes *all, const char *only,
 }
 
 static enum err
-test_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+plan_class_test_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct test_opts *o = opts;
 	const struct catalog none = { 0 };
@@ -233,15 +234,15 @@ test_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 
 	(void)n;
 	if (e == OK)
-		e = load(x, o->spec, &s);
+		e = spec_load(x, o->spec, &s);
 	if (e == OK && o->host != 0)
 		e = load_host(x, o->host, &snap);
 	if (e != OK)
 		return e;
 	if (o->class != NULL && plan_class_named(s.all, o->class) == NULL)
-		return ctx_nothing(x,
-		    "%s has no usable class %s; locus plan-class check tells more",
-		    s.path, o->class);
+		return ctx_not_found(x,
+		    "%s has no usable class %s; see locus plan-class check", s.path,
+		    o->class);
 	m = machine_of(x->cf, rq, &snap);
 	h = (struct plan_class_host){ .req = rq,
 		.userid = snap.user.id,
@@ -249,8 +250,8 @@ test_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		.ncpus = m.ncpus,
 		.p_fpops = m.p_fpops,
 		.usable_ram = m.usable_ram };
-	if (tell(x, s.all, o->class, &h) == 0)
-		return ctx_nothing(x, "%s has no usable class", s.path);
+	if (print_fits(x, s.all, o->class, &h) == 0)
+		return ctx_not_found(x, "%s has no usable class", s.path);
 	return OK;
 }
 
@@ -258,11 +259,12 @@ const struct cmd cmd_plan_class_test = { .name = "plan-class test",
 	.args = "REQUEST",
 	.min_args = 1,
 	.max_args = 1,
-	.purpose = "tell which plan classes fit a client, and why the others do not",
+	.purpose = "show which plan classes fit a client, and why others do not",
 	.about =
-	    "REQUEST is what a client sent (see debug_req_reply_dir in config.xml).  Of each class\n"
-	    "it is told what a job would use there, or the first thing that is lacking.  Demands\n"
-	    "on workunits and those by chance are passed over.",
+	    "REQUEST is a request sent by a client (see debug_req_reply_dir in config.xml).\n"
+	    "Prints for each class what a job would use on that computer, or the first\n"
+	    "requirement that it does not meet. Ignores requirements on workunits and random\n"
+	    "choices.",
 	.opts = test_options,
 	.opts_size = sizeof(struct test_opts),
-	.run = test_run };
+	.run = plan_class_test_run };

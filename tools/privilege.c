@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Capabilities by the kernel's own calls (capabilities(7)): one bit is not worth a
- * library. setresuid() from root clears them all; PR_SET_KEEPCAPS carries the one that
- * stays over it.
+ * Capabilities by direct system calls (capabilities(7)): one bit does not justify a
+ * library. setresuid() from root clears them all; PR_SET_KEEPCAPS preserves the one
+ * that is kept.
  */
 #include "tools/privilege.h"
 
@@ -60,7 +60,7 @@ account_find(struct arena *a, const char *name, struct account *acc, struct fail
 		p = getpwnam(usual[i]);
 	if (p == NULL)
 		return FAIL(f, E_CONFIG,
-		    "there is neither www-data nor nobody here; name an account with --user");
+		    "this machine has neither www-data nor nobody; give an account with --user");
 	account_take(a, p, acc);
 	return OK;
 }
@@ -71,8 +71,8 @@ account_by_uid(struct arena *a, uid_t uid, struct account *acc, struct fail *f)
 	const struct passwd *p = getpwuid(uid);
 
 	if (p == NULL)
-		return FAIL(f, E_CONFIG,
-		    "account number %u has no name on this machine", (unsigned)uid);
+		return FAIL(f, E_CONFIG, "uid %u has no account on this machine",
+		    (unsigned)uid);
 	account_take(a, p, acc);
 	return OK;
 }

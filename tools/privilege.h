@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Root does not work as root here: Apache and MariaDB refuse to serve as root, and
- * files that root made would be in the way of the daemons.  So a process of root's
- * becomes the project's account, for good.
+ * Nothing here runs as root: Apache and MariaDB refuse to, and files made by root would
+ * get in the way of the daemons. So a process started by root irrevocably becomes the
+ * project's account.
  */
 #ifndef TOOLS_PRIVILEGE_H
 #define TOOLS_PRIVILEGE_H
@@ -18,24 +18,27 @@ struct account {
 	char *name;
 };
 
-/* By name; NULL is www-data, else nobody.  E_CONFIG if there is no such account. */
+/* Finds an account by name; NULL stands for www-data, or else nobody. E_CONFIG if there
+ * is none. */
 enum err account_find(
     struct arena *, const char *name, struct account *, struct fail *);
 enum err account_by_uid(struct arena *, uid_t, struct account *, struct fail *);
 
 bool privilege_is_root(void);
 /*
- * Becomes that account with its groups and keeps the one capability to read and write
+ * Becomes that account, with its groups, and keeps the one capability to read and write
  * any file (CAP_DAC_OVERRIDE), as the admin may name files that only root can read.
- * Programs that are started do not get it.  For root only.
+ * Programs that it starts do not inherit the capability. Only for root.
  */
 enum err privilege_become(const struct account *, struct fail *);
-bool privilege_kept(void); /* do we have that capability? */
-/* Can we, without capabilities, enter this directory or run this file? */
+bool privilege_kept(void); /* true if this process has that capability */
+/*
+ * True if this process could enter the directory or run the file without capabilities.
+ */
 bool privilege_reaches(const char *path);
-/* Programs that are started from now on have that capability too (ambient). */
+/* Lets programs started from now on inherit the capability (as an ambient one). */
 enum err privilege_lend(struct fail *);
-/* Gives the capability up, for this process and all that it starts. */
+/* Gives up the capability, for this process and all programs that it starts. */
 void privilege_drop(void);
 
 #endif

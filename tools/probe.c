@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* HTTP by libcurl; each failure is told with what mends it. */
+/* Sends the requests by libcurl; each failure comes with its cure. */
 #include "tools/probe.h"
 
 #include <curl/curl.h>
@@ -27,7 +27,7 @@ struct asking {
 };
 
 static bool
-bad(struct asking *q, bool lasts, char *why, char *mend)
+probe_failed(struct asking *q, bool lasts, char *why, char *mend)
 {
 	q->p.why = why;
 	q->p.mend = mend;
@@ -44,7 +44,7 @@ web_cure(const struct asking *q)
 }
 
 static size_t
-take(char *p, size_t size, size_t n, void *ctx)
+probe_add_reply(char *p, size_t size, size_t n, void *ctx)
 {
 	struct buf *b = ctx;
 
@@ -53,15 +53,16 @@ take(char *p, size_t size, size_t n, void *ctx)
 	return size * n;
 }
 
-/* POST with a body, else GET. */
+/* Sends a POST if there is a body, else a GET. */
 static bool
-fetch(struct asking *q, const char *url, const char *body)
+probe_fetch(struct asking *q, const char *url, const char *body)
 {
 	CURL *c = curl_easy_init();
 	CURLcode rc;
 
 	if (c == NULL)
-		return bad(q, true, arena_strdup(q->a, "libcurl does not work"), NULL);
+		return probe_failed(
+		    q, true, arena_strdup(q->a, "libcurl does not work"), NULL);
 	q->reply = buf_new(q->a);
 	buf_puts(&q->reply, "");
 	curl_easy_setopt(c, CURLOPT_URL, url);
@@ -69,32 +70,34 @@ fetch(struct asking *q, const char *url, const char *body)
 		curl_easy_setopt(c, CURLOPT_POSTFIELDS, body);
 	curl_easy_setopt(c, CURLOPT_TIMEOUT, (long)TIMEOUT_S);
 	curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
-	curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, take);
+	curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, probe_add_reply);
 	curl_easy_setopt(c, CURLOPT_WRITEDATA, &q->reply);
 	rc = curl_easy_perform(c);
 	curl_easy_getinfo(c, CURLINFO_RESPONSE_CODE, &q->http);
 	curl_easy_cleanup(c);
 	if (rc == CURLE_OK)
 		return true;
-	return bad(q, false, arena_printf(q->a, "%s: %s", url, curl_easy_strerror(rc)),
+	return probe_failed(q, false,
+	    arena_printf(q->a, "%s: %s", url, curl_easy_strerror(rc)),
 	    arena_strdup(q->a, web_cure(q)));
 }
 
 static bool
-bad_http(struct asking *q, const char *url)
+probe_failed_http(struct asking *q, const char *url)
 {
-	return bad(q, false,
+	return probe_failed(q, false,
 	    arena_printf(q->a, "the web server answers %s with HTTP %ld", url, q->http),
 	    q->cf->private_servers ?
 		arena_strdup(q->a, web_cure(q)) :
 		arena_printf(q->a,
-		    "include %s/apache/site.conf in its configuration, or the file that was given with --apache-site, and make it read that again",
+		    "include %s/apache/site.conf, or the file given by --apache-site, in its configuration and reload it",
 		    q->cf->project_dir));
 }
 
-/* Made by the first who asks; a copy's is another project's no more. */
+/* Reads the secret of run_dir; the first caller creates it. A copied project has
+ * another run_dir. */
 static bool
-secret(struct asking *q, char **text)
+probe_secret(struct asking *q, char **text)
 {
 	const char *path = arena_printf(q->a, "%s/" PROBE_SECRET_FILE, q->cf->run_dir);
 	struct fail f = { 0 };
@@ -108,7 +111,7 @@ secret(struct asking *q, char **text)
 	}
 	if (e == OK)
 		return true;
-	return bad(q, true, arena_strdup(q->a, f.detail),
+	return probe_failed(q, true, arena_strdup(q->a, f.detail),
 	    arena_printf(q->a, "run locus as the account of %s, or as root",
 		q->cf->project_dir));
 }
@@ -119,7 +122,7 @@ first_url(struct arena *a, const char *urls)
 	return arena_memdup(a, urls, strcspn(urls, " "));
 }
 
-/* What the reply tells volunteers, for want of anything better. */
+/* Returns the message that the reply has for volunteers, if nothing better is known. */
 static char *
 message_of(struct arena *a, const char *reply)
 {
@@ -127,7 +130,7 @@ message_of(struct arena *a, const char *reply)
 
 	at = at == NULL ? NULL : strchr(at, '>');
 	end = at == NULL ? NULL : strchr(at, '<');
-	return end == NULL ? arena_strdup(a, "a reply that is none of this project's") :
+	return end == NULL ? arena_strdup(a, "a reply that is not from this project") :
 	                     arena_memdup(a, at + 1, (size_t)(end - at - 1));
 }
 
@@ -143,11 +146,12 @@ account_name(struct arena *a, const char *number)
 	return pw == NULL ? number : arena_strdup(a, pw->pw_name);
 }
 
-struct answer { /* what stands in the reply */
+struct answer { /* elements of the reply */
 	const char *decision, *reason, *account, *trouble, *dir, *file;
 };
 
-/* The first trouble counts: of the request, else of a directory. */
+/* Parses the reply. Keeps the first trouble: that of the request, or else of a
+ * directory. */
 static bool
 read_answer(struct asking *q, struct answer *w)
 {
@@ -179,7 +183,7 @@ read_answer(struct asking *q, struct answer *w)
 }
 
 static bool
-logged(struct asking *q, const char *decision)
+decision_is_logged(struct asking *q, const char *decision)
 {
 	struct trace **v;
 	size_t n = 0;
@@ -195,38 +199,38 @@ judge_answer(struct asking *q, const char *url)
 	struct answer w;
 
 	if (!read_answer(q, &w))
-		return bad(q, false,
+		return probe_failed(q, false,
 		    arena_printf(
 			q->a, "%s says \"%.300s\"", url, message_of(q->a, q->reply.p)),
 		    arena_printf(q->a,
-			"see locus config check and %s/scheduler.log; the account that serves must be able to read config.xml and %s",
+			"see locus config check and %s/scheduler.log; the account of the scheduler must be able to read config.xml and %s",
 			q->cf->log_dir, q->cf->run_dir));
 	q->p.reason = arena_strdup(q->a, w.reason == NULL ? "" : w.reason);
 	if (w.dir != NULL)
-		return bad(q, true,
+		return probe_failed(q, true,
 		    arena_printf(q->a, "account %s cannot write to %s: %s", w.account,
 			w.dir, w.trouble),
 		    arena_printf(q->a, "chown -R %s %s && chmod u+rwx %s", w.account,
 			w.dir, w.dir));
 	if (w.file != NULL)
-		return bad(q, true,
+		return probe_failed(q, true,
 		    arena_printf(q->a,
-			"no new client gets work, as account %s cannot read %s: %s",
+			"new clients get no work because account %s cannot read %s: %s",
 			w.account, w.file, w.trouble),
 		    arena_printf(q->a,
-			"chown %s %s && chmod u+r %s; if it is gone, take it from a backup",
+			"chown %s %s && chmod u+r %s; if it is missing, restore it from a backup",
 			w.account, w.file, w.file));
 	if (w.trouble != NULL)
-		return bad(q, false,
+		return probe_failed(q, false,
 		    arena_printf(q->a, "the scheduler cannot serve: %s", w.trouble),
 		    arena_strdup(q->a,
 			q->cf->private_servers ?
 			    "see locus status and mariadbd.log in its log directory" :
-			    "start the database server, or correct db_... in config.xml"));
-	if (!logged(q, w.decision))
-		return bad(q, true,
+			    "start the database server, or correct the options db_... in config.xml"));
+	if (!decision_is_logged(q, w.decision))
+		return probe_failed(q, true,
 		    arena_printf(q->a,
-			"decision %s is not in %s/decisions: another machine's or project's scheduler answers at %s",
+			"decision %s is not in %s/decisions: the scheduler of another machine or project answers at %s",
 			w.decision, q->cf->run_dir, url),
 		    arena_strdup(q->a, "see scheduler_url in config.xml"));
 	return true;
@@ -238,9 +242,9 @@ ask_scheduler(struct asking *q)
 	const char *url = first_url(q->a, q->cf->scheduler_url);
 	char *key;
 
-	if (!secret(q, &key))
+	if (!probe_secret(q, &key))
 		return false;
-	if (!fetch(q, url,
+	if (!probe_fetch(q, url,
 		arena_printf(q->a,
 		    "<scheduler_request>\n<" PROBE_ELEMENT ">%s</" PROBE_ELEMENT ">\n"
 		    "<authenticator>probe</authenticator>\n"
@@ -252,16 +256,16 @@ ask_scheduler(struct asking *q)
 		    text_trim(key))))
 		return false;
 	if (q->http == 404 || strstr(q->reply.p, "<scheduler_reply>") == NULL)
-		return bad_http(q, url);
+		return probe_failed_http(q, url);
 	return judge_answer(q, url);
 }
 
 static bool
 ask_page(struct asking *q)
 {
-	if (!fetch(q, q->cf->master_url, NULL))
+	if (!probe_fetch(q, q->cf->master_url, NULL))
 		return false;
-	return q->http == 200 ? true : bad_http(q, q->cf->master_url);
+	return q->http == 200 ? true : probe_failed_http(q, q->cf->master_url);
 }
 
 static bool
@@ -269,12 +273,13 @@ ask_uploads(struct asking *q)
 {
 	const char *url = first_url(q->a, q->cf->upload_url);
 
-	if (!fetch(q, url,
+	if (!probe_fetch(q, url,
 		"<data_server_request>\n<get_file_size>probe</get_file_size>\n"
 		"</data_server_request>\n"))
 		return false;
-	return strstr(q->reply.p, "<status>0</status>") != NULL ? true :
-	                                                          bad_http(q, url);
+	return strstr(q->reply.p, "<status>0</status>") != NULL ?
+	           true :
+	           probe_failed_http(q, url);
 }
 
 struct probe
@@ -282,7 +287,8 @@ probe_project(struct cmd_ctx *x, struct arena *a)
 {
 	struct asking q = { .x = x, .a = a, .cf = x->cf };
 
-	if (ask_scheduler(&q) && ask_page(&q)) /* the scheduler knows more */
+	if (ask_scheduler(&q) &&
+	    ask_page(&q)) /* the scheduler gives the best diagnosis */
 		ask_uploads(&q);
 	return q.p;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does the project serve?  A request through the web server, as a client would make it,
- * that must come back as work or as a reason, be found in the decision log, and have
- * written to every directory that requests write to (sched/rpc/probe.h).  It changes no
- * row and no figure.
+ * Checks whether the project serves: sends a request through the web server, as a
+ * client would. The request must come back as work or with a reason, appear in the
+ * decision log, and have written to every directory that requests write to
+ * (sched/rpc/probe.h). It changes no row and no statistics.
  */
 #ifndef TOOLS_PROBE_H
 #define TOOLS_PROBE_H
@@ -12,14 +12,14 @@
 #include "tools/cmd.h"
 
 struct probe {
-	char *why;    /* what is the matter; NULL = it serves */
-	char *mend;   /* the command, or what to do */
-	bool lasts;   /* waiting does not help */
+	char *why;    /* the problem; NULL = it serves */
+	char *mend;   /* the cure: a command or an instruction */
+	bool lasts;   /* waiting will not help */
 	char *reason; /* "WORK", "NO_WORK", ...: what the request came back with */
 };
 
-/* Asks the page of the project, its scheduler and its upload handler.  The answer lives
- * in the arena. */
+/* Probes the project's page, its scheduler and its upload handler. The answer lives in
+ * the arena. */
 struct probe probe_project(struct cmd_ctx *, struct arena *);
 
 #endif

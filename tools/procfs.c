@@ -17,7 +17,8 @@ enum { ENVIRON_MAX = 2 << 20 };
 bool
 procfs_parse(const char *line, struct procfs *p)
 {
-	/* The name may hold blanks and parentheses: the fields follow its last one. */
+	/* The name may contain blanks and parentheses: the other fields follow its last
+	 * parenthesis. */
 	const char *rest = strrchr(line, ')');
 	unsigned long long start;
 	int pid, ppid, pgrp, session;
@@ -106,7 +107,7 @@ procfs_getenv(struct arena *a, pid_t pid, const char *name)
 }
 
 bool
-procfs_env(pid_t pid, const char *assignment)
+procfs_has_env(pid_t pid, const char *assignment)
 {
 	struct arena a = { 0 };
 	size_t n;

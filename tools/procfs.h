@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Processes as /proc tells them.  A process is a pid and its start time: a pid alone
- * may be another process by now.  Zombies count as gone.
+ * Processes as described by /proc. A process is identified by its pid and start time,
+ * as the pid alone may have been reused. Zombies count as gone.
  */
 #ifndef TOOLS_PROCFS_H
 #define TOOLS_PROCFS_H
@@ -17,17 +17,17 @@ struct procfs {
 	char state;     /* R, S, D, Z, ... */
 };
 
-/* One line of /proc/PID/stat; false if it is none. */
+/* Parses /proc/PID/stat; false if the line is malformed. */
 bool procfs_parse(const char *line, struct procfs *);
 bool procfs_read(pid_t, struct procfs *); /* false: no such process */
-/* Is this still the process that started then? */
+/* True if the process that started at that time still runs. */
 bool procfs_alive(pid_t, uint64_t start);
-/* All processes of this machine that are not zombies. */
+/* Lists all processes of this machine that are not zombies. */
 size_t procfs_all(struct arena *, struct procfs **);
-/* Does the environment that the process started with hold this "NAME=value"?  False if
- * it is not ours to read. */
-bool procfs_env(pid_t, const char *assignment);
-/* Value of a variable in that environment; NULL if it has none. */
+/* True if the process started with this "NAME=value" in its environment; false if this
+ * account may not read it. */
+bool procfs_has_env(pid_t, const char *assignment);
+/* Returns the value of a variable in that environment; NULL if it is not set. */
 char *procfs_getenv(struct arena *, pid_t, const char *name);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looks through lists of places; the first hit wins. */
+/* Searches lists of directories; the first hit wins. */
 #include "tools/program.h"
 
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include "lib/fs.h"
 #include "lib/banned.h"
 
-/* From the directory of this program: installed, then the build tree. */
+/* Relative to this program's directory: installed first, then in the build tree. */
 static const char *const program_places[] = { "../libexec/locus", "..", "../sched",
 	"../daemons", "../samples", PKGLIBEXECDIR, NULL };
 static const char *const data_places[] = { "../share/locus", PKGDATADIR, NULL };
@@ -35,7 +35,7 @@ own_dir(struct arena *a)
 }
 
 /*
- * By effective rights: access() asks for those of the real account, without the
+ * Checks effective rights: access() would check those of the real account, without the
  * capability that a private project below a closed directory runs with (privilege.h).
  */
 static bool
@@ -45,23 +45,23 @@ may(const char *path, int mode)
 }
 
 static char *
-look(struct arena *a, const char *dir, const char *name, int mode)
+find_in_dir(struct arena *a, const char *dir, const char *name, int mode)
 {
 	char *path = arena_printf(a, "%s/%s", dir, name), real[PATH_MAX];
 
-	/* Without the dots: the path goes into logs and into Apache's configuration. */
+	/* Resolve "..": the path goes into logs and into Apache's configuration. */
 	if (!may(path, mode) || realpath(path, real) == NULL)
 		return NULL;
 	return arena_strdup(a, real);
 }
 
 static char *
-look_beside(struct arena *a, const char *const *places, const char *name, int mode)
+find_beside(struct arena *a, const char *const *places, const char *name, int mode)
 {
 	char *own = own_dir(a), *hit = NULL;
 
 	for (; *places != NULL && hit == NULL; places++)
-		hit = look(a,
+		hit = find_in_dir(a,
 		    (*places)[0] == '/' ? *places :
 					  arena_printf(a, "%s/%s", own, *places),
 		    name, mode);
@@ -77,15 +77,16 @@ program_find(struct arena *a, const struct conf *cf, const char *name)
 
 	if (name[0] == '/')
 		return may(name, X_OK) ? arena_strdup(a, name) : NULL;
-	/* A plain name that is one of ours is ours, whatever lies in the project. */
+	/* The plain name of one of our programs means ours, even if the project has a
+	 * file of that name. */
 	if (slash == NULL)
-		hit = look_beside(a, program_places, name, X_OK);
+		hit = find_beside(a, program_places, name, X_OK);
 	if (hit == NULL && cf != NULL && slash != NULL)
-		hit = look(a, cf->project_dir, name, X_OK);
+		hit = find_in_dir(a, cf->project_dir, name, X_OK);
 	if (hit == NULL && cf != NULL)
-		hit = look(a, project_path(a, cf, "bin"), base, X_OK);
+		hit = find_in_dir(a, project_path(a, cf, "bin"), base, X_OK);
 	if (hit == NULL && slash != NULL)
-		hit = look_beside(a, program_places, base, X_OK);
+		hit = find_beside(a, program_places, base, X_OK);
 	return hit;
 }
 
@@ -99,11 +100,11 @@ program_system(struct arena *a, const char *const *names)
 		for (const char *p = path; p != NULL && *p != '\0' && hit == NULL;) {
 			size_t n = strcspn(p, ":");
 
-			hit = look(a, arena_memdup(a, p, n), *names, X_OK);
+			hit = find_in_dir(a, arena_memdup(a, p, n), *names, X_OK);
 			p += n + (p[n] == ':');
 		}
 		for (size_t i = 0; system_places[i] != NULL && hit == NULL; i++)
-			hit = look(a, system_places[i], *names, X_OK);
+			hit = find_in_dir(a, system_places[i], *names, X_OK);
 	}
 	return hit;
 }
@@ -111,5 +112,5 @@ program_system(struct arena *a, const char *const *names)
 char *
 program_data(struct arena *a, const char *name)
 {
-	return look_beside(a, data_places, name, R_OK);
+	return find_beside(a, data_places, name, R_OK);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* locus record host: the requests of a host, each with the rows that decided it. */
+/* locus record host: records a host's requests, each with the rows that it was decided
+ * by. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,13 +19,13 @@ struct record_opts {
 
 static const struct opt record_options[] = {
 	{ "for", OPT_TEXT, offsetof(struct record_opts, span), "TIME",
-	    "So long: 30m, 1h, 2d, or a number of seconds; without it, an hour." },
+	    "Duration: 30m, 1h, 2d, or a number of seconds; default: one hour." },
 	{ 0 },
 };
 
-/* "90", "30m", "1h", "2d"; false if it is none. */
+/* Parses "90", "30m", "1h" or "2d"; false if the text is none of these. */
 static bool
-span_of(struct arena *a, const char *s, int64_t *seconds)
+parse_span(struct arena *a, const char *s, int64_t *seconds)
 {
 	static const struct {
 		char unit;
@@ -46,7 +47,7 @@ span_of(struct arena *a, const char *s, int64_t *seconds)
 }
 
 static enum err
-switch_on(struct cmd_ctx *x, const char *path, int64_t id, int64_t seconds)
+recording_start(struct cmd_ctx *x, const char *path, int64_t id, int64_t seconds)
 {
 	char *dir = arena_printf(x->a, "%s/recording", x->cf->run_dir);
 	int64_t until = clock_now() + seconds;
@@ -63,7 +64,7 @@ switch_on(struct cmd_ctx *x, const char *path, int64_t id, int64_t seconds)
 }
 
 static enum err
-record_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+record_host_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct record_opts *o = opts;
 	int64_t id, seconds = HOUR_S;
@@ -75,23 +76,29 @@ record_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	if (!text_i64(args[0], 1, INT64_MAX, &id))
 		return ctx_usage(x, "\"%.60s\" is not the id of a host", args[0]);
 	if (!on && strcmp(args[1], "off") != 0)
-		return ctx_usage(x, "\"%.60s\": it must be on or off", args[1]);
-	if (o->span != NULL && !span_of(x->a, o->span, &seconds))
-		return ctx_usage(x, "--for %.60s: it must be like 30m or 1h", o->span);
+		return ctx_usage(x, "\"%.60s\": must be on or off", args[1]);
+	if (o->span != NULL && !parse_span(x->a, o->span, &seconds))
+		return ctx_usage(
+		    x, "--for %.60s: must be a duration such as 30m or 1h", o->span);
 	e = ctx_conf(x);
 	if (e != OK)
 		return e;
 	path = arena_printf(x->a, "%s/recording/%lld", x->cf->run_dir, (long long)id);
-	return on ? switch_on(x, path, id, seconds) : fs_unlink(path, x->f);
+	return on ? recording_start(x, path, id, seconds) : fs_unlink(path, x->f);
 }
 
 const struct cmd cmd_record_host = { .name = "record host",
 	.args = "ID on|off",
 	.min_args = 2,
 	.max_args = 2,
-	.purpose = "keep a host's requests with all that decided them",
+	.purpose = "record a host's requests with all their input",
 	.about =
-	    "For a while the schedulers of this machine write each request of the host to a file HOST-NUMBER-RPC.recording in the project's directory recordings: the request, every row that the decision looked at, the configuration (without the database's password) and the reply. replay decides it again, anywhere. They take at most debug_req_reply_max_bytes. They hold the account's key, so only the project's account may read them.",
+	    "For a limited time the schedulers of this machine write each request of the host to\n"
+	    "a file HOST-NUMBER-RPC.recording in the project's directory recordings: the request,\n"
+	    "every row that the decision looked at, the configuration (without the database's\n"
+	    "password) and the reply. locus replay decides it again, on any machine. The files\n"
+	    "take at most debug_req_reply_max_bytes. They contain the account's key, so only the\n"
+	    "project's account may read them.",
 	.opts = record_options,
 	.opts_size = sizeof(struct record_opts),
-	.run = record_run };
+	.run = record_host_run };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * locus relocate: a project whose directory was moved goes on, and a copy becomes a
- * project of its own.  The note of the new place comes last: what was cut off is done
- * again by the same command.
+ * locus relocate: adapts a project whose directory was moved, or makes a copy a project
+ * of its own. The note of the new place is written last, so that repeating the command
+ * completes an interrupted run.
  */
 #include "tools/relocate.h"
 
@@ -36,22 +36,23 @@ struct relocate_opts {
 #define FIELD(name) offsetof(struct relocate_opts, name)
 static const struct opt relocate_options[] = {
 	{ "moved", OPT_FLAG, FIELD(moved), NULL,
-	    "It is the same project, and its former place is no more." },
+	    "This is the same project; its former location no longer exists." },
 	{ "copy", OPT_FLAG, FIELD(copy), NULL,
-	    "It is a copy and becomes a project of its own." },
+	    "This is a copy; makes it a project of its own." },
 	{ "port", OPT_NUMBER, FIELD(port), "PORT",
-	    "Of a copy with servers of its own: the port of its Apache; default: a free one." },
+	    "For a copy with private servers: the port of its Apache; default: a free one." },
 	{ "url-base", OPT_TEXT, FIELD(url_base), "URL",
-	    "Of a copy: where clients find its web server." },
+	    "For a copy: the URL at which clients reach its web server." },
 	{ "db-name", OPT_TEXT, FIELD(db_name), "NAME",
-	    "Of a copy on a shared server: its database, with the contents of the original's." },
-	{ "db-user", OPT_TEXT, FIELD(db_user), "ACCOUNT", "Its account." },
+	    "For a copy on a shared server: its database, loaded with a dump of the original's." },
+	{ "db-user", OPT_TEXT, FIELD(db_user), "ACCOUNT", "Account of that database." },
 	{ "password-file", OPT_TEXT, FIELD(password_file), "FILE",
 	    "File with the account's password." },
-	{ "db-host", OPT_TEXT, FIELD(db_host), "HOST", "Its server." },
-	{ "db-port", OPT_NUMBER, FIELD(db_port), "PORT", "TCP port of that server." },
+	{ "db-host", OPT_TEXT, FIELD(db_host), "HOST", "Host of the database server." },
+	{ "db-port", OPT_NUMBER, FIELD(db_port), "PORT",
+	    "TCP port of the database server." },
 	{ "db-socket", OPT_TEXT, FIELD(db_socket), "PATH",
-	    "Unix socket of that server." },
+	    "Unix socket of the database server." },
 	{ 0 },
 };
 
@@ -60,10 +61,11 @@ struct relocation {
 	const struct relocate_opts *o;
 	struct identity noted, now;
 	enum standing s;
-	struct conf_text texts[PAIRS_MOST]; /* in the files, old and new */
+	struct conf_change texts[PAIRS_MOST]; /* replacements to make in the files */
 	size_t ntexts;
-	const char *socket;              /* db_socket is to be that; NULL = as it is */
-	const char *old_base, *new_base; /* of its URLs, "http://127.0.0.1:8123" */
+	const char *socket; /* new value of db_socket; NULL = unchanged */
+	const char *old_base,
+	    *new_base; /* start of its URLs, "http://127.0.0.1:8123" */
 };
 
 /* --- texts in config.xml and the web server's configuration --- */
@@ -72,10 +74,10 @@ static void
 replace_later(struct relocation *r, const char *old, const char *new)
 {
 	if (strcmp(old, new) != 0)
-		r->texts[r->ntexts++] = (struct conf_text){ old, new };
+		r->texts[r->ntexts++] = (struct conf_change){ old, new };
 }
 
-/* "http://127.0.0.1:8123" of "http://127.0.0.1:8123/stars/". */
+/* Returns "http://127.0.0.1:8123" for "http://127.0.0.1:8123/stars/". */
 static char *
 base_of(struct arena *a, const char *url)
 {
@@ -93,7 +95,7 @@ dir_part(struct arena *a, const char *path)
 }
 
 static bool
-was_drawn(const char *socket)
+has_random_name(const char *socket)
 {
 	size_t n = strlen(SHORT_DIR);
 
@@ -103,8 +105,9 @@ was_drawn(const char *socket)
 }
 
 /*
- * A short directory of sockets is one project's alone; other sockets follow the
- * project, unless its path has become too long for them.
+ * Chooses new sockets. A short directory of sockets belongs to one project only, so it
+ * is replaced; other sockets move with the project, unless its path has become too long
+ * for them.
  */
 static void
 replace_sockets(struct relocation *r)
@@ -118,7 +121,7 @@ replace_sockets(struct relocation *r)
 
 	if (!r->x->cf->private_servers)
 		return;
-	if (was_drawn(old)) {
+	if (has_random_name(old)) {
 		r->socket = fresh;
 		replace_later(
 		    r, dir_part(a, old), fresh[0] == '/' ? dir_part(a, fresh) : run);
@@ -143,9 +146,9 @@ edit_files(struct relocation *r)
 
 		e = conf_replace_texts(x->a, path, r->texts, r->ntexts, &changed, x->f);
 		if (e == OK && changed)
-			ctx_said(x, "changed", "%s", path);
+			ctx_progress(x, "changed", "%s", path);
 		if (e == OK && changed && i == 1)
-			ctx_said(x, "to do", "make your Apache read it again");
+			ctx_progress(x, "to do", "reload your Apache");
 	}
 	return e;
 }
@@ -158,12 +161,12 @@ edit_paths(struct relocation *r)
 	return e == OK ? edit_files(r) : e;
 }
 
-/* config.xml with its new texts and options is what counts from now on. */
+/* Edits config.xml and loads it again. */
 static enum err
-edit_conf(struct relocation *r, const struct conf_text *options, size_t n)
+edit_conf(struct relocation *r, const struct conf_change *options, size_t n)
 {
 	struct cmd_ctx *x = r->x;
-	const struct conf_text socket = { "db_socket", r->socket };
+	const struct conf_change socket = { "db_socket", r->socket };
 	const char *path = x->cf->path;
 	bool changed = false;
 	enum err e = conf_replace_texts(
@@ -174,13 +177,13 @@ edit_conf(struct relocation *r, const struct conf_text *options, size_t n)
 	if (e == OK && r->socket != NULL)
 		e = conf_set_options(x, &socket, 1);
 	if (e == OK && (changed || n > 0 || r->socket != NULL)) {
-		ctx_said(x, "changed", "%s", path);
+		ctx_progress(x, "changed", "%s", path);
 		e = conf_load(x->a, path, &x->cf, NULL, NULL, x->f);
 	}
 	return e;
 }
 
-/* --- the URLs in the rows of a copy --- */
+/* --- URLs in the rows of a copy --- */
 
 static enum err
 readdress(struct relocation *r)
@@ -211,11 +214,11 @@ readdress(struct relocation *r)
 	}
 	ctx_close(x);
 	if (e == OK)
-		ctx_said(x, "changed", "URLs of stored work: %s to %s", old, new);
+		ctx_progress(x, "changed", "URLs of stored work: %s to %s", old, new);
 	return e;
 }
 
-/* A server of its own is started for that. */
+/* Starts the private database server for this. */
 static enum err
 readdress_private(struct relocation *r)
 {
@@ -239,7 +242,7 @@ readdress_private(struct relocation *r)
 /* --- moved --- */
 
 static enum err
-note(struct relocation *r)
+note_place(struct relocation *r)
 {
 	enum err e = identity_now(r->x->a, r->x->cf, &r->now, r->x->f);
 
@@ -248,29 +251,30 @@ note(struct relocation *r)
 }
 
 static enum err
-moved(struct relocation *r)
+relocate_moved(struct relocation *r)
 {
 	struct cmd_ctx *x = r->x;
 
 	if (r->s == STANDING_COPY)
 		return FAIL(x->f, E_CONFIG,
-		    "it was not moved: the project is still in %s, and one of both has to be removed, or made a project of its own with --copy",
+		    "it was not moved: the project still exists in %s; remove one of the two, or make this one a project of its own with --copy",
 		    r->noted.dir);
 	if (r->noted.dir != NULL && strcmp(r->noted.dir, r->now.dir) != 0) {
-		ctx_said(x, "moved", "from %s to %s", r->noted.dir, r->now.dir);
+		ctx_progress(x, "moved", "from %s to %s", r->noted.dir, r->now.dir);
 		replace_later(r, r->noted.dir, r->now.dir);
 		replace_sockets(r);
 	}
 	TRY(edit_conf(r, NULL, 0));
 	TRY(edit_paths(r));
-	TRY(note(r));
-	ctx_said(x, "noted", "%s/" IDENTITY_FILE, r->now.dir);
+	TRY(note_place(r));
+	ctx_progress(x, "noted", "%s/" IDENTITY_FILE, r->now.dir);
 	return OK;
 }
 
 /* --- copied --- */
 
-/* What the copy's URLs begin with; not asked for if config.xml has others already. */
+/* Chooses the start of the copy's URLs; not required if config.xml already differs from
+ * the original's. */
 static enum err
 choose_base(struct relocation *r)
 {
@@ -301,19 +305,19 @@ choose_base(struct relocation *r)
 	}
 	if (strcmp(r->new_base, r->old_base) == 0)
 		return ctx_usage(x,
-		    "clients would take the copy for its original, as both have the URL %s: give the copy's with --url-base",
+		    "clients would mistake the copy for its original, as both have the URL %s: give the copy's URL with --url-base",
 		    x->cf->master_url);
 	replace_later(r, r->old_base, r->new_base);
 	return OK;
 }
 
-/* What the options of --db-... and --password-file say, as options of config.xml. */
+/* Converts --db-... and --password-file to options of config.xml. */
 static enum err
-database_options(struct relocation *r, struct conf_text *set, size_t *n)
+database_options(struct relocation *r, struct conf_change *set, size_t *n)
 {
 	const struct relocate_opts *o = r->o;
 	struct cmd_ctx *x = r->x;
-	const struct conf_text asked[] = { { "db_name", o->db_name },
+	const struct conf_change asked[] = { { "db_name", o->db_name },
 		{ "db_user", o->db_user }, { "db_host", o->db_host },
 		{ "db_socket", o->db_socket },
 		{ "db_port", o->db_port > 0 ?
@@ -331,13 +335,13 @@ database_options(struct relocation *r, struct conf_text *set, size_t *n)
 	if (e != OK)
 		return e;
 	secret[strcspn(secret, "\r\n")] = '\0';
-	set[(*n)++] = (struct conf_text){ "db_passwd", secret };
+	set[(*n)++] = (struct conf_change){ "db_passwd", secret };
 	return OK;
 }
 
-/* config.xml as it will be with those options. */
+/* Returns the configuration as it will be with these options. */
 static struct conf
-with_database(struct relocation *r, const struct conf_text *set, size_t n)
+with_database(struct relocation *r, const struct conf_change *set, size_t n)
 {
 	struct conf cf = *r->x->cf;
 	struct arena *a = r->x->a;
@@ -363,7 +367,8 @@ with_database(struct relocation *r, const struct conf_text *set, size_t n)
 	return cf;
 }
 
-/* Which database is it that this configuration leads to, and has it our tables? */
+/* Finds out which database the configuration leads to, and the version of its schema; 0
+ * if it has none of our tables. */
 static enum err
 database_look(struct arena *a, const struct conf *cf, const char **place,
     int64_t *version, struct fail *f)
@@ -387,16 +392,16 @@ static enum err
 same_database(struct relocation *r)
 {
 	return ctx_usage(r->x,
-	    "the copy would work on its original's database, %s: load a dump of it into another one and give that with --db-name",
+	    "the copy would use its original's database, %s: load a dump of it into another database and give that with --db-name",
 	    r->noted.database != NULL ? r->noted.database : r->now.database);
 }
 
 /*
- * Before anything is changed: the copy's database is another one than its original's,
- * whatever both are called, and holds what the original's does.
+ * Checks, before anything is changed, that the copy's database is not its original's,
+ * whatever names they have, and that it has the original's schema.
  */
 static enum err
-check_database(struct relocation *r, const struct conf_text *set, size_t n)
+check_database(struct relocation *r, const struct conf_change *set, size_t n)
 {
 	const struct conf new = with_database(r, set, n);
 	struct cmd_ctx *x = r->x;
@@ -419,40 +424,40 @@ check_database(struct relocation *r, const struct conf_text *set, size_t n)
 	if (version != SCHEMA_VERSION)
 		return FAIL(x->f, E_CONFIG,
 		    version == 0 ?
-			"database %s has no tables of Locus: load a dump of the original's into it first" :
-			"database %s has another schema than this Locus: upgrade the original's and load a dump of it",
+			"database %s has no tables of Locus: first load a dump of the original's database into it" :
+			"database %s has another schema than this Locus: upgrade the original's database and load a dump of it",
 		    id.database);
 	return OK;
 }
 
 static enum err
-copied(struct relocation *r)
+relocate_copied(struct relocation *r)
 {
-	struct conf_text set[PAIRS_MOST] = { 0 };
+	struct conf_change set[PAIRS_MOST] = { 0 };
 	struct cmd_ctx *x = r->x;
 	size_t n = 0;
 
 	TRY(database_options(r, set, &n));
 	if (x->cf->private_servers && n > 0)
-		return ctx_usage(x, "its database is its own: leave out --db-...");
+		return ctx_usage(x, "the copy has a private database: omit --db-...");
 	TRY(choose_base(r));
 	if (!x->cf->private_servers)
 		TRY(check_database(r, set, n));
 	if (x->cf->private_servers) {
 		const char *port = strrchr(r->texts[0].new, ':') + 1;
 
-		set[n++] = (struct conf_text){ "private_port", port };
+		set[n++] = (struct conf_change){ "private_port", port };
 	}
 	if (r->noted.dir != NULL)
 		replace_later(r, r->noted.dir, r->now.dir);
 	replace_sockets(r);
 	TRY(edit_conf(r, set, n));
 	TRY(edit_paths(r));
-	/* What ran when the directory was copied runs for the original. */
+	/* The processes noted when the directory was copied belong to the original. */
 	TRY(fs_unlink(arena_printf(x->a, "%s/state.json", x->cf->run_dir), x->f));
 	TRY(x->cf->private_servers ? readdress_private(r) : readdress(r));
-	TRY(note(r));
-	ctx_said(x, "made", "a project of its own at %s, with the same keys",
+	TRY(note_place(r));
+	ctx_progress(x, "made", "a project of its own at %s, with the same keys",
 	    x->cf->master_url);
 	return OK;
 }
@@ -460,14 +465,14 @@ copied(struct relocation *r)
 /* --- the command --- */
 
 static enum err
-look(struct relocation *r)
+read_standing(struct relocation *r)
 {
 	struct cmd_ctx *x = r->x;
 	enum err e = identity_look(x->a, x->cf, &r->noted, &r->now, &r->s, x->f);
 
 	if (e == OK && r->o->copy && (r->s == STANDING_SAME || r->s == STANDING_MOVED))
 		return ctx_usage(
-		    x, "%s is no copy, but the project itself", r->now.dir);
+		    x, "%s is not a copy, but the project itself", r->now.dir);
 	return e;
 }
 
@@ -479,22 +484,23 @@ relocate_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 
 	(void)args, (void)n;
 	if (e == OK && r.o->copy && r.o->moved)
-		return ctx_usage(x, "either --copy or --moved");
+		return ctx_usage(x, "--copy and --moved are mutually exclusive");
 	if (e == OK)
-		e = look(&r);
+		e = read_standing(&r);
 	if (e == OK && state_supervised(x->a, x->cf))
-		return FAIL(x->f, E_CONFIG, "it runs: stop it first (locus stop)");
+		return FAIL(x->f, E_CONFIG,
+		    "the project is running: stop it first (locus stop)");
 	if (e != OK)
 		return e;
 	if (r.o->copy)
-		return copied(&r);
+		return relocate_copied(&r);
 	if (!r.o->moved && r.s == STANDING_SAME) {
-		ctx_said(x, "same", "%s is where it was noted", r.now.dir);
+		ctx_progress(x, "same", "%s is the noted location", r.now.dir);
 		return OK;
 	}
 	if (!r.o->moved && r.s != STANDING_MOVED && r.s != STANDING_NEW)
 		return identity_check(x->a, x->cf, x->f);
-	return moved(&r);
+	return relocate_moved(&r);
 }
 
 enum err
@@ -506,29 +512,31 @@ relocate_settle(struct cmd_ctx *x)
 
 	if (e != OK)
 		return e;
-	/* A backup that was put back is to be known when it is moved, and where the
-	 * supervisor of another run_dir is, that is to start now. */
+	/*
+	 * Notes the place again if a backup was restored, so that a later move is
+	 * recognised, or if run_dir has changed and no supervisor runs in the old one.
+	 */
 	if (r.s == STANDING_SAME)
 		return r.noted.inode == r.now.inode &&
 		               (strcmp(r.noted.run_dir, r.now.run_dir) == 0 ||
 				   state_supervised(x->a, x->cf)) ?
 		           OK :
-		           note(&r);
-	return state_supervised(x->a, x->cf) ? OK : moved(&r);
+		           note_place(&r);
+	return state_supervised(x->a, x->cf) ? OK : relocate_moved(&r);
 }
 
 const struct cmd cmd_relocate = { .name = "relocate",
 	.args = "",
-	.purpose = "a project in another place, or a copy of one",
+	.purpose = "adapt a moved project, or a copy of one",
 	.about =
-	    "A project notes where it is, its database and its URL in identity.xml.  When that no\n"
-	    "longer fits, commands and daemons refuse to act for it until this command says what\n"
-	    "it is.  --moved: the same project.  --copy: a project of its own: it gets another\n"
-	    "identity, port, URL and sockets, and the URLs of its stored work become its own.\n"
-	    "Copy a stopped project.  On a shared database server load a dump into another\n"
-	    "database first and give it with --db-name.  The keys stay the same; see locus key\n"
-	    "rotate.  A directory that was only renamed needs nothing: locus start says so and\n"
-	    "goes on.",
+	    "A project notes its location, its database and its URL in identity.xml. When these\n"
+	    "no longer match, commands and daemons refuse to act for it until this command says\n"
+	    "which case it is. --moved: the same project. --copy: a project of its own: it gets a\n"
+	    "new identity, port, URL and sockets, and the URLs of its stored work are changed.\n"
+	    "Copy a project only while it is stopped. On a shared database server load a dump\n"
+	    "into another database first and give it with --db-name. The keys stay the same; see\n"
+	    "locus key rotate. A directory that was only renamed needs nothing: locus start\n"
+	    "reports the move and continues.",
 	.opts = relocate_options,
 	.opts_size = sizeof(struct relocate_opts),
 	.anywhere = true,

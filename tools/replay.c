@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* locus replay: a request decided by the rules of today on the database of today. */
+/* locus replay: decides a request by today's rules on today's database, or a recording
+ * by the rows in it. */
 #include "tools/replay.h"
 
 #include <inttypes.h>
@@ -30,7 +31,7 @@ enum {
 };
 
 static enum err
-read_trace(struct cmd_ctx *x, struct replay *r, const char *path)
+replay_read_trace(struct cmd_ctx *x, struct replay *r, const char *path)
 {
 	char *text;
 	size_t n;
@@ -39,9 +40,10 @@ read_trace(struct cmd_ctx *x, struct replay *r, const char *path)
 	return trace_read(x->a, text, n, &r->trace, x->f);
 }
 
-/* The scheduler's own words go to standard error, so that an error is told there. */
+/* Runs the scheduler. Its log goes to standard error, which shows its errors. */
 static enum err
-run(struct cmd_ctx *x, struct replay *r, const char *program, const char *path)
+run_scheduler(
+    struct cmd_ctx *x, struct replay *r, const char *program, const char *path)
 {
 	enum { WORDS = 24 };
 	const char *argv[WORDS] = { program, "-1", "-n", "-r", path };
@@ -73,7 +75,7 @@ run(struct cmd_ctx *x, struct replay *r, const char *program, const char *path)
 	    &status, &r->reply, &r->reply_n, x->f);
 	if (e == OK && status != 0)
 		e = FAIL(x->f, E_SYS, "%s ended with exit code %d", program, status);
-	return e == OK ? read_trace(x, r, path) : e;
+	return e == OK ? replay_read_trace(x, r, path) : e;
 }
 
 enum err
@@ -91,7 +93,7 @@ replay_run(struct cmd_ctx *x, struct replay *r)
 	if (fd < 0)
 		return FAIL_ERRNO(x->f, "making %s", path);
 	close(fd);
-	e = run(x, r, program, path);
+	e = run_scheduler(x, r, program, path);
 	fs_unlink(path, &ignored);
 	return e;
 }
@@ -104,19 +106,19 @@ struct replay_opts {
 
 static const struct opt replay_options[] = {
 	{ "host", OPT_TEXT, offsetof(struct replay_opts, host), "ID",
-	    "On behalf of this host, whatever id and key the request has." },
+	    "Decides for this host, whatever id and key the request has." },
 	{ "at", OPT_TEXT, offsetof(struct replay_opts, at), "TIME",
-	    "As if it were then: seconds since 1970, or 2026-11-20T23:40:57Z; without it, now." },
+	    "Decides as of this time: seconds since 1970, or 2026-11-20T23:40:57Z; default: now." },
 	{ "config", OPT_TEXT, offsetof(struct replay_opts, config), "FILE",
-	    "With this file instead of config.xml." },
+	    "Uses this file instead of config.xml." },
 	{ "seed", OPT_NUMBER, offsetof(struct replay_opts, seed), "N",
-	    "Draw from this seed, which explain shows; without it, from 1." },
+	    "Random seed, as shown by explain; default: 1." },
 	{ "diff", OPT_TEXT, offsetof(struct replay_opts, diff), "REPLY.xml",
-	    "Say in words what is otherwise than in this reply; the exit code is 1 if anything is." },
+	    "Describes the differences from this reply; the exit status is 1 if there are any." },
 	{ "reply", OPT_FLAG, offsetof(struct replay_opts, reply), NULL,
-	    "Print the reply itself." },
+	    "Prints the reply itself." },
 	{ "same", OPT_FLAG, offsetof(struct replay_opts, same), NULL,
-	    "Of a recording: --diff with the reply that it holds." },
+	    "For a recording: like --diff with the recorded reply." },
 	{ 0 },
 };
 
@@ -135,7 +137,7 @@ replay_time(struct cmd_ctx *x, const char *s, int64_t *at)
 	end = strptime(s, "%Y-%m-%dT%H:%M:%SZ", &tm);
 	if (end == NULL || *end != '\0')
 		return ctx_usage(
-		    x, "--at %.60s: it must be like 2026-11-20T23:40:57Z", s);
+		    x, "--at %.60s: must be a time such as 2026-11-20T23:40:57Z", s);
 	*at = timegm(&tm);
 	return OK;
 }
@@ -160,7 +162,7 @@ print_differences(struct cmd_ctx *x, struct buf *b, size_t n)
 }
 
 static enum err
-compare(struct cmd_ctx *x, const struct replay *r, char *text, size_t text_n)
+compare_replies(struct cmd_ctx *x, const struct replay *r, char *text, size_t text_n)
 {
 	struct buf b = buf_new(x->a);
 	struct reply *old, *new;
@@ -173,8 +175,8 @@ compare(struct cmd_ctx *x, const struct replay *r, char *text, size_t text_n)
 		return e;
 	n = reply_differences(x->a, old, new, &b);
 	if (n == 0 && (text_n != r->reply_n || memcmp(text, r->reply, text_n) != 0)) {
-		buf_puts(
-		    &b, "the bytes differ, the meaning of what is compared does not\n");
+		buf_puts(&b,
+		    "the bytes differ, but the meaning of what is compared does not\n");
 		n = 1;
 	}
 	print_differences(x, &b, n);
@@ -182,10 +184,10 @@ compare(struct cmd_ctx *x, const struct replay *r, char *text, size_t text_n)
 	return OK;
 }
 
-/* The differences from a file's reply (--diff) or from the recorded reply (--same);
- * else what was decided. */
+/* Prints the differences from the reply of --diff or of the recording, or the reply, or
+ * else the decision. */
 static enum err
-show(struct cmd_ctx *x, const struct replay_opts *o, const struct replay *r,
+show_outcome(struct cmd_ctx *x, const struct replay_opts *o, const struct replay *r,
     const struct trace *recording)
 {
 	char *text;
@@ -193,7 +195,7 @@ show(struct cmd_ctx *x, const struct replay_opts *o, const struct replay *r,
 
 	if (o->diff != NULL) {
 		TRY(fs_read(x->a, o->diff, REPLY_MOST, &text, &n, x->f));
-		return compare(x, r, text, n);
+		return compare_replies(x, r, text, n);
 	}
 	if (o->reply) {
 		fwrite(r->reply, 1, r->reply_n, stdout);
@@ -202,7 +204,7 @@ show(struct cmd_ctx *x, const struct replay_opts *o, const struct replay *r,
 	if (o->same && recording != NULL) {
 		text = trace_text(recording, "reply", &n);
 		return text == NULL ? FAIL(x->f, E_BADREQ, "it holds no reply") :
-		                      compare(x, r, text, n);
+		                      compare_replies(x, r, text, n);
 	}
 	if (x->json)
 		json_show(trace_json(r->trace));
@@ -211,8 +213,8 @@ show(struct cmd_ctx *x, const struct replay_opts *o, const struct replay *r,
 	return OK;
 }
 
-/* What is no request is told before a scheduler refuses it; its reply may be asked for
- * all the same. */
+/* Reports input that is not a request before the scheduler would refuse it, unless its
+ * reply is wanted all the same. */
 static enum err
 check_request(struct cmd_ctx *x, const struct replay_opts *o, const struct replay *r,
     const char *path)
@@ -225,10 +227,10 @@ check_request(struct cmd_ctx *x, const struct replay_opts *o, const struct repla
 	    request_parse(x->a, text, r->request_n, &ignored, &why) == OK)
 		return OK;
 	return FAIL(
-	    x->f, E_BADREQ, "%s is not a request of a client: %s", path, why.detail);
+	    x->f, E_BADREQ, "%s is not a client's request: %s", path, why.detail);
 }
 
-/* A request, or a recording of one. */
+/* Reads a request or a recording. */
 static enum err
 read_input(struct cmd_ctx *x, struct replay *r, char *path, struct trace **recording)
 {
@@ -245,14 +247,14 @@ read_input(struct cmd_ctx *x, struct replay *r, char *path, struct trace **recor
 	return trace_read(x->a, text, r->request_n, recording, x->f);
 }
 
-/* Do the options fit what is replayed? */
+/* Checks that the options fit the kind of input. */
 static enum err
-check_options(struct cmd_ctx *x, const struct replay_opts *o, bool recorded)
+replay_check_options(struct cmd_ctx *x, const struct replay_opts *o, bool recorded)
 {
 	if (recorded && (o->host != NULL || o->at != NULL || o->seed != 0))
 		return ctx_usage(x, "a recording has its own host, time and seed");
 	if (!recorded && o->same)
-		return ctx_usage(x, "--same is for recordings");
+		return ctx_usage(x, "--same is only for recordings");
 	return OK;
 }
 
@@ -269,7 +271,7 @@ replay_cmd(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
 		return ctx_usage(x, "\"%.60s\" is not the id of a host", o->host);
 	TRY(replay_time(x, o->at, &r.at));
 	TRY(read_input(x, &r, args[0], &recording));
-	TRY(check_options(x, o, recording != NULL));
+	TRY(replay_check_options(x, o, recording != NULL));
 	if (recording == NULL)
 		TRY(check_request(x, o, &r, args[0]));
 	if (r.host != 0) {
@@ -277,17 +279,24 @@ replay_cmd(struct cmd_ctx *x, const void *opts, char **args, size_t nargs)
 		TRY(tools_host(x, r.host, &host));
 	}
 	TRY(replay_run(x, &r));
-	return show(x, o, &r, recording);
+	return show_outcome(x, o, &r, recording);
 }
 
 const struct cmd cmd_replay = { .name = "replay",
 	.args = "REQUEST.xml|RECORDING",
 	.min_args = 1,
 	.max_args = 1,
-	.purpose = "what a request would be answered now",
+	.purpose = "show how a request would be answered now",
 	.about =
-	    "Decides the request by the rules, configuration and rows of the project, and tells why, like explain host; debug_req_reply_dir keeps requests and replies. Nothing is written: the database refuses it, no work is asked of generators and nothing is waited for. As long as the rows are the same and --at is given, it says the same every time. A new host has the id 0.\n\n"
-	    "A file of record host is decided by the rows that it holds instead, and its configuration unless --config gives another one; the reply is then the same to the byte. It needs neither the project nor its database.",
+	    "Decides the request by the project's rules, configuration and rows, and explains the\n"
+	    "decision like explain host; debug_req_reply_dir keeps requests and replies. Nothing\n"
+	    "is written: the database refuses writes, generators get no requests for work, and\n"
+	    "there is no waiting. While the rows are unchanged and --at is given, the decision is\n"
+	    "always the same. A new host has the id 0.\n"
+	    "\n"
+	    "A file made by record host is decided by the rows that it holds instead, and by its\n"
+	    "configuration unless --config gives another one; the reply is then identical to the\n"
+	    "byte. It needs neither the project nor its database.",
 	.opts = replay_options,
 	.opts_size = sizeof(struct replay_opts),
 	.run = replay_cmd };

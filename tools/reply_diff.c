@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two replies compared by what they mean for the client. */
+/* Compares two replies by what they mean to the client. */
 #include <string.h>
 #include "model/decision.h"
 #include "tools/replay.h"
@@ -11,7 +11,7 @@ struct diff {
 };
 
 static void
-only(struct diff *d, const char *what, const char *name, bool first)
+diff_only(struct diff *d, const char *what, const char *name, bool first)
 {
 	buf_printf(d->b, "%s %s: only in the %s reply\n", what, name,
 	    first ? "first" : "second");
@@ -19,7 +19,7 @@ only(struct diff *d, const char *what, const char *name, bool first)
 }
 
 static size_t
-times(char *const *v, size_t n, const char *name)
+count_name(char *const *v, size_t n, const char *name)
 {
 	size_t times = 0;
 
@@ -29,19 +29,19 @@ times(char *const *v, size_t n, const char *name)
 }
 
 static void
-names(struct diff *d, const char *what, char *const *a, size_t na, char *const *b,
+diff_names(struct diff *d, const char *what, char *const *a, size_t na, char *const *b,
     size_t nb)
 {
 	for (size_t i = 0; i < na; i++)
-		if (times(b, nb, a[i]) < times(a, na, a[i]))
-			only(d, what, a[i], true);
+		if (count_name(b, nb, a[i]) < count_name(a, na, a[i]))
+			diff_only(d, what, a[i], true);
 	for (size_t i = 0; i < nb; i++)
-		if (times(a, na, b[i]) < times(b, nb, b[i]))
-			only(d, what, b[i], false);
+		if (count_name(a, na, b[i]) < count_name(b, nb, b[i]))
+			diff_only(d, what, b[i], false);
 }
 
 static void
-number(struct diff *d, const char *what, double a, double b)
+diff_number(struct diff *d, const char *what, double a, double b)
 {
 	if (a == b)
 		return;
@@ -51,7 +51,7 @@ number(struct diff *d, const char *what, double a, double b)
 }
 
 static void
-text(struct diff *d, const char *what, const char *a, const char *b)
+diff_text(struct diff *d, const char *what, const char *a, const char *b)
 {
 	if (a == b || (a != NULL && b != NULL && strcmp(a, b) == 0))
 		return;
@@ -66,7 +66,7 @@ text(struct diff *d, const char *what, const char *a, const char *b)
 }
 
 static const struct rp_result *
-task(const struct reply *r, const char *name)
+find_task(const struct reply *r, const char *name)
 {
 	for (size_t i = 0; i < r->nresults; i++)
 		if (strcmp(r->results[i].name, name) == 0)
@@ -75,32 +75,36 @@ task(const struct reply *r, const char *name)
 }
 
 static void
-tasks(struct arena *a, struct diff *d, const struct reply *x, const struct reply *y)
+diff_tasks(
+    struct arena *a, struct diff *d, const struct reply *x, const struct reply *y)
 {
 	for (size_t i = 0; i < x->nresults; i++) {
-		const struct rp_result *p = &x->results[i], *q = task(y, p->name);
+		const struct rp_result *p = &x->results[i], *q = find_task(y, p->name);
 		const char *of = arena_printf(a, "of task %s", p->name);
 
 		if (q == NULL) {
-			only(d, "task", p->name, true);
+			diff_only(d, "task", p->name, true);
 			continue;
 		}
-		number(d, arena_printf(a, "version %s", of), p->version_num,
+		diff_number(d, arena_printf(a, "version %s", of), p->version_num,
 		    q->version_num);
-		number(d, arena_printf(a, "deadline %s", of), p->report_deadline,
+		diff_number(d, arena_printf(a, "deadline %s", of), p->report_deadline,
 		    q->report_deadline);
-		text(d, arena_printf(a, "plan class %s", of), p->plan_class,
+		diff_text(d, arena_printf(a, "plan class %s", of), p->plan_class,
 		    q->plan_class);
-		text(d, arena_printf(a, "platform %s", of), p->platform, q->platform);
+		diff_text(
+		    d, arena_printf(a, "platform %s", of), p->platform, q->platform);
 	}
 	for (size_t i = 0; i < y->nresults; i++)
-		if (task(x, y->results[i].name) == NULL)
-			only(d, "task", y->results[i].name, false);
+		if (find_task(x, y->results[i].name) == NULL)
+			diff_only(d, "task", y->results[i].name, false);
 }
 
-/* The number of a decision is another one every time, and says nothing. */
+/*
+ * Lists the messages. Leaves out the number of the decision, which differs every time.
+ */
 static char **
-messages(struct arena *a, const struct reply *r, size_t *n)
+message_lines(struct arena *a, const struct reply *r, size_t *n)
 {
 	char **v = NEWN(a, char *, r->nmessages + 1);
 
@@ -116,7 +120,7 @@ messages(struct arena *a, const struct reply *r, size_t *n)
 }
 
 static char **
-versions(struct arena *a, const struct reply *r)
+version_lines(struct arena *a, const struct reply *r)
 {
 	char **v = NEWN(a, char *, r->napp_versions + 1);
 
@@ -137,33 +141,35 @@ reply_differences(
 	size_t nu, nv;
 	char **u, **v;
 
-	number(&d, "host id", (double)x->hostid, (double)y->hostid);
-	number(&d, "account", (double)x->userid, (double)y->userid);
-	number(&d, "request delay in s", x->request_delay, y->request_delay);
-	number(&d, "next contact in s", x->next_rpc_delay, y->next_rpc_delay);
-	number(&d, "project is down", x->project_is_down, y->project_is_down);
-	number(&d, "all tasks are asked for", x->send_full_workload,
+	diff_number(&d, "host id", (double)x->hostid, (double)y->hostid);
+	diff_number(&d, "account", (double)x->userid, (double)y->userid);
+	diff_number(&d, "request delay in s", x->request_delay, y->request_delay);
+	diff_number(&d, "next contact in s", x->next_rpc_delay, y->next_rpc_delay);
+	diff_number(&d, "project is down", x->project_is_down, y->project_is_down);
+	diff_number(&d, "full workload requested", x->send_full_workload,
 	    y->send_full_workload);
-	tasks(a, &d, x, y);
-	names(&d, "app version", versions(a, x), x->napp_versions, versions(a, y),
-	    y->napp_versions);
-	u = messages(a, x, &nu);
-	v = messages(a, y, &nv);
-	names(&d, "message", u, nu, v, nv);
-	names(&d, "acknowledgement of", x->acks, x->nacks, y->acks, y->nacks);
-	names(&d, "abort of", x->aborts, x->naborts, y->aborts, y->naborts);
-	names(&d, "abort, if not started, of", x->aborts_if_not_started,
+	diff_tasks(a, &d, x, y);
+	diff_names(&d, "app version", version_lines(a, x), x->napp_versions,
+	    version_lines(a, y), y->napp_versions);
+	u = message_lines(a, x, &nu);
+	v = message_lines(a, y, &nv);
+	diff_names(&d, "message", u, nu, v, nv);
+	diff_names(&d, "acknowledgement of", x->acks, x->nacks, y->acks, y->nacks);
+	diff_names(&d, "abort of", x->aborts, x->naborts, y->aborts, y->naborts);
+	diff_names(&d, "abort, if not started, of", x->aborts_if_not_started,
 	    x->naborts_if_not_started, y->aborts_if_not_started,
 	    y->naborts_if_not_started);
-	names(&d, "order to delete", x->delete_files, x->ndelete_files, y->delete_files,
-	    y->ndelete_files);
-	names(&d, "no apps for", x->no_rsc_apps, x->nno_rsc_apps, y->no_rsc_apps,
+	diff_names(&d, "order to delete", x->delete_files, x->ndelete_files,
+	    y->delete_files, y->ndelete_files);
+	diff_names(&d, "no apps for", x->no_rsc_apps, x->nno_rsc_apps, y->no_rsc_apps,
 	    y->nno_rsc_apps);
-	text(&d, "project preferences", x->project_preferences, y->project_preferences);
-	text(&d, "global preferences", x->global_preferences, y->global_preferences);
-	text(&d, "code signing key", x->code_sign_key, y->code_sign_key);
-	text(&d, "host venue", x->host_venue, y->host_venue);
-	text(&d, "project name", x->project_name, y->project_name);
-	text(&d, "user name", x->user_name, y->user_name);
+	diff_text(
+	    &d, "project preferences", x->project_preferences, y->project_preferences);
+	diff_text(
+	    &d, "global preferences", x->global_preferences, y->global_preferences);
+	diff_text(&d, "code signing key", x->code_sign_key, y->code_sign_key);
+	diff_text(&d, "host venue", x->host_venue, y->host_venue);
+	diff_text(&d, "project name", x->project_name, y->project_name);
+	diff_text(&d, "user name", x->user_name, y->user_name);
 	return d.n;
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The state file is only as new as the supervisor: what it says is held against /proc.
- */
+/* The state file may be older than its processes, so what it says is checked against
+ * /proc. */
 #include "tools/running.h"
 
 #include "tools/procfs.h"
 #include "tools/service.h"
 #include "lib/banned.h"
 
-/* A project that never ran has no state file: its services are all down. */
+/* Makes the state of a project that has no state file, as it never ran: all its
+ * services are down. */
 static enum err
-configured(struct cmd_ctx *x, struct state *s)
+state_from_conf(struct cmd_ctx *x, struct state *s)
 {
 	struct service *services;
 	size_t n;
@@ -26,14 +27,14 @@ configured(struct cmd_ctx *x, struct state *s)
 }
 
 enum err
-running_look(struct cmd_ctx *x, struct state *s, enum running *r)
+running_read(struct cmd_ctx *x, struct state *s, enum running *r)
 {
 	bool supervised = state_supervised(x->a, x->cf);
 	size_t up = 0, alive = 0;
 	enum err e = state_read(x->a, x->cf, s, NULL);
 
 	if (e != OK)
-		e = configured(x, s);
+		e = state_from_conf(x, s);
 	if (e != OK)
 		return e;
 	for (size_t i = 0; i < s->n; i++) {

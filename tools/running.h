@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What runs of a project, as the supervisor's state file and /proc tell it. */
+/*
+ * Finds out which services of a project run, by the supervisor's state file and /proc.
+ */
 #ifndef TOOLS_RUNNING_H
 #define TOOLS_RUNNING_H
 
@@ -8,17 +10,17 @@
 #include "tools/state.h"
 
 enum running {
-	RUNNING_ALL,  /* a supervisor, and every service runs */
-	RUNNING_NONE, /* neither supervisor nor service */
+	RUNNING_ALL,  /* the supervisor and every service run */
+	RUNNING_NONE, /* neither the supervisor nor any service runs */
 	RUNNING_PART  /* something in between */
 };
 
 /*
- * Asks no server.  Every service is in *s, in the order of starting, with the state
- * that it has now: one that outlived its supervisor runs, one of a stopped project is
- * down.
+ * Contacts no server. *s lists every service, in the order of starting, with its
+ * present life: a service that outlived its supervisor is running, a service of a
+ * stopped project is down.
  */
-enum err running_look(struct cmd_ctx *, struct state *s, enum running *);
+enum err running_read(struct cmd_ctx *, struct state *s, enum running *);
 const char *running_name(enum running); /* "running" */
 int running_exit(enum running);         /* 0, 3 or 4 */
 

@@ -7,7 +7,7 @@
 #include "lib/banned.h"
 
 static enum err
-status_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+schema_status_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	int64_t version = 0;
 	enum err e = ctx_db_any_schema(x);
@@ -34,8 +34,8 @@ status_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 
 const struct cmd cmd_schema_status = { .name = "schema status",
 	.args = "",
-	.purpose = "version of the database's schema",
+	.purpose = "show the version of the database's schema",
 	.about =
-	    "Tells the version of the schema in the database and of this program.\n"
-	    "Exits with 78 if they differ.",
-	.run = status_run };
+	    "Shows the version of the schema in the database and that of this program. Exits with\n"
+	    "78 if they differ.",
+	.run = schema_status_run };

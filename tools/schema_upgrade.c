@@ -7,7 +7,7 @@
 #include "lib/banned.h"
 
 static enum err
-check_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+schema_check_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct schema_remark *r;
 	size_t nr, errors = 0;
@@ -33,11 +33,11 @@ const struct cmd cmd_schema_check = { .name = "schema check",
 	.args = "",
 	.purpose = "compare the database with the schema",
 	.about =
-	    "Names what the programs could not work with, each with the command that mends\n"
-	    "it: tables, columns, defaults and indexes that are missing or of another kind,\n"
-	    "and what an administrator added that refuses rows that Locus makes, such as a\n"
-	    "column without a default.  Names indexes that cost more than they give.",
-	.run = check_run };
+	    "Reports what the programs could not work with, each with the command that corrects\n"
+	    "it: missing or different tables, columns, defaults and indexes, and additions by an\n"
+	    "administrator that refuse rows which Locus inserts, such as a column without a\n"
+	    "default. Also reports indexes that cost more than they gain.",
+	.run = schema_check_run };
 
 struct upgrade_opts {
 	bool dry_run;
@@ -45,25 +45,25 @@ struct upgrade_opts {
 
 static const struct opt upgrade_options[] = {
 	{ "dry-run", OPT_FLAG, offsetof(struct upgrade_opts, dry_run), NULL,
-	    "Only tells what would be done." },
+	    "Only shows what would be done." },
 	{ 0 },
 };
 
 static void
-say(const char *text)
+print_line(const char *text)
 {
 	printf("%s\n", text);
 }
 
 static enum err
-upgrade_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+schema_upgrade_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct upgrade_opts *o = opts;
 	enum err e = ctx_db_any_schema(x);
 
 	(void)args, (void)n;
 	if (e == OK)
-		e = schema_upgrade(x->db, x->a, o->dry_run, say, x->f);
+		e = schema_upgrade(x->db, x->a, o->dry_run, print_line, x->f);
 	if (e == OK && !o->dry_run)
 		printf(
 		    "database %s has schema %d\n", x->cf->db_name, (int)SCHEMA_VERSION);
@@ -75,9 +75,9 @@ const struct cmd cmd_schema_upgrade = { .name = "schema upgrade",
 	.purpose = "bring the database to this program's schema",
 	.about =
 	    "Upgrades an older schema, or adopts the database of a BOINC project by adding what\n"
-	    "is missing, and by giving indexes that it calls otherwise the names that\n"
-	    "statements use.  Each step may be repeated: after a failure run it again.  Stop\n"
-	    "the project's daemons first.",
+	    "is missing and by renaming indexes to the names that statements use. Each step may\n"
+	    "be repeated: after a failure run the command again. Stop the project's daemons\n"
+	    "first.",
 	.opts = upgrade_options,
 	.opts_size = sizeof(struct upgrade_opts),
-	.run = upgrade_run };
+	.run = schema_upgrade_run };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Command lines of the services and how to tell that each is ready.  A daemon whose
- * program is missing is still a service, so that status shows it with its reason.
+ * Builds the command lines of the services and checks whether each is ready. A daemon
+ * whose program is missing is still a service, so that status shows it with the reason.
  */
 #include "tools/service.h"
 
@@ -33,8 +33,8 @@ log_path(struct arena *a, const struct conf *cf, const char *file)
 char *
 socket_dir(struct arena *a, const struct conf *cf)
 {
-	/* Where the run directory is too deep for a socket, the database's is
-	 * elsewhere. */
+	/* If the run directory's path is too long for a socket, the database's socket
+	 * is elsewhere. */
 	const char *slash = strrchr(cf->db_socket, '/');
 
 	if (cf->private_servers && slash != NULL)
@@ -49,13 +49,13 @@ service_socket(struct arena *a, const struct conf *cf, const char *name)
 }
 
 char *
-web_slow(struct arena *a, const struct conf *cf)
+web_slow_limit(struct arena *a, const struct conf *cf)
 {
 	return arena_printf(a, "%lld", (long long)cf->max_slow_connections_per_address);
 }
 
 char *
-web_proxies(struct arena *a, const struct conf *cf)
+web_trusted_proxies(struct arena *a, const struct conf *cf)
 {
 	return arena_printf(a, "%lld", (long long)cf->trusted_proxies);
 }
@@ -67,10 +67,11 @@ service_web(struct arena *a, const struct conf *cf, struct service *s, struct fa
 	char *argv[] = { program, arena_strdup(a, "-C"),
 		arena_printf(a, "Define " WEB_DIR_VARIABLE " \"%s\"", cf->project_dir),
 		arena_strdup(a, "-C"),
-		arena_printf(a, "Define " WEB_SLOW_VARIABLE " %s", web_slow(a, cf)),
-		arena_strdup(a, "-C"),
 		arena_printf(
-		    a, "Define " WEB_PROXIES_VARIABLE " %s", web_proxies(a, cf)),
+		    a, "Define " WEB_SLOW_VARIABLE " %s", web_slow_limit(a, cf)),
+		arena_strdup(a, "-C"),
+		arena_printf(a, "Define " WEB_PROXIES_VARIABLE " %s",
+		    web_trusted_proxies(a, cf)),
 		arena_strdup(a, "-f"),
 		arena_printf(a, "%s/apache/httpd.conf", cf->project_dir),
 		arena_strdup(a, "-D"), arena_strdup(a, "FOREGROUND"), NULL };
@@ -108,12 +109,12 @@ service_upload(struct arena *a, const struct conf *cf, struct service *s)
 		.grace_s = DAEMON_GRACE_S };
 }
 
-struct fcgi_service { /* as many processes as are wanted, on one socket */
+struct fcgi_service { /* a program with several processes on one socket */
 	char program[16];
 	int64_t processes, workers;
 };
 
-/* Process number i of them, from 0 on. */
+/* Process number i of the program, counted from 0. */
 static void
 service_fcgi(struct arena *a, const struct conf *cf, const struct fcgi_service *of,
     int64_t i, struct service *s)
@@ -167,7 +168,7 @@ service_daemon(struct arena *a, const struct conf *cf, const struct conf_daemon 
 	if (e != OK)
 		return FAIL(
 		    f, E_CONFIG, "%s: daemon %s: %.200s", cf->path, d->name, f->detail);
-	/* A program of BOINC's would work on the same rows by other rules. */
+	/* A BOINC program would work on the same rows by other rules. */
 	u = upstream_command(a, argv);
 	if (u.theirs)
 		argv = u.argv;
@@ -180,7 +181,7 @@ service_daemon(struct arena *a, const struct conf *cf, const struct conf_daemon 
 		.kind = SERVICE_DAEMON,
 		.argv = program == NULL ? NULL : argv,
 		.why = arena_printf(a,
-		    "there is no program %s in the project's bin or beside the installed ones",
+		    "there is no program %s in the project's bin or among the installed ones",
 		    argv[0]),
 		.log = log_path(a, cf, d->output),
 		.ready = READY_ALIVE,

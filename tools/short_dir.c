@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The short directory for sockets; its name was drawn when the project was made, or it
- * is the one that the admin gave with db_socket.  The latter may hold anything: only
- * what has the names of our sockets and pid files is ever removed from either, and a
- * directory only if we made it and nothing else is in it.
+ * The short directory for sockets. Its name was chosen at random when the project was
+ * created, or given by the admin with db_socket. In the latter case it may contain
+ * other files: only files with the names of our sockets and pid files are ever removed,
+ * and the directory itself only if we created it and it is empty.
  */
 #include "tools/supervisor/supervise.h"
 
@@ -18,7 +18,7 @@
 
 enum { SOCKETS_MOST = 10000 };
 
-/* NULL if the sockets are in the run directory. */
+/* Returns the short directory; NULL if the sockets are in the run directory. */
 static char *
 short_dir(struct arena *a, const struct conf *cf)
 {
@@ -39,17 +39,18 @@ short_dir_make(struct arena *a, const struct conf *cf, struct fail *f)
 		return fs_mark_own(dir, f);
 	if (errno != EEXIST)
 		return FAIL_ERRNO(f, "making %s for sockets", dir);
-	/* Others may write to /tmp too: only a directory of our own is good. */
+	/* Other accounts may write to /tmp too: accept only a directory of our own. */
 	if (lstat(dir, &st) < 0)
 		return FAIL_ERRNO(f, "looking at %s", dir);
 	if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid())
 		return FAIL(f, E_CONFIG,
-		    "%s is there and is not ours; remove it, or give the project another <db_socket> of at most 107 bytes",
+		    "%s exists and belongs to somebody else; remove it, or give the project another <db_socket> of at most 107 bytes",
 		    dir);
 	return OK;
 }
 
-/* Only if it is what we would have put there. */
+/* Removes the file only if its type and owner are those of a file that we would have
+ * put there. */
 static void
 remove_named(struct arena *a, const char *dir, const char *name, mode_t type)
 {
@@ -100,7 +101,7 @@ short_dir_remove(struct arena *a, const struct conf *cf)
 	if (!fs_is_own(dir) || fs_list(a, dir, 2, &names, &n, &f) != OK)
 		return;
 	if (n > 1) {
-		log_warn("%s stays, as something else is in it", dir);
+		log_warn("%s is kept, as it contains other files", dir);
 	} else {
 		fs_unmark_own(dir, &f);
 		rmdir(dir);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* locus sign: needs neither project nor database, so that the key may live on another
- * machine. */
+/* locus sign: signs files; needs neither project nor database, so that the key may stay
+ * on another machine. */
 #include "tools/cmd.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ struct sign_opts {
 
 static const struct opt sign_options[] = {
 	{ "key", OPT_TEXT, offsetof(struct sign_opts, key), "KEY",
-	    "The private key: a project's keys/code_sign_private." },
+	    "The private key, such as a project's keys/code_sign_private." },
 	{ 0 },
 };
 
@@ -29,7 +29,7 @@ sign_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 
 	if (o->key == NULL)
 		return ctx_usage(
-		    x, "--key KEY is needed: the private key to sign with");
+		    x, "--key KEY is required: the private key to sign with");
 	e = key_read_private(o->key, &key, x->f);
 	if (e != OK)
 		return e;
@@ -42,7 +42,7 @@ sign_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		if (e == OK)
 			e = fs_write(to, sig, strlen(sig), 0644, x->f);
 		if (e == OK)
-			ctx_said(x, "signed", "%s", to);
+			ctx_progress(x, "signed", "%s", to);
 	}
 	key_free(key);
 	return e;
@@ -54,8 +54,8 @@ const struct cmd cmd_sign = { .name = "sign",
 	.max_args = -1,
 	.purpose = "sign files of an app version",
 	.about =
-	    "Writes FILE.sig beside each file; \"locus version add\" takes such a signature.\n"
-	    "Needs no project: the private key may stay on a machine without a network.",
+	    "Writes FILE.sig beside each file; locus version add accepts such a signature. Needs\n"
+	    "no project: the private key may stay on a machine without a network.",
 	.opts = sign_options,
 	.opts_size = sizeof(struct sign_opts),
 	.run = sign_run };

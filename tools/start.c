@@ -37,9 +37,9 @@ struct start_opts {
 
 static const struct opt start_options[] = {
 	{ "wait", OPT_NUMBER, offsetof(struct start_opts, wait), "SECONDS",
-	    "Waits so long at most until the project answers; default 60." },
+	    "Maximum time to wait until the project answers; default 60." },
 	{ "foreground", OPT_FLAG, offsetof(struct start_opts, foreground), NULL,
-	    "Supervises in this process, for init systems; logs to standard error." },
+	    "Runs the supervisor in this process, for init systems; logs to standard error." },
 	{ 0 },
 };
 
@@ -57,10 +57,10 @@ run_supervisor(struct cmd_ctx *x, const char *log)
 	return e;
 }
 
-/* In the child: a session of its own without our terminal.  Returns only to end the
- * process. */
+/* Runs the supervisor in the child, in a session of its own without the terminal.
+ * Returns only to end the process. */
 static enum err
-detached(struct cmd_ctx *x)
+run_detached(struct cmd_ctx *x)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -75,42 +75,42 @@ detached(struct cmd_ctx *x)
 /* --- waiting until it is up --- */
 
 static const char *
-tail(struct cmd_ctx *x, const char *name)
+service_log_tail(struct cmd_ctx *x, const char *name)
 {
 	return log_tail(x->a, arena_printf(x->a, "%s/%s.log", x->cf->log_dir, name));
 }
 
 static bool
-current(const struct state *s)
+supervisor_lives(const struct state *s)
 {
 	return procfs_alive(s->supervisor, s->supervisor_start);
 }
 
-struct watch { /* what was said already */
-	bool *said;
+struct watch { /* which services were reported already */
+	bool *shown;
 	size_t n;
 };
 
-/* Tells each service once, when it runs; returns how many are neither running nor
- * hopeless. */
+/* Reports each service once it runs; returns the number of services that are neither
+ * running nor hopeless, and in *bad the number of hopeless ones. */
 static size_t
-tell_news(struct cmd_ctx *x, const struct state *s, struct watch *w, size_t *bad)
+report_progress(struct cmd_ctx *x, const struct state *s, struct watch *w, size_t *bad)
 {
 	size_t open = 0;
 
 	*bad = 0;
 	if (w->n != s->n) {
-		w->said = NEWN(x->a, bool, s->n + 1);
+		w->shown = NEWN(x->a, bool, s->n + 1);
 		w->n = s->n;
 	}
 	for (size_t i = 0; i < s->n; i++) {
 		const struct state_proc *p = &s->procs[i];
 
 		if (p->state == PROC_RUNNING) {
-			if (!w->said[i])
-				ctx_said(
+			if (!w->shown[i])
+				ctx_progress(
 				    x, "running", "%s, pid %d", p->name, (int)p->pid);
-			w->said[i] = true;
+			w->shown[i] = true;
 		} else if (p->state == PROC_FAILED || p->restarts >= HOPELESS) {
 			(*bad)++;
 		} else {
@@ -121,7 +121,7 @@ tell_news(struct cmd_ctx *x, const struct state *s, struct watch *w, size_t *bad
 }
 
 static enum err
-explain_bad(struct cmd_ctx *x, const struct state *s)
+fail_not_running(struct cmd_ctx *x, const struct state *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		const struct state_proc *p = &s->procs[i];
@@ -129,15 +129,16 @@ explain_bad(struct cmd_ctx *x, const struct state *s)
 		if (p->state == PROC_RUNNING)
 			continue;
 		fprintf(stderr, "%s does not run (%s, %s); the end of its log:\n%s\n",
-		    p->name, proc_state_name(p->state), p->note, tail(x, p->name));
+		    p->name, proc_state_name(p->state), p->note,
+		    service_log_tail(x, p->name));
 	}
 	return FAIL(x->f, E_SYS,
-	    "not all services run; the others go on: see locus status, the logs in %s, locus stop",
+	    "not all services run; the others continue: see locus status, the logs in %s, locus stop",
 	    x->cf->log_dir);
 }
 
 static enum err
-not_up(struct cmd_ctx *x, int64_t wait_s, const struct probe *p)
+fail_not_up(struct cmd_ctx *x, int64_t wait_s, const struct probe *p)
 {
 	if (p->why != NULL)
 		return FAIL(x->f, E_SYS,
@@ -148,7 +149,8 @@ not_up(struct cmd_ctx *x, int64_t wait_s, const struct probe *p)
 	    (long long)wait_s, x->cf->log_dir);
 }
 
-/* If ours has ended because another one was faster, that one will do. */
+/* True if no supervisor runs any more. Our own may have ended because another one was
+ * started first; that one will do. */
 static bool
 is_gone(const struct cmd_ctx *x, pid_t *child)
 {
@@ -160,8 +162,8 @@ is_gone(const struct cmd_ctx *x, pid_t *child)
 }
 
 /*
- * Until all services run and the scheduler answers; child is 0 if another process
- * supervises.  E_RETRY: that one has ended, as it was about to when it was found.
+ * Waits until all services run and the scheduler answers; child is 0 if another process
+ * supervises. E_RETRY: that supervisor has ended, as it was about to when it was found.
  */
 static enum err
 wait_until_up(struct cmd_ctx *x, pid_t child, int64_t wait_s)
@@ -181,16 +183,18 @@ wait_until_up(struct cmd_ctx *x, pid_t child, int64_t wait_s)
 			           E_RETRY :
 			           FAIL(x->f, E_SYS,
 				       "the supervisor has ended; its log says:\n%s",
-				       tail(x, "supervisor"));
+				       service_log_tail(x, "supervisor"));
 		}
 		arena_reset(&round);
-		if (state_read(&round, x->cf, &s, NULL) == OK && current(&s) &&
-		    tell_news(x, &s, &w, &bad) == 0) {
+		if (state_read(&round, x->cf, &s, NULL) == OK && supervisor_lives(&s) &&
+		    report_progress(x, &s, &w, &bad) == 0) {
 			if (bad > 0)
-				return explain_bad(x, &s);
-			/* Its services answer for a while when it is dead. */
+				return fail_not_running(x, &s);
+			/*
+			 * The services of a dead supervisor still answer for a while.
+			 */
 			p = probe_project(x, x->a);
-			up = p.why == NULL && current(&s);
+			up = p.why == NULL && supervisor_lives(&s);
 			if (!up)
 				clock_nap_ms(ASK_AGAIN_MS);
 			if (p.lasts)
@@ -201,20 +205,20 @@ wait_until_up(struct cmd_ctx *x, pid_t child, int64_t wait_s)
 	}
 	arena_free(&round);
 	if (!up)
-		return not_up(x, wait_s, &p);
-	ctx_said(x, "answers", "%s", x->cf->master_url);
+		return fail_not_up(x, wait_s, &p);
+	ctx_progress(x, "answers", "%s", x->cf->master_url);
 	return OK;
 }
 
-/* A supervisor that is there already may not have what config.xml says now. */
+/* A running supervisor may not use what config.xml says now. */
 static void
-tell_waits(struct cmd_ctx *x)
+report_restart(struct cmd_ctx *x)
 {
 	const char *text = NULL;
 	struct state s;
 
 	if (state_read(x->a, x->cf, &s, NULL) == OK)
-		text = state_waits_text(x->a, x->cf, &s);
+		text = state_restart_text(x->a, x->cf, &s);
 	if (text != NULL)
 		printf("%-9s %s\n", "restart", text);
 }
@@ -230,9 +234,9 @@ start_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		return e;
 	if (privilege_is_root() && x->cf->private_servers)
 		return FAIL(x->f, E_CONFIG,
-		    "%s belongs to root, and database and web servers do not serve as root; give it to an account (chown -R www-data) or set <run_user>",
+		    "%s belongs to root, and database and web servers do not run as root; give it to another account (chown -R www-data) or set <run_user>",
 		    x->cf->project_dir);
-	ctx_said(x, "project", "%s in %s", x->cf->long_name, x->cf->project_dir);
+	ctx_progress(x, "project", "%s in %s", x->cf->long_name, x->cf->project_dir);
 	e = relocate_settle(x);
 	if (e != OK)
 		return e;
@@ -240,8 +244,8 @@ start_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		pid_t pid = 0;
 
 		if (state_supervised(x->a, x->cf)) {
-			ctx_said(x, "found", "a supervisor that runs already");
-			tell_waits(x);
+			ctx_progress(x, "found", "a running supervisor");
+			report_restart(x);
 		} else if (o->foreground) {
 			return run_supervisor(x, NULL);
 		} else {
@@ -249,7 +253,7 @@ start_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 			if (pid < 0)
 				return FAIL_ERRNO(x->f, "starting the supervisor");
 			if (pid == 0)
-				return detached(x);
+				return run_detached(x);
 		}
 		e = wait_until_up(x, pid, o->wait > 0 ? o->wait : WAIT_DEFAULT_S);
 	} while (e == E_RETRY);
@@ -265,11 +269,11 @@ stop_supervisor(struct cmd_ctx *x)
 	struct state s;
 	enum err e = state_read(x->a, x->cf, &s, x->f);
 
-	if (e != OK || !current(&s))
-		return FAIL(x->f, E_SYS, "a supervisor holds %s but cannot be found",
+	if (e != OK || !supervisor_lives(&s))
+		return FAIL(x->f, E_SYS, "a supervisor holds %s, but cannot be found",
 		    state_lock_path(x->a, x->cf));
 	if (kill(s.supervisor, SIGTERM) < 0 && errno == EPERM)
-		return FAIL(x->f, E_DENIED, "process %d is another account's",
+		return FAIL(x->f, E_DENIED, "process %d belongs to another account",
 		    (int)s.supervisor);
 	while (state_supervised(x->a, x->cf)) {
 		if (clock_mono_ms() > end)
@@ -278,15 +282,15 @@ stop_supervisor(struct cmd_ctx *x)
 			    x->cf->log_dir);
 		clock_nap_ms(TICK_MS);
 	}
-	/* It has let go of its lock and is about to exit. */
-	while (current(&s) && clock_mono_ms() < end)
+	/* It has released its lock and is about to exit. */
+	while (supervisor_lives(&s) && clock_mono_ms() < end)
 		clock_nap_ms(TICK_MS / 10);
-	ctx_said(x, "stopped", "%zu services and the supervisor", s.n);
+	ctx_progress(x, "stopped", "%zu services and the supervisor", s.n);
 	return OK;
 }
 
 static enum err
-stop(struct cmd_ctx *x, bool *was_running)
+stop_project(struct cmd_ctx *x, bool *was_running)
 {
 	enum err e = ctx_conf(x);
 	pid_t *pids;
@@ -294,7 +298,7 @@ stop(struct cmd_ctx *x, bool *was_running)
 
 	if (e != OK)
 		return e;
-	ctx_said(x, "stopping", "%s in %s", x->cf->long_name, x->cf->project_dir);
+	ctx_progress(x, "stopping", "%s in %s", x->cf->long_name, x->cf->project_dir);
 	*was_running = true;
 	if (state_supervised(x->a, x->cf))
 		return stop_supervisor(x);
@@ -303,11 +307,11 @@ stop(struct cmd_ctx *x, bool *was_running)
 		return e;
 	*was_running = n > 0;
 	if (n > 0)
-		ctx_said(x, "stopped", "%zu services without a supervisor", n);
+		ctx_progress(x, "stopped", "%zu services without a supervisor", n);
 	n = group_marked(x->a, x->cf->project_dir, &pids);
 	if (n > 0)
-		return FAIL(x->f, E_SYS, "%zu processes are left, the first is %d", n,
-		    (int)pids[0]);
+		return FAIL(x->f, E_SYS, "%zu processes are left; the first one is %d",
+		    n, (int)pids[0]);
 	return OK;
 }
 
@@ -315,11 +319,11 @@ static enum err
 stop_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	bool was_running;
-	enum err e = stop(x, &was_running);
+	enum err e = stop_project(x, &was_running);
 
 	(void)opts, (void)args, (void)n;
 	if (e == OK && !was_running)
-		ctx_said(x, "nothing", "was running");
+		ctx_progress(x, "nothing", "was running");
 	return e;
 }
 
@@ -327,7 +331,7 @@ static enum err
 restart_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	bool was_running;
-	enum err e = stop(x, &was_running);
+	enum err e = stop_project(x, &was_running);
 
 	return e == OK ? start_run(x, opts, args, n) : e;
 }
@@ -336,14 +340,14 @@ const struct cmd cmd_start = { .name = "start",
 	.args = "",
 	.purpose = "start the project and supervise it",
 	.about =
-	    "Starts a supervisor, which starts the project's servers and daemons, restarts what\n"
-	    "dies and takes over what a killed supervisor left running.  Waits until a request\n"
-	    "through the web server comes back as work or as a reason, is found in the decision\n"
-	    "log and has written to every directory that it needs; else says what is the matter\n"
-	    "and what mends it.  That request changes no row and no figure.  It is no error if the\n"
-	    "project runs already.  The supervisor takes up what changes in config.xml; what\n"
-	    "waits for a restart is said here, by locus status and in its log, see\n"
-	    "config.xml(5).",
+	    "Starts a supervisor, which starts the project's servers and daemons, restarts those\n"
+	    "that die, and takes over those that a killed supervisor left running. Waits until a\n"
+	    "request through the web server comes back as work or with a reason, appears in the\n"
+	    "decision log and has written to every directory that it needs; otherwise reports the\n"
+	    "problem and its cure. That request changes no row and no statistics. It is not an\n"
+	    "error if the project runs already. The supervisor picks up changes of config.xml;\n"
+	    "those that wait for a restart are reported here, by locus status and in the\n"
+	    "supervisor's log, see config.xml(5).",
 	.opts = start_options,
 	.opts_size = sizeof(struct start_opts),
 	.run = start_run };
@@ -352,9 +356,9 @@ const struct cmd cmd_stop = { .name = "stop",
 	.args = "",
 	.purpose = "stop the project",
 	.about =
-	    "Ends the web server, the upload handler, the daemons and the database, in this\n"
-	    "order; each may finish what it is doing, within a bounded time.  Works as well\n"
-	    "when the supervisor is dead.  Leaves no process.",
+	    "Stops the web server, the upload handler, the daemons and the database, in this\n"
+	    "order; each may finish what it is doing within a limited time. Also works if the\n"
+	    "supervisor is dead. Leaves no process behind.",
 	.run = stop_run };
 
 const struct cmd cmd_restart = { .name = "restart",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run/state.json by jansson. */
+/* Reads and writes run/state.json by jansson. */
 #include "tools/state.h"
 
 #include <jansson.h>
@@ -34,11 +34,12 @@ proc_state_from(const char *name)
 static const char lock_name[] = "supervisor.lock";
 
 /*
- * Where the supervisor is: config.xml may name another run_dir since it was started. A
- * copy of the project notes the original's, so only the project itself is believed.
+ * Returns the run_dir of the living supervisor: config.xml may name another run_dir
+ * since it was started. A copy of the project has the original's note, so the note is
+ * trusted only in the project itself.
  */
 static const char *
-run_dir(struct arena *a, const struct conf *cf)
+supervisor_run_dir(struct arena *a, const struct conf *cf)
 {
 	struct identity noted, now;
 	enum standing s;
@@ -53,13 +54,13 @@ run_dir(struct arena *a, const struct conf *cf)
 static char *
 state_path(struct arena *a, const struct conf *cf)
 {
-	return arena_printf(a, "%s/state.json", run_dir(a, cf));
+	return arena_printf(a, "%s/state.json", supervisor_run_dir(a, cf));
 }
 
 char *
 state_lock_path(struct arena *a, const struct conf *cf)
 {
-	return arena_printf(a, "%s/%s", run_dir(a, cf), lock_name);
+	return arena_printf(a, "%s/%s", supervisor_run_dir(a, cf), lock_name);
 }
 
 bool
@@ -69,11 +70,12 @@ state_supervised(struct arena *a, const struct conf *cf)
 }
 
 /*
- * Within which pids mean what they meant: since this boot, in a container since its
- * first process, and in this directory: those in a copy of it are the original's.
+ * Identifies the period in which a pid means the same process: the boot, in a container
+ * its first process, and this directory, as pids in a copied directory are the
+ * original's.
  */
 static char *
-era(struct arena *a, const struct conf *cf)
+pid_era(struct arena *a, const struct conf *cf)
 {
 	struct procfs first = { 0 };
 	struct stat st = { 0 };
@@ -81,12 +83,12 @@ era(struct arena *a, const struct conf *cf)
 
 	fs_read(a, "/proc/sys/kernel/random/boot_id", 100, &boot, NULL, NULL);
 	procfs_read(1, &first);
-	stat(run_dir(a, cf), &st);
+	stat(supervisor_run_dir(a, cf), &st);
 	return arena_printf(a, "%.36s/%llu/%llu", boot, (unsigned long long)first.start,
 	    (unsigned long long)st.st_ino);
 }
 
-/* The pids of another era are other processes' now. */
+/* Pids of another era may be other processes by now. */
 static void
 forget_pids(struct state *s)
 {
@@ -139,7 +141,7 @@ state_write(
 
 	for (size_t i = 0; i < s->n; i++)
 		json_array_append_new(list, proc_json(&s->procs[i]));
-	root = json_pack("{s:s, s:{s:I, s:I}, s:o, s:o}", "era", era(a, cf),
+	root = json_pack("{s:s, s:{s:I, s:I}, s:o, s:o}", "era", pid_era(a, cf),
 	    "supervisor", "pid", (json_int_t)s->supervisor, "start",
 	    (json_int_t)s->supervisor_start, "options", options_json(s), "processes",
 	    list);
@@ -182,7 +184,7 @@ state_read(struct arena *a, const struct conf *cf, struct state *s, struct fail 
 		return e;
 	root = json_loadb(text, n, 0, NULL);
 	if (root == NULL)
-		return FAIL(f, E_NOTFOUND, "%s cannot be read", path);
+		return FAIL(f, E_NOTFOUND, "cannot parse %s", path);
 	sup = json_object_get(root, "supervisor");
 	s->supervisor = (pid_t)json_integer_value(json_object_get(sup, "pid"));
 	s->supervisor_start = (uint64_t)json_integer_value(
@@ -193,14 +195,15 @@ state_read(struct arena *a, const struct conf *cf, struct state *s, struct fail 
 		s->procs[s->n] = proc_from(a, json_array_get(list, s->n));
 	options_from(a, json_object_get(root, "options"), s);
 	of = json_string_value(json_object_get(root, "era"));
-	if (of == NULL || strcmp(of, era(a, cf)) != 0)
+	if (of == NULL || strcmp(of, pid_era(a, cf)) != 0)
 		forget_pids(s);
 	json_decref(root);
 	return OK;
 }
 
 const char **
-state_waits(struct arena *a, const struct conf *cf, const struct state *s, size_t *n)
+state_restart_options(
+    struct arena *a, const struct conf *cf, const struct state *s, size_t *n)
 {
 	const char **names = NEWN(a, const char *, s->noptions + 1);
 
@@ -217,18 +220,18 @@ state_waits(struct arena *a, const struct conf *cf, const struct state *s, size_
 }
 
 const char *
-state_waits_text(struct arena *a, const struct conf *cf, const struct state *s)
+state_restart_text(struct arena *a, const struct conf *cf, const struct state *s)
 {
 	const char **names, *all = NULL;
 	char at[21];
 	size_t n;
 
-	names = state_waits(a, cf, s, &n);
+	names = state_restart_options(a, cf, s, &n);
 	for (size_t i = 0; i < n; i++)
 		all = all == NULL ? names[i] : arena_printf(a, "%s, %s", all, names[i]);
 	if (all == NULL)
 		return NULL;
 	return arena_printf(a,
-	    "config.xml has changed (%s); the project runs still with the old value of %s: locus restart",
+	    "config.xml has changed (%s); the project still runs with the old value of %s: run locus restart",
 	    clock_text(fs_mtime(cf->path), at), all);
 }

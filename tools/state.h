@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * run/state.json: what the supervisor runs, written whenever it changes.  A later
- * supervisor takes over by it, and status reads it.
+ * run/state.json: the services that the supervisor runs, written whenever they change.
+ * A later supervisor uses it to take over, and status reads it.
  */
 #ifndef TOOLS_STATE_H
 #define TOOLS_STATE_H
@@ -26,12 +26,13 @@ const char *proc_state_name(enum proc_state); /* "running" */
 struct state_proc {
 	char *name;
 	enum proc_state state;
-	pid_t pid; /* also its process group; 0 = none */
+	pid_t pid; /* also the id of its process group; 0 = none */
 	pid_t session;
-	uint64_t start; /* procfs start time */
+	uint64_t start; /* start time as in procfs.h */
 	int64_t since;  /* seconds UTC */
 	int restarts;
-	char *note; /* "exit 1", "killed by signal 9", why it cannot run; "" */
+	char
+	    *note; /* "exit 1", "killed by signal 9", or why it cannot run; may be "" */
 };
 
 struct state_option {
@@ -43,29 +44,32 @@ struct state {
 	uint64_t supervisor_start;
 	struct state_proc *procs;
 	size_t n;
-	struct state_option *options; /* that the supervisor has until a restart */
+	struct state_option
+	    *options; /* values that the supervisor uses until a restart */
 	size_t noptions;
 };
 
 /*
- * All of these are about run_dir, or, as long as a supervisor lives that was started
- * with another one, about that.
+ * All of these functions use run_dir, or the run_dir of a living supervisor that was
+ * started with another one.
  */
 enum err state_write(
     struct arena *, const struct conf *, const struct state *, struct fail *);
 /*
- * E_NOTFOUND if there is none.  One that cannot be read counts as none: /proc knows the
- * rest.  Pids noted before the machine or its container started anew read as 0.
+ * E_NOTFOUND if there is no state file. A file that cannot be parsed counts as none, as
+ * /proc has the rest. Pids noted before the machine or its container was restarted read
+ * as 0.
  */
 enum err state_read(struct arena *, const struct conf *, struct state *, struct fail *);
 char *state_lock_path(struct arena *, const struct conf *);
-/* Does a supervisor of this project live? */
+/* True if a supervisor of this project is running. */
 bool state_supervised(struct arena *, const struct conf *);
-/* Options that config.xml has another value of than the living supervisor, which has
- * them until locus restart. */
-const char **state_waits(
+/* Lists the options whose value in config.xml differs from the one that the living
+ * supervisor uses until locus restart. */
+const char **state_restart_options(
     struct arena *, const struct conf *, const struct state *, size_t *n);
-/* The same as a sentence for people; NULL if there are none. */
-const char *state_waits_text(struct arena *, const struct conf *, const struct state *);
+/* Returns the same as a sentence; NULL if there are none. */
+const char *state_restart_text(
+    struct arena *, const struct conf *, const struct state *);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * locus status: what runs, whether it serves, and how far the work is.  Works when the
- * database is down too.
+ * locus status: what runs, whether it serves, and the progress of the work. Also works
+ * when the database is down.
  */
 #include <stdio.h>
 #include <string.h>
@@ -20,33 +20,35 @@
 #include "tools/upstream.h"
 #include "lib/banned.h"
 
-struct report {
+struct project_status {
 	struct state s;
 	enum running running;
-	bool counted;       /* the database answered */
-	struct probe probe; /* asked only while something runs */
-	bool triggers;      /* known: without it only those of directories are */
+	bool counted;       /* true if the database answered */
+	struct probe probe; /* made only while something runs */
+	bool triggers; /* true if the triggers are known; those in directories do not
+	                  need the database */
 	struct census c;
-	struct trouble *troubles; /* of this machine's daemons */
+	struct trouble *troubles; /* reported by this machine's daemons */
 	size_t ntroubles;
-	struct stuck { /* by code: the first one, and how many */
+	struct stuck_sum { /* for each code: the first finding and the number of
+		              findings */
 		char *name, *more;
 		int64_t n;
 	} stuck[FSCK__MAX];
 };
 
-/* --- what never gets on --- */
+/* --- what never makes progress --- */
 
 struct finder {
 	struct arena *a;
-	struct report *r;
+	struct project_status *r;
 };
 
 static void
-is_stuck(void *arg, enum fsck_code code, const char *name, const char *more)
+status_stuck_found(void *arg, enum fsck_code code, const char *name, const char *more)
 {
 	const struct finder *f = arg;
-	struct stuck *s = &f->r->stuck[code];
+	struct stuck_sum *s = &f->r->stuck[code];
 
 	if (s->n++ == 0) {
 		s->name = arena_strdup(f->a, name);
@@ -54,18 +56,20 @@ is_stuck(void *arg, enum fsck_code code, const char *name, const char *more)
 	}
 }
 
-/* The counts tell whether it is worth looking for workunits that lack results. */
+/*
+ * Looks for workunits that lack results only if the counts show that there may be any.
+ */
 static enum err
-find_stuck(struct cmd_ctx *x, struct report *r)
+find_stuck(struct cmd_ctx *x, struct project_status *r)
 {
 	struct finder f = { x->a, r };
 
-	return stuck_look(x, STUCK_QUEUED, r->c.wus.lacking > 0,
-	    &(const struct stuck_listener){ is_stuck, &f });
+	return stuck_find(x, STUCK_QUEUED, r->c.wus.lacking > 0,
+	    &(const struct stuck_listener){ status_stuck_found, &f });
 }
 
 static char *
-stuck_text(struct arena *a, int code, const struct stuck *s)
+stuck_text(struct arena *a, int code, const struct stuck_sum *s)
 {
 	const struct fsck_words *w = fsck_words((enum fsck_code)code);
 	const char *more = s->more[0] == '\0' ? "" : arena_printf(a, " (%s)", s->more);
@@ -75,27 +79,27 @@ stuck_text(struct arena *a, int code, const struct stuck *s)
 }
 
 static void
-print_stuck(struct cmd_ctx *x, const struct report *r)
+print_stuck(struct cmd_ctx *x, const struct project_status *r)
 {
 	for (int i = 0; i < FSCK__MAX; i++) {
-		const struct stuck *s = &r->stuck[i];
+		const struct stuck_sum *s = &r->stuck[i];
 
 		if (s->n == 0)
 			continue;
 		printf("stuck      %s\n", stuck_text(x->a, i, s));
 		if (s->n > 1)
-			printf("           and %lld more, which locus fsck names\n",
+			printf("           and %lld more, listed by locus fsck\n",
 			    (long long)s->n - 1);
 	}
 }
 
 static json_t *
-stuck_json(struct cmd_ctx *x, const struct report *r)
+stuck_json(struct cmd_ctx *x, const struct project_status *r)
 {
 	json_t *list = json_array();
 
 	for (int i = 0; i < FSCK__MAX; i++) {
-		const struct stuck *s = &r->stuck[i];
+		const struct stuck_sum *s = &r->stuck[i];
 
 		if (s->n > 0)
 			json_array_append_new(
@@ -107,10 +111,10 @@ stuck_json(struct cmd_ctx *x, const struct report *r)
 	return list;
 }
 
-/* --- for people --- */
+/* --- text output --- */
 
 static void
-print_services(struct cmd_ctx *x, const struct report *r)
+print_services(struct cmd_ctx *x, const struct project_status *r)
 {
 	struct table t = table_new(x->a, "llrrl");
 	int64_t now = clock_now();
@@ -153,10 +157,10 @@ print_locality(struct cmd_ctx *x, const struct census *c)
 	int64_t now = clock_now();
 
 	printf("locality   %s\n", saved_text(x->a, &c->sent));
-	if (without_bytes(&c->sent, &c->without) >= 0)
+	if (bytes_without_locality(&c->sent, &c->without) >= 0)
 		printf(
-		    "           without locality hosts would have fetched about %s (looked at on %lld requests)\n",
-		    human_bytes(x->a, without_bytes(&c->sent, &c->without)),
+		    "           without locality hosts would have fetched about %s (estimated on %lld requests)\n",
+		    human_bytes(x->a, bytes_without_locality(&c->sent, &c->without)),
 		    (long long)c->without.requests);
 	printf("today      %s\n", saved_text(x->a, &c->today));
 	printf("files     ");
@@ -166,7 +170,7 @@ print_locality(struct cmd_ctx *x, const struct census *c)
 	printf("\n");
 	if (c->paused > 0 || c->draining > 0)
 		printf(
-		    "held       %lld file sets are paused, %lld drain; locus file resume NAME ends that\n",
+		    "held       %lld file sets are paused, %lld are draining; locus file resume NAME ends this\n",
 		    (long long)c->paused, (long long)c->draining);
 	printf("work       %s\n", drain_text(x->a, &c->work, now));
 	printf("demand     %s\n", demand_text(x->a, &c->demand, now));
@@ -189,7 +193,7 @@ print_upstream(struct cmd_ctx *x)
 }
 
 static void
-print_troubles(struct cmd_ctx *x, const struct report *r)
+print_troubles(struct cmd_ctx *x, const struct project_status *r)
 {
 	for (size_t i = 0; i < r->ntroubles; i++)
 		printf("trouble    %s: %s (%s ago)\n", r->troubles[i].daemon,
@@ -198,16 +202,16 @@ print_troubles(struct cmd_ctx *x, const struct report *r)
 }
 
 static void
-print_waits(struct cmd_ctx *x, const struct report *r)
+print_waits(struct cmd_ctx *x, const struct project_status *r)
 {
-	const char *text = state_waits_text(x->a, x->cf, &r->s);
+	const char *text = state_restart_text(x->a, x->cf, &r->s);
 
 	if (text != NULL)
 		printf("restart    %s\n", text);
 }
 
 static void
-print_report(struct cmd_ctx *x, const struct report *r)
+print_report(struct cmd_ctx *x, const struct project_status *r)
 {
 	const struct census *c = &r->c;
 
@@ -225,7 +229,7 @@ print_report(struct cmd_ctx *x, const struct report *r)
 		print_locality(x, c);
 		print_stuck(x, r);
 	} else {
-		printf("database   not there: %s\n", x->f->detail);
+		printf("database   not available: %s\n", x->f->detail);
 	}
 	if (!r->triggers)
 		return;
@@ -238,7 +242,7 @@ print_report(struct cmd_ctx *x, const struct report *r)
 	    r->counted ? drain_text(x->a, &c->set, clock_now()) : "");
 }
 
-/* --- for programs --- */
+/* --- JSON output --- */
 
 static json_t *
 services_json(const struct state *s)
@@ -259,7 +263,7 @@ services_json(const struct state *s)
 }
 
 static json_t *
-troubles_json(const struct report *r)
+troubles_json(const struct project_status *r)
 {
 	json_t *list = json_array();
 	char at[21];
@@ -274,20 +278,20 @@ troubles_json(const struct report *r)
 }
 
 static json_t *
-waits_json(struct cmd_ctx *x, const struct report *r)
+waits_json(struct cmd_ctx *x, const struct project_status *r)
 {
 	json_t *list = json_array();
 	const char **names;
 	size_t n;
 
-	names = state_waits(x->a, x->cf, &r->s, &n);
+	names = state_restart_options(x->a, x->cf, &r->s, &n);
 	for (size_t i = 0; i < n; i++)
 		json_array_append_new(list, json_string(names[i]));
 	return list;
 }
 
 static void
-put_number(json_t *object, const char *key, int64_t value)
+put_integer(json_t *object, const char *key, int64_t value)
 {
 	json_object_set_new(object, key, json_integer(value));
 }
@@ -304,7 +308,7 @@ workunits_json(const struct census *c)
 }
 
 static json_t *
-results_json(const struct row_result_counts *r)
+result_counts_json(const struct row_result_counts *r)
 {
 	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "total",
 	    (json_int_t)r->total, "inactive", (json_int_t)r->inactive, "unsent",
@@ -314,18 +318,18 @@ results_json(const struct row_result_counts *r)
 }
 
 static void
-put_counts(json_t *root, const struct census *c)
+put_census(json_t *root, const struct census *c)
 {
 	json_t *files = json_object();
 
 	for (int s = 0; s < FILE_STATES; s++)
-		put_number(files, file_state_name((enum file_state)s), c->files[s]);
+		put_integer(files, file_state_name((enum file_state)s), c->files[s]);
 	json_object_set_new(root, "workunits", workunits_json(c));
-	json_object_set_new(root, "results", results_json(&c->results));
+	json_object_set_new(root, "results", result_counts_json(&c->results));
 	saved_json(root, &c->sent);
 	json_object_set_new(root, "bytes_without_locality",
-	    json_real(without_bytes(&c->sent, &c->without)));
-	put_number(root, "requests_looked_at", c->without.requests);
+	    json_real(bytes_without_locality(&c->sent, &c->without)));
+	put_integer(root, "requests_looked_at", c->without.requests);
 	json_object_set_new(root, "work_left", drain_json(&c->work, clock_now()));
 	json_object_set_new(root, "working_set_left", drain_json(&c->set, clock_now()));
 	demand_json(root, &c->demand);
@@ -339,7 +343,7 @@ put_counts(json_t *root, const struct census *c)
 }
 
 static void
-print_json(struct cmd_ctx *x, const struct report *r)
+status_print_json(struct cmd_ctx *x, const struct project_status *r)
 {
 	const struct census *c = &r->c;
 	json_t *root = json_pack("{s:o, s:o, s:o, s:s, s:b, s:I, s:o, s:b}", "name",
@@ -352,7 +356,7 @@ print_json(struct cmd_ctx *x, const struct report *r)
 	json_object_set_new(root, "restart_for", waits_json(x, r));
 	json_object_set_new(root, "troubles", troubles_json(r));
 	if (r->counted) {
-		put_counts(root, c);
+		put_census(root, c);
 		json_object_set_new(root, "stuck", stuck_json(x, r));
 	} else {
 		json_object_set_new(root, "why", json_text(x->f->detail));
@@ -364,7 +368,7 @@ print_json(struct cmd_ctx *x, const struct report *r)
 		    json_text(
 			arena_printf(x->a, "%s; %s", r->probe.why, r->probe.mend)));
 	if (r->triggers)
-		put_number(root, "working_set", c->working_set);
+		put_integer(root, "working_set", c->working_set);
 	if (r->triggers)
 		json_object_set_new(root, "triggers",
 		    json_pack("{s:I, s:I, s:I, s:I}", "need_work",
@@ -377,12 +381,12 @@ print_json(struct cmd_ctx *x, const struct report *r)
 static enum err
 status_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
-	struct report r = { 0 };
+	struct project_status r = { 0 };
 	enum err e = ctx_conf(x);
 
 	(void)opts, (void)args, (void)n;
 	if (e == OK)
-		e = running_look(x, &r.s, &r.running);
+		e = running_read(x, &r.s, &r.running);
 	if (e != OK)
 		return e;
 	trouble_list(x->a, x->cf, &r.troubles, &r.ntroubles);
@@ -401,12 +405,12 @@ status_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		r.probe = probe_project(x, x->a);
 	if (r.probe.why != NULL && r.running == RUNNING_ALL)
 		r.running = RUNNING_PART;
-	/* A project that runs and cannot reach its database does not serve. */
+	/* A running project that cannot reach its database does not serve. */
 	if (!r.counted && r.running == RUNNING_ALL)
 		r.running = RUNNING_PART;
 	x->status = running_exit(r.running);
 	if (x->json)
-		print_json(x, &r);
+		status_print_json(x, &r);
 	else
 		print_report(x, &r);
 	return OK;
@@ -414,13 +418,13 @@ status_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 
 const struct cmd cmd_status = { .name = "status",
 	.args = "",
-	.purpose = "what runs, and how far the work is",
+	.purpose = "show what runs, and the progress of the work",
 	.about =
-	    "Tells of each service whether it runs, how many workunits and results there are\n"
-	    "in each state, what the ledger says of bytes sent and saved, how long the work\n"
-	    "will last, the triggers, and what never gets on without the admin, looking at the\n"
-	    "first jobs of each app; locus fsck looks at all.  Asks the project as locus start does, and says what\n"
-	    "keeps it from serving, and which changes of config.xml wait for a restart.  Works\n"
-	    "when the database is down too.  Exit status 0: running and serving, 3: stopped, 4:\n"
-	    "something in between.",
+	    "Shows whether each service runs, the number of workunits and results in each state,\n"
+	    "the bytes sent and saved by the ledger, how long the work will last, the triggers,\n"
+	    "and what never makes progress without the admin; for this it looks at the first jobs\n"
+	    "of each app, while locus fsck looks at all. Probes the project as locus start does,\n"
+	    "and reports what keeps it from serving and which changes of config.xml wait for a\n"
+	    "restart. Also works when the database is down. Exit status 0: running and serving,\n"
+	    "3: stopped, 4: something in between.",
 	.run = status_run };

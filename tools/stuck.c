@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Asks the rules of each workunit, file set and app what keeps it for ever. */
+/* Asks the rules about each workunit, file set and app what would block it for ever. */
 #include "tools/stuck.h"
 
 #include <stdio.h>
@@ -17,25 +17,27 @@
 
 enum { QUEUED_MOST = 50, SLICE = 20000, SETS_AT_ONCE = 1000 };
 
-/* One reason of one app. */
-struct sum {
+/* Findings for one reason and one app. */
+struct unsendable_sum {
 	int64_t workunits;
-	struct lack lack; /* the largest */
-	char *name;       /* of one of the workunits */
+	struct lack lack; /* the largest shortage */
+	char *name;       /* name of one of the workunits */
 };
 
-struct look {
+struct stuck_search {
 	struct cmd_ctx *x;
 	const struct stuck_listener *to;
-	struct arena round; /* one slice */
+	struct arena round; /* memory of one slice */
 	enum stuck_depth depth;
 	struct catalog *cat;
 	struct fleet fleet;
-	struct sum (*sums)[UNSENDABLE__MAX]; /* by place of the app in the catalogue */
+	struct unsendable_sum (
+	    *sums)[UNSENDABLE__MAX]; /* by index of the app in the catalogue */
 };
 
 static void
-found(const struct look *k, enum fsck_code code, const char *name, const char *more)
+stuck_report(const struct stuck_search *k, enum fsck_code code, const char *name,
+    const char *more)
 {
 	k->to->found(k->to->arg, code, name, more);
 }
@@ -43,7 +45,7 @@ found(const struct look *k, enum fsck_code code, const char *name, const char *m
 /* --- workunits that lack results --- */
 
 static enum err
-lacking_between(struct look *k, int64_t from, int64_t to)
+lacking_between(struct stuck_search *k, int64_t from, int64_t to)
 {
 	struct row_wu_short *w;
 	size_t n = 0;
@@ -56,9 +58,9 @@ lacking_between(struct look *k, int64_t from, int64_t to)
 			.transitioner_flags = w[i].transitioner_flags };
 
 		if (quorum_prospect(&wu, w[i].results, w[i].alive) == PROSPECT_NONE)
-			found(k, FSCK_WU_NEVER, w[i].name,
+			stuck_report(k, FSCK_WU_NEVER, w[i].name,
 			    arena_printf(&k->round,
-				"quorum %d, target_nresults %d, %lld of its results may succeed",
+				"quorum %d, target_nresults %d, %lld of its results may still succeed",
 				w[i].min_quorum, w[i].target_nresults,
 				(long long)w[i].alive));
 	}
@@ -67,9 +69,9 @@ lacking_between(struct look *k, int64_t from, int64_t to)
 
 /* --- names --- */
 
-/* A set that the admin lets run dry is given up; nobody waits for it. */
+/* Skips draining sets: the admin has given them up, and nobody waits for them. */
 static enum err
-names(struct look *k)
+check_set_names(struct stuck_search *k)
 {
 	int64_t last = 0;
 	size_t n = 1;
@@ -87,7 +89,8 @@ names(struct look *k)
 			last = sets[i].id;
 			if (sets[i].paused != FILESET_DRAINING &&
 			    fileset_name_check(sets[i].name, &f) != OK)
-				found(k, FSCK_FILESET_NAME, sets[i].name, f.detail);
+				stuck_report(
+				    k, FSCK_FILESET_NAME, sets[i].name, f.detail);
 		}
 	}
 	return e;
@@ -96,12 +99,12 @@ names(struct look *k)
 /* --- work that no host may get --- */
 
 static enum err
-load_rules(struct look *k)
+load_rules(struct stuck_search *k)
 {
 	struct cmd_ctx *x = k->x;
 	struct plan_classes *classes = NULL;
 	struct pc_remark *remarks;
-	struct fail f = { 0 }; /* SPEC_CLASS is a finding of its own */
+	struct fail f = { 0 }; /* ignored: the check SPEC_CLASS reports it */
 	size_t n;
 	enum err e = tools_catalog(x, &k->cat);
 
@@ -115,7 +118,8 @@ load_rules(struct look *k)
 }
 
 static void
-add(struct look *k, struct sum *s, const struct demand *d, const struct lack *l)
+sum_add(struct stuck_search *k, struct unsendable_sum *s, const struct demand *d,
+    const struct lack *l)
 {
 	if (s->name == NULL || l->needs > s->lack.needs) {
 		s->lack = *l;
@@ -124,9 +128,9 @@ add(struct look *k, struct sum *s, const struct demand *d, const struct lack *l)
 	s->workunits += d->workunits;
 }
 
-/* The kinds of hosts are read once something is bound to one. */
+/* Loads the kinds of hosts only once a workunit is bound to one. */
 static enum err
-ask(struct look *k, const struct demand *d)
+check_demand(struct stuck_search *k, const struct demand *d)
 {
 	struct cmd_ctx *x = k->x;
 	const struct app *app = catalog_app(k->cat, d->appid);
@@ -142,32 +146,32 @@ ask(struct look *k, const struct demand *d)
 	unsendable(x->cf, k->cat, &k->fleet, d, l);
 	for (int c = 0; c < UNSENDABLE__MAX; c++)
 		if (l[c].is)
-			add(k, &k->sums[app - k->cat->apps][c], d, &l[c]);
+			sum_add(k, &k->sums[app - k->cat->apps][c], d, &l[c]);
 	return OK;
 }
 
 static enum err
-ask_all(struct look *k, const struct demand *d, size_t n)
+check_demands(struct stuck_search *k, const struct demand *d, size_t n)
 {
 	enum err e = OK;
 
 	for (size_t i = 0; i < n && e == OK; i++)
-		e = ask(k, &d[i]);
+		e = check_demand(k, &d[i]);
 	return e;
 }
 
 static enum err
-work_between(struct look *k, int64_t from, int64_t to)
+work_between(struct stuck_search *k, int64_t from, int64_t to)
 {
 	struct demand *d;
 	size_t n = 0;
 	enum err e = demand_between(k->x->db, &k->round, from, to, &d, &n, k->x->f);
 
-	return e == OK ? ask_all(k, d, n) : e;
+	return e == OK ? check_demands(k, d, n) : e;
 }
 
 static enum err
-work_queued(struct look *k)
+work_queued(struct stuck_search *k)
 {
 	enum err e = OK;
 
@@ -179,20 +183,22 @@ work_queued(struct look *k)
 		e = demand_queued(
 		    k->x->db, &k->round, k->cat->apps[i].id, &d, &n, k->x->f);
 		if (e == OK)
-			e = ask_all(k, d, n);
+			e = check_demands(k, d, n);
 	}
 	return e;
 }
 
 static void
-tell_work(const struct look *k)
+report_unsendable(const struct stuck_search *k)
 {
 	struct arena *a = k->x->a;
 
 	for (size_t i = 0; i < k->cat->napps; i++)
 		for (int c = 0; c < UNSENDABLE__MAX; c++) {
-			const struct sum *s = &k->sums[i][c];
-			/* The index was not read to its end. */
+			const struct unsendable_sum *s = &k->sums[i][c];
+			/*
+			 * The index was not read to its end, so the count is a minimum.
+			 */
 			bool some = k->depth == STUCK_QUEUED &&
 			            s->workunits >= QUEUED_MOST;
 			const char *figures;
@@ -200,7 +206,7 @@ tell_work(const struct look *k)
 			if (s->name == NULL)
 				continue;
 			figures = unsendable_figures(a, (enum unsendable)c, &s->lack);
-			found(k, (enum fsck_code)(FSCK_WORK_APP_OFF + c),
+			stuck_report(k, (enum fsck_code)(FSCK_WORK_APP_OFF + c),
 			    k->cat->apps[i].name,
 			    arena_printf(a, "%s%lld workunit%s such as %s%s%s",
 				some ? "at least " : "", (long long)s->workunits,
@@ -209,10 +215,10 @@ tell_work(const struct look *k)
 		}
 }
 
-/* --- work for some hosts only --- */
+/* --- work assigned to some hosts only --- */
 
 static enum err
-aimed(struct look *k)
+check_targets(struct stuck_search *k)
 {
 	struct row_aimed *w;
 	size_t n = 0;
@@ -220,17 +226,19 @@ aimed(struct look *k)
 
 	for (size_t i = 0; e == OK && i < n; i++)
 		if (w[i].targets == 0)
-			found(k, FSCK_WU_TARGET, w[i].name, "");
+			stuck_report(k, FSCK_WU_TARGET, w[i].name, "");
 		else
-			found(k, FSCK_WU_TARGET_OFF, w[i].name,
+			stuck_report(k, FSCK_WU_TARGET_OFF, w[i].name,
 			    w[i].flags == WU_BROADCAST ? "enable_assignment_multi" :
 							 "enable_assignment");
 	return e;
 }
 
-/* Slice by slice, so that it is bounded and holds no old view of the tables. */
+/* Calls each() slice by slice, which bounds memory and keeps no long-lived snapshot of
+ * the tables. */
 static enum err
-slices(struct look *k, enum err (*each)(struct look *, int64_t from, int64_t to))
+each_slice(struct stuck_search *k,
+    enum err (*each)(struct stuck_search *, int64_t from, int64_t to))
 {
 	int64_t last, from = INT64_MIN;
 	enum err e = db_number(k->x->db, k->x->f, &last, ADOPT_LAST_WU);
@@ -244,33 +252,33 @@ slices(struct look *k, enum err (*each)(struct look *, int64_t from, int64_t to)
 }
 
 enum err
-stuck_look(struct cmd_ctx *x, enum stuck_depth depth, bool lacking,
+stuck_find(struct cmd_ctx *x, enum stuck_depth depth, bool lacking,
     const struct stuck_listener *to)
 {
-	struct look k = { .x = x, .to = to, .depth = depth };
+	struct stuck_search k = { .x = x, .to = to, .depth = depth };
 	enum err e = load_rules(&k);
 
 	if (e == OK && lacking)
-		e = slices(&k, lacking_between);
+		e = each_slice(&k, lacking_between);
 	if (e == OK)
-		e = names(&k);
+		e = check_set_names(&k);
 	if (e == OK)
-		e = depth == STUCK_ALL ? slices(&k, work_between) : work_queued(&k);
+		e = depth == STUCK_ALL ? each_slice(&k, work_between) : work_queued(&k);
 	if (e == OK)
-		tell_work(&k);
+		report_unsendable(&k);
 	arena_reset(&k.round);
 	if (e == OK)
-		e = aimed(&k);
+		e = check_targets(&k);
 	arena_free(&k.round);
 	return e;
 }
 
-/* --- work that is just made --- */
+/* --- work that was just made --- */
 
 enum err
 stuck_hint(struct cmd_ctx *x, const struct workunit *wu)
 {
-	struct look k = { .x = x };
+	struct stuck_search k = { .x = x };
 	struct demand d = demand_of(wu);
 	struct lack l[UNSENDABLE__MAX];
 	enum err e = load_rules(&k);

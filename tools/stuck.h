@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What never gets on without somebody's hand, for locus fsck and locus status:
+ * Finds what never makes progress without the admin, for locus fsck and locus status:
  * workunits that lack results, file sets that no work can be named after, and work that
  * no host may get.
  */
@@ -10,24 +10,24 @@
 #include "model/rows.h"
 #include "tools/fsck.h"
 
-/* Is given each finding: its name, and more about it, "" if there is none. */
+/* Receives each finding: its name and details, "" if there are none. */
 struct stuck_listener {
 	void (*found)(void *arg, enum fsck_code, const char *name, const char *more);
 	void *arg;
 };
 
 enum stuck_depth {
-	STUCK_QUEUED, /* of each app the first unsent results; a project with a million
-	               */
+	STUCK_QUEUED, /* the first unsent results of each app: bounded however many
+	                 there are */
 	STUCK_ALL     /* every workunit, slice by slice */
 };
 
-/* Needs a connection.  lacking: workunits that may lack results are looked for. */
-enum err stuck_look(
+/* Needs a connection. lacking: also look for workunits that lack results. */
+enum err stuck_find(
     struct cmd_ctx *, enum stuck_depth, bool lacking, const struct stuck_listener *);
 
-/* Says on standard error why no host may get work that was just made; its delay_bound
- * is above 0. */
+/* Explains on standard error why no host may get the work that was just made, if so;
+ * its delay_bound must be above 0. */
 enum err stuck_hint(struct cmd_ctx *, const struct workunit *);
 
 #endif

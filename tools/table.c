@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A table is a list of cells; widths are known when all of them are there. */
+/* A table is a list of cells; the widths are computed once all of them are there. */
 #include "tools/table.h"
 
 #include <assert.h>
@@ -35,7 +35,7 @@ table_printf(struct table *t, const char *fmt, ...)
 	table_put(t, text);
 }
 
-/* Characters, not bytes: those that go on with a UTF-8 character do not count. */
+/* Counts characters, not bytes: skips the continuation bytes of UTF-8. */
 static int
 width(const char *s)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text in columns, for people: as wide as what stands in them. */
+/* Prints text in columns, each as wide as its widest cell. */
 #ifndef TOOLS_TABLE_H
 #define TOOLS_TABLE_H
 
@@ -9,18 +9,19 @@
 struct table {
 	struct arena *a;
 	size_t ncols;
-	const char *align; /* a letter per column: l, or r where numbers stand */
+	const char
+	    *align; /* one letter per column: l for left, r for right (numbers) */
 	const char **cells;
 	size_t n, cap;
 };
 
 /* align has one letter per column, "l" or "r". */
 struct table table_new(struct arena *, const char *align);
-/* The next cell, row by row; its text is copied. */
+/* Adds the next cell, row by row; copies the text. */
 void table_put(struct table *, const char *text);
 void table_printf(struct table *, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-/* To standard output; the last row must be whole. */
+/* Prints to standard output; the last row must be complete. */
 void table_print(const struct table *);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whom a workunit is for: the options that work add and work assign share. */
+/* Targets of a workunit: the options that work add and work assign share. */
 #ifndef TOOLS_TARGET_H
 #define TOOLS_TARGET_H
 
@@ -11,8 +11,8 @@ struct target_opts {
 	const char *user;
 	bool all, every;
 };
-/* Lines of a command's table of options; struct_type has a struct target_opts target.
- */
+/* Lines of a command's table of options; struct_type must have a member struct
+ * target_opts target. */
 #define TARGET_OPTIONS(struct_type)                                                    \
 	{ "host", OPT_NUMBER, offsetof(struct_type, target.host), "ID",                \
 		"Only for this host." },                                               \
@@ -24,18 +24,18 @@ struct target_opts {
 		    "For any host, before other work." },                              \
 	{                                                                              \
 		"every", OPT_FLAG, offsetof(struct_type, target.every), NULL,          \
-		    "Each of those hosts gets one; nobody judges what they return."    \
+		    "Each of those hosts gets one result, which is not validated."     \
 	}
 
-struct target_of { /* as assignment_add takes it */
+struct target_of { /* arguments of assignment_add() */
 	bool given;
 	enum target kind;
 	int64_t id;
 	bool multi;
 };
-/* At most one of the options, and that there is such a target. */
+/* Resolves the options; checks that at most one is given and that the target exists. */
 enum err target_find(struct cmd_ctx *, const struct target_opts *, struct target_of *);
-/* Beside what was done: says if config.xml keeps it from being sent. */
+/* Warns if an option of config.xml keeps assigned work from being sent. */
 void target_hint(const struct cmd_ctx *, const struct target_of *);
 
 #endif

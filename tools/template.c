@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* locus template check: a job is made from the templates, and thrown away. */
+/* locus template check: makes a job from the templates and throws it away. */
 #include "tools/template.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@
 enum { FILES_MOST = 1000 };
 
 static size_t
-count(const char *text, const char *what)
+count_text(const char *text, const char *what)
 {
 	size_t n = 0;
 
@@ -22,7 +22,8 @@ count(const char *text, const char *what)
 	return n;
 }
 
-/* Is the first file of a job as a large one must be (locality.md 1.1 (L3))? */
+/* Checks that the first file of a job has what a large file needs (locality.md 1.1
+ * (L3)). */
 static enum err
 check_large(
     struct cmd_ctx *x, const char *file, const char *xml, enum template_large large)
@@ -34,7 +35,7 @@ check_large(
 	if (large == LARGE_FIRST)
 		return FAIL(x->f, E_BADREQ, "%s: %.300s", file, f.detail);
 	fprintf(stderr,
-	    "locus: %s: its first <file_info> lacks <sticky/> or <report_on_rpc/>: no jobs of large files can be made with it\n",
+	    "locus: %s: its first <file_info> lacks <sticky/> or <report_on_rpc/>: it cannot be used for jobs with large files\n",
 	    file);
 	return OK;
 }
@@ -45,14 +46,14 @@ template_check_in(
 {
 	static const struct word words[] = { { "%FROM%", "0" }, { "%TO%", "1" },
 		{ "%PART%", "0000" }, { "%FILE%", "file" } };
-	size_t n = count(text, "<file_info>");
+	size_t n = count_text(text, "<file_info>");
 	struct workunit wu = { .name = arena_strdup(x->a, "file__0000") };
 	struct input_file *files;
 	char *xml;
 
 	if (n > FILES_MOST)
-		return FAIL(x->f, E_BADREQ, "%s: %zu input files, at most %d", file, n,
-		    FILES_MOST);
+		return FAIL(x->f, E_BADREQ,
+		    "%s: %zu input files, but the maximum is %d", file, n, FILES_MOST);
 	files = NEWN(x->a, struct input_file, n + 1);
 	for (size_t i = 0; i < n; i++)
 		files[i] = (struct input_file){ arena_printf(x->a, "file%zu", i),
@@ -72,7 +73,7 @@ template_check_out(struct cmd_ctx *x, const char *file, const char *text)
 }
 
 static enum err
-check_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+template_check_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	char *text;
 	enum err e = OK;
@@ -85,7 +86,7 @@ check_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 			        template_check_in(x, args[i], text, LARGE_PERHAPS) :
 			        template_check_out(x, args[i], text);
 		if (e == OK)
-			ctx_said(x, "good", "%s", args[i]);
+			ctx_progress(x, "good", "%s", args[i]);
 	}
 	return e;
 }
@@ -94,9 +95,9 @@ const struct cmd cmd_template_check = { .name = "template check",
 	.args = "IN OUT",
 	.min_args = 2,
 	.max_args = 2,
-	.purpose = "check an input and an output template",
+	.purpose = "check an input template and an output template",
 	.about =
-	    "Makes a job from the templates and throws it away; says what is wrong, with its\n"
-	    "line and element, and whether jobs of large files can be made with them.\n"
-	    "Needs no project.",
-	.run = check_run };
+	    "Makes a job from the templates and throws it away; reports errors with line and\n"
+	    "element, and whether the templates can be used for jobs with large files. Needs no\n"
+	    "project.",
+	.run = template_check_run };

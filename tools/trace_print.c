@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A decision for people, as a funnel: a line for each reason, with the number of jobs
- * that it removed and that were left, in the order in which the rules look.
+ * Prints a decision as a funnel: one line per reason, in the order in which the rules
+ * look, with the number of jobs that it removed and that were left.
  */
 #include "tools/traces.h"
 
@@ -16,7 +16,8 @@
 
 enum { REASON_WIDTH = 52 };
 
-/* Checked before a version is chosen, and after; all others belong to the choice. */
+/* Reasons checked before a version is chosen, and after; all others belong to the
+ * choice of a version. */
 static const enum reason before[] = { WHY_LOST_RACE, WHY_WU_ERROR, WHY_WU_DONE,
 	WHY_ID_ORDER, WHY_USER_ONCE, WHY_HOST_ONCE };
 static const enum reason after[] = { WHY_MEM, WHY_DISK, WHY_BANDWIDTH, WHY_DEADLINE };
@@ -49,7 +50,8 @@ reason_words(const char *code)
 	return why == WHY__MAX ? code : reason_text(why);
 }
 
-/* The count to show after place *last, which becomes its place; NULL: no more. */
+/* Returns the next count to print and advances *last to its place; NULL if there is
+ * none. */
 static const struct trace_count *
 next_count(const struct trace *r, int *last)
 {
@@ -69,8 +71,8 @@ next_count(const struct trace *r, int *last)
 	return best;
 }
 
-/* Number of jobs that were looked at, but neither sent nor left out one by one: because
- * of decision.rest. */
+/* Returns the number of considered jobs that were neither sent nor left out one by one,
+ * because of decision.rest. */
 static int64_t
 not_tried(const struct trace *r)
 {
@@ -273,7 +275,7 @@ trace_print(struct cmd_ctx *x, const struct trace *r, int64_t now)
 		bool none = strcmp(d->why, reason_code(WHY_NONE)) == 0;
 
 		printf("%-12s  0 tasks: %s  %s%s\n", "sent",
-		    none ? "no work was asked for" : reason_words(d->why), d->why,
+		    none ? "no work was requested" : reason_words(d->why), d->why,
 		    none ? "" : "   <- this stopped it");
 	}
 	print_queries(x, r);
@@ -282,7 +284,7 @@ trace_print(struct cmd_ctx *x, const struct trace *r, int64_t now)
 	print_told(x, r);
 	if (d->drawn_fit > 0)
 		printf(
-		    "%-12s  a job drawn whatever the host holds would have cost %s (mean of %lld)\n",
+		    "%-12s  a job drawn regardless of the files held would have cost %s (mean of %lld)\n",
 		    "in contrast", human_bytes(x->a, (double)d->drawn_bytes),
 		    (long long)d->drawn_fit);
 	if (d->waited_ms > 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Merges the ring files of all processes, and turns traces into JSON. */
+/* Merges the ring files of all processes, and converts traces to JSON. */
 #include "tools/traces.h"
 
 #include <inttypes.h>

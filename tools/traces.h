@@ -23,8 +23,8 @@ enum err traces_of_rpc(struct cmd_ctx *, const char *rpc, struct trace ***, size
 /* Prints the funnel: how many jobs each reason removed, and which one was decisive. now
  * in s UTC. */
 void trace_print(struct cmd_ctx *, const struct trace *, int64_t now);
-/* Whether the task was sent alone or replicated, and why; "" if its workunit fixes the
- * number of results. */
+/* Whether the task was sent alone or replicated, and why; "" if its workunit had a
+ * fixed number of results. */
 char *trace_replication(struct arena *, const struct trace_sent *);
 json_t *trace_json(const struct trace *);
 /* rpc= in the log. */

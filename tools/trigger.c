@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * locus trigger: the triggers of locality scheduling, wherever they are, for the
- * project's own generators and for the admin.
+ * locus trigger: the triggers of locality scheduling, in directories or in the
+ * database, for the project's own generators and for the admin.
  */
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +21,7 @@ struct trigger_opts {
 };
 static const struct opt claim_options[] = {
 	{ "as", OPT_TEXT, offsetof(struct trigger_opts, as), "NAME",
-	    "Whose claim it is; default HOST/locus, HOST being the name of this machine." },
+	    "Owner of the claim; default HOST/locus, where HOST is the name of this machine." },
 	{ 0 },
 };
 
@@ -33,12 +33,12 @@ kind_named(struct cmd_ctx *x, const char *name, enum trigger *kind)
 			*kind = t;
 			return OK;
 		}
-	return ctx_usage(x, "%s is none of " KINDS, name);
+	return ctx_usage(x, "%s is not one of " KINDS, name);
 }
 
-/* Connects; claims are this machine's if --as does not name another owner. */
+/* Connects; claims belong to this machine unless --as names another owner. */
 static enum err
-begin(struct cmd_ctx *x, const struct trigger_opts *o, struct triggers *t)
+open_triggers(struct cmd_ctx *x, const struct trigger_opts *o, struct triggers *t)
 {
 	const char *owner = o == NULL ? NULL : o->as;
 	char host[HOST_NAME_LEN] = "";
@@ -53,14 +53,14 @@ begin(struct cmd_ctx *x, const struct trigger_opts *o, struct triggers *t)
 }
 
 static enum err
-check_file(struct cmd_ctx *x, const char *name)
+check_fileset(struct cmd_ctx *x, const char *name)
 {
 	struct fileset *fs;
 	enum err e = fileset_by_name(x->db, x->a, name, &fs, x->f);
 
 	return e != E_NOTFOUND ?
 	           e :
-	           ctx_nothing(
+	           ctx_not_found(
 		       x, "there is no file %s; locus file list lists them", name);
 }
 
@@ -98,12 +98,12 @@ list_claims(struct cmd_ctx *x, const struct triggers *t)
 }
 
 static enum err
-list_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+trigger_list_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct triggers t;
 	enum trigger kind = TRIGGER_NEED_WORK;
 	char **names;
-	enum err e = begin(x, NULL, &t);
+	enum err e = open_triggers(x, NULL, &t);
 
 	(void)opts;
 	if (e == OK && strcmp(args[0], "claims") == 0)
@@ -129,19 +129,19 @@ list_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 
 /* --- raise, clear --- */
 
-/* Of each of the files args[1..n), which all must be there. */
+/* Calls one() for each of the files args[1..n), all of which must exist. */
 static enum err
-change(struct cmd_ctx *x, char **args, size_t n,
+change_triggers(struct cmd_ctx *x, char **args, size_t n,
     enum err (*one)(const struct triggers *, enum trigger, const char *, struct fail *))
 {
 	struct triggers t;
 	enum trigger kind = TRIGGER_NEED_WORK;
-	enum err e = begin(x, NULL, &t);
+	enum err e = open_triggers(x, NULL, &t);
 
 	if (e == OK)
 		e = kind_named(x, args[0], &kind);
 	for (size_t i = 1; i < n && e == OK; i++)
-		e = check_file(x, args[i]);
+		e = check_fileset(x, args[i]);
 	for (size_t i = 1; i < n && e == OK; i++)
 		e = one(&t, kind, args[i], x->f);
 	return e;
@@ -151,14 +151,14 @@ static enum err
 raise_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	(void)opts;
-	return change(x, args, n, trigger_raise);
+	return change_triggers(x, args, n, trigger_raise);
 }
 
 static enum err
 clear_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	(void)opts;
-	return change(x, args, n, trigger_clear);
+	return change_triggers(x, args, n, trigger_clear);
 }
 
 /* --- claim, done, back --- */
@@ -167,22 +167,22 @@ static enum err
 claim_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct triggers t;
-	enum err e = begin(x, opts, &t);
+	enum err e = open_triggers(x, opts, &t);
 
 	(void)n;
 	if (e == OK)
 		e = trigger_claim(&t, args[0], x->f);
 	return e != E_NOTFOUND ?
 	           e :
-	           ctx_nothing(x, "need_work of %s is not there, or is claimed already",
-		       args[0]);
+	           ctx_not_found(x,
+		       "need_work of %s is not raised, or is claimed already", args[0]);
 }
 
 static enum err
 done_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct triggers t;
-	enum err e = begin(x, opts, &t);
+	enum err e = open_triggers(x, opts, &t);
 
 	for (size_t i = 0; i < n && e == OK; i++)
 		e = trigger_claim_done(&t, args[i], x->f);
@@ -193,12 +193,12 @@ static enum err
 back_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	struct triggers t;
-	enum err e = begin(x, opts, &t);
+	enum err e = open_triggers(x, opts, &t);
 
 	for (size_t i = 0; i < n && e == OK; i++) {
 		e = trigger_claim_back(&t, args[i], x->f);
 		if (e == E_NOTFOUND)
-			return ctx_nothing(
+			return ctx_not_found(
 			    x, "there is no claim of %s by %s", args[i], t.owner);
 	}
 	return e;
@@ -208,37 +208,39 @@ const struct cmd cmd_trigger_list = { .name = "trigger list",
 	.args = KINDS "|claims",
 	.min_args = 1,
 	.max_args = 1,
-	.purpose = "the files that a trigger stands for",
+	.purpose = "list the files that have a trigger",
 	.about =
-	    "Names, one per line, sorted.  claims: those of need_work that somebody makes work\n"
-	    "for, with the seconds since then and whose they are (directories do not tell).",
-	.run = list_run };
+	    "Prints names, one per line, sorted. claims lists the need_work triggers for which\n"
+	    "somebody is making work, with the age of the claim in seconds and its owner (unknown\n"
+	    "with directories).",
+	.run = trigger_list_run };
 const struct cmd cmd_trigger_raise = { .name = "trigger raise",
 	.args = KINDS " FILE ...",
 	.min_args = 2,
 	.max_args = -1,
-	.purpose = "raise a trigger of files",
+	.purpose = "raise a trigger for files",
 	.about =
-	    "One that is there stays as it is.  no_work_available says that no more work can be\n"
-	    "made for the file.",
+	    "A trigger that is raised already stays as it is. no_work_available says that no more\n"
+	    "work can be made for the file.",
 	.run = raise_run };
 const struct cmd cmd_trigger_clear = { .name = "trigger clear",
 	.args = KINDS " FILE ...",
 	.min_args = 2,
 	.max_args = -1,
-	.purpose = "take a trigger of files away",
+	.purpose = "clear a trigger for files",
 	.about =
-	    "One that is not there is fine.  A generator that does not claim clears need_work\n"
-	    "after it has made the work.",
+	    "It is not an error if the trigger is not raised. A generator that does not claim\n"
+	    "triggers clears need_work after it has made the work.",
 	.run = clear_run };
 const struct cmd cmd_trigger_claim = { .name = "trigger claim",
 	.args = "FILE",
 	.min_args = 1,
 	.max_args = 1,
-	.purpose = "take on the work of a need_work trigger",
+	.purpose = "claim a need_work trigger, to make its work",
 	.about =
-	    "Of all that try it one gets it; for the others, and if it is not there, the exit\n"
-	    "status is 3.  What is raised meanwhile stays for later.  Make the work, then say done.",
+	    "Only one claimant succeeds; for all others, and if the trigger is not raised, the\n"
+	    "exit status is 3. A trigger raised meanwhile stays for later. Make the work, then\n"
+	    "run trigger done.",
 	.opts = claim_options,
 	.opts_size = sizeof(struct trigger_opts),
 	.run = claim_run };
@@ -246,8 +248,8 @@ const struct cmd cmd_trigger_done = { .name = "trigger done",
 	.args = "FILE ...",
 	.min_args = 1,
 	.max_args = -1,
-	.purpose = "the work of a claim is made",
-	.about = "The claim is gone.  One that is somebody else's stays.",
+	.purpose = "end a claim whose work has been made",
+	.about = "Removes the claim. A claim of another owner stays.",
 	.opts = claim_options,
 	.opts_size = sizeof(struct trigger_opts),
 	.run = done_run };
@@ -255,10 +257,10 @@ const struct cmd cmd_trigger_back = { .name = "trigger back",
 	.args = "FILE ...",
 	.min_args = 1,
 	.max_args = -1,
-	.purpose = "make a claim a trigger again",
+	.purpose = "turn a claim back into a trigger",
 	.about =
-	    "For work that could not be made, and for claims that were left behind by a\n"
-	    "generator that died.  Exit status 3: there is no such claim.",
+	    "For work that could not be made, and for claims that a dead generator left behind.\n"
+	    "Exit status 3: there is no such claim.",
 	.opts = claim_options,
 	.opts_size = sizeof(struct trigger_opts),
 	.run = back_run };

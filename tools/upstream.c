@@ -4,6 +4,7 @@
 
 #include <string.h>
 #include "lib/proc.h"
+#include "lib/text.h"
 #include "lib/banned.h"
 
 enum { DEBUG_MOST = 3 };
@@ -30,19 +31,11 @@ static const struct left_out {
 #undef UPSTREAM_OPTION
 };
 
-static const char *
-base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash == NULL ? path : slash + 1;
-}
-
 static const struct program *
-find(const char *command)
+program_named(const char *command)
 {
 	for (size_t i = 0; i < N(programs); i++)
-		if (strcmp(programs[i].name, base_name(command)) == 0)
+		if (strcmp(programs[i].name, text_base_name(command)) == 0)
 			return &programs[i];
 	return NULL;
 }
@@ -69,7 +62,7 @@ left_out_of(const char *ours, const char *word)
 	return NULL;
 }
 
-/* BOINC knows a level 4 that says everything; ours ends at 3. */
+/* BOINC has a level 4 that logs everything; ours ends at 3. */
 static bool
 is_debug(const char *word)
 {
@@ -116,20 +109,21 @@ translate(struct arena *a, const struct program *p, char **argv, struct upstream
 struct upstream
 upstream_command(struct arena *a, char **argv)
 {
-	const struct program *p = find(argv[0]);
+	const struct program *p = program_named(argv[0]);
 	struct upstream u = { .theirs = p != NULL };
 
 	if (p == NULL)
 		return u;
 	if (p->ours == NULL) {
 		u.say = arena_printf(
-		    a, "%s of BOINC is not run: %s", base_name(argv[0]), p->why);
+		    a, "BOINC's %s is not run: %s", text_base_name(argv[0]), p->why);
 		return u;
 	}
 	u.say = arena_printf(a, "%s runs Locus's %s%s%s", argv[0], p->ours,
 	    p->more[0] == '\0' ? "" : " ", p->more);
 	translate(a, p, argv, &u);
-	/* What is called and spelled as ours is nothing to speak of. */
+	/* A command that already has our program's name and options is not worth
+	 * mentioning. */
 	if (strcmp(argv[0], p->ours) == 0 && strchr(u.say, ';') == NULL)
 		u.say = NULL;
 	return u;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* locus user add: an account, as a client would make it by create_account. */
+/* locus user add: creates an account, as a client's create_account would. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,13 +19,13 @@ struct user_opts {
 #define FIELD(name) offsetof(struct user_opts, name)
 static const struct opt user_options[] = {
 	{ "name", OPT_TEXT, FIELD(name), "NAME",
-	    "Public name; default what is before the @." },
+	    "Public name; default: the part of EMAIL before the @." },
 	{ "password-file", OPT_TEXT, FIELD(password_file), "FILE",
-	    "File with a password; without it the account is used by its key only." },
+	    "File with a password; without it the account can only be used by its key." },
 	{ 0 },
 };
 
-/* What clients send is the MD5 of password and address; that is hashed again
+/* Clients send the MD5 of password and address; the stored value is a hash of that
  * (protocol.md 7.4). */
 static enum err
 set_password(struct cmd_ctx *x, const char *file, struct user *u)
@@ -39,13 +39,13 @@ set_password(struct cmd_ctx *x, const char *file, struct user *u)
 	n = strcspn(text, "\r\n");
 	if ((int64_t)n < x->cf->min_passwd_length)
 		return FAIL(x->f, E_BADREQ,
-		    "%s: a password has at least %lld characters", file,
+		    "%s: a password must have at least %lld characters", file,
 		    (long long)x->cf->min_passwd_length);
 	md5_text(arena_printf(x->a, "%.*s%s", (int)n, text, u->email_addr), wire);
 	return password_hash(x->a, wire, &u->passwd_hash, x->f);
 }
 
-/* A database that was a BOINC project's takes each name once too. */
+/* Explains a duplicate: a database adopted from BOINC also requires unique names. */
 static enum err
 is_taken(struct cmd_ctx *x, const struct user *u)
 {
@@ -54,11 +54,10 @@ is_taken(struct cmd_ctx *x, const struct user *u)
 
 	if (e == E_NOTFOUND)
 		return FAIL(x->f, E_RACE,
-		    "there is an account named %s already; --name NAME gives another",
+		    "an account named %s exists already; choose another name with --name NAME",
 		    u->name);
-	return e != OK ?
-	           e :
-	           FAIL(x->f, E_RACE, "there is an account %s already", u->email_addr);
+	return e != OK ? e :
+	                 FAIL(x->f, E_RACE, "account %s exists already", u->email_addr);
 }
 
 static enum err
@@ -84,7 +83,7 @@ user_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	bad = account_bad_name(u.name);
 	if (bad != NULL)
 		return ctx_usage(
-		    x, "%.80s: %s; --name NAME gives another", u.name, bad);
+		    x, "%.80s: %s; choose another name with --name NAME", u.name, bad);
 	random_hex(key, KEY_DIGITS);
 	random_hex(cpid, KEY_DIGITS);
 	e = ctx_db(x);
@@ -96,7 +95,7 @@ user_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 		return is_taken(x, &u);
 	if (e != OK)
 		return e;
-	/* The key is the data of this command: alone on stdout, for scripts. */
+	/* Prints only the key to stdout, for scripts. */
 	printf("%s\n", key);
 	return OK;
 }
@@ -105,8 +104,8 @@ const struct cmd cmd_user_add = { .name = "user add",
 	.args = "EMAIL",
 	.min_args = 1,
 	.max_args = 1,
-	.purpose = "make an account",
-	.about = "Makes an account and prints its key, with which a client attaches.",
+	.purpose = "create an account",
+	.about = "Creates an account and prints its key, with which a client attaches.",
 	.opts = user_options,
 	.opts_size = sizeof(struct user_opts),
 	.run = user_add_run };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * locus version add: program files to the download directory under names that never
- * change their content, their signatures, and the row.  Files come first: a row whose
- * files are missing would make every host fail.
+ * locus version add: copies the program files to the download directory under names
+ * whose content never changes, then adds their signatures and the row. Files come
+ * first: a row whose files are missing would make every host fail.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +10,7 @@
 #include "lib/clock.h"
 #include "lib/crypt.h"
 #include "lib/fs.h"
+#include "lib/text.h"
 #include "proto/blob.h"
 #include "tools/catalog.h"
 #include "tools/plan_class.h"
@@ -25,24 +26,24 @@ struct version_opts {
 #define FIELD(name) offsetof(struct version_opts, name)
 static const struct opt version_options[] = {
 	{ "main", OPT_TEXT, FIELD(main), "FILE",
-	    "The file that is run; default the first one." },
+	    "The main program; default: the first file." },
 	{ "sign-with", OPT_TEXT, FIELD(key), "KEY",
-	    "Private key; default keys/code_sign_private of the project, if there is no FILE.sig." },
+	    "Private key to sign files that have no FILE.sig; default: keys/code_sign_private of the project." },
 	{ "any-class", OPT_FLAG, FIELD(any_class), NULL,
-	    "Also a plan class that plan_class_spec.xml does not have, or not yet." },
+	    "Accepts a plan class that is not (yet) in plan_class_spec.xml." },
 	{ "api-version", OPT_TEXT, FIELD(api_version), "V",
-	    "Version of the BOINC API in the program, if it uses that." },
+	    "Version of the BOINC API in the program, if it uses the API." },
 	{ 0 },
 };
 
-struct version { /* what is added */
+struct version { /* the version being added */
 	const struct app *app;
 	const struct platform *platform;
 	const char *class, *text; /* "1.00" */
 	int32_t num;
 	struct key *private, *public;
 	struct version_file *files;
-	char **from; /* aligned with files */
+	char **from; /* path of each of files */
 	size_t n;
 };
 
@@ -55,28 +56,21 @@ parse_version(struct cmd_ctx *x, const char *text, int32_t *num)
 
 	if (dot == text || *dot != '.' || major < 0 || major > 20000000)
 		return ctx_usage(
-		    x, "version \"%s\": it must be MAJOR.MINOR, such as 1.00", text);
+		    x, "version \"%s\": must be MAJOR.MINOR, such as 1.00", text);
 	minor = strtol(dot + 1, &end, 10);
 	if (end == dot + 1 || *end != '\0' || dot[1] == '-' || dot[1] == '+' ||
 	    minor > 99 || minor < 0)
 		return ctx_usage(
-		    x, "version \"%s\": what follows the dot must be 0 to 99", text);
+		    x, "version \"%s\": the minor version must be 0 to 99", text);
 	*num = (int32_t)(major * 100 + minor);
 	if (*num == 0)
 		return ctx_usage(
-		    x, "version 0.00 stands for \"none\"; begin with 0.01");
+		    x, "version 0.00 stands for \"none\"; start with 0.01");
 	return OK;
 }
 
-static const char *
-base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash == NULL ? path : slash + 1;
-}
-
-/* The main program's name is APP_VERSION_PLATFORM[__CLASS], as everywhere in BOINC. */
+/* Names the files. The main program is called APP_VERSION_PLATFORM[__CLASS], as
+ * everywhere in BOINC. */
 static enum err
 name_files(
     struct cmd_ctx *x, struct version *v, char **paths, size_t n, const char *main)
@@ -90,7 +84,7 @@ name_files(
 	v->from = paths;
 	v->n = n;
 	for (size_t i = 0; i < n; i++) {
-		const char *base = base_name(paths[i]);
+		const char *base = text_base_name(paths[i]);
 		bool is_main = main == NULL ? i == 0 :
 		                              strcmp(main, paths[i]) == 0 ||
 		                                  strcmp(main, base) == 0;
@@ -100,9 +94,9 @@ name_files(
 		if (!S_ISREG(st.st_mode))
 			return FAIL(x->f, E_BADREQ, "%s is not a file", paths[i]);
 		for (size_t j = 0; j < i; j++)
-			if (strcmp(base_name(paths[j]), base) == 0)
+			if (strcmp(text_base_name(paths[j]), base) == 0)
 				return FAIL(
-				    x->f, E_BADREQ, "two files have the name %s", base);
+				    x->f, E_BADREQ, "two files are named %s", base);
 		nmain += is_main;
 		v->files[i] = (struct version_file){
 			.name = is_main ? stem :
@@ -114,14 +108,14 @@ name_files(
 		};
 	}
 	return nmain == 1 ? OK :
-	                    ctx_usage(x, "--main %s: it is not among the files", main);
+	                    ctx_usage(x, "--main %s: not one of the given files", main);
 }
 
-/* FILE.sig if it is there, else made now; either way it must be good for the public
- * key. */
+/* Reads FILE.sig, or signs the file if there is none; the signature must match the
+ * public key. */
 static enum err
-sign(struct cmd_ctx *x, const struct version *v, const char *path, const char *md5,
-    char **sig)
+file_signature(struct cmd_ctx *x, const struct version *v, const char *path,
+    const char *md5, char **sig)
 {
 	const char *ready = arena_printf(x->a, "%s.sig", path);
 	enum err e;
@@ -130,7 +124,7 @@ sign(struct cmd_ctx *x, const struct version *v, const char *path, const char *m
 		e = fs_read(x->a, ready, SIGNATURE_MAX, sig, NULL, x->f);
 	else if (v->private == NULL)
 		return FAIL(x->f, E_CONFIG,
-		    "there is neither %s nor a private key: sign where the key is (locus sign --key KEY %s), or give --sign-with KEY",
+		    "there is neither %s nor a private key: sign the file on the machine that has the key (locus sign --key KEY %s), or give --sign-with KEY",
 		    ready, path);
 	else
 		e = sign_md5(x->a, v->private, md5, sig, x->f);
@@ -138,14 +132,14 @@ sign(struct cmd_ctx *x, const struct version *v, const char *path, const char *m
 		return e;
 	if (verify_md5(v->public, md5, *sig, x->f) != OK)
 		return FAIL(x->f, E_BADREQ,
-		    "the signature of %s is not good for the project's keys/code_sign_public: clients would refuse the file",
+		    "the signature of %s does not match the project's keys/code_sign_public: clients would refuse the file",
 		    path);
 	return OK;
 }
 
-/* A name that is there already must have the same content. */
+/* Refuses a name that exists with different content. */
 static enum err
-check_taken(struct cmd_ctx *x, const char *to, const char *md5)
+check_name_taken(struct cmd_ctx *x, const char *to, const char *md5)
 {
 	char have[MD5_HEX];
 	int64_t n;
@@ -156,7 +150,7 @@ check_taken(struct cmd_ctx *x, const char *to, const char *md5)
 	e = md5_file(to, have, &n, x->f);
 	if (e == OK && strcmp(have, md5) != 0)
 		return FAIL(x->f, E_BADREQ,
-		    "%s is there with another content, and hosts may have it: give this build a higher version",
+		    "%s exists with different content, and hosts may have it: give this build a higher version",
 		    to);
 	return e;
 }
@@ -172,9 +166,9 @@ sign_files(struct cmd_ctx *x, struct version *v)
 
 		e = md5_file(v->from[i], md5, &file->nbytes, x->f);
 		if (e == OK)
-			e = sign(x, v, v->from[i], md5, &sig);
+			e = file_signature(x, v, v->from[i], md5, &sig);
 		if (e == OK)
-			e = check_taken(x,
+			e = check_name_taken(x,
 			    arena_printf(
 				x->a, "%s/%s", x->cf->download_dir, file->name),
 			    md5);
@@ -199,14 +193,14 @@ copy_files(struct cmd_ctx *x, const struct version *v)
 		if (!fs_exists(to))
 			e = fs_copy(v->from[i], to, 0644, x->f);
 		if (e == OK)
-			ctx_said(x, "copied", "%s (%lld bytes)", v->files[i].name,
+			ctx_progress(x, "copied", "%s (%lld bytes)", v->files[i].name,
 			    (long long)v->files[i].nbytes);
 	}
 	return e;
 }
 
 static enum err
-read_keys(struct cmd_ctx *x, struct version *v, const char *key)
+load_signing_keys(struct cmd_ctx *x, struct version *v, const char *key)
 {
 	const char *own = arena_printf(x->a, "%s/code_sign_private", x->cf->key_dir);
 	enum err e = key_read_public(
@@ -221,7 +215,7 @@ read_keys(struct cmd_ctx *x, struct version *v, const char *key)
 }
 
 static enum err
-insert(struct cmd_ctx *x, const struct version *v, const char *api_version)
+insert_version(struct cmd_ctx *x, const struct version *v, const char *api_version)
 {
 	struct app_version row = { .create_time = clock_now(),
 		.appid = v->app->id,
@@ -236,14 +230,13 @@ insert(struct cmd_ctx *x, const struct version *v, const char *api_version)
 	if (e == OK)
 		e = app_version_insert(x->db, &row, x->f);
 	if (e == E_RACE)
-		return FAIL(x->f, E_RACE,
-		    "version %s of %s for %s%s%s is there already", v->text,
-		    v->app->name, v->platform->name, v->class[0] == '\0' ? "" : ":",
-		    v->class);
+		return FAIL(x->f, E_RACE, "version %s of %s for %s%s%s exists already",
+		    v->text, v->app->name, v->platform->name,
+		    v->class[0] == '\0' ? "" : ":", v->class);
 	return e;
 }
 
-/* A version of a class that nobody knows would never be sent. */
+/* Refuses an unknown class: its versions would never be sent. */
 static enum err
 check_class(struct cmd_ctx *x, const char *class, bool any)
 {
@@ -256,9 +249,9 @@ check_class(struct cmd_ctx *x, const char *class, bool any)
 		return e;
 	if (!any)
 		return FAIL(x->f, E_BADREQ,
-		    "plan class %s: %.250s; add it there, or give --any-class", class,
-		    why);
-	ctx_said(x, "to do", "plan class %s: %s", class, why);
+		    "plan class %s: %.250s; add the class there, or give --any-class",
+		    class, why);
+	ctx_progress(x, "to do", "plan class %s: %s", class, why);
 	return OK;
 }
 
@@ -282,10 +275,11 @@ version_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	TRY(tools_app(x, c, args[0], &v.app));
 	TRY(tools_platform(x, c, platform, &v.platform));
 	TRY(name_files(x, &v, args + 3, n - 3, o->main));
-	TRY(read_keys(x, &v, o->key));
+	TRY(load_signing_keys(x, &v, o->key));
 	TRY(sign_files(x, &v));
-	TRY(insert(x, &v, o->api_version));
-	ctx_said(x, "created", "version %s of %s for %s", v.text, v.app->name, args[2]);
+	TRY(insert_version(x, &v, o->api_version));
+	ctx_progress(
+	    x, "created", "version %s of %s for %s", v.text, v.app->name, args[2]);
 	return ctx_reread(x);
 }
 
@@ -295,9 +289,9 @@ const struct cmd cmd_version_add = { .name = "version add",
 	.max_args = -1,
 	.purpose = "add a build of an app",
 	.about =
-	    "Copies the files to the download directory, signs them and makes the version\n"
-	    "known.  A version is never changed: another build needs another number.  CLASS is a\n"
-	    "plan class of plan_class_spec.xml.",
+	    "Copies the files to the download directory, signs them and registers the version. A\n"
+	    "version never changes: a new build needs a new version number. CLASS is a plan class\n"
+	    "of plan_class_spec.xml.",
 	.opts = version_options,
 	.opts_size = sizeof(struct version_opts),
 	.run = version_add_run };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Apache's configuration is written once; sockets follow run_dir and db_socket, limits
- * the options. */
+/* Apache's configuration is written only once, while sockets follow run_dir and
+ * db_socket, and limits the options. */
 #include "tools/web_fit.h"
 
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 enum { FILE_MAX = 1 << 20 };
 
-/* The value of a directive, which stands alone in its line; NULL if it is not there. */
+/* Returns the value of a directive on a line of its own; NULL if there is none. */
 static char *
 directive_value(struct arena *a, const char *text, const char *name)
 {
@@ -38,17 +38,18 @@ check_directive(struct arena *a, const char *path, const char *text, const char 
 
 	if (value == NULL && strcmp(wanted, "0") != 0)
 		printf(
-		    "%s: warning: it lacks the line \"%s %s\", which needs \"LoadModule locus_module %s\" outside of any virtual host\n",
+		    "%s: warning: the line \"%s %s\" is missing, which needs \"LoadModule locus_module %s\" outside of any virtual host\n",
 		    path, name, wanted, program_find(a, NULL, WEB_MODULE));
 	else if (value != NULL && strcmp(value, wanted) != 0 &&
 		 strcmp(value, arena_printf(a, "${%s}", variable)) != 0)
 		printf(
-		    "%s: warning: by config.xml it is to be \"%s %s\", not %s; change it and make Apache read it again\n",
+		    "%s: warning: config.xml requires \"%s %s\", not %s; change it and reload Apache\n",
 		    path, name, wanted, value);
 }
 
 static void
-check_file(struct cmd_ctx *x, const struct conf *cf, const char *path, const char *text)
+check_web_conf(
+    struct cmd_ctx *x, const struct conf *cf, const char *path, const char *text)
 {
 	static const char *const services[] = { "scheduler", "web", "upload" };
 
@@ -61,9 +62,9 @@ check_file(struct cmd_ctx *x, const struct conf *cf, const char *path, const cha
 			    path, socket);
 	}
 	check_directive(x->a, path, text, "LocusSlowPerAddress", WEB_SLOW_VARIABLE,
-	    web_slow(x->a, cf));
+	    web_slow_limit(x->a, cf));
 	check_directive(x->a, path, text, "LocusTrustedProxies", WEB_PROXIES_VARIABLE,
-	    web_proxies(x->a, cf));
+	    web_trusted_proxies(x->a, cf));
 }
 
 void
@@ -79,7 +80,7 @@ web_fit_check(struct cmd_ctx *x, const struct conf *cf)
 		enum err e = fs_read(x->a, path, FILE_MAX, &text, NULL, &f);
 
 		if (e == OK)
-			check_file(x, cf, path, words_fill(x->a, text, &dir, 1));
+			check_web_conf(x, cf, path, words_fill(x->a, text, &dir, 1));
 		else if (e != E_NOTFOUND)
 			printf("%s: warning: %s\n", path, f.detail);
 	}

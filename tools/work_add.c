@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * locus work add: one workunit, as a generator of one's own makes it.  Its results are
- * made by the transitioner.
+ * locus work add: makes one workunit, for generators of one's own. The transitioner
+ * makes its results.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "lib/clock.h"
 #include "lib/crypt.h"
 #include "lib/fs.h"
+#include "lib/text.h"
 #include "lib/words.h"
 #include "proto/blob.h"
 #include "proto/template.h"
@@ -29,29 +30,29 @@ struct work_opts {
 #define FIELD(name) offsetof(struct work_opts, name)
 static const struct opt work_options[] = {
 	{ "file", OPT_TEXT, FIELD(file), "FILE",
-	    "Its large file or its set of them, as \"locus file add\" named it." },
+	    "The large file or set of files, as named by \"locus file add\"." },
 	{ "input", OPT_TEXTS, FIELD(input), "PATH",
-	    "An input file that is not kept; copied, and may be repeated." },
+	    "An ordinary input file, which is copied; may be repeated." },
 	{ "name", OPT_TEXT, FIELD(name), "NAME",
-	    "Name of the workunit; what has no \"__\" is put behind FILE__." },
+	    "Name of the workunit; without a \"__\" it is appended to FILE__." },
 	{ "arguments", OPT_TEXT, FIELD(arguments), "TEXT",
-	    "Command line instead of the template's." },
-	{ "from", OPT_TEXT, FIELD(from), "A", "Stands for %FROM% in the template." },
+	    "Replaces the template's command line." },
+	{ "from", OPT_TEXT, FIELD(from), "A", "Replaces %FROM% in the template." },
 	{ "to", OPT_TEXT, FIELD(to), "B",
-	    "Stands for %TO% in the template; the workunit is named FILE__A_B." },
+	    "Replaces %TO% in the template; the workunit is named FILE__A_B." },
 	{ "input-template", OPT_TEXT, FIELD(in), "NAME",
-	    "In templates/; default APP_in.xml." },
+	    "Template in templates/; default APP_in.xml." },
 	{ "output-template", OPT_TEXT, FIELD(out), "NAME",
-	    "In templates/; default APP_out.xml." },
+	    "Template in templates/; default APP_out.xml." },
 	{ "priority", OPT_NUMBER, FIELD(priority), "N",
-	    "Of jobs without a large file the higher go first; default 0." },
+	    "Among jobs without a large file, higher priorities are sent first; default 0." },
 	TARGET_OPTIONS(struct work_opts),
 	{ 0 },
 };
 
-struct work { /* what is made */
+struct new_work { /* the workunit being made */
 	const struct app *app;
-	struct fileset *set; /* its large files, NULL = none */
+	struct fileset *set; /* the set of its large files, NULL = none */
 	struct input_file *inputs;
 	size_t ninputs;
 	struct workunit wu;
@@ -59,9 +60,10 @@ struct work { /* what is made */
 	struct target_of target;
 };
 
-/* The name (locality.md 1.1 (L2)): a job of one large file is FILE__something. */
+/* Names the workunit: a job of a large file is called FILE__something (locality.md 1.1
+ * (L2)). */
 static enum err
-name_it(struct cmd_ctx *x, const struct work_opts *o, struct work *w)
+name_workunit(struct cmd_ctx *x, const struct work_opts *o, struct new_work *w)
 {
 	const char *tail = o->name;
 	char random[9];
@@ -82,49 +84,50 @@ name_it(struct cmd_ctx *x, const struct work_opts *o, struct work *w)
 	    x->a, w->wu.name, w->set == NULL ? NULL : w->set->name, x->f);
 }
 
-/* There may be a file of that name all the same: then it is in sets of other names. */
+/*
+ * Explains that there is no set of that name; the file may be in sets of other names.
+ */
 static enum err
-no_set(struct cmd_ctx *x, const char *name)
+fail_no_own_set(struct cmd_ctx *x, const char *name)
 {
 	struct file *file;
 	enum err e = file_by_name(x->db, x->a, name, &file, x->f);
 
 	if (e == E_NOTFOUND)
-		return ctx_nothing(
-		    x, "there is no file %s; locus file add makes it known", name);
+		return ctx_not_found(
+		    x, "there is no file %s; add it by locus file add", name);
 	if (e != OK)
 		return e;
 	return FAIL(x->f, E_BADREQ,
-	    "file %s is in sets only; name one of them, or add the file without --set",
+	    "file %s is only in sets; name one of them, or add the file without --set",
 	    name);
 }
 
 static enum err
-find_file(struct cmd_ctx *x, const struct work_opts *o, struct work *w)
+find_file(struct cmd_ctx *x, const struct work_opts *o, struct new_work *w)
 {
 	enum err e;
 
 	if (o->file == NULL && w->app->locality_scheduling != 0 && o->input.n == 0)
 		return ctx_usage(x,
-		    "--file FILE is needed: app %s schedules by locality",
+		    "--file FILE is required: app %s uses locality scheduling",
 		    w->app->name);
 	if (o->file == NULL)
 		return OK;
 	e = fileset_by_name(x->db, x->a, o->file, &w->set, x->f);
 	if (e == E_NOTFOUND)
-		return no_set(x, o->file);
+		return fail_no_own_set(x, o->file);
 	if (e == OK && w->set->appid != w->app->id)
 		return FAIL(
 		    x->f, E_BADREQ, "file %s was added for another app", o->file);
 	return e;
 }
 
-/* An input file that is not kept: to its place below the download directory. */
+/* Copies an ordinary input file to its place below the download directory. */
 static enum err
 stage_input(struct cmd_ctx *x, const char *path, struct input_file *in)
 {
-	const char *slash = strrchr(path, '/'),
-		   *name = slash == NULL ? path : slash + 1;
+	const char *name = text_base_name(path);
 	char *to = download_path(x->a, x->cf, name), *dir = arena_strdup(x->a, to);
 	char md5[MD5_HEX], have[MD5_HEX];
 	int64_t nbytes, n;
@@ -138,7 +141,7 @@ stage_input(struct cmd_ctx *x, const char *path, struct input_file *in)
 		e = md5_file(to, have, &n, x->f);
 		if (e == OK && strcmp(have, md5) != 0)
 			return FAIL(x->f, E_BADREQ,
-			    "%s is there with another content; give this one another name",
+			    "%s exists with different content; give this file another name",
 			    to);
 	} else {
 		*strrchr(dir, '/') = '\0';
@@ -164,9 +167,10 @@ large_input(struct cmd_ctx *x, const char *name, struct input_file *in)
 	return e;
 }
 
-/* The large files first, by name, as templates number them. */
+/* Collects the input files: the large ones first, sorted by name, as templates number
+ * them. */
 static enum err
-gather_inputs(struct cmd_ctx *x, const struct work_opts *o, struct work *w)
+gather_inputs(struct cmd_ctx *x, const struct work_opts *o, struct new_work *w)
 {
 	struct row_member *large = NULL;
 	size_t nlarge = 0;
@@ -194,7 +198,7 @@ template_path(struct cmd_ctx *x, const char *given, const char *app, const char 
 }
 
 static enum err
-fill_templates(struct cmd_ctx *x, const struct work_opts *o, struct work *w)
+fill_templates(struct cmd_ctx *x, const struct work_opts *o, struct new_work *w)
 {
 	char *in = template_path(x, o->in, w->app->name, "in"), *text;
 	char *out = template_path(x, o->out, w->app->name, "out");
@@ -222,9 +226,9 @@ fill_templates(struct cmd_ctx *x, const struct work_opts *o, struct work *w)
 }
 
 static enum err
-insert(struct cmd_ctx *x, void *arg)
+insert_work(struct cmd_ctx *x, void *arg)
 {
-	struct work *w = arg;
+	struct new_work *w = arg;
 
 	w->wu.create_time = w->wu.transition_time = clock_now();
 	enum err e = workunit_insert(x->db, &w->wu, w->xml_doc, x->f);
@@ -239,15 +243,15 @@ static enum err
 work_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct work_opts *o = opts;
-	struct work w = { .wu = { .size_class = -1 } };
+	struct new_work w = { .wu = { .size_class = -1 } };
 	struct catalog *c;
 	enum err e;
 
 	(void)n;
 	if ((o->from == NULL) != (o->to == NULL))
-		return ctx_usage(x, "--from and --to belong together");
+		return ctx_usage(x, "--from and --to must be given together");
 	if (o->priority > 1000000)
-		return ctx_usage(x, "--priority: at most 1000000");
+		return ctx_usage(x, "--priority must be at most 1000000");
 	e = tools_catalog(x, &c);
 	if (e == OK)
 		e = tools_app(x, c, args[0], &w.app);
@@ -256,7 +260,7 @@ work_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	if (e == OK)
 		e = find_file(x, o, &w);
 	if (e == OK)
-		e = name_it(x, o, &w);
+		e = name_workunit(x, o, &w);
 	if (e == OK)
 		e = gather_inputs(x, o, &w);
 	if (e == OK)
@@ -266,13 +270,13 @@ work_add_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	w.wu.appid = w.app->id;
 	w.wu.fileset_id = w.set == NULL ? 0 : w.set->id;
 	w.wu.priority = (int32_t)o->priority;
-	e = tools_transaction(x, insert, &w);
-	if (e == E_RACE) { /* a generator may ask twice */
-		ctx_said(x, "known", "workunit %s; nothing was changed", w.wu.name);
+	e = tools_transaction(x, insert_work, &w);
+	if (e == E_RACE) { /* not an error: a generator may repeat itself */
+		ctx_progress(x, "known", "workunit %s; nothing was changed", w.wu.name);
 		return OK;
 	}
 	if (e == OK)
-		ctx_said(x, "created", "workunit %s", w.wu.name);
+		ctx_progress(x, "created", "workunit %s", w.wu.name);
 	if (e == OK)
 		target_hint(x, &w.target);
 	return e == OK ? stuck_hint(x, &w.wu) : e;
@@ -282,12 +286,12 @@ const struct cmd cmd_work_add = { .name = "work add",
 	.args = "APP",
 	.min_args = 1,
 	.max_args = 1,
-	.purpose = "make a workunit",
+	.purpose = "create a workunit",
 	.about =
-	    "Makes one workunit from the app's templates; the transitioner makes its results.\n"
-	    "A workunit of a large file must be named FILE__*.  One that is there already is\n"
-	    "left as it is.  In the template the <file_info> of a large file must contain\n"
-	    "<sticky/> and <report_on_rpc/>.",
+	    "Creates one workunit from the app's templates; the transitioner makes its results. A\n"
+	    "workunit of a large file must be named FILE__*. An existing workunit is left\n"
+	    "unchanged. The <file_info> of a large file in the template must contain <sticky/>\n"
+	    "and <report_on_rpc/>.",
 	.opts = work_options,
 	.opts_size = sizeof(struct work_opts),
 	.run = work_add_run };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* locus work assign: whom a workunit is for. */
+/* locus work assign: assigns a workunit to a target. */
 #include <inttypes.h>
 #include <stdio.h>
 #include "lib/clock.h"
@@ -16,7 +16,7 @@ struct assign_opts {
 static const struct opt assign_options[] = {
 	TARGET_OPTIONS(struct assign_opts),
 	{ "none", OPT_FLAG, offsetof(struct assign_opts, none), NULL,
-	    "It is for everybody again." },
+	    "Removes all assignments." },
 	{ 0 },
 };
 
@@ -30,9 +30,11 @@ target_find(struct cmd_ctx *x, const struct target_opts *o, struct target_of *t)
 	enum err e = OK;
 
 	if (given > 1)
-		return ctx_usage(x, "one of --host, --user, --team and --all");
+		return ctx_usage(
+		    x, "give only one of --host, --user, --team and --all");
 	if (given == 0 && o->every)
-		return ctx_usage(x, "--every of whom: --host, --user, --team or --all");
+		return ctx_usage(
+		    x, "--every also needs --host, --user, --team or --all");
 	*t = (struct target_of){ .given = given > 0, .multi = o->every };
 	if (o->host != 0) {
 		t->kind = TARGET_HOST;
@@ -48,7 +50,7 @@ target_find(struct cmd_ctx *x, const struct target_opts *o, struct target_of *t)
 		t->id = o->team;
 		e = team_name(x->db, x->a, t->id, &name, x->f);
 		if (e == OK && name[0] == '\0')
-			return ctx_nothing(x, "there is no team %" PRId64, t->id);
+			return ctx_not_found(x, "there is no team %" PRId64, t->id);
 	}
 	return e;
 }
@@ -58,7 +60,8 @@ target_hint(const struct cmd_ctx *x, const struct target_of *t)
 {
 	if (t->given &&
 	    !(t->multi ? x->cf->enable_assignment_multi : x->cf->enable_assignment))
-		fprintf(stderr, "locus: it waits until config.xml says <%s>1</%s>\n",
+		fprintf(stderr,
+		    "locus: it will not be sent until config.xml has <%s>1</%s>\n",
 		    t->multi ? "enable_assignment_multi" : "enable_assignment",
 		    t->multi ? "enable_assignment_multi" : "enable_assignment");
 }
@@ -70,7 +73,7 @@ struct assigning {
 };
 
 static enum err
-assign(struct cmd_ctx *x, void *arg)
+assign_in_tx(struct cmd_ctx *x, void *arg)
 {
 	struct assigning *g = arg;
 	int64_t now = clock_now();
@@ -78,7 +81,8 @@ assign(struct cmd_ctx *x, void *arg)
 
 	if (e != OK)
 		return e;
-	/* Both kinds at once would be neither. */
+	/* A workunit cannot be both targeted and broadcast: drop assignments of the
+	 * other kind. */
 	if (g->target.given && g->wu->transitioner_flags != 0 &&
 	    g->wu->transitioner_flags != (g->target.multi ? WU_BROADCAST : WU_TARGETED))
 		e = assignments_drop(x->db, x->a, g->wu, now, x->f);
@@ -100,14 +104,15 @@ work_assign_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 	if (e == OK)
 		e = target_find(x, &o->target, &g.target);
 	if (e == OK && g.target.given == o->none)
-		return ctx_usage(x, "one of --host, --user, --team, --all and --none");
+		return ctx_usage(
+		    x, "give one of --host, --user, --team, --all and --none");
 	if (e == OK)
-		e = tools_transaction(x, assign, &g);
+		e = tools_transaction(x, assign_in_tx, &g);
 	if (e == E_NOTFOUND && g.wu == NULL && x->status == 0)
-		return ctx_nothing(x, "there is no workunit %s", args[0]);
+		return ctx_not_found(x, "there is no workunit %s", args[0]);
 	if (e != OK)
 		return e;
-	ctx_said(x, o->none ? "released" : "assigned", "workunit %s", args[0]);
+	ctx_progress(x, o->none ? "released" : "assigned", "workunit %s", args[0]);
 	target_hint(x, &g.target);
 	return OK;
 }
@@ -116,14 +121,13 @@ const struct cmd cmd_work_assign = { .name = "work assign",
 	.args = "WORKUNIT",
 	.min_args = 1,
 	.max_args = 1,
-	.purpose = "say whom a workunit is for",
+	.purpose = "assign a workunit to hosts",
 	.about =
-	    "The results of the workunit that are not sent yet, and those to come, go only to\n"
-	    "this target, before all other work; another call adds a further target.  One host\n"
-	    "gets one of them, so a single target host needs a workunit with one result\n"
-	    "(target_nresults 1).  What is in progress elsewhere stays there; \"work add\" with\n"
-	    "the same options leaves no time for that.  Needs enable_assignment, or with\n"
-	    "--every enable_assignment_multi.",
+	    "The unsent and future results of the workunit go only to this target, before all\n"
+	    "other work; a further call adds a further target. A host gets only one of them, so a\n"
+	    "single target host needs a workunit with one result (target_nresults 1). Results in\n"
+	    "progress elsewhere stay there; to rule that out, use \"work add\" with the same\n"
+	    "options. Needs enable_assignment, or with --every enable_assignment_multi.",
 	.opts = assign_options,
 	.opts_size = sizeof(struct assign_opts),
 	.run = work_assign_run };

@@ -220,18 +220,18 @@ START_TEST(options_that_wait)
 	ck_assert_int_eq(identity_now(&a, cf, &id, &f), OK);
 	ck_assert_int_eq(identity_write(&a, &id, &f), OK);
 	ck_assert_int_eq(state_write(&a, cf, &s, &f), OK);
-	ck_assert_ptr_null(state_waits_text(&a, cf, &s)); /* nobody supervises */
+	ck_assert_ptr_null(state_restart_text(&a, cf, &s)); /* nobody supervises */
 	ck_assert_int_eq(fs_lock(state_lock_path(&a, cf), &lock, &f), OK);
 
 	ck_assert_int_eq(state_read(&a, cf, &back, &f), OK);
-	names = state_waits(&a, cf, &back, &n);
+	names = state_restart_options(&a, cf, &back, &n);
 	ck_assert_uint_eq(n, 1);
 	ck_assert_str_eq(names[0], "private_port");
 	cf = config_with(&a, dir,
 	    "<run_user>one</run_user><private_port>8</private_port><run_dir>elsewhere</run_dir>");
 	ck_assert(state_supervised(&a, cf)); /* it is found where it was started */
 	ck_assert_int_eq(state_read(&a, cf, &back, &f), OK);
-	ck_assert_ptr_null(state_waits_text(&a, cf, &back));
+	ck_assert_ptr_null(state_restart_text(&a, cf, &back));
 	close(lock);
 	ck_assert(!state_supervised(&a, cf));
 	ck_assert_int_eq(state_read(&a, cf, &back, &f), E_NOTFOUND);

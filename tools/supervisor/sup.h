@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside of the supervisor: its services and what moves each of them (sup_step.c), how
- * it takes over from one that was killed (sup_adopt.c), and its life (supervise.c).
+ * Internals of the supervisor: its services and the steps that move each of them
+ * (sup_step.c), taking over from a killed supervisor (sup_adopt.c), and the
+ * supervisor's own life (supervise.c).
  */
 #ifndef TOOLS_SUPERVISOR_SUP_H
 #define TOOLS_SUPERVISOR_SUP_H
@@ -14,7 +15,7 @@
 #include "tools/service.h"
 #include "tools/state.h"
 
-struct proc { /* a service and what runs for it */
+struct proc { /* a service and its process */
 	struct service s;
 	enum proc_state state;
 	bool wanted, child;
@@ -27,25 +28,26 @@ struct proc { /* a service and what runs for it */
 	char note[96];
 };
 
-struct listening { /* a socket that services accept on, held for them */
+struct listening { /* a listening socket held for services */
 	char *path;
 	int fd;
 };
 
 struct sup {
 	struct arena *a;         /* process lifetime */
-	struct arena round;      /* one look */
-	const struct conf *cf;   /* of the start: where it is and what it is */
-	const struct conf *last; /* what was read last */
+	struct arena round;      /* memory of one round */
+	const struct conf *cf;   /* the configuration at start, which options that wait
+	                            for a restart keep */
+	const struct conf *last; /* the configuration that was read last */
 	struct proc *procs;
 	size_t n, cap;
 	struct listening *sockets;
 	size_t nsockets, sockets_cap;
 	struct procfs self;
-	char **said; /* of BOINC's programs, each once */
-	size_t nsaid, said_cap;
-	bool changed; /* state.json is to be written */
-	bool unsaved; /* it could not be; the log was told */
+	char **logged; /* remarks about BOINC's programs, each logged once */
+	size_t nlogged, logged_cap;
+	bool changed; /* state.json has to be written */
+	bool unsaved; /* writing it failed, which has been logged */
 	int64_t reload_ms;
 	struct fs_seen conf_seen;
 };
@@ -53,30 +55,30 @@ struct sup {
 /* --- sup_step.c --- */
 struct proc *sup_find(struct sup *, const char *name); /* NULL if there is none */
 void sup_set_state(struct sup *, struct proc *, enum proc_state);
-/* Looks at every service once and moves it on; writes state.json if something changed.
- */
-void sup_look(struct sup *);
-/* Ends a service that runs: its own signal first, KILL for its group when its time is
- * over. */
+/* Runs one round: moves every service on by one step; writes state.json if anything
+ * changed. */
+void sup_tick(struct sup *);
+/* Stops a running service: sends its own signal first, and KILL to its group when its
+ * time is over. */
 void sup_end(struct sup *, struct proc *, int64_t now_ms);
-/* The process itself is gone; what it left is ended before it may start again. */
+/* Handles the end of the process itself; the processes that it left are ended before it
+ * may start again. */
 void sup_died(struct sup *, struct proc *, int64_t now_ms);
 
 /* --- sup_adopt.c --- */
-/* What state.json tells and still lives is ours; what is no longer configured is ended.
- */
+/* Adopts the living services of state.json; those no longer configured are stopped. */
 void sup_take_over(struct sup *);
 /*
- * All sockets that services need, before any of them starts: connections wait in them.
- * What a killed supervisor left accepts on sockets of its own, which no name leads to
- * any more: it answers what they hold and is replaced.
+ * Opens all sockets that services need before any service starts: connections wait in
+ * them. A service left by a killed supervisor accepts on a socket that no name leads to
+ * any more: it answers the connections it holds and is replaced.
  */
 enum err sup_listen_all(struct sup *, struct fail *);
 
 /* --- sup_sockets.c --- */
-/* The listening socket of a path, made if it is not held yet. */
+/* Returns the listening socket of a path, created if it is not held yet. */
 enum err sup_listen(struct sup *, const char *path, int *fd, struct fail *);
-/* Nobody is let in any more. */
+/* Closes and removes all sockets: no more connections are accepted. */
 void sup_unlisten_all(struct sup *);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Taking over from a supervisor that was killed: by what it wrote, and for what it had
- * no time to write, by the marks in the environment of its services.
+ * Takes over from a killed supervisor: by the state that it wrote, and for services
+ * that it had no time to note, by the marks in their environment.
  */
 #include "tools/supervisor/sup.h"
 
@@ -39,7 +39,7 @@ adopt_known(struct sup *x, const struct state_proc *sp)
 
 	if (sp->pid == 0)
 		return;
-	if (p == NULL) { /* no longer configured: to be ended */
+	if (p == NULL) { /* no longer configured: will be stopped */
 		struct service s = { .name = arena_strdup(x->a, sp->name),
 			.kind = SERVICE_DAEMON,
 			.stop_signal = SIGTERM,
@@ -59,10 +59,11 @@ adopt_known(struct sup *x, const struct state_proc *sp)
 	}
 }
 
-/* Does the process's command line end with argv?  An interpreter may stand before it.
+/*
+ * True if the process's command line ends with argv, as an interpreter may precede it.
  */
 static bool
-runs(struct arena *a, pid_t pid, char **argv)
+runs_command(struct arena *a, pid_t pid, char **argv)
 {
 	struct buf want_line = buf_new(a);
 	char *have;
@@ -77,7 +78,8 @@ runs(struct arena *a, pid_t pid, char **argv)
 	       memcmp(have + n - want_line.n, want_line.p, want_line.n) == 0;
 }
 
-/* Started by a supervisor that was killed before it could note it. */
+/* Adopts services that were started by a supervisor which was killed before it could
+ * note them. */
 static void
 adopt_marked(struct sup *x)
 {
@@ -90,7 +92,7 @@ adopt_marked(struct sup *x)
 		struct procfs st;
 
 		if (p != NULL && p->pid == 0 && procfs_read(pids[i], &st) &&
-		    st.pgrp == st.pid && runs(&x->round, st.pid, p->s.argv))
+		    st.pgrp == st.pid && runs_command(&x->round, st.pid, p->s.argv))
 			adopt(x, p, &st);
 	}
 }

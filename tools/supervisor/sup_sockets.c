@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The supervisor holds the sockets of services, so that connections wait while a
- * process is replaced instead of being refused.
+ * process is replaced, instead of being refused.
  */
 #include "tools/supervisor/sup.h"
 
@@ -11,7 +11,7 @@
 #include "lib/sock.h"
 #include "lib/banned.h"
 
-/* Apache's account is another one, and anybody may ask Apache. */
+/* Apache runs as another account, and anybody may send requests to Apache anyway. */
 enum { MODE = 0666 };
 
 enum err

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One step of one service: down, starting, running, ending.  What was adopted from a
- * killed supervisor is no child of ours and is looked up in /proc instead.
+ * One step of one service: down, starting, running, ending. A service adopted from a
+ * killed supervisor is not our child and is looked up in /proc instead.
  */
 #include "tools/supervisor/sup.h"
 
@@ -18,10 +18,10 @@
 #include "lib/banned.h"
 
 enum {
-	DELAY_FIRST_MS = 200, /* back-off: doubles from here ... */
+	DELAY_FIRST_MS = 200, /* backoff: doubles from here ... */
 	DELAY_MOST_MS = 30000,
-	SETTLED_MS = 10000, /* ... and starts again after so much life */
-	TERM_MS = 1000      /* what is left of a dead service has so long to end */
+	SETTLED_MS = 10000, /* ... and is reset after a service has run this long */
+	TERM_MS = 1000 /* time for the remaining processes of a dead service to end */
 };
 
 struct proc *
@@ -34,7 +34,7 @@ sup_find(struct sup *x, const char *name)
 }
 
 static struct group
-group_of(const struct sup *x, const struct proc *p)
+proc_group(const struct sup *x, const struct proc *p)
 {
 	return (struct group){ x->cf->project_dir, p->s.name, p->pid, p->session };
 }
@@ -48,7 +48,7 @@ sup_set_state(struct sup *x, struct proc *p, enum proc_state state)
 }
 
 static void
-save(struct sup *x)
+sup_save(struct sup *x)
 {
 	struct state_proc *list = NEWN(&x->round, struct state_proc, x->n + 1);
 	struct state s = { x->self.pid, x->self.start, list, x->n,
@@ -67,7 +67,8 @@ save(struct sup *x)
 				conf_opts[i].name,
 				conf_value(&x->round, x->cf, &conf_opts[i])
 			};
-	x->changed = state_write(&x->round, x->cf, &s, &f) != OK; /* again next time */
+	x->changed = state_write(&x->round, x->cf, &s, &f) !=
+	             OK; /* if it failed, try again next time */
 	if (x->changed && !x->unsaved)
 		log_fail("state", &f);
 	x->unsaved = x->changed;
@@ -76,11 +77,11 @@ save(struct sup *x)
 /* --- one service, one step --- */
 
 static void
-spawn(struct sup *x, struct proc *p, int64_t now_ms)
+start_proc(struct sup *x, struct proc *p, int64_t now_ms)
 {
 	struct fail f = { 0 };
 	struct procfs st;
-	union { /* proc_spawn_on() changes nothing */
+	union { /* adds const; proc_spawn_on() changes nothing */
 		char **in;
 		const char *const *out;
 	} argv = { p->s.argv };
@@ -107,15 +108,15 @@ spawn(struct sup *x, struct proc *p, int64_t now_ms)
 	p->session = x->self.session;
 	p->start = procfs_read(p->pid, &st) ? st.start : 0;
 	sup_set_state(x, p, PROC_STARTING);
-	save(x); /* at once: what we forget if we are killed now is found by its mark
-	            only */
+	sup_save(x); /* save at once: if we were killed now, a process not noted could
+	                  only be found by its mark */
 	log_info("%s starts, pid %d", p->s.name, (int)p->pid);
 }
 
 void
 sup_died(struct sup *x, struct proc *p, int64_t now_ms)
 {
-	struct group g = group_of(x, p);
+	struct group g = proc_group(x, p);
 
 	if (p->state == PROC_ENDING) {
 		if (p->kill_ms > now_ms + TERM_MS)
@@ -138,7 +139,7 @@ sup_died(struct sup *x, struct proc *p, int64_t now_ms)
 void
 sup_end(struct sup *x, struct proc *p, int64_t now_ms)
 {
-	struct group g = group_of(x, p);
+	struct group g = proc_group(x, p);
 
 	if (p->state != PROC_STARTING && p->state != PROC_RUNNING)
 		return;
@@ -151,11 +152,12 @@ sup_end(struct sup *x, struct proc *p, int64_t now_ms)
 }
 
 /*
- * Exit codes that a restart would only repeat; locus(1) lists them.  A database
- * server's are its own: MySQL ends with 2 where it crashes, on a full disk for one.
+ * True for exit codes that a restart would only repeat; locus(1) lists them. Database
+ * servers have other exit codes: MySQL exits with 2 when it crashes, for example on a
+ * full disk.
  */
 static bool
-is_hopeless(const struct proc *p)
+exit_is_final(const struct proc *p)
 {
 	return (p->exit == 2 && p->s.kind != SERVICE_DATABASE) || p->exit == 77 ||
 	       p->exit == 78;
@@ -164,13 +166,13 @@ is_hopeless(const struct proc *p)
 static void
 step_ending(struct sup *x, struct proc *p, int64_t now_ms)
 {
-	bool hopeless = is_hopeless(p);
-	struct group g = group_of(x, p);
+	bool hopeless = exit_is_final(p);
+	struct group g = proc_group(x, p);
 	pid_t *pids;
 
 	if (now_ms >= p->kill_ms)
 		group_signal(&x->round, &g, SIGKILL);
-	/* A child is reaped first, for how it ended. */
+	/* A child is reaped first, to learn how it ended. */
 	if (p->child || group_members(&x->round, &g, &pids) > 0)
 		return;
 	p->pid = 0;
@@ -181,7 +183,7 @@ step_ending(struct sup *x, struct proc *p, int64_t now_ms)
 		    p->s.name, p->note);
 }
 
-/* Daemons without a database would only die again. */
+/* Holds daemons back until the database runs, as they would only die again. */
 static bool
 may_start(const struct sup *x, const struct proc *p)
 {
@@ -195,7 +197,7 @@ may_start(const struct sup *x, const struct proc *p)
 }
 
 static void
-step(struct sup *x, struct proc *p, int64_t now_ms)
+step_proc(struct sup *x, struct proc *p, int64_t now_ms)
 {
 	switch (p->state) {
 	case PROC_DOWN:
@@ -206,7 +208,7 @@ step(struct sup *x, struct proc *p, int64_t now_ms)
 			log_err("%s: %s", p->s.name, p->s.why);
 			sup_set_state(x, p, PROC_FAILED);
 		} else if (may_start(x, p)) {
-			spawn(x, p, now_ms);
+			start_proc(x, p, now_ms);
 		}
 		return;
 	case PROC_STARTING:
@@ -231,7 +233,8 @@ step(struct sup *x, struct proc *p, int64_t now_ms)
 	}
 }
 
-/* Nobody waits for the exit of what is stopped: a crash would pass for a good end. */
+/* Detects a crash of a service that was being stopped; as nobody acts on its exit
+ * status, it would pass for a clean exit. */
 static bool
 crashed(const struct proc *p, int st)
 {
@@ -240,7 +243,7 @@ crashed(const struct proc *p, int st)
 }
 
 static void
-reap(struct sup *x, int64_t now_ms)
+reap_children(struct sup *x, int64_t now_ms)
 {
 	pid_t pid;
 	int st;
@@ -264,14 +267,14 @@ reap(struct sup *x, int64_t now_ms)
 }
 
 void
-sup_look(struct sup *x)
+sup_tick(struct sup *x)
 {
 	int64_t now_ms = clock_mono_ms();
 
-	reap(x, now_ms);
+	reap_children(x, now_ms);
 	for (size_t i = 0; i < x->n; i++)
-		step(x, &x->procs[i], now_ms);
+		step_proc(x, &x->procs[i], now_ms);
 	if (x->changed)
-		save(x);
+		sup_save(x);
 	arena_reset(&x->round);
 }

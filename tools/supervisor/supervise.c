@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A loop that looks at every service ten times a second.  Stopping is the same loop
- * with nothing wanted, one kind of service at a time.
+ * A loop that steps every service ten times a second. Stopping is the same loop with no
+ * service wanted, one kind of service at a time.
  */
 #include "tools/supervisor/supervise.h"
 
@@ -38,11 +38,11 @@ same_command(char **a, char **b)
 }
 
 /*
- * Takes a list of services: new ones are started, missing and changed ones ended.
- * retry: those that were given up are tried again.
+ * Sets the list of wanted services: new ones will be started, missing and changed ones
+ * stopped. retry: services that were given up are tried again.
  */
 static void
-want(struct sup *x, const struct service *s, size_t n, bool retry)
+set_wanted(struct sup *x, const struct service *s, size_t n, bool retry)
 {
 	int64_t now_ms = clock_mono_ms();
 
@@ -89,15 +89,15 @@ forget_ended(struct sup *x)
 }
 
 static bool
-was_said(const struct sup *x, const char *line)
+was_logged(const struct sup *x, const char *line)
 {
-	for (size_t i = 0; i < x->nsaid; i++)
-		if (strcmp(x->said[i], line) == 0)
+	for (size_t i = 0; i < x->nlogged; i++)
+		if (strcmp(x->logged[i], line) == 0)
 			return true;
 	return false;
 }
 
-/* Each line once, however often config.xml is read again. */
+/* Logs each remark once, however often config.xml is read again. */
 static void
 say_upstream(struct sup *x, const struct conf *cf)
 {
@@ -108,14 +108,14 @@ say_upstream(struct sup *x, const struct conf *cf)
 	if (upstream_says(x->a, cf, &lines, &n, &f) != OK)
 		return;
 	for (size_t i = 0; i < n; i++) {
-		if (was_said(x, lines[i]))
+		if (was_logged(x, lines[i]))
 			continue;
 		log_warn("%s", lines[i]);
-		PUSH(x->a, x->said, x->nsaid, x->said_cap) = lines[i];
+		PUSH(x->a, x->logged, x->nlogged, x->logged_cap) = lines[i];
 	}
 }
 
-/* What services are made of stays as it was at the start. */
+/* Restores the options that wait for a restart to their values at start. */
 static void
 keep_waiting(struct conf *cf, const struct conf *started)
 {
@@ -132,7 +132,7 @@ keep_waiting(struct conf *cf, const struct conf *started)
 	}
 }
 
-/* Names of the options of that kind that differ; NULL if there are none. */
+/* Returns the names of the changed options of that kind; NULL if there are none. */
 static const char *
 changed_options(struct sup *x, const struct conf *now, enum conf_taken kind)
 {
@@ -166,12 +166,12 @@ say_changed(struct sup *x, const struct conf *now)
 		log_info("config.xml: processes are replaced for %s", replace);
 	if (restart != NULL)
 		log_warn(
-		    "config.xml: in force after \"locus restart\" only: %s", restart);
+		    "config.xml: in force only after \"locus restart\": %s", restart);
 }
 
-/* Why config.xml is not in force; NULL: it is. */
+/* Lets locus status report why config.xml is not in force; NULL = it is in force. */
 static void
-tell_status(struct sup *x, const struct fail *why)
+report_conf_trouble(struct sup *x, const struct fail *why)
 {
 	struct trouble t = { arena_strdup(&x->round, "supervisor"), clock_now(), NULL };
 	struct fail f = { 0 };
@@ -184,7 +184,7 @@ tell_status(struct sup *x, const struct fail *why)
 		trouble_write(&x->round, x->cf, &t, &f);
 	}
 	if (f.code != OK)
-		log_fail("telling locus status of config.xml", &f);
+		log_fail("reporting the state of config.xml to locus status", &f);
 }
 
 enum log_level
@@ -193,9 +193,9 @@ supervisor_log_level(const struct conf *cf)
 	return cf->sched_debug_level > 2 ? LOG_DEBUG : LOG_INFO;
 }
 
-struct reading { /* of config.xml */
+struct reading { /* result of reading config.xml */
 	struct conf *as_written;
-	struct service *services; /* as they are to be until a restart */
+	struct service *services; /* the services to run until a restart */
 	size_t n;
 };
 
@@ -210,7 +210,7 @@ read_again(struct sup *x, struct reading *r, struct fail *f)
 	cf = arena_memdup(x->a, r->as_written, sizeof(*cf));
 	keep_waiting(cf, x->cf);
 	e = services_of(x->a, cf, &r->services, &r->n, f);
-	/* Services write there before the supervisor does. */
+	/* Services may write there before the supervisor does. */
 	if (e == OK)
 		e = fs_mkdirs(r->as_written->run_dir, 0755, f);
 	if (e == OK)
@@ -220,10 +220,10 @@ read_again(struct sup *x, struct reading *r, struct fail *f)
 	return e;
 }
 
-/* config.xml has changed: take its services as they are now.  A faulty file changes
+/* Takes over the services of config.xml if it has changed. A faulty file changes
  * nothing. */
 static void
-reload_if_changed(struct sup *x)
+sup_reload(struct sup *x)
 {
 	int64_t now_ms = clock_mono_ms();
 	struct fail f = { 0 };
@@ -236,19 +236,19 @@ reload_if_changed(struct sup *x)
 	if (!fs_changed(x->cf->path, &x->conf_seen))
 		return;
 	if (read_again(x, &r, &f) != OK) {
-		log_fail("config.xml is as it was for me", &f);
-		tell_status(x, &f);
+		log_fail("the previous config.xml stays in force", &f);
+		report_conf_trouble(x, &f);
 		return;
 	}
-	tell_status(x, NULL);
+	report_conf_trouble(x, NULL);
 	other = strcmp(r.as_written->hash, x->last->hash) != 0;
-	if (other) { /* not merely written again */
+	if (other) { /* its contents changed, not only its time */
 		log_info("config.xml has changed; there are %zu services", r.n);
 		say_changed(x, r.as_written);
 		log_set_level(supervisor_log_level(r.as_written));
 	}
 	x->last = r.as_written;
-	want(x, r.services, r.n, other);
+	set_wanted(x, r.services, r.n, other);
 }
 
 /* --- life of the supervisor --- */
@@ -262,7 +262,8 @@ any_left(const struct sup *x, enum service_kind kind)
 	return false;
 }
 
-/* Web server first, database last; each kind is gone before the next one goes. */
+/* Stops the services, the web server first and the database last; each kind is gone
+ * before the next one is stopped. */
 static void
 end_all(struct sup *x)
 {
@@ -275,20 +276,20 @@ end_all(struct sup *x)
 				sup_end(x, p, clock_mono_ms());
 		}
 		while (any_left(x, (enum service_kind)kind)) {
-			sup_look(x);
+			sup_tick(x);
 			clock_nap_ms(TICK_MS / 5);
 		}
 	}
 	sup_unlisten_all(x);
 	if (group_sweep(&x->round, x->cf->project_dir) > 0)
-		log_warn("some processes had outlived their services and were ended");
+		log_warn("some processes had outlived their services and were killed");
 	arena_reset(&x->round);
 }
 
 static void
 on_child(int sig)
 {
-	(void)sig; /* only ends the nap */
+	(void)sig; /* the signal only ends the nap */
 }
 
 static enum err
@@ -309,15 +310,15 @@ open_sup(
 	if (e != OK)
 		return e;
 	procfs_read(getpid(), &x->self);
-	want(x, s, n, true);
+	set_wanted(x, s, n, true);
 	sup_take_over(x);
 	return OK;
 }
 
 /*
- * Root became the project's account.  Where that account cannot go by itself, such as
- * below root's home, its programs keep the capability to go anywhere; else it is given
- * up here.
+ * Root has become the project's account. If that account cannot reach the project by
+ * itself, for example below root's home, its programs keep the capability to enter any
+ * directory; otherwise the capability is given up here.
  */
 static enum err
 settle_privilege(struct sup *x, struct fail *f)
@@ -344,8 +345,8 @@ settle_privilege(struct sup *x, struct fail *f)
 	e = privilege_lend(f);
 	if (e == OK)
 		log_warn(
-		    "%s cannot be reached by account %ld, as a directory above it is closed; the services keep CAP_DAC_OVERRIDE.  A place that everybody may enter would do without.",
-		    closed, (long)geteuid());
+		    "account %ld cannot reach %s, as a directory above it is closed; the services keep CAP_DAC_OVERRIDE, which a location open to everybody would make unnecessary",
+		    (long)geteuid(), closed);
 	return e;
 }
 
@@ -375,15 +376,15 @@ supervise(struct arena *a, const struct conf *cf, struct fail *f)
 	log_info("supervisor of %s with %zu services", cf->project_dir, x.n);
 	say_upstream(&x, cf);
 	while (!proc_stopping) {
-		sup_look(&x);
-		reload_if_changed(&x);
+		sup_tick(&x);
+		sup_reload(&x);
 		forget_ended(&x);
 		clock_nap_ms(TICK_MS);
 	}
 	log_info("stopping, by signal %d", proc_stopping);
 	end_all(&x);
 	fs_unlink(arena_printf(a, "%s/state.json", cf->run_dir), NULL);
-	tell_status(&x, NULL);
+	report_conf_trouble(&x, NULL);
 	short_dir_remove(a, cf);
 	log_info("stopped");
 	close(lock);

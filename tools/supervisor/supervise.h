@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The supervisor: one process per project that starts its services, restarts what dies
- * and ends them all.  If it is killed its services live on, and the next one takes them
- * over.
+ * The supervisor: one process per project that starts its services, restarts those that
+ * die and stops them all. If it is killed its services live on, and the next supervisor
+ * takes them over.
  */
 #ifndef TOOLS_SUPERVISOR_SUPERVISE_H
 #define TOOLS_SUPERVISOR_SUPERVISE_H
@@ -13,19 +13,20 @@
 #include "model/conf.h"
 
 /*
- * Runs until SIGTERM, SIGINT or SIGHUP, then ends all services.  E_RACE: there is
- * another supervisor.  The caller is a session leader without a terminal.
+ * Runs until SIGTERM, SIGINT or SIGHUP, then stops all services. E_RACE: another
+ * supervisor runs. The caller must be a session leader without a terminal.
  */
 enum err supervise(struct arena *, const struct conf *, struct fail *);
-enum log_level supervisor_log_level(const struct conf *); /* sched_debug_level's */
-/* Ends what a killed supervisor left running; *n = processes found.  E_RACE if one
- * lives. */
+enum log_level supervisor_log_level(const struct conf *); /* from sched_debug_level */
+/* Stops the services that a killed supervisor left running; *n is the number of
+ * services found. E_RACE if a supervisor runs. */
 enum err supervise_end_orphans(
     struct arena *, const struct conf *, size_t *n, struct fail *);
 
 /*
- * Sockets have short addresses.  Where the run directory is too deep for them they are
- * in a short one below /tmp, which db_socket tells: made at start, removed at stop.
+ * The address of a socket is short. If the run directory's path is too long, the
+ * sockets are in a short directory below /tmp named by db_socket, which is created at
+ * start and removed at stop.
  */
 enum err short_dir_make(struct arena *, const struct conf *, struct fail *);
 void short_dir_remove(struct arena *, const struct conf *);
