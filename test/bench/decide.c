@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What parsing, deciding and rendering cost alone, without I/O: one line "bench:
- * case=NAME key=value ..." for each case.  CPU time of this process, the median of
- * several rounds of many runs each; arena is what one run takes out of its arena.
+ * Measures parsing, deciding and rendering without I/O; prints one line "bench:
+ * case=NAME key=value ..." for each case.  Times are CPU time of this process, the
+ * median of several rounds of many runs each; arena is the memory that one run takes
+ * from its arena.
  *
  *     decide [-n ROUNDS] [-1] [CASE ...]     -1: each step once, for callgrind
  */
@@ -21,13 +22,13 @@ enum { ROUNDS_MAX = 99, ROUND_US = 10000 };
 
 struct run {
 	const struct bench_case *c;
-	struct arena step; /* as the scheduler's: reset after each run */
+	struct arena step; /* reset after each run, as in the scheduler */
 	struct golden *g;
 	struct buf reply;
 };
 
 struct cost {
-	double us, least_us; /* median and least of the rounds */
+	double us, least_us; /* median and minimum of the rounds */
 	size_t arena;        /* bytes */
 };
 
@@ -40,7 +41,7 @@ step_parse(struct run *r)
 	struct fail f = { 0 };
 	enum err e = request_parse(&r->step, r->c->request, r->c->request_n, &q, &f);
 
-	if (!r->c->hostile) /* that may be refused */
+	if (!r->c->hostile) /* a hostile request may be refused */
 		bench_need(e, &f);
 }
 
@@ -78,7 +79,7 @@ by_value(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* us per run of one round. */
+/* Returns the mean time of a run in one round, in us. */
 static double
 round_us(struct run *r, void (*step)(struct run *))
 {
@@ -94,9 +95,9 @@ round_us(struct run *r, void (*step)(struct run *))
 	return spent / (double)n;
 }
 
-/* rounds 0: once, and not timed. */
+/* Measures one step. With rounds 0 the step runs once and is not timed. */
 static struct cost
-measure(struct run *r, void (*step)(struct run *), int rounds)
+measure_step(struct run *r, void (*step)(struct run *), int rounds)
 {
 	double us[ROUNDS_MAX];
 	struct cost c = { 0 };
@@ -128,7 +129,7 @@ run_case(const struct bench_case *c, int rounds)
 	struct run r = { .c = c };
 	struct request *q;
 	struct fail f = { 0 };
-	struct cost cost = measure(&r, step_parse, rounds);
+	struct cost cost = measure_step(&r, step_parse, rounds);
 
 	printf("bench: case=%s kind=%s bytes=%zu", c->name,
 	    c->hostile ? "hostile" : "usual", c->request_n);
@@ -138,9 +139,9 @@ run_case(const struct bench_case *c, int rounds)
 		    &a, q, bench_defaults(&a), c->name, arena_strdup(&a, c->world));
 		golden_run(
 		    r.g, &(struct buf){ .a = &a, .p = arena_alloc(&a, 64), .cap = 64 });
-		cost = measure(&r, step_decide, rounds);
+		cost = measure_step(&r, step_decide, rounds);
 		print_cost("decide", &cost);
-		cost = measure(&r, step_render, rounds);
+		cost = measure_step(&r, step_render, rounds);
 		print_cost("render", &cost);
 		printf(" sends=%zu reply=%zu", r.g->dec->nsends, r.reply.n);
 	}
@@ -153,7 +154,7 @@ run_case(const struct bench_case *c, int rounds)
 /* --- */
 
 static struct {
-	char **names; /* of cases, or how they begin; none: all */
+	char **names; /* names of cases or their prefixes; none: all cases */
 	int nnames;
 	int64_t rounds;
 } args = { .rounds = 9 };
@@ -169,7 +170,7 @@ is_named(const char *name)
 	return found;
 }
 
-/* A test, as the golden world fails tests only. */
+/* A Check test, because the golden world reports errors by failing the test. */
 START_TEST(bench)
 {
 	struct arena a = { 0 };

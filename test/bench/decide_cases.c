@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A made request is a captured one with lists put before its end, its world the default
- * one of the golden tests with rows to match.
+ * A synthetic request is a captured one with lists added before its end; its world is
+ * the default world of the golden tests with matching rows.
  */
 #include "lib/buf.h"
 #include "lib/fs.h"
@@ -26,7 +26,8 @@ bench_need(enum err e, const struct fail *f)
 }
 
 static char *
-golden_path(struct arena *a, const char *sub, const char *name, const char *suffix)
+bench_golden_path(
+    struct arena *a, const char *sub, const char *name, const char *suffix)
 {
 	const char *srcdir = getenv("srcdir");
 
@@ -38,7 +39,7 @@ static char *
 golden_file(
     struct arena *a, const char *sub, const char *name, const char *suffix, size_t *n)
 {
-	char *path = golden_path(a, sub, name, suffix);
+	char *path = bench_golden_path(a, sub, name, suffix);
 	struct fail f = { 0 };
 	char *text;
 
@@ -61,7 +62,7 @@ struct shape {
 };
 
 static void
-put_report(struct buf *b, size_t i, size_t stderr_bytes)
+put_shape_report(struct buf *b, size_t i, size_t stderr_bytes)
 {
 	static const char line[] = "23:48:47 (21520): template 4711 of 90000 done\n";
 
@@ -90,10 +91,10 @@ put_report(struct buf *b, size_t i, size_t stderr_bytes)
 }
 
 static void
-put_lists(struct buf *b, const struct shape *s)
+put_shape_lists(struct buf *b, const struct shape *s)
 {
 	for (size_t i = 0; i < s->reports; i++)
-		put_report(b, i, s->stderr_bytes);
+		put_shape_report(b, i, s->stderr_bytes);
 	for (size_t i = 0; i < s->held; i++)
 		buf_printf(b,
 		    "    <file_info>\n        <name>stars_%05zu</name>\n"
@@ -107,7 +108,7 @@ put_lists(struct buf *b, const struct shape *s)
 		    "        <app_version>0</app_version>\n    </other_result>\n",
 		    i);
 	buf_puts(b, "</other_results>\n<in_progress_results>\n");
-	for (size_t i = 0; i < s->tasks; i++) /* in no order of their deadlines */
+	for (size_t i = 0; i < s->tasks; i++) /* deadlines in no particular order */
 		buf_printf(b,
 		    "    <ip_result>\n        <name>stars_task_%zu_0</name>\n"
 		    "        <report_deadline>%zu</report_deadline>\n"
@@ -140,7 +141,10 @@ put_rows(struct buf *b, const struct shape *s)
 		    i, i % (s->held + 1));
 	id += s->lost;
 	for (size_t i = 0; i < s->held; i++) {
-		bool work = i >= s->held - s->with_work; /* found last */
+		bool work =
+		    i >=
+		    s->held -
+			s->with_work; /* files with work are at the end of the list */
 
 		buf_printf(b,
 		    "fileset fileset_id=%zu name=stars_%05zu held=1 has_any_wu=1 "
@@ -154,9 +158,9 @@ put_rows(struct buf *b, const struct shape *s)
 		buf_printf(b, "plain id=%zu name=stars_plain_%zu_0\n", id, i);
 }
 
-/* The captured request, open for more of its elements. */
+/* Returns the captured request without its end tag, so that elements can be added. */
 static struct buf
-opened(struct arena *a)
+open_request(struct arena *a)
 {
 	struct buf b = buf_new(a);
 	size_t n;
@@ -169,11 +173,11 @@ opened(struct arena *a)
 }
 
 static struct bench_case
-made(struct arena *a, const struct shape *s)
+make_case(struct arena *a, const struct shape *s)
 {
-	struct buf q = opened(a), w = buf_new(a);
+	struct buf q = open_request(a), w = buf_new(a);
 
-	put_lists(&q, s);
+	put_shape_lists(&q, s);
 	buf_puts(&q, end_tag);
 	buf_puts(&w, s->world);
 	put_rows(&w, s);
@@ -181,10 +185,10 @@ made(struct arena *a, const struct shape *s)
 }
 
 static struct bench_case
-hostile(struct arena *a, const char *name, const char *unit)
+make_hostile(struct arena *a, const char *name, const char *unit)
 {
 	const char *number = strstr(unit, "%zu");
-	struct buf q = opened(a);
+	struct buf q = open_request(a);
 
 	for (size_t i = 0; q.n < HOSTILE_BYTES; i++) {
 		if (number == NULL) {
@@ -209,7 +213,8 @@ captures(struct arena *a, struct bench_case *v, size_t most)
 	size_t n, found = 0;
 
 	bench_need(
-	    fs_list(a, golden_path(a, "captures", "", ""), 1000, &names, &n, &f), &f);
+	    fs_list(a, bench_golden_path(a, "captures", "", ""), 1000, &names, &n, &f),
+	    &f);
 	for (size_t i = 0; i < n && found < most; i++) {
 		size_t len = strlen(names[i]) - (sizeof(suffix) - 1);
 		struct bench_case *c = &v[found];
@@ -249,8 +254,8 @@ bench_cases(struct arena *a, size_t *n)
 
 	*n = captures(a, v, CASES_MAX - N(shapes) - N(hostiles));
 	for (size_t i = 0; i < N(shapes); i++)
-		v[(*n)++] = made(a, &shapes[i]);
+		v[(*n)++] = make_case(a, &shapes[i]);
 	for (size_t i = 0; i < N(hostiles); i++)
-		v[(*n)++] = hostile(a, hostiles[i].name, hostiles[i].unit);
+		v[(*n)++] = make_hostile(a, hostiles[i].name, hostiles[i].unit);
 	return v;
 }

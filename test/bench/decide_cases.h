@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests and worlds of bench-decide: captures of real clients, and made ones. */
+/* Requests and worlds of bench-decide: captures of real clients, and synthetic ones. */
 #ifndef TEST_BENCH_DECIDE_CASES_H
 #define TEST_BENCH_DECIDE_CASES_H
 
@@ -12,14 +12,19 @@ struct bench_case {
 	char *request;
 	size_t request_n;
 	char *world;  /* lines of a .snapshot file (test/unit/golden_world.h) */
-	bool hostile; /* made to cost much for its size */
+	bool hostile; /* built to be expensive for its size */
 };
 
-/* All of them, the captures first; nothing is found without the sources in srcdir. */
+/*
+ * Returns all cases, captures first. $srcdir names the source directory; default ".".
+ */
 struct bench_case *bench_cases(struct arena *, size_t *n);
-/* Fails the test, and so all of it, if e is not OK. */
+/* Fails the test, and with it the whole run, if e is not OK. */
 void bench_need(enum err e, const struct fail *);
-/* test/golden/default.snapshot, anew: reading it changes it. */
+/*
+ * Returns a new copy of test/golden/default.snapshot, because reading a world changes
+ * it.
+ */
 char *bench_defaults(struct arena *);
 
 #endif

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A project by locality: @FILES@ files of @PARTS@ workunits with two results each, all that the generator and the
--- transitioner can make of them.  Of the files up to @NEW@ nothing is sent yet, of those up to @HALF@ half of the
--- workunits are over, of those up to @OVER@ all are, and of the others nothing is sent.  One more file, the last, has
+-- A project with locality: @FILES@ files of @PARTS@ workunits with two results each, which is all that the generator and
+-- the transitioner can make of them.  Files up to @NEW@ have no sent result; files up to @HALF@ have half of their
+-- workunits finished, files up to @OVER@ all; the remaining files have no sent result.  One additional last file has
 -- @HOT@ workunits, for all hosts at once.
--- Work that is over was done by the hosts from @DONE_BY@ on, of which there are @DOERS@.
+-- Finished work was done by @DOERS@ hosts, the first of which is @DONE_BY@.
 INSERT INTO file (id, name, md5sum, size, create_time)
 SELECT seq, CONCAT('f', LPAD(seq, 6, '0'), '.dat'), '@MD5@', @SIZE@, 1700000000 FROM seq_1_to_@ALL_FILES@;
 INSERT INTO fileset (id, name, appid, gen_parts, gen_next, create_time)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What every project of the bench has: @HOSTS@ hosts, each of an account of its own, and an app with a version.  A
--- key is the account's number, and so is what a host calls itself (load.c).
+-- Rows of every project of the benchmark: @HOSTS@ hosts, each with its own account, and an app with a version.
+-- The authenticator is the account's number, and so is the host's CPID (load_host.c).
 INSERT INTO locus_schema (id, version, change_time) VALUES (1, @VERSION@, UNIX_TIMESTAMP());
 INSERT INTO platform (id, create_time, name) VALUES (1, 1700000000, 'x86_64-pc-linux-gnu');
 INSERT INTO app (id, create_time, name, user_friendly_name, locality_scheduling, target_nresults)

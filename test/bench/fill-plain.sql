@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A project without locality: @WUS@ workunits with two results each, none of which is sent.
+-- A project without locality: @WUS@ workunits with two unsent results each.
 INSERT INTO workunit (id, create_time, appid, name, xml_doc, rsc_fpops_est, rsc_fpops_bound, rsc_memory_bound, rsc_disk_bound,
     delay_bound, min_quorum, target_nresults, max_error_results, max_total_results, max_success_results, result_template_file,
     transition_time, transition_seq)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the database can do at most: transactions that read one host, claim one result
- * and update the host, over so many connections, on the tables of a project.
+ * Measures the upper limit of the database's throughput: transactions that read one
+ * host, claim one result and update the host, on the tables of a project.
  *
  *   floor --socket PATH --database NAME --results FIRST:NUMBER --hosts FIRST:NUMBER
  *       [--connections N] [--seconds N]
  *
- * Each connection has its own part of the results and of the hosts.
+ * Each connection works on its own part of the results and of the hosts.
  */
 #include <getopt.h>
 #include <stdbool.h>
@@ -52,9 +52,9 @@ struct count {
 	double seconds;
 };
 
-/* Runs one with these numbers; rows that it gives are fetched and forgotten. */
+/* Runs one statement with these arguments; fetches and discards its rows. */
 static bool
-run(MYSQL_STMT *s, int64_t *args, unsigned n)
+run_statement(MYSQL_STMT *s, int64_t *args, unsigned n)
 {
 	MYSQL_BIND bind[8] = { 0 };
 
@@ -108,10 +108,10 @@ connection(const struct plan *p, int number, struct count *c)
 			p->first_result + i };
 		int64_t save[] = { now, i, host };
 
-		good = run(stmts[READ_HOST], &host, 1) &&
-		       run(stmts[CLAIM], claim, N(claim));
+		good = run_statement(stmts[READ_HOST], &host, 1) &&
+		       run_statement(stmts[CLAIM], claim, N(claim));
 		c->lost += good && mysql_stmt_affected_rows(stmts[CLAIM]) != 1;
-		good = good && run(stmts[SAVE_HOST], save, N(save)) &&
+		good = good && run_statement(stmts[SAVE_HOST], save, N(save)) &&
 		       mysql_commit(my) == 0;
 		c->done += good;
 	}
@@ -123,7 +123,7 @@ connection(const struct plan *p, int number, struct count *c)
 }
 
 static int
-play(const struct plan *p)
+run_connections(const struct plan *p)
 {
 	size_t size = sizeof(struct count) * (size_t)p->connections;
 	struct count *all = mmap(
@@ -218,5 +218,5 @@ main(int argc, char **argv)
 		    "--hosts FIRST:NUMBER [--connections N] [--seconds N] | --sql\n");
 		return 2;
 	}
-	return play(&p);
+	return run_connections(&p);
 }

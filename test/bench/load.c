@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Many hosts that make requests as fast as they are answered, over a fixed number of
- * connections: one process, plain sockets, poll().  Every host has an address of its
- * own in 127/8, and makes a connection for each request, as a client does that comes
- * once in minutes; --keep-alive uses a connection as long as the server lets it.
+ * Load generator: many hosts make requests as fast as they are answered, over a fixed
+ * number of connections, in one process with plain sockets and poll().  Every host has
+ * its own address in 127/8 and opens a connection for each request, as a client does
+ * that connects every few minutes; --keep-alive reuses a connection as long as the
+ * server allows.
  *
  *   load --url URL --request FILE [OPTION...]
  *
- * After a first request of every host, which is not measured, it says "ready" and waits
- * for a line: "go" measures for --seconds, or until so many results are sent (--until),
- * says "measured" and waits again; anything else ends it with one line of figures.
+ * After an unmeasured first request of every host, prints "ready" and reads a line:
+ * "go" measures for --seconds, or until --until results are sent, prints "measured" and
+ * reads the next line.  Anything else ends the program with one line of figures.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -36,10 +37,11 @@ enum {
 
 struct line { /* a connection */
 	int fd;
-	struct host *host; /* NULL = idle */
+	struct host *host; /* NULL: idle */
 	bool wanted;
-	bool used;       /* it has served a request before */
-	long long empty; /* requests that had got nothing when this one was sent */
+	bool used; /* has served a request before */
+	long long
+	    empty; /* number of requests without work so far when this one was sent */
 	struct arena a;
 	struct buf out, in;
 	size_t sent;
@@ -59,8 +61,7 @@ struct run {
 	int next; /* host */
 	double measured_s, cpu_s;
 	long long bytes_out, bytes_in, errors;
-	long long empty_before, hungry,
-	    hungry_before; /* of the phase that is measured */
+	long long empty_before, hungry, hungry_before; /* for the measured phase */
 	struct tally before;
 };
 
@@ -84,7 +85,7 @@ line_close(struct line *l)
 	l->fd = -1;
 }
 
-/* On loopback a connection is made at once. */
+/* Connects in blocking mode: on loopback this returns at once. */
 static bool
 line_connect(struct run *r, struct line *l, int64_t host)
 {
@@ -152,7 +153,7 @@ keep_one(struct run *r, const struct line *l, const char *what, const char *text
 	arena_free(&a);
 }
 
-/* A pair for check_reply, now and then. */
+/* Stores every KEEP_EVERY-th request and reply for check_reply. */
 static void
 keep(struct run *r, const struct line *l, const char *body)
 {
@@ -162,7 +163,7 @@ keep(struct run *r, const struct line *l, const char *body)
 	keep_one(r, l, "reply", body);
 }
 
-/* Makes one piece of a body that came in chunks; what is no chunk ends it. */
+/* Joins a chunked body in place; stops at the first malformed chunk. */
 static void
 join_chunks(char *body)
 {
@@ -187,7 +188,7 @@ chunked(const struct buf *in)
 	return how != NULL && how < end;
 }
 
-/* Bytes of the whole answer; 0 = not known yet. */
+/* Returns the size of the whole response in bytes; 0 if not known yet. */
 static size_t
 answer_size(const struct buf *in)
 {
@@ -215,7 +216,10 @@ line_end(struct run *r, struct line *l, bool good)
 			join_chunks(l->in.p + (body + 4 - l->in.p));
 		keep(r, l, body + 4);
 		reply_take(&r->w, l->host, l->wanted, body + 4);
-		/* There was work when this began, so there was before. */
+		/*
+		 * This request got work, so work was available when earlier requests
+		 * got none.
+		 */
 		if (r->w.tally.sent > sent && r->hungry_before + l->empty > r->hungry)
 			r->hungry = r->hungry_before + l->empty;
 	} else {
@@ -248,7 +252,8 @@ line_read(struct run *r, struct line *l)
 		line_close(l);
 		if (!stale)
 			line_end(r, l, false);
-		else if (line_connect(r, l, l->host->id)) /* it was closed while idle */
+		else if (line_connect(
+			     r, l, l->host->id)) /* the server closed it while idle */
 			l->sent = 0;
 		return;
 	}
@@ -267,12 +272,14 @@ line_write(struct line *l)
 	if (n > 0)
 		l->sent += (size_t)n;
 	else if (n < 0 && errno != EAGAIN && errno != EINTR)
-		l->sent = l->out.n; /* reading will tell */
+		l->sent = l->out.n; /* the next read reports the error */
 }
 
 /* --- all of them --- */
 
-/* The next host in turn that has something to say; NULL: none has now. */
+/*
+ * Returns the next host in turn with a reason for a request; NULL if there is none now.
+ */
 static struct host *
 host_next(struct run *r)
 {
@@ -288,9 +295,9 @@ host_next(struct run *r)
 	return NULL;
 }
 
-/* One round of waiting; false if nothing came for long. */
+/* Waits for events once. Returns false if none came within QUIET_MS. */
 static bool
-serve(struct run *r)
+serve_lines(struct run *r)
 {
 	int n = 0;
 
@@ -328,8 +335,10 @@ busy(const struct run *r)
 	return false;
 }
 
-/* The first request of every host; over some more connections, so that the server has
- * processes to spare after it. */
+/*
+ * Makes the first request of every host. Uses SPARE more connections, so that the
+ * server starts spare processes.
+ */
 static bool
 warm_up(struct run *r)
 {
@@ -343,7 +352,7 @@ warm_up(struct run *r)
 			if (r->lines[i].host == NULL)
 				line_begin(r, &r->lines[i], &r->w.hosts[done++],
 				    g->first_want);
-		good = serve(r);
+		good = serve_lines(r);
 	}
 	r->nlines = nlines;
 	for (int i = nlines; i < nlines + SPARE; i++)
@@ -352,7 +361,7 @@ warm_up(struct run *r)
 }
 
 static bool
-measure(struct run *r)
+measure_phase(struct run *r)
 {
 	double start = clock_now_f(), cpu = own_cpu(), end = start + r->seconds;
 	long long enough = r->until > 0 ? r->w.tally.sent + r->until : 0;
@@ -370,7 +379,7 @@ measure(struct run *r)
 				line_begin(r, &r->lines[i], h, r->w.habits.want);
 		}
 		more = more && busy(r);
-		good = serve(r);
+		good = serve_lines(r);
 	}
 	r->measured_s += clock_now_f() - start;
 	r->cpu_s += own_cpu() - cpu;
@@ -422,7 +431,7 @@ told(const char *what)
 }
 
 static int
-play(struct run *r)
+run_load(struct run *r)
 {
 	bool good;
 
@@ -435,7 +444,7 @@ play(struct run *r)
 	puts("ready");
 	fflush(stdout);
 	while (told("go") && good) {
-		good = measure(r);
+		good = measure_phase(r);
 		puts("measured");
 		fflush(stdout);
 	}
@@ -449,7 +458,8 @@ play(struct run *r)
 
 static const struct option options[] = {
 	{ "url", 1, NULL, 'u' },
-	{ "request", 1, NULL, 'R' }, /* a stock client's, the rest of ours is like it */
+	{ "request", 1, NULL,
+	    'R' }, /* a stock client's request, used as the template */
 	{ "connections", 1, NULL, 'c' },
 	{ "seconds", 1, NULL, 's' },
 	{ "until", 1, NULL, 'U' },
@@ -458,9 +468,9 @@ static const struct option options[] = {
 	{ "hold", 1, NULL, 'o' },  /* files per host */
 	{ "file-bytes", 1, NULL, 'b' },
 	{ "job-seconds", 1, NULL, 'j' },
-	{ "forget", 0, NULL, 'F' }, /* what was fetched is gone by the next request */
+	{ "forget", 0, NULL, 'F' }, /* downloaded files are gone by the next request */
 	{ "want", 1, NULL, 'w' },   /* jobs asked for */
-	{ "first", 1, NULL, 'i' },  /* in the first request */
+	{ "first", 1, NULL, 'i' },  /* jobs asked for in the first request */
 	{ "report", 1, NULL, 'r' }, /* results reported at most */
 	{ "log", 1, NULL, 'l' },
 	{ "keep", 1, NULL, 'k' }, /* directory for pairs of request and reply */
@@ -469,7 +479,7 @@ static const struct option options[] = {
 };
 
 static bool
-number(const char *text, int *to)
+number_option(const char *text, int *to)
 {
 	char *end;
 
@@ -478,14 +488,14 @@ number(const char *text, int *to)
 }
 
 static bool
-span(const char *text, int *first, int *n)
+number_range(const char *text, int *first, int *n)
 {
 	return sscanf(text, "%d:%d", first, n) == 2 && *n > 0;
 }
 
 /* http://HOST:PORT/PATH */
 static bool
-url(struct run *r, const char *text)
+take_url(struct run *r, const char *text)
 {
 	char where[100], path[200];
 
@@ -504,33 +514,33 @@ option(struct run *r, int c, const char *arg)
 
 	switch (c) {
 	case 'u':
-		return url(r, arg);
+		return take_url(r, arg);
 	case 'R':
 		return template_read(&r->w, arg);
 	case 'c':
-		return number(arg, &r->nlines);
+		return number_option(arg, &r->nlines);
 	case 's':
-		return number(arg, &r->seconds);
+		return number_option(arg, &r->seconds);
 	case 'U':
-		return number(arg, &n) && (r->until = n) > 0;
+		return number_option(arg, &n) && (r->until = n) > 0;
 	case 'h':
-		return span(arg, &g->first_host, &g->nhosts);
+		return number_range(arg, &g->first_host, &g->nhosts);
 	case 'f':
-		return span(arg, &g->first_file, &g->nfiles);
+		return number_range(arg, &g->first_file, &g->nfiles);
 	case 'o':
-		return number(arg, &g->hold);
+		return number_option(arg, &g->hold);
 	case 'b':
-		return number(arg, &n) && (g->file_bytes = n) > 0;
+		return number_option(arg, &n) && (g->file_bytes = n) > 0;
 	case 'j':
-		return number(arg, &n) && (g->job_s = n) > 0;
+		return number_option(arg, &n) && (g->job_s = n) > 0;
 	case 'F':
 		return g->forget = true;
 	case 'w':
-		return number(arg, &g->want);
+		return number_option(arg, &g->want);
 	case 'i':
-		return number(arg, &g->first_want);
+		return number_option(arg, &g->first_want);
 	case 'r':
-		return number(arg, &g->report);
+		return number_option(arg, &g->report);
 	case 'l':
 		r->log = arg;
 		return true;
@@ -572,7 +582,7 @@ main(int argc, char **argv)
 	r.polls = NEWN(&r.w.life, struct pollfd, (size_t)(r.nlines + SPARE));
 	for (int i = 0; i < r.nlines + SPARE; i++)
 		r.lines[i].fd = -1;
-	code = play(&r);
+	code = run_load(&r);
 	for (int i = 0; i < r.nlines + SPARE; i++) {
 		line_close(&r.lines[i]);
 		arena_free(&r.lines[i].a);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The load generator's hosts, the template of their requests, and what they remember.
+/*
+ * The load generator's simulated hosts, their request template, and the log of events.
  */
 #ifndef TEST_BENCH_LOAD_H
 #define TEST_BENCH_LOAD_H
@@ -10,14 +11,14 @@
 
 enum { TASKS = 64, HELD = 16, TASK_NAME = 28, FILE_DIGITS = 6 };
 
-/* What each host does, see load --help. */
+/* What each host does; see options[] in load.c. */
 struct habits {
 	int first_host, nhosts;
 	int first_file, nfiles; /* files to hold are drawn from these */
-	int hold;               /* so many are held from the start */
-	bool forget;            /* all others are gone by the next request */
-	int want, first_want;   /* jobs asked for; in the first request */
-	int report;             /* results reported in one request at most */
+	int hold;               /* number of files held from the start */
+	bool forget;          /* files downloaded later are gone by the next request */
+	int want, first_want; /* jobs asked for; in the first request */
+	int report;           /* results reported in one request at most */
 	double file_bytes, job_s;
 };
 
@@ -25,7 +26,7 @@ struct host {
 	int64_t id, seqno;
 	bool busy;
 	int ntasks, nheld;
-	char tasks[TASKS][TASK_NAME]; /* names of results, the oldest first */
+	char tasks[TASKS][TASK_NAME]; /* names of results, oldest first */
 	int held[HELD];               /* numbers of files */
 	int reported;                 /* tasks[0..reported) are in the open request */
 };
@@ -59,17 +60,23 @@ struct world {
 	struct tally tally;
 };
 
-/* Cuts a stock client's request where a host's own values stand; false: not usable. */
+/*
+ * Reads a stock client's request and splits it where a host's own values go. Returns
+ * false if the request is unusable.
+ */
 bool template_read(struct world *, const char *path);
-/* The hosts as they are before their first request. */
+/* Makes the hosts in their state before the first request. */
 void hosts_make(struct world *);
-/* The body of the host's next request for `want` jobs; marks what it reports. */
+/*
+ * Writes the body of the host's next request for `want` jobs, and marks the results it
+ * reports.
+ */
 void request_put(struct world *, struct host *, int want, struct buf *);
-/* Takes what a reply gives; false if it is none. */
+/* Applies a reply to the host. Returns false if the body is not a reply. */
 bool reply_take(struct world *, struct host *, bool wanted, const char *body);
-/* Results that more than one request was answered with; sorts the events. */
+/* Returns the number of results sent more than once; sorts the events. */
 long long events_twice(struct world *);
-/* Lines "HOST sent|acked RESULT". */
+/* Writes lines "HOST sent|acked RESULT". */
 bool events_write(const struct world *, const char *path);
 
 #endif

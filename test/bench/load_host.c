@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a host says and what it makes of the answer. */
+/* Builds a host's request and applies the reply to the host. */
 #include "test/bench/load.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@ enum mark { M_KEY, M_ID, M_SEQNO, M_WORK, M_CPU, M_INSTANCES, M_CPID, M_LISTS };
 /* --- the request --- */
 
 static const struct {
-	const char *line; /* how the template's line begins, but for blanks */
+	const char *line; /* start of the template's line, after blanks */
 	enum mark mark;
 } marks[] = {
 	{ "<authenticator>", M_KEY },
@@ -26,7 +26,10 @@ static const struct {
 	{ "<other_results>", M_LISTS },
 };
 
-/* Of the template's own lists nothing is taken; every line of one is between these. */
+/*
+ * Elements to drop from the template; each spans the lines from its start to its end
+ * tag.
+ */
 static const char *const lists[] = { "file_info", "other_results", "result" };
 
 static bool
@@ -87,7 +90,7 @@ template_read(struct world *w, const char *path)
 }
 
 static void
-put_report(struct buf *b, const char *name)
+put_host_report(struct buf *b, const char *name)
 {
 	buf_printf(b,
 	    "<result>\n    <name>%s</name>\n    "
@@ -113,11 +116,11 @@ put_report(struct buf *b, const char *name)
 }
 
 static void
-put_lists(const struct world *w, struct host *h, struct buf *b)
+put_host_lists(const struct world *w, struct host *h, struct buf *b)
 {
 	h->reported = h->ntasks < w->habits.report ? h->ntasks : w->habits.report;
 	for (int i = 0; i < h->reported; i++)
-		put_report(b, h->tasks[i]);
+		put_host_report(b, h->tasks[i]);
 	for (int i = 0; i < h->nheld; i++)
 		buf_printf(b,
 		    "    <file_info>\n        <name>f%0*d.dat</name>\n"
@@ -136,7 +139,10 @@ put_lists(const struct world *w, struct host *h, struct buf *b)
 static void
 put_mark(struct world *w, struct host *h, enum mark mark, int want, struct buf *b)
 {
-	/* So many jobs and no more: it lacks half of the last one's time. */
+	/*
+	 * Half a job short of `want` jobs, so that exactly `want` jobs fill the
+	 * request.
+	 */
 	double want_s = want > 0 ? (want - 0.5) * w->habits.job_s : 0;
 	long long id = h->id;
 
@@ -164,7 +170,7 @@ put_mark(struct world *w, struct host *h, enum mark mark, int want, struct buf *
 		buf_printf(b, "    <host_cpid>%032lld</host_cpid>\n", id);
 		break;
 	case M_LISTS:
-		put_lists(w, h, b);
+		put_host_lists(w, h, b);
 		break;
 	}
 }
@@ -194,7 +200,9 @@ event(struct world *w, const struct host *h, enum event_kind kind, const char *n
 	e->kind = kind;
 }
 
-/* The text of the element in [p, end), which has no elements; false if there is none.
+/*
+ * Copies the text of the first such element in [p, end) to out. Returns false if there
+ * is none or it does not fit.
  */
 static bool
 element(const char *p, const char *end, const char *tag, char *out, size_t size)
@@ -236,9 +244,12 @@ take_ack(struct world *w, struct host *h, const char *name)
 	memmove(h->tasks[at], h->tasks[at + 1], (size_t)(h->ntasks - at) * TASK_NAME);
 }
 
-/* The number of the file that a result of this name works on; 0 = of none. */
+/*
+ * Returns the number of the result's input file from the result's name; 0 if it has
+ * none.
+ */
 static int
-file_of(const char *name)
+file_number(const char *name)
 {
 	return name[0] == 'f' ? (int)strtol(name + 1, NULL, 10) : 0;
 }
@@ -246,7 +257,7 @@ file_of(const char *name)
 static void
 take_job(struct world *w, struct host *h, const char *name)
 {
-	int file = file_of(name);
+	int file = file_number(name);
 	bool there = false;
 
 	if (task_named(h, name) >= 0) {
@@ -273,7 +284,7 @@ take_job(struct world *w, struct host *h, const char *name)
 static void
 drop_file(struct host *h, const char *name)
 {
-	int file = file_of(name);
+	int file = file_number(name);
 
 	for (int i = 0; i < h->nheld; i++)
 		if (h->held[i] == file)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What one round-robin simulation of 10,000 queued tasks costs, by number of projects.
- */
+/* Measures one round-robin simulation of 10,000 queued tasks, by number of projects. */
 #include <stdio.h>
 #include "lib/clock.h"
 #include "lib/rng.h"
@@ -10,7 +9,7 @@
 enum { TASKS = 10000, RUNS = 5 };
 
 static void
-fill(struct client_world *w, struct rng *rng)
+fill_queue(struct client_world *w, struct rng *rng)
 {
 	for (size_t p = 0; p < w->nprojects; p++)
 		w->projects[p] = (struct cw_project){ .share = 1 + rng_unit(rng) };
@@ -29,7 +28,7 @@ fill(struct client_world *w, struct rng *rng)
 	}
 }
 
-/* The least of some runs: the others were disturbed. */
+/* Returns the minimum of several runs, which other processes disturbed least. */
 static double
 least_ms(const struct client_world *w, struct arena *a)
 {
@@ -67,7 +66,7 @@ main(void)
 		double ms[2];
 
 		for (w.nrsc = 1; w.nrsc <= 2; w.nrsc++) {
-			fill(&w, &rng);
+			fill_queue(&w, &rng);
 			ms[w.nrsc - 1] = least_ms(&w, &a);
 		}
 		printf("of %5zu projects %12s %8.2f %8.2f\n", n, "", ms[0], ms[1]);
