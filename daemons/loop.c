@@ -36,7 +36,7 @@ enum {
 
 /* One running instance of a daemon. */
 struct instance {
-	const struct daemon *d;
+	const struct daemon *daemon;
 	char *const *argv;
 	struct daemon_common opt;
 	struct daemon_ctx x;
@@ -309,7 +309,7 @@ loop_start(struct instance *r)
 
 	for (int64_t ms = 0;;) {
 		x->now = clock_now();
-		e = r->d->start == NULL ? OK : r->d->start(x);
+		e = r->daemon->start == NULL ? OK : r->daemon->start(x);
 		arena_reset(&x->a);
 		if (e == OK || e == E_CONFIG || x->one_pass || daemon_stopping(x))
 			return e;
@@ -331,7 +331,7 @@ one_step(struct instance *r, size_t *done)
 	x->fail = (struct fail){ 0 };
 	e = db_ready(x->db, &x->fail);
 	if (e == OK)
-		e = r->d->step(x, done);
+		e = r->daemon->step(x, done);
 	if (e != OK)
 		daemon_trouble(x, "%s", x->fail.detail);
 	else if (r->broken[0] != '\0')
@@ -346,7 +346,8 @@ run_loop(struct instance *r)
 {
 	struct daemon_ctx *x = &r->x;
 	int64_t backoff_ms = 0;
-	double idle_ms = r->opt.sleep_s > 0 ? r->opt.sleep_s * 1000 : r->d->idle_ms;
+	double idle_ms = r->opt.sleep_s > 0 ? r->opt.sleep_s * 1000 :
+	                                      r->daemon->idle_ms;
 	size_t done;
 
 	for (;;) {
@@ -447,8 +448,8 @@ run_daemon(struct instance *r)
 		fs_unlink(r->pid_path, &f);
 	if (e == OK || status == 0)
 		log_info("ended");
-	if (r->d->end != NULL)
-		r->d->end(&r->x);
+	if (r->daemon->end != NULL)
+		r->daemon->end(&r->x);
 	db_close(r->x.db);
 	arena_free(&r->x.a);
 	return status;
@@ -459,7 +460,7 @@ daemon_main(const struct daemon *d, int argc, char **argv)
 {
 	static const enum log_level levels[] = { LOG_ERR, LOG_WARN, LOG_INFO,
 		LOG_DEBUG };
-	struct instance r = { .d = d, .argv = argv, .lock_fd = -1 };
+	struct instance r = { .daemon = d, .argv = argv, .lock_fd = -1 };
 	struct fail f = { 0 };
 	int status;
 

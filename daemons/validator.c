@@ -53,12 +53,12 @@ static const struct daemon_option options[] = {
 struct trial {
 	struct daemon_ctx *x;
 	struct workunit *wu;
-	struct result *r;    /* the results that count, by id */
-	struct outputs *out; /* outputs of r[i] */
+	struct result *results; /* the results that count, by id */
+	struct outputs *out;    /* outputs of results[i] */
 	size_t n;
 	enum match *init;
 	const char *why; /* why something cannot be judged now; NULL = everything can */
-	struct validate_change c;
+	struct validate_change change;
 };
 /* Workunits that are judged and stored together, by id. */
 struct session {
@@ -145,10 +145,10 @@ judge_result(struct trial *t, size_t i)
 	if (t->out[i].e != OK) { /* our own rows are at fault, not the host */
 		return judge_not_now(x,
 		    arena_printf(&x->a, "%s: reading the list of its output files: %s",
-			t->r[i].name, t->out[i].why));
+			t->results[i].name, t->out[i].why));
 	}
 	for (size_t k = 0; k < t->out[i].n; k++) {
-		enum match m = judge_file(x, &t->r[i], &t->out[i].v[k]);
+		enum match m = judge_file(x, &t->results[i], &t->out[i].v[k]);
 		if (m != MATCH_SAME)
 			return m;
 	}
@@ -217,7 +217,7 @@ result_counts(const struct result *r)
 }
 
 /*
- * Reads the results that count, by workunit and id; each t->r points into the one
+ * Reads the results that count, by workunit and id; each t->results points into the one
  * array.
  */
 static enum err
@@ -240,8 +240,8 @@ load_results(
 			all[(*n)++] = all[i];
 	for (size_t i = 0; i < s->n; i++) {
 		struct trial *t = &s->t[i];
-		for (t->r = all + from; from < *n && all[from].workunitid == t->wu->id;
-		     from++)
+		for (t->results = all + from;
+		     from < *n && all[from].workunitid == t->wu->id; from++)
 			t->n++;
 	}
 	*counted = all;
@@ -265,8 +265,8 @@ validator_load(struct daemon_ctx *x, struct session *s)
 		    n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, out + i, &x->fail);
 	for (size_t i = 0; i < s->n && e == OK; i++) {
 		struct trial *t = &s->t[i];
-		t->out = out + (t->r - r);
-		t->init = init + (t->r - r);
+		t->out = out + (t->results - r);
+		t->init = init + (t->results - r);
 		for (size_t k = 0; k < t->n; k++)
 			t->init[k] = judge_noted(t, k);
 	}
@@ -276,7 +276,7 @@ validator_load(struct daemon_ctx *x, struct session *s)
 static struct workunit
 validated_workunit(const struct trial *t)
 {
-	const struct validate_change *c = &t->c;
+	const struct validate_change *c = &t->change;
 	struct workunit to = *t->wu;
 
 	if (c->canonical_resultid != 0) {
@@ -300,13 +300,13 @@ static bool
 validated_result(const struct trial *t, size_t i, struct result *to)
 {
 	const struct validator *o = t->x->own;
-	int32_t state = t->c.validate_state[i];
+	int32_t state = t->change.validate_state[i];
 
-	*to = t->r[i];
+	*to = t->results[i];
 	if (state < 0 || state == to->validate_state)
 		return false;
 	to->validate_state = state;
-	if (t->c.validate_error[i])
+	if (t->change.validate_error[i])
 		to->outcome = OUTCOME_VALIDATE_ERROR;
 	if (state == VALIDATE_VALID && !o->no_credit)
 		to->granted_credit = t->wu->rsc_fpops_est * credit_per_flop;
@@ -315,8 +315,8 @@ validated_result(const struct trial *t, size_t i, struct result *to)
 
 /* A result that changes. */
 struct verdict {
-	const struct trial *t;
-	size_t i; /* index in t->r */
+	const struct trial *trial;
+	size_t i; /* index in t->results */
 	struct result to;
 };
 
@@ -381,8 +381,8 @@ learn_versions(
 			continue;
 		h = hav_of(&havs, &v[i].to, quota);
 		h->judged = true;
-		statistics_judged(
-		    x->conf, &h->v, &v[i].to, v[i].t->wu, v[i].t->c.hopeless[v[i].i]);
+		statistics_judged(x->conf, &h->v, &v[i].to, v[i].trial->wu,
+		    v[i].trial->change.hopeless[v[i].i]);
 	}
 	if (e == OK)
 		havs_judged(b, &havs);
@@ -396,7 +396,7 @@ learn_versions(
 static void
 learn_from_valid(struct wu_updates *b, const struct verdict *v)
 {
-	double pfc = statistics_pfc(&v->to, v->t->wu);
+	double pfc = statistics_pfc(&v->to, v->trial->wu);
 	double turnaround = (double)(v->to.received_time - v->to.sent_time);
 
 	if (v->to.app_version_id > 0 && pfc > 0)
@@ -451,7 +451,7 @@ tx_save_verdicts(struct daemon_ctx *x, void *arg)
 	if (n > 0)
 		qsort(v, n, sizeof(*v), verdict_by_id);
 	for (size_t i = 0; i < n; i++)
-		result_move(b, &v[i].t->r[v[i].i], &v[i].to);
+		result_move(b, &v[i].trial->results[v[i].i], &v[i].to);
 	e = wu_updates_save(x->db, b, &x->fail);
 	return e != OK || n == 0 ? e : save_effects(x, b, v, n);
 }
@@ -465,7 +465,7 @@ say_later(const struct trial *t)
 
 	log_warn("[WU#%lld] %s: cannot be judged now: %s; next try in %lld s",
 	    (long long)t->wu->id, t->wu->name, why,
-	    (long long)(t->c.retry_at - t->x->now));
+	    (long long)(t->change.retry_at - t->x->now));
 	daemon_trouble(t->x, "%s cannot be judged: %s", t->wu->name, why);
 }
 
@@ -475,13 +475,14 @@ log_trial(const struct trial *t)
 	size_t valid = 0, bad = 0;
 
 	for (size_t i = 0; i < t->n; i++) {
-		valid += t->c.validate_state[i] == VALIDATE_VALID;
-		bad += t->c.validate_state[i] == VALIDATE_INVALID;
+		valid += t->change.validate_state[i] == VALIDATE_VALID;
+		bad += t->change.validate_state[i] == VALIDATE_INVALID;
 	}
 	log_info(
 	    "[WU#%lld] %s results=%zu valid=%zu invalid=%zu canonical=%lld target=%d later=%d",
 	    (long long)t->wu->id, t->wu->name, t->n, valid, bad,
-	    (long long)t->c.canonical_resultid, t->c.target_nresults, t->c.retry_later);
+	    (long long)t->change.canonical_resultid, t->change.target_nresults,
+	    t->change.retry_later);
 }
 
 /* Validates n workunits, ordered by id. */
@@ -497,9 +498,10 @@ judge_some(struct daemon_ctx *x, struct workunit *const *wu, size_t n)
 		return e;
 	for (size_t i = 0; i < n; i++) {
 		struct trial *t = &s.t[i];
-		t->c = validate(&x->a, t->wu, t->r, t->n, t->init, compare_results, t);
-		t->c.retry_at = validate_again_at(t->r, t->n, x->now);
-		if (t->c.retry_later)
+		t->change = validate(
+		    &x->a, t->wu, t->results, t->n, t->init, compare_results, t);
+		t->change.retry_at = validate_again_at(t->results, t->n, x->now);
+		if (t->change.retry_later)
 			say_later(t);
 	}
 	if (!x->dry_run)

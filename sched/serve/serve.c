@@ -254,7 +254,7 @@ start_workers(struct server *s, struct worker *workers, struct fail *f)
 	for (int64_t i = 0; i < s->size.workers; i++) {
 		enum err e;
 
-		workers[i] = (struct worker){ .s = s, .number = i };
+		workers[i] = (struct worker){ .server = s, .number = i };
 		e = start_thread(worker_main, &workers[i], &workers[i].thread, f);
 		if (e != OK)
 			return e;
@@ -266,7 +266,7 @@ enum err
 serve_run(const struct serve_program *p, const struct serve_size *size, int listening,
     struct fail *f)
 {
-	struct server s = { .p = p,
+	struct server s = { .program = p,
 		.size = *size,
 		.listening = listening,
 		.lock = PTHREAD_MUTEX_INITIALIZER,

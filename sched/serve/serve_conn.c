@@ -14,7 +14,7 @@ conn_terms(struct server *s)
 	struct serve_terms t;
 
 	pthread_mutex_lock(&s->terms_lock);
-	t = s->p->terms(s->p->ctx);
+	t = s->program->terms(s->program->ctx);
 	pthread_mutex_unlock(&s->terms_lock);
 	return t;
 }
@@ -22,9 +22,9 @@ conn_terms(struct server *s)
 static void
 conn_refuse(struct conn *c, enum serve_refusal why, struct fcgi_reply *rp)
 {
-	pthread_mutex_lock(&c->s->terms_lock);
-	c->s->p->refuse(c->s->p->ctx, why, rp);
-	pthread_mutex_unlock(&c->s->terms_lock);
+	pthread_mutex_lock(&c->server->terms_lock);
+	c->server->program->refuse(c->server->program->ctx, why, rp);
+	pthread_mutex_unlock(&c->server->terms_lock);
 }
 
 /*
@@ -35,7 +35,7 @@ static bool
 conn_has_room(void *ctx, size_t from, size_t to)
 {
 	struct conn *c = ctx;
-	struct server *s = c->s;
+	struct server *s = c->server;
 	bool yes;
 
 	(void)from;
@@ -68,15 +68,15 @@ read_to(struct conn *c, struct fcgi_request *rq, size_t max, enum fcgi_body *got
 {
 	int why;
 
-	*got = fcgi_read(&c->f, &c->a, max, conn_has_room, c, rq);
+	*got = fcgi_read(&c->fcgi, &c->a, max, conn_has_room, c, rq);
 	if (*got == FCGI_WHOLE || *got == FCGI_MORE)
 		return -1;
 	if (*got == FCGI_NO_ROOM)
 		return SERVE_BUSY;
 	/* An ending process shuts connections that are still being read. */
-	pthread_mutex_lock(&c->s->lock);
-	why = c->s->stopping ? SERVE_BUSY : SERVE_CUT_OFF;
-	pthread_mutex_unlock(&c->s->lock);
+	pthread_mutex_lock(&c->server->lock);
+	why = c->server->stopping ? SERVE_BUSY : SERVE_CUT_OFF;
+	pthread_mutex_unlock(&c->server->lock);
 	return why;
 }
 
@@ -86,7 +86,7 @@ check_head(struct conn *c, const struct fcgi_request *rq, struct fcgi_reply *rp)
 {
 	struct job j = { .rq = rq, .rp = rp, .head = true };
 
-	if (c->s->p->head == NULL)
+	if (c->server->program->head == NULL)
 		return -1;
 	if (!queue_and_wait(c, &j))
 		return SERVE_BUSY;
@@ -119,22 +119,22 @@ read_whole(struct conn *c, struct fcgi_request *rq, size_t max, struct fcgi_repl
 static void
 set_reading(struct conn *c, bool reading)
 {
-	pthread_mutex_lock(&c->s->lock);
-	c->reading = reading && !c->s->stopping;
-	pthread_mutex_unlock(&c->s->lock);
+	pthread_mutex_lock(&c->server->lock);
+	c->reading = reading && !c->server->stopping;
+	pthread_mutex_unlock(&c->server->lock);
 }
 
 static void
 serve_one(struct conn *c, int fd)
 {
 	struct fcgi_reply rp = { .type = "text/plain", .body = buf_new(&c->a) };
-	struct serve_terms t = conn_terms(c->s);
+	struct serve_terms t = conn_terms(c->server);
 	struct fcgi_request rq;
 	struct job j = { .rq = &rq, .rp = &rp };
 	int why;
 	bool whole;
 
-	if (!fcgi_begin(&c->f, fd, &c->a, t.proxies, &rq))
+	if (!fcgi_begin(&c->fcgi, fd, &c->a, t.proxies, &rq))
 		return;
 	set_reading(c, true);
 	why = read_whole(c, &rq, t.body_max, &rp);
@@ -144,14 +144,14 @@ serve_one(struct conn *c, int fd)
 		why = SERVE_BUSY;
 	if (why >= 0 && why != REPLIED)
 		conn_refuse(c, (enum serve_refusal)why, &rp);
-	fcgi_end(&c->f, &rp, whole);
+	fcgi_end(&c->fcgi, &rp, whole);
 }
 
 /* Waits for a connection; returns false if the server ends. */
 static bool
 next_connection(struct conn *c)
 {
-	struct server *s = c->s;
+	struct server *s = c->server;
 	uint64_t one = 1;
 
 	pthread_mutex_lock(&s->lock);
@@ -171,7 +171,7 @@ next_connection(struct conn *c)
 static void
 connection_over(struct conn *c)
 {
-	struct server *s = c->s;
+	struct server *s = c->server;
 
 	if (c->a.used > HEAD_BYTES)
 		arena_free(&c->a);
@@ -188,7 +188,7 @@ void *
 conn_main(void *arg)
 {
 	struct server *s = arg;
-	struct conn c = { .s = s, .fd = -1 };
+	struct conn c = { .server = s, .fd = -1 };
 
 	pthread_cond_init(&c.wake, &s->monotonic);
 	pthread_mutex_lock(&s->lock);

@@ -25,10 +25,10 @@ struct job { /* a complete request; on the stack of its connection thread */
 };
 
 struct conn { /* a connection thread; on its stack */
-	struct server *s;
+	struct server *server;
 	struct conn *next_idle, *next;
 	pthread_cond_t wake;
-	FCGX_Request f;
+	FCGX_Request fcgi;
 	struct arena a;
 	int fd;       /* the connection; -1 = idle */
 	bool reading; /* its request is incomplete */
@@ -36,13 +36,13 @@ struct conn { /* a connection thread; on its stack */
 };
 
 struct worker {
-	struct server *s;
+	struct server *server;
 	int64_t number;
 	pthread_t thread;
 };
 
 struct server {
-	const struct serve_program *p;
+	const struct serve_program *program;
 	struct serve_size size;
 	int listening, signals,
 	    freed; /* freed: an eventfd that tells the main thread of an idle thread */

@@ -24,7 +24,7 @@ take_out(struct server *s, const struct job *j)
 bool
 queue_and_wait(struct conn *c, struct job *j)
 {
-	struct server *s = c->s;
+	struct server *s = c->server;
 	int64_t until_ms = clock_mono_ms() + QUEUE_S * 1000;
 	struct timespec until = { until_ms / 1000, until_ms % 1000 * 1000000 };
 
@@ -82,8 +82,8 @@ void *
 worker_main(void *arg)
 {
 	struct worker *w = arg;
-	struct server *s = w->s;
-	void *own = s->p->worker(s->p->ctx, w->number);
+	struct server *s = w->server;
+	void *own = s->program->worker(s->program->ctx, w->number);
 	struct arena a = { 0 };
 	struct job *j;
 
@@ -94,9 +94,9 @@ worker_main(void *arg)
 		rq.a = &a;
 		j->replied = true;
 		if (j->head)
-			j->replied = s->p->head(own, &rq, &rp);
+			j->replied = s->program->head(own, &rq, &rp);
 		else
-			s->p->answer(own, &rq, &rp);
+			s->program->answer(own, &rq, &rp);
 		if (j->replied)
 			copy_reply(j->rp, &rp);
 		pthread_mutex_lock(&s->lock);
@@ -105,7 +105,7 @@ worker_main(void *arg)
 		pthread_mutex_unlock(&s->lock);
 		arena_reset(&a);
 	}
-	s->p->worker_end(own);
+	s->program->worker_end(own);
 	arena_free(&a);
 	return NULL;
 }

@@ -57,11 +57,11 @@ struct handler {
 };
 
 struct session { /* one request and its reply */
-	struct handler *h;
-	const struct upload_settings *set; /* as they were when the request began */
+	struct handler *handler;
+	const struct upload_settings *settings; /* of when the request began */
 	struct arena *a;
-	FCGX_Request *f;
-	struct upload u;
+	FCGX_Request *fcgi;
+	struct upload upload;
 	int status;
 	int64_t file_size; /* < 0 = not the reply to a size query */
 	const char *message;
@@ -91,7 +91,7 @@ session_answer(struct session *s, int status, const char *message)
 static int
 get_bytes(struct session *s, char *chunk)
 {
-	int got = FCGX_GetStr(chunk, CHUNK, s->f->in);
+	int got = FCGX_GetStr(chunk, CHUNK, s->fcgi->in);
 
 	if (got > 0)
 		s->body_n += got;
@@ -129,14 +129,15 @@ read_header(struct session *s)
 	enum err e = E_RETRY;
 
 	while (e == E_RETRY && c != EOF && s->head_n < sizeof(s->head)) {
-		c = FCGX_GetChar(s->f->in);
+		c = FCGX_GetChar(s->fcgi->in);
 		if (c != EOF) {
 			s->head[s->head_n++] = (char)c;
 			s->body_n++;
 		}
 		if (c == EOF || s->head_n == sizeof(s->head) ||
 		    (c == '\n' && may_be_complete(s)))
-			e = upload_parse(s->a, s->head, s->head_n, &s->u, &s->fail);
+			e = upload_parse(
+			    s->a, s->head, s->head_n, &s->upload, &s->fail);
 	}
 	return e;
 }
@@ -156,18 +157,18 @@ text_is_blank(const char *s)
 static enum err
 upload_check(struct session *s)
 {
-	const struct upload *u = &s->u;
+	const struct upload *u = &s->upload;
 	enum err e = store_name_check(u->name, &s->fail);
 
 	if (e == OK && !u->has_nbytes)
 		e = FAIL(&s->fail, E_BADREQ, "Missing or bad nbytes");
-	if (e != OK || s->set->key == NULL)
+	if (e != OK || s->settings->key == NULL)
 		return e;
 	if (u->xml_signature == NULL || text_is_blank(u->xml_signature))
 		return FAIL(&s->fail, E_BADREQ, "Missing signature");
 	if (!u->has_max_nbytes)
 		return FAIL(&s->fail, E_BADREQ, "Missing max_nbytes");
-	if (verify_text(s->set->key,
+	if (verify_text(s->settings->key,
 		upload_certificate_text(s->a, u->name, u->max_nbytes), u->xml_signature,
 		&s->fail) != OK)
 		return FAIL(&s->fail, E_BADREQ, "Invalid signature");
@@ -183,8 +184,8 @@ static enum err
 copy_data(struct session *s, struct store_file *file)
 {
 	char chunk[CHUNK];
-	enum err e = store_write(
-	    file, s->head + s->u.header_n, s->head_n - s->u.header_n, &s->fail);
+	enum err e = store_write(file, s->head + s->upload.header_n,
+	    s->head_n - s->upload.header_n, &s->fail);
 	int got;
 
 	while (e == OK && (got = get_bytes(s, chunk)) > 0)
@@ -202,15 +203,15 @@ session_take_data(struct session *s)
 		session_answer(s, PERMANENT, s->fail.detail);
 		return;
 	}
-	if (store_is_full(s->set->conf)) {
+	if (store_is_full(s->settings->conf)) {
 		session_answer(s, TRANSIENT, disk_full);
 		return;
 	}
-	e = store_open(s->a, s->set->conf, &s->u, &file, &s->fail);
+	e = store_open(s->a, s->settings->conf, &s->upload, &file, &s->fail);
 	if (e == OK && !file.whole) {
 		e = copy_data(s, &file);
 		if (e == OK)
-			e = store_finish(&file, s->u.md5_cksum, &s->fail);
+			e = store_finish(&file, s->upload.md5_cksum, &s->fail);
 		store_close(&file);
 	}
 	/*
@@ -231,12 +232,12 @@ session_take_data(struct session *s)
 static void
 session_tell_size(struct session *s)
 {
-	if (store_name_check(s->u.name, &s->fail) != OK)
+	if (store_name_check(s->upload.name, &s->fail) != OK)
 		session_answer(s, PERMANENT, s->fail.detail);
-	else if (store_is_full(s->set->conf))
+	else if (store_is_full(s->settings->conf))
 		session_answer(s, TRANSIENT, disk_full);
 	else
-		s->file_size = store_size(s->a, s->set->conf, s->u.name);
+		s->file_size = store_size(s->a, s->settings->conf, s->upload.name);
 }
 
 static void
@@ -244,12 +245,12 @@ session_decide(struct session *s)
 {
 	enum err e;
 
-	if (s->set->fail.code != OK) {
+	if (s->settings->fail.code != OK) {
 		session_answer(
 		    s, TRANSIENT, "The server cannot accept files at the moment");
 		return;
 	}
-	if (fs_exists(project_path(s->a, s->set->conf, "stop_upload"))) {
+	if (fs_exists(project_path(s->a, s->settings->conf, "stop_upload"))) {
 		session_answer(s, TRANSIENT, "File uploads are temporarily disabled.");
 		return;
 	}
@@ -260,7 +261,7 @@ session_decide(struct session *s)
 		session_answer(s, PERMANENT, "The upload contains no <data>");
 	else if (e != OK)
 		session_answer(s, TRANSIENT, "no command");
-	else if (s->u.kind == UPLOAD_SIZE_QUERY)
+	else if (s->upload.kind == UPLOAD_SIZE_QUERY)
 		session_tell_size(s);
 	else
 		session_take_data(s);
@@ -287,12 +288,12 @@ session_drain(struct session *s)
 static bool
 session_cut_off(struct session *s)
 {
-	const char *length = FCGX_GetParam("CONTENT_LENGTH", s->f->envp);
+	const char *length = FCGX_GetParam("CONTENT_LENGTH", s->fcgi->envp);
 	int64_t n;
 
-	if (s->u.kind == UPLOAD_DATA && s->status == DONE)
+	if (s->upload.kind == UPLOAD_DATA && s->status == DONE)
 		return false;
-	if (FCGX_GetError(s->f->in) == 0 &&
+	if (FCGX_GetError(s->fcgi->in) == 0 &&
 	    (length == NULL || !text_i64(length, 0, INT64_MAX, &n) || s->body_n >= n))
 		return false;
 	s->file_size = -1;
@@ -309,14 +310,14 @@ static bool
 upload_method_known(const struct session *s)
 {
 	static const char *const known[] = { "GET", "HEAD", "POST" };
-	const char *method = FCGX_GetParam("REQUEST_METHOD", s->f->envp);
+	const char *method = FCGX_GetParam("REQUEST_METHOD", s->fcgi->envp);
 
 	for (size_t i = 0; i < N(known); i++)
 		if (method != NULL && strcmp(method, known[i]) == 0)
 			return true;
 	FCGX_PutS("Status: 405 Method Not Allowed\r\nAllow: GET, HEAD, POST\r\n"
 		  "Content-Length: 0\r\n\r\n",
-	    s->f->out);
+	    s->fcgi->out);
 	return false;
 }
 
@@ -331,20 +332,20 @@ session_serve(struct session *s)
 	session_decide(s);
 	session_drain(s);
 	if (session_cut_off(s))
-		FCGX_PutS("Status: 400 Bad Request\r\n", s->f->out);
+		FCGX_PutS("Status: 400 Bad Request\r\n", s->fcgi->out);
 	upload_reply(&out, s->status, s->message, s->file_size);
-	FCGX_FPrintF(s->f->out,
+	FCGX_FPrintF(s->fcgi->out,
 	    "Content-Type: text/plain\r\nContent-Length: %lu\r\n\r\n",
 	    (unsigned long)out.n);
-	FCGX_PutStr(out.p, (int)out.n, s->f->out);
+	FCGX_PutStr(out.p, (int)out.n, s->fcgi->out);
 
-	name = s->u.name == NULL ? "?" : s->u.name;
+	name = s->upload.name == NULL ? "?" : s->upload.name;
 	if (s->file_size < 0)
-		handler_log(s->h, s->status == DONE ? LOG_INFO : LOG_WARN,
+		handler_log(s->handler, s->status == DONE ? LOG_INFO : LOG_WARN,
 		    arena_printf(s->a,
 			"upload %.240s offset=%lld nbytes=%lld status=%d%s%s", name,
-			(long long)s->u.offset, (long long)s->u.nbytes, s->status,
-			s->status == DONE ? "" : " ",
+			(long long)s->upload.offset, (long long)s->upload.nbytes,
+			s->status, s->status == DONE ? "" : " ",
 			s->status == DONE         ? "" :
 			s->fail.detail[0] == '\0' ? s->message :
 						    s->fail.detail));
@@ -492,10 +493,12 @@ thread_main(void *arg)
 	if (FCGX_InitRequest(&f, h->fd, 0) != 0)
 		return NULL;
 	while (next_request(h, &f)) {
-		struct session s = { .h = h, .a = &a, .f = &f, .file_size = -1 };
+		struct session s = {
+			.handler = h, .a = &a, .fcgi = &f, .file_size = -1
+		};
 		struct upload_settings *set = session_begin(h, &a);
 
-		s.set = set;
+		s.settings = set;
 		session_serve(&s);
 		upload_settings_give_back(&h->source, set);
 		FCGX_Finish_r(&f);
