@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The steps decide and render: the rule is asked, and what it asks for is done. */
+/* The steps decide and render: ask the rule and do what it says. */
 #include "sched/rpc/rpc.h"
 
 #include "rules/sched/decide.h"
 #include "lib/banned.h"
 
 /*
- * A host that is refused is decided like one that wants no work: its reports are stored
- * and acked, and the refusal is one more message (architecture.md 3.3).
+ * A refused host is decided like one that wants no work: its reports are stored and
+ * acked, and the refusal is an additional message (architecture.md 3.3).
  */
 static void
 decide_refused(struct rpc *x, struct rng *rng)
@@ -20,7 +20,7 @@ decide_refused(struct rpc *x, struct rng *rng)
 	rq.dont_send_work = true;
 	x->dec = decide(x->a, x->conf, &rq, x->snap, x->now, rng, NULL, 0);
 	if (x->host_wait_s > 0) {
-		x->dec->nmoves = 0; /* there is no row that tasks could move to */
+		x->dec->nmoves = 0; /* there is no row to which tasks could move */
 		r.delay_s = (double)x->host_wait_s;
 	}
 	rpc_note(x, r.notice, r.text);
@@ -41,7 +41,7 @@ rpc_decide(struct rpc *x, enum rpc_step *next)
 	x->dec = decide(
 	    x->a, x->conf, x->req, x->snap, x->now, &rng, x->lost, x->nlost);
 	if (x->dec->more || x->dec->more_nci) {
-		if (x->supply != NULL) /* a replay has only the rows of then */
+		if (x->supply != NULL) /* a replay has only the recorded rows */
 			supply_more(x->supply, x->dec);
 		*next = RPC_more;
 	} else if (x->dec->nwant > 0 && x->snap->wait_possible) {

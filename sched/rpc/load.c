@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The head of the snapshot that the decision is made from; the step more adds the
- * candidates.  Reads only.  Every load of one RPC draws from the same seed, so that a
+ * Loads the head of the snapshot on which the decision is based; the step more adds the
+ * candidates.  Reads only.  Every load of an RPC draws from the same seed, so that a
  * reload after a wait tries the files in the same order.
  */
 #include "sched/trace/recording.h"
@@ -16,13 +16,13 @@
 #include "lib/banned.h"
 
 enum {
-	DOWN_MAX = 50, /* messages for tasks in one reply; the rest follows */
+	DOWN_MAX = 50, /* messages for tasks per reply; later replies carry the rest */
 	DRAW_EVERY_S = 5,
 };
 
 /* --- the host --- */
 
-/* No text of a row is NULL. */
+/* Replaces NULL by "": no text of a row is NULL. */
 static void
 fill_texts(struct host *h)
 {
@@ -36,7 +36,7 @@ fill_texts(struct host *h)
 	}
 }
 
-/* The host as it will be stored; a new one keeps id 0 until the commit. */
+/* Fills the host as it will be stored; a new one keeps id 0 until the commit. */
 static void
 host_of_snapshot(struct rpc *x, struct snapshot *s)
 {
@@ -98,7 +98,10 @@ load_user(struct rpc *x, struct snapshot *s)
 	           team_name(x->db, x->a, x->user->teamid, &s->team_name, &x->fail);
 }
 
-/* A copied trickle (no host_info) is not answered by the client that has the tasks. */
+/*
+ * Loads messages for tasks.  A copied trickle (no host_info) comes from a client that
+ * does not have the tasks.
+ */
 static enum err
 load_down(struct rpc *x, struct snapshot *s)
 {
@@ -120,8 +123,8 @@ load_logs(struct rpc *x, struct snapshot *s)
 }
 
 /*
- * The client trusts a key that is neither ours nor an old one of ours: it would refuse
- * our app files (protocol.md 5.6).
+ * Does the client trust a key that is neither ours nor an old one of ours?  It would
+ * refuse our app files (protocol.md 5.6).
  */
 static bool
 key_is_strange(const struct rpc *x)
@@ -135,14 +138,17 @@ key_is_strange(const struct rpc *x)
 	return k->old_key_signature(k->ctx, has, x->req->version) == NULL;
 }
 
-/* Without a key, and none to be had, the client could not verify what it gets. */
+/*
+ * Are both the client's key and ours missing?  The client could not verify what it
+ * gets.
+ */
 static bool
 key_is_missing(const struct rpc *x)
 {
 	return x->req->code_sign_key == NULL && x->keys->code_sign_public == NULL;
 }
 
-/* Has this process drawn just now?  (A clock that was put back counts as later.) */
+/* Has this process drawn recently? (A clock set back does not count.) */
 static bool
 drew_lately(const struct rpc *x)
 {
@@ -150,8 +156,10 @@ drew_lately(const struct rpc *x)
 	       x->now < *x->drawn_at + DRAW_EVERY_S;
 }
 
-/* A request with jobs drawn for statistics costs twice as much, so a process that is
- * busy draws once in a while; a request that did draws again when it loads again. */
+/*
+ * Does this request draw jobs for statistics?  This doubles its cost, so a busy process
+ * draws only once in a while; a request that has drawn draws again when it reloads.
+ */
 static bool
 draws(struct rpc *x, struct rng *rng)
 {
@@ -167,7 +175,10 @@ draws(struct rpc *x, struct rng *rng)
 	return true;
 }
 
-/* What the candidates follow from is known: the steps more and lock read them. */
+/*
+ * Everything on which the candidates depend is known: the steps more and lock read
+ * them.
+ */
 static void
 begin_supply(struct rpc *x)
 {
@@ -187,7 +198,7 @@ begin_supply(struct rpc *x)
 	x->supply = supply_new(x->a, &in);
 }
 
-/* Whether this host may get work at all. */
+/* Decides whether this host may get work at all. */
 static void
 refuse_work(struct rpc *x)
 {
@@ -196,7 +207,7 @@ refuse_work(struct rpc *x)
 		x->refused = REFUSE_KEY_CHANGED;
 	if (x->refused == REFUSE_NOTHING && key_is_missing(x))
 		x->refused = REFUSE_NO_KEY;
-	if (x->host_wait_s > 0) /* for whatever else, it would have a row */
+	if (x->host_wait_s > 0) /* any other refusal would leave it a row */
 		x->refused = REFUSE_NEW_HOSTS;
 }
 
@@ -209,7 +220,7 @@ rpc_load(struct rpc *x, enum rpc_step *next)
 	x->havs_read = x->hosts_read = false;
 	x->stored_havs = NULL;
 	s->glance = x->glance;
-	x->glance.there = false; /* another load is later */
+	x->glance.there = false; /* a later load must read again */
 	s->cat = x->cat;
 	host_of_snapshot(x, s);
 	x->host_wait_s = 0;
@@ -222,7 +233,7 @@ rpc_load(struct rpc *x, enum rpc_step *next)
 	                   x->wait == WAIT_NOT_YET;
 	TRY(load_user(x, s));
 	TRY(snapshot_reported(x->db, x->a, x->req, s, &x->fail));
-	if (x->host_wait_s == 0) /* else nothing moves to it */
+	if (x->host_wait_s == 0) /* otherwise nothing moves to it */
 		TRY(snapshot_others(x->db, x->a, x->req, s, &x->fail));
 	if (x->detach)
 		s->nin_progress = s->ninherited =

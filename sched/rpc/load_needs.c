@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is read only where it can matter to a candidate: what is known of versions on
- * this host, and how many hosts of the account have work.
+ * Reads what is needed only if it can matter to a candidate: the statistics of versions
+ * on this host, and the number of hosts of the account with work.
  */
 #include "sched/rpc/rpc.h"
 
@@ -9,7 +9,10 @@
 #include "rules/sched/quota.h"
 #include "lib/banned.h"
 
-/* The day's counts start again at the host's own midnight. */
+/*
+ * Loads the statistics of versions.  The day's counts restart at the host's own
+ * midnight.
+ */
 static enum err
 load_versions(struct rpc *x, struct snapshot *s)
 {
@@ -28,8 +31,10 @@ load_versions(struct rpc *x, struct snapshot *s)
 	return OK;
 }
 
-/* What is known of versions here matters for jobs: none is there, none comes and none
- * goes in most requests of a project without work. */
+/*
+ * Statistics of versions matter only for jobs: most requests of a project without work
+ * have, send and report none.
+ */
 enum err
 rpc_need_versions(struct rpc *x, struct snapshot *s)
 {
@@ -41,8 +46,10 @@ rpc_need_versions(struct rpc *x, struct snapshot *s)
 	return load_versions(x, s);
 }
 
-/* A request that finds nothing to send asks nothing more of the database; one that may
- * wait for work takes none of the places to wait in vain. */
+/*
+ * A request that finds nothing to send asks the database nothing more; one that may
+ * wait for work does not occupy a place to wait in vain.
+ */
 enum err
 rpc_need_hosts(struct rpc *x, struct snapshot *s)
 {

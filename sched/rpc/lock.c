@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The transaction in which candidates that many hosts want at once are locked as they
- * are read (performance.md 2).  Nothing is written in it before the commit. */
+/*
+ * The transaction in which contended candidates are locked as they are read
+ * (performance.md 2).  Nothing is written in it before the commit.
+ */
 #include "sched/rpc/rpc.h"
 
 #include <stdlib.h>
@@ -8,7 +10,7 @@
 #include "lib/order.h"
 #include "lib/banned.h"
 
-/* Of the account's results that are reported. */
+/* Locks the workunits of the account's reported results. */
 static enum err
 hold_workunits(struct rpc *x)
 {
@@ -27,9 +29,9 @@ hold_workunits(struct rpc *x)
 }
 
 /*
- * Whoever is waited for comes first: the account of a new host, and the workunits of
- * what is reported.  Candidates that are locked then keep nobody waiting who has what
- * this request needs.
+ * Takes the locks for which others may be waited for first: the account of a new host,
+ * and the workunits of reports.  So locked candidates never delay a request that holds
+ * what this one needs.
  */
 enum err
 rpc_lock(struct rpc *x, enum rpc_step *next)

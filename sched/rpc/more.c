@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The candidates of the snapshot: the queries that supply asks for are made. */
+/* Reads the candidates of the snapshot with the queries that supply asks for. */
 #include "sched/rpc/rpc.h"
 
 #include "db/supply_rows.h"
 #include "rules/sched/decide.h"
 #include "lib/banned.h"
 
-/* The query needs the transaction begun, or rolled back, first; *next says by which
- * step. */
+/*
+ * Must the transaction be begun or rolled back before the query? *next says by which
+ * step.
+ */
 static bool
 needs_step(const struct rpc *x, const struct supply_query *q, enum rpc_step *next)
 {
@@ -19,7 +21,7 @@ needs_step(const struct rpc *x, const struct supply_query *q, enum rpc_step *nex
 	return true;
 }
 
-/* A job that is asked about is a candidate, whatever becomes of it. */
+/* The job that is asked about must be a candidate, whatever is decided about it. */
 static enum err
 check_only_job(struct rpc *x)
 {
