@@ -148,7 +148,7 @@ key_is_missing(const struct rpc *x)
 	return x->req->code_sign_key == NULL && x->keys->code_sign_public == NULL;
 }
 
-/* Has this process drawn recently? (A clock set back does not count.) */
+/* Has this process drawn recently?  Not if the clock was set back since. */
 static bool
 drew_lately(const struct rpc *x)
 {
