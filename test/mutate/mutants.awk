@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-# Every change of one token that a test of the rules should notice, one line each:
+# Prints every one-token change that a test of the rules should notice, one per line:
 #
 #     awk -v seed=S -f mutants.awk FILE...
 #     file  order  line  position  length  new text  change  function  text of the line
 #
-# with tabs between them.  The position counts bytes from 1; the order, ten digits, is drawn from
-# the seed and from what the change is, not from where it stands, so that lines added elsewhere
-# leave a sample as it was.  Relies on the layout that clang-format makes: operators with two
-# operands have a blank on both sides, a function's name and braces stand in column 0.
+# separated by tabs.  The position counts bytes from 1.  The order, ten digits, is derived from the
+# seed and the text of the change, not from its position, so lines added elsewhere do not change a
+# sample.  Relies on the layout of clang-format: binary operators have a blank on both sides, and a
+# function's name and braces start in column 0.
 #
-# Left alone: comments, texts, lines of the preprocessor, assert(), sizes of arrays and of what is
-# allocated, { 0 }, how large the results of "? -1 : 1" are: sorting asks for the sign.
+# Not changed: comments, strings, preprocessor lines, assert(), sizes of arrays and allocations,
+# { 0 }, and the magnitude in "? -1 : 1", because sorting only looks at the sign.
 BEGIN {
 	FS = "\001"
 	swap("< <= >=|<= < >|> >= <=|>= > <|== !=|!= ==|&& \\|\\||\\|\\| &&")
@@ -96,8 +96,8 @@ function tokens(s,    p, rest, kind) {
 	}
 }
 
-# The other end of the operand of T[i] to the left (d = -1) or right (d = 1).  Weak operators
-# that bind stronger than T[i] are within it.
+# Returns the far end of the left (d = -1) or right (d = 1) operand of T[i].  The operand includes
+# weak operators that bind more tightly than T[i].
 function operand(i, d,    j, w) {
 	for (j = i + d; j > 0 && j <= n; j += d) {
 		w = T[j]
