@@ -162,13 +162,12 @@ bind_value(struct db *db, MYSQL_BIND *b, const struct param *p, const void *at)
 static const void *
 param_value_at(const struct param *p, const void *args)
 {
-	const char *at = (const char *)args + p->off;
+	const char *at = (const char *)args + p->off, *row;
 
-	if (p->of_row) {
-		memcpy(&at, at, sizeof(at));
-		at += p->row_off;
-	}
-	return at;
+	if (!p->of_row)
+		return at;
+	memcpy(&row, at, sizeof(row));
+	return row + p->row_off;
 }
 
 MYSQL_BIND *

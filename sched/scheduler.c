@@ -309,6 +309,7 @@ serve_once(struct project *p, const struct options *o)
 	decision_log_begin(&decision_log);
 	p->decision_log = &decision_log;
 	serve_request(p, &x);
+	p->decision_log = NULL;
 	decision_log_close(&decision_log);
 	if (!x.dry)
 		rpc_dump_keep(&p->rpc_dump, &x);
