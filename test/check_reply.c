@@ -45,7 +45,7 @@ messages(const struct check *c)
 }
 
 static void
-header(const struct check *c)
+check_header(const struct check *c)
 {
 	const struct node *root = c->root;
 	const char *url = tree_text(root, "master_url");
@@ -103,7 +103,7 @@ reported(const struct request *q, const char *name)
 }
 
 static bool
-listed(const struct request *q, const char *name)
+reply_listed(const struct request *q, const char *name)
 {
 	for (size_t i = 0; i < q->nother_results; i++)
 		if (strcmp(q->other_results[i].name, name) == 0)
@@ -168,7 +168,7 @@ static void
 aborts(const struct check *c, const char *element)
 {
 	for (EACH(n, c->root, element))
-		if (!listed(c->q, tree_text(n, "name")))
+		if (!reply_listed(c->q, tree_text(n, "name")))
 			violation(c->x, "line %d: abort of %s, which the client lacks",
 			    n->line, tree_text(n, "name"));
 }
@@ -209,7 +209,7 @@ check_reply(struct violations *x, const char *request, size_t nrequest,
 	c.refused = request != NULL &&
 	            (q == NULL || tree_child(c.root, "userid") == NULL);
 	check_form(&c);
-	header(&c);
+	check_header(&c);
 	if (tree_child(c.root, "project_is_down") != NULL)
 		return; /* clients look at nothing else */
 	code_sign_key(&c);

@@ -57,7 +57,7 @@ good_file_name(const char *name)
 }
 
 static bool
-held(const struct check *c, const char *name)
+reply_file_held(const struct check *c, const char *name)
 {
 	for (size_t i = 0; c->q != NULL && i < c->q->nfiles; i++)
 		if (strcmp(c->q->files[i].name, name) == 0)
@@ -92,7 +92,7 @@ files(const struct check *c)
 		if (check_named(c, "file_info", "name", n->text) != NULL)
 			violation(c->x, "line %d: %s is ordered deleted and declared",
 			    n->line, n->text);
-		if (!held(c, n->text))
+		if (!reply_file_held(c, n->text))
 			violation(c->x,
 			    "line %d: %s is ordered deleted, the client has none",
 			    n->line, n->text);

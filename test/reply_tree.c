@@ -48,7 +48,7 @@ raw(const char *name)
 }
 
 static void
-step(struct scan *s, const char *q)
+reply_step(struct scan *s, const char *q)
 {
 	for (; s->p < q; s->p++)
 		s->line += *s->p == '\n';
@@ -165,7 +165,7 @@ read_raw(struct scan *s, struct node *e)
 	e->text = trimmed(s->x->a, s->p, (size_t)(q - s->p));
 	e->raw = s->p;
 	e->raw_n = (size_t)(q - s->p);
-	step(s, q + strlen(close));
+	reply_step(s, q + strlen(close));
 	s->depth--;
 	return true;
 }
@@ -193,7 +193,7 @@ read_tag(struct scan *s)
 			return false;
 		}
 		s->depth--;
-		step(s, gt + 1);
+		reply_step(s, gt + 1);
 		return true;
 	}
 	if (s->depth == DEPTH_MAX) {
@@ -204,7 +204,7 @@ read_tag(struct scan *s)
 	e = push(s, name, (size_t)(gt - name) - (empty ? 1 : 0));
 	e->empty = empty;
 	check_attr(s, e);
-	step(s, gt + 1);
+	reply_step(s, gt + 1);
 	if (empty)
 		s->depth--;
 	else if (raw(e->name))
@@ -251,7 +251,7 @@ tree_read(struct violations *x, const char *p, size_t n)
 			    "reply",
 			    s.line, (size_t)(q - s.p), s.stack[s.depth - 1]->name);
 		set_text(&s, s.p, (size_t)(q - s.p));
-		step(&s, q);
+		reply_step(&s, q);
 		if (s.p < s.end)
 			more = read_tag(&s);
 	}

@@ -259,7 +259,7 @@ is_select(enum stmt_id id)
 
 /* The first use of a table reads its statistics, which is not what we count. */
 static void
-warm_up(struct check *x, struct arena *a, enum stmt_id id, const void *args)
+sql_warm_up(struct check *x, struct arena *a, enum stmt_id id, const void *args)
 {
 	struct fail f = { 0 };
 	void *rows;
@@ -330,7 +330,7 @@ check_statement(struct check *x, enum stmt_id id)
 		check_sample(x, &a, id);
 		args = sample_args(&a, id, lists[i]);
 		check_key(x, &a, id, args);
-		warm_up(x, &a, id, args);
+		sql_warm_up(x, &a, id, args);
 		if (db_begin(x->db, &f) != OK)
 			fail_check(x, id, "BEGIN", &f);
 		check_rows(x, &a, id, args, most > 0 ? lists[i] : 0);
@@ -361,7 +361,7 @@ check_all(struct check *x)
 }
 
 static void
-say_nothing(const char *what)
+sql_say_nothing(const char *what)
 {
 	(void)what;
 }
@@ -373,7 +373,7 @@ check_upgrade(struct db *db, struct fail *f)
 	struct schema_remark *r = NULL;
 	struct arena a = { 0 };
 	size_t n = 0;
-	enum err e = schema_upgrade(db, &a, false, say_nothing, f);
+	enum err e = schema_upgrade(db, &a, false, sql_say_nothing, f);
 
 	if (e == OK)
 		e = schema_check(db, &a, &r, &n, f);

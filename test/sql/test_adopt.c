@@ -25,7 +25,7 @@ static int steps_left;
 	ck_assert_msg((call) == OK, "%s: %s: %s", err_name(f.code), f.where, f.detail)
 
 static struct db *
-open_db(const char *name, bool any_schema)
+adopt_open_db(const char *name, bool any_schema)
 {
 	struct db *db;
 
@@ -76,7 +76,7 @@ run_steps(const char *name, int steps)
 	int status;
 
 	if (pid == 0) {
-		struct db *db = open_db(name, true);
+		struct db *db = adopt_open_db(name, true);
 		steps_left = steps;
 		_exit(
 		    db != NULL && schema_upgrade(db, &a, false, say_and_die, &f) == OK ?
@@ -90,7 +90,7 @@ run_steps(const char *name, int steps)
 static void
 adopted_is_whole(const char *name)
 {
-	struct db *db = open_db(name, false);
+	struct db *db = adopt_open_db(name, false);
 	int64_t shard = -(1 * 64 + 1 % 64) - 1;
 	struct workunit *wu;
 	int64_t ready = 0;
@@ -121,7 +121,7 @@ adopted_is_whole(const char *name)
 
 START_TEST(an_old_database_is_refused)
 {
-	ck_assert_ptr_null(open_db("old", false));
+	ck_assert_ptr_null(adopt_open_db("old", false));
 	ck_assert_str_eq(err_name(f.code), err_name(E_CONFIG));
 	ck_assert_ptr_nonnull(strstr(f.detail, "locus schema upgrade"));
 }
@@ -129,7 +129,7 @@ END_TEST
 
 START_TEST(a_dry_run_changes_nothing)
 {
-	struct db *db = open_db("old", true);
+	struct db *db = adopt_open_db("old", true);
 	size_t before = errors_of(db, false);
 	int64_t version;
 
@@ -251,7 +251,7 @@ error_with(struct db *db, const char *text)
 }
 
 static void
-by_hand(struct db *db, const char *sql)
+adopt_by_hand(struct db *db, const char *sql)
 {
 	ck_assert_msg(
 	    mysql_query(db->my, sql) == 0, "%s: %s", sql, mysql_error(db->my));
@@ -265,27 +265,27 @@ rows_can_be_made(struct db *db)
 
 	ck_ok(db_begin(db, &f));
 	ck_ok(host_insert(db, &host, &f));
-	by_hand(db, "INSERT INTO host (userid) VALUES (1)");
+	adopt_by_hand(db, "INSERT INTO host (userid) VALUES (1)");
 	db_rollback(db);
 }
 
 START_TEST(what_an_admin_changes_is_named_and_mended)
 {
-	struct db *db = open_db("boinc", true);
+	struct db *db = adopt_open_db("boinc", true);
 	char *error;
 
 	ck_assert_ptr_nonnull(db);
 	ck_ok(schema_upgrade(db, &a, false, say_nothing, &f));
 	ck_assert_uint_eq(errors_of(db, true), 0);
-	by_hand(db, changes[_i].by_hand);
+	adopt_by_hand(db, changes[_i].by_hand);
 	error = error_with(db, changes[_i].says);
 	ck_assert_msg(error != NULL, "nothing says %s", changes[_i].says);
 	ck_assert_ptr_nonnull(strstr(error, "; run: "));
 	if (changes[_i].mends != NULL) {
 		ck_assert_msg(strstr(error, changes[_i].mends) != NULL, "%s", error);
-		by_hand(db, changes[_i].mends);
+		adopt_by_hand(db, changes[_i].mends);
 	} else if (strstr(error, "run: ALTER ") != NULL) {
-		by_hand(db, strstr(error, "run: ") + strlen("run: "));
+		adopt_by_hand(db, strstr(error, "run: ") + strlen("run: "));
 	}
 	ck_ok(schema_upgrade(db, &a, false, say_nothing, &f));
 	ck_assert_uint_eq(errors_of(db, true), 0);
@@ -302,7 +302,7 @@ static const struct {
 
 START_TEST(apps_become_adaptive_by_hand_only)
 {
-	struct db *db = open_db("fresh", true);
+	struct db *db = adopt_open_db("fresh", true);
 	struct app *read,
 	    app = { .name = arena_printf(&a, "adaptive%d", _i), .target_nresults = 3 };
 
@@ -319,7 +319,7 @@ END_TEST
 
 START_TEST(a_fresh_database_has_no_remarks)
 {
-	struct db *db = open_db("fresh", false);
+	struct db *db = adopt_open_db("fresh", false);
 	struct schema_remark *r;
 	size_t n;
 

@@ -13,7 +13,7 @@
 START_TEST(race_02_a_result_is_claimed_once)
 {
 	struct workunit wu;
-	int64_t id = make_results("claim", 1, 900, 1, 1, &wu);
+	int64_t id = make_unsent_results("claim", 1, 900, 1, 1, &wu);
 	struct result *r;
 
 	ck_ok(claim(id, 11, 1, 0));
@@ -27,7 +27,7 @@ END_TEST
 START_TEST(once_rule_is_the_index)
 {
 	struct workunit wu;
-	int64_t id = make_results("once", 1, 901, 2, 1, &wu);
+	int64_t id = make_unsent_results("once", 1, 901, 2, 1, &wu);
 
 	ck_ok(claim(id, 11, 1, 1));
 	ck_err(claim(id + 1, 12, 1, 1), E_RACE);
@@ -38,7 +38,7 @@ END_TEST
 START_TEST(two_claims_without_a_rule_do_not_collide)
 {
 	struct workunit wu;
-	int64_t id = make_results("norule", 1, 902, 2, 1, &wu);
+	int64_t id = make_unsent_results("norule", 1, 902, 2, 1, &wu);
 
 	ck_ok(claim(id, 11, 1, 0));
 	ck_ok(claim(id + 1, 11, 1, 0));
@@ -46,7 +46,7 @@ START_TEST(two_claims_without_a_rule_do_not_collide)
 END_TEST
 
 static enum err
-report(int64_t id, int64_t hostid, int32_t state, int32_t outcome)
+report_result(int64_t id, int64_t hostid, int32_t state, int32_t outcome)
 {
 	struct dec_report d = { .result_id = id,
 		.expect_state = state,
@@ -63,13 +63,13 @@ report(int64_t id, int64_t hostid, int32_t state, int32_t outcome)
 START_TEST(a_report_expects_what_was_read)
 {
 	struct workunit wu;
-	int64_t id = make_results("report", 1, 903, 1, 1, &wu);
+	int64_t id = make_unsent_results("report", 1, 903, 1, 1, &wu);
 	char *out, *err;
 
-	ck_err(report(id, 11, RESULT_IN_PROGRESS, 0), E_RACE);
+	ck_err(report_result(id, 11, RESULT_IN_PROGRESS, 0), E_RACE);
 	ck_ok(claim(id, 11, 1, 0));
-	ck_ok(report(id, 11, RESULT_IN_PROGRESS, OUTCOME_INIT));
-	ck_err(report(id, 11, RESULT_IN_PROGRESS, OUTCOME_INIT), E_RACE);
+	ck_ok(report_result(id, 11, RESULT_IN_PROGRESS, OUTCOME_INIT));
+	ck_err(report_result(id, 11, RESULT_IN_PROGRESS, OUTCOME_INIT), E_RACE);
 	ck_ok(result_xml_docs(db, &a, id, NULL, &out, &err, &f));
 	ck_assert_str_eq(err, "\xff\xfe raw <stderr> \x01");
 	ck_assert_str_eq(out, err);
@@ -80,7 +80,7 @@ END_TEST
 START_TEST(a_result_moves_to_another_host)
 {
 	struct workunit wu;
-	int64_t id = make_results("move", 1, 905, 3, 1, &wu), n;
+	int64_t id = make_unsent_results("move", 1, 905, 3, 1, &wu), n;
 	struct result *r;
 
 	ck_err(result_to_host(db, id, 31, 32, &f), E_RACE);
@@ -104,14 +104,14 @@ END_TEST
 START_TEST(a_detached_result_may_still_be_reported)
 {
 	struct workunit wu, *now;
-	int64_t id = make_results("detach", 1, 904, 1, 1, &wu);
+	int64_t id = make_unsent_results("detach", 1, 904, 1, 1, &wu);
 
 	ck_ok(claim(id, 21, 1, 0));
 	ck_ok(results_detach(db, &a, 21, 1200, &f));
 	ck_ok(workunit_by_id(db, &a, wu.id, &now, &f));
 	ck_assert_int_eq(now->transition_time, 1200);
 	ck_assert_int_eq(now->transition_seq, 1);
-	ck_ok(report(id, 21, RESULT_OVER, OUTCOME_CLIENT_DETACHED));
+	ck_ok(report_result(id, 21, RESULT_OVER, OUTCOME_CLIENT_DETACHED));
 }
 END_TEST
 
@@ -120,7 +120,7 @@ START_TEST(asked_5_a_report_during_a_pass_is_not_lost)
 {
 	struct wu_updates *b = wu_updates_new(&a);
 	struct workunit wu, *was, becomes, *now;
-	int64_t id = make_results("pass", 1, 0, 1, 1, &wu);
+	int64_t id = make_unsent_results("pass", 1, 0, 1, 1, &wu);
 
 	ck_ok(claim(id, 22, 1, 0));
 	ck_ok(workunit_by_id(db, &a, wu.id, &was, &f));
@@ -148,7 +148,7 @@ END_TEST
 START_TEST(a_killed_connection_is_retried)
 {
 	struct workunit wu, *read;
-	int64_t id = make_results("killed", 1, 905, 1, 1, &wu);
+	int64_t id = make_unsent_results("killed", 1, 905, 1, 1, &wu);
 
 	kill_connections();
 	ck_err(workunit_by_id(db, &a, wu.id, &read, &f), E_RETRY);
@@ -191,7 +191,7 @@ END_TEST
 START_TEST(a_lock_that_is_held_is_retried)
 {
 	struct workunit wu;
-	int64_t id = make_results("locked", 1, 906, 1, 1, &wu);
+	int64_t id = make_unsent_results("locked", 1, 906, 1, 1, &wu);
 	struct db *mine = db, *other;
 
 	ck_ok(db_open(&cf, DB_WORK, &other, &f));
@@ -301,7 +301,7 @@ END_TEST
 START_TEST(a_batch_tells_what_it_matched)
 {
 	struct workunit wu;
-	int64_t id = make_results("batch", 1, 919, 3, 1, &wu), n;
+	int64_t id = make_unsent_results("batch", 1, 919, 3, 1, &wu), n;
 	struct db_batch *b = db_batch(&a, SQL_RESULT_FILES_DELETED);
 
 	for (int64_t i = 0; i < 3; i++)
@@ -336,7 +336,7 @@ END_TEST
 START_TEST(a_trigger_does_not_hide_what_did_not_match)
 {
 	struct workunit wu;
-	int64_t id = make_results("hidden", 1, 920, 2, 1, &wu);
+	int64_t id = make_unsent_results("hidden", 1, 920, 2, 1, &wu);
 	struct db_batch *b = db_batch(&a, SQL_RESULT_FILES_DELETED);
 	struct db *fresh;
 	enum err e;
@@ -356,7 +356,7 @@ START_TEST(a_trigger_does_not_hide_what_did_not_match)
 END_TEST
 
 static int64_t
-make_file(const char *name)
+make_input_file(const char *name)
 {
 	struct file file = { .name = arena_strdup(&a, name),
 		.md5sum = arena_strdup(&a, "") };
@@ -368,10 +368,10 @@ make_file(const char *name)
 /* Those that are no longer known are left out. */
 START_TEST(held_files_are_written_when_they_change)
 {
-	const int64_t one = make_file("held 1"), two = make_file("held 2"),
-		      three = make_file("held 3"), gone = three + 1000000;
+	const int64_t one = make_input_file("held 1"), two = make_input_file("held 2"),
+		      three = make_input_file("held 3"), gone = three + 1000000;
 	const int64_t first[] = { three, one, two },
-		      second[] = { two, make_file("held 4"), gone };
+		      second[] = { two, make_input_file("held 4"), gone };
 	struct row_number *rows;
 	size_t n;
 
@@ -424,7 +424,8 @@ START_TEST(a_host_comes_with_its_account)
 		.global_prefs = text,
 		.project_prefs = text };
 	struct host host = { .domain_name = arena_strdup(&a, "glance"), .misc = text };
-	const int64_t files[] = { make_file("glance 1"), make_file("glance 2") };
+	const int64_t files[] = { make_input_file("glance 1"),
+		make_input_file("glance 2") };
 	struct row_host_account *both;
 	struct workunit wu;
 
@@ -442,7 +443,8 @@ START_TEST(a_host_comes_with_its_account)
 	ck_assert_str_eq(both->glance.team_name, "");
 	ck_assert_str_eq(both->glance.files, "");
 	ck_ok(host_files_save(db, &a, host.id, files, N(files), 1, &f));
-	ck_ok(claim(make_results("glance", 1, 950, 1, 1, &wu), host.id, user.id, 0));
+	ck_ok(claim(
+	    make_unsent_results("glance", 1, 950, 1, 1, &wu), host.id, user.id, 0));
 	ck_ok(host_and_account(db, &a, host.id, false, &both, &f));
 	ck_assert_str_eq(both->glance.files,
 	    arena_printf(&a, "%lld,%lld", (long long)files[0], (long long)files[1]));

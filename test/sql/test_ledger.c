@@ -30,7 +30,7 @@ static const struct id_share all = { 1, 0 };
 
 /* SQL without any program of ours; what it printed. */
 static char *
-by_hand(const char *sql, const char *options)
+ledger_by_hand(const char *sql, const char *options)
 {
 	const char *const argv[] = { "sh", "-c",
 		"mariadb --no-defaults -u root -N -S $DB_SOCKET -D ledger $1 -e \"$0\"",
@@ -48,12 +48,13 @@ by_hand(const char *sql, const char *options)
 static char *
 truth(const char *where)
 {
-	return by_hand(arena_printf(&a,
-			   "SELECT COUNT(*), COALESCE(SUM(bytes_needed = 0), 0), "
-			   "COALESCE(SUM(bytes_needed), 0), COALESCE(SUM(bytes_saved), "
-			   "0) "
-			   "FROM result WHERE sent_time > 0 AND fileset_id > 0 AND %s",
-			   where),
+	return ledger_by_hand(
+	    arena_printf(&a,
+		"SELECT COUNT(*), COALESCE(SUM(bytes_needed = 0), 0), "
+		"COALESCE(SUM(bytes_needed), 0), COALESCE(SUM(bytes_saved), "
+		"0) "
+		"FROM result WHERE sent_time > 0 AND fileset_id > 0 AND %s",
+		where),
 	    "");
 }
 
@@ -67,7 +68,7 @@ text_of(const struct row_ledger *l)
 /* Results of three file sets and of none, some of them sent to some hosts on two days.
  */
 static void
-fill(void)
+ledger_fill(void)
 {
 	for (int i = 0; i < JOBS; i++) {
 		struct workunit wu = { .name = arena_printf(&a, "wu_%d", i),
@@ -98,12 +99,13 @@ setup(void)
 		.db_host = empty,
 		.db_passwd = empty };
 	ck_assert_msg(cf.db_socket != NULL, "DB_SOCKET is not set");
-	by_hand(
+	ledger_by_hand(
 	    "CREATE DATABASE IF NOT EXISTS ledger CHARACTER SET utf8mb4", "-D mysql");
 	ck_ok(db_open(&cf, DB_ANY_SCHEMA, &db, &f));
 	ck_ok(schema_create(db, &f));
-	by_hand("DELETE FROM ledger; DELETE FROM result; DELETE FROM workunit", "");
-	fill();
+	ledger_by_hand(
+	    "DELETE FROM ledger; DELETE FROM result; DELETE FROM workunit", "");
+	ledger_fill();
 }
 
 static void
@@ -124,7 +126,7 @@ due(int64_t **ids)
 
 /* One transaction of the transitioner. */
 static enum err
-fold(struct db *with, const int64_t *ids, size_t n)
+fold_ledger(struct db *with, const int64_t *ids, size_t n)
 {
 	enum err e = db_begin(with, &f);
 
@@ -143,7 +145,8 @@ fold_all(void)
 	size_t n = due(&ids);
 
 	for (size_t i = 0; i < n; i += DB_LIST_MAX)
-		ck_ok(fold(db, ids + i, n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX));
+		ck_ok(fold_ledger(
+		    db, ids + i, n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX));
 	ck_assert_uint_eq(due(&ids), 0);
 }
 
@@ -174,12 +177,12 @@ START_TEST(it_says_what_the_results_say)
 
 	ck_assert_uint_gt(n, JOBS / 2);
 	ck_sums(); /* nothing is folded: all is still to be added */
-	ck_ok(fold(db, ids, 10));
+	ck_ok(fold_ledger(db, ids, 10));
 	ck_sums();
 	fold_all();
 	ck_sums();
 	ck_assert_str_eq(
-	    by_hand(
+	    ledger_by_hand(
 		"SELECT COUNT(*) FROM ledger WHERE fileset_id = 0 OR hostid = 0", ""),
 	    "0\n");
 	ck_ok(ledger_of_all(db, &a, DAY + 1, &l, &f));
@@ -193,9 +196,10 @@ START_TEST(a_job_counts_once)
 	size_t n = due(&ids);
 
 	ck_assert_uint_gt(n, 20);
-	ck_ok(fold(db, ids, 10));
-	ck_err(fold(db, ids + 5, 10), E_RACE); /* nothing of it, not the new ones */
-	ck_ok(fold(db, ids + 10, 10));
+	ck_ok(fold_ledger(db, ids, 10));
+	ck_err(
+	    fold_ledger(db, ids + 5, 10), E_RACE); /* nothing of it, not the new ones */
+	ck_ok(fold_ledger(db, ids + 10, 10));
 	ck_sums();
 }
 END_TEST
@@ -229,7 +233,7 @@ fold_until_killed(void)
 		if (ledger_due(own, &a, all, 1, &ids, &n, &f) != OK)
 			_exit(1);
 		if (n > 0)
-			fold(own, ids, n);
+			fold_ledger(own, ids, n);
 		else
 			usleep(1000);
 	}
@@ -281,14 +285,15 @@ START_TEST(nothing_is_purged_before_it_counts)
 	ck_ok(wu_updates_save(db, b, &f));
 	result_files_deleted(b, to.id, FILE_DELETE_READY, FILE_DELETE_DONE);
 	ck_ok(wu_updates_save(db, b, &f));
-	by_hand(arena_printf(&a,
-		    "UPDATE workunit SET assimilate_state = 2, file_delete_state = 2 "
-		    "WHERE id = %lld",
-		    (long long)to.workunitid),
+	ledger_by_hand(
+	    arena_printf(&a,
+		"UPDATE workunit SET assimilate_state = 2, file_delete_state = 2 "
+		"WHERE id = %lld",
+		(long long)to.workunitid),
 	    "");
 	ck_ok(workunits_to_purge(db, &a, &to.workunitid, 1, INT32_MAX, &wus, &n, &f));
 	ck_assert_uint_eq(n, 0);
-	ck_ok(fold(db, ids, 1));
+	ck_ok(fold_ledger(db, ids, 1));
 	ck_ok(workunits_to_purge(db, &a, &to.workunitid, 1, INT32_MAX, &wus, &n, &f));
 	ck_assert_uint_eq(n, 1);
 	ck_sums();
@@ -303,12 +308,14 @@ START_TEST(what_was_folded_stays)
 
 	due(&ids);
 	fold_all();
-	before = by_hand("SELECT * FROM ledger ORDER BY 1, 2, 3", "");
-	by_hand("UPDATE result SET hostid = 99, sent_time = sent_time + 86400 WHERE "
-		"sent_time > 0",
+	before = ledger_by_hand("SELECT * FROM ledger ORDER BY 1, 2, 3", "");
+	ledger_by_hand(
+	    "UPDATE result SET hostid = 99, sent_time = sent_time + 86400 WHERE "
+	    "sent_time > 0",
 	    "");
 	ck_assert_uint_eq(due(&ids), 0);
-	ck_assert_str_eq(by_hand("SELECT * FROM ledger ORDER BY 1, 2, 3", ""), before);
+	ck_assert_str_eq(
+	    ledger_by_hand("SELECT * FROM ledger ORDER BY 1, 2, 3", ""), before);
 }
 END_TEST
 
@@ -336,16 +343,16 @@ START_TEST(old_days_are_summed_up)
 	close_day(&old[0], OK);
 	close_day(&old[0], E_RACE); /* it is gone */
 	ck_sums();
-	by_hand(arena_printf(&a,
-		    "UPDATE ledger SET jobs = jobs + 1 WHERE day = 20000 AND "
-		    "fileset_id = %lld AND hostid = %lld",
-		    (long long)old[1].fileset_id, (long long)old[1].hostid),
+	ledger_by_hand(arena_printf(&a,
+			   "UPDATE ledger SET jobs = jobs + 1 WHERE day = 20000 AND "
+			   "fileset_id = %lld AND hostid = %lld",
+			   (long long)old[1].fileset_id, (long long)old[1].hostid),
 	    "");
 	close_day(&old[1], E_RACE); /* a late job came to it */
-	by_hand(arena_printf(&a,
-		    "UPDATE ledger SET jobs = jobs - 1 WHERE day = 20000 AND "
-		    "fileset_id = %lld AND hostid = %lld",
-		    (long long)old[1].fileset_id, (long long)old[1].hostid),
+	ledger_by_hand(arena_printf(&a,
+			   "UPDATE ledger SET jobs = jobs - 1 WHERE day = 20000 AND "
+			   "fileset_id = %lld AND hostid = %lld",
+			   (long long)old[1].fileset_id, (long long)old[1].hostid),
 	    "");
 	for (size_t i = 1; i < n; i++)
 		close_day(&old[i], OK);
@@ -353,8 +360,9 @@ START_TEST(old_days_are_summed_up)
 	ck_assert_uint_eq(nagain, 0);
 	ck_sums();
 	ck_assert_str_eq(
-	    by_hand("SELECT SUM(fileset_id > 0), SUM(hostid > 0) FROM ledger WHERE day "
-		    "= 0",
+	    ledger_by_hand(
+		"SELECT SUM(fileset_id > 0), SUM(hostid > 0) FROM ledger WHERE day "
+		"= 0",
 		""),
 	    arena_printf(&a, "%d\t%d\n", FILES, HOSTS));
 }
@@ -371,8 +379,8 @@ START_TEST(an_upgrade_marks_what_was_sent)
 {
 	int64_t *ids;
 
-	by_hand("UPDATE result SET ready = NULL WHERE sent_time > 0; UPDATE "
-		"locus_schema SET version = 4",
+	ledger_by_hand("UPDATE result SET ready = NULL WHERE sent_time > 0; UPDATE "
+		       "locus_schema SET version = 4",
 	    "");
 	ck_assert_uint_eq(due(&ids), 0);
 	ck_ok(schema_upgrade(db, &a, false, quiet, &f));

@@ -54,8 +54,8 @@ START_TEST(the_loader_searches_once_around)
 
 	for (int i = 0; i < 3; i++)
 		last = make_fileset(arena_printf(&a, "search_%d", i), 1);
-	make_results("search_a", 1, last, 1, 1, &wu);
-	make_results("search_b", 1, last - 2, 2, 1, &wu);
+	make_unsent_results("search_a", 1, last, 1, 1, &wu);
+	make_unsent_results("search_b", 1, last - 2, 2, 1, &wu);
 	for (uint64_t seed = 0; seed < 20; seed++) {
 		struct snapshot s = { 0 };
 		struct rng rng = rng_seed(seed);
@@ -93,7 +93,7 @@ START_TEST(a_gap_does_not_lead_all_searches_to_one_set)
 		struct workunit wu;
 
 		ids[i] = make_fileset(name, 1);
-		make_results(name, 1, ids[i], 1, 1, &wu);
+		make_unsent_results(name, 1, ids[i], 1, 1, &wu);
 	}
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
 		struct snapshot s = { 0 };
@@ -121,7 +121,7 @@ START_TEST(files_past_the_need_are_not_loaded)
 	struct snapshot s = { .user = { .id = 303 }, .files = files, .nfiles = 4 };
 	int64_t ready;
 
-	make_results("past_wu", 1, full, 6, 1, &wu);
+	make_unsent_results("past_wu", 1, full, 6, 1, &wu);
 	ck_ok(read_jobs(db, &a, &cf, 0, 1, 10, &s, &f));
 	ck_assert(!files[0].has_unsent && !files[0].unread);
 	ck_assert_uint_eq(files[1].njobs, 4);
@@ -180,7 +180,7 @@ seed_that_skips(int64_t n)
 START_TEST(jobs_come_in_slices)
 {
 	struct workunit wu;
-	int64_t id = make_results("slices", 1, 909, 60, 1, &wu);
+	int64_t id = make_unsent_results("slices", 1, 909, 60, 1, &wu);
 	struct app app = { .id = 1 };
 	struct catalog cat = { .apps = &app, .napps = 1 };
 	struct snap_file file = { .fileset_id = 909, .has_unsent = true };
@@ -250,7 +250,7 @@ START_TEST(locked_jobs_are_passed_over)
 	size_t n;
 
 	for (int i = 0; i < 12; i++) {
-		int64_t id = make_results(
+		int64_t id = make_unsent_results(
 		    arena_printf(&a, "hot_%d", i), 1, 911, 1, 1, &wu);
 
 		first = first == 0 ? id : first;
@@ -295,7 +295,8 @@ START_TEST(plain_jobs_come_from_shards)
 
 	ck_ok(app_insert(db, &app, &f));
 	for (int i = 0; i < 70; i++)
-		make_results(arena_printf(&a, "shards_%d", i), app.id, 0, 1, 1, &wu);
+		make_unsent_results(
+		    arena_printf(&a, "shards_%d", i), app.id, 0, 1, 1, &wu);
 	s.cat = &(struct catalog){ .apps = &app, .napps = 1 };
 	ck_ok(read_plain(db, &a, &cf, &rng, 100, &unread, &s, &f));
 	ck_assert_uint_eq(s.nplain, 70);
@@ -319,7 +320,8 @@ START_TEST(plain_jobs_come_from_shards)
 	ck_ok(read_plain(db, &a, &cf, &rng, 2, &unread, &s, &f));
 	ck_assert_uint_eq(s.nplain, 20);
 	/* The account has one of two results of a workunit. */
-	ck_ok(claim(make_results("shards_two", app.id, 0, 2, 1, &wu), 11, 304, 304));
+	ck_ok(claim(
+	    make_unsent_results("shards_two", app.id, 0, 2, 1, &wu), 11, 304, 304));
 	cf.one_result_per_user_per_wu = true;
 	s.user.id = 304;
 	s.nplain = 0;
@@ -341,7 +343,7 @@ END_TEST
 START_TEST(reports_and_lost_results)
 {
 	struct workunit wu;
-	int64_t id = make_results("lost", 1, 907, 5, 1, &wu);
+	int64_t id = make_unsent_results("lost", 1, 907, 5, 1, &wu);
 	struct rq_report reports[] = { { .name = arena_strdup(&a, "lost_0") },
 		{ .name = arena_strdup(&a, "nobody's") },
 		{ .name = arena_strdup(&a, "lost_4") } };

@@ -34,14 +34,14 @@ results(const char *name, int64_t fileset_id, int n, int64_t create_time)
 {
 	struct workunit wu;
 
-	return make_results(name, 1, fileset_id, n, create_time, &wu);
+	return make_unsent_results(name, 1, fileset_id, n, create_time, &wu);
 }
 
 static int64_t account = 305; /* whose snapshots are made */
 
 /* The sets of what the host lists, of which name alone counts. */
 static struct snapshot
-held(const char *const *names, size_t n)
+locality_held(const char *const *names, size_t n)
 {
 	struct rq_file *files = NEWN(&a, struct rq_file, n);
 	struct request rq = { .files = files, .nfiles = n };
@@ -310,7 +310,7 @@ END_TEST
 START_TEST(D4_strangers_are_not_looked_at)
 {
 	const char *const names[] = { "nobody_knows", "nobody_knows_1", "" };
-	struct snapshot s = held(names, N(names));
+	struct snapshot s = locality_held(names, N(names));
 
 	ck_assert_uint_eq(s.nheld_files, 0);
 	ck_assert_uint_eq(s.nfiles, 0);
@@ -330,7 +330,7 @@ START_TEST(race_05_retries_are_found)
 
 	ck_ok(raised(TRIGGER_NO_WORK_AVAILABLE, "retried"));
 	results("retried", set, 1, 1);
-	s = held(name, 1);
+	s = locality_held(name, 1);
 	ck_assert_uint_eq(s.nfiles, 1);
 	ck_ok(read_jobs(db, &a, &cf, 0, 1, 2000, &s, &f));
 	ck_assert_uint_eq(s.files[0].njobs, 1);
@@ -375,7 +375,7 @@ START_TEST(race_11_names_are_only_names)
 		results(arena_printf(&a, "%s__1", odd[i]), ids[i], 1, 1);
 	}
 	for (size_t i = 0; i < N(odd); i++) {
-		struct snapshot s = held(odd + i, 1);
+		struct snapshot s = locality_held(odd + i, 1);
 
 		ck_assert_msg(s.nfiles == 1, "%s: %zu sets", odd[i], s.nfiles);
 		ck_assert_int_eq(s.files[0].fileset_id, ids[i]);
@@ -389,7 +389,7 @@ START_TEST(race_11_names_are_only_names)
 		ck_assert_int_eq(s.files[0].fileset_id, ids[i]);
 		ck_ok(cleared(TRIGGER_WORKING_SET, odd[i]));
 	}
-	ck_assert_uint_eq(held((const char *[]){ "oddx" }, 1).nfiles, 0);
+	ck_assert_uint_eq(locality_held((const char *[]){ "oddx" }, 1).nfiles, 0);
 }
 END_TEST
 
@@ -401,14 +401,14 @@ START_TEST(race_12_the_file_is_not_read_from_names)
 		set_b = make_fileset("row_b", SIZE);
 	int64_t of_a = results("row_b__1__2_3", set_a, 2, 1);
 	int64_t of_b = results("row_a_1", set_b, 1, 1);
-	struct snapshot s = held(names, 2);
+	struct snapshot s = locality_held(names, 2);
 
 	ck_ok(read_jobs(db, &a, &cf, 0, 9, 2000, &s, &f));
 	ck_assert_int_eq(snapshot_file(&s, set_a)->jobs[0].id, of_a);
 	ck_assert_int_eq(snapshot_file(&s, set_b)->jobs[0].id, of_b);
 	ck_ok(claim(of_a + 1, 11, 304, 0)); /* one is passed over */
 	account = 304;
-	s = held(names, 2);
+	s = locality_held(names, 2);
 	ck_ok(read_jobs(db, &a, &cf, 0, 9, 1100, &s, &f));
 	ck_assert_uint_eq(snapshot_file(&s, set_a)->njobs, 0);
 	ck_assert_int_eq(snapshot_file(&s, set_a)->last_id, of_a + 1);

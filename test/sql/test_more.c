@@ -23,7 +23,7 @@ static struct request req;
 
 /* JOBS results of one file set or plain, a workunit each. */
 static void
-make_jobs(const char *name, int64_t appid, int64_t fileset_id)
+make_walk_jobs(const char *name, int64_t appid, int64_t fileset_id)
 {
 	ck_assert_int_eq(db_begin(db, &f), OK);
 	for (int i = 0; i < JOBS; i++) {
@@ -57,8 +57,8 @@ setup(void)
 	ck_assert_int_eq(app_insert(db, &app, &f), OK);
 	ck_assert_int_eq(file_insert(db, &one, &f), OK);
 	ck_assert_int_eq(fileset_insert(db, &set, &one.id, 1, &f), OK);
-	make_jobs(arena_printf(&a, "morefile_%d", n), app.id, set.id);
-	make_jobs(arena_printf(&a, "moreplain_%d", n), app.id, 0);
+	make_walk_jobs(arena_printf(&a, "morefile_%d", n), app.id, set.id);
+	make_walk_jobs(arena_printf(&a, "moreplain_%d", n), app.id, 0);
 	cat = (struct catalog){ .apps = &app, .napps = 1 };
 	file = (struct snap_file){
 		.fileset_id = set.id, .held = true, .has_unsent = true
@@ -189,7 +189,7 @@ END_TEST
 
 /* How many jobs of the set are in the snapshot, 0 without an entry. */
 static size_t
-jobs_of(int64_t id)
+walk_jobs_of(int64_t id)
 {
 	const struct snap_file *v = snapshot_file(&snap, id);
 
@@ -209,9 +209,9 @@ START_TEST(sets_that_nobody_holds)
 	cf.locality_search_files = 8;
 	fresh.search.left = true;
 	snap = fresh;
-	for (; snap.search.left && jobs_of(id) < JOBS - 1; slices++)
+	for (; snap.search.left && walk_jobs_of(id) < JOBS - 1; slices++)
 		slice_of(false, false, 0);
-	ck_assert_uint_eq(jobs_of(id), JOBS - 1);
+	ck_assert_uint_eq(walk_jobs_of(id), JOBS - 1);
 	ck_assert_int_le(slices, 40); /* of 255 rows: sets of other tests are there */
 	ck_assert(snapshot_file(&snap, id)->searched);
 	ck_assert(snapshot_file(&snap, id)->has_unsent);
@@ -223,11 +223,11 @@ START_TEST(sets_that_nobody_holds)
 	fresh.host.search_id = last + 300;
 	snap = fresh;
 	slice_of(false, false, 0);
-	ck_assert_uint_gt(jobs_of(id), 200);
+	ck_assert_uint_gt(walk_jobs_of(id), 200);
 	ck_assert_int_gt(snapshot_file(&snap, id)->jobs[0].id, last + 300);
 	while (snap.search.left)
 		slice_of(false, false, 0);
-	ck_assert_uint_eq(jobs_of(id), JOBS - 1);
+	ck_assert_uint_eq(walk_jobs_of(id), JOBS - 1);
 }
 END_TEST
 
@@ -268,8 +268,8 @@ START_TEST(the_order_of_the_walk)
 	snap.nfiles = 2;
 	slice();
 	ck_assert(snap.search.held_left);
-	ck_assert_uint_gt(jobs_of(file.fileset_id), 200);
-	while (jobs_of(file.fileset_id) < JOBS)
+	ck_assert_uint_gt(walk_jobs_of(file.fileset_id), 200);
+	while (walk_jobs_of(file.fileset_id) < JOBS)
 		slice();
 	ck_assert_uint_eq(snap.nfiles, 2);
 	while (snap.nplain < JOBS)
@@ -277,8 +277,8 @@ START_TEST(the_order_of_the_walk)
 	ck_assert(!snap.search.held_left);
 	while (snap.search.left)
 		slice();
-	ck_assert_uint_eq(jobs_of(file.fileset_id - 1), 0);
-	ck_assert_uint_eq(jobs_of(file.fileset_id), JOBS);
+	ck_assert_uint_eq(walk_jobs_of(file.fileset_id - 1), 0);
+	ck_assert_uint_eq(walk_jobs_of(file.fileset_id), JOBS);
 }
 END_TEST
 
@@ -292,7 +292,7 @@ START_TEST(a_paused_set_is_passed_over)
 
 	ck_assert_int_eq(file_insert(db, &one, &f), OK);
 	ck_assert_int_eq(fileset_insert(db, &set, &one.id, 1, &f), OK);
-	make_jobs(set.name, app.id, set.id);
+	make_walk_jobs(set.name, app.id, set.id);
 	ck_assert_int_eq(fileset_set_paused(db, id, FILESET_DRAINING, &f), OK);
 	cf.locality_search_files = 8;
 	snap = (struct snapshot){ .user = { .id = USER },
@@ -300,10 +300,10 @@ START_TEST(a_paused_set_is_passed_over)
 		.cat = &cat,
 		.search.left = true };
 	slice_of(false, false, 0);
-	ck_assert_uint_gt(jobs_of(id), 200);
+	ck_assert_uint_gt(walk_jobs_of(id), 200);
 	slice_of(false, false, 0);
-	ck_assert_uint_lt(jobs_of(id), 256);
-	ck_assert_uint_gt(jobs_of(set.id), 200);
+	ck_assert_uint_lt(walk_jobs_of(id), 256);
+	ck_assert_uint_gt(walk_jobs_of(set.id), 200);
 }
 END_TEST
 

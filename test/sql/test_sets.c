@@ -28,16 +28,16 @@ static int made;
 
 /* A name that no other test uses. */
 static char *
-name_of(const char *name)
+set_name_of(const char *name)
 {
 	return arena_printf(&a, "%s_%d", name, (int)getpid());
 }
 
 static int64_t
-make_file(const char *name, double size)
+make_set_file(const char *name, double size)
 {
 	struct file file = {
-		.name = name_of(name), .md5sum = name_of(""), .size = size
+		.name = set_name_of(name), .md5sum = set_name_of(""), .size = size
 	};
 
 	ck_ok(file_insert(db, &file, &f));
@@ -47,7 +47,7 @@ make_file(const char *name, double size)
 static int64_t
 make_set(const int64_t *files, size_t n)
 {
-	struct fileset set = { .name = name_of(arena_printf(&a, "set%d", made++)),
+	struct fileset set = { .name = set_name_of(arena_printf(&a, "set%d", made++)),
 		.appid = 1 };
 
 	ck_ok(fileset_insert(db, &set, files, n, &f));
@@ -58,7 +58,7 @@ make_set(const int64_t *files, size_t n)
 static void
 make_work(int64_t set, bool unsent)
 {
-	struct workunit wu = { .name = name_of(arena_printf(&a, "setwu%d", made++)),
+	struct workunit wu = { .name = set_name_of(arena_printf(&a, "setwu%d", made++)),
 		.appid = 1,
 		.fileset_id = set,
 		.transition_time = TRANSITION_NEVER };
@@ -70,9 +70,9 @@ make_work(int64_t set, bool unsent)
 }
 
 static void
-holds(const char *name)
+set_holds(const char *name)
 {
-	held[req.nfiles++] = (struct rq_file){ .name = name_of(name), .status = 1 };
+	held[req.nfiles++] = (struct rq_file){ .name = set_name_of(name), .status = 1 };
 }
 
 static const struct snap_file *
@@ -95,7 +95,7 @@ member_in(int64_t set, int64_t file)
 }
 
 static void
-load(void)
+sets_load(void)
 {
 	snap = (struct snapshot){ .host = snap.host, .user = { .id = 7000 } };
 	ck_ok(snapshot_files(db, &a, &cf, &req, NOW, &snap, &f));
@@ -125,14 +125,14 @@ teardown(void)
 
 START_TEST(members_and_what_is_missing)
 {
-	int64_t file[] = { make_file("a", 1000), make_file("b", 50),
-		make_file("c", 7) };
+	int64_t file[] = { make_set_file("a", 1000), make_set_file("b", 50),
+		make_set_file("c", 7) };
 	int64_t ab = make_set(file, 2), bc = make_set(file + 1, 2),
 		c = make_set(file + 2, 1);
 
-	holds("a");
-	holds("b");
-	load();
+	set_holds("a");
+	set_holds("b");
+	sets_load();
 	ck_assert_uint_eq(snap.nfiles, 2);
 	ck_assert_uint_eq(snap.nmembers, 4);
 	ck_assert_int_eq(snap.files[0].fileset_id, ab); /* most of it is there */
@@ -143,7 +143,7 @@ START_TEST(members_and_what_is_missing)
 	ck_assert_int_eq(set_in(bc)->bytes_missing, 7);
 	ck_assert(member_in(bc, file[1])->held && !member_in(bc, file[2])->held);
 	ck_assert_int_eq(member_in(bc, file[2])->bytes, 7);
-	ck_assert_str_eq(member_in(ab, file[0])->name, name_of("a"));
+	ck_assert_str_eq(member_in(ab, file[0])->name, set_name_of("a"));
 	ck_ok(read_sets(db, &a, &cf, &req, &c, 1, &snap, &f));
 	ck_assert_uint_eq(snap.nmembers, 5);
 	ck_assert(!set_in(c)->held && !member_in(c, file[2])->has_others);
@@ -155,23 +155,24 @@ END_TEST
  * failed. */
 START_TEST(the_loader_takes_held_files)
 {
-	int64_t one = make_file("held_one", 1000), two = make_file("held_two", 50);
+	int64_t one = make_set_file("held_one", 1000),
+		two = make_set_file("held_two", 50);
 	int64_t both[] = { one, two }, set = make_set(&one, 1);
 	int64_t pair = make_set(both, 2);
 
-	holds("held_one");
-	holds("held_two");
+	set_holds("held_one");
+	set_holds("held_two");
 	held[1].status = -200;
-	holds("held_by_nobody");
-	holds("held_one' OR 1=1 \xff");
-	load();
+	set_holds("held_by_nobody");
+	set_holds("held_one' OR 1=1 \xff");
+	sets_load();
 	ck_assert_uint_eq(snap.nheld_files, 1);
 	ck_assert_uint_eq(snap.nfiles, 2);
 	ck_assert(set_in(set)->held && !set_in(pair)->held);
 	ck_assert_int_eq(set_in(pair)->bytes, 1050);
 	ck_assert_int_eq(set_in(pair)->bytes_missing, 50);
 	held[1].status = 0; /* it is on its way */
-	load();
+	sets_load();
 	ck_assert(set_in(pair)->held);
 }
 END_TEST
@@ -179,7 +180,7 @@ END_TEST
 /* What states are derived from is there for all sets, whether work is wanted or not. */
 START_TEST(facts_of_sets)
 {
-	int64_t file = make_file("facts", 1), file2 = make_file("facts2", 1);
+	int64_t file = make_set_file("facts", 1), file2 = make_set_file("facts2", 1);
 	int64_t none = make_set(&file, 1), open = make_set(&file, 1),
 		unsent = make_set(&file, 1), both = make_set(&file2, 1);
 	uint64_t before;
@@ -187,9 +188,9 @@ START_TEST(facts_of_sets)
 	make_work(open, false);
 	make_work(unsent, true);
 	make_work(both, true);
-	holds("facts");
+	set_holds("facts");
 	before = db_statements(db);
-	load();
+	sets_load();
 	/* Files with sets, and workunits of those without results: however many there
 	 * are. */
 	ck_assert_uint_eq(db_statements(db) - before, 2);
@@ -209,16 +210,16 @@ END_TEST
 START_TEST(news_of_no_work)
 {
 	const struct triggers t = triggers_of(&cf, db, NULL);
-	int64_t file = make_file("news", 1), set = make_set(&file, 1),
+	int64_t file = make_set_file("news", 1), set = make_set(&file, 1),
 		busy = make_set(&file, 1);
 
 	make_work(busy, true);
-	holds("news");
-	load();
+	set_holds("news");
+	sets_load();
 	ck_assert(!set_in(set)->no_work_is_news);
 	ck_ok(trigger_raise(&t, TRIGGER_NO_WORK_AVAILABLE, set_in(set)->name, &f));
 	ck_ok(trigger_raise(&t, TRIGGER_NO_WORK_AVAILABLE, set_in(busy)->name, &f));
-	load();
+	sets_load();
 	ck_assert(set_in(set)->no_work_available && set_in(busy)->no_work_available);
 	ck_assert(set_in(set)->no_work_is_news); /* NOW is long ago */
 	ck_assert(!set_in(busy)->no_work_is_news);
@@ -241,25 +242,25 @@ static const struct {
 
 START_TEST(a_file_in_many_sets)
 {
-	int64_t shared = make_file("shared", 1), one = make_file("one", 1),
-		some = make_file("some", 1), last = 0, of_one, of_some = 0;
+	int64_t shared = make_set_file("shared", 1), one = make_set_file("one", 1),
+		some = make_set_file("some", 1), last = 0, of_one, of_some = 0;
 
 	for (int i = 0; i < shares[_i].sets; i++)
 		last = make_set(&shared, 1);
 	of_one = make_set(&one, 1);
 	for (int i = 0; i < 16; i++)
 		of_some = make_set(&some, 1);
-	holds("shared");
-	holds("one");
-	holds("some");
-	load();
+	set_holds("shared");
+	set_holds("one");
+	set_holds("some");
+	sets_load();
 	ck_assert_uint_eq(snap.nfiles, shares[_i].there);
 	ck_assert(snap.search.left == shares[_i].others);
 	ck_assert(member_in(last, shared)->has_others == shares[_i].others);
 	ck_assert(!member_in(of_one, one)->has_others);
 	ck_assert(!member_in(of_some, some)->has_others);
 	make_set(&some, 1); /* its 17th */
-	load();
+	sets_load();
 	ck_assert(member_in(of_some, some)->has_others);
 }
 END_TEST
@@ -271,22 +272,22 @@ START_TEST(a_host_with_many_files)
 	int64_t file[FILES_MAX], pair;
 
 	for (int i = 0; i < 258; i++) {
-		file[i] = make_file(arena_printf(&a, "many%d", i), 1);
+		file[i] = make_set_file(arena_printf(&a, "many%d", i), 1);
 		if (i < 256)
 			make_set(&file[i], 1);
-		holds(arena_printf(&a, "many%d", i));
+		set_holds(arena_printf(&a, "many%d", i));
 	}
-	load();
+	sets_load();
 	ck_assert_uint_eq(snap.nfiles, 256);
 	ck_assert(!snap.search.left);
 	pair = make_set(file + 256, 2);
-	load();
+	sets_load();
 	ck_assert_uint_eq(snap.nfiles, 256);
 	ck_assert(snap.search.left);
 	ck_assert_int_eq(snap.files[0].fileset_id, pair);
 	ck_assert(!member_in(pair, file[256])->has_others);
 	make_set(file + 256, 1); /* the newest, so that it is left out */
-	load();
+	sets_load();
 	ck_assert(member_in(pair, file[256])->has_others);
 	ck_assert(!member_in(pair, file[257])->has_others);
 }
@@ -297,7 +298,7 @@ make_host(int64_t rpc_time)
 {
 	struct host h = { .userid = 1,
 		.rpc_time = rpc_time,
-		.host_cpid = name_of(arena_printf(&a, "sethost%d", made++)) };
+		.host_cpid = set_name_of(arena_printf(&a, "sethost%d", made++)) };
 
 	for (size_t i = 0; i < shape_host.ncols; i++) {
 		char **text = (char **)(void *)((char *)&h + shape_host.cols[i].off);
@@ -321,7 +322,7 @@ static const struct {
 
 START_TEST(other_holders)
 {
-	int64_t file = make_file("kept", 1), set = make_set(&file, 1);
+	int64_t file = make_set_file("kept", 1), set = make_set(&file, 1);
 	int64_t mine = make_host(NOW), other = make_host(NOW - holders[_i].ago);
 	int64_t live = make_set(&file, 1), dead = make_set(&file, 1);
 
@@ -330,11 +331,11 @@ START_TEST(other_holders)
 	make_work(live, true);
 	ck_ok(host_files_save(db, &a, mine, &file, 1, 1, &f));
 	snap.host.id = mine;
-	holds("kept");
-	load();
+	set_holds("kept");
+	sets_load();
 	ck_assert(!member_in(set, file)->elsewhere);
 	ck_ok(host_files_save(db, &a, other, &file, 1, 1, &f));
-	load();
+	sets_load();
 	ck_assert(member_in(set, file)->elsewhere == holders[_i].elsewhere);
 	/* It is only of use where a file may be ordered deleted too early. */
 	ck_assert(!member_in(live, file)->elsewhere);
@@ -345,15 +346,15 @@ END_TEST
 /* Of a job that this host has claimed, and of no other. */
 START_TEST(bytes_are_corrected)
 {
-	int64_t file = make_file("bytes", 1), set = make_set(&file, 1);
+	int64_t file = make_set_file("bytes", 1), set = make_set(&file, 1);
 	struct job job = { 0 };
 	struct dec_send s = { .job = &job, .bytes_needed = 0, .bytes_saved = 9 };
 	struct result *r;
 	char *name;
 
 	make_work(set, true);
-	holds("bytes");
-	load();
+	set_holds("bytes");
+	sets_load();
 	ck_ok(read_jobs(db, &a, &cf, 0, 1, NOW, &snap, &f));
 	job = set_in(set)->jobs[0];
 	name = job.name;

@@ -29,7 +29,7 @@ static struct triggers one, two;
 
 /* SQL without any program of ours. */
 static void
-by_hand(const char *sql, const char *options)
+trigger_by_hand(const char *sql, const char *options)
 {
 	const char *const argv[] = { "sh", "-c",
 		arena_printf(&a,
@@ -54,7 +54,7 @@ add_file(const char *name)
 
 /* An empty project with triggers in this store, and two connections. */
 static void
-project(char *store)
+trigger_project(char *store)
 {
 	struct db *db;
 
@@ -66,7 +66,7 @@ project(char *store)
 		.project_dir = unit_dir(dir),
 		.locality_store = store };
 	ck_assert_msg(cf.db_socket != NULL, "DB_SOCKET is not set");
-	by_hand(
+	trigger_by_hand(
 	    "CREATE DATABASE IF NOT EXISTS triggers CHARACTER SET utf8mb4", "-D mysql");
 	ck_ok(db_open(&cf, DB_ANY_SCHEMA, &db, &f));
 	ck_ok(schema_create(db, &f));
@@ -74,7 +74,7 @@ project(char *store)
 	ck_ok(db_open(&cf, DB_WORK, &db, &f));
 	two = triggers_of(&cf, db, "there/two");
 	ck_ok(trigger_dirs_make(&cf, &f));
-	by_hand("DELETE FROM sched_trigger; DELETE FROM fileset", "");
+	trigger_by_hand("DELETE FROM sched_trigger; DELETE FROM fileset", "");
 	for (size_t i = 0; trigger_files[i] != NULL; i++)
 		add_file(trigger_files[i]);
 }
@@ -90,7 +90,7 @@ project_end(void)
 
 START_TEST(same_in_both_stores)
 {
-	project(stores[_i % (int)N(stores)]);
+	trigger_project(stores[_i % (int)N(stores)]);
 	trigger_cases[_i / (int)N(stores)].run(&one, &two);
 	project_end();
 }
@@ -127,7 +127,7 @@ START_TEST(each_trigger_is_claimed_once)
 {
 	int got = 0;
 
-	project(stores[_i]);
+	trigger_project(stores[_i]);
 	for (int i = 0; i < MANY; i++) {
 		char *name = arena_printf(&a, "many_%d", i);
 
@@ -159,7 +159,7 @@ START_TEST(a_claim_has_an_owner)
 	struct claim *c;
 	size_t n;
 
-	project(store_db);
+	trigger_project(store_db);
 	ck_ok(trigger_raise(&one, TRIGGER_NEED_WORK, "F", &f));
 	ck_ok(trigger_claim(&one, "F", &f));
 	ck_ok(trigger_claim_done(&two, "F", &f));
@@ -181,14 +181,14 @@ START_TEST(raised_again_it_keeps_its_time)
 {
 	int64_t age_s;
 
-	project(store_db);
+	trigger_project(store_db);
 	ck_ok(trigger_raise(&one, TRIGGER_NEED_WORK, "F", &f));
-	by_hand("UPDATE sched_trigger SET need_work_time = 1000", "");
+	trigger_by_hand("UPDATE sched_trigger SET need_work_time = 1000", "");
 	ck_ok(trigger_raise(&one, TRIGGER_NEED_WORK, "F", &f));
 	ck_ok(trigger_age(&one, TRIGGER_NEED_WORK, "F", 1500, &age_s, &f));
 	ck_assert_int_eq(age_s, 500);
 	ck_ok(trigger_claim(&one, "F", &f));
-	by_hand("UPDATE sched_trigger SET claim_time = 1200", "");
+	trigger_by_hand("UPDATE sched_trigger SET claim_time = 1200", "");
 	ck_ok(trigger_claim_back(&one, "F", &f));
 	ck_ok(trigger_age(&one, TRIGGER_NEED_WORK, "F", 1500, &age_s, &f));
 	ck_assert_int_eq(age_s, 300);
@@ -202,10 +202,10 @@ START_TEST(rows_are_of_files_only)
 	char **names;
 	size_t n;
 
-	project(store_db);
+	trigger_project(store_db);
 	none = triggers_of(&cf, NULL, NULL);
 	ck_err(trigger_raise(&one, TRIGGER_NEED_WORK, "stranger", &f), E_NOTFOUND);
-	by_hand(
+	trigger_by_hand(
 	    "INSERT INTO sched_trigger (fileset_id, need_work) VALUES (99999, 1)", "");
 	ck_ok(trigger_list(&one, &a, TRIGGER_NEED_WORK, &names, &n, &f));
 	ck_assert_uint_eq(n, 0);
@@ -220,8 +220,8 @@ START_TEST(flags_of_other_programs)
 {
 	int64_t age_s;
 
-	project(store_db);
-	by_hand(
+	trigger_project(store_db);
+	trigger_by_hand(
 	    "INSERT INTO sched_trigger (fileset_id, no_work_available) SELECT id, 1 "
 	    "FROM fileset WHERE name = 'G'",
 	    "");
@@ -239,9 +239,10 @@ START_TEST(a_lost_connection_is_no_lost_trigger)
 {
 	int64_t age_s;
 
-	project(store_db);
-	by_hand("SELECT CONCAT('KILL ', id, ';') FROM information_schema.processlist "
-		"WHERE db = 'triggers' AND id <> connection_id()",
+	trigger_project(store_db);
+	trigger_by_hand(
+	    "SELECT CONCAT('KILL ', id, ';') FROM information_schema.processlist "
+	    "WHERE db = 'triggers' AND id <> connection_id()",
 	    "-N | mariadb --no-defaults -u root -S $DB_SOCKET");
 	ck_ok(trigger_raise(&one, TRIGGER_NEED_WORK, "G", &f));
 	ck_ok(trigger_claim(&two, "G", &f));

@@ -49,7 +49,7 @@ make_known(void)
 START_TEST(what_came_once_goes_in_one_message)
 {
 	struct workunit wu;
-	int64_t id = make_results("together", 1, 960, 4, 1, &wu);
+	int64_t id = make_unsent_results("together", 1, 960, 4, 1, &wu);
 
 	ck_refused(claim_two(id, id + 1, 11, 0));
 	ck_assert_int_eq(host_of(id), 0);
@@ -69,7 +69,7 @@ END_TEST
 START_TEST(what_is_not_as_read_undoes_all)
 {
 	struct workunit wu;
-	int64_t id = make_results("undone", 1, 961, 4, 1, &wu);
+	int64_t id = make_unsent_results("undone", 1, 961, 4, 1, &wu);
 
 	make_known();
 	ck_ok(claim(id, 21, 1, 0));
@@ -90,7 +90,7 @@ END_TEST
 START_TEST(a_trigger_does_not_spoil_the_counts)
 {
 	struct workunit wu;
-	int64_t id = make_results("together_trigger", 1, 962, 3, 1, &wu);
+	int64_t id = make_unsent_results("together_trigger", 1, 962, 3, 1, &wu);
 
 	make_known();
 	sql_by_hand("CREATE TABLE noted (id BIGINT)");
@@ -110,7 +110,7 @@ START_TEST(what_cannot_wait_is_refused)
 {
 	struct host_app_version hav = { .host_id = 41, .app_version_id = 1 };
 	struct workunit wu, *read;
-	int64_t id = make_results("cannot_wait", 1, 963, 20, 1, &wu);
+	int64_t id = make_unsent_results("cannot_wait", 1, 963, 20, 1, &wu);
 
 	ck_ok(db_begin_tx_batch(db, &f));
 	ck_refused(workunit_by_id(db, &a, wu.id, &read, &f));
@@ -146,7 +146,7 @@ END_TEST
 START_TEST(arguments_are_kept)
 {
 	struct workunit wu;
-	int64_t id = make_results("kept", 1, 964, 2, 5000, &wu);
+	int64_t id = make_unsent_results("kept", 1, 964, 2, 5000, &wu);
 	struct workunit *got;
 
 	for (int i = 0; i < 2; i++) {
@@ -172,7 +172,7 @@ START_TEST(the_oldest_programs_make_room)
 {
 	enum { KINDS = 40, LISTS = 4 };
 	struct workunit wu;
-	int64_t id = make_results("room", 1, 965, 1, 5000, &wu);
+	int64_t id = make_unsent_results("room", 1, 965, 1, 5000, &wu);
 	struct workunit *got;
 	int64_t ids[64];
 
@@ -200,7 +200,7 @@ END_TEST
 START_TEST(a_server_that_prepares_none_is_not_asked_again)
 {
 	struct workunit wu;
-	int64_t id = make_results("unable", 1, 967, 3, 1, &wu);
+	int64_t id = make_unsent_results("unable", 1, 967, 3, 1, &wu);
 
 	ck_ok(claim(id, 71, 1, 0));
 	make_known();
@@ -219,7 +219,7 @@ END_TEST
 START_TEST(a_lock_that_is_held_is_retried)
 {
 	struct workunit wu;
-	int64_t id = make_results("together_locked", 1, 966, 2, 1, &wu);
+	int64_t id = make_unsent_results("together_locked", 1, 966, 2, 1, &wu);
 	struct db *mine = db, *other;
 
 	if (getenv("LOCUS_TEST_MYSQLD") == NULL)
@@ -265,7 +265,7 @@ END_TEST
 START_TEST(another_server_takes_them_one_by_one)
 {
 	struct workunit wu;
-	int64_t id = make_results("alone", 1, 968, 4, 1, &wu);
+	int64_t id = make_unsent_results("alone", 1, 968, 4, 1, &wu);
 
 	ck_ok(claim_two(id, id + 1, 81, 0));
 	ck_ok(claim_two(id + 2, id + 3, 82, 0));

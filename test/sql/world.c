@@ -37,7 +37,7 @@ teardown(void)
 
 /* A workunit of the file set with so many unsent results, first id returned. */
 int64_t
-make_results(const char *name, int64_t appid, int64_t fileset_id, int n,
+make_unsent_results(const char *name, int64_t appid, int64_t fileset_id, int n,
     int64_t create_time, struct workunit *wu)
 {
 	int64_t first = 0;

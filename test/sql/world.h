@@ -22,7 +22,7 @@ extern struct db *db; /* as user root, on the database "fresh" */
 void setup(void); /* the project's directory is a new one */
 void teardown(void);
 /* A workunit of the file set with so many unsent results, first id returned. */
-int64_t make_results(const char *name, int64_t appid, int64_t fileset_id, int n,
+int64_t make_unsent_results(const char *name, int64_t appid, int64_t fileset_id, int n,
     int64_t create_time, struct workunit *);
 /* A file set of one file, both of that name, of app 1; its id. */
 int64_t make_fileset(const char *name, double size);

@@ -15,7 +15,7 @@ enum { NOW = 1000000 };
 
 /* A host that has just been attached, in a directory of its own. */
 static inline struct client *
-host(void)
+unit_host(void)
 {
 	static struct client c;
 	static char dir[PATH_MAX];
@@ -38,7 +38,7 @@ host(void)
 }
 
 static inline void
-host_end(struct client *c)
+unit_host_end(struct client *c)
 {
 	close(c->events);
 	ck_assert_int_eq(fs_rmtree(c->dir, &c->fail), OK);
@@ -54,7 +54,7 @@ struct hope { /* of a request */
 	size_t reports;
 };
 static inline void
-answered(struct client *c, struct reply *rp, struct hope hope)
+host_answered(struct client *c, struct reply *rp, struct hope hope)
 {
 	struct contact contact = { .why = CONTACT_WORK, .project = 0 };
 
@@ -63,7 +63,7 @@ answered(struct client *c, struct reply *rp, struct hope hope)
 }
 
 static inline void
-take(struct client *c, const char *inside, struct hope hope)
+host_take(struct client *c, const char *inside, struct hope hope)
 {
 	const char *text = arena_printf(
 	    &c->scratch, "<scheduler_reply>\n%s\n</scheduler_reply>\n", inside);
@@ -71,7 +71,7 @@ take(struct client *c, const char *inside, struct hope hope)
 
 	ck_assert_msg(reply_parse(&c->scratch, text, strlen(text), &rp, &c->fail) == OK,
 	    "%s", c->fail.detail);
-	answered(c, rp, hope);
+	host_answered(c, rp, hope);
 }
 
 static inline void

@@ -103,7 +103,7 @@ signature_of(void *ctx, const char *client_key, int32_t version)
 
 /* The project's small tables. */
 static void
-project(struct world *w)
+reply_project(struct world *w)
 {
 	w->app = (struct app){ .id = 1,
 		.name = world_str(w, "fold"),
@@ -141,7 +141,7 @@ world_make(struct world *w, const char *conf_more, const char *request_more)
 	*w = (struct world){ .a = { 0 } };
 	w->cf = config(&w->a, conf_more);
 	w->q = world_request(w, request_more);
-	project(w);
+	reply_project(w);
 	w->snap = (struct snapshot){ .cat = &w->cat,
 		.team_name = world_str(w, "T\xc3\xa9"
 					  "am"),

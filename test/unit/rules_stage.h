@@ -22,7 +22,7 @@ struct stage { /* what a case may change */
 static struct world *now_world;
 
 static inline char *
-text(const char *s)
+stage_text(const char *s)
 {
 	return arena_strdup(&now_world->a, s);
 }
@@ -30,7 +30,7 @@ text(const char *s)
 static inline struct rq_resource
 a_resource(const char *type, double count, double peak_flops)
 {
-	return (struct rq_resource){ .type = text(type),
+	return (struct rq_resource){ .type = stage_text(type),
 		.has_request = true,
 		.estimated_delay = -1,
 		.count = count,
@@ -38,9 +38,9 @@ a_resource(const char *type, double count, double peak_flops)
 		.total_ram = 1073741824.0,
 		.available_ram = 1e9,
 		.driver_version = 47000,
-		.name = text(""),
-		.opencl_version = text(""),
-		.opencl_driver_version = text("") };
+		.name = stage_text(""),
+		.opencl_version = stage_text(""),
+		.opencl_driver_version = stage_text("") };
 }
 
 static inline void
@@ -48,7 +48,7 @@ stage_set(struct stage *x, const char *options)
 {
 	struct world *w = x->w = now_world = world_new(options, 0);
 	struct rq_resource *r = NEWN(&w->a, struct rq_resource, RESOURCES);
-	char *plain = text("");
+	char *plain = stage_text("");
 
 	r[CPU] = w->req.resources[0];
 	r[NVIDIA] = a_resource("NVIDIA", 2, 1e12);
@@ -64,8 +64,8 @@ stage_set(struct stage *x, const char *options)
 		x->v[i] = w->snap.cat->versions[0];
 		x->v[i].id = i + 1;
 	}
-	x->v[NVIDIA].plan_class = text("nv");
-	x->v[SPE].plan_class = text("spe");
+	x->v[NVIDIA].plan_class = stage_text("nv");
+	x->v[SPE].plan_class = stage_text("spe");
 	x->cat.versions = x->v;
 	x->cat.nversions = RESOURCES;
 	x->cat.classes = &x->classes;
@@ -85,7 +85,7 @@ static inline void
 refuse(struct world *w, const char *type)
 {
 	w->snap.project_prefs.no_rsc = NEWN(&w->a, char *, 1);
-	w->snap.project_prefs.no_rsc[0] = text(type);
+	w->snap.project_prefs.no_rsc[0] = stage_text(type);
 	w->snap.project_prefs.nno_rsc = 1;
 }
 
@@ -104,13 +104,13 @@ lost(struct world *w, const char *jobs, struct app_version *v)
 
 /* The app may have so many jobs on a host. */
 static inline struct job_limits *
-app_limit(struct world *w, double jobs)
+stage_app_limit(struct world *w, double jobs)
 {
 	struct job_limits *l = NEW(&w->a, struct job_limits);
 
 	l->apps = NEWN(&w->a, struct job_limits_of, 1);
 	l->napps = 1;
-	l->apps[0].app_name = text("stars");
+	l->apps[0].app_name = stage_text("stars");
 	l->apps[0].total = (struct job_limit){ .set = true, .jobs = jobs };
 	return l;
 }
@@ -136,7 +136,8 @@ gpu_tasks(struct world *w, size_t n, double secs)
 	w->req.nin_progress = n;
 	w->req.in_progress = NEWN(&w->a, struct rq_in_progress, n);
 	for (size_t i = 0; i < n; i++)
-		w->req.in_progress[i] = (struct rq_in_progress){ .name = text("x"),
+		w->req.in_progress[i] = (struct rq_in_progress){ .name = stage_text(
+								     "x"),
 			.report_deadline = (double)WORLD_NOW + secs,
 			.time_remaining = secs,
 			.ncudas = 1 };
@@ -148,16 +149,16 @@ own_versions(struct world *w, const char *type, double count)
 {
 	struct rq_app_version *v = NEW(&w->a, struct rq_app_version);
 
-	*v = (struct rq_app_version){ .app_name = text("stars"),
-		.platform = text("x86_64-pc-linux-gnu"),
-		.plan_class = text(""),
+	*v = (struct rq_app_version){ .app_name = stage_text("stars"),
+		.platform = stage_text("x86_64-pc-linux-gnu"),
+		.plan_class = stage_text(""),
 		.version_num = 5,
-		.coproc_type = text(type),
+		.coproc_type = stage_text(type),
 		.coproc_count = count };
 	w->req.app_versions = v;
 	w->req.napp_versions = 1;
 	if (!w->req.has_other_results) /* else the index alone is asked for */
-		w->req.platforms[0] = text("anonymous");
+		w->req.platforms[0] = stage_text("anonymous");
 }
 
 #endif

@@ -27,7 +27,7 @@ static struct catalog catalog = {
 };
 
 static struct conf *
-conf_of(struct arena *a, const char *options)
+world_conf_of(struct arena *a, const char *options)
 {
 	char *text = arena_printf(a, "<boinc><config>%s</config></boinc>", options);
 	struct conf_remark *remarks = NULL;
@@ -56,7 +56,7 @@ world_new(const char *options, double secs)
 		&q->global_prefs_source_email_hash };
 
 	*a = first;
-	w->conf = conf_of(a, options);
+	w->conf = world_conf_of(a, options);
 	w->rng = rng_seed(1);
 	q->version = 72005;
 	q->resource_share_fraction = q->rrs_fraction = q->prrs_fraction = 1;
@@ -131,7 +131,7 @@ world_job(int64_t id, int64_t workunitid)
 
 /* Jobs from "ID/WU ..."; p behind the last of them. */
 static struct job *
-jobs_of(struct world *w, const char **p, size_t *n)
+world_jobs_of(struct world *w, const char **p, size_t *n)
 {
 	struct job *v = NULL;
 	size_t cap = 0;
@@ -235,7 +235,7 @@ world_bytes(struct world *w, const char *name, int64_t bytes)
 
 /* Of "NAME:+F-G", or of NAME alone; name keeps NAME. */
 static void
-members_of(struct world *w, char *name, int64_t fileset_id, bool held)
+world_members_of(struct world *w, char *name, int64_t fileset_id, bool held)
 {
 	char *p = strchr(name, ':'), sign[2], file[32];
 	int used;
@@ -277,11 +277,11 @@ world_files(struct world *w, const char *spec)
 		const char *old = strchr(flags, 'O');
 
 		set_flags(&f, flags);
-		members_of(w, name, f.fileset_id, f.held);
+		world_members_of(w, name, f.fileset_id, f.held);
 		flag_members(w, f.fileset_id, flags);
 		f.name = arena_strdup(&w->a, name);
 		spec += used;
-		f.jobs = jobs_of(w, &spec, &f.njobs);
+		f.jobs = world_jobs_of(w, &spec, &f.njobs);
 		for (size_t i = 0; i < f.njobs; i++) {
 			f.jobs[i].fileset_id = f.fileset_id;
 			if (strchr(flags, 't') != NULL)
@@ -302,14 +302,14 @@ world_files(struct world *w, const char *spec)
 void
 world_plain(struct world *w, const char *spec)
 {
-	w->snap.plain = jobs_of(w, &spec, &w->snap.nplain);
+	w->snap.plain = world_jobs_of(w, &spec, &w->snap.nplain);
 	assert(*spec == '\0');
 }
 
 void
 world_in_progress(struct world *w, const char *spec)
 {
-	struct job *v = jobs_of(w, &spec, &w->snap.nin_progress);
+	struct job *v = world_jobs_of(w, &spec, &w->snap.nin_progress);
 
 	assert(*spec == '\0');
 	for (size_t i = 0; i < w->snap.nin_progress; i++) {

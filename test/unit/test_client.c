@@ -55,12 +55,12 @@ finish(struct client *c, struct ctask *t)
 }
 
 static void
-step(struct client *c, const char *s)
+replay_step(struct client *c, const char *s)
 {
 	const char *name = s + 5;
 
 	if (s[0] == '<')
-		take(c, s, (struct hope){ 0 });
+		host_take(c, s, (struct hope){ 0 });
 	else if (strncmp(s, "have ", 5) == 0)
 		state_file(c->state->projects, name)->status = FS_PRESENT;
 	else if (strncmp(s, "fail ", 5) == 0)
@@ -83,15 +83,15 @@ static const struct {
 
 START_TEST(replies_by_table)
 {
-	struct client *c = host();
+	struct client *c = unit_host();
 
 	for (size_t i = 0; i < STEPS && replies[_i].steps[i] != NULL; i++) {
-		step(c, replies[_i].steps[i]);
+		replay_step(c, replies[_i].steps[i]);
 		save(c);
 	}
 	ck_assert_msg(strcmp(digest(c), replies[_i].want) == 0,
 	    "%s: \"%s\", not \"%s\"", replies[_i].what, digest(c), replies[_i].want);
-	host_end(c);
+	unit_host_end(c);
 }
 END_TEST
 
@@ -107,38 +107,38 @@ static const struct {
 
 START_TEST(delays_by_table)
 {
-	struct client *c = host();
+	struct client *c = unit_host();
 	const struct cproject *p = c->state->projects;
 	double rpc, work;
 
-	take(c, delays[_i].reply, delays[_i].hope);
+	host_take(c, delays[_i].reply, delays[_i].hope);
 	rpc = fmax(p->rpc.min_rpc_time - NOW, -1);
 	work = fmax(p->standings[0].backoff_until - NOW, -1);
 	ck_assert_msg(rpc >= delays[_i].rpc_least && rpc <= delays[_i].rpc_most,
 	    "%s: contact after %g s", delays[_i].what, rpc);
 	ck_assert_msg(work >= delays[_i].work_least && work <= delays[_i].work_most,
 	    "%s: work after %g s", delays[_i].what, work);
-	host_end(c);
+	unit_host_end(c);
 }
 END_TEST
 
 /* A report does not shorten the wait for work, work ends it. */
 START_TEST(wait_for_work)
 {
-	struct client *c = host();
+	struct client *c = unit_host();
 	const struct cproject *p = c->state->projects;
 
-	take(c, "<hostid>1</hostid>", (struct hope){ .work = true });
+	host_take(c, "<hostid>1</hostid>", (struct hope){ .work = true });
 	ck_assert_double_ge(p->standings[0].backoff_until, NOW + 5);
-	take(c, "<x/>", (struct hope){ 0 });
+	host_take(c, "<x/>", (struct hope){ 0 });
 	ck_assert_double_ge(p->standings[0].backoff_until, NOW + 5);
 	c->now += 15;
-	take(c, "<x/>", (struct hope){ .work = true });
+	host_take(c, "<x/>", (struct hope){ .work = true });
 	ck_assert_double_ge(p->standings[0].backoff_until, NOW + 15 + 10);
-	take(c, replies[1].steps[0], (struct hope){ .work = true });
+	host_take(c, replies[1].steps[0], (struct hope){ .work = true });
 	ck_assert_double_eq(p->standings[0].backoff_until, 0);
 	ck_assert_double_eq(p->standings[0].backoff_s, 0);
-	host_end(c);
+	unit_host_end(c);
 }
 END_TEST
 
@@ -146,12 +146,12 @@ END_TEST
 START_TEST(facts_reach_the_rules)
 {
 	static char nvidia[] = "NVIDIA";
-	struct client *c = host();
+	struct client *c = unit_host();
 	struct cproject *p = c->state->projects;
 	struct view v;
 
 	c->options.coproc[c->options.ncoprocs++] = (struct coproc){ nvidia, 1, 1e12 };
-	take(c,
+	host_take(c,
 	    "<hostid>1</hostid><request_delay>50</request_delay>"
 	    "<next_rpc_delay>99</next_rpc_delay><no_work_deadlines/><dont_use_dcf/>"
 	    "<no_rsc_apps>CUDA</no_rsc_apps><non_cpu_intensive/><send_full_workload/>"
@@ -173,7 +173,7 @@ START_TEST(facts_reach_the_rules)
 	ck_assert(
 	    !v.world.projects[0].rsc[1].excluded && v.world.projects[0].rsc[1].no_apps);
 	/* A share that is no number is none of 0, which would get no work at all. */
-	take(c,
+	host_take(c,
 	    "<host_venue>work</host_venue><project_preferences>"
 	    "<resource_share>0,5</resource_share></project_preferences>",
 	    (struct hope){ 0 });
@@ -181,7 +181,7 @@ START_TEST(facts_reach_the_rules)
 	ck_assert_double_eq(v.world.projects[0].share, 70);
 	/* All of that is of that reply alone; what the user says stays. */
 	p->own_share = true;
-	take(c,
+	host_take(c,
 	    "<project_preferences><resource_share>5</resource_share>"
 	    "</project_preferences>",
 	    (struct hope){ 0 });
@@ -191,7 +191,7 @@ START_TEST(facts_reach_the_rules)
 	ck_assert_double_eq(v.world.projects[0].dcf, 3);
 	ck_assert(!v.world.projects[0].rsc[1].no_apps &&
 		  !v.world.projects[0].rsc[0].excluded);
-	host_end(c);
+	unit_host_end(c);
 }
 END_TEST
 
@@ -199,10 +199,10 @@ END_TEST
  */
 START_TEST(files_have_their_time)
 {
-	struct client *c = host();
+	struct client *c = unit_host();
 	struct cfile *f;
 
-	take(c,
+	host_take(c,
 	    "<file_info><name>L</name><url>http://h/L</url><sticky/>"
 	    "<sticky_lifetime>100</sticky_lifetime></file_info>"
 	    "<file_info><name>S</name><url>http://h/S</url><sticky/></file_info>"
@@ -219,7 +219,7 @@ START_TEST(files_have_their_time)
 	c->now = NOW + 100;
 	expire_files(c);
 	ck_assert(!file_listed(&f[0]) && f[1].info.sticky && c->changed);
-	host_end(c);
+	unit_host_end(c);
 }
 END_TEST
 
@@ -254,7 +254,7 @@ see_rest(struct client *c, double period_s, double ram_bytes, bool leave_in_memo
  * meant, there are defaults. */
 START_TEST(preferences_of_the_account)
 {
-	struct client *c = host();
+	struct client *c = unit_host();
 
 	c->ram_bytes = 1000;
 	c->options.ram_part = 0.9;
@@ -262,7 +262,7 @@ START_TEST(preferences_of_the_account)
 	c->options.extra_buffer_s = 8;
 	see_buffer(c, 7, 8);
 	see_rest(c, 3600, 900, true);
-	take(c,
+	host_take(c,
 	    VENUE("work") GLOBAL(
 		"<mod_time>5</mod_time>"
 		"<work_buf_min_days>9</work_buf_min_days>"
@@ -280,10 +280,10 @@ START_TEST(preferences_of_the_account)
 	see_rest(c, 1800, 500, false);
 	ck_assert_double_eq(prefs_seen(c).cushion_s, 1.5 * 86400);
 	ck_assert_double_eq(c->prefs.mod_time, 5);
-	take(c, VENUE(""), (struct hope){ 0 });
+	host_take(c, VENUE(""), (struct hope){ 0 });
 	see_buffer(c, 9 * 86400.0, 8);
 	see_rest(c, 3600, 900, true);
-	take(c,
+	host_take(c,
 	    GLOBAL("<work_buf_min_days>0</work_buf_min_days>"
 		   "<work_buf_additional_days>1e300</work_buf_additional_days>"
 		   "<cpu_scheduling_period_minutes>1e-9</cpu_scheduling_period_minutes>"
@@ -294,7 +294,7 @@ START_TEST(preferences_of_the_account)
 	/* What the command line says comes first. */
 	c->options.own_buffer = c->options.own_ram = c->options.quit_when_stopped =
 	    true;
-	take(c,
+	host_take(c,
 	    GLOBAL("<work_buf_min_days>2</work_buf_min_days>"
 		   "<ram_max_used_idle_pct>10</ram_max_used_idle_pct>"
 		   "<leave_apps_in_memory>1</leave_apps_in_memory>"),
@@ -302,7 +302,7 @@ START_TEST(preferences_of_the_account)
 	see_buffer(c, 7, 8);
 	ck_assert_double_eq(prefs_seen(c).ram_bytes, 900);
 	ck_assert(!prefs_seen(c).leave_in_memory);
-	host_end(c);
+	unit_host_end(c);
 }
 END_TEST
 
@@ -313,7 +313,7 @@ END_TEST
 /* Of two accounts that with the newer preferences counts, unless the host left it. */
 START_TEST(preferences_of_two_accounts)
 {
-	struct client *c = host();
+	struct client *c = unit_host();
 	struct cproject other = { .master_url = arena_strdup(
 				      &c->process, "http://other.example/") };
 	struct reply old = { .global_preferences = arena_strdup(&c->process,
@@ -321,22 +321,24 @@ START_TEST(preferences_of_two_accounts)
 				 "<work_buf_min_days>3</work_buf_min_days>"),
 		.host_venue = arena_strdup(&c->process, "work") };
 
-	take(c, BUFFER("5", "1"), (struct hope){ 0 });
+	host_take(c, BUFFER("5", "1"), (struct hope){ 0 });
 	preferences_take(c, &other, &old);
 	ck_assert_double_eq(prefs_seen(c).min_s, 86400);
 	ck_assert_ptr_null(c->state->preferences_venue);
-	take(c, BUFFER("3", "2"), (struct hope){ 0 }); /* as the user set it back */
+	host_take(
+	    c, BUFFER("3", "2"), (struct hope){ 0 }); /* as the user set it back */
 	ck_assert_double_eq(prefs_seen(c).min_s, 2 * 86400.0);
 	preferences_take(c, &other, &old);
 	ck_assert_double_eq(prefs_seen(c).min_s, 3 * 86400.0);
 	ck_assert_str_eq(c->state->preferences_venue, "work");
-	take(c, BUFFER("2", "1"), (struct hope){ 0 }); /* other is no project here */
+	host_take(
+	    c, BUFFER("2", "1"), (struct hope){ 0 }); /* other is no project here */
 	ck_assert_double_eq(prefs_seen(c).min_s, 86400);
 	old.global_preferences = arena_alloc(&c->process, 70000);
 	memset(old.global_preferences, ' ', 69999);
 	preferences_take(c, c->state->projects, &old);
 	ck_assert_double_eq(prefs_seen(c).min_s, 86400);
-	host_end(c);
+	unit_host_end(c);
 }
 END_TEST
 
@@ -347,28 +349,28 @@ END_TEST
  * forgotten. */
 START_TEST(apps)
 {
-	struct client *c = host();
+	struct client *c = unit_host();
 	const struct cproject *p = c->state->projects;
 	struct view v;
 
-	take(c, replies[1].steps[0], (struct hope){ .work = true });
+	host_take(c, replies[1].steps[0], (struct hope){ .work = true });
 	ck_assert_uint_eq(p->ntasks, 1);
 	view_load(c, &v);
 	ck_assert(
 	    !v.world.tasks[0].nci && !task_app(p, &p->tasks[0])->fraction_done_exact);
-	take(c, QUIET "<app><name>other</name></app><app/>", (struct hope){ 0 });
-	take(c, "<hostid>1</hostid>", (struct hope){ 0 });
+	host_take(c, QUIET "<app><name>other</name></app><app/>", (struct hope){ 0 });
+	host_take(c, "<hostid>1</hostid>", (struct hope){ 0 });
 	save(c);
 	p = c->state->projects;
 	ck_assert_uint_eq(p->napps, 1);
 	view_load(c, &v);
 	ck_assert(v.world.tasks[0].nci && !v.world.projects[0].nci);
-	take(
+	host_take(
 	    c, APP("<fraction_done_exact>1</fraction_done_exact>"), (struct hope){ 0 });
 	view_load(c, &v);
 	ck_assert(
 	    !v.world.tasks[0].nci && task_app(p, &p->tasks[0])->fraction_done_exact);
-	host_end(c);
+	unit_host_end(c);
 }
 END_TEST
 
@@ -376,35 +378,35 @@ END_TEST
  * all of whose tasks are so it is. */
 START_TEST(quiet_tasks_are_no_work)
 {
-	struct client *c = host();
+	struct client *c = unit_host();
 
-	take(c,
+	host_take(c,
 	    arena_printf(&c->scratch, QUIET "%s%s",
 		_i == 0 ? "" : "<non_cpu_intensive/>", replies[1].steps[0]),
 	    (struct hope){ .work = true });
 	ck_assert_uint_eq(c->state->projects->ntasks, 1);
 	ck_assert((c->state->projects->standings[0].backoff_until > NOW) == (_i == 0));
-	host_end(c);
+	unit_host_end(c);
 }
 END_TEST
 
 /* The first two requests carry the number 0 (protocol.md 13.5). */
 START_TEST(identity_is_taken)
 {
-	struct client *c = host();
+	struct client *c = unit_host();
 
 	c->state->projects->rpc_seqno = 1;
-	take(c, "<hostid>17</hostid><userid>4</userid>", (struct hope){ 0 });
+	host_take(c, "<hostid>17</hostid><userid>4</userid>", (struct hope){ 0 });
 	ck_assert_int_eq(c->state->projects->hostid, 17);
 	ck_assert_int_eq(c->state->projects->rpc_seqno, 0);
 	c->state->projects->rpc_seqno = 5;
-	take(c, "<project_name>P\xe9</project_name>", (struct hope){ 0 });
+	host_take(c, "<project_name>P\xe9</project_name>", (struct hope){ 0 });
 	ck_assert_int_eq(c->state->projects->hostid, 17);
 	ck_assert_int_eq(c->state->projects->rpc_seqno, 5);
 	ck_assert_int_eq(c->state->projects->userid, 4);
 	save(c);
 	ck_assert_str_eq(c->state->projects->project_name, "P\xe9");
-	host_end(c);
+	unit_host_end(c);
 }
 END_TEST
 
@@ -420,16 +422,16 @@ key_xml(struct client *c, char *key, const char *signature)
 
 START_TEST(key_changes_if_signed_by_the_old)
 {
-	struct client *c = host();
+	struct client *c = unit_host();
 	char *private[3], *public[3], *signature;
 	struct key *key;
 
 	for (size_t i = 0; i < N(public); i++)
 		ck_assert_int_eq(
 		    key_make(&c->process, &private[i], &public[i], &c -> fail), OK);
-	take(c, key_xml(c, public[0], NULL), (struct hope){ 0 });
+	host_take(c, key_xml(c, public[0], NULL), (struct hope){ 0 });
 	ck_assert_str_eq(c->state->projects->code_sign_key, public[0]);
-	take(c, key_xml(c, public[1], NULL), (struct hope){ 0 });
+	host_take(c, key_xml(c, public[1], NULL), (struct hope){ 0 });
 	ck_assert_str_eq(c->state->projects->code_sign_key, public[0]);
 	for (size_t by = 2; by != 1; by -= 2) { /* a stranger's key, then the old one */
 		ck_assert_int_eq(key_parse_private(private[by], &key, &c -> fail), OK);
@@ -437,7 +439,7 @@ START_TEST(key_changes_if_signed_by_the_old)
 		ck_assert_int_eq(
 		    sign_text(&c->process, key, public[1], &signature, &c -> fail), OK);
 		key_free(key);
-		take(c, key_xml(c, public[1], signature), (struct hope){ 0 });
+		host_take(c, key_xml(c, public[1], signature), (struct hope){ 0 });
 		ck_assert_str_eq(
 		    c->state->projects->code_sign_key, public[by == 0 ? 1 : 0]);
 		if (by == 0)
@@ -445,7 +447,7 @@ START_TEST(key_changes_if_signed_by_the_old)
 	}
 	save(c);
 	ck_assert_str_eq(c->state->projects->code_sign_key, public[1]);
-	host_end(c);
+	unit_host_end(c);
 }
 END_TEST
 
@@ -473,7 +475,7 @@ tasks_of(const char *path)
 static void
 take_capture(const char *path)
 {
-	struct client *c = host();
+	struct client *c = unit_host();
 	size_t n, tasks;
 	struct reply *rp;
 	const char *once;
@@ -482,17 +484,17 @@ take_capture(const char *path)
 	ck_assert_int_eq(fs_read(&c->process, path, 1 << 20, &text, &n, &c->fail), OK);
 	ck_assert_msg(reply_parse(&c->process, text, n, &rp, &c->fail) == OK, "%s: %s",
 	    path, c->fail.detail);
-	answered(c, rp, (struct hope){ .work = true });
+	host_answered(c, rp, (struct hope){ .work = true });
 	save(c);
 	tasks = c->state->projects->ntasks;
 	ck_assert_msg(tasks == tasks_of(path), "%s: %zu tasks", path, tasks);
 	once = arena_strdup(&c->process, digest(c));
-	answered(c, rp, (struct hope){ .work = true });
+	host_answered(c, rp, (struct hope){ .work = true });
 	save(c);
 	ck_assert_msg(strcmp(once, digest(c)) == 0, "%s: \"%s\", a second time \"%s\"",
 	    path, once, digest(c));
 	ck_assert_int_eq(c->state->projects->hostid, rp->hostid);
-	host_end(c);
+	unit_host_end(c);
 }
 
 START_TEST(captured_replies)

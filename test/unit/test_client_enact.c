@@ -66,7 +66,7 @@ rows(struct cproject *p, struct arena *a, char first)
 
 /* By a key of the project's own. */
 static void
-sign(struct client *c, struct cproject *p, const char *program)
+enact_sign(struct client *c, struct cproject *p, const char *program)
 {
 	char *private, md5[MD5_HEX];
 	struct key *key;
@@ -95,13 +95,13 @@ add(struct client *c, const char *url, char first)
 			     sizeof(program) - 1, 0755, &c->fail),
 	    OK);
 	rows(p, &c->keep, first);
-	sign(c, p, program);
+	enact_sign(c, p, program);
 	return p;
 }
 
 /* One CPU and one project. */
 static struct client *
-host(const struct policy *policy)
+enact_host(const struct policy *policy)
 {
 	static struct client c;
 	static char dir[PATH_MAX];
@@ -129,7 +129,7 @@ order(struct client *c, const char *lines)
 
 /* What runs and what waits in memory, as "a b" or "a (b)". */
 static const char *
-seen(struct client *c)
+enact_seen(struct client *c)
 {
 	struct buf b = buf_new(&c->scratch);
 
@@ -145,7 +145,7 @@ seen(struct client *c)
 }
 
 static void
-host_end(struct client *c)
+enact_host_end(struct client *c)
 {
 	task_stop_all(c);
 	close(c->events);
@@ -157,76 +157,76 @@ host_end(struct client *c)
 
 START_TEST(orders)
 {
-	struct client *c = host(policies[_i]);
+	struct client *c = enact_host(policies[_i]);
 
-	ck_assert_str_eq(seen(c), "a");
+	ck_assert_str_eq(enact_seen(c), "a");
 	order(c, "nonsense\nsuspend a\n");
-	ck_assert_str_eq(seen(c), "(a)b");
+	ck_assert_str_eq(enact_seen(c), "(a)b");
 	order(c, "suspend\n");
-	ck_assert_str_eq(seen(c), "(a)(b)");
+	ck_assert_str_eq(enact_seen(c), "(a)(b)");
 	ck_assert(!enact_contact(c));
 	order(c, "suspend\nupdate http://h.example/p/\nupdate http://h.example/\n");
-	ck_assert_str_eq(seen(c), "(a)(b)");
+	ck_assert_str_eq(enact_seen(c), "(a)(b)");
 	ck_assert(c->state->projects->rpc.user_request);
 	c->state->projects->rpc.user_request = false;
-	ck_assert_str_eq(seen(c), "(a)(b)");
+	ck_assert_str_eq(enact_seen(c), "(a)(b)");
 	ck_assert(!c->state->projects->rpc.user_request);
 	order(c, "no-new-work\nsuspend b");
-	ck_assert_str_eq(seen(c), "a(b)");
+	ck_assert_str_eq(enact_seen(c), "a(b)");
 	ck_assert(!enact_contact(c));
 	order(c, "suspend c\nsuspend aa\n");
-	ck_assert(strlen(seen(c)) == 4); /* one of them runs */
-	host_end(c);
+	ck_assert(strlen(enact_seen(c)) == 4); /* one of them runs */
+	enact_host_end(c);
 }
 END_TEST
 
 /* Time in which it was stopped is not its run time. */
 START_TEST(deadlines_and_pauses)
 {
-	struct client *c = host(policies[_i]);
+	struct client *c = enact_host(policies[_i]);
 	struct ctask *tasks = c->state->projects->tasks;
 
 	if (strcmp(c->options.policy->name, "classic") == 0) {
-		host_end(c);
+		enact_host_end(c);
 		return; /* it preempts nothing */
 	}
-	ck_assert_str_eq(seen(c), "a");
+	ck_assert_str_eq(enact_seen(c), "a");
 	c->now += 100;
 	tasks[1].r.report_deadline = (double)c->now + 1500;
-	ck_assert_str_eq(seen(c), "(a)b");
+	ck_assert_str_eq(enact_seen(c), "(a)b");
 	c->now += 500;
 	ck_assert_double_eq(task_ran_s(c, &tasks[0]), 100);
 	ck_assert_double_eq(task_ran_s(c, &tasks[1]), 500);
 	task_abort(c, c->state->projects, &tasks[1], 0, "no longer wanted");
-	ck_assert_str_eq(seen(c), "a");
+	ck_assert_str_eq(enact_seen(c), "a");
 	c->now += 50;
 	ck_assert_double_eq(task_ran_s(c, &tasks[0]), 150);
-	host_end(c);
+	enact_host_end(c);
 }
 END_TEST
 
 /* Of two projects with equal shares each has one of two CPUs. */
 START_TEST(orders_by_project)
 {
-	struct client *c = host(policies[_i]);
+	struct client *c = enact_host(policies[_i]);
 	struct view v;
 
 	if (strcmp(c->options.policy->name, "classic") == 0) {
-		host_end(c);
+		enact_host_end(c);
 		return; /* it runs what came first */
 	}
 	add(c, urls[1], 'c');
 	c->options.ncpus = 2;
-	ck_assert_str_eq(seen(c), "ac");
+	ck_assert_str_eq(enact_seen(c), "ac");
 	order(c, "suspend http://h.example/p/\nno-new-work http://h.example/q/\n");
-	ck_assert_str_eq(seen(c), "(a)cd");
+	ck_assert_str_eq(enact_seen(c), "(a)cd");
 	view_load(c, &v);
 	ck_assert(v.world.projects[0].suspended && !v.world.projects[0].no_new_work);
 	ck_assert(!v.world.projects[1].suspended && v.world.projects[1].no_new_work);
 	ck_assert(!enact_contact(c));
 	order(c, "suspend http://h.example/\nsuspend http://h.example/p/a\n");
-	ck_assert_uint_eq(strlen(seen(c)), 4 + 1); /* one of three is stopped */
-	host_end(c);
+	ck_assert_uint_eq(strlen(enact_seen(c)), 4 + 1); /* one of three is stopped */
+	enact_host_end(c);
 }
 END_TEST
 
@@ -234,7 +234,7 @@ END_TEST
 START_TEST(coprocessors)
 {
 	static char nvidia[] = "NVIDIA";
-	struct client *c = host(policies[_i]);
+	struct client *c = enact_host(policies[_i]);
 	struct cproject *p = c->state->projects;
 	unsigned devices = 0;
 
@@ -242,7 +242,7 @@ START_TEST(coprocessors)
 	p->versions[0].coproc_count = 1;
 	p->versions[0].avg_ncpus = 0.1;
 	c->options.coproc[c->options.ncoprocs++] = (struct coproc){ nvidia, 2, 1e12 };
-	ck_assert_str_eq(seen(c), "ab");
+	ck_assert_str_eq(enact_seen(c), "ab");
 	for (size_t i = 0; i < 2; i++) {
 		const char *path = arena_printf(
 		    &c->scratch, "%s/slots/%d/args", c->dir, p->tasks[i].slot);
@@ -259,10 +259,10 @@ START_TEST(coprocessors)
 	ck_assert_uint_eq(devices, 3);
 	/* They are gone: the tasks cannot be done. */
 	c->options.ncoprocs = 0;
-	ck_assert_str_eq(seen(c), "");
+	ck_assert_str_eq(enact_seen(c), "");
 	ck_assert(p->tasks[0].ready && p->tasks[0].state == CLIENT_ABORTED);
 	ck_assert_int_eq(p->tasks[1].exit_status, 201);
-	host_end(c);
+	enact_host_end(c);
 }
 END_TEST
 
@@ -270,13 +270,13 @@ END_TEST
 START_TEST(checkpoints)
 {
 	struct rp_app app = { .name = text_app, .fraction_done_exact = true };
-	struct client *c = host(policies[0]);
+	struct client *c = enact_host(policies[0]);
 	struct cproject *p = c->state->projects;
 	struct ctask *t = p->tasks;
 	const char *saved;
 
 	c->options.quit_when_stopped = true;
-	ck_assert_str_eq(seen(c), "a");
+	ck_assert_str_eq(enact_seen(c), "a");
 	c->now += 100;
 	saved = arena_printf(&c->process, "%s/checkpoint", slot_dir(c, &t[0]));
 	ck_assert_int_eq(fs_write(saved, "x", 1, 0644, &c->fail), OK);
@@ -294,38 +294,38 @@ START_TEST(checkpoints)
 	p->napps = 0;
 	c->now += 20;
 	t[1].r.report_deadline = (double)c->now + 1100;
-	ck_assert_str_eq(seen(c), "b");
+	ck_assert_str_eq(enact_seen(c), "b");
 	ck_assert_double_eq(task_ran_s(c, &t[0]), 100);
 	task_abort(c, p, &t[1], 0, "no longer wanted");
-	ck_assert_str_eq(seen(c), "a");
+	ck_assert_str_eq(enact_seen(c), "a");
 	ck_assert(fs_exists(saved));
 	/* Without a checkpoint it begins again. */
 	ck_assert_int_eq(fs_unlink(saved, &c->fail), OK);
 	t[0].checkpointed_at = 0;
 	task_quit(c, &t[0]);
 	ck_assert_double_eq(task_ran_s(c, &t[0]), 0);
-	host_end(c);
+	enact_host_end(c);
 }
 END_TEST
 
 /* What was never started is not begun after its deadline; what was goes on. */
 START_TEST(never_started_in_time)
 {
-	struct client *c = host(policies[_i]);
+	struct client *c = enact_host(policies[_i]);
 	struct ctask *t = c->state->projects->tasks;
 
-	ck_assert_str_eq(seen(c), "a");
+	ck_assert_str_eq(enact_seen(c), "a");
 	t[0].r.report_deadline = t[1].r.report_deadline = NOW + 10;
 	c->now = NOW + 10;
-	ck_assert_str_eq(seen(c), "a");
+	ck_assert_str_eq(enact_seen(c), "a");
 	ck_assert(!t[1].ready);
 	c->now = NOW + 11;
-	ck_assert_str_eq(seen(c), "a");
+	ck_assert_str_eq(enact_seen(c), "a");
 	ck_assert(!t[0].ready && t[1].ready && t[1].state == CLIENT_ABORTED);
 	ck_assert_int_eq(t[1].exit_status, 200);
 	ck_assert_ptr_nonnull(strstr(t[1].message, "Not started by deadline"));
 	ck_assert_int_eq(c->errors, 0);
-	host_end(c);
+	enact_host_end(c);
 }
 END_TEST
 
@@ -339,7 +339,7 @@ nearly(double got, double want)
 START_TEST(availability)
 {
 	static char nvidia[] = "NVIDIA";
-	struct client *c = host(policies[0]);
+	struct client *c = enact_host(policies[0]);
 	struct request rq = { 0 };
 	double on = exp(-1), active = exp(-50.0 / (10 * 86400));
 	struct view v;
@@ -377,13 +377,13 @@ START_TEST(availability)
 	c->state->fractions.on = 1e-9;
 	view_load(c, &v);
 	nearly(v.world.rsc[0].avail, 0.01);
-	host_end(c);
+	enact_host_end(c);
 }
 END_TEST
 
 /* Task b gets an app and a workunit of its own. */
 static void
-add_app(struct client *c, struct cproject *p)
+enact_add_app(struct client *c, struct cproject *p)
 {
 	struct rp_app_version *versions = NEWN(&c->keep, struct rp_app_version, 2);
 	struct rp_workunit *workunits = NEWN(&c->keep, struct rp_workunit, 2);
@@ -403,43 +403,43 @@ add_app(struct client *c, struct cproject *p)
 /* Tasks that may need more memory than is left wait; others run in their place. */
 START_TEST(memory)
 {
-	struct client *c = host(policies[_i]);
+	struct client *c = enact_host(policies[_i]);
 	struct cproject *p = c->state->projects;
 
-	add_app(c, p);
+	enact_add_app(c, p);
 	c->options.ncpus = 2;
 	c->ram_bytes = 1000;
 	c->options.ram_part = 0.5;
 	p->workunits[0].rsc_memory_bound = 501;
 	p->workunits[1].rsc_memory_bound = 500;
-	ck_assert_str_eq(seen(c), "b");
+	ck_assert_str_eq(enact_seen(c), "b");
 	c->prefs.ram_max_used_idle_pct = 100.1; /* as much as there is */
-	ck_assert_str_eq(seen(c), "b");
+	ck_assert_str_eq(enact_seen(c), "b");
 	p->workunits[1].rsc_memory_bound = 499;
-	ck_assert_str_eq(seen(c), "ab");
+	ck_assert_str_eq(enact_seen(c), "ab");
 	c->ram_bytes = 0; /* nobody knows how much there is */
 	p->workunits[1].rsc_memory_bound = 1e30;
-	ck_assert_str_eq(seen(c), "ab");
-	host_end(c);
+	ck_assert_str_eq(enact_seen(c), "ab");
+	enact_host_end(c);
 }
 END_TEST
 
 /* There is less of it than before: what no longer has room waits in memory. */
 START_TEST(less_memory)
 {
-	struct client *c = host(policies[0]);
+	struct client *c = enact_host(policies[0]);
 	struct cproject *p = c->state->projects;
 
 	c->options.ncpus = 2;
 	c->ram_bytes = 1000;
 	c->options.ram_part = 0.9;
 	p->workunits[0].rsc_memory_bound = 400;
-	ck_assert_str_eq(seen(c), "ab");
+	ck_assert_str_eq(enact_seen(c), "ab");
 	c->prefs.ram_max_used_idle_pct = 50;
-	ck_assert_str_eq(seen(c), "a(b)");
+	ck_assert_str_eq(enact_seen(c), "a(b)");
 	c->options.own_ram = true;
-	ck_assert_str_eq(seen(c), "ab");
-	host_end(c);
+	ck_assert_str_eq(enact_seen(c), "ab");
+	enact_host_end(c);
 }
 END_TEST
 
@@ -447,15 +447,15 @@ END_TEST
  * work: the project is asked as if they were not there. */
 START_TEST(an_app_that_needs_no_cpu)
 {
-	struct client *c = host(policies[_i]);
+	struct client *c = enact_host(policies[_i]);
 	struct cproject *p = c->state->projects;
 	struct contact contact;
 	struct view v;
 
-	add_app(c, p);
+	enact_add_app(c, p);
 	p->apps[0].non_cpu_intensive = true;
 	c->options.min_buffer_s = 10;
-	ck_assert_str_eq(seen(c), "ab");
+	ck_assert_str_eq(enact_seen(c), "ab");
 	task_abort(c, p, &p->tasks[0], 0, "no longer wanted");
 	c->now += 100;
 	view_load(c, &v); /* which takes what a had into the accounts */
@@ -467,46 +467,46 @@ START_TEST(an_app_that_needs_no_cpu)
 	p->acct.rec = p->acct.exp_avg_cpu = 0;
 	view_load(c, &v);
 	ck_assert(p->acct.rec == 0 && p->acct.exp_avg_cpu == 0);
-	ck_assert_str_eq(seen(c), "b");
+	ck_assert_str_eq(enact_seen(c), "b");
 	/* Where the whole project is of this kind one task is enough. */
 	p->nci = true;
 	view_load(c, &v);
 	contact_next(&v.world, c->options.policy, &c->scratch, &v.rr, &contact);
 	ck_assert_int_eq(contact.why, CONTACT_NONE);
-	ck_assert_str_eq(seen(c), "b");
-	host_end(c);
+	ck_assert_str_eq(enact_seen(c), "b");
+	enact_host_end(c);
 }
 END_TEST
 
 /* Hybrid asks who has no task though the CPU is busy; a host may have no buffer. */
 START_TEST(who_has_no_task_is_asked_without_a_buffer)
 {
-	struct client *c = host(policy_find("hybrid"));
+	struct client *c = enact_host(policy_find("hybrid"));
 	struct contact contact;
 	struct view v;
 
 	add(c, urls[1], 'c')->ntasks = 0;
 	c->options.min_buffer_s = c->options.extra_buffer_s = 0;
-	ck_assert_str_eq(seen(c), "a");
+	ck_assert_str_eq(enact_seen(c), "a");
 	view_load(c, &v);
 	contact_next(&v.world, c->options.policy, &c->scratch, &v.rr, &contact);
 	ck_assert_int_eq(contact.project, 1);
 	ck_assert_double_eq(contact.ask.inst[CW_CPU], 0.5);
 	ck_assert_double_eq(contact.ask.secs[CW_CPU], 1);
-	host_end(c);
+	enact_host_end(c);
 }
 END_TEST
 
 /* Who tells no deadline has none. */
 START_TEST(no_deadline)
 {
-	struct client *c = host(policies[0]);
+	struct client *c = enact_host(policies[0]);
 	struct ctask *t = c->state->projects->tasks;
 
 	t[0].r.report_deadline = t[1].r.report_deadline = 0;
-	seen(c);
+	enact_seen(c);
 	ck_assert(!t[0].ready && !t[1].ready);
-	host_end(c);
+	enact_host_end(c);
 }
 END_TEST
 

@@ -61,7 +61,7 @@ file_xml(struct client *c, const char *name, size_t n, const char *more)
 }
 
 static void
-put(struct client *c, const char *name, const char *text)
+launch_put(struct client *c, const char *name, const char *text)
 {
 	const char *path = transfer_file_path(c, c->state->projects, name);
 
@@ -75,7 +75,7 @@ take_key(struct client *c, const struct signers *s, size_t which, size_t by)
 
 	ck_assert_int_eq(
 	    sign_text(&c->scratch, s->key[by], s->public[which], &sig, &c -> fail), OK);
-	take(c,
+	host_take(c,
 	    arena_printf(&c->scratch,
 		"<code_sign_key>\n%s\n</code_sign_key><code_sign_key_signature>\n%s"
 		"</code_sign_key_signature>",
@@ -104,7 +104,7 @@ task_xml(struct client *c, const char *wu_refs, const char *result_refs)
 /* Rounds until the task ended or nothing runs and nothing can be had: what came of it.
  */
 static const char *
-outcome(struct client *c)
+launch_outcome(struct client *c)
 {
 	int64_t end = clock_mono_ms() + PATIENCE_MS;
 	struct cproject *p = c->state->projects;
@@ -130,7 +130,7 @@ outcome(struct client *c)
 static void
 arrive(struct client *c, const char *name, const char *text)
 {
-	put(c, arena_printf(&c->scratch, "%%%s", name), text);
+	launch_put(c, arena_printf(&c->scratch, "%%%s", name), text);
 }
 
 static struct cfile *
@@ -151,14 +151,14 @@ static void
 program_changes(struct client *c, const struct signers *s)
 {
 	(void)s;
-	put(c, "prog", PROGRAM FINISH "#\n");
+	launch_put(c, "prog", PROGRAM FINISH "#\n");
 }
 
 static void
 library_changes(struct client *c, const struct signers *s)
 {
 	(void)s;
-	put(c, "lib_1", "evil\n");
+	launch_put(c, "lib_1", "evil\n");
 }
 
 static void
@@ -193,7 +193,7 @@ static void
 key_changes_and_all_is_told_again(struct client *c, const struct signers *s)
 {
 	key_changes(c, s);
-	take(c,
+	host_take(c,
 	    arena_printf(&c->scratch, "%s%s",
 		file_xml(c, "prog", strlen(PROGRAM FINISH),
 		    signature(c, s->key[0], PROGRAM FINISH)),
@@ -207,9 +207,9 @@ static void
 old_key_signs_another(struct client *c, const struct signers *s)
 {
 	key_changes(c, s);
-	put(c, "lib_1", "evil\n");
+	launch_put(c, "lib_1", "evil\n");
 	file(c, "lib_1")->md5 = NULL; /* nor is known what came */
-	take(c, file_xml(c, "lib_1", 5, signature(c, s->key[0], "evil\n")),
+	host_take(c, file_xml(c, "lib_1", 5, signature(c, s->key[0], "evil\n")),
 	    (struct hope){ 0 });
 	save(c);
 }
@@ -218,7 +218,7 @@ static void
 told_otherwise(struct client *c, const struct signers *s)
 {
 	(void)s;
-	take(c,
+	host_take(c,
 	    file_xml(c, "prog", 3,
 		"<md5_cksum>0123456789abcdef0123456789abcdef</md5_cksum>"),
 	    (struct hope){ 0 });
@@ -228,7 +228,7 @@ told_otherwise(struct client *c, const struct signers *s)
 static void
 signature_turns_bad(struct client *c, const struct signers *s)
 {
-	take(c,
+	host_take(c,
 	    file_xml(c, "prog", strlen(PROGRAM FINISH),
 		signature(c, s->key[1], PROGRAM FINISH)),
 	    (struct hope){ 0 });
@@ -289,19 +289,19 @@ signed_xml(struct client *c, const struct signers *s, int by, const char *name,
 static void
 came_as_data(struct client *c, const char *name, const char *text)
 {
-	put(c, name, text);
+	launch_put(c, name, text);
 	file(c, name)->status = FS_PRESENT;
 }
 
 START_TEST(launches_by_table)
 {
-	struct client *c = host();
+	struct client *c = unit_host();
 	struct signers s;
 	const char *got;
 
 	make_signers(c, &s);
 	take_key(c, &s, 0, 0);
-	take(c,
+	host_take(c,
 	    arena_printf(&c->scratch, "%s%s%s%s%s%s",
 		signed_xml(c, &s, launches[_i].program_by, "prog", PROGRAM FINISH),
 		signed_xml(c, &s, launches[_i].library_by, "lib_1", "good\n"),
@@ -320,24 +320,24 @@ START_TEST(launches_by_table)
 	while (transfer_step(c))
 		;
 	launches[_i].then(c, &s);
-	got = outcome(c);
+	got = launch_outcome(c);
 	ck_assert_msg(strcmp(got, launches[_i].want) == 0, "%s: \"%s\", not \"%s\"",
 	    launches[_i].what, got, launches[_i].want);
 	free_signers(&s);
-	host_end(c);
+	unit_host_end(c);
 }
 END_TEST
 
 /* First it is data, sticky and executable; then a version calls it its program. */
 START_TEST(data_never_becomes_a_program)
 {
-	struct client *c = host();
+	struct client *c = unit_host();
 	struct signers s;
 	struct stat st;
 
 	make_signers(c, &s);
 	take_key(c, &s, 0, 0);
-	take(c,
+	host_take(c,
 	    arena_printf(&c->scratch, "%s%s%s%s",
 		file_xml(c, "other", 1, signature(c, s.key[0], "x")),
 		file_xml(c, "prog", strlen(PROGRAM FINISH), "<sticky/><executable/>"),
@@ -359,7 +359,7 @@ START_TEST(data_never_becomes_a_program)
 	/* A client of before may have left it executable. */
 	ck_assert_int_eq(
 	    chmod(transfer_file_path(c, c->state->projects, "prog"), 0755), 0);
-	take(c,
+	host_take(c,
 	    arena_printf(&c->scratch, "%s%s%s",
 		file_xml(c, "lib_1", 5, signature(c, s.key[0], "good\n")), version_xml,
 		task_xml(c, "", "")),
@@ -367,49 +367,49 @@ START_TEST(data_never_becomes_a_program)
 	arrive(c, "lib_1", "good\n");
 	while (transfer_step(c))
 		;
-	ck_assert_str_eq(outcome(c), "failed -186");
+	ck_assert_str_eq(launch_outcome(c), "failed -186");
 	ck_assert_int_eq(file(c, "prog")->error, -123);
 	free_signers(&s);
-	host_end(c);
+	unit_host_end(c);
 }
 END_TEST
 
 /* A client that is killed may not have saved yet that it has a file. */
 START_TEST(whole_files_are_not_fetched_again)
 {
-	struct client *c = host();
+	struct client *c = unit_host();
 	struct signers s;
 
 	make_signers(c, &s);
 	take_key(c, &s, 0, 0);
-	take(c,
+	host_take(c,
 	    arena_printf(&c->scratch, "%s%s%s%s",
 		signed_xml(c, &s, 0, "prog", PROGRAM FINISH),
 		signed_xml(c, &s, 0, "lib_1", "good\n"), version_xml,
 		task_xml(c, "", "")),
 	    (struct hope){ 0 });
-	put(c, "prog", PROGRAM FINISH);
-	put(c, "lib_1", "good\n");
+	launch_put(c, "prog", PROGRAM FINISH);
+	launch_put(c, "lib_1", "good\n");
 	while (transfer_step(c)) /* there is no network */
 		;
 	ck_assert_int_eq(file(c, "prog")->status, FS_PRESENT);
-	ck_assert_str_eq(outcome(c), "ran 0");
+	ck_assert_str_eq(launch_outcome(c), "ran 0");
 	free_signers(&s);
-	host_end(c);
+	unit_host_end(c);
 }
 END_TEST
 
 /* A file that is found changed again and again is not fetched for ever. */
 START_TEST(patience_ends)
 {
-	struct client *c = host();
+	struct client *c = unit_host();
 	struct signers s;
 	const char *got = "";
 	int times = 0;
 
 	make_signers(c, &s);
 	take_key(c, &s, 0, 0);
-	take(c,
+	host_take(c,
 	    arena_printf(&c->scratch, "%s%s%s%s",
 		signed_xml(c, &s, 0, "prog", PROGRAM FINISH),
 		signed_xml(c, &s, 0, "lib_1", "good\n"), version_xml,
@@ -420,22 +420,22 @@ START_TEST(patience_ends)
 		arrive(c, "prog", PROGRAM FINISH);
 		while (transfer_step(c))
 			;
-		put(c, "prog", "#!/bin/sh\n");
-		got = outcome(c);
+		launch_put(c, "prog", "#!/bin/sh\n");
+		got = launch_outcome(c);
 		ck_assert_int_eq(file(c, "lib_1")->status, FS_PRESENT);
 		c->now += 2000; /* past the back-off */
 	}
 	ck_assert_str_eq(got, "failed -186");
 	ck_assert_int_gt(times, 2);
 	free_signers(&s);
-	host_end(c);
+	unit_host_end(c);
 }
 END_TEST
 
 /* What a task left in its slot for later is not what was signed. */
 START_TEST(library_in_the_slot_is_checked_again)
 {
-	struct client *c = host();
+	struct client *c = unit_host();
 	struct ctask *t;
 	struct signers s;
 	const char *path;
@@ -443,7 +443,7 @@ START_TEST(library_in_the_slot_is_checked_again)
 
 	make_signers(c, &s);
 	take_key(c, &s, 0, 0);
-	take(c,
+	host_take(c,
 	    arena_printf(&c->scratch, "%s%s%s%s",
 		signed_xml(c, &s, 0, "prog", PROGRAM "exec sleep 300\n"),
 		signed_xml(c, &s, 0, "lib_1", "good\n"), version_xml,
@@ -473,14 +473,14 @@ START_TEST(library_in_the_slot_is_checked_again)
 	ck_assert_int_eq(fs_read(&c->scratch, path, 100, &text, NULL, &c->fail), OK);
 	ck_assert_str_eq(text, "good\ngood\n");
 	free_signers(&s);
-	host_end(c);
+	unit_host_end(c);
 }
 END_TEST
 
 /* Another file takes the name of one that is open: what is open runs, a script too. */
 START_TEST(the_open_file_runs)
 {
-	struct client *c = host();
+	struct client *c = unit_host();
 	const char *path = arena_printf(&c->process, "%s/program", c->dir);
 	const char *out = arena_printf(&c->process, "%s/out", c->dir);
 	const char *const argv[] = { path, "good", NULL };
@@ -502,14 +502,14 @@ START_TEST(the_open_file_runs)
 	ck_assert_int_eq(fs_read(&c->scratch, out, 100, &said, NULL, &c->fail), OK);
 	ck_assert_str_eq(said, "good\n");
 	close(fd);
-	host_end(c);
+	unit_host_end(c);
 }
 END_TEST
 
 /* Neither a link nor what is no file is opened, and nothing is waited for. */
 START_TEST(only_files_are_opened)
 {
-	struct client *c = host();
+	struct client *c = unit_host();
 	const char *path = arena_printf(&c->process, "%s/x", c->dir);
 	int fd;
 
@@ -520,7 +520,7 @@ START_TEST(only_files_are_opened)
 	ck_assert_int_eq(symlink("/etc/passwd", path), 0);
 	ck_assert_int_eq(fs_open_file(path, &fd, &c->fail), E_BADREQ);
 	ck_assert_int_eq(fs_open_file(c->dir, &fd, &c->fail), E_BADREQ);
-	host_end(c);
+	unit_host_end(c);
 }
 END_TEST
 

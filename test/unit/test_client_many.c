@@ -119,9 +119,9 @@ all_ready(struct client *c)
 
 /* CPU time of each phase. */
 static void
-play(int n, double spent[PHASES])
+many_play(int n, double spent[PHASES])
 {
-	struct client *c = host();
+	struct client *c = unit_host();
 	char *reply = many_tasks(c, n), *acks = all_acked(c, n);
 	struct state *read_back;
 	struct arena again = { 0 };
@@ -135,7 +135,7 @@ play(int n, double spent[PHASES])
 			state_file(c->state->projects, "prog")->status = FS_FAILED;
 		begin = cpu_s();
 		if (phase == TAKE || phase == AGAIN)
-			take(c, reply, (struct hope){ .work = true });
+			host_take(c, reply, (struct hope){ .work = true });
 		else if (phase == SAVE)
 			save_and_drop(c);
 		else if (phase == LOAD)
@@ -143,7 +143,7 @@ play(int n, double spent[PHASES])
 			    state_load(&again, c->state_path, &read_back, &c->fail),
 			    OK);
 		else if (phase == ACK)
-			take(c, acks, (struct hope){ 0 });
+			host_take(c, acks, (struct hope){ 0 });
 		else
 			play_round(c);
 		spent[phase] = cpu_s() - begin;
@@ -153,15 +153,15 @@ play(int n, double spent[PHASES])
 	ck_assert_uint_eq(c->state->projects->ntasks, 0);
 	ck_assert_uint_eq(c->state->projects->nfiles, 1);
 	arena_free(&again);
-	host_end(c);
+	unit_host_end(c);
 }
 
 START_TEST(time_grows_with_tasks)
 {
 	double few[PHASES], many[PHASES], all = 0;
 
-	play(FEW, few);
-	play(MANY, many);
+	many_play(FEW, few);
+	many_play(MANY, many);
 	for (int i = 0; i < PHASES; i++) {
 		all += many[i];
 		printf("%s: %.3f s, of ten times as many tasks %.3f s\n", phases[i],
@@ -192,11 +192,11 @@ overwrite_stack(void)
 /* What is known by name moves with the rows when the state is saved. */
 START_TEST(more_come_after_a_save)
 {
-	struct client *c = host();
+	struct client *c = unit_host();
 	const int n[] = { 3, 500, 1000 };
 
 	for (size_t i = 0; i < N(n); i++) {
-		take(c, many_tasks(c, n[i]), (struct hope){ .work = true });
+		host_take(c, many_tasks(c, n[i]), (struct hope){ .work = true });
 		for (int k = 0; k < n[i]; k++)
 			ck_assert_ptr_nonnull(state_task(
 			    c->state->projects, arena_printf(&c->scratch, "r_%d", k)));
@@ -204,7 +204,7 @@ START_TEST(more_come_after_a_save)
 		ck_assert_uint_eq(overwrite_stack(), 64 << 10);
 		ck_assert_uint_eq(c->state->projects->ntasks, (size_t)n[i]);
 	}
-	host_end(c);
+	unit_host_end(c);
 }
 END_TEST
 
@@ -226,14 +226,14 @@ saved(struct client *c, struct arena *keep, struct state *st, const char *name)
 /* After a save the state in memory is the one that the file holds. */
 START_TEST(what_stays_is_what_was_written)
 {
-	struct client *c = host();
+	struct client *c = unit_host();
 	struct arena again = { 0 };
 	struct state *read_back;
 	char bytes[] = "b\xe9\x80 \"\\";
 	struct ctask *t;
 	char *first;
 
-	take(c, many_tasks(c, 20), (struct hope){ .work = true });
+	host_take(c, many_tasks(c, 20), (struct hope){ .work = true });
 	t = &c->state->projects->tasks[3];
 	t->fraction_done = 1.0 / 3;
 	t->saved_s = NAN;
@@ -248,7 +248,7 @@ START_TEST(what_stays_is_what_was_written)
 	ck_assert_ptr_nonnull(strstr(first, "9223372036854775807"));
 	ck_assert_ptr_null(strstr(first, "saved_s"));
 	arena_free(&again);
-	host_end(c);
+	unit_host_end(c);
 }
 END_TEST
 

@@ -6,7 +6,7 @@
 
 /* A state with a row of everything, each text of which is the given one. */
 static void
-fill(struct client *c, char *text)
+state_fill(struct client *c, char *text)
 {
 	struct rp_file_ref *ref = NEW(&c->keep, struct rp_file_ref);
 	struct cproject *p = c->state->projects;
@@ -62,11 +62,11 @@ static const char *const texts[] = { "plain", "", "two words\n\ttab\x01", "\"\\<
 
 START_TEST(texts_come_back_as_they_were)
 {
-	struct client *c = host();
+	struct client *c = unit_host();
 	char *text = arena_strdup(&c->process, texts[_i]);
 	const struct cproject *p;
 
-	fill(c, text);
+	state_fill(c, text);
 	save(c);
 	save(c);
 	p = c->state->projects;
@@ -87,7 +87,7 @@ START_TEST(texts_come_back_as_they_were)
 	ck_assert_double_eq(p->files[0].info.nbytes, 1e15);
 	ck_assert_int_eq(p->files[0].url, 1);
 	ck_assert_ptr_nonnull(task_version(p, &p->tasks[0]));
-	host_end(c);
+	unit_host_end(c);
 }
 END_TEST
 
@@ -124,7 +124,7 @@ static const struct {
 
 START_TEST(states_that_are_none)
 {
-	struct client *c = host();
+	struct client *c = unit_host();
 	enum err e;
 
 	ck_assert_int_eq(
@@ -137,7 +137,7 @@ START_TEST(states_that_are_none)
 	    err_name(e), c->fail.detail);
 	if (e == OK)
 		save(c);
-	host_end(c);
+	unit_host_end(c);
 }
 END_TEST
 
@@ -153,7 +153,7 @@ load_text(struct client *c, const char *text)
 /* As a host wrote it when it knew one project only. */
 START_TEST(state_of_one_project)
 {
-	struct client *c = host();
+	struct client *c = unit_host();
 	const struct cproject *p;
 
 	load_text(c,
@@ -180,14 +180,14 @@ START_TEST(state_of_one_project)
 		ck_assert(p->share == 100 && p->dcf == 1 && c->state->p_fpops == 2.5);
 		save(c);
 	}
-	host_end(c);
+	unit_host_end(c);
 }
 END_TEST
 
 /* What is no number of its kind is as if it were not there. */
 START_TEST(spoiled_numbers)
 {
-	struct client *c = host();
+	struct client *c = unit_host();
 	const struct cproject *p;
 
 	load_text(c,
@@ -203,7 +203,7 @@ START_TEST(spoiled_numbers)
 	ck_assert_double_eq(
 	    state_standing(&c->keep, c->state->projects, "CPU")->backoff_until, 0);
 	save(c);
-	host_end(c);
+	unit_host_end(c);
 }
 END_TEST
 
@@ -266,7 +266,7 @@ same_accounts(struct client *c, struct cproject *p, double x)
 START_TEST(accounts_come_back)
 {
 	static const char *const urls[] = { "http://c/", "http://a/", "http://b/" };
-	struct client *c = host();
+	struct client *c = unit_host();
 
 	state_remove(c->state, c->state->projects->master_url);
 	for (size_t i = 0; i < N(urls); i++) {
@@ -297,18 +297,18 @@ START_TEST(accounts_come_back)
 	ck_assert(c->state->accounted_at == 5.5 && c->state->asked_at == 6.5 &&
 		  c->state->scheduled_at == 7.5 && c->state->in_session &&
 		  c->state->full_workload);
-	host_end(c);
+	unit_host_end(c);
 }
 END_TEST
 
 /* The disk is full: the host goes on with what it knows, and saves later. */
 START_TEST(failed_save_changes_nothing)
 {
-	struct client *c = host();
+	struct client *c = unit_host();
 	struct dropped *dropped;
 	size_t n;
 
-	fill(c, arena_strdup(&c->process, "t"));
+	state_fill(c, arena_strdup(&c->process, "t"));
 	c->state->projects->tasks[0].acked = true;
 	c->state->projects->files[0].info.sticky = false;
 	ck_assert_int_ne(state_save(&c->keep, "/nonexistent/state", &c->state,
@@ -322,17 +322,17 @@ START_TEST(failed_save_changes_nothing)
 	    OK);
 	ck_assert_uint_eq(c->state->projects->ntasks, 0);
 	ck_assert_uint_eq(c->state->projects->nworkunits, 0);
-	host_end(c);
+	unit_host_end(c);
 }
 END_TEST
 
 START_TEST(clock_set_back)
 {
-	struct client *c = host();
+	struct client *c = unit_host();
 	struct state *st = c->state;
 	struct cproject *p = st->projects;
 
-	fill(c, arena_strdup(&c->process, "t"));
+	state_fill(c, arena_strdup(&c->process, "t"));
 	p->rpc.min_rpc_time = NOW + 60;
 	state_standing(&c->keep, p, "CPU")->backoff_until = NOW + 70;
 	st->accounted_at = st->fractions_at = NOW;
@@ -346,7 +346,7 @@ START_TEST(clock_set_back)
 	ck_assert_double_eq(st->fractions_at, NOW - 5000);
 	ck_assert_int_eq(p->files[0].try_after, NOW - 5000);
 	ck_assert_double_eq(p->rpc.next_rpc_time, 0);
-	host_end(c);
+	unit_host_end(c);
 }
 END_TEST
 

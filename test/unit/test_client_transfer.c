@@ -13,7 +13,7 @@ enum { MUCH = 5000000 };
 
 /* A server that sends to everybody so many bytes, as the whole or as the rest. */
 static pid_t
-serve(int *port, size_t n)
+transfer_serve(int *port, size_t n)
 {
 	static char bytes[MUCH];
 	struct arena a = { 0 };
@@ -52,7 +52,7 @@ static const struct {
 
 /* Of the log of events: bytes that a download wrote. */
 static int64_t
-written(const struct client *c, const char *log)
+transfer_written(const struct client *c, const char *log)
 {
 	struct arena a = { 0 };
 	struct fail f;
@@ -69,18 +69,18 @@ written(const struct client *c, const char *log)
 
 START_TEST(downloads_by_table)
 {
-	struct client *c = host();
+	struct client *c = unit_host();
 	const char *log = arena_printf(&c->process, "%s/events", c->dir);
 	struct cproject *p;
 	struct cfile *f;
 	pid_t server;
 	int port;
 
-	server = serve(&port, downloads[_i].sent);
+	server = transfer_serve(&port, downloads[_i].sent);
 	close(c->events);
 	c->events = open(log, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
 	ck_assert_int_eq(net_open("test", &c->net, &c->fail), OK);
-	take(c,
+	host_take(c,
 	    arena_printf(&c->scratch,
 		"<file_info><name>in</name><url>http://127.0.0.1:%d/in</url>%s"
 		"</file_info><file_info><name>prog</name></file_info>"
@@ -105,8 +105,9 @@ START_TEST(downloads_by_table)
 	ck_assert(transfer_step(c));
 	ck_assert_msg(f->status == downloads[_i].status, "%s: status %d",
 	    downloads[_i].what, f->status);
-	ck_assert_msg(written(c, log) <= downloads[_i].most, "%s: %lld bytes written",
-	    downloads[_i].what, (long long)written(c, log));
+	ck_assert_msg(transfer_written(c, log) <= downloads[_i].most,
+	    "%s: %lld bytes written", downloads[_i].what,
+	    (long long)transfer_written(c, log));
 	ck_assert(
 	    fs_exists(transfer_file_path(c, p, "in")) == (f->status == FS_PRESENT));
 	ck_assert(
@@ -114,7 +115,7 @@ START_TEST(downloads_by_table)
 	net_close(c->net);
 	kill(server, SIGKILL);
 	waitpid(server, NULL, 0);
-	host_end(c);
+	unit_host_end(c);
 }
 END_TEST
 

@@ -55,7 +55,7 @@ request_text(struct arena *a, int i, size_t *n)
 }
 
 static char *
-dumped(struct arena *a, const char *text, size_t n, struct request **q)
+golden_dumped(struct arena *a, const char *text, size_t n, struct request **q)
 {
 	struct buf b = buf_new(a);
 	struct fail f = { 0 };
@@ -66,7 +66,7 @@ dumped(struct arena *a, const char *text, size_t n, struct request **q)
 }
 
 static char *
-golden_path(struct arena *a, const char *name, const char *suffix)
+golden_file_path(struct arena *a, const char *name, const char *suffix)
 {
 	return arena_printf(a, "%s/test/golden/%s%s", dir(), name, suffix);
 }
@@ -75,7 +75,7 @@ golden_path(struct arena *a, const char *name, const char *suffix)
 static void
 same_as_stored(struct arena *a, const char *suffix, int i, const struct buf *got)
 {
-	char *path = golden_path(a, requests[i], suffix), *want;
+	char *path = golden_file_path(a, requests[i], suffix), *want;
 	struct fail f = { 0 };
 	size_t n, at = 0;
 
@@ -98,7 +98,7 @@ START_TEST(requests_parsed)
 	size_t n;
 	char *text = request_text(&a, _i, &n);
 
-	buf_puts(&got, dumped(&a, text, n, &q));
+	buf_puts(&got, golden_dumped(&a, text, n, &q));
 	if ((size_t)_i < ncaptures)
 		ck_assert_uint_eq(q->repairs, 0);
 	same_as_stored(&a, ".parsed", _i, &got);
@@ -112,8 +112,8 @@ snapshot_text(struct arena *a, const char *name)
 	char *text;
 	struct fail f;
 
-	ck_assert_msg(fs_read(a, golden_path(a, name, ".snapshot"), FILE_MAX, &text,
-			  NULL, &f) == OK,
+	ck_assert_msg(fs_read(a, golden_file_path(a, name, ".snapshot"), FILE_MAX,
+			  &text, NULL, &f) == OK,
 	    "%s", f.detail);
 	return text;
 }
@@ -128,7 +128,7 @@ START_TEST(requests_answered)
 	size_t n;
 	char *text = request_text(&a, _i, &n);
 
-	dumped(&a, text, n, &q);
+	golden_dumped(&a, text, n, &q);
 	g = golden_world(&a, q, snapshot_text(&a, "default"), requests[_i],
 	    snapshot_text(&a, requests[_i]));
 	golden_run(g, &reply);
@@ -172,7 +172,7 @@ START_TEST(requests_supplied)
 	char *text = request_text(&a, _i, &n);
 	bool locked = false;
 
-	dumped(&a, text, n, &q);
+	golden_dumped(&a, text, n, &q);
 	struct golden *g = golden_world(&a, q, snapshot_text(&a, "default"),
 	    requests[_i], snapshot_text(&a, requests[_i]));
 	struct supply_store store = { .a = &a, .snap = &g->snap };
@@ -186,7 +186,7 @@ START_TEST(requests_supplied)
 	if (queries.n > 0)
 		same_as_stored(&a, ".supply", _i, &queries);
 	else
-		ck_assert(!fs_exists(golden_path(&a, requests[_i], ".supply")));
+		ck_assert(!fs_exists(golden_file_path(&a, requests[_i], ".supply")));
 	arena_free(&a);
 }
 END_TEST
@@ -207,7 +207,7 @@ START_TEST(requests_traced)
 
 	payload.p = arena_memdup(&a, request, n);
 	payload.bytes = (int64_t)n;
-	dumped(&a, request, n, &q);
+	golden_dumped(&a, request, n, &q);
 	g = golden_world(&a, q, snapshot_text(&a, "default"), requests[_i],
 	    snapshot_text(&a, requests[_i]));
 	t.snap = g->snap;
@@ -258,9 +258,10 @@ START_TEST(requests_rendered)
 	size_t n;
 
 	text = request_text(&a, _i, &n);
-	first = dumped(&a, text, n, &q);
+	first = golden_dumped(&a, text, n, &q);
 	request_render(&b, q);
-	ck_assert_msg(strcmp(dumped(&a, b.p, b.n, &q), first) == 0, "%s", requests[_i]);
+	ck_assert_msg(
+	    strcmp(golden_dumped(&a, b.p, b.n, &q), first) == 0, "%s", requests[_i]);
 	arena_free(&a);
 }
 END_TEST

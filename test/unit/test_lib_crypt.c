@@ -159,7 +159,7 @@ START_TEST(every_changed_digit_is_noticed)
 END_TEST
 
 static size_t
-count(const char *s, char c)
+count_substring(const char *s, char c)
 {
 	size_t n = 0;
 
@@ -177,7 +177,7 @@ START_TEST(made_keys_sign_and_verify)
 	/* protocol.md 5.6: 22 and 8 lines of 64 digits between "1024" and "." */
 	ck_assert_uint_eq(strlen(pub), 5 + 8 * 65 + 2);
 	ck_assert_uint_eq(strlen(priv), 5 + 22 * 65 + 2);
-	ck_assert_uint_eq(count(priv, '\n'), 24);
+	ck_assert_uint_eq(count_substring(priv, '\n'), 24);
 	ck_assert_int_eq(strncmp(priv, pub, 5 + 8 * 65), 0);
 	ck_assert_int_eq(key_parse_private(priv, &k, &f), OK);
 	p = public_key(pub);

@@ -36,7 +36,7 @@ teardown(void)
 }
 
 static char *
-in_dir(const char *name)
+fs_path(const char *name)
 {
 	return arena_printf(&a, "%s/%s", dir, name);
 }
@@ -45,7 +45,7 @@ in_dir(const char *name)
 
 START_TEST(fs_writes_and_reads)
 {
-	char *path = in_dir("x"), *text, big[200000];
+	char *path = fs_path("x"), *text, big[200000];
 	size_t n;
 	struct stat st;
 
@@ -73,7 +73,7 @@ END_TEST
 START_TEST(fs_write_is_atomic)
 {
 	/* A reader sees all of one or all of the other, whatever the moment. */
-	char *path = in_dir("x"), ones[70000], twos[50000], *text, **names;
+	char *path = fs_path("x"), ones[70000], twos[50000], *text, **names;
 	struct arena each = { 0 };
 	size_t n, reads = 0;
 	pid_t pid;
@@ -99,12 +99,12 @@ START_TEST(fs_write_is_atomic)
 	arena_free(&each);
 	ck_assert_uint_gt(reads, 0);
 	/* Nothing temporary is left, not even when the target cannot be replaced. */
-	ck_assert_int_eq(fs_mkdirs(in_dir("d/sub"), 0755, &f), OK);
-	ck_assert_int_eq(fs_write(in_dir("d"), "x", 1, 0644, &f), E_SYS);
+	ck_assert_int_eq(fs_mkdirs(fs_path("d/sub"), 0755, &f), OK);
+	ck_assert_int_eq(fs_write(fs_path("d"), "x", 1, 0644, &f), E_SYS);
 	ck_assert_int_eq(fs_list(&a, dir, 100, &names, &n, &f), OK);
 	ck_assert_uint_eq(n, 3);
 	ck_assert_str_eq(names[0], FS_MARK);
-	ck_assert_int_eq(fs_write(in_dir("none/x"), "x", 1, 0644, &f), E_SYS);
+	ck_assert_int_eq(fs_write(fs_path("none/x"), "x", 1, 0644, &f), E_SYS);
 }
 END_TEST
 
@@ -113,12 +113,12 @@ START_TEST(fs_copies)
 	char big[200000], *text;
 
 	memset(big, 'q', sizeof(big));
-	ck_assert_int_eq(fs_write(in_dir("from"), big, sizeof(big), 0600, &f), OK);
-	ck_assert_int_eq(fs_copy(in_dir("from"), in_dir("to"), 0755, &f), OK);
-	ck_assert_int_eq(fs_read(&a, in_dir("to"), sizeof(big), &text, NULL, &f), OK);
+	ck_assert_int_eq(fs_write(fs_path("from"), big, sizeof(big), 0600, &f), OK);
+	ck_assert_int_eq(fs_copy(fs_path("from"), fs_path("to"), 0755, &f), OK);
+	ck_assert_int_eq(fs_read(&a, fs_path("to"), sizeof(big), &text, NULL, &f), OK);
 	ck_assert_int_eq(memcmp(text, big, sizeof(big)), 0);
-	ck_assert_int_eq(fs_copy(in_dir("none"), in_dir("to"), 0755, &f), E_NOTFOUND);
-	ck_assert_int_eq(fs_size(in_dir("to")), sizeof(big));
+	ck_assert_int_eq(fs_copy(fs_path("none"), fs_path("to"), 0755, &f), E_NOTFOUND);
+	ck_assert_int_eq(fs_size(fs_path("to")), sizeof(big));
 }
 END_TEST
 
@@ -128,20 +128,20 @@ START_TEST(fs_append_is_whole_or_nothing)
 	struct rlimit was, small;
 	char *p;
 
-	ck_assert_int_eq(fs_append(in_dir("log"), "one\n", 4, 0640, &f), OK);
+	ck_assert_int_eq(fs_append(fs_path("log"), "one\n", 4, 0640, &f), OK);
 	signal(SIGXFSZ, SIG_IGN);
 	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &was), 0);
 	small = was;
 	small.rlim_cur = 6;
 	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
-	ck_assert_int_eq(fs_append(in_dir("log"), "two\n", 4, 0640, &f), E_SYS);
+	ck_assert_int_eq(fs_append(fs_path("log"), "two\n", 4, 0640, &f), E_SYS);
 	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &was), 0);
-	ck_assert_int_eq(fs_read(&a, in_dir("log"), 100, &p, NULL, &f), OK);
+	ck_assert_int_eq(fs_read(&a, fs_path("log"), 100, &p, NULL, &f), OK);
 	ck_assert_str_eq(p, "one\n");
-	ck_assert_int_eq(fs_append(in_dir("log"), "two\n", 4, 0640, &f), OK);
-	ck_assert_int_eq(fs_read(&a, in_dir("log"), 100, &p, NULL, &f), OK);
+	ck_assert_int_eq(fs_append(fs_path("log"), "two\n", 4, 0640, &f), OK);
+	ck_assert_int_eq(fs_read(&a, fs_path("log"), 100, &p, NULL, &f), OK);
 	ck_assert_str_eq(p, "one\ntwo\n");
-	ck_assert_int_eq(fs_append(in_dir("none/log"), "x", 1, 0640, &f), E_SYS);
+	ck_assert_int_eq(fs_append(fs_path("none/log"), "x", 1, 0640, &f), E_SYS);
 }
 END_TEST
 
@@ -162,7 +162,7 @@ overwrite(const char *path, const char *text, int64_t s, long ns)
 START_TEST(fs_seen_changes)
 {
 	struct fs_seen seen = { 0 };
-	char *x = in_dir("x");
+	char *x = fs_path("x");
 
 	ck_assert(fs_changed(x, &seen) && !seen.there);
 	ck_assert(!fs_changed(x, &seen));
@@ -173,8 +173,8 @@ START_TEST(fs_seen_changes)
 	ck_assert(fs_changed(x, &seen));
 	overwrite(x, "three", 1000, 6); /* at once */
 	ck_assert(fs_changed(x, &seen));
-	overwrite(in_dir("y"), "seven", 1000, 6);
-	ck_assert_int_eq(fs_rename(in_dir("y"), x, &f), OK); /* another file */
+	overwrite(fs_path("y"), "seven", 1000, 6);
+	ck_assert_int_eq(fs_rename(fs_path("y"), x, &f), OK); /* another file */
 	ck_assert(fs_changed(x, &seen));
 	ck_assert(!fs_changed(x, &seen));
 	seen.fresh = true; /* as if it had been written in the second of the look */
@@ -185,16 +185,16 @@ START_TEST(fs_seen_changes)
 	ck_assert(!fs_changed(x, &seen));
 	ck_assert_int_eq(fs_unlink(x, &f), OK);
 	ck_assert(fs_changed(x, &seen) && !seen.there && !seen.link);
-	ck_assert_int_eq(symlink(in_dir("away"), x), 0); /* it may come elsewhere */
+	ck_assert_int_eq(symlink(fs_path("away"), x), 0); /* it may come elsewhere */
 	ck_assert(!fs_changed(x, &seen) && !seen.there && seen.link);
-	overwrite(in_dir("away"), "five", 1000, 5);
+	overwrite(fs_path("away"), "five", 1000, 5);
 	ck_assert(fs_changed(x, &seen) && seen.there && !seen.link);
 }
 END_TEST
 
 START_TEST(fs_small_moves)
 {
-	char *x = in_dir("x"), *y = in_dir("y");
+	char *x = fs_path("x"), *y = fs_path("y");
 
 	ck_assert_int_eq(fs_size(x), -1);
 	ck_assert_int_eq(fs_mtime(x), -1);
@@ -206,21 +206,21 @@ START_TEST(fs_small_moves)
 	ck_assert_int_eq(fs_size(x), 4);
 	ck_assert_int_eq(fs_rename(x, y, &f), OK);
 	ck_assert_int_eq(fs_rename(x, y, &f), E_NOTFOUND);
-	ck_assert_int_eq(fs_rename(y, in_dir("none/z"), &f), E_SYS);
+	ck_assert_int_eq(fs_rename(y, fs_path("none/z"), &f), E_SYS);
 	ck_assert_int_eq(fs_touch(x, &f), OK);
 	ck_assert_int_eq(fs_rename_new(y, x, &f), E_RACE);
 	ck_assert_int_eq(fs_size(y), 4);
 	ck_assert_int_eq(fs_unlink(x, &f), OK);
 	ck_assert_int_eq(fs_rename_new(y, x, &f), OK);
 	ck_assert_int_eq(fs_rename_new(y, x, &f), E_NOTFOUND);
-	ck_assert_int_eq(fs_rename_new(x, in_dir("none/z"), &f), E_SYS);
+	ck_assert_int_eq(fs_rename_new(x, fs_path("none/z"), &f), E_SYS);
 	ck_assert_int_eq(fs_rename(x, y, &f), OK);
 	ck_assert_int_eq(fs_unlink(y, &f), OK);
 	ck_assert_int_eq(fs_unlink(y, &f), OK);
 	ck_assert_int_eq(fs_unlink(dir, &f), E_SYS);
-	ck_assert_int_eq(fs_touch(in_dir("none/z"), &f), E_SYS);
+	ck_assert_int_eq(fs_touch(fs_path("none/z"), &f), E_SYS);
 	ck_assert_int_gt(fs_free_bytes(dir), 0);
-	ck_assert_int_eq(fs_free_bytes(in_dir("none")), -1);
+	ck_assert_int_eq(fs_free_bytes(fs_path("none")), -1);
 }
 END_TEST
 
@@ -229,36 +229,36 @@ START_TEST(fs_directories)
 	char **names;
 	size_t n;
 
-	ck_assert_int_eq(fs_mkdirs(in_dir("a/b//c/"), 0755, &f), OK);
-	ck_assert_int_eq(fs_mkdirs(in_dir("a/b/c"), 0755, &f), OK);
-	ck_assert_int_eq(fs_touch(in_dir("a/file"), &f), OK);
-	ck_assert_int_eq(fs_touch(in_dir("a/.hidden"), &f), OK);
-	ck_assert_int_eq(fs_touch(in_dir("a/Z"), &f), OK);
-	ck_assert_int_eq(fs_mkdirs(in_dir("a/file"), 0755, &f), E_SYS);
-	ck_assert_int_eq(fs_mkdirs(in_dir("a/file/x"), 0755, &f), E_SYS);
+	ck_assert_int_eq(fs_mkdirs(fs_path("a/b//c/"), 0755, &f), OK);
+	ck_assert_int_eq(fs_mkdirs(fs_path("a/b/c"), 0755, &f), OK);
+	ck_assert_int_eq(fs_touch(fs_path("a/file"), &f), OK);
+	ck_assert_int_eq(fs_touch(fs_path("a/.hidden"), &f), OK);
+	ck_assert_int_eq(fs_touch(fs_path("a/Z"), &f), OK);
+	ck_assert_int_eq(fs_mkdirs(fs_path("a/file"), 0755, &f), E_SYS);
+	ck_assert_int_eq(fs_mkdirs(fs_path("a/file/x"), 0755, &f), E_SYS);
 	ck_assert_int_eq(fs_mkdirs("", 0755, &f), E_BADREQ);
-	ck_assert_int_eq(fs_list(&a, in_dir("a"), 100, &names, &n, &f), OK);
+	ck_assert_int_eq(fs_list(&a, fs_path("a"), 100, &names, &n, &f), OK);
 	ck_assert_uint_eq(n, 4);
 	ck_assert_str_eq(names[0], ".hidden");
 	ck_assert_str_eq(names[1], "Z");
 	ck_assert_str_eq(names[2], "b");
 	ck_assert_str_eq(names[3], "file");
-	ck_assert_int_eq(fs_list(&a, in_dir("a"), 2, &names, &n, &f), OK);
+	ck_assert_int_eq(fs_list(&a, fs_path("a"), 2, &names, &n, &f), OK);
 	ck_assert_uint_eq(n, 2);
-	ck_assert_int_eq(fs_list(&a, in_dir("a/b/c"), 2, &names, &n, &f), OK);
+	ck_assert_int_eq(fs_list(&a, fs_path("a/b/c"), 2, &names, &n, &f), OK);
 	ck_assert_uint_eq(n, 0);
-	ck_assert_int_eq(fs_list(&a, in_dir("none"), 2, &names, &n, &f), E_NOTFOUND);
-	ck_assert_int_eq(symlink(dir, in_dir("a/link")), 0);
-	ck_assert_int_eq(fs_rmtree(in_dir("a"), &f), OK);
+	ck_assert_int_eq(fs_list(&a, fs_path("none"), 2, &names, &n, &f), E_NOTFOUND);
+	ck_assert_int_eq(symlink(dir, fs_path("a/link")), 0);
+	ck_assert_int_eq(fs_rmtree(fs_path("a"), &f), OK);
 	ck_assert(
-	    !fs_exists(in_dir("a")) && fs_exists(dir)); /* links are not followed */
-	ck_assert_int_eq(fs_rmtree(in_dir("a"), &f), OK);
+	    !fs_exists(fs_path("a")) && fs_exists(dir)); /* links are not followed */
+	ck_assert_int_eq(fs_rmtree(fs_path("a"), &f), OK);
 }
 END_TEST
 
 START_TEST(fs_lock_keeps_others_out)
 {
-	char *path = in_dir("lock");
+	char *path = fs_path("lock");
 	int fd, other, st;
 	pid_t pid;
 
@@ -284,7 +284,7 @@ START_TEST(fs_lock_keeps_others_out)
 	ck_assert_int_eq(waitpid(pid, &st, 0), pid);
 	ck_assert_int_eq(fs_lock(path, &fd, &f), OK);
 	close(fd);
-	ck_assert_int_eq(fs_lock(in_dir("none/lock"), &fd, &f), E_SYS);
+	ck_assert_int_eq(fs_lock(fs_path("none/lock"), &fd, &f), E_SYS);
 }
 END_TEST
 
@@ -361,7 +361,7 @@ END_TEST
 
 START_TEST(proc_timeout_kills_the_group)
 {
-	char *pidfile = in_dir("pid"), *text;
+	char *pidfile = fs_path("pid"), *text;
 	const char *script =
 	    "sleep 300 & echo $! > \"$0.new\"; mv \"$0.new\" \"$0\"; wait";
 	const char *argv[] = { "sh", "-c", script, pidfile, NULL };
@@ -403,14 +403,14 @@ START_TEST(proc_says_what_cannot_start)
 		return; /* there posix_spawn() cannot tell that exec failed */
 	ck_assert_int_eq(proc_run(&a, &r, &status, &out, NULL, &f), E_SYS);
 	ck_assert_ptr_nonnull(strstr(f.detail, "no-such-program"));
-	r = (struct proc_run){ .argv = SH("true"), .dir = in_dir("none") };
+	r = (struct proc_run){ .argv = SH("true"), .dir = fs_path("none") };
 	ck_assert_int_eq(proc_run(&a, &r, &status, &out, NULL, &f), E_SYS);
 }
 END_TEST
 
 START_TEST(proc_spawns_into_a_log)
 {
-	char *log = in_dir("log"), *text;
+	char *log = fs_path("log"), *text;
 	pid_t pid;
 	int st;
 

@@ -31,36 +31,36 @@ teardown(void)
 }
 
 static char *
-in_dir(const char *name)
+tree_path(const char *name)
 {
 	return arena_printf(&a, "%s/%s", dir, name);
 }
 
 START_TEST(fs_removes_only_its_own)
 {
-	ck_assert_int_eq(fs_mkdirs(in_dir("x/foreign/sub"), 0755, &f), OK);
-	ck_assert_int_eq(fs_touch(in_dir("x/foreign/sub/letter"), &f), OK);
-	ck_assert_int_eq(fs_rmtree(in_dir("x/foreign"), &f), E_DENIED);
+	ck_assert_int_eq(fs_mkdirs(tree_path("x/foreign/sub"), 0755, &f), OK);
+	ck_assert_int_eq(fs_touch(tree_path("x/foreign/sub/letter"), &f), OK);
+	ck_assert_int_eq(fs_rmtree(tree_path("x/foreign"), &f), E_DENIED);
 	ck_assert_ptr_nonnull(strstr(f.detail, FS_MARK));
-	ck_assert_int_eq(fs_make_own(in_dir("x/foreign"), 0755, &f), E_DENIED);
+	ck_assert_int_eq(fs_make_own(tree_path("x/foreign"), 0755, &f), E_DENIED);
 	/* Neither a link to a marked directory nor a link as a mark will do. */
-	ck_assert_int_eq(fs_make_own(in_dir("own"), 0755, &f), OK);
-	ck_assert_int_eq(fs_make_own(in_dir("own"), 0755, &f), OK);
-	ck_assert_int_eq(fs_touch(in_dir("own/file"), &f), OK);
-	ck_assert_int_eq(symlink("../own", in_dir("x/own")), 0);
-	ck_assert_int_eq(fs_rmtree(in_dir("x/own"), &f), E_SYS);
-	ck_assert(!fs_is_own(in_dir("x/own")));
+	ck_assert_int_eq(fs_make_own(tree_path("own"), 0755, &f), OK);
+	ck_assert_int_eq(fs_make_own(tree_path("own"), 0755, &f), OK);
+	ck_assert_int_eq(fs_touch(tree_path("own/file"), &f), OK);
+	ck_assert_int_eq(symlink("../own", tree_path("x/own")), 0);
+	ck_assert_int_eq(fs_rmtree(tree_path("x/own"), &f), E_SYS);
+	ck_assert(!fs_is_own(tree_path("x/own")));
 	ck_assert_int_eq(
-	    symlink("../../own/" FS_MARK, in_dir("x/foreign/" FS_MARK)), 0);
-	ck_assert_int_eq(fs_rmtree(in_dir("x/foreign"), &f), E_DENIED);
-	ck_assert(fs_exists(in_dir("x/foreign/sub/letter")));
-	ck_assert(fs_exists(in_dir("own/file")));
+	    symlink("../../own/" FS_MARK, tree_path("x/foreign/" FS_MARK)), 0);
+	ck_assert_int_eq(fs_rmtree(tree_path("x/foreign"), &f), E_DENIED);
+	ck_assert(fs_exists(tree_path("x/foreign/sub/letter")));
+	ck_assert(fs_exists(tree_path("own/file")));
 	/* What is unmarked again stays. */
-	ck_assert_int_eq(fs_mkdirs(in_dir("own/below/it"), 0755, &f), OK);
-	ck_assert_int_eq(fs_rmtree(in_dir("own/below"), &f), OK);
-	ck_assert_int_eq(fs_unmark_own(in_dir("own"), &f), OK);
-	ck_assert_int_eq(fs_mkdirs(in_dir("own/below"), 0755, &f), OK);
-	ck_assert_int_eq(fs_rmtree(in_dir("own/below"), &f), E_DENIED);
+	ck_assert_int_eq(fs_mkdirs(tree_path("own/below/it"), 0755, &f), OK);
+	ck_assert_int_eq(fs_rmtree(tree_path("own/below"), &f), OK);
+	ck_assert_int_eq(fs_unmark_own(tree_path("own"), &f), OK);
+	ck_assert_int_eq(fs_mkdirs(tree_path("own/below"), 0755, &f), OK);
+	ck_assert_int_eq(fs_rmtree(tree_path("own/below"), &f), E_DENIED);
 }
 END_TEST
 
@@ -70,8 +70,8 @@ START_TEST(fs_removes_deep_trees)
 	enum { DEEP = 3000 };
 	int at, below;
 
-	ck_assert_int_eq(fs_make_own(in_dir("own"), 0755, &f), OK);
-	at = open(in_dir("own"), O_RDONLY | O_DIRECTORY);
+	ck_assert_int_eq(fs_make_own(tree_path("own"), 0755, &f), OK);
+	at = open(tree_path("own"), O_RDONLY | O_DIRECTORY);
 	for (int i = 0; i < DEEP; i++) {
 		ck_assert_int_eq(mkdirat(at, "d", 0755), 0);
 		below = openat(at, "d", O_RDONLY | O_DIRECTORY);
@@ -84,9 +84,9 @@ START_TEST(fs_removes_deep_trees)
 		at = below;
 	}
 	close(at);
-	if (fs_rmtree(in_dir("own"), &f) != OK)
+	if (fs_rmtree(tree_path("own"), &f) != OK)
 		ck_abort_msg("%s", f.detail);
-	ck_assert(!fs_exists(in_dir("own")));
+	ck_assert(!fs_exists(tree_path("own")));
 }
 END_TEST
 
@@ -97,20 +97,20 @@ START_TEST(fs_enters_no_mount)
 		puts("skipped: this account may not mount");
 		return;
 	}
-	ck_assert_int_eq(fs_make_own(in_dir("own"), 0755, &f), OK);
-	ck_assert_int_eq(fs_mkdirs(in_dir("own/mnt"), 0755, &f), OK);
-	ck_assert_int_eq(fs_mkdirs(in_dir("other"), 0755, &f), OK);
-	ck_assert_int_eq(fs_touch(in_dir("other/letter"), &f), OK);
+	ck_assert_int_eq(fs_make_own(tree_path("own"), 0755, &f), OK);
+	ck_assert_int_eq(fs_mkdirs(tree_path("own/mnt"), 0755, &f), OK);
+	ck_assert_int_eq(fs_mkdirs(tree_path("other"), 0755, &f), OK);
+	ck_assert_int_eq(fs_touch(tree_path("other/letter"), &f), OK);
 	/* The same device: only the mount tells them apart. */
 	ck_assert_int_eq(
-	    mount(in_dir("other"), in_dir("own/mnt"), NULL, MS_BIND, NULL), 0);
-	ck_assert_int_eq(fs_rmtree(in_dir("own"), &f), E_DENIED);
+	    mount(tree_path("other"), tree_path("own/mnt"), NULL, MS_BIND, NULL), 0);
+	ck_assert_int_eq(fs_rmtree(tree_path("own"), &f), E_DENIED);
 	ck_assert_ptr_nonnull(strstr(f.detail, "mount point"));
-	ck_assert_int_eq(fs_rmtree(in_dir("own/mnt"), &f), E_DENIED);
-	ck_assert(fs_exists(in_dir("other/letter")));
-	ck_assert_int_eq(umount(in_dir("own/mnt")), 0);
-	ck_assert_int_eq(fs_rmtree(in_dir("own"), &f), OK);
-	ck_assert(fs_exists(in_dir("other/letter")));
+	ck_assert_int_eq(fs_rmtree(tree_path("own/mnt"), &f), E_DENIED);
+	ck_assert(fs_exists(tree_path("other/letter")));
+	ck_assert_int_eq(umount(tree_path("own/mnt")), 0);
+	ck_assert_int_eq(fs_rmtree(tree_path("own"), &f), OK);
+	ck_assert(fs_exists(tree_path("other/letter")));
 }
 END_TEST
 

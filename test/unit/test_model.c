@@ -76,7 +76,7 @@ static const struct {
 };
 
 static enum err
-read_conf(const char *body, struct conf **cf, struct conf_remark **r, size_t *n,
+model_read_conf(const char *body, struct conf **cf, struct conf_remark **r, size_t *n,
     struct fail *f)
 {
 	char *text = arena_printf(&a, "<boinc>\n%s\n</boinc>\n", body);
@@ -90,7 +90,7 @@ START_TEST(conf_says_what_is_wrong)
 	struct conf_remark *r = NULL;
 	struct fail f;
 	size_t n = 0;
-	enum err e = read_conf(files[_i].body, &cf, &r, &n, &f);
+	enum err e = model_read_conf(files[_i].body, &cf, &r, &n, &f);
 
 	if (files[_i].error != NULL) {
 		ck_assert_int_eq(e, E_CONFIG);
@@ -129,7 +129,7 @@ START_TEST(conf_reads_every_kind)
 	struct fail f;
 
 	ck_assert_int_eq(
-	    read_conf(
+	    model_read_conf(
 		"<config>"
 		"<locality_scheduling/><max_ncpus> 8 </max_ncpus>"
 		"<locality_scheduler_fraction>0.25</locality_scheduler_fraction>"

@@ -19,7 +19,7 @@ struct world {
 };
 
 static void
-world_make(struct world *w, const char *request, const char *prefs)
+plan_world_make(struct world *w, const char *request, const char *prefs)
 {
 	struct fail f = { 0 };
 	char *text;
@@ -79,7 +79,7 @@ START_TEST(fit)
 	enum reason got;
 	struct world w;
 
-	world_make(&w, c->request, c->prefs);
+	plan_world_make(&w, c->request, c->prefs);
 	got = plan_class_use(
 	    &w.a, class_of(&w.a, c->spec), &w.host, &w.job, &rng, &use);
 	ck_assert_msg(got == c->why, "%s\nwith %s %s\ngives %s, not %s", c->spec,
@@ -144,7 +144,7 @@ START_TEST(use)
 	enum reason why;
 	struct world w;
 
-	world_make(&w, c->request, c->prefs);
+	plan_world_make(&w, c->request, c->prefs);
 	why = plan_class_use(
 	    &w.a, class_of(&w.a, c->spec), &w.host, &w.job, NULL, &got);
 	ck_assert_msg(why == WHY_NONE, "%s: %s", c->spec, reason_code(why));
@@ -165,7 +165,7 @@ START_TEST(no_class)
 	struct world w;
 
 	/* Old clients without classes get versions without one. */
-	world_make(&w, "<client_cap_plan_class>0</client_cap_plan_class>", "");
+	plan_world_make(&w, "<client_cap_plan_class>0</client_cap_plan_class>", "");
 	ck_assert_int_eq(
 	    plan_class_use(&w.a, NULL, &w.host, NULL, NULL, &got), WHY_NONE);
 	ck_assert_str_eq(got.type, "CPU");
@@ -182,7 +182,7 @@ START_TEST(no_work)
 	struct class_use got;
 	struct world w;
 
-	world_make(&w, "", "");
+	plan_world_make(&w, "", "");
 	ck_assert_int_eq(
 	    plan_class_use(&w.a,
 		class_of(&w.a, "<min_wu_id>500</min_wu_id><max_wu_id>501</max_wu_id>"
@@ -202,7 +202,7 @@ START_TEST(chance)
 	size_t out = 0;
 	struct world w;
 
-	world_make(&w, "", "");
+	plan_world_make(&w, "", "");
 	pc = class_of(&w.a, "<infeasible_random>0.3</infeasible_random>");
 	for (size_t i = 0; i < 10000; i++) {
 		enum reason why = plan_class_use(&w.a, pc, &w.host, &w.job, &one, &got);
@@ -254,7 +254,7 @@ START_TEST(sample)
 	enum reason got;
 	struct world w;
 
-	world_make(&w, samples[_i].request, "");
+	plan_world_make(&w, samples[_i].request, "");
 	pc = plan_class_named(sample_classes(&w.a), samples[_i].class);
 	ck_assert_msg(pc != NULL, "no class %s", samples[_i].class);
 	got = plan_class_use(&w.a, pc, &w.host, &w.job, NULL, &got_use);

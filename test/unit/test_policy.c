@@ -335,7 +335,7 @@ END_TEST
 /* --- what runs --- */
 
 static struct enforced
-choose(struct small *s, const struct policy *how)
+policy_choose(struct small *s, const struct policy *how)
 {
 	struct run_list list;
 	struct enforced e;
@@ -356,7 +356,7 @@ starts(const struct enforced *e, uint32_t task)
 }
 
 static void
-run(struct cw_task *t, double since)
+policy_run(struct cw_task *t, double since)
 {
 	t->running = t->started = true;
 	t->run_since = since;
@@ -377,7 +377,7 @@ START_TEST(slices)
 		s.w.rsc[0].ninst = s.w.rsc[1].ninst = 1;
 		s.w.nrsc = 2;
 		s.w.now = H / 2;
-		run(add_task(&s, 1, DAY, 100 * DAY), 0);
+		policy_run(add_task(&s, 1, DAY, 100 * DAY), 0);
 		add_task(&s, 0, DAY, 100 * DAY);
 		s.t[0].rsc = s.t[1].rsc = _i;
 		s.p[1].acct = (struct cw_acct){
@@ -386,20 +386,20 @@ START_TEST(slices)
 		s.p[0].acct = (struct cw_acct){ .std = { DAY, DAY },
 			.ltd = { 2 * DAY, 2 * DAY },
 			.owed = 2 * DAY };
-		e = choose(&s, *how);
+		e = policy_choose(&s, *how);
 		ck_assert_msg(e.nstop == 0, "%s: in its slice", (*how)->name);
 		NEARLY(e.recheck_at, H);
 		s.w.now = s.w.scheduled_at = H + 10;
-		e = choose(&s, *how);
+		e = policy_choose(&s, *how);
 		ck_assert_msg(e.nstop == 0, "%s: no checkpoint", (*how)->name);
 		ck_assert(e.at_checkpoint);
 		s.t[0].checkpointed_at = H + 10;
-		e = choose(&s, *how);
+		e = policy_choose(&s, *how);
 		ck_assert_msg(e.nstop == 1 && starts(&e, 1), "%s: its slice is over",
 		    (*how)->name);
 		ck_assert(!e.stop[0].keep);
 		s.w.prefs.leave_in_memory = true;
-		ck_assert(choose(&s, *how).stop[0].keep == (_i == CW_CPU));
+		ck_assert(policy_choose(&s, *how).stop[0].keep == (_i == CW_CPU));
 		arena_free(&s.a);
 	}
 }
@@ -417,13 +417,13 @@ START_TEST(deadlines)
 			continue;
 		small_world(&s);
 		s.w.now = H / 2;
-		run(add_task(&s, 0, DAY, 100 * DAY), 0);
-		run(add_task(&s, 0, DAY, 100 * DAY), 0);
+		policy_run(add_task(&s, 0, DAY, 100 * DAY), 0);
+		policy_run(add_task(&s, 0, DAY, 100 * DAY), 0);
 		s.t[0].since_checkpoint_s = 500;
 		s.t[1].since_checkpoint_s = 5;
 		add_task(&s, 1, H, 1.2 * H + s.w.now);
 		s.w.rsc[0].avail = 0.5;
-		e = choose(&s, *how);
+		e = policy_choose(&s, *how);
 		ck_assert_msg(e.nstop == 1 && starts(&e, 2), "%s", (*how)->name);
 		ck_assert_uint_eq(e.stop[0].task, 1);
 		arena_free(&s.a);
@@ -441,29 +441,29 @@ START_TEST(limits)
 	small_world(&s);
 	for (int i = 0; i < 3; i++)
 		add_task(&s, 0, H, 100 * DAY);
-	ck_assert_uint_eq(choose(&s, &policy_rec).nstart, 2);
+	ck_assert_uint_eq(policy_choose(&s, &policy_rec).nstart, 2);
 	s.p[0].max_concurrent = 1;
-	ck_assert_uint_eq(choose(&s, &policy_rec).nstart, 1);
+	ck_assert_uint_eq(policy_choose(&s, &policy_rec).nstart, 1);
 	s.p[0].max_concurrent = 0;
 	s.w.apps = apps;
 	s.w.napps = 2;
-	ck_assert_uint_eq(choose(&s, &policy_rec).nstart, 1);
+	ck_assert_uint_eq(policy_choose(&s, &policy_rec).nstart, 1);
 	s.w.napps = 0;
 	s.w.prefs.ram_bytes = 10;
 	s.t[0].rss_bytes = 11;
 	s.t[1].rss_bytes = 6;
 	s.t[2].rss_bytes = 4;
-	e = choose(&s, &policy_rec);
+	e = policy_choose(&s, &policy_rec);
 	ck_assert(e.nstart == 2 && !starts(&e, 0));
 	s.t[1].suspended = true;
-	e = choose(&s, &policy_rec);
+	e = policy_choose(&s, &policy_rec);
 	ck_assert(e.nstart == 1 && starts(&e, 2));
 	s.p[1].nci = true;
 	add_task(&s, 1, H, 100 * DAY);
-	e = choose(&s, &policy_rec);
+	e = policy_choose(&s, &policy_rec);
 	ck_assert(e.nstart == 2 && starts(&e, 3));
 	s.p[0].suspended = true;
-	ck_assert_uint_eq(choose(&s, &policy_rec).nstart, 1);
+	ck_assert_uint_eq(policy_choose(&s, &policy_rec).nstart, 1);
 	arena_free(&s.a);
 }
 END_TEST
@@ -482,15 +482,15 @@ START_TEST(coprocessors)
 		t->use = i < 3 ? 0.6 : 0.4;
 		t->ncpus = 0.1;
 	}
-	e = choose(&s, &policy_rec); /* .6 and .4 on one, .6 on the other */
+	e = policy_choose(&s, &policy_rec); /* .6 and .4 on one, .6 on the other */
 	ck_assert(e.nstart == 3 && starts(&e, 3));
 	ck_assert_int_ne(e.device[0], e.device[1]);
 	for (int i = 0; i < 4; i++)
 		s.t[i].ncpus = 1.6; /* not more than one CPU beyond what there is */
-	ck_assert_uint_eq(choose(&s, &policy_rec).nstart, 1);
+	ck_assert_uint_eq(policy_choose(&s, &policy_rec).nstart, 1);
 	s.t[0].use = 2;
 	s.t[0].ncpus = 0.1;
-	e = choose(&s, &policy_rec);
+	e = policy_choose(&s, &policy_rec);
 	ck_assert(starts(&e, 0));
 	arena_free(&s.a);
 }

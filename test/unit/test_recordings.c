@@ -19,8 +19,8 @@ static size_t nnames;
 
 /* The reply is the last text. */
 static void
-refresh(struct arena *a, const char *path, const char *text, size_t n, size_t old_n,
-    const struct buf *reply)
+recordings_refresh(struct arena *a, const char *path, const char *text, size_t n,
+    size_t old_n, const struct buf *reply)
 {
 	struct buf b = buf_new(a);
 	struct fail f = { 0 };
@@ -50,7 +50,7 @@ START_TEST(answered_as_then)
 	ck_assert_ptr_nonnull(then);
 	ck_assert_msg(rpc_replay(&x, path, NULL, &f) == OK, "%s: %s", path, f.detail);
 	if (getenv("GOLDEN_REFRESH") != NULL) {
-		refresh(&a, path, text, n, then_n, &x.out);
+		recordings_refresh(&a, path, text, n, then_n, &x.out);
 	} else {
 		while (at < x.out.n && at < then_n && x.out.p[at] == then[at])
 			at++;

@@ -11,7 +11,7 @@
 /* --- there and back --- */
 
 static void
-check_project(const struct reply *r)
+check_reply_project(const struct reply *r)
 {
 	ck_assert_int_eq(r->scheduler_version, 803);
 	ck_assert(r->dont_use_dcf && r->message_ack && !r->project_is_down);
@@ -47,7 +47,7 @@ check_orders(const struct reply *r)
 }
 
 static void
-check_work(const struct reply *r)
+check_rendered_work(const struct reply *r)
 {
 	ck_assert_uint_eq(r->napps, 1);
 	ck_assert_str_eq(r->apps[0].user_friendly_name, "Fold & co");
@@ -86,9 +86,9 @@ START_TEST(round_trip)
 	reply_render(&w.b, &w.in);
 	ck_assert_str_eq(world_violations(&w, inside), "");
 	r = world_parsed(&w);
-	check_project(r);
+	check_reply_project(r);
 	check_orders(r);
-	check_work(r);
+	check_rendered_work(r);
 	arena_free(&w.a);
 }
 END_TEST

@@ -15,7 +15,7 @@ static const struct {
 };
 
 static const char *
-dumped(struct arena *a, const struct request *q)
+request_dumped(struct arena *a, const struct request *q)
 {
 	struct buf b = buf_new(a);
 
@@ -24,7 +24,7 @@ dumped(struct arena *a, const struct request *q)
 }
 
 static struct request *
-parsed(struct arena *a, const char *text, size_t n)
+request_parsed(struct arena *a, const char *text, size_t n)
 {
 	struct request *q;
 	struct fail f;
@@ -43,7 +43,7 @@ START_TEST(traps)
 
 	buf_printf(
 	    &b, "<scheduler_request>\n%s\n</scheduler_request>\n", cases[_i].inside);
-	got = dumped(&a, parsed(&a, b.p, b.n));
+	got = request_dumped(&a, request_parsed(&a, b.p, b.n));
 	ck_assert_msg(strstr(got, cases[_i].want) != NULL, "%s: no %s in\n%s", what,
 	    cases[_i].want, got);
 	if (cases[_i].want2 != NULL)
@@ -104,7 +104,7 @@ START_TEST(nul_bytes)
 	    "<result><name>r</name><stderr_out>x\0y</stderr_out></result></"
 	    "scheduler_request>";
 	struct arena a = { 0 };
-	struct request *q = parsed(&a, text, sizeof(text) - 1);
+	struct request *q = request_parsed(&a, text, sizeof(text) - 1);
 
 	ck_assert_int_eq(q->hostid, 3);
 	ck_assert_str_eq(q->client_brand, "ab");
@@ -136,7 +136,7 @@ START_TEST(five_thousand_results)
 		    "<name>wu_%d_0_r1_0</name>\n</file_info>\n</result>\n",
 		    i, i == 7 ? big : "done", i);
 	buf_puts(&b, "</scheduler_request>\n");
-	q = parsed(&a, b.p, b.n);
+	q = request_parsed(&a, b.p, b.n);
 	ck_assert_uint_eq(q->nreports, COUNT);
 	ck_assert_str_eq(q->reports[COUNT - 1].name, "wu_4999_0");
 	ck_assert_int_eq(q->reports[COUNT - 1].exit_status, 0);
@@ -161,7 +161,7 @@ START_TEST(trickles_are_taken_all_or_none)
 		for (int i = 0; i < MOST + over; i++)
 			buf_puts(&b, "<msg_from_host>\nx\n</msg_from_host>\n");
 		buf_puts(&b, "</scheduler_request>\n");
-		q = parsed(&a, b.p, b.n);
+		q = request_parsed(&a, b.p, b.n);
 		ck_assert_uint_eq(q->ntrickles, over ? 0 : MOST);
 		ck_assert_int_eq(q->trickles_cut, over);
 		arena_free(&a);
@@ -188,7 +188,7 @@ START_TEST(storm)
 		buf_puts(&b, storms[_i]);
 	ck_assert_int_eq(request_parse(&a, b.p, b.n, &q, &f), E_BADREQ);
 	buf_puts(&b, "</scheduler_request>");
-	q = parsed(&a, b.p, b.n);
+	q = request_parsed(&a, b.p, b.n);
 	ck_assert_int_eq(q->hostid, 3);
 	arena_free(&a);
 }
@@ -206,7 +206,7 @@ START_TEST(escapes_are_bounded)
 	while (b.n < SIZE)
 		buf_puts(&b, _i == 0 ? "<" : "&");
 	buf_puts(&b, "<rpc_seqno>7</rpc_seqno></scheduler_request>");
-	q = parsed(&of_parser, b.p, b.n);
+	q = request_parsed(&of_parser, b.p, b.n);
 	ck_assert_int_eq(q->rpc_seqno, 7);
 	ck_assert_uint_lt(of_parser.used, 5 * (size_t)SIZE);
 	arena_free(&of_parser);
@@ -228,10 +228,11 @@ START_TEST(names_are_bounded)
 		buf_printf(&b, "<a%zu/>", i);
 	buf_puts(&b, "</scheduler_request>");
 	if (_i == 0) {
-		ck_assert_int_eq(parsed(&a, b.p, b.n)->hostid, 3);
+		ck_assert_int_eq(request_parsed(&a, b.p, b.n)->hostid, 3);
 	} else {
 		ck_assert_int_eq(request_parse(&a, b.p, b.n, &q, &f), E_BADREQ);
-		ck_assert_ptr_nonnull(strstr(f.detail, "too many different element names"));
+		ck_assert_ptr_nonnull(
+		    strstr(f.detail, "too many different element names"));
 	}
 	arena_free(&a);
 }
@@ -257,7 +258,7 @@ START_TEST(garbage)
 	buf_puts(&b, "<scheduler_request><rpc_seqno>7</rpc_seqno>");
 	buf_put(&b, noise, SIZE);
 	buf_puts(&b, "</scheduler_request>");
-	q = parsed(&a, b.p, b.n);
+	q = request_parsed(&a, b.p, b.n);
 	ck_assert_msg(q->rpc_seqno == 7, "seed %llu", (unsigned long long)seed);
 	arena_free(&a);
 }

@@ -84,7 +84,7 @@ static const struct small {
 };
 
 static size_t
-fill(const struct small *c, struct client_world *w, struct cw_task *t)
+rr_sim_fill_host(const struct small *c, struct client_world *w, struct cw_task *t)
 {
 	size_t n = 0;
 
@@ -113,7 +113,7 @@ START_TEST(small_worlds)
 	struct client_world w = { .projects = p, .nprojects = 2, .tasks = t };
 	struct rr_sim rr;
 
-	w.ntasks = fill(c, &w, t);
+	w.ntasks = rr_sim_fill_host(c, &w, t);
 	rr_simulate(&w, &a, &rr);
 	for (size_t i = 0; i < w.ntasks; i++) {
 		NEARLY(rr.tasks[i].finish_s, c->finish[i], c->what);
@@ -252,7 +252,7 @@ slow_step(struct slow *s, double *t)
 }
 
 static void
-random_world(struct client_world *w, struct rng *rng)
+rr_sim_random_world(struct client_world *w, struct rng *rng)
 {
 	w->nprojects = 1 + rng_below(rng, MOST_PROJECTS);
 	w->ntasks = 1 + rng_below(rng, MANY);
@@ -297,7 +297,7 @@ START_TEST(as_defined)
 		struct rr_sim rr;
 		double t = 0;
 
-		random_world(&w, &rng);
+		rr_sim_random_world(&w, &rng);
 		for (size_t i = 0; i < w.ntasks; i++)
 			s.left[i] = tasks[i].remaining_s;
 		while (slow_step(&s, &t))

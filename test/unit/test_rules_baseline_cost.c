@@ -13,7 +13,7 @@
  * of 1e9 bytes each.
  */
 static void
-draw(struct world *w, const char *spec)
+baseline_draw(struct world *w, const char *spec)
 {
 	struct snapshot *s = &w->snap;
 	char *rest = arena_strdup(&w->a, spec), *one;
@@ -74,7 +74,7 @@ START_TEST(baseline_case)
 	w->req.host.d_free = 1073741824.0 + 1e10; /* 1 GiB stays free */
 	w->snap.user_wus = has;
 	w->snap.nuser_wus = 1;
-	draw(w, t->drawn);
+	baseline_draw(w, t->drawn);
 	got = &world_decide(w)->baseline;
 	ck_assert_msg(got->fit == t->fit, "%s: %zu fit", t->name, got->fit);
 	ck_assert_msg((double)got->mean_bytes == t->mean, "%s: %lld bytes", t->name,
@@ -97,7 +97,7 @@ START_TEST(the_decision_is_the_same)
 		    5.0 * HOUR);
 		world_files(w[i], files);
 		if (i == 1)
-			draw(w[i], "1 m -; 2 d -; 3 . -; 77 . +");
+			baseline_draw(w[i], "1 m -; 2 d -; 3 . -; 77 . +");
 		struct decision *d = world_decide(w[i]);
 		text[i] = world_text(w[i], d);
 		for (size_t k = 0; k < d->nmessages; k++)

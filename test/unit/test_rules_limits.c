@@ -427,7 +427,8 @@ static const struct {
 };
 
 static enum err
-parsed(struct world *w, const char *inside, struct job_limits **l, struct fail *f)
+limits_parsed(
+    struct world *w, const char *inside, struct job_limits **l, struct fail *f)
 {
 	char *text = arena_printf(&w->a,
 	    "<config><x/><max_jobs_in_progress>%s</max_jobs_in_progress></config>",
@@ -447,7 +448,7 @@ START_TEST(limits_of_jobs_in_progress)
 	struct fail f;
 	char *names = arena_strdup(&w->a, "");
 
-	ck_assert_int_eq(parsed(w, in_progress[_i].limits, &l, &f), OK);
+	ck_assert_int_eq(limits_parsed(w, in_progress[_i].limits, &l, &f), OK);
 	cat.limits = l;
 	w->snap.cat = &cat;
 	w->req.host.p_ncpus = in_progress[_i].cpus;
@@ -479,7 +480,7 @@ START_TEST(tasks_known_by_their_rows)
 	struct fail f;
 
 	ck_assert_int_eq(
-	    parsed(w,
+	    limits_parsed(w,
 		"<app><app_name>stars</app_name><total_limit><jobs>1</jobs>"
 		"</total_limit></app>",
 		&l, &f),
@@ -524,7 +525,7 @@ START_TEST(limits_with_mistakes)
 	struct job_limits *l;
 	struct fail f = { 0 };
 
-	ck_assert_int_eq(parsed(w, mistakes[_i].limits, &l, &f), E_CONFIG);
+	ck_assert_int_eq(limits_parsed(w, mistakes[_i].limits, &l, &f), E_CONFIG);
 	ck_assert_str_eq(f.detail, mistakes[_i].says);
 	world_free(w);
 }

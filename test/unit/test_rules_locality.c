@@ -33,7 +33,8 @@ static const struct {
 
 /* Workunit 1000 is one that the account has. */
 static struct world *
-world_with(const char *options, double secs, const char *wait, const char *files)
+locality_world_with(
+    const char *options, double secs, const char *wait, const char *files)
 {
 	static int64_t had[] = { 1000 };
 	struct world *w = world_new(options, secs);
@@ -52,7 +53,7 @@ world_with(const char *options, double secs, const char *wait, const char *files
 
 START_TEST(order_of_service)
 {
-	struct world *w = world_with(
+	struct world *w = locality_world_with(
 	    cases[_i].options, cases[_i].secs, cases[_i].wait, cases[_i].files);
 	struct decision *d;
 
@@ -123,14 +124,15 @@ START_TEST(made_for_who_waits)
 		{ -11, 0, false }, { -5, 2, true } };
 
 	for (size_t i = 0; i < N(rows); i++) {
-		struct world *w = world_with(N10, HOUR, "W", "A hu 11/1");
+		struct world *w = locality_world_with(N10, HOUR, "W", "A hu 11/1");
 
 		w->snap.files[0].demand_time = WORLD_NOW + rows[i].asked;
 		w->snap.files[0].jobs[0].create_time = WORLD_NOW + rows[i].made;
 		ck_assert_msg((world_decide(w)->nwant == 1) == rows[i].left, "%zu", i);
 		world_free(w);
 	}
-	struct world *w = world_with(N10, 5 * HOUR, "W", "A hut 11/1 12/2 13/3");
+	struct world *w = locality_world_with(
+	    N10, 5 * HOUR, "W", "A hut 11/1 12/2 13/3");
 	w->snap.files[0].jobs[0].create_time = WORLD_NOW - 100;
 	struct decision *d = world_decide(w);
 	ck_assert_uint_eq(d->nwant, 1);
@@ -169,7 +171,8 @@ group_holds(const char *group, const struct snap_file *files, size_t n)
 
 START_TEST(L6_order_of_files)
 {
-	struct world *w = world_with(orders[_i].options, 0, "", orders[_i].files);
+	struct world *w = locality_world_with(
+	    orders[_i].options, 0, "", orders[_i].files);
 	struct rng r = rng_seed(7), again = rng_seed(7);
 	size_t n = w->snap.nfiles, bytes = n * sizeof(*w->snap.files);
 	struct snap_file *first = NEWN(&w->a, struct snap_file, n + 1),
@@ -214,7 +217,8 @@ END_TEST
 /* L17: lack of a version ends the locality search, plain jobs of other apps go on */
 START_TEST(L17_no_version_ends_the_search)
 {
-	struct world *w = world_with(ON, 3 * HOUR, "", "A hu 11/1 12/2; B hu 21/3");
+	struct world *w = locality_world_with(
+	    ON, 3 * HOUR, "", "A hu 11/1 12/2; B hu 21/3");
 	struct decision *d;
 
 	w->snap.files[0].jobs[0].appid = 99;
@@ -231,7 +235,8 @@ END_TEST
 /* What few hosts can do becomes old: other hosts go on without it. */
 START_TEST(D14_old_without_a_version_ends_nothing)
 {
-	struct world *w = world_with(OLD, 3 * HOUR, "F", "A hu 11/1; S suO3 21/2");
+	struct world *w = locality_world_with(
+	    OLD, 3 * HOUR, "F", "A hu 11/1; S suO3 21/2");
 	struct decision *d;
 
 	w->snap.files[1].jobs[0].appid = 99;
@@ -244,7 +249,8 @@ END_TEST
 
 START_TEST(L1_bytes_are_counted_once_per_file)
 {
-	struct world *w = world_with(ON, 4 * HOUR, "", "A hu 11/1; B wu 21/2 22/3");
+	struct world *w = locality_world_with(
+	    ON, 4 * HOUR, "", "A hu 11/1; B wu 21/2 22/3");
 	struct decision *d = world_decide(w);
 
 	ck_assert_uint_eq(d->nsends, 3);
@@ -261,7 +267,7 @@ END_TEST
 /* A set of several files: the host pays for what it lacks. */
 START_TEST(partly_held_set)
 {
-	struct world *w = world_with(ON, HOUR, "", "B:+F-G wu 21/2");
+	struct world *w = locality_world_with(ON, HOUR, "", "B:+F-G wu 21/2");
 	struct decision *d;
 
 	world_bytes(w, "G", 300000000);
@@ -275,7 +281,8 @@ END_TEST
 /* Large files are charged by the bytes missing (locality.md 1.5 (13)). */
 START_TEST(race_13_disk_is_charged_by_missing_bytes)
 {
-	struct world *w = world_with(ON, 8 * HOUR, "", "B wu 21/1 22/2 23/3 24/4");
+	struct world *w = locality_world_with(
+	    ON, 8 * HOUR, "", "B wu 21/1 22/2 23/3 24/4");
 
 	/* room for the first job's 2e9 and two more of 1e9, after 1 GiB that stays free
 	 */
@@ -288,7 +295,7 @@ END_TEST
 /* Least future value first: one order, and the host stays away for four hours. */
 START_TEST(one_order_for_space)
 {
-	struct world *w = world_with(
+	struct world *w = locality_world_with(
 	    N10, HOUR, "w", "A hu 11/1; B hoa; C hu 31/1000; D wu 41/4");
 	struct decision *d;
 
@@ -320,7 +327,7 @@ static const struct {
 
 START_TEST(file_that_makes_room)
 {
-	struct world *w = world_with(ON, HOUR, "", spaces[_i].files);
+	struct world *w = locality_world_with(ON, HOUR, "", spaces[_i].files);
 
 	world_bytes(w, "A", spaces[_i].a * 1000000000);
 	world_bytes(w, "B", spaces[_i].b * 1000000000);
@@ -334,7 +341,7 @@ END_TEST
 
 START_TEST(no_order_for_space_beside_an_exhausted_file)
 {
-	struct world *w = world_with(ON, HOUR, "", "A hu 11/1; B ha");
+	struct world *w = locality_world_with(ON, HOUR, "", "A hu 11/1; B ha");
 
 	w->req.host.d_free = 0;
 	ck_assert_str_eq(world_text(w, world_decide(w)), "del B | mark B | DISK");
@@ -344,7 +351,7 @@ END_TEST
 
 START_TEST(race_09_only_files_that_are_there_are_deleted)
 {
-	struct world *w = world_with(ON, HOUR, "", "A ha; B ha");
+	struct world *w = locality_world_with(ON, HOUR, "", "A ha; B ha");
 
 	w->req.files[0].status = 0; /* A is not whole there */
 	ck_assert_str_eq(world_text(w, world_decide(w)), "del B | mark A B | NO_WORK");
@@ -355,7 +362,7 @@ END_TEST
 /* The file of a resent job stays. */
 START_TEST(a_lost_job_keeps_its_file)
 {
-	struct world *w = world_with(ON, HOUR, "", "A hoa; B hoa; C hoa");
+	struct world *w = locality_world_with(ON, HOUR, "", "A hoa; B hoa; C hoa");
 
 	world_others(w, "");
 	world_in_progress(w, "5/1");
@@ -373,7 +380,7 @@ START_TEST(D14_fraction_draws_who_is_first)
 	int locality_first = 0;
 
 	for (int seed = 0; seed < 1000; seed++) {
-		struct world *w = world_with(ON
+		struct world *w = locality_world_with(ON
 		    "<locality_scheduler_fraction>0.7</locality_scheduler_fraction>",
 		    HOUR, "", "A hu 11/1");
 
@@ -391,7 +398,7 @@ END_TEST
 /* Jobs of a held file that only this host cannot do are no reason to make more. */
 START_TEST(too_large_is_not_spent)
 {
-	struct world *w = world_with(N10, HOUR, "W", "A huoa 11/1");
+	struct world *w = locality_world_with(N10, HOUR, "W", "A huoa 11/1");
 
 	w->snap.files[0].jobs[0].rsc_memory_bound = 5e9;
 	ck_assert_str_eq(world_text(w, world_decide(w)), "MEM");
@@ -403,7 +410,7 @@ END_TEST
  */
 START_TEST(passed_over_for_a_time)
 {
-	struct world *w = world_with(ON, HOUR, "", "A hul99 11/1");
+	struct world *w = locality_world_with(ON, HOUR, "", "A hul99 11/1");
 
 	w->snap.files[0].released_id = 11;
 	ck_assert_str_eq(world_text(w, world_decide(w)), "ID_ORDER");
@@ -420,7 +427,7 @@ START_TEST(waits_for_later_results)
 		"B hu 40/1000; C hoa; A hu 50/1000" };
 
 	for (size_t i = 0; i < N(files); i++) {
-		struct world *w = world_with(N10 USER, HOUR, "W", files[i]);
+		struct world *w = locality_world_with(N10 USER, HOUR, "W", files[i]);
 		struct decision *d = world_decide(w);
 
 		ck_assert_uint_eq(d->nwant, 3);
@@ -432,8 +439,8 @@ END_TEST
 
 START_TEST(waiting_asks_to_come_back_shortly)
 {
-	struct world *w = world_with(N10, HOUR, "", "A hoa");
-	struct world *after = world_with(N10, HOUR, "w", "A hoa");
+	struct world *w = locality_world_with(N10, HOUR, "", "A hoa");
+	struct world *after = locality_world_with(N10, HOUR, "w", "A hoa");
 
 	ck_assert_double_eq(world_decide(w)->request_delay, 5);
 	ck_assert_double_eq(world_decide(after)->request_delay, 10);

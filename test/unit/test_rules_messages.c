@@ -25,7 +25,7 @@ static struct rq_app_version own[] = { { .app_name = (char[]){ "stars" },
     .version_num = 7 } };
 
 static void
-app_limit(struct world *w, struct catalog *cat, double jobs)
+message_app_limit(struct world *w, struct catalog *cat, double jobs)
 {
 	struct job_limits *l = NEW(&w->a, struct job_limits);
 
@@ -89,8 +89,8 @@ a_class(struct world *w, struct app_version *v, struct catalog *cat, bool virtua
 }
 
 static void
-change_world(enum message_case n, struct world *w, struct catalog *cat, struct app *app,
-    struct app_version *v)
+message_change_world(enum message_case n, struct world *w, struct catalog *cat,
+    struct app *app, struct app_version *v)
 {
 	struct request *q = &w->req;
 	struct snapshot *s = &w->snap;
@@ -137,7 +137,7 @@ START_TEST(said)
 	cat.versions = versions;
 	w->snap.cat = &cat;
 	world_plain(w, "31/9");
-	change_world((enum message_case)_i, w, &cat, apps, versions);
+	message_change_world((enum message_case)_i, w, &cat, apps, versions);
 	d = world_decide(w);
 	if (messages[_i].text == NULL) {
 		ck_assert_msg(d->nmessages == 0, "%s: %s", messages[_i].name,

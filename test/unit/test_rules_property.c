@@ -116,7 +116,7 @@ random_files(struct world *w, struct rng *g, int64_t *id)
 }
 
 static struct world *
-random_world(uint64_t seed)
+property_random_world(uint64_t seed)
 {
 	struct rng g = rng_seed(seed);
 	struct world *w = world_new(
@@ -397,7 +397,7 @@ START_TEST(laws_hold)
 	size_t sent = 0, waits = 0, deleted = 0;
 
 	for (uint64_t seed = from; seed < from + ROUNDS; seed++) {
-		struct world *w = random_world(seed);
+		struct world *w = property_random_world(seed);
 		struct decision *d = world_decide(w);
 
 		for (size_t i = 0; i < N(laws); i++)
@@ -421,8 +421,9 @@ START_TEST(same_arguments_same_decision)
 	uint64_t from = first_seed();
 
 	for (uint64_t seed = from; seed < from + ROUNDS / 4; seed++) {
-		struct world *a = random_world(seed), *other = random_world(seed + 1);
-		struct world *b = random_world(seed);
+		struct world *a = property_random_world(seed),
+			     *other = property_random_world(seed + 1);
+		struct world *b = property_random_world(seed);
 		struct decision *x = world_decide(a), *y;
 
 		world_decide(other);
@@ -446,7 +447,7 @@ START_TEST(lost_jobs_are_left_out)
 	uint64_t from = first_seed();
 
 	for (uint64_t seed = from; seed < from + ROUNDS / 4; seed++) {
-		struct world *w = random_world(seed);
+		struct world *w = property_random_world(seed);
 		struct decision *d = world_decide(w);
 
 		if (d->nsends > 0) {

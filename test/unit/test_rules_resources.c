@@ -23,7 +23,7 @@ enum {
 };
 
 static void
-change(int n, struct stage *x)
+resources_change(int n, struct stage *x)
 {
 	struct world *w = x->w;
 	struct request *q = &w->req;
@@ -58,7 +58,7 @@ static const struct {
 /* "CPU 1 NVIDIA 2 SPE 0 why", then the types that have no app, then the number of the
  * client's own program. */
 static const char *
-outcome(struct world *w, const struct decision *d)
+resources_outcome(struct world *w, const struct decision *d)
 {
 	struct buf b = buf_new(&w->a);
 	size_t sent[RESOURCES] = { 0 };
@@ -101,8 +101,8 @@ START_TEST(work_per_resource)
 	for (int r = NVIDIA; r < RESOURCES; r++) /* old clients say nothing of them */
 		q->resources[r].has_request = strstr(cases[_i].name, "old_style") ==
 		                              NULL;
-	change(_i, &x);
-	got = outcome(x.w, world_decide(x.w));
+	resources_change(_i, &x);
+	got = resources_outcome(x.w, world_decide(x.w));
 	ck_assert_msg(strcmp(got, cases[_i].want) == 0, "%s: %s, not %s",
 	    cases[_i].name, got, cases[_i].want);
 	world_free(x.w);
@@ -128,7 +128,7 @@ START_TEST(newest_version)
 		x.w->rng = rng_seed((uint64_t)seed);
 		x.w->req.cpu_req_secs = 1;
 		for (int i = 0; i < RESOURCES; i++) {
-			x.v[i].plan_class = text("");
+			x.v[i].plan_class = stage_text("");
 			x.v[i].version_num = (int32_t[]){ 101, 103, 102 }[i];
 		}
 		ck_assert_int_eq(version_sent(&x), 103);
@@ -195,7 +195,7 @@ START_TEST(newer_version_is_no_reason)
 	stage_set(&x, "");
 	x.w->req.cpu_req_secs = 1;
 	for (int i = 0; i < RESOURCES; i++) {
-		x.v[i].plan_class = text("");
+		x.v[i].plan_class = stage_text("");
 		x.v[i].version_num = (int32_t[]){ 101, 103, 102 }[i];
 		x.v[i].min_core_version = i == 0 ? 0 : 80000;
 	}
@@ -315,19 +315,20 @@ START_TEST(resources_served)
 		q = &x.w->req;
 		if (i == 1) { /* by another of its platforms */
 			q->platforms = NEWN(&x.w->a, char *, 3);
-			q->platforms[0] = text("z80-cpm");
-			q->platforms[1] = q->platforms[2] = text("x86_64-pc-linux-gnu");
+			q->platforms[0] = stage_text("z80-cpm");
+			q->platforms[1] = q->platforms[2] = stage_text(
+			    "x86_64-pc-linux-gnu");
 			q->nplatforms = 3;
 		}
 		x.v[NVIDIA].deprecated = i == 2;
 		if (i >= 3 && i < 6) /* programs of its own */
 			own_versions(x.w, i == 5 ? "ATI" : "NVIDIA", 1);
 		if (i == 4)
-			q->app_versions[0].app_name = text("moons");
+			q->app_versions[0].app_name = stage_text("moons");
 		x.v[0].appid = x.v[1].appid = x.v[2].appid = i == 6 ? 9 : 1;
 		x.cat.classes = i == 7 ? NULL : x.cat.classes;
 		s = serving_of(&x.w->a, q, &x.cat);
-		got = text("");
+		got = stage_text("");
 		for (size_t r = 0; r < RESOURCES; r++) {
 			ck_assert(
 			    serving_any(&s, r) == serving_app(&s, &x.cat.apps[0], r));

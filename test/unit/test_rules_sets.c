@@ -12,7 +12,7 @@
 #define LAST ON "<locality_keep_last_holder/>"
 
 static struct world *
-world_with(const char *options, double secs, const char *files)
+sets_world_with(const char *options, double secs, const char *files)
 {
 	struct world *w = world_new(options, secs);
 
@@ -33,7 +33,7 @@ static const struct {
 
 START_TEST(shared_files_are_charged_once)
 {
-	struct world *w = world_with(ON, 8 * HOUR, charges[_i].files);
+	struct world *w = sets_world_with(ON, 8 * HOUR, charges[_i].files);
 	struct decision *d = world_decide(w);
 	char *said = arena_strdup(&w->a, "");
 
@@ -49,7 +49,7 @@ END_TEST
 /* A job that others got brings nothing: the next ones do, whatever their ids. */
 START_TEST(lost_jobs_bring_nothing)
 {
-	struct world *w = world_with(
+	struct world *w = sets_world_with(
 	    ON, 8 * HOUR, "AB:+A-B u 91/1; BC:-B-C wu 21/2; BD:-B+D u 31/3");
 	struct decision *d = world_decide(w);
 	struct larges l = larges_of(&w->a, &w->snap);
@@ -95,7 +95,7 @@ static const struct {
 
 START_TEST(what_goes_makes_room)
 {
-	struct world *w = world_with(rooms[_i].options, 8 * HOUR, rooms[_i].files);
+	struct world *w = sets_world_with(rooms[_i].options, 8 * HOUR, rooms[_i].files);
 
 	world_plain(w, "31/1 32/2");
 	w->req.host.d_free = 1073741824.0 + rooms[_i].room;
@@ -117,7 +117,7 @@ static const struct {
 
 START_TEST(a_lost_job_takes_its_file_back)
 {
-	struct world *w = world_with(ON, 8 * HOUR, "A hoa");
+	struct world *w = sets_world_with(ON, 8 * HOUR, "A hoa");
 
 	world_plain(w, "31/1");
 	world_others(w, "");
@@ -145,7 +145,7 @@ static const struct {
 
 START_TEST(a_file_in_use_goes_but_makes_no_room)
 {
-	struct world *w = world_with(ON, 8 * HOUR, "A ha");
+	struct world *w = sets_world_with(ON, 8 * HOUR, "A ha");
 	struct rq_report report = { 0 };
 
 	world_plain(w, "31/1");
@@ -170,7 +170,7 @@ END_TEST
 /* For space it goes all the same, but after what nobody uses. */
 START_TEST(space_is_made_of_what_is_not_in_use)
 {
-	struct world *w = world_with(ON, HOUR, "A hu 11/1; B hu 21/2 22/3");
+	struct world *w = sets_world_with(ON, HOUR, "A hu 11/1; B hu 21/2 22/3");
 
 	w->req.host.d_free = 0;
 	world_in_progress(w, "5/9");
@@ -185,7 +185,7 @@ END_TEST
 /* A file is worth the jobs of all sets that it is in. */
 START_TEST(space_by_the_jobs_of_all_sets)
 {
-	struct world *w = world_with(
+	struct world *w = sets_world_with(
 	    ON, HOUR, "AB:+A+B u 11/1 12/2; BC:+B+C u 21/3; CD:+C+D u 31/4 32/5 33/6");
 
 	w->req.host.d_free = 0;
@@ -212,7 +212,7 @@ static const struct {
 
 START_TEST(orders_say_how_much)
 {
-	struct world *w = world_with(ON, 0, "A hoa");
+	struct world *w = sets_world_with(ON, 0, "A hoa");
 	struct decision *d;
 
 	world_bytes(w, "A", sizes[_i].bytes);
@@ -229,7 +229,7 @@ END_TEST
 /* The liveliest of a file's sets is its state; a set that is not there keeps it. */
 START_TEST(state_of_a_file_in_two_sets)
 {
-	struct world *w = world_with(ON, 0, "AB:+A+B oa; A ha");
+	struct world *w = sets_world_with(ON, 0, "AB:+A+B oa; A ha");
 	struct decision *d = world_decide(w);
 
 	ck_assert_str_eq(world_text(w, d), "del A B | NONE");

@@ -284,7 +284,7 @@ struct fitted { /* what a case may change */
 };
 static struct world *now_world;
 static char *
-text(const char *s)
+work_text(const char *s)
 {
 	return arena_strdup(&now_world->a, s);
 }
@@ -292,14 +292,14 @@ text(const char *s)
 static void
 machine(const char *os, const char *vendor, const char *model)
 {
-	now_world->req.host.os_name = text(os);
-	now_world->req.host.p_vendor = text(vendor);
-	now_world->req.host.p_model = text(model);
+	now_world->req.host.os_name = work_text(os);
+	now_world->req.host.p_vendor = work_text(vendor);
+	now_world->req.host.p_model = work_text(model);
 }
 
 /* The account has selected this app. */
 static void
-choose(int64_t appid)
+work_choose(int64_t appid)
 {
 	struct project_prefs *p = &now_world->snap.project_prefs;
 
@@ -316,7 +316,7 @@ enum fit_case {
 
 /* Parameters: whatever a row of the table changes. */
 static void
-change_world(enum fit_case n, struct fitted *w, struct request *q, struct job *j,
+work_change_world(enum fit_case n, struct fitted *w, struct request *q, struct job *j,
     struct app *app, struct app_version *version, struct platform *platform,
     struct host_app_version *hav)
 {
@@ -367,8 +367,8 @@ START_TEST(fit)
 	w->req.resources = cpu_gpu;
 	w->req.nresources = 2;
 	world_plain(w, "31/9");
-	change_world((enum fit_case)_i, &x, &w->req, &w->snap.plain[0], &app, &version,
-	    &platform, &hav);
+	work_change_world((enum fit_case)_i, &x, &w->req, &w->snap.plain[0], &app,
+	    &version, &platform, &hav);
 	d = decide(
 	    &w->a, w->conf, &w->req, &w->snap, WORLD_NOW, &w->rng, &id, x.lost != 0);
 	ck_assert_msg(d->why == fits[_i].why, "%s: %s, not %s", fits[_i].name,

@@ -22,7 +22,7 @@
 static struct arena a;
 
 static struct conf *
-conf_of(const char *dir, const char *options)
+sched_conf_of(const char *dir, const char *options)
 {
 	const char *text = arena_printf(
 	    &a, "<boinc><config>%s</config></boinc>", options);
@@ -52,7 +52,7 @@ static const struct {
 
 START_TEST(refusal)
 {
-	const struct conf *cf = conf_of(
+	const struct conf *cf = sched_conf_of(
 	    "/p", "<maintenance_delay>1234</maintenance_delay>");
 	struct refusal r = refusal_of(&a, cf, refusals[_i].s, refusals[_i].detail);
 
@@ -123,17 +123,17 @@ START_TEST(situation_of_host)
 	rq.host.os_version = os_version;
 	rq.host.p_vendor = vendor;
 	rq.host.p_model = cpu;
-	ck_assert_int_eq(
-	    refuse_host(&a, conf_of("/p", by_host[_i].options), &rq, &u, &h, &cat),
+	ck_assert_int_eq(refuse_host(&a, sched_conf_of("/p", by_host[_i].options), &rq,
+			     &u, &h, &cat),
 	    by_host[_i].s);
 	if (by_host[_i].s == REFUSE_HOST_BANNED)
 		return;
-	ck_assert_int_eq(
-	    refuse_host(&a, conf_of("/p", by_host[_i].options), &rq, &u, NULL, &cat),
+	ck_assert_int_eq(refuse_host(&a, sched_conf_of("/p", by_host[_i].options), &rq,
+			     &u, NULL, &cat),
 	    by_host[_i].s);
 	rq.host.present = false; /* a replicated trickle tells of no machine */
-	ck_assert_int_eq(
-	    refuse_host(&a, conf_of("/p", by_host[_i].options), &rq, &u, NULL, &cat),
+	ck_assert_int_eq(refuse_host(&a, sched_conf_of("/p", by_host[_i].options), &rq,
+			     &u, NULL, &cat),
 	    by_host[_i].s >= REFUSE_BANNED_OS && by_host[_i].s <= REFUSE_NO_PLATFORM ?
 		REFUSE_NOTHING :
 		by_host[_i].s);
@@ -166,7 +166,7 @@ START_TEST(hint)
 		.host.os_name = arena_strdup(&a, hints[_i].os) };
 	struct dec_message m[REFUSE_HINTS_MAX];
 	size_t n = refuse_hints(
-	    &a, conf_of("/p", hints[_i].options), &rq, hints[_i].now, m);
+	    &a, sched_conf_of("/p", hints[_i].options), &rq, hints[_i].now, m);
 
 	ck_assert_uint_eq(n, strlen(hints[_i].notices));
 	for (size_t i = 0; i < n; i++)
@@ -186,7 +186,7 @@ START_TEST(what_is_refused)
 		    .os_version = version,
 		    .p_vendor = vendor,
 		    .p_model = model } };
-	const struct conf *cf = conf_of(
+	const struct conf *cf = sched_conf_of(
 	    "/p", "<max_new_hosts_per_account_day>12</max_new_hosts_per_account_day>");
 
 	ck_assert_str_eq(refuse_detail(&a, cf, REFUSE_NEW_HOSTS, &rq), "12");
@@ -236,8 +236,9 @@ START_TEST(home_names_schedulers)
 {
 	static const char *const templates[] = { NULL, "<p>no place for it</p>",
 		"<head>\n@SCHEDULERS@</head>" };
-	const struct conf *cf = conf_of("/p", "<scheduler_url>http://h.org/s_cgi/cgi "
-					      "http://i.org/s_cgi/cgi</scheduler_url>");
+	const struct conf *cf = sched_conf_of("/p",
+	    "<scheduler_url>http://h.org/s_cgi/cgi "
+	    "http://i.org/s_cgi/cgi</scheduler_url>");
 
 	for (size_t i = 0; i < N(templates); i++) {
 		struct buf b = buf_new(&a);
@@ -324,7 +325,7 @@ START_TEST(texts_are_read_again)
 	struct project p = { .program = "test" };
 	struct fail f = { 0 };
 
-	p.conf = conf_of(unit_dir(dir), "");
+	p.conf = sched_conf_of(unit_dir(dir), "");
 	path = arena_printf(&a, "%s/gui_urls.xml", dir);
 	texts = project_texts(&p);
 	ck_assert_ptr_null(texts[TEXT_GUI_URLS]);

@@ -58,30 +58,30 @@ struct log {
 };
 
 static const char *
-name_of(const struct log *l, int32_t project)
+sim_name_of(const struct log *l, int32_t project)
 {
 	return project < 0 ? "-" : l->sc->projects[project].name;
 }
 
 static void
-listen(void *listener, const struct sim_event *e)
+sim_listen(void *listener, const struct sim_event *e)
 {
 	struct log *l = listener;
 
 	buf_printf(&l->b, "%.3f %d %s %llu %d %d %.3f %lld %s\n", e->t, (int)e->kind,
-	    name_of(l, e->project), (unsigned long long)e->job, e->app, e->rsc, e->x,
-	    (long long)e->n, e->text == NULL ? "" : e->text);
+	    sim_name_of(l, e->project), (unsigned long long)e->job, e->app, e->rsc,
+	    e->x, (long long)e->n, e->text == NULL ? "" : e->text);
 }
 
 static char *
-history(struct arena *a, const struct sim_scenario *sc, const char *policy,
+sim_history(struct arena *a, const struct sim_scenario *sc, const char *policy,
     uint64_t seed, struct sim_sums *sums)
 {
 	struct log l = { buf_new(a), sc };
 	struct sim_options o = { .policy = policy_find(policy),
 		.days = 10,
 		.seed = seed,
-		.event = listen,
+		.event = sim_listen,
 		.listener = &l };
 	struct fail f;
 
@@ -102,13 +102,13 @@ START_TEST(t17_same_history)
 	char *one, *again, *turned, *other;
 
 	world(&sc, p, app);
-	one = history(&a, &sc, policy, 7, &sums);
-	again = history(&a, &sc, policy, 7, &sums);
-	other = history(&a, &sc, policy, 8, &sums);
+	one = sim_history(&a, &sc, policy, 7, &sums);
+	again = sim_history(&a, &sc, policy, 7, &sums);
+	other = sim_history(&a, &sc, policy, 8, &sums);
 	for (int i = 0; i < PROJECTS; i++)
 		back[i] = p[PROJECTS - 1 - i];
 	sc.projects = back;
-	turned = history(&a, &sc, policy, 7, &sums);
+	turned = sim_history(&a, &sc, policy, 7, &sums);
 	ck_assert_uint_gt(strlen(one), 10000);
 	ck_assert_str_eq(one, again);
 	ck_assert_str_eq(one, turned);
@@ -129,10 +129,10 @@ START_TEST(t17_names_do_not_matter)
 	struct sim_sums was, is;
 
 	world(&sc, p, app);
-	history(&a, &sc, policy, 7, &was);
+	sim_history(&a, &sc, policy, 7, &was);
 	for (int i = 0; i < PROJECTS; i++)
 		p[i].name = name[i];
-	history(&a, &sc, policy, 7, &is);
+	sim_history(&a, &sc, policy, 7, &is);
 	was.cpu_ms = is.cpu_ms = 0;
 	ck_assert_uint_eq(was.events, is.events);
 	ck_assert_mem_eq(was.projects, is.projects, PROJECTS * sizeof(*is.projects));
@@ -152,7 +152,7 @@ START_TEST(sums_add_up)
 	uint64_t fetched = 0, reported = 0;
 
 	world(&sc, p, app);
-	history(&a, &sc, policies[_i]->name, 3, &s);
+	sim_history(&a, &sc, policies[_i]->name, 3, &s);
 	for (int i = 0; i < PROJECTS; i++) {
 		used += s.projects[i].used_flops;
 		fetched += s.projects[i].fetched;
@@ -237,7 +237,7 @@ hour_long(void)
 }
 
 static struct sim_project
-project(const char *name, struct sim_app *app)
+sim_project(const char *name, struct sim_app *app)
 {
 	return (struct sim_project){ .name = name,
 		.share = 100,
@@ -252,7 +252,7 @@ START_TEST(a_file_is_moved_once)
 {
 	struct arena a = { 0 };
 	struct sim_app app = hour_long();
-	struct sim_project p = project("A", &app);
+	struct sim_project p = sim_project("A", &app);
 	struct sim_sums s;
 
 	app.file_bytes = 1000;
@@ -269,7 +269,7 @@ START_TEST(projects_come_and_go)
 {
 	struct arena a = { 0 };
 	struct sim_app app = hour_long();
-	struct sim_project p[2] = { project("A", &app), project("B", &app) };
+	struct sim_project p[2] = { sim_project("A", &app), sim_project("B", &app) };
 	struct sim_sums s;
 
 	p[1].attach_s = 48 * H;
@@ -291,7 +291,7 @@ START_TEST(power_goes)
 {
 	struct arena a = { 0 };
 	struct sim_app app = hour_long();
-	struct sim_project p = project("A", &app);
+	struct sim_project p = sim_project("A", &app);
 	struct sim_onoff half = { 0.5, 2 * H };
 	struct sim_sums at_any_time, never, overhead;
 

@@ -46,7 +46,7 @@ struct digest {
 };
 
 static void
-add_line(void *to, const struct sim_event *e)
+sim_golden_add_line(void *to, const struct sim_event *e)
 {
 	struct digest *d = to;
 	struct buf b = buf_new(&d->a);
@@ -69,7 +69,7 @@ run_line(const char *name, const struct policy *policy, struct buf *out)
 	struct sim_options o = { .policy = policy,
 		.days = DAYS,
 		.seed = 1,
-		.event = add_line,
+		.event = sim_golden_add_line,
 		.listener = &d };
 	struct sim_sums sums;
 	struct sim_figures f;
@@ -107,7 +107,7 @@ START_TEST(as_it_was)
 END_TEST
 
 static void
-refresh(void)
+sim_golden_refresh(void)
 {
 	struct buf b = buf_new(&process);
 	struct fail f = { 0 };
@@ -135,7 +135,7 @@ set_up(void)
 	need(
 	    fs_list(&process, source("test/sim"), NAMES_MOST, &names, &nnames, &f), &f);
 	if (getenv("GOLDEN_REFRESH") != NULL)
-		refresh();
+		sim_golden_refresh();
 	need(fs_read(&process, source("test/golden/sim.table"), TABLE_MOST, &bytes,
 		 NULL, &f),
 	    &f);

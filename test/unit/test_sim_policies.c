@@ -147,7 +147,7 @@ leave(struct watch *w, const struct sim_event *e)
 }
 
 static void
-listen(void *listener, const struct sim_event *e)
+policies_listen(void *listener, const struct sim_event *e)
 {
 	struct watch *w = listener;
 
@@ -211,7 +211,7 @@ static struct result *
 simulate(struct result *r, const char *policy, const char *scenario, double days)
 {
 	struct sim_options o = {
-		.policy = policy_find(policy), .days = days, .seed = 1, .event = listen
+		.policy = policy_find(policy), .days = days, .seed = 1, .event = policies_listen
 	};
 	struct fail f;
 	enum err e;

@@ -18,7 +18,8 @@ static const struct refused {
 };
 
 static enum err
-parse(struct arena *a, const char *text, struct sim_scenario *s, struct fail *f)
+sim_read_parse(
+    struct arena *a, const char *text, struct sim_scenario *s, struct fail *f)
 {
 	char dir[PATH_MAX];
 	const char *path;
@@ -37,7 +38,7 @@ good(struct arena *a, const char *text)
 	struct sim_scenario s;
 	struct fail f = { 0 };
 
-	ck_assert_msg(parse(a, text, &s, &f) == OK, "%s: %s", text, f.detail);
+	ck_assert_msg(sim_read_parse(a, text, &s, &f) == OK, "%s: %s", text, f.detail);
 	return s;
 }
 
@@ -47,7 +48,7 @@ START_TEST(refused_with_reason)
 	struct sim_scenario s;
 	struct fail f = { 0 };
 
-	ck_assert_int_eq(parse(&a, refused[_i].text, &s, &f), E_BADREQ);
+	ck_assert_int_eq(sim_read_parse(&a, refused[_i].text, &s, &f), E_BADREQ);
 	ck_assert_msg(strstr(f.detail, refused[_i].says) != NULL, "%s: %s", f.detail,
 	    refused[_i].says);
 	arena_free(&a);
@@ -60,7 +61,7 @@ struct log {
 };
 
 static void
-add_line(void *to, const struct sim_event *e)
+sim_read_add_line(void *to, const struct sim_event *e)
 {
 	struct log *l = to;
 
@@ -69,13 +70,13 @@ add_line(void *to, const struct sim_event *e)
 }
 
 static char *
-history(struct arena *a, const struct sim_scenario *s)
+sim_read_history(struct arena *a, const struct sim_scenario *s)
 {
 	struct log l = { s, buf_new(a) };
 	struct sim_options o = { .policy = policies[0],
 		.days = 3,
 		.seed = 1,
-		.event = add_line,
+		.event = sim_read_add_line,
 		.listener = &l };
 	struct sim_sums sums;
 	struct fail f = { 0 };
@@ -97,10 +98,10 @@ START_TEST(two_notations_of_one_scenario)
 	    "{\"share\": 0.5, \"apps\": [{\"C\": 0.1, \"D\": 1}]},"
 	    "{\"share\": 0.25, \"apps\": [{\"C\": 1, \"D\": 24}]},"
 	    "{\"share\": 0.25, \"apps\": [{\"C\": 1, \"D\": 24}]}]}");
-	char *one = history(&a, &seed);
+	char *one = sim_read_history(&a, &seed);
 
 	ck_assert_uint_gt(strlen(one), 1000);
-	ck_assert_str_eq(one, history(&a, &json));
+	ck_assert_str_eq(one, sim_read_history(&a, &json));
 	arena_free(&a);
 }
 END_TEST

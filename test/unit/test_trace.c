@@ -17,7 +17,7 @@
 static char dir[PATH_MAX];
 
 static char *
-in_dir(struct arena *a, const char *name)
+trace_path(struct arena *a, const char *name)
 {
 	return arena_printf(a, "%s/%s", dir, name);
 }
@@ -62,12 +62,13 @@ read_ring(struct arena *a, const char *name)
 	struct seen s = { 0 };
 	struct fail f = { 0 };
 
-	ck_assert_msg(ring_read(in_dir(a, name), see, &s, &f) == OK, "%s", f.detail);
+	ck_assert_msg(
+	    ring_read(trace_path(a, name), see, &s, &f) == OK, "%s", f.detail);
 	return s;
 }
 
 static void
-put(struct ring *r, const char *text)
+put_trace_file(struct ring *r, const char *text)
 {
 	struct fail f = { 0 };
 
@@ -75,7 +76,7 @@ put(struct ring *r, const char *text)
 }
 
 static struct ring
-opened(int64_t most, size_t bytes)
+trace_opened(int64_t most, size_t bytes)
 {
 	struct fail f = { 0 };
 	struct ring r;
@@ -91,11 +92,12 @@ START_TEST(ring_keeps_the_newest)
 	struct seen s;
 
 	unit_dir(dir);
-	r = opened(2, BYTES);
+	r = trace_opened(2, BYTES);
 	s = read_ring(&a, "ring-0");
 	ck_assert_uint_eq(s.n, 0);
 	for (int i = 1; i <= 1000; i++) {
-		put(&r, arena_printf(&a, "record %d %.*s", i, i % 50,
+		put_trace_file(
+		    &r, arena_printf(&a, "record %d %.*s", i, i % 50,
 			    "01234567890123456789012345678901234567890123456789"));
 		if (i == 20) {
 			s = read_ring(&a, "ring-0");
@@ -108,7 +110,7 @@ START_TEST(ring_keeps_the_newest)
 	ck_assert_uint_eq(s.last, 1000);
 	ck_assert_uint_gt(s.n, 30);
 	ck_assert_uint_ge(s.first, 1000 - BYTES / 24);
-	ck_assert_int_eq(fs_size(in_dir(&a, "ring-0")), BYTES);
+	ck_assert_int_eq(fs_size(trace_path(&a, "ring-0")), BYTES);
 	ring_close(&r);
 	done(&a);
 }
@@ -122,22 +124,22 @@ START_TEST(ring_goes_on)
 	struct fail f = { 0 };
 
 	unit_dir(dir);
-	r = opened(2, BYTES);
-	put(&r, "one");
-	other = opened(2, BYTES);
-	ck_assert_int_eq(fs_size(in_dir(&a, "ring-1")), BYTES);
-	put(&other, "of another");
+	r = trace_opened(2, BYTES);
+	put_trace_file(&r, "one");
+	other = trace_opened(2, BYTES);
+	ck_assert_int_eq(fs_size(trace_path(&a, "ring-1")), BYTES);
+	put_trace_file(&other, "of another");
 	ck_assert_int_eq(ring_open(&(struct ring){ 0 }, dir, 2, BYTES, &f), E_RACE);
 	ring_close(&r);
-	r = opened(2, BYTES); /* the one that was given back */
-	put(&r, "two");
+	r = trace_opened(2, BYTES); /* the one that was given back */
+	put_trace_file(&r, "two");
 	s = read_ring(&a, "ring-0");
 	ck_assert_uint_eq(s.n, 2);
 	ck_assert_str_eq(s.newest, "two");
 	ck_assert_uint_eq(s.last, 2);
 	ck_assert_uint_eq(read_ring(&a, "ring-1").n, 1);
 	ring_close(&r);
-	r = opened(2, 2 * BYTES); /* another size: it begins again */
+	r = trace_opened(2, 2 * BYTES); /* another size: it begins again */
 	ck_assert_uint_eq(read_ring(&a, "ring-0").n, 0);
 	ring_close(&r);
 	ring_close(&other);
@@ -164,10 +166,10 @@ START_TEST(ring_torn)
 	struct seen s;
 
 	unit_dir(dir);
-	r = opened(1, 1024);
-	put(&r, "first");
-	put(&r, "second one");
-	put(&r, "third");
+	r = trace_opened(1, 1024);
+	put_trace_file(&r, "first");
+	put_trace_file(&r, "second one");
+	put_trace_file(&r, "third");
 	for (size_t i = 64; i < 64 + 3 * 40; i++) {
 		flip(&r, i);
 		s = read_ring(&a, "ring-0");
@@ -178,7 +180,7 @@ START_TEST(ring_torn)
 	ck_assert_uint_eq(read_ring(&a, "ring-0").n, 3);
 	flip(&r, 0);
 	ring_close(&r);
-	r = opened(1, 1024); /* a strange head: begun again */
+	r = trace_opened(1, 1024); /* a strange head: begun again */
 	ck_assert_uint_eq(read_ring(&a, "ring-0").n, 0);
 	ring_close(&r);
 	done(&a);
@@ -194,11 +196,11 @@ START_TEST(ring_forged)
 	char frame[48], zeros[24] = { 0 };
 
 	unit_dir(dir);
-	elsewhere = opened(2, 1024);
-	put(&elsewhere, "forged");
+	elsewhere = trace_opened(2, 1024);
+	put_trace_file(&elsewhere, "forged");
 	ck_assert_int_eq(
 	    pread(elsewhere.fd, frame, sizeof(frame), 64), (ssize_t)sizeof(frame));
-	r = opened(2, 1024);
+	r = trace_opened(2, 1024);
 	ck_assert_int_eq(ring_put(&r, frame, sizeof(frame), &f), OK);
 	ck_assert_int_eq(pwrite(r.fd, zeros, sizeof(zeros), 64), sizeof(zeros));
 	ck_assert_uint_eq(read_ring(&a, "ring-1").n, 0);
@@ -216,20 +218,20 @@ START_TEST(ring_in_trouble)
 	char large[BYTES] = { 0 };
 
 	unit_dir(dir);
-	r = opened(1, BYTES);
+	r = trace_opened(1, BYTES);
 	ck_assert_int_eq(ring_put(&r, large, BYTES / 4 + 1, &f), E_BADREQ);
-	ck_assert_int_eq(truncate(in_dir(&a, "ring-0"), 100), 0);
+	ck_assert_int_eq(truncate(trace_path(&a, "ring-0"), 100), 0);
 	ck_assert_int_eq(ring_put(&r, "x", 1, &f), E_NOTFOUND);
 	ring_close(&r);
-	r = opened(1, BYTES);
-	put(&r, "x");
-	ck_assert_int_eq(unlink(in_dir(&a, "ring-0")), 0);
+	r = trace_opened(1, BYTES);
+	put_trace_file(&r, "x");
+	ck_assert_int_eq(unlink(trace_path(&a, "ring-0")), 0);
 	ck_assert_int_eq(ring_put(&r, "x", 1, &f), E_NOTFOUND);
 	ring_close(&r);
-	ck_assert_int_eq(fs_write(in_dir(&a, "file"), "x", 1, 0600, &f), OK);
-	ck_assert_int_ne(ring_open(&r, in_dir(&a, "file"), 1, BYTES, &f), OK);
+	ck_assert_int_eq(fs_write(trace_path(&a, "file"), "x", 1, 0600, &f), OK);
+	ck_assert_int_ne(ring_open(&r, trace_path(&a, "file"), 1, BYTES, &f), OK);
 	ck_assert_int_eq(
-	    ring_read(in_dir(&a, "file"), see, &(struct seen){ 0 }, &f), E_BADREQ);
+	    ring_read(trace_path(&a, "file"), see, &(struct seen){ 0 }, &f), E_BADREQ);
 	ck_assert_int_ne(ring_open(&r, dir, 1, (size_t)1 << 62, &f), OK);
 	ring_close(&r); /* that it may be closed all the same */
 	done(&a);
@@ -407,7 +409,7 @@ START_TEST(trace_says_all)
 END_TEST
 
 static char *
-written(struct arena *a, const struct trace *t, unsigned sections, size_t *n)
+trace_written(struct arena *a, const struct trace *t, unsigned sections, size_t *n)
 {
 	struct buf b = buf_new(a);
 
@@ -423,10 +425,10 @@ START_TEST(trace_survives)
 	struct fail f = { 0 };
 	struct trace *t;
 	size_t n;
-	char *one = written(&a, sample(&a, TRACE_REASONS), TRACE_REASONS, &n);
+	char *one = trace_written(&a, sample(&a, TRACE_REASONS), TRACE_REASONS, &n);
 
 	ck_assert_int_eq(trace_read(&a, arena_strdup(&a, one), n, &t, &f), OK);
-	ck_assert_str_eq(written(&a, t, TRACE_REASONS, &n), one);
+	ck_assert_str_eq(trace_written(&a, t, TRACE_REASONS, &n), one);
 	ck_assert_int_eq(t->rpc.seed, -2);
 	ck_assert_str_eq(t->messages[0].text, "No tasks");
 	arena_free(&a);
@@ -510,7 +512,7 @@ START_TEST(trace_cut)
 	struct fail f = { 0 };
 	struct trace *t;
 	size_t n;
-	char *text = written(&a, sample(&a, TRACE_REASONS), TRACE_REASONS, &n);
+	char *text = trace_written(&a, sample(&a, TRACE_REASONS), TRACE_REASONS, &n);
 
 	for (size_t cut = 0; cut < n; cut++)
 		ck_assert_int_eq(
@@ -547,22 +549,23 @@ START_TEST(decisions_of_another_version)
 	struct trace **v;
 	struct ring r;
 	size_t n;
-	char *now = written(&a, sample(&a, TRACE_REASONS), TRACE_REASONS, &n), *warning;
+	char *now = trace_written(&a, sample(&a, TRACE_REASONS), TRACE_REASONS, &n),
+	     *warning;
 
 	ck_assert_int_eq(traces_of_host(&x, 7, &v, &n), OK);
 	ck_assert_uint_eq(n, 0);
 	ck_assert_int_eq(
-	    ring_open(&r, in_dir(&a, "decisions"), 1, (size_t)16 * BYTES, &f), OK);
-	put(&r, old);
-	put(&r, now);
+	    ring_open(&r, trace_path(&a, "decisions"), 1, (size_t)16 * BYTES, &f), OK);
+	put_trace_file(&r, old);
+	put_trace_file(&r, now);
 	ring_close(&r);
-	ck_assert_ptr_nonnull(freopen(in_dir(&a, "stderr"), "w", stderr));
+	ck_assert_ptr_nonnull(freopen(trace_path(&a, "stderr"), "w", stderr));
 	ck_assert_int_eq(traces_of_host(&x, 7, &v, &n), OK);
 	fflush(stderr);
 	ck_assert_uint_eq(n, 1);
 	ck_assert_int_eq(v[0]->rpc.seqno, 881);
 	ck_assert_int_eq(
-	    fs_read(&a, in_dir(&a, "stderr"), BYTES, &warning, &n, &f), OK);
+	    fs_read(&a, trace_path(&a, "stderr"), BYTES, &warning, &n, &f), OK);
 	ck_assert_ptr_nonnull(
 	    strstr(warning, "1 more decisions were written by another"));
 	done(&a);
@@ -600,7 +603,7 @@ counters_text(struct arena *a, const char *path)
 START_TEST(counters_are_shared)
 {
 	struct arena a = { 0 };
-	char *path = (unit_dir(dir), in_dir(&a, "c"));
+	char *path = (unit_dir(dir), trace_path(&a, "c"));
 	struct counters x, y;
 	struct fail f = { 0 };
 
@@ -625,7 +628,8 @@ END_TEST
 START_TEST(counters_in_trouble)
 {
 	struct arena a = { 0 };
-	char *path = (unit_dir(dir), in_dir(&a, "c")), name[COUNTERS_NAME + 1] = { 0 };
+	char *path = (unit_dir(dir), trace_path(&a, "c")),
+	     name[COUNTERS_NAME + 1] = { 0 };
 	struct counters x;
 	struct fail f = { 0 };
 

@@ -15,7 +15,7 @@
 static struct arena a;
 
 static struct conf *
-conf_of(const char *dir, const char *options)
+upload_conf_of(const char *dir, const char *options)
 {
 	const char *text = arena_printf(
 	    &a, "<boinc><config>%s</config></boinc>", options);
@@ -46,7 +46,7 @@ END_TEST
 
 /* Parameters: one part, and what is to become of it. */
 static void
-put(const struct conf *cf, const char *text, int64_t offset, int64_t nbytes,
+upload_put(const struct conf *cf, const char *text, int64_t offset, int64_t nbytes,
     const char *md5, enum err open, enum err finish)
 {
 	char file_name[] = "f";
@@ -65,18 +65,18 @@ put(const struct conf *cf, const char *text, int64_t offset, int64_t nbytes,
 START_TEST(upload_in_parts)
 {
 	char dir[PATH_MAX], md5[MD5_HEX], *text;
-	const struct conf *cf = conf_of(unit_dir(dir), "");
+	const struct conf *cf = upload_conf_of(unit_dir(dir), "");
 	struct fail f = { 0 };
 
 	md5_text("hello, world", md5);
 	ck_assert_int_eq(store_size(&a, cf, "f"), 0);
-	put(cf, "hello", 0, 12, md5, OK, E_RETRY);
+	upload_put(cf, "hello", 0, 12, md5, OK, E_RETRY);
 	ck_assert_int_eq(store_size(&a, cf, "f"), 5);
 	ck_assert(!fs_exists(upload_path(&a, cf, "f")));
-	put(cf, "world", 7, 12, md5, E_RETRY, OK);  /* a gap */
-	put(cf, ", earth", 5, 12, md5, OK, E_RACE); /* not what was promised */
+	upload_put(cf, "world", 7, 12, md5, E_RETRY, OK);  /* a gap */
+	upload_put(cf, ", earth", 5, 12, md5, OK, E_RACE); /* not what was promised */
 	ck_assert_int_eq(store_size(&a, cf, "f"), 0);
-	put(cf, "hello, world and more", 0, 12, md5, OK, OK);
+	upload_put(cf, "hello, world and more", 0, 12, md5, OK, OK);
 	ck_assert_int_eq(
 	    fs_read(&a, upload_path(&a, cf, "f"), 100, &text, NULL, &f), OK);
 	ck_assert_str_eq(text, "hello, world");
@@ -89,7 +89,7 @@ END_TEST
 START_TEST(upload_of_one_file_twice_at_once)
 {
 	char dir[PATH_MAX], file_name[] = "f";
-	const struct conf *cf = conf_of(unit_dir(dir), "");
+	const struct conf *cf = upload_conf_of(unit_dir(dir), "");
 	struct upload u = { .name = file_name, .nbytes = 3 };
 	struct store_file one, two;
 	struct fail f = { 0 };
@@ -120,14 +120,14 @@ static const struct {
 START_TEST(upload_of_what_is_here)
 {
 	char dir[PATH_MAX], md5[MD5_HEX], file_name[] = "f", *text;
-	const struct conf *cf = conf_of(unit_dir(dir), "");
+	const struct conf *cf = upload_conf_of(unit_dir(dir), "");
 	struct upload u = {
 		.name = file_name, .offset = late[_i].offset, .nbytes = late[_i].nbytes
 	};
 	struct store_file s;
 	struct fail f = { 0 };
 
-	put(cf, "hello, world", 0, 12, NULL, OK, OK);
+	upload_put(cf, "hello, world", 0, 12, NULL, OK, OK);
 	md5_text(late[_i].text, md5);
 	if (late[_i].digest)
 		u.md5_cksum = md5;
@@ -172,7 +172,7 @@ START_TEST(uploads_of_one_name)
 {
 	enum { UPLOADERS = 26 };
 	char dir[PATH_MAX], *text;
-	const struct conf *cf = conf_of(unit_dir(dir), "");
+	const struct conf *cf = upload_conf_of(unit_dir(dir), "");
 	int done = 0, winner = -1, st;
 	struct fail f = { 0 };
 	pid_t pids[UPLOADERS];
@@ -203,7 +203,7 @@ END_TEST
 START_TEST(upload_that_is_not_finished_tells_one_byte_less)
 {
 	char dir[PATH_MAX], md5[MD5_HEX], file_name[] = "f";
-	const struct conf *cf = conf_of(unit_dir(dir), "");
+	const struct conf *cf = upload_conf_of(unit_dir(dir), "");
 	struct upload u = { .name = file_name, .nbytes = 5 };
 	struct store_file s;
 	struct fail f = { 0 };
@@ -217,7 +217,7 @@ START_TEST(upload_that_is_not_finished_tells_one_byte_less)
 	ck_assert_int_eq(store_size(&a, cf, "f"), 4);
 	store_close(&s);
 	ck_assert(!fs_exists(upload_path(&a, cf, "f")));
-	put(cf, "o", 4, 5, md5, OK, OK);
+	upload_put(cf, "o", 4, 5, md5, OK, OK);
 	ck_assert(fs_exists(upload_path(&a, cf, "f")));
 	fs_rmtree(dir, &f);
 }
@@ -241,7 +241,7 @@ static const struct {
 START_TEST(upload_modes)
 {
 	char dir[PATH_MAX];
-	const struct conf *cf = conf_of(unit_dir(dir), modes[_i].options);
+	const struct conf *cf = upload_conf_of(unit_dir(dir), modes[_i].options);
 	mode_t old = umask(027);
 	struct fail f = { 0 };
 	struct stat st;
@@ -250,10 +250,10 @@ START_TEST(upload_modes)
 	ck_assert_int_eq(
 	    store_modes_check(cf, &f), modes[_i].arriving < 0 ? E_CONFIG : OK);
 	if (modes[_i].arriving >= 0) {
-		put(cf, "he", 0, 5, NULL, OK, E_RETRY);
+		upload_put(cf, "he", 0, 5, NULL, OK, E_RETRY);
 		ck_assert_int_eq(stat(arena_printf(&a, "%s.part", path), &st), 0);
 		ck_assert_int_eq(st.st_mode & 07777, modes[_i].arriving);
-		put(cf, "llo", 2, 5, NULL, OK, OK);
+		upload_put(cf, "llo", 2, 5, NULL, OK, OK);
 		ck_assert_int_eq(stat(path, &st), 0);
 		ck_assert_int_eq(st.st_mode & 07777, modes[_i].whole);
 	}
@@ -265,23 +265,23 @@ END_TEST
 START_TEST(upload_follows_no_link)
 {
 	char dir[PATH_MAX], *text;
-	const struct conf *cf = conf_of(unit_dir(dir), "");
+	const struct conf *cf = upload_conf_of(unit_dir(dir), "");
 	struct fail f = { 0 };
 	char *path = upload_path(&a, cf, "f"),
 	     *part = arena_printf(&a, "%s.part", path);
 	char *other = arena_printf(&a, "%s/other", dir);
 
 	ck_assert_int_eq(fs_write(other, "secret", 6, 0644, &f), OK);
-	put(cf, "", 0, 5, NULL, OK, E_RETRY); /* makes the directory */
+	upload_put(cf, "", 0, 5, NULL, OK, E_RETRY); /* makes the directory */
 	ck_assert_int_eq(symlink(other, path), 0);
 	ck_assert_int_eq(store_size(&a, cf, "f"), 0);
-	put(cf, "hello", 0, 5, NULL, OK, OK);
+	upload_put(cf, "hello", 0, 5, NULL, OK, OK);
 	ck_assert_int_eq(fs_read(&a, path, 100, &text, NULL, &f), OK);
 	ck_assert_str_eq(text, "hello");
 	ck_assert_int_eq(fs_unlink(path, &f), OK);
 	ck_assert_int_eq(symlink(other, part), 0);
 	ck_assert_int_eq(store_size(&a, cf, "f"), 0);
-	put(cf, "hello", 0, 5, NULL, E_SYS, OK);
+	upload_put(cf, "hello", 0, 5, NULL, E_SYS, OK);
 	ck_assert_int_eq(fs_read(&a, other, 100, &text, NULL, &f), OK);
 	ck_assert_str_eq(text, "secret");
 	fs_rmtree(dir, &f);
@@ -291,7 +291,7 @@ END_TEST
 START_TEST(upload_of_long_names)
 {
 	char dir[PATH_MAX], long_name[300];
-	const struct conf *cf = conf_of(unit_dir(dir), "");
+	const struct conf *cf = upload_conf_of(unit_dir(dir), "");
 	struct fail f = { 0 };
 
 	for (size_t n = 249; n <= 256; n++) {
@@ -324,13 +324,13 @@ END_TEST
 START_TEST(upload_does_not_mix_tries)
 {
 	char dir[PATH_MAX], *text;
-	const struct conf *cf = conf_of(unit_dir(dir), "");
+	const struct conf *cf = upload_conf_of(unit_dir(dir), "");
 	struct fail f = { 0 };
 
-	put(cf, "hello", 0, 12, NULL, OK, E_RETRY);
-	put(cf, "ab", 0, 4, NULL, OK, E_RETRY);
+	upload_put(cf, "hello", 0, 12, NULL, OK, E_RETRY);
+	upload_put(cf, "ab", 0, 4, NULL, OK, E_RETRY);
 	ck_assert_int_eq(store_size(&a, cf, "f"), 2);
-	put(cf, "cd", 2, 4, NULL, OK, OK);
+	upload_put(cf, "cd", 2, 4, NULL, OK, OK);
 	ck_assert_int_eq(
 	    fs_read(&a, upload_path(&a, cf, "f"), 100, &text, NULL, &f), OK);
 	ck_assert_str_eq(text, "abcd");

@@ -16,7 +16,7 @@ static struct arena a;
 
 /* Their names, each with a blank behind. */
 static char *
-listed(const struct triggers *t, enum trigger of)
+trigger_listed(const struct triggers *t, enum trigger of)
 {
 	char **names, *all = arena_strdup(&a, "");
 	size_t n;
@@ -55,22 +55,22 @@ static void
 raised_and_cleared(const struct triggers *t, const struct triggers *other)
 {
 	for (enum trigger k = 0; k < TRIGGER__MAX; k++) {
-		ck_assert_str_eq(listed(t, k), "");
+		ck_assert_str_eq(trigger_listed(t, k), "");
 		ck_assert_int_eq(age(t, k, "F", INT32_MAX), -1);
 		ck_ok(trigger_raise(t, k, "F", &f));
 		ck_ok(trigger_raise(other, k, "F", &f));
 		ck_assert_int_gt(age(other, k, "F", INT32_MAX), 0);
 		ck_assert_int_eq(age(t, k, "F", 0), 0);
 		ck_assert_int_eq(age(t, k, "G", INT32_MAX), -1);
-		ck_assert_str_eq(listed(other, k), "F ");
+		ck_assert_str_eq(trigger_listed(other, k), "F ");
 		for (enum trigger m = 0; m < TRIGGER__MAX; m++)
 			if (m != k)
 				ck_assert_int_eq(age(t, m, "F", INT32_MAX), -1);
 		ck_ok(trigger_clear(t, k, "F", &f));
 		ck_ok(trigger_clear(other, k, "F", &f));
-		ck_assert_str_eq(listed(t, k), "");
+		ck_assert_str_eq(trigger_listed(t, k), "");
 		ck_ok(trigger_raise(t, k, "F", &f)); /* once more */
-		ck_assert_str_eq(listed(t, k), "F ");
+		ck_assert_str_eq(trigger_listed(t, k), "F ");
 		ck_ok(trigger_clear(t, k, "F", &f));
 	}
 	ck_ok(trigger_clear(t, TRIGGER_NEED_WORK, "stranger", &f));
@@ -89,7 +89,7 @@ lists_are_sorted_bytewise(const struct triggers *t, const struct triggers *other
 	ck_ok(trigger_raise(t, TRIGGER_WORKING_SET, "a", &f));
 	ck_ok(trigger_raise(t, TRIGGER_WORKING_SET, "d'%_~", &f));
 	ck_ok(trigger_raise(t, TRIGGER_WORKING_SET, "C", &f));
-	ck_assert_str_eq(listed(other, TRIGGER_WORKING_SET), "C a b d'%_~ ");
+	ck_assert_str_eq(trigger_listed(other, TRIGGER_WORKING_SET), "C a b d'%_~ ");
 	ck_ok(trigger_list(t, &a, TRIGGER_WORKING_SET, &sorted, &n, &f));
 	ck_assert(trigger_in(sorted, n, "a") && !trigger_in(sorted, n, "G"));
 	ck_ok(trigger_there(t, &a, TRIGGER_WORKING_SET, names, N(names), there, &f));
@@ -104,12 +104,12 @@ a_claim_is_for_one(const struct triggers *t, const struct triggers *other)
 	ck_ok(trigger_raise(t, TRIGGER_NEED_WORK, "G", &f));
 	ck_ok(trigger_claim(t, "F", &f));
 	ck_err(trigger_claim(other, "F", &f), E_NOTFOUND);
-	ck_assert_str_eq(listed(other, TRIGGER_NEED_WORK), "G ");
+	ck_assert_str_eq(trigger_listed(other, TRIGGER_NEED_WORK), "G ");
 	ck_assert_str_eq(claimed(other), "F ");
 	ck_ok(trigger_claim_done(t, "F", &f));
 	ck_ok(trigger_claim_done(t, "F", &f));
 	ck_assert_str_eq(claimed(t), "");
-	ck_assert_str_eq(listed(t, TRIGGER_NEED_WORK), "G ");
+	ck_assert_str_eq(trigger_listed(t, TRIGGER_NEED_WORK), "G ");
 }
 
 /* Raised between claim and done: it is about what was not made then (race 1). */
@@ -120,11 +120,11 @@ race_01_raised_during_a_claim(const struct triggers *t, const struct triggers *o
 	ck_ok(trigger_claim(t, "F", &f));
 	ck_ok(trigger_raise(other, TRIGGER_NEED_WORK, "F", &f));
 	ck_err(trigger_claim(other, "F", &f), E_NOTFOUND);
-	ck_assert_str_eq(listed(other, TRIGGER_NEED_WORK), "F ");
+	ck_assert_str_eq(trigger_listed(other, TRIGGER_NEED_WORK), "F ");
 	ck_ok(trigger_claim_done(t, "F", &f));
-	ck_assert_str_eq(listed(other, TRIGGER_NEED_WORK), "F ");
+	ck_assert_str_eq(trigger_listed(other, TRIGGER_NEED_WORK), "F ");
 	ck_ok(trigger_claim(other, "F", &f));
-	ck_assert_str_eq(listed(t, TRIGGER_NEED_WORK), "");
+	ck_assert_str_eq(trigger_listed(t, TRIGGER_NEED_WORK), "");
 	ck_ok(trigger_claim_done(other, "F", &f));
 	ck_assert_str_eq(claimed(t), "");
 }
@@ -138,14 +138,14 @@ a_claim_goes_back(const struct triggers *t, const struct triggers *other)
 	ck_ok(trigger_claim_back(t, "F", &f));
 	ck_err(trigger_claim_back(t, "F", &f), E_NOTFOUND);
 	ck_assert_str_eq(claimed(t), "");
-	ck_assert_str_eq(listed(other, TRIGGER_NEED_WORK), "F ");
+	ck_assert_str_eq(trigger_listed(other, TRIGGER_NEED_WORK), "F ");
 	ck_ok(trigger_claim(other, "F", &f));
 	ck_ok(trigger_raise(t, TRIGGER_NEED_WORK, "F", &f));
 	ck_ok(trigger_claim_back(other, "F", &f)); /* they become one */
 	ck_assert_str_eq(claimed(t), "");
-	ck_assert_str_eq(listed(t, TRIGGER_NEED_WORK), "F ");
+	ck_assert_str_eq(trigger_listed(t, TRIGGER_NEED_WORK), "F ");
 	ck_ok(trigger_clear(t, TRIGGER_NEED_WORK, "F", &f));
-	ck_assert_str_eq(listed(t, TRIGGER_NEED_WORK), "");
+	ck_assert_str_eq(trigger_listed(t, TRIGGER_NEED_WORK), "");
 }
 
 static void
