@@ -112,7 +112,7 @@ reply_listed(const struct request *q, const char *name)
 }
 
 /*
- * What cannot be read or is of no known account gets a reason, and nothing that
+ * A request that cannot be read or has no known account gets a reason, and nothing that
  * presumes a host.
  */
 static void
@@ -131,7 +131,7 @@ refusal(const struct check *c)
 		violation(c->x, "a request was refused without a message");
 }
 
-/* The account has so many new hosts that this one is to come again. */
+/* The account has made so many hosts that this one must come back later. */
 static bool
 no_row(const struct check *c)
 {
@@ -173,7 +173,7 @@ aborts(const struct check *c, const char *element)
 			    n->line, tree_text(n, "name"));
 }
 
-/* With a flag for each of its resources a client would never come back. */
+/* A client with a flag for each of its resources would never come back. */
 static void
 resources(const struct check *c)
 {
@@ -211,7 +211,7 @@ check_reply(struct violations *x, const char *request, size_t nrequest,
 	check_form(&c);
 	check_header(&c);
 	if (tree_child(c.root, "project_is_down") != NULL)
-		return; /* clients look at nothing else */
+		return; /* clients read nothing else */
 	code_sign_key(&c);
 	check_work(&c);
 	if (c.refused)

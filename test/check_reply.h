@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Is this reply one that a stock client takes whole (protocol.md 13.6, 0.3)?
- * Reads the bytes with a scanner of its own, so that it can be held against what Locus
- * renders.
+ * Checks that a stock client takes the whole of a reply (protocol.md 13.6, 0.3). The
+ * scanner is its own, so that the check does not rest on the code that renders replies.
  */
 #ifndef TEST_CHECK_REPLY_H
 #define TEST_CHECK_REPLY_H
@@ -15,7 +14,8 @@ struct violations {
 	size_t n, cap;
 };
 /*
- * Appends one sentence per violation.  request NULL: what depends on it is not checked.
+ * Appends one sentence per violation. If request is NULL, checks that depend on it are
+ * left out.
  */
 void check_reply(struct violations *, const char *request, size_t nrequest,
     const char *reply, size_t nreply);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every element stands where it is known, in a form and size that clients take. */
+/*
+ * Checks that every element stands where clients know it, in a form and size that they
+ * take.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * check_reply REPLY [REQUEST], or check_reply DIR: all pairs that the scheduler kept
- * there (debug_req_reply_dir).  Prints the violations; 0 none, 1 some, 2 usage.
+ * check_reply REPLY [REQUEST], or check_reply DIR: checks all pairs that the scheduler
+ * wrote there (debug_req_reply_dir). Prints the violations; exits with 0 if there are
+ * none, 1 if there are some, 2 for wrong usage.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +15,7 @@ enum { FILE_MAX = 256 << 20, NAMES_MAX = 1 << 20 };
 
 static const char reply_end[] = ".reply.xml", request_end[] = ".request.xml";
 
-/* The exit code; request_path NULL: there is none. */
+/* Returns the exit code; request_path may be NULL. */
 static int
 check_pair(struct arena *a, const char *reply_path, const char *request_path)
 {
@@ -56,7 +57,7 @@ check_dir(const char *dir)
 
 		if (names[i][0] == '.' || end == NULL ||
 		    end[sizeof(reply_end) - 1] != '\0')
-			continue; /* a request, or never finished */
+			continue; /* a request, or an unfinished file */
 		stem = (int)(strlen(path) - (sizeof(reply_end) - 1));
 		code |= check_pair(&pair, path,
 		    arena_printf(&pair, "%.*s%s", stem, path, request_end));

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the work in a reply refers to is in the reply, or at the client. */
+/*
+ * Checks that whatever the work in a reply refers to is in the reply or at the client.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include "test/check_reply_own.h"
@@ -266,7 +268,7 @@ workunit(const struct check *c, const struct node *n)
 	refs(c, n, USE_INPUT);
 }
 
-/* Is there a version, in the reply or at the client, that the result can run with? */
+/* Tells whether the reply or the client has a version that can run the result. */
 static bool
 version_for(const struct check *c, const struct node *r, const char *app)
 {
@@ -275,7 +277,7 @@ version_for(const struct check *c, const struct node *r, const char *app)
 		   *num = tree_text(r, "version_num");
 
 	if (anonymous(c) && platform[0] == '\0')
-		return true; /* the newest one of the client's own is taken */
+		return true; /* the client takes the newest of its own */
 	for (EACH(v, c->root, "app_version"))
 		if (strcmp(tree_text(v, "app_name"), app) == 0 &&
 		    strcmp(tree_text(v, "platform"), platform) == 0 &&

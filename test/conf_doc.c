@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prints what tables say: "man" config.xml(5), "sample" config.xml.sample, "classes"
- * plan_class_spec.xml(5).
+ * Prints the documents that are made from tables: "man" config.xml(5), "sample"
+ * config.xml.sample, "classes" plan_class_spec.xml(5).
  */
 #include <string.h>
 #include "model/conf.h"

@@ -34,7 +34,7 @@ put_STR(struct buf *b, const char *indent, const char *name, const char *s)
 	buf_puts(b, "\"\n");
 }
 
-/* Each line behind a bar, so that blanks at either end can be seen. */
+/* Puts each line behind a bar, so that blanks at either end can be seen. */
 static void
 put_TEXT(struct buf *b, const char *indent, const char *name, const char *s)
 {
@@ -71,7 +71,7 @@ put_F64(struct buf *b, const char *indent, const char *name, double v)
 {
 	char text[40];
 
-	/* As few digits as give the same number again. */
+	/* Writes the fewest digits that read back as the same number. */
 	snprintf(text, sizeof(text), "%.15g", v);
 	if (strtod(text, NULL) != v)
 		snprintf(text, sizeof(text), "%.17g", v);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A parsed request as text, every field on a line: what golden files hold. */
+/* Prints a parsed request for golden files, one field per line. */
 #ifndef TEST_DUMP_REQUEST_H
 #define TEST_DUMP_REQUEST_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public key of the test vectors (protocol.md 12), and a text that it signs. */
+/* The public key of the test vectors (protocol.md 12), and a text signed with it. */
 #ifndef TEST_KNOWN_KEY_H
 #define TEST_KNOWN_KEY_H
 

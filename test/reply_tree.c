@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every departure from plain nested elements is a violation; the tree holds what is
- * left. */
+/*
+ * Every departure from plain nested elements is a violation; the tree holds the rest.
+ */
 #include "test/reply_tree.h"
 
 #include <stdarg.h>
@@ -25,7 +26,7 @@ violation(struct violations *x, const char *fmt, ...)
 	PUSH(x->a, x->v, x->n, x->cap) = arena_strdup(x->a, line);
 }
 
-/* Taken as bytes up to their end tag, by clients and here (protocol.md 0.3). */
+/* Elements that clients, too, read as bytes up to the end tag (protocol.md 0.3). */
 static const char *const raw_names[] = { "global_preferences", "project_preferences",
 	"gui_urls", "code_sign_key", "code_sign_key_signature", "xml_signature",
 	"file_signature", "trickle_down" };
@@ -64,7 +65,7 @@ trimmed(struct arena *a, const char *p, size_t n)
 	return arena_memdup(a, p, n);
 }
 
-/* Text as clients decode it, in place. */
+/* Decodes text as clients do, in place. */
 static void
 decode(char *s)
 {
@@ -151,7 +152,7 @@ check_attr(struct scan *s, const struct node *e)
 		    s->x, "line %d: <%s> has / in an attribute", s->line, e->name);
 }
 
-/* A raw element's text, to the end tag. */
+/* Reads a raw element's text up to its end tag. */
 static bool
 read_raw(struct scan *s, struct node *e)
 {
@@ -170,7 +171,7 @@ read_raw(struct scan *s, struct node *e)
 	return true;
 }
 
-/* s->p is at a <; false ends the reading. */
+/* Expects s->p at a "<"; returns false to end the reading. */
 static bool
 read_tag(struct scan *s)
 {

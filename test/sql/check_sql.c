@@ -21,7 +21,7 @@ struct check {
 	struct db *db;
 	const char *mode;
 	bool filled, adopted;
-	int64_t counting; /* rows that reading the counters reads */
+	int64_t counting; /* rows read by reading the counters */
 	int passed, failed;
 };
 
@@ -49,7 +49,7 @@ fail_check(struct check *x, enum stmt_id id, const char *what, const struct fail
 	verdict(x, false, id, what, err_name(f->code), f->detail);
 }
 
-/* Of "name=value name=value" the value with that name; NULL if there is none. */
+/* Returns the value of this name in "name=value name=value"; NULL if there is none. */
 static char *
 sample_named(struct arena *a, enum stmt_id id, const char *name)
 {
@@ -65,7 +65,7 @@ sample_named(struct arena *a, enum stmt_id id, const char *name)
 	return NULL;
 }
 
-/* Names that the statement does not have. */
+/* Complains of names that the statement does not have. */
 static void
 check_sample(struct check *x, struct arena *a, enum stmt_id id)
 {
@@ -86,7 +86,7 @@ check_sample(struct check *x, struct arena *a, enum stmt_id id)
 	}
 }
 
-/* A list of n items from the value on. */
+/* Makes a list of n items that start at the value. */
 static void
 list_arg(struct arena *a, enum arg_type type, const char *value, size_t n, void *to)
 {
@@ -146,7 +146,7 @@ value_col(struct arena *a, const struct col *c, char *value, char *row)
 		    value, 0, row + c->off);
 }
 
-/* The sample values as arguments; a list gets n items. */
+/* Fills in the sample values as arguments; a list gets n items. */
 static void *
 sample_args(struct arena *a, enum stmt_id id, size_t n)
 {
@@ -177,7 +177,7 @@ sample_args(struct arena *a, enum stmt_id id, size_t n)
 	return args;
 }
 
-/* Items of its list that it may have; 0: it has none. */
+/* Returns how many items the statement's list may have; 0 = it has no list. */
 static size_t
 list_most(enum stmt_id id)
 {
@@ -193,7 +193,7 @@ list_most(enum stmt_id id)
 	return most;
 }
 
-/* May be one of several, with a "|" between them. */
+/* The key may be one of several, separated by "|". */
 static bool
 keys_named(const char *named, const char *used)
 {
@@ -207,7 +207,7 @@ keys_named(const char *named, const char *used)
 	return false;
 }
 
-/* As many FORCE INDEX as tables: the server has no choice. */
+/* With a FORCE INDEX for every table the server has no choice. */
 static bool
 all_forced(enum stmt_id id)
 {
@@ -243,7 +243,7 @@ check_key(struct check *x, struct arena *a, enum stmt_id id, const void *args)
 	if ((!x->adopted || all_forced(id)) && (x->filled || rows))
 		verdict(x, keys_named(stmt_infos[id].key, keys), id,
 		    "keys named and used", stmt_infos[id].key, keys);
-	/* An empty table is read whole if the server likes. */
+	/* The server may scan an empty table. */
 	for (size_t i = 0; i < n && x->filled; i++)
 		verdict(x, strcmp(plan[i].type, "ALL") != 0, id, "reads a whole table",
 		    plan[i].table, keys);
@@ -257,7 +257,7 @@ is_select(enum stmt_id id)
 	return strncmp(sql, "SELECT", 6) == 0 || strncmp(sql, "SHOW", 4) == 0;
 }
 
-/* The first use of a table reads its statistics, which is not what we count. */
+/* The first use of a table reads its statistics, which must not be counted. */
 static void
 sql_warm_up(struct check *x, struct arena *a, enum stmt_id id, const void *args)
 {
@@ -324,7 +324,7 @@ check_statement(struct check *x, enum stmt_id id)
 			fail_check(x, id, "prepare", &f);
 		else
 			x->passed++;
-		/* It cannot be explained, and ends a transaction. */
+		/* Such a statement cannot be explained, and ends a transaction. */
 		if (strncmp(stmt_infos[id].sql, "CREATE", 6) == 0 || f.code != OK)
 			continue;
 		check_sample(x, &a, id);
@@ -345,7 +345,7 @@ check_all(struct check *x)
 	struct fail f = { 0 };
 	int64_t first, second;
 
-	for (int i = 0; i < 2; i++) { /* the second time it is prepared already */
+	for (int i = 0; i < 2; i++) { /* prepared by the first run */
 		if (db_rows_read(x->db, &first, &f) != OK ||
 		    db_rows_read(x->db, &second, &f) != OK) {
 			printf("counters: %s\n", f.detail);
@@ -366,7 +366,7 @@ sql_say_nothing(const char *what)
 	(void)what;
 }
 
-/* Ours afterwards, and the check of the schema says so. */
+/* Upgrades the database, and has the schema checked afterwards. */
 static enum err
 check_upgrade(struct db *db, struct fail *f)
 {

@@ -59,7 +59,7 @@ say_nothing(const char *what)
 	(void)what;
 }
 
-/* Dies like a killed process at the step after the last one that it may do. */
+/* Ends the process, as a kill would, at the step after the last one allowed. */
 static void
 say_and_die(const char *what)
 {
@@ -68,7 +68,7 @@ say_and_die(const char *what)
 		_exit(KILLED);
 }
 
-/* How a run ends that may do so many steps. */
+/* Runs the upgrade in a process that may make this many steps; returns how it ended. */
 static int
 run_steps(const char *name, int steps)
 {
@@ -98,7 +98,7 @@ adopted_is_whole(const char *name)
 	ck_assert_msg(db != NULL, "%s", f.detail);
 	ck_assert_uint_eq(errors_of(db, true), 0);
 	ck_ok(workunit_by_id(db, &a, 3, &wu, &f));
-	ck_assert_int_eq(wu->fileset_id, 0); /* it named a set that is nowhere */
+	ck_assert_int_eq(wu->fileset_id, 0); /* it named a set that does not exist */
 	ck_ok(filesets_ready(db, &shard, 1, 0, &ready, &f));
 	ck_assert_int_eq(ready, shard);
 
@@ -146,7 +146,7 @@ START_TEST(adopted_in_one_run)
 {
 	ck_assert_int_eq(run_steps("old", RUN_STEPS), 0);
 	adopted_is_whole("old");
-	ck_assert_int_eq(run_steps("old", RUN_STEPS), 0); /* nothing is left to do */
+	ck_assert_int_eq(run_steps("old", RUN_STEPS), 0); /* nothing left to do */
 }
 END_TEST
 
@@ -257,7 +257,7 @@ adopt_by_hand(struct db *db, const char *sql)
 	    mysql_query(db->my, sql) == 0, "%s: %s", sql, mysql_error(db->my));
 }
 
-/* What is left out takes its default. */
+/* Columns that are left out take their defaults. */
 static void
 rows_can_be_made(struct db *db)
 {

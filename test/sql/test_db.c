@@ -76,7 +76,10 @@ START_TEST(a_report_expects_what_was_read)
 }
 END_TEST
 
-/* Only from where it is in progress; its key of the once rule by host goes along. */
+/*
+ * A result is taken over only while in progress; its key of the once rule by host moves
+ * with it.
+ */
 START_TEST(a_result_moves_to_another_host)
 {
 	struct workunit wu;
@@ -115,7 +118,7 @@ START_TEST(a_detached_result_may_still_be_reported)
 }
 END_TEST
 
-/* What happened since a daemon read the workunit is not written over. */
+/* Changes made since a daemon read the workunit are not overwritten. */
 START_TEST(asked_5_a_report_during_a_pass_is_not_lost)
 {
 	struct wu_updates *b = wu_updates_new(&a);
@@ -264,7 +267,7 @@ START_TEST(an_rpc_keeps_what_validation_learned)
 	of->v.et_avg = 5e-10;
 	of->judged = true;
 	ck_assert_ptr_eq(
-	    hav_of(&t, &r, 10), of); /* what several results teach is one row */
+	    hav_of(&t, &r, 10), of); /* several results give one row of samples */
 	havs_judged(b, &t);
 	ck_ok(wu_updates_save(db, b, &f));
 	becomes = seen;
@@ -283,7 +286,7 @@ START_TEST(an_rpc_keeps_what_validation_learned)
 	ck_assert_int_eq(got->n_jobs_today, 2);
 	ck_assert_int_eq(got->consecutive_valid, 0);
 	ck_assert_double_eq(got->et_n, 1);
-	r.hostid = 78; /* the first that is known of it */
+	r.hostid = 78; /* the first sample of it */
 	of = hav_of(&t, &r, 10);
 	ck_assert_int_eq(of->v.max_jobs_per_day, 10);
 	ck_assert_ptr_eq(hav_of(&t, &r, 10), of);
@@ -296,8 +299,10 @@ START_TEST(an_rpc_keeps_what_validation_learned)
 }
 END_TEST
 
-/* Rows that match without a change count, others do not; a project's own triggers spoil
- * the count of many at once, and may not keep anybody from going on. */
+/*
+ * Rows that match count even if they do not change. A project's own SQL triggers spoil
+ * the count of a bulk, and must not stop anybody.
+ */
 START_TEST(a_batch_tells_what_it_matched)
 {
 	struct workunit wu;
@@ -331,7 +336,9 @@ START_TEST(a_batch_tells_what_it_matched)
 }
 END_TEST
 
-/* One row is not as expected, and a trigger writes one for the other: two, as expected.
+/*
+ * One row is not as expected, and an SQL trigger writes another one: the count of two
+ * looks right.
  */
 START_TEST(a_trigger_does_not_hide_what_did_not_match)
 {
@@ -365,7 +372,7 @@ make_input_file(const char *name)
 	return file.id;
 }
 
-/* Those that are no longer known are left out. */
+/* Rows that are gone are left out. */
 START_TEST(held_files_are_written_when_they_change)
 {
 	const int64_t one = make_input_file("held 1"), two = make_input_file("held 2"),
@@ -388,7 +395,7 @@ START_TEST(held_files_are_written_when_they_change)
 }
 END_TEST
 
-/* One statement, whatever the times; none is put off. */
+/* One statement serves all times, and no row is put off. */
 START_TEST(workunits_are_touched_each_at_its_time)
 {
 	const int64_t was[] = { 5000, 5000, 100 }, at[] = { 3000, 9000, 200 };
@@ -458,7 +465,10 @@ START_TEST(a_host_comes_with_its_account)
 }
 END_TEST
 
-/* Of two logins at once the second finds the hash replaced, and changes nothing. */
+/*
+ * If two logins replace a hash at once, the second finds it replaced and changes
+ * nothing.
+ */
 START_TEST(a_replaced_hash_leaves_what_keys_need)
 {
 	char *text = arena_strdup(&a, "");

@@ -28,7 +28,7 @@ static const struct id_share all = { 1, 0 };
 	ck_assert_msg((call) == OK, "%s: %s: %s", err_name(f.code), f.where, f.detail)
 #define ck_err(call, code) ck_assert_str_eq(err_name(call), err_name(code))
 
-/* SQL without any program of ours; what it printed. */
+/* Runs SQL with the server's own client; returns its output. */
 static char *
 ledger_by_hand(const char *sql, const char *options)
 {
@@ -44,7 +44,7 @@ ledger_by_hand(const char *sql, const char *options)
 	return out;
 }
 
-/* What the results of these say; the ledger must say the same. */
+/* Sums up the results of these sets; the ledger must agree. */
 static char *
 truth(const char *where)
 {
@@ -176,7 +176,7 @@ START_TEST(it_says_what_the_results_say)
 	size_t n = due(&ids);
 
 	ck_assert_uint_gt(n, JOBS / 2);
-	ck_sums(); /* nothing is folded: all is still to be added */
+	ck_sums(); /* nothing is folded yet */
 	ck_ok(fold_ledger(db, ids, 10));
 	ck_sums();
 	fold_all();
@@ -197,14 +197,14 @@ START_TEST(a_job_counts_once)
 
 	ck_assert_uint_gt(n, 20);
 	ck_ok(fold_ledger(db, ids, 10));
-	ck_err(
-	    fold_ledger(db, ids + 5, 10), E_RACE); /* nothing of it, not the new ones */
+	ck_err(fold_ledger(db, ids + 5, 10),
+	    E_RACE); /* all or nothing: not the new ones either */
 	ck_ok(fold_ledger(db, ids + 10, 10));
 	ck_sums();
 }
 END_TEST
 
-/* A share of the ids each, together all. */
+/* Gives each process a share of the ids; together the shares are all. */
 START_TEST(instances_share_the_work)
 {
 	int64_t *ids, *odd, *even;
@@ -219,7 +219,7 @@ START_TEST(instances_share_the_work)
 }
 END_TEST
 
-/* A process of its own, which folds job by job until it is killed. */
+/* Folds job by job in a process of its own, until it is killed. */
 static void
 fold_until_killed(void)
 {
@@ -243,7 +243,10 @@ START_TEST(killed_between_any_two_statements)
 {
 	int64_t *ids;
 
-	/* Longer and longer: on a slow machine the first do not even connect. */
+	/*
+	 * The delays grow, because on a slow machine the first processes do not even
+	 * connect.
+	 */
 	for (int i = 0; i < KILLS || (i < 40 * KILLS && due(&ids) >= JOBS / 2); i++) {
 		pid_t pid = fork();
 		int status;
@@ -263,7 +266,7 @@ START_TEST(killed_between_any_two_statements)
 }
 END_TEST
 
-/* Reports, time-outs and what follows them take no mark away; a purge waits for it. */
+/* Reports, time-outs and their consequences keep the mark; a purge waits for it. */
 START_TEST(nothing_is_purged_before_it_counts)
 {
 	struct wu_updates *b = wu_updates_new(&a);
@@ -374,7 +377,7 @@ quiet(const char *text)
 	(void)text;
 }
 
-/* A project that sent jobs before there was a ledger finds them in it, once. */
+/* The ledger counts jobs sent before it existed, once. */
 START_TEST(an_upgrade_marks_what_was_sent)
 {
 	int64_t *ids;

@@ -76,7 +76,9 @@ START_TEST(the_loader_searches_once_around)
 }
 END_TEST
 
-/* Nearly all starts are before the first of these; still each is found about as often.
+/*
+ * Nearly all starts lie before the first of these sets; still each is found about
+ * equally often.
  */
 START_TEST(a_gap_does_not_lead_all_searches_to_one_set)
 {
@@ -134,7 +136,7 @@ START_TEST(files_past_the_need_are_not_loaded)
 	ck_assert_int_eq(ready, full);
 	ck_ok(filesets_ready(
 	    db, (int64_t[]){ none, full }, 2, files[1].jobs[3].id + 2, &ready, &f));
-	ck_assert_int_eq(ready, 0); /* these six were looked at already */
+	ck_assert_int_eq(ready, 0); /* these six have been seen */
 }
 END_TEST
 
@@ -159,7 +161,7 @@ in_slices(
 	ck_ok(candidates_read(&c, supply_files_next, supply_files_take));
 }
 
-/* A seed by which that many jobs of a contended file are left to others. */
+/* Returns a seed that skips this many jobs of a contended file. */
 static uint64_t
 seed_that_skips(int64_t n)
 {
@@ -175,8 +177,10 @@ seed_that_skips(int64_t n)
 	}
 }
 
-/* Slices of a file until there is enough; the first jobs of one that many want are
- * left to them. */
+/*
+ * Reads slices of a file until there are enough jobs; skips the first jobs of a
+ * contended file.
+ */
 START_TEST(jobs_come_in_slices)
 {
 	struct workunit wu;
@@ -217,7 +221,7 @@ END_TEST
 
 static int unlocked;
 
-/* Candidates of file set 911 for an account, the first id; 0 = none. */
+/* Returns the first id of the candidates of file set 911 for an account; 0 = none. */
 static int64_t
 first_of_911(struct db *from, int64_t userid, size_t *n)
 {
@@ -238,9 +242,8 @@ first_of_911(struct db *from, int64_t userid, size_t *n)
 }
 
 /*
- * Of what many want, what others have locked is passed over; but it is still there:
- * when all is locked, it is read as if nothing were, so that no file seems to be
- * finished.
+ * Under contention, jobs that others have locked are skipped. They still exist: if all
+ * are locked, they are read without locks, so that no file seems to be finished.
  */
 START_TEST(locked_jobs_are_passed_over)
 {

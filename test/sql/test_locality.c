@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the loader gives the rules of locality (locality.md 1.1, 1.5, 1.9) on a
- * real server, as in test_db.c.
+ * The loader gives the rules of locality what they need (locality.md 1.1, 1.5, 1.9), on
+ * a real server, as in test_db.c.
  */
 #include "test/sql/world.h"
 
@@ -12,7 +12,7 @@
 
 enum { SIZE = 10, ALL = 100000 /* more sets than there are */ };
 
-/* In the directories of the project. */
+/* Raises a trigger in the project's directories. */
 static enum err
 raised(enum trigger of, const char *name)
 {
@@ -39,7 +39,7 @@ results(const char *name, int64_t fileset_id, int n, int64_t create_time)
 
 static int64_t account = 305; /* whose snapshots are made */
 
-/* The sets of what the host lists, of which name alone counts. */
+/* Loads the sets of the files that the host lists, of which only names count. */
 static struct snapshot
 locality_held(const char *const *names, size_t n)
 {
@@ -78,7 +78,7 @@ searched(uint64_t seed, size_t k)
 
 /* --- L13, D11: picks of the working set, and the search without it --- */
 
-/* Seeded, so that it passes always or never. */
+/* The seed is fixed, so the test passes always or never. */
 START_TEST(L13_picks_are_uniform)
 {
 	enum { FILES = 8, PICKS = 1600 };
@@ -106,7 +106,9 @@ START_TEST(L13_picks_are_uniform)
 }
 END_TEST
 
-/* What a request starts from follows from its seed: the working set is not drawn from.
+/*
+ * The start of a search follows from the request's seed; nothing is drawn from the
+ * working set.
  */
 START_TEST(L13_search_is_deterministic)
 {
@@ -130,7 +132,7 @@ START_TEST(L13_search_is_deterministic)
 			at += !s.files[i].from_working_set;
 		}
 		ck_assert_uint_eq(at, s.nfiles);
-		/* From there on in increasing id, once around. */
+		/* The search goes on by increasing id, once around. */
 		for (size_t i = 0, turns = 0; i + 1 < s.nfiles; i++) {
 			turns += s.files[i].fileset_id > s.files[i + 1].fileset_id;
 			ck_assert_uint_le(turns, 1);
@@ -139,7 +141,7 @@ START_TEST(L13_search_is_deterministic)
 }
 END_TEST
 
-/* L4: without the switch nobody looks at the working set, nor at what could be made. */
+/* L4: without the switch, neither the working set nor makeable sets are read. */
 START_TEST(L4_off_takes_no_new_files)
 {
 	struct app app = { .id = 1 };
@@ -167,7 +169,7 @@ START_TEST(L4_off_takes_no_new_files)
 }
 END_TEST
 
-/* The statements of a search that looks at all sets; how many it found. */
+/* Runs a search over all sets; returns the number of statements, and of sets found. */
 static uint64_t
 search_costs(const struct catalog *cat, size_t *found)
 {
@@ -181,7 +183,7 @@ search_costs(const struct catalog *cat, size_t *found)
 	return db_statements(db) - before;
 }
 
-/* What was given up is not read again, and hides nothing that was not. */
+/* Sets that were given up are not read again, and hide no others. */
 START_TEST(search_passes_over_what_is_given_up)
 {
 	struct app app = { .id = 1, .locality_scheduling = true };
@@ -225,7 +227,7 @@ START_TEST(L16_skipped_ids_are_released)
 	ck_assert_str_eq(file.jobs[0].wu_xml_doc, "<workunit/>");
 	ck_assert_str_eq(file.jobs[0].xml_doc_in, "<result/>");
 
-	ck_ok(claim(id + 2, 11, 301, 0)); /* the last one: two are passed over */
+	ck_ok(claim(id + 2, 11, 301, 0)); /* the last one: two are skipped */
 	file = (struct snap_file){ .fileset_id = set, .has_unsent = true };
 	ck_ok(read_jobs(db, &a, &cf, 0, 1, 1299, &s, &f));
 	ck_assert_int_eq(file.last_id, id + 2);
@@ -242,7 +244,7 @@ START_TEST(L16_skipped_ids_are_released)
 }
 END_TEST
 
-/* Two hosts of one account look at the same time, and then both send. */
+/* Two hosts of one account load at the same time, then both claim. */
 START_TEST(L16_two_hosts_of_one_account)
 {
 	int64_t set = make_fileset("two_hosts", SIZE);
@@ -255,7 +257,9 @@ START_TEST(L16_two_hosts_of_one_account)
 	ck_ok(read_jobs(db, &a, &cf, 0, 1, 1100, &t, &f));
 	ck_assert_uint_eq(one.njobs, 4);
 	ck_assert_uint_eq(two.njobs, 4);
-	/* What one host got the other one loses, and goes on to higher ids. */
+	/*
+	 * The other host loses the jobs that one host got, and goes on to higher ids.
+	 */
 	ck_ok(claim(one.jobs[0].id, 11, 303, 0));
 	ck_err(claim(two.jobs[0].id, 12, 303, 0), E_RACE);
 	ck_ok(claim(two.jobs[1].id, 12, 303, 0));
@@ -305,7 +309,7 @@ START_TEST(L14_holders_of_a_set_hold_all_of_it)
 }
 END_TEST
 
-/* --- D4: what the project does not know it does not touch --- */
+/* --- D4: the project touches no files that it does not know --- */
 
 START_TEST(D4_strangers_are_not_looked_at)
 {
@@ -319,8 +323,10 @@ END_TEST
 
 /* --- races of locality.md 1.5 --- */
 
-/* Results of a file that the working set lost and of which nothing more is made: its
- * holders find them at once, others by the search. */
+/*
+ * A file left the working set and no more work is made of it: its holders find its
+ * results at once, other hosts by the search.
+ */
 START_TEST(race_05_retries_are_found)
 {
 	static const char *const name[] = { "retried" };
@@ -341,7 +347,8 @@ START_TEST(race_05_retries_are_found)
 }
 END_TEST
 
-/* One process, several requests: each reads the working set anew and uses nothing up.
+/*
+ * Several requests of one process: each reads the working set anew and uses nothing up.
  */
 START_TEST(race_06_the_working_set_is_read_each_time)
 {
@@ -406,7 +413,7 @@ START_TEST(race_12_the_file_is_not_read_from_names)
 	ck_ok(read_jobs(db, &a, &cf, 0, 9, 2000, &s, &f));
 	ck_assert_int_eq(snapshot_file(&s, set_a)->jobs[0].id, of_a);
 	ck_assert_int_eq(snapshot_file(&s, set_b)->jobs[0].id, of_b);
-	ck_ok(claim(of_a + 1, 11, 304, 0)); /* one is passed over */
+	ck_ok(claim(of_a + 1, 11, 304, 0)); /* one is skipped */
 	account = 304;
 	s = locality_held(names, 2);
 	ck_ok(read_jobs(db, &a, &cf, 0, 9, 1100, &s, &f));
@@ -416,7 +423,7 @@ START_TEST(race_12_the_file_is_not_read_from_names)
 }
 END_TEST
 
-/* Nothing is unsent that a search finds. */
+/* A search finds no unsent results. */
 static void
 take_all(void)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Candidates behind the first ones: slices of a walk around the index, against a real
- * server, whose socket is in $DB_SOCKET. */
+/*
+ * Candidates beyond the first ones, read in slices of a walk around the index, on a
+ * real server, whose socket is in $DB_SOCKET.
+ */
 #include "test/unit/unit.h"
 
 #include <unistd.h>
@@ -21,7 +23,9 @@ static struct snapshot snap;
 static struct catalog cat;
 static struct request req;
 
-/* JOBS results of one file set or plain, a workunit each. */
+/*
+ * Makes JOBS results of one file set, or plain ones, each with a workunit of its own.
+ */
 static void
 make_walk_jobs(const char *name, int64_t appid, int64_t fileset_id)
 {
@@ -78,7 +82,7 @@ teardown(void)
 	arena_free(&a);
 }
 
-/* Of files and plain jobs, or of those of apps that use almost no CPU. */
+/* The walk over files and plain jobs, or over jobs of apps that use almost no CPU. */
 static void
 slice_of(bool plain, bool nci, int64_t once)
 {
@@ -91,7 +95,7 @@ slice_of(bool plain, bool nci, int64_t once)
 
 	ck_assert_int_eq(read_slice(db, &a, &what, &snap, &f), OK);
 	ck_assert_uint_le(q->rows - before, 256);
-	/* Those of the rows, four for 64 file sets each, one for 64 workunits each. */
+	/* Statements for the rows, four per 64 file sets, and one per 64 workunits. */
 	ck_assert_uint_le(db_statements(db) - statements, 2 + 4 * 4 + 4 + 3);
 }
 
@@ -125,7 +129,7 @@ START_TEST(slices_reach_every_job)
 }
 END_TEST
 
-/* A later request goes on where the last one ended, and ends there, once around. */
+/* A later request resumes where the last one ended, and stops there after one round. */
 START_TEST(the_cursor_goes_on)
 {
 	struct place at;
@@ -170,7 +174,7 @@ START_TEST(a_cursor_that_is_no_longer_held)
 }
 END_TEST
 
-/* The once rule is looked up for the new candidates too; a paused set is left alone. */
+/* The once rule is checked for the new candidates, too; a paused set is skipped. */
 START_TEST(once_rule_and_pause)
 {
 	struct job job = { .id = file.jobs[0].id + 100 };
@@ -178,7 +182,7 @@ START_TEST(once_rule_and_pause)
 
 	ck_assert_int_eq(result_claim(db, &d, 11, USER, 1000, 2000, &f), OK);
 	slice_of(false, false, USER);
-	ck_assert_uint_eq(snap.nuser_wus, 0); /* it is no longer unsent */
+	ck_assert_uint_eq(snap.nuser_wus, 0); /* no longer unsent */
 	file.paused = true;
 	snap.search = (struct snap_search){ .left = true };
 	slice_of(false, false, USER);
@@ -187,7 +191,9 @@ START_TEST(once_rule_and_pause)
 }
 END_TEST
 
-/* How many jobs of the set are in the snapshot, 0 without an entry. */
+/*
+ * Returns the number of the set's jobs in the snapshot; 0 also if the set has no entry.
+ */
 static size_t
 walk_jobs_of(int64_t id)
 {
@@ -196,7 +202,7 @@ walk_jobs_of(int64_t id)
 	return v == NULL ? 0 : v->njobs;
 }
 
-/* A set that the host has nothing of is reached as well, wherever it was cut. */
+/* The walk also reaches a set of which the host has nothing, wherever a slice ended. */
 START_TEST(sets_that_nobody_holds)
 {
 	int64_t id = file.fileset_id, last = file.jobs[0].id;
@@ -231,8 +237,10 @@ START_TEST(sets_that_nobody_holds)
 }
 END_TEST
 
-/* Of a file whose first jobs are behind the last one that the account got, the walk
- * finds those before it too: then that id is known. */
+/*
+ * A file's first jobs lie beyond the last one that the account got; the walk also finds
+ * the jobs before that id, which is known by then.
+ */
 START_TEST(what_the_account_got_is_known_with_all_jobs)
 {
 	int64_t last = file.jobs[3].id;
@@ -253,7 +261,7 @@ START_TEST(what_the_account_got_is_known_with_all_jobs)
 }
 END_TEST
 
-/* What the host has comes first, then plain jobs, then what is between and behind. */
+/* Held files come first, then plain jobs, then the ranges between and beyond. */
 START_TEST(the_order_of_the_walk)
 {
 	struct snap_file *files = NEWN(&a, struct snap_file, 2);
@@ -282,7 +290,7 @@ START_TEST(the_order_of_the_walk)
 }
 END_TEST
 
-/* A set that is held back costs one slice, not all of its rows. */
+/* A set that is paused costs one slice, not all of its rows. */
 START_TEST(a_paused_set_is_passed_over)
 {
 	struct fileset set = { .name = arena_printf(&a, "behind_%d", (int)getpid()),
@@ -307,7 +315,7 @@ START_TEST(a_paused_set_is_passed_over)
 }
 END_TEST
 
-/* The same walk of their own jobs, with a place of its own. */
+/* Jobs of such apps have a walk of their own, with its own cursor. */
 START_TEST(apps_that_use_no_cpu)
 {
 	int64_t at;

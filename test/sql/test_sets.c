@@ -151,8 +151,7 @@ START_TEST(members_and_what_is_missing)
 }
 END_TEST
 
-/* Only files that are registered by that very name, and not those whose transfer
- * failed. */
+/* Only files registered by exactly this name count, and none whose transfer failed. */
 START_TEST(the_loader_takes_held_files)
 {
 	int64_t one = make_set_file("held_one", 1000),
@@ -177,7 +176,10 @@ START_TEST(the_loader_takes_held_files)
 }
 END_TEST
 
-/* What states are derived from is there for all sets, whether work is wanted or not. */
+/*
+ * The facts from which states are derived are loaded for all sets, whether work is
+ * wanted or not.
+ */
 START_TEST(facts_of_sets)
 {
 	int64_t file = make_set_file("facts", 1), file2 = make_set_file("facts2", 1);
@@ -191,14 +193,16 @@ START_TEST(facts_of_sets)
 	set_holds("facts");
 	before = db_statements(db);
 	sets_load();
-	/* Files with sets, and workunits of those without results: however many there
-	 * are. */
+	/*
+	 * The cost does not grow with the number of files with sets, nor of workunits
+	 * without results.
+	 */
 	ck_assert_uint_eq(db_statements(db) - before, 2);
 	ck_assert(!set_in(none)->has_any_wu && !set_in(none)->has_open_wu);
 	ck_assert(set_in(open)->has_any_wu && set_in(open)->has_open_wu);
 	ck_assert(!set_in(none)->has_unsent && !set_in(open)->has_unsent);
 	ck_assert(set_in(unsent)->has_unsent);
-	/* Only that one has candidates to be read. */
+	/* Only this set has candidates to read. */
 	before = db_statements(db);
 	ck_ok(read_jobs(db, &a, &cf, 0, 1, NOW, &snap, &f));
 	ck_assert_uint_eq(db_statements(db) - before, 1);
@@ -206,7 +210,7 @@ START_TEST(facts_of_sets)
 }
 END_TEST
 
-/* The last word of a generator: news for a minute, of sets without unsent results. */
+/* no_work_available counts as news for a minute, for sets without unsent results. */
 START_TEST(news_of_no_work)
 {
 	const struct triggers t = triggers_of(&cf, db, NULL);
@@ -235,7 +239,7 @@ static const struct {
 	size_t there;
 	bool others;
 } shares[] = {
-	{ 239, 256, false }, /* 256 in all: the most that one look may find */
+	{ 239, 256, false }, /* 256 in all: the most that one load may find */
 	{ 240, 33, true },
 	{ 300, 33, true },
 };
@@ -310,7 +314,7 @@ make_host(int64_t rpc_time)
 	return h.id;
 }
 
-/* The other holder's last request, in s before now; the option; is it seen? */
+/* s since the other holder's last request; the option; whether the holder counts */
 static const struct {
 	int64_t ago;
 	bool option, elsewhere;
@@ -337,13 +341,13 @@ START_TEST(other_holders)
 	ck_ok(host_files_save(db, &a, other, &file, 1, 1, &f));
 	sets_load();
 	ck_assert(member_in(set, file)->elsewhere == holders[_i].elsewhere);
-	/* It is only of use where a file may be ordered deleted too early. */
+	/* It only matters where a delete order might come too early. */
 	ck_assert(!member_in(live, file)->elsewhere);
 	ck_assert(!member_in(dead, file)->elsewhere);
 }
 END_TEST
 
-/* Of a job that this host has claimed, and of no other. */
+/* Only for a job that this host has claimed. */
 START_TEST(bytes_are_corrected)
 {
 	int64_t file = make_set_file("bytes", 1), set = make_set(&file, 1);

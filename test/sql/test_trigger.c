@@ -27,7 +27,7 @@ static struct triggers one, two;
 	ck_assert_msg((call) == OK, "%s: %s: %s", err_name(f.code), f.where, f.detail)
 #define ck_err(call, code) ck_assert_str_eq(err_name(call), err_name(code))
 
-/* SQL without any program of ours. */
+/* Runs SQL with the server's own client. */
 static void
 trigger_by_hand(const char *sql, const char *options)
 {
@@ -96,7 +96,9 @@ START_TEST(same_in_both_stores)
 }
 END_TEST
 
-/* A process of its own: claims what it can, with its own connection; how many it got.
+/*
+ * Claims whatever it can, as a process of its own with its own connection; returns how
+ * many claims it got.
  */
 static int
 claim_all(int number)
@@ -153,7 +155,7 @@ START_TEST(each_trigger_is_claimed_once)
 }
 END_TEST
 
-/* Rows tell whose a claim is: nobody else can end it. */
+/* A row holds the owner of a claim: nobody else can end it. */
 START_TEST(a_claim_has_an_owner)
 {
 	struct claim *c;
@@ -168,7 +170,7 @@ START_TEST(a_claim_has_an_owner)
 	ck_assert_uint_eq(n, 1);
 	ck_assert_str_eq(c[0].owner, "here/one");
 	ck_assert_int_eq(c[0].age_s, 0);
-	two.owner = c[0].owner; /* as one does who finds it stale */
+	two.owner = c[0].owner; /* as for a stale claim */
 	ck_ok(trigger_claim_back(&two, "F", &f));
 	ck_ok(trigger_claim_done(&one, "F", &f)); /* too late, and no harm */
 	ck_ok(trigger_claim(&two, "F", &f));
@@ -215,7 +217,7 @@ START_TEST(rows_are_of_files_only)
 }
 END_TEST
 
-/* A flag that another program has set, which knows nothing of our columns. */
+/* A flag set by another program, which does not know all columns. */
 START_TEST(flags_of_other_programs)
 {
 	int64_t age_s;
@@ -234,7 +236,7 @@ START_TEST(flags_of_other_programs)
 }
 END_TEST
 
-/* The server drops the connection: what stands alone is simply done again. */
+/* The server drops the connection: a single statement is simply repeated. */
 START_TEST(a_lost_connection_is_no_lost_trigger)
 {
 	int64_t age_s;

@@ -5,7 +5,7 @@
 #include "model/states.h"
 #include "lib/banned.h"
 
-/* Claims both for a host, in one message. */
+/* Claims both results for a host in one message. */
 static enum err
 claim_two(int64_t first, int64_t second, int64_t hostid, int64_t once)
 {
@@ -31,7 +31,10 @@ host_of(int64_t result_id)
 	return r->hostid;
 }
 
-/* It is to go statement by statement: nothing stands, and nothing is uncertain. */
+/*
+ * The caller must go statement by statement: nothing is committed, and nothing is
+ * uncertain.
+ */
 static void
 ck_refused(enum err e)
 {
@@ -64,8 +67,10 @@ START_TEST(what_came_once_goes_in_one_message)
 }
 END_TEST
 
-/* One of two claims is lost, or breaks the once rule: none stands, whichever it is,
- * and what follows is as after a rollback. */
+/*
+ * One of two claims is lost or breaks the once rule: neither is committed, whichever it
+ * is, and the connection is as after a rollback.
+ */
 START_TEST(what_is_not_as_read_undoes_all)
 {
 	struct workunit wu;
@@ -86,7 +91,7 @@ START_TEST(what_is_not_as_read_undoes_all)
 }
 END_TEST
 
-/* Rows that a project's own trigger writes are neither matched ones nor too many. */
+/* Rows written by a project's own SQL trigger are not counted as matches. */
 START_TEST(a_trigger_does_not_spoil_the_counts)
 {
 	struct workunit wu;
@@ -142,7 +147,7 @@ START_TEST(what_cannot_wait_is_refused)
 }
 END_TEST
 
-/* A list of the caller's is gone when the statement goes. */
+/* The caller's list may be gone by the time the statement is sent. */
 START_TEST(arguments_are_kept)
 {
 	struct workunit wu;
@@ -167,7 +172,7 @@ START_TEST(arguments_are_kept)
 }
 END_TEST
 
-/* More kinds of transactions than a connection keeps: the oldest are forgotten. */
+/* A connection forgets the oldest of too many kinds of transactions. */
 START_TEST(the_oldest_programs_make_room)
 {
 	enum { KINDS = 40, LISTS = 4 };
@@ -196,7 +201,7 @@ START_TEST(the_oldest_programs_make_room)
 }
 END_TEST
 
-/* As one that has no such statements: from then on each goes alone. */
+/* Acts as a server without such statements: from then on each goes alone. */
 START_TEST(a_server_that_prepares_none_is_not_asked_again)
 {
 	struct workunit wu;
@@ -238,7 +243,9 @@ START_TEST(a_lock_that_is_held_is_retried)
 }
 END_TEST
 
-/* Whether it was done before the connection went, nobody knows but the row's token. */
+/*
+ * Only the row's token tells whether the commit was done before the connection broke.
+ */
 START_TEST(a_lost_connection_is_uncertain)
 {
 	struct host host = { .userid = 1 };
@@ -261,7 +268,7 @@ START_TEST(a_lost_connection_is_uncertain)
 }
 END_TEST
 
-/* A server that is not MariaDB: each goes alone, the first time as the tenth. */
+/* On a server that is not MariaDB each statement goes alone, every time. */
 START_TEST(another_server_takes_them_one_by_one)
 {
 	struct workunit wu;

@@ -35,7 +35,7 @@ teardown(void)
 	arena_free(&a);
 }
 
-/* A workunit of the file set with so many unsent results, first id returned. */
+/* Makes a workunit of the file set with n unsent results; returns the first id. */
 int64_t
 make_unsent_results(const char *name, int64_t appid, int64_t fileset_id, int n,
     int64_t create_time, struct workunit *wu)

@@ -21,10 +21,10 @@ extern struct db *db; /* as user root, on the database "fresh" */
 
 void setup(void); /* the project's directory is a new one */
 void teardown(void);
-/* A workunit of the file set with so many unsent results, first id returned. */
+/* Makes a workunit of the file set with n unsent results; returns the first id. */
 int64_t make_unsent_results(const char *name, int64_t appid, int64_t fileset_id, int n,
     int64_t create_time, struct workunit *);
-/* A file set of one file, both of that name, of app 1; its id. */
+/* Makes a file set of one file for app 1, both with this name; returns its id. */
 int64_t make_fileset(const char *name, double size);
 int64_t make_fileset_of(const char *name, double size, int64_t appid);
 enum err claim(int64_t result_id, int64_t hostid, int64_t userid, int64_t once);
