@@ -255,7 +255,7 @@ file_number(const char *name)
 }
 
 static void
-take_job(struct world *w, struct host *h, const char *name)
+host_take_job(struct world *w, struct host *h, const char *name)
 {
 	int file = file_number(name);
 	bool there = false;
@@ -309,7 +309,7 @@ reply_take(struct world *w, struct host *h, bool wanted, const char *body)
 			take_ack(w, h, name);
 	for (const char *p = at; (p = strstr(p, "\n<result>\n")) != NULL; p++)
 		if (element(p, end, "<name>", name, sizeof(name)))
-			take_job(w, h, name);
+			host_take_job(w, h, name);
 	for (const char *p = at;
 	     !w->habits.forget &&
 	     element(p, end, "<delete_file_info>", name, sizeof(name));

@@ -17,7 +17,7 @@ match(const struct conf_patterns *l)
 }
 
 static void
-holds(struct arena *a, const struct conf *cf)
+conf_holds(struct arena *a, const struct conf *cf)
 {
 	for (size_t i = 0; i < conf_nopts; i++) {
 		const struct conf_opt *o = &conf_opts[i];
@@ -58,6 +58,6 @@ FUZZ(a, in, n)
 	}
 	for (size_t i = 0; i < nremarks; i++)
 		assert(remarks[i].text[0] != '\0');
-	holds(a, cf);
+	conf_holds(a, cf);
 	assert(cf->project_dir[0] == '/');
 }

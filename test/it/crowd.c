@@ -107,7 +107,7 @@ text_option(int c, struct options *o)
 }
 
 static bool
-number_option(int c, struct options *o)
+crowd_number(int c, struct options *o)
 {
 	switch (c) {
 	case 'n':
@@ -145,7 +145,7 @@ parse_options(int argc, char **argv, struct options *o)
 	int c;
 
 	while ((c = getopt_long(argc, argv, "", longopts, NULL)) != -1)
-		if (!text_option(c, o) && !number_option(c, o))
+		if (!text_option(c, o) && !crowd_number(c, o))
 			crowd_usage();
 	if (o->url == NULL || o->request == NULL || o->hosts == 0 ||
 	    (o->slow != NULL && o->rate == 0))
