@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loaded in front of a program of ours (LD_PRELOAD), this counts its calls by kind and
- * lets one of them fail, or ends the program there.
+ * An LD_PRELOAD library that counts the calls of one of our programs by kind and makes
+ * one of them fail, or ends the program at that call.
  *
- *   FAULT_KIND=KIND    kind of the call that fails: see kinds[]
- *   FAULT_AT=N         the N-th of its kind, from 1
+ *   FAULT_KIND=KIND    kind of the call to fail: see kinds[]
+ *   FAULT_AT=N         the N-th call of this kind fails, counted from 1
  *   FAULT_HOW=HOW      see hows[]
- *   FAULT_FROM=accept  nothing counts before the first accepted connection
- *   FAULT_LOG=FILE     gets a line for each call: kind, number, function; and one with
- *                      "injected" for the call that failed
+ *   FAULT_FROM=accept  starts counting at the first accepted connection
+ *   FAULT_LOG=FILE     gets a line for each call: kind, number, function; and a line
+ * with "injected" for the call that failed
  *
- * Calls inside the C library are not seen.  Of allocations only those of the program
- * itself count, not those of libraries.
+ * Calls inside the C library are not seen.  Only allocations of the program itself
+ * count, not those of libraries.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -33,7 +33,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 #include "lib/banned.h"
-#undef malloc /* they are what we stand in for */
+#undef malloc /* replaced below */
 #undef calloc
 
 enum { FDS = 4096 };
@@ -54,17 +54,19 @@ enum kind {
 static const char *const kinds[] = { "write", "fsync", "rename", "open", "change",
 	"read", "socket", "send", "recv", "statement", "memory" };
 
-/* What is no errno. */
+/* Values of `how` that are not an errno. */
 enum { SHORT = 1000, END, DIE, DIE_AFTER, LOST, LOST_AFTER };
 static const struct {
 	const char *name;
 	int code;
 } hows[] = { { "ENOSPC", ENOSPC }, { "EIO", EIO }, { "EINTR", EINTR },
 	{ "EMFILE", EMFILE }, { "ENOMEM", ENOMEM }, { "ECONNRESET", ECONNRESET },
-	{ "ECONNREFUSED", ECONNREFUSED }, { "SHORT", SHORT }, /* half of the bytes */
-	{ "END", END },                                       /* 0 bytes: it is over */
-	{ "DIE", DIE }, { "DIE_AFTER", DIE_AFTER }, /* kill -9, the call done or not */
-	/* of statements: what the server says, or the connection's end */
+	{ "ECONNREFUSED", ECONNREFUSED },
+	{ "SHORT", SHORT }, /* transfers half of the bytes */
+	{ "END", END },     /* transfers 0 bytes: end of file */
+	{ "DIE", DIE },
+	{ "DIE_AFTER", DIE_AFTER }, /* kill -9 before or after the call */
+	/* for statements: an error of the server, or a lost connection */
 	{ "DISK_FULL", 1114 }, { "LOCK_WAIT", 1205 }, { "DEADLOCK", 1213 },
 	{ "LOST", LOST }, { "LOST_AFTER", LOST_AFTER } };
 
@@ -73,11 +75,11 @@ static long at;
 static int log_fd = -1;
 static atomic_bool armed;
 static atomic_long counts[KINDS];
-static _Thread_local bool busy;  /* inside a call that we make ourselves */
-static _Thread_local int inside; /* calls of the database's library */
+static _Thread_local bool busy;  /* inside a call of this library's own */
+static _Thread_local int inside; /* depth of calls into the database's client library */
 static uintptr_t program_from, program_to;
 static atomic_bool fd_of_machine[FDS];
-static struct { /* an error of the server that it never said */
+static struct { /* the injected error of a connection or statement */
 	const void *of;
 	unsigned code;
 } told;
@@ -97,7 +99,7 @@ find_program(struct dl_phdr_info *p, size_t n, void *arg)
 			program_to = from + h->p_memsz;
 		}
 	}
-	return 1; /* the first one is the program */
+	return 1; /* the first object is the program itself */
 }
 
 __attribute__((constructor)) static void
@@ -144,7 +146,10 @@ die(void)
 		pause();
 }
 
-/* Is it the call that fails?  Then errno is set. */
+/*
+ * Counts a call. If it is the one to fail, ends the program or sets errno and returns
+ * true.
+ */
 static bool
 hit(enum kind k, const char *what)
 {
@@ -177,7 +182,7 @@ hit(enum kind k, const char *what)
 		busy = was;                                                            \
 	}
 
-/* A call without half results: it fails, or is the last one that the program makes. */
+/* A call without partial results: it fails, or is the last call of the program. */
 #define PLAIN(type, f, params, args, k)                                                \
 	type f params                                                                  \
 	{                                                                              \
@@ -209,7 +214,7 @@ PLAIN(
 PLAIN(
     int, connect, (int fd, const struct sockaddr *sa, socklen_t n), (fd, sa, n), SOCKET)
 
-/* What is read about other processes does not count: who knows how many there are. */
+/* Files below /proc are not counted: how many are read depends on the machine. */
 static bool
 of_machine(const char *path)
 {
@@ -250,7 +255,7 @@ of_machine_fd(int fd)
 	return fd >= 0 && fd < FDS && fd_of_machine[fd];
 }
 
-/* Bytes may go by halves. */
+/* A call that transfers bytes, possibly only half of them. */
 #define BYTES(f, params, some, args, k)                                                \
 	ssize_t f params                                                               \
 	{                                                                              \
@@ -363,7 +368,7 @@ hang_up(MYSQL *my)
 	shutdown(mysql_get_socket(my), SHUT_RDWR);
 }
 
-/* A deadlock ends the transaction. */
+/* Rolls back, as the server does after a deadlock. */
 static void
 undo(MYSQL *my)
 {
@@ -377,9 +382,9 @@ undo(MYSQL *my)
 }
 
 /*
- * The statement fails with what the server says, the connection ends before the server
- * hears of it, or after it was done.  What the library asks itself meanwhile is no
- * statement of its own.
+ * Makes the statement fail with the server's error, or closes the connection before the
+ * server sees the statement, or after it was executed. Calls that the client library
+ * makes internally are not counted.
  */
 #define STATE(type, f, params, args, conn, handle, what)                               \
 	type f params                                                                  \

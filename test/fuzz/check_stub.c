@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The world of the golden tests speaks to the library Check, which works only below a
- * test runner of its own.  This is the little of it that the world needs.
+ * The golden world calls the library Check, which needs a test runner. These stubs
+ * replace the functions it uses.
  */
 #include <assert.h>
 #include <check.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What every fuzz target starts from:
+ * The frame of every fuzz target:
  *
  *     FUZZ(a, in, n)
  *     {
  *             ...
  *     }
  *
- * a is an arena that is reset after each input, in n bytes with a NUL behind them.  An
- * input may have several parts, cut by lines "====".
+ * a is an arena that is reset after each input; in has n bytes and a terminating NUL.
+ * An input may have several parts, separated by lines "====".
  */
 #ifndef TEST_FUZZ_H
 #define TEST_FUZZ_H
@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
 	}                                                                              \
 	static void fuzz_one(struct arena *a, const char *in, size_t n)
 
-/* The next part of the text at *p, which moves on; "" at the end. */
+/* Returns the next part of the text at *p and advances *p; returns "" at the end. */
 static inline char *
 fuzz_part(struct arena *a, const char **p)
 {

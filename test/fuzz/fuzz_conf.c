@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as config.xml, read and remarked on. */
+/* Parses any bytes as config.xml and checks the values and remarks. */
 #include "lib/pattern.h"
 #include "model/conf.h"
 #include "test/fuzz/fuzz.h"
 #include "lib/banned.h"
 
-/* What a stranger's host says is matched with what the project's people wrote. */
+/* Matches each configured pattern with a string as a host could send it. */
 static void
 match(const struct conf_patterns *l)
 {

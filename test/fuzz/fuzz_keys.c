@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Three parts: any bytes as a private key, as a public key, and as a signature of a
- * text by each of them and by a sound key.
+ * The input has three parts: a private key, a public key, and a signature of a text,
+ * which is verified with the public key and with a valid key.
  */
 #include "lib/crypt.h"
 #include "test/fuzz/fuzz.h"
 #include "test/known_key.h"
 #include "lib/banned.h"
 
-/* What such a key signs, it signs for good. */
+/* A private key that parses must sign, and its own signature must verify. */
 static void
 sign(struct arena *a, const char *in)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as plan_class_spec.xml, and behind a line "====" as the inside of a
- * request: each class is tried on that client, whose preferences are the request's text
- * too.
+ * The input is a plan_class_spec.xml and, after a line "====", the inside of a request.
+ * Each class is tried on this client; the request's text also serves as the project
+ * preferences.
  */
 #include <math.h>
 #include "proto/plan_class.h"

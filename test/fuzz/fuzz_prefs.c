@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as preferences of an account, at several venues. */
+/* Parses any bytes as an account's preferences, at several venues. */
 #include <math.h>
 #include "proto/prefs.h"
 #include "test/fuzz/fuzz.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as gui_urls.xml and project_files.xml; what is let through is filled in. */
+/*
+ * Checks any bytes as gui_urls.xml and project_files.xml, and fills in the accepted
+ * text.
+ */
 #include "proto/project_text.h"
 #include "test/fuzz/fuzz.h"
 #include "lib/banned.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as a scheduler reply: what other servers may send our client. */
+/*
+ * Parses any bytes as a scheduler reply, as another server may send it to our client.
+ */
 #include "proto/reply.h"
 #include "test/fuzz/fuzz.h"
 #include "lib/banned.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as a scheduler request.  What was understood can be written and read again;
- * in the world of world.snapshot it is decided and answered, and the reply is one that
- * a stock client takes whole.
+ * Parses any bytes as a scheduler request. A parsed request is rendered and parsed
+ * again. It is then decided and answered in the world of world.snapshot, and a stock
+ * client must accept the whole reply.
  */
 #include <stdio.h>
 #include "lib/fs.h"
@@ -14,7 +14,7 @@
 
 enum { SNAPSHOT_MAX = 1 << 20 };
 
-/* A new copy: reading a world changes its text. */
+/* Returns a new copy each time, because reading a world changes its text. */
 static char *
 snapshot(struct arena *a, const char *path)
 {
@@ -58,8 +58,8 @@ too_long(const char *name)
 }
 
 /*
- * A report or a resource whose name is nobody's and, escaped, too long for a client to
- * read: what is said of it is said in vain.
+ * True if the request has a report or a resource whose escaped name is too long for a
+ * client to read. A reply that repeats such a name cannot be valid.
  */
 static bool
 name_is_cut(const struct request *q)
@@ -73,7 +73,10 @@ name_is_cut(const struct request *q)
 	return false;
 }
 
-/* A request without host id makes a new host. */
+/*
+ * Answers the request and checks the reply. A request without a host id makes a new
+ * host.
+ */
 static void
 answered(struct arena *a, const struct request *q, const char *in, size_t n)
 {
@@ -94,7 +97,7 @@ answered(struct arena *a, const struct request *q, const char *in, size_t n)
 		    name_is_cut(q))
 			continue;
 		fprintf(stderr, "%s\n%s", x.v[i], reply.p);
-		assert(!"a reply that clients take whole");
+		assert(!"a client would not accept the reply");
 	}
 }
 

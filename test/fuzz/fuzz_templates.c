@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as an input template, as an output template, and as a stored blob.  Two
- * parts: a command line, used if it is not empty, and the template.
+ * Tries any bytes as an input template, as an output template and as a stored blob. The
+ * input has two parts: a command line, used if it is not empty, and the template.
  */
 #include "proto/blob.h"
 #include "proto/template.h"
@@ -49,7 +49,7 @@ output(struct arena *a, const char *tmpl)
 	assert(strstr(doc, "<UPLOAD_URL/>") == NULL);
 }
 
-/* What is named in it and in its name may be looked for. */
+/* Checks the file names in a blob, and the names and paths derived from them. */
 static void
 blob(struct arena *a, const char *text)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as a trace: what was read is written and read again the same. */
+/* Reads any bytes as a trace; writing and reading it again must give the same text. */
 #include "proto/trace.h"
 #include "test/fuzz/fuzz.h"
 #include "lib/banned.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as the begin of an upload, and as the answer to one; what was understood
- * can be written and read again.
+ * Parses any bytes as the start of an upload and as the reply to one; what was parsed
+ * is rendered and parsed again.
  */
 #include "proto/upload.h"
 #include "test/fuzz/fuzz.h"
@@ -17,7 +17,7 @@ again(struct arena *a, const struct upload *u)
 
 	if (u->name == NULL ||
 	    (u->xml_signature != NULL && strchr(u->xml_signature, '<') != NULL))
-		return; /* nothing that our client would send */
+		return; /* our client never sends this */
 	if (u->kind == UPLOAD_SIZE_QUERY)
 		upload_render_query(&b, u->version, u->name);
 	else

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Three parts: any bytes as the query or form of a web RPC, as a URL, and as a
- * project's master page.
+ * The input has three parts: the query or form of a web RPC, a URL, and a project's
+ * master page.
  */
 #include "lib/http.h"
 #include "proto/web.h"

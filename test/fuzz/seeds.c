@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes seeds of fuzz targets that other tests already have as tables, and keys, below
- * a directory: seeds DIR.
+ * seeds DIR: writes below DIR the seeds of fuzz targets that come from the tables of
+ * other tests, and freshly made keys.
  */
 #include <stdio.h>
 #include <string.h>
@@ -66,7 +66,7 @@ write_all(const char *dir, const char *target, const char *const *texts, size_t 
 	return e;
 }
 
-/* A pair of keys and what the one signed, as one input. */
+/* Writes one input for fuzz_keys: a key pair and a signature made with it. */
 static enum err
 write_keys(const char *dir, struct fail *f)
 {

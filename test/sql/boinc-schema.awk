@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# A BOINC project's database as SQL, from the dictionary of a real one (boinc/: what information_schema says of its tables,
-# columns and indexes).  awk -f boinc-schema.awk boinc/tables.tsv boinc/indexes.tsv boinc/columns.tsv
-# Not in the dictionary's tables: that rows of fileset_file go with their file and file set.
+# Prints the SQL that makes a BOINC project's database, from the dictionary of a real one (boinc/: information_schema's
+# tables, columns and indexes).  awk -f boinc-schema.awk boinc/tables.tsv boinc/indexes.tsv boinc/columns.tsv
+# The dictionary lacks the foreign keys of fileset_file, whose rows are deleted with their file or file set.
 BEGIN {
 	FS = "\t"
 }
@@ -24,7 +24,7 @@ FILENAME ~ /indexes\.tsv$/ {
 	next
 }
 
-# Text without a prefix length is in a FULLTEXT index.
+# A text column without a prefix length belongs to a FULLTEXT index.
 function put_keys(t, i, k, n, part, kind) {
 	for (i = 1; i <= nindexes[t]; i++) {
 		kind = unique_of[t, i] ? "UNIQUE KEY" : "KEY"

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Holds every line of stmts.def against a real server: it prepares (for every size of
- * its list), it uses the keys named beside it, it reads no more rows than it may.
+ * Checks every line of stmts.def on a real server: the statement prepares (for every
+ * size of its list), uses the keys named beside it, and reads no more rows than
+ * allowed.
  *
  * check_sql SOCKET DATABASE create   makes the schema
- * check_sql SOCKET DATABASE upgrade  makes a BOINC project's database ours
- * check_sql SOCKET DATABASE bare     without rows some plans name no key
- * check_sql SOCKET DATABASE adopted  as filled; a key that is not forced may be another
- * check_sql SOCKET DATABASE old      the same with few rows
- * check_sql SOCKET DATABASE filled   all of it
+ * check_sql SOCKET DATABASE upgrade  upgrades a BOINC project's database to our schema
+ * check_sql SOCKET DATABASE bare     checks an empty database; some plans name no key
+ * check_sql SOCKET DATABASE adopted  as filled, but a key that is not forced may differ
+ * check_sql SOCKET DATABASE old      as adopted, with few rows
+ * check_sql SOCKET DATABASE filled   all checks
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,7 +131,7 @@ value_arg(struct arena *a, enum arg_type type, char *value, size_t n, void *to)
 		list_arg(a, type, value, n, to);
 }
 
-/* A column of a row. */
+/* Sets one column of a row to the value. */
 static void
 value_col(struct arena *a, const struct col *c, char *value, char *row)
 {
@@ -257,7 +258,10 @@ is_select(enum stmt_id id)
 	return strncmp(sql, "SELECT", 6) == 0 || strncmp(sql, "SHOW", 4) == 0;
 }
 
-/* The first use of a table reads its statistics, which must not be counted. */
+/*
+ * Runs the statement once without counting, because the first use of a table reads its
+ * statistics.
+ */
 static void
 sql_warm_up(struct check *x, struct arena *a, enum stmt_id id, const void *args)
 {

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- A project of 120,000 results, 60,000 workunits, 2,000 files, 1,000 hosts and 500 accounts.
--- Ids are their own meaning, so that samples.def can name rows: file f and file set f go together,
+-- Ids follow fixed rules, so that samples.def can name rows: file set f contains file f,
 -- workunit w uses file set w mod 2000 + 1 (those over 50,000 use none), result r belongs to workunit
--- (r + 1) div 2; a result that was sent is on host r mod 1000 + 1, a host's account is host mod 500 + 1.
+-- (r + 1) div 2; a sent result is on host r mod 1000 + 1; a host's account is host mod 500 + 1.
 INSERT INTO app (id, name, create_time, locality_scheduling) VALUES (1, 'pulsar', 1, 1), (2, 'plain', 1, 0);
 INSERT INTO platform (id, name) VALUES (1, 'x86_64-pc-linux-gnu'), (2, 'windows_x86_64');
 INSERT INTO app_version (id, appid, version_num, platformid, xml_doc) SELECT seq, seq % 2 + 1, seq, seq % 3 DIV 2 + 1, '<file_info/>' FROM seq_1_to_8;

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A BOINC project's database as it was about 2013: 32-bit ids, latin1, few defaults, no primary key on some tables, none of our
--- columns; with a host, workunits and results in every state, for the test of adoption.
+-- A BOINC project's database of about 2013, for the test of adoption: 32-bit ids, latin1, few defaults, some tables without
+-- a primary key, and without our columns.  It has a host, and workunits and results in every state.
 
 CREATE TABLE platform (
 	id INT NOT NULL AUTO_INCREMENT,
@@ -344,7 +344,7 @@ INSERT INTO user (id, email_addr, name, authenticator) VALUES (1, 'a@example.org
 INSERT INTO host (id, userid, rpc_time, domain_name) VALUES (1, 1, 864000, 'one'), (2, 2, 1728000, 'two');
 INSERT INTO host_app_version (host_id, app_version_id) VALUES (1, 1), (2, 1);
 INSERT INTO team_delta (userid, teamid, timestamp, joining) VALUES (1, 1, 1, 1), (2, 1, 1, 1);
--- Workunit 3 names a file set that is nowhere.
+-- Workunit 3 names a file set that does not exist.
 INSERT INTO workunit (id, appid, name, target_nresults, min_quorum, fileset_id)
 	SELECT seq, 1, CONCAT('wu', seq), 2, 2, IF(seq = 3, 77, 0) FROM seq_1_to_3000;
 INSERT INTO result (id, workunitid, appid, name, server_state, hostid, userid, outcome)

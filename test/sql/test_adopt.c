@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Adoption of an old BOINC database, killed after every step in turn.  $DB_SOCKET is
- * the server; the databases "old" and "older" hold old_boinc.sql, "boinc" holds the
- * tables of a project of today.
+ * Upgrades an old BOINC database, killed after every step in turn. $DB_SOCKET is the
+ * server; the databases "old" and "older" contain old_boinc.sql, and "boinc" contains
+ * the tables of a current BOINC project.
  */
 #include "test/unit/unit.h"
 
@@ -109,7 +109,7 @@ adopted_is_whole(const char *name)
 	ck_ok(read_plain(db, &a, &cf, &rng, UNSENT, (bool[]){ true }, &s, &f));
 	ck_assert_uint_eq(s.nplain, UNSENT);
 
-	char domain[] = "\xd0\xbf\xd0\xba \xff"; /* latin1 columns cannot hold it */
+	char domain[] = "\xd0\xbf\xd0\xba \xff"; /* not representable in latin1 */
 	struct host host = { .userid = 1, .domain_name = domain }, *read;
 	ck_ok(host_insert(db, &host, &f));
 	ck_ok(host_by_id(db, &a, host.id, &read, &f));
@@ -162,8 +162,10 @@ START_TEST(adopted_though_killed_after_every_step)
 }
 END_TEST
 
-/* What an admin of an adopted database changes, what schema check says of it, and with
- * which command; NULL: the upgrade mends it. */
+/*
+ * A manual change of an adopted database, the remark of schema check about it, and the
+ * command that mends it; NULL: the upgrade mends it.
+ */
 static const struct {
 	const char *by_hand, *says, *mends;
 } changes[] = {
@@ -224,7 +226,7 @@ static const struct {
 	    "ALTER TABLE result MODIFY COLUMN priority INT NOT NULL DEFAULT 0" },
 };
 
-/* MySQL has no widths of integers: int(11) is int. */
+/* Removes integer widths from the text, because MySQL has none: int(11) is int. */
 static char *
 without_widths(char *text)
 {
@@ -294,7 +296,10 @@ START_TEST(what_an_admin_changes_is_named_and_mended)
 }
 END_TEST
 
-/* The version before the upgrade, 0 is a BOINC project's; target_nresults after it. */
+/*
+ * The schema version before the upgrade (0: a BOINC project's) and target_nresults
+ * after the upgrade.
+ */
 static const struct {
 	int64_t version;
 	int32_t target;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The database layer against a real server, whose socket is in $DB_SOCKET: claims,
- * reports, lost connections.  The database "fresh" has the schema; every test makes the
- * rows that it needs under names of its own.
+ * The database layer on a real server, whose socket is $DB_SOCKET: claims, reports,
+ * lost connections. The database "fresh" has the schema; every test makes its own rows
+ * under its own names.
  */
 #include "test/sql/world.h"
 
@@ -92,9 +92,10 @@ START_TEST(a_result_moves_to_another_host)
 	ck_ok(result_to_host(db, id, 31, 32, &f));
 	ck_ok(result_by_id(db, &a, id, &r, &f));
 	ck_assert_int_eq(r->hostid, 32);
-	ck_ok(claim(id + 1, 31, 1, -31)); /* it may have another one now */
+	ck_ok(claim(id + 1, 31, 1,
+	    -31)); /* host 31 may have another result of the workunit now */
 	ck_err(claim(id + 2, 32, 1, -32), E_RACE);
-	ck_ok(result_to_host(db, id, 32, 31, &f)); /* back: the key is taken */
+	ck_ok(result_to_host(db, id, 32, 31, &f)); /* back: host 31's key is taken */
 	ck_ok(result_by_id(db, &a, id, &r, &f));
 	ck_assert_int_eq(r->hostid, 31);
 	ck_ok(db_number(
@@ -127,7 +128,8 @@ START_TEST(asked_5_a_report_during_a_pass_is_not_lost)
 
 	ck_ok(claim(id, 22, 1, 0));
 	ck_ok(workunit_by_id(db, &a, wu.id, &was, &f));
-	ck_ok(results_detach(db, &a, 22, 1200, &f)); /* comes in between */
+	ck_ok(results_detach(
+	    db, &a, 22, 1200, &f)); /* happens between reading and saving */
 	becomes = *was;
 	becomes.assimilate_state = ASSIMILATE_READY;
 	becomes.transition_time = TRANSITION_NEVER;
@@ -137,7 +139,7 @@ START_TEST(asked_5_a_report_during_a_pass_is_not_lost)
 	ck_err(wu_updates_save(db, b, &f), E_RACE);
 	ck_err(workunits_purge(db, &a, &was, 1, &f), E_RACE);
 	ck_ok(workunit_by_id(db, &a, wu.id, &now, &f));
-	ck_assert_int_eq(now->transition_time, 1200); /* it is due */
+	ck_assert_int_eq(now->transition_time, 1200); /* still due for transition */
 	ck_assert_int_eq(now->assimilate_state, ASSIMILATE_INIT);
 	becomes = *now;
 	becomes.assimilate_state = ASSIMILATE_READY;
@@ -161,10 +163,11 @@ START_TEST(a_killed_connection_is_retried)
 	ck_ok(claim(id, 11, 1, 0));
 	kill_connections();
 	ck_err(claim(id, 11, 1, 0), E_RETRY);
-	ck_err(claim(id, 11, 1, 0), E_RETRY); /* not on a new connection */
+	ck_err(claim(id, 11, 1, 0),
+	    E_RETRY); /* a transaction does not continue on a new connection */
 	db_rollback(db);
 	ck_ok(db_begin(db, &f));
-	ck_ok(claim(id, 11, 1, 0)); /* the first was rolled back */
+	ck_ok(claim(id, 11, 1, 0)); /* the server rolled the first claim back */
 	ck_ok(db_commit(db, &f));
 }
 END_TEST
@@ -181,7 +184,7 @@ START_TEST(an_uncertain_commit_is_settled_by_the_token)
 	ck_err(db_commit(db, &f), E_RETRY);
 	ck_assert(db_commit_uncertain(db));
 	ck_ok(host_token(db, host.id, &token, &f));
-	ck_assert_int_eq(token, 0); /* so it was not done */
+	ck_assert_int_eq(token, 0); /* so the transaction was not committed */
 	ck_ok(db_begin(db, &f));
 	ck_ok(host_save_rpc(db, &host, 4712, &f));
 	ck_ok(db_commit(db, &f));
@@ -385,7 +388,7 @@ START_TEST(held_files_are_written_when_they_change)
 	ck_ok(host_files_save(db, &a, 501, first, N(first), 1, &f));
 	uint64_t before = db_statements(db);
 	ck_ok(host_files_save(db, &a, 501, first, N(first), 2, &f));
-	ck_assert_uint_eq(db_statements(db) - before, 1); /* one look */
+	ck_assert_uint_eq(db_statements(db) - before, 1); /* a single read */
 	ck_ok(host_files_save(db, &a, 501, second, N(second), 3, &f));
 	ck_ok(db_query(db, &a, &f, &rows, &n, HOST_FILES, .hostid = 501));
 	ck_assert_uint_eq(n, 2);
@@ -446,7 +449,7 @@ START_TEST(a_host_comes_with_its_account)
 	ck_assert_str_eq(both->user.authenticator, "glance");
 	ck_assert(both->glance.there && !both->glance.has_jobs);
 	ck_ok(host_and_account(db, &a, host.id, true, &both, &f));
-	ck_assert(both->glance.has_jobs); /* the client said so */
+	ck_assert(both->glance.has_jobs); /* from the client's request */
 	ck_assert_str_eq(both->glance.team_name, "");
 	ck_assert_str_eq(both->glance.files, "");
 	ck_ok(host_files_save(db, &a, host.id, files, N(files), 1, &f));
@@ -456,7 +459,7 @@ START_TEST(a_host_comes_with_its_account)
 	ck_assert_str_eq(both->glance.files,
 	    arena_printf(&a, "%lld,%lld", (long long)files[0], (long long)files[1]));
 	ck_assert(both->glance.has_jobs);
-	host.userid = 0; /* merged into another one */
+	host.userid = 0; /* merged into another host */
 	ck_ok(host_insert(db, &host, &f));
 	ck_ok(host_and_account(db, &a, host.id, false, &both, &f));
 	ck_assert_int_eq(both->user.id, 0);

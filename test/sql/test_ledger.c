@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ledger against a real server, whose socket is in $DB_SOCKET: every sent job
- * counts once, whatever is killed, and nothing is purged before it counts.
+ * The ledger on a real server, whose socket is $DB_SOCKET: every sent job counts
+ * exactly once, even if processes are killed, and no job is purged before it counts.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -65,7 +65,9 @@ text_of(const struct row_ledger *l)
 	    (long long)l->hits, (long long)l->bytes_needed, (long long)l->bytes_saved);
 }
 
-/* Results of three file sets and of none, some of them sent to some hosts on two days.
+/*
+ * Makes results of three file sets and without one, some of them sent to several hosts
+ * on two days.
  */
 static void
 ledger_fill(void)
@@ -124,7 +126,7 @@ due(int64_t **ids)
 	return n;
 }
 
-/* One transaction of the transitioner. */
+/* Folds the results into the ledger in one transaction, as the transitioner does. */
 static enum err
 fold_ledger(struct db *with, const int64_t *ids, size_t n)
 {
@@ -303,7 +305,7 @@ START_TEST(nothing_is_purged_before_it_counts)
 }
 END_TEST
 
-/* Another host's report, or the job sent again, moves no bytes to it. */
+/* A report of another host, or a resend, does not move bytes to that host. */
 START_TEST(what_was_folded_stays)
 {
 	char *before;
@@ -344,14 +346,14 @@ START_TEST(old_days_are_summed_up)
 	ck_ok(ledger_old(db, &a, DAY + 1, 1000, &old, &n, &f));
 	ck_assert_uint_ge(n, 5);
 	close_day(&old[0], OK);
-	close_day(&old[0], E_RACE); /* it is gone */
+	close_day(&old[0], E_RACE); /* the row is gone */
 	ck_sums();
 	ledger_by_hand(arena_printf(&a,
 			   "UPDATE ledger SET jobs = jobs + 1 WHERE day = 20000 AND "
 			   "fileset_id = %lld AND hostid = %lld",
 			   (long long)old[1].fileset_id, (long long)old[1].hostid),
 	    "");
-	close_day(&old[1], E_RACE); /* a late job came to it */
+	close_day(&old[1], E_RACE); /* a late job was added */
 	ledger_by_hand(arena_printf(&a,
 			   "UPDATE ledger SET jobs = jobs - 1 WHERE day = 20000 AND "
 			   "fileset_id = %lld AND hostid = %lld",

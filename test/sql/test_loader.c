@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the loader reads for a request, from a real server, whose socket is in
- * $DB_SOCKET. */
+/*
+ * What the loader reads for a request from a real server, whose socket is $DB_SOCKET.
+ */
 #include "test/sql/world.h"
 
 #include "db/stmts.h"
@@ -140,7 +141,9 @@ START_TEST(files_past_the_need_are_not_loaded)
 }
 END_TEST
 
-/* Jobs of one file in slices.  Without resources in the goal there is enough at once.
+/*
+ * Reads the jobs of one file in slices. Without resources in the goal, the first slice
+ * is enough.
  */
 static void
 in_slices(
@@ -214,7 +217,7 @@ START_TEST(jobs_come_in_slices)
 	in_slices(&s, 100, NULL, seed_that_skips(3));
 	ck_assert_uint_eq(file.njobs, 8);
 	ck_assert_int_eq(file.jobs[0].id, id + 3);
-	in_slices(&s, 100, NULL, seed_that_skips(61)); /* there are not so many */
+	in_slices(&s, 100, NULL, seed_that_skips(61)); /* more than the file has */
 	ck_assert_int_eq(file.jobs[0].id, id);
 }
 END_TEST
@@ -266,11 +269,12 @@ START_TEST(locked_jobs_are_passed_over)
 	ck_assert_int_eq(first_of_911(db, 307, &n), first + 8);
 	ck_assert_uint_eq(n, 4);
 	db_rollback(db);
-	ck_assert_int_eq(first_of_911(others, 306, &n), first); /* our own are not */
+	ck_assert_int_eq(first_of_911(others, 306, &n),
+	    first); /* results locked by ourselves are not skipped */
 	ck_ok(workunits_hold(others, &a, &wu.id, 1, &f));
 	ck_ok(db_begin(db, &f));
 	ck_assert_int_eq(first_of_911(db, 307, &n), first + 8);
-	ck_assert_uint_eq(n, 3); /* the last one's workunit is locked */
+	ck_assert_uint_eq(n, 3); /* the workunit of the last result is locked */
 	db_rollback(db);
 	for (int i = 8; i < 11; i++)
 		ck_ok(db_exec(
@@ -292,7 +296,7 @@ START_TEST(plain_jobs_come_from_shards)
 		.user_friendly_name = arena_strdup(&a, "") };
 	struct rng rng = rng_seed(3);
 	struct snapshot s = { 0 };
-	int64_t other = -1; /* no app's id */
+	int64_t other = -1; /* not the id of an app */
 	bool unread = true;
 	struct workunit wu;
 
@@ -319,10 +323,10 @@ START_TEST(plain_jobs_come_from_shards)
 	s.project_prefs.allow_non_preferred_apps = true;
 	ck_ok(read_plain(db, &a, &cf, &rng, 3, &unread, &s, &f));
 	ck_assert_uint_eq(s.nplain, 12);
-	unread = true; /* of another app, say: what is there stays */
+	unread = true; /* a second read keeps the candidates of the first */
 	ck_ok(read_plain(db, &a, &cf, &rng, 2, &unread, &s, &f));
 	ck_assert_uint_eq(s.nplain, 20);
-	/* The account has one of two results of a workunit. */
+	/* The account already has one of the two results of a workunit. */
 	ck_ok(claim(
 	    make_unsent_results("shards_two", app.id, 0, 2, 1, &wu), 11, 304, 304));
 	cf.one_result_per_user_per_wu = true;
@@ -335,7 +339,7 @@ START_TEST(plain_jobs_come_from_shards)
 	ck_assert_uint_eq(s.nuser_wus, 1);
 	ck_assert_int_eq(s.user_wus[0], wu.id);
 	for (size_t i = 0; i < s.nplain; i++)
-		s.plain[i].taken = -1; /* not asked for */
+		s.plain[i].taken = -1; /* marks a value that was not read */
 	ck_ok(read_user_wus(db, &a, &cf, &s, &f));
 	ck_assert_uint_eq(s.nuser_wus, 1);
 	ck_assert_int_eq(s.user_wus[0], wu.id);
@@ -369,7 +373,8 @@ START_TEST(reports_and_lost_results)
 	ck_assert_int_eq(s.reports[0].result.server_state, RESULT_IN_PROGRESS);
 	ck_assert(s.reports[2].same_user_host && !s.reports[0].same_user_host);
 	ck_assert_str_eq(s.in_progress[1].xml_doc_in, "");
-	ck_assert_str_eq(s.in_progress[2].xml_doc_in, "<result/>"); /* the lost one */
+	ck_assert_str_eq(
+	    s.in_progress[2].xml_doc_in, "<result/>"); /* the lost result */
 	ck_ok(snapshot_others(db, &a, &rq, &s, &f));
 	ck_assert(!s.others[0].found && s.others[1].found && s.others[2].found);
 	ck_assert_int_eq(s.others[1].owner, 602);

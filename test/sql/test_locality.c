@@ -37,7 +37,7 @@ results(const char *name, int64_t fileset_id, int n, int64_t create_time)
 	return make_unsent_results(name, 1, fileset_id, n, create_time, &wu);
 }
 
-static int64_t account = 305; /* whose snapshots are made */
+static int64_t account = 305; /* the account of the snapshots */
 
 /* Loads the sets of the files that the host lists, of which only names count. */
 static struct snapshot
@@ -101,7 +101,10 @@ START_TEST(L13_picks_are_uniform)
 	}
 	for (int i = 0; i < FILES; i++)
 		chi2 += (counts[i] - expected) * (counts[i] - expected) / expected;
-	/* Seven degrees of freedom: below 1.24 and above 20.3 one time in 200 each. */
+	/*
+	 * With seven degrees of freedom, chi-square is below 1.24 or above 20.3 with a
+	 * probability of 1/200 each.
+	 */
 	ck_assert_msg(chi2 > 1.24 && chi2 < 20.3, "chi-square %.1f", chi2);
 }
 END_TEST
@@ -160,7 +163,7 @@ START_TEST(L4_off_takes_no_new_files)
 	ck_assert_uint_eq(s.nfiles, 0);
 	ck_ok(read_searched(db, &a, &cf, &rq, &rng, 1000, &s, &f));
 	ck_assert_uint_eq(s.nfiles, ready);
-	app.locality_scheduling = true; /* one app is enough */
+	app.locality_scheduling = true; /* one app with locality scheduling is enough */
 	s = (struct snapshot){ .cat = &cat };
 	ck_ok(read_working_set(db, &a, &cf, &rq, &rng, 9, &s, &f));
 	ck_assert_uint_eq(s.nfiles, 1);
@@ -201,7 +204,7 @@ START_TEST(search_passes_over_what_is_given_up)
 			 cf.project_dir),
 	    1000);
 	first = search_costs(&cat, &some);
-	ck_assert_uint_eq(search_costs(&cat, &found) + 2, first); /* twice round */
+	ck_assert_uint_eq(search_costs(&cat, &found) + 2, first); /* two more rounds */
 	ck_assert_uint_eq(found, some);
 	make_fileset("not_given_up", SIZE);
 	search_costs(&cat, &found);
@@ -237,7 +240,7 @@ START_TEST(L16_skipped_ids_are_released)
 	ck_ok(read_jobs(db, &a, &cf, 0, 1, 1300, &s, &f));
 	ck_assert_uint_eq(file.njobs, 2);
 
-	s.user.id = 302; /* another account gets them at once */
+	s.user.id = 302; /* another account gets the skipped results */
 	file = (struct snap_file){ .fileset_id = set, .has_unsent = true };
 	ck_ok(read_jobs(db, &a, &cf, 0, 1, 1100, &s, &f));
 	ck_assert_uint_eq(file.njobs, 2);
@@ -369,7 +372,7 @@ START_TEST(race_06_the_working_set_is_read_each_time)
 }
 END_TEST
 
-/* No character of a name means anything to a statement. */
+/* No character of a name has a special meaning in a statement. */
 static const char *const odd[] = { "odd~", "odd%", "odd_", "odd'", "odd\\", "odd\"",
 	"ODD~", "odd~.dat", "odd x", "od\xc3\xa9", "odd__" };
 
@@ -400,7 +403,7 @@ START_TEST(race_11_names_are_only_names)
 }
 END_TEST
 
-/* D12: the file of a job is that of its row, whatever the names look like. */
+/* D12: the file of a job comes from its row, not from names. */
 START_TEST(race_12_the_file_is_not_read_from_names)
 {
 	static const char *const names[] = { "row_a", "row_b" };
@@ -442,8 +445,8 @@ take_all(void)
 }
 
 /*
- * The sets whose first result is old, the oldest first, at most four for one request;
- * none that is held back.  From other places on others are found.
+ * Finds sets whose first result is old: oldest first, at most four for one request,
+ * without paused sets. A search that starts elsewhere finds others.
  */
 START_TEST(D14_old_work_is_found)
 {

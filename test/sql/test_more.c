@@ -46,7 +46,7 @@ make_walk_jobs(const char *name, int64_t appid, int64_t fileset_id)
 static void
 setup(void)
 {
-	int n = (int)getpid(); /* every test is a process */
+	int n = (int)getpid(); /* every test runs in its own process */
 	struct fileset set = { .name = arena_printf(&a, "more_%d", n), .appid = 1 };
 	struct file one = { .name = set.name, .md5sum = set.name, .size = 1 };
 
@@ -105,7 +105,7 @@ slice(void)
 	slice_of(true, false, 0);
 }
 
-/* In increasing id, none twice. */
+/* Asserts that ids increase strictly. */
 static void
 in_order(const struct job *v, size_t n)
 {
@@ -157,7 +157,9 @@ START_TEST(the_cursor_goes_on)
 }
 END_TEST
 
-/* A set that is gone from the host: the walk goes on with the next. */
+/*
+ * If the host no longer holds the cursor's set, the walk continues with the next set.
+ */
 START_TEST(a_cursor_that_is_no_longer_held)
 {
 	snap.host.search_ready = file.fileset_id - 1;
@@ -218,14 +220,16 @@ START_TEST(sets_that_nobody_holds)
 	for (; snap.search.left && walk_jobs_of(id) < JOBS - 1; slices++)
 		slice_of(false, false, 0);
 	ck_assert_uint_eq(walk_jobs_of(id), JOBS - 1);
-	ck_assert_int_le(slices, 40); /* of 255 rows: sets of other tests are there */
+	ck_assert_int_le(
+	    slices, 40); /* slices of 255 rows, which include sets of other tests */
 	ck_assert(snapshot_file(&snap, id)->searched);
 	ck_assert(snapshot_file(&snap, id)->has_unsent);
 	ck_assert(!snapshot_file(&snap, id)->unread);
 	ck_assert_int_eq(snapshot_file(&snap, id)->last_id, last);
 	in_order(snapshot_file(&snap, id)->jobs, JOBS - 1);
 
-	fresh.host.search_ready = id; /* cut in the set: the rest, and once around */
+	fresh.host.search_ready = id; /* the cursor is inside the set: the walk reads
+	                                 the rest and goes once around */
 	fresh.host.search_id = last + 300;
 	snap = fresh;
 	slice_of(false, false, 0);
@@ -339,8 +343,7 @@ START_TEST(apps_that_use_no_cpu)
 }
 END_TEST
 
-/* One urgent job behind JOBS others is read with the first ones, the most urgent first.
- */
+/* One urgent job after JOBS others is read with the first query, most urgent first. */
 START_TEST(urgent_jobs_come_first)
 {
 	struct rng rng = rng_seed(1);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* File sets of several files as the loader reads them, against a real server, whose
- * socket is in $DB_SOCKET. */
+/*
+ * How the loader reads file sets of several files from a real server, whose socket is
+ * $DB_SOCKET.
+ */
 #include "test/unit/unit.h"
 
 #include <limits.h>
@@ -26,7 +28,7 @@ static int made;
 
 #define ck_ok(e) ck_assert_msg((e) == OK, "%s", f.detail)
 
-/* A name that no other test uses. */
+/* Returns a name that no other test uses. */
 static char *
 set_name_of(const char *name)
 {
@@ -54,7 +56,7 @@ make_set(const int64_t *files, size_t n)
 	return set.id;
 }
 
-/* A workunit of the set; open, with an unsent result or without. */
+/* Makes an open workunit of the set, with or without an unsent result. */
 static void
 make_work(int64_t set, bool unsent)
 {
@@ -135,7 +137,8 @@ START_TEST(members_and_what_is_missing)
 	sets_load();
 	ck_assert_uint_eq(snap.nfiles, 2);
 	ck_assert_uint_eq(snap.nmembers, 4);
-	ck_assert_int_eq(snap.files[0].fileset_id, ab); /* most of it is there */
+	ck_assert_int_eq(
+	    snap.files[0].fileset_id, ab); /* the host holds most of its bytes */
 	ck_assert(set_in(ab)->held && !set_in(bc)->held);
 	ck_assert_int_eq(set_in(ab)->bytes, 1050);
 	ck_assert_int_eq(set_in(ab)->bytes_missing, 0);
@@ -170,7 +173,7 @@ START_TEST(the_loader_takes_held_files)
 	ck_assert(set_in(set)->held && !set_in(pair)->held);
 	ck_assert_int_eq(set_in(pair)->bytes, 1050);
 	ck_assert_int_eq(set_in(pair)->bytes_missing, 50);
-	held[1].status = 0; /* it is on its way */
+	held[1].status = 0; /* its download is in progress */
 	sets_load();
 	ck_assert(set_in(pair)->held);
 }
@@ -225,21 +228,21 @@ START_TEST(news_of_no_work)
 	ck_ok(trigger_raise(&t, TRIGGER_NO_WORK_AVAILABLE, set_in(busy)->name, &f));
 	sets_load();
 	ck_assert(set_in(set)->no_work_available && set_in(busy)->no_work_available);
-	ck_assert(set_in(set)->no_work_is_news); /* NOW is long ago */
+	ck_assert(set_in(set)->no_work_is_news); /* NOW is in the past */
 	ck_assert(!set_in(busy)->no_work_is_news);
 }
 END_TEST
 
 /*
- * sets that the shared file is in, those that come up, whether some do not; beside it
- * the host has a file of one set and a file of 16
+ * Number of sets with the shared file, number of sets read, and whether sets are left
+ * out. The host also has a file that is in one set and a file that is in 16 sets.
  */
 static const struct {
 	int sets;
 	size_t there;
 	bool others;
 } shares[] = {
-	{ 239, 256, false }, /* 256 in all: the most that one load may find */
+	{ 239, 256, false }, /* 256 in total: the maximum for one read */
 	{ 240, 33, true },
 	{ 300, 33, true },
 };
@@ -263,14 +266,16 @@ START_TEST(a_file_in_many_sets)
 	ck_assert(member_in(last, shared)->has_others == shares[_i].others);
 	ck_assert(!member_in(of_one, one)->has_others);
 	ck_assert(!member_in(of_some, some)->has_others);
-	make_set(&some, 1); /* its 17th */
+	make_set(&some, 1); /* the file's 17th set */
 	sets_load();
 	ck_assert(member_in(of_some, some)->has_others);
 }
 END_TEST
 
-/* More than 256 sets come up: those of which less is there are left out, and are said
- * to be. */
+/*
+ * With more than 256 sets, those of which the host holds less are left out, and
+ * has_others marks their members.
+ */
 START_TEST(a_host_with_many_files)
 {
 	int64_t file[FILES_MAX], pair;
@@ -290,7 +295,7 @@ START_TEST(a_host_with_many_files)
 	ck_assert(snap.search.left);
 	ck_assert_int_eq(snap.files[0].fileset_id, pair);
 	ck_assert(!member_in(pair, file[256])->has_others);
-	make_set(file + 256, 1); /* the newest, so that it is left out */
+	make_set(file + 256, 1); /* the newest set, so it is left out */
 	sets_load();
 	ck_assert(member_in(pair, file[256])->has_others);
 	ck_assert(!member_in(pair, file[257])->has_others);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Triggers in directories and in rows of a real server, whose socket is in $DB_SOCKET:
- * the same cases over both, and several processes at once.
+ * Triggers in directories and in rows of a real server, whose socket is $DB_SOCKET: the
+ * same cases on both stores, and several processes at once.
  */
 #include <sys/wait.h>
 #include <unistd.h>
@@ -52,7 +52,7 @@ add_file(const char *name)
 	ck_ok(fileset_insert(one.db, &set, NULL, 0, &f));
 }
 
-/* An empty project with triggers in this store, and two connections. */
+/* Makes an empty project with triggers in this store, and opens two connections. */
 static void
 trigger_project(char *store)
 {
@@ -172,7 +172,7 @@ START_TEST(a_claim_has_an_owner)
 	ck_assert_int_eq(c[0].age_s, 0);
 	two.owner = c[0].owner; /* as for a stale claim */
 	ck_ok(trigger_claim_back(&two, "F", &f));
-	ck_ok(trigger_claim_done(&one, "F", &f)); /* too late, and no harm */
+	ck_ok(trigger_claim_done(&one, "F", &f)); /* too late, but harmless */
 	ck_ok(trigger_claim(&two, "F", &f));
 	project_end();
 }
@@ -236,7 +236,7 @@ START_TEST(flags_of_other_programs)
 }
 END_TEST
 
-/* The server drops the connection: a single statement is simply repeated. */
+/* The server drops the connection: a statement outside a transaction is retried. */
 START_TEST(a_lost_connection_is_no_lost_trigger)
 {
 	int64_t age_s;

@@ -42,7 +42,7 @@ ck_refused(enum err e)
 	ck_assert(db_tx_batch_refused(db) && !db_commit_uncertain(db));
 }
 
-/* The connection has seen two claims once. */
+/* Runs two claims, so that the connection knows this kind of transaction. */
 static void
 make_known(void)
 {
@@ -80,7 +80,7 @@ START_TEST(what_is_not_as_read_undoes_all)
 	ck_ok(claim(id, 21, 1, 0));
 	ck_refused(claim_two(id, id + 1, 22, 0));
 	ck_refused(claim_two(id + 1, id, 22, 0));
-	ck_refused(claim_two(id + 1, id + 2, 22, 7)); /* both of one account */
+	ck_refused(claim_two(id + 1, id + 2, 22, 7)); /* both for the same account */
 	for (int64_t i = 1; i < 4; i++)
 		ck_assert_int_eq(host_of(id + i), 0);
 	ck_ok(db_begin(db, &f));
@@ -127,7 +127,7 @@ START_TEST(what_cannot_wait_is_refused)
 	ck_ok(db_begin_tx_batch(db, &f));
 	for (int64_t i = 0; i < 16; i++)
 		ck_ok(claim(id + i, 41, 1, 0));
-	for (int i = 0; i < 2; i++) { /* the second would go */
+	for (int i = 0; i < 2; i++) { /* the second transaction could be batched */
 		ck_refused(claim(id + 16, 41, 1, 0));
 		ck_refused(db_commit(db, &f));
 		ck_assert_int_eq(host_of(id), 0);
@@ -262,7 +262,7 @@ START_TEST(a_lost_connection_is_uncertain)
 	ck_assert(db_commit_uncertain(db));
 	ck_ok(host_token(db, host.id, &token, &f));
 	ck_assert_int_eq(token, 4712);
-	ck_ok(db_begin_tx_batch(db, &f)); /* a new connection knows nothing */
+	ck_ok(db_begin_tx_batch(db, &f)); /* a new connection knows no transactions */
 	ck_ok(host_save_rpc(db, &host, 4714, &f));
 	ck_refused(db_commit(db, &f));
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A connection to the server in $DB_SOCKET and rows for the tests of the database
- * layer. */
+/*
+ * A connection to the server at $DB_SOCKET, and rows for the tests of the database
+ * layer.
+ */
 #ifndef TEST_SQL_WORLD_H
 #define TEST_SQL_WORLD_H
 
@@ -19,7 +21,7 @@ extern struct db *db; /* as user root, on the database "fresh" */
 	ck_assert_msg((call) == OK, "%s: %s: %s", err_name(f.code), f.where, f.detail)
 #define ck_err(call, code) ck_assert_str_eq(err_name(call), err_name(code))
 
-void setup(void); /* the project's directory is a new one */
+void setup(void); /* makes a new project directory */
 void teardown(void);
 /* Makes a workunit of the file set with n unsent results; returns the first id. */
 int64_t make_unsent_results(const char *name, int64_t appid, int64_t fileset_id, int n,
@@ -28,7 +30,7 @@ int64_t make_unsent_results(const char *name, int64_t appid, int64_t fileset_id,
 int64_t make_fileset(const char *name, double size);
 int64_t make_fileset_of(const char *name, double size, int64_t appid);
 enum err claim(int64_t result_id, int64_t hostid, int64_t userid, int64_t once);
-/* Ends all connections to the database as an operator would. */
+/* Kills all connections to the database, as an operator would. */
 void kill_connections(void);
 void sql_by_hand(const char *sql);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What can be told of scheduler, web and upload handler without database and web
- * server. */
+/*
+ * Parts of scheduler, web and upload handler that need neither database nor web server.
+ */
 #include "test/unit/unit.h"
 
 #include <fcntl.h>
@@ -131,7 +132,7 @@ START_TEST(situation_of_host)
 	ck_assert_int_eq(refuse_host(&a, sched_conf_of("/p", by_host[_i].options), &rq,
 			     &u, NULL, &cat),
 	    by_host[_i].s);
-	rq.host.present = false; /* a replicated trickle tells of no machine */
+	rq.host.present = false; /* a replicated trickle contains no host */
 	ck_assert_int_eq(refuse_host(&a, sched_conf_of("/p", by_host[_i].options), &rq,
 			     &u, NULL, &cat),
 	    by_host[_i].s >= REFUSE_BANNED_OS && by_host[_i].s <= REFUSE_NO_PLATFORM ?
@@ -155,7 +156,10 @@ static const struct {
 #include "test/unit/sched_cases.def"
 };
 
-/* notices: n or l for each message; texts: part of the first. */
+/*
+ * notices: n (notice) or l (low priority) for each message; texts: part of the first
+ * message.
+ */
 START_TEST(hint)
 {
 	struct request rq = { .version = hints[_i].version,
@@ -333,10 +337,11 @@ START_TEST(texts_are_read_again)
 	write_text(path, "<gui_urls>a</gui_urls>", 1000);
 	texts = project_texts(&p);
 	ck_assert_str_eq(texts[TEXT_GUI_URLS], "<gui_urls>a</gui_urls>\n");
-	write_text(path, "<gui_urls>b</gui_urls>", 1000); /* as old, but another one */
+	write_text(
+	    path, "<gui_urls>b</gui_urls>", 1000); /* same time, different file */
 	texts = project_texts(&p);
 	ck_assert_str_eq(texts[TEXT_GUI_URLS], "<gui_urls>b</gui_urls>\n");
-	write_text(path, "<gui_urls>", 1001); /* broken: none at all */
+	write_text(path, "<gui_urls>", 1001); /* broken: the text is dropped */
 	texts = project_texts(&p);
 	ck_assert_ptr_null(texts[TEXT_GUI_URLS]);
 	write_text(path, "<gui_urls>c</gui_urls>", 1002);

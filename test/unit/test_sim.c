@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The simulator's engine: sums that must add up, and what a history may depend on. */
+/*
+ * The simulator's engine: sums that must add up, and inputs that must not change a
+ * history.
+ */
 #include "test/unit/unit.h"
 
 #include <math.h>
@@ -89,8 +92,10 @@ sim_history(struct arena *a, const struct sim_scenario *sc, const char *policy,
 	return l.b.p;
 }
 
-/* T17: the same seed, the same log; another seed, another; projects listed in another
- * order, the same. */
+/*
+ * T17: the same seed gives the same log, another seed another log; the order of the
+ * projects does not matter.
+ */
 START_TEST(t17_same_history)
 {
 	const char *policy = policies[_i]->name;
@@ -140,7 +145,9 @@ START_TEST(t17_names_do_not_matter)
 }
 END_TEST
 
-/* What was fetched is reported or on the host; what runs is what the CPUs can do. */
+/*
+ * Every fetched job is reported or on the host, and no more runs than the CPUs can do.
+ */
 START_TEST(sums_add_up)
 {
 	struct arena a = { 0 };
@@ -165,13 +172,13 @@ START_TEST(sums_add_up)
 	ck_assert_uint_ge(fetched, reported);
 	ck_assert_uint_gt(reported, 0);
 	ck_assert_double_ge(s.available_flops, s.on_flops);
-	/* One CPU task may run beside the 0.1 CPU of the coprocessor's. */
+	/* One CPU task may run beside a coprocessor task that uses 0.1 CPU. */
 	ck_assert_double_le(s.used_flops, s.on_flops * (1 + 0.1 / 6) + 1);
 	arena_free(&a);
 }
 END_TEST
 
-/* T18: the figures do not depend on how often the host looks. */
+/* T18: the figures do not depend on the host's polling interval. */
 START_TEST(t18_steps_do_not_matter)
 {
 	static const double poll[] = { 10, 30, 60 };
@@ -202,7 +209,7 @@ START_TEST(t18_steps_do_not_matter)
 }
 END_TEST
 
-/* --- what the scenario says, on one CPU --- */
+/* --- fields of a scenario, on one CPU --- */
 
 static struct sim_sums
 one_cpu(struct arena *a, struct sim_project *p, size_t n, struct sim_onoff on)
@@ -247,7 +254,7 @@ sim_project(const char *name, struct sim_app *app)
 		.detach_s = INFINITY };
 }
 
-/* Four jobs use one file; the host has it after the first. */
+/* Four jobs use one file, which is downloaded only for the first. */
 START_TEST(a_file_is_moved_once)
 {
 	struct arena a = { 0 };
@@ -264,7 +271,7 @@ START_TEST(a_file_is_moved_once)
 }
 END_TEST
 
-/* B is there for two of ten days; A has the host before and after. */
+/* B is attached for two of ten days; A is alone before and after. */
 START_TEST(projects_come_and_go)
 {
 	struct arena a = { 0 };
@@ -284,8 +291,8 @@ START_TEST(projects_come_and_go)
 END_TEST
 
 /*
- * What a job did since its last checkpoint is lost when the power goes, and each start
- * after that takes a minute.
+ * A power failure loses the job's progress since its last checkpoint, and each later
+ * start takes a minute.
  */
 START_TEST(power_goes)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Simulated histories as they were: every policy on every sample scenario, to the last
- * byte of the event log.  What changes them on purpose changes test/golden/sim.table
- * (make golden-refresh); its figures tell whether for the better.
+ * Golden histories: every policy on every sample scenario must give the same event log,
+ * byte for byte. After an intended change run make golden-refresh; the figures in
+ * test/golden/sim.table show whether the change is an improvement.
  */
 #include "test/unit/unit.h"
 
@@ -29,7 +29,7 @@ source(const char *path)
 	return arena_printf(&process, "%s/%s", srcdir == NULL ? "." : srcdir, path);
 }
 
-/* Outside of a test Check cannot fail one. */
+/* Exits on an error, because Check can only fail inside a test. */
 static void
 need(enum err e, const struct fail *f)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Scenarios by their figures: the default policy against upstream's emulator, and what
- * a policy must not do on some others.
+ * Figures of the scenarios: the default policy compared with upstream's emulator, and
+ * limits for the policies on some other scenarios.
  */
 #include "test/unit/unit.h"
 
@@ -16,7 +16,7 @@ struct outcome {
 	double idle, wasted, violation, attainable, late, best;
 };
 
-/* The mean of some runs of a file of test/sim. */
+/* Returns the mean outcome of several runs of a scenario of test/sim. */
 static struct outcome
 mean(const char *name, const char *policy, double days, int runs)
 {
@@ -105,14 +105,14 @@ END_TEST
 
 static const struct {
 	const char *name, *policy;
-	double idle, attainable, late; /* at most, in 30 days */
+	double idle, attainable, late; /* upper limits for 30 days */
 } others[] = {
 	{ "x03_limits", "rec", 0.005, 0.05, 0 },
 	{ "x03_limits", "rec:letter", 0.005, 0.05, 0 },
 	{ "x03_limits", "window", 0.005, 0.05, 0 },
 	{ "x03_limits", "debt1", 0.005, 0.05, 0 },
 	{ "x03_limits", "debtR", 0.005, 0.05, 0 },
-	/* A twentieth of the host are CPUs that nobody wants. */
+	/* A twentieth of the host is CPUs that no project wants. */
 	{ "x04_gpus", "rec", 0.045, 0.02, 0 },
 	{ "x04_gpus", "window", 0.045, 0.02, 0 },
 	{ "x06_modem", "rec", 0.02, 2, 1 },

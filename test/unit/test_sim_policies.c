@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What each policy makes of the scenarios of client.md 7, by their numbers.  A row that
- * a policy cannot pass is not here; locus-client-policies(7) says why.
+ * Runs the policies on the scenarios of client.md 7 and checks the figures. Policies
+ * that cannot pass a row are not listed here; locus-client-policies(7) gives the
+ * reasons.
  */
 #include "test/unit/unit.h"
 
@@ -12,7 +13,7 @@
 enum { JOBS_MOST = 1 << 16, PROJECTS_MOST = 8, HOURS_MOST = 48 };
 static const double H = 3600, DAY = 86400;
 
-/* --- who passes which row --- */
+/* --- which policy passes which row --- */
 
 enum row {
 #define ROW(id, plain, variants) ROW_##id,
@@ -26,7 +27,7 @@ static const char *const passes[] = {
 #undef ROW
 };
 
-/* The i-th policy that passes the row; NULL: there are no more. */
+/* Returns the i-th policy that passes the row; NULL if there are no more. */
 static const char *
 policy_of(enum row row, int i)
 {
@@ -80,23 +81,26 @@ one_of(const char *policy, const char *a, const char *b)
 	return strncmp(policy, a, strlen(a)) == 0 || strncmp(policy, b, strlen(b)) == 0;
 }
 
-/* What the event log tells while it runs. */
+/* Figures collected from the event log during a run. */
 struct watch {
 	const struct sim_scenario *sc;
-	double queued;  /* run seconds of all that is here and not done */
-	double most;    /* of that, as of any arrival */
+	double queued;  /* run seconds of all unfinished jobs on the host */
+	double most;    /* maximum of `queued` at any arrival */
 	double longest; /* job */
 	uint64_t arrived[PROJECTS_MOST], preempted[PROJECTS_MOST];
-	/* Preempted within an hour, P2 and P3 only: all, those in whose place nothing
-	 * starts because of its deadline at the same moment, and those not yet known.
+	/*
+	 * Jobs of P2 and P3 preempted within an hour: all of them, those not replaced
+	 * by a job with an urgent deadline at the same moment, and those not yet
+	 * classified.
 	 */
 	uint64_t early, by_turn, undecided;
-	uint64_t empty; /* contacts for the coprocessor that brought nothing */
+	uint64_t empty; /* requests for coprocessor work that got none */
 	bool asked_gpu;
 	double first[PROJECTS_MOST], last[PROJECTS_MOST]; /* arrival */
 	double early_at;
-	double ended;       /* the first job of the first project */
-	double slices_from; /* from then on, what each project ran in each hour */
+	double ended;       /* end of the first project's first job */
+	double slices_from; /* start of the hourly sums of each project's run time in
+	                       `ran` */
 	double ran[HOURS_MOST][2];
 	struct {
 		float left, since, deadline;
@@ -173,7 +177,7 @@ policies_listen(void *listener, const struct sim_event *e)
 		w->last[e->project] = e->t;
 		break;
 	}
-	case SIM_START: /* by a deadline, or only because it was its turn? */
+	case SIM_START: /* preempted for a deadline, or only because of its turn? */
 		if (e->t == w->early_at && e->n != 0 && w->undecided > 0)
 			w->undecided--;
 		w->job[e->job].since = (float)e->t;
@@ -210,9 +214,10 @@ struct result {
 static struct result *
 simulate(struct result *r, const char *policy, const char *scenario, double days)
 {
-	struct sim_options o = {
-		.policy = policy_find(policy), .days = days, .seed = 1, .event = policies_listen
-	};
+	struct sim_options o = { .policy = policy_find(policy),
+		.days = days,
+		.seed = 1,
+		.event = policies_listen };
 	struct fail f;
 	enum err e;
 
@@ -237,7 +242,7 @@ simulate(struct result *r, const char *policy, const char *scenario, double days
 	return r;
 }
 
-/* Instance-seconds of a resource that a project used between two days. */
+/* Returns the instance-seconds of a resource that a project used between two days. */
 static double
 used(const char *policy, const char *scenario, double from, double until,
     size_t project, size_t rsc)
@@ -266,7 +271,7 @@ used(const char *policy, const char *scenario, double from, double until,
 
 /* --- T5: time slices --- */
 
-/* One of three hours on each CPU is S's, whichever, and two are P's: exactly. */
+/* On every CPU exactly one of three hours goes to S and two to P, in any order. */
 START_TEST(t5_slices)
 {
 	static const char *const text[] = {
@@ -317,7 +322,7 @@ START_TEST(t6_scenario_1_of_client_scheduling)
 }
 END_TEST
 
-/* What holds for all: only a deadline interrupts a task before its slice is over. */
+/* For all policies: only a deadline interrupts a task before its slice is over. */
 START_TEST(t6_no_turn_ends_early)
 {
 	const char *policy = _i < (int)nplain() ?
@@ -375,8 +380,10 @@ START_TEST(t8_example_1)
 }
 END_TEST
 
-/* What the manual says of the others: by CPU time A is owed all of the coprocessor, by
- * its own debt half of it. */
+/*
+ * The other policies, as the manual says: by CPU time A is owed the whole coprocessor,
+ * by its own debt half of it.
+ */
 START_TEST(t8_debts_of_one_resource)
 {
 	static const char *const all[] = { "debt1", "debtR" };
@@ -399,7 +406,7 @@ END_TEST
 	"\"in_progress_most\":1}]},{\"name\":\"B\",\"share\":1,"                       \
 	"\"apps\":[{\"C\":0.5,\"D\":20000}]}"
 
-/* For a year, or as long as what fades in ten days lasts. */
+/* B runs alone for a year, or for as long as a ten-day average lasts. */
 START_TEST(t9_example_2)
 {
 	const char *policy = policy_of(ROW_t9, _i);
@@ -409,7 +416,7 @@ START_TEST(t9_example_2)
 
 	BETWEEN(used(policy, A_YEAR "]}", 0, 365, 0, 0) / DAY, 363, 365);
 	BETWEEN(b, 0.99 * alone, alone + 0.01);
-	if (year) /* and no longer */
+	if (year) /* but not longer */
 		BETWEEN(used(policy, A_YEAR "]}", 732, 742, 0, 0) / DAY, 4, 10);
 	else
 		BETWEEN(used(policy, A_YEAR "]}", 366, 396, 0, 0) / DAY, 1, 26);
@@ -437,7 +444,10 @@ START_TEST(t10_a_new_project)
 }
 END_TEST
 
-/* Half of it at once; by an average most of it, until that has faded. */
+/*
+ * B gets half of the resource at once; policies with an average give it most of the
+ * resource until the average has faded.
+ */
 START_TEST(t11_example_3)
 {
 	const char *policy = policy_of(ROW_t11, _i);
@@ -479,15 +489,17 @@ START_TEST(t12_one_resource_each)
 	    30);
 	BETWEEN(r.fig.idle, 0, 0.001);
 	BETWEEN(r.fig.share[1], 0.70, 0.75);
-	BETWEEN(r.w->empty, 0, 45); /* while the back-off grows, then daily */
+	BETWEEN(r.w->empty, 0, 45); /* while the backoff grows, then once a day */
 	arena_free(&r.a);
 }
 END_TEST
 
 /* --- T19, T20 and limits --- */
 
-/* Tasks that wait because of a limit keep no others from running.  classic counts them
- * as work all the same. */
+/*
+ * Tasks that wait because of a limit do not keep others from running. classic still
+ * counts them as queued work.
+ */
 START_TEST(limits_leave_nothing_idle)
 {
 	const char *policy = policy_of(ROW_t5, _i);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scenarios as files have them, what is refused, and figures of sums made by hand. */
+/*
+ * Reading of scenario files, refused scenarios, and figures computed from sums by hand.
+ */
 #include "test/unit/unit.h"
 
 #include <limits.h>
@@ -85,8 +87,10 @@ sim_read_history(struct arena *a, const struct sim_scenario *s)
 	return l.b.p;
 }
 
-/* Scenario 1 of "Client scheduling policies", word for word, and as JSON: the same
- * history. */
+/*
+ * Scenario 1 of "Client scheduling policies", verbatim and as JSON, gives the same
+ * history.
+ */
 START_TEST(two_notations_of_one_scenario)
 {
 	struct arena a = { 0 };
@@ -106,7 +110,9 @@ START_TEST(two_notations_of_one_scenario)
 }
 END_TEST
 
-/* No client holds less than three minutes of work; deadlines come earlier by as much.
+/*
+ * A client's buffer is at least three minutes of work; deadlines are moved earlier by
+ * the buffer.
  */
 START_TEST(least_buffer)
 {
@@ -167,7 +173,7 @@ END_TEST
 
 /* --- figures --- */
 
-/* What is best, by arithmetic: parts of three projects, and the violation. */
+/* The best division, computed by hand: shares of three projects, and the violation. */
 static const struct best {
 	const char *what, *text;
 	double days, part[3], violation, idle;

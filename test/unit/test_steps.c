@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of an RPC's states. */
+/* Checks the table of an RPC's states. */
 #include "test/unit/unit.h"
 
 #include "sched/rpc/rpc.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the commands compute without a project: tables in tools.def. */
+/* Functions of the commands that need no project; tables in tools.def. */
 #include "test/unit/unit.h"
 
 #include <limits.h>
@@ -168,7 +168,7 @@ config_with(struct arena *a, const char *dir, const char *options)
 	return cf;
 }
 
-/* A file of a time when the pids were other processes' must not make them ours. */
+/* A state file of an earlier boot must not make other processes' pids ours. */
 START_TEST(pids_of_another_era)
 {
 	struct arena a = { 0 };
@@ -200,7 +200,7 @@ START_TEST(pids_of_another_era)
 }
 END_TEST
 
-/* A supervisor that was started with other options than config.xml has now. */
+/* The supervisor was started with other options than config.xml has now. */
 START_TEST(options_that_wait)
 {
 	struct arena a = { 0 };
@@ -220,7 +220,7 @@ START_TEST(options_that_wait)
 	ck_assert_int_eq(identity_now(&a, cf, &id, &f), OK);
 	ck_assert_int_eq(identity_write(&a, &id, &f), OK);
 	ck_assert_int_eq(state_write(&a, cf, &s, &f), OK);
-	ck_assert_ptr_null(state_restart_text(&a, cf, &s)); /* nobody supervises */
+	ck_assert_ptr_null(state_restart_text(&a, cf, &s)); /* no supervisor runs */
 	ck_assert_int_eq(fs_lock(state_lock_path(&a, cf), &lock, &f), OK);
 
 	ck_assert_int_eq(state_read(&a, cf, &back, &f), OK);
@@ -229,7 +229,8 @@ START_TEST(options_that_wait)
 	ck_assert_str_eq(names[0], "private_port");
 	cf = config_with(&a, dir,
 	    "<run_user>one</run_user><private_port>8</private_port><run_dir>elsewhere</run_dir>");
-	ck_assert(state_supervised(&a, cf)); /* it is found where it was started */
+	ck_assert(state_supervised(&a, cf)); /* the supervisor is found under the
+	                                        run_dir with which it was started */
 	ck_assert_int_eq(state_read(&a, cf, &back, &f), OK);
 	ck_assert_ptr_null(state_restart_text(&a, cf, &back));
 	close(lock);
@@ -240,7 +241,7 @@ START_TEST(options_that_wait)
 }
 END_TEST
 
-/* The run_dir that a copy's note names is its original's. */
+/* The run_dir in a copy's note belongs to the original project. */
 START_TEST(a_copy_has_no_supervisor)
 {
 	struct arena a = { 0 };
@@ -273,7 +274,8 @@ START_TEST(a_copy_has_no_supervisor)
 END_TEST
 
 static const struct {
-	const char *cmd, *runs, *says; /* runs NULL: it is not BOINC's; "": not run */
+	const char *cmd, *runs,
+	    *says; /* runs: NULL if the command is not BOINC's, "" if it is not run */
 } upstreams[] = {
 #undef UPSTREAM_CASE
 #define UPSTREAM_CASE(cmd, runs, says) { cmd, runs, says },

@@ -37,7 +37,7 @@ enum { BYTES = 4096 };
 
 struct seen {
 	size_t n;
-	uint64_t first, last; /* numbers, least and largest */
+	uint64_t first, last; /* smallest and largest number */
 	char newest[64];
 };
 
@@ -131,7 +131,7 @@ START_TEST(ring_goes_on)
 	put_trace_file(&other, "of another");
 	ck_assert_int_eq(ring_open(&(struct ring){ 0 }, dir, 2, BYTES, &f), E_RACE);
 	ring_close(&r);
-	r = trace_opened(2, BYTES); /* the one that was given back */
+	r = trace_opened(2, BYTES); /* the slot that was released */
 	put_trace_file(&r, "two");
 	s = read_ring(&a, "ring-0");
 	ck_assert_uint_eq(s.n, 2);
@@ -139,7 +139,7 @@ START_TEST(ring_goes_on)
 	ck_assert_uint_eq(s.last, 2);
 	ck_assert_uint_eq(read_ring(&a, "ring-1").n, 1);
 	ring_close(&r);
-	r = trace_opened(2, 2 * BYTES); /* another size: it begins again */
+	r = trace_opened(2, 2 * BYTES); /* another size: the ring starts again empty */
 	ck_assert_uint_eq(read_ring(&a, "ring-0").n, 0);
 	ring_close(&r);
 	ring_close(&other);
@@ -147,7 +147,7 @@ START_TEST(ring_goes_on)
 }
 END_TEST
 
-/* Changes a byte of the file, or changes it back. */
+/* Flips a byte of the file; a second call restores it. */
 static void
 flip(const struct ring *r, size_t i)
 {
@@ -158,7 +158,10 @@ flip(const struct ring *r, size_t i)
 	ck_assert_int_eq(pwrite(r->fd, &c, 1, (off_t)i), 1);
 }
 
-/* Each byte of the file changed in turn: never more, nor other records than before. */
+/*
+ * With any one byte of the file changed, a reader sees neither more records nor
+ * different ones.
+ */
 START_TEST(ring_torn)
 {
 	struct arena a = { 0 };
@@ -174,20 +177,23 @@ START_TEST(ring_torn)
 		flip(&r, i);
 		s = read_ring(&a, "ring-0");
 		ck_assert_uint_ge(s.n, 2);
-		ck_assert_uint_le(s.n, 3); /* 3: a byte between records */
+		ck_assert_uint_le(s.n, 3); /* 3: the byte lies between records */
 		flip(&r, i);
 	}
 	ck_assert_uint_eq(read_ring(&a, "ring-0").n, 3);
 	flip(&r, 0);
 	ring_close(&r);
-	r = trace_opened(1, 1024); /* a strange head: begun again */
+	r = trace_opened(1, 1024); /* an invalid header: the ring starts again empty */
 	ck_assert_uint_eq(read_ring(&a, "ring-0").n, 0);
 	ring_close(&r);
 	done(&a);
 }
 END_TEST
 
-/* Bytes of a record that look like a record are none once it is half overwritten. */
+/*
+ * Bytes inside a record that look like a record are not read as a record after half of
+ * it is overwritten.
+ */
 START_TEST(ring_forged)
 {
 	struct arena a = { 0 };
@@ -233,7 +239,7 @@ START_TEST(ring_in_trouble)
 	ck_assert_int_eq(
 	    ring_read(trace_path(&a, "file"), see, &(struct seen){ 0 }, &f), E_BADREQ);
 	ck_assert_int_ne(ring_open(&r, dir, 1, (size_t)1 << 62, &f), OK);
-	ring_close(&r); /* that it may be closed all the same */
+	ring_close(&r); /* closing must work all the same */
 	done(&a);
 }
 END_TEST
@@ -312,7 +318,10 @@ END_TEST
 
 /* --- traces --- */
 
-/* One of each thing, and more files and jobs than the decision log keeps. */
+/*
+ * A trace with one row of each kind, and more files and jobs than the decision log
+ * keeps.
+ */
 enum { MANY = 100 };
 static struct trace *
 sample(struct arena *a, unsigned sections)
@@ -475,7 +484,7 @@ START_TEST(trace_refused)
 }
 END_TEST
 
-/* Rows of rows, a text with a NUL, and what follows it. */
+/* Nested rows, and a text with a NUL and more text after it. */
 START_TEST(trace_read_back)
 {
 	static const char text[] = HEAD
@@ -505,7 +514,7 @@ START_TEST(trace_read_back)
 }
 END_TEST
 
-/* Cut anywhere, it is refused. */
+/* A trace that is truncated anywhere is refused. */
 START_TEST(trace_cut)
 {
 	struct arena a = { 0 };
@@ -521,7 +530,7 @@ START_TEST(trace_cut)
 }
 END_TEST
 
-/* Refused before anything was read. */
+/* An empty trace is refused before any row is read. */
 START_TEST(trace_of_nothing)
 {
 	struct arena a = { 0 };
@@ -599,7 +608,7 @@ counters_text(struct arena *a, const char *path)
 	           arena_strdup(a, f.detail);
 }
 
-/* Processes share them, and they outlive both. */
+/* Processes share counters, which outlive both. */
 START_TEST(counters_are_shared)
 {
 	struct arena a = { 0 };

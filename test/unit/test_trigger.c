@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Triggers in directories, and what is remembered of them; over rows:
- * test/sql/test_trigger.c. */
+/*
+ * Triggers in directories, and the cache of them. Triggers in rows:
+ * test/sql/test_trigger.c.
+ */
 #include "test/unit/unit.h"
 
 #include "test/unit/trigger_cases.h"
@@ -39,7 +41,7 @@ START_TEST(triggers_in_directories)
 }
 END_TEST
 
-/* Sets the directory's time back, as if nothing had changed. */
+/* Sets the directory's modification time back, as if it had not changed. */
 static void
 stand_still(const char *project, enum trigger of)
 {
@@ -70,8 +72,8 @@ START_TEST(no_work_is_remembered_while_its_directory_stands_still)
 	ck_ok(trigger_clear(&t, TRIGGER_NO_WORK_AVAILABLE, "H", &f));
 	ck_ok(trigger_raise(&t, TRIGGER_NO_WORK_AVAILABLE, "G", &f));
 	stand_still(dir, TRIGGER_NO_WORK_AVAILABLE);
-	ASK; /* F is remembered, the last is too large; what was not there is looked at
-	      */
+	ASK; /* F is cached; the last id is too large to cache; missing triggers are
+	        looked up again */
 	ck_assert(there[0] && there[1] && !there[2]);
 	ck_ok(trigger_clear(&t, TRIGGER_NO_WORK_AVAILABLE, "G", &f));
 	ASK; /* now it has changed */
@@ -97,9 +99,9 @@ START_TEST(no_work_next_passes_over_what_is_remembered)
 		{ LOW - 1, SETS, LOW },
 		{ LOW, SETS, HIGH },
 		{ HIGH - 1, SETS, HIGH },
-		{ HIGH, SETS, LOW }, /* once around */
+		{ HIGH, SETS, LOW }, /* wraps around */
 		{ SETS, SETS, LOW },
-		{ HIGH, SETS + 1, SETS + 1 }, /* a new one */
+		{ HIGH, SETS + 1, SETS + 1 }, /* a new set */
 		{ HIGH, HIGH - 1, LOW },
 		{ LOW, HIGH - 1, LOW },
 		{ 0, LOW - 1, 0 },
@@ -122,21 +124,21 @@ START_TEST(no_work_next_passes_over_what_is_remembered)
 			    trigger_raise(&t, TRIGGER_NO_WORK_AVAILABLE, names[i], &f));
 	}
 	stand_still(dir, TRIGGER_NO_WORK_AVAILABLE);
-	ck_assert_int_eq(no_work_next(&t, 3, SETS), 4); /* nothing is known yet */
+	ck_assert_int_eq(no_work_next(&t, 3, SETS), 4); /* nothing is cached yet */
 	ck_ok(no_work_there(&t, &a, ids, names, SETS, there, &f));
 	for (size_t i = 0; i < N(cases); i++)
 		ck_assert_msg(
 		    no_work_next(&t, cases[i].after, cases[i].last) == cases[i].want,
 		    "case %zu", i);
-	no_work_gap(&cache, LOW - 1, LOW + 1); /* no such set */
+	no_work_gap(&cache, LOW - 1, LOW + 1); /* this set does not exist */
 	ck_assert_int_eq(no_work_next(&t, 0, SETS), HIGH);
 	ck_ok(no_work_there(&t, &a, ids, names, SETS, there, &f));
-	ck_assert(!there[LOW - 1]); /* if there is one after all, it is not given up */
-	no_work_gap(&cache, HIGH, HIGH + 1); /* nothing is between these */
+	ck_assert(!there[LOW - 1]); /* if it exists after all, it is not given up */
+	no_work_gap(&cache, HIGH, HIGH + 1); /* no set lies between these two */
 	ck_assert_int_eq(no_work_next(&t, 0, SETS), HIGH);
 	no_work_forget_gaps(&cache);
 	ck_assert_int_eq(no_work_next(&t, 0, SETS), LOW);
-	no_work_gap(&cache, 0, NO_WORK_SETS + 9); /* all that can be remembered */
+	no_work_gap(&cache, 0, NO_WORK_SETS + 9); /* the cache is full */
 	ck_assert_int_eq(no_work_next(&t, 0, NO_WORK_SETS + 9), NO_WORK_SETS);
 	no_work_forget_gaps(&cache);
 	ck_ok(trigger_clear(&t, TRIGGER_NO_WORK_AVAILABLE, "F1", &f));
@@ -163,10 +165,10 @@ START_TEST(working_set_is_kept_while_its_directory_stands_still)
 	ck_ok(trigger_raise(&t, TRIGGER_WORKING_SET, "G", &f));
 	stand_still(dir, TRIGGER_WORKING_SET);
 	ASK(2);
-	names[0] = names[1]; /* the caller's list is its own */
+	names[0] = names[1]; /* the caller owns its list */
 	ck_ok(trigger_clear(&t, TRIGGER_WORKING_SET, "F", &f));
 	stand_still(dir, TRIGGER_WORKING_SET);
-	ASK(2); /* kept: nothing tells that F has gone */
+	ASK(2); /* from the cache: nothing shows that F was removed */
 	ck_assert_str_eq(names[0], "F");
 	ck_assert_str_eq(names[1], "G");
 	ck_ok(trigger_clear(&t, TRIGGER_WORKING_SET, "G", &f));
@@ -182,8 +184,10 @@ START_TEST(working_set_is_kept_while_its_directory_stands_still)
 }
 END_TEST
 
-/* The names of LocalityScheduling, and those of before 2010, for programs that know
- * those. */
+/*
+ * The directory names of LocalityScheduling, and the names before 2010 for programs
+ * that use those.
+ */
 START_TEST(D1_names_of_directories)
 {
 	char dir[PATH_MAX], path[PATH_MAX + 64];

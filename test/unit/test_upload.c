@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Uploads on disk: parts, the whole, and several of one name. */
+/* Uploads on disk: partial, complete, and concurrent uploads with the same name. */
 #include "test/unit/unit.h"
 
 #include <sys/wait.h>
@@ -44,7 +44,7 @@ START_TEST(upload_name)
 }
 END_TEST
 
-/* Parameters: one part, and what is to become of it. */
+/* Parameters: one part to upload, and the expected errors. */
 static void
 upload_put(const struct conf *cf, const char *text, int64_t offset, int64_t nbytes,
     const char *md5, enum err open, enum err finish)
@@ -73,14 +73,15 @@ START_TEST(upload_in_parts)
 	upload_put(cf, "hello", 0, 12, md5, OK, E_RETRY);
 	ck_assert_int_eq(store_size(&a, cf, "f"), 5);
 	ck_assert(!fs_exists(upload_path(&a, cf, "f")));
-	upload_put(cf, "world", 7, 12, md5, E_RETRY, OK);  /* a gap */
-	upload_put(cf, ", earth", 5, 12, md5, OK, E_RACE); /* not what was promised */
+	upload_put(cf, "world", 7, 12, md5, E_RETRY, OK); /* a gap */
+	upload_put(
+	    cf, ", earth", 5, 12, md5, OK, E_RACE); /* differs from the announced MD5 */
 	ck_assert_int_eq(store_size(&a, cf, "f"), 0);
 	upload_put(cf, "hello, world and more", 0, 12, md5, OK, OK);
 	ck_assert_int_eq(
 	    fs_read(&a, upload_path(&a, cf, "f"), 100, &text, NULL, &f), OK);
 	ck_assert_str_eq(text, "hello, world");
-	/* Whoever asks may have another file, shorter than this one. */
+	/* A client that asks may have a different file, shorter than this one. */
 	ck_assert_int_eq(store_size(&a, cf, "f"), 0);
 	fs_rmtree(dir, &f);
 }
@@ -116,7 +117,9 @@ static const struct {
 	{ "hello, worlds", 0, 13, false, E_BADREQ }, { "hello", 0, 5, false, E_BADREQ },
 	{ "hello", 5, 5, true, E_BADREQ }, { "", 0, 0, true, E_BADREQ } };
 
-/* Somebody uploads a file that is here: it is the same one, or it is not stored. */
+/*
+ * An upload of a stored file is accepted if it is identical, and not stored otherwise.
+ */
 START_TEST(upload_of_what_is_here)
 {
 	char dir[PATH_MAX], md5[MD5_HEX], file_name[] = "f", *text;
@@ -140,7 +143,10 @@ START_TEST(upload_of_what_is_here)
 }
 END_TEST
 
-/* The exit code: 0, it is told that its file is stored. */
+/*
+ * Uploads in a child process. Returns its exit code: 0 if the server says that its file
+ * is stored.
+ */
 static int
 uploader(const struct conf *cf, int number)
 {
@@ -166,7 +172,9 @@ uploader(const struct conf *cf, int number)
 	return e == OK ? 0 : 1;
 }
 
-/* 26 at once, each with a file of its own: one is stored, and only its host hears so.
+/*
+ * 26 processes upload different files under one name at once: one is stored, and only
+ * its host is told so.
  */
 START_TEST(uploads_of_one_name)
 {
@@ -199,7 +207,7 @@ START_TEST(uploads_of_one_name)
 }
 END_TEST
 
-/* All bytes are here, and then the process dies, or the disk fails. */
+/* All bytes have arrived, and then the process dies or the disk fails. */
 START_TEST(upload_that_is_not_finished_tells_one_byte_less)
 {
 	char dir[PATH_MAX], md5[MD5_HEX], file_name[] = "f";
@@ -319,7 +327,9 @@ START_TEST(upload_of_long_names)
 }
 END_TEST
 
-/* Two tries that differ are never mixed: by the MD5, or where there is none by cutting.
+/*
+ * Different attempts are never mixed: the MD5 tells them apart; without an MD5 the file
+ * is truncated.
  */
 START_TEST(upload_does_not_mix_tries)
 {
@@ -354,7 +364,7 @@ configure(const char *dir, const char *options)
 static const struct {
 	const char *what, *options;
 	bool key_there, usable, certificates;
-	const char *note; /* a part of it */
+	const char *note; /* part of the log message */
 } changes[] = {
 	{ "certificates", "", true, true, true, "read again" },
 	{ "none", "<ignore_upload_certificates/>", true, true, false, "read again" },
@@ -364,7 +374,7 @@ static const struct {
 	    true, false, false, "octal" },
 };
 
-/* From without certificates to the row's options, and back. */
+/* Changes the settings from no certificates to the row's options, and back. */
 START_TEST(settings_are_read_again)
 {
 	static const char open_to_all[] =
@@ -395,7 +405,7 @@ START_TEST(settings_are_read_again)
 	ck_assert_int_eq(after->fail.code == OK, changes[_i].usable);
 	ck_assert_int_eq(after->key != NULL, changes[_i].certificates);
 	upload_settings_give_back(&src, after);
-	/* An upload in hand has what it began with. */
+	/* An upload in progress keeps the settings with which it began. */
 	ck_assert_str_eq(before->conf->long_name, "p");
 	upload_settings_give_back(&src, before);
 	if (!changes[_i].key_there) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Documents of web RPCs, each compared as a whole, and master pages. */
+/* Replies of web RPCs, each compared as a whole, and master pages. */
 #include "test/unit/unit.h"
 
 #include <stdint.h>
@@ -127,7 +127,7 @@ conf_with(const char *options)
 	return cf;
 }
 
-/* The lines that are always there come first and last; those of the case between. */
+/* The constant lines come first and last, and the lines of the case between them. */
 START_TEST(project_configs)
 {
 	char none[] = "", gpu[] = "cuda", old[] = "old";
@@ -171,7 +171,7 @@ START_TEST(project_configs)
 }
 END_TEST
 
-/* --- of account managers and statistics sites --- */
+/* --- for account managers and statistics sites --- */
 
 #define STR(name, text) .name = arena_strdup(&a, text)
 
@@ -186,7 +186,7 @@ somebody(void)
 		STR(authenticator, "4e6a693a6cc6322e6b1fccefd7dee8f3"),
 		STR(passwd_hash, "d5dd0ffd15176f3dccf96e5c697fe3be"),
 		STR(cross_project_id, "0b54a6fd5c5d4df2a0c2b1d1f7a9e311"),
-		STR(country, "C\xf4te"), /* Latin-1 of an old table */
+		STR(country, "C\xf4te"), /* Latin-1 from an old table */
 		STR(postal_code, ""),
 		STR(url, ""),
 		.total_credit = 12.5,
@@ -201,7 +201,7 @@ somebody(void)
 	};
 }
 
-/* protocol.md 12: the cross-project id that the world sees of this account. */
+/* protocol.md 12: the account's public cross-project id. */
 #define CPID "754ed44d5ad88da2d78abcaa6af27b97"
 
 START_TEST(user_document)
@@ -234,7 +234,7 @@ START_TEST(user_document)
 		"%s    <venue>home</venue>\n    <host>\n        <id>9</id>\n", start)));
 	ck_assert_ptr_nonnull(
 	    strstr(b.p, "        <domain_name>my&amp;box</domain_name>\n"));
-	/* what would let others in is in neither */
+	/* neither document contains credentials */
 	ck_assert_ptr_null(strstr(b.p, u.authenticator));
 	ck_assert_ptr_null(strstr(b.p, u.email_addr));
 	ck_assert_ptr_null(strstr(b.p, u.cross_project_id));
@@ -267,7 +267,7 @@ START_TEST(small_documents)
 	struct user_info u = somebody();
 
 	web_login_token(&b, &u, "T&1");
-	/* stock clients read this one: references of bytes */
+	/* stock clients read this reply: character references for bytes */
 	ck_assert_str_eq(b.p,
 	    XML "<login_token_reply>\n"
 		"    <authenticator>4e6a693a6cc6322e6b1fccefd7dee8f3</authenticator>\n"
@@ -332,17 +332,19 @@ START_TEST(notices_document)
 }
 END_TEST
 
-/* The stored hash of the password and the account key after the login that replaced
- * the one by "new"; which of the keys that were derived before are valid. */
+/*
+ * The stored password hash and account key after the login that replaced the hash by
+ * "new", and which of the earlier derived keys remain valid.
+ */
 static const struct {
 	const char *passwd, *authenticator;
 	bool kept, valid;
 } replaced[] = {
 	{ "old", "key", false, true }, /* no login yet */
 	{ "new", "key", true, true },
-	{ "new", "key", false, false },  /* nothing was kept */
+	{ "new", "key", false, false },  /* the old hash was not kept */
 	{ "newer", "key", true, false }, /* the password was changed */
-	{ "new", "key2", true, false },  /* the account key was */
+	{ "new", "key2", true, false },  /* the account key was changed */
 };
 
 START_TEST(keys_outlive_a_stronger_hash)

@@ -14,7 +14,7 @@ static struct arena a;
 	ck_assert_msg((call) == OK, "%s: %s: %s", err_name(f.code), f.where, f.detail)
 #define ck_err(call, code) ck_assert_str_eq(err_name(call), err_name(code))
 
-/* Their names, each with a blank behind. */
+/* Returns the names of the triggers, each followed by a blank. */
 static char *
 trigger_listed(const struct triggers *t, enum trigger of)
 {
@@ -69,7 +69,7 @@ raised_and_cleared(const struct triggers *t, const struct triggers *other)
 		ck_ok(trigger_clear(t, k, "F", &f));
 		ck_ok(trigger_clear(other, k, "F", &f));
 		ck_assert_str_eq(trigger_listed(t, k), "");
-		ck_ok(trigger_raise(t, k, "F", &f)); /* once more */
+		ck_ok(trigger_raise(t, k, "F", &f)); /* a second time */
 		ck_assert_str_eq(trigger_listed(t, k), "F ");
 		ck_ok(trigger_clear(t, k, "F", &f));
 	}
@@ -112,7 +112,10 @@ a_claim_is_for_one(const struct triggers *t, const struct triggers *other)
 	ck_assert_str_eq(trigger_listed(t, TRIGGER_NEED_WORK), "G ");
 }
 
-/* Raised between claim and done: it is about what was not made then (race 1). */
+/*
+ * A trigger raised between claim and done is kept, because it asks for work not made
+ * then (race 1).
+ */
 static void
 race_01_raised_during_a_claim(const struct triggers *t, const struct triggers *other)
 {
@@ -141,7 +144,8 @@ a_claim_goes_back(const struct triggers *t, const struct triggers *other)
 	ck_assert_str_eq(trigger_listed(other, TRIGGER_NEED_WORK), "F ");
 	ck_ok(trigger_claim(other, "F", &f));
 	ck_ok(trigger_raise(t, TRIGGER_NEED_WORK, "F", &f));
-	ck_ok(trigger_claim_back(other, "F", &f)); /* they become one */
+	ck_ok(trigger_claim_back(
+	    other, "F", &f)); /* the claim and the new trigger become one */
 	ck_assert_str_eq(claimed(t), "");
 	ck_assert_str_eq(trigger_listed(t, TRIGGER_NEED_WORK), "F ");
 	ck_ok(trigger_clear(t, TRIGGER_NEED_WORK, "F", &f));

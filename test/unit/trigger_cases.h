@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What must be true of triggers wherever they are kept; run over both stores. */
+/* Test cases that hold for triggers in either store: directories and database rows. */
 #ifndef TEST_TRIGGER_CASES_H
 #define TEST_TRIGGER_CASES_H
 
@@ -7,12 +7,15 @@
 
 struct trigger_case {
 	const char *name;
-	/* Two processes of one project; all names but "stranger" are its files. */
+	/*
+	 * Arguments: two processes of one project. All names except "stranger" are
+	 * files of the project.
+	 */
 	void (*run)(const struct triggers *, const struct triggers *other);
 };
 extern const struct trigger_case trigger_cases[];
 extern const size_t trigger_ncases;
-/* The files that must be there in a database. */
+/* The files that the database must contain. */
 extern const char *const trigger_files[]; /* ends with NULL */
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every unit test program starts from: one main() and a directory to write in. */
+/* The frame of every unit test program: main() and a directory for its files. */
 #ifndef TEST_UNIT_H
 #define TEST_UNIT_H
 
@@ -38,8 +38,9 @@
 		return failed == 0 ? 0 : 1;                                            \
 	}
 
-/* A new directory that holds only its mark, so that the test can remove it by
- * fs_rmtree(). */
+/*
+ * Makes a new directory that contains only its mark, so that fs_rmtree() may remove it.
+ */
 static inline char *
 unit_dir(char buf[PATH_MAX])
 {
@@ -53,7 +54,7 @@ unit_dir(char buf[PATH_MAX])
 	return buf;
 }
 
-/* A file or directory was written at that time, s since 1970. */
+/* Sets the modification time of a file or directory, s since 1970. */
 static inline void
 unit_written(const char *path, int64_t s)
 {
