@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sets of several files: what a job costs, which files are to go and which may not. */
+/* Sets of several files: the bytes a job needs, and which files are deleted. */
 #include "test/unit/unit.h"
 
 #include "rules/sched/decide.h"
@@ -20,13 +20,13 @@ sets_world_with(const char *options, double secs, const char *files)
 	return w;
 }
 
-/* needed and saved GB of each job, in their order */
+/* needed and saved GB of each job, in order */
 static const struct {
 	const char *files, *gb;
 } charges[] = {
 	/* B and C are each brought by the first job that needs them */
 	{ "AB:+A-B u 11/1 12/2; BC:-B-C wu 21/3; C wu 31/4", "1+1 0+2 1+1 0+1" },
-	/* two of three are there */
+	/* two of three files are held */
 	{ "ABC:+A+B-C u 11/1; AC:+A-C u 21/2", "1+2 0+2" },
 	{ "AB:+A+B u 11/1", "0+2" },
 };
@@ -46,7 +46,10 @@ START_TEST(shared_files_are_charged_once)
 }
 END_TEST
 
-/* A job that others got brings nothing: the next ones do, whatever their ids. */
+/*
+ * A job that another host claimed brings no files; the next jobs do, whatever their
+ * ids.
+ */
 START_TEST(lost_jobs_bring_nothing)
 {
 	struct world *w = sets_world_with(
@@ -60,7 +63,7 @@ START_TEST(lost_jobs_bring_nothing)
 	ck_assert_int_eq(d->sends[1].bytes_needed, 0);
 	ck_assert_int_eq(d->sends[2].bytes_needed, 1000000000);
 	larges_charge(&l, d->sends, 3, lost);
-	ck_assert_int_eq(d->sends[0].bytes_needed, 1000000000); /* as it was */
+	ck_assert_int_eq(d->sends[0].bytes_needed, 1000000000); /* unchanged */
 	ck_assert_int_eq(d->sends[1].bytes_needed, 1000000000);
 	ck_assert_int_eq(d->sends[1].bytes_saved, 1000000000);
 	ck_assert_int_eq(d->sends[2].bytes_needed, 1000000000);
@@ -74,8 +77,10 @@ START_TEST(lost_jobs_bring_nothing)
 }
 END_TEST
 
-/* room for the jobs beside 1 GiB that stays free, the file, plain jobs; the bound of
- * each job is 2 GB */
+/*
+ * Disk space for jobs besides the 1 GiB kept free, options, files, and the decision.
+ * Each job's disk bound is 2 GB.
+ */
 static const struct {
 	double room;
 	const char *options, *files, *decision;
@@ -84,7 +89,7 @@ static const struct {
 	{ 1e9 - 1, ON, "A ha", "del A | mark A | DISK" },
 	{ 3e9, ON, "A ha", "sent 31p 32p | del A | mark A | NONE" },
 	{ 3e9 - 1, ON, "A ha", "sent 31p | del A | mark A | NONE" },
-	/* what does not go makes no room */
+	/* a file that is not deleted makes no room */
 	{ 1e9, ON, "AB:+A-B hu", "space A | DISK" },
 	{ 1e9, LAST, "A hoa", "space A | mark A | DISK" },
 	{ 1e9, N10, "A hNoa", "space A | mark A | DISK" },
@@ -104,7 +109,7 @@ START_TEST(what_goes_makes_room)
 }
 END_TEST
 
-/* room; a job of A, which is at its end, was lost: A stays, and makes no room */
+/* Disk space. A job of A, which is exhausted, was lost: A stays and makes no room. */
 static const struct {
 	double room;
 	const char *decision;
@@ -129,9 +134,11 @@ START_TEST(a_lost_job_takes_its_file_back)
 }
 END_TEST
 
-/* What the host lists, reports; is A, of which it had a job, free of tasks?  It goes
- * either way, for the client keeps it as long as a task needs it; room it makes only if
- * it is free. */
+/*
+ * Tasks that the host lists and reports; whether A is free of tasks. A is deleted
+ * either way, because the client keeps it while a task needs it, but it makes room only
+ * if it is free.
+ */
 static const struct {
 	const char *others, *reports;
 	bool is_free;
@@ -167,7 +174,7 @@ START_TEST(a_file_in_use_goes_but_makes_no_room)
 }
 END_TEST
 
-/* For space it goes all the same, but after what nobody uses. */
+/* To make room a needed file is deleted too, but after files that no task uses. */
 START_TEST(space_is_made_of_what_is_not_in_use)
 {
 	struct world *w = sets_world_with(ON, HOUR, "A hu 11/1; B hu 21/2 22/3");
@@ -182,7 +189,7 @@ START_TEST(space_is_made_of_what_is_not_in_use)
 }
 END_TEST
 
-/* A file is worth the jobs of all sets that it is in. */
+/* A file's value is the jobs of all sets that contain it. */
 START_TEST(space_by_the_jobs_of_all_sets)
 {
 	struct world *w = sets_world_with(
@@ -226,7 +233,10 @@ START_TEST(orders_say_how_much)
 }
 END_TEST
 
-/* The liveliest of a file's sets is its state; a set that is not there keeps it. */
+/*
+ * The most active state of a file's sets is the file's state; a set missing from the
+ * snapshot keeps the file.
+ */
 START_TEST(state_of_a_file_in_two_sets)
 {
 	struct world *w = sets_world_with(ON, 0, "AB:+A+B oa; A ha");
@@ -237,7 +247,7 @@ START_TEST(state_of_a_file_in_two_sets)
 	w->snap.files[0].has_open_wu = false;
 	d = world_decide(w);
 	ck_assert_int_eq(d->deletes[0].state, FILE_DEAD);
-	w->snap.nfiles = 1; /* of A alone nothing is known */
+	w->snap.nfiles = 1; /* the set of A alone is not in the snapshot */
 	ck_assert_str_eq(world_text(w, world_decide(w)), "del B | NONE");
 	world_free(w);
 }

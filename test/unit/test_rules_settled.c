@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the documents and BOINC's server disagree on what a request asks for
- * (locality.md 1.9 (D15 to D18)): each settled by a decision.
+ * Points of a request on which the documents and BOINC's server disagree (locality.md
+ * 1.9 (D15 to D18)), each settled by a decision.
  */
 #include "test/unit/unit.h"
 
@@ -13,9 +13,9 @@
 
 enum { RESOURCES = 4 };
 
-/* --- D15: the project's share of the host counts, in requests of the old style --- */
+/* --- D15: requests of the old style count the project's resource share --- */
 
-/* Jobs of 30 GFLOP; how many go to a host of 1 GFLOPS. */
+/* Returns how many jobs of 30 GFLOP are sent to a host of 1 GFLOPS. */
 static size_t
 sent_of_30_gflop(struct world *w)
 {
@@ -55,7 +55,10 @@ START_TEST(D15_example_of_the_seed)
 }
 END_TEST
 
-/* share x on x active, each of them; the new style asks for seconds of the host. */
+/*
+ * Product of share, on and active, each varied; the new style asks for seconds of the
+ * host.
+ */
 static const struct {
 	double share, on, active;
 	bool new_style;
@@ -91,7 +94,7 @@ static const struct {
 } fractions[] = { { 0.5, 1, 0.5 }, { 0.5, 0.8, 0.8 }, { 1, 1, 1 }, { 0, 0, 1 },
 	{ -1, 2, 1 } };
 
-/* Among the projects that may run now, if the client tells it. */
+/* The share is relative to the projects that may run now, if the client reports it. */
 START_TEST(D15_which_share)
 {
 	struct request q = { .resource_share_fraction = fractions[_i].share,
@@ -103,8 +106,10 @@ END_TEST
 
 /* --- D16: results that are likely to miss their deadline are avoided --- */
 
-/* Options, does the client list a task of two hours due in two, how long the job may
- * take in units of its length, is it sent. */
+/*
+ * Options; whether the client lists a two-hour task due in two hours; the job's delay
+ * bound in units of its run time; whether it is sent.
+ */
 static const struct {
 	const char *options;
 	bool listed;
@@ -112,7 +117,7 @@ static const struct {
 	bool sent;
 } deadlines[] = {
 	{ "", false, 1, true },
-	{ "", false, 0.99, false }, /* an idle host too: without any option */
+	{ "", false, 0.99, false }, /* also on an idle host, if no option is set */
 	{ "<deadline_spares_idle/>", false, 0.99, true },
 	{ "<ignore_delay_bound/>", false, 0.99, true },
 	{ "", true, 2.9, false }, /* simulated whenever the request has a list */
@@ -144,7 +149,7 @@ START_TEST(D16_likely_to_miss)
 }
 END_TEST
 
-/* Nothing is sent, but deadlines had no part in it. */
+/* Nothing is sent, but not because of deadlines. */
 START_TEST(D16_other_reasons_are_not_deadlines)
 {
 	struct world *w = world_new("", HOUR);
@@ -156,7 +161,7 @@ START_TEST(D16_other_reasons_are_not_deadlines)
 }
 END_TEST
 
-/* --- D17: one switch per type of processor; no_gpus is all of the GPUs --- */
+/* --- D17: one switch per type of processor; no_gpus refuses all GPUs --- */
 
 /* Project preferences; which of CPU, NVIDIA, ATI, SPE get jobs. */
 static const struct {
@@ -237,7 +242,7 @@ static const struct {
 	const char *name;
 	bool present;
 	double secs, instances, work_req_seconds;
-	size_t sent; /* jobs of an hour */
+	size_t sent; /* one-hour jobs */
 } styles[] = {
 	{ "no element: work_req_seconds", false, 0, 0, 2 * HOUR, 2 },
 	{ "no element, nothing asked", false, 0, 0, 0, 0 },

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the daemons decide: transitions, validation, ranges, working set (scheduling.md
- * 4).
+/*
+ * Rules of the daemons: transitions, validation, ranges, working set (scheduling.md 4).
  */
 #include "test/unit/unit.h"
 
@@ -150,7 +150,10 @@ START_TEST(transition_case)
 }
 END_TEST
 
-/* Step 4: reset only when bound, and nobody computes or may still report. */
+/*
+ * Step 4: the binding to an HR class or app version is reset only if it was set, is not
+ * static, and no host computes a result or may still report one.
+ */
 static const struct {
 	const char *results;
 	int32_t hr_class;
@@ -188,8 +191,10 @@ START_TEST(uncommit)
 }
 END_TEST
 
-/* results, priority if any is over, priority if none failed; priority of new ones (that
- * of the workunit is 10) */
+/*
+ * Results, priority if any is over, priority if none failed; expected priority of new
+ * results (the workunit's is 10).
+ */
 static const struct {
 	const char *results;
 	int64_t on_over, except_error;
@@ -224,13 +229,13 @@ START_TEST(priority_of_retries)
 }
 END_TEST
 
-/* names of the results; number of the next one */
+/* names of the results; number of the next result */
 static const struct {
 	const char *names[3];
 	int32_t next;
 } suffixes[] = {
-	{ { "wu_7", "wu_2", "wu_x" }, 8 }, /* the highest counts, not the last */
-	{ { "wu_x", "wu", NULL }, 0 },     /* names without a number count as none */
+	{ { "wu_7", "wu_2", "wu_x" }, 8 }, /* the highest number counts, not the last */
+	{ { "wu_x", "wu", NULL }, 0 },     /* names without a number are ignored */
 	{ { "wu_", "wu_-1", "wu_/" }, 0 },
 	{ { "wu_1", "wu_5x", "wu_ 9" }, 2 },
 	{ { "wu_3_1", "wu_2_0", "wu_9_" }, 2 }, /* a generator's numbers come before */
@@ -259,7 +264,10 @@ START_TEST(suffix_of_the_next)
 }
 END_TEST
 
-/* Step 11: the safety net is 10 days, or one and a half times the delay bound. */
+/*
+ * Step 11: the safety net is 10 days or one and a half times the delay bound, whichever
+ * is longer.
+ */
 START_TEST(safety_net_follows_the_delay_bound)
 {
 	static const struct {
@@ -304,7 +312,10 @@ START_TEST(deletion_waits_for_the_delay)
 }
 END_TEST
 
-/* A change carried out is not asked for again: the second pass has nothing to do. */
+/*
+ * A change that was carried out is not requested again: the second pass finds nothing
+ * to do.
+ */
 START_TEST(transition_is_idempotent)
 {
 	const struct transition_case *t = &transitions[_i];
@@ -316,7 +327,7 @@ START_TEST(transition_is_idempotent)
 	struct wu_change c = transition(&a, &cf, &wu, r, n, NOW);
 	char *again;
 
-	if (c.spawn > 0) { /* makes work: not the same a second time */
+	if (c.spawn > 0) { /* creates results, so the second pass differs */
 		arena_free(&a);
 		return;
 	}
@@ -339,7 +350,7 @@ START_TEST(transition_is_idempotent)
 	}
 	c = transition(&a, &cf, &wu, r, n, NOW);
 	again = marks_of(&a, &c);
-	/* Files of what was judged only now may follow. */
+	/* Only the files of results judged in this pass may be marked in the second. */
 	for (size_t i = 0; i < n; i++)
 		ck_assert_msg(
 		    again[i] == '.' || again[i] == 'f', "%s: %s", t->name, again);
@@ -351,9 +362,9 @@ START_TEST(transition_is_idempotent)
 END_TEST
 
 /*
- * Any results whatever: never more than target live ones, never more than max_total in
- * all, a failed workunit is assimilated and makes none, a canonical result is never
- * lost.
+ * For random results: never more than target live results, never more than max_total in
+ * all; a failed workunit is assimilated and gets no new results; a canonical result is
+ * never lost.
  */
 START_TEST(transition_properties)
 {
@@ -424,8 +435,10 @@ alive_of(const struct result *r, size_t n)
 	return alive;
 }
 
-/* What becomes of a workunit if each of its results succeeds: lets the transitioner
- * say. */
+/*
+ * Runs the transitioner's rule with each result a success, and returns what becomes of
+ * the workunit.
+ */
 static enum prospect
 acted_out(struct arena *a, const struct workunit *wu, const struct result *of, size_t n)
 {
@@ -487,8 +500,7 @@ START_TEST(prospect_of_what_is_over)
 }
 END_TEST
 
-/* The rule is held against the transitioner's, for workunits whose results do not fail.
- */
+/* Compares the rule with the transitioner's for workunits whose results do not fail. */
 START_TEST(prospect_is_what_the_transitioner_does)
 {
 	static const char some[] = "UHPSXNK";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Work that no host may get: a table of worlds, and one of the reasons of refusals. */
+/* Work that no host can get: a table of worlds, and a table of the refusal reasons. */
 #include "test/unit/unit.h"
 
 #include "lib/arena.h"
@@ -140,7 +140,7 @@ END_TEST
 
 static const struct {
 	enum reason reason;
-	const char *told; /* codes; NULL = it cannot hold for all */
+	const char *told; /* codes; NULL: the reason cannot hold for all hosts */
 } reasons_told[] = {
 #define FOR_ALL(reason, codes)   { WHY_##reason, codes },
 #define NOT_FOR_ALL(reason, why) { WHY_##reason, NULL },
@@ -162,7 +162,10 @@ has_word(const char *list, const char *word)
 	return false;
 }
 
-/* Whoever adds a reason says whether it can keep work from all hosts for ever. */
+/*
+ * Every new reason needs an entry that says whether it can keep work from all hosts for
+ * ever.
+ */
 START_TEST(every_reason_is_in_the_table)
 {
 	ck_assert_uint_eq(N(reasons_told), WHY__MAX);

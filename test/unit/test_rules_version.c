@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which of several versions a job goes out with (scheduling.md 2.11). */
+/* Choice of the app version of a job (scheduling.md 2.11). */
 #include "test/unit/unit.h"
 
 #include "rules/sched/decide.h"
 #include "test/unit/rules_world.h"
 #include "lib/banned.h"
 
-/* Choices of versions of an app that goes by locality are to be repeatable, whatever
- * the project's other apps do. */
+/*
+ * For an app with locality scheduling, the choice of versions must be repeatable,
+ * whatever the project's other apps do.
+ */
 START_TEST(no_noise_for_a_locality_app)
 {
 	for (int with = 0; with < 2; with++) {
@@ -34,8 +36,9 @@ START_TEST(no_noise_for_a_locality_app)
 END_TEST
 
 /*
- * The noise of a choice between two versions, the second so much faster: of 1000 hosts
- * so many take the slower one.  Few samples count as one, many take the noise away.
+ * Random noise in the choice between two versions, the second of which is faster by the
+ * factor: bounds for how many of 1000 hosts choose the slower version. Few samples
+ * count as one; many samples remove the noise.
  */
 static const struct {
 	double samples, faster, factor;
@@ -43,7 +46,7 @@ static const struct {
 } noises[] = {
 	{ 0, 1.0001, 1, 430, 570 }, { 0, 2, 1, 230, 330 }, { 0.01, 2, 1, 230, 330 },
 	{ 2, 2, 1, 90, 190 }, { 0, 2, 0, 0, 0 }, { 1e9, 1.0001, 1, 0, 0 },
-	{ 0, 30, 3, 80, 130 }, /* not below a tenth of the speed */
+	{ 0, 30, 3, 80, 130 }, /* noise never lowers a speed below a tenth of it */
 };
 
 START_TEST(noise_of_choices)
@@ -74,8 +77,10 @@ START_TEST(noise_of_choices)
 }
 END_TEST
 
-/* samples, quota, valid results in a row of the faster version; jobs of 300 that it
- * gets: nearly none while it only fails, but not none for ever */
+/*
+ * Samples, quota and consecutive valid results of the faster version; number of 300
+ * jobs that it gets. While it only fails it gets nearly none, but not none for ever.
+ */
 static const struct {
 	double pfc_n;
 	int32_t quota, valid;
@@ -122,7 +127,7 @@ START_TEST(version_that_only_fails)
 }
 END_TEST
 
-/* Two platforms, the faster version is for the second. */
+/* Two platforms; the faster version is for the second. */
 START_TEST(primary_platform_first)
 {
 	for (int preferred = 0; preferred < 2; preferred++) {
@@ -149,7 +154,8 @@ START_TEST(primary_platform_first)
 		world_plain(w, "31/3");
 		ck_assert_int_eq(world_decide(w)->sends[0].version->id,
 		    preferred ? cat.versions[0].id : 4);
-		v[0].deprecated = 1; /* nothing there: the second one */
+		v[0].deprecated =
+		    1; /* no version left for the first platform: the second is used */
 		ck_assert_int_eq(world_decide(w)->sends[0].version->id, 4);
 		world_free(w);
 	}

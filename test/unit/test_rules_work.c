@@ -51,10 +51,11 @@ START_TEST(work_wanted)
 END_TEST
 
 /*
- * A job counts against its own resource, seconds and instances, and both must be met;
- * with the old style against all at once.  Wished of resource 1: seconds, instances
- * (-1: work_req_seconds instead); two jobs: their seconds and usage, of resource 1 or
- * 0; what is left, and whether more is wanted.
+ * A job counts against the request of its own resource, in seconds and instances, and
+ * both must be met; in the old style it counts against the whole request. Fields:
+ * seconds and instances requested of resource 1 (instances -1: work_req_seconds
+ * instead); two jobs, each with resource 1 or 0, seconds and usage; what is left, and
+ * whether more work is wanted.
  */
 static const struct {
 	double secs, instances;
@@ -69,10 +70,11 @@ static const struct {
 	{ 100, 3, { { 1, 25, 2 }, { 1, 50, 1 } }, 0, 0, false },
 	{ 100, 0, { { 1, 100, 0.5 } }, 50, -0.5, true },
 	{ 100, 0, { { 1, 200, 0.5 } }, 0, -0.5, false },
-	{ 1, 2, { { 1, 1000, 1 } }, -999, 1, true }, /* instances are not there yet */
+	{ 1, 2, { { 1, 1000, 1 } }, -999, 1, true }, /* the instances are not met yet */
 	{ 1, 2, { { 1, 1000, 1 }, { 1, 1000, 1 } }, -1999, 0, false },
 	{ 100, 1, { { 0, 1000, 1 } }, 100, 1, true }, /* another resource */
-	{ 100, -1, { { 1, 60, 0.5 } }, 40, 0, true }, /* a coprocessor counts whole */
+	{ 100, -1, { { 1, 60, 0.5 } }, 40, 0,
+	    true }, /* a coprocessor job counts all its seconds */
 	{ 100, -1, { { 0, 60, 0.5 } }, 70, 0, true },
 	{ 100, -1, { { 0, 60, 1 }, { 1, 40, 1 } }, 0, 0, false },
 };
@@ -101,15 +103,21 @@ START_TEST(work_is_taken)
 }
 END_TEST
 
-/* samples on the host, 1/speed there; samples of the version, peak over estimate; CPUs;
- * FLOP/s; coprocessors, what the plan says; the score */
+/*
+ * Samples on the host and 1/speed there; samples of the version and its peak/estimate
+ * ratio; CPUs; FLOP/s; expected speed source; coprocessors; FLOP/s of the plan class;
+ * expected score.
+ */
 static const struct {
 	double et_n, et_avg, pfc_n, pfc_avg, ncpus, flops;
 	enum speed_source source;
 	double coprocs, plan, score;
 	const char *options;
 } speeds[] = {
-	/* a GPU of 1 TFLOPS on a CPU of 1 GFLOPS: as ten CPUs until it was measured */
+	/*
+	 * a GPU of 1 TFLOPS with a CPU of 1 GFLOPS counts as ten CPUs until it was
+	 * measured
+	 */
 	{ 0, 0, 0, 0, 0.5, 10.5e9, SPEED_BENCHMARK, 1, 0, 10.5e9, "" },
 	{ 0, 0, 0, 0, 0.5, 5.5e9, SPEED_BENCHMARK, 0.5, 300e9, 300e9, "" },
 	{ 0, 0, 200, 2, 0, 250e9, SPEED_VERSION, 0.5, 300e9, 250e9, "" },
@@ -124,7 +132,7 @@ static const struct {
 	{ 0, 0, 200, 1e-9, 1, 250e9, SPEED_VERSION, 0, 0, 0, "" },
 	{ 0, 0, 0, 0, 4, 4e9, SPEED_BENCHMARK, 0, 0, 0, "" },
 	{ 0, 0, 200, 2, 4, 2e9, SPEED_VERSION, 0, 0, 0, "" },
-	/* efficiency instead of elapsed times, and no statistics at all */
+	/* efficiency instead of elapsed times, and no statistics */
 	{ 11, 1 / 2e9, 200, 4, 1, 2e8, SPEED_HOST_PEAK, 0, 0, 2e8,
 	    "<estimate_flops_from_hav_pfc/>" },
 	{ 11, 1 / 2e9, 200, 4, 1, 2e8, SPEED_HOST_PEAK, 0, 13e8, 3e8,
@@ -168,7 +176,10 @@ START_TEST(runtime)
 }
 END_TEST
 
-/* The host as its request, or, if that says nothing, its row describes it. */
+/*
+ * The host is described by its request or, if the request has no host element, by its
+ * row.
+ */
 START_TEST(machine_described)
 {
 	struct world *w = world_new("<max_ncpus>6</max_ncpus>", 0);
@@ -184,7 +195,7 @@ START_TEST(machine_described)
 	w->snap.host = row;
 	w->req.host.p_ncpus = 8;
 	ck_assert_int_eq(machine_of(w->conf, &w->req, &w->snap).ncpus, 6);
-	w->conf->max_ncpus = 9999; /* of anything, not more */
+	w->conf->max_ncpus = 9999; /* upper limit of any configuration */
 	w->req.host.p_ncpus = 5000;
 	ck_assert_int_eq(machine_of(w->conf, &w->req, &w->snap).ncpus, 4096);
 	w->conf->max_ncpus = 6;
@@ -220,7 +231,7 @@ START_TEST(machine_described)
 }
 END_TEST
 
-/* The oldest clients' on_frac is all of it (protocol.md 1.5). */
+/* In the oldest clients on_frac is the whole availability (protocol.md 1.5). */
 static const struct {
 	int32_t version;
 	double on_frac, availability;
@@ -240,7 +251,7 @@ START_TEST(availability_of_old_clients)
 }
 END_TEST
 
-/* Candidates are read only for who may get work. */
+/* Candidates are read only for hosts that may get work. */
 START_TEST(who_wants_work)
 {
 	struct world *w = world_new("", HOUR);
@@ -258,7 +269,7 @@ START_TEST(who_wants_work)
 }
 END_TEST
 
-/* Percentiles of ten hosts or more; those without a benchmark are none. */
+/* Percentiles need at least ten hosts; hosts without a benchmark do not count. */
 START_TEST(benchmarks_of_all)
 {
 	struct catalog cat = { .fpops_p95 = 1 };
@@ -278,7 +289,7 @@ END_TEST
 
 /* --- what fits --- */
 
-struct fitted { /* what a case may change */
+struct fitted { /* values that a case may change */
 	struct world *w;
 	int64_t lost;
 };
@@ -314,7 +325,7 @@ enum fit_case {
 	FIT__MAX
 };
 
-/* Parameters: whatever a row of the table changes. */
+/* Parameters: everything that the code of a table row may change. */
 static void
 work_change_world(enum fit_case n, struct fitted *w, struct request *q, struct job *j,
     struct app *app, struct app_version *version, struct platform *platform,
@@ -374,7 +385,7 @@ START_TEST(fit)
 	ck_assert_msg(d->why == fits[_i].why, "%s: %s, not %s", fits[_i].name,
 	    reason_code(d->why), reason_code(fits[_i].why));
 	ck_assert_uint_eq(d->nsends, fits[_i].why == WHY_NONE);
-	/* Who asked in vain is told why, in one message. */
+	/* A host that asked in vain gets exactly one message with the reason. */
 	if (fits[_i].why != WHY_NONE && fits[_i].why != WHY_DONT_SEND) {
 		ck_assert_uint_eq(d->nmessages, 1);
 		ck_assert_ptr_nonnull(
@@ -384,8 +395,10 @@ START_TEST(fit)
 }
 END_TEST
 
-/* The fastest version of the best platforms; the choice is made again when a resource
- * is met. */
+/*
+ * The fastest version on the best platforms is chosen; the choice is made again when
+ * the request of a resource is met.
+ */
 START_TEST(fastest_version)
 {
 	struct world *w = world_new("<locality_scheduling/>", 2 * HOUR);
