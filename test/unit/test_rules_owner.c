@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tasks of other host rows of the account: what moves, what is aborted, what a failure
- * is worth. */
+/*
+ * Tasks of the account's other host rows: which move, which are aborted, and how a
+ * failure counts.
+ */
 #include "test/unit/unit.h"
 
 #include "model/states.h"
@@ -15,7 +17,7 @@
 	}
 enum { GONE = -100000 };
 
-/* Tasks of the account's other host rows, alike in lists and in reports. */
+/* Tasks of the account's other host rows, treated alike in lists and in reports. */
 static const struct {
 	const char *name;
 	int64_t host;
@@ -47,7 +49,7 @@ owner_seen(size_t i)
 	return owners[i].seen == GONE ? 0 : WORLD_NOW - HOUR + owners[i].seen;
 }
 
-/* Over, cancelled or timed out: the same as for the host's own. */
+/* Finished, cancelled or timed out: treated as the host's own. */
 START_TEST(listed_task_of_another_host)
 {
 	struct world *w = world_of_owner((size_t)_i);
@@ -118,8 +120,10 @@ START_TEST(reported_task_of_another_host)
 }
 END_TEST
 
-/* Merged, or the same computer restored: what is listed moves, and what is lost moves
- * and is sent again. */
+/*
+ * After a merge or a restore of the same computer, listed tasks move, and lost tasks
+ * move and are resent.
+ */
 START_TEST(all_of_a_predecessor_moves)
 {
 	struct world *w = world_new(
@@ -141,7 +145,10 @@ START_TEST(all_of_a_predecessor_moves)
 }
 END_TEST
 
-/* Of an app that uses almost no CPU a host has one task, wherever its row is. */
+/*
+ * A host gets one task of an app that uses almost no CPU, on whichever of its rows the
+ * task is.
+ */
 START_TEST(a_task_that_moves_counts)
 {
 	struct world *w = world_new("", 0);

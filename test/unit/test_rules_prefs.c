@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which preferences count, are stored and sent, and what project preferences do to work
- * (protocol.md 1.4, 3.4). */
+/*
+ * Which preferences are used, stored and sent, and how project preferences restrict
+ * work (protocol.md 1.4, 3.4).
+ */
 #include "rules/sched/ctx.h"
 #include "test/unit/rules_world.h"
 #include "test/unit/unit.h"
@@ -47,8 +49,10 @@ START_TEST(max_jobs_counts_this_reply)
 }
 END_TEST
 
-/* working sent, its disk; the master copy's time and disk; the account's; disk that
- * counts */
+/*
+ * Working copy sent and its disk; the master copy's time and disk; the account's time
+ * and disk; the disk used.
+ */
 static const struct {
 	bool working;
 	double w_disk, m_time, m_disk, a_time, a_disk, disk;
@@ -76,9 +80,9 @@ START_TEST(preferences_in_force)
 END_TEST
 
 /*
- * protocol.md 3.4.  Times of change: of the account's preferences (0 = none), of the
- * client's master copy (-1 = not sent), of its working ones (-1); are they of this
- * account; weak key; stored, sent
+ * protocol.md 3.4. Modification times of the account's preferences (0: none), of the
+ * client's master copy (-1: not sent) and of its working copy (-1: not sent); whether
+ * these belong to this account; weak key; stored, sent.
  */
 static const struct {
 	double ours, master, working;
@@ -94,7 +98,7 @@ static const struct {
 	{ 4, 5, -1, false, false, false, false },
 	{ 4, 5, -1, true, true, false, false },
 	{ 0, -1, -1, true, false, false, false },
-	/* of a clock that is ahead: as if changed just now */
+	/* from a clock that is ahead: treated as changed just now */
 	{ 2e9, 1e9 - 1, -1, true, false, false, true },
 	{ 2e9, 3e9, -1, true, false, false, false },
 	{ 1e9 - 1, 3e9, -1, true, false, true, false },
@@ -126,7 +130,7 @@ START_TEST(newer_preferences)
 }
 END_TEST
 
-/* Without the account's address nobody can tell whose preferences they are. */
+/* Without the account's address the owner of the preferences is unknown. */
 START_TEST(preferences_of_nobody)
 {
 	struct world *w = world_new("", 0);
@@ -152,7 +156,10 @@ START_TEST(mod_time_of_odd_texts)
 }
 END_TEST
 
-/* A log is asked for until it is on file or has just come; protocol.md 1.1, 2.1. */
+/*
+ * The log is requested until it is stored or comes with this request; protocol.md 1.1,
+ * 2.1.
+ */
 START_TEST(logs_are_asked_for)
 {
 	struct world *w = world_new("<request_time_stats_log/>", 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What holds for every decision, over random requests and snapshots.  The seed is
- * printed when one does not; LOCUS_SEED repeats it.
+ * Properties of every decision, checked over random requests and snapshots. A failure
+ * prints its seed; LOCUS_SEED repeats it.
  */
 #include "test/unit/unit.h"
 
@@ -59,7 +59,9 @@ random_jobs(struct world *w, struct rng *g, size_t n, int64_t *id, int64_t files
 	return v;
 }
 
-/* One to three of four files, so that sets share some; the host has two of them. */
+/*
+ * Draws one to three of four files, so that sets share files; the host has two of them.
+ */
 static void
 random_members(struct world *w, struct rng *g, struct snap_file *f)
 {
@@ -73,7 +75,7 @@ random_members(struct world *w, struct rng *g, struct snap_file *f)
 	}
 }
 
-/* The set needs the file. */
+/* True if the set needs the file. */
 static bool
 has_member(const struct world *w, int64_t fileset_id, const char *name)
 {
@@ -151,7 +153,7 @@ property_random_world(uint64_t seed)
 	return w;
 }
 
-/* --- what must hold --- */
+/* --- the properties --- */
 
 static bool
 once_rule_holds(const struct world *w, const struct decision *d)
@@ -220,8 +222,10 @@ only_fitting_jobs(const struct world *w, const struct decision *d)
 	return true;
 }
 
-/* Ordered deleted is what the host has, and no job that it gets or has needs; and but
- * for space, no set whose work is not at its end. */
+/*
+ * Delete orders name only files that the host has and that no job of it, sent or held,
+ * needs. Except to make room, no file of a set with remaining work is deleted.
+ */
 static bool
 deletes_are_safe(const struct world *w, const struct decision *d)
 {
@@ -308,7 +312,7 @@ marks_only_empty_files(const struct world *w, const struct decision *d)
 	return true;
 }
 
-/* What drains stays with those that have it. */
+/* A DRAINING file is not given to hosts that do not have it. */
 static bool
 nobody_starts_with_a_draining_file(const struct world *w, const struct decision *d)
 {
@@ -322,7 +326,7 @@ nobody_starts_with_a_draining_file(const struct world *w, const struct decision 
 	return true;
 }
 
-/* Every file that the host lacks is charged to the first job that needs it. */
+/* Every file missing on the host is charged to the first job that needs it. */
 static bool
 bytes_add_up(const struct world *w, const struct decision *d)
 {
@@ -346,7 +350,7 @@ bytes_add_up(const struct world *w, const struct decision *d)
 	return true;
 }
 
-/* Somebody who asked in vain is told why. */
+/* A host that asked in vain gets a reason. */
 static bool
 reason_is_given(const struct world *w, const struct decision *d)
 {
@@ -408,14 +412,14 @@ START_TEST(laws_hold)
 		deleted += d->ndeletes;
 		world_free(w);
 	}
-	/* The worlds are not all alike: each kind of answer was seen. */
+	/* The worlds differ enough: each kind of answer occurred. */
 	ck_assert_uint_gt(sent, ROUNDS / 2);
 	ck_assert_uint_gt(waits, ROUNDS / 100);
 	ck_assert_uint_gt(deleted, ROUNDS / 20);
 }
 END_TEST
 
-/* Same arguments, same decision; another decision in between leaves no trace. */
+/* The same arguments give the same decision; a decision in between has no effect. */
 START_TEST(same_arguments_same_decision)
 {
 	uint64_t from = first_seed();
@@ -441,7 +445,7 @@ START_TEST(same_arguments_same_decision)
 }
 END_TEST
 
-/* A job lost to another host is left out, the rest is decided again. */
+/* A job lost to another host is left out, and the rest is decided again. */
 START_TEST(lost_jobs_are_left_out)
 {
 	uint64_t from = first_seed();

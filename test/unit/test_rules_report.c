@@ -85,7 +85,9 @@ START_TEST(report)
 }
 END_TEST
 
-/* All looks like a success, but an upload was refused for good (protocol.md 13.5.1).
+/*
+ * Everything looks like a success, but an upload was refused permanently (protocol.md
+ * 13.5.1).
  */
 START_TEST(success_without_its_upload)
 {
@@ -162,7 +164,7 @@ START_TEST(a_name_twice_is_stored_once)
 }
 END_TEST
 
-/* Of both options the smaller one counts, 0 is none; three results are reported. */
+/* The smaller of both options counts; 0 means no limit. Three results are reported. */
 static const struct {
 	int64_t report_max, accepted;
 	size_t acked;
@@ -190,7 +192,7 @@ START_TEST(reports_per_request)
 }
 END_TEST
 
-/* The first of each is stored, wherever the others stand. */
+/* Only the first report of each result is stored, wherever the duplicates are. */
 START_TEST(many_names_twice)
 {
 	static const int64_t ids[] = { 5, 3, 9, 5, 1, 9, 3, 7, 5, 1 };
@@ -237,7 +239,8 @@ START_TEST(surplus_reports_are_left_for_later)
 	w->conf->max_results_accepted = 5;
 	w->req.cpu_req_secs = HOUR;
 	world_others(w, "");
-	world_in_progress(w, "9/9"); /* maybe the result that was cut off: not lost */
+	world_in_progress(
+	    w, "9/9"); /* may be the result that was cut off, so not lost */
 	d = world_decide(w);
 	ck_assert(d->reports[0].ack);
 	ck_assert(!d->reports[1].ack);
@@ -313,7 +316,7 @@ START_TEST(lost_result)
 }
 END_TEST
 
-/* What the host has of large files is that of the job's own set. */
+/* The host's large files for a resent job are those of the job's own set. */
 START_TEST(lost_result_saves_its_own_file)
 {
 	struct world *w = world_new(ON, 2 * HOUR);
@@ -332,8 +335,8 @@ START_TEST(lost_result_saves_its_own_file)
 }
 END_TEST
 
-/* Neither is one sent again whose app the account no longer selects
- * (scheduling.md 2.14).
+/*
+ * A result is not resent if the account no longer selects its app (scheduling.md 2.14).
  */
 START_TEST(lost_result_of_an_app_that_is_not_selected)
 {
@@ -352,8 +355,10 @@ START_TEST(lost_result_of_an_app_that_is_not_selected)
 }
 END_TEST
 
-/* A success that is reported again shows that a reply was lost: resend though switched
- * off. */
+/*
+ * A success reported again shows that a reply was lost: lost results are resent even if
+ * this is switched off.
+ */
 START_TEST(lost_reply_resends)
 {
 	struct result r = { .id = 1,
@@ -373,7 +378,10 @@ START_TEST(lost_reply_resends)
 }
 END_TEST
 
-/* Taken by another process a moment ago, maybe for this very host: not given up. */
+/*
+ * Another process has just claimed the result, perhaps for this host: the result is not
+ * given up.
+ */
 START_TEST(a_lost_job_that_was_taken)
 {
 	struct world *w = world_new(ON, HOUR);
@@ -389,25 +397,25 @@ START_TEST(a_lost_job_that_was_taken)
 END_TEST
 
 /*
- * Deadlines of resent jobs, protocol.md 3.6: span of the old deadline, time left of it,
- * delay_bound, runtime; new deadline from now, -1 = expired.  The stored deadline has
- * the grace period in it already.
+ * Deadlines of resent jobs, protocol.md 3.6: span of the old deadline, time left until
+ * it, delay_bound, run time; new deadline from now, -1: expired. The stored deadline
+ * already includes the grace period.
  */
 static const struct {
 	int64_t span, left, bound;
 	double runtime;
 	int64_t grace, deadline;
 } spans[] = {
-	{ 100, 50, 100, 40, 0, 50 },    /* the old one can be met */
-	{ 100, 50, 100, 50, 0, 50 },    /* exactly */
+	{ 100, 50, 100, 40, 0, 50 },    /* the old deadline can be met */
+	{ 100, 50, 100, 50, 0, 50 },    /* can be met exactly */
 	{ 100, 10, 100, 40, 0, 50 },    /* half of the span from now */
 	{ 100, 10, 45, 40, 0, 45 },     /* but not more than delay_bound */
-	{ 100, 10, 30, 40, 0, -1 },     /* which is not enough */
-	{ 100, 10, 100, 60, 0, -1 },    /* nor is half of the span */
+	{ 100, 10, 30, 40, 0, -1 },     /* delay_bound is not enough */
+	{ 100, 10, 100, 60, 0, -1 },    /* half of the span is not enough */
 	{ 100, 60, 100, 65, 0, -1 },    /* the later of the two */
-	{ 100, 0, 100, 40, 0, 50 },     /* now, which is not past */
-	{ 100, -1, 100, 1, 0, -1 },     /* past */
-	{ 100, 50, 100, 40, 1000, 50 }, /* grace is not a part of it */
+	{ 100, 0, 100, 40, 0, 50 },     /* due now is not past due */
+	{ 100, -1, 100, 1, 0, -1 },     /* past due */
+	{ 100, 50, 100, 40, 1000, 50 }, /* the grace period does not count */
 };
 
 START_TEST(deadline_of_a_resent_job)
@@ -464,8 +472,8 @@ START_TEST(abort_orders)
 	struct decision *d;
 
 	world_others(w, "j1");
-	ck_assert_uint_eq(
-	    world_decide(w)->naborts, 0); /* not read: nothing is aborted */
+	ck_assert_uint_eq(world_decide(w)->naborts,
+	    0); /* the other results were not read: nothing is aborted */
 	w->snap.others = &o;
 	d = world_decide(w);
 	ck_assert_uint_eq(d->naborts, aborts[_i].what == 'a');

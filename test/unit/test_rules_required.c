@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Locality where upstream does otherwise, and its races (locality.md 1.5, 1.9), as far
- * as rules decide them; test/requirements.def lists all of them.
+ * Locality where Locus differs from upstream, and its races (locality.md 1.5, 1.9), as
+ * far as rules decide them; test/requirements.def lists all of them.
  */
 #include "test/unit/unit.h"
 
@@ -11,11 +11,11 @@
 
 #define ON "<locality_scheduling/>"
 
-/* D9: every order of the held files comes up, not only the rotations of the list. */
+/* D9: every order of the held files occurs, not only rotations of the list. */
 START_TEST(D9_a_shuffle_is_no_rotation)
 {
 	struct world *w = world_new(ON, 0);
-	int seen[3][3] = { { 0 } }; /* by the first and the second one */
+	int seen[3][3] = { { 0 } }; /* by first and second file */
 
 	world_files(w, "A h-; B h-; C h-");
 	for (uint64_t seed = 1; seed <= 600; seed++) {
@@ -27,7 +27,7 @@ START_TEST(D9_a_shuffle_is_no_rotation)
 		seen[copy[0].name[0] - 'A'][copy[1].name[0] - 'A']++;
 	}
 	for (int i = 0; i < 3; i++)
-		for (int k = 0; k < 3; k++) /* 100 of each of six */
+		for (int k = 0; k < 3; k++) /* 100 expected of each of the six */
 			ck_assert_msg(i == k || (seen[i][k] > 70 && seen[i][k] < 130),
 			    "%c%c came %d times", 'A' + i, 'A' + k, seen[i][k]);
 	world_free(w);
@@ -35,8 +35,8 @@ START_TEST(D9_a_shuffle_is_no_rotation)
 END_TEST
 
 /*
- * D13: lack of a version ends the search (see L17), nothing else does.  A second app
- * that the account did not select has the first job.
+ * D13: only the lack of a version ends the search (see L17). The first job belongs to a
+ * second app that the account did not select.
  */
 START_TEST(race_15_a_deselected_app_ends_nothing)
 {
@@ -66,7 +66,10 @@ START_TEST(race_15_a_deselected_app_ends_nothing)
 }
 END_TEST
 
-/* What the first job asks too much of; its file and the others are gone on with. */
+/*
+ * If the first job needs too much of something, the search continues with its file and
+ * the others.
+ */
 START_TEST(race_16_lack_of_resources_ends_nothing)
 {
 	struct world *w = world_new(ON, 3 * HOUR);
@@ -85,7 +88,7 @@ START_TEST(race_16_lack_of_resources_ends_nothing)
 }
 END_TEST
 
-/* Neither a file nor a request has a limit of its own. */
+/* The number of jobs is not limited per file or per request. */
 START_TEST(race_14_no_limit_per_file)
 {
 	enum { JOBS = 150 };
@@ -105,8 +108,9 @@ START_TEST(race_14_no_limit_per_file)
 END_TEST
 
 /*
- * A client deletes a file when no task of its own needs it any more, and lists it until
- * then: it is told again, and gets work for the file if there is some again.
+ * A client deletes a file only when no task of its own needs it, and lists the file
+ * until then. It gets the delete order again, and gets work for the file if there is
+ * new work.
  */
 START_TEST(race_08_a_reported_file_again_and_again)
 {

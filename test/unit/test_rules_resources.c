@@ -55,8 +55,10 @@ static const struct {
 #undef CASES_OF_WORK
 };
 
-/* "CPU 1 NVIDIA 2 SPE 0 why", then the types that have no app, then the number of the
- * client's own program. */
+/*
+ * Returns "CPU 1 NVIDIA 2 SPE 0 reason", then the types without an app, then the number
+ * of the client's own program.
+ */
 static const char *
 resources_outcome(struct world *w, const struct decision *d)
 {
@@ -98,7 +100,7 @@ START_TEST(work_per_resource)
 		q->resources[r].req_secs = cases[_i].left[r][0];
 		q->resources[r].req_instances = cases[_i].left[r][1];
 	}
-	for (int r = NVIDIA; r < RESOURCES; r++) /* old clients say nothing of them */
+	for (int r = NVIDIA; r < RESOURCES; r++) /* old clients do not report GPUs */
 		q->resources[r].has_request = strstr(cases[_i].name, "old_style") ==
 		                              NULL;
 	resources_change(_i, &x);
@@ -109,7 +111,7 @@ START_TEST(work_per_resource)
 }
 END_TEST
 
-/* Which of three CPU versions a job goes to. */
+/* Returns which of three CPU versions the job is sent with. */
 static int32_t
 version_sent(struct stage *x)
 {
@@ -123,7 +125,7 @@ START_TEST(newest_version)
 {
 	struct stage x;
 
-	for (int seed = 0; seed < 20; seed++) { /* whatever the noise says */
+	for (int seed = 0; seed < 20; seed++) { /* whatever the random noise is */
 		stage_set(&x, "");
 		x.w->rng = rng_seed((uint64_t)seed);
 		x.w->req.cpu_req_secs = 1;
@@ -137,7 +139,7 @@ START_TEST(newest_version)
 		x.v[2].deprecated = 1;
 		ck_assert_int_eq(version_sent(&x), 101);
 		x.v[1].min_core_version = 0;
-		x.v[1].appid = 9; /* another app's, another platform's: none of this */
+		x.v[1].appid = 9; /* of another app or platform: never chosen */
 		ck_assert_int_eq(version_sent(&x), 101);
 		x.v[1].appid = 1;
 		x.v[1].platformid = 9;
@@ -150,8 +152,10 @@ START_TEST(newest_version)
 }
 END_TEST
 
-/* A job is tried with three versions of a resource, and then with those of the next,
- * however many more of the first there are. */
+/*
+ * A job is tried with three versions of a resource, then with three of the next, even
+ * if the first has more.
+ */
 START_TEST(three_versions_of_a_resource)
 {
 	enum { CLASSES = 6 };
@@ -173,7 +177,7 @@ START_TEST(three_versions_of_a_resource)
 			v[i + fits % 2].id = 10 + i;
 			v[i + fits % 2].plan_class = pc[i].name;
 		}
-		v[fits % 2 ? 0 : CLASSES] = x.v[CPU]; /* the order says nothing */
+		v[fits % 2 ? 0 : CLASSES] = x.v[CPU]; /* the order does not matter */
 		x.classes = (struct plan_classes){ pc, CLASSES };
 		x.cat.versions = v;
 		x.cat.nversions = CLASSES + 1;
@@ -186,7 +190,7 @@ START_TEST(three_versions_of_a_resource)
 }
 END_TEST
 
-/* A newer client would have 103, but nothing for a processor that is switched off. */
+/* A newer client would get 103, but a disabled processor gets nothing. */
 START_TEST(newer_version_is_no_reason)
 {
 	struct stage x;
@@ -210,7 +214,9 @@ START_TEST(newer_version_is_no_reason)
 }
 END_TEST
 
-/* However many versions there are for one resource, others are tried behind the best.
+/*
+ * However many versions one resource has, versions after the best ones are tried for
+ * other resources.
  */
 START_TEST(next_behind_many)
 {
@@ -234,7 +240,7 @@ START_TEST(next_behind_many)
 }
 END_TEST
 
-/* --- what is said --- */
+/* --- messages --- */
 
 enum {
 #define SAY(name, ...) SAY_##name,
@@ -299,7 +305,9 @@ END_TEST
 
 /* --- which apps can use which resource --- */
 
-/* what is changed; the resources for which something of the project is there */
+/*
+ * each step changes the request; expected: the resources that the project has apps for
+ */
 START_TEST(resources_served)
 {
 	static const char *const want[] = { "CPU NVIDIA SPE", "CPU NVIDIA SPE",
@@ -313,7 +321,7 @@ START_TEST(resources_served)
 
 		stage_set(&x, "");
 		q = &x.w->req;
-		if (i == 1) { /* by another of its platforms */
+		if (i == 1) { /* through another platform of the host */
 			q->platforms = NEWN(&x.w->a, char *, 3);
 			q->platforms[0] = stage_text("z80-cpm");
 			q->platforms[1] = q->platforms[2] = stage_text(
@@ -321,7 +329,7 @@ START_TEST(resources_served)
 			q->nplatforms = 3;
 		}
 		x.v[NVIDIA].deprecated = i == 2;
-		if (i >= 3 && i < 6) /* programs of its own */
+		if (i >= 3 && i < 6) /* anonymous platform */
 			own_versions(x.w, i == 5 ? "ATI" : "NVIDIA", 1);
 		if (i == 4)
 			q->app_versions[0].app_name = stage_text("moons");
@@ -368,9 +376,9 @@ START_TEST(uses_of_a_gpu_job)
 }
 END_TEST
 
-/* --- whatever is asked --- */
+/* --- random requests --- */
 
-/* Was this one job too many: were the wishes met by those of its resource before it? */
+/* True if the request was already met by earlier jobs of the same resource. */
 static bool
 too_many(const struct request *q, const struct decision *d, size_t at)
 {
@@ -424,7 +432,7 @@ START_TEST(nobody_gets_what_was_not_asked_for)
 			    q->resources[d->sends[i].resource].type);
 		world_free(x.w);
 	}
-	for (int r = 0; r < RESOURCES; r++) /* else nothing was tried */
+	for (int r = 0; r < RESOURCES; r++) /* otherwise the test would prove nothing */
 		ck_assert_uint_gt(sent[r], ROUNDS / 2);
 }
 END_TEST

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When the search for jobs that fit goes on, and from where (performance.md 2). */
+/*
+ * When the search for jobs that fit continues, and from which position (performance.md
+ * 2).
+ */
 #include "test/unit/unit.h"
 
 #include "rules/sched/decide.h"
@@ -28,7 +31,7 @@ static const struct {
 #undef CASE
 };
 
-/* Two jobs of one hour are wanted. */
+/* The host wants two jobs of one hour. */
 START_TEST(search)
 {
 	static int64_t had[] = { 1000 };
@@ -63,7 +66,7 @@ START_TEST(search)
 }
 END_TEST
 
-/* Plain jobs, and files that were not looked at; what is told behind the reason. */
+/* Plain jobs, and files that were not examined; the text after the reason. */
 #define CUT                                                                            \
 	"No tasks sent: not all tasks could be examined; the search continues at "     \
 	"the next request"
@@ -98,13 +101,13 @@ START_TEST(the_cut_is_told_with_its_numbers)
 END_TEST
 
 /*
- * Two apps that use almost no CPU, the host asks for nothing; jobs 41 and 42 are of the
- * first, 51 of the second.  What was looked at in vain is searched, from a place of its
- * own.
+ * Two apps that use almost no CPU; the host requests nothing. Jobs 41 and 42 belong to
+ * the first app, 51 to the second. If none of the examined jobs fits, the search
+ * continues from its own cursor.
  */
 static const struct {
 	const char *name;
-	int too_big; /* of 41, 42 and 51, bits */
+	int too_big; /* one bit each for 41, 42 and 51 */
 	bool left, began;
 	size_t rows;
 	const char *decision;
@@ -167,9 +170,10 @@ START_TEST(the_search_of_nci_apps)
 END_TEST
 
 /*
- * At the head stands what nobody gets: of a workunit with errors or a result, of an app
- * that is switched off or without a version for this host.  What is behind it is sent,
- * or searched for if it is not there yet.  App 2 is `other`, of which 12 is a job.
+ * At the head are jobs that nobody gets: the workunit has errors or a canonical result,
+ * or its app is deprecated or has no version for this host. Jobs after the head are
+ * sent, or searched for if they are not loaded yet. App 2 is `other`; job 12 belongs to
+ * it.
  */
 static const struct {
 	const char *name, *options, *files;
@@ -221,7 +225,7 @@ START_TEST(what_stands_at_the_head)
 	apps[0].deprecated = heads[_i].head == APP_OFF;
 	versions[0].platformid = heads[_i].head == APP_NO_VERSION ? 9 : 1;
 	j->app_version_num = heads[_i].head == JOB_VERSION ? 77 : 0;
-	if (heads[_i].head == APP_ENOUGH) { /* only the other resource is wanted */
+	if (heads[_i].head == APP_ENOUGH) { /* the host wants only the other resource */
 		w->req.cpu_req_secs = 0;
 		r[1].type = arena_strdup(&w->a, "NVIDIA");
 		w->req.resources = r;
@@ -235,7 +239,7 @@ START_TEST(what_stands_at_the_head)
 }
 END_TEST
 
-/* The only app has no version: there is nothing to be searched for. */
+/* The only app has no version: no search is started. */
 START_TEST(no_search_without_another_app)
 {
 	struct world *w = world_new("", HOUR);
@@ -252,7 +256,7 @@ START_TEST(no_search_without_another_app)
 }
 END_TEST
 
-/* App 1 has no version for this host, jobs of app 2 may stand behind; do they? */
+/* App 1 has no version for this host. Whether jobs of app 2 may follow. */
 static const struct {
 	const char *name;
 	bool more;
