@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The file sets of the files that the host holds.  A file may be in any number of sets,
- * and a host may name every file there is: what that costs is bounded, and what is not
- * read is said.
+ * Reads the file sets of the files that the host holds. A file may be in any number
+ * of sets, and a host may name every file of the project, so all reads are bounded;
+ * the snapshot marks what was not read.
  */
 #include "db/snap_sets.h"
 
@@ -13,17 +13,20 @@
 #include "lib/banned.h"
 
 enum {
-	SETS_MOST = 256,   /* that a request is served from because of what is held */
-	OF_SOME = 256,     /* sets that are read of some files together */
-	OF_EACH = 4,       /* and of each of them, if they are many */
-	OF_ONE = 16,       /* and of one of them, the newest, if those are more */
-	ALONE_MOST = 256,  /* files that are looked at one by one */
-	AT_ONCE = 4096,    /* pairs of a held file and a set that are */
-	HOLDERS_MOST = 16, /* of a file that are looked at */
+	SETS_MOST = 256,  /* sets held in part or whole that may serve one request */
+	OF_SOME = 256,    /* sets to read for several files together */
+	OF_EACH = 4,      /* sets to read per file, if there are many files */
+	OF_ONE = 16,      /* newest sets to read of one file, if it has more */
+	ALONE_MOST = 256, /* files to look up one by one */
+	AT_ONCE = 4096, /* pairs of a held file and a set to read with one statement */
+	HOLDERS_MOST = 16, /* holders of a file to look at */
 };
 
-/* A generator may say that nothing can be made before the transitioner has made the
- * results of its last workunit; so long that word is news, in s. */
+/*
+ * A generator may say that no more work can be made before the transitioner has
+ * created the results of its last workunit; for NEWS_S seconds such a statement
+ * counts as new.
+ */
 enum { NEWS_S = 60, DAY_S = 86400 };
 
 static size_t
@@ -32,14 +35,14 @@ of_some(size_t nfiles)
 	return OF_EACH * nfiles > OF_SOME ? OF_EACH * nfiles : OF_SOME;
 }
 
-struct link { /* a held file is in a set */
+struct link { /* a held file belongs to a set */
 	int64_t fileset_id;
-	size_t file; /* of snapshot.held_files */
+	size_t file; /* index into snapshot.held_files */
 };
 struct links {
 	struct link *v;
 	size_t n, cap;
-	bool *cut; /* by file: not all of its sets are there */
+	bool *cut; /* by file: not all of its sets were read */
 	size_t alone;
 	struct set_rows rows; /* of sets all of whose files are held */
 };
@@ -67,7 +70,7 @@ group_order(const void *pa, const void *pb)
 	return (a->fileset_id > b->fileset_id) - (a->fileset_id < b->fileset_id);
 }
 
-/* The newest sets of one file. */
+/* Reads the newest sets of one file. */
 static enum err
 links_of_one(struct db *db, struct arena *a, const struct snapshot *s, size_t file,
     struct links *l, struct fail *f)
@@ -88,8 +91,11 @@ links_of_one(struct db *db, struct arena *a, const struct snapshot *s, size_t fi
 	return OK;
 }
 
-/* The sets of the files [from, end), at most DB_LIST_LONG; one by one if they are too
- * many, so that a file in thousands of sets does not hide those of the others. */
+/*
+ * Reads the sets of the files [from, end), at most DB_LIST_LONG files. Reads them
+ * file by file if there are too many sets, so that a file in thousands of sets does
+ * not hide the sets of the others.
+ */
 static enum err
 links_of_some(struct db *db, struct arena *a, const struct snapshot *s, size_t from,
     size_t end, struct links *l, struct fail *f)
@@ -115,7 +121,8 @@ links_of_some(struct db *db, struct arena *a, const struct snapshot *s, size_t f
 	return e;
 }
 
-/* Each by the statements for it, where there are too many sets for one. */
+/* Reads the sets of all held files in lists of DB_LIST_LONG, where there are too
+ * many sets for a single statement. */
 static enum err
 links_by_parts(struct db *db, struct arena *a, const struct snapshot *s,
     struct links *l, struct fail *f)
@@ -131,7 +138,7 @@ links_by_parts(struct db *db, struct arena *a, const struct snapshot *s,
 	return e;
 }
 
-/* Ids of the sets that the held files are in, those first of which most is there. */
+/* Ids of the sets of the held files, those with the most held files first. */
 static void
 sets_of_held(struct arena *a, struct links *l, int64_t **out, size_t *nout)
 {
@@ -152,7 +159,8 @@ sets_of_held(struct arena *a, struct links *l, int64_t **out, size_t *nout)
 		(*out)[*nout] = g[*nout].fileset_id;
 }
 
-/* Files with sets that are not in the snapshot are never to be deleted. */
+/* Marks the files that also belong to sets outside the snapshot; such files are
+ * never deleted. */
 static void
 mark_others(struct snapshot *s, const struct links *l)
 {
@@ -192,7 +200,7 @@ look_at_news(struct db *db, struct arena *a, const struct conf *cf, int64_t now,
 	return e;
 }
 
-/* Some of the newest other hosts that hold the file: is one of them active? */
+/* Notes whether one of the newest other holders of the file is active. */
 static enum err
 look_elsewhere(struct db *db, struct arena *a, const struct conf *cf, int64_t now,
     struct snapshot *s, struct snap_member *m, struct fail *f)
@@ -213,7 +221,8 @@ look_elsewhere(struct db *db, struct arena *a, const struct conf *cf, int64_t no
 	return e == E_NOTFOUND ? OK : e;
 }
 
-/* The first of the file's sets that could still make work; NULL: none. */
+/* The first of the file's sets that has nothing unsent but may still get work; NULL
+ * if there is none. */
 static struct snap_member *
 may_be_spared(struct snapshot *s, int64_t file_id)
 {
@@ -229,8 +238,8 @@ may_be_spared(struct snapshot *s, int64_t file_id)
 	return NULL;
 }
 
-/* Only of what could be ordered deleted while it may be needed, and of each file once,
- * in however many sets it is. */
+/* Looks for other holders only of files that could be deleted although they may be
+ * needed again; looks once per file, in however many sets it is. */
 static enum err
 look_for_holders(struct db *db, struct arena *a, const struct conf *cf, int64_t now,
     struct snapshot *s, struct fail *f)
@@ -246,8 +255,8 @@ look_for_holders(struct db *db, struct arena *a, const struct conf *cf, int64_t 
 	return e;
 }
 
-/* Of the registered files those that the host has by that very name: a collation may
- * take another spelling for the same. */
+/* Reads the registered files that the host has under exactly this name; a collation
+ * may match other spellings, too. */
 static enum err
 files_of_host(struct db *db, struct arena *a, const struct held *held,
     struct snapshot *s, struct fail *f)
@@ -271,8 +280,8 @@ file_id_order(const void *pa, const void *pb)
 	return (a->file_id > b->file_id) - (a->file_id < b->file_id);
 }
 
-/* The files of these rows, each of which may be in several sets, and what they are in.
- */
+/* Takes the held files, and the links to their sets, from rows in which a file
+ * appears once per set. */
 static void
 take_held(struct arena *a, const struct held *held, struct set_rows *rows,
     struct snapshot *s, struct links *l)
@@ -299,10 +308,8 @@ take_held(struct arena *a, const struct held *held, struct set_rows *rows,
 	}
 }
 
-/*
- * All about what the host holds in one statement for DB_LIST_LONG names; whole false:
- * its files are in too many sets for that.
- */
+/* Reads all that matters about the held files with one statement per DB_LIST_LONG
+ * names. Sets *whole to false if the files are in too many sets for this. */
 static enum err
 read_at_once(struct db *db, struct arena *a, const struct held *held,
     struct snapshot *s, struct links *l, bool *whole, struct fail *f)
@@ -329,7 +336,7 @@ read_at_once(struct db *db, struct arena *a, const struct held *held,
 	return e;
 }
 
-/* Sets whose other files the host lacks are read with them. */
+/* Reads sets again whose other files the host lacks. */
 static enum err
 read_incomplete(struct db *db, struct arena *a, const int64_t *ids, size_t n,
     struct links *l, struct fail *f)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The snapshot's file sets: how some are added, by id, with their files.  Only names
- * that are in the file table go any further.
- */
+/* Adds file sets with their files to the snapshot, by id. Names that are not in the
+ * file table go no further than here. */
 #include "db/snap_sets.h"
 
 #include <stdlib.h>
@@ -40,7 +38,7 @@ held_has(const struct held *h, const char *name)
 	return bsearch(&name, h->names, h->n, sizeof(name), name_order) != NULL;
 }
 
-/* Is it whole there?  Its bytes are added up. */
+/* Adds the bytes of the file; the set is held only if all its files are. */
 static void
 member_add(struct snap_file *file, const struct snap_member *m)
 {
@@ -80,7 +78,7 @@ set_rows_first(const struct set_rows *rows, int64_t fileset_id)
 	return NULL;
 }
 
-/* The arena arrays grow by a copy, as a request has few rounds. */
+/* Copies the array on growth, as a request has few rounds. */
 void
 set_rows_append(
     struct arena *a, struct set_rows *to, const struct row_set_file *v, size_t n)
@@ -113,7 +111,7 @@ snap_sets_read(struct db *db, struct arena *a, const int64_t *ids, size_t n,
 	return e;
 }
 
-/* Of which of these the generator said that no more can be made. */
+/* Reads which of these sets the generator has given up. */
 static enum err
 no_work_of(struct db *db, struct arena *a, const struct sets_to_add *what,
     bool **no_work, struct fail *f)
@@ -139,12 +137,12 @@ file_of(const struct row_set_file *r, enum set_origin origin)
 		.draining = r->paused == FILESET_DRAINING,
 		.demand_time = r->demand_time,
 		.has_unsent = r->has_unsent != 0,
-		.has_open_wu = r->has_unsent != 0, /* nobody asks then */
+		.has_open_wu = r->has_unsent != 0, /* not asked in this case */
 		.has_any_wu = r->has_unsent != 0,
 	};
 }
 
-/* Whether those of these sets that have no unsent results may get some. */
+/* Reads whether those of these sets that have no unsent results may get some. */
 static enum err
 workunits_add(
     struct db *db, struct arena *a, struct snap_file *files, size_t n, struct fail *f)
@@ -179,7 +177,7 @@ workunits_add(
 	return OK;
 }
 
-/* The files of a set whose rows these are. */
+/* Adds the files of one set to the snapshot. */
 static void
 members_of(const struct held *held, const struct set_rows *rows, struct snap_file *file,
     struct snapshot *s)
@@ -230,7 +228,8 @@ snap_sets_add(struct db *db, struct arena *a, const struct sets_to_add *what,
 	return workunits_add(db, a, files + s->nfiles - n, n, f);
 }
 
-/* The sets that are there, and open if the query asks for that, up to its limit. */
+/* Selects the sets that exist, and that are open if the query demands it, up to its
+ * limit. */
 static size_t
 sets_wanted(const struct supply_query *q, const struct set_rows *rows, int64_t *ids)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The snapshot's results: what the host has and reports (performance.md 1 (R2, R3)). */
+/* Reads the snapshot's results: those in progress on the host and those that it
+ * reports (performance.md 1 (R2, R3)). */
 #include "db/entity.h"
 
 #include <stdlib.h>
@@ -50,7 +51,7 @@ in_progress_by_name(struct arena *a, const struct snapshot *s)
 	return v;
 }
 
-/* NULL if the host has no such job in progress. */
+/* NULL if the host has no job of this name in progress. */
 static const struct job *
 job_named(const struct job **by_name, const struct snapshot *s, char *name)
 {
@@ -61,7 +62,7 @@ job_named(const struct job **by_name, const struct snapshot *s, char *name)
 	return hit == NULL ? NULL : *hit;
 }
 
-/* What the job's row says of its result; it is in progress on this host. */
+/* The result that the row of a job in progress on this host describes. */
 static struct result
 result_of_job(const struct job *j, const struct snapshot *s)
 {
@@ -82,7 +83,7 @@ result_of_job(const struct job *j, const struct snapshot *s)
 	};
 }
 
-/* Rows of reports that are not in progress here, looked up by name. */
+/* Looks up by name the reported results that are not in progress on this host. */
 static enum err
 reports_by_name(struct db *db, struct arena *a, const struct request *rq,
     const size_t *missing, size_t n, struct snapshot *s, struct fail *f)
@@ -117,7 +118,8 @@ reports_by_name(struct db *db, struct arena *a, const struct request *rq,
 	return OK;
 }
 
-/* When the other hosts of the account last asked whose results are reported here. */
+/* Reads when those other hosts of the account whose results are reported here last
+ * made a request. */
 static enum err
 owners_seen(
     struct db *db, struct arena *a, size_t nreports, struct snapshot *s, struct fail *f)
@@ -170,7 +172,8 @@ jobs_by_ids(struct db *db, struct arena *a, const int64_t *ids, size_t n,
 	return OK;
 }
 
-/* Names that the client accounts for: reported now, or listed as still there. */
+/* Names that the client accounts for: results that it reports or lists as still
+ * there. */
 static const char **
 accounted(struct arena *a, const struct request *rq, size_t *n)
 {
@@ -212,7 +215,7 @@ lost_blobs(struct db *db, struct arena *a, const struct request *rq, struct snap
 	return e;
 }
 
-/* The host's jobs in progress, and those of the row whose place it takes. */
+/* Reads the host's jobs in progress, and those of the host row that it replaces. */
 static enum err
 jobs_in_progress(struct db *db, struct arena *a, struct snapshot *s, struct fail *f)
 {
@@ -265,7 +268,8 @@ snapshot_reported(struct db *db, struct arena *a, const struct request *rq,
 	return e;
 }
 
-/* A row counts if the task may still be with the host: in progress, or timed out. */
+/* The row of this name whose task may still be with the host: in progress, or timed
+ * out. */
 static struct snap_other
 other_of(const struct row_other *rows, size_t n, const char *name, int64_t hostid)
 {
@@ -284,7 +288,8 @@ other_of(const struct row_other *rows, size_t n, const char *name, int64_t hosti
 	return (struct snap_other){ 0 };
 }
 
-/* Most are in progress, and their rows were read; a query is made only for the rest. */
+/* Most of these results are in progress, so their rows were read already; only the
+ * rest is queried. */
 enum err
 snapshot_others(struct db *db, struct arena *a, const struct request *rq,
     struct snapshot *s, struct fail *f)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A function for each kind of query (model/supply_queries.def). */
+/* One function for each kind of query (model/supply_queries.def). */
 #include "db/supply_rows.h"
 
 #include "db/snap_sets.h"
@@ -13,7 +13,7 @@
 	static enum err run_##kind(struct supply_source *x,                            \
 	    const struct supply_query *q, struct supply_rows *out, struct fail *f)
 
-/* The statement, or its twin that locks. */
+/* Runs a statement, or its locking twin if the query locks. */
 #define JOBS(stmt, locking, ...)                                                       \
 	db_query_like(x->db, x->a, f, &out->jobs, &out->n,                             \
 	    q->lock ? SQL_LIKE(locking, stmt) : SQL_##stmt, stmt, .once = q->once,     \
@@ -153,7 +153,7 @@ RUN(OLDEST)
 	PAIRS(FILESETS_OLDEST, .ids = db_ids(q->ids, q->nids));
 }
 
-/* The second of a pair: 1 = open, and not given up by the generator. */
+/* The value of a pair: 1 = the set is open, and the generator has not given it up. */
 RUN(MAKEABLE)
 {
 	const struct triggers t = triggers_of(x->conf, x->db, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs the queries by which rules/sched/supply.h reads candidates. */
+/* Runs the queries with which supply (rules/sched/supply.h) reads candidates. */
 #ifndef DB_SUPPLY_ROWS_H
 #define DB_SUPPLY_ROWS_H
 
@@ -10,16 +10,14 @@
 
 struct supply_source {
 	struct db *db;
-	struct arena *a; /* of the rows */
+	struct arena *a; /* for the rows */
 	const struct conf *conf;
 	const struct request *req;
 	struct snapshot *snap; /* the query SETS adds to its files and members */
 };
 
-/*
- * Makes exactly this query; rows is overwritten.  A number that is not there is no
- * error: rows->found is false.
- */
+/* Runs this query and overwrites rows with its answer. A number that does not exist
+ * is no error: rows->found is false. */
 enum err supply_run(struct supply_source *, const struct supply_query *,
     struct supply_rows *rows, struct fail *);
 

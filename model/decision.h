@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The answer to one RPC: plain data that commit writes, render prints and explain
- * shows.
- */
+/* The answer to one RPC, as plain data: commit writes it, render prints it and
+ * explain shows it. */
 #ifndef MODEL_DECISION_H
 #define MODEL_DECISION_H
 
@@ -33,7 +31,7 @@ enum send_how {
 	SEND_SEARCHED,
 	SEND_PLAIN
 };
-/* With adaptive replication: does the job's workunit get more results? */
+/* With adaptive replication: whether the job's workunit gets more results. */
 enum replication {
 	REPLICATION_FIXED,     /* does not apply: the workunit says how many */
 	REPLICATION_ALONE,     /* no: the version is trusted on this host */

@@ -53,10 +53,8 @@ struct place {
 	int64_t ready, id; /* 0, 0 = none */
 };
 
-/*
- * A search for candidates beyond the first ones. It goes around its part of the index
- * once, starting where the host's last search ended.
- */
+/* A search for candidates beyond the first ones. It goes once around its part of the
+ * index, starting where the host's last search ended. */
 struct snap_search {
 	bool left;          /* some candidates were not read */
 	bool held_left;     /* next to read: more jobs of files that the host holds */
@@ -100,10 +98,8 @@ struct snap_file { /* a file set that may serve this request */
 	bool has_unsent;     /* an unsent result exists, for this user or not */
 	bool has_open_wu;    /* some workunit may still produce results */
 	bool has_any_wu;     /* a workunit exists or existed; false = never generated */
-	/*
-	 * Jobs up to this id are not for this user, who was passed over with them: the
-	 * largest id that the user got of this set; 0 = none.
-	 */
+	/* The largest id that the user got of this set; 0 = none. The user was
+	 * passed over with other jobs up to this id and does not get them. */
 	int64_t last_id;
 	bool last_read; /* last_id was read; else it is 0, and no job is below it */
 	/*
@@ -263,10 +259,10 @@ struct snapshot {
 	size_t nqueries, queries_cap;
 };
 
-/* The snapshot's entry of a file set, until another one is added; NULL if there is
- * none. */
+/* The snapshot's entry of a file set; NULL if there is none. Valid until a set is
+ * added. */
 struct snap_file *snapshot_file(const struct snapshot *, int64_t fileset_id);
-/* Is there any candidate, apps that use almost no CPU aside? */
+/* True if there is any candidate, jobs of apps that use almost no CPU not counted. */
 bool snapshot_any_candidate(const struct snapshot *);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers are written so that reading gives the same bits. */
+/* Doubles are written with as many digits as reading back the same bits takes. */
 #include "proto/row_text.h"
 
 #include <inttypes.h>
@@ -179,7 +179,7 @@ row_column(const struct row_shape *s, const char *name)
 	return NULL;
 }
 
-/* Whole numbers may be written 3.6e12. */
+/* Accepts whole numbers in the form 3.6e12, too. */
 static bool
 row_whole_number(const char *value, int64_t lo, int64_t hi, int64_t *out)
 {

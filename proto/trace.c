@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The writer and the reader of traces: trace.def is all they know of their subject. */
+/* Writer and reader of traces. All they know about a trace's content is in
+ * trace.def. */
 #include "proto/trace.h"
 
 #include <stdio.h>
@@ -98,11 +99,12 @@ struct reader {
 	struct arena *a;
 	struct trace *t;
 	struct fail *f;
-	size_t caps[KINDS]; /* of the arrays; a child's is that of the newest parent */
-	char *p, *end;      /* what is left */
+	/* capacity of the arrays; for a child, of the array in the newest parent */
+	size_t caps[KINDS];
+	char *p, *end; /* the rest of the text */
 };
 
-/* Cuts off the next line, NULL: the text ends before it does. */
+/* Cuts off the next line; NULL if the text ends before the line does. */
 static char *
 next_line(struct reader *r)
 {
@@ -115,7 +117,7 @@ next_line(struct reader *r)
 	return line;
 }
 
-/* A new last row. */
+/* Appends a row. */
 static void *
 add_row(struct reader *r, size_t k, void *parent)
 {
@@ -132,7 +134,7 @@ add_row(struct reader *r, size_t k, void *parent)
 	return row;
 }
 
-/* The last row of a list, whose children follow; NULL: there is none. */
+/* The last row of a list, to which children belong; NULL if the list is empty. */
 static void *
 last_row(struct reader *r, const struct trace_kind *k)
 {

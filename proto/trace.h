@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A trace: what an RPC saw and decided, as text.  Recordings (locus replay), the
- * decision log (locus explain) and golden tests are traces with other sections.
+ * decision log (locus explain) and golden files are traces with different sections.
  *
  *     locus trace 3
  *     rpc at=1795220000 seed=1 hostid=1000
@@ -10,8 +10,8 @@
  *     <12 bytes>
  *     end
  *
- * A line is a kind and column=value pairs (row_text.h); trace.def has the kinds.  Only
- * the bytes of a text stand outside a line.
+ * A line consists of a kind and column=value pairs (row_text.h); trace.def lists the
+ * kinds.  Only the bytes of a text are not part of a line.
  */
 #ifndef PROTO_TRACE_H
 #define PROTO_TRACE_H
@@ -22,13 +22,13 @@
 #include "model/decision.h"
 #include "model/rows.h"
 
-/* Larger when a column has another meaning than before; not when one is added. */
+/* Increase it when the meaning of a column changes, not when a column is added. */
 enum { TRACE_VERSION = 3 };
 
 enum trace_section {
-	TRACE_SNAPSHOT = 1, /* all rows that the decision looked at */
-	TRACE_OUTCOME = 2,  /* of the commit, and the texts: request, reply, ... */
-	TRACE_REASONS = 4,  /* what was decided and why */
+	TRACE_SNAPSHOT = 1, /* the rows that the decision used */
+	TRACE_OUTCOME = 2,  /* the commit's result, and texts: request, reply, ... */
+	TRACE_REASONS = 4,  /* the decision and its reasons */
 	TRACE_COMMIT = 8,   /* what the commit writes and expects to find */
 };
 
@@ -45,20 +45,20 @@ enum trace_section {
 struct trace_text {
 	char *name;
 	int64_t bytes;
-	char *p; /* a NUL stands behind */
+	char *p; /* a NUL follows */
 };
 
 struct trace {
 	struct trace_rpc rpc;
 	struct trace_reply reply;
-	struct snapshot
-	    snap;           /* without preferences, which follow from the user's row */
-	struct catalog cat; /* without plan classes and limits, which are texts */
-	struct result *results;     /* of snap.reports */
+	/* without preferences, which are parsed from the user's row */
+	struct snapshot snap;
+	struct catalog cat;     /* without plan classes and limits, which are texts */
+	struct result *results; /* those of snap.reports */
 	struct dec_message *notes;  /* put before the decision's messages */
-	int64_t *lost, *dropped;    /* to others: before and after the decision */
-	struct trace_text *texts;   /* names are the caller's */
-	struct dec_report *reports; /* decided about snap.reports */
+	int64_t *lost, *dropped;    /* lost to others before and after the decision */
+	struct trace_text *texts;   /* the caller owns their names */
+	struct dec_report *reports; /* decisions about snap.reports */
 	size_t nreported, nreports, nresults, nothers, nnotes, nlost, ndropped, ntexts;
 	struct trace_decision decision;
 #define ONE(kind, sections, shape, member)
@@ -70,24 +70,23 @@ struct trace {
 #include "proto/trace.def"
 };
 
-/*
- * Appends the lines of these sections (enum trace_section), after the head if b is
- * empty.  trace_end() closes the trace.
- */
+/* Appends the lines of these sections (enum trace_section); writes the head first if
+ * b is empty. trace_end() completes the trace. */
 void trace_put(struct buf *b, const struct trace *, unsigned sections);
 void trace_end(struct buf *);
 
-/* Whether these bytes begin like a trace, of this version or another. */
+/* True if these bytes begin like a trace, of this version or another. */
 bool trace_is(const char *, size_t n);
 /*
- * Changes in, which must live as long as the trace.  The texts of rows are never NULL.
- * E_BADREQ: it is not a whole trace of this version, or has an unknown kind or column.
+ * Reads a trace. Changes `in`, which must live as long as the trace. Texts of rows
+ * are never NULL. E_BADREQ: not a complete trace of this version, or it has an
+ * unknown kind or column.
  */
 enum err trace_read(struct arena *, char *in, size_t n, struct trace **, struct fail *);
-/* The first text of this name; NULL: there is none.  n may be NULL. */
+/* The first text of this name; NULL if there is none. n may be NULL. */
 char *trace_text(const struct trace *, const char *name, size_t *n);
 
-struct trace_from { /* req, snap, dec: NULL if the RPC did not come so far */
+struct trace_from { /* req, snap and dec are NULL if the RPC did not get that far */
 	const struct conf *conf;
 	const struct request *req;
 	const struct snapshot *snap;
@@ -96,19 +95,19 @@ struct trace_from { /* req, snap, dec: NULL if the RPC did not come so far */
 	const char *refused, *refused_for; /* "" = nothing */
 };
 /*
- * The sections TRACE_REASONS and, if asked for, TRACE_COMMIT of an RPC.  Without
- * TRACE_COMMIT lists are cut, so that a line in the decision log has a bound whatever
- * was asked; the numbers in "decision" and "count" are of all.  Points into what it is
- * from.
+ * Makes the section TRACE_REASONS and, if asked for, TRACE_COMMIT of an RPC; the
+ * result points into `from`. Without TRACE_COMMIT, lists are cut to bound the size
+ * of a decision in the log, whatever the request; the numbers in "decision" and
+ * "count" include what was cut.
  */
 struct trace *trace_of(struct arena *, const struct trace_from *, unsigned sections);
 
-struct trace_kind { /* one line of the table in trace.def */
+struct trace_kind { /* a line of the table in trace.def */
 	const char *name;
 	const struct row_shape *shape;
 	unsigned sections;
-	size_t rows, n;   /* offsets of the row, or of the array and its length */
-	bool list, child; /* child: in a row of the kind before */
+	size_t rows, n;   /* offset of the row, or of the array and its length */
+	bool list, child; /* child: belongs to a row of the previous kind */
 };
 extern const struct trace_kind trace_kinds[];
 extern const size_t ntrace_kinds;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From request, snapshot and decision to the lines that tell what was decided. */
+/* Makes the trace lines of a decision from the request, snapshot and decision. */
 #include <string.h>
 #include "proto/trace.h"
 #include "lib/banned.h"
 
-enum {                  /* lines of a kind in the decision log */
+enum {                  /* lines of a kind in the decision log, at most */
 	ASKED_MOST = 9, /* the CPU and eight types of coprocessor */
 	FILES_MOST = 24,
 	SENT_MOST = 32,
@@ -18,18 +18,19 @@ struct maker {
 	struct arena *a;
 	const struct trace_from *from;
 	struct trace *t;
-	bool cut; /* lists to the length that the decision log takes */
+	bool cut; /* cut lists to the decision log's lengths */
 	size_t effects_cap;
 };
 
-/* Room for n rows of a kind, or for as many as the log takes; gives their number. */
+/* Allocates n rows of a kind, or as many as the log takes; evaluates to their
+ * number. */
 #define ROOM(m, kind, members, all, most)                                              \
 	((m)->t->n##members = (m)->cut && (all) > (most) ? (most) : (all),             \
 	    (m)->t->members = NEWN(                                                    \
 		(m)->a, struct trace_##kind, (m)->t->n##members + 1),                  \
 	    (m)->t->n##members)
 
-/* Rows are written or read from, never changed through this. */
+/* Drops const: the text is only read, although a column is not const. */
 static char *
 col_text(const char *s)
 {
@@ -42,7 +43,7 @@ col_reason(enum reason why)
 	return col_text(reason_code(why));
 }
 
-/* --- what was asked --- */
+/* --- the request --- */
 
 static void
 make_asked(struct maker *m, const struct request *rq)
@@ -56,7 +57,7 @@ make_asked(struct maker *m, const struct request *rq)
 		t->asked[i] = (struct trace_asked){ col_text(q->type), q->req_secs,
 			q->req_instances, q->count };
 	}
-	/* An old client asks for seconds of whatever it has. */
+	/* An old client asks for seconds of any resource that it has. */
 	if (n > 0 && !rq->has_cpu_request)
 		t->asked[0].secs = rq->work_req_seconds;
 	if (n > 0 && rq->has_cpu_request) {
@@ -89,7 +90,7 @@ make_seen(struct maker *m, const struct snapshot *s)
 		t->decision.jobs += (int64_t)s->files[i].njobs;
 }
 
-/* --- what was considered --- */
+/* --- candidates and file sets --- */
 
 static const char *
 found_by(const struct snap_file *f)
@@ -122,7 +123,8 @@ make_files(struct maker *m, const struct decision *dec)
 	}
 }
 
-/* The decision counts jobs, and file sets without a job to try, in one number. */
+/* Splits the decision's counts, which add up jobs and file sets without a job to
+ * try. */
 static void
 make_counts(struct maker *m, const struct decision *dec)
 {
@@ -157,7 +159,7 @@ make_left(struct maker *m, const struct decision *dec)
 			col_reason(dec->skips[i].why) };
 }
 
-/* --- what was answered --- */
+/* --- the reply --- */
 
 static void
 make_sent(struct maker *m, const struct decision *dec)
@@ -230,7 +232,7 @@ make_reasons(struct maker *m, const struct decision *dec)
 	make_told(m, dec);
 }
 
-/* --- what is written --- */
+/* --- what the commit writes --- */
 
 static void
 make_claims(struct maker *m, const struct decision *dec)

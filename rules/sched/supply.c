@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Goes through the stages (model/supply_stages.def).  What a stage reads, and whether
- * at all, is said in supply_stages.c.
- */
+/* Runs the stages of model/supply_stages.def in order. supply_stages.c says whether
+ * a stage reads anything, and what. */
 #include "rules/sched/supply_own.h"
 
 #include <assert.h>
@@ -49,7 +47,7 @@ supply_new(struct arena *a, const struct supply_in *in)
 	p->once = supply_once_key(in->conf, s);
 	p->passes = first_passes(p);
 	if (!catalog_locality(s->cat, in->conf))
-		s->nfiles = s->nmembers = 0; /* they go before nothing */
+		s->nfiles = s->nmembers = 0; /* no job is preferred for its files */
 	locality_order(a, in->conf, &rng, s->files, s->nfiles);
 	if (p->wants)
 		p->goal = (struct supply_goal){ .apps = serving_of(a, in->req, s->cat),
@@ -58,7 +56,7 @@ supply_new(struct arena *a, const struct supply_in *in)
 	return p;
 }
 
-/* false: the stages are done. */
+/* Begins the next stage that has something to read; false if all stages are done. */
 static bool
 begin_stage(struct supply *p)
 {
@@ -89,8 +87,8 @@ supply_next(struct supply *p, bool locked)
 	return &p->query;
 }
 
-/* Queries in a row about several sets, such as the steps of a search, become one line.
- */
+/* Merges consecutive queries about several file sets, such as the steps of a search,
+ * into one line of the trace. */
 static bool
 continues_last(const struct snap_query *last, const struct snap_query *q)
 {

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What several readers of supply ask for, and when they lock. */
+/* Queries that several readers of supply make, and the rule that says when to lock. */
 #include "rules/sched/supply_own.h"
 
 #include <assert.h>
 #include "lib/banned.h"
 
-/* Where locks of other nodes are not seen, each round begins elsewhere.  Plain jobs are
- * many and mostly not locked. */
+/*
+ * Skips plain jobs, and on a cluster, where locks of other nodes are invisible, jobs
+ * of file sets too: each round then begins at another place. Plain jobs are many and
+ * rarely locked.
+ */
 int64_t
 supply_skip(const struct supply *p, int64_t fileset_id)
 {
@@ -17,8 +20,8 @@ supply_skip(const struct supply *p, int64_t fileset_id)
 	return contention_skip(&p->contention, fileset_id, p->in.now, &rng);
 }
 
-/* Each request begins at another shard of plain jobs, so they are locked only after a
- * loss. */
+/* Plain jobs are locked only after a lost claim, because each request begins at
+ * another shard. */
 bool
 supply_locks(const struct supply *p, int64_t fileset_id)
 {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Jobs for the estimate of what hosts would fetch without locality (baseline_cost.h):
- * each is the oldest unsent job of the set that follows a random place of the index.
+ * Draws jobs for the estimate of what hosts would fetch without locality
+ * (baseline_cost.h). Each draw takes the oldest unsent job of the file set that
+ * follows a random place in the index.
  */
 #include "rules/sched/supply_own.h"
 
 #include "rules/sched/baseline_cost.h"
 #include "lib/banned.h"
 
-/* Draws until one finds a set, or the draws are done. */
+/* Continues with the next draw, or with the members once all draws are done. */
 static void
 draw_next(struct supply *p)
 {
@@ -40,7 +41,7 @@ supply_draw_begin(struct supply *p)
 		draw_lasts_known(p);
 }
 
-/* The sets of the jobs drawn. */
+/* Ids of the file sets of the drawn jobs. */
 static const int64_t *
 sets_drawn(struct supply *p)
 {
@@ -113,7 +114,7 @@ supply_draw_take(struct supply *p, const struct supply_rows *rows)
 		draw_next(p);
 		break;
 	case DRAW_JOB:
-		if (rows->n > 0) /* else it was taken meanwhile */
+		if (rows->n > 0) /* else another request claimed it meanwhile */
 			s->drawn[s->ndrawn++] = rows->jobs[0];
 		r->i++;
 		draw_next(p);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When the candidates that were read are enough to fill the reply. */
+/* When the candidates read so far are enough to fill the reply. */
 #include "rules/sched/supply_own.h"
 
 #include <math.h>
@@ -7,10 +7,11 @@
 #include "lib/banned.h"
 
 enum {
-	LOCKED_PER_JOB = 2, /* as CANDIDATES_PER_JOB; a lock keeps others from them */
+	LOCKED_PER_JOB = 2, /* as CANDIDATES_PER_JOB, but fewer: locks keep jobs from
+	                       other requests */
 	NEED_MOST = 256,
 };
-#define SLOW_FLOPS 1e9 /* of a host that has not measured itself */
+#define SLOW_FLOPS 1e9 /* assumed speed of a host without benchmarks */
 
 int64_t
 supply_once_key(const struct conf *cf, const struct snapshot *s)
@@ -37,14 +38,13 @@ supply_asks(const struct supply *p, size_t r)
 	return work_req_wants(&p->goal.work, r) && serving_any(&p->goal.apps, r);
 }
 
-struct tally { /* of candidates for a resource */
+struct tally { /* candidates for one resource */
 	double have_s;
 	size_t n;
-	size_t per_job; /* candidates of which one will fit */
+	size_t per_job; /* candidates to read per job that will fit */
 };
 
-/* Candidates that are locked are few, so only those count that the once rule may let
- * through. */
+/* Few candidates are locked, so count only those that the once rule may allow. */
 static bool
 may_fit(const struct supply *p, const struct job *jobs, size_t i)
 {
@@ -82,7 +82,7 @@ tally_add(
 	}
 }
 
-/* Only a matter of what is read: what is sent is the decision's. */
+/* Decides only what is read; the decision chooses what is sent. */
 static bool
 is_enough(const struct tally *t, const struct supply_goal *g, size_t r)
 {

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Jobs of file sets, one set after the other, in slices that grow while there is not
- * enough (performance.md 1 (R4 and R5)).  Ids increase from the last one that the
- * account got.  If there are none, ids that were skipped locality_skip_release seconds
- * ago or earlier are offered.
+ * Reads jobs of file sets, one set after the other, in slices that grow until there
+ * are enough (performance.md 1 (R4 and R5)). Ids increase from the account's last
+ * job of the set on. If there are no further jobs, offers jobs that were skipped at
+ * least locality_skip_release seconds ago.
  */
 #include "rules/sched/supply_own.h"
 
 #include "lib/banned.h"
 
-/* A host may name every file there is, and each costs some statements. */
+/* Limit of sets to read: a host may name every file of the project, and each set
+ * costs some statements. */
 enum { FILES_MOST = 256 };
 
-/* Rows of the first slice, as most hosts want few jobs, and the factor of the next. */
+/* Rows of the first slice, small because most hosts want few jobs, and the growth
+ * factor of the following slices. */
 enum { FIRST_SLICE = 8, SLICE_GROWS = 4 };
 
 void
@@ -27,8 +29,8 @@ set_at_hand(const struct supply *p)
 	return &p->in.snap->files[p->files.at];
 }
 
-/* The first slice finds the account's last id by itself, if it need not begin behind
- * jobs that are left to others. */
+/* The statement of the first slice finds the account's last id itself, unless the
+ * slice begins behind jobs that are left to others. */
 static void
 read_set(struct supply *p, bool lock)
 {
@@ -49,8 +51,8 @@ read_set(struct supply *p, bool lock)
 		r->state = r->skip > 0 ? FILES_SKIP : FILES_SLICE;
 }
 
-/* The next set with unsent jobs, unless there is enough; those that stay unread are
- * marked. */
+/* Goes to the next set with unsent jobs; false if there is none. Marks the sets that
+ * stay unread because there are enough candidates. */
 static bool
 choose_set(struct supply *p)
 {
@@ -120,8 +122,8 @@ supply_files_next(struct supply *p, struct supply_query *q)
 	return true;
 }
 
-/* Jobs that others have locked may be given up by them: if there are no other jobs,
- * all are read as if nothing were locked. */
+/* Finishes the set. If all its jobs are locked, reads them again without locking,
+ * because the owner of a lock may give the job up. */
 static void
 set_done(struct supply *p)
 {
@@ -149,7 +151,7 @@ take_last(struct supply *p, const struct supply_rows *rows)
 	p->files.after = file->last_id;
 }
 
-/* Nothing is behind the account's last job. */
+/* Continues after finding no job behind the account's last one. */
 static void
 look_before_last(struct supply *p)
 {
@@ -204,7 +206,7 @@ take_passed_over(struct supply *p, const struct supply_rows *rows)
 	p->files.state = FILES_RELEASED;
 }
 
-/* The jobs are in increasing id. */
+/* The jobs are sorted by increasing id. */
 static void
 take_released(struct supply *p, const struct supply_rows *rows)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which workunits among the candidates the once rule forbids; adds to
+/* Reads which candidates' workunits the once rule forbids and adds them to
  * snapshot.user_wus. */
 #include "rules/sched/supply_own.h"
 

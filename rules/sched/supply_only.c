@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Queries that have nothing to choose.  One job instead of all candidates: would this
- * host get it, and if not, why not?  What is in progress, reported and held stays as it
- * was read.  And the jobs that are for this host in particular.
+ * Readers that have nothing to choose. The first reads one job instead of all
+ * candidates, to answer whether this host would get it and if not, why not; jobs in
+ * progress, reports and files held stay as they were read. The second reads the jobs
+ * targeted at this host.
  */
 #include "rules/sched/supply_own.h"
 
@@ -43,7 +44,8 @@ supply_only_next(struct supply *p, struct supply_query *q)
 	}
 }
 
-/* Of other file sets those stay that nothing will come of: their files make room. */
+/* Drops the other file sets, except those that will get no more work: deleting their
+ * files makes room. */
 static void
 leave_given_up(const struct supply *p, int64_t but)
 {
@@ -70,7 +72,7 @@ take_job(struct supply *p, const struct supply_rows *rows)
 	r->state = ONLY_DONE;
 	s->ntargeted = s->nplain = s->nnci = 0;
 	s->search = (struct snap_search){ 0 };
-	s->last_rpc_time = 0; /* how soon it asks again is not the question */
+	s->last_rpc_time = 0; /* the time since the last RPC does not matter here */
 	if (rows->n == 0)
 		return;
 	r->job = &rows->jobs[0];
@@ -89,7 +91,7 @@ take_job(struct supply *p, const struct supply_rows *rows)
 	leave_given_up(p, 0);
 }
 
-/* The job's file set becomes the first, and the only one with jobs. */
+/* Puts the job's file set first, as the only one with jobs. */
 static void
 set_goes_first(struct supply *p, int64_t released_id)
 {
@@ -98,7 +100,7 @@ set_goes_first(struct supply *p, int64_t released_id)
 	struct snap_file *file = snapshot_file(s, r->job->fileset_id), own;
 	struct snap_file *all;
 
-	if (file == NULL) /* the set is gone */
+	if (file == NULL) /* the set was deleted */
 		return;
 	own = *file;
 	leave_given_up(p, own.fileset_id);

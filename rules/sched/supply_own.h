@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files supply*.c share.  A reader names the queries of a stage and takes
- * their rows; it has a begin, which the stage calls with its arguments, a next and a
- * take.
+ * Shared by the files supply*.c only. Each stage has a reader, which names the
+ * stage's queries and takes their rows. A reader has three functions: begin, which
+ * the stage calls with its arguments, next and take.
  */
 #ifndef RULES_SCHED_SUPPLY_OWN_H
 #define RULES_SCHED_SUPPLY_OWN_H
@@ -11,53 +11,56 @@
 #include "rules/sched/supply.h"
 #include "rules/sched/work_req.h"
 
-/* Candidates read for each job that is wanted: most may not fit (performance.md 1
- * (R5)). */
+/* Candidates to read per wanted job, as most may not fit (performance.md 1 (R5)). */
 enum { CANDIDATES_PER_JOB = 4 };
 
-struct supply_goal { /* what candidates are read for */
+struct supply_goal { /* what the candidates are needed for */
 	struct serving apps;
 	struct work_req work;
-	size_t need; /* candidates of a resource that are enough in any case */
+	size_t need; /* this many candidates of a resource are always enough */
 };
 
-/* Jobs of file sets, in slices. */
+/* Reads jobs of file sets in slices. */
 struct supply_files {
-	size_t from, at; /* of snapshot.files: the first, and the one being read */
+	/* indexes into snapshot.files: the first set, the current set */
+	size_t from, at;
 	size_t most, got;
 	enum {
-		FILES_CHOOSE, /* the next set */
-		FILES_LAST,   /* the account's last job, before the first slice */
-		FILES_SKIP,   /* jobs left to other requests */
+		FILES_CHOOSE, /* choose the next set */
+		/* find the account's last job before reading the first slice */
+		FILES_LAST,
+		/* find the place behind the jobs to leave to other requests */
+		FILES_SKIP,
 		FILES_SLICE,
-		FILES_LAST_OF_NONE, /* as FILES_LAST, as the first slice is empty */
-		FILES_PASSED_OVER,  /* jobs before the account's last one */
-		FILES_RELEASED      /* which of them are offered again */
+		FILES_LAST_OF_NONE, /* as FILES_LAST, after an empty first slice */
+		FILES_PASSED_OVER,  /* read jobs before the account's last one */
+		FILES_RELEASED      /* find which of these jobs may be offered again */
 	} state;
 	bool lock, find_last, full;
 	int64_t skip, after;
 	size_t slice, asked, cap;
-	size_t npassed; /* rows of FILES_PASSED_OVER */
+	size_t npassed; /* rows that FILES_PASSED_OVER read */
 };
 
-/* Plain jobs of some apps, each from a random shard on. */
+/* Reads plain jobs of some apps, each app from a random shard on. */
 struct supply_plain {
-	bool *apps; /* by place in the catalogue: those not read yet */
-	const enum app_choice *choices; /* two: apps of the first one go first */
-	size_t first, i;                /* the app is (first + i) modulo their number */
-	size_t most, from; /* of snapshot.plain: its limit, where this began */
-	size_t resource;   /* that they are for */
+	bool *apps; /* by catalogue index: apps still to be read */
+	/* two choices; apps of the first one are read first */
+	const enum app_choice *choices;
+	size_t first, i; /* the current app is (first + i) modulo the number of apps */
+	size_t most, from; /* limit and initial length of snapshot.plain */
+	size_t resource;   /* index of the resource that the jobs are for */
 	enum { PLAIN_CHOOSE, PLAIN_FROM_SHARD, PLAIN_AROUND } state;
 	bool lock;
-	int64_t start;        /* shard, as result.ready */
-	size_t before, asked; /* plain jobs before this app */
+	int64_t start;        /* the first shard read, as in result.ready */
+	size_t before, asked; /* length of snapshot.plain before the current app */
 };
 
-/* File sets with unsent jobs, by a walk over their ids from a seeded start on. */
+/* Finds file sets with unsent jobs by a walk over their ids from a seeded start. */
 struct supply_search {
 	struct rng rng;
-	bool old;        /* only those with old work */
-	bool only_ready; /* no others if no job needs a file */
+	bool old;        /* find only sets with old work */
+	bool only_ready; /* stop if no unsent job needs a file */
 	size_t want, n;
 	int64_t *ids;
 	enum {
@@ -69,10 +72,10 @@ struct supply_search {
 		SEARCH_SETS,
 		SEARCH_DONE
 	} state;
-	int64_t start, at; /* of the walk */
+	int64_t start, at; /* the first and the current place of the walk */
 	size_t step;
 	bool wrapped;
-	int64_t starts[2]; /* of the look for sets that may get work */
+	int64_t starts[2]; /* where to look for sets that may get work */
 	size_t turn, seen;
 };
 
@@ -85,7 +88,7 @@ struct supply_picks {
 };
 
 struct supply_once {
-	const int64_t *ids; /* of workunits */
+	const int64_t *ids; /* workunit ids */
 	size_t n, at;
 };
 
@@ -102,31 +105,32 @@ struct supply_only {
 };
 
 struct walk_segment {
-	int64_t first, last; /* of result.ready */
+	int64_t first, last; /* range of result.ready */
 	enum { SEGMENT_HELD, SEGMENT_PLAIN, SEGMENT_OTHER } kind;
 };
-/* A slice of a walk around the index of unsent jobs. */
+/* Reads one slice of a walk around the index of unsent jobs. */
 struct supply_walk {
 	bool nci;
 	struct snap_search *cursor;
-	const bool *apps;        /* by place in the catalogue: whose plain jobs */
-	struct walk_segment *v;  /* in the order of the walk */
-	size_t n, cap, at, from; /* from: where the walk began */
+	const bool *apps;       /* by catalogue index: apps whose plain jobs are read */
+	struct walk_segment *v; /* in walk order */
+	size_t n, cap, at, from; /* from: the segment where the walk began */
 	size_t rows_before;
 	enum {
 		WALK_SEGMENT,
-		WALK_SAME,    /* the rest of the file set, or shard, of the cursor */
+		WALK_SAME,    /* the rest of the cursor's file set or shard */
 		WALK_BETWEEN, /* the rest of the segment */
 		WALK_SETS,
 		WALK_LAST_IDS,
 		WALK_RELEASED
 	} state;
-	int64_t whole;    /* result.ready from which on all jobs are read */
-	struct job *jobs; /* rows of this segment */
+	int64_t whole;    /* from this result.ready on, all jobs are read */
+	struct job *jobs; /* rows of the current segment */
 	size_t njobs, most;
-	int64_t *sets, *unread; /* of jobs; whose last ids are not known */
+	/* sets of these jobs; sets whose last ids are unknown */
+	int64_t *sets, *unread;
 	size_t nsets, nunread, unread_at, part, old_nfiles;
-	size_t taken_cap; /* of snapshot.user_wus */
+	size_t taken_cap; /* capacity of snapshot.user_wus */
 };
 
 struct supply {
@@ -139,20 +143,24 @@ struct supply {
 
 	unsigned passes;
 	enum supply_stage stage;
-	size_t round; /* of the stage: how often it began; begin may skip some */
-	bool begun;   /* the reader is at work */
+	/* how many times the stage began; a begin function may skip rounds */
+	size_t round;
+	bool begun; /* the stage's reader has begun */
 	struct supply_query query;
 	bool pending;
 	bool locked, unlock;
-	bool until_enough; /* else all that there are, up to the limit; nothing is
-	                      locked or left to others */
+	/* stop at enough candidates; else read all up to the limit, without locking
+	 * or skipping any */
+	bool until_enough;
 	struct rng rng;
-	size_t from;      /* where in snapshot.files the last stage's sets begin */
-	bool left_before; /* search.left without the apps of the stage nci */
-	bool *plain_apps; /* of the resource at hand */
-	bool more;        /* the decision asks for more candidates, */
-	bool first_more;  /* for the first time */
-	const bool *app_refused; /* by place in the catalogue, by the decision */
+	/* index in snapshot.files of the first set that the last stage added */
+	size_t from;
+	bool left_before; /* search.left as it was before the stage nci */
+	bool *plain_apps; /* apps for the current resource */
+	bool more;        /* the decision asks for more candidates ... */
+	bool first_more;  /* ... for the first time */
+	/* by catalogue index: apps that the decision refused */
+	const bool *app_refused;
 
 	struct supply_files files;
 	struct supply_plain plain;
@@ -166,41 +174,45 @@ struct supply {
 };
 
 /* --- supply_stages.c --- */
-/* Sets up the reader of a stage for the next round; false: there is none. */
+/* Sets up the stage's reader for the next round; false if there is no further round. */
 #define STAGE(name, passes, reader, why) bool supply_begin_##name(struct supply *);
 #include "model/supply_stages.def"
 #undef STAGE
 
 /* --- supply_enough.c --- */
-/* Is work of this resource asked for, and could some app give it? */
+/* True if the request wants work for this resource and some app can supply it. */
 bool supply_asks(const struct supply *, size_t resource);
-/* Were so many candidates read that the reply can be filled from them, though most may
- * not fit? */
+/* True if the candidates suffice to fill the reply for this resource, even if most
+ * do not fit. */
 bool supply_enough_for(const struct supply *, size_t resource);
-bool supply_enough(const struct supply *); /* for all resources */
-/* The same of the plain jobs that were read for a resource. */
+/* as supply_enough_for(), for all resources */
+bool supply_enough(const struct supply *);
+/* As supply_enough_for(), counting only the plain jobs read for the current
+ * resource. */
 bool supply_enough_plain(const struct supply *);
 
 /* --- supply_ask.c --- */
-/* How many first jobs of the set (of an app: minus its id) are left to other requests.
- */
+/* Number of the first jobs of a file set (or of an app: minus its id) to leave to
+ * other requests. */
 int64_t supply_skip(const struct supply *, int64_t fileset_id);
-/* Are its jobs to be locked as they are read? */
+/* True if the jobs of the set, or app, are locked as they are read. */
 bool supply_locks(const struct supply *, int64_t fileset_id);
 /*
- * A locked read gave nothing, so it is read again without locking: the owner of a lock
- * may give the job up.  The transaction is not needed if it has no candidate: a result
- * may be locked whose workunit another one has, who waits for the result.
+ * Prepares reading again without locks after a locked read found nothing: the owner
+ * of a lock may give the job up. Rolls the transaction back if it holds no
+ * candidate, because it may hold the lock of a result whose workunit is locked by
+ * another transaction that waits for the result.
  */
 void supply_unlock(struct supply *);
-/* The query for the ends of the index.  What it answers is taken from its one row. */
+/* Query for the last ids of the index of unsent jobs and of the file sets, and its
+ * answer. */
 void supply_ask_lasts(struct supply_query *);
 void supply_take_lasts(struct supply *, const struct supply_rows *);
-/* The query for file sets, whose ids are known. */
+/* Query for file sets by id. */
 void supply_ask_sets(
     struct supply_query *, const int64_t *ids, size_t n, enum set_origin);
 
-/* --- readers: begin, next (false: it is done), take --- */
+/* --- readers: begin, next (false when done), take --- */
 #define READER(name)                                                                   \
 	bool supply_##name##_next(struct supply *, struct supply_query *);             \
 	void supply_##name##_take(struct supply *, const struct supply_rows *);
@@ -215,24 +227,25 @@ READER(targeted)
 READER(walk)
 #undef READER
 
-/* Jobs of snapshot.files from index `from` on, at most `most` of them. */
+/* Reads jobs of snapshot.files[from] and the following sets, at most `most` jobs. */
 void supply_files_begin(struct supply *, size_t from, size_t most);
 /*
- * At most `most` more plain jobs of the apps that are marked (by place in the
- * catalogue), of those apps that the account wants, or does not want.  The mark is
- * taken from apps that were read.
+ * Reads at most `most` more plain jobs of the apps marked in `apps` (by catalogue
+ * index) that the account wants, or if !wanted, of those it does not want. Unmarks
+ * each app that it reads.
  */
 void supply_plain_begin(struct supply *, bool *apps, size_t most, bool wanted);
-/* At most `want` file sets that the snapshot lacks.  few: none if no unsent job needs a
- * file. */
+/* Finds at most `want` file sets that the snapshot lacks. supply_few_begin() finds
+ * none if no unsent job needs a file. */
 void supply_search_begin(struct supply *, struct rng, size_t want);
 void supply_few_begin(struct supply *, struct rng, size_t want);
-/* File sets whose oldest unsent job was made before the time-out. */
+/* Finds file sets whose oldest unsent job was created before the timeout. */
 void supply_old_begin(struct supply *, struct rng);
 void supply_picks_begin(struct supply *, size_t want);
 void supply_once_begin(struct supply *, const int64_t *workunitids, size_t n);
 void supply_draw_begin(struct supply *);
-/* The next slice: of files and plain jobs, or of apps that use almost no CPU. */
+/* Reads the next slice: of file sets and plain jobs, or if nci, of apps that use
+ * almost no CPU. */
 void supply_walk_begin(struct supply *, bool nci, const bool *apps);
 
 #endif

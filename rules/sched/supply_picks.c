@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Seeded picks from the working set that the snapshot lacks and that are not held back.
- */
+/* Picks file sets at random (seeded) from the working set: sets that the snapshot
+ * lacks and that the admin does not hold back. */
 #include "rules/sched/supply_own.h"
 
 #include <string.h>
 #include "model/states.h"
 #include "lib/banned.h"
 
-/* Names that are looked at in each round: the first ones are nearly always enough. */
+/* Number of names to look up in each round; those of the first are nearly always
+ * enough. */
 static const size_t rounds[] = { 16, SUPPLY_LIST_MAX, SUPPLY_LIST_MAX,
 	SUPPLY_LIST_MAX };
 
@@ -54,8 +55,8 @@ set_named(const struct supply_rows *rows, const char *name)
 	return NULL;
 }
 
-/* In the order of the names.  A set of which the host has a part becomes a pick as it
- * stands. */
+/* Takes the sets in the order of the names. A set that the host holds in part
+ * becomes a pick as it is in the snapshot. */
 static void
 take_named(struct supply *p, const struct supply_rows *rows)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Plain jobs: of one app after the other, from a seeded app on, those of apps that the
- * account selected first; of each app the urgent ones, then those from a random shard
- * on, once around.
+ * Reads plain jobs, one app after the other from a seeded start, apps that the
+ * account selected first. Reads each app's urgent jobs, then those from a random
+ * shard on, once around.
  */
 #include "rules/sched/supply_own.h"
 
@@ -10,8 +10,8 @@
 #include "model/states.h"
 #include "lib/banned.h"
 
-/* Rows of an app that are read first, as most hosts want few jobs; fewer where they are
- * locked. */
+/* Rows to read first of an app: few because most hosts want few jobs, and fewer
+ * still if they are locked. */
 enum { FIRST_ROWS = 16, FIRST_LOCKED = 4 };
 
 void
@@ -31,7 +31,7 @@ supply_plain_begin(struct supply *p, bool *apps, size_t most, bool wanted)
 		.from = s->nplain,
 		.resource = r->resource };
 	if (s->glance.has_last && s->glance.last_ready <= READY_SENT) {
-		r->i = 2 * napps; /* nothing is unsent */
+		r->i = 2 * napps; /* no job is unsent */
 		return;
 	}
 	plain = NEWN(p->a, struct job, r->most + 1);
@@ -48,7 +48,7 @@ app_at_hand(const struct supply *p)
 	return &c->apps[(p->plain.first + p->plain.i) % c->napps];
 }
 
-/* The app's first shard in the index; the last one is READY_SHARDS - 1 above it. */
+/* The app's first shard in the index; its last shard is READY_SHARDS - 1 higher. */
 static int64_t
 low_of(const struct app *app)
 {
@@ -142,8 +142,8 @@ append_plain(struct supply *p, const struct supply_rows *rows)
 	s->search.left |= rows->n == p->plain.asked;
 }
 
-/* Urgent jobs are the head of the same queue for everybody, so each request takes an
- * order of its own; of all jobs where many ask at once. */
+/* Shuffles the urgent jobs, which are the head of the same queue for every request;
+ * shuffles all jobs under contention. */
 static void
 shuffle(struct rng *rng, bool all, struct job *v, size_t n)
 {
@@ -168,8 +168,8 @@ app_done(struct supply *p)
 	r->state = PLAIN_CHOOSE;
 }
 
-/* Reads anew with a higher limit until there is enough; what is locked grows by no more
- * than it takes. */
+/* Reads again with a higher limit until there are enough. Under lock, the limit
+ * grows step by step, so that no more jobs are locked than needed. */
 static void
 take_from_shard(struct supply *p, const struct supply_rows *rows)
 {

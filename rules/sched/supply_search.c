@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * File sets that the host lacks, by a walk over the ids of sets with unsent jobs from a
- * seeded start on, once around.  Where work is made on demand, sets without unsent jobs
- * follow that may get some (locality.md 1.1 (L8)).  Old work is found by the same walk.
+ * Finds file sets that the host lacks by a walk over the ids of sets with unsent
+ * jobs, from a seeded start, once around. Where work is made on demand, sets without
+ * unsent jobs that may get some follow (locality.md 1.1 (L8)). The same walk finds
+ * old work.
  */
 #include "rules/sched/supply_own.h"
 
@@ -11,9 +12,9 @@
 #include "lib/banned.h"
 
 enum {
-	GAP = 16,           /* longer ones, in ids, are long */
-	OLD_LOOKED_AT = 16, /* sets of which the age of the work is read */
-	OLD_MOST = 4,       /* of which its jobs are */
+	GAP = 16,           /* a gap of more ids than this counts as long */
+	OLD_LOOKED_AT = 16, /* sets whose oldest job is looked at */
+	OLD_MOST = 4,       /* sets whose jobs are read */
 };
 
 /* --- the walk over sets with unsent jobs --- */
@@ -37,8 +38,9 @@ walk_goes_on(const struct supply *p)
 }
 
 /*
- * The set behind a long gap would be found from all of the gap, and all who come would
- * want its first jobs.  So the start is drawn once more then, from the set on.
+ * Draws the start once more if it fell into a long gap. All starts in the gap would
+ * find the set behind it, and all these requests would want its first jobs; the new
+ * start lies anywhere from this set on.
  */
 static bool
 draws_anew(struct supply_search *r, int64_t next, int64_t last)
@@ -50,7 +52,7 @@ draws_anew(struct supply_search *r, int64_t next, int64_t last)
 	return true;
 }
 
-/* false: the walk is done. */
+/* Takes the next set of the walk; false if the walk is done. */
 static bool
 take_next(struct supply *p, const struct supply_rows *rows)
 {
@@ -76,8 +78,8 @@ take_next(struct supply *p, const struct supply_rows *rows)
 
 /* --- sets that may get work --- */
 
-/* What is known to be given up is no start.  So a host that is excluded from all work
- * there is does not starve. */
+/* Starts at a set not known to be given up, so that a host excluded from all
+ * existing work does not starve. */
 static void
 makeable_begin(struct supply *p)
 {
@@ -128,7 +130,7 @@ age_order(const void *pa, const void *pb)
 	return (a->id > b->id) - (a->id < b->id);
 }
 
-/* The sets whose oldest job was made before the time-out, the oldest first. */
+/* Keeps the sets whose oldest job was created before the timeout, the oldest first. */
 static void
 take_oldest(struct supply *p, const struct supply_rows *rows)
 {
@@ -145,7 +147,7 @@ take_oldest(struct supply *p, const struct supply_rows *rows)
 	r->state = SEARCH_SETS;
 }
 
-/* --- all of it --- */
+/* --- the whole search --- */
 
 static void
 walk_done(struct supply *p)
@@ -156,7 +158,8 @@ walk_done(struct supply *p)
 		r->state = r->n > 0 ? SEARCH_OLDEST : SEARCH_DONE;
 		return;
 	}
-	p->in.snap->search.left |= r->n > 0 && r->n == r->want; /* maybe more of them */
+	/* there may be more sets */
+	p->in.snap->search.left |= r->n > 0 && r->n == r->want;
 	if (r->n < r->want && p->in.conf->locality_scheduling_wait_period > 0 &&
 	    catalog_locality(p->in.snap->cat, p->in.conf))
 		makeable_begin(p);
@@ -164,7 +167,7 @@ walk_done(struct supply *p)
 		r->state = SEARCH_SETS;
 }
 
-/* The end of the index is known. */
+/* Continues once the end of the index is known. */
 static void
 search_lasts_known(struct supply *p)
 {

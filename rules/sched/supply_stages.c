@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What each stage reads, and whether at all.  Only the stages nci and plain have
- * several rounds: an app, or a resource, each.
- */
+/* Whether each stage reads anything, and what. Only the stages nci and plain have
+ * several rounds: one for each app, or for each resource. */
 #include "rules/sched/supply_own.h"
 
 #include "rules/sched/decide.h"
 #include "rules/sets.h"
 #include "lib/banned.h"
 
-enum { SEARCH_FIRST = 2 }; /* files of the search that are mostly enough */
+enum { SEARCH_FIRST = 2 }; /* files of the search that usually suffice */
 
 /* --- apps that use almost no CPU --- */
 
@@ -44,8 +42,11 @@ nci_done(struct supply *p)
 	s->nplain = 0;
 }
 
-/* Some jobs of each app of which the host has none, whether it asks for work or not;
- * before the plain jobs, whose place in the snapshot they use. */
+/*
+ * Reads some jobs of each such app of which the host has none, whether the host asks
+ * for work or not. Runs before the stage plain, because it uses the snapshot's place
+ * of plain jobs.
+ */
 bool
 supply_begin_nci(struct supply *p)
 {
@@ -82,7 +83,7 @@ supply_begin_nci_walk(struct supply *p)
 	return true;
 }
 
-/* --- what the host has, and what waits for it --- */
+/* --- what the host has, and jobs aimed at it --- */
 
 bool
 supply_begin_only(struct supply *p)
@@ -119,7 +120,7 @@ supply_begin_old(struct supply *p)
 	return true;
 }
 
-/* The sets that the stage before has added. */
+/* Reads jobs of the sets that the stage before added. */
 static bool
 begin_added(struct supply *p)
 {
@@ -146,8 +147,11 @@ supply_begin_targeted(struct supply *p)
 
 /* --- files that the host lacks --- */
 
-/* Enough was read before the files that the host lacks were looked for: they are, if
- * the decision asks for more. */
+/*
+ * True if this pass looks for files that the host lacks. The first pass does so
+ * unless earlier stages already read enough; in this case, the pass in which the
+ * decision first asks for more does it.
+ */
 static bool
 looks_for_new_files(const struct supply *p)
 {
@@ -156,7 +160,7 @@ looks_for_new_files(const struct supply *p)
 	return p->more ? p->first_more && out : !out;
 }
 
-/* There is never enough if the decision asks for more. */
+/* Never true if the decision asks for more. */
 static bool
 new_files_enough(const struct supply *p)
 {
@@ -197,7 +201,8 @@ supply_begin_pick_jobs(struct supply *p)
 	return begin_added(p);
 }
 
-/* Files that a first look takes; none if the decision asks for more. */
+/* Number of file sets that the first search looks for; 0 if the decision asks for
+ * more. */
 static size_t
 few(const struct supply *p)
 {
@@ -208,7 +213,7 @@ few(const struct supply *p)
 	return most < SEARCH_FIRST ? most : SEARCH_FIRST;
 }
 
-/* Both looks draw the same start, so that the second one goes on where the first one
+/* Both searches draw the same start, so the second one continues where the first one
  * ended. */
 bool
 supply_begin_few(struct supply *p)
@@ -251,8 +256,8 @@ supply_begin_rest_jobs(struct supply *p)
 
 /* --- plain jobs --- */
 
-/* The apps that were not read for the resource of the round before are there for the
- * next one. */
+/* Marks the apps that the previous round did not get to as unread, for the next
+ * resource. */
 static void
 plain_round_done(struct supply *p)
 {
@@ -278,8 +283,8 @@ plain_apps_for(struct supply *p, size_t r)
 	return apps;
 }
 
-/* The decision asks for plain jobs that were left out once: what follows is the walk.
- */
+/* False from the second time on that the decision asks for more: the walk then reads
+ * the plain jobs. */
 static bool
 looks_for_plain(const struct supply *p)
 {
@@ -287,9 +292,10 @@ looks_for_plain(const struct supply *p)
 }
 
 /*
- * For each resource from the apps that can use it: a million jobs for CPUs must not
- * hide the few for a coprocessor.  CPUs come last, as they would use up the jobs of one
- * reply.  With a fraction plain jobs may go first, however many others there are.
+ * Reads the jobs of each resource from the apps that can use it: a million jobs for
+ * CPUs must not hide the few for a coprocessor. CPUs come last, because they would
+ * use up the job limit of the reply. If locality_scheduler_fraction is set, plain
+ * jobs may go first, so they are read even if there are enough other jobs.
  */
 bool
 supply_begin_plain(struct supply *p)
@@ -317,11 +323,8 @@ supply_begin_plain(struct supply *p)
 	return false;
 }
 
-/*
- * There is nothing for this host but, perhaps, jobs of apps that its account leaves
- * out: the decision tells so whoever asks why.  They cost a look only if the reply is
- * empty.
- */
+/* Reads jobs of apps that the account excludes if there are no other candidates, so
+ * that the decision can name this as the reason. Only an empty reply bears the cost. */
 bool
 supply_begin_unwanted(struct supply *p)
 {
@@ -341,8 +344,8 @@ supply_begin_unwanted(struct supply *p)
 	return true;
 }
 
-/* May jobs of this app be sent: can some version that is wanted be used, and does the
- * account want it? */
+/* True if the account wants jobs of this app and a usable version of it runs on a
+ * resource that the request wants work for. */
 static bool
 may_be_offered(const struct supply *p, const struct app *app)
 {
@@ -371,9 +374,9 @@ supply_begin_walk(struct supply *p)
 	return true;
 }
 
-/* --- what is known of candidates --- */
+/* --- workunits of candidates --- */
 
-/* What the rows of candidates tell of their workunits. */
+/* Workunits of candidates, by what the candidates' rows say about the once rule. */
 struct workunits {
 	int64_t *taken, *unknown;
 	size_t ntaken, nunknown, taken_cap, unknown_cap;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Candidates beyond the first ones, so that any job that fits is found behind however
- * many that do not.  All candidates stand in one index (ready, id), and the sets and
- * shards in question are segments of it.  The search is one walk around the segments in
- * slices, whose place survives in the host's row: what the host has, then plain jobs,
- * which cost no download, then all other file sets, if the project searches files.
- * Sets that come up are added to the snapshot as found by the search.
+ * Reads candidates beyond the first ones, so that any job that fits is found,
+ * however many before it do not. All candidates are in one index (ready, id); each
+ * file set and shard in question is a segment of it. The search walks once around
+ * the segments in slices; the host's row stores its place. The order is: sets that
+ * the host holds, plain jobs, which cost no download, then all other file sets if
+ * the project searches files. Sets that the walk meets are added to the snapshot as
+ * found by the search.
  */
 #include "rules/sched/supply_own.h"
 
@@ -15,7 +16,7 @@
 #include "rules/sets.h"
 #include "lib/banned.h"
 
-enum { SLICE_ROWS = 256 }; /* a segment counts as one row */
+enum { SLICE_ROWS = 256 }; /* each segment counts as one row more */
 
 /* --- segments --- */
 
@@ -36,7 +37,8 @@ segment_add(struct supply *p, struct walk_segment g)
 		PUSH(p->a, w->v, w->n, w->cap) = g;
 }
 
-/* What the host has, or all between and behind it. */
+/* Adds the sets of which the host holds files, or if !held, the ranges between and
+ * behind these sets. */
 static void
 add_files(struct supply *p, bool held)
 {
@@ -67,7 +69,7 @@ add_files(struct supply *p, bool held)
 		segment_add(p, (struct walk_segment){ next, INT64_MAX, SEGMENT_OTHER });
 }
 
-/* Urgent jobs and shards of each app. */
+/* Adds the urgent jobs and the shards of each app. */
 static void
 add_plain(struct supply *p)
 {
@@ -96,7 +98,7 @@ holds(const struct walk_segment *g, struct place at)
 	return at.ready >= g->first && at.ready <= g->last;
 }
 
-/* The place behind all rows of the segment. */
+/* The place behind the segment's last row. */
 static struct place
 end_of(const struct walk_segment *g)
 {
@@ -104,9 +106,9 @@ end_of(const struct walk_segment *g)
 }
 
 /*
- * The segment in which the walk goes on at this place; n: it is at its end.  A place of
- * an app that is in no segment is followed by the next app; a place of a file set, and
- * none at all, by the beginning.
+ * Returns the segment in which the walk continues from this place; n if the place is
+ * at the end of the walk. A place of an app without a segment is followed by the
+ * next app; a place of a file set without one, or no place at all, by the beginning.
  */
 static size_t
 segment_at(const struct supply_walk *w, struct place at)
@@ -123,7 +125,8 @@ segment_at(const struct supply_walk *w, struct place at)
 
 /* --- the walk --- */
 
-/* The host's cursor counts for the first slice; later ones go on where it ended. */
+/* Uses the host's stored cursor for the first slice; later slices continue where the
+ * previous one ended. */
 static void
 cursor_begin(struct supply_walk *w, struct place stored)
 {
@@ -167,7 +170,7 @@ supply_walk_begin(struct supply *p, bool nci, const bool *apps)
 	w->from = segment_at(w, w->cursor->from);
 }
 
-/* Is the walk back where it began? */
+/* True if the walk is back where it began. */
 static bool
 is_around(const struct supply_walk *w)
 {
@@ -179,7 +182,7 @@ is_around(const struct supply_walk *w)
 	       (c->at.ready == c->from.ready && c->at.id >= c->from.id);
 }
 
-/* After each step of the walk. */
+/* Called after each step of the walk. */
 static void
 step_done(struct supply_walk *w)
 {
@@ -190,7 +193,8 @@ step_done(struct supply_walk *w)
 	c->left = c->left && !is_around(w);
 }
 
-/* The cursor's own file set, or shard, is read by id, what follows by range. */
+/* Begins the segment at the cursor. The rest of the cursor's own file set or shard
+ * is read by id, what follows by range. */
 static void
 segment_begin(struct supply_walk *w)
 {
@@ -205,8 +209,7 @@ segment_begin(struct supply_walk *w)
 	w->state = c->at.id > 0 && c->at.id < INT64_MAX ? WALK_SAME : WALK_BETWEEN;
 }
 
-/* To the next segment that is to be read; false: the slice is full, or the walk is
- * over. */
+/* Goes to the next segment to read; false if the slice is full or the walk is over. */
 static bool
 go_on(struct supply *p)
 {
@@ -279,7 +282,7 @@ note_taken(struct supply *p, int64_t workunitid)
 	PUSH(p->a, s->user_wus, s->nuser_wus, p->walk.taken_cap) = workunitid;
 }
 
-/* Adds those that are new. */
+/* Adds the jobs that *v lacks. */
 static void
 jobs_add(struct supply *p, const struct job *jobs, size_t n, struct job **v, size_t *nv)
 {
@@ -298,7 +301,7 @@ jobs_add(struct supply *p, const struct job *jobs, size_t n, struct job **v, siz
 	*v = all;
 }
 
-/* Each job goes to its set; the rest of one that is held back is passed over. */
+/* Adds each job to its file set. Skips the rest of a set that is held back. */
 static void
 file_jobs_add(struct supply *p)
 {
@@ -323,7 +326,7 @@ file_jobs_add(struct supply *p)
 	segment_done(w);
 }
 
-/* The sets of the jobs, which are in the order of the index; those that the snapshot
+/* Collects the sets of the jobs, which are in index order. Sets that the snapshot
  * lacks are read first. */
 static void
 sets_begin(struct supply *p)
@@ -341,7 +344,8 @@ sets_begin(struct supply *p)
 	w->state = WALK_SETS;
 }
 
-/* Sets whose last ids nobody looked at; those that are new were not read at all. */
+/* Collects the sets whose last ids are unknown; all sets that were just added belong
+ * to them. */
 static void
 last_ids_begin(struct supply *p)
 {
@@ -361,7 +365,7 @@ last_ids_begin(struct supply *p)
 	w->state = WALK_LAST_IDS;
 }
 
-/* true: the account got some job of these sets. */
+/* Returns true if the account had a job of one of these sets. */
 static bool
 take_last_ids(struct supply *p, const struct supply_rows *rows)
 {
@@ -442,8 +446,7 @@ ask_ids(const struct supply *p, struct supply_query *q)
 	q->sent_by = p->in.now - p->in.conf->locality_skip_release;
 }
 
-/* Goes to a state that has a query, if the one at hand has none; false: the slice is
- * read. */
+/* Moves on to a state that has a query; false if the slice is read. */
 static bool
 settle(struct supply *p)
 {

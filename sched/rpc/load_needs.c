@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Reads what is needed only if it can matter to a candidate: the statistics of versions
- * on this host, and the number of hosts of the account with work.
- */
+/* Reads facts only if they can matter to a job: the statistics of versions on this
+ * host, and the number of the account's hosts with work. */
 #include "sched/rpc/rpc.h"
 
 #include "db/entity.h"
@@ -31,10 +29,8 @@ load_versions(struct rpc *x, struct snapshot *s)
 	return OK;
 }
 
-/*
- * Statistics of versions matter only for jobs: most requests of a project without work
- * have, send and report none.
- */
+/* Reads the statistics of versions only if there are jobs: most requests to a
+ * project without work have, send and report none. */
 enum err
 rpc_need_versions(struct rpc *x, struct snapshot *s)
 {
@@ -47,8 +43,9 @@ rpc_need_versions(struct rpc *x, struct snapshot *s)
 }
 
 /*
- * A request that finds nothing to send asks the database nothing more; one that may
- * wait for work does not occupy a place to wait in vain.
+ * Reads whether the account already has the allowed number of hosts with work. A
+ * request that finds nothing to send needs no further query; one that may wait for work
+ * does not take a place to wait in vain.
  */
 enum err
 rpc_need_hosts(struct rpc *x, struct snapshot *s)

@@ -29,9 +29,9 @@ hold_workunits(struct rpc *x)
 }
 
 /*
- * Takes the locks for which others may be waited for first: the account of a new host,
- * and the workunits of reports.  So locked candidates never delay a request that holds
- * what this one needs.
+ * Takes the locks that may have to wait for others first: of the account of a new
+ * host, and of the workunits of reports. Locked candidates therefore never delay a
+ * request that holds what this one needs.
  */
 enum err
 rpc_lock(struct rpc *x, enum rpc_step *next)

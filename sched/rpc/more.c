@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the candidates of the snapshot with the queries that supply asks for. */
+/* Reads the candidates with the queries that supply asks for. */
 #include "sched/rpc/rpc.h"
 
 #include "db/supply_rows.h"
 #include "rules/sched/decide.h"
 #include "lib/banned.h"
 
-/*
- * Must the transaction be begun or rolled back before the query? *next says by which
- * step.
- */
+/* True if a transaction must be opened or rolled back before the query; *next is
+ * then the step that does it. */
 static bool
 needs_step(const struct rpc *x, const struct supply_query *q, enum rpc_step *next)
 {
@@ -21,7 +19,7 @@ needs_step(const struct rpc *x, const struct supply_query *q, enum rpc_step *nex
 	return true;
 }
 
-/* The job that is asked about must be a candidate, whatever is decided about it. */
+/* Fails if the job that is asked about did not become a candidate. */
 static enum err
 check_only_job(struct rpc *x)
 {

@@ -34,7 +34,7 @@ decision_log_put(struct buf *b, const struct rpc *x)
 	trace_end(b);
 }
 
-/* Logs the first failure, and tries again after a while. */
+/* Logs the first failure only, and retries after a while. */
 static void
 give_up(struct decision_log *g, const struct rpc *x, const struct fail *f)
 {
@@ -76,7 +76,7 @@ put_frame(struct decision_log *g, const struct rpc *x, const struct buf *b)
 	if (!ring_ready(g, x))
 		return;
 	e = ring_put(&g->ring, b->p, b->n, &f);
-	if (e == E_NOTFOUND) { /* an admin removed it: make a new one */
+	if (e == E_NOTFOUND) { /* an admin removed the file: create a new one */
 		ring_close(&g->ring);
 		if (!ring_ready(g, x))
 			return;

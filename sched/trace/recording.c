@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From struct rpc to the trace that sched/trace/replay.c reads. */
+/* Writes struct rpc as the trace that sched/trace/replay.c reads. */
 #include "sched/trace/recording.h"
 
 #include <string.h>
@@ -80,7 +80,7 @@ recording_rows(struct rpc *x)
 	trace_put(&x->recording, t, TRACE_SNAPSHOT);
 }
 
-/* Overwrites the database password: no decision needs it. */
+/* Overwrites the database password, which no decision needs. */
 static void
 forget_password(char *config)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The way back from sched/trace/recording.c: from the trace to struct rpc. */
+/* Restores struct rpc from the trace that sched/trace/recording.c wrote. */
 #include "sched/trace/replay.h"
 
 #include <string.h>
@@ -39,8 +39,8 @@ set_conf(struct rpc *x, const struct trace *t, const char *config, struct fail *
 	return OK;
 }
 
-/* Parses the files beside config.xml.  A file with errors is ignored, as the scheduler
- * ignored it. */
+/* Parses the files beside config.xml. Ignores a file with errors, as the scheduler
+ * did. */
 static void
 set_catalog(struct rpc *x, struct trace *t)
 {
@@ -153,8 +153,8 @@ rpc_replay(struct rpc *x, const char *path, const char *config, struct fail *f)
 	x->out = buf_new(x->a);
 	while (e == OK && x->step != RPC_commit) {
 		e = rpc_decide(x, &x->step);
-		/* Another configuration may ask for rows that were not recorded: go on
-		 * without. */
+		/* Another configuration may ask for rows that were not recorded:
+		 * continue without them. */
 		if (x->step == RPC_more)
 			x->snap->search.left = x->snap->search.held_left =
 			    x->snap->nci_search.left = false;

@@ -6,9 +6,9 @@
 #include "sched/rpc/rpc.h"
 
 /*
- * Decides and renders a recorded RPC (recording.h) again from its file alone; config
- * NULL: by the recorded configuration.  x has its arena; its reply is in out
- * afterwards. E_BADREQ: it is no recording of this version.
+ * Decides and renders a recorded RPC (recording.h) again from its file alone, with
+ * this configuration file; NULL = the recorded configuration. The caller sets x's
+ * arena and finds the reply in x->out. E_BADREQ: not a recording of this version.
  */
 enum err rpc_replay(struct rpc *, const char *path, const char *config, struct fail *);
 

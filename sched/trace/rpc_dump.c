@@ -15,7 +15,8 @@ struct dump_file {
 	size_t n;
 };
 
-/* Counts every COUNT_EVERY RPCs: other processes write there too, and admins remove. */
+/* Counts the bytes only every COUNT_EVERY RPCs, because other processes write to the
+ * directory and admins remove files. */
 static enum err
 count_held(struct dump_dir *d, const struct rpc *x, const char *dir, struct fail *f)
 {
@@ -53,7 +54,7 @@ has_room(struct dump_dir *d, const struct rpc *x, const char *dir, int64_t bytes
 	return room;
 }
 
-/* Writes all files or none. */
+/* Writes all files, or none on failure. */
 static enum err
 write_dump(const struct rpc *x, const char *dir, const struct dump_file *v, size_t n,
     struct fail *f)
@@ -96,7 +97,7 @@ dump_request_reply(struct dump_dir *d, const struct rpc *x)
 	random_bytes(&random, sizeof(random));
 	stem = arena_printf(x->a, "%lld-%08llx-%016llx", (long long)x->now,
 	    (unsigned long long)(x->seed & 0xffffffff), (unsigned long long)random);
-	/* The request first, so that no reply is without its request. */
+	/* The request comes first, so that no reply is without its request. */
 	e = dump_if_room(d, x, x->conf->debug_req_reply_dir,
 	    (struct dump_file[]){
 		{ arena_printf(x->a, "%s.request.xml", stem), x->in, x->in_n },

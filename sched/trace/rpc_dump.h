@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files of RPCs for the admin: copies of all requests and replies in
- * debug_req_reply_dir, TIME-RPC-RANDOM.request.xml and .reply.xml, and recordings of
- * some hosts (recording.h), recordings/HOST-NUMBER-RPC.recording.  RPC is rpc= in the
- * log.  No part of a name comes from the client; RANDOM keeps the files of processes
- * apart.
+ * Writes files about RPCs for the admin: copies of all requests and replies in
+ * debug_req_reply_dir, named TIME-RPC-RANDOM.request.xml and .reply.xml, and
+ * recordings of some hosts (recording.h), named
+ * recordings/HOST-NUMBER-RPC.recording. RPC is rpc= in the log. No part of a name
+ * comes from the client; RANDOM keeps the files of several processes apart.
  */
 #ifndef SCHED_TRACE_RPC_DUMP_H
 #define SCHED_TRACE_RPC_DUMP_H
@@ -15,21 +15,21 @@
 struct rpc;
 
 struct dump_dir {
-	int64_t
-	    held_bytes; /* of all files there, by the last count and our writes since */
+	/* bytes of all files there: the last count plus our writes since */
+	int64_t held_bytes;
 	int until_count;   /* RPCs until the next count */
-	bool full, failed; /* logged */
+	bool full, failed; /* the warning was logged */
 };
 
-/* Lives as long as the process; zero at the start. */
+/* Lives as long as the process; zeroed at the start. */
 struct rpc_dump {
 	struct dump_dir copies, recordings;
 };
 
 /*
- * Writes the files that are wanted of an RPC that has its reply.  A directory gets no
- * more files while it holds debug_req_reply_max_bytes, or while the disk has less than
- * upload_min_free_bytes free.  Failures are logged and hurt no RPC.
+ * Writes the files that are wanted of an RPC with a reply. A directory gets no more
+ * files while it holds debug_req_reply_max_bytes, or while the disk has less than
+ * upload_min_free_bytes free. Failures are logged and do not affect the RPC.
  */
 void rpc_dump_keep(struct rpc_dump *, struct rpc *);
 

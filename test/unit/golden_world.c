@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Completes the world of a golden case to a trace, and plays the scheduler's steps
- * around decide: the lines of a file stand for what the loader and the commit do with a
- * database.
+ * Completes the world of a golden case to a trace and runs the scheduler's steps
+ * around decide: the lines of a file replace what the loader and the commit do with
+ * a database.
  */
 #include "test/unit/golden_world.h"
 
@@ -18,7 +18,7 @@
 
 static const char other_key[] = "1024\nfedcba9876543210\n.";
 
-/* --- the abbreviated lines become those of a trace --- */
+/* --- from abbreviated lines to those of a trace --- */
 
 enum { DEFAULTS_MOST = 16 };
 
@@ -29,13 +29,13 @@ struct writer {
 		const char *kind;
 		struct buf pairs;
 	} defaults[DEFAULTS_MOST];
-	/* The line that is not written yet. */
+	/* the line that is not yet written */
 	char *kind, *pairs;
 	bool is_default;
 	struct buf text; /* its lines "|text" */
 };
 
-/* What rows of a kind start with. */
+/* The pairs with which rows of a kind start. */
 static struct buf *
 kind_default(struct writer *w, const char *kind)
 {
@@ -55,7 +55,7 @@ is_job(const char *kind)
 	       strcmp(kind, "in_progress") == 0;
 }
 
-/* Writes the line whose end has come. */
+/* Writes the pending line once it is complete. */
 static void
 put_pending(struct writer *w)
 {
@@ -115,7 +115,8 @@ add_world_line(struct writer *w, char *line)
 	w->kind = arena_memdup(w->a, line, n);
 	w->pairs = line + n;
 	w->text = buf_new(w->a);
-	/* Of which there is one, in all lines together. */
+	/* There is one user and one host: all their lines, defaults too, add to one
+	 * row. */
 	w->is_default = is_default && strcmp(w->kind, "user") != 0 &&
 	                strcmp(w->kind, "host") != 0;
 	if (strcmp(w->kind, "option") == 0) {
@@ -157,9 +158,10 @@ read_world(struct arena *a, char *defaults, const char *name, char *own)
 	return t;
 }
 
-/* --- what rows say of themselves --- */
+/* --- references within a row --- */
 
-/* {column} in a text of the row; {column%__} is the part of it before the "__". */
+/* Replaces {column} in a text of the row by the column's value, and {column%__} by
+ * the part of the value before "__". */
 static char *
 expanded(struct arena *a, const struct row_shape *s, const char *row, const char *text)
 {
@@ -201,7 +203,7 @@ expand_rows(struct arena *a, const struct row_shape *s, void *rows, size_t n)
 	}
 }
 
-/* Unless given, a workunit has its job's name without the number, and the job's id. */
+/* By default, a workunit has its job's id and its name without the number. */
 static void
 complete_jobs(struct arena *a, struct job *j, size_t n)
 {
@@ -237,7 +239,8 @@ complete_rows(struct golden *g)
 
 /* --- the snapshot --- */
 
-/* As the scheduler loads it: the stored row, or nothing, with what the request says. */
+/* Fills the host as the scheduler does: from the stored row, if any, and the
+ * request. */
 static void
 make_world_host(struct golden *g)
 {
@@ -319,7 +322,8 @@ put_member(struct snapshot *s, const struct snap_file *f, char *name, bool held)
 	s->nmembers++;
 }
 
-/* Has lines "member" of its own?  What is held and missing is the sum of these. */
+/* Adds the set's own lines "member"; false if it has none. The bytes held and
+ * missing are their sums. */
 static bool
 add_members(struct golden *g, struct snap_file *f)
 {
@@ -340,8 +344,8 @@ add_members(struct golden *g, struct snap_file *f)
 	return s->nmembers > before;
 }
 
-/* Else a set is one file of its name; of one that is held in part another file is
- * lacking. */
+/* By default, a set consists of one file of the same name; a set held in part lacks
+ * another file. */
 static void
 make_members(struct golden *g)
 {
@@ -396,7 +400,7 @@ make_conf(struct golden *g)
 	ck_assert_msg(n == 0, "option: %s", n == 0 ? "" : remarks[0].text);
 }
 
-/* A golden case may not have a class that is out: the file is part of the test. */
+/* Fails on a plan class with errors, because the file is part of the golden case. */
 static const struct plan_classes *
 make_world_classes(struct golden *g)
 {
@@ -422,7 +426,7 @@ old_key_signature(void *ctx, const char *client_key, int32_t version)
 	return "0123456789abcdef\n.";
 }
 
-/* Unless given, the project's key is the client's. */
+/* By default, the project's key is the client's key. */
 static void
 make_world_keys(struct golden *g)
 {

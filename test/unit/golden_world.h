@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The world of one golden case: the section TRACE_SNAPSHOT of a trace (proto/trace.h),
- * abbreviated so that people may write it, in test/golden/default.snapshot and then in
- * test/golden/NAME.snapshot:
+ * abbreviated so that people can write it.  It is read from
+ * test/golden/default.snapshot and then from test/golden/NAME.snapshot:
  *
  *     host id=1000 rpc_seqno=3
  *     in_progress id=21 name=wu_ok_0 workunitid=11
  *
- * A line "default KIND ..." sets what later rows of the kind start with; "default job"
- * is for all kinds of jobs.  A line "|text" belongs, with its line end, to the column
- * or text named last.  "option name=value" is an element of config.xml.  {column} in a
- * text of a job or version is the row's own column, {column%__} what stands before "__"
- * in it.  # begins a comment line.  "result" rows are those that reports and
- * other_results find by name; members of file sets need no rows.
+ * A line "default KIND ..." sets the columns with which later rows of the kind start;
+ * "default job" applies to all kinds of jobs.  A line "|text" belongs, including its
+ * line end, to the last column or text named before.  "option name=value" is an element
+ * of config.xml.  {column} in a text of a job or version stands for the row's own
+ * column, {column%__} for the part of it before "__".  A line that begins with # is a
+ * comment. Reports and other_results find the rows "result" by name; members of file
+ * sets need no rows.
  */
 #ifndef TEST_GOLDEN_WORLD_H
 #define TEST_GOLDEN_WORLD_H
@@ -22,8 +23,8 @@
 
 struct golden {
 	struct arena *a;
-	struct trace
-	    *t; /* as read; rpc.hostid is what the commit would give a new host */
+	/* as read; rpc.hostid is the id that the commit would give a new host */
+	struct trace *t;
 	int64_t now, seed;
 	struct conf *conf;
 	const struct request *req;
@@ -33,12 +34,13 @@ struct golden {
 	struct decision *dec;
 };
 
-/* Changes both texts.  People may write them: a mistake fails the test. */
+/* Reads the world of a case; changes both texts. Mistakes in them fail the test. */
 struct golden *golden_world(struct arena *, const struct request *, char *defaults,
     const char *name, char *own);
 /* Decides, and renders as the scheduler does after its commit. */
 void golden_run(struct golden *, struct buf *reply);
-/* The decision as a trace: what was decided, why, and what the commit would write. */
+/* Appends the decision as a trace: what was decided, why, and what the commit would
+ * write. */
 void golden_decision(struct buf *, const struct golden *);
 
 #endif

@@ -9,7 +9,7 @@
 #include "test/unit/unit.h"
 #include "lib/banned.h"
 
-/* --- what there is --- */
+/* --- stored jobs --- */
 
 static int
 compare_stored(const void *pa, const void *pb)
@@ -161,7 +161,7 @@ nth_after(const struct supply_store *s, const struct supply_query *q)
 	return 0;
 }
 
-/* 0: there is none. */
+/* 0 if there is none. */
 static void
 answer_number(struct supply_rows *rows, int64_t number)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which queries supply makes for a request, and where its candidates go (scheduling.md
- * 2.16); without a database. */
+/* Which queries supply makes for a request, and where its candidates go
+ * (scheduling.md 2.16); needs no database. */
 #include "test/unit/unit.h"
 
 #include "model/states.h"
@@ -26,7 +26,8 @@ struct scene {
 	struct supply *p;
 };
 
-/* App 1 is for CPUs, 2 for NVIDIA; 3, if flags have an n, uses almost no CPU. */
+/* App 1 runs on CPUs, app 2 on NVIDIA; app 3, which exists if flags have an n, uses
+ * almost no CPU. */
 static void
 apps_of(struct scene *s, const char *flags)
 {
@@ -72,9 +73,10 @@ apps_of(struct scene *s, const char *flags)
 }
 
 /*
- * flags: g the host has a GPU and wants work for it, u the account wants no app, d a
- * dry run, c a cluster, L a job was lost, R the host is refused; C<n> file set n, or
- * app -n, is contended.
+ * flags: g = the host has a GPU and wants work for it; n = app 3 exists; u = the
+ * account wants no app; f = a fast link; d = dry run; c = cluster; D = draws jobs for
+ * statistics; L = a claim was lost; R = the host is refused; C<n> = file set n, or app
+ * -n, is contended; O<n> = result n is the only candidate.
  */
 static struct scene *
 scene_new(const char *options, double hours, const char *flags, const char *files,
@@ -123,7 +125,7 @@ scene_serve(struct scene *s)
 	store_serve(&s->store, s->p, &s->locked, &s->queries);
 }
 
-/* What nobody refused, of the files that were not looked at, is asked for. */
+/* Asks for more as a decision does that refused no app. */
 static void
 scene_more(struct scene *s)
 {
@@ -163,7 +165,7 @@ START_TEST(queries_of_a_request)
 }
 END_TEST
 
-/* What the walk reads after the first queries, until it is around; the cursor stands in
+/* The walk reads on after the first queries until it is around; the cursor starts in
  * the middle. */
 START_TEST(the_walk_goes_once_around)
 {
