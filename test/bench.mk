@@ -23,7 +23,7 @@ CASES =
 BENCH_ARGS =
 bench:
 	@$(fast_begin) && \
-	$(MAKE) -s scheduler web tools/locus test/check_reply test/bench/load test/bench/floor >/dev/null && \
+	$(MAKE) -s scheduler web mod_locus.so tools/locus test/check_reply test/bench/load test/bench/floor >/dev/null && \
 	BENCH_ARGS='$(BENCH_ARGS)' $(abs_srcdir)/test/bench/run $(abs_builddir)/$(fast) $(CASES)
 
 # What parse, decide and render cost alone: make bench-decide CASES="locality held"
