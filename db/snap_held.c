@@ -30,7 +30,7 @@ enum {
 enum { NEWS_S = 60, DAY_S = 86400 };
 
 static size_t
-of_some(size_t nfiles)
+sets_limit(size_t nfiles)
 {
 	return OF_EACH * nfiles > OF_SOME ? OF_EACH * nfiles : OF_SOME;
 }
@@ -101,7 +101,7 @@ links_of_some(struct db *db, struct arena *a, const struct snapshot *s, size_t f
     size_t end, struct links *l, struct fail *f)
 {
 	int64_t ids[DB_LIST_LONG];
-	size_t most = of_some(end - from);
+	size_t most = sets_limit(end - from);
 	struct row_pair *rows = NULL;
 	size_t n;
 
@@ -124,8 +124,8 @@ links_of_some(struct db *db, struct arena *a, const struct snapshot *s, size_t f
 /* Reads the sets of all held files in lists of DB_LIST_LONG, where there are too
  * many sets for a single statement. */
 static enum err
-links_by_parts(struct db *db, struct arena *a, const struct snapshot *s,
-    struct links *l, struct fail *f)
+links_of_all(struct db *db, struct arena *a, const struct snapshot *s, struct links *l,
+    struct fail *f)
 {
 	enum err e = OK;
 
@@ -162,7 +162,7 @@ sets_of_held(struct arena *a, struct links *l, int64_t **out, size_t *nout)
 /* Marks the files that also belong to sets outside the snapshot; such files are
  * never deleted. */
 static void
-mark_others(struct snapshot *s, const struct links *l)
+mark_other_sets(struct snapshot *s, const struct links *l)
 {
 	for (size_t i = 0; i < l->n; i++)
 		if (snapshot_file(s, l->v[i].fileset_id) == NULL)
@@ -176,7 +176,7 @@ mark_others(struct snapshot *s, const struct links *l)
 }
 
 static enum err
-look_at_news(struct db *db, struct arena *a, const struct conf *cf, int64_t now,
+read_no_work_ages(struct db *db, struct arena *a, const struct conf *cf, int64_t now,
     struct snapshot *s, struct fail *f)
 {
 	const struct triggers t = triggers_of(cf, db, NULL);
@@ -202,7 +202,7 @@ look_at_news(struct db *db, struct arena *a, const struct conf *cf, int64_t now,
 
 /* Notes whether one of the newest other holders of the file is active. */
 static enum err
-look_elsewhere(struct db *db, struct arena *a, const struct conf *cf, int64_t now,
+find_active_holder(struct db *db, struct arena *a, const struct conf *cf, int64_t now,
     struct snapshot *s, struct snap_member *m, struct fail *f)
 {
 	int64_t ids[HOLDERS_MOST], id;
@@ -224,7 +224,7 @@ look_elsewhere(struct db *db, struct arena *a, const struct conf *cf, int64_t no
 /* The first of the file's sets that has nothing unsent but may still get work; NULL
  * if there is none. */
 static struct snap_member *
-may_be_spared(struct snapshot *s, int64_t file_id)
+set_awaiting_work(struct snapshot *s, int64_t file_id)
 {
 	for (size_t i = 0; i < s->nmembers; i++) {
 		const struct snap_file *file;
@@ -241,16 +241,16 @@ may_be_spared(struct snapshot *s, int64_t file_id)
 /* Looks for other holders only of files that could be deleted although they may be
  * needed again; looks once per file, in however many sets it is. */
 static enum err
-look_for_holders(struct db *db, struct arena *a, const struct conf *cf, int64_t now,
+find_active_holders(struct db *db, struct arena *a, const struct conf *cf, int64_t now,
     struct snapshot *s, struct fail *f)
 {
 	enum err e = OK;
 
 	for (size_t i = 0; e == OK && i < s->nheld_files; i++) {
-		struct snap_member *m = may_be_spared(s, s->held_files[i].id);
+		struct snap_member *m = set_awaiting_work(s, s->held_files[i].id);
 
 		if (m != NULL)
-			e = look_elsewhere(db, a, cf, now, s, m, f);
+			e = find_active_holder(db, a, cf, now, s, m, f);
 	}
 	return e;
 }
@@ -283,7 +283,7 @@ file_id_order(const void *pa, const void *pb)
 /* Takes the held files, and the links to their sets, from rows in which a file
  * appears once per set. */
 static void
-take_held(struct arena *a, const struct held *held, struct set_rows *rows,
+collect_held_files(struct arena *a, const struct held *held, struct set_rows *rows,
     struct snapshot *s, struct links *l)
 {
 	s->held_files = NEWN(a, struct file, rows->n + 1);
@@ -311,7 +311,7 @@ take_held(struct arena *a, const struct held *held, struct set_rows *rows,
 /* Reads all that matters about the held files with one statement per DB_LIST_LONG
  * names. Sets *whole to false if the files are in too many sets for this. */
 static enum err
-read_at_once(struct db *db, struct arena *a, const struct held *held,
+read_files_with_sets(struct db *db, struct arena *a, const struct held *held,
     struct snapshot *s, struct links *l, bool *whole, struct fail *f)
 {
 	struct set_rows rows = { 0 };
@@ -324,13 +324,14 @@ read_at_once(struct db *db, struct arena *a, const struct held *held,
 		struct row_set_file *v = NULL;
 
 		e = db_query(db, a, f, &v, &got, FILES_WITH_SETS,
-		    .names = db_names(held->names + i, part), .max = of_some(part) + 1);
-		*whole = e == OK && got <= of_some(part) && rows.n + got <= AT_ONCE;
+		    .names = db_names(held->names + i, part),
+		    .max = sets_limit(part) + 1);
+		*whole = e == OK && got <= sets_limit(part) && rows.n + got <= AT_ONCE;
 		if (*whole)
 			set_rows_append(a, &rows, v, got);
 	}
 	if (e == OK && *whole) {
-		take_held(a, held, &rows, s, l);
+		collect_held_files(a, held, &rows, s, l);
 		l->rows = rows;
 	}
 	return e;
@@ -338,7 +339,7 @@ read_at_once(struct db *db, struct arena *a, const struct held *held,
 
 /* Reads sets again whose other files the host lacks. */
 static enum err
-read_incomplete(struct db *db, struct arena *a, const int64_t *ids, size_t n,
+reread_incomplete_sets(struct db *db, struct arena *a, const int64_t *ids, size_t n,
     struct links *l, struct fail *f)
 {
 	int64_t *part = NEWN(a, int64_t, n + 1);
@@ -371,14 +372,14 @@ read_held(struct db *db, struct arena *a, const struct held *held, struct snapsh
     struct links *l, struct fail *f)
 {
 	bool whole;
-	enum err e = read_at_once(db, a, held, s, l, &whole, f);
+	enum err e = read_files_with_sets(db, a, held, s, l, &whole, f);
 
 	if (e != OK)
 		return e;
 	if (!whole)
 		e = files_of_host(db, a, held, s, f);
 	l->cut = NEWN(a, bool, s->nheld_files + 1);
-	return e == OK && !whole ? links_by_parts(db, a, s, l, f) : e;
+	return e == OK && !whole ? links_of_all(db, a, s, l, f) : e;
 }
 
 enum err
@@ -394,7 +395,7 @@ snapshot_files(struct db *db, struct arena *a, const struct conf *cf,
 	if (e != OK)
 		return e;
 	sets_of_held(a, &links, &ids, &n);
-	e = read_incomplete(db, a, ids, n, &links, f);
+	e = reread_incomplete_sets(db, a, ids, n, &links, f);
 	for (size_t i = 0; e == OK && i < n; i++)
 		if (set_rows_first(&links.rows, ids[i]) != NULL)
 			ids[there++] = ids[i];
@@ -409,9 +410,9 @@ snapshot_files(struct db *db, struct arena *a, const struct conf *cf,
 		    s, f);
 	if (e != OK)
 		return e;
-	mark_others(s, &links);
-	e = look_at_news(db, a, cf, now, s, f);
+	mark_other_sets(s, &links);
+	e = read_no_work_ages(db, a, cf, now, s, f);
 	if (e == OK && cf->locality_keep_last_holder)
-		e = look_for_holders(db, a, cf, now, s, f);
+		e = find_active_holders(db, a, cf, now, s, f);
 	return e;
 }

@@ -113,7 +113,7 @@ snap_sets_read(struct db *db, struct arena *a, const int64_t *ids, size_t n,
 
 /* Reads which of these sets the generator has given up. */
 static enum err
-no_work_of(struct db *db, struct arena *a, const struct sets_to_add *what,
+read_given_up(struct db *db, struct arena *a, const struct sets_to_add *what,
     bool **no_work, struct fail *f)
 {
 	const struct triggers t = triggers_of(what->conf, db, NULL);
@@ -126,7 +126,7 @@ no_work_of(struct db *db, struct arena *a, const struct sets_to_add *what,
 }
 
 static struct snap_file
-file_of(const struct row_set_file *r, enum set_origin origin)
+snap_file_of_row(const struct row_set_file *r, enum set_origin origin)
 {
 	return (struct snap_file){
 		.fileset_id = r->fileset_id,
@@ -142,9 +142,9 @@ file_of(const struct row_set_file *r, enum set_origin origin)
 	};
 }
 
-/* Reads whether those of these sets that have no unsent results may get some. */
+/* Reads whether the sets without unsent results may get some. */
 static enum err
-workunits_add(
+read_open_workunits(
     struct db *db, struct arena *a, struct snap_file *files, size_t n, struct fail *f)
 {
 	int64_t ids[DB_LIST_LONG];
@@ -179,8 +179,8 @@ workunits_add(
 
 /* Adds the files of one set to the snapshot. */
 static void
-members_of(const struct held *held, const struct set_rows *rows, struct snap_file *file,
-    struct snapshot *s)
+add_members_of_set(const struct held *held, const struct set_rows *rows,
+    struct snap_file *file, struct snapshot *s)
 {
 	bool any = false;
 
@@ -211,7 +211,7 @@ snap_sets_add(struct db *db, struct arena *a, const struct sets_to_add *what,
 	    a, struct snap_member, s->nmembers + what->rows->n + 1);
 	bool *no_work;
 
-	TRY(no_work_of(db, a, what, &no_work, f));
+	TRY(read_given_up(db, a, what, &no_work, f));
 	if (s->nfiles > 0)
 		memcpy(files, s->files, s->nfiles * sizeof(*files));
 	if (s->nmembers > 0)
@@ -221,17 +221,18 @@ snap_sets_add(struct db *db, struct arena *a, const struct sets_to_add *what,
 	for (size_t i = 0; i < n; i++) {
 		struct snap_file *to = &files[s->nfiles++];
 
-		*to = file_of(set_rows_first(what->rows, what->ids[i]), what->origin);
+		*to = snap_file_of_row(
+		    set_rows_first(what->rows, what->ids[i]), what->origin);
 		to->no_work_available = no_work[i];
-		members_of(what->held, what->rows, to, s);
+		add_members_of_set(what->held, what->rows, to, s);
 	}
-	return workunits_add(db, a, files + s->nfiles - n, n, f);
+	return read_open_workunits(db, a, files + s->nfiles - n, n, f);
 }
 
 /* Selects the sets that exist, and that are open if the query demands it, up to its
  * limit. */
 static size_t
-sets_wanted(const struct supply_query *q, const struct set_rows *rows, int64_t *ids)
+select_sets(const struct supply_query *q, const struct set_rows *rows, int64_t *ids)
 {
 	size_t n = 0;
 
@@ -255,7 +256,7 @@ snap_sets_query(struct db *db, struct arena *a, const struct conf *cf,
 	size_t n;
 
 	TRY(snap_sets_read(db, a, q->ids, q->nids, &rows, f));
-	n = sets_wanted(q, &rows, ids);
+	n = select_sets(q, &rows, ids);
 	if (n == 0)
 		return OK;
 	held = held_names(a, rq);

@@ -118,10 +118,10 @@ reports_by_name(struct db *db, struct arena *a, const struct request *rq,
 	return OK;
 }
 
-/* Reads when those other hosts of the account whose results are reported here last
- * made a request. */
+/* Reads the time of the last request of each other host of the account whose results
+ * are reported here. */
 static enum err
-owners_seen(
+read_owners_seen(
     struct db *db, struct arena *a, size_t nreports, struct snapshot *s, struct fail *f)
 {
 	int64_t *ids = NEWN(a, int64_t, nreports + 1);
@@ -175,7 +175,7 @@ jobs_by_ids(struct db *db, struct arena *a, const int64_t *ids, size_t n,
 /* Names that the client accounts for: results that it reports or lists as still
  * there. */
 static const char **
-accounted(struct arena *a, const struct request *rq, size_t *n)
+accounted_names(struct arena *a, const struct request *rq, size_t *n)
 {
 	const char **names = NEWN(
 	    a, const char *, rq->nreports + rq->nother_results + 1);
@@ -190,11 +190,11 @@ accounted(struct arena *a, const struct request *rq, size_t *n)
 }
 
 static enum err
-lost_blobs(struct db *db, struct arena *a, const struct request *rq, struct snapshot *s,
-    struct fail *f)
+read_lost_blobs(struct db *db, struct arena *a, const struct request *rq,
+    struct snapshot *s, struct fail *f)
 {
 	size_t nnames, nlost = 0, njobs;
-	const char **names = accounted(a, rq, &nnames);
+	const char **names = accounted_names(a, rq, &nnames);
 	int64_t *lost = NEWN(a, int64_t, s->nin_progress + 1);
 	struct job *jobs;
 
@@ -262,16 +262,16 @@ snapshot_reported(struct db *db, struct arena *a, const struct request *rq,
 	}
 	e = reports_by_name(db, a, rq, missing, nmissing, s, f);
 	if (e == OK && nmissing > 0)
-		e = owners_seen(db, a, rq->nreports, s, f);
+		e = read_owners_seen(db, a, rq->nreports, s, f);
 	if (e == OK && rq->has_other_results && s->nin_progress > 0)
-		e = lost_blobs(db, a, rq, s, f);
+		e = read_lost_blobs(db, a, rq, s, f);
 	return e;
 }
 
 /* The row of this name whose task may still be with the host: in progress, or timed
  * out. */
 static struct snap_other
-other_of(const struct row_other *rows, size_t n, const char *name, int64_t hostid)
+find_other_row(const struct row_other *rows, size_t n, const char *name, int64_t hostid)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct row_other *r = &rows[i];
@@ -323,7 +323,7 @@ snapshot_others(struct db *db, struct arena *a, const struct request *rq,
 		if (e != OK)
 			return e;
 		for (size_t k = 0; k < part; k++)
-			others[at[i + k]] = other_of(
+			others[at[i + k]] = find_other_row(
 			    rows, n, missing[i + k], s->host.id);
 	}
 	s->others = others;

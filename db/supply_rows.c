@@ -70,7 +70,7 @@ RUN(BY_IDS)
 /* --- numbers --- */
 
 static enum err
-number(struct supply_rows *out, enum err e)
+number_found(struct supply_rows *out, enum err e)
 {
 	out->found = e == OK;
 	return e == E_NOTFOUND ? OK : e;
@@ -78,26 +78,27 @@ number(struct supply_rows *out, enum err e)
 
 RUN(LAST_ID)
 {
-	return number(out, db_number(x->db, f, &out->number, LAST_ID,
-			       .userid = q->userid, .fileset_id = q->ready));
+	return number_found(out, db_number(x->db, f, &out->number, LAST_ID,
+				     .userid = q->userid, .fileset_id = q->ready));
 }
 
 RUN(LAST_ID_BY)
 {
-	return number(
+	return number_found(
 	    out, db_number(x->db, f, &out->number, LAST_ID_BY, .userid = q->userid,
 		     .fileset_id = q->ready, .sent_by = q->sent_by));
 }
 
 RUN(NTH_AFTER)
 {
-	return number(out, db_number(x->db, f, &out->number, JOB_AFTER_SOME,
-			       .ready = q->ready, .after = q->after, .skip = q->nth));
+	return number_found(
+	    out, db_number(x->db, f, &out->number, JOB_AFTER_SOME, .ready = q->ready,
+		     .after = q->after, .skip = q->nth));
 }
 
 RUN(NEXT_READY)
 {
-	return number(
+	return number_found(
 	    out, db_number(x->db, f, &out->number, NEXT_READY, .after = q->after));
 }
 
@@ -114,7 +115,7 @@ RUN(NOT_GIVEN_UP)
 /* --- pairs --- */
 
 static void
-pairs_of(
+copy_pairs(
     struct arena *a, const struct row_pair *rows, size_t n, struct supply_rows *out)
 {
 	out->pairs = NEWN(a, struct supply_pair, n + 1);
@@ -128,7 +129,7 @@ pairs_of(
 	size_t n;                                                                      \
                                                                                        \
 	TRY(db_query(x->db, x->a, f, &rows, &n, stmt, ##__VA_ARGS__));                 \
-	pairs_of(x->a, rows, n, out);                                                  \
+	copy_pairs(x->a, rows, n, out);                                                \
 	return OK
 
 RUN(LASTS)

@@ -74,7 +74,7 @@ make_asked(struct maker *m, const struct request *rq)
 }
 
 static void
-make_seen(struct maker *m, const struct snapshot *s)
+make_snapshot_facts(struct maker *m, const struct snapshot *s)
 {
 	struct trace *t = m->t;
 
@@ -193,7 +193,7 @@ make_sent(struct maker *m, const struct decision *dec)
 }
 
 static void
-make_told(struct maker *m, const struct decision *dec)
+make_deletes_and_messages(struct maker *m, const struct decision *dec)
 {
 	size_t n = ROOM(m, delete, deletes, dec->ndeletes, DELETES_MOST);
 
@@ -229,7 +229,7 @@ make_reasons(struct maker *m, const struct decision *dec)
 	make_counts(m, dec);
 	make_left(m, dec);
 	make_sent(m, dec);
-	make_told(m, dec);
+	make_deletes_and_messages(m, dec);
 }
 
 /* --- what the commit writes --- */
@@ -309,7 +309,7 @@ trace_of(struct arena *a, const struct trace_from *from, unsigned sections)
 	if (from->req != NULL)
 		make_asked(&m, from->req);
 	if (from->snap != NULL)
-		make_seen(&m, from->snap);
+		make_snapshot_facts(&m, from->snap);
 	if (from->dec == NULL)
 		return t;
 	make_reasons(&m, from->dec);

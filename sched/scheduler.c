@@ -113,7 +113,7 @@ make_ready(struct project *p, struct rpc *x)
 static void
 record_outcome(struct project *p, const struct rpc *x)
 {
-	decision_log_keep(p->decision_log, x);
+	decision_log_write(p->decision_log, x);
 	counts_keep(&p->counts, x);
 }
 
@@ -127,7 +127,7 @@ serve_request(struct project *p, struct rpc *x)
 	if (!x->dry)
 		record_outcome(p, x);
 	if (x->probe) {
-		decision_log_keep(p->decision_log, x);
+		decision_log_write(p->decision_log, x);
 		probe_answer(x, NULL);
 	}
 }
@@ -174,7 +174,7 @@ scheduler_answer(void *worker, const struct fcgi_request *rq, struct fcgi_reply 
 	x.dry = x.probe = p->usable && probe_asked(x.a, p->conf, x.in, x.in_n);
 	serve_request(p, &x);
 	if (!x.probe)
-		rpc_dump_keep(&p->rpc_dump, &x);
+		rpc_dump_write(&p->rpc_dump, &x);
 	put_reply(&x, rp);
 }
 
@@ -190,7 +190,7 @@ scheduler_head(void *worker, const struct fcgi_request *rq, struct fcgi_reply *r
 			return false;
 		record_outcome(p, &x);
 	}
-	rpc_dump_keep(&p->rpc_dump, &x);
+	rpc_dump_write(&p->rpc_dump, &x);
 	put_reply(&x, rp);
 	return true;
 }
@@ -221,7 +221,7 @@ scheduler_refuse(void *ctx, enum serve_refusal why, struct fcgi_reply *rp)
 		.seed = random_seed() };
 
 	turn_away(p, &x, as[why].s, as[why].detail);
-	rpc_dump_keep(&p->rpc_dump, &x);
+	rpc_dump_write(&p->rpc_dump, &x);
 	rp->status = as[why].status;
 	rp->headers = as[why].headers;
 	put_reply(&x, rp);
@@ -274,7 +274,7 @@ write_trace(const struct rpc *x, const char *path, struct fail *f)
 {
 	struct buf b = buf_new(x->a);
 
-	decision_log_put(&b, x);
+	decision_log_format(&b, x);
 	return fs_write(path, b.p, b.n, 0600, f);
 }
 
@@ -312,7 +312,7 @@ serve_once(struct project *p, const struct options *o)
 	p->decision_log = NULL;
 	decision_log_close(&decision_log);
 	if (!x.dry)
-		rpc_dump_keep(&p->rpc_dump, &x);
+		rpc_dump_write(&p->rpc_dump, &x);
 	if (o->trace != NULL && write_trace(&x, o->trace, &f) != OK) {
 		fprintf(stderr, "scheduler: %s\n", f.detail);
 		return err_exit(f.code);

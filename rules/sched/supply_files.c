@@ -24,7 +24,7 @@ supply_files_begin(struct supply *p, size_t from, size_t most)
 }
 
 static struct snap_file *
-set_at_hand(const struct supply *p)
+current_set(const struct supply *p)
 {
 	return &p->in.snap->files[p->files.at];
 }
@@ -35,7 +35,7 @@ static void
 read_set(struct supply *p, bool lock)
 {
 	struct supply_files *r = &p->files;
-	struct snap_file *file = set_at_hand(p);
+	struct snap_file *file = current_set(p);
 
 	file->jobs = NULL;
 	file->njobs = r->cap = 0;
@@ -60,7 +60,7 @@ choose_set(struct supply *p)
 	struct snapshot *s = p->in.snap;
 
 	for (; r->at < s->nfiles; r->at++) {
-		struct snap_file *file = set_at_hand(p);
+		struct snap_file *file = current_set(p);
 
 		if (!file->has_unsent) /* as of when the set was read */
 			continue;
@@ -79,7 +79,7 @@ static void
 ask_slice(struct supply *p, struct supply_query *q)
 {
 	struct supply_files *r = &p->files;
-	size_t left = r->most - set_at_hand(p)->njobs;
+	size_t left = r->most - current_set(p)->njobs;
 
 	r->asked = r->slice < left ? r->slice : left;
 	q->kind = r->find_last ? SUPPLY_AFTER_LAST : SUPPLY_AFTER;
@@ -95,7 +95,7 @@ supply_files_next(struct supply *p, struct supply_query *q)
 
 	if (r->state == FILES_CHOOSE && !choose_set(p))
 		return false;
-	q->ready = q->subject = set_at_hand(p)->fileset_id;
+	q->ready = q->subject = current_set(p)->fileset_id;
 	switch (r->state) {
 	case FILES_LAST:
 	case FILES_LAST_OF_NONE:
@@ -108,7 +108,7 @@ supply_files_next(struct supply *p, struct supply_query *q)
 		break;
 	case FILES_PASSED_OVER:
 		q->kind = SUPPLY_UPTO;
-		q->last = set_at_hand(p)->last_id;
+		q->last = current_set(p)->last_id;
 		q->most = r->most;
 		q->lock = r->lock;
 		break;
@@ -128,7 +128,7 @@ static void
 set_done(struct supply *p)
 {
 	struct supply_files *r = &p->files;
-	size_t njobs = set_at_hand(p)->njobs;
+	size_t njobs = current_set(p)->njobs;
 
 	p->in.snap->search.left |= r->full;
 	if (r->lock && njobs == 0) {
@@ -144,7 +144,7 @@ set_done(struct supply *p)
 static void
 take_last(struct supply *p, const struct supply_rows *rows)
 {
-	struct snap_file *file = set_at_hand(p);
+	struct snap_file *file = current_set(p);
 
 	file->last_id = rows->found ? rows->number : 0;
 	file->last_read = true;
@@ -153,9 +153,9 @@ take_last(struct supply *p, const struct supply_rows *rows)
 
 /* Continues after finding no job behind the account's last one. */
 static void
-look_before_last(struct supply *p)
+try_passed_over(struct supply *p)
 {
-	if (set_at_hand(p)->last_id > 0)
+	if (current_set(p)->last_id > 0)
 		p->files.state = FILES_PASSED_OVER;
 	else
 		set_done(p);
@@ -165,7 +165,7 @@ static void
 take_slice(struct supply *p, const struct supply_rows *rows)
 {
 	struct supply_files *r = &p->files;
-	struct snap_file *file = set_at_hand(p);
+	struct snap_file *file = current_set(p);
 
 	if (file->njobs == 0) {
 		file->jobs = rows->jobs;
@@ -185,7 +185,7 @@ take_slice(struct supply *p, const struct supply_rows *rows)
 	if (file->njobs > 0)
 		set_done(p);
 	else if (file->last_read)
-		look_before_last(p);
+		try_passed_over(p);
 	else
 		r->state = FILES_LAST_OF_NONE;
 }
@@ -193,7 +193,7 @@ take_slice(struct supply *p, const struct supply_rows *rows)
 static void
 take_passed_over(struct supply *p, const struct supply_rows *rows)
 {
-	struct snap_file *file = set_at_hand(p);
+	struct snap_file *file = current_set(p);
 
 	p->files.full = false;
 	p->files.npassed = rows->n;
@@ -211,7 +211,7 @@ static void
 take_released(struct supply *p, const struct supply_rows *rows)
 {
 	struct supply_files *r = &p->files;
-	struct snap_file *file = set_at_hand(p);
+	struct snap_file *file = current_set(p);
 
 	file->released_id = rows->found ? rows->number : 0;
 	while (
@@ -233,7 +233,7 @@ supply_files_take(struct supply *p, const struct supply_rows *rows)
 		break;
 	case FILES_LAST_OF_NONE:
 		take_last(p, rows);
-		look_before_last(p);
+		try_passed_over(p);
 		break;
 	case FILES_SKIP:
 		if (rows->found)

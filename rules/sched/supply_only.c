@@ -47,7 +47,7 @@ supply_only_next(struct supply *p, struct supply_query *q)
 /* Drops the other file sets, except those that will get no more work: deleting their
  * files makes room. */
 static void
-leave_given_up(const struct supply *p, int64_t but)
+drop_live_sets(const struct supply *p, int64_t but)
 {
 	struct snapshot *s = p->in.snap;
 	size_t n = 0;
@@ -88,12 +88,12 @@ take_job(struct supply *p, const struct supply_rows *rows)
 		                                                          ONLY_LAST;
 		return;
 	}
-	leave_given_up(p, 0);
+	drop_live_sets(p, 0);
 }
 
 /* Puts the job's file set first, as the only one with jobs. */
 static void
-set_goes_first(struct supply *p, int64_t released_id)
+put_set_first(struct supply *p, int64_t released_id)
 {
 	struct supply_only *r = &p->only;
 	struct snapshot *s = p->in.snap;
@@ -103,7 +103,7 @@ set_goes_first(struct supply *p, int64_t released_id)
 	if (file == NULL) /* the set was deleted */
 		return;
 	own = *file;
-	leave_given_up(p, own.fileset_id);
+	drop_live_sets(p, own.fileset_id);
 	own.jobs = r->job;
 	own.njobs = 1;
 	own.has_unsent = true;
@@ -134,11 +134,11 @@ supply_only_take(struct supply *p, const struct supply_rows *rows)
 		r->last_id = rows->found ? rows->number : 0;
 		r->state = rows->found ? ONLY_RELEASED : ONLY_DONE;
 		if (!rows->found)
-			set_goes_first(p, 0);
+			put_set_first(p, 0);
 		break;
 	default:
 		r->state = ONLY_DONE;
-		set_goes_first(p, rows->found ? rows->number : 0);
+		put_set_first(p, rows->found ? rows->number : 0);
 	}
 }
 

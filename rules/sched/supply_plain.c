@@ -41,7 +41,7 @@ supply_plain_begin(struct supply *p, bool *apps, size_t most, bool wanted)
 }
 
 static const struct app *
-app_at_hand(const struct supply *p)
+current_app(const struct supply *p)
 {
 	const struct catalog *c = p->in.snap->cat;
 
@@ -50,7 +50,7 @@ app_at_hand(const struct supply *p)
 
 /* The app's first shard in the index; its last shard is READY_SHARDS - 1 higher. */
 static int64_t
-low_of(const struct app *app)
+first_shard_of(const struct app *app)
 {
 	return -(app->id * READY_SHARDS) - READY_SHARDS;
 }
@@ -86,7 +86,7 @@ choose_plain_app(struct supply *p)
 	struct snapshot *s = p->in.snap;
 
 	for (; r->i < 2 * s->cat->napps && s->nplain < r->most; r->i++) {
-		const struct app *app = app_at_hand(p);
+		const struct app *app = current_app(p);
 
 		if (!is_chosen(p, app))
 			continue;
@@ -96,7 +96,8 @@ choose_plain_app(struct supply *p)
 		}
 		r->apps[app - s->cat->apps] = false;
 		r->before = s->nplain;
-		r->start = low_of(app) + (int64_t)rng_below(&p->rng, READY_SHARDS);
+		r->start = first_shard_of(app) +
+		           (int64_t)rng_below(&p->rng, READY_SHARDS);
 		read_plain_app(p, supply_locks(p, -app->id));
 		return true;
 	}
@@ -111,7 +112,7 @@ supply_plain_next(struct supply *p, struct supply_query *q)
 
 	if (r->state == PLAIN_CHOOSE && !choose_plain_app(p))
 		return false;
-	app = app_at_hand(p);
+	app = current_app(p);
 	q->subject = -app->id;
 	q->most = r->asked;
 	q->lock = r->lock;
@@ -122,10 +123,10 @@ supply_plain_next(struct supply *p, struct supply_query *q)
 		q->urgent_first = urgent - READY_PRIORITIES + 1;
 		q->urgent_last = urgent - 1;
 		q->first = r->start;
-		q->last = low_of(app) + READY_SHARDS - 1;
+		q->last = first_shard_of(app) + READY_SHARDS - 1;
 	} else {
 		q->kind = SUPPLY_BETWEEN;
-		q->first = low_of(app);
+		q->first = first_shard_of(app);
 		q->last = r->start - 1;
 	}
 	return true;
@@ -145,7 +146,7 @@ append_plain(struct supply *p, const struct supply_rows *rows)
 /* Shuffles the urgent jobs, which are the head of the same queue for every request;
  * shuffles all jobs under contention. */
 static void
-shuffle(struct rng *rng, bool all, struct job *v, size_t n)
+shuffle_jobs(struct rng *rng, bool all, struct job *v, size_t n)
 {
 	for (size_t i = 0, end; i < n && (all || v[i].priority > 0); i = end) {
 		for (end = i; end < n && v[end].priority == v[i].priority;)
@@ -176,16 +177,16 @@ take_from_shard(struct supply *p, const struct supply_rows *rows)
 	struct supply_plain *r = &p->plain;
 	struct snapshot *s = p->in.snap;
 	size_t asked = r->asked, left = r->most - r->before;
-	bool all = supply_skip(p, -app_at_hand(p)->id) != 0;
+	bool all = supply_skip(p, -current_app(p)->id) != 0;
 
 	append_plain(p, rows);
-	shuffle(&p->rng, all, s->plain + s->nplain - rows->n, rows->n);
+	shuffle_jobs(&p->rng, all, s->plain + s->nplain - rows->n, rows->n);
 	if (rows->n == asked && asked < left && !supply_enough_plain(p)) {
 		s->nplain = r->before;
 		r->asked = r->lock && asked * FIRST_LOCKED < left ?
 		               asked * FIRST_LOCKED :
 		               left;
-	} else if (rows->n == asked || r->start == low_of(app_at_hand(p))) {
+	} else if (rows->n == asked || r->start == first_shard_of(current_app(p))) {
 		app_done(p);
 	} else {
 		r->asked = (r->lock ? asked : left) - rows->n;

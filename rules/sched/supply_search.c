@@ -30,7 +30,7 @@ walk_begin(struct supply *p)
 }
 
 static bool
-walk_goes_on(const struct supply *p)
+walk_continues(const struct supply *p)
 {
 	const struct supply_search *r = &p->search;
 
@@ -43,7 +43,7 @@ walk_goes_on(const struct supply *p)
  * start lies anywhere from this set on.
  */
 static bool
-draws_anew(struct supply_search *r, int64_t next, int64_t last)
+redraw_start(struct supply_search *r, int64_t next, int64_t last)
 {
 	if (r->step != 0 || next - r->start <= GAP || next >= last)
 		return false;
@@ -65,7 +65,7 @@ take_next(struct supply *p, const struct supply_rows *rows)
 	if (!rows->found) {
 		r->wrapped = true;
 		r->at = 0;
-	} else if (!draws_anew(r, next, s->glance.last_ready)) {
+	} else if (!redraw_start(r, next, s->glance.last_ready)) {
 		if (r->wrapped && next > r->start)
 			return false;
 		if (snapshot_file(s, next) == NULL)
@@ -73,7 +73,7 @@ take_next(struct supply *p, const struct supply_rows *rows)
 		r->at = next;
 	}
 	r->step++;
-	return walk_goes_on(p);
+	return walk_continues(p);
 }
 
 /* --- sets that may get work --- */

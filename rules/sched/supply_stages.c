@@ -122,7 +122,7 @@ supply_begin_old(struct supply *p)
 
 /* Reads jobs of the sets that the stage before added. */
 static bool
-begin_added(struct supply *p)
+begin_added_sets(struct supply *p)
 {
 	if (p->round > 0)
 		return false;
@@ -133,7 +133,7 @@ begin_added(struct supply *p)
 bool
 supply_begin_old_jobs(struct supply *p)
 {
-	return begin_added(p);
+	return begin_added_sets(p);
 }
 
 bool
@@ -153,7 +153,7 @@ supply_begin_targeted(struct supply *p)
  * decision first asks for more does it.
  */
 static bool
-looks_for_new_files(const struct supply *p)
+wants_new_files(const struct supply *p)
 {
 	bool out = p->in.snap->search.new_files_out;
 
@@ -189,7 +189,7 @@ supply_begin_picks(struct supply *p)
 	p->until_enough = true;
 	if (!p->more)
 		new_files_begin(p);
-	if (!looks_for_new_files(p))
+	if (!wants_new_files(p))
 		return false;
 	supply_picks_begin(p, (size_t)p->in.conf->locality_working_set_picks);
 	return true;
@@ -198,13 +198,13 @@ supply_begin_picks(struct supply *p)
 bool
 supply_begin_pick_jobs(struct supply *p)
 {
-	return begin_added(p);
+	return begin_added_sets(p);
 }
 
 /* Number of file sets that the first search looks for; 0 if the decision asks for
  * more. */
 static size_t
-few(const struct supply *p)
+first_search_size(const struct supply *p)
 {
 	size_t most = (size_t)p->in.conf->locality_search_files;
 
@@ -221,28 +221,28 @@ supply_begin_few(struct supply *p)
 	if (p->round > 0)
 		return false;
 	p->from = p->in.snap->nfiles;
-	if (!looks_for_new_files(p) || new_files_enough(p))
+	if (!wants_new_files(p) || new_files_enough(p))
 		return false;
-	supply_few_begin(p, p->rng, few(p));
+	supply_few_begin(p, p->rng, first_search_size(p));
 	return true;
 }
 
 bool
 supply_begin_few_jobs(struct supply *p)
 {
-	return begin_added(p);
+	return begin_added_sets(p);
 }
 
 bool
 supply_begin_rest(struct supply *p)
 {
 	size_t most = (size_t)p->in.conf->locality_search_files;
-	size_t looked = p->in.snap->glance.last_ready > 0 ? few(p) : 0;
+	size_t looked = p->in.snap->glance.last_ready > 0 ? first_search_size(p) : 0;
 
 	if (p->round > 0)
 		return false;
 	p->from = p->in.snap->nfiles;
-	if (!looks_for_new_files(p) || new_files_enough(p))
+	if (!wants_new_files(p) || new_files_enough(p))
 		return false;
 	supply_search_begin(p, p->rng, most - looked);
 	return true;
@@ -251,7 +251,7 @@ supply_begin_rest(struct supply *p)
 bool
 supply_begin_rest_jobs(struct supply *p)
 {
-	return begin_added(p);
+	return begin_added_sets(p);
 }
 
 /* --- plain jobs --- */
@@ -286,7 +286,7 @@ plain_apps_for(struct supply *p, size_t r)
 /* False from the second time on that the decision asks for more: the walk then reads
  * the plain jobs. */
 static bool
-looks_for_plain(const struct supply *p)
+wants_plain(const struct supply *p)
 {
 	return !p->more || p->first_more;
 }
@@ -306,7 +306,7 @@ supply_begin_plain(struct supply *p)
 
 	plain_round_done(p);
 	p->until_enough = true;
-	for (; p->round < n && looks_for_plain(p); p->round++) {
+	for (; p->round < n && wants_plain(p); p->round++) {
 		size_t r = n - 1 - p->round;
 
 		if (!supply_asks(p, r))

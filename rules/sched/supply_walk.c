@@ -93,7 +93,7 @@ add_plain(struct supply *p)
 }
 
 static bool
-holds(const struct walk_segment *g, struct place at)
+segment_holds(const struct walk_segment *g, struct place at)
 {
 	return at.ready >= g->first && at.ready <= g->last;
 }
@@ -114,7 +114,7 @@ static size_t
 segment_at(const struct supply_walk *w, struct place at)
 {
 	for (size_t i = 0; i < w->n; i++)
-		if (holds(&w->v[i], at))
+		if (segment_holds(&w->v[i], at))
 			return i + (at.ready == w->v[i].last && at.id == INT64_MAX);
 	for (size_t i = 0; at.ready < 0 && i < w->n; i++)
 		if (w->v[i].kind == SEGMENT_OTHER ||
@@ -133,7 +133,7 @@ cursor_begin(struct supply_walk *w, struct place stored)
 	struct snap_search *c = w->cursor;
 	size_t i = segment_at(w, stored);
 
-	if (!c->began && i < w->n && holds(&w->v[i], stored))
+	if (!c->began && i < w->n && segment_holds(&w->v[i], stored))
 		c->from = stored;
 	else if (!c->began && i < w->n && stored.ready != 0)
 		c->from = (struct place){ w->v[i].first, 0 };
@@ -172,7 +172,7 @@ supply_walk_begin(struct supply *p, bool nci, const bool *apps)
 
 /* True if the walk is back where it began. */
 static bool
-is_around(const struct supply_walk *w)
+walk_is_complete(const struct supply_walk *w)
 {
 	const struct snap_search *c = w->cursor;
 
@@ -188,9 +188,9 @@ step_done(struct supply_walk *w)
 {
 	struct snap_search *c = w->cursor;
 
-	if (w->at < w->n && !holds(&w->v[w->at], c->at))
+	if (w->at < w->n && !segment_holds(&w->v[w->at], c->at))
 		c->at = (struct place){ w->v[w->at].first, 0 };
-	c->left = c->left && !is_around(w);
+	c->left = c->left && !walk_is_complete(w);
 }
 
 /* Begins the segment at the cursor. The rest of the cursor's own file set or shard
@@ -201,7 +201,7 @@ segment_begin(struct supply_walk *w)
 	const struct walk_segment *g = &w->v[w->at];
 	struct snap_search *c = w->cursor;
 
-	if (!holds(g, c->at))
+	if (!segment_holds(g, c->at))
 		c->at = (struct place){ g->first, 0 };
 	w->most = SLICE_ROWS - 1 - (c->rows - w->rows_before);
 	w->njobs = 0;
@@ -211,7 +211,7 @@ segment_begin(struct supply_walk *w)
 
 /* Goes to the next segment to read; false if the slice is full or the walk is over. */
 static bool
-go_on(struct supply *p)
+next_segment(struct supply *p)
 {
 	struct supply_walk *w = &p->walk;
 	struct snap_search *c = w->cursor;
@@ -448,14 +448,14 @@ ask_ids(const struct supply *p, struct supply_query *q)
 
 /* Moves on to a state that has a query; false if the slice is read. */
 static bool
-settle(struct supply *p)
+find_next_query(struct supply *p)
 {
 	struct supply_walk *w = &p->walk;
 	size_t left;
 
 	for (;;) {
 		left = w->nunread - w->unread_at;
-		if (w->state == WALK_SEGMENT && !go_on(p))
+		if (w->state == WALK_SEGMENT && !next_segment(p))
 			return false;
 		if (w->state == WALK_BETWEEN &&
 		    (w->njobs == w->most || w->whole > w->v[w->at].last))
@@ -476,7 +476,7 @@ supply_walk_next(struct supply *p, struct supply_query *q)
 {
 	struct supply_walk *w = &p->walk;
 
-	if (!settle(p))
+	if (!find_next_query(p))
 		return false;
 	if (w->state == WALK_SETS)
 		supply_ask_sets(q, w->unread, w->nunread, SET_SEARCHED);

@@ -161,7 +161,7 @@ drew_lately(const struct rpc *x)
  * draws only once in a while; a request that has drawn draws again when it reloads.
  */
 static bool
-draws(struct rpc *x, struct rng *rng)
+draws_baseline(struct rpc *x, struct rng *rng)
 {
 	if (!decide_wants_work(x->conf, x->req) || x->refused != REFUSE_NOTHING ||
 	    x->only_job != 0)
@@ -194,7 +194,7 @@ begin_supply(struct rpc *x)
 		.only_job = x->only_job,
 		.contention = x->contention };
 
-	in.draws = draws(x, &in.draw_rng);
+	in.draws = draws_baseline(x, &in.draw_rng);
 	x->supply = supply_new(x->a, &in);
 }
 

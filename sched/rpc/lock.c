@@ -12,7 +12,7 @@
 
 /* Locks the workunits of the account's reported results. */
 static enum err
-hold_workunits(struct rpc *x)
+lock_report_workunits(struct rpc *x)
 {
 	int64_t *ids = NEWN(x->a, int64_t, x->req->nreports + 1);
 	size_t n = 0;
@@ -40,7 +40,7 @@ rpc_lock(struct rpc *x, enum rpc_step *next)
 	x->tx = TX_OPEN;
 	if (x->snap->host_new)
 		TRY(user_lock(x->db, x->user->id, &x->fail));
-	TRY(hold_workunits(x));
+	TRY(lock_report_workunits(x));
 	*next = RPC_more;
 	return OK;
 }

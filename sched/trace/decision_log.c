@@ -11,7 +11,7 @@
 enum { RETRY_S = 60 };
 
 void
-decision_log_put(struct buf *b, const struct rpc *x)
+decision_log_format(struct buf *b, const struct rpc *x)
 {
 	bool served = x->step == RPC_served;
 	bool refused = x->refused != REFUSE_NOTHING;
@@ -36,7 +36,7 @@ decision_log_put(struct buf *b, const struct rpc *x)
 
 /* Logs the first failure only, and retries after a while. */
 static void
-give_up(struct decision_log *g, const struct rpc *x, const struct fail *f)
+pause_after_failure(struct decision_log *g, const struct rpc *x, const struct fail *f)
 {
 	if (!g->failed)
 		log_fail("this decision is not recorded", f);
@@ -63,7 +63,7 @@ ring_ready(struct decision_log *g, const struct rpc *x)
 	snprintf(g->dir, sizeof(g->dir), "%s", dir);
 	if (ring_open(&g->ring, dir, g->count, (size_t)g->size, &f) == OK)
 		return true;
-	give_up(g, x, &f);
+	pause_after_failure(g, x, &f);
 	return false;
 }
 
@@ -85,7 +85,7 @@ put_frame(struct decision_log *g, const struct rpc *x, const struct buf *b)
 	if (e == OK)
 		g->failed = false;
 	else
-		give_up(g, x, &f);
+		pause_after_failure(g, x, &f);
 }
 
 void
@@ -96,13 +96,13 @@ decision_log_begin(struct decision_log *g)
 }
 
 void
-decision_log_keep(struct decision_log *g, const struct rpc *x)
+decision_log_write(struct decision_log *g, const struct rpc *x)
 {
 	struct buf b = buf_new(x->a);
 
 	if (x->req == NULL || x->conf->decision_rings == 0)
 		return;
-	decision_log_put(&b, x);
+	decision_log_format(&b, x);
 	pthread_mutex_lock(&g->lock);
 	put_frame(g, x, &b);
 	pthread_mutex_unlock(&g->lock);

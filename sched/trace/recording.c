@@ -82,7 +82,7 @@ recording_rows(struct rpc *x)
 
 /* Overwrites the database password, which no decision needs. */
 static void
-forget_password(char *config)
+mask_password(char *config)
 {
 	char *from = strstr(config, "<db_passwd>"), *to;
 
@@ -124,7 +124,7 @@ recording_end(struct rpc *x, struct fail *f)
 	t->ndropped = x->nlost - x->recorded_lost;
 	t->texts = NEWN(x->a, struct trace_text, TEXTS);
 	TRY(fs_read(x->a, x->conf->path, CONFIG_MAX, &config, NULL, f));
-	forget_password(config);
+	mask_password(config);
 	record_text(t, "request", x->in, x->in_n);
 	record_text(t, "config.xml", config, strlen(config));
 	TRY(record_file(x, t, PLAN_CLASS_FILE, f));

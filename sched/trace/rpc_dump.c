@@ -126,7 +126,7 @@ dump_recording(struct dump_dir *d, struct rpc *x)
 }
 
 void
-rpc_dump_keep(struct rpc_dump *d, struct rpc *x)
+rpc_dump_write(struct rpc_dump *d, struct rpc *x)
 {
 	if (x->conf->debug_req_reply_dir[0] != '\0')
 		dump_request_reply(&d->copies, x);

@@ -31,6 +31,6 @@ struct rpc_dump {
  * files while it holds debug_req_reply_max_bytes, or while the disk has less than
  * upload_min_free_bytes free. Failures are logged and do not affect the RPC.
  */
-void rpc_dump_keep(struct rpc_dump *, struct rpc *);
+void rpc_dump_write(struct rpc_dump *, struct rpc *);
 
 #endif

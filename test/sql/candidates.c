@@ -50,7 +50,8 @@ read_jobs(struct db *db, struct arena *a, const struct conf *cf, size_t from,
 }
 
 static enum err
-plain(struct candidates *c, struct rng *rng, size_t need, bool *unread, bool wanted)
+read_plain_apps(
+    struct candidates *c, struct rng *rng, size_t need, bool *unread, bool wanted)
 {
 	enum err e;
 
@@ -68,7 +69,7 @@ read_plain(struct db *db, struct arena *a, const struct conf *cf, struct rng *rn
 	struct candidates c;
 
 	candidates_begin(&c, db, a, cf, s, f);
-	return plain(&c, rng, need, unread, true);
+	return read_plain_apps(&c, rng, need, unread, true);
 }
 
 enum err
@@ -78,11 +79,11 @@ read_unwanted(struct db *db, struct arena *a, const struct conf *cf, struct rng 
 	struct candidates c;
 
 	candidates_begin(&c, db, a, cf, s, f);
-	return plain(&c, rng, need, unread, false);
+	return read_plain_apps(&c, rng, need, unread, false);
 }
 
 static void
-begin_for(struct candidates *c, const struct request *rq)
+begin_source(struct candidates *c, const struct request *rq)
 {
 	c->p.in.req = c->source.req = rq;
 }
@@ -96,7 +97,7 @@ read_working_set(struct db *db, struct arena *a, const struct conf *cf,
 	enum err e;
 
 	candidates_begin(&c, db, a, cf, s, f);
-	begin_for(&c, rq);
+	begin_source(&c, rq);
 	c.p.rng = *rng;
 	supply_picks_begin(&c.p, k);
 	e = candidates_read(&c, supply_picks_next, supply_picks_take);
@@ -112,7 +113,7 @@ read_searched(struct db *db, struct arena *a, const struct conf *cf,
 	struct candidates c;
 
 	candidates_begin(&c, db, a, cf, s, f);
-	begin_for(&c, rq);
+	begin_source(&c, rq);
 	supply_search_begin(&c.p, *rng, k);
 	return candidates_read(&c, supply_search_next, supply_search_take);
 }
@@ -125,7 +126,7 @@ read_old(struct db *db, struct arena *a, const struct conf *cf,
 	struct candidates c;
 
 	candidates_begin(&c, db, a, cf, s, f);
-	begin_for(&c, rq);
+	begin_source(&c, rq);
 	c.p.in.now = before + cf->locality_scheduling_send_timeout;
 	supply_old_begin(&c.p, *rng);
 	return candidates_read(&c, supply_search_next, supply_search_take);
@@ -162,7 +163,7 @@ read_slice(struct db *db, struct arena *a, const struct slice_of *what,
 	struct candidates c;
 
 	candidates_begin(&c, db, a, what->conf, s, f);
-	begin_for(&c, what->req);
+	begin_source(&c, what->req);
 	c.p.once = what->once;
 	c.p.in.now = what->now;
 	supply_walk_begin(&c.p, what->nci, what->apps);

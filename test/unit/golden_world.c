@@ -18,7 +18,7 @@
 
 static const char other_key[] = "1024\nfedcba9876543210\n.";
 
-/* --- from abbreviated lines to those of a trace --- */
+/* --- from abbreviated lines to trace lines --- */
 
 enum { DEFAULTS_MOST = 16 };
 
