@@ -17,6 +17,7 @@
 
 /* Puts a text value, quoted if necessary. */
 void row_put_text(struct buf *, const char *);
+/* Puts a row as a line: the kind and the columns that are not 0 or "". */
 void row_put(struct buf *, const char *kind, const struct row_shape *, const void *row);
 
 /* Cuts the next word, a name or name=value, off *p; NULL at the end. */

@@ -241,8 +241,11 @@ void supply_search_begin(struct supply *, struct rng, size_t want);
 void supply_few_begin(struct supply *, struct rng, size_t want);
 /* Finds file sets whose oldest unsent job was created before the timeout. */
 void supply_old_begin(struct supply *, struct rng);
+/* Picks at most `want` file sets from the working set. */
 void supply_picks_begin(struct supply *, size_t want);
+/* Checks these workunits against the once rule. */
 void supply_once_begin(struct supply *, const int64_t *workunitids, size_t n);
+/* Draws jobs for statistics. */
 void supply_draw_begin(struct supply *);
 /* Reads the next slice: of file sets and plain jobs, or if nci, of apps that use
  * almost no CPU. */

@@ -123,7 +123,7 @@ load_logs(struct rpc *x, struct snapshot *s)
 }
 
 /*
- * Does the client trust a key that is neither ours nor an old one of ours?  It would
+ * True if the client trusts a key that is neither ours nor an old one of ours: it would
  * refuse our app files (protocol.md 5.6).
  */
 static bool
@@ -138,17 +138,15 @@ key_is_strange(const struct rpc *x)
 	return k->old_key_signature(k->ctx, has, x->req->version) == NULL;
 }
 
-/*
- * Are both the client's key and ours missing?  The client could not verify what it
- * gets.
- */
+/* True if both the client's key and ours are missing: the client could not verify the
+ * app files. */
 static bool
 key_is_missing(const struct rpc *x)
 {
 	return x->req->code_sign_key == NULL && x->keys->code_sign_public == NULL;
 }
 
-/* Has this process drawn recently?  Not if the clock was set back since. */
+/* True if this process drew recently; false if the clock was set back since. */
 static bool
 drew_lately(const struct rpc *x)
 {
@@ -157,8 +155,9 @@ drew_lately(const struct rpc *x)
 }
 
 /*
- * Does this request draw jobs for statistics?  This doubles its cost, so a busy process
- * draws only once in a while; a request that has drawn draws again when it reloads.
+ * True if this request draws jobs for statistics.  Drawing doubles the cost of a
+ * request, so a busy process draws only once in a while; a request that has drawn draws
+ * again when it reloads.
  */
 static bool
 draws_baseline(struct rpc *x, struct rng *rng)
@@ -175,10 +174,8 @@ draws_baseline(struct rpc *x, struct rng *rng)
 	return true;
 }
 
-/*
- * Everything on which the candidates depend is known: the steps more and lock read
- * them.
- */
+/* Creates the RPC's supply, from which the steps more and lock read the candidates.
+ * Everything on which the candidates depend must have been read. */
 static void
 begin_supply(struct rpc *x)
 {
@@ -198,7 +195,7 @@ begin_supply(struct rpc *x)
 	x->supply = supply_new(x->a, &in);
 }
 
-/* Decides whether this host may get work at all. */
+/* Sets the reason why this host may get no work at all, if there is one. */
 static void
 refuse_work(struct rpc *x)
 {
@@ -233,11 +230,10 @@ rpc_load(struct rpc *x, enum rpc_step *next)
 	                   x->wait == WAIT_NOT_YET;
 	TRY(load_user(x, s));
 	TRY(snapshot_reported(x->db, x->a, x->req, s, &x->fail));
-	if (x->host_wait_s == 0) /* otherwise nothing moves to it */
+	if (x->host_wait_s == 0) /* else it gets no row, and no results move to it */
 		TRY(snapshot_others(x->db, x->a, x->req, s, &x->fail));
-	if (x->detach)
-		s->nin_progress = s->ninherited =
-		    0; /* the commit ends them: none is to be sent again */
+	if (x->detach) /* the commit ends these jobs: none is resent */
+		s->nin_progress = s->ninherited = 0;
 	TRY(load_down(x, s));
 	TRY(load_logs(x, s));
 	recording_begin(x);

@@ -24,11 +24,13 @@ struct decision_log {         /* of one process */
 	bool failed;      /* the failure was logged */
 };
 
+/* Initialises the log; the first write opens the ring. */
 void decision_log_begin(struct decision_log *);
 /* Appends the trace of an RPC, served or refused by a step, to the buffer. */
 void decision_log_format(struct buf *, const struct rpc *);
 /* Writes the RPC's trace to the ring unless decision_rings is 0. Thread-safe. */
 void decision_log_write(struct decision_log *, const struct rpc *);
+/* Releases the ring. */
 void decision_log_close(struct decision_log *);
 
 #endif

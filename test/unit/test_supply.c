@@ -208,7 +208,7 @@ START_TEST(the_walk_goes_once_around)
 }
 END_TEST
 
-/* A host may hold any number of files. */
+/* A host may hold any number of files, so the number of sets read has a limit. */
 START_TEST(at_most_256_files_are_read)
 {
 	enum { FILES = 300 };
