@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A host for tests of the client, in a directory of its own. */
+/* A newly attached host in a directory of its own, for tests of the client. */
 #ifndef TEST_UNIT_CLIENT_HOST_H
 #define TEST_UNIT_CLIENT_HOST_H
 
@@ -13,7 +13,6 @@
 
 enum { NOW = 1000000 };
 
-/* A host that has just been attached, in a directory of its own. */
 static inline struct client *
 unit_host(void)
 {
@@ -49,7 +48,7 @@ unit_host_end(struct client *c)
 
 /* --- replies --- */
 
-struct hope { /* of a request */
+struct hope { /* what the request asked for */
 	bool work;
 	size_t reports;
 };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computers, as parts of requests, that plan classes are tried on. */
+/* Hosts, as parts of requests, on which plan classes are tried. */
 #ifndef TEST_PLAN_CLASS_HOSTS_H
 #define TEST_PLAN_CLASS_HOSTS_H
 
 #define HOST(inside) "<host_info>" inside "</host_info>"
-/* Of a scalar that occurs again the last one counts, so that rows can change the host.
- */
+/* The last of several elements with the same scalar counts, so table rows can override
+ * the base host. */
 #define BASE                                                                           \
 	"<core_client_major_version>7</core_client_major_version>"                     \
 	"<core_client_minor_version>20</core_client_minor_version>"                    \

@@ -55,7 +55,7 @@ world_str(struct world *w, const char *s)
 	return arena_strdup(&w->a, s);
 }
 
-/* Jobs 0 and 1 share the large file F; 2 is another result of job 1's workunit. */
+/* Jobs 0 and 1 share the large file F; job 2 is another result of job 1's workunit. */
 static void
 job(struct world *w, size_t i, const char *wu, const char *name)
 {
@@ -101,7 +101,7 @@ signature_of(void *ctx, const char *client_key, int32_t version)
 	return strcmp(client_key, KEY2) == 0 ? "5151\n." : NULL;
 }
 
-/* The project's small tables. */
+/* The catalogue: one app, one platform, one version. */
 static void
 reply_project(struct world *w)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A decision with everything in it, for tests of what replies are made of it. */
+/* A decision with every kind of content, for tests of the replies rendered from it. */
 #ifndef TEST_REPLY_WORLD_H
 #define TEST_REPLY_WORLD_H
 
@@ -7,7 +7,7 @@
 #include "proto/request.h"
 
 #define KEY  "1024\nabcd\n."
-#define KEY2 "1024\nef01\n." /* an old one of ours: its signature is "5151\n." */
+#define KEY2 "1024\nef01\n." /* an older key of the project; signed "5151\n." */
 
 struct world {
 	struct arena a;
@@ -29,18 +29,16 @@ struct world {
 	struct dec_delete deletes[2];
 };
 
-/* A 7.20.5 client, host 7; and three reports. */
+/* A 7.20.5 client on host 7; three reports. */
 extern const char world_client[], world_reports[];
 
-/*
- * Three jobs of one app on file F, the last two results of one workunit; options and
- * the inside of the request are added to the minimum.
- */
+/* Makes three jobs of one app on file F, the last two of them results of one workunit.
+ * Adds the options and the inside of the request to the minimum. */
 void world_make(struct world *, const char *options, const char *inside);
 struct request *world_request(struct world *, const char *inside);
 char *world_str(struct world *, const char *);
-/* The violations of the reply in w->b, one per line, given the inside of the request.
- */
+/* Returns the violations of the reply in w->b, one per line, given the inside of the
+ * request. */
 const char *world_violations(struct world *, const char *inside);
 struct reply *world_parsed(struct world *);
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The host of "Work fetch and GPUs", with a CPU, GPUs and the SPEs of a Cell, and a
- * project whose app has a version for each; included by the one test that a program is
- * of.
- */
+/* The host of "Work fetch and GPUs", with a CPU, GPUs and the SPEs of a Cell, and a
+ * project whose app has a version for each. Only one test of each program includes this
+ * file. */
 #ifndef TEST_RULES_STAGE_H
 #define TEST_RULES_STAGE_H
 
@@ -89,8 +87,8 @@ refuse(struct world *w, const char *type)
 	w->snap.project_prefs.nno_rsc = 1;
 }
 
-/* Jobs of the host that its list does not have, bound to the version of the number 7,
- * and to be resent. */
+/* Adds jobs of the host that are missing from its list, bound to version number 7 and
+ * due to be resent. */
 static inline void
 lost(struct world *w, const char *jobs, struct app_version *v)
 {
@@ -102,7 +100,7 @@ lost(struct world *w, const char *jobs, struct app_version *v)
 		w->snap.in_progress[i].app_version_num = 7;
 }
 
-/* The app may have so many jobs on a host. */
+/* Limits the jobs of the app on a host. */
 static inline struct job_limits *
 stage_app_limit(struct world *w, double jobs)
 {
@@ -115,7 +113,7 @@ stage_app_limit(struct world *w, double jobs)
 	return l;
 }
 
-/* The project may have so many jobs on all GPUs, or on each. */
+/* Limits the jobs of the project on all GPUs, or on each GPU. */
 static inline struct job_limits *
 gpu_limit(struct world *w, double jobs, bool each)
 {
@@ -127,8 +125,8 @@ gpu_limit(struct world *w, double jobs, bool each)
 	return l;
 }
 
-/* So many tasks on the NVIDIA GPUs, each of so many seconds and due then, and no other.
- */
+/* Replaces the host's tasks by n NVIDIA tasks, each with secs left to run and to its
+ * deadline. */
 static inline void
 gpu_tasks(struct world *w, size_t n, double secs)
 {
@@ -143,7 +141,8 @@ gpu_tasks(struct world *w, size_t n, double secs)
 			.ncudas = 1 };
 }
 
-/* A client that runs a program of its own on so many instances. */
+/* Makes the client run a program of its own (anonymous platform) on this many
+ * instances. */
 static inline void
 own_versions(struct world *w, const char *type, double count)
 {
@@ -157,7 +156,7 @@ own_versions(struct world *w, const char *type, double count)
 		.coproc_count = count };
 	w->req.app_versions = v;
 	w->req.napp_versions = 1;
-	if (!w->req.has_other_results) /* else the index alone is asked for */
+	if (!w->req.has_other_results) /* else only the index is asked for */
 		w->req.platforms[0] = stage_text("anonymous");
 }
 

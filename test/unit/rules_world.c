@@ -129,7 +129,7 @@ world_job(int64_t id, int64_t workunitid)
 		.delay_bound = 7 * 86400 };
 }
 
-/* Jobs from "ID/WU ..."; p behind the last of them. */
+/* Reads jobs from "ID/WU ..."; sets p behind the last of them. */
 static struct job *
 world_jobs_of(struct world *w, const char **p, size_t *n)
 {
@@ -170,7 +170,7 @@ set_flags(struct snap_file *f, const char *flags)
 	f->released_id = released == NULL ? 0 : strtoll(released + 1, NULL, 10);
 }
 
-/* What the loader adds up. */
+/* Computes the sums that the loader computes. */
 static void
 add_up(struct world *w)
 {
@@ -233,7 +233,7 @@ world_bytes(struct world *w, const char *name, int64_t bytes)
 	add_up(w);
 }
 
-/* Of "NAME:+F-G", or of NAME alone; name keeps NAME. */
+/* Reads the members from "NAME:+F-G", or the single file NAME; cuts name to NAME. */
 static void
 world_members_of(struct world *w, char *name, int64_t fileset_id, bool held)
 {

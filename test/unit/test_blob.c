@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stored blobs from templates, file names, upload messages.
- */
+/* Stored blobs from templates, file names, upload messages. */
 #include "test/unit/unit.h"
 
 #include "proto/blob.h"
@@ -205,7 +204,7 @@ START_TEST(app_version_blob)
 }
 END_TEST
 
-/* A row of an old project: bare & in the URL and the command line. */
+/* A row of an old project, with a bare & in the URL and in the command line. */
 static enum err
 sign_by_name(void *ctx, const char *name, char **sig, struct fail *f)
 {
@@ -307,7 +306,7 @@ START_TEST(workunit_names)
 }
 END_TEST
 
-/* The first files are the large ones. */
+/* large: how many of the files are large, counted from the first. */
 static const struct {
 	const char *first, *second;
 	size_t large;
@@ -387,7 +386,7 @@ static const struct {
 	    "169 bytes, at most 168" },
 };
 
-/* What is refused is what no workunit could be named after, and the other way round. */
+/* A set name is refused if and only if no workunit could be named after it. */
 START_TEST(set_names_checked)
 {
 	struct arena a = { 0 };
@@ -441,7 +440,7 @@ static const struct {
 	{ "nothing yet", "", E_RETRY, UPLOAD_NONE, NULL, NULL, NULL, 0, false, false },
 	{ "half a header", "<data_server_request>\n" VERSION "<file_upl", E_RETRY,
 	    UPLOAD_NONE, NULL, NULL, NULL, 0, false, false },
-	{ "the data's line has not ended", "<file_upload>\n<name>n</name>\n<data>",
+	{ "the <data> line is incomplete", "<file_upload>\n<name>n</name>\n<data>",
 	    E_RETRY, UPLOAD_NONE, NULL, NULL, NULL, 0, false, false },
 	{ "no command", "<data_server_request>\n" VERSION "</data_server_request>\n",
 	    E_NOTFOUND, UPLOAD_NONE, NULL, NULL, NULL, 0, false, false },
@@ -456,7 +455,7 @@ static const struct {
 	    "<file_upload>\n<name>n</name>\n<xml_signature></"
 	    "xml_signature>\n<nbytes>-1</nbytes>\n<data>\r\nx",
 	    OK, UPLOAD_DATA, "n", "", "x", 0, false, false },
-	{ "an offset that is none",
+	{ "an offset that is not a number",
 	    "<file_upload>\n<name>n</name>\n<offset>1e30</offset>\n<data>\n", E_BADREQ,
 	    UPLOAD_DATA, NULL, NULL, NULL, 0, false, false },
 };

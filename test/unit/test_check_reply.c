@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The checker of replies finds what is planted in a good one. */
+/* The checker of replies finds each fault planted in a good reply. */
 #include "test/unit/unit.h"
 
 #include "test/unit/reply_world.h"
@@ -13,8 +13,9 @@
 	    LONG_110 LONG_110
 
 static const struct {
-	const char *asked;     /* what the request says beside the usual */
-	const char *text, *by; /* the first text of a good reply becomes by */
+	const char *asked; /* added to the usual request */
+	const char *text,
+	    *by; /* the first occurrence of text in a good reply is replaced by this */
 	const char *violation;
 } planted[] = {
 #define FAULT(text, by, violation)        { "", text, by, violation },

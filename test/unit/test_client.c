@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The host's state changed by replies, captured and made up. */
+/* How replies, captured and made up, change the host's state. */
 #include "test/unit/client_host.h"
 
 #include <glob.h>
@@ -122,7 +122,7 @@ START_TEST(delays_by_table)
 }
 END_TEST
 
-/* A report does not shorten the wait for work, work ends it. */
+/* A report does not shorten the backoff for work; receiving work ends it. */
 START_TEST(wait_for_work)
 {
 	struct client *c = unit_host();
@@ -142,7 +142,7 @@ START_TEST(wait_for_work)
 }
 END_TEST
 
-/* What a reply says of the project, as the rules see it afterwards. */
+/* What a reply says about the project reaches the rules. */
 START_TEST(facts_reach_the_rules)
 {
 	static char nvidia[] = "NVIDIA";
@@ -172,14 +172,14 @@ START_TEST(facts_reach_the_rules)
 	    v.world.projects[0].rsc[0].excluded && !v.world.projects[0].rsc[0].no_apps);
 	ck_assert(
 	    !v.world.projects[0].rsc[1].excluded && v.world.projects[0].rsc[1].no_apps);
-	/* A share that is no number is none of 0, which would get no work at all. */
+	/* An unreadable share is ignored; a share of 0 would get no work at all. */
 	host_take(c,
 	    "<host_venue>work</host_venue><project_preferences>"
 	    "<resource_share>0,5</resource_share></project_preferences>",
 	    (struct hope){ 0 });
 	view_load(c, &v);
 	ck_assert_double_eq(v.world.projects[0].share, 70);
-	/* All of that is of that reply alone; what the user says stays. */
+	/* All of these facts but the user's share last for this one reply. */
 	p->own_share = true;
 	host_take(c,
 	    "<project_preferences><resource_share>5</resource_share>"
@@ -195,8 +195,8 @@ START_TEST(facts_reach_the_rules)
 }
 END_TEST
 
-/* client.md 6: what is sticky or asked for is listed, a sticky file as long as it may.
- */
+/* client.md 6: sticky and requested files are listed; a sticky file stays listed for as
+ * long as it may stay. */
 START_TEST(files_have_their_time)
 {
 	struct client *c = unit_host();
@@ -250,8 +250,8 @@ see_rest(struct client *c, double period_s, double ram_bytes, bool leave_in_memo
 	ck_assert(prefs_seen(c).leave_in_memory == leave_in_memory);
 }
 
-/* The account's preferences for the whole host; without them, and beyond what can be
- * meant, there are defaults. */
+/* The preferences of the account apply to the whole host; defaults replace missing and
+ * absurd values. */
 START_TEST(preferences_of_the_account)
 {
 	struct client *c = unit_host();
@@ -291,7 +291,7 @@ START_TEST(preferences_of_the_account)
 	    (struct hope){ 0 });
 	see_buffer(c, 180, 30 * 86400.0);
 	see_rest(c, 60, 900, true);
-	/* What the command line says comes first. */
+	/* The command line takes precedence. */
 	c->options.own_buffer = c->options.own_ram = c->options.quit_when_stopped =
 	    true;
 	host_take(c,
@@ -310,7 +310,8 @@ END_TEST
 	GLOBAL("<mod_time>" time "</mod_time>"                                         \
 	       "<work_buf_min_days>" days "</work_buf_min_days>")
 
-/* Of two accounts that with the newer preferences counts, unless the host left it. */
+/* The account with the newer preferences counts, unless the newer ones came from an
+ * account that the host has left. */
 START_TEST(preferences_of_two_accounts)
 {
 	struct client *c = unit_host();
@@ -325,14 +326,14 @@ START_TEST(preferences_of_two_accounts)
 	preferences_take(c, &other, &old);
 	ck_assert_double_eq(prefs_seen(c).min_s, 86400);
 	ck_assert_ptr_null(c->state->preferences_venue);
-	host_take(
-	    c, BUFFER("3", "2"), (struct hope){ 0 }); /* as the user set it back */
+	host_take(c, BUFFER("3", "2"),
+	    (struct hope){ 0 }); /* the user set the older preferences again */
 	ck_assert_double_eq(prefs_seen(c).min_s, 2 * 86400.0);
 	preferences_take(c, &other, &old);
 	ck_assert_double_eq(prefs_seen(c).min_s, 3 * 86400.0);
 	ck_assert_str_eq(c->state->preferences_venue, "work");
-	host_take(
-	    c, BUFFER("2", "1"), (struct hope){ 0 }); /* other is no project here */
+	host_take(c, BUFFER("2", "1"),
+	    (struct hope){ 0 }); /* the other project is not attached here */
 	ck_assert_double_eq(prefs_seen(c).min_s, 86400);
 	old.global_preferences = arena_alloc(&c->process, 70000);
 	memset(old.global_preferences, ' ', 69999);
@@ -345,8 +346,8 @@ END_TEST
 #define APP(flags) "<app><name>app</name>" flags "</app>"
 #define QUIET      APP("<non_cpu_intensive>1</non_cpu_intensive>")
 
-/* What is said of an app holds until something else is said; one without versions is
- * forgotten. */
+/* What a reply says about an app holds until a later reply says otherwise; an app
+ * without versions is forgotten. */
 START_TEST(apps)
 {
 	struct client *c = unit_host();
@@ -374,8 +375,8 @@ START_TEST(apps)
 }
 END_TEST
 
-/* A task that needs no CPU is no answer to who wants work for one; but from a project
- * all of whose tasks are so it is. */
+/* A task that needs no CPU does not satisfy a request for CPU work, unless all tasks of
+ * the project are of this kind. */
 START_TEST(quiet_tasks_are_no_work)
 {
 	struct client *c = unit_host();
@@ -433,7 +434,7 @@ START_TEST(key_changes_if_signed_by_the_old)
 	ck_assert_str_eq(c->state->projects->code_sign_key, public[0]);
 	host_take(c, key_xml(c, public[1], NULL), (struct hope){ 0 });
 	ck_assert_str_eq(c->state->projects->code_sign_key, public[0]);
-	for (size_t by = 2; by != 1; by -= 2) { /* a stranger's key, then the old one */
+	for (size_t by = 2; by != 1; by -= 2) { /* a stranger's key, then the old key */
 		ck_assert_int_eq(key_parse_private(private[by], &key, &c -> fail), OK);
 		key_xml(c, public[1], NULL);
 		ck_assert_int_eq(
@@ -451,7 +452,7 @@ START_TEST(key_changes_if_signed_by_the_old)
 }
 END_TEST
 
-/* --- what stock clients were answered --- */
+/* --- replies that stock clients received --- */
 
 /* Captures whose results are all for this host; the last is of an anonymous platform.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A real host follows its rules and its user: real programs are started and stopped. */
+/* A real host follows its rules and its user: it starts and stops real programs. */
 #include "test/unit/unit.h"
 
 #include <fcntl.h>
@@ -21,7 +21,8 @@ static char text_app[] = "app", text_program[] = "program", text_empty[] = "",
 static char *schedulers[] = { text_url };
 static const char *const urls[] = { "http://h.example/p/", "http://h.example/q/" };
 
-/* Two tasks of 1000 s, of which the first has this name, the second the next. */
+/* Adds two tasks of 1000 s; the first is named by this letter, the second by the next.
+ */
 static void
 rows(struct cproject *p, struct arena *a, char first)
 {
@@ -64,7 +65,7 @@ rows(struct cproject *p, struct arena *a, char first)
 		};
 }
 
-/* By a key of the project's own. */
+/* Signs the program with a key of the project's own. */
 static void
 enact_sign(struct client *c, struct cproject *p, const char *program)
 {
@@ -79,7 +80,8 @@ enact_sign(struct client *c, struct cproject *p, const char *program)
 	key_free(key);
 }
 
-/* A project with two tasks, whose program tells its arguments and waits. */
+/* Adds a project with two tasks, whose program writes its arguments to a file and
+ * waits. */
 static struct cproject *
 add(struct client *c, const char *url, char first)
 {
@@ -99,7 +101,6 @@ add(struct client *c, const char *url, char first)
 	return p;
 }
 
-/* One CPU and one project. */
 static struct client *
 enact_host(const struct policy *policy)
 {
@@ -127,7 +128,8 @@ order(struct client *c, const char *lines)
 	    OK);
 }
 
-/* What runs and what waits in memory, as "a b" or "a (b)". */
+/* Returns the running tasks and, in brackets, those waiting in memory: "a b" or "a
+ * (b)". */
 static const char *
 enact_seen(struct client *c)
 {
@@ -175,12 +177,12 @@ START_TEST(orders)
 	ck_assert_str_eq(enact_seen(c), "a(b)");
 	ck_assert(!enact_contact(c));
 	order(c, "suspend c\nsuspend aa\n");
-	ck_assert(strlen(enact_seen(c)) == 4); /* one of them runs */
+	ck_assert(strlen(enact_seen(c)) == 4); /* one of the two runs */
 	enact_host_end(c);
 }
 END_TEST
 
-/* Time in which it was stopped is not its run time. */
+/* The time for which a task is stopped does not count as its run time. */
 START_TEST(deadlines_and_pauses)
 {
 	struct client *c = enact_host(policies[_i]);
@@ -205,7 +207,7 @@ START_TEST(deadlines_and_pauses)
 }
 END_TEST
 
-/* Of two projects with equal shares each has one of two CPUs. */
+/* Two projects with equal shares get one of two CPUs each. */
 START_TEST(orders_by_project)
 {
 	struct client *c = enact_host(policies[_i]);
@@ -213,7 +215,7 @@ START_TEST(orders_by_project)
 
 	if (strcmp(c->options.policy->name, "classic") == 0) {
 		enact_host_end(c);
-		return; /* it runs what came first */
+		return; /* it runs tasks in order of arrival */
 	}
 	add(c, urls[1], 'c');
 	c->options.ncpus = 2;
@@ -230,7 +232,8 @@ START_TEST(orders_by_project)
 }
 END_TEST
 
-/* Each of two devices has one of two tasks, and their programs know which. */
+/* Each of two devices gets one of two tasks, and each program is given the number of
+ * its device. */
 START_TEST(coprocessors)
 {
 	static char nvidia[] = "NVIDIA";
@@ -257,7 +260,7 @@ START_TEST(coprocessors)
 		devices |= 1U << p->tasks[i].device;
 	}
 	ck_assert_uint_eq(devices, 3);
-	/* They are gone: the tasks cannot be done. */
+	/* Without the coprocessors the tasks cannot run. */
 	c->options.ncoprocs = 0;
 	ck_assert_str_eq(enact_seen(c), "");
 	ck_assert(p->tasks[0].ready && p->tasks[0].state == CLIENT_ABORTED);
@@ -266,7 +269,7 @@ START_TEST(coprocessors)
 }
 END_TEST
 
-/* What a program tells; one that has to make room goes on from its checkpoint. */
+/* A program reports its progress; a preempted task resumes from its checkpoint. */
 START_TEST(checkpoints)
 {
 	struct rp_app app = { .name = text_app, .fraction_done_exact = true };
@@ -289,7 +292,7 @@ START_TEST(checkpoints)
 	ck_assert_double_eq(t[0].fraction_done, 0.5);
 	ck_assert_double_eq_tol(task_remaining_s(c, p, &t[0]), 500, 1e-6);
 	p->apps = &app;
-	p->napps = 1; /* what it tells is exact */
+	p->napps = 1; /* the fraction is exact now */
 	ck_assert_double_eq_tol(task_remaining_s(c, p, &t[0]), 100, 1e-6);
 	p->napps = 0;
 	c->now += 20;
@@ -299,7 +302,7 @@ START_TEST(checkpoints)
 	task_abort(c, p, &t[1], 0, "no longer wanted");
 	ck_assert_str_eq(enact_seen(c), "a");
 	ck_assert(fs_exists(saved));
-	/* Without a checkpoint it begins again. */
+	/* Without a checkpoint the task starts from the beginning. */
 	ck_assert_int_eq(fs_unlink(saved, &c->fail), OK);
 	t[0].checkpointed_at = 0;
 	task_quit(c, &t[0]);
@@ -308,7 +311,8 @@ START_TEST(checkpoints)
 }
 END_TEST
 
-/* What was never started is not begun after its deadline; what was goes on. */
+/* A task that was never started is aborted after its deadline; a started task goes on.
+ */
 START_TEST(never_started_in_time)
 {
 	struct client *c = enact_host(policies[_i]);
@@ -335,7 +339,7 @@ nearly(double got, double want)
 	ck_assert_double_eq_tol(got, want, 1e-9);
 }
 
-/* What is measured reaches the rules, and the request. */
+/* The measured availability reaches the rules and the request. */
 START_TEST(availability)
 {
 	static char nvidia[] = "NVIDIA";
@@ -348,7 +352,7 @@ START_TEST(availability)
 	orders_read(c);
 	availability_measure(c);
 	c->now += 10;
-	availability_measure(c); /* not worth it yet */
+	availability_measure(c); /* too short an interval to count */
 	ck_assert_double_eq(c->state->fractions_at, NOW);
 	order(c, "suspend\n");
 	orders_read(c);
@@ -357,7 +361,7 @@ START_TEST(availability)
 	nearly(availability_now(c).on, 1);
 	nearly(availability_now(c).active, active);
 	c->now += 10 * 86400;
-	c->measured_ms = 0; /* as after a start */
+	c->measured_ms = 0; /* as after a restart */
 	availability_measure(c);
 	view_load(c, &v);
 	nearly(v.world.rsc[0].avail, on * active);
@@ -368,9 +372,9 @@ START_TEST(availability)
 	nearly(rq.host.gpu_active_frac, active);
 	c->now += 15 * 86400;
 	c->measured_ms = 0;
-	availability_measure(c); /* nobody knows what that was */
+	availability_measure(c); /* the gap is unknown time: it does not count */
 	nearly(availability_now(c).on, on);
-	c->now += 200; /* a long exchange */
+	c->now += 200; /* a long RPC */
 	c->measured_ms = clock_mono_ms() - 200000;
 	availability_measure(c);
 	nearly(availability_now(c).on, 1 - (1 - on) * exp(-200.0 / (10 * 86400)));
@@ -381,7 +385,7 @@ START_TEST(availability)
 }
 END_TEST
 
-/* Task b gets an app and a workunit of its own. */
+/* Gives task b an app and a workunit of its own. */
 static void
 enact_add_app(struct client *c, struct cproject *p)
 {
@@ -400,7 +404,7 @@ enact_add_app(struct client *c, struct cproject *p)
 	p->apps[p->napps++] = (struct rp_app){ .name = text_quiet };
 }
 
-/* Tasks that may need more memory than is left wait; others run in their place. */
+/* A task that may need more memory than is free waits; others run in its place. */
 START_TEST(memory)
 {
 	struct client *c = enact_host(policies[_i]);
@@ -413,18 +417,18 @@ START_TEST(memory)
 	p->workunits[0].rsc_memory_bound = 501;
 	p->workunits[1].rsc_memory_bound = 500;
 	ck_assert_str_eq(enact_seen(c), "b");
-	c->prefs.ram_max_used_idle_pct = 100.1; /* as much as there is */
+	c->prefs.ram_max_used_idle_pct = 100.1; /* beyond all of the memory: clamped */
 	ck_assert_str_eq(enact_seen(c), "b");
 	p->workunits[1].rsc_memory_bound = 499;
 	ck_assert_str_eq(enact_seen(c), "ab");
-	c->ram_bytes = 0; /* nobody knows how much there is */
+	c->ram_bytes = 0; /* the size of the memory is unknown */
 	p->workunits[1].rsc_memory_bound = 1e30;
 	ck_assert_str_eq(enact_seen(c), "ab");
 	enact_host_end(c);
 }
 END_TEST
 
-/* There is less of it than before: what no longer has room waits in memory. */
+/* When the memory limit drops, tasks that no longer fit wait in memory. */
 START_TEST(less_memory)
 {
 	struct client *c = enact_host(policies[0]);
@@ -443,8 +447,8 @@ START_TEST(less_memory)
 }
 END_TEST
 
-/* Its tasks run beside what has the CPU, which they do not take, nor do they count as
- * work: the project is asked as if they were not there. */
+/* A task that needs no CPU runs beside the tasks that use the CPU, and does not count
+ * as work: the project is asked for work as if the task did not exist. */
 START_TEST(an_app_that_needs_no_cpu)
 {
 	struct client *c = enact_host(policies[_i]);
@@ -458,7 +462,7 @@ START_TEST(an_app_that_needs_no_cpu)
 	ck_assert_str_eq(enact_seen(c), "ab");
 	task_abort(c, p, &p->tasks[0], 0, "no longer wanted");
 	c->now += 100;
-	view_load(c, &v); /* which takes what a had into the accounts */
+	view_load(c, &v); /* books the run time of task a */
 	ck_assert_double_eq(v.rr.rsc[CW_CPU].nidle, 1);
 	contact_next(&v.world, c->options.policy, &c->scratch, &v.rr, &contact);
 	ck_assert_int_eq(contact.why, CONTACT_WORK);
@@ -468,7 +472,7 @@ START_TEST(an_app_that_needs_no_cpu)
 	view_load(c, &v);
 	ck_assert(p->acct.rec == 0 && p->acct.exp_avg_cpu == 0);
 	ck_assert_str_eq(enact_seen(c), "b");
-	/* Where the whole project is of this kind one task is enough. */
+	/* If the whole project needs no CPU, one task is enough. */
 	p->nci = true;
 	view_load(c, &v);
 	contact_next(&v.world, c->options.policy, &c->scratch, &v.rr, &contact);
@@ -478,7 +482,8 @@ START_TEST(an_app_that_needs_no_cpu)
 }
 END_TEST
 
-/* Hybrid asks who has no task though the CPU is busy; a host may have no buffer. */
+/* The hybrid policy asks a project without tasks although the CPU is busy, even with
+ * buffers of 0. */
 START_TEST(who_has_no_task_is_asked_without_a_buffer)
 {
 	struct client *c = enact_host(policy_find("hybrid"));
@@ -497,7 +502,7 @@ START_TEST(who_has_no_task_is_asked_without_a_buffer)
 }
 END_TEST
 
-/* Who tells no deadline has none. */
+/* A task without a report deadline never misses one. */
 START_TEST(no_deadline)
 {
 	struct client *c = enact_host(policies[0]);

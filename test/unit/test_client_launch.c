@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a host runs: only what its project signed, whatever it was told before. */
+/* What a host runs: only what its project signed, whatever earlier replies said. */
 #include "test/unit/client_host.h"
 
 #include <sys/wait.h>
@@ -15,7 +15,7 @@
 
 enum { PATIENCE_MS = 60000, NSIGNERS = 2 };
 
-struct signers { /* of the project: its key, and the next */
+struct signers { /* the project's key, and its next key */
 	char *public[NSIGNERS];
 	struct key *key[NSIGNERS];
 };
@@ -101,8 +101,8 @@ task_xml(struct client *c, const char *wu_refs, const char *result_refs)
 	    wu_refs, result_refs);
 }
 
-/* Rounds until the task ended or nothing runs and nothing can be had: what came of it.
- */
+/* Runs rounds until the task has ended, or until a file must be fetched or the patience
+ * ends. Returns the outcome. */
 static const char *
 launch_outcome(struct client *c)
 {
@@ -126,7 +126,7 @@ launch_outcome(struct client *c)
 	return arena_printf(&c->scratch, "failed %d", p->tasks[0].exit_status);
 }
 
-/* All of it has come; the next step of a transfer takes it. */
+/* Stores the whole text as a partial download; the next step of a transfer takes it. */
 static void
 arrive(struct client *c, const char *name, const char *text)
 {
@@ -139,7 +139,7 @@ file(struct client *c, const char *name)
 	return state_file(c->state->projects, name);
 }
 
-/* --- what happens between the download and the launch --- */
+/* --- events between the download and the launch --- */
 
 static void
 nothing(struct client *c, const struct signers *s)
@@ -202,13 +202,14 @@ key_changes_and_all_is_told_again(struct client *c, const struct signers *s)
 	save(c);
 }
 
-/* An old key may be known to others by now. */
+/* Others may know the old key by now. */
 static void
 old_key_signs_another(struct client *c, const struct signers *s)
 {
 	key_changes(c, s);
 	launch_put(c, "lib_1", "evil\n");
-	file(c, "lib_1")->md5 = NULL; /* nor is known what came */
+	file(c, "lib_1")->md5 =
+	    NULL; /* the checksum of the download is unknown as well */
 	host_take(c, file_xml(c, "lib_1", 5, signature(c, s->key[0], "evil\n")),
 	    (struct hope){ 0 });
 	save(c);
@@ -245,27 +246,30 @@ enum { NO_SIGNATURE = -1 };
 
 static const struct {
 	const char *what;
-	int program_by, library_by; /* whose key signed it */
+	int program_by, library_by; /* who signed it */
 	const char *wu_refs, *result_refs;
 	void (*then)(struct client *, const struct signers *);
 	const char *want;
 } launches[] = {
 	{ "all is signed", 0, 0, "", "", nothing, "ran 0" },
-	{ "the program is not", NO_SIGNATURE, 0, "", "", nothing, "failed -186" },
-	{ "the library is not", 0, NO_SIGNATURE, "", "", nothing, "failed -186" },
+	{ "unsigned program", NO_SIGNATURE, 0, "", "", nothing, "failed -186" },
+	{ "unsigned library", 0, NO_SIGNATURE, "", "", nothing, "failed -186" },
 	{ "a stranger's program", 1, 0, "", "", nothing, "failed -186" },
 	{ "a stranger's library", 0, 1, "", "", nothing, "failed -186" },
 	{ "changed program", 0, 0, "", "", program_changes, "fetches prog" },
 	{ "changed library", 0, 0, "", "", library_changes, "fetches lib_1" },
-	{ "a link", 0, 0, "", "", program_becomes_a_link, "fetches prog" },
+	{ "the program is now a link", 0, 0, "", "", program_becomes_a_link,
+	    "fetches prog" },
 	{ "no program", 0, 0, "", "", program_is_gone, "fetches prog" },
 	{ "new key", 0, 0, "", "", key_changes, "ran 0" },
 	{ "new key, old and new signatures", 0, 0, "", "",
 	    key_changes_and_all_is_told_again, "ran 0" },
-	{ "the old key signs no more", 0, 0, "", "", old_key_signs_another,
+	{ "the old key is no longer valid", 0, 0, "", "", old_key_signs_another,
 	    "failed -186" },
-	{ "told otherwise of what is here", 0, 0, "", "", told_otherwise, "ran 0" },
-	{ "told a bad signature", 0, 0, "", "", signature_turns_bad, "failed -186" },
+	{ "another checksum for a file that is here", 0, 0, "", "", told_otherwise,
+	    "ran 0" },
+	{ "a bad signature for a file that is here", 0, 0, "", "", signature_turns_bad,
+	    "failed -186" },
 	{ "data", 0, 0, IN("in", ""), "", nothing, "ran 0" },
 	{ "data in the place of a library", 0, 0, IN("lib", "<copy_file/>"), "",
 	    nothing, "failed -185" },
@@ -285,7 +289,7 @@ signed_xml(struct client *c, const struct signers *s, int by, const char *name,
 	    by == NO_SIGNATURE ? "" : signature(c, s->key[by], text));
 }
 
-/* Before any version named it. */
+/* The file arrives before any version names it. */
 static void
 came_as_data(struct client *c, const char *name, const char *text)
 {
@@ -328,7 +332,8 @@ START_TEST(launches_by_table)
 }
 END_TEST
 
-/* First it is data, sticky and executable; then a version calls it its program. */
+/* The file is data at first, sticky and executable; then a version names it as its
+ * program. */
 START_TEST(data_never_becomes_a_program)
 {
 	struct client *c = unit_host();
@@ -356,7 +361,7 @@ START_TEST(data_never_becomes_a_program)
 	ck_assert_uint_eq(st.st_mode & 0777, 0644);
 	c->state->projects->ntasks = c->state->projects->nworkunits = 0;
 	c->state->projects->nversions = 0;
-	/* A client of before may have left it executable. */
+	/* An older client may have left it executable. */
 	ck_assert_int_eq(
 	    chmod(transfer_file_path(c, c->state->projects, "prog"), 0755), 0);
 	host_take(c,
@@ -374,7 +379,7 @@ START_TEST(data_never_becomes_a_program)
 }
 END_TEST
 
-/* A client that is killed may not have saved yet that it has a file. */
+/* A client may be killed before it saves that a file is complete. */
 START_TEST(whole_files_are_not_fetched_again)
 {
 	struct client *c = unit_host();
@@ -423,7 +428,7 @@ START_TEST(patience_ends)
 		launch_put(c, "prog", "#!/bin/sh\n");
 		got = launch_outcome(c);
 		ck_assert_int_eq(file(c, "lib_1")->status, FS_PRESENT);
-		c->now += 2000; /* past the back-off */
+		c->now += 2000; /* past the backoff */
 	}
 	ck_assert_str_eq(got, "failed -186");
 	ck_assert_int_gt(times, 2);
@@ -432,7 +437,7 @@ START_TEST(patience_ends)
 }
 END_TEST
 
-/* What a task left in its slot for later is not what was signed. */
+/* A task may leave a changed library in its slot; the signature is checked again. */
 START_TEST(library_in_the_slot_is_checked_again)
 {
 	struct client *c = unit_host();
@@ -477,7 +482,8 @@ START_TEST(library_in_the_slot_is_checked_again)
 }
 END_TEST
 
-/* Another file takes the name of one that is open: what is open runs, a script too. */
+/* Another file replaces an open program: the opened file runs, even if it is a script.
+ */
 START_TEST(the_open_file_runs)
 {
 	struct client *c = unit_host();
@@ -506,7 +512,7 @@ START_TEST(the_open_file_runs)
 }
 END_TEST
 
-/* Neither a link nor what is no file is opened, and nothing is waited for. */
+/* The client opens neither links nor special files, and never blocks on one. */
 START_TEST(only_files_are_opened)
 {
 	struct client *c = unit_host();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A host with very many tasks: what it does with them grows as they do, not faster. */
+/* A host with very many tasks: the time per operation grows linearly. */
 #include "test/unit/client_host.h"
 
 #include <math.h>
@@ -11,10 +11,9 @@
 enum { FEW = 2000, MANY = 20000, TASKS_PER_FILE = 10 };
 #define HERE "<platform>x86_64-pc-linux-gnu</platform>"
 
-/*
- * Ten times as many take ten times as long; some things grow by n log n, and a cache
- * does not hold them.  What is compared with each other would take a hundred times.
- */
+/* Ten times the tasks take ten times as long, and somewhat more where the cost is n log
+ * n or the cache is too small. Comparing every task with every other would take a
+ * hundred times as long. */
 static const double RATIO_MOST = 40, LEAST_S = 0.02;
 
 static double
@@ -58,7 +57,7 @@ many_tasks(struct client *c, int n)
 	return b.p;
 }
 
-/* Acks and delete orders of all of them. */
+/* Returns acks and delete orders for all n tasks. */
 static char *
 all_acked(struct client *c, int n)
 {
@@ -85,7 +84,7 @@ save_and_drop(struct client *c)
 	ck_assert(c->state->nprojects == 1);
 }
 
-/* As the client's loop does it, without the network. */
+/* Plays one round of the client's loop, without the network. */
 static void
 play_round(struct client *c)
 {
@@ -117,7 +116,7 @@ all_ready(struct client *c)
 		p->files[i].uploaded = p->files[i].output;
 }
 
-/* CPU time of each phase. */
+/* Measures the CPU time of each phase. */
 static void
 many_play(int n, double spent[PHASES])
 {
@@ -175,7 +174,8 @@ START_TEST(time_grows_with_tasks)
 }
 END_TEST
 
-/* Nothing may live on in what a function that returned had on the stack. */
+/* Overwrites the stack, so that a pointer into the frame of a function that has
+ * returned is noticed. */
 static __attribute__((noinline)) size_t
 overwrite_stack(void)
 {
@@ -189,7 +189,7 @@ overwrite_stack(void)
 	return n;
 }
 
-/* What is known by name moves with the rows when the state is saved. */
+/* The tables by name must follow the rows when a save moves them. */
 START_TEST(more_come_after_a_save)
 {
 	struct client *c = unit_host();
@@ -223,7 +223,7 @@ saved(struct client *c, struct arena *keep, struct state *st, const char *name)
 	return text;
 }
 
-/* After a save the state in memory is the one that the file holds. */
+/* After a save the state in memory equals the state in the file. */
 START_TEST(what_stays_is_what_was_written)
 {
 	struct client *c = unit_host();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How long a host stays away, how long a task takes, and what is booked of a contact.
- */
+/* How long a host stays away, how long a task takes, and what the rules record of a
+ * contact. */
 #include "test/unit/unit.h"
 
 #include <math.h>
@@ -74,7 +74,7 @@ START_TEST(duration_correction)
 }
 END_TEST
 
-/* client.md 4.7: after 10 days 1/e is left of what was. */
+/* client.md 4.7: after 10 days the old value counts 1/e. */
 START_TEST(fractions)
 {
 	const double days = 86400, e = exp(-1);
@@ -89,7 +89,7 @@ START_TEST(fractions)
 	NEARLY(f.on, 1 - e + e * e);
 	NEARLY(f.active, e);
 	NEARLY(f.gpu_active, e);
-	for (int i = 0; i < 1000; i++) /* in however many steps */
+	for (int i = 0; i < 1000; i++) /* the number of steps makes no difference */
 		estimate_fractions(&f, 0, days / 50, true);
 	NEARLY(f.active, 1 - (1 - e) * exp(-2));
 	estimate_fractions(&f, 0, 1e9, true);
@@ -97,11 +97,11 @@ START_TEST(fractions)
 }
 END_TEST
 
-/* --- what is booked of a contact --- */
+/* --- what is recorded of a contact --- */
 
 enum { NOW = 5000, MOST = 1000000000 };
 
-struct one { /* a host of a CPU and a coprocessor, and a project or two */
+struct one { /* a host with a CPU and a coprocessor, and one or two projects */
 	struct arena a;
 	struct cw_project p[2];
 	struct cw_task t[2];
@@ -189,7 +189,7 @@ START_TEST(delays_of_a_reply)
 }
 END_TEST
 
-/* Two ways to fail with an answer. */
+/* Two kinds of answers that count as failures. */
 START_TEST(answers_that_do_not_count)
 {
 	struct one o;
@@ -214,12 +214,12 @@ START_TEST(answers_that_do_not_count)
 }
 END_TEST
 
-/* client.md 3: no work of a kind although it was asked for. */
+/* client.md 3: a request for work of a kind that brought none. */
 static const struct {
 	enum contact_why why;
 	double asked;
 	uint32_t ntasks;
-	bool off, clear; /* is backed off, is not any more */
+	bool off, clear; /* the backoff starts; the backoff ends */
 } kinds[] = {
 	{ CONTACT_WORK, 10, 0, true, false },
 	{ CONTACT_RESULTS, 10, 0, true, false },
@@ -257,7 +257,7 @@ START_TEST(backoff_of_a_kind)
 }
 END_TEST
 
-/* A host in a hurry has bounds of its own for all of them. */
+/* A client with short backoffs uses its own bounds for all of them. */
 START_TEST(backoffs_in_a_hurry)
 {
 	struct one o;
@@ -288,7 +288,7 @@ START_TEST(schedulers_and_master_file)
 	struct cw_rpc *r = &one_project(&o)->p[0].rpc;
 
 	contact_failed(&o.w, &policy_rec, 0, &o.rng);
-	ck_assert_int_eq(r->url, 0); /* none is known */
+	ck_assert_int_eq(r->url, 0); /* no URL is known */
 	r->nurls = 3;
 	r->user_request = true;
 	r->nrpc_failures = 0;
@@ -322,7 +322,7 @@ START_TEST(tasks_that_fail_and_end)
 	contact_task_failed(&o.w, &policy_rec, 0, &o.rng);
 	WITHIN(p->rpc.min_rpc_time, NOW + 120, NOW + 240);
 	ck_assert_int_eq(p->rpc.nrpc_failures, 0);
-	p->rpc.min_rpc_time = NOW + 9000; /* it comes no earlier */
+	p->rpc.min_rpc_time = NOW + 9000; /* the contact is not made earlier */
 	contact_task_failed(&o.w, &policy_rec, 0, &o.rng);
 	NEARLY(p->rpc.min_rpc_time, NOW + 9000);
 	p->rsc[0] = p->rsc[1] = (struct cw_rsc_state){ 600, NOW + 600, false, false };
@@ -346,7 +346,7 @@ START_TEST(results_that_wait)
 }
 END_TEST
 
-/* What is due, with one result that can wait and enough work. */
+/* Which reason is due, with one result that can wait and enough work. */
 START_TEST(reasons_one_by_one)
 {
 	struct one o;
@@ -358,7 +358,7 @@ START_TEST(reasons_one_by_one)
 	contact_ready(&p->rpc, NOW, MOST, false);
 	ck_assert_int_eq(next(&o).why, CONTACT_NONE);
 	NEARLY(next(&o).recheck_at, NOW + 3600);
-	p->no_new_work = true; /* nothing is gained by waiting */
+	p->no_new_work = true; /* waiting gains nothing */
 	ck_assert_int_eq(next(&o).why, CONTACT_RESULTS);
 	p->no_new_work = false;
 	p->rpc.report_now = true;
@@ -378,7 +378,7 @@ START_TEST(reasons_one_by_one)
 	ck_assert_int_eq(next(&o).why, CONTACT_MASTER);
 	p->suspended = true;
 	ck_assert_int_eq(next(&o).why, CONTACT_NONE);
-	p->rpc.user_request = true; /* he waits for nothing; but for whom to ask */
+	p->rpc.user_request = true; /* overrides all waiting but for the master file */
 	p->rpc.min_rpc_time = NOW + 1;
 	ck_assert_int_eq(next(&o).why, CONTACT_MASTER);
 	contact_master(&o.w, &policy_rec, 0, 1, 0, &o.rng);
@@ -398,7 +398,8 @@ give_reason(struct cw_rpc *r, enum contact_why why)
 		.report_now = why == CONTACT_RESULTS };
 }
 
-/* Two projects have a reason each, in whatever order they stand (client.md 1.3). */
+/* Of two projects' reasons the first in order wins, whichever project comes first
+ * (client.md 1.3). */
 START_TEST(the_first_of_two_reasons)
 {
 	static const enum contact_why order[] = { CONTACT_MASTER, CONTACT_USER,
@@ -421,7 +422,7 @@ START_TEST(the_first_of_two_reasons)
 }
 END_TEST
 
-/* With each contact a project is told when a task of its could begin. */
+/* Each contact tells the project when one of its tasks could start. */
 START_TEST(busy_until)
 {
 	struct one o;
@@ -439,7 +440,7 @@ START_TEST(busy_until)
 }
 END_TEST
 
-/* Whatever the contact is for, work is asked for along with it. */
+/* A contact for any reason also asks for work. */
 START_TEST(work_along_with_other_reasons)
 {
 	struct one o;
@@ -450,13 +451,14 @@ START_TEST(work_along_with_other_reasons)
 	give_reason(&p->rpc, CONTACT_USER);
 	p->rpc.min_rpc_time = NOW + 1; /* the user does not wait */
 	ck_assert(next(&o).ask.secs[0] > 1);
-	give_reason(&p->rpc, CONTACT_MASTER); /* no scheduler hears it */
+	give_reason(&p->rpc, CONTACT_MASTER); /* this contact reaches no scheduler */
 	NEARLY(next(&o).ask.secs[0], 0);
 	arena_free(&o.a);
 }
 END_TEST
 
-/* With no-new-work a project's wish counts while something of it is there. */
+/* With no-new-work, the contact that a project requested is made only while the host
+ * has a task or result of it. */
 START_TEST(wished_for_without_new_work)
 {
 	struct one o;
@@ -504,7 +506,7 @@ START_TEST(first_contact_and_one_task_at_a_time)
 	p->rpc.min_rpc_time = NOW + 1;
 	ck_assert_int_eq(next(&o).why, CONTACT_NONE);
 	p->rpc.min_rpc_time = NOW;
-	o.w.nprojects = 2; /* before what is short */
+	o.w.nprojects = 2; /* comes before a shortfall */
 	ck_assert_int_eq(next(&o).project, 0);
 	NEARLY(next(&o).ask.secs[0], 1);
 	o.w.nprojects = 1;
@@ -518,7 +520,8 @@ START_TEST(first_contact_and_one_task_at_a_time)
 }
 END_TEST
 
-/* "RPC policy": who has no work is left alone, and asked once in a session. */
+/* "RPC policy": a project that has no work is left alone, and asked once in a session.
+ */
 START_TEST(sessions)
 {
 	struct one o;
@@ -531,7 +534,7 @@ START_TEST(sessions)
 	NEARLY(r->min_rpc_time, NOW + 60);
 	ck_assert(o.w.in_session && r->in_session);
 	ck_assert_int_eq(next_by(&o, &policy_classic).project, 1);
-	give_reason(&o.p[1].rpc, CONTACT_RESULTS); /* work that is short comes first */
+	give_reason(&o.p[1].rpc, CONTACT_RESULTS); /* a shortfall comes first */
 	ck_assert_int_eq(next_by(&o, &policy_classic).why, CONTACT_WORK);
 	ck_assert_int_eq(next(&o).why, CONTACT_RESULTS);
 	for (int k = 0; k < 2; k++) {

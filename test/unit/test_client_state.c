@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a host knows of itself and its projects: saved, read again, spoiled. */
+/* The host's record of itself and its projects: saved, read again, spoiled. */
 #include "test/unit/client_host.h"
 
 #include "lib/banned.h"
 
-/* A state with a row of everything, each text of which is the given one. */
+/* Fills the state with a row of each kind, every text of which is the given text. */
 static void
 state_fill(struct client *c, char *text)
 {
@@ -99,7 +99,7 @@ static const struct {
 	{ "half", "{\"master_url\": \"http", E_BADREQ },
 	{ "another document", "{}", E_BADREQ },
 	{ "a list", "[1]", E_BADREQ },
-	{ "numbers for texts",
+	{ "numbers in place of texts",
 	    "{\"master_url\": 1, \"authenticator\": 2, \"host_cpid\": 3}", E_BADREQ },
 	{ "rows without names",
 	    "{\"master_url\":\"u\",\"authenticator\":\"k\",\"host_cpid\":\"c\","
@@ -107,16 +107,16 @@ static const struct {
 	    OK },
 	{ "a project without a key",
 	    "{\"host_cpid\":\"c\",\"projects\":[{\"master_url\":\"u\"}]}", E_BADREQ },
-	{ "projects that are none", "{\"host_cpid\":\"c\",\"projects\":[1,[],null]}",
-	    E_BADREQ },
+	{ "projects that are not objects",
+	    "{\"host_cpid\":\"c\",\"projects\":[1,[],null]}", E_BADREQ },
 	{ "a project twice",
 	    "{\"host_cpid\":\"c\",\"projects\":["
 	    "{\"master_url\":\"u\",\"authenticator\":\"k\"},"
 	    "{\"master_url\":\"v\",\"authenticator\":\"k\"},"
 	    "{\"master_url\":\"u\",\"authenticator\":\"k\"}]}",
 	    E_BADREQ },
-	{ "no project any more", "{\"host_cpid\":\"c\",\"projects\":[]}", OK },
-	{ "characters that no byte has",
+	{ "an empty list of projects", "{\"host_cpid\":\"c\",\"projects\":[]}", OK },
+	{ "characters beyond a byte",
 	    "{\"master_url\":\"\\u20ac\",\"authenticator\":\"\\ud83d\\ude00\","
 	    "\"host_cpid\":\"c\"}",
 	    OK },
@@ -150,7 +150,7 @@ load_text(struct client *c, const char *text)
 	    "%s", c->fail.detail);
 }
 
-/* As a host wrote it when it knew one project only. */
+/* The state file of a client version that knew a single project. */
 START_TEST(state_of_one_project)
 {
 	struct client *c = unit_host();
@@ -184,7 +184,7 @@ START_TEST(state_of_one_project)
 }
 END_TEST
 
-/* What is no number of its kind is as if it were not there. */
+/* A number that is malformed or out of range is ignored. */
 START_TEST(spoiled_numbers)
 {
 	struct client *c = unit_host();
@@ -262,7 +262,8 @@ same_accounts(struct client *c, struct cproject *p, double x)
 	same_times(&p->rpc, x);
 }
 
-/* Of several projects, each in its place whatever the order in which they came. */
+/* Several projects' accounts are read back in order, whatever the order in which they
+ * came. */
 START_TEST(accounts_come_back)
 {
 	static const char *const urls[] = { "http://c/", "http://a/", "http://b/" };
@@ -301,7 +302,7 @@ START_TEST(accounts_come_back)
 }
 END_TEST
 
-/* The disk is full: the host goes on with what it knows, and saves later. */
+/* On a full disk the host goes on with the state in memory, and saves later. */
 START_TEST(failed_save_changes_nothing)
 {
 	struct client *c = unit_host();

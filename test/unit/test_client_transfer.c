@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How much of a download is written, whatever comes. */
+/* A download never writes more than it may, whatever the server sends. */
 #include "test/unit/client_host.h"
 
 #include <signal.h>
@@ -11,7 +11,7 @@
 
 enum { MUCH = 5000000 };
 
-/* A server that sends to everybody so many bytes, as the whole or as the rest. */
+/* Serves n bytes to every request, as the whole file or as the rest of it. */
 static pid_t
 transfer_serve(int *port, size_t n)
 {
@@ -40,7 +40,7 @@ static const struct {
 	const char *what, *declared;
 	size_t had, sent;
 	int status;
-	int64_t most; /* bytes that are ever written */
+	int64_t most; /* most bytes that may ever be written */
 } downloads[] = {
 	{ "as declared", "<nbytes>1000</nbytes>", 0, 1000, FS_PRESENT, 1000 },
 	{ "much more", "<nbytes>1000</nbytes>", 0, MUCH, FS_FAILED, 1000 },
@@ -50,7 +50,7 @@ static const struct {
 	    0 },
 };
 
-/* Of the log of events: bytes that a download wrote. */
+/* Returns the bytes that a download wrote, from the log of events. */
 static int64_t
 transfer_written(const struct client *c, const char *log)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What many hosts want at once, by the claims that were lost. */
+/* File sets that many hosts want at once are recognised by lost claims. */
 #include "test/unit/unit.h"
 
 #include "rules/sched/contention.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the daemons are put together from, as far as it needs no database; by tables of
- * cases. */
+/* The parts of the daemons that need no database, by tables of cases. */
 #include "test/unit/unit.h"
 
 #include "daemons/archive.h"
@@ -24,7 +23,7 @@ static const struct {
 
 START_TEST(expand_by_table)
 {
-	/* Longer words stand first: the first that fits is taken. */
+	/* Longer words come first: the first match wins. */
 	const struct word words[] = { { "%AB%", "22" }, { "%A%", "1" },
 		{ "{x}", "%A%" } };
 	struct arena a = { 0 };
@@ -201,7 +200,7 @@ START_TEST(tries_pauses)
 	ck_assert(item_backoff_must_wait(&t, 7, 219));
 	ck_assert(!item_backoff_must_wait(&t, 7, 220));
 	ck_assert_int_eq(item_backoff_failed(&t, 7, 300), 3);
-	ck_assert(item_backoff_must_wait(&t, 7, 334)); /* 40 s, but at most 35 */
+	ck_assert(item_backoff_must_wait(&t, 7, 334)); /* 40 s, capped at 35 */
 	ck_assert(!item_backoff_must_wait(&t, 7, 335));
 	item_backoff_wait(&t, 7, 400);
 	ck_assert_int_eq(item_backoff_count(&t, 7), 3);
@@ -211,7 +210,7 @@ START_TEST(tries_pauses)
 	ck_assert(!item_backoff_must_wait(&t, 8, 300));
 	item_backoff_forget(&t, 7);
 	ck_assert(!item_backoff_must_wait(&t, 7, 300));
-	ck_assert_int_eq(item_backoff_failed(&t, 7, 300), 1); /* begins anew */
+	ck_assert_int_eq(item_backoff_failed(&t, 7, 300), 1); /* starts anew */
 }
 END_TEST
 
@@ -225,7 +224,7 @@ START_TEST(tries_full)
 	item_backoff_park(&t, 5);
 	ck_assert_int_eq(item_backoff_failed(&t, 99999, 50), 1);
 	ck_assert(item_backoff_must_wait(&t, 99999, 50));
-	ck_assert(!item_backoff_must_wait(&t, 5, 50)); /* it made room */
+	ck_assert(!item_backoff_must_wait(&t, 5, 50)); /* dropped to make room */
 	ck_assert_uint_eq(t.used, BACKOFF_ITEMS_MOST);
 }
 END_TEST
@@ -266,7 +265,7 @@ START_TEST(output_by_table)
 }
 END_TEST
 
-/* Around the size of the chunks that are compared. */
+/* Lengths around the size of the chunks that are compared. */
 START_TEST(output_compared)
 {
 	static char bytes[3 * (64 << 10) + 1];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What of the database layer needs no server: texts, statements, schema.sql. */
+/* What can be tested of the database layer without a server: texts, statements,
+ * schema.sql. */
 #include "test/unit/unit.h"
 
 #include <ctype.h>
@@ -26,12 +27,12 @@ START_TEST(text_is_made_valid)
 
 	ck_assert_str_eq(out, texts[_i].out);
 	if (strcmp(texts[_i].in, texts[_i].out) == 0)
-		ck_assert_ptr_eq(out, texts[_i].in); /* nothing is copied for nothing */
+		ck_assert_ptr_eq(out, texts[_i].in); /* a valid text is not copied */
 	arena_free(&a);
 }
 END_TEST
 
-/* Is the argument in the text of one of the statements that have the same ones? */
+/* Does one of the statements that share this list of arguments use the argument? */
 static bool
 is_used(const struct stmt_arg *args, const struct stmt_arg *arg)
 {
@@ -77,8 +78,8 @@ START_TEST(arguments_fit_the_text)
 }
 END_TEST
 
-/* "column = " or "t.column IN (" before the parameter at p: the column; NULL if it is
- * compared with, or becomes, no column. */
+/* Returns the column before the parameter at p, as in "column = " or "t.column IN (";
+ * NULL if the parameter is not compared with or assigned to a column. */
 static const char *
 column_before(const char *sql, const char *p)
 {
@@ -127,8 +128,8 @@ type_of(const struct stmt_param *param)
 	}
 }
 
-/* A parameter fits if a column of that name, in some table, has its type; a column of a
- * row goes with no other column. */
+/* A parameter fits if a column of this name has its type in some table; the column of a
+ * row fits only the column of the same name. */
 START_TEST(arguments_are_of_their_columns_types)
 {
 	const struct stmt_info *st = &stmt_infos[_i];
@@ -165,8 +166,8 @@ START_TEST(arguments_are_of_their_columns_types)
 }
 END_TEST
 
-/* Items of the list at *p, up to the word or bracket that ends it; those that stand for
- * all columns of a row count for so many. */
+/* Counts the items of the list at *p, up to the word or bracket that ends it; an item
+ * that stands for all columns of a row counts as that many. */
 static size_t
 list_items(enum stmt_id id, const char **p)
 {
@@ -196,8 +197,8 @@ list_items(enum stmt_id id, const char **p)
 	return items;
 }
 
-/* A row that is made has a value for each column, an answer one for each of its shape.
- */
+/* An INSERT has a value for each column; a SELECT has an item for each column of its
+ * shape. */
 START_TEST(lists_of_columns_fit)
 {
 	const struct stmt_info *st = &stmt_infos[_i];
@@ -218,7 +219,8 @@ START_TEST(lists_of_columns_fit)
 }
 END_TEST
 
-/* Whole rows by hand: each item of the select list ends with the name of its column. */
+/* A statement that lists whole rows by hand: each item of the select list ends with the
+ * name of its column. */
 START_TEST(a_job_s_columns_are_in_order)
 {
 	const struct row_shape *job = &shape_job;
@@ -237,7 +239,7 @@ START_TEST(a_job_s_columns_are_in_order)
 }
 END_TEST
 
-/* States stand in the texts as numbers. */
+/* The statements contain states as numbers. */
 static const struct {
 	const char *text;
 	int64_t value;
@@ -294,7 +296,7 @@ START_TEST(schema_is_read)
 }
 END_TEST
 
-/* Every table has a primary key, InnoDB, and every number a default. */
+/* Every table has a primary key and uses InnoDB, and every number has a default. */
 START_TEST(schema_is_sound)
 {
 	size_t n;

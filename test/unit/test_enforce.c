@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which instances of a coprocessor its tasks get, and what goes on running
+/* Which instances of a coprocessor its tasks get, and which tasks keep running
  * (client.md 4.4). */
 #include "test/unit/unit.h"
 
@@ -9,25 +9,26 @@
 
 enum { TASKS = 4, NONE = -1, STOPPED = -2 };
 
-/* Tasks in the order of the list; what runs is where it runs, at "at". */
+/* Tasks in the order of the list; a running task runs on instance "at". */
 static const struct {
 	const char *what;
 	struct {
 		double use;
-		int32_t at; /* NONE: does not run */
+		int32_t at; /* NONE: not running */
 	} task[TASKS];
-	int32_t device[TASKS]; /* started there; NONE: as it was; STOPPED */
+	int32_t device[TASKS]; /* instance it is started on; NONE: unchanged; STOPPED */
 } devices[] = {
 	{ "one each", { { 1, NONE }, { 1, NONE }, { 1, NONE } }, { 0, 1, NONE } },
 	{ "as many as there are", { { 2, NONE }, { 1, NONE } }, { 0, NONE } },
-	{ "two and nothing left", { { 1, NONE }, { 2, NONE }, { 1, NONE } },
+	{ "no room for a task of two", { { 1, NONE }, { 2, NONE }, { 1, NONE } },
 	    { 0, NONE, 1 } },
 	{ "halves share", { { 0.5, NONE }, { 0.5, NONE }, { 1, NONE } }, { 0, 0, 1 } },
-	{ "the fuller one",
+	{ "the fuller device first",
 	    { { 0.3, NONE }, { 0.8, NONE }, { 0.2, NONE }, { 0.5, NONE } },
 	    { 0, 1, 1, 0 } },
-	{ "what runs stays", { { 1, 1 }, { 1, NONE } }, { NONE, 0 } },
-	{ "a half stays", { { 0.5, 1 }, { 0.5, NONE }, { 1, NONE } }, { NONE, 1, 0 } },
+	{ "a running task keeps its device", { { 1, 1 }, { 1, NONE } }, { NONE, 0 } },
+	{ "a running half keeps its device", { { 0.5, 1 }, { 0.5, NONE }, { 1, NONE } },
+	    { NONE, 1, 0 } },
 };
 
 START_TEST(devices_by_table)

@@ -45,7 +45,7 @@ capture(struct arena *a, const char *name, const char *suffix, size_t *n)
 	return text;
 }
 
-/* Requests made by hand stand in another directory than captured ones. */
+/* Requests made by hand are in another directory than captured ones. */
 static char *
 request_text(struct arena *a, int i, size_t *n)
 {
@@ -141,7 +141,7 @@ START_TEST(requests_answered)
 }
 END_TEST
 
-/* The world's candidates as an index of unsent jobs. */
+/* Fills an index of unsent jobs with the world's candidates. */
 static void
 store_world(struct supply_store *store, struct snapshot *s)
 {
@@ -161,8 +161,8 @@ store_world(struct supply_store *store, struct snapshot *s)
 	s->search = s->nci_search = (struct snap_search){ 0 };
 }
 
-/* The queries by which the request's candidates are read; no file, where there is none.
- */
+/* The queries that read the request's candidates; a world without any has no .supply
+ * file. */
 START_TEST(requests_supplied)
 {
 	struct arena a = { 0 };
@@ -191,7 +191,7 @@ START_TEST(requests_supplied)
 }
 END_TEST
 
-/* The snapshot's trace, read again, gives the same decision and reply. */
+/* Reading the snapshot's trace back gives the same decision and reply. */
 START_TEST(requests_traced)
 {
 	struct arena a = { 0 };
@@ -248,7 +248,7 @@ START_TEST(requests_traced)
 }
 END_TEST
 
-/* What our client would send in its place means the same. */
+/* Our own client's rendering of the request means the same. */
 START_TEST(requests_rendered)
 {
 	struct arena a = { 0 };
@@ -266,7 +266,7 @@ START_TEST(requests_rendered)
 }
 END_TEST
 
-/* What the captured replies break on purpose. */
+/* Rules that the captured replies break on purpose. */
 static const struct {
 	const char *name, *violation;
 } faults[] = {
@@ -406,7 +406,7 @@ START_TEST(uploads_parsed)
 		ck_assert_int_eq((int)strlen(u.md5_cksum), 32);
 		upload_render_header(&b, &u);
 	}
-	/* Ours is the same, byte for byte. */
+	/* Our header is the same, byte for byte. */
 	ck_assert_uint_eq(b.n, u.header_n);
 	ck_assert_int_eq(memcmp(b.p, text, b.n), 0);
 	for (size_t part = 0; part < u.header_n; part++) {

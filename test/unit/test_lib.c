@@ -68,8 +68,8 @@ START_TEST(arena_reset_keeps_one_block)
 	struct arena a = { 0 };
 	void *first;
 
-	/* What a second round needs is there: no block is made, the address is the
-	 * same. */
+	/* The second round fits in the kept block: no new block is made, and the
+	 * addresses are the same. */
 	for (int i = 0; i < 1000; i++)
 		arena_alloc(&a, 100);
 	arena_reset(&a);
@@ -144,7 +144,7 @@ START_TEST(buf_escapes_as_clients_do)
 }
 END_TEST
 
-/* Numbers as printf() would have them, whichever way they are made. */
+/* Both ways of writing numbers give the same text as printf(). */
 START_TEST(buf_numbers)
 {
 	static const double v[] = { 0, -0.0, 1, -1, 0.1, -0.5, 1e9, 123456789012345,
@@ -299,7 +299,7 @@ END_TEST
 
 START_TEST(rng_is_the_published_generator)
 {
-	/* splitmix64(0) is in its authors' page; xoshiro's first value follows from it.
+	/* splitmix64(0) is on its authors' page; xoshiro's first value follows from it.
 	 */
 	struct rng r = rng_seed(0), again = rng_seed(0), other = rng_seed(1);
 
@@ -402,7 +402,7 @@ START_TEST(log_lines_are_single_and_cannot_be_forged)
 }
 END_TEST
 
-/* A limit on the size of files stands for a full disk. */
+/* A limit on the size of files simulates a full disk. */
 START_TEST(log_counts_what_it_cannot_write)
 {
 	char dir[PATH_MAX];
@@ -427,7 +427,7 @@ START_TEST(log_counts_what_it_cannot_write)
 	ck_assert_ptr_nonnull(strstr(text, " one\n"));
 	ck_assert_ptr_null(strstr(text, "two"));
 	ck_assert_ptr_null(strstr(text, "three"));
-	/* What was written of "two" is a line of its own. */
+	/* The part of "two" that was written is a line of its own. */
 	ck_assert_msg(strstr(text, " one\n2") != NULL, "%s", text);
 	ck_assert_ptr_nonnull(strstr(text, " warning 2 lines of this log were lost: "));
 	ck_assert_ptr_nonnull(strstr(text, " info four\n"));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Unit tests of hashes, keys, signatures and passwords; the vectors are protocol.md 12.
- */
+/* Unit tests of hashes, keys, signatures and passwords; the test vectors are in
+ * protocol.md 12. */
 #include "test/unit/unit.h"
 
 #include <stdio.h>
@@ -83,7 +83,7 @@ START_TEST(signature_of_the_vector)
 }
 END_TEST
 
-/* The same text as people and programs mangle it. */
+/* Returns the same text as people and programs mangle it. */
 static char *
 mangled(const char *text, const char *eol, const char *between)
 {
@@ -211,8 +211,8 @@ START_TEST(bad_keys_are_refused)
 	ck_assert_int_eq(key_parse_public(small, &k, &f), E_BADREQ);
 	longer = arena_printf(&a, "%.*s00\n.\n", (int)strlen(known_key) - 2, known_key);
 	ck_assert_int_eq(key_parse_public(longer, &k, &f), E_BADREQ);
-	/* One digit of the modulus changed: it parses, but what it signs does not
-	 * verify. */
+	/* With one digit of the modulus changed the key parses, but its signatures do
+	 * not verify. */
 	wrong = arena_strdup(&a, priv);
 	wrong[10] = wrong[10] == '1' ? '2' : '1';
 	ck_assert_int_eq(key_parse_private(wrong, &k, &f), E_BADREQ);
@@ -269,7 +269,7 @@ static const struct {
 	{ "abc", "abd", false },
 	{ "xbc", "abc", false },
 	{ "abc", "ABC", false },
-	{ "abc", "ab", false }, /* the beginning of it is not it */
+	{ "abc", "ab", false }, /* a prefix does not match */
 	{ "d5dd0ffd15176f3dccf96e5c697fe3be", "d5dd0ffd15176f3dccf96e5c697fe3be",
 	    true },
 	{ "d5dd0ffd15176f3dccf96e5c697fe3be", "d5dd0ffd15176f3dccf96e5c697fe3bf",
@@ -301,7 +301,7 @@ START_TEST(passwords)
 	ck_assert(!password_check(stored, stored));
 	ck_assert_int_eq(password_hash(&a, wire, &again, &f), OK);
 	ck_assert_str_ne(stored, again);       /* salted */
-	ck_assert(password_check(wire, wire)); /* a row of old */
+	ck_assert(password_check(wire, wire)); /* a row of an old project */
 	ck_assert(!password_check(other, wire));
 	ck_assert(!password_check("", ""));
 	ck_assert(!password_check(wire, ""));

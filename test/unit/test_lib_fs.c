@@ -63,7 +63,7 @@ START_TEST(fs_writes_and_reads)
 	ck_assert_int_eq(memcmp(text, big, sizeof(big)), 0);
 	ck_assert_int_eq(fs_size(path), sizeof(big));
 	ck_assert_int_eq(fs_read(&a, dir, 10000000, &text, &n, &f), E_SYS);
-	/* Files without a size of their own are read to their end. */
+	/* Files that report no size are read to their end. */
 	ck_assert_int_eq(fs_read(&a, "/proc/self/status", 1 << 20, &text, &n, &f), OK);
 	ck_assert_uint_gt(n, 100);
 	ck_assert_int_eq(fs_read(&a, "/proc/self/status", 10, &text, &n, &f), E_BADREQ);
@@ -72,7 +72,7 @@ END_TEST
 
 START_TEST(fs_write_is_atomic)
 {
-	/* A reader sees all of one or all of the other, whatever the moment. */
+	/* A reader sees either the whole old or the whole new file at any moment. */
 	char *path = fs_path("x"), ones[70000], twos[50000], *text, **names;
 	struct arena each = { 0 };
 	size_t n, reads = 0;
@@ -98,7 +98,7 @@ START_TEST(fs_write_is_atomic)
 	}
 	arena_free(&each);
 	ck_assert_uint_gt(reads, 0);
-	/* Nothing temporary is left, not even when the target cannot be replaced. */
+	/* No temporary file is left, even if the target cannot be replaced. */
 	ck_assert_int_eq(fs_mkdirs(fs_path("d/sub"), 0755, &f), OK);
 	ck_assert_int_eq(fs_write(fs_path("d"), "x", 1, 0644, &f), E_SYS);
 	ck_assert_int_eq(fs_list(&a, dir, 100, &names, &n, &f), OK);
@@ -122,7 +122,7 @@ START_TEST(fs_copies)
 }
 END_TEST
 
-/* A limit on the size of files stands for a full disk. */
+/* A limit on the size of files simulates a full disk. */
 START_TEST(fs_append_is_whole_or_nothing)
 {
 	struct rlimit was, small;
@@ -145,7 +145,7 @@ START_TEST(fs_append_is_whole_or_nothing)
 }
 END_TEST
 
-/* Writes over it, so that it is the same file; at that time. */
+/* Overwrites the file in place and sets its time. */
 static void
 overwrite(const char *path, const char *text, int64_t s, long ns)
 {
@@ -171,13 +171,14 @@ START_TEST(fs_seen_changes)
 	ck_assert(!fs_changed(x, &seen));
 	overwrite(x, "two", 1000, 6); /* in the same second */
 	ck_assert(fs_changed(x, &seen));
-	overwrite(x, "three", 1000, 6); /* at once */
+	overwrite(x, "three", 1000, 6); /* at the same time, with another size */
 	ck_assert(fs_changed(x, &seen));
 	overwrite(fs_path("y"), "seven", 1000, 6);
 	ck_assert_int_eq(fs_rename(fs_path("y"), x, &f), OK); /* another file */
 	ck_assert(fs_changed(x, &seen));
 	ck_assert(!fs_changed(x, &seen));
-	seen.fresh = true; /* as if it had been written in the second of the look */
+	seen.fresh =
+	    true; /* as if it had been written within the second of the last look */
 	ck_assert(fs_changed(x, &seen));
 	ck_assert(!fs_changed(x, &seen));
 	overwrite(x, "four", clock_now() + 1000, 0); /* a clock that is ahead */
@@ -185,7 +186,8 @@ START_TEST(fs_seen_changes)
 	ck_assert(!fs_changed(x, &seen));
 	ck_assert_int_eq(fs_unlink(x, &f), OK);
 	ck_assert(fs_changed(x, &seen) && !seen.there && !seen.link);
-	ck_assert_int_eq(symlink(fs_path("away"), x), 0); /* it may come elsewhere */
+	ck_assert_int_eq(
+	    symlink(fs_path("away"), x), 0); /* the target may appear later */
 	ck_assert(!fs_changed(x, &seen) && !seen.there && seen.link);
 	overwrite(fs_path("away"), "five", 1000, 5);
 	ck_assert(fs_changed(x, &seen) && seen.there && !seen.link);
@@ -267,7 +269,7 @@ START_TEST(fs_lock_keeps_others_out)
 	ck_assert_int_eq(fs_lock(path, &fd, &f), OK);
 	ck_assert(fs_locked(path));
 	ck_assert_int_eq(fs_lock(path, &other, &f), E_RACE);
-	/* Another process: kept out, and its death frees what it had. */
+	/* Another process is kept out, and its death releases the lock. */
 	close(fd);
 	ck_assert(!fs_locked(path));
 	pid = fork();
@@ -368,7 +370,7 @@ START_TEST(proc_timeout_kills_the_group)
 	struct proc_run r = { .argv = argv };
 	int status, i;
 
-	/* On a slow machine it may not be under way after a second. */
+	/* The script may not have started after a second on a slow machine. */
 	for (r.timeout_s = 1; r.timeout_s < 100 && !fs_exists(pidfile);
 	     r.timeout_s *= 2) {
 		int64_t start = clock_mono_ms();
@@ -379,7 +381,7 @@ START_TEST(proc_timeout_kills_the_group)
 		ck_assert_int_ge(clock_mono_ms() - start, r.timeout_s * 1000);
 	}
 	ck_assert_int_eq(fs_read(&a, pidfile, 100, &text, NULL, &f), OK);
-	/* The grandchild is gone too, or will be as soon as init has seen it. */
+	/* The grandchild is gone too, or will be as soon as init has reaped it. */
 	for (i = 0; i < 6000; i++) {
 		char *stat,
 		    *path = arena_printf(&a, "/proc/%ld/stat", strtol(text, NULL, 10));
@@ -400,7 +402,7 @@ START_TEST(proc_says_what_cannot_start)
 	int status;
 
 	if (getenv("UNIT_VALGRIND") != NULL)
-		return; /* there posix_spawn() cannot tell that exec failed */
+		return; /* posix_spawn() cannot tell there that exec failed */
 	ck_assert_int_eq(proc_run(&a, &r, &status, &out, NULL, &f), E_SYS);
 	ck_assert_ptr_nonnull(strstr(f.detail, "no-such-program"));
 	r = (struct proc_run){ .argv = SH("true"), .dir = fs_path("none") };
@@ -475,9 +477,9 @@ START_TEST(proc_splits)
 }
 END_TEST
 
-/* --- how often --- */
+/* --- rate limits --- */
 
-/* Takes who at each second of at, and says which were too many: "..x". */
+/* Takes a token for who at each second in at; returns "..x", x for each one refused. */
 static const char *
 takes(const char *path, const struct rate *r, const char *who, const int64_t *at,
     size_t n, char *out)
@@ -501,11 +503,11 @@ static const struct {
 	size_t n;
 	const char *out;
 } moments[] = {
-	/* three at once, one per 20 s, in this order on one file */
+	/* burst of 3, one per 20 s; all rows use one file, in this order */
 	{ "a burst", "a", { 1000, 1000, 1001, 1001, 1002 }, 5, "...xx" },
-	{ "another one", "b", { 1002 }, 1, "." },
-	{ "one leaked away", "a", { 1019, 1021, 1022, 1041 }, 4, "x.x." },
-	{ "all of them", "a", { 2000, 2000, 2000, 2000 }, 4, "...x" },
+	{ "another taker", "b", { 1002 }, 1, "." },
+	{ "a token is back after 20 s", "a", { 1019, 1021, 1022, 1041 }, 4, "x.x." },
+	{ "all tokens are back", "a", { 2000, 2000, 2000, 2000 }, 4, "...x" },
 	{ "the clock was set back a little", "a", { 1900, 1919, 1920, 1921 }, 4,
 	    "xxxx" },
 	{ "the clock was set back far", "b", { 1003, 1003, -99999, -99999 }, 4,
@@ -543,7 +545,7 @@ START_TEST(rate_gives_back)
 }
 END_TEST
 
-/* Whatever stands in the file, and however many there are. */
+/* The file stays bounded whatever it contains and however many take from it. */
 START_TEST(rate_file_is_bounded)
 {
 	const struct rate r = { .burst = 2, .per_s = 0.001 };

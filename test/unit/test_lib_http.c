@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* URLs, query strings and the characters in them. */
+/* URLs, query strings and UTF-8. */
 #include "test/unit/unit.h"
 
 #include <stdint.h>
@@ -103,7 +103,7 @@ START_TEST(query_values)
 }
 END_TEST
 
-/* A query of 1 MB costs no more than its length, wherever the parameter stands. */
+/* Parsing a query of 1 MB takes linear time, wherever the parameter is. */
 START_TEST(long_query)
 {
 	struct arena a = { 0 };
@@ -128,8 +128,8 @@ static const struct {
 	{ "\xf0\x9f\x9a\x80", 4 }, { "\xc3", 0 }, { "\xc3x", 0 }, { "\xa9", 0 },
 	{ "\xff", 0 }, { "\xc0\x80", 0 }, /* overlong */
 	{ "\xe0\x80\x80", 0 },            /* overlong */
-	{ "\xed\xa0\x80", 0 },            /* half of a pair */
-	{ "\xf4\x90\x80\x80", 0 },        /* past the last one */
+	{ "\xed\xa0\x80", 0 },            /* half of a surrogate pair */
+	{ "\xf4\x90\x80\x80", 0 },        /* beyond the last code point */
 };
 
 START_TEST(utf8_chars)

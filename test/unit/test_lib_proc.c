@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Processes that must not leave their memory behind. */
+/* Processes that must not dump core. */
 #include "test/unit/unit.h"
 
 #include <signal.h>
@@ -10,7 +10,7 @@
 #include "lib/proc.h"
 #include "lib/banned.h"
 
-/* A core of any size may be written. */
+/* Allows core files of any size. */
 static bool
 allow_cores(void)
 {
@@ -22,7 +22,7 @@ allow_cores(void)
 	return most.rlim_max > 0;
 }
 
-/* Did a process that crashed dump core, in a directory of its own? */
+/* Returns whether a crashing process dumped core, in a directory of its own. */
 static bool
 dumps_core(bool off)
 {
@@ -60,7 +60,7 @@ START_TEST(no_core)
 }
 END_TEST
 
-/* What a child may leave is its own affair. */
+/* Children keep the limit of before proc_no_core(). */
 START_TEST(children_keep_their_limit)
 {
 	const char *const argv[] = { "sh", "-c", "sleep 0.2; ulimit -S -c", NULL };
@@ -80,7 +80,7 @@ START_TEST(children_keep_their_limit)
 }
 END_TEST
 
-/* Nor is a limit that a child sets itself taken from it. */
+/* A limit that a child sets itself is kept. */
 START_TEST(children_set_their_own_limit)
 {
 	const char *const argv[] = { "sh", "-c",

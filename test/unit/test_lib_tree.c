@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Unit tests of the removal of trees: only what is marked is ever removed. */
+/* Unit tests of the removal of trees: only a marked directory is ever removed. */
 #include "test/unit/unit.h"
 
 #include <errno.h>
@@ -43,7 +43,7 @@ START_TEST(fs_removes_only_its_own)
 	ck_assert_int_eq(fs_rmtree(tree_path("x/foreign"), &f), E_DENIED);
 	ck_assert_ptr_nonnull(strstr(f.detail, FS_MARK));
 	ck_assert_int_eq(fs_make_own(tree_path("x/foreign"), 0755, &f), E_DENIED);
-	/* Neither a link to a marked directory nor a link as a mark will do. */
+	/* Neither a link to a marked directory nor a link as the mark is enough. */
 	ck_assert_int_eq(fs_make_own(tree_path("own"), 0755, &f), OK);
 	ck_assert_int_eq(fs_make_own(tree_path("own"), 0755, &f), OK);
 	ck_assert_int_eq(fs_touch(tree_path("own/file"), &f), OK);
@@ -55,7 +55,7 @@ START_TEST(fs_removes_only_its_own)
 	ck_assert_int_eq(fs_rmtree(tree_path("x/foreign"), &f), E_DENIED);
 	ck_assert(fs_exists(tree_path("x/foreign/sub/letter")));
 	ck_assert(fs_exists(tree_path("own/file")));
-	/* What is unmarked again stays. */
+	/* A directory whose mark was removed stays. */
 	ck_assert_int_eq(fs_mkdirs(tree_path("own/below/it"), 0755, &f), OK);
 	ck_assert_int_eq(fs_rmtree(tree_path("own/below"), &f), OK);
 	ck_assert_int_eq(fs_unmark_own(tree_path("own"), &f), OK);
@@ -64,7 +64,8 @@ START_TEST(fs_removes_only_its_own)
 }
 END_TEST
 
-/* Deeper than descriptors and paths reach, and closed. */
+/* A tree deeper than descriptors and paths reach, with directories that are not
+ * accessible. */
 START_TEST(fs_removes_deep_trees)
 {
 	enum { DEEP = 3000 };
@@ -101,7 +102,7 @@ START_TEST(fs_enters_no_mount)
 	ck_assert_int_eq(fs_mkdirs(tree_path("own/mnt"), 0755, &f), OK);
 	ck_assert_int_eq(fs_mkdirs(tree_path("other"), 0755, &f), OK);
 	ck_assert_int_eq(fs_touch(tree_path("other/letter"), &f), OK);
-	/* The same device: only the mount tells them apart. */
+	/* Both are on the same device: only the mount tells them apart. */
 	ck_assert_int_eq(
 	    mount(tree_path("other"), tree_path("own/mnt"), NULL, MS_BIND, NULL), 0);
 	ck_assert_int_eq(fs_rmtree(tree_path("own"), &f), E_DENIED);

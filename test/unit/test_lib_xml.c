@@ -148,13 +148,12 @@ static const struct {
 	{ "<name>\xae\xe9</name>", "\xae\xe9" }, /* raw Latin-1 */
 	{ "<name>\xc3\xa9</name>", "\xc3\xa9" }, /* raw UTF-8 */
 	{ "<name>\x80\x9f\xa0\xff</name>", "\x80\x9f\xa0\xff" },
-	{ "<name>&#8482;</name>", "\xe2\x84\xa2" }, /* above a byte: as UTF-8 */
+	{ "<name>&#8482;</name>", "\xe2\x84\xa2" }, /* beyond a byte: as UTF-8 */
 	{ "<name>1234567890</name>", "1234567890" },
 	{ "<name>   1234567890   </name>", "1234567890" },
-	{ "<name>12345678901</name>", NULL }, /* longer than max: ignored */
+	{ "<name>12345678901</name>", NULL }, /* longer than the field: ignored */
 	{ "<name>\xe9\xe9\xe9\xe9\xe9\xe9\xe9\xe9\xe9\xe9</name>",
-	    "\xe9\xe9\xe9\xe9\xe9\xe9\xe9\xe9\xe9\xe9" }, /* bytes count, not UTF-8
-	                                                     bytes */
+	    "\xe9\xe9\xe9\xe9\xe9\xe9\xe9\xe9\xe9\xe9" }, /* the length counts bytes */
 	{ "<name>ok</name><name>12345678901</name>", "ok" },
 	{ "<name>first</name><name>last</name>", "last" },
 	{ "<name><![CDATA[<a>&b]]></name>", "<a>&b" },
@@ -445,7 +444,7 @@ END_TEST
 
 START_TEST(xml_truncation_never_hurts)
 {
-	/* Every prefix of a document is parsed or refused, and nothing else happens. */
+	/* Every prefix of a document is either parsed or refused. */
 	const char *whole =
 	    "<doc><name>&#195;&#169;\xe9</name><result><name>r</name><file_info>"
 	    "<name><![CDATA[x]]></name></file_info></result><net><up>1</up></net>"

@@ -19,8 +19,8 @@ static struct arena a;
 /* --- config.xml --- */
 
 static const struct {
-	const char *body, *remark; /* of <config>; the one remark, NULL = none */
-	const char *error;         /* NULL = it is read */
+	const char *body, *remark; /* inside of <config>; its one remark, NULL = none */
+	const char *error;         /* NULL = the file is read */
 } files[] = {
 	{ "<config></config>", NULL, NULL },
 	{ "<config><locality_scheduling/></config>", NULL, NULL },
@@ -160,8 +160,8 @@ START_TEST(conf_reads_every_kind)
 }
 END_TEST
 
-/* Every default must be within its own bounds, else conf_parse would have stored
- * nothing. */
+/* Every default is within its own bounds; otherwise conf_parse would not have stored
+ * it. */
 START_TEST(conf_defaults_are_valid)
 {
 	char *text = arena_strdup(&a, "<boinc><config>");
@@ -180,7 +180,8 @@ START_TEST(conf_defaults_are_valid)
 }
 END_TEST
 
-/* What keeps others out must not wait; an option without effect is never taken up. */
+/* An option that keeps others out takes effect without a restart; an option without
+ * effect is never taken up. */
 START_TEST(conf_options_are_taken_up)
 {
 	for (const char *const *g = conf_guards; *g != NULL; g++) {
@@ -196,7 +197,7 @@ START_TEST(conf_options_are_taken_up)
 		ck_assert_msg(
 		    (strncmp(o->effect, "none", 4) == 0) == (o->taken == CONF_NEVER),
 		    "%s: an effect, or when it is taken up?", o->name);
-		/* What the supervisor keeps is copied by type. */
+		/* The supervisor copies the values it keeps by type. */
 		ck_assert_msg((o->taken != CONF_RESTART && o->taken != CONF_PRIVATE) ||
 				  o->type == CONF_STRING || o->type == CONF_BOOL ||
 				  o->type == CONF_INT,
@@ -265,14 +266,14 @@ static const struct {
 	enum standing is;
 } places[] = {
 	{ "/srv/stars", 7, "m1", NULL, NULL, { 0 }, STANDING_SAME },
-	/* another machine that mounts the same directory; a backup put back */
+	/* another machine that mounts the same directory; a restored backup */
 	{ "/srv/stars", 7, "m2", NULL, NULL, { 0 }, STANDING_SAME },
 	{ "/srv/stars", 8, "m1", NULL, NULL, { 0 }, STANDING_SAME },
 	{ "/srv/stars", 8, "m2", NULL, NULL, { 0 }, STANDING_UNSURE },
 	{ "/mnt/stars", 7, "m1", NULL, NULL, { .here = true }, STANDING_SAME },
 	{ "/srv/old", 7, "m1", NULL, NULL, { 0 }, STANDING_MOVED },
 	{ "/srv/old", 7, "m1", NULL, NULL, { .id = "other" }, STANDING_MOVED },
-	/* moved away, and its backup put there instead */
+	/* moved away, and a backup restored in its place */
 	{ "/srv/old", 7, "m1", NULL, NULL, { .id = "id" }, STANDING_COPY },
 	{ "/srv/copy", 9, "m1", NULL, NULL, { .id = "id" }, STANDING_COPY },
 	{ "/srv/copy", 9, "m1", NULL, NULL, { .id = "other" }, STANDING_UNSURE },
@@ -326,7 +327,7 @@ START_TEST(identity_is_noted_and_read)
 	cf->master_url = arena_strdup(&a, "http://c/");
 	ck_assert_int_eq(identity_check(&a, cf, &f), E_CONFIG);
 	ck_assert_ptr_nonnull(strstr(f.detail, "locus relocate --moved"));
-	/* A note that was cut off is no licence to act. */
+	/* A truncated note permits nothing. */
 	path = arena_printf(&a, "%s/" IDENTITY_FILE, dir);
 	ck_assert_int_eq(fs_write(path, "<identity>", 10, 0644, &f), OK);
 	ck_assert_int_eq(identity_check(&a, cf, &f), E_CONFIG);
@@ -410,7 +411,8 @@ START_TEST(shapes_cover_their_rows)
 }
 END_TEST
 
-/* Numbers that rows hold: those of BOINC, and one of our own per other name. */
+/* Version numbers of a client's own programs: BOINC's for its own types, and a number
+ * of ours for each other name. */
 START_TEST(own_program_numbers)
 {
 	ck_assert_int_eq(resource_own_program("CPU"), -2);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Regular expressions: what is refused and why, the same answers as the C library's for
- * random expressions and texts, and no memory for any text.
- */
+/* Regular expressions: what is refused and why; agreement with the C library on random
+ * expressions and texts; matching without allocation. */
 #include "test/unit/unit.h"
 
 #include <malloc.h>
@@ -41,7 +39,7 @@ static const char *const growing[] = {
 #undef STEPS
 };
 
-/* What a stranger says makes no process grow, however often it says something new. */
+/* No text from a stranger makes a process grow, however often it is a new one. */
 START_TEST(matching_takes_no_memory)
 {
 	struct arena a = { 0 };
@@ -64,7 +62,7 @@ START_TEST(matching_takes_no_memory)
 }
 END_TEST
 
-/* A random expression, of words that expressions are made of. */
+/* Builds a random expression from fragments of expressions. */
 static void
 random_expression(struct rng *rng, char *to, size_t size)
 {
@@ -81,7 +79,8 @@ random_expression(struct rng *rng, char *to, size_t size)
 		    to + len, size - len, "%s", parts[rng_next(rng) % N(parts)]);
 }
 
-/* Without a line feed: behind one the C library lets ^ match, now and then. */
+/* Builds a random text without a line feed: the C library sometimes lets ^ match after
+ * a line feed. */
 static void
 random_text(struct rng *rng, char *to, size_t size)
 {
@@ -93,8 +92,8 @@ random_text(struct rng *rng, char *to, size_t size)
 	to[n] = '\0';
 }
 
-/* What Locus takes answers as the C library's does; what it does not, that one refuses
- * as well. */
+/* Locus accepts exactly the random expressions that the C library accepts, and matches
+ * as the library does. */
 START_TEST(as_the_c_library)
 {
 	struct rng rng = rng_seed(20000 + (uint64_t)_i);

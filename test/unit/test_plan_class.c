@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Plan classes from their text to what a job uses, on a host that is described by its
- * request.
+/* Plan classes from their text to what a job uses, on a host described by its request.
  */
 #include <math.h>
 #include "proto/plan_class.h"
@@ -44,7 +42,7 @@ class_of(struct arena *a, const char *inside)
 	struct plan_classes *all;
 	struct pc_remark *r;
 	size_t n;
-	/* The name says CUDA, and nothing must follow from that. */
+	/* The name says CUDA, which must have no effect. */
 	char *text = arena_printf(a,
 	    "<plan_classes><plan_class><name>cuda</name>%s</plan_class></plan_classes>",
 	    inside);
@@ -58,7 +56,7 @@ class_of(struct arena *a, const char *inside)
 	return &all->classes[0];
 }
 
-/* --- what fits --- */
+/* --- which hosts fit --- */
 
 static const struct fit_case {
 	const char *spec, *request, *prefs;
@@ -88,7 +86,7 @@ START_TEST(fit)
 }
 END_TEST
 
-/* Every element has a row that meets it and one that does not. */
+/* Every element has a row that meets it and a row that does not. */
 START_TEST(every_element)
 {
 	static const char *const only_use[] = { "name", "max_threads", "avg_ncpus",
@@ -117,7 +115,7 @@ START_TEST(every_element)
 }
 END_TEST
 
-/* --- what is used --- */
+/* --- what a job uses --- */
 
 static const struct use_case {
 	const char *spec, *request, *prefs, *type;
@@ -164,7 +162,7 @@ START_TEST(no_class)
 	struct class_use got;
 	struct world w;
 
-	/* Old clients without classes get versions without one. */
+	/* Old clients that know no plan classes get versions without a class. */
 	plan_world_make(&w, "<client_cap_plan_class>0</client_cap_plan_class>", "");
 	ck_assert_int_eq(
 	    plan_class_use(&w.a, NULL, &w.host, NULL, NULL, &got), WHY_NONE);
@@ -176,7 +174,8 @@ START_TEST(no_class)
 }
 END_TEST
 
-/* Demands on the work pass when no work is asked about, chance when there is none. */
+/* Without a workunit, demands on the workunit pass; without a generator, chance passes.
+ */
 START_TEST(no_work)
 {
 	struct class_use got;
@@ -266,7 +265,7 @@ START_TEST(sample)
 }
 END_TEST
 
-/* Each of them fits some request of the table, and not every one. */
+/* Each class fits some request of the table, but not every request. */
 START_TEST(every_sample)
 {
 	struct arena a = { 0 };
@@ -321,7 +320,7 @@ START_TEST(spec)
 }
 END_TEST
 
-/* Without XML there is no class at all, and the reason has the place. */
+/* Without well-formed XML there is no class at all, and the reason names the place. */
 START_TEST(not_xml)
 {
 	static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The host's rules one by one: debts, contact, what runs (client.md 7). */
+/* The host's rules one by one: debts, contact, which tasks run (client.md 7). */
 #include "test/unit/unit.h"
 
 #include <math.h>
@@ -63,7 +63,7 @@ next_contact(struct small *s, const struct policy *how)
 	return c;
 }
 
-/* The plain ones, then their variants. */
+/* The plain policies, then their variants. */
 static const struct policy *
 all_policies(int i)
 {
@@ -105,7 +105,7 @@ START_TEST(t4_debts_after_forty_minutes)
 		s.p[1].used[0] = 15 * 60;
 		s.w.now = 1200;
 		cases[i].how->account(&s.w, cases[i].how);
-		/* debtR: its greatest debt is 0 */
+		/* debtR's greatest debt is 0 */
 		NEARLY(s.p[0].acct.ltd[0], i < 2 ? 300 : 0);
 		NEARLY(s.p[1].acct.ltd[0], i < 2 ? -300 : -600);
 		NEARLY(s.p[0].acct.std[0], cases[i].std[0]);
@@ -115,7 +115,8 @@ START_TEST(t4_debts_after_forty_minutes)
 }
 END_TEST
 
-/* The same balance, however often it is taken; a factor of e in a week. */
+/* The balance is the same however often it is updated; it decays by a factor of e in a
+ * week. */
 START_TEST(averages_do_not_depend_on_steps)
 {
 	struct small s, m;
@@ -144,7 +145,7 @@ END_TEST
 
 /* --- contact --- */
 
-/* The band of the n-th gap in a row (client.md 1.2). */
+/* The bounds of the n-th gap in a row (client.md 1.2). */
 static void
 band(enum backoff_law law, int n, double *least, double *most)
 {
@@ -154,7 +155,7 @@ band(enum backoff_law law, int n, double *least, double *most)
 	*least = law == BACKOFF_NOW ? *most / 2 : law == BACKOFF_2003 ? 60 : *most;
 }
 
-/* T13: nobody answers for 30 days. */
+/* T13: no server answers for 30 days. */
 START_TEST(t13_thirty_days_without_an_answer)
 {
 	const struct policy *how = all_policies(_i);
@@ -194,7 +195,8 @@ START_TEST(t13_thirty_days_without_an_answer)
 }
 END_TEST
 
-/* T13: its web server answers, its schedulers do not: every tenth failure a look. */
+/* T13: the web server answers but the schedulers do not: every tenth failure fetches
+ * the master file. */
 START_TEST(t13_master_file_every_tenth_failure)
 {
 	struct small s;
@@ -222,7 +224,7 @@ START_TEST(t13_master_file_every_tenth_failure)
 }
 END_TEST
 
-/* T14: no contact before the delay is over; then twice as long with each "no work". */
+/* T14: no contact before the delay is over; each "no work" doubles the backoff. */
 START_TEST(t14_no_work)
 {
 	const struct policy *how = all_policies(_i);
@@ -231,7 +233,7 @@ START_TEST(t14_no_work)
 	struct reply_facts f = { .request_delay_s = 1000 };
 	double interval = how->backoff_min_s;
 
-	if (how->sessions) /* "RPC policy" knows no kinds of processors */
+	if (how->sessions) /* "RPC policy" has no backoff per processor type */
 		return;
 	small_world(&s);
 	s.w.nprojects = 1;
@@ -268,7 +270,7 @@ static const struct {
 	uint32_t nready;
 	double ready_at, deadline, now;
 	enum contact_why why;
-	double again_at; /* if it is none */
+	double again_at; /* if why is CONTACT_NONE */
 } reports[] = {
 #define REPORTS
 #include "test/unit/policy.def"
@@ -298,7 +300,7 @@ START_TEST(t15_t16_reports)
 }
 END_TEST
 
-/* Which reason comes first, and what stands against contact. */
+/* Which reason comes first, and what prevents contact. */
 START_TEST(reasons_for_contact)
 {
 	struct small s;
@@ -332,7 +334,7 @@ START_TEST(reasons_for_contact)
 }
 END_TEST
 
-/* --- what runs --- */
+/* --- which tasks run --- */
 
 static struct enforced
 policy_choose(struct small *s, const struct policy *how)
@@ -363,8 +365,8 @@ policy_run(struct cw_task *t, double since)
 	t->checkpointed_at = since + 1;
 }
 
-/* A slice ends when it is over and a checkpoint has been made after it, on CPUs and on
- * coprocessors. */
+/* A slice ends when its time is over and a checkpoint was made after that, on CPUs and
+ * on coprocessors. */
 START_TEST(slices)
 {
 	for (const struct policy *const *how = policies; *how != NULL; how++) {
@@ -405,8 +407,8 @@ START_TEST(slices)
 }
 END_TEST
 
-/* What is in danger does not wait for a slice; of two victims the one that loses less.
- */
+/* A task at risk of missing its deadline does not wait for a slice to end; it preempts
+ * the task that loses less work. */
 START_TEST(deadlines)
 {
 	for (const struct policy *const *how = policies; *how != NULL; how++) {
@@ -431,7 +433,6 @@ START_TEST(deadlines)
 }
 END_TEST
 
-/* Memory, limits, suspension, tasks that are not CPU-intensive, coprocessors. */
 START_TEST(limits)
 {
 	struct small s;
@@ -482,11 +483,12 @@ START_TEST(coprocessors)
 		t->use = i < 3 ? 0.6 : 0.4;
 		t->ncpus = 0.1;
 	}
-	e = policy_choose(&s, &policy_rec); /* .6 and .4 on one, .6 on the other */
+	e = policy_choose(
+	    &s, &policy_rec); /* 0.6 and 0.4 on one device, 0.6 on the other */
 	ck_assert(e.nstart == 3 && starts(&e, 3));
 	ck_assert_int_ne(e.device[0], e.device[1]);
 	for (int i = 0; i < 4; i++)
-		s.t[i].ncpus = 1.6; /* not more than one CPU beyond what there is */
+		s.t[i].ncpus = 1.6; /* at most one CPU may be overcommitted */
 	ck_assert_uint_eq(policy_choose(&s, &policy_rec).nstart, 1);
 	s.t[0].use = 2;
 	s.t[0].ncpus = 0.1;
@@ -496,7 +498,7 @@ START_TEST(coprocessors)
 }
 END_TEST
 
-/* Entitlement: A has the coprocessor only, B both, C the CPUs only. */
+/* Entitlement: A can use only the coprocessor, B both, C only the CPUs. */
 static const struct {
 	double share[3], flops; /* of one coprocessor; two CPUs of 1 */
 	unsigned can[3];
@@ -526,8 +528,7 @@ START_TEST(entitlement_by_table)
 }
 END_TEST
 
-/* Backup projects, tasks that are not CPU-intensive, estimates that are not believed.
- */
+/* Backup projects, tasks that are not CPU-intensive, implausible estimates. */
 START_TEST(what_is_asked)
 {
 	struct small s;
@@ -537,7 +538,7 @@ START_TEST(what_is_asked)
 	s.p[0].share = 0;
 	ck_assert_int_eq(next_contact(&s, &policy_rec).project, 1);
 	s.p[1].no_new_work = true;
-	c = next_contact(&s, &policy_rec); /* T20: one task for what is idle */
+	c = next_contact(&s, &policy_rec); /* T20: one task for each idle instance */
 	ck_assert_int_eq(c.project, 0);
 	NEARLY(c.ask.secs[0], 1);
 	NEARLY(c.ask.inst[0], 1);

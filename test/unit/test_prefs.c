@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts of preferences, at a venue. */
+/* Parsing preferences at a venue. */
 #include "proto/prefs.h"
 
 #include "lib/buf.h"
@@ -50,7 +50,7 @@ START_TEST(project)
 }
 END_TEST
 
-/* Elements that only the project knows are those of the venue. */
+/* Elements that only the project knows are read from the venue. */
 START_TEST(own_elements)
 {
 	static const char text[] = "<project_preferences><fast>1</fast>"
@@ -114,7 +114,7 @@ START_TEST(global)
 }
 END_TEST
 
-/* A number that is none is as good as none, and is told. */
+/* An invalid number counts as missing, and is reported. */
 #define BUFFER(days) "<work_buf_min_days>" days "</work_buf_min_days>"
 static const struct {
 	const char *venue, *text;
@@ -146,7 +146,7 @@ START_TEST(numbers_that_are_none)
 }
 END_TEST
 
-/* Bytes of strangers: nothing but an answer. */
+/* Any bytes from a stranger give an answer and no crash. */
 START_TEST(any_bytes)
 {
 	static const char *const words[] = { "<venue name=\"home\">", "</venue>",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a FastCGI program reads again when its file changes. */
+/* Files that a FastCGI program reads again after a change. */
 #include "sched/project.h"
 
 #include <unistd.h>
@@ -48,7 +48,7 @@ START_TEST(classes_are_read_again)
 	ck_assert_ptr_null(plan_class_named(p.classes, "a"));
 	ck_assert_ptr_nonnull(plan_class_named(p.classes, "b"));
 	put_classes(dir, "<plan_classes>", 3000);
-	ck_assert_int_eq(project_configure(&p, &f), OK); /* clients are served */
+	ck_assert_int_eq(project_configure(&p, &f), OK); /* clients are still served */
 	ck_assert_ptr_null(plan_class_named(p.classes, "b"));
 	snprintf(path, sizeof(path), "%s/plan_class_spec.xml", dir);
 	ck_assert_int_eq(unlink(path), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the report of the demo believes: outputs, the truth of a seed, the plot. */
+/* Checks in the demo's report: outputs, the truth of a seed, the plot. */
 #include <check.h>
 #include <libxml/parser.h>
 #include <stdlib.h>
@@ -83,7 +83,8 @@ START_TEST(test_is_hidden)
 }
 END_TEST
 
-/* The truth lies in the band, its trial is the nearest, and every file has its turn. */
+/* The true frequency lies in the band, its trial is the nearest one, and every file
+ * comes up. */
 START_TEST(test_truth)
 {
 	int turns[8] = { 0 };
@@ -103,7 +104,7 @@ START_TEST(test_truth)
 }
 END_TEST
 
-/* Well-formed whatever the place of the peak, with a title, and one panel per file. */
+/* The plot is well-formed wherever the peak is, with a title and one panel per file. */
 START_TEST(test_plot)
 {
 	static const char *const texts[] = {
