@@ -197,7 +197,7 @@ END_TEST
 
 /* client.md 6: sticky and requested files are listed; a sticky file stays listed for as
  * long as it may stay. */
-START_TEST(files_have_their_time)
+START_TEST(sticky_files_expire)
 {
 	struct client *c = unit_host();
 	struct cfile *f;
@@ -377,7 +377,7 @@ END_TEST
 
 /* A task that needs no CPU does not satisfy a request for CPU work, unless all tasks of
  * the project are of this kind. */
-START_TEST(quiet_tasks_are_no_work)
+START_TEST(tasks_without_cpu_are_no_work)
 {
 	struct client *c = unit_host();
 
@@ -520,11 +520,11 @@ UNIT_MAIN("client", {
 	ADD_LOOP(delays_by_table, N(delays));
 	ADD(wait_for_work);
 	ADD(facts_reach_the_rules);
-	ADD(files_have_their_time);
+	ADD(sticky_files_expire);
 	ADD(preferences_of_the_account);
 	ADD(preferences_of_two_accounts);
 	ADD(apps);
-	ADD_LOOP(quiet_tasks_are_no_work, 2);
+	ADD_LOOP(tasks_without_cpu_are_no_work, 2);
 	ADD(identity_is_taken);
 	ADD(key_changes_if_signed_by_the_old);
 	ADD(captured_replies);

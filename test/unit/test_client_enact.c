@@ -484,7 +484,7 @@ END_TEST
 
 /* The hybrid policy asks a project without tasks although the CPU is busy, even with
  * buffers of 0. */
-START_TEST(who_has_no_task_is_asked_without_a_buffer)
+START_TEST(project_without_tasks_is_asked_without_a_buffer)
 {
 	struct client *c = enact_host(policy_find("hybrid"));
 	struct contact contact;
@@ -526,7 +526,7 @@ UNIT_MAIN("client_enact", {
 	ADD_LOOP(coprocessors, n);
 	ADD(checkpoints);
 	ADD_LOOP(never_started_in_time, n);
-	ADD(who_has_no_task_is_asked_without_a_buffer);
+	ADD(project_without_tasks_is_asked_without_a_buffer);
 	ADD(no_deadline);
 	ADD_LOOP(memory, n);
 	ADD(less_memory);

@@ -405,7 +405,7 @@ START_TEST(whole_files_are_not_fetched_again)
 END_TEST
 
 /* A file that is found changed again and again is not fetched for ever. */
-START_TEST(patience_ends)
+START_TEST(retries_end)
 {
 	struct client *c = unit_host();
 	struct signers s;
@@ -535,7 +535,7 @@ UNIT_MAIN("client_launch", {
 	ADD_LOOP(launches_by_table, N(launches));
 	ADD(data_never_becomes_a_program);
 	ADD(whole_files_are_not_fetched_again);
-	ADD(patience_ends);
+	ADD(retries_end);
 	ADD_LOOP(the_open_file_runs, 2);
 	ADD(only_files_are_opened);
 	ADD(library_in_the_slot_is_checked_again);

@@ -224,7 +224,7 @@ saved(struct client *c, struct arena *keep, struct state *st, const char *name)
 }
 
 /* After a save the state in memory equals the state in the file. */
-START_TEST(what_stays_is_what_was_written)
+START_TEST(memory_equals_the_saved_file)
 {
 	struct client *c = unit_host();
 	struct arena again = { 0 };
@@ -254,7 +254,7 @@ END_TEST
 
 UNIT_MAIN("client_many", {
 	ADD(more_come_after_a_save);
-	ADD(what_stays_is_what_was_written);
+	ADD(memory_equals_the_saved_file);
 	log_open("test_client_many", "/dev/null", LOG_ERR);
 	ADD(time_grows_with_tasks);
 })

@@ -258,7 +258,7 @@ START_TEST(backoff_of_a_kind)
 END_TEST
 
 /* A client with short backoffs uses its own bounds for all of them. */
-START_TEST(backoffs_in_a_hurry)
+START_TEST(backoffs_with_short_bounds)
 {
 	struct one o;
 	struct cw_project *p = &one_project(&o)->p[0];
@@ -459,7 +459,7 @@ END_TEST
 
 /* With no-new-work, the contact that a project requested is made only while the host
  * has a task or result of it. */
-START_TEST(wished_for_without_new_work)
+START_TEST(requested_without_new_work)
 {
 	struct one o;
 	struct cw_project *p = &one_project(&o)->p[0];
@@ -577,7 +577,7 @@ UNIT_MAIN("client rules", {
 	ADD(delays_of_a_reply);
 	ADD(answers_that_do_not_count);
 	ADD_LOOP(backoff_of_a_kind, N(kinds));
-	ADD(backoffs_in_a_hurry);
+	ADD(backoffs_with_short_bounds);
 	ADD(schedulers_and_master_file);
 	ADD(tasks_that_fail_and_end);
 	ADD(results_that_wait);
@@ -585,7 +585,7 @@ UNIT_MAIN("client rules", {
 	ADD(the_first_of_two_reasons);
 	ADD(busy_until);
 	ADD(work_along_with_other_reasons);
-	ADD(wished_for_without_new_work);
+	ADD(requested_without_new_work);
 	ADD(first_contact_and_one_task_at_a_time);
 	ADD(sessions);
 })

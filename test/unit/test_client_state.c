@@ -122,7 +122,7 @@ static const struct {
 	    OK },
 };
 
-START_TEST(states_that_are_none)
+START_TEST(invalid_states)
 {
 	struct client *c = unit_host();
 	enum err e;
@@ -353,7 +353,7 @@ END_TEST
 
 UNIT_MAIN("client state", {
 	ADD_LOOP(texts_come_back_as_they_were, N(texts));
-	ADD_LOOP(states_that_are_none, N(bad_states));
+	ADD_LOOP(invalid_states, N(bad_states));
 	ADD(state_of_one_project);
 	ADD(spoiled_numbers);
 	ADD(accounts_come_back);

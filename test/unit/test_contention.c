@@ -5,7 +5,7 @@
 #include "rules/sched/contention.h"
 #include "lib/banned.h"
 
-START_TEST(lost_claims_make_a_set_hot_for_a_while)
+START_TEST(lost_claims_show_contention_for_a_while)
 {
 	struct contention h = { 0 };
 	struct rng rng = rng_seed(1);
@@ -41,7 +41,7 @@ START_TEST(lost_claims_make_a_set_hot_for_a_while)
 }
 END_TEST
 
-START_TEST(the_oldest_hot_set_gives_way)
+START_TEST(the_oldest_contended_set_is_replaced)
 {
 	struct contention h = { 0 };
 	struct rng rng = rng_seed(1);
@@ -59,6 +59,6 @@ START_TEST(the_oldest_hot_set_gives_way)
 END_TEST
 
 UNIT_MAIN("hot", {
-	ADD(lost_claims_make_a_set_hot_for_a_while);
-	ADD(the_oldest_hot_set_gives_way);
+	ADD(lost_claims_show_contention_for_a_while);
+	ADD(the_oldest_contended_set_is_replaced);
 })

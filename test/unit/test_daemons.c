@@ -187,7 +187,7 @@ START_TEST(options_without_dry_run)
 }
 END_TEST
 
-START_TEST(tries_pauses)
+START_TEST(backoff_pauses)
 {
 	static struct item_backoff t;
 
@@ -214,7 +214,7 @@ START_TEST(tries_pauses)
 }
 END_TEST
 
-START_TEST(tries_full)
+START_TEST(backoff_table_full)
 {
 	static struct item_backoff t;
 
@@ -328,8 +328,8 @@ UNIT_MAIN("daemons", {
 	ADD(name_too_long);
 	ADD_LOOP(options_by_table, N(option_cases));
 	ADD(options_without_dry_run);
-	ADD(tries_pauses);
-	ADD(tries_full);
+	ADD(backoff_pauses);
+	ADD(backoff_table_full);
 	ADD_LOOP(output_by_table, N(output_cases));
 	ADD(output_compared);
 	ADD(archive_has_all_columns);

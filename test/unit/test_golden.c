@@ -161,8 +161,8 @@ store_world(struct supply_store *store, struct snapshot *s)
 	s->search = s->nci_search = (struct snap_search){ 0 };
 }
 
-/* The queries that read the request's candidates; a world without any has no .supply
- * file. */
+/* The queries that read the request's candidates; a case without queries has no
+ * .supply file. */
 START_TEST(requests_supplied)
 {
 	struct arena a = { 0 };
@@ -494,7 +494,7 @@ find_requests(const char *sub)
 	}
 }
 
-START_TEST(captures_are_there)
+START_TEST(captures_exist)
 {
 	ck_assert_uint_ge(ncaptures, 30);
 	ck_assert_uint_gt(nrequests, ncaptures);
@@ -505,7 +505,7 @@ UNIT_MAIN("golden", {
 	find_requests("captures");
 	ncaptures = nrequests;
 	find_requests("made");
-	ADD(captures_are_there);
+	ADD(captures_exist);
 	ADD_LOOP(requests_parsed, nrequests);
 	ADD_LOOP(requests_rendered, ncaptures);
 	ADD_LOOP(requests_answered, nrequests);

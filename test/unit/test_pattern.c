@@ -94,7 +94,7 @@ random_text(struct rng *rng, char *to, size_t size)
 
 /* Locus accepts exactly the random expressions that the C library accepts, and matches
  * as the library does. */
-START_TEST(as_the_c_library)
+START_TEST(agrees_with_the_c_library)
 {
 	struct rng rng = rng_seed(20000 + (uint64_t)_i);
 	size_t taken = 0;
@@ -148,6 +148,6 @@ END_TEST
 UNIT_MAIN("pattern", {
 	ADD_LOOP(refused_with_the_reason, N(refused));
 	ADD_LOOP(matching_takes_no_memory, N(growing));
-	ADD_LOOP(as_the_c_library, 10);
+	ADD_LOOP(agrees_with_the_c_library, 10);
 	ADD(long_texts_are_cut);
 })

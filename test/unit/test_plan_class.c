@@ -354,7 +354,7 @@ START_TEST(not_xml)
 }
 END_TEST
 
-START_TEST(not_there)
+START_TEST(missing_file)
 {
 	struct arena a = { 0 };
 	struct fail f = { 0 };
@@ -382,5 +382,5 @@ UNIT_MAIN("plan_class", {
 	ADD(every_sample);
 	ADD_LOOP(spec, N(specs));
 	ADD(not_xml);
-	ADD(not_there);
+	ADD(missing_file);
 })

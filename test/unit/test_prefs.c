@@ -133,7 +133,7 @@ static const struct {
 	    "<work_buf_min_days> \"2,5\"" },
 	{ "home", IN(BUFFER("1,5") HOME(BUFFER("2.5"))), true, 2.5, NULL },
 };
-START_TEST(numbers_that_are_none)
+START_TEST(invalid_numbers)
 {
 	struct arena a = { 0 };
 	struct rq_prefs p = prefs_global(
@@ -172,7 +172,7 @@ UNIT_MAIN("prefs", {
 	ADD_LOOP(project, N(cases));
 	ADD(own_elements);
 	ADD(no_text_at_all);
-	ADD_LOOP(numbers_that_are_none, N(bad_globals));
+	ADD_LOOP(invalid_numbers, N(bad_globals));
 	ADD_LOOP(global, N(globals));
 	ADD(any_bytes);
 })

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every file of test/golden/recordings, made by "locus record host", is answered as it
- * was, to the byte: an RPC that went wrong becomes a test by copying its file.  With
- * GOLDEN_REFRESH set the replies are written anew.
+ * Replays every file of test/golden/recordings, made by "locus record host", and
+ * expects the recorded reply byte for byte: copying the file of an RPC that went wrong
+ * makes a test of it.  With GOLDEN_REFRESH set the replies are written anew.
  */
 #include "sched/trace/replay.h"
 
@@ -17,7 +17,7 @@ static struct arena names_arena;
 static char **names, *dir;
 static size_t nnames;
 
-/* The reply is the last text. */
+/* Writes the reply anew; it is the last text of the recording. */
 static void
 recordings_refresh(struct arena *a, const char *path, const char *text, size_t n,
     size_t old_n, const struct buf *reply)
@@ -34,7 +34,7 @@ recordings_refresh(struct arena *a, const char *path, const char *text, size_t n
 	ck_assert_msg(fs_write(path, b.p, b.n, 0644, &f) == OK, "%s", f.detail);
 }
 
-START_TEST(answered_as_then)
+START_TEST(recordings_replay)
 {
 	struct arena a = { 0 };
 	struct rpc x = { .a = &a, .peer = "" };
@@ -62,7 +62,7 @@ START_TEST(answered_as_then)
 }
 END_TEST
 
-START_TEST(some_are_there)
+START_TEST(recordings_exist)
 {
 	ck_assert_uint_gt(nnames, 0);
 }
@@ -75,6 +75,6 @@ UNIT_MAIN("recordings", {
 	dir = arena_printf(
 	    &names_arena, "%s/test/golden/recordings", srcdir == NULL ? "." : srcdir);
 	fs_list(&names_arena, dir, FILES_MOST, &names, &nnames, &f);
-	ADD(some_are_there);
-	ADD_LOOP(answered_as_then, nnames);
+	ADD(recordings_exist);
+	ADD_LOOP(recordings_replay, nnames);
 })

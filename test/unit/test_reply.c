@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Replies: what is rendered from a decision passes the checker, comes back through the
- * client's parser, and fits clients of all ages.
+ * Replies rendered from a decision pass the checker, come back through the client's
+ * parser, and suit clients of all ages.
  */
 #include "test/unit/unit.h"
 
 #include "test/unit/reply_world.h"
 #include "lib/banned.h"
 
-/* --- there and back --- */
+/* --- round trip --- */
 
 static void
 check_reply_project(const struct reply *r)
@@ -29,7 +29,7 @@ check_reply_project(const struct reply *r)
 	ck_assert_ptr_null(r->code_sign_key_signature);
 }
 
-/* What the client is told of what it has: messages, acks, aborts, deletions. */
+/* Checks the reply's messages, acks, aborts and deletions. */
 static void
 check_orders(const struct reply *r)
 {
@@ -146,7 +146,7 @@ START_TEST(damaged_blobs)
 }
 END_TEST
 
-/* Only clients before 6.13 ask by a flag which sticky files to list. */
+/* Only clients before 6.13 need a flag to list sticky files. */
 START_TEST(race_10_report_flag_by_version)
 {
 	static const struct {
@@ -180,7 +180,7 @@ START_TEST(race_10_report_flag_by_version)
 }
 END_TEST
 
-/* A GPU job, and the name of its processor for old clients. */
+/* A GPU job, and the name of its processor type for old and new clients. */
 static const struct {
 	const char *major, *type;
 } gpus[] = { { "7", "NVIDIA" }, { "6", "CUDA" } };
@@ -203,7 +203,7 @@ START_TEST(coproc_names)
 		w.sends[i].avg_ncpus = 0.1;
 		w.sends[i].cmdline = "--nthreads 2 & more";
 		w.sends[i].gpu_ram_bytes = 5e8;
-		w.sends[i].memory_bound = 3e8; /* not the workunit's own */
+		w.sends[i].memory_bound = 3e8; /* differs from the workunit's bound */
 	}
 	reply_render(&w.b, &w.in);
 	has(&w, "    <rsc_memory_bound>300000000.000000</rsc_memory_bound>\n");
@@ -250,14 +250,14 @@ END_TEST
 /* --- keys --- */
 
 static const struct {
-	const char *what, *held; /* by the client */
+	const char *what, *held; /* key that the client holds */
 	bool wanted, key, signature;
 } keys[] = {
-	{ "it has none", NULL, true, true, false },
-	{ "it has ours", KEY, true, false, false },
-	{ "it has an old one of ours", KEY2, true, true, true },
-	{ "it has an unknown one", "1024\n77\n.", true, false, false },
-	{ "it is not wanted", NULL, false, false, false },
+	{ "the client has none", NULL, true, true, false },
+	{ "the client has the project's", KEY, true, false, false },
+	{ "the client has an older one of the project", KEY2, true, true, true },
+	{ "the client has an unknown one", "1024\n77\n.", true, false, false },
+	{ "the key is not wanted", NULL, false, false, false },
 };
 
 START_TEST(code_sign_keys)
@@ -315,7 +315,7 @@ START_TEST(message_ages)
 }
 END_TEST
 
-/* Characters that are several bytes: none is cut in two. */
+/* A message is never cut within a character of several bytes. */
 static const char *const letters[] = { "x", "\xc3\xa9", "\xe2\x84\xa2",
 	"\xf0\x9f\x98\x80", "\xff", "<" };
 
@@ -420,13 +420,14 @@ START_TEST(no_apps)
 	ck_assert_str_eq(world_parsed(&w)->no_rsc_apps[0], "NVIDIA");
 	w.b = buf_new(&w.a);
 	w.dec.no_rsc_apps = (char *[]){ arena_alloc(&w.a, 201) };
-	memset(w.dec.no_rsc_apps[0], 0xc3, 200); /* a name that the client made up */
+	memset(w.dec.no_rsc_apps[0], 0xc3, 200); /* a type that the client made up */
 	reply_render(&w.b, &w.in);
 	ck_assert_uint_eq(strlen(world_parsed(&w)->no_rsc_apps[0]), 200);
 	w.b = buf_new(&w.a);
 	w.dec.no_rsc_apps = (char *[]){ world_str(&w, "CPU"), world_str(&w, "NVIDIA") };
 	w.dec.nno_rsc_apps = 2;
-	reply_render(&w.b, &w.in); /* nothing for any: clients would never come back */
+	reply_render(
+	    &w.b, &w.in); /* no work for any type: clients would never come back */
 	hasnt(&w, "no_rsc_apps");
 	arena_free(&w.a);
 }
@@ -448,7 +449,7 @@ START_TEST(not_all_acked)
 }
 END_TEST
 
-/* --- replies of others --- */
+/* --- replies of other servers --- */
 
 static const struct {
 	const char *text, *refusal;

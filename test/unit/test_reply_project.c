@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What replies say beside work: the project's own texts, messages for tasks, flags by
- * the age of the client, stored texts byte for byte.
+ * The parts of replies beside work: the project's own texts, messages for tasks, flags
+ * by the age of the client; and stored texts byte for byte.
  */
 #include "test/unit/unit.h"
 
@@ -97,7 +97,7 @@ START_TEST(texts_in_replies)
 	has(&w, "<url>u?101&amp;x</url>\n");
 	has(&w, "<rss_feeds>\n<rss_feed>\n<url>f</url>");
 	has(&w, "<name>icon</name>\n");
-	hasnt(&w, "http://h.org/other"); /* F is named once, by its workunit */
+	hasnt(&w, "http://h.org/other"); /* F is described once, by its workunit */
 	has(&w, "<trickle_up_urls>\n    <url>http://b.org/cgi</url>\n"
 		"    <url>http://c.org/?a&amp;b</url>\n</trickle_up_urls>\n");
 	has(&w, "<send_job_log>1764000000</send_job_log>\n");
@@ -144,7 +144,8 @@ static const struct {
 	{ 80100, false, true },
 };
 
-/* In every reply, refusals too: what is left out is forgotten. */
+/* Flags are in every reply, refusals too, because clients forget a flag that is
+ * missing. */
 START_TEST(flags_stay)
 {
 	struct world w;
@@ -177,7 +178,7 @@ START_TEST(flags_stay)
 }
 END_TEST
 
-/* Only clients that know the element get it. */
+/* Only clients that know the element receive it. */
 START_TEST(no_work_because_of_deadlines)
 {
 	static const char *const caps[] = { "", "<client_cap_no_work_deadlines/>" };
@@ -237,7 +238,7 @@ START_TEST(long_names)
 	has(&w, arena_printf(&w.a, "<user_name>%s</user_name>\n", text));
 	has(&w, arena_printf(&w.a, "<team_name>%s</team_name>\n", text));
 	has(&w, arena_printf(&w.a, "<host_venue>%s</host_venue>\n", text));
-	hasnt(&w, "<cross_project_id>"); /* a part of one would be another one */
+	hasnt(&w, "<cross_project_id>"); /* a truncated id would be a different id */
 	ck_assert_str_eq(world_violations(&w, world_client), "");
 	arena_free(&w.a);
 }
@@ -267,7 +268,7 @@ END_TEST
 
 /* --- stored texts --- */
 
-/* Whatever stands in a row stands in the reply, but for what the sender puts in. */
+/* The reply contains the row unchanged but for the elements that the sender inserts. */
 START_TEST(blobs_byte_for_byte)
 {
 	static const char wu_files[] =

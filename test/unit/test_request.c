@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests from bytes: traps by table, sizes, storms. */
+/* Parsing requests: traps by table, sizes, storms. */
 #include "lib/rng.h"
 #include "proto/request.h"
 #include "test/dump_request.h"
@@ -56,7 +56,7 @@ START_TEST(traps)
 }
 END_TEST
 
-/* --- requests that are none --- */
+/* --- texts that are not requests --- */
 
 static const struct {
 	const char *text, *why;
@@ -147,7 +147,8 @@ START_TEST(five_thousand_results)
 }
 END_TEST
 
-/* The client drops all or none of them when it hears that they are stored. */
+/* The client drops all of its trickles after one ack, so the parser takes either all or
+ * none. */
 START_TEST(trickles_are_taken_all_or_none)
 {
 	enum { MOST = 20000 };
@@ -169,7 +170,7 @@ START_TEST(trickles_are_taken_all_or_none)
 }
 END_TEST
 
-/* Inputs that would cost more than linear time in a careless scanner. */
+/* Inputs that would take a careless scanner more than linear time. */
 static const char *const storms[] = { "<", "<a>", "<a", "</a>", "&", "<!--",
 	"<![CDATA[", "<?", "<stderr_out>", "<result><stderr_out>", "<a>x<b></b>",
 	"<result>", "<name>x<", "<msg_from_host>", "&#", "\n", "<file_info>", "<x/>",
@@ -194,7 +195,7 @@ START_TEST(storm)
 }
 END_TEST
 
-/* What has to be escaped does not make the text several times as long. */
+/* Escaping does not multiply the memory that the parser uses. */
 START_TEST(escapes_are_bounded)
 {
 	enum { SIZE = 4 << 20 };
@@ -214,7 +215,7 @@ START_TEST(escapes_are_bounded)
 }
 END_TEST
 
-/* Names that nobody knows are skipped, but nobody has that many. */
+/* Unknown names are skipped up to a limit that no client reaches. */
 START_TEST(names_are_bounded)
 {
 	struct arena a = { 0 };

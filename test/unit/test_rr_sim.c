@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The weighted round-robin simulation, exact, by tables (client.md 2.3, 7). */
+/* The weighted round-robin simulation, with exact results from tables (client.md 2.3,
+ * 7). */
 #include "test/unit/unit.h"
 
 #include <math.h>
@@ -8,7 +9,7 @@
 #include "rules/client/rr_sim.h"
 #include "lib/banned.h"
 
-/* Tasks of one CPU each, sizes in thirds; finish 0 = not looked at. */
+/* Tasks of one CPU each, sizes in thirds; finish 0 = not checked. */
 static const struct worked {
 	const char *what;
 	double horizon;
@@ -62,7 +63,7 @@ START_TEST(t1_t2_worked_example)
 }
 END_TEST
 
-/* --- deadlines, busy time, what is idle: by table --- */
+/* --- deadlines, busy time, idle instances: by table --- */
 
 struct small_task {
 	int32_t project, rsc;
@@ -130,7 +131,7 @@ START_TEST(small_worlds)
 }
 END_TEST
 
-/* --- against the definition, step by step and slow --- */
+/* --- against a slow implementation of the definition --- */
 
 enum { MANY = 40, MOST_PROJECTS = 6 };
 struct slow {
@@ -139,7 +140,8 @@ struct slow {
 	bool active[MANY], ended[MANY];
 };
 
-/* Coprocessors first; in order of arrival; up to the one that fills the instances. */
+/* Activates tasks: coprocessors first, in order of arrival, up to the task that fills
+ * the instances. */
 static void
 slow_fill(struct slow *s)
 {
@@ -173,8 +175,8 @@ slow_fill(struct slow *s)
 		}
 }
 
-/* Instances of each project: in rounds, whoever is full leaves the rest to the others.
- */
+/* Shares the instances among the projects in rounds: a project that is full leaves the
+ * rest to the others. */
 static void
 slow_water(const struct slow *s, int32_t r, double capacity, double *get, double *use)
 {
@@ -209,7 +211,7 @@ slow_water(const struct slow *s, int32_t r, double capacity, double *get, double
 	}
 }
 
-/* Advances to the end of the next task; false if there is none. */
+/* Advances to the end of the next task; returns false if there is no task. */
 static bool
 slow_step(struct slow *s, double *t)
 {
@@ -284,7 +286,7 @@ rr_sim_random_world(struct client_world *w, struct rng *rng)
 	}
 }
 
-START_TEST(as_defined)
+START_TEST(agrees_with_the_definition)
 {
 	struct rng rng = rng_seed((uint64_t)_i + 1);
 	struct cw_project p[MOST_PROJECTS];
@@ -316,5 +318,5 @@ END_TEST
 UNIT_MAIN("rr_sim", {
 	ADD_LOOP(t1_t2_worked_example, N(worked));
 	ADD_LOOP(small_worlds, N(smalls));
-	ADD_LOOP(as_defined, 20);
+	ADD_LOOP(agrees_with_the_definition, 20);
 })

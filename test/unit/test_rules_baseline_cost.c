@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a job would cost if the files held did not matter. */
+/* What a job would cost if the held files did not matter. */
 #include "test/unit/unit.h"
 
 #include "rules/sched/decide.h"
@@ -7,11 +7,9 @@
 #include "test/unit/rules_world.h"
 #include "lib/banned.h"
 
-/*
- * Drawn jobs "WU FLAGS FILES; ...": workunit and file set of that number; m: it needs
- * more memory than there is, d: more disk by 1e9 than there is; FILES is + (held) or -
- * of 1e9 bytes each.
- */
+/* Sets the drawn jobs from "WU FLAGS FILES; ...": the workunit and file set of this
+ * number; m: the job needs more memory than the host has, d: 1e9 bytes more disk than
+ * the host has; FILES is + (held) or - for each file of 1e9 bytes. */
 static void
 baseline_draw(struct world *w, const char *spec)
 {
@@ -84,7 +82,7 @@ START_TEST(baseline_case)
 }
 END_TEST
 
-/* Drawn jobs change nothing else. */
+/* The drawn jobs do not change the decision. */
 START_TEST(the_decision_is_the_same)
 {
 	static const char files[] = "A hu 11/1 12/2; B wu 21/3; C su 31/4; D ho; E hn";
@@ -135,7 +133,7 @@ START_TEST(one_request_in_16)
 }
 END_TEST
 
-/* New jobs of file sets: neither plain ones nor those that were lost. */
+/* Only new jobs of file sets count: neither plain jobs nor resent ones. */
 START_TEST(jobs_that_count)
 {
 	struct job of_file = { .fileset_id = 3 }, plain = { 0 };

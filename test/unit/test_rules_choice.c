@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which jobs are looked at, and in what order (scheduling.md 2.13, 2.14). */
+/* Which jobs are considered, and in what order (scheduling.md 2.13, 2.14). */
 #include "test/unit/unit.h"
 
 #include "model/states.h"
@@ -22,7 +22,7 @@ static const struct {
 #undef CASE
 };
 
-/* Three hours are wanted, and a lost job is to be sent again first. */
+/* Three hours are wanted, and a lost job is resent first. */
 START_TEST(targeted_jobs)
 {
 	struct world *w = world_new(targeted[_i].options, 3 * HOUR);
@@ -62,7 +62,8 @@ START_TEST(plain_jobs_by_priority)
 }
 END_TEST
 
-/* What a plain job of an account or a host is bound to, so that no other gets one. */
+/* The once key of a plain job: the account or host that gets no second job of the
+ * workunit. */
 static const struct {
 	const char *options;
 	int64_t once;
@@ -80,7 +81,7 @@ START_TEST(once_of_a_plain_job)
 }
 END_TEST
 
-/* Plain jobs that went first are not tried again behind the others. */
+/* Plain jobs that were tried first are not tried again after the others. */
 START_TEST(plain_jobs_go_once)
 {
 	struct world *w = world_new(ON
@@ -94,7 +95,7 @@ START_TEST(plain_jobs_go_once)
 }
 END_TEST
 
-/* App 2 uses almost no CPU: plain jobs 41 and 42 are its, 31 is app 1's. */
+/* App 2 uses almost no CPU: plain jobs 41 and 42 belong to it, job 31 to app 1. */
 static const struct {
 	const char *name, *options;
 	double secs;
@@ -146,7 +147,7 @@ START_TEST(non_cpu_intensive_apps)
 		w->snap.nnci = 0; /* not even loaded */
 	}
 	world_plain(w, "43/8 31/3");
-	w->snap.plain[0].appid = 2; /* passed over, should it be there */
+	w->snap.plain[0].appid = 2; /* skipped if it is there */
 	for (int listed = 1; listed >= 0;
 	     listed--) { /* by the client, or as the row says */
 		w->req.has_other_results = w->req.has_other_results && listed;
@@ -160,7 +161,8 @@ START_TEST(non_cpu_intensive_apps)
 }
 END_TEST
 
-/* jobs here and their app 2 or another, reports of the same request; is one there? */
+/* jobs in progress here and whether their app is 2, reports of the same request; is a
+ * task there? */
 static const struct {
 	const char *in_progress;
 	int64_t app;
@@ -193,7 +195,7 @@ START_TEST(app_on_host)
 }
 END_TEST
 
-/* All refusals count, the first ones are kept with their jobs. */
+/* All refusals are counted; only the first ones are kept with their jobs. */
 START_TEST(many_are_left_out)
 {
 	struct world *w = world_new("", HOUR);
@@ -214,7 +216,7 @@ START_TEST(many_are_left_out)
 }
 END_TEST
 
-/* What is for this host only says nothing of other work. */
+/* A targeted job that does not fit says nothing about other work. */
 START_TEST(a_targeted_job_that_does_not_fit)
 {
 	struct world *w = world_new("", HOUR);

@@ -16,14 +16,14 @@ enum { NOW = 1000000000 };
 
 /*
  * states: I init, C inconclusive, V valid, L too late.  outputs: equal letters agree,
- * '!' cannot be judged, '#' nor can what its host makes next, '?' not now, '~' cannot
- * be compared now.  Judgements: v valid, i invalid, c inconclusive, e error, h
- * hopeless, . as it was.
+ * '!' cannot be judged, '#' cannot be judged and neither can its host's next outputs,
+ * '?' cannot be judged now, '~' cannot be compared now.  Judgements: v valid, i
+ * invalid, c inconclusive, e error, h hopeless, . unchanged.
  */
 static const struct validate_case {
 	const char *name, *states, *outputs;
 	int32_t quorum, target, max_success;
-	int before; /* index of the canonical one of an earlier pass, -1 none */
+	int before; /* index of the canonical result of an earlier pass, -1 none */
 	const char *judged;
 	int canonical; /* index, -1 none */
 	int32_t new_target;
@@ -144,12 +144,10 @@ END_TEST
 
 /* --- working set --- */
 
-/*
- * files: "NAME FLAGS; ...": i in set, e reported empty, n no_work_available, u unsent,
- * o open workunit, p paused, digit = holders, D dropped 10 s ago, d a second later.
- * Hosts and holders wanted; size of the set; what is added, dropped, cleared, and
- * whether it runs dry.
- */
+/* files: "NAME FLAGS; ...": i in set, e reported empty, n no_work_available, u unsent,
+ * o open workunit, p paused, digit = holders, D dropped 10 s ago, d dropped a second
+ * later. Then hosts, holders wanted and wait period; size of the set; files added,
+ * dropped, cleared; whether the set runs dry. */
 static const struct ws_case {
 	const char *name, *files;
 	int64_t hosts, wanted, wait_s;
@@ -237,7 +235,7 @@ same_names(const char **a, size_t n, const char **b, size_t m)
 	return n == m;
 }
 
-/* What is needed decides, not the order in which the rows were read. */
+/* The order in which the rows were read makes no difference. */
 START_TEST(working_set_whatever_the_order)
 {
 	const struct ws_case *t = &sets[_i];
@@ -327,14 +325,15 @@ START_TEST(judged_results_teach)
 	ck_assert_double_eq_tol(v.et_avg, 500 / 1e12 * v.et_n, 1e-20);
 	ck_assert_double_eq_tol(v.pfc_avg, 2 * v.pfc_n, 1e-12);
 	ck_assert_double_eq(v.turnaround_avg, 3600 * v.turnaround_n);
-	wu.rsc_fpops_est = 0; /* no estimate: its part says nothing */
+	wu.rsc_fpops_est = 0; /* no estimate: no sample */
 	statistics_judged(&cf, &v, &r, &wu, judgements[_i].hopeless);
 	ck_assert_double_eq(v.et_n, judgements[_i].samples);
 	ck_assert_double_eq(statistics_pfc(&r, &wu), 0);
 }
 END_TEST
 
-/* One file of two, the other one is 10 unsent and 20 sent on a day before NOW's. */
+/* One of two files; the other has 10 unsent results, and 20 were sent on the day before
+ * NOW's. */
 static const struct drain_case {
 	const char *name;
 	struct drain_file f;
@@ -377,9 +376,9 @@ START_TEST(drained_never_or_now)
 
 	ck_assert_int_eq(drain_s(&d, 1000000), 0);
 	drain_count(&d, &(struct drain_file){ .unsent = 1, .create_time = 999000 });
-	ck_assert_int_eq(drain_period_s(&d, 1000000), 1000); /* a young file */
+	ck_assert_int_eq(drain_period_s(&d, 1000000), 1000); /* a new file */
 	ck_assert_int_eq(drain_s(&d, 1000000), -1);          /* nothing was sent */
-	ck_assert_int_eq(drain_period_s(&d, 999000), 1);     /* just made */
+	ck_assert_int_eq(drain_period_s(&d, 999000), 1);     /* just created */
 	drain_count(&d, &(struct drain_file){ .jobs = 2, .create_time = 999500 });
 	ck_assert_int_eq(drain_s(&d, 1000000), 500);
 	drain_count(

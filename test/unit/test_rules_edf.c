@@ -21,7 +21,8 @@ static const struct {
 #undef EDF
 };
 
-/* The next task of the text, NULL after the last; at: what its deadline counts from. */
+/* Reads the next task of the text and returns the rest, NULL after the last task; its
+ * deadline counts from at. */
 static const char *
 next_task(const char *text, int64_t at, struct edf_task *t)
 {
@@ -35,7 +36,7 @@ next_task(const char *text, int64_t at, struct edf_task *t)
 	return text + used;
 }
 
-/* Points in time are absolute: the same cases at any time give the same answers. */
+/* Deadlines are absolute: the same cases at any time give the same answers. */
 START_TEST(deadline_first)
 {
 	static const int64_t times[] = { 0, WORLD_NOW, 4000000000 };
@@ -59,7 +60,7 @@ START_TEST(deadline_first)
 }
 END_TEST
 
-/* A refusal is remembered for what is as hard, and for no more; another task ends it.
+/* A remembered refusal applies only to tasks that are as hard; adding a task clears it.
  */
 START_TEST(refusals)
 {
@@ -76,7 +77,7 @@ START_TEST(refusals)
 	edf_add(&e, easy);
 	ck_assert_uint_eq(edf_misses(&e), 0);
 	ck_assert_int_eq(e.tasks[0].deadline, hard.deadline);
-	for (int i = 0; i < 100; i++) /* tasks in any order, and room for all */
+	for (int i = 0; i < 100; i++) /* tasks in any order, all of which fit */
 		edf_add(&e, (struct edf_task){ WORLD_NOW + (i * 37) % 100, 0, 1 });
 	for (size_t i = 1; i < e.n; i++)
 		ck_assert_int_le(e.tasks[i - 1].deadline, e.tasks[i].deadline);
@@ -85,7 +86,7 @@ START_TEST(refusals)
 }
 END_TEST
 
-/* What needs less of the host is not as hard. */
+/* A task of fewer instances is not as hard. */
 START_TEST(refusals_of_many_instances)
 {
 	struct arena a = { 0 };
@@ -100,8 +101,9 @@ START_TEST(refusals_of_many_instances)
 }
 END_TEST
 
-/* The rule in words, without a heap: a task starts when enough of those that run have
- * ended.  How many of them, in the order of their deadlines, are late. */
+/* A slow implementation of the rule without a heap: a task starts when enough of the
+ * running tasks have ended. Returns how many tasks, in the order of their deadlines,
+ * are late. */
 static size_t
 late_by_words(const struct edf_task *t, size_t n, double instances)
 {
@@ -154,39 +156,39 @@ END_TEST
 
 /* --- in a request --- */
 
-/* options; tasks listed as above, hours from now, "-" = no list; CPUs; what the client
- * says of its delay in hours; buffer in days; the delay bound in hours; how many of
- * four jobs of an hour are sent */
+/* options; tasks listed as above, in hours from now, "-" = no list; CPUs; the client's
+ * estimated delay in hours; buffer in days; delay bound in hours; how many of four jobs
+ * of an hour are sent */
 static const struct {
 	const char *name, *options, *tasks;
 	int32_t cpus;
 	double delay, buffer, bound;
 	size_t sent;
 } lists[] = {
-	{ "no list: the client's word", "", "-", 1, 5, 0, 6, 1 },
+	{ "no list: the client's estimate", "", "-", 1, 5, 0, 6, 1 },
 	{ "no list: each job waits for the ones before", "", "-", 1, 0, 0, 3, 3 },
 	{ "no list: too busy", "", "-", 1, 5, 0, 5, 0 },
-	{ "a list outweighs the client's word", "", "", 1, 5, 0, 4, 4 },
+	{ "a list outweighs the client's estimate", "", "", 1, 5, 0, 4, 4 },
 	{ "idle, too slow", "", "", 1, 0, 0, 0.5, 0 },
 	{ "idle, too slow, spared", "<deadline_spares_idle/>", "", 1, 0, 0, 0.5, 1 },
-	{ "idle by word, spared", "<deadline_spares_idle/>", "-", 1, 0, 0, 0.5, 1 },
+	{ "idle by estimate, spared", "<deadline_spares_idle/>", "-", 1, 0, 0, 0.5, 1 },
 	{ "busy is not spared", "<deadline_spares_idle/>", "9/1/1", 1, 0, 0, 0.5, 0 },
 	{ "not checked", "<ignore_delay_bound/>", "1/9/1", 1, 9, 0, 0.5, 4 },
-	{ "each job is one more task", "", "", 1, 0, 0, 3, 3 },
+	{ "each job adds a task", "", "", 1, 0, 0, 3, 3 },
 	{ "two CPUs", "", "", 2, 0, 0, 2, 4 },
-	{ "tasks of others are in the way", "", "2/2/1", 1, 0, 0, 4, 2 },
-	{ "tasks of others are due later", "", "9/2/1", 1, 0, 0, 4, 4 },
-	{ "tasks of others would miss", "", "4/2/1", 1, 0, 0, 3, 2 },
-	{ "a task without CPUs is one", "", "2/2/0", 1, 0, 0, 4, 2 },
-	{ "a task without CPUs is one of two", "", "2/2/0", 2, 0, 0, 2, 2 },
+	{ "tasks of other projects come first", "", "2/2/1", 1, 0, 0, 4, 2 },
+	{ "tasks of other projects are due later", "", "9/2/1", 1, 0, 0, 4, 4 },
+	{ "tasks of other projects would miss", "", "4/2/1", 1, 0, 0, 3, 2 },
+	{ "a task without CPUs counts as one CPU", "", "2/2/0", 1, 0, 0, 4, 2 },
+	{ "a task without CPUs counts as one of two CPUs", "", "2/2/0", 2, 0, 0, 2, 2 },
 	{ "two tasks share a CPU", "", "2/2/0.5 2/2/0.5", 1, 0, 0, 4, 2 },
 	{ "done already", "", "2/0/1 2/-5/1", 1, 0, 0, 4, 4 },
-	{ "overdue for long", "", "-900000/1/1", 1, 0, 0, 3, 2 },
+	{ "long overdue", "", "-900000/1/1", 1, 0, 0, 3, 2 },
 	{ "a buffer of two hours", "", "", 1, 0, 2 / 24., 5, 3 },
-	{ "a buffer takes half the time at most", "", "", 1, 0, 30, 6, 3 },
-	{ "a buffer of less than nothing is none", "", "", 1, 0, -30, 0.5, 0 },
-	{ "workload_sim 0 only does not ask", "<workload_sim>0</workload_sim>", "2/2/1",
-	    1, 0, 0, 4, 2 },
+	{ "a buffer takes at most half of the bound", "", "", 1, 0, 30, 6, 3 },
+	{ "a negative buffer counts as none", "", "", 1, 0, -30, 0.5, 0 },
+	{ "workload_sim 0 only stops asking for lists",
+	    "<workload_sim>0</workload_sim>", "2/2/1", 1, 0, 0, 4, 2 },
 };
 
 static void
@@ -223,14 +225,15 @@ START_TEST(tasks_of_all_projects)
 	ck_assert_msg(
 	    d->nsends == lists[_i].sent, "%s: %zu sent", lists[_i].name, d->nsends);
 	ck_assert_int_eq(d->no_work_deadlines, d->nsends == 0);
-	for (size_t i = 0; i < d->nsends; i++) /* what is stored and sent is absolute */
+	for (size_t i = 0; i < d->nsends;
+	     i++) /* stored and sent deadlines are absolute */
 		ck_assert_int_eq(
 		    d->sends[i].deadline, WORLD_NOW + w->snap.plain[0].delay_bound);
 	world_free(w);
 }
 END_TEST
 
-/* More tasks than are simulated: the client's word of its delay. */
+/* With more tasks than are simulated, the client's estimated delay counts. */
 START_TEST(too_many_tasks)
 {
 	struct world *w = world_new("", HOUR);
@@ -249,7 +252,7 @@ START_TEST(too_many_tasks)
 }
 END_TEST
 
-/* What is said of a GPU's tasks says nothing of the CPUs, and the other way round. */
+/* The tasks of a GPU do not delay those of the CPUs, nor the other way round. */
 START_TEST(tasks_of_each_resource)
 {
 	struct world *w = world_new("", HOUR);
@@ -271,7 +274,7 @@ START_TEST(tasks_of_each_resource)
 }
 END_TEST
 
-/* Nothing that a client lists makes an answer endless or strange. */
+/* No list of tasks makes a decision endless or absurd. */
 START_TEST(strange_lists)
 {
 	static const double values[] = { 0, -1, 1e300, -1e300, (double)NAN,
@@ -292,8 +295,8 @@ START_TEST(strange_lists)
 }
 END_TEST
 
-/* Hard apps: hosts that have earned credit, and 1.3 times as long (scheduling.md 2.6).
- */
+/* Hard apps: only hosts with credit get their jobs, and the estimate is multiplied
+ * by 1.3 (scheduling.md 2.6). */
 START_TEST(hard_apps)
 {
 	struct world *w = world_new("<deadline_spares_idle/>", HOUR);
@@ -315,7 +318,8 @@ START_TEST(hard_apps)
 }
 END_TEST
 
-/* A job in a hurry: reduced bound, if it can be met; twice the estimate at least. */
+/* An urgent job: its bound is reduced if the host can meet it, to twice the estimate at
+ * least. */
 static const struct {
 	int64_t bound, busy, want;
 	int32_t priority;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a host is and may have: the small rules that the others stand on, each by a
- * table (scheduling.md 2.4, 2.8 to 2.10). */
+/* What a host is and how much it may have: the small rules that the others rest on,
+ * each by a table (scheduling.md 2.4, 2.8 to 2.10). */
 #include "test/unit/unit.h"
 
 #include "model/resource.h"
@@ -16,7 +16,8 @@
 
 /* --- processors --- */
 
-/* processors; % of them, and number, that the account allows; the project's most */
+/* processors; percentage and number that the account allows; the project's maximum;
+ * usable */
 static const struct {
 	int32_t has;
 	double pct;
@@ -28,12 +29,12 @@ static const struct {
 	{ 8, 50, 0, 64, 4 },
 	{ 7, 50, 0, 64, 3 },
 	{ 8, 100, 0, 64, 8 },
-	{ 8, 150, 0, 64, 8 }, /* not more than there are */
+	{ 8, 150, 0, 64, 8 }, /* never more than the host has */
 	{ 8, 0, 0, 6, 6 },
 	{ 8, 0, 3, 64, 3 },
 	{ 2, 0, 3, 64, 2 },
 	{ 8, 25, 3, 64, 2 },
-	{ 8, 1, 0, 64, 1 }, /* one at least */
+	{ 8, 1, 0, 64, 1 }, /* at least one */
 	{ 0, 0, 0, 64, 1 },
 };
 
@@ -50,7 +51,7 @@ START_TEST(usable_processors)
 }
 END_TEST
 
-/* processors, max_wus_to_send; candidates worth loading: four for each, 256 at most */
+/* processors, max_wus_to_send; candidates worth loading: four per job, at most 256 */
 static const struct {
 	int32_t ncpus;
 	int64_t each;
@@ -68,7 +69,8 @@ START_TEST(candidates_needed)
 }
 END_TEST
 
-/* seconds wanted, s since the last request (-1: it is the first), interval; why not */
+/* seconds wanted; seconds since the last request, -1 = this is the first; interval;
+ * reason */
 static const struct {
 	double secs;
 	int64_t ago, interval;
@@ -90,8 +92,8 @@ START_TEST(too_soon_for_work)
 }
 END_TEST
 
-/* other hosts of the account have as many jobs as may; seconds wanted; jobs sent, why
- * not */
+/* whether the account's other hosts have the most jobs allowed; seconds wanted; jobs
+ * sent, reason for no job */
 static const struct {
 	bool full;
 	double secs;
@@ -99,7 +101,7 @@ static const struct {
 	enum reason why;
 } fulls[] = {
 	{ false, HOUR, 1, WHY_NONE }, { true, HOUR, 0, WHY_ACCOUNT_LIMIT },
-	{ true, 0, 0, WHY_NONE }, /* a report is never too many */
+	{ true, 0, 0, WHY_NONE }, /* a report is always accepted */
 };
 
 START_TEST(account_with_work_enough)
@@ -125,7 +127,7 @@ END_TEST
 
 /* --- classes --- */
 
-/* the app's type, the project's */
+/* the app's type, the project's type */
 static const struct {
 	int32_t app;
 	int64_t project;
@@ -138,7 +140,7 @@ static const struct {
 	{ 0, 2, HR_COARSE },
 	{ 1, 2, HR_FINE },
 	{ 2, 1, HR_COARSE },
-	{ 3, 1, HR_NONE }, /* unknown, and the app's own */
+	{ 3, 1, HR_NONE }, /* the app's type, even an unknown one, takes precedence */
 	{ 0, 7, HR_NONE },
 };
 
@@ -186,13 +188,13 @@ static const struct {
 	{ 8, false, 0, 0, 4, 32 },
 	{ 8, true, 8, 3, 1, 5 },
 	{ 8, true, 8, 3, 2, 13 },
-	{ 8, true, 0, 3, 1, 5 },  /* of a row from before the quota */
-	{ 8, true, 12, 3, 1, 9 }, /* earned above the option */
-	{ 8, true, 1, 0, 16, 1 }, /* one a day is for the whole host */
+	{ 8, true, 0, 3, 1, 5 },  /* a row from before the quota existed */
+	{ 8, true, 12, 3, 1, 9 }, /* earned beyond the option */
+	{ 8, true, 1, 0, 16, 1 }, /* a quota of 1 is for the whole host */
 	{ 8, true, 2, 0, 16, 32 },
 	{ 8, true, 8, 8, 1, 0 },
 	{ 8, true, 8, 9, 1, 0 },
-	{ 8, true, 8, 0, 0.01, 1 }, /* one at least */
+	{ 8, true, 8, 0, 0.01, 1 }, /* at least one */
 	{ 8, true, 3, 0, 1.5, 4 },
 	{ 8, true, INT32_MAX, 0, 4, INT32_MAX },
 };
@@ -209,8 +211,8 @@ START_TEST(room_of_the_day)
 }
 END_TEST
 
-/* valid in a row, quota left of 8, samples and mean of the turnaround in s, the most
- * allowed in s, a usual host */
+/* consecutive valid results; quota out of 8; samples and mean of the turnaround in s;
+ * the maximum allowed in s; a usual host; reliable */
 static const struct {
 	int32_t valid, quota;
 	double n, mean;
@@ -223,7 +225,7 @@ static const struct {
 	{ 10, 9, 0, 0, 0, true, true },
 	{ 10, 8, 11, 100, 100, true, true },
 	{ 10, 8, 11, 101, 100, true, false },
-	{ 10, 8, 10, 101, 100, true, true }, /* too few to tell */
+	{ 10, 8, 10, 101, 100, true, true }, /* too few samples */
 	{ 10, 8, 11, 101, 0, true, true },   /* no limit */
 	{ 10, 8, 11, 180, 100, false, true },
 	{ 10, 8, 11, 181, 100, false, false },
@@ -243,7 +245,7 @@ START_TEST(reliable_hosts)
 }
 END_TEST
 
-/* --- copies of a job of an app that trusts --- */
+/* --- results of a job whose host is not trusted --- */
 
 static const struct {
 	int32_t of_app, most_of_job, results;
@@ -258,7 +260,7 @@ START_TEST(results_without_trust)
 }
 END_TEST
 
-/* --- the description that goes into the host's row --- */
+/* --- the description stored in the host's row --- */
 
 static const struct {
 	const char *type, *name, *opencl;

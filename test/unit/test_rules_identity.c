@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which host it is, whose preferences are newer, and the small parts that rules stand
- * on. */
+/* Which host a request comes from, whose preferences are newer, and small building
+ * blocks of the rules. */
 #include "test/unit/unit.h"
 
 #include <math.h>
@@ -12,8 +12,8 @@
 #include "test/unit/rules_world.h"
 #include "lib/banned.h"
 
-/* row's userid and rpc_seqno; request's rpc_seqno; reached by a merge link; verdict
- * (protocol.md 3.2) */
+/* the row's userid and rpc_seqno; the request's rpc_seqno; reached by a merge link;
+ * verdict (protocol.md 3.2) */
 static const struct {
 	int64_t userid, row_seqno, seqno;
 	bool forwarded;
@@ -79,7 +79,7 @@ described(void)
 		    .d_project_share = 5e9 } };
 }
 
-/* A restored computer, or only a client like it? */
+/* Tells a restored computer from another one with a similar client. */
 START_TEST(a_row_is_succeeded_on_the_same_computer_only)
 {
 	struct request q = described();
@@ -94,7 +94,7 @@ START_TEST(a_row_is_succeeded_on_the_same_computer_only)
 	q.allow_multiple_clients = -1;
 	ck_assert(host_succeeds(&h, &q));
 	q.allow_multiple_clients =
-	    1; /* the row that it names is its own all the same */
+	    1; /* the row that the request names still belongs to it */
 	ck_assert(host_succeeds(&h, &q));
 	h.p_ncpus = 5;
 	ck_assert(!host_succeeds(&h, &q));
@@ -106,7 +106,7 @@ START_TEST(a_row_is_succeeded_on_the_same_computer_only)
 }
 END_TEST
 
-/* Each column of the row and what of the request it is. */
+/* Each column of the row, and the member of the request that it comes from. */
 #define BOTH(member)                                                                   \
 	{                                                                              \
 		offsetof(struct rq_host, member), offsetof(struct host, member)        \
@@ -159,11 +159,10 @@ START_TEST(host_columns_follow_the_request)
 }
 END_TEST
 
-/*
- * The row's id, the id in the request, host_info in it, the row's address and how often
- * it was that, the request's address and where it came from; the row's rpc_seqno (12 in
- * the request), how often the address was the same, the outer address (9.9.9.9 before)
- */
+/* The row's id; the id in the request; whether it has host_info; the row's address and
+ * how often it was seen; the request's address and peer address. Then expected: the
+ * row's rpc_seqno (12 in the request), how often the address was the same, the external
+ * address (9.9.9.9 before). */
 static const struct {
 	int64_t id, hostid;
 	bool present;
@@ -181,7 +180,7 @@ static const struct {
 	/* A new or merged host starts to count at 0. */
 	{ 9, 7, true, "10.0.0.1", 3, "10.0.0.1", "1.2.3.4", 0, 4, "1.2.3.4" },
 	{ 0, 0, true, "", 0, "10.0.0.1", "1.2.3.4", 0, 0, "1.2.3.4" },
-	/* One without host_info keeps what its row says. */
+	/* A request without host_info leaves the row unchanged. */
 	{ 7, 7, false, "10.0.0.1", 3, "10.0.0.2", "1.2.3.4", 12, 3, "9.9.9.9" },
 	{ 9, 7, false, "10.0.0.1", 3, "10.0.0.2", NULL, 0, 3, "9.9.9.9" },
 };
@@ -209,7 +208,7 @@ START_TEST(host_row_after_a_request)
 }
 END_TEST
 
-/* Coprocessors: how many and how fast, of two kinds; all of them. */
+/* Coprocessors: count and speed of two types; the sum. */
 static const struct {
 	size_t nresources;
 	double count[2], flops[2];
@@ -245,7 +244,7 @@ START_TEST(host_adds_up_coprocessors)
 }
 END_TEST
 
-/* What stands of a GPU in host.misc; the host has two of them. */
+/* The entry of a GPU in host.misc; the host has two entries. */
 static const struct {
 	const char *type, *name;
 	double count, ram;
@@ -289,7 +288,7 @@ END_TEST
 
 #define MISC(rest) "{\"client_version\":\"7.20.5\"," rest "}"
 
-/* What classes with containers and virtual machines look at. */
+/* The properties that classes with containers and virtual machines use. */
 START_TEST(misc_of_containers)
 {
 	struct arena a = { 0 };
@@ -460,8 +459,8 @@ END_TEST
 
 enum { DAY_S = 86400 };
 
-/* limit; when the newest host but so many was made, s ago (0: there are fewer); s to
- * wait */
+/* limit; age in s of the host that uses up the limit (0: fewer hosts than the limit);
+ * seconds to wait */
 static const struct {
 	int64_t most, ago, wait;
 } new_hosts[] = {
@@ -470,7 +469,7 @@ static const struct {
 	{ 100, DAY_S - 1, 1 },
 	{ 100, DAY_S, 0 },
 	{ 100, 2 * DAY_S, 0 },
-	{ 100, -1, DAY_S }, /* the clock was put back */
+	{ 100, -1, DAY_S }, /* the clock was set back */
 	{ 0, 1, 0 },
 	{ 1, 1, DAY_S - 1 },
 };

@@ -37,7 +37,7 @@ static const struct {
 	{ HR_FINE, "Linux", "GenuineIntel", "", 0 },
 	{ HR_COARSE, "", "GenuineIntel", "", 0 },
 	{ HR_COARSE, NULL, NULL, NULL, 0 },
-	/* the numbers are in databases: each name once */
+	/* databases contain these numbers: each name once */
 	{ HR_COARSE, "FreeBSD", "IBM", "", 640 + 3 },
 	{ HR_COARSE, "Linux", "Apple", "", 256 + 2 },
 	{ HR_FINE, "Linux", "GenuineIntel", "Xeon Phi", 256 + 10 },
@@ -67,7 +67,8 @@ START_TEST(class_of_host)
 }
 END_TEST
 
-/* A new job binds its workunit; another one of it in the same reply to the same. */
+/* A new job binds its workunit; a second job of the workunit in the same reply gets the
+ * same binding. */
 START_TEST(what_a_job_binds)
 {
 	struct world *w = world_new("", HOUR * 2);
@@ -96,7 +97,8 @@ START_TEST(what_a_job_binds)
 	world_others(w, "");
 	d = world_decide(w);
 	ck_assert_int_eq(d->sends[0].how, SEND_LOST);
-	ck_assert_int_eq(d->sends[0].bind_hr_class, 0); /* it was bound when sent */
+	ck_assert_int_eq(
+	    d->sends[0].bind_hr_class, 0); /* bound when it was first sent */
 	world_free(w);
 }
 END_TEST
@@ -148,11 +150,11 @@ START_TEST(jobs_per_request)
 }
 END_TEST
 
-/* Why what was not tried was not: two jobs of an hour are there. */
+/* The reason why the remaining jobs were not tried; there are two jobs of an hour. */
 static const struct {
 	const char *options;
 	double secs;
-	int32_t max_jobs; /* the account's */
+	int32_t max_jobs; /* the account's limit */
 	enum reason rest;
 } rests[] = {
 	{ "", HOUR, 0, WHY_NOT_WANTED },
@@ -180,7 +182,7 @@ START_TEST(what_ends_a_reply)
 }
 END_TEST
 
-/* The search by files ended for lack of a version; a job without files was sent. */
+/* The locality search ended for lack of a version; a job without files was sent. */
 START_TEST(rest_without_a_version)
 {
 	for (int wanted = 1; wanted <= 2; wanted++) {
@@ -222,7 +224,7 @@ START_TEST(in_progress_counts_this_reply)
 }
 END_TEST
 
-/* Each job sent delays the next one (scheduling.md 2.5 (7)). */
+/* Each job sent delays the next job (scheduling.md 2.5 (7)). */
 START_TEST(queue_grows_with_each_job)
 {
 	struct world *w = world_new("", 9 * HOUR);
@@ -281,7 +283,7 @@ START_TEST(trust_decides_replication)
 	struct dec_send *s;
 	struct rng r;
 
-	do { /* the world's first draw */
+	do { /* skips a seed whose first draw is a spot check */
 		r = w->rng = rng_seed(rng_next(&w->rng));
 	} while (rng_unit(&r) <= 0.1);
 	app.target_nresults = trusts[_i].app;
@@ -289,7 +291,7 @@ START_TEST(trust_decides_replication)
 	w->snap.cat = &cat;
 	w->snap.havs = &hav;
 	w->snap.nhavs = trusts[_i].row >= 0;
-	app.locality_scheduling = 1; /* versions are chosen without a draw */
+	app.locality_scheduling = 1; /* the version is chosen without a draw */
 	world_plain(w, "1/1");
 	w->snap.plain[0].target_nresults = trusts[_i].wu;
 	w->snap.plain[0].max_success_results = trusts[_i].max_success;
@@ -301,13 +303,14 @@ START_TEST(trust_decides_replication)
 	ck_assert_msg(
 	    s->raise_to == trusts[_i].to, "%s: to %d", trusts[_i].name, s->raise_to);
 	if (s->replication == REPLICATION_FIXED || trusts[_i].row < 0)
-		hav.consecutive_valid = 0; /* did not count */
+		hav.consecutive_valid = 0; /* not recorded */
 	ck_assert_int_eq(s->consecutive_valid, hav.consecutive_valid);
 	world_free(w);
 }
 END_TEST
 
-/* One in consecutive_valid; and only a trusted one takes a number from the others. */
+/* One job in consecutive_valid is checked; only a trusted host consumes a random
+ * number. */
 START_TEST(trusted_ones_are_checked_by_chance)
 {
 	struct app app = { .target_nresults = 2 };
@@ -331,7 +334,7 @@ START_TEST(trusted_ones_are_checked_by_chance)
 }
 END_TEST
 
-/* A lost job that is sent again was decided when it was sent. */
+/* Replication of a resent job was decided when it was first sent. */
 START_TEST(resends_raise_nothing)
 {
 	struct world *w = world_new("", HOUR);
@@ -370,7 +373,8 @@ START_TEST(quota_days_differ_by_host)
 	for (first = t + 1; !quota_new_day(7, first - 1, first);)
 		first++;
 	for (int64_t day = first; day < first + 1000 * 86400; day += 86400)
-		ck_assert(quota_new_day(7, day - 1, day)); /* each as long */
+		ck_assert(
+		    quota_new_day(7, day - 1, day)); /* each day has the same length */
 }
 END_TEST
 
@@ -394,7 +398,8 @@ START_TEST(interval_sets_the_delay)
 }
 END_TEST
 
-/* The interval, the delay of the reply: longer by 1 % or a second, and bounded. */
+/* The interval and the reply's delay, which is longer by 1 % or a second, and bounded.
+ */
 static const struct {
 	int64_t interval;
 	double delay;
@@ -471,7 +476,7 @@ START_TEST(limits_of_jobs_in_progress)
 }
 END_TEST
 
-/* Tasks of which the client does not say the version are known by their rows. */
+/* Tasks whose version the client does not list are identified by their rows. */
 START_TEST(tasks_known_by_their_rows)
 {
 	struct world *w = world_new("", HOUR);

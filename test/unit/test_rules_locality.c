@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Locality: the requirements of locality.md 1.1 by number, file states, order of
- * service, deletes.
- */
+ * service, deletes. */
 #include "test/unit/unit.h"
 
 #include "rules/sched/decide.h"
@@ -31,7 +30,7 @@ static const struct {
 #undef CASE
 };
 
-/* Workunit 1000 is one that the account has. */
+/* The account has a result of workunit 1000. */
 static struct world *
 locality_world_with(
     const char *options, double secs, const char *wait, const char *files)
@@ -112,9 +111,9 @@ START_TEST(file_states)
 }
 END_TEST
 
-/* For two seconds, if they were made in the wait that was begun; results that were
- * there before stay everybody's, and what is wanted is newer than those. */
-START_TEST(made_for_who_waits)
+/* Results made for a waiting host are reserved for two seconds if they were made during
+ * its wait. Earlier results are for everybody, and want_after is their highest id. */
+START_TEST(made_for_a_waiting_host)
 {
 	static const struct {
 		int64_t asked, made;
@@ -143,9 +142,9 @@ START_TEST(made_for_who_waits)
 END_TEST
 
 /*
- * L6: seeded shuffle, or increasing name; sets held whole come first, then those that
- * lack the fewest bytes.  Files of one letter, of which C is half as large; their
- * order, in which those between two bars may stand in any, and all do.
+ * L6: seeded shuffle, or increasing name; sets held whole come first, then sets with
+ * the fewest missing bytes.  Files are single letters; C is half as large as the
+ * others. order: files between two bars come in any order, and every order occurs.
  */
 #define SORTED ON "<locality_scheduling_sorted_order/>"
 
@@ -160,7 +159,8 @@ static const struct {
 	{ ON, "A h-", "A" },
 };
 
-/* The rest of the order behind a group that holds these n files. */
+/* Checks that the group holds these n files; returns the rest of the order behind it.
+ */
 static const char *
 group_holds(const char *group, const struct snap_file *files, size_t n)
 {
@@ -177,7 +177,7 @@ START_TEST(L6_order_of_files)
 	size_t n = w->snap.nfiles, bytes = n * sizeof(*w->snap.files);
 	struct snap_file *first = NEWN(&w->a, struct snap_file, n + 1),
 			 *second = NEWN(&w->a, struct snap_file, n + 1);
-	bool stood[8][128] = { { false } }; /* at this place, this name */
+	bool stood[8][128] = { { false } }; /* seen at this place, by name */
 	const char *group;
 
 	world_bytes(w, "C", 500000000);
@@ -189,7 +189,8 @@ START_TEST(L6_order_of_files)
 		locality_order(&w->a, w->conf, &r, first, n);
 		locality_order(&w->a, w->conf, &again, second, n);
 		for (size_t i = 0; i < n; i++) {
-			ck_assert_str_eq(first[i].name, second[i].name); /* the seed */
+			ck_assert_str_eq(
+			    first[i].name, second[i].name); /* the same seed */
 			stood[i][(int)first[i].name[0]] = true;
 		}
 		for (group = orders[_i].order; *group != '\0';) {
@@ -214,7 +215,8 @@ START_TEST(L6_order_of_files)
 }
 END_TEST
 
-/* L17: lack of a version ends the locality search, plain jobs of other apps go on */
+/* L17: lack of a version ends the locality search; plain jobs of other apps are still
+ * sent. */
 START_TEST(L17_no_version_ends_the_search)
 {
 	struct world *w = locality_world_with(
@@ -232,7 +234,8 @@ START_TEST(L17_no_version_ends_the_search)
 }
 END_TEST
 
-/* What few hosts can do becomes old: other hosts go on without it. */
+/* A job that few hosts can run becomes old: a host without a version goes on with other
+ * jobs. */
 START_TEST(D14_old_without_a_version_ends_nothing)
 {
 	struct world *w = locality_world_with(
@@ -258,13 +261,13 @@ START_TEST(L1_bytes_are_counted_once_per_file)
 	ck_assert_int_eq(d->sends[0].bytes_saved, 1000000000);
 	ck_assert_int_eq(d->sends[1].bytes_needed, 1000000000);
 	ck_assert_int_eq(d->sends[1].bytes_saved, 0);
-	ck_assert_int_eq(d->sends[2].bytes_needed, 0); /* held from here on */
+	ck_assert_int_eq(d->sends[2].bytes_needed, 0); /* held from the first job on */
 	ck_assert_int_eq(d->sends[2].bytes_saved, 1000000000);
 	world_free(w);
 }
 END_TEST
 
-/* A set of several files: the host pays for what it lacks. */
+/* A set of several files: the host needs only the missing bytes. */
 START_TEST(partly_held_set)
 {
 	struct world *w = locality_world_with(ON, HOUR, "", "B:+F-G wu 21/2");
@@ -278,21 +281,22 @@ START_TEST(partly_held_set)
 }
 END_TEST
 
-/* Large files are charged by the bytes missing (locality.md 1.5 (13)). */
+/* The disk is charged for the missing bytes of large files (locality.md 1.5 (13)). */
 START_TEST(race_13_disk_is_charged_by_missing_bytes)
 {
 	struct world *w = locality_world_with(
 	    ON, 8 * HOUR, "", "B wu 21/1 22/2 23/3 24/4");
 
-	/* room for the first job's 2e9 and two more of 1e9, after 1 GiB that stays free
-	 */
+	/* room for the first job's 2e9 and twice 1e9 more, beyond the 1 GiB that stays
+	 * free */
 	w->req.host.d_free = 1073741824.0 + 4.5e9;
 	ck_assert_str_eq(world_text(w, world_decide(w)), "sent 21w 22w 23w | NONE");
 	world_free(w);
 }
 END_TEST
 
-/* Least future value first: one order, and the host stays away for four hours. */
+/* The file of least future value goes: one delete order, and a delay of at least four
+ * hours. */
 START_TEST(one_order_for_space)
 {
 	struct world *w = locality_world_with(
@@ -308,7 +312,7 @@ START_TEST(one_order_for_space)
 }
 END_TEST
 
-/* files, GB of A and B, the one that goes; A and B have the same future value */
+/* files, GB of A and B, the file deleted; A and B have the same future value */
 static const struct {
 	const char *files;
 	int64_t a, b;
@@ -317,10 +321,10 @@ static const struct {
 	{ "A hu 11/1; B hu 21/2", 2, 1, "space A | DISK" },
 	{ "A hu 11/1; B hu 21/2", 1, 2, "space B | DISK" },
 	{ "A hu 11/1; B hu 21/2", 1, 1, "space A | DISK" },
-	/* jobs that this account cannot get are worth nothing */
+	/* jobs that this account cannot get have no value */
 	{ "A hu 11/1; B hul99 21/2", 2, 1, "space B | DISK" },
 	{ "A hu 11/1 12/2; B hu 21/1000 22/3", 2, 1, "space B | DISK" },
-	/* nor may a paused one, or one that is not whole there, go */
+	/* neither a paused file nor an incomplete file is deleted */
 	{ "A hup 11/1; B hu 21/2", 2, 1, "space B | DISK" },
 	{ "A hup 11/1; B hup 21/2; C wu 31/3", 2, 1, "DISK" },
 };
@@ -353,13 +357,13 @@ START_TEST(race_09_only_files_that_are_there_are_deleted)
 {
 	struct world *w = locality_world_with(ON, HOUR, "", "A ha; B ha");
 
-	w->req.files[0].status = 0; /* A is not whole there */
+	w->req.files[0].status = 0; /* A is incomplete on the host */
 	ck_assert_str_eq(world_text(w, world_decide(w)), "del B | mark A B | NO_WORK");
 	world_free(w);
 }
 END_TEST
 
-/* The file of a resent job stays. */
+/* The file of a resent job is kept. */
 START_TEST(a_lost_job_keeps_its_file)
 {
 	struct world *w = locality_world_with(ON, HOUR, "", "A hoa; B hoa; C hoa");
@@ -368,13 +372,13 @@ START_TEST(a_lost_job_keeps_its_file)
 	world_in_progress(w, "5/1");
 	w->snap.in_progress[0].fileset_id = 2;
 	ck_assert_str_eq(world_text(w, world_decide(w)), "sent 5l | del A C | NONE");
-	w->snap.in_progress[0].fileset_id = 9; /* of a file that nobody looked at */
+	w->snap.in_progress[0].fileset_id = 9; /* a file that was not loaded */
 	ck_assert_str_eq(world_text(w, world_decide(w)), "sent 5l | del A B C | NONE");
 	world_free(w);
 }
 END_TEST
 
-/* Draws whether plain jobs come first; the seed alone decides. */
+/* A draw decides whether plain jobs come first; it depends only on the seed. */
 START_TEST(D14_fraction_draws_who_is_first)
 {
 	int locality_first = 0;
@@ -395,7 +399,7 @@ START_TEST(D14_fraction_draws_who_is_first)
 }
 END_TEST
 
-/* Jobs of a held file that only this host cannot do are no reason to make more. */
+/* Jobs that merely do not fit this host are no reason to trigger the generator. */
 START_TEST(too_large_is_not_spent)
 {
 	struct world *w = locality_world_with(N10, HOUR, "W", "A huoa 11/1");
@@ -406,9 +410,8 @@ START_TEST(too_large_is_not_spent)
 }
 END_TEST
 
-/* A job that was passed over is for others, until the loader says that it was long ago.
- */
-START_TEST(passed_over_for_a_time)
+/* A skipped job is for other hosts until the loader releases it after some time. */
+START_TEST(skipped_for_a_time)
 {
 	struct world *w = locality_world_with(ON, HOUR, "", "A hul99 11/1");
 
@@ -420,7 +423,8 @@ START_TEST(passed_over_for_a_time)
 }
 END_TEST
 
-/* New results of the wanted files have higher ids than all that is for others. */
+/* want_after is at least the highest id of the results that exist: new results have
+ * higher ids. */
 START_TEST(waits_for_later_results)
 {
 	static const char *const files[] = { "A hu 50/1000; B hu 40/1000; C hoa",
@@ -449,7 +453,7 @@ START_TEST(waiting_asks_to_come_back_shortly)
 }
 END_TEST
 
-/* Nobody waits for files because work is wanted of a processor that no app uses. */
+/* A request for a processor type that no app uses does not wait for files. */
 START_TEST(no_wait_for_what_no_app_can_use)
 {
 	struct world *w = world_new(N10, 0);
@@ -475,7 +479,7 @@ END_TEST
 UNIT_MAIN("rules_locality", {
 	ADD_LOOP(order_of_service, N(cases));
 	ADD_LOOP(file_states, N(states));
-	ADD(made_for_who_waits);
+	ADD(made_for_a_waiting_host);
 	ADD_LOOP(L6_order_of_files, N(orders));
 	ADD(L17_no_version_ends_the_search);
 	ADD(D14_old_without_a_version_ends_nothing);
@@ -488,7 +492,7 @@ UNIT_MAIN("rules_locality", {
 	ADD(race_09_only_files_that_are_there_are_deleted);
 	ADD(a_lost_job_keeps_its_file);
 	ADD(too_large_is_not_spent);
-	ADD(passed_over_for_a_time);
+	ADD(skipped_for_a_time);
 	ADD(D14_fraction_draws_who_is_first);
 	ADD(waits_for_later_results);
 	ADD(waiting_asks_to_come_back_shortly);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What hosts are told (scheduling.md 2.15): level, delay, and the first message word
- * for word. */
+/* Messages to hosts (scheduling.md 2.15): level, delay, and the first message word for
+ * word. */
 #include "test/unit/unit.h"
 
 #include "rules/sched/ctx.h"
@@ -36,7 +36,8 @@ message_app_limit(struct world *w, struct catalog *cat, double jobs)
 	cat->limits = l;
 }
 
-/* The host has a GPU, asks for work of it only, and the version is for it. */
+/* Gives the host a GPU, requests work for the GPU only, and makes the version need it.
+ */
 static void
 a_gpu(struct world *w, struct app_version *v, struct catalog *cat)
 {
@@ -63,7 +64,7 @@ a_gpu(struct world *w, struct app_version *v, struct catalog *cat)
 	cat->classes = all;
 }
 
-/* The version is for hosts with one of these. */
+/* The version is for hosts with VirtualBox, Docker or WSL. */
 static void
 a_class(struct world *w, struct app_version *v, struct catalog *cat, bool virtualbox,
     bool docker, bool wsl)
@@ -148,7 +149,8 @@ START_TEST(said)
 		if (strncmp(messages[_i].text, NO_TASKS, strlen(NO_TASKS)) != 0 &&
 		    strncmp(m->text, NO_TASKS, strlen(NO_TASKS)) == 0)
 			m++;
-		for (size_t i = 1; i < d->nmessages; i++) /* that is the first */
+		for (size_t i = 1; i < d->nmessages;
+		     i++) /* only the first message says so */
 			ck_assert_msg(strncmp(d->messages[i].text, NO_TASKS,
 					  strlen(NO_TASKS)) != 0,
 			    "%s: behind others", messages[_i].name);
@@ -163,8 +165,8 @@ START_TEST(said)
 }
 END_TEST
 
-/* One decisive reason, then what else could be changed; what is said of single jobs
- * stays away. */
+/* The decisive reason comes first, then what else the volunteer could change; reasons
+ * of single jobs are not mentioned. */
 START_TEST(others_follow)
 {
 	struct world *w = world_new("", HOUR);
@@ -188,8 +190,8 @@ START_TEST(others_follow)
 }
 END_TEST
 
-/* Three at most, those first that are told first. */
-START_TEST(three_others_at_most)
+/* At most three further reasons, in order of rank. */
+START_TEST(at_most_three_others)
 {
 	struct world *w = world_new("", HOUR);
 	struct catalog cat = *w->snap.cat;
@@ -222,8 +224,7 @@ START_TEST(three_others_at_most)
 }
 END_TEST
 
-/* Whatever a job was left out for, people can be told, and no two have the same rank.
- */
+/* Every reason for leaving out a job has an answer, and no two have the same rank. */
 START_TEST(every_reason_has_an_answer)
 {
 	size_t ranks = answers_rank(WHY_NONE);
@@ -245,8 +246,8 @@ START_TEST(every_reason_has_an_answer)
 }
 END_TEST
 
-/* An account has selected three apps by name, and one that is not known; a job of the
- * first, stars, does not fit. */
+/* An account that has selected three apps by name and an unknown app; a job of the
+ * first app, stars, does not fit. */
 struct selected {
 	struct world *w;
 	struct catalog cat;
@@ -281,7 +282,7 @@ selected_new(struct selected *x)
 	w->snap.plain[0].rsc_memory_bound = 5e9;
 }
 
-/* Messages beside the decisive reason: apps that are named as without tasks. */
+/* Counts the messages beside the decisive reason, which name apps without tasks. */
 static size_t
 apps_named(const struct selected *x)
 {
@@ -308,7 +309,7 @@ START_TEST(selected_apps_without_tasks)
 }
 END_TEST
 
-/* Nothing is said of an app of which some jobs were not looked at. */
+/* An app is not named if some of its jobs were not considered. */
 START_TEST(selected_apps_not_looked_at)
 {
 	static bool unread[] = { false, true, true };
@@ -332,13 +333,13 @@ START_TEST(selected_apps_not_looked_at)
 	ck_assert_uint_eq(apps_named(&x), 0);
 	s->search.left = false;
 	ck_assert_uint_eq(apps_named(&x), 2);
-	world_files(x.w, "A hul99"); /* its app is not known */
+	world_files(x.w, "A hul99"); /* its app is unknown */
 	ck_assert_uint_eq(apps_named(&x), 0);
 	world_free(x.w);
 }
 END_TEST
 
-/* An app has tasks wherever one of them was found; at most five are named. */
+/* An app has tasks wherever a task of it was found; at most five apps are named. */
 START_TEST(selected_apps_with_tasks_of_any_kind)
 {
 	int64_t many[9];
@@ -365,8 +366,8 @@ START_TEST(selected_apps_with_tasks_of_any_kind)
 }
 END_TEST
 
-/* What is a notice, and what keeps a client away for so long; all else is said quietly
- * and delays nothing (scheduling.md 2.15). */
+/* Which reasons are notices, and which delay a client; all others are low-priority
+ * messages without a delay (scheduling.md 2.15). */
 static const enum reason notices[] = { WHY_ACCOUNT_LIMIT, WHY_DISK, WHY_MEM,
 	WHY_BANDWIDTH, WHY_CLIENT_TOO_OLD, WHY_NO_VBOX, WHY_VBOX_VERSION, WHY_VM_ACCEL,
 	WHY_NO_DOCKER, WHY_NO_WSL, WHY_DRIVER_TOO_OLD, WHY_CUDA_VERSION,
@@ -388,11 +389,11 @@ START_TEST(weight_of_each_reason)
 	bool notice = false;
 	double s = 0;
 
-	if (d.why == WHY_NOT_WANTED) { /* of a file at most, never of a request */
+	if (d.why == WHY_NOT_WANTED) { /* a reason of a file, never of a request */
 		world_free(w);
 		return;
 	}
-	cat.nversions = 0; /* none that an old client could use */
+	cat.nversions = 0; /* no version that an old client could use */
 	w->snap.cat = &cat;
 	c.work = work_req_new(&w->a, &w->req);
 	c.has_apps = NEWN(&w->a, bool, c.work.n);
@@ -432,8 +433,8 @@ START_TEST(long_texts_are_cut)
 }
 END_TEST
 
-/* What the account's preferences say for numbers without being any. */
-START_TEST(numbers_that_are_none)
+/* Invalid numbers in the account's preferences. */
+START_TEST(invalid_numbers)
 {
 	static const char text[] = "<prefs><part>0,5</part></prefs>";
 	struct selected x;
@@ -476,10 +477,10 @@ UNIT_MAIN("rules_messages", {
 	ADD(long_texts_are_cut);
 	ADD_LOOP(said, N(messages));
 	ADD(others_follow);
-	ADD(three_others_at_most);
+	ADD(at_most_three_others);
 	ADD(every_reason_has_an_answer);
 	ADD(selected_apps_without_tasks);
 	ADD(selected_apps_not_looked_at);
 	ADD(selected_apps_with_tasks_of_any_kind);
-	ADD(numbers_that_are_none);
+	ADD(invalid_numbers);
 })
