@@ -254,7 +254,7 @@ confirm_ack(struct rpc *x, size_t i)
 	    r->received_time == seen->result.received_time &&
 	    (r->hostid == seen->result.hostid || r->hostid == x->snap->host.id))
 		return OK;
-	return FAIL(&x->fail, E_RETRY, "result %s changed while it was decided", name);
+	return FAIL(&x->fail, E_RETRY, "result %s changed during the decision", name);
 }
 
 static enum err
@@ -274,7 +274,7 @@ write_report(struct rpc *x, size_t i)
 	e = result_report(
 	    x->db, d, &r, hostid, x->user->id, x->user->teamid, x->now, &x->fail);
 	if (e == E_RACE)
-		return FAIL(&x->fail, E_RETRY, "result %s changed while it was decided",
+		return FAIL(&x->fail, E_RETRY, "result %s changed during the decision",
 		    x->req->reports[i].name);
 	return e;
 }
