@@ -479,7 +479,7 @@ END_TEST
 
 /* --- rate limits --- */
 
-/* Takes a token for who at each second in at; returns "..x", x for each one refused. */
+/* Takes a token for who at each second in at; returns "..x", x for a refused one. */
 static const char *
 takes(const char *path, const struct rate *r, const char *who, const int64_t *at,
     size_t n, char *out)
