@@ -39,10 +39,12 @@ same_command(char **a, char **b)
 
 /*
  * Sets the list of wanted services: new ones will be started, missing and changed ones
- * stopped. retry: services that were given up are tried again.
+ * stopped. Services that were given up are tried again, also if config.xml has its old
+ * contents: a service may have given up over contents that were replaced before the
+ * supervisor read them.
  */
 static void
-set_wanted(struct sup *x, const struct service *s, size_t n, bool retry)
+set_wanted(struct sup *x, const struct service *s, size_t n)
 {
 	int64_t now_ms = clock_mono_ms();
 
@@ -63,8 +65,10 @@ set_wanted(struct sup *x, const struct service *s, size_t n, bool retry)
 		        strcmp(p->s.log, s[i].log) != 0;
 		if (other)
 			sup_end(x, p, now_ms);
-		if (p->state == PROC_FAILED && (other || retry))
+		if (p->state == PROC_FAILED)
 			p->state = PROC_DOWN;
+		else if (p->state == PROC_ENDING)
+			p->exit = 0; /* it gave up over an earlier config.xml */
 		p->s = s[i];
 	}
 	for (size_t i = 0; i < x->n; i++)
@@ -248,7 +252,7 @@ sup_reload(struct sup *x)
 		log_set_level(supervisor_log_level(r.as_written));
 	}
 	x->last = r.as_written;
-	set_wanted(x, r.services, r.n, other);
+	set_wanted(x, r.services, r.n);
 }
 
 /* --- life of the supervisor --- */
@@ -310,7 +314,7 @@ open_sup(
 	if (e != OK)
 		return e;
 	procfs_read(getpid(), &x->self);
-	set_wanted(x, s, n, true);
+	set_wanted(x, s, n);
 	sup_take_over(x);
 	return OK;
 }
