@@ -111,11 +111,13 @@ struct tmp {
 static enum err
 tmp_open(struct tmp *t, const char *path, struct fail *f)
 {
-	const char *slash = strrchr(path, '/');
-	int dir_n = slash == NULL ? 0 : (int)(slash - path) + 1, n;
+	const char *slash = strrchr(path, '/'),
+		   *base = slash == NULL ? path : slash + 1;
+	int n;
 
 	t->fd = -1;
-	n = snprintf(t->name, sizeof(t->name), "%.*s.tmp-XXXXXX", dir_n, path);
+	n = snprintf(t->name, sizeof(t->name), "%.*s.tmp-%.100s-XXXXXX",
+	    (int)(base - path), path, base);
 	if (n < 0 || (size_t)n >= sizeof(t->name))
 		return FAIL(f, E_BADREQ, "path of %zu bytes is too long", strlen(path));
 	t->fd = mkostemp(t->name, O_CLOEXEC);

@@ -15,7 +15,7 @@
 enum err fs_read(
     struct arena *, const char *path, size_t max, char **p, size_t *n, struct fail *);
 /*
- * Writes a file atomically, through a file ".tmp-..." in the same directory, fsync and
+ * Writes a file atomically, through a file ".tmp-NAME-..." in the same directory, fsync and
  * rename: the name holds the old content or the new, never half. mode is set exactly,
  * without umask.
  */
