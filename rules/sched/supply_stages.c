@@ -68,21 +68,6 @@ supply_begin_nci(struct supply *p)
 	return false;
 }
 
-bool
-supply_begin_nci_walk(struct supply *p)
-{
-	const struct catalog *cat = p->in.snap->cat;
-	bool *apps;
-
-	if (p->round > 0)
-		return false;
-	apps = NEWN(p->a, bool, cat->napps + 1);
-	for (size_t i = 0; i < cat->napps; i++)
-		apps[i] = !p->app_refused[i] && lacks_nci(p, &cat->apps[i]);
-	supply_walk_begin(p, true, apps);
-	return true;
-}
-
 /* --- what the host has, and jobs aimed at it --- */
 
 bool
@@ -359,8 +344,10 @@ may_be_offered(const struct supply *p, const struct app *app)
 	       (choice == APP_SELECTED || choice == APP_OTHER);
 }
 
-bool
-supply_begin_walk(struct supply *p)
+/* Begins the walk that the decision asks for: around all candidates, or only those of
+ * apps that use almost no CPU. */
+static bool
+walk_once(struct supply *p, bool nci)
 {
 	const struct catalog *cat = p->in.snap->cat;
 	bool *apps;
@@ -369,9 +356,23 @@ supply_begin_walk(struct supply *p)
 		return false;
 	apps = NEWN(p->a, bool, cat->napps + 1);
 	for (size_t i = 0; i < cat->napps; i++)
-		apps[i] = !p->app_refused[i] && may_be_offered(p, &cat->apps[i]);
-	supply_walk_begin(p, false, apps);
+		apps[i] = !p->app_refused[i] &&
+		          (nci ? lacks_nci(p, &cat->apps[i]) :
+				 may_be_offered(p, &cat->apps[i]));
+	supply_walk_begin(p, nci, apps);
 	return true;
+}
+
+bool
+supply_begin_nci_walk(struct supply *p)
+{
+	return walk_once(p, true);
+}
+
+bool
+supply_begin_walk(struct supply *p)
+{
+	return walk_once(p, false);
 }
 
 /* --- workunits of candidates --- */
