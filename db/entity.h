@@ -22,7 +22,8 @@ enum err user_by_authenticator(
     struct db *, struct arena *, const char *, struct user **, struct fail *);
 enum err user_by_email(
     struct db *, struct arena *, const char *, struct user **, struct fail *);
-/* Inserts an account and fills its id; E_RACE if the e-mail address or authenticator is taken; names may repeat. */
+/* Inserts an account and fills its id; E_RACE if the e-mail address or authenticator is
+ * taken; names may repeat. */
 enum err user_insert(struct db *, struct user *, struct fail *);
 enum err user_set_prefs(
     struct db *, int64_t id, const char *global_prefs, struct fail *);

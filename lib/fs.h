@@ -15,9 +15,9 @@
 enum err fs_read(
     struct arena *, const char *path, size_t max, char **p, size_t *n, struct fail *);
 /*
- * Writes a file atomically, through a file ".tmp-NAME-..." in the same directory, fsync and
- * rename: the name holds the old content or the new, never half. mode is set exactly,
- * without umask.
+ * Writes a file atomically, through a file ".tmp-NAME-..." in the same directory, fsync
+ * and rename: the name holds the old content or the new, never half. mode is set
+ * exactly, without umask.
  */
 enum err fs_write(
     const char *path, const void *, size_t n, unsigned mode, struct fail *);
