@@ -347,6 +347,8 @@ sched_sources = \
 	sched/rpc/counts.c \
 	sched/rpc/counts.h \
 	sched/rpc/decide.c \
+	sched/rpc/host_key.c \
+	sched/rpc/host_key.h \
 	sched/rpc/load.c \
 	sched/rpc/load_needs.c \
 	sched/rpc/lock.c \
@@ -363,6 +365,8 @@ sched_sources = \
 	sched/rpc/steps.def \
 	sched/rpc/versions.c \
 	sched/rpc/wait.c \
+	sched/serve/admission.c \
+	sched/serve/admission.h \
 	sched/serve/fcgi.c \
 	sched/serve/fcgi.h \
 	sched/serve/serve.c \
@@ -606,6 +610,7 @@ test_sources = \
 	test/sql/samples.def \
 	test/sql/world.c \
 	test/sql/world.h \
+	test/unit/admission_cases.def \
 	test/unit/blob_cases.def \
 	test/unit/client.def \
 	test/unit/client_host.h \
@@ -663,6 +668,7 @@ test_sources = \
 	test/unit/web_cases.def
 
 unit_tests = \
+	test/unit/test_admission \
 	test/unit/test_blob \
 	test/unit/test_check_reply \
 	test/unit/test_client \
