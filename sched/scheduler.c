@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <getopt.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,14 +18,21 @@
 #include "lib/log.h"
 #include "lib/proc.h"
 #include "lib/text.h"
+#include "rules/sched/decide.h"
 #include "sched/trace/rpc_dump.h"
 #include "sched/trace/replay.h"
+#include "sched/rpc/host_key.h"
 #include "sched/rpc/probe.h"
 #include "sched/project.h"
 #include "sched/trace/decision_log.h"
 #include "sched/rpc/rpc.h"
 #include "sched/serve/serve.h"
 #include "lib/banned.h"
+
+enum {
+	DELAY_MIN_S = 10, /* of busy replies */
+	CUT_OFF_S = 60,   /* a client whose requests arrive incomplete */
+};
 
 struct options {
 	const char *project;
@@ -54,16 +62,18 @@ scheduler_terms(void *ctx)
 	return (struct serve_terms){
 		.body_max = (size_t)s->front.conf->max_request_bytes,
 		.proxies = s->front.conf->trusted_proxies,
+		.delay_min_s = fmax(DELAY_MIN_S, decide_interval_s(s->front.conf)),
 	};
 }
 
-/* Replies without running the RPC. */
+/* Replies without running the RPC. delay_s 0: as usual. */
 static void
-turn_away(struct project *p, struct rpc *x, enum situation s, const char *detail)
+turn_away(struct project *p, struct rpc *x, enum situation s, const char *detail,
+    double delay_s)
 {
 	x->out = buf_new(x->a);
 	x->refused = s;
-	refuse_render(&x->out, p->conf, NULL, s, detail);
+	refuse_render(&x->out, p->conf, NULL, s, detail, delay_s);
 	log_info("request turned away: %s%s%s", refuse_name(s),
 	    detail[0] == '\0' ? "" : ": ", detail);
 	if (x->probe)
@@ -86,19 +96,19 @@ make_ready(struct project *p, struct rpc *x)
 	x->conf = p->conf;
 	if (!p->usable) {
 		log_fail("request turned away", &p->trouble);
-		turn_away(p, x, REFUSE_NO_CONFIG, p->trouble.detail);
+		turn_away(p, x, REFUSE_NO_CONFIG, p->trouble.detail, 0);
 		return false;
 	}
 	if (project_stopped(p)) {
 		turn_away(p, x, REFUSE_STOPPED,
-		    x->probe ? "stop_sched exists; remove it" : "");
+		    x->probe ? "stop_sched exists; remove it" : "", 0);
 		return false;
 	}
 	e = project_connect(p, x->now, &f);
 	if (e != OK) {
 		if (!x->probe)
 			log_fail("request turned away", &f);
-		turn_away(p, x, refuse_error(e, true), f.detail);
+		turn_away(p, x, refuse_error(e, true), f.detail, 0);
 		return false;
 	}
 	x->db = p->db;
@@ -195,9 +205,13 @@ scheduler_head(void *worker, const struct fcgi_request *rq, struct fcgi_reply *r
 	return true;
 }
 
-/* Whatever the reason, clients get a scheduler_reply. */
+/*
+ * Whatever the reason, clients get a scheduler_reply, and with status 200: of any other
+ * they read neither message nor delay.  Other methods are not used by clients.
+ */
 static void
-scheduler_refuse(void *ctx, enum serve_refusal why, struct fcgi_reply *rp)
+scheduler_refuse(
+    void *ctx, enum serve_refusal why, double delay_s, struct fcgi_reply *rp)
 {
 	static const struct {
 		enum situation s;
@@ -206,10 +220,8 @@ scheduler_refuse(void *ctx, enum serve_refusal why, struct fcgi_reply *rp)
 		[SERVE_BUSY] = { REFUSE_BUSY, NULL, NULL, "" },
 		[SERVE_METHOD] = { REFUSE_BAD_REQUEST, "405 Method Not Allowed",
 		    "Allow: GET, HEAD, POST\r\n", "it must be sent by POST" },
-		[SERVE_TOO_LARGE] = { REFUSE_TOO_LARGE, "413 Request Entity Too Large",
-		    NULL, "" },
-		[SERVE_CUT_OFF] = { REFUSE_BAD_REQUEST, "400 Bad Request", NULL,
-		    "it ended early" },
+		[SERVE_TOO_LARGE] = { REFUSE_TOO_LARGE, NULL, NULL, "" },
+		[SERVE_CUT_OFF] = { REFUSE_BAD_REQUEST, NULL, NULL, "it ended early" },
 	};
 	struct scheduler *s = ctx;
 	struct project *p = &s->front;
@@ -220,11 +232,18 @@ scheduler_refuse(void *ctx, enum serve_refusal why, struct fcgi_reply *rp)
 		.now = clock_now(),
 		.seed = random_seed() };
 
-	turn_away(p, &x, as[why].s, as[why].detail);
+	turn_away(p, &x, as[why].s, as[why].detail,
+	    why == SERVE_CUT_OFF ? CUT_OFF_S : delay_s);
 	rpc_dump_write(&p->rpc_dump, &x);
 	rp->status = as[why].status;
 	rp->headers = as[why].headers;
 	put_reply(&x, rp);
+}
+
+static uint64_t
+scheduler_host_key(const struct fcgi_request *rq)
+{
+	return host_key(rq->body, rq->body_n);
 }
 
 static void *
@@ -463,7 +482,7 @@ serve_socket_of(struct project *front, const struct options *o)
 	struct fail f = { 0 };
 	struct serve_program program = { "scheduler", &s, scheduler_terms,
 		scheduler_refuse, scheduler_worker_begin, scheduler_answer,
-		scheduler_head, scheduler_worker_end };
+		scheduler_head, scheduler_worker_end, scheduler_host_key };
 	struct serve_size size;
 	enum err e;
 	int fd;
@@ -477,6 +496,7 @@ serve_socket_of(struct project *front, const struct options *o)
 		                                  conf_scheduler_workers(cf),
 		.connections = o->serve.connections > 0 ? o->serve.connections :
 		                                          cf->max_connections,
+		.queued = cf->max_queued_requests,
 		.buffer_bytes = (size_t)(o->serve.buffer_bytes > 0 ?
 					     o->serve.buffer_bytes :
 					     cf->request_buffer_bytes),

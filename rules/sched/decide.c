@@ -227,6 +227,14 @@ why_no_more(const struct ctx *c)
 	return why == WHY_NONE && c->more_to_come ? WHY_WAITING : why;
 }
 
+double
+decide_interval_s(const struct conf *cf)
+{
+	double interval = (double)cf->min_sendwork_interval;
+
+	return interval > 0 ? fmax(interval * 1.01, interval + 1) : 0;
+}
+
 /* Parameters: everything that the decision may depend on. */
 struct decision *
 decide(struct arena *a, const struct conf *cf, const struct request *rq,
@@ -236,7 +244,6 @@ decide(struct arena *a, const struct conf *cf, const struct request *rq,
 	struct ctx c = {
 		.a = a, .conf = cf, .req = rq, .snap = snap, .now = now, .rng = rng
 	};
-	double interval = (double)cf->min_sendwork_interval;
 	enum reason gate;
 
 	decide_begin(&c, lost, nlost);
@@ -267,8 +274,7 @@ decide(struct arena *a, const struct conf *cf, const struct request *rq,
 	version_no_rsc_apps(&c);
 	messages_why(&c);
 	prefs_say_bad(&c);
-	if (interval > 0)
-		decision_delay(&c, fmax(interval * 1.01, interval + 1));
+	decision_delay(&c, decide_interval_s(cf));
 	return c.d;
 }
 

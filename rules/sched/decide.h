@@ -29,6 +29,12 @@ struct decision *decide(struct arena *, const struct conf *, const struct reques
     size_t nlost);
 
 /*
+ * The least delay in s that min_sendwork_interval demands of every reply, 0 = none
+ * (scheduling.md 2.15).
+ */
+double decide_interval_s(const struct conf *);
+
+/*
  * Does the request ask for work at all (scheduling.md 2.3)? If not, no candidates are
  * read.
  */

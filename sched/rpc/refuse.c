@@ -220,10 +220,12 @@ refuse_hints(struct arena *a, const struct conf *cf, const struct request *rq,
 
 void
 refuse_render(struct buf *out, const struct conf *cf, const struct request *rq,
-    enum situation s, const char *detail)
+    enum situation s, const char *detail, double delay_s)
 {
 	struct refusal r = refusal_of(out->a, cf, s, detail);
 
+	if (delay_s > 0)
+		r.delay_s = delay_s;
 	reply_render_refusal(
 	    out, cf, rq == NULL ? 0 : rq->version, r.text, r.notice, r.delay_s, r.down);
 }

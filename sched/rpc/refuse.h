@@ -68,9 +68,9 @@ const char *refuse_name(enum situation);
 
 /*
  * Renders a complete header-only reply (protocol.md 2.1). conf NULL: nothing is known
- * about the project.
+ * about the project. delay_s 0: the delay of the table.
  */
 void refuse_render(struct buf *, const struct conf *, const struct request *,
-    enum situation, const char *detail);
+    enum situation, const char *detail, double delay_s);
 
 #endif

@@ -90,7 +90,7 @@ rpc_refuse(struct rpc *x, enum err e)
 		log_fail(steps[x->step].name, &x->fail);
 	x->refused = s;
 	x->out.n = 0;
-	refuse_render(&x->out, x->conf, x->req, s, x->fail.detail);
+	refuse_render(&x->out, x->conf, x->req, s, x->fail.detail, 0);
 }
 
 /*

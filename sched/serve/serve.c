@@ -18,6 +18,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 #include "lib/clock.h"
+#include "lib/crypt.h"
 #include "lib/log.h"
 #include "lib/proc.h"
 #include "lib/sock.h"
@@ -274,10 +275,12 @@ serve_run(const struct serve_program *p, const struct serve_size *size, int list
 		.work = PTHREAD_COND_INITIALIZER };
 	struct arena a = { 0 };
 	struct worker *workers = NEWN(&a, struct worker, (size_t)size->workers);
+	uint64_t seed;
 	enum err e;
 	int sig;
 
-	s.last = &s.first;
+	random_bytes(&seed, sizeof(seed));
+	admission_begin(&s.admission, size->queued, seed, clock_mono_ms());
 	fcntl(
 	    listening, F_SETFL, O_NONBLOCK); /* other processes may accept on it too */
 	pthread_condattr_init(&s.monotonic);

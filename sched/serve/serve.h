@@ -7,7 +7,8 @@
  * processes and hands each to a thread with a small stack, which reads the request,
  * however slowly it arrives, and sends the reply.  A complete request is queued, first
  * come first served, for one of a few workers, each with its own database connection.
- * So slow requests occupy neither a worker nor a database connection.
+ * So slow requests occupy neither a worker nor a database connection.  If the queue is
+ * full, the connection thread itself replies that the server is busy (admission.h).
  *
  * On SIGTERM, complete requests are answered, incomplete ones are turned away, and
  * connections still queued in the socket are accepted; then the process ends.
@@ -19,7 +20,7 @@
 #include "sched/serve/fcgi.h"
 
 enum serve_refusal {     /* requests that no worker sees */
-	SERVE_BUSY,      /* no worker or no memory in time, or the process is ending */
+	SERVE_BUSY,      /* not admitted, no memory, or the process is ending */
 	SERVE_METHOD,    /* the method is not GET, HEAD or POST */
 	SERVE_TOO_LARGE, /* the body exceeds terms.body_max */
 	SERVE_CUT_OFF    /* the body is shorter than its Content-Length */
@@ -28,6 +29,7 @@ enum serve_refusal {     /* requests that no worker sees */
 struct serve_terms { /* settings that may change between requests */
 	size_t body_max;
 	int64_t proxies; /* how many entries of X-Forwarded-For our own proxies write */
+	double delay_min_s; /* of busy replies */
 };
 
 struct serve_program {
@@ -35,7 +37,9 @@ struct serve_program {
 	void *ctx;
 	/* These two are called by one thread at a time. */
 	struct serve_terms (*terms)(void *ctx);
-	void (*refuse)(void *ctx, enum serve_refusal, struct fcgi_reply *);
+	/* delay_s: SERVE_BUSY only; until the client is to come back. */
+	void (*refuse)(
+	    void *ctx, enum serve_refusal, double delay_s, struct fcgi_reply *);
 	/* Creates worker number i, in the worker's own thread. */
 	void *(*worker)(void *ctx, int64_t i);
 	void (*answer)(void *worker, const struct fcgi_request *, struct fcgi_reply *);
@@ -46,10 +50,15 @@ struct serve_program {
 	 */
 	bool (*head)(void *worker, const struct fcgi_request *, struct fcgi_reply *);
 	void (*worker_end)(void *worker);
+	/*
+	 * Returns the key by which requests of one host are recognised (admission.h), 0
+	 * if there is none.  NULL: no hosts are known.
+	 */
+	uint64_t (*host_key)(const struct fcgi_request *);
 };
 
 struct serve_size {
-	int64_t workers, connections; /* at most, at once */
+	int64_t workers, connections, queued; /* at most, at once */
 	/* Of all requests together, beyond the first 64 KB of each. */
 	size_t buffer_bytes;
 };

@@ -4,6 +4,7 @@
 
 #include <string.h>
 #include <unistd.h>
+#include "lib/clock.h"
 #include "lib/banned.h"
 
 enum { REPLIED = 100 }; /* beside enum serve_refusal: a worker has replied already */
@@ -20,11 +21,34 @@ conn_terms(struct server *s)
 }
 
 static void
-conn_refuse(struct conn *c, enum serve_refusal why, struct fcgi_reply *rp)
+conn_refuse(struct conn *c, enum serve_refusal why, const struct serve_terms *t,
+    struct fcgi_reply *rp)
 {
-	pthread_mutex_lock(&c->server->terms_lock);
-	c->server->program->refuse(c->server->program->ctx, why, rp);
-	pthread_mutex_unlock(&c->server->terms_lock);
+	struct server *s = c->server;
+	double delay_s = 0;
+
+	if (why == SERVE_BUSY) {
+		pthread_mutex_lock(&s->lock);
+		delay_s = admission_delay_s(
+		    &s->admission, t->delay_min_s, clock_mono_ms());
+		pthread_mutex_unlock(&s->lock);
+	}
+	pthread_mutex_lock(&s->terms_lock);
+	s->program->refuse(s->program->ctx, why, delay_s, rp);
+	pthread_mutex_unlock(&s->terms_lock);
+}
+
+/* Has the request answered by a worker; returns false if none will. */
+static bool
+conn_answer(
+    struct conn *c, const struct fcgi_request *rq, struct fcgi_reply *rp, struct job *j)
+{
+	const struct serve_program *p = c->server->program;
+
+	j->rq = rq;
+	j->rp = rp;
+	j->ticket.host = p->host_key == NULL ? 0 : p->host_key(rq);
+	return queue_and_wait(c, j);
 }
 
 /*
@@ -84,11 +108,11 @@ read_to(struct conn *c, struct fcgi_request *rq, size_t max, enum fcgi_body *got
 static int
 check_head(struct conn *c, const struct fcgi_request *rq, struct fcgi_reply *rp)
 {
-	struct job j = { .rq = rq, .rp = rp, .head = true };
+	struct job j = { .head = true };
 
 	if (c->server->program->head == NULL)
 		return -1;
-	if (!queue_and_wait(c, &j))
+	if (!conn_answer(c, rq, rp, &j))
 		return SERVE_BUSY;
 	return j.replied ? REPLIED : -1;
 }
@@ -130,7 +154,7 @@ serve_one(struct conn *c, int fd)
 	struct fcgi_reply rp = { .type = "text/plain", .body = buf_new(&c->a) };
 	struct serve_terms t = conn_terms(c->server);
 	struct fcgi_request rq;
-	struct job j = { .rq = &rq, .rp = &rp };
+	struct job j = { 0 };
 	int why;
 	bool whole;
 
@@ -140,10 +164,10 @@ serve_one(struct conn *c, int fd)
 	why = read_whole(c, &rq, t.body_max, &rp);
 	set_reading(c, false);
 	whole = why < 0;
-	if (whole && !queue_and_wait(c, &j))
+	if (whole && !conn_answer(c, &rq, &rp, &j))
 		why = SERVE_BUSY;
 	if (why >= 0 && why != REPLIED)
-		conn_refuse(c, (enum serve_refusal)why, &rp);
+		conn_refuse(c, (enum serve_refusal)why, &t, &rp);
 	fcgi_end(&c->fcgi, &rp, whole);
 }
 

@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include "sched/serve/admission.h"
 #include "sched/serve/serve.h"
 
 enum { HEAD_BYTES = 64 << 10 }; /* of each request, not charged to the buffer */
@@ -15,12 +16,12 @@ enum { HEAD_BYTES = 64 << 10 }; /* of each request, not charged to the buffer */
 struct server;
 
 struct job { /* a complete request; on the stack of its connection thread */
+	struct ticket ticket; /* first, so that it leads to the job */
 	const struct fcgi_request *rq;
 	struct fcgi_reply *rp;
-	struct job *next;
 	bool head;    /* only the first part of a request; no reply = read on */
 	bool replied; /* a reply was made */
-	bool taken, done;
+	bool done;
 	pthread_cond_t *wake;
 };
 
@@ -50,7 +51,7 @@ struct server {
 	pthread_mutex_t lock; /* protects what follows */
 	pthread_condattr_t monotonic;
 	pthread_cond_t work; /* signals new jobs */
-	struct job *first, **last;
+	struct admission admission;
 	struct conn *idle, *all;
 	int64_t threads, busy;
 	size_t held;
@@ -64,8 +65,8 @@ void *conn_main(void *arg);
 /* The main function of a worker thread; arg is its struct worker. */
 void *worker_main(void *arg);
 /*
- * Queues a connection's job and waits until it is done; returns false if no worker took
- * it in time.
+ * Queues a connection's job and waits until it is done.  Returns false if it is not
+ * admitted, a later request of the host replaces it, or no worker takes it in time.
  */
 bool queue_and_wait(struct conn *, struct job *);
 

@@ -1,44 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The queue of complete requests, and the workers that answer them. */
+/* Connections wait for workers, and workers answer what admission.h lets them. */
 #include "sched/serve/serve_threads.h"
 
 #include <time.h>
 #include "lib/clock.h"
 #include "lib/banned.h"
 
-enum { QUEUE_S = 30 }; /* longest wait of a request for a worker */
-
-static void
-take_out(struct server *s, const struct job *j)
+/* Returns the job of a ticket; NULL has none. */
+static struct job *
+job_of(struct ticket *t)
 {
-	for (struct job **at = &s->first; *at != NULL; at = &(*at)->next) {
-		if (*at != j)
-			continue;
-		*at = j->next;
-		if (*at == NULL)
-			s->last = at;
-		return;
-	}
+	return (struct job *)t;
+}
+
+/*
+ * Waits for a change of the job's state.  Only a request that no worker has seen yet
+ * gives up after a time.
+ */
+static void
+job_wait(struct conn *c, struct job *j, const struct timespec *until)
+{
+	struct server *s = c->server;
+
+	if (j->ticket.state != TICKET_QUEUED || j->ticket.resumed)
+		pthread_cond_wait(&c->wake, &s->lock);
+	else if (pthread_cond_timedwait(&c->wake, &s->lock, until) != 0 &&
+		 j->ticket.state == TICKET_QUEUED)
+		admission_leave(&s->admission, &j->ticket, false, clock_mono_ms());
 }
 
 bool
 queue_and_wait(struct conn *c, struct job *j)
 {
 	struct server *s = c->server;
-	int64_t until_ms = clock_mono_ms() + QUEUE_S * 1000;
+	int64_t now_ms = clock_mono_ms(), until_ms = now_ms + ADMISSION_WAIT_S * 1000;
 	struct timespec until = { until_ms / 1000, until_ms % 1000 * 1000000 };
+	struct ticket *replaced;
 
 	j->wake = &c->wake;
 	pthread_mutex_lock(&s->lock);
-	*s->last = j;
-	s->last = &j->next;
-	pthread_cond_signal(&s->work);
-	while (!j->taken && pthread_cond_timedwait(&c->wake, &s->lock, &until) == 0)
-		;
-	if (!j->taken)
-		take_out(s, j);
-	while (j->taken && !j->done)
-		pthread_cond_wait(&c->wake, &s->lock);
+	if (admission_enter(&s->admission, &j->ticket, now_ms, &replaced))
+		pthread_cond_signal(&s->work);
+	if (replaced != NULL)
+		pthread_cond_signal(job_of(replaced)->wake);
+	while (j->ticket.state != TICKET_OUT)
+		job_wait(c, j, &until);
 	pthread_mutex_unlock(&s->lock);
 	return j->done;
 }
@@ -62,20 +68,14 @@ copy_reply(struct fcgi_reply *to, const struct fcgi_reply *made)
 static struct job *
 next_job(struct server *s)
 {
-	struct job *j;
+	struct ticket *t;
 
 	pthread_mutex_lock(&s->lock);
-	while (s->first == NULL && !s->ended)
+	while (
+	    (t = admission_next(&s->admission, clock_mono_ms())) == NULL && !s->ended)
 		pthread_cond_wait(&s->work, &s->lock);
-	j = s->first;
-	if (j != NULL) {
-		s->first = j->next;
-		if (s->first == NULL)
-			s->last = &s->first;
-		j->taken = true;
-	}
 	pthread_mutex_unlock(&s->lock);
-	return j;
+	return job_of(t);
 }
 
 void *
@@ -101,6 +101,7 @@ worker_main(void *arg)
 			copy_reply(j->rp, &rp);
 		pthread_mutex_lock(&s->lock);
 		j->done = true;
+		admission_leave(&s->admission, &j->ticket, true, clock_mono_ms());
 		pthread_cond_signal(j->wake);
 		pthread_mutex_unlock(&s->lock);
 		arena_reset(&a);

@@ -409,7 +409,7 @@ web_answer(void *worker, const struct fcgi_request *rq, struct fcgi_reply *rp)
 }
 
 static void
-web_refuse(void *ctx, enum serve_refusal why, struct fcgi_reply *rp)
+web_refuse(void *ctx, enum serve_refusal why, double delay_s, struct fcgi_reply *rp)
 {
 	static const struct {
 		const char *status, *headers, *title, *text;
@@ -426,6 +426,7 @@ web_refuse(void *ctx, enum serve_refusal why, struct fcgi_reply *rp)
 	};
 	struct web_server *s = ctx;
 
+	(void)delay_s; /* browsers do not wait */
 	rp->type = html;
 	rp->status = as[why].status;
 	rp->headers = as[why].headers;
@@ -529,11 +530,12 @@ web_serve(struct web_server *s, const struct options *o, struct fail *f)
 {
 	const struct conf *cf = s->front.conf;
 	struct serve_program program = { "web", s, web_terms, web_refuse,
-		web_worker_begin, web_answer, NULL, web_worker_end };
+		web_worker_begin, web_answer, NULL, web_worker_end, NULL };
 	struct serve_size size = {
 		.workers = o->serve.workers > 0 ? o->serve.workers : cf->web_workers,
 		.connections = o->serve.connections > 0 ? o->serve.connections :
 		                                          cf->max_connections,
+		.queued = cf->max_queued_requests,
 		.buffer_bytes = (size_t)(o->serve.buffer_bytes > 0 ?
 					     o->serve.buffer_bytes :
 					     cf->request_buffer_bytes),

@@ -19,7 +19,9 @@
  * Prints one line: requests=, replies= (HTTP 200 with a whole scheduler_reply), busy=
  * (the replies that say that the server is busy), lost= (requests without such a
  * reply), open= (connections that are open at the end), the 99th percentile and the
- * maximum of the replies' times in ms, and the number of answers of each HTTP status.
+ * maximum of the replies' times in ms, the least and the greatest delay in s that a
+ * busy reply asks for and the number of different delays, and the number of answers of
+ * each HTTP status.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -68,6 +70,8 @@ struct crowd {
 	int64_t requests, replies, busy, lost, statuses[STATUSES];
 	int64_t *took_ms;
 	size_t ntook, took_cap;
+	int64_t *delays_ms; /* of busy replies */
+	size_t ndelays, delays_cap;
 	int64_t open;
 };
 
@@ -263,6 +267,19 @@ connection_begin(struct crowd *c, struct host *h)
 	c->open++;
 }
 
+static void
+note_busy(struct crowd *c, const char *reply)
+{
+	static const char tag[] = "<request_delay>";
+	const char *delay = strstr(reply, tag);
+	double s = 0;
+
+	c->busy++;
+	if (delay != NULL)
+		s = strtod(delay + strlen(tag), NULL);
+	PUSH(&c->a, c->delays_ms, c->ndelays, c->delays_cap) = (int64_t)(s * 1000);
+}
+
 /* Judges the reply after the server has closed the connection. */
 static void
 connection_end(struct crowd *c, struct host *h)
@@ -281,7 +298,8 @@ connection_end(struct crowd *c, struct host *h)
 		c->lost++;
 	} else {
 		c->replies++;
-		c->busy += strstr(h->reply, "is busy") != NULL;
+		if (strstr(h->reply, "is busy") != NULL)
+			note_busy(c, h->reply);
 		PUSH(&c->a, c->took_ms, c->ntook, c->took_cap) = clock_mono_ms() -
 		                                                 h->since_ms;
 	}
@@ -380,6 +398,21 @@ by_size(const void *x, const void *y)
 }
 
 static void
+print_delays(struct crowd *c)
+{
+	size_t n = c->ndelays, different = 1;
+
+	if (n == 0)
+		return;
+	qsort(c->delays_ms, n, sizeof(*c->delays_ms), by_size);
+	for (size_t i = 1; i < n; i++)
+		different += c->delays_ms[i] != c->delays_ms[i - 1];
+	printf(" delay_min_s=%lld delay_max_s=%lld delays=%zu",
+	    (long long)(c->delays_ms[0] / 1000),
+	    (long long)(c->delays_ms[n - 1] / 1000), different);
+}
+
+static void
 print_figures(struct crowd *c)
 {
 	int64_t p99 = 0, most = 0;
@@ -394,6 +427,7 @@ print_figures(struct crowd *c)
 	    "requests=%lld replies=%lld busy=%lld lost=%lld open=%lld p99_ms=%lld max_ms=%lld",
 	    (long long)c->requests, (long long)c->replies, (long long)c->busy,
 	    (long long)c->lost, (long long)c->open, (long long)p99, (long long)most);
+	print_delays(c);
 	for (int i = 0; i < STATUSES; i++)
 		if (c->statuses[i] > 0)
 			printf(" http_%d=%lld", i, (long long)c->statuses[i]);
