@@ -2,14 +2,16 @@
 # Benchmarks (test/bench/README.md).  They measure an optimised build in fast/.  A tree that was
 # configured in place can have no other build, so they measure that one.
 EXTRA_DIST += test/bench/README.md test/bench/fill-files.sql test/bench/fill-hosts.sql \
-	test/bench/fill-plain.sql test/bench/backend test/bench/figures test/bench/run \
+	test/bench/fill-plain.sql test/bench/backend test/bench/cases.sh test/bench/figures \
+	test/bench/measure.sh test/bench/run test/bench/servers.sh \
 	test/bench/run-decide test/bench/run-sim test/bench/statements test/bench/table \
 	test/bench/targets
 noinst_PROGRAMS += test/bench/decide test/bench/rr_sim test/bench/load test/bench/floor
 test_bench_decide_SOURCES = test/bench/decide.c test/bench/decide_cases.c \
 	test/bench/decide_cases.h test/bench/decide_shapes.def
 test_bench_rr_sim_SOURCES = test/bench/rr_sim.c
-test_bench_load_SOURCES = test/bench/load.c test/bench/load_host.c test/bench/load.h
+test_bench_load_SOURCES = test/bench/load.c test/bench/load_host.c \
+	test/bench/load_line.c test/bench/load.h
 test_bench_floor_SOURCES = test/bench/floor.c
 
 fast = $(if $(filter $(abs_srcdir),$(abs_builddir)),.,fast)

@@ -4,9 +4,12 @@
  * host, claim one result and update the host, on the tables of a project.
  *
  *   floor --socket PATH --database NAME --results FIRST:NUMBER --hosts FIRST:NUMBER
- *       [--connections N] [--seconds N]
+ *       [--claims N] [--connections N] [--seconds N]
  *
- * Each connection works on its own part of the results and of the hosts.
+ * With --claims N each transaction does that for N hosts: one statement with a list
+ * reads the hosts, one bulk message claims N results, another updates the N hosts.
+ * Figures are per claim.  Each connection works on its own part of the results and of
+ * the hosts.
  */
 #include <getopt.h>
 #include <stdbool.h>
@@ -38,30 +41,39 @@ enum {
 	SAVE_HOST,
 	STATEMENTS,
 	CONNECTIONS_MOST = 1024,
+	CLAIMS_MOST = 64,
+	COLUMNS = 6, /* most arguments of a statement with arrays */
 	DELAY_S = 864000
 };
 
 struct plan {
 	const char *socket, *database;
 	int64_t first_result, nresults, first_host, nhosts;
-	int connections, seconds;
+	int connections, seconds, claims;
 };
+
+/* Arguments of a statement, one array for each. */
+typedef int64_t columns[COLUMNS][CLAIMS_MOST];
 
 struct count {
 	long long done, lost;
 	double seconds;
 };
 
-/* Runs one statement with these arguments; fetches and discards its rows. */
+/*
+ * Runs one statement, for each of `rows` rows of arguments in one message; fetches and
+ * discards the rows it returns.
+ */
 static bool
-run_statement(MYSQL_STMT *s, int64_t *args, unsigned n)
+run_statement(MYSQL_STMT *s, columns args, unsigned n, unsigned rows)
 {
-	MYSQL_BIND bind[8] = { 0 };
+	MYSQL_BIND bind[COLUMNS] = { 0 };
 
 	for (unsigned i = 0; i < n; i++)
 		bind[i] = (MYSQL_BIND){ .buffer_type = MYSQL_TYPE_LONGLONG,
-			.buffer = &args[i] };
-	if (mysql_stmt_bind_param(s, bind) != 0 || mysql_stmt_execute(s) != 0 ||
+			.buffer = args[i] };
+	if ((rows > 1 && mysql_stmt_attr_set(s, STMT_ATTR_ARRAY_SIZE, &rows) != 0) ||
+	    mysql_stmt_bind_param(s, bind) != 0 || mysql_stmt_execute(s) != 0 ||
 	    (mysql_stmt_field_count(s) > 0 && mysql_stmt_store_result(s) != 0)) {
 		fprintf(stderr, "floor: %s\n", mysql_stmt_error(s));
 		return false;
@@ -70,10 +82,44 @@ run_statement(MYSQL_STMT *s, int64_t *args, unsigned n)
 	return true;
 }
 
+/* Reads the hosts in the first array with one list. */
+static bool
+read_hosts(MYSQL_STMT *s, columns hosts, unsigned n)
+{
+	MYSQL_BIND bind[CLAIMS_MOST] = { 0 };
+
+	for (unsigned i = 0; i < n; i++)
+		bind[i] = (MYSQL_BIND){ .buffer_type = MYSQL_TYPE_LONGLONG,
+			.buffer = &hosts[0][i] };
+	if (mysql_stmt_bind_param(s, bind) != 0 || mysql_stmt_execute(s) != 0 ||
+	    mysql_stmt_store_result(s) != 0) {
+		fprintf(stderr, "floor: %s\n", mysql_stmt_error(s));
+		return false;
+	}
+	mysql_stmt_free_result(s);
+	return true;
+}
+
+/* Returns the text of a statement of the plan. */
+static const char *
+sql_text(const struct plan *p, int statement, char *list, size_t size)
+{
+	size_t n;
+
+	if (statement != READ_HOST || p->claims == 1)
+		return sql[statement];
+	n = (size_t)snprintf(list, size, "SELECT * FROM host WHERE id IN (?");
+	for (int i = 1; i < p->claims; i++)
+		n += (size_t)snprintf(list + n, size - n, ", ?");
+	snprintf(list + n, size - n, ")");
+	return list;
+}
+
 static MYSQL *
 open_one(const struct plan *p, MYSQL_STMT **stmts)
 {
 	MYSQL *my = mysql_init(NULL);
+	char list[CLAIMS_MOST * 3 + 50];
 
 	if (mysql_real_connect(my, NULL, "root", NULL, p->database, 0, p->socket,
 		CLIENT_FOUND_ROWS) == NULL ||
@@ -82,13 +128,46 @@ open_one(const struct plan *p, MYSQL_STMT **stmts)
 		return NULL;
 	}
 	for (int i = 0; i < STATEMENTS; i++) {
+		const char *text = sql_text(p, i, list, sizeof(list));
+
 		stmts[i] = mysql_stmt_init(my);
-		if (mysql_stmt_prepare(stmts[i], sql[i], strlen(sql[i])) != 0) {
+		if (mysql_stmt_prepare(stmts[i], text, strlen(text)) != 0) {
 			fprintf(stderr, "floor: %s\n", mysql_stmt_error(stmts[i]));
 			return NULL;
 		}
 	}
 	return my;
+}
+
+/* One transaction that claims the results from `first` on. */
+static bool
+transaction(
+    const struct plan *p, MYSQL *my, MYSQL_STMT **stmts, int64_t first, struct count *c)
+{
+	unsigned n = (unsigned)p->claims;
+	int64_t now = clock_now();
+	columns hosts = { 0 }, claim = { 0 }, save = { 0 };
+
+	for (unsigned k = 0; k < n; k++) {
+		int64_t host = p->first_host + (first + k) % p->nhosts;
+		int64_t args[COLUMNS] = { host, host, now, now + DELAY_S, host,
+			p->first_result + first + k };
+
+		hosts[0][k] = host;
+		for (int i = 0; i < COLUMNS; i++)
+			claim[i][k] = args[i];
+		save[0][k] = now;
+		save[1][k] = first + k;
+		save[2][k] = host;
+	}
+	if (!read_hosts(stmts[READ_HOST], hosts, n) ||
+	    !run_statement(stmts[CLAIM], claim, COLUMNS, n))
+		return false;
+	c->lost += n - (long long)mysql_stmt_affected_rows(stmts[CLAIM]);
+	if (!run_statement(stmts[SAVE_HOST], save, 3, n) || mysql_commit(my) != 0)
+		return false;
+	c->done += n;
+	return true;
 }
 
 static void
@@ -97,24 +176,12 @@ connection(const struct plan *p, int number, struct count *c)
 	MYSQL_STMT *stmts[STATEMENTS];
 	MYSQL *my = open_one(p, stmts);
 	double start = clock_now_f();
-	int64_t now = clock_now();
 	bool good = my != NULL;
 
-	for (int64_t i = number;
-	     good && i < p->nresults && clock_now_f() < start + p->seconds;
-	     i += p->connections) {
-		int64_t host = p->first_host + i % p->nhosts;
-		int64_t claim[] = { host, host, now, now + DELAY_S, host,
-			p->first_result + i };
-		int64_t save[] = { now, i, host };
-
-		good = run_statement(stmts[READ_HOST], &host, 1) &&
-		       run_statement(stmts[CLAIM], claim, N(claim));
-		c->lost += good && mysql_stmt_affected_rows(stmts[CLAIM]) != 1;
-		good = good && run_statement(stmts[SAVE_HOST], save, N(save)) &&
-		       mysql_commit(my) == 0;
-		c->done += good;
-	}
+	for (int64_t i = (int64_t)number * p->claims;
+	     good && i + p->claims <= p->nresults && clock_now_f() < start + p->seconds;
+	     i += (int64_t)p->connections * p->claims)
+		good = transaction(p, my, stmts, i, c);
 	c->seconds = clock_now_f() - start;
 	for (int i = 0; my != NULL && i < STATEMENTS; i++)
 		mysql_stmt_close(stmts[i]);
@@ -147,8 +214,9 @@ run_connections(const struct plan *p)
 		sum.lost += all[i].lost;
 		rate += all[i].seconds > 0 ? (double)all[i].done / all[i].seconds : 0;
 	}
-	printf("floor: done=%lld lost=%lld rate=%.0f cpu=%.3f\n", sum.done, sum.lost,
-	    rate,
+	printf("floor: done=%lld lost=%lld claims=%d connections=%d rate=%.0f "
+	       "cpu=%.3f\n",
+	    sum.done, sum.lost, p->claims, p->connections, rate,
 	    (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
 		(double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6);
 	return sum.done > 0 ? 0 : 1;
@@ -185,6 +253,9 @@ take_option(struct plan *p, int c)
 	case 't':
 		p->seconds = (int)strtol(optarg, NULL, 10);
 		return true;
+	case 'n':
+		p->claims = (int)strtol(optarg, NULL, 10);
+		return p->claims >= 1 && p->claims <= CLAIMS_MOST;
 	default:
 		return false;
 	}
@@ -196,9 +267,9 @@ main(int argc, char **argv)
 	static const struct option options[] = { { "socket", 1, NULL, 's' },
 		{ "database", 1, NULL, 'd' }, { "results", 1, NULL, 'r' },
 		{ "hosts", 1, NULL, 'h' }, { "connections", 1, NULL, 'c' },
-		{ "seconds", 1, NULL, 't' }, { "sql", 0, NULL, 'q' },
-		{ NULL, 0, NULL, 0 } };
-	struct plan p = { .connections = 16, .seconds = 2 };
+		{ "seconds", 1, NULL, 't' }, { "claims", 1, NULL, 'n' },
+		{ "sql", 0, NULL, 'q' }, { NULL, 0, NULL, 0 } };
+	struct plan p = { .connections = 16, .seconds = 2, .claims = 1 };
 	bool good = true;
 	int c;
 
@@ -215,7 +286,14 @@ main(int argc, char **argv)
 	    p.nhosts == 0 || p.connections < 1 || p.connections > CONNECTIONS_MOST) {
 		fprintf(stderr,
 		    "usage: floor --socket PATH --database NAME --results FIRST:NUMBER "
-		    "--hosts FIRST:NUMBER [--connections N] [--seconds N] | --sql\n");
+		    "--hosts FIRST:NUMBER [--claims N] [--connections N] "
+		    "[--seconds N] | --sql\n");
+		return 2;
+	}
+	/* so many that a connection always gets the same ones */
+	p.nhosts -= p.nhosts % ((int64_t)p.connections * p.claims);
+	if (p.nhosts == 0) {
+		fprintf(stderr, "floor: too few hosts\n");
 		return 2;
 	}
 	return run_connections(&p);

@@ -8,62 +8,28 @@
  *
  *   load --url URL --request FILE [OPTION...]
  *
- * After an unmeasured first request of every host, prints "ready" and reads a line:
- * "go" measures for --seconds, or until --until results are sent, prints "measured" and
- * reads the next line.  Anything else ends the program with one line of figures.
+ * After an unmeasured first request of every host, prints "ready" and reads lines:
+ *
+ *   go    measures for --seconds, or until --until results are sent
+ *   all   every host makes one request, all at the same moment
+ *   down  the same while no server runs, so that every request fails
+ *
+ * Each prints a line "measured" with the figures of this phase.  Anything else ends the
+ * program with one line of figures.  A host that is told that the server is busy comes
+ * back after the delay it was given, not before.
  */
-#include <errno.h>
 #include <getopt.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <unistd.h>
 #include "lib/clock.h"
 #include "test/bench/load.h"
 #include "lib/banned.h"
 
-enum {
-	CONNECTIONS_MOST = 1024,
-	REPLY_MOST = 8 << 20,
-	QUIET_MS = 30000,
-	KEEP_EVERY = 100,
-	SPARE = 8
-};
-
-struct line { /* a connection */
-	int fd;
-	struct host *host; /* NULL: idle */
-	bool wanted;
-	bool used; /* has served a request before */
-	long long
-	    empty; /* number of requests without work so far when this one was sent */
-	struct arena a;
-	struct buf out, in;
-	size_t sent;
-	double from;
-};
-
-struct run {
-	struct world w;
-	const char *path, *where, *log, *keep;
-	int port, nlines, seconds;
-	long long until;
-	bool keep_alive;
-	struct line *lines;
-	struct pollfd *polls;
-	float *took_ms;
-	size_t ntook, took_cap;
-	int next; /* host */
-	double measured_s, cpu_s;
-	long long bytes_out, bytes_in, errors;
-	long long empty_before, hungry, hungry_before; /* for the measured phase */
-	struct tally before;
-};
+enum { CONNECTIONS_MOST = 4096, WARM_UP = 16, SPARE = 8 };
 
 static double
 own_cpu(void)
@@ -75,207 +41,7 @@ own_cpu(void)
 	       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
 }
 
-/* --- one request --- */
-
-static void
-line_close(struct line *l)
-{
-	if (l->fd >= 0)
-		close(l->fd);
-	l->fd = -1;
-}
-
-/* Connects in blocking mode: on loopback this returns at once. */
-static bool
-line_connect(struct run *r, struct line *l, int64_t host)
-{
-	struct sockaddr_in from = { .sin_family = AF_INET,
-		.sin_addr.s_addr = htonl(0x7f010000u + (uint32_t)host) };
-	struct sockaddr_in to = { .sin_family = AF_INET,
-		.sin_port = htons((uint16_t)r->port),
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	int on = 1;
-
-	l->used = false;
-	l->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (l->fd < 0)
-		return false;
-	setsockopt(l->fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof(on));
-	setsockopt(l->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	if (bind(l->fd, (struct sockaddr *)&from, sizeof(from)) == 0 &&
-	    connect(l->fd, (struct sockaddr *)&to, sizeof(to)) == 0)
-		return true;
-	perror("load: connect");
-	line_close(l);
-	return false;
-}
-
-static void
-line_begin(struct run *r, struct line *l, struct host *h, int want)
-{
-	struct buf body;
-
-	arena_reset(&l->a);
-	body = buf_new(&l->a);
-	l->out = buf_new(&l->a);
-	l->in = buf_new(&l->a);
-	l->sent = 0;
-	l->host = h;
-	l->wanted = want > 0;
-	l->empty = r->w.tally.empty - r->empty_before;
-	h->busy = true;
-	request_put(&r->w, h, want, &body);
-	buf_printf(&l->out,
-	    "POST %s HTTP/1.1\r\nHost: %s:%d\r\n"
-	    "User-Agent: BOINC client (x86_64-pc-linux-gnu 7.20.5)\r\nAccept: */*\r\n"
-	    "Accept-Encoding: deflate, gzip, br, zstd\r\nContent-Length: %zu\r\n"
-	    "Content-Type: application/x-www-form-urlencoded\r\n\r\n",
-	    r->path, r->where, r->port, body.n);
-	buf_put(&l->out, body.p, body.n);
-	l->from = clock_now_f();
-	if (l->fd < 0 && !line_connect(r, l, h->id)) {
-		r->errors++;
-		l->host = NULL;
-		h->busy = false;
-	}
-}
-
-static void
-keep_one(struct run *r, const struct line *l, const char *what, const char *text)
-{
-	struct arena a = { 0 };
-	const char *path = arena_printf(&a, "%s/%lld-%lld.%s.xml", r->keep,
-	    (long long)l->host->id, (long long)l->host->seqno, what);
-	FILE *out = fopen(path, "we");
-
-	if (out == NULL || fputs(text, out) < 0 || fclose(out) != 0)
-		perror(path);
-	arena_free(&a);
-}
-
-/* Stores every KEEP_EVERY-th request and reply for check_reply. */
-static void
-keep(struct run *r, const struct line *l, const char *body)
-{
-	if (r->keep == NULL || r->w.tally.rpcs % KEEP_EVERY != 0)
-		return;
-	keep_one(r, l, "request", strstr(l->out.p, "\r\n\r\n") + 4);
-	keep_one(r, l, "reply", body);
-}
-
-/* Joins a chunked body in place; stops at the first malformed chunk. */
-static void
-join_chunks(char *body)
-{
-	char *to = body, *from = body, *end;
-	size_t n;
-
-	while ((n = strtoul(from, &end, 16)) > 0 && strncmp(end, "\r\n", 2) == 0 &&
-	       strlen(end) >= n + 4) {
-		memmove(to, end + 2, n);
-		to += n;
-		from = end + n + 4;
-	}
-	*to = '\0';
-}
-
-static bool
-chunked(const struct buf *in)
-{
-	const char *end = strstr(in->p, "\r\n\r\n");
-	const char *how = strcasestr(in->p, "\r\nTransfer-Encoding: chunked");
-
-	return how != NULL && how < end;
-}
-
-/* Returns the size of the whole response in bytes; 0 if not known yet. */
-static size_t
-answer_size(const struct buf *in)
-{
-	const char *end = strstr(in->p, "\r\n\r\n");
-	const char *length = strcasestr(in->p, "\r\nContent-Length:");
-
-	if (end != NULL && chunked(in))
-		return in->n > 7 && strcmp(in->p + in->n - 7, "\r\n0\r\n\r\n") == 0 ?
-		           in->n :
-		           0;
-	if (end == NULL || length == NULL || length > end)
-		return 0;
-	return (size_t)(end + 4 - in->p) + strtoul(length + 17, NULL, 10);
-}
-
-static void
-line_end(struct run *r, struct line *l, bool good)
-{
-	const char *body = l->in.n == 0 ? NULL : strstr(l->in.p, "\r\n\r\n");
-
-	if (good && body != NULL && strncmp(l->in.p, "HTTP/1.1 200 ", 13) == 0) {
-		long long sent = r->w.tally.sent;
-
-		if (chunked(&l->in))
-			join_chunks(l->in.p + (body + 4 - l->in.p));
-		keep(r, l, body + 4);
-		reply_take(&r->w, l->host, l->wanted, body + 4);
-		/*
-		 * This request got work, so work was available when earlier requests
-		 * got none.
-		 */
-		if (r->w.tally.sent > sent && r->hungry_before + l->empty > r->hungry)
-			r->hungry = r->hungry_before + l->empty;
-	} else {
-		fprintf(stderr, "load: host %lld got: %.60s\n", (long long)l->host->id,
-		    l->in.n == 0 ? "nothing" : l->in.p);
-		r->errors++;
-	}
-	PUSH(&r->w.life, r->took_ms, r->ntook,
-	    r->took_cap) = (float)((clock_now_f() - l->from) * 1e3);
-	r->bytes_out += (long long)l->out.n;
-	r->bytes_in += (long long)l->in.n;
-	l->host->busy = false;
-	l->host = NULL;
-	l->used = true;
-	if (!good || !r->keep_alive)
-		line_close(l);
-}
-
-static void
-line_read(struct run *r, struct line *l)
-{
-	char part[65536];
-	ssize_t n = recv(l->fd, part, sizeof(part), MSG_DONTWAIT);
-
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
-	if (n <= 0 || l->in.n > REPLY_MOST) {
-		bool stale = l->used && l->in.n == 0;
-
-		line_close(l);
-		if (!stale)
-			line_end(r, l, false);
-		else if (line_connect(
-			     r, l, l->host->id)) /* the server closed it while idle */
-			l->sent = 0;
-		return;
-	}
-	buf_put(&l->in, part, (size_t)n);
-	size_t size = answer_size(&l->in);
-	if (size > 0 && l->in.n >= size)
-		line_end(r, l, true);
-}
-
-static void
-line_write(struct line *l)
-{
-	ssize_t n = send(
-	    l->fd, l->out.p + l->sent, l->out.n - l->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
-
-	if (n > 0)
-		l->sent += (size_t)n;
-	else if (n < 0 && errno != EAGAIN && errno != EINTR)
-		l->sent = l->out.n; /* the next read reports the error */
-}
-
-/* --- all of them --- */
+/* --- phases --- */
 
 /*
  * Returns the next host in turn with a reason for a request; NULL if there is none now.
@@ -284,105 +50,103 @@ static struct host *
 host_next(struct run *r)
 {
 	const struct habits *g = &r->w.habits;
+	double now = clock_now_f();
 
 	for (int i = 0; i < g->nhosts; i++) {
 		struct host *h = &r->w.hosts[r->next];
 
 		r->next = (r->next + 1) % g->nhosts;
-		if (!h->busy && (g->want > 0 || h->ntasks > 0))
+		if (!h->busy && h->not_before <= now && (g->want > 0 || h->ntasks > 0))
 			return h;
 	}
 	return NULL;
 }
 
-/* Waits for events once. Returns false if none came within QUIET_MS. */
 static bool
-serve_lines(struct run *r)
+any_comes_back(const struct run *r)
 {
-	int n = 0;
+	double now = clock_now_f();
 
-	for (int i = 0; i < r->nlines; i++)
-		if (r->lines[i].host != NULL)
-			r->polls[n++] = (struct pollfd){ .fd = r->lines[i].fd,
-				.events = r->lines[i].sent < r->lines[i].out.n ?
-				              POLLOUT :
-				              POLLIN };
-	if (n == 0)
-		return true;
-	int ready = poll(r->polls, (nfds_t)n, QUIET_MS);
-	if (ready == 0)
-		fprintf(stderr, "load: no answer for %d s\n", QUIET_MS / 1000);
-	for (int i = 0, k = 0; ready > 0 && i < r->nlines; i++) {
-		struct line *l = &r->lines[i];
-
-		if (l->host == NULL)
-			continue;
-		short got = r->polls[k++].revents;
-		if (got & POLLOUT && l->sent < l->out.n)
-			line_write(l);
-		else if (got != 0)
-			line_read(r, l);
-	}
-	return ready != 0;
-}
-
-static bool
-busy(const struct run *r)
-{
-	for (int i = 0; i < r->nlines; i++)
-		if (r->lines[i].host != NULL)
+	for (int i = 0; i < r->w.habits.nhosts; i++)
+		if (r->w.hosts[i].not_before > now)
 			return true;
 	return false;
 }
 
 /*
  * Makes the first request of every host. Uses SPARE more connections, so that the
- * server starts spare processes.
+ * server starts spare processes; but no crowd of them.
  */
 static bool
 warm_up(struct run *r)
 {
 	const struct habits *g = &r->w.habits;
-	int done = 0, nlines = r->nlines;
+	int done = 0, nlines = (r->nlines < WARM_UP ? r->nlines : WARM_UP) + SPARE;
 	bool good = true;
 
-	r->nlines += SPARE;
-	while (good && (done < g->nhosts || busy(r))) {
-		for (int i = 0; i < r->nlines && done < g->nhosts; i++)
-			if (r->lines[i].host == NULL)
-				line_begin(r, &r->lines[i], &r->w.hosts[done++],
+	while (good && (done < g->nhosts || r->open > 0)) {
+		for (int i = 0; i < nlines && done < g->nhosts; i++)
+			if (r->lines[i].host == NULL) {
+				line_prepare(r, &r->lines[i], &r->w.hosts[done++],
 				    g->first_want);
-		good = serve_lines(r);
+				line_open(r, &r->lines[i]);
+			}
+		good = lines_serve(r);
 	}
-	r->nlines = nlines;
-	for (int i = nlines; i < nlines + SPARE; i++)
+	for (int i = 0; i < nlines; i++)
 		line_close(&r->lines[i]);
 	return good;
+}
+
+/* Lets each idle connection begin a request.  Returns false if no host wants one. */
+static bool
+lines_begin(struct run *r)
+{
+	for (int i = 0; i < r->nlines; i++) {
+		struct host *h;
+
+		if (r->lines[i].host != NULL)
+			continue;
+		if ((h = host_next(r)) == NULL)
+			return r->open > 0 || any_comes_back(r);
+		line_prepare(r, &r->lines[i], h, r->w.habits.want);
+		line_open(r, &r->lines[i]);
+	}
+	return true;
 }
 
 static bool
 measure_phase(struct run *r)
 {
-	double start = clock_now_f(), cpu = own_cpu(), end = start + r->seconds;
+	double end = clock_now_f() + r->seconds;
 	long long enough = r->until > 0 ? r->w.tally.sent + r->until : 0;
 	bool good = true, more = true;
 
 	r->empty_before = r->w.tally.empty;
 	r->hungry_before = r->hungry;
-	while (good && (more || busy(r))) {
+	while (good && (more || r->open > 0)) {
 		more = more && clock_now_f() < end &&
-		       (enough == 0 || r->w.tally.sent < enough);
-		for (int i = 0; i < r->nlines && more; i++) {
-			struct host *h = r->lines[i].host != NULL ? NULL : host_next(r);
-
-			if (h != NULL)
-				line_begin(r, &r->lines[i], h, r->w.habits.want);
-		}
-		more = more && busy(r);
-		good = serve_lines(r);
+		       (enough == 0 || r->w.tally.sent < enough) && lines_begin(r);
+		good = lines_serve(r);
 	}
-	r->measured_s += clock_now_f() - start;
-	r->cpu_s += own_cpu() - cpu;
+	return good;
+}
+
+/* Every host makes one request.  With `down`, all are expected to fail. */
+static bool
+crowd_phase(struct run *r, bool down)
+{
+	bool good = true;
+
+	r->down = down;
+	for (int i = 0; i < r->w.habits.nhosts; i++)
+		line_prepare(r, &r->lines[i], &r->w.hosts[i], r->w.habits.want);
+	r->phase_from = clock_now_f();
+	for (int i = 0; i < r->w.habits.nhosts; i++)
+		line_open(r, &r->lines[i]);
+	while (good && r->open > 0)
+		good = lines_serve(r);
+	r->down = false;
 	return good;
 }
 
@@ -394,12 +158,40 @@ float_order(const void *pa, const void *pb)
 	return (*a > *b) - (*a < *b);
 }
 
+/* Share of the sorted times of `n` replies, in ms. */
 static double
-took(const struct run *r, double share)
+took(const float *ms, size_t n, double share)
 {
-	if (r->ntook == 0)
-		return 0;
-	return (double)r->took_ms[(size_t)((double)(r->ntook - 1) * share)];
+	return n == 0 ? 0 : (double)ms[(size_t)((double)(n - 1) * share)];
+}
+
+/* Runs one phase and prints its figures. */
+static bool
+phase(struct run *r, char what)
+{
+	const struct tally *t = &r->w.tally, before = *t;
+	long long errors = r->errors, refused = r->refused;
+	size_t from = r->ntook, n;
+	double cpu = own_cpu(), seconds;
+	float *ms;
+	bool good;
+
+	r->phase_from = r->last_event = clock_now_f();
+	good = what == 'g' ? measure_phase(r) : crowd_phase(r, what == 'd');
+	seconds = clock_now_f() - r->phase_from;
+	r->measured_s += seconds;
+	r->cpu_s += own_cpu() - cpu;
+	ms = r->took_ms + from;
+	n = r->ntook - from;
+	if (n > 0)
+		qsort(ms, n, sizeof(*ms), float_order);
+	printf("measured rpcs=%lld busy=%lld sent=%lld errors=%lld refused=%lld "
+	       "seconds=%.3f p50=%.3f p99=%.2f max=%.2f\n",
+	    t->rpcs - before.rpcs, t->busy - before.busy, t->sent - before.sent,
+	    r->errors - errors, r->refused - refused, seconds, took(ms, n, 0.5),
+	    took(ms, n, 0.99), took(ms, n, 1));
+	fflush(stdout);
+	return good;
 }
 
 static void
@@ -414,28 +206,23 @@ figures(struct run *r)
 	       "seconds=%.3f "
 	       "cpu=%.3f p50=%.2f p99=%.2f max=%.2f bytes_out=%lld bytes_in=%lld "
 	       "errors=%lld invalid=%lld twice=%lld again=%lld unknown=%lld "
-	       "overflow=%lld\n",
+	       "overflow=%lld busy=%lld busy_s=%.0f:%.0f refused=%lld\n",
 	    t->rpcs - b->rpcs, t->sent - b->sent, t->acked - b->acked,
 	    t->hits - b->hits, t->empty - b->empty, r->hungry, r->measured_s, r->cpu_s,
-	    took(r, 0.5), took(r, 0.99), took(r, 1), r->bytes_out, r->bytes_in,
-	    r->errors, t->invalid, twice, t->again, t->unknown, t->overflow);
-}
-
-static bool
-told(const char *what)
-{
-	char line[80] = "";
-
-	return fgets(line, sizeof(line), stdin) != NULL &&
-	       strncmp(line, what, strlen(what)) == 0;
+	    took(r->took_ms, r->ntook, 0.5), took(r->took_ms, r->ntook, 0.99),
+	    took(r->took_ms, r->ntook, 1), r->bytes_out, r->bytes_in, r->errors,
+	    t->invalid, twice, t->again, t->unknown, t->overflow, t->busy,
+	    t->busy_least_s, t->busy_most_s, r->refused);
 }
 
 static int
 run_load(struct run *r)
 {
+	char line[80];
 	bool good;
 
 	hosts_make(&r->w);
+	r->last_event = clock_now_f();
 	good = warm_up(r);
 	r->before = r->w.tally;
 	r->ntook = 0;
@@ -443,11 +230,9 @@ run_load(struct run *r)
 	r->bytes_in = r->bytes_out = 0;
 	puts("ready");
 	fflush(stdout);
-	while (told("go") && good) {
-		good = measure_phase(r);
-		puts("measured");
-		fflush(stdout);
-	}
+	while (good && fgets(line, sizeof(line), stdin) != NULL &&
+	       strchr("gad", line[0]) != NULL)
+		good = phase(r, line[0]);
 	figures(r);
 	if (r->log != NULL)
 		good = events_write(&r->w, r->log) && good;
@@ -566,7 +351,8 @@ main(int argc, char **argv)
 		    .nfiles = 1,
 		    .file_bytes = 1e6 } };
 	bool good = true;
-	int c, code;
+	int c, code, nlines;
+	struct rlimit fds;
 
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1)
 		good = good && option(&r, c, optarg);
@@ -578,12 +364,19 @@ main(int argc, char **argv)
 		    "--hosts FIRST:NUMBER [OPTION...]\n");
 		return 2;
 	}
-	r.lines = NEWN(&r.w.life, struct line, (size_t)(r.nlines + SPARE));
-	r.polls = NEWN(&r.w.life, struct pollfd, (size_t)(r.nlines + SPARE));
-	for (int i = 0; i < r.nlines + SPARE; i++)
+	nlines = r.nlines + SPARE;
+	if (nlines < r.w.habits.nhosts && r.w.habits.nhosts <= CONNECTIONS_MOST)
+		nlines = r.w.habits.nhosts; /* for all at once */
+	r.lines = NEWN(&r.w.life, struct line, (size_t)nlines);
+	r.poll = epoll_create1(EPOLL_CLOEXEC);
+	for (int i = 0; i < nlines; i++)
 		r.lines[i].fd = -1;
+	if (getrlimit(RLIMIT_NOFILE, &fds) == 0) {
+		fds.rlim_cur = fds.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &fds);
+	}
 	code = run_load(&r);
-	for (int i = 0; i < r.nlines + SPARE; i++) {
+	for (int i = 0; i < nlines; i++) {
 		line_close(&r.lines[i]);
 		arena_free(&r.lines[i].a);
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The load generator's simulated hosts, their request template, and the log of events.
+ * The load generator's simulated hosts, their request template, the log of events, and
+ * the connections.
  */
 #ifndef TEST_BENCH_LOAD_H
 #define TEST_BENCH_LOAD_H
@@ -29,6 +30,7 @@ struct host {
 	char tasks[TASKS][TASK_NAME]; /* names of results, oldest first */
 	int held[HELD];               /* numbers of files */
 	int reported;                 /* tasks[0..reported) are in the open request */
+	double not_before; /* when the server, which was busy, asked it to come back */
 };
 
 enum event_kind { SENT, ACKED };
@@ -41,6 +43,8 @@ struct event {
 struct tally {
 	long long rpcs, sent, acked, hits, again, unknown, overflow, invalid;
 	long long empty; /* requests for work that got none */
+	long long busy;  /* replies that only say that the server is busy */
+	double busy_least_s, busy_most_s; /* delays in these replies */
 };
 
 struct template
@@ -73,10 +77,59 @@ void hosts_make(struct world *);
  */
 void request_put(struct world *, struct host *, int want, struct buf *);
 /* Applies a reply to the host. Returns false if the body is not a reply. */
-bool reply_take(struct world *, struct host *, bool wanted, const char *body);
+bool reply_take(
+    struct world *, struct host *, bool wanted, const char *body, double now);
 /* Returns the number of results sent more than once; sorts the events. */
 long long events_twice(struct world *);
 /* Writes lines "HOST sent|acked RESULT". */
 bool events_write(const struct world *, const char *path);
+
+/* --- connections --- */
+
+struct line {              /* a connection */
+	int fd;            /* -1: closed */
+	struct host *host; /* NULL: idle */
+	bool wanted;
+	bool used; /* has served a request before */
+	long long
+	    empty; /* number of requests without work so far when this one was sent */
+	struct arena a;
+	struct buf out, in;
+	size_t sent;
+	double from;
+};
+
+struct run {
+	struct world w;
+	const char *path, *where, *log, *keep;
+	int port, nlines, seconds;
+	long long until;
+	bool keep_alive;
+	bool down; /* no server runs, so that requests fail */
+	struct line *lines;
+	int poll; /* descriptor of epoll */
+	int open; /* connections with a request */
+	double last_event;
+	float *took_ms; /* of each reply but the busy ones */
+	size_t ntook, took_cap;
+	int next; /* host */
+	double phase_from, measured_s, cpu_s;
+	long long bytes_out, bytes_in;
+	long long errors;  /* requests without a reply */
+	long long refused; /* the same while no server ran */
+	long long empty_before, hungry, hungry_before; /* for the measured phase */
+	struct tally before;
+};
+
+/* Writes the host's next request into an idle connection's buffer. */
+void line_prepare(struct run *, struct line *, struct host *, int want);
+/* Begins to send it, on a new connection if there is none. */
+void line_open(struct run *, struct line *);
+void line_close(struct line *);
+/*
+ * Waits a moment for events and serves them.  Returns false if there was none for too
+ * long.
+ */
+bool lines_serve(struct run *);
 
 #endif

@@ -291,8 +291,28 @@ drop_file(struct host *h, const char *name)
 			h->held[i] = h->held[--h->nheld];
 }
 
+/* Returns true if the reply says that the server is busy. */
+static bool
+take_busy(struct world *w, struct host *h, const char *p, const char *end, double now)
+{
+	const char *busy = strstr(p, "is busy");
+	char text[40];
+	double delay_s;
+
+	if (busy == NULL || busy > end ||
+	    !element(p, end, "<request_delay>", text, sizeof(text)))
+		return false;
+	delay_s = strtod(text, NULL);
+	h->not_before = now + delay_s;
+	if (w->tally.busy++ == 0 || delay_s < w->tally.busy_least_s)
+		w->tally.busy_least_s = delay_s;
+	if (delay_s > w->tally.busy_most_s)
+		w->tally.busy_most_s = delay_s;
+	return true;
+}
+
 bool
-reply_take(struct world *w, struct host *h, bool wanted, const char *body)
+reply_take(struct world *w, struct host *h, bool wanted, const char *body, double now)
 {
 	const char *at = strstr(body, "<scheduler_reply>");
 	const char *end = at == NULL ? NULL : strstr(at, "</scheduler_reply>");
@@ -304,6 +324,8 @@ reply_take(struct world *w, struct host *h, bool wanted, const char *body)
 		w->tally.invalid++;
 		return false;
 	}
+	if (take_busy(w, h, at, end, now))
+		return true;
 	for (const char *p = at; (p = strstr(p, "<result_ack>")) != NULL; p++)
 		if (element(p, end, "<name>", name, sizeof(name)))
 			take_ack(w, h, name);

@@ -1,0 +1,207 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# The benchmark's cases.  Each has its own hosts, so that no case sees jobs that another case sent.
+
+# One load generator, one server; with --against the other build's server in turn, with the other half of the hosts.
+drive() { # CASE SERVER FIRST-HOST HOSTS OPTION...
+	local name=$1 server=$2 first=$3 n=$4 i
+	shift 4
+	if [[ -z $against ]]; then
+		load_start own "$server" "$first" "$n" "$@"
+		turns "$name" own "$server"
+		load_end own
+		case_line "$name" "" own
+		sound "$name" "${db_of[$server]}" "$first" "$n" own
+		return
+	fi
+	n=$((n / 2))
+	mkdir -p "$work/$name"
+	load_start own "$server" "$first" $n "$@"
+	load_start other "$server.before" $((first + n)) $n "$@"
+	for ((i = 0; i < rounds; i++)); do
+		((i % 2 == 0)) || turns "$name/before" other "$server.before"
+		turns "$name" own "$server"
+		((i % 2 == 1)) || turns "$name/before" other "$server.before"
+	done
+	load_end own
+	load_end other
+	case_line "$name" "" own
+	case_line "$name/before" "" other
+	ratio_line "$name"
+	sound "$name" "${db_of[$server]}" "$first" $n own
+	sound "$name/before" "${db_of[$server]}" $((first + n)) $n other
+}
+
+# Phases that count as one.  "few" lasts until all jobs are sent, in several rounds.
+turns() { # CASE LOAD SERVER
+	local i times=1
+	[[ ${1%%/*} != few ]] || times=20
+	for ((i = 0; i < times; i++)); do
+		[[ $times == 1 ]] || few_jobs
+		measure "$1" go "$3" "$2"
+	done
+}
+
+# Cancels all unsent results, as an administrator and then the transitioner do.
+cancel_all() {
+	sql_in bench "
+	CREATE TEMPORARY TABLE t (id BIGINT PRIMARY KEY) SELECT DISTINCT workunitid AS id FROM result WHERE server_state = 2;
+	UPDATE result SET server_state = 5, outcome = 5, ready = NULL WHERE server_state = 2;
+	UPDATE workunit w STRAIGHT_JOIN t USING (id) SET w.error_mask = 16, w.transition_time = UNIX_TIMESTAMP() + 864000;
+	UPDATE result SET ready = NULL WHERE ready = -9223372036854775807"
+}
+
+few_rounds=0
+few_jobs() {
+	local from=$((100 * few_rounds++))
+	sql_in bench "
+	INSERT INTO workunit (create_time, appid, name, xml_doc, rsc_fpops_est, rsc_fpops_bound, rsc_memory_bound, rsc_disk_bound,
+	    delay_bound, min_quorum, target_nresults, max_error_results, max_total_results, max_success_results, transition_time)
+	SELECT UNIX_TIMESTAMP(), 2, CONCAT('few', LPAD($from + seq, 6, '0')), '<workunit>\n</workunit>\n', 1e12, 1e15, 5e7, 2e7, 864000,
+	    1, 1, 5, 10, 6, UNIX_TIMESTAMP() + 864000 FROM seq_1_to_100;
+	INSERT INTO result (create_time, workunitid, appid, name, server_state, xml_doc_in, ready)
+	SELECT create_time, id, appid, CONCAT(name, '_0'), 2, '<result>\n</result>\n', -(appid * 64 + id MOD 64) - 1
+	FROM workunit WHERE name BETWEEN CONCAT('few', LPAD($from + 1, 6, '0')) AND CONCAT('few', LPAD($from + 100, 6, '0')) ORDER BY id"
+}
+
+# Divides with two decimals; 0 if it cannot.
+quotient() { # A B
+	awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", (b > 0 ? a / b : 0) }'
+}
+
+rate_of() { # CASE: its requests/s
+	value rpc_s "$(grep "case=$1 " "$work/lines" | tail -n 1)"
+}
+
+# Many connections at once, for several turns of all of them.
+crowd() { # CASE CONNECTIONS FIRST-HOST
+	local connections=$2 seconds=$((seconds + $2 / 125))
+	drive "$1" bench "$3" $((2 * builds * $2)) --files $((base + 1)):$crowd_files --hold 4
+}
+
+# Runs a case that is one sequence of events; with --against once more with the other build.
+sequence() { # CASE SERVER FIRST-HOST HOSTS
+	"$1" "$1" "$2" "$3" "$build"
+	[[ -z $against ]] || {
+		mkdir -p "$work/$1"
+		"$1" "$1/before" "$2.before" $(($3 + $4)) "$against"
+	}
+}
+
+# All hosts ask at the same moment; they all fail while no web server runs, then ask again at the same moment.
+outage() { # CASE SERVER FIRST-HOST
+	local first again turn more
+	load_start own "$2" "$3" $crowd_most --files $((base + 1)):$crowd_files --hold 4
+	measure "$1" all "$2" own
+	first=$answer
+	web_server_stop "$2"
+	load_begin own down
+	load_wait own
+	is "$1: all requests fail while no web server runs" "$(value refused "$answer")" $crowd_most
+	web_server_start "$2"
+	measure "$1" all "$2" own
+	again=$answer
+	load_end own
+	turn=$(quotient $crowd_most "$(rate_of "locality${1#outage}")")
+	more="last_turns=$(quotient "$(value seconds "$first")" "$turn") again_turns=$(quotient "$(value seconds "$again")" "$turn")"
+	more+=" busy_first=$(value busy "$first") busy_again=$(value busy "$again")"
+	case_line "$1" "$more" own
+	sound "$1" bench "$3" $crowd_most own
+}
+
+# Files for which a generator could make work, but none does.
+files_without_work() { # FIRST NUMBER
+	local name
+	[[ -z $(sql_in bench "SELECT id FROM file WHERE id = $1") ]] || return 0
+	sql_in bench "INSERT INTO file (id, name, md5sum, size, create_time)
+		SELECT seq, CONCAT('f', LPAD(seq, 6, '0'), '.dat'), '$md5', $size, 1700000000 FROM seq_$1_to_$(($1 + $2 - 1));
+		INSERT INTO fileset (id, name, appid, gen_parts, gen_next, create_time) SELECT id, name, 1, 100, 0, create_time FROM file WHERE id >= $1;
+		INSERT INTO fileset_file (fileset_id, file_id) SELECT id, id FROM file WHERE id >= $1"
+	for name in $(sql_in bench "SELECT name FROM file WHERE id >= $1"); do
+		truncate -s $size "${dir_of[bench]}/download/$name"
+	done
+}
+
+# Many requests wait for a generator, while other hosts ask.
+waiting() { # CASE SERVER FIRST-HOST
+	local n=20 before during waiters seconds=$seconds some=$((slice / 4)) alone=$3 others=$(($3 + slice / 4)) first=$(($3 + slice / 2))
+	# The other hosts have to end before the wait does.
+	[[ $seconds -le 4 ]] || seconds=4
+	files_without_work $((files + 2)) $n
+	load_start alone "$2" "$alone" $some --files $((base + 1)):$crowd_files --hold 4
+	mkdir -p "$work/alone/$1"
+	measure "alone/$1" go "$2" alone
+	before=$answer
+	load_end alone
+	load_start own "$2" $others $some --files $((base + 1)):$crowd_files --hold 4
+	load_start waiters "$2" $first $crowd_most --files $((files + 2)):$n --hold 4 --report 0 --first 0
+	load_begin waiters all
+	sleep $((9 - seconds))
+	measure "$1" go "$2" own
+	during=$answer
+	load_wait waiters
+	waiters=$answer
+	load_end own
+	load_end waiters
+	case_line "$1" "p99_alone_ms=$(value p99 "$before") p99_ratio=$(
+		quotient "$(value p99 "$during")" "$(value p99 "$before")") waiters_p50_ms=$(value p50 "$waiters") waiters_busy=$(
+		value busy "$waiters") waiters_errors=$(value errors "$waiters")" own
+	sound "$1" bench "$alone" $some alone
+	sound "$1" bench $others $some own
+	sound "$1" bench $first $crowd_most waiters
+	rm -f "${dir_of[bench]}"/locality_scheduling/need_work/*
+}
+
+# Two scheduler services, as on two machines, with half of the load each.
+two() { # CASE SERVER FIRST-HOST BUILD
+	local connections=$((connections / 2)) n=$((slice / 2))
+	server "$2.two" bench "$4"
+	load_start own "$2" "$3" $n --files $((base + 1)):$crowd_files --hold 4
+	load_start second "$2.two" $(($3 + n)) $n --files $((base + 1)):$crowd_files --hold 4
+	measure "$1" go "$2 $2.two" own second
+	load_end own
+	load_end second
+	case_line "$1" "" own second
+	sound "$1" bench "$3" $n own
+	sound "$1" bench $(($3 + n)) $n second
+}
+
+# The same case with ten times the rows, on servers of its own, between two runs of it here.
+rows10() {
+	local ten rate
+	drive rows1 bench $rows_hosts $slice --files 1:$new --hold 4
+	ten=$(awk -v s="$scale" 'BEGIN { print s * 10 }')
+	BENCH_ARGS="$given --scale $ten --quick" "$bench/run" "$build" locality >"$work/ten.log" 2>&1 || {
+		not_ok "rows10"
+		tail -n 5 "$work/ten.log"
+	}
+	drive rows1_again bench $((rows_hosts + slice)) $slice --files 1:$new --hold 4
+	rate=$(awk -v a="$(rate_of rows1)" -v b="$(rate_of rows1_again)" 'BEGIN { print (a + b) / 2 }')
+	sed -n 's/^bench: case=locality /bench: case=rows10 /p' "$work/ten.log" |
+		sed "s/\$/ rate_ratio=$(quotient "$(value rpc_s "$(grep 'case=locality ' "$work/ten.log")")" "$rate")/" | tee -a "$work/lines"
+}
+
+h() { echo $(($1 * slice + 1)) "$slice"; }
+run_case() {
+	rm -f "$work/$1".{counters,memory,phases,slow}
+	case $1 in
+	locality) drive locality bench $(h 0) --files 1:$new --hold 4 ;;
+	half) drive half bench $(h 1) --files $((new + 1)):$((half - new)) --hold 4 ;;
+	fresh) drive fresh bench $(h 2) --forget ;;
+	exhausted) drive exhausted bench $(h 3) --files $((half + 1)):$((over - half)) --hold 4 --forget ;;
+	onefile) drive onefile bench $(h 4) --files $((files + 1)):1 --hold 1 ;;
+	reports) drive reports bench $((8 * slice + 1)) $((2 * slice)) --first 15 --want 0 ;;
+	plain) drive plain plain $(h 0) ;;
+	one) connections=1 drive one bench $one_hosts 80 --files $((base + 1)):$crowd_files --hold 4 ;;
+	crowd64) crowd crowd64 64 $crowd64_hosts ;;
+	crowd256) crowd crowd256 256 $crowd256_hosts ;;
+	crowd500) crowd crowd500 500 $crowd500_hosts ;;
+	crowd1000) crowd crowd1000 1000 $crowd1000_hosts ;;
+	outage) sequence outage bench $outage_hosts $crowd_most ;;
+	waiting) sequence waiting bench $waiting_hosts $((slice / 2 + crowd_most)) ;;
+	two) sequence two bench $two_hosts $slice ;;
+	rows10) rows10 ;;
+	nowork) drive nowork bench $(h 5) --report 0 ;;
+	few) drive few bench $few_hosts $((builds * connections)) --until 100 --report 64 ;;
+	esac
+}
