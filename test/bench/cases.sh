@@ -2,15 +2,61 @@
 # SPDX-License-Identifier: Apache-2.0
 # The benchmark's cases.  Each has its own hosts, so that no case sees jobs that another case sent.
 
+# --- the reference: locality in the same minutes, because the speed of a machine may change
+
+reference_phases=''
+# Measures the reference for half of a case's time; adds its rate to $reference_rates.
+reference() { # SERVER
+	local first=$((6 * slice + 1)) n=$((slice / 2))
+	[[ $1 != *.before ]] || first=$((first + n))
+	[[ -n ${load_pid[ref.$1]:-} ]] ||
+		load_start "ref.$1" "$1" $first $n --files $((base + 1)):$crowd_files --hold 4 --seconds "$(awk -v s="$seconds" 'BEGIN { print s / 2 }')"
+	settle
+	load_begin "ref.$1" go
+	load_wait "ref.$1"
+	reference_phases+=$answer$'\n'
+}
+
+# Rate of the case divided by the mean of the reference phases since the last call, before and after it.
+of_reference() { # RATE
+	awk -v rate="$1" '{ for (i = 2; i <= NF; i++) { split($i, kv, "="); v[kv[1]] += kv[2] } }
+		END { printf "%.5f", (v["rpcs"] > v["busy"] ? rate * v["seconds"] / (v["rpcs"] - v["busy"]) : 0) }' <<<"$reference_phases"
+	reference_phases=''
+}
+
+references_end() {
+	local id first
+	for id in "${!load_pid[@]}"; do
+		[[ $id == ref.* ]] || continue
+		load_end "$id"
+		first=$((6 * slice + 1))
+		[[ $id != *.before ]] || first=$((first + slice / 2))
+		sound "$id" bench $first $((slice / 2)) "$id"
+	done
+}
+
+# --- kinds of cases
+
+# The same as "drive", between two phases of the reference.
+compare() { # CASE SERVER FIRST-HOST HOSTS OPTION...
+	[[ -n $against ]] || {
+		beside=1 drive "$@"
+		return
+	}
+	drive "$@"
+}
+
 # One load generator, one server; with --against the other build's server in turn, with the other half of the hosts.
 drive() { # CASE SERVER FIRST-HOST HOSTS OPTION...
 	local name=$1 server=$2 first=$3 n=$4 i
 	shift 4
 	if [[ -z $against ]]; then
 		load_start own "$server" "$first" "$n" "$@"
+		[[ -z ${beside:-} ]] || reference bench
 		turns "$name" own "$server"
+		[[ -z ${beside:-} ]] || reference bench
 		load_end own
-		case_line "$name" "" own
+		case_line "$name" "${beside:+of_locality=$(quotient "$(of_reference "$(median rpc_s "$work/$name.phases")")" 1)}" own
 		sound "$name" "${db_of[$server]}" "$first" "$n" own
 		return
 	fi
@@ -69,10 +115,6 @@ quotient() { # A B
 	awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", (b > 0 ? a / b : 0) }'
 }
 
-rate_of() { # CASE: its requests/s
-	value rpc_s "$(grep "case=$1 " "$work/lines" | tail -n 1)"
-}
-
 # Many connections at once, for several turns of all of them.
 crowd() { # CASE CONNECTIONS FIRST-HOST
 	local connections=$2 seconds=$((seconds + $2 / 125))
@@ -90,8 +132,9 @@ sequence() { # CASE SERVER FIRST-HOST HOSTS
 
 # All hosts ask at the same moment; they all fail while no web server runs, then ask again at the same moment.
 outage() { # CASE SERVER FIRST-HOST
-	local first again turn more
+	local first again more
 	load_start own "$2" "$3" $crowd_most --files $((base + 1)):$crowd_files --hold 4
+	reference "$2"
 	measure "$1" all "$2" own
 	first=$answer
 	web_server_stop "$2"
@@ -101,18 +144,28 @@ outage() { # CASE SERVER FIRST-HOST
 	web_server_start "$2"
 	measure "$1" all "$2" own
 	again=$answer
+	reference "$2"
 	load_end own
-	turn=$(quotient $crowd_most "$(rate_of "locality${1#outage}")")
-	more="last_turns=$(quotient "$(value seconds "$first")" "$turn") again_turns=$(quotient "$(value seconds "$again")" "$turn")"
+	more=$(of_reference 1) # 1 / rate
+	more="last_turns=$(turns_of "$first" "$more") again_turns=$(turns_of "$again" "$more")"
 	more+=" busy_first=$(value busy "$first") busy_again=$(value busy "$again")"
-	case_line "$1" "$more" own
+	connections=$crowd_most case_line "$1" "$more" own
 	sound "$1" bench "$3" $crowd_most own
+}
+
+# Time of a phase in which all hosts asked once, in turns: what they would have taken at the rate of the reference.
+turns_of() { # PHASE SECONDS-PER-REQUEST
+	awk -v s="$(value seconds "$1")" -v n=$crowd_most -v each="$2" 'BEGIN { printf "%.2f", (each > 0 ? s / n / each : 0) }'
 }
 
 # Files for which a generator could make work, but none does.
 files_without_work() { # FIRST NUMBER
 	local name
-	[[ -z $(sql_in bench "SELECT id FROM file WHERE id = $1") ]] || return 0
+	[[ -z $(sql_in bench "SELECT id FROM file WHERE id = $1") ]] || {
+		sql_in bench "UPDATE fileset SET gen_next = 0 WHERE id >= $1"
+		(cd "${dir_of[bench]}/locality_scheduling/no_work_available" && sql_in bench "SELECT name FROM file WHERE id >= $1" | xargs rm -f)
+		return
+	}
 	sql_in bench "INSERT INTO file (id, name, md5sum, size, create_time)
 		SELECT seq, CONCAT('f', LPAD(seq, 6, '0'), '.dat'), '$md5', $size, 1700000000 FROM seq_$1_to_$(($1 + $2 - 1));
 		INSERT INTO fileset (id, name, appid, gen_parts, gen_next, create_time) SELECT id, name, 1, 100, 0, create_time FROM file WHERE id >= $1;
@@ -149,7 +202,14 @@ waiting() { # CASE SERVER FIRST-HOST
 	sound "$1" bench "$alone" $some alone
 	sound "$1" bench $others $some own
 	sound "$1" bench $first $crowd_most waiters
+	no_more_work $((files + 2))
+}
+
+# What a generator does when it can make no more of the files from this one on.
+no_more_work() { # FIRST
+	sql_in bench "UPDATE fileset SET gen_next = gen_parts WHERE id >= $1"
 	rm -f "${dir_of[bench]}"/locality_scheduling/need_work/*
+	(cd "${dir_of[bench]}/locality_scheduling/no_work_available" && sql_in bench "SELECT name FROM file WHERE id >= $1" | xargs touch)
 }
 
 # Two scheduler services, as on two machines, with half of the load each.
@@ -166,19 +226,18 @@ two() { # CASE SERVER FIRST-HOST BUILD
 	sound "$1" bench $(($3 + n)) $n second
 }
 
-# The same case with ten times the rows, on servers of its own, between two runs of it here.
+# Locality with ten times the rows, on servers of its own.
 rows10() {
 	local ten rate
-	drive rows1 bench $rows_hosts $slice --files 1:$new --hold 4
 	ten=$(awk -v s="$scale" 'BEGIN { print s * 10 }')
+	reference bench
 	BENCH_ARGS="$given --scale $ten --quick" "$bench/run" "$build" locality >"$work/ten.log" 2>&1 || {
 		not_ok "rows10"
 		tail -n 5 "$work/ten.log"
 	}
-	drive rows1_again bench $((rows_hosts + slice)) $slice --files 1:$new --hold 4
-	rate=$(awk -v a="$(rate_of rows1)" -v b="$(rate_of rows1_again)" 'BEGIN { print (a + b) / 2 }')
-	sed -n 's/^bench: case=locality /bench: case=rows10 /p' "$work/ten.log" |
-		sed "s/\$/ rate_ratio=$(quotient "$(value rpc_s "$(grep 'case=locality ' "$work/ten.log")")" "$rate")/" | tee -a "$work/lines"
+	reference bench
+	rate=$(value rpc_s "$(grep 'case=locality ' "$work/ten.log")")
+	sed -n 's/^bench: case=locality /bench: case=rows10 /p' "$work/ten.log" | sed "s/\$/ of_locality=$(quotient "$(of_reference "$rate")" 1)/" | tee -a "$work/lines"
 }
 
 h() { echo $(($1 * slice + 1)) "$slice"; }
@@ -186,12 +245,12 @@ run_case() {
 	rm -f "$work/$1".{counters,memory,phases,slow}
 	case $1 in
 	locality) drive locality bench $(h 0) --files 1:$new --hold 4 ;;
-	half) drive half bench $(h 1) --files $((new + 1)):$((half - new)) --hold 4 ;;
-	fresh) drive fresh bench $(h 2) --forget ;;
-	exhausted) drive exhausted bench $(h 3) --files $((half + 1)):$((over - half)) --hold 4 --forget ;;
-	onefile) drive onefile bench $(h 4) --files $((files + 1)):1 --hold 1 ;;
-	reports) drive reports bench $((8 * slice + 1)) $((2 * slice)) --first 15 --want 0 ;;
-	plain) drive plain plain $(h 0) ;;
+	half) compare half bench $(h 1) --files $((new + 1)):$((half - new)) --hold 4 ;;
+	fresh) compare fresh bench $(h 2) --forget ;;
+	exhausted) compare exhausted bench $(h 3) --files $((half + 1)):$((over - half)) --hold 4 --forget ;;
+	onefile) compare onefile bench $(h 4) --files $((files + 1)):1 --hold 1 ;;
+	reports) compare reports bench $((8 * slice + 1)) $((2 * slice)) --first 15 --want 0 ;;
+	plain) compare plain plain $(h 0) ;;
 	one) connections=1 drive one bench $one_hosts 80 --files $((base + 1)):$crowd_files --hold 4 ;;
 	crowd64) crowd crowd64 64 $crowd64_hosts ;;
 	crowd256) crowd crowd256 256 $crowd256_hosts ;;

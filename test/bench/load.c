@@ -305,7 +305,7 @@ option(struct run *r, int c, const char *arg)
 	case 'c':
 		return number_option(arg, &r->nlines);
 	case 's':
-		return number_option(arg, &r->seconds);
+		return (r->seconds = strtod(arg, NULL)) > 0;
 	case 'U':
 		return number_option(arg, &n) && (r->until = n) > 0;
 	case 'h':

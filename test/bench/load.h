@@ -102,7 +102,8 @@ struct line {              /* a connection */
 struct run {
 	struct world w;
 	const char *path, *where, *log, *keep;
-	int port, nlines, seconds;
+	int port, nlines;
+	double seconds; /* of a measured phase */
 	long long until;
 	bool keep_alive;
 	bool down; /* no server runs, so that requests fail */
