@@ -369,11 +369,15 @@ sched_sources = \
 	sched/serve/admission.h \
 	sched/serve/fcgi.c \
 	sched/serve/fcgi.h \
+	sched/serve/request_identity.c \
+	sched/serve/request_identity.h \
 	sched/serve/serve.c \
 	sched/serve/serve.h \
 	sched/serve/serve_conn.c \
 	sched/serve/serve_threads.h \
 	sched/serve/serve_work.c \
+	sched/serve/suspects.c \
+	sched/serve/suspects.h \
 	sched/trace/decision_log.c \
 	sched/trace/decision_log.h \
 	sched/trace/recording.c \
@@ -732,6 +736,7 @@ unit_tests = \
 	test/unit/test_sim_read \
 	test/unit/test_steps \
 	test/unit/test_supply \
+	test/unit/test_suspects \
 	test/unit/test_tools \
 	test/unit/test_trace \
 	test/unit/test_trigger \

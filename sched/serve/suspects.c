@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The file: a head, the places of each process, a table of suspects.  Places and the
+ * identities of the table are read and written as single words without a lock;
+ * everything else under the table's lock.
+ */
+#include "sched/serve/suspects.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "lib/clock.h"
+#include "lib/fs.h"
+#include "lib/log.h"
+#include "sched/serve/request_identity.h"
+#include "lib/banned.h"
+
+enum {
+	PROCESSES = 128,        /* twice the most that scheduler_processes allows */
+	PLACES_EACH = 512,      /* a page */
+	LOCK_TABLE = PROCESSES, /* byte of the file that stands for the table */
+	LOCK_MS = 2000,         /* longest wait for the table's lock */
+	OPEN_TRIES = 5
+};
+
+struct suspect {
+	uint64_t identity; /* 0 = free */
+	int64_t at;        /* of the last crash, s UTC */
+	int64_t crashes;
+	uint64_t program;     /* that found it guilty */
+	char digest[MD5_HEX]; /* of the guilty request; "" = suspect only */
+	char pad[7];
+};
+struct suspects_file {
+	char magic[8];
+	int64_t used; /* entries of the table */
+	char pad[4096 - 16];
+	uint64_t places[PROCESSES][PLACES_EACH];
+	struct suspect table[SUSPECTS_MOST];
+};
+static const char file_magic[] = "LOCSUS1\n";
+
+/* --- locks --- */
+
+/* Locks a byte for this opening of the file; false: another one has it (or errno). */
+static bool
+suspects_lock_byte(int fd, int type, off_t at)
+{
+	struct flock l = {
+		.l_type = (short)type, .l_whence = SEEK_SET, .l_start = at, .l_len = 1
+	};
+
+	return fcntl(fd, F_OFD_SETLK, &l) == 0;
+}
+
+static enum err
+lock_file_table(int fd, struct fail *f)
+{
+	int64_t end = clock_mono_ms() + LOCK_MS;
+
+	while (!suspects_lock_byte(fd, F_WRLCK, LOCK_TABLE)) {
+		if (errno != EAGAIN && errno != EACCES && errno != EINTR)
+			return FAIL_ERRNO(f, "locking the list of suspects");
+		if (clock_mono_ms() >= end)
+			return FAIL(f, E_RACE, "the list of suspects is locked");
+		clock_nap_ms(5);
+	}
+	return OK;
+}
+
+static bool
+lock_table(struct suspects *s)
+{
+	struct fail f = { 0 };
+
+	if (s->map == NULL)
+		return false;
+	pthread_mutex_lock(&s->lock);
+	if (lock_file_table(s->fd, &f) == OK)
+		return true;
+	pthread_mutex_unlock(&s->lock);
+	log_fail("suspects", &f);
+	return false;
+}
+
+static void
+unlock_table(struct suspects *s)
+{
+	suspects_lock_byte(s->fd, F_UNLCK, LOCK_TABLE);
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* --- the table, under its lock --- */
+
+static struct suspect *
+find_suspect(struct suspects_file *p, uint64_t identity)
+{
+	for (size_t i = 0; i < SUSPECTS_MOST; i++)
+		if (p->table[i].identity == identity)
+			return &p->table[i];
+	return NULL;
+}
+
+static struct suspect *
+oldest_suspect(struct suspects_file *p)
+{
+	struct suspect *oldest = &p->table[0];
+
+	for (size_t i = 1; i < SUSPECTS_MOST; i++)
+		if (p->table[i].at < oldest->at)
+			oldest = &p->table[i];
+	return oldest;
+}
+
+/* Counts a crash of an identity; returns its entry. */
+static struct suspect *
+add_suspect(struct suspects_file *p, uint64_t identity, int64_t now)
+{
+	struct suspect *t = find_suspect(p, identity);
+
+	if (t == NULL) {
+		t = find_suspect(p, 0);
+		if (t == NULL)
+			t = oldest_suspect(p);
+		else
+			__atomic_fetch_add(&p->used, 1, __ATOMIC_RELAXED);
+		t->crashes = 0;
+		t->program = 0;
+		t->digest[0] = '\0';
+		__atomic_store_n(&t->identity, identity, __ATOMIC_RELEASE);
+	}
+	t->crashes++;
+	t->at = now;
+	return t;
+}
+
+static void
+remove_suspect(struct suspects_file *p, struct suspect *t)
+{
+	__atomic_store_n(&t->identity, 0, __ATOMIC_RELEASE);
+	t->digest[0] = '\0';
+	__atomic_fetch_sub(&p->used, 1, __ATOMIC_RELAXED);
+}
+
+/* A verdict lapses when the program changes: the new version may have been mended. */
+static bool
+verdict_holds(const struct suspects *s, const struct suspect *t, int64_t now)
+{
+	return t->identity != 0 && t->digest[0] != '\0' && t->program == s->program &&
+	       now - t->at < SUSPECTS_GUILTY_S;
+}
+
+/* --- opening --- */
+
+/* Makes an empty file, its space reserved on disk. */
+static enum err
+format_suspects(int fd, struct fail *f)
+{
+	int rc = posix_fallocate(fd, 0, sizeof(struct suspects_file));
+
+	if (rc != 0) {
+		errno = rc;
+		return FAIL_ERRNO(f, "reserving room for the list of suspects");
+	}
+	if (pwrite(fd, file_magic, strlen(file_magic), 0) !=
+	    (ssize_t)strlen(file_magic))
+		return FAIL_ERRNO(f, "writing the list of suspects");
+	return OK;
+}
+
+static bool
+form_is_valid(int fd, const struct stat *st)
+{
+	char magic[sizeof(((struct suspects_file *)NULL)->magic)];
+
+	return st->st_size == (off_t)sizeof(struct suspects_file) &&
+	       pread(fd, magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) &&
+	       memcmp(magic, file_magic, sizeof(magic)) == 0;
+}
+
+/*
+ * Makes the file valid, the table's lock held.  A file of another form is left to the
+ * processes that map it, and removed: E_RETRY.
+ */
+static enum err
+make_valid(int fd, const char *path, struct fail *f)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return FAIL_ERRNO(f, "looking at %s", path);
+	if (st.st_nlink == 0)
+		return E_RETRY;
+	if (st.st_size == 0)
+		return format_suspects(fd, f);
+	if (form_is_valid(fd, &st))
+		return OK;
+	TRY(fs_unlink(path, f));
+	return E_RETRY;
+}
+
+/* Opens a valid file and takes the table's lock. */
+static enum err
+open_locked(const char *path, int *fd, struct fail *f)
+{
+	enum err e = E_RETRY;
+
+	for (int i = 0; i < OPEN_TRIES && e == E_RETRY; i++) {
+		*fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+		if (*fd < 0)
+			return FAIL_ERRNO(f, "opening %s", path);
+		e = lock_file_table(*fd, f);
+		if (e == OK)
+			e = make_valid(*fd, path, f);
+		if (e != OK)
+			close(*fd);
+	}
+	return e == E_RETRY ? FAIL(f, E_SYS, "%s is replaced all the time", path) : e;
+}
+
+/* Makes suspects of what dead processes worked on; takes the first free part. */
+static size_t
+take_over_places(struct suspects *s, int64_t now)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < PROCESSES; i++) {
+		uint64_t *places = s->map->places[i];
+
+		if (!suspects_lock_byte(s->fd, F_WRLCK, (off_t)i))
+			continue; /* of a living process */
+		for (size_t k = 0; k < PLACES_EACH; k++) {
+			if (places[k] == 0)
+				continue;
+			add_suspect(s->map, places[k], now);
+			places[k] = 0;
+			found++;
+		}
+		if (s->places == NULL)
+			s->places = places;
+		else
+			suspects_lock_byte(s->fd, F_UNLCK, (off_t)i);
+	}
+	return found;
+}
+
+/* Identifies the program's file; an upgrade replaces it. */
+static uint64_t
+this_program(void)
+{
+	struct stat st;
+
+	if (stat("/proc/self/exe", &st) < 0)
+		return 0;
+	return ((uint64_t)st.st_mtim.tv_sec * 1000000007 ^ (uint64_t)st.st_mtim.tv_nsec
+							       << 20) +
+	       (uint64_t)st.st_size * 1000003 + (uint64_t)st.st_ino;
+}
+
+enum err
+suspects_open(
+    struct suspects *s, const char *path, int64_t now, size_t *found, struct fail *f)
+{
+	void *map;
+	int fd;
+
+	*s = (struct suspects){ .fd = -1 };
+	*found = 0;
+	TRY(open_locked(path, &fd, f));
+	map = mmap(NULL, sizeof(struct suspects_file), PROT_READ | PROT_WRITE,
+	    MAP_SHARED, fd, 0);
+	if (map == MAP_FAILED) {
+		enum err e = FAIL_ERRNO(f, "mapping %s", path);
+
+		close(fd);
+		return e;
+	}
+	*s = (struct suspects){ .fd = fd, .map = map, .program = this_program() };
+	pthread_mutex_init(&s->lock, NULL);
+	*found = take_over_places(s, now);
+	suspects_lock_byte(fd, F_UNLCK, LOCK_TABLE);
+	return OK;
+}
+
+void
+suspects_close(struct suspects *s)
+{
+	if (s->map == NULL)
+		return;
+	if (s->places != NULL)
+		memset(s->places, 0, PLACES_EACH * sizeof(*s->places));
+	munmap(s->map, sizeof(*s->map));
+	close(s->fd);
+	pthread_mutex_destroy(&s->lock);
+	*s = (struct suspects){ .fd = -1 };
+}
+
+/* --- what workers work on --- */
+
+uint64_t *
+suspects_places(const struct suspects *s, int64_t worker, size_t n)
+{
+	if (s->places == NULL || ((size_t)worker + 1) * n > PLACES_EACH)
+		return NULL;
+	return s->places + (size_t)worker * n;
+}
+
+void
+suspects_enter(uint64_t *place, const char *body, size_t n)
+{
+	if (place != NULL)
+		__atomic_store_n(place, request_identity(body, n), __ATOMIC_RELEASE);
+}
+
+void
+suspects_leave(uint64_t *place)
+{
+	if (place != NULL)
+		__atomic_store_n(place, 0, __ATOMIC_RELEASE);
+}
+
+/* --- verdicts --- */
+
+bool
+suspects_has(const struct suspects *s, const char *body, size_t n)
+{
+	uint64_t identity;
+
+	if (s->map == NULL || __atomic_load_n(&s->map->used, __ATOMIC_RELAXED) == 0)
+		return false;
+	identity = request_identity(body, n);
+	for (size_t i = 0; i < SUSPECTS_MOST; i++)
+		if (__atomic_load_n(&s->map->table[i].identity, __ATOMIC_ACQUIRE) ==
+		    identity)
+			return true;
+	return false;
+}
+
+bool
+suspects_guilty(
+    struct suspects *s, uint64_t identity, const char digest[MD5_HEX], int64_t now)
+{
+	const struct suspect *t;
+	bool guilty;
+
+	if (!lock_table(s))
+		return false;
+	t = find_suspect(s->map, identity);
+	guilty = t != NULL && verdict_holds(s, t, now) &&
+	         strcmp(t->digest, digest) == 0;
+	unlock_table(s);
+	return guilty;
+}
+
+void
+suspects_convict(
+    struct suspects *s, uint64_t identity, const char digest[MD5_HEX], int64_t now)
+{
+	struct suspect *t;
+
+	if (!lock_table(s))
+		return;
+	t = add_suspect(s->map, identity, now);
+	t->program = s->program;
+	memcpy(t->digest, digest, MD5_HEX);
+	unlock_table(s);
+}
+
+void
+suspects_clear(struct suspects *s, uint64_t identity, const char digest[MD5_HEX])
+{
+	struct suspect *t;
+
+	if (!lock_table(s))
+		return;
+	t = find_suspect(s->map, identity);
+	if (t != NULL && (t->digest[0] == '\0' || strcmp(t->digest, digest) == 0))
+		remove_suspect(s->map, t);
+	unlock_table(s);
+}
+
+bool
+suspects_any_guilty(struct suspects *s, int64_t now)
+{
+	bool any = false;
+
+	if (!lock_table(s))
+		return false;
+	for (size_t i = 0; i < SUSPECTS_MOST && !any; i++)
+		any = verdict_holds(s, &s->map->table[i], now);
+	unlock_table(s);
+	return any;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Requests that may have crashed a scheduler process: run_dir/suspects, a file that the
+ * scheduler processes of a machine map into memory, and which outlives them.
+ *
+ * A process notes there which requests its workers are working on.  A process that
+ * starts makes suspects of what dead processes have left there.  A request of a suspect
+ * is tried in a process of its own (trial.h): if that process dies, too, the request
+ * is guilty, and refused by its digest; if it is served, the suspicion is cleared.
+ * So a request is refused only for a crash that cannot be anything else's.
+ *
+ * Each process holds a lock on its part of the file, which the kernel releases when the
+ * process dies; unlike a pid it cannot be taken for another process's.
+ */
+#ifndef SCHED_SERVE_SUSPECTS_H
+#define SCHED_SERVE_SUSPECTS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include "lib/crypt.h"
+#include "lib/err.h"
+
+enum {
+	SUSPECTS_MOST = 256, /* the oldest gives way */
+	SUSPECTS_GUILTY_S = 3 * 86400
+};
+
+struct suspects_file;
+struct suspects { /* of one process; all 0 = not open, and then nothing is suspected */
+	int fd;
+	struct suspects_file *map;
+	uint64_t *places; /* this process's part; NULL = none was free */
+	uint64_t program; /* identifies this version of the program */
+	pthread_mutex_t
+	    lock; /* between threads, which the file's lock does not exclude */
+};
+
+/*
+ * Opens the file, or creates it if it is absent or of another form, and takes a part of
+ * it.  *found is the number of requests that dead processes were working on.  now in s
+ * UTC.  On failure everything else still works and nothing is suspected.
+ */
+enum err suspects_open(
+    struct suspects *, const char *path, int64_t now, size_t *found, struct fail *);
+/* Ends the process's part: whatever it is still working on is not suspect. */
+void suspects_close(struct suspects *);
+
+/*
+ * Returns the first of the places for what a worker works on, n for each worker
+ * (numbered from 0); NULL if there are not enough.
+ */
+uint64_t *suspects_places(const struct suspects *, int64_t worker, size_t n);
+/*
+ * Notes that a worker begins or ends to work on a request, at one of its places (NULL:
+ * nowhere).  Costs no lock and no system call.
+ */
+void suspects_enter(uint64_t *place, const char *body, size_t n);
+void suspects_leave(uint64_t *place);
+
+/* Is this request's identity suspect, or that of a guilty request? */
+bool suspects_has(const struct suspects *, const char *body, size_t n);
+/*
+ * Has a request with this identity and digest been found guilty, by this version of the
+ * program, and less than SUSPECTS_GUILTY_S ago?
+ */
+bool suspects_guilty(
+    struct suspects *, uint64_t identity, const char digest[MD5_HEX], int64_t now);
+/* Finds a request guilty. */
+void suspects_convict(
+    struct suspects *, uint64_t identity, const char digest[MD5_HEX], int64_t now);
+/*
+ * A request was served without a crash: clears the identity, unless another request of
+ * it is guilty.
+ */
+void suspects_clear(struct suspects *, uint64_t identity, const char digest[MD5_HEX]);
+/* Is any request refused at this time? */
+bool suspects_any_guilty(struct suspects *, int64_t now);
+
+#endif
