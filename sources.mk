@@ -378,6 +378,8 @@ sched_sources = \
 	sched/serve/serve_work.c \
 	sched/serve/suspects.c \
 	sched/serve/suspects.h \
+	sched/serve/trial.c \
+	sched/serve/trial.h \
 	sched/trace/decision_log.c \
 	sched/trace/decision_log.h \
 	sched/trace/recording.c \

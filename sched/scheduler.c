@@ -27,6 +27,7 @@
 #include "sched/trace/decision_log.h"
 #include "sched/rpc/rpc.h"
 #include "sched/serve/serve.h"
+#include "sched/serve/trial.h"
 #include "lib/banned.h"
 
 enum {
@@ -49,8 +50,11 @@ struct scheduler {            /* lives as long as the process */
 	struct project front; /* of the connection threads; has no database */
 	struct project *workers;
 	struct decision_log decision_log;
+	struct trial trial; /* of requests that may crash the process */
 	struct arena a;
 };
+
+enum { PLACES = 8 }; /* for what a worker works on at once (suspects.h) */
 
 static struct serve_terms
 scheduler_terms(void *ctx)
@@ -59,6 +63,7 @@ scheduler_terms(void *ctx)
 	struct fail f = { 0 };
 
 	project_read_config(&s->front, &f); /* workers log what is wrong with it */
+	s->trial.wait_s = (int)s->front.conf->locality_scheduling_wait_period;
 	return (struct serve_terms){
 		.body_max = (size_t)s->front.conf->max_request_bytes,
 		.proxies = s->front.conf->trusted_proxies,
@@ -182,10 +187,24 @@ scheduler_answer(void *worker, const struct fcgi_request *rq, struct fcgi_reply 
 	struct rpc x = scheduler_rpc_of(p, rq);
 
 	x.dry = x.probe = p->usable && probe_asked(x.a, p->conf, x.in, x.in_n);
+	if (!x.probe) /* a process of its own would not recognise a probe */
+		suspects_enter(p->places, x.in, x.in_n);
 	serve_request(p, &x);
 	if (!x.probe)
 		rpc_dump_write(&p->rpc_dump, &x);
+	suspects_leave(p->places);
 	put_reply(&x, rp);
+}
+
+static bool
+head_is_refused(struct project *p, struct rpc *x)
+{
+	if (!make_ready(p, x))
+		return true;
+	if (rpc_head_passes(x))
+		return false;
+	record_outcome(p, x);
+	return true;
 }
 
 /* Refuses a large request whose key belongs to no account, before the rest is read. */
@@ -194,15 +213,33 @@ scheduler_head(void *worker, const struct fcgi_request *rq, struct fcgi_reply *r
 {
 	struct project *p = worker;
 	struct rpc x = scheduler_rpc_of(p, rq);
+	bool refused;
 
-	if (make_ready(p, &x)) {
-		if (rpc_head_passes(&x))
-			return false;
-		record_outcome(p, &x);
-	}
+	suspects_enter(p->places, x.in, x.in_n);
+	refused = head_is_refused(p, &x);
+	suspects_leave(p->places);
+	if (!refused)
+		return false;
 	rpc_dump_write(&p->rpc_dump, &x);
 	put_reply(&x, rp);
 	return true;
+}
+
+static bool
+scheduler_is_apart(void *ctx, const struct fcgi_request *rq)
+{
+	const struct scheduler *s = ctx;
+
+	return trial_is_due(&s->trial, rq);
+}
+
+static enum serve_apart
+scheduler_answer_apart(void *ctx, const struct fcgi_request *rq, struct fcgi_reply *rp,
+    enum serve_refusal *why)
+{
+	struct scheduler *s = ctx;
+
+	return trial_serve(&s->trial, rq, rp, why);
 }
 
 /*
@@ -222,6 +259,7 @@ scheduler_refuse(
 		    "Allow: GET, HEAD, POST\r\n", "it must be sent by POST" },
 		[SERVE_TOO_LARGE] = { REFUSE_TOO_LARGE, NULL, NULL, "" },
 		[SERVE_CUT_OFF] = { REFUSE_BAD_REQUEST, NULL, NULL, "it ended early" },
+		[SERVE_CRASHES] = { REFUSE_CRASHES, NULL, NULL, "" },
 	};
 	struct scheduler *s = ctx;
 	struct project *p = &s->front;
@@ -234,6 +272,8 @@ scheduler_refuse(
 
 	turn_away(p, &x, as[why].s, as[why].detail,
 	    why == SERVE_CUT_OFF ? CUT_OFF_S : delay_s);
+	if (why == SERVE_CRASHES)
+		trial_report(&s->trial, x.a, p->conf);
 	rpc_dump_write(&p->rpc_dump, &x);
 	rp->status = as[why].status;
 	rp->headers = as[why].headers;
@@ -258,6 +298,7 @@ scheduler_worker_begin(void *ctx, int64_t i)
 	    project_configure(p, &f) != OK)
 		log_fail("configuration", &f);
 	p->decision_log = &s->decision_log;
+	p->places = suspects_places(&s->trial.suspects, i, PLACES);
 	return p;
 }
 
@@ -305,7 +346,7 @@ serve_once(struct project *p, const struct options *o)
 	struct fail f = { 0 };
 	struct decision_log decision_log;
 	struct rpc x = { .a = &a,
-		.peer = "",
+		.peer = fcgi_peer(&a, NULL, getenv("REMOTE_ADDR"), 0),
 		.now = o->now,
 		.dry = o->dry,
 		.as_host = o->host,
@@ -480,9 +521,19 @@ serve_socket_of(struct project *front, const struct options *o)
 	struct scheduler s = { .front = *front };
 	const struct conf *cf;
 	struct fail f = { 0 };
-	struct serve_program program = { "scheduler", &s, scheduler_terms,
-		scheduler_refuse, scheduler_worker_begin, scheduler_answer,
-		scheduler_head, scheduler_worker_end, scheduler_host_key };
+	const struct serve_program program = {
+		.name = "scheduler",
+		.ctx = &s,
+		.terms = scheduler_terms,
+		.refuse = scheduler_refuse,
+		.worker = scheduler_worker_begin,
+		.answer = scheduler_answer,
+		.head = scheduler_head,
+		.worker_end = scheduler_worker_end,
+		.host_key = scheduler_host_key,
+		.is_apart = scheduler_is_apart,
+		.answer_apart = scheduler_answer_apart,
+	};
 	struct serve_size size;
 	enum err e;
 	int fd;
@@ -506,8 +557,11 @@ serve_socket_of(struct project *front, const struct options *o)
 			     o->serve.socket :
 			     arena_printf(&s.a, "%s/scheduler.sock", cf->run_dir),
 	    &fd, &f);
-	if (e == OK)
+	if (e == OK) {
+		trial_begin(&s.trial, &s.a, cf, s.front.dir);
 		e = serve_run(&program, &size, fd, &f);
+		trial_end(&s.trial);
+	}
 	if (e != OK)
 		log_fail("scheduler", &f);
 	project_close(&s.front);

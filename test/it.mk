@@ -14,15 +14,15 @@ test_it_many_SOURCES = test/it/many.c
 test_it_crowd_SOURCES = test/it/crowd.c
 test_it_two_nodes_SOURCES = test/it/two_nodes.c
 
-# What is loaded in front of a program: to stop it between two of its steps, to count its threads;
-# not by libtool, for one file each.
-preloads = test/it/step.so test/it/threads.so test/faults/fault.so
-EXTRA_DIST += test/it/step.c test/it/threads.c test/faults/fault.c
+# What is loaded in front of a program: to stop it between two of its steps, to count its threads,
+# to crash it; not by libtool, for one file each.
+preloads = test/it/step.so test/it/threads.so test/it/crash.so test/faults/fault.so
+EXTRA_DIST += test/it/step.c test/it/threads.c test/it/crash.c test/faults/fault.c
 CLEANFILES += $(preloads)
 all-local: $(preloads)
 $(preloads): %.so: %.c
-	$(AM_V_CC)$(MKDIR_P) $(@D) && $(CC) -I$(srcdir) $(CPPFLAGS) $(MARIADB_CFLAGS) -D_GNU_SOURCE -std=gnu11 -Wall -Wextra \
-		-O1 -g -fPIC -shared -o $@ $< $(MARIADB_LIBS) -ldl
+	$(AM_V_CC)$(MKDIR_P) $(@D) && $(CC) -I$(srcdir) $(CPPFLAGS) $(MARIADB_CFLAGS) $(LIBXML_CFLAGS) -D_GNU_SOURCE \
+		-std=gnu11 -Wall -Wextra -O1 -g -fPIC -shared -o $@ $< $(MARIADB_LIBS) -ldl
 
 # LOCUS_LONG=600 in the environment gives the scenarios that play at random so many seconds instead
 # of half a minute.

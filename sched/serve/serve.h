@@ -23,13 +23,20 @@ enum serve_refusal {     /* requests that no worker sees */
 	SERVE_BUSY,      /* not admitted, no memory, or the process is ending */
 	SERVE_METHOD,    /* the method is not GET, HEAD or POST */
 	SERVE_TOO_LARGE, /* the body exceeds terms.body_max */
-	SERVE_CUT_OFF    /* the body is shorter than its Content-Length */
+	SERVE_CUT_OFF,   /* the body is shorter than its Content-Length */
+	SERVE_CRASHES    /* it would crash the process; answer_apart() says so */
 };
 
 struct serve_terms { /* settings that may change between requests */
 	size_t body_max;
 	int64_t proxies; /* how many entries of X-Forwarded-For our own proxies write */
 	double delay_min_s; /* of busy replies */
+};
+
+enum serve_apart {     /* how a request was answered apart from the workers */
+	APART_REPLIED, /* the reply is complete */
+	APART_REFUSED, /* *why is the reason */
+	APART_NOT      /* a worker may answer it after all */
 };
 
 struct serve_program {
@@ -55,6 +62,15 @@ struct serve_program {
 	 * if there is none.  NULL: no hosts are known.
 	 */
 	uint64_t (*host_key)(const struct fcgi_request *);
+	/*
+	 * Must this request, of which at least the first 64 KB have been read, not
+	 * reach a worker?  NULL: no request is kept apart.  Called by several threads
+	 * at once.
+	 */
+	bool (*is_apart)(void *ctx, const struct fcgi_request *);
+	/* Answers such a request, now complete, in its connection's thread. */
+	enum serve_apart (*answer_apart)(void *ctx, const struct fcgi_request *,
+	    struct fcgi_reply *, enum serve_refusal *why);
 };
 
 struct serve_size {

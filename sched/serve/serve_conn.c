@@ -104,13 +104,42 @@ read_to(struct conn *c, struct fcgi_request *rq, size_t max, enum fcgi_body *got
 	return why;
 }
 
+static bool
+conn_is_apart(const struct conn *c, const struct fcgi_request *rq)
+{
+	const struct serve_program *p = c->server->program;
+
+	return p->is_apart != NULL && p->is_apart(p->ctx, rq);
+}
+
+/*
+ * Answers a request apart from the workers; REPLIED, the reason to refuse it, or -1 if
+ * a worker may answer it after all.
+ */
+static int
+answer_apart(struct conn *c, const struct fcgi_request *rq, struct fcgi_reply *rp)
+{
+	const struct serve_program *p = c->server->program;
+	enum serve_refusal why;
+
+	switch (p->answer_apart(p->ctx, rq, rp, &why)) {
+	case APART_REPLIED:
+		return REPLIED;
+	case APART_REFUSED:
+		return (int)why;
+	case APART_NOT:
+		break;
+	}
+	return -1;
+}
+
 /* Lets a worker check the first part of a large request; REPLIED: rp is the reply. */
 static int
 check_head(struct conn *c, const struct fcgi_request *rq, struct fcgi_reply *rp)
 {
 	struct job j = { .head = true };
 
-	if (c->server->program->head == NULL)
+	if (c->server->program->head == NULL || conn_is_apart(c, rq))
 		return -1;
 	if (!conn_answer(c, rq, rp, &j))
 		return SERVE_BUSY;
@@ -164,7 +193,9 @@ serve_one(struct conn *c, int fd)
 	why = read_whole(c, &rq, t.body_max, &rp);
 	set_reading(c, false);
 	whole = why < 0;
-	if (whole && !conn_answer(c, &rq, &rp, &j))
+	if (whole && conn_is_apart(c, &rq))
+		why = answer_apart(c, &rq, &rp);
+	if (whole && why < 0 && !conn_answer(c, &rq, &rp, &j))
 		why = SERVE_BUSY;
 	if (why >= 0 && why != REPLIED)
 		conn_refuse(c, (enum serve_refusal)why, &t, &rp);
