@@ -12,8 +12,7 @@ enum {
 	TRUST_MS = 5000,   /* measured for less time, the rate refuses nobody */
 	FORGET_MS = 60000, /* a rate that nothing has confirmed for this long */
 	FEW = 32,          /* queued requests that are never too many for the rate */
-	RATE_ASSUMED = 10, /* per s, while it is unknown */
-	RATE_LEAST = 1,    /* per s, for delays */
+	RATE_LEAST = 10,   /* per s, for delays: a lower rate is a stall's */
 };
 static const double jitter = 0.2;
 
@@ -151,9 +150,7 @@ admission_delay_s(struct admission *a, double min_s, int64_t now_ms)
 	double rate, room, wait;
 
 	measure(a, now_ms);
-	rate = a->measured_ms == 0 ? RATE_ASSUMED : a->rate;
-	if (rate < RATE_LEAST)
-		rate = RATE_LEAST;
+	rate = a->rate > RATE_LEAST ? a->rate : RATE_LEAST;
 	a->turned_away -= rate * (double)(now_ms - a->turned_ms) / 1000;
 	a->turned_ms = now_ms;
 	if (a->turned_away < 0)

@@ -182,6 +182,13 @@ START_TEST(rate_is_measured_under_a_queue)
 	ck_assert_double_eq_tol(adm.rate, 100, 3);
 	now = serve_until(30, now, 60000); /* it follows */
 	ck_assert_double_eq_tol(adm.rate, 30, 3);
+	now = serve_until(30, now, 120000);
+	ck_assert_int_eq(adm.queued, 0);
+	for (int i = 0; i < 20; i++, now += 1000) { /* idle seconds do not lower it */
+		crowd_comes(1, now);
+		serve_until(30, now, now + 100);
+	}
+	ck_assert_double_eq_tol(adm.rate, 30, 3);
 }
 END_TEST
 
@@ -297,7 +304,7 @@ START_TEST(virtual_queue_empties_as_time_passes)
 	for (int i = 0; i < 1000; i++)
 		admission_delay_s(&adm, 10, 0);
 	ck_assert_double_ge(admission_delay_s(&adm, 10, 0), 10 + 0.8 * 100);
-	/* 10 per s are assumed as long as nothing is measured */
+	/* 10 per s are assumed as long as no more are measured */
 	later = admission_delay_s(&adm, 10, 50000);
 	ck_assert_double_ge(later, 10 + 0.8 * 50);
 	ck_assert_double_le(later, 10 + 1.2 * 51);
