@@ -27,9 +27,9 @@ enum {
 };
 
 struct suspect {
-	uint64_t identity; /* 0 = free */
-	int64_t at;        /* of the last crash, s UTC */
-	int64_t crashes;
+	uint64_t identity;    /* 0 = free */
+	int64_t at;           /* of the last crash, s UTC */
+	int64_t crashes;      /* those of shared processes count as one */
 	uint64_t program;     /* that found it guilty */
 	char digest[MD5_HEX]; /* of the guilty request; "" = suspect only */
 	char pad[7];
@@ -115,7 +115,7 @@ oldest_suspect(struct suspects_file *p)
 	return oldest;
 }
 
-/* Counts a crash of an identity; returns its entry. */
+/* Returns the entry of an identity that crashed a process, a new one if necessary. */
 static struct suspect *
 add_suspect(struct suspects_file *p, uint64_t identity, int64_t now)
 {
@@ -127,12 +127,11 @@ add_suspect(struct suspects_file *p, uint64_t identity, int64_t now)
 			t = oldest_suspect(p);
 		else
 			__atomic_fetch_add(&p->used, 1, __ATOMIC_RELAXED);
-		t->crashes = 0;
+		t->crashes = 1;
 		t->program = 0;
 		t->digest[0] = '\0';
 		__atomic_store_n(&t->identity, identity, __ATOMIC_RELEASE);
 	}
-	t->crashes++;
 	t->at = now;
 	return t;
 }
@@ -353,6 +352,22 @@ suspects_guilty(
 	         strcmp(t->digest, digest) == 0;
 	unlock_table(s);
 	return guilty;
+}
+
+int64_t
+suspects_accuse(struct suspects *s, uint64_t identity, int64_t now)
+{
+	struct suspect *t;
+	int64_t crashes;
+
+	if (!lock_table(s))
+		return 0;
+	t = find_suspect(s->map, identity);
+	if (t != NULL)
+		t->crashes++;
+	crashes = add_suspect(s->map, identity, now)->crashes;
+	unlock_table(s);
+	return crashes;
 }
 
 void

@@ -66,6 +66,11 @@ bool suspects_has(const struct suspects *, const char *body, size_t n);
  */
 bool suspects_guilty(
     struct suspects *, uint64_t identity, const char digest[MD5_HEX], int64_t now);
+/*
+ * Counts the crash of a process of its own; returns how many there were since the
+ * identity was last cleared, all crashes of shared processes counting as one.
+ */
+int64_t suspects_accuse(struct suspects *, uint64_t identity, int64_t now);
 /* Finds a request guilty. */
 void suspects_convict(
     struct suspects *, uint64_t identity, const char digest[MD5_HEX], int64_t now);

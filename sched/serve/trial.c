@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A signal other than a request to stop is a crash: no one else works in that process,
- * so the crash is the request's.  A process that takes too long proves nothing, since
- * the database may be to blame.
+ * so the crash is the request's.  Only SIGKILL comes from outside, usually because the
+ * machine lacks memory, and another process may have used it up; so it takes two.  A
+ * process that takes too long proves nothing, since the database may be to blame.
  */
 #include "sched/serve/trial.h"
 
@@ -26,6 +27,8 @@ enum {
 	REPLY_MAX = 64 << 20,
 	KEPT_FILES = 100,
 	KEPT_BYTES = 256 << 20,
+	CRASHES_SURE =
+	    3,       /* of the process and, by SIGKILL, of two processes of its own */
 	KILLED = 128 /* proc_run(): plus the signal */
 };
 
@@ -211,6 +214,19 @@ keep_body(const struct trial *t, const struct fcgi_request *rq, const char *dige
 	return path;
 }
 
+/* Counts the crash; is it the request's doing? */
+static bool
+crash_is_sure(struct trial *t, uint64_t identity, int sig)
+{
+	if (sig != SIGKILL)
+		return true;
+	if (suspects_accuse(&t->suspects, identity, clock_now()) >= CRASHES_SURE)
+		return true;
+	log_warn(
+	    "a request that may have crashed the scheduler: its process was killed; does the machine lack memory?");
+	return false;
+}
+
 static void
 convict(struct trial *t, const struct fcgi_request *rq, uint64_t identity,
     const char digest[MD5_HEX], int sig)
@@ -219,7 +235,7 @@ convict(struct trial *t, const struct fcgi_request *rq, uint64_t identity,
 
 	suspects_convict(&t->suspects, identity, digest, clock_now());
 	log_err(
-	    "host %.20s: its request has crashed the scheduler twice (now by signal %d). It is refused for %d days, or until the program changes. Please report the bug; the request is %s, and scheduler -1 -n --project %s with it as standard input may repeat the crash",
+	    "host %.20s: its request has crashed the scheduler again (by signal %d). It is refused for %d days, or until the program changes. Please report the bug; the request is %s, and scheduler -1 -n --project %s with it as standard input may repeat the crash",
 	    host == NULL ? "?" : host, sig, SUSPECTS_GUILTY_S / 86400,
 	    keep_body(t, rq, digest), t->project);
 }
@@ -244,6 +260,8 @@ try_request(struct trial *t, const struct fcgi_request *rq, struct fcgi_reply *r
 		suspects_clear(&t->suspects, identity, digest);
 		return APART_REPLIED;
 	case CRASHED:
+		if (!crash_is_sure(t, identity, sig))
+			break;
 		convict(t, rq, identity, digest, sig);
 		return APART_REFUSED;
 	case UNKNOWN:

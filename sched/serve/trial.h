@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Serves a request that may have crashed the scheduler (suspects.h) in a process of its
- * own, "scheduler -1".  If that process is killed by a signal, the request has crashed
- * the scheduler twice: it is refused from then on, its body is kept in
- * log_dir/crashing_requests/DIGEST.xml, the log tells the admin what to do, and locus
- * status shows that there is such a request.
+ * own, "scheduler -1".  If that process is killed by a signal (by SIGKILL: twice), the
+ * request has crashed the scheduler again: it is refused from then on, its body is kept
+ * in log_dir/crashing_requests/DIGEST.xml, the log tells the admin what to do, and
+ * locus status shows that there is such a request.
  *
  * Runs in the connection's thread, so that no worker waits for the process.
  */

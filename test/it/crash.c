@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Preloaded into a scheduler (LD_PRELOAD), this crashes it when it parses a document
- * that contains one of these words: CRASH-ABORT, CRASH-SEGV; CRASH-ONCE only if the
- * file once exists, which it removes first.  CRASH-WAIT makes it create the file
- * waiting and wait, for up to a minute, until that is removed.  The files are in the
- * directory CRASH_DIR.  Other programs do not parse requests.
+ * that contains one of these words: CRASH-ABORT, CRASH-SEGV, CRASH-KILL; CRASH-ONCE
+ * only if the file once exists, which it removes first.  CRASH-WAIT makes it create the
+ * file waiting and wait, for up to a minute, until that is removed.  The files are in
+ * the directory CRASH_DIR.  Other programs do not parse requests.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -60,6 +60,8 @@ xmlCtxtReadMemory(xmlParserCtxtPtr parser, const char *p, int n, const char *url
 		raise(SIGABRT);
 	if (document_has(p, n, "CRASH-SEGV"))
 		raise(SIGSEGV);
+	if (document_has(p, n, "CRASH-KILL"))
+		raise(SIGKILL);
 	if (document_has(p, n, "CRASH-ONCE") && unlink(crash_file("once", path)) == 0)
 		raise(SIGKILL);
 	return real(parser, p, n, url, encoding, options);

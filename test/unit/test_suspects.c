@@ -237,6 +237,23 @@ START_TEST(a_verdict_is_for_one_digest)
 }
 END_TEST
 
+START_TEST(crashes_are_counted_until_cleared)
+{
+	struct suspects s;
+
+	process(true, (const char *const[]){ first, second, first }, 3);
+	process(true, (const char *const[]){ first }, 1);
+	open_suspects(&s);
+	ck_assert_int_eq(suspects_accuse(&s, id_of(first), NOW), 2);
+	ck_assert_int_eq(suspects_accuse(&s, id_of(first), NOW), 3);
+	ck_assert_int_eq(suspects_accuse(&s, id_of(third), NOW), 1);
+	ck_assert(!suspects_any_guilty(&s, NOW));
+	suspects_clear(&s, id_of(first), digest_1);
+	ck_assert_int_eq(suspects_accuse(&s, id_of(first), NOW), 1);
+	suspects_close(&s);
+}
+END_TEST
+
 START_TEST(a_verdict_lapses)
 {
 	struct suspects s;
@@ -332,6 +349,7 @@ UNIT_MAIN("suspects", {
 	ADD(finished_requests_are_not_suspect);
 	ADD(work_of_living_processes_is_not_suspect);
 	ADD(a_verdict_is_for_one_digest);
+	ADD(crashes_are_counted_until_cleared);
 	ADD(a_verdict_lapses);
 	ADD(verdicts_outlast_the_process);
 	ADD(the_oldest_gives_way);
