@@ -263,13 +263,14 @@ become_owner(struct cmd_ctx *x, struct create *c)
 static const struct made {
 	const char *name;
 	unsigned mode;
-	bool private_only;
-} made_dirs[] = { { "keys", 0750, false }, { "download", 0755, false },
-	{ "upload", 0755, false }, { "apps", 0755, false },
-	{ "templates", 0755, false }, { "log", 0755, false }, { "run", 0755, false },
-	{ "results", 0755, false }, { "html", 0755, false }, { "bin", 0755, false },
-	{ "apache", 0755, false }, { "tmp", 0700, false },
-	{ "locality_scheduling", 0755, false }, { "mysql", 0700, true } };
+	enum { ALWAYS, IF_PRIVATE, IF_SHARED } when;
+} made_dirs[] = { { "keys", 0750, ALWAYS }, { "download", 0755, ALWAYS },
+	{ "upload", 0755, ALWAYS }, { "apps", 0755, ALWAYS },
+	{ "templates", 0755, ALWAYS }, { "log", 0755, ALWAYS }, { "run", 0755, ALWAYS },
+	{ "results", 0755, ALWAYS }, { "html", 0755, ALWAYS }, { "bin", 0755, ALWAYS },
+	{ "apache", 0755, ALWAYS }, { "nginx", 0755, IF_SHARED },
+	{ "tmp", 0700, ALWAYS }, { "locality_scheduling", 0755, ALWAYS },
+	{ "mysql", 0700, IF_PRIVATE } };
 
 static enum err
 create_tree(struct cmd_ctx *x, const struct create *c)
@@ -277,7 +278,7 @@ create_tree(struct cmd_ctx *x, const struct create *c)
 	enum err e = OK;
 
 	for (size_t i = 0; i < N(made_dirs) && e == OK; i++)
-		if (c->private || !made_dirs[i].private_only)
+		if (made_dirs[i].when != (c->private ? IF_SHARED : IF_PRIVATE))
 			e = fs_make_own(project_path(x->a, x->cf, made_dirs[i].name),
 			    made_dirs[i].mode, x->f);
 	if (e == OK)

@@ -30,6 +30,8 @@ enum { SHORT_DIR_DIGITS = 12 };
 /* Variable that apache/httpd.conf uses for the project's directory; the supervisor
  * defines it. */
 #define WEB_DIR_VARIABLE "LOCUS_DIR"
+/* Written beside the site file of Apache, for those who run nginx. */
+#define WEB_NGINX_SITE "nginx/site.conf"
 /* Variables for web_slow_limit() and web_trusted_proxies() (service.h). */
 #define WEB_SLOW_VARIABLE    "LOCUS_SLOW"
 #define WEB_PROXIES_VARIABLE "LOCUS_PROXIES"
@@ -47,8 +49,8 @@ enum err create_path_check(const char *path, struct fail *);
 /* Writes and checks the project's config.xml. Options given by --set come last and take
  * precedence. */
 enum err create_config_xml(struct cmd_ctx *, const struct create *, struct fail *);
-/* Fills the template of apache/httpd.conf, or of the site file of a shared Apache, and
- * copies the page and style to html/. */
+/* Fills the template of apache/httpd.conf, or those of the site files of a shared
+ * Apache and a shared nginx, and copies the page and style to html/. */
 enum err create_web(struct cmd_ctx *, struct create *, struct fail *);
 /* Makes the private server's data directory and starts it; *pid is its process. */
 enum err private_db_make(struct cmd_ctx *, const char *os_user, pid_t *, struct fail *);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes Apache's configuration from its template, and copies the page files that a
- * project may change. */
+/* Writes the web server's configuration from its template, and copies the page files
+ * that a project may change. */
 #include "tools/create.h"
 
 #include <ctype.h>
@@ -61,20 +61,35 @@ relative(
 	return arena_printf(a, "${" WEB_DIR_VARIABLE "}%s", path + n);
 }
 
+/* Returns the reply in busy.asis, without its head, for a quoted string of nginx. */
 static enum err
-write_conf(struct cmd_ctx *x, const struct create *c, const char *to, struct fail *f)
+busy_reply(struct arena *a, const char *path, char **reply, struct fail *f)
 {
-	const char *name = c->private ? "apache-private.conf.in" :
-	                                "apache-site.conf.in";
+	const char *blank;
+	char *text;
+
+	TRY(fs_read(a, path, TEMPLATE_MAX, &text, NULL, f));
+	blank = strstr(text, "\n\n");
+	if (blank == NULL || strpbrk(blank, "'$\\") != NULL)
+		return FAIL(f, E_CONFIG,
+		    "%s needs a head and a reply without quotes, dollars and backslashes",
+		    path);
+	*reply = arena_strdup(a, blank + 2);
+	return OK;
+}
+
+/* Fills a template of pkgdatadir. */
+static enum err
+write_conf(struct cmd_ctx *x, const struct create *c, const char *name, const char *to,
+    struct fail *f)
+{
 	const char *from = program_data(x->a, name), *modules = modules_dir();
 	const char *busy = program_data(x->a, "busy.asis");
 	const char *module = program_find(x->a, NULL, WEB_MODULE);
 	const struct conf *cf = x->cf;
-	char *text;
-	enum err e = create_path_check(cf->project_dir, f);
+	char *text, *reply;
 
-	if (e != OK)
-		return e;
+	TRY(create_path_check(cf->project_dir, f));
 	if (from == NULL || busy == NULL || module == NULL)
 		return FAIL(f, E_CONFIG, "%s is not installed with this program",
 		    from == NULL ? name :
@@ -83,6 +98,7 @@ write_conf(struct cmd_ctx *x, const struct create *c, const char *to, struct fai
 	if (c->private && modules == NULL)
 		return FAIL(f, E_CONFIG,
 		    "Apache is not installed (Debian: apt-get install apache2)");
+	TRY(busy_reply(x->a, busy, &reply, f));
 	const struct word places[] = {
 		{ "@NAME@", c->name },
 		{ "@PORT@", arena_printf(x->a, "%d", c->port) },
@@ -97,17 +113,17 @@ write_conf(struct cmd_ctx *x, const struct create *c, const char *to, struct fai
 		{ "@UPLOAD@",
 		    relative(x->a, c, cf, service_socket(x->a, cf, "upload")) },
 		{ "@SLOW@", web_slow_limit(x->a, cf) },
+		{ "@LIMIT@", web_nginx_limit(x->a, cf) },
 		{ "@PROXIES@", web_trusted_proxies(x->a, cf) },
 		{ "@LOCUS@", module },
 		{ "@MODULES@", modules == NULL ? "" : modules },
+		{ "@BUSY@", reply },
 	};
 	for (size_t i = 0; i < N(places); i++)
 		if (places[i].value[0] == '/' &&
 		    create_path_check(places[i].value, f) != OK)
 			return f->code;
-	e = fs_read(x->a, from, TEMPLATE_MAX, &text, NULL, f);
-	if (e != OK)
-		return e;
+	TRY(fs_read(x->a, from, TEMPLATE_MAX, &text, NULL, f));
 	text = words_fill(x->a, text, places, N(places));
 	return fs_write(to, text, strlen(text), 0644, f);
 }
@@ -116,6 +132,7 @@ enum err
 create_web(struct cmd_ctx *x, struct create *c, struct fail *f)
 {
 	static const char *const pages[] = { "home.html", "style.css" };
+	const char *nginx = project_path(x->a, x->cf, WEB_NGINX_SITE);
 	const char *to = c->private ? project_path(x->a, x->cf, "apache/httpd.conf") :
 	                 c->o->apache_site != NULL ?
 	                              c->o->apache_site :
@@ -126,8 +143,11 @@ create_web(struct cmd_ctx *x, struct create *c, struct fail *f)
 		return FAIL(f, E_SYS,
 		    "%s exists already and is not replaced; give another file with --apache-site",
 		    to);
-	e = write_conf(x, c, to, f);
+	e = write_conf(
+	    x, c, c->private ? "apache-private.conf.in" : "apache-site.conf.in", to, f);
 	c->site_made = e == OK && to == c->o->apache_site;
+	if (e == OK && !c->private)
+		e = write_conf(x, c, "nginx-site.conf.in", nginx, f);
 
 	for (size_t i = 0; i < N(pages) && e == OK; i++) {
 		const char *from = program_data(x->a, pages[i]);
@@ -142,6 +162,7 @@ create_web(struct cmd_ctx *x, struct create *c, struct fail *f)
 		ctx_progress(x, "created", "%s", to);
 	if (e == OK && !c->private)
 		ctx_progress(x, "to do",
-		    "include that file in a virtual host of your Apache, and load the modules listed at its top");
+		    "include that file in a virtual host of your Apache, and load the modules listed at its top; or include %s in a server block of your nginx",
+		    nginx);
 	return e;
 }

@@ -136,7 +136,8 @@ replace_sockets(struct relocation *r)
 static enum err
 edit_files(struct relocation *r)
 {
-	static const char *const files[] = { "apache/httpd.conf", "apache/site.conf" };
+	static const char *const files[] = { "apache/httpd.conf", "apache/site.conf",
+		WEB_NGINX_SITE };
 	struct cmd_ctx *x = r->x;
 	enum err e = OK;
 
@@ -147,8 +148,9 @@ edit_files(struct relocation *r)
 		e = conf_replace_texts(x->a, path, r->texts, r->ntexts, &changed, x->f);
 		if (e == OK && changed)
 			ctx_progress(x, "changed", "%s", path);
-		if (e == OK && changed && i == 1)
-			ctx_progress(x, "to do", "reload your Apache");
+		if (e == OK && changed && i > 0)
+			ctx_progress(x, "to do", "reload your %s",
+			    i == 1 ? "Apache" : "nginx, if it serves the project");
 	}
 	return e;
 }

@@ -19,7 +19,7 @@
 #include "tools/upstream.h"
 #include "lib/banned.h"
 
-enum { DAEMON_GRACE_S = 15, WEB_GRACE_S = 10 };
+enum { DAEMON_GRACE_S = 15, WEB_GRACE_S = 10, NGINX_LIMIT_MAX = 65535 };
 
 static const char *const apache_names[] = { "apache2", "httpd", NULL };
 
@@ -52,6 +52,16 @@ char *
 web_slow_limit(struct arena *a, const struct conf *cf)
 {
 	return arena_printf(a, "%lld", (long long)cf->max_slow_connections_per_address);
+}
+
+char *
+web_nginx_limit(struct arena *a, const struct conf *cf)
+{
+	int64_t limit = cf->max_slow_connections_per_address;
+
+	if (limit == 0 || limit > NGINX_LIMIT_MAX)
+		limit = NGINX_LIMIT_MAX;
+	return arena_printf(a, "%lld", (long long)limit);
 }
 
 char *

@@ -54,5 +54,7 @@ char *service_socket(struct arena *, const struct conf *, const char *name);
 /* Values of the directives LocusSlowPerAddress and LocusTrustedProxies of mod_locus. */
 char *web_slow_limit(struct arena *, const struct conf *);
 char *web_trusted_proxies(struct arena *, const struct conf *);
+/* The limit of slow connections as limit_conn of nginx takes it: "65535" for none. */
+char *web_nginx_limit(struct arena *, const struct conf *);
 
 #endif

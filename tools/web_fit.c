@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Apache's configuration is written only once, while sockets follow run_dir and
+/* The web server's configuration is written only once, while sockets follow run_dir and
  * db_socket, and limits the options. */
 #include "tools/web_fit.h"
 
@@ -67,10 +67,36 @@ check_web_conf(
 	    web_trusted_proxies(x->a, cf));
 }
 
+/* The line of the file of another server must be there as it would be written now. */
+static void
+check_nginx_line(const char *path, const char *text, const char *line)
+{
+	if (strstr(text, line) == NULL)
+		printf(
+		    "%s: warning: the line \"%s\" is missing; change it and reload nginx\n",
+		    path, line);
+}
+
+static void
+check_nginx_conf(
+    struct cmd_ctx *x, const struct conf *cf, const char *path, const char *text)
+{
+	static const char *const services[] = { "scheduler", "web", "upload" };
+
+	for (size_t i = 0; i < N(services); i++)
+		check_nginx_line(path, text,
+		    arena_printf(x->a, "fastcgi_pass \"unix:%s\";",
+			service_socket(x->a, cf, services[i])));
+	check_nginx_line(path, text,
+	    arena_printf(
+		x->a, "limit_conn locus_large %s;", web_nginx_limit(x->a, cf)));
+}
+
 void
 web_fit_check(struct cmd_ctx *x, const struct conf *cf)
 {
-	static const char *const files[] = { "apache/httpd.conf", "apache/site.conf" };
+	static const char *const files[] = { "apache/httpd.conf", "apache/site.conf",
+		WEB_NGINX_SITE };
 	const struct word dir = { "${" WEB_DIR_VARIABLE "}", cf->project_dir };
 
 	for (size_t i = 0; i < N(files); i++) {
@@ -79,7 +105,9 @@ web_fit_check(struct cmd_ctx *x, const struct conf *cf)
 		char *text;
 		enum err e = fs_read(x->a, path, FILE_MAX, &text, NULL, &f);
 
-		if (e == OK)
+		if (e == OK && strcmp(files[i], WEB_NGINX_SITE) == 0)
+			check_nginx_conf(x, cf, path, text);
+		else if (e == OK)
 			check_web_conf(x, cf, path, words_fill(x->a, text, &dir, 1));
 		else if (e != E_NOTFOUND)
 			printf("%s: warning: %s\n", path, f.detail);
