@@ -5,10 +5,12 @@
  * have a bad line: replies get lost, hosts hang up, requests arrive twice.  Every event
  * of a host goes to a log, which the scenario checks against the database.
  *
- *   many --url http://HOST:PORT/PATH... --keys FILE [--trace FILE] --seed N --logs DIR
+ *   many --url http://HOST:PORT/PATH... --keys FILE [--trace FILE] [--processes N]
+ *        --seed N --logs DIR
  *
  * URLs may differ in the port only; each request goes to one of them at random.  Every
- * key has two hosts; each process plays some hosts, never two of one key.  Once the
+ * key has two hosts; each of N processes, by default 40, plays some hosts, never two of
+ * one key, and makes one request at a time.  Once the
  * file DIR/settle exists, lines are good, and a host ends when it has nothing left to
  * report and gets no more jobs.
  *
@@ -37,11 +39,13 @@
 #include "lib/clock.h"
 #include "lib/fs.h"
 #include "lib/rng.h"
+#include "lib/text.h"
 #include "proto/reply.h"
 #include "lib/banned.h"
 
 enum {
-	PROCESSES = 40,
+	PROCESSES = 40, /* by default */
+	PROCESSES_MOST = 1000,
 	NAME = 200,
 	JOBS = 40,
 	FILES = 100,
@@ -85,6 +89,7 @@ struct play {
 	char **keys;
 	size_t nkeys;
 	long long seed;
+	int64_t processes;
 	const struct visit *visits; /* NULL = hosts never go */
 	size_t nvisits;
 	struct rng rng;
@@ -493,16 +498,16 @@ one_process(struct play *p, int number)
 {
 	struct arena life = { 0 };
 	size_t n = 0, all = 2 * p->nkeys;
-	struct sim *h = NEWN(&life, struct sim, all / PROCESSES + 1);
+	struct sim *h = NEWN(&life, struct sim, all / (size_t)p->processes + 1);
 
-	p->rng = rng_seed((uint64_t)p->seed * PROCESSES + (uint64_t)number);
+	p->rng = rng_seed((uint64_t)(p->seed * p->processes + number));
 	p->log = fopen(arena_printf(&life, "%s/%d.log", p->logs, number), "we");
 	if (p->log == NULL) {
 		perror(p->logs);
 		return 1;
 	}
 	setlinebuf(p->log); /* scenarios read it meanwhile */
-	for (size_t i = (size_t)number; i < all; i += PROCESSES)
+	for (size_t i = (size_t)number; i < all; i += (size_t)p->processes)
 		h[n++] = (struct sim){ .number = (int)i,
 			.key = (int)(i / 2),
 			.bad_line = p->visits == NULL && i / 2 % 2 == 1 };
@@ -570,7 +575,7 @@ parse_many_options(struct arena *a, int argc, char **argv, struct play *p)
 	static const struct option options[] = { { "url", 1, NULL, 'u' },
 		{ "keys", 1, NULL, 'k' }, { "seed", 1, NULL, 's' },
 		{ "logs", 1, NULL, 'l' }, { "trace", 1, NULL, 't' },
-		{ NULL, 0, NULL, 0 } };
+		{ "processes", 1, NULL, 'p' }, { NULL, 0, NULL, 0 } };
 	bool good = true;
 	int c;
 
@@ -583,6 +588,8 @@ parse_many_options(struct arena *a, int argc, char **argv, struct play *p)
 			p->seed = strtoll(optarg, NULL, 10);
 		else if (c == 't')
 			good = good && read_visits(a, optarg, p);
+		else if (c == 'p')
+			good &= text_i64(optarg, 2, PROCESSES_MOST, &p->processes);
 		else if (c == 'l')
 			p->logs = optarg;
 		else
@@ -594,16 +601,16 @@ parse_many_options(struct arena *a, int argc, char **argv, struct play *p)
 int
 main(int argc, char **argv)
 {
-	struct play p = { .seed = 1, .logs = "." };
+	struct play p = { .seed = 1, .logs = ".", .processes = PROCESSES };
 	struct arena a = { 0 };
 	int status, bad = 0;
 
 	if (!parse_many_options(&a, argc, argv, &p)) {
 		fprintf(stderr, "usage: many --url URL... --keys FILE [--trace FILE] "
-				"--seed N --logs DIR\n");
+				"[--processes N] --seed N --logs DIR\n");
 		return 2;
 	}
-	for (int i = 0; i < PROCESSES; i++)
+	for (int i = 0; i < p.processes; i++)
 		if (fork() == 0)
 			_exit(one_process(&p, i));
 	while (wait(&status) > 0)
