@@ -18,7 +18,7 @@ fast = $(if $(filter $(abs_srcdir),$(abs_builddir)),.,fast)
 fast_begin = $(MKDIR_P) $(fast) && cd $(fast) && if test -f Makefile; \
 	then test $(fast) = fast || echo "measuring this build, made with CFLAGS=$(CFLAGS)"; \
 	else $(abs_srcdir)/configure -q; fi
-.PHONY: bench bench-decide bench-sim bench-backend
+.PHONY: bench bench-decide bench-sim bench-backend bench-hostile
 
 # What a scheduler RPC costs: make bench CASES="locality half" BENCH_ARGS="--scale 10 --seconds 10"
 CASES =
@@ -42,3 +42,9 @@ bench-sim:
 # How fast the daemons are; fails only if what they made is wrong.  BENCH_BACKEND='--units 1000 life' for less.
 bench-backend: all
 	source='$(abs_srcdir)' $(srcdir)/test/bench/backend $(BENCH_BACKEND)
+
+# How much one hostile request at a time delays 16 hosts that ask all the time; fails if it is more than 100 ms for one in
+# a hundred.  For an idle machine.
+bench-hostile: all
+	HOSTILE_MS=100 HOSTILE_REPORTS=100000 HOSTILE_SECONDS=10 $(MAKE) check-it SCENARIOS=28-hostile-requests
+	@grep -E '^(alone|private|[0-9,-]*[a-zA-Z]*):' it/28-hostile-requests.log
