@@ -42,6 +42,14 @@ faults: all
 check-cluster:
 	$(MAKE) check-it SCENARIOS='cluster-schedulers cluster-random-kills'
 
+# A scheduler built with ThreadSanitizer, beside this build, under load.  LOCUS_LONG=60 for that many seconds.
+.PHONY: check-tsan
+check-tsan: all
+	$(MKDIR_P) tsan && cd tsan && { test -f Makefile || \
+		$(abs_srcdir)/configure -q --enable-devel CFLAGS='-O1 -g -fsanitize=thread -fno-omit-frame-pointer'; } && \
+		$(MAKE) -s scheduler
+	$(MAKE) check-it SCENARIOS=28-thread-sanitizer
+
 # Statements, demo and scenarios on MySQL: this machine's, or one below MYSQL_ROOT; ./check has 12-mysql of it.
 .PHONY: check-mysql
 check-mysql: all
