@@ -466,8 +466,10 @@ const struct cmd cmd_create = { .name = "create",
 	    "configuration. With --here everything is in one directory, including private\n"
 	    "servers, and root is not needed. Without it the machine's MariaDB or MySQL and its\n"
 	    "Apache are used: the database must exist and be empty, and you have to include the\n"
-	    "Apache configuration that is written. If run by root, the project belongs to the\n"
-	    "account given by --user.",
+	    "Apache configuration that is written. The machine's database server should have\n"
+	    "a redo log of at least 128 MB, like a private one (innodb_log_file_size; on MySQL\n"
+	    "innodb_redo_log_capacity). If run by root, the project belongs to the account given\n"
+	    "by --user.",
 	.opts = create_options,
 	.opts_size = sizeof(struct create_opts),
 	.run = create_run };

@@ -70,6 +70,14 @@ db_server_find(
 	return OK;
 }
 
+/*
+ * A request writes some 37 kB of redo.  When the log is nearly full, dirty pages must
+ * be written to make room: with 32 MB a request takes a fifth more of the server's CPU
+ * (doc/performance.md).
+ */
+#define REDO_MARIADB "--innodb-log-file-size=128M"
+#define REDO_MYSQL   "--innodb-redo-log-capacity=128M"
+
 /* --- the data directory --- */
 
 /* Runs a program to its end; its output goes to the server's log. */
@@ -104,8 +112,8 @@ install_mariadb(struct arena *a, const struct conf *cf, const struct db_server *
 		"--skip-test-db", "--skip-name-resolve",
 		"--force", /* works even if the host name does not resolve */
 		/* TMPDIR in the environment may be root's. */
-		arena_printf(a, "--tmpdir=%s", cf->run_dir),
-		"--innodb-log-file-size=32M", "--innodb-undo-tablespaces=0", NULL };
+		arena_printf(a, "--tmpdir=%s", cf->run_dir), REDO_MARIADB,
+		"--innodb-undo-tablespaces=0", NULL };
 
 	if (argv[0] == NULL)
 		return FAIL(f, E_CONFIG,
@@ -125,7 +133,7 @@ install_mysql(struct arena *a, const struct conf *cf, const struct db_server *s,
 		arena_printf(a, "--init-file=%s", first),
 		arena_printf(a, "--datadir=%s/mysql", cf->project_dir),
 		arena_printf(a, "--tmpdir=%s/tmp", cf->project_dir),
-		"--secure-file-priv=NULL", "--innodb-redo-log-capacity=64M", NULL };
+		"--secure-file-priv=NULL", REDO_MYSQL, NULL };
 	const char *sql = schema_mysql_accounts(a, os_user);
 	enum err e = fs_write(first, sql, strlen(sql), 0600, f);
 
@@ -152,12 +160,12 @@ static const char *const common_options[] = { "--skip-networking",
 	"--skip-name-resolve", "--performance-schema=OFF",
 	"--innodb-buffer-pool-size=64M", "--innodb-flush-log-at-trx-commit=1",
 	"--character-set-server=utf8mb4", "--max-connections=400", NULL };
-static const char *const mariadb_options[] = { "--innodb-log-file-size=32M",
+static const char *const mariadb_options[] = { REDO_MARIADB,
 	"--innodb-undo-tablespaces=0",
 	/* Many connections on few cores: saves a fifth of the CPU (doc/performance.md).
 	 * After this many ms behind a long statement the pool adds a thread. */
 	"--thread-handling=pool-of-threads", "--thread-pool-stall-limit=60", NULL };
-static const char *const mysql_options[] = { "--innodb-redo-log-capacity=64M",
+static const char *const mysql_options[] = { REDO_MYSQL,
 	/* The project uses neither the binary log nor the X protocol. */
 	"--skip-log-bin", "--mysqlx=OFF",
 	/* Debian's default is a directory that only the account mysql may read. */
