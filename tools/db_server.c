@@ -158,7 +158,7 @@ enum { OPTIONS_MAX = 24 };
 /* Each list ends with NULL. */
 static const char *const common_options[] = { "--skip-networking",
 	"--skip-name-resolve", "--performance-schema=OFF",
-	"--innodb-buffer-pool-size=64M", "--innodb-flush-log-at-trx-commit=1",
+	"--innodb-buffer-pool-size=256M", "--innodb-flush-log-at-trx-commit=1",
 	"--character-set-server=utf8mb4", "--max-connections=400", NULL };
 static const char *const mariadb_options[] = { REDO_MARIADB,
 	"--innodb-undo-tablespaces=0",
