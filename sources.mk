@@ -292,6 +292,8 @@ db_sources = \
 	db/adopt.c \
 	db/adopt.h \
 	db/adopt_columns.c \
+	db/ahead.c \
+	db/ahead.h \
 	db/assignment.c \
 	db/batch.c \
 	db/bind.c \
@@ -344,11 +346,14 @@ sched_sources = \
 	sched/rpc/commit.h \
 	sched/rpc/commit_host.c \
 	sched/rpc/commit_rows.c \
+	sched/rpc/commit_together.c \
 	sched/rpc/counts.c \
 	sched/rpc/counts.h \
 	sched/rpc/decide.c \
 	sched/rpc/host_key.c \
 	sched/rpc/host_key.h \
+	sched/rpc/in_flight.c \
+	sched/rpc/in_flight.h \
 	sched/rpc/load.c \
 	sched/rpc/load_needs.c \
 	sched/rpc/lock.c \
@@ -363,6 +368,8 @@ sched_sources = \
 	sched/rpc/rpc.h \
 	sched/rpc/rpc_log.c \
 	sched/rpc/steps.def \
+	sched/rpc/together.c \
+	sched/rpc/together.h \
 	sched/rpc/versions.c \
 	sched/rpc/wait.c \
 	sched/serve/admission.c \
@@ -374,6 +381,7 @@ sched_sources = \
 	sched/serve/serve.c \
 	sched/serve/serve.h \
 	sched/serve/serve_conn.c \
+	sched/serve/serve_park.c \
 	sched/serve/serve_threads.h \
 	sched/serve/serve_work.c \
 	sched/serve/suspects.c \

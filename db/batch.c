@@ -174,6 +174,21 @@ db_batch_run(struct db *db, const struct db_batch *b, int64_t *affected, struct 
 }
 
 enum err
+db_batch_locked(struct db *db, const struct db_batch *b, struct fail *f)
+{
+	int64_t unused = 0;
+
+	if (b->n == 0)
+		return OK;
+	TRY(conn_need(db, f));
+#ifdef MARIADB_PACKAGE_VERSION
+	if (b->n > 1 && db->mariadb && !db->cluster)
+		return all_at_once(db, b, &unused, f);
+#endif
+	return row_by_row(db, b, &unused, f);
+}
+
+enum err
 db_batch_all(struct db *db, const struct db_batch *b, struct fail *f)
 {
 	int64_t affected = 0;

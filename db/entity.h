@@ -15,6 +15,8 @@ struct id_share { /* an instance's share of the ids: id % n = i; n = 1 = all ids
 	int64_t n, i;
 };
 
+struct db_batch;
+
 /* --- user.c --- */
 enum err user_by_id(
     struct db *, struct arena *, int64_t id, struct user **, struct fail *);
@@ -78,6 +80,10 @@ struct row_host_account {
 	struct user user; /* the host's account; id 0 = none */
 	struct snap_glance glance;
 };
+struct row_host_job {
+	int64_t hostid;
+	struct job job;
+};
 /* has_jobs: jobs are known to be on the host, so none are looked for. */
 enum err host_and_account(struct db *, struct arena *, int64_t hostid, bool has_jobs,
     struct row_host_account **, struct fail *);
@@ -98,6 +104,7 @@ enum err host_made(struct db *, int64_t userid, int64_t after, int64_t n,
 enum err host_with_work(
     struct db *, int64_t userid, int64_t except, int64_t n, int64_t *id, struct fail *);
 enum err host_insert(struct db *, struct host *, struct fail *); /* fills id */
+void host_save_rpc_put(struct db_batch *, const struct host *, int64_t rpc_token);
 enum err host_save_rpc(
     struct db *, const struct host *, int64_t rpc_token, struct fail *);
 enum err host_token(struct db *, int64_t id, int64_t *rpc_token, struct fail *);
@@ -294,7 +301,21 @@ enum err result_resend(struct db *, const struct dec_send *, int64_t hostid,
     int64_t now, int64_t stored_deadline, struct fail *);
 /* Stores a report (W2): expects the state in dec; E_RACE if it has changed. */
 enum err result_report(struct db *, const struct dec_report *, const struct rq_report *,
-    int64_t hostid, int64_t userid, int64_t teamid, int64_t now, struct fail *);
+    int64_t hostid, const struct user *, int64_t now, struct fail *);
+/*
+ * Both as rows of a batch (RESULT_CLAIM, RESULT_REPORT), which expects nothing: the
+ * caller has locked and checked the results.
+ */
+void result_claim_put(struct db_batch *, const struct dec_send *, int64_t hostid,
+    int64_t userid, int64_t now, int64_t stored_deadline);
+void result_report_put(struct db_batch *, const struct dec_report *,
+    const struct rq_report *, int64_t hostid, const struct user *, int64_t now);
+/*
+ * Locks results, ids ascending, and reads what claims and reports expect of them; by
+ * id.  Missing ones are left out.
+ */
+enum err results_hold(struct db *, struct arena *, const int64_t *ids, size_t n,
+    struct row_held_result **, size_t *nheld, struct fail *);
 enum err result_expire(
     struct db *, int64_t id, int64_t hostid, int64_t deadline, struct fail *);
 /*
@@ -317,8 +338,9 @@ enum err results_detach(struct db *, struct arena *, int64_t hostid, int64_t now
 /* In-progress jobs of snapshot.host and of its predecessor, and the row of every
  * reported name.  Jobs that the client neither reports nor lists (lost, if it lists at
  * all) come with their blobs. */
+struct request_ahead; /* ahead.h; NULL: nothing was read ahead */
 enum err snapshot_reported(struct db *, struct arena *, const struct request *,
-    struct snapshot *, struct fail *);
+    const struct request_ahead *, struct snapshot *, struct fail *);
 /* What became of the tasks that the client lists, and which of the account's hosts has
  * them.  After snapshot_reported, whose rows it uses. */
 enum err snapshot_others(struct db *, struct arena *, const struct request *,
@@ -330,14 +352,14 @@ enum err snapshot_others(struct db *, struct arena *, const struct request *,
  * there are more, search.left is set.
  */
 enum err snapshot_files(struct db *, struct arena *, const struct conf *,
-    const struct request *, int64_t now, struct snapshot *, struct fail *);
+    const struct request *, const struct request_ahead *, int64_t now,
+    struct snapshot *, struct fail *);
 /* Blobs and all columns of jobs by result id, in any order. */
 enum err jobs_by_ids(struct db *, struct arena *, const int64_t *ids, size_t n,
     struct job **, size_t *njobs, struct fail *);
-/* One of these filesets of which an unsent result with a larger id than `after` exists;
- * 0 = none.  The waiter's look. */
-enum err filesets_ready(struct db *, const int64_t *ids, size_t n, int64_t after,
-    int64_t *ready, struct fail *);
+/* The newest unsent result of each of these filesets; 0 = none.  The waiters' look. */
+enum err filesets_newest(struct db *, struct arena *, const int64_t *ids, size_t n,
+    int64_t *newest, struct fail *);
 /* Is the last workunit of one of these filesets without any result yet, so that the
  * transitioner will make some? */
 enum err filesets_unmade(

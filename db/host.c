@@ -92,6 +92,13 @@ host_save_rpc(struct db *db, const struct host *h, int64_t rpc_token, struct fai
 	    .rpc_day = h->rpc_time / DAY_S, .rpc_token = rpc_token);
 }
 
+void
+host_save_rpc_put(struct db_batch *b, const struct host *h, int64_t rpc_token)
+{
+	db_batch_add(b, HOST_SAVE_RPC, .h = h, .rpc_day = h->rpc_time / DAY_S,
+	    .rpc_token = rpc_token);
+}
+
 enum err
 host_token(struct db *db, int64_t id, int64_t *rpc_token, struct fail *f)
 {

@@ -4,6 +4,7 @@
  * of sets, and a host may name every file of the project, so all reads are bounded;
  * the snapshot marks what was not read.
  */
+#include "db/ahead.h"
 #include "db/snap_sets.h"
 
 #include <stdlib.h>
@@ -29,8 +30,8 @@ enum {
  */
 enum { NEWS_S = 60, DAY_S = 86400 };
 
-static size_t
-sets_limit(size_t nfiles)
+size_t
+held_sets_limit(size_t nfiles)
 {
 	return OF_EACH * nfiles > OF_SOME ? OF_EACH * nfiles : OF_SOME;
 }
@@ -44,6 +45,7 @@ struct links {
 	size_t n, cap;
 	bool *cut; /* by file: not all of its sets were read */
 	size_t alone;
+	bool read;            /* rows are those of all held files already */
 	struct set_rows rows; /* of sets all of whose files are held */
 };
 
@@ -101,7 +103,7 @@ links_of_some(struct db *db, struct arena *a, const struct snapshot *s, size_t f
     size_t end, struct links *l, struct fail *f)
 {
 	int64_t ids[DB_LIST_LONG];
-	size_t most = sets_limit(end - from);
+	size_t most = held_sets_limit(end - from);
 	struct row_pair *rows = NULL;
 	size_t n;
 
@@ -314,19 +316,21 @@ static enum err
 read_files_with_sets(struct db *db, struct arena *a, const struct held *held,
     struct snapshot *s, struct links *l, bool *whole, struct fail *f)
 {
-	struct set_rows rows = { 0 };
+	struct set_rows rows = l->rows;
 	enum err e = OK;
 
 	*whole = true;
-	for (size_t i = 0; e == OK && *whole && i < held->n; i += DB_LIST_LONG) {
+	for (size_t i = 0; e == OK && *whole && !l->read && i < held->n;
+	     i += DB_LIST_LONG) {
 		size_t part = held->n - i < DB_LIST_LONG ? held->n - i : DB_LIST_LONG,
 		       got;
 		struct row_set_file *v = NULL;
 
 		e = db_query(db, a, f, &v, &got, FILES_WITH_SETS,
 		    .names = db_names(held->names + i, part),
-		    .max = sets_limit(part) + 1);
-		*whole = e == OK && got <= sets_limit(part) && rows.n + got <= AT_ONCE;
+		    .max = held_sets_limit(part) + 1);
+		*whole = e == OK && got <= held_sets_limit(part) &&
+		         rows.n + got <= AT_ONCE;
 		if (*whole)
 			set_rows_append(a, &rows, v, got);
 	}
@@ -384,14 +388,20 @@ read_held(struct db *db, struct arena *a, const struct held *held, struct snapsh
 
 enum err
 snapshot_files(struct db *db, struct arena *a, const struct conf *cf,
-    const struct request *rq, int64_t now, struct snapshot *s, struct fail *f)
+    const struct request *rq, const struct request_ahead *ahead, int64_t now,
+    struct snapshot *s, struct fail *f)
 {
 	struct held held = held_names(a, rq);
 	struct links links = { 0 };
 	int64_t *ids;
 	size_t n, there = 0;
-	enum err e = read_held(db, a, &held, s, &links, f);
+	enum err e;
 
+	if (ahead != NULL && ahead->files_read) {
+		links.read = true;
+		links.rows = (struct set_rows){ ahead->files, ahead->nfiles };
+	}
+	e = read_held(db, a, &held, s, &links, f);
 	if (e != OK)
 		return e;
 	sets_of_held(a, &links, &ids, &n);

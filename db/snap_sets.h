@@ -17,6 +17,8 @@ struct held {
 };
 struct held held_names(struct arena *, const struct request *);
 bool held_has(const struct held *, const char *name);
+/* The most rows of FILES_WITH_SETS that are read for this number of files. */
+size_t held_sets_limit(size_t nfiles);
 
 struct set_rows { /* file sets with their files, in any order */
 	struct row_set_file *v;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the snapshot's results: those in progress on the host and those that it
  * reports (performance.md 1 (R2, R3)). */
-#include "db/entity.h"
+#include "db/ahead.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -217,12 +217,16 @@ read_lost_blobs(struct db *db, struct arena *a, const struct request *rq,
 
 /* Reads the host's jobs in progress, and those of the host row that it replaces. */
 static enum err
-jobs_in_progress(struct db *db, struct arena *a, struct snapshot *s, struct fail *f)
+jobs_in_progress(struct db *db, struct arena *a, const struct request_ahead *ahead,
+    struct snapshot *s, struct fail *f)
 {
 	struct job *rows = NULL, *old = NULL;
 	enum err e = OK;
 
-	if (s->host.id != 0 && (!s->glance.there || s->glance.has_jobs))
+	if (ahead_is_of(ahead, s->host.id) && ahead->jobs_read) {
+		rows = ahead->jobs;
+		s->nin_progress = ahead->njobs;
+	} else if (s->host.id != 0 && (!s->glance.there || s->glance.has_jobs))
 		e = db_query(db, a, f, &rows, &s->nin_progress, JOBS_ON_HOST,
 		    .hostid = s->host.id);
 	if (e == OK && s->predecessor != 0)
@@ -242,10 +246,10 @@ jobs_in_progress(struct db *db, struct arena *a, struct snapshot *s, struct fail
 
 enum err
 snapshot_reported(struct db *db, struct arena *a, const struct request *rq,
-    struct snapshot *s, struct fail *f)
+    const struct request_ahead *ahead, struct snapshot *s, struct fail *f)
 {
 	size_t nmissing = 0, *missing = NEWN(a, size_t, rq->nreports + 1);
-	enum err e = jobs_in_progress(db, a, s, f);
+	enum err e = jobs_in_progress(db, a, ahead, s, f);
 
 	if (e != OK)
 		return e;
@@ -331,20 +335,24 @@ snapshot_others(struct db *db, struct arena *a, const struct request *rq,
 }
 
 enum err
-filesets_ready(struct db *db, const int64_t *ids, size_t n, int64_t after,
-    int64_t *ready, struct fail *f)
+filesets_newest(struct db *db, struct arena *a, const int64_t *ids, size_t n,
+    int64_t *newest, struct fail *f)
 {
-	*ready = 0;
-	for (size_t i = 0; i < n && *ready == 0; i += DB_LIST_MAX) {
-		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX;
-		int64_t id = 0;
-		enum err e = number_or_0(
-		    db_number(db, f, &id, FILESETS_UNSENT,
-			.fileset_ids = db_ids(ids + i, part), .after = after),
-		    &id);
-		if (e != OK)
-			return e;
-		*ready = id;
+	for (size_t i = 0; i < n; i += DB_LIST_MAX) {
+		size_t part = n - i < DB_LIST_MAX ? n - i : DB_LIST_MAX, got;
+		struct row_pair *rows = NULL;
+
+		TRY(db_query(db, a, f, &rows, &got, FILESETS_NEWEST,
+		    .ids = db_ids(ids + i, part)));
+		for (size_t k = i; k < i + part; k++) {
+			newest[k] = 0;
+			for (size_t j = 0; j < got; j++) {
+				const struct row_pair *set = &rows[j];
+
+				if (set->a == ids[k])
+					newest[k] = set->b;
+			}
+		}
 	}
 	return OK;
 }

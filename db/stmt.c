@@ -45,6 +45,17 @@ static const struct col host_account_cols[] = {
 static const struct row_shape shape_host_account = { "host_account", host_account_cols,
 	N(host_account_cols), sizeof(struct row_host_account) };
 
+/* A job in progress with its host. */
+static const struct col host_job_cols[] = {
+	{ "r.hostid", COL_i64, offsetof(struct row_host_job, hostid) },
+#define COL(column, type)                                                              \
+	{ #column, COL_##type, offsetof(struct row_host_job, job.column) },
+#include "model/job.def"
+#undef COL
+};
+static const struct row_shape shape_host_job = { "host_job", host_job_cols,
+	N(host_job_cols), sizeof(struct row_host_job) };
+
 static const struct row_shape shape_none = { "none", NULL, 0, 0 };
 
 /* Row budgets of stmts.def that are not small constants. */

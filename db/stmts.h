@@ -53,6 +53,7 @@ struct db_pairs {
 #undef SHAPE
 typedef struct row_none row_of_none;
 typedef struct row_host_account row_of_host_account;
+typedef struct row_host_job row_of_host_job;
 #define NOUN(name) typedef struct name row_of_##name;
 NOUN(app)
 NOUN(app_version)
@@ -249,6 +250,11 @@ struct db_batch *db_batch(struct arena *, enum stmt_id);
 void db_batch_put(struct db_batch *, enum stmt_id, const void *args);
 enum err db_batch_run(
     struct db *, const struct db_batch *, int64_t *affected, struct fail *);
+/*
+ * As db_batch_run() for rows that this transaction has locked and found as expected: no
+ * count is needed, so it is one message also where the project has triggers.
+ */
+enum err db_batch_locked(struct db *, const struct db_batch *, struct fail *);
 /*
  * As db_batch_run(), but E_RACE unless each row of arguments matched one row; after a
  * failure some batches go row by row.

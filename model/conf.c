@@ -520,15 +520,6 @@ conf_needs_restart(const struct conf *cf, const struct conf_opt *o)
 	       (o->taken == CONF_PRIVATE && cf->private_servers);
 }
 
-int64_t
-conf_scheduler_workers(const struct conf *cf)
-{
-	int64_t all = 4 * cf->locality_max_waiters, n = cf->scheduler_processes;
-	int64_t least = (all + n - 1) / n;
-
-	return cf->scheduler_workers > least ? cf->scheduler_workers : least;
-}
-
 enum err
 conf_find_project(struct arena *a, const char *explicit_dir, char **dir, struct fail *f)
 {

@@ -79,11 +79,6 @@ enum err conf_load(struct arena *, const char *path, struct conf **,
 enum err conf_parse(struct arena *, const char *path, const char *text, size_t n,
     struct conf **, struct conf_remark **, size_t *nremarks, struct fail *);
 /*
- * Workers of each scheduler process: scheduler_workers, or more if locality_max_waiters
- * needs them.
- */
-int64_t conf_scheduler_workers(const struct conf *);
-/*
  * Finds the project directory: explicit_dir (may be NULL), $LOCUS_PROJECT,
  * $BOINC_PROJECT_DIR, or the first of . and its parents that holds config.xml. E_CONFIG
  * if there is none.

@@ -48,7 +48,6 @@ struct project {
 	struct reply_keys keys;
 	struct rpc_dump rpc_dump;
 	struct decision_log *decision_log; /* of all workers; NULL = not a scheduler */
-	uint64_t *places; /* for what this worker works on (suspects.h); NULL = none */
 	struct counts counts;
 	struct contention contention;
 	int64_t drawn_at; /* rpc.h */

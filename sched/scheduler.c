@@ -25,7 +25,7 @@
 #include "sched/rpc/probe.h"
 #include "sched/project.h"
 #include "sched/trace/decision_log.h"
-#include "sched/rpc/rpc.h"
+#include "sched/rpc/together.h"
 #include "sched/serve/serve.h"
 #include "sched/serve/trial.h"
 #include "lib/banned.h"
@@ -48,13 +48,17 @@ struct options {
 
 struct scheduler {            /* lives as long as the process */
 	struct project front; /* of the connection threads; has no database */
-	struct project *workers;
+	struct worker_state {
+		struct scheduler *scheduler;
+		struct project project;
+		uint64_t *places; /* suspects.h: one for each job of a cohort */
+	} * workers;
 	struct decision_log decision_log;
 	struct trial trial; /* of requests that may crash the process */
+	struct in_flight in_flight;
+	_Atomic int64_t waits; /* requests that wait for work */
 	struct arena a;
 };
-
-enum { PLACES = 8 }; /* for what a worker works on at once (suspects.h) */
 
 static struct serve_terms
 scheduler_terms(void *ctx)
@@ -134,17 +138,13 @@ record_outcome(struct project *p, const struct rpc *x)
 
 /* Turns one request into one reply. */
 static void
-serve_request(struct project *p, struct rpc *x)
+run_request(struct project *p, struct rpc *x)
 {
 	if (!make_ready(p, x))
 		return;
 	rpc_run(x);
 	if (!x->dry)
 		record_outcome(p, x);
-	if (x->probe) {
-		decision_log_write(p->decision_log, x);
-		probe_answer(x, NULL);
-	}
 }
 
 static uint64_t
@@ -168,11 +168,9 @@ put_reply(const struct rpc *x, struct fcgi_reply *rp)
 }
 
 static struct rpc
-scheduler_rpc_of(struct project *p, const struct fcgi_request *rq)
+scheduler_rpc_of(struct arena *a, const struct fcgi_request *rq)
 {
-	p->trouble = (struct fail){ 0 };
-	project_configure(p, &p->trouble);
-	return (struct rpc){ .a = rq->a,
+	return (struct rpc){ .a = a,
 		.peer = rq->peer,
 		.in = rq->body,
 		.in_n = rq->body_n,
@@ -181,19 +179,138 @@ scheduler_rpc_of(struct project *p, const struct fcgi_request *rq)
 }
 
 static void
-scheduler_answer(void *worker, const struct fcgi_request *rq, struct fcgi_reply *rp)
+scheduler_configure(struct project *p)
 {
-	struct project *p = worker;
-	struct rpc x = scheduler_rpc_of(p, rq);
+	p->trouble = (struct fail){ 0 };
+	project_configure(p, &p->trouble);
+}
 
-	x.dry = x.probe = p->usable && probe_asked(x.a, p->conf, x.in, x.in_n);
-	if (!x.probe) /* a process of its own would not recognise a probe */
-		suspects_enter(p->places, x.in, x.in_n);
-	serve_request(p, &x);
-	if (!x.probe)
-		rpc_dump_write(&p->rpc_dump, &x);
-	suspects_leave(p->places);
-	put_reply(&x, rp);
+/* --- several requests together --- */
+
+struct served { /* requests that a worker answers together */
+	struct worker_state *w;
+	struct serve_job *const *jobs;
+	struct rpc *v;
+	struct rpc **run; /* those that run, and their indexes in v */
+	size_t *at, n;
+};
+
+/* Returns where it is noted that the process works on request k. */
+static uint64_t *
+served_place(const struct served *g, size_t k)
+{
+	return g->w->places == NULL ? NULL : g->w->places + k;
+}
+
+static void
+served_reply(struct served *g, size_t k)
+{
+	struct rpc *x = &g->v[k];
+	struct fcgi_reply rp = { 0 };
+
+	if (!x->probe)
+		rpc_dump_write(&g->w->project.rpc_dump, x);
+	suspects_leave(served_place(g, k));
+	put_reply(x, &rp);
+	serve_reply(g->jobs[k], &rp);
+}
+
+/* Called for each request that is over or parked. */
+static void
+served_over(void *ctx, size_t i)
+{
+	struct served *g = ctx;
+	size_t k = g->at[i];
+	struct rpc *x = &g->v[k];
+	struct project *p = &g->w->project;
+
+	if (x->step == RPC_look) {
+		suspects_leave(served_place(g, k));
+		serve_park(g->jobs[k], x->waiting);
+		return;
+	}
+	if (!x->dry)
+		record_outcome(p, x);
+	if (x->probe) {
+		decision_log_write(p->decision_log, x);
+		probe_answer(x, NULL);
+	}
+	served_reply(g, k);
+}
+
+/* Begins a request or goes on with one that has waited; false if it has its reply. */
+static bool
+served_begin(struct served *g, struct arena *a, size_t k)
+{
+	const struct fcgi_request *rq = serve_request(g->jobs[k]);
+	const struct rpc_wait *waited = serve_parked(g->jobs[k]);
+	struct project *p = &g->w->project;
+	struct rpc *x = &g->v[k];
+
+	*x = scheduler_rpc_of(a, rq);
+	x->in_flight = &g->w->scheduler->in_flight;
+	x->dry = x->probe = p->usable && probe_asked(a, p->conf, x->in, x->in_n);
+	if (!x->probe) /* a process of its own would not recognise a probe */
+		suspects_enter(served_place(g, k), x->in, x->in_n);
+	if (!make_ready(p, x)) {
+		served_reply(g, k);
+		return false;
+	}
+	if (waited != NULL) {
+		rpc_resume(x, waited);
+	} else {
+		rpc_begin(x);
+		x->waiting = NEW(rq->a, struct rpc_wait);
+		x->waiting->a = rq->a;
+		x->waiting->places = &g->w->scheduler->waits;
+	}
+	return true;
+}
+
+static void
+scheduler_answer(void *worker, struct arena *a, struct serve_job *const *jobs, size_t n)
+{
+	struct worker_state *w = worker;
+	struct served g = { .w = w,
+		.jobs = jobs,
+		.v = NEWN(a, struct rpc, n),
+		.run = NEWN(a, struct rpc *, n),
+		.at = NEWN(a, size_t, n) };
+
+	scheduler_configure(&w->project);
+	for (size_t k = 0; k < n; k++)
+		if (served_begin(&g, a, k)) {
+			g.at[g.n] = k;
+			g.run[g.n++] = &g.v[k];
+		}
+	rpc_run_together(g.run, g.n, served_over, &g);
+}
+
+/* Looks whether parked requests go on. */
+static void
+scheduler_look(void *worker, struct arena *a, struct serve_job *const *parked, size_t n,
+    bool *go_on)
+{
+	struct worker_state *w = worker;
+	struct rpc_wait **v = NEWN(a, struct rpc_wait *, n);
+	struct fail f = { 0 };
+
+	for (size_t i = 0; i < n; i++)
+		v[i] = serve_parked(parked[i]);
+	scheduler_configure(&w->project);
+	if (project_connect(&w->project, clock_now(), &f) == OK)
+		waits_look(w->project.db, w->project.conf, v, n);
+	else
+		waits_end_late(v, n);
+	for (size_t i = 0; i < n; i++)
+		go_on[i] = v[i]->ended != WAIT_NOT_YET;
+}
+
+/* A waiting request is given up, because its host has come again. */
+static void
+scheduler_left(void *parked)
+{
+	wait_give_up(parked);
 }
 
 static bool
@@ -211,13 +328,15 @@ head_is_refused(struct project *p, struct rpc *x)
 static bool
 scheduler_head(void *worker, const struct fcgi_request *rq, struct fcgi_reply *rp)
 {
-	struct project *p = worker;
-	struct rpc x = scheduler_rpc_of(p, rq);
+	struct worker_state *w = worker;
+	struct project *p = &w->project;
+	struct rpc x = scheduler_rpc_of(rq->a, rq);
 	bool refused;
 
-	suspects_enter(p->places, x.in, x.in_n);
+	scheduler_configure(p);
+	suspects_enter(w->places, x.in, x.in_n);
 	refused = head_is_refused(p, &x);
-	suspects_leave(p->places);
+	suspects_leave(w->places);
 	if (!refused)
 		return false;
 	rpc_dump_write(&p->rpc_dump, &x);
@@ -290,7 +409,8 @@ static void *
 scheduler_worker_begin(void *ctx, int64_t i)
 {
 	struct scheduler *s = ctx;
-	struct project *p = &s->workers[i];
+	struct worker_state *w = &s->workers[i];
+	struct project *p = &w->project;
 	struct fail f = { 0 };
 
 	/* The main thread has just found the project. */
@@ -298,14 +418,16 @@ scheduler_worker_begin(void *ctx, int64_t i)
 	    project_configure(p, &f) != OK)
 		log_fail("configuration", &f);
 	p->decision_log = &s->decision_log;
-	p->places = suspects_places(&s->trial.suspects, i, PLACES);
-	return p;
+	w->places = suspects_places(
+	    &s->trial.suspects, i, (size_t)s->front.conf->scheduler_cohort_size);
+	w->scheduler = s;
+	return w;
 }
 
 static void
 scheduler_worker_end(void *worker)
 {
-	project_close(worker);
+	project_close(&((struct worker_state *)worker)->project);
 }
 
 /* Reads standard input, at most max bytes; E_BADREQ if there are more. */
@@ -368,7 +490,7 @@ serve_once(struct project *p, const struct options *o)
 	x.in = in;
 	decision_log_begin(&decision_log);
 	p->decision_log = &decision_log;
-	serve_request(p, &x);
+	run_request(p, &x);
 	p->decision_log = NULL;
 	decision_log_close(&decision_log);
 	if (!x.dry)
@@ -410,7 +532,7 @@ static const char usage_text[] =
     "\n"
     "      --socket PATH    unix socket to listen on (run_dir/scheduler.sock), unless\n"
     "                       descriptor 0 is a listening socket\n"
-    "      --workers N      requests answered at once (scheduler_workers)\n"
+    "      --workers N      threads that answer requests (scheduler_workers)\n"
     "      --connections N  connections open at once (max_connections)\n"
     "      --buffer BYTES   memory for their requests (request_buffer_bytes)\n"
     "  -1, --once           serve one request from standard input, log to standard error\n"
@@ -527,24 +649,28 @@ serve_socket_of(struct project *front, const struct options *o)
 		.terms = scheduler_terms,
 		.refuse = scheduler_refuse,
 		.worker = scheduler_worker_begin,
-		.answer = scheduler_answer,
 		.head = scheduler_head,
 		.worker_end = scheduler_worker_end,
 		.host_key = scheduler_host_key,
 		.is_apart = scheduler_is_apart,
 		.answer_apart = scheduler_answer_apart,
+		.together = { scheduler_answer, scheduler_look, scheduler_left,
+		    RPC_LOOK_MS },
 	};
 	struct serve_size size;
 	enum err e;
 	int fd;
 
 	decision_log_begin(&s.decision_log);
+	in_flight_begin(&s.in_flight);
 	if (project_read_config(&s.front, &f) != OK)
 		log_fail("configuration", &f);
 	cf = s.front.conf;
 	size = (struct serve_size){
 		.workers = o->serve.workers > 0 ? o->serve.workers :
-		                                  conf_scheduler_workers(cf),
+		                                  cf->scheduler_workers,
+		.active = cf->scheduler_cohorts,
+		.together = (size_t)cf->scheduler_cohort_size,
 		.connections = o->serve.connections > 0 ? o->serve.connections :
 		                                          cf->max_connections,
 		.queued = cf->max_queued_requests,
@@ -552,7 +678,7 @@ serve_socket_of(struct project *front, const struct options *o)
 					     o->serve.buffer_bytes :
 					     cf->request_buffer_bytes),
 	};
-	s.workers = NEWN(&s.a, struct project, (size_t)size.workers);
+	s.workers = NEWN(&s.a, struct worker_state, (size_t)size.workers);
 	e = serve_socket(o->serve.socket != NULL ?
 			     o->serve.socket :
 			     arena_printf(&s.a, "%s/scheduler.sock", cf->run_dir),
@@ -566,6 +692,7 @@ serve_socket_of(struct project *front, const struct options *o)
 		log_fail("scheduler", &f);
 	project_close(&s.front);
 	decision_log_close(&s.decision_log);
+	in_flight_close(&s.in_flight);
 	arena_free(&s.a);
 	return e == OK ? EXIT_SUCCESS : err_exit(e);
 }

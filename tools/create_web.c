@@ -87,7 +87,7 @@ write_conf(struct cmd_ctx *x, const struct create *c, const char *name, const ch
 	const char *busy = program_data(x->a, "busy.asis");
 	const char *module = program_find(x->a, NULL, WEB_MODULE);
 	const struct conf *cf = x->cf;
-	char *text, *reply;
+	char *text, *reply = NULL;
 
 	TRY(create_path_check(cf->project_dir, f));
 	if (from == NULL || busy == NULL || module == NULL)

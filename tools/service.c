@@ -156,7 +156,7 @@ static size_t
 services_fcgi(struct arena *a, const struct conf *cf, struct service *s)
 {
 	const struct fcgi_service all[] = {
-		{ "scheduler", cf->scheduler_processes, conf_scheduler_workers(cf) },
+		{ "scheduler", cf->scheduler_processes, cf->scheduler_workers },
 		{ "web", cf->web_processes, cf->web_workers },
 	};
 	size_t k = 0;

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "db/entity.h"
+#include "db/ahead.h"
 #include "lib/crypt.h"
 #include "rules/sched/identity.h"
 #include "proto/web_docs.h"
@@ -219,8 +219,12 @@ host_of_request(struct rpc *x, struct row_host_account **found, bool *forwarded)
 
 	*forwarded = false;
 	for (int hops = 0; hops < FORWARDS_MAX; hops++) {
-		enum err e = host_and_account(x->db, x->a, id, tasks, &at, &x->fail);
+		enum err e = OK;
 
+		if (ahead_is_of(x->ahead, id))
+			at = x->ahead->host;
+		else
+			e = host_and_account(x->db, x->a, id, tasks, &at, &x->fail);
 		if (e == E_NOTFOUND)
 			break;
 		if (e == OK && at->host.userid != 0)

@@ -11,7 +11,6 @@
 #include "db/entity.h"
 #include "db/ledger.h"
 #include "db/trigger_rows.h"
-#include "lib/crypt.h"
 #include "lib/log.h"
 #include "rules/sched/baseline_cost.h"
 #include "lib/banned.h"
@@ -78,6 +77,7 @@ retry_without_lost(struct rpc *x, const struct commit *w)
 	    (w->nsends_lost == d->nsends && x->rounds < RPC_ROUNDS)) {
 		commit_roll_back(x);
 		x->rounds++;
+		x->ahead = NULL;
 		return true;
 	}
 	drop_lost_sends(d, w);
@@ -205,12 +205,8 @@ takes_trickles(const struct rpc *x)
 	return x->req->ntrickles > 0 && x->host_wait_s == 0;
 }
 
-/*
- * After the COMMIT: records what the reply may say, and writes hints and samples, which
- * need no transaction.
- */
-static void
-committed(struct rpc *x)
+void
+commit_done(struct rpc *x)
 {
 	x->tx = TX_NONE;
 	x->trickles_stored = takes_trickles(x);
@@ -224,8 +220,6 @@ rpc_commit(struct rpc *x, enum rpc_step *next)
 	struct commit w = { 0 };
 	enum err e;
 
-	random_bytes(&w.token, sizeof(w.token));
-	w.token &= INT64_MAX;
 	recording_rows(x);
 	if (x->dry) {
 		x->trickles_stored = takes_trickles(x);
@@ -250,6 +244,6 @@ rpc_commit(struct rpc *x, enum rpc_step *next)
 	if (e == E_RETRY && x->snap->host_new && x->host != NULL)
 		*next = RPC_authenticate; /* rpc_still_no_host() has found its row */
 	if (e == OK && *next == RPC_render)
-		committed(x);
+		commit_done(x);
 	return e;
 }

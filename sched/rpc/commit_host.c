@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The last part of the commit: the host, its files, messages and account. */
-#include "sched/rpc/rpc.h"
+#include "sched/rpc/commit.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -205,17 +205,31 @@ rpc_only_host(const struct rpc *x)
 	       x->dec->ndown == 0 && rq->time_stats_log == NULL && rq->job_log == NULL;
 }
 
-enum err
-rpc_write_host(struct rpc *x, int64_t token)
+const struct host *
+commit_host(struct rpc *x)
 {
-	x->snap->host.search_ready = x->dec->cursor.ready;
-	x->snap->host.search_id = x->dec->cursor.id;
-	x->snap->host.nci_ready = x->dec->nci_cursor.ready;
-	x->snap->host.nci_id = x->dec->nci_cursor.id;
-	TRY(host_save_rpc(x->db, &x->snap->host, token, &x->fail));
+	struct host *h = &x->snap->host;
+
+	h->search_ready = x->dec->cursor.ready;
+	h->search_id = x->dec->cursor.id;
+	h->nci_ready = x->dec->nci_cursor.ready;
+	h->nci_id = x->dec->nci_cursor.id;
+	return h;
+}
+
+enum err
+commit_host_others(struct rpc *x)
+{
 	TRY(write_files(x));
 	TRY(write_trickles(x));
 	TRY(write_logs(x));
 	TRY(write_down(x));
 	return write_account(x);
+}
+
+enum err
+rpc_write_host(struct rpc *x, int64_t token)
+{
+	TRY(host_save_rpc(x->db, commit_host(x), token, &x->fail));
+	return commit_host_others(x);
 }

@@ -13,6 +13,7 @@
 #include "model/states.h"
 #include "rules/sched/large.h"
 #include "lib/clock.h"
+#include "lib/crypt.h"
 #include "lib/banned.h"
 
 enum {
@@ -20,21 +21,8 @@ enum {
 	PROGRESS_OPS = 64, /* results after which the time limit starts anew */
 };
 
-enum op_kind { OP_MOVE, OP_REPORT, OP_SEND, OP_EXPIRE };
-struct op {                /* a change of one result */
-	int64_t result_id; /* 0 = a report of an unknown name */
-	enum op_kind kind;
-	size_t i;
-};
-struct touch { /* a workunit for the transitioner to visit by then */
-	int64_t workunitid, at;
-	int32_t hr_class; /* what a sent job binds it to, 0 = nothing */
-	int64_t version_id;
-	int32_t raise_to; /* target_nresults after a sent job, 0 = unchanged */
-};
-
-static int64_t
-stored_deadline(const struct conf *cf, int64_t deadline)
+int64_t
+commit_stored_deadline(const struct conf *cf, int64_t deadline)
 {
 	return deadline + cf->report_grace_period +
 	       (int64_t)(cf->grace_period_hours * 3600);
@@ -78,7 +66,7 @@ collect_touches(struct rpc *x, struct commit *w)
 		            s->raise_to != 0;
 
 		t[n++] = (struct touch){ s->job->workunitid,
-			next ? x->now : stored_deadline(x->conf, s->deadline),
+			next ? x->now : commit_stored_deadline(x->conf, s->deadline),
 			s->bind_hr_class, s->bind_version_id, s->raise_to };
 	}
 	qsort(t, n, sizeof(*t), touch_cmp);
@@ -257,11 +245,22 @@ confirm_ack(struct rpc *x, size_t i)
 	return FAIL(&x->fail, E_RETRY, "result %s changed during the decision", name);
 }
 
+struct rq_report
+commit_report(const struct rpc *x, size_t i)
+{
+	struct rq_report r = x->req->reports[i];
+
+	if (x->conf->dont_store_success_stderr &&
+	    x->dec->reports[i].outcome == OUTCOME_SUCCESS)
+		r.stderr_out = NULL;
+	return r;
+}
+
 static enum err
 write_report(struct rpc *x, size_t i)
 {
 	const struct dec_report *d = &x->dec->reports[i];
-	struct rq_report r = x->req->reports[i];
+	struct rq_report r = commit_report(x, i);
 	/* A host without a row reports for the host that got the task. */
 	int64_t hostid = x->host_wait_s > 0 ? x->snap->reports[i].result.hostid :
 	                                      x->snap->host.id;
@@ -269,10 +268,7 @@ write_report(struct rpc *x, size_t i)
 
 	if (d->action != REPORT_STORE)
 		return confirm_ack(x, i);
-	if (x->conf->dont_store_success_stderr && d->outcome == OUTCOME_SUCCESS)
-		r.stderr_out = NULL;
-	e = result_report(
-	    x->db, d, &r, hostid, x->user->id, x->user->teamid, x->now, &x->fail);
+	e = result_report(x->db, d, &r, hostid, x->user, x->now, &x->fail);
 	if (e == E_RACE)
 		return FAIL(&x->fail, E_RETRY, "result %s changed during the decision",
 		    x->req->reports[i].name);
@@ -302,7 +298,7 @@ static enum err
 write_send(struct rpc *x, struct commit *w, size_t i)
 {
 	struct dec_send *s = &x->dec->sends[i];
-	int64_t deadline = stored_deadline(x->conf, s->deadline);
+	int64_t deadline = commit_stored_deadline(x->conf, s->deadline);
 	enum err e;
 
 	if (w->send_lost[i])
@@ -336,9 +332,8 @@ write_move(struct rpc *x, size_t i)
 	return e;
 }
 
-/* Is this a repeated report or move of the same result?  Only the first counts. */
-static bool
-is_repeat(const struct commit *w, size_t i)
+bool
+commit_is_repeat(const struct commit *w, size_t i)
 {
 	return i > 0 && w->ops[i].kind <= OP_REPORT &&
 	       w->ops[i - 1].kind == w->ops[i].kind && w->ops[i].result_id != 0 &&
@@ -377,7 +372,7 @@ write_results(struct rpc *x, struct commit *w)
 		 */
 		if (i % PROGRESS_OPS == PROGRESS_OPS - 1 && x->retries == 0)
 			db_request(x->db, clock_mono_ms());
-		if (!is_repeat(w, i))
+		if (!commit_is_repeat(w, i))
 			e = write_op(x, w, &w->ops[i]);
 	}
 	return e;
@@ -414,6 +409,8 @@ charge_again(struct rpc *x, const struct commit *w)
 void
 commit_collect_rows(struct rpc *x, struct commit *w)
 {
+	random_bytes(&w->token, sizeof(w->token));
+	w->token &= INT64_MAX;
 	collect_touches(x, w);
 	collect_ops(x, w);
 }

@@ -229,7 +229,7 @@ rpc_load(struct rpc *x, enum rpc_step *next)
 	s->wait_possible = x->conf->locality_scheduling_wait_period > 0 &&
 	                   x->wait == WAIT_NOT_YET;
 	TRY(load_user(x, s));
-	TRY(snapshot_reported(x->db, x->a, x->req, s, &x->fail));
+	TRY(snapshot_reported(x->db, x->a, x->req, x->ahead, s, &x->fail));
 	if (x->host_wait_s == 0) /* else it gets no row, and no results move to it */
 		TRY(snapshot_others(x->db, x->a, x->req, s, &x->fail));
 	if (x->detach) /* the commit ends these jobs: none is resent */
@@ -237,7 +237,8 @@ rpc_load(struct rpc *x, enum rpc_step *next)
 	TRY(load_down(x, s));
 	TRY(load_logs(x, s));
 	recording_begin(x);
-	TRY(snapshot_files(x->db, x->a, x->conf, x->req, x->now, s, &x->fail));
+	TRY(snapshot_files(
+	    x->db, x->a, x->conf, x->req, x->ahead, x->now, s, &x->fail));
 	begin_supply(x);
 	*next = RPC_more;
 	return OK;

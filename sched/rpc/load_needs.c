@@ -3,7 +3,7 @@
  * host, and the number of the account's hosts with work. */
 #include "sched/rpc/rpc.h"
 
-#include "db/entity.h"
+#include "db/ahead.h"
 #include "rules/sched/quota.h"
 #include "lib/banned.h"
 
@@ -17,7 +17,10 @@ load_versions(struct rpc *x, struct snapshot *s)
 	enum err e = OK;
 
 	x->havs_read = true;
-	if (!s->host_new)
+	if (ahead_is_of(x->ahead, s->host.id) && x->ahead->versions_read) {
+		s->havs = x->ahead->versions;
+		s->nhavs = x->ahead->nversions;
+	} else if (!s->host_new)
 		e = host_app_versions(
 		    x->db, x->a, s->host.id, &s->havs, &s->nhavs, &x->fail);
 	x->stored_havs = s->havs;

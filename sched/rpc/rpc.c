@@ -49,21 +49,23 @@ rpc_retry(struct rpc *x, struct rng *jitter)
 }
 
 /*
- * Runs the steps.  What was read before a failure may be outdated, so the table says
- * where to resume.
+ * Runs the steps up to one of `stops`.  What was read before a failure may be outdated,
+ * so the table says where to resume.
  */
 static enum err
-rpc_run_steps(struct rpc *x)
+rpc_run_steps(struct rpc *x, unsigned stops)
 {
 	struct rng jitter = rng_seed(x->seed ^ 3);
 
-	while (x->step != RPC_served) {
+	while (x->step != RPC_served && (stops & 1U << x->step) == 0) {
 		enum rpc_step next = steps[x->step].resume;
 		enum err e = steps[x->step].run(x, &next);
 
 		assert(e != OK || (steps[x->step].successors & 1U << next) != 0);
-		if (e != OK)
+		if (e != OK) { /* what was read may be outdated */
 			rpc_roll_back(x);
+			x->ahead = NULL;
+		}
 		if (e == E_RETRY)
 			e = rpc_retry(x, &jitter);
 		if (e != OK)
@@ -122,40 +124,69 @@ parse_head(struct rpc *x)
 bool
 rpc_head_passes(struct rpc *x)
 {
-	double start = clock_now_f();
 	uint64_t before = db_statements(x->db);
 	enum rpc_step next;
 	enum err e;
 
-	x->out = buf_new(x->a);
+	rpc_begin(x);
 	log_prefix("[rpc=%08llx]", (unsigned long long)x->seed & 0xffffffff);
 	e = parse_head(x);
 	x->step = RPC_authenticate;
 	if (e == OK)
 		e = rpc_authenticate(x, &next);
 	if (e == E_NOTFOUND) {
+		x->statements = db_statements(x->db) - before;
 		rpc_refuse(x, e);
-		rpc_log(x, (int64_t)((clock_now_f() - start) * 1e6),
-		    db_statements(x->db) - before);
+		rpc_log(x);
 	}
 	log_prefix("%s", "");
 	return e != E_NOTFOUND;
 }
 
 void
-rpc_run(struct rpc *x)
+rpc_begin(struct rpc *x)
 {
-	double start = clock_now_f();
+	x->out = buf_new(x->a);
+	x->start = clock_now_f();
+}
+
+void
+rpc_resume(struct rpc *x, const struct rpc_wait *w)
+{
+	rpc_begin(x);
+	x->now = w->now;
+	x->seed = w->seed;
+	x->start = w->start;
+	x->wait = w->ended;
+	x->waited_ms = w->waited_ms;
+}
+
+bool
+rpc_run_until(struct rpc *x, unsigned stops)
+{
 	uint64_t before = x->db == NULL ? 0 : db_statements(x->db);
 	enum err e;
 
-	x->out = buf_new(x->a);
-	x->start_ms = clock_mono_ms();
 	log_prefix("[rpc=%08llx]", (unsigned long long)x->seed & 0xffffffff);
-	e = rpc_run_steps(x);
+	e = rpc_run_steps(x, stops);
+	x->statements += (x->db == NULL ? 0 : db_statements(x->db)) - before;
+	if (x->in_flight != NULL && (e != OK || x->step != RPC_commit))
+		in_flight_drop(x->in_flight, &x->chosen);
+	if (e == OK && x->step != RPC_served) {
+		log_prefix("%s", "");
+		return false;
+	}
 	if (e != OK)
 		rpc_refuse(x, e);
-	rpc_log(x, (int64_t)((clock_now_f() - start) * 1e6),
-	    (x->db == NULL ? 0 : db_statements(x->db)) - before);
+	x->ended = true;
+	rpc_log(x);
 	log_prefix("%s", "");
+	return true;
+}
+
+void
+rpc_run(struct rpc *x)
+{
+	rpc_begin(x);
+	rpc_run_until(x, 0);
 }

@@ -24,11 +24,13 @@
 #include "proto/reply.h"
 #include "rules/sched/contention.h"
 #include "rules/sched/supply.h"
+#include "sched/rpc/in_flight.h"
 #include "sched/rpc/refuse.h"
 
 enum {
 	RPC_RETRIES = 5,
 	RPC_ROUNDS = 3,
+	RPC_LOOK_MS = 100, /* between two looks for awaited work */
 };
 
 enum rpc_step {
@@ -45,6 +47,27 @@ enum rpc_waited {
 	WAIT_BROUGHT, /* it ended because results had been made */
 };
 
+/*
+ * All that is kept of a request while it waits for work; when the wait is over, the
+ * request starts again with the same clock and seed.
+ */
+struct rpc_wait {
+	struct arena *a; /* owns this and the lists; set by the caller */
+	_Atomic int64_t
+	    *places; /* requests of this process that wait; NULL: uncounted */
+	int64_t now; /* as in struct rpc */
+	uint64_t seed;
+	double start;
+	int64_t since_ms, until_ms; /* monotonic clock */
+	int64_t *sets; /* ids of the file sets wanted, and their names; "" = unknown */
+	char **names;
+	size_t n;
+	int64_t after;         /* results up to this id were tried without success */
+	int64_t brought;       /* file set with a new result; 0 = none */
+	enum rpc_waited ended; /* WAIT_NOT_YET while it waits */
+	int64_t waited_ms;
+};
+
 enum rpc_tx {
 	TX_NONE,
 	TX_OPEN, /* with candidates locked; the commit goes on in it */
@@ -59,10 +82,13 @@ struct rpc {
 	const struct reply_keys *keys; /* process lifetime */
 	const char *const *texts;      /* process lifetime; see reply_in */
 	struct contention *contention; /* process lifetime; NULL: none is known */
+	struct in_flight
+	    *in_flight; /* process lifetime; NULL: no other request is here */
 	/* process lifetime: when jobs were last drawn for statistics; NULL: not kept */
 	int64_t *drawn_at;
-	const char *peer; /* address of the client, "" = unknown */
-	const char *in;   /* request body */
+	struct rpc_wait *waiting; /* where a wait is kept; NULL: in a */
+	const char *peer;         /* address of the client, "" = unknown */
+	const char *in;           /* request body */
 	size_t in_n;
 	int64_t now;      /* s UTC, read once */
 	uint64_t seed;    /* for every random draw of this RPC; logged */
@@ -76,6 +102,8 @@ struct rpc {
 	struct user *user;         /* the account */
 	struct host *host;         /* as stored; NULL = a new host */
 	struct snap_glance glance; /* at host, for the first load */
+	/* read together with other requests, for the first load; NULL: nothing was */
+	struct request_ahead *ahead;
 	bool weak_auth, host_id_changed, detach;
 	int64_t predecessor; /* as in the snapshot */
 	bool clone;          /* of another host: its cross-project id tells nothing */
@@ -95,18 +123,24 @@ struct rpc {
 
 	/* where it is, and what it went through */
 	enum rpc_step step;
+	bool ended;          /* out is the reply */
 	int retries, rounds; /* rounds: that lost jobs */
 	int64_t *lost;       /* result ids that others took */
 	size_t nlost, lost_cap;
+	/* ids that the decision left out: those lost, and those in flight elsewhere */
+	int64_t *without;
+	size_t nwithout;
+	struct chosen_jobs chosen; /* what in_flight knows of this RPC */
 	enum rpc_tx tx;
-	bool drew;        /* jobs for statistics */
-	int64_t start_ms; /* on the monotonic clock */
+	bool drew;           /* jobs for statistics */
+	double start;        /* s UTC */
+	uint64_t statements; /* run for this RPC */
 	enum rpc_waited wait;
 	int64_t waited_ms;
 
 	bool recorded;        /* this RPC is recorded (recording.h) */
 	struct buf recording; /* its trace, from before the commit */
-	size_t recorded_lost; /* of lost, at that time */
+	size_t recorded_lost; /* nlost at that time */
 
 	struct dec_message *notes; /* put before the decision's own messages */
 	size_t nnotes, notes_cap;
@@ -120,6 +154,27 @@ struct rpc {
  * be zero.
  */
 void rpc_run(struct rpc *);
+/*
+ * The same in parts: rpc_begin() once, then rpc_run_until() until it returns true: out
+ * is the reply.  It returns false when the next step is one of `stops` (1 << RPC_NAME).
+ */
+void rpc_begin(struct rpc *);
+bool rpc_run_until(struct rpc *, unsigned stops);
+/*
+ * Goes on with a request whose wait has ended (w->ended); otherwise set up as for
+ * rpc_begin().
+ */
+void rpc_resume(struct rpc *, const struct rpc_wait *w);
+/*
+ * Looks once whether the waits are over, and sets `ended` where they are.  One query
+ * serves them all.  Of those that want the same file set, the first few in v go on
+ * first.  Failures of the database prolong the waits.
+ */
+void waits_look(struct db *, const struct conf *, struct rpc_wait *const *v, size_t n);
+/* Ends a wait for which nobody waits any more. */
+void wait_give_up(struct rpc_wait *);
+/* Ends only the waits that are out of time; for when there is no database. */
+void waits_end_late(struct rpc_wait *const *v, size_t n);
 
 /*
  * Authenticates by the first part of a request, in `in`; otherwise set up as for
@@ -133,10 +188,10 @@ bool rpc_head_passes(struct rpc *);
  * resumes where the table says, unless *next was set.  Anything else ends the RPC, and
  * fail says why.
  *
- * wait raises need_work for the decision's wanted file sets and waits until a result of
- * one of them can be sent, none will ever come (no_work_available), the budget of the
- * request (locality_scheduling_wait_period, s) is used up, or the process is told to
- * stop.
+ * wait raises need_work for the decision's wanted file sets.  look waits until a result
+ * of one of them can be sent, none will ever come (no_work_available), the budget of
+ * the request (locality_scheduling_wait_period, s) is used up, or the process is told
+ * to stop; a service parks the request instead.
  */
 #define STEP(name, resume, successors, what)                                           \
 	enum err rpc_##name(struct rpc *, enum rpc_step *next);
@@ -179,7 +234,7 @@ enum err rpc_need_hosts(struct rpc *, struct snapshot *);
 /* Derives the preferences from the texts of the account and the client. */
 void rpc_prefs(struct rpc *, struct snapshot *);
 /* The line of the log about a finished RPC. */
-void rpc_log(const struct rpc *, int64_t us, uint64_t statements);
+void rpc_log(const struct rpc *);
 
 /* A part of the commit: writes the quotas of versions; send_lost: one per send. */
 enum err rpc_write_versions(struct rpc *, const bool *send_lost);

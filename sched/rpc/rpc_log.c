@@ -4,6 +4,7 @@
  */
 #include "sched/rpc/rpc.h"
 
+#include "lib/clock.h"
 #include "lib/log.h"
 #include "model/decision.h"
 #include "lib/banned.h"
@@ -123,7 +124,7 @@ log_put_request(struct buf *b, const struct rpc *x)
 }
 
 void
-rpc_log(const struct rpc *x, int64_t us, uint64_t statements)
+rpc_log(const struct rpc *x)
 {
 	struct buf b = buf_new(x->a);
 	bool served = x->step == RPC_served;
@@ -154,8 +155,8 @@ rpc_log(const struct rpc *x, int64_t us, uint64_t statements)
 		buf_printf(&b, " waited_ms=%lld", (long long)x->waited_ms);
 	log_put_number(&b, " in=", (int64_t)x->in_n);
 	log_put_number(&b, " out=", (int64_t)x->out.n);
-	log_put_number(&b, " stmts=", (int64_t)statements);
+	log_put_number(&b, " stmts=", (int64_t)x->statements);
 	log_put_number(&b, " retries=", x->retries);
-	log_put_number(&b, " us=", us);
+	log_put_number(&b, " us=", (int64_t)((clock_now_f() - x->start) * 1e6));
 	log_info("%s", b.p);
 }

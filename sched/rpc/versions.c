@@ -3,13 +3,21 @@
  * Writes the statistics of app versions on this host; an RPC changes only quotas and
  * counts.
  */
-#include "sched/rpc/rpc.h"
+#include "sched/rpc/commit.h"
 
 #include "db/entity.h"
 #include "model/resource.h"
 #include "model/states.h"
 #include "rules/sched/quota.h"
 #include "lib/banned.h"
+
+static bool
+version_differs(const struct host_app_version *a, const struct host_app_version *b)
+{
+	return a->max_jobs_per_day != b->max_jobs_per_day ||
+	       a->n_jobs_today != b->n_jobs_today ||
+	       a->consecutive_valid != b->consecutive_valid;
+}
 
 static struct host_app_version *
 version_of(struct rpc *x, int64_t appid, int64_t app_version_id)
@@ -58,54 +66,69 @@ count_report(struct rpc *x, const struct dec_report *d, const struct snap_report
 }
 
 /*
- * Writes one row.  If the validator or another RPC has changed it meanwhile, the RPC
- * decides again instead of overwriting it.
+ * Returns the rows that change, each with the row as it was read; `was` is NULL for a
+ * new one.  Without a quota only errors change anything.
  */
-static enum err
-write_version(struct rpc *x, const struct host_app_version *was,
-    const struct host_app_version *becomes)
-{
-	enum err e = OK;
-
-	if (was == NULL)
-		e = host_app_version_insert(x->db, becomes, &x->fail);
-	else if (was->max_jobs_per_day != becomes->max_jobs_per_day ||
-		 was->n_jobs_today != becomes->n_jobs_today ||
-		 was->consecutive_valid != becomes->consecutive_valid)
-		e = host_app_version_move(x->db, was, becomes, &x->fail);
-	return e == E_RACE ?
-	           FAIL(&x->fail, E_RETRY,
-		       "the statistics of version %lld on this host changed during the decision",
-		       (long long)becomes->app_version_id) :
-	           e;
-}
-
-/*
- * Without a quota only errors change anything.  The counts belong to the snapshot:
- * after a rollback they are read again.
- */
-enum err
-rpc_write_versions(struct rpc *x, const bool *send_lost)
+struct version_change *
+commit_versions(struct rpc *x, const bool *send_lost, size_t *n)
 {
 	struct snapshot *s = x->snap;
 	struct host_app_version *old = s->havs;
 	size_t nold = s->nhavs, cap = nold;
-	bool quota = x->conf->daily_result_quota != 0;
-	enum err e = OK;
+	struct version_change *v;
 
+	*n = 0;
 	s->havs = arena_memdup(x->a, old, nold * sizeof(*old));
 	for (size_t i = 0; i < x->req->nreports; i++)
 		count_report(x, &x->dec->reports[i], &s->reports[i]);
-	for (size_t i = 0; quota && i < x->dec->nsends; i++) {
+	for (size_t i = 0; x->conf->daily_result_quota != 0 && i < x->dec->nsends;
+	     i++) {
 		struct host_app_version *hav = version_of_send(
 		    x, &x->dec->sends[i], &cap);
 
 		if (hav != NULL && !send_lost[i])
 			hav->n_jobs_today++;
 	}
-	for (size_t i = 0; i < s->nhavs && e == OK; i++)
-		e = write_version(x, i < nold ? &x->stored_havs[i] : NULL, &s->havs[i]);
+	v = NEWN(x->a, struct version_change, s->nhavs + 1);
+	for (size_t i = 0; i < s->nhavs; i++) {
+		const struct host_app_version *was = i < nold ? &x->stored_havs[i] :
+		                                                NULL;
+
+		if (was == NULL || version_differs(was, &s->havs[i]))
+			v[(*n)++] = (struct version_change){ was, s->havs[i] };
+	}
+	/* The counts belong to the snapshot: after a rollback they are read again. */
 	s->havs = old;
 	s->nhavs = nold;
+	return v;
+}
+
+/*
+ * Writes one row.  If the validator or another RPC has changed it meanwhile, the RPC
+ * decides again instead of overwriting it.
+ */
+static enum err
+write_version(struct rpc *x, const struct version_change *c)
+{
+	enum err e = c->was == NULL ?
+	                 host_app_version_insert(x->db, &c->becomes, &x->fail) :
+	                 host_app_version_move(x->db, c->was, &c->becomes, &x->fail);
+
+	return e == E_RACE ?
+	           FAIL(&x->fail, E_RETRY,
+		       "the statistics of version %lld on this host changed during the decision",
+		       (long long)c->becomes.app_version_id) :
+	           e;
+}
+
+enum err
+rpc_write_versions(struct rpc *x, const bool *send_lost)
+{
+	size_t n;
+	const struct version_change *v = commit_versions(x, send_lost, &n);
+	enum err e = OK;
+
+	for (size_t i = 0; i < n && e == OK; i++)
+		e = write_version(x, &v[i]);
 	return e;
 }

@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Work on demand (locality.md 1.1 (L8)): raises need_work for the wanted files, then
- * looks every 100 ms whether the generator has made a result, or has said for all of
- * them that it will not.  A waiting request occupies a worker and its connection, so
- * only locality_max_waiters requests of this machine wait at once.  A place to wait is
- * a locked file, which the kernel releases when its holder dies.
+ * Work on demand (locality.md 1.1 (L8)): raises need_work for the wanted files; then a
+ * look every 100 ms finds out whether the generator has made a result, or has said for
+ * all of them that it will not.  A waiting request occupies nothing but memory, which
+ * locality_max_waiters bounds.
  */
 #include "sched/rpc/rpc.h"
 
-#include <unistd.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
 #include "db/entity.h"
 #include "db/stmts.h"
 #include "db/trigger_rows.h"
 #include "lib/clock.h"
-#include "lib/fs.h"
 #include "lib/log.h"
 #include "lib/proc.h"
 #include "lib/banned.h"
 
 enum {
-	LOOK_MS = 100,
-	LOOK_FILES = 64
-}; /* LOOK_FILES: the longest list of a statement */
+	LOOK_FILES = 64, /* file sets looked at for one request */
+	/* Requests that go on at once for one set with a new result. */
+	GO_ON_MOST = 8,
+};
 
 /*
  * Returns the decision's entry for a file set; NULL if the decision did not consider
@@ -83,125 +84,254 @@ raise_triggers(struct rpc *x)
 	return n + awaited > 0;
 }
 
-/* Takes a place to wait; returns its descriptor, or -1 if all are taken. */
-static int
-take_slot(struct rpc *x)
+/* --- the wait begins --- */
+
+/* Takes a place to wait; false if all are taken. */
+static bool
+take_waiting_place(const struct rpc *x, const struct rpc_wait *w)
 {
-	char *dir = arena_printf(x->a, "%s/wait", x->conf->run_dir);
-	struct fail f = { 0 };
-	int fd;
-
-	if (fs_mkdirs(dir, 0775, &f) != OK) {
-		log_fail("creating places to wait", &f);
-		return -1;
-	}
-	for (int64_t i = 0; i < x->conf->locality_max_waiters; i++) {
-		char *path = arena_printf(x->a, "%s/slot-%lld", dir, (long long)i);
-
-		if (fs_lock(path, &fd, &f) == OK)
-			return fd;
-		if (f.code != E_RACE) {
-			log_fail("taking a place to wait", &f);
-			return -1;
-		}
-	}
-	return -1;
+	if (x->conf->locality_max_waiters == 0)
+		return false;
+	if (w->places == NULL)
+		return true;
+	if (atomic_fetch_add(w->places, 1) < x->conf->locality_max_waiters)
+		return true;
+	atomic_fetch_sub(w->places, 1);
+	return false;
 }
 
-/* Returns the names of the wanted files; "" (not a trigger) for unknown ones. */
-static char **
-wanted_names(struct rpc *x)
+/* Notes what the request waits for; "" is the name of an unknown set. */
+static void
+remember(struct rpc *x, struct rpc_wait *w)
 {
-	char **names = NEWN(x->a, char *, x->dec->nwant + 1);
-
-	for (size_t i = 0; i < x->dec->nwant; i++) {
+	w->n = x->dec->nwant < LOOK_FILES ? x->dec->nwant : LOOK_FILES;
+	w->sets = NEWN(w->a, int64_t, w->n + 1);
+	w->names = NEWN(w->a, char *, w->n + 1);
+	for (size_t i = 0; i < w->n; i++) {
 		const struct dec_file *df = wanted_file(x, x->dec->want[i]);
 
-		names[i] = df == NULL ? arena_strdup(x->a, "") : df->file->name;
+		w->sets[i] = x->dec->want[i];
+		w->names[i] = arena_strdup(w->a, df == NULL ? "" : df->file->name);
 	}
-	return names;
-}
-
-/*
- * Has the generator said "no more" for every file?  Not while the last workunit it made
- * waits for the transitioner.
- */
-static enum err
-nothing_comes(struct rpc *x, char *const *names, bool *nothing)
-{
-	const struct triggers t = triggers_of(x->conf, x->db, NULL);
-	struct arena a = { 0 }; /* freed after each of many looks */
-	bool *there = NEWN(&a, bool, x->dec->nwant + 1), unmade = false;
-	enum err e = trigger_there(
-	    &t, &a, TRIGGER_NO_WORK_AVAILABLE, names, x->dec->nwant, there, &x->fail);
-
-	*nothing = e == OK;
-	for (size_t i = 0; i < x->dec->nwant; i++)
-		*nothing = *nothing && there[i];
-	arena_free(&a);
-	if (*nothing)
-		e = filesets_unmade(
-		    x->db, x->dec->want, x->dec->nwant, &unmade, &x->fail);
-	*nothing = *nothing && !unmade;
-	return e;
-}
-
-/*
- * Looks every LOOK_MS.  The triggers are checked first, so that results made before
- * they were raised are seen.
- */
-static enum err
-wait_for_results(struct rpc *x, int64_t until_ms)
-{
-	size_t n = x->dec->nwant < LOOK_FILES ? x->dec->nwant : LOOK_FILES;
-	char **names = wanted_names(x);
-	struct fail f = { 0 };
-	bool nothing = false;
-	int64_t ready = 0;
-	enum err e;
-
-	do {
-		clock_nap_ms(LOOK_MS);
-		db_request(
-		    x->db, clock_mono_ms()); /* deliberate waiting does not count */
-		e = nothing_comes(x, names, &nothing);
-		if (e == OK)
-			e = filesets_ready(x->db, x->dec->want, n, x->dec->want_after,
-			    &ready, &x->fail);
-	} while (e == OK && ready == 0 && !nothing && !proc_stopping &&
-		 clock_mono_ms() < until_ms);
-	x->wait = ready != 0 ? WAIT_BROUGHT : WAIT_IN_VAIN;
-	if (e == OK && ready != 0 &&
-	    db_exec(x->db, &f, NULL, FILESET_DEMAND_MET, .id = ready) != OK)
-		log_fail("demand", &f); /* only a count: no reason to send nothing */
-	return e;
+	w->after = x->dec->want_after;
+	w->now = x->now;
+	w->seed = x->seed;
+	w->start = x->start;
+	w->since_ms = clock_mono_ms();
+	w->until_ms = w->since_ms + x->conf->locality_scheduling_wait_period * 1000;
+	w->brought = 0;
+	w->ended = WAIT_NOT_YET;
 }
 
 enum err
 rpc_wait(struct rpc *x, enum rpc_step *next)
 {
-	int64_t start = clock_mono_ms();
-	enum err e;
-	int fd;
+	struct rpc_wait *w = x->waiting;
 
 	if (x->dry) { /* nothing is raised, so nothing will come */
 		x->wait = WAIT_IN_VAIN;
 		*next = RPC_load;
 		return OK;
 	}
-	fd = raise_triggers(x) ? take_slot(x) : -1;
-	if (fd < 0) {
+	if (w == NULL) {
+		w = x->waiting = NEW(x->a, struct rpc_wait);
+		w->a = x->a;
+	}
+	if (!raise_triggers(x) || !take_waiting_place(x, w)) {
 		x->wait = WAIT_NO_PLACE;
 		x->snap->wait_possible = false;
 		*next = RPC_decide;
 		return OK;
 	}
-	e = wait_for_results(
-	    x, start + x->conf->locality_scheduling_wait_period * 1000);
-	close(fd);
-	x->waited_ms = clock_mono_ms() - start;
-	db_request(x->db, x->start_ms + x->waited_ms);
-	if (e == OK)
-		*next = RPC_load;
-	return e;
+	remember(x, w);
+	*next = RPC_look;
+	return OK;
+}
+
+/* --- looks --- */
+
+struct wanted {             /* a set that waits want */
+	int64_t id, newest; /* newest: of its unsent results, 0 = none */
+	char *name;
+	bool given_up; /* the generator will make no more */
+	int went_on;   /* requests that go on because of it, in this look */
+};
+
+static int
+wanted_order(const void *pa, const void *pb)
+{
+	const struct wanted *a = pa, *b = pb;
+
+	return (a->id > b->id) - (a->id < b->id);
+}
+
+static struct wanted *
+wanted_set(struct wanted *sets, size_t n, int64_t id)
+{
+	struct wanted key = { .id = id };
+
+	return bsearch(&key, sets, n, sizeof(key), wanted_order);
+}
+
+/* Returns the sets that any of the waits wants, by id. */
+static struct wanted *
+collect_wanted(struct arena *a, struct rpc_wait *const *v, size_t nv, size_t *n)
+{
+	struct wanted *sets;
+	size_t all = 0, kept = 0;
+
+	for (size_t i = 0; i < nv; i++)
+		all += v[i]->n;
+	sets = NEWN(a, struct wanted, all + 1);
+	all = 0;
+	for (size_t i = 0; i < nv; i++)
+		for (size_t k = 0; k < v[i]->n; k++)
+			sets[all++] = (struct wanted){ .id = v[i]->sets[k],
+				.name = v[i]->names[k] };
+	qsort(sets, all, sizeof(*sets), wanted_order);
+	for (size_t i = 0; i < all; i++)
+		if (kept == 0 || sets[kept - 1].id != sets[i].id)
+			sets[kept++] = sets[i];
+	*n = kept;
+	return sets;
+}
+
+/*
+ * Looks at the triggers, then at the results, so that results made before the triggers
+ * were raised are seen.
+ */
+static enum err
+look_at_sets(struct db *db, const struct conf *cf, struct arena *a, struct wanted *sets,
+    size_t n, struct fail *f)
+{
+	const struct triggers t = triggers_of(cf, db, NULL);
+	char **names = NEWN(a, char *, n + 1);
+	bool *there = NEWN(a, bool, n + 1);
+	int64_t *ids = NEWN(a, int64_t, n + 1), *newest = NEWN(a, int64_t, n + 1);
+
+	for (size_t i = 0; i < n; i++) {
+		names[i] = sets[i].name;
+		ids[i] = sets[i].id;
+	}
+	TRY(trigger_there(&t, a, TRIGGER_NO_WORK_AVAILABLE, names, n, there, f));
+	TRY(filesets_newest(db, a, ids, n, newest, f));
+	for (size_t i = 0; i < n; i++) {
+		sets[i].given_up = there[i];
+		sets[i].newest = newest[i];
+	}
+	return OK;
+}
+
+/*
+ * Has the generator said "no more" for every set?  Not while the last workunit it made
+ * waits for the transitioner.
+ */
+static enum err
+nothing_comes(struct db *db, const struct rpc_wait *w, struct wanted *sets, size_t n,
+    bool *nothing, struct fail *f)
+{
+	bool unmade = false;
+
+	*nothing = true;
+	for (size_t i = 0; i < w->n; i++)
+		*nothing = *nothing && wanted_set(sets, n, w->sets[i])->given_up;
+	if (*nothing)
+		TRY(filesets_unmade(db, w->sets, w->n, &unmade, f));
+	*nothing = *nothing && !unmade;
+	return OK;
+}
+
+/* Ends the wait; counting the demand as met may fail. */
+static void
+wait_over(struct db *db, struct rpc_wait *w, enum rpc_waited how)
+{
+	struct fail f = { 0 };
+
+	w->ended = how;
+	w->waited_ms = clock_mono_ms() - w->since_ms;
+	if (w->brought != 0 &&
+	    db_exec(db, &f, NULL, FILESET_DEMAND_MET, .id = w->brought) != OK)
+		log_fail("demand", &f);
+	if (w->places != NULL)
+		atomic_fetch_sub(w->places, 1);
+}
+
+static enum err
+look_for_one(
+    struct db *db, struct rpc_wait *w, struct wanted *sets, size_t n, struct fail *f)
+{
+	bool nothing, ready = false;
+
+	for (size_t i = 0; i < w->n; i++) {
+		struct wanted *set = wanted_set(sets, n, w->sets[i]);
+
+		if (set->newest <= w->after)
+			continue;
+		ready = true;
+		if (set->went_on++ >= GO_ON_MOST)
+			continue;
+		w->brought = set->id;
+		wait_over(db, w, WAIT_BROUGHT);
+		return OK;
+	}
+	if (ready) /* but it is the turn of others */
+		return OK;
+	TRY(nothing_comes(db, w, sets, n, &nothing, f));
+	if (nothing)
+		wait_over(db, w, WAIT_IN_VAIN);
+	return OK;
+}
+
+void
+wait_give_up(struct rpc_wait *w)
+{
+	if (w->ended == WAIT_NOT_YET)
+		wait_over(NULL, w, WAIT_IN_VAIN);
+}
+
+void
+waits_end_late(struct rpc_wait *const *v, size_t n)
+{
+	int64_t now_ms = clock_mono_ms();
+
+	for (size_t i = 0; i < n; i++)
+		if (v[i]->ended == WAIT_NOT_YET &&
+		    (proc_stopping || now_ms >= v[i]->until_ms))
+			wait_over(NULL, v[i], WAIT_IN_VAIN);
+}
+
+void
+waits_look(struct db *db, const struct conf *cf, struct rpc_wait *const *v, size_t n)
+{
+	struct arena a = { 0 }; /* freed after each of many looks */
+	struct fail f = { 0 };
+	int64_t now_ms = clock_mono_ms();
+	size_t nsets;
+	struct wanted *sets = collect_wanted(&a, v, n, &nsets);
+	enum err e;
+
+	db_request(db, now_ms); /* deliberate waiting does not count */
+	e = look_at_sets(db, cf, &a, sets, nsets, &f);
+	for (size_t i = 0; i < n && e == OK; i++)
+		e = look_for_one(db, v[i], sets, nsets, &f);
+	waits_end_late(v, n);
+	if (e != OK)
+		log_fail("looking for awaited work", &f);
+	arena_free(&a);
+}
+
+enum err
+rpc_look(struct rpc *x, enum rpc_step *next)
+{
+	struct rpc_wait *w = x->waiting;
+
+	while (w->ended == WAIT_NOT_YET) {
+		clock_nap_ms(RPC_LOOK_MS);
+		waits_look(x->db, x->conf, &w, 1);
+	}
+	x->wait = w->ended;
+	x->waited_ms = w->waited_ms;
+	db_request(x->db, clock_mono_ms());
+	*next = RPC_parse;
+	return OK;
 }

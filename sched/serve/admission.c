@@ -193,17 +193,25 @@ admission_enter(
 }
 
 struct ticket *
-admission_next(struct admission *a, int64_t now_ms)
+admission_first(const struct admission *a)
 {
 	struct ticket *t = a->resumed.first;
 
-	measure(a, now_ms);
 	while (t != NULL && t->follows)
 		t = t->next;
 	if (t == NULL)
 		t = a->fresh.first;
 	while (t != NULL && t->follows)
 		t = t->next;
+	return t;
+}
+
+struct ticket *
+admission_next(struct admission *a, int64_t now_ms)
+{
+	struct ticket *t = admission_first(a);
+
+	measure(a, now_ms);
 	if (t == NULL)
 		return NULL;
 	queue_remove(a, t);

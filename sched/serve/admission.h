@@ -77,7 +77,9 @@ void admission_begin(
 bool admission_enter(
     struct admission *, struct ticket *, int64_t now_ms, struct ticket **replaced);
 
-/* Returns the request to serve next, now TICKET_SERVED; NULL if there is none. */
+/* Returns the request to serve next; NULL if there is none. */
+struct ticket *admission_first(const struct admission *);
+/* Takes it out of the queue: it is TICKET_SERVED now. */
 struct ticket *admission_next(struct admission *, int64_t now_ms);
 
 /*

@@ -158,7 +158,7 @@ accept_all(struct server *s)
 		struct pollfd p[] = { { .fd = s->signals, .events = POLLIN },
 			{ .fd = idle ? s->listening : s->freed, .events = POLLIN } };
 
-		if (poll(p, N(p), -1) < 0)
+		if (poll(p, N(p), wake_workers(s)) < 0)
 			continue;
 		if (p[0].revents != 0 &&
 		    read(s->signals, &told, sizeof(told)) == sizeof(told))
@@ -217,7 +217,8 @@ end_threads(struct server *s, struct worker *workers, int64_t n)
 
 	pthread_mutex_lock(&s->lock);
 	s->ended = true;
-	pthread_cond_broadcast(&s->work);
+	for (int64_t i = 0; i < n; i++)
+		pthread_cond_signal(&workers[i].wake);
 	for (struct conn *c = s->all; c != NULL; c = c->next)
 		pthread_cond_signal(&c->wake);
 	pthread_mutex_unlock(&s->lock);
@@ -243,6 +244,7 @@ serve_finish(struct server *s, struct worker *workers, int64_t n)
 	while (!all_answered(s)) {
 		if (clock_mono_ms() >= end)
 			return false;
+		wake_workers(s);
 		clock_nap_ms(5);
 	}
 	end_threads(s, workers, n);
@@ -252,14 +254,12 @@ serve_finish(struct server *s, struct worker *workers, int64_t n)
 static enum err
 start_workers(struct server *s, struct worker *workers, struct fail *f)
 {
-	for (int64_t i = 0; i < s->size.workers; i++) {
-		enum err e;
-
-		workers[i] = (struct worker){ .server = s, .number = i };
-		e = start_thread(worker_main, &workers[i], &workers[i].thread, f);
-		if (e != OK)
-			return e;
-	}
+	for (int64_t i = 0; i < s->size.workers; i++)
+		workers[i] = (struct worker){
+			.server = s, .number = i, .wake = PTHREAD_COND_INITIALIZER
+		};
+	for (int64_t i = 0; i < s->size.workers; i++)
+		TRY(start_thread(worker_main, &workers[i], &workers[i].thread, f));
 	return OK;
 }
 
@@ -271,8 +271,7 @@ serve_run(const struct serve_program *p, const struct serve_size *size, int list
 		.size = *size,
 		.listening = listening,
 		.lock = PTHREAD_MUTEX_INITIALIZER,
-		.terms_lock = PTHREAD_MUTEX_INITIALIZER,
-		.work = PTHREAD_COND_INITIALIZER };
+		.terms_lock = PTHREAD_MUTEX_INITIALIZER };
 	struct arena a = { 0 };
 	struct worker *workers = NEWN(&a, struct worker, (size_t)size->workers);
 	uint64_t seed;
@@ -281,6 +280,8 @@ serve_run(const struct serve_program *p, const struct serve_size *size, int list
 
 	random_bytes(&seed, sizeof(seed));
 	admission_begin(&s.admission, size->queued, seed, clock_mono_ms());
+	s.workers = workers;
+	s.parked.last = &s.parked.first;
 	fcntl(
 	    listening, F_SETFL, O_NONBLOCK); /* other processes may accept on it too */
 	pthread_condattr_init(&s.monotonic);

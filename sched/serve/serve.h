@@ -10,6 +10,11 @@
  * So slow requests occupy neither a worker nor a database connection.  If the queue is
  * full, the connection thread itself replies that the server is busy (admission.h).
  *
+ * A program may answer several requests together: a worker then takes all that are
+ * queued, up to a limit.  It may also park a request that has to wait for something:
+ * the request then occupies only its connection thread.  One worker at a time looks
+ * after all parked requests.
+ *
  * On SIGTERM, complete requests are answered, incomplete ones are turned away, and
  * connections still queued in the socket are accepted; then the process ends.
  */
@@ -39,6 +44,40 @@ enum serve_apart {     /* how a request was answered apart from the workers */
 	APART_NOT      /* a worker may answer it after all */
 };
 
+struct serve_job; /* a complete request and the place of its reply */
+
+/* Returns the job's request; its memory, and rq->a, stay until the reply. */
+const struct fcgi_request *serve_request(const struct serve_job *);
+/* Copies the reply and hands it to the job's connection thread. The job is over. */
+void serve_reply(struct serve_job *, const struct fcgi_reply *);
+/*
+ * Parks a job that a worker was about to answer, together with what the program must
+ * remember of it, in memory of the request.
+ */
+void serve_park(struct serve_job *, void *parked);
+/* Returns what the program passed to serve_park(); NULL if the job was never parked. */
+void *serve_parked(const struct serve_job *);
+
+/* How a program answers several requests together; all members NULL or 0 = singly. */
+struct serve_together {
+	/*
+	 * Answers or parks each of the jobs.  The arena is the worker's and is reset
+	 * afterwards.
+	 */
+	void (*answer)(
+	    void *worker, struct arena *, struct serve_job *const *jobs, size_t n);
+	/*
+	 * Looks after all parked jobs, oldest first.  Sets go_on[i] for each that a
+	 * worker shall answer now, which then come before all queued ones.  Called at
+	 * most every look_ms.
+	 */
+	void (*look)(void *worker, struct arena *, struct serve_job *const *parked,
+	    size_t n, bool *go_on);
+	/* A parked job is given up, because its host has come again. */
+	void (*left)(void *parked);
+	int64_t look_ms;
+};
+
 struct serve_program {
 	const char *name;
 	void *ctx;
@@ -49,6 +88,7 @@ struct serve_program {
 	    void *ctx, enum serve_refusal, double delay_s, struct fcgi_reply *);
 	/* Creates worker number i, in the worker's own thread. */
 	void *(*worker)(void *ctx, int64_t i);
+	/* Answers one request; NULL if the program answers several together. */
 	void (*answer)(void *worker, const struct fcgi_request *, struct fcgi_reply *);
 	/*
 	 * Sees the first 64 KB of a larger request.  Returns true if it is refused; the
@@ -71,10 +111,18 @@ struct serve_program {
 	/* Answers such a request, now complete, in its connection's thread. */
 	enum serve_apart (*answer_apart)(void *ctx, const struct fcgi_request *,
 	    struct fcgi_reply *, enum serve_refusal *why);
+	struct serve_together together; /* instead of answer */
 };
 
 struct serve_size {
 	int64_t workers, connections, queued; /* at most, at once */
+	/*
+	 * Workers that take jobs at once; the others only replace workers that have
+	 * been busy for long.  0 = all.  The fewer there are, the more jobs are
+	 * answered together.
+	 */
+	int64_t active;
+	size_t together; /* jobs that are answered together at most */
 	/* Of all requests together, beyond the first 64 KB of each. */
 	size_t buffer_bytes;
 };

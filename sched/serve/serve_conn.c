@@ -40,8 +40,8 @@ conn_refuse(struct conn *c, enum serve_refusal why, const struct serve_terms *t,
 
 /* Has the request answered by a worker; returns false if none will. */
 static bool
-conn_answer(
-    struct conn *c, const struct fcgi_request *rq, struct fcgi_reply *rp, struct job *j)
+conn_answer(struct conn *c, const struct fcgi_request *rq, struct fcgi_reply *rp,
+    struct serve_job *j)
 {
 	const struct serve_program *p = c->server->program;
 
@@ -137,7 +137,7 @@ answer_apart(struct conn *c, const struct fcgi_request *rq, struct fcgi_reply *r
 static int
 check_head(struct conn *c, const struct fcgi_request *rq, struct fcgi_reply *rp)
 {
-	struct job j = { .head = true };
+	struct serve_job j = { .head = true };
 
 	if (c->server->program->head == NULL || conn_is_apart(c, rq))
 		return -1;
@@ -183,7 +183,7 @@ serve_one(struct conn *c, int fd)
 	struct fcgi_reply rp = { .type = "text/plain", .body = buf_new(&c->a) };
 	struct serve_terms t = conn_terms(c->server);
 	struct fcgi_request rq;
-	struct job j = { 0 };
+	struct serve_job j = { 0 };
 	int why;
 	bool whole;
 

@@ -15,13 +15,18 @@ enum { HEAD_BYTES = 64 << 10 }; /* of each request, not charged to the buffer */
 
 struct server;
 
-struct job { /* a complete request; on the stack of its connection thread */
+/* A complete request; on the stack of its connection thread. */
+struct serve_job {
 	struct ticket ticket; /* first, so that it leads to the job */
+	struct server *server;
 	const struct fcgi_request *rq;
 	struct fcgi_reply *rp;
 	bool head;    /* only the first part of a request; no reply = read on */
 	bool replied; /* a reply was made */
 	bool done;
+	void *parked;                  /* of the program */
+	struct serve_job *next_parked; /* in server.parked */
+	bool looked_at;                /* a worker has it in its hands */
 	pthread_cond_t *wake;
 };
 
@@ -40,6 +45,11 @@ struct worker {
 	struct server *server;
 	int64_t number;
 	pthread_t thread;
+	void *own;      /* of the program */
+	struct arena a; /* for the jobs being answered */
+	bool idle;
+	pthread_cond_t wake; /* signals that it is not idle any more */
+	int64_t since_ms;    /* when it took its jobs, monotonic clock; 0 = idle */
 };
 
 struct server {
@@ -50,8 +60,15 @@ struct server {
 	pthread_mutex_t terms_lock;
 	pthread_mutex_t lock; /* protects what follows */
 	pthread_condattr_t monotonic;
-	pthread_cond_t work; /* signals new jobs */
 	struct admission admission;
+	struct parked_jobs {
+		struct serve_job *first, **last;
+		size_t n;
+	} parked;
+	struct worker *workers;
+	int64_t idle_workers;
+	int64_t look_at_ms; /* next look at the parked jobs, monotonic clock */
+	bool looking;       /* a worker does */
 	struct conn *idle, *all;
 	int64_t threads, busy;
 	size_t held;
@@ -65,9 +82,18 @@ void *conn_main(void *arg);
 /* The main function of a worker thread; arg is its struct worker. */
 void *worker_main(void *arg);
 /*
+ * Wakes workers for what has become due: jobs parked or queued behind a stalled worker.
+ * Returns ms until it should be called again; -1 = after the next connection.
+ */
+int wake_workers(struct server *);
+/* Is it time to look after parked jobs?  All of these under the server's lock. */
+bool parked_due(const struct server *, int64_t now_ms);
+void look_after_parked(struct worker *); /* releases the lock meanwhile */
+void parked_remove(struct server *, const struct serve_job *); /* if it is parked */
+/*
  * Queues a connection's job and waits until it is done.  Returns false if it is not
  * admitted, a later request of the host replaces it, or no worker takes it in time.
  */
-bool queue_and_wait(struct conn *, struct job *);
+bool queue_and_wait(struct conn *, struct serve_job *);
 
 #endif

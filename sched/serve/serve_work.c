@@ -1,16 +1,92 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Connections wait for workers, and workers answer what admission.h lets them. */
+/*
+ * Connections wait for workers, and workers answer what admission.h lets them.
+ *
+ * A worker takes what is queued, up to size.together jobs, but leaves a share to other
+ * idle workers.  At most size.active workers take jobs at once; one that has been busy
+ * for STALLED_MS no longer counts, so a slow request or a lock in the database holds up
+ * only its own companions.
+ */
 #include "sched/serve/serve_threads.h"
 
 #include <time.h>
 #include "lib/clock.h"
 #include "lib/banned.h"
 
+enum {
+	STALLED_MS = 50,
+	TOGETHER_MOST = 64,
+	TOGETHER_BYTES = 512 << 10, /* of requests that are answered together */
+};
+
+/* --- waking workers; under the server's lock --- */
+
+/* Returns the workers that took their jobs less than STALLED_MS ago. */
+static int64_t
+workers_active(const struct server *s, int64_t now_ms)
+{
+	int64_t n = 0;
+
+	for (int64_t i = 0; i < s->size.workers; i++)
+		n += s->workers[i].since_ms != 0 &&
+		     now_ms - s->workers[i].since_ms < STALLED_MS;
+	return n;
+}
+
+static bool
+may_take(const struct server *s, int64_t now_ms)
+{
+	return s->admission.queued > 0 &&
+	       (s->size.active == 0 || workers_active(s, now_ms) < s->size.active);
+}
+
+static void
+set_idle(struct worker *w, bool idle)
+{
+	w->server->idle_workers += (int64_t)idle - (int64_t)w->idle;
+	w->idle = idle;
+}
+
+/* Wakes the first idle worker, whose connection is the warmest, if it has work. */
+static void
+wake_worker(struct server *s)
+{
+	int64_t now_ms = clock_mono_ms();
+
+	if (s->idle_workers == 0 || (!may_take(s, now_ms) && !parked_due(s, now_ms)))
+		return;
+	for (int64_t i = 0; i < s->size.workers; i++)
+		if (s->workers[i].idle) {
+			set_idle(&s->workers[i], false);
+			pthread_cond_signal(&s->workers[i].wake);
+			return;
+		}
+}
+
+int
+wake_workers(struct server *s)
+{
+	int timeout_ms = -1;
+	int64_t left_ms;
+
+	pthread_mutex_lock(&s->lock);
+	wake_worker(s);
+	left_ms = s->look_at_ms - clock_mono_ms();
+	if (s->busy > 0)
+		timeout_ms = STALLED_MS;
+	if (s->parked.n > 0 && left_ms < STALLED_MS)
+		timeout_ms = left_ms > 1 ? (int)left_ms : 1;
+	pthread_mutex_unlock(&s->lock);
+	return timeout_ms;
+}
+
+/* --- jobs --- */
+
 /* Returns the job of a ticket; NULL has none. */
-static struct job *
+static struct serve_job *
 job_of(struct ticket *t)
 {
-	return (struct job *)t;
+	return (struct serve_job *)t;
 }
 
 /*
@@ -18,7 +94,7 @@ job_of(struct ticket *t)
  * gives up after a time.
  */
 static void
-job_wait(struct conn *c, struct job *j, const struct timespec *until)
+job_wait(struct conn *c, struct serve_job *j, const struct timespec *until)
 {
 	struct server *s = c->server;
 
@@ -30,23 +106,33 @@ job_wait(struct conn *c, struct job *j, const struct timespec *until)
 }
 
 bool
-queue_and_wait(struct conn *c, struct job *j)
+queue_and_wait(struct conn *c, struct serve_job *j)
 {
 	struct server *s = c->server;
 	int64_t now_ms = clock_mono_ms(), until_ms = now_ms + ADMISSION_WAIT_S * 1000;
 	struct timespec until = { until_ms / 1000, until_ms % 1000 * 1000000 };
 	struct ticket *replaced;
 
+	j->server = s;
 	j->wake = &c->wake;
 	pthread_mutex_lock(&s->lock);
 	if (admission_enter(&s->admission, &j->ticket, now_ms, &replaced))
-		pthread_cond_signal(&s->work);
+		wake_worker(s);
 	if (replaced != NULL)
 		pthread_cond_signal(job_of(replaced)->wake);
-	while (j->ticket.state != TICKET_OUT)
+	while (j->ticket.state != TICKET_OUT || j->looked_at)
 		job_wait(c, j, &until);
+	parked_remove(s, j);
 	pthread_mutex_unlock(&s->lock);
+	if (!j->done && j->parked != NULL)
+		s->program->together.left(j->parked);
 	return j->done;
+}
+
+const struct fcgi_request *
+serve_request(const struct serve_job *j)
+{
+	return j->rq;
 }
 
 /* Copies the reply into the memory of its connection. */
@@ -65,17 +151,125 @@ copy_reply(struct fcgi_reply *to, const struct fcgi_reply *made)
 	buf_put(&to->body, made->body.p, made->body.n);
 }
 
-static struct job *
-next_job(struct server *s)
+static void
+job_over(struct serve_job *j)
 {
-	struct ticket *t;
+	struct server *s = j->server;
 
 	pthread_mutex_lock(&s->lock);
-	while (
-	    (t = admission_next(&s->admission, clock_mono_ms())) == NULL && !s->ended)
-		pthread_cond_wait(&s->work, &s->lock);
+	j->done = true;
+	admission_leave(&s->admission, &j->ticket, true, clock_mono_ms());
+	pthread_cond_signal(j->wake);
 	pthread_mutex_unlock(&s->lock);
-	return job_of(t);
+}
+
+void
+serve_reply(struct serve_job *j, const struct fcgi_reply *made)
+{
+	copy_reply(j->rp, made);
+	j->replied = true;
+	job_over(j);
+}
+
+/* --- workers --- */
+
+/* Is the job answered alone: the head of a request, or a large request? */
+static bool
+is_alone(const struct serve_job *j)
+{
+	return j->head || j->rq->body_n > TOGETHER_BYTES / 2;
+}
+
+/* Returns how many jobs a worker takes; other workers that may take some get a share.
+ */
+static size_t
+share_of_queue(const struct server *s, int64_t now_ms)
+{
+	int64_t others = s->size.active - workers_active(s, now_ms) - 1;
+	size_t share;
+
+	if (s->idle_workers < others)
+		others = s->idle_workers;
+	share = others > 0 ? 1 + (size_t)others : 1;
+	share = ((size_t)s->admission.queued + share - 1) / share;
+	if (share > s->size.together)
+		share = s->size.together;
+	return share < TOGETHER_MOST ? share : TOGETHER_MOST;
+}
+
+/* Takes jobs to answer together; 0 if those queued follow others of their hosts. */
+static size_t
+take_jobs(struct server *s, struct serve_job **jobs, int64_t now_ms)
+{
+	size_t most = share_of_queue(s, now_ms), n = 0, bytes = 0;
+
+	while (n == 0 || n < most) {
+		struct serve_job *j = job_of(admission_first(&s->admission));
+
+		if (j == NULL || (n > 0 && (is_alone(j) || is_alone(jobs[0]) ||
+					       bytes + j->rq->body_n > TOGETHER_BYTES)))
+			break;
+		admission_next(&s->admission, now_ms);
+		bytes += j->rq->body_n;
+		jobs[n++] = j;
+	}
+	return n;
+}
+
+static void
+answer_alone(struct worker *w, struct serve_job *j)
+{
+	const struct serve_program *p = w->server->program;
+	struct fcgi_request rq = *j->rq;
+	struct fcgi_reply rp = { .type = "text/plain", .body = buf_new(&w->a) };
+	bool replied = true;
+
+	rq.a = &w->a;
+	if (j->head)
+		replied = p->head(w->own, &rq, &rp);
+	else
+		p->answer(w->own, &rq, &rp);
+	if (replied)
+		serve_reply(j, &rp);
+	else
+		job_over(j);
+}
+
+static void
+answer_taken(struct worker *w, struct serve_job **jobs, size_t n)
+{
+	const struct serve_program *p = w->server->program;
+
+	if (p->together.answer == NULL || jobs[0]->head)
+		answer_alone(w, jobs[0]);
+	else
+		p->together.answer(w->own, &w->a, jobs, n);
+	arena_reset(&w->a);
+}
+
+/* Answers some jobs; returns false if there is none for this worker. */
+static bool
+work_once(struct worker *w)
+{
+	struct server *s = w->server;
+	struct serve_job *jobs[TOGETHER_MOST];
+	int64_t now_ms = clock_mono_ms();
+	size_t n;
+
+	if (parked_due(s, now_ms)) {
+		look_after_parked(w);
+		return true;
+	}
+	n = may_take(s, now_ms) ? take_jobs(s, jobs, now_ms) : 0;
+	if (n == 0)
+		return false;
+	w->since_ms = now_ms;
+	wake_worker(s);
+	pthread_mutex_unlock(&s->lock);
+	answer_taken(w, jobs, n);
+	pthread_mutex_lock(&s->lock);
+	w->since_ms = 0;
+	return true;
 }
 
 void *
@@ -83,30 +277,21 @@ worker_main(void *arg)
 {
 	struct worker *w = arg;
 	struct server *s = w->server;
-	void *own = s->program->worker(s->program->ctx, w->number);
-	struct arena a = { 0 };
-	struct job *j;
 
-	while ((j = next_job(s)) != NULL) {
-		struct fcgi_request rq = *j->rq;
-		struct fcgi_reply rp = { .type = "text/plain", .body = buf_new(&a) };
-
-		rq.a = &a;
-		j->replied = true;
-		if (j->head)
-			j->replied = s->program->head(own, &rq, &rp);
-		else
-			s->program->answer(own, &rq, &rp);
-		if (j->replied)
-			copy_reply(j->rp, &rp);
-		pthread_mutex_lock(&s->lock);
-		j->done = true;
-		admission_leave(&s->admission, &j->ticket, true, clock_mono_ms());
-		pthread_cond_signal(j->wake);
-		pthread_mutex_unlock(&s->lock);
-		arena_reset(&a);
+	w->own = s->program->worker(s->program->ctx, w->number);
+	pthread_mutex_lock(&s->lock);
+	for (;;) {
+		while (work_once(w))
+			;
+		if (s->ended)
+			break;
+		set_idle(w, true);
+		while (w->idle && !s->ended)
+			pthread_cond_wait(&w->wake, &s->lock);
+		set_idle(w, false);
 	}
-	s->program->worker_end(own);
-	arena_free(&a);
+	pthread_mutex_unlock(&s->lock);
+	s->program->worker_end(w->own);
+	arena_free(&w->a);
 	return NULL;
 }

@@ -74,8 +74,9 @@ recording_rows(struct rpc *x)
 		t->results[i] = x->snap->reports[i].result;
 	t->notes = x->notes;
 	t->nnotes = x->nnotes;
-	t->lost = x->lost;
-	t->nlost = x->recorded_lost = x->nlost;
+	t->lost = x->without;
+	t->nlost = x->nwithout;
+	x->recorded_lost = x->nlost;
 	x->recording = buf_new(x->a);
 	trace_put(&x->recording, t, TRACE_SNAPSHOT);
 }

@@ -529,15 +529,13 @@ static enum err
 web_serve(struct web_server *s, const struct options *o, struct fail *f)
 {
 	const struct conf *cf = s->front.conf;
-	const struct serve_program program = {
-		.name = "web",
+	const struct serve_program program = { .name = "web",
 		.ctx = s,
 		.terms = web_terms,
 		.refuse = web_refuse,
 		.worker = web_worker_begin,
 		.answer = web_answer,
-		.worker_end = web_worker_end,
-	};
+		.worker_end = web_worker_end };
 	struct serve_size size = {
 		.workers = o->serve.workers > 0 ? o->serve.workers : cf->web_workers,
 		.connections = o->serve.connections > 0 ? o->serve.connections :

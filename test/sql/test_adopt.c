@@ -91,16 +91,12 @@ static void
 adopted_is_whole(const char *name)
 {
 	struct db *db = adopt_open_db(name, false);
-	int64_t shard = -(1 * 64 + 1 % 64) - 1;
 	struct workunit *wu;
-	int64_t ready = 0;
 
 	ck_assert_msg(db != NULL, "%s", f.detail);
 	ck_assert_uint_eq(errors_of(db, true), 0);
 	ck_ok(workunit_by_id(db, &a, 3, &wu, &f));
 	ck_assert_int_eq(wu->fileset_id, 0); /* it named a set that does not exist */
-	ck_ok(filesets_ready(db, &shard, 1, 0, &ready, &f));
-	ck_assert_int_eq(ready, shard);
 
 	struct app app = { .id = 1 };
 	struct catalog cat = { .apps = &app, .napps = 1 };

@@ -57,7 +57,9 @@ report_result(int64_t id, int64_t hostid, int32_t state, int32_t outcome)
 		.state = CLIENT_UPLOADED, .stderr_out = raw, .xml_doc_out = raw
 	};
 
-	return result_report(db, &d, &r, hostid, 1, 0, 1500, &f);
+	struct user user = { .id = 1 };
+
+	return result_report(db, &d, &r, hostid, &user, 1500, &f);
 }
 
 START_TEST(a_report_expects_what_was_read)

@@ -122,7 +122,7 @@ START_TEST(files_past_the_need_are_not_loaded)
 		{ .fileset_id = full, .has_unsent = true }, { .fileset_id = none },
 		{ .fileset_id = full, .has_unsent = true } };
 	struct snapshot s = { .user = { .id = 303 }, .files = files, .nfiles = 4 };
-	int64_t ready;
+	int64_t newest[2];
 
 	make_unsent_results("past_wu", 1, full, 6, 1, &wu);
 	ck_ok(read_jobs(db, &a, &cf, 0, 1, 10, &s, &f));
@@ -131,13 +131,9 @@ START_TEST(files_past_the_need_are_not_loaded)
 	ck_assert(!files[2].has_unsent && !files[2].unread);
 	ck_assert(files[3].has_unsent && files[3].unread);
 	ck_assert_uint_eq(files[3].njobs, 0);
-	ck_ok(filesets_ready(db, &none, 1, 0, &ready, &f));
-	ck_assert_int_eq(ready, 0);
-	ck_ok(filesets_ready(db, (int64_t[]){ none, full }, 2, 0, &ready, &f));
-	ck_assert_int_eq(ready, full);
-	ck_ok(filesets_ready(
-	    db, (int64_t[]){ none, full }, 2, files[1].jobs[3].id + 2, &ready, &f));
-	ck_assert_int_eq(ready, 0); /* these six have been seen */
+	ck_ok(filesets_newest(db, &a, (int64_t[]){ none, full }, 2, newest, &f));
+	ck_assert_int_eq(newest[0], 0);
+	ck_assert_int_eq(newest[1], files[1].jobs[3].id + 2); /* it has six */
 }
 END_TEST
 
@@ -367,7 +363,7 @@ START_TEST(reports_and_lost_results)
 	for (int i = 0; i < 3; i++)
 		ck_ok(claim(id + i, 601, 305, 0));
 	ck_ok(claim(id + 4, 602, 305, 0));
-	ck_ok(snapshot_reported(db, &a, &rq, &s, &f));
+	ck_ok(snapshot_reported(db, &a, &rq, NULL, &s, &f));
 	ck_assert_uint_eq(s.nin_progress, 3);
 	ck_assert(s.reports[0].found && !s.reports[1].found && s.reports[2].found);
 	ck_assert_int_eq(s.reports[0].result.server_state, RESULT_IN_PROGRESS);

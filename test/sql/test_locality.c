@@ -50,7 +50,7 @@ locality_held(const char *const *names, size_t n)
 	for (size_t i = 0; i < n; i++)
 		files[i] = (struct rq_file){ .name = arena_strdup(&a, names[i]),
 			.status = 1 };
-	ck_ok(snapshot_files(db, &a, &cf, &rq, 2000, &s, &f));
+	ck_ok(snapshot_files(db, &a, &cf, &rq, NULL, 2000, &s, &f));
 	return s;
 }
 

@@ -100,7 +100,7 @@ static void
 sets_load(void)
 {
 	snap = (struct snapshot){ .host = snap.host, .user = { .id = 7000 } };
-	ck_ok(snapshot_files(db, &a, &cf, &req, NOW, &snap, &f));
+	ck_ok(snapshot_files(db, &a, &cf, &req, NULL, NOW, &snap, &f));
 }
 
 static void

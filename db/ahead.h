@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads what several requests will need first with one statement of each kind.  What is
+ * missing here, or belongs to another host than the request turns out to be, the
+ * request reads by itself.
+ */
+#ifndef DB_AHEAD_H
+#define DB_AHEAD_H
+
+#include "db/entity.h"
+
+struct request_ahead {                 /* of one request */
+	const struct request *rq;      /* set by the caller */
+	struct row_host_account *host; /* NULL: none, or not read */
+	bool jobs_read, versions_read, files_read;
+	struct job *jobs; /* in progress on the host */
+	size_t njobs;
+	struct host_app_version *versions;
+	size_t nversions;
+	struct row_set_file *files; /* that the host holds, with their sets */
+	size_t nfiles;
+};
+
+/*
+ * Reads for at most DB_LIST_MAX requests; requests without a host id are skipped.  On
+ * failure, what was read so far can be used.
+ */
+enum err ahead_read(
+    struct db *, struct arena *, struct request_ahead *, size_t n, struct fail *);
+
+/* Is this request's part about this host?  NULL is about none. */
+bool ahead_is_of(const struct request_ahead *, int64_t hostid);
+
+#endif

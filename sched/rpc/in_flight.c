@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sched/rpc/in_flight.h"
+
+#include "model/decision.h"
+#include "lib/banned.h"
+
+void
+in_flight_begin(struct in_flight *g)
+{
+	pthread_mutex_init(&g->lock, NULL);
+	g->all = (struct chosen_jobs){ .prev = &g->all, .next = &g->all };
+}
+
+void
+in_flight_close(struct in_flight *g)
+{
+	pthread_mutex_destroy(&g->lock);
+}
+
+static void
+leave_ring(struct chosen_jobs *own)
+{
+	if (own->next == NULL)
+		return;
+	own->prev->next = own->next;
+	own->next->prev = own->prev;
+	*own = (struct chosen_jobs){ 0 };
+}
+
+static bool
+job_in_flight(const struct in_flight *g, int64_t id)
+{
+	for (const struct chosen_jobs *c = g->all.next; c != &g->all; c = c->next)
+		for (size_t i = 0; i < c->n; i++)
+			if (c->v[i].id == id)
+				return true;
+	return false;
+}
+
+bool
+in_flight_choose(struct in_flight *g, struct arena *a, struct chosen_jobs *own,
+    const struct decision *d)
+{
+	struct chosen_job *v = NEWN(a, struct chosen_job, d->nsends + 1);
+	bool free = true;
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->nsends; i++)
+		if (!d->sends[i].expect_in_progress)
+			v[n++] = (struct chosen_job){ d->sends[i].job->id,
+				d->sends[i].job->fileset_id };
+	pthread_mutex_lock(&g->lock);
+	leave_ring(own);
+	for (size_t i = 0; i < n && free; i++)
+		free = !job_in_flight(g, v[i].id);
+	if (free && n > 0) {
+		*own = (struct chosen_jobs){
+			.v = v, .n = n, .prev = &g->all, .next = g->all.next
+		};
+		own->next->prev = own;
+		g->all.next = own;
+	}
+	pthread_mutex_unlock(&g->lock);
+	return free;
+}
+
+void
+in_flight_drop(struct in_flight *g, struct chosen_jobs *own)
+{
+	pthread_mutex_lock(&g->lock);
+	leave_ring(own);
+	pthread_mutex_unlock(&g->lock);
+}
+
+struct chosen_job *
+in_flight_others(
+    struct in_flight *g, struct arena *a, const struct chosen_jobs *own, size_t *n)
+{
+	struct chosen_job *v = NULL;
+	size_t cap = 0;
+
+	*n = 0;
+	pthread_mutex_lock(&g->lock);
+	for (const struct chosen_jobs *c = g->all.next; c != &g->all; c = c->next)
+		for (size_t i = 0; c != own && i < c->n; i++)
+			PUSH(a, v, *n, cap) = c->v[i];
+	pthread_mutex_unlock(&g->lock);
+	return v;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sched/rpc/together.h"
+
+#include "db/ahead.h"
+#include "lib/log.h"
+#include "lib/banned.h"
+
+enum { TO_LOOK = 1U << RPC_look, TO_COMMIT = 1U << RPC_commit };
+
+/* Reads what the requests will need first; a failure shows when each reads alone. */
+static void
+read_ahead(struct rpc *const *v, size_t n)
+{
+	struct arena *a = v[0]->a;
+	struct request_ahead *ahead = NEWN(a, struct request_ahead, n);
+	uint64_t before = db_statements(v[0]->db);
+	struct fail f = { 0 };
+
+	for (size_t i = 0; i < n; i++) {
+		ahead[i].rq = v[i]->req;
+		v[i]->ahead = &ahead[i];
+	}
+	if (ahead_read(v[0]->db, a, ahead, n, &f) != OK)
+		log_fail("reading ahead", &f);
+	for (size_t i = 0; i < n; i++)
+		v[i]->statements += (db_statements(v[0]->db) - before + n - 1) / n;
+}
+
+/* Parses the requests and reads ahead for those that will read. */
+static void
+parse_and_read_ahead(struct rpc *const *v, size_t n)
+{
+	struct rpc **some = NEWN(v[0]->a, struct rpc *, n);
+	size_t nsome = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (!rpc_run_until(v[i], 1U << RPC_authenticate) && !v[i]->dry)
+			some[nsome++] = v[i];
+	if (nsome > 1)
+		read_ahead(some, nsome);
+}
+
+void
+rpc_run_together(
+    struct rpc *const *v, size_t n, void (*over)(void *ctx, size_t i), void *ctx)
+{
+	struct rpc **ready;
+	size_t *at, nready = 0;
+
+	if (n == 0)
+		return;
+	ready = NEWN(v[0]->a, struct rpc *, n);
+	at = NEWN(v[0]->a, size_t, n);
+	parse_and_read_ahead(v, n);
+	for (size_t i = 0; i < n; i++) {
+		bool ended = v[i]->ended || rpc_run_until(v[i], TO_LOOK | TO_COMMIT);
+
+		/* Locks that the RPC has taken must not wait for the others. */
+		if (!ended && v[i]->step == RPC_commit && v[i]->tx == TX_NONE &&
+		    n > 1) {
+			at[nready] = i;
+			ready[nready++] = v[i];
+			continue;
+		}
+		if (!ended && v[i]->step == RPC_commit)
+			rpc_run_until(v[i], TO_LOOK);
+		over(ctx, i);
+	}
+	if (nready > 1)
+		rpc_commit_together(ready, nready);
+	for (size_t i = 0; i < nready; i++) {
+		rpc_run_until(ready[i], TO_LOOK);
+		over(ctx, at[i]);
+	}
+}
