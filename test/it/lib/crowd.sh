@@ -1,18 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-# Many connections at once, by test/it/crowd.c: figures are in $work/OUT.
+# Many connections at once, by test/it/crowd.c; each crowd has a name.
 
-crowd_run() { # OUT OPTION...: to the project's scheduler_url
-	local out=$1
+crowd_run() { # NAME OPTION...: to the project's scheduler_url
+	local name=$1
 	shift
-	"$build/test/it/crowd" --url "$(project_option scheduler_url)" "$@" >"$work/$out" 7>&-
+	"$build/test/it/crowd" --url "$(project_option scheduler_url)" "$@" >"$work/crowd.$name" 7>&-
 }
 
-crowd_value() { # OUT NAME
-	value "$2" "$(cat "$work/$1")"
+crowd_figures() { # NAME: the line of crowd.c; nothing before it has ended
+	cat "$work/crowd.$1"
 }
 
-crowd_answered() { # OUT LEAST: no request is lost, and at least so many have a reply
-	cat "$work/$1"
+crowd_value() { # NAME FIGURE
+	value "$2" "$(crowd_figures "$1")"
+}
+
+crowd_answered() { # NAME LEAST: no request is lost, and at least so many have a reply
+	crowd_figures "$1"
 	equal "$(crowd_value "$1" lost)" 0 && [[ $(crowd_value "$1" replies) -ge $2 ]]
 }
 
