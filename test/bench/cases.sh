@@ -175,11 +175,24 @@ files_without_work() { # FIRST NUMBER
 	done
 }
 
+# Waits until the requests that arrived are waiting: the database gets few messages.
+all_wait() { # SECONDS-AT-MOST
+	local end=$((SECONDS + $1)) now before=0
+	sleep 2
+	while [[ $SECONDS -lt $end ]]; do
+		now=$(sql_in bench "SHOW GLOBAL STATUS LIKE 'Questions'" | cut -f2)
+		[[ $((now - before)) -ge 200 ]] || return
+		before=$now
+		sleep 0.5
+	done
+	echo "note: not all requests were waiting yet"
+}
+
 # Many requests wait for a generator, while other hosts ask.
 waiting() { # CASE SERVER FIRST-HOST
 	local n=20 before during waiters seconds=$seconds some=$((slice / 4)) alone=$3 others=$(($3 + slice / 4)) first=$(($3 + slice / 2))
-	# The other hosts have to end before the wait does.
-	[[ $seconds -le 4 ]] || seconds=4
+	# The waiting ones take some seconds to arrive; the other hosts have to end before the wait does.
+	[[ $seconds -le 5 ]] || seconds=5
 	files_without_work $((files + 2)) $n
 	load_start alone "$2" "$alone" $some --files $((base + 1)):$crowd_files --hold 4
 	mkdir -p "$work/alone/$1"
@@ -189,14 +202,14 @@ waiting() { # CASE SERVER FIRST-HOST
 	load_start own "$2" $others $some --files $((base + 1)):$crowd_files --hold 4
 	load_start waiters "$2" $first $crowd_most --files $((files + 2)):$n --hold 4 --report 0 --first 0
 	load_begin waiters all
-	sleep $((9 - seconds))
+	all_wait $((wait_s - 3 - seconds))
 	measure "$1" go "$2" own
 	during=$answer
 	load_wait waiters
 	waiters=$answer
 	load_end own
 	load_end waiters
-	case_line "$1" "p99_alone_ms=$(value p99 "$before") p99_ratio=$(
+	case_line "$1" "private_alone_mb=$(awk '$2 > m { m = $2 } END { printf "%.1f", m / 1024 }' "$work/alone/$1.memory") p99_alone_ms=$(value p99 "$before") p99_ratio=$(
 		quotient "$(value p99 "$during")" "$(value p99 "$before")") waiters_p50_ms=$(value p50 "$waiters") waiters_busy=$(
 		value busy "$waiters") waiters_errors=$(value errors "$waiters")" own
 	sound "$1" bench "$alone" $some alone

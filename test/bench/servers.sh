@@ -83,7 +83,7 @@ server() { # NAME DATABASE BUILD
 	programs "$3"
 	bare_project "<db_name>$db</db_name><db_user>root</db_user><db_socket>$db_dir/mysql.sock</db_socket>
 <uldl_dir_fanout>0</uldl_dir_fanout><locality_scheduling>$locality</locality_scheduling>
-<locality_scheduling_wait_period>10</locality_scheduling_wait_period>
+<locality_scheduling_wait_period>$wait_s</locality_scheduling_wait_period>
 <one_result_per_user_per_wu>1</one_result_per_user_per_wu>$more_config" "$name"
 	{ sed -n '/<code_sign_key>/,/<\/code_sign_key>/p' "$request" | grep -v code_sign_key; } >"$project/keys/code_sign_public"
 	if [[ $name == "$db" ]]; then
