@@ -190,7 +190,8 @@ all_wait() { # SECONDS-AT-MOST
 
 # Many requests wait for a generator, while other hosts ask.
 waiting() { # CASE SERVER FIRST-HOST
-	local n=20 before during waiters seconds=$seconds some=$((slice / 4)) alone=$3 others=$(($3 + slice / 4)) first=$(($3 + slice / 2))
+	local n=20 before during waiters seconds=$seconds some=$waiting_others alone=$3
+	local others=$(($3 + some)) first=$(($3 + 2 * some))
 	# The waiting ones take some seconds to arrive; the other hosts have to end before the wait does.
 	[[ $seconds -le 5 ]] || seconds=5
 	files_without_work $((files + 2)) $n
@@ -270,7 +271,7 @@ run_case() {
 	crowd500) crowd crowd500 500 $crowd500_hosts ;;
 	crowd1000) crowd crowd1000 1000 $crowd1000_hosts ;;
 	outage) sequence outage bench $outage_hosts $crowd_most ;;
-	waiting) sequence waiting bench $waiting_hosts $((slice / 2 + crowd_most)) ;;
+	waiting) sequence waiting bench $waiting_hosts $((2 * waiting_others + crowd_most)) ;;
 	two) sequence two bench $two_hosts $slice ;;
 	rows10) rows10 ;;
 	nowork) drive nowork bench $(h 5) --report 0 ;;

@@ -70,9 +70,13 @@ load_start() { # LOAD SERVER FIRST-HOST HOSTS OPTION...
 		--connections "$connections" --seconds "$seconds" --hosts "$first:$n" --file-bytes $size $keep_alive \
 		--log "$work/$id.events" --keep "$work/$id.pairs" "$@" <"$work/$id.in" >"$work/$id.out" &
 	load_pid[$id]=$!
-	exec {in}>"$work/$id.in" {out}<"$work/$id.out"
+	# Both ways, so that opening does not wait for a program that has ended.
+	exec {in}<>"$work/$id.in" {out}<>"$work/$id.out"
 	load_in[$id]=$in load_out[$id]=$out load_log[$id]=${dir_of[$server]}/log/scheduler.log
-	read -r line <&"$out"
+	read -r -t 300 line <&"$out" || {
+		not_ok "a load generator that starts"
+		exit 1
+	}
 	load_from[$id]=$(wc -l <"${load_log[$id]}")
 }
 
@@ -80,14 +84,14 @@ load_start() { # LOAD SERVER FIRST-HOST HOSTS OPTION...
 load_begin() { echo "$2" >&"${load_in[$1]}"; } # LOAD PHASE
 load_wait() { # LOAD: sets $answer
 	answer=''
-	read -r answer <&"${load_out[$1]}"
+	read -r -t 300 answer <&"${load_out[$1]}" || not_ok "a load generator that ends its phase"
 }
 
 load_end() { # LOAD: leaves its line in LOAD.load, the schedulers' log since its start in LOAD.log
 	local in=${load_in[$1]} out=${load_out[$1]} line
 	echo end >&"$in"
-	read -r line <&"$out"
-	exec {out}<&- {in}>&-
+	read -r -t 300 line <&"$out"
+	exec {out}<&- {in}<&-
 	wait "${load_pid[$1]}" 2>/dev/null
 	echo "$line" >"$work/$1.load"
 	tail -n "+$((${load_from[$1]} + 1))" "${load_log[$1]}" >"$work/$1.log"
