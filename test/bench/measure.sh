@@ -138,12 +138,12 @@ case_line() { # CASE "KEY=VALUE..." LOAD...
 	[[ -z $statements ]] || "$bench/statements" "$name" "$(sed -n 's/.*rpcs=\([0-9]*\) .*/\1/p' "$work/loads" | awk '{ n += $1 } END { print n }')" <"$work/$name.slow"
 }
 
-# Value of a key of the phases so far: the median of the rounds.
+# Value of a key of the phases so far: the median of the rounds, without those in which the hosts had nothing to ask for.
 median() { # KEY FILE
 	awk -v key="$1" '{ for (i = 1; i <= NF; i++) { split($i, kv, "="); v[kv[1]] = kv[2] }
 		v["rpc_s"] = v["seconds"] > 0 ? (v["rpcs"] - v["busy"]) / v["seconds"] : 0
 		v["ms_server"] = v["rpcs"] > 0 ? v["cpu_s"] * 1000 / v["rpcs"] : 0
-		print v[key] }' "$2" | sort -n | awk '{ x[NR] = $1 } END { print NR % 2 ? x[(NR + 1) / 2] : (x[NR / 2] + x[NR / 2 + 1]) / 2 }'
+		if (v["rpcs"] > 0) print v[key] }' "$2" | sort -n | awk '{ x[NR] = $1 } END { print NR == 0 ? 0 : NR % 2 ? x[(NR + 1) / 2] : (x[NR / 2] + x[NR / 2 + 1]) / 2 }'
 }
 
 # Prints the ratios of the medians of this build's rounds and of those of the other one.
@@ -183,7 +183,8 @@ run_floor() { # NAME PART CLAIMS: with half of the results reserved for the floo
 	first=$((2 * over * parts + 1 + $2 * n))
 	# Results that an earlier run claimed
 	sql_in bench "UPDATE result SET server_state = 2, ready = fileset_id, hostid = 0, userid = 0, sent_time = 0, report_deadline = 0,
-		app_version_id = 0, flops_estimate = 0, once = NULL, bytes_saved = 0 WHERE id BETWEEN $first AND $((first + n - 1)) AND server_state = 4"
+		app_version_id = 0, flops_estimate = 0, once = NULL, bytes_saved = 0 WHERE id BETWEEN $first AND $((first + n - 1)) AND server_state = 4
+		AND hostid BETWEEN $((7 * slice + 1)) AND $((8 * slice))"
 	settle
 	snapshot >"$work/before"
 	rm -f "$work/$1.counters"
