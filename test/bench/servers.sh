@@ -22,7 +22,7 @@ fill() { # DATABASE LOCALITY SQL...: from standard templates
 
 database() {
 	at_end serving_stop
-	mariadb_start "$db_dir" --innodb-buffer-pool-size="$pool" --innodb-log-file-size=96M \
+	mariadb_start "$db_dir" --innodb-buffer-pool-size="$pool" --innodb-log-file-size=128M \
 		--innodb-flush-log-at-trx-commit=1 --max-connections=500 \
 		--thread-handling=pool-of-threads --thread-pool-stall-limit=60 ${innodb[@]+"${innodb[@]}"}
 }
