@@ -8,6 +8,7 @@
 #define DB_AHEAD_H
 
 #include "db/entity.h"
+#include "model/supply.h"
 
 struct request_ahead {                 /* of one request */
 	const struct request *rq;      /* set by the caller */
@@ -19,6 +20,8 @@ struct request_ahead {                 /* of one request */
 	size_t nversions;
 	struct row_set_file *files; /* that the host holds, with their sets */
 	size_t nfiles;
+	/* the answer to the query LASTS, shared by all; pairs NULL: not asked yet */
+	struct supply_rows *lasts;
 };
 
 /*

@@ -24,7 +24,7 @@
 RUN(AFTER_LAST)
 {
 	return JOBS(JOBS_AFTER_LAST, JOBS_AFTER_LAST_LOCK, .ready = q->ready,
-	    .userid = q->userid);
+	    .after = q->after, .userid = q->userid);
 }
 
 RUN(AFTER)

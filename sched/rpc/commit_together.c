@@ -205,28 +205,32 @@ touch_order(const void *pa, const void *pb)
 {
 	const struct touch *a = pa, *b = pb;
 
-	return (a->workunitid > b->workunitid) - (a->workunitid < b->workunitid);
+	if (a->workunitid != b->workunitid)
+		return a->workunitid < b->workunitid ? -1 : 1;
+	return (a->at > b->at) - (a->at < b->at); /* the earliest time counts */
 }
 
 /* Touches the workunits of all; touching one for a request that leaves does no harm. */
 static enum err
 write_touches(struct cohort *c)
 {
-	struct db_batch *b = db_batch(c->a, SQL_WU_TOUCH);
+	struct row_pair *pairs;
 	struct touch *v;
-	size_t n = 0;
+	size_t n = 0, kept = 0;
 
 	for (size_t i = 0; i < c->n; i++)
 		n += c->v[i].w.ntouches;
 	v = NEWN(c->a, struct touch, n + 1);
+	pairs = NEWN(c->a, struct row_pair, n + 1);
 	n = 0;
 	for (size_t i = 0; i < c->n; i++)
 		for (size_t k = 0; k < c->v[i].w.ntouches; k++)
 			v[n++] = c->v[i].w.touches[k];
 	qsort(v, n, sizeof(*v), touch_order);
 	for (size_t i = 0; i < n; i++)
-		db_batch_add(b, WU_TOUCH, .at = v[i].at, .id = v[i].workunitid);
-	return db_batch_locked(c->db, b, &c->fail);
+		if (kept == 0 || pairs[kept - 1].a != v[i].workunitid)
+			pairs[kept++] = (struct row_pair){ v[i].workunitid, v[i].at };
+	return workunits_touch_each(c->db, pairs, kept, &c->fail);
 }
 
 static enum err

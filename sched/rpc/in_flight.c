@@ -17,14 +17,24 @@ in_flight_close(struct in_flight *g)
 	pthread_mutex_destroy(&g->lock);
 }
 
+void
+in_flight_reads(struct in_flight *g, struct chosen_jobs *own)
+{
+	pthread_mutex_lock(&g->lock);
+	own->began = g->dropped;
+	pthread_mutex_unlock(&g->lock);
+}
+
 static void
-leave_ring(struct chosen_jobs *own)
+leave_ring(struct in_flight *g, struct chosen_jobs *own)
 {
 	if (own->next == NULL)
 		return;
 	own->prev->next = own->next;
 	own->next->prev = own->prev;
-	*own = (struct chosen_jobs){ 0 };
+	for (size_t i = 0; i < own->n; i++)
+		g->before[g->dropped++ % CHOSEN_BEFORE] = own->v[i];
+	*own = (struct chosen_jobs){ .began = own->began };
 }
 
 static bool
@@ -50,13 +60,15 @@ in_flight_choose(struct in_flight *g, struct arena *a, struct chosen_jobs *own,
 			v[n++] = (struct chosen_job){ d->sends[i].job->id,
 				d->sends[i].job->fileset_id };
 	pthread_mutex_lock(&g->lock);
-	leave_ring(own);
+	leave_ring(g, own);
 	for (size_t i = 0; i < n && free; i++)
 		free = !job_in_flight(g, v[i].id);
 	if (free && n > 0) {
-		*own = (struct chosen_jobs){
-			.v = v, .n = n, .prev = &g->all, .next = g->all.next
-		};
+		*own = (struct chosen_jobs){ .v = v,
+			.n = n,
+			.began = own->began,
+			.prev = &g->all,
+			.next = g->all.next };
 		own->next->prev = own;
 		g->all.next = own;
 	}
@@ -68,8 +80,22 @@ void
 in_flight_drop(struct in_flight *g, struct chosen_jobs *own)
 {
 	pthread_mutex_lock(&g->lock);
-	leave_ring(own);
+	leave_ring(g, own);
 	pthread_mutex_unlock(&g->lock);
+}
+
+int64_t
+in_flight_last(struct in_flight *g, const struct chosen_jobs *own, int64_t fileset_id)
+{
+	int64_t last = 0;
+
+	pthread_mutex_lock(&g->lock);
+	for (const struct chosen_jobs *c = g->all.next; c != &g->all; c = c->next)
+		for (size_t i = 0; c != own && i < c->n; i++)
+			if (c->v[i].fileset_id == fileset_id && c->v[i].id > last)
+				last = c->v[i].id;
+	pthread_mutex_unlock(&g->lock);
+	return last;
 }
 
 struct chosen_job *
@@ -84,6 +110,9 @@ in_flight_others(
 	for (const struct chosen_jobs *c = g->all.next; c != &g->all; c = c->next)
 		for (size_t i = 0; c != own && i < c->n; i++)
 			PUSH(a, v, *n, cap) = c->v[i];
+	for (uint64_t i = g->dropped; i > own->began && g->dropped - i < CHOSEN_BEFORE;
+	     i--)
+		PUSH(a, v, *n, cap) = g->before[(i - 1) % CHOSEN_BEFORE];
 	pthread_mutex_unlock(&g->lock);
 	return v;
 }

@@ -191,6 +191,8 @@ begin_supply(struct rpc *x)
 		.only_job = x->only_job,
 		.contention = x->contention };
 
+	if (x->in_flight != NULL)
+		in_flight_reads(x->in_flight, &x->chosen);
 	in.draws = draws_baseline(x, &in.draw_rng);
 	x->supply = supply_new(x->a, &in);
 }

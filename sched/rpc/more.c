@@ -2,6 +2,7 @@
 /* Reads the candidates with the queries that supply asks for. */
 #include "sched/rpc/rpc.h"
 
+#include "db/ahead.h"
 #include "db/supply_rows.h"
 #include "rules/sched/decide.h"
 #include "lib/banned.h"
@@ -33,6 +34,40 @@ check_only_job(struct rpc *x)
 	    "there is no result %lld, or its file set is gone", (long long)x->only_job);
 }
 
+/*
+ * Runs a query for the next jobs of a file set behind those that other requests of the
+ * process have chosen; if there are none, the query itself, whose answer is a fact.
+ */
+static enum err
+run_behind_others(struct rpc *x, struct supply_source *from,
+    const struct supply_query *q, struct supply_rows *rows)
+{
+	struct supply_query behind = *q;
+	bool next_jobs = q->kind == SUPPLY_AFTER_LAST || q->kind == SUPPLY_AFTER;
+
+	if (x->in_flight != NULL && next_jobs && !q->lock)
+		behind.after = in_flight_last(x->in_flight, &x->chosen, q->ready);
+	if (behind.after <= q->after)
+		return supply_run(from, q, rows, &x->fail);
+	TRY(supply_run(from, &behind, rows, &x->fail));
+	return rows->n > 0 ? OK : supply_run(from, q, rows, &x->fail);
+}
+
+/* Runs a query, unless its answer is the same for all of a cohort and known. */
+static enum err
+run_query(struct rpc *x, struct supply_source *from, const struct supply_query *q,
+    struct supply_rows *rows)
+{
+	struct supply_rows *shared = x->ahead != NULL ? x->ahead->lasts : NULL;
+
+	if (q->kind != SUPPLY_LASTS || shared == NULL)
+		return run_behind_others(x, from, q, rows);
+	if (shared->pairs == NULL)
+		TRY(supply_run(from, q, shared, &x->fail));
+	*rows = *shared;
+	return OK;
+}
+
 enum err
 rpc_more(struct rpc *x, enum rpc_step *next)
 {
@@ -44,7 +79,7 @@ rpc_more(struct rpc *x, enum rpc_step *next)
 
 		if (needs_step(x, q, next))
 			return OK;
-		TRY(supply_run(&source, q, &rows, &x->fail));
+		TRY(run_query(x, &source, q, &rows));
 		supply_take(x->supply, &rows);
 	}
 	TRY(check_only_job(x));

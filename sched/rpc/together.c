@@ -14,10 +14,12 @@ read_ahead(struct rpc *const *v, size_t n)
 	struct arena *a = v[0]->a;
 	struct request_ahead *ahead = NEWN(a, struct request_ahead, n);
 	uint64_t before = db_statements(v[0]->db);
+	struct supply_rows *lasts = NEW(a, struct supply_rows);
 	struct fail f = { 0 };
 
 	for (size_t i = 0; i < n; i++) {
 		ahead[i].rq = v[i]->req;
+		ahead[i].lasts = lasts;
 		v[i]->ahead = &ahead[i];
 	}
 	if (ahead_read(v[0]->db, a, ahead, n, &f) != OK)
