@@ -53,7 +53,7 @@ ahead_job_order(const void *pa, const void *pb)
 static enum err
 ahead_jobs(struct ahead *g, struct fail *f)
 {
-	struct row_host_job *rows = NULL;
+	struct row_keyed_job *rows = NULL;
 	size_t n;
 
 	TRY(db_query(g->db, g->a, f, &rows, &n, JOBS_ON_HOSTS,
@@ -65,9 +65,9 @@ ahead_jobs(struct ahead *g, struct fail *f)
 		if (r->host == NULL)
 			continue;
 		for (size_t k = 0; k < n; k++) {
-			const struct row_host_job *row = &rows[k];
+			const struct row_keyed_job *row = &rows[k];
 
-			if (row->hostid == r->rq->hostid)
+			if (row->key == r->rq->hostid)
 				PUSH(g->a, r->jobs, r->njobs, cap) = row->job;
 		}
 		if (r->njobs > 0)

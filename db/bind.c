@@ -170,6 +170,27 @@ param_value_at(const struct param *p, const void *args)
 	return row + p->row_off;
 }
 
+/*
+ * Binds the parameters of EACH[...], head by head; all of the statement's are such. The
+ * heads that fill up the list read nothing.
+ */
+static MYSQL_BIND *
+bind_heads(struct db *db, MYSQL_BIND *b, const struct params *ps, const void *args)
+{
+	const struct db_heads *heads = (const void *)((const char *)args +
+						      ps->list->off);
+	size_t size = list_size(list_slot(heads->n));
+	struct row_head *none = NEW(&db->scratch, struct row_head);
+
+	for (size_t i = 0; i < size; i++)
+		for (size_t k = 0; k < ps->n; k++)
+			bind_i64(b++,
+			    (const void *)((const char *)(i < heads->n ? &heads->v[i] :
+									 none) +
+					   ps->v[k].row_off));
+	return b;
+}
+
 MYSQL_BIND *
 bind_args(struct db *db, enum stmt_id id, const void *args, size_t *n)
 {
@@ -179,9 +200,12 @@ bind_args(struct db *db, enum stmt_id id, const void *args, size_t *n)
 
 	*n = ps->single + ps->per_item * items;
 	b = next = NEWN(&db->scratch, MYSQL_BIND, *n + 1);
-	for (size_t i = 0; i < ps->n; i++)
-		next += bind_value(
-		    db, next, &ps->v[i], param_value_at(&ps->v[i], args));
+	if (ps->list != NULL && ps->list->type == ARG_HEADS)
+		next = bind_heads(db, next, ps, args);
+	else
+		for (size_t i = 0; i < ps->n; i++)
+			next += bind_value(
+			    db, next, &ps->v[i], param_value_at(&ps->v[i], args));
 	assert(next == b + *n);
 	return b;
 }

@@ -80,8 +80,8 @@ struct row_host_account {
 	struct user user; /* the host's account; id 0 = none */
 	struct snap_glance glance;
 };
-struct row_host_job {
-	int64_t hostid;
+struct row_keyed_job {
+	int64_t key;
 	struct job job;
 };
 /* has_jobs: jobs are known to be on the host, so none are looked for. */

@@ -31,6 +31,7 @@ enum arg_type {
 	ARG_NAMES,
 	ARG_LONG_NAMES,
 	ARG_PAIRS,
+	ARG_HEADS,
 	ARG_I32, /* from here on, only types of columns */
 	ARG_TEXT
 };

@@ -20,6 +20,7 @@ typedef __typeof__(((MYSQL_BIND *)0)->is_null_value) sql_bool;
 struct param {
 	enum arg_type type; /* type of the value; never ARG_ROW */
 	bool of_row;
+	bool of_head;   /* in a row of a list of heads */
 	size_t off;     /* offset in the arguments */
 	size_t row_off; /* offset in the row */
 };

@@ -45,16 +45,16 @@ static const struct col host_account_cols[] = {
 static const struct row_shape shape_host_account = { "host_account", host_account_cols,
 	N(host_account_cols), sizeof(struct row_host_account) };
 
-/* A job in progress with its host. */
-static const struct col host_job_cols[] = {
-	{ "r.hostid", COL_i64, offsetof(struct row_host_job, hostid) },
+/* A job with the host that has it, or the request that may get it. */
+static const struct col keyed_job_cols[] = {
+	{ "key", COL_i64, offsetof(struct row_keyed_job, key) },
 #define COL(column, type)                                                              \
-	{ #column, COL_##type, offsetof(struct row_host_job, job.column) },
+	{ #column, COL_##type, offsetof(struct row_keyed_job, job.column) },
 #include "model/job.def"
 #undef COL
 };
-static const struct row_shape shape_host_job = { "host_job", host_job_cols,
-	N(host_job_cols), sizeof(struct row_host_job) };
+static const struct row_shape shape_keyed_job = { "keyed_job", keyed_job_cols,
+	N(keyed_job_cols), sizeof(struct row_keyed_job) };
 
 static const struct row_shape shape_none = { "none", NULL, 0, 0 };
 
@@ -89,6 +89,7 @@ stmt_args(enum stmt_id id)
 #define NAMES(name)      { #name, ARG_NAMES, offsetof(args_here, name), NULL },
 #define LONG_NAMES(name) { #name, ARG_LONG_NAMES, offsetof(args_here, name), NULL },
 #define PAIRS(name)      { #name, ARG_PAIRS, offsetof(args_here, name), NULL },
+#define HEADS(name)      { #name, ARG_HEADS, offsetof(args_here, name), &shape_head },
 #define ARGS(list)                                                                     \
 	static const struct stmt_arg args[] = { list{ NULL, ARG_END, 0, NULL } };      \
 	return args;
@@ -122,6 +123,7 @@ list_max(enum arg_type type)
 		[ARG_IDS] = DB_LIST_MAX,
 		[ARG_NAMES] = DB_LIST_MAX,
 		[ARG_PAIRS] = DB_LIST_MAX,
+		[ARG_HEADS] = DB_HEADS_MAX,
 		[ARG_LONG_IDS] = DB_LIST_LONG,
 		[ARG_LONG_NAMES] = DB_LIST_LONG,
 	};
@@ -204,7 +206,7 @@ stmt_param_next(enum stmt_id id, const char **text, struct stmt_param *to)
 		if (name_is(arg->name, name, n))
 			to->arg = arg;
 	to->known = to->arg != NULL;
-	if (to->arg == NULL || to->arg->type != ARG_ROW || **text != '.')
+	if (to->arg == NULL || to->arg->shape == NULL || **text != '.')
 		return true;
 	name = *text + 1;
 	n = name_len(name);
@@ -222,6 +224,8 @@ put_param(struct buf *b, const struct stmt_param *p, size_t slot)
 	assert(p->known);
 	if (p->arg->type == ARG_PAIRS)
 		put_pairs(b, list_size(slot));
+	else if (p->arg->type == ARG_HEADS)
+		put_marks(b, 1); /* in EACH[...] */
 	else if (p->arg->type == ARG_ROW && p->col == NULL)
 		put_marks(b, p->arg->shape->ncols);
 	else
@@ -229,21 +233,34 @@ put_param(struct buf *b, const struct stmt_param *p, size_t slot)
 }
 
 /* The columns are those of the result row, or of the row that is inserted. */
+static void
+put_sql(struct buf *b, enum stmt_id id, size_t slot, const char *p, const char *end)
+{
+	struct stmt_param param;
+
+	while (p < end) {
+		if (stmt_param_next(id, &p, &param))
+			put_param(b, &param, slot);
+		else if (eat_word(&p, "$COLS"))
+			put_cols(b, stmt_infos[id].shape);
+		else
+			buf_put(b, p++, 1);
+	}
+}
+
 char *
 stmt_text(struct arena *a, enum stmt_id id, size_t slot)
 {
-	const struct stmt_info *st = &stmt_infos[id];
+	const char *sql = stmt_infos[id].sql, *end = sql + strlen(sql);
+	bool each = eat_word(&sql, "EACH[");
 	struct buf b = buf_new(a);
-	struct stmt_param param;
 
-	for (const char *p = st->sql; *p != '\0';) {
-		if (stmt_param_next(id, &p, &param))
-			put_param(&b, &param, slot);
-		else if (eat_word(&p, "$COLS"))
-			put_cols(&b, st->shape);
-		else
-			buf_put(&b, p++, 1);
+	for (size_t i = 0; each && i < list_size(slot); i++) {
+		buf_puts(&b, i == 0 ? "" : " UNION ALL ");
+		put_sql(&b, id, slot, sql, end - 1);
 	}
+	if (!each)
+		put_sql(&b, id, slot, sql, end);
 	return b.p;
 }
 
@@ -281,7 +298,11 @@ col_arg(const struct col *c)
 static struct param
 row_param(const struct stmt_arg *arg, const struct col *c)
 {
-	return (struct param){ col_arg(c), true, arg->off, c->off };
+	return (struct param){ .type = col_arg(c),
+		.of_row = arg->type == ARG_ROW,
+		.of_head = arg->type == ARG_HEADS,
+		.off = arg->off,
+		.row_off = c->off };
 }
 
 const struct params *
@@ -317,7 +338,7 @@ stmt_params(struct db *db, enum stmt_id id)
 	for (size_t i = 0; i < ps->n; i++) {
 		enum arg_type type = ps->v[i].type;
 
-		if (list_max(type) > 0)
+		if (list_max(type) > 0 || ps->v[i].of_head)
 			ps->per_item += type == ARG_PAIRS ? 2 : 1;
 		else
 			ps->single++;
@@ -332,6 +353,7 @@ list_arg_items(enum arg_type type, const void *at, const void **v, size_t *item_
 	const struct db_ids *ids = at;
 	const struct db_names *names = at;
 	const struct db_pairs *pairs = at;
+	const struct db_heads *heads = at;
 
 	switch (type) {
 	case ARG_IDS:
@@ -348,6 +370,10 @@ list_arg_items(enum arg_type type, const void *at, const void **v, size_t *item_
 		*v = pairs->v;
 		*item_size = sizeof(*pairs->v);
 		return pairs->n;
+	case ARG_HEADS:
+		*v = heads->v;
+		*item_size = sizeof(*heads->v);
+		return heads->n;
 	default:
 		return 0;
 	}

@@ -6,7 +6,7 @@
  * For each statement, stmts.def defines args_NAME, a struct of its arguments, and
  * answer_NAME, its result row.  An unknown argument, a wrong type, a missing or
  * repeated argument, and a row of another shape do not compile.  Lists are passed by
- * db_ids(), db_names() or db_pairs().
+ * db_ids(), db_names(), db_pairs() or db_heads().
  *
  * Files that include this header are rebuilt when a statement changes; other headers do
  * not include it.
@@ -36,8 +36,13 @@ struct db_pairs {
 	const struct row_pair *v;
 	size_t n;
 };
+struct db_heads {
+	const struct row_head *v;
+	size_t n;
+};
 #define db_ids(ids, n)     ((struct db_ids){ (ids), (n) })
 #define db_pairs(pairs, n) ((struct db_pairs){ (pairs), (n) })
+#define db_heads(heads, n) ((struct db_heads){ (heads), (n) })
 /* names: an array of strings, with any combination of const. */
 #define db_names(names, n)                                                             \
 	((struct db_names){ _Generic((names),                                          \
@@ -53,7 +58,7 @@ struct db_pairs {
 #undef SHAPE
 typedef struct row_none row_of_none;
 typedef struct row_host_account row_of_host_account;
-typedef struct row_host_job row_of_host_job;
+typedef struct row_keyed_job row_of_keyed_job;
 #define NOUN(name) typedef struct name row_of_##name;
 NOUN(app)
 NOUN(app_version)
@@ -88,6 +93,7 @@ NOUN(workunit)
 #define NAMES(name)      struct db_names name;
 #define LONG_NAMES(name) struct db_names name;
 #define PAIRS(name)      struct db_pairs name;
+#define HEADS(name)      struct db_heads name;
 #define ARGS(list)                                                                     \
 	struct STMT_BY_NAME {                                                          \
 		list                                                                   \
@@ -111,6 +117,7 @@ NOUN(workunit)
 #define NAMES(name)                             +1
 #define LONG_NAMES(name)                        +1
 #define PAIRS(name)                             +1
+#define HEADS(name)                             +1
 #define ARGS(list)                              0 list
 #define AS_IS                                   -1 /* no call has this many */
 #define LIKE(stmt)                              nargs_##stmt

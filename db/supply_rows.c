@@ -236,3 +236,33 @@ supply_run(struct supply_source *x, const struct supply_query *q,
 	*rows = (struct supply_rows){ 0 };
 	return runs[q->kind](x, q, rows, f);
 }
+
+enum err
+supply_run_together(struct db *db, struct arena *a, const struct supply_query *const *q,
+    size_t n, struct supply_rows *rows, struct fail *f)
+{
+	struct row_head *heads = NEWN(a, struct row_head, n);
+	size_t *cap = NEWN(a, size_t, n), nall;
+	struct row_keyed_job *all = NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		rows[i] = (struct supply_rows){ 0 };
+		heads[i] = (struct row_head){ .request = (int64_t)i,
+			.once = q[i]->once,
+			.ready = q[i]->ready,
+			.fileset_id = q[i]->ready,
+			.userid = q[i]->userid,
+			.after = q[i]->after,
+			.skip = q[i]->nth,
+			.max = (int64_t)q[i]->most };
+	}
+	TRY(db_query(
+	    db, a, f, &all, &nall, JOBS_AFTER_LASTS, .heads = db_heads(heads, n)));
+	for (size_t k = 0; k < nall; k++) {
+		const struct row_keyed_job *row = &all[k];
+		struct supply_rows *to = &rows[row->key];
+
+		PUSH(a, to->jobs, to->n, cap[row->key]) = row->job;
+	}
+	return OK;
+}

@@ -21,4 +21,12 @@ struct supply_source {
 enum err supply_run(struct supply_source *, const struct supply_query *,
     struct supply_rows *rows, struct fail *);
 
+/*
+ * Runs the queries of several requests, each AFTER_LAST without a lock, as one
+ * statement.  nth jobs are left out first, so that requests that read the same file set
+ * get different ones; so an empty answer tells nothing.  At most DB_HEADS_MAX.
+ */
+enum err supply_run_together(struct db *, struct arena *,
+    const struct supply_query *const *, size_t n, struct supply_rows *, struct fail *);
+
 #endif

@@ -37,6 +37,15 @@ leave_ring(struct in_flight *g, struct chosen_jobs *own)
 	*own = (struct chosen_jobs){ .began = own->began };
 }
 
+static void
+enter_ring(struct in_flight *g, struct chosen_jobs *own)
+{
+	own->prev = &g->all;
+	own->next = g->all.next;
+	own->next->prev = own;
+	g->all.next = own;
+}
+
 static bool
 job_in_flight(const struct in_flight *g, int64_t id)
 {
@@ -64,13 +73,9 @@ in_flight_choose(struct in_flight *g, struct arena *a, struct chosen_jobs *own,
 	for (size_t i = 0; i < n && free; i++)
 		free = !job_in_flight(g, v[i].id);
 	if (free && n > 0) {
-		*own = (struct chosen_jobs){ .v = v,
-			.n = n,
-			.began = own->began,
-			.prev = &g->all,
-			.next = g->all.next };
-		own->next->prev = own;
-		g->all.next = own;
+		own->v = v;
+		own->n = n;
+		enter_ring(g, own);
 	}
 	pthread_mutex_unlock(&g->lock);
 	return free;
@@ -96,6 +101,23 @@ in_flight_last(struct in_flight *g, const struct chosen_jobs *own, int64_t files
 				last = c->v[i].id;
 	pthread_mutex_unlock(&g->lock);
 	return last;
+}
+
+int64_t
+in_flight_expect(
+    struct in_flight *g, struct chosen_jobs *own, int64_t fileset_id, int64_t n)
+{
+	int64_t others = 0;
+
+	pthread_mutex_lock(&g->lock);
+	leave_ring(g, own);
+	for (const struct chosen_jobs *c = g->all.next; c != &g->all; c = c->next)
+		others += c->reads == fileset_id ? c->expects : 0;
+	own->reads = fileset_id;
+	own->expects = n;
+	enter_ring(g, own);
+	pthread_mutex_unlock(&g->lock);
+	return others;
 }
 
 struct chosen_job *

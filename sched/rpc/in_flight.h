@@ -25,6 +25,8 @@ struct chosen_jobs { /* by one request; all 0 = none */
 	struct chosen_job *v;
 	size_t n;
 	uint64_t began; /* in_flight.dropped when the request began to read */
+	/* until it has chosen: a set of which it reads jobs, to take about so many */
+	int64_t reads, expects;
 	struct chosen_jobs *prev, *next; /* of the process */
 };
 struct in_flight { /* of one process */
@@ -53,6 +55,12 @@ void in_flight_drop(struct in_flight *, struct chosen_jobs *own);
  */
 int64_t in_flight_last(
     struct in_flight *, const struct chosen_jobs *own, int64_t fileset_id);
+/*
+ * The request is about to read jobs of a file set, of which it will choose about n.
+ * Returns how many jobs the others that do so will choose, to be left to them.
+ */
+int64_t in_flight_expect(
+    struct in_flight *, struct chosen_jobs *own, int64_t fileset_id, int64_t n);
 /* Returns all jobs that other requests have chosen since this one began to read. */
 struct chosen_job *in_flight_others(
     struct in_flight *, struct arena *, const struct chosen_jobs *own, size_t *n);

@@ -53,6 +53,29 @@ run_behind_others(struct rpc *x, struct supply_source *from,
 	return rows->n > 0 ? OK : supply_run(from, q, rows, &x->fail);
 }
 
+/* A request reads this many candidates for each job that it wants. */
+enum { CANDIDATES_EACH = 4 };
+
+bool
+rpc_first_jobs(struct rpc *x, struct supply_query *asked)
+{
+	const struct supply_query *q = x->tx == TX_NONE ?
+	                                   supply_next(x->supply, false) :
+	                                   NULL;
+	int64_t last;
+
+	if (q == NULL || q->kind != SUPPLY_AFTER_LAST || q->lock || q->unlock)
+		return false;
+	*asked = *q;
+	if (x->in_flight == NULL)
+		return true;
+	last = in_flight_last(x->in_flight, &x->chosen, q->ready);
+	asked->after = last > q->after ? last : q->after;
+	asked->nth = in_flight_expect(x->in_flight, &x->chosen, q->ready,
+	    (int64_t)(q->most + CANDIDATES_EACH - 1) / CANDIDATES_EACH);
+	return true;
+}
+
 /* Runs a query, unless its answer is the same for all of a cohort and known. */
 static enum err
 run_query(struct rpc *x, struct supply_source *from, const struct supply_query *q,

@@ -198,6 +198,12 @@ bool rpc_head_passes(struct rpc *);
 #include "sched/rpc/steps.def"
 #undef STEP
 
+/*
+ * At step more: does supply begin with jobs of a file set?  *asked is the query, behind
+ * the jobs that other requests have chosen, and nth of those that they will choose.
+ */
+bool rpc_first_jobs(struct rpc *, struct supply_query *asked);
+
 /* Adds a message for the client beside the decision's (notice: shown to the user). */
 void rpc_note(struct rpc *, bool notice, const char *text);
 /*

@@ -2,6 +2,7 @@
 #include "sched/rpc/together.h"
 
 #include "db/ahead.h"
+#include "db/supply_rows.h"
 #include "lib/log.h"
 #include "lib/banned.h"
 
@@ -42,6 +43,36 @@ parse_and_read_ahead(struct rpc *const *v, size_t n)
 		read_ahead(some, nsome);
 }
 
+/*
+ * Reads the first candidates of all requests whose supply begins with the jobs of a
+ * file set, which most do.
+ */
+static void
+read_first_candidates(struct rpc *const *v, size_t n)
+{
+	struct arena *a = v[0]->a;
+	struct supply_query *asked = NEWN(a, struct supply_query, n);
+	const struct supply_query **q = NEWN(a, const struct supply_query *, n);
+	struct supply_rows *rows = NEWN(a, struct supply_rows, n);
+	struct rpc **of = NEWN(a, struct rpc *, n);
+	uint64_t before = db_statements(v[0]->db);
+	struct fail f = { 0 };
+	size_t k = 0;
+
+	for (size_t i = 0; i < n && k < DB_HEADS_MAX; i++)
+		if (v[i]->step == RPC_more && rpc_first_jobs(v[i], &asked[k])) {
+			q[k] = &asked[k];
+			of[k++] = v[i];
+		}
+	if (k < 2 || supply_run_together(v[0]->db, a, q, k, rows, &f) != OK)
+		return; /* each asks by itself */
+	for (size_t i = 0; i < k; i++) {
+		if (rows[i].n > 0)
+			supply_take(of[i]->supply, &rows[i]);
+		of[i]->statements += (db_statements(v[0]->db) - before + k - 1) / k;
+	}
+}
+
 void
 rpc_run_together(
     struct rpc *const *v, size_t n, void (*over)(void *ctx, size_t i), void *ctx)
@@ -54,6 +85,11 @@ rpc_run_together(
 	ready = NEWN(v[0]->a, struct rpc *, n);
 	at = NEWN(v[0]->a, size_t, n);
 	parse_and_read_ahead(v, n);
+	for (size_t i = 0; i < n && n > 1; i++)
+		if (!v[i]->ended)
+			rpc_run_until(v[i], 1U << RPC_more | TO_LOOK | TO_COMMIT);
+	if (n > 1)
+		read_first_candidates(v, n);
 	for (size_t i = 0; i < n; i++) {
 		bool ended = v[i]->ended || rpc_run_until(v[i], TO_LOOK | TO_COMMIT);
 

@@ -33,11 +33,18 @@ workers_active(const struct server *s, int64_t now_ms)
 	return n;
 }
 
+/*
+ * May one more worker take jobs?  While others are busy, only if there are enough for
+ * half a cohort: small cohorts are dear.
+ */
 static bool
 may_take(const struct server *s, int64_t now_ms)
 {
-	return s->admission.queued > 0 &&
-	       (s->size.active == 0 || workers_active(s, now_ms) < s->size.active);
+	int64_t busy = s->size.active == 0 ? 0 : workers_active(s, now_ms);
+
+	if (s->admission.queued == 0 || (busy > 0 && busy >= s->size.active))
+		return false;
+	return busy == 0 || s->admission.queued >= (int64_t)s->size.together / 2;
 }
 
 static void

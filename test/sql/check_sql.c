@@ -103,7 +103,17 @@ list_arg(struct arena *a, enum arg_type type, const char *value, size_t n, void 
 		               arena_printf(a, "%.*s%zu%s", (int)(mark - value), value,
 				   i + 1, mark + 2);
 	}
-	if (type == ARG_PAIRS)
+	struct row_head *heads = NEWN(a, struct row_head, n);
+
+	for (size_t i = 0; i < n; i++)
+		heads[i] = (struct row_head){ .request = (int64_t)i,
+			.ready = ids[i],
+			.fileset_id = ids[i],
+			.userid = 71,
+			.max = 20 };
+	if (type == ARG_HEADS)
+		memcpy(to, &db_heads(heads, n), sizeof(struct db_heads));
+	else if (type == ARG_PAIRS)
 		memcpy(to, &db_pairs(pairs, n), sizeof(struct db_pairs));
 	else if (type == ARG_IDS || type == ARG_LONG_IDS)
 		memcpy(to, &db_ids(ids, n), sizeof(struct db_ids));
@@ -166,7 +176,7 @@ sample_args(struct arena *a, enum stmt_id id, size_t n)
 	for (const char *p = st->sql; *p != '\0';) {
 		if (!stmt_param_next(id, &p, &param)) {
 			p++;
-		} else if (param.col != NULL) {
+		} else if (param.col != NULL && param.arg->type == ARG_ROW) {
 			memcpy(&row, args + param.arg->off, sizeof(row));
 			value_col(a, param.col,
 			    sample_named(a, id,
@@ -190,6 +200,8 @@ list_most(enum stmt_id id)
 		else if (arg->type == ARG_IDS || arg->type == ARG_NAMES ||
 			 arg->type == ARG_PAIRS)
 			most = DB_LIST_MAX;
+		else if (arg->type == ARG_HEADS)
+			most = DB_HEADS_MAX;
 	}
 	return most;
 }
@@ -208,14 +220,23 @@ keys_named(const char *named, const char *used)
 	return false;
 }
 
+/* Returns how many tables the statement reads. */
+static size_t
+keys_of(enum stmt_id id)
+{
+	size_t keys = 1;
+
+	for (const char *p = stmt_infos[id].key; *p != '\0' && *p != '|'; p++)
+		keys += *p == ',';
+	return keys;
+}
+
 /* With a FORCE INDEX for every table the server has no choice. */
 static bool
 all_forced(enum stmt_id id)
 {
-	size_t keys = 1, forced = 0;
+	size_t keys = keys_of(id), forced = 0;
 
-	for (const char *p = stmt_infos[id].key; *p != '\0' && *p != '|'; p++)
-		keys += *p == ',';
 	for (const char *p = stmt_infos[id].sql; (p = strstr(p, "FORCE INDEX")) != NULL;
 	     p++)
 		forced++;
@@ -236,6 +257,9 @@ check_key(struct check *x, struct arena *a, enum stmt_id id, const void *args)
 		fail_check(x, id, "EXPLAIN", &f);
 		return;
 	}
+	/* The same SELECT for each of several requests. */
+	if (strncmp(stmt_infos[id].sql, "EACH[", 5) == 0)
+		n = keys_of(id);
 	for (size_t i = 0; i < n; i++)
 		keys = arena_printf(a, "%s%s%s", keys, i > 0 ? "," : "", plan[i].key);
 	bool rows = n > 0;
@@ -255,7 +279,8 @@ is_select(enum stmt_id id)
 {
 	const char *sql = stmt_infos[id].sql;
 
-	return strncmp(sql, "SELECT", 6) == 0 || strncmp(sql, "SHOW", 4) == 0;
+	return strncmp(sql, "SELECT", 6) == 0 || strncmp(sql, "SHOW", 4) == 0 ||
+	       strncmp(sql, "EACH[", 5) == 0;
 }
 
 /*
@@ -280,8 +305,7 @@ check_rows(
     struct check *x, struct arena *a, enum stmt_id id, const void *args, size_t list)
 {
 	const struct stmt_info *st = &stmt_infos[id];
-	bool select = strncmp(st->sql, "SELECT", 6) == 0 ||
-	              strncmp(st->sql, "SHOW", 4) == 0;
+	bool select = is_select(id);
 	struct fail f = { 0 };
 	int64_t before, after, affected = 0;
 	void *rows;

@@ -115,6 +115,7 @@ type_of(const struct stmt_param *param)
 {
 	switch (param->arg->type) {
 	case ARG_ROW:
+	case ARG_HEADS:
 		return param->col->type;
 	case ARG_F64:
 		return COL_f64;
