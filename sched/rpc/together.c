@@ -6,7 +6,11 @@
 #include "lib/log.h"
 #include "lib/banned.h"
 
-enum { TO_LOOK = 1U << RPC_look, TO_COMMIT = 1U << RPC_commit };
+enum {
+	TO_MORE = 1U << RPC_more,
+	TO_LOOK = 1U << RPC_look,
+	TO_COMMIT = 1U << RPC_commit
+};
 
 /* Reads what the requests will need first; a failure shows when each reads alone. */
 static void
@@ -73,6 +77,32 @@ read_first_candidates(struct rpc *const *v, size_t n)
 	}
 }
 
+/* Runs all steps that several requests share, up to the first candidates. */
+static void
+read_together(struct rpc *const *v, size_t n)
+{
+	parse_and_read_ahead(v, n);
+	for (size_t i = 0; i < n; i++)
+		if (!v[i]->ended)
+			rpc_run_until(v[i], TO_MORE | TO_LOOK | TO_COMMIT);
+	read_first_candidates(v, n);
+}
+
+/*
+ * Lets one of several requests decide.  Returns true if it can commit with others;
+ * locks that it has taken must not wait for them.
+ */
+static bool
+decide_one(struct rpc *x, bool several)
+{
+	if (x->ended || rpc_run_until(x, TO_LOOK | TO_COMMIT) || x->step == RPC_look)
+		return false;
+	if (several && x->tx == TX_NONE)
+		return true;
+	rpc_run_until(x, TO_LOOK);
+	return false;
+}
+
 void
 rpc_run_together(
     struct rpc *const *v, size_t n, void (*over)(void *ctx, size_t i), void *ctx)
@@ -84,25 +114,15 @@ rpc_run_together(
 		return;
 	ready = NEWN(v[0]->a, struct rpc *, n);
 	at = NEWN(v[0]->a, size_t, n);
-	parse_and_read_ahead(v, n);
-	for (size_t i = 0; i < n && n > 1; i++)
-		if (!v[i]->ended)
-			rpc_run_until(v[i], 1U << RPC_more | TO_LOOK | TO_COMMIT);
 	if (n > 1)
-		read_first_candidates(v, n);
+		read_together(v, n);
 	for (size_t i = 0; i < n; i++) {
-		bool ended = v[i]->ended || rpc_run_until(v[i], TO_LOOK | TO_COMMIT);
-
-		/* Locks that the RPC has taken must not wait for the others. */
-		if (!ended && v[i]->step == RPC_commit && v[i]->tx == TX_NONE &&
-		    n > 1) {
-			at[nready] = i;
-			ready[nready++] = v[i];
+		if (!decide_one(v[i], n > 1)) {
+			over(ctx, i);
 			continue;
 		}
-		if (!ended && v[i]->step == RPC_commit)
-			rpc_run_until(v[i], TO_LOOK);
-		over(ctx, i);
+		at[nready] = i;
+		ready[nready++] = v[i];
 	}
 	if (nready > 1)
 		rpc_commit_together(ready, nready);

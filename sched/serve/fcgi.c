@@ -109,7 +109,7 @@ fcgi_read(FCGX_Request *f, struct arena *a, size_t max,
 
 			/* Content-Length is only a hint: it may be wrong. */
 			next = cap == 0 ? FIRST : 2 * cap;
-			if (cap == 0 && rq->length > FIRST)
+			if (cap == 0 && rq->length >= 0)
 				next = (size_t)rq->length + 1;
 			next = next < max ? next : max;
 			if (!room(ctx, cap, next))
