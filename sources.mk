@@ -697,6 +697,7 @@ unit_tests = \
 	test/unit/test_db \
 	test/unit/test_enforce \
 	test/unit/test_golden \
+	test/unit/test_in_flight \
 	test/unit/test_lib \
 	test/unit/test_lib_crypt \
 	test/unit/test_lib_fs \

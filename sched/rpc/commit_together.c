@@ -367,6 +367,22 @@ commit_members(struct cohort *c)
 	commit_members(&half);
 }
 
+/*
+ * Leaves one request of each host: a later one would write what the earlier one has
+ * changed.
+ */
+static void
+one_of_each_host(struct cohort *c)
+{
+	size_t kept = 0;
+
+	qsort(c->v, c->n, sizeof(*c->v), host_order);
+	for (size_t i = 0; i < c->n; i++)
+		if (kept == 0 || host_order(&c->v[kept - 1], &c->v[i]) != 0)
+			c->v[kept++] = c->v[i];
+	c->n = kept;
+}
+
 void
 rpc_commit_together(struct rpc *const *v, size_t n)
 {
@@ -382,7 +398,7 @@ rpc_commit_together(struct rpc *const *v, size_t n)
 		m->versions = commit_versions(v[i], m->w.send_lost, &m->nversions);
 		c.n += joins(m);
 	}
-	qsort(c.v, c.n, sizeof(*c.v), host_order);
+	one_of_each_host(&c);
 	for (size_t i = 0; i < c.n; i++)
 		recording_rows(c.v[i].x);
 	commit_members(&c);

@@ -4,7 +4,9 @@
  */
 #include "test/sql/world.h"
 
+#include "db/ahead.h"
 #include "db/stmts.h"
+#include "db/supply_rows.h"
 #include "model/states.h"
 #include "test/sql/candidates.h"
 #include "trigger/store.h"
@@ -383,6 +385,106 @@ START_TEST(reports_and_lost_results)
 }
 END_TEST
 
+static int64_t
+insert_host(int64_t userid)
+{
+	char *text = arena_strdup(&a, "ahead");
+	struct host host = { .userid = userid, .domain_name = text, .misc = text };
+
+	ck_ok(host_insert(db, &host, &f));
+	return host.id;
+}
+
+/* What is read for several requests is what each of them would have read. */
+START_TEST(rows_read_ahead_are_those_read_alone)
+{
+	char *text = arena_strdup(&a, "ahead");
+	struct user user = { .email_addr = text,
+		.name = text,
+		.authenticator = text,
+		.global_prefs = text,
+		.project_prefs = text };
+	struct workunit wu;
+	int64_t id = make_unsent_results("ahead", 1, 908, 4, 1, &wu);
+
+	ck_ok(user_insert(db, &user, &f));
+	struct request rqs[] = { { .hostid = insert_host(user.id) },
+		{ .hostid = insert_host(0) }, { .hostid = 1 << 30 }, { .hostid = 0 } };
+	struct request_ahead ahead[N(rqs)] = { 0 };
+
+	for (size_t i = 0; i < N(rqs); i++)
+		ahead[i].rq = &rqs[i];
+	ck_ok(claim(id + 1, rqs[0].hostid, 305, 0));
+	ck_ok(claim(id, rqs[0].hostid, 306, 0));
+	ck_ok(claim(id + 2, rqs[1].hostid, 305, 0));
+	ck_ok(ahead_read(db, &a, ahead, N(rqs), &f));
+	for (size_t i = 0; i < 2; i++) {
+		struct row_host_account *alone;
+		struct snapshot s = { .host = { .id = rqs[i].hostid } };
+
+		ck_assert(ahead_is_of(&ahead[i], rqs[i].hostid));
+		ck_assert(!ahead_is_of(&ahead[i], rqs[1 - i].hostid));
+		ck_ok(host_and_account(db, &a, rqs[i].hostid, false, &alone, &f));
+		ck_assert_int_eq(ahead[i].host->user.id, alone->user.id);
+		ck_assert_str_eq(ahead[i].host->glance.files, alone->glance.files);
+		ck_assert_int_eq(
+		    ahead[i].host->glance.has_jobs, alone->glance.has_jobs);
+		ck_ok(snapshot_reported(db, &a, &rqs[i], NULL, &s, &f));
+		ck_assert_uint_eq(ahead[i].njobs, s.nin_progress);
+		for (size_t k = 0; k < s.nin_progress; k++)
+			ck_assert_int_eq(ahead[i].jobs[k].id, s.in_progress[k].id);
+	}
+	ck_assert_uint_eq(ahead[0].njobs, 2);
+	sql_by_hand("UPDATE result SET ready = NULL WHERE ready = 908");
+	ck_assert(ahead[2].host == NULL && ahead[3].host == NULL);
+}
+END_TEST
+
+/* Each request gets the jobs behind its account's last one, and leaves nth to others.
+ */
+START_TEST(first_candidates_of_several_requests)
+{
+	struct workunit wu;
+	int64_t id = make_unsent_results("heads", 1, 93001, 9, 1, &wu);
+	struct supply_query q[] = {
+		{ .kind = SUPPLY_AFTER_LAST, .ready = 93001, .userid = 311, .most = 3 },
+		{ .kind = SUPPLY_AFTER_LAST,
+		    .ready = 93001,
+		    .userid = 312,
+		    .most = 3,
+		    .nth = 2 },
+		{ .kind = SUPPLY_AFTER_LAST,
+		    .ready = 93001,
+		    .userid = 312,
+		    .most = 3,
+		    .after = id + 6 },
+		{ .kind = SUPPLY_AFTER_LAST, .ready = 93002, .userid = 311, .most = 3 },
+		{ .kind = SUPPLY_AFTER_LAST,
+		    .ready = 93001,
+		    .userid = 311,
+		    .most = 3,
+		    .nth = 20 },
+	};
+	const size_t want_n[] = { 3, 3, 2, 0, 0 };
+	const int64_t want_first[] = { id + 2, id + 2, id + 7 };
+	const struct supply_query *each[N(q)];
+	struct supply_rows rows[N(q)];
+
+	ck_ok(claim(id + 1, 601, 311, 0)); /* the last one of account 311 */
+	ck_ok(claim(id, 602, 313, 0));
+	for (size_t i = 0; i < N(q); i++)
+		each[i] = &q[i];
+	ck_ok(supply_run_together(db, &a, each, N(q), rows, &f));
+	for (size_t i = 0; i < N(q); i++)
+		ck_assert_uint_eq(rows[i].n, want_n[i]);
+	for (size_t i = 0; i < N(want_first); i++)
+		for (size_t k = 0; k < rows[i].n; k++)
+			ck_assert_int_eq(rows[i].jobs[k].id,
+			    want_first[i] + (int64_t)k + (i == 1 ? 2 : 0));
+	sql_by_hand("UPDATE result SET ready = NULL WHERE ready = 93001");
+}
+END_TEST
+
 UNIT_MAIN("loader", {
 	tcase_add_checked_fixture(tc, setup, teardown);
 	ADD(the_loader_picks_from_the_working_set);
@@ -393,4 +495,6 @@ UNIT_MAIN("loader", {
 	ADD(locked_jobs_are_passed_over);
 	ADD(plain_jobs_come_from_shards);
 	ADD(reports_and_lost_results);
+	ADD(rows_read_ahead_are_those_read_alone);
+	ADD(first_candidates_of_several_requests);
 })
