@@ -22,8 +22,8 @@
  * These are looked up once per connection; a count that is too large reveals a trigger
  * created since, or one that an account without the TRIGGER privilege does not see.
  * What must never happen twice is not done in bulks unless its rows were locked and
- * checked before (db_batch_locked).  After a count that is too small, the next DOUBTFUL batches
- * run row by row, so that a retry learns which row failed.
+ * checked before (db_batch_locked).  After a count that is too small, the next DOUBTFUL
+ * batches run row by row, so that a retry learns which row failed.
  */
 enum { DOUBTFUL = 16 };
 

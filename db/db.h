@@ -37,7 +37,13 @@
 #undef SHAPE
 #undef COL
 
-enum { DB_LIST_MAX = 64, DB_LIST_LONG = 512, DB_HEADS_MAX = 16, DB_VARCHAR_MAX = 254, DB_NAME_MAX = 190 };
+enum {
+	DB_LIST_MAX = 64,
+	DB_LIST_LONG = 512,
+	DB_HEADS_MAX = 16,
+	DB_VARCHAR_MAX = 254,
+	DB_NAME_MAX = 190
+};
 
 struct db;
 
