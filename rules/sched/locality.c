@@ -114,11 +114,15 @@ most_frequent_reason(const size_t counts[WHY__MAX])
 	return most;
 }
 
-/* Would any other request of this account be refused, too? */
+/*
+ * Would any other request of this account be refused, too?  A job that another request
+ * takes is gone for all.
+ */
 static bool
 refuses_whole_account(enum reason why)
 {
-	return why == WHY_USER_ONCE || why == WHY_HOST_ONCE || why == WHY_ID_ORDER;
+	return why == WHY_USER_ONCE || why == WHY_HOST_ONCE || why == WHY_ID_ORDER ||
+	       why == WHY_LOST_RACE;
 }
 
 /*

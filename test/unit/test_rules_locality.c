@@ -410,6 +410,24 @@ START_TEST(too_large_is_not_spent)
 }
 END_TEST
 
+/* Jobs that others take are gone: the host waits for more of its file and gets no new
+ * one. */
+START_TEST(taken_by_others_is_spent)
+{
+	struct world *w = locality_world_with(
+	    N10, HOUR, "W", "A huoa 11/1 12/2; B uw 21/3");
+	const int64_t taken[] = { 11, 12 };
+	struct rng rng = rng_seed(1);
+	struct decision *d = decide(
+	    &w->a, w->conf, &w->req, &w->snap, WORLD_NOW, &rng, taken, N(taken));
+
+	ck_assert_uint_eq(d->nsends, 0);
+	ck_assert_uint_eq(d->nwant, 1);
+	ck_assert_int_eq(d->want[0], w->snap.files[0].fileset_id);
+	world_free(w);
+}
+END_TEST
+
 /* A skipped job is for other hosts until the loader releases it after some time. */
 START_TEST(skipped_for_a_time)
 {
@@ -492,6 +510,7 @@ UNIT_MAIN("rules_locality", {
 	ADD(race_09_only_files_that_are_there_are_deleted);
 	ADD(a_lost_job_keeps_its_file);
 	ADD(too_large_is_not_spent);
+	ADD(taken_by_others_is_spent);
 	ADD(skipped_for_a_time);
 	ADD(D14_fraction_draws_who_is_first);
 	ADD(waits_for_later_results);
