@@ -16,6 +16,7 @@ struct id_share { /* an instance's share of the ids: id % n = i; n = 1 = all ids
 };
 
 struct db_batch;
+struct request_ahead; /* ahead.h */
 
 /* --- user.c --- */
 enum err user_by_id(
@@ -81,7 +82,7 @@ struct row_host_account {
 	struct snap_glance glance;
 };
 struct row_keyed_job {
-	int64_t key;
+	int64_t key; /* the host that has it, or the request that may get it */
 	struct job job;
 };
 /* has_jobs: jobs are known to be on the host, so none are looked for. */
@@ -104,6 +105,7 @@ enum err host_made(struct db *, int64_t userid, int64_t after, int64_t n,
 enum err host_with_work(
     struct db *, int64_t userid, int64_t except, int64_t n, int64_t *id, struct fail *);
 enum err host_insert(struct db *, struct host *, struct fail *); /* fills id */
+/* As host_save_rpc(), as a row of a batch (HOST_SAVE_RPC). */
 void host_save_rpc_put(struct db_batch *, const struct host *, int64_t rpc_token);
 enum err host_save_rpc(
     struct db *, const struct host *, int64_t rpc_token, struct fail *);
@@ -337,8 +339,8 @@ enum err results_detach(struct db *, struct arena *, int64_t hostid, int64_t now
  * and explain.  Candidates are read by db/supply_rows.h.  Reads only. --- */
 /* In-progress jobs of snapshot.host and of its predecessor, and the row of every
  * reported name.  Jobs that the client neither reports nor lists (lost, if it lists at
- * all) come with their blobs. */
-struct request_ahead; /* ahead.h; NULL: nothing was read ahead */
+ * all) come with their blobs.  Here and below, NULL for what was read ahead: nothing.
+ */
 enum err snapshot_reported(struct db *, struct arena *, const struct request *,
     const struct request_ahead *, struct snapshot *, struct fail *);
 /* What became of the tasks that the client lists, and which of the account's hosts has

@@ -56,6 +56,7 @@ struct scheduler {            /* lives as long as the process */
 	struct decision_log decision_log;
 	struct trial trial; /* of requests that may crash the process */
 	struct in_flight in_flight;
+	size_t cohort_size;    /* scheduler_cohort_size when the process began */
 	_Atomic int64_t waits; /* requests that wait for work */
 	struct arena a;
 };
@@ -418,8 +419,7 @@ scheduler_worker_begin(void *ctx, int64_t i)
 	    project_configure(p, &f) != OK)
 		log_fail("configuration", &f);
 	p->decision_log = &s->decision_log;
-	w->places = suspects_places(
-	    &s->trial.suspects, i, (size_t)s->front.conf->scheduler_cohort_size);
+	w->places = suspects_places(&s->trial.suspects, i, s->cohort_size);
 	w->scheduler = s;
 	return w;
 }
@@ -666,11 +666,12 @@ serve_socket_of(struct project *front, const struct options *o)
 	if (project_read_config(&s.front, &f) != OK)
 		log_fail("configuration", &f);
 	cf = s.front.conf;
+	s.cohort_size = (size_t)cf->scheduler_cohort_size;
 	size = (struct serve_size){
 		.workers = o->serve.workers > 0 ? o->serve.workers :
 		                                  cf->scheduler_workers,
 		.active = cf->scheduler_cohorts,
-		.together = (size_t)cf->scheduler_cohort_size,
+		.together = s.cohort_size,
 		.connections = o->serve.connections > 0 ? o->serve.connections :
 		                                          cf->max_connections,
 		.queued = cf->max_queued_requests,

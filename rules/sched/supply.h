@@ -20,6 +20,9 @@
 #include "model/supply.h"
 #include "rules/sched/contention.h"
 
+/* Candidates to read per wanted job, as most may not fit (performance.md 1 (R5)). */
+enum { CANDIDATES_PER_JOB = 4 };
+
 struct supply;
 struct supply_in { /* what the first queries depend on */
 	const struct conf *conf;

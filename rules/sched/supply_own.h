@@ -11,9 +11,6 @@
 #include "rules/sched/supply.h"
 #include "rules/sched/work_req.h"
 
-/* Candidates to read per wanted job, as most may not fit (performance.md 1 (R5)). */
-enum { CANDIDATES_PER_JOB = 4 };
-
 struct supply_goal { /* what the candidates are needed for */
 	struct serving apps;
 	struct work_req work;

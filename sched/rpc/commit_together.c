@@ -245,12 +245,13 @@ write_reports_and_claims(struct cohort *c)
 
 		for (size_t k = 0; !m->left && k < m->w.nops; k++) {
 			const struct op *o = &m->w.ops[k];
-			const struct dec_send *s = &x->dec->sends[o->i];
 			struct rq_report r;
 
 			if (commit_is_repeat(&m->w, k))
 				continue;
 			if (o->kind == OP_SEND) {
+				const struct dec_send *s = &x->dec->sends[o->i];
+
 				result_claim_put(claims, s, x->snap->host.id,
 				    x->user->id, x->now,
 				    commit_stored_deadline(x->conf, s->deadline));
@@ -368,8 +369,8 @@ commit_members(struct cohort *c)
 }
 
 /*
- * Leaves one request of each host: a later one would write what the earlier one has
- * changed.
+ * Keeps the first request of each host.  A second one commits alone, because its facts
+ * change with the first.
  */
 static void
 one_of_each_host(struct cohort *c)

@@ -53,9 +53,6 @@ run_behind_others(struct rpc *x, struct supply_source *from,
 	return rows->n > 0 ? OK : supply_run(from, q, rows, &x->fail);
 }
 
-/* A request reads this many candidates for each job that it wants. */
-enum { CANDIDATES_EACH = 4 };
-
 bool
 rpc_first_jobs(struct rpc *x, struct supply_query *asked)
 {
@@ -72,7 +69,7 @@ rpc_first_jobs(struct rpc *x, struct supply_query *asked)
 	last = in_flight_last(x->in_flight, &x->chosen, q->ready);
 	asked->after = last > q->after ? last : q->after;
 	asked->nth = in_flight_expect(x->in_flight, &x->chosen, q->ready,
-	    (int64_t)(q->most + CANDIDATES_EACH - 1) / CANDIDATES_EACH);
+	    (int64_t)(q->most + CANDIDATES_PER_JOB - 1) / CANDIDATES_PER_JOB);
 	return true;
 }
 
