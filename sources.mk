@@ -71,6 +71,8 @@ model_sources = \
 	model/host_app_version.def \
 	model/identity.c \
 	model/identity.h \
+	model/installation.c \
+	model/installation.h \
 	model/job.def \
 	model/job_limits.h \
 	model/metrics.c \

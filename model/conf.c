@@ -101,7 +101,8 @@ conf_patterns_add(struct arena *a, struct conf_patterns *l, const char *text)
 /* Options whose value is one of a few words. */
 static const struct {
 	const char *name, *words[3];
-} word_opts[] = { { "locality_store", { "dir", "db", NULL } } };
+} word_opts[] = { { "locality_store", { "dir", "db", NULL } },
+	{ "service_manager", { "locus", "systemd", NULL } } };
 
 /* Returns what is wrong with a value that must be one of a few words, or NULL. */
 static const char *
@@ -520,6 +521,44 @@ conf_needs_restart(const struct conf *cf, const struct conf_opt *o)
 	       (o->taken == CONF_PRIVATE && cf->private_servers);
 }
 
+/* Finds the installed project if this machine has exactly one. */
+static enum err
+find_installed(struct arena *a, char **dir, struct fail *f)
+{
+	const char *list = "";
+	char **names;
+	size_t n;
+
+	TRY(installation_list(a, &names, &n, f));
+	if (n == 1) {
+		*dir = installation_find(a, names[0]);
+		return OK;
+	}
+	for (size_t i = 0; i < n; i++)
+		list = arena_printf(a, "%s%s%s", list, i == 0 ? "" : ", ", names[i]);
+	return FAIL(f, E_CONFIG,
+	    "no config.xml in this directory or those above it: it is not a project; name one with --project NAME, --project DIR or LOCUS_PROJECT%s%s",
+	    n == 0 ? "" : "; this machine has ", list);
+}
+
+bool
+conf_is_installed(const struct conf *cf)
+{
+	return strcmp(cf->service_manager, "systemd") == 0;
+}
+
+struct installation
+conf_installation(struct arena *a, const struct conf *cf)
+{
+	const char *slash = strrchr(cf->path, '/');
+	const char *dir = slash == NULL ?
+	                      "" :
+	                      arena_memdup(a, cf->path, (size_t)(slash - cf->path));
+	const char *name = strrchr(dir, '/');
+
+	return installation_of(a, name == NULL ? dir : name + 1);
+}
+
 enum err
 conf_find_project(struct arena *a, const char *explicit_dir, char **dir, struct fail *f)
 {
@@ -530,6 +569,8 @@ conf_find_project(struct arena *a, const char *explicit_dir, char **dir, struct 
 		from = getenv("LOCUS_PROJECT");
 	if (from == NULL)
 		from = getenv("BOINC_PROJECT_DIR");
+	if (from != NULL && (*dir = installation_find(a, from)) != NULL)
+		return OK;
 	if (realpath(from == NULL ? "." : from, at) == NULL)
 		return FAIL(f, E_CONFIG, "project directory %s does not exist", from);
 	*dir = arena_strdup(a, at);
@@ -543,7 +584,9 @@ conf_find_project(struct arena *a, const char *explicit_dir, char **dir, struct 
 			break;
 		*slash = '\0';
 	}
+	if (from == NULL)
+		return find_installed(a, dir, f);
 	return FAIL(f, E_CONFIG,
-	    "no config.xml in %s: it is not a project; name one with --project DIR or LOCUS_PROJECT",
-	    from == NULL ? "this directory or those above it" : from);
+	    "no config.xml in %s: it is not a project; name one with --project NAME, --project DIR or LOCUS_PROJECT",
+	    from);
 }

@@ -15,6 +15,7 @@
 #include "lib/arena.h"
 #include "lib/err.h"
 #include "lib/pattern.h"
+#include "model/installation.h"
 
 struct conf_list { /* repeated elements, in order */
 	char **v;
@@ -79,12 +80,19 @@ enum err conf_load(struct arena *, const char *path, struct conf **,
 enum err conf_parse(struct arena *, const char *path, const char *text, size_t n,
     struct conf **, struct conf_remark **, size_t *nremarks, struct fail *);
 /*
- * Finds the project directory: explicit_dir (may be NULL), $LOCUS_PROJECT,
- * $BOINC_PROJECT_DIR, or the first of . and its parents that holds config.xml. E_CONFIG
- * if there is none.
+ * Finds the directory of config.xml: explicit_dir (may be NULL), $LOCUS_PROJECT,
+ * $BOINC_PROJECT_DIR, each a directory or the name of an installed project; else the
+ * first of . and its parents that holds config.xml, or the only installed project of
+ * this machine. E_CONFIG if there is none.
  */
 enum err conf_find_project(
     struct arena *, const char *explicit_dir, char **dir, struct fail *);
+
+/* True if systemd runs the services of the project, as locus create installed it. */
+bool conf_is_installed(const struct conf *);
+/* Returns the installation of an installed project, by the directory of its config.xml.
+ */
+struct installation conf_installation(struct arena *, const struct conf *);
 
 enum conf_type {
 	CONF_BOOL,

@@ -46,6 +46,8 @@ struct cmd {
 	size_t opts_size;
 	bool
 	    anywhere; /* also allowed in a copy of another project (model/identity.h) */
+	bool as_root; /* stays root in an installed project, whose units, site and
+	                 config.xml are root's */
 	/* main() prints the error that this returns. Set x->status if another exit code
 	 * fits better. */
 	enum err (*run)(struct cmd_ctx *x, const void *opts, char **args, size_t n);
@@ -67,7 +69,8 @@ struct cmd_ctx {
 /*
  * Finds the project and reads its configuration. If run by root, the process then
  * becomes the account that owns the project (privilege.h), so that no file in it ever
- * belongs to root. E_CONFIG.
+ * belongs to root, unless the command has as_root and the project is an installed one.
+ * E_CONFIG.
  */
 enum err ctx_conf(struct cmd_ctx *);
 enum err ctx_db(struct cmd_ctx *); /* ctx_conf() and a connection */

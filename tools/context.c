@@ -15,27 +15,43 @@
 #include "tools/privilege.h"
 #include "lib/banned.h"
 
-/* If run by root, continues as run_user or else as the owner of the project's
- * directory. */
+/* Finds the account that owns config.xml or, if this is root, the one that root chose
+ * there or gave the project's directory; none if it is root, too. */
+static enum err
+find_owner(struct cmd_ctx *x, const char *dir, struct account *acc, bool *none)
+{
+	const char *run_user = x->cf->run_user;
+	struct stat st;
+
+	*none = false;
+	if (stat(x->cf->path, &st) < 0)
+		return FAIL_ERRNO(x->f, "looking at %s", x->cf->path);
+	if (run_user[0] != '\0') {
+		TRY(account_find(x->a, run_user, acc, x->f));
+		if (st.st_uid != 0 && st.st_uid != acc->uid)
+			return FAIL(x->f, E_DENIED,
+			    "%s names the account %s as run_user, but belongs to another account; only root may choose: chown root %s, or remove run_user",
+			    x->cf->path, run_user, x->cf->path);
+		return OK;
+	}
+	if (stat(dir, &st) < 0)
+		return FAIL_ERRNO(x->f, "looking at %s", dir);
+	*none = st.st_uid == 0;
+	return *none ? OK : account_by_uid(x->a, st.st_uid, acc, x->f);
+}
+
+/* If run by root, continues as the account of the project. */
 static enum err
 run_as_owner(struct cmd_ctx *x, const char *dir)
 {
 	struct account acc;
-	struct stat st;
-	enum err e;
+	bool none;
 
-	if (!privilege_is_root())
+	if (!privilege_is_root() ||
+	    (x->cmd != NULL && x->cmd->as_root && conf_is_installed(x->cf)))
 		return OK;
-	if (x->cf->run_user[0] != '\0') {
-		e = account_find(x->a, x->cf->run_user, &acc, x->f);
-	} else {
-		if (stat(dir, &st) < 0)
-			return FAIL_ERRNO(x->f, "looking at %s", dir);
-		if (st.st_uid == 0)
-			return OK;
-		e = account_by_uid(x->a, st.st_uid, &acc, x->f);
-	}
-	return e == OK ? privilege_become(&acc, x->f) : e;
+	TRY(find_owner(x, dir, &acc, &none));
+	return none ? OK : privilege_become(&acc, x->f);
 }
 
 enum err

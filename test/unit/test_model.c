@@ -57,6 +57,9 @@ static const struct {
 	{ "<config><locality_store>db</locality_store></config>", NULL, NULL },
 	{ "<config><locality_store>sql</locality_store></config>", NULL,
 	    "p/config.xml:2: <locality_store>: \"sql\" is not valid: it must be dir or db" },
+	{ "<config><service_manager>systemd</service_manager></config>", NULL, NULL },
+	{ "<config><service_manager>cron</service_manager></config>", NULL,
+	    "p/config.xml:2: <service_manager>: \"cron\" is not valid: it must be locus or systemd" },
 	{ "<config><ban_os>Win(</ban_os></config>", NULL,
 	    "p/config.xml:2: <ban_os>: \"Win(\" is not valid: as a regular expression: a ( has no )" },
 	{ "<config><master_url>HTTP://Host.Org//a</master_url></config>",
@@ -253,6 +256,27 @@ START_TEST(project_is_found_upwards)
 }
 END_TEST
 
+START_TEST(installation_follows_from_config)
+{
+	static const char text[] =
+	    "<boinc><config><service_manager>systemd</service_manager></config></boinc>";
+	struct installation p;
+	struct conf *cf;
+	struct fail f;
+
+	ck_assert_int_eq(conf_parse(&a, "/etc/locus/stars/config.xml", text,
+			     strlen(text), &cf, NULL, NULL, &f),
+	    OK);
+	ck_assert(conf_is_installed(cf));
+	p = conf_installation(&a, cf);
+	ck_assert_str_eq(p.name, "stars");
+	ck_assert_str_eq(p.account, "locus-stars");
+	ck_assert_str_eq(p.data_dir, "/var/lib/locus/stars");
+	ck_assert_ptr_null(installation_find(&a, "../etc"));
+	ck_assert_ptr_null(installation_find(&a, ""));
+}
+END_TEST
+
 /* --- identity: which project a directory holds --- */
 
 static const struct identity noted = { "id", "/srv/stars", 7, "m1", "locus of its own",
@@ -435,6 +459,7 @@ UNIT_MAIN("model", {
 	ADD(conf_options_are_taken_up);
 	ADD_LOOP(conf_options_wait, N(waiting));
 	ADD(project_is_found_upwards);
+	ADD(installation_follows_from_config);
 	ADD_LOOP(identity_is_judged, N(places));
 	ADD(identity_is_noted_and_read);
 	ADD(fanout_vectors);
