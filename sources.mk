@@ -27,6 +27,8 @@ lib_sources = \
 	lib/log.h \
 	lib/near.c \
 	lib/near.h \
+	lib/notify.c \
+	lib/notify.h \
 	lib/order.h \
 	lib/pattern.c \
 	lib/pattern.h \
@@ -511,6 +513,8 @@ tools_sources = \
 	tools/replay.c \
 	tools/replay.h \
 	tools/reply_diff.c \
+	tools/run_service.c \
+	tools/run_task.c \
 	tools/running.c \
 	tools/running.h \
 	tools/schema.c \
@@ -531,6 +535,8 @@ tools_sources = \
 	tools/supervisor/sup_step.c \
 	tools/supervisor/supervise.c \
 	tools/supervisor/supervise.h \
+	tools/systemctl.c \
+	tools/systemctl.h \
 	tools/table.c \
 	tools/table.h \
 	tools/target.h \
@@ -540,6 +546,10 @@ tools_sources = \
 	tools/traces.c \
 	tools/traces.h \
 	tools/trigger.c \
+	tools/units.c \
+	tools/units.h \
+	tools/units_mark.h \
+	tools/units_text.c \
 	tools/upstream.c \
 	tools/upstream.def \
 	tools/upstream.h \
@@ -753,6 +763,7 @@ unit_tests = \
 	test/unit/test_tools \
 	test/unit/test_trace \
 	test/unit/test_trigger \
+	test/unit/test_units \
 	test/unit/test_upload \
 	test/unit/test_web
 

@@ -476,7 +476,7 @@ daemon_main(const struct daemon *d, int argc, char **argv)
 		arena_free(&r.life);
 		return 2;
 	}
-	log_open(r.opt.name, NULL, levels[r.opt.debug]);
+	log_open(r.opt.name, r.opt.log, levels[r.opt.debug]);
 	status = run_daemon(&r);
 	arena_free(&r.life);
 	return status;

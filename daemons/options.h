@@ -10,7 +10,7 @@
 #include "daemons/loop.h"
 
 struct daemon_common {
-	char *project, *name;
+	char *project, *name, *log;
 	int64_t debug;
 	int64_t mod[2];
 	double sleep_s;

@@ -250,25 +250,45 @@ child_flag(struct arena *a, struct xml_node *parent, const char *name)
 }
 
 /*
- * "bin/work_generator --app x" gives "work_generator", or "work_generator-2" if that
- * name is taken.
+ * "bin/work_generator --app x" gives "work_generator", or "work_generator-2" if one of
+ * the n names is that already.
  */
+static char *
+default_name(struct arena *a, const char *cmd, char *const *taken, size_t n)
+{
+	size_t len = strcspn(cmd, " \t"), same = 1;
+	char *word = arena_memdup(a, cmd, len), *slash = strrchr(word, '/');
+	const char *base = slash == NULL ? word : slash + 1;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t m = strlen(base);
+
+		if (strncmp(taken[i], base, m) == 0 &&
+		    (taken[i][m] == '\0' || taken[i][m] == '-'))
+			same++;
+	}
+	return same == 1 ? arena_strdup(a, base) :
+	                   arena_printf(a, "%s-%zu", base, same);
+}
+
 static char *
 default_daemon_name(struct conf_reader *p, const char *cmd)
 {
-	size_t len = strcspn(cmd, " \t"), same = 1;
-	char *word = arena_memdup(p->a, cmd, len), *slash = strrchr(word, '/');
-	const char *base = slash == NULL ? word : slash + 1;
+	char **taken = NEWN(p->a, char *, p->cf->ndaemons + 1);
 
-	for (size_t i = 0; i < p->cf->ndaemons; i++) {
-		const char *have = p->cf->daemons[i].name;
-		size_t n = strlen(base);
+	for (size_t i = 0; i < p->cf->ndaemons; i++)
+		taken[i] = p->cf->daemons[i].name;
+	return default_name(p->a, cmd, taken, p->cf->ndaemons);
+}
 
-		if (strncmp(have, base, n) == 0 && (have[n] == '\0' || have[n] == '-'))
-			same++;
-	}
-	return same == 1 ? arena_strdup(p->a, base) :
-	                   arena_printf(p->a, "%s-%zu", base, same);
+static char *
+default_task_name(struct conf_reader *p, const char *cmd)
+{
+	char **taken = NEWN(p->a, char *, p->cf->ntasks + 1);
+
+	for (size_t i = 0; i < p->cf->ntasks; i++)
+		taken[i] = p->cf->tasks[i].name;
+	return default_name(p->a, cmd, taken, p->cf->ntasks);
 }
 
 static enum err
@@ -331,6 +351,14 @@ read_task(struct conf_reader *p, struct xml_node *n)
 		return FAIL(p->f, E_CONFIG,
 		    "%s:%d: a <task> needs a <cmd> and a <period> such as \"5 min\", \"2 h\" or \"1 d\"",
 		    p->path, n->line);
+	t.name = child_text(p->a, n, "name", NULL);
+	if (t.name == NULL)
+		t.name = default_task_name(p, t.cmd);
+	for (size_t i = 0; i < p->cf->ntasks; i++)
+		if (strcmp(p->cf->tasks[i].name, t.name) == 0)
+			return FAIL(p->f, E_CONFIG,
+			    "%s:%d: two tasks have the name \"%s\"; give one of them another <name>",
+			    p->path, n->line, t.name);
 	PUSH(p->a, p->cf->tasks, p->cf->ntasks, p->tasks_cap) = t;
 	return OK;
 }

@@ -37,7 +37,9 @@ struct conf_daemon { /* <daemons><daemon> */
 	bool disabled;
 };
 struct conf_task { /* <tasks><task> */
-	char *cmd, *output;
+	char *cmd;
+	char *name; /* unique; default: as for a daemon */
+	char *output;
 	int64_t period_s;
 	bool disabled;
 };

@@ -3,7 +3,7 @@
 # pages), and the files in the tree that are made from tables.
 house_checks = test/check-layers test/check-circles test/check-size test/check-names test/check-scenarios test/check-banned \
 	test/check-sources test/check-docs test/check-options test/check-requirements test/check-help \
-	test/check-daemon-options test/check-sim test/house-test test/stmts-test test/samples-test
+	test/check-daemon-options test/check-units test/check-sim test/house-test test/stmts-test test/samples-test
 dist_check_SCRIPTS += $(house_checks)
 TESTS += $(house_checks)
 EXTRA_DIST += test/citations.awk test/steps.awk test/compile_commands.awk test/packages \
@@ -21,6 +21,9 @@ sources:
 # What the table of options gives.
 check_PROGRAMS += test/conf_doc
 test_conf_doc_SOURCES = test/conf_doc.c
+# The units of a project, for check-units.
+check_PROGRAMS += test/unit_files
+test_unit_files_SOURCES = test/unit_files.c
 .PHONY: config-doc
 config-doc: test/conf_doc
 	test/conf_doc man > $(srcdir)/model/config.xml.5

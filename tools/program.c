@@ -18,17 +18,20 @@ static const char *const data_places[] = { "../share/locus", PKGDATADIR, NULL };
 static const char *const system_places[] = { "/usr/local/sbin", "/usr/sbin", "/sbin",
 	NULL };
 
-static char *
-own_dir(struct arena *a)
+char *
+program_self(struct arena *a)
 {
 	char path[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
-	char *dir, *slash;
 
-	if (n <= 0)
-		return arena_strdup(a, ".");
-	dir = arena_memdup(a, path, (size_t)n);
-	slash = strrchr(dir, '/');
+	return n <= 0 ? arena_strdup(a, "./locus") : arena_memdup(a, path, (size_t)n);
+}
+
+static char *
+own_dir(struct arena *a)
+{
+	char *dir = program_self(a), *slash = strrchr(dir, '/');
+
 	if (slash != NULL)
 		*slash = '\0';
 	return dir;

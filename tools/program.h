@@ -17,6 +17,8 @@
  * contains; a path such as bin/validator means the project's.
  */
 char *program_find(struct arena *, const struct conf *cf, const char *name);
+/* Returns the absolute path of the running program. */
+char *program_self(struct arena *);
 /* Finds a system program in PATH or the sbin directories; names ends with NULL. */
 char *program_system(struct arena *, const char *const *names);
 /*

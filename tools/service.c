@@ -14,6 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 #include "lib/proc.h"
+#include "lib/text.h"
 #include "tools/create.h"
 #include "tools/program.h"
 #include "tools/upstream.h"
@@ -115,6 +116,9 @@ service_upload(struct arena *a, const struct conf *cf, struct service *s)
 		.log = log_path(a, cf, "file_upload_handler.log"),
 		.ready = READY_SOCKET,
 		.socket = service_socket(a, cf, "upload"),
+		.socket_name = arena_strdup(a, "upload"),
+		.ours = true,
+		.takes_log = true,
 		.stop_signal = SIGTERM,
 		.grace_s = DAEMON_GRACE_S };
 }
@@ -146,6 +150,8 @@ service_fcgi(struct arena *a, const struct conf *cf, const struct fcgi_service *
 		.why = arena_strdup(a, "its program is not installed"),
 		.log = arena_printf(a, "%s/%s.log", cf->log_dir, of->program),
 		.ready = READY_ALIVE,
+		.socket_name = arena_strdup(a, of->program),
+		.ours = true,
 		.listen = service_socket(a, cf, of->program),
 		.stop_signal = SIGTERM,
 		.grace_s = DAEMON_GRACE_S,
@@ -165,6 +171,17 @@ services_fcgi(struct arena *a, const struct conf *cf, struct service *s)
 		for (int64_t j = 0; j < all[i].processes; j++)
 			service_fcgi(a, cf, &all[i], j, &s[k++]);
 	return k;
+}
+
+/* Is the program one of those that were installed with this one? */
+static bool
+is_ours(struct arena *a, const char *program)
+{
+	const char *same = program == NULL ?
+	                       NULL :
+	                       program_find(a, NULL, text_base_name(program));
+
+	return same != NULL && strcmp(same, program) == 0;
 }
 
 static enum err
@@ -194,11 +211,32 @@ service_daemon(struct arena *a, const struct conf *cf, const struct conf_daemon 
 		    "there is no program %s in the project's bin or among the installed ones",
 		    argv[0]),
 		.log = log_path(a, cf, d->output),
+		.ours = is_ours(a, program),
+		.takes_log = is_ours(a, program),
 		.ready = READY_ALIVE,
 		.stop_signal = SIGTERM,
 		.grace_s = DAEMON_GRACE_S };
 	argv[0] = program;
 	return OK;
+}
+
+char **
+service_command(struct arena *a, const struct service *s)
+{
+	size_t n = 0;
+	char **argv;
+
+	if (s->argv == NULL)
+		return NULL;
+	while (s->argv[n] != NULL)
+		n++;
+	argv = NEWN(a, char *, n + 3);
+	memcpy(argv, s->argv, n * sizeof(*argv));
+	if (s->takes_log) {
+		argv[n++] = arena_strdup(a, "--log");
+		argv[n] = s->log;
+	}
+	return argv;
 }
 
 static int

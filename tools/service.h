@@ -29,6 +29,10 @@ struct service {
 	                   one; NULL = none */
 	enum ready ready;
 	char *socket;
+	char *socket_name; /* "scheduler", "web" or "upload": the socket that it serves;
+	                      NULL = none */
+	bool ours;         /* a program of Locus, which talks to systemd */
+	bool takes_log;    /* has the option --log */
 	char *listen; /* socket that the supervisor holds and passes on as descriptor 0;
 	                 NULL = none */
 	int port;
@@ -46,6 +50,9 @@ enum err services_of(
 enum err service_database(
     struct arena *, const struct conf *, struct service *, struct fail *);
 bool service_ready(const struct service *);
+/* Returns the command line under systemd, which does not open log files for services:
+ * argv, with --log if the program takes it. NULL if it cannot be run. */
+char **service_command(struct arena *, const struct service *);
 /* Returns the directory of the private servers' sockets: the run directory or a short
  * one (supervise.h). */
 char *socket_dir(struct arena *, const struct conf *);

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * locus run-service: becomes a service of an installed project. So the units need not
+ * be written anew for every change of config.xml, and systemd and the supervisor run
+ * the same command lines.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "lib/fs.h"
+#include "lib/notify.h"
+#include "tools/cmd.h"
+#include "tools/service.h"
+#include "tools/units.h"
+#include "lib/banned.h"
+
+static enum err
+find_service(struct cmd_ctx *x, const char *instance, const struct service **found)
+{
+	struct service *s;
+	size_t n;
+
+	TRY(services_of(x->a, x->cf, &s, &n, x->f));
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(units_instance(x->a, s[i].name), instance) == 0 ||
+		    strcmp(s[i].name, instance) == 0) {
+			*found = &s[i];
+			return s[i].argv != NULL ?
+			           OK :
+			           FAIL(x->f, E_CONFIG, "%s: %s", s[i].name, s[i].why);
+		}
+	return FAIL(x->f, E_CONFIG,
+	    "%s has no service %s; locus start removes its unit", x->cf->path,
+	    instance);
+}
+
+/* Gives a program of the project its log; ours open theirs, and reopen it. */
+static enum err
+log_to_file(struct cmd_ctx *x, const struct service *s)
+{
+	int fd = open(s->log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+
+	if (fd < 0)
+		return FAIL_ERRNO(x->f, "opening %s", s->log);
+	for (int to = STDOUT_FILENO; to <= STDERR_FILENO; to++)
+		if (dup2(fd, to) < 0)
+			return FAIL_ERRNO(x->f, "logging to %s", s->log);
+	return OK;
+}
+
+static enum err
+run_service_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+{
+	const struct service *s = NULL;
+	char **argv;
+
+	(void)opts, (void)n;
+	TRY(ctx_conf(x));
+	if (!conf_is_installed(x->cf))
+		return FAIL(x->f, E_CONFIG,
+		    "the services of %s are run by its own supervisor: locus start",
+		    x->cf->project_dir);
+	TRY(find_service(x, args[0], &s));
+	if (s->socket_name != NULL && !notify_take_socket())
+		return FAIL(x->f, E_SYS,
+		    "%s serves a socket that systemd passes to it: systemctl start %s",
+		    s->name, units_service(x->a, x->cf, s->name));
+	if (!s->ours)
+		TRY(log_to_file(x, s));
+	if (setenv("LOCUS_PROJECT", conf_installation(x->a, x->cf).config_dir, 1) < 0 ||
+	    chdir(x->cf->project_dir) < 0)
+		return FAIL_ERRNO(x->f, "entering %s", x->cf->project_dir);
+	argv = service_command(x->a, s);
+	execv(argv[0], argv);
+	return FAIL_ERRNO(x->f, "running %s", argv[0]);
+}
+
+const struct cmd cmd_run_service = { .name = "run-service",
+	.args = "INSTANCE",
+	.min_args = 1,
+	.max_args = 1,
+	.purpose = "become a service of an installed project (for systemd)",
+	.about =
+	    "Replaces itself by the program of one service, as config.xml has it: scheduler, web,\n"
+	    "file_upload_handler or the name of a daemon. The units of systemd call it; INSTANCE is\n"
+	    "what follows the @ in the unit's name. A listening socket that systemd passes becomes\n"
+	    "the program's standard input.",
+	.run = run_service_run };

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* locus run-task: runs a task of config.xml once, never twice at the same time. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "lib/clock.h"
+#include "lib/fs.h"
+#include "lib/log.h"
+#include "lib/proc.h"
+#include "tools/cmd.h"
+#include "tools/program.h"
+#include "tools/units.h"
+#include "lib/banned.h"
+
+enum { WAIT_MS = 50, EXIT_BUSY = 75 };
+
+static enum err
+conf_task_named(struct cmd_ctx *x, const char *name, const struct conf_task **found)
+{
+	for (size_t i = 0; i < x->cf->ntasks; i++) {
+		const struct conf_task *t = &x->cf->tasks[i];
+
+		if (strcmp(t->name, name) == 0 ||
+		    strcmp(units_instance(x->a, t->name), name) == 0) {
+			*found = t;
+			return OK;
+		}
+	}
+	return ctx_not_found(x, "%s has no task %s", x->cf->path, name);
+}
+
+/* Passes a stop signal on to the task; proc_spawn() gave it a group of its own. */
+static int
+wait_for_task(pid_t pid)
+{
+	int st;
+
+	while (waitpid(pid, &st, WNOHANG) == 0) {
+		if (proc_stopping)
+			kill(-pid, SIGTERM);
+		clock_nap_ms(WAIT_MS);
+	}
+	return WIFEXITED(st) ? WEXITSTATUS(st) : 128 + WTERMSIG(st);
+}
+
+static enum err
+task_execute(struct cmd_ctx *x, const struct conf_task *t)
+{
+	const char *log = t->output[0] == '/' ?
+	                      t->output :
+	                      arena_printf(x->a, "%s/%s", x->cf->log_dir, t->output);
+	union { /* adds const; proc_spawn() changes nothing */
+		char **in;
+		const char *const *out;
+	} argv;
+	char *program;
+	pid_t pid;
+
+	TRY(proc_split(x->a, t->cmd, &argv.in, x->f));
+	program = program_find(x->a, x->cf, argv.in[0]);
+	if (program == NULL)
+		return FAIL(x->f, E_CONFIG,
+		    "there is no program %s in the project's bin or among the installed ones",
+		    argv.in[0]);
+	argv.in[0] = program;
+	setenv("LOCUS_PROJECT",
+	    conf_is_installed(x->cf) ? conf_installation(x->a, x->cf).config_dir :
+				       x->cf->project_dir,
+	    1);
+	proc_signals();
+	TRY(proc_spawn(argv.out, x->cf->project_dir, log, &pid, x->f));
+	x->status = wait_for_task(pid);
+	if (x->status != 0)
+		log_warn("task %s ended with status %d; its output is in %s", t->name,
+		    x->status, log);
+	return OK;
+}
+
+static enum err
+run_task_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
+{
+	const struct conf_task *t = NULL;
+	const char *lock;
+	int fd;
+	enum err e;
+
+	(void)opts, (void)n;
+	TRY(ctx_conf(x));
+	TRY(conf_task_named(x, args[0], &t));
+	TRY(fs_mkdirs(x->cf->run_dir, 0755, x->f));
+	lock = arena_printf(
+	    x->a, "%s/task-%s.lock", x->cf->run_dir, units_instance(x->a, t->name));
+	e = fs_lock(lock, &fd, x->f);
+	if (e == E_RACE) {
+		x->status = EXIT_BUSY;
+		return FAIL(x->f, E_RACE, "task %s runs already", t->name);
+	}
+	if (e == OK)
+		e = task_execute(x, t);
+	return e;
+}
+
+const struct cmd cmd_run_task = { .name = "run-task",
+	.args = "NAME",
+	.min_args = 1,
+	.max_args = 1,
+	.purpose = "run a task of config.xml now",
+	.about =
+	    "Runs the command of a <task> once, in the project's directory, with its output appended\n"
+	    "to the task's file in the log directory. The exit status is the task's; 75 means that\n"
+	    "the task runs already. In an installed project, timers of systemd run the tasks.",
+	.run = run_task_run };
