@@ -7,6 +7,8 @@ lib_sources = \
 	lib/banned.h \
 	lib/buf.c \
 	lib/buf.h \
+	lib/cert.c \
+	lib/cert.h \
 	lib/clamp.h \
 	lib/clock.c \
 	lib/clock.h \
@@ -309,6 +311,8 @@ db_sources = \
 	db/file.c \
 	db/fleet.c \
 	db/fleet.h \
+	db/grant.c \
+	db/grant.h \
 	db/host.c \
 	db/inspect.c \
 	db/inspect.h \
@@ -460,6 +464,7 @@ tools_sources = \
 	tools/create.h \
 	tools/create_conf.c \
 	tools/create_db.c \
+	tools/create_files.c \
 	tools/create_web.c \
 	tools/db_server.c \
 	tools/db_server.h \
@@ -488,8 +493,22 @@ tools_sources = \
 	tools/host_show.c \
 	tools/human.c \
 	tools/human.h \
+	tools/install/destroy.c \
+	tools/install/install.c \
+	tools/install/install.h \
+	tools/install/install_account.c \
+	tools/install/install_database.c \
+	tools/install/install_dirs.c \
+	tools/install/install_system.c \
+	tools/install/install_web.c \
+	tools/install/install_work.c \
+	tools/install/rights.c \
+	tools/install/rights.def \
+	tools/install/rights.h \
+	tools/install/steps.def \
 	tools/json.c \
 	tools/json.h \
+	tools/key_make.c \
 	tools/key_rotate.c \
 	tools/ledger_view.c \
 	tools/ledger_view.h \

@@ -72,6 +72,8 @@ enum db_use {
  */
 enum err db_open(const struct conf *, enum db_use, struct db **, struct fail *);
 void db_close(struct db *); /* NULL is allowed */
+/* Is the server that conf names on this machine, reached by its socket? */
+bool db_is_local(const struct conf *);
 /*
  * Starts the time limit of a request that began at since_ms (clock_mono_ms), apart from
  * deliberate waiting. db_open() calls it too.

@@ -152,6 +152,12 @@ by_port(const struct conf *cf)
 	return cf->db_port != 0 && (cf->db_socket[0] == '\0' || !is_local(cf->db_host));
 }
 
+bool
+db_is_local(const struct conf *cf)
+{
+	return is_local(cf->db_host) && !by_port(cf);
+}
+
 /* Uses the address: a machine need not be able to resolve its own name. */
 static const char *
 connect_host(const struct conf *cf)

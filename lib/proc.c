@@ -258,6 +258,7 @@ struct child_output {
 	size_t max;
 	char *last_words;
 	size_t nwords;
+	bool hush;
 };
 
 static void
@@ -277,12 +278,12 @@ output_keep_stdout(struct child_output *o, const char *p, size_t n)
 		buf_put(&o->text, p, n < room ? n : room);
 }
 
-/* Passes the bytes on, and keeps the last of them. */
+/* Passes the bytes on unless hushed, and keeps the last of them. */
 static void
 output_keep_stderr(struct child_output *o, const char *p, size_t n)
 {
 	size_t most = PROC_LAST_WORDS - 1, drop;
-	ssize_t passed = write(STDERR_FILENO, p, n);
+	ssize_t passed = o->hush ? 0 : write(STDERR_FILENO, p, n);
 
 	(void)passed; /* standard error may be closed; keep the bytes all the same */
 	if (n > most) {
@@ -401,7 +402,8 @@ proc_run(struct arena *a, const struct proc_run *r, int *status, char **out,
 		.err = -1,
 		.text = buf_new(a),
 		.max = r->out_max,
-		.last_words = r->last_words };
+		.last_words = r->last_words,
+		.hush = r->hush };
 	enum err e = OK;
 	pid_t pid;
 

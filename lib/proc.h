@@ -20,6 +20,7 @@ struct proc_run {
 	size_t out_max; /* keep at most this many bytes of its output */
 	/* [PROC_LAST_WORDS]: receives the end of its standard error; may be NULL */
 	char *last_words;
+	bool hush;     /* with last_words: nothing goes to our standard error */
 	int timeout_s; /* 0 = no limit; after it the process group is killed */
 };
 /*

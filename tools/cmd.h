@@ -77,6 +77,12 @@ enum err ctx_db(struct cmd_ctx *); /* ctx_conf() and a connection */
 /* The same, but accepts any version of the schema: for the commands that inspect or
  * upgrade it. */
 enum err ctx_db_any_schema(struct cmd_ctx *);
+/*
+ * Returns the configuration for a connection that may change tables, databases and
+ * database accounts: in an installed project, of root on the database server of this
+ * machine; else that of the project.
+ */
+const struct conf *ctx_db_root(struct cmd_ctx *);
 void ctx_close(struct cmd_ctx *);
 /* Prints one finished step, such as "created database stars 0.2 s", with the time since
  * the previous one. */

@@ -166,9 +166,8 @@ const struct cmd cmd_config_check = { .name = "config check",
 	    "Reports unknown options with their line and the nearest name, options without\n"
 	    "effect, invalid values, daemons whose program is missing, and mistakes in\n"
 	    "gui_urls.xml and project_files.xml. Warns if apache/httpd.conf, apache/site.conf\n"
-	    "or nginx/site.conf of the project does not lead to its sockets or has other limits than config.xml; a\n"
-	    "file elsewhere, as written by locus create --apache-site, is not checked. Reports\n"
-	    "which changes wait for a restart of a running project; all others take effect at\n"
+	    "or nginx/site.conf of the project does not lead to its sockets or has other limits\n"
+	    "than config.xml. Reports which changes wait for a restart of a running project; all others take effect at\n"
 	    "once, see config.xml(5). Exits with 78 if there is an error.",
 	.run = config_check_run };
 

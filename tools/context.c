@@ -83,11 +83,30 @@ ctx_conf(struct cmd_ctx *x)
 static enum err
 ctx_open_db(struct cmd_ctx *x, enum db_use use)
 {
-	enum err e = ctx_conf(x);
+	const struct conf *cf;
 
-	if (e == OK && x->db == NULL)
-		e = db_open(x->cf, use, &x->db, x->f);
-	return e;
+	TRY(ctx_conf(x));
+	if (x->db != NULL)
+		return OK;
+	/* The project's account may not change tables. */
+	cf = use == DB_ANY_SCHEMA && x->cmd->as_root && privilege_is_root() ?
+	         ctx_db_root(x) :
+	         x->cf;
+	return db_open(cf, use, &x->db, x->f);
+}
+
+const struct conf *
+ctx_db_root(struct cmd_ctx *x)
+{
+	struct conf *root;
+
+	if (!conf_is_installed(x->cf) || !db_is_local(x->cf))
+		return x->cf;
+	root = NEW(x->a, struct conf);
+	*root = *x->cf;
+	root->db_user = arena_strdup(x->a, "root");
+	root->db_passwd = arena_strdup(x->a, "");
+	return root;
 }
 
 enum err

@@ -21,6 +21,7 @@
 #include "lib/rng.h"
 #include "model/identity.h"
 #include "proto/plan_class.h"
+#include "tools/install/install.h"
 #include "tools/privilege.h"
 #include "tools/program.h"
 #include "tools/supervisor/supervise.h"
@@ -36,34 +37,40 @@ enum {
 
 #define FIELD(name) offsetof(struct create_opts, name)
 static const struct opt create_options[] = {
-	{ "here", OPT_TEXT, FIELD(here), "DIR",
-	    "Puts everything into DIR, with a private database server (MariaDB, or else MySQL) and a private Apache." },
-	{ "port", OPT_NUMBER, FIELD(port), "PORT",
-	    "Loopback port of the private Apache; default: a free one." },
-	{ "user", OPT_TEXT, FIELD(user), "ACCOUNT",
-	    "When run by root: the account that will own the project; default www-data." },
-	{ "url-base", OPT_TEXT, FIELD(url_base), "URL",
-	    "URL at which clients reach the web server, without the project's name." },
+	{ "url", OPT_TEXT, FIELD(url), "URL",
+	    "Master URL, at which clients reach the web server; it ends in /NAME/." },
+	{ "certificate", OPT_TEXT, FIELD(certificate), "FILE",
+	    "Certificate of the web server, with its chain; the site then serves https, too." },
+	{ "certificate-key", OPT_TEXT, FIELD(certificate_key), "FILE",
+	    "Private key of that certificate." },
+	{ "code-sign-public", OPT_TEXT, FIELD(code_sign_public), "FILE",
+	    "Public code signing key, made by locus key make on another machine." },
+	{ "code-sign-here", OPT_FLAG, FIELD(code_sign_here), NULL,
+	    "Makes the pair of code signing keys on this server. Whoever breaks into it can then run programs on all hosts." },
+	{ "dry-run", OPT_FLAG, FIELD(dry_run), NULL,
+	    "Only shows the steps, and which of them hold already." },
 	{ "long-name", OPT_TEXT, FIELD(long_name), "TEXT",
 	    "Name shown to users; default NAME." },
 	{ "set", OPT_TEXTS, FIELD(set), "OPTION=VALUE",
-	    "Sets an option in config.xml; may be repeated." },
-	{ "dir", OPT_TEXT, FIELD(dir), "DIR",
-	    "Without --here: the project's directory; default /var/lib/locus/NAME." },
+	    "Sets an option in a new config.xml; may be repeated." },
+	{ "db-host", OPT_TEXT, FIELD(db_host), "HOST",
+	    "Host of the database server, if it is another machine. The database must exist there and be empty." },
+	{ "db-port", OPT_NUMBER, FIELD(db_port), "PORT",
+	    "TCP port of the database server." },
 	{ "db-name", OPT_TEXT, FIELD(db_name), "NAME",
-	    "Without --here: an existing, empty database; default NAME." },
+	    "Database on that host; default locus_NAME. With --here: an existing, empty database, used instead of a private server." },
 	{ "db-user", OPT_TEXT, FIELD(db_user), "ACCOUNT",
 	    "Account of that database; default NAME." },
 	{ "password-file", OPT_TEXT, FIELD(password_file), "FILE",
 	    "File with the account's password." },
-	{ "db-host", OPT_TEXT, FIELD(db_host), "HOST",
-	    "Host of the database server; default this machine." },
-	{ "db-port", OPT_NUMBER, FIELD(db_port), "PORT",
-	    "TCP port of the database server." },
 	{ "db-socket", OPT_TEXT, FIELD(db_socket), "PATH",
-	    "Unix socket of the database server." },
-	{ "apache-site", OPT_TEXT, FIELD(apache_site), "FILE",
-	    "Without --here: file to write the Apache configuration to; default DIR/apache/site.conf." },
+	    "Unix socket of the database server, if it is not the usual one." },
+	{ "here", OPT_TEXT, FIELD(here), "DIR",
+	    "Puts everything into DIR, with a private database server (MariaDB, or else MySQL) and a private Apache." },
+	{ "port", OPT_NUMBER, FIELD(port), "PORT",
+	    "With --here: loopback port of the private Apache; default: a free one." },
+	{ "user", OPT_TEXT, FIELD(user), "ACCOUNT",
+	    "With --here, when run by root: the account that will own the project; default www-data." },
 	{ 0 },
 };
 
@@ -142,32 +149,37 @@ read_secret(struct cmd_ctx *x, const char *path, const char **secret)
 	return e;
 }
 
-enum err
-create_base_url(struct cmd_ctx *x, const char *given, char **base)
+/* With --here and without --db-name, the database server is private. */
+static enum err
+check_private(struct cmd_ctx *x, const struct create_opts *o)
 {
-	*base = arena_strdup(x->a, given);
-	for (size_t n = strlen(*base); n > 0 && (*base)[n - 1] == '/'; n--)
-		(*base)[n - 1] = '\0';
-	if (url_canonical(x->a, *base) == NULL)
-		return ctx_usage(
-		    x, "--url-base %s: must begin with http:// or https://", *base);
+	bool other = o->db_user != NULL || o->db_host != NULL || o->db_socket != NULL ||
+	             o->db_port != 0 || o->password_file != NULL;
+
+	if (o->db_name == NULL && other)
+		return ctx_usage(x,
+		    "--here creates a private database server; to use another one, name its database with --db-name");
+	if (o->db_name != NULL && o->url == NULL)
+		return ctx_usage(x,
+		    "--db-name means servers of others: give the URL at which clients reach the web server with --url");
 	return OK;
 }
 
-/* Requires either private servers or the location of shared ones. */
+/* Options that only an installed project or only one with --here has. */
 static enum err
-check_servers(struct cmd_ctx *x, const struct create_opts *o)
+check_mode(struct cmd_ctx *x, const struct create_opts *o)
 {
-	if (o->here != NULL &&
-	    (o->dir != NULL || o->db_name != NULL || o->db_user != NULL ||
-		o->db_host != NULL || o->db_socket != NULL || o->db_port != 0 ||
-		o->password_file != NULL || o->apache_site != NULL))
+	bool installs = o->certificate != NULL || o->certificate_key != NULL ||
+	                o->code_sign_public != NULL || o->code_sign_here || o->dry_run;
+
+	if (o->here == NULL)
+		return o->port == 0 && o->user == NULL ?
+		           OK :
+		           ctx_usage(x, "--port and --user belong to --here DIR");
+	if (installs)
 		return ctx_usage(x,
-		    "--here creates a private database and web server: omit --dir, --db-..., --password-file and --apache-site");
-	if (o->here == NULL && o->url_base == NULL)
-		return ctx_usage(x,
-		    "--url-base URL is required: the URL at which clients reach the web server (or use --here DIR for a project with private servers)");
-	return OK;
+		    "--here makes a project of one directory with all its keys: omit --certificate, --certificate-key, --code-sign-public, --code-sign-here and --dry-run");
+	return check_private(x, o);
 }
 
 static enum err
@@ -175,16 +187,13 @@ create_check_options(struct cmd_ctx *x, struct create *c)
 {
 	const struct create_opts *o = c->o;
 
-	TRY(check_servers(x, o));
-	c->private = o->here != NULL;
+	c->private = o->db_name == NULL;
+	c->db_name = o->db_name;
 	c->db_user = o->db_user != NULL ? o->db_user : c->name;
-	c->db_passwd = "";
-	if (o->password_file != NULL)
-		TRY(read_secret(x, o->password_file, &c->db_passwd));
 	if (c->private)
 		TRY(create_port(x, o->port, &c->port));
-	if (o->url_base != NULL)
-		return create_base_url(x, o->url_base, &c->base_url);
+	if (o->url != NULL)
+		return create_base_url(x, o->url, c->name, &c->base_url);
 	c->base_url = arena_printf(x->a, "http://127.0.0.1:%d", c->port);
 	return OK;
 }
@@ -300,50 +309,17 @@ unmark_tree(struct cmd_ctx *x)
 }
 
 static enum err
-create_key_pair(struct cmd_ctx *x, const char *kind, unsigned private_mode)
-{
-	char *private, *public;
-	enum err e = key_make(x->a, &private, &public, x->f);
-
-	if (e == OK)
-		e = fs_write(arena_printf(x->a, "%s/%s_private", x->cf->key_dir, kind),
-		    private, strlen(private), private_mode, x->f);
-	if (e == OK)
-		e = fs_write(arena_printf(x->a, "%s/%s_public", x->cf->key_dir, kind),
-		    public, strlen(public), 0640, x->f);
-	return e;
-}
-
-static enum err
 create_keys(struct cmd_ctx *x)
 {
 	/* code_sign signs versions only, so its private key may be moved off this
 	 * machine. */
-	enum err e = create_key_pair(x, "code_sign", 0600);
+	enum err e = create_key_pair(x, x->cf->key_dir, "code_sign", 0600, 0640);
 
 	if (e == OK)
-		e = create_key_pair(x, "upload", 0640);
+		e = create_key_pair(x, x->cf->key_dir, "upload", 0640, 0640);
 	if (e == OK)
 		ctx_progress(x, "created",
 		    "keys (move keys/code_sign_private to a safe place once your versions are signed)");
-	return e;
-}
-
-/* Copies the sample plan classes; a project has only those in its own file. */
-static enum err
-create_plan_classes(struct cmd_ctx *x)
-{
-	const char *from = program_data(x->a, PLAN_CLASS_FILE);
-	const char *to = project_path(x->a, x->cf, PLAN_CLASS_FILE);
-	enum err e;
-
-	if (from == NULL)
-		return FAIL(x->f, E_CONFIG, "%s is not installed with this program",
-		    PLAN_CLASS_FILE);
-	e = fs_copy(from, to, 0644, x->f);
-	if (e == OK)
-		ctx_progress(
-		    x, "created", "%s (sample plan classes; edit it as needed)", to);
 	return e;
 }
 
@@ -414,46 +390,48 @@ create_undo(struct cmd_ctx *x, const struct create *c, bool dir_was_there)
 	}
 	for (size_t i = 0; i < N(files); i++)
 		fs_unlink(arena_printf(x->a, "%s/%s", c->dir, files[i]), &f);
-	if (c->site_made)
-		fs_unlink(c->o->apache_site, &f);
 	if (!dir_was_there && rmdir(c->dir) < 0)
 		fprintf(stderr, "locus create: cannot remove %s: %s\n", c->dir,
 		    strerror(errno));
+}
+
+/* Makes a project of one directory. */
+static enum err
+create_here(struct cmd_ctx *x, struct create *c)
+{
+	const char *dir = c->o->here;
+	bool was_there;
+	enum err e;
+
+	TRY(create_check_options(x, c));
+	was_there = fs_exists(dir);
+	ctx_progress(x, "project", "%s in %s", c->name, dir);
+	TRY(create_dir(x, c, dir));
+	e = become_owner(x, c);
+	if (e == OK)
+		e = create_all(x, c);
+	if (e != OK) {
+		create_undo(x, c, was_there);
+		return e;
+	}
+	printf("\nMaster URL: %s\nNext:       cd %s && locus start\n",
+	    x->cf->master_url, dir);
+	return OK;
 }
 
 static enum err
 create_run(struct cmd_ctx *x, const void *opts, char **args, size_t n)
 {
 	const struct create_opts *o = opts;
-	struct create c = { .name = args[0], .o = o };
-	enum err e = project_name_check(x, args[0]);
-	bool was_there;
-	const char *dir;
+	struct create c = { .name = args[0], .o = o, .db_passwd = "" };
 
 	(void)n;
 	umask(022);
-	if (e == OK)
-		e = create_check_options(x, &c);
-	if (e != OK)
-		return e;
-	dir = c.private      ? o->here :
-	      o->dir != NULL ? o->dir :
-	                       arena_printf(x->a, "/var/lib/locus/%s", c.name);
-	was_there = fs_exists(dir);
-	ctx_progress(x, "project", "%s in %s", c.name, dir);
-	e = create_dir(x, &c, dir);
-	if (e != OK)
-		return e;
-	e = become_owner(x, &c);
-	if (e == OK)
-		e = create_all(x, &c);
-	if (e != OK) {
-		create_undo(x, &c, was_there);
-		return e;
-	}
-	printf("\nMaster URL: %s\nNext:       cd %s && locus start\n",
-	    x->cf->master_url, dir);
-	return OK;
+	TRY(project_name_check(x, args[0]));
+	TRY(check_mode(x, o));
+	if (o->password_file != NULL)
+		TRY(read_secret(x, o->password_file, &c.db_passwd));
+	return o->here == NULL ? install_run(x, &c) : create_here(x, &c);
 }
 
 const struct cmd cmd_create = { .name = "create",
@@ -462,14 +440,19 @@ const struct cmd cmd_create = { .name = "create",
 	.max_args = 1,
 	.purpose = "create a project",
 	.about =
-	    "Creates directories, keys, config.xml, the database and the web server\n"
-	    "configuration. With --here everything is in one directory, including private\n"
-	    "servers, and root is not needed. Without it the machine's MariaDB or MySQL and its\n"
-	    "Apache are used: the database must exist and be empty, and you have to include the\n"
-	    "Apache configuration that is written. The machine's database server should have\n"
-	    "a redo log of at least 128 MB, like a private one (innodb_log_file_size; on MySQL\n"
-	    "innodb_redo_log_capacity). If run by root, the project belongs to the account given\n"
-	    "by --user.",
+	    "With --url, root installs a project into this machine: an account of its own,\n"
+	    "directories below /etc/locus, /var/lib/locus, /var/log/locus and /run/locus, a\n"
+	    "database of the machine's MariaDB or MySQL, a site of its Apache, log rotation and\n"
+	    "systemd units; locus-install(7) has it all. Each step is printed and may be\n"
+	    "repeated: after a failure, run the command again. Run again for a project that is\n"
+	    "there, it restores what is missing.\n\n"
+	    "With --here everything is in one directory, including private servers, and root is\n"
+	    "not needed; with --db-name as well, the machine's database server and Apache are\n"
+	    "used: the database must exist and be empty, and you have to include\n"
+	    "apache/site.conf. If run by root, the project belongs to the account given by\n"
+	    "--user.\n\n"
+	    "The machine's database server should have a redo log of at least 128 MB, like a\n"
+	    "private one (innodb_log_file_size; on MySQL innodb_redo_log_capacity).",
 	.opts = create_options,
 	.opts_size = sizeof(struct create_opts),
 	.run = create_run };

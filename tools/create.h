@@ -7,22 +7,23 @@
 #include "tools/cmd.h"
 
 struct create_opts {
-	const char *here, *url_base, *user, *long_name;
-	const char *db_name, *db_user, *db_host, *db_socket, *password_file, *dir,
-	    *apache_site;
+	const char *here, *url, *user, *long_name;
+	const char *db_name, *db_user, *db_host, *db_socket, *password_file;
+	const char *certificate, *certificate_key, *code_sign_public;
 	int64_t port, db_port;
+	bool code_sign_here, dry_run;
 	struct conf_list set;
 };
 
 struct create { /* the project being created */
 	const char *name, *dir;
 	const struct create_opts *o;
-	bool private;      /* private servers */
+	bool private;                         /* private servers */
+	const struct installation *installed; /* NULL: --here */
 	const char *owner; /* account that will own it, if run by root; else NULL */
 	int port;
-	const char *db_user, *db_passwd;
+	const char *db_name, *db_user, *db_passwd;
 	char *base_url; /* "http://127.0.0.1:8123" */
-	bool site_made; /* o->apache_site has been written */
 };
 
 #define SHORT_DIR "/tmp/locus-" /* followed by SHORT_DIR_DIGITS hexadecimal digits */
@@ -39,18 +40,40 @@ enum { SHORT_DIR_DIGITS = 12 };
 /* Returns db_socket for a private server: below the project, or in a short directory
  * with a random name if that path would be too long. */
 char *create_db_socket(struct arena *, const char *run_dir);
-/* Copies the URL given by --url-base without trailing slashes; E_BADREQ if it is not a
- * URL. */
-enum err create_base_url(struct cmd_ctx *, const char *given, char **base);
+/*
+ * Takes the master URL given by --url apart: base is what stands before "/NAME/".
+ * E_BADREQ if it does not end like this, or is not a URL.
+ */
+enum err create_base_url(
+    struct cmd_ctx *, const char *given, const char *name, char **base);
 /* Finds a free loopback port if asked is 0, else checks that this port is free. */
 enum err create_port(struct cmd_ctx *, int64_t asked, int *port);
 /* E_BADREQ if a path cannot be written into Apache's configuration. */
 enum err create_path_check(const char *path, struct fail *);
-/* Writes and checks the project's config.xml. Options given by --set come last and take
- * precedence. */
+/*
+ * Makes the text of the project's config.xml, checks it and sets x->cf. Options given
+ * by
+ * --set come last and take precedence.
+ */
+enum err create_config_text(
+    struct cmd_ctx *, const struct create *, const char **text, struct fail *);
+/* Writes that text to x->cf->path. */
 enum err create_config_xml(struct cmd_ctx *, const struct create *, struct fail *);
-/* Fills the template of apache/httpd.conf, or those of the site files of a shared
- * Apache and a shared nginx, and copies the page and style to html/. */
+/* Copies the sample plan classes into project_dir; a project has only those in its own
+ * file. */
+enum err create_plan_classes(struct cmd_ctx *);
+/* Copies the page and style to html/. */
+enum err create_pages(struct cmd_ctx *, struct fail *);
+/* Fills a template of pkgdatadir for the web server. */
+enum err create_web_text(struct cmd_ctx *, const struct create *, const char *template,
+    char **text, struct fail *);
+/* Makes a pair of keys, KIND_private and KIND_public, in the directory. */
+enum err create_key_pair(struct cmd_ctx *, const char *dir, const char *kind,
+    unsigned private_mode, unsigned public_mode);
+/* Writes the list of platforms into a database that has none. */
+enum err create_platforms(struct cmd_ctx *, struct fail *);
+/* Writes apache/httpd.conf, or the site files of a shared Apache and a shared nginx,
+ * and copies the page and style to html/. */
 enum err create_web(struct cmd_ctx *, struct create *, struct fail *);
 /* Makes the private server's data directory and starts it; *pid is its process. */
 enum err private_db_make(struct cmd_ctx *, const char *os_user, pid_t *, struct fail *);

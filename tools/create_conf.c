@@ -8,6 +8,7 @@
 #include "lib/buf.h"
 #include "lib/crypt.h"
 #include "lib/fs.h"
+#include "lib/http.h"
 #include "lib/banned.h"
 
 /* Longest run directory that leaves room for a socket's name: its address holds 107
@@ -20,6 +21,21 @@ static const char *const first_daemons[] = { "transitioner", "working_set_manage
 struct pair {
 	const char *name, *value;
 };
+
+enum err
+create_base_url(struct cmd_ctx *x, const char *given, const char *name, char **base)
+{
+	const char *end = arena_printf(x->a, "/%s/", name);
+	const char *url = url_canonical(x->a, given);
+	size_t n = url == NULL ? 0 : strlen(url), nend = strlen(end);
+
+	if (n <= nend || strcmp(url + n - nend, end) != 0)
+		return ctx_usage(x,
+		    "--url %s: it must be a URL that ends in the project's name: https://HOST%s",
+		    given, end);
+	*base = arena_memdup(x->a, url, n - nend);
+	return OK;
+}
 
 char *
 create_db_socket(struct arena *a, const char *run_dir)
@@ -53,7 +69,13 @@ put_urls(struct cmd_ctx *x, const struct create *c, struct buf *b)
 		{ "upload_url",
 		    arena_printf(x->a, "%s/%s_cgi/file_upload_handler", base, name) },
 		{ "download_url", arena_printf(x->a, "%s/%s/download", base, name) },
+		{ "project_dir", c->installed == NULL ? NULL : c->installed->data_dir },
+		{ "log_dir", c->installed == NULL ? NULL : c->installed->log_dir },
+		{ "run_dir", c->installed == NULL ? NULL : c->installed->run_dir },
 		{ "run_user", c->owner },
+		{ "service_manager", c->installed == NULL ? NULL : "systemd" },
+		{ "certificate_file", c->o->certificate },
+		{ "certificate_key_file", c->o->certificate_key },
 	};
 
 	put_conf_pairs(b, places, N(places));
@@ -74,7 +96,7 @@ put_database(struct cmd_ctx *x, const struct create *c, struct buf *b)
 		    create_db_socket(x->a, arena_printf(x->a, "%s/run", c->dir)) },
 	};
 	const struct pair shared[] = {
-		{ "db_name", o->db_name != NULL ? o->db_name : c->name },
+		{ "db_name", c->db_name },
 		{ "db_user", c->db_user },
 		{ "db_passwd", c->db_passwd },
 		{ "db_host", o->db_host },
@@ -145,7 +167,8 @@ check_config_xml(
 }
 
 enum err
-create_config_xml(struct cmd_ctx *x, const struct create *c, struct fail *f)
+create_config_text(
+    struct cmd_ctx *x, const struct create *c, const char **text, struct fail *f)
 {
 	const char *path = arena_printf(x->a, "%s/config.xml", c->dir);
 	struct buf b = buf_new(x->a);
@@ -164,9 +187,17 @@ create_config_xml(struct cmd_ctx *x, const struct create *c, struct fail *f)
 	buf_puts(&b, "\t</daemons>\n\t<tasks>\n\t</tasks>\n</boinc>\n");
 	if (e == OK)
 		e = check_config_xml(x, path, &b, f);
-	if (e == OK)
-		e = fs_write(path, b.p, b.n, 0640, f);
-	if (e == OK)
-		ctx_progress(x, "created", "%s", path);
+	*text = b.p;
 	return e;
+}
+
+enum err
+create_config_xml(struct cmd_ctx *x, const struct create *c, struct fail *f)
+{
+	const char *text;
+
+	TRY(create_config_text(x, c, &text, f));
+	TRY(fs_write(x->cf->path, text, strlen(text), 0640, f));
+	ctx_progress(x, "created", "%s", x->cf->path);
+	return OK;
 }

@@ -104,8 +104,8 @@ make_empty_database(struct cmd_ctx *x, struct fail *f)
 	return e;
 }
 
-static enum err
-seed_platforms(struct cmd_ctx *x, struct fail *f)
+enum err
+create_platforms(struct cmd_ctx *x, struct fail *f)
 {
 	static const struct {
 		const char *name, *people;
@@ -114,8 +114,14 @@ seed_platforms(struct cmd_ctx *x, struct fail *f)
 #include "tools/platforms.def"
 #undef PLATFORM
 	};
-	enum err e = db_begin(x->db, f);
+	struct platform *old;
+	size_t nold;
+	enum err e;
 
+	TRY(db_query(x->db, x->a, f, &old, &nold, PLATFORMS));
+	if (nold > 0)
+		return OK;
+	e = db_begin(x->db, f);
 	for (size_t i = 0; i < N(all) && e == OK; i++) {
 		struct platform p = { .name = arena_strdup(x->a, all[i].name),
 			.user_friendly_name = arena_strdup(x->a, all[i].people) };
@@ -147,5 +153,5 @@ create_database(struct cmd_ctx *x, const struct create *c, struct fail *f)
 	if (e == OK)
 		ctx_progress(x, "created", "database %s, schema %d", x->cf->db_name,
 		    (int)SCHEMA_VERSION);
-	return e == OK ? seed_platforms(x, f) : e;
+	return e == OK ? create_platforms(x, f) : e;
 }

@@ -78,10 +78,9 @@ busy_reply(struct arena *a, const char *path, char **reply, struct fail *f)
 	return OK;
 }
 
-/* Fills a template of pkgdatadir. */
-static enum err
-write_conf(struct cmd_ctx *x, const struct create *c, const char *name, const char *to,
-    struct fail *f)
+enum err
+create_web_text(struct cmd_ctx *x, const struct create *c, const char *name,
+    char **filled, struct fail *f)
 {
 	const char *from = program_data(x->a, name), *modules = modules_dir();
 	const char *busy = program_data(x->a, "busy.asis");
@@ -124,45 +123,52 @@ write_conf(struct cmd_ctx *x, const struct create *c, const char *name, const ch
 		    create_path_check(places[i].value, f) != OK)
 			return f->code;
 	TRY(fs_read(x->a, from, TEMPLATE_MAX, &text, NULL, f));
-	text = words_fill(x->a, text, places, N(places));
+	*filled = words_fill(x->a, text, places, N(places));
+	return OK;
+}
+
+static enum err
+write_conf(struct cmd_ctx *x, const struct create *c, const char *name, const char *to,
+    struct fail *f)
+{
+	char *text;
+
+	TRY(create_web_text(x, c, name, &text, f));
 	return fs_write(to, text, strlen(text), 0644, f);
+}
+
+enum err
+create_pages(struct cmd_ctx *x, struct fail *f)
+{
+	static const char *const pages[] = { "home.html", "style.css" };
+
+	for (size_t i = 0; i < N(pages); i++) {
+		const char *from = program_data(x->a, pages[i]);
+		const char *to = project_path(
+		    x->a, x->cf, arena_printf(x->a, "html/%s", pages[i]));
+
+		if (from != NULL && !fs_exists(to))
+			TRY(fs_copy(from, to, 0644, f));
+	}
+	return OK;
 }
 
 enum err
 create_web(struct cmd_ctx *x, struct create *c, struct fail *f)
 {
-	static const char *const pages[] = { "home.html", "style.css" };
 	const char *nginx = project_path(x->a, x->cf, WEB_NGINX_SITE);
-	const char *to = c->private ? project_path(x->a, x->cf, "apache/httpd.conf") :
-	                 c->o->apache_site != NULL ?
-	                              c->o->apache_site :
-	                              project_path(x->a, x->cf, "apache/site.conf");
-	enum err e;
+	const char *to = project_path(
+	    x->a, x->cf, c->private ? "apache/httpd.conf" : "apache/site.conf");
 
-	if (fs_exists(to))
-		return FAIL(f, E_SYS,
-		    "%s exists already and is not replaced; give another file with --apache-site",
-		    to);
-	e = write_conf(
-	    x, c, c->private ? "apache-private.conf.in" : "apache-site.conf.in", to, f);
-	c->site_made = e == OK && to == c->o->apache_site;
-	if (e == OK && !c->private)
-		e = write_conf(x, c, "nginx-site.conf.in", nginx, f);
-
-	for (size_t i = 0; i < N(pages) && e == OK; i++) {
-		const char *from = program_data(x->a, pages[i]);
-
-		if (from != NULL)
-			e = fs_copy(from,
-			    project_path(
-				x->a, x->cf, arena_printf(x->a, "html/%s", pages[i])),
-			    0644, f);
-	}
-	if (e == OK)
-		ctx_progress(x, "created", "%s", to);
-	if (e == OK && !c->private)
+	TRY(write_conf(x, c,
+	    c->private ? "apache-private.conf.in" : "apache-site.conf.in", to, f));
+	if (!c->private)
+		TRY(write_conf(x, c, "nginx-site.conf.in", nginx, f));
+	TRY(create_pages(x, f));
+	ctx_progress(x, "created", "%s", to);
+	if (!c->private)
 		ctx_progress(x, "to do",
 		    "include that file in a virtual host of your Apache, and load the modules listed at its top; or include %s in a server block of your nginx",
 		    nginx);
-	return e;
+	return OK;
 }

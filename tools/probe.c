@@ -90,7 +90,7 @@ probe_failed_http(struct asking *q, const char *url)
 	    q->cf->private_servers ?
 		arena_strdup(q->a, web_cure(q)) :
 		arena_printf(q->a,
-		    "include %s/apache/site.conf, or the file given by --apache-site, in its configuration and reload it",
+		    "include %s/apache/site.conf in its configuration and reload it",
 		    q->cf->project_dir));
 }
 

@@ -29,7 +29,7 @@ enum { FILE_MOST = 4 << 20, SECRET_MOST = 4096, ROWS = 1000, PAIRS_MOST = 12 };
 
 struct relocate_opts {
 	bool copy, moved;
-	const char *url_base, *db_name, *db_user, *db_host, *db_socket, *password_file;
+	const char *url, *db_name, *db_user, *db_host, *db_socket, *password_file;
 	int64_t port, db_port;
 };
 
@@ -41,8 +41,8 @@ static const struct opt relocate_options[] = {
 	    "This is a copy; makes it a project of its own." },
 	{ "port", OPT_NUMBER, FIELD(port), "PORT",
 	    "For a copy with private servers: the port of its Apache; default: a free one." },
-	{ "url-base", OPT_TEXT, FIELD(url_base), "URL",
-	    "For a copy: the URL at which clients reach its web server." },
+	{ "url", OPT_TEXT, FIELD(url), "URL",
+	    "For a copy: its master URL, which ends in the same name." },
 	{ "db-name", OPT_TEXT, FIELD(db_name), "NAME",
 	    "For a copy on a shared server: its database, loaded with a dump of the original's." },
 	{ "db-user", OPT_TEXT, FIELD(db_user), "ACCOUNT", "Account of that database." },
@@ -86,6 +86,19 @@ base_of(struct arena *a, const char *url)
 	if (host == NULL)
 		return arena_strdup(a, url);
 	return arena_memdup(a, url, (size_t)(host + 3 - url) + strcspn(host + 3, "/"));
+}
+
+/* Returns "stars" for "http://127.0.0.1:8123/stars/". */
+static char *
+relocate_name(struct cmd_ctx *x)
+{
+	const char *url = x->cf->master_url;
+	size_t n = strlen(url), from;
+
+	n -= n > 0 && url[n - 1] == '/';
+	for (from = n; from > 0 && url[from - 1] != '/';)
+		from--;
+	return arena_memdup(x->a, url + from, n - from);
 }
 
 static char *
@@ -299,15 +312,15 @@ choose_base(struct relocation *r)
 			r->new_base = arena_printf(x->a, "http://127.0.0.1:%d", port);
 		replace_later(r, old, arena_printf(x->a, "127.0.0.1:%d", port));
 	}
-	if (r->o->url_base != NULL) {
-		e = create_base_url(x, r->o->url_base, &given);
+	if (r->o->url != NULL) {
+		e = create_base_url(x, r->o->url, relocate_name(x), &given);
 		if (e != OK)
 			return e;
 		r->new_base = given;
 	}
 	if (strcmp(r->new_base, r->old_base) == 0)
 		return ctx_usage(x,
-		    "clients would mistake the copy for its original, as both have the URL %s: give the copy's URL with --url-base",
+		    "clients would mistake the copy for its original, as both have the URL %s: give the copy's URL with --url",
 		    x->cf->master_url);
 	replace_later(r, r->old_base, r->new_base);
 	return OK;

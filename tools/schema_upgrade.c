@@ -78,6 +78,7 @@ const struct cmd cmd_schema_upgrade = { .name = "schema upgrade",
 	    "is missing and by renaming indexes to the names that statements use. Each step may\n"
 	    "be repeated: after a failure run the command again. Stop the project's daemons\n"
 	    "first.",
+	.as_root = true,
 	.opts = upgrade_options,
 	.opts_size = sizeof(struct upgrade_opts),
 	.run = schema_upgrade_run };

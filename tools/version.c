@@ -203,9 +203,14 @@ static enum err
 load_signing_keys(struct cmd_ctx *x, struct version *v, const char *key)
 {
 	const char *own = arena_printf(x->a, "%s/code_sign_private", x->cf->key_dir);
-	enum err e = key_read_public(
-	    arena_printf(x->a, "%s/code_sign_public", x->cf->key_dir), &v->public,
-	    x->f);
+	const char *public = arena_printf(x->a, "%s/code_sign_public", x->cf->key_dir);
+	enum err e;
+
+	if (!fs_exists(public))
+		return FAIL(x->f, E_CONFIG,
+		    "%s does not exist: make the code signing keys on a machine without a network (locus key make DIR), and install the public one (locus create --code-sign-public FILE)",
+		    public);
+	e = key_read_public(public, &v->public, x->f);
 
 	if (e == OK && key != NULL)
 		e = key_read_private(key, &v->private, x->f);

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* None of these statements takes arguments, so names are quoted into their texts. */
+#include "db/grant.h"
+
+#include "db/private.h"
+#include "lib/buf.h"
+#include "lib/words.h"
+#include "lib/banned.h"
+
+/*
+ * Quotes a name. In the database's name of GRANT, "_" stands for any character unless
+ * it is escaped.
+ */
+static char *
+quote_name(struct arena *a, const char *name, bool pattern)
+{
+	struct buf b = buf_new(a);
+
+	buf_puts(&b, "`");
+	for (; *name != '\0'; name++) {
+		if (pattern && (*name == '_' || *name == '%'))
+			buf_puts(&b, "\\");
+		buf_put(&b, name, 1);
+		if (*name == '`')
+			buf_puts(&b, "`");
+	}
+	buf_puts(&b, "`");
+	return b.p;
+}
+
+static enum err
+grant_run(struct db *db, enum stmt_id id, const struct grant *g, struct fail *f)
+{
+	struct arena a = { 0 };
+	const struct word names[] = {
+		{ "$ACCOUNT", quote_name(&a, g->account, false) },
+		{ "$DATABASE", quote_name(&a, g->database, false) },
+		{ "$PATTERN", quote_name(&a, g->database, true) },
+		{ "$PLUGIN", db->mariadb ? "unix_socket" : "auth_socket" },
+	};
+	enum err e = conn_need(db, f);
+
+	if (e == OK)
+		e = conn_text(db, words_fill(&a, stmt_infos[id].sql, names, N(names)),
+		    stmt_infos[id].name, f);
+	arena_free(&a);
+	return e;
+}
+
+enum err
+grant_database(struct db *db, const struct grant *g, struct fail *f)
+{
+	return grant_run(db, SQL_GRANT_DATABASE, g, f);
+}
+
+enum err
+grant_account(struct db *db, const struct grant *g, struct fail *f)
+{
+	TRY(grant_run(db, SQL_GRANT_ACCOUNT, g, f));
+	return grant_run(db, SQL_GRANT_RIGHTS, g, f);
+}
+
+enum err
+grant_drop(struct db *db, const struct grant *g, struct fail *f)
+{
+	TRY(grant_run(db, SQL_GRANT_DROP_ACCOUNT, g, f));
+	return grant_run(db, SQL_GRANT_DROP_DATABASE, g, f);
+}
