@@ -203,8 +203,10 @@ level_push(struct xml_reader *r, const struct xml_elem *e, const struct xml_elem
 static void *
 list_row_new(struct xml_reader *r, const struct xml_elem *e, struct xml_list *l)
 {
-	if (e->max > 0 && (double)l->n >= e->max)
+	if (e->max > 0 && (double)l->n >= e->max) {
+		l->cut = true;
 		return NULL;
+	}
 	l->rows = arena_grow(r->a, l->rows, l->n, &l->cap, e->size);
 	return (char *)l->rows + e->size * l->n++;
 }

@@ -34,6 +34,7 @@ enum xml_type {
 struct xml_list {
 	void *rows;
 	size_t n, cap;
+	bool cut; /* there were more rows than the list may have */
 };
 
 struct xml_elem {

@@ -155,7 +155,11 @@ struct request {
 	size_t nfiles;
 	struct rq_app_version *app_versions;
 	size_t napp_versions;
-	bool has_other_results; /* the element is present, possibly empty */
+	/*
+	 * The element is present, possibly empty, and neither it nor the reports are
+	 * cut short: a task that neither names is not on the host.
+	 */
+	bool has_other_results;
 	struct rq_other *other_results;
 	size_t nother_results;
 	bool has_in_progress;

@@ -273,6 +273,8 @@ tasks_finish(struct arena *a, struct in_request *in)
 		text_default(&p[i].name);
 	q->in_progress = p;
 	q->nin_progress = in->in_progress.n;
+	if (in->reports.cut || in->others.cut)
+		q->has_other_results = false;
 }
 
 static bool

@@ -147,6 +147,37 @@ START_TEST(five_thousand_results)
 }
 END_TEST
 
+/* A task that a list has no room for is not lost. */
+START_TEST(lists_cut_short_say_nothing_of_other_tasks)
+{
+	enum { MOST_REPORTS = 20000, MOST_OTHERS = 100000 };
+	static const struct {
+		int reports, others;
+		bool known;
+	} lists[] = { { MOST_REPORTS, 0, true }, { MOST_REPORTS + 1, 0, false },
+		{ 0, MOST_OTHERS, true }, { 0, MOST_OTHERS + 1, false } };
+
+	for (size_t i = 0; i < N(lists); i++) {
+		struct arena a = { 0 };
+		struct buf b = buf_new(&a);
+		struct request *q;
+
+		buf_puts(&b, "<scheduler_request>\n");
+		for (int k = 0; k < lists[i].reports; k++)
+			buf_printf(&b, "<result>\n<name>r%d</name>\n</result>\n", k);
+		buf_puts(&b, "<other_results>\n");
+		for (int k = 0; k < lists[i].others; k++)
+			buf_printf(&b,
+			    "<other_result>\n<name>o%d</name>\n</other_result>\n", k);
+		buf_puts(&b, "</other_results>\n</scheduler_request>\n");
+		q = request_parsed(&a, b.p, b.n);
+		ck_assert_int_le(q->nreports, MOST_REPORTS);
+		ck_assert_int_eq(q->has_other_results, lists[i].known);
+		arena_free(&a);
+	}
+}
+END_TEST
+
 /* The client drops all of its trickles after one ack, so the parser takes either all or
  * none. */
 START_TEST(trickles_are_taken_all_or_none)
@@ -270,6 +301,7 @@ UNIT_MAIN("request", {
 	ADD_LOOP(shapes, sizeof(refused) / sizeof(refused[0]));
 	ADD(nul_bytes);
 	ADD(five_thousand_results);
+	ADD(lists_cut_short_say_nothing_of_other_tasks);
 	ADD(trickles_are_taken_all_or_none);
 	ADD_LOOP(storm, sizeof(storms) / sizeof(storms[0]));
 	ADD_LOOP(escapes_are_bounded, 2);
