@@ -33,7 +33,7 @@
 enum {
 	ALIGN = alignof(max_align_t),
 	BLOCK_MIN =
-	    16 << 10, /* bytes of the first block; each next one is twice as large */
+	    4 << 10, /* bytes of the first block; each next one is twice as large */
 	/* no block grows beyond this, and no larger one survives a reset */
 	BLOCK_MAX = 1 << 20,
 	GAP = 16, /* poisoned bytes behind each allocation under the sanitizer */

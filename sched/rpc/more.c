@@ -53,26 +53,6 @@ run_behind_others(struct rpc *x, struct supply_source *from,
 	return rows->n > 0 ? OK : supply_run(from, q, rows, &x->fail);
 }
 
-bool
-rpc_first_jobs(struct rpc *x, struct supply_query *asked)
-{
-	const struct supply_query *q = x->tx == TX_NONE ?
-	                                   supply_next(x->supply, false) :
-	                                   NULL;
-	int64_t last;
-
-	if (q == NULL || q->kind != SUPPLY_AFTER_LAST || q->lock || q->unlock)
-		return false;
-	*asked = *q;
-	if (x->in_flight == NULL)
-		return true;
-	last = in_flight_last(x->in_flight, &x->chosen, q->ready);
-	asked->after = last > q->after ? last : q->after;
-	asked->nth = in_flight_expect(x->in_flight, &x->chosen, q->ready,
-	    (int64_t)(q->most + CANDIDATES_PER_JOB - 1) / CANDIDATES_PER_JOB);
-	return true;
-}
-
 /* Runs a query, unless its answer is the same for all of a cohort and known. */
 static enum err
 run_query(struct rpc *x, struct supply_source *from, const struct supply_query *q,
@@ -88,19 +68,89 @@ run_query(struct rpc *x, struct supply_source *from, const struct supply_query *
 	return OK;
 }
 
+/* Runs a query of the request's own and lets supply take its rows. */
+static enum err
+run_and_take(struct rpc *x, const struct supply_query *q)
+{
+	struct supply_source source = { x->db, x->a, x->conf, x->req, x->snap };
+	struct supply_rows rows;
+
+	TRY(run_query(x, &source, q, &rows));
+	supply_take(x->supply, &rows);
+	return OK;
+}
+
+/* Runs a query between those that several requests ask together.  A failure shows when
+ * the query is run again. */
+static bool
+run_between(struct rpc *x, const struct supply_query *q)
+{
+	uint64_t before = db_statements(x->db);
+	bool ok = run_and_take(x, q) == OK;
+
+	if (!ok)
+		x->fail = (struct fail){ 0 };
+	x->statements += db_statements(x->db) - before;
+	return ok;
+}
+
+/* Runs the request's queries up to the first one that several requests can ask
+ * together; NULL if there is none. */
+static const struct supply_query *
+next_shared_query(struct rpc *x)
+{
+	const struct supply_query *q;
+
+	if (x->tx != TX_NONE)
+		return NULL;
+	while ((q = supply_next(x->supply, false)) != NULL && !q->lock && !q->unlock) {
+		if (q->kind == SUPPLY_AFTER_LAST)
+			return q;
+		if (!run_between(x, q))
+			return NULL;
+	}
+	return NULL;
+}
+
+bool
+rpc_next_jobs(struct rpc *x, struct supply_query *asked)
+{
+	const struct supply_query *q = next_shared_query(x);
+	int64_t last;
+
+	if (q == NULL)
+		return false;
+	*asked = *q;
+	if (x->in_flight == NULL)
+		return true;
+	last = in_flight_last(x->in_flight, &x->chosen, q->ready);
+	asked->after = last > q->after ? last : q->after;
+	asked->nth = in_flight_expect(x->in_flight, &x->chosen, q->ready,
+	    (int64_t)(q->most + CANDIDATES_PER_JOB - 1) / CANDIDATES_PER_JOB);
+	return true;
+}
+
+void
+rpc_take_jobs(
+    struct rpc *x, const struct supply_query *asked, const struct supply_rows *rows)
+{
+	const struct supply_query *q = supply_next(x->supply, false);
+
+	if (rows->n > 0 || (asked->after == q->after && asked->nth == q->nth))
+		supply_take(x->supply, rows);
+	else /* behind the jobs of others there are none: what there is, is a fact */
+		run_between(x, q);
+}
+
 enum err
 rpc_more(struct rpc *x, enum rpc_step *next)
 {
-	struct supply_source source = { x->db, x->a, x->conf, x->req, x->snap };
 	const struct supply_query *q;
 
 	while ((q = supply_next(x->supply, x->tx == TX_OPEN)) != NULL) {
-		struct supply_rows rows;
-
 		if (needs_step(x, q, next))
 			return OK;
-		TRY(run_query(x, &source, q, &rows));
-		supply_take(x->supply, &rows);
+		TRY(run_and_take(x, q));
 	}
 	TRY(check_only_job(x));
 	if (x->refused == REFUSE_NOTHING)

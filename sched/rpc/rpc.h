@@ -199,10 +199,15 @@ bool rpc_head_passes(struct rpc *);
 #undef STEP
 
 /*
- * At step more: does supply begin with jobs of a file set?  *asked is the query, behind
- * the jobs that other requests have chosen, and nth of those that they will choose.
+ * At step more: runs the request's queries up to one for jobs of a file set.  Returns
+ * false if there is none; *asked is that query, behind the jobs that other requests
+ * have chosen, and nth of those that they will choose.
  */
-bool rpc_first_jobs(struct rpc *, struct supply_query *asked);
+bool rpc_next_jobs(struct rpc *, struct supply_query *asked);
+/* Takes the rows that *asked gave; if there are none behind the jobs of others, those
+ * of the request's own query. */
+void rpc_take_jobs(
+    struct rpc *, const struct supply_query *asked, const struct supply_rows *);
 
 /* Adds a message for the client beside the decision's (notice: shown to the user). */
 void rpc_note(struct rpc *, bool notice, const char *text);

@@ -48,36 +48,38 @@ parse_and_read_ahead(struct rpc *const *v, size_t n)
 }
 
 /*
- * Reads the first candidates of all requests whose supply begins with the jobs of a
- * file set, which most do.
+ * Reads the next jobs of a file set for all requests whose supply asks for some, which
+ * most do first; the other queries each runs by itself.  Returns false if fewer than
+ * two ask.
  */
-static void
-read_first_candidates(struct rpc *const *v, size_t n)
+static bool
+read_jobs_together(struct rpc *const *v, size_t n)
 {
 	struct arena *a = v[0]->a;
 	struct supply_query *asked = NEWN(a, struct supply_query, n);
 	const struct supply_query **q = NEWN(a, const struct supply_query *, n);
 	struct supply_rows *rows = NEWN(a, struct supply_rows, n);
 	struct rpc **of = NEWN(a, struct rpc *, n);
-	uint64_t before = db_statements(v[0]->db);
+	uint64_t before;
 	struct fail f = { 0 };
 	size_t k = 0;
 
 	for (size_t i = 0; i < n && k < DB_HEADS_MAX; i++)
-		if (v[i]->step == RPC_more && rpc_first_jobs(v[i], &asked[k])) {
+		if (v[i]->step == RPC_more && rpc_next_jobs(v[i], &asked[k])) {
 			q[k] = &asked[k];
 			of[k++] = v[i];
 		}
+	before = db_statements(v[0]->db);
 	if (k < 2 || supply_run_together(v[0]->db, a, q, k, rows, &f) != OK)
-		return; /* each asks by itself */
-	for (size_t i = 0; i < k; i++) {
-		if (rows[i].n > 0)
-			supply_take(of[i]->supply, &rows[i]);
+		return false; /* each asks by itself */
+	for (size_t i = 0; i < k; i++)
 		of[i]->statements += (db_statements(v[0]->db) - before + k - 1) / k;
-	}
+	for (size_t i = 0; i < k; i++)
+		rpc_take_jobs(of[i], &asked[i], &rows[i]);
+	return true;
 }
 
-/* Runs all steps that several requests share, up to the first candidates. */
+/* Runs all steps that several requests share, up to their decisions. */
 static void
 read_together(struct rpc *const *v, size_t n)
 {
@@ -85,7 +87,8 @@ read_together(struct rpc *const *v, size_t n)
 	for (size_t i = 0; i < n; i++)
 		if (!v[i]->ended)
 			rpc_run_until(v[i], TO_MORE | TO_LOOK | TO_COMMIT);
-	read_first_candidates(v, n);
+	while (read_jobs_together(v, n))
+		;
 }
 
 /*

@@ -228,10 +228,8 @@ connection_over(struct conn *c)
 {
 	struct server *s = c->server;
 
-	if (c->a.used > HEAD_BYTES)
-		arena_free(&c->a);
-	else
-		arena_reset(&c->a);
+	/* Thousands of idle threads may follow a crowd; none keeps memory. */
+	arena_free(&c->a);
 	pthread_mutex_lock(&s->lock);
 	s->held -= c->held;
 	s->busy--;
