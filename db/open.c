@@ -178,6 +178,57 @@ server_name(struct arena *a, const struct conf *cf)
 	return is_local(cf->db_host) && cf->db_socket[0] != '\0' ? cf->db_socket : host;
 }
 
+static bool
+given(const char *s)
+{
+	return s != NULL && s[0] != '\0';
+}
+
+/*
+ * Is the server another machine, with a network between that others may listen to?
+ * A socket leads to this machine, and so do loopback addresses.
+ */
+static bool
+is_remote(const struct conf *cf)
+{
+	return !is_local(cf->db_host) && strncmp(cf->db_host, "127.", 4) != 0 &&
+	       strcmp(cf->db_host, "::1") != 0;
+}
+
+/*
+ * Demands TLS and a valid certificate if db_ssl_ca is set, except on a unix socket.
+ * E_CONFIG: the server is another machine, and nothing says whom to trust.
+ */
+static enum err
+tls_demand(MYSQL *my, const struct conf *cf, struct fail *f)
+{
+	static const sql_bool yes = true;
+
+	if (!given(cf->db_ssl_ca)) {
+		if (!is_remote(cf) || cf->db_unencrypted)
+			return OK;
+		return FAIL(f, E_CONFIG,
+		    "db_host %s is another machine: set db_ssl_ca for an encrypted connection to the database, or db_unencrypted if you trust the network between",
+		    cf->db_host);
+	}
+	if (is_local(cf->db_host) && !by_port(cf))
+		return OK;
+	mysql_options(my, MYSQL_OPT_SSL_CA, cf->db_ssl_ca);
+	if (given(cf->db_ssl_cert))
+		mysql_options(my, MYSQL_OPT_SSL_CERT, cf->db_ssl_cert);
+	if (given(cf->db_ssl_key))
+		mysql_options(my, MYSQL_OPT_SSL_KEY, cf->db_ssl_key);
+#ifdef LIBMARIADB
+	mysql_options(my, MYSQL_OPT_SSL_ENFORCE, &yes);
+	mysql_options(my, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &yes);
+#else
+	static const unsigned identity = SSL_MODE_VERIFY_IDENTITY;
+	(void)yes;
+	mysql_options(my, MYSQL_OPT_SSL_MODE, &identity);
+#endif
+	return OK;
+}
+
 static enum err
 connect_fail(struct db *db, MYSQL *my, struct fail *f)
 {
@@ -214,6 +265,10 @@ conn_open(struct db *db, struct fail *f)
 	}
 	if (by_port(cf))
 		mysql_options(my, MYSQL_OPT_PROTOCOL, &tcp);
+	if (tls_demand(my, cf, f) != OK) {
+		mysql_close(my);
+		return f->code;
+	}
 	if (mysql_real_connect(my, connect_host(cf), or_null(cf->db_user),
 		or_null(cf->db_passwd), or_null(cf->db_name), (unsigned)cf->db_port,
 		or_null(cf->db_socket), CLIENT_FOUND_ROWS) == NULL) {

@@ -114,8 +114,9 @@ remove_at(struct removal *r, int dir, const char *name, int depth)
 	 * A program may have made its own directories inaccessible. If this fails, so
 	 * does the removal below.
 	 */
-	if ((st.st_mode & S_IRWXU) != S_IRWXU)
-		fchmodat(dir, name, S_IRWXU, AT_SYMLINK_NOFOLLOW);
+	if ((st.st_mode & S_IRWXU) != S_IRWXU &&
+	    fchmodat(dir, name, S_IRWXU, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
+		return OK;
 	return remove_dir(r, dir, name, depth);
 }
 

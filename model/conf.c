@@ -404,7 +404,8 @@ resolve_dirs(struct conf_reader *p)
 {
 	struct conf *cf = p->cf;
 	char **dirs[] = { &cf->key_dir, &cf->download_dir, &cf->upload_dir,
-		&cf->log_dir, &cf->run_dir, &cf->debug_req_reply_dir, &cf->db_socket };
+		&cf->log_dir, &cf->run_dir, &cf->debug_req_reply_dir, &cf->db_socket,
+		&cf->db_ssl_ca, &cf->db_ssl_cert, &cf->db_ssl_key };
 	const char *slash = strrchr(p->path, '/'), *base;
 	char here[PATH_MAX];
 

@@ -190,7 +190,7 @@ hit(enum kind k, const char *what)
 		if (hit(k, #f)) {                                                      \
 			if (how != DIE_AFTER)                                          \
 				return -1;                                             \
-			real args;                                                     \
+			(void)!(real args);                                            \
 			die();                                                         \
 		}                                                                      \
 		return real args;                                                      \
