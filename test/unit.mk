@@ -11,6 +11,11 @@ check_PROGRAMS += $(unit_tests)
 TESTS += $(unit_tests)
 EXTRA_DIST += test/golden
 
+# The programs' own tests, without those of the source tree: what building a package runs.
+.PHONY: check-programs
+check-programs:
+	$(MAKE) check TESTS='$(unit_tests)'
+
 # A reply that a program got, checked from outside.
 noinst_PROGRAMS += test/check_reply
 test_check_reply_SOURCES = test/check_reply_main.c
