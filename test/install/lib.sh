@@ -1,0 +1,138 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# Library of the steps, inside the machine.  A step prints what it checks; the first failed check ends it, with a line
+# that begins with FAIL.
+set -u
+export LC_ALL=C.UTF-8
+install=/root/install
+url=https://stars.example.org/stars/
+data=/var/lib/locus/stars
+clients='client1 client2'
+jobs=20
+
+fail() { # WHAT
+	echo "FAIL: $*"
+	exit 1
+}
+not_run() { # WHY
+	echo "$*"
+	exit 77
+}
+need() { # WHAT COMMAND...
+	local what=$1
+	shift
+	echo "+ $*"
+	"$@" || fail "$what (status $?)"
+	echo "ok: $what"
+}
+is() { # WHAT VALUE EXPECTED
+	[[ $2 == "$3" ]] || fail "$1: \"$2\", not \"$3\""
+	echo "ok: $1: $2"
+}
+within() { # SECONDS COMMAND...
+	local end=$((SECONDS + $1))
+	shift
+	until "$@"; do
+		[[ $SECONDS -lt $end ]] || return 1
+		sleep 1
+	done
+}
+not() { ! "$@"; }
+
+# Steps of commands that this version does not have yet are not run.
+command_needed() { # "destroy"
+	locus help "$1" >/dev/null 2>&1 || not_run "this version has no command locus $1"
+}
+
+# The commands of a section of a manual page: the lines that begin with "# " in its displays, and their continuations.
+page_commands() { # PAGE SECTION
+	zcat "/usr/share/man/man${1##*.}/$1.gz" | awk -v section="$2" '
+		/^\.S[hs] / { name = substr($0, 5); gsub(/"|\\&/, "", name); on = name == section; next }
+		!on { next }
+		/^\.Dl # / { sub(/^\.Dl # /, ""); print text($0); next }
+		/^\.Bd / { display = 1; next }
+		/^\.Ed/ { display = 0; more = 0; next }
+		display && (more || /^# /) { sub(/^# /, ""); line = text($0); more = line ~ /\\$/; print line }
+		function text(s) { gsub(/\\-/, "-", s); gsub(/\\&/, "", s); gsub(/\\e/, "\\", s); return s }'
+}
+
+# Does what a section of a manual page says, as root, word for word.
+follow() { # PAGE SECTION
+	local commands
+	commands=$(page_commands "$1" "$2")
+	[[ -n $commands ]] || fail "$1 has no commands in its section $2"
+	printf 'following %s, %s:\n%s\n' "$1" "$2" "$commands"
+	bash -e -c "$commands" || fail "$1, $2: a command failed"
+	echo "ok: $1, $2"
+}
+
+# --- the project
+
+sql() { # SQL
+	mariadb -N locus_stars -e "$1"
+}
+done_jobs() {
+	sql 'SELECT COUNT(*) FROM workunit WHERE canonical_resultid > 0 AND assimilate_state = 2'
+}
+# Every service that is loaded runs, the daemons among them.
+services_run() {
+	local states
+	states=$(systemctl list-units --all --no-legend --plain 'locus-stars@*.service' | awk '{ print $3 }')
+	[[ $(wc -l <<<"$states") -ge 3 ]] && ! grep -qv '^active$' <<<"$states" && systemctl -q is-active locus-stars.target
+}
+answers() { # the master page, as a client reads it
+	curl -sS --max-time 20 "$url" | grep -q '<scheduler>https://stars.example.org/stars_cgi/cgi</scheduler>'
+}
+
+# --- stock clients: services of the machine, so that they are there again after a reboot
+
+client_ctl() { # CLIENT COMMAND...
+	local dir=/var/lib/$1
+	shift
+	(cd "$dir" && timeout 30 boinccmd --host "127.0.0.1:$(cat port)" --passwd "$(cat gui_rpc_auth.cfg)" "$@" 2>&1)
+}
+clients_update() {
+	local client
+	for client in $clients; do
+		client_ctl "$client" --project "$url" update >/dev/null
+	done
+}
+# Waits for COMMAND; the clients contact their project every ten seconds, whatever they wait for.
+clients_within() { # SECONDS COMMAND...
+	local end=$((SECONDS + $1)) next=$((SECONDS + 10))
+	shift
+	until "$@"; do
+		[[ $SECONDS -lt $end ]] || return 1
+		if [[ $SECONDS -ge $next ]]; then
+			clients_update
+			next=$((SECONDS + 10))
+		fi
+		sleep 1
+	done
+}
+has_done() { # JOBS
+	[[ $(done_jobs) -ge $1 ]]
+}
+no_complaints() {
+	! grep -hE 'Computation for task .* error|COMPUTE_ERROR|UPLOAD_FAILED|Resetting project|signature verification failed|Invalid or missing account key|detached' \
+		/var/lib/client*/stdoutdae.txt
+}
+
+# --- traces
+
+# All that the machine has by name: files outside the places where any program leaves what it likes, accounts,
+# databases and their accounts, units, Apache's modules and sites.
+listing() {
+	find / -xdev \( -path /proc -o -path /sys -o -path /dev -o -path /run -o -path /tmp -o -path /var/tmp -o -path /root \
+		-o -path /var/cache -o -path /var/log/journal -o -path /var/lib/mysql -o -path '/var/lib/client?' -o -path /var/lib/dpkg \
+		-o -path /var/lib/apt -o -path /var/lib/systemd -o -path /var/lib/logrotate -o -path /var/log/apache2 -o -path /var/log/apt \
+		-o -path /etc/.pwd.lock -o -path '/etc/*-' -o -path /var/log/dpkg.log -o -path /var/log/wtmp -o -path /var/log/lastlog \
+		-o -path /var/log/btmp -o -path /var/log/private -o -path /var/log/mysql -o -path /etc/ld.so.cache -o -path /etc/machine-id \
+		-o -path /etc/resolv.conf -o -path /var/log/alternatives.log \) -prune -o -printf 'file %p %u:%g %m\n' | sort
+	find /run -mindepth 1 -maxdepth 1 -name 'locus*' -printf 'file %p\n'
+	getent passwd | sort | sed 's/^/account /'
+	getent group | sort | sed 's/^/group /'
+	mariadb -N -e "SELECT CONCAT('database ', schema_name) FROM information_schema.schemata ORDER BY 1;
+		SELECT CONCAT('database account ', user, '@', host) FROM mysql.global_priv ORDER BY 1"
+	systemctl list-units --all --no-legend --plain 'locus*' | sed 's/ .*//; s/^/unit /'
+}
