@@ -3,7 +3,7 @@
 # pages), and the files in the tree that are made from tables.
 house_checks = test/check-layers test/check-circles test/check-size test/check-names test/check-scenarios test/check-banned \
 	test/check-sources test/check-docs test/check-options test/check-requirements test/check-help \
-	test/check-daemon-options test/check-units test/check-sim test/house-test test/stmts-test test/samples-test
+	test/check-daemon-options test/check-units test/check-packaging test/check-sim test/house-test test/stmts-test test/samples-test
 dist_check_SCRIPTS += $(house_checks)
 TESTS += $(house_checks)
 EXTRA_DIST += test/citations.awk test/steps.awk test/compile_commands.awk test/packages \

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Scenarios: private servers, with the programs as they will be installed.  test/it/run-it finds them
 # by their names.
-EXTRA_DIST += demo test/it/lib test/it/scenarios test/it/check-mysql test/it/mysqld-of-root test/it/run-it \
+EXTRA_DIST += demo test/it/lib test/it/scenarios test/it/check-mysql test/it/mysqld-of-root test/it/client-of-root test/it/run-it \
 	test/it/stock-complaints test/it/stock-errors test/it/day.table test/it/request.xml \
 	$(wildcard $(srcdir)/test/it/*.sh $(srcdir)/test/it/*.awk $(srcdir)/test/it/*.sql)
 
@@ -55,3 +55,9 @@ check-tsan: all
 check-mysql: all
 	$(MAKE) -s install
 	$(srcdir)/test/it/check-mysql $(abs_builddir) '$(MYSQL_ROOT)' $(SCENARIOS)
+
+# The Debian packages in machines of Debian 12 and 13 that systemd-nspawn boots; for root.
+EXTRA_DIST += test/matrix test/install
+.PHONY: check-install
+check-install:
+	$(srcdir)/test/install/run
