@@ -3,23 +3,34 @@
 #include "db/grant.h"
 
 #include "db/private.h"
+#include "db/stmts.h"
 #include "lib/buf.h"
 #include "lib/words.h"
 #include "lib/banned.h"
 
 /*
- * Quotes a name. In the database's name of GRANT, "_" stands for any character unless
- * it is escaped.
+ * In the database's name of GRANT, "_" stands for any character unless it is escaped.
  */
 static char *
-quote_name(struct arena *a, const char *name, bool pattern)
+escape_name(struct arena *a, const char *name)
+{
+	struct buf b = buf_new(a);
+
+	for (; *name != '\0'; name++) {
+		if (*name == '_' || *name == '%')
+			buf_puts(&b, "\\");
+		buf_put(&b, name, 1);
+	}
+	return b.p;
+}
+
+static char *
+quote_name(struct arena *a, const char *name)
 {
 	struct buf b = buf_new(a);
 
 	buf_puts(&b, "`");
 	for (; *name != '\0'; name++) {
-		if (pattern && (*name == '_' || *name == '%'))
-			buf_puts(&b, "\\");
 		buf_put(&b, name, 1);
 		if (*name == '`')
 			buf_puts(&b, "`");
@@ -33,9 +44,9 @@ grant_run(struct db *db, enum stmt_id id, const struct grant *g, struct fail *f)
 {
 	struct arena a = { 0 };
 	const struct word names[] = {
-		{ "$ACCOUNT", quote_name(&a, g->account, false) },
-		{ "$DATABASE", quote_name(&a, g->database, false) },
-		{ "$PATTERN", quote_name(&a, g->database, true) },
+		{ "$ACCOUNT", quote_name(&a, g->account) },
+		{ "$DATABASE", quote_name(&a, g->database) },
+		{ "$PATTERN", quote_name(&a, escape_name(&a, g->database)) },
 		{ "$PLUGIN", db->mariadb ? "unix_socket" : "auth_socket" },
 	};
 	enum err e = conn_need(db, f);
@@ -58,6 +69,19 @@ grant_account(struct db *db, const struct grant *g, struct fail *f)
 {
 	TRY(grant_run(db, SQL_GRANT_ACCOUNT, g, f));
 	return grant_run(db, SQL_GRANT_RIGHTS, g, f);
+}
+
+enum err
+grant_held(struct db *db, const struct grant *g, bool *yes, struct fail *f)
+{
+	struct arena a = { 0 };
+	int64_t n = 0;
+	enum err e = db_number(db, f, &n, GRANT_HELD, .account = g->account,
+	    .pattern = escape_name(&a, g->database));
+
+	*yes = n > 0;
+	arena_free(&a);
+	return e;
 }
 
 enum err

@@ -20,6 +20,8 @@ enum err grant_database(struct db *, const struct grant *, struct fail *);
  * to read and change rows, not tables.
  */
 enum err grant_account(struct db *, const struct grant *, struct fail *);
+/* Sets *yes if the account has all of these rights. */
+enum err grant_held(struct db *, const struct grant *, bool *yes, struct fail *);
 /* Drops both, with everything in the database; what is absent is OK. */
 enum err grant_drop(struct db *, const struct grant *, struct fail *);
 

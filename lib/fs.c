@@ -193,6 +193,54 @@ fs_write(const char *path, const void *p, size_t n, unsigned mode, struct fail *
 	return tmp_commit(&t, path, mode, f);
 }
 
+/*
+ * Writes a file of another owner. It has no name while it is ours, so that no other
+ * process of this account can open it.
+ */
+static enum err
+replace_of_other(
+    const char *path, const void *p, size_t n, const struct stat *old, struct fail *f)
+{
+	char dir[PATH_MAX], fd_name[64];
+	const char *slash = strrchr(path, '/');
+	struct tmp t;
+
+	snprintf(dir, sizeof(dir), "%.*s", slash == NULL ? 1 : (int)(slash - path) + 1,
+	    slash == NULL ? "." : path);
+	snprintf(t.name, sizeof(t.name), "%.*s.tmp-%.100s-%d",
+	    slash == NULL ? 0 : (int)(slash - path) + 1, path,
+	    slash == NULL ? path : slash + 1, (int)getpid());
+	t.fd = open(dir, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+	if (t.fd < 0)
+		return FAIL_ERRNO(f, "making a temporary file for %s", path);
+	if (!fd_write_all(t.fd, p, n) || fchmod(t.fd, old->st_mode & 07777) < 0 ||
+	    fsync(t.fd) < 0)
+		return tmp_drop(&t, "writing", path, f);
+	if (fchown(t.fd, old->st_uid, old->st_gid) < 0)
+		return tmp_drop(&t, "giving its owner to", path, f);
+	snprintf(fd_name, sizeof(fd_name), "/proc/self/fd/%d", t.fd);
+	unlink(t.name); /* of a process that was killed */
+	if (linkat(AT_FDCWD, fd_name, AT_FDCWD, t.name, AT_SYMLINK_FOLLOW) < 0)
+		return tmp_drop(&t, "naming", path, f);
+	close(t.fd);
+	t.fd = -1;
+	if (rename(t.name, path) < 0)
+		return tmp_drop(&t, "renaming to", path, f);
+	fs_sync_dir(path, NULL);
+	return OK;
+}
+
+enum err
+fs_replace(const char *path, const void *p, size_t n, struct fail *f)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return FAIL_ERRNO(f, "looking at %s", path);
+	return st.st_uid == geteuid() ? fs_write(path, p, n, st.st_mode & 07777, f) :
+	                                replace_of_other(path, p, n, &st, f);
+}
+
 static enum err
 fd_append(int fd, const char *path, const void *p, size_t n, struct fail *f)
 {

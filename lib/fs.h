@@ -22,6 +22,11 @@ enum err fs_read(
 enum err fs_write(
     const char *path, const void *, size_t n, unsigned mode, struct fail *);
 /*
+ * The same for a file that exists and keeps its mode and, if it belongs to another
+ * account, its owner and group; that needs CAP_CHOWN (tools/privilege.h).
+ */
+enum err fs_replace(const char *path, const void *, size_t n, struct fail *);
+/*
  * Appends to a file (created with mode; umask applies) and flushes it, excluding other
  * callers meanwhile. All or nothing: what a full disk cut short is truncated away.
  */

@@ -90,7 +90,7 @@ conf_add_daemons(struct cmd_ctx *x, const struct new_daemon *p, size_t n)
 			return FAIL(x->f, E_CONFIG,
 			    "cannot find the end of <daemons> in %s; add the daemon %s by hand: <cmd>%s</cmd>",
 			    path, p[i].name, p[i].cmd);
-	return e == OK ? fs_write(path, b.p, b.n, 0640, x->f) : e;
+	return e == OK ? fs_replace(path, b.p, b.n, x->f) : e;
 }
 
 /* --- values and texts --- */
@@ -160,7 +160,7 @@ conf_set_options(struct cmd_ctx *x, const struct conf_change *o, size_t n)
 
 	for (size_t i = 0; i < n && e == OK; i++)
 		e = option_set(x, &text, &o[i]);
-	return e == OK ? fs_write(x->cf->path, text, strlen(text), 0640, x->f) : e;
+	return e == OK ? fs_replace(x->cf->path, text, strlen(text), x->f) : e;
 }
 
 /* True if no longer name continues at p. */

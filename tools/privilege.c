@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Capabilities by direct system calls (capabilities(7)): one bit does not justify a
- * library. setresuid() from root clears them all; PR_SET_KEEPCAPS preserves the one
- * that is kept.
+ * Capabilities by direct system calls (capabilities(7)): two bits do not justify a
+ * library. setresuid() from root clears them all; PR_SET_KEEPCAPS preserves those
+ * that are kept.
  */
 #include "tools/privilege.h"
 
@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include "lib/banned.h"
 
-enum { DAC_OVERRIDE = 1u << CAP_DAC_OVERRIDE };
+enum { DAC_OVERRIDE = 1u << CAP_DAC_OVERRIDE, KEPT = DAC_OVERRIDE | 1u << CAP_CHOWN };
 
 static int
 caps_set(unsigned permitted, unsigned inheritable)
@@ -86,7 +86,7 @@ privilege_is_root(void)
 enum err
 privilege_become(const struct account *acc, struct fail *f)
 {
-	unsigned keep = caps_permitted() & DAC_OVERRIDE;
+	unsigned keep = caps_permitted() & KEPT;
 
 	assert(privilege_is_root());
 	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 ||

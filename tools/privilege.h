@@ -26,9 +26,10 @@ enum err account_by_uid(struct arena *, uid_t, struct account *, struct fail *);
 
 bool privilege_is_root(void);
 /*
- * Becomes that account, with its groups, and keeps the one capability to read and write
- * any file (CAP_DAC_OVERRIDE), as the admin may name files that only root can read.
- * Programs that it starts do not inherit the capability. Only for root.
+ * Becomes that account, with its groups, and keeps two capabilities: to read and write
+ * any file (CAP_DAC_OVERRIDE), as the admin may name files that only root can read, and
+ * to leave a file to its owner when it is replaced (CAP_CHOWN), as config.xml is
+ * root's. Programs that it starts do not inherit the capability. Only for root.
  */
 enum err privilege_become(const struct account *, struct fail *);
 bool privilege_kept(void); /* true if this process has that capability */

@@ -8,6 +8,7 @@
 #include "lib/cert.h"
 #include "lib/clock.h"
 #include "lib/fs.h"
+#include "tools/install/rights.h"
 #include "lib/banned.h"
 
 enum { KEY_MOST = 16 << 10, ACCOUNT_NAME_MAX = 32 /* useradd takes no more */ };
@@ -161,6 +162,23 @@ install_step_run(struct install *in, const struct install_step *s)
 	return OK;
 }
 
+/* Tells what rights_check() found, as a thing to do. */
+static void
+tell_wrong(void *arg, const char *path, const char *wrong, const char *cure)
+{
+	if (wrong != NULL)
+		install_to_do(arg, "%s %s: %s", path, wrong, cure);
+}
+
+/* Whatever made it so, files that others may touch are not left unsaid. */
+static enum err
+check_rights(struct install *in)
+{
+	const struct rights_listener l = { tell_wrong, in };
+
+	return in->c->o->dry_run ? OK : rights_check(in->x->a, in->x->cf, &l, in->x->f);
+}
+
 enum err
 install_run(struct cmd_ctx *x, struct create *c)
 {
@@ -179,6 +197,8 @@ install_run(struct cmd_ctx *x, struct create *c)
 			    "%s; correct it and run the command again", steps[i].name);
 	}
 	ctx_close(x);
+	if (e == OK)
+		e = check_rights(&in);
 	if (e != OK)
 		return e;
 	if (in.to_do != NULL)

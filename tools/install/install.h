@@ -27,6 +27,7 @@ struct install { /* a project that is being installed or removed */
 	bool had_config;    /* config.xml was there when the command began */
 	char *key;          /* text of --code-sign-public; NULL = not given */
 	bool restart_web; /* Apache has new modules or limits: a reload is too little */
+	bool new_units;   /* some of them do not run yet */
 	char *to_do;      /* what is left to the admin, a line each */
 };
 

@@ -39,18 +39,6 @@ try_database(struct install *in)
 	return OK;
 }
 
-enum err
-install_database_holds(struct install *in, bool *yes)
-{
-	struct fail saved = *in->x->f;
-
-	/* A plan may be asked for by any account. */
-	*yes = in->had_config && privilege_is_root() &&
-	       install_as_account(in, try_database) == OK;
-	*in->x->f = saved;
-	return OK;
-}
-
 /* Connects as root to a database that every server has. */
 static enum err
 open_server(struct install *in, struct db **db)
@@ -85,6 +73,36 @@ on_server(struct install *in,
 	e = work(db, &g, in->x->f);
 	db_close(db);
 	return e;
+}
+
+/* Has the account the rights that it needs, on a database of this machine? */
+static bool
+has_rights(struct install *in)
+{
+	struct grant g = grant_of(in);
+	bool yes = false;
+	struct db *db;
+
+	if (!db_is_local(in->x->cf))
+		return true;
+	if (open_server(in, &db) != OK)
+		return false;
+	if (grant_held(db, &g, &yes, in->x->f) != OK)
+		yes = false;
+	db_close(db);
+	return yes;
+}
+
+enum err
+install_database_holds(struct install *in, bool *yes)
+{
+	struct fail saved = *in->x->f;
+
+	/* A plan may be asked for by any account. */
+	*yes = in->had_config && privilege_is_root() &&
+	       install_as_account(in, try_database) == OK && has_rights(in);
+	*in->x->f = saved;
+	return OK;
 }
 
 /* Creates the schema in an empty database, or in one that a failed run has left. */

@@ -147,7 +147,9 @@ install_units_make(struct install *in)
 {
 	struct units_change change;
 
-	return units_sync(in->x->a, in->x->cf, &change, in->x->f);
+	TRY(units_sync(in->x->a, in->x->cf, &change, in->x->f));
+	in->new_units = true;
+	return OK;
 }
 
 enum err
@@ -179,7 +181,8 @@ install_start_holds(struct install *in, bool *yes)
 		NULL };
 	struct fail saved = *in->x->f;
 
-	*yes = systemctl_usable() && install_program(in, argv, "systemd") == OK;
+	*yes = !in->new_units && systemctl_usable() &&
+	       install_program(in, argv, "systemd") == OK;
 	*in->x->f = saved;
 	return OK;
 }

@@ -578,8 +578,10 @@ install_site_undo(struct install *in)
 		return OK;
 	TRY(disable_site(in));
 	TRY(fs_unlink(install_site_path(in->x->a, &in->p), in->x->f));
-	/* A virtual host of the admin may include the rules; they go with their
-	 * directory, but the sockets are gone before. */
+	/* Other virtual hosts include the rules, too: of this name, and an admin's. */
+	if (in->had_config)
+		TRY(fs_unlink(
+		    install_rules_path(in->x->a, &in->p, in->host), in->x->f));
 	if (was_on)
 		TRY(reload_apache(in));
 	return remove_site_logs(in);

@@ -4,15 +4,21 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
 #include <pwd.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
+#include "lib/fs.h"
 #include "lib/words.h"
 #include "tools/privilege.h"
+#include "tools/program.h"
 #include "lib/banned.h"
 
-enum { MODE_BITS = 07777 };
+enum { MODE_BITS = 07777, SITE_MOST = 1 << 20 };
 
 static const struct {
 	const char *path;
@@ -142,4 +148,220 @@ right_set(struct arena *a, const struct installation *p, const struct right *r,
 		    group, r->mode);
 	close(fd);
 	return e;
+}
+
+/* --- the check --- */
+
+struct rights_look { /* one run of rights_check() */
+	struct arena *a;
+	const struct conf *cf;
+	struct installation p;
+	const struct rights_listener *l;
+	struct fail *f;
+};
+
+static void
+rights_tell(
+    struct rights_look *k, const char *path, const char *wrong, const char *cure)
+{
+	k->l->told(k->l->arg, path, wrong, wrong == NULL ? NULL : cure);
+}
+
+/* Returns the command that mends a row. */
+static char *
+right_cure(struct rights_look *k, const struct right *r)
+{
+	if (r->kind == RIGHT_SOCKET)
+		return arena_printf(
+		    k->a, "systemctl restart 'locus-%s@*.socket'", k->p.name);
+	return arena_printf(k->a, "chown -h %s:%s %s; chmod %04o %s",
+	    right_holder_name(&k->p, r->owner), right_holder_name(&k->p, r->group),
+	    r->path, r->mode, r->path);
+}
+
+static void
+rights_rows(struct rights_look *k)
+{
+	size_t n;
+	const struct right *r = rights_of(k->a, &k->p, &n);
+
+	for (size_t i = 0; i < n; i++)
+		rights_tell(k, r[i].path, right_wrong(k->a, &k->p, &r[i]),
+		    right_cure(k, &r[i]));
+}
+
+/* Says who but root may change the file or directory itself; NULL if nobody. */
+static char *
+others_write(struct arena *a, const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return arena_printf(a, "cannot be looked at: %s", strerror(errno));
+	if (st.st_uid != 0)
+		return arena_printf(
+		    a, "%s belongs to uid %u, not to root", path, (unsigned)st.st_uid);
+	/* In a sticky directory nobody may replace root's files. */
+	if (S_ISDIR(st.st_mode) && (st.st_mode & S_ISVTX) != 0)
+		return NULL;
+	if ((st.st_mode & S_IWOTH) != 0 ||
+	    ((st.st_mode & S_IWGRP) != 0 && st.st_gid != 0))
+		return arena_printf(a,
+		    "%s has mode %04o: others than root can write it", path,
+		    (unsigned)st.st_mode & MODE_BITS);
+	return NULL;
+}
+
+/* Checks the file and every directory above it, without links in its name. */
+static void
+check_of_root(struct rights_look *k, const char *named)
+{
+	char real[PATH_MAX], *wrong = NULL, *path;
+
+	if (named == NULL || realpath(named, real) == NULL)
+		return;
+	path = arena_strdup(k->a, real);
+	for (;;) {
+		char *slash = strrchr(path, '/');
+
+		wrong = others_write(k->a, path[0] == '\0' ? "/" : path);
+		if (wrong != NULL || slash == NULL)
+			break;
+		*slash = '\0';
+	}
+	rights_tell(k, named, wrong,
+	    "give it back to root (chown root:root, chmod go-w); root's programs read or run what is in it");
+}
+
+/* What root's programs read or run: ours, and the files that name them. */
+static void
+check_roots(struct rights_look *k)
+{
+	static const char *const programs[] = { "scheduler", "web",
+		"file_upload_handler", "transitioner", "mod_locus.so" };
+	static const char *const data[] = { "busy.asis", "apache-site.conf.in" };
+	struct arena *a = k->a;
+	const char *const files[] = { "/proc/self/exe", k->cf->path,
+		arena_printf(a, "/etc/apache2/sites-available/%s.conf", k->p.unit),
+		arena_printf(a, "/etc/apache2/conf-available/locus.conf"),
+		arena_printf(a, "/etc/logrotate.d/%s", k->p.unit),
+		arena_printf(a, "/etc/tmpfiles.d/%s.conf", k->p.unit),
+		arena_printf(a, "/etc/systemd/system/%s.target", k->p.unit),
+		arena_printf(a, "/etc/systemd/system/%s@.service", k->p.unit),
+		k->cf->certificate_file[0] == '\0' ? NULL : k->cf->certificate_file,
+		k->cf->certificate_key_file[0] == '\0' ? NULL :
+							 k->cf->certificate_key_file };
+
+	for (size_t i = 0; i < N(files); i++)
+		check_of_root(k, files[i]);
+	for (size_t i = 0; i < N(programs); i++)
+		check_of_root(k, program_find(a, NULL, programs[i]));
+	for (size_t i = 0; i < N(data); i++)
+		check_of_root(k, program_data(a, data[i]));
+}
+
+/* In a child process as the web server's account: can it read the file? */
+static bool
+can_read_as(const struct account *acc, const char *path)
+{
+	struct fail f;
+	pid_t pid = fork();
+	int st = 0;
+
+	if (pid == 0) {
+		if (privilege_become(acc, &f) != OK)
+			_exit(2);
+		privilege_drop();
+		_exit(faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) == 0 ? 1 : 0);
+	}
+	return pid < 0 || waitpid(pid, &st, 0) != pid || !WIFEXITED(st) ||
+	       WEXITSTATUS(st) != 0;
+}
+
+/* Things that Apache's processes, and so whoever breaks into them, must not see. */
+static enum err
+check_web_server(struct rights_look *k)
+{
+	struct arena *a = k->a;
+	const char *const secrets[] = { k->cf->path, k->cf->key_dir,
+		arena_printf(a, "%s/upload_private", k->cf->key_dir),
+		arena_printf(a, "%s/code_sign_private", k->cf->key_dir),
+		k->cf->upload_dir, k->p.log_dir };
+	struct account acc;
+
+	TRY(account_find(a, web_account, &acc, k->f));
+	for (size_t i = 0; i < N(secrets); i++)
+		if (access(secrets[i], F_OK) == 0)
+			rights_tell(k, secrets[i],
+			    can_read_as(&acc, secrets[i]) ?
+				arena_printf(a,
+				    "can be read by the web server's account %s",
+				    web_account) :
+				NULL,
+			    arena_printf(a,
+				"chmod o-rwx %s; and take %s out of the group %s",
+				secrets[i], web_account, k->p.account));
+	return OK;
+}
+
+/* Formats with the request line, the query or the referring URL keep passwords. */
+static const char *const secret_formats[] = { "%r", "%q", "%>r", "%<r", "Referer",
+	"combined", "common", "vhost_combined" };
+
+/* Looks at the directives for access logs of a site's file. */
+static void
+check_log_lines(struct rights_look *k, const char *path, char *text)
+{
+	const char *wrong = NULL;
+
+	for (char *line = text; *line != '\0';) {
+		size_t n = strcspn(line, "\n");
+		char *at = arena_memdup(k->a, line, n);
+
+		at += strspn(at, " \t");
+		if (strncasecmp(at, "CustomLog", 9) == 0 ||
+		    strncasecmp(at, "TransferLog", 11) == 0 ||
+		    strncasecmp(at, "LogFormat", 9) == 0)
+			for (size_t i = 0; i < N(secret_formats); i++)
+				if (strstr(at, secret_formats[i]) != NULL)
+					wrong = arena_printf(k->a,
+					    "logs query strings, which have passwords: %.100s",
+					    at);
+		line += n + (line[n] == '\n');
+	}
+	rights_tell(k, path, wrong, "use the format locus, as locus create writes it");
+}
+
+static enum err
+check_logs(struct rights_look *k)
+{
+	const char *const files[] = {
+		arena_printf(k->a, "/etc/apache2/sites-available/%s.conf", k->p.unit),
+		"/etc/apache2/conf-available/locus.conf"
+	};
+
+	for (size_t i = 0; i < N(files); i++) {
+		char *text;
+		enum err e = fs_read(k->a, files[i], SITE_MOST, &text, NULL, k->f);
+
+		if (e == OK)
+			check_log_lines(k, files[i], text);
+		else if (e != E_NOTFOUND)
+			return e;
+	}
+	return OK;
+}
+
+enum err
+rights_check(struct arena *a, const struct conf *cf, const struct rights_listener *l,
+    struct fail *f)
+{
+	struct rights_look k = { a, cf, conf_installation(a, cf), l, f };
+
+	if (!privilege_is_root())
+		return FAIL(f, E_DENIED, "only root can see who may touch what");
+	rights_rows(&k);
+	check_roots(&k);
+	TRY(check_web_server(&k));
+	return check_logs(&k);
 }
