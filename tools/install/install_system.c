@@ -155,7 +155,15 @@ install_units_make(struct install *in)
 enum err
 install_units_undo(struct install *in)
 {
-	return units_remove(in->x->a, in->p.name, in->x->f);
+	const char *forget[] = { "systemctl", "reset-failed",
+		arena_printf(in->x->a, "%s*", in->p.unit), NULL };
+	struct fail saved = *in->x->f;
+
+	TRY(units_remove(in->x->a, in->p.name, in->x->f));
+	/* systemd would go on to list services that have failed. */
+	if (systemctl_usable() && install_program(in, forget, "systemd") != OK)
+		*in->x->f = saved;
+	return OK;
 }
 
 /* --- start --- */
@@ -245,11 +253,31 @@ end_processes(struct install *in)
 	return OK;
 }
 
+/* Stops the project's units: whatever is killed before would only be started again. */
+static enum err
+stop_units(struct install *in)
+{
+	const char *names = arena_printf(in->x->a, "%s@*", in->p.unit);
+	const char *tasks = arena_printf(in->x->a, "%s-task-*", in->p.unit);
+	const char *stop[] = { "systemctl", "stop", target_name(in), names, tasks,
+		NULL };
+	const char *show[] = { "systemctl", "cat", target_name(in), NULL };
+	struct fail saved = *in->x->f;
+
+	if (!systemctl_usable())
+		return OK;
+	if (install_program(in, show, "systemd") == OK)
+		return install_program(in, stop, "systemd");
+	*in->x->f = saved; /* there is no target: nothing runs */
+	return OK;
+}
+
 enum err
 install_start_undo(struct install *in)
 {
 	bool there;
 
+	TRY(stop_units(in));
 	TRY(install_account_holds(in, &there));
 	return there ? install_as_account(in, end_processes) : OK;
 }
